@@ -1,0 +1,70 @@
+/* Kernels: the operators that are not loops (matrix product, convolution, attention, sort, scatter, random fill, ...).
+ *
+ * A kernel is freestanding C over strided tensors whose sizes are known. It allocates nothing and prints nothing: the executor
+ * gives it results, scratch and the pool. What differs per instruction set stands in *.isa.c files, compiled once for each row
+ * of isa.tab into a table of functions (tc_isa_ops); the kernel picks from call->isa. */
+#ifndef TC_KERNEL_KERNEL_H
+#define TC_KERNEL_KERNEL_H
+
+#include "base/pool.h"
+#include "tensor/tensor.h"
+
+typedef struct tc_isa_ops tc_isa_ops; /* kernel/isa.h */
+struct tc_generator;                  /* base/rng.h */
+
+typedef enum { TC_K_NONE, TC_K_TENSOR, TC_K_TENSORS, TC_K_NUMBER, TC_K_INTS, TC_K_FLOATS, TC_K_STRING, TC_K_DTYPE } tc_karg_kind;
+typedef struct {
+    tc_karg_kind kind;
+    int n;                       /* length of lists */
+    union {
+        const tc_tensor *tensor;
+        const tc_tensor *const *tensors; /* entries may be NULL */
+        tc_scalar num;           /* int, float, bool, Scalar */
+        const int64_t *ints;
+        const double *floats;
+        const char *string;
+        tc_dtype dtype;          /* also codes of layout and memory format in num */
+    };
+} tc_karg;
+
+/* What follows on each finished tile of a kernel's result, in place, on the accumulator type: bias, activation, residual.
+ * rows [r0, r0+nr), columns [c0, c0+nc) of the logical result; tile has leading dimension ld. Runs on any worker. */
+typedef struct {
+    void (*fn)(void *ctx, void *tile, int64_t ld, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker);
+    void *ctx;
+} tc_epilogue;
+
+typedef struct tc_kcall {
+    const tc_karg *args; int nargs; /* schema order */
+    tc_tensor *outs; int nouts;     /* allocated, contiguous unless the kernel's flags say otherwise; storage NULL: made with alloc */
+    tc_status (*alloc)(struct tc_kcall *call, int out, tc_dtype dtype, int rank, const int64_t *size); /* data-dependent results */
+    void *scratch;                  /* 64-byte aligned, as large as scratch() asked */
+    tc_pool *pool;
+    const tc_isa_ops *isa;
+    struct tc_generator *gen;
+    const tc_epilogue *epilogue;    /* or NULL */
+    bool fast;                      /* --numerics=fast */
+    const void *packed;             /* weights packed ahead of time for args[k], or NULL (kernel's own form) */
+} tc_kcall;
+
+enum {
+    TC_KF_CONTIGUOUS = 1,    /* tensors must be contiguous: the executor copies those that are not */
+    TC_KF_EPILOGUE = 2,      /* takes an epilogue */
+    TC_KF_INPLACE0 = 4,      /* result 0 may be the storage of argument 0 */
+    TC_KF_DYNAMIC = 8        /* results are made with alloc */
+};
+
+typedef struct tc_kernel {
+    const char *name;
+    unsigned flags;
+    tc_status (*run)(tc_kcall *call);
+    size_t (*scratch)(const tc_kcall *call, int threads); /* bytes; NULL: none. Sizes only, no data. */
+} tc_kernel;
+
+static inline const tc_tensor *tc_k_tensor(const tc_kcall *c, int i) { return c->args[i].kind == TC_K_TENSOR ? c->args[i].tensor : NULL; }
+static inline bool tc_k_given(const tc_kcall *c, int i) { return c->args[i].kind != TC_K_NONE; }
+static inline int64_t tc_k_int(const tc_kcall *c, int i) { return tc_scalar_to_int(c->args[i].num); }
+static inline double tc_k_float(const tc_kcall *c, int i) { return tc_scalar_to_double(c->args[i].num); }
+static inline bool tc_k_bool(const tc_kcall *c, int i) { return c->args[i].num.i != 0; }
+
+#endif

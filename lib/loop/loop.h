@@ -1,0 +1,91 @@
+/* Loop IR: how pointwise operators, reductions, scans, gathers, pads, cats and views are defined, once, for both executors.
+ *
+ * A loop is a set of axes and a list of instructions in single-assignment form. Each instruction gives a value for every point
+ * of the axes it varies over (`axes`, a bit mask, derived from its operands); a reduction removes axes. Softmax over the last dimension:
+ *
+ *     axes   0: parallel N      1: inner M
+ *     %0 = load x[a0, a1]                     {0,1}
+ *     %1 = reduce max %0 over {1}             {0}
+ *     %2 = exp (%0 - %1)                      {0,1}
+ *     %3 = reduce sum %2 over {1}             {0}
+ *     store y[a0, a1] = %2 / %3
+ *
+ * There is no schedule in it: the executor and the emitter derive stages from the reductions, and choose blocks, order and
+ * threads. Bits are fixed by the contract: every reduction's order is that of NUMERICS 4 over its axes in row-major order,
+ * every instruction rounds to its own type. Fusion substitutes one loop's loads by another's values; it never changes bits.
+ *
+ * Memory is addressed by logical index, one affine expression a dimension; strides enter when a loop is bound. */
+#ifndef TC_LOOP_LOOP_H
+#define TC_LOOP_LOOP_H
+
+#include "graph/graph.h"
+
+typedef int32_t tc_lv; /* index of an instruction in its loop; -1: none */
+#define TC_LV_NONE (-1)
+
+typedef enum {
+#define X(NAME, arity, types, result) TC_X_##NAME,
+#include "kernel/scalar.def"
+#undef X
+    TC_X_COUNT
+} tc_scalar_op;
+
+typedef enum { TC_R_SUM, TC_R_PROD, TC_R_MAX, TC_R_MIN, TC_R_ARGMAX /* first of ties, NaN wins; i64 row-major index over the reduced axes */, TC_R_ARGMIN,
+               TC_R_ANY, TC_R_ALL, TC_R_WELFORD /* tuple: mean, M2, count; float64 accumulation for f32 */, TC_R_LOGSUMEXP /* online: max, sum */ } tc_reduce_op;
+
+/* base + sum of coef[i] * axis[i] */
+typedef struct { tc_sym base; int n; struct { int axis; tc_sym coef; } term[4]; } tc_affine;
+
+typedef enum {
+    TC_L_CONST,   /* imm */
+    TC_L_HOST,    /* host: a symbolic number computed once a run */
+    TC_L_INDEX,   /* i64 value of an affine expression of axes */
+    TC_L_LOAD,    /* buffer at index (and gathered offsets), where pred holds; else 0 */
+    TC_L_CAST,    /* a[0] converted to dtype with PyTorch's rules */
+    TC_L_ROUND,   /* f32 a[0] rounded to the 16- or 8-bit type `narrow` and back: what storing and loading would do */
+    TC_L_SCALAR,  /* op of the table */
+    TC_L_REDUCE,  /* op: tc_reduce_op over `over`; tuple results are read with TC_L_PART */
+    TC_L_SCAN,    /* op: inclusive scan along the single axis in `over`; keeps that axis */
+    TC_L_PART,    /* component `part` of tuple a[0] */
+    TC_L_RAND     /* Philox bits u32x4 component `part` of key (host) and counter a[0]: NUMERICS 10 */
+} tc_lkind;
+
+typedef struct {
+    tc_lkind kind;
+    uint8_t op;            /* tc_scalar_op or tc_reduce_op */
+    uint8_t part;
+    tc_dtype dtype;        /* of the value: f32 f64, integers, bool. Loads of f16, bf16, f8 give f32 */
+    tc_dtype narrow;       /* TC_L_ROUND */
+    uint64_t axes;         /* it varies over these */
+    uint64_t over;         /* REDUCE, SCAN */
+    tc_lv a[3];
+    tc_scalar imm;
+    tc_sym host;
+    int buffer;
+    int rank;
+    const tc_affine *index; /* LOAD: rank entries; INDEX: one */
+    const tc_lv *gather;    /* LOAD: i64 added to the index of each dimension, TC_LV_NONE where affine; NULL: all affine */
+    tc_lv pred;
+    bool checked;           /* gathered: an index outside [0, size) is a run-time error (IndexError), not undefined */
+} tc_linst;
+
+typedef struct { int buffer; int rank; const tc_affine *index; tc_lv value; tc_lv pred; } tc_lstore;
+
+typedef struct { tc_sym extent; const char *name; } tc_laxis;
+typedef struct { tc_value *value; tc_dtype dtype; int rank; const tc_sym *size; bool written; } tc_lbuffer; /* value of the graph that it holds */
+
+typedef struct tc_loop {
+    tc_arena *arena;        /* the program's */
+    tc_symctx *sym;
+    tc_laxis axes[64]; int naxes;
+    TC_VEC(tc_linst) inst;
+    TC_VEC(tc_lstore) stores;
+    TC_VEC(tc_lbuffer) buffers;
+    const tc_node **nodes; int nnodes; /* what it computes, for -v, profiles and comments in emitted C */
+} tc_loop;
+
+tc_loop *tc_loop_create(tc_program *p);
+tc_status tc_loop_verify(const tc_loop *l); /* types against the table, axes, dominance, one writer a buffer */
+void tc_loop_print(tc_buf *b, const tc_loop *l);
+
+#endif

@@ -1,0 +1,54 @@
+/* Writing the loop of one operator: what TC_OP rows call in their `lower` function.
+ *
+ *     static tc_status lower_silu(tc_lower *l) {
+ *         tc_lv x = tc_l_in(l, 0);
+ *         return tc_l_out(l, 0, tc_l_mul(l, x, tc_l_op1(l, TC_X_SIGMOID, x)));
+ *     }
+ *
+ * The axes of result 0 are made before the rule runs: axis i is dimension i of the result. Reductions add axes of their own.
+ * Values of f16, bf16 and f8 tensors are f32 inside; tc_l_out rounds to the result's type. */
+#ifndef TC_LOOP_LOWER_H
+#define TC_LOOP_LOWER_H
+
+#include "loop/loop.h"
+
+typedef struct tc_lower {
+    tc_loop *loop;
+    const tc_node *node;    /* args in schema order */
+    int result_axes;        /* axes 0..result_axes-1 are the dimensions of result 0 */
+    tc_status status;       /* first failure; later calls do nothing */
+} tc_lower;
+
+/* Argument i of the node at the result's axes, broadcast (sizes 1 and missing leading dimensions), cast to the result's compute
+ * type (tc_l_in) or to `dtype` (tc_l_in_as; TC_DTYPE_NONE: its own compute type). Numbers work as tensors do. */
+tc_lv tc_l_in(tc_lower *l, int arg);
+tc_lv tc_l_in_as(tc_lower *l, int arg, tc_dtype dtype);
+/* A tensor (argument, element of a list argument) at an index of the rule's making; rank of the value entries. */
+tc_lv tc_l_load(tc_lower *l, tc_value *v, const tc_affine *index, const tc_lv *gather, tc_lv pred);
+tc_affine tc_l_axis(tc_lower *l, int axis);                 /* the axis itself */
+tc_affine tc_l_affine(tc_lower *l, tc_sym base, int axis, tc_sym coef); /* base + coef * axis; axis -1: base alone */
+int tc_l_new_axis(tc_lower *l, tc_sym extent);              /* for reductions */
+tc_lv tc_l_index(tc_lower *l, tc_affine a);                 /* as an i64 value */
+tc_lv tc_l_const(tc_lower *l, tc_dtype d, tc_scalar v);
+tc_lv tc_l_f(tc_lower *l, tc_dtype d, double v);
+tc_lv tc_l_host(tc_lower *l, tc_dtype d, tc_sym number);
+tc_lv tc_l_cast(tc_lower *l, tc_lv v, tc_dtype d);
+tc_lv tc_l_op1(tc_lower *l, tc_scalar_op op, tc_lv a);
+tc_lv tc_l_op2(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b); /* operands of one type */
+tc_lv tc_l_op3(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b, tc_lv c);
+static inline tc_lv tc_l_add(tc_lower *l, tc_lv a, tc_lv b) { return tc_l_op2(l, TC_X_ADD, a, b); }
+static inline tc_lv tc_l_sub(tc_lower *l, tc_lv a, tc_lv b) { return tc_l_op2(l, TC_X_SUB, a, b); }
+static inline tc_lv tc_l_mul(tc_lower *l, tc_lv a, tc_lv b) { return tc_l_op2(l, TC_X_MUL, a, b); }
+static inline tc_lv tc_l_div(tc_lower *l, tc_lv a, tc_lv b) { return tc_l_op2(l, TC_X_DIV, a, b); }
+static inline tc_lv tc_l_where(tc_lower *l, tc_lv c, tc_lv a, tc_lv b) { return tc_l_op3(l, TC_X_WHERE, c, a, b); }
+tc_lv tc_l_reduce(tc_lower *l, tc_reduce_op op, tc_lv v, uint64_t over);
+tc_lv tc_l_part(tc_lower *l, tc_lv tuple, int part);
+tc_lv tc_l_scan(tc_lower *l, tc_reduce_op op, tc_lv v, int axis);
+/* Stores result i: at its own axes, cast and rounded to its type. _at: at another index, where pred holds (pad, cat). */
+tc_status tc_l_out(tc_lower *l, int result, tc_lv v);
+tc_status tc_l_out_at(tc_lower *l, int result, const tc_affine *index, tc_lv v, tc_lv pred);
+
+/* Runs the rule of node->op: the loop of one node. */
+tc_status tc_lower_node(tc_program *p, const tc_node *node, tc_loop **out_loop);
+
+#endif
