@@ -1,5 +1,7 @@
 # tc: one Makefile, non-recursive. `make help` lists the targets.
-CC      ?= gcc
+ifeq ($(origin CC),default)
+CC      := gcc
+endif
 BUILD   ?= build
 PREFIX  ?= /usr/local
 OPT     ?= -O2 -g

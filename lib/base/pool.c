@@ -1,0 +1,265 @@
+/* The thread pool of pool.h. A parallel loop is cut into chunks at fixed places; each worker takes chunks of its own
+ * share first, the same share in every loop of that length, then takes what is left of the others'.
+ *
+ *   idle --(enter: condition variable)--> awake: spins on `epoch` up to 50 us --(leave, or nothing came)--> idle
+ *
+ * The caller is worker 0. */
+#include "base/pool.h"
+
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { SPIN_NS = 50000, LINE = 64, MAX_THREADS = 1024 };
+
+/* One worker's share of the chunks of the current loop: [next, end). */
+typedef struct {
+    _Alignas(LINE) _Atomic int64_t next;
+    int64_t end;
+} share;
+
+struct tc_pool {
+    int threads;
+    bool spin; /* off when there are more threads than processors */
+    pthread_t *ids;
+    share *shares;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    int entered; /* depth of tc_pool_enter, by the caller only */
+    _Atomic int sleepers;
+    _Atomic bool quit;
+    /* The current loop; written by the caller while no worker is inside it. */
+    tc_range_fn fn;
+    void *ctx;
+    int64_t count, chunk;
+    _Alignas(LINE) _Atomic uint64_t epoch; /* grows by one a loop */
+    _Alignas(LINE) _Atomic int busy;       /* workers that have not finished the loop */
+};
+
+typedef struct {
+    tc_pool *pool;
+    int worker;
+} start_arg;
+
+static int64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static inline void relax(void) {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#else
+    sched_yield();
+#endif
+}
+
+static void work(tc_pool *p, int me) {
+    for (int k = 0; k < p->threads; k++) {
+        share *s = &p->shares[(me + k) % p->threads];
+        for (;;) {
+            if (atomic_load_explicit(&s->next, memory_order_relaxed) >= s->end) break;
+            int64_t c = atomic_fetch_add_explicit(&s->next, 1, memory_order_relaxed);
+            if (c >= s->end) break;
+            int64_t b = c * p->chunk, e = b + p->chunk;
+            p->fn(p->ctx, b, e < p->count ? e : p->count, me);
+        }
+    }
+}
+
+/* Waits for an epoch other than `seen`: spins while a run may go on, then sleeps. */
+static uint64_t next_epoch(tc_pool *p, uint64_t seen) {
+    if (p->spin) {
+        int64_t until = now_ns() + SPIN_NS;
+        do {
+            for (int i = 0; i < 64; i++) {
+                uint64_t e = atomic_load_explicit(&p->epoch, memory_order_acquire);
+                if (e != seen) return e;
+                relax();
+            }
+        } while (now_ns() < until);
+    }
+    pthread_mutex_lock(&p->lock);
+    atomic_fetch_add(&p->sleepers, 1);
+    uint64_t e;
+    while ((e = atomic_load(&p->epoch)) == seen && !atomic_load(&p->quit)) pthread_cond_wait(&p->wake, &p->lock);
+    atomic_fetch_sub(&p->sleepers, 1);
+    pthread_mutex_unlock(&p->lock);
+    return e;
+}
+
+static void *worker_main(void *arg) {
+    start_arg a = *(start_arg *)arg;
+    free(arg);
+    uint64_t seen = 0;
+    for (;;) {
+        seen = next_epoch(a.pool, seen);
+        if (atomic_load(&a.pool->quit)) return NULL;
+        work(a.pool, a.worker);
+        atomic_fetch_sub_explicit(&a.pool->busy, 1, memory_order_release);
+    }
+}
+
+static void stop_workers(tc_pool *p, int started) {
+    pthread_mutex_lock(&p->lock);
+    atomic_store(&p->quit, true);
+    atomic_fetch_add(&p->epoch, 1);
+    pthread_cond_broadcast(&p->wake);
+    pthread_mutex_unlock(&p->lock);
+    for (int i = 1; i <= started; i++) pthread_join(p->ids[i], NULL);
+}
+
+static void free_pool(tc_pool *p) {
+    pthread_cond_destroy(&p->wake);
+    pthread_mutex_destroy(&p->lock);
+    free(p->ids);
+    free(p->shares);
+    free(p);
+}
+
+tc_status tc_pool_create(int threads, tc_pool **out_pool) {
+    *out_pool = NULL;
+    if (threads < 1 || threads > MAX_THREADS) return tc_error(TC_USAGE, "%d threads, expected 1 to %d", threads, MAX_THREADS);
+    void *mem;
+    if (posix_memalign(&mem, LINE, sizeof(tc_pool))) return tc_error(TC_ENV, "out of memory for the thread pool");
+    tc_pool *p = memset(mem, 0, sizeof *p);
+    if (posix_memalign(&mem, LINE, (size_t)threads * sizeof(share))) {
+        free(p);
+        return tc_error(TC_ENV, "out of memory for %d threads", threads);
+    }
+    p->shares = memset(mem, 0, (size_t)threads * sizeof(share));
+    p->threads = threads;
+    p->spin = threads <= sysconf(_SC_NPROCESSORS_ONLN);
+    p->ids = tc_xcalloc((size_t)threads, sizeof *p->ids);
+    pthread_mutex_init(&p->lock, NULL);
+    pthread_cond_init(&p->wake, NULL);
+
+    /* Workers take no signals: the main thread's handlers see them all. */
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int started = 0, rc = 0;
+    for (int i = 1; i < threads; i++, started++) {
+        start_arg *a = tc_xmalloc(sizeof *a);
+        *a = (start_arg){p, i};
+        if ((rc = pthread_create(&p->ids[i], NULL, worker_main, a))) {
+            free(a);
+            break;
+        }
+    }
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    if (rc) {
+        stop_workers(p, started);
+        free_pool(p);
+        return tc_error(TC_ENV, "cannot start thread %d of %d: %s", started + 2, threads, strerror(rc));
+    }
+    *out_pool = p;
+    return NULL;
+}
+
+void tc_pool_destroy(tc_pool *p) {
+    if (!p) return;
+    stop_workers(p, p->threads - 1);
+    free_pool(p);
+}
+
+int tc_pool_threads(const tc_pool *p) { return p ? p->threads : 1; }
+
+void tc_pool_enter(tc_pool *p) {
+    if (p) p->entered++;
+}
+
+void tc_pool_leave(tc_pool *p) {
+    if (p) p->entered--;
+}
+
+void tc_parallel_for(tc_pool *p, int64_t count, int64_t grain, tc_range_fn fn, void *ctx) {
+    if (count <= 0) return;
+    if (grain < 1) grain = 1;
+    if (!p || p->threads == 1 || count <= grain) {
+        fn(ctx, 0, count, 0);
+        return;
+    }
+    /* About eight chunks a thread, so that a stolen core costs its share; never below the grain. */
+    int64_t pieces = (int64_t)p->threads * 8, chunk = (count + pieces - 1) / pieces;
+    if (chunk < grain) chunk = grain;
+    int64_t chunks = (count + chunk - 1) / chunk;
+    p->fn = fn;
+    p->ctx = ctx;
+    p->count = count;
+    p->chunk = chunk;
+    for (int i = 0; i < p->threads; i++) {
+        p->shares[i].end = chunks * (i + 1) / p->threads;
+        atomic_store_explicit(&p->shares[i].next, chunks * i / p->threads, memory_order_relaxed);
+    }
+    atomic_store_explicit(&p->busy, p->threads - 1, memory_order_relaxed);
+    atomic_fetch_add(&p->epoch, 1);
+    if (atomic_load(&p->sleepers)) {
+        pthread_mutex_lock(&p->lock);
+        pthread_cond_broadcast(&p->wake);
+        pthread_mutex_unlock(&p->lock);
+    }
+    work(p, 0);
+    while (atomic_load_explicit(&p->busy, memory_order_acquire)) {
+        if (p->spin) relax();
+        else sched_yield();
+    }
+}
+
+/* ---- how many threads ---- */
+
+static int env_int(const char *name) {
+    const char *s = getenv(name);
+    if (!s || !*s) return 0;
+    char *end;
+    long v = strtol(s, &end, 10);
+    return *end || v < 1 || v > MAX_THREADS ? 0 : (int)v;
+}
+
+/* Whole processors of the cgroup's quota, rounded up; 0: none. */
+static int cgroup_quota(void) {
+    double quota = -1, period = 0;
+    FILE *f = fopen("/sys/fs/cgroup/cpu.max", "re");
+    if (f) {
+        if (fscanf(f, "%lf %lf", &quota, &period) != 2) quota = -1;
+        fclose(f);
+    } else if ((f = fopen("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "re"))) {
+        if (fscanf(f, "%lf", &quota) != 1) quota = -1;
+        fclose(f);
+        period = 100000;
+        if ((f = fopen("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "re"))) {
+            if (fscanf(f, "%lf", &period) != 1) period = 100000;
+            fclose(f);
+        }
+    }
+    if (quota <= 0 || period <= 0) return 0;
+    double n = quota / period;
+    return n > MAX_THREADS ? 0 : (int)(n + 0.999);
+}
+
+static void at_most(int *n, int limit) {
+    if (limit > 0 && limit < *n) *n = limit;
+}
+
+int tc_default_threads(int asked) {
+    if (asked > 0) return asked < MAX_THREADS ? asked : MAX_THREADS;
+    int n = MAX_THREADS;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) at_most(&n, CPU_COUNT(&set));
+    else at_most(&n, (int)sysconf(_SC_NPROCESSORS_ONLN));
+    at_most(&n, cgroup_quota());
+    int ranks = env_int("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (!ranks) ranks = env_int("MPI_LOCALNRANKS");
+    if (!ranks) ranks = env_int("SLURM_NTASKS_PER_NODE");
+    if (ranks > 1) n /= ranks;
+    at_most(&n, env_int("TC_NUM_THREADS"));
+    at_most(&n, env_int("SLURM_CPUS_PER_TASK"));
+    return n < 1 ? 1 : n;
+}
