@@ -19,16 +19,10 @@
 #define TC_LOOP_LOOP_H
 
 #include "graph/graph.h"
+#include "kernel/scalar_op.h"
 
 typedef int32_t tc_lv; /* index of an instruction in its loop; -1: none */
 #define TC_LV_NONE (-1)
-
-typedef enum {
-#define X(NAME, arity, types, result) TC_X_##NAME,
-#include "kernel/scalar.def"
-#undef X
-    TC_X_COUNT
-} tc_scalar_op;
 
 typedef enum { TC_R_SUM, TC_R_PROD, TC_R_MAX, TC_R_MIN, TC_R_ARGMAX /* first of ties, NaN wins; i64 row-major index over the reduced axes */, TC_R_ARGMIN,
                TC_R_ANY, TC_R_ALL, TC_R_WELFORD /* tuple: mean, M2, count; float64 accumulation for f32 */, TC_R_LOGSUMEXP /* online: max, sum */ } tc_reduce_op;

@@ -1,0 +1,86 @@
+/* Vector primitives, compiled once for each row of isa.tab: what the block executor, emitted C and the kernels are made of.
+ *
+ *     const tc_isa_ops *isa = tc_isa_best();
+ *     isa->scalar[TC_F32][TC_X_ADD](out, a, b, NULL, n);      out[i] = a[i] + b[i]
+ *     isa->cast[TC_BF16][TC_F32](out, in, n);
+ *     isa->reduce[TC_F32].sum(x, n);                          in the order of NUMERICS 4
+ *
+ * Every row gives the same bits for f32, f64, integers and bool. Arrays need only the alignment of their element; n may be 0.
+ * `out` may be exactly one of the operands (same address, same element size), never a shifted overlap. Bools are bytes 0 and 1.
+ * Broadcast operands are blocks filled with fill(): a block stays in L1 and is filled once a run. */
+#ifndef TC_KERNEL_ISA_H
+#define TC_KERNEL_ISA_H
+
+#include "kernel/scalar_op.h"
+#include "kernel/tree.h"
+#include "tensor/dtype.h"
+
+/* Element-wise operation of the table on n elements; operands that the arity lacks are ignored. WHERE: a holds bools. */
+typedef void (*tc_block_fn)(void *out, const void *a, const void *b, const void *c, int64_t n);
+typedef void (*tc_cast_fn)(void *out, const void *in, int64_t n);
+
+/* Reductions of one type. `acc` is the type of the sum: f32 for f32, f64 for f64, i64 for every integer and bool (wrapping).
+ * Whole-row forms see the reduced positions 0..n-1 in order. Pieces of a row: feed leaves of 256 positions (NUMERICS 4) that
+ * start at multiples of 256 and merge their results with tc_tree (kernel/tree.h). */
+typedef struct {
+    /* rows: out[r] = reduction of x[r * stride .. + n); stride in elements. n 0 gives the identity. */
+    void (*sum_rows)(void *acc_out, const void *x, int64_t rows, int64_t n, int64_t stride);
+    void (*prod_rows)(void *acc_out, const void *x, int64_t rows, int64_t n, int64_t stride);
+    /* leaves: out[j] = leaf j of a contiguous row, ceil(n / 256) of them, the last one of what remains */
+    void (*sum_leaves)(void *acc_out, const void *x, int64_t n);
+    void (*prod_leaves)(void *acc_out, const void *x, int64_t n);
+    /* columns: lanes is acc[16][cols]; begin sets it to the identity, add puts row r (0..rows-1; x[r * stride + c]) of the leaf
+     * whose first row here has position pos (mod 256) into lane (pos + r) mod 16; fold gives the leaf: out[c]. */
+    void (*sum_cols_add)(void *lanes, const void *x, int64_t pos, int64_t rows, int64_t cols, int64_t stride);
+    void (*prod_cols_add)(void *lanes, const void *x, int64_t pos, int64_t rows, int64_t cols, int64_t stride);
+    void (*sum_cols_fold)(void *acc_out, const void *lanes, int64_t cols);
+    void (*prod_cols_fold)(void *acc_out, const void *lanes, int64_t cols);
+    /* whole columns: out[c] = reduction over r of x[r * stride + c] */
+    void (*sum_cols)(void *acc_out, const void *x, int64_t n, int64_t cols, int64_t stride);
+    void (*prod_cols)(void *acc_out, const void *x, int64_t n, int64_t cols, int64_t stride);
+    /* no order: NaN wins; results in the type itself; n >= 1. Elementwise forms for columns are scalar[MAX] and scalar[MIN]. */
+    void (*max_rows)(void *out, const void *x, int64_t rows, int64_t n, int64_t stride);
+    void (*min_rows)(void *out, const void *x, int64_t rows, int64_t n, int64_t stride);
+    /* first of ties, first NaN wins; n >= 1. _cols: running best value and its index for columns, row index `at` */
+    void (*argmax_rows)(int64_t *out, const void *x, int64_t rows, int64_t n, int64_t stride);
+    void (*argmin_rows)(int64_t *out, const void *x, int64_t rows, int64_t n, int64_t stride);
+    void (*argmax_cols_add)(void *best, int64_t *index, const void *x, int64_t at, int64_t cols); /* at 0 sets them */
+    void (*argmin_cols_add)(void *best, int64_t *index, const void *x, int64_t at, int64_t cols);
+    /* f32 and f64 only: tc_welford of each row, leaves, as sum_* (kernel/tree.h merges them) */
+    void (*welford_rows)(tc_welford *out, const void *x, int64_t rows, int64_t n, int64_t stride);
+    void (*welford_leaves)(tc_welford *out, const void *x, int64_t n);
+} tc_reduce_ops;
+
+typedef struct tc_isa_gemm tc_isa_gemm; /* kernel/gemm.h */
+
+struct tc_isa_ops {
+    const char *name;     /* row of isa.tab */
+    int width;            /* bytes of a vector */
+    const tc_block_fn *scalar[TC_DTYPE_COUNT]; /* [type of the operands][tc_scalar_op]; NULL where the table has no such type */
+    tc_cast_fn cast[TC_DTYPE_COUNT][TC_DTYPE_COUNT]; /* [from][to], PyTorch's conversions; NULL for complex. Same type: a copy */
+    tc_cast_fn round[TC_DTYPE_COUNT];          /* f32 -> f32 by way of f16, bf16, f8: cast there and back */
+    tc_reduce_ops reduce[TC_DTYPE_COUNT];      /* f32 f64, integers and bool */
+    /* Memory, by element size 1, 2, 4, 8 and 16: index log2(size). Strides and indices in elements, of any sign. */
+    void (*fill[5])(void *out, const void *value, int64_t n);
+    void (*load[5])(void *out, const void *in, int64_t stride, int64_t n);    /* out[i] = in[i * stride] */
+    void (*store[5])(void *out, int64_t stride, const void *in, int64_t n);   /* out[i * stride] = in[i] */
+    void (*gather[5])(void *out, const void *in, const int64_t *index, int64_t n); /* out[i] = in[index[i]] */
+    void (*gather_if[5])(void *out, const void *in, const int64_t *index, const uint8_t *pred, int64_t n); /* 0 where pred is 0 */
+    void (*scatter_if[5])(void *out, const int64_t *index, const uint8_t *pred, const void *in, int64_t n); /* pred NULL: all */
+    void (*store_if[5])(void *out, int64_t stride, const uint8_t *pred, const void *in, int64_t n);
+    void (*transpose[5])(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols); /* out[c][r] = in[r][c] */
+    void (*iota)(int64_t *out, int64_t first, int64_t step, int64_t n);
+    const tc_isa_gemm *gemm;
+};
+typedef struct tc_isa_ops tc_isa_ops;
+
+/* Rows of isa.tab, low to high. */
+int tc_isa_count(void);
+const tc_isa_ops *tc_isa_at(int i);
+bool tc_isa_supported(int i);           /* by this CPU and the operating system */
+const tc_isa_ops *tc_isa_find(const char *name); /* NULL: no such row */
+/* The best supported row, at most the one that TC_ISA in the environment names (unknown or unsupported names are TC_USAGE). */
+tc_status tc_isa_choose(const tc_isa_ops **out_isa);
+const tc_isa_ops *tc_isa_best(void);    /* without looking at the environment */
+
+#endif

@@ -1,0 +1,12 @@
+/* The scalar operations of scalar.def as numbers: TC_X_ADD, TC_X_EXP, ... Loop IR names them, tables are indexed by them. */
+#ifndef TC_KERNEL_SCALAR_OP_H
+#define TC_KERNEL_SCALAR_OP_H
+
+typedef enum {
+#define X(NAME, ...) TC_X_##NAME,
+#include "kernel/scalar.def"
+#undef X
+    TC_X_COUNT
+} tc_scalar_op;
+
+#endif
