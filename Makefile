@@ -26,6 +26,12 @@ EMBED   := $(sort $(wildcard lib/capture/torch/*.py lib/capture/torch/*/*.py))
 
 all: $(BUILD)/libtc.a $(TOOLS:%=$(BUILD)/bin/%)
 
+# Rows of isa.tab as a C table, for base/cpu.h.
+$(BUILD)/gen/isa_rows.h: lib/isa.tab
+	@mkdir -p $(@D)
+	@awk -F'\t' 'BEGIN {printf "#define TC_ISA_ROWS(X)"} !/^#/ && NF {printf " X(%s, \"%s\")", $$1, $$2} END {print ""}' $< > $@
+HEADERS := $(BUILD)/gen/isa_rows.h
+
 # Families of operators: every lib/op/NAME.c that defines tc_ops_NAME.
 $(BUILD)/gen/op_families.c: $(OP_C) Makefile
 	@mkdir -p $(@D)
@@ -41,14 +47,14 @@ $(BUILD)/gen/embed.c: $(EMBED) Makefile
 	   i=0; for f in $(EMBED); do echo "static const char src$$i[] = {"; od -An -v -tu1 $$f | sed 's/  */,/g; s/^,//; s/$$/,/'; echo "0};"; i=$$((i+1)); done; \
 	   echo 'const tc_embedded tc_embedded_sources[] = {'; i=0; for f in $(EMBED); do echo "    {\"$${f#lib/capture/torch/}\", src$$i, sizeof src$$i - 1},"; i=$$((i+1)); done; echo '    {NULL, NULL, 0}};'; } > $@
 
-$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c
+$(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -w -MMD -MP -c $< -o $@
-$(BUILD)/obj/%.o: %.c
+$(BUILD)/obj/%.o: %.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -MMD -MP -c $< -o $@
 define isa_rule
-$(BUILD)/obj/%.$(1).o: %.isa.c lib/isa.tab
+$(BUILD)/obj/%.$(1).o: %.isa.c lib/isa.tab | $(HEADERS)
 	@mkdir -p $$(@D)
 	$(CC) $(BASEFLAGS) -O3 $(call isa_flags,$(1)) -DTC_ISA=$(1) -DTC_ISA_$(1)=1 -MMD -MP -c $$< -o $$@
 endef

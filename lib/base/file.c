@@ -1,0 +1,339 @@
+/* Mapping, spooling and atomic replacement of files. See file.h. */
+#include "base/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SPOOL_MEMORY = 64 << 20, OUT_BUFFER = 256 << 10 };
+
+static tc_status env_error(const char *name, const char *what) {
+    int e = errno;
+    return tc_error(TC_ENV, "%s: cannot %s: %s", name, what, strerror(e));
+}
+
+/* ---- inputs ---- */
+
+static tc_blob *new_blob(const char *name) {
+    tc_blob *b = tc_xcalloc(1, sizeof *b);
+    b->name = tc_xstrdup(name);
+    b->refs = 1;
+    return b;
+}
+
+static tc_status map_fd(tc_blob *b, int fd, size_t len) {
+    if (len == 0) return NULL;
+    void *p = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    if (p == MAP_FAILED) return env_error(b->name, "map");
+    b->data = p;
+    b->len = len;
+    b->mapped = true;
+    return NULL;
+}
+
+/* An unlinked file that holds `have` bytes and the rest of fd. */
+static tc_status spool(tc_blob *b, int fd, tc_buf *have) {
+    const char *dir = getenv("TMPDIR");
+    char path[PATH_MAX];
+    int n = snprintf(path, sizeof path, "%s/tc-spool-XXXXXX", dir && *dir ? dir : "/tmp");
+    if (n < 0 || (size_t)n >= sizeof path) return tc_error(TC_ENV, "TMPDIR is too long");
+    int tmp = mkostemp(path, O_CLOEXEC);
+    if (tmp < 0) return env_error(path, "create");
+    unlink(path);
+    tc_status s = tc_write_all(tmp, have->data, have->len, path);
+    size_t total = have->len;
+    tc_buf_free(have);
+    char *chunk = tc_xmalloc(1 << 20);
+    while (!s) {
+        ssize_t r = read(fd, chunk, 1 << 20);
+        if (r < 0 && errno == EINTR) continue;
+        if (r < 0) s = env_error(b->name, "read");
+        if (r <= 0) break;
+        s = tc_write_all(tmp, chunk, (size_t)r, path);
+        total += (size_t)r;
+    }
+    free(chunk);
+    if (!s) s = map_fd(b, tmp, total);
+    close(tmp);
+    return s;
+}
+
+static tc_status read_pipe(tc_blob *b, int fd) {
+    tc_buf buf = {0};
+    for (;;) {
+        if (buf.len >= SPOOL_MEMORY) return spool(b, fd, &buf);
+        tc_buf_reserve(&buf, buf.len < 65536 ? 65536 : buf.len / 2);
+        ssize_t r = read(fd, buf.data + buf.len, buf.cap - buf.len - 1);
+        if (r < 0 && errno == EINTR) continue;
+        if (r < 0) {
+            tc_status s = env_error(b->name, "read");
+            tc_buf_free(&buf);
+            return s;
+        }
+        if (r == 0) break;
+        buf.len += (size_t)r;
+    }
+    if (buf.len) {
+        b->data = (unsigned char *)buf.data;
+        b->len = buf.len;
+        b->data[b->len] = 0;
+    } else {
+        tc_buf_free(&buf);
+    }
+    return NULL;
+}
+
+tc_status tc_blob_from_fd(int fd, const char *name, tc_blob **out_blob) {
+    *out_blob = NULL;
+    struct stat st;
+    if (fstat(fd, &st)) return env_error(name, "read");
+    if (S_ISDIR(st.st_mode)) return tc_error(TC_ENV, "%s: is a directory, expected a file", name);
+    tc_blob *b = new_blob(name);
+    bool whole = S_ISREG(st.st_mode) && lseek(fd, 0, SEEK_CUR) == 0 && st.st_size > 0; /* /proc files say 0 bytes: read them */
+    tc_status s = whole ? map_fd(b, fd, (size_t)st.st_size) : read_pipe(b, fd);
+    if (s) {
+        tc_blob_release(b);
+        return s;
+    }
+    *out_blob = b;
+    return NULL;
+}
+
+tc_status tc_blob_open(const char *path, tc_blob **out_blob) {
+    *out_blob = NULL;
+    if (strcmp(path, "-") == 0) return tc_blob_from_fd(STDIN_FILENO, "stdin", out_blob);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return env_error(path, "open");
+    tc_status s = tc_blob_from_fd(fd, path, out_blob);
+    close(fd);
+    return s;
+}
+
+tc_blob *tc_blob_retain(tc_blob *b) {
+    __atomic_fetch_add(&b->refs, 1, __ATOMIC_RELAXED);
+    return b;
+}
+
+void tc_blob_release(tc_blob *b) {
+    if (!b || __atomic_sub_fetch(&b->refs, 1, __ATOMIC_ACQ_REL)) return;
+    if (b->mapped) munmap(b->data, b->len);
+    else free(b->data);
+    free(b->name);
+    free(b);
+}
+
+void tc_blob_deleter(void *blob, void *data) {
+    (void)data;
+    tc_blob_release(blob);
+}
+
+tc_status tc_file_read(const char *path, size_t limit, tc_buf *out) {
+    tc_blob *b;
+    TC_TRY(tc_blob_open(path, &b));
+    tc_status s = NULL;
+    if (b->len > limit) s = tc_error(TC_CONTENT, "%s: %zu bytes, expected at most %zu", path, b->len, limit);
+    else tc_buf_append(out, b->data, b->len);
+    tc_blob_release(b);
+    return s;
+}
+
+/* ---- outputs ---- */
+
+struct tc_out {
+    int fd;
+    char *name;      /* as given, for messages */
+    char *target;    /* resolved path; NULL: written directly */
+    char *temporary;
+    uint64_t offset;
+    size_t fill;
+    bool close_fd;
+    char buffer[OUT_BUFFER];
+};
+
+tc_status tc_write_all(int fd, const void *p, size_t n, const char *name) {
+    const char *s = p;
+    while (n) {
+        ssize_t w = write(fd, s, n);
+        if (w < 0 && errno == EINTR) continue;
+        if (w < 0) return env_error(name, "write");
+        s += w;
+        n -= (size_t)w;
+    }
+    return NULL;
+}
+
+/* Where a path leads after links; the last component need not exist. Caller frees. */
+static char *resolve(const char *path) {
+    char *cur = tc_xstrdup(path);
+    for (int depth = 0; depth < 40; depth++) {
+        char link[PATH_MAX];
+        ssize_t n = readlink(cur, link, sizeof link - 1);
+        if (n < 0) return cur;
+        link[n] = 0;
+        char *slash = strrchr(cur, '/');
+        tc_buf b = {0};
+        if (link[0] != '/' && slash) tc_buf_append(&b, cur, (size_t)(slash - cur) + 1);
+        tc_buf_puts(&b, link);
+        free(cur);
+        cur = b.data;
+    }
+    return cur;
+}
+
+static tc_status open_temporary(tc_out *o, mode_t mode) {
+    char *slash = strrchr(o->target, '/');
+    const char *base = slash ? slash + 1 : o->target;
+    int dir = slash ? (int)(slash - o->target) + 1 : 0;
+    for (unsigned i = 0; i < 100; i++) {
+        tc_buf b = {0};
+        tc_buf_printf(&b, "%.*s.%s.tmp%ld.%u", dir, o->target, base, (long)getpid(), i);
+        o->fd = open(b.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        if (o->fd >= 0) {
+            o->temporary = b.data;
+            return NULL;
+        }
+        tc_buf_free(&b);
+        if (errno != EEXIST) return env_error(o->name, "create");
+    }
+    return tc_error(TC_ENV, "%s: cannot create a temporary file beside it", o->name);
+}
+
+tc_status tc_out_open(const char *path, tc_out **out_file) {
+    *out_file = NULL;
+    bool to_stdout = !path || strcmp(path, "-") == 0;
+    tc_out *o = tc_xmalloc(sizeof *o);
+    memset(o, 0, offsetof(tc_out, buffer));
+    o->name = tc_xstrdup(to_stdout ? "stdout" : path);
+    o->fd = STDOUT_FILENO;
+    tc_status s = NULL;
+    if (!to_stdout) {
+        struct stat st;
+        bool exists = stat(path, &st) == 0;
+        o->close_fd = true;
+        if (exists && S_ISDIR(st.st_mode)) {
+            s = tc_error(TC_ENV, "%s: is a directory, expected a file", path);
+        } else if (exists && !S_ISREG(st.st_mode)) {
+            o->fd = open(path, O_WRONLY | O_CLOEXEC);
+            if (o->fd < 0) s = env_error(path, "open");
+        } else {
+            o->target = resolve(path);
+            s = open_temporary(o, 0666);
+            if (!s && exists) fchmod(o->fd, st.st_mode & 07777);
+        }
+    }
+    if (s) {
+        free(o->target);
+        free(o->name);
+        free(o);
+        return s;
+    }
+    *out_file = o;
+    return NULL;
+}
+
+tc_status tc_out_flush(tc_out *o) {
+    size_t n = o->fill;
+    o->fill = 0;
+    return tc_write_all(o->fd, o->buffer, n, o->name);
+}
+
+tc_status tc_out_write(tc_out *o, const void *p, size_t n) {
+    o->offset += n;
+    if (n > OUT_BUFFER - o->fill) {
+        TC_TRY(tc_out_flush(o));
+        if (n >= OUT_BUFFER) return tc_write_all(o->fd, p, n, o->name);
+    }
+    if (n) memcpy(o->buffer + o->fill, p, n);
+    o->fill += n;
+    return NULL;
+}
+
+uint64_t tc_out_offset(const tc_out *o) { return o->offset; }
+const char *tc_out_temporary(const tc_out *o) { return o->temporary; }
+
+tc_status tc_fsync_dir(const char *dir) {
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return env_error(dir, "open");
+    /* Some network file systems refuse to sync folders; the rename is then as durable as they make it. */
+    bool bad = fsync(fd) && errno != EINVAL && errno != EROFS;
+    tc_status s = bad ? env_error(dir, "sync") : NULL;
+    close(fd);
+    return s;
+}
+
+static tc_status commit(tc_out *o) {
+    if (fsync(o->fd)) return env_error(o->name, "write to disk");
+    if (o->close_fd) {
+        o->close_fd = false;
+        if (close(o->fd)) return env_error(o->name, "close");
+    }
+    if (rename(o->temporary, o->target)) return env_error(o->name, "rename the temporary file to");
+    free(o->temporary);
+    o->temporary = NULL;
+    char *slash = strrchr(o->target, '/');
+    if (!slash) return tc_fsync_dir(".");
+    slash[slash == o->target] = 0;
+    return tc_fsync_dir(o->target);
+}
+
+tc_status tc_out_finish(tc_out *o, tc_status s) {
+    if (!o) return s;
+    if (!s) s = tc_out_flush(o);
+    if (!s && o->temporary) s = commit(o);
+    if (o->temporary) unlink(o->temporary);
+    if (o->close_fd && close(o->fd) && !s) s = env_error(o->name, "close");
+    free(o->temporary);
+    free(o->target);
+    free(o->name);
+    free(o);
+    return s;
+}
+
+tc_status tc_file_write(const char *path, const void *p, size_t n) {
+    tc_out *o;
+    TC_TRY(tc_out_open(path, &o));
+    return tc_out_finish(o, tc_out_write(o, p, n));
+}
+
+/* ---- folders ---- */
+
+tc_status tc_make_dirs(const char *dir) {
+    char *p = tc_xstrdup(dir);
+    tc_status s = NULL;
+    for (char *c = p + 1; !s; c++) {
+        if (*c != '/' && *c) continue;
+        char end = *c;
+        *c = 0;
+        struct stat st;
+        if (mkdir(p, 0777) && (errno != EEXIST || (stat(p, &st) == 0 && !S_ISDIR(st.st_mode)))) s = env_error(p, "make the folder");
+        *c = end;
+        if (!end) break;
+    }
+    free(p);
+    return s;
+}
+
+static tc_status remove_at(int parent, const char *name, const char *path, int depth) {
+    if (unlinkat(parent, name, 0) == 0 || errno == ENOENT) return NULL;
+    if (errno != EISDIR && errno != EPERM) return env_error(path, "remove");
+    if (depth > 100) return tc_error(TC_ENV, "%s: folders nested too deep to remove", path);
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+    if (!d) {
+        tc_status s = env_error(path, "open");
+        if (fd >= 0) close(fd);
+        return s;
+    }
+    tc_status s = NULL;
+    for (struct dirent *e; !s && (e = readdir(d));)
+        if (strcmp(e->d_name, ".") && strcmp(e->d_name, "..")) s = remove_at(dirfd(d), e->d_name, path, depth + 1);
+    closedir(d);
+    if (!s && unlinkat(parent, name, AT_REMOVEDIR)) s = env_error(path, "remove");
+    return s;
+}
+
+tc_status tc_remove_tree(const char *dir) { return remove_at(AT_FDCWD, dir, dir, 0); }

@@ -1,0 +1,57 @@
+/* Files: inputs as one block of bytes (mapped, or spooled from a pipe), outputs that appear whole or not at all.
+ *
+ *     tc_blob *b;
+ *     TC_TRY(tc_blob_open(path, &b), "reading model");    // "-" is stdin
+ *     ... b->data, b->len ...
+ *     tc_blob_release(b);
+ *
+ *     tc_out *o;
+ *     TC_TRY(tc_out_open("run/x.pt2", &o));                // temporary file beside it; "-" is stdout; pipes and devices direct
+ *     tc_status s = tc_out_write(o, p, n);
+ *     s = tc_out_finish(o, s);                            // commits when s is NULL, else removes; returns the first failure */
+#ifndef TC_BASE_FILE_H
+#define TC_BASE_FILE_H
+
+#include "base/mem.h"
+
+#include <stdio.h>
+
+typedef struct {
+    unsigned char *data; /* writable without changing the file (MAP_PRIVATE); NULL when len is 0 */
+    size_t len;
+    char *name;          /* for messages: the path, or "stdin" */
+    bool mapped;         /* a later truncation of the file by others is SIGBUS (handled in cmd/) */
+    int refs;            /* atomic */
+} tc_blob;
+
+/* Maps a regular file; reads anything else to its end: into memory, above 64 MiB into an unlinked file in $TMPDIR that is
+ * then mapped. A directory is TC_ENV. */
+tc_status tc_blob_open(const char *path, tc_blob **out_blob);
+/* The same for an open descriptor, which stays open. A regular file is mapped from its beginning when its offset is 0. */
+tc_status tc_blob_from_fd(int fd, const char *name, tc_blob **out_blob);
+tc_blob *tc_blob_retain(tc_blob *b);
+void tc_blob_release(tc_blob *b); /* NULL is allowed */
+void tc_blob_deleter(void *blob, void *data); /* tc_blob_release in the form that tc_storage_wrap takes (ctx is the blob) */
+
+typedef struct tc_out tc_out;
+/* path "-" or NULL: stdout's descriptor. Symbolic links are followed, so the file that they name is replaced. */
+tc_status tc_out_open(const char *path, tc_out **out_file);
+tc_status tc_out_write(tc_out *o, const void *p, size_t n); /* buffered */
+tc_status tc_out_flush(tc_out *o);                          /* hands everything to the system, for pipes */
+uint64_t tc_out_offset(const tc_out *o);                    /* bytes written so far */
+const char *tc_out_temporary(const tc_out *o);              /* path of the temporary file, or NULL; lives as long as o */
+/* s NULL: flush, fsync, rename, fsync the folder. s failing: the temporary is removed. Frees o in both cases (NULL is allowed).
+ * Returns s, or what went wrong here. */
+tc_status tc_out_finish(tc_out *o, tc_status s);
+/* The whole text or bytes to a path in one call. */
+tc_status tc_file_write(const char *path, const void *p, size_t n);
+
+/* A small text or JSON file, at most `limit` bytes, NUL-terminated; caller frees with tc_buf_free. */
+tc_status tc_file_read(const char *path, size_t limit, tc_buf *out);
+tc_status tc_fsync_dir(const char *dir);              /* makes renames inside it durable */
+tc_status tc_make_dirs(const char *dir);              /* mkdir -p */
+tc_status tc_remove_tree(const char *dir);            /* rm -r, not following links; absent is success */
+/* Writes all n bytes, through EINTR and short writes. TC_ENV with errno's text and `name`. */
+tc_status tc_write_all(int fd, const void *p, size_t n, const char *name);
+
+#endif
