@@ -1,5 +1,6 @@
 /* Conversions between float and the 16- and 8-bit float types, by integer arithmetic: round to nearest even, subnormals kept,
- * NaN stays NaN (bits of PyTorch: bf16 0x7FC0, f16 payload shifted, f8 0x7F). e4m3fn has no infinity: what is too large is NaN. */
+ * NaN stays NaN (bits of PyTorch: bf16 0x7FC0, f16 payload shifted, f8 0x7F). e4m3fn has no
+ * infinity: what is too large becomes 448. */
 #ifndef TC_TENSOR_NARROW_H
 #define TC_TENSOR_NARROW_H
 
@@ -64,9 +65,9 @@ static inline float tc_f8e5m2_to_f32(uint8_t b) { return tc_widen(b & 0x7fu, (ui
 
 static inline uint8_t tc_f32_to_f8e4m3(float f) {
     uint32_t u = tc_f32_bits(f), mag = u & 0x7fffffffu, sign = (u >> 24) & 0x80u;
-    if (mag >= 0x7f800000u) return (uint8_t)(sign | 0x7fu);
-    uint32_t h = tc_narrow_mag(mag, 7, 3);
-    return (uint8_t)(sign | (h > 0x7fu ? 0x7fu : h));
+    if (mag > 0x7f800000u) return (uint8_t)(sign | 0x7fu);
+    if (mag > 0x43e00000u) return (uint8_t)(sign | 0x7eu);
+    return (uint8_t)(sign | tc_narrow_mag(mag, 7, 3));
 }
 static inline float tc_f8e4m3_to_f32(uint8_t b) {
     uint32_t sign = (uint32_t)(b & 0x80u) << 24;

@@ -15,6 +15,8 @@ double tc_scalar_to_double(tc_scalar s) {
 
 static int64_t to_i64(double d) { return d >= -9223372036854775808.0 && d < 9223372036854775808.0 ? (int64_t)d : INT64_MIN; }
 static int32_t to_i32(double d) { return d > -2147483649.0 && d < 2147483648.0 ? (int32_t)d : INT32_MIN; }
+/* gcc's vector form of float to u32: shifted by 2^31 above it, the signed conversion below. */
+static uint32_t to_u32(double d) { return d >= 2147483648.0 ? (uint32_t)to_i32(d - 2147483648.0) ^ 0x80000000u : (uint32_t)to_i32(d); }
 static uint64_t to_u64(double d) { return d >= 9223372036854775808.0 ? (uint64_t)to_i64(d - 9223372036854775808.0) ^ (UINT64_C(1) << 63) : (uint64_t)to_i64(d); }
 
 int64_t tc_scalar_to_int(tc_scalar s) {
@@ -98,7 +100,7 @@ static void store_floats(tc_dtype d, void *dst, int n, const double *v) {
     case TC_I32: { int32_t *p = dst; EACH(p[k] = to_i32(v[k])); return; }
     case TC_I64: { int64_t *p = dst; EACH(p[k] = to_i64(v[k])); return; }
     case TC_U16: { uint16_t *p = dst; EACH(p[k] = (uint16_t)to_i32(v[k])); return; }
-    case TC_U32: { uint32_t *p = dst; EACH(p[k] = (uint32_t)to_i64(v[k])); return; }
+    case TC_U32: { uint32_t *p = dst; EACH(p[k] = to_u32(v[k])); return; }
     case TC_U64: { uint64_t *p = dst; EACH(p[k] = to_u64(v[k])); return; }
     case TC_BOOL: { uint8_t *p = dst; EACH(p[k] = v[k] != 0); return; }
     case TC_F64: memcpy(dst, v, (size_t)n * 8); return;
