@@ -23,6 +23,8 @@ typedef struct tc_lower {
  * type (tc_l_in) or to `dtype` (tc_l_in_as; TC_DTYPE_NONE: its own compute type). Numbers work as tensors do. */
 tc_lv tc_l_in(tc_lower *l, int arg);
 tc_lv tc_l_in_as(tc_lower *l, int arg, tc_dtype dtype);
+/* The result's compute type (f32 for a bf16 result). */
+tc_dtype tc_l_type(const tc_lower *l, int result);
 /* A tensor (argument, element of a list argument) at an index of the rule's making; rank of the value entries. */
 tc_lv tc_l_load(tc_lower *l, tc_value *v, const tc_affine *index, const tc_lv *gather, tc_lv pred);
 tc_affine tc_l_axis(tc_lower *l, int axis);                 /* the axis itself */
@@ -44,7 +46,7 @@ static inline tc_lv tc_l_where(tc_lower *l, tc_lv c, tc_lv a, tc_lv b) { return 
 tc_lv tc_l_reduce(tc_lower *l, tc_reduce_op op, tc_lv v, uint64_t over);
 tc_lv tc_l_part(tc_lower *l, tc_lv tuple, int part);
 tc_lv tc_l_scan(tc_lower *l, tc_reduce_op op, tc_lv v, int axis);
-/* Stores result i: at its own axes, cast and rounded to its type. _at: at another index, where pred holds (pad, cat). */
+/* Stores result i: at its own axes (aligned with those of result 0 at the last dimension; size 1: index 0), cast and rounded to its type. _at: at another index, where pred holds (pad, cat). */
 tc_status tc_l_out(tc_lower *l, int result, tc_lv v);
 tc_status tc_l_out_at(tc_lower *l, int result, const tc_affine *index, tc_lv v, tc_lv pred);
 

@@ -1,0 +1,119 @@
+/* Building loops: instructions with derived axes, equal ones merged; buffers, axes, affine indices. */
+#include "loop/loop.h"
+
+const tc_scalar_info tc_scalar_ops[TC_X_COUNT] = {
+#define WORD_SAME false
+#define WORD_BOOL true
+#define LETTER(t) #t[0]
+#define X(NAME, n, t, result) [TC_X_##NAME] = {#NAME, n, LETTER(t), WORD_##result},
+#include "kernel/scalar.def"
+#undef X
+};
+
+const char *const tc_reduce_names[TC_R_COUNT] = {[TC_R_SUM] = "sum", [TC_R_PROD] = "prod", [TC_R_MAX] = "max", [TC_R_MIN] = "min",
+                                                 [TC_R_ARGMAX] = "argmax", [TC_R_ARGMIN] = "argmin", [TC_R_ANY] = "any", [TC_R_ALL] = "all",
+                                                 [TC_R_WELFORD] = "welford"};
+
+tc_loop *tc_loop_create(tc_program *p) {
+    tc_loop *l = TC_NEW(&p->arena, tc_loop);
+    l->arena = &p->arena;
+    l->sym = p->sym;
+    return l;
+}
+
+void tc_loop_free(tc_loop *l) {
+    if (!l) return;
+    tc_vec_free(&l->inst);
+    tc_vec_free(&l->stores);
+    tc_vec_free(&l->buffers);
+}
+
+uint64_t tc_affine_axes(const tc_affine *a) {
+    uint64_t m = 0;
+    for (int i = 0; i < a->n; i++) m |= UINT64_C(1) << a->term[i].axis;
+    return m;
+}
+
+bool tc_affine_equal(const tc_affine *a, const tc_affine *b) {
+    if (a->base != b->base || a->n != b->n) return false;
+    for (int i = 0; i < a->n; i++)
+        if (a->term[i].axis != b->term[i].axis || a->term[i].coef != b->term[i].coef) return false;
+    return true;
+}
+
+bool tc_affine_is_axis(const tc_affine *a, int *out_axis) {
+    if (a->n != 1 || !tc_sym_is_int(a->base, 0) || !tc_sym_is_int(a->term[0].coef, 1)) return false;
+    *out_axis = a->term[0].axis;
+    return true;
+}
+
+bool tc_affine_is_zero(const tc_affine *a) { return a->n == 0 && tc_sym_is_int(a->base, 0); }
+
+int tc_loop_axis(tc_loop *l, tc_sym extent) {
+    if (l->naxes == 64) return -1;
+    l->axes[l->naxes].extent = extent;
+    return l->naxes++;
+}
+
+int tc_loop_buffer(tc_loop *l, tc_value *v) {
+    for (size_t i = 0; i < l->buffers.len; i++)
+        if (l->buffers.data[i].value == v) return (int)i;
+    tc_lbuffer b = {.value = v, .dtype = v->meta.dtype, .rank = v->meta.rank, .size = v->meta.size};
+    tc_vec_push(&l->buffers, b);
+    return (int)l->buffers.len - 1;
+}
+
+int tc_loop_temp(tc_loop *l, tc_dtype dtype, int rank, const tc_sym *size) {
+    tc_lbuffer b = {.dtype = dtype, .rank = rank, .size = size};
+    tc_vec_push(&l->buffers, b);
+    return (int)l->buffers.len - 1;
+}
+
+static uint64_t inst_axes(const tc_loop *l, const tc_linst *in) {
+    uint64_t m = 0;
+    for (int i = 0; i < 3; i++)
+        if (in->a[i] != TC_LV_NONE) m |= l->inst.data[in->a[i]].axes;
+    if (in->pred != TC_LV_NONE) m |= l->inst.data[in->pred].axes;
+    for (int d = 0; d < in->rank; d++) {
+        m |= tc_affine_axes(&in->index[d]);
+        if (in->gather && in->gather[d] != TC_LV_NONE) m |= l->inst.data[in->gather[d]].axes;
+    }
+    if (in->kind == TC_L_REDUCE) m &= ~in->over;
+    if (in->kind == TC_L_SCAN) m |= in->over;
+    return m;
+}
+
+static bool scalar_equal(tc_scalar a, tc_scalar b) {
+    if (a.kind != b.kind) return false;
+    if (a.kind == TC_KIND_FLOAT) return !memcmp(&a.f, &b.f, sizeof a.f);
+    if (a.kind == TC_KIND_COMPLEX) return !memcmp(&a.re, &b.re, sizeof a.re) && !memcmp(&a.im, &b.im, sizeof a.im);
+    return a.i == b.i;
+}
+
+static bool inst_equal(const tc_linst *x, const tc_linst *y) {
+    if (x->kind != y->kind || x->op != y->op || x->part != y->part || x->dtype != y->dtype || x->narrow != y->narrow || x->over != y->over) return false;
+    if (x->a[0] != y->a[0] || x->a[1] != y->a[1] || x->a[2] != y->a[2] || x->host != y->host || x->buffer != y->buffer) return false;
+    if (x->rank != y->rank || x->pred != y->pred || x->checked != y->checked || !x->gather != !y->gather) return false;
+    if (x->kind == TC_L_CONST && !scalar_equal(x->imm, y->imm)) return false;
+    for (int d = 0; d < x->rank; d++) {
+        if (!tc_affine_equal(&x->index[d], &y->index[d])) return false;
+        if (x->gather && x->gather[d] != y->gather[d]) return false;
+    }
+    return true;
+}
+
+tc_lv tc_loop_push(tc_loop *l, tc_linst in) {
+    in.axes = inst_axes(l, &in);
+    for (size_t i = l->inst.len; i-- > 0;)
+        if (inst_equal(&l->inst.data[i], &in)) return (tc_lv)i;
+    tc_vec_push(&l->inst, in);
+    return (tc_lv)l->inst.len - 1;
+}
+
+void tc_loop_store(tc_loop *l, tc_lstore st) {
+    st.axes = l->inst.data[st.value].axes;
+    if (st.pred != TC_LV_NONE) st.axes |= l->inst.data[st.pred].axes;
+    for (int d = 0; d < st.rank; d++) st.axes |= tc_affine_axes(&st.index[d]);
+    l->buffers.data[st.buffer].written = true;
+    tc_vec_push(&l->stores, st);
+}

@@ -1,0 +1,232 @@
+/* The words that lowering rules are written in (loop/lower.h): each appends instructions to the loop of one node. */
+#include "loop/lower.h"
+#include "op/op.h"
+
+static tc_lv fail(tc_lower *l, tc_status s) {
+    if (l->status) tc_status_free(s);
+    else l->status = s;
+    return TC_LV_NONE;
+}
+static tc_lv push(tc_lower *l, tc_linst in) { return l->status ? TC_LV_NONE : tc_loop_push(l->loop, in); }
+static tc_linst blank(tc_lkind kind, tc_dtype d) {
+    return (tc_linst){.kind = kind, .dtype = d, .a = {TC_LV_NONE, TC_LV_NONE, TC_LV_NONE}, .buffer = -1, .pred = TC_LV_NONE};
+}
+static const tc_linst *at(const tc_lower *l, tc_lv v) { return &l->loop->inst.data[v]; }
+static bool is_narrow(tc_dtype d) { return tc_dtype_compute(d) != d; }
+
+tc_dtype tc_l_type(const tc_lower *l, int result) { return tc_dtype_compute(l->node->outs[result]->meta.dtype); }
+
+tc_affine tc_l_affine(tc_lower *l, tc_sym base, int axis, tc_sym coef) {
+    tc_affine a = {.base = base ? base : tc_sym_int(l->loop->sym, 0)};
+    if (axis >= 0 && !tc_sym_is_int(coef, 0)) {
+        a.n = 1;
+        a.term[0].axis = axis;
+        a.term[0].coef = coef;
+    }
+    return a;
+}
+tc_affine tc_l_axis(tc_lower *l, int axis) { return tc_l_affine(l, NULL, axis, tc_sym_int(l->loop->sym, 1)); }
+
+int tc_l_new_axis(tc_lower *l, tc_sym extent) {
+    int a = tc_loop_axis(l->loop, extent);
+    if (a < 0) fail(l, tc_error(TC_UNSUPPORTED, "%s: more than 64 axes in one loop", tc_op_name(l->node->op)));
+    return a < 0 ? 0 : a;
+}
+
+tc_lv tc_l_load(tc_lower *l, tc_value *v, const tc_affine *index, const tc_lv *gather, tc_lv pred) {
+    if (l->status) return TC_LV_NONE;
+    tc_linst in = blank(TC_L_LOAD, tc_dtype_compute(v->meta.dtype));
+    in.buffer = tc_loop_buffer(l->loop, v);
+    in.rank = v->meta.rank;
+    in.index = tc_arena_dup(l->loop->arena, index, sizeof *index * (size_t)in.rank);
+    for (int d = 0; gather && d < in.rank; d++)
+        if (gather[d] != TC_LV_NONE) in.checked = true;
+    if (in.checked) in.gather = tc_arena_dup(l->loop->arena, gather, sizeof *gather * (size_t)in.rank);
+    in.pred = pred;
+    return push(l, in);
+}
+
+/* The tensor at the axes of result 0, aligned at the last dimension; a size that is 1 is not indexed by an axis. */
+static tc_lv load_broadcast(tc_lower *l, tc_value *v) {
+    tc_affine index[TC_MAX_RANK];
+    int rank = v->meta.rank, shift = l->result_axes - rank;
+    if (shift < 0) return fail(l, tc_error(TC_CONTENT, "%s: an argument has rank %d, the result %d", tc_op_name(l->node->op), rank, l->result_axes));
+    for (int d = 0; d < rank; d++)
+        index[d] = tc_sym_is_int(v->meta.size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d + shift);
+    return tc_l_load(l, v, index, NULL, TC_LV_NONE);
+}
+
+static tc_dtype number_type(tc_sym s) { return tc_sym_type(s) == TC_SYM_FLOAT ? TC_F64 : tc_sym_type(s) == TC_SYM_BOOL ? TC_BOOL : TC_I64; }
+
+tc_lv tc_l_in_as(tc_lower *l, int arg, tc_dtype dtype) {
+    if (l->status) return TC_LV_NONE;
+    const tc_arg *a = &l->node->args[arg];
+    tc_sym number = NULL;
+    switch (a->kind) {
+    case TC_A_VALUE:
+        if (a->value->kind == TC_V_TENSOR) {
+            tc_lv v = load_broadcast(l, a->value);
+            return dtype == TC_DTYPE_NONE ? v : tc_l_cast(l, v, dtype);
+        }
+        number = a->value->sym;
+        break;
+    case TC_A_INT: number = a->sym; break;
+    case TC_A_SCALAR:
+        if (a->is_sym) {
+            number = a->sym;
+            break;
+        }
+        if (dtype == TC_DTYPE_NONE) dtype = a->scalar.kind == TC_KIND_FLOAT ? TC_F64 : a->scalar.kind == TC_KIND_BOOL ? TC_BOOL : TC_I64;
+        return tc_l_const(l, dtype, a->scalar);
+    default: return fail(l, tc_error(TC_CONTENT, "%s: argument %d is not a tensor or a number", tc_op_name(l->node->op), arg));
+    }
+    return tc_l_host(l, dtype == TC_DTYPE_NONE ? number_type(number) : dtype, number);
+}
+
+tc_lv tc_l_in(tc_lower *l, int arg) { return tc_l_in_as(l, arg, tc_l_type(l, 0)); }
+
+tc_lv tc_l_index(tc_lower *l, tc_affine a) {
+    tc_linst in = blank(TC_L_INDEX, TC_I64);
+    in.rank = 1;
+    in.index = tc_arena_dup(l->loop->arena, &a, sizeof a);
+    return push(l, in);
+}
+
+/* The number as the type holds it, so that equal constants are equal instructions. */
+static tc_scalar through(tc_dtype d, tc_scalar v) {
+    char cell[16] = {0};
+    tc_scalar_store(d, cell, 0, v);
+    return tc_scalar_load(d, cell, 0);
+}
+
+tc_lv tc_l_const(tc_lower *l, tc_dtype d, tc_scalar v) {
+    tc_linst in = blank(TC_L_CONST, tc_dtype_compute(d));
+    in.imm = through(in.dtype, v);
+    return push(l, in);
+}
+tc_lv tc_l_f(tc_lower *l, tc_dtype d, double v) { return tc_l_const(l, d, tc_scalar_float(v)); }
+
+tc_lv tc_l_host(tc_lower *l, tc_dtype d, tc_sym number) {
+    int64_t i;
+    double f;
+    bool b;
+    if (tc_sym_type(number) == TC_SYM_INT && tc_sym_const_int(number, &i)) return tc_l_const(l, d, tc_scalar_int(i));
+    if (tc_sym_type(number) == TC_SYM_FLOAT && tc_sym_const_float(number, &f)) return tc_l_const(l, d, tc_scalar_float(f));
+    if (tc_sym_type(number) == TC_SYM_BOOL && tc_sym_const_bool(number, &b)) return tc_l_const(l, d, tc_scalar_bool(b));
+    tc_linst in = blank(TC_L_HOST, tc_dtype_compute(d));
+    in.host = number;
+    return push(l, in);
+}
+
+tc_lv tc_l_cast(tc_lower *l, tc_lv v, tc_dtype d) {
+    if (l->status) return TC_LV_NONE;
+    if (v == TC_LV_NONE) return fail(l, tc_error(TC_CONTENT, "%s: no value to convert", tc_op_name(l->node->op)));
+    d = tc_dtype_compute(d);
+    if (at(l, v)->dtype == d) return v;
+    if (at(l, v)->kind == TC_L_CONST) return tc_l_const(l, d, at(l, v)->imm);
+    tc_linst in = blank(TC_L_CAST, d);
+    in.a[0] = v;
+    return push(l, in);
+}
+
+static tc_lv scalar_op(tc_lower *l, tc_scalar_op op, int n, tc_lv a, tc_lv b, tc_lv c) {
+    if (l->status) return TC_LV_NONE;
+    const tc_scalar_info *info = &tc_scalar_ops[op];
+    tc_lv v[3] = {a, b, c};
+    bool choice = op == TC_X_WHERE;
+    if (info->arity != n) TC_BUG("%s takes %d operands", info->name, info->arity);
+    for (int i = 0; i < n; i++)
+        if (v[i] == TC_LV_NONE) return fail(l, tc_error(TC_CONTENT, "%s: an operand of %s is absent", tc_op_name(l->node->op), info->name));
+    tc_dtype d = at(l, v[choice])->dtype;
+    for (int i = choice; i < n; i++)
+        if (at(l, v[i])->dtype != d)
+            return fail(l, tc_error(TC_CONTENT, "%s: operands of %s are %s and %s", tc_op_name(l->node->op), info->name, tc_dtypes[d].name, tc_dtypes[at(l, v[i])->dtype].name));
+    tc_linst in = blank(TC_L_SCALAR, info->to_bool ? TC_BOOL : d);
+    in.op = (uint8_t)op;
+    memcpy(in.a, v, sizeof v);
+    return push(l, in);
+}
+tc_lv tc_l_op1(tc_lower *l, tc_scalar_op op, tc_lv a) { return scalar_op(l, op, 1, a, TC_LV_NONE, TC_LV_NONE); }
+tc_lv tc_l_op2(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b) { return scalar_op(l, op, 2, a, b, TC_LV_NONE); }
+tc_lv tc_l_op3(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b, tc_lv c) { return scalar_op(l, op, 3, a, b, c); }
+
+tc_lv tc_l_reduce(tc_lower *l, tc_reduce_op op, tc_lv v, uint64_t over) {
+    if (l->status || v == TC_LV_NONE) return TC_LV_NONE;
+    tc_dtype d = op == TC_R_ARGMAX || op == TC_R_ARGMIN ? TC_I64 : op == TC_R_ANY || op == TC_R_ALL ? TC_BOOL : op == TC_R_WELFORD ? TC_F64 : at(l, v)->dtype;
+    if (!over) { /* nothing is reduced: one element each */
+        if (op == TC_R_ARGMAX || op == TC_R_ARGMIN) return tc_l_const(l, TC_I64, tc_scalar_int(0));
+        if (op != TC_R_WELFORD) return tc_l_cast(l, v, d);
+    }
+    tc_linst in = blank(TC_L_REDUCE, d);
+    in.op = (uint8_t)op;
+    in.a[0] = v;
+    in.over = over;
+    return push(l, in);
+}
+
+tc_lv tc_l_part(tc_lower *l, tc_lv tuple, int part) {
+    if (l->status || tuple == TC_LV_NONE) return TC_LV_NONE;
+    tc_linst in = blank(TC_L_PART, at(l, tuple)->dtype);
+    in.a[0] = tuple;
+    in.part = (uint8_t)part;
+    return push(l, in);
+}
+
+tc_lv tc_l_scan(tc_lower *l, tc_reduce_op op, tc_lv v, int axis) {
+    if (l->status || v == TC_LV_NONE) return TC_LV_NONE;
+    tc_linst in = blank(TC_L_SCAN, at(l, v)->dtype);
+    in.op = (uint8_t)op;
+    in.a[0] = v;
+    in.over = UINT64_C(1) << axis;
+    return push(l, in);
+}
+
+tc_status tc_l_out_at(tc_lower *l, int result, const tc_affine *index, tc_lv v, tc_lv pred) {
+    if (l->status) return l->status;
+    tc_value *out = l->node->outs[result];
+    v = tc_l_cast(l, v, out->meta.dtype);
+    if (l->status) return l->status;
+    if (is_narrow(out->meta.dtype) && !(at(l, v)->kind == TC_L_LOAD && l->loop->buffers.data[at(l, v)->buffer].dtype == out->meta.dtype)) {
+        tc_linst in = blank(TC_L_ROUND, at(l, v)->dtype);
+        in.narrow = out->meta.dtype;
+        in.a[0] = v;
+        v = push(l, in);
+    }
+    tc_lstore st = {.buffer = tc_loop_buffer(l->loop, out), .rank = out->meta.rank, .value = v, .pred = pred};
+    st.index = tc_arena_dup(l->loop->arena, index, sizeof *index * (size_t)st.rank);
+    tc_loop_store(l->loop, st);
+    return NULL;
+}
+
+tc_status tc_l_out(tc_lower *l, int result, tc_lv v) {
+    if (l->status) return l->status;
+    const tc_meta *m = &l->node->outs[result]->meta;
+    tc_affine index[TC_MAX_RANK];
+    int shift = l->result_axes - m->rank;
+    if (shift < 0) return l->status = tc_error(TC_CONTENT, "%s: result %d has more dimensions than result 0", tc_op_name(l->node->op), result);
+    for (int d = 0; d < m->rank; d++) index[d] = tc_sym_is_int(m->size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d + shift);
+    return tc_l_out_at(l, result, index, v, TC_LV_NONE);
+}
+
+tc_status tc_lower_node(tc_program *p, const tc_node *node, tc_loop **out_loop) {
+    if (!node->op->lower) return tc_error(TC_UNSUPPORTED, "%s is not a loop", tc_op_name(node->op));
+    tc_lower l = {.loop = tc_loop_create(p), .node = node};
+    const tc_value *first = node->nouts ? node->outs[0] : NULL;
+    if (first && first->kind == TC_V_TENSOR) {
+        l.result_axes = first->meta.rank;
+        for (int d = 0; d < first->meta.rank; d++) tc_loop_axis(l.loop, first->meta.size[d]);
+    }
+    const tc_node **self = TC_NEW(&p->arena, const tc_node *);
+    *self = node;
+    l.loop->nodes = self;
+    l.loop->nnodes = 1;
+    tc_status s = node->op->lower(&l);
+    if (!s) s = l.status;
+    if (!s) s = tc_loop_verify(l.loop);
+    if (s) {
+        tc_loop_free(l.loop);
+        return tc_annotate(s, "%s", node->name ? node->name : tc_op_name(node->op));
+    }
+    *out_loop = l.loop;
+    return NULL;
+}
