@@ -5,7 +5,7 @@ const tc_scalar_info tc_scalar_ops[TC_X_COUNT] = {
 #define WORD_SAME false
 #define WORD_BOOL true
 #define LETTER(t) #t[0]
-#define X(NAME, n, t, result) [TC_X_##NAME] = {#NAME, n, LETTER(t), WORD_##result},
+#define X(NAME, lower, n, t, result) [TC_X_##NAME] = {#NAME, n, LETTER(t), WORD_##result},
 #include "kernel/scalar.def"
 #undef X
 };
