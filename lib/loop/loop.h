@@ -27,14 +27,9 @@ typedef int32_t tc_lv; /* index of an instruction in its loop; -1: none */
 typedef enum { TC_R_SUM, TC_R_PROD, TC_R_MAX, TC_R_MIN, TC_R_ARGMAX /* first of ties, NaN wins; i64 row-major index over the reduced axes */, TC_R_ARGMIN,
                TC_R_ANY, TC_R_ALL, TC_R_WELFORD /* tuple of f64: mean, M2, count; accumulates in float64 */, TC_R_COUNT } tc_reduce_op;
 
-/* Order of reductions over n elements in row-major order of the axes in `over` (ascending axis number):
- *   SUM, PROD  leaves of 256 elements; in a leaf 16 lanes, element i on lane i mod 16, ascending; unused lanes hold -0.0 (1 for PROD);
- *              lanes fold 8, 4, 2, 1 (lane j with lane j + 8, ...); leaves merge by the tree. Nothing to sum: +0 (1).
- *   WELFORD    a leaf in float64: s = sum of the leaf, mean = s / n, M2 = sum of (x - mean)^2, both summed like SUM; leaves a, b merge by
- *              the tree: n = na + nb, d = mean_b - mean_a, mean = mean_a + d * (nb / n), M2 = (M2_a + M2_b) + (d * d) * (na * nb / n).
- *   others     no order; ARGMAX and ARGMIN take the first of ties. Nothing: -inf, +inf (lowest, highest integer), false, true. */
-#define TC_LEAF 256
-#define TC_LANES 16
+/* Reductions see their elements in row-major order of the axes in `over` (ascending axis number). SUM, PROD and WELFORD go by leaves
+ * and the tree of kernel/tree.h; nothing to reduce gives +0, 1, {0, 0, 0}. The others have no order; ARGMAX and ARGMIN take the first
+ * of ties; nothing gives -inf, +inf (lowest, highest integer), false, true. */
 
 /* base + sum of coef[i] * axis[i] */
 typedef struct { tc_sym base; int n; struct { int axis; tc_sym coef; } term[4]; } tc_affine;
