@@ -41,6 +41,7 @@ typedef struct {
     bool inplace;         /* name ends in _ and param 0 is mutated */
     bool has_out;         /* ...an out= form */
     bool is_view;         /* a result aliases an argument without mutation */
+    bool variadic;        /* higher-order: "cond(...)": arguments as called, results as the last subgraph's */
 } tc_schema;
 
 /* ---- shape rule: types of the results from the arguments; runs at capture, verify and when a concrete call is made ---- */

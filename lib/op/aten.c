@@ -1,0 +1,74 @@
+/* The schemas that PyTorch 2.15 has, as a sorted text inside the library: rows of operators name an entry of it, in-place and out
+ * forms take theirs from it, and a name that tc lacks is told from one that does not exist. Searched by bisection, so that
+ * nothing is built at start. */
+#include "op/schema.h"
+
+#include <string.h>
+
+__asm__(".section .rodata\n"
+        ".global tc_aten_text\n.hidden tc_aten_text\n"
+        "tc_aten_text:\n"
+        ".incbin \"lib/op/aten_schemas.txt\"\n"
+        ".global tc_aten_text_end\n.hidden tc_aten_text_end\n"
+        "tc_aten_text_end:\n"
+        ".byte 0\n"
+        ".previous\n");
+extern const char tc_aten_text[] __attribute__((visibility("hidden")));
+extern const char tc_aten_text_end[] __attribute__((visibility("hidden")));
+
+static const char *line_start(const char *p) {
+    while (p > tc_aten_text && p[-1] != '\n') p--;
+    return p;
+}
+
+static size_t line_len(const char *p) {
+    const char *e = memchr(p, '\n', (size_t)(tc_aten_text_end - p));
+    return (size_t)((e ? e : tc_aten_text_end) - p);
+}
+
+/* The line begins with the n bytes of prefix: 0; sorts before them: < 0. */
+static int order(const char *line, size_t len, const char *prefix, size_t n) {
+    int c = memcmp(line, prefix, len < n ? len : n);
+    return c ? c : len < n ? -1 : 0;
+}
+
+/* The first line that does not sort before prefix; the end when there is none. */
+static const char *lower_bound(const char *prefix, size_t n) {
+    const char *lo = tc_aten_text, *hi = tc_aten_text_end;
+    while (lo < hi) {
+        const char *mid = line_start(lo + (hi - lo) / 2);
+        size_t len = line_len(mid);
+        if (order(mid, len, prefix, n) < 0) lo = mid + len < tc_aten_text_end ? mid + len + 1 : tc_aten_text_end;
+        else hi = mid;
+    }
+    return lo;
+}
+
+void tc_aten_each(const char *prefix, size_t n, bool (*fn)(void *ctx, const char *line, size_t len), void *ctx) {
+    char key[128];
+    static const char ends[2] = {'(', '.'}; /* in sorted order */
+    if (n + 1 > sizeof key) return;
+    memcpy(key, prefix, n);
+    for (int e = 0; e < 2; e++) {
+        key[n] = ends[e];
+        for (const char *p = lower_bound(key, n + 1); p < tc_aten_text_end;) {
+            size_t len = line_len(p);
+            if (order(p, len, key, n + 1) != 0) break;
+            if (!fn(ctx, p, len)) return;
+            p += len + 1;
+        }
+    }
+}
+
+const char *tc_aten_line(const char *key, size_t n, size_t *out_len) {
+    char k[128];
+    if (n + 1 > sizeof k) return NULL;
+    memcpy(k, key, n);
+    k[n] = '(';
+    const char *p = lower_bound(k, n + 1);
+    if (p >= tc_aten_text_end) return NULL;
+    size_t len = line_len(p);
+    if (order(p, len, k, n + 1) != 0) return NULL;
+    *out_len = len;
+    return p;
+}

@@ -1,0 +1,298 @@
+/* The registry of operators: every row of the families' tables by name, in-place and out forms derived on demand, schemas parsed
+ * when first asked for.
+ *
+ *     tc_op_families[]  ->  rows by key "ns::name.overload" (hash, built once)  ->  schema, printed name
+ *                           add_.Tensor, add.out: made from PyTorch's schema of that name and the row of the functional one */
+#include "op/op.h"
+#include "op/schema.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+extern const tc_op *const tc_op_families[];
+
+typedef struct {
+    tc_op derived;            /* in-place and out forms: the row they got; first, so that their address is the entry's */
+    const tc_op *op;          /* the row, or &derived */
+    const tc_op *functional;
+    const char *key, *name;   /* "aten::add.Tensor", "aten.add.Tensor" */
+    _Atomic(tc_schema *) schema;
+} entry;
+
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t lock;     /* of what is made on demand: schemas, derived rows */
+    tc_arena arena;
+    entry *rows;
+    size_t nrows;
+    uint32_t *by_name, *by_op; /* open addressing; 0 is empty, else row + 1 */
+    size_t mask;
+    tc_map derived;            /* key to entry; NULL value: no such form */
+} reg = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
+
+static size_t hash_ptr(const void *p) { return (size_t)(((uintptr_t)p >> 4) * 0x9E3779B97F4A7C15ull >> 20); }
+
+/* "ns::name.overload" of a row's schema string, in the arena. */
+static const char *key_of_schema(tc_arena *a, const char *schema) {
+    size_t n = strcspn(schema, "( ");
+    const char *ns = memmem(schema, n, "::", 2) ? "" : "aten::";
+    char *key = tc_arena_printf(a, "%s%.*s", ns, (int)n, schema);
+    n = strlen(key);
+    if (n > 8 && !strcmp(key + n - 8, ".default")) key[n - 8] = 0;
+    return key;
+}
+
+static const char *name_of_key(tc_arena *a, const char *key) {
+    const char *sep = strstr(key, "::");
+    return tc_arena_printf(a, "%.*s.%s%s", (int)(sep - key), key, sep + 2, strchr(sep, '.') ? "" : ".default");
+}
+
+static void build(void) {
+    size_t n = 0;
+    for (int f = 0; tc_op_families[f]; f++)
+        for (const tc_op *op = tc_op_families[f]; op->schema; op++) n++;
+    size_t slots = 64;
+    while (slots < n * 3) slots *= 2;
+    reg.mask = slots - 1;
+    reg.rows = tc_arena_array(&reg.arena, n, sizeof *reg.rows);
+    reg.by_name = tc_arena_array(&reg.arena, slots, sizeof *reg.by_name);
+    reg.by_op = tc_arena_array(&reg.arena, slots, sizeof *reg.by_op);
+    for (int f = 0; tc_op_families[f]; f++)
+        for (const tc_op *op = tc_op_families[f]; op->schema; op++) {
+            entry *e = &reg.rows[reg.nrows++];
+            e->op = e->functional = op;
+            e->key = key_of_schema(&reg.arena, op->schema);
+            e->name = name_of_key(&reg.arena, e->key);
+            size_t h = tc_hash(e->key, strlen(e->key), 0) & reg.mask;
+            for (; reg.by_name[h]; h = (h + 1) & reg.mask)
+                if (!strcmp(reg.rows[reg.by_name[h] - 1].key, e->key)) TC_BUG("operator %s has two rows", e->key);
+            reg.by_name[h] = (uint32_t)reg.nrows;
+            for (h = hash_ptr(op) & reg.mask; reg.by_op[h]; h = (h + 1) & reg.mask) {}
+            reg.by_op[h] = (uint32_t)reg.nrows;
+        }
+}
+
+static void start(void) { pthread_once(&reg.once, build); }
+
+static entry *entry_of(const tc_op *op) {
+    start();
+    for (size_t h = hash_ptr(op) & reg.mask; reg.by_op[h]; h = (h + 1) & reg.mask)
+        if (reg.rows[reg.by_op[h] - 1].op == op) return &reg.rows[reg.by_op[h] - 1];
+    return (entry *)(uintptr_t)op; /* a derived row is the first member of its entry */
+}
+
+static entry *row_of_key(const char *key) {
+    for (size_t h = tc_hash(key, strlen(key), 0) & reg.mask; reg.by_name[h]; h = (h + 1) & reg.mask)
+        if (!strcmp(reg.rows[reg.by_name[h] - 1].key, key)) return &reg.rows[reg.by_name[h] - 1];
+    return NULL;
+}
+
+/* The lock is held. */
+static tc_schema *schema_locked(entry *e) {
+    tc_schema *s = atomic_load_explicit(&e->schema, memory_order_acquire);
+    if (s) return s;
+    const char *text = e->op->schema;
+    size_t n = strlen(text);
+    if (!memchr(text, '(', n)) text = tc_aten_line(e->key, strlen(e->key), &n);
+    if (!text) TC_BUG("the row \"%s\" names no operator of PyTorch", e->op->schema);
+    s = TC_NEW(&reg.arena, tc_schema);
+    tc_status st = tc_schema_parse(&reg.arena, text, n, s);
+    if (st) TC_BUG("%s", tc_status_message(st));
+    atomic_store_explicit(&e->schema, s, memory_order_release);
+    return s;
+}
+
+const tc_schema *tc_op_schema(const tc_op *op) {
+    entry *e = entry_of(op);
+    tc_schema *s = atomic_load_explicit(&e->schema, memory_order_acquire);
+    if (s) return s;
+    pthread_mutex_lock(&reg.lock);
+    s = schema_locked(e);
+    pthread_mutex_unlock(&reg.lock);
+    return s;
+}
+
+/* Do the parameters of s, without out arguments, begin those of f, the rest of f having defaults? Names need not agree. */
+static bool same_call(const tc_schema *s, const tc_schema *f) {
+    int n = 0;
+    for (int i = 0; i < s->nparams; i++) {
+        const tc_param *p = &s->params[i], *q;
+        if (p->mutated && p->kw_only) continue;
+        for (q = NULL; n < f->nparams && !q; n++) { /* _to_copy.out lacks dtype and the like, which have defaults */
+            q = &f->params[n];
+            if (strcmp(q->name, p->name) && q->kw_only && q->has_default) q = NULL;
+        }
+        if (!q || q->type != p->type || q->optional != p->optional) return false;
+    }
+    for (; n < f->nparams; n++)
+        if (!f->params[n].has_default) return false;
+    return true;
+}
+
+/* The functional row that the in-place or out form s stands for; NULL when tc lacks it. */
+static const tc_op *functional_of(const tc_schema *s) {
+    char base[128];
+    size_t n = strlen(s->name);
+    if (s->inplace) n--;
+    int len = snprintf(base, sizeof base, "%s::%.*s", s->ns, (int)n, s->name);
+    if (len >= (int)sizeof base) return NULL;
+    entry *best = NULL;
+    int best_score = 0;
+    for (size_t i = 0; i < reg.nrows; i++) {
+        entry *e = &reg.rows[i];
+        if (strncmp(e->key, base, (size_t)len) || (e->key[len] && e->key[len] != '.')) continue;
+        const tc_schema *f = schema_locked(e);
+        if (f->inplace || f->has_out || f->variadic || !same_call(s, f)) continue;
+        int score = 1 + (f->nparams == s->nparams - (s->has_out ? s->nrets ? s->nrets : 1 : 0)) + 2 * !strcmp(f->overload, s->overload);
+        if (score > best_score) best = e, best_score = score;
+    }
+    return best ? best->op : NULL;
+}
+
+/* The lock is not held. NULL when PyTorch has no such form or tc lacks the functional row. */
+static const tc_op *derive(const char *key) {
+    size_t n;
+    const char *line = tc_aten_line(key, strlen(key), &n);
+    if (!line || !memmem(line, n, "!)", 2)) return NULL;
+    pthread_mutex_lock(&reg.lock);
+    entry **place = (entry **)tc_map_put(&reg.derived, key, strlen(key)), *e = *place;
+    if (!e) {
+        tc_schema s;
+        tc_status st = tc_schema_parse(&reg.arena, line, n, &s);
+        const tc_op *f = !st && (s.inplace || s.has_out) ? functional_of(&s) : NULL;
+        tc_status_free(st);
+        if (f) {
+            *place = e = TC_NEW(&reg.arena, entry);
+            e->derived = (tc_op){.schema = tc_arena_strndup(&reg.arena, line, n), .flags = f->flags, .doc = f->doc};
+            e->op = &e->derived;
+            e->functional = f;
+            e->key = tc_arena_strdup(&reg.arena, key);
+            e->name = name_of_key(&reg.arena, e->key);
+            atomic_store_explicit(&e->schema, tc_arena_dup(&reg.arena, &s, sizeof s), memory_order_release);
+        }
+    }
+    pthread_mutex_unlock(&reg.lock);
+    return e ? e->op : NULL;
+}
+
+/* Any way of writing an operator's name to its key; false when it does not fit. */
+static bool key_of_name(const char *name, char *key, size_t cap) {
+    static const char *const spaces[] = {"aten", "prims", "higher_order", "tc"};
+    const char *sep = strstr(name, "::");
+    int n;
+    if (sep) {
+        n = snprintf(key, cap, "%s", name);
+    } else if (!strncmp(name, "torch.ops.", 10)) {
+        const char *ns = name + 10, *dot = strchr(ns, '.');
+        if (!dot) return false;
+        n = snprintf(key, cap, "%.*s::%s", (int)(dot - ns), ns, dot + 1);
+    } else {
+        n = -1;
+        for (size_t i = 0; i < sizeof spaces / sizeof *spaces && n < 0; i++) {
+            size_t len = strlen(spaces[i]);
+            if (!strncmp(name, spaces[i], len) && name[len] == '.') n = snprintf(key, cap, "%s::%s", spaces[i], name + len + 1);
+        }
+        if (n < 0) n = snprintf(key, cap, "aten::%s", name);
+    }
+    if (n < 0 || (size_t)n >= cap) return false;
+    if (n > 8 && !strcmp(key + n - 8, ".default")) key[n - 8] = 0;
+    return true;
+}
+
+const tc_op *tc_op_find(const char *name) {
+    char key[160];
+    start();
+    if (!key_of_name(name, key, sizeof key)) return NULL;
+    entry *e = row_of_key(key);
+    return e ? e->op : derive(key);
+}
+
+const char *tc_op_name(const tc_op *op) { return entry_of(op)->name; }
+const tc_op *tc_op_functional(const tc_op *op) { return entry_of(op)->functional; }
+
+size_t tc_op_count(void) {
+    start();
+    return reg.nrows;
+}
+
+const tc_op *tc_op_at(size_t i) {
+    start();
+    return i < reg.nrows ? reg.rows[i].op : NULL;
+}
+
+/* ---- overloads in the order of PyTorch's argument parser ---- */
+
+/* Names whose Tensor parameters take Python numbers (python_arg_parser.cpp, should_allow_numbers_as_tensors): their Scalar overloads
+ * are never chosen from Python, so they come last. Everywhere else Scalar is tried before Tensor. */
+static bool numbers_as_tensors(const char *name) {
+    static const char *const names[] = {"add", "sub", "mul", "div", "divide", "multiply", "subtract", "true_divide", "floor_divide", "copy", "to"};
+    size_t n = strlen(name);
+    if (n && name[n - 1] == '_') n--;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == n && !strncmp(names[i], name, n)) return true;
+    return false;
+}
+
+static int rank_of(const tc_op *op) {
+    const tc_schema *s = tc_op_schema(op);
+    int r = s->has_out ? 1000 : 0;
+    bool late = numbers_as_tensors(s->name);
+    for (int i = 0; i < s->nparams; i++)
+        if (s->params[i].type == TC_T_SCALAR && !s->params[i].has_default) r += late ? 10 : -10 + i;
+    return r;
+}
+
+typedef struct { const tc_op **out; int n, max; } found;
+
+static bool add_line(void *ctx, const char *line, size_t len) {
+    found *f = ctx;
+    char key[160];
+    size_t n = 0;
+    while (n < len && line[n] != '(') n++;
+    if (f->n == f->max || n >= sizeof key) return f->n < f->max;
+    memcpy(key, line, n);
+    key[n] = 0;
+    const tc_op *op = tc_op_find(key);
+    if (op) f->out[f->n++] = op;
+    return true;
+}
+
+int tc_op_overloads(const char *name, const tc_op **out, int max) {
+    char key[160];
+    start();
+    if (!key_of_name(name, key, sizeof key)) return 0;
+    size_t n = strlen(key);
+    found f = {out, 0, max};
+    tc_aten_each(key, n, add_line, &f);
+    for (size_t i = 0; i < reg.nrows && f.n < max; i++) { /* rows with a schema of their own */
+        entry *e = &reg.rows[i];
+        size_t len;
+        if (!strncmp(e->key, key, n) && (!e->key[n] || e->key[n] == '.') && !tc_aten_line(e->key, strlen(e->key), &len)) out[f.n++] = e->op;
+    }
+    for (int i = 1; i < f.n; i++) /* few, and stable */
+        for (int j = i; j > 0 && rank_of(out[j]) < rank_of(out[j - 1]); j--) {
+            const tc_op *t = out[j];
+            out[j] = out[j - 1];
+            out[j - 1] = t;
+        }
+    return f.n;
+}
+
+static bool any_line(void *ctx, const char *line, size_t len) {
+    (void)line;
+    (void)len;
+    *(bool *)ctx = true;
+    return false;
+}
+
+bool tc_op_is_known_to_pytorch(const char *name) {
+    char key[160];
+    size_t len;
+    if (!key_of_name(name, key, sizeof key)) return false;
+    if (tc_aten_line(key, strlen(key), &len)) return true;
+    bool any = false;
+    if (!strchr(strstr(key, "::"), '.')) tc_aten_each(key, strlen(key), any_line, &any);
+    return any;
+}

@@ -1,0 +1,16 @@
+/* Schema strings to tc_schema, and the list of every schema that PyTorch has (aten_schemas.txt, part of the library). Inside lib/op. */
+#ifndef TC_OP_SCHEMA_H
+#define TC_OP_SCHEMA_H
+
+#include "op/op.h"
+
+/* Parses "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"; "NAME(...)" gives a variadic schema.
+ * Everything in `out` lives in `a`. TC_CONTENT naming the type or place that tc does not know. */
+tc_status tc_schema_parse(tc_arena *a, const char *text, size_t n, tc_schema *out);
+
+/* One line of the list, without newline; NULL when there is none. key: "aten::add.Tensor", "aten::relu". */
+const char *tc_aten_line(const char *key, size_t n, size_t *out_len);
+/* Visits the lines that begin with "PREFIX." or "PREFIX(", in order, until fn returns false. */
+void tc_aten_each(const char *prefix, size_t n, bool (*fn)(void *ctx, const char *line, size_t len), void *ctx);
+
+#endif
