@@ -60,6 +60,8 @@ $(BUILD)/obj/%.$(1).o: %.isa.c lib/isa.tab | $(HEADERS)
 endef
 $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 
+$(BUILD)/obj/lib/op/aten.o: lib/op/aten_schemas.txt
+
 $(BUILD)/libtc.a: $(LIB_O)
 	@rm -f $@
 	ar rcsD $@ $(LIB_O)

@@ -101,6 +101,7 @@ struct tc_graph {
     tc_node *first, *last; size_t nnodes;
     uint32_t nvalues;             /* ids handed out */
     tc_map names;
+    tc_graph *first_sub, *next_sub; /* every subgraph of the program, listed from the main graph */
 };
 
 /* ---- signature ---- */
@@ -153,6 +154,8 @@ struct tc_program {
     tc_tree *in_tree, *out_tree; /* in_tree: ((args...), {kwargs}) */
     const char *source_text, *source_file; /* the model source, when the archive carries it */
     bool functional;         /* no in-place or aliasing node: set by functionalise, required by later passes */
+    bool no_grad;            /* while set, new nodes' results require no gradient (no_grad regions during capture) */
+    int nfresh;              /* symbols handed out by tc_program_fresh */
     int refs;
 };
 
@@ -172,9 +175,12 @@ void tc_node_set_output(tc_node *n, int i, tc_value *v);
 void tc_node_remove(tc_node *n); /* unlink; its outputs must be unused */
 const char *tc_graph_unique(tc_graph *g, const char *hint);
 tc_input *tc_program_add_input(tc_program *p, tc_input in);    /* value must be a graph input already, or NULL */
-tc_output *tc_program_add_output(tc_program *p, tc_output out);
+tc_output *tc_program_add_output(tc_program *p, tc_output out); /* a value is also appended to graph->outputs */
+tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi); /* a new symbol for a number that comes from data: u0, u1, ... */
 void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text); /* also assumed in the symctx; duplicates merge */
 
+/* Copies type (kind, meta, sym, list with new element values) of `like`, also of another program, to v. */
+void tc_value_copy_type(tc_value *v, const tc_value *like);
 tc_meta tc_meta_make(tc_arena *a, tc_dtype dtype, int rank, const tc_sym *size, const tc_sym *stride);
 tc_sym *tc_contiguous_sym_strides(tc_symctx *c, tc_arena *a, int rank, const tc_sym *size);
 tc_sym tc_meta_numel(tc_symctx *c, const tc_meta *m);

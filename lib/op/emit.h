@@ -1,7 +1,7 @@
 /* Emitting nodes from C: what decompositions, gradients and passes use to write ATen code.
  *
- *     tc_value *s = tc_emit(e, "aten::sigmoid", "v", x);
- *     tc_value *g = tc_emit(e, "aten::mul.Tensor", "vv", grad, s);
+ *     tc_value *s = tc_emit_call(e, "aten::sigmoid", "v", x);
+ *     tc_value *g = tc_emit_call(e, "aten::mul.Tensor", "vv", grad, s);
  *
  * The first failure is kept in e->status and later calls return NULL quietly, so a rule reads as a formula and is checked once. */
 #ifndef TC_OP_EMIT_H
@@ -18,6 +18,7 @@ typedef struct tc_emit {
     tc_value **results; int nresults;   /* decompositions: what tc_emit_result set */
     tc_value **grads; int ngrads;       /* gradients: by argument position; for Tensor[] arguments see tc_emit_grad_list */
     tc_value ***grad_lists;
+    bool (*wants)(void *ctx, const tc_value *v); void *wants_ctx; /* which values need a gradient; NULL: those that require one */
 } tc_emit;
 
 /* Calls an operator; returns its first result (use tc_emit_out for others). One format letter an argument, in schema order; what

@@ -110,8 +110,22 @@ const tc_op *tc_op_at(size_t i);
 /* In-place and out forms: the functional row they derive from, or op itself. */
 const tc_op *tc_op_functional(const tc_op *op);
 
+/* The arguments of the functional row of an in-place or out form (those of op itself otherwise), in its schema order; what op lacks
+ * is filled with defaults. out has room for tc_op_schema(tc_op_functional(op))->nparams. */
+void tc_op_functional_args(tc_program *p, const tc_op *op, const tc_arg *args, tc_arg *out);
+/* Parameter p's default as an argument of program. TC_CONTENT when it has none and is not optional. */
+tc_status tc_op_default(tc_program *program, const tc_op *op, int param, tc_arg *out);
+/* Brings an argument to the form that nodes hold for this parameter: numbers for Tensor and Scalar become TC_A_SCALAR (or a symbolic
+ * value), an int for int[2] becomes two, [3] for int[2] too, lists without elements take the parameter's kind. TC_CONTENT naming operator, parameter, found, expected. */
+tc_status tc_op_coerce(tc_program *program, const tc_op *op, int param, tc_arg *arg);
+
 /* ---- calling an operator: the one way in which capture, gradients, decompositions and readers make nodes ---- */
-/* Appends the node, runs the shape rule, makes the outputs. args in schema order and complete. TC_CONTENT naming operator, argument and shapes. */
+/* Appends the node, runs the shape rule, makes the outputs. args in schema order; missing ones at the end take their defaults. TC_CONTENT naming
+ * operator, argument and shapes, and no node is left then. Results require a gradient when an argument does. out_node may be NULL. */
+/* The shape rule alone: types of the results of a call with coerced, complete arguments (in-place and out forms too). outs: nouts zeroed
+ * values; nouts as tc_op_nouts says. */
+int tc_op_nouts(const tc_op *op, const tc_arg *args, int nargs);
+tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_value *outs, int nouts);
 tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node);
 
 /* Runs one operator on concrete tensors. Filled by the runtime at start (it stands higher); used by capture, folding, tests.

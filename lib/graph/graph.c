@@ -1,0 +1,196 @@
+/* Building programs: values, nodes, inputs, outputs, guards; visiting and replacing what nodes read. */
+#include "graph/graph.h"
+
+#include <stdio.h>
+
+tc_program *tc_program_create(const char *name) {
+    tc_program *p = tc_xcalloc(1, sizeof *p);
+    p->refs = 1;
+    p->sym = tc_symctx_create();
+    p->name = tc_arena_strdup(&p->arena, name ? name : "model");
+    p->graph = tc_graph_create(p, NULL, "main");
+    return p;
+}
+
+tc_program *tc_program_retain(tc_program *p) {
+    __atomic_add_fetch(&p->refs, 1, __ATOMIC_RELAXED);
+    return p;
+}
+
+static void free_names(tc_graph *g) {
+    tc_map_free(&g->names);
+    for (tc_graph *s = g->first_sub; s; s = s->next_sub) free_names(s);
+}
+
+void tc_program_release(tc_program *p) {
+    if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
+    for (int i = 0; i < p->ninputs; i++) tc_tensor_deinit(&p->inputs[i].data);
+    free_names(p->graph);
+    free(p->inputs);
+    free(p->outputs);
+    tc_vec_free(&p->guards);
+    tc_symctx_destroy(p->sym);
+    tc_arena_free(&p->arena);
+    free(p);
+}
+
+tc_graph *tc_graph_create(tc_program *p, tc_graph *parent, const char *name) {
+    tc_graph *g = TC_NEW(&p->arena, tc_graph), *root = p->graph ? p->graph : g;
+    g->program = p;
+    g->parent = parent;
+    g->name = tc_arena_strdup(&p->arena, name);
+    if (root != g) {
+        g->next_sub = root->first_sub;
+        root->first_sub = g;
+    }
+    return g;
+}
+
+const char *tc_graph_unique(tc_graph *g, const char *hint) {
+    void **count = tc_map_put(&g->names, hint, strlen(hint));
+    uintptr_t n = (uintptr_t)*count;
+    if (!n) {
+        *count = (void *)(uintptr_t)1;
+        return tc_arena_strdup(&g->program->arena, hint);
+    }
+    for (;; n++) {
+        char name[256];
+        int len = snprintf(name, sizeof name, "%.200s_%zu", hint, (size_t)n);
+        void **slot = tc_map_put(&g->names, name, (size_t)len);
+        if (*slot) continue;
+        *slot = (void *)(uintptr_t)1;
+        *tc_map_put(&g->names, hint, strlen(hint)) = (void *)(n + 1);
+        return tc_arena_strdup(&g->program->arena, name);
+    }
+}
+
+tc_value *tc_graph_value(tc_graph *g, tc_value_kind kind, const char *hint) {
+    tc_value *v = TC_NEW(&g->program->arena, tc_value);
+    v->kind = kind;
+    v->id = g->nvalues++;
+    v->graph = g;
+    v->name = tc_graph_unique(g, hint && *hint ? hint : "v");
+    return v;
+}
+
+/* Room for one more in an arena array that grows by doubling. */
+static void *grown(tc_arena *a, void *data, int n, size_t elem) {
+    if (n & (n - 1)) return data;
+    void *bigger = tc_arena_array(a, n ? 2 * (size_t)n : 1, elem);
+    if (n) memcpy(bigger, data, (size_t)n * elem);
+    return bigger;
+}
+
+tc_value *tc_graph_add_input(tc_graph *g, tc_value *v) {
+    g->inputs = grown(&g->program->arena, g->inputs, g->ninputs, sizeof *g->inputs);
+    return g->inputs[g->ninputs++] = v;
+}
+
+void tc_graph_add_output(tc_graph *g, tc_value *v) {
+    g->outputs = grown(&g->program->arena, g->outputs, g->noutputs, sizeof *g->outputs);
+    g->outputs[g->noutputs++] = v;
+}
+
+tc_node *tc_graph_node(tc_graph *g, const struct tc_op *op, int nargs, int nouts, tc_node *before) {
+    tc_arena *a = &g->program->arena;
+    tc_node *n = TC_NEW(a, tc_node);
+    n->op = op;
+    n->graph = g;
+    n->nargs = nargs;
+    n->nouts = nouts;
+    n->args = nargs ? TC_NEWN(a, tc_arg, (size_t)nargs) : NULL;
+    n->outs = nouts ? TC_NEWN(a, tc_value *, (size_t)nouts) : NULL;
+    n->next = before;
+    n->prev = before ? before->prev : g->last;
+    *(n->prev ? &n->prev->next : &g->first) = n;
+    *(before ? &before->prev : &g->last) = n;
+    g->nnodes++;
+    return n;
+}
+
+void tc_node_set_output(tc_node *n, int i, tc_value *v) {
+    n->outs[i] = v;
+    v->producer = n;
+    v->out_index = i;
+    for (int e = 0; v->kind == TC_V_LIST && e < v->nlist; e++) {
+        v->list[e]->producer = n;
+        v->list[e]->out_index = i;
+    }
+}
+
+void tc_node_remove(tc_node *n) {
+    tc_graph *g = n->graph;
+    *(n->prev ? &n->prev->next : &g->first) = n->next;
+    *(n->next ? &n->next->prev : &g->last) = n->prev;
+    n->prev = n->next = NULL;
+    g->nnodes--;
+}
+
+tc_input *tc_program_add_input(tc_program *p, tc_input in) {
+    if (!(p->ninputs & (p->ninputs - 1))) p->inputs = tc_xrealloc(p->inputs, sizeof *p->inputs * (p->ninputs ? 2 * (size_t)p->ninputs : 1));
+    if (in.name) in.name = tc_arena_strdup(&p->arena, in.name);
+    p->inputs[p->ninputs] = in;
+    return &p->inputs[p->ninputs++];
+}
+
+tc_output *tc_program_add_output(tc_program *p, tc_output out) {
+    if (!(p->noutputs & (p->noutputs - 1)))
+        p->outputs = tc_xrealloc(p->outputs, sizeof *p->outputs * (p->noutputs ? 2 * (size_t)p->noutputs : 1));
+    if (out.name) out.name = tc_arena_strdup(&p->arena, out.name);
+    if (out.value) tc_graph_add_output(p->graph, out.value);
+    p->outputs[p->noutputs] = out;
+    return &p->outputs[p->noutputs++];
+}
+
+void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text) {
+    bool fixed;
+    if (tc_sym_const_bool(cond, &fixed) && fixed) return;
+    for (size_t i = 0; i < p->guards.len; i++)
+        if (p->guards.data[i].cond == cond) return;
+    tc_guard g = {cond, source, text ? tc_arena_strdup(&p->arena, text) : NULL};
+    tc_vec_push(&p->guards, g);
+    tc_sym_assume(p->sym, cond);
+}
+
+tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi) {
+    char name[32];
+    do snprintf(name, sizeof name, type == TC_SYM_FLOAT ? "zuf%d" : "u%d", p->nfresh++);
+    while (tc_sym_find(p->sym, name));
+    return tc_sym_var(p->sym, name, type, lo, hi);
+}
+
+/* ---- reading and replacing ---- */
+void tc_node_each_input(const tc_node *n, void (*fn)(void *ctx, tc_value **place), void *ctx) {
+    for (int i = 0; i < n->nargs; i++) {
+        tc_arg *a = &n->args[i];
+        if (a->kind == TC_A_VALUE) fn(ctx, &a->value);
+        for (int k = 0; a->kind == TC_A_VALUES && k < a->n; k++)
+            if (a->values[k]) fn(ctx, &a->values[k]);
+    }
+}
+
+static void each_place(tc_graph *g, void (*fn)(void *ctx, tc_value **place), void *ctx) {
+    tc_program *p = g->program;
+    for (tc_node *n = g->first; n; n = n->next) tc_node_each_input(n, fn, ctx);
+    for (int i = 0; i < g->noutputs; i++)
+        if (g->outputs[i]) fn(ctx, &g->outputs[i]);
+    for (int i = 0; g == p->graph && i < p->noutputs; i++)
+        if (p->outputs[i].value) fn(ctx, &p->outputs[i].value);
+}
+
+typedef struct { tc_value *a, *b; } pair;
+static void swap_one(void *ctx, tc_value **place) {
+    const pair *r = ctx;
+    if (*place == r->a) *place = r->b;
+}
+
+void tc_graph_replace(tc_graph *g, tc_value *a, tc_value *b) { each_place(g, swap_one, &(pair){a, b}); }
+
+static void swap_many(void *ctx, tc_value **place) {
+    const tc_rewrite *r = ctx;
+    tc_value *v = *place;
+    while (v->id < r->n && r->to[v->id] && r->to[v->id] != v) v = r->to[v->id];
+    *place = v;
+}
+
+void tc_graph_apply_rewrite(tc_graph *g, const tc_rewrite *r) { each_place(g, swap_many, (void *)(uintptr_t)r); }
