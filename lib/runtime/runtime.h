@@ -1,0 +1,80 @@
+/* Running programs: what tc-run, tc-train, tc-bench, folding and the model language execute everything with.
+ *
+ *     tc_exec *e;
+ *     TC_TRY(tc_exec_create(program, &(tc_exec_options){0}, &e));        plans once: decomposes, fuses, assigns lifetimes
+ *     TC_TRY(tc_exec_run(e, inputs, n, gen, outputs, program->noutputs)); solves sizes (cached by their tuple), then a flat list of calls
+ *
+ * Parameters, buffers and constants are state of the tc_exec: they start as the program's own data (shared, mapped), and a mutation in the
+ * signature updates them in place between runs, so a training step or a key/value cache copies nothing.
+ * A tc_exec is used by one thread at a time; several may share a pool one after another. */
+#ifndef TC_RUNTIME_RUNTIME_H
+#define TC_RUNTIME_RUNTIME_H
+
+#include "base/pool.h"
+#include "codegen/tc_abi.h"
+#include "kernel/isa.h"
+#include "loop/loop.h"
+#include "op/op.h"
+
+typedef struct tc_exec tc_exec;
+struct tc_generator;
+
+/* Compiled groups: find returns the group for a loop's key (codegen/group.h), or NULL: it is interpreted. Must outlive the tc_exec. */
+typedef struct { const tc_abi_group *(*find)(void *self, const uint8_t key[TC_ABI_KEY_BYTES]); void *self; } tc_exec_code;
+
+typedef struct {
+    int threads;              /* 0: tc_default_threads(0); ignored when pool is given */
+    tc_pool *pool;            /* borrowed; NULL: an own one */
+    const tc_isa_ops *isa;    /* NULL: tc_isa_choose */
+    bool fast;                /* --numerics=fast */
+    bool no_fuse;             /* every node a group of its own: same bits, for tests and diagnosis */
+    const tc_exec_code *code; /* NULL: interpret everything */
+} tc_exec_options;
+
+/* The program must be functional and verified; it is cloned (weights are shared) and decomposed. TC_UNSUPPORTED names an operator that
+ * nothing executes. */
+tc_status tc_exec_create(const tc_program *p, const tc_exec_options *options, tc_exec **out_exec);
+void tc_exec_destroy(tc_exec *e); /* NULL is allowed */
+
+/* One run. inputs: a tensor for each TC_IN_USER entry of program->inputs, in order; symbolic numbers as 0-d i64, f64 or bool. Any strides.
+ * Wrong type, rank, size, range or guard: TC_CONTENT, for instance "x.size(0)=65, expected 1..64".
+ * gen: for random operators; NULL: a program that has one fails with TC_USAGE.
+ * outputs: program->noutputs tensors. User results, losses and gradients are made when storage is NULL (owned by the caller, never
+ * sharing memory that a later run writes), else written into when type and sizes agree. Symbolic numbers come as 0-d tensors. Entries of
+ * mutations, leaves and tokens stay {0}: mutated buffers are state, mutated user inputs are written in place. */
+tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct tc_generator *gen, tc_tensor *outputs, int noutputs);
+
+/* The current tensor of input `index` of the program (parameter, buffer, constant): valid until the next run or set. NULL for other kinds. */
+const tc_tensor *tc_exec_state(const tc_exec *e, int index);
+/* Runs use (and mutate in place) this storage from now on; type and sizes must be the input's. Shares the storage. Ties follow (alias_of). */
+tc_status tc_exec_set_state(tc_exec *e, int index, const tc_tensor *t);
+
+const tc_program *tc_exec_program(const tc_exec *e); /* the planned (decomposed) program; inputs and outputs are as in the original */
+
+/* ---- what -v, tc-compile and tc-bench show ---- */
+/* Groups with the nodes in them, why neighbours were not fused, bytes of the last bound run, mutations that copy. */
+void tc_exec_report(const tc_exec *e, tc_buf *out);
+typedef struct {
+    size_t state;   /* bytes of parameters, buffers, constants */
+    size_t arena;   /* planned intermediates of the last sizes */
+    size_t naive;   /* the same without sharing memory between lifetimes */
+    size_t dynamic; /* made during the run: data-dependent sizes */
+} tc_exec_memory;
+tc_exec_memory tc_exec_memory_use(const tc_exec *e);
+
+/* The loops that a run executes, for the code generator, in program order (subgraphs included). */
+size_t tc_exec_loop_count(const tc_exec *e);
+const tc_loop *tc_exec_loop_at(const tc_exec *e, size_t i);
+
+/* Called after every group of a run with its nodes and time; NULL turns it off. */
+typedef struct { const char *name; const tc_node *const *nodes; int nnodes; uint64_t ns; bool compiled; } tc_exec_event;
+void tc_exec_set_profile(tc_exec *e, void (*fn)(void *ctx, const tc_exec_event *event), void *ctx);
+
+/* ---- single operators on concrete tensors (op/op.h, tc_eval) ---- */
+typedef struct tc_evaluator tc_evaluator;
+/* Plans are kept, keyed by operator, types, sizes and literal arguments. */
+tc_status tc_evaluator_create(const tc_exec_options *options, tc_evaluator **out);
+void tc_evaluator_destroy(tc_evaluator *v);
+tc_eval tc_evaluator_eval(tc_evaluator *v);
+
+#endif
