@@ -1,0 +1,101 @@
+/* What the six programs share. A program is a table and a function:
+ *
+ *     static tc_status run(tc_cmd *c) {
+ *         tc_blob *b;
+ *         TC_TRY(tc_cmd_read(c, c->noperands ? c->operands[0] : "-", "the program", &b));
+ *         ...
+ *         return NULL;
+ *     }
+ *     static const tc_opt_id options[] = {TC_OPT_input, TC_OPT_output, TC_OPT_dim, TC_OPT_NONE};
+ *     static const tc_tool tool = {.name = "tc-run", .operands = "[PROGRAM]", .max_operands = 1, .summary = "...", .options = options, .run = run};
+ *     int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }
+ *
+ * Parsing, --help, usage errors, completion, the exit code, error printing, signals and closing stdout follow from the table.
+ * The options help, version, verbose, quiet, log, time, json and threads belong to every program and are not listed. */
+#ifndef TC_CMD_CMD_H
+#define TC_CMD_CMD_H
+
+#include "base/file.h"
+#include "base/pool.h"
+#include "base/status.h"
+
+typedef enum {
+#define X(id, ...) TC_OPT_##id,
+#include "cmd/options.def"
+#undef X
+    TC_OPT_COUNT,
+    TC_OPT_NONE = -1
+} tc_opt_id;
+
+typedef struct { const char *name, *operands, *summary; int min_operands, max_operands; /* max -1: any number */ } tc_subcommand;
+
+typedef struct tc_cmd tc_cmd;
+typedef struct {
+    const char *name;                 /* "tc-run" */
+    const char *operands;             /* "[PROGRAM]"; ignored with commands */
+    int min_operands, max_operands;   /* max -1: any number */
+    const char *summary;              /* one sentence, for --help */
+    const char *details;              /* further text of --help, or NULL */
+    const tc_opt_id *options;         /* own options, TC_OPT_NONE last */
+    const tc_subcommand *commands;    /* tc-ckpt: the first operand chooses; {0} last; or NULL */
+    const char *const *topics;        /* of --log, NULL last; or NULL */
+    bool keeps_sigpipe;               /* a closed pipe is an error to handle (tc-train), not a silent end */
+    tc_status (*run)(tc_cmd *c);
+} tc_tool;
+
+struct tc_cmd {
+    const tc_tool *tool;
+    const tc_subcommand *command;     /* chosen one, or NULL */
+    const char **operands; int noperands; /* without the subcommand's name */
+    bool verbose, quiet, json;
+    /* private to cmd/ */
+    TC_VEC(const char *) values[TC_OPT_COUNT];
+    const char *stdin_claim;          /* who reads stdin, or NULL */
+    tc_pool *pool;
+    int threads;
+    double started;
+};
+
+/* The whole life of a program; returns main's value. */
+int tc_cmd_main(int argc, char **argv, const tc_tool *tool);
+
+/* ---- options ---- */
+bool tc_cmd_has(const tc_cmd *c, tc_opt_id id);
+const char *tc_cmd_get(const tc_cmd *c, tc_opt_id id);          /* the last value; NULL when not given (also a FLAG, or OPT without "=") */
+int tc_cmd_count(const tc_cmd *c, tc_opt_id id);
+const char *tc_cmd_value(const tc_cmd *c, tc_opt_id id, int i);  /* i-th given, in the order of the command line */
+/* Value as a number in [lo, hi], or `def` when not given. TC_USAGE naming option, value and range. */
+tc_status tc_cmd_int(const tc_cmd *c, tc_opt_id id, int64_t lo, int64_t hi, int64_t def, int64_t *out);
+tc_status tc_cmd_double(const tc_cmd *c, tc_opt_id id, double lo, double hi, double def, double *out);
+/* Index of the value in a NULL-terminated list, or `def` when not given. TC_USAGE listing them, with a suggestion. */
+tc_status tc_cmd_choice(const tc_cmd *c, tc_opt_id id, const char *const *names, int def, int *out);
+tc_status tc_cmd_seconds(const tc_cmd *c, tc_opt_id id, double *out); /* "90", "30m", "2h", "1:30:00"; -1 when not given */
+/* A usage error: exit 2, with a line that points to --help. */
+tc_status tc_usage(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);
+bool tc_cmd_logs(const tc_cmd *c, const char *topic); /* --log TOPIC was given */
+
+/* ---- streams ---- */
+/* Says that `who` ("the program", "--input x") reads stdin. TC_USAGE naming both when another has claimed it. */
+tc_status tc_cmd_claim_stdin(tc_cmd *c, const char *who);
+/* The whole of path, "-" being stdin (claimed for who). Empty stdin is TC_CONTENT: "nothing arrived: did the command before fail?". */
+tc_status tc_cmd_read(tc_cmd *c, const char *path, const char *who, tc_blob **out_blob);
+/* path NULL or "-": stdout. Binary data to a terminal is TC_USAGE. An interrupted program removes the temporary file. */
+tc_status tc_cmd_create(tc_cmd *c, const char *path, bool binary, tc_out **out_file);
+tc_status tc_cmd_finish(tc_cmd *c, tc_out *o, tc_status s); /* tc_out_finish for a file of tc_cmd_create */
+
+/* ---- talking to people, all on stderr ---- */
+void tc_cmd_note(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);    /* "tc-run: ..."; silent with -q */
+void tc_cmd_verbose(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3); /* only with -v */
+/* Prints a status as main does: for programs that report several failures and go on. Frees it; returns its code. */
+tc_code tc_cmd_report(const tc_cmd *c, tc_status s);
+
+tc_pool *tc_cmd_pool(tc_cmd *c);   /* made when first asked for; NULL means one thread */
+int tc_cmd_threads(tc_cmd *c);
+
+/* ---- progress: one line with rate and ETA, on a terminal only ---- */
+typedef struct { const tc_cmd *c; const char *label, *unit; int64_t total; double start, shown; bool active; } tc_progress;
+tc_progress tc_progress_start(const tc_cmd *c, const char *label, const char *unit, int64_t total /* 0: unknown */);
+void tc_progress_update(tc_progress *p, int64_t done, const char *extra /* "loss 2.31", or NULL */);
+void tc_progress_end(tc_progress *p); /* clears the line */
+
+#endif

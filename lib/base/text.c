@@ -1,0 +1,59 @@
+/* Suggestions, numbers from text, the clock. See text.h. */
+#include "base/text.h"
+
+#include <errno.h>
+#include <time.h>
+
+static size_t distance(const char *a, const char *b) {
+    enum { MAX = 64 };
+    size_t n = strlen(a), m = strlen(b), row[MAX + 1];
+    if (n > MAX || m > MAX) return SIZE_MAX;
+    for (size_t j = 0; j <= m; j++) row[j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            size_t up = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
+            if (up + 1 < best) best = up + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+            diagonal = up;
+        }
+    }
+    return row[m];
+}
+
+const char *tc_suggest(const char *word, const char *const *candidates, size_t n) {
+    const char *best = NULL;
+    size_t best_d = strlen(word) / 3 + 2;
+    for (size_t i = 0; i < n; i++) {
+        size_t d = candidates[i] ? distance(word, candidates[i]) : SIZE_MAX;
+        if (d < best_d && d < strlen(candidates[i])) best_d = d, best = candidates[i];
+    }
+    return best;
+}
+
+bool tc_parse_i64(const char *s, int64_t *out) {
+    if (!*s || strchr(" \t\n\v\f\r", *s)) return false;
+    char *end;
+    errno = 0;
+    long long v = strtoll(s, &end, 10);
+    if (*end || errno) return false;
+    *out = v;
+    return true;
+}
+
+bool tc_parse_double(const char *s, double *out) {
+    if (!*s || strspn(s, "+-0123456789.eEinfatyINFATY") != strlen(s)) return false;
+    char *end;
+    double v = strtod(s, &end);
+    if (*end) return false;
+    *out = v;
+    return true;
+}
+
+double tc_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

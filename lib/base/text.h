@@ -1,0 +1,14 @@
+/* Small things with text and time that several layers need. */
+#ifndef TC_BASE_TEXT_H
+#define TC_BASE_TEXT_H
+
+#include "base/mem.h"
+
+/* The candidate nearest to word by edit distance, if it is near enough to be a slip; else NULL. */
+const char *tc_suggest(const char *word, const char *const *candidates, size_t n);
+/* A whole string as a number; false when it is not one, or out of range. Decimal; double also takes 1e-3, inf, nan; no locale. */
+bool tc_parse_i64(const char *s, int64_t *out);
+bool tc_parse_double(const char *s, double *out);
+double tc_now(void); /* seconds, monotonic */
+
+#endif
