@@ -2,6 +2,7 @@
 ifeq ($(origin CC),default)
 CC      := gcc
 endif
+VERSION := 0.1.0
 BUILD   ?= build
 PREFIX  ?= /usr/local
 OPT     ?= -O2 -g
@@ -24,13 +25,16 @@ UNITS   := $(UNIT_C:tests/unit/%.c=$(BUILD)/unit/%)
 OP_C    := $(sort $(wildcard lib/op/*.c))
 EMBED   := $(sort $(wildcard lib/capture/torch/*.py lib/capture/torch/*/*.py))
 
-all: $(BUILD)/libtc.a $(TOOLS:%=$(BUILD)/bin/%)
+all: $(BUILD)/libtc.a $(CMD_O) $(TOOLS:%=$(BUILD)/bin/%)
 
 # Rows of isa.tab as a C table, for base/cpu.h.
 $(BUILD)/gen/isa_rows.h: lib/isa.tab
 	@mkdir -p $(@D)
 	@awk -F'\t' 'BEGIN {printf "#define TC_ISA_ROWS(X)"} !/^#/ && NF {printf " X(%s, \"%s\")", $$1, $$2} END {print ""}' $< > $@
-HEADERS := $(BUILD)/gen/isa_rows.h
+$(BUILD)/gen/version.h: Makefile
+	@mkdir -p $(@D)
+	@echo '#define TC_VERSION "$(VERSION)"' > $@
+HEADERS := $(BUILD)/gen/isa_rows.h $(BUILD)/gen/version.h
 
 # Families of operators: every lib/op/NAME.c that defines tc_ops_NAME.
 $(BUILD)/gen/op_families.c: $(OP_C) Makefile

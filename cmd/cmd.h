@@ -54,6 +54,7 @@ struct tc_cmd {
     tc_pool *pool;
     int threads;
     double started;
+    const char **words;               /* what operands points into */
 };
 
 /* The whole life of a program; returns main's value. */

@@ -1,0 +1,25 @@
+/* What the files of cmd/ share with each other and programs need not see. */
+#ifndef TC_CMD_INTERNAL_H
+#define TC_CMD_INTERNAL_H
+
+#include "cmd/cmd.h"
+
+typedef enum { TC_OPTION_FLAG, TC_OPTION_VALUE, TC_OPTION_MANY, TC_OPTION_OPT } tc_option_kind;
+typedef struct {
+    const char *name;
+    char letter; /* 0: none */
+    tc_option_kind kind;
+    const char *arg, *def, *sentence;
+} tc_option;
+extern const tc_option tc_options[TC_OPT_COUNT];
+
+bool tc_tool_takes(const tc_tool *t, tc_opt_id id);
+tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv);
+tc_status tc_cmd_print_help(const tc_cmd *c, const char *form); /* form NULL: text */
+void tc_cmd_print_usage_line(tc_buf *b, const tc_tool *t);
+
+void tc_signals_install(const tc_tool *tool);
+void tc_signals_cleanup_add(const char *path);    /* removed when a signal ends the program; path must live until cleanup_remove */
+void tc_signals_cleanup_remove(const char *path);
+
+#endif

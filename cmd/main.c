@@ -1,0 +1,169 @@
+/* The life of a program: descriptors, signals, parsing, the run, the report of what failed, stdout's close, the exit code. */
+#include "base/cpu.h"
+#include "base/json_write.h"
+#include "base/text.h"
+#include "cmd/internal.h"
+#include "version.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char *code_name(tc_code code) {
+    switch (code) {
+    case TC_OK: return "done";
+    case TC_ENV: return "environment";
+    case TC_USAGE: return "usage";
+    case TC_CONTENT: return "content";
+    case TC_DIFFERENT: return "different";
+    case TC_UNSUPPORTED: return "unsupported";
+    case TC_DIVERGED: return "diverged";
+    case TC_STOPPED: return "stopped";
+    }
+    return "unknown";
+}
+
+static void report_json(const tc_cmd *c, tc_status s) {
+    tc_place at = tc_status_place(s);
+    tc_buf b = {0};
+    tc_json w = {.b = &b};
+    tc_json_object(&w);
+    tc_json_key(&w, "program");
+    tc_json_string(&w, c->tool->name);
+    tc_json_key(&w, "error");
+    tc_json_string(&w, code_name(tc_status_code(s)));
+    tc_json_key(&w, "code");
+    tc_json_int(&w, tc_status_code(s));
+    tc_json_key(&w, "message");
+    tc_json_string(&w, tc_status_message(s));
+    if (*tc_status_detail(s)) {
+        tc_json_key(&w, "detail");
+        tc_json_string(&w, tc_status_detail(s));
+    }
+    if (at.file) {
+        tc_json_key(&w, "file");
+        tc_json_string(&w, at.file);
+    }
+    const struct { const char *key; int64_t v, none; } places[] = {{"line", at.line, 0}, {"column", at.col, 0}, {"offset", at.offset, -1}};
+    for (size_t i = 0; i < 3; i++) {
+        if (places[i].v == places[i].none) continue;
+        tc_json_key(&w, places[i].key);
+        tc_json_int(&w, places[i].v);
+    }
+    tc_json_end(&w);
+    tc_buf_putc(&b, '\n');
+    fwrite(b.data, 1, b.len, stderr);
+    tc_buf_free(&b);
+}
+
+tc_code tc_cmd_report(const tc_cmd *c, tc_status s) {
+    tc_code code = tc_status_code(s);
+    if (!s) return code;
+    if (c->json) {
+        report_json(c, s);
+    } else {
+        const char *detail = tc_status_detail(s);
+        fprintf(stderr, "%s: %s\n%s%s", c->tool->name, tc_status_message(s), detail, *detail ? "\n" : "");
+    }
+    tc_status_free(s);
+    return code;
+}
+
+static void say(const tc_cmd *c, const char *fmt, va_list ap) {
+    tc_buf b = {0};
+    tc_buf_printf(&b, "%s: ", c->tool->name);
+    tc_buf_vprintf(&b, fmt, ap);
+    tc_buf_putc(&b, '\n');
+    fwrite(b.data, 1, b.len, stderr);
+    tc_buf_free(&b);
+}
+
+void tc_cmd_note(const tc_cmd *c, const char *fmt, ...) {
+    if (c->quiet) return;
+    va_list ap;
+    va_start(ap, fmt);
+    say(c, fmt, ap);
+    va_end(ap);
+}
+
+void tc_cmd_verbose(const tc_cmd *c, const char *fmt, ...) {
+    if (!c->verbose || c->quiet) return;
+    va_list ap;
+    va_start(ap, fmt);
+    say(c, fmt, ap);
+    va_end(ap);
+}
+
+int tc_cmd_threads(tc_cmd *c) {
+    if (!c->threads) {
+        int64_t asked = 0;
+        const char *v = tc_cmd_get(c, TC_OPT_threads);
+        if (v && !tc_parse_i64(v, &asked)) asked = 0;
+        c->threads = tc_default_threads((int)asked);
+    }
+    return c->threads;
+}
+
+tc_pool *tc_cmd_pool(tc_cmd *c) {
+    if (!c->pool && tc_cmd_threads(c) > 1) {
+        tc_status s = tc_pool_create(c->threads, &c->pool);
+        if (s) {
+            tc_cmd_note(c, "%s; running on one thread", tc_status_message(s));
+            tc_status_free(s);
+            c->threads = 1;
+        }
+    }
+    return c->pool;
+}
+
+static void print_version(const tc_cmd *c) {
+    char cpu[64];
+    tc_cpu_model(cpu);
+    tc_isa_row row;
+    tc_status s = tc_isa_choose(NULL, &row);
+    const char *first = cpu + strspn(cpu, " ");
+    printf("%s %s (%s %s; %s%s%s)\n", c->tool->name, TC_VERSION,
+#ifdef __clang__
+           "clang", __clang_version__,
+#else
+           "gcc", __VERSION__,
+#endif
+           s ? "unknown" : tc_isa_name(row), *first ? " on " : "", first);
+    tc_status_free(s);
+}
+
+static void print_time(const tc_cmd *c) {
+    struct rusage u;
+    getrusage(RUSAGE_SELF, &u);
+    fprintf(stderr, "%s: %.3f s wall, %ld.%03ld s user, %ld.%03ld s system, %.1f MiB peak\n", c->tool->name, tc_now() - c->started, (long)u.ru_utime.tv_sec,
+            (long)u.ru_utime.tv_usec / 1000, (long)u.ru_stime.tv_sec, (long)u.ru_stime.tv_usec / 1000, (double)u.ru_maxrss / 1024);
+}
+
+/* A program started with a standard descriptor closed must not open its files there: it gets one that fails to read or write. */
+static void fill_descriptors(void) {
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) _exit(TC_ENV);
+}
+
+static void free_cmd(tc_cmd *c) {
+    tc_pool_destroy(c->pool);
+    for (int i = 0; i < TC_OPT_COUNT; i++) tc_vec_free(&c->values[i]);
+    free(c->words);
+}
+
+int tc_cmd_main(int argc, char **argv, const tc_tool *tool) {
+    fill_descriptors();
+    tc_signals_install(tool);
+    tc_cmd c = {.tool = tool, .started = tc_now()};
+    tc_status s = tc_cmd_parse(&c, argc, argv);
+    if (!s && tc_cmd_has(&c, TC_OPT_help)) s = tc_cmd_print_help(&c, tc_cmd_get(&c, TC_OPT_help));
+    else if (!s && tc_cmd_has(&c, TC_OPT_version)) print_version(&c);
+    else if (!s) s = tool->run(&c);
+    tc_code code = tc_cmd_report(&c, s);
+    if (fclose(stdout) && code == TC_OK) code = tc_cmd_report(&c, tc_error(TC_ENV, "stdout: cannot write: %s", strerror(errno)));
+    if (tc_cmd_has(&c, TC_OPT_time)) print_time(&c);
+    free_cmd(&c);
+    return (int)code;
+}

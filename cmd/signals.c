@@ -1,0 +1,109 @@
+/* Signals of every program: a closed pipe ends a filter silently, an interrupt removes temporary files, and a mapped file
+ * that somebody truncates is named (exit 3) instead of a crash. Handlers use only async-signal-safe calls. */
+#include "cmd/internal.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { TEMPORARIES = 64, BUS_STACK = 64 << 10 };
+static const char *_Atomic temporaries[TEMPORARIES];
+static const char *program_name;
+
+void tc_signals_cleanup_add(const char *path) {
+    for (int i = 0; i < TEMPORARIES; i++) {
+        const char *none = NULL;
+        if (atomic_compare_exchange_strong(&temporaries[i], &none, path)) return;
+    }
+}
+
+void tc_signals_cleanup_remove(const char *path) {
+    for (int i = 0; i < TEMPORARIES; i++) {
+        const char *p = path;
+        if (atomic_compare_exchange_strong(&temporaries[i], &p, NULL)) return;
+    }
+}
+
+static void remove_temporaries(void) {
+    for (int i = 0; i < TEMPORARIES; i++) {
+        const char *p = atomic_load(&temporaries[i]);
+        if (p) unlink(p);
+    }
+}
+
+static void on_end(int sig) {
+    remove_temporaries();
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+static void say(const char *s, size_t n) {
+    while (n) {
+        ssize_t w = write(STDERR_FILENO, s, n);
+        if (w <= 0) return;
+        s += w;
+        n -= (size_t)w;
+    }
+}
+
+/* Finds the path of the mapping that holds addr in /proc/self/maps; writes it to stderr. Returns whether it is a file's. */
+static bool name_mapping(uintptr_t addr) {
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return false;
+    static char line[8192]; /* handler runs at most once */
+    size_t n = 0;
+    char c;
+    bool found = false;
+    while (!found && read(fd, &c, 1) == 1) {
+        if (c != '\n') {
+            if (n < sizeof line - 1) line[n++] = c;
+            continue;
+        }
+        line[n] = 0;
+        uintptr_t range[2] = {0, 0};
+        size_t i = 0;
+        for (int k = 0; k < 2; k++, i++)
+            for (; line[i] && line[i] != '-' && line[i] != ' '; i++) range[k] = range[k] << 4 | (uintptr_t)(line[i] <= '9' ? line[i] - '0' : line[i] - 'a' + 10);
+        const char *path = memchr(line, '/', n);
+        if (addr >= range[0] && addr < range[1] && path) {
+            say(path, n - (size_t)(path - line));
+            found = true;
+        }
+        n = 0;
+    }
+    close(fd);
+    return found;
+}
+
+static void on_bus(int sig, siginfo_t *info, void *context) {
+    (void)context;
+    signal(sig, SIG_DFL);
+    if (info->si_code != BUS_ADRERR) {
+        raise(sig);
+        return;
+    }
+    say(program_name, strlen(program_name));
+    say(": ", 2);
+    if (!name_mapping((uintptr_t)info->si_addr)) say("a mapped file", 13);
+    static const char text[] = ": shorter than when it was opened: another process truncated it, or the disk failed\n";
+    say(text, sizeof text - 1);
+    remove_temporaries();
+    _exit(TC_CONTENT);
+}
+
+void tc_signals_install(const tc_tool *tool) {
+    program_name = tool->name;
+    signal(SIGPIPE, tool->keeps_sigpipe ? SIG_IGN : SIG_DFL);
+    void *stack = mmap(NULL, BUS_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (stack != MAP_FAILED) sigaltstack(&(stack_t){.ss_sp = stack, .ss_size = BUS_STACK}, NULL);
+    struct sigaction bus = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigaction(SIGBUS, &bus, NULL);
+    static const int ends[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        struct sigaction old;
+        sigaction(ends[i], NULL, &old);
+        if (old.sa_handler != SIG_IGN) sigaction(ends[i], &(struct sigaction){.sa_handler = on_end}, NULL);
+    }
+}
