@@ -1,0 +1,599 @@
+/* Pointwise functions of two and three tensors, broadcast against each other; numbers take the place of tensors.
+ *
+ * The operands are brought to their promoted type, then combined. Kinks follow PyTorch: equal operands of maximum share the
+ * gradient, clamp passes it on the bounds, rounding divisions have none. */
+#include "loop/lower.h"
+#include "op/shape.h"
+
+#include <stdio.h>
+
+/* ---- lowering ---- */
+/* The type in which the first n arguments meet, as the loop computes in it. */
+static tc_dtype common(const tc_lower *l, int n) {
+    tc_promotion p = {TC_DTYPE_NONE, TC_DTYPE_NONE, TC_DTYPE_NONE};
+    for (int i = 0; i < n; i++) tc_promotion_add(&p, &l->node->args[i]);
+    return tc_dtype_compute(tc_promotion_type(&p));
+}
+static tc_dtype rtype(const tc_lower *l) { return tc_dtype_compute(l->node->outs[0]->meta.dtype); }
+static tc_lv zero_of(tc_lower *l, tc_dtype d) { return tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), d); }
+static tc_lv truth(tc_lower *l, int arg, tc_dtype d) { return tc_l_op2(l, TC_X_NE, tc_l_in_as(l, arg, d), zero_of(l, d)); }
+
+#define BINARY(name, OP) \
+    static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in(l, 0), tc_l_in(l, 1))); }
+BINARY(mul, MUL) BINARY(div, DIV) BINARY(remainder, REMAINDER) BINARY(fmod, FMOD) BINARY(maximum, MAX) BINARY(minimum, MIN) BINARY(fmax, FMAX) BINARY(fmin, FMIN)
+BINARY(atan2, ATAN2) BINARY(hypot, HYPOT) BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR)
+BINARY(shl, SHL) BINARY(shr, SHR) BINARY(floor_divide, DIV_FLOOR)
+#undef BINARY
+
+#define COMPARE(name, OP)                                                                                          \
+    static tc_status lower_##name(tc_lower *l) {                                                                  \
+        tc_dtype d = common(l, 2);                                                                                \
+        return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in_as(l, 0, d), tc_l_in_as(l, 1, d)));                   \
+    }
+COMPARE(eq, EQ) COMPARE(ne, NE) COMPARE(lt, LT) COMPARE(le, LE) COMPARE(gt, GT) COMPARE(ge, GE)
+#undef COMPARE
+
+static bool is_number(const tc_node *n, int i, double v) {
+    tc_kind k;
+    tc_scalar s;
+    if (!tc_arg_number(&n->args[i], &k) || n->args[i].kind == TC_A_VALUE || (n->args[i].kind == TC_A_SCALAR && n->args[i].is_sym)) return false;
+    if (n->args[i].kind == TC_A_INT && tc_sym_opcode(n->args[i].sym) != TC_S_CONST) return false;
+    s = tc_arg_scalar(n, i);
+    return tc_scalar_to_double(s) == v;
+}
+
+/* a + alpha b, one rounding where alpha is not 1 */
+static tc_lv scaled_sum(tc_lower *l, tc_lv a, tc_lv b, tc_scalar_op plain, int alpha) {
+    if (is_number(l->node, alpha, 1)) return tc_l_op2(l, plain, a, b);
+    tc_lv s = tc_l_in(l, alpha);
+    if (tc_is_integral(rtype(l))) return tc_l_op2(l, plain, a, tc_l_mul(l, s, b));
+    if (plain == TC_X_SUB) s = tc_l_op1(l, TC_X_NEG, s);
+    return tc_l_op3(l, TC_X_FMA, b, s, a);
+}
+static tc_status lower_add(tc_lower *l) { return tc_l_out(l, 0, scaled_sum(l, tc_l_in(l, 0), tc_l_in(l, 1), TC_X_ADD, 2)); }
+static tc_status lower_sub(tc_lower *l) { return tc_l_out(l, 0, scaled_sum(l, tc_l_in(l, 0), tc_l_in(l, 1), TC_X_SUB, 2)); }
+static tc_status lower_rsub(tc_lower *l) { return tc_l_out(l, 0, scaled_sum(l, tc_l_in(l, 1), tc_l_in(l, 0), TC_X_SUB, 2)); }
+
+static tc_status lower_div_mode(tc_lower *l) {
+    const char *mode = tc_arg_string(l->node, 2);
+    tc_scalar_op op = !mode ? TC_X_DIV : !strcmp(mode, "floor") ? TC_X_DIV_FLOOR : TC_X_DIV_TRUNC;
+    return tc_l_out(l, 0, tc_l_op2(l, op, tc_l_in(l, 0), tc_l_in(l, 1)));
+}
+
+/* Integer power by squaring; negative exponents give 0 but for bases 1 and -1. */
+static tc_lv int_pow(tc_lower *l, tc_lv x, tc_lv e, tc_dtype d) {
+    tc_lv one = tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(1)), d), zero = zero_of(l, d), r = one, b = x;
+    for (int k = 0; k < 6; k++) {
+        tc_lv bit = tc_l_op2(l, TC_X_AND, tc_l_op2(l, TC_X_SHR, e, tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(k)), d)), one);
+        r = tc_l_where(l, tc_l_op2(l, TC_X_NE, bit, zero), tc_l_mul(l, r, b), r);
+        b = tc_l_mul(l, b, b);
+    }
+    if (!tc_dtypes[d].is_signed) return r;
+    tc_lv odd = tc_l_op2(l, TC_X_NE, tc_l_op2(l, TC_X_AND, e, one), zero), minus = tc_l_op1(l, TC_X_NEG, one);
+    tc_lv neg = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, one), one,
+                           tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, minus), tc_l_where(l, odd, minus, one), zero));
+    return tc_l_where(l, tc_l_op2(l, TC_X_LT, e, zero), neg, r);
+}
+static tc_status lower_pow(tc_lower *l) {
+    tc_dtype d = rtype(l);
+    tc_lv x = tc_l_in(l, 0);
+    if (d == TC_BOOL) return tc_l_out(l, 0, tc_l_op2(l, TC_X_OR, x, tc_l_op1(l, TC_X_NOT, tc_l_in(l, 1))));
+    if (tc_is_integral(d)) return tc_l_out(l, 0, int_pow(l, x, tc_l_in(l, 1), d));
+    const tc_node *n = l->node;
+    tc_lv one = tc_l_f(l, d, 1);
+    if (is_number(n, 1, 0)) return tc_l_out(l, 0, one);
+    if (is_number(n, 1, 1)) return tc_l_out(l, 0, x);
+    if (is_number(n, 1, 0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_SQRT, x));
+    if (is_number(n, 1, -0.5)) return tc_l_out(l, 0, tc_l_op1(l, TC_X_RSQRT, x));
+    if (is_number(n, 1, 2)) return tc_l_out(l, 0, tc_l_mul(l, x, x));
+    if (is_number(n, 1, 3)) return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, x, x), x));
+    if (is_number(n, 1, -1)) return tc_l_out(l, 0, tc_l_div(l, one, x));
+    if (is_number(n, 1, -2)) return tc_l_out(l, 0, tc_l_div(l, one, tc_l_mul(l, x, x)));
+    return tc_l_out(l, 0, tc_l_op2(l, TC_X_POW, x, tc_l_in(l, 1)));
+}
+
+static tc_status lower_logaddexp(tc_lower *l) {
+    bool two = tc_op_schema(l->node->op)->name[9] == '2';
+    tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), m = tc_l_op2(l, TC_X_MAX, a, b);
+    tc_lv t = tc_l_op1(l, TC_X_NEG, tc_l_op1(l, TC_X_ABS, tc_l_sub(l, a, b)));
+    tc_lv r = tc_l_op1(l, TC_X_LOG1P, tc_l_op1(l, two ? TC_X_EXP2 : TC_X_EXP, t));
+    if (two) r = tc_l_mul(l, r, tc_l_f(l, rtype(l), 1.44269504088896340736));
+    tc_lv same = tc_l_op2(l, TC_X_AND, tc_l_op1(l, TC_X_ISINF, a), tc_l_op2(l, TC_X_EQ, a, b));
+    return tc_l_out(l, 0, tc_l_where(l, same, a, tc_l_add(l, m, r)));
+}
+static tc_status xlog(tc_lower *l, tc_scalar_op log) {
+    tc_dtype d = rtype(l);
+    tc_lv x = tc_l_in(l, 0), y = tc_l_in(l, 1), zero = tc_l_f(l, d, 0);
+    tc_lv r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, zero), zero, tc_l_mul(l, x, tc_l_op1(l, log, y)));
+    return tc_l_out(l, 0, tc_l_where(l, tc_l_op1(l, TC_X_ISNAN, y), y, r));
+}
+static tc_status lower_xlogy(tc_lower *l) { return xlog(l, TC_X_LOG); }
+static tc_status lower_xlog1py(tc_lower *l) { return xlog(l, TC_X_LOG1P); }
+static tc_status lower_heaviside(tc_lower *l) {
+    tc_dtype d = rtype(l);
+    tc_lv x = tc_l_in(l, 0), zero = zero_of(l, d);
+    tc_lv step = tc_l_cast(l, tc_l_op2(l, TC_X_GT, x, zero), d);
+    return tc_l_out(l, 0, tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, zero), tc_l_in(l, 1), step));
+}
+#define LOGICAL(name, OP)                                                                                                             \
+    static tc_status lower_logical_##name(tc_lower *l) {                                                                              \
+        tc_dtype d = common(l, 2);                                                                                                    \
+        return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, truth(l, 0, d), truth(l, 1, d)));                                                 \
+    }
+LOGICAL(and, AND) LOGICAL(or, OR) LOGICAL(xor, XOR)
+#undef LOGICAL
+
+static tc_status lower_where(tc_lower *l) {
+    tc_lv c = tc_l_op2(l, TC_X_NE, tc_l_in_as(l, 0, TC_DTYPE_NONE), zero_of(l, tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype)));
+    return tc_l_out(l, 0, tc_l_where(l, c, tc_l_in(l, 1), tc_l_in(l, 2)));
+}
+/* NaN stays: min(max(x, lo), hi) with the scalar's own order of NaN */
+static tc_status clamp(tc_lower *l, int lo, int hi) {
+    tc_lv x = tc_l_in(l, 0);
+    if (lo > 0 && !tc_arg_is_none(l->node, lo)) x = tc_l_op2(l, TC_X_MAX, x, tc_l_in(l, lo));
+    if (hi > 0 && !tc_arg_is_none(l->node, hi)) x = tc_l_op2(l, TC_X_MIN, x, tc_l_in(l, hi));
+    return tc_l_out(l, 0, x);
+}
+static tc_status lower_clamp(tc_lower *l) { return clamp(l, 1, 2); }
+static tc_status lower_clamp_min(tc_lower *l) { return clamp(l, 1, 0); }
+static tc_status lower_clamp_max(tc_lower *l) { return clamp(l, 0, 1); }
+/* from the nearer end: a + w (b - a), or b - (1 - w)(b - a) */
+static tc_status lower_lerp(tc_lower *l) {
+    tc_dtype d = rtype(l);
+    tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), w = tc_l_in(l, 2), diff = tc_l_sub(l, b, a);
+    tc_lv small = tc_l_op2(l, TC_X_LT, tc_l_op1(l, TC_X_ABS, w), tc_l_f(l, d, 0.5));
+    tc_lv coef = tc_l_where(l, small, w, tc_l_sub(l, w, tc_l_f(l, d, 1)));
+    return tc_l_out(l, 0, tc_l_op3(l, TC_X_FMA, coef, diff, tc_l_where(l, small, a, b)));
+}
+static tc_status lower_addcmul(tc_lower *l) { /* self + (value t1) t2 */
+    tc_lv p = tc_l_mul(l, tc_l_in(l, 1), tc_l_in(l, 2));
+    if (!is_number(l->node, 3, 1)) p = tc_l_mul(l, tc_l_mul(l, tc_l_in(l, 3), tc_l_in(l, 1)), tc_l_in(l, 2));
+    return tc_l_out(l, 0, tc_l_add(l, tc_l_in(l, 0), p));
+}
+static tc_status lower_addcdiv(tc_lower *l) {
+    tc_lv t = tc_l_in(l, 1);
+    if (!is_number(l->node, 3, 1)) t = tc_l_mul(l, tc_l_in(l, 3), t);
+    return tc_l_out(l, 0, tc_l_add(l, tc_l_in(l, 0), tc_l_div(l, t, tc_l_in(l, 2))));
+}
+
+/* ---- shapes ---- */
+static tc_status shape_add(tc_shape_ctx *c) {
+    tc_kind k;
+    TC_TRY(tc_shape_binary(c));
+    tc_dtype d = c->outs[0].meta.dtype;
+    if (tc_arg_number(&c->args[2], &k) && k == TC_KIND_BOOL && d != TC_BOOL) return tc_sh_fail(c, "Boolean alpha only supported for Boolean results.");
+    if (tc_arg_number(&c->args[2], &k) && k >= TC_KIND_FLOAT && tc_is_integral(d))
+        return tc_sh_fail(c, "For integral input tensors, argument alpha must not be a floating point number.");
+    return NULL;
+}
+static bool has_dtype(const tc_shape_ctx *c, int i, tc_dtype d) {
+    tc_kind k;
+    if (tc_arg_number(&c->args[i], &k)) return d == TC_BOOL && k == TC_KIND_BOOL;
+    return tc_sh_meta(c, i) && tc_sh_meta(c, i)->dtype == d;
+}
+static tc_status shape_sub(tc_shape_ctx *c) {
+    TC_TRY(shape_add(c));
+    if (has_dtype(c, 0, TC_BOOL) && has_dtype(c, 1, TC_BOOL))
+        return tc_sh_fail(c, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
+    if (has_dtype(c, 0, TC_BOOL) || has_dtype(c, 1, TC_BOOL))
+        return tc_sh_fail(c, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
+                             "`logical_not()` operator instead.");
+    return NULL;
+}
+static tc_status shape_div_mode(tc_shape_ctx *c) {
+    const char *mode = tc_sh_string(c, 2);
+    if (!mode) return tc_shape_binary_float(c);
+    if (strcmp(mode, "trunc") && strcmp(mode, "floor"))
+        return tc_sh_fail(c, "div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '%s'", mode);
+    return tc_shape_binary(c);
+}
+static tc_status shape_pow(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_binary(c));
+    tc_sym s = tc_sh_int(c, 1);
+    int64_t v;
+    tc_kind k;
+    if (tc_is_integral(c->outs[0].meta.dtype) && tc_arg_number(&c->args[1], &k) && tc_sym_const_int(s, &v) && v < 0)
+        return tc_sh_fail(c, "Integers to negative integer powers are not allowed.");
+    return NULL;
+}
+static tc_status shape_bits(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_binary(c));
+    if (!tc_is_integral(c->outs[0].meta.dtype))
+        return tc_sh_fail(c, "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[c->outs[0].meta.dtype].torch);
+    return NULL;
+}
+static tc_status shape_floats(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_binary(c));
+    if (tc_is_integral(c->outs[0].meta.dtype))
+        return tc_sh_fail(c, "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[c->outs[0].meta.dtype].torch);
+    return NULL;
+}
+static tc_status shape_heaviside(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_binary(c));
+    const tc_meta *a = tc_sh_meta(c, 0), *b = tc_sh_meta(c, 1);
+    if (a && b && a->dtype != b->dtype) return tc_sh_fail(c, "heaviside is not yet implemented for tensors with different dtypes.");
+    return NULL;
+}
+static tc_status shape_where(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    tc_dtype cond = tc_sh_meta(c, 0)->dtype;
+    if (cond != TC_BOOL && cond != TC_U8)
+        return tc_sh_fail(c, "where expected condition to be a boolean tensor, but got a tensor with dtype %s", tc_dtypes[cond].torch);
+    return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, 2, (int[]){1, 2}), 3, (int[]){0, 1, 2});
+}
+/* The result type of clamp counts the bounds that are given. */
+static tc_status shape_clamp(tc_shape_ctx *c) {
+    int a[3] = {0}, n = 1;
+    for (int i = 1; i < c->nargs && i < 3; i++)
+        if (tc_sh_given(c, i)) a[n++] = i;
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    if (n == 1) return tc_sh_fail(c, "At least one of 'min' or 'max' must not be None");
+    return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, n, a), n, a);
+}
+static tc_status shape_lerp(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    tc_dtype d = tc_sh_meta(c, 0)->dtype;
+    for (int i = 1; i < 3; i++)
+        if (tc_sh_meta(c, i) && tc_sh_meta(c, i)->dtype != d)
+            return tc_sh_fail(c, "expected dtype %s for `%s` but got dtype %s", tc_dtypes[d].torch, i == 1 ? "end" : "weight", tc_dtypes[tc_sh_meta(c, i)->dtype].torch);
+    TC_TRY(tc_sh_need_float(c, 0));
+    return tc_sh_out_pointwise(c, 0, d, 3, (int[]){0, 1, 2});
+}
+static tc_status shape_addcdiv(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_ternary(c));
+    if (tc_is_integral(tc_sh_result_type(c, 2, (int[]){1, 2})))
+        return tc_sh_fail(c, "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of tensor1 "
+                             "and tensor2.");
+    return NULL;
+}
+static tc_status shape_float_power(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, TC_F64, 2, (int[]){0, 1}); }
+
+/* ---- gradients ---- */
+static tc_value *with_arg(tc_emit *e, const char *op, tc_value *a, const tc_node *n, int i) { return tc_emit_call(e, op, "va", a, &n->args[i]); }
+static tc_value *times(tc_emit *e, tc_value *g, const tc_node *n, int i) { return with_arg(e, "aten::mul.Tensor", g, n, i); }
+static tc_value *over(tc_emit *e, tc_value *g, const tc_node *n, int i) { return with_arg(e, "aten::div.Tensor", g, n, i); }
+static tc_value *args2(tc_emit *e, const char *op, const tc_node *n, int a, int b) { return tc_emit_call(e, op, "aa", &n->args[a], &n->args[b]); }
+static tc_value *only(tc_emit *e, tc_value *mask, tc_value *g) { return tc_emit_call(e, "aten::where.ScalarOther", "vvz", mask, g, tc_scalar_int(0)); }
+static tc_value *except(tc_emit *e, tc_value *mask, tc_value *g) { return tc_emit_call(e, "aten::where.ScalarSelf", "vzv", mask, tc_scalar_int(0), g); }
+static tc_value *scaled(tc_emit *e, tc_value *g, const tc_node *n, int i) { return is_number(n, i, 1) ? g : times(e, g, n, i); }
+
+static tc_status grad_add(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_e_give(e, n, 0, gs[0]);
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, scaled(e, gs[0], n, 2));
+    return tc_e_done(e);
+}
+static tc_status grad_sub(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_e_give(e, n, 0, gs[0]);
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, scaled(e, tc_e_neg(e, gs[0]), n, 2));
+    return tc_e_done(e);
+}
+static tc_status grad_rsub(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scaled(e, tc_e_neg(e, gs[0]), n, 2));
+    tc_e_give(e, n, 1, gs[0]);
+    return tc_e_done(e);
+}
+static tc_status grad_mul(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, times(e, gs[0], n, 1));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, times(e, gs[0], n, 0));
+    return tc_e_done(e);
+}
+static tc_status grad_div(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, over(e, gs[0], n, 1));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_mul(e, tc_e_neg(e, gs[0]), over(e, args2(e, "aten::div.Tensor", n, 0, 1), n, 1)));
+    return tc_e_done(e);
+}
+static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *z = tc_e_zeros_like(e, gs[0]);
+    tc_e_give(e, n, 0, z);
+    tc_e_give(e, n, 1, z);
+    return tc_e_done(e);
+}
+static tc_status grad_div_mode(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    return tc_arg_string(n, 2) ? grad_zero(e, n, gs) : grad_div(e, n, gs);
+}
+static tc_status rounded_quotient(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *mode) {
+    tc_e_give(e, n, 0, gs[0]);
+    if (tc_emit_wants_grad(e, n, 1))
+        tc_e_give(e, n, 1, tc_e_mul(e, tc_e_neg(e, gs[0]), tc_emit_call(e, "aten::div.Tensor_mode", "aat", &n->args[0], &n->args[1], mode)));
+    return tc_e_done(e);
+}
+static tc_status grad_remainder(tc_emit *e, const tc_node *n, tc_value *const *gs) { return rounded_quotient(e, n, gs, "floor"); }
+static tc_status grad_fmod(tc_emit *e, const tc_node *n, tc_value *const *gs) { return rounded_quotient(e, n, gs, "trunc"); }
+static tc_status grad_pow(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *x = tc_arg_value(n, 0), *g = gs[0];
+    tc_kind k;
+    if (tc_emit_wants_grad(e, n, 0)) {
+        if (tc_arg_number(&n->args[1], &k)) {
+            if (is_number(n, 1, 0)) tc_e_give(e, n, 0, tc_e_zeros_like(e, g));
+            else if (n->args[1].kind == TC_A_VALUE || (n->args[1].kind == TC_A_SCALAR && n->args[1].is_sym)) {
+                return tc_error(TC_UNSUPPORTED, "aten.pow: gradient with a symbolic exponent");
+            } else {
+                double p = tc_scalar_to_double(tc_arg_scalar(n, 1));
+                tc_value *d = tc_emit_call(e, "aten::pow.Tensor_Scalar", "vz", x, tc_arg_scalar(n, 1).kind == TC_KIND_FLOAT ? tc_scalar_float(p - 1) : tc_scalar_int((int64_t)p - 1));
+                tc_e_give(e, n, 0, tc_e_mul(e, g, tc_e_muls(e, d, p)));
+            }
+        } else {
+            tc_value *y = tc_arg_value(n, 1);
+            tc_value *d = tc_e_mul(e, tc_e_mul(e, g, y), tc_e2(e, "aten::pow.Tensor_Tensor", x, tc_e_adds(e, y, -1)));
+            tc_e_give(e, n, 0, except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", y, (int64_t)0), d));
+        }
+    }
+    if (tc_emit_wants_grad(e, n, 1)) {
+        tc_value *y = tc_arg_value(n, 1);
+        tc_value *d = tc_e_mul(e, tc_e_mul(e, g, n->outs[0]), tc_e1(e, "aten::log", x));
+        tc_value *none = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0), tc_emit_call(e, "aten::ge.Scalar", "vi", y, (int64_t)0));
+        tc_e_give(e, n, 1, except(e, none, d));
+    }
+    return tc_e_done(e);
+}
+static tc_status grad_pow_scalar(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* base^x: g y log(base) */
+    if (!tc_emit_wants_grad(e, n, 1)) return NULL;
+    double base = tc_scalar_to_double(tc_arg_scalar(n, 0));
+    tc_value *y = tc_arg_value(n, 1), *d = tc_e_mul(e, gs[0], tc_e_muls(e, n->outs[0], __builtin_log(base)));
+    if (base == 0) d = only(e, tc_emit_call(e, "aten::lt.Scalar", "vi", y, (int64_t)0), d);
+    tc_e_give(e, n, 1, d);
+    return tc_e_done(e);
+}
+static tc_status extremum(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *loses) {
+    tc_value *half = only(e, args2(e, "aten::eq.Tensor", n, 0, 1), tc_e_muls(e, gs[0], 0.5));
+    for (int i = 0; i < 2; i++) { /* g where it wins, g/2 where equal */
+        if (!tc_emit_wants_grad(e, n, i)) continue;
+        tc_value *wins = args2(e, loses, n, 1 - i, i);
+        tc_e_give(e, n, i, tc_e3(e, "aten::where.self", wins, gs[0], half));
+    }
+    return tc_e_done(e);
+}
+static tc_status grad_maximum(tc_emit *e, const tc_node *n, tc_value *const *gs) { return extremum(e, n, gs, "aten::lt.Tensor"); }
+static tc_status grad_minimum(tc_emit *e, const tc_node *n, tc_value *const *gs) { return extremum(e, n, gs, "aten::gt.Tensor"); }
+static tc_status fextremum(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *wins) {
+    tc_value *first = tc_e2(e, "aten::logical_or", args2(e, wins, n, 0, 1), tc_e1(e, "aten::isnan", tc_arg_value(n, 1)));
+    tc_e_give(e, n, 0, only(e, first, gs[0]));
+    tc_e_give(e, n, 1, except(e, first, gs[0]));
+    return tc_e_done(e);
+}
+static tc_status grad_fmax(tc_emit *e, const tc_node *n, tc_value *const *gs) { return fextremum(e, n, gs, "aten::ge.Tensor"); }
+static tc_status grad_fmin(tc_emit *e, const tc_node *n, tc_value *const *gs) { return fextremum(e, n, gs, "aten::le.Tensor"); }
+static tc_status grad_atan2(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    tc_value *r = tc_e_div(e, gs[0], tc_e_add(e, tc_e_mul(e, a, a), tc_e_mul(e, b, b)));
+    tc_e_give(e, n, 0, tc_e_mul(e, r, b));
+    tc_e_give(e, n, 1, tc_e_neg(e, tc_e_mul(e, r, a)));
+    return tc_e_done(e);
+}
+static tc_status grad_hypot(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    for (int i = 0; i < 2; i++) tc_e_give(e, n, i, tc_e_mul(e, gs[0], tc_e_div(e, tc_arg_value(n, i), n->outs[0])));
+    return tc_e_done(e);
+}
+static tc_status grad_copysign(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *x = tc_arg_value(n, 0), *ratio = tc_e_div(e, n->outs[0], x);
+    tc_e_give(e, n, 0, tc_e_mul(e, gs[0], except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0), ratio)));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_zeros_like(e, gs[0]));
+    return tc_e_done(e);
+}
+static tc_status logaddexp_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *pow) {
+    for (int i = 0; i < 2; i++) { /* g / (1 + exp(other - self)) */
+        if (!tc_emit_wants_grad(e, n, i)) continue;
+        tc_value *d = tc_e_adds(e, tc_e1(e, pow, args2(e, "aten::sub.Tensor", n, 1 - i, i)), 1);
+        tc_e_give(e, n, i, tc_e_div(e, gs[0], d));
+    }
+    return tc_e_done(e);
+}
+static tc_status grad_logaddexp(tc_emit *e, const tc_node *n, tc_value *const *gs) { return logaddexp_grad(e, n, gs, "aten::exp"); }
+static tc_status grad_logaddexp2(tc_emit *e, const tc_node *n, tc_value *const *gs) { return logaddexp_grad(e, n, gs, "aten::exp2"); }
+static tc_status xlog_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *log, double shift) {
+    if (tc_emit_wants_grad(e, n, 0)) {
+        tc_value *x = tc_arg_value(n, 0), *one = tc_emit_call(e, "aten::mul.Tensor", "va", tc_e_adds(e, tc_e_zeros_like(e, x), 1), &n->args[1]);
+        tc_value *zero = tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0);
+        tc_e_give(e, n, 0, except(e, zero, tc_e_mul(e, gs[0], tc_e1(e, log, one))));
+    }
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_div(e, times(e, gs[0], n, 0), shift == 0 ? tc_arg_value(n, 1) : tc_e_adds(e, tc_arg_value(n, 1), shift)));
+    return tc_e_done(e);
+}
+static tc_status grad_xlogy(tc_emit *e, const tc_node *n, tc_value *const *gs) { return xlog_grad(e, n, gs, "aten::log", 0); }
+static tc_status grad_xlog1py(tc_emit *e, const tc_node *n, tc_value *const *gs) { return xlog_grad(e, n, gs, "aten::log1p", 1); }
+static tc_status grad_where(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *c = tc_arg_value(n, 0);
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, only(e, c, gs[0]));
+    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, except(e, c, gs[0]));
+    return tc_e_done(e);
+}
+static tc_status clamp_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, int lo, int hi) {
+    bool has_lo = lo > 0 && !tc_arg_is_none(n, lo), has_hi = hi > 0 && !tc_arg_is_none(n, hi);
+    tc_value *above = has_lo ? args2(e, "aten::ge.Tensor", n, 0, lo) : NULL, *below = has_hi ? args2(e, "aten::le.Tensor", n, 0, hi) : NULL;
+    tc_value *in = above && below ? tc_e2(e, "aten::logical_and", above, below) : above ? above : below;
+    tc_e_give(e, n, 0, in ? only(e, in, gs[0]) : gs[0]);
+    if (has_lo && tc_emit_wants_grad(e, n, lo)) {
+        tc_value *m = args2(e, "aten::lt.Tensor", n, 0, lo);
+        if (has_hi) m = tc_e2(e, "aten::logical_and", m, args2(e, "aten::lt.Tensor", n, lo, hi));
+        tc_e_give(e, n, lo, only(e, m, gs[0]));
+    }
+    if (has_hi && tc_emit_wants_grad(e, n, hi)) {
+        tc_value *m = args2(e, "aten::gt.Tensor", n, 0, hi);
+        if (has_lo) m = tc_e2(e, "aten::logical_or", m, args2(e, "aten::lt.Tensor", n, hi, lo));
+        tc_e_give(e, n, hi, only(e, m, gs[0]));
+    }
+    return tc_e_done(e);
+}
+static tc_status grad_clamp(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 1, 2); }
+static tc_status grad_clamp_min(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 1, 0); }
+static tc_status grad_clamp_max(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 0, 1); }
+static tc_status grad_lerp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_e_sub(e, gs[0], times(e, gs[0], n, 2)));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, times(e, gs[0], n, 2));
+    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_e_mul(e, gs[0], args2(e, "aten::sub.Tensor", n, 1, 0)));
+    return tc_e_done(e);
+}
+static tc_status grad_addcmul(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *g = gs[0], *s = scaled(e, g, n, 3);
+    tc_e_give(e, n, 0, g);
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, times(e, s, n, 2));
+    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, times(e, s, n, 1));
+    return tc_e_done(e);
+}
+static tc_status grad_addcdiv(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *g = gs[0], *s = scaled(e, g, n, 3);
+    tc_e_give(e, n, 0, g);
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, over(e, s, n, 2));
+    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_e_neg(e, times(e, s, n, 1) ? tc_e_div(e, times(e, s, n, 1), tc_e_mul(e, tc_arg_value(n, 2), tc_arg_value(n, 2))) : NULL));
+    return tc_e_done(e);
+}
+
+/* ---- compositions ---- */
+static tc_status decompose_float_power(tc_emit *e, const tc_node *n) {
+    tc_arg a[2] = {n->args[0], n->args[1]};
+    tc_kind k;
+    for (int i = 0; i < 2; i++)
+        if (!tc_arg_number(&a[i], &k)) a[i].value = tc_e_cast(e, a[i].value, TC_F64);
+    bool base = tc_arg_number(&a[0], &k), exponent = tc_arg_number(&a[1], &k);
+    if (!base && exponent && a[1].kind != TC_A_VALUE) a[1] = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(tc_scalar_to_double(tc_arg_scalar(n, 1)))};
+    tc_emit_result(e, 0, tc_emit_call(e, base ? "aten::pow.Scalar" : exponent ? "aten::pow.Tensor_Scalar" : "aten::pow.Tensor_Tensor", "aa", &a[0], &a[1]));
+    return tc_e_done(e);
+}
+static tc_status decompose_ldexp(tc_emit *e, const tc_node *n) { /* self 2^other */
+    tc_value *p = tc_emit_call(e, "aten::pow.Scalar", "fv", 2.0, tc_arg_value(n, 1));
+    tc_emit_result(e, 0, tc_e_mul(e, tc_arg_value(n, 0), p));
+    return tc_e_done(e);
+}
+static tc_status decompose_isclose(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    double rtol = tc_arg_float(n, 2), atol = tc_arg_float(n, 3);
+    tc_value *close = tc_e2(e, "aten::eq.Tensor", a, b);
+    if (a && b && tc_arg_bool(n, 4) && tc_is_float(a->meta.dtype))
+        close = tc_e2(e, "aten::logical_or", close, tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isnan", a), tc_e1(e, "aten::isnan", b)));
+    if (rtol != 0 || atol != 0) {
+        tc_value *bf = b && tc_is_integral(b->meta.dtype) ? tc_e_cast(e, b, TC_F64) : b, *af = a && tc_is_integral(a->meta.dtype) ? tc_e_cast(e, a, TC_F64) : a;
+        tc_value *allowed = tc_e_adds(e, tc_e1(e, "aten::abs", tc_e_muls(e, bf, rtol)), atol);
+        tc_value *err = tc_e1(e, "aten::abs", tc_e_sub(e, af, bf));
+        tc_value *ok = tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isfinite", err), tc_e2(e, "aten::le.Tensor", err, allowed));
+        close = tc_e2(e, "aten::logical_or", close, ok);
+    }
+    tc_emit_result(e, 0, close);
+    return tc_e_done(e);
+}
+static tc_status decompose_allclose(tc_emit *e, const tc_node *n) {
+    tc_value *c = tc_emit_call(e, "aten::isclose", "aaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4]);
+    tc_emit_result(e, 0, tc_e1(e, "aten::item", tc_e1(e, "aten::all", c)));
+    return tc_e_done(e);
+}
+
+/* Other names, and overloads that differ in name only. */
+static const struct { const char *name, *is; } aliases[] = {
+    {"multiply", "mul"}, {"subtract", "sub"}, {"divide", "div"}, {"true_divide", "div"}, {"arctan2", "atan2"}, {"clip", "clamp"}, {"greater", "gt"},
+    {"greater_equal", "ge"}, {"less", "lt"}, {"less_equal", "le"}, {"not_equal", "ne"}, {"__and__", "bitwise_and"}, {"__or__", "bitwise_or"},
+    {"__xor__", "bitwise_xor"}, {"__lshift__", "bitwise_left_shift"}, {"__rshift__", "bitwise_right_shift"}, {"special_xlogy", "xlogy.Tensor"}};
+
+static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
+        if (strcmp(s->name, aliases[i].name)) continue;
+        char name[64];
+        const char *overload = s->overload;
+        if (!strcmp(overload, "Scalar") && strstr(aliases[i].is, "_shift")) overload = "Tensor_Scalar";
+        if (!strcmp(overload, "other_scalar")) overload = "OtherScalar";
+        snprintf(name, sizeof name, "aten::%s%s%s", aliases[i].is, *overload ? "." : "", overload);
+        return tc_e_forward(e, name, n);
+    }
+    if (!strcmp(s->name, "max")) return tc_e_forward(e, "aten::maximum", n);
+    if (!strcmp(s->name, "min")) return tc_e_forward(e, "aten::minimum", n);
+    TC_BUG("%s is no alias", tc_op_name(n->op));
+}
+
+#define ROW(SCHEMA, shape_, lower_, grad_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text}
+#define TRUTH(SCHEMA, shape_, lower_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text}
+#define ALIAS(SCHEMA) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name"}
+#define BOTH(name, shape_, lower_, text)                                                                          \
+    TRUTH(#name ".Tensor(Tensor self, Tensor other)", shape_, lower_, #name "(f32[3,5], f32[5])", text),             \
+    TRUTH(#name ".Scalar(Tensor self, Scalar other)", shape_, lower_, #name "(f32[3,5], 0)", text)
+#define BITS(name, lower_, text)                                                                                     \
+    TRUTH("bitwise_" #name ".Tensor(Tensor self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(i64[5], i64[5])", text),    \
+    TRUTH("bitwise_" #name ".Scalar(Tensor self, Scalar other)", shape_bits, lower_, "bitwise_" #name "(i64[5], 5)", text),         \
+    TRUTH("bitwise_" #name ".Scalar_Tensor(Scalar self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(5, i64[5])", text),  \
+    ALIAS("__" #name "__.Tensor(Tensor self, Tensor other)"), ALIAS("__" #name "__.Scalar(Tensor self, Scalar other)")
+#define SHIFT(name, short, lower_, text)                                                                             \
+    TRUTH("bitwise_" #name ".Tensor(Tensor self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(i64[5], i64[5])", text),           \
+    TRUTH("bitwise_" #name ".Tensor_Scalar(Tensor self, Scalar other)", shape_bits, lower_, "bitwise_" #name "(i64[5], 2)", text),         \
+    TRUTH("bitwise_" #name ".Scalar_Tensor(Scalar self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(5, i64[5])", text),         \
+    ALIAS("__" #short "__.Tensor(Tensor self, Tensor other)"), ALIAS("__" #short "__.Scalar(Tensor self, Scalar other)")
+const tc_op tc_ops_pointwise_binary[] = {
+    ROW("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_add, lower_add, grad_add, "add(f32[3,5], f32[5]); add(f32[3], i64[2,3], alpha=2)", "self + alpha other"),
+    ROW("add.Scalar(Tensor self, Scalar other, Scalar alpha=1)", shape_add, lower_add, grad_add, "add(f32[3], 2)", "self + alpha other"),
+    ROW("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_sub, lower_sub, grad_sub, "sub(f32[3,5], f32[5]); sub(f32[3], f32[3], alpha=0.5)", "self - alpha other"),
+    ROW("sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", shape_sub, lower_sub, grad_sub, "sub(f32[3], 2)", "self - alpha other"),
+    ROW("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_sub, lower_rsub, grad_rsub, "rsub(f32[3,5], f32[5])", "other - alpha self"),
+    ROW("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", shape_sub, lower_rsub, grad_rsub, "rsub(f32[3], 2)", "other - alpha self"),
+    ROW("mul.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_mul, grad_mul, "mul(f32[3,5], f32[5]); mul(i64[3], 2.5)", "self other"),
+    ROW("mul.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_mul, grad_mul, "mul(f32[3], 2)", "self other"),
+    ROW("div.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_div, grad_div, "div(f32[3,5], f32[5]:0.5..2)", "self / other"),
+    ROW("div.Scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_div, grad_div, "div(i64[3], 2)", "self / other"),
+    ROW("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode, "div(f32[3,5], f32[5]:0.5..2, rounding_mode='floor')", "self / other, rounded"),
+    ROW("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode, "div(i64[3], 2, rounding_mode='trunc')", "self / other, rounded"),
+    ROW("floor_divide(Tensor self, Tensor other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(f32[5], f32[5]:0.5..2)", "floor(self / other)"),
+    ROW("floor_divide.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(i64[5], 3)", "floor(self / other)"),
+    ROW("remainder.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(f32[5], f32[5]:0.5..2)", "self - other floor(self / other)"),
+    ROW("remainder.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(i64[5], 3)", "self - other floor(self / other)"),
+    ROW("remainder.Scalar_Tensor(Scalar self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(7, f32[5]:0.5..2)", "self - other floor(self / other)"),
+    ROW("fmod.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(f32[5], f32[5]:0.5..2)", "self - other trunc(self / other)"),
+    ROW("fmod.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(i64[5], 3)", "self - other trunc(self / other)"),
+    ROW("pow.Tensor_Tensor(Tensor self, Tensor exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5]:0.5..2, f32[5])", "self ^ exponent"),
+    ROW("pow.Tensor_Scalar(Tensor self, Scalar exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5], 2); pow(f32[5]:0.5..2, 1.5)", "self ^ exponent"),
+    ROW("pow.Scalar(Scalar self, Tensor exponent)", tc_shape_binary, lower_pow, grad_pow_scalar, "pow(2.0, f32[5])", "self ^ exponent"),
+    ROW("maximum(Tensor self, Tensor other)", tc_shape_binary, lower_maximum, grad_maximum, "maximum(f32[3,5], f32[5])", "the larger; NaN wins"),
+    ROW("minimum(Tensor self, Tensor other)", tc_shape_binary, lower_minimum, grad_minimum, "minimum(f32[3,5], f32[5])", "the smaller; NaN wins"),
+    ROW("fmax(Tensor self, Tensor other)", tc_shape_binary, lower_fmax, grad_fmax, "fmax(f32[3,5], f32[5])", "the larger; NaN loses"),
+    ROW("fmin(Tensor self, Tensor other)", tc_shape_binary, lower_fmin, grad_fmin, "fmin(f32[3,5], f32[5])", "the smaller; NaN loses"),
+    ROW("atan2(Tensor self, Tensor other)", tc_shape_binary_float, lower_atan2, grad_atan2, "atan2(f32[5], f32[5])", "angle of (other, self)"),
+    ROW("hypot(Tensor self, Tensor other)", shape_floats, lower_hypot, grad_hypot, "hypot(f32[5], f32[5])", "sqrt(self^2 + other^2)"),
+    ROW("copysign.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_copysign, grad_copysign, "copysign(f32[5], f32[5])", "|self| with the sign of other"),
+    ROW("copysign.Scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_copysign, grad_copysign, "copysign(f32[5], -1)", "|self| with the sign of other"),
+    ROW("nextafter(Tensor self, Tensor other)", shape_floats, lower_nextafter, NULL, "nextafter(f32[5], f32[5])", "the next number towards other"),
+    ROW("logaddexp(Tensor self, Tensor other)", shape_floats, lower_logaddexp, grad_logaddexp, "logaddexp(f32[5], f32[5])", "log(e^self + e^other)"),
+    ROW("logaddexp2(Tensor self, Tensor other)", shape_floats, lower_logaddexp, grad_logaddexp2, "logaddexp2(f32[5], f32[5])", "log2(2^self + 2^other)"),
+    ROW("xlogy.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(f32[5], f32[5]:0.5..2)", "self log(other), 0 where self is 0"),
+    ROW("xlogy.Scalar_Self(Scalar self, Tensor other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(2, f32[5]:0.5..2)", "self log(other), 0 where self is 0"),
+    ROW("xlogy.Scalar_Other(Tensor self, Scalar other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(f32[5], 2)", "self log(other), 0 where self is 0"),
+    ROW("special_xlog1py(Tensor self, Tensor other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], f32[5]:0.5..2)", "self log(1 + other), 0 where self is 0"),
+    ROW("special_xlog1py.self_scalar(Scalar self, Tensor other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py, "special_xlog1py(2, f32[5]:0.5..2)", "self log(1 + other)"),
+    ROW("special_xlog1py.other_scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], 2)", "self log(1 + other)"),
+    ROW("heaviside(Tensor self, Tensor values)", shape_heaviside, lower_heaviside, NULL, "heaviside(f32[5], f32[5])", "0, values, 1 for self below, at, above 0"),
+    BOTH(eq, tc_shape_compare, lower_eq, "self == other"), BOTH(ne, tc_shape_compare, lower_ne, "self != other"), BOTH(lt, tc_shape_compare, lower_lt, "self < other"),
+    BOTH(le, tc_shape_compare, lower_le, "self <= other"), BOTH(gt, tc_shape_compare, lower_gt, "self > other"), BOTH(ge, tc_shape_compare, lower_ge, "self >= other"),
+    TRUTH("logical_and(Tensor self, Tensor other)", tc_shape_compare, lower_logical_and, "logical_and(f32[5], bool[5])", "both are not 0"),
+    TRUTH("logical_or(Tensor self, Tensor other)", tc_shape_compare, lower_logical_or, "logical_or(f32[5], bool[5])", "either is not 0"),
+    TRUTH("logical_xor(Tensor self, Tensor other)", tc_shape_compare, lower_logical_xor, "logical_xor(f32[5], bool[5])", "just one is not 0"),
+    BITS(and, lower_and, "self & other"), BITS(or, lower_or, "self | other"), BITS(xor, lower_xor, "self ^ other"),
+    SHIFT(left_shift, lshift, lower_shl, "self << other"), SHIFT(right_shift, rshift, lower_shr, "self >> other"),
+    ROW("where.self(Tensor condition, Tensor self, Tensor other)", shape_where, lower_where, grad_where, "where(bool[5], f32[3,5], f32[5])", "self where condition, else other"),
+    ROW("where.ScalarSelf(Tensor condition, Scalar self, Tensor other)", shape_where, lower_where, grad_where, "where(bool[5], 0, f32[5])", "self where condition, else other"),
+    ROW("where.ScalarOther(Tensor condition, Tensor self, Scalar other)", shape_where, lower_where, grad_where, "where(bool[5], f32[5], 0)", "self where condition, else other"),
+    ROW("where.Scalar(Tensor condition, Scalar self, Scalar other)", shape_where, lower_where, grad_where, "where(bool[5], 1.5, 0)", "self where condition, else other"),
+    ROW("clamp(Tensor self, Scalar? min=None, Scalar? max=None)", shape_clamp, lower_clamp, grad_clamp, "clamp(f32[5], -0.5, 0.5); clamp(i64[5], max=3)", "min(max(self, min), max)"),
+    ROW("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)", shape_clamp, lower_clamp, grad_clamp, "clamp(f32[3,5], f32[5])", "min(max(self, min), max)"),
+    ROW("clamp_min(Tensor self, Scalar min)", shape_clamp, lower_clamp_min, grad_clamp_min, "clamp_min(f32[5], 0)", "max(self, min)"),
+    ROW("clamp_min.Tensor(Tensor self, Tensor min)", shape_clamp, lower_clamp_min, grad_clamp_min, "clamp_min(f32[5], f32[5])", "max(self, min)"),
+    ROW("clamp_max(Tensor self, Scalar max)", shape_clamp, lower_clamp_max, grad_clamp_max, "clamp_max(f32[5], 0)", "min(self, max)"),
+    ROW("clamp_max.Tensor(Tensor self, Tensor max)", shape_clamp, lower_clamp_max, grad_clamp_max, "clamp_max(f32[5], f32[5])", "min(self, max)"),
+    ROW("lerp.Scalar(Tensor self, Tensor end, Scalar weight)", shape_lerp, lower_lerp, grad_lerp, "lerp(f32[5], f32[5], 0.25)", "self + weight (end - self)"),
+    ROW("lerp.Tensor(Tensor self, Tensor end, Tensor weight)", shape_lerp, lower_lerp, grad_lerp, "lerp(f32[5], f32[5], f32[5])", "self + weight (end - self)"),
+    ROW("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", tc_shape_ternary, lower_addcmul, grad_addcmul, "addcmul(f32[5], f32[3,5], f32[5], value=0.5)", "self + value tensor1 tensor2"),
+    ROW("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", shape_addcdiv, lower_addcdiv, grad_addcdiv, "addcdiv(f32[5], f32[3,5], f32[5]:0.5..2, value=0.5)", "self + value tensor1 / tensor2"),
+    {.schema = "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", .shape = shape_float_power, .decompose = decompose_float_power, .samples = "float_power(f32[5]:0.5..2, f32[5])", .doc = "self ^ exponent in float64"},
+    {.schema = "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", .shape = shape_float_power, .decompose = decompose_float_power, .samples = "float_power(i64[5], 2)", .doc = "self ^ exponent in float64"},
+    {.schema = "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", .shape = shape_float_power, .decompose = decompose_float_power, .samples = "float_power(2, f32[5])", .doc = "self ^ exponent in float64"},
+    {.schema = "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_ldexp, .samples = "ldexp(f32[5], i64[5])", .doc = "self 2^other"},
+    {.schema = "aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_isclose,
+     .samples = "isclose(f32[5], f32[5])", .doc = "|self - other| <= atol + rtol |other|"},
+    {.schema = "aten::allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_allclose,
+     .doc = "all of isclose, as a number"},
+    ALIAS("max.other(Tensor self, Tensor other)"), ALIAS("min.other(Tensor self, Tensor other)"),
+    ALIAS("multiply.Tensor(Tensor self, Tensor other)"), ALIAS("multiply.Scalar(Tensor self, Scalar other)"),
+    ALIAS("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)"), ALIAS("subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1)"),
+    ALIAS("divide.Tensor(Tensor self, Tensor other)"), ALIAS("divide.Scalar(Tensor self, Scalar other)"),
+    ALIAS("divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)"), ALIAS("divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)"),
+    ALIAS("true_divide.Tensor(Tensor self, Tensor other)"), ALIAS("true_divide.Scalar(Tensor self, Scalar other)"), ALIAS("arctan2(Tensor self, Tensor other)"),
+    ALIAS("clip(Tensor self, Scalar? min=None, Scalar? max=None)"), ALIAS("clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)"),
+    ALIAS("greater.Tensor(Tensor self, Tensor other)"), ALIAS("greater.Scalar(Tensor self, Scalar other)"), ALIAS("greater_equal.Tensor(Tensor self, Tensor other)"),
+    ALIAS("greater_equal.Scalar(Tensor self, Scalar other)"), ALIAS("less.Tensor(Tensor self, Tensor other)"), ALIAS("less.Scalar(Tensor self, Scalar other)"),
+    ALIAS("less_equal.Tensor(Tensor self, Tensor other)"), ALIAS("less_equal.Scalar(Tensor self, Scalar other)"), ALIAS("not_equal.Tensor(Tensor self, Tensor other)"),
+    ALIAS("not_equal.Scalar(Tensor self, Scalar other)"), ALIAS("special_xlogy(Tensor self, Tensor other)"),
+    {0}};

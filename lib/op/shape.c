@@ -1,0 +1,571 @@
+/* The shared parts of shape rules (shape.h): arguments, promotion, broadcasting, dimension numbers, results.
+ *
+ * Promotion follows PyTorch's three pots: tensors with dimensions, 0-d tensors, Python numbers. A higher pot decides the type
+ * unless a lower one is of a higher category (bool < integer < floating < complex). */
+#include "op/shape.h"
+
+#include <stdio.h>
+
+tc_symctx *tc_sh_sym(const tc_shape_ctx *c) { return c->program->sym; }
+
+const tc_meta *tc_sh_meta(const tc_shape_ctx *c, int i) {
+    const tc_arg *a = &c->args[i];
+    return a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_TENSOR ? &a->value->meta : NULL;
+}
+
+bool tc_sh_given(const tc_shape_ctx *c, int i) {
+    const tc_arg *a = &c->args[i];
+    return !(a->kind == TC_A_NONE || (a->kind == TC_A_VALUE && (!a->value || a->value->kind == TC_V_NONE)));
+}
+
+bool tc_arg_number(const tc_arg *a, tc_kind *out_kind) {
+    static const tc_kind kinds[] = {[TC_SYM_INT] = TC_KIND_INT, [TC_SYM_FLOAT] = TC_KIND_FLOAT, [TC_SYM_BOOL] = TC_KIND_BOOL};
+    if (a->kind == TC_A_SCALAR) *out_kind = a->is_sym ? kinds[tc_sym_type(a->sym)] : a->scalar.kind;
+    else if (a->kind == TC_A_INT) *out_kind = TC_KIND_INT;
+    else if (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_SYM) *out_kind = kinds[tc_sym_type(a->value->sym)];
+    else return false;
+    return true;
+}
+
+static tc_sym arg_sym(tc_symctx *s, const tc_arg *a) {
+    if (a->kind == TC_A_INT) return a->sym;
+    if (a->kind == TC_A_SCALAR) {
+        if (a->is_sym) return a->sym;
+        if (a->scalar.kind == TC_KIND_FLOAT) return tc_sym_float(s, a->scalar.f);
+        return a->scalar.kind == TC_KIND_BOOL ? tc_sym_bool(s, a->scalar.i != 0) : tc_sym_int(s, a->scalar.i);
+    }
+    if (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_SYM) return a->value->sym;
+    return NULL;
+}
+
+bool tc_sh_bool(const tc_shape_ctx *c, int i) {
+    tc_sym s = arg_sym(c->program->sym, &c->args[i]);
+    bool b;
+    int64_t n;
+    if (!s) return false;
+    if (tc_sym_const_bool(s, &b)) return b;
+    return tc_sym_const_int(s, &n) && n != 0;
+}
+
+tc_sym tc_sh_int(const tc_shape_ctx *c, int i) {
+    tc_sym s = arg_sym(c->program->sym, &c->args[i]);
+    return s ? s : tc_sym_int(c->program->sym, 0);
+}
+
+int64_t tc_sh_const(const tc_shape_ctx *c, int i) {
+    int64_t v = 0;
+    bool b = false;
+    tc_sym s = tc_sh_int(c, i);
+    if (!tc_sym_const_int(s, &v) && tc_sym_const_bool(s, &b)) v = b;
+    return v;
+}
+
+int tc_sh_ints(const tc_shape_ctx *c, int i, tc_sym *out, int max) {
+    const tc_arg *a = &c->args[i];
+    if (a->kind == TC_A_INTS || a->kind == TC_A_FLOATS || a->kind == TC_A_BOOLS || a->kind == TC_A_VALUES) {
+        for (int k = 0; k < a->n && k < max; k++) {
+            if (a->kind == TC_A_INTS) out[k] = a->syms[k];
+            else if (a->kind == TC_A_FLOATS) out[k] = tc_sym_int(c->program->sym, (int64_t)a->floats[k]);
+            else if (a->kind == TC_A_BOOLS) out[k] = tc_sym_int(c->program->sym, a->bools[k]);
+            else out[k] = a->values[k] && a->values[k]->kind == TC_V_SYM ? a->values[k]->sym : tc_sym_int(c->program->sym, 0);
+        }
+        return a->n;
+    }
+    tc_sym s = arg_sym(c->program->sym, a);
+    if (!s) return -1;
+    if (max > 0) out[0] = s;
+    return 1;
+}
+
+int tc_sh_const_ints(const tc_shape_ctx *c, int i, int64_t *out, int max) {
+    tc_sym s[64];
+    int n = tc_sh_ints(c, i, s, max < 64 ? max : 64);
+    for (int k = 0; k < n && k < max && k < 64; k++)
+        if (!tc_sym_const_int(s[k], &out[k])) out[k] = 0;
+    return n;
+}
+
+tc_dtype tc_sh_dtype(const tc_shape_ctx *c, int i, tc_dtype otherwise) {
+    return c->args[i].kind == TC_A_DTYPE && c->args[i].dtype != TC_DTYPE_NONE ? c->args[i].dtype : otherwise;
+}
+
+const char *tc_sh_string(const tc_shape_ctx *c, int i) { return c->args[i].kind == TC_A_STRING ? c->args[i].string : NULL; }
+
+int tc_sh_tensors(const tc_shape_ctx *c, int i, const tc_meta **out, int max) {
+    const tc_arg *a = &c->args[i];
+    tc_value **v = NULL;
+    int n = 0;
+    if (a->kind == TC_A_VALUES) v = a->values, n = a->n;
+    else if (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_LIST) v = a->value->list, n = a->value->nlist;
+    for (int k = 0; k < n && k < max; k++) out[k] = v[k] && v[k]->kind == TC_V_TENSOR ? &v[k]->meta : NULL;
+    return n;
+}
+
+/* ---- failing, checking, guarding ---- */
+static void describe(tc_buf *b, const tc_arg *a) {
+    if (a->kind == TC_A_VALUE && a->value) {
+        tc_value_print_type(b, a->value);
+    } else if (a->kind == TC_A_VALUES) {
+        tc_buf_putc(b, '[');
+        for (int k = 0; k < a->n && k < 8; k++) {
+            if (k) tc_buf_puts(b, ", ");
+            if (a->values[k]) tc_value_print_type(b, a->values[k]);
+            else tc_buf_puts(b, "None");
+        }
+        tc_buf_puts(b, a->n > 8 ? ", ...]" : "]");
+    } else if (a->kind == TC_A_INTS) {
+        tc_buf_putc(b, '[');
+        for (int k = 0; k < a->n && k < 16; k++) {
+            if (k) tc_buf_puts(b, ", ");
+            tc_sym_print(b, a->syms[k]);
+        }
+        tc_buf_putc(b, ']');
+    }
+}
+
+static tc_status fail(const tc_shape_ctx *c, const char *exception, const char *fmt, va_list ap) {
+    tc_buf b = {0};
+    if (exception) tc_buf_printf(&b, "%s: ", exception);
+    tc_buf_printf(&b, "%s: ", tc_op_name(c->op));
+    tc_buf_vprintf(&b, fmt, ap);
+    const tc_schema *s = tc_op_schema(c->op);
+    bool any = false;
+    for (int i = 0; i < c->nargs && i < s->nparams; i++) {
+        const tc_arg *a = &c->args[i];
+        if (!((a->kind == TC_A_VALUE && a->value) || a->kind == TC_A_VALUES || a->kind == TC_A_INTS)) continue;
+        tc_buf_printf(&b, "%s%s ", any ? ", " : " (", s->params[i].name);
+        describe(&b, a);
+        any = true;
+    }
+    if (any) tc_buf_putc(&b, ')');
+    tc_status st = tc_error(TC_CONTENT, "%s", tc_buf_str(&b));
+    tc_buf_free(&b);
+    return st;
+}
+
+tc_status tc_sh_fail(const tc_shape_ctx *c, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    tc_status s = fail(c, NULL, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+tc_status tc_sh_fail_as(const tc_shape_ctx *c, const char *exception, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    tc_status s = fail(c, exception, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+bool tc_sh_guard(tc_shape_ctx *c, tc_sym cond) {
+    int k = tc_sym_known(c->program->sym, cond);
+    if (k < 0) tc_program_guard(c->program, cond, c->source, tc_arena_printf(&c->program->arena, "required by %s", tc_op_name(c->op)));
+    return k != 0;
+}
+
+bool tc_sh_same(tc_shape_ctx *c, tc_sym a, tc_sym b) {
+    return a == b || tc_sh_guard(c, tc_sym_op(c->program->sym, TC_S_EQ, a, b, NULL));
+}
+
+bool tc_sh_is_one(const tc_shape_ctx *c, tc_sym s) { return tc_sym_is_int(tc_sym_simplify(c->program->sym, s), 1); }
+
+tc_status tc_sh_need_tensor(const tc_shape_ctx *c, int i) {
+    if (tc_sh_meta(c, i)) return NULL;
+    return tc_sh_fail_as(c, "TypeError", "argument '%s' must be Tensor", tc_op_schema(c->op)->params[i].name);
+}
+
+tc_status tc_sh_need_float(const tc_shape_ctx *c, int i) {
+    TC_TRY(tc_sh_need_tensor(c, i));
+    const tc_meta *m = tc_sh_meta(c, i);
+    if (tc_is_float(m->dtype) || tc_is_complex(m->dtype)) return NULL;
+    return tc_sh_fail(c, "\"%s\" not implemented for '%s': '%s' must be floating point", tc_op_schema(c->op)->name, tc_dtypes[m->dtype].torch,
+                      tc_op_schema(c->op)->params[i].name);
+}
+
+/* ---- types ---- */
+tc_dtype tc_to_float(tc_dtype d) { return tc_is_integral(d) ? TC_F32 : d; }
+
+static tc_dtype promote(tc_dtype a, tc_dtype b) {
+    if (a == TC_DTYPE_NONE) return b;
+    return b == TC_DTYPE_NONE ? a : tc_dtype_promote(a, b);
+}
+
+/* PyTorch's combine_categories (aten/src/ATen/native/TypeProperties.cpp). */
+static tc_dtype combine(tc_dtype higher, tc_dtype lower) {
+    if (higher == TC_DTYPE_NONE) return lower;
+    if (tc_is_complex(higher)) return higher;
+    if (tc_is_float(higher)) return lower != TC_DTYPE_NONE && tc_is_complex(lower) ? tc_dtype_to_complex(higher) : higher;
+    if (lower == TC_DTYPE_NONE) return higher;
+    if (higher == TC_BOOL || tc_is_float(lower) || tc_is_complex(lower)) return tc_dtype_promote(higher, lower);
+    return higher;
+}
+
+static void add_meta(tc_promotion *p, const tc_meta *m) {
+    if (!m) return;
+    tc_dtype *pot = m->rank > 0 ? &p->dim : &p->zero;
+    *pot = promote(*pot, m->dtype);
+}
+
+void tc_promotion_add(tc_promotion *p, const tc_arg *a) {
+    static const tc_dtype of_kind[] = {[TC_KIND_BOOL] = TC_BOOL, [TC_KIND_INT] = TC_I64, [TC_KIND_FLOAT] = TC_F32, [TC_KIND_COMPLEX] = TC_C64};
+    tc_kind k;
+    if (tc_arg_number(a, &k)) {
+        p->wrapped = promote(p->wrapped, of_kind[k]);
+    } else if (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_TENSOR) {
+        add_meta(p, &a->value->meta);
+    } else if (a->kind == TC_A_VALUES || (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_LIST)) {
+        tc_value **v = a->kind == TC_A_VALUES ? a->values : a->value->list;
+        int n = a->kind == TC_A_VALUES ? a->n : a->value->nlist;
+        for (int k2 = 0; k2 < n; k2++)
+            if (v[k2] && v[k2]->kind == TC_V_TENSOR) add_meta(p, &v[k2]->meta);
+    }
+}
+
+tc_dtype tc_promotion_type(const tc_promotion *p) {
+    tc_dtype d = combine(p->dim, combine(p->zero, p->wrapped));
+    return d == TC_DTYPE_NONE ? TC_F32 : d;
+}
+
+tc_dtype tc_sh_result_type(const tc_shape_ctx *c, int n, const int *args) {
+    tc_promotion p = {TC_DTYPE_NONE, TC_DTYPE_NONE, TC_DTYPE_NONE};
+    for (int k = 0; k < n; k++) tc_promotion_add(&p, &c->args[args[k]]);
+    return tc_promotion_type(&p);
+}
+
+/* ---- sizes ---- */
+tc_dims tc_dims_of(const tc_meta *m) {
+    tc_dims d = {.rank = m->rank};
+    for (int k = 0; k < m->rank; k++) d.size[k] = m->size[k];
+    return d;
+}
+
+tc_status tc_sh_broadcast_dims(tc_shape_ctx *c, tc_dims *into, const tc_meta *m) {
+    int rank = m->rank > into->rank ? m->rank : into->rank;
+    int shift = rank - into->rank;
+    for (int k = rank - 1; k >= 0; k--) into->size[k] = k >= shift ? into->size[k - shift] : tc_sym_int(c->program->sym, 1);
+    into->rank = rank;
+    for (int k = 0; k < m->rank; k++) {
+        tc_sym *a = &into->size[rank - m->rank + k], b = m->size[k];
+        if (*a == b || tc_sh_is_one(c, b)) continue;
+        if (tc_sh_is_one(c, *a)) {
+            *a = b;
+            continue;
+        }
+        if (!tc_sh_same(c, *a, b)) {
+            tc_buf t = {0};
+            tc_buf_puts(&t, "The size of tensor a (");
+            tc_sym_print(&t, *a);
+            tc_buf_puts(&t, ") must match the size of tensor b (");
+            tc_sym_print(&t, b);
+            tc_status s = tc_sh_fail(c, "%s) at non-singleton dimension %d", tc_buf_str(&t), rank - m->rank + k);
+            tc_buf_free(&t);
+            return s;
+        }
+        int64_t v;
+        if (tc_sym_const_int(b, &v)) *a = b;
+    }
+    return NULL;
+}
+
+tc_status tc_sh_broadcast(tc_shape_ctx *c, int n, const int *args, tc_dims *out) {
+    *out = (tc_dims){0};
+    for (int k = 0; k < n; k++) {
+        const tc_meta *m = tc_sh_meta(c, args[k]);
+        if (m) TC_TRY(tc_sh_broadcast_dims(c, out, m));
+    }
+    return NULL;
+}
+
+tc_status tc_sh_wrap_dim(const tc_shape_ctx *c, int64_t d, int rank, int *out) {
+    int r = rank > 0 ? rank : 1;
+    if (d < -r || d >= r)
+        return tc_sh_fail_as(c, "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got %lld)", -r, r - 1, (long long)d);
+    *out = (int)(d < 0 ? d + r : d);
+    return NULL;
+}
+
+tc_status tc_sh_dim_arg(const tc_shape_ctx *c, int arg, int rank, int *out) { return tc_sh_wrap_dim(c, tc_sh_const(c, arg), rank, out); }
+
+tc_status tc_sh_dim_mask(const tc_shape_ctx *c, int arg, int rank, uint64_t *out_mask) {
+    int64_t d[64];
+    int n = tc_sh_const_ints(c, arg, d, 64);
+    if (n > 64) return tc_sh_fail(c, "%d dimensions, at most 64", n);
+    *out_mask = 0;
+    if (n <= 0) *out_mask = ((uint64_t)1 << rank) - 1;
+    for (int k = 0; k < n; k++) {
+        int w;
+        TC_TRY(tc_sh_wrap_dim(c, d[k], rank, &w));
+        if (*out_mask >> w & 1) return tc_sh_fail(c, "dim %d appears multiple times in the list of dims", w);
+        *out_mask |= (uint64_t)1 << w;
+    }
+    return NULL;
+}
+
+tc_dims tc_dims_reduced(const tc_shape_ctx *c, const tc_meta *m, uint64_t mask, bool keepdim) {
+    tc_dims d = {0};
+    for (int k = 0; k < m->rank; k++) {
+        if (!(mask >> k & 1)) d.size[d.rank++] = m->size[k];
+        else if (keepdim) d.size[d.rank++] = tc_sym_int(c->program->sym, 1);
+    }
+    return d;
+}
+
+tc_sym tc_dims_numel(const tc_shape_ctx *c, const tc_dims *d) {
+    tc_sym n = tc_sym_int(c->program->sym, 1);
+    for (int k = 0; k < d->rank; k++) n = tc_sym_mul(c->program->sym, n, d->size[k]);
+    return n;
+}
+
+/* ---- results ---- */
+void tc_sh_set(tc_shape_ctx *c, tc_value *v, tc_dtype dtype, const tc_dims *d, const tc_sym *stride) {
+    v->kind = TC_V_TENSOR;
+    v->meta = tc_meta_make(&c->program->arena, dtype, d->rank, d->size, stride);
+}
+
+tc_status tc_sh_out_strided(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d, const tc_sym *stride) {
+    tc_sh_set(c, &c->outs[i], dtype, d, stride);
+    return NULL;
+}
+
+tc_status tc_sh_out(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d) { return tc_sh_out_strided(c, i, dtype, d, NULL); }
+
+tc_status tc_sh_out_none(tc_shape_ctx *c, int i) {
+    c->outs[i].kind = TC_V_NONE;
+    return NULL;
+}
+
+tc_status tc_sh_out_list(tc_shape_ctx *c, int i, int n, tc_value ***out_elements) {
+    tc_value **v = TC_NEWN(&c->program->arena, tc_value *, (size_t)(n > 0 ? n : 1));
+    for (int k = 0; k < n; k++) v[k] = TC_NEW(&c->program->arena, tc_value);
+    c->outs[i].kind = TC_V_LIST;
+    c->outs[i].list = v;
+    c->outs[i].nlist = n;
+    *out_elements = v;
+    return NULL;
+}
+
+tc_status tc_sh_out_sym(tc_shape_ctx *c, int i, tc_sym s) {
+    c->outs[i].kind = TC_V_SYM;
+    c->outs[i].sym = s;
+    return NULL;
+}
+
+const tc_sym *tc_sh_strides(const tc_shape_ctx *c, const tc_meta *m) {
+    return m->stride ? m->stride : tc_contiguous_sym_strides(c->program->sym, &c->program->arena, m->rank, m->size);
+}
+
+int tc_sh_is_contiguous(const tc_shape_ctx *c, const tc_meta *m) {
+    if (!m->stride) return 1;
+    tc_symctx *s = c->program->sym;
+    tc_sym expect = tc_sym_int(s, 1);
+    int all = 1;
+    for (int k = m->rank - 1; k >= 0; k--) {
+        if (tc_sym_is_int(m->size[k], 0)) return 1;
+        if (!tc_sh_is_one(c, m->size[k])) {
+            int same = m->stride[k] == expect ? 1 : tc_sym_known(s, tc_sym_op(s, TC_S_EQ, m->stride[k], expect, NULL));
+            if (same == 0 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, m->size[k], tc_sym_int(s, 1), NULL)) != -1) return 0;
+            if (same != 1) all = -1;
+        }
+        expect = tc_sym_mul(s, expect, m->size[k]);
+    }
+    return all;
+}
+
+/* -1: dimension a is faster (smaller stride) than b, 1: slower, 0: the operands do not tell. TensorIterator's should_swap. */
+static int order(tc_symctx *s, const tc_dims *d, const tc_meta *const *m, int n, int a, int b) {
+    for (int k = 0; k < n; k++) {
+        int ia = a - (d->rank - m[k]->rank), ib = b - (d->rank - m[k]->rank);
+        if (ia < 0 || ib < 0 || !m[k]->stride) {
+            if (ia < 0 || ib < 0) continue;
+        }
+        const tc_sym one = tc_sym_int(s, 1);
+        bool ba = m[k]->size[ia] == one && d->size[a] != one, bb = m[k]->size[ib] == one && d->size[b] != one;
+        if (ba || bb) continue;
+        if (!m[k]->stride) return a > b ? -1 : 1;
+        tc_sym sa = m[k]->stride[ia], sb = m[k]->stride[ib];
+        if (tc_sym_is_int(sa, 0) || tc_sym_is_int(sb, 0)) continue;
+        if (tc_sym_known(s, tc_sym_op(s, TC_S_LT, sa, sb, NULL)) == 1) return -1;
+        if (tc_sym_known(s, tc_sym_op(s, TC_S_LT, sb, sa, NULL)) == 1) return 1;
+        if (sa == sb && tc_sym_known(s, tc_sym_op(s, TC_S_LT, d->size[b], d->size[a], NULL)) == 1) return 1;
+    }
+    return 0;
+}
+
+/* The strides that PyTorch's iterator gives a fresh result; NULL: contiguous. */
+static const tc_sym *iterator_strides(tc_shape_ctx *c, const tc_dims *d, const tc_meta *const *m, int n) {
+    bool plain = true;
+    for (int k = 0; k < n; k++) plain &= !m[k]->stride;
+    if (plain || d->rank < 2) return NULL;
+    tc_symctx *s = c->program->sym;
+    int perm[TC_MAX_RANK];
+    for (int k = 0; k < d->rank; k++) perm[k] = d->rank - 1 - k;
+    for (int i = 1; i < d->rank; i++) {
+        for (int at = i, k = i - 1; k >= 0; k--) {
+            int o = order(s, d, m, n, perm[k], perm[at]);
+            if (o < 0) break;
+            if (o == 0) continue;
+            int t = perm[k];
+            perm[k] = perm[at];
+            perm[at] = t;
+            at = k;
+        }
+    }
+    tc_sym *stride = TC_NEWN(&c->program->arena, tc_sym, (size_t)d->rank);
+    tc_sym step = tc_sym_int(s, 1);
+    bool contiguous = true;
+    for (int k = 0; k < d->rank; k++) {
+        stride[perm[k]] = step;
+        step = tc_sym_mul(s, step, tc_sym_max(s, d->size[perm[k]], tc_sym_int(s, 1)));
+        contiguous &= perm[k] == d->rank - 1 - k;
+    }
+    return contiguous ? NULL : stride;
+}
+
+tc_status tc_sh_out_like(tc_shape_ctx *c, int i, const tc_meta *m, tc_dtype dtype) {
+    tc_dims d = tc_dims_of(m);
+    return tc_sh_out_strided(c, i, dtype, &d, iterator_strides(c, &d, &m, 1));
+}
+
+tc_status tc_sh_out_pointwise(tc_shape_ctx *c, int i, tc_dtype dtype, int n, const int *args) {
+    const tc_meta *m[16];
+    tc_dims d;
+    int k = 0;
+    TC_TRY(tc_sh_broadcast(c, n, args, &d));
+    for (int a = 0; a < n && k < 16; a++)
+        if (tc_sh_meta(c, args[a])) m[k++] = tc_sh_meta(c, args[a]);
+    return tc_sh_out_strided(c, i, dtype, &d, iterator_strides(c, &d, m, k));
+}
+
+/* ---- rules used by more than one family ---- */
+static tc_status unary(tc_shape_ctx *c, tc_dtype dtype) { return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), dtype); }
+
+tc_status tc_shape_same(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    return unary(c, tc_sh_meta(c, 0)->dtype);
+}
+tc_status tc_shape_float_unary(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    return unary(c, tc_to_float(tc_sh_meta(c, 0)->dtype));
+}
+tc_status tc_shape_bool_unary(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    return unary(c, TC_BOOL);
+}
+tc_status tc_shape_binary(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, 2, (int[]){0, 1}), 2, (int[]){0, 1}); }
+tc_status tc_shape_binary_float(tc_shape_ctx *c) {
+    return tc_sh_out_pointwise(c, 0, tc_to_float(tc_sh_result_type(c, 2, (int[]){0, 1})), 2, (int[]){0, 1});
+}
+tc_status tc_shape_compare(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, TC_BOOL, 2, (int[]){0, 1}); }
+tc_status tc_shape_ternary(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, 3, (int[]){0, 1, 2}), 3, (int[]){0, 1, 2}); }
+tc_status tc_shape_like_arg1(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    return tc_shape_binary(c);
+}
+
+tc_status tc_shape_decomposed(tc_shape_ctx *c) {
+    tc_arena *a = &c->program->arena;
+    tc_graph *g = tc_graph_create(c->program, NULL, "shape");
+    tc_value *results[32] = {0};
+    tc_value **outs = TC_NEWN(a, tc_value *, (size_t)(c->nouts > 0 ? c->nouts : 1));
+    for (int i = 0; i < c->nouts; i++) outs[i] = &c->outs[i];
+    if (c->nouts > 32) return tc_sh_fail(c, "%d results, at most 32", c->nouts);
+    tc_arg *args = c->nargs ? tc_arena_dup(a, c->args, (size_t)c->nargs * sizeof *args) : NULL;
+    tc_node n = {.op = c->op, .args = args, .nargs = c->nargs, .outs = outs, .nouts = c->nouts, .name = "shape", .source = c->source, .graph = g};
+    tc_emit e = {.graph = g, .source = c->source, .results = results, .nresults = c->nouts};
+    tc_status s = c->op->decompose(&e, &n);
+    if (!s) s = e.status;
+    else if (e.status && e.status != s) tc_status_free(e.status);
+    TC_TRY(s, "%s", tc_op_name(c->op));
+    for (int i = 0; i < c->nouts; i++) {
+        if (!results[i]) continue;
+        c->outs[i].kind = results[i]->kind;
+        c->outs[i].meta = results[i]->meta;
+        c->outs[i].sym = results[i]->sym;
+        if (results[i]->kind == TC_V_LIST) {
+            tc_value **el;
+            TC_TRY(tc_sh_out_list(c, i, results[i]->nlist, &el));
+            for (int k = 0; k < results[i]->nlist; k++) el[k]->kind = results[i]->list[k]->kind, el[k]->meta = results[i]->list[k]->meta;
+        }
+    }
+    return NULL;
+}
+
+/* ---- emitting ---- */
+tc_symctx *tc_e_sym(const tc_emit *e) { return e->graph->program->sym; }
+
+tc_status tc_e_done(tc_emit *e) {
+    tc_status s = e->status;
+    e->status = NULL;
+    return s;
+}
+
+tc_value *tc_e_conj(tc_emit *e, tc_value *a) { return a && tc_is_complex(a->meta.dtype) ? tc_e1(e, "aten::conj_physical", a) : a; }
+
+tc_value *tc_e_sum_dims(tc_emit *e, tc_value *a, const int64_t *dims, int n, bool keepdim) {
+    if (n == 0) return a;
+    return tc_emit_call(e, "aten::sum.dim_IntList", "vIb", a, dims, n, (int)keepdim);
+}
+
+void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g) {
+    const tc_meta *m = tc_arg_meta(n, arg);
+    if (!g || !m || !tc_emit_wants_grad(e, n, arg)) return;
+    g = tc_e_sum_to(e, g, m);
+    if (g && g->meta.dtype != m->dtype) {
+        if (tc_is_complex(g->meta.dtype) && !tc_is_complex(m->dtype)) g = tc_e1(e, "aten::real", g);
+        if (g && g->meta.dtype != m->dtype) g = tc_e_cast(e, g, m->dtype);
+    }
+    tc_emit_grad(e, arg, g);
+}
+
+tc_node *tc_e_args(tc_emit *e, const char *op, const tc_arg *args, int nargs) {
+    tc_node *out = NULL;
+    if (e->status) return NULL;
+    const tc_op *o = tc_op_find(op);
+    if (!o) TC_BUG("no operator %s", op);
+    tc_status s = tc_graph_call(e->graph, o, args, nargs, e->source, e->before, &out);
+    if (s) {
+        tc_emit_fail(e, s);
+        return NULL;
+    }
+    out->origin = e->origin;
+    return out;
+}
+
+tc_status tc_e_forward(tc_emit *e, const char *op, const tc_node *n) {
+    tc_node *r = tc_e_args(e, op, n->args, n->nargs);
+    for (int i = 0; r && i < r->nouts; i++) tc_emit_result(e, i, r->outs[i]);
+    return tc_e_done(e);
+}
+
+int tc_wrap(int64_t d, int rank) { return (int)(d < 0 ? d + (rank > 0 ? rank : 1) : d); }
+
+uint64_t tc_arg_dim_mask(const tc_node *n, int arg, int rank) {
+    int64_t d[64];
+    int k = 0;
+    if (n->args[arg].kind == TC_A_INT || n->args[arg].kind == TC_A_SCALAR) d[0] = tc_arg_int(n, arg), k = 1;
+    else k = tc_arg_ints(n, arg, d, 64);
+    if (k <= 0) return ((uint64_t)1 << rank) - 1;
+    uint64_t m = 0;
+    for (int i = 0; i < k; i++) m |= (uint64_t)1 << tc_wrap(d[i], rank);
+    return rank == 0 ? 0 : m;
+}
+
+const char *tc_arg_string(const tc_node *n, int i) { return n->args[i].kind == TC_A_STRING ? n->args[i].string : NULL; }
+
+tc_dtype tc_arg_dtype(const tc_node *n, int i, tc_dtype otherwise) {
+    return n->args[i].kind == TC_A_DTYPE && n->args[i].dtype != TC_DTYPE_NONE ? n->args[i].dtype : otherwise;
+}
+
+tc_scalar tc_arg_scalar(const tc_node *n, int i) {
+    const tc_arg *a = &n->args[i];
+    int64_t v;
+    double f;
+    if (a->kind == TC_A_SCALAR && !a->is_sym) return a->scalar;
+    tc_sym s = a->kind == TC_A_INT || a->kind == TC_A_SCALAR ? a->sym : NULL;
+    if (s && tc_sym_const_int(s, &v)) return tc_scalar_int(v);
+    if (s && tc_sym_const_float(s, &f)) return tc_scalar_float(f);
+    return tc_scalar_int(0);
+}
