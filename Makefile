@@ -7,9 +7,9 @@ BUILD   ?= build
 PREFIX  ?= /usr/local
 OPT     ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla -Wno-missing-field-initializers
-BASEFLAGS := -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread -Ilib -I. -I$(BUILD)/gen -D_GNU_SOURCE $(SAN) $(EXTRA)
+BASEFLAGS := -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread -Ilib -I. -I$(BUILD)/gen -D_GNU_SOURCE -ffile-prefix-map=$(CURDIR)/= $(SAN) $(EXTRA)
 
-LIBS    := -lyaml -lsodium -lzstd -lz -lpng -ljpeg -ldl -lm -lpthread
+LIBS    := -Wl,--as-needed -lyaml -lsodium -lzstd -lz -lpng -ljpeg -ldl -lm -lpthread
 
 ISAS    := $(shell awk '!/^\#/ && NF {print $$1}' lib/isa.tab)
 isa_flags = $(shell awk -F'\t' '$$1=="$(1)" {print $$2}' lib/isa.tab)
@@ -77,14 +77,92 @@ $(BUILD)/bin/$(1): $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard $(1)/*.c)))
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 
+# A test may name further libraries in a line "LIBS: -lmpfr".
 $(BUILD)/unit/%: tests/unit/%.c $(CMD_O) $(BUILD)/libtc.a
 	@mkdir -p $(@D)
-	$(CC) $(BASEFLAGS) -Itests -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(CMD_O) $(BUILD)/libtc.a -lcmocka $(LIBS)
+	$(CC) $(BASEFLAGS) -Itests -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(CMD_O) $(BUILD)/libtc.a -lcmocka $(LIBS) $$(sed -n 's/.*LIBS: \(.*[a-z0-9]\).*/\1/p' $<)
 units: $(UNITS)
 
-clean:
-	rm -rf $(BUILD)
+# Other programs of the tests (drivers): tests/drivers/NAME.c -> BUILD/drivers/NAME.
+DRIVERS := $(patsubst tests/drivers/%.c,$(BUILD)/drivers/%,$(sort $(wildcard tests/drivers/*.c)))
+$(BUILD)/drivers/%: tests/drivers/%.c $(CMD_O) $(BUILD)/libtc.a
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) -Itests -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(CMD_O) $(BUILD)/libtc.a $(LIBS)
+drivers: $(DRIVERS)
 
-.PHONY: all units clean
+# The MPI shim is the only object that includes mpi.h; it is opened under a launcher only. Without mpicc there is none.
+MPICC   ?= mpicc
+SHIM    := $(if $(wildcard lib/dist/shim/*.c),$(if $(shell command -v $(MPICC) 2>/dev/null),$(BUILD)/bin/tc-mpi.so))
+$(BUILD)/bin/tc-mpi.so: $(sort $(wildcard lib/dist/shim/*.c lib/dist/shim/*.h))
+	@mkdir -p $(@D)
+	$(MPICC) $(BASEFLAGS) -shared -o $@ $(filter %.c,$^)
+all: $(SHIM)
+
+# ---- what people ask for ----
+ORACLE ?= ../shared/oracle
+check: deps             ## the fast tests; last line "N passed, N failed"
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all units drivers
+	@tests/run $(BUILD) $(T)
+JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
+
+demo: deps              ## the pipelines of the README on the data in tc-train/examples
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all
+	@cd tc-train/examples && PATH="$(abspath $(BUILD))/bin:$$PATH" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 $(MAKE) --no-print-directory demo
+
+conformance: all drivers ## PyTorch's answers (ORACLE=DIR); last line "N passed, N failed, N not yet"
+	@tests/conformance $(BUILD) "$(ORACLE)" $(if $(V),-v)
+
+peer-check: all         ## on a machine with PyTorch: tc's files load there and give equal outputs
+	@tests/peer-check $(BUILD)
+
+bench: all              ## the figures of tests/bench/RESULTS.md
+	@tests/bench/run $(BUILD)
+
+lint: all               ## layers, lengths, banned names, exports, formatting, man pages
+	@tests/lint $(BUILD)
+
+asan:                   ## the fast tests under ASan and UBSan
+	@TC_NO_DEPS=1 ASAN_OPTIONS=detect_leaks=1 $(MAKE) --no-print-directory BUILD=build-asan OPT="-O1 -g" SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" check
+tsan:                   ## the threaded tests under TSan
+	@TC_NO_DEPS=1 $(MAKE) --no-print-directory BUILD=build-tsan OPT="-O1 -g" SAN="-fsanitize=thread" T=pool check
+cover:                  ## lines reached by the fast tests, by folder
+	@TC_NO_DEPS=1 $(MAKE) --no-print-directory BUILD=build-cover OPT="-O0 -g" SAN="--coverage" check
+	@tests/cover build-cover
+fuzz:                   ## every fuzz target for its share of FUZZ_TIME=60 seconds
+	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang-14 BUILD=build-fuzz OPT="-O1 -g" SAN="-fsanitize=address,undefined,fuzzer-no-link" build-fuzz/libtc.a
+	@tests/fuzz/run build-fuzz "$(BASEFLAGS)" "$(LIBS)"
+
+# Debian packages: what building, checking and the demo need; LINT_PKGS besides for lint, fuzz and the ulp tests.
+PKGS := gcc libc6-dev libyaml-dev libsodium-dev libzstd-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev libblas-dev liblapack-dev \
+	libopenmpi-dev openmpi-bin libcmocka-dev bats mandoc
+LINT_PKGS := clang-14 clang-format-14 libclang-rt-14-dev libmpfr-dev
+deps:                   ## installs the missing packages (as root, on Debian; TC_NO_DEPS=1: never)
+	@[ -z "$(DESTDIR)$(DEB_BUILD_OPTIONS)$(TC_NO_DEPS)" ] && command -v dpkg-query >/dev/null || exit 0; \
+	missing=; for p in $(PKGS); do dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || missing="$$missing $$p"; done; \
+	[ -n "$$missing" ] || exit 0; line="apt-get install -y --no-install-recommends$$missing"; \
+	if [ "$$(id -u)" != 0 ]; then echo "these packages are missing; as root: $$line" >&2; exit 1; fi; \
+	echo "$$line"; export DEBIAN_FRONTEND=noninteractive; $$line || { apt-get update && $$line; }
+lint-deps:
+	@$(MAKE) --no-print-directory PKGS="$(LINT_PKGS)" deps
+
+install: all            ## programs, library, header, pages and completions under DESTDIR PREFIX
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+	install -m 755 $(TOOLS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
+	install -m 644 $(BUILD)/libtc.a $(SHIM) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 lib/tc.h $(DESTDIR)$(PREFIX)/include
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' tc.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
+	for t in $(TOOLS); do $(BUILD)/bin/$$t --help=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t; done
+	for p in $(wildcard man/*.[1-9]); do s=$${p##*.}; install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/$${p##*/}; done
+uninstall:
+	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
+	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(DESTDIR)$(PREFIX)/lib/tc-mpi.so $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
+	for p in $(notdir $(wildcard man/*.[1-9])); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
+clean:                  ## removes everything that was built
+	rm -rf build build-*
+help:                   ## this list
+	@awk -F'##' '/^[a-z-]+:.*##/ {split($$1, a, ":"); printf "  %-12s%s\n", a[1], $$2}' Makefile
+
+.PHONY: all units drivers check demo conformance peer-check bench lint asan tsan cover fuzz deps lint-deps install uninstall clean help
 .SECONDARY:
+.DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <yaml.h>
 
-enum { MAX_DEPTH = 64, MAX_NODES = 1000000 };
+enum { MAX_DEPTH = 32, MAX_OVERRIDE_DEPTH = 16, MAX_NODES = 1000000 };
 
 typedef struct {
     yaml_parser_t parser;
@@ -102,7 +102,7 @@ static tc_status read_items(reader *r, tc_yaml *y, int depth) {
 
 /* e is the node's first event; the caller deletes it. */
 static tc_status read_node(reader *r, yaml_event_t *e, const char *path, int depth, tc_yaml **out) {
-    if (depth > MAX_DEPTH) return refuse(r, e->start_mark, "nested deeper than 64");
+    if (depth > MAX_DEPTH) return refuse(r, e->start_mark, "nested deeper than 32");
     tc_yaml *y = TC_NEW(r->arena, tc_yaml);
     y->file = r->file;
     y->line = (int)e->start_mark.line + 1;
@@ -202,8 +202,10 @@ tc_status tc_yaml_override(tc_arena *a, tc_yaml *root, const char *assignment) {
     char *path = tc_arena_strndup(a, assignment, (size_t)(eq - assignment));
     set_path(a, v, tc_arena_strdup(a, path));
     tc_yaml *at = root;
+    int depth = 0;
     for (char *dot; (dot = strchr(path, '.')); path = dot + 1) {
         *dot = 0;
+        if (++depth > MAX_OVERRIDE_DEPTH) return tc_error(TC_USAGE, "%s: the key has more than %d parts", assignment, MAX_OVERRIDE_DEPTH);
         tc_yaml *child = NULL;
         if (at->kind == TC_YAML_LIST) {
             int64_t i;
@@ -356,8 +358,7 @@ static void node_json(const tc_yaml *y, tc_json *w) {
     tc_json_end(w);
 }
 
-/* JSON's depth limit is the parser's plus a margin for keys given on the command line. */
-_Static_assert(TC_JSON_DEPTH >= MAX_DEPTH, "a YAML tree must fit in JSON");
+_Static_assert((int)TC_JSON_DEPTH > 2 * (int)MAX_DEPTH - MAX_OVERRIDE_DEPTH + 1, "a tree with an override under its deepest key must fit in JSON");
 
 void tc_yaml_to_json(const tc_yaml *y, tc_buf *b) {
     tc_json w = {.b = b};

@@ -4,7 +4,7 @@
  *     static const tc_yaml_field fields[] = {{"steps", TC_Y_INT, offsetof(R, steps)}, ..., {0}};
  *     TC_TRY(tc_yaml_read(y, fields, &recipe));    // unknown keys are refused with line and suggestion
  *
- * Anchors, aliases, tags, duplicate keys, several documents and nesting above 64 are refused with their line. */
+ * Anchors, aliases, tags, duplicate keys, several documents and nesting above 32 are refused with their line. */
 #ifndef TC_BASE_YAML_H
 #define TC_BASE_YAML_H
 

@@ -1,0 +1,213 @@
+/* Statements about lib/base: statuses, arenas, buffers, maps, text, JSON, YAML, files. */
+#include "base/file.h"
+#include "base/json_write.h"
+#include "base/rng.h"
+#include "base/text.h"
+#include "base/yaml.h"
+
+#include <setjmp.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void status_shows_place_and_caret(void **state) {
+    (void)state;
+    tc_place at = {.file = "a.py", .line = 3, .col = 5, .offset = -1, .text = "x = y + 1"};
+    tc_status s = tc_error_at(TC_CONTENT, at, "name '%s' is not defined", "y\x1b");
+    s = tc_annotate(s, "capturing");
+    assert_string_equal(tc_status_message(s), "capturing: a.py:3:5: name 'y\\x1b' is not defined");
+    assert_string_equal(tc_status_detail(s), "    x = y + 1\n        ^");
+    assert_int_equal(tc_status_code(s), TC_CONTENT);
+    tc_status_free(s);
+}
+
+static void arena_memory_is_zeroed_and_aligned(void **state) {
+    (void)state;
+    tc_arena a = {0};
+    for (int i = 1; i < 3000; i += 7) {
+        unsigned char *p = tc_arena_alloc(&a, (size_t)i);
+        assert_int_equal((uintptr_t)p % 16, 0);
+        for (int k = 0; k < i; k++) assert_int_equal(p[k], 0);
+        memset(p, 0xff, (size_t)i);
+    }
+    tc_arena_free(&a);
+    assert_int_equal(a.used, 0);
+}
+
+static void map_keeps_insertion_order(void **state) {
+    (void)state;
+    tc_map m = {0};
+    static int values[1000];
+    char key[16];
+    for (int i = 0; i < 1000; i++) {
+        snprintf(key, sizeof key, "k%d", i * 7 % 1000);
+        tc_map_set(&m, key, &values[i]);
+    }
+    assert_int_equal(m.len, 1000);
+    for (int i = 0; i < 1000; i++) {
+        snprintf(key, sizeof key, "k%d", i * 7 % 1000);
+        assert_string_equal(m.entries[i].key, key);
+        assert_ptr_equal(tc_map_find(&m, key), &values[i]);
+    }
+    assert_null(tc_map_find(&m, "k1000"));
+    tc_map_free(&m);
+}
+
+static void json_text_is_pythons(void **state) {
+    (void)state;
+    tc_buf b = {0};
+    tc_json w = {.b = &b};
+    tc_json_object(&w);
+    tc_json_key(&w, "a\"\n");
+    tc_json_array(&w);
+    tc_json_double(&w, 0.1);
+    tc_json_double(&w, 1e-5);
+    tc_json_double(&w, 1e16);
+    tc_json_double(&w, 3);
+    tc_json_double(&w, NAN);
+    tc_json_stringn(&w, "\xff\xc3\xa9", 3);
+    tc_json_end(&w);
+    tc_json_end(&w);
+    assert_string_equal(tc_buf_str(&b), "{\"a\\\"\\n\": [0.1, 1e-05, 1e+16, 3.0, null, \"\\ufffd\xc3\xa9\"]}");
+    tc_buf_free(&b);
+}
+
+typedef struct { int64_t steps; double lr; bool flag; const char *name; } recipe;
+static const tc_yaml_field fields[] = {{"steps", TC_Y_INT, offsetof(recipe, steps), ""}, {"lr", TC_Y_DOUBLE, offsetof(recipe, lr), ""},
+    {"flag", TC_Y_BOOL, offsetof(recipe, flag), ""}, {"name", TC_Y_STRING, offsetof(recipe, name), ""}, {0}};
+
+static void yaml_is_typed_by_the_schema(void **state) {
+    (void)state;
+    tc_arena a = {0};
+    tc_yaml *y;
+    const char *text = "steps: 1e3\nlr: 1e-3\nflag: true\nname: no\n";
+    assert_null(tc_yaml_parse(&a, "r.yaml", text, strlen(text), &y));
+    recipe r = {0};
+    assert_null(tc_yaml_read(y, fields, &r));
+    assert_int_equal(r.steps, 1000);
+    assert_true(r.lr == 1e-3);
+    assert_true(r.flag);
+    assert_string_equal(r.name, "no");
+    assert_null(tc_yaml_override(&a, y, "lr=0.5"));
+    assert_null(tc_yaml_read(y, fields, &r));
+    assert_true(r.lr == 0.5);
+    tc_arena_free(&a);
+}
+
+static void yaml_refuses(void **state) {
+    (void)state;
+    static const struct { const char *text, *message; } cases[] = {
+        {"step: 1\n", "r.yaml:1: unknown key 'step'; did you mean 'steps'?"},
+        {"steps: many\n", "r.yaml:1:8: steps: found 'many', expected a whole number"},
+        {"lr: 1\nflag: no\n", "r.yaml:2:7: flag: found 'no', expected true or false"},
+        {"steps: &a 3\n", "r.yaml:1:8: anchors (&name) are not taken in recipes"},
+        {"steps: *a\n", "r.yaml:1:8: aliases (*name) are not taken in recipes"},
+        {"steps: !!int 3\n", "r.yaml:1:8: tags (!name) are not taken in recipes"},
+        {"steps: 3\nsteps: 4\n", "r.yaml:2:1: this key stands twice"},
+        {"steps: [3\n", "r.yaml:2:1: not YAML: did not find expected ',' or ']' while parsing a flow sequence"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tc_arena a = {0};
+        tc_yaml *y;
+        recipe r = {0};
+        tc_status s = tc_yaml_parse(&a, "r.yaml", cases[i].text, strlen(cases[i].text), &y);
+        if (!s) s = tc_yaml_read(y, fields, &r);
+        assert_non_null(s);
+        assert_string_equal(tc_status_message(s), cases[i].message);
+        assert_int_equal(tc_status_code(s), TC_USAGE);
+        tc_status_free(s);
+        tc_arena_free(&a);
+    }
+}
+
+static void yaml_nested_text_is_refused_not_followed(void **state) {
+    (void)state;
+    char text[4001];
+    memset(text, '[', 4000);
+    text[4000] = 0;
+    tc_arena a = {0};
+    tc_yaml *y;
+    tc_status s = tc_yaml_parse(&a, "r.yaml", text, 4000, &y);
+    assert_non_null(s);
+    assert_non_null(strstr(tc_status_message(s), "nested deeper"));
+    tc_status_free(s);
+    tc_arena_free(&a);
+}
+
+static void generator_is_pytorchs(void **state) {
+    (void)state;
+    /* torch.Generator().manual_seed(42): randperm(8), and two float64 normals after two 32-bit draws */
+    tc_generator g;
+    tc_generator_seed(&g, 42);
+    static const int64_t expected[] = {4, 6, 1, 2, 3, 0, 5, 7};
+    tc_rng_u32(&g), tc_rng_u32(&g);
+    assert_true(tc_rng_normal(&g) == 0.4740400848072344);
+    assert_true(tc_rng_normal(&g) == 0.19778664758807965);
+    int64_t p[8];
+    tc_rng_permutation(&g, 8, p);
+    assert_memory_equal(p, expected, sizeof p);
+    unsigned char bytes[TC_GENERATOR_STATE_BYTES];
+    tc_generator_get_state(&g, bytes);
+    tc_generator h;
+    assert_null(tc_generator_set_state(&h, bytes, sizeof bytes));
+    for (int i = 0; i < 2000; i++) assert_int_equal(tc_rng_u32(&g), tc_rng_u32(&h));
+}
+
+static void philox_known_answers(void **state) {
+    (void)state;
+    /* Random123's kat_vectors, philox4x32 10 */
+    static const uint32_t zero[] = {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}, ones[] = {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd};
+    tc_philox4 r = tc_philox(0, 0, 0);
+    assert_memory_equal(r.v, zero, sizeof zero);
+    r = tc_philox(UINT64_MAX, UINT64_MAX, UINT64_MAX);
+    assert_memory_equal(r.v, ones, sizeof ones);
+}
+
+static void output_appears_whole_or_not_at_all(void **state) {
+    (void)state;
+    char dir[] = "/tmp/tc-base-XXXXXX", path[64], link[64];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/x", dir);
+    snprintf(link, sizeof link, "%s/l", dir);
+    assert_int_equal(symlink("x", link), 0);
+    assert_null(tc_file_write(link, "first", 5));
+    tc_out *o;
+    assert_null(tc_out_open(path, &o));
+    assert_null(tc_out_write(o, "second", 6));
+    assert_int_equal(access(tc_out_temporary(o), F_OK), 0);
+    tc_status s = tc_out_finish(o, tc_error(TC_CONTENT, "stop"));
+    assert_string_equal(tc_status_message(s), "stop");
+    tc_status_free(s);
+    tc_buf b = {0};
+    assert_null(tc_file_read(path, 100, &b));
+    assert_string_equal(tc_buf_str(&b), "first");
+    tc_buf_free(&b);
+    assert_null(tc_remove_tree(dir));
+    assert_int_not_equal(access(dir, F_OK), 0);
+}
+
+static void numbers_and_suggestions(void **state) {
+    (void)state;
+    int64_t i;
+    double d;
+    assert_true(tc_parse_i64("-12", &i) && i == -12);
+    assert_false(tc_parse_i64("12x", &i) || tc_parse_i64("", &i) || tc_parse_i64("99999999999999999999", &i));
+    assert_true(tc_parse_double("1e-3", &d) && d == 1e-3);
+    assert_false(tc_parse_double("0x10", &d) || tc_parse_double("1 ", &d));
+    static const char *const names[] = {"optimizer", "scheduler"};
+    assert_string_equal(tc_suggest("optimiser", names, 2), "optimizer");
+    assert_null(tc_suggest("zzzz", names, 2));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(status_shows_place_and_caret), cmocka_unit_test(arena_memory_is_zeroed_and_aligned), cmocka_unit_test(map_keeps_insertion_order),
+        cmocka_unit_test(json_text_is_pythons), cmocka_unit_test(yaml_is_typed_by_the_schema), cmocka_unit_test(yaml_refuses),
+        cmocka_unit_test(yaml_nested_text_is_refused_not_followed), cmocka_unit_test(generator_is_pytorchs), cmocka_unit_test(philox_known_answers),
+        cmocka_unit_test(output_appears_whole_or_not_at_all), cmocka_unit_test(numbers_and_suggestions),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
