@@ -1,0 +1,155 @@
+# Adam, AdamW, Adamax, NAdam, RAdam. Bias corrections are host arithmetic in double precision.
+import torch
+from torch.optim.optimizer import Optimizer, _betas, _nonnegative
+
+
+class Adam(Optimizer):
+    _decoupled = False
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, amsgrad=False, *, foreach=None, maximize=False,
+                 capturable=False, differentiable=False, fused=None, decoupled_weight_decay=False):
+        _nonnegative("learning rate", lr)
+        _nonnegative("epsilon value", eps)
+        _betas(betas)
+        _nonnegative("weight_decay value", weight_decay)
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach,
+                                      capturable=capturable, differentiable=differentiable, fused=fused,
+                                      decoupled_weight_decay=decoupled_weight_decay or self._decoupled))
+
+    def _update(self, p, grad, state, group):
+        if "exp_avg" not in state:
+            state["step"] = 0
+            state["exp_avg"] = torch.zeros_like(p)
+            state["exp_avg_sq"] = torch.zeros_like(p)
+            if group["amsgrad"]:
+                state["max_exp_avg_sq"] = torch.zeros_like(p)
+        step = self._count(state)
+        beta1, beta2 = group["betas"]
+        lr = group["lr"]
+        if group["weight_decay"] != 0:
+            if group["decoupled_weight_decay"]:
+                p.mul_(1 - lr * group["weight_decay"])
+            else:
+                grad = grad.add(p, alpha=group["weight_decay"])
+        avg, sq = state["exp_avg"], state["exp_avg_sq"]
+        avg.lerp_(grad, 1 - beta1)
+        sq.mul_(beta2).addcmul_(grad, grad.conj(), value=1 - beta2)
+        correction1 = 1 - beta1**step
+        correction2 = 1 - beta2**step
+        if group["amsgrad"]:
+            torch.maximum(state["max_exp_avg_sq"], sq, out=state["max_exp_avg_sq"])
+            sq = state["max_exp_avg_sq"]
+        denom = (sq.sqrt() / correction2**0.5).add_(group["eps"])
+        p.addcdiv_(avg, denom, value=-(lr / correction1))
+
+
+class AdamW(Adam):
+    _decoupled = True
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2, amsgrad=False, *, maximize=False, foreach=None,
+                 capturable=False, differentiable=False, fused=None):
+        super().__init__(params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize, capturable=capturable,
+                         differentiable=differentiable, fused=fused, decoupled_weight_decay=True)
+
+
+class Adamax(Optimizer):
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, foreach=None, *, maximize=False, differentiable=False,
+                 capturable=False):
+        _nonnegative("learning rate", lr)
+        _nonnegative("epsilon value", eps)
+        _betas(betas)
+        _nonnegative("weight_decay value", weight_decay)
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, foreach=foreach, maximize=maximize,
+                                      differentiable=differentiable, capturable=capturable))
+
+    def _update(self, p, grad, state, group):
+        if "exp_avg" not in state:
+            state["step"] = 0
+            state["exp_avg"] = torch.zeros_like(p)
+            state["exp_inf"] = torch.zeros_like(p)
+        step = self._count(state)
+        beta1, beta2 = group["betas"]
+        if group["weight_decay"] != 0:
+            grad = grad.add(p, alpha=group["weight_decay"])
+        avg, inf = state["exp_avg"], state["exp_inf"]
+        avg.lerp_(grad, 1 - beta1)
+        torch.maximum(inf.mul_(beta2), grad.abs().add_(group["eps"]), out=inf)
+        p.addcdiv_(avg, inf, value=-(group["lr"] / (1 - beta1**step)))
+
+
+class NAdam(Optimizer):
+    def __init__(self, params, lr=2e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, momentum_decay=4e-3, decoupled_weight_decay=False, *,
+                 foreach=None, maximize=False, capturable=False, differentiable=False):
+        _nonnegative("learning rate", lr)
+        _nonnegative("epsilon value", eps)
+        _betas(betas)
+        _nonnegative("weight_decay value", weight_decay)
+        _nonnegative("momentum_decay value", momentum_decay)
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, momentum_decay=momentum_decay,
+                                      decoupled_weight_decay=decoupled_weight_decay, maximize=maximize, foreach=foreach, capturable=capturable,
+                                      differentiable=differentiable))
+
+    def _update(self, p, grad, state, group):
+        if "exp_avg" not in state:
+            state["step"] = 0
+            # A 0-d float32 tensor, as PyTorch keeps it: the product is rounded to float32 at every step.
+            state["mu_product"] = torch.ones((), dtype=torch.float32)
+            state["exp_avg"] = torch.zeros_like(p)
+            state["exp_avg_sq"] = torch.zeros_like(p)
+        step = self._count(state)
+        beta1, beta2 = group["betas"]
+        lr, decay = group["lr"], group["weight_decay"]
+        if decay != 0:
+            if group["decoupled_weight_decay"]:
+                p.mul_(1 - lr * decay)
+            else:
+                grad = grad.add(p, alpha=decay)
+        mu = beta1 * (1.0 - 0.5 * (0.96 ** (step * group["momentum_decay"])))
+        mu_next = beta1 * (1.0 - 0.5 * (0.96 ** ((step + 1) * group["momentum_decay"])))
+        product = state["mu_product"]
+        product.mul_(mu)
+        avg, sq = state["exp_avg"], state["exp_avg_sq"]
+        avg.lerp_(grad, 1 - beta1)
+        sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        denom = sq.div(1 - beta2**step).sqrt().add_(group["eps"])
+        wide = product.to(torch.float64)
+        p.add_(grad / denom * (-lr * (1.0 - mu) / (1.0 - wide)))
+        p.add_(avg / denom * (-lr * mu_next / (1.0 - wide * mu_next)))
+
+
+class RAdam(Optimizer):
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0, decoupled_weight_decay=False, *, foreach=None, maximize=False,
+                 capturable=False, differentiable=False):
+        _nonnegative("learning rate", lr)
+        _nonnegative("epsilon value", eps)
+        _betas(betas)
+        _nonnegative("weight_decay value", weight_decay)
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, maximize=maximize, foreach=foreach,
+                                      capturable=capturable, decoupled_weight_decay=decoupled_weight_decay, differentiable=differentiable))
+
+    def _update(self, p, grad, state, group):
+        if "exp_avg" not in state:
+            state["step"] = 0
+            state["exp_avg"] = torch.zeros_like(p)
+            state["exp_avg_sq"] = torch.zeros_like(p)
+        step = self._count(state)
+        beta1, beta2 = group["betas"]
+        lr, decay = group["lr"], group["weight_decay"]
+        if decay != 0:
+            if group["decoupled_weight_decay"]:
+                p.mul_(1 - lr * decay)
+            else:
+                grad = grad.add(p, alpha=decay)
+        avg, sq = state["exp_avg"], state["exp_avg_sq"]
+        avg.lerp_(grad, 1 - beta1)
+        sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+        correction1 = 1 - beta1**step
+        correction2 = 1 - beta2**step
+        corrected = avg / correction1
+        limit = 2 / (1 - beta2) - 1
+        length = limit - 2 * step * (beta2**step) / correction2
+        if length > 5.0:
+            rect = ((length - 4) * (length - 2) * limit / ((limit - 4) * (limit - 2) * length)) ** 0.5
+            p.add_(corrected * lr * (correction2**0.5 / sq.sqrt().add_(group["eps"])) * rect, alpha=-1.0)
+        else:
+            p.add_(corrected * lr, alpha=-1.0)

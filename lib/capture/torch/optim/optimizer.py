@@ -1,0 +1,138 @@
+# The base of the optimisers: parameter groups and state.
+#
+# An optimiser works on concrete tensors and in a capture alike. In a capture tc-train makes the numbers of a group (lr, betas, ...)
+# and the step count symbolic, so that one captured step serves every step: `step()` must not branch on them, and counts steps with
+# `self._count(state)`, a host number, not a tensor.
+from collections import defaultdict
+
+import torch
+
+
+class _Required:
+    def __repr__(self):
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+class Optimizer:
+    def __init__(self, params, defaults):
+        if isinstance(params, torch.Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.Tensor")
+        self.defaults = defaults
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if len(groups) == 0:
+            raise ValueError("optimizer got an empty parameter list")
+        if isinstance(groups[0], tuple):
+            groups = [p for _, p in groups]
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for g in groups:
+            self.add_param_group(g)
+
+    def add_param_group(self, group):
+        if not isinstance(group, dict):
+            raise TypeError("param_group must be a dict, but got " + str(type(group)))
+        group = dict(group)
+        params = group["params"]
+        if isinstance(params, torch.Tensor):
+            group["params"] = [params]
+        elif isinstance(params, set):
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change "
+                            "between runs. Please use a list instead.")
+        else:
+            group["params"] = [p[1] if isinstance(p, tuple) else p for p in params]
+        for p in group["params"]:
+            if not isinstance(p, torch.Tensor):
+                raise TypeError("optimizer can only optimize Tensors, but one of the params is " + str(type(p)))
+        for name, default in self.defaults.items():
+            if default is required and name not in group:
+                raise ValueError("parameter group didn't specify a value of required optimization parameter " + name)
+            group.setdefault(name, default)
+        seen = set([id(p) for g in self.param_groups for p in g["params"]])
+        for p in group["params"]:
+            if id(p) in seen:
+                raise ValueError("some parameters appear in more than one parameter group")
+            seen.add(id(p))
+        self.param_groups.append(group)
+
+    def zero_grad(self, set_to_none=True):
+        for g in self.param_groups:
+            for p in g["params"]:
+                if p.grad is not None:
+                    p.grad = None if set_to_none else torch.zeros_like(p.grad)
+
+    # state["step"] after this step: 1 at the first.
+    def _count(self, state):
+        state["step"] = state.get("step", 0) + 1
+        return state["step"]
+
+    def _closure(self, closure):
+        if closure is None:
+            return None
+        with torch.enable_grad():
+            return closure()
+
+    def step(self, closure=None):
+        loss = self._closure(closure)
+        with torch.no_grad():
+            for group in self.param_groups:
+                for p in group["params"]:
+                    if p.grad is not None:
+                        self._update(p, -p.grad if group.get("maximize", False) else p.grad, self.state[p], group)
+        return loss
+
+    def _update(self, p, grad, state, group):
+        raise NotImplementedError
+
+    def state_dict(self):
+        index = {}
+        groups = []
+        for g in self.param_groups:
+            packed = {k: v for k, v in g.items() if k != "params"}
+            for p in g["params"]:
+                index.setdefault(id(p), len(index))
+            packed["params"] = [index[id(p)] for p in g["params"]]
+            groups.append(packed)
+        state = {index[id(p)]: s for p, s in self.state.items()}
+        return {"state": state, "param_groups": groups}
+
+    def load_state_dict(self, state_dict):
+        groups = state_dict["param_groups"]
+        if len(groups) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        flat = []
+        for mine, theirs in zip(self.param_groups, groups):
+            if len(mine["params"]) != len(theirs["params"]):
+                raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+            flat += list(zip(theirs["params"], mine["params"]))
+            for k, v in theirs.items():
+                if k != "params":
+                    mine[k] = v
+        by_index = dict(flat)
+        self.state = defaultdict(dict)
+        for i, s in state_dict["state"].items():
+            self.state[by_index[i]] = dict(s)
+
+    def __repr__(self):
+        s = type(self).__name__ + " ("
+        for i, g in enumerate(self.param_groups):
+            s += f"\nParameter Group {i}\n"
+            for key in sorted(g):
+                if key != "params":
+                    s += f"    {key}: {g[key]}\n"
+        return s + ")"
+
+
+def _nonnegative(name, value):
+    if not 0.0 <= value:
+        raise ValueError(f"Invalid {name}: {value}")
+
+
+def _betas(betas):
+    for i in range(2):
+        if not 0.0 <= betas[i] < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {betas[i]}")
