@@ -1,0 +1,310 @@
+/* What is known of symbols: intervals, assumed conditions, equalities; and simplification under them. */
+#include "sym/node.h"
+
+#define NLO TC_SYM_NO_LO
+#define NHI TC_SYM_NO_HI
+
+/* ---- interval arithmetic; INT64_MIN and INT64_MAX are the infinities ---- */
+static bool infinite(int64_t v) { return v == NLO || v == NHI; }
+
+static int64_t sat(__int128 v) { return v <= (__int128)NLO ? NLO : v >= (__int128)NHI ? NHI : (int64_t)v; }
+
+static int64_t add_lim(int64_t a, int64_t b) {
+    if (infinite(a)) return a;
+    if (infinite(b)) return b;
+    return sat((__int128)a + b);
+}
+
+static int64_t mul_lim(int64_t a, int64_t b) {
+    if (a == 0 || b == 0) return 0;
+    if (infinite(a) || infinite(b)) return (a < 0) == (b < 0) ? NHI : NLO;
+    return sat((__int128)a * b);
+}
+
+static int64_t div_lim(int64_t a, int64_t b) { /* floor; b != 0 */
+    if (infinite(a)) return (a < 0) == (b < 0) ? NHI : NLO;
+    if (infinite(b)) return (a < 0) == (b < 0) || a == 0 ? 0 : -1;
+    return sym_floordiv_i64(a, b);
+}
+
+static void corners(int64_t (*f)(int64_t, int64_t), const int64_t a[2], const int64_t b[2], int64_t *lo, int64_t *hi) {
+    *lo = NHI;
+    *hi = NLO;
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++) {
+            int64_t v = f(a[i], b[j]);
+            if (v < *lo) *lo = v;
+            if (v > *hi) *hi = v;
+        }
+}
+
+/* The sum without its constant, of which facts are kept, and the constant; NULL for constants. Divided by the sign of its first
+ * coefficient. */
+static tc_sym fact_key(tc_symctx *c, tc_sym s, int64_t *out_const, int64_t *out_sign) {
+    sym_term t[SYM_MAX_TERMS];
+    int n = sym_terms(s, t, SYM_MAX_TERMS);
+    *out_const = 0;
+    *out_sign = 1;
+    if (n > 0 && !t[n - 1].key) *out_const = t[--n].c;
+    if (n <= 0) return NULL;
+    if (t[0].c < 0) *out_sign = -1;
+    for (int i = 0; i < n && *out_sign < 0; i++)
+        if (!tc_mul_i64(t[i].c, -1, &t[i].c)) return NULL;
+    return sym_from_terms(c, t, n);
+}
+
+static void compute_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
+    int64_t a[2] = {NLO, NHI}, b[2] = {NLO, NHI};
+    *lo = NLO;
+    *hi = NHI;
+    if (s->op == TC_S_ADD || s->op == TC_S_MUL) {
+        int64_t r[2];
+        tc_sym_range(c, s->arg[0], &r[0], &r[1]);
+        for (int i = 1; i < s->n; i++) {
+            tc_sym_range(c, s->arg[i], &b[0], &b[1]);
+            if (s->op == TC_S_ADD) {
+                r[0] = add_lim(r[0], b[0]);
+                r[1] = add_lim(r[1], b[1]);
+            } else {
+                bool square = s->arg[i] == s->arg[i - 1] && i == 1 && s->n == 2;
+                int64_t p, q;
+                corners(mul_lim, r, b, &p, &q);
+                r[0] = square && p < 0 ? 0 : p;
+                r[1] = q;
+            }
+        }
+        *lo = r[0];
+        *hi = r[1];
+        return;
+    }
+    if (s->op == TC_S_WHERE) {
+        tc_sym_range(c, s->arg[1], &a[0], &a[1]);
+        tc_sym_range(c, s->arg[2], &b[0], &b[1]);
+        *lo = a[0] < b[0] ? a[0] : b[0];
+        *hi = a[1] > b[1] ? a[1] : b[1];
+        return;
+    }
+    if (s->arg[0]->type == TC_SYM_INT) tc_sym_range(c, s->arg[0], &a[0], &a[1]);
+    if (s->n > 1 && s->arg[1]->type == TC_SYM_INT) tc_sym_range(c, s->arg[1], &b[0], &b[1]);
+    switch (s->op) {
+    case TC_S_FLOORDIV:
+        if (b[0] > 0 || b[1] < 0) corners(div_lim, a, b, lo, hi);
+        else if (a[0] >= 0 && b[0] >= 0) *lo = 0, *hi = a[1];
+        break;
+    case TC_S_MOD:
+        if (b[0] > 0) *lo = 0, *hi = b[1] == NHI ? NHI : b[1] - 1;
+        else if (b[0] >= 0) *lo = 0;
+        if (a[0] >= 0 && b[0] >= 0 && a[1] < *hi) *hi = a[1];
+        break;
+    case TC_S_MIN:
+        *lo = a[0] < b[0] ? a[0] : b[0];
+        *hi = a[1] < b[1] ? a[1] : b[1];
+        break;
+    case TC_S_MAX:
+        *lo = a[0] > b[0] ? a[0] : b[0];
+        *hi = a[1] > b[1] ? a[1] : b[1];
+        break;
+    case TC_S_ABS: *lo = a[0] > 0 ? a[0] : a[1] < 0 && a[1] != NLO ? -a[1] : 0; break;
+    case TC_S_POW: case TC_S_LSHIFT: case TC_S_RSHIFT: case TC_S_AND_BITS: case TC_S_OR_BITS: case TC_S_XOR_BITS:
+        if (a[0] >= 0 && b[0] >= 0) *lo = 0;
+        break;
+    case TC_S_CEIL: case TC_S_FLOOR: case TC_S_TRUNC: case TC_S_ROUND: break;
+    default: break;
+    }
+}
+
+void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
+    node *n = (node *)(uintptr_t)s;
+    if (s->op == TC_S_CONST) {
+        *lo = *hi = s->i;
+        return;
+    }
+    if (s->op == TC_S_VAR) {
+        *lo = s->lo;
+        *hi = s->hi;
+        return;
+    }
+    if (n->range_gen != c->gen) {
+        n->range_gen = c->gen; /* before the facts below ask for parts of it */
+        n->lo = NLO;
+        n->hi = NHI;
+        int64_t l, h, k, sign;
+        compute_range(c, s, &l, &h);
+        tc_sym key = c->facts.len && s->type == TC_SYM_INT ? fact_key(c, s, &k, &sign) : NULL;
+        for (size_t i = 0; key && i < c->facts.len; i++) {
+            const sym_fact *f = &c->facts.data[i];
+            if (f->key != key) continue;
+            int64_t fl = sign > 0 ? f->lo : f->hi == NHI ? NLO : -f->hi, fh = sign > 0 ? f->hi : f->lo == NLO ? NHI : -f->lo;
+            fl = add_lim(fl, k);
+            fh = add_lim(fh, k);
+            if (fl > l) l = fl;
+            if (fh < h) h = fh;
+        }
+        n->lo = l;
+        n->hi = h;
+    }
+    *lo = n->lo;
+    *hi = n->hi;
+}
+
+/* ---- simplification ---- */
+/* coef * b * (a // b) * rest is coef * a * rest where a % b is known to be 0. */
+static tc_sym undo_division(tc_symctx *c, tc_sym term) {
+    const tc_sym *p = term->op == TC_S_MUL && !term->raw ? term->arg : NULL;
+    for (int i = 0; p && i < term->n; i++) {
+        if (p[i]->op != TC_S_FLOORDIV || !tc_sym_is_int(tc_sym_simplify(c, tc_sym_mod(c, p[i]->arg[0], p[i]->arg[1])), 0)) continue;
+        tc_sym others = tc_sym_int(c, 1);
+        for (int k = 0; k < term->n; k++)
+            if (k != i) others = tc_sym_mul(c, others, p[k]);
+        tc_sym q = sym_poly_divide(c, others, p[i]->arg[1]);
+        if (q) return tc_sym_mul(c, q, p[i]->arg[0]);
+    }
+    return term;
+}
+
+tc_sym tc_sym_simplify(tc_symctx *c, tc_sym s) {
+    node *n = (node *)(uintptr_t)s;
+    if (s->op == TC_S_CONST || !c->equals.len) return s;
+    if (n->simp_gen == c->gen) return n->simple;
+    tc_sym r = s;
+    for (size_t i = 0; i < c->equals.len; i++)
+        if (c->equals.data[i].atom == s) {
+            r = tc_sym_simplify(c, c->equals.data[i].by);
+            n->simp_gen = c->gen;
+            return n->simple = r;
+        }
+    int k = tc_sym_arity(s);
+    if (k) {
+        tc_sym *args = tc_xmalloc(sizeof *args * (size_t)k);
+        bool same = true;
+        for (int i = 0; i < k; i++) same &= (args[i] = tc_sym_simplify(c, s->arg[i])) == s->arg[i];
+        if (!same) r = sym_rebuild(c, s, args);
+        free(args);
+        if (r->op == TC_S_MUL && !r->raw) r = undo_division(c, r);
+        if (r != s) r = tc_sym_simplify(c, r);
+    }
+    n->simp_gen = c->gen;
+    return n->simple = r;
+}
+
+static bool contains(tc_sym s, tc_sym part) {
+    if (s == part) return true;
+    for (int i = 0; i < tc_sym_arity(s); i++)
+        if (contains(s->arg[i], part)) return true;
+    return false;
+}
+
+static bool is_assumed(const tc_symctx *c, tc_sym s) {
+    for (size_t i = 0; i < c->assumed.len; i++)
+        if (c->assumed.data[i] == s) return true;
+    return false;
+}
+
+int tc_sym_known(tc_symctx *c, tc_sym cond) {
+    bool v;
+    int64_t lo, hi;
+    cond = tc_sym_simplify(c, cond);
+    if (tc_sym_const_bool(cond, &v)) return v;
+    if (cond->type != TC_SYM_BOOL) TC_BUG("known() of something that is no condition");
+    if (cond->op == TC_S_AND || cond->op == TC_S_OR) {
+        int a = tc_sym_known(c, cond->arg[0]), b = tc_sym_known(c, cond->arg[1]), stop = cond->op == TC_S_OR;
+        if (a == stop || b == stop) return stop;
+        if (a == !stop && b == !stop) return !stop;
+    } else if (cond->op == TC_S_NOT) {
+        int a = tc_sym_known(c, cond->arg[0]);
+        if (a >= 0) return !a;
+    } else if (cond->n == 2 && cond->arg[0]->type == TC_SYM_INT && cond->op >= TC_S_EQ && cond->op <= TC_S_LE) {
+        tc_sym again = sym_relation(c, cond->op, cond->arg[0], cond->arg[1]); /* with what is known by now */
+        if (tc_sym_const_bool(again, &v)) return v;
+        tc_sym_range(c, tc_sym_sub(c, cond->arg[0], cond->arg[1]), &lo, &hi);
+        if (cond->op == TC_S_LE && hi <= 0) return 1;
+        if (cond->op == TC_S_LE && lo > 0) return 0;
+        if (cond->op != TC_S_LE && (lo > 0 || hi < 0)) return cond->op == TC_S_NE;
+    }
+    if (is_assumed(c, cond)) return 1;
+    return is_assumed(c, tc_sym_op(c, TC_S_NOT, cond, NULL, NULL)) ? 0 : -1;
+}
+
+/* ---- assuming ---- */
+static void narrow(tc_symctx *c, tc_sym key, int64_t lo, int64_t hi) {
+    c->gen++;
+    if (key->op == TC_S_VAR) {
+        tc_sym_set_range(c, key, lo, hi);
+        return;
+    }
+    int64_t g = 0;
+    sym_term t[SYM_MAX_TERMS];
+    if (key->op == TC_S_MUL && !key->raw && sym_terms(key, t, SYM_MAX_TERMS) == 1 && (g = t[0].c) > 1) { /* 2*s <= 7 is s <= 3 */
+        narrow(c, t[0].key, lo == NLO ? NLO : -sym_floordiv_i64(-lo, g), hi == NHI ? NHI : sym_floordiv_i64(hi, g));
+        return;
+    }
+    for (size_t i = 0; i < c->facts.len; i++)
+        if (c->facts.data[i].key == key) {
+            if (lo > c->facts.data[i].lo) c->facts.data[i].lo = lo;
+            if (hi < c->facts.data[i].hi) c->facts.data[i].hi = hi;
+            return;
+        }
+    tc_vec_push(&c->facts, ((sym_fact){key, lo, hi}));
+}
+
+static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
+    if (a->type != TC_SYM_INT || b->type != TC_SYM_INT) return;
+    tc_sym d = tc_sym_sub(c, a, b);
+    sym_term t[SYM_MAX_TERMS], rest[SYM_MAX_TERMS];
+    int n = sym_terms(d, t, SYM_MAX_TERMS), best = -1;
+    for (int i = 0; i < n; i++) { /* the youngest symbol with coefficient 1 or -1, else such an atom */
+        if (!t[i].key || (t[i].c != 1 && t[i].c != -1) || !sym_is_atom(t[i].key)) continue;
+        bool inside = false;
+        for (int k = 0; k < n; k++)
+            if (k != i && t[k].key && contains(t[k].key, t[i].key)) inside = true;
+        if (inside) continue;
+        if (best < 0 || (t[i].key->op == TC_S_VAR) > (t[best].key->op == TC_S_VAR) ||
+            ((t[i].key->op == TC_S_VAR) == (t[best].key->op == TC_S_VAR) && t[i].key->id > t[best].key->id))
+            best = i;
+    }
+    if (best < 0) return;
+    int m = 0;
+    for (int i = 0; i < n; i++)
+        if (i != best) rest[m++] = (sym_term){t[best].c == 1 ? -t[i].c : t[i].c, t[i].key};
+    tc_sym by = sym_from_terms(c, rest, m), atom = t[best].key;
+    int64_t lo, hi, k, sign;
+    if (!by || contains(by, atom)) return;
+    tc_sym_range(c, atom, &lo, &hi);
+    tc_sym key = fact_key(c, by, &k, &sign);
+    if (key && (lo != NLO || hi != NHI)) { /* by inherits the range of what it replaces */
+        int64_t l = add_lim(lo, -k), h = add_lim(hi, -k);
+        narrow(c, key, sign > 0 ? l : h == NHI ? NLO : -h, sign > 0 ? h : l == NLO ? NHI : -l);
+    }
+    tc_sym_range(c, by, &lo, &hi);
+    if (atom->op == TC_S_VAR) tc_sym_set_range(c, atom, lo, hi);
+    tc_vec_push(&c->equals, ((sym_equal){atom, by}));
+    c->gen++;
+}
+
+void tc_sym_assume(tc_symctx *c, tc_sym cond) {
+    int64_t k, sign;
+    cond = tc_sym_simplify(c, cond);
+    if (cond->op == TC_S_CONST) return;
+    if (cond->op == TC_S_AND) {
+        tc_sym_assume(c, cond->arg[0]);
+        tc_sym_assume(c, cond->arg[1]);
+        return;
+    }
+    if (!is_assumed(c, cond)) tc_vec_push(&c->assumed, cond);
+    c->gen++;
+    if (cond->op == TC_S_EQ) equate(c, cond->arg[0], cond->arg[1]);
+    if (cond->op == TC_S_LE && cond->arg[0]->type == TC_SYM_INT && cond->arg[1]->type == TC_SYM_INT) {
+        tc_sym key = fact_key(c, tc_sym_sub(c, cond->arg[0], cond->arg[1]), &k, &sign); /* sign * key + k <= 0 */
+        if (key && sign > 0) narrow(c, key, NLO, -k);
+        else if (key) narrow(c, key, k, NHI);
+    }
+    if (cond->op == TC_S_NE) { /* at the edge of a range it narrows */
+        int64_t lo, hi;
+        tc_sym key = fact_key(c, tc_sym_sub(c, cond->arg[0], cond->arg[1]), &k, &sign);
+        if (!key) return;
+        tc_sym_range(c, key, &lo, &hi);
+        int64_t bad = sign > 0 ? -k : k;
+        if (lo == bad) narrow(c, key, bad + 1, NHI);
+        else if (hi == bad) narrow(c, key, NLO, bad - 1);
+    }
+}
