@@ -1,0 +1,294 @@
+/* Symbolic sizes: canonical form, simplification against evaluation on random values, facts, the two syntaxes. */
+#include "sym/sym.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+static tc_symctx *ctx;
+static int setup(void **s) { (void)s; ctx = tc_symctx_create(); return 0; }
+static int teardown(void **s) { (void)s; tc_symctx_destroy(ctx); return 0; }
+
+static tc_sym parse(const char *t) {
+    tc_sym s;
+    tc_status st = tc_sym_parse(ctx, t, strlen(t), &s);
+    if (st) fail_msg("%s", tc_status_message(st));
+    return s;
+}
+
+static void same(const char *a, const char *b) {
+    tc_sym x = parse(a), y = parse(b);
+    tc_buf bx = {0}, by = {0};
+    tc_sym_print(&bx, x);
+    tc_sym_print(&by, y);
+    if (x != y) fail_msg("%s is %s, %s is %s", a, tc_buf_str(&bx), b, tc_buf_str(&by));
+    tc_buf_free(&bx);
+    tc_buf_free(&by);
+}
+
+static void prints(const char *text, const char *expect) {
+    tc_buf b = {0};
+    tc_sym_print(&b, parse(text));
+    assert_string_equal(tc_buf_str(&b), expect);
+    tc_buf_free(&b);
+}
+
+static void equal_expressions_are_one(void **state) {
+    (void)state;
+    tc_sym_var(ctx, "B", TC_SYM_INT, 1, 64);
+    tc_sym_var(ctx, "T", TC_SYM_INT, 1, TC_SYM_NO_HI);
+    same("B + T*2", "2*T + B");
+    same("(B + 1)*(T - 1)", "B*T - B + T - 1");
+    same("(4*B + 4*T)//4", "B + T");
+    same("(4*B + 6)//4", "B + 1");
+    same("(B*T + T)//T", "B + 1");
+    same("(B*(T+1))//(T+1)", "B");
+    same("(B//2)//3", "B//6");
+    same("(2*B)//(4)", "B//2");
+    same("(3*T + B) % 3", "B % 3");
+    same("max(B, 0)", "B");
+    same("max(B, B + T)", "B + T");
+    same("min(B, 64)", "B");
+    same("B % 65", "B");
+    same("B // 65", "0");
+    same("B*B", "B**2");
+    same("2*B == 2*T", "B == T");
+    same("B < T", "T > B");
+    same("not (B <= T)", "B > T");
+    same("2*B + 1 == 2*T", "False");
+    same("B - B", "0");
+    same("(7 + 3) // 2 * 2 - 10 % 4", "8");
+    same("-7 // 2", "-4");
+    same("-7 % 3", "2");
+}
+
+static void prints_as_python(void **state) {
+    (void)state;
+    tc_sym_var(ctx, "B", TC_SYM_INT, 1, 64);
+    prints("2*T + B//3 - 1", "2*T + B//3 - 1");
+    prints("-B", "-B");
+    prints("1 - B", "1 - B");
+    prints("B*B*3", "3*B**2");
+    prints("(B+1)//2", "(B + 1)//2");
+    prints("B < T", "B < T");
+    prints("max(B, T)*2", "2*max(B, T)");
+    prints("B/2", "B/2");
+    prints("B/2*0.5", "B/2*0.5");
+}
+
+static void float_arithmetic_is_not_reordered(void **state) {
+    (void)state;
+    assert_ptr_not_equal(parse("(x*1.0 + 0.1) + 0.2"), parse("x*1.0 + (0.1 + 0.2)"));
+    double v;
+    assert_true(tc_sym_const_float(parse("1 / 3"), &v));
+    assert_true(v == 1.0 / 3.0);
+}
+
+static void archives_of_pytorch(void **state) {
+    (void)state;
+    FILE *f = fopen("tests/unit/sym/exprs.txt", "r");
+    char line[4096];
+    int n = 0;
+    assert_non_null(f);
+    while (fgets(line, sizeof line, f)) {
+        size_t len = strcspn(line, "\n");
+        tc_sym s, again;
+        tc_buf b = {0};
+        if (*line == '#') continue;
+        tc_status st = tc_sym_parse_srepr(ctx, line, len, &s);
+        if (st) fail_msg("%.*s: %s", (int)len, line, tc_status_message(st));
+        tc_sym_srepr(&b, s);
+        assert_null(tc_sym_parse_srepr(ctx, tc_buf_str(&b), b.len, &again));
+        if (s != again) fail_msg("%.*s came back as %s", (int)len, line, tc_buf_str(&b));
+        tc_buf_free(&b);
+        n++;
+    }
+    fclose(f);
+    assert_true(n > 60);
+}
+
+static void bad_expressions_are_refused(void **state) {
+    (void)state;
+    static const char *const srepr[] = {"", "Add(", "Add(Integer(1)", "Integer(99999999999999999999)", "Mod(Integer(1), Integer(0))", "Symbol(s0)",
+                                        "Nothing(Integer(1))", "And(Integer(1), Integer(2))", "Integer(1) x", "FloorDiv(Integer(1))"};
+    static const char *const python[] = {"", "1 +", "(1", "1 // 0", "f(1)", "1 2", "True and 3", "a.b", "1 ** ** 2"};
+    tc_sym s;
+    for (size_t i = 0; i < sizeof srepr / sizeof *srepr; i++) {
+        tc_status st = tc_sym_parse_srepr(ctx, srepr[i], strlen(srepr[i]), &s);
+        if (!st) fail_msg("accepted %s", srepr[i]);
+        tc_status_free(st);
+    }
+    for (size_t i = 0; i < sizeof python / sizeof *python; i++) {
+        tc_status st = tc_sym_parse(ctx, python[i], strlen(python[i]), &s);
+        if (!st) fail_msg("accepted %s", python[i]);
+        tc_status_free(st);
+    }
+    tc_buf deep = {0};
+    for (int i = 0; i < 5000; i++) tc_buf_puts(&deep, "Add(Integer(1), ");
+    tc_status st = tc_sym_parse_srepr(ctx, deep.data, deep.len > 65536 ? 65536 : deep.len, &s);
+    assert_non_null(st);
+    tc_status_free(st);
+    tc_buf_free(&deep);
+}
+
+static void guards_decide_later_questions(void **state) {
+    (void)state;
+    tc_sym a = tc_sym_var(ctx, "a", TC_SYM_INT, 0, TC_SYM_NO_HI), b = tc_sym_var(ctx, "b", TC_SYM_INT, 0, TC_SYM_NO_HI);
+    assert_int_equal(tc_sym_known(ctx, parse("a == b")), -1);
+    assert_int_equal(tc_sym_known(ctx, parse("a >= 0")), 1);
+    assert_int_equal(tc_sym_known(ctx, parse("a + b < 0")), 0);
+    tc_sym_assume(ctx, parse("2*a <= b"));
+    assert_int_equal(tc_sym_known(ctx, parse("2*a <= b + 1")), 1);
+    assert_int_equal(tc_sym_known(ctx, parse("b < 2*a")), 0);
+    assert_int_equal(tc_sym_known(ctx, parse("b + 1 < 2*a")), 0);
+    tc_sym_assume(ctx, parse("a != 0"));
+    assert_int_equal(tc_sym_known(ctx, parse("a >= 1")), 1);
+    tc_sym c = tc_sym_var(ctx, "c", TC_SYM_INT, 0, 100);
+    tc_sym_assume(ctx, parse("c == a + b"));
+    assert_int_equal(tc_sym_known(ctx, parse("c - a == b")), 1);
+    assert_ptr_equal(tc_sym_simplify(ctx, parse("2*c")), parse("2*a + 2*b"));
+    assert_int_equal(tc_sym_known(ctx, parse("a + b <= 100")), 1);
+    tc_sym_assume(ctx, parse("d % 4 == 0"));
+    assert_int_equal(tc_sym_known(ctx, parse("4*(d//4) == d")), 1);
+    assert_int_equal(tc_sym_known(ctx, parse("e*4*(d//4) == d*e")), 1);
+    tc_sym_assume(ctx, parse("h % g == 0"));
+    assert_int_equal(tc_sym_known(ctx, parse("g*(h//g) == h")), 1);
+    (void)b;
+    (void)c;
+    (void)a;
+}
+
+/* ---- random expressions: the simplified form has the value of the plain one ---- */
+static uint64_t seed = 88172645463325252ull;
+static uint64_t rnd(void) {
+    seed ^= seed << 13;
+    seed ^= seed >> 7;
+    return seed ^= seed << 17;
+}
+static int64_t fdiv(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a % b < 0) != (b < 0)); }
+
+/* Builds an expression and its values under 4 assignments. ok[k] is cleared when a division by zero occurred. */
+static tc_sym build(const tc_sym *vars, int64_t val[4][4], int depth, int64_t out[4], bool ok[4]) {
+    if (depth == 0 || rnd() % 5 == 0) {
+        if (rnd() % 2) {
+            int v = (int)(rnd() % 4);
+            for (int k = 0; k < 4; k++) out[k] = val[k][v];
+            return vars[v];
+        }
+        int64_t c = (int64_t)(rnd() % 9) - 3;
+        for (int k = 0; k < 4; k++) out[k] = c;
+        return tc_sym_int(ctx, c);
+    }
+    int64_t x[4], y[4];
+    tc_sym a = build(vars, val, depth - 1, x, ok), b = build(vars, val, depth - 1, y, ok);
+    tc_symop op = (tc_symop[]){TC_S_ADD, TC_S_ADD, TC_S_MUL, TC_S_MUL, TC_S_FLOORDIV, TC_S_MOD, TC_S_MIN, TC_S_MAX, TC_S_ADD}[rnd() % 9];
+    int64_t cb;
+    if ((op == TC_S_FLOORDIV || op == TC_S_MOD) && (!tc_sym_const_int(b, &cb) || cb == 0)) {
+        if (rnd() % 2) {
+            cb = 1 + (int64_t)(rnd() % 6);
+            b = tc_sym_int(ctx, cb);
+            for (int k = 0; k < 4; k++) y[k] = cb;
+        } else if (tc_sym_is_int(b, 0)) {
+            op = TC_S_ADD;
+        }
+    }
+    for (int k = 0; k < 4; k++) {
+        if ((op == TC_S_FLOORDIV || op == TC_S_MOD) && y[k] == 0) ok[k] = false, y[k] = 1;
+        if (llabs(x[k]) > 1 << 20 || llabs(y[k]) > 1 << 20) ok[k] = false, x[k] = y[k] = 1;
+        out[k] = op == TC_S_ADD ? x[k] + y[k] : op == TC_S_MUL ? x[k] * y[k] : op == TC_S_FLOORDIV ? fdiv(x[k], y[k]) : op == TC_S_MOD ? x[k] - y[k] * fdiv(x[k], y[k])
+               : op == TC_S_MIN ? (x[k] < y[k] ? x[k] : y[k]) : x[k] > y[k] ? x[k] : y[k];
+    }
+    return tc_sym_op(ctx, op, a, b, NULL);
+}
+
+static void simplified_is_equal(void **state) {
+    (void)state;
+    static const int64_t lo[4] = {0, 1, 1, -5}, hi[4] = {10, 6, 50, 5};
+    tc_sym vars[4];
+    for (int v = 0; v < 4; v++) vars[v] = tc_sym_var(ctx, (char[]){(char)('p' + v), 0}, TC_SYM_INT, lo[v], hi[v]);
+    for (int round = 0; round < 20000; round++) {
+        int64_t val[4][4], x[4], y[4], got, rl, rh;
+        bool ok[4] = {true, true, true, true};
+        for (int k = 0; k < 4; k++)
+            for (int v = 0; v < 4; v++) val[k][v] = lo[v] + (int64_t)(rnd() % (uint64_t)(hi[v] - lo[v] + 1));
+        tc_sym a = build(vars, val, 4, x, ok), b = build(vars, val, 3, y, ok);
+        tc_symop rel = (tc_symop[]){TC_S_EQ, TC_S_NE, TC_S_LT, TC_S_LE}[rnd() % 4];
+        tc_sym cond = tc_sym_op(ctx, rel, a, b, NULL);
+        int known = tc_sym_known(ctx, cond);
+        tc_sym_range(ctx, a, &rl, &rh);
+        for (int k = 0; k < 4; k++) {
+            tc_symvalue env[4];
+            if (!ok[k]) continue;
+            for (int v = 0; v < 4; v++) env[v] = (tc_symvalue){.i = val[k][v], .bound = true};
+            tc_status st = tc_sym_eval_int(a, env, 4, &got);
+            if (st) { /* a division that was folded away in our reference cannot fail here */
+                fail_msg("%s", tc_status_message(st));
+            }
+            bool truth = rel == TC_S_EQ ? x[k] == y[k] : rel == TC_S_NE ? x[k] != y[k] : rel == TC_S_LT ? x[k] < y[k] : x[k] <= y[k];
+            tc_buf t = {0};
+            tc_sym_print(&t, a);
+            if (got != x[k]) fail_msg("%s is %lld, expected %lld (p=%d q=%d r=%d s=%d)", tc_buf_str(&t), (long long)got, (long long)x[k], (int)val[k][0], (int)val[k][1], (int)val[k][2], (int)val[k][3]);
+            if (got < rl || got > rh) fail_msg("%s is %lld, outside of %lld..%lld", tc_buf_str(&t), (long long)got, (long long)rl, (long long)rh);
+            if (known >= 0 && known != truth) fail_msg("known is %d", known);
+            tc_sym_eval_int(cond, env, 4, &got);
+            if (got != truth) fail_msg("condition is %lld", (long long)got);
+            tc_buf_free(&t);
+        }
+        if (round % 8 == 0) { /* both syntaxes come back */
+            tc_buf t = {0}, u = {0};
+            tc_sym back;
+            tc_sym_print(&t, a);
+            assert_null(tc_sym_parse(ctx, tc_buf_str(&t), t.len, &back));
+            if (back != a) {
+                tc_sym_print(&u, back);
+                fail_msg("%s came back as %s", tc_buf_str(&t), tc_buf_str(&u));
+            }
+            tc_sym_srepr(&u, a);
+            assert_null(tc_sym_parse_srepr(ctx, tc_buf_str(&u), u.len, &back));
+            assert_ptr_equal(back, a);
+            tc_buf_free(&t);
+            tc_buf_free(&u);
+        }
+    }
+}
+
+static void evaluation_reports(void **state) {
+    (void)state;
+    int64_t v;
+    tc_symvalue env[2] = {{.i = INT64_MAX, .bound = true}, {.i = 0, .bound = true}};
+    tc_sym a = tc_sym_var(ctx, "a", TC_SYM_INT, 0, TC_SYM_NO_HI);
+    tc_sym_var(ctx, "b", TC_SYM_INT, 0, TC_SYM_NO_HI);
+    tc_status st = tc_sym_eval_int(parse("a*2"), env, 2, &v);
+    assert_int_equal(tc_status_code(st), TC_CONTENT);
+    assert_non_null(strstr(tc_status_message(st), "2*a"));
+    tc_status_free(st);
+    st = tc_sym_eval_int(parse("a//b"), env, 2, &v);
+    assert_non_null(strstr(tc_status_message(st), "a//b"));
+    tc_status_free(st);
+    env[0].bound = false;
+    st = tc_sym_eval_int(a, env, 2, &v);
+    assert_non_null(strstr(tc_status_message(st), "a is not known"));
+    tc_status_free(st);
+}
+
+static void expressions_move_between_contexts(void **state) {
+    (void)state;
+    tc_sym a = parse("2*T + B//3 - max(T, 7)");
+    tc_symctx *other = tc_symctx_create();
+    tc_sym b = tc_sym_import(other, a, ctx), c = tc_sym_import(ctx, b, other);
+    assert_ptr_equal(a, c);
+    tc_symctx_destroy(other);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+    const struct CMUnitTest tests[] = {
+        T(equal_expressions_are_one), T(prints_as_python), T(float_arithmetic_is_not_reordered), T(archives_of_pytorch),
+        T(bad_expressions_are_refused), T(guards_decide_later_questions), T(simplified_is_equal), T(evaluation_reports),
+        T(expressions_move_between_contexts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
