@@ -25,7 +25,8 @@ _where = {
     "CosineSimilarity PairwiseDistance",
     "loss": "L1Loss NLLLoss NLLLoss2d PoissonNLLLoss GaussianNLLLoss KLDivLoss MSELoss BCELoss BCEWithLogitsLoss HingeEmbeddingLoss "
     "MultiLabelMarginLoss SmoothL1Loss HuberLoss SoftMarginLoss CrossEntropyLoss MultiLabelSoftMarginLoss CosineEmbeddingLoss MarginRankingLoss "
-    "MultiMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss AdaptiveLogSoftmaxWithLoss",
+    "MultiMarginLoss TripletMarginLoss TripletMarginWithDistanceLoss CTCLoss AdaptiveLogSoftmaxWithLoss LinearCrossEntropyLoss "
+    "LinearCrossEntropyOptions",
     "transformer": "Transformer TransformerEncoder TransformerDecoder TransformerEncoderLayer TransformerDecoderLayer",
 }
 _index = {name: file for file, names in _where.items() for name in names.split()}

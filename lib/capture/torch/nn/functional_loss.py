@@ -44,25 +44,22 @@ def poisson_nll_loss(input, target, log_input=True, full=False, size_average=Non
 
 
 def gaussian_nll_loss(input, target, var, full=False, eps=1e-6, reduction="mean"):
-    if not isinstance(var, (float, int)):
-        if var.size() != input.size():
-            if input.size()[:-1] == var.size():
-                var = var.unsqueeze(-1)
-            elif not (input.size()[:-1] == var.size()[:-1] and var.size(-1) == 1):
-                raise ValueError("var is of incorrect size")
-        if not torch.compiler.is_compiling() and torch.any(var < 0):
-            raise ValueError("var has negative entry/entries")
-        var = var.clone()
-        with torch.no_grad():
-            var.clamp_(min=eps)
-    else:
+    if isinstance(var, (float, int)):
         if var < 0:
             raise ValueError("var has negative entry/entries")
         var = var * torch.ones_like(input)
-        with torch.no_grad():
-            var.clamp_(min=eps)
+    elif not torch.compiler.is_compiling() and torch.any(var < 0):
+        raise ValueError("var has negative entry/entries")
+    if var.size() != input.size():
+        if input.size()[:-1] == var.size():
+            var = torch.unsqueeze(var, -1)
+        elif input.ndim != var.ndim or sum([v for n, v in zip(input.size(), var.size()) if n != v]) != 1:
+            raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(reduction + " is not valid")
+    var = var.clone()
+    with torch.no_grad():
+        var.clamp_(min=eps)
     loss = 0.5 * (torch.log(var) + (input - target) ** 2 / var)
     if full:
         loss += 0.5 * math.log(2 * math.pi)
@@ -207,9 +204,11 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
     return _reduce(torch.clamp_min(margin + near - far, 0), reduction)
 
 
-def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=-100, label_smoothing=0.0,
+def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0,
                          options=None):
-    logits = torch.ops.aten.linear(input, linear_weight, linear_bias)
-    if logits.dim() > 2:
-        logits = logits.movedim(-1, 1)
-    return cross_entropy(logits, target, weight=weight, reduction=reduction, ignore_index=ignore_index, label_smoothing=label_smoothing)
+    # The classes are dimension 0 of the weight and dimension 1 of the logits; options choose how PyTorch splits the work, not what it is.
+    flat = linear_weight.reshape(-1, linear_weight.size(-1))
+    logits = _aten.linear(input, flat, None if linear_bias is None else linear_bias.reshape(-1))
+    logits = logits.reshape(list(input.shape[:-1]) + list(linear_weight.shape[:-1]))
+    return cross_entropy(logits, target, weight=weight, reduction=reduction, ignore_index=-100 if ignore_index is None else ignore_index,
+                         label_smoothing=label_smoothing)

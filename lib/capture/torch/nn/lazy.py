@@ -18,8 +18,9 @@ class _Lazy(Module):
     def _materialize(self, size):
         args, kwargs = self._lazy_args
         training = self.training
-        self.__class__ = self._cls
-        self._cls.__init__(self, size, *args, **kwargs)
+        cls = self._cls
+        self.__class__ = cls
+        cls.__init__(self, size, *args, **kwargs)
         self.train(training)
 
     def _size_of(self, input):

@@ -269,3 +269,37 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def predict(self, input):
         return torch.argmax(self.log_prob(input), dim=1)
 
+
+
+class LinearCrossEntropyOptions:
+    def __init__(self, **options):
+        self.options = options
+
+    def __repr__(self):
+        return "LinearCrossEntropyOptions(" + ", ".join([f"{k}={v!r}" for k, v in self.options.items()]) + ")"
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    def __init__(self, in_features, num_classes, *, out_features=(), bias=False, device=None, dtype=None, weight=None, reduction="mean",
+                 ignore_index=None, label_smoothing=0.0, options=None):
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"weight must have shape ({num_classes},), got {tuple(weight.shape)}")
+        if label_smoothing < 0 or label_smoothing > 1.0:
+            raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0, got {label_smoothing}")
+        super().__init__(weight, reduction=reduction)
+        self.num_classes = num_classes
+        self.out_features = tuple(out_features)
+        self.ignore_index = ignore_index
+        self.label_smoothing = label_smoothing
+        self.options = options
+        rows = num_classes
+        for n in self.out_features:
+            rows *= n
+        self.linear = torch.nn.Linear(in_features, rows, bias=bias, dtype=dtype)
+
+    def forward(self, input, target):
+        shape = (self.num_classes,) + self.out_features
+        bias = self.linear.bias
+        return F.linear_cross_entropy(input, self.linear.weight.reshape(shape + (self.linear.in_features,)), target,
+                                      linear_bias=None if bias is None else bias.reshape(shape), weight=self.weight, reduction=self.reduction,
+                                      ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options)

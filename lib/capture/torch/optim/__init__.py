@@ -7,6 +7,7 @@ _where = {
     "rms": "RMSprop Adagrad Adadelta Rprop ASGD",
     "adafactor": "Adafactor",
     "muon": "Muon",
+    "lbfgs": "LBFGS",
 }
 _index = {name: file for file, names in _where.items() for name in names.split()}
 
