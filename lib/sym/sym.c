@@ -427,6 +427,7 @@ tc_sym tc_sym_import(tc_symctx *into, tc_sym s, const tc_symctx *from) {
     tc_sym *args = tc_xmalloc(sizeof *args * (size_t)s->n);
     for (int i = 0; i < s->n; i++) args[i] = tc_sym_import(into, s->arg[i], from);
     tc_sym r = sym_rebuild(into, s, args);
+    if (s->type == TC_SYM_BOOL && r->op == TC_S_CONST) r = sym_node(into, s->op, s->type, s->n, args, false); /* a guard stays though the ranges know it */
     free(args);
     return r;
 }

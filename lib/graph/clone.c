@@ -1,0 +1,133 @@
+/* Deep copies of programs. Storage of weights is shared; symbols are copied into the new context. */
+#include "graph/graph.h"
+
+typedef struct { tc_program *to; const tc_program *from; } pair;
+
+static tc_sym sym_of(const pair *c, tc_sym s) { return s ? tc_sym_import(c->to->sym, s, c->from->sym) : NULL; }
+
+static const char *text_of(const pair *c, const char *s) { return s ? tc_arena_strdup(&c->to->arena, s) : NULL; }
+
+static const tc_sym *syms_of(const pair *c, const tc_sym *s, int n) {
+    if (!s || !n) return NULL;
+    tc_sym *out = TC_NEWN(&c->to->arena, tc_sym, (size_t)n);
+    for (int i = 0; i < n; i++) out[i] = sym_of(c, s[i]);
+    return out;
+}
+
+static tc_source source_of(const pair *c, tc_source s) { return (tc_source){text_of(c, s.file), s.line, s.col, text_of(c, s.module)}; }
+
+static tc_graph *graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map, tc_graph *parent);
+
+/* map: by id, values of the graph that the argument stands in. */
+static tc_arg arg_of(const pair *c, const tc_arg *a, tc_value **map, tc_graph *parent) {
+    tc_arg r = *a;
+    switch (a->kind) {
+    case TC_A_VALUE: r.value = a->value ? map[a->value->id] : NULL; break;
+    case TC_A_VALUES:
+        r.values = a->n ? TC_NEWN(&c->to->arena, tc_value *, (size_t)a->n) : NULL;
+        for (int i = 0; i < a->n; i++) r.values[i] = a->values[i] ? map[a->values[i]->id] : NULL;
+        break;
+    case TC_A_INT: r.sym = sym_of(c, a->sym); break;
+    case TC_A_INTS: r.syms = syms_of(c, a->syms, a->n); break;
+    case TC_A_SCALAR:
+        if (a->is_sym) r.sym = sym_of(c, a->sym);
+        break;
+    case TC_A_FLOATS: r.floats = a->n ? tc_arena_dup(&c->to->arena, a->floats, sizeof *a->floats * (size_t)a->n) : NULL; break;
+    case TC_A_BOOLS: r.bools = a->n ? tc_arena_dup(&c->to->arena, a->bools, sizeof *a->bools * (size_t)a->n) : NULL; break;
+    case TC_A_STRING:
+    case TC_A_DEVICE: r.string = text_of(c, a->string); break;
+    case TC_A_GRAPH: {
+        tc_graph *sub = tc_graph_create(c->to, parent, a->graph->name);
+        tc_value **inner = tc_xcalloc(a->graph->nvalues ? a->graph->nvalues : 1, sizeof *inner);
+        r.graph = graph_of(c, a->graph, sub, inner, parent);
+        free(inner);
+        break;
+    }
+    default: break;
+    }
+    return r;
+}
+
+static tc_value *value_of(const pair *c, tc_graph *g, const tc_value *v, tc_value **map) {
+    tc_value *w = TC_NEW(&c->to->arena, tc_value);
+    *w = *v;
+    w->graph = g;
+    w->producer = NULL;
+    w->aux = NULL;
+    w->name = tc_graph_unique(g, v->name);
+    w->meta.size = syms_of(c, v->meta.size, v->meta.rank);
+    w->meta.stride = syms_of(c, v->meta.stride, v->meta.rank);
+    w->sym = sym_of(c, v->sym);
+    if (v->kind == TC_V_LIST) {
+        w->list = TC_NEWN(&c->to->arena, tc_value *, (size_t)(v->nlist ? v->nlist : 1));
+        for (int i = 0; i < v->nlist; i++) w->list[i] = value_of(c, g, v->list[i], map);
+    }
+    return map[v->id] = w;
+}
+
+static tc_graph *graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map, tc_graph *parent) {
+    (void)parent;
+    into->single_tensor_return = g->single_tensor_return;
+    into->nvalues = g->nvalues;
+    for (int i = 0; i < g->ninputs; i++) tc_graph_add_input(into, value_of(c, into, g->inputs[i], map));
+    for (const tc_node *n = g->first; n; n = n->next) {
+        tc_node *m = tc_graph_node(into, n->op, n->nargs, n->nouts, NULL);
+        for (int i = 0; i < n->nargs; i++) m->args[i] = arg_of(c, &n->args[i], map, into);
+        for (int i = 0; i < n->nouts; i++) tc_node_set_output(m, i, value_of(c, into, n->outs[i], map));
+        m->name = n->nouts == 1 ? m->outs[0]->name : n->name ? tc_graph_unique(into, n->name) : NULL;
+        m->source = source_of(c, n->source);
+        m->annotations = text_of(c, n->annotations);
+    }
+    for (int i = 0; i < g->noutputs; i++) tc_graph_add_output(into, g->outputs[i] ? map[g->outputs[i]->id] : NULL);
+    return into;
+}
+
+static tc_tree *tree_of(const pair *c, const tc_tree *t) {
+    if (!t) return NULL;
+    tc_tree *r = TC_NEW(&c->to->arena, tc_tree);
+    *r = *t;
+    r->type = text_of(c, t->type);
+    r->context = text_of(c, t->context);
+    if (t->keys) {
+        r->keys = TC_NEWN(&c->to->arena, const char *, (size_t)(t->n ? t->n : 1));
+        for (int i = 0; i < t->n; i++) r->keys[i] = text_of(c, t->keys[i]);
+    }
+    r->children = t->n ? TC_NEWN(&c->to->arena, tc_tree *, (size_t)t->n) : NULL;
+    for (int i = 0; i < t->n; i++) r->children[i] = tree_of(c, t->children[i]);
+    return r;
+}
+
+tc_program *tc_program_clone(const tc_program *p) {
+    tc_program *q = tc_program_create(p->name);
+    pair c = {q, p};
+    for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) tc_sym_import(q->sym, tc_sym_var_at(p->sym, i), p->sym); /* the same indices */
+    for (size_t i = 0; i < p->guards.len; i++) {
+        const tc_guard *g = &p->guards.data[i];
+        tc_program_guard(q, sym_of(&c, g->cond), source_of(&c, g->source), g->text);
+    }
+    tc_value **map = tc_xcalloc(p->graph->nvalues ? p->graph->nvalues : 1, sizeof *map);
+    graph_of(&c, p->graph, q->graph, map, NULL);
+    for (int i = 0; i < p->ninputs; i++) {
+        tc_input in = p->inputs[i];
+        in.value = in.value ? map[in.value->id] : NULL;
+        in.leaf = arg_of(&c, &p->inputs[i].leaf, map, q->graph);
+        if (in.data.storage) in.data = tc_tensor_share(&p->inputs[i].data);
+        tc_program_add_input(q, in);
+    }
+    int noutputs = q->graph->noutputs;
+    for (int i = 0; i < p->noutputs; i++) {
+        tc_output out = p->outputs[i];
+        out.value = out.value ? map[out.value->id] : NULL;
+        out.leaf = arg_of(&c, &p->outputs[i].leaf, map, q->graph);
+        tc_program_add_output(q, out);
+        q->graph->noutputs = noutputs; /* the list of the graph is there already */
+    }
+    free(map);
+    q->in_tree = tree_of(&c, p->in_tree);
+    q->out_tree = tree_of(&c, p->out_tree);
+    q->source_text = text_of(&c, p->source_text);
+    q->source_file = text_of(&c, p->source_file);
+    q->functional = p->functional;
+    q->nfresh = p->nfresh;
+    return q;
+}

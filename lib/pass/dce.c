@@ -1,0 +1,106 @@
+/* Dead nodes: one backward sweep over each graph, marking values and the symbols that live expressions read. */
+#include "pass/dce.h"
+
+#include "op/op.h"
+
+typedef struct {
+    bool *value;   /* by id */
+    bool *symbol;  /* by index, shared by all graphs */
+    tc_map *seen;  /* expressions visited */
+} live;
+
+static void mark_sym(live *l, tc_sym s) {
+    if (!s || tc_sym_opcode(s) == TC_S_CONST) return;
+    if (tc_sym_opcode(s) == TC_S_VAR) {
+        l->symbol[tc_sym_var_index(s)] = true;
+        return;
+    }
+    void **slot = tc_map_put(l->seen, (const char *)&s, sizeof s);
+    if (*slot) return;
+    *slot = l;
+    for (int i = 0; i < tc_sym_arity(s); i++) mark_sym(l, tc_sym_arg(s, i));
+}
+
+static void mark_value(void *ctx, tc_value **place) {
+    live *l = ctx;
+    tc_value *v = *place;
+    l->value[v->id] = true;
+    if (v->kind == TC_V_SYM) mark_sym(l, v->sym);
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) l->value[v->list[i]->id] = true;
+}
+
+static void mark_type(live *l, const tc_value *v) {
+    for (int i = 0; v->kind == TC_V_TENSOR && i < v->meta.rank; i++) mark_sym(l, v->meta.size[i]);
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) mark_type(l, v->list[i]);
+}
+
+/* A result defines a symbol when its type is where the symbol first stands; any symbol named like data (u, zuf) that is live keeps it. */
+static bool defines_live(const live *l, const tc_value *v) {
+    if (v->kind == TC_V_SYM) return v->sym && tc_sym_opcode(v->sym) == TC_S_VAR && l->symbol[tc_sym_var_index(v->sym)];
+    for (int i = 0; v->kind == TC_V_TENSOR && i < v->meta.rank; i++)
+        if (tc_sym_opcode(v->meta.size[i]) == TC_S_VAR && l->symbol[tc_sym_var_index(v->meta.size[i])]) return true;
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++)
+        if (defines_live(l, v->list[i])) return true;
+    return false;
+}
+
+static bool writes(const tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    for (int i = 0; i < s->nparams; i++)
+        if (s->params[i].mutated) return true;
+    return false;
+}
+
+static bool is_live(const live *l, const tc_node *n, bool drop_random) {
+    unsigned f = n->op->flags;
+    if ((f & TC_OP_IMPURE) || ((f & TC_OP_RANDOM) && !drop_random) || writes(n)) return true;
+    for (int i = 0; i < n->nouts; i++) {
+        const tc_value *v = n->outs[i];
+        if (l->value[v->id]) return true;
+        for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++)
+            if (l->value[v->list[k]->id]) return true;
+        if ((f & TC_OP_DATA_SHAPE || v->kind == TC_V_SYM || (f & TC_OP_HIGHER_ORDER)) && defines_live(l, v)) return true;
+    }
+    for (int i = 0; i < n->nargs; i++) /* a branch that asserts or draws random numbers */
+        if (n->args[i].kind == TC_A_GRAPH)
+            for (const tc_node *m = n->args[i].graph->first; m; m = m->next)
+                if (m->op->flags & (TC_OP_IMPURE | TC_OP_RANDOM)) return true;
+    return false;
+}
+
+static size_t sweep(tc_graph *g, live *outer, bool drop_random) {
+    live l = *outer;
+    size_t removed = 0;
+    l.value = tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *l.value);
+    for (int i = 0; i < g->noutputs; i++)
+        if (g->outputs[i]) mark_value(&l, &g->outputs[i]);
+    for (tc_node *n = g->last, *prev; n; n = prev) {
+        prev = n->prev;
+        if (!is_live(&l, n, drop_random)) {
+            tc_node_remove(n);
+            removed++;
+            continue;
+        }
+        tc_node_each_input(n, mark_value, &l);
+        for (int i = 0; i < n->nouts; i++) mark_type(&l, n->outs[i]);
+        for (int i = 0; i < n->nargs; i++) {
+            const tc_arg *a = &n->args[i];
+            if (a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym)) mark_sym(&l, a->sym);
+            for (int k = 0; a->kind == TC_A_INTS && k < a->n; k++) mark_sym(&l, a->syms[k]);
+            if (a->kind == TC_A_GRAPH) removed += sweep(a->graph, &l, drop_random);
+        }
+    }
+    free(l.value);
+    return removed;
+}
+
+size_t tc_dce(tc_program *p, bool drop_random) {
+    tc_map seen = {0};
+    size_t nsyms = tc_sym_var_count(p->sym);
+    live l = {NULL, tc_xcalloc(nsyms ? nsyms : 1, sizeof(bool)), &seen};
+    for (size_t i = 0; i < p->guards.len; i++) mark_sym(&l, p->guards.data[i].cond);
+    size_t removed = sweep(p->graph, &l, drop_random);
+    free(l.symbol);
+    tc_map_free(&seen);
+    return removed;
+}

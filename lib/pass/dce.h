@@ -1,0 +1,11 @@
+/* Removing what nothing reads. */
+#ifndef TC_PASS_DCE_H
+#define TC_PASS_DCE_H
+
+#include "graph/graph.h"
+
+/* Removes nodes whose results nobody uses, in subgraphs too: neither a value nor a symbol of theirs. Impure nodes stay (asserts), as
+ * do writes; random ones stay unless drop_random. Returns how many went. Linear. */
+size_t tc_dce(tc_program *p, bool drop_random);
+
+#endif
