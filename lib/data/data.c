@@ -1,0 +1,353 @@
+/* Opening a data set from its keys, batches, and the order of samples. See data.h. */
+#include "data/data.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <zlib.h>
+
+/* ---- the recipe's keys ---- */
+
+static const tc_yaml_field fields[] = {
+    {"idx", TC_Y_NODE, offsetof(tc_data_spec, idx), "{x: FILE, y: FILE}: IDX files, gzip or not"},
+    {"text", TC_Y_STRING, offsetof(tc_data_spec, text), "text file; windows of `block` tokens"},
+    {"names", TC_Y_STRING, offsetof(tc_data_spec, names), "words, one a line"},
+    {"csv", TC_Y_STRING, offsetof(tc_data_spec, csv), "comma-separated table with a header line"},
+    {"as", TC_Y_STRING, offsetof(tc_data_spec, as), "text: bytes, or chars (those present, sorted)"},
+    {"block", TC_Y_INT, offsetof(tc_data_spec, block), "text: tokens of a window"},
+    {"context", TC_Y_INT, offsetof(tc_data_spec, context), "names: characters of a window"},
+    {"pad", TC_Y_INT, offsetof(tc_data_spec, pad), "names: whole words; y is this behind the end"},
+    {"range", TC_Y_NODE, offsetof(tc_data_spec, range), "text: [from, to] as parts of the whole"},
+    {"rows", TC_Y_NODE, offsetof(tc_data_spec, rows), "{every: N, only: K} or {every: N, except: K}"},
+    {"order", TC_Y_STRING, offsetof(tc_data_spec, order), "shuffle, random or sequential"},
+    {"limit", TC_Y_INT, offsetof(tc_data_spec, limit), "at most so many samples"},
+    {"normalize", TC_Y_NODE, offsetof(tc_data_spec, normalize), "{x: {divide: 255, mean: M, std: S}}"},
+    {"shape", TC_Y_NODE, offsetof(tc_data_spec, shape), "{x: [1, 28, 28]}: of one sample"},
+    {"columns", TC_Y_NODE, offsetof(tc_data_spec, columns), "csv: the columns of x; {NAME: [CATEGORY, ...]} is one-hot"},
+    {"target", TC_Y_STRING, offsetof(tc_data_spec, target), "csv: the column of y"},
+    {"target_scale", TC_Y_DOUBLE, offsetof(tc_data_spec, target_scale), "csv: y is divided by it"},
+    {"standardize", TC_Y_BOOL, offsetof(tc_data_spec, standardize), "csv: by mean and deviation of the training rows"},
+    {"batches", TC_Y_BOOL, offsetof(tc_data_spec, batches), "safetensors: the leading dimension counts micro-batches"},
+    {0},
+};
+
+tc_yaml *tc_data_merge(tc_arena *a, const tc_yaml *data, const char *part) {
+    const tc_yaml *over = tc_yaml_get(data, part);
+    if (!over && strcmp(part, "train")) return NULL;
+    int extra = over && over->kind == TC_YAML_MAP ? over->n : 0;
+    tc_yaml *m = TC_NEW(a, tc_yaml);
+    *m = over ? *over : *data;
+    m->kind = TC_YAML_MAP;
+    m->n = 0;
+    m->items = TC_NEWN(a, tc_yaml *, (size_t)(data->n + extra));
+    m->keys = TC_NEWN(a, const char *, (size_t)(data->n + extra));
+    m->key_lines = TC_NEWN(a, int, (size_t)(data->n + extra));
+    for (int pass = 0; pass < 2; pass++) {
+        const tc_yaml *from = pass ? over : data;
+        for (int i = 0; from && from->kind == TC_YAML_MAP && i < from->n; i++) {
+            bool set = !pass && (!strcmp(from->keys[i], "train") || !strcmp(from->keys[i], "val"));
+            if (set || (!pass && over && tc_yaml_get(over, from->keys[i]))) continue;
+            m->items[m->n] = from->items[i];
+            m->keys[m->n] = from->keys[i];
+            m->key_lines[m->n++] = from->key_lines[i];
+        }
+    }
+    return m;
+}
+
+tc_status tc_data_check_rows(const tc_data_spec *s) {
+    if (!s->rows) return NULL;
+    static const char *const keys[] = {"every", "only", "except"};
+    int64_t v;
+    for (int i = 0; i < s->rows->n; i++) {
+        bool known = false;
+        for (int k = 0; k < 3; k++) known |= s->rows->kind == TC_YAML_MAP && !strcmp(s->rows->keys[i], keys[k]);
+        if (!known) return tc_yaml_error(s->rows, "expected {every: N, only: K} or {every: N, except: K}");
+        TC_TRY(tc_yaml_int(s->rows->items[i], &v));
+        if (v < (strcmp(s->rows->keys[i], "every") ? 0 : 1)) return tc_yaml_error(s->rows->items[i], "found %lld, expected a positive number", (long long)v);
+    }
+    bool one = !tc_yaml_get(s->rows, "only") != !tc_yaml_get(s->rows, "except");
+    if (!tc_yaml_get(s->rows, "every") || !one) return tc_yaml_error(s->rows, "expected {every: N, only: K} or {every: N, except: K}");
+    return NULL;
+}
+
+bool tc_data_takes(const tc_data_spec *s, int64_t i) {
+    if (!s->rows) return true;
+    int64_t every = 1, k = 0;
+    const tc_yaml *only = tc_yaml_get(s->rows, "only"), *except = tc_yaml_get(s->rows, "except");
+    tc_status_free(tc_yaml_int(tc_yaml_get(s->rows, "every"), &every)); /* checked by tc_data_check_rows */
+    tc_status_free(tc_yaml_int(only ? only : except, &k));
+    return (i % every == k) == (only != NULL);
+}
+
+static tc_status read_normalize(tc_dataset *d, const tc_data_spec *s) {
+    static const tc_yaml_field parts[] = {{"divide", TC_Y_DOUBLE, offsetof(tc_column, divide), ""}, {"mean", TC_Y_DOUBLE, offsetof(tc_column, mean), ""},
+        {"std", TC_Y_DOUBLE, offsetof(tc_column, std), ""}, {0}};
+    for (int i = 0; s->normalize && i < s->normalize->n; i++) {
+        if (s->normalize->kind != TC_YAML_MAP) return tc_yaml_error(s->normalize, "expected {COLUMN: {divide: 255, mean: M, std: S}}");
+        int c = tc_data_find(d, s->normalize->keys[i]);
+        if (c < 0) return tc_yaml_error(s->normalize->items[i], "no column '%s' in the data", s->normalize->keys[i]);
+        tc_column *col = &d->col[c];
+        col->scaled = true;
+        col->divide = col->std = 1;
+        col->mean = 0;
+        TC_TRY(tc_yaml_read(s->normalize->items[i], parts, col));
+        if (col->divide == 0 || col->std == 0) return tc_yaml_error(s->normalize->items[i], "division by zero");
+    }
+    return NULL;
+}
+
+static tc_status read_shape(tc_dataset *d, const tc_data_spec *s) {
+    for (int i = 0; s->shape && i < s->shape->n; i++) {
+        const tc_yaml *v = s->shape->items[i];
+        int c = s->shape->kind == TC_YAML_MAP ? tc_data_find(d, s->shape->keys[i]) : -1;
+        if (c < 0) return tc_yaml_error(v, "expected {COLUMN: [sizes of one sample]}");
+        tc_tensor *t = &d->col[c].data;
+        int64_t size[TC_MAX_RANK] = {t->size[0]}, stride[TC_MAX_RANK], have = 1, want = 1;
+        if (v->kind != TC_YAML_LIST || v->n >= TC_MAX_RANK) return tc_yaml_error(v, "expected a list of sizes");
+        for (int k = 0; k < v->n; k++) {
+            TC_TRY(tc_yaml_int(v->items[k], &size[k + 1]));
+            if (size[k + 1] < 0 || !tc_mul_i64(want, size[k + 1], &want)) return tc_yaml_error(v->items[k], "expected a size");
+        }
+        for (int k = 1; k < t->rank; k++) have *= t->size[k];
+        if (have != want) return tc_yaml_error(v, "a sample has %lld elements, the shape %lld", (long long)have, (long long)want);
+        tc_contiguous_strides(v->n + 1, size, stride);
+        tc_tensor view;
+        TC_TRY(tc_tensor_view(t->storage, t->dtype, v->n + 1, size, stride, t->offset, &view));
+        tc_tensor_deinit(t);
+        *t = view;
+    }
+    return NULL;
+}
+
+static tc_status read_order(tc_dataset *d, const tc_data_spec *s) {
+    static const char *const names[] = {"shuffle", "random", "sequential"};
+    d->order = s->train || d->kind == TC_DATA_BATCHES ? TC_ORDER_SEQUENTIAL : d->kind == TC_DATA_WINDOWS ? TC_ORDER_RANDOM : TC_ORDER_SHUFFLE;
+    for (int i = 0; s->order && i <= 3; i++) {
+        if (i == 3) return tc_yaml_error(tc_yaml_get(s->node, "order"), "found '%s', expected shuffle, random or sequential", s->order);
+        if (strcmp(s->order, names[i])) continue;
+        d->order = (tc_data_order)i;
+        break;
+    }
+    return NULL;
+}
+
+tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_dataset **out) {
+    *out = NULL;
+    tc_data_spec s = {.dir = options->dir, .train = options->train, .target_scale = 1, .node = node};
+    TC_TRY(tc_yaml_read(node, fields, &s));
+    s.has_pad = tc_yaml_get(node, "pad") != NULL;
+    TC_TRY(tc_data_check_rows(&s));
+    const struct { const void *given; tc_status (*read)(tc_dataset *, const tc_data_spec *); } readers[] = {
+        {s.idx, tc_data_read_idx}, {s.text, tc_data_read_text}, {s.names, tc_data_read_names}, {s.csv, tc_data_read_csv}};
+    int which = -1;
+    for (int i = 0; i < 4; i++) {
+        if (!readers[i].given) continue;
+        if (which >= 0) return tc_yaml_error(node, "two sources of data, expected one of idx, text, names, csv, safetensors");
+        which = i;
+    }
+    if (which < 0) return tc_yaml_error(node, "no source of data, expected one of idx, text, names, csv, safetensors");
+    if (s.limit < 0) return tc_yaml_error(tc_yaml_get(node, "limit"), "found %lld, expected 1 or more", (long long)s.limit);
+    tc_dataset *d = tc_xcalloc(1, sizeof *d);
+    d->limit = s.limit;
+    tc_status st = readers[which].read(d, &s);
+    if (!st) st = read_normalize(d, &s);
+    if (!st) st = read_shape(d, &s);
+    if (!st) st = read_order(d, &s);
+    if (!st && d->count < 1) st = tc_yaml_error(node, "the data have no sample");
+    if (st) {
+        tc_data_close(d);
+        return st;
+    }
+    *out = d;
+    return NULL;
+}
+
+void tc_data_close(tc_dataset *d) {
+    if (!d) return;
+    for (int i = 0; i < TC_DATA_MAX_COLUMNS; i++) tc_tensor_deinit(&d->col[i].data);
+    tc_arena_free(&d->arena);
+    free(d);
+}
+
+int tc_data_find(const tc_dataset *d, const char *column) {
+    for (int i = 0; i < d->ncols; i++)
+        if (strcmp(d->col[i].name, column) == 0) return i;
+    return -1;
+}
+
+/* ---- files ---- */
+
+static tc_status gunzip(const tc_blob *b, tc_buf *out) {
+    z_stream z = {.next_in = b->data, .avail_in = 0};
+    if (inflateInit2(&z, 15 + 16) != Z_OK) return tc_error(TC_ENV, "%s: cannot start zlib", b->name);
+    size_t left = b->len;
+    int rc = Z_OK;
+    tc_status s = NULL;
+    while (rc == Z_OK && !s) {
+        if (z.avail_in == 0) {
+            z.avail_in = left > 1u << 30 ? 1u << 30 : (uInt)left;
+            left -= z.avail_in;
+        }
+        tc_buf_reserve(out, 1 << 20);
+        size_t room = out->cap - out->len - 1;
+        z.next_out = (unsigned char *)out->data + out->len;
+        z.avail_out = room > 1u << 30 ? 1u << 30 : (uInt)room;
+        size_t before = z.avail_out;
+        rc = inflate(&z, Z_NO_FLUSH);
+        out->len += before - z.avail_out;
+        if (rc == Z_BUF_ERROR || (rc == Z_OK && z.avail_in == 0 && left == 0 && z.avail_out)) s = tc_error(TC_CONTENT, "%s: the gzip data end early", b->name);
+        else if (rc != Z_OK && rc != Z_STREAM_END) s = tc_error(TC_CONTENT, "%s: damaged gzip data at byte %zu: %s", b->name, b->len - left - z.avail_in, z.msg ? z.msg : "error");
+        if (!s && out->len > (size_t)16 << 30) s = tc_error(TC_CONTENT, "%s: more than 16 GiB unpacked", b->name);
+    }
+    inflateEnd(&z);
+    return s;
+}
+
+tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out) {
+    tc_buf path = {0};
+    if (s->dir && name[0] != '/') tc_buf_printf(&path, "%s/", s->dir);
+    tc_buf_puts(&path, name);
+    tc_blob *b;
+    tc_status st = tc_blob_open(path.data, &b);
+    tc_buf_free(&path);
+    TC_TRY(st, "reading data");
+    if (b->len >= 2 && b->data[0] == 0x1f && b->data[1] == 0x8b) st = gunzip(b, out);
+    else tc_buf_append(out, b->data, b->len);
+    tc_blob_release(b);
+    if (st) tc_buf_free(out);
+    return st;
+}
+
+/* ---- batches ---- */
+
+/* One column of a table: rows copied, scaled or converted on the way. */
+static tc_status gather_rows(const tc_column *c, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out) {
+    const tc_tensor *t = &c->data;
+    int64_t size[TC_MAX_RANK], row = 1;
+    memcpy(size, t->size, sizeof size);
+    size[0] = n;
+    for (int i = 1; i < t->rank; i++) row *= t->size[i];
+    tc_dtype dtype = c->scaled || tc_is_float(t->dtype) ? (c->scaled ? TC_F32 : t->dtype) : t->dtype;
+    TC_TRY(tc_tensor_empty(dtype, t->rank, size, out));
+    const char *from = tc_tensor_data(t);
+    char *to = tc_tensor_data(out);
+    size_t bytes = (size_t)row * tc_dtype_size(t->dtype);
+    float divide = (float)c->divide, mean = (float)c->mean, std = (float)c->std;
+    for (int64_t k = 0; k < n; k++) {
+        if (!c->scaled) {
+            memcpy(to + (size_t)k * bytes, from + (size_t)index[k] * bytes, bytes);
+            continue;
+        }
+        float *o = (float *)to + k * row;
+        for (int64_t i = 0; i < row; i++) {
+            int64_t at = index[k] * row + i;
+            float v = t->dtype == TC_U8 ? (float)((const unsigned char *)from)[at] : (float)tc_scalar_to_double(tc_scalar_load(t->dtype, from, at));
+            o[i] = (v / divide - mean) / std;
+        }
+    }
+    if (!tc_is_float(dtype) || dtype == floats) return NULL;
+    tc_tensor cast;
+    tc_status s = tc_tensor_cast(out, floats, &cast);
+    tc_tensor_deinit(out);
+    if (!s) *out = cast;
+    return s;
+}
+
+static tc_status gather_windows(const tc_dataset *d, const int64_t *index, int64_t n, tc_tensor *out) {
+    const int64_t *tokens = tc_tensor_data(&d->col[0].data);
+    for (int part = 0; part < 2; part++) {
+        TC_TRY(tc_tensor_empty(TC_I64, 2, (int64_t[]){n, d->block}, &out[part]));
+        int64_t *o = tc_tensor_data(&out[part]);
+        for (int64_t k = 0; k < n; k++) memcpy(o + k * d->block, tokens + index[k] + part, (size_t)d->block * sizeof *o);
+    }
+    return NULL;
+}
+
+static tc_status gather_sequences(const tc_dataset *d, const int64_t *index, int64_t n, tc_tensor *out) {
+    const int64_t *tokens = tc_tensor_data(&d->col[0].data);
+    int64_t longest = 1;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t len = d->offset[index[k] + 1] - d->offset[index[k]] - 1;
+        if (len > longest) longest = len;
+    }
+    for (int part = 0; part < 2; part++) {
+        TC_TRY(tc_tensor_empty(TC_I64, 2, (int64_t[]){n, longest}, &out[part]));
+        int64_t *o = tc_tensor_data(&out[part]), fill = part ? d->pad : 0;
+        for (int64_t k = 0; k < n; k++) {
+            int64_t from = d->offset[index[k]], len = d->offset[index[k] + 1] - from - 1;
+            for (int64_t i = 0; i < longest; i++) o[k * longest + i] = i < len ? tokens[from + i + part] : fill;
+        }
+    }
+    return NULL;
+}
+
+/* BATCHES: micro-batch index[0] of every column, the leading dimension taken off. */
+static tc_status gather_batch(const tc_column *c, int64_t index, tc_dtype floats, tc_tensor *out) {
+    const tc_tensor *t = &c->data;
+    int64_t step = t->rank ? t->stride[0] : 0;
+    tc_tensor view;
+    TC_TRY(tc_tensor_view(t->storage, t->dtype, t->rank - 1, t->size + 1, t->stride + 1, t->offset + index * step, &view));
+    tc_status s = tc_is_float(t->dtype) && t->dtype != floats ? tc_tensor_cast(&view, floats, out) : tc_tensor_clone(&view, out);
+    tc_tensor_deinit(&view);
+    return s;
+}
+
+tc_status tc_data_gather(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out) {
+    for (int i = 0; i < d->ncols; i++) out[i] = (tc_tensor){0};
+    tc_status s = NULL;
+    if (d->kind == TC_DATA_WINDOWS) s = gather_windows(d, index, n, out);
+    else if (d->kind == TC_DATA_SEQUENCES) s = gather_sequences(d, index, n, out);
+    for (int i = 0; i < d->ncols && !s; i++) {
+        if (d->kind == TC_DATA_TABLE) s = gather_rows(&d->col[i], index, n, floats, &out[i]);
+        else if (d->kind == TC_DATA_BATCHES) s = gather_batch(&d->col[i], index[0], floats, &out[i]);
+    }
+    for (int i = 0; i < d->ncols && s; i++) tc_tensor_deinit(&out[i]);
+    return s;
+}
+
+/* ---- order ---- */
+
+tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uint64_t seed) {
+    *s = (tc_sampler){.d = d, .batch = d->kind == TC_DATA_BATCHES ? 1 : batch};
+    if (s->batch < 1) return tc_error(TC_USAGE, "a batch of %lld samples, expected 1 or more", (long long)batch);
+    if (d->order == TC_ORDER_SHUFFLE && batch > d->count) return tc_error(TC_USAGE, "a batch of %lld samples of a set of %lld", (long long)batch, (long long)d->count);
+    tc_generator_seed(&s->gen, seed);
+    /* Random starts have no epochs of their own: one is as many batches as cover the tokens once. */
+    int64_t items = d->kind == TC_DATA_WINDOWS && d->order != TC_ORDER_SHUFFLE ? d->count / d->block : d->count;
+    s->per_epoch = items / s->batch > 0 ? items / s->batch : 1;
+    if (d->order == TC_ORDER_SHUFFLE) s->perm = tc_xcalloc((size_t)d->count, sizeof *s->perm);
+    return NULL;
+}
+
+void tc_sampler_next(tc_sampler *s, int64_t *index) {
+    const tc_dataset *d = s->d;
+    int64_t i = s->given % s->per_epoch;
+    if (d->order == TC_ORDER_SHUFFLE) {
+        if (i == 0) tc_rng_permutation(&s->gen, d->count, s->perm);
+        memcpy(index, s->perm + i * s->batch, (size_t)s->batch * sizeof *index);
+    } else if (d->order == TC_ORDER_RANDOM) {
+        for (int64_t k = 0; k < s->batch; k++) index[k] = (int64_t)tc_rng_below(&s->gen, (uint64_t)d->count);
+    } else {
+        int64_t step = d->kind == TC_DATA_WINDOWS ? d->block : 1;
+        for (int64_t k = 0; k < s->batch; k++) index[k] = (i * s->batch + k) * step % d->count;
+    }
+    s->given++;
+    s->epoch = s->given / s->per_epoch;
+    s->at = s->given % s->per_epoch * s->batch;
+}
+
+void tc_sampler_seek(tc_sampler *s, int64_t batches) {
+    uint64_t seed = s->gen.seed;
+    tc_generator_seed(&s->gen, seed);
+    s->given = 0;
+    int64_t *index = tc_xcalloc((size_t)s->batch, sizeof *index);
+    /* The state after n batches follows from the seed: it is drawn again, which takes well under a second for a million steps. */
+    while (s->given < batches) tc_sampler_next(s, index);
+    free(index);
+}
+
+void tc_sampler_deinit(tc_sampler *s) {
+    free(s->perm);
+    *s = (tc_sampler){0};
+}

@@ -1,0 +1,101 @@
+/* Training data: named columns over samples, put together into batches.
+ *
+ *     tc_dataset *d;  TC_TRY(tc_data_open(yaml of `data.train`, &options, &d));
+ *     tc_sampler s;   tc_sampler_init(&s, d, batch, seed);
+ *     for each micro-batch: tc_sampler_next(&s, index); tc_data_gather(d, index, batch, tensors);
+ *
+ * Four kinds, by the key that names the file:
+ *     idx          {x: IMAGES, y: LABELS}   one sample a row                                   table
+ *     csv          columns of numbers, categories as one-hot                                   table
+ *     names        words, one a line: windows of `context` characters, or whole words padded   table or sequences
+ *     text         tokens are bytes or the characters present: windows of `block`              windows
+ *     safetensors  tensors by key; a row is a sample, or a whole micro-batch (`batches: true`) table or batches */
+#ifndef TC_DATA_DATA_H
+#define TC_DATA_DATA_H
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/yaml.h"
+#include "tensor/tensor.h"
+
+typedef enum { TC_DATA_TABLE, TC_DATA_WINDOWS, TC_DATA_SEQUENCES, TC_DATA_BATCHES } tc_data_kind;
+typedef enum { TC_ORDER_SHUFFLE, TC_ORDER_RANDOM, TC_ORDER_SEQUENTIAL } tc_data_order;
+
+enum { TC_DATA_MAX_COLUMNS = 64 };
+typedef struct {
+    const char *name;
+    tc_tensor data;                /* leading dimension: samples (TABLE), micro-batches (BATCHES); tokens (WINDOWS, SEQUENCES; column 0) */
+    bool scaled;                   /* ((v / divide) - mean) / std, computed in f32 when a batch is put together */
+    double divide, mean, std;
+} tc_column;
+
+typedef struct tc_dataset {
+    tc_arena arena;
+    tc_data_kind kind;
+    tc_data_order order;
+    tc_column col[TC_DATA_MAX_COLUMNS];
+    int ncols;                     /* tensors of a batch; WINDOWS and SEQUENCES: x and y */
+    int64_t count;                 /* samples; WINDOWS: possible starts; BATCHES: micro-batches */
+    int64_t block;                 /* WINDOWS: tokens of x; y is shifted by one */
+    int64_t pad;                   /* SEQUENCES: fills y behind the end (x: 0) */
+    int64_t *offset;               /* SEQUENCES: count + 1 places in the tokens; a word is its tokens with a boundary on both sides */
+    int64_t limit;                 /* validation: at most so many samples; 0: all */
+    uint32_t *vocab; int64_t nvocab; /* characters present, ascending; token t of text is vocab[t]. NULL: bytes */
+    double *mean, *std;            /* csv: statistics of the numeric columns, for the validation rows */
+} tc_dataset;
+
+typedef struct {
+    const char *dir;               /* relative file names start here; NULL: the working directory */
+    const tc_dataset *train;       /* of a validation set: vocabulary and statistics are taken from it; or NULL */
+} tc_data_options;
+
+/* node: the map of one set, with the common keys merged in (tc_data_merge). TC_USAGE for a wrong recipe, TC_CONTENT for a wrong file. */
+tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_dataset **out);
+void tc_data_close(tc_dataset *d); /* NULL is allowed */
+/* The keys of `data` other than train and val, with those of data.`part` over them; NULL when there is no such part (part "train": data itself). */
+tc_yaml *tc_data_merge(tc_arena *a, const tc_yaml *data, const char *part);
+
+/* The samples index[0..n) as contiguous tensors, one a column, owned by the caller. Floats as `floats` (f32 or f64). */
+tc_status tc_data_gather(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out);
+int tc_data_find(const tc_dataset *d, const char *column); /* -1 when absent */
+
+/* ---- order ---- */
+typedef struct {
+    const tc_dataset *d;
+    int64_t batch;
+    tc_generator gen;
+    int64_t *perm;                 /* of the current epoch */
+    int64_t epoch, at;             /* samples of it that were given */
+    int64_t per_epoch;             /* batches in an epoch; a last short one is dropped */
+    int64_t given;                 /* batches given so far */
+} tc_sampler;
+
+/* An epoch is one randperm of one generator(seed); RANDOM draws `batch` starts with randint; SEQUENTIAL goes through in order. */
+tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uint64_t seed);
+void tc_sampler_next(tc_sampler *s, int64_t *index); /* batch entries; BATCHES: one entry, the number of the micro-batch */
+void tc_sampler_seek(tc_sampler *s, int64_t batches); /* to where it was after so many batches, from the start */
+void tc_sampler_deinit(tc_sampler *s);
+
+/* ---- inside lib/data: one reader a file ---- */
+typedef struct {
+    const char *dir;
+    const tc_dataset *train;
+    tc_yaml *idx, *normalize, *shape, *columns, *rows, *range;
+    const char *text, *names, *csv, *safetensors, *as, *order, *target;
+    int64_t block, context, pad, limit;
+    bool batches, standardize, has_pad;
+    double target_scale;
+    const tc_yaml *node;
+} tc_data_spec;
+tc_status tc_data_read_idx(tc_dataset *d, const tc_data_spec *s);
+tc_status tc_data_read_text(tc_dataset *d, const tc_data_spec *s);
+tc_status tc_data_read_names(tc_dataset *d, const tc_data_spec *s);
+tc_status tc_data_read_csv(tc_dataset *d, const tc_data_spec *s);
+tc_status tc_data_read_safetensors(tc_dataset *d, const tc_data_spec *s);
+/* The whole of a file, through gzip when it is; caller frees with tc_buf_free. */
+tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out);
+/* Does row i belong to this set? `rows: {every: 10, only: 9}` or `{every: 10, except: 9}`. */
+bool tc_data_takes(const tc_data_spec *s, int64_t i);
+tc_status tc_data_check_rows(const tc_data_spec *s);
+
+#endif
