@@ -1,0 +1,305 @@
+/* The archive around programs: its entries, their weights as views of shared storages, the top of models/NAME.json. */
+#include "file/pt2_read.h"
+
+static tc_status read_names(tc_archive *a) {
+    const tc_zip *z = a->zip;
+    const char *first = z->n ? z->entries[0].name : "", *slash = strchr(first, '/');
+    if (!slash) return tc_error(TC_CONTENT, "%s: not a PT2 archive: its entries have no root folder", z->blob->name);
+    size_t root = (size_t)(slash - first) + 1;
+    a->root = tc_arena_strndup(&a->arena, first, root);
+    for (size_t i = 0; i < z->n; i++) {
+        const char *name = z->entries[i].name;
+        size_t n = strlen(name);
+        if (strncmp(name, a->root, root) != 0) return tc_error(TC_CONTENT, "%s: %s is not under the root folder %s", z->blob->name, name, a->root);
+        if (strncmp(name + root, "models/", 7) == 0 && n > root + 12 && strcmp(name + n - 5, ".json") == 0)
+            tc_vec_push(&a->names, tc_arena_strndup(&a->arena, name + root + 7, n - root - 12));
+    }
+    return NULL;
+}
+
+static tc_status read_small(const tc_archive *a, const char *path, const tc_zip_entry **out) {
+    tc_buf b = {0};
+    tc_buf_printf(&b, "%s%s", a->root, path);
+    *out = tc_zip_find(a->zip, b.data);
+    tc_buf_free(&b);
+    return *out ? tc_zip_check(a->zip, *out) : NULL;
+}
+
+static tc_status check_byte_order(const tc_archive *a) {
+    const tc_zip_entry *e;
+    TC_TRY(read_small(a, "byteorder", &e));
+    if (e && !(e->len == 6 && memcmp(e->data, "little", 6) == 0))
+        return tc_error(TC_UNSUPPORTED, "%s: byte order %.*s, expected little", a->zip->blob->name, (int)(e->len < 16 ? e->len : 16), e->data);
+    return NULL;
+}
+
+tc_status tc_archive_open(tc_blob *b, tc_archive **out_archive) {
+    tc_archive *a = tc_xcalloc(1, sizeof *a);
+    tc_status st = tc_zip_open(b, &a->zip);
+    if (!st) st = read_names(a);
+    if (!st) st = check_byte_order(a);
+    if (st) {
+        tc_archive_close(a);
+        return st;
+    }
+    *out_archive = a;
+    return NULL;
+}
+
+void tc_archive_close(tc_archive *a) {
+    if (!a) return;
+    for (size_t i = 0; i < a->storages.len; i++) tc_storage_release(a->storages.entries[i].value);
+    tc_map_free(&a->storages);
+    tc_vec_free(&a->names);
+    tc_zip_close(a->zip);
+    tc_arena_free(&a->arena);
+    free(a);
+}
+
+size_t tc_archive_count(const tc_archive *a) { return a->names.len; }
+const char *tc_archive_name(const tc_archive *a, size_t i) { return a->names.data[i]; }
+const tc_zip *tc_archive_zip(const tc_archive *a) { return a->zip; }
+const char *tc_archive_root(const tc_archive *a) { return a->root; }
+
+tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found) {
+    const tc_zip_entry *e;
+    tc_buf b = {0};
+    tc_buf_printf(&b, "extra/%s", path);
+    tc_status st = read_small(a, b.data, &e);
+    tc_buf_free(&b);
+    *out_found = e != NULL;
+    if (e && !st) *out_data = e->data, *out_len = e->len;
+    return st;
+}
+
+/* ---- weights ---- */
+
+/* The storage of one entry: mapped where the element size allows, else an aligned copy. Owned by the archive. */
+static tc_status storage_of(tc_archive *a, const char *folder, tc_str file, size_t align, tc_storage **out) {
+    tc_buf b = {0};
+    tc_buf_printf(&b, "%sdata/%s/%.*s", a->root, folder, (int)file.n, file.s);
+    const tc_zip_entry *e = tc_zip_find(a->zip, b.data);
+    void **slot = e ? tc_map_put(&a->storages, b.data, b.len) : NULL;
+    tc_buf_free(&b);
+    *out = slot ? *slot : NULL;
+    if (!e || *out) return NULL;
+    if (e->method) return tc_error(TC_UNSUPPORTED, "%s: %s is compressed, expected stored weights", a->zip->blob->name, e->name);
+    if ((uintptr_t)e->data % align) {
+        TC_TRY(tc_storage_alloc(e->len, out));
+        memcpy((*out)->data, e->data, e->len);
+    } else {
+        *out = tc_storage_wrap((void *)(uintptr_t)e->data, e->len, tc_blob_deleter, tc_blob_retain(a->zip->blob));
+        (*out)->read_only = true;
+    }
+    *slot = *out;
+    return NULL;
+}
+
+static int64_t constant_size(tc_jread *j) { /* {"as_int": 3} */
+    int64_t v = 0;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "as_int")) v = tc_jr_int(j);
+        else tc_jr_fail(j, TC_CONTENT, "a weight has a symbolic size");
+    }
+    return v;
+}
+
+static int constant_sizes(tc_jread *j, int64_t *out) {
+    int n = 0;
+    for (tc_jr_array(j); tc_jr_item(j);) {
+        int64_t v = constant_size(j);
+        if (n < TC_MAX_RANK) out[n] = v;
+        else tc_jr_fail(j, TC_UNSUPPORTED, "a tensor of more than %d dimensions", TC_MAX_RANK);
+        n++;
+    }
+    return n;
+}
+
+static void weight_meta(tc_jread *j, tc_pt2_weight *w) {
+    int strides = 0, code;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "dtype")) {
+            code = (int)tc_jr_int(j);
+            w->dtype = tc_dtype_from_pt2(code);
+            if (w->dtype == TC_DTYPE_NONE && tc_jr_ok(j)) tc_jr_fail(j, TC_UNSUPPORTED, "element type %d of the PT2 schema", code);
+        } else if (tc_str_is(key, "sizes")) {
+            w->rank = constant_sizes(j, w->size);
+        } else if (tc_str_is(key, "strides")) {
+            strides = constant_sizes(j, w->stride);
+        } else if (tc_str_is(key, "storage_offset")) {
+            w->offset = constant_size(j);
+        } else if (tc_str_is(key, "layout")) {
+            if (tc_jr_int(j) != 7 && tc_jr_ok(j)) tc_jr_fail(j, TC_UNSUPPORTED, "a weight whose layout is not strided");
+        } else {
+            tc_jr_skip(j);
+        }
+    }
+    if (strides != w->rank && tc_jr_ok(j)) tc_jr_fail(j, TC_CONTENT, "%d sizes but %d strides", w->rank, strides);
+}
+
+/* PayloadMeta. */
+static void read_weight(tc_archive *a, tc_jread *j, const char *folder, const char *fqn, tc_pt2_weight *w) {
+    char file[256] = "";
+    bool pickled = false;
+    w->dtype = TC_DTYPE_NONE;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "path_name")) {
+            tc_str s = tc_jr_string(j);
+            if (s.n >= sizeof file) tc_jr_fail(j, TC_CONTENT, "a file name of %zu bytes", s.n);
+            else memcpy(file, s.s, s.n), file[s.n] = 0;
+        } else if (tc_str_is(key, "use_pickle")) {
+            pickled = tc_jr_bool(j);
+        } else if (tc_str_is(key, "tensor_meta") && !tc_jr_null(j)) {
+            weight_meta(j, w);
+        } else if (!tc_str_is(key, "tensor_meta")) {
+            tc_jr_skip(j);
+        }
+    }
+    if (!tc_jr_ok(j)) return;
+    if (pickled) {
+        tc_jr_fail(j, TC_UNSUPPORTED, "%s is a pickled tensor subclass", fqn);
+    } else if (w->dtype == TC_DTYPE_NONE) {
+        tc_jr_fail(j, TC_CONTENT, "%s has no tensor_meta", fqn);
+    } else {
+        tc_jr_fail_with(j, storage_of(a, folder, (tc_str){file, strlen(file)}, tc_dtype_size(w->dtype), &w->storage));
+        tc_tensor t;
+        if (!tc_jr_ok(j) || !w->storage) return;
+        tc_status st = tc_tensor_view(w->storage, w->dtype, w->rank, w->size, w->stride, w->offset, &t);
+        if (st) {
+            tc_jr_fail(j, TC_CONTENT, "%s: %s", fqn, tc_status_message(st));
+            tc_status_free(st);
+        } else {
+            tc_tensor_deinit(&t);
+        }
+    }
+}
+
+static tc_status read_config(tc_archive *a, const char *folder, const char *suffix, const char *name, tc_arena *arena, tc_map *out) {
+    tc_buf b = {0};
+    const tc_zip_entry *e;
+    tc_jread j;
+    tc_buf_printf(&b, "data/%s/%s_%s", folder, name, suffix);
+    tc_status st = read_small(a, b.data, &e);
+    if (!st && e) {
+        char *where = tc_arena_printf(arena, "%s:%s", a->zip->blob->name, b.data);
+        tc_jr_init(&j, where, (const char *)e->data, e->len);
+        tc_jr_object(&j);
+        for (tc_str key; tc_jr_member(&j, &key);) {
+            if (!tc_str_is(key, "config")) {
+                tc_jr_skip(&j);
+                continue;
+            }
+            tc_jr_object(&j);
+            for (tc_str fqn; tc_jr_member(&j, &fqn);) {
+                char *owned = tc_arena_strndup(arena, fqn.s, fqn.n);
+                tc_pt2_weight *w = TC_NEW(arena, tc_pt2_weight);
+                read_weight(a, &j, folder, owned, w);
+                void **slot = tc_map_put(out, owned, strlen(owned));
+                if (*slot) tc_jr_fail(&j, TC_CONTENT, "%s stands twice", owned);
+                *slot = w;
+            }
+        }
+        st = tc_jr_finish(&j);
+    }
+    tc_buf_free(&b);
+    return st;
+}
+
+tc_status tc_pt2_read_weights(tc_archive *a, const char *name, tc_arena *arena, tc_map *out) {
+    TC_TRY(read_config(a, "weights", "weights_config.json", name, arena, out));
+    return read_config(a, "constants", "constants_config.json", name, arena, out);
+}
+
+/* ---- a program ---- */
+static tc_status choose(const tc_archive *a, const char **io_name) {
+    const char *want = *io_name ? *io_name : a->names.len == 1 ? a->names.data[0] : "model";
+    tc_buf b = {0};
+    for (size_t i = 0; i < a->names.len; i++) {
+        if (strcmp(a->names.data[i], want) == 0) {
+            *io_name = a->names.data[i];
+            tc_buf_free(&b);
+            return NULL;
+        }
+        tc_buf_printf(&b, "%s%s", i ? ", " : "", a->names.data[i]);
+    }
+    tc_status st = a->names.len ? tc_error(TC_USAGE, "%s has no program named %s; it has %s (--model NAME)", a->zip->blob->name, want, tc_buf_str(&b))
+                                : tc_error(TC_CONTENT, "%s holds no program (no models/NAME.json)", a->zip->blob->name);
+    tc_buf_free(&b);
+    return st;
+}
+
+static void schema_version(tc_jread *j) {
+    int64_t major = 8;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "major")) major = tc_jr_int(j);
+        else tc_jr_skip(j);
+    }
+    if (major != 8 && major != 0) tc_jr_fail(j, TC_UNSUPPORTED, "schema version %lld, expected 8", (long long)major);
+}
+
+/* Symbols of sizes are declared with their ranges; those that come from data wait for the operator that makes them. */
+static void range_constraints(tc_pt2_reader *r) {
+    tc_jread *j = &r->j;
+    tc_jr_object(j);
+    for (tc_str name; tc_jr_member(j, &name);) {
+        tc_pt2_range range = {TC_SYM_NO_LO, TC_SYM_NO_HI};
+        const char *owned = tc_arena_strndup(&r->scratch, name.s, name.n);
+        tc_jr_object(j);
+        for (tc_str key; tc_jr_member(j, &key);) {
+            bool lo = tc_str_is(key, "min_val"), hi = tc_str_is(key, "max_val");
+            int64_t v;
+            double d;
+            if (!lo && !hi) tc_jr_skip(j);
+            else if (!tc_jr_null(j) && tc_jr_peek(j) == TC_JR_NUMBER && tc_jr_number(j, &v, &d)) *(lo ? &range.lo : &range.hi) = v;
+        }
+        if (range.lo > range.hi) tc_jr_fail(j, TC_CONTENT, "the range of %s is empty", owned);
+        if (owned[0] == 's') tc_sym_var(r->program->sym, owned, TC_SYM_INT, range.lo < 0 ? 0 : range.lo, range.hi);
+        tc_map_set(&r->ranges, owned, tc_arena_dup(&r->scratch, &range, sizeof range));
+    }
+}
+
+static void exported_program(tc_pt2_reader *r, const tc_map *weights) {
+    tc_jread *j = &r->j;
+    bool module = false;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "schema_version")) schema_version(j);
+        else if (tc_str_is(key, "range_constraints")) range_constraints(r);
+        else if (tc_str_is(key, "graph_module") && !module) tc_pt2_graph_module(r), module = true;
+        else tc_jr_skip(j);
+    }
+    tc_jr_mark end = tc_jr_tell(j);
+    if (tc_jr_ok(j) && !module) tc_jr_fail(j, TC_CONTENT, "no graph_module");
+    if (tc_jr_ok(j)) tc_pt2_build(r, weights);
+    if (tc_jr_ok(j)) tc_jr_seek(j, end);
+}
+
+tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program) {
+    TC_TRY(choose(a, &name));
+    tc_pt2_reader r = {.archive = a};
+    tc_map weights = {0};
+    const tc_zip_entry *e = NULL;
+    tc_status st = tc_pt2_read_weights(a, name, &r.scratch, &weights);
+    char *path = tc_arena_printf(&r.scratch, "models/%s.json", name);
+    if (!st) st = read_small(a, path, &e);
+    if (!st) { /* the entry is there: its name came from the directory */
+        r.program = tc_program_create(name);
+        r.main.graph = r.program->graph;
+        tc_jr_init(&r.j, tc_arena_printf(&r.scratch, "%s:%s", a->zip->blob->name, path), (const char *)e->data, e->len);
+        exported_program(&r, &weights);
+        st = tc_jr_finish(&r.j);
+        if (st) tc_program_release(r.program);
+        else *out_program = r.program;
+    }
+    tc_pt2_close_scope(&r.main);
+    tc_map_free(&weights);
+    tc_map_free(&r.ranges);
+    tc_vec_free(&r.from);
+    tc_vec_free(&r.to);
+    tc_arena_free(&r.scratch);
+    return st;
+}

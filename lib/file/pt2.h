@@ -1,0 +1,44 @@
+/* Programs on disk: the PT2 archive of torch.export.save, read and written.
+ *
+ *     tc_archive *a;
+ *     TC_TRY(tc_archive_open(blob, &a));
+ *     tc_program *p;
+ *     TC_TRY(tc_archive_program(a, "model", &p));     // weights are views of the mapped file
+ *     tc_archive_close(a);                            // the program stays valid
+ *
+ *     ROOT/models/NAME.json            the graph and its signature
+ *     ROOT/data/weights, constants     raw storages, and which tensor is which view of them
+ *     ROOT/extra/PATH                  further files: tc's own state, the model's source, compiled code */
+#ifndef TC_FILE_PT2_H
+#define TC_FILE_PT2_H
+
+#include "file/zip.h"
+#include "graph/graph.h"
+
+typedef struct tc_archive tc_archive;
+
+/* Keeps a reference to the blob. TC_CONTENT with the place of what is wrong; TC_UNSUPPORTED for a feature that tc lacks. */
+tc_status tc_archive_open(tc_blob *b, tc_archive **out_archive);
+void tc_archive_close(tc_archive *a); /* NULL is allowed */
+size_t tc_archive_count(const tc_archive *a);
+const char *tc_archive_name(const tc_archive *a, size_t i);
+/* NAME NULL: the only program, else "model". TC_USAGE listing the names when there is no such one. The program is as the archive has it: in-place
+ * operators and views included (pass/functionalise.h is the caller's next step). Values keep their names; results are typed by
+ * tc's own rules and compared with what the archive says. */
+tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program);
+/* An entry of extra/ (path without "extra/"), or false. data is inside the blob; its checksum is verified. */
+tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found);
+const tc_zip *tc_archive_zip(const tc_archive *a);
+const char *tc_archive_root(const tc_archive *a); /* "mlp/" */
+
+/* ---- writing ---- */
+typedef struct { const char *path; const void *data; size_t len; } tc_extra;
+typedef struct {
+    const tc_program *const *programs; int nprograms; /* by tc_program.name; weights that they share are written once */
+    const tc_extra *extra; int nextra;                /* compiled code and the like; the models' source is added from the programs */
+    bool without_weights;                             /* --store-weights=none: the configuration is written, the bytes are not */
+} tc_archive_content;
+/* Programs must be functional. What torch.export.load accepts. TC_UNSUPPORTED names what PyTorch has no form for. */
+tc_status tc_archive_write(tc_out *o, const tc_archive_content *content);
+
+#endif

@@ -1,0 +1,482 @@
+/* Nodes of PT2 graphs: each becomes a call of its operator, so that tc's own rules type the results; what the file says about them
+ * is compared. Regions (no_grad, checkpointed, repeated) are inlined, bodies of control flow become subgraphs. */
+#include "file/pt2_read.h"
+
+#include <stdio.h>
+
+/* ---- scopes ---- */
+static void remember(tc_pt2_reader *r, tc_pt2_scope *s, tc_map *map) {
+    tc_jr_object(&r->j);
+    for (tc_str name; tc_jr_member(&r->j, &name);) {
+        void **slot = tc_map_put(map, name.s, name.n);
+        tc_jr_mark mark = tc_jr_tell(&r->j);
+        *slot = tc_arena_dup(&r->scratch, &mark, sizeof mark);
+        if (!s->inlined) *tc_map_put(&s->graph->names, name.s, name.n) = (void *)(uintptr_t)1; /* later names avoid it */
+        tc_jr_skip(&r->j);
+    }
+}
+
+void tc_pt2_open_graph(tc_pt2_reader *r, tc_pt2_scope *s) {
+    tc_jread *j = &r->j;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "tensor_values")) {
+            remember(r, s, &s->tensors);
+        } else if (tc_str_is(key, "sym_int_values") || tc_str_is(key, "sym_float_values") || tc_str_is(key, "sym_bool_values")) {
+            remember(r, s, &s->syms);
+        } else if (tc_str_is(key, "is_single_tensor_return")) {
+            s->single = tc_jr_bool(j);
+        } else {
+            tc_jr_mark mark = tc_jr_tell(j);
+            if (tc_str_is(key, "inputs")) s->inputs = mark;
+            if (tc_str_is(key, "outputs")) s->outputs = mark;
+            if (tc_str_is(key, "nodes")) s->nodes = mark;
+            tc_jr_skip(j);
+        }
+    }
+    if (!s->inputs.p || !s->outputs.p || !s->nodes.p) tc_jr_fail(j, TC_CONTENT, "a graph without inputs, outputs or nodes");
+}
+
+void tc_pt2_close_scope(tc_pt2_scope *s) {
+    tc_map_free(&s->names);
+    tc_map_free(&s->tensors);
+    tc_map_free(&s->syms);
+}
+
+/* ---- one node as it stands in the file ---- */
+typedef struct { enum { R_TENSOR, R_TENSORS, R_NUMBER, R_NONE } kind; const char **names; int n; } result;
+typedef struct {
+    const char *target, *name, *metadata;
+    TC_VEC(tc_pt2_arg) args;
+    TC_VEC(result) results;
+    tc_source source;
+} raw_node;
+
+static void read_inputs(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
+    tc_jread *j = &r->j;
+    for (tc_jr_array(j); tc_jr_item(j);) {
+        const char *name = "";
+        tc_pt2_arg a = {.name = ""};
+        bool keyword = false, given = false;
+        tc_jr_object(j);
+        for (tc_str key; tc_jr_member(j, &key);) {
+            if (tc_str_is(key, "name")) name = tc_jr_strdup(j, &r->scratch);
+            else if (tc_str_is(key, "arg")) a = tc_pt2_argument(r, s), given = true;
+            else if (tc_str_is(key, "kind") && !tc_jr_null(j)) keyword = tc_jr_int(j) == 2;
+            else if (!tc_str_is(key, "kind")) tc_jr_skip(j);
+        }
+        if (!given) tc_jr_fail(j, TC_CONTENT, "argument %s has no value", name);
+        a.name = name;
+        a.keyword = keyword;
+        tc_vec_push(&n->args, a);
+    }
+}
+
+static void add_name(tc_pt2_reader *r, result *out, tc_str name) {
+    if (!(out->n & (out->n - 1))) {
+        const char **bigger = TC_NEWN(&r->scratch, const char *, out->n ? 2 * (size_t)out->n : 1);
+        if (out->n) memcpy(bigger, out->names, (size_t)out->n * sizeof *bigger);
+        out->names = bigger;
+    }
+    out->names[out->n++] = name.s;
+}
+
+static void read_results(tc_pt2_reader *r, raw_node *n) {
+    tc_jread *j = &r->j;
+    for (tc_jr_array(j); tc_jr_item(j);) {
+        result out = {.kind = R_NONE};
+        tc_jr_object(j);
+        for (tc_str key; tc_jr_member(j, &key);) {
+            if (tc_str_is(key, "as_tensor")) {
+                out.kind = R_TENSOR;
+                add_name(r, &out, tc_pt2_name(r));
+            } else if (tc_str_is(key, "as_tensors")) {
+                out.kind = R_TENSORS;
+                for (tc_jr_array(j); tc_jr_item(j);) add_name(r, &out, tc_pt2_name(r));
+            } else if (tc_str_is(key, "as_sym_int") || tc_str_is(key, "as_sym_float") || tc_str_is(key, "as_sym_bool")) {
+                out.kind = R_NUMBER;
+                add_name(r, &out, tc_pt2_name(r));
+            } else if (tc_str_is(key, "as_none")) {
+                tc_jr_skip(j);
+            } else {
+                tc_jr_fail(j, TC_UNSUPPORTED, "a result of kind %.*s", (int)(key.n < 40 ? key.n : 40), key.s);
+            }
+        }
+        tc_vec_push(&n->results, out);
+    }
+}
+
+/* The innermost frame of a stack trace: File "model.py", line 3, in forward */
+static void read_stack(tc_arena *a, tc_str text, tc_source *out) {
+    static const char mark[] = "File \"";
+    const char *end = text.s + text.n, *last = NULL;
+    for (const char *p = text.s; (p = memmem(p, (size_t)(end - p), mark, sizeof mark - 1)); p += sizeof mark - 1) last = p + sizeof mark - 1;
+    const char *quote = last ? memchr(last, '"', (size_t)(end - last)) : NULL;
+    if (!quote || end - quote < 9 || memcmp(quote, "\", line ", 8) != 0) return;
+    int64_t line = 0;
+    for (const char *p = quote + 8; p < end && *p >= '0' && *p <= '9' && line < 100000000; p++) line = line * 10 + (*p - '0');
+    out->file = tc_arena_strndup(a, last, (size_t)(quote - last));
+    out->line = (int)line;
+}
+
+/* The FQN of the innermost module: key,fqn,class;key,fqn,class */
+static void read_modules(tc_arena *a, tc_str text, tc_source *out) {
+    const char *end = text.s + text.n, *last = memrchr(text.s, ';', text.n);
+    last = last ? last + 1 : text.s;
+    const char *fqn = memchr(last, ',', (size_t)(end - last)), *stop = fqn ? memchr(fqn + 1, ',', (size_t)(end - fqn - 1)) : NULL;
+    if (stop && stop > fqn + 1) out->module = tc_arena_strndup(a, fqn + 1, (size_t)(stop - fqn - 1));
+}
+
+static void read_metadata(tc_pt2_reader *r, raw_node *n) {
+    tc_arena *a = &r->program->arena;
+    const char *begin = r->j.p;
+    int count = 0;
+    tc_jr_object(&r->j);
+    for (tc_str key; tc_jr_member(&r->j, &key); count++) {
+        if (tc_str_is(key, "stack_trace")) read_stack(a, tc_jr_string(&r->j), &n->source);
+        else if (tc_str_is(key, "nn_module_stack")) read_modules(a, tc_jr_string(&r->j), &n->source);
+        else tc_jr_skip(&r->j);
+    }
+    if (tc_jr_ok(&r->j) && count) n->metadata = tc_arena_strndup(a, begin, (size_t)(r->j.p - begin));
+}
+
+static void read_node(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
+    tc_jread *j = &r->j;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "target")) n->target = tc_jr_strdup(j, &r->scratch);
+        else if (tc_str_is(key, "inputs")) read_inputs(r, s, n);
+        else if (tc_str_is(key, "outputs")) read_results(r, n);
+        else if (tc_str_is(key, "metadata") && tc_jr_peek(j) == TC_JR_OBJECT) read_metadata(r, n);
+        else if (tc_str_is(key, "name") && tc_jr_peek(j) == TC_JR_STRING) n->name = tc_jr_strdup(j, &r->program->arena);
+        else tc_jr_skip(j);
+    }
+    if (!n->target) tc_jr_fail(j, TC_CONTENT, "a node without a target");
+}
+
+/* ---- results ---- */
+static void bind_results(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, const tc_arg *values, int nvalues) {
+    if ((size_t)nvalues != n->results.len) {
+        tc_jr_fail(&r->j, TC_CONTENT, "%s gives %d results, the file names %zu", n->target, nvalues, n->results.len);
+        return;
+    }
+    for (int i = 0; i < nvalues; i++) {
+        const result *to = &n->results.data[i];
+        if (to->kind == R_NONE) continue;
+        if (to->kind != R_TENSORS) {
+            tc_pt2_bind(r, s, to->names[0], values[i]);
+            continue;
+        }
+        tc_value *v = values[i].kind == TC_A_VALUE ? values[i].value : NULL;
+        if (!v || v->kind != TC_V_LIST || v->nlist != to->n) {
+            tc_jr_fail(&r->j, TC_CONTENT, "%s gives %d tensors in a list, the file names %d", n->target, v && v->kind == TC_V_LIST ? v->nlist : 0, to->n);
+            return;
+        }
+        for (int k = 0; k < to->n; k++) tc_pt2_bind(r, s, to->names[k], (tc_arg){.kind = TC_A_VALUE, .value = v->list[k]});
+    }
+}
+
+static void give_name(tc_pt2_scope *s, tc_value *v, const char *name) {
+    v->name = s->inlined ? tc_graph_unique(s->graph, name) : tc_arena_strdup(&s->graph->program->arena, name);
+}
+
+/* A symbol that tc made for a number from data takes the range that the file has for its own. */
+static void pair_symbols(tc_pt2_reader *r, tc_sym own, tc_str theirs) {
+    tc_symctx *c = r->program->sym;
+    if (tc_sym_opcode(own) != TC_S_VAR || !theirs.n || (theirs.s[0] != 'u' && theirs.s[0] != 'z')) return;
+    const tc_pt2_range *range = tc_map_get(&r->ranges, theirs.s, theirs.n);
+    if (range && tc_sym_type(own) == TC_SYM_INT) tc_sym_set_range(c, own, range->lo, range->hi);
+    if (tc_str_is(theirs, tc_sym_var_name(own))) return;
+    char *name = tc_arena_strndup(&r->scratch, theirs.s, theirs.n);
+    tc_sym other = tc_sym_var(c, name, tc_sym_type(own), TC_SYM_NO_LO, TC_SYM_NO_HI);
+    for (size_t i = 0; i < r->from.len; i++)
+        if (r->from.data[i] == other) return;
+    tc_vec_push(&r->from, other);
+    tc_vec_push(&r->to, own);
+}
+
+/* A size or number at the reader: a constant, or the name of the symbol that it is, else empty. */
+static bool glance(tc_pt2_reader *r, int64_t *out_int, tc_str *out_symbol) {
+    static const char head[] = "Symbol('";
+    tc_jread *j = &r->j;
+    bool constant = false;
+    *out_symbol = (tc_str){"", 0};
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "as_int")) {
+            *out_int = tc_jr_int(j);
+            constant = true;
+        } else if (tc_str_is(key, "as_expr")) {
+            tc_jr_object(j);
+            for (tc_str k; tc_jr_member(j, &k);) {
+                if (!tc_str_is(k, "expr_str")) {
+                    tc_jr_skip(j);
+                    continue;
+                }
+                tc_str e = tc_jr_string(j);
+                const char *close = e.n > sizeof head && !memcmp(e.s, head, sizeof head - 1) ? memchr(e.s + sizeof head - 1, '\'', e.n - sizeof head + 1) : NULL;
+                if (close) *out_symbol = (tc_str){e.s + sizeof head - 1, (size_t)(close - e.s) - sizeof head + 1};
+            }
+        } else {
+            tc_jr_skip(j);
+        }
+    }
+    return constant;
+}
+
+static void check_type(tc_pt2_reader *r, const raw_node *n, const tc_value *v, const char *name, const tc_jr_mark *mark) {
+    tc_jread *j = &r->j;
+    tc_jr_mark here = tc_jr_tell(j);
+    int rank = -1, code = 0;
+    bool same = true;
+    tc_buf theirs = {0};
+    tc_jr_seek(j, *mark);
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "dtype")) {
+            code = (int)tc_jr_int(j);
+        } else if (tc_str_is(key, "sizes")) {
+            rank = 0;
+            for (tc_jr_array(j); tc_jr_item(j); rank++) {
+                int64_t size = 0, own;
+                tc_str symbol;
+                bool constant = glance(r, &size, &symbol);
+                if (constant) tc_buf_printf(&theirs, "%s%lld", rank ? ", " : "", (long long)size);
+                else tc_buf_printf(&theirs, "%s%.*s", rank ? ", " : "", symbol.n ? (int)symbol.n : 1, symbol.n ? symbol.s : "?");
+                if (rank >= v->meta.rank) continue;
+                if (constant && tc_sym_const_int(v->meta.size[rank], &own)) same = same && own == size;
+                pair_symbols(r, v->meta.size[rank], symbol);
+            }
+        } else {
+            tc_jr_skip(j);
+        }
+    }
+    if (tc_jr_ok(j)) {
+        tc_dtype d = tc_dtype_from_pt2(code);
+        if (!same || rank != v->meta.rank || d != v->meta.dtype) {
+            tc_buf own = {0};
+            tc_value_print_type(&own, v);
+            tc_jr_fail(j, TC_CONTENT, "%s: %s gives %s, the file says %s[%s]", name, n->target, own.data, d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
+            tc_buf_free(&own);
+        }
+    }
+    tc_buf_free(&theirs);
+    if (tc_jr_ok(j)) tc_jr_seek(j, here);
+}
+
+static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, const char *name) {
+    const tc_jr_mark *mark = tc_map_find(v->kind == TC_V_SYM ? &s->syms : &s->tensors, name);
+    give_name(s, v, name);
+    if (!mark || !tc_jr_ok(&r->j)) return;
+    if (v->kind == TC_V_TENSOR) {
+        check_type(r, n, v, name, mark);
+    } else if (v->kind == TC_V_SYM) {
+        tc_jr_mark here = tc_jr_tell(&r->j);
+        int64_t constant;
+        tc_str symbol;
+        tc_jr_seek(&r->j, *mark);
+        if (!glance(r, &constant, &symbol)) pair_symbols(r, v->sym, symbol);
+        if (tc_jr_ok(&r->j)) tc_jr_seek(&r->j, here);
+    }
+}
+
+/* ---- calls ---- */
+static void fail_in(tc_pt2_reader *r, const raw_node *n, tc_status st) {
+    if (!st) return;
+    tc_jr_fail(&r->j, tc_status_code(st), "node %s: %s", n->name ? n->name : n->target, tc_status_message(st));
+    tc_status_free(st);
+}
+
+/* Arguments by name into schema order; gaps take their defaults. */
+static tc_arg *in_order(tc_pt2_reader *r, const raw_node *n, const tc_op *op) {
+    const tc_schema *schema = tc_op_schema(op);
+    tc_arg *full = TC_NEWN(&r->scratch, tc_arg, (size_t)schema->nparams + 1);
+    bool *given = TC_NEWN(&r->scratch, bool, (size_t)schema->nparams + 1);
+    for (size_t i = 0; i < n->args.len && tc_jr_ok(&r->j); i++) {
+        const tc_pt2_arg *a = &n->args.data[i];
+        int k = 0;
+        while (k < schema->nparams && strcmp(schema->params[k].name, a->name) != 0) k++;
+        if (k == schema->nparams || given[k]) tc_jr_fail(&r->j, TC_CONTENT, "%s: %s argument %s", n->target, k == schema->nparams ? "there is no" : "two values for", a->name);
+        else full[k] = a->arg, given[k] = true;
+    }
+    for (int k = 0; k < schema->nparams && tc_jr_ok(&r->j); k++)
+        if (!given[k]) fail_in(r, n, tc_op_default(r->program, op, k, &full[k]));
+    return full;
+}
+
+static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a);
+
+static void call(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n, const tc_op *op) {
+    tc_arg *args;
+    int nargs = tc_op_schema(op)->nparams;
+    if (tc_op_schema(op)->variadic) {
+        nargs = (int)n->args.len;
+        args = TC_NEWN(&r->scratch, tc_arg, (size_t)nargs + 1);
+        for (int i = 0; i < nargs && tc_jr_ok(&r->j); i++) {
+            args[i] = n->args.data[i].arg;
+            if (n->args.data[i].is_graph) args[i] = (tc_arg){.kind = TC_A_GRAPH, .graph = build_subgraph(r, s, &n->args.data[i])};
+        }
+    } else {
+        args = in_order(r, n, op);
+    }
+    if (!tc_jr_ok(&r->j)) return;
+    tc_node *node = NULL;
+    fail_in(r, n, tc_graph_call(s->graph, op, args, nargs, n->source, NULL, &node));
+    if (!node) return;
+    if (n->name) node->name = n->name;
+    node->annotations = n->metadata;
+    tc_arg *values = TC_NEWN(&r->scratch, tc_arg, (size_t)node->nouts + 1);
+    for (int i = 0; i < node->nouts; i++) {
+        tc_value *v = node->outs[i];
+        values[i] = v->kind == TC_V_NONE ? (tc_arg){.kind = TC_A_NONE} : (tc_arg){.kind = TC_A_VALUE, .value = v};
+        const result *to = (size_t)i < n->results.len ? &n->results.data[i] : NULL;
+        if (!to || !to->n) continue;
+        if (v->kind != TC_V_LIST) adopt_value(r, s, n, v, to->names[0]);
+        for (int k = 0; v->kind == TC_V_LIST && k < v->nlist && k < to->n; k++) adopt_value(r, s, n, v->list[k], to->names[k]);
+    }
+    bind_results(r, s, n, values, node->nouts);
+}
+
+/* ---- regions and bodies ---- */
+typedef struct { const char *target; int graph; } region;
+static const region regions[] = { /* argument that is the graph; what follows it are the operands */
+    {"torch.ops.higher_order.wrap_with_set_grad_enabled", 1}, {"torch.ops.higher_order.wrap_with_autocast", 4}, {"torch.ops.higher_order.tag_activation_checkpoint", 0},
+    {"torch.ops.higher_order.invoke_subgraph", 0}, {"torch.ops.higher_order.wrap", 0},
+};
+
+static tc_arg *read_outputs(tc_pt2_reader *r, tc_pt2_scope *s, int *out_n) {
+    TC_VEC(tc_arg) list = {0};
+    tc_jr_seek(&r->j, s->outputs);
+    for (tc_jr_array(&r->j); tc_jr_item(&r->j);) {
+        tc_pt2_arg a = tc_pt2_argument(r, s);
+        tc_vec_push(&list, a.arg);
+    }
+    tc_arg *copy = tc_arena_dup(&r->scratch, list.data, list.len * sizeof *list.data + !list.len);
+    *out_n = (int)list.len;
+    tc_vec_free(&list);
+    return copy;
+}
+
+static void inline_region(tc_pt2_reader *r, tc_pt2_scope *outer, const raw_node *n, const region *g) {
+    tc_jread *j = &r->j;
+    tc_jr_mark here = tc_jr_tell(j);
+    const tc_pt2_arg *args = n->args.data;
+    size_t count = n->args.len, next = (size_t)g->graph + 1;
+    while (count && args[count - 1].keyword) count--;
+    if (count <= (size_t)g->graph || !args[g->graph].is_graph) {
+        tc_jr_fail(j, TC_CONTENT, "%s has no graph as its argument %d", n->target, g->graph);
+        return;
+    }
+    if (!strcmp(g->target, "torch.ops.higher_order.invoke_subgraph")) next++;
+    if (g->graph == 4 && (args[2].arg.kind != TC_A_SCALAR || args[2].arg.scalar.i)) {
+        tc_jr_fail(j, TC_UNSUPPORTED, "%s: regions of autocast that are not decomposed are not supported (run_decompositions() removes them)", n->target);
+        return;
+    }
+    bool no_grad = r->program->no_grad;
+    if (g->graph == 1) r->program->no_grad = args[0].arg.kind == TC_A_SCALAR && !args[0].arg.scalar.i;
+    tc_pt2_scope s = {.graph = outer->graph, .inlined = true};
+    tc_jr_seek(j, args[g->graph].graph);
+    tc_pt2_open_graph(r, &s);
+    if (tc_jr_ok(j)) tc_jr_seek(j, s.inputs);
+    for (tc_jr_array(j); tc_jr_item(j); next++) {
+        tc_str name = {"", 0};
+        tc_jr_object(j);
+        for (tc_str key; tc_jr_member(j, &key);) name = tc_pt2_name(r);
+        if (next >= count) tc_jr_fail(j, TC_CONTENT, "%s has fewer operands than its graph has inputs", n->target);
+        else if (tc_jr_ok(j)) tc_pt2_bind(r, &s, name.s, args[next].arg);
+    }
+    if (tc_jr_ok(j)) tc_pt2_nodes(r, &s);
+    int nresults = 0;
+    tc_arg *results = tc_jr_ok(j) ? read_outputs(r, &s, &nresults) : NULL;
+    tc_pt2_close_scope(&s);
+    r->program->no_grad = no_grad;
+    if (!tc_jr_ok(j)) return;
+    tc_jr_seek(j, here);
+    bind_results(r, outer, n, results, nresults);
+}
+
+static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a) {
+    tc_jread *j = &r->j;
+    tc_jr_mark here = tc_jr_tell(j);
+    tc_graph *g = tc_graph_create(r->program, outer->graph, a->graph_name);
+    tc_pt2_scope s = {.graph = g};
+    tc_jr_seek(j, a->graph);
+    tc_pt2_open_graph(r, &s);
+    if (tc_jr_ok(j)) tc_jr_seek(j, s.inputs);
+    for (tc_jr_array(j); tc_jr_item(j);) {
+        tc_jr_object(j);
+        for (tc_str key; tc_jr_member(j, &key);) {
+            bool tensor = tc_str_is(key, "as_tensor");
+            if (!tensor && !tc_str_is(key, "as_sym_int")) tc_jr_fail(j, TC_UNSUPPORTED, "an input of kind %.*s of a subgraph", (int)(key.n < 40 ? key.n : 40), key.s);
+            tc_str name = tc_pt2_name(r);
+            tc_pt2_input_value(r, &s, name.s, tensor);
+        }
+    }
+    if (tc_jr_ok(j)) tc_pt2_nodes(r, &s);
+    int n = 0;
+    tc_arg *outputs = tc_jr_ok(j) ? read_outputs(r, &s, &n) : NULL;
+    for (int i = 0; i < n; i++) {
+        tc_value *v = tc_pt2_as_value(&s, outputs[i], "out");
+        if (v) tc_graph_add_output(g, v);
+        else tc_jr_fail(j, TC_UNSUPPORTED, "subgraph %s returns something that is neither a tensor nor a number", a->graph_name);
+    }
+    g->single_tensor_return = s.single;
+    tc_pt2_close_scope(&s);
+    if (tc_jr_ok(j)) tc_jr_seek(j, here);
+    return g;
+}
+
+/* ---- dispatch ---- */
+static void unknown(tc_pt2_reader *r, const raw_node *n) {
+    bool aten = !strncmp(n->target, "torch.ops.aten.", 15);
+    if (!aten || tc_op_is_known_to_pytorch(n->target))
+        tc_jr_fail(&r->j, TC_UNSUPPORTED, "operator %s is not supported", !strncmp(n->target, "torch.ops.", 10) ? n->target + 10 : n->target);
+    else
+        tc_jr_fail(&r->j, TC_CONTENT, "there is no operator %s", n->target + 10);
+}
+
+/* aten._assert_tensor_metadata: types are known here, so it is decided here. */
+static bool static_assert_node(tc_pt2_reader *r, const raw_node *n) {
+    if (strcmp(n->target, "torch.ops.aten._assert_tensor_metadata.default") != 0 || !n->args.len) return false;
+    const tc_arg *t = &n->args.data[0].arg;
+    for (size_t i = 1; i < n->args.len; i++) {
+        const tc_arg *d = &n->args.data[i].arg;
+        if (d->kind == TC_A_DTYPE && t->kind == TC_A_VALUE && t->value && t->value->meta.dtype != d->dtype)
+            tc_jr_fail(&r->j, TC_CONTENT, "%s is asserted to be %s, it is %s", t->value->name, tc_dtypes[d->dtype].torch, tc_dtypes[t->value->meta.dtype].torch);
+    }
+    return true;
+}
+
+static void do_node(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
+    tc_arg number;
+    bool no_result;
+    for (size_t i = 0; i < sizeof regions / sizeof *regions; i++)
+        if (!strcmp(regions[i].target, n->target)) {
+            inline_region(r, s, n, &regions[i]);
+            return;
+        }
+    if (tc_pt2_symbolic(r, n->target, n->args.data, (int)n->args.len, &number, &no_result)) {
+        if (tc_jr_ok(&r->j)) bind_results(r, s, n, &number, no_result ? 0 : 1);
+        return;
+    }
+    if (static_assert_node(r, n)) return;
+    const tc_op *op = tc_op_find(n->target);
+    if (op) call(r, s, n, op);
+    else unknown(r, n);
+}
+
+void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
+    tc_jread *j = &r->j;
+    tc_jr_seek(j, s->nodes);
+    for (tc_jr_array(j); tc_jr_item(j);) {
+        raw_node n = {0};
+        const char *begin = j->p;
+        read_node(r, s, &n);
+        if (tc_jr_ok(j)) {
+            j->at = begin; /* errors point to the node */
+            do_node(r, s, &n);
+        }
+        tc_vec_free(&n.args);
+        tc_vec_free(&n.results);
+    }
+}

@@ -1,0 +1,409 @@
+/* The signature of a PT2 program: which graph inputs are parameters, buffers, constants or the user's, which outputs are results
+ * or mutations; the trees of the user's inputs and outputs and the names that people know them by. */
+#include "file/pt2_read.h"
+
+#include <stdio.h>
+
+void tc_pt2_graph_module(tc_pt2_reader *r) {
+    tc_jread *j = &r->j;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "graph") && !r->main.nodes.p) {
+            tc_pt2_open_graph(r, &r->main);
+            continue;
+        }
+        tc_jr_mark mark = tc_jr_tell(j);
+        if (tc_str_is(key, "signature")) r->signature = mark;
+        if (tc_str_is(key, "module_call_graph")) r->calls = mark;
+        if (tc_str_is(key, "treespec_namedtuple_fields")) r->fields = mark;
+        tc_jr_skip(j);
+    }
+    if (!r->main.nodes.p || !r->signature.p) tc_jr_fail(j, TC_CONTENT, "graph_module without a graph or a signature");
+}
+
+/* ---- specs: {"parameter": {"arg": {"name": v}, "parameter_name": fqn}} ---- */
+typedef struct { int kind; const char *value, *name; bool persistent; tc_arg leaf; bool is_leaf; } spec;
+typedef TC_VEC(spec) specs;
+
+typedef struct { const char *tag; int kind; const char *name_field; } spec_kind;
+static const spec_kind input_kinds[] = {
+    {"parameter", TC_IN_PARAMETER, "parameter_name"}, {"buffer", TC_IN_BUFFER, "buffer_name"}, {"tensor_constant", TC_IN_CONSTANT, "tensor_constant_name"},
+    {"user_input", TC_IN_USER, NULL}, {"constant_input", TC_IN_LEAF, "name"}, {"token", TC_IN_TOKEN, NULL}, {NULL, 0, NULL}};
+static const spec_kind output_kinds[] = {
+    {"user_output", TC_OUT_USER, NULL}, {"buffer_mutation", TC_OUT_BUFFER, "buffer_name"}, {"user_input_mutation", TC_OUT_USER_INPUT, "user_input_name"},
+    {"parameter_mutation", TC_OUT_PARAMETER, "parameter_name"}, {"loss_output", TC_OUT_LOSS, NULL}, {"gradient_to_parameter", TC_OUT_GRAD_PARAMETER, "parameter_name"},
+    {"gradient_to_user_input", TC_OUT_GRAD_USER, "user_input_name"}, {"token", TC_OUT_TOKEN, NULL}, {NULL, 0, NULL}};
+
+/* An Argument, a TensorArgument or a ConstantValue: the name of a value, or a leaf. */
+static void spec_argument(tc_pt2_reader *r, spec *s) {
+    tc_jread *j = &r->j;
+    tc_jr_mark here = tc_jr_tell(j);
+    tc_str key;
+    bool named = false;
+    tc_jr_object(j);
+    if (tc_jr_member(j, &key)) named = tc_str_is(key, "name") || tc_str_is(key, "as_tensor") || tc_str_is(key, "as_sym_int") || tc_str_is(key, "as_sym_float") || tc_str_is(key, "as_sym_bool");
+    bool nested = named && !tc_str_is(key, "name"), token = named && !nested;
+    if (named && nested && tc_jr_ok(j)) s->value = tc_pt2_name(r).s;
+    if (!tc_jr_ok(j)) return;
+    tc_jr_seek(j, here);
+    if (token) {
+        s->value = tc_pt2_name(r).s;
+    } else if (named) {
+        tc_jr_skip(j);
+    } else {
+        s->leaf = tc_pt2_argument(r, &r->main).arg;
+        s->is_leaf = true;
+    }
+}
+
+static void read_spec(tc_pt2_reader *r, const spec_kind *kinds, specs *out) {
+    tc_jread *j = &r->j;
+    spec s = {.persistent = true};
+    const spec_kind *k = kinds;
+    tc_str tag, field;
+    tc_jr_object(j);
+    if (!tc_jr_member(j, &tag)) return;
+    while (k->tag && !tc_str_is(tag, k->tag)) k++;
+    if (!k->tag) {
+        tc_jr_fail(j, TC_UNSUPPORTED, "%.*s in the signature", (int)(tag.n < 60 ? tag.n : 60), tag.s);
+        return;
+    }
+    s.kind = k->kind;
+    tc_jr_object(j);
+    while (tc_jr_member(j, &field)) {
+        if (tc_str_is(field, "arg") || (s.kind == TC_IN_LEAF && kinds == input_kinds && tc_str_is(field, "value"))) spec_argument(r, &s);
+        else if (k->name_field && tc_str_is(field, k->name_field)) s.name = tc_jr_strdup(j, &r->program->arena);
+        else if (tc_str_is(field, "persistent")) s.persistent = tc_jr_bool(j);
+        else tc_jr_skip(j);
+    }
+    if (tc_jr_member(j, &tag)) tc_jr_fail(j, TC_CONTENT, "two kinds in one entry of the signature");
+    if (k->name_field && !s.name) tc_jr_fail(j, TC_CONTENT, "%s without %s", k->tag, k->name_field);
+    else if (!s.value && !s.is_leaf) tc_jr_fail(j, TC_CONTENT, "%s without a value", k->tag);
+    tc_vec_push(out, s);
+}
+
+static void read_specs(tc_pt2_reader *r, const spec_kind *kinds, specs *out) {
+    for (tc_jr_array(&r->j); tc_jr_item(&r->j);) read_spec(r, kinds, out);
+}
+
+/* ---- inputs ---- */
+typedef struct { const void *data; int64_t offset; } place_key;
+
+static void attach_weight(tc_pt2_reader *r, const tc_map *weights, tc_map *places, tc_input *in, int index) {
+    const tc_pt2_weight *w = tc_map_find(weights, in->name);
+    const tc_meta *m = &in->value->meta;
+    int64_t size;
+    if (!w || !w->storage) return;
+    bool same = w->dtype == m->dtype && w->rank == m->rank;
+    for (int d = 0; same && d < w->rank; d++) same = tc_sym_const_int(m->size[d], &size) && size == w->size[d];
+    if (!same) {
+        tc_jr_fail(&r->j, TC_CONTENT, "%s: the graph and the weights disagree about its type", in->name);
+        return;
+    }
+    tc_jr_fail_with(&r->j, tc_tensor_view(w->storage, w->dtype, w->rank, w->size, w->stride, w->offset, &in->data));
+    if (!in->data.storage) return;
+    place_key key = {w->storage->data, w->offset};
+    void **slot = tc_map_put(places, (const char *)&key, sizeof key);
+    int other = (int)(intptr_t)*slot - 1;
+    if (other < 0) {
+        *slot = (void *)(intptr_t)(index + 1);
+        return;
+    }
+    const tc_tensor *t = &r->program->inputs[other].data, *u = &in->data;
+    size_t bytes = (size_t)u->rank * sizeof *u->size;
+    if (w->storage->bytes && t->dtype == u->dtype && t->rank == u->rank && !memcmp(t->size, u->size, bytes) && !memcmp(t->stride, u->stride, bytes)) in->alias_of = other;
+}
+
+static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weights) {
+    tc_program *p = r->program;
+    tc_map places = {0};
+    for (size_t i = 0; i < in->len && tc_jr_ok(&r->j); i++) {
+        const spec *s = &in->data[i];
+        tc_input x = {.kind = (tc_input_kind)s->kind, .name = s->name, .persistent = s->persistent, .alias_of = -1};
+        if (s->is_leaf) {
+            x.kind = TC_IN_LEAF;
+            x.leaf = s->leaf;
+        } else if (x.kind == TC_IN_TOKEN) {
+            tc_jr_fail(&r->j, TC_UNSUPPORTED, "effect tokens in the signature");
+        } else {
+            bool tensor = tc_map_find(&r->main.tensors, s->value) != NULL;
+            x.value = tc_pt2_input_value(r, &r->main, s->value, tensor || x.kind != TC_IN_USER);
+        }
+        if (!x.name) x.name = s->value;
+        if (!tc_jr_ok(&r->j)) break;
+        tc_input *added = tc_program_add_input(p, x);
+        if (x.kind == TC_IN_PARAMETER || x.kind == TC_IN_BUFFER || x.kind == TC_IN_CONSTANT) attach_weight(r, weights, &places, added, p->ninputs - 1);
+    }
+    tc_map_free(&places);
+}
+
+/* ---- outputs ---- */
+static int input_by_name(const tc_program *p, tc_output_kind kind, const char *name) {
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        bool user = kind == TC_OUT_USER_INPUT || kind == TC_OUT_GRAD_USER;
+        if (user ? in->kind == TC_IN_USER && in->value && !strcmp(in->value->name, name)
+                 : (in->kind == TC_IN_PARAMETER || in->kind == TC_IN_BUFFER || in->kind == TC_IN_CONSTANT) && !strcmp(in->name, name))
+            return i;
+    }
+    return -1;
+}
+
+static void build_outputs(tc_pt2_reader *r, const specs *out) {
+    tc_program *p = r->program;
+    for (size_t i = 0; i < out->len && tc_jr_ok(&r->j); i++) {
+        const spec *s = &out->data[i];
+        tc_output o = {.kind = (tc_output_kind)s->kind, .target = -1};
+        if (s->is_leaf) {
+            o.kind = TC_OUT_LEAF;
+            o.leaf = s->leaf;
+        } else {
+            const tc_arg *a = tc_pt2_lookup(r, &r->main, (tc_str){s->value, strlen(s->value)});
+            if (a && a->kind == TC_A_SCALAR && !a->is_sym) {
+                o.kind = TC_OUT_LEAF;
+                o.leaf = *a;
+            } else if (a) {
+                o.value = tc_pt2_as_value(&r->main, *a, s->value);
+                if (!o.value) tc_jr_fail(&r->j, TC_CONTENT, "output %s is not a value", s->value);
+            }
+        }
+        if (s->name) {
+            o.target = input_by_name(p, o.kind, s->name);
+            if (o.target < 0) tc_jr_fail(&r->j, TC_CONTENT, "%s is mutated but is no input", s->name);
+        }
+        if (tc_jr_ok(&r->j)) tc_program_add_output(p, o);
+    }
+}
+
+/* ---- trees ---- */
+typedef struct { const char *type; const char *const *fields; int n; } named_tuple;
+
+static const char **string_list(tc_arena *a, tc_str text, int want) { /* JSON list of `want` strings, or a list whose first item is one; else NULL */
+    tc_jread j;
+    const char **out = TC_NEWN(a, const char *, (size_t)want + 1);
+    int n = 0;
+    tc_jr_init(&j, NULL, text.s, text.n);
+    if (tc_jr_peek(&j) != TC_JR_ARRAY) return NULL;
+    tc_jr_array(&j);
+    bool nested = tc_jr_peek(&j) == TC_JR_ARRAY, done = false;
+    while (tc_jr_item(&j)) {
+        if (nested && !done) {
+            for (tc_jr_array(&j); tc_jr_item(&j); n++) {
+                char *s = tc_jr_strdup(&j, a);
+                if (n < want) out[n] = s;
+            }
+            done = true;
+        } else if (nested || tc_jr_peek(&j) != TC_JR_STRING) {
+            if (!nested) n = want + 1;
+            tc_jr_skip(&j);
+        } else {
+            char *s = tc_jr_strdup(&j, a);
+            if (n < want) out[n] = s;
+            n++;
+        }
+    }
+    tc_status st = tc_jr_finish(&j);
+    bool ok = !st && n == want;
+    tc_status_free(st);
+    return ok ? out : NULL;
+}
+
+static tc_tree *read_tree(tc_jread *j, tc_arena *a, const tc_map *fields) {
+    tc_tree *t = TC_NEW(a, tc_tree);
+    int cap = 0;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "type") && tc_jr_peek(j) == TC_JR_STRING) {
+            t->type = tc_jr_strdup(j, a);
+        } else if (tc_str_is(key, "context") && tc_jr_peek(j) == TC_JR_STRING) {
+            t->context = tc_jr_strdup(j, a);
+        } else if (tc_str_is(key, "children_spec")) {
+            for (tc_jr_array(j); tc_jr_item(j);) {
+                if (t->n == cap) {
+                    tc_tree **bigger = TC_NEWN(a, tc_tree *, (size_t)(cap = cap ? 2 * cap : 4));
+                    if (t->n) memcpy(bigger, t->children, (size_t)t->n * sizeof *bigger);
+                    t->children = bigger;
+                }
+                t->children[t->n++] = read_tree(j, a, fields);
+            }
+        } else {
+            tc_jr_skip(j);
+        }
+    }
+    static const struct { const char *type; tc_tree_kind kind; } kinds[] = {{"builtins.tuple", TC_TREE_TUPLE}, {"builtins.list", TC_TREE_LIST}, {"builtins.dict", TC_TREE_DICT}};
+    t->kind = t->type ? TC_TREE_OTHER : TC_TREE_LEAF;
+    for (size_t i = 0; t->type && i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(t->type, kinds[i].type)) t->kind = kinds[i].kind;
+    if (t->context && t->n && t->kind >= TC_TREE_DICT) {
+        const named_tuple *nt = tc_map_find(fields, t->context);
+        t->keys = nt && nt->n == t->n ? (const char **)(uintptr_t)nt->fields : string_list(a, (tc_str){t->context, strlen(t->context)}, t->n);
+    }
+    return t;
+}
+
+/* "[1, {...}]" as a string inside the JSON text. */
+static tc_tree *tree_in_string(tc_pt2_reader *r, const tc_map *fields) {
+    tc_jread j;
+    tc_tree *t = NULL;
+    tc_str text = tc_jr_string(&r->j);
+    char *copy = tc_arena_strndup(&r->scratch, text.s, text.n);
+    tc_jr_init(&j, r->j.file, copy, text.n);
+    tc_jr_array(&j);
+    if (tc_jr_item(&j)) tc_jr_int(&j);
+    if (tc_jr_item(&j)) t = read_tree(&j, &r->program->arena, fields);
+    while (tc_jr_item(&j)) tc_jr_skip(&j);
+    tc_status st = tc_jr_finish(&j);
+    if (st) tc_jr_fail(&r->j, TC_CONTENT, "in a tree: %s", tc_status_message(st));
+    tc_status_free(st);
+    return t;
+}
+
+static void read_fields(tc_pt2_reader *r, tc_map *out) { /* {"model.Point": {"field_names": ["x", "y"]}} */
+    tc_jread *j = &r->j;
+    tc_arena *a = &r->program->arena;
+    tc_jr_object(j);
+    for (tc_str type; tc_jr_member(j, &type);) {
+        named_tuple nt = {.type = tc_arena_strndup(a, type.s, type.n)};
+        tc_jr_object(j);
+        for (tc_str key; tc_jr_member(j, &key);) {
+            TC_VEC(const char *) names = {0};
+            if (!tc_str_is(key, "field_names")) {
+                tc_jr_skip(j);
+                continue;
+            }
+            for (tc_jr_array(j); tc_jr_item(j);) {
+                const char *name = tc_jr_strdup(j, a);
+                tc_vec_push(&names, name);
+            }
+            nt.n = (int)names.len;
+            nt.fields = tc_arena_dup(a, names.data, names.len * sizeof *names.data + !names.len);
+            tc_vec_free(&names);
+        }
+        tc_map_set(out, nt.type, tc_arena_dup(a, &nt, sizeof nt));
+    }
+}
+
+typedef struct { const char **data; int n; } name_list;
+
+static void read_call(tc_pt2_reader *r, const tc_map *fields, name_list *args) { /* ModuleCallSignature */
+    tc_jread *j = &r->j;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "in_spec")) {
+            r->program->in_tree = tree_in_string(r, fields);
+        } else if (tc_str_is(key, "out_spec")) {
+            r->program->out_tree = tree_in_string(r, fields);
+        } else if (tc_str_is(key, "forward_arg_names") && tc_jr_peek(j) == TC_JR_ARRAY) {
+            TC_VEC(const char *) names = {0};
+            for (tc_jr_array(j); tc_jr_item(j);) {
+                const char *name = tc_jr_strdup(j, &r->program->arena);
+                tc_vec_push(&names, name);
+            }
+            args->n = (int)names.len;
+            args->data = tc_arena_dup(&r->program->arena, names.data, names.len * sizeof *names.data + !names.len);
+            tc_vec_free(&names);
+        } else {
+            tc_jr_skip(j);
+        }
+    }
+}
+
+static void read_trees(tc_pt2_reader *r, name_list *args) {
+    tc_jread *j = &r->j;
+    tc_map fields = {0};
+    if (r->fields.p) {
+        tc_jr_seek(j, r->fields);
+        read_fields(r, &fields);
+    }
+    if (tc_jr_ok(j)) tc_jr_seek(j, r->calls);
+    int entry = 0;
+    for (tc_jr_array(j); tc_jr_item(j); entry++) {
+        tc_jr_object(j);
+        for (tc_str key; tc_jr_member(j, &key);) {
+            if (tc_str_is(key, "signature") && entry == 0 && tc_jr_peek(j) == TC_JR_OBJECT) read_call(r, &fields, args);
+            else tc_jr_skip(j);
+        }
+    }
+    tc_map_free(&fields);
+}
+
+/* ---- names of inputs and outputs: their paths in the trees ---- */
+typedef struct { tc_arena *a; const char **names; int n, cap; } path_list;
+
+static void leaf_paths(const tc_tree *t, const char *path, path_list *out) {
+    if (t->kind == TC_TREE_LEAF) {
+        if (out->n == out->cap) {
+            const char **bigger = TC_NEWN(out->a, const char *, (size_t)(out->cap = out->cap ? 2 * out->cap : 8));
+            if (out->n) memcpy(bigger, out->names, (size_t)out->n * sizeof *bigger);
+            out->names = bigger;
+        }
+        out->names[out->n++] = path;
+        return;
+    }
+    for (int i = 0; i < t->n; i++) {
+        char index[16];
+        snprintf(index, sizeof index, "%d", i);
+        const char *step = t->keys ? t->keys[i] : index;
+        leaf_paths(t->children[i], *path ? tc_arena_printf(out->a, "%s.%s", path, step) : step, out);
+    }
+}
+
+static void name_inputs(tc_program *p, const name_list *args) {
+    path_list paths = {.a = &p->arena};
+    const tc_tree *t = p->in_tree;
+    if (t && t->n == 2) {
+        for (int i = 0; i < t->children[0]->n; i++)
+            leaf_paths(t->children[0]->children[i], i < args->n ? args->data[i] : "", &paths);
+        leaf_paths(t->children[1], "", &paths);
+    }
+    int leaf = 0;
+    for (int i = 0; i < p->ninputs; i++) {
+        tc_input *in = &p->inputs[i];
+        if (in->kind != TC_IN_USER && in->kind != TC_IN_LEAF) continue;
+        if (leaf < paths.n && *paths.names[leaf]) in->name = paths.names[leaf];
+        leaf++;
+    }
+}
+
+static void name_outputs(tc_program *p) {
+    path_list paths = {.a = &p->arena};
+    if (p->out_tree && p->out_tree->keys) leaf_paths(p->out_tree, "", &paths);
+    int leaf = 0;
+    for (int i = 0; i < p->noutputs; i++) {
+        tc_output *o = &p->outputs[i];
+        if (o->kind != TC_OUT_USER && o->kind != TC_OUT_LEAF && o->kind != TC_OUT_LOSS) continue;
+        o->name = leaf < paths.n ? paths.names[leaf] : tc_arena_printf(&p->arena, "out.%d", leaf);
+        leaf++;
+    }
+}
+
+void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights) {
+    tc_jread *j = &r->j;
+    specs in = {0}, out = {0};
+    name_list args = {0};
+    tc_jr_mark outputs = {0};
+    tc_jr_seek(j, r->signature);
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "input_specs")) {
+            read_specs(r, input_kinds, &in);
+            continue;
+        }
+        if (tc_str_is(key, "output_specs")) outputs = tc_jr_tell(j);
+        tc_jr_skip(j);
+    }
+    build_inputs(r, &in, weights);
+    if (tc_jr_ok(j)) tc_pt2_nodes(r, &r->main);
+    if (tc_jr_ok(j) && outputs.p) {
+        tc_jr_seek(j, outputs);
+        read_specs(r, output_kinds, &out);
+        build_outputs(r, &out);
+    }
+    if (tc_jr_ok(j) && r->calls.p) read_trees(r, &args);
+    if (tc_jr_ok(j)) {
+        name_inputs(r->program, &args);
+        name_outputs(r->program);
+    }
+    tc_vec_free(&in);
+    tc_vec_free(&out);
+}

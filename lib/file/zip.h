@@ -1,0 +1,44 @@
+/* ZIP archives as PyTorch writes them: stored entries, data aligned to 64 bytes, so that weights are used where the file is mapped.
+ *
+ *     tc_zip *z;
+ *     TC_TRY(tc_zip_open(blob, &z));
+ *     const tc_zip_entry *e = tc_zip_find(z, "mlp/models/model.json");
+ *     TC_TRY(tc_zip_check(z, e));              // stored, and the checksum is right; reads every byte
+ *     use(e->data, e->len);                    // inside the blob */
+#ifndef TC_FILE_ZIP_H
+#define TC_FILE_ZIP_H
+
+#include "base/file.h"
+
+typedef struct {
+    const char *name;
+    const unsigned char *data; /* raw bytes; compressed when method is not 0 */
+    size_t len, offset;        /* bytes of data; where they begin in the file */
+    size_t size;               /* once unpacked */
+    uint32_t crc;
+    int method;                /* 0 stored, 8 deflated */
+} tc_zip_entry;
+
+typedef struct {
+    tc_blob *blob;
+    tc_zip_entry *entries; /* in the order of the central directory */
+    size_t n;
+    tc_map by_name;
+    tc_arena arena;
+} tc_zip;
+
+bool tc_zip_is(const void *data, size_t n); /* begins as a ZIP does */
+/* Reads the central directory and compares it with every local header: names, sizes, overlaps, bounds. Keeps a reference to the blob. */
+tc_status tc_zip_open(tc_blob *b, tc_zip **out_zip);
+void tc_zip_close(tc_zip *z); /* NULL is allowed */
+const tc_zip_entry *tc_zip_find(const tc_zip *z, const char *name); /* NULL when absent */
+tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e);
+
+/* ---- writing ---- */
+typedef struct tc_zip_writer tc_zip_writer;
+tc_zip_writer *tc_zip_writer_create(tc_out *o); /* borrows o, which may have bytes already */
+/* name: any UTF-8, no NUL. The data begin at a multiple of 64 bytes of the archive. */
+tc_status tc_zip_add(tc_zip_writer *w, const char *name, const void *data, size_t n);
+tc_status tc_zip_writer_finish(tc_zip_writer *w, tc_status s); /* directory and end when s is NULL; frees w; returns s or its own failure */
+
+#endif
