@@ -102,6 +102,7 @@ struct tc_op {
 const tc_op *tc_op_find(const char *name);
 /* Every overload called `name` (no overload part), in the order in which PyTorch tries them. Returns how many, at most max. */
 int tc_op_overloads(const char *name, const tc_op **out, int max);
+bool tc_op_takes_numbers(const tc_op *op);      /* PyTorch takes a Python number for its Tensor parameters after the first */
 const tc_schema *tc_op_schema(const tc_op *op); /* parsed on first use, thread-safe, lives for ever */
 const char *tc_op_name(const tc_op *op);        /* "aten.add.Tensor" */
 bool tc_op_is_known_to_pytorch(const char *name);  /* a name that PyTorch has and tc lacks: exit 5; neither: exit 3 */
@@ -129,7 +130,8 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
 tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node);
 
 /* Runs one operator on concrete tensors. Filled by the runtime at start (it stands higher); used by capture, folding, tests.
- * tensors in args are TC_A_VALUE whose value->aux points to a tc_tensor. out: nouts tensors, owned by the caller. */
+ * tensors in args are TC_A_VALUE whose value->aux points to a tc_tensor. out: nouts tensors, owned by the caller; Tensor[] results count
+ * an entry for each element. Results of view operators share the storage of their argument. Numbers come as 0-d tensors. */
 struct tc_generator;
 typedef struct { tc_status (*call)(void *self, const tc_op *op, const tc_arg *args, int nargs, struct tc_generator *gen, tc_tensor *out, int nouts); void *self; } tc_eval;
 

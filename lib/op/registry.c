@@ -235,6 +235,8 @@ static bool numbers_as_tensors(const char *name) {
     return false;
 }
 
+bool tc_op_takes_numbers(const tc_op *op) { return numbers_as_tensors(tc_op_schema(op)->name); }
+
 static int rank_of(const tc_op *op) {
     const tc_schema *s = tc_op_schema(op);
     int r = s->has_out ? 1000 : 0;
