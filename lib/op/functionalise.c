@@ -1,0 +1,561 @@
+/* Functionalisation (functionalise.h).
+ *
+ *     tensor --> alias: view of parent alias (op, arguments) ... --> base: storage {current value, version}
+ *
+ * A tc_value of the source names a tensor; in-place views (unsqueeze_) give the tensor another alias. An alias remembers the value
+ * it had at a version of the storage and is taken again when the version has moved on. */
+#include "op/functionalise.h"
+
+#include "op/emit.h"
+
+typedef struct {
+    tc_value *current;
+    unsigned version; /* counts writes */
+    int input;        /* index in program->inputs, or -1 */
+} storage;
+
+typedef struct alias {
+    storage *base;
+    struct alias *parent;    /* NULL: the base itself */
+    const tc_op *op;         /* of a view: op(parent, args[1..]) */
+    const tc_arg *args;
+    int nargs;
+    const tc_value *element_of; /* a view that is one of a list (split): the list and which */
+    int element;
+    tc_value *value;         /* at `version` */
+    unsigned version;
+} alias;
+
+typedef struct { alias *a; } tensor;
+
+struct tc_functional {
+    tc_graph *g;
+    tc_arena arena;
+    TC_VEC(tensor *) tensors; /* by value id; NULL: never viewed nor written, the value itself */
+    tc_node *last;            /* of what was rewritten */
+    tc_emit e;
+};
+
+tc_functional *tc_functional_create(tc_graph *g) {
+    tc_functional *f = tc_xcalloc(1, sizeof *f);
+    f->g = g;
+    f->e.graph = g;
+    return f;
+}
+
+void tc_functional_destroy(tc_functional *f) {
+    if (!f) return;
+    tc_vec_free(&f->tensors);
+    tc_arena_free(&f->arena);
+    tc_status_free(f->e.status);
+    free(f);
+}
+
+static tensor **place(tc_functional *f, const tc_value *v) {
+    while (f->tensors.len <= v->id) tc_vec_push(&f->tensors, NULL);
+    return &f->tensors.data[v->id];
+}
+
+static int input_of(const tc_program *p, const tc_graph *g, const tc_value *v) {
+    if (g != p->graph || v->producer) return -1;
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].value == v) return i;
+    return -1;
+}
+
+static bool same_place(const tc_tensor *a, const tc_tensor *b) {
+    return a->storage && a->storage == b->storage && a->offset == b->offset && a->rank == b->rank && a->dtype == b->dtype &&
+           !memcmp(a->size, b->size, sizeof *a->size * (size_t)a->rank) && !memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)a->rank);
+}
+
+/* The tensor that v names, made a base when nothing is known of it. */
+static tensor *tensor_of(tc_functional *f, tc_value *v) {
+    tensor *t = *place(f, v);
+    if (t) return t;
+    storage *s = TC_NEW(&f->arena, storage);
+    alias *a = TC_NEW(&f->arena, alias);
+    const tc_program *p = f->g->program;
+    t = TC_NEW(&f->arena, tensor);
+    s->current = v;
+    s->input = input_of(p, f->g, v);
+    a->base = s;
+    t->a = a;
+    *place(f, v) = t;
+    for (int i = 0; s->input >= 0 && p->inputs[s->input].kind <= TC_IN_CONSTANT && i < p->ninputs; i++) { /* tied weights are one tensor */
+        const tc_input *in = &p->inputs[i];
+        if (i != s->input && in->value && in->kind <= TC_IN_CONSTANT && same_place(&in->data, &p->inputs[s->input].data)) {
+            *place(f, in->value) = t;
+            if (i < s->input) s->input = i;
+        }
+    }
+    return t;
+}
+
+/* ---- reading ---- */
+static tc_status value_of(tc_functional *f, alias *a, tc_value **out);
+
+static tc_status take_view(tc_functional *f, alias *a, tc_value *parent, tc_value **out) {
+    tc_arg args[48];
+    tc_node *n;
+    if (a->nargs > 48) TC_BUG("a view with %d arguments", a->nargs);
+    memcpy(args, a->args, sizeof *args * (size_t)a->nargs);
+    args[0] = (tc_arg){.kind = TC_A_VALUE, .value = parent};
+    TC_TRY(tc_graph_call(f->g, a->op, args, a->nargs, f->e.source, f->e.before, &n));
+    *out = a->element_of ? n->outs[0]->list[a->element] : n->outs[0];
+    return NULL;
+}
+
+static tc_status value_of(tc_functional *f, alias *a, tc_value **out) {
+    if (!a->parent) {
+        *out = a->base->current;
+        return NULL;
+    }
+    if (!a->value || a->version != a->base->version) {
+        tc_value *parent;
+        TC_TRY(value_of(f, a->parent, &parent));
+        TC_TRY(take_view(f, a, parent, &a->value));
+        a->version = a->base->version;
+    }
+    *out = a->value;
+    return NULL;
+}
+
+tc_status tc_functional_current(tc_functional *f, tc_value *v, tc_value **out) {
+    *out = v;
+    if (v->kind == TC_V_TENSOR && v->id < f->tensors.len && f->tensors.data[v->id]) return value_of(f, f->tensors.data[v->id]->a, out);
+    return NULL;
+}
+
+static tc_status read_args(tc_functional *f, tc_node *n) {
+    for (int i = 0; i < n->nargs; i++) {
+        tc_arg *a = &n->args[i];
+        if (a->kind == TC_A_VALUE && a->value) TC_TRY(tc_functional_current(f, a->value, &a->value));
+        if (a->kind != TC_A_VALUES) continue;
+        bool changed = false;
+        for (int k = 0; k < a->n; k++) {
+            tc_value *v = a->values[k];
+            if (!v) continue;
+            TC_TRY(tc_functional_current(f, v, &v));
+            if (v != a->values[k] && !changed) { /* lists may be shared with a result of kind list */
+                a->values = tc_arena_dup(&f->g->program->arena, a->values, sizeof *a->values * (size_t)a->n);
+                changed = true;
+            }
+            a->values[k] = v;
+        }
+    }
+    return NULL;
+}
+
+/* ---- writing ---- */
+static bool same_shape(tc_functional *f, const tc_meta *a, const tc_meta *b) {
+    tc_symctx *c = f->g->program->sym;
+    if (a->rank != b->rank) return false;
+    for (int i = 0; i < a->rank; i++)
+        if (a->size[i] != b->size[i] && tc_sym_known(c, tc_sym_op(c, TC_S_EQ, a->size[i], b->size[i], NULL)) == 0) return false;
+    return true;
+}
+
+/* A part of split, chunk, unbind ... as a slice or select of its own. */
+static tc_status part_of_list(tc_functional *f, alias *a) {
+    const tc_schema *s = tc_op_schema(a->op);
+    tc_symctx *c = f->g->program->sym;
+    int64_t dim = 0;
+    for (int i = 1; i < s->nparams; i++)
+        if (!strcmp(s->params[i].name, "dim") && (a->args[i].kind != TC_A_INT || !tc_sym_const_int(a->args[i].sym, &dim)))
+            return tc_error(TC_UNSUPPORTED, "%s: writing to a part along an unknown dimension is not supported", tc_op_name(a->op));
+    tc_arg *args = TC_NEWN(&f->arena, tc_arg, 5);
+    tc_value *const *list = a->element_of->list;
+    bool unbind = !strcmp(s->name, "unbind");
+    int rank = list[a->element]->meta.rank + unbind;
+    if (dim < 0) dim += rank;
+    args[0] = a->args[0];
+    args[1] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(c, dim)};
+    if (unbind) {
+        args[2] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(c, a->element)};
+        a->nargs = 3;
+        a->op = tc_op_find("aten::select.int");
+    } else {
+        tc_sym start = tc_sym_int(c, 0);
+        for (int i = 0; i < a->element; i++) start = tc_sym_add(c, start, list[i]->meta.size[dim]);
+        args[2] = (tc_arg){.kind = TC_A_INT, .sym = start};
+        args[3] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_add(c, start, list[a->element]->meta.size[dim])};
+        args[4] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(c, 1)};
+        a->nargs = 5;
+        a->op = tc_op_find("aten::slice.Tensor");
+    }
+    a->args = args;
+    a->element_of = NULL;
+    return a->op ? NULL : tc_error(TC_UNSUPPORTED, "operator aten.slice.Tensor is not supported");
+}
+
+static tc_status write_alias(tc_functional *f, alias *a, tc_value *v) {
+    if (!a->parent) {
+        a->base->current = v;
+    } else {
+        tc_value *parent, *whole;
+        TC_TRY(value_of(f, a->parent, &parent));
+        if (a->element_of) TC_TRY(part_of_list(f, a));
+        TC_TRY(tc_view_inverse(&f->e, a->op, a->args, a->nargs, parent, v, &whole));
+        TC_TRY(write_alias(f, a->parent, whole));
+    }
+    a->base->version++;
+    a->value = v;
+    a->version = a->base->version;
+    return NULL;
+}
+
+/* target takes the value v (cast and broadcast as a write does). */
+static tc_status write_tensor(tc_functional *f, tc_value *target, tc_value *v, bool may_resize) {
+    alias *a = tensor_of(f, target)->a;
+    tc_value *old;
+    TC_TRY(value_of(f, a, &old));
+    v = tc_e_cast(&f->e, v, old->meta.dtype);
+    if (v && !same_shape(f, &v->meta, &old->meta) && !(may_resize && !a->parent)) v = tc_emit_call(&f->e, "aten::expand", "vS", v, old->meta.size, old->meta.rank);
+    if (!v) {
+        tc_status s = f->e.status;
+        f->e.status = NULL;
+        return s;
+    }
+    return write_alias(f, a, v);
+}
+
+/* ---- nodes ---- */
+
+/* Are the strides of m those of a contiguous tensor? Unknown counts as no. */
+static bool contiguous(tc_program *p, const tc_meta *m) {
+    if (!m->stride) return true;
+    tc_sym want = tc_sym_int(p->sym, 1);
+    for (int i = m->rank; i-- > 0;) {
+        if (!tc_sym_is_int(m->size[i], 1) && m->stride[i] != want) return false;
+        want = tc_sym_mul(p->sym, want, m->size[i]);
+    }
+    return true;
+}
+
+/* Operators that return their argument or a copy, as the case may be: does this call alias? */
+static bool aliases(tc_functional *f, const tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    const tc_value *in = tc_arg_value(n, 0);
+    tc_program *p = f->g->program;
+    if (!in || in->kind != TC_V_TENSOR) return false;
+    if (!strcmp(s->name, "contiguous")) return contiguous(p, &in->meta);
+    if (!strcmp(s->name, "to") || !strcmp(s->name, "type_as"))
+        return n->outs[0]->meta.dtype == in->meta.dtype && !(n->nargs > 3 && n->args[3].kind == TC_A_SCALAR && tc_arg_bool(n, 3));
+    if (!strcmp(s->name, "reshape") || !strcmp(s->name, "flatten") || !strcmp(s->name, "reshape_as")) {
+        if (contiguous(p, &in->meta)) return true;
+        const tc_op *view = tc_op_find("aten::view");
+        tc_arg args[2] = {{.kind = TC_A_VALUE, .value = (tc_value *)(uintptr_t)in},
+                          {.kind = TC_A_INTS, .n = n->outs[0]->meta.rank, .syms = n->outs[0]->meta.size}};
+        tc_value out = {0};
+        tc_status st = view ? tc_op_infer(p, view, args, 2, n->source, &out, 1) : tc_error(TC_UNSUPPORTED, "view");
+        bool ok = !st;
+        tc_status_free(st);
+        return ok;
+    }
+    return s->is_view;
+}
+
+static void note_view(tc_functional *f, const tc_node *n, tc_value *source, tc_value *v, const tc_value *list, int element) {
+    alias *a = TC_NEW(&f->arena, alias), *parent = tensor_of(f, source)->a;
+    *a = (alias){.base = parent->base, .parent = parent, .op = n->op, .args = n->args, .nargs = n->nargs, .element_of = list, .element = element,
+                 .value = v, .version = parent->base->version};
+    tensor *t = TC_NEW(&f->arena, tensor);
+    t->a = a;
+    *place(f, v) = t;
+}
+
+/* n's own value for arg 0 before reading; called after its arguments were replaced by current values. */
+static void note_views(tc_functional *f, const tc_node *n, tc_value *source) {
+    const tc_schema *s = tc_op_schema(n->op);
+    if (!s->is_view || !source || source->kind != TC_V_TENSOR || !aliases(f, n)) return;
+    for (int i = 0; i < n->nouts; i++) {
+        tc_value *v = n->outs[i];
+        if (v->kind == TC_V_TENSOR) note_view(f, n, source, v, NULL, 0);
+        for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) note_view(f, n, source, v->list[k], v, k);
+    }
+}
+
+/* out's tensor is target's from now on. */
+static void same_tensor(tc_functional *f, const tc_value *out, tc_value *target) { *place(f, out) = tensor_of(f, target); }
+
+static tc_value *result(const tc_node *n, int i, int element) {
+    return n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[element] : n->outs[i];
+}
+
+/* A node that writes: in-place, out and "functional" forms by their schema. source[]: arguments as the program named them. */
+static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) {
+    tc_program *p = f->g->program;
+    const tc_schema *s = tc_op_schema(n->op);
+    const tc_op *op = tc_op_functional(n->op);
+    const tc_schema *fs = tc_op_schema(op);
+    tc_arg args[64];
+    tc_node *m = NULL;
+    if (op == n->op) return tc_error(TC_UNSUPPORTED, "operator %s is not supported: it writes to an argument and has no functional form", tc_op_name(n->op));
+    tc_op_functional_args(p, n->op, n->args, args);
+    if (!strcmp(fs->name, "copy") && !strcmp(fs->ns, "aten") && n->args[1].kind == TC_A_VALUE) { /* the source, cast and broadcast */
+        TC_TRY(write_tensor(f, source[0].value, n->args[1].value, false));
+    } else {
+        TC_TRY(tc_graph_call(f->g, op, args, fs->nparams, n->source, n, &m));
+        m->origin = n->origin;
+        m->annotations = n->annotations;
+        int r = s->inplace || s->has_out ? 0 : s->nrets;
+        for (int i = 0; i < s->nparams; i++) {
+            if (!s->params[i].mutated) continue;
+            if (source[i].kind == TC_A_VALUE && fs->is_view && s->inplace) { /* unsqueeze_: the tensor becomes a view of what it was */
+                tensor *t = tensor_of(f, source[i].value);
+                alias *was = t->a, *a = TC_NEW(&f->arena, alias);
+                *a = (alias){.base = was->base, .parent = was, .op = op, .args = m->args, .nargs = m->nargs, .value = m->outs[0], .version = was->base->version};
+                t->a = a;
+            } else if (source[i].kind == TC_A_VALUE && source[i].value) {
+                TC_TRY(write_tensor(f, source[i].value, result(m, r, 0), s->has_out));
+            }
+            for (int k = 0; source[i].kind == TC_A_VALUES && k < source[i].n; k++) TC_TRY(write_tensor(f, source[i].values[k], result(m, r, k), s->has_out));
+            r++;
+        }
+    }
+    int r = 0;
+    for (int i = 0; i < s->nparams && (s->inplace || s->has_out); i++) { /* results are the tensors written to */
+        if (!s->params[i].mutated || r >= n->nouts) continue;
+        if (source[i].kind == TC_A_VALUE) same_tensor(f, n->outs[r], source[i].value);
+        for (int k = 0; source[i].kind == TC_A_VALUES && n->outs[r]->kind == TC_V_LIST && k < source[i].n; k++)
+            same_tensor(f, n->outs[r]->list[k], source[i].values[k]);
+        r++;
+    }
+    for (int i = 0; m && !s->inplace && !s->has_out && i < n->nouts; i++) { /* other results keep their names for later readers */
+        tensor *t = tensor_of(f, m->outs[i]);
+        *place(f, n->outs[i]) = t;
+    }
+    tc_node_remove(n);
+    return NULL;
+}
+
+/* Normalisations that write running statistics though their schema does not say so. */
+static tc_status batch_norm(tc_functional *f, tc_node *n, const tc_arg *source, bool *out_done) {
+    const tc_schema *s = tc_op_schema(n->op);
+    bool composite = !strcmp(s->name, "batch_norm") && !strcmp(s->ns, "aten");
+    *out_done = false;
+    if (!composite && (strcmp(s->name, "native_batch_norm") || *s->overload)) return NULL;
+    if (!tc_arg_bool(n, 5)) return NULL;
+    if (n->args[3].kind == TC_A_VALUE && n->args[4].kind == TC_A_VALUE) {
+        tc_value *y = tc_emit_call(&f->e, "aten::_native_batch_norm_legit_functional", "aaaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3],
+                                   &n->args[4], &n->args[5], &n->args[6], &n->args[7]);
+        if (y) {
+            TC_TRY(write_tensor(f, source[3].value, tc_emit_out(y, 3), false));
+            TC_TRY(write_tensor(f, source[4].value, tc_emit_out(y, 4), false));
+            for (int i = 0; i < n->nouts; i++) *place(f, n->outs[i]) = tensor_of(f, tc_emit_out(y, i));
+        }
+    } else if (composite) {
+        tc_value *y = tc_emit_call(&f->e, "aten::_native_batch_norm_legit.no_stats", "aaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[5], &n->args[6], &n->args[7]);
+        if (y) *place(f, n->outs[0]) = tensor_of(f, y);
+    } else {
+        return NULL;
+    }
+    tc_status st = f->e.status;
+    f->e.status = NULL;
+    if (!st) tc_node_remove(n), *out_done = true;
+    return st;
+}
+
+/* ---- regions ---- */
+typedef struct { const char *name; int graph; } region;
+static const region regions[] = {{"wrap_with_set_grad_enabled", 1}, {"wrap_with_autocast", 4}, {"tag_activation_checkpoint", 0}, {"wrap_activation_checkpoint", 0},
+                                 {"wrap", 0}, {"strict_mode", 0}, {"invoke_subgraph", 0}, {"hints_wrapper", 0}};
+
+static const region *region_of(const tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    if (strcmp(s->ns, "higher_order")) return NULL;
+    for (size_t i = 0; i < sizeof regions / sizeof *regions; i++)
+        if (!strcmp(regions[i].name, s->name)) return &regions[i];
+    return NULL;
+}
+
+typedef struct { tc_value **map; } renaming;
+static void rename_place(void *ctx, tc_value **v) {
+    tc_value *to = ((renaming *)ctx)->map[(*v)->id];
+    if (to) *v = to;
+}
+
+static void move_value(tc_graph *g, tc_value *v, tc_value **map, bool no_grad) {
+    map[v->id] = v; /* ids of the region until here */
+    v->id = g->nvalues++;
+    v->graph = g;
+    v->name = tc_graph_unique(g, v->name);
+    if (no_grad) v->meta.requires_grad = false;
+    for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) move_value(g, v->list[k], map, no_grad);
+}
+
+/* The nodes of the region before n, inside inner regions too; its results replace those of n. */
+static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc_dtype outer_cast) {
+    tc_graph *g = f->g, *sub = NULL;
+    tc_value *operands[1024];
+    int gi = -1, nops = 0;
+    for (int i = r->graph; i < n->nargs && gi < 0; i++)
+        if (n->args[i].kind == TC_A_GRAPH) gi = i;
+    if (gi < 0) return tc_error(TC_CONTENT, "%s: a graph expected", tc_op_name(n->op));
+    sub = n->args[gi].graph;
+    for (int i = gi + 1; i < n->nargs; i++) {
+        const tc_arg *a = &n->args[i];
+        if (nops + (a->kind == TC_A_VALUES ? a->n : 1) > 1024) return tc_error(TC_UNSUPPORTED, "%s: more than 1024 operands", tc_op_name(n->op));
+        if (a->kind == TC_A_VALUE) operands[nops++] = a->value;
+        for (int k = 0; a->kind == TC_A_VALUES && k < a->n; k++) operands[nops++] = a->values[k];
+    }
+    if (nops != sub->ninputs) return tc_error(TC_CONTENT, "%s: %d operands for a graph of %d inputs", tc_op_name(n->op), nops, sub->ninputs);
+    bool set_grad = !strcmp(r->name, "wrap_with_set_grad_enabled"), autocast = !strcmp(r->name, "wrap_with_autocast");
+    bool no_grad = set_grad && !tc_arg_bool(n, 0);
+    tc_dtype cast = outer_cast;
+    if (autocast) {
+        bool enabled = tc_arg_bool(n, 2);
+        cast = !enabled ? TC_DTYPE_NONE : n->args[1].kind == TC_A_DTYPE ? n->args[1].dtype : TC_BF16;
+    }
+    tc_value **map = tc_xcalloc(sub->nvalues ? sub->nvalues : 1, sizeof *map);
+    renaming rn = {map};
+    tc_status st = NULL;
+    for (int i = 0; i < sub->ninputs; i++) map[sub->inputs[i]->id] = operands[i];
+    for (tc_node *m = sub->first, *next; m && !st; m = next) {
+        next = m->next;
+        tc_node_each_input(m, rename_place, &rn);
+        tc_node *copy = tc_graph_node(g, m->op, 0, m->nouts, n);
+        copy->args = m->args;
+        copy->nargs = m->nargs;
+        copy->source = m->source;
+        copy->origin = m->origin;
+        copy->annotations = m->annotations ? m->annotations : n->annotations;
+        copy->name = tc_graph_unique(g, m->name ? m->name : "node");
+        for (int i = 0; i < m->nouts; i++) {
+            move_value(g, m->outs[i], map, no_grad);
+            tc_node_set_output(copy, i, m->outs[i]);
+        }
+        const region *inner = region_of(copy);
+        if (inner) {
+            st = inline_region(f, copy, inner, cast);
+        } else if (cast != TC_DTYPE_NONE) {
+            f->e.before = copy;
+            f->e.source = copy->source;
+            st = tc_autocast(&f->e, copy->op, copy->args, copy->nargs, cast);
+            if (!st && !tc_op_schema(copy->op)->variadic) { /* the results' types follow */
+                tc_value types[16] = {{0}};
+                if (copy->nouts <= 16) st = tc_op_infer(g->program, copy->op, copy->args, copy->nargs, copy->source, types, copy->nouts);
+                for (int i = 0; !st && i < copy->nouts; i++)
+                    if (types[i].kind == TC_V_TENSOR) {
+                        copy->outs[i]->meta = types[i].meta;
+                        if (no_grad) copy->outs[i]->meta.requires_grad = false;
+                    }
+            }
+        }
+    }
+    for (int i = 0; !st && i < n->nouts && i < sub->noutputs; i++) { /* later readers of the region's results */
+        tc_value *v = map[sub->outputs[i]->id];
+        if (v && v->kind == TC_V_TENSOR) *place(f, n->outs[i]) = tensor_of(f, v);
+    }
+    if (!st) tc_node_remove(n);
+    free(map);
+    return st;
+}
+
+static tc_status functionalise_graph(tc_graph *g);
+
+static tc_status rewrite(tc_functional *f, tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    tc_arg *source = tc_arena_dup(&f->arena, n->args, sizeof *n->args * (size_t)n->nargs);
+    bool writes = false, done = false;
+    f->e.before = n;
+    f->e.source = n->source;
+    for (int i = 0; i < n->nargs; i++) {
+        if (n->args[i].kind == TC_A_GRAPH) TC_TRY(functionalise_graph(n->args[i].graph));
+        if (i < s->nparams && s->params[i].mutated) writes = true;
+        if (source[i].kind == TC_A_VALUES && source[i].n)
+            source[i].values = tc_arena_dup(&f->arena, source[i].values, sizeof *source[i].values * (size_t)source[i].n);
+    }
+    TC_TRY(read_args(f, n));
+    tc_program *p = f->g->program;
+    bool was = p->no_grad, grad = n->nouts == 0;
+    for (int i = 0; i < n->nouts; i++) grad |= n->outs[i]->kind != TC_V_TENSOR || n->outs[i]->meta.requires_grad;
+    p->no_grad |= !grad; /* what replaces a node of a no_grad region stays outside of autograd */
+    tc_status st = writes ? write_node(f, n, source) : batch_norm(f, n, source, &done);
+    p->no_grad = was;
+    if (st || writes) return st;
+    if (!done && s->is_view) note_views(f, n, source[0].kind == TC_A_VALUE ? source[0].value : NULL);
+    return NULL;
+}
+
+static tc_status inline_all(tc_functional *f, tc_node *from) {
+    for (tc_node *n = from, *next; n; n = next) {
+        next = n->next;
+        const region *r = region_of(n);
+        if (!r) continue;
+        TC_TRY(inline_region(f, n, r, TC_DTYPE_NONE), "%s", n->name ? n->name : tc_op_name(n->op));
+    }
+    return NULL;
+}
+
+tc_status tc_functional_step(tc_functional *f) {
+    TC_TRY(inline_all(f, f->last ? f->last->next : f->g->first));
+    for (tc_node *n = f->last ? f->last->next : f->g->first, *next; n; n = next) {
+        next = n->next;
+        const char *name = n->name;
+        TC_TRY(rewrite(f, n), "%s", name ? name : "node");
+    }
+    f->last = f->g->last;
+    f->e.before = NULL;
+    return NULL;
+}
+
+static const tc_output_kind mutation_of[] = {[TC_IN_PARAMETER] = TC_OUT_PARAMETER, [TC_IN_BUFFER] = TC_OUT_BUFFER, [TC_IN_USER] = TC_OUT_USER_INPUT};
+
+/* Mutations stand before the results, in the order of the inputs. */
+static tc_status add_mutations(tc_functional *f) {
+    tc_program *p = f->g->program;
+    TC_VEC(tc_output) outs = {0};
+    tc_status st = NULL;
+    for (int i = 0; i < p->noutputs; i++)
+        if (p->outputs[i].kind >= TC_OUT_BUFFER && p->outputs[i].kind <= TC_OUT_USER_INPUT) tc_vec_push(&outs, p->outputs[i]);
+    size_t old = outs.len;
+    for (int i = 0; i < p->ninputs && !st; i++) {
+        tc_value *in = p->inputs[i].value;
+        tensor *t = in && in->id < f->tensors.len ? f->tensors.data[in->id] : NULL;
+        if (!t || !t->a->base->version || t->a->base->input != i) continue;
+        if (p->inputs[i].kind == TC_IN_CONSTANT) {
+            st = tc_error(TC_UNSUPPORTED, "the program writes to its constant %s", p->inputs[i].name);
+        } else if (p->inputs[i].kind <= TC_IN_USER) {
+            tc_output o = {.kind = mutation_of[p->inputs[i].kind], .value = t->a->base->current, .name = p->inputs[i].name, .target = i};
+            tc_vec_push(&outs, o);
+        }
+    }
+    if (!st && outs.len > old) {
+        for (int i = 0; i < p->noutputs; i++)
+            if (p->outputs[i].kind < TC_OUT_BUFFER || p->outputs[i].kind > TC_OUT_USER_INPUT) tc_vec_push(&outs, p->outputs[i]);
+        p->noutputs = p->graph->noutputs = 0;
+        for (size_t i = 0; i < outs.len; i++) tc_program_add_output(p, outs.data[i]);
+    }
+    tc_vec_free(&outs);
+    return st;
+}
+
+tc_status tc_functional_finish(tc_functional *f) {
+    tc_graph *g = f->g;
+    tc_program *p = g->program;
+    TC_TRY(tc_functional_step(f));
+    for (int i = 0; i < g->noutputs; i++)
+        if (g->outputs[i]) TC_TRY(tc_functional_current(f, g->outputs[i], &g->outputs[i]));
+    for (int i = 0; g == p->graph && i < p->noutputs; i++)
+        if (p->outputs[i].value) TC_TRY(tc_functional_current(f, p->outputs[i].value, &p->outputs[i].value));
+    if (g == p->graph) return add_mutations(f);
+    for (int i = 0; i < g->ninputs; i++) {
+        tensor *t = g->inputs[i]->id < f->tensors.len ? f->tensors.data[g->inputs[i]->id] : NULL;
+        if (t && t->a->base->version) return tc_error(TC_UNSUPPORTED, "%s: a branch or body that writes to its operand %s is not supported", g->name, g->inputs[i]->name);
+    }
+    return NULL;
+}
+
+static tc_status functionalise_graph(tc_graph *g) {
+    tc_functional *f = tc_functional_create(g);
+    tc_status st = tc_functional_finish(f);
+    tc_functional_destroy(f);
+    return st;
+}
+
+tc_status tc_functionalise(tc_program *p) {
+    TC_TRY(functionalise_graph(p->graph));
+    p->functional = true;
+    return NULL;
+}

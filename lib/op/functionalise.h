@@ -1,0 +1,36 @@
+/* From programs that write to tensors to programs that do not: the one pass that capture and every reader run before anything else.
+ *
+ *     %v = select(%x, 0, 1)              %v   = select(%x, 0, 1)
+ *     %r = mul_(%v, 2)            ->     %m   = mul(%v, 2)
+ *     %s = sum(%x)                       %x1  = select_scatter(%x, %m, 0, 1)
+ *                                        %s   = sum(%x1)
+ *
+ * Every tensor is a base or a view of one (a chain of view operators). A write through any alias gives the base a new value; other
+ * views of it are taken again when they are next read. What was written to a parameter, buffer or input at the end becomes an
+ * output of that kind. BatchNorm in training becomes _native_batch_norm_legit_functional, whose running statistics are such writes.
+ * Regions (no_grad, autocast, checkpoint) are inlined. Linear in the number of nodes. */
+#ifndef TC_OP_FUNCTIONALISE_H
+#define TC_OP_FUNCTIONALISE_H
+
+#include "op/op.h"
+
+/* The whole program, subgraphs included; sets p->functional. TC_UNSUPPORTED naming an operator whose view cannot be written through. */
+tc_status tc_functionalise(tc_program *p);
+
+/* The same in steps, for a capture that needs functional code before its end (torch.autograd.grad): values handed to tc_graph_call keep
+ * standing for their tensors, written to or not. */
+typedef struct tc_functional tc_functional;
+tc_functional *tc_functional_create(tc_graph *g);
+tc_status tc_functional_step(tc_functional *f);                                       /* rewrites the nodes appended since the last step */
+tc_status tc_functional_current(tc_functional *f, tc_value *v, tc_value **out_value); /* what v holds now; may append nodes */
+tc_status tc_functional_finish(tc_functional *f);                                     /* a last step, outputs, mutations */
+void tc_functional_destroy(tc_functional *f);
+
+/* op/view_inverse.c: base with `written` in the place that the view op(base, args[1..]) takes of it. */
+struct tc_emit;
+tc_status tc_view_inverse(struct tc_emit *e, const tc_op *op, const tc_arg *args, int nargs, tc_value *base, tc_value *written, tc_value **out_base);
+
+/* op/autocast.c: casts of tensor arguments that autocast to `to` (bf16, f16) makes before a call of op. args are rewritten in place. */
+tc_status tc_autocast(struct tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to);
+
+#endif

@@ -1,0 +1,119 @@
+/* Writing through views: given the new value of a view, the base with it written in. One row a view operator. */
+#include "op/emit.h"
+#include "op/functionalise.h"
+
+#include <string.h>
+
+typedef struct {
+    tc_emit *e;
+    const tc_op *op;
+    const tc_arg *args;
+    int nargs;
+    tc_value *base, *v;
+} inverse;
+
+static tc_value *reshaped(inverse *c) {
+    tc_value *v = c->v;
+    const tc_meta *m = &v->meta;
+    bool plain = true; /* view wants contiguous strides; anything else is copied first */
+    tc_symctx *s = c->e->graph->program->sym;
+    tc_sym want = tc_sym_int(s, 1);
+    for (int i = m->rank; m->stride && i-- > 0; want = tc_sym_mul(s, want, m->size[i])) plain &= tc_sym_is_int(m->size[i], 1) || m->stride[i] == want;
+    if (!plain) {
+        tc_arg format = {.kind = TC_A_MEMFORMAT, .code = 1};
+        v = tc_emit_call(c->e, "aten::clone", "va", v, &format);
+    }
+    return tc_emit_call(c->e, "aten::view", "vS", v, c->base->meta.size, c->base->meta.rank);
+}
+
+static tc_value *same(inverse *c) { return c->v; }
+static tc_value *select_(inverse *c) { return tc_emit_call(c->e, "aten::select_scatter", "vvaa", c->base, c->v, &c->args[1], &c->args[2]); }
+
+static tc_value *slice(inverse *c) {
+    tc_arg none = {.kind = TC_A_NONE}, one = {.kind = TC_A_INT, .sym = tc_sym_int(c->e->graph->program->sym, 1)};
+    return tc_emit_call(c->e, "aten::slice_scatter", "vvaaaa", c->base, c->v, &c->args[1], c->nargs > 2 ? &c->args[2] : &none, c->nargs > 3 ? &c->args[3] : &none,
+                        c->nargs > 4 ? &c->args[4] : &one);
+}
+
+static tc_value *narrow(inverse *c) {
+    tc_symctx *s = c->e->graph->program->sym;
+    tc_sym start = c->args[2].sym;
+    return tc_emit_call(c->e, "aten::slice_scatter", "vvass", c->base, c->v, &c->args[1], start, tc_sym_add(s, start, c->args[3].sym));
+}
+
+static tc_value *diagonal(inverse *c) {
+    return tc_emit_call(c->e, "aten::diagonal_scatter", "vvaaa", c->base, c->v, &c->args[1], &c->args[2], &c->args[3]);
+}
+
+static tc_value *strided(inverse *c) {
+    return tc_emit_call(c->e, "aten::as_strided_scatter", "vvaaa", c->base, c->v, &c->args[1], &c->args[2], &c->args[3]);
+}
+
+static tc_value *transposed(inverse *c) { return tc_emit_call(c->e, "aten::transpose.int", "vaa", c->v, &c->args[1], &c->args[2]); }
+
+static tc_value *turned(inverse *c) { /* t, mT, T of at most two dimensions, H of real ones */
+    int r = c->v->meta.rank;
+    if (r < 2) return c->v;
+    bool last = strcmp(tc_op_schema(c->op)->name, "numpy_T") != 0;
+    if (!last && r > 2) {
+        int64_t back[TC_MAX_RANK];
+        for (int i = 0; i < r; i++) back[i] = r - 1 - i;
+        return tc_emit_call(c->e, "aten::permute", "vI", c->v, back, r);
+    }
+    return tc_emit_call(c->e, "aten::transpose.int", "vii", c->v, (int64_t)(r - 2), (int64_t)(r - 1));
+}
+
+static tc_value *permuted(inverse *c) {
+    int64_t back[TC_MAX_RANK] = {0}, d;
+    int r = c->args[1].n;
+    for (int i = 0; i < r; i++) {
+        if (!tc_sym_const_int(c->args[1].syms[i], &d)) TC_BUG("permute by a symbol");
+        back[d < 0 ? d + r : d] = i;
+    }
+    return tc_emit_call(c->e, "aten::permute", "vI", c->v, back, r);
+}
+
+static tc_value *moved(inverse *c) {
+    const char *op = c->args[1].kind == TC_A_INTS ? "aten::movedim.intlist" : "aten::movedim.int";
+    return tc_emit_call(c->e, op, "vaa", c->v, &c->args[2], &c->args[1]);
+}
+
+static tc_value *expanded(inverse *c) { /* only where nothing was repeated */
+    for (int i = 0; i < c->v->meta.rank; i++) {
+        int b = i - (c->v->meta.rank - c->base->meta.rank);
+        if (b < 0 ? !tc_sym_is_int(c->v->meta.size[i], 1) : c->v->meta.size[i] != c->base->meta.size[b]) {
+            tc_emit_fail(c->e, tc_error(TC_CONTENT, "unsupported operation: more than one element of the written-to tensor refers to a single memory location"));
+            return NULL;
+        }
+    }
+    return c->v->meta.rank == c->base->meta.rank ? c->v : reshaped(c);
+}
+
+static tc_value *retyped(inverse *c) { return tc_emit_call(c->e, "aten::view.dtype", "vd", c->v, (int)c->base->meta.dtype); }
+static tc_value *to_complex(inverse *c) { return tc_emit_call(c->e, "aten::view_as_complex", "v", c->v); }
+static tc_value *to_real(inverse *c) { return tc_emit_call(c->e, "aten::view_as_real", "v", c->v); }
+static tc_value *real_part(inverse *c) { return tc_emit_call(c->e, "aten::complex", "vv", c->v, tc_emit_call(c->e, "aten::imag", "v", c->base)); }
+static tc_value *imag_part(inverse *c) { return tc_emit_call(c->e, "aten::complex", "vv", tc_emit_call(c->e, "aten::real", "v", c->base), c->v); }
+static tc_value *conjugated(inverse *c) { return tc_emit_call(c->e, "aten::conj_physical", "v", c->v); }
+
+static const struct { const char *name; tc_value *(*fn)(inverse *c); } rows[] = {
+    {"view", reshaped}, {"_unsafe_view", reshaped}, {"reshape", reshaped}, {"reshape_as", reshaped}, {"view_as", reshaped}, {"flatten", reshaped},
+    {"unflatten", reshaped}, {"_reshape_alias", reshaped}, {"unsqueeze", reshaped}, {"squeeze", reshaped}, {"ravel", reshaped},
+    {"alias", same}, {"detach", same}, {"contiguous", same}, {"to", same}, {"type_as", same}, {"lift_fresh", same}, {"positive", same}, {"resolve_conj", same},
+    {"resolve_neg", same}, {"select", select_}, {"slice", slice}, {"narrow", narrow}, {"diagonal", diagonal}, {"as_strided", strided},
+    {"transpose", transposed}, {"swapaxes", transposed}, {"swapdims", transposed}, {"t", turned}, {"numpy_T", turned}, {"mT", turned},
+    {"permute", permuted}, {"movedim", moved}, {"moveaxis", moved}, {"expand", expanded}, {"expand_as", expanded}, {"broadcast_to", expanded},
+    {"view_as_real", to_complex}, {"view_as_complex", to_real}, {"real", real_part}, {"imag", imag_part}, {"_conj", conjugated},
+};
+
+tc_status tc_view_inverse(tc_emit *e, const tc_op *op, const tc_arg *args, int nargs, tc_value *base, tc_value *written, tc_value **out_base) {
+    const tc_schema *s = tc_op_schema(op);
+    inverse c = {e, op, args, nargs, base, written};
+    size_t i = 0;
+    while (i < sizeof rows / sizeof *rows && strcmp(rows[i].name, s->name)) i++;
+    if (i == sizeof rows / sizeof *rows) return tc_error(TC_UNSUPPORTED, "writing through a view made by %s is not supported", tc_op_name(op));
+    *out_base = !strcmp(s->name, "view") && !strcmp(s->overload, "dtype") ? retyped(&c) : rows[i].fn(&c);
+    tc_status st = e->status;
+    e->status = NULL;
+    return st;
+}
