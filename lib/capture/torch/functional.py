@@ -1,0 +1,337 @@
+# Functions of `torch` and methods of Tensor that are Python in PyTorch: argument forms that no ATen schema has.
+# A name in `_methods` is also a method, its first argument the tensor; one in `_only_methods` is nothing else.
+import torch
+
+# Names below that are methods hide the builtins of the same name in this file.
+_int = int
+
+_aten = torch.ops.aten
+_methods = {"split", "norm", "unique", "unique_consecutive", "stft", "istft", "unflatten", "to", "float", "double", "half", "bfloat16", "long", "int",
+            "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda", "cpu", "xpu", "type", "view", "lu", "new_tensor", "pin_memory",
+            "share_memory_"}
+_only_methods = {"unflatten", "to", "float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda",
+                 "cpu", "xpu", "type", "view", "new_tensor", "pin_memory", "share_memory_"}
+
+
+def _seq(operands):
+    return list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+
+
+def broadcast_tensors(*tensors):
+    return _aten.broadcast_tensors(_seq(tensors))
+
+
+def broadcast_shapes(*shapes):
+    rank = 0
+    for s in shapes:
+        rank = max(rank, 1 if isinstance(s, _int) else len(s))
+    out = [1] * rank
+    for s in shapes:
+        s = (s,) if isinstance(s, _int) else tuple(s)
+        for i in range(-1, -1 - len(s), -1):
+            if s[i] == 1 or s[i] == out[i]:
+                continue
+            if out[i] != 1:
+                raise RuntimeError(f"Shape mismatch: objects cannot be broadcast to a single shape: {shapes}")
+            out[i] = s[i]
+    return torch.Size(out)
+
+
+def split(tensor, split_size_or_sections=None, dim=0, split_size=None):
+    size = split_size if split_size_or_sections is None else split_size_or_sections
+    if isinstance(size, (list, tuple)):
+        return _aten.split_with_sizes(tensor, list(size), dim)
+    return _aten.split.Tensor(tensor, size, dim)
+
+
+def einsum(*args):
+    if len(args) < 2:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its subscripts list")
+    if isinstance(args[0], torch.Tensor):
+        # Operands and subscript lists in turn; a last list without operand is the output.
+        def text(subscripts):
+            s = ""
+            for i in subscripts:
+                if i is ...:
+                    s += "..."
+                elif 0 <= i < 26:
+                    s += chr(ord("A") + i)
+                elif 26 <= i < 52:
+                    s += chr(ord("a") + i - 26)
+                else:
+                    raise ValueError("einsum(): subscript in subscript list is not within the valid range [0, 52)")
+            return s
+
+        equation = ",".join([text(s) for s in args[1::2]])
+        if len(args) % 2 == 1:
+            equation += "->" + text(args[-1])
+            operands = args[:-1][::2]
+        else:
+            operands = args[::2]
+        return _aten.einsum(equation, list(operands))
+    return _aten.einsum(args[0], _seq(args[1:]))
+
+
+def tensordot(a, b, dims=2, out=None):
+    if isinstance(dims, torch.Tensor):
+        n = dims.numel()
+        if n == 1:
+            dims = dims.item()
+        else:
+            dims = dims.tolist()
+    if isinstance(dims, (list, tuple)):
+        dims_a, dims_b = dims
+        dims_a = [dims_a] if isinstance(dims_a, _int) else list(dims_a)
+        dims_b = [dims_b] if isinstance(dims_b, _int) else list(dims_b)
+    else:
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims_a = list(range(-dims, 0))
+        dims_b = list(range(dims))
+    r = _aten.tensordot(a, b, dims_a, dims_b)
+    return r if out is None else out.copy_(r)
+
+
+def cartesian_prod(*tensors):
+    return _aten.cartesian_prod(_seq(tensors))
+
+
+def block_diag(*tensors):
+    return _aten.block_diag(_seq(tensors))
+
+
+def meshgrid(*tensors, indexing=None):
+    tensors = _seq(tensors)
+    if indexing is None:
+        return _aten.meshgrid(tensors)
+    return _aten.meshgrid.indexing(tensors, indexing=indexing)
+
+
+def _atleast(one, many, tensors):
+    if len(tensors) == 1:
+        return one(tensors[0]) if isinstance(tensors[0], torch.Tensor) else many(list(tensors[0]))
+    return many(list(tensors))
+
+
+def atleast_1d(*tensors):
+    return _atleast(_aten.atleast_1d.default, _aten.atleast_1d.Sequence, tensors)
+
+
+def atleast_2d(*tensors):
+    return _atleast(_aten.atleast_2d.default, _aten.atleast_2d.Sequence, tensors)
+
+
+def atleast_3d(*tensors):
+    return _atleast(_aten.atleast_3d.default, _aten.atleast_3d.Sequence, tensors)
+
+
+def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
+    modes = {"use_mm_for_euclid_dist_if_necessary": None, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+    if compute_mode not in modes:
+        raise ValueError(f"{compute_mode} is not a valid value for compute_mode")
+    return _aten.cdist(x1, x2, p, modes[compute_mode])
+
+
+def chain_matmul(*matrices, out=None):
+    r = _aten.linalg_multi_dot(_seq(matrices))
+    return r if out is None else out.copy_(r)
+
+
+def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
+    if isinstance(dim, _int):
+        dim = [dim]
+    if p == "fro" or p is None:
+        if dim is not None and len(dim) > 2:
+            raise RuntimeError("norm: the Frobenius norm takes at most two dimensions")
+        r = _aten.linalg_vector_norm(input, 2, dim, keepdim, dtype=dtype)
+    elif p == "nuc":
+        r = _aten.linalg_matrix_norm.str_ord(input, "nuc", [-2, -1] if dim is None else dim, keepdim, dtype=dtype)
+    elif isinstance(p, str):
+        raise RuntimeError(f"norm: unknown order '{p}'")
+    else:
+        r = _aten.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype)
+    return r if out is None else out.copy_(r)
+
+
+def unique(input, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    if dim is None:
+        out, inverse, counts = _aten._unique2(input, sorted, return_inverse, return_counts)
+    else:
+        out, inverse, counts = _aten.unique_dim(input, dim, sorted, return_inverse, return_counts)
+    return _unique_result(out, inverse, counts, return_inverse, return_counts)
+
+
+def unique_consecutive(input, return_inverse=False, return_counts=False, dim=None):
+    out, inverse, counts = _aten.unique_consecutive(input, return_inverse, return_counts, dim)
+    return _unique_result(out, inverse, counts, return_inverse, return_counts)
+
+
+def _unique_result(out, inverse, counts, return_inverse, return_counts):
+    if return_inverse and return_counts:
+        return out, inverse, counts
+    if return_inverse:
+        return out, inverse
+    return (out, counts) if return_counts else out
+
+
+def stft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, pad_mode="reflect", normalized=False, onesided=None,
+         return_complex=None, align_to_window=None):
+    if center:
+        extra = 3 - input.dim()
+        shape = [1] * extra + list(input.size())
+        pad = n_fft // 2
+        input = _aten.pad(input.view(shape), [pad, pad], pad_mode)
+        input = input.view(input.shape[-(3 - extra):])
+    return _aten.stft(input, n_fft, hop_length, win_length, window, normalized, onesided, return_complex, align_to_window)
+
+
+def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=True, normalized=False, onesided=None, length=None,
+          return_complex=False):
+    return _aten.istft(input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex)
+
+
+def unravel_index(indices, shape):
+    if isinstance(shape, _int):
+        shape = (shape,)
+    out = []
+    for n in reversed(list(shape)):
+        out.append(indices % n)
+        indices = indices // n
+    return tuple(reversed(out))
+
+
+def unflatten(self, dim, sizes):
+    if len(sizes) == 0:
+        raise RuntimeError("unflatten: sizes must be non-empty")
+    return _aten.unflatten.int(self, dim, list(sizes))
+
+
+def view(self, *size, dtype=None):
+    if dtype is not None:
+        return _aten.view.dtype(self, dtype)
+    if len(size) == 1 and isinstance(size[0], torch.dtype):
+        return _aten.view.dtype(self, size[0])
+    return _aten.view(self, list(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else list(size))
+
+
+def lu(A, pivot=True, get_infos=False, out=None):
+    LU, pivots, infos = torch._lu_with_info(A, pivot=pivot, check_errors=not get_infos)
+    return (LU, pivots, infos) if get_infos else (LU, pivots)
+
+
+# ---- conversions ----
+def to(self, *args, dtype=None, device=None, other=None, non_blocking=False, copy=False, memory_format=None):
+    args = list(args)
+    if args:
+        first = args.pop(0)
+        if isinstance(first, torch.Tensor):
+            other = first
+        elif isinstance(first, torch.dtype):
+            dtype = first
+        else:
+            device = first
+            if args and isinstance(args[0], torch.dtype):
+                dtype = args.pop(0)
+        if args:
+            non_blocking = args.pop(0)
+        if args:
+            copy = args.pop(0)
+        if args:
+            raise TypeError("to() received an invalid combination of arguments")
+    if other is not None:
+        dtype = other.dtype
+    if dtype is None:
+        dtype = self.dtype
+    if not copy and dtype == self.dtype and memory_format is None:
+        return self
+    return _aten.to.dtype(self, dtype, non_blocking, copy, memory_format)
+
+
+def float(self, memory_format=None):
+    return to(self, torch.float32)
+
+
+def double(self, memory_format=None):
+    return to(self, torch.float64)
+
+
+def half(self, memory_format=None):
+    return to(self, torch.float16)
+
+
+def bfloat16(self, memory_format=None):
+    return to(self, torch.bfloat16)
+
+
+def long(self, memory_format=None):
+    return to(self, torch.int64)
+
+
+def int(self, memory_format=None):
+    return to(self, torch.int32)
+
+
+def short(self, memory_format=None):
+    return to(self, torch.int16)
+
+
+def char(self, memory_format=None):
+    return to(self, torch.int8)
+
+
+def byte(self, memory_format=None):
+    return to(self, torch.uint8)
+
+
+def bool(self, memory_format=None):
+    return to(self, torch.bool)
+
+
+def cfloat(self, memory_format=None):
+    return to(self, torch.complex64)
+
+
+def cdouble(self, memory_format=None):
+    return to(self, torch.complex128)
+
+
+_type_names = {"FloatTensor": torch.float32, "DoubleTensor": torch.float64, "HalfTensor": torch.float16, "BFloat16Tensor": torch.bfloat16,
+               "LongTensor": torch.int64, "IntTensor": torch.int32, "ShortTensor": torch.int16, "CharTensor": torch.int8,
+               "ByteTensor": torch.uint8, "BoolTensor": torch.bool}
+
+
+def type(self, dtype=None, non_blocking=False):
+    if dtype is None:
+        for name, d in _type_names.items():
+            if d == self.dtype:
+                return "torch." + name
+        raise RuntimeError("type(): no legacy name for " + str(self.dtype))
+    if isinstance(dtype, str):
+        dtype = _type_names[dtype.split(".")[-1]]
+    return to(self, dtype)
+
+
+def cuda(self, device=None, non_blocking=False, memory_format=None):
+    return self
+
+
+def cpu(self, memory_format=None):
+    return self
+
+
+def xpu(self, device=None, non_blocking=False):
+    return self
+
+
+def pin_memory(self, device=None):
+    return self
+
+
+def share_memory_(self):
+    return self
+
+
+def new_tensor(self, data, *, dtype=None, device=None, requires_grad=False):
+    return torch.tensor(data, dtype=self.dtype if dtype is None else dtype, requires_grad=requires_grad)
