@@ -60,7 +60,7 @@ $(BUILD)/obj/%.o: %.c | $(HEADERS)
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.isa.c lib/isa.tab | $(HEADERS)
 	@mkdir -p $$(@D)
-	$(CC) $(BASEFLAGS) -O3 $(call isa_flags,$(1)) -DTC_ISA=$(1) -DTC_ISA_$(1)=1 -MMD -MP -c $$< -o $$@
+	$(CC) $(BASEFLAGS) -O3 -fno-trapping-math $(call isa_flags,$(1)) -DTC_ISA=$(1) -DTC_ISA_$(1)=1 -MMD -MP -c $$< -o $$@
 endef
 $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 

@@ -3,7 +3,7 @@
  *     const tc_isa_ops *isa = tc_isa_best();
  *     isa->scalar[TC_F32][TC_X_ADD](out, a, b, NULL, n);      out[i] = a[i] + b[i]
  *     isa->cast[TC_BF16][TC_F32](out, in, n);
- *     isa->reduce[TC_F32].sum(x, n);                          in the order of NUMERICS 4
+ *     isa->reduce[TC_F32]->sum_rows(out, x, rows, n, stride); in the order of NUMERICS 4
  *
  * Every row gives the same bits for f32, f64, integers and bool. Arrays need only the alignment of their element; n may be 0.
  * `out` may be exactly one of the operands (same address, same element size), never a shifted overlap. Bools are bytes 0 and 1.
@@ -11,6 +11,7 @@
 #ifndef TC_KERNEL_ISA_H
 #define TC_KERNEL_ISA_H
 
+#include "kernel/move.h"
 #include "kernel/scalar_op.h"
 #include "kernel/tree.h"
 #include "tensor/dtype.h"
@@ -38,9 +39,11 @@ typedef struct {
     /* whole columns: out[c] = reduction over r of x[r * stride + c] */
     void (*sum_cols)(void *acc_out, const void *x, int64_t n, int64_t cols, int64_t stride);
     void (*prod_cols)(void *acc_out, const void *x, int64_t n, int64_t cols, int64_t stride);
-    /* no order: NaN wins; results in the type itself; n >= 1. Elementwise forms for columns are scalar[MAX] and scalar[MIN]. */
+    /* no order: NaN wins, +0 is above -0; results in the type itself; n >= 1. _add for columns: acc[c] = max(acc[c], x[c]) */
     void (*max_rows)(void *out, const void *x, int64_t rows, int64_t n, int64_t stride);
     void (*min_rows)(void *out, const void *x, int64_t rows, int64_t n, int64_t stride);
+    void (*max_add)(void *acc, const void *x, int64_t n);
+    void (*min_add)(void *acc, const void *x, int64_t n);
     /* first of ties, first NaN wins; n >= 1. _cols: running best value and its index for columns, row index `at` */
     void (*argmax_rows)(int64_t *out, const void *x, int64_t rows, int64_t n, int64_t stride);
     void (*argmin_rows)(int64_t *out, const void *x, int64_t rows, int64_t n, int64_t stride);
@@ -57,19 +60,10 @@ struct tc_isa_ops {
     const char *name;     /* row of isa.tab */
     int width;            /* bytes of a vector */
     const tc_block_fn *scalar[TC_DTYPE_COUNT]; /* [type of the operands][tc_scalar_op]; NULL where the table has no such type */
-    tc_cast_fn cast[TC_DTYPE_COUNT][TC_DTYPE_COUNT]; /* [from][to], PyTorch's conversions; NULL for complex. Same type: a copy */
-    tc_cast_fn round[TC_DTYPE_COUNT];          /* f32 -> f32 by way of f16, bf16, f8: cast there and back */
-    tc_reduce_ops reduce[TC_DTYPE_COUNT];      /* f32 f64, integers and bool */
-    /* Memory, by element size 1, 2, 4, 8 and 16: index log2(size). Strides and indices in elements, of any sign. */
-    void (*fill[5])(void *out, const void *value, int64_t n);
-    void (*load[5])(void *out, const void *in, int64_t stride, int64_t n);    /* out[i] = in[i * stride] */
-    void (*store[5])(void *out, int64_t stride, const void *in, int64_t n);   /* out[i * stride] = in[i] */
-    void (*gather[5])(void *out, const void *in, const int64_t *index, int64_t n); /* out[i] = in[index[i]] */
-    void (*gather_if[5])(void *out, const void *in, const int64_t *index, const uint8_t *pred, int64_t n); /* 0 where pred is 0 */
-    void (*scatter_if[5])(void *out, const int64_t *index, const uint8_t *pred, const void *in, int64_t n); /* pred NULL: all */
-    void (*store_if[5])(void *out, int64_t stride, const uint8_t *pred, const void *in, int64_t n);
-    void (*transpose[5])(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols); /* out[c][r] = in[r][c] */
-    void (*iota)(int64_t *out, int64_t first, int64_t step, int64_t n);
+    const tc_cast_fn (*cast)[TC_DTYPE_COUNT];        /* [from][to], PyTorch's conversions; NULL for complex. Same type: a copy */
+    const tc_cast_fn *round;                   /* f32 -> f32 by way of f16, bf16, f8: cast there and back */
+    const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool */
+    const tc_move_ops *move;
     const tc_isa_gemm *gemm;
 };
 typedef struct tc_isa_ops tc_isa_ops;

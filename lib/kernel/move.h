@@ -1,0 +1,20 @@
+/* Moving elements between memory and blocks, by element size 1, 2, 4, 8 and 16: index log2(size).
+ * Strides and indices are in elements and of any sign; arrays need the alignment of their element (8 for 16 bytes). */
+#ifndef TC_KERNEL_MOVE_H
+#define TC_KERNEL_MOVE_H
+
+#include <stdint.h>
+
+typedef struct {
+    void (*fill[5])(void *out, const void *value, int64_t n);
+    void (*load[5])(void *out, const void *in, int64_t stride, int64_t n);    /* out[i] = in[i * stride] */
+    void (*store[5])(void *out, int64_t stride, const void *in, int64_t n);   /* out[i * stride] = in[i] */
+    void (*gather[5])(void *out, const void *in, const int64_t *index, int64_t n); /* out[i] = in[index[i]] */
+    void (*gather_if[5])(void *out, const void *in, const int64_t *index, const uint8_t *pred, int64_t n); /* 0 where pred is 0 */
+    void (*scatter_if[5])(void *out, const int64_t *index, const uint8_t *pred, const void *in, int64_t n); /* pred NULL: all */
+    void (*store_if[5])(void *out, int64_t stride, const uint8_t *pred, const void *in, int64_t n);
+    void (*transpose[5])(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols); /* out[c][r] = in[r][c] */
+    void (*iota)(int64_t *out, int64_t first, int64_t step, int64_t n);
+} tc_move_ops;
+
+#endif

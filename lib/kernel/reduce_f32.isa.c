@@ -1,0 +1,8 @@
+/* Ordered reductions of float32. */
+#include "kernel/isa.h"
+#include "kernel/isa_row.h"
+#include "kernel/scalar_arith.h"
+
+#define T float
+#define S f32
+#include "kernel/reduce_float.h"

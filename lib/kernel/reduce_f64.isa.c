@@ -1,0 +1,8 @@
+/* Ordered reductions of float64. */
+#include "kernel/isa.h"
+#include "kernel/isa_row.h"
+#include "kernel/scalar_arith.h"
+
+#define T double
+#define S f64
+#include "kernel/reduce_float.h"

@@ -1,0 +1,304 @@
+/* Reductions of one float type in the order of NUMERICS 4, included by reduce.isa.c with T the type and S its suffix.
+ *
+ *     leaf of 256:  lane[i mod 16] += x[i] ascending, then lane[i] += lane[i + 8], + 4, + 2, + 1
+ *     several leaves are summed side by side, for their chains are independent
+ *
+ * A vector is the row's native one; 16 lanes are LV of them. Padding lanes hold -0.0 (sums) or 1 (products). */
+#define V N_(v)
+#define N__(name, s) name##_##s
+#define N_2(name, s) N__(name, s)
+#define N_(name) N_2(name, S)
+#define TREE__(s, f) tc_tree_##s##_##f
+#define TREE_(s, f) TREE__(s, f)
+#define TREE(f) TREE_(S, f)
+
+typedef T V __attribute__((vector_size(ROW_BYTES), aligned(sizeof(T)), may_alias));
+enum { N_(W) = ROW_BYTES / sizeof(T), N_(LV) = 16 / N_(W) };
+#define W N_(W)
+#define LV N_(LV)
+
+static inline T N_(fold_sum)(T *lane) {
+    for (int h = 8; h; h /= 2)
+        for (int i = 0; i < h; i++) lane[i] += lane[i + h];
+    return lane[0];
+}
+static inline T N_(fold_prod)(T *lane) {
+    for (int h = 8; h; h /= 2)
+        for (int i = 0; i < h; i++) lane[i] *= lane[i + h];
+    return lane[0];
+}
+/* `count` leaves (1, or 4 whole ones), n elements each */
+static inline __attribute__((always_inline)) void N_(leaves_sum)(T *out, const T *x, int n, int count) {
+    V acc[4 * LV];
+    for (int k = 0; k < count * LV; k++) acc[k] = -(V){0};
+    int i = 0;
+    for (; i + 16 <= n; i += 16)
+#pragma GCC unroll 16
+        for (int k = 0; k < count * LV; k++) acc[k] += *(const V *)(x + (k / LV) * TC_LEAF + i + (k % LV) * W);
+    for (int c = 0; c < count; c++) {
+        T lane[16];
+        for (int k = 0; k < LV; k++) *(V *)(lane + k * W) = acc[c * LV + k];
+        for (int j = i; j < n; j++) lane[j - i] += x[c * TC_LEAF + j];
+        out[c] = N_(fold_sum)(lane);
+    }
+}
+static inline __attribute__((always_inline)) void N_(leaves_prod)(T *out, const T *x, int n, int count) {
+    V acc[4 * LV];
+    for (int k = 0; k < count * LV; k++) acc[k] = (V){0} + (T)1;
+    int i = 0;
+    for (; i + 16 <= n; i += 16)
+#pragma GCC unroll 16
+        for (int k = 0; k < count * LV; k++) acc[k] *= *(const V *)(x + (k / LV) * TC_LEAF + i + (k % LV) * W);
+    for (int c = 0; c < count; c++) {
+        T lane[16];
+        for (int k = 0; k < LV; k++) *(V *)(lane + k * W) = acc[c * LV + k];
+        for (int j = i; j < n; j++) lane[j - i] *= x[c * TC_LEAF + j];
+        out[c] = N_(fold_prod)(lane);
+    }
+}
+static void N_(sum_leaves)(void *o, const void *in, int64_t n) {
+    T *out = o;
+    const T *x = in;
+    for (; n >= 4 * TC_LEAF; n -= 4 * TC_LEAF, x += 4 * TC_LEAF, out += 4) N_(leaves_sum)(out, x, TC_LEAF, 4);
+    for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(leaves_sum)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1);
+}
+static void N_(prod_leaves)(void *o, const void *in, int64_t n) {
+    T *out = o;
+    const T *x = in;
+    for (; n >= 4 * TC_LEAF; n -= 4 * TC_LEAF, x += 4 * TC_LEAF, out += 4) N_(leaves_prod)(out, x, TC_LEAF, 4);
+    for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(leaves_prod)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1);
+}
+static void N_(sum_rows)(void *o, const void *in, int64_t rows, int64_t n, int64_t stride) {
+    T *out = o;
+    for (int64_t r = 0; r < rows; r++) {
+        const T *x = (const T *)in + r * stride;
+        if (n <= TC_LEAF) {
+            if (n) N_(leaves_sum)(out + r, x, (int)n, 1);
+            else out[r] = 0;
+            continue;
+        }
+        N_(tc_tree) tree;
+        tree.count = 0;
+        for (int64_t i = 0; i < n; i += 16 * TC_LEAF) {
+            T leaf[16];
+            int64_t m = n - i < 16 * TC_LEAF ? n - i : 16 * TC_LEAF;
+            N_(sum_leaves)(leaf, x + i, m);
+            for (int64_t j = 0; j * TC_LEAF < m; j++) TREE(push)(&tree, leaf[j]);
+        }
+        out[r] = TREE(sum)(&tree);
+    }
+}
+static void N_(prod_rows)(void *o, const void *in, int64_t rows, int64_t n, int64_t stride) {
+    T *out = o;
+    for (int64_t r = 0; r < rows; r++) {
+        const T *x = (const T *)in + r * stride;
+        N_(tc_tree) tree;
+        tree.count = 0;
+        for (int64_t i = 0; i < n; i += 16 * TC_LEAF) {
+            T leaf[16];
+            int64_t m = n - i < 16 * TC_LEAF ? n - i : 16 * TC_LEAF;
+            N_(prod_leaves)(leaf, x + i, m);
+            for (int64_t j = 0; j * TC_LEAF < m; j++) TREE(push_prod)(&tree, leaf[j]);
+        }
+        out[r] = TREE(prod)(&tree);
+    }
+}
+
+/* ---- columns ---- */
+static void N_(sum_cols_add)(void *lanes, const void *in, int64_t pos, int64_t rows, int64_t cols, int64_t stride) {
+    if (pos % TC_LEAF == 0)
+        for (int64_t i = 0; i < 16 * cols; i++) ((T *)lanes)[i] = (T)-0.0;
+    for (int64_t r = 0; r < rows; r++) {
+        T *lane = (T *)lanes + (pos + r) % 16 * cols;
+        const T *x = (const T *)in + r * stride;
+        TC_VECTOR_LOOP
+        for (int64_t c = 0; c < cols; c++) lane[c] += x[c];
+    }
+}
+static void N_(prod_cols_add)(void *lanes, const void *in, int64_t pos, int64_t rows, int64_t cols, int64_t stride) {
+    if (pos % TC_LEAF == 0)
+        for (int64_t i = 0; i < 16 * cols; i++) ((T *)lanes)[i] = 1;
+    for (int64_t r = 0; r < rows; r++) {
+        T *lane = (T *)lanes + (pos + r) % 16 * cols;
+        const T *x = (const T *)in + r * stride;
+        TC_VECTOR_LOOP
+        for (int64_t c = 0; c < cols; c++) lane[c] *= x[c];
+    }
+}
+static void N_(sum_cols_fold)(void *o, const void *lanes, int64_t cols) {
+    T *out = o;
+    const T *l = lanes;
+#define AT(i) l[(i) * cols + c]
+#define QUAD(i) ((AT(i) + AT(i + 8)) + (AT(i + 4) + AT(i + 12)))
+    for (int64_t c = 0; c < cols; c++) out[c] = (QUAD(0) + QUAD(2)) + (QUAD(1) + QUAD(3));
+#undef QUAD
+}
+static void N_(prod_cols_fold)(void *o, const void *lanes, int64_t cols) {
+    T *out = o;
+    const T *l = lanes;
+#define QUAD(i) ((AT(i) * AT(i + 8)) * (AT(i + 4) * AT(i + 12)))
+    for (int64_t c = 0; c < cols; c++) out[c] = (QUAD(0) * QUAD(2)) * (QUAD(1) * QUAD(3));
+#undef QUAD
+#undef AT
+}
+/* Tiles of 64 columns; a tree a column, all of them pushed together: level[i] is a row of the tile. */
+static void N_(cols)(T *out, const T *x, int64_t n, int64_t cols, int64_t stride, int product) {
+    enum { TILE = 64, LEVELS = 40 };
+    T lanes[16 * TILE], level[LEVELS * TILE], leaf[TILE];
+    for (int64_t c0 = 0; c0 < cols; c0 += TILE) {
+        int64_t w = cols - c0 < TILE ? cols - c0 : TILE, count = 0;
+        for (int64_t i = 0; i < n; i += TC_LEAF, count++) {
+            int64_t m = n - i < TC_LEAF ? n - i : TC_LEAF;
+            if (product) N_(prod_cols_add)(lanes, x + i * stride + c0, 0, m, w, stride), N_(prod_cols_fold)(leaf, lanes, w);
+            else N_(sum_cols_add)(lanes, x + i * stride + c0, 0, m, w, stride), N_(sum_cols_fold)(leaf, lanes, w);
+            int k = 0;
+            for (; count >> k & 1; k++)
+                for (int64_t c = 0; c < w; c++) leaf[c] = product ? level[k * TILE + c] * leaf[c] : level[k * TILE + c] + leaf[c];
+            for (int64_t c = 0; c < w; c++) level[k * TILE + c] = leaf[c];
+        }
+        for (int64_t c = 0; c < w; c++) out[c0 + c] = (T)product;
+        int first = 1;
+        for (int k = 0; count >> k; k++) {
+            if (!(count >> k & 1)) continue;
+            for (int64_t c = 0; c < w; c++)
+                out[c0 + c] = first ? level[k * TILE + c] : product ? level[k * TILE + c] * out[c0 + c] : level[k * TILE + c] + out[c0 + c];
+            first = 0;
+        }
+    }
+}
+static void N_(sum_cols)(void *out, const void *x, int64_t n, int64_t cols, int64_t stride) { N_(cols)(out, x, n, cols, stride, 0); }
+static void N_(prod_cols)(void *out, const void *x, int64_t n, int64_t cols, int64_t stride) { N_(cols)(out, x, n, cols, stride, 1); }
+
+/* ---- extremes: NaN wins, +0 is above -0, so that no order can be seen ---- */
+static inline T N_(above)(T a, T b) {
+    T same = N_2(tc_from_bits, S)(N_2(tc_bits, S)(a) & N_2(tc_bits, S)(b)), r = a > b ? a : b;
+    r = a == b ? same : r;
+    return a != a ? a : r;
+}
+static inline T N_(below)(T a, T b) {
+    T same = N_2(tc_from_bits, S)(N_2(tc_bits, S)(a) | N_2(tc_bits, S)(b)), r = a < b ? a : b;
+    r = a == b ? same : r;
+    return a != a ? a : r;
+}
+static void N_(max_add)(void *acc, const void *in, int64_t n) {
+    T *a = acc;
+    const T *x = in;
+    TC_VECTOR_LOOP
+    for (int64_t i = 0; i < n; i++) a[i] = N_(above)(a[i], x[i]);
+}
+static void N_(min_add)(void *acc, const void *in, int64_t n) {
+    T *a = acc;
+    const T *x = in;
+    TC_VECTOR_LOOP
+    for (int64_t i = 0; i < n; i++) a[i] = N_(below)(a[i], x[i]);
+}
+static inline T N_(extreme)(const T *x, int64_t n, int max) {
+    T lane[64];
+    int64_t w = n < 64 ? n : 64;
+    for (int64_t j = 0; j < w; j++) lane[j] = x[j];
+    for (int64_t i = 64; i + 64 <= n; i += 64) {
+        TC_VECTOR_LOOP
+        for (int j = 0; j < 64; j++) lane[j] = max ? N_(above)(lane[j], x[i + j]) : N_(below)(lane[j], x[i + j]);
+    }
+    for (int64_t i = n / 64 * 64; i < n && n > 64; i++) lane[i % 64] = max ? N_(above)(lane[i % 64], x[i]) : N_(below)(lane[i % 64], x[i]);
+    for (int64_t h = 32; h; h /= 2)
+        for (int64_t j = 0; j < h && j + h < w; j++) lane[j] = max ? N_(above)(lane[j], lane[j + h]) : N_(below)(lane[j], lane[j + h]);
+    return lane[0];
+}
+static void N_(max_rows)(void *o, const void *x, int64_t rows, int64_t n, int64_t stride) {
+    for (int64_t r = 0; r < rows; r++) ((T *)o)[r] = N_(extreme)((const T *)x + r * stride, n, 1);
+}
+static void N_(min_rows)(void *o, const void *x, int64_t rows, int64_t n, int64_t stride) {
+    for (int64_t r = 0; r < rows; r++) ((T *)o)[r] = N_(extreme)((const T *)x + r * stride, n, 0);
+}
+static inline int64_t N_(find)(const T *x, int64_t n, T v) { /* the first that equals v, or the first NaN */
+    for (int64_t i = 0; i < n; i += 64) {
+        int64_t m = n - i < 64 ? n - i : 64, any = 0;
+        for (int64_t j = 0; j < m; j++) any |= (x[i + j] == v) | ((v != v) & (x[i + j] != x[i + j]));
+        for (int64_t j = 0; any && j < m; j++)
+            if (x[i + j] == v || (v != v && x[i + j] != x[i + j])) return i + j;
+    }
+    return 0;
+}
+static void N_(argmax_rows)(int64_t *out, const void *in, int64_t rows, int64_t n, int64_t stride) {
+    for (int64_t r = 0; r < rows; r++) {
+        const T *x = (const T *)in + r * stride;
+        out[r] = N_(find)(x, n, N_(extreme)(x, n, 1));
+    }
+}
+static void N_(argmin_rows)(int64_t *out, const void *in, int64_t rows, int64_t n, int64_t stride) {
+    for (int64_t r = 0; r < rows; r++) {
+        const T *x = (const T *)in + r * stride;
+        out[r] = N_(find)(x, n, N_(extreme)(x, n, 0));
+    }
+}
+static void N_(argmax_cols_add)(void *best, int64_t *index, const void *in, int64_t at, int64_t cols) {
+    T *b = best;
+    const T *x = in;
+    for (int64_t c = 0; c < cols; c++) {
+        int take = at == 0 || x[c] > b[c] || (x[c] != x[c] && b[c] == b[c]);
+        b[c] = take ? x[c] : b[c], index[c] = take ? at : index[c];
+    }
+}
+static void N_(argmin_cols_add)(void *best, int64_t *index, const void *in, int64_t at, int64_t cols) {
+    T *b = best;
+    const T *x = in;
+    for (int64_t c = 0; c < cols; c++) {
+        int take = at == 0 || x[c] < b[c] || (x[c] != x[c] && b[c] == b[c]);
+        b[c] = take ? x[c] : b[c], index[c] = take ? at : index[c];
+    }
+}
+
+/* ---- mean and squared deviations, in float64 ---- */
+static inline tc_welford N_(welford_leaf)(const T *x, int n) {
+    double lane[16];
+    for (int j = 0; j < 16; j++) lane[j] = -0.0;
+    int i = 0;
+    for (; i + 16 <= n; i += 16)
+        for (int j = 0; j < 16; j++) lane[j] += (double)x[i + j];
+    for (int j = i; j < n; j++) lane[j - i] += (double)x[j];
+    for (int h = 8; h; h /= 2)
+        for (int j = 0; j < h; j++) lane[j] += lane[j + h];
+    double mean = lane[0] / n;
+    for (int j = 0; j < 16; j++) lane[j] = 0;
+    for (i = 0; i + 16 <= n; i += 16)
+        for (int j = 0; j < 16; j++) {
+            double d = (double)x[i + j] - mean;
+            lane[j] = __builtin_fma(d, d, lane[j]);
+        }
+    for (int j = i; j < n; j++) {
+        double d = (double)x[j] - mean;
+        lane[j - i] = __builtin_fma(d, d, lane[j - i]);
+    }
+    for (int h = 8; h; h /= 2)
+        for (int j = 0; j < h; j++) lane[j] += lane[j + h];
+    return (tc_welford){mean, lane[0], n};
+}
+static void N_(welford_leaves)(tc_welford *out, const void *in, int64_t n) {
+    for (int64_t i = 0; i < n; i += TC_LEAF) *out++ = N_(welford_leaf)((const T *)in + i, n - i < TC_LEAF ? (int)(n - i) : TC_LEAF);
+}
+static void N_(welford_rows)(tc_welford *out, const void *in, int64_t rows, int64_t n, int64_t stride) {
+    for (int64_t r = 0; r < rows; r++) {
+        tc_tree_welford tree;
+        tree.count = 0;
+        for (int64_t i = 0; i < n; i += TC_LEAF)
+            tc_tree_welford_push(&tree, N_(welford_leaf)((const T *)in + r * stride + i, n - i < TC_LEAF ? (int)(n - i) : TC_LEAF));
+        out[r] = tc_tree_welford_sum(&tree);
+    }
+}
+
+extern const tc_reduce_ops TC_ROW(N_(tc_reduce));
+const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {
+    N_(sum_rows), N_(prod_rows), N_(sum_leaves), N_(prod_leaves), N_(sum_cols_add), N_(prod_cols_add), N_(sum_cols_fold), N_(prod_cols_fold),
+    N_(sum_cols), N_(prod_cols), N_(max_rows), N_(min_rows), N_(max_add), N_(min_add), N_(argmax_rows), N_(argmin_rows), N_(argmax_cols_add), N_(argmin_cols_add),
+    N_(welford_rows), N_(welford_leaves)};
+
+#undef W
+#undef LV
+#undef V
+#undef N_
+#undef N_2
+#undef N__
+#undef TREE
+#undef TREE_
+#undef TREE__

@@ -1,0 +1,179 @@
+/* exp and what is made of it: exp2, expm1, sigmoid, sinh, cosh, tanh. Part of scalar.h.
+ *
+ *     exp(x) = 2^k exp(r),  k = rint(x / ln 2),  |r| <= ln 2 / 2,  exp(r) = 1 + r + r^2 q(r)
+ *
+ * The polynomials q interpolate at Chebyshev nodes (relative error 2^-62 for float64, 2^-32 for float32). 2^k is multiplied in
+ * two steps, so that overflow and subnormal results come out of the multiplication. */
+#ifndef TC_KERNEL_SCALAR_EXP_H
+#define TC_KERNEL_SCALAR_EXP_H
+
+#include "kernel/scalar_arith.h"
+
+typedef struct { double h, l, k; } tc_x_dd; /* (h + l) * 2^k */
+
+static inline double tc_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+static inline float tc_fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+
+/* rint for |x| < 2^51 (2^22), and 2^k for whole k in [-1022, 1023] ([-126, 127]): the low bits of 1.5 * 2^52 + k are k's. */
+static inline double tc_x_round_f64(double x) { return x + 0x1.8p52 - 0x1.8p52; }
+static inline float tc_x_round_f32(float x) { return x + 0x1.8p23f - 0x1.8p23f; }
+static inline double tc_x_pow2_f64(double k) { return tc_from_bits_f64((tc_bits_f64(k + 0x1.8p52) + 1023) << 52); }
+static inline float tc_x_pow2_f32(float k) { return tc_from_bits_f32((tc_bits_f32(k + 0x1.8p23f) + 127) << 23); }
+static inline double tc_x_scale_f64(double y, double k) {
+    double j = tc_x_round_f64(k * 0.5);
+    return y * tc_x_pow2_f64(j) * tc_x_pow2_f64(k - j);
+}
+static inline float tc_x_scale_f32(float y, float k) {
+    float j = tc_x_round_f32(k * 0.5f);
+    return y * tc_x_pow2_f32(j) * tc_x_pow2_f32(k - j);
+}
+
+/* ---- float64 ---- */
+/* q of exp(r) = 1 + r + r^2 q(r) */
+static inline double tc_x_exp_q(double r) {
+    double q = tc_fma(0x1.1f7340dbc337ep-29, r, 0x1.af4e554377204p-26);
+    q = tc_fma(q, r, 0x1.27e4db46cddd1p-22);
+    q = tc_fma(q, r, 0x1.71de01fdbf9cap-19);
+    q = tc_fma(q, r, 0x1.a01a01a6e1e2ap-16);
+    q = tc_fma(q, r, 0x1.a01a01abf85abp-13);
+    q = tc_fma(q, r, 0x1.6c16c16c162c3p-10);
+    q = tc_fma(q, r, 0x1.11111111100bep-7);
+    q = tc_fma(q, r, 0x1.5555555555556p-5);
+    q = tc_fma(q, r, 0x1.5555555555557p-3);
+    return tc_fma(q, r, 0x1.0000000000000p-1);
+}
+/* exp(x + xl) for |x| <= 1100 (what is outside must be clamped), |xl| <= ulp(x) */
+static inline tc_x_dd tc_x_exp_dd(double x, double xl) {
+    double k = tc_fma(x, 0x1.71547652b82fep+0, 0x1.8p52) - 0x1.8p52;
+    double a = tc_fma(-k, 0x1.62e42fefa39efp-1, x); /* exact */
+    double r = tc_fma(-k, 0x1.abc9e3b39803fp-56, a), rl = tc_fma(-k, 0x1.abc9e3b39803fp-56, a - r) + xl;
+    double p = r * r * tc_x_exp_q(r), h = 1 + r, l = (1 - h) + r;
+    return (tc_x_dd){h, tc_fma(rl, h + p, l + p), k};
+}
+static inline double tc_x_clamp_exp(double x) {
+    x = x > 710 ? 710 : x;
+    return x < -746 ? -746 : x;
+}
+static inline double tc_x_exp_f64(double x) {
+    tc_x_dd e = tc_x_exp_dd(tc_x_clamp_exp(x), 0);
+    return tc_x_scale_f64(e.h + e.l, e.k);
+}
+static inline double tc_x_exp2_f64(double x) {
+    x = x > 1025 ? 1025 : x;
+    x = x < -1080 ? -1080 : x;
+    double k = tc_x_round_f64(x), r = x - k;
+    double q = tc_fma(0x1.c48fe24edfb5ap-36, r, 0x1.e9d48637d76acp-32);
+    q = tc_fma(q, r, 0x1.e4cf1c9aa5b15p-28);
+    q = tc_fma(q, r, 0x1.b524faa21725ep-24);
+    q = tc_fma(q, r, 0x1.62c0224024720p-20);
+    q = tc_fma(q, r, 0x1.ffcbfc6724283p-17);
+    q = tc_fma(q, r, 0x1.430912f86bf41p-13);
+    q = tc_fma(q, r, 0x1.5d87fe78a524bp-10);
+    q = tc_fma(q, r, 0x1.3b2ab6fba4e78p-7);
+    q = tc_fma(q, r, 0x1.c6b08d704a0c2p-5);
+    q = tc_fma(q, r, 0x1.ebfbdff82c58fp-3);
+    double a = r * 0x1.62e42fefa39efp-1, al = tc_fma(r, 0x1.62e42fefa39efp-1, -a), h = 1 + a, l = (1 - h) + a;
+    return tc_x_scale_f64(h + (l + tc_fma(r * r, q, al)), k);
+}
+/* expm1(x) as h + l, for x clamped to [-40, 710]; halved, so that it does not overflow */
+static inline tc_x_dd tc_x_expm1_half_dd(double x) {
+    double k = tc_fma(x, 0x1.71547652b82fep+0, 0x1.8p52) - 0x1.8p52;
+    double a = tc_fma(-k, 0x1.62e42fefa39efp-1, x);
+    double r = tc_fma(-k, 0x1.abc9e3b39803fp-56, a), rl = tc_fma(-k, 0x1.abc9e3b39803fp-56, a - r);
+    double p = tc_fma(r * r, tc_x_exp_q(r), tc_fma(r, rl, rl)), t = tc_x_pow2_f64(k - 1);
+    double u = t - 0.5, v = t * r, big = __builtin_fabs(u) > __builtin_fabs(v) ? u : v, small = __builtin_fabs(u) > __builtin_fabs(v) ? v : u;
+    double s = big + small, e = (big - s) + small, l = tc_fma(t, p, e), h = s + l;
+    return (tc_x_dd){h, (s - h) + l, 0};
+}
+static inline double tc_x_expm1_f64(double x) {
+    double c = x > 710 ? 710 : x;
+    c = c < -40 ? -40 : c;
+    tc_x_dd e = tc_x_expm1_half_dd(c);
+    return __builtin_fabs(x) < 0x1p-54 ? x : e.h * 2;
+}
+static inline double tc_x_sigmoid_f64(double x) {
+    double z = tc_x_exp_f64(-__builtin_fabs(x)), r = 1 / (1 + z);
+    return x < 0 ? z * r : r;
+}
+static inline double tc_x_sinh_f64(double x) {
+    double a = __builtin_fabs(x), s = a * a;
+    double p = tc_fma(0x1.2f49b46814157p-57, s, 0x1.952c77030ad4ap-49); /* 1/19!, 1/17!, ... */
+    p = tc_fma(p, s, 0x1.ae7f3e733b81fp-41);
+    p = tc_fma(p, s, 0x1.6124613a86d09p-33);
+    p = tc_fma(p, s, 0x1.ae64567f544e4p-26);
+    p = tc_fma(p, s, 0x1.71de3a556c734p-19);
+    p = tc_fma(p, s, 0x1.a01a01a01a01ap-13);
+    p = tc_fma(p, s, 0x1.1111111111111p-7);
+    p = tc_fma(p, s, 0x1.5555555555555p-3);
+    double low = tc_fma(a * s, p, a);
+    tc_x_dd e = tc_x_exp_dd(a > 711 ? 711 : a, 0);
+    double f = tc_x_pow2_f64(e.k - 2), inv = e.k > 100 ? 0 : tc_x_pow2_f64(-2 - e.k) / (e.h + e.l); /* halves: sinh / 2 */
+    double big = tc_fma(f, e.h, tc_fma(f, e.l, -inv)) * 2;
+    return __builtin_copysign(a < 1 ? low : a != a ? a : big, x);
+}
+static inline double tc_x_cosh_f64(double x) {
+    double a = __builtin_fabs(x);
+    tc_x_dd e = tc_x_exp_dd(a > 711 ? 711 : a, 0);
+    double f = tc_x_pow2_f64(e.k - 2), inv = e.k > 100 ? 0 : tc_x_pow2_f64(-2 - e.k) / (e.h + e.l);
+    return tc_fma(f, e.h, tc_fma(f, e.l, inv)) * 2;
+}
+static inline double tc_x_tanh_f64(double x) {
+    double a = __builtin_fabs(x), c = a > 20 ? 20 : a;
+    tc_x_dd e = tc_x_expm1_half_dd(2 * c); /* E / 2; tanh = E / (E + 2) */
+    double d = e.h + 1, dl = (e.h > 1 ? (e.h - d) + 1 : (1 - d) + e.h) + e.l;
+    double q = e.h / d, r = tc_fma(-q, d, e.h) + tc_fma(-q, dl, e.l);
+    return __builtin_copysign(a < 0x1p-28 ? a : q + r / d, x);
+}
+
+/* ---- float32 ---- */
+static inline float tc_x_exp_f32(float x) {
+    x = x > 89 ? 89 : x;
+    x = x < -104 ? -104 : x;
+    float k = tc_fmaf(x, 0x1.715476p+0f, 0x1.8p23f) - 0x1.8p23f;
+    float r = tc_fmaf(-k, 0x1.62e43p-1f, x);
+    r = tc_fmaf(k, 0x1.05c61p-29f, r);
+    float q = tc_fmaf(0x1.a1256cp-13f, r, 0x1.6d43bp-10f);
+    q = tc_fmaf(q, r, 0x1.1110ep-7f);
+    q = tc_fmaf(q, r, 0x1.5554e8p-5f);
+    q = tc_fmaf(q, r, 0x1.555556p-3f);
+    q = tc_fmaf(q, r, 0x1p-1f);
+    return tc_x_scale_f32(1 + tc_fmaf(q, r * r, r), k);
+}
+static inline float tc_x_exp2_f32(float x) {
+    x = x > 129 ? 129 : x;
+    x = x < -151 ? -151 : x;
+    float k = tc_x_round_f32(x), r = x - k;
+    float q = tc_fmaf(0x1.43e788p-13f, r, 0x1.5ec90cp-10f);
+    q = tc_fmaf(q, r, 0x1.3b2a8p-7f);
+    q = tc_fmaf(q, r, 0x1.c6afecp-5f);
+    q = tc_fmaf(q, r, 0x1.ebfbep-3f);
+    float p = tc_fmaf(r, 0x1.62e43p-1f, tc_fmaf(r, -0x1.05c61p-29f, r * r * q));
+    return tc_x_scale_f32(1 + p, k);
+}
+static inline float tc_x_sigmoid_f32(float x) {
+    float z = tc_x_exp_f32(-__builtin_fabsf(x)), r = 1 / (1 + z);
+    return x < 0 ? z * r : r;
+}
+static inline float tc_x_tanh_f32(float x) {
+    float a = __builtin_fabsf(x), s = x * x;
+    float p = tc_fmaf(0x1.27bd2p-13f, s, -0x1.e11f6cp-11f);
+    p = tc_fmaf(p, s, 0x1.a356ecp-9f);
+    p = tc_fmaf(p, s, -0x1.1cdaf8p-7f);
+    p = tc_fmaf(p, s, 0x1.65a152p-6f);
+    p = tc_fmaf(p, s, -0x1.ba10fep-5f);
+    p = tc_fmaf(p, s, 0x1.1110fp-3f);
+    p = tc_fmaf(p, s, -0x1.555556p-2f);
+    float low = tc_fmaf(a * s, p, a), big = 1 - 2 / (tc_x_exp_f32(2 * a) + 1);
+    return __builtin_copysignf(a < 1 ? low : big, x);
+}
+static inline float tc_x_expm1_f32(float x) { return (float)tc_x_expm1_f64(x); }
+static inline float tc_x_sinh_f32(float x) {
+    double a = __builtin_fabsf(x), e = tc_x_expm1_f64(a > 100 ? 100 : a);
+    return __builtin_copysignf((float)(0.5 * (e + e / (e + 1))), x);
+}
+static inline float tc_x_cosh_f32(float x) {
+    double e = tc_x_exp_f64(x > 100 ? 100 : x < -100 ? -100 : x);
+    return (float)(0.5 * (e + 1 / e));
+}
+
+#endif

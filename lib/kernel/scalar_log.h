@@ -1,0 +1,178 @@
+/* log and what is made of it: log2, log10, log1p, pow, asinh, acosh, atanh. Part of scalar.h.
+ *
+ *     x = 2^k m,  m in [sqrt(1/2), sqrt 2),  f = m - 1,  s = f / (2 + f),  log m = 2 s + s^3 (2/3 + s^2 Q(s^2))
+ *
+ * log itself is FreeBSD's e_log.c and e_logf.c (Sun, freely granted) without branches; the others take tc_x_log_dd, which has
+ * 10 bits more than float64. */
+#ifndef TC_KERNEL_SCALAR_LOG_H
+#define TC_KERNEL_SCALAR_LOG_H
+
+#include "kernel/scalar_exp.h"
+
+/* The edges of every logarithm: 0, negative, inf, NaN. */
+static inline double tc_x_log_edges(double x, double y) {
+    y = x == 0 ? -__builtin_inf() : y;
+    y = x < 0 ? __builtin_nan("") : y;
+    return x < __builtin_inf() ? y : x;
+}
+typedef struct { double k, m; } tc_x_split;
+static inline tc_x_split tc_x_log_split(double x) { /* x > 0 */
+    int tiny = x < 0x1p-1022;
+    uint64_t u = tc_bits_f64(tiny ? x * 0x1p54 : x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+    double k = tc_from_bits_f64(0x4330000000000000u | (u >> 52 & 0x7ff)) - (0x1p52 + 1023);
+    return (tc_x_split){tiny ? k - 54 : k, tc_from_bits_f64((u & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu)};
+}
+static inline double tc_x_log_f64(double x) {
+    tc_x_split a = tc_x_log_split(x);
+    double f = a.m - 1, half = 0.5 * f * f, s = f / (2 + f), z = s * s;
+    double r = tc_fma(1.479819860511658591e-01, z, 1.531383769920937332e-01);
+    r = tc_fma(r, z, 1.818357216161805012e-01);
+    r = tc_fma(r, z, 2.222219843214978396e-01);
+    r = tc_fma(r, z, 2.857142874366239149e-01);
+    r = tc_fma(r, z, 3.999999999940941908e-01);
+    r = tc_fma(r, z, 6.666666666666735130e-01) * z;
+    double y = tc_fma(s, half + r, a.k * 1.90821492927058770002e-10) - half;
+    return tc_x_log_edges(x, a.k * 6.93147180369123816490e-01 + (y + f));
+}
+
+/* log(x + xl), xl up to an ulp of x or so; x > 0 and finite */
+static inline tc_x_dd tc_x_log_dd(double x, double xl) {
+    tc_x_split a = tc_x_log_split(x);
+    double f = a.m - 1, d = a.m + 1, dl = a.m - (d - 1);
+    double s = f / d, sl = (tc_fma(-s, d, f) - s * dl) / d;
+    double z = s * s, zl = tc_fma(s, s, -z) + 2 * s * sl;
+    double q = tc_fma(0x1.b8eeb377232eep-4, z, 0x1.ac479c6a9c191p-4);
+    q = tc_fma(q, z, 0x1.e1f81beeb683fp-4);
+    q = tc_fma(q, z, 0x1.1110df49ea07ap-3);
+    q = tc_fma(q, z, 0x1.3b13b1bdb9348p-3);
+    q = tc_fma(q, z, 0x1.745d174511206p-3);
+    q = tc_fma(q, z, 0x1.c71c71c71cff7p-3);
+    q = tc_fma(q, z, 0x1.2492492492491p-2);
+    q = tc_fma(q, z, 0x1.999999999999ap-2) * z;
+    double p = 0x1.5555555555555p-1 + q, pl = (0x1.5555555555555p-1 - p) + q + 0x1.5555555555555p-55;
+    double u = z * p, ul = tc_fma(z, p, -u) + tc_fma(z, pl, zl * p);
+    double v = s * u, vl = tc_fma(s, u, -v) + tc_fma(s, ul, sl * u);
+    double r = 2 * s + v, rl = (2 * s - r) + v + (2 * sl + vl) + xl / x;
+    double kh = a.k * 0x1.62e42fefa3800p-1, t = kh + r, tl = (kh - t) + r + tc_fma(a.k, 0x1.ef35793c76730p-45, rl);
+    double h = t + tl;
+    return (tc_x_dd){h, (t - h) + tl, 0};
+}
+static inline double tc_x_log2_f64(double x) {
+    tc_x_split a = tc_x_log_split(x);
+    tc_x_dd l = tc_x_log_dd(a.m, 0);
+    double h = l.h * 0x1.71547652b82fep+0, e = tc_fma(l.h, 0x1.71547652b82fep+0, -h) + tc_fma(l.h, 0x1.777d0ffda0d24p-56, l.l * 0x1.71547652b82fep+0);
+    double t = a.k + h;
+    return tc_x_log_edges(x, t + ((a.k - t) + h + e));
+}
+static inline double tc_x_log10_f64(double x) {
+    tc_x_dd l = tc_x_log_dd(x, 0);
+    double h = l.h * 0x1.bcb7b1526e50ep-2, e = tc_fma(l.h, 0x1.bcb7b1526e50ep-2, -h) + tc_fma(l.h, 0x1.95355baaafad3p-57, l.l * 0x1.bcb7b1526e50ep-2);
+    return tc_x_log_edges(x, h + e);
+}
+static inline double tc_x_log1p_f64(double x) {
+    double h = 1 + x, l = x < 1 ? (1 - h) + x : (x - h) + 1;
+    tc_x_dd r = tc_x_log_dd(h, l);
+    return __builtin_fabs(x) < 0x1p-54 ? x : tc_x_log_edges(h, r.h + r.l);
+}
+
+/* C's special cases: pow(x, 0) and pow(1, y) are 1, odd integers keep the sign, a negative x with another y is NaN. */
+static inline double tc_x_pow_edges(double x, double y, double r) {
+    double a = __builtin_fabs(x), half = y * 0.5;
+    int whole = __builtin_rint(y) == y, odd = whole & (__builtin_rint(half) != half);
+    r = (x < 0) & !whole & (a < __builtin_inf()) ? __builtin_nan("") : r;
+    r = (a == 1) & whole ? 1 : r;
+    r = odd ? __builtin_copysign(r, x) : r;
+    r = (x != x) | (y != y) ? __builtin_nan("") : r;
+    return (x == 1) | (y == 0) ? 1 : r;
+}
+static inline double tc_x_pow_f64(double x, double y) {
+    double a = __builtin_fabs(x), inf = __builtin_inf();
+    tc_x_dd l = tc_x_log_dd(a, 0);
+    double lh = tc_x_log_edges(a, l.h), p = y * lh, fit = tc_x_clamp_exp(p);
+    double pl = tc_fma(y, lh, -p) + y * l.l;
+    pl = (fit == p) & (a > 0) & (a < inf) ? pl : 0;
+    tc_x_dd e = tc_x_exp_dd(fit, pl);
+    return tc_x_pow_edges(x, y, tc_x_scale_f64(e.h + e.l, e.k));
+}
+
+/* sqrt(h + l) as h + l */
+static inline tc_x_dd tc_x_sqrt_dd(double h, double l) {
+    double s = __builtin_sqrt(h), e = (tc_fma(-s, s, h) + l) / (2 * s);
+    return (tc_x_dd){s, h > 0 ? e : 0, 0};
+}
+static inline double tc_x_asinh_f64(double x) {
+    double a = __builtin_fabs(x), c = a > 0x1p500 ? 0x1p500 : a;
+    double q = c * c, ql = tc_fma(c, c, -q), h = q + 1, hl = (q > 1 ? (q - h) + 1 : (1 - h) + q) + ql;
+    tc_x_dd s = tc_x_sqrt_dd(h, hl);
+    double t = s.h + c, tl = (s.h - t) + c + s.l;
+    tc_x_dd r = tc_x_log_dd(t, tl), w = tc_x_log_dd(a, 0);
+    double far = w.h + (w.l + 0x1.62e42fefa39efp-1);
+    double y = a > 0x1p30 ? far : r.h + r.l;
+    y = a < 0x1p-28 ? a : y;
+    return __builtin_copysign(a < __builtin_inf() ? y : a, x);
+}
+static inline double tc_x_acosh_f64(double x) {
+    double c = x > 0x1p500 ? 0x1p500 : x;
+    double q = c * c, ql = tc_fma(c, c, -q), h = q - 1, hl = (q - h) - 1 + ql;
+    tc_x_dd s = tc_x_sqrt_dd(h + hl, (h - (h + hl)) + hl);
+    double t = c + s.h, tl = (c - t) + s.h + s.l;
+    tc_x_dd r = tc_x_log_dd(t, tl), w = tc_x_log_dd(x, 0);
+    double y = x > 0x1p30 ? w.h + (w.l + 0x1.62e42fefa39efp-1) : r.h + r.l;
+    y = x < 1 ? __builtin_nan("") : y;
+    return x < __builtin_inf() ? y : x;
+}
+static inline double tc_x_atanh_f64(double x) {
+    double a = __builtin_fabs(x), n = 1 + a, nl = (1 - n) + a, d = 1 - a, dl = (1 - d) - a;
+    double q = n / d, ql = (tc_fma(-q, d, n) + tc_fma(-q, dl, nl)) / d;
+    tc_x_dd r = tc_x_log_dd(q, ql);
+    double y = a < 0x1p-28 ? a : 0.5 * (r.h + r.l);
+    y = a == 1 ? __builtin_inf() : y;
+    y = a <= 1 ? y : __builtin_nan("");
+    return __builtin_copysign(y, x);
+}
+
+/* ---- float32: log in float32, the others through float64, where an error of an ulp does not show ---- */
+static inline float tc_x_log_f32(float x) {
+    int tiny = x < 0x1p-126f;
+    uint32_t u = tc_bits_f32(tiny ? x * 0x1p25f : x) + (0x3f800000u - 0x3f3504f3u);
+    float k = (float)((int32_t)(u >> 23) - 127), m = tc_from_bits_f32((u & 0x007fffffu) + 0x3f3504f3u);
+    k = tiny ? k - 25 : k;
+    float f = m - 1, half = 0.5f * f * f, s = f / (2 + f), z = s * s;
+    float r = tc_fmaf(0x1.f13c4cp-3f, z, 0x1.23d3dcp-2f);
+    r = tc_fmaf(r, z, 0x1.999c26p-2f);
+    r = tc_fmaf(r, z, 0x1.555554p-1f) * z;
+    float y = tc_fmaf(s, half + r, k * 9.0580006145e-06f) - half;
+    y = k * 6.9313812256e-01f + (y + f);
+    y = x == 0 ? -__builtin_inff() : y;
+    y = x < 0 ? __builtin_nanf("") : y;
+    return x < __builtin_inff() ? y : x;
+}
+static inline double tc_x_log1p_quick(double x) { /* to float64's last bits */
+    double u = 1 + x, c = x - (u - 1), l = tc_x_log_f64(u);
+    return (u > 0) & (u < __builtin_inf()) ? l + c / u : l;
+}
+static inline float tc_x_log2_f32(float x) { return (float)(tc_x_log_f64(x) * 0x1.71547652b82fep+0); }
+static inline float tc_x_log10_f32(float x) { return (float)(tc_x_log_f64(x) * 0x1.bcb7b1526e50ep-2); }
+static inline float tc_x_log1p_f32(float x) { return __builtin_fabsf(x) < 0x1p-30f ? x : (float)tc_x_log1p_quick(x); }
+static inline float tc_x_pow_f32(float x, float y) {
+    double l = tc_x_log_f64(__builtin_fabs((double)x));
+    return (float)tc_x_pow_edges(x, y, tc_x_exp_f64(y * l));
+}
+static inline float tc_x_asinh_f32(float x) {
+    double a = __builtin_fabs((double)x), r = tc_x_log1p_quick(a + a * a / (1 + __builtin_sqrt(tc_fma(a, a, 1))));
+    return __builtin_copysignf(a < 0x1p-14 ? (float)tc_fma(a * a, a * (-1.0 / 6), a) : a < __builtin_inf() ? (float)r : (float)a, x);
+}
+static inline float tc_x_acosh_f32(float x) {
+    double t = (double)x - 1;
+    return x < 1 ? __builtin_nanf("") : (float)tc_x_log1p_quick(t + __builtin_sqrt(tc_fma(t, t, 2 * t)));
+}
+static inline float tc_x_atanh_f32(float x) {
+    double a = __builtin_fabs((double)x), r = 0.5 * tc_x_log1p_quick(2 * a / (1 - a));
+    return __builtin_copysignf(a < 0x1p-14 ? (float)tc_fma(a * a, a * (1.0 / 3), a) : (float)r, x);
+}
+
+/* 2^y in PyTorch's ldexp is pow(2, y) rounded to the type. */
+static inline float tc_x_ldexp_f32(float a, float b) { return a * tc_x_exp2_f32(b); }
+static inline double tc_x_ldexp_f64(double a, double b) { return a * tc_x_exp2_f64(b); }
+
+#endif
