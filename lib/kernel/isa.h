@@ -1,6 +1,6 @@
 /* Vector primitives, compiled once for each row of isa.tab: what the block executor, emitted C and the kernels are made of.
  *
- *     const tc_isa_ops *isa = tc_isa_best();
+ *     const tc_isa_ops *isa;  tc_isa_ops_choose(&isa);
  *     isa->scalar[TC_F32][TC_X_ADD](out, a, b, NULL, n);      out[i] = a[i] + b[i]
  *     isa->cast[TC_BF16][TC_F32](out, in, n);
  *     isa->reduce[TC_F32]->sum_rows(out, x, rows, n, stride); in the order of NUMERICS 4
@@ -11,6 +11,7 @@
 #ifndef TC_KERNEL_ISA_H
 #define TC_KERNEL_ISA_H
 
+#include "base/cpu.h"
 #include "kernel/move.h"
 #include "kernel/scalar_op.h"
 #include "kernel/tree.h"
@@ -58,7 +59,6 @@ typedef struct tc_isa_gemm tc_isa_gemm; /* kernel/gemm.h */
 
 struct tc_isa_ops {
     const char *name;     /* row of isa.tab */
-    int width;            /* bytes of a vector */
     const tc_block_fn *scalar[TC_DTYPE_COUNT]; /* [type of the operands][tc_scalar_op]; NULL where the table has no such type */
     const tc_cast_fn (*cast)[TC_DTYPE_COUNT];        /* [from][to], PyTorch's conversions; NULL for complex. Same type: a copy */
     const tc_cast_fn *round;                   /* f32 -> f32 by way of f16, bf16, f8: cast there and back */
@@ -68,13 +68,9 @@ struct tc_isa_ops {
 };
 typedef struct tc_isa_ops tc_isa_ops;
 
-/* Rows of isa.tab, low to high. */
-int tc_isa_count(void);
-const tc_isa_ops *tc_isa_at(int i);
-bool tc_isa_supported(int i);           /* by this CPU and the operating system */
-const tc_isa_ops *tc_isa_find(const char *name); /* NULL: no such row */
-/* The best supported row, at most the one that TC_ISA in the environment names (unknown or unsupported names are TC_USAGE). */
-tc_status tc_isa_choose(const tc_isa_ops **out_isa);
-const tc_isa_ops *tc_isa_best(void);    /* without looking at the environment */
+/* The primitives of a row; base/cpu.h says which rows this machine can run. */
+const tc_isa_ops *tc_isa_ops_of(tc_isa_row row);
+/* Those of tc_isa_choose(NULL): the best supported row, at most the one that TC_ISA in the environment names. */
+tc_status tc_isa_ops_choose(const tc_isa_ops **out_isa);
 
 #endif

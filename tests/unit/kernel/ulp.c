@@ -1,4 +1,5 @@
-/* Errors of the elementary and special functions against MPFR, in units in the last place of the correctly rounded result.
+/* LIBS: -lmpfr -lgmp
+ * Errors of the elementary and special functions against MPFR, in units in the last place of the correctly rounded result.
  * `ulp` takes a sample of all magnitudes and the neighbourhood of edges; `ulp table` prints the worst errors and where they are;
  * `ulp table N` takes N points a function. */
 #include <math.h>

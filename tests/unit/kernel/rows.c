@@ -1,0 +1,216 @@
+/* Every primitive of every instruction set that this machine has gives the bits of the portable row, for odd lengths, special
+ * values, unaligned arrays and with the result in the place of an operand; ordered reductions are those of NUMERICS 4. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernel/isa.h"
+
+enum { N = 523, BYTES = N * 16 };
+static uint64_t state = 0x9E3779B97F4A7C15u;
+static uint64_t next(void) { state ^= state << 13, state ^= state >> 7, state ^= state << 17; return state * 0x2545F4914F6CDD1Du; }
+
+static const char *const op_names[] = {
+#define X(NAME, name, ...) #name,
+#include "kernel/scalar.def"
+#undef X
+};
+static const char *const results[] = {
+#define X(NAME, name, arity, types, result) #result,
+#include "kernel/scalar.def"
+#undef X
+};
+
+/* Values of every magnitude, with the special ones among them. */
+static void fill(tc_dtype d, void *p, int64_t n) {
+    static const double special[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 0.5, 2, -3, 1e-40, 1e38, 1e300, 88, -88, 1e10};
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t r = next();
+        double s = special[r >> 60], v = (double)(int64_t)next() * 0x1p-60;
+        if (d == TC_F32) ((float *)p)[i] = r % 4 == 0 ? (float)s : r % 4 == 1 ? (float)(v * 100) : (float)v;
+        else if (d == TC_F64) ((double *)p)[i] = r % 4 == 0 ? s : r % 4 == 1 ? v * 100 : v;
+        else if (d == TC_BOOL) ((uint8_t *)p)[i] = r & 1;
+        else {
+            uint64_t x = r % 3 ? next() : r % 7 - 3;
+            memcpy((char *)p + (size_t)i * tc_dtype_size(d), &x, tc_dtype_size(d));
+        }
+    }
+}
+/* Equal bits, any NaN equal to any NaN. */
+static int same(tc_dtype d, const void *a, const void *b, int64_t n, int64_t *at) {
+    for (int64_t i = 0; i < n; i++) {
+        *at = i;
+        if (d == TC_F32) {
+            float x = ((const float *)a)[i], y = ((const float *)b)[i];
+            if (memcmp(&x, &y, 4) && !(x != x && y != y)) return 0;
+        } else if (d == TC_F64) {
+            double x = ((const double *)a)[i], y = ((const double *)b)[i];
+            if (memcmp(&x, &y, 8) && !(x != x && y != y)) return 0;
+        } else if (memcmp((const char *)a + (size_t)i * tc_dtype_size(d), (const char *)b + (size_t)i * tc_dtype_size(d), tc_dtype_size(d))) return 0;
+    }
+    return 1;
+}
+static const int64_t lengths[] = {0, 1, 7, 16, 31, 64, 255, N - 3};
+
+static void scalar_operations(void **s) {
+    (void)s;
+    static _Alignas(64) char a[BYTES + 16], b[BYTES + 16], c[BYTES + 16], want[BYTES + 16], got[BYTES + 16];
+    const tc_isa_ops *base = tc_isa_ops_of(TC_ROW_portable);
+    for (int r = 1; r < TC_ROW_COUNT; r++) {
+        if (!tc_isa_supported((tc_isa_row)r)) continue;
+        const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)r);
+        for (int d = 0; d < TC_DTYPE_COUNT; d++)
+            for (int op = 0; base->scalar[d] && op < TC_X_COUNT; op++) {
+                assert_int_equal(!base->scalar[d][op], !isa->scalar[d][op]);
+                if (!base->scalar[d][op]) continue;
+                tc_dtype rd = strcmp(results[op], "BOOL") ? (tc_dtype)d : TC_BOOL;
+                size_t e = tc_dtype_size((tc_dtype)d), shift = e == 16 ? 0 : e;
+                for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+                    int64_t n = lengths[l], at = 0;
+                    fill(op == TC_X_WHERE ? TC_BOOL : (tc_dtype)d, a + shift, n), fill((tc_dtype)d, b + shift, n), fill((tc_dtype)d, c + shift, n);
+                    if (op == TC_X_POW && d != TC_F32 && d != TC_F64) for (int64_t i = 0; i < n; i++) (b + shift)[(size_t)i * e] &= 7;
+                    base->scalar[d][op](want, a + shift, b + shift, c + shift, n);
+                    isa->scalar[d][op](got, a + shift, b + shift, c + shift, n);
+                    if (!same(rd, want, got, n, &at)) fail_msg("%s %s %s: element %lld of %lld differs", isa->name, op_names[op], tc_dtypes[d].name, (long long)at, (long long)n);
+                    if (rd != (tc_dtype)d || op == TC_X_WHERE) continue;
+                    isa->scalar[d][op](a + shift, a + shift, b + shift, c + shift, n);
+                    if (!same(rd, want, a + shift, n, &at)) fail_msg("%s %s %s in place: element %lld of %lld differs", isa->name, op_names[op], tc_dtypes[d].name, (long long)at, (long long)n);
+                }
+            }
+    }
+}
+
+static void conversions(void **s) {
+    (void)s;
+    static _Alignas(64) char a[BYTES], want[BYTES], got[BYTES];
+    const tc_isa_ops *base = tc_isa_ops_of(TC_ROW_portable);
+    for (int r = 1; r < TC_ROW_COUNT; r++) {
+        if (!tc_isa_supported((tc_isa_row)r)) continue;
+        for (int f = 0; f < TC_DTYPE_COUNT; f++)
+            for (int t = 0; t < TC_DTYPE_COUNT; t++) {
+                assert_int_equal(!base->cast[f][t], tc_is_complex((tc_dtype)f) || tc_is_complex((tc_dtype)t));
+                if (!base->cast[f][t]) continue;
+                for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
+                    int64_t at = 0;
+                    fill((tc_dtype)f, a, lengths[l]);
+                    base->cast[f][t](want, a, lengths[l]), tc_isa_ops_of((tc_isa_row)r)->cast[f][t](got, a, lengths[l]);
+                    if (!same((tc_dtype)t, want, got, lengths[l], &at)) fail_msg("%s %s to %s: element %lld", tc_isa_ops_of((tc_isa_row)r)->name, tc_dtypes[f].name, tc_dtypes[t].name, (long long)at);
+                }
+            }
+    }
+}
+
+/* The contract, written out slowly. */
+static float slow_leaf(const float *x, int64_t n, int64_t stride) {
+    float lane[16];
+    for (int i = 0; i < 16; i++) lane[i] = -0.0f;
+    for (int64_t i = 0; i < n; i++) lane[i % 16] += x[i * stride];
+    for (int h = 8; h; h /= 2)
+        for (int i = 0; i < h; i++) lane[i] += lane[i + h];
+    return lane[0];
+}
+static float slow_tree(const float *x, int64_t n, int64_t stride, int64_t leaves) { /* leaves: a power of two */
+    if (leaves == 1) return slow_leaf(x, n, stride);
+    int64_t half = leaves / 2 * 256;
+    if (n <= half) return slow_tree(x, n, stride, leaves / 2);
+    return slow_tree(x, half, stride, leaves / 2) + slow_tree(x + half * stride, n - half, stride, leaves / 2);
+}
+static float slow_sum(const float *x, int64_t n, int64_t stride) { return n ? slow_tree(x, n, stride, 1 << 20) : 0; }
+
+static void sums(void **s) {
+    (void)s;
+    enum { ROWS = 3, COLS = 70, MOST = 5000 };
+    static float x[MOST * COLS], out[COLS], tall[COLS];
+    static const int64_t sizes[] = {0, 1, 15, 16, 17, 255, 256, 257, 1024, 1025, 2048, 4999, MOST};
+    for (int i = 0; i < MOST * COLS; i++) x[i] = (float)((double)(int64_t)next() * 0x1p-60);
+    for (int r = 0; r < TC_ROW_COUNT; r++) {
+        if (!tc_isa_supported((tc_isa_row)r)) continue;
+        const tc_reduce_ops *f = tc_isa_ops_of((tc_isa_row)r)->reduce[TC_F32];
+        for (size_t l = 0; l < sizeof sizes / sizeof *sizes; l++) {
+            int64_t n = sizes[l];
+            f->sum_rows(out, x, ROWS, n, MOST + 1);
+            for (int i = 0; i < ROWS; i++) {
+                float want = slow_sum(x + i * (MOST + 1), n, 1);
+                assert_memory_equal(&want, &out[i], 4);
+            }
+            f->sum_cols(tall, x, n, COLS, COLS);
+            for (int c = 0; c < COLS; c++) {
+                float want = slow_sum(x + c, n, COLS);
+                assert_memory_equal(&want, &tall[c], 4);
+            }
+            if (!n) continue;
+            float leaf[20];
+            tc_tree_f32 t = {0};
+            f->sum_leaves(leaf, x, n);
+            for (int j = 0; j * 256 < n; j++) tc_tree_f32_push(&t, leaf[j]);
+            float want = slow_sum(x, n, 1), got = tc_tree_f32_sum(&t);
+            assert_memory_equal(&want, &got, 4);
+        }
+    }
+}
+
+static void other_reductions(void **s) {
+    (void)s;
+    static double x[3000], y[3000];
+    static float xf[3000];
+    for (int i = 0; i < 3000; i++) x[i] = (double)(int64_t)next() * 0x1p-60, xf[i] = (float)x[i];
+    for (int r = 0; r < TC_ROW_COUNT; r++) {
+        if (!tc_isa_supported((tc_isa_row)r)) continue;
+        const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)r), *base = tc_isa_ops_of(TC_ROW_portable);
+        for (int64_t n = 1; n < 3000; n = n * 3 + 1) {
+            double a[2], b[2];
+            float c, d;
+            int64_t i, j;
+            isa->reduce[TC_F64]->sum_rows(a, x, 1, n, n), base->reduce[TC_F64]->sum_rows(b, x, 1, n, n);
+            isa->reduce[TC_F64]->prod_rows(a + 1, x, 1, n, n), base->reduce[TC_F64]->prod_rows(b + 1, x, 1, n, n);
+            assert_memory_equal(a, b, sizeof a);
+            tc_welford u, v;
+            isa->reduce[TC_F32]->welford_rows(&u, xf, 1, n, n), base->reduce[TC_F32]->welford_rows(&v, xf, 1, n, n);
+            assert_memory_equal(&u, &v, sizeof u);
+            double mean = 0;
+            for (int k = 0; k < n; k++) mean += xf[k];
+            assert_true(fabs(u.mean - mean / (double)n) < 1e-12 && u.count == (double)n);
+            isa->reduce[TC_F32]->max_rows(&c, xf, 1, n, n), isa->reduce[TC_F32]->argmax_rows(&i, xf, 1, n, n);
+            assert_true(xf[i] == c);
+            for (int k = 0; k < n; k++) assert_true(xf[k] <= c && (k >= i || xf[k] < c));
+            isa->reduce[TC_F64]->argmin_rows(&j, x, 1, n, n), isa->reduce[TC_F64]->min_rows(a, x, 1, n, n);
+            for (int k = 0; k < n; k++) assert_true(x[k] >= a[0] && (k >= j || x[k] > a[0]));
+            memcpy(y, x, sizeof y), y[n / 2] = NAN;
+            isa->reduce[TC_F64]->argmin_rows(&j, y, 1, n, n), isa->reduce[TC_F64]->min_rows(a, y, 1, n, n);
+            assert_true(j == n / 2 && isnan(a[0]));
+            float zeros[40];
+            for (int k = 0; k < 40; k++) zeros[k] = k % 2 ? 0.0f : -0.0f;
+            isa->reduce[TC_F32]->max_rows(&c, zeros, 1, n < 40 ? n : 40, 40), isa->reduce[TC_F32]->min_rows(&d, zeros, 1, n < 40 ? n : 40, 40);
+            assert_true(signbit(d) && (n == 1 || !signbit(c)));
+        }
+    }
+}
+
+static void moves(void **s) {
+    (void)s;
+    static uint32_t in[4096], out[4096];
+    for (uint32_t i = 0; i < 4096; i++) in[i] = i;
+    for (int r = 0; r < TC_ROW_COUNT; r++) {
+        if (!tc_isa_supported((tc_isa_row)r)) continue;
+        const tc_move_ops *m = tc_isa_ops_of((tc_isa_row)r)->move;
+        m->transpose[2](out, 70, in, 60, 63, 37);
+        for (uint32_t a = 0; a < 63; a++)
+            for (uint32_t b = 0; b < 37; b++) assert_int_equal(out[b * 70 + a], a * 60 + b);
+        int64_t index[100];
+        m->iota(index, 300, -3, 100);
+        m->gather[2](out, in, index, 100);
+        m->load[2](out + 200, in + 300, -3, 100);
+        assert_memory_equal(out, out + 200, 400);
+        assert_int_equal(out[99], 3);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scalar_operations), cmocka_unit_test(conversions), cmocka_unit_test(sums), cmocka_unit_test(other_reductions), cmocka_unit_test(moves)};
+    return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
+}
