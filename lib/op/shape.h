@@ -75,6 +75,10 @@ tc_status tc_sh_out_pointwise(tc_shape_ctx *c, int i, tc_dtype dtype, int n, con
 const tc_sym *tc_sh_strides(const tc_shape_ctx *c, const tc_meta *m); /* never NULL: contiguous ones are made */
 int tc_sh_is_contiguous(const tc_shape_ctx *c, const tc_meta *m); /* 1, 0, or -1: not known */
 
+/* Bounds of a slice as Python clamps them (v NULL: not given), and how many elements lie between. */
+tc_sym tc_slice_bound(tc_symctx *s, tc_sym v, tc_sym size, bool end);
+tc_sym tc_slice_length(tc_symctx *s, tc_sym start, tc_sym end, tc_sym step);
+
 /* ---- rules used by more than one family ---- */
 tc_status tc_shape_same(tc_shape_ctx *c);          /* sizes and type of argument 0 */
 tc_status tc_shape_float_unary(tc_shape_ctx *c);   /* integers become f32 */

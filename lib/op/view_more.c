@@ -1,0 +1,476 @@
+/* Views written with the primitive ones of view.c: flatten, t, movedim, split, chunk, unbind, narrow, expand_as, ... and the _copy
+ * and unsafe_ forms, whose results share nothing with their argument. */
+#include "op/shape.h"
+
+#include <stdio.h>
+
+static tc_value *one(tc_emit *e, tc_value *v) {
+    tc_emit_result(e, 0, v);
+    return v;
+}
+static int name_is(const tc_node *n, const char *name) { return !strcmp(tc_op_schema(n->op)->name, name); }
+static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
+static tc_status wrap(const tc_node *n, int arg, int rank, int *out) {
+    int64_t d = tc_arg_int(n, arg);
+    int r = rank > 0 ? rank : 1;
+    if (d < -r || d >= r)
+        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -r, r - 1, (long long)d);
+    *out = tc_wrap(d, rank);
+    return NULL;
+}
+/* A list value that stands for the results of a composition. */
+static void list(tc_emit *e, tc_value *const *v, int n) {
+    if (e->status) return;
+    tc_value *l = tc_graph_value(e->graph, TC_V_LIST, "list");
+    l->list = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(n ? n : 1));
+    for (int k = 0; k < n; k++) l->list[k] = v[k];
+    l->nlist = n;
+    tc_emit_result(e, 0, l);
+}
+
+/* ---- merged and split dimensions ---- */
+static tc_status decompose_flatten(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    int rank = x->meta.rank, a, b;
+    tc_sym size[TC_MAX_RANK];
+    TC_TRY(wrap(n, 1, rank, &a));
+    TC_TRY(wrap(n, 2, rank, &b));
+    if (a > b) return refuse(n, "flatten() has invalid args: start_dim cannot come after end_dim");
+    if (rank == 0) {
+        one(e, tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){1}, 1));
+        return tc_e_done(e);
+    }
+    if (a == b) {
+        one(e, tc_e1(e, "aten::alias", x));
+        return tc_e_done(e);
+    }
+    tc_sym merged = tc_sym_int(tc_e_sym(e), 1);
+    int k = 0;
+    for (int d = 0; d < rank; d++) {
+        if (d < a || d > b) size[k++] = x->meta.size[d];
+        else merged = tc_sym_mul(tc_e_sym(e), merged, x->meta.size[d]);
+        if (d == b) size[k++] = merged;
+    }
+    one(e, tc_emit_call(e, "aten::reshape", "vS", x, size, k));
+    return tc_e_done(e);
+}
+static tc_status decompose_ravel(tc_emit *e, const tc_node *n) {
+    one(e, tc_emit_call(e, "aten::reshape", "vI", tc_arg_value(n, 0), (int64_t[]){-1}, 1));
+    return tc_e_done(e);
+}
+static tc_status decompose_unflatten(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    tc_symctx *s = tc_e_sym(e);
+    int rank = x->meta.rank, d, m = n->args[2].n, k = 0, infer = -1;
+    tc_sym size[2 * TC_MAX_RANK], rest = tc_sym_int(s, 1);
+    int64_t v, have;
+    TC_TRY(wrap(n, 1, rank, &d));
+    if (m == 0) return refuse(n, "unflatten: sizes must be non-empty");
+    if (rank - 1 + m > TC_MAX_RANK) return refuse(n, "too many dimensions");
+    for (int i = 0; i < d; i++) size[k++] = x->meta.size[i];
+    for (int i = 0; i < m; i++) {
+        size[k] = n->args[2].syms[i];
+        if (tc_sym_const_int(size[k], &v) && v == -1) {
+            if (infer >= 0) return refuse(n, "only one dimension can be inferred");
+            infer = k;
+        } else {
+            rest = tc_sym_mul(s, rest, size[k]);
+        }
+        k++;
+    }
+    tc_sym extent = rank ? x->meta.size[d] : tc_sym_int(s, 1);
+    if (infer >= 0) size[infer] = tc_sym_floordiv(s, extent, rest), rest = tc_sym_mul(s, rest, size[infer]);
+    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, rest, extent, NULL)) == 0) {
+        have = 0;
+        tc_sym_const_int(extent, &have);
+        return tc_error(TC_CONTENT, "%s: unflatten: Provided sizes don't multiply up to the size of dim %d (%lld) in the input tensor", tc_op_name(n->op), d, (long long)have);
+    }
+    for (int i = d + 1; i < rank; i++) size[k++] = x->meta.size[i];
+    one(e, tc_emit_call(e, "aten::view", "vS", x, size, k));
+    return tc_e_done(e);
+}
+static tc_status decompose_as_other(tc_emit *e, const tc_node *n) { /* view_as, reshape_as, expand_as */
+    tc_value *o = tc_arg_value(n, 1);
+    const char *op = name_is(n, "view_as") ? "aten::view" : name_is(n, "reshape_as") ? "aten::reshape" : "aten::expand";
+    one(e, tc_emit_call(e, op, "vS", tc_arg_value(n, 0), o->meta.size, o->meta.rank));
+    return tc_e_done(e);
+}
+static tc_status decompose_broadcast_to(tc_emit *e, const tc_node *n) {
+    one(e, tc_emit_call(e, "aten::expand", "va", tc_arg_value(n, 0), &n->args[1]));
+    return tc_e_done(e);
+}
+static tc_status decompose_reshape_alias(tc_emit *e, const tc_node *n) {
+    one(e, tc_emit_call(e, "aten::view", "va", tc_arg_value(n, 0), &n->args[1]));
+    return tc_e_done(e);
+}
+static tc_status decompose_sum_to_size(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    tc_symctx *s = tc_e_sym(e);
+    int rank = n->args[1].n, lead = x->meta.rank - rank;
+    bool ok = lead >= 0 && rank <= TC_MAX_RANK;
+    for (int k = 0; ok && k < rank; k++)
+        ok = tc_sym_is_int(n->args[1].syms[k], 1) || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, n->args[1].syms[k], x->meta.size[lead + k], NULL)) != 0;
+    if (!ok) return refuse(n, "size is not expandable to the size of the tensor");
+    tc_meta like = {.dtype = x->meta.dtype, .rank = rank, .size = n->args[1].syms};
+    tc_value *r = tc_e_sum_to(e, x, &like);
+    one(e, r == x ? tc_e1(e, "aten::alias", x) : r);
+    return tc_e_done(e);
+}
+
+/* ---- order of dimensions ---- */
+static tc_status decompose_t(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    if (x->meta.rank > 2) return tc_error(TC_CONTENT, "%s: t() expects a tensor with <= 2 dimensions, but self is %dD", tc_op_name(n->op), x->meta.rank);
+    one(e, x->meta.rank < 2 ? tc_e1(e, "aten::alias", x) : tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)0, (int64_t)1));
+    return tc_e_done(e);
+}
+static tc_status decompose_numpy_T(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    int64_t dims[TC_MAX_RANK];
+    for (int k = 0; k < x->meta.rank; k++) dims[k] = x->meta.rank - 1 - k;
+    one(e, tc_emit_call(e, "aten::permute", "vI", x, dims, x->meta.rank));
+    return tc_e_done(e);
+}
+static tc_status decompose_mT(tc_emit *e, const tc_node *n) { /* mT, mH, adjoint, matrix_H */
+    tc_value *x = tc_arg_value(n, 0);
+    if (x->meta.rank < 2 && !(x->meta.rank == 0 && !name_is(n, "matrix_H")))
+        return tc_error(TC_CONTENT, "%s: tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.", tc_op_name(n->op), tc_op_schema(n->op)->name, x->meta.rank);
+    if (x->meta.rank == 0) one(e, tc_e1(e, "aten::alias", x));
+    else one(e, tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)-2, (int64_t)-1));
+    return tc_e_done(e);
+}
+static tc_status decompose_swap(tc_emit *e, const tc_node *n) {
+    one(e, tc_emit_call(e, "aten::transpose.int", "vaa", tc_arg_value(n, 0), &n->args[1], &n->args[2]));
+    return tc_e_done(e);
+}
+static tc_status decompose_movedim(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    int rank = x->meta.rank, count;
+    int64_t src[TC_MAX_RANK], dst[TC_MAX_RANK], order[TC_MAX_RANK];
+    bool used[TC_MAX_RANK] = {false}, moved[TC_MAX_RANK] = {false};
+    if (n->args[1].kind == TC_A_INTS) {
+        count = n->args[1].n;
+        if (count != n->args[2].n) return refuse(n, "movedim: Invalid source or destination dims: they should contain the same number of dims");
+        if (count > TC_MAX_RANK) return refuse(n, "too many dimensions");
+        tc_arg_ints(n, 1, src, TC_MAX_RANK);
+        tc_arg_ints(n, 2, dst, TC_MAX_RANK);
+    } else {
+        count = 1;
+        src[0] = tc_arg_int(n, 1);
+        dst[0] = tc_arg_int(n, 2);
+    }
+    for (int k = 0; k < rank; k++) order[k] = -1;
+    for (int k = 0; k < count; k++) {
+        int r = rank > 0 ? rank : 1;
+        if (src[k] < -r || src[k] >= r || dst[k] < -r || dst[k] >= r)
+            return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -r, r - 1, (long long)(src[k] < -r || src[k] >= r ? src[k] : dst[k]));
+        int a = tc_wrap(src[k], rank), b = tc_wrap(dst[k], rank);
+        if (moved[a] || used[b]) return refuse(n, moved[a] ? "movedim: repeated dim in `source`" : "movedim: repeated dim in `destination`");
+        moved[a] = used[b] = true;
+        order[b] = a;
+    }
+    for (int k = 0, next = 0; k < rank; k++) {
+        if (order[k] >= 0) continue;
+        while (moved[next]) next++;
+        order[k] = next++;
+    }
+    one(e, tc_emit_call(e, "aten::permute", "vI", x, order, rank));
+    return tc_e_done(e);
+}
+static tc_status decompose_linalg_diagonal(tc_emit *e, const tc_node *n) {
+    one(e, tc_emit_call(e, "aten::diagonal", "vaaa", tc_arg_value(n, 0), &n->args[1], &n->args[2], &n->args[3]));
+    return tc_e_done(e);
+}
+static tc_value *atleast(tc_emit *e, tc_value *x, int rank) {
+    if (x->meta.rank >= rank) return x;
+    while (x && x->meta.rank < rank) /* 3: a vector becomes [1, n, 1], a matrix [m, n, 1] */
+        x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)(rank == 3 && x->meta.rank >= 2 ? -1 : 0));
+    return x;
+}
+static tc_status decompose_atleast(tc_emit *e, const tc_node *n) {
+    int rank = tc_op_schema(n->op)->name[8] - '0';
+    if (n->args[0].kind == TC_A_VALUE && n->args[0].value->kind == TC_V_TENSOR) {
+        tc_value *x = tc_arg_value(n, 0), *r = atleast(e, x, rank);
+        one(e, r == x ? tc_e1(e, "aten::alias", x) : r);
+        return tc_e_done(e);
+    }
+    tc_value *v[256];
+    int count = n->args[0].n;
+    if (count > 256) return refuse(n, "more than 256 tensors");
+    for (int k = 0; k < count; k++) {
+        tc_value *x = n->args[0].values[k], *r = atleast(e, x, rank);
+        v[k] = r == x ? tc_e1(e, "aten::alias", x) : r;
+    }
+    list(e, v, count);
+    return tc_e_done(e);
+}
+
+/* ---- pieces ---- */
+static tc_status decompose_narrow(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    tc_symctx *s = tc_e_sym(e);
+    int d;
+    int64_t size, a, b;
+    if (x->meta.rank == 0) return refuse(n, "narrow() cannot be applied to a 0-dim tensor.");
+    TC_TRY(wrap(n, 1, x->meta.rank, &d));
+    tc_sym start = tc_arg_sym(n, 2), len = tc_arg_sym(n, 3);
+    if (tc_sym_const_int(len, &b) && b < 0) return refuse(n, "narrow(): length must be non-negative.");
+    if (tc_sym_const_int(start, &a) && tc_sym_const_int(x->meta.size[d], &size)) {
+        if (a < -size || a > size) return tc_error(TC_CONTENT, "IndexError: %s: start out of range (expected to be in range of [%lld, %lld], but got %lld)", tc_op_name(n->op), (long long)-size, (long long)size, (long long)a);
+        if (tc_sym_const_int(len, &b) && (a < 0 ? a + size : a) + b > size)
+            return tc_error(TC_CONTENT, "%s: start (%lld) + length (%lld) exceeds dimension size (%lld).", tc_op_name(n->op), (long long)a, (long long)b, (long long)size);
+    }
+    if (tc_sym_const_int(start, &a) && a < 0) start = tc_sym_add(s, start, x->meta.size[d]);
+    tc_value *r = tc_emit_call(e, "aten::slice.Tensor", "viss", x, (int64_t)d, start, tc_sym_add(s, start, len));
+    one(e, name_is(n, "narrow_copy") ? tc_e1(e, "aten::clone", r) : r);
+    return tc_e_done(e);
+}
+static bool copies(const tc_node *n) {
+    const char *s = tc_op_schema(n->op)->name;
+    return strstr(s, "_copy") || !strncmp(s, "unsafe_", 7);
+}
+/* Slices [at[k], at[k + 1]) of dimension d. */
+static tc_status pieces(tc_emit *e, const tc_node *n, tc_value *x, int d, const tc_sym *at, int count) {
+    tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(count ? count : 1));
+    for (int k = 0; k < count; k++) {
+        v[k] = tc_emit_call(e, "aten::slice.Tensor", "viss", x, (int64_t)d, at[k], at[k + 1]);
+        if (copies(n)) v[k] = tc_e1(e, "aten::clone", v[k]);
+    }
+    list(e, v, count);
+    return tc_e_done(e);
+}
+static tc_status even_pieces(tc_emit *e, const tc_node *n, tc_value *x, int d, tc_sym size, tc_sym count) {
+    int64_t m;
+    tc_symctx *s = tc_e_sym(e);
+    if (!tc_sym_const_int(count, &m)) return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
+    if (m < 1) m = 1;
+    if (m > 100000) return refuse(n, "too many pieces");
+    tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)m + 1);
+    for (int64_t k = 0; k < m; k++) at[k] = tc_sym_mul(s, size, tc_sym_int(s, k));
+    at[m] = x->meta.size[d];
+    return pieces(e, n, x, d, at, (int)m);
+}
+static tc_status decompose_split(tc_emit *e, const tc_node *n) { /* split.Tensor: size, dim */
+    tc_value *x = tc_arg_value(n, 0);
+    int d;
+    int64_t v, m;
+    if (x->meta.rank == 0) return refuse(n, "split expects at least a 1-dimensional tensor");
+    TC_TRY(wrap(n, 2, x->meta.rank, &d));
+    tc_sym size = tc_arg_sym(n, 1);
+    if (tc_sym_const_int(size, &v) && v < 0) return tc_error(TC_CONTENT, "%s: split expects split_size be non-negative, but got split_size=%lld", tc_op_name(n->op), (long long)v);
+    if (tc_sym_is_int(size, 0)) {
+        if (!tc_sym_const_int(x->meta.size[d], &m) || m != 0) return refuse(n, "split_size can only be 0 if dimension size is 0");
+        return even_pieces(e, n, x, d, size, tc_sym_int(tc_e_sym(e), 1));
+    }
+    return even_pieces(e, n, x, d, size, tc_sym_ceildiv(tc_e_sym(e), x->meta.size[d], size));
+}
+static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    tc_symctx *s = tc_e_sym(e);
+    int d, count = n->args[1].n;
+    int64_t v;
+    if (x->meta.rank == 0) return refuse(n, "split expects at least a 1-dimensional tensor");
+    TC_TRY(wrap(n, 2, x->meta.rank, &d));
+    tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)count + 1);
+    at[0] = tc_sym_int(s, 0);
+    for (int k = 0; k < count; k++) {
+        if (tc_sym_const_int(n->args[1].syms[k], &v) && v < 0) return refuse(n, "split_with_sizes expects split_sizes have only non-negative entries");
+        at[k + 1] = tc_sym_add(s, at[k], n->args[1].syms[k]);
+    }
+    tc_sym same = tc_sym_op(s, TC_S_EQ, at[count], x->meta.size[d], NULL);
+    if (tc_sym_known(s, same) == 0) {
+        v = 0;
+        tc_sym_const_int(x->meta.size[d], &v);
+        return tc_error(TC_CONTENT, "%s: split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %d)", tc_op_name(n->op), (long long)v, d);
+    }
+    if (tc_sym_known(s, same) < 0) tc_program_guard(e->graph->program, same, n->source, "required by aten.split_with_sizes");
+    return pieces(e, n, x, d, at, count);
+}
+static tc_status decompose_chunk(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    tc_symctx *s = tc_e_sym(e);
+    int d;
+    int64_t chunks = tc_arg_int(n, 1), size;
+    if (x->meta.rank == 0) return refuse(n, "chunk expects at least a 1-dimensional tensor");
+    if (chunks <= 0) return tc_error(TC_CONTENT, "%s: chunk expects `chunks` to be greater than 0, got: %lld", tc_op_name(n->op), (long long)chunks);
+    TC_TRY(wrap(n, 2, x->meta.rank, &d));
+    tc_sym k = tc_sym_int(s, chunks), each = tc_sym_ceildiv(s, x->meta.size[d], k);
+    if (tc_sym_const_int(x->meta.size[d], &size)) {
+        int64_t w = (size + chunks - 1) / chunks;
+        if (w == 0) return even_pieces(e, n, x, d, tc_sym_int(s, 0), k);
+        return even_pieces(e, n, x, d, tc_sym_int(s, w), tc_sym_int(s, (size + w - 1) / w));
+    }
+    /* a symbolic size: exactly that many chunks, which is a guard */
+    tc_sym all = tc_sym_op(s, TC_S_EQ, tc_sym_ceildiv(s, x->meta.size[d], each), k, NULL);
+    if (tc_sym_known(s, all) < 0) tc_program_guard(e->graph->program, all, n->source, "required by aten.chunk");
+    return even_pieces(e, n, x, d, each, k);
+}
+static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    int d;
+    int64_t m;
+    if (x->meta.rank == 0) return tc_error(TC_CONTENT, "IndexError: %s: Dimension specified as 0 but tensor has no dimensions", tc_op_name(n->op));
+    TC_TRY(wrap(n, 1, x->meta.rank, &d));
+    if (!tc_sym_const_int(x->meta.size[d], &m)) return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
+    if (m > 100000) return refuse(n, "too many pieces");
+    tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(m ? m : 1));
+    for (int64_t k = 0; k < m; k++) {
+        v[k] = tc_emit_call(e, "aten::select.int", "vii", x, (int64_t)d, k);
+        if (copies(n)) v[k] = tc_e1(e, "aten::clone", v[k]);
+    }
+    list(e, v, (int)m);
+    return tc_e_done(e);
+}
+/* tensor_split and hsplit, vsplit, dsplit: `sections` nearly even pieces, or cuts at indices */
+static tc_status tensor_split(tc_emit *e, const tc_node *n, int d) {
+    tc_value *x = tc_arg_value(n, 0);
+    tc_symctx *s = tc_e_sym(e);
+    tc_sym size = x->meta.size[d];
+    if (n->args[1].kind == TC_A_INTS) {
+        int count = n->args[1].n;
+        tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)count + 2);
+        tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)count + 1);
+        at[0] = tc_sym_int(s, 0);
+        for (int k = 0; k < count; k++) at[k + 1] = n->args[1].syms[k];
+        at[count + 1] = size;
+        for (int k = 0; k <= count; k++) v[k] = tc_emit_call(e, "aten::slice.Tensor", "viss", x, (int64_t)d, at[k], at[k + 1]);
+        list(e, v, count + 1);
+        return tc_e_done(e);
+    }
+    int64_t m = tc_arg_int(n, 1);
+    if (m <= 0) return tc_error(TC_CONTENT, "%s: number of sections must be larger than 0, got %lld", tc_op_name(n->op), (long long)m);
+    if (m > 100000) return refuse(n, "too many pieces");
+    tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)m + 1);
+    tc_sym each = tc_sym_floordiv(s, size, tc_sym_int(s, m)), more = tc_sym_mod(s, size, tc_sym_int(s, m));
+    for (int64_t k = 0; k <= m; k++) at[k] = tc_sym_add(s, tc_sym_mul(s, each, tc_sym_int(s, k)), tc_sym_min(s, tc_sym_int(s, k), more));
+    return pieces(e, n, x, d, at, (int)m);
+}
+static tc_status decompose_tensor_split(tc_emit *e, const tc_node *n) {
+    int d, rank = tc_arg_value(n, 0)->meta.rank;
+    if (rank == 0) return refuse(n, "tensor_split expected at least a 1-dimensional tensor, but got a tensor with 0 dims");
+    TC_TRY(wrap(n, 2, rank, &d));
+    return tensor_split(e, n, d);
+}
+static tc_status decompose_hvdsplit(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    char which = tc_op_schema(n->op)->name[0];
+    int least = which == 'h' ? 1 : which == 'v' ? 2 : 3, d = which == 'h' ? (x->meta.rank == 1 ? 0 : 1) : least == 2 ? 0 : 2;
+    int64_t size;
+    if (x->meta.rank < least) return tc_error(TC_CONTENT, "%s: torch.%csplit requires a tensor with at least %d dimension, but got a tensor with %d dimensions!", tc_op_name(n->op), which, least, x->meta.rank);
+    if (n->args[1].kind != TC_A_INTS && tc_arg_int(n, 1) != 0 && tc_sym_const_int(x->meta.size[d], &size) && size % tc_arg_int(n, 1))
+        return tc_error(TC_CONTENT, "%s: torch.%csplit attempted to split along dimension %d, but the size of the dimension %lld is not divisible by the split_size %lld!", tc_op_name(n->op), which, d, (long long)size, (long long)tc_arg_int(n, 1));
+    return tensor_split(e, n, d);
+}
+static tc_status decompose_broadcast_tensors(tc_emit *e, const tc_node *n) {
+    int count = n->args[0].n;
+    tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(count ? count : 1));
+    tc_shape_ctx c = {.program = e->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs, .source = n->source};
+    tc_dims d = {0};
+    for (int k = 0; k < count; k++) TC_TRY(tc_sh_broadcast_dims(&c, &d, &n->args[0].values[k]->meta));
+    for (int k = 0; k < count; k++) v[k] = tc_emit_call(e, "aten::expand", "vS", n->args[0].values[k], d.size, d.rank);
+    list(e, v, count);
+    return tc_e_done(e);
+}
+/* meshgrid: tensor k runs along dimension k; "xy" exchanges the first two */
+static tc_status decompose_meshgrid(tc_emit *e, const tc_node *n) {
+    int count = n->args[0].n;
+    const char *indexing = n->nargs > 1 ? tc_arg_string(n, 1) : "ij";
+    bool xy = indexing && !strcmp(indexing, "xy");
+    tc_sym size[TC_MAX_RANK];
+    tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(count ? count : 1));
+    if (count == 0) return refuse(n, "meshgrid expects a non-empty TensorList");
+    if (indexing && strcmp(indexing, "ij") && !xy) return tc_error(TC_CONTENT, "%s: torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s", tc_op_name(n->op), indexing);
+    if (count > TC_MAX_RANK) return refuse(n, "too many tensors");
+    for (int k = 0; k < count; k++) {
+        tc_meta *m = &n->args[0].values[k]->meta;
+        if (m->rank > 1) return tc_error(TC_CONTENT, "%s: torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got a tensor with %d dimensions", tc_op_name(n->op), m->rank);
+        if (m->dtype != n->args[0].values[0]->meta.dtype) return refuse(n, "torch.meshgrid expects all tensors to have the same dtype");
+    }
+    for (int k = 0; k < count; k++) {
+        int at = xy && count > 1 && k < 2 ? 1 - k : k;
+        const tc_meta *m = &n->args[0].values[k]->meta;
+        size[at] = m->rank ? m->size[0] : tc_sym_int(tc_e_sym(e), 1);
+    }
+    for (int k = 0; k < count; k++) {
+        int at = xy && count > 1 && k < 2 ? 1 - k : k;
+        int64_t shape[TC_MAX_RANK];
+        for (int j = 0; j < count; j++) shape[j] = 1;
+        shape[at] = -1;
+        v[k] = tc_emit_call(e, "aten::expand", "vS", tc_emit_call(e, "aten::reshape", "vI", n->args[0].values[k], shape, count), size, count);
+    }
+    list(e, v, count);
+    return tc_e_done(e);
+}
+
+/* X_copy: the view, then a copy. */
+static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    char name[96];
+    snprintf(name, sizeof name, "aten::%.*s%s%s", (int)(strlen(s->name) - 5), s->name, *s->overload ? "." : "", s->overload);
+    tc_node *v = tc_e_args(e, name, n->args, n->nargs);
+    tc_emit_result(e, 0, v ? tc_emit_call(e, "aten::clone", "va", v->outs[0], &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}) : NULL);
+    return tc_e_done(e);
+}
+
+#define ROW(SCHEMA, name, sample, text) {.schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text}
+#define COPY(SCHEMA) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_copy, .doc = "the view, copied"}
+const tc_op tc_ops_view_more[] = {
+    ROW("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten, "flatten(f32[2,3,4], 1)", "dimensions start_dim .. end_dim as one"),
+    ROW("ravel(Tensor(a) self) -> Tensor(a)", ravel, "ravel(f32[2,3])", "one dimension"),
+    ROW("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten, "unflatten(f32[2,6], 1, [2,-1])", "a dimension as several"),
+    ROW("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", as_other, "view_as(f32[2,6], f32[3,4])", "the sizes of other"),
+    ROW("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", as_other, "reshape_as(f32[2,6], f32[3,4])", "the sizes of other"),
+    ROW("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", as_other, "expand_as(f32[3,1], f32[3,4])", "expanded to the sizes of other"),
+    ROW("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", broadcast_to, "broadcast_to(f32[3,1], [3,4])", "expanded"),
+    ROW("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias, NULL, "view"),
+    ROW("sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size, "sum_to_size(f32[2,3,4], [3,1])", "the sums over what was broadcast"),
+    ROW("t(Tensor(a) self) -> Tensor(a)", t, "t(f32[2,3])", "the transpose of a matrix"),
+    ROW("numpy_T(Tensor(a) self) -> Tensor(a)", numpy_T, "numpy_T(f32[2,3,4])", "dimensions reversed"),
+    ROW("mT(Tensor(a) self) -> Tensor(a)", mT, "mT(f32[2,3,4])", "the transpose of each matrix"),
+    ROW("mH(Tensor(a) self) -> Tensor(a)", mT, "mH(f32[2,3,4])", "the transpose of each real matrix"),
+    ROW("matrix_H(Tensor(a) self) -> Tensor(a)", mT, "matrix_H(f32[2,3])", "the transpose of a real matrix"),
+    ROW("adjoint(Tensor(a) self) -> Tensor(a)", mT, "adjoint(f32[2,3,4])", "the transpose of each real matrix"),
+    ROW("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", swap, "swapaxes(f32[2,3], 0, 1)", "two dimensions exchanged"),
+    ROW("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", swap, "swapdims(f32[2,3], 0, 1)", "two dimensions exchanged"),
+    ROW("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim, "movedim(f32[2,3,4], 0, -1)", "a dimension moved"),
+    ROW("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim, "movedim(f32[2,3,4], [0,1], [1,2])", "dimensions moved"),
+    ROW("moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim, "moveaxis(f32[2,3,4], 0, -1)", "a dimension moved"),
+    ROW("moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim, "moveaxis(f32[2,3,4], [0,1], [1,2])", "dimensions moved"),
+    ROW("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal, "linalg_diagonal(f32[2,3,4])", "the diagonals of matrices"),
+    ROW("atleast_1d(Tensor self) -> Tensor", atleast, "atleast_1d(f32[])", "at least 1 dimension"),
+    ROW("atleast_2d(Tensor self) -> Tensor", atleast, "atleast_2d(f32[3])", "at least 2 dimensions"),
+    ROW("atleast_3d(Tensor self) -> Tensor", atleast, "atleast_3d(f32[3])", "at least 3 dimensions"),
+    ROW("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 1 dimension"),
+    ROW("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 2 dimensions"),
+    ROW("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 3 dimensions"),
+    ROW("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, "narrow(f32[5,3], 0, 1, 3)", "length elements from start"),
+    ROW("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow, "narrow_copy(f32[5,3], 0, 1, 3)", "length elements from start, copied"),
+    ROW("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split, "split(f32[7,2], 3)", "pieces of that size, the last shorter"),
+    ROW("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_sizes, "split(f32[7,2], [3,4])", "pieces of those sizes"),
+    ROW("split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_sizes, "split_with_sizes(f32[7,2], [3,4])", "pieces of those sizes"),
+    ROW("split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "split_copy(f32[7,2], 3)", "pieces, copied"),
+    ROW("split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes, "split_with_sizes_copy(f32[7,2], [3,4])", "pieces, copied"),
+    ROW("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "unsafe_split(f32[7,2], 3)", "pieces, copied"),
+    ROW("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes, "unsafe_split_with_sizes(f32[7,2], [3,4])", "pieces, copied"),
+    ROW("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, "chunk(f32[7,2], 3)", "at most that many pieces of equal size, the last shorter"),
+    ROW("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk, "unsafe_chunk(f32[7,2], 3)", "pieces, copied"),
+    ROW("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind, "unbind(f32[3,2])", "the slices of a dimension"),
+    ROW("unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", unbind, "unbind_copy(f32[3,2])", "the slices of a dimension, copied"),
+    ROW("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, "tensor_split(f32[7,2], 3)", "nearly even pieces"),
+    ROW("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split, "tensor_split(f32[7,2], [2,5])", "cut at indices"),
+    ROW("hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", hvdsplit, "hsplit(f32[2,4], 2)", "pieces of dimension 1"),
+    ROW("hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hvdsplit, "hsplit(f32[2,4], [1])", "pieces of dimension 1"),
+    ROW("vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", hvdsplit, "vsplit(f32[4,2], 2)", "pieces of dimension 0"),
+    ROW("vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hvdsplit, "vsplit(f32[4,2], [1])", "pieces of dimension 0"),
+    ROW("dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", hvdsplit, "dsplit(f32[2,2,4], 2)", "pieces of dimension 2"),
+    ROW("dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hvdsplit, "dsplit(f32[2,2,4], [1])", "pieces of dimension 2"),
+    ROW("broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors, "broadcast_tensors([f32[3,1], f32[4]])", "all expanded to one size"),
+    ROW("meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid, "meshgrid([f32[3], f32[4]])", "the coordinates of a grid"),
+    ROW("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid, "meshgrid([f32[3], f32[4]], indexing='xy')", "the coordinates of a grid"),
+    COPY("view_copy(Tensor self, SymInt[] size)"), COPY("view_copy.dtype(Tensor self, ScalarType dtype)"), COPY("permute_copy(Tensor self, int[] dims)"), COPY("transpose_copy.int(Tensor self, int dim0, int dim1)"), COPY("t_copy(Tensor self)"),
+    COPY("expand_copy(Tensor self, SymInt[] size, *, bool implicit=False)"), COPY("select_copy.int(Tensor self, int dim, SymInt index)"),
+    COPY("slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)"), COPY("squeeze_copy(Tensor self)"),
+    COPY("squeeze_copy.dim(Tensor self, int dim)"), COPY("squeeze_copy.dims(Tensor self, int[] dim)"), COPY("unsqueeze_copy(Tensor self, int dim)"),
+    COPY("diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)"), COPY("unfold_copy(Tensor self, int dimension, int size, int step)"),
+    COPY("as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)"),
+    {0}};
