@@ -16,7 +16,7 @@ isa_flags = $(shell awk -F'\t' '$$1=="$(1)" {print $$2}' lib/isa.tab)
 
 LIB_C   := $(filter-out %.isa.c,$(sort $(wildcard lib/*/*.c)))
 LIB_ISA := $(sort $(wildcard lib/*/*.isa.c))
-GEN_C   := $(BUILD)/gen/op_families.c $(BUILD)/gen/embed.c
+GEN_C   := $(BUILD)/gen/op_families.c $(BUILD)/gen/embed.c $(BUILD)/gen/paste.c
 LIB_O   := $(LIB_C:%.c=$(BUILD)/obj/%.o) $(foreach i,$(ISAS),$(LIB_ISA:%.isa.c=$(BUILD)/obj/%.$(i).o)) $(GEN_C:$(BUILD)/gen/%.c=$(BUILD)/obj/gen/%.o)
 CMD_O   := $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard cmd/*.c)))
 TOOLS   := $(patsubst %/main.c,%,$(sort $(wildcard tc-*/main.c)))
@@ -50,6 +50,14 @@ $(BUILD)/gen/embed.c: $(EMBED) Makefile
 	@{ echo '#include <stddef.h>'; echo 'typedef struct { const char *name; const char *text; size_t len; } tc_embedded;'; echo 'extern const tc_embedded tc_embedded_sources[];'; \
 	   i=0; for f in $(EMBED); do echo "static const char src$$i[] = {"; od -An -v -tu1 $$f | sed 's/  */,/g; s/^,//; s/$$/,/'; echo "0};"; i=$$((i+1)); done; \
 	   echo 'const tc_embedded tc_embedded_sources[] = {'; i=0; for f in $(EMBED); do echo "    {\"$${f#lib/capture/torch/}\", src$$i, sizeof src$$i - 1},"; i=$$((i+1)); done; echo '    {NULL, NULL, 0}};'; } > $@
+
+# What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out), and tc_abi.h.
+PASTE   := lib/codegen/prelude.h lib/codegen/tc_abi.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
+$(BUILD)/gen/paste.c: $(PASTE) Makefile
+	@mkdir -p $(BUILD)/gen/none && for h in stdint stddef stdbool math string; do : > $(BUILD)/gen/none/$$h.h; done
+	@{ echo 'extern const char tc_paste_text[], tc_abi_text[];'; \
+	   echo 'const char tc_paste_text[] = {'; $(CC) -E -P -nostdinc -isystem $(BUILD)/gen/none -Ilib -DTC_ABI_H lib/codegen/prelude.h | od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/'; echo '0};'; \
+	   echo 'const char tc_abi_text[] = {'; od -An -v -tu1 lib/codegen/tc_abi.h | sed 's/  */,/g; s/^,//; s/$$/,/'; echo '0};'; } > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c | $(HEADERS)
 	@mkdir -p $(@D)

@@ -1,0 +1,413 @@
+/* Decides the schedule of a group's C (emit_plan.h): phases, merged ranges, items, nests, what is kept between nests. */
+#include "codegen/emit_plan.h"
+
+/* ---- sizes and steps as C text ---- */
+cexpr cx_int(int64_t v) { return (cexpr){.is_const = true, .v = v}; }
+
+const char *cx_text(cplan *p, cexpr e) { return e.is_const ? tc_arena_printf(p->a, "%lld", (long long)e.v) : e.s; }
+
+static tc_sym sym_of(cplan *p, cexpr e) { return e.is_const ? tc_sym_int(p->l->sym, e.v) : e.sym; }
+
+cexpr cx_add(cplan *p, cexpr a, cexpr b) {
+    int64_t v;
+    if (a.is_const && b.is_const && tc_add_i64(a.v, b.v, &v)) return cx_int(v);
+    if (a.is_const && a.v == 0) return b;
+    if (b.is_const && b.v == 0) return a;
+    tc_sym x = sym_of(p, a), y = sym_of(p, b);
+    return (cexpr){.s = tc_arena_printf(p->a, "%s + %s", cx_text(p, a), cx_text(p, b)), .sym = x && y ? tc_sym_add(p->l->sym, x, y) : NULL};
+}
+
+static const char *factor(cplan *p, cexpr e) {
+    const char *s = cx_text(p, e);
+    return strchr(s, '+') || *s == '-' ? tc_arena_printf(p->a, "(%s)", s) : s;
+}
+
+cexpr cx_mul(cplan *p, cexpr a, cexpr b) {
+    int64_t v;
+    if (a.is_const && b.is_const && tc_mul_i64(a.v, b.v, &v)) return cx_int(v);
+    if ((a.is_const && a.v == 0) || (b.is_const && b.v == 0)) return cx_int(0);
+    if (a.is_const && a.v == 1) return b;
+    if (b.is_const && b.v == 1) return a;
+    tc_sym x = sym_of(p, a), y = sym_of(p, b);
+    return (cexpr){.s = tc_arena_printf(p->a, "%s * %s", factor(p, a), factor(p, b)), .sym = x && y ? tc_sym_mul(p->l->sym, x, y) : NULL};
+}
+
+static cexpr number(cplan *p, tc_sym s) {
+    int64_t v;
+    if (tc_sym_const_int(s, &v)) return cx_int(v);
+    for (int i = 0; i < p->d->nnumbers; i++)
+        if (p->d->numbers[i] == s) {
+            if (i < 64) p->used_number |= UINT64_C(1) << i;
+            return (cexpr){.s = i < 64 ? tc_arena_printf(p->a, "k%d", i) : tc_arena_printf(p->a, "c->numbers[%d].i", i), .sym = s};
+        }
+    TC_BUG("a symbolic number that the description lacks");
+}
+
+cexpr cx_size(cplan *p, int buffer, int dim) {
+    int64_t v;
+    tc_sym s = p->l->buffers.data[buffer].size[dim];
+    if (tc_sym_const_int(s, &v)) return cx_int(v);
+    for (int i = 0; i < p->l->naxes; i++)
+        if (p->l->axes[i].extent == s) {
+            p->used_extent |= UINT64_C(1) << i;
+            return p->extent[i];
+        }
+    return (cexpr){.s = tc_arena_printf(p->a, "c->buffers[%d].size[%d]", buffer, dim), .sym = s};
+}
+
+cexpr cx_stride(cplan *p, int buffer, int dim) {
+    if (!p->d->dense[buffer]) return (cexpr){.s = tc_arena_printf(p->a, "c->buffers[%d].stride[%d]", buffer, dim)};
+    cexpr e = cx_int(1);
+    for (int d = dim + 1; d < p->l->buffers.data[buffer].rank; d++) e = cx_mul(p, e, cx_size(p, buffer, d));
+    return e;
+}
+
+static void add_affine(cplan *p, caccess *x, const tc_affine *a, cexpr stride) {
+    x->present = true;
+    x->offset = cx_add(p, x->offset, cx_mul(p, number(p, a->base), stride));
+    for (int t = 0; t < a->n; t++) {
+        int axis = a->term[t].axis;
+        x->step[axis] = cx_add(p, x->step[axis], cx_mul(p, number(p, a->term[t].coef), stride));
+    }
+}
+
+static void init_access(caccess *x) {
+    x->present = true;
+    x->offset = cx_int(0);
+    for (int i = 0; i < 64; i++) x->step[i] = cx_int(0);
+}
+
+tc_status emit_plan_init(cplan *p, const tc_loop *l, const tc_group_desc *d, tc_arena *a) {
+    *p = (cplan){.l = l, .d = d, .a = a};
+    p->inst_access = TC_NEWN(a, caccess, l->inst.len + 1);
+    p->dim_access = tc_arena_array(a, l->inst.len + 1, sizeof *p->dim_access);
+    p->store_access = TC_NEWN(a, caccess, l->stores.len + 1);
+    for (int i = 0; i < l->naxes; i++) {
+        int64_t v;
+        p->extent[i] = tc_sym_const_int(l->axes[i].extent, &v) ? cx_int(v) : (cexpr){.s = tc_arena_printf(a, "e%d", i), .sym = l->axes[i].extent};
+    }
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        if (in->kind == TC_L_INDEX) {
+            init_access(&p->inst_access[i]);
+            add_affine(p, &p->inst_access[i], &in->index[0], cx_int(1));
+        } else if (in->kind == TC_L_LOAD) {
+            if (in->rank > 16) return tc_error(TC_UNSUPPORTED, "a tensor of rank %d in emitted code, at most 16", in->rank);
+            init_access(&p->inst_access[i]);
+            for (int k = 0; k < in->rank; k++) {
+                add_affine(p, &p->inst_access[i], &in->index[k], cx_stride(p, in->buffer, k));
+                if (!in->gather || in->gather[k] == TC_LV_NONE) continue;
+                init_access(&p->dim_access[i][k]);
+                add_affine(p, &p->dim_access[i][k], &in->index[k], cx_int(1));
+            }
+        }
+    }
+    for (size_t i = 0; i < l->stores.len; i++) {
+        const tc_lstore *s = &l->stores.data[i];
+        init_access(&p->store_access[i]);
+        for (int k = 0; k < s->rank; k++) add_affine(p, &p->store_access[i], &s->index[k], cx_stride(p, s->buffer, k));
+    }
+    return NULL;
+}
+
+/* ---- operands ---- */
+static int operands(const tc_linst *in, tc_lv out[3 + 1 + 16]) {
+    int n = 0;
+    for (int i = 0; i < 3; i++)
+        if (in->a[i] != TC_LV_NONE) out[n++] = in->a[i];
+    if (in->pred != TC_LV_NONE) out[n++] = in->pred;
+    for (int d = 0; in->gather && d < in->rank && d < 16; d++)
+        if (in->gather[d] != TC_LV_NONE) out[n++] = in->gather[d];
+    return n;
+}
+
+static void need(const tc_loop *l, bool *needed, tc_lv v) {
+    if (v == TC_LV_NONE) return;
+    needed[v] = true;
+    for (tc_lv i = v; i >= 0; i--) { /* operands stand before */
+        if (!needed[i]) continue;
+        tc_lv ops[20];
+        int n = operands(&l->inst.data[i], ops);
+        for (int k = 0; k < n; k++) needed[ops[k]] = true;
+    }
+}
+
+bool cx_heavy(const tc_linst *in) {
+    return in->kind == TC_L_SCALAR && in->op >= TC_X_EXP && in->op != TC_X_RSQRT && tc_is_float(in->dtype);
+}
+
+/* ---- ranges ---- */
+static uint64_t to_ranges(const cphase *ph, uint64_t axes) {
+    uint64_t m = 0;
+    for (int i = 0; i < 64; i++)
+        if (axes >> i & 1 && ph->range_of[i] >= 0) m |= UINT64_C(1) << ph->range_of[i];
+    return m;
+}
+
+cexpr cx_step(cplan *p, const cphase *ph, const caccess *x, int range) {
+    (void)p;
+    const crange *r = &ph->range[range];
+    return x->step[r->axis[r->n - 1]];
+}
+
+static bool same(cplan *p, cexpr a, cexpr b) {
+    if (a.is_const && b.is_const) return a.v == b.v;
+    tc_sym x = sym_of(p, a), y = sym_of(p, b);
+    return x && x == y;
+}
+
+static bool access_merges(cplan *p, const caccess *x, int last_a, int last_b, cexpr extent_b) {
+    return !x->present || same(p, x->step[last_a], cx_mul(p, x->step[last_b], extent_b));
+}
+
+/* Range a around range b can be walked as one. */
+static bool merges(cplan *p, const cphase *ph, const crange *a, const crange *b) {
+    const tc_loop *l = p->l;
+    int la = a->axis[a->n - 1], lb = b->axis[b->n - 1];
+    for (size_t i = 0; i < l->inst.len; i++) {
+        if (!ph->needed[i]) continue;
+        const tc_linst *in = &l->inst.data[i];
+        if (!access_merges(p, &p->inst_access[i], la, lb, b->extent)) return false;
+        for (int d = 0; d < in->rank && in->kind == TC_L_LOAD; d++)
+            if (!access_merges(p, &p->dim_access[i][d], la, lb, b->extent)) return false;
+        if (in->kind != TC_L_REDUCE && in->kind != TC_L_SCAN) continue;
+        bool has_a = in->over >> a->axis[0] & 1, has_b = in->over >> b->axis[0] & 1;
+        if (has_a != has_b || (in->kind == TC_L_SCAN && has_a)) return false;
+        for (int k = la + 1; has_a && k < b->axis[0]; k++)
+            if (in->over >> k & 1 && ph->range_of[k] >= 0) return false;
+    }
+    for (int i = 0; i < ph->nstores; i++)
+        if (!access_merges(p, &p->store_access[ph->stores[i]], la, lb, b->extent)) return false;
+    return true;
+}
+
+static void make_ranges(cplan *p, cphase *ph, uint64_t axes) {
+    const tc_loop *l = p->l;
+    ph->range = TC_NEWN(p->a, crange, 64);
+    memset(ph->range_of, -1, sizeof ph->range_of);
+    for (int i = 0; i < l->naxes; i++) {
+        if (!(axes >> i & 1) || (p->extent[i].is_const && p->extent[i].v == 1)) continue;
+        ph->range_of[i] = (int8_t)ph->nr;
+        ph->range[ph->nr++] = (crange){.axis = {i}, .n = 1, .extent = p->extent[i]};
+    }
+    for (int a = 0; a < ph->nr; a++)
+        for (int b = a + 1; b < ph->nr;) {
+            crange *ra = &ph->range[a], *rb = &ph->range[b];
+            if (ra->axis[ra->n - 1] > rb->axis[0] || !merges(p, ph, ra, rb)) {
+                b++;
+                continue;
+            }
+            for (int k = 0; k < rb->n; k++) ra->axis[ra->n++] = rb->axis[k];
+            ra->extent = cx_mul(p, ra->extent, rb->extent);
+            memmove(rb, rb + 1, (size_t)(ph->nr - b - 1) * sizeof *rb);
+            ph->nr--;
+            for (int r = 0; r < ph->nr; r++)
+                for (int k = 0; k < ph->range[r].n; k++) ph->range_of[ph->range[r].axis[k]] = (int8_t)r;
+            b = a + 1;
+        }
+}
+
+/* ---- items and the inner range ---- */
+static bool unit(const cexpr e) { return e.is_const && e.v == 1; }
+
+static int choose_vec(cplan *p, const cphase *ph, bool allow_par) {
+    int best = -1, best_score = -1;
+    for (int r = 0; r < ph->nr; r++) {
+        if (!allow_par && ph->par >> r & 1) continue;
+        int score = 0;
+        for (size_t i = 0; i < p->l->inst.len; i++)
+            if (ph->needed[i] && p->l->inst.data[i].kind == TC_L_LOAD && unit(cx_step(p, ph, &p->inst_access[i], r))) score += 2;
+        for (int i = 0; i < ph->nstores; i++)
+            if (unit(cx_step(p, ph, &p->store_access[ph->stores[i]], r))) score += 2;
+        if (score >= best_score) best = r, best_score = score;
+    }
+    return best;
+}
+
+static int last_range(const cphase *ph, uint64_t set, int prefer) {
+    if (prefer >= 0 && set >> prefer & 1) return prefer;
+    for (int r = ph->nr - 1; r >= 0; r--)
+        if (set >> r & 1) return r;
+    return -1;
+}
+
+/* The reduced range that is innermost in row-major order: that of the highest axis. */
+static int last_over(const cphase *ph, uint64_t over) {
+    int best = -1, axis = -1;
+    for (int r = 0; r < ph->nr; r++)
+        if (over >> r & 1 && ph->range[r].axis[0] > axis) best = r, axis = ph->range[r].axis[0];
+    return best;
+}
+
+/* ---- nests ---- */
+static bool inner_like(cplan *p, cphase *ph) {
+    ph->nest = TC_NEWN(p->a, cnest, EMIT_MAX_NESTS);
+    const tc_loop *l = p->l;
+    int *level = TC_NEWN(p->a, int, l->inst.len + 1);
+    for (size_t i = 0; i < l->inst.len; i++) {
+        if (!ph->needed[i]) continue;
+        const tc_linst *in = &l->inst.data[i];
+        tc_lv ops[20];
+        int n = operands(in, ops);
+        for (int k = 0; k < n; k++)
+            if (level[ops[k]] > level[i]) level[i] = level[ops[k]];
+        if (in->kind != TC_L_REDUCE && in->kind != TC_L_SCAN) continue;
+        nest_kind kind = in->kind == TC_L_REDUCE ? NEST_REDUCE : NEST_SCAN;
+        uint64_t outer = (kind == NEST_SCAN ? ph->mask[i] & ~ph->over[i] : ph->mask[i]) & ~ph->par;
+        cnest *t = NULL;
+        for (int k = 0; k < ph->nnests && !t; k++)
+            if (ph->nest[k].kind == kind && ph->nest[k].level == level[i] && ph->nest[k].outer == outer && ph->nest[k].over == ph->over[i]) t = &ph->nest[k];
+        if (!t) {
+            if (ph->nnests == EMIT_MAX_NESTS) return false;
+            t = &ph->nest[ph->nnests++];
+            *t = (cnest){.kind = kind, .level = level[i], .outer = outer, .over = ph->over[i]};
+            t->item = TC_NEWN(p->a, int, l->inst.len + 1);
+            t->inner = ph->columns ? ph->vec : last_over(ph, t->over);
+        }
+        ((int *)t->item)[t->n++] = (int)i;
+        level[i]++;
+    }
+    /* by level, in order of appearance inside one */
+    for (int i = 1; i < ph->nnests; i++)
+        for (int k = i; k > 0 && ph->nest[k - 1].level > ph->nest[k].level; k--) {
+            cnest t = ph->nest[k];
+            ph->nest[k] = ph->nest[k - 1];
+            ph->nest[k - 1] = t;
+        }
+    int first = ph->nnests;
+    for (int i = 0; i < ph->nstores; i++) {
+        uint64_t outer = to_ranges(ph, l->stores.data[ph->stores[i]].axes) & ~ph->par;
+        cnest *t = NULL;
+        for (int k = first; k < ph->nnests && !t; k++)
+            if (ph->nest[k].outer == outer) t = &ph->nest[k];
+        if (!t) {
+            if (ph->nnests == EMIT_MAX_NESTS) return false;
+            t = &ph->nest[ph->nnests++];
+            *t = (cnest){.kind = NEST_STORE, .outer = outer};
+            t->item = TC_NEWN(p->a, int, l->stores.len + 1);
+            t->inner = ph->columns ? ph->vec : last_range(ph, outer, ph->vec);
+        }
+        ((int *)t->item)[t->n++] = ph->stores[i];
+    }
+    for (int i = first + 1; i < ph->nnests; i++) /* wide domains first: a wide result may stand in its operand's memory */
+        for (int k = i; k > first && __builtin_popcountll(ph->nest[k - 1].outer) < __builtin_popcountll(ph->nest[k].outer); k--) {
+            cnest t = ph->nest[k];
+            ph->nest[k] = ph->nest[k - 1];
+            ph->nest[k - 1] = t;
+        }
+    return true;
+}
+
+/* What a nest computes itself: operands of its roots up to what earlier nests left. */
+static void reach(const tc_loop *l, bool *seen, tc_lv v) {
+    if (v == TC_LV_NONE) return;
+    seen[v] = true;
+    for (tc_lv i = v; i >= 0; i--) {
+        if (!seen[i] || l->inst.data[i].kind == TC_L_REDUCE || l->inst.data[i].kind == TC_L_SCAN) continue;
+        tc_lv ops[20];
+        int n = operands(&l->inst.data[i], ops);
+        for (int k = 0; k < n; k++) seen[ops[k]] = true;
+    }
+}
+
+static void choose_kept(cplan *p, cphase *ph) {
+    const tc_loop *l = p->l;
+    ph->mat = TC_NEWN(p->a, mat_kind, l->inst.len + 1);
+    int *uses = TC_NEWN(p->a, int, l->inst.len + 1);
+    bool *seen = TC_NEWN(p->a, bool, l->inst.len + 1);
+    for (int k = 0; k < ph->nnests; k++) {
+        const cnest *t = &ph->nest[k];
+        memset(seen, 0, l->inst.len * sizeof *seen);
+        for (int i = 0; i < t->n; i++) {
+            if (t->kind == NEST_STORE) {
+                reach(l, seen, l->stores.data[t->item[i]].value);
+                reach(l, seen, l->stores.data[t->item[i]].pred);
+            } else {
+                reach(l, seen, l->inst.data[t->item[i]].a[0]);
+            }
+        }
+        for (size_t i = 0; i < l->inst.len; i++) uses[i] += seen[i];
+    }
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        bool keep = ph->needed[i] && (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN || (cx_heavy(in) && uses[i] > 1));
+        if (!keep) continue;
+        uint64_t rest = ph->mask[i] & ~ph->par;
+        bool cols = ph->columns && ph->mask[i] >> ph->vec & 1;
+        ph->mat[i] = rest ? MAT_SCRATCH : cols ? MAT_COLUMNS : MAT_SCALAR;
+    }
+}
+
+static bool column_form(cplan *p, const cphase *ph) {
+    for (size_t i = 0; i < p->l->inst.len; i++) {
+        const tc_linst *in = &p->l->inst.data[i];
+        if (ph->needed[i] && (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD))) return false;
+    }
+    return true;
+}
+
+static tc_status plan_phase(cplan *p, cphase *ph) {
+    const tc_loop *l = p->l;
+    uint64_t axes = 0;
+    bool reduces = false;
+    ph->needed = TC_NEWN(p->a, bool, l->inst.len + 1);
+    for (int i = 0; i < ph->nstores; i++) {
+        const tc_lstore *s = &l->stores.data[ph->stores[i]];
+        axes |= s->axes;
+        need(l, ph->needed, s->value);
+        need(l, ph->needed, s->pred);
+    }
+    for (size_t i = 0; i < l->inst.len; i++)
+        if (ph->needed[i]) axes |= l->inst.data[i].axes | l->inst.data[i].over;
+    make_ranges(p, ph, axes);
+    ph->mask = TC_NEWN(p->a, uint64_t, l->inst.len + 1);
+    ph->over = TC_NEWN(p->a, uint64_t, l->inst.len + 1);
+    ph->par = ~UINT64_C(0);
+    for (int i = 0; i < ph->nstores; i++) ph->par &= to_ranges(ph, l->stores.data[ph->stores[i]].axes);
+    for (size_t i = 0; i < l->inst.len; i++) {
+        if (!ph->needed[i]) continue;
+        const tc_linst *in = &l->inst.data[i];
+        ph->mask[i] = to_ranges(ph, in->axes);
+        ph->over[i] = to_ranges(ph, in->over);
+        if (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN) {
+            ph->par &= in->kind == TC_L_SCAN ? ph->mask[i] & ~ph->over[i] : ph->mask[i];
+            reduces = true;
+        }
+    }
+    ph->vec = choose_vec(p, ph, column_form(p, ph));
+    ph->columns = ph->vec >= 0 && ph->par >> ph->vec & 1;
+    ph->block = ph->columns && reduces ? 128 : EMIT_BLOCK;
+    if (!inner_like(p, ph)) return tc_error(TC_UNSUPPORTED, "a loop of more than %d passes", EMIT_MAX_NESTS);
+    choose_kept(p, ph);
+    return NULL;
+}
+
+/* Stores share a phase when one's axes contain the other's and they write different buffers. */
+static bool joins(const tc_loop *l, const cphase *ph, int store) {
+    const tc_lstore *s = &l->stores.data[store];
+    for (int i = 0; i < ph->nstores; i++) {
+        const tc_lstore *t = &l->stores.data[ph->stores[i]];
+        if (t->buffer == s->buffer) return false;
+        uint64_t both = s->axes & t->axes;
+        if ((both != s->axes && both != t->axes) || (!both && (s->axes | t->axes))) return false;
+    }
+    return true;
+}
+
+tc_status emit_plan_phases(cplan *p, cphase **out, int *out_n) {
+    const tc_loop *l = p->l;
+    cphase *ph = TC_NEWN(p->a, cphase, l->stores.len + 1);
+    int n = 0;
+    for (size_t i = 0; i < l->stores.len; i++) {
+        int at = n - 1; /* only the last: stores to one buffer keep their order */
+        if (n == 0 || !joins(l, &ph[at], (int)i)) {
+            at = n++;
+            ph[at].stores = TC_NEWN(p->a, int, l->stores.len);
+        }
+        ((int *)ph[at].stores)[ph[at].nstores++] = (int)i;
+    }
+    for (int i = 0; i < n; i++) TC_TRY(plan_phase(p, &ph[i]));
+    *out = ph;
+    *out_n = n;
+    return NULL;
+}

@@ -1,0 +1,75 @@
+/* The schedule of one group's C: what emit_plan.c decides and emit.c writes.
+ *
+ * Stores that run over related axes make a phase: one parallel loop over items. Inside a phase, axes that every access walks as one are
+ * merged into ranges; the ranges common to all stores and reductions are the items (`par`); a nest is one reduction pass or the stores.
+ *
+ *     softmax [N, M]:   ranges r0 = N, r1 = M; par {r0}; nests: max over r1; sum over r1; store
+ *
+ * The inner range of a nest runs in blocks. Where it is one of par (pointwise, sums over an outer dimension), an item is a block of it
+ * (columns); else an item has whole rows. */
+#ifndef TC_CODEGEN_EMIT_PLAN_H
+#define TC_CODEGEN_EMIT_PLAN_H
+
+#include "codegen/group.h"
+
+enum { EMIT_BLOCK = 1024, EMIT_MAX_NESTS = 128 };
+
+/* A size or step: a constant or C text. sym: its symbolic value, NULL when strides are known at run time only. */
+typedef struct { bool is_const; int64_t v; const char *s; tc_sym sym; } cexpr;
+
+typedef struct { int axis[64]; int n; cexpr extent; } crange;
+
+/* One place where memory or an index is computed: offset + sum of step[axis] * axis. */
+typedef struct { bool present; cexpr offset; cexpr step[64]; } caccess;
+
+typedef enum { NEST_REDUCE, NEST_SCAN, NEST_STORE } nest_kind;
+typedef struct {
+    nest_kind kind;
+    int level;
+    uint64_t outer;          /* ranges that are looped around: domain - par - over */
+    uint64_t over;           /* ranges that are reduced */
+    int inner;               /* range of the inner loop; -1: none */
+    const int *item; int n;  /* instructions (REDUCE, SCAN) or indices of stores */
+} cnest;
+
+typedef enum { MAT_NONE, MAT_SCALAR, MAT_COLUMNS, MAT_SCRATCH } mat_kind;
+
+typedef struct {
+    const int *stores; int nstores;
+    bool *needed;            /* by instruction */
+    crange *range; int nr;
+    int8_t range_of[64];     /* of an axis; -1: its extent is 1 */
+    uint64_t *mask, *over;   /* ranges of an instruction, and those that it reduces */
+    uint64_t par;
+    int vec;                 /* range of unit steps; -1: none */
+    bool columns;            /* vec is in par: items are blocks of it */
+    int block;               /* elements of a block */
+    cnest *nest; int nnests;
+    mat_kind *mat;           /* by instruction: how its value is kept for later nests */
+} cphase;
+
+typedef struct {
+    const tc_loop *l;
+    const tc_group_desc *d;
+    tc_arena *a;
+    caccess *inst_access;    /* LOAD, INDEX */
+    caccess (*dim_access)[16]; /* LOAD: affine index of each gathered dimension */
+    caccess *store_access;
+    cexpr extent[64];        /* of axes */
+    uint64_t used_number, used_extent; /* of numbers (first 64) and axes: declared at the top of a function */
+} cplan;
+
+tc_status emit_plan_init(cplan *p, const tc_loop *l, const tc_group_desc *d, tc_arena *a);
+/* The phases, in order. */
+tc_status emit_plan_phases(cplan *p, cphase **out, int *out_n);
+
+cexpr cx_int(int64_t v);
+cexpr cx_add(cplan *p, cexpr a, cexpr b);
+cexpr cx_mul(cplan *p, cexpr a, cexpr b);
+const char *cx_text(cplan *p, cexpr e);
+cexpr cx_size(cplan *p, int buffer, int dim);
+cexpr cx_stride(cplan *p, int buffer, int dim);
+cexpr cx_step(cplan *p, const cphase *ph, const caccess *x, int range); /* along a range */
+bool cx_heavy(const tc_linst *in);
+
+#endif
