@@ -943,7 +943,7 @@ void tc_emit_comment(tc_buf *b, const char *s) {
     for (; *s; s++) {
         unsigned char ch = (unsigned char)*s;
         if (ch < 0x20 || ch >= 0x7f) tc_buf_printf(b, "\\x%02X", ch);
-        else if ((ch == '/' && (s[1] == '*' || b->data[b->len - 1] == '*')) || (ch == '?' && s[1] == '?')) tc_buf_printf(b, "%c ", ch);
+        else if ((ch == '/' && s[1] == '*') || (ch == '*' && s[1] == '/') || (ch == '?' && s[1] == '?')) tc_buf_printf(b, "%c ", ch);
         else if (ch == '\\') tc_buf_puts(b, "\\\\ ");
         else tc_buf_putc(b, (char)ch);
     }
