@@ -479,6 +479,8 @@ static const char *worst(ew *e, tc_dtype d, bool max) {
 }
 static const char *word(const tc_linst *in) { return in->op == TC_R_SUM ? "sum" : in->op == TC_R_PROD ? "prod" : is_max(in) ? "max" : "min"; }
 
+static const char *way(const tc_linst *in) { return is_max(in) ? "above" : "below"; }
+
 static void begin_row_reduction(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
     tc_dtype d = e->l->inst.data[in->a[0]].dtype;
@@ -503,9 +505,9 @@ static void flush_rows(ew *e) {
         case SHAPE_WELFORD: line(e, "tc_row_welford_%s(&s%d, r%d, fill);", suffix(d), r, r); break;
         case SHAPE_WRAP: line(e, "for (int64_t i = 0; i < fill; i++) s%d %s= (uint64_t)r%d[i];", r, in->op == TC_R_SUM ? "+" : "*", r); break;
         case SHAPE_FLAG: line(e, "for (int64_t i = 0; i < fill; i++) s%d %s= r%d[i];", r, in->op == TC_R_ANY ? "|" : "&", r); break;
-        case SHAPE_BEST: line(e, "s%d = tc_row_%s_%s(s%d, r%d, fill);", r, word(in), suffix(d), r, r); break;
+        case SHAPE_BEST: line(e, "s%d = tc_row_%s_%s(s%d, r%d, fill);", r, way(in), suffix(d), r, r); break;
         case SHAPE_ARG:
-            line(e, "tc_row_arg%s_%s(&w%d, &s%d, r%d, a%d, fill);", word(in), suffix(d), r, r, r, r);
+            line(e, "tc_row_arg_%s_%s(&w%d, &s%d, r%d, a%d, fill);", way(in), suffix(d), r, r, r, r);
             line(e, "a%d += fill;", r);
             break;
         }
@@ -569,8 +571,8 @@ static void column_step(ew *e, int r) {
     case SHAPE_TREE: line(e, "s%d[at & 15][i] = s%d[at & 15][i] %s %s;", r, r, in->op == TC_R_SUM ? "+" : "*", v); break;
     case SHAPE_WRAP: line(e, "s%d[i] %s= (uint64_t)%s;", r, in->op == TC_R_SUM ? "+" : "*", v); break;
     case SHAPE_FLAG: line(e, "s%d[i] %s= %s;", r, in->op == TC_R_ANY ? "|" : "&", v); break;
-    case SHAPE_ARG: line(e, "tc_arg%s_%s(&w%d[i], &s%d[i], %s, at);", word(in), suffix(d), r, r, v); break;
-    default: line(e, "s%d[i] = tc_x_%s_%s(s%d[i], %s);", r, word(in), suffix(d), r, v); break;
+    case SHAPE_ARG: line(e, "tc_arg_%s_%s(&w%d[i], &s%d[i], %s, at);", way(in), suffix(d), r, r, v); break;
+    default: line(e, "s%d[i] = tc_%s_%s(s%d[i], %s);", r, way(in), suffix(d), r, v); break;
     }
 }
 
@@ -602,27 +604,28 @@ static void end_column_reduction(ew *e, int r) {
     else line(e, "for (int64_t i = 0; i < m; i++) %s[i] = (%s)s%d[i];", out, type_of(in), r);
 }
 
+/* Scans carry float64 for floats and int64 for integers, as the block executor does. */
 static void scan_step(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
-    tc_dtype d = e->l->inst.data[in->a[0]].dtype;
-    const char *v = ref(e, in->a[0]), *slot = T(e, "m%d[%s]", r, kept_index(e, r, true));
-    switch (in->op) {
-    case TC_R_SUM: case TC_R_PROD:
-        line(e, "s%d %s= (%s)%s;", r, in->op == TC_R_SUM ? "+" : "*", tc_is_float(d) ? "double" : "uint64_t", v);
-        break;
-    case TC_R_MAX: case TC_R_MIN:
-        line(e, "s%d = tc_x_%s_%s(s%d, %s);", r, word(in), suffix(d), r, v);
-        break;
-    default: refuse(e, "a scan of this kind"); return;
+    bool f = tc_is_float(e->l->inst.data[in->a[0]].dtype);
+    line(e, "const %s a%d = (%s)%s;", f ? "double" : "int64_t", r, f ? "double" : "int64_t", ref(e, in->a[0]));
+    if (in->op == TC_R_SUM || in->op == TC_R_PROD) {
+        const char *sign = in->op == TC_R_SUM ? "+" : "*";
+        if (f) line(e, "s%d = s%d %s a%d;", r, r, sign, r);
+        else line(e, "s%d = (int64_t)((uint64_t)s%d %s (uint64_t)a%d);", r, r, sign, r);
+    } else {
+        const char *sign = in->op == TC_R_MAX || in->op == TC_R_ANY ? ">" : "<", *nan = f ? T(e, "s%d != s%d || ", r, r) : "";
+        line(e, "s%d = %ss%d %s a%d ? s%d : a%d;", r, nan, r, sign, r, r, r);
     }
-    line(e, "%s = (%s)s%d;", slot, type_of(in), r);
+    line(e, "m%d[%s] = (%s)s%d;", r, kept_index(e, r, true), type_of(in), r);
 }
 
 static void begin_scan(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
-    tc_dtype d = e->l->inst.data[in->a[0]].dtype;
-    if (in->op == TC_R_SUM || in->op == TC_R_PROD) line(e, "%s s%d = %d;", tc_is_float(d) ? "double" : "uint64_t", r, in->op == TC_R_PROD);
-    else line(e, "%s s%d = %s;", stored_type(d), r, worst(e, d, is_max(in)));
+    bool f = tc_is_float(e->l->inst.data[in->a[0]].dtype), max = in->op == TC_R_MAX || in->op == TC_R_ANY;
+    const char *none = in->op == TC_R_SUM ? f ? "-0.0" : "0" : in->op == TC_R_PROD ? "1" : f ? max ? "-__builtin_inf()" : "__builtin_inf()" : max ? "INT64_MIN" : "INT64_MAX";
+    if (in->op > TC_R_MIN && in->op != TC_R_ANY && in->op != TC_R_ALL) refuse(e, "a scan of this kind");
+    line(e, "%s s%d = %s;", f ? "double" : "int64_t", r, none);
 }
 
 /* What the last segment does with its values. */

@@ -39,7 +39,7 @@ ROW(f64, double, prod, 1.0, *)
         for (int64_t i = 0; i < n; i++) v[i] = (double)x[i];                                       \
         double mean = tc_leaf_sum_f64(v, n) / (double)n, lane[16];                                 \
         int64_t i = 0;                                                                             \
-        for (int l = 0; l < 16; l++) lane[l] = -0.0;                                               \
+        for (int l = 0; l < 16; l++) lane[l] = 0;                                                  \
         for (; i + 16 <= n; i += 16)                                                               \
             for (int l = 0; l < 16; l++) lane[l] = __builtin_fma(v[i + l] - mean, v[i + l] - mean, lane[l]); \
         for (int l = 0; i + l < n; l++) lane[l] = __builtin_fma(v[i + l] - mean, v[i + l] - mean, lane[l]);  \
@@ -81,34 +81,49 @@ ROW(f32, float, prod, *)
 ROW(f64, double, prod, *)
 #undef ROW
 
-/* ---- no order: of equal values the first, NaN wins ---- */
+/* ---- extremes: NaN wins, +0 is above -0, so that no order can be seen; of equal ones argmax takes the first ---- */
 #define ROW(S, T)                                                                                  \
-    static inline T tc_row_max_##S(T best, const T *x, int64_t n) {                                \
-        for (int64_t i = 0; i < n; i++) best = tc_x_max_##S(best, x[i]);                           \
-        return best;                                                                               \
+    static inline T tc_above_##S(T a, T b) {                                                       \
+        T same = tc_from_bits_##S(tc_bits_##S(a) & tc_bits_##S(b)), r = a > b ? a : b;             \
+        r = a == b ? same : r;                                                                     \
+        return a != a ? a : r;                                                                     \
     }                                                                                              \
-    static inline T tc_row_min_##S(T best, const T *x, int64_t n) {                                \
-        for (int64_t i = 0; i < n; i++) best = tc_x_min_##S(best, x[i]);                           \
-        return best;                                                                               \
-    }                                                                                              \
-    static inline void tc_argmax_##S(T *best, int64_t *index, T x, int64_t at) {                   \
-        uint8_t better = (*index < 0) | (x > *best) | ((x != x) & (*best == *best));               \
-        *best = better ? x : *best;                                                                \
-        *index = better ? at : *index;                                                             \
-    }                                                                                              \
-    static inline void tc_argmin_##S(T *best, int64_t *index, T x, int64_t at) {                   \
-        uint8_t better = (*index < 0) | (x < *best) | ((x != x) & (*best == *best));               \
-        *best = better ? x : *best;                                                                \
-        *index = better ? at : *index;                                                             \
-    }                                                                                              \
-    static inline void tc_row_argmax_##S(T *best, int64_t *index, const T *x, int64_t at, int64_t n) { \
-        for (int64_t i = 0; i < n; i++) tc_argmax_##S(best, index, x[i], at + i);                  \
-    }                                                                                              \
-    static inline void tc_row_argmin_##S(T *best, int64_t *index, const T *x, int64_t at, int64_t n) { \
-        for (int64_t i = 0; i < n; i++) tc_argmin_##S(best, index, x[i], at + i);                  \
+    static inline T tc_below_##S(T a, T b) {                                                       \
+        T same = tc_from_bits_##S(tc_bits_##S(a) | tc_bits_##S(b)), r = a < b ? a : b;             \
+        r = a == b ? same : r;                                                                     \
+        return a != a ? a : r;                                                                     \
     }
-ROW(f32, float) ROW(f64, double) ROW(i8, int8_t) ROW(i16, int16_t) ROW(i32, int32_t) ROW(i64, int64_t)
-ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t) ROW(bool, uint8_t)
+ROW(f32, float) ROW(f64, double)
+#undef ROW
+#define ROW(S, T)                                                                                  \
+    static inline T tc_above_##S(T a, T b) { return a > b ? a : b; }                               \
+    static inline T tc_below_##S(T a, T b) { return a < b ? a : b; }
+ROW(i8, int8_t) ROW(i16, int16_t) ROW(i32, int32_t) ROW(i64, int64_t) ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t) ROW(bool, uint8_t)
+#undef ROW
+#define ROW(S, T, WAY, SIGN)                                                                       \
+    static inline T tc_row_##WAY##_##S(T best, const T *x, int64_t n) {                            \
+        T lane[64];                                                                                \
+        int64_t i = 0;                                                                             \
+        for (int j = 0; j < 64; j++) lane[j] = best;                                               \
+        for (; i + 64 <= n; i += 64)                                                               \
+            for (int j = 0; j < 64; j++) lane[j] = tc_##WAY##_##S(lane[j], x[i + j]);              \
+        for (int j = 0; i + j < n; j++) lane[j] = tc_##WAY##_##S(lane[j], x[i + j]);               \
+        for (int w = 32; w; w >>= 1)                                                               \
+            for (int j = 0; j < w; j++) lane[j] = tc_##WAY##_##S(lane[j], lane[j + w]);            \
+        return lane[0];                                                                            \
+    }                                                                                              \
+    static inline void tc_arg_##WAY##_##S(T *best, int64_t *index, T x, int64_t at) {              \
+        uint8_t better = (*index < 0) | (x SIGN *best) | ((x != x) & (*best == *best));            \
+        *best = better ? x : *best;                                                                \
+        *index = better ? at : *index;                                                             \
+    }                                                                                              \
+    static inline void tc_row_arg_##WAY##_##S(T *best, int64_t *index, const T *x, int64_t at, int64_t n) { \
+        for (int64_t i = 0; i < n; i++) tc_arg_##WAY##_##S(best, index, x[i], at + i);             \
+    }
+#define BOTH(S, T) ROW(S, T, above, >) ROW(S, T, below, <)
+BOTH(f32, float) BOTH(f64, double) BOTH(i8, int8_t) BOTH(i16, int16_t) BOTH(i32, int32_t) BOTH(i64, int64_t)
+BOTH(u8, uint8_t) BOTH(u16, uint16_t) BOTH(u32, uint32_t) BOTH(u64, uint64_t) BOTH(bool, uint8_t)
+#undef BOTH
 #undef ROW
 
 /* ---- gathers ---- */

@@ -7,6 +7,8 @@
 #include "kernel/tree.h"
 #include "loop/loop.h"
 
+#include <math.h>
+
 typedef struct { bool known; tc_dtype dtype; union { double f64; float f32; int64_t i; }; double part[3]; } nvalue;
 typedef struct { void *data; int64_t size[8], stride[8]; } nbuffer;
 typedef struct { const tc_loop *l; nbuffer *buffers; int64_t extent[64]; int64_t at[64]; nvalue *memo[256]; } naive; /* memo: reductions, by the point of their axes */
@@ -126,7 +128,7 @@ static nvalue naive_reduce(naive *n, const tc_linst *in) {
         for (int64_t i = 0; i < count; i++) r.i |= v[i].i;
     } else if (in->op == TC_R_MAX && single) {
         r.f32 = -__builtin_inff();
-        for (int64_t i = 0; i < count; i++) r.f32 = tc_x_max_f32(r.f32, v[i].f32);
+        for (int64_t i = 0; i < count; i++) r.f32 = r.f32 != r.f32 || (v[i].f32 == r.f32 && signbit(v[i].f32)) || v[i].f32 < r.f32 ? r.f32 : v[i].f32;
     } else if (in->op == TC_R_ARGMAX && single) {
         for (int64_t i = 1; i < count; i++)
             if (v[r.i].f32 == v[r.i].f32 && (v[i].f32 > v[r.i].f32 || v[i].f32 != v[i].f32)) r.i = i;
@@ -134,10 +136,10 @@ static nvalue naive_reduce(naive *n, const tc_linst *in) {
         tc_tree_welford t = {0};
         for (int64_t j = 0; j < count; j += 256) {
             int64_t m = count - j < 256 ? count - j : 256;
-            double x[256], lane[16] = {0}, mean;
+            double x[256], lane[16], mean;
             for (int64_t i = 0; i < m; i++) x[i] = (double)v[j + i].f32;
             mean = naive_leaf(x, m, false, false) / (double)m;
-            for (int l = 0; l < 16; l++) lane[l] = -0.0;
+            for (int l = 0; l < 16; l++) lane[l] = 0;
             for (int64_t i = 0; i < m; i++) lane[i % 16] = __builtin_fma(x[i] - mean, x[i] - mean, lane[i % 16]);
             for (int w = 8; w; w /= 2)
                 for (int l = 0; l < w; l++) lane[l] += lane[l + w];
@@ -185,7 +187,7 @@ static nvalue naive_eval(naive *n, tc_lv i) {
     case TC_L_SCAN: {
         int axis = __builtin_ctzll(in->over);
         int64_t last = n->at[axis];
-        double s = 0;
+        double s = -0.0;
         for (n->at[axis] = 0; n->at[axis] <= last; n->at[axis]++) s += tc_scalar_to_double(naive_scalar(naive_eval(n, in->a[0])));
         n->at[axis] = last;
         return naive_from(in->dtype, tc_scalar_float(s));
