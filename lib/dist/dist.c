@@ -1,0 +1,208 @@
+/* Collectives from single messages, in an order that is fixed by rank numbers. See dist.h. */
+#include "dist/dist.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "dist/shim/tc_mpi.h"
+
+#include <dlfcn.h>
+#include <limits.h>
+#include <sched.h>
+#include <stdio.h>
+#include <unistd.h>
+
+enum { CHUNK = 1 << 20 }; /* bytes of a message: one buffer of this size is all that a sum needs */
+
+struct tc_dist {
+    const tc_mpi_api *api;
+    int rank, size;
+    double timeout;
+    void *scratch;
+};
+
+static int env_number(const char *name) {
+    const char *s = getenv(name);
+    int64_t v;
+    return s && tc_parse_i64(s, &v) && v >= 0 && v < INT_MAX ? (int)v : -1;
+}
+
+bool tc_dist_launched(void) { return env_number("PMIX_RANK") >= 0 || env_number("PMI_RANK") >= 0 || env_number("OMPI_COMM_WORLD_SIZE") > 0; }
+
+int tc_dist_rank(const tc_dist *d) { return d ? d->rank : 0; }
+int tc_dist_size(const tc_dist *d) { return d ? d->size : 1; }
+
+/* The shim beside the program, in ../lib or ../bin of it (installed, a build's tests), or wherever the loader looks. */
+static tc_status load(const tc_mpi_api **out) {
+    char exe[PATH_MAX], path[PATH_MAX + 32];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    exe[n > 0 ? n : 0] = 0;
+    char *slash = strrchr(exe, '/');
+    if (slash) *slash = 0;
+    static const char *const places[] = {"%s/tc-mpi.so", "%s/../lib/tc-mpi.so", "%s/../bin/tc-mpi.so", "tc-mpi.so"};
+    void *lib = NULL;
+    tc_buf tried = {0};
+    for (int i = 0; i < 4 && !lib; i++) {
+        snprintf(path, sizeof path, places[i], exe);
+        lib = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+        const char *why = lib ? "" : dlerror();
+        if (!lib) tc_buf_printf(&tried, "%s%s", tried.len ? "; " : "", why ? why : path);
+    }
+    tc_status s = NULL;
+    const tc_mpi_api *api = lib ? dlsym(lib, "tc_mpi") : NULL;
+    if (!api) s = tc_error(TC_ENV, "started by an MPI launcher, but tc-mpi.so cannot be loaded: %s", tc_buf_str(&tried));
+    else if (api->version != TC_MPI_VERSION) s = tc_error(TC_ENV, "tc-mpi.so is of version %d, expected %d", api->version, TC_MPI_VERSION);
+    tc_buf_free(&tried);
+    *out = api;
+    return s;
+}
+
+static tc_status failure(const tc_dist *d, int rc, const char *what, int peer) {
+    char text[512];
+    d->api->error(rc, text, sizeof text);
+    return tc_error(TC_ENV, "rank %d: %s rank %d: %s", d->rank, what, peer, text);
+}
+
+tc_status tc_dist_start(tc_dist **out) {
+    *out = NULL;
+    if (!tc_dist_launched()) return NULL;
+    const tc_mpi_api *api;
+    TC_TRY(load(&api));
+    tc_dist *d = tc_xcalloc(1, sizeof *d);
+    d->api = api;
+    d->timeout = 600;
+    const char *t = getenv("TC_DIST_TIMEOUT");
+    double seconds;
+    if (t && tc_parse_double(t, &seconds) && seconds > 0) d->timeout = seconds;
+    int rc = api->init(&d->rank, &d->size);
+    if (rc) {
+        tc_status s = failure(d, rc, "cannot start MPI on", d->rank);
+        free(d);
+        return s;
+    }
+    d->scratch = tc_xmalloc(CHUNK);
+    int tasks = env_number("SLURM_STEP_NUM_TASKS");
+    if (tasks > 1 && d->size == 1) {
+        tc_status_free(tc_dist_stop(d));
+        return tc_status_add(tc_error(TC_USAGE, "Slurm started %d tasks, but MPI sees one", tasks), "use srun --mpi=pmix");
+    }
+    *out = d;
+    return NULL;
+}
+
+/* Sends to `to` and receives from `from` (-1: not), within the time-out. */
+static tc_status exchange(tc_dist *d, int to, const void *send, size_t nsend, int from, void *recv, size_t nrecv) {
+    int rc = d->api->start(to, send, nsend, from, recv, nrecv), done = 0;
+    int peer = from >= 0 ? from : to;
+    if (rc) return failure(d, rc, "cannot talk to", peer);
+    double until = 0;
+    for (int64_t spin = 0; !done; spin++) {
+        if ((rc = d->api->test(&done))) return failure(d, rc, "lost", peer);
+        if (done || spin < 1000) continue;
+        double now = tc_now();
+        if (until == 0) until = now + d->timeout;
+        if (now > until) return tc_error(TC_ENV, "rank %d: no answer from rank %d in %.0f s", d->rank, peer, d->timeout);
+        sched_yield();
+    }
+    return NULL;
+}
+
+/* to += other: addition of two numbers commutes, so both sides of an exchange get the same bits. */
+static void add(tc_dtype dtype, void *to, const void *other, int64_t n) {
+    if (dtype == TC_F64) {
+        double *a = to;
+        const double *b = other;
+        for (int64_t i = 0; i < n; i++) a[i] += b[i];
+    } else {
+        float *a = to;
+        const float *b = other;
+        for (int64_t i = 0; i < n; i++) a[i] += b[i];
+    }
+}
+
+static tc_status sum_chunk(tc_dist *d, tc_dtype dtype, void *data, int64_t n) {
+    size_t bytes = (size_t)n * tc_dtype_size(dtype);
+    if ((d->size & (d->size - 1)) == 0) {
+        /* Every rank holds the sum of its block of ranks, and the blocks double. */
+        for (int k = 1; k < d->size; k *= 2) {
+            int peer = d->rank ^ k;
+            TC_TRY(exchange(d, peer, data, bytes, peer, d->scratch, bytes));
+            add(dtype, data, d->scratch, n);
+        }
+        return NULL;
+    }
+    for (int k = 1; k < d->size; k *= 2) {
+        if (d->rank & k) {
+            TC_TRY(exchange(d, d->rank - k, data, bytes, -1, NULL, 0));
+            break;
+        }
+        if (d->rank + k >= d->size) continue;
+        TC_TRY(exchange(d, -1, NULL, 0, d->rank + k, d->scratch, bytes));
+        add(dtype, data, d->scratch, n);
+    }
+    return tc_dist_broadcast(d, data, bytes, 0);
+}
+
+tc_status tc_dist_sum(tc_dist *d, tc_dtype dtype, void *data, int64_t n) {
+    if (!d || d->size == 1) return NULL;
+    TC_ASSERT(dtype == TC_F32 || dtype == TC_F64);
+    int64_t step = CHUNK / (int64_t)tc_dtype_size(dtype);
+    for (int64_t i = 0; i < n; i += step)
+        TC_TRY(sum_chunk(d, dtype, (char *)data + (size_t)i * tc_dtype_size(dtype), n - i < step ? n - i : step));
+    return NULL;
+}
+
+tc_status tc_dist_broadcast(tc_dist *d, void *data, size_t n, int root) {
+    if (!d || d->size == 1) return NULL;
+    /* A binomial tree over the ranks counted from the root. */
+    int me = (d->rank - root + d->size) % d->size, top = 1;
+    while (top < d->size) top *= 2;
+    for (size_t at = 0; at < n || at == 0; at += CHUNK) {
+        char *p = (char *)data + at;
+        size_t len = n - at < CHUNK ? n - at : CHUNK;
+        int from = 0;
+        for (int k = 1; k < top; k *= 2)
+            if (me & k) {
+                from = k;
+                break;
+            }
+        if (me) TC_TRY(exchange(d, -1, NULL, 0, (me - from + root) % d->size, p, len));
+        for (int k = me ? from / 2 : top / 2; k >= 1; k /= 2)
+            if (me + k < d->size) TC_TRY(exchange(d, (me + k + root) % d->size, p, len, -1, NULL, 0));
+    }
+    return NULL;
+}
+
+tc_status tc_dist_barrier(tc_dist *d) {
+    int64_t zero = 0;
+    return tc_dist_max(d, &zero);
+}
+
+tc_status tc_dist_max(tc_dist *d, int64_t *value) {
+    if (!d || d->size == 1) return NULL;
+    for (int k = 1; k < d->size; k *= 2) {
+        if (d->rank & k) {
+            TC_TRY(exchange(d, d->rank - k, value, sizeof *value, -1, NULL, 0));
+            break;
+        }
+        int64_t other;
+        if (d->rank + k >= d->size) continue;
+        TC_TRY(exchange(d, -1, NULL, 0, d->rank + k, &other, sizeof other));
+        if (other > *value) *value = other;
+    }
+    return tc_dist_broadcast(d, value, sizeof *value, 0);
+}
+
+tc_status tc_dist_stop(tc_dist *d) {
+    if (!d) return NULL;
+    tc_status s = tc_dist_barrier(d);
+    int rc = s ? 0 : d->api->finalize();
+    if (rc) s = failure(d, rc, "cannot end MPI on", d->rank);
+    free(d->scratch);
+    free(d);
+    return s;
+}
+
+void tc_dist_abort(tc_dist *d, int code) {
+    if (d) d->api->abort(code);
+    _exit(code);
+}

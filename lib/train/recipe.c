@@ -1,0 +1,148 @@
+/* The schema of recipes. See recipe.h. */
+#include "train/recipe.h"
+
+#include <stddef.h>
+
+#define AT(field) offsetof(tc_recipe, field)
+const tc_yaml_field tc_recipe_fields[] = {
+    {"model", TC_Y_STRING, AT(model), "FILE.py:Class; without it the program is read from stdin"},
+    {"arg", TC_Y_NODE, AT(arg), "{NAME: EXPR}: constructor arguments"},
+    {"build", TC_Y_STRING, AT(build), "expression that makes the model, instead of Class(arg)"},
+    {"input", TC_Y_NODE, AT(input), "declared inputs as for tc-export, x=Bx1x28x28xf32; one or a list"},
+    {"dim", TC_Y_NODE, AT(dim), "bounds of sizes as for tc-export, B=1..64; one or a list"},
+    {"source", TC_Y_NODE, AT(source), "folders from which the model file may import"},
+    {"weights", TC_Y_STRING, AT(weights), "start from these weights"},
+    {"seed", TC_Y_INT, AT(seed), "of the order of samples and of dropout; with model: also of initialisation"},
+    {"data", TC_Y_NODE, AT(data), "the training data, or train: and val: with what they share beside them"},
+    {"steps", TC_Y_INT, AT(steps), "optimiser steps; with epochs the smaller counts"},
+    {"epochs", TC_Y_INT, AT(epochs), "passes over the training data"},
+    {"batch", TC_Y_INT, AT(batch), "samples of a micro-batch, over all ranks"},
+    {"accumulate", TC_Y_INT, AT(accumulate), "micro-batches a step; the loss is their mean"},
+    {"forward", TC_Y_STRING, AT(forward), "expression for out; default: m of the batch's first columns"},
+    {"loss", TC_Y_STRING, AT(loss), "expression of out and the batch's names"},
+    {"metrics", TC_Y_NODE, AT(metrics), "{NAME: expression}: means over the validation data"},
+    {"param_groups", TC_Y_STRING, AT(param_groups), "expression for groups; default: m.parameters()"},
+    {"optimizer", TC_Y_STRING, AT(optimizer), "expression of m and groups"},
+    {"scheduler", TC_Y_STRING, AT(scheduler), "expression of opt and total (the number of steps)"},
+    {"scheduler_step", TC_Y_STRING, AT(scheduler_step), "what is run after every step; default: scheduler.step(); sees loss and step"},
+    {"clip_grad_norm", TC_Y_DOUBLE, AT(clip_grad_norm), "greatest norm of all gradients together"},
+    {"ema_decay", TC_Y_DOUBLE, AT(ema_decay), "keep an exponential average of the weights, and validate with it"},
+    {"precision", TC_Y_STRING, AT(precision), "float32, float64 or bfloat16 (autocast)"},
+    {"functions", TC_Y_STRING, AT(functions), "source in the model language that the expressions may call"},
+    {"validate", TC_Y_NODE, AT(validate_node), "{every: STEPS, batch: SAMPLES}"},
+    {"checkpoint", TC_Y_NODE, AT(checkpoint_node), "{every: STEPS, minutes: M, keep_last: N, keep_every: N, keep_best: true}"},
+    {"log_every", TC_Y_INT, AT(log_every), "steps between lines of metrics.jsonl"},
+    {0},
+};
+#undef AT
+
+static const tc_yaml_field validate_fields[] = {
+    {"every", TC_Y_INT, offsetof(tc_recipe_validate, every), "steps between validations; 0: only at the end"},
+    {"batch", TC_Y_INT, offsetof(tc_recipe_validate, batch), "samples at a time"},
+    {0},
+};
+static const tc_yaml_field checkpoint_fields[] = {
+    {"every", TC_Y_INT, offsetof(tc_recipe_checkpoint, every), "steps between checkpoints"},
+    {"minutes", TC_Y_DOUBLE, offsetof(tc_recipe_checkpoint, minutes), "minutes between checkpoints"},
+    {"keep_last", TC_Y_INT, offsetof(tc_recipe_checkpoint, keep_last), "how many of the newest stay; 0: all"},
+    {"keep_every", TC_Y_INT, offsetof(tc_recipe_checkpoint, keep_every), "those of these multiples stay"},
+    {"keep_best", TC_Y_BOOL, offsetof(tc_recipe_checkpoint, keep_best), "the one with the best validation loss stays"},
+    {0},
+};
+
+static tc_status at_least(const tc_recipe *r, const char *key, int64_t v, int64_t least) {
+    const tc_yaml *y = tc_yaml_get(r->root, key);
+    if (v >= least || !y) return NULL;
+    return tc_yaml_error(y, "found %lld, expected %lld or more", (long long)v, (long long)least);
+}
+
+static tc_status check(tc_recipe *r) {
+    TC_TRY(at_least(r, "steps", r->steps, 1));
+    TC_TRY(at_least(r, "epochs", r->epochs, 1));
+    TC_TRY(at_least(r, "batch", r->batch, 1));
+    TC_TRY(at_least(r, "accumulate", r->accumulate, 1));
+    TC_TRY(at_least(r, "log_every", r->log_every, 1));
+    TC_TRY(at_least(r, "seed", r->seed, 0));
+    if (r->clip_grad_norm < 0) return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_norm"), "found %g, expected a norm above 0", r->clip_grad_norm);
+    if (!(r->ema_decay >= 0 && r->ema_decay < 1)) return tc_yaml_error(tc_yaml_get(r->root, "ema_decay"), "found %g, expected 0 to 1", r->ema_decay);
+    if (r->validate.every < 0 || r->validate.batch < 0) return tc_yaml_error(r->validate_node, "found a negative number");
+    if (r->checkpoint.every < 0 || r->checkpoint.minutes < 0 || r->checkpoint.keep_last < 0 || r->checkpoint.keep_every < 0)
+        return tc_yaml_error(r->checkpoint_node, "found a negative number");
+    static const struct { const char *name; tc_dtype floats; } precisions[] = {{"float32", TC_F32}, {"float64", TC_F64}, {"bfloat16", TC_F32}};
+    for (int i = 0;; i++) {
+        if (i == 3) return tc_yaml_error(tc_yaml_get(r->root, "precision"), "found '%s', expected float32, float64 or bfloat16", r->precision);
+        if (strcmp(r->precision, precisions[i].name)) continue;
+        r->floats = precisions[i].floats;
+        break;
+    }
+    const struct { const char *key; const void *value; } needed[] = {{"data", r->data}, {"loss", r->loss}, {"optimizer", r->optimizer}};
+    for (int i = 0; i < 3; i++)
+        if (!needed[i].value) return tc_error(TC_USAGE, "%s: the key '%s' is missing", r->file, needed[i].key);
+    if (r->data->kind != TC_YAML_MAP) return tc_yaml_error(r->data, "expected a map of keys");
+    if (!r->steps && !r->epochs) return tc_error(TC_USAGE, "%s: neither steps nor epochs is given", r->file);
+    if (r->metrics && r->metrics->kind != TC_YAML_MAP) return tc_yaml_error(r->metrics, "expected {NAME: expression}");
+    for (int i = 0; r->metrics && i < r->metrics->n; i++)
+        if (r->metrics->items[i]->kind != TC_YAML_SCALAR) return tc_yaml_error(r->metrics->items[i], "expected an expression");
+    return NULL;
+}
+
+tc_status tc_recipe_parse(const char *file, const char *text, size_t len, const char *const *overrides, int noverrides, tc_recipe **out) {
+    *out = NULL;
+    tc_recipe *r = tc_xcalloc(1, sizeof *r);
+    r->file = tc_arena_strdup(&r->arena, file);
+    const char *slash = strrchr(file, '/');
+    if (slash) r->dir = tc_arena_strndup(&r->arena, file, slash == file ? 1 : (size_t)(slash - file));
+    r->accumulate = r->log_every = r->batch = 1;
+    r->precision = "float32";
+    tc_status s = tc_yaml_parse(&r->arena, file, text, len, &r->root);
+    for (int i = 0; i < noverrides && !s; i++) s = tc_yaml_override(&r->arena, r->root, overrides[i]);
+    if (!s) s = tc_yaml_read(r->root, tc_recipe_fields, r);
+    if (!s && r->validate_node) s = tc_yaml_read(r->validate_node, validate_fields, &r->validate);
+    if (!s && r->checkpoint_node) s = tc_yaml_read(r->checkpoint_node, checkpoint_fields, &r->checkpoint);
+    if (!s) s = check(r);
+    if (s) {
+        tc_recipe_free(r);
+        return s;
+    }
+    *out = r;
+    return NULL;
+}
+
+void tc_recipe_free(tc_recipe *r) {
+    if (!r) return;
+    tc_arena_free(&r->arena);
+    free(r);
+}
+
+void tc_recipe_print(const tc_recipe *r, tc_buf *b) { tc_yaml_print(r->root, b); }
+
+static void value_text(const tc_yaml *y, tc_buf *b) {
+    if (y) tc_yaml_to_json(y, b);
+    else tc_buf_puts(b, "(none)");
+}
+
+static void diff_key(const char *key, const tc_yaml *a, const tc_yaml *b, tc_buf *out) {
+    tc_buf x = {0}, y = {0};
+    value_text(a, &x);
+    value_text(b, &y);
+    if (strcmp(x.data, y.data)) tc_buf_printf(out, "%s%s: %.200s -> %.200s", out->len ? "\n" : "", key, x.data, y.data);
+    tc_buf_free(&x);
+    tc_buf_free(&y);
+}
+
+void tc_recipe_diff(const tc_recipe *a, const tc_recipe *b, tc_buf *out) {
+    for (int i = 0; i < a->root->n; i++) diff_key(a->root->keys[i], a->root->items[i], tc_yaml_get(b->root, a->root->keys[i]), out);
+    for (int i = 0; i < b->root->n; i++)
+        if (!tc_yaml_get(a->root, b->root->keys[i])) diff_key(b->root->keys[i], NULL, b->root->items[i], out);
+}
+
+tc_status tc_recipe_strings(tc_recipe *r, const tc_yaml *y, const char ***out, int *out_n) {
+    *out_n = 0;
+    if (!y) return NULL;
+    bool list = y->kind == TC_YAML_LIST;
+    int n = list ? y->n : 1;
+    *out = TC_NEWN(&r->arena, const char *, (size_t)n);
+    for (int i = 0; i < n; i++) TC_TRY(tc_yaml_string(list ? y->items[i] : y, &(*out)[i]));
+    *out_n = n;
+    return NULL;
+}

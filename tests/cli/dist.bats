@@ -1,0 +1,24 @@
+# Collectives over 1, 2, 3 and 4 ranks: the sum is the tree of NUMERICS 13, the same bits on every rank.
+setup() {
+    bats_require_minimum_version 1.5.0
+    command -v mpirun >/dev/null || skip "no mpirun"
+    [ -e "$TC_BUILD/bin/tc-mpi.so" ] || skip "no tc-mpi.so"
+}
+
+ranks() {
+    run --separate-stderr timeout 60 mpirun --oversubscribe --bind-to none -n "$1" "$TC_BUILD/drivers/dist-check"
+    echo "$stderr"
+    [ "$status" -eq 0 ]
+    [ "$output" = "ok $1" ]
+}
+
+@test "collectives of one rank" { ranks 1; }
+@test "collectives of two ranks" { ranks 2; }
+@test "collectives of three ranks" { ranks 3; }
+@test "collectives of four ranks" { ranks 4; }
+
+@test "without a launcher nothing is loaded" {
+    run --separate-stderr "$TC_BUILD/drivers/dist-check"
+    [ "$status" -eq 0 ]
+    [ "$output" = "ok 1" ]
+}
