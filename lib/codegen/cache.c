@@ -1,0 +1,97 @@
+/* The cache of compiled objects (cache.h). An entry: "tc-cache 1\n", 32 bytes of BLAKE2b over the rest, the object. */
+#include "codegen/cache.h"
+
+#include "base/file.h"
+#include "codegen/tc_abi.h"
+#include "version.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char magic[] = "tc-cache 1\n";
+enum { MAGIC = sizeof magic - 1, HASH = 32 };
+
+tc_status tc_user_dir(const char *variable, const char *home_part, const char *sub, tc_buf *out) {
+    const char *base = getenv(variable), *home = getenv("HOME");
+    struct passwd *pw = base && *base == '/' ? NULL : home && *home == '/' ? NULL : getpwuid(geteuid());
+    if (pw) home = pw->pw_dir;
+    out->len = 0;
+    if (base && *base == '/') tc_buf_printf(out, "%s/%s", base, sub);
+    else if (home && *home == '/') tc_buf_printf(out, "%s/%s/%s", home, home_part, sub);
+    else return tc_error(TC_ENV, "no place for %s: neither %s nor HOME is set", sub, variable);
+    char *slash = strrchr(out->data, '/');
+    *slash = 0;
+    tc_status s = tc_make_dirs(out->data);
+    *slash = '/';
+    if (s) return s;
+    if (mkdir(out->data, 0700) && errno != EEXIST) return tc_error(TC_ENV, "%s: %s", out->data, strerror(errno));
+    struct stat st;
+    if (lstat(out->data, &st)) return tc_error(TC_ENV, "%s: %s", out->data, strerror(errno));
+    if (!S_ISDIR(st.st_mode) || st.st_uid != geteuid() || st.st_mode & 077)
+        return tc_status_add(tc_error(TC_ENV, "%s: expected a folder of this user with mode 0700", out->data), "chmod 700 it, or set %s", variable);
+    return NULL;
+}
+
+static void hash_part(crypto_generichash_state *h, const void *p, size_t n) {
+    uint64_t len = n;
+    crypto_generichash_update(h, (const unsigned char *)&len, sizeof len);
+    crypto_generichash_update(h, p, n);
+}
+
+/* False when there is no sound entry. */
+static bool load(const char *path, tc_buf *out) {
+    tc_buf file = {0};
+    tc_status s = tc_file_read(path, SIZE_MAX / 2, &file);
+    unsigned char sum[HASH];
+    bool ok = !s && file.len > MAGIC + HASH && !memcmp(file.data, magic, MAGIC);
+    if (ok) {
+        crypto_generichash(sum, sizeof sum, (unsigned char *)file.data + MAGIC + HASH, file.len - MAGIC - HASH, NULL, 0);
+        ok = !memcmp(sum, file.data + MAGIC, HASH);
+    }
+    if (ok) tc_buf_append(out, file.data + MAGIC + HASH, file.len - MAGIC - HASH);
+    tc_status_free(s);
+    tc_buf_free(&file);
+    return ok;
+}
+
+static tc_status save(const char *path, const tc_buf *object) {
+    unsigned char sum[HASH];
+    tc_out *o;
+    crypto_generichash(sum, sizeof sum, (unsigned char *)object->data, object->len, NULL, 0);
+    TC_TRY(tc_out_open(path, &o));
+    tc_status s = tc_out_write(o, magic, MAGIC);
+    if (!s) s = tc_out_write(o, sum, sizeof sum);
+    if (!s) s = tc_out_write(o, object->data, object->len);
+    return tc_out_finish(o, s);
+}
+
+tc_status tc_cc_cached(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out, bool *out_hit) {
+    tc_buf id = {0}, path = {0};
+    *out_hit = false;
+    tc_status s = tc_cc_identity(kind, o, &id);
+    if (!s) s = tc_user_dir("XDG_CACHE_HOME", ".cache", "tc", &path);
+    if (!s) {
+        unsigned char key[HASH];
+        crypto_generichash_state h;
+        int abi = TC_ABI_VERSION;
+        crypto_generichash_init(&h, NULL, 0, sizeof key);
+        hash_part(&h, TC_VERSION, strlen(TC_VERSION));
+        hash_part(&h, &abi, sizeof abi);
+        hash_part(&h, id.data, id.len);
+        hash_part(&h, text, len);
+        crypto_generichash_final(&h, key, sizeof key);
+        tc_buf_putc(&path, '/');
+        for (int i = 0; i < HASH; i++) tc_buf_printf(&path, "%02x", key[i]);
+        *out_hit = load(path.data, out);
+    }
+    if (!s && !*out_hit) {
+        s = tc_cc_build(text, len, kind, o, out);
+        if (!s) tc_status_free(save(path.data, out)); /* a cache that cannot be written costs time only */
+    }
+    tc_buf_free(&id);
+    tc_buf_free(&path);
+    return s;
+}
