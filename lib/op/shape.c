@@ -295,7 +295,7 @@ tc_status tc_sh_dim_mask(const tc_shape_ctx *c, int arg, int rank, uint64_t *out
     *out_mask = 0;
     if (n <= 0) *out_mask = ((uint64_t)1 << rank) - 1;
     for (int k = 0; k < n; k++) {
-        int w;
+        int w = 0;
         TC_TRY(tc_sh_wrap_dim(c, d[k], rank, &w));
         if (*out_mask >> w & 1) return tc_sh_fail(c, "dim %d appears multiple times in the list of dims", w);
         *out_mask |= (uint64_t)1 << w;
