@@ -1,0 +1,183 @@
+/* .npy, read and written.
+ *
+ *     "\x93NUMPY" major minor  u16 (1) or u32 (2, 3) length   {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  ...  data */
+#include "file/npy.h"
+
+#include "file/pack.h"
+
+#include <stdio.h>
+
+enum { MAX_HEADER = 1 << 20 };
+
+/* ---- the header: a Python dict of three entries ---- */
+typedef struct { const char *p, *end; } cursor;
+typedef struct { char descr[16]; bool fortran, has_descr, has_order, has_shape; int rank; int64_t size[TC_MAX_RANK]; } npy_header;
+
+static void blanks(cursor *c) {
+    while (c->p < c->end && (*c->p == ' ' || *c->p == '\n' || *c->p == '\t')) c->p++;
+}
+static bool eat(cursor *c, char ch) {
+    blanks(c);
+    if (c->p >= c->end || *c->p != ch) return false;
+    c->p++;
+    return true;
+}
+static bool eat_word(cursor *c, const char *w) {
+    size_t n = strlen(w);
+    blanks(c);
+    if ((size_t)(c->end - c->p) < n || memcmp(c->p, w, n) != 0) return false;
+    c->p += n;
+    return true;
+}
+static bool quoted(cursor *c, char *out, size_t room) {
+    blanks(c);
+    if (c->p >= c->end || (*c->p != '\'' && *c->p != '"')) return false;
+    const char *begin = c->p + 1, *close = memchr(begin, *c->p, (size_t)(c->end - begin));
+    if (!close || (size_t)(close - begin) >= room) return false;
+    memcpy(out, begin, (size_t)(close - begin));
+    out[close - begin] = 0;
+    c->p = close + 1;
+    return true;
+}
+static bool integer(cursor *c, int64_t *out) {
+    blanks(c);
+    const char *begin = c->p;
+    *out = 0;
+    for (; c->p < c->end && *c->p >= '0' && *c->p <= '9'; c->p++)
+        if (!tc_mul_i64(*out, 10, out) || !tc_add_i64(*out, *c->p - '0', out)) return false;
+    if (c->p < c->end && *c->p == 'L') c->p++; /* Python 2 */
+    return c->p > begin;
+}
+
+static tc_status shape(const tc_source_bytes *s, cursor *c, npy_header *h) {
+    if (!eat(c, '(')) return tc_source_error(s, TC_CONTENT, "a .npy header whose shape is no tuple");
+    while (!eat(c, ')')) {
+        int64_t n;
+        if (!integer(c, &n)) return tc_source_error(s, TC_CONTENT, "a .npy header with a bad shape");
+        if (h->rank == TC_MAX_RANK) return tc_source_error(s, TC_UNSUPPORTED, "an array of more than %d dimensions", TC_MAX_RANK);
+        h->size[h->rank++] = n;
+        if (!eat(c, ',') && !(c->p < c->end && *c->p == ')')) return tc_source_error(s, TC_CONTENT, "a .npy header with a bad shape");
+    }
+    return NULL;
+}
+
+static tc_status parse_header(const tc_source_bytes *s, const char *text, size_t n, npy_header *h) {
+    cursor c = {text, text + n};
+    if (!eat(&c, '{')) return tc_source_error(s, TC_CONTENT, "a .npy header that is no dict");
+    while (!eat(&c, '}')) {
+        char key[24];
+        if (!quoted(&c, key, sizeof key) || !eat(&c, ':')) return tc_source_error(s, TC_CONTENT, "a .npy header that cannot be read");
+        if (!strcmp(key, "descr")) {
+            if (eat(&c, '[')) return tc_source_error(s, TC_UNSUPPORTED, "a structured .npy array");
+            if (!quoted(&c, h->descr, sizeof h->descr)) return tc_source_error(s, TC_CONTENT, "a .npy header with a bad descr");
+            h->has_descr = true;
+        } else if (!strcmp(key, "fortran_order")) {
+            h->fortran = eat_word(&c, "True");
+            if (!h->fortran && !eat_word(&c, "False")) return tc_source_error(s, TC_CONTENT, "a .npy header with a bad fortran_order");
+            h->has_order = true;
+        } else if (!strcmp(key, "shape") && !h->has_shape) {
+            TC_TRY(shape(s, &c, h));
+            h->has_shape = true;
+        } else {
+            return tc_source_error(s, TC_CONTENT, "a .npy header with key %s", key);
+        }
+        if (!eat(&c, ',') && !(blanks(&c), c.p < c.end && *c.p == '}')) return tc_source_error(s, TC_CONTENT, "a .npy header that cannot be read");
+    }
+    blanks(&c);
+    if (c.p < c.end || !h->has_descr || !h->has_order || !h->has_shape) return tc_source_error(s, TC_CONTENT, "a .npy header that cannot be read");
+    return NULL;
+}
+
+/* "<f4" and the like; *out_swap: the bytes are in the other order. */
+static tc_dtype dtype_of(const char *descr, bool *out_swap) {
+    char order = descr[0];
+    const char *rest = strchr("<>|=", order) && order ? descr + 1 : descr;
+    *out_swap = order == '>';
+    for (int d = 0; d < TC_DTYPE_COUNT; d++)
+        if (tc_dtypes[d].npy && !strcmp(tc_dtypes[d].npy + 1, rest)) return (tc_dtype)d;
+    return TC_DTYPE_NONE;
+}
+
+static void swap_bytes(unsigned char *p, size_t n, size_t size) {
+    for (; n >= size; p += size, n -= size)
+        for (size_t i = 0; i < size / 2; i++) {
+            unsigned char t = p[i];
+            p[i] = p[size - 1 - i];
+            p[size - 1 - i] = t;
+        }
+}
+
+static tc_status byte_count(const tc_source_bytes *s, const npy_header *h, tc_dtype d, size_t *out) {
+    int64_t n = (int64_t)tc_dtype_size(d);
+    bool empty = false;
+    for (int i = 0; i < h->rank; i++) {
+        empty = empty || h->size[i] == 0;
+        if (!tc_mul_i64(n, h->size[i] ? h->size[i] : 1, &n)) return tc_source_error(s, TC_CONTENT, "the sizes of a .npy array overflow");
+    }
+    *out = empty ? 0 : (size_t)n;
+    return NULL;
+}
+
+tc_status tc_npy_read(tc_source_bytes *s, tc_tensor *out) {
+    const unsigned char *p;
+    npy_header h = {0};
+    TC_TRY(tc_source_take(s, 8, "a .npy header", &p));
+    if (memcmp(p, "\x93NUMPY", 6) != 0) return tc_source_error(s, TC_CONTENT, "not .npy: it does not begin with \\x93NUMPY");
+    int major = p[6];
+    if (major < 1 || major > 3) return tc_source_error(s, TC_UNSUPPORTED, ".npy version %d, expected 1 to 3", major);
+    TC_TRY(tc_source_take(s, major == 1 ? 2 : 4, "a .npy header", &p));
+    size_t len = major == 1 ? (size_t)p[0] | (size_t)p[1] << 8 : (size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
+    if (len > MAX_HEADER) return tc_source_error(s, TC_CONTENT, "a .npy header of %zu bytes", len);
+    TC_TRY(tc_source_take(s, len, "a .npy header", &p));
+    TC_TRY(parse_header(s, (const char *)p, len, &h));
+    bool swap;
+    tc_dtype d = dtype_of(h.descr, &swap);
+    if (d == TC_DTYPE_NONE) return tc_source_error(s, TC_UNSUPPORTED, "a .npy array of type %s", h.descr);
+    size_t bytes = 0, size = tc_dtype_size(d), part = tc_is_complex(d) ? size / 2 : size;
+    TC_TRY(byte_count(s, &h, d, &bytes));
+    tc_storage *data;
+    TC_TRY(tc_source_take_storage(s, bytes, size, "a .npy array", &data));
+    int64_t stride[TC_MAX_RANK], step = 1;
+    tc_contiguous_strides(h.rank, h.size, stride);
+    for (int i = 0; h.fortran && i < h.rank; i++) {
+        stride[i] = step;
+        step *= h.size[i] > 1 ? h.size[i] : 1;
+    }
+    tc_status st = tc_tensor_view(data, d, h.rank, h.size, stride, 0, out);
+    tc_storage_release(data);
+    if (!st && swap) {
+        tc_tensor turned;
+        st = tc_tensor_clone(out, &turned);
+        tc_tensor_deinit(out);
+        if (!st) {
+            swap_bytes(tc_tensor_data(&turned), bytes, part);
+            *out = turned;
+        }
+    }
+    return st;
+}
+
+/* ---- writing ---- */
+tc_status tc_npy_write(tc_out *o, const tc_tensor *t) {
+    const char *descr = tc_dtypes[t->dtype].npy;
+    tc_buf b = {0}, head = {0};
+    if (!descr) return tc_error(TC_USAGE, ".npy has no type %s: give --to safetensors, or --cast f32", tc_dtypes[t->dtype].torch);
+    tc_buf_printf(&b, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
+    for (int i = 0; i < t->rank; i++) tc_buf_printf(&b, "%s%lld", i ? ", " : "", (long long)t->size[i]);
+    tc_buf_puts(&b, t->rank == 1 ? ",), }" : "), }");
+    if (t->rank) { /* NumPy leaves room for the first size to grow to 21 digits */
+        char digits[24];
+        for (int n = snprintf(digits, sizeof digits, "%lld", (long long)t->size[0]); n < 21; n++) tc_buf_putc(&b, ' ');
+    }
+    size_t total = (10 + b.len + 1 + 63) / 64 * 64;
+    while (10 + b.len + 1 < total) tc_buf_putc(&b, ' ');
+    tc_buf_putc(&b, '\n');
+    tc_buf_append(&head, "\x93NUMPY\1\0", 8);
+    tc_buf_append(&head, &(unsigned char[]){(unsigned char)b.len, (unsigned char)(b.len >> 8)}, 2);
+    tc_buf_append(&head, b.data, b.len);
+    tc_status st = tc_out_write(o, head.data, head.len);
+    if (!st) st = tc_pack_write(o, t);
+    tc_buf_free(&b);
+    tc_buf_free(&head);
+    return st;
+}

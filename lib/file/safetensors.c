@@ -1,0 +1,201 @@
+/* safetensors, read and written.
+ *
+ *     u64 N   {"__metadata__": {...}, "fc.weight": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}   bytes */
+#include "file/safetensors.h"
+
+#include "base/json.h"
+#include "base/json_write.h"
+#include "file/pack.h"
+
+#include <stdio.h>
+
+enum { MAX_HEADER = 100 << 20 };
+
+/* ---- reading ---- */
+typedef struct { const char *name; tc_dtype dtype; int rank; int64_t size[TC_MAX_RANK]; int64_t begin, end; } entry;
+typedef struct { TC_VEC(entry) entries; tc_arena arena; } header;
+
+static void read_entry(tc_jread *j, entry *e) {
+    char dtype[24] = "";
+    int offsets = 0, rank = -1;
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "dtype")) {
+            tc_str s = tc_jr_string(j);
+            e->dtype = tc_dtype_from_safetensors(s.s, s.n);
+            snprintf(dtype, sizeof dtype, "%.*s", (int)(s.n < 20 ? s.n : 20), s.s);
+            if (e->dtype == TC_DTYPE_NONE) tc_jr_fail(j, TC_UNSUPPORTED, "%s has element type %s", e->name, dtype);
+        } else if (tc_str_is(key, "shape")) {
+            rank = 0;
+            for (tc_jr_array(j); tc_jr_item(j); rank++) {
+                int64_t n = tc_jr_int(j);
+                if (n < 0) tc_jr_fail(j, TC_CONTENT, "%s has a size of %lld", e->name, (long long)n);
+                if (rank < TC_MAX_RANK) e->size[rank] = n;
+                else tc_jr_fail(j, TC_UNSUPPORTED, "%s has more than %d dimensions", e->name, TC_MAX_RANK);
+            }
+        } else if (tc_str_is(key, "data_offsets")) {
+            for (tc_jr_array(j); tc_jr_item(j); offsets++) *(offsets ? &e->end : &e->begin) = tc_jr_int(j);
+        } else {
+            tc_jr_fail(j, TC_CONTENT, "%s: unexpected key %.*s", e->name, (int)(key.n < 40 ? key.n : 40), key.s);
+        }
+    }
+    if (!tc_jr_ok(j)) return;
+    if (!*dtype || rank < 0 || offsets != 2) {
+        tc_jr_fail(j, TC_CONTENT, "%s lacks dtype, shape or data_offsets", e->name);
+        return;
+    }
+    e->rank = rank;
+    int64_t bytes = (int64_t)tc_dtype_size(e->dtype);
+    bool fits = true, empty = false;
+    for (int d = 0; d < rank; d++) {
+        empty = empty || e->size[d] == 0;
+        fits = fits && tc_mul_i64(bytes, e->size[d] ? e->size[d] : 1, &bytes);
+    }
+    if (!fits) tc_jr_fail(j, TC_CONTENT, "the sizes of %s overflow", e->name);
+    else if (e->begin < 0 || e->end < e->begin || e->end - e->begin != (empty ? 0 : bytes))
+        tc_jr_fail(j, TC_CONTENT, "%s: data_offsets [%lld, %lld] for %lld bytes", e->name, (long long)e->begin, (long long)e->end, (long long)(empty ? 0 : bytes));
+}
+
+static void read_header(tc_jread *j, header *h, tc_tensors *out) {
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (tc_str_is(key, "__metadata__")) {
+            if (tc_jr_null(j)) continue;
+            tc_jr_object(j);
+            for (tc_str k; tc_jr_member(j, &k);) {
+                char *name = tc_arena_strndup(&h->arena, k.s, k.n);
+                tc_jr_peek(j);
+                char *value = tc_jr_strdup(j, &h->arena);
+                if (tc_jr_ok(j)) tc_tensors_add_metadata(out, name, value);
+            }
+            continue;
+        }
+        entry e = {.name = tc_arena_strndup(&h->arena, key.s, key.n)};
+        read_entry(j, &e);
+        tc_vec_push(&h->entries, e);
+    }
+}
+
+static int by_offset(const void *a, const void *b) {
+    const entry *x = *(const entry *const *)a, *y = *(const entry *const *)b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return x->end < y->end ? -1 : x->end > y->end;
+}
+
+/* The tensors must cover the data from 0, each byte once, as the format demands. */
+static tc_status check_cover(const tc_source_bytes *s, header *h, int64_t *out_bytes) {
+    const entry **order = TC_NEWN(&h->arena, const entry *, h->entries.len + 1);
+    int64_t at = 0;
+    for (size_t i = 0; i < h->entries.len; i++) order[i] = &h->entries.data[i];
+    qsort(order, h->entries.len, sizeof *order, by_offset);
+    for (size_t i = 0; i < h->entries.len; i++) {
+        if (order[i]->begin != at)
+            return tc_source_error(s, TC_CONTENT, "%s begins at byte %lld of the data, expected %lld: tensors overlap or leave a hole", order[i]->name, (long long)order[i]->begin, (long long)at);
+        at = order[i]->end;
+    }
+    *out_bytes = at;
+    return NULL;
+}
+
+static tc_status make_tensor(tc_storage *data, const entry *e, tc_tensor *out) {
+    int64_t stride[TC_MAX_RANK];
+    size_t size = tc_dtype_size(e->dtype);
+    tc_contiguous_strides(e->rank, e->size, stride);
+    if (((uintptr_t)data->data + (size_t)e->begin) % size == 0 && (size_t)e->begin % size == 0)
+        return tc_tensor_view(data, e->dtype, e->rank, e->size, stride, e->begin / (int64_t)size, out);
+    TC_TRY(tc_tensor_empty(e->dtype, e->rank, e->size, out));
+    if (e->end > e->begin) memcpy(tc_tensor_data(out), (char *)data->data + e->begin, (size_t)(e->end - e->begin));
+    return NULL;
+}
+
+static tc_status read_file(tc_source_bytes *s, header *h, tc_tensors *out) {
+    const unsigned char *p;
+    uint64_t n;
+    int64_t bytes = 0;
+    tc_jread j;
+    tc_storage *data;
+    TC_TRY(tc_source_take(s, 8, "the length of a safetensors header", &p));
+    memcpy(&n, p, 8);
+    if (n > MAX_HEADER) return tc_source_error(s, TC_CONTENT, "a safetensors header of %llu bytes", (unsigned long long)n);
+    TC_TRY(tc_source_take(s, n, "the safetensors header", &p));
+    tc_jr_init(&j, s->name, (const char *)p, n);
+    read_header(&j, h, out);
+    TC_TRY(tc_jr_finish(&j), "in the safetensors header");
+    TC_TRY(check_cover(s, h, &bytes));
+    TC_TRY(tc_source_take_storage(s, (size_t)bytes, 1, "the data of the tensors", &data));
+    tc_status st = NULL;
+    for (size_t i = 0; !st && i < h->entries.len; i++) {
+        tc_tensor t;
+        st = make_tensor(data, &h->entries.data[i], &t);
+        if (!st) st = tc_tensors_add(out, h->entries.data[i].name, t);
+    }
+    tc_storage_release(data);
+    return st ? tc_annotate(st, "%s", s->name) : NULL;
+}
+
+tc_status tc_safetensors_read(tc_source_bytes *s, tc_tensors *out) {
+    header h = {0};
+    tc_status st = read_file(s, &h, out);
+    tc_vec_free(&h.entries);
+    tc_arena_free(&h.arena);
+    return st;
+}
+
+/* ---- writing ---- */
+static int by_size_and_name(const void *a, const void *b) {
+    const tc_named *x = *(const tc_named *const *)a, *y = *(const tc_named *const *)b;
+    size_t p = tc_dtype_size(x->tensor.dtype), q = tc_dtype_size(y->tensor.dtype);
+    if (p != q) return p > q ? -1 : 1;
+    return strcmp(x->name, y->name);
+}
+
+static void put_entry(tc_json *w, const tc_named *t, size_t begin) {
+    tc_json_key(w, t->name);
+    tc_json_object(w);
+    tc_json_key(w, "dtype");
+    tc_json_string(w, tc_dtypes[t->tensor.dtype].safetensors);
+    tc_json_key(w, "shape");
+    tc_json_array(w);
+    for (int d = 0; d < t->tensor.rank; d++) tc_json_int(w, t->tensor.size[d]);
+    tc_json_end(w);
+    tc_json_key(w, "data_offsets");
+    tc_json_array(w);
+    tc_json_int(w, (int64_t)begin);
+    tc_json_int(w, (int64_t)(begin + tc_tensor_bytes(&t->tensor)));
+    tc_json_end(w);
+    tc_json_end(w);
+}
+
+tc_status tc_safetensors_write(tc_out *o, const tc_tensors *t) {
+    size_t n = t->items.len, at = 0;
+    const tc_named **order = tc_xcalloc(n + 1, sizeof *order);
+    tc_buf b = {0};
+    tc_json w = {.b = &b, .tight = true};
+    tc_status st = NULL;
+    for (size_t i = 0; i < n; i++) {
+        order[i] = &t->items.data[i];
+        if (!st && !tc_dtypes[order[i]->tensor.dtype].safetensors)
+            st = tc_error(TC_UNSUPPORTED, "%s: safetensors has no type %s", order[i]->name, tc_dtypes[order[i]->tensor.dtype].torch);
+    }
+    qsort(order, n, sizeof *order, by_size_and_name);
+    tc_json_object(&w);
+    if (t->metadata.len) {
+        tc_json_key(&w, "__metadata__");
+        tc_json_object(&w);
+        for (size_t i = 0; i < t->metadata.len; i++) tc_json_key(&w, t->metadata.data[i].key), tc_json_string(&w, t->metadata.data[i].value);
+        tc_json_end(&w);
+    }
+    for (size_t i = 0; i < n && !st; i++) {
+        put_entry(&w, order[i], at);
+        at += tc_tensor_bytes(&order[i]->tensor);
+    }
+    if (!st) tc_json_end(&w);
+    while (b.len % 8) tc_buf_putc(&b, ' ');
+    uint64_t len = b.len;
+    if (!st) st = tc_out_write(o, &len, 8);
+    if (!st) st = tc_out_write(o, b.data, b.len);
+    for (size_t i = 0; i < n && !st; i++) st = tc_pack_write(o, &order[i]->tensor);
+    tc_buf_free(&b);
+    free(order);
+    return st;
+}
