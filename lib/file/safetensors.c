@@ -142,11 +142,16 @@ tc_status tc_safetensors_read(tc_source_bytes *s, tc_tensors *out) {
 }
 
 /* ---- writing ---- */
-static int by_size_and_name(const void *a, const void *b) {
+/* The order of types in which the reference implementation lays out data: large elements first, so that all are aligned. */
+static const unsigned char rank_of_type[TC_DTYPE_COUNT] = {
+    [TC_U64] = 17, [TC_I64] = 16, [TC_F64] = 15, [TC_C64] = 14, [TC_F32] = 13, [TC_U32] = 12, [TC_I32] = 11, [TC_BF16] = 10, [TC_F16] = 9,
+    [TC_U16] = 8, [TC_I16] = 7, [TC_F8E4M3] = 6, [TC_F8E5M2] = 5, [TC_I8] = 4, [TC_U8] = 3, [TC_BOOL] = 2,
+};
+
+static int by_type_and_name(const void *a, const void *b) {
     const tc_named *x = *(const tc_named *const *)a, *y = *(const tc_named *const *)b;
-    size_t p = tc_dtype_size(x->tensor.dtype), q = tc_dtype_size(y->tensor.dtype);
-    if (p != q) return p > q ? -1 : 1;
-    return strcmp(x->name, y->name);
+    int p = rank_of_type[x->tensor.dtype], q = rank_of_type[y->tensor.dtype];
+    return p != q ? q - p : strcmp(x->name, y->name);
 }
 
 static void put_entry(tc_json *w, const tc_named *t, size_t begin) {
@@ -177,7 +182,7 @@ tc_status tc_safetensors_write(tc_out *o, const tc_tensors *t) {
         if (!st && !tc_dtypes[order[i]->tensor.dtype].safetensors)
             st = tc_error(TC_UNSUPPORTED, "%s: safetensors has no type %s", order[i]->name, tc_dtypes[order[i]->tensor.dtype].torch);
     }
-    qsort(order, n, sizeof *order, by_size_and_name);
+    qsort(order, n, sizeof *order, by_type_and_name);
     tc_json_object(&w);
     if (t->metadata.len) {
         tc_json_key(&w, "__metadata__");
