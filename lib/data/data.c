@@ -13,6 +13,7 @@ static const tc_yaml_field fields[] = {
     {"text", TC_Y_STRING, offsetof(tc_data_spec, text), "text file; windows of `block` tokens"},
     {"names", TC_Y_STRING, offsetof(tc_data_spec, names), "words, one a line"},
     {"csv", TC_Y_STRING, offsetof(tc_data_spec, csv), "comma-separated table with a header line"},
+    {"safetensors", TC_Y_STRING, offsetof(tc_data_spec, safetensors), "tensors by key"},
     {"as", TC_Y_STRING, offsetof(tc_data_spec, as), "text: bytes, or chars (those present, sorted)"},
     {"block", TC_Y_INT, offsetof(tc_data_spec, block), "text: tokens of a window"},
     {"context", TC_Y_INT, offsetof(tc_data_spec, context), "names: characters of a window"},
@@ -139,9 +140,9 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     s.has_pad = tc_yaml_get(node, "pad") != NULL;
     TC_TRY(tc_data_check_rows(&s));
     const struct { const void *given; tc_status (*read)(tc_dataset *, const tc_data_spec *); } readers[] = {
-        {s.idx, tc_data_read_idx}, {s.text, tc_data_read_text}, {s.names, tc_data_read_names}, {s.csv, tc_data_read_csv}};
+        {s.idx, tc_data_read_idx}, {s.text, tc_data_read_text}, {s.names, tc_data_read_names}, {s.csv, tc_data_read_csv}, {s.safetensors, tc_data_read_safetensors}};
     int which = -1;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         if (!readers[i].given) continue;
         if (which >= 0) return tc_yaml_error(node, "two sources of data, expected one of idx, text, names, csv, safetensors");
         which = i;

@@ -1,0 +1,190 @@
+/* Writing checkpoints: everything in a temporary folder, synced, then one rename. See ckpt.h. */
+#include "base/json_write.h"
+#include "base/text.h"
+#include "ckpt/ckpt.h"
+#include "ckpt/internal.h"
+#include "file/safetensors.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <sodium.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+tc_status tc_ckpt_hash(const char *path, char out[65], int64_t *out_bytes) {
+    tc_blob *b;
+    TC_TRY(tc_blob_open(path, &b));
+    unsigned char h[32];
+    crypto_generichash(h, sizeof h, b->data, b->len, NULL, 0);
+    for (int i = 0; i < 32; i++) snprintf(out + 2 * i, 3, "%02x", h[i]);
+    *out_bytes = (int64_t)b->len;
+    tc_blob_release(b);
+    return NULL;
+}
+
+/* DCP's sharding information: where each tensor of this file begins in the whole one. */
+static void add_metadata(tc_tensors *t) {
+    tc_buf b = {0};
+    tc_json w = {.b = &b};
+    tc_json_object(&w);
+    for (size_t i = 0; i < t->items.len; i++) {
+        tc_json_key(&w, t->items.data[i].name);
+        tc_json_object(&w);
+        tc_json_key(&w, "saved_offsets");
+        tc_json_array(&w);
+        for (int d = 0; d < t->items.data[i].tensor.rank; d++) tc_json_int(&w, 0);
+        tc_json_end(&w);
+        tc_json_end(&w);
+    }
+    tc_json_end(&w);
+    tc_tensors_add_metadata(t, "DCP_SHARDING_INFO", b.data);
+    tc_tensors_add_metadata(t, "DCP_VERSION", "1.0");
+    tc_tensors_add_metadata(t, "format", "pt");
+    tc_buf_free(&b);
+}
+
+static tc_status write_files(tc_arena *a, const char *dir, tc_ckpt_content c, int64_t step) {
+    static const char shard[] = "shard-00001-model-00001-of-00001.safetensors";
+    add_metadata(c.tensors);
+    tc_out *o;
+    TC_TRY(tc_out_open(tc_arena_printf(a, "%s/%s", dir, shard), &o));
+    TC_TRY(tc_out_finish(o, tc_safetensors_write(o, c.tensors)));
+    TC_TRY(tc_file_write(tc_arena_printf(a, "%s/state.json", dir), c.state, strlen(c.state)));
+    tc_buf b = {0};
+    tc_json w = {.b = &b};
+    tc_json_object(&w);
+    tc_json_key(&w, "tc_checkpoint");
+    tc_json_int(&w, 1);
+    tc_json_key(&w, "step");
+    tc_json_int(&w, step);
+    tc_json_key(&w, "files");
+    tc_json_object(&w);
+    const char *const names[] = {shard, "state.json"};
+    tc_status s = NULL;
+    for (int i = 0; i < 2 && !s; i++) {
+        char hash[65];
+        int64_t bytes = 0;
+        s = tc_ckpt_hash(tc_arena_printf(a, "%s/%s", dir, names[i]), hash, &bytes);
+        if (s) break;
+        tc_json_key(&w, names[i]);
+        tc_json_object(&w);
+        tc_json_key(&w, "bytes");
+        tc_json_int(&w, bytes);
+        tc_json_key(&w, "blake2b");
+        tc_json_string(&w, hash);
+        tc_json_end(&w);
+    }
+    if (!s) {
+        tc_json_end(&w);
+        tc_json_end(&w);
+        tc_buf_putc(&b, '\n');
+        s = tc_file_write(tc_arena_printf(a, "%s/checkpoint.json", dir), b.data, b.len);
+    }
+    tc_buf_free(&b);
+    return s ? s : tc_fsync_dir(dir);
+}
+
+/* The link dir/latest leads to `name` from one moment to the next. */
+static tc_status swap_latest(tc_arena *a, const char *dir, const char *name) {
+    const char *temporary = tc_arena_printf(a, "%s/.latest.tmp%ld", dir, (long)getpid()), *latest = tc_arena_printf(a, "%s/latest", dir);
+    unlink(temporary);
+    if (symlink(name, temporary) || rename(temporary, latest)) {
+        int e = errno;
+        unlink(temporary);
+        return tc_error(TC_ENV, "%s: cannot set the link: %s", latest, strerror(e));
+    }
+    return tc_fsync_dir(dir);
+}
+
+static tc_status save(tc_arena *a, const char *dir, int64_t step, tc_ckpt_content content) {
+    const char *name = tc_arena_printf(a, "step-%lld", (long long)step), *path = tc_arena_printf(a, "%s/%s", dir, name);
+    const char *temporary = tc_arena_printf(a, "%s/.%s.tmp%ld", dir, name, (long)getpid());
+    if (access(path, F_OK) == 0) return tc_error(TC_ENV, "%s: exists already", path);
+    TC_TRY(tc_remove_tree(temporary));
+    if (mkdir(temporary, 0777)) return tc_error(TC_ENV, "%s: cannot make the folder: %s", temporary, strerror(errno));
+    tc_status s = write_files(a, temporary, content, step);
+    if (!s && rename(temporary, path)) s = tc_error(TC_ENV, "%s: cannot rename the checkpoint to it: %s", path, strerror(errno));
+    if (!s) s = tc_fsync_dir(dir);
+    if (s) {
+        tc_status_free(tc_remove_tree(temporary));
+        return s;
+    }
+    TC_TRY(tc_ckpt_verify(path), "reading the checkpoint back");
+    return swap_latest(a, dir, name);
+}
+
+tc_status tc_ckpt_save(const char *dir, int64_t step, tc_ckpt_content content) {
+    tc_arena a = {0};
+    tc_status s = save(&a, dir, step, content);
+    tc_arena_free(&a);
+    return s;
+}
+
+/* ---- which checkpoints there are ---- */
+
+static int descending(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+typedef struct { int64_t *data; size_t len, cap; } steps;
+
+/* The N of the step-N folders of dir, newest first. */
+static steps list_steps(const char *dir) {
+    steps v = {0};
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        int64_t n;
+        if (strncmp(e->d_name, "step-", 5) == 0 && tc_parse_i64(e->d_name + 5, &n) && n >= 0) tc_vec_push(&v, n);
+    }
+    if (d) closedir(d);
+    if (v.len) qsort(v.data, v.len, sizeof *v.data, descending);
+    return v;
+}
+
+bool tc_ckpt_any(const char *dir) {
+    steps v = list_steps(dir);
+    free(v.data);
+    return v.len > 0;
+}
+
+tc_status tc_ckpt_newest(const char *dir, char **out_path, int64_t *out_step, tc_buf *skipped) {
+    *out_path = NULL;
+    steps v = list_steps(dir);
+    for (size_t i = 0; i < v.len && !*out_path; i++) {
+        tc_buf path = {0};
+        tc_buf_printf(&path, "%s/step-%lld", dir, (long long)v.data[i]);
+        tc_status s = tc_ckpt_verify(path.data);
+        if (s) {
+            tc_buf_printf(skipped, "%s%s", skipped->len ? "\n" : "", tc_status_message(s));
+            tc_status_free(s);
+            tc_buf_free(&path);
+            continue;
+        }
+        *out_path = path.data;
+        *out_step = v.data[i];
+    }
+    free(v.data);
+    return NULL;
+}
+
+tc_status tc_ckpt_prune(const char *dir, int64_t keep_last, int64_t keep_every, int64_t best, int64_t except) {
+    if (keep_last <= 0) return NULL;
+    steps v = list_steps(dir);
+    tc_status s = NULL;
+    for (size_t i = (size_t)keep_last; i < v.len && !s; i++) {
+        int64_t n = v.data[i];
+        if (n == best || n == except || (keep_every > 0 && n % keep_every == 0)) continue;
+        tc_buf from = {0}, to = {0};
+        tc_buf_printf(&from, "%s/step-%lld", dir, (long long)n);
+        tc_buf_printf(&to, "%s/.step-%lld.old%ld", dir, (long long)n, (long)getpid());
+        /* Out of sight in one step, so that a reader never sees half of it. */
+        if (rename(from.data, to.data)) s = tc_error(TC_ENV, "%s: cannot remove: %s", from.data, strerror(errno));
+        else s = tc_remove_tree(to.data);
+        tc_buf_free(&from);
+        tc_buf_free(&to);
+    }
+    free(v.data);
+    return s;
+}
