@@ -1,0 +1,113 @@
+# What every program does through cmd/: options, streams, exit codes, signals. Seen in a program that only copies.
+setup() {
+    bats_require_minimum_version 1.5.0
+    cd "$BATS_TEST_TMPDIR"
+    probe=$TC_BUILD/drivers/cmd-probe
+    printf 'some bytes\0more' >in
+}
+
+@test "copies a file, stdin and a pipe" {
+    "$probe" in -o a
+    cmp in a
+    "$probe" <in >b
+    cmp in b
+    cat in | "$probe" - --out=c
+    cmp in c
+}
+
+@test "a pipe above the limit of memory is spooled and read back" {
+    head -c 70000000 /dev/zero | tr '\0' x | "$probe" | cmp - <(head -c 70000000 /dev/zero | tr '\0' x)
+    [ -z "$(find . -name 'tc-spool*')" ]
+}
+
+@test "help goes to stdout with exit 0, usage errors to stderr with exit 2" {
+    run --separate-stderr "$probe" --help
+    [ "$status" -eq 0 ]
+    [ "${lines[0]}" = "usage: cmd-probe [OPTION...] [FILE]" ]
+    [ -z "$stderr" ]
+    run --separate-stderr "$probe" --ot x
+    [ "$status" -eq 2 ]
+    [ -z "$output" ]
+    [ "${stderr_lines[0]}" = "cmd-probe: unknown option --ot; did you mean --out?" ]
+    run --separate-stderr "$probe" a b
+    [ "$status" -eq 2 ]
+    [ "${stderr_lines[0]}" = "cmd-probe: unexpected operand 'b', expected [FILE]" ]
+    run --separate-stderr "$probe" -o
+    [ "${stderr_lines[0]}" = "cmd-probe: -o needs a value: -o PATH" ]
+    run --separate-stderr "$probe" --seed 3
+    [ "${stderr_lines[0]}" = "cmd-probe: --seed is an option of other tc programs, not of cmd-probe" ]
+    run --separate-stderr "$probe" --quiet=1
+    [ "${stderr_lines[0]}" = "cmd-probe: --quiet takes no value, found '1'" ]
+}
+
+@test "after -- a word with a dash is an operand" {
+    cp in ./-v
+    "$probe" -- -v >out
+    cmp in out
+}
+
+@test "times and choices are read or refused" {
+    run --separate-stderr "$probe" --max-time 1:30:00 in -o x
+    [ "${lines[0]}" = "5400 seconds" ]
+    run --separate-stderr "$probe" --max-time 30m in -o x
+    [ "${lines[0]}" = "1800 seconds" ]
+    run --separate-stderr "$probe" --max-time soon in -o x
+    [ "$status" -eq 2 ]
+    run --separate-stderr "$probe" --mode trian in -o x
+    [ "$status" -eq 2 ]
+    [[ ${stderr_lines[0]} == *"expected one of eval, train; did you mean train?" ]]
+}
+
+@test "two claims on stdin are named" {
+    run --separate-stderr "$probe" --input @- <in
+    [ "$status" -eq 2 ]
+    [ "${stderr_lines[0]}" = "cmd-probe: both the program and --input x read stdin" ]
+}
+
+@test "empty stdin is exit 3" {
+    run --separate-stderr "$probe" </dev/null
+    [ "$status" -eq 3 ]
+    [ "${stderr_lines[0]}" = "cmd-probe: stdin: nothing arrived for the program: did the command before fail?" ]
+}
+
+@test "a full disk and a closed stdout are exit 1" {
+    run --separate-stderr bash -c "'$probe' in >/dev/full"
+    [ "$status" -eq 1 ]
+    run --separate-stderr bash -c "'$probe' --help >/dev/full"
+    [ "$status" -eq 1 ]
+    run --separate-stderr bash -c "'$probe' in >&-"
+    [ "$status" -eq 1 ]
+}
+
+@test "a closed pipe ends silently" {
+    head -c 1000000 /dev/zero >big
+    run --separate-stderr bash -c "'$probe' big | head -c 1 >/dev/null; exit \${PIPESTATUS[0]}"
+    [ "$status" -eq 141 ]
+    [ -z "$stderr" ]
+}
+
+@test "a truncated mapped file is exit 3 naming it" {
+    head -c 100000 /dev/zero >victim
+    run --separate-stderr "$probe" --draft victim
+    [ "$status" -eq 3 ]
+    [[ ${stderr_lines[0]} == *"/victim: shorter than when it was opened"* ]]
+}
+
+@test "a failed write leaves the old file and nothing beside it" {
+    echo old >out
+    run --separate-stderr bash -c "ulimit -f 1; trap '' XFSZ; head -c 100000 /dev/zero | '$probe' -o out"
+    [ "$status" -eq 1 ]
+    [ "$(cat out)" = old ]
+    [ -z "$(find . -name '.out*')" ]
+}
+
+@test "--json gives errors as one JSON line" {
+    run --separate-stderr "$probe" --json absent
+    [ "$status" -eq 1 ]
+    [ "$stderr" = '{"program": "cmd-probe", "error": "environment", "code": 1, "message": "reading the program: absent: cannot open: No such file or directory"}' ]
+}
+
+@test "control bytes of a file name are shown as \\xNN" {
+    run --separate-stderr "$probe" $'a\e[31m'
+    [ "$stderr" = 'cmd-probe: reading the program: a\x1b[31m: cannot open: No such file or directory' ]
+}
