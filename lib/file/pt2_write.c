@@ -1,0 +1,207 @@
+/* Writing PT2 archives: storages once each, the configurations that say which tensor is which view, the programs, tc's own state.
+ *
+ * Tensors whose bytes overlap in one storage (tied weights, views) share a file, as PyTorch has it; tensors that merely lie in the
+ * same mapped file (safetensors) do not. */
+#include "file/pt2_write.h"
+
+#include <stdio.h>
+
+/* A run of bytes of one storage that becomes one file. */
+typedef struct { const tc_tensor *tensor; uintptr_t begin, end; int group; } span;
+typedef struct { uintptr_t begin, end; } group;
+typedef struct { TC_VEC(span) spans; TC_VEC(group) groups; tc_map by_tensor; const char *folder, *stem; } folder;
+
+static bool is_weight(const tc_input *in) { return in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent); }
+static bool is_constant(const tc_input *in) { return in->kind == TC_IN_CONSTANT || (in->kind == TC_IN_BUFFER && !in->persistent); }
+
+static span span_of(const tc_tensor *t) {
+    int64_t last = 0;
+    size_t size = tc_dtype_size(t->dtype);
+    for (int d = 0; d < t->rank; d++) last += (t->size[d] - 1) * t->stride[d];
+    uintptr_t begin = (uintptr_t)tc_tensor_data(t);
+    return (span){.tensor = t, .begin = begin, .end = tc_tensor_numel(t) ? begin + (size_t)(last + 1) * size : begin, .group = -1};
+}
+
+static int by_begin(const void *a, const void *b) {
+    const span *x = *(const span *const *)a, *y = *(const span *const *)b;
+    if (x->begin != y->begin) return x->begin < y->begin ? -1 : 1;
+    return x->end > y->end ? -1 : x->end < y->end;
+}
+
+static int by_group_order(const void *a, const void *b) { /* files are numbered in the order in which the programs name them */
+    const span *x = *(const span *const *)a, *y = *(const span *const *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void collect(folder *f, const tc_archive_content *c, bool (*wanted)(const tc_input *)) {
+    for (int p = 0; p < c->nprograms; p++)
+        for (int i = 0; i < c->programs[p]->ninputs; i++) {
+            const tc_input *in = &c->programs[p]->inputs[i];
+            if (!wanted(in) || !in->data.storage) continue;
+            span s = span_of(&in->data);
+            tc_vec_push(&f->spans, s);
+        }
+    size_t n = f->spans.len;
+    span **order = tc_xcalloc(n + 1, sizeof *order);
+    for (size_t i = 0; i < n; i++) order[i] = &f->spans.data[i];
+    qsort(order, n, sizeof *order, by_begin);
+    TC_VEC(group) merged = {0};
+    for (size_t i = 0; i < n; i++) {
+        span *s = order[i];
+        bool empty = s->begin == s->end;
+        size_t skew = merged.len ? (s->begin - merged.data[merged.len - 1].begin) % tc_dtype_size(s->tensor->dtype) : 0;
+        if (!empty && merged.len && s->begin < merged.data[merged.len - 1].end && skew == 0) {
+            group *g = &merged.data[merged.len - 1];
+            if (s->end > g->end) g->end = s->end;
+        } else {
+            group g = {s->begin, s->end};
+            tc_vec_push(&merged, g);
+        }
+        s->group = (int)merged.len - 1;
+    }
+    qsort(order, n, sizeof *order, by_group_order);
+    int *number = tc_xcalloc(merged.len + 1, sizeof *number);
+    for (size_t i = 0; i < n; i++) {
+        span *s = order[i];
+        if (!number[s->group]) {
+            tc_vec_push(&f->groups, merged.data[s->group]);
+            number[s->group] = (int)f->groups.len;
+        }
+        s->group = number[s->group] - 1;
+        *tc_map_put(&f->by_tensor, (const char *)&s->tensor, sizeof s->tensor) = (void *)(uintptr_t)(i + 1);
+    }
+    free(number);
+    tc_vec_free(&merged);
+    free(order);
+}
+
+static void free_folder(folder *f) {
+    tc_vec_free(&f->spans);
+    tc_vec_free(&f->groups);
+    tc_map_free(&f->by_tensor);
+}
+
+static tc_status add(tc_zip_writer *z, const char *path, const void *data, size_t n) {
+    tc_buf b = {0};
+    tc_buf_printf(&b, "archive/%s", path);
+    tc_status st = tc_zip_add(z, b.data, data, n);
+    tc_buf_free(&b);
+    return st;
+}
+
+static tc_status add_config(tc_zip_writer *z, const folder *f, const tc_program *p, bool (*wanted)(const tc_input *)) {
+    tc_buf b = {0}, path = {0};
+    tc_json j = {.b = &b};
+    char file[32];
+    tc_json_object(&j);
+    tc_json_key(&j, "config");
+    tc_json_object(&j);
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (!wanted(in) || !in->data.storage) continue;
+        const tc_tensor *key = &in->data;
+        size_t at = (size_t)(uintptr_t)tc_map_get(&f->by_tensor, (const char *)&key, sizeof key) - 1;
+        const span *s = &f->spans.data[at];
+        snprintf(file, sizeof file, "%s_%d", f->stem, s->group);
+        tc_json_key(&j, in->name);
+        tc_json_object(&j);
+        tc_json_key(&j, "path_name");
+        tc_json_string(&j, file);
+        tc_json_key(&j, "is_param");
+        tc_json_bool(&j, in->kind == TC_IN_PARAMETER);
+        tc_json_key(&j, "use_pickle");
+        tc_json_bool(&j, false);
+        tc_json_key(&j, "tensor_meta");
+        tc_pt2_write_concrete_meta(&j, key, (int64_t)((s->begin - f->groups.data[s->group].begin) / tc_dtype_size(key->dtype)), in->kind == TC_IN_PARAMETER && in->value->meta.requires_grad);
+        tc_json_end(&j);
+    }
+    tc_json_end(&j);
+    tc_json_end(&j);
+    tc_buf_printf(&path, "data/%s/%s_%s_config.json", f->folder, p->name, f->folder);
+    tc_status st = add(z, path.data, b.data, b.len);
+    tc_buf_free(&b);
+    tc_buf_free(&path);
+    return st;
+}
+
+static tc_status add_folder(tc_zip_writer *z, const folder *f, const tc_archive_content *c, bool (*wanted)(const tc_input *)) {
+    char path[64];
+    for (size_t g = 0; g < f->groups.len && !c->without_weights; g++) {
+        snprintf(path, sizeof path, "data/%s/%s_%zu", f->folder, f->stem, g);
+        TC_TRY(add(z, path, (const void *)f->groups.data[g].begin, f->groups.data[g].end - f->groups.data[g].begin));
+    }
+    for (int p = 0; p < c->nprograms; p++) TC_TRY(add_config(z, f, c->programs[p], wanted));
+    return NULL;
+}
+
+static tc_status add_programs(tc_zip_writer *z, const tc_archive_content *c, uint64_t *io_hash) {
+    tc_buf json = {0}, path = {0};
+    tc_status st = NULL;
+    for (int p = 0; p < c->nprograms && !st; p++) {
+        json.len = path.len = 0;
+        st = tc_pt2_write_program(c->programs[p], &json);
+        tc_buf_printf(&path, "models/%s.json", c->programs[p]->name);
+        if (!st) st = add(z, path.data, json.data, json.len);
+        *io_hash = tc_hash(json.data, json.len, *io_hash);
+    }
+    for (int p = 0; p < c->nprograms && !st; p++) { /* PyTorch wants the entry; empty means no example inputs */
+        path.len = 0;
+        tc_buf_printf(&path, "data/sample_inputs/%s.pt", c->programs[p]->name);
+        st = add(z, path.data, "", 0);
+    }
+    for (int p = 0; p < c->nprograms && !st; p++) {
+        json.len = path.len = 0;
+        tc_pt2_write_state(c->programs[p], &json);
+        tc_buf_printf(&path, "extra/tc/%s.json", c->programs[p]->name);
+        st = add(z, path.data, json.data, json.len);
+    }
+    tc_buf_free(&json);
+    tc_buf_free(&path);
+    return st;
+}
+
+static tc_status add_extra(tc_zip_writer *z, const tc_archive_content *c) {
+    tc_buf path = {0};
+    tc_status st = NULL;
+    const char *text = NULL;
+    for (int p = 0; p < c->nprograms && !st; p++) {
+        if (!c->programs[p]->source_text || (text && !strcmp(text, c->programs[p]->source_text))) continue;
+        text = c->programs[p]->source_text;
+        path.len = 0;
+        tc_buf_printf(&path, "extra/tc/%s.py", c->programs[p]->name);
+        st = add(z, path.data, text, strlen(text));
+    }
+    for (int i = 0; i < c->nextra && !st; i++) {
+        path.len = 0;
+        tc_buf_printf(&path, "extra/%s", c->extra[i].path);
+        st = add(z, path.data, c->extra[i].data, c->extra[i].len);
+    }
+    tc_buf_free(&path);
+    return st;
+}
+
+static tc_status add_all(tc_zip_writer *z, const tc_archive_content *c, const folder *weights, const folder *constants) {
+    uint64_t hash = 0;
+    char id[48];
+    TC_TRY(add_folder(z, weights, c, is_weight));
+    TC_TRY(add_folder(z, constants, c, is_constant));
+    TC_TRY(add_programs(z, c, &hash));
+    TC_TRY(add_extra(z, c));
+    TC_TRY(add(z, "archive_format", "pt2", 3));
+    TC_TRY(add(z, "archive_version", "0", 1));
+    TC_TRY(add(z, ".data/version", "6\n", 2));
+    TC_TRY(add(z, "byteorder", "little", 6));
+    snprintf(id, sizeof id, "%020llu%020llu", (unsigned long long)hash, (unsigned long long)tc_hash(&hash, sizeof hash, 1));
+    return add(z, ".data/serialization_id", id, strlen(id));
+}
+
+tc_status tc_archive_write(tc_out *o, const tc_archive_content *content) {
+    folder weights = {.folder = "weights", .stem = "weight"}, constants = {.folder = "constants", .stem = "tensor"};
+    tc_zip_writer *z = tc_zip_writer_create(o);
+    collect(&weights, content, is_weight);
+    collect(&constants, content, is_constant);
+    tc_status st = tc_zip_writer_finish(z, add_all(z, content, &weights, &constants));
+    free_folder(&weights);
+    free_folder(&constants);
+    return st;
+}

@@ -1,0 +1,50 @@
+/* The writer of models/NAME.json, in parts: types and arguments (pt2_write_args.c), nodes (pt2_write_nodes.c), signature and trees
+ * (pt2_write_sig.c). Inside lib/file. */
+#ifndef TC_FILE_PT2_WRITE_H
+#define TC_FILE_PT2_WRITE_H
+
+#include "base/json_write.h"
+#include "file/pt2.h"
+#include "op/op.h"
+
+/* One graph being written. Expressions over sizes that arguments need become nodes, made once each and before their first use. */
+typedef struct {
+    const tc_program *program;
+    const tc_graph *graph;
+    tc_arena *arena;
+    tc_buf nodes, tensors, ints, bools, floats; /* the members of the lists and maps, without brackets */
+    tc_map numbers;   /* expression -> name of the value that holds it */
+    tc_map sizes;     /* expression -> tc_size_place: a dimension that it is */
+    tc_map taken;     /* names in use */
+    const char **value_names; /* by value id */
+    const tc_symvalue *hints; /* of every symbol, by index */
+    size_t nhints;
+    tc_status status; /* first failure */
+} tc_pt2_writer;
+typedef struct { const char *tensor; int dim; } tc_size_place;
+
+void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g, tc_arena *arena, const tc_symvalue *hints, size_t nhints);
+void tc_pt2_writer_deinit(tc_pt2_writer *w);
+void tc_pt2_fail(tc_pt2_writer *w, tc_status s);
+
+/* pt2_write_args.c */
+const char *tc_pt2_fresh_name(tc_pt2_writer *w, const char *wish); /* a Python identifier that nothing has yet */
+const char *tc_pt2_value_name(tc_pt2_writer *w, const tc_value *v);
+void tc_pt2_write_meta(tc_json *j, const tc_pt2_writer *w, const tc_meta *m);
+void tc_pt2_write_concrete_meta(tc_json *j, const tc_tensor *t, int64_t offset, bool requires_grad);
+void tc_pt2_write_arg(tc_pt2_writer *w, tc_json *j, const tc_arg *a, bool optional_tensors);
+/* {"as_tensor": ...}, {"as_sym_int": ...}: how an output or result is named. */
+void tc_pt2_write_ref(tc_pt2_writer *w, tc_json *j, const tc_value *v);
+/* Says that v exists from here on: its type goes to the tables, its sizes can be asked for. */
+void tc_pt2_declare(tc_pt2_writer *w, const tc_value *v);
+const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s); /* the name of a value that holds s; nodes are written for it when there is none */
+
+/* pt2_write_nodes.c: the whole Graph object, subgraphs inside. */
+void tc_pt2_write_graph(tc_pt2_writer *w, tc_json *j);
+
+/* pt2_write_sig.c: the whole ExportedProgram. */
+tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out);
+/* extra/tc/NAME.json: guards, names of inputs and outputs, the source file. */
+void tc_pt2_write_state(const tc_program *p, tc_buf *out);
+
+#endif

@@ -1,0 +1,558 @@
+/* Types, symbolic numbers and arguments in the unions of the PT2 schema. */
+#include "file/pt2_write.h"
+
+#include <math.h>
+#include <stdio.h>
+
+void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g, tc_arena *arena, const tc_symvalue *hints, size_t nhints) {
+    *w = (tc_pt2_writer){.program = p, .graph = g, .arena = arena, .hints = hints, .nhints = nhints};
+    w->value_names = TC_NEWN(arena, const char *, g->nvalues + 1);
+}
+
+void tc_pt2_writer_deinit(tc_pt2_writer *w) {
+    tc_buf_free(&w->nodes);
+    tc_buf_free(&w->tensors);
+    tc_buf_free(&w->ints);
+    tc_buf_free(&w->bools);
+    tc_buf_free(&w->floats);
+    tc_map_free(&w->numbers);
+    tc_map_free(&w->sizes);
+    tc_map_free(&w->taken);
+}
+
+void tc_pt2_fail(tc_pt2_writer *w, tc_status s) {
+    if (w->status) tc_status_free(s);
+    else w->status = s;
+}
+
+/* ---- names: PyTorch's are Python identifiers ---- */
+const char *tc_pt2_fresh_name(tc_pt2_writer *w, const char *wish) {
+    tc_buf b = {0};
+    for (const char *p = wish; *p; p++) {
+        bool letter = (*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || *p == '_', digit = *p >= '0' && *p <= '9';
+        if (digit && p == wish) tc_buf_putc(&b, '_');
+        tc_buf_putc(&b, letter || digit ? *p : '_');
+    }
+    size_t stem = b.len;
+    for (int n = 1; tc_map_get(&w->taken, tc_buf_str(&b), b.len) || !b.len; n++) {
+        b.len = stem;
+        tc_buf_printf(&b, "_%d", n);
+    }
+    const char *name = tc_arena_strndup(w->arena, b.data, b.len);
+    tc_map_set(&w->taken, name, (void *)(uintptr_t)1);
+    tc_buf_free(&b);
+    return name;
+}
+
+const char *tc_pt2_value_name(tc_pt2_writer *w, const tc_value *v) {
+    const char **slot = &w->value_names[v->id];
+    if (!*slot) *slot = tc_pt2_fresh_name(w, v->name ? v->name : "v");
+    return *slot;
+}
+
+/* ---- symbolic numbers ---- */
+static void write_hint(tc_json *j, const tc_pt2_writer *w, tc_sym s) {
+    tc_symvalue v;
+    tc_status st = tc_sym_eval(s, w->hints, w->nhints, &v);
+    if (st || tc_sym_type(s) != TC_SYM_INT) {
+        tc_json_null(j);
+    } else {
+        tc_json_object(j);
+        tc_json_key(j, "as_int");
+        tc_json_int(j, v.i);
+        tc_json_end(j);
+    }
+    tc_status_free(st);
+}
+
+static void write_expression(tc_json *j, const tc_pt2_writer *w, tc_sym s) { /* SymInt, SymFloat, SymBool */
+    int64_t i;
+    double f;
+    bool b;
+    tc_json_object(j);
+    if (tc_sym_type(s) == TC_SYM_INT && tc_sym_const_int(s, &i)) {
+        tc_json_key(j, "as_int");
+        tc_json_int(j, i);
+    } else if (tc_sym_type(s) == TC_SYM_FLOAT && tc_sym_const_float(s, &f)) {
+        tc_json_key(j, "as_float");
+        tc_json_double(j, f);
+    } else if (tc_sym_type(s) == TC_SYM_BOOL && tc_sym_const_bool(s, &b)) {
+        tc_json_key(j, "as_bool");
+        tc_json_bool(j, b);
+    } else {
+        tc_buf text = {0};
+        tc_sym_srepr(&text, s);
+        tc_json_key(j, "as_expr");
+        tc_json_object(j);
+        tc_json_key(j, "expr_str");
+        tc_json_string(j, text.data);
+        tc_json_key(j, "hint");
+        write_hint(j, w, s);
+        tc_json_end(j);
+        tc_buf_free(&text);
+    }
+    tc_json_end(j);
+}
+
+static void write_device(tc_json *j, const char *type) {
+    tc_json_object(j);
+    tc_json_key(j, "type");
+    tc_json_string(j, type);
+    tc_json_key(j, "index");
+    tc_json_null(j);
+    tc_json_end(j);
+}
+
+static void write_int_object(tc_json *j, int64_t v) {
+    tc_json_object(j);
+    tc_json_key(j, "as_int");
+    tc_json_int(j, v);
+    tc_json_end(j);
+}
+
+void tc_pt2_write_meta(tc_json *j, const tc_pt2_writer *w, const tc_meta *m) {
+    const tc_program *p = w->program;
+    const tc_sym *stride = m->stride ? m->stride : tc_contiguous_sym_strides(p->sym, w->arena, m->rank, m->size);
+    tc_json_object(j);
+    tc_json_key(j, "dtype");
+    tc_json_int(j, tc_dtypes[m->dtype].pt2);
+    tc_json_key(j, "sizes");
+    tc_json_array(j);
+    for (int d = 0; d < m->rank; d++) write_expression(j, w, m->size[d]);
+    tc_json_end(j);
+    tc_json_key(j, "requires_grad");
+    tc_json_bool(j, m->requires_grad);
+    tc_json_key(j, "device");
+    write_device(j, "cpu");
+    tc_json_key(j, "strides");
+    tc_json_array(j);
+    for (int d = 0; d < m->rank; d++) write_expression(j, w, stride[d]);
+    tc_json_end(j);
+    tc_json_key(j, "storage_offset");
+    write_int_object(j, 0);
+    tc_json_key(j, "layout");
+    tc_json_int(j, 7);
+    tc_json_end(j);
+}
+
+void tc_pt2_write_concrete_meta(tc_json *j, const tc_tensor *t, int64_t offset, bool requires_grad) {
+    tc_json_object(j);
+    tc_json_key(j, "dtype");
+    tc_json_int(j, tc_dtypes[t->dtype].pt2);
+    tc_json_key(j, "sizes");
+    tc_json_array(j);
+    for (int d = 0; d < t->rank; d++) write_int_object(j, t->size[d]);
+    tc_json_end(j);
+    tc_json_key(j, "requires_grad");
+    tc_json_bool(j, requires_grad);
+    tc_json_key(j, "device");
+    write_device(j, "cpu");
+    tc_json_key(j, "strides");
+    tc_json_array(j);
+    for (int d = 0; d < t->rank; d++) write_int_object(j, t->stride[d]);
+    tc_json_end(j);
+    tc_json_key(j, "storage_offset");
+    write_int_object(j, offset);
+    tc_json_key(j, "layout");
+    tc_json_int(j, 7);
+    tc_json_end(j);
+}
+
+/* ---- tables of values ---- */
+static void table_entry(tc_buf *table, const char *name, tc_json *j) {
+    if (table->len) tc_buf_puts(table, ", ");
+    tc_json key = {.b = table};
+    tc_json_string(&key, name);
+    tc_buf_puts(table, ": ");
+    *j = (tc_json){.b = table};
+}
+
+static void declare_number(tc_pt2_writer *w, const char *name, tc_sym s) {
+    tc_json j;
+    tc_symtype t = tc_sym_type(s);
+    table_entry(t == TC_SYM_INT ? &w->ints : t == TC_SYM_BOOL ? &w->bools : &w->floats, name, &j);
+    write_expression(&j, w, s);
+    void **slot = tc_map_put(&w->numbers, (const char *)&s, sizeof s);
+    if (!*slot) *slot = (void *)(uintptr_t)name;
+}
+
+void tc_pt2_declare(tc_pt2_writer *w, const tc_value *v) {
+    tc_json j;
+    if (v->kind == TC_V_LIST) {
+        for (int i = 0; i < v->nlist; i++) tc_pt2_declare(w, v->list[i]);
+    } else if (v->kind == TC_V_SYM) {
+        declare_number(w, tc_pt2_value_name(w, v), v->sym);
+    } else if (v->kind == TC_V_TENSOR) {
+        const char *name = tc_pt2_value_name(w, v);
+        table_entry(&w->tensors, name, &j);
+        tc_pt2_write_meta(&j, w, &v->meta);
+        for (int d = 0; d < v->meta.rank; d++) {
+            void **slot = tc_map_put(&w->sizes, (const char *)&v->meta.size[d], sizeof(tc_sym));
+            tc_size_place place = {name, d};
+            if (!*slot) *slot = tc_arena_dup(w->arena, &place, sizeof place);
+        }
+    }
+}
+
+void tc_pt2_write_ref(tc_pt2_writer *w, tc_json *j, const tc_value *v) {
+    static const char *const tags[] = {[TC_SYM_INT] = "as_sym_int", [TC_SYM_FLOAT] = "as_sym_float", [TC_SYM_BOOL] = "as_sym_bool"};
+    tc_json_object(j);
+    if (v->kind == TC_V_NONE) {
+        tc_json_key(j, "as_none");
+        tc_json_bool(j, true);
+    } else if (v->kind == TC_V_LIST) {
+        tc_json_key(j, "as_tensors");
+        tc_json_array(j);
+        for (int i = 0; i < v->nlist; i++) {
+            tc_json_object(j);
+            tc_json_key(j, "name");
+            tc_json_string(j, tc_pt2_value_name(w, v->list[i]));
+            tc_json_end(j);
+        }
+        tc_json_end(j);
+    } else {
+        bool number = v->kind == TC_V_SYM;
+        tc_json_key(j, number ? tags[tc_sym_type(v->sym)] : "as_tensor");
+        tc_json_object(j);
+        tc_json_key(j, number ? "as_name" : "name");
+        tc_json_string(j, tc_pt2_value_name(w, v));
+        tc_json_end(j);
+    }
+    tc_json_end(j);
+}
+
+/* ---- nodes that compute numbers ---- */
+static void number_argument(tc_pt2_writer *w, tc_json *j, tc_sym s) {
+    tc_arg a = {.kind = TC_A_SCALAR, .is_sym = true, .sym = s};
+    tc_pt2_write_arg(w, j, &a, false);
+}
+
+static const char *number_node(tc_pt2_writer *w, const char *target, const char *hint, tc_sym result, const tc_buf *inputs) {
+    static const char *const tags[] = {[TC_SYM_INT] = "as_sym_int", [TC_SYM_FLOAT] = "as_sym_float", [TC_SYM_BOOL] = "as_sym_bool"};
+    const char *name = tc_pt2_fresh_name(w, hint);
+    tc_buf *b = &w->nodes;
+    if (b->len) tc_buf_puts(b, ", ");
+    tc_json j = {.b = b};
+    tc_json_object(&j);
+    tc_json_key(&j, "target");
+    tc_json_string(&j, target);
+    tc_json_key(&j, "inputs");
+    tc_json_raw(&j, inputs->data, inputs->len);
+    tc_json_key(&j, "outputs");
+    tc_json_array(&j);
+    tc_json_object(&j);
+    tc_json_key(&j, tags[tc_sym_type(result)]);
+    tc_json_object(&j);
+    tc_json_key(&j, "as_name");
+    tc_json_string(&j, name);
+    for (int i = 0; i < 3; i++) tc_json_end(&j);
+    tc_json_key(&j, "metadata");
+    tc_json_object(&j);
+    tc_json_end(&j);
+    tc_json_key(&j, "is_hop_single_tensor_return");
+    tc_json_null(&j);
+    tc_json_key(&j, "name");
+    tc_json_string(&j, name);
+    tc_json_end(&j);
+    declare_number(w, name, result);
+    return name;
+}
+
+static void open_input(tc_json *j, const char *name) {
+    tc_json_object(j);
+    tc_json_key(j, "name");
+    tc_json_string(j, name);
+    tc_json_key(j, "arg");
+}
+static void close_input(tc_json *j) {
+    tc_json_key(j, "kind");
+    tc_json_int(j, 1);
+    tc_json_end(j);
+}
+
+static const char *size_node(tc_pt2_writer *w, const tc_size_place *place, tc_sym s) {
+    tc_buf inputs = {0};
+    tc_json j = {.b = &inputs};
+    tc_json_array(&j);
+    open_input(&j, "self");
+    tc_json_object(&j);
+    tc_json_key(&j, "as_tensor");
+    tc_json_object(&j);
+    tc_json_key(&j, "name");
+    tc_json_string(&j, place->tensor);
+    tc_json_end(&j);
+    tc_json_end(&j);
+    close_input(&j);
+    open_input(&j, "dim");
+    write_int_object(&j, place->dim);
+    close_input(&j);
+    tc_json_end(&j);
+    const char *name = number_node(w, "torch.ops.aten.sym_size.int", "sym_size_int", s, &inputs);
+    tc_buf_free(&inputs);
+    return name;
+}
+
+static const char *function_node(tc_pt2_writer *w, const char *target, const char *hint, tc_sym result, const tc_sym *args, int n) {
+    tc_buf inputs = {0};
+    tc_json j = {.b = &inputs};
+    static const char *const names[] = {"a", "b", "c"};
+    tc_json_array(&j);
+    for (int i = 0; i < n; i++) {
+        open_input(&j, names[i]);
+        number_argument(w, &j, args[i]);
+        close_input(&j);
+    }
+    tc_json_end(&j);
+    const char *name = w->status ? "" : number_node(w, target, hint, result, &inputs);
+    tc_buf_free(&inputs);
+    return name;
+}
+
+/* Sums and products have any number of operands, nodes have two. */
+static const char *chain(tc_pt2_writer *w, const char *target, const char *hint, tc_sym s, tc_symop op) {
+    tc_symctx *c = w->program->sym;
+    tc_sym sum = tc_sym_arg(s, 0);
+    const char *name = "";
+    for (int i = 1; i < tc_sym_arity(s) && !w->status; i++) {
+        tc_sym pair[2] = {sum, tc_sym_arg(s, i)};
+        sum = i == tc_sym_arity(s) - 1 ? s : tc_sym_op(c, op, pair[0], pair[1], NULL);
+        const char *known = tc_map_get(&w->numbers, (const char *)&sum, sizeof sum);
+        name = known ? known : function_node(w, target, hint, sum, pair, 2);
+    }
+    return name;
+}
+
+static const struct { tc_symop op; const char *target, *hint; } functions[] = {
+    {TC_S_ADD, "_operator.add", "add"}, {TC_S_MUL, "_operator.mul", "mul"}, {TC_S_FLOORDIV, "_operator.floordiv", "floordiv"}, {TC_S_MOD, "_operator.mod", "mod"},
+    {TC_S_POW, "_operator.pow", "pow"}, {TC_S_MIN, "torch.sym_min", "sym_min"}, {TC_S_MAX, "torch.sym_max", "sym_max"}, {TC_S_TRUNC, "math.trunc", "trunc"},
+    {TC_S_LSHIFT, "_operator.lshift", "lshift"}, {TC_S_RSHIFT, "_operator.rshift", "rshift"}, {TC_S_TOFLOAT, "torch.sym_float", "sym_float"},
+    {TC_S_FADD, "_operator.add", "add"}, {TC_S_FSUB, "_operator.sub", "sub"}, {TC_S_FMUL, "_operator.mul", "mul"}, {TC_S_FDIV, "_operator.truediv", "truediv"},
+    {TC_S_FPOW, "_operator.pow", "pow"}, {TC_S_FNEG, "_operator.neg", "neg"}, {TC_S_FMOD, "_operator.mod", "mod"}, {TC_S_FFLOORDIV, "_operator.floordiv", "floordiv"},
+    {TC_S_FMIN, "torch.sym_min", "sym_min"}, {TC_S_FMAX, "torch.sym_max", "sym_max"}, {TC_S_SQRT, "torch.sym_sqrt", "sym_sqrt"}, {TC_S_EQ, "_operator.eq", "eq"},
+    {TC_S_NE, "_operator.ne", "ne"}, {TC_S_LT, "_operator.lt", "lt"}, {TC_S_LE, "_operator.le", "le"}, {TC_S_AND, "_operator.and_", "and_"}, {TC_S_OR, "_operator.or_", "or_"},
+    {TC_S_NOT, "torch.sym_not", "sym_not"}, {TC_S_WHERE, "torch.sym_ite", "sym_ite"},
+};
+
+/* A symbol that no dimension is: from a dimension a*s + b, as (size - b) // a. */
+static tc_sym solve(tc_pt2_writer *w, tc_sym var, tc_sym *out_size) {
+    tc_symctx *c = w->program->sym;
+    tc_sym zero = tc_sym_int(c, 0), one = tc_sym_int(c, 1);
+    for (size_t i = 0; i < w->sizes.len; i++) {
+        tc_sym size;
+        memcpy(&size, w->sizes.entries[i].key, sizeof size);
+        tc_sym at0 = tc_sym_substitute(c, size, &var, &zero, 1), at1 = tc_sym_substitute(c, size, &var, &one, 1);
+        tc_sym slope = tc_sym_sub(c, at1, at0);
+        int64_t a, b;
+        if (!tc_sym_const_int(at0, &b) || !tc_sym_const_int(slope, &a) || a == 0) continue;
+        if (size != tc_sym_add(c, tc_sym_mul(c, slope, var), at0)) continue;
+        *out_size = size;
+        return slope;
+    }
+    return NULL;
+}
+
+static const char *symbol(tc_pt2_writer *w, tc_sym s) {
+    tc_symctx *c = w->program->sym;
+    tc_sym size, slope = solve(w, s, &size);
+    if (!slope) {
+        tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "%s: the size %s is used where no input of the graph has it", w->graph->name, tc_sym_var_name(s)));
+        return "";
+    }
+    tc_sym zero = tc_sym_int(c, 0), rest = tc_sym_substitute(c, size, &s, &zero, 1), scaled = tc_sym_sub(c, size, rest);
+    tc_pt2_number(w, size);
+    const char *name = tc_sym_is_int(rest, 0) ? NULL : function_node(w, "_operator.sub", "sub", scaled, (tc_sym[]){size, rest}, 2);
+    if (!tc_sym_is_int(slope, 1)) name = function_node(w, "_operator.floordiv", "floordiv", s, (tc_sym[]){scaled, slope}, 2);
+    return name ? name : "";
+}
+
+const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s) {
+    const char *known = tc_map_get(&w->numbers, (const char *)&s, sizeof s);
+    const tc_size_place *place = known ? NULL : tc_map_get(&w->sizes, (const char *)&s, sizeof s);
+    if (known || w->status) return known ? known : "";
+    if (place) return size_node(w, place, s);
+    tc_symop op = tc_sym_opcode(s);
+    if (op == TC_S_VAR) return symbol(w, s);
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        if (functions[i].op != op) continue;
+        if (op == TC_S_ADD || op == TC_S_MUL) return chain(w, functions[i].target, functions[i].hint, s, op);
+        tc_sym args[3] = {0};
+        for (int k = 0; k < tc_sym_arity(s) && k < 3; k++) args[k] = tc_sym_arg(s, k);
+        return function_node(w, functions[i].target, functions[i].hint, s, args, tc_sym_arity(s));
+    }
+    tc_buf text = {0};
+    tc_sym_print(&text, s);
+    tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "a PT2 graph has no node for the number %s", text.data));
+    tc_buf_free(&text);
+    return "";
+}
+
+/* ---- arguments ---- */
+static void write_double(tc_json *j, double v) {
+    if (isnan(v)) tc_json_string(j, "NaN");
+    else if (isinf(v)) tc_json_string(j, v > 0 ? "Infinity" : "-Infinity");
+    else tc_json_double(j, v);
+}
+
+static void write_number(tc_pt2_writer *w, tc_json *j, tc_sym s) {
+    int64_t i;
+    double f;
+    bool b;
+    tc_symtype t = tc_sym_type(s);
+    if (t == TC_SYM_INT && tc_sym_const_int(s, &i)) {
+        tc_json_key(j, "as_int");
+        tc_json_int(j, i);
+    } else if (t == TC_SYM_FLOAT && tc_sym_const_float(s, &f)) {
+        tc_json_key(j, "as_float");
+        write_double(j, f);
+    } else if (t == TC_SYM_BOOL && tc_sym_const_bool(s, &b)) {
+        tc_json_key(j, "as_bool");
+        tc_json_bool(j, b);
+    } else {
+        tc_json_key(j, t == TC_SYM_INT ? "as_sym_int" : t == TC_SYM_FLOAT ? "as_sym_float" : "as_sym_bool");
+        tc_json_object(j);
+        tc_json_key(j, "as_name");
+        tc_json_string(j, tc_pt2_number(w, s));
+        tc_json_end(j);
+    }
+}
+
+static void write_scalar(tc_json *j, tc_scalar s) {
+    static const char *const tags[] = {[TC_KIND_BOOL] = "as_bool", [TC_KIND_INT] = "as_int", [TC_KIND_FLOAT] = "as_float", [TC_KIND_COMPLEX] = "as_complex"};
+    tc_json_key(j, tags[s.kind]);
+    switch (s.kind) {
+    case TC_KIND_BOOL: tc_json_bool(j, s.i != 0); break;
+    case TC_KIND_INT: tc_json_int(j, s.i); break;
+    case TC_KIND_FLOAT: write_double(j, s.f); break;
+    case TC_KIND_COMPLEX:
+        tc_json_object(j);
+        tc_json_key(j, "real");
+        write_double(j, s.re);
+        tc_json_key(j, "imag");
+        write_double(j, s.im);
+        tc_json_end(j);
+    }
+}
+
+static void write_ints(tc_pt2_writer *w, tc_json *j, const tc_arg *a) {
+    int64_t v;
+    bool constant = true;
+    for (int i = 0; i < a->n; i++) constant = constant && tc_sym_const_int(a->syms[i], &v);
+    tc_json_key(j, constant ? "as_ints" : "as_sym_ints");
+    tc_json_array(j);
+    for (int i = 0; i < a->n; i++) {
+        if (constant && tc_sym_const_int(a->syms[i], &v)) {
+            tc_json_int(j, v);
+        } else if (tc_sym_const_int(a->syms[i], &v)) {
+            write_int_object(j, v);
+        } else {
+            tc_json_object(j);
+            tc_json_key(j, "as_name");
+            tc_json_string(j, tc_pt2_number(w, a->syms[i]));
+            tc_json_end(j);
+        }
+    }
+    tc_json_end(j);
+}
+
+static void write_values(tc_pt2_writer *w, tc_json *j, const tc_arg *a, bool optional) {
+    for (int i = 0; i < a->n; i++) optional = optional || !a->values[i];
+    tc_json_key(j, optional ? "as_optional_tensors" : "as_tensors");
+    tc_json_array(j);
+    for (int i = 0; i < a->n; i++) {
+        if (a->values[i] && a->values[i]->kind != TC_V_TENSOR) tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "a list of tensors that holds %s, a number", a->values[i]->name));
+        if (!optional) {
+            tc_json_object(j);
+            tc_json_key(j, "name");
+            tc_json_string(j, tc_pt2_value_name(w, a->values[i]));
+            tc_json_end(j);
+        } else if (a->values[i]) {
+            tc_pt2_write_ref(w, j, a->values[i]);
+        } else {
+            tc_json_object(j);
+            tc_json_key(j, "as_none");
+            tc_json_bool(j, true);
+            tc_json_end(j);
+        }
+    }
+    tc_json_end(j);
+}
+
+static void write_subgraph(tc_pt2_writer *w, tc_json *j, const tc_graph *g) {
+    tc_buf text = {0};
+    tc_json inner = {.b = &text};
+    tc_pt2_writer sub;
+    tc_pt2_writer_init(&sub, w->program, g, w->arena, w->hints, w->nhints);
+    tc_pt2_write_graph(&sub, &inner);
+    if (sub.status) tc_pt2_fail(w, sub.status);
+    tc_pt2_writer_deinit(&sub);
+    tc_json_key(j, "as_graph");
+    tc_json_object(j);
+    tc_json_key(j, "name");
+    tc_json_string(j, tc_pt2_fresh_name(w, g->name));
+    tc_json_key(j, "graph");
+    tc_json_raw(j, tc_buf_str(&text), text.len);
+    tc_json_end(j);
+    tc_buf_free(&text);
+}
+
+void tc_pt2_write_arg(tc_pt2_writer *w, tc_json *j, const tc_arg *a, bool optional_tensors) {
+    if (a->kind == TC_A_VALUE && a->value->kind == TC_V_SYM) {
+        tc_json_object(j);
+        write_number(w, j, a->value->sym);
+        tc_json_end(j);
+        return;
+    }
+    if (a->kind == TC_A_VALUE) {
+        tc_pt2_write_ref(w, j, a->value);
+        return;
+    }
+    tc_json_object(j);
+    switch (a->kind) {
+    case TC_A_NONE:
+        tc_json_key(j, "as_none");
+        tc_json_bool(j, true);
+        break;
+    case TC_A_VALUES: write_values(w, j, a, optional_tensors); break;
+    case TC_A_INT: write_number(w, j, a->sym); break;
+    case TC_A_INTS: write_ints(w, j, a); break;
+    case TC_A_SCALAR:
+        if (a->is_sym) write_number(w, j, a->sym);
+        else write_scalar(j, a->scalar);
+        break;
+    case TC_A_FLOATS:
+        tc_json_key(j, "as_floats");
+        tc_json_array(j);
+        for (int i = 0; i < a->n; i++) write_double(j, a->floats[i]);
+        tc_json_end(j);
+        break;
+    case TC_A_BOOLS:
+        tc_json_key(j, "as_bools");
+        tc_json_array(j);
+        for (int i = 0; i < a->n; i++) tc_json_bool(j, a->bools[i]);
+        tc_json_end(j);
+        break;
+    case TC_A_STRING:
+        tc_json_key(j, "as_string");
+        tc_json_string(j, a->string);
+        break;
+    case TC_A_DTYPE:
+        tc_json_key(j, "as_scalar_type");
+        tc_json_int(j, tc_dtypes[a->dtype].pt2);
+        break;
+    case TC_A_LAYOUT:
+        tc_json_key(j, "as_layout");
+        tc_json_int(j, a->code);
+        break;
+    case TC_A_MEMFORMAT:
+        tc_json_key(j, "as_memory_format");
+        tc_json_int(j, a->code);
+        break;
+    case TC_A_DEVICE:
+        tc_json_key(j, "as_device");
+        write_device(j, a->string);
+        break;
+    case TC_A_GRAPH: write_subgraph(w, j, a->graph); break;
+    default: TC_BUG("argument of kind %d", a->kind);
+    }
+    tc_json_end(j);
+}
