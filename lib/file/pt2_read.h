@@ -68,4 +68,7 @@ bool tc_pt2_symbolic(tc_pt2_reader *r, const char *target, const tc_pt2_arg *arg
 void tc_pt2_graph_module(tc_pt2_reader *r);
 void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights);
 
+/* pt2_state.c */
+tc_status tc_pt2_read_state(tc_archive *a, tc_program *p);
+
 #endif

@@ -163,10 +163,9 @@ static tc_status add_programs(tc_zip_writer *z, const tc_archive_content *c, uin
 static tc_status add_extra(tc_zip_writer *z, const tc_archive_content *c) {
     tc_buf path = {0};
     tc_status st = NULL;
-    const char *text = NULL;
     for (int p = 0; p < c->nprograms && !st; p++) {
-        if (!c->programs[p]->source_text || (text && !strcmp(text, c->programs[p]->source_text))) continue;
-        text = c->programs[p]->source_text;
+        const char *text = c->programs[p]->source_text;
+        if (!text) continue;
         path.len = 0;
         tc_buf_printf(&path, "extra/tc/%s.py", c->programs[p]->name);
         st = add(z, path.data, text, strlen(text));
