@@ -76,6 +76,7 @@ static tc_graph *graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_v
         for (int i = 0; i < n->nouts; i++) tc_node_set_output(m, i, value_of(c, into, n->outs[i], map));
         m->name = n->nouts == 1 ? m->outs[0]->name : n->name ? tc_graph_unique(into, n->name) : NULL;
         m->source = source_of(c, n->source);
+        m->no_grad = n->no_grad;
         m->annotations = text_of(c, n->annotations);
     }
     for (int i = 0; i < g->noutputs; i++) tc_graph_add_output(into, g->outputs[i] ? map[g->outputs[i]->id] : NULL);
@@ -130,4 +131,44 @@ tc_program *tc_program_clone(const tc_program *p) {
     q->functional = p->functional;
     q->nfresh = p->nfresh;
     return q;
+}
+
+/* ---- copies inside one program ---- */
+static tc_value *copy_value(tc_graph *to, const tc_value *v, tc_value **map) {
+    tc_value *w = tc_graph_value(to, v->kind, v->name);
+    const char *name = w->name;
+    uint32_t id = w->id;
+    *w = *v;
+    w->name = name;
+    w->id = id;
+    w->graph = to;
+    w->producer = NULL;
+    w->aux = NULL;
+    if (v->kind == TC_V_LIST) {
+        w->list = TC_NEWN(&to->program->arena, tc_value *, (size_t)(v->nlist ? v->nlist : 1));
+        for (int i = 0; i < v->nlist; i++) w->list[i] = copy_value(to, v->list[i], map);
+    }
+    return map[v->id] = w;
+}
+
+static tc_arg copy_arg(tc_graph *to, const tc_arg *a, tc_value **map) {
+    tc_arg r = *a;
+    if (a->kind == TC_A_VALUE && a->value) r.value = map[a->value->id];
+    if (a->kind == TC_A_VALUES && a->n) {
+        r.values = TC_NEWN(&to->program->arena, tc_value *, (size_t)a->n);
+        for (int i = 0; i < a->n; i++) r.values[i] = a->values[i] ? map[a->values[i]->id] : NULL;
+    }
+    return r; /* subgraphs are shared */
+}
+
+void tc_graph_copy_nodes(tc_graph *to, const tc_graph *from, tc_value **map, tc_node *before) {
+    for (const tc_node *n = from->first; n; n = n->next) {
+        tc_node *m = tc_graph_node(to, n->op, n->nargs, n->nouts, before);
+        for (int i = 0; i < n->nargs; i++) m->args[i] = copy_arg(to, &n->args[i], map);
+        for (int i = 0; i < n->nouts; i++) tc_node_set_output(m, i, copy_value(to, n->outs[i], map));
+        m->name = tc_graph_unique(to, n->name ? n->name : "node");
+        m->source = n->source;
+        m->origin = n->origin;
+        m->no_grad = n->no_grad;
+    }
 }

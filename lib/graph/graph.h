@@ -85,6 +85,7 @@ struct tc_node {
     const char *name;
     tc_source source;
     const tc_node *origin;        /* the node of the captured program that this one came from; NULL: itself */
+    bool no_grad;                 /* stands in a no_grad region: no gradient flows through it */
     const char *annotations;      /* JSON text of PT2 metadata that tc only passes through, or NULL */
     tc_node *prev, *next;
     tc_graph *graph;
@@ -192,6 +193,8 @@ void tc_node_each_input(const tc_node *n, void (*fn)(void *ctx, tc_value **place
 void tc_graph_replace(tc_graph *g, tc_value *a, tc_value *b);
 typedef struct { tc_value **to; size_t n; } tc_rewrite; /* by value id; one linear sweep applies all */
 void tc_graph_apply_rewrite(tc_graph *g, const tc_rewrite *r);
+/* The nodes of a subgraph again in another graph of the same program. map: by value id of `from`, its inputs filled in; all its values after. */
+void tc_graph_copy_nodes(tc_graph *to, const tc_graph *from, tc_value **map, tc_node *before);
 tc_program *tc_program_clone(const tc_program *p); /* deep; weights share storage */
 
 /* ---- verify.c: structure, types, schemas, signature, single assignment; TC_CONTENT naming the node ---- */

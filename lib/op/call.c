@@ -273,6 +273,11 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
     return NULL;
 }
 
+void tc_op_propagate_grad(tc_node *n) {
+    bool grad = !n->no_grad && !(n->op->flags & TC_OP_NONDIFF) && requires_grad(n->args, n->nargs);
+    for (int i = 0; i < n->nouts; i++) set_requires_grad(n->outs[i], grad);
+}
+
 /* Gives the values that the shape rule described to the graph. */
 static void adopt(tc_graph *g, tc_node *n, const tc_value *types) {
     tc_arena *a = &g->program->arena;
@@ -316,6 +321,7 @@ tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int na
     node->args = full;
     node->nargs = n;
     node->source = src;
+    node->no_grad = p->no_grad;
     adopt(g, node, types);
     if (out_node) *out_node = node;
     return NULL;

@@ -375,17 +375,16 @@ static void rename_place(void *ctx, tc_value **v) {
     if (to) *v = to;
 }
 
-static void move_value(tc_graph *g, tc_value *v, tc_value **map, bool no_grad) {
+static void move_value(tc_graph *g, tc_value *v, tc_value **map) {
     map[v->id] = v; /* ids of the region until here */
     v->id = g->nvalues++;
     v->graph = g;
     v->name = tc_graph_unique(g, v->name);
-    if (no_grad) v->meta.requires_grad = false;
-    for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) move_value(g, v->list[k], map, no_grad);
+    for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) move_value(g, v->list[k], map);
 }
 
 /* The nodes of the region before n, inside inner regions too; its results replace those of n. */
-static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc_dtype outer_cast) {
+static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc_dtype outer_cast, bool outer_no_grad) {
     tc_graph *g = f->g, *sub = NULL;
     tc_value *operands[1024];
     int gi = -1, nops = 0;
@@ -401,7 +400,7 @@ static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc
     }
     if (nops != sub->ninputs) return tc_error(TC_CONTENT, "%s: %d operands for a graph of %d inputs", tc_op_name(n->op), nops, sub->ninputs);
     bool set_grad = !strcmp(r->name, "wrap_with_set_grad_enabled"), autocast = !strcmp(r->name, "wrap_with_autocast");
-    bool no_grad = set_grad && !tc_arg_bool(n, 0);
+    bool no_grad = set_grad ? !tc_arg_bool(n, 0) : outer_no_grad || n->no_grad;
     tc_dtype cast = outer_cast;
     if (autocast) {
         bool enabled = tc_arg_bool(n, 2);
@@ -419,15 +418,16 @@ static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc
         copy->nargs = m->nargs;
         copy->source = m->source;
         copy->origin = m->origin;
+        copy->no_grad = m->no_grad || no_grad;
         copy->annotations = m->annotations ? m->annotations : n->annotations;
         copy->name = tc_graph_unique(g, m->name ? m->name : "node");
         for (int i = 0; i < m->nouts; i++) {
-            move_value(g, m->outs[i], map, no_grad);
+            move_value(g, m->outs[i], map);
             tc_node_set_output(copy, i, m->outs[i]);
         }
         const region *inner = region_of(copy);
         if (inner) {
-            st = inline_region(f, copy, inner, cast);
+            st = inline_region(f, copy, inner, cast, no_grad);
         } else if (cast != TC_DTYPE_NONE) {
             f->e.before = copy;
             f->e.source = copy->source;
@@ -436,10 +436,7 @@ static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc
                 tc_value types[16] = {{0}};
                 if (copy->nouts <= 16) st = tc_op_infer(g->program, copy->op, copy->args, copy->nargs, copy->source, types, copy->nouts);
                 for (int i = 0; !st && i < copy->nouts; i++)
-                    if (types[i].kind == TC_V_TENSOR) {
-                        copy->outs[i]->meta = types[i].meta;
-                        if (no_grad) copy->outs[i]->meta.requires_grad = false;
-                    }
+                    if (types[i].kind == TC_V_TENSOR) copy->outs[i]->meta = types[i].meta;
             }
         }
     }
@@ -468,9 +465,9 @@ static tc_status rewrite(tc_functional *f, tc_node *n) {
     }
     TC_TRY(read_args(f, n));
     tc_program *p = f->g->program;
-    bool was = p->no_grad, grad = n->nouts == 0;
-    for (int i = 0; i < n->nouts; i++) grad |= n->outs[i]->kind != TC_V_TENSOR || n->outs[i]->meta.requires_grad;
-    p->no_grad |= !grad; /* what replaces a node of a no_grad region stays outside of autograd */
+    bool was = p->no_grad;
+    p->no_grad = n->no_grad; /* what replaces a node of a no_grad region stays outside of autograd */
+    tc_op_propagate_grad(n); /* archives do not say which results require a gradient */
     tc_status st = writes ? write_node(f, n, source) : batch_norm(f, n, source, &done);
     p->no_grad = was;
     if (st || writes) return st;
@@ -483,7 +480,7 @@ static tc_status inline_all(tc_functional *f, tc_node *from) {
         next = n->next;
         const region *r = region_of(n);
         if (!r) continue;
-        TC_TRY(inline_region(f, n, r, TC_DTYPE_NONE), "%s", n->name ? n->name : tc_op_name(n->op));
+        TC_TRY(inline_region(f, n, r, TC_DTYPE_NONE, false), "%s", n->name ? n->name : tc_op_name(n->op));
     }
     return NULL;
 }

@@ -3,9 +3,11 @@
  *     cond(pred, true_graph, false_graph, operands)              while_loop(cond_graph, body_graph, carried, additional)
  *     scan(combine_graph, init, xs, additional)                  associative_scan(combine_graph, xs, additional)
  *     map_impl(body, xs, additional)                             wrap_with_*(..., graph, operands...): inlined by functionalise
+ *     tc::autograd_function(backward_graph, forward_graph, operands, nresults): torch.autograd.Function. forward's outputs are the results,
+ *         then what it saved; backward's inputs are the gradients of the results, then what was saved, its outputs those of the operands.
  *
  * Values of the outer graph enter a subgraph only as its inputs; results have the types of the subgraph's outputs. */
-#include "op/op.h"
+#include "op/emit.h"
 
 #include <string.h>
 
@@ -166,7 +168,52 @@ static tc_status shape_wrap(tc_shape_ctx *c) {
     return NULL;
 }
 
+/* ---- torch.autograd.Function ---- */
+static tc_status shape_function(tc_shape_ctx *c) {
+    tc_graph *back, *fwd;
+    TC_TRY(need_graph(c, 0, &back));
+    TC_TRY(need_graph(c, 1, &fwd));
+    TC_TRY(check_inputs(c, fwd, list_len(c, 2)));
+    int64_t n = -1;
+    if (c->nargs != 4 || c->args[3].kind != TC_A_INT || !tc_sym_const_int(c->args[3].sym, &n) || n < 0 || n > fwd->noutputs)
+        return tc_error(TC_CONTENT, "%s: the number of results expected", tc_op_name(c->op));
+    TC_TRY(check_inputs(c, back, fwd->noutputs));
+    if (back->noutputs != list_len(c, 2))
+        return tc_error(TC_CONTENT, "%s: backward returns %d gradients for %d operands", tc_op_name(c->op), back->noutputs, list_len(c, 2));
+    for (int i = 0; i < c->nouts; i++) from_output(c, i, fwd->outputs[i]);
+    return NULL;
+}
+
+/* The nodes of g where e emits; the values of its outputs. */
+static tc_value **inlined(tc_emit *e, const tc_graph *g, tc_value *const *inputs) {
+    tc_value **map = tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *map);
+    tc_value **outs = TC_NEWN(&g->program->arena, tc_value *, (size_t)(g->noutputs ? g->noutputs : 1));
+    for (int i = 0; i < g->ninputs; i++) map[g->inputs[i]->id] = inputs[i];
+    tc_graph_copy_nodes(e->graph, g, map, e->before);
+    for (int i = 0; i < g->noutputs; i++) outs[i] = g->outputs[i] ? map[g->outputs[i]->id] : NULL;
+    free(map);
+    return outs;
+}
+
+static tc_status decompose_function(tc_emit *e, const tc_node *n) {
+    tc_value **outs = inlined(e, n->args[1].graph, n->args[2].values);
+    for (int i = 0; i < n->nouts; i++) tc_emit_result(e, i, outs[i]);
+    return NULL;
+}
+
+static tc_status grad_function(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    int nresults = (int)tc_arg_int(n, 3);
+    tc_value **in = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(n->nouts ? n->nouts : 1));
+    for (int i = 0; i < n->nouts; i++) in[i] = i >= nresults ? n->outs[i] : gs[i] ? gs[i] : tc_e_zeros_like(e, n->outs[i]);
+    if (e->status) return NULL;
+    tc_value **outs = inlined(e, n->args[0].graph, in);
+    for (int i = 0; i < n->args[2].n; i++) tc_emit_grad_list(e, 2, i, outs[i]);
+    return NULL;
+}
+
 const tc_op tc_ops_hop[] = {
+    {.schema = "tc::autograd_function(...)", .shape = shape_function, .decompose = decompose_function, .grad = grad_function,
+     .doc = "results of forward, whose gradients backward gives"},
     {.schema = "higher_order::cond", .flags = TC_OP_HIGHER_ORDER, .shape = shape_cond, .doc = "true_graph(*operands) if pred else false_graph(*operands)"},
     {.schema = "higher_order::while_loop", .flags = TC_OP_HIGHER_ORDER, .shape = shape_while, .doc = "while cond(*carried, *more): carried = body(*carried, *more)"},
     {.schema = "higher_order::scan", .flags = TC_OP_HIGHER_ORDER, .shape = shape_scan, .doc = "carry, y[t] = combine(*carry, *x[t], *more) for every t"},

@@ -127,6 +127,7 @@ tc_status tc_op_coerce(tc_program *program, const tc_op *op, int param, tc_arg *
  * values; nouts as tc_op_nouts says. */
 int tc_op_nouts(const tc_op *op, const tc_arg *args, int nargs);
 tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_value *outs, int nouts);
+void tc_op_propagate_grad(tc_node *n); /* sets requires_grad of the results from the arguments */
 tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node);
 
 /* Runs one operator on concrete tensors. Filled by the runtime at start (it stands higher); used by capture, folding, tests.

@@ -1,0 +1,238 @@
+/* The backward sweep (grad.h). */
+#include "grad/grad.h"
+
+#include "grad/internal.h"
+#include "op/decompose.h"
+
+#include <string.h>
+
+/* ---- which values matter ---- */
+void grad_mark(sweep *s, const tc_value *v) {
+    while (s->need.len <= v->id) {
+        tc_vec_push(&s->need, false);
+        tc_vec_push(&s->grad, NULL);
+    }
+    s->need.data[v->id] = true;
+}
+
+bool grad_needed(const sweep *s, const tc_value *v) { return v->id < s->need.len && s->need.data[v->id]; }
+
+tc_value *grad_result(const sweep *s, const tc_value *v) { return v->id < s->grad.len ? s->grad.data[v->id] : NULL; }
+
+static bool wants(void *ctx, const tc_value *v) { return grad_needed(ctx, v); }
+
+static bool differentiable(const tc_value *v) { return v->kind == TC_V_TENSOR && (tc_is_float(v->meta.dtype) || tc_is_complex(v->meta.dtype)); }
+
+typedef struct { const sweep *s; bool any; } any_needed;
+static void look(void *ctx, tc_value **place) {
+    any_needed *a = ctx;
+    a->any |= grad_needed(a->s, *place);
+}
+
+static bool passes_grad(const sweep *s, const tc_node *n) {
+    any_needed a = {s, false};
+    if (!n->no_grad && !(n->op->flags & TC_OP_NONDIFF)) tc_node_each_input(n, look, &a);
+    return a.any;
+}
+
+/* Forward over the nodes from `from` to `to`: results of nodes that read a needed value are needed. */
+void grad_spread(sweep *s, tc_node *from, const tc_node *to) {
+    for (tc_node *n = from; n; n = n->next) {
+        bool any = passes_grad(s, n);
+        for (int i = 0; any && i < n->nouts; i++) {
+            tc_value *v = n->outs[i];
+            if (differentiable(v)) grad_mark(s, v);
+            for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++)
+                if (differentiable(v->list[k])) grad_mark(s, v->list[k]);
+        }
+        if (n == to) break;
+    }
+}
+
+/* ---- accumulation ---- */
+/* PyTorch's validate_grad: reduced to the size, real part, type of the value. */
+static tc_value *fit(sweep *s, tc_value *grad, const tc_value *v) {
+    bool same = grad->meta.rank == v->meta.rank;
+    for (int i = 0; same && i < v->meta.rank; i++) same = grad->meta.size[i] == v->meta.size[i];
+    if (!same) grad = tc_e_sum_to(&s->e, grad, &v->meta);
+    if (grad && tc_is_complex(grad->meta.dtype) && !tc_is_complex(v->meta.dtype)) grad = tc_emit_call(&s->e, "aten::real", "v", grad);
+    return tc_e_cast(&s->e, grad, v->meta.dtype);
+}
+
+void grad_accumulate(sweep *s, tc_value *v, tc_value *grad) {
+    if (!grad || s->e.status || !grad_needed(s, v)) return;
+    grad = fit(s, grad, v);
+    if (!grad) return;
+    tc_value **sum = &s->grad.data[v->id];
+    *sum = *sum ? tc_e_add(&s->e, *sum, grad) : grad;
+}
+
+/* ---- one node ---- */
+
+/* Gradients of the results: one a result; of a list result, the gradients as one list value whose absent elements are zeros. */
+static bool result_grads(sweep *s, const tc_node *n, tc_value **gs) {
+    tc_arena *a = &s->graph->program->arena;
+    bool any = false;
+    for (int i = 0; i < n->nouts; i++) {
+        const tc_value *v = n->outs[i];
+        bool some = false;
+        gs[i] = v->kind == TC_V_TENSOR ? grad_result(s, v) : NULL;
+        for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) some |= grad_result(s, v->list[k]) != NULL;
+        if (some) {
+            gs[i] = TC_NEW(a, tc_value);
+            *gs[i] = (tc_value){.kind = TC_V_LIST, .nlist = v->nlist, .graph = s->graph, .list = TC_NEWN(a, tc_value *, (size_t)v->nlist)};
+            for (int k = 0; k < v->nlist; k++) {
+                tc_value *g = grad_result(s, v->list[k]);
+                gs[i]->list[k] = g ? g : tc_e_zeros_like(&s->e, v->list[k]);
+            }
+        }
+        any |= gs[i] != NULL;
+    }
+    return any;
+}
+
+static tc_status by_rule(sweep *s, tc_node *n, tc_value *const *gs) {
+    tc_arena *a = &s->graph->program->arena;
+    tc_emit *e = &s->e;
+    e->ngrads = n->nargs;
+    e->grads = TC_NEWN(a, tc_value *, (size_t)(n->nargs ? n->nargs : 1));
+    e->grad_lists = TC_NEWN(a, tc_value **, (size_t)(n->nargs ? n->nargs : 1));
+    for (int i = 0; i < n->nargs; i++)
+        if (n->args[i].kind == TC_A_VALUES) e->grad_lists[i] = TC_NEWN(a, tc_value *, (size_t)(n->args[i].n ? n->args[i].n : 1));
+    TC_TRY(n->op->grad(e, n, gs));
+    tc_value **grads = e->grads, ***lists = e->grad_lists;
+    for (int i = 0; i < n->nargs && !e->status; i++) {
+        const tc_arg *arg = &n->args[i];
+        if (arg->kind == TC_A_VALUE && arg->value) grad_accumulate(s, arg->value, grads[i]);
+        for (int k = 0; arg->kind == TC_A_VALUES && k < arg->n; k++)
+            if (arg->values[k]) grad_accumulate(s, arg->values[k], lists[i][k]);
+    }
+    return NULL;
+}
+
+/* The decomposition is emitted again and differentiated in its place; cse joins it with the forward's own. */
+static tc_status by_decomposition(sweep *s, tc_node *n) {
+    tc_node *last = s->graph->last;
+    if (n->op->flags & TC_OP_RANDOM) return tc_error(TC_UNSUPPORTED, "gradient of %s is not supported", tc_op_name(n->op));
+    TC_TRY(tc_emit_decomposition(&s->e, n));
+    tc_value **results = s->e.results;
+    int nresults = s->e.nresults;
+    tc_node *from = last->next, *to = s->graph->last; /* from NULL: nothing emitted, the results are arguments */
+    if (from) grad_spread(s, from, to);
+    for (int i = 0; i < n->nouts && i < nresults; i++) {
+        tc_value *v = n->outs[i];
+        if (!results[i]) continue;
+        if (v->kind == TC_V_TENSOR) grad_accumulate(s, results[i], grad_result(s, v));
+        for (int k = 0; v->kind == TC_V_LIST && k < v->nlist && k < results[i]->nlist; k++)
+            grad_accumulate(s, results[i]->list[k], grad_result(s, v->list[k]));
+    }
+    return from ? grad_sweep(s, from, to) : NULL;
+}
+
+static tc_status one_node(sweep *s, tc_node *n) {
+    tc_value *local[16], **gs = n->nouts <= 16 ? local : TC_NEWN(&s->graph->program->arena, tc_value *, (size_t)n->nouts);
+    if (!passes_grad(s, n)) return NULL;
+    s->e.source = n->source;
+    s->e.origin = n->origin ? n->origin : n;
+    if (!result_grads(s, n, gs)) return NULL;
+    if (n->op->flags & TC_OP_HIGHER_ORDER) return grad_higher_order(s, n, gs);
+    if (n->op->grad) return by_rule(s, n, gs);
+    if (n->op->decompose) return by_decomposition(s, n);
+    return tc_error(TC_UNSUPPORTED, "gradient of %s is not supported", tc_op_name(n->op));
+}
+
+tc_status grad_sweep(sweep *s, tc_node *first, tc_node *last) {
+    tc_program *p = s->graph->program;
+    for (tc_node *n = last, *prev; n; n = prev) {
+        prev = n == first ? NULL : n->prev;
+        bool was = p->no_grad;
+        p->no_grad = false;
+        tc_status st = one_node(s, n);
+        p->no_grad = was;
+        if (!st && s->e.status) {
+            st = s->e.status;
+            s->e.status = NULL;
+        }
+        if (!st) continue;
+        if (n->source.line) return tc_annotate(st, "backward of %s (%s:%d)", n->name ? n->name : tc_op_name(n->op), n->source.file ? n->source.file : "?", n->source.line);
+        return tc_annotate(st, "backward of %s", n->name ? n->name : tc_op_name(n->op));
+    }
+    return NULL;
+}
+
+void grad_begin(sweep *s, tc_graph *g) {
+    *s = (sweep){.graph = g};
+    s->e.graph = g;
+    s->e.wants = wants;
+    s->e.wants_ctx = s;
+}
+
+void grad_end(sweep *s) {
+    tc_vec_free(&s->need);
+    tc_vec_free(&s->grad);
+    tc_status_free(s->e.status);
+}
+
+static tc_status taken(tc_emit *e) {
+    tc_status st = e->status;
+    e->status = NULL;
+    return st;
+}
+
+static tc_status seed(sweep *s, const tc_grad_request *r) {
+    tc_symctx *c = s->graph->program->sym;
+    for (int i = 0; i < r->noutputs; i++) {
+        tc_value *y = r->outputs[i], *g = r->cotangents ? r->cotangents[i] : NULL;
+        if (!y || !grad_needed(s, y)) continue;
+        if (!g) {
+            if (tc_sym_known(c, tc_sym_op(c, TC_S_EQ, tc_meta_numel(c, &y->meta), tc_sym_int(c, 1), NULL)) != 1)
+                return tc_error(TC_CONTENT, "RuntimeError: grad can be implicitly created only for scalar outputs");
+            g = tc_emit_call(&s->e, "aten::ones_like", "v", y);
+        }
+        grad_accumulate(s, y, g);
+    }
+    return taken(&s->e);
+}
+
+tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads) {
+    sweep s;
+    tc_node *last = r->graph->last;
+    grad_begin(&s, r->graph);
+    for (int i = 0; i < r->nwrt; i++) grad_mark(&s, r->wrt[i]);
+    grad_spread(&s, r->graph->first, last);
+    tc_status st = seed(&s, r);
+    if (!st && last) st = grad_sweep(&s, r->graph->first, last);
+    for (int i = 0; i < r->nwrt && !st; i++) {
+        out_grads[i] = grad_result(&s, r->wrt[i]);
+        if (!out_grads[i] && r->zeros) out_grads[i] = tc_e_zeros_like(&s.e, r->wrt[i]);
+    }
+    if (!st) st = taken(&s.e);
+    grad_end(&s);
+    return st;
+}
+
+tc_status tc_grad_program(tc_program *p, int loss) {
+    if (loss < 0 || loss >= p->noutputs || !p->outputs[loss].value) return tc_error(TC_USAGE, "the program has no output %d to differentiate", loss);
+    if (!p->functional) TC_BUG("differentiating a program that is not functional");
+    size_t room = (size_t)(p->ninputs ? p->ninputs : 1);
+    tc_value *y = p->outputs[loss].value, **wrt = TC_NEWN(&p->arena, tc_value *, room), **grads = TC_NEWN(&p->arena, tc_value *, room);
+    int *index = TC_NEWN(&p->arena, int, room), n = 0;
+    for (int i = 0; i < p->ninputs; i++) {
+        if (p->inputs[i].kind != TC_IN_PARAMETER || !p->inputs[i].value->meta.requires_grad) continue;
+        wrt[n] = p->inputs[i].value;
+        index[n++] = i;
+    }
+    TC_TRY(tc_grad_build(&(tc_grad_request){.graph = p->graph, .outputs = &y, .noutputs = 1, .wrt = wrt, .nwrt = n}, grads));
+    p->outputs[loss].kind = TC_OUT_LOSS;
+    tc_emit e = {.graph = p->graph};
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n && grads[i] && p->inputs[index[i]].alias_of >= 0; k++) { /* tied: the first takes the sum */
+            if (index[k] != p->inputs[index[i]].alias_of || k == i) continue;
+            grads[k] = grads[k] ? tc_e_add(&e, grads[k], grads[i]) : grads[i];
+            grads[i] = NULL;
+        }
+    if (e.status) return e.status;
+    for (int i = 0; i < n; i++)
+        if (grads[i]) tc_program_add_output(p, (tc_output){.kind = TC_OUT_GRAD_PARAMETER, .value = grads[i], .name = p->inputs[index[i]].name, .target = index[i]});
+    return NULL;
+}

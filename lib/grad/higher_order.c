@@ -1,0 +1,227 @@
+/* Gradients through subgraphs. The backward of cond is a cond: each branch computes its forward again and sweeps back through it.
+ *
+ *     y = cond(pred, f, g, x...)      dx = cond(pred, f', g', x..., dy...)      f'(x, dy) = f's nodes, then their gradients
+ *
+ * map: the same body by body, gradients of what all steps share summed. scan: backward in time, with the carries that each step saw. */
+#include "grad/internal.h"
+
+#include <string.h>
+
+static tc_value *new_input(tc_graph *g, const tc_value *like, const char *hint) {
+    tc_value *v = tc_graph_value(g, like->kind, hint ? hint : like->name);
+    v->meta = like->meta;
+    v->sym = like->sym;
+    return tc_graph_add_input(g, v);
+}
+
+/* A graph with the inputs of g, then one input for each result whose gradient is given (gs[i]), whose outputs are the gradients of the
+ * inputs that wanted[] names (zeros where there is none). */
+static tc_status backward_graph(sweep *outer, const tc_graph *g, tc_value *const *gs, const bool *wanted, tc_graph **out) {
+    tc_program *p = g->program;
+    tc_graph *b = tc_graph_create(p, outer->graph, tc_graph_unique(outer->graph, tc_arena_printf(&p->arena, "%s_backward", g->name)));
+    tc_value **map = tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *map);
+    sweep s;
+    tc_status st = NULL;
+    grad_begin(&s, b);
+    for (int i = 0; i < g->ninputs; i++) {
+        map[g->inputs[i]->id] = new_input(b, g->inputs[i], NULL);
+        if (wanted[i]) grad_mark(&s, b->inputs[i]);
+    }
+    tc_graph_copy_nodes(b, g, map, NULL);
+    tc_node *last = b->last;
+    if (last) grad_spread(&s, b->first, last);
+    for (int i = 0; i < g->noutputs; i++) {
+        if (!gs[i]) continue;
+        tc_value *gi = new_input(b, gs[i], "grad");
+        if (g->outputs[i]) grad_accumulate(&s, map[g->outputs[i]->id], gi);
+    }
+    if (last) st = grad_sweep(&s, b->first, last);
+    for (int i = 0; i < g->ninputs && !st; i++) {
+        if (!wanted[i]) continue;
+        tc_value *d = grad_result(&s, b->inputs[i]);
+        if (!d) d = tc_e_zeros_like(&s.e, b->inputs[i]);
+        if (d) tc_graph_add_output(b, d);
+    }
+    if (!st) {
+        st = s.e.status;
+        s.e.status = NULL;
+    }
+    grad_end(&s);
+    free(map);
+    *out = b;
+    return st;
+}
+
+static tc_arg values_arg(tc_arena *a, tc_value *const *v, int n) {
+    return (tc_arg){.kind = TC_A_VALUES, .n = n, .values = n ? tc_arena_dup(a, v, sizeof *v * (size_t)n) : NULL};
+}
+
+typedef struct { tc_value **v; int n; } list;
+static void push(tc_arena *a, list *l, tc_value *v) {
+    if (!(l->n & (l->n - 1))) {
+        tc_value **bigger = TC_NEWN(a, tc_value *, l->n ? 2 * (size_t)l->n : 1);
+        if (l->n) memcpy(bigger, l->v, sizeof *bigger * (size_t)l->n);
+        l->v = bigger;
+    }
+    l->v[l->n++] = v;
+}
+
+static void push_all(tc_arena *a, list *l, const tc_arg *from) {
+    for (int i = 0; from->kind == TC_A_VALUES && i < from->n; i++) push(a, l, from->values[i]);
+}
+
+static bool *wanted_of(sweep *s, const list *operands) {
+    bool *w = TC_NEWN(&s->graph->program->arena, bool, (size_t)(operands->n ? operands->n : 1));
+    for (int i = 0; i < operands->n; i++) w[i] = operands->v[i] && grad_needed(s, operands->v[i]);
+    return w;
+}
+
+static tc_status call(sweep *s, const char *name, const tc_arg *args, int nargs, tc_node **out) {
+    return tc_graph_call(s->graph, tc_op_find(name), args, nargs, s->e.source, NULL, out);
+}
+
+static tc_status grad_cond(sweep *s, tc_node *n, tc_value *const *gs) {
+    tc_arena *a = &s->graph->program->arena;
+    list operands = {0}, more;
+    tc_graph *yes, *no;
+    tc_node *b;
+    push_all(a, &operands, &n->args[3]);
+    bool *wanted = wanted_of(s, &operands);
+    TC_TRY(backward_graph(s, n->args[1].graph, gs, wanted, &yes));
+    TC_TRY(backward_graph(s, n->args[2].graph, gs, wanted, &no));
+    more = (list){0};
+    push_all(a, &more, &n->args[3]);
+    for (int i = 0; i < n->nouts; i++)
+        if (gs[i]) push(a, &more, gs[i]);
+    tc_arg args[4] = {n->args[0], {.kind = TC_A_GRAPH, .graph = yes}, {.kind = TC_A_GRAPH, .graph = no}, values_arg(a, more.v, more.n)};
+    TC_TRY(call(s, "higher_order::cond", args, 4, &b));
+    for (int i = 0, k = 0; i < operands.n; i++)
+        if (wanted[i]) grad_accumulate(s, operands.v[i], b->outs[k++]);
+    return NULL;
+}
+
+/* map_impl(body, xs, additional): gradients of xs come step by step, those of additional are summed over the steps. */
+static tc_status grad_map(sweep *s, tc_node *n, tc_value *const *gs) {
+    tc_arena *a = &s->graph->program->arena;
+    tc_graph *g = n->args[0].graph, *back;
+    list operands = {0}, xs = {0};
+    tc_node *b;
+    push_all(a, &operands, &n->args[1]);
+    push_all(a, &operands, &n->args[2]);
+    bool *wanted = wanted_of(s, &operands);
+    int nx = n->args[1].n, nmore = n->args[2].kind == TC_A_VALUES ? n->args[2].n : 0;
+    tc_value **steps = TC_NEWN(a, tc_value *, (size_t)(g->noutputs ? g->noutputs : 1)); /* of one step: types of the body's results */
+    for (int i = 0; i < g->noutputs; i++) steps[i] = gs[i] ? g->outputs[i] : NULL;
+    TC_TRY(backward_graph(s, g, steps, wanted, &back));
+    /* the graph's inputs are x..., additional..., grad...; map wants what varies first */
+    list in = {0};
+    for (int i = 0; i < nx; i++) push(a, &in, back->inputs[i]);
+    for (int i = nx + nmore; i < back->ninputs; i++) push(a, &in, back->inputs[i]);
+    for (int i = nx; i < nx + nmore; i++) push(a, &in, back->inputs[i]);
+    back->inputs = in.v;
+    push_all(a, &xs, &n->args[1]);
+    for (int i = 0; i < n->nouts; i++)
+        if (gs[i]) push(a, &xs, gs[i]);
+    tc_arg args[3] = {{.kind = TC_A_GRAPH, .graph = back}, values_arg(a, xs.v, xs.n), n->args[2]};
+    TC_TRY(call(s, "higher_order::map_impl", args, 3, &b));
+    for (int i = 0, k = 0; i < operands.n; i++) {
+        if (!wanted[i]) continue;
+        tc_value *d = b->outs[k++];
+        if (i >= nx) d = tc_emit_call(&s->e, "aten::sum.dim_IntList", "vI", d, (int64_t[]){0}, 1);
+        grad_accumulate(s, operands.v[i], d);
+    }
+    return NULL;
+}
+
+/* scan(combine, init, xs, additional): a scan that also returns the carry each step began with, then a scan over reversed time whose
+ * carry is the gradient of the carry and the sums of those of additional. */
+static tc_status grad_scan(sweep *s, tc_node *n, tc_value *const *gs) {
+    tc_program *p = s->graph->program;
+    tc_arena *a = &p->arena;
+    tc_graph *g = n->args[0].graph, *fwd, *body, *step;
+    int ninit = n->args[1].n, nx = n->args[2].n, nmore = n->args[3].kind == TC_A_VALUES ? n->args[3].n : 0, nout = g->noutputs;
+    tc_node *f, *b;
+    /* forward again, with the carries */
+    tc_value **map = tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *map);
+    fwd = tc_graph_create(p, s->graph, tc_graph_unique(s->graph, tc_arena_printf(&p->arena, "%s_carries", g->name)));
+    for (int i = 0; i < g->ninputs; i++) map[g->inputs[i]->id] = new_input(fwd, g->inputs[i], NULL);
+    tc_graph_copy_nodes(fwd, g, map, NULL);
+    for (int i = 0; i < ninit; i++) tc_graph_add_output(fwd, map[g->outputs[i]->id]);
+    for (int i = 0; i < ninit; i++) tc_graph_add_output(fwd, fwd->inputs[i]);
+    free(map);
+    tc_arg args[4] = {{.kind = TC_A_GRAPH, .graph = fwd}, n->args[1], n->args[2], n->args[3]};
+    TC_TRY(call(s, "higher_order::scan", args, 4, &f));
+    /* one step back: (carry, x, additional, grads of carry and y) -> grads */
+    bool *all = TC_NEWN(a, bool, (size_t)(g->ninputs ? g->ninputs : 1));
+    list operands = {0};
+    push_all(a, &operands, &n->args[1]);
+    push_all(a, &operands, &n->args[2]);
+    push_all(a, &operands, &n->args[3]);
+    bool *wanted = wanted_of(s, &operands);
+    for (int i = 0; i < g->ninputs; i++)
+        all[i] = (i < ninit || wanted[i]) && (tc_is_float(g->inputs[i]->meta.dtype) || tc_is_complex(g->inputs[i]->meta.dtype));
+    tc_value **types = TC_NEWN(a, tc_value *, (size_t)(nout ? nout : 1));
+    for (int i = 0; i < nout; i++) types[i] = i < ninit ? (all[i] ? g->outputs[i] : NULL) : gs[i] ? g->outputs[i] : NULL;
+    TC_TRY(backward_graph(s, g, types, all, &body));
+    /* the body of the scan: carry = (d carry, sums of d additional), x = (carry before, x, d y) */
+    step = tc_graph_create(p, s->graph, tc_graph_unique(s->graph, tc_arena_printf(&p->arena, "%s_step", body->name)));
+    list dcarry = {0}, sums = {0}, dx = {0}, in = {0};
+    for (int i = 0; i < ninit; i++)
+        if (all[i]) push(a, &dcarry, new_input(step, g->inputs[i], "grad_carry"));
+    for (int i = ninit + nx; i < g->ninputs; i++)
+        if (all[i]) push(a, &sums, new_input(step, g->inputs[i], "sum"));
+    for (int i = 0; i < ninit + nx; i++) push(a, &in, new_input(step, g->inputs[i], NULL));
+    list dy = {0};
+    for (int i = ninit; i < nout; i++)
+        if (gs[i]) push(a, &dy, new_input(step, g->outputs[i], "grad"));
+    for (int i = ninit + nx; i < g->ninputs; i++) push(a, &in, new_input(step, g->inputs[i], NULL));
+    map = tc_xcalloc(body->nvalues ? body->nvalues : 1, sizeof *map);
+    for (int i = 0; i < g->ninputs; i++) map[body->inputs[i]->id] = in.v[i];
+    int at = g->ninputs;
+    for (int i = 0; i < dcarry.n; i++) map[body->inputs[at++]->id] = dcarry.v[i];
+    for (int i = 0; i < dy.n; i++) map[body->inputs[at++]->id] = dy.v[i];
+    tc_graph_copy_nodes(step, body, map, NULL);
+    tc_emit e = {.graph = step, .source = s->e.source, .origin = s->e.origin};
+    at = 0;
+    for (int i = 0; i < ninit; i++)
+        if (all[i]) tc_graph_add_output(step, map[body->outputs[at++]->id]);
+    for (int i = 0; i < nx; i++)
+        if (all[ninit + i]) push(a, &dx, map[body->outputs[at++]->id]);
+    for (int i = 0; i < sums.n; i++) tc_graph_add_output(step, tc_e_add(&e, sums.v[i], map[body->outputs[at++]->id]));
+    for (int i = 0; i < dx.n; i++) tc_graph_add_output(step, dx.v[i]);
+    free(map);
+    if (e.status) return e.status;
+    /* the scan over reversed time */
+    list init = {0}, xs = {0};
+    for (int i = 0; i < ninit; i++)
+        if (all[i]) push(a, &init, gs[i] ? gs[i] : tc_e_zeros_like(&s->e, operands.v[i]));
+    for (int i = ninit + nx; i < g->ninputs; i++)
+        if (all[i]) push(a, &init, tc_e_zeros_like(&s->e, operands.v[i]));
+    for (int i = 0; i < ninit; i++) push(a, &xs, f->outs[ninit + i]);
+    push_all(a, &xs, &n->args[2]);
+    for (int i = ninit; i < nout; i++)
+        if (gs[i]) push(a, &xs, gs[i]);
+    for (int i = 0; i < xs.n; i++) xs.v[i] = tc_emit_call(&s->e, "aten::flip", "vI", xs.v[i], (int64_t[]){0}, 1);
+    if (s->e.status) return NULL;
+    tc_arg back[4] = {{.kind = TC_A_GRAPH, .graph = step}, values_arg(a, init.v, init.n), values_arg(a, xs.v, xs.n),
+                      nmore ? n->args[3] : values_arg(a, NULL, 0)};
+    TC_TRY(call(s, "higher_order::scan", back, 4, &b));
+    at = 0;
+    for (int i = 0; i < ninit; i++)
+        if (all[i]) grad_accumulate(s, operands.v[i], b->outs[at++]);
+    for (int i = ninit + nx; i < g->ninputs; i++)
+        if (all[i]) grad_accumulate(s, operands.v[i], b->outs[at++]);
+    for (int i = 0; i < nx; i++)
+        if (all[ninit + i]) grad_accumulate(s, operands.v[ninit + i], tc_emit_call(&s->e, "aten::flip", "vI", b->outs[at++], (int64_t[]){0}, 1));
+    return NULL;
+}
+
+static const struct { const char *name; tc_status (*fn)(sweep *s, tc_node *n, tc_value *const *gs); } rules[] = {
+    {"cond", grad_cond}, {"map_impl", grad_map}, {"scan", grad_scan}};
+
+tc_status grad_higher_order(sweep *s, tc_node *n, tc_value *const *gs) {
+    const char *name = tc_op_schema(n->op)->name;
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (!strcmp(rules[i].name, name)) return rules[i].fn(s, n, gs);
+    return tc_error(TC_UNSUPPORTED, "gradient of %s is not supported", tc_op_name(n->op));
+}

@@ -1,0 +1,26 @@
+/* Inside lib/grad: one backward sweep. */
+#ifndef TC_GRAD_INTERNAL_H
+#define TC_GRAD_INTERNAL_H
+
+#include "op/emit.h"
+
+typedef struct {
+    tc_graph *graph;         /* where nodes are emitted */
+    tc_emit e;
+    TC_VEC(bool) need;       /* by value id: depends on what is asked for */
+    TC_VEC(tc_value *) grad; /* by value id: sum so far; as long as need */
+} sweep;
+
+void grad_begin(sweep *s, tc_graph *g);
+void grad_end(sweep *s);
+void grad_mark(sweep *s, const tc_value *v);
+bool grad_needed(const sweep *s, const tc_value *v);
+void grad_spread(sweep *s, tc_node *from, const tc_node *to);
+void grad_accumulate(sweep *s, tc_value *v, tc_value *grad);
+tc_value *grad_result(const sweep *s, const tc_value *v);
+tc_status grad_sweep(sweep *s, tc_node *first, tc_node *last);
+
+/* higher_order.c: gradients of nodes with subgraphs. gs: by result. */
+tc_status grad_higher_order(sweep *s, tc_node *n, tc_value *const *gs);
+
+#endif

@@ -1,0 +1,19 @@
+/* Replacing operators by their compositions. */
+#ifndef TC_OP_DECOMPOSE_H
+#define TC_OP_DECOMPOSE_H
+
+#include "op/emit.h"
+
+/* Can the runtime execute the operator as it is (a loop, a kernel, a view, or subgraphs)? */
+bool tc_op_executable(const tc_op *op);
+
+/* Replaces every node that cannot be executed by the decomposition of its operator, until all can, in subgraphs too. Linear.
+ * TC_UNSUPPORTED naming an operator that has neither. */
+tc_status tc_decompose(tc_program *p);
+/* The same for the nodes that want() chooses among those that have a decomposition; no error for others. */
+tc_status tc_decompose_some(tc_program *p, bool (*want)(void *ctx, const tc_node *n), void *ctx);
+
+/* Emits the decomposition of n with e (which says where); e->results are set, one for each result of n, of the same dtype and rank. */
+tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n);
+
+#endif
