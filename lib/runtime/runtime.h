@@ -25,7 +25,7 @@ typedef struct { const tc_abi_group *(*find)(void *self, const uint8_t key[TC_AB
 typedef struct {
     int threads;              /* 0: tc_default_threads(0); ignored when pool is given */
     tc_pool *pool;            /* borrowed; NULL: an own one */
-    const tc_isa_ops *isa;    /* NULL: tc_isa_choose */
+    const tc_isa_ops *isa;    /* NULL: tc_isa_ops_choose */
     bool fast;                /* --numerics=fast */
     bool no_fuse;             /* every node a group of its own: same bits, for tests and diagnosis */
     const tc_exec_code *code; /* NULL: interpret everything */

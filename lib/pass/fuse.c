@@ -1,0 +1,391 @@
+/* Greedy fusion of producers and consumers (pass/fuse.h).
+ *
+ * Groups carry an order number; everything a group reads comes from groups of lower order. A node may join group G when its other
+ * producers are of lower order than G, or when nobody has read from G yet, so that G can move to the end. */
+#include "pass/fuse.h"
+
+#include "loop/nest.h"
+
+enum { MAX_INSTS = 192, MAX_BUFFERS = 32 };
+
+typedef struct {
+    tc_group g;
+    int64_t order;
+    bool read;     /* by another group */
+} grp;
+
+struct tc_fuser {
+    tc_plan *plan;
+    bool fuse;
+    TC_VEC(grp) groups;
+    int *producer;       /* group by value id; -1: none */
+    bool *outside;       /* value id: read by another group, or a result of the graph */
+    size_t nvalues;
+    int64_t clock;
+};
+
+tc_fuser *tc_fuser_create(tc_plan *plan, bool fuse) {
+    tc_fuser *f = tc_xcalloc(1, sizeof *f);
+    f->plan = plan;
+    f->fuse = fuse;
+    f->nvalues = plan->graph->nvalues;
+    f->producer = tc_xcalloc(f->nvalues + 1, sizeof *f->producer);
+    f->outside = tc_xcalloc(f->nvalues + 1, sizeof *f->outside);
+    for (size_t i = 0; i < f->nvalues; i++) f->producer[i] = -1;
+    return f;
+}
+
+void tc_fuser_destroy(tc_fuser *f) {
+    if (!f) return;
+    for (size_t i = 0; i < f->groups.len; i++) tc_loop_free(f->groups.data[i].g.loop);
+    tc_vec_free(&f->groups);
+    free(f->producer);
+    free(f->outside);
+    free(f);
+}
+
+static int producer_of(const tc_fuser *f, const tc_value *v) { return v->graph == f->plan->graph && v->id < f->nvalues ? f->producer[v->id] : -1; }
+
+/* ---- reading and writing of values ---- */
+static void reads(tc_fuser *f, int by, const tc_value *v) {
+    int p = producer_of(f, v);
+    if (v->kind == TC_V_LIST)
+        for (int i = 0; i < v->nlist; i++) reads(f, by, v->list[i]);
+    if (p < 0 || p == by) return;
+    f->groups.data[p].read = true;
+    f->outside[v->id] = true;
+}
+
+typedef struct { tc_fuser *f; int by; } reader;
+static void read_place(void *ctx, tc_value **place) {
+    const reader *r = ctx;
+    if (*place) reads(r->f, r->by, *place);
+}
+
+static void made(tc_fuser *f, int by, const tc_node *n) {
+    for (int i = 0; i < n->nouts; i++) {
+        if (n->outs[i]->graph == f->plan->graph && n->outs[i]->id < f->nvalues) f->producer[n->outs[i]->id] = by;
+        for (int k = 0; n->outs[i]->kind == TC_V_LIST && k < n->outs[i]->nlist; k++) f->producer[n->outs[i]->list[k]->id] = by;
+    }
+}
+
+static int new_group(tc_fuser *f, tc_group g) {
+    grp n = {.g = g, .order = f->clock++};
+    tc_vec_push(&f->groups, n);
+    return (int)f->groups.len - 1;
+}
+
+tc_status tc_fuser_other(tc_fuser *f, tc_group g) {
+    int k = new_group(f, g);
+    tc_node_each_input(g.node, read_place, &(reader){f, k});
+    made(f, k, g.node);
+    return NULL;
+}
+
+/* ---- joining ---- */
+static const tc_lstore *store_of(const tc_loop *l, const tc_value *v) {
+    for (size_t i = 0; i < l->stores.len; i++)
+        if (l->buffers.data[l->stores.data[i].buffer].value == v) return &l->stores.data[i];
+    return NULL;
+}
+
+static int stores_to(const tc_loop *l, int buffer) {
+    int n = 0;
+    for (size_t i = 0; i < l->stores.len; i++) n += l->stores.data[i].buffer == buffer;
+    return n;
+}
+
+/* Matches a load of a value with the store that makes it: axis of the reader -> axis of the group. */
+static const char *match(const tc_loop *g, const tc_loop *n, const tc_linst *ld, const tc_lstore *st, int map[64]) {
+    if (ld->gather || ld->pred != TC_LV_NONE) return "it is read by gathered or predicated index";
+    if (st->pred != TC_LV_NONE || stores_to(g, st->buffer) != 1) return "it is stored in parts";
+    for (int d = 0; d < ld->rank; d++) {
+        int to, from;
+        bool zero = tc_affine_is_zero(&ld->index[d]);
+        if (zero && tc_affine_is_zero(&st->index[d])) continue;
+        if (!tc_affine_is_axis(&st->index[d], &to) || !tc_affine_is_axis(&ld->index[d], &from)) return "it is read at other elements";
+        if (g->axes[to].extent != n->axes[from].extent) return "sizes differ";
+        if (map[from] >= 0 && map[from] != to) return "one axis of the reader runs along two";
+        for (int a = 0; a < n->naxes; a++)
+            if (a != from && map[a] == to) return "two axes of the reader run along one";
+        map[from] = to;
+    }
+    return NULL;
+}
+
+static uint64_t bound_axes(const tc_loop *l) {
+    uint64_t m = 0;
+    for (size_t i = 0; i < l->inst.len; i++) m |= l->inst.data[i].over;
+    return m;
+}
+
+static uint64_t map_set(uint64_t axes, const int map[64]) {
+    uint64_t out = 0;
+    for (int a = 0; a < 64; a++)
+        if (axes >> a & 1) out |= UINT64_C(1) << map[a];
+    return out;
+}
+
+/* The axes that no load decides: one of the group with the same extent, reduced ones first, or a new one. */
+static const char *map_rest(tc_loop *g, const tc_loop *n, int map[64]) {
+    uint64_t used = 0, used_by_n = 0;
+    for (int a = 0; a < n->naxes; a++)
+        if (map[a] >= 0) used |= UINT64_C(1) << map[a];
+    for (size_t i = 0; i < n->inst.len; i++) used_by_n |= n->inst.data[i].axes | n->inst.data[i].over;
+    for (size_t i = 0; i < n->stores.len; i++) used_by_n |= n->stores.data[i].axes;
+    uint64_t bound = bound_axes(g);
+    int old = g->naxes;
+    for (int a = 0; a < n->naxes; a++) {
+        if (map[a] >= 0) continue;
+        if (!(used_by_n >> a & 1)) {
+            map[a] = 0;
+            continue;
+        }
+        for (int pass = 0; pass < 2 && map[a] < 0; pass++)
+            for (int k = 0; k < old && map[a] < 0; k++)
+                if (!(used >> k & 1) && (bound >> k & 1) == !pass && g->axes[k].extent == n->axes[a].extent) map[a] = k;
+        if (map[a] < 0) map[a] = tc_loop_axis(g, n->axes[a].extent);
+        if (map[a] < 0) return "too many axes";
+        used |= UINT64_C(1) << map[a];
+    }
+    for (size_t i = 0; i < n->inst.len; i++) { /* row-major order of reduced axes must stay */
+        int last = -1;
+        for (int a = 0; a < n->naxes; a++)
+            if (n->inst.data[i].over >> a & 1) {
+                if (map[a] < last) return "reduced axes would change their order";
+                last = map[a];
+            }
+    }
+    return NULL;
+}
+
+static const tc_affine *map_affine(tc_loop *g, const tc_affine *index, int rank, const int map[64]) {
+    if (!rank) return index;
+    tc_affine *out = tc_arena_dup(g->arena, index, sizeof *out * (size_t)rank);
+    for (int d = 0; d < rank; d++)
+        for (int i = 0; i < out[d].n; i++) out[d].term[i].axis = map[out[d].term[i].axis];
+    return out;
+}
+
+/* Appends the node's instructions; loads of what the group stores become those values. */
+static void append(tc_loop *g, const tc_loop *n, const int map[64]) {
+    tc_lv *to = tc_xcalloc(n->inst.len + 1, sizeof *to);
+    for (size_t i = 0; i < n->inst.len; i++) {
+        tc_linst in = n->inst.data[i];
+        if (in.kind == TC_L_LOAD) {
+            const tc_lstore *st = store_of(g, n->buffers.data[in.buffer].value);
+            if (st) {
+                to[i] = st->value;
+                continue;
+            }
+            in.buffer = tc_loop_buffer(g, n->buffers.data[in.buffer].value);
+        }
+        for (int k = 0; k < 3; k++)
+            if (in.a[k] != TC_LV_NONE) in.a[k] = to[in.a[k]];
+        if (in.pred != TC_LV_NONE) in.pred = to[in.pred];
+        in.index = map_affine(g, in.index, in.rank, map);
+        in.over = map_set(in.over, map);
+        if (in.gather) {
+            tc_lv *ga = TC_NEWN(g->arena, tc_lv, (size_t)in.rank);
+            for (int d = 0; d < in.rank; d++) ga[d] = in.gather[d] == TC_LV_NONE ? TC_LV_NONE : to[in.gather[d]];
+            in.gather = ga;
+        }
+        to[i] = tc_loop_push(g, in);
+    }
+    for (size_t i = 0; i < n->stores.len; i++) {
+        tc_lstore st = n->stores.data[i];
+        st.buffer = tc_loop_buffer(g, n->buffers.data[st.buffer].value);
+        st.value = to[st.value];
+        if (st.pred != TC_LV_NONE) st.pred = to[st.pred];
+        st.index = map_affine(g, st.index, st.rank, map);
+        tc_loop_store(g, st);
+    }
+    free(to);
+}
+
+/* A value that does not vary along the rows of a nest would be computed again for each; loads and what is cheap may be. */
+static bool wasteful(const tc_loop *l) {
+    uint64_t bound = bound_axes(l), all = 0;
+    for (size_t i = 0; i < l->stores.len; i++) all |= l->stores.data[i].axes;
+    if (!bound || !(all & ~bound)) return false;
+    int n = 0;
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        if (in->kind == TC_L_SCALAR && in->axes && !(in->axes & ~bound)) n++;
+    }
+    return n > 4;
+}
+
+static const char *join(tc_loop *g, const tc_loop *n) {
+    int map[64];
+    for (int a = 0; a < 64; a++) map[a] = -1;
+    bool any = false;
+    for (size_t i = 0; i < n->inst.len; i++) {
+        const tc_linst *in = &n->inst.data[i];
+        if (in->kind != TC_L_LOAD) continue;
+        const tc_lstore *st = store_of(g, n->buffers.data[in->buffer].value);
+        if (!st) continue;
+        const char *why = match(g, n, in, st, map);
+        if (why) return why;
+        any = true;
+    }
+    if (!any) return "nothing is passed";
+    size_t insts = g->inst.len, stores = g->stores.len, buffers = g->buffers.len;
+    int naxes = g->naxes;
+    const char *why = map_rest(g, n, map);
+    if (!why) {
+        append(g, n, map);
+        if (g->inst.len > MAX_INSTS || g->buffers.len > MAX_BUFFERS) why = "the loop would be too large";
+        else if (!tc_loop_is_one_nest(g)) why = "they do not make one nest";
+        else if (wasteful(g)) why = "values would be computed again for each row";
+    }
+    if (!why) return NULL;
+    g->inst.len = insts;
+    g->stores.len = stores;
+    g->buffers.len = buffers;
+    g->naxes = naxes;
+    return why;
+}
+
+static void add_node(tc_loop *l, const tc_node *n) {
+    const tc_node **nodes = TC_NEWN(l->arena, const tc_node *, (size_t)l->nnodes + 1);
+    memcpy(nodes, l->nodes, sizeof *nodes * (size_t)l->nnodes);
+    nodes[l->nnodes++] = n;
+    l->nodes = nodes;
+}
+
+tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
+    int tried[16], ntried = 0, to = -1;
+    while (f->fuse && ntried < 16) {
+        int best = -1;
+        for (size_t b = 0; b < loop->buffers.len; b++) { /* the latest producer that was not tried */
+            int p = loop->buffers.data[b].value && !loop->buffers.data[b].written ? producer_of(f, loop->buffers.data[b].value) : -1;
+            if (p < 0 || f->groups.data[p].g.kind != TC_GROUP_LOOP) continue;
+            bool seen = false;
+            for (int k = 0; k < ntried; k++) seen |= tried[k] == p;
+            if (!seen && (best < 0 || f->groups.data[p].order > f->groups.data[best].order)) best = p;
+        }
+        if (best < 0) break;
+        tried[ntried++] = best;
+        grp *g = &f->groups.data[best];
+        const char *why = NULL;
+        bool later = false;
+        for (size_t b = 0; b < loop->buffers.len; b++) {
+            int p = loop->buffers.data[b].value ? producer_of(f, loop->buffers.data[b].value) : -1;
+            later |= p >= 0 && p != best && f->groups.data[p].order > g->order;
+        }
+        if (later && g->read) why = "others stand between";
+        if (!why) why = join(g->g.loop, loop);
+        if (!why) {
+            if (later) g->order = f->clock++;
+            to = best;
+            break;
+        }
+        tc_buf_printf(&f->plan->log, "%s not fused with %s: %s\n", n->name ? n->name : tc_op_name(n->op), g->g.node->name ? g->g.node->name : tc_op_name(g->g.node->op), why);
+    }
+    if (to < 0) to = new_group(f, (tc_group){.kind = TC_GROUP_LOOP, .loop = loop, .node = n});
+    else {
+        add_node(f->groups.data[to].g.loop, n);
+        f->groups.data[to].g.node = n;
+    }
+    for (size_t b = 0; b < loop->buffers.len; b++)
+        if (loop->buffers.data[b].value && !loop->buffers.data[b].written) reads(f, to, loop->buffers.data[b].value);
+    if (f->groups.data[to].g.loop != loop) tc_loop_free(loop);
+    made(f, to, n);
+    return NULL;
+}
+
+/* ---- the end ---- */
+static bool is_result(const tc_plan *plan, const tc_value *v) {
+    for (int i = 0; i < plan->graph->noutputs; i++) {
+        const tc_value *o = plan->graph->outputs[i];
+        if (o == v) return true;
+        for (int k = 0; o && o->kind == TC_V_LIST && k < o->nlist; k++)
+            if (o->list[k] == v) return true;
+    }
+    return false;
+}
+
+/* Drops stores that nobody reads, then what only they needed. */
+static void prune(const tc_fuser *f, tc_loop *l) {
+    size_t keep = 0;
+    for (size_t i = 0; i < l->stores.len; i++) {
+        const tc_value *v = l->buffers.data[l->stores.data[i].buffer].value;
+        if (f->outside[v->id] || is_result(f->plan, v)) l->stores.data[keep++] = l->stores.data[i];
+    }
+    l->stores.len = keep;
+    size_t n = l->inst.len;
+    bool *live = tc_xcalloc(n + 1, sizeof *live), *used = tc_xcalloc(l->buffers.len + 1, sizeof *used);
+    tc_lv *to = tc_xcalloc(n + 1, sizeof *to);
+    int *buffer_to = tc_xcalloc(l->buffers.len + 1, sizeof *buffer_to);
+    for (size_t i = 0; i < keep; i++) {
+        live[l->stores.data[i].value] = true;
+        if (l->stores.data[i].pred != TC_LV_NONE) live[l->stores.data[i].pred] = true;
+        used[l->stores.data[i].buffer] = true;
+    }
+    for (size_t i = n; i-- > 0;) {
+        const tc_linst *in = &l->inst.data[i];
+        if (!live[i]) continue;
+        for (int k = 0; k < 3; k++)
+            if (in->a[k] != TC_LV_NONE) live[in->a[k]] = true;
+        if (in->pred != TC_LV_NONE) live[in->pred] = true;
+        for (int d = 0; in->gather && d < in->rank; d++)
+            if (in->gather[d] != TC_LV_NONE) live[in->gather[d]] = true;
+        if (in->kind == TC_L_LOAD) used[in->buffer] = true;
+    }
+    size_t nb = 0, ni = 0;
+    for (size_t b = 0; b < l->buffers.len; b++) {
+        buffer_to[b] = (int)nb;
+        if (used[b]) l->buffers.data[nb++] = l->buffers.data[b];
+    }
+    l->buffers.len = nb;
+    for (size_t i = 0; i < n; i++) {
+        if (!live[i]) continue;
+        tc_linst in = l->inst.data[i];
+        for (int k = 0; k < 3; k++)
+            if (in.a[k] != TC_LV_NONE) in.a[k] = to[in.a[k]];
+        if (in.pred != TC_LV_NONE) in.pred = to[in.pred];
+        if (in.kind == TC_L_LOAD) in.buffer = buffer_to[in.buffer];
+        if (in.gather) {
+            tc_lv *g = TC_NEWN(l->arena, tc_lv, (size_t)in.rank);
+            for (int d = 0; d < in.rank; d++) g[d] = in.gather[d] == TC_LV_NONE ? TC_LV_NONE : to[in.gather[d]];
+            in.gather = g;
+        }
+        to[i] = (tc_lv)ni;
+        l->inst.data[ni++] = in;
+    }
+    l->inst.len = ni;
+    for (size_t i = 0; i < keep; i++) {
+        tc_lstore *st = &l->stores.data[i];
+        st->buffer = buffer_to[st->buffer];
+        st->value = to[st->value];
+        if (st->pred != TC_LV_NONE) st->pred = to[st->pred];
+    }
+    free(live);
+    free(used);
+    free(to);
+    free(buffer_to);
+}
+
+static int by_order(const void *a, const void *b) {
+    const grp *x = a, *y = b;
+    return x->order < y->order ? -1 : x->order > y->order;
+}
+
+tc_status tc_fuser_finish(tc_fuser *f) {
+    qsort(f->groups.data, f->groups.len, sizeof *f->groups.data, by_order);
+    for (size_t i = 0; i < f->groups.len; i++) {
+        tc_group g = f->groups.data[i].g;
+        f->groups.data[i].g.loop = NULL;
+        if (g.kind == TC_GROUP_LOOP) {
+            prune(f, g.loop);
+            if (!g.loop->stores.len) { /* nobody reads any of it */
+                tc_loop_free(g.loop);
+                continue;
+            }
+            TC_TRY(tc_loop_verify(g.loop), "fused loop of %s", g.node->name ? g.node->name : tc_op_name(g.node->op));
+        }
+        tc_vec_push(&f->plan->groups, g);
+    }
+    return NULL;
+}

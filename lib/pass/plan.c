@@ -1,0 +1,54 @@
+/* Sorting the nodes of a graph into groups. */
+#include "pass/plan.h"
+
+#include "kernel/kernel.h"
+#include "loop/lower.h"
+#include "pass/fuse.h"
+
+/* Operators that the runtime knows itself: a number out of a tensor, control flow. */
+static bool is_control(const tc_op *op) {
+    return op->flags & TC_OP_HIGHER_ORDER || !strcmp(tc_op_name(op), "aten._local_scalar_dense") || !strcmp(tc_op_name(op), "aten._local_scalar_dense.default");
+}
+
+static bool only_numbers(const tc_node *n) {
+    for (int i = 0; i < n->nouts; i++)
+        if (n->outs[i]->kind == TC_V_TENSOR || n->outs[i]->kind == TC_V_LIST) return false;
+    return true;
+}
+
+static tc_status plan_node(tc_plan *plan, tc_fuser *f, const tc_node *n) {
+    const tc_op *op = n->op;
+    tc_group g = {.node = n};
+    if (is_control(op)) g.kind = TC_GROUP_CONTROL;
+    else if (op->view_alias) g.kind = TC_GROUP_VIEW;
+    else if (op->kernel) g.kind = TC_GROUP_KERNEL;
+    else if (op->lower) {
+        tc_loop *l;
+        TC_TRY(tc_lower_node(plan->program, n, &l));
+        return tc_fuser_loop(f, n, l);
+    } else if (only_numbers(n)) return NULL; /* sizes: expressions, nothing to run */
+    else return tc_error(TC_UNSUPPORTED, "%s: nothing executes %s", n->name ? n->name : "node", tc_op_name(op));
+    return tc_fuser_other(f, g);
+}
+
+tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, tc_plan **out_plan) {
+    tc_plan *plan = tc_xcalloc(1, sizeof *plan);
+    plan->program = p;
+    plan->graph = g;
+    tc_fuser *f = tc_fuser_create(plan, fuse);
+    tc_status s = NULL;
+    for (const tc_node *n = g->first; n && !s; n = n->next) s = plan_node(plan, f, n);
+    if (!s) s = tc_fuser_finish(f);
+    tc_fuser_destroy(f);
+    if (s) tc_plan_destroy(plan);
+    else *out_plan = plan;
+    return s;
+}
+
+void tc_plan_destroy(tc_plan *plan) {
+    if (!plan) return;
+    for (size_t i = 0; i < plan->groups.len; i++) tc_loop_free(plan->groups.data[i].loop);
+    tc_vec_free(&plan->groups);
+    tc_buf_free(&plan->log);
+    free(plan);
+}

@@ -1,0 +1,501 @@
+/* Binding a frame to sizes: concrete tensors and roots for all values, memory, one call a group with everything filled in. */
+#include "runtime/frame.h"
+
+typedef struct {
+    frame *f;
+    tc_exec *e;
+    bound *b;
+    int now;           /* the call being bound */
+    bool *dynamic;     /* by value id: its sizes depend on data */
+} binder;
+
+static bool is_tensor(const tc_value *v) { return v && v->kind == TC_V_TENSOR; }
+static root *root_at(binder *x, const tc_value *v) { return &x->b->roots[x->b->root_of[v->id]]; }
+
+static void note_use(binder *x, const tc_value *v) {
+    if (!v) return;
+    if (v->kind == TC_V_LIST)
+        for (int i = 0; i < v->nlist; i++) note_use(x, v->list[i]);
+    if (!is_tensor(v) || v->graph != x->f->g || x->b->root_of[v->id] < 0) return;
+    root *r = root_at(x, v);
+    if (x->now > r->last) r->last = x->now;
+}
+static void note_place(void *ctx, tc_value **place) { note_use(ctx, *place); }
+
+/* A contiguous tensor of the value's sizes with memory of its own. */
+static tc_status make_root(binder *x, const tc_value *v, root_kind kind) {
+    tc_tensor *t = &x->b->t[v->id];
+    *t = (tc_tensor){.storage = x->e->dummy, .dtype = v->meta.dtype, .rank = v->meta.rank};
+    TC_TRY(meta_sizes(x->e, v, t->size));
+    size_t bytes = tc_dtype_size(t->dtype);
+    for (int d = 0; d < t->rank; d++)
+        if (t->size[d] < 0 || !tc_mul_size(bytes, (size_t)t->size[d], &bytes) || bytes > (size_t)1 << 46) return tc_error(TC_CONTENT, "%s: a tensor of impossible size", v->name);
+    tc_contiguous_strides(t->rank, t->size, t->stride);
+    x->b->root_of[v->id] = (int)v->id;
+    x->b->delta[v->id] = 0;
+    x->b->roots[v->id] = (root){.kind = kind, .bytes = bytes, .first = x->now, .last = x->now};
+    return NULL;
+}
+
+static bool sizes_known(binder *x, const tc_value *v) {
+    for (int d = 0; d < v->meta.rank; d++) {
+        int64_t n;
+        tc_status s = tc_sym_eval_int(v->meta.size[d], x->e->vars, x->e->nvars, &n);
+        if (s) {
+            tc_status_free(s);
+            return false;
+        }
+    }
+    return true;
+}
+
+typedef struct { binder *x; bool dynamic; } dyn_ctx;
+static void look(dyn_ctx *d, const tc_value *v) {
+    if (!v) return;
+    if (v->kind == TC_V_LIST)
+        for (int i = 0; i < v->nlist; i++) look(d, v->list[i]);
+    if (v->kind == TC_V_TENSOR && v->graph == d->x->f->g) d->dynamic |= d->x->dynamic[v->id];
+    if (v->kind == TC_V_SYM && v->sym) {
+        tc_symvalue out;
+        tc_status s = tc_sym_eval(v->sym, d->x->e->vars, d->x->e->nvars, &out);
+        d->dynamic |= s && tc_sym_type(v->sym) == TC_SYM_INT;
+        tc_status_free(s);
+    }
+}
+static void look_place(void *ctx, tc_value **place) { look(ctx, *place); }
+
+static bool number_known(binder *x, tc_sym s) {
+    tc_symvalue out;
+    tc_status st = tc_sym_eval(s, x->e->vars, x->e->nvars, &out);
+    bool ok = !st || tc_sym_type(s) != TC_SYM_INT;
+    tc_status_free(st);
+    return ok;
+}
+
+/* A group is dynamic when a tensor or an integer that it reads or makes is not known before the run. */
+static bool group_dynamic(binder *x, const tc_group *g) {
+    dyn_ctx d = {x, false};
+    if (g->kind == TC_GROUP_LOOP) {
+        for (size_t i = 0; i < g->loop->buffers.len; i++) {
+            const tc_value *v = g->loop->buffers.data[i].value;
+            d.dynamic |= g->loop->buffers.data[i].written ? !sizes_known(x, v) : x->dynamic[v->id];
+        }
+        for (int a = 0; a < g->loop->naxes && !d.dynamic; a++) d.dynamic |= !number_known(x, g->loop->axes[a].extent);
+        return d.dynamic;
+    }
+    tc_node_each_input(g->node, look_place, &d);
+    for (int i = 0; i < g->node->nargs && !d.dynamic; i++) {
+        const tc_arg *a = &g->node->args[i];
+        if (a->kind == TC_A_INT) d.dynamic |= !number_known(x, a->sym);
+        for (int k = 0; a->kind == TC_A_INTS && k < a->n; k++) d.dynamic |= !number_known(x, a->syms[k]);
+    }
+    for (int i = 0; i < g->node->nouts && !d.dynamic; i++)
+        if (is_tensor(g->node->outs[i])) d.dynamic |= !sizes_known(x, g->node->outs[i]);
+    return d.dynamic || (g->kind == TC_GROUP_KERNEL && g->node->op->kernel->flags & TC_KF_DYNAMIC);
+}
+
+static void mark_dynamic(binder *x, const tc_value *v) {
+    if (v->kind == TC_V_LIST)
+        for (int i = 0; i < v->nlist; i++) mark_dynamic(x, v->list[i]);
+    if (!is_tensor(v)) return;
+    x->dynamic[v->id] = true;
+    x->b->root_of[v->id] = (int)v->id;
+    x->b->roots[v->id] = (root){.kind = ROOT_DYNAMIC, .first = x->now, .last = x->now};
+    x->b->t[v->id] = (tc_tensor){0};
+}
+
+static tc_status bind_dynamic(binder *x, const tc_group *g, int index) {
+    if (g->kind == TC_GROUP_LOOP) {
+        for (size_t i = 0; i < g->loop->buffers.len; i++) {
+            note_use(x, g->loop->buffers.data[i].value);
+            if (g->loop->buffers.data[i].written) mark_dynamic(x, g->loop->buffers.data[i].value);
+        }
+    } else {
+        tc_node_each_input(g->node, note_place, x);
+        for (int i = 0; i < g->node->nouts; i++) mark_dynamic(x, g->node->outs[i]);
+    }
+    call c = {.kind = CALL_DYNAMIC, .group = g, .group_index = index};
+    tc_vec_push(&x->b->calls, c);
+    return NULL;
+}
+
+/* ---- views ---- */
+static void add_copy(binder *x, int to, int from) {
+    call c = {.kind = CALL_COPY, .id = tc_xcalloc(2, sizeof(int)), .nid = 2};
+    c.id[0] = to;
+    c.id[1] = from;
+    tc_vec_push(&x->b->calls, c);
+    x->now++;
+}
+
+static tc_status alias(binder *x, const tc_node *n, tc_tensor *from, tc_tensor *out, bool *possible) {
+    kernel_call *k = tc_xcalloc(1, sizeof *k);
+    tc_tensor keep = x->b->t[n->args[0].value->id];
+    x->b->t[n->args[0].value->id] = *from;
+    tc_status s = kernel_args(n, x->b->t, x->e->vars, x->e->nvars, true, k);
+    *possible = false;
+    if (!s) s = n->op->view_alias(&k->k, out, possible);
+    x->b->t[n->args[0].value->id] = keep;
+    kernel_call_free(k);
+    return s;
+}
+
+static tc_status bind_view(binder *x, const tc_group *g) {
+    const tc_node *n = g->node;
+    const tc_value *in = n->args[0].value, *out = n->outs[0];
+    tc_tensor t = {0};
+    bool possible;
+    if (!is_tensor(in)) return tc_error(TC_CONTENT, "%s: a view of what is no tensor", n->name);
+    tc_tensor base = x->b->t[in->id];
+    TC_TRY(alias(x, n, &base, &t, &possible), "%s", n->name);
+    if (possible) {
+        x->b->t[out->id] = t;
+        x->b->root_of[out->id] = x->b->root_of[in->id];
+        x->b->delta[out->id] = t.offset * (int64_t)tc_dtype_size(t.dtype);
+        return NULL;
+    }
+    /* the elements in order, then a view of those: the copy has the memory of the result */
+    TC_TRY(make_root(x, out, ROOT_ARENA));
+    tc_tensor flat = base;
+    flat.offset = 0;
+    tc_contiguous_strides(flat.rank, flat.size, flat.stride);
+    note_use(x, in);
+    add_copy(x, (int)out->id, (int)in->id);
+    x->b->calls.data[x->b->calls.len - 1].copy[0] = flat; /* to: the argument's sizes, contiguous */
+    x->b->calls.data[x->b->calls.len - 1].copy[1] = base;
+    TC_TRY(alias(x, n, &flat, &t, &possible), "%s", n->name);
+    if (!possible) return tc_error(TC_CONTENT, "%s: %s of a contiguous tensor is no view", n->name, tc_op_name(n->op));
+    x->b->t[out->id] = t;
+    x->b->delta[out->id] = t.offset * (int64_t)tc_dtype_size(t.dtype);
+    return NULL;
+}
+
+/* ---- loops ---- */
+static bool same_index(const tc_lstore *st, const tc_linst *ld) {
+    if (st->rank != ld->rank) return false;
+    for (int d = 0; d < st->rank; d++)
+        if (!tc_affine_equal(&st->index[d], &ld->index[d])) return false;
+    return true;
+}
+
+/* May the loop write value `out` where `old` is? Each element must be read, if at all, where it is written, and nothing later. */
+static bool may_overwrite(binder *x, const tc_loop *l, const tc_schedule *s, const tc_value *out, int old_root) {
+    const tc_lstore *st = NULL;
+    if (s->n != 1 || s->nests[0].inner || s->own_loop) return false;
+    for (size_t i = 0; i < l->stores.len; i++)
+        if (l->buffers.data[l->stores.data[i].buffer].value == out) {
+            if (st) return false;
+            st = &l->stores.data[i];
+        }
+    if (!st || st->pred != TC_LV_NONE || l->inst.data[st->value].kind == TC_L_LOAD) return false;
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        if (in->kind != TC_L_LOAD) continue;
+        const tc_value *v = l->buffers.data[in->buffer].value;
+        if (x->b->root_of[v->id] != old_root) continue;
+        if (in->gather || in->pred != TC_LV_NONE || !same_index(st, in) || x->b->delta[v->id]) return false;
+        const tc_tensor *t = &x->b->t[v->id];
+        if (!tc_tensor_is_contiguous(t) || tc_dtype_size(t->dtype) != tc_dtype_size(out->meta.dtype)) return false;
+    }
+    return true;
+}
+
+/* Nothing reads the root after this group. */
+static bool dies_here(const binder *x, int r, const int *last, int index) { return last[r] <= index && x->b->roots[r].kind != ROOT_OUTPUT; }
+
+static tc_status bind_loop(binder *x, const tc_group *g, int index, int *last) {
+    const tc_loop *l = g->loop;
+    const tc_schedule *sched = &x->f->schedules[index];
+    call c = {.kind = CALL_LOOP, .group = g, .group_index = index, .nid = (int)l->buffers.len};
+    c.id = tc_xcalloc(l->buffers.len + 1, sizeof *c.id);
+    c.data = tc_xcalloc(sched->loop->buffers.len + 1, sizeof *c.data);
+    bool in_place = false;
+    uint64_t taken = 0;
+    for (size_t i = 0; i < l->buffers.len; i++) {
+        const tc_value *v = l->buffers.data[i].value;
+        c.id[i] = (int)v->id;
+        note_use(x, v);
+        if (!l->buffers.data[i].written) continue;
+        TC_TRY(make_root(x, v, ROOT_ARENA));
+        int want = -1; /* where it is to be written: the input that it mutates, or what dies here */
+        for (int o = 0; o < x->f->g->noutputs; o++)
+            if (x->f->g->outputs[o] == v && x->f->target[o] >= 0 && !x->b->in_place[o]) {
+                int r = x->b->root_of[x->f->g->inputs[x->f->target[o]]->id];
+                if (dies_here(x, r, last, index) && x->b->roots[r].bytes == x->b->roots[v->id].bytes && may_overwrite(x, l, sched, v, r)) {
+                    want = r;
+                    x->b->in_place[o] = true;
+                    break;
+                }
+            }
+        bool result = last[v->id] == INT32_MAX;
+        for (size_t k = 0; k < l->buffers.len && want < 0 && !result && k < 64; k++) {
+            const tc_value *u = l->buffers.data[k].value;
+            if (l->buffers.data[k].written || taken >> k & 1) continue;
+            int r = x->b->root_of[u->id];
+            if (x->b->roots[r].kind != ROOT_ARENA || !dies_here(x, r, last, index) || x->b->roots[r].bytes != x->b->roots[v->id].bytes || !may_overwrite(x, l, sched, v, r)) continue;
+            want = r;
+            taken |= UINT64_C(1) << k;
+        }
+        if (want < 0) continue;
+        in_place = true;
+        x->b->roots[v->id].kind = ROOT_NONE;
+        x->b->root_of[v->id] = want;
+        root *r = &x->b->roots[want];
+        if (r->last < x->now) r->last = x->now;
+        if (last[want] < last[v->id]) last[want] = last[v->id];
+    }
+    const tc_loop *sl = sched->loop;
+    tc_block_shape *shapes = tc_xcalloc(sl->buffers.len + 1, sizeof *shapes);
+    for (size_t i = 0; i < l->buffers.len; i++) shapes[i] = (tc_block_shape){x->b->t[c.id[i]].size, x->b->t[c.id[i]].stride};
+    const tc_abi_group *code = x->f->code ? x->f->code[index] : NULL;
+    for (size_t i = 0; code && i < l->buffers.len; i++)
+        if (code->dense[i] && !tc_tensor_is_contiguous(&x->b->t[c.id[i]])) code = NULL;
+    tc_status s = NULL;
+    if (code) {
+        const tc_group_desc *d = &x->f->descs[index];
+        c.code = code;
+        c.buffers = tc_xcalloc(l->buffers.len + 1, sizeof *c.buffers);
+        c.extents = tc_xcalloc((size_t)l->naxes + 1, sizeof *c.extents);
+        c.numbers = tc_xcalloc((size_t)d->nnumbers + 1, sizeof *c.numbers);
+        c.number_syms = d->numbers;
+        c.nnumbers = d->nnumbers;
+        for (size_t i = 0; i < l->buffers.len; i++) c.buffers[i] = (tc_abi_buffer){.size = shapes[i].size, .stride = shapes[i].stride};
+        for (int a = 0; a < l->naxes && !s; a++) s = tc_sym_eval_int(l->axes[a].extent, x->e->vars, x->e->nvars, &c.extents[a]);
+        for (int i = 0; i < d->nnumbers && !s; i++) {
+            tc_symvalue v;
+            s = tc_sym_eval(d->numbers[i], x->e->vars, x->e->nvars, &v);
+            if (!s) c.numbers[i].i = v.i;
+        }
+        c.abi = (tc_abi_call){.bytes = sizeof c.abi, .workers = tc_pool_threads(x->e->pool), .buffers = c.buffers, .extents = c.extents, .numbers = c.numbers};
+        int64_t scratch = !s && code->scratch ? code->scratch(&c.abi) : 0;
+        if ((size_t)scratch > x->b->kernel_scratch) x->b->kernel_scratch = (size_t)scratch;
+    } else {
+        s = tc_block_bind(sched, &(tc_block_env){.isa = x->e->isa, .vars = x->e->vars, .nvars = x->e->nvars, .shapes = shapes, .in_place = in_place}, &c.block);
+        if (!s && tc_block_scratch(c.block) > x->b->scratch) x->b->scratch = tc_block_scratch(c.block);
+        if (!s && tc_block_temps(c.block) > x->b->temps) x->b->temps = tc_block_temps(c.block);
+    }
+    free(shapes);
+    tc_vec_push(&x->b->calls, c);
+    x->now++;
+    return tc_annotate(s, "%s", g->node->name ? g->node->name : tc_op_name(g->node->op));
+}
+
+/* ---- kernels ---- */
+static int count_outs(const tc_node *n) {
+    int k = 0;
+    for (int i = 0; i < n->nouts; i++) k += n->outs[i]->kind == TC_V_LIST ? n->outs[i]->nlist : 1;
+    return k;
+}
+
+/* A contiguous copy of an argument, in the arena: an anonymous root, numbered behind the values. */
+static void contiguous_arg(binder *x, tc_karg *a) {
+    if (a->kind != TC_K_TENSOR || !a->tensor->storage || tc_tensor_is_contiguous(a->tensor)) return;
+    int id = (int)(a->tensor - x->b->t), copy = (int)x->f->g->nvalues + (int)x->b->calls.len;
+    tc_tensor t = x->b->t[id];
+    t.storage = x->e->dummy;
+    t.offset = 0;
+    tc_contiguous_strides(t.rank, t.size, t.stride);
+    x->b->t[copy] = t;
+    x->b->root_of[copy] = copy;
+    x->b->roots[copy] = (root){.kind = ROOT_ARENA, .bytes = tc_tensor_bytes(&t), .first = x->now, .last = x->now};
+    root *r = &x->b->roots[x->b->root_of[id]];
+    if (r->last < x->now) r->last = x->now;
+    add_copy(x, copy, id);
+    a->tensor = &x->b->t[copy];
+}
+
+static tc_status bind_kernel(binder *x, const tc_group *g, int index) {
+    const tc_node *n = g->node;
+    const tc_kernel *kn = n->op->kernel;
+    kernel_call *k = tc_xcalloc(1, sizeof *k);
+    tc_node_each_input(n, note_place, x);
+    call c = {.kind = CALL_KERNEL, .group = g, .group_index = index, .kernel = k};
+    k->f = x->f;
+    k->k.nouts = count_outs(n);
+    k->outs = tc_xcalloc((size_t)k->k.nouts + 1, sizeof *k->outs);
+    k->out_id = tc_xcalloc((size_t)k->k.nouts + 1, sizeof *k->out_id);
+    k->k.outs = k->outs;
+    tc_status s = kernel_args(n, x->b->t, x->e->vars, x->e->nvars, false, k);
+    for (int i = 0; i < n->nargs && !s && kn->flags & TC_KF_CONTIGUOUS; i++) contiguous_arg(x, &k->args[i]);
+    tc_node_each_input(n, note_place, x);
+    for (int i = 0; i < n->nargs; i++) /* copies live until here */
+        if (k->args[i].kind == TC_K_TENSOR && k->args[i].tensor >= x->b->t + x->f->g->nvalues) x->b->roots[k->args[i].tensor - x->b->t].last = x->now;
+    for (int i = 0, at = 0; i < n->nouts && !s; i++) {
+        const tc_value *v = n->outs[i];
+        int m = v->kind == TC_V_LIST ? v->nlist : 1;
+        for (int j = 0; j < m && !s; j++, at++) {
+            const tc_value *o = v->kind == TC_V_LIST ? v->list[j] : v;
+            k->out_id[at] = -1;
+            if (!is_tensor(o)) continue;
+            s = make_root(x, o, ROOT_ARENA);
+            k->out_id[at] = (int)o->id;
+            k->outs[at] = x->b->t[o->id];
+        }
+    }
+    k->k.pool = x->e->pool;
+    k->k.isa = x->e->isa;
+    k->k.fast = x->e->o.fast;
+    if (!s && kn->scratch) {
+        size_t bytes = kn->scratch(&k->k, tc_pool_threads(x->e->pool));
+        if (bytes > x->b->kernel_scratch) x->b->kernel_scratch = bytes;
+    }
+    tc_vec_push(&x->b->calls, c);
+    x->now++;
+    return tc_annotate(s, "%s", n->name ? n->name : tc_op_name(n->op));
+}
+
+static tc_status bind_control(binder *x, const tc_group *g, int index) {
+    bool item = !(g->node->op->flags & TC_OP_HIGHER_ORDER);
+    if (!item) return bind_dynamic(x, g, index); /* subgraphs make their results themselves */
+    tc_node_each_input(g->node, note_place, x);
+    call c = {.kind = CALL_ITEM, .group = g, .group_index = index};
+    tc_vec_push(&x->b->calls, c);
+    x->now++;
+    return NULL;
+}
+
+/* ---- the whole frame ---- */
+typedef struct { const frame *f; const bound *b; int *last; int group; const int *base; } last_ctx;
+static void last_use(last_ctx *c, const tc_value *v) {
+    if (!v) return;
+    if (v->kind == TC_V_LIST)
+        for (int i = 0; i < v->nlist; i++) last_use(c, v->list[i]);
+    if (v->kind != TC_V_TENSOR || v->graph != c->f->g) return;
+    int r = (int)v->id;
+    while (c->base[r] >= 0) r = c->base[r];
+    if (c->last[r] < c->group) c->last[r] = c->group;
+}
+static void last_place(void *ctx, tc_value **place) { last_use(ctx, *place); }
+
+/* By value id (of what views look at): the last group that reads it; INT32_MAX for results of the graph. In-place results extend the
+ * life of the value they replace, so they are entered as they are made. */
+static int *last_groups(const frame *f) {
+    int *last = tc_xcalloc(f->g->nvalues + 1, sizeof *last), *base = tc_xcalloc(f->g->nvalues + 1, sizeof *base);
+    for (size_t i = 0; i < f->g->nvalues; i++) last[i] = base[i] = -1;
+    last_ctx c = {.f = f, .last = last, .base = base};
+    for (size_t i = 0; i < f->plan->groups.len; i++) {
+        const tc_group *g = &f->plan->groups.data[i];
+        c.group = (int)i;
+        if (g->kind == TC_GROUP_LOOP)
+            for (size_t k = 0; k < g->loop->buffers.len; k++) last_use(&c, g->loop->buffers.data[k].value);
+        else tc_node_each_input(g->node, last_place, &c);
+        if (g->kind == TC_GROUP_VIEW && is_tensor(g->node->outs[0]) && is_tensor(g->node->args[0].value)) base[g->node->outs[0]->id] = (int)g->node->args[0].value->id;
+    }
+    c.group = INT32_MAX;
+    for (int i = 0; i < f->g->noutputs; i++) last_use(&c, f->g->outputs[i]);
+    free(base);
+    return last;
+}
+
+/* Results: written in the caller's memory where a value is its own root, else copied at the end. */
+static void bind_outputs(binder *x) {
+    frame *f = x->f;
+    bound *b = x->b;
+    for (int o = 0; o < f->g->noutputs; o++) {
+        const tc_value *v = f->g->outputs[o];
+        if (!is_tensor(v) || b->in_place[o]) continue;
+        note_use(x, v);
+        root *r = &b->roots[b->root_of[v->id]];
+        bool whole = b->root_of[v->id] == (int)v->id && r->kind == ROOT_ARENA && f->target[o] < 0;
+        if (whole) {
+            r->kind = ROOT_OUTPUT;
+            r->index = o;
+        } else tc_vec_push(&b->end_copies, o);
+    }
+    for (size_t i = 0; i < f->g->nvalues; i++) {
+        int r = b->root_of[i];
+        if (r == (int)i && (b->roots[i].kind == ROOT_OUTPUT || b->roots[i].kind == ROOT_INPUT)) tc_vec_push(&b->moved, (int)i);
+    }
+    for (size_t i = 0; i < f->g->nvalues; i++) {
+        int r = b->root_of[i];
+        if (r >= 0 && r != (int)i && (b->roots[r].kind == ROOT_OUTPUT || b->roots[r].kind == ROOT_INPUT)) tc_vec_push(&b->moved, (int)i);
+    }
+}
+
+static tc_status bind_memory(binder *x) {
+    bound *b = x->b;
+    size_t n = x->f->g->nvalues + 2 * x->f->plan->groups.len * 16 + 16;
+    bound_plan_memory(b, n);
+    if (b->arena_bytes) TC_TRY(tc_storage_alloc(b->arena_bytes, &b->arena), "memory for intermediate results");
+    for (size_t i = 0; i < n; i++) {
+        int r = b->root_of[i];
+        if (r < 0 || b->roots[r].kind != ROOT_ARENA) continue;
+        b->t[i].storage = b->arena;
+        b->t[i].offset = (int64_t)(b->roots[r].offset / tc_dtype_size(b->t[i].dtype)) + b->delta[i] / (int64_t)tc_dtype_size(b->t[i].dtype);
+    }
+    return NULL;
+}
+
+static tc_status bind_all(binder *x) {
+    frame *f = x->f;
+    bound *b = x->b;
+    size_t n = f->g->nvalues + 2 * f->plan->groups.len * 16 + 16; /* and copies of arguments */
+    b->t = tc_xcalloc(n, sizeof *b->t);
+    b->root_of = tc_xcalloc(n, sizeof *b->root_of);
+    b->delta = tc_xcalloc(n, sizeof *b->delta);
+    b->roots = tc_xcalloc(n, sizeof *b->roots);
+    b->in_place = tc_xcalloc((size_t)f->g->noutputs + 1, sizeof *b->in_place);
+    for (size_t i = 0; i < n; i++) b->root_of[i] = -1;
+    for (int i = 0; i < f->g->ninputs; i++) {
+        const tc_value *v = f->g->inputs[i];
+        if (!is_tensor(v)) continue;
+        TC_TRY(make_root(x, v, ROOT_INPUT), "%s", v->name);
+        b->roots[v->id].index = i;
+    }
+    int *last = last_groups(f);
+    tc_status s = NULL;
+    for (size_t i = 0; i < f->plan->groups.len && !s; i++) {
+        const tc_group *g = &f->plan->groups.data[i];
+        if (group_dynamic(x, g)) {
+            s = bind_dynamic(x, g, (int)i);
+            x->now++;
+            continue;
+        }
+        switch (g->kind) {
+        case TC_GROUP_LOOP: s = bind_loop(x, g, (int)i, last); break;
+        case TC_GROUP_VIEW: s = bind_view(x, g); break;
+        case TC_GROUP_KERNEL: s = bind_kernel(x, g, (int)i); break;
+        case TC_GROUP_CONTROL: s = bind_control(x, g, (int)i); break;
+        }
+    }
+    free(last);
+    if (s) return s;
+    x->now++;
+    bind_outputs(x);
+    return bind_memory(x);
+}
+
+tc_status frame_bind(frame *f, bound **out) {
+    binder x = {.f = f, .e = f->e, .b = tc_xcalloc(1, sizeof(bound))};
+    x.dynamic = tc_xcalloc(f->g->nvalues + 1, sizeof *x.dynamic);
+    tc_status s = bind_all(&x);
+    free(x.dynamic);
+    if (s) bound_destroy(x.b);
+    else *out = x.b;
+    return s;
+}
+
+void bound_destroy(bound *b) {
+    if (!b) return;
+    for (size_t i = 0; i < b->calls.len; i++) {
+        call *c = &b->calls.data[i];
+        tc_block_destroy(c->block);
+        kernel_call_free(c->kernel);
+        free(c->data);
+        free(c->id);
+        free(c->buffers);
+        free(c->extents);
+        free(c->numbers);
+    }
+    tc_vec_free(&b->calls);
+    tc_vec_free(&b->moved);
+    tc_vec_free(&b->end_copies);
+    tc_storage_release(b->arena);
+    free(b->key);
+    free(b->t);
+    free(b->root_of);
+    free(b->delta);
+    free(b->roots);
+    free(b->in_place);
+    free(b);
+}

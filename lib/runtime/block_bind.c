@@ -1,0 +1,371 @@
+/* Binding a loop to sizes and strides: for each nest the axes are merged where memory allows, a block shape is chosen, and
+ * block_plan.c turns the instructions into steps. */
+#include "runtime/block_plan.h"
+
+typedef struct {
+    const tc_schedule *s;
+    const tc_block_env *env;
+    int64_t ext[64];
+    int64_t (*temp_size)[TC_MAX_RANK], (*temp_stride)[TC_MAX_RANK]; /* temporaries, by buffer */
+} binder;
+
+static tc_status eval(const binder *b, tc_sym e, int64_t *out) {
+    if (tc_sym_const_int(e, out)) return NULL;
+    return tc_sym_eval_int(e, b->env->vars, b->env->nvars, out);
+}
+
+static tc_block_shape shape_of(const binder *b, int buffer) {
+    if (b->s->loop->buffers.data[buffer].value) return b->env->shapes[buffer];
+    return (tc_block_shape){b->temp_size[buffer], b->temp_stride[buffer]};
+}
+
+/* An address or index expression over all axes of the loop. */
+static tc_status raw_affine(const binder *b, const tc_affine *a, int64_t stride, raw *out) {
+    int64_t v;
+    TC_TRY(eval(b, a->base, &v));
+    out->base += v * stride;
+    for (int i = 0; i < a->n; i++) {
+        TC_TRY(eval(b, a->term[i].coef, &v));
+        out->s[a->term[i].axis] += v * stride;
+    }
+    return NULL;
+}
+
+static tc_status raw_address(const binder *b, int buffer, int rank, const tc_affine *index, const tc_lv *gather, raw *out) {
+    tc_block_shape sh = shape_of(b, buffer);
+    for (int d = 0; d < rank; d++)
+        if (!gather || gather[d] == TC_LV_NONE) TC_TRY(raw_affine(b, &index[d], sh.stride[d], out));
+    return NULL;
+}
+
+/* ---- the sides of a nest ---- */
+static bool merges(const plan *p, int outer, int inner, int64_t ext) {
+    for (int i = 0; i < p->nraw; i++)
+        if (p->raws[i].s[outer] != p->raws[i].s[inner] * ext) return false;
+    return true;
+}
+
+static tc_status gather_side(plan *p, const int64_t *ext, uint64_t axes, side *out, int group[64]) {
+    int list[64], n = 0;
+    out->n = 0;
+    out->total = 1;
+    for (int a = 0; a < 64; a++)
+        if (axes >> a & 1 && ext[a] != 1) list[n++] = a;
+    for (int i = 0; i < n; i++) {
+        int a = list[i];
+        out->total *= ext[a];
+        if (i && merges(p, list[i - 1], a, ext[a])) out->ext[out->n - 1] *= ext[a];
+        else {
+            if (out->n == MAX_AXES) return tc_error(TC_UNSUPPORTED, "a loop with more than %d axes that do not merge", MAX_AXES);
+            out->ext[out->n++] = ext[a];
+        }
+        group[a] = out->n - 1;
+        p->last_axis[out->n - 1] = a;
+    }
+    return NULL;
+}
+
+/* A nest without reductions: the last merged axis is the inner side. */
+static void split_inner(plan *p, nest *n, const int64_t *ext, uint64_t *inner, const int group[64]) {
+    if (!n->O.n) return;
+    int last = n->O.n - 1;
+    n->I = (side){.n = 1, .ext = {n->O.ext[last]}, .total = n->O.ext[last]};
+    n->O.n--;
+    n->O.total = 1;
+    for (int k = 0; k < n->O.n; k++) n->O.total *= n->O.ext[k];
+    *inner = 0;
+    for (int a = 0; a < 64; a++)
+        if (p->outer >> a & 1 && ext[a] != 1 && group[a] == last) *inner |= UINT64_C(1) << a;
+    p->inner_axis[0] = p->outer_axis[last];
+    p->outer &= ~*inner;
+}
+
+static reach to_reach(const plan *p, const nest *n, const raw *r) {
+    reach out = {.base = r->base};
+    for (int k = 0; k < n->O.n; k++) out.o[k] = r->s[p->outer_axis[k]];
+    for (int k = 0; k < n->I.n; k++) out.i[k] = r->s[p->inner_axis[k]];
+    return out;
+}
+
+/* ---- block shape ---- */
+static int64_t clamp(int64_t v, int64_t lo, int64_t hi) { return v < lo ? lo : v > hi ? hi : v; }
+
+/* Does memory run along the outer side rather than the inner one? Counts loads and stores that vary along both. */
+static void orientation(const plan *p, const nest *n, int *along_inner, int *along_outer) {
+    *along_inner = *along_outer = 0;
+    for (int i = 0; i < n->nacc; i++) {
+        const access *a = &n->acc[i];
+        if (a->buffer < 0 || !n->O.n || !n->I.n) continue;
+        bool in = a->at.i[n->I.n - 1] == 1, out = a->at.o[n->O.n - 1] == 1;
+        if (a->cls == CLS_OI && in) ++*along_inner;
+        else if (a->cls == CLS_OI && out) ++*along_outer;
+    }
+    (void)p;
+}
+
+static void choose_block(const plan *p, nest *n) {
+    int64_t EO = n->O.total, EI = n->I.total, T = p->widest > 4 ? 768 : 1024;
+    int in, out;
+    orientation(p, n, &in, &out);
+    n->col = false;
+    if (!n->reduces) {
+        if (out && EI >= 16 && EO >= 16 && n->O.n == 1) n->R = 32, n->C = clamp(EI, 1, 64); /* a tile: both directions use whole lines */
+        else if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), 1, EO), n->C = EI;
+        else {
+            int64_t blocks = (EI + T + T / 2 - 1) / (T + T / 2);
+            n->C = clamp(((EI + blocks - 1) / blocks + 63) & ~(int64_t)63, 1, EI);
+            n->R = 1;
+        }
+    } else if (out > in && !p->row_only) {
+        n->col = true;
+        n->R = clamp(EO, 1, 256);
+        int64_t c = 16;
+        while (c < TC_LEAF && c * n->R < 4 * T) c *= 2;
+        n->C = EI <= 2 * c ? EI : c;
+    } else if (EI <= 2 * T) {
+        n->C = EI;
+        n->R = out > in ? 16 : 1;
+        if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), n->R, EO);
+    } else {
+        n->C = out > in ? TC_LEAF : T - T % TC_LEAF;
+        n->R = out > in ? 16 : 1;
+    }
+    n->R = clamp(n->R, 1, EO ? EO : 1);
+    n->C = clamp(n->C, 1, EI ? EI : 1);
+}
+
+/* ---- one nest ---- */
+static tc_status collect(const binder *b, plan *p, const tc_nest *tn) {
+    const tc_loop *l = b->s->loop;
+    for (size_t i = l->inst.len; i-- > 0;) {
+        const tc_linst *in = &l->inst.data[i];
+        if (!p->live[i]) {
+            bool stored = false;
+            for (int k = 0; k < tn->nstores && !stored; k++) {
+                const tc_lstore *st = &l->stores.data[tn->stores[k]];
+                stored = st->value == (tc_lv)i || st->pred == (tc_lv)i;
+            }
+            if (!stored) continue;
+            p->live[i] = 1;
+        }
+        for (int k = 0; k < 3; k++)
+            if (in->a[k] != TC_LV_NONE) p->live[in->a[k]] = 1;
+        if (in->pred != TC_LV_NONE) p->live[in->pred] = 1;
+        for (int d = 0; in->gather && d < in->rank; d++)
+            if (in->gather[d] != TC_LV_NONE) p->live[in->gather[d]] = 1;
+    }
+    /* raw addresses: loads and indices by instruction, then gathered dimensions, then stores */
+    p->raws = tc_xcalloc(l->inst.len * 2 + (size_t)tn->nstores + 64, sizeof *p->raws);
+    size_t cap = l->inst.len * 2 + (size_t)tn->nstores + 64;
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        p->raw_of[i] = -1;
+        if (!p->live[i] || (in->kind != TC_L_LOAD && in->kind != TC_L_INDEX)) continue;
+        if ((size_t)p->nraw + TC_MAX_RANK + (size_t)tn->nstores + 2 > cap) p->raws = tc_xrealloc(p->raws, (cap *= 2) * sizeof *p->raws);
+        p->raw_of[i] = p->nraw;
+        raw *r = &p->raws[p->nraw++];
+        *r = (raw){0};
+        if (in->kind == TC_L_INDEX) TC_TRY(raw_affine(b, in->index, 1, r));
+        else TC_TRY(raw_address(b, in->buffer, in->rank, in->index, in->gather, r));
+        for (int d = 0; in->kind == TC_L_LOAD && in->gather && d < in->rank; d++)
+            if (in->gather[d] != TC_LV_NONE) {
+                p->raws[p->nraw] = (raw){0};
+                TC_TRY(raw_affine(b, &in->index[d], 1, &p->raws[p->nraw++]));
+            }
+    }
+    p->store_raw = p->nraw;
+    for (int k = 0; k < tn->nstores; k++) {
+        const tc_lstore *st = &l->stores.data[tn->stores[k]];
+        if ((size_t)p->nraw + 2 > cap) p->raws = tc_xrealloc(p->raws, (cap *= 2) * sizeof *p->raws);
+        p->raws[p->nraw] = (raw){0};
+        TC_TRY(raw_address(b, st->buffer, st->rank, st->index, NULL, &p->raws[p->nraw++]));
+    }
+    return NULL;
+}
+
+static uint8_t log2_size(tc_dtype d) { return (uint8_t)__builtin_ctz((unsigned)tc_dtype_size(d)); }
+
+static int class_of(const plan *p, uint64_t axes) { return (axes & p->outer_on ? CLS_O : 0) | (axes & p->inner_on ? CLS_I : 0); }
+
+/* Accesses of loads, indices and stores with their final strides. */
+static void make_accesses(const binder *b, plan *p, nest *n, const tc_nest *tn) {
+    const tc_loop *l = b->s->loop;
+    n->acc = tc_xcalloc(l->inst.len + (size_t)tn->nstores, sizeof *n->acc);
+    for (size_t i = 0; i < l->inst.len; i++) {
+        if (p->raw_of[i] < 0) continue;
+        const tc_linst *in = &l->inst.data[i];
+        access *a = &n->acc[n->nacc];
+        p->acc_of[i] = n->nacc++;
+        *a = (access){.at = to_reach(p, n, &p->raws[p->raw_of[i]]), .buffer = -1, .inst = (int)i, .pred = -1, .cls = (uint8_t)class_of(p, in->axes), .dtype = TC_I64, .shift = 3};
+        if (in->kind == TC_L_INDEX) continue;
+        a->buffer = in->buffer;
+        a->dtype = l->buffers.data[in->buffer].dtype;
+        a->shift = log2_size(a->dtype);
+        a->checked = in->checked;
+        if (!in->gather) continue;
+        tc_block_shape sh = shape_of(b, in->buffer);
+        a->gather = tc_xcalloc((size_t)in->rank, sizeof *a->gather);
+        for (int d = 0, k = 1; d < in->rank; d++)
+            if (in->gather[d] != TC_LV_NONE) {
+                a->gather[a->ngather].stride = sh.stride[d];
+                a->gather[a->ngather].size = sh.size[d];
+                a->gather[a->ngather].dim = d;
+                a->gather[a->ngather].value = in->gather[d];
+                a->gather[a->ngather++].at = to_reach(p, n, &p->raws[p->raw_of[i] + k++]);
+            }
+    }
+    for (int k = 0; k < tn->nstores; k++) {
+        const tc_lstore *st = &l->stores.data[tn->stores[k]];
+        tc_dtype d = l->buffers.data[st->buffer].dtype;
+        n->acc[n->nacc] = (access){.at = to_reach(p, n, &p->raws[p->store_raw + k]), .buffer = st->buffer, .dtype = d, .shift = log2_size(d), .cls = (uint8_t)class_of(p, st->axes), .inst = -1, .pred = st->pred};
+        p->store_acc[k] = n->nacc++;
+    }
+}
+
+/* Flat indices of the side are consecutive elements. */
+static bool unit(const side *s, const int64_t *stride) {
+    if (!s->n) return true;
+    if (stride[s->n - 1] != 1) return false;
+    for (int k = s->n - 1; k > 0; k--)
+        if (stride[k - 1] != stride[k] * s->ext[k]) return false;
+    return true;
+}
+static bool chain(const side *s, const int64_t *stride, int64_t last) {
+    if (!s->n) return true;
+    if (stride[s->n - 1] != last) return false;
+    for (int k = s->n - 1; k > 0; k--)
+        if (stride[k - 1] != stride[k] * s->ext[k]) return false;
+    return true;
+}
+
+static bool dense(const nest *n, const access *a) {
+    bool o = a->cls & CLS_O && n->R > 1, i = a->cls & CLS_I && n->C > 1;
+    if (o && i) {
+        if (n->col) return unit(&n->O, a->at.o) && n->R == n->O.total && chain(&n->I, a->at.i, n->R);
+        return unit(&n->I, a->at.i) && n->C == n->I.total && chain(&n->O, a->at.o, n->C);
+    }
+    if (o) return unit(&n->O, a->at.o);
+    if (i) return unit(&n->I, a->at.i);
+    return true;
+}
+
+static tc_status bind_nest(const binder *b, const tc_nest *tn, nest *n) {
+    const tc_loop *l = b->s->loop;
+    size_t ni = l->inst.len;
+    plan p = {.loop = l, .isa = b->env->isa, .tn = tn, .in_place = b->env->in_place, .outer = tn->outer};
+    p.live = tc_xcalloc(ni + 1, 1);
+    p.raw_of = tc_xcalloc(ni + 1, sizeof *p.raw_of);
+    p.acc_of = tc_xcalloc(ni + 1, sizeof *p.acc_of);
+    p.store_acc = tc_xcalloc((size_t)tn->nstores + 1, sizeof *p.store_acc);
+    tc_status s = collect(b, &p, tn);
+    int group_o[64], group_i[64];
+    uint64_t inner = tn->inner;
+    if (!s) s = gather_side(&p, b->ext, tn->outer, &n->O, group_o);
+    if (!s) {
+        memcpy(p.outer_axis, p.last_axis, sizeof p.outer_axis);
+        if (inner) {
+            s = gather_side(&p, b->ext, inner, &n->I, group_i);
+            memcpy(p.inner_axis, p.last_axis, sizeof p.inner_axis);
+        } else {
+            n->I = (side){.total = 1};
+            split_inner(&p, n, b->ext, &inner, group_o);
+        }
+    }
+    if (!s) {
+        n->reduces = tn->inner != 0;
+        for (int a = 0; a < l->naxes; a++) {
+            if (b->ext[a] == 1) continue;
+            if (p.outer >> a & 1) p.outer_on |= UINT64_C(1) << a;
+            if (inner >> a & 1) p.inner_on |= UINT64_C(1) << a;
+        }
+        p.full = class_of(&p, ~UINT64_C(0));
+        make_accesses(b, &p, n, tn);
+        for (size_t i = 0; i < ni; i++) {
+            const tc_linst *in = &l->inst.data[i];
+            if (!p.live[i]) continue;
+            if (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD)) p.row_only = true;
+            int size = (int)tc_dtype_size(in->dtype);
+            if (size > p.widest) p.widest = size;
+        }
+        choose_block(&p, n);
+        for (int k = 0; k < n->nacc; k++) n->acc[k].dense = n->acc[k].buffer >= 0 && dense(n, &n->acc[k]);
+        s = block_plan(&p, n);
+    }
+    free(p.live);
+    free(p.raw_of);
+    free(p.acc_of);
+    free(p.store_acc);
+    free(p.raws);
+    return s;
+}
+
+static tc_status bind_temps(binder *b, tc_block *out) {
+    const tc_loop *l = b->s->loop;
+    out->nbuffers = (int)l->buffers.len;
+    out->temp_offset = tc_xcalloc(l->buffers.len + 1, sizeof *out->temp_offset);
+    b->temp_size = tc_xcalloc(l->buffers.len + 1, sizeof *b->temp_size);
+    b->temp_stride = tc_xcalloc(l->buffers.len + 1, sizeof *b->temp_stride);
+    for (size_t i = 0; i < l->buffers.len; i++) {
+        const tc_lbuffer *buf = &l->buffers.data[i];
+        out->temp_offset[i] = SIZE_MAX;
+        if (buf->value) continue;
+        size_t bytes = tc_dtype_size(buf->dtype);
+        for (int d = 0; d < buf->rank; d++) {
+            TC_TRY(eval(b, buf->size[d], &b->temp_size[i][d]));
+            if (!tc_mul_size(bytes, (size_t)b->temp_size[i][d], &bytes)) return tc_error(TC_CONTENT, "a temporary is too large");
+        }
+        tc_contiguous_strides(buf->rank, b->temp_size[i], b->temp_stride[i]);
+        out->temp_offset[i] = out->temps;
+        out->temps += (bytes + 63) & ~(size_t)63;
+    }
+    return NULL;
+}
+
+tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc_block **out_block) {
+    binder b = {.s = schedule, .env = env};
+    const tc_loop *l = schedule->loop;
+    tc_block *out = tc_xcalloc(1, sizeof *out);
+    out->isa = env->isa;
+    out->schedule = schedule;
+    tc_status s = NULL;
+    for (int a = 0; a < l->naxes && !s; a++) s = eval(&b, l->axes[a].extent, &b.ext[a]);
+    if (!s) s = bind_temps(&b, out);
+    out->nests = tc_xcalloc((size_t)schedule->n + 1, sizeof *out->nests);
+    for (int k = 0; k < schedule->n && !s; k++) {
+        bool empty = false;
+        for (int a = 0; a < l->naxes; a++) empty |= schedule->nests[k].outer >> a & 1 && b.ext[a] == 0;
+        if (empty) continue; /* nothing to store */
+        nest *n = &out->nests[out->nnests++];
+        s = bind_nest(&b, &schedule->nests[k], n);
+        if (!s && n->scratch > out->scratch) out->scratch = n->scratch;
+    }
+    free(b.temp_size);
+    free(b.temp_stride);
+    if (s) tc_block_destroy(out);
+    else *out_block = out;
+    return s;
+}
+
+void tc_block_destroy(tc_block *b) {
+    if (!b) return;
+    for (int k = 0; k < b->nnests; k++) {
+        nest *n = &b->nests[k];
+        for (int i = 0; i < n->nacc; i++) free(n->acc[i].gather);
+        for (int i = 0; i <= n->nstages && n->row; i++) tc_vec_free(&n->row[i]);
+        for (int i = 0; i < n->nstages && n->body; i++) tc_vec_free(&n->body[i]);
+        tc_vec_free(&n->once);
+        free(n->acc);
+        free(n->row);
+        free(n->body);
+        free(n->places);
+        free(n->moving);
+        free(n->red);
+        free(n->con);
+    }
+    free(b->nests);
+    free(b->temp_offset);
+    free(b);
+}
+
+size_t tc_block_scratch(const tc_block *b) { return b->scratch; }
+size_t tc_block_temps(const tc_block *b) { return b->temps; }

@@ -1,0 +1,466 @@
+/* From instructions to steps: which class each value has, where it must be spread, in which stage and how often it is computed, and
+ * which slot of the worker's scratch holds it.
+ *
+ * Levels: ONCE a worker (constants), ROW at each block of rows before a stage, BODY at each block of a stage. */
+#include "runtime/block_plan.h"
+
+enum { ONCE, ROW, BODY };
+enum { V_INST, V_SPREAD, V_STORE };
+
+typedef struct {
+    uint8_t what, cls, level, dtype, shift;
+    bool kept, emitted, rowwise;
+    int stage;
+    uint64_t need;                 /* BODY: stages that use it */
+    int inst, a[3], store;         /* operands are nodes; store: index into tn->stores */
+    int acc, red;
+    int pred;
+} node;
+
+typedef struct {
+    const plan *p;
+    nest *n;
+    node *v; int nv, cap;
+    int *of;                       /* node of an instruction */
+    bool single;                   /* one block along the inner side */
+} ctx;
+
+static bool same_layout(const ctx *c, int from, int to) {
+    int missing = to & ~from;
+    if (missing & CLS_O && c->n->R > 1) return false;
+    return !(missing & CLS_I && (c->n->C > 1 || c->n->I.total != 1));
+}
+
+static int add(ctx *c, node v) {
+    if (c->nv == c->cap) c->v = tc_xrealloc(c->v, (size_t)(c->cap = c->cap ? c->cap * 2 : 64) * sizeof *c->v);
+    c->v[c->nv] = v;
+    return c->nv++;
+}
+
+static void raise_to(const ctx *c, node *v, int operand) {
+    if (operand < 0) return;
+    const node *o = &c->v[operand];
+    if (o->level > v->level) v->level = o->level;
+    if (o->stage > v->stage) v->stage = o->stage;
+}
+
+/* The value as class `to`: itself, or a spread (one for each class). */
+static int spread(ctx *c, int v, int to) {
+    if (v < 0 || same_layout(c, c->v[v].cls, to)) return v;
+    for (int i = v + 1; i < c->nv; i++)
+        if (c->v[i].what == V_SPREAD && c->v[i].a[0] == v && c->v[i].cls == to) return i;
+    const node *from = &c->v[v];
+    node s = {.what = V_SPREAD, .cls = (uint8_t)to, .dtype = from->dtype, .shift = from->shift, .inst = from->inst, .a = {v, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
+    raise_to(c, &s, v);
+    bool body = s.level == BODY;
+    if (to == CLS_OI && from->cls == CLS_O) body |= c->n->R > 1 && !c->n->col && !c->single;
+    if (to == CLS_OI && from->cls == CLS_I) {
+        body |= !c->single;
+        if (c->n->col && s.level < ROW) s.level = ROW;
+    }
+    if (body) s.level = BODY;
+    return add(c, s);
+}
+
+static void settle_level(const ctx *c, node *v) {
+    if (v->cls & CLS_I) v->level = v->cls == CLS_I && c->single && v->level == ONCE ? ONCE : BODY;
+    else if (v->cls & CLS_O && v->level < ROW) v->level = ROW;
+}
+
+static tc_status add_load(ctx *c, node *v, const tc_linst *in) {
+    access *a = &c->n->acc[v->acc];
+    a->pred = v->pred = in->pred == TC_LV_NONE ? -1 : spread(c, c->of[in->pred], v->cls);
+    raise_to(c, v, v->pred);
+    if (!a->ngather) return NULL;
+    bool rowwise = c->n->R == 1 && !c->n->col && v->pred < 0 && a->dtype == v->dtype;
+    for (int k = 0; k < a->ngather; k++) {
+        rowwise &= !(c->v[c->of[a->gather[k].value]].cls & CLS_I);
+        for (int d = 0; d < c->n->I.n; d++) rowwise &= a->gather[k].at.i[d] == 0;
+    }
+    v->rowwise = rowwise;
+    for (int k = 0; k < a->ngather; k++) {
+        int g = c->of[a->gather[k].value];
+        a->gather[k].value = rowwise ? g : spread(c, g, v->cls);
+        raise_to(c, v, a->gather[k].value);
+    }
+    return NULL;
+}
+
+static tc_status add_inst(ctx *c, int i) {
+    const tc_linst *in = &c->p->loop->inst.data[i];
+    node v = {.what = V_INST, .inst = i, .dtype = (uint8_t)in->dtype, .shift = (uint8_t)__builtin_ctz((unsigned)tc_dtype_size(in->dtype)), .a = {-1, -1, -1}, .acc = c->p->acc_of[i], .red = -1, .pred = -1, .store = -1};
+    v.cls = (uint8_t)((in->axes & c->p->outer_on ? CLS_O : 0) | (in->axes & c->p->inner_on ? CLS_I : 0));
+    int operand_cls = v.cls;
+    switch (in->kind) {
+    case TC_L_REDUCE: case TC_L_SCAN:
+        if (in->kind == TC_L_REDUCE && !in->over) { /* welford of one element each */
+            return tc_error(TC_UNSUPPORTED, "welford over no axis");
+        }
+        operand_cls = c->p->full;
+        v.cls = (uint8_t)(in->kind == TC_L_SCAN ? c->p->full : c->p->full & CLS_O);
+        v.red = c->n->nred;
+        break;
+    case TC_L_PART: v.cls = c->v[c->of[in->a[0]]].cls; operand_cls = v.cls; break;
+    default: break;
+    }
+    for (int k = 0; k < 3; k++)
+        if (in->a[k] != TC_LV_NONE) {
+            v.a[k] = spread(c, c->of[in->a[k]], operand_cls);
+            raise_to(c, &v, v.a[k]);
+        }
+    if (in->kind == TC_L_LOAD) TC_TRY(add_load(c, &v, in));
+    if (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN) {
+        reduction *r = &c->n->red[c->n->nred++];
+        *r = (reduction){.op = in->op, .dtype = c->v[v.a[0]].dtype, .whole = c->single || in->kind == TC_L_SCAN};
+        if (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD) v.shift = 5; /* three doubles, in a slot of 32 bytes a row */
+    }
+    if (in->kind == TC_L_REDUCE) {
+        v.stage++;
+        v.level = ROW;
+    } else settle_level(c, &v);
+    c->of[i] = add(c, v);
+    return NULL;
+}
+
+static void add_store(ctx *c, int k) {
+    const tc_lstore *st = &c->p->loop->stores.data[c->p->tn->stores[k]];
+    access *a = &c->n->acc[c->p->store_acc[k]];
+    node v = {.what = V_STORE, .inst = -1, .store = k, .cls = a->cls, .a = {-1, -1, -1}, .acc = c->p->store_acc[k], .red = -1, .pred = -1, .level = ROW};
+    v.a[0] = spread(c, c->of[st->value], a->cls);
+    v.dtype = c->v[v.a[0]].dtype;
+    v.shift = c->v[v.a[0]].shift;
+    a->pred = v.pred = st->pred == TC_LV_NONE ? -1 : spread(c, c->of[st->pred], a->cls);
+    raise_to(c, &v, v.a[0]);
+    raise_to(c, &v, v.pred);
+    v.level = a->cls & CLS_I ? BODY : ROW;
+    add(c, v);
+}
+
+/* ---- which stages need a value of the body ---- */
+static bool direct_load(const ctx *c, const node *v) {
+    if (v->what != V_INST || c->p->loop->inst.data[v->inst].kind != TC_L_LOAD) return false;
+    const access *a = &c->n->acc[v->acc];
+    return a->dense && !a->ngather && v->pred < 0 && a->dtype == v->dtype;
+}
+
+static bool worth_keeping(const ctx *c, const node *v) {
+    if (v->what != V_INST) return false;
+    int kind = c->p->loop->inst.data[v->inst].kind;
+    return kind == TC_L_SCALAR || kind == TC_L_CAST || kind == TC_L_ROUND || kind == TC_L_SCAN;
+}
+
+static int first_stage(const node *v) { return v->need ? __builtin_ctzll(v->need) : 64; }
+
+static void need(ctx *c, int at, int stage, size_t *budget) {
+    if (at < 0) return;
+    node *v = &c->v[at];
+    if (v->level != BODY || v->need >> stage & 1) return;
+    int first = first_stage(v);
+    v->need |= UINT64_C(1) << stage;
+    if (first < stage && c->single && !direct_load(c, v)) return; /* still in its slot */
+    if (first < stage && worth_keeping(c, v)) {
+        size_t bytes = ((size_t)c->n->R * (size_t)c->n->I.total) << v->shift;
+        if (v->kept) return;
+        if (bytes <= *budget) {
+            *budget -= bytes;
+            v->kept = true;
+            return;
+        }
+    }
+    for (int k = 0; k < 3; k++) need(c, v->a[k], stage, budget);
+    need(c, v->pred, stage, budget);
+    if (v->acc >= 0)
+        for (int k = 0; k < c->n->acc[v->acc].ngather; k++) need(c, c->n->acc[v->acc].gather[k].value, stage, budget);
+}
+
+static void find_needs(ctx *c) {
+    size_t budget = 384 << 10;
+    for (int s = 0; s < c->n->nstages; s++)
+        for (int i = 0; i < c->nv; i++) {
+            node *v = &c->v[i];
+            bool sink = v->what == V_STORE && v->level == BODY && v->stage == s;
+            bool reduce = v->what == V_INST && c->p->loop->inst.data[v->inst].kind == TC_L_REDUCE && v->stage == s + 1;
+            if (sink) need(c, i, s, &budget);
+            if (reduce) need(c, v->a[0], s, &budget);
+        }
+}
+
+/* ---- steps ---- */
+typedef struct { int pos, *first, *last; } line; /* positions of steps in order; of each value, first made and last used */
+
+static void use(line *l, int v, int region_end) {
+    if (v >= 0 && region_end > l->last[v]) l->last[v] = region_end;
+}
+
+static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
+    const tc_linst *in = v->inst >= 0 ? &c->p->loop->inst.data[v->inst] : NULL;
+    const tc_isa_ops *isa = c->p->isa;
+    *s = (step){.cls = v->cls, .dtype = v->dtype, .out = self, .a = v->a[0], .b = v->a[1], .c = v->a[2], .aux = -1};
+    if (v->what == V_SPREAD) {
+        s->kind = S_SPREAD;
+        s->op = v->shift;
+        s->from_cls = c->v[v->a[0]].cls;
+        return NULL;
+    }
+    if (v->what == V_STORE) {
+        s->kind = S_STORE;
+        s->aux = v->acc;
+        s->out = -1;
+        return NULL;
+    }
+    tc_dtype from = v->a[0] >= 0 ? (tc_dtype)c->v[v->a[0]].dtype : TC_DTYPE_NONE;
+    switch (in->kind) {
+    case TC_L_CONST: case TC_L_HOST: {
+        s->kind = in->kind == TC_L_CONST ? S_CONST : S_HOST;
+        s->aux = c->n->ncon;
+        constant *k = &c->n->con[c->n->ncon++];
+        *k = (constant){.host = in->host, .dtype = in->dtype};
+        if (in->kind == TC_L_CONST) tc_scalar_store(in->dtype, k->bytes, 0, in->imm);
+        return NULL;
+    }
+    case TC_L_INDEX: s->kind = S_INDEX; s->aux = v->acc; return NULL;
+    case TC_L_LOAD:
+        s->aux = v->acc;
+        s->kind = c->n->acc[v->acc].ngather || v->pred >= 0 ? S_GATHER : S_LOAD;
+        s->part = v->rowwise;
+        return NULL;
+    case TC_L_CAST:
+        s->kind = S_CAST;
+        if (!(s->cast = isa->cast[from][v->dtype])) return tc_error(TC_UNSUPPORTED, "a conversion from %s to %s in a loop", tc_dtypes[from].name, tc_dtypes[v->dtype].name);
+        return NULL;
+    case TC_L_ROUND: s->kind = S_CAST; s->cast = isa->round[in->narrow]; return NULL;
+    case TC_L_SCALAR: {
+        tc_dtype d = in->op == TC_X_WHERE ? (tc_dtype)v->dtype : from;
+        if (in->op == TC_X_WHERE && d == TC_C64) d = TC_I64;
+        s->kind = S_FN;
+        s->op = in->op;
+        s->fn = isa->scalar[d] ? isa->scalar[d][in->op] : NULL;
+        return s->fn ? NULL : tc_error(TC_UNSUPPORTED, "%s of %s in a loop", tc_scalar_ops[in->op].name, tc_dtypes[d].name);
+    }
+    case TC_L_REDUCE: s->kind = S_REDUCE; s->aux = v->red; s->cls = (uint8_t)c->p->full; return NULL;
+    case TC_L_SCAN: s->kind = S_SCAN; s->aux = v->red; return NULL;
+    case TC_L_PART: s->kind = S_PART; s->part = in->part; return NULL;
+    default: return tc_error(TC_UNSUPPORTED, "random bits in a loop");
+    }
+}
+
+static tc_status emit(ctx *c, line *l, int i, steps *to) {
+    node *v = &c->v[i];
+    step s;
+    if (direct_load(c, v)) return NULL; /* read where it is used */
+    TC_TRY(fill_step(c, v, i, &s));
+    int pos = l->pos++;
+    if (l->first[i] < 0) l->first[i] = pos;
+    if (pos > l->last[i]) l->last[i] = pos;
+    for (int k = 0; k < 3; k++) use(l, v->a[k], pos);
+    use(l, v->pred, pos);
+    if (v->acc >= 0)
+        for (int k = 0; k < c->n->acc[v->acc].ngather; k++) use(l, c->n->acc[v->acc].gather[k].value, pos);
+    tc_vec_push(to, s);
+    return NULL;
+}
+
+/* Values that a body reads but did not compute live to the body's end: the body runs many times. */
+static void close_body(ctx *c, line *l, int begin, const steps *body) {
+    int end = l->pos++;
+    for (size_t k = 0; k < body->len; k++) {
+        const step *s = &body->data[k];
+        const int used[] = {s->a, s->b, s->c};
+        for (int j = 0; j < 3; j++)
+            if (used[j] >= 0 && (l->first[used[j]] < begin || c->v[used[j]].kept)) use(l, used[j], end);
+        if (s->out >= 0 && (l->first[s->out] < begin || c->v[s->out].kept)) use(l, s->out, end);
+        if (s->kind != S_LOAD && s->kind != S_GATHER && s->kind != S_STORE) continue;
+        const access *a = &c->n->acc[s->aux];
+        if (a->pred >= 0 && l->first[a->pred] < begin) use(l, a->pred, end);
+        for (int g = 0; g < a->ngather; g++)
+            if (l->first[a->gather[g].value] < begin) use(l, a->gather[g].value, end);
+    }
+}
+
+static tc_status emit_all(ctx *c, line *l) {
+    nest *n = c->n;
+    n->row = tc_xcalloc((size_t)n->nstages + 1, sizeof *n->row);
+    n->body = tc_xcalloc((size_t)n->nstages + 1, sizeof *n->body);
+    for (int i = 0; i < c->nv; i++)
+        if (c->v[i].level == ONCE) TC_TRY(emit(c, l, i, &n->once));
+    for (int s = 0; s <= n->nstages; s++) {
+        for (int i = 0; i < c->nv; i++) {
+            node *v = &c->v[i];
+            if (v->level != ROW || v->stage != s) continue;
+            if (v->what == V_INST && c->p->loop->inst.data[v->inst].kind == TC_L_REDUCE) { /* ends here */
+                step fin;
+                TC_TRY(fill_step(c, v, i, &fin));
+                fin.kind = S_FINISH;
+                fin.a = -1;
+                l->pos++;
+                use(l, i, l->pos);
+                tc_vec_push(&n->row[s], fin);
+            } else TC_TRY(emit(c, l, i, &n->row[s]));
+        }
+        if (s == n->nstages) break;
+        int begin = l->pos;
+        for (int i = 0; i < c->nv; i++) {
+            node *v = &c->v[i];
+            bool reduce = v->what == V_INST && c->p->loop->inst.data[v->inst].kind == TC_L_REDUCE;
+            if (reduce && v->stage == s + 1) TC_TRY(emit(c, l, i, &n->body[s]));
+            if (v->level != BODY || reduce || !(v->need >> s & 1)) continue;
+            if (first_stage(v) < s && ((c->single && !direct_load(c, v)) || v->kept)) continue; /* there from an earlier stage */
+            TC_TRY(emit(c, l, i, &n->body[s]));
+        }
+        close_body(c, l, begin, &n->body[s]);
+    }
+    return NULL;
+}
+
+/* ---- places ---- */
+/* A store whose value is made by an element-wise step of the same body is written by that step. */
+static void write_through(ctx *c) {
+    nest *n = c->n;
+    for (int s = 0; s < n->nstages; s++)
+        for (size_t k = 0; k < n->body[s].len; k++) {
+            step st = n->body[s].data[k];
+            if (st.kind != S_STORE) continue;
+            const access *a = &n->acc[st.aux];
+            node *v = &c->v[st.a];
+            if (!a->dense || a->pred >= 0 || a->dtype != v->dtype || v->cls != a->cls || v->kept || v->need != UINT64_C(1) << s || n->places[st.a].kind == P_MEM) continue;
+            size_t made = 0;
+            while (made < n->body[s].len && n->body[s].data[made].out != st.a) made++;
+            if (made >= n->body[s].len || (n->body[s].data[made].kind != S_FN && n->body[s].data[made].kind != S_CAST)) continue;
+            if (c->p->in_place && (c->p->tn->nstores > 1 || n->nstages > 1 || made + 2 < n->body[s].len)) continue;
+            n->places[st.a] = (place){.kind = P_MEM, .cls = v->cls, .shift = a->shift, .acc = st.aux};
+            memmove(&n->body[s].data[k], &n->body[s].data[k + 1], (n->body[s].len - k - 1) * sizeof(step));
+            n->body[s].len--;
+            k--;
+        }
+}
+
+typedef struct { size_t offset, bytes; int last, value; } held;
+
+static size_t value_bytes(const ctx *c, const node *v) {
+    size_t n = (v->cls & CLS_O ? (size_t)c->n->R : 1) * (v->cls & CLS_I ? (size_t)(v->kept ? c->n->I.total : c->n->C) : 1);
+    size_t bytes = ((n << v->shift) + 63) & ~(size_t)63;
+    return bytes >= 2048 ? bytes + 192 : bytes; /* not all at the same offset in a page */
+}
+
+/* First fit over lifetimes. An operand of the same size that ends where the result begins gives its slot. */
+static size_t place_values(ctx *c, const line *l, const int *order, int norder, size_t base) {
+    nest *n = c->n;
+    held *h = tc_xcalloc((size_t)c->nv + 1, sizeof *h);
+    int nh = 0;
+    size_t top = base;
+    for (int k = 0; k < norder; k++) {
+        int i = order[k];
+        node *v = &c->v[i];
+        size_t bytes = value_bytes(c, v), at = base;
+        int pos = l->first[i];
+        bool over = false;
+        int keep = 0;
+        for (int j = 0; j < nh; j++) {
+            node *u = &c->v[h[j].value];
+            bool elementwise = v->what == V_INST && c->p->loop->inst.data[v->inst].kind == TC_L_SCALAR;
+            bool operand = h[j].value == v->a[0] || h[j].value == v->a[1] || h[j].value == v->a[2];
+            if (!over && elementwise && operand && h[j].last == pos && u->shift == v->shift && h[j].bytes == bytes && u->cls == v->cls && v->level == BODY && u->level == BODY && !u->kept && !v->kept) {
+                over = true;
+                at = h[j].offset;
+                continue;
+            }
+            if (h[j].last >= pos) h[keep++] = h[j];
+        }
+        nh = keep;
+        if (!over)
+            for (bool moved = true; moved;) {
+                moved = false;
+                for (int j = 0; j < nh; j++)
+                    if (at < h[j].offset + h[j].bytes && h[j].offset < at + bytes) {
+                        at = h[j].offset + h[j].bytes;
+                        moved = true;
+                    }
+            }
+        h[nh++] = (held){at, bytes, l->last[i], i};
+        if (at + bytes > top) top = at + bytes;
+        n->places[i] = (place){.kind = v->kept ? P_KEPT : P_SLOT, .cls = v->cls, .shift = v->shift, .offset = at, .acc = -1};
+    }
+    free(h);
+    return top;
+}
+
+static tc_status lay_out(ctx *c, line *l) {
+    nest *n = c->n;
+    n->nplaces = c->nv;
+    n->places = tc_xcalloc((size_t)c->nv + 1, sizeof *n->places);
+    for (int i = 0; i < c->nv; i++)
+        if (direct_load(c, &c->v[i])) n->places[i] = (place){.kind = P_MEM, .cls = c->v[i].cls, .shift = n->acc[c->v[i].acc].shift, .acc = c->v[i].acc};
+    write_through(c);
+    int *order = tc_xcalloc((size_t)c->nv + 1, sizeof *order), norder = 0;
+    for (int i = 0; i < c->nv; i++) {
+        if (c->v[i].what == V_STORE || n->places[i].kind == P_MEM || l->first[i] < 0) continue;
+        int k = norder++;
+        for (; k && l->first[order[k - 1]] > l->first[i]; k--) order[k] = order[k - 1];
+        order[k] = i;
+    }
+    size_t at = (((size_t)c->nv * sizeof(void *) + 63) & ~(size_t)63) + (((size_t)n->nacc * 8 + 63) & ~(size_t)63);
+    for (int k = 0; k < n->nred; k++) {
+        n->red[k].state = at;
+        at += reduction_state(n, &n->red[k]);
+        at = ((at + (size_t)n->R * 8) + 63) & ~(size_t)63; /* also a scan's carry */
+    }
+    n->tmp = at;
+    at += (size_t)(n->R * n->C) * 16 + 64;
+    n->index = at;
+    bool gathers = false;
+    for (int k = 0; k < n->nacc; k++) gathers |= n->acc[k].ngather || n->acc[k].pred >= 0;
+    if (gathers) at += (size_t)(n->R * n->C) * 16;
+    at = (at + 63) & ~(size_t)63;
+    n->scratch = (place_values(c, l, order, norder, at) + 4095) & ~(size_t)4095;
+    n->moving = tc_xcalloc((size_t)c->nv + 1, sizeof *n->moving);
+    for (int i = 0; i < c->nv; i++)
+        if (n->places[i].kind == P_MEM || n->places[i].kind == P_KEPT) n->moving[n->nmoving++] = i;
+    free(order);
+    return NULL;
+}
+
+tc_status block_plan(const plan *p, nest *n) {
+    ctx c = {.p = p, .n = n, .single = n->C >= n->I.total};
+    size_t ni = p->loop->inst.len;
+    c.of = tc_xcalloc(ni + 1, sizeof *c.of);
+    n->red = tc_xcalloc(ni + 1, sizeof *n->red);
+    n->con = tc_xcalloc(ni + 1, sizeof *n->con);
+    tc_status s = NULL;
+    for (size_t i = 0; i < ni && !s; i++)
+        if (p->live[i]) s = add_inst(&c, (int)i);
+    for (int k = 0; k < p->tn->nstores && !s; k++) add_store(&c, k);
+    line l = {0};
+    if (!s) {
+        n->nstages = 1;
+        for (int i = 0; i < c.nv; i++) {
+            bool body_sink = c.v[i].what == V_STORE && c.v[i].level == BODY;
+            if (body_sink && c.v[i].stage + 1 > n->nstages) n->nstages = c.v[i].stage + 1;
+            if (c.v[i].what != V_STORE && c.v[i].red >= 0 && c.v[i].stage > n->nstages) n->nstages = c.v[i].stage;
+        }
+        if (n->nstages > 60) s = tc_error(TC_UNSUPPORTED, "a loop with %d dependent reductions", n->nstages);
+    }
+    if (!s) {
+        find_needs(&c);
+        l.first = tc_xcalloc((size_t)c.nv + 1, sizeof *l.first);
+        l.last = tc_xcalloc((size_t)c.nv + 1, sizeof *l.last);
+        for (int i = 0; i < c.nv; i++) l.first[i] = l.last[i] = -1;
+        s = emit_all(&c, &l);
+    }
+    if (!s) {
+        for (int i = 0; i < c.nv; i++)
+            if (c.v[i].level == ONCE) l.last[i] = INT32_MAX;
+        s = lay_out(&c, &l);
+    }
+    if (!s) {
+        int64_t rows = (n->O.total + n->R - 1) / n->R, cols = n->C ? (n->I.total + n->C - 1) / n->C : 0, work = 1;
+        n->items = n->reduces ? rows : rows * cols;
+        for (int k = 0; k < n->nstages; k++) work += (int64_t)n->body[k].len + 1;
+        int64_t each = n->R * (n->reduces ? n->I.total : n->C) * work; /* element operations an item */
+        n->grain = each >= 65536 ? 1 : (65536 + each) / (each + 1);
+    }
+    free(c.v);
+    free(c.of);
+    free(l.first);
+    free(l.last);
+    return s;
+}

@@ -1,0 +1,317 @@
+/* Reductions and scans of the block executor. A reduction whose inner axes fit one block is one call of a primitive; otherwise state is
+ * carried between blocks:
+ *
+ *     row mode      a tree for each row, fed with the leaves of each block (blocks are multiples of 256)
+ *     column mode   lanes[16][R], folded to a leaf at multiples of 256, levels[L][R] of the tree with one count for all columns
+ *     no order      a running value (and index) for each row */
+#include "runtime/block_impl.h"
+
+static size_t up(size_t n) { return (n + 63) & ~(size_t)63; }
+static bool ordered(int op) { return op == TC_R_SUM || op == TC_R_PROD; }
+static bool is_arg(int op) { return op == TC_R_ARGMAX || op == TC_R_ARGMIN; }
+static tc_dtype sum_type(int dtype) { return tc_is_integral((tc_dtype)dtype) ? TC_I64 : (tc_dtype)dtype; }
+
+/* A tree of any type: level values as bytes of the sum type. */
+typedef struct { int64_t count; union { float f[56]; double d[56]; int64_t i[56]; tc_welford w[56]; } level; } tree;
+typedef struct { int64_t count, pos; } cols_state; /* leaves merged, elements seen */
+
+size_t reduction_state(const nest *n, reduction *r) {
+    size_t R = (size_t)n->R, size = tc_dtype_size(sum_type(r->dtype));
+    if (r->whole && (!n->col || ordered(r->op) || r->op == TC_R_WELFORD)) return 0;
+    if (r->op == TC_R_WELFORD) return up(sizeof(tree)) * R;
+    if (!ordered(r->op)) return up(R * 16) + up(R * 8) + 64;
+    if (!n->col) return up(sizeof(tree)) * R;
+    int64_t leaves = (n->I.total + TC_LEAF - 1) / TC_LEAF;
+    for (r->levels = 1; leaves >> r->levels; r->levels++) {}
+    r->leaf = 64;                                           /* after the counters: a leaf, the levels, the lanes */
+    return 64 + up(R * size) + (size_t)r->levels * up(R * size) + up(16 * R * size);
+}
+
+static void *leaf_of(const walk *w, const reduction *r) { return w->scratch + r->state + r->leaf; }
+static char *level_of(const walk *w, const reduction *r, int k) {
+    return (char *)leaf_of(w, r) + up((size_t)w->n->R * tc_dtype_size(sum_type(r->dtype))) * (size_t)(k + 1);
+}
+static void *lanes_of(const walk *w, const reduction *r) { return level_of(w, r, r->levels); }
+
+void reduce_start(walk *w, const reduction *r) {
+    char *state = w->scratch + r->state;
+    if (r->whole && (!w->n->col || ordered(r->op) || r->op == TC_R_WELFORD)) return;
+    if (!ordered(r->op) && r->op != TC_R_WELFORD) *(int64_t *)state = 0; /* elements seen */
+    else if (w->n->col && ordered(r->op)) *(cols_state *)state = (cols_state){0};
+    else
+        for (int64_t k = 0; k < w->r; k++) ((tree *)(state + (size_t)k * up(sizeof(tree))))->count = 0;
+}
+
+/* lanes that hold nothing yet: -0.0, 1 or 0 */
+static void lanes_begin(walk *w, const reduction *r) {
+    tc_dtype t = sum_type(r->dtype);
+    char cell[8];
+    tc_scalar_store(t, cell, 0, r->op == TC_R_PROD ? tc_scalar_int(1) : t == TC_I64 ? tc_scalar_int(0) : tc_scalar_float(-0.0));
+    w->b->isa->move->fill[tc_dtype_size(t) == 4 ? 2 : 3](lanes_of(w, r), cell, 16 * w->r);
+}
+
+static void merge_columns(walk *w, const reduction *r, cols_state *st) {
+    const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
+    tc_dtype t = sum_type(r->dtype);
+    tc_block_fn merge = w->b->isa->scalar[t][r->op == TC_R_SUM ? TC_X_ADD : TC_X_MUL];
+    (r->op == TC_R_SUM ? ops->sum_cols_fold : ops->prod_cols_fold)(leaf_of(w, r), lanes_of(w, r), w->r);
+    int k = 0;
+    for (; st->count >> k & 1; k++) merge(leaf_of(w, r), level_of(w, r, k), leaf_of(w, r), NULL, w->r);
+    memcpy(level_of(w, r, k), leaf_of(w, r), (size_t)w->r * tc_dtype_size(t));
+    st->count++;
+}
+
+static void add_columns(walk *w, const reduction *r, const char *x) {
+    const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
+    cols_state *st = (cols_state *)(w->scratch + r->state);
+    size_t row = (size_t)w->r * tc_dtype_size((tc_dtype)r->dtype);
+    for (int64_t done = 0; done < w->c;) {
+        int64_t at = st->pos % TC_LEAF, n = w->c - done < TC_LEAF - at ? w->c - done : TC_LEAF - at;
+        if (!at) lanes_begin(w, r);
+        (r->op == TC_R_SUM ? ops->sum_cols_add : ops->prod_cols_add)(lanes_of(w, r), x + (size_t)done * row, at, n, w->r, w->r);
+        st->pos += n;
+        done += n;
+        if (at + n == TC_LEAF) merge_columns(w, r, st);
+    }
+}
+
+/* Leaves of a block, 64 at a time. */
+static void add_row(walk *w, const reduction *r, tree *t, const char *x, int64_t n) {
+    const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
+    union { float f[64]; double d[64]; int64_t i[64]; tc_welford w[64]; } leaf;
+    size_t size = tc_dtype_size((tc_dtype)r->dtype);
+    for (int64_t done = 0; done < n; done += 64 * TC_LEAF) {
+        int64_t m = n - done < 64 * TC_LEAF ? n - done : 64 * TC_LEAF, leaves = (m + TC_LEAF - 1) / TC_LEAF;
+        const char *from = x + (size_t)done * size;
+        if (r->op == TC_R_WELFORD) ops->welford_leaves(leaf.w, from, m);
+        else (r->op == TC_R_SUM ? ops->sum_leaves : ops->prod_leaves)(&leaf, from, m);
+        for (int64_t k = 0; k < leaves; k++) {
+            bool sum = r->op == TC_R_SUM;
+            int lv = 0;
+            if (r->op == TC_R_WELFORD)
+                for (; t->count >> lv & 1; lv++) leaf.w[k] = tc_welford_merge(t->level.w[lv], leaf.w[k]);
+            else if (r->dtype == TC_F32)
+                for (; t->count >> lv & 1; lv++) leaf.f[k] = sum ? t->level.f[lv] + leaf.f[k] : t->level.f[lv] * leaf.f[k];
+            else if (r->dtype == TC_F64)
+                for (; t->count >> lv & 1; lv++) leaf.d[k] = sum ? t->level.d[lv] + leaf.d[k] : t->level.d[lv] * leaf.d[k];
+            else
+                for (; t->count >> lv & 1; lv++) leaf.i[k] = (int64_t)(sum ? (uint64_t)t->level.i[lv] + (uint64_t)leaf.i[k] : (uint64_t)t->level.i[lv] * (uint64_t)leaf.i[k]);
+            if (r->op == TC_R_WELFORD) t->level.w[lv] = leaf.w[k];
+            else if (r->dtype == TC_F32) t->level.f[lv] = leaf.f[k];
+            else if (r->dtype == TC_F64) t->level.d[lv] = leaf.d[k];
+            else t->level.i[lv] = leaf.i[k];
+            t->count++;
+        }
+    }
+}
+
+/* Is x better than best? The first of ties stays; the first NaN wins. */
+static bool better(tc_scalar x, tc_scalar best, bool max) {
+    if (x.kind == TC_KIND_FLOAT) return best.f == best.f && (x.f != x.f || (max ? x.f > best.f : x.f < best.f));
+    return max ? x.i > best.i : x.i < best.i;
+}
+
+static void add_running(walk *w, const reduction *r, const char *x) {
+    char *state = w->scratch + r->state, *best = state + 64;
+    int64_t *seen = (int64_t *)state, *index = (int64_t *)(best + up((size_t)w->n->R * 16));
+    const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
+    size_t size = tc_dtype_size((tc_dtype)r->dtype);
+    bool max = r->op == TC_R_MAX || r->op == TC_R_ANY || r->op == TC_R_ARGMAX;
+    void (*merge)(void *acc, const void *x, int64_t n) = max ? ops->max_add : ops->min_add;
+    if (w->n->col) {
+        for (int64_t k = 0; k < w->c; k++, ++*seen) {
+            const char *row = x + (size_t)(k * w->r) * size;
+            if (is_arg(r->op)) (max ? ops->argmax_cols_add : ops->argmin_cols_add)(best, index, row, *seen, w->r);
+            else if (!*seen) memcpy(best, row, (size_t)w->r * size);
+            else merge(best, row, w->r);
+        }
+        return;
+    }
+    if (!w->c) return;
+    for (int64_t k = 0; k < w->r; k++) {
+        const char *row = x + (size_t)(k * w->c) * size;
+        char found[16];
+        if (is_arg(r->op)) {
+            int64_t at;
+            (max ? ops->argmax_rows : ops->argmin_rows)(&at, row, 1, w->c, w->c);
+            tc_scalar v = tc_scalar_load((tc_dtype)r->dtype, row, at);
+            if (*seen && !better(v, tc_scalar_load((tc_dtype)r->dtype, best, k), max)) continue;
+            memcpy(best + (size_t)k * size, row + (size_t)at * size, size);
+            index[k] = at + *seen;
+        } else {
+            (max ? ops->max_rows : ops->min_rows)(found, row, 1, w->c, w->c);
+            if (*seen) merge(best + (size_t)k * size, found, 1);
+            else memcpy(best + (size_t)k * size, found, size);
+        }
+    }
+    *seen += w->c;
+}
+
+/* What a reduction of nothing gives. */
+static void identity(walk *w, const reduction *r, void *out) {
+    tc_dtype t = is_arg(r->op) ? TC_I64 : (tc_dtype)r->dtype;
+    bool is_float = tc_is_float(t), is_max = r->op == TC_R_MAX;
+    tc_scalar v = tc_scalar_int(0);
+    if (r->op == TC_R_ALL) v = tc_scalar_int(1);
+    if (r->op == TC_R_MAX || r->op == TC_R_MIN) {
+        int bits = (int)tc_dtype_size(t) * 8;
+        bool sign = tc_dtypes[t].is_signed;
+        uint64_t high = sign ? (UINT64_C(1) << (bits - 1)) - 1 : bits == 64 ? UINT64_MAX : (UINT64_C(1) << bits) - 1;
+        if (is_float) v = tc_scalar_float(is_max ? -__builtin_inf() : __builtin_inf());
+        else if (t == TC_BOOL) v = tc_scalar_int(!is_max);
+        else v = tc_scalar_int(is_max ? (sign ? -(int64_t)high - 1 : 0) : (int64_t)high);
+    }
+    for (int64_t k = 0; k < w->r; k++) tc_scalar_store(t, out, k, v);
+}
+
+/* The sum type's values to the reduction's own type. */
+static void put_sums(walk *w, const reduction *r, const step *s, const void *sums) {
+    tc_dtype t = sum_type(r->dtype);
+    if (t == (tc_dtype)s->dtype) memcpy(w->ptr[s->out], sums, (size_t)w->r * tc_dtype_size(t));
+    else w->b->isa->cast[t][s->dtype](w->ptr[s->out], sums, w->r);
+}
+
+static void whole_sums(walk *w, const reduction *r, const step *s, const void *x) {
+    const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
+    bool sum = r->op == TC_R_SUM, same = sum_type(r->dtype) == (tc_dtype)s->dtype;
+    void *out = same ? w->ptr[s->out] : w->scratch + w->n->tmp;
+    if (w->n->col) (sum ? ops->sum_cols : ops->prod_cols)(out, x, w->c, w->r, w->r);
+    else (sum ? ops->sum_rows : ops->prod_rows)(out, x, w->r, w->c, w->c);
+    if (!same) put_sums(w, r, s, out);
+}
+
+void run_reduce(walk *w, const step *s) {
+    const reduction *r = &w->n->red[s->aux];
+    const void *x = w->ptr[s->a];
+    const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
+    bool max = r->op == TC_R_MAX || r->op == TC_R_ANY || r->op == TC_R_ARGMAX;
+    if (!r->whole) {
+        if (ordered(r->op) && w->n->col) add_columns(w, r, x);
+        else if (ordered(r->op) || r->op == TC_R_WELFORD) {
+            size_t row = (size_t)w->c * tc_dtype_size((tc_dtype)r->dtype);
+            for (int64_t k = 0; k < w->r; k++) add_row(w, r, (tree *)(w->scratch + r->state + (size_t)k * up(sizeof(tree))), (const char *)x + (size_t)k * row, w->c);
+        } else add_running(w, r, x);
+        return;
+    }
+    if (ordered(r->op)) whole_sums(w, r, s, x);
+    else if (r->op == TC_R_WELFORD) ops->welford_rows(w->ptr[s->out], x, w->r, w->c, w->c);
+    else if (w->n->col) add_running(w, r, x);
+    else if (is_arg(r->op)) (max ? ops->argmax_rows : ops->argmin_rows)(w->ptr[s->out], x, w->r, w->c, w->c);
+    else (max ? ops->max_rows : ops->min_rows)(w->ptr[s->out], x, w->r, w->c, w->c);
+}
+
+static void finish_columns(walk *w, const reduction *r, const step *s) {
+    cols_state *st = (cols_state *)(w->scratch + r->state);
+    tc_dtype t = sum_type(r->dtype);
+    if (st->pos % TC_LEAF) merge_columns(w, r, st);
+    tc_block_fn merge = w->b->isa->scalar[t][r->op == TC_R_SUM ? TC_X_ADD : TC_X_MUL];
+    void *sum = NULL;
+    for (int k = 0; st->count >> k; k++) {
+        if (!(st->count >> k & 1)) continue;
+        if (sum) merge(sum, level_of(w, r, k), sum, NULL, w->r);
+        else sum = level_of(w, r, k);
+    }
+    put_sums(w, r, s, sum);
+}
+
+static void finish_trees(walk *w, const reduction *r, const step *s) {
+    char *out = w->scratch + w->n->tmp;
+    for (int64_t k = 0; k < w->r; k++) {
+        const tree *t = (const tree *)(w->scratch + r->state + (size_t)k * up(sizeof(tree)));
+        int lv = t->count ? __builtin_ctzll((uint64_t)t->count) : 0;
+        tc_welford sw = t->level.w[lv];
+        float sf = r->dtype == TC_F32 && r->op != TC_R_WELFORD ? t->level.f[lv] : 0;
+        double sd = r->dtype == TC_F64 && r->op != TC_R_WELFORD ? t->level.d[lv] : 0;
+        int64_t si = t->level.i[lv];
+        bool sum = r->op == TC_R_SUM;
+        for (lv++; t->count >> lv; lv++) {
+            if (!(t->count >> lv & 1)) continue;
+            if (r->op == TC_R_WELFORD) sw = tc_welford_merge(t->level.w[lv], sw);
+            else if (r->dtype == TC_F32) sf = sum ? t->level.f[lv] + sf : t->level.f[lv] * sf;
+            else if (r->dtype == TC_F64) sd = sum ? t->level.d[lv] + sd : t->level.d[lv] * sd;
+            else si = (int64_t)(sum ? (uint64_t)t->level.i[lv] + (uint64_t)si : (uint64_t)t->level.i[lv] * (uint64_t)si);
+        }
+        if (r->op == TC_R_WELFORD) ((tc_welford *)w->ptr[s->out])[k] = sw;
+        else if (r->dtype == TC_F32) ((float *)out)[k] = sf;
+        else if (r->dtype == TC_F64) ((double *)out)[k] = sd;
+        else ((int64_t *)out)[k] = si;
+    }
+    if (r->op != TC_R_WELFORD) put_sums(w, r, s, out);
+}
+
+/* After the last block: the result, a vector of the block's rows. */
+void run_finish(walk *w, const step *s) {
+    const reduction *r = &w->n->red[s->aux];
+    if (!w->n->I.total) {
+        if (r->op == TC_R_WELFORD) memset(w->ptr[s->out], 0, (size_t)w->r * sizeof(tc_welford));
+        else if (!ordered(r->op)) identity(w, r, w->ptr[s->out]);
+        else
+            for (int64_t k = 0; k < w->r; k++) tc_scalar_store((tc_dtype)s->dtype, w->ptr[s->out], k, tc_scalar_int(r->op == TC_R_PROD));
+        return;
+    }
+    if (r->whole && (!w->n->col || ordered(r->op) || r->op == TC_R_WELFORD)) return;
+    if (ordered(r->op) && w->n->col) finish_columns(w, r, s);
+    else if (ordered(r->op) || r->op == TC_R_WELFORD) finish_trees(w, r, s);
+    else {
+        const char *best = w->scratch + r->state + 64;
+        size_t size = tc_dtype_size((tc_dtype)r->dtype);
+        if (is_arg(r->op)) memcpy(w->ptr[s->out], best + up((size_t)w->n->R * 16), (size_t)w->r * 8);
+        else memcpy(w->ptr[s->out], best, (size_t)w->r * size);
+    }
+}
+
+/* ---- scans: row mode; carry is one value a row ---- */
+static void scan_f64(double *out, const double *x, int64_t n, double *carry, int op) {
+    double s = *carry;
+    for (int64_t i = 0; i < n; i++) {
+        if (op == TC_R_SUM) s += x[i];
+        else if (op == TC_R_PROD) s *= x[i];
+        else if (op == TC_R_MAX) s = s != s || s > x[i] ? s : x[i];
+        else s = s != s || s < x[i] ? s : x[i];
+        out[i] = s;
+    }
+    *carry = s;
+}
+static void scan_f32(float *out, const float *x, int64_t n, double *carry, int op) {
+    double s = *carry;
+    for (int64_t i = 0; i < n; i++) {
+        double v = x[i];
+        if (op == TC_R_SUM) s += v;
+        else if (op == TC_R_PROD) s *= v;
+        else if (op == TC_R_MAX) s = s != s || s > v ? s : v;
+        else s = s != s || s < v ? s : v;
+        out[i] = (float)s;
+    }
+    *carry = s;
+}
+static void scan_int(tc_dtype t, void *out, const void *x, int64_t n, int64_t *carry, int op) {
+    int64_t s = *carry;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v = tc_scalar_load(t, x, i).i;
+        if (op == TC_R_SUM) s = (int64_t)((uint64_t)s + (uint64_t)v);
+        else if (op == TC_R_PROD) s = (int64_t)((uint64_t)s * (uint64_t)v);
+        else if (op == TC_R_MAX || op == TC_R_ANY) s = s > v ? s : v;
+        else s = s < v ? s : v;
+        tc_scalar_store(t, out, i, tc_scalar_int(s));
+    }
+    *carry = s;
+}
+
+void run_scan(walk *w, const step *s) {
+    const reduction *r = &w->n->red[s->aux];
+    size_t size = tc_dtype_size((tc_dtype)s->dtype);
+    for (int64_t k = 0; k < w->r; k++) {
+        union { double f; int64_t i; } *carry = (void *)(w->scratch + r->state + (size_t)k * 8);
+        const char *x = (const char *)w->ptr[s->a] + (size_t)(k * w->c) * size;
+        char *out = (char *)w->ptr[s->out] + (size_t)(k * w->c) * size;
+        bool is_float = tc_is_float((tc_dtype)s->dtype);
+        if (!w->i0) {
+            bool prod = r->op == TC_R_PROD, max = r->op == TC_R_MAX || r->op == TC_R_ANY;
+            if (is_float) carry->f = r->op == TC_R_SUM ? -0.0 : prod ? 1 : max ? -__builtin_inf() : __builtin_inf();
+            else carry->i = r->op == TC_R_SUM ? 0 : prod ? 1 : max ? INT64_MIN : INT64_MAX;
+        }
+        if (s->dtype == TC_F32) scan_f32((float *)out, (const float *)x, w->c, &carry->f, r->op);
+        else if (s->dtype == TC_F64) scan_f64((double *)out, (const double *)x, w->c, &carry->f, r->op);
+        else scan_int((tc_dtype)s->dtype, out, x, w->c, &carry->i, r->op);
+    }
+}

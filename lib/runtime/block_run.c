@@ -1,0 +1,168 @@
+/* Walking bound nests: every worker has a table of pointers, one for each value; a step calls a primitive on entries of it. */
+#include "runtime/block_impl.h"
+
+typedef struct {
+    tc_block *b;
+    const nest *n;
+    void *const *data;
+    char *scratch;
+    tc_abi_fault *fault;
+    walk *walks; /* a worker's is set up for the nest that it names */
+} job;
+
+static inline void run_steps(walk *w, const steps *list) {
+    void **ptr = w->ptr;
+    const step *end = list->data + list->len;
+    for (const step *s = list->data; s < end; s++) {
+        switch (s->kind) {
+        case S_FN: s->fn(ptr[s->out], ptr[s->a], s->b < 0 ? NULL : ptr[s->b], s->c < 0 ? NULL : ptr[s->c], w->count[s->cls]); break;
+        case S_CAST: s->cast(ptr[s->out], ptr[s->a], w->count[s->cls]); break;
+        case S_CONST: case S_HOST: memcpy(ptr[s->out], w->n->con[s->aux].bytes, tc_dtype_size((tc_dtype)s->dtype)); break;
+        case S_LOAD: run_load(w, s); break;
+        case S_GATHER: run_gather(w, s); break;
+        case S_STORE: run_store(w, s); break;
+        case S_SPREAD: run_spread(w, s); break;
+        case S_INDEX: run_index(w, s); break;
+        case S_REDUCE: run_reduce(w, s); break;
+        case S_FINISH: run_finish(w, s); break;
+        case S_SCAN: run_scan(w, s); break;
+        case S_PART:
+            for (int64_t k = 0; k < w->count[s->cls]; k++) ((double *)ptr[s->out])[k] = ((const double *)ptr[s->a])[k * 3 + s->part];
+            break;
+        default: break;
+        }
+    }
+}
+
+static inline void set_counts(walk *w, int64_t r, int64_t c) {
+    w->r = r;
+    w->c = c;
+    w->count[CLS_0] = 1;
+    w->count[CLS_O] = r;
+    w->count[CLS_I] = c;
+    w->count[CLS_OI] = r * c;
+}
+
+/* Pointers of what lies in memory or in a row buffer, for the block at o0, i0. */
+static inline void move_to(walk *w) {
+    const nest *n = w->n;
+    for (int k = 0; k < n->nmoving; k++) {
+        const place *p = &n->places[n->moving[k]];
+        if (p->kind == P_KEPT) {
+            w->ptr[n->moving[k]] = w->scratch + p->offset + ((size_t)(w->i0 * (p->cls & CLS_O ? w->r : 1)) << p->shift);
+            continue;
+        }
+        const access *a = &n->acc[p->acc];
+        int64_t off = a->at.base + (p->cls & CLS_O ? w->row[p->acc] : 0) + (p->cls & CLS_I ? reach_offset(&n->I, a->at.i, w->i0) : 0);
+        w->ptr[n->moving[k]] = (char *)w->data[a->buffer] + (off << p->shift);
+    }
+}
+
+static void to_row(walk *w, int64_t o0) {
+    const nest *n = w->n;
+    w->o0 = o0;
+    w->i0 = 0;
+    set_counts(w, n->O.total - o0 < n->R ? n->O.total - o0 : n->R, n->C);
+    if (n->O.n)
+        for (int k = 0; k < n->nacc; k++) w->row[k] = reach_offset(&n->O, n->acc[k].at.o, o0);
+    move_to(w);
+}
+
+static walk *start(job *j, int worker) {
+    walk *w = &j->walks[worker];
+    const nest *n = j->n;
+    if (w->n == n) return w;
+    char *scratch = j->scratch + (size_t)worker * j->b->scratch;
+    size_t table = ((size_t)n->nplaces * sizeof(void *) + 63) & ~(size_t)63;
+    *w = (walk){.b = j->b, .n = n, .data = j->data, .scratch = scratch, .fault = j->fault, .ptr = (void **)scratch, .row = (int64_t *)(scratch + table)};
+    for (int k = 0; k < n->nplaces; k++) w->ptr[k] = scratch + n->places[k].offset;
+    memset(w->row, 0, (size_t)n->nacc * 8);
+    to_row(w, 0);
+    run_steps(w, &n->once);
+    return w;
+}
+
+/* A block of rows through all stages. */
+static void run_rows(walk *w, int64_t o0) {
+    const nest *n = w->n;
+    to_row(w, o0);
+    for (int s = 0; s < n->nstages; s++) {
+        run_steps(w, &n->row[s]);
+        if (!n->body[s].len) continue;
+        for (int k = 0; k < n->nred; k++) reduce_start(w, &n->red[k]);
+        for (int64_t i0 = 0; i0 < n->I.total; i0 += n->C) {
+            w->i0 = i0;
+            set_counts(w, w->r, n->I.total - i0 < n->C ? n->I.total - i0 : n->C);
+            if (n->C < n->I.total) move_to(w);
+            run_steps(w, &n->body[s]);
+        }
+        w->i0 = 0;
+        set_counts(w, w->r, n->C);
+    }
+    run_steps(w, &n->row[n->nstages]);
+}
+
+static void rows_range(void *ctx, int64_t begin, int64_t end, int worker) {
+    job *j = ctx;
+    walk *w = start(j, worker);
+    for (int64_t k = begin; k < end; k++) run_rows(w, k * j->n->R);
+}
+
+/* Without reductions a block is an item. */
+static void blocks_range(void *ctx, int64_t begin, int64_t end, int worker) {
+    job *j = ctx;
+    const nest *n = j->n;
+    walk *w = start(j, worker);
+    int64_t cols = (n->I.total + n->C - 1) / n->C, row = -1;
+    for (int64_t k = begin; k < end; k++) {
+        if (k / cols != row) {
+            row = k / cols;
+            to_row(w, row * n->R);
+            run_steps(w, &n->row[0]);
+        }
+        w->i0 = k % cols * n->C;
+        set_counts(w, w->r, n->I.total - w->i0 < n->C ? n->I.total - w->i0 : n->C);
+        move_to(w);
+        run_steps(w, &n->body[0]);
+    }
+}
+
+static tc_status host_numbers(nest *n, const tc_symvalue *vars, size_t nvars) {
+    for (int k = 0; k < n->ncon; k++) {
+        constant *c = &n->con[k];
+        if (!c->host) continue;
+        tc_symvalue v;
+        TC_TRY(tc_sym_eval(c->host, vars, nvars, &v));
+        tc_scalar s = tc_sym_type(c->host) == TC_SYM_FLOAT ? tc_scalar_float(v.f) : tc_scalar_int(v.i);
+        tc_scalar_store(c->dtype, c->bytes, 0, s);
+    }
+    return NULL;
+}
+
+tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, void *temps, tc_pool *pool, tc_abi_fault *fault) {
+    void *table[64];
+    int workers = tc_pool_threads(pool);
+    walk some[8];
+    walk *walks = workers <= 8 ? some : tc_xcalloc((size_t)workers, sizeof *walks);
+    void **all = (void **)data, **own = NULL;
+    if (b->temps) {
+        own = b->nbuffers <= 64 ? table : tc_xcalloc((size_t)b->nbuffers, sizeof *own);
+        for (int k = 0; k < b->nbuffers; k++) own[k] = b->temp_offset[k] == SIZE_MAX ? data[k] : (char *)temps + b->temp_offset[k];
+        all = own;
+    }
+    tc_status st = NULL;
+    for (int k = 0; k < b->nnests && !st; k++) {
+        nest *n = &b->nests[k];
+        st = host_numbers(n, vars, nvars);
+        if (st) break;
+        for (int i = 0; i < workers; i++) walks[i].n = NULL;
+        job j = {.b = b, .n = n, .data = all, .scratch = scratch, .fault = fault, .walks = walks};
+        tc_range_fn fn = n->reduces ? rows_range : blocks_range;
+        if (n->items <= n->grain) {
+            if (n->items) fn(&j, 0, n->items, 0);
+        } else tc_parallel_for(pool, n->items, n->grain, fn, &j);
+    }
+    if (own != table) free(own);
+    if (walks != some) free(walks);
+    return st;
+}

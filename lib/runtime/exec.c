@@ -1,0 +1,372 @@
+/* Programs made ready to run: planning of all graphs, state, reports. */
+#include "runtime/frame.h"
+
+#include "op/decompose.h"
+
+#include <inttypes.h>
+
+void frame_destroy(frame *f) {
+    if (!f) return;
+    for (size_t i = 0; i < f->cache.len; i++) bound_destroy(f->cache.data[i]);
+    for (size_t i = 0; i < f->children.len; i++) frame_destroy(f->children.data[i]);
+    for (size_t i = 0; f->plan && f->schedules && i < f->plan->groups.len; i++) tc_schedule_deinit(&f->schedules[i]);
+    tc_vec_free(&f->cache);
+    tc_vec_free(&f->children);
+    free(f->schedules);
+    free(f->code);
+    free(f->descs);
+    free(f->target);
+    tc_arena_free(&f->arena);
+    tc_plan_destroy(f->plan);
+    free(f);
+}
+
+static tc_status find_code(frame *f) {
+    const tc_exec_code *code = f->e->o.code;
+    if (!code) return NULL;
+    f->code = tc_xcalloc(f->plan->groups.len + 1, sizeof *f->code);
+    f->descs = tc_xcalloc(f->plan->groups.len + 1, sizeof *f->descs);
+    for (size_t i = 0; i < f->plan->groups.len; i++) {
+        const tc_group *g = &f->plan->groups.data[i];
+        if (g->kind != TC_GROUP_LOOP) continue;
+        TC_TRY(tc_group_describe(g->loop, &f->arena, &f->descs[i]));
+        f->code[i] = code->find(code->self, f->descs[i].key);
+    }
+    return NULL;
+}
+
+static tc_status add_children(frame *f) {
+    for (size_t i = 0; i < f->plan->groups.len; i++) {
+        const tc_group *g = &f->plan->groups.data[i];
+        if (g->kind == TC_GROUP_KERNEL && g->node->op->flags & TC_OP_RANDOM) f->e->random = true;
+        for (int k = 0; g->kind == TC_GROUP_CONTROL && k < g->node->nargs; k++) {
+            if (g->node->args[k].kind != TC_A_GRAPH) continue;
+            frame *c;
+            TC_TRY(frame_create(f->e, g->node->args[k].graph, &c));
+            tc_vec_push(&f->children, c);
+        }
+    }
+    return NULL;
+}
+
+static tc_status frame_init(frame *f) {
+    TC_TRY(tc_plan_create(f->e->program, f->g, !f->e->o.no_fuse, &f->plan));
+    f->schedules = tc_xcalloc(f->plan->groups.len + 1, sizeof *f->schedules);
+    for (size_t i = 0; i < f->plan->groups.len; i++)
+        if (f->plan->groups.data[i].kind == TC_GROUP_LOOP) TC_TRY(tc_loop_schedule(f->plan->groups.data[i].loop, &f->schedules[i]));
+    f->target = tc_xcalloc((size_t)f->g->noutputs + 1, sizeof *f->target);
+    for (int o = 0; o < f->g->noutputs; o++) f->target[o] = -1;
+    TC_TRY(find_code(f));
+    return add_children(f);
+}
+
+tc_status frame_create(tc_exec *e, tc_graph *g, frame **out) {
+    frame *f = tc_xcalloc(1, sizeof *f);
+    f->e = e;
+    f->g = g;
+    tc_status s = frame_init(f);
+    if (s) frame_destroy(f);
+    else *out = f;
+    return s;
+}
+
+/* ---- the signature ---- */
+static int graph_input(const tc_graph *g, const tc_value *v) {
+    for (int i = 0; i < g->ninputs; i++)
+        if (g->inputs[i] == v) return i;
+    return -1;
+}
+
+static int real_input(const tc_program *p, int i) {
+    while (p->inputs[i].alias_of >= 0 && p->inputs[i].alias_of != i) i = p->inputs[i].alias_of;
+    return i;
+}
+
+/* The values of the program's outputs are the graph's outputs, in order. */
+static bool is_mutation(tc_output_kind k) { return k == TC_OUT_BUFFER || k == TC_OUT_PARAMETER || k == TC_OUT_USER_INPUT; }
+
+static tc_status read_signature(tc_exec *e) {
+    tc_program *p = e->program;
+    int k = 0;
+    for (int o = 0; o < p->noutputs; o++) {
+        const tc_output *out = &p->outputs[o];
+        if (!out->value) continue;
+        if (k == p->graph->noutputs || p->graph->outputs[k] != out->value) return tc_error(TC_CONTENT, "output %d of the program is not that of its graph", o);
+        if (is_mutation(out->kind) && out->target >= 0) {
+            e->mutated[real_input(p, out->target)] = true;
+            e->main->target[k] = graph_input(p->graph, p->inputs[out->target].value);
+        }
+        k++;
+    }
+    return NULL;
+}
+
+static tc_status init_state(tc_exec *e) {
+    const tc_program *p = e->program;
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (in->kind != TC_IN_PARAMETER && in->kind != TC_IN_BUFFER && in->kind != TC_IN_CONSTANT) continue;
+        if (!in->data.storage || real_input(p, i) != i) continue;
+        TC_TRY(tc_tensor_contiguous(&in->data, &e->state[i]), "%s", in->name);
+    }
+    return NULL;
+}
+
+static tc_status open(tc_exec *e, const tc_program *p) {
+    e->program = tc_program_clone(p);
+    TC_TRY(tc_decompose(e->program));
+    e->isa = e->o.isa;
+    if (!e->isa) TC_TRY(tc_isa_ops_choose(&e->isa));
+    e->pool = e->o.pool;
+    if (!e->pool) {
+        TC_TRY(tc_pool_create(tc_default_threads(e->o.threads), &e->own_pool));
+        e->pool = e->own_pool;
+    }
+    e->dummy = tc_storage_wrap(NULL, 0, NULL, NULL);
+    int n = e->program->ninputs;
+    e->state = tc_xcalloc((size_t)n + 1, sizeof *e->state);
+    e->owned = tc_xcalloc((size_t)n + 1, sizeof *e->owned);
+    e->mutated = tc_xcalloc((size_t)n + 1, sizeof *e->mutated);
+    TC_TRY(frame_create(e, e->program->graph, &e->main));
+    e->nvars = tc_sym_var_count(e->program->sym);
+    e->vars = tc_xcalloc(e->nvars + 1, sizeof *e->vars);
+    TC_TRY(read_signature(e));
+    return init_state(e);
+}
+
+tc_status tc_exec_create(const tc_program *p, const tc_exec_options *options, tc_exec **out_exec) {
+    tc_exec *e = tc_xcalloc(1, sizeof *e);
+    if (options) e->o = *options;
+    tc_status s = open(e, p);
+    if (s) tc_exec_destroy(e);
+    else *out_exec = e;
+    return s;
+}
+
+void tc_exec_destroy(tc_exec *e) {
+    if (!e) return;
+    frame_destroy(e->main);
+    for (int i = 0; e->state && i < e->program->ninputs; i++) tc_tensor_deinit(&e->state[i]);
+    tc_pool_destroy(e->own_pool);
+    tc_storage_release(e->dummy);
+    free(e->state);
+    free(e->owned);
+    free(e->mutated);
+    free(e->vars);
+    free(e->scratch);
+    tc_program_release(e->program);
+    free(e);
+}
+
+/* ---- runs ---- */
+/* A state that the program writes must be its own memory: the program's data may be mapped, or shared with others. */
+static tc_status own_state(tc_exec *e, int i) {
+    if (!e->mutated[i] || e->owned[i] || !e->state[i].storage) return NULL;
+    tc_tensor c;
+    TC_TRY(tc_tensor_clone(&e->state[i], &c));
+    tc_tensor_deinit(&e->state[i]);
+    e->state[i] = c;
+    e->owned[i] = true;
+    return NULL;
+}
+
+typedef struct { tc_tensor *in; tc_tensor *copies; const tc_tensor **given; } gathered;
+
+static tc_status gather_inputs(tc_exec *e, const tc_tensor *inputs, gathered *g) {
+    const tc_program *p = e->program;
+    for (int i = 0, k = 0, at = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        const tc_tensor *user = in->kind == TC_IN_USER ? &inputs[k++] : NULL;
+        if (!in->value) continue;
+        while (at < p->graph->ninputs && p->graph->inputs[at] != in->value) at++;
+        if (at == p->graph->ninputs) return tc_error(TC_CONTENT, "%s is no input of the graph", in->name);
+        if (in->value->kind != TC_V_TENSOR) continue;
+        if (user) {
+            g->given[at] = user;
+            g->in[at] = *user;
+            if (!tc_tensor_is_contiguous(user)) {
+                TC_TRY(tc_tensor_contiguous(user, &g->copies[at]));
+                g->in[at] = g->copies[at];
+            }
+            continue;
+        }
+        int r = real_input(p, i);
+        TC_TRY(own_state(e, r));
+        if (!e->state[r].storage) return tc_error(TC_CONTENT, "%s has no value: its weights lie outside of the program and were not given", in->name);
+        g->in[at] = e->state[r];
+    }
+    return NULL;
+}
+
+/* Mutated user inputs that were not contiguous. */
+static void write_back(tc_exec *e, gathered *g) {
+    const frame *f = e->main;
+    for (int o = 0; o < f->g->noutputs; o++) {
+        int at = f->target[o];
+        if (at >= 0 && g->copies[at].storage) copy_tensor(e->isa, g->given[at], &g->copies[at]);
+    }
+}
+
+static tc_status number_output(tc_exec *e, const tc_value *v, tc_tensor *out) {
+    tc_symvalue x;
+    TC_TRY(tc_sym_eval(v->sym, e->vars, e->nvars, &x), "%s", v->name);
+    tc_symtype t = tc_sym_type(v->sym);
+    tc_scalar s = t == TC_SYM_FLOAT ? tc_scalar_float(x.f) : t == TC_SYM_BOOL ? tc_scalar_bool(x.i) : tc_scalar_int(x.i);
+    return tc_tensor_scalar(t == TC_SYM_FLOAT ? TC_F64 : t == TC_SYM_BOOL ? TC_BOOL : TC_I64, s, out);
+}
+
+/* Results of the program by results of the graph: those that have a value, in order. */
+static tc_status run_main(tc_exec *e, const tc_tensor *in, tc_tensor *outputs) {
+    const tc_program *p = e->program;
+    tc_tensor some[16] = {{0}}, *out = p->noutputs <= 16 ? some : tc_xcalloc((size_t)p->noutputs, sizeof *out);
+    for (int o = 0, k = 0; o < p->noutputs; o++)
+        if (p->outputs[o].value) out[k++] = is_mutation(p->outputs[o].kind) ? (tc_tensor){0} : outputs[o];
+    tc_status s = frame_run(e->main, in, out);
+    for (int o = 0, k = 0; o < p->noutputs; o++) {
+        const tc_output *po = &p->outputs[o];
+        if (!po->value) continue;
+        tc_tensor *t = &out[k++];
+        if (is_mutation(po->kind)) continue;
+        if (!s && po->value->kind == TC_V_SYM && !t->storage) s = number_output(e, po->value, t);
+        if (s && !outputs[o].storage) tc_tensor_deinit(t); /* made in this run, and of no use */
+        else outputs[o] = *t;
+    }
+    if (out != some) free(out);
+    return s;
+}
+
+tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct tc_generator *gen, tc_tensor *outputs, int noutputs) {
+    if (noutputs != e->program->noutputs) return tc_error(TC_USAGE, "%d outputs were given, the program has %d", noutputs, e->program->noutputs);
+    TC_TRY(solve_sizes(e, inputs, ninputs));
+    if (e->random && !gen) return tc_error(TC_USAGE, "the program draws random numbers and no generator was given");
+    e->gen = gen;
+    e->dynamic_bytes = 0;
+    size_t n = (size_t)e->program->graph->ninputs;
+    tc_tensor some[16], *in = n <= 8 ? some : tc_xcalloc(2 * n, sizeof *in);
+    const tc_tensor *few[8], **given = n <= 8 ? few : tc_xcalloc(n, sizeof *given);
+    memset(in, 0, 2 * n * sizeof *in);
+    memset(given, 0, n * sizeof *given);
+    gathered g = {in, in + n, given};
+    tc_status s = gather_inputs(e, inputs, &g);
+    if (!s) {
+        tc_pool_enter(e->pool);
+        s = run_main(e, in, outputs);
+        tc_pool_leave(e->pool);
+    }
+    if (!s) write_back(e, &g);
+    for (size_t i = 0; i < n; i++) tc_tensor_deinit(&g.copies[i]);
+    if (in != some) free(in);
+    if (given != few) free(given);
+    return s;
+}
+
+/* ---- state ---- */
+const tc_tensor *tc_exec_state(const tc_exec *e, int index) {
+    const tc_program *p = e->program;
+    if (index < 0 || index >= p->ninputs) return NULL;
+    const tc_tensor *t = &e->state[real_input(p, index)];
+    return t->storage ? t : NULL;
+}
+
+tc_status tc_exec_set_state(tc_exec *e, int index, const tc_tensor *t) {
+    const tc_program *p = e->program;
+    if (index < 0 || index >= p->ninputs || !p->inputs[index].value) return tc_error(TC_USAGE, "input %d has no state", index);
+    const tc_input *in = &p->inputs[index];
+    const tc_meta *m = &in->value->meta;
+    bool same = t->storage && t->dtype == m->dtype && t->rank == m->rank;
+    for (int d = 0; same && d < m->rank; d++) {
+        int64_t n;
+        same = !tc_sym_const_int(m->size[d], &n) || n == t->size[d];
+    }
+    if (!same) {
+        tc_buf b = {0};
+        tc_tensor_print_type(&b, t);
+        tc_buf_puts(&b, ", expected ");
+        tc_value_print_type(&b, in->value);
+        tc_status s = tc_error(TC_CONTENT, "%s is %s", in->name, tc_buf_str(&b));
+        tc_buf_free(&b);
+        return s;
+    }
+    int r = real_input(p, index);
+    tc_tensor own;
+    if (tc_tensor_is_contiguous(t)) own = tc_tensor_share(t);
+    else TC_TRY(tc_tensor_clone(t, &own));
+    tc_tensor_deinit(&e->state[r]);
+    e->state[r] = own;
+    e->owned[r] = !own.storage->read_only;
+    return NULL;
+}
+
+const tc_program *tc_exec_program(const tc_exec *e) { return e->program; }
+
+/* ---- reports ---- */
+static void report_group(tc_buf *b, const tc_group *g, size_t i) {
+    static const char *const kinds[] = {"loop", "kernel", "view", "control"};
+    tc_buf_printf(b, "%4zu %-8s", i, kinds[g->kind]);
+    int n = g->loop ? g->loop->nnodes : 1;
+    for (int k = 0; k < n; k++) {
+        const tc_node *node = g->loop ? g->loop->nodes[k] : g->node;
+        tc_buf_printf(b, "%s%s", k ? " + " : "", node->name ? node->name : tc_op_name(node->op));
+    }
+    tc_buf_putc(b, '\n');
+}
+
+static void report_frame(tc_buf *b, const frame *f) {
+    if (f->g->name) tc_buf_printf(b, "graph %s: %zu groups of %zu nodes\n", f->g->name, f->plan->groups.len, f->g->nnodes);
+    else tc_buf_printf(b, "%zu groups of %zu nodes\n", f->plan->groups.len, f->g->nnodes);
+    for (size_t i = 0; i < f->plan->groups.len; i++) report_group(b, &f->plan->groups.data[i], i);
+    tc_buf_append(b, f->plan->log.data, f->plan->log.len);
+    for (int o = 0; f->b && o < f->g->noutputs; o++)
+        if (f->target[o] >= 0 && !f->b->in_place[o]) tc_buf_printf(b, "%s is copied, not updated in place\n", f->g->inputs[f->target[o]]->name);
+    for (size_t i = 0; i < f->children.len; i++) report_frame(b, f->children.data[i]);
+}
+
+void tc_exec_report(const tc_exec *e, tc_buf *out) {
+    report_frame(out, e->main);
+    tc_exec_memory m = tc_exec_memory_use(e);
+    tc_buf_printf(out, "memory: state %zu, intermediates %zu (%zu without sharing), data-dependent %zu bytes\n", m.state, m.arena, m.naive, m.dynamic);
+}
+
+static void add_memory(const frame *f, tc_exec_memory *m) {
+    if (f->b) {
+        m->arena += f->b->arena_bytes;
+        m->naive += f->b->naive_bytes;
+    }
+    for (size_t i = 0; i < f->children.len; i++) add_memory(f->children.data[i], m);
+}
+
+tc_exec_memory tc_exec_memory_use(const tc_exec *e) {
+    tc_exec_memory m = {.dynamic = e->dynamic_bytes};
+    for (int i = 0; i < e->program->ninputs; i++)
+        if (e->state[i].storage) m.state += tc_tensor_bytes(&e->state[i]);
+    add_memory(e->main, &m);
+    return m;
+}
+
+static const tc_loop *loop_at(const frame *f, size_t *i) {
+    for (size_t k = 0; k < f->plan->groups.len; k++) {
+        if (f->plan->groups.data[k].kind != TC_GROUP_LOOP) continue;
+        if (!*i) return f->plan->groups.data[k].loop;
+        --*i;
+    }
+    for (size_t k = 0; k < f->children.len; k++) {
+        const tc_loop *l = loop_at(f->children.data[k], i);
+        if (l) return l;
+    }
+    return NULL;
+}
+
+const tc_loop *tc_exec_loop_at(const tc_exec *e, size_t i) { return loop_at(e->main, &i); }
+
+static size_t count_loops(const frame *f) {
+    size_t n = 0;
+    for (size_t k = 0; k < f->plan->groups.len; k++) n += f->plan->groups.data[k].kind == TC_GROUP_LOOP;
+    for (size_t k = 0; k < f->children.len; k++) n += count_loops(f->children.data[k]);
+    return n;
+}
+size_t tc_exec_loop_count(const tc_exec *e) { return count_loops(e->main); }
+
+void tc_exec_set_profile(tc_exec *e, void (*fn)(void *ctx, const tc_exec_event *event), void *ctx) {
+    e->profile = fn;
+    e->profile_ctx = ctx;
+}

@@ -1,0 +1,129 @@
+/* Inside of the runtime: a frame is a graph with its plan; bound to a tuple of sizes it is a flat list of calls.
+ *
+ * Every tensor value has a root, the value whose memory it uses: itself, or for views and in-place results another. A root lies in the
+ * bound program's arena, or in an input, or in a result made for the caller in each run. */
+#ifndef TC_RUNTIME_FRAME_H
+#define TC_RUNTIME_FRAME_H
+
+#include "codegen/group.h"
+#include "kernel/kernel.h"
+#include "loop/nest.h"
+#include "pass/plan.h"
+#include "runtime/block.h"
+#include "runtime/runtime.h"
+
+typedef struct frame frame;
+
+typedef enum { ROOT_NONE, ROOT_INPUT, ROOT_ARENA, ROOT_OUTPUT, ROOT_DYNAMIC } root_kind;
+typedef struct {
+    root_kind kind;
+    int index;              /* INPUT: of the graph's inputs; OUTPUT: of its outputs */
+    size_t offset, bytes;   /* ARENA */
+    int first, last;        /* calls between which it lives */
+} root;
+
+typedef enum { CALL_LOOP, CALL_KERNEL, CALL_COPY, CALL_CONTROL, CALL_ITEM, CALL_DYNAMIC } call_kind;
+
+typedef struct { tc_karg *arg; tc_sym number; } late_number;
+
+/* A kernel's call with what alloc needs. */
+typedef struct { tc_kcall k; frame *f; tc_karg *args; tc_tensor *outs; int *out_id; late_number *late; int nlate; const tc_tensor **lists; int64_t *ints; } kernel_call;
+
+typedef struct {
+    call_kind kind;
+    const tc_group *group;
+    int group_index;
+    tc_block *block;        /* LOOP, interpreted */
+    void **data;            /* LOOP: addresses of buffers */
+    int *id;                /* LOOP: values of buffers; COPY: to, from; ITEM: from */
+    int nid;
+    const tc_abi_group *code; /* LOOP, compiled */
+    tc_abi_call abi;
+    tc_abi_buffer *buffers;
+    int64_t *extents;
+    tc_abi_number *numbers;
+    const tc_sym *number_syms;
+    int nnumbers;
+    kernel_call *kernel;
+    tc_tensor copy[2];      /* COPY: shapes of to and from */
+} call;
+
+typedef struct bound {
+    int64_t *key; size_t nkey;
+    uint64_t stamp;         /* of the last use */
+    tc_tensor *t;           /* by value id; storages are borrowed from roots */
+    int *root_of;           /* by value id; -1: no tensor */
+    int64_t *delta;         /* bytes from the root's start */
+    root *roots;            /* by value id */
+    TC_VEC(call) calls;
+    TC_VEC(int) moved;      /* values whose storage changes from run to run: inputs, results, views of them; roots first */
+    TC_VEC(int) end_copies; /* outputs that are copied at the end */
+    tc_storage *arena;
+    size_t arena_bytes, naive_bytes;
+    size_t scratch, temps, kernel_scratch;
+    bool *in_place;         /* by output: a mutation that is done where the old value was */
+} bound;
+
+struct frame {
+    tc_exec *e;
+    tc_graph *g;
+    tc_plan *plan;
+    tc_schedule *schedules; /* by group */
+    const tc_abi_group **code;
+    tc_group_desc *descs;
+    tc_arena arena;
+    int *target;            /* by output: the input that it mutates, or -1 */
+    TC_VEC(bound *) cache;
+    TC_VEC(frame *) children; /* subgraphs */
+    bound *b;               /* bound in the run that goes on */
+};
+
+struct tc_exec {
+    tc_program *program;
+    tc_exec_options o;
+    tc_pool *pool, *own_pool;
+    const tc_isa_ops *isa;
+    frame *main;
+    tc_tensor *state;       /* by program input */
+    bool *owned;            /* the state's storage may be written */
+    bool *mutated;          /* by program input */
+    tc_symvalue *vars; size_t nvars;
+    void *scratch; size_t scratch_bytes;
+    uint64_t clock;
+    size_t dynamic_bytes;
+    struct tc_generator *gen;
+    bool random;            /* a node draws random numbers */
+    void (*profile)(void *ctx, const tc_exec_event *event);
+    void *profile_ctx;
+    tc_storage *dummy;      /* stands for memory while views are computed */
+};
+
+enum { MAX_BOUND = 16 };
+
+tc_status frame_create(tc_exec *e, tc_graph *g, frame **out);
+void frame_destroy(frame *f);
+/* in: by graph input (numbers: {0}); out: by graph output; storage NULL: made. */
+tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out);
+tc_status frame_bind(frame *f, bound **out);
+void bound_destroy(bound *b);
+void bound_plan_memory(bound *b, size_t nvalues);
+
+/* solve.c */
+tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs);
+tc_status check_guards(const tc_exec *e);
+/* kargs.c: arguments of a node for a kernel; tensors point into t. *late is set when a number must be computed in each run. */
+tc_status kernel_args(const tc_node *n, tc_tensor *t, const tc_symvalue *vars, size_t nvars, bool run_time, kernel_call *out);
+void kernel_call_free(kernel_call *k);
+tc_status meta_sizes(const tc_exec *e, const tc_value *v, int64_t *size);
+/* dynamic.c */
+tc_status run_dynamic(frame *f, const tc_group *g, int index);
+/* control.c */
+tc_status run_control(frame *f, const tc_node *n);
+/* run.c */
+tc_status exec_scratch(tc_exec *e, size_t bytes, void **out);
+tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_loop *l);
+tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n);
+tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault);
+void copy_tensor(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *from);
+
+#endif

@@ -1,0 +1,331 @@
+/* Running a bound frame: pointers of inputs and results are filled in, then the calls are made one after another. */
+#include "runtime/frame.h"
+
+#include "base/rng.h"
+#include "pass/arena.h"
+
+#include <time.h>
+
+void bound_plan_memory(bound *b, size_t nvalues) {
+    tc_lifetime *items = tc_xcalloc(nvalues + 1, sizeof *items);
+    size_t *of = tc_xcalloc(nvalues + 1, sizeof *of), n = 0;
+    for (size_t i = 0; i < nvalues; i++) {
+        if (b->root_of[i] != (int)i || b->roots[i].kind != ROOT_ARENA || !b->roots[i].bytes) continue;
+        of[n] = i;
+        items[n++] = (tc_lifetime){.bytes = b->roots[i].bytes, .first = b->roots[i].first, .last = b->roots[i].last};
+        b->naive_bytes += (b->roots[i].bytes + 63) & ~(size_t)63;
+    }
+    b->arena_bytes = tc_arena_plan(items, n);
+    for (size_t k = 0; k < n; k++) b->roots[of[k]].offset = items[k].offset;
+    free(items);
+    free(of);
+}
+
+tc_status exec_scratch(tc_exec *e, size_t bytes, void **out) {
+    if (bytes > e->scratch_bytes) {
+        free(e->scratch);
+        e->scratch_bytes = 0;
+        e->scratch = aligned_alloc(4096, (bytes + 4095) & ~(size_t)4095);
+        if (!e->scratch) return tc_error(TC_ENV, "no memory: %zu bytes of scratch", bytes);
+        e->scratch_bytes = (bytes + 4095) & ~(size_t)4095;
+    }
+    *out = e->scratch;
+    return NULL;
+}
+
+tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault) {
+    if (!fault->set) return NULL;
+    const char *name = "?";
+    if (fault->inst >= 0 && (size_t)fault->inst < l->inst.len && l->inst.data[fault->inst].buffer >= 0) {
+        const tc_value *v = l->buffers.data[l->inst.data[fault->inst].buffer].value;
+        if (v && v->name) name = v->name;
+    }
+    return tc_error(TC_CONTENT, "index %lld is out of bounds for dimension %d of %s with size %lld", (long long)fault->index, fault->dim, name, (long long)fault->size);
+}
+
+tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_loop *l) {
+    size_t workers = (size_t)tc_pool_threads(e->pool), each = tc_block_scratch(b);
+    void *scratch;
+    tc_abi_fault fault = {0};
+    TC_TRY(exec_scratch(e, workers * each + tc_block_temps(b), &scratch));
+    TC_TRY(tc_block_run(b, data, e->vars, e->nvars, scratch, (char *)scratch + workers * each, e->pool, &fault));
+    return fault_status(l, &fault);
+}
+
+static void parallel(void *pool, int64_t count, int64_t grain, tc_abi_range_fn fn, void *ctx) { tc_parallel_for(pool, count, grain, fn, ctx); }
+
+static tc_status run_compiled(tc_exec *e, call *c) {
+    tc_abi_fault fault = {0};
+    for (int i = 0; i < c->nid; i++) c->buffers[i].data = c->data[i];
+    for (int i = 0; i < c->nnumbers; i++) {
+        if (tc_sym_type(c->number_syms[i]) != TC_SYM_FLOAT) continue;
+        tc_symvalue v;
+        TC_TRY(tc_sym_eval(c->number_syms[i], e->vars, e->nvars, &v));
+        c->numbers[i].f = v.f;
+    }
+    int64_t scratch = c->code->scratch ? c->code->scratch(&c->abi) : 0;
+    TC_TRY(exec_scratch(e, (size_t)scratch, &c->abi.scratch));
+    c->abi.parallel_for = tc_pool_threads(e->pool) > 1 ? parallel : NULL;
+    c->abi.pool = e->pool;
+    c->abi.fault = &fault;
+    c->code->run(&c->abi);
+    return fault_status(c->group->loop, &fault);
+}
+
+static tc_status alloc_out(tc_kcall *k, int out, tc_dtype dtype, int rank, const int64_t *size) {
+    tc_tensor_deinit(&k->outs[out]);
+    return tc_tensor_empty(dtype, rank, size, &k->outs[out]);
+}
+
+tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n) {
+    const tc_kernel *kn = n->op->kernel;
+    for (int i = 0; i < k->nlate; i++) {
+        tc_symvalue v;
+        TC_TRY(tc_sym_eval(k->late[i].number, e->vars, e->nvars, &v));
+        k->late[i].arg->num = tc_sym_type(k->late[i].number) == TC_SYM_FLOAT ? tc_scalar_float(v.f) : tc_scalar_bool(v.i);
+    }
+    k->k.scratch = NULL;
+    k->k.pool = e->pool;
+    k->k.isa = e->isa;
+    k->k.fast = e->o.fast;
+    k->k.gen = e->gen;
+    k->k.alloc = alloc_out;
+    if (n->op->flags & TC_OP_RANDOM && !e->gen) return tc_error(TC_USAGE, "%s draws random numbers and no generator was given", tc_op_name(n->op));
+    if (kn->scratch) {
+        size_t bytes = kn->scratch(&k->k, tc_pool_threads(e->pool));
+        if (bytes) TC_TRY(exec_scratch(e, bytes, &k->k.scratch));
+    }
+    return kn->run(&k->k);
+}
+
+/* to and from have the same sizes and types. */
+void copy_tensor(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *from) {
+    size_t size = tc_dtype_size(to->dtype);
+    if (tc_tensor_is_contiguous(to) && tc_tensor_is_contiguous(from)) {
+        size_t bytes = tc_tensor_bytes(to);
+        if (bytes) memmove(tc_tensor_data(to), tc_tensor_data(from), bytes);
+        return;
+    }
+    int shift = __builtin_ctz((unsigned)size), rank = to->rank, last = rank - 1;
+    int64_t at[TC_MAX_RANK] = {0}, n = tc_tensor_numel(to), row = rank ? to->size[last] : 1;
+    if (!n) return;
+    char *dst = tc_tensor_data(to), *src = tc_tensor_data(from);
+    for (int64_t done = 0; done < n; done += row) {
+        int64_t od = 0, os = 0;
+        for (int d = 0; d < last; d++) {
+            od += at[d] * to->stride[d];
+            os += at[d] * from->stride[d];
+        }
+        if (!rank || to->stride[last] == 1 || row == 1) isa->move->load[shift](dst + (size_t)od * size, src + (size_t)os * size, rank ? from->stride[last] : 1, row);
+        else
+            for (int64_t i = 0; i < row; i++) memcpy(dst + (size_t)(od + i * to->stride[last]) * size, src + (size_t)(os + i * from->stride[last]) * size, size);
+        for (int d = last - 1; d >= 0; d--) {
+            if (++at[d] < to->size[d]) break;
+            at[d] = 0;
+        }
+    }
+}
+
+static tc_status run_item(frame *f, const tc_node *n) {
+    const tc_value *in = n->args[0].value, *out = n->outs[0];
+    const tc_tensor *t = &f->b->t[in->id];
+    if (tc_tensor_numel(t) != 1) return tc_error(TC_CONTENT, "%s: a number was asked of a tensor with %lld elements", n->name, (long long)tc_tensor_numel(t));
+    if (!out->sym || tc_sym_opcode(out->sym) != TC_S_VAR) return NULL;
+    tc_scalar v = tc_scalar_load(t->dtype, tc_tensor_data(t), 0);
+    tc_symvalue *to = &f->e->vars[tc_sym_var_index(out->sym)];
+    to->bound = true;
+    if (tc_sym_type(out->sym) == TC_SYM_FLOAT) to->f = tc_scalar_to_double(v);
+    else to->i = tc_scalar_to_int(v);
+    return NULL;
+}
+
+static tc_status run_call(frame *f, call *c) {
+    tc_exec *e = f->e;
+    bound *b = f->b;
+    switch (c->kind) {
+    case CALL_LOOP:
+        for (int i = 0; i < c->nid; i++) c->data[i] = b->t[c->id[i]].storage ? tc_tensor_data(&b->t[c->id[i]]) : NULL;
+        return c->code ? run_compiled(e, c) : run_loop_block(e, c->block, c->data, c->group->loop);
+    case CALL_KERNEL:
+        for (int i = 0; i < c->kernel->k.nouts; i++)
+            if (c->kernel->out_id[i] >= 0) {
+                c->kernel->outs[i].storage = b->t[c->kernel->out_id[i]].storage;
+                c->kernel->outs[i].offset = b->t[c->kernel->out_id[i]].offset;
+            }
+        return run_kernel(e, c->kernel, c->group->node);
+    case CALL_COPY: {
+        const tc_tensor *to = &b->t[c->id[0]], *from = &b->t[c->id[1]];
+        if (c->copy[0].storage) { /* the argument's sizes over the result's memory */
+            c->copy[0].storage = to->storage;
+            c->copy[0].offset = to->offset - b->delta[c->id[0]] / (int64_t)tc_dtype_size(to->dtype);
+            to = &c->copy[0];
+        }
+        copy_tensor(e->isa, to, from);
+        return NULL;
+    }
+    case CALL_ITEM: return run_item(f, c->group->node);
+    case CALL_DYNAMIC: return run_dynamic(f, c->group, c->group_index);
+    case CALL_CONTROL: break;
+    }
+    return NULL;
+}
+
+static uint64_t now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static tc_status run_profiled(frame *f, call *c) {
+    uint64_t start = now_ns();
+    tc_status s = run_call(f, c);
+    const tc_node *const *nodes = c->group ? &c->group->node : NULL;
+    int n = c->group ? 1 : 0;
+    if (c->group && c->group->loop) nodes = (const tc_node *const *)c->group->loop->nodes, n = c->group->loop->nnodes;
+    const char *name = !n ? "copy" : tc_op_name(nodes[n - 1]->op);
+    f->e->profile(f->e->profile_ctx, &(tc_exec_event){.name = name, .nodes = nodes, .nnodes = n, .ns = now_ns() - start, .compiled = c->code != NULL});
+    return s;
+}
+
+static const char *call_name(const call *c) {
+    if (!c->group) return "copy";
+    return c->group->node->name ? c->group->node->name : tc_op_name(c->group->node->op);
+}
+
+static tc_status place_error(tc_status s, const call *c) {
+    if (!s || !c->group) return s;
+    const tc_source *src = &c->group->node->source;
+    s = tc_annotate(s, "%s", call_name(c));
+    if (src->file) s = tc_annotate(s, "%s:%d", src->file, src->line);
+    return s;
+}
+
+static bool same_key(const frame *f, const bound *b) {
+    const tc_exec *e = f->e;
+    for (size_t i = 0; i < e->nvars; i++)
+        if (b->key[i] != (e->vars[i].bound && tc_sym_type(tc_sym_var_at(e->program->sym, i)) != TC_SYM_FLOAT ? e->vars[i].i : INT64_MIN)) return false;
+    return true;
+}
+
+static tc_status find_bound(frame *f) {
+    tc_exec *e = f->e;
+    bound *old = NULL;
+    for (size_t i = 0; i < f->cache.len; i++) {
+        bound *b = f->cache.data[i];
+        if (same_key(f, b)) {
+            b->stamp = ++e->clock;
+            f->b = b;
+            return NULL;
+        }
+        if (!old || b->stamp < old->stamp) old = b;
+    }
+    if (f == e->main) TC_TRY(check_guards(e));
+    bound *b;
+    TC_TRY(frame_bind(f, &b));
+    b->nkey = e->nvars;
+    b->key = tc_xcalloc(e->nvars + 1, sizeof *b->key);
+    for (size_t i = 0; i < e->nvars; i++) b->key[i] = e->vars[i].bound && tc_sym_type(tc_sym_var_at(e->program->sym, i)) != TC_SYM_FLOAT ? e->vars[i].i : INT64_MIN;
+    b->stamp = ++e->clock;
+    if (f->cache.len < MAX_BOUND) tc_vec_push(&f->cache, b);
+    else
+        for (size_t i = 0; i < f->cache.len; i++)
+            if (f->cache.data[i] == old) {
+                bound_destroy(old);
+                f->cache.data[i] = b;
+            }
+    f->b = b;
+    return NULL;
+}
+
+/* Memory for results, and the addresses of everything that is not in the arena. */
+static tc_status fill_in(frame *f, const tc_tensor *in, tc_tensor *out) {
+    bound *b = f->b;
+    for (size_t i = 0; i < b->moved.len; i++) {
+        int id = b->moved.data[i], r = b->root_of[id];
+        tc_tensor *t = &b->t[id];
+        const root *ro = &b->roots[r];
+        if (id != r) {
+            int64_t bytes = b->t[r].offset * (int64_t)tc_dtype_size(b->t[r].dtype) + b->delta[id];
+            t->storage = b->t[r].storage;
+            t->offset = bytes / (int64_t)tc_dtype_size(t->dtype);
+        } else if (ro->kind == ROOT_INPUT) {
+            t->storage = in[ro->index].storage;
+            t->offset = in[ro->index].offset;
+        } else {
+            tc_tensor *o = &out[ro->index];
+            if (!o->storage) TC_TRY(tc_tensor_empty(t->dtype, t->rank, t->size, o));
+            t->storage = o->storage;
+            t->offset = o->offset;
+        }
+    }
+    return NULL;
+}
+
+static tc_status given_output(const tc_value *v, const tc_tensor *t, const tc_tensor *o) {
+    bool same = o->dtype == t->dtype && o->rank == t->rank;
+    for (int d = 0; same && d < t->rank; d++) same = o->size[d] == t->size[d];
+    return same ? NULL : tc_error(TC_USAGE, "%s: the tensor given for it has another type or size", v->name ? v->name : "output");
+}
+
+static tc_status copy_out(frame *f, tc_tensor *out) {
+    bound *b = f->b;
+    for (size_t i = 0; i < b->end_copies.len; i++) {
+        int o = b->end_copies.data[i];
+        if (f->target[o] >= 0) continue;
+        const tc_tensor *t = &b->t[f->g->outputs[o]->id];
+        if (out[o].storage) TC_TRY(given_output(f->g->outputs[o], t, &out[o]));
+        else TC_TRY(tc_tensor_empty(t->dtype, t->rank, t->size, &out[o]));
+        copy_tensor(f->e->isa, &out[o], t);
+    }
+    return NULL;
+}
+
+/* Mutations that could not be done in place. What reads an input that another of them writes is cloned first. */
+static tc_status copy_mutations(frame *f, const tc_tensor *in) {
+    bound *b = f->b;
+    tc_tensor *clones = tc_xcalloc(b->end_copies.len + 1, sizeof *clones);
+    tc_status s = NULL;
+    for (size_t i = 0; i < b->end_copies.len && !s; i++) {
+        int o = b->end_copies.data[i];
+        const tc_value *v = f->g->outputs[o];
+        if (f->target[o] >= 0 && b->roots[b->root_of[v->id]].kind == ROOT_INPUT) s = tc_tensor_clone(&b->t[v->id], &clones[i]);
+    }
+    for (size_t i = 0; i < b->end_copies.len && !s; i++) {
+        int o = b->end_copies.data[i];
+        if (f->target[o] < 0) continue;
+        const tc_tensor *t = clones[i].storage ? &clones[i] : &b->t[f->g->outputs[o]->id];
+        s = given_output(f->g->outputs[o], t, &in[f->target[o]]);
+        if (!s) copy_tensor(f->e->isa, &in[f->target[o]], t);
+    }
+    for (size_t i = 0; i < b->end_copies.len; i++) tc_tensor_deinit(&clones[i]);
+    free(clones);
+    return s;
+}
+
+static void drop_dynamic(frame *f) {
+    bound *b = f->b;
+    for (size_t i = 0; i < f->g->nvalues; i++)
+        if (b->root_of[i] == (int)i && b->roots[i].kind == ROOT_DYNAMIC) tc_tensor_deinit(&b->t[i]);
+}
+
+tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out) {
+    TC_TRY(find_bound(f));
+    bound *b = f->b;
+    for (int o = 0; o < f->g->noutputs; o++) /* memory of the caller must fit */
+        if (out[o].storage && f->g->outputs[o] && f->g->outputs[o]->kind == TC_V_TENSOR && b->roots[b->root_of[f->g->outputs[o]->id]].kind == ROOT_OUTPUT && b->roots[b->root_of[f->g->outputs[o]->id]].index == o) {
+            TC_TRY(given_output(f->g->outputs[o], &b->t[f->g->outputs[o]->id], &out[o]));
+            if (!tc_tensor_is_contiguous(&out[o])) return tc_error(TC_USAGE, "%s: the tensor given for it is not contiguous", f->g->outputs[o]->name);
+        }
+    TC_TRY(fill_in(f, in, out));
+    tc_status s = NULL;
+    for (size_t i = 0; i < b->calls.len && !s; i++) {
+        call *c = &b->calls.data[i];
+        s = f->e->profile ? run_profiled(f, c) : run_call(f, c);
+        if (s) s = place_error(s, c);
+        f->b = b; /* a subgraph of another frame may have run */
+    }
+    if (!s) s = copy_out(f, out);
+    if (!s) s = copy_mutations(f, in);
+    drop_dynamic(f);
+    return s;
+}

@@ -1,0 +1,159 @@
+/* The values of symbols from the sizes of the inputs, with ranges and guards checked. */
+#include "runtime/frame.h"
+
+static tc_symvalue *var_of(tc_exec *e, tc_sym s) { return &e->vars[tc_sym_var_index(s)]; }
+
+/* size = a + b * v for the single unbound v of an expression: found by trying two values, checked by a third. */
+static bool solve_linear(tc_exec *e, tc_sym expr, tc_sym var, int64_t size) {
+    tc_symvalue *v = var_of(e, var);
+    int64_t at0, at1, now;
+    v->bound = true;
+    v->i = 0;
+    tc_status s = tc_sym_eval_int(expr, e->vars, e->nvars, &at0);
+    v->i = 1;
+    if (!s) s = tc_sym_eval_int(expr, e->vars, e->nvars, &at1);
+    if (!s && at1 != at0 && (size - at0) % (at1 - at0) == 0) {
+        v->i = (size - at0) / (at1 - at0);
+        s = tc_sym_eval_int(expr, e->vars, e->nvars, &now);
+        if (!s && now == size) return true;
+    }
+    tc_status_free(s);
+    v->bound = false;
+    return false;
+}
+
+/* The only unbound symbol of an expression; NULL when there is none or several. */
+static tc_sym single_unbound(tc_exec *e, tc_sym s, int *count) {
+    if (tc_sym_opcode(s) == TC_S_VAR) {
+        if (var_of(e, s)->bound) return NULL;
+        ++*count;
+        return s;
+    }
+    tc_sym found = NULL;
+    for (int i = 0; i < tc_sym_arity(s); i++) {
+        int before = *count;
+        tc_sym f = single_unbound(e, tc_sym_arg(s, i), count);
+        if (f && found == f) *count = before;
+        if (f) found = f;
+    }
+    return *count == 1 ? found : NULL;
+}
+
+static tc_status bad_range(const tc_input *in, int d, int64_t size, int64_t lo, int64_t hi) {
+    if (hi == TC_SYM_NO_HI || hi > INT64_MAX / 2) return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected at least %lld", in->name, d, (long long)size, (long long)lo);
+    return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld..%lld", in->name, d, (long long)size, (long long)lo, (long long)hi);
+}
+
+static tc_status bind_tensor(tc_exec *e, const tc_input *in, const tc_tensor *t) {
+    const tc_meta *m = &in->value->meta;
+    tc_buf found = {0};
+    if (!t->storage) return tc_error(TC_USAGE, "%s: no tensor was given", in->name);
+    if (t->dtype != m->dtype || t->rank != m->rank) {
+        tc_tensor_print_type(&found, t);
+        tc_buf_puts(&found, ", expected ");
+        tc_value_print_type(&found, in->value);
+        tc_status s = tc_error(TC_CONTENT, "%s is %s", in->name, tc_buf_str(&found));
+        tc_buf_free(&found);
+        return s;
+    }
+    for (int d = 0; d < m->rank; d++) {
+        tc_sym s = m->size[d];
+        if (tc_sym_opcode(s) != TC_S_VAR || var_of(e, s)->bound) continue;
+        int64_t lo, hi;
+        tc_sym_range(e->program->sym, s, &lo, &hi);
+        if (t->size[d] < lo || t->size[d] > hi) return bad_range(in, d, t->size[d], lo, hi);
+        *var_of(e, s) = (tc_symvalue){.i = t->size[d], .bound = true};
+    }
+    return NULL;
+}
+
+static tc_status check_sizes(tc_exec *e, const tc_input *in, const tc_tensor *t) {
+    for (int d = 0; d < in->value->meta.rank; d++) {
+        tc_sym s = in->value->meta.size[d];
+        int64_t want;
+        int unbound = 0;
+        tc_sym v = single_unbound(e, s, &unbound);
+        if (v && !solve_linear(e, s, v, t->size[d])) {
+            tc_buf b = {0};
+            tc_sym_print(&b, s);
+            tc_status st = tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %s", in->name, d, (long long)t->size[d], tc_buf_str(&b));
+            tc_buf_free(&b);
+            return st;
+        }
+        TC_TRY(tc_sym_eval_int(s, e->vars, e->nvars, &want), "%s.size(%d)", in->name, d);
+        if (want == t->size[d]) continue;
+        int64_t fixed;
+        if (tc_sym_const_int(s, &fixed)) return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld", in->name, d, (long long)t->size[d], (long long)fixed);
+        tc_buf b = {0};
+        tc_sym_print(&b, s);
+        tc_status st = tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %s=%lld", in->name, d, (long long)t->size[d], tc_buf_str(&b), (long long)want);
+        tc_buf_free(&b);
+        return st;
+    }
+    return NULL;
+}
+
+static tc_status bind_number(tc_exec *e, const tc_input *in, const tc_tensor *t) {
+    tc_sym s = in->value->sym;
+    if (!t->storage || t->rank) return tc_error(TC_CONTENT, "%s: expected one number", in->name);
+    tc_scalar v = tc_scalar_load(t->dtype, tc_tensor_data(t), 0);
+    if (tc_sym_opcode(s) == TC_S_VAR) {
+        tc_symvalue *x = var_of(e, s);
+        x->bound = true;
+        if (tc_sym_type(s) == TC_SYM_FLOAT) {
+            x->f = tc_scalar_to_double(v);
+            return NULL;
+        }
+        x->i = tc_scalar_to_int(v);
+        int64_t lo, hi;
+        tc_sym_range(e->program->sym, s, &lo, &hi);
+        if (tc_sym_type(s) == TC_SYM_INT && (x->i < lo || x->i > hi)) return tc_error(TC_CONTENT, "%s=%lld, expected %lld..%lld", in->name, (long long)x->i, (long long)lo, (long long)hi);
+    }
+    return NULL;
+}
+
+tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs) {
+    const tc_program *p = e->program;
+    for (size_t i = 0; i < e->nvars; i++) e->vars[i].bound = false;
+    int n = 0;
+    for (int i = 0; i < p->ninputs; i++) n += p->inputs[i].kind == TC_IN_USER;
+    if (n != ninputs) return tc_error(TC_USAGE, "%d inputs were given, the program takes %d", ninputs, n);
+    for (int i = 0, k = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (in->kind != TC_IN_USER) continue;
+        const tc_tensor *t = &inputs[k++];
+        if (!in->value) continue;
+        if (in->value->kind == TC_V_SYM) TC_TRY(bind_number(e, in, t));
+        else if (in->value->kind == TC_V_TENSOR) TC_TRY(bind_tensor(e, in, t));
+    }
+    for (int i = 0, k = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (in->kind == TC_IN_USER) {
+            const tc_tensor *t = &inputs[k++];
+            if (in->value && in->value->kind == TC_V_TENSOR) TC_TRY(check_sizes(e, in, t));
+        }
+    }
+    return NULL;
+}
+
+tc_status check_guards(const tc_exec *e) {
+    const tc_program *p = e->program;
+    for (size_t i = 0; i < p->guards.len; i++) {
+        const tc_guard *g = &p->guards.data[i];
+        tc_symvalue v;
+        tc_status s = tc_sym_eval(g->cond, e->vars, e->nvars, &v);
+        if (s) { /* about a number that comes from data: checked by the nodes that use it */
+            tc_status_free(s);
+            continue;
+        }
+        if (v.i) continue;
+        tc_buf b = {0};
+        if (g->text) tc_buf_puts(&b, g->text);
+        else tc_sym_print(&b, g->cond);
+        if (g->source.file) s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s (%s:%d)", tc_buf_str(&b), g->source.file, g->source.line);
+        else s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s", tc_buf_str(&b));
+        tc_buf_free(&b);
+        return s;
+    }
+    return NULL;
+}

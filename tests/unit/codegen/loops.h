@@ -1,0 +1,264 @@
+/* Loops of every kind with data for them, for the tests of the emitter and of the block executor: each maker builds one from sizes. */
+#ifndef TC_TESTS_LOOPS_H
+#define TC_TESTS_LOOPS_H
+
+#include "naive.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+/* ---- building loops ---- */
+typedef struct { tc_program *p; tc_loop *l; int nvars; bool symbolic; const char *name; int fault; } maker;
+
+static tc_sym num(maker *m, int64_t v) { return tc_sym_int(m->l->sym, v); }
+/* A size: a constant, or in symbolic cases a symbol with that value. */
+static tc_sym size_of(maker *m, int64_t v) {
+    if (!m->symbolic || v <= 1) return num(m, v);
+    char name[64];
+    snprintf(name, sizeof name, "s%d_%lld", m->nvars, (long long)v);
+    tc_sym s = tc_sym_var(m->l->sym, name, TC_SYM_INT, 0, TC_SYM_NO_HI);
+    naive_vars[tc_sym_var_index(s)] = (tc_symvalue){.i = v, .bound = true};
+    m->nvars++;
+    return s;
+}
+static int axis(maker *m, tc_sym extent) { return tc_loop_axis(m->l, extent); }
+static tc_sym ext(maker *m, int a) { return m->l->axes[a].extent; }
+static int buffer(maker *m, tc_dtype d, int rank, ...) {
+    tc_sym *s = TC_NEWN(m->l->arena, tc_sym, (size_t)rank + 1);
+    va_list ap;
+    va_start(ap, rank);
+    for (int i = 0; i < rank; i++) s[i] = va_arg(ap, tc_sym);
+    va_end(ap);
+    return tc_loop_temp(m->l, d, rank, s);
+}
+static tc_affine on_axis(maker *m, int a) {
+    tc_affine f = {.base = num(m, 0)};
+    if (a >= 0) f.n = 1, f.term[0].axis = a, f.term[0].coef = num(m, 1);
+    return f;
+}
+static tc_linst blank(tc_lkind kind, tc_dtype d) { return (tc_linst){.kind = kind, .dtype = d, .narrow = TC_DTYPE_NONE, .a = {-1, -1, -1}, .pred = -1}; }
+/* Load of a buffer at axes a0, a1, a2 (-1: index 0). */
+static tc_lv load(maker *m, int b, int a0, int a1, int a2) {
+    tc_linst in = blank(TC_L_LOAD, tc_dtype_compute(m->l->buffers.data[b].dtype));
+    int a[3] = {a0, a1, a2};
+    in.buffer = b;
+    in.rank = m->l->buffers.data[b].rank;
+    tc_affine *x = TC_NEWN(m->l->arena, tc_affine, 4);
+    for (int i = 0; i < in.rank; i++) x[i] = on_axis(m, a[i]);
+    in.index = x;
+    return tc_loop_push(m->l, in);
+}
+static tc_lv op(maker *m, tc_scalar_op o, tc_lv a, tc_lv b, tc_lv c) {
+    tc_dtype d = m->l->inst.data[o == TC_X_WHERE ? b : a].dtype;
+    tc_linst in = blank(TC_L_SCALAR, tc_scalar_ops[o].to_bool ? TC_BOOL : d);
+    in.op = (uint8_t)o;
+    in.a[0] = a, in.a[1] = b, in.a[2] = c;
+    return tc_loop_push(m->l, in);
+}
+static tc_lv cast(maker *m, tc_lv a, tc_dtype d) {
+    tc_linst in = blank(TC_L_CAST, d);
+    in.a[0] = a;
+    return tc_loop_push(m->l, in);
+}
+static tc_lv reduce(maker *m, tc_reduce_op o, tc_lv a, uint64_t over) {
+    tc_dtype d = m->l->inst.data[a].dtype;
+    bool arg = o == TC_R_ARGMAX || o == TC_R_ARGMIN;
+    tc_linst in = blank(TC_L_REDUCE, arg || (o == TC_R_SUM && !tc_is_float(d)) ? TC_I64 : o == TC_R_WELFORD ? TC_F64 : d);
+    in.op = (uint8_t)o;
+    in.a[0] = a;
+    in.over = over;
+    return tc_loop_push(m->l, in);
+}
+static tc_lv part(maker *m, tc_lv a, int k) {
+    tc_linst in = blank(TC_L_PART, TC_F64);
+    in.a[0] = a;
+    in.part = (uint8_t)k;
+    return tc_loop_push(m->l, in);
+}
+static tc_lv konst(maker *m, tc_dtype d, double v) {
+    tc_linst in = blank(TC_L_CONST, d);
+    in.imm = tc_is_float(d) ? tc_scalar_float(v) : tc_scalar_int((int64_t)v);
+    return tc_loop_push(m->l, in);
+}
+static tc_lv index_of(maker *m, int a) {
+    tc_linst in = blank(TC_L_INDEX, TC_I64);
+    tc_affine *x = TC_NEW(m->l->arena, tc_affine);
+    *x = on_axis(m, a);
+    in.rank = 1;
+    in.index = x;
+    return tc_loop_push(m->l, in);
+}
+static void store(maker *m, int b, tc_lv v, int a0, int a1, int a2) {
+    tc_lstore st = {.buffer = b, .rank = m->l->buffers.data[b].rank, .value = v, .pred = -1};
+    int a[3] = {a0, a1, a2};
+    tc_affine *x = TC_NEWN(m->l->arena, tc_affine, 4);
+    for (int i = 0; i < st.rank; i++) x[i] = on_axis(m, a[i]);
+    st.index = x;
+    tc_loop_store(m->l, st);
+}
+
+/* ---- cases: sizes come from the table below ---- */
+static void pointwise(maker *m, const int64_t *n) { /* sigmoid(tanh(exp(x)) + b) with b a row, more elementary functions than one loop takes */
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), r = buffer(m, TC_F32, 1, ext(m, b)), y = buffer(m, TC_F32, 2, ext(m, a), ext(m, b));
+    tc_lv v = load(m, x, a, b, 0), e = op(m, TC_X_EXP, v, -1, -1);
+    tc_lv s = op(m, TC_X_SIGMOID, op(m, TC_X_ADD, op(m, TC_X_TANH, e, -1, -1), load(m, r, b, 0, 0), -1), -1, -1);
+    store(m, y, op(m, TC_X_MUL, s, op(m, TC_X_DIV, v, e, -1), -1), a, b, 0);
+}
+static void flat(maker *m, const int64_t *n) { /* three axes that are one; a mask and a second result */
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1])), c = axis(m, size_of(m, n[2]));
+    int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c)), y = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c));
+    int z = buffer(m, TC_BOOL, 3, ext(m, a), ext(m, b), ext(m, c));
+    tc_lv v = load(m, x, a, b, c), pos = op(m, TC_X_GT, v, konst(m, TC_F32, 0), -1);
+    store(m, y, op(m, TC_X_WHERE, pos, op(m, TC_X_EXP, v, -1, -1), konst(m, TC_F32, -0.1)), a, b, c);
+    store(m, z, pos, a, b, c);
+}
+static void softmax(maker *m, const int64_t *n) {
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), y = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), t = buffer(m, TC_F32, 1, ext(m, a));
+    tc_lv v = load(m, x, a, b, 0), top = reduce(m, TC_R_MAX, v, 1u << b), e = op(m, TC_X_EXP, op(m, TC_X_SUB, v, top, -1), -1, -1);
+    tc_lv s = reduce(m, TC_R_SUM, e, 1u << b);
+    store(m, y, op(m, TC_X_DIV, e, s, -1), a, b, 0);
+    store(m, t, s, a, 0, 0);
+}
+static void middle_softmax(maker *m, const int64_t *n) { /* over dimension 1 of 3: columns */
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1])), c = axis(m, size_of(m, n[2]));
+    int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c)), y = buffer(m, TC_F32, 3, ext(m, a), ext(m, b), ext(m, c));
+    tc_lv v = load(m, x, a, b, c), top = reduce(m, TC_R_MAX, v, 1u << b), e = op(m, TC_X_EXP, op(m, TC_X_SUB, v, top, -1), -1, -1);
+    store(m, y, op(m, TC_X_DIV, e, reduce(m, TC_R_SUM, e, 1u << b), -1), a, b, c);
+}
+static void layer_norm(maker *m, const int64_t *n) {
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), w = buffer(m, TC_F32, 1, ext(m, b)), y = buffer(m, TC_F32, 2, ext(m, a), ext(m, b));
+    tc_lv v = load(m, x, a, b, 0), t = reduce(m, TC_R_WELFORD, v, 1u << b);
+    tc_lv mean = cast(m, part(m, t, 0), TC_F32), var = cast(m, part(m, t, 1), TC_F32);
+    tc_lv scale = op(m, TC_X_RSQRT, op(m, TC_X_ADD, var, konst(m, TC_F32, 1e-5), -1), -1, -1);
+    store(m, y, op(m, TC_X_MUL, op(m, TC_X_MUL, op(m, TC_X_SUB, v, mean, -1), scale, -1), load(m, w, b, 0, 0), -1), a, b, 0);
+}
+static void column_sum(maker *m, const int64_t *n) { /* axis 0 is the result's */
+    int c = axis(m, size_of(m, n[1])), r = axis(m, size_of(m, n[0]));
+    int x = buffer(m, TC_F32, 2, ext(m, r), ext(m, c)), y = buffer(m, TC_F32, 1, ext(m, c)), z = buffer(m, TC_F64, 1, ext(m, c)), k = buffer(m, TC_I64, 1, ext(m, c));
+    tc_lv v = load(m, x, r, c, 0);
+    store(m, y, reduce(m, TC_R_SUM, op(m, TC_X_EXP, v, -1, -1), 1u << r), c, 0, 0);
+    store(m, z, reduce(m, TC_R_PROD, cast(m, op(m, TC_X_TANH, v, -1, -1), TC_F64), 1u << r), c, 0, 0);
+    store(m, k, reduce(m, TC_R_ARGMAX, v, 1u << r), c, 0, 0);
+}
+static void channel_sums(maker *m, const int64_t *n) { /* [N, C, H] over N and H: leaves go across rows */
+    int c = axis(m, size_of(m, n[1])), a = axis(m, size_of(m, n[0])), h = axis(m, size_of(m, n[2]));
+    int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, c), ext(m, h)), y = buffer(m, TC_F32, 1, ext(m, c)), w = buffer(m, TC_F64, 1, ext(m, c));
+    uint64_t over = 1u << a | 1u << h;
+    tc_lv v = load(m, x, a, c, h), t = reduce(m, TC_R_WELFORD, v, over);
+    store(m, y, reduce(m, TC_R_SUM, v, over), c, 0, 0);
+    store(m, w, part(m, t, 1), c, 0, 0);
+}
+static void whole(maker *m, const int64_t *n) { /* x / sum(x), and how many are positive */
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), y = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), k = buffer(m, TC_I64, 0), any = buffer(m, TC_BOOL, 0);
+    uint64_t over = 1u << a | 1u << b;
+    tc_lv v = load(m, x, a, b, 0), pos = op(m, TC_X_GT, v, konst(m, TC_F32, 1), -1);
+    store(m, y, op(m, TC_X_DIV, v, reduce(m, TC_R_SUM, v, over), -1), a, b, 0);
+    store(m, k, reduce(m, TC_R_SUM, pos, over), -1, 0, 0);
+    store(m, any, reduce(m, TC_R_ANY, pos, over), -1, 0, 0);
+}
+static void two_stages(maker *m, const int64_t *n) { /* a row's sum of exponentials, then the mean over rows: a value kept for each row */
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), y = buffer(m, TC_F32, 0);
+    tc_lv rows = reduce(m, TC_R_SUM, op(m, TC_X_EXP, load(m, x, a, b, 0), -1, -1), 1u << b);
+    store(m, y, reduce(m, TC_R_SUM, op(m, TC_X_EXP, op(m, TC_X_NEG, rows, -1, -1), -1, -1), 1u << a), -1, 0, 0);
+}
+static void embedding(maker *m, const int64_t *n) { /* y[a, b] = w[i[a], b] */
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
+    int i = buffer(m, TC_I64, 1, ext(m, a)), w = buffer(m, TC_F32, 2, size_of(m, 5), ext(m, b)), y = buffer(m, TC_F32, 2, ext(m, a), ext(m, b));
+    tc_linst in = blank(TC_L_LOAD, TC_F32);
+    tc_affine *x = TC_NEWN(m->l->arena, tc_affine, 2);
+    tc_lv *g = TC_NEWN(m->l->arena, tc_lv, 2);
+    x[0] = on_axis(m, -1), x[1] = on_axis(m, b);
+    g[0] = load(m, i, a, 0, 0), g[1] = TC_LV_NONE;
+    in.buffer = w, in.rank = 2, in.index = x, in.gather = g, in.checked = true;
+    store(m, y, tc_loop_push(m->l, in), a, b, 0);
+}
+static void pad(maker *m, const int64_t *n) { /* x [A, B] into the middle of y [A + 2, B + 3], first filled */
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
+    int fa = axis(m, tc_sym_add(m->l->sym, ext(m, a), num(m, 2))), fb = axis(m, tc_sym_add(m->l->sym, ext(m, b), num(m, 3)));
+    int x = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), y = buffer(m, TC_F32, 2, ext(m, fa), ext(m, fb));
+    store(m, y, konst(m, TC_F32, -1.5), fa, fb, 0);
+    tc_lstore st = {.buffer = y, .rank = 2, .value = load(m, x, a, b, 0), .pred = -1};
+    tc_affine *f = TC_NEWN(m->l->arena, tc_affine, 2);
+    f[0] = on_axis(m, a), f[1] = on_axis(m, b);
+    f[0].base = num(m, 1), f[1].base = num(m, 2);
+    st.index = f;
+    tc_loop_store(m->l, st);
+}
+static void shifted(maker *m, const int64_t *n) { /* y[a] = a >= 3 ? x[a - 3] : 0 */
+    int a = axis(m, size_of(m, n[0]));
+    int x = buffer(m, TC_F32, 1, ext(m, a)), y = buffer(m, TC_F32, 1, ext(m, a));
+    tc_lv p = op(m, TC_X_GE, index_of(m, a), konst(m, TC_I64, 3), -1);
+    tc_linst in = blank(TC_L_LOAD, TC_F32);
+    tc_affine *f = TC_NEW(m->l->arena, tc_affine);
+    *f = on_axis(m, a);
+    f->base = num(m, -3);
+    in.buffer = x, in.rank = 1, in.index = f, in.pred = p;
+    store(m, y, tc_loop_push(m->l, in), a, 0, 0);
+}
+static void transpose(maker *m, const int64_t *n) { /* y[a, b] = x[b, a] + index, in bf16 */
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_BF16, 2, ext(m, b), ext(m, a)), y = buffer(m, TC_F32, 2, ext(m, a), ext(m, b));
+    store(m, y, op(m, TC_X_ADD, load(m, x, b, a, 0), cast(m, index_of(m, b), TC_F32), -1), a, b, 0);
+}
+static void cumsum(maker *m, const int64_t *n) {
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), y = buffer(m, TC_F32, 2, ext(m, a), ext(m, b));
+    tc_linst in = blank(TC_L_SCAN, TC_F32);
+    in.op = TC_R_SUM;
+    in.a[0] = load(m, x, a, b, 0);
+    in.over = 1u << b;
+    store(m, y, tc_loop_push(m->l, in), a, b, 0);
+}
+static void halves(maker *m, const int64_t *n) { /* f16 results, a host number, a scalar tensor */
+    int a = axis(m, size_of(m, n[0]));
+    int x = buffer(m, TC_F32, 1, ext(m, a)), s = buffer(m, TC_F32, 0), y = buffer(m, TC_F16, 1, ext(m, a));
+    tc_linst host = blank(TC_L_HOST, TC_F32);
+    host.host = ext(m, a);
+    tc_linst round = blank(TC_L_ROUND, TC_F32);
+    round.narrow = TC_F16;
+    round.a[0] = op(m, TC_X_MUL, op(m, TC_X_DIV, load(m, x, a, 0, 0), tc_loop_push(m->l, host), -1), load(m, s, -1, 0, 0), -1);
+    store(m, y, round.a[0], a, 0, 0);
+}
+
+typedef struct { const char *name; void (*make)(maker *, const int64_t *); int64_t n[3]; } kase;
+static const kase cases[] = {
+    {"pointwise", pointwise, {7, 33}}, {"pointwise", pointwise, {1, 3000}}, {"pointwise", pointwise, {2500, 1}}, {"pointwise", pointwise, {0, 5}},
+    {"flat", flat, {3, 5, 700}}, {"flat", flat, {1, 1, 1}}, {"softmax", softmax, {5, 1000}}, {"softmax", softmax, {3, 2500}}, {"softmax", softmax, {300, 1}},
+    {"middle_softmax", middle_softmax, {3, 40, 50}}, {"middle_softmax", middle_softmax, {2, 300, 200}}, {"layer_norm", layer_norm, {9, 768}}, {"layer_norm", layer_norm, {2, 3}},
+    {"column_sum", column_sum, {600, 300}}, {"column_sum", column_sum, {1300, 5}}, {"column_sum", column_sum, {0, 4}}, {"column_sum", column_sum, {17, 1}},
+    {"channel_sums", channel_sums, {4, 3, 100}}, {"channel_sums", channel_sums, {9, 2, 49}}, {"whole", whole, {50, 77}}, {"whole", whole, {1, 1}},
+    {"two_stages", two_stages, {30, 70}}, {"embedding", embedding, {6, 40}}, {"pad", pad, {4, 5}}, {"shifted", shifted, {10}}, {"transpose", transpose, {20, 30}},
+    {"cumsum", cumsum, {4, 600}}, {"halves", halves, {37}},
+};
+enum { NCASES = sizeof cases / sizeof *cases };
+
+/* ---- data ---- */
+static uint32_t seed = 1;
+static double draw(void) {
+    seed = seed * 1664525u + 1013904223u;
+    return (double)(seed >> 8) / (1 << 24);
+}
+static void make_data(const tc_loop *l, nbuffer *b, bool fault) {
+    seed = 7;
+    for (size_t i = 0; i < l->buffers.len; i++) {
+        const tc_lbuffer *lb = &l->buffers.data[i];
+        int64_t n = 1;
+        for (int d = 0; d < lb->rank; d++) b[i].size[d] = naive_sym(lb->size[d]), n *= b[i].size[d];
+        tc_contiguous_strides(lb->rank, b[i].size, b[i].stride);
+        b[i].data = tc_xcalloc((size_t)n + 1, 16);
+        for (int64_t k = 0; k < n; k++)
+            tc_scalar_store(lb->dtype, b[i].data, k, tc_is_float(lb->dtype) ? tc_scalar_float(draw() * 4 - 2) : tc_scalar_int(lb->dtype == TC_BOOL ? draw() > 0.5 : (int64_t)(draw() * 5)));
+        if (n > 20 && lb->dtype == TC_F32 && !lb->written) tc_scalar_store(TC_F32, b[i].data, n / 2, tc_scalar_float(-0.0));
+        if (fault && lb->dtype == TC_I64 && n > 2) tc_scalar_store(TC_I64, b[i].data, 2, tc_scalar_int(5));
+    }
+}
+static void free_data(const tc_loop *l, nbuffer *b) {
+    for (size_t i = 0; i < l->buffers.len; i++) free(b[i].data);
+}
+
+#endif
