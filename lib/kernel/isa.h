@@ -65,6 +65,7 @@ struct tc_isa_ops {
     const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool */
     const tc_move_ops *move;
     const tc_isa_gemm *gemm;
+    void (*normal_f32)(float *x, int64_t blocks, float mean, float std); /* random.isa.c: blocks of 16 uniforms become normals */
 };
 typedef struct tc_isa_ops tc_isa_ops;
 

@@ -142,7 +142,9 @@ static const tc_op *functional_of(const tc_schema *s) {
     int best_score = 0;
     for (size_t i = 0; i < reg.nrows; i++) {
         entry *e = &reg.rows[i];
-        if (strncmp(e->key, base, (size_t)len) || (e->key[len] && e->key[len] != '.')) continue;
+        /* normal_ is normal_functional: aten::normal is another function */
+        const char *rest = e->key + (strncmp(e->key, base, (size_t)len) ? 0 : len);
+        if (rest == e->key || (*rest && *rest != '.' && strcmp(rest, "_functional"))) continue;
         const tc_schema *f = schema_locked(e);
         if (f->inplace || f->has_out || f->variadic || !same_call(s, f)) continue;
         int score = 1 + (f->nparams == s->nparams - (s->has_out ? s->nrets ? s->nrets : 1 : 0)) + 2 * !strcmp(f->overload, s->overload);

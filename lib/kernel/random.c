@@ -1,0 +1,325 @@
+/* Random fills. The transforms of float64 uniforms use the C library's log, log1p, sin, cos, tan and exp, as PyTorch's do (NUMERICS 10). */
+#include "kernel/random.h"
+
+#include "base/rng.h"
+#include "kernel/isa.h"
+#include "kernel/scalar.h"
+
+#include <math.h>
+
+static tc_status no_generator(const char *name) { return tc_error(TC_USAGE, "%s draws random numbers, but no generator was given", name); }
+
+/* One element from a double of the sequential stream. */
+typedef double (*draw_fn)(tc_generator *g, double a, double b);
+
+static void store(const tc_tensor *t, int64_t i, double v) { tc_scalar_store(t->dtype, t->storage->data, t->offset + i, tc_scalar_float(v)); }
+
+/* ---- Philox: uniforms by element index ---- */
+typedef struct { tc_tensor *out; uint64_t key; double a, b; double (*from_uniforms)(double u1, double u2, double a, double b); } philox_fill;
+
+static double word_pair(const tc_philox4 *p, int i) { /* 53 bits of two words */
+    uint64_t w = (uint64_t)p->v[2 * i] << 32 | p->v[2 * i + 1];
+    return (double)(w & ((UINT64_C(1) << 53) - 1)) * 0x1p-53;
+}
+
+static void philox_range(void *ctx, int64_t begin, int64_t end, int worker) {
+    philox_fill *f = ctx;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        tc_philox4 p = tc_philox(f->key, (uint64_t)i, 1);
+        store(f->out, i, f->from_uniforms(word_pair(&p, 0), word_pair(&p, 1), f->a, f->b));
+    }
+}
+
+static bool philox(tc_kcall *c, double a, double b, double (*from_uniforms)(double, double, double, double)) {
+    philox_fill f = {.out = &c->outs[0], .a = a, .b = b, .from_uniforms = from_uniforms};
+    if (!tc_generator_philox(c->gen, &f.key)) return false;
+    tc_parallel_for(c->pool, tc_tensor_numel(f.out), 4096, philox_range, &f);
+    return true;
+}
+
+/* ---- uniform ---- */
+static double p_uniform(double u, double v, double from, double to) {
+    (void)v;
+    double x = u * (to - from) + from;
+    return x < to ? x : from;
+}
+
+static tc_status run_uniform(tc_kcall *c) {
+    tc_tensor *t = &c->outs[0];
+    double from = tc_k_float(c, 1), to = tc_k_float(c, 2);
+    int64_t n = tc_tensor_numel(t);
+    if (!c->gen) return no_generator("uniform");
+    if (!(from <= to)) return tc_error(TC_CONTENT, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", from, to);
+    if (philox(c, from, to, p_uniform)) return NULL;
+    if (t->dtype == TC_F64) {
+        double *x = tc_tensor_data(t);
+        for (int64_t i = 0; i < n; i++) {
+            double v = tc_rng_uniform_f64(c->gen) * (to - from) + from;
+            x[i] = v;
+        }
+        return NULL;
+    }
+    float lo = (float)from, hi = (float)to;
+    for (int64_t i = 0; i < n; i++) {
+        float v = tc_x_fma_f32(tc_rng_uniform_f32(c->gen), hi - lo, lo);
+        if (t->dtype == TC_F32) {
+            ((float *)tc_tensor_data(t))[i] = v;
+            continue;
+        }
+        store(t, i, v);
+        /* rounding to a narrow type may reach the open end */
+        if (tc_scalar_to_double(tc_scalar_load(t->dtype, t->storage->data, t->offset + i)) >= to) store(t, i, from);
+    }
+    return NULL;
+}
+const tc_kernel tc_k_uniform = {.name = "uniform", .run = run_uniform};
+
+/* ---- normal ---- */
+static double box_muller(double u1, double u2) { return sqrt(-2 * tc_x_log1p_f64(-u2)) * tc_x_cos_f64(2 * M_PI * u1); }
+static double p_normal(double u1, double u2, double mean, double std) { return box_muller(u1, u2) * std + mean; }
+
+static void normal_block_f64(double *x, double mean, double std) {
+    for (int j = 0; j < 8; j++) {
+        double radius = sqrt(-2 * log(1 - x[j])), theta = 2 * M_PI * x[j + 8];
+        x[j] = fma(radius * cos(theta), std, mean);
+        x[j + 8] = fma(radius * sin(theta), std, mean);
+    }
+}
+
+/* Sixteen and more: uniforms in place, then blocks of 16; a rest draws the last 16 anew. */
+static void fill_f32(const tc_kcall *c, float *x, int64_t n, float mean, float std) {
+    for (int64_t i = 0; i < n; i++) x[i] = tc_rng_uniform_f32(c->gen);
+    c->isa->normal_f32(x, n / 16, mean, std);
+    if (n % 16 == 0) return;
+    x += n - 16;
+    for (int i = 0; i < 16; i++) x[i] = tc_rng_uniform_f32(c->gen);
+    c->isa->normal_f32(x, 1, mean, std);
+}
+
+static void fill_f64(const tc_kcall *c, double *x, int64_t n, double mean, double std) {
+    for (int64_t i = 0; i < n; i++) x[i] = tc_rng_uniform_f64(c->gen);
+    for (int64_t i = 0; i + 16 <= n; i += 16) normal_block_f64(x + i, mean, std);
+    if (n % 16 == 0) return;
+    x += n - 16;
+    for (int i = 0; i < 16; i++) x[i] = tc_rng_uniform_f64(c->gen);
+    normal_block_f64(x, mean, std);
+}
+
+static tc_status run_normal(tc_kcall *c) {
+    tc_tensor *t = &c->outs[0];
+    double mean = tc_k_float(c, 1), std = tc_k_float(c, 2);
+    int64_t n = tc_tensor_numel(t);
+    if (!c->gen) return no_generator("normal");
+    if (!(std >= 0)) return tc_error(TC_CONTENT, "normal expects std >= 0.0, but found std %g", std);
+    if (philox(c, mean, std, p_normal)) return NULL;
+    if (n < 16) {
+        for (int64_t i = 0; i < n; i++) store(t, i, tc_rng_normal(c->gen) * std + mean);
+        return NULL;
+    }
+    if (t->dtype == TC_F32) {
+        fill_f32(c, tc_tensor_data(t), n, (float)mean, (float)std);
+    } else if (t->dtype == TC_F64) {
+        fill_f64(c, tc_tensor_data(t), n, mean, std);
+    } else { /* narrow types: the float32 stream, rounded */
+        float *x = c->scratch;
+        fill_f32(c, x, n, (float)mean, (float)std);
+        for (int64_t i = 0; i < n; i++) store(t, i, x[i]);
+    }
+    return NULL;
+}
+static size_t scratch_normal(const tc_kcall *c, int threads) {
+    (void)threads;
+    const tc_tensor *t = &c->outs[0];
+    return t->dtype == TC_F32 || t->dtype == TC_F64 ? 0 : (size_t)tc_tensor_numel(t) * sizeof(float);
+}
+const tc_kernel tc_k_normal = {.name = "normal", .run = run_normal, .scratch = scratch_normal};
+
+/* ---- bernoulli ---- */
+static double p_bernoulli(double u, double v, double p, double unused) {
+    (void)v, (void)unused;
+    return u < p;
+}
+
+static tc_status check_p(double p) {
+    return p >= 0 && p <= 1 ? NULL : tc_error(TC_CONTENT, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
+}
+
+static tc_status run_bernoulli_p(tc_kcall *c) {
+    tc_tensor *t = &c->outs[0];
+    double p = tc_k_float(c, 1);
+    if (!c->gen) return no_generator("bernoulli");
+    TC_TRY(check_p(p));
+    if (philox(c, p, 0, p_bernoulli)) return NULL;
+    for (int64_t i = 0, n = tc_tensor_numel(t); i < n; i++) store(t, i, tc_rng_uniform_f64(c->gen) < p);
+    return NULL;
+}
+const tc_kernel tc_k_bernoulli_p = {.name = "bernoulli", .run = run_bernoulli_p};
+
+static tc_status run_bernoulli_t(tc_kcall *c) {
+    tc_tensor *t = &c->outs[0];
+    const tc_tensor *p = tc_k_tensor(c, 1) ? tc_k_tensor(c, 1) : tc_k_tensor(c, 0);
+    uint64_t key = 0;
+    if (!c->gen) return no_generator("bernoulli");
+    bool by_index = tc_generator_philox(c->gen, &key);
+    for (int64_t i = 0, n = tc_tensor_numel(t); i < n; i++) {
+        double q = tc_scalar_to_double(tc_scalar_load(p->dtype, p->storage->data, p->offset + i));
+        TC_TRY(check_p(q));
+        tc_philox4 w = by_index ? tc_philox(key, (uint64_t)i, 1) : (tc_philox4){{0}};
+        double u = by_index ? word_pair(&w, 0) : p->dtype == TC_F64 ? tc_rng_uniform_f64(c->gen) : tc_rng_uniform_f32(c->gen);
+        store(t, i, u < q);
+    }
+    return NULL;
+}
+const tc_kernel tc_k_bernoulli_t = {.name = "bernoulli", .flags = TC_KF_CONTIGUOUS, .run = run_bernoulli_t};
+
+/* ---- other laws, one float64 uniform (or normal) each ---- */
+static double d_exponential(tc_generator *g, double lambd, double b) { (void)b; return -log1p(-tc_rng_uniform_f64(g)) / lambd; }
+static double d_cauchy(tc_generator *g, double median, double sigma) { return median + sigma * tan(M_PI * (tc_rng_uniform_f64(g) - 0.5)); }
+static double d_log_normal(tc_generator *g, double mean, double std) { return exp(tc_rng_normal(g) * std + mean); }
+static double d_geometric(tc_generator *g, double p, double b) { (void)b; return ceil(log(1 - tc_rng_uniform_f64(g)) / log1p(-p)); }
+static double p_exponential(double u, double v, double lambd, double b) { (void)v, (void)b; return -tc_x_log1p_f64(-u) / lambd; }
+static double p_cauchy(double u, double v, double median, double sigma) { (void)v; return median + sigma * tc_x_tan_f64(M_PI * (u - 0.5)); }
+static double p_log_normal(double u, double v, double mean, double std) { return tc_x_exp_f64(box_muller(u, v) * std + mean); }
+static double p_geometric(double u, double v, double p, double b) { (void)v, (void)b; return ceil(tc_x_log_f64(1 - u) / tc_x_log1p_f64(-p)); }
+
+static tc_status law(tc_kcall *c, const char *name, draw_fn draw, double (*by_index)(double, double, double, double)) {
+    tc_tensor *t = &c->outs[0];
+    double a = tc_k_float(c, 1), b = c->nargs > 2 && c->args[2].kind == TC_K_NUMBER ? tc_k_float(c, 2) : 0;
+    if (!c->gen) return no_generator(name);
+    if (philox(c, a, b, by_index)) return NULL;
+    for (int64_t i = 0, n = tc_tensor_numel(t); i < n; i++) store(t, i, draw(c->gen, a, b));
+    return NULL;
+}
+static tc_status run_exponential(tc_kcall *c) {
+    if (!(tc_k_float(c, 1) > 0)) return tc_error(TC_CONTENT, "exponential_ expects lambda > 0.0, but found lambda=%g", tc_k_float(c, 1));
+    return law(c, "exponential", d_exponential, p_exponential);
+}
+static tc_status run_cauchy(tc_kcall *c) {
+    if (!(tc_k_float(c, 2) > 0)) return tc_error(TC_CONTENT, "cauchy_ expects sigma > 0.0, but found sigma=%g", tc_k_float(c, 2));
+    return law(c, "cauchy", d_cauchy, p_cauchy);
+}
+static tc_status run_log_normal(tc_kcall *c) {
+    if (!(tc_k_float(c, 2) > 0)) return tc_error(TC_CONTENT, "log_normal_ expects std > 0.0, but found std=%g", tc_k_float(c, 2));
+    return law(c, "log_normal", d_log_normal, p_log_normal);
+}
+static tc_status run_geometric(tc_kcall *c) {
+    double p = tc_k_float(c, 1);
+    if (!(p > 0 && p < 1)) return tc_error(TC_CONTENT, "geometric_ expects p to be in (0, 1), but got p=%g", p);
+    return law(c, "geometric", d_geometric, p_geometric);
+}
+const tc_kernel tc_k_exponential = {.name = "exponential", .run = run_exponential};
+const tc_kernel tc_k_cauchy = {.name = "cauchy", .run = run_cauchy};
+const tc_kernel tc_k_log_normal = {.name = "log_normal", .run = run_log_normal};
+const tc_kernel tc_k_geometric = {.name = "geometric", .run = run_geometric};
+
+/* ---- integers ---- */
+/* The numbers that random() spans: [0, 2^digits] for floating types, [0, max] for integers. */
+static uint64_t full_range(tc_dtype d) {
+    switch (d) {
+    case TC_F64: return (UINT64_C(1) << 53) + 1;
+    case TC_F32: return (UINT64_C(1) << 24) + 1;
+    case TC_F16: return (UINT64_C(1) << 11) + 1;
+    case TC_BF16: return (UINT64_C(1) << 8) + 1;
+    case TC_BOOL: return 2;
+    default: return UINT64_C(1) << (8 * tc_dtypes[d].size - (tc_dtypes[d].is_signed ? 1 : 0)) % 64;
+    }
+}
+
+static tc_status run_random(tc_kcall *c) {
+    tc_tensor *t = &c->outs[0];
+    int64_t n = tc_tensor_numel(t), from = 0;
+    uint64_t range, key = 0;
+    bool wide = t->dtype == TC_F64 || t->dtype == TC_I64, spanned = false;
+    if (!c->gen) return no_generator("random");
+    bool by_index = tc_generator_philox(c->gen, &key);
+    if (c->nargs >= 4) { /* from, to */
+        from = tc_k_int(c, 1);
+        if (tc_k_given(c, 2)) {
+            int64_t to = tc_k_int(c, 2);
+            if (from >= to) return tc_error(TC_CONTENT, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)from, (long long)to);
+            range = (uint64_t)to - (uint64_t)from;
+        } else {
+            range = full_range(t->dtype) - (uint64_t)from; /* 0: all 64 bits */
+        }
+    } else if (c->nargs >= 3) {
+        int64_t to = tc_k_int(c, 1);
+        if (to <= 0) return tc_error(TC_CONTENT, "random_ expects 'from' to be less than 'to', but got from=0 >= to=%lld", (long long)to);
+        range = (uint64_t)to;
+    } else {
+        range = full_range(t->dtype);
+        spanned = true;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t v;
+        if (by_index) {
+            tc_philox4 w = tc_philox(key, (uint64_t)i, 1);
+            v = (uint64_t)w.v[0] << 32 | w.v[1];
+            if (range) v %= range;
+        } else if (spanned) {
+            v = wide ? tc_rng_u64(c->gen) : tc_rng_u32(c->gen);
+            if (range) v %= range;
+        } else {
+            v = tc_rng_below(c->gen, range);
+        }
+        tc_scalar_store(t->dtype, t->storage->data, t->offset + i, tc_scalar_int((int64_t)(v + (uint64_t)from)));
+    }
+    return NULL;
+}
+const tc_kernel tc_k_random = {.name = "random", .run = run_random};
+
+static tc_status run_randperm(tc_kcall *c) {
+    tc_tensor *t = &c->outs[0];
+    int64_t n = tc_tensor_numel(t), *x = t->dtype == TC_I64 ? tc_tensor_data(t) : c->scratch;
+    if (!c->gen) return no_generator("randperm");
+    tc_rng_permutation(c->gen, n, x);
+    if (t->dtype != TC_I64)
+        for (int64_t i = 0; i < n; i++) tc_scalar_store(t->dtype, t->storage->data, t->offset + i, tc_scalar_int(x[i]));
+    return NULL;
+}
+static size_t scratch_randperm(const tc_kcall *c, int threads) {
+    (void)threads;
+    return c->outs[0].dtype == TC_I64 ? 0 : (size_t)tc_tensor_numel(&c->outs[0]) * sizeof(int64_t);
+}
+const tc_kernel tc_k_randperm = {.name = "randperm", .run = run_randperm, .scratch = scratch_randperm};
+
+/* With replacement: the running sum of a row, divided by its total, then for each sample the first place that a uniform does not pass. */
+static tc_status run_multinomial(tc_kcall *c) {
+    const tc_tensor *p = tc_k_tensor(c, 0);
+    tc_tensor *t = &c->outs[0];
+    int64_t k = p->size[p->rank - 1], samples = t->size[t->rank - 1], rows = p->rank == 2 ? p->size[0] : 1;
+    double *cum = c->scratch;
+    uint64_t key = 0;
+    if (!c->gen) return no_generator("multinomial");
+    bool by_index = tc_generator_philox(c->gen, &key);
+    for (int64_t r = 0; r < rows; r++) {
+        double sum = 0;
+        for (int64_t i = 0; i < k; i++) {
+            double v = tc_scalar_to_double(tc_scalar_load(p->dtype, p->storage->data, p->offset + r * k + i));
+            if (!(v >= 0) || isinf(v)) return tc_error(TC_CONTENT, "probability tensor contains either `inf`, `nan` or element < 0");
+            sum += v;
+            if (p->dtype == TC_F32) sum = (float)sum;
+            cum[i] = sum;
+        }
+        if (!(sum > 0)) return tc_error(TC_CONTENT, "invalid multinomial distribution (sum of probabilities <= 0)");
+        for (int64_t i = 0; i < k; i++) cum[i] = p->dtype == TC_F32 ? (float)((float)cum[i] / (float)sum) : cum[i] / sum;
+        for (int64_t s = 0; s < samples; s++) {
+            tc_philox4 w = by_index ? tc_philox(key, (uint64_t)(r * samples + s), 1) : (tc_philox4){{0}};
+            double u = by_index ? word_pair(&w, 0) : tc_rng_uniform_f64(c->gen);
+            int64_t lo = 0, hi = k;
+            while (hi > lo) {
+                int64_t mid = lo + (hi - lo) / 2;
+                if (cum[mid] < u) lo = mid + 1;
+                else hi = mid;
+            }
+            ((int64_t *)tc_tensor_data(t))[r * samples + s] = lo < k ? lo : k - 1;
+        }
+    }
+    return NULL;
+}
+static size_t scratch_multinomial(const tc_kcall *c, int threads) {
+    (void)threads;
+    const tc_tensor *p = tc_k_tensor(c, 0);
+    return (size_t)p->size[p->rank - 1] * sizeof(double);
+}
+const tc_kernel tc_k_multinomial = {.name = "multinomial", .flags = TC_KF_CONTIGUOUS, .run = run_multinomial, .scratch = scratch_multinomial};

@@ -1,0 +1,284 @@
+/* Random operators: a few kernels that fill a tensor (kernel/random.h), and everything else composed of them.
+ *
+ *     dropout(x, p, True) = x * bernoulli(1 - p) / (1 - p)
+ *
+ * They are never merged or reordered with each other, since each draws from the generator. No gradient goes through a draw. */
+#include "kernel/random.h"
+#include "op/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+static int param(const tc_op *op, const char *name) {
+    const tc_schema *s = tc_op_schema(op);
+    for (int i = 0; i < s->nparams; i++)
+        if (!strcmp(s->params[i].name, name)) return i;
+    return -1;
+}
+
+/* ---- shapes ---- */
+static tc_status shape_fill(tc_shape_ctx *c) { /* random numbers of the type of self, contiguous */
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_meta *m = tc_sh_meta(c, 0);
+    tc_dims d = tc_dims_of(m);
+    return tc_sh_out(c, 0, m->dtype, &d);
+}
+static tc_status shape_fill_float(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_meta *m = tc_sh_meta(c, 0);
+    if (!tc_is_float(m->dtype)) return tc_sh_fail(c, "expected a floating-point tensor, but got %s", tc_dtypes[m->dtype].torch);
+    tc_dims d = tc_dims_of(m);
+    return tc_sh_out(c, 0, m->dtype, &d);
+}
+static tc_status shape_randperm(tc_shape_ctx *c) {
+    tc_dims d = {.rank = 1};
+    d.size[0] = tc_sh_int(c, 0);
+    int64_t n;
+    if (tc_sym_const_int(d.size[0], &n) && n < 0) return tc_sh_fail(c, "n must be non-negative, got %lld", (long long)n);
+    return tc_sh_out(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), TC_I64), &d);
+}
+static tc_status shape_multinomial(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_need_float(c, 0));
+    const tc_meta *m = tc_sh_meta(c, 0);
+    if (m->rank < 1 || m->rank > 2) return tc_sh_fail(c, "prob_dist must be 1 or 2 dim");
+    tc_dims d = tc_dims_of(m);
+    int64_t n, k;
+    d.size[m->rank - 1] = tc_sh_int(c, 1);
+    if (tc_sym_const_int(d.size[m->rank - 1], &n)) {
+        if (n <= 0) return tc_sh_fail(c, "cannot sample n_sample <= 0 samples");
+        if (!tc_sh_bool(c, 2) && tc_sym_const_int(m->size[m->rank - 1], &k) && n > k)
+            return tc_sh_fail(c, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
+    }
+    return tc_sh_out(c, 0, TC_I64, &d);
+}
+static tc_status check_dropout(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_arg *p = &c->args[1];
+    if (p->kind == TC_A_SCALAR && !p->is_sym) {
+        double v = tc_scalar_to_double(p->scalar);
+        if (!(v >= 0 && v <= 1)) return tc_sh_fail(c, "dropout probability has to be between 0 and 1, but got %g", v);
+    }
+    return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype);
+}
+static tc_status shape_native_dropout(tc_shape_ctx *c) {
+    TC_TRY(check_dropout(c));
+    return tc_sh_out_like(c, 1, tc_sh_meta(c, 0), TC_BOOL);
+}
+
+/* ---- compositions ---- */
+static tc_value *empty_of(tc_emit *e, const tc_node *n) {
+    const tc_meta *m = &n->outs[0]->meta;
+    tc_arg a[8] = {{.kind = TC_A_INTS, .n = m->rank, .syms = m->size}, {.kind = TC_A_DTYPE, .dtype = m->dtype}};
+    tc_node *made = tc_e_args(e, "aten::empty.memory_format", a, 2);
+    return made ? made->outs[0] : NULL;
+}
+static tc_status shape_sized(tc_shape_ctx *c) {
+    tc_dims d;
+    d.rank = tc_sh_ints(c, param(c->op, "size"), d.size, TC_MAX_RANK);
+    for (int i = 0; i < d.rank; i++) {
+        int64_t n;
+        if (tc_sym_const_int(d.size[i], &n) && n < 0) return tc_sh_fail(c, "Trying to create tensor with negative dimension %lld", (long long)n);
+    }
+    int t = param(c->op, "dtype");
+    bool ints = !strcmp(tc_op_schema(c->op)->name, "randint");
+    return tc_sh_out(c, 0, tc_sh_dtype(c, t, ints ? TC_I64 : TC_F32), &d);
+}
+static tc_status shape_like(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_meta *m = tc_sh_meta(c, 0);
+    tc_dims d = tc_dims_of(m);
+    return tc_sh_out(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), m->dtype), &d);
+}
+static tc_status decompose_rand(tc_emit *e, const tc_node *n) {
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::uniform", "v", empty_of(e, n)));
+    return tc_e_done(e);
+}
+static tc_status decompose_randn(tc_emit *e, const tc_node *n) {
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::normal_functional", "v", empty_of(e, n)));
+    return tc_e_done(e);
+}
+static tc_status decompose_randint(tc_emit *e, const tc_node *n) {
+    int low = param(n->op, "low"), high = param(n->op, "high");
+    tc_arg from = low >= 0 ? n->args[low] : (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(tc_e_sym(e), 0)};
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::random.from", "vaa", empty_of(e, n), &from, &n->args[high]));
+    return tc_e_done(e);
+}
+
+/* normal(mean, std) of tensors: draw(0, 1) * std + mean, in this order. */
+static tc_status shape_normal_tensors(tc_shape_ctx *c) {
+    return tc_sh_out_pointwise(c, 0, tc_sh_meta(c, 0) ? tc_sh_meta(c, 0)->dtype : tc_sh_meta(c, 1)->dtype, 2, (int[]){0, 1});
+}
+static tc_status decompose_normal(tc_emit *e, const tc_node *n) {
+    tc_value *x, *mean = tc_arg_value(n, 0), *std = tc_arg_value(n, 1);
+    if (std) {
+        x = tc_emit_call(e, "aten::mul.Tensor", "vv", tc_emit_call(e, "aten::normal_functional", "v", empty_of(e, n)), std);
+        x = mean ? tc_e_add(e, x, mean) : tc_emit_call(e, "aten::add.Tensor", "va", x, tc_e_arg(n, 0));
+    } else {
+        x = tc_e_add(e, tc_emit_call(e, "aten::normal_functional", "vfa", empty_of(e, n), 0.0, tc_e_arg(n, 1)), mean);
+    }
+    tc_emit_result(e, 0, x);
+    return tc_e_done(e);
+}
+static tc_status decompose_normal_floats(tc_emit *e, const tc_node *n) {
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::normal_functional", "vaa", empty_of(e, n), tc_e_arg(n, 0), tc_e_arg(n, 1)));
+    return tc_e_done(e);
+}
+
+/* Without replacement: the largest of p / exponential noise, which is a draw in proportion to p. */
+static tc_status decompose_multinomial(tc_emit *e, const tc_node *n) {
+    tc_value *p = tc_arg_value(n, 0);
+    bool one = tc_sym_is_int(tc_arg_sym(n, 1), 1);
+    if (tc_arg_bool(n, 2) && !one) {
+        tc_node *made = tc_e_args(e, "tc::multinomial_with_replacement", n->args, 2);
+        tc_emit_result(e, 0, made ? made->outs[0] : NULL);
+        return tc_e_done(e);
+    }
+    tc_value *q = tc_e_div(e, p, tc_emit_call(e, "aten::exponential", "v", tc_emit_call(e, "aten::empty_like", "v", p)));
+    if (one) q = tc_emit_call(e, "aten::argmax", "vib", q, (int64_t)-1, 1);
+    else q = tc_emit_out(tc_emit_call(e, "aten::topk", "va", q, tc_e_arg(n, 1)), 1);
+    tc_emit_result(e, 0, q);
+    return tc_e_done(e);
+}
+
+/* ---- dropout ---- */
+static tc_value *keep_mask(tc_emit *e, tc_value *like, double p, tc_dtype dtype) {
+    tc_value *room = tc_emit_call(e, "aten::empty_like", "vd", like, (int)dtype);
+    return tc_emit_call(e, "aten::bernoulli.p", "vf", room, 1 - p);
+}
+
+static tc_status decompose_dropout(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    double p = tc_arg_float(n, 1);
+    if (!tc_arg_bool(n, 2) || p == 0) {
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::clone", "v", x));
+    } else if (p == 1) {
+        tc_emit_result(e, 0, tc_e_mul(e, x, tc_e_zeros_like(e, x)));
+    } else {
+        tc_value *noise = tc_emit_call(e, "aten::div.Scalar", "vf", keep_mask(e, x, p, x->meta.dtype), 1 - p);
+        tc_emit_result(e, 0, tc_e_mul(e, x, noise));
+    }
+    return tc_e_done(e);
+}
+
+/* A mask of one number a channel: [N, C, 1, ...]. */
+static tc_value *channels_like(tc_emit *e, tc_value *x) {
+    tc_sym size[TC_MAX_RANK];
+    for (int i = 0; i < x->meta.rank; i++) size[i] = i < 2 ? x->meta.size[i] : tc_sym_int(tc_e_sym(e), 1);
+    return tc_emit_call(e, "aten::new_empty", "vS", x, size, x->meta.rank);
+}
+
+static tc_status decompose_feature_dropout(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    double p = tc_arg_float(n, 1);
+    if (!tc_arg_bool(n, 2) || p == 0) {
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::clone", "v", x));
+    } else if (p == 1) {
+        tc_emit_result(e, 0, tc_e_mul(e, x, tc_e_zeros_like(e, x)));
+    } else {
+        tc_value *noise = tc_emit_call(e, "aten::bernoulli.p", "vf", channels_like(e, x), 1 - p);
+        tc_emit_result(e, 0, tc_e_mul(e, x, tc_emit_call(e, "aten::div.Scalar", "vf", noise, 1 - p)));
+    }
+    return tc_e_done(e);
+}
+
+/* x a k + (1 - k) ... so that mean and variance of SELU's fixed point stay: k is the mask, alpha SELU's. */
+static tc_status alpha(tc_emit *e, const tc_node *n, bool by_feature) {
+    const double alpha = 1.7580993408473766;
+    tc_value *x = tc_arg_value(n, 0);
+    double p = tc_arg_float(n, 1);
+    if (!tc_arg_bool(n, 2) || p == 0) {
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::clone", "v", x));
+    } else if (p == 1) {
+        tc_emit_result(e, 0, tc_e_mul(e, x, tc_e_zeros_like(e, x)));
+    } else {
+        double a = 1 / sqrt((alpha * alpha * p + 1) * (1 - p));
+        tc_value *noise = by_feature ? tc_emit_call(e, "aten::bernoulli.p", "vf", channels_like(e, x), 1 - p) : keep_mask(e, x, p, x->meta.dtype);
+        tc_value *b = tc_e_adds(e, tc_e_muls(e, tc_e_adds(e, noise, -1), alpha * a), alpha * a * p);
+        tc_emit_result(e, 0, tc_e_add(e, tc_e_mul(e, x, tc_e_muls(e, noise, a)), b));
+    }
+    return tc_e_done(e);
+}
+static tc_status decompose_alpha_dropout(tc_emit *e, const tc_node *n) { return alpha(e, n, false); }
+static tc_status decompose_feature_alpha_dropout(tc_emit *e, const tc_node *n) { return alpha(e, n, true); }
+
+static tc_status decompose_native_dropout(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    double p = tc_arg_float(n, 1);
+    bool train = tc_arg_is_none(n, 2) || tc_arg_bool(n, 2);
+    if (!train || x->meta.rank < 0) {
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::clone", "v", x));
+        tc_emit_result(e, 1, tc_emit_call(e, "aten::ones_like", "vd", x, (int)TC_BOOL));
+        return tc_e_done(e);
+    }
+    tc_value *mask = keep_mask(e, x, p, TC_BOOL);
+    tc_emit_result(e, 0, tc_e_muls(e, tc_e_mul(e, x, mask), p == 1 ? 0 : 1 / (1 - p)));
+    tc_emit_result(e, 1, mask);
+    return tc_e_done(e);
+}
+static tc_status decompose_native_dropout_backward(tc_emit *e, const tc_node *n) { /* grad * mask * scale */
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::mul.Tensor", "va", tc_e_mul(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), tc_e_arg(n, 2)));
+    return tc_e_done(e);
+}
+static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    (void)gs, (void)n;
+    return tc_e_done(e);
+}
+
+#define OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
+#define LIKE OPTIONS ", MemoryFormat? memory_format=None"
+#define FILL(SCHEMA, shape_, kernel_, sample, text) \
+    {.schema = "aten::" SCHEMA ", *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, .kernel = &kernel_, .grad = grad_none, .samples = sample, .doc = text}
+#define COMPOSED(SCHEMA, shape_, decompose_, sample, text) \
+    {.schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, .decompose = decompose_, .samples = sample, .doc = text}
+#define DROPOUT(name, sample, text) \
+    {.schema = "aten::" #name "(Tensor input, float p, bool train) -> Tensor", .flags = TC_OP_RANDOM, .shape = check_dropout, .decompose = decompose_##name, .samples = sample, .doc = text}
+const tc_op tc_ops_random[] = {
+    FILL("uniform(Tensor self, float from=0., float to=1.", shape_fill_float, tc_k_uniform, "uniform(f32[37], -1, 2)", "evenly distributed in [from, to)"),
+    FILL("normal_functional(Tensor self, float mean=0., float std=1.", shape_fill_float, tc_k_normal, "normal_functional(f32[37], 1, 2)", "normally distributed"),
+    FILL("bernoulli.p(Tensor self, float p", shape_fill, tc_k_bernoulli_p, "bernoulli(f32[37], 0.3)", "1 with probability p, else 0"),
+    FILL("exponential(Tensor self, float lambd=1.", shape_fill_float, tc_k_exponential, "exponential(f32[37], 2)", "-log(1 - u) / lambd"),
+    FILL("cauchy(Tensor self, float median=0., float sigma=1.", shape_fill_float, tc_k_cauchy, "cauchy(f32[37])", "median + sigma tan(pi (u - 1/2))"),
+    FILL("log_normal(Tensor self, float mean=1., float std=2.", shape_fill_float, tc_k_log_normal, "log_normal(f32[37])", "exp of a normal draw"),
+    FILL("geometric(Tensor self, float p", shape_fill, tc_k_geometric, "geometric(f32[37], 0.3)", "trials up to the first success"),
+    FILL("random.from(Tensor self, int from, int? to", shape_fill, tc_k_random, "random(i64[37], 3, 9)", "integers in [from, to)"),
+    FILL("random.to(Tensor self, int to", shape_fill, tc_k_random, "random(i64[37], 9)", "integers in [0, to)"),
+    {.schema = "aten::random(Tensor self, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_fill, .kernel = &tc_k_random, .grad = grad_none,
+     .samples = "random(i64[37])", .doc = "integers over the range of the type"},
+    {.schema = "aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_fill_float, .kernel = &tc_k_bernoulli_t, .grad = grad_none,
+     .samples = "bernoulli(f32[37]:0..1)", .doc = "1 with probability self, else 0"},
+    {.schema = "aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_fill, .kernel = &tc_k_bernoulli_t,
+     .grad = grad_none, .samples = "bernoulli(f32[37], f32[37]:0..1)", .doc = "1 with probability p, else 0"},
+    {.schema = "aten::randperm(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
+     .shape = shape_randperm, .kernel = &tc_k_randperm, .grad = grad_none, .samples = "randperm(37)", .doc = "a permutation of 0 .. n - 1"},
+    {.schema = "tc::multinomial_with_replacement(Tensor self, SymInt num_samples) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_multinomial, .kernel = &tc_k_multinomial,
+     .grad = grad_none, .samples = "multinomial_with_replacement(f32[3,7]:0..1, 5)", .doc = "places drawn in proportion to the rows, with replacement"},
+    {.schema = "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
+     .shape = shape_multinomial, .decompose = decompose_multinomial, .samples = "multinomial(f32[3,7]:0..1, 4)", .doc = "places drawn in proportion to the rows"},
+    COMPOSED("rand(SymInt[] size, *, " OPTIONS ")", shape_sized, decompose_rand, "rand([3,5])", "evenly distributed in [0, 1)"),
+    COMPOSED("rand.generator(SymInt[] size, *, Generator? generator, " OPTIONS ")", shape_sized, decompose_rand, "rand([3,5], generator=None)", "evenly distributed in [0, 1)"),
+    COMPOSED("rand_like(Tensor self, *, " LIKE ")", shape_like, decompose_rand, "rand_like(f32[3,5])", "evenly distributed in [0, 1)"),
+    COMPOSED("rand_like.generator(Tensor self, *, Generator? generator, " LIKE ")", shape_like, decompose_rand, "rand_like(f32[3,5], generator=None)", "evenly distributed in [0, 1)"),
+    COMPOSED("randn(SymInt[] size, *, " OPTIONS ")", shape_sized, decompose_randn, "randn([3,5])", "normally distributed"),
+    COMPOSED("randn.generator(SymInt[] size, *, Generator? generator, " OPTIONS ")", shape_sized, decompose_randn, "randn([3,5], generator=None)", "normally distributed"),
+    COMPOSED("randn_like(Tensor self, *, " LIKE ")", shape_like, decompose_randn, "randn_like(f32[3,5])", "normally distributed"),
+    COMPOSED("randn_like.generator(Tensor self, *, Generator? generator, " LIKE ")", shape_like, decompose_randn, "randn_like(f32[3,5], generator=None)", "normally distributed"),
+    COMPOSED("randint(SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None)", shape_sized, decompose_randint, "randint(9, [3,5])", "integers in [0, high)"),
+    COMPOSED("randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None)", shape_sized, decompose_randint, "randint(9, [3,5], generator=None)", "integers in [0, high)"),
+    COMPOSED("randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None)", shape_sized, decompose_randint, "randint(-3, 9, [3,5])", "integers in [low, high)"),
+    COMPOSED("randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None)", shape_sized, decompose_randint, "randint(-3, 9, [3,5], generator=None)", "integers in [low, high)"),
+    COMPOSED("randint_like(Tensor self, SymInt high, *, " LIKE ")", shape_like, decompose_randint, "randint_like(f32[3,5], 9)", "integers in [0, high)"),
+    COMPOSED("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, " LIKE ")", shape_like, decompose_randint, "randint_like(f32[3,5], -3, 9)", "integers in [low, high)"),
+    COMPOSED("normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None)", shape_normal_tensors, decompose_normal, "normal(f32[37], 2.0)", "normally distributed about mean"),
+    COMPOSED("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None)", shape_normal_tensors, decompose_normal, "normal(1.0, f32[37]:0.1..2)", "normally distributed about mean"),
+    COMPOSED("normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None)", shape_normal_tensors, decompose_normal, "normal(f32[37], f32[37]:0.1..2)", "normally distributed about mean"),
+    COMPOSED("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, " OPTIONS ")", shape_sized, decompose_normal_floats, "normal(1.0, 2.0, [37])", "normally distributed about mean"),
+    DROPOUT(dropout, "dropout(f32[4,5], 0.3, True)", "x * bernoulli(1 - p) / (1 - p) in training, x else"),
+    DROPOUT(feature_dropout, "feature_dropout(f32[2,3,4], 0.3, True)", "dropout of whole channels"),
+    DROPOUT(alpha_dropout, "alpha_dropout(f32[4,5], 0.3, True)", "dropout that keeps mean and variance of SELU networks"),
+    DROPOUT(feature_alpha_dropout, "feature_alpha_dropout(f32[2,3,4], 0.3, True)", "alpha dropout of whole channels"),
+    {.schema = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", .flags = TC_OP_RANDOM, .shape = shape_native_dropout, .decompose = decompose_native_dropout,
+     .samples = "native_dropout(f32[4,5], 0.3, True)", .doc = "dropout, and its mask"},
+    {.schema = "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", .shape = tc_shape_same, .decompose = decompose_native_dropout_backward,
+     .samples = "native_dropout_backward(f32[4,5], bool[4,5], 1.5)", .doc = "grad * mask * scale"},
+    {0}};
