@@ -121,13 +121,13 @@ tc_status tc_op_default(tc_program *program, const tc_op *op, int param, tc_arg 
 tc_status tc_op_coerce(tc_program *program, const tc_op *op, int param, tc_arg *arg);
 
 /* ---- calling an operator: the one way in which capture, gradients, decompositions and readers make nodes ---- */
-/* Appends the node, runs the shape rule, makes the outputs. args in schema order; missing ones at the end take their defaults. TC_CONTENT naming
- * operator, argument and shapes, and no node is left then. Results require a gradient when an argument does. out_node may be NULL. */
 /* The shape rule alone: types of the results of a call with coerced, complete arguments (in-place and out forms too). outs: nouts zeroed
  * values; nouts as tc_op_nouts says. */
 int tc_op_nouts(const tc_op *op, const tc_arg *args, int nargs);
 tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_value *outs, int nouts);
 void tc_op_propagate_grad(tc_node *n); /* sets requires_grad of the results from the arguments */
+/* Appends the node, runs the shape rule, makes the outputs. args in schema order; missing ones at the end take their defaults. TC_CONTENT naming
+ * operator, argument and shapes, and no node is left then. Results require a gradient when an argument does. out_node may be NULL. */
 tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_node *before, tc_node **out_node);
 
 /* Runs one operator on concrete tensors. Filled by the runtime at start (it stands higher); used by capture, folding, tests.
