@@ -74,6 +74,11 @@ static void compute_operand(void *ctx, tc_value **place) {
     (*place)->aux = &o->f->data[(*place)->id];
 }
 
+static void forget(void *ctx, tc_value **place) {
+    (void)ctx;
+    (*place)->aux = NULL;
+}
+
 static tc_status evaluate(folder *f, const tc_value *v, int depth) {
     if (f->data[v->id].storage) return NULL;
     if (depth > 10000) return tc_error(TC_UNSUPPORTED, "a constant computed by a chain of more than 10000 operators");
@@ -85,6 +90,7 @@ static tc_status evaluate(folder *f, const tc_value *v, int depth) {
     for (int i = 0; i < n->nouts; i++) nouts += n->outs[i]->kind == TC_V_LIST ? n->outs[i]->nlist : 1;
     tc_tensor *out = tc_xcalloc((size_t)(nouts ? nouts : 1), sizeof *out);
     tc_status st = f->eval->call(f->eval->self, n->op, n->args, n->nargs, NULL, out, nouts);
+    tc_node_each_input(n, forget, NULL);
     for (int i = 0; i < n->nouts && !st; i++) {
         const tc_value *r = n->outs[i];
         if (r->kind != TC_V_LIST) f->data[r->id] = out[k++];
