@@ -1,0 +1,282 @@
+/* Whole programs: results equal fused or not, for every instruction set and number of threads; sizes solved and checked; mutations in
+ * place; results that are views, inputs, or the same twice; single operators. */
+#include "base/cpu.h"
+#include "base/rng.h"
+#include "op/decompose.h"
+#include "op/emit.h"
+#include "runtime/runtime.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+static tc_value *input(tc_program *p, tc_input_kind kind, const char *name, tc_dtype d, int rank, ...) {
+    tc_value *v = tc_graph_value(p->graph, TC_V_TENSOR, name);
+    tc_sym size[TC_MAX_RANK];
+    va_list ap;
+    va_start(ap, rank);
+    for (int i = 0; i < rank; i++) size[i] = va_arg(ap, tc_sym);
+    va_end(ap);
+    v->meta = tc_meta_make(&p->arena, d, rank, size, NULL);
+    tc_graph_add_input(p->graph, v);
+    tc_program_add_input(p, (tc_input){.kind = kind, .value = v, .name = name, .alias_of = -1});
+    return v;
+}
+
+static tc_program *program(void) {
+    tc_program *p = tc_program_create("t");
+    if (!p->graph) p->graph = tc_graph_create(p, NULL, "t");
+    p->functional = true;
+    return p;
+}
+static void output(tc_program *p, tc_value *v) { tc_program_add_output(p, (tc_output){.kind = TC_OUT_USER, .value = v, .name = v->name, .target = -1}); }
+
+static void ok(tc_status s) {
+    if (s) fail_msg("%s", tc_status_message(s));
+}
+
+static tc_tensor filled(tc_dtype d, int rank, const int64_t *size, uint32_t seed) {
+    tc_tensor t;
+    ok(tc_tensor_empty(d, rank, size, &t));
+    for (int64_t i = 0, n = tc_tensor_numel(&t); i < n; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        tc_scalar_store(d, tc_tensor_data(&t), i, tc_is_float(d) ? tc_scalar_float((double)(seed >> 8) / (1 << 22) - 2) : tc_scalar_int(seed >> 28));
+    }
+    return t;
+}
+
+static void same(const tc_tensor *a, const tc_tensor *b, const char *what) {
+    tc_diff d;
+    ok(tc_tensor_compare(a, b, 0, 0, &d));
+    if (d.count) fail_msg("%s: %lld elements differ, the first at %lld by %g", what, (long long)d.count, (long long)d.first, d.max_abs);
+}
+
+/* softmax(tanh(x) * w + bias) with its row sums, a transposed view and a second result. */
+static tc_program *chain(void) {
+    tc_program *p = program();
+    tc_sym B = tc_sym_var(p->sym, "B", TC_SYM_INT, 0, 64), T = tc_sym_var(p->sym, "T", TC_SYM_INT, 0, 5000);
+    tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 2, B, T), *w = input(p, TC_IN_USER, "w", TC_F32, 1, T);
+    tc_emit e = {.graph = p->graph};
+    tc_value *h = tc_emit_call(&e, "aten::mul.Tensor", "vv", tc_emit_call(&e, "aten::tanh", "v", x), w);
+    tc_value *s = tc_emit_call(&e, "aten::softmax.int", "vi", h, (int64_t)-1);
+    tc_value *n = tc_emit_call(&e, "aten::sum.dim_IntList", "vI", s, (int64_t[]){1}, 1);
+    tc_value *g = tc_emit_call(&e, "aten::sigmoid", "v", h);
+    tc_value *c = tc_emit_call(&e, "aten::sum.dim_IntList", "vI", g, (int64_t[]){0}, 1);
+    tc_value *t = tc_emit_call(&e, "aten::transpose.int", "vii", g, (int64_t)0, (int64_t)1);
+    tc_value *u = tc_emit_call(&e, "aten::mul.Tensor", "vv", t, tc_emit_call(&e, "aten::exp", "v", t));
+    ok(e.status);
+    output(p, s);
+    output(p, n);
+    output(p, c);
+    output(p, t);
+    output(p, u);
+    output(p, s);
+    return p;
+}
+enum { CHAIN_OUTS = 6 };
+
+static void run_chain(tc_exec *e, int64_t B, int64_t T, tc_tensor out[CHAIN_OUTS]) {
+    tc_tensor in[2] = {filled(TC_F32, 2, (int64_t[]){B, T}, 1), filled(TC_F32, 1, (int64_t[]){T}, 2)};
+    memset(out, 0, CHAIN_OUTS * sizeof *out);
+    ok(tc_exec_run(e, in, 2, NULL, out, CHAIN_OUTS));
+    tc_tensor_deinit(&in[0]);
+    tc_tensor_deinit(&in[1]);
+}
+static void drop(tc_tensor *t, int n) {
+    for (int i = 0; i < n; i++) tc_tensor_deinit(&t[i]);
+}
+
+static const int64_t sizes[][2] = {{1, 1}, {2, 3}, {0, 4}, {3, 0}, {5, 255}, {7, 257}, {33, 1000}, {2, 4999}, {64, 64}};
+
+static void test_fused_is_unfused(void **state) {
+    (void)state;
+    tc_program *p = chain();
+    tc_exec *plain, *e;
+    ok(tc_exec_create(p, &(tc_exec_options){.threads = 1, .no_fuse = true}, &plain));
+    assert_true(tc_exec_loop_count(plain) >= 5);
+    tc_isa_row best;
+    ok(tc_isa_choose(NULL, &best));
+    for (tc_isa_row row = 0; row <= best; row++)
+        for (int threads = 1; threads <= 7; threads += threads == 1 ? 1 : 5) {
+            ok(tc_exec_create(p, &(tc_exec_options){.threads = threads, .isa = tc_isa_ops_of(row)}, &e));
+            for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+                tc_tensor a[CHAIN_OUTS], b[CHAIN_OUTS];
+                char what[96];
+                run_chain(plain, sizes[k][0], sizes[k][1], a);
+                run_chain(e, sizes[k][0], sizes[k][1], b);
+                for (int i = 0; i < CHAIN_OUTS; i++) {
+                    snprintf(what, sizeof what, "%s, %d threads, %lldx%lld, output %d", tc_isa_ops_of(row)->name, threads, (long long)sizes[k][0], (long long)sizes[k][1], i);
+                    same(&a[i], &b[i], what);
+                }
+                drop(a, CHAIN_OUTS);
+                drop(b, CHAIN_OUTS);
+            }
+            tc_exec_destroy(e);
+        }
+    tc_exec_destroy(plain);
+    tc_program_release(p);
+}
+
+static void test_sizes_are_checked(void **state) {
+    (void)state;
+    tc_program *p = chain();
+    tc_exec *e;
+    ok(tc_exec_create(p, &(tc_exec_options){.threads = 1}, &e));
+    tc_tensor out[CHAIN_OUTS] = {{0}}, in[2] = {filled(TC_F32, 2, (int64_t[]){65, 3}, 1), filled(TC_F32, 1, (int64_t[]){3}, 2)};
+    tc_status s = tc_exec_run(e, in, 2, NULL, out, CHAIN_OUTS);
+    assert_int_equal(tc_status_code(s), TC_CONTENT);
+    assert_string_equal(tc_status_message(s), "x.size(0)=65, expected 0..64");
+    tc_status_free(s);
+    drop(in, 2);
+    in[0] = filled(TC_F32, 2, (int64_t[]){4, 3}, 1), in[1] = filled(TC_F32, 1, (int64_t[]){2}, 2);
+    s = tc_exec_run(e, in, 2, NULL, out, CHAIN_OUTS);
+    assert_string_equal(tc_status_message(s), "w.size(0)=2, expected T=3");
+    tc_status_free(s);
+    drop(in, 2);
+    in[0] = filled(TC_F64, 2, (int64_t[]){4, 3}, 1), in[1] = filled(TC_F32, 1, (int64_t[]){3}, 2);
+    s = tc_exec_run(e, in, 2, NULL, out, CHAIN_OUTS);
+    assert_int_equal(tc_status_code(s), TC_CONTENT);
+    tc_status_free(s);
+    drop(in, 2);
+    tc_exec_destroy(e);
+    tc_program_release(p);
+}
+
+/* A step of SGD with momentum: both states are updated where they are. */
+static void test_mutations_in_place(void **state) {
+    (void)state;
+    tc_program *p = program();
+    tc_sym n = tc_sym_int(p->sym, 1000);
+    tc_value *g = input(p, TC_IN_USER, "g", TC_F32, 1, n), *w = input(p, TC_IN_PARAMETER, "w", TC_F32, 1, n), *m = input(p, TC_IN_BUFFER, "m", TC_F32, 1, n);
+    p->inputs[1].data = filled(TC_F32, 1, (int64_t[]){1000}, 3);
+    p->inputs[2].data = filled(TC_F32, 1, (int64_t[]){1000}, 4);
+    tc_emit e = {.graph = p->graph};
+    tc_value *m1 = tc_emit_call(&e, "aten::add.Tensor", "vv", tc_e_muls(&e, m, 0.9), g);
+    tc_value *w1 = tc_emit_call(&e, "aten::sub.Tensor", "vv", w, tc_e_muls(&e, m1, 0.1));
+    ok(e.status);
+    tc_program_add_output(p, (tc_output){.kind = TC_OUT_PARAMETER, .value = w1, .target = 1});
+    tc_program_add_output(p, (tc_output){.kind = TC_OUT_BUFFER, .value = m1, .target = 2});
+    tc_exec *x;
+    ok(tc_exec_create(p, &(tc_exec_options){.threads = 2}, &x));
+    tc_tensor grad = filled(TC_F32, 1, (int64_t[]){1000}, 5), out[2] = {{0}}, first = p->inputs[1].data;
+    float wv = ((float *)tc_tensor_data(&first))[17], mv = ((float *)tc_tensor_data(&p->inputs[2].data))[17], gv = ((float *)tc_tensor_data(&grad))[17];
+    const void *before = NULL;
+    for (int step = 0; step < 3; step++) {
+        ok(tc_exec_run(x, &grad, 1, NULL, out, 2));
+        mv = mv * 0.9f + gv;
+        wv = wv - mv * 0.1f;
+        assert_true(((float *)tc_tensor_data(tc_exec_state(x, 1)))[17] == wv);
+        assert_true(((float *)tc_tensor_data(tc_exec_state(x, 2)))[17] == mv);
+        if (step) assert_ptr_equal(before, tc_tensor_data(tc_exec_state(x, 1)));
+        before = tc_tensor_data(tc_exec_state(x, 1));
+    }
+    assert_ptr_not_equal(before, tc_tensor_data(&first)); /* the program's own data stay */
+    tc_buf report = {0};
+    tc_exec_report(x, &report);
+    assert_null(strstr(tc_buf_str(&report), "is copied"));
+    assert_int_equal(tc_exec_memory_use(x).arena, 0);
+    tc_buf_free(&report);
+    tc_tensor mine = filled(TC_F32, 1, (int64_t[]){1000}, 9); /* a state given from outside is updated there */
+    ok(tc_exec_set_state(x, 1, &mine));
+    wv = ((float *)tc_tensor_data(&mine))[17];
+    ok(tc_exec_run(x, &grad, 1, NULL, out, 2));
+    mv = mv * 0.9f + gv;
+    assert_true(((float *)tc_tensor_data(&mine))[17] == wv - mv * 0.1f);
+    tc_tensor_deinit(&mine);
+    tc_tensor_deinit(&grad);
+    tc_exec_destroy(x);
+    tc_tensor_deinit(&p->inputs[1].data);
+    tc_tensor_deinit(&p->inputs[2].data);
+    tc_program_release(p);
+}
+
+/* Results that are inputs or views of them are copies; the caller's memory is used when given; a swap of two buffers reads both first. */
+static void test_results_and_swaps(void **state) {
+    (void)state;
+    tc_program *p = program();
+    tc_sym n = tc_sym_int(p->sym, 4);
+    tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 1, n), *a = input(p, TC_IN_BUFFER, "a", TC_F32, 1, n), *b = input(p, TC_IN_BUFFER, "b", TC_F32, 1, n);
+    p->inputs[1].data = filled(TC_F32, 1, (int64_t[]){4}, 1);
+    p->inputs[2].data = filled(TC_F32, 1, (int64_t[]){4}, 2);
+    tc_emit e = {.graph = p->graph};
+    tc_value *d = tc_e_muls(&e, x, 2);
+    ok(e.status);
+    output(p, x);
+    output(p, d);
+    tc_program_add_output(p, (tc_output){.kind = TC_OUT_BUFFER, .value = b, .target = 1});
+    tc_program_add_output(p, (tc_output){.kind = TC_OUT_BUFFER, .value = a, .target = 2});
+    tc_exec *x1;
+    ok(tc_exec_create(p, NULL, &x1));
+    tc_tensor in = filled(TC_F32, 1, (int64_t[]){4}, 3), out[4] = {{0}};
+    ok(tc_exec_run(x1, &in, 1, NULL, out, 4));
+    same(&out[0], &in, "an input returned");
+    assert_ptr_not_equal(out[0].storage, in.storage);
+    same(tc_exec_state(x1, 1), &p->inputs[2].data, "a");
+    same(tc_exec_state(x1, 2), &p->inputs[1].data, "b");
+    void *warm = tc_tensor_data(&out[1]);
+    ((float *)tc_tensor_data(&in))[0] = 21;
+    ok(tc_exec_run(x1, &in, 1, NULL, out, 4));
+    assert_ptr_equal(warm, tc_tensor_data(&out[1]));
+    assert_true(((float *)warm)[0] == 42);
+    drop(out, 4);
+    tc_tensor_deinit(&in);
+    tc_exec_destroy(x1);
+    tc_tensor_deinit(&p->inputs[1].data);
+    tc_tensor_deinit(&p->inputs[2].data);
+    tc_program_release(p);
+}
+
+/* Intermediates share memory when their lifetimes allow: a chain that is not fused needs two buffers, not ten. */
+static void test_memory_is_shared(void **state) {
+    (void)state;
+    tc_program *p = program();
+    tc_sym n = tc_sym_int(p->sym, 1 << 16);
+    tc_value *v = input(p, TC_IN_USER, "x", TC_F32, 1, n);
+    tc_emit e = {.graph = p->graph};
+    for (int i = 0; i < 10; i++) v = tc_emit_call(&e, "aten::sin", "v", v);
+    ok(e.status);
+    output(p, v);
+    tc_exec *x;
+    ok(tc_exec_create(p, &(tc_exec_options){.no_fuse = true}, &x));
+    tc_tensor in = filled(TC_F32, 1, (int64_t[]){1 << 16}, 3), out = {0};
+    ok(tc_exec_run(x, &in, 1, NULL, &out, 1));
+    assert_true(tc_exec_memory_use(x).arena <= 2 * (sizeof(float) << 16));
+    tc_tensor_deinit(&in);
+    tc_tensor_deinit(&out);
+    tc_exec_destroy(x);
+    tc_program_release(p);
+}
+
+static void test_single_operators(void **state) {
+    (void)state;
+    tc_evaluator *v;
+    ok(tc_evaluator_create(NULL, &v));
+    tc_eval eval = tc_evaluator_eval(v);
+    const tc_op *add = tc_op_find("aten::mul.Tensor"), *t = tc_op_find("aten::transpose.int");
+    tc_tensor a = filled(TC_F32, 2, (int64_t[]){2, 3}, 1), b = filled(TC_I64, 1, (int64_t[]){3}, 2), out;
+    tc_value va = {.kind = TC_V_TENSOR, .aux = &a}, vb = {.kind = TC_V_TENSOR, .aux = &b};
+    for (int i = 0; i < 3; i++) {
+        ok(eval.call(eval.self, add, (tc_arg[]){{.kind = TC_A_VALUE, .value = &va}, {.kind = TC_A_VALUE, .value = &vb}}, 2, NULL, &out, 1));
+        assert_int_equal(out.dtype, TC_F32);
+        assert_true(((float *)tc_tensor_data(&out))[4] == ((float *)tc_tensor_data(&a))[4] * (float)((int64_t *)tc_tensor_data(&b))[1]);
+        tc_tensor_deinit(&out);
+    }
+    tc_symctx *c = tc_symctx_create();
+    ok(eval.call(eval.self, t, (tc_arg[]){{.kind = TC_A_VALUE, .value = &va}, {.kind = TC_A_INT, .sym = tc_sym_int(c, 0)}, {.kind = TC_A_INT, .sym = tc_sym_int(c, 1)}}, 3, NULL, &out, 1));
+    assert_ptr_equal(out.storage, a.storage);
+    assert_int_equal(out.stride[0], 1);
+    tc_tensor_deinit(&out);
+    tc_symctx_destroy(c);
+    tc_tensor_deinit(&a);
+    tc_tensor_deinit(&b);
+    tc_evaluator_destroy(v);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fused_is_unfused), cmocka_unit_test(test_sizes_are_checked), cmocka_unit_test(test_mutations_in_place),
+                                       cmocka_unit_test(test_results_and_swaps), cmocka_unit_test(test_memory_is_shared), cmocka_unit_test(test_single_operators)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
