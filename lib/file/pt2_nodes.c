@@ -1,5 +1,5 @@
 /* Nodes of PT2 graphs: each becomes a call of its operator, so that tc's own rules type the results; what the file says about them
- * is compared. Regions (no_grad, checkpointed, repeated) are inlined, bodies of control flow become subgraphs. */
+ * is compared. Bodies of control flow and of regions become subgraphs. */
 #include "file/pt2_read.h"
 
 #include <stdio.h>
@@ -11,7 +11,7 @@ static void remember(tc_pt2_reader *r, tc_pt2_scope *s, tc_map *map) {
         void **slot = tc_map_put(map, name.s, name.n);
         tc_jr_mark mark = tc_jr_tell(&r->j);
         *slot = tc_arena_dup(&r->scratch, &mark, sizeof mark);
-        if (!s->inlined) *tc_map_put(&s->graph->names, name.s, name.n) = (void *)(uintptr_t)1; /* later names avoid it */
+        *tc_map_put(&s->graph->names, name.s, name.n) = (void *)(uintptr_t)1; /* later names avoid it */
         tc_jr_skip(&r->j);
     }
 }
@@ -176,10 +176,6 @@ static void bind_results(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, c
     }
 }
 
-static void give_name(tc_pt2_scope *s, tc_value *v, const char *name) {
-    v->name = s->inlined ? tc_graph_unique(s->graph, name) : tc_arena_strdup(&s->graph->program->arena, name);
-}
-
 /* A symbol that tc made for a number from data takes the range that the file has for its own. */
 static void pair_symbols(tc_pt2_reader *r, tc_sym own, tc_str theirs) {
     tc_symctx *c = r->program->sym;
@@ -266,7 +262,7 @@ static void check_type(tc_pt2_reader *r, const raw_node *n, const tc_value *v, c
 
 static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, const char *name) {
     const tc_jr_mark *mark = tc_map_find(v->kind == TC_V_SYM ? &s->syms : &s->tensors, name);
-    give_name(s, v, name);
+    v->name = tc_arena_strdup(&r->program->arena, name);
     if (!mark || !tc_jr_ok(&r->j)) return;
     if (v->kind == TC_V_TENSOR) {
         check_type(r, n, v, name, mark);
@@ -337,13 +333,7 @@ static void call(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n, const tc_op *op
     bind_results(r, s, n, values, node->nouts);
 }
 
-/* ---- regions and bodies ---- */
-typedef struct { const char *target; int graph; } region;
-static const region regions[] = { /* argument that is the graph; what follows it are the operands */
-    {"torch.ops.higher_order.wrap_with_set_grad_enabled", 1}, {"torch.ops.higher_order.wrap_with_autocast", 4}, {"torch.ops.higher_order.tag_activation_checkpoint", 0},
-    {"torch.ops.higher_order.invoke_subgraph", 0}, {"torch.ops.higher_order.wrap", 0},
-};
-
+/* ---- bodies of control flow and regions ---- */
 static tc_arg *read_outputs(tc_pt2_reader *r, tc_pt2_scope *s, int *out_n) {
     TC_VEC(tc_arg) list = {0};
     tc_jr_seek(&r->j, s->outputs);
@@ -355,44 +345,6 @@ static tc_arg *read_outputs(tc_pt2_reader *r, tc_pt2_scope *s, int *out_n) {
     *out_n = (int)list.len;
     tc_vec_free(&list);
     return copy;
-}
-
-static void inline_region(tc_pt2_reader *r, tc_pt2_scope *outer, const raw_node *n, const region *g) {
-    tc_jread *j = &r->j;
-    tc_jr_mark here = tc_jr_tell(j);
-    const tc_pt2_arg *args = n->args.data;
-    size_t count = n->args.len, next = (size_t)g->graph + 1;
-    while (count && args[count - 1].keyword) count--;
-    if (count <= (size_t)g->graph || !args[g->graph].is_graph) {
-        tc_jr_fail(j, TC_CONTENT, "%s has no graph as its argument %d", n->target, g->graph);
-        return;
-    }
-    if (!strcmp(g->target, "torch.ops.higher_order.invoke_subgraph")) next++;
-    if (g->graph == 4 && (args[2].arg.kind != TC_A_SCALAR || args[2].arg.scalar.i)) {
-        tc_jr_fail(j, TC_UNSUPPORTED, "%s: regions of autocast that are not decomposed are not supported (run_decompositions() removes them)", n->target);
-        return;
-    }
-    bool no_grad = r->program->no_grad;
-    if (g->graph == 1) r->program->no_grad = args[0].arg.kind == TC_A_SCALAR && !args[0].arg.scalar.i;
-    tc_pt2_scope s = {.graph = outer->graph, .inlined = true};
-    tc_jr_seek(j, args[g->graph].graph);
-    tc_pt2_open_graph(r, &s);
-    if (tc_jr_ok(j)) tc_jr_seek(j, s.inputs);
-    for (tc_jr_array(j); tc_jr_item(j); next++) {
-        tc_str name = {"", 0};
-        tc_jr_object(j);
-        for (tc_str key; tc_jr_member(j, &key);) name = tc_pt2_name(r);
-        if (next >= count) tc_jr_fail(j, TC_CONTENT, "%s has fewer operands than its graph has inputs", n->target);
-        else if (tc_jr_ok(j)) tc_pt2_bind(r, &s, name.s, args[next].arg);
-    }
-    if (tc_jr_ok(j)) tc_pt2_nodes(r, &s);
-    int nresults = 0;
-    tc_arg *results = tc_jr_ok(j) ? read_outputs(r, &s, &nresults) : NULL;
-    tc_pt2_close_scope(&s);
-    r->program->no_grad = no_grad;
-    if (!tc_jr_ok(j)) return;
-    tc_jr_seek(j, here);
-    bind_results(r, outer, n, results, nresults);
 }
 
 static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a) {
@@ -450,11 +402,6 @@ static bool static_assert_node(tc_pt2_reader *r, const raw_node *n) {
 static void do_node(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     tc_arg number;
     bool no_result;
-    for (size_t i = 0; i < sizeof regions / sizeof *regions; i++)
-        if (!strcmp(regions[i].target, n->target)) {
-            inline_region(r, s, n, &regions[i]);
-            return;
-        }
     if (tc_pt2_symbolic(r, n->target, n->args.data, (int)n->args.len, &number, &no_result)) {
         if (tc_jr_ok(&r->j)) bind_results(r, s, n, &number, no_result ? 0 : 1);
         return;

@@ -20,13 +20,13 @@ struct tc_archive {
 /* The weights of program NAME by FQN -> tc_pt2_weight in `arena`; storage borrowed from the archive, NULL when the bytes are not there. */
 tc_status tc_pt2_read_weights(tc_archive *a, const char *name, tc_arena *arena, tc_map *out);
 
-/* The names of one graph. A subgraph that is inlined has its own names and its caller's graph. */
+/* The names of one graph. */
 typedef struct tc_pt2_scope {
     tc_graph *graph;
     tc_map names;        /* -> tc_arg */
     tc_map tensors, syms; /* name -> tc_jr_mark of its type or expression */
     tc_jr_mark inputs, outputs, nodes;
-    bool single, inlined;
+    bool single;
 } tc_pt2_scope;
 
 typedef struct {
