@@ -1,0 +1,17 @@
+/* The program operand of export, compile, run, bench and train: an archive from a file or stdin, made ready for the passes. */
+#ifndef TC_CMD_PROGRAM_H
+#define TC_CMD_PROGRAM_H
+
+#include "cmd/cmd.h"
+#include "file/pt2.h"
+
+/* Opens the archive at path ("-": stdin, claimed for "the program"). TC_CONTENT when it is something else than a program, saying what. */
+tc_status tc_cmd_archive(tc_cmd *c, const char *path, tc_archive **out_archive);
+/* The program that --model names (else the only one, else `model`), functional and verified, with the weights of --weights and --rename. */
+tc_status tc_cmd_program(tc_cmd *c, tc_archive *a, tc_program **out_program);
+/* The same for a program of a given name (NULL: the default). */
+tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program);
+/* --weights and --rename onto a program made otherwise; nothing happens when they are not given. */
+tc_status tc_cmd_weights(tc_cmd *c, tc_program *p);
+
+#endif

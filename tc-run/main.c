@@ -1,0 +1,104 @@
+/* tc-run: runs a program on tensors from the command line, files and pipes, record by record. */
+#include "tc-run/run.h"
+
+#include "base/rng.h"
+#include "cmd/program.h"
+
+#include <stdio.h>
+
+static tc_status show_signature(tc_cmd *c, const tc_program *p, const char *path) {
+    tc_buf b = {0};
+    if (c->json) {
+        signature_print_json(&b, p);
+    } else {
+        signature_print(&b, p, path);
+        tc_buf_putc(&b, '\n');
+    }
+    fputs(b.data, stdout);
+    tc_buf_free(&b);
+    return NULL;
+}
+
+static tc_status run_record(tc_exec *e, const tc_program *p, const inputs *in, outputs *out, int64_t record, struct tc_generator *gen) {
+    int n = inputs_count(in);
+    tc_tensor *given = tc_xcalloc((size_t)n + 1, sizeof *given), *results = tc_xcalloc((size_t)p->noutputs + 1, sizeof *results);
+    tc_status st = inputs_get(in, given);
+    if (!st) st = tc_exec_run(e, given, n, gen, results, p->noutputs);
+    if (st && record) st = tc_annotate(st, "record %lld", (long long)record);
+    if (!st) st = outputs_put(out, record, e, results, given);
+    for (int i = 0; i < n; i++) tc_tensor_deinit(&given[i]);
+    for (int i = 0; i < p->noutputs; i++) tc_tensor_deinit(&results[i]);
+    free(given);
+    free(results);
+    return st;
+}
+
+static tc_status run_records(tc_cmd *c, const tc_program *p, feeds *f, const inputs *in, outputs *out) {
+    tc_exec *e;
+    tc_generator gen;
+    int64_t seed;
+    int numerics;
+    static const char *const modes[] = {"strict", "fast", NULL};
+    TC_TRY(tc_cmd_int(c, TC_OPT_seed, 0, INT64_MAX, 0, &seed));
+    TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &numerics));
+    tc_generator_seed(&gen, (uint64_t)seed);
+    tc_exec_options options = {.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .fast = numerics == 1};
+    TC_TRY(tc_exec_create(p, &options, &e));
+    tc_status st = NULL;
+    bool end = false;
+    for (int64_t record = 0; !st; record++) {
+        st = feeds_next(f, record, &end);
+        if (st || end) break;
+        st = run_record(e, p, in, out, record, &gen);
+        if (!f->list.len) break; /* literals only: one record */
+    }
+    if (!st && c->verbose) {
+        tc_buf report = {0};
+        tc_exec_report(e, &report);
+        tc_cmd_verbose(c, "%s", tc_buf_str(&report));
+        tc_buf_free(&report);
+    }
+    tc_exec_destroy(e);
+    return st;
+}
+
+static tc_status run_program(tc_cmd *c, const tc_program *p, const char *path) {
+    feeds f = {0};
+    inputs *in = NULL;
+    outputs *out = NULL;
+    tc_status st = inputs_open(c, p, path, &f, &in);
+    if (!st) st = outputs_open(c, p, &f, &out);
+    if (!st) st = run_records(c, p, &f, in, out);
+    st = outputs_close(out, st);
+    inputs_close(in);
+    feeds_close(&f);
+    return st;
+}
+
+static tc_status run(tc_cmd *c) {
+    const char *path = c->noperands ? c->operands[0] : "-";
+    tc_archive *a;
+    tc_program *p;
+    TC_TRY(tc_cmd_archive(c, path, &a));
+    tc_status st = tc_cmd_program(c, a, &p);
+    if (!st) {
+        st = tc_cmd_has(c, TC_OPT_signature) ? show_signature(c, p, path) : run_program(c, p, path);
+        tc_program_release(p);
+    }
+    tc_archive_close(a);
+    return st;
+}
+
+static const tc_opt_id options[] = {TC_OPT_input, TC_OPT_output, TC_OPT_expect, TC_OPT_rtol, TC_OPT_atol, TC_OPT_to, TC_OPT_out, TC_OPT_cast, TC_OPT_model,
+                                    TC_OPT_weights, TC_OPT_rename, TC_OPT_seed, TC_OPT_signature, TC_OPT_numerics, TC_OPT_NONE};
+static const tc_tool tool = {
+    .name = "tc-run",
+    .operands = "[PROGRAM]",
+    .max_operands = 1,
+    .summary = "run a program on tensors",
+    .details = "PROGRAM is a .pt2 archive; absent or -, it is stdin. Several records in a file or pipe run one after another.",
+    .options = options,
+    .run = run,
+};
+
+int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }

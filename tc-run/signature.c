@@ -1,0 +1,150 @@
+/* What a program takes and gives: for --signature, and for whoever forgot an input. */
+#include "tc-run/run.h"
+
+#include "base/json_write.h"
+
+static bool is_result(const tc_output *o) { return o->kind == TC_OUT_USER || o->kind == TC_OUT_LEAF || o->kind == TC_OUT_LOSS; }
+
+static void print_leaf(tc_buf *b, const tc_arg *a) {
+    int64_t i;
+    switch (a->kind) {
+    case TC_A_NONE: tc_buf_puts(b, "None"); break;
+    case TC_A_STRING: tc_buf_printf(b, "'%s'", a->string); break;
+    case TC_A_INT: if (tc_sym_const_int(a->sym, &i)) tc_buf_printf(b, "%lld", (long long)i); break;
+    case TC_A_SCALAR:
+        if (a->scalar.kind == TC_KIND_BOOL) tc_buf_puts(b, a->scalar.i ? "True" : "False");
+        else if (a->scalar.kind == TC_KIND_INT) tc_buf_printf(b, "%lld", (long long)a->scalar.i);
+        else tc_double_text(b, tc_scalar_to_double(a->scalar));
+        break;
+    default: tc_buf_puts(b, "constant");
+    }
+}
+
+static size_t widest_name(const tc_program *p) {
+    size_t w = 0;
+    for (int i = 0; i < p->ninputs; i++)
+        if ((p->inputs[i].kind == TC_IN_USER || p->inputs[i].kind == TC_IN_LEAF) && strlen(p->inputs[i].name) > w) w = strlen(p->inputs[i].name);
+    for (int i = 0; i < p->noutputs; i++)
+        if (is_result(&p->outputs[i]) && strlen(p->outputs[i].name) > w) w = strlen(p->outputs[i].name);
+    return w;
+}
+
+/* Symbols that the inputs' sizes hold, each once, with their ranges. */
+static void print_ranges(tc_buf *b, const tc_program *p) {
+    for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
+        tc_sym s = tc_sym_var_at(p->sym, i);
+        bool used = false;
+        for (int k = 0; k < p->ninputs && !used; k++) {
+            const tc_input *in = &p->inputs[k];
+            if (in->kind != TC_IN_USER || in->value->kind != TC_V_TENSOR) continue;
+            for (int d = 0; d < in->value->meta.rank; d++) used = used || in->value->meta.size[d] == s;
+        }
+        int64_t lo, hi;
+        if (!used) continue;
+        tc_sym_range(p->sym, s, &lo, &hi);
+        tc_buf_printf(b, "  %s: %lld to ", tc_sym_var_name(s), (long long)lo);
+        if (hi == TC_SYM_NO_HI) tc_buf_puts(b, "any\n");
+        else tc_buf_printf(b, "%lld\n", (long long)hi);
+    }
+}
+
+/* An input as a literal that fits: sizes at their lower bounds, one at least. */
+static void print_example(tc_buf *b, const tc_program *p, const tc_input *in) {
+    tc_buf_printf(b, " --input %s=", in->name);
+    if (in->value->kind == TC_V_SYM) {
+        tc_symtype t = tc_sym_type(in->value->sym);
+        tc_buf_puts(b, t == TC_SYM_INT ? "i64=4" : t == TC_SYM_FLOAT ? "f64=1" : "bool=true");
+        return;
+    }
+    const tc_meta *m = &in->value->meta;
+    for (int d = 0; d < m->rank; d++) {
+        int64_t lo, hi;
+        tc_sym_range(p->sym, m->size[d], &lo, &hi);
+        tc_buf_printf(b, "%lldx", (long long)(lo < 1 && hi > 0 ? 1 : lo));
+    }
+    tc_buf_printf(b, "%s=0", tc_dtypes[m->dtype].name);
+}
+
+void signature_print(tc_buf *b, const tc_program *p, const char *path) {
+    int width = (int)widest_name(p), results = 0;
+    tc_buf_puts(b, "inputs:\n");
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (in->kind != TC_IN_USER && in->kind != TC_IN_LEAF) continue;
+        tc_buf_printf(b, "  %-*s  ", width, in->name);
+        if (in->kind == TC_IN_USER) {
+            tc_value_print_type(b, in->value);
+        } else {
+            print_leaf(b, &in->leaf);
+            tc_buf_puts(b, " (fixed at export)");
+        }
+        tc_buf_putc(b, '\n');
+    }
+    print_ranges(b, p);
+    tc_buf_puts(b, "outputs:\n");
+    for (int i = 0; i < p->noutputs; i++) {
+        const tc_output *o = &p->outputs[i];
+        if (!is_result(o)) continue;
+        results++;
+        tc_buf_printf(b, "  %-*s  ", width, o->name);
+        if (o->kind == TC_OUT_LEAF) print_leaf(b, &o->leaf);
+        else tc_value_print_type(b, o->value);
+        tc_buf_putc(b, '\n');
+    }
+    for (int i = 0; i < p->noutputs; i++) {
+        const tc_output *o = &p->outputs[i];
+        if (o->kind == TC_OUT_USER_INPUT || o->kind == TC_OUT_BUFFER) tc_buf_printf(b, "  %-*s  written to\n", width, p->inputs[o->target].name);
+    }
+    tc_buf_printf(b, "  tc-run %s", path);
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].kind == TC_IN_USER) print_example(b, p, &p->inputs[i]);
+    if (results > 1) tc_buf_puts(b, " --to safetensors");
+}
+
+static void json_type(tc_json *j, const tc_value *v) {
+    tc_buf b = {0};
+    if (v->kind == TC_V_TENSOR) {
+        tc_json_key(j, "dtype");
+        tc_json_string(j, tc_dtypes[v->meta.dtype].name);
+        tc_json_key(j, "shape");
+        tc_json_array(j);
+        for (int d = 0; d < v->meta.rank; d++) {
+            int64_t n;
+            b.len = 0;
+            tc_sym_print(&b, v->meta.size[d]);
+            if (tc_sym_const_int(v->meta.size[d], &n)) tc_json_int(j, n);
+            else tc_json_string(j, b.data);
+        }
+        tc_json_end(j);
+    } else {
+        tc_value_print_type(&b, v);
+        tc_json_key(j, "type");
+        tc_json_string(j, b.data);
+    }
+    tc_buf_free(&b);
+}
+
+static void json_entry(tc_buf *b, const char *what, const char *name, const tc_value *v, const tc_arg *leaf) {
+    tc_buf text = {0};
+    tc_json j = {.b = b};
+    tc_json_object(&j);
+    tc_json_key(&j, what);
+    tc_json_string(&j, name);
+    if (v) {
+        json_type(&j, v);
+    } else {
+        print_leaf(&text, leaf);
+        tc_json_key(&j, "value");
+        tc_json_string(&j, tc_buf_str(&text));
+    }
+    tc_json_end(&j);
+    tc_buf_putc(b, '\n');
+    tc_buf_free(&text);
+}
+
+void signature_print_json(tc_buf *b, const tc_program *p) {
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].kind == TC_IN_USER || p->inputs[i].kind == TC_IN_LEAF) json_entry(b, "input", p->inputs[i].name, p->inputs[i].value, &p->inputs[i].leaf);
+    for (int i = 0; i < p->noutputs; i++)
+        if (is_result(&p->outputs[i])) json_entry(b, "output", p->outputs[i].name, p->outputs[i].value, &p->outputs[i].leaf);
+}
