@@ -146,7 +146,11 @@ static tc_status missing(tc_cmd *c, const inputs *in, const char *path) {
     if (!n) return NULL;
     signature_print(&page, in->program, path);
     tc_status st = tc_usage(c, "no value for input %s", names.data);
-    tc_status_add(st, "%s", page.data);
+    for (char *line = page.data, *next; line; line = next) { /* a line each */
+        next = strchr(line, '\n');
+        if (next) *next++ = 0;
+        tc_status_add(st, "%s", line);
+    }
     tc_buf_free(&names);
     tc_buf_free(&page);
     return st;
