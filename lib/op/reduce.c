@@ -143,7 +143,7 @@ static reduced of_node(const tc_node *n) {
 /* Argument 0 at the result's axes and new axes for the reduced dimensions, which `over` names. */
 static tc_lv load_reduced(tc_lower *l, reduced r, tc_dtype as, uint64_t *over) {
     tc_value *x = tc_arg_value(l->node, 0);
-    tc_affine index[TC_MAX_RANK];
+    tc_affine index[TC_MAX_RANK] = {{0}};
     *over = 0;
     for (int d = 0, at = 0; d < x->meta.rank; d++) {
         if (r.mask >> d & 1) {

@@ -1,0 +1,429 @@
+/* Normalisation: layer, batch, group, instance and rms norm.
+ *
+ *     y = (x - mean) / sqrt(var + eps) * weight + bias,   mean and biased var over
+ *         layer: the last dimensions    batch: all but dimension 1 (or running statistics)    group: a sample's channels of a group
+ *
+ * Statistics come from one Welford reduction in float64 and are stored in the input's type. Backward, with xh = (x - mean) rstd and
+ * g' = g weight:  dx = rstd (g' - mean(g') - xh mean(g' xh)). */
+#include "loop/lower.h"
+#include "op/shape.h"
+
+#include <float.h>
+
+static tc_sym numel_of(tc_symctx *s, const tc_sym *size, int n) {
+    tc_sym r = tc_sym_int(s, 1);
+    for (int k = 0; k < n; k++) r = tc_sym_mul(s, r, size[k]);
+    return r;
+}
+static int bools(const tc_node *n, int arg, int i) { return n->args[arg].kind != TC_A_BOOLS || n->args[arg].bools[i]; }
+
+/* ---- layer norm ---- */
+static tc_status check_normalized(tc_shape_ctx *c, int shape_arg, int weight, int bias, int *out_n) {
+    tc_sym norm[TC_MAX_RANK];
+    TC_TRY(tc_sh_need_float(c, 0));
+    const tc_meta *x = tc_sh_meta(c, 0);
+    int n = tc_sh_ints(c, shape_arg, norm, TC_MAX_RANK);
+    if (n < 1) return tc_sh_fail(c, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []");
+    bool ok = n <= x->rank;
+    for (int k = 0; ok && k < n; k++) ok = tc_sh_same(c, norm[k], x->size[x->rank - n + k]);
+    if (!ok) {
+        tc_buf t = {0};
+        for (int k = 0; k < n; k++) {
+            if (k) tc_buf_puts(&t, ", ");
+            tc_sym_print(&t, norm[k]);
+        }
+        tc_status s = tc_sh_fail(c, "Given normalized_shape=[%s], expected input with shape [*, %s]", tc_buf_str(&t), tc_buf_str(&t));
+        tc_buf_free(&t);
+        return s;
+    }
+    for (int a = 0; a < 2; a++) {
+        int arg = a ? bias : weight;
+        const tc_meta *w = arg >= 0 ? tc_sh_meta(c, arg) : NULL;
+        bool same = !w || w->rank == n;
+        for (int k = 0; w && same && k < n; k++) same = tc_sh_same(c, w->size[k], norm[k]);
+        if (!same) return tc_sh_fail(c, "Expected %s to be of same shape as normalized_shape", a ? "bias" : "weight");
+    }
+    *out_n = n;
+    return NULL;
+}
+static tc_status shape_native_layer_norm(tc_shape_ctx *c) {
+    int n;
+    TC_TRY(check_normalized(c, 1, 2, 3, &n));
+    const tc_meta *x = tc_sh_meta(c, 0);
+    tc_dims d = tc_dims_of(x), stat = d;
+    for (int k = x->rank - n; k < x->rank; k++) stat.size[k] = tc_sym_int(tc_sh_sym(c), 1);
+    TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
+    TC_TRY(tc_sh_out(c, 1, x->dtype, &stat));
+    return tc_sh_out(c, 2, x->dtype, &stat);
+}
+static tc_status shape_layer_norm(tc_shape_ctx *c) {
+    int n;
+    TC_TRY(check_normalized(c, 1, 2, 3, &n));
+    tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
+    return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
+}
+/* weight or bias at the result's last axes */
+static tc_lv affine_at(tc_lower *l, int arg) { return tc_arg_meta(l->node, arg) ? tc_l_in(l, arg) : TC_LV_NONE; }
+static tc_lv rstd_of(tc_lower *l, tc_lv var, double eps) { return tc_l_div(l, tc_l_f(l, TC_F64, 1), tc_l_op1(l, TC_X_SQRT, tc_l_add(l, var, tc_l_f(l, TC_F64, eps)))); }
+static tc_status lower_layer_norm(tc_lower *l) {
+    const tc_node *n = l->node;
+    int norm = n->args[1].n, r = l->result_axes;
+    tc_dtype d = tc_l_type(l, 0);
+    uint64_t over = 0;
+    for (int k = r - norm; k < r; k++) over |= (uint64_t)1 << k;
+    tc_lv x = tc_l_in(l, 0), w = tc_l_reduce(l, TC_R_WELFORD, x, over);
+    tc_lv mean = tc_l_cast(l, tc_l_part(l, w, 0), d), rstd = tc_l_cast(l, rstd_of(l, tc_l_div(l, tc_l_part(l, w, 1), tc_l_part(l, w, 2)), tc_arg_float(n, 4)), d);
+    tc_lv y = tc_l_mul(l, tc_l_sub(l, x, mean), rstd), weight = affine_at(l, 2), bias = affine_at(l, 3);
+    if (weight != TC_LV_NONE) y = tc_l_mul(l, y, weight);
+    if (bias != TC_LV_NONE) y = tc_l_add(l, y, bias);
+    TC_TRY(tc_l_out(l, 0, y));
+    TC_TRY(tc_l_out(l, 1, mean));
+    return tc_l_out(l, 2, rstd);
+}
+static tc_status grad_layer_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    bool mask[3] = {tc_emit_wants_grad(e, n, 0), tc_emit_wants_grad(e, n, 2), tc_emit_wants_grad(e, n, 3)};
+    tc_arg m = {.kind = TC_A_BOOLS, .n = 3, .bools = tc_arena_dup(&e->graph->program->arena, mask, sizeof mask)};
+    if (!gs[0]) return NULL;
+    tc_value *r = tc_emit_call(e, "aten::native_layer_norm_backward", "vvavvaaa", gs[0], tc_arg_value(n, 0), &n->args[1], n->outs[1], n->outs[2], &n->args[2], &n->args[3], &m);
+    for (int k = 0; k < 3; k++)
+        if (mask[k]) tc_e_give(e, n, k == 0 ? 0 : k + 1, tc_emit_out(r, k));
+    return tc_e_done(e);
+}
+static tc_status decompose_layer_norm_backward(tc_emit *e, const tc_node *n) { /* grad_out, input, shape, mean, rstd, weight, bias, mask */
+    tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *mean = tc_arg_value(n, 3), *rstd = tc_arg_value(n, 4), *w = tc_arg_value(n, 5);
+    int norm = n->args[2].n, r = x->meta.rank, k = 0, o = 0;
+    int64_t inner[TC_MAX_RANK], outer[TC_MAX_RANK];
+    for (int d = 0; d < r; d++) {
+        if (d < r - norm) outer[o++] = d;
+        else inner[k++] = d;
+    }
+    tc_value *xh = tc_e_mul(e, tc_e_sub(e, x, mean), rstd);
+    if (bools(n, 7, 0)) {
+        tc_value *gw = w ? tc_e_mul(e, g, w) : g;
+        tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", gw, inner, k, 1), *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, gw, xh), inner, k, 1);
+        tc_emit_result(e, 0, tc_e_mul(e, tc_e_sub(e, tc_e_sub(e, gw, a), tc_e_mul(e, xh, b)), rstd));
+    }
+    if (bools(n, 7, 1) && w) tc_emit_result(e, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), outer, o, false));
+    if (bools(n, 7, 2) && !tc_arg_is_none(n, 6)) tc_emit_result(e, 2, o ? tc_e_sum_dims(e, g, outer, o, false) : tc_e1(e, "aten::clone", g));
+    return tc_e_done(e);
+}
+static tc_status decompose_layer_norm(tc_emit *e, const tc_node *n) {
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::native_layer_norm", "aaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4]));
+    return tc_e_done(e);
+}
+
+/* ---- rms norm: x / sqrt(mean(x^2) + eps) * weight ---- */
+static tc_status shape_rms_norm(tc_shape_ctx *c) {
+    int n;
+    TC_TRY(check_normalized(c, 1, 2, -1, &n));
+    const tc_meta *x = tc_sh_meta(c, 0), *w = tc_sh_meta(c, 2);
+    tc_dims d = tc_dims_of(x), stat = d;
+    TC_TRY(tc_sh_out(c, 0, w ? tc_dtype_promote(x->dtype, w->dtype) : x->dtype, &d));
+    for (int k = x->rank - n; k < x->rank; k++) stat.size[k] = tc_sym_int(tc_sh_sym(c), 1);
+    return c->nouts > 1 ? tc_sh_out(c, 1, tc_dtype_compute(x->dtype), &stat) : NULL;
+}
+static tc_status decompose_rms_norm(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 2);
+    tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
+    double eps = !tc_arg_is_none(n, 3) ? tc_arg_float(n, 3) : up == TC_F64 ? DBL_EPSILON : FLT_EPSILON;
+    int64_t dims[TC_MAX_RANK];
+    int k = 0;
+    for (int i = x->meta.rank - n->args[1].n; i < x->meta.rank; i++) dims[k++] = i;
+    tc_value *f = tc_e_cast(e, x, up), *ms = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, f, f), dims, k, 1);
+    tc_value *r = tc_e1(e, "aten::rsqrt", tc_e_adds(e, ms, eps)), *y = tc_e_mul(e, f, r);
+    if (w) y = tc_e_mul(e, y, w);
+    tc_emit_result(e, 0, tc_e_cast(e, y, w ? tc_dtype_promote(d, w->meta.dtype) : d));
+    if (tc_op_schema(n->op)->nrets > 1) tc_emit_result(e, 1, r);
+    return tc_e_done(e);
+}
+
+/* ---- batch norm ---- */
+static tc_status check_channels(tc_shape_ctx *c, int from, int to) {
+    static const char *const what[] = {"weight", "bias", "running_mean", "running_var"};
+    TC_TRY(tc_sh_need_float(c, 0));
+    const tc_meta *x = tc_sh_meta(c, 0);
+    if (x->rank < 2) return tc_sh_fail_as(c, "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got 1)", -x->rank, x->rank - 1);
+    for (int a = from; a <= to; a++) {
+        const tc_meta *m = tc_sh_meta(c, a);
+        if (!m) continue;
+        bool ok = m->rank == 1 && tc_sh_same(c, m->size[0], x->size[1]);
+        if (!ok) {
+            int64_t have = 0, want = 0;
+            if (m->rank == 1) tc_sym_const_int(m->size[0], &have);
+            tc_sym_const_int(x->size[1], &want);
+            return tc_sh_fail(c, "%s should contain %lld elements not %lld", what[a - 1], (long long)want, (long long)have);
+        }
+    }
+    return NULL;
+}
+static int param(const tc_op *op, const char *name) {
+    const tc_schema *s = tc_op_schema(op);
+    for (int i = 0; i < s->nparams; i++)
+        if (!strcmp(s->params[i].name, name)) return i;
+    return -1;
+}
+static bool training(const tc_shape_ctx *c) {
+    int t = param(c->op, "training");
+    return t >= 0 && tc_sh_bool(c, t);
+}
+/* native_batch_norm and its relatives: out, save_mean, save_invstd and, for _functional, the new running statistics */
+static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
+    int rm = param(c->op, "running_mean");
+    TC_TRY(check_channels(c, 1, rm > 0 ? 4 : 2));
+    const tc_meta *x = tc_sh_meta(c, 0);
+    tc_dims d = tc_dims_of(x), stat = {.rank = 1, .size = {x->size[1]}}, none = {.rank = 1, .size = {tc_sym_int(tc_sh_sym(c), 0)}};
+    bool batch = training(c) || rm < 0;
+    if (!batch && (!tc_sh_given(c, rm) || !tc_sh_given(c, rm + 1))) return tc_sh_fail(c, "Expected running_mean and running_var to be defined when training=False");
+    tc_dtype st = tc_dtype_compute(x->dtype);
+    if (tc_sh_meta(c, 1)) st = tc_sh_meta(c, 1)->dtype;
+    TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
+    TC_TRY(tc_sh_out(c, 1, st, batch ? &stat : &none));
+    TC_TRY(tc_sh_out(c, 2, st, batch ? &stat : &none));
+    for (int i = 3; i < c->nouts; i++) {
+        const tc_meta *m = tc_sh_meta(c, rm + i - 3);
+        if (m) TC_TRY(tc_sh_out(c, i, m->dtype, &stat));
+        else TC_TRY(tc_sh_out_none(c, i));
+    }
+    return NULL;
+}
+static tc_status shape_batch_norm(tc_shape_ctx *c) {
+    TC_TRY(check_channels(c, 1, 4));
+    if (!tc_sh_bool(c, 5) && (!tc_sh_given(c, 3) != !tc_sh_given(c, 4))) return tc_sh_fail(c, "Expected running_mean and running_var to be defined together");
+    return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype);
+}
+/* a tensor of one element a channel, at the axis of dimension 1 */
+static tc_lv channel(tc_lower *l, int arg, tc_dtype d) {
+    tc_value *v = tc_arg_value(l->node, arg);
+    tc_affine i = tc_sym_is_int(v->meta.size[0], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, 1);
+    return tc_l_cast(l, tc_l_load(l, v, &i, NULL, TC_LV_NONE), d);
+}
+static tc_status out_channel(tc_lower *l, int result, tc_lv v) {
+    const tc_meta *m = &l->node->outs[result]->meta;
+    tc_affine i = tc_sym_is_int(m->size[0], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, 1);
+    return tc_l_out_at(l, result, &i, v, TC_LV_NONE);
+}
+static tc_status lower_batch_norm(tc_lower *l) {
+    const tc_node *n = l->node;
+    int rm = param(n->op, "running_mean"), tr = param(n->op, "training"), mo = param(n->op, "momentum"), ep = param(n->op, "eps");
+    bool batch = rm < 0 || (tr >= 0 && tc_arg_bool(n, tr));
+    double eps = tc_arg_float(n, ep), momentum = tc_arg_float(n, mo);
+    tc_dtype d = tc_l_type(l, 0);
+    tc_lv x = tc_l_in(l, 0), mean, invstd, w = TC_LV_NONE;
+    if (batch) {
+        uint64_t over = (((uint64_t)1 << l->result_axes) - 1) & ~(uint64_t)2;
+        w = tc_l_reduce(l, TC_R_WELFORD, x, over);
+        mean = tc_l_part(l, w, 0);
+        invstd = rstd_of(l, tc_l_div(l, tc_l_part(l, w, 1), tc_l_part(l, w, 2)), eps);
+    } else {
+        mean = channel(l, rm, TC_F64);
+        invstd = rstd_of(l, channel(l, rm + 1, TC_F64), eps);
+    }
+    tc_lv m = tc_l_cast(l, mean, d), s = tc_l_cast(l, invstd, d);
+    tc_lv alpha = tc_arg_meta(n, 1) ? tc_l_mul(l, s, channel(l, 1, d)) : s;
+    tc_lv beta = tc_l_op1(l, TC_X_NEG, tc_l_mul(l, m, alpha));
+    if (tc_arg_meta(n, 2)) beta = tc_l_sub(l, channel(l, 2, d), tc_l_mul(l, m, alpha));
+    TC_TRY(tc_l_out(l, 0, tc_l_op3(l, TC_X_FMA, x, alpha, beta)));
+    if (batch) {
+        TC_TRY(out_channel(l, 1, mean));
+        TC_TRY(out_channel(l, 2, invstd));
+    }
+    for (int i = 3; i < n->nouts; i++) {
+        if (n->outs[i]->kind != TC_V_TENSOR) continue;
+        tc_lv old = channel(l, rm + i - 3, TC_F64), now = mean;
+        if (!batch) {
+            TC_TRY(out_channel(l, i, old));
+            continue;
+        }
+        if (i == 4) now = tc_l_div(l, tc_l_part(l, w, 1), tc_l_sub(l, tc_l_part(l, w, 2), tc_l_f(l, TC_F64, 1)));
+        TC_TRY(out_channel(l, i, tc_l_add(l, tc_l_mul(l, tc_l_f(l, TC_F64, momentum), now), tc_l_mul(l, tc_l_f(l, TC_F64, 1 - momentum), old))));
+    }
+    return l->status;
+}
+static tc_status grad_batch_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    int rm = param(n->op, "running_mean"), tr = param(n->op, "training");
+    bool batch = rm < 0 || (tr >= 0 && tc_arg_bool(n, tr));
+    bool mask[3] = {tc_emit_wants_grad(e, n, 0), tc_emit_wants_grad(e, n, 1), tc_emit_wants_grad(e, n, 2)};
+    tc_arg m = {.kind = TC_A_BOOLS, .n = 3, .bools = tc_arena_dup(&e->graph->program->arena, mask, sizeof mask)}, none = {0};
+    if (!gs[0]) return NULL;
+    tc_value *r = tc_emit_call(e, "aten::native_batch_norm_backward", "vvaaavvbaa", gs[0], tc_arg_value(n, 0), &n->args[1], rm >= 0 ? &n->args[rm] : &none, rm >= 0 ? &n->args[rm + 1] : &none,
+                               batch ? n->outs[1] : NULL, batch ? n->outs[2] : NULL, (int)batch, &n->args[param(n->op, "eps")], &m);
+    for (int k = 0; k < 3; k++)
+        if (mask[k]) tc_e_give(e, n, k, tc_emit_out(r, k));
+    return tc_e_done(e);
+}
+/* one value a channel as [1, C, 1, ...] */
+static tc_value *per_channel(tc_emit *e, tc_value *v, int rank) {
+    int64_t size[TC_MAX_RANK];
+    for (int k = 0; k < rank; k++) size[k] = k == 1 ? -1 : 1;
+    return v ? tc_emit_call(e, "aten::view", "vI", v, size, rank) : NULL;
+}
+static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
+    /* grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask */
+    tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
+    bool train = tc_arg_bool(n, 7);
+    int rank = x->meta.rank, k = 0;
+    int64_t dims[TC_MAX_RANK];
+    for (int d = 0; d < rank; d++)
+        if (d != 1) dims[k++] = d;
+    tc_value *mean = train ? tc_arg_value(n, 5) : tc_arg_value(n, 3);
+    tc_value *invstd = train ? tc_arg_value(n, 6) : tc_e1(e, "aten::rsqrt", tc_e_adds(e, tc_arg_value(n, 4), tc_arg_float(n, 8)));
+    tc_value *m = per_channel(e, mean, rank), *s = per_channel(e, invstd, rank), *xh = tc_e_mul(e, tc_e_sub(e, x, m), s);
+    if (bools(n, 9, 0)) {
+        tc_value *scale = w ? tc_e_mul(e, s, per_channel(e, w, rank)) : s, *dx = g;
+        if (train) {
+            tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", g, dims, k, 1), *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, g, xh), dims, k, 1);
+            dx = tc_e_sub(e, tc_e_sub(e, g, a), tc_e_mul(e, xh, b));
+        }
+        dx = tc_e_mul(e, dx, scale);
+        tc_emit_result(e, 0, tc_e_cast(e, dx, x->meta.dtype));
+    }
+    if (bools(n, 9, 1)) tc_emit_result(e, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), dims, k, false));
+    if (bools(n, 9, 2)) tc_emit_result(e, 2, tc_e_sum_dims(e, g, dims, k, false));
+    return tc_e_done(e);
+}
+/* In training the running statistics are written to: functionalise turns that into _native_batch_norm_legit_functional. */
+static tc_status decompose_batch_norm(tc_emit *e, const tc_node *n) {
+    bool train = tc_arg_bool(n, 5), stats = !tc_arg_is_none(n, 3);
+    tc_value *r;
+    if (train && stats) r = tc_emit_call(e, "aten::_native_batch_norm_legit_functional", "aaaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4], &n->args[5], &n->args[6], &n->args[7]);
+    else if (!stats) r = tc_emit_call(e, "aten::_native_batch_norm_legit.no_stats", "aaabaa", &n->args[0], &n->args[1], &n->args[2], 1, &n->args[6], &n->args[7]);
+    else r = tc_emit_call(e, "aten::_native_batch_norm_legit_no_training", "aaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4], &n->args[6], &n->args[7]);
+    tc_emit_result(e, 0, r);
+    return tc_e_done(e);
+}
+
+/* ---- group norm, instance norm ---- */
+static tc_status check_groups(const tc_node *n, const tc_value *x, int64_t groups) {
+    int64_t c;
+    if (groups <= 0) return tc_error(TC_CONTENT, "%s: num groups must be greater than 0, got %lld", tc_op_name(n->op), (long long)groups);
+    if (x->meta.rank < 2) return tc_error(TC_CONTENT, "%s: Expected at least 2 dimensions for input tensor but received %d", tc_op_name(n->op), x->meta.rank);
+    if (tc_sym_const_int(x->meta.size[1], &c) && c % groups)
+        return tc_error(TC_CONTENT, "%s: Expected number of channels in input to be divisible by num_groups, but got input of %lld channels and num_groups=%lld", tc_op_name(n->op), (long long)c, (long long)groups);
+    return NULL;
+}
+static tc_value *grouped(tc_emit *e, tc_value *x, int64_t groups) { /* [N, G, C / G * rest] */
+    tc_symctx *s = tc_e_sym(e);
+    tc_sym g = tc_sym_int(s, groups), each = tc_sym_mul(s, tc_sym_floordiv(s, x->meta.size[1], g), numel_of(s, x->meta.size + 2, x->meta.rank - 2));
+    return tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){x->meta.size[0], g, each}, 3);
+}
+static tc_status decompose_native_group_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, N, C, HxW, group, eps */
+    tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
+    int64_t groups = tc_arg_int(n, 6);
+    TC_TRY(check_groups(n, x, groups));
+    tc_dtype d = x->meta.dtype;
+    tc_value *f = tc_e_cast(e, grouped(e, x, groups), tc_dtype_compute(d));
+    tc_value *var = tc_emit_call(e, "aten::var_mean.correction", "vIfb", f, (int64_t[]){2}, 1, 0.0, 1), *mean = tc_emit_out(var, 1);
+    tc_value *rstd = tc_e1(e, "aten::rsqrt", tc_e_adds(e, var, tc_arg_float(n, 7)));
+    tc_value *y = tc_emit_call(e, "aten::view", "vS", tc_e_mul(e, tc_e_sub(e, f, mean), rstd), x->meta.size, x->meta.rank);
+    if (w) y = tc_e_mul(e, y, per_channel(e, w, x->meta.rank));
+    if (b) y = tc_e_add(e, y, per_channel(e, b, x->meta.rank));
+    tc_emit_result(e, 0, tc_e_cast(e, y, d));
+    tc_emit_result(e, 1, tc_e_cast(e, tc_emit_call(e, "aten::squeeze.dim", "vi", mean, (int64_t)2), d));
+    tc_emit_result(e, 2, tc_e_cast(e, tc_emit_call(e, "aten::squeeze.dim", "vi", rstd, (int64_t)2), d));
+    return tc_e_done(e);
+}
+static tc_status decompose_group_norm(tc_emit *e, const tc_node *n) { /* input, num_groups, weight, bias, eps */
+    tc_value *x = tc_arg_value(n, 0);
+    TC_TRY(check_groups(n, x, tc_arg_int(n, 1)));
+    static const char *const what[] = {"weight", "bias"};
+    tc_symctx *s = tc_e_sym(e);
+    for (int i = 2; i < 4; i++) {
+        const tc_meta *m = tc_arg_meta(n, i);
+        if (m && (m->rank != 1 || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, m->size[0], x->meta.size[1], NULL)) == 0))
+            return tc_error(TC_CONTENT, "%s: Expected %s to be a vector of size equal to the number of channels in input", tc_op_name(n->op), what[i - 2]);
+    }
+    tc_value *r = tc_emit_call(e, "aten::native_group_norm", "aaasssaa", &n->args[0], &n->args[2], &n->args[3], x->meta.size[0], x->meta.size[1], numel_of(s, x->meta.size + 2, x->meta.rank - 2), &n->args[1], &n->args[4]);
+    tc_emit_result(e, 0, r);
+    return tc_e_done(e);
+}
+static tc_status decompose_group_norm_backward(tc_emit *e, const tc_node *n) { /* grad_out, input, mean, rstd, weight, N, C, HxW, group, mask */
+    tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *w = tc_arg_value(n, 4);
+    int64_t groups = tc_arg_int(n, 8), rest[TC_MAX_RANK], two = 2;
+    int rank = x->meta.rank, k = 0;
+    for (int d = 0; d < rank; d++)
+        if (d != 1) rest[k++] = d;
+    tc_value *mean = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 2), two), *rstd = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 3), two);
+    tc_value *xh = tc_e_mul(e, tc_e_sub(e, grouped(e, x, groups), mean), rstd);
+    if (bools(n, 9, 0)) {
+        tc_value *gw = grouped(e, w ? tc_e_mul(e, g, per_channel(e, w, rank)) : g, groups);
+        tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", gw, &two, 1, 1), *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, gw, xh), &two, 1, 1);
+        tc_value *dx = tc_e_mul(e, tc_e_sub(e, tc_e_sub(e, gw, a), tc_e_mul(e, xh, b)), rstd);
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", dx, x->meta.size, rank));
+    }
+    if (bools(n, 9, 1)) tc_emit_result(e, 1, tc_e_sum_dims(e, tc_e_mul(e, g, tc_emit_call(e, "aten::view", "vS", xh, x->meta.size, rank)), rest, k, false));
+    if (bools(n, 9, 2)) tc_emit_result(e, 2, tc_e_sum_dims(e, g, rest, k, false));
+    return tc_e_done(e);
+}
+static tc_status decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn */
+    tc_value *x = tc_arg_value(n, 0);
+    bool own = tc_arg_bool(n, 5), stats = !tc_arg_is_none(n, 3);
+    if (!own && !stats) return tc_error(TC_CONTENT, "%s: Expected running_mean and running_var to be defined when use_input_stats is false", tc_op_name(n->op));
+    if (!own) {
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::_native_batch_norm_legit_no_training", "aaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4], &n->args[6], &n->args[7]));
+        return tc_e_done(e);
+    }
+    int64_t channels;
+    if (stats) return tc_error(TC_UNSUPPORTED, "%s: running statistics that are updated", tc_op_name(n->op));
+    if (x->meta.rank < 2 || !tc_sym_const_int(x->meta.size[1], &channels)) return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of channels", tc_op_name(n->op));
+    tc_symctx *s = tc_e_sym(e);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::native_group_norm", "aaasssia", &n->args[0], &n->args[1], &n->args[2], x->meta.size[0], x->meta.size[1], numel_of(s, x->meta.size + 2, x->meta.rank - 2), channels, &n->args[7]));
+    return tc_e_done(e);
+}
+/* weight norm: v g / |v| with the norm over all dimensions but dim */
+static tc_status decompose_weight_norm(tc_emit *e, const tc_node *n) {
+    tc_value *v = tc_arg_value(n, 0), *g = tc_arg_value(n, 1);
+    int64_t dims[TC_MAX_RANK], dim = tc_arg_int(n, 2);
+    int k = 0;
+    for (int d = 0; d < v->meta.rank; d++)
+        if (dim == -1 || d != tc_wrap(dim, v->meta.rank)) dims[k++] = d;
+    tc_value *norm = tc_emit_call(e, "aten::linalg_vector_norm", "viIb", v, (int64_t)2, dims, k, dim != -1);
+    tc_emit_result(e, 0, tc_e_mul(e, v, tc_e_div(e, g, norm)));
+    if (tc_op_schema(n->op)->nrets > 1) tc_emit_result(e, 1, norm);
+    return tc_e_done(e);
+}
+static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, dim, maxnorm */
+    tc_value *x = tc_arg_value(n, 0);
+    double max = tc_arg_float(n, 3), p = tc_arg_float(n, 1);
+    int64_t dims[TC_MAX_RANK];
+    int k = 0, r = x->meta.rank;
+    if (p <= 0) return tc_error(TC_CONTENT, "%s: non-positive-norm not supported", tc_op_name(n->op));
+    if (max < 0) return tc_error(TC_CONTENT, "%s: expected maxnorm to be >= 0 but got %g", tc_op_name(n->op), max);
+    if (r < 2) return tc_error(TC_CONTENT, "%s: input needs at least 2 dimensions, got %d dimensions", tc_op_name(n->op), r);
+    int64_t given = tc_arg_int(n, 2);
+    if (given < -r || given >= r) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -r, r - 1, (long long)given);
+    for (int d = 0; d < r; d++)
+        if (d != tc_wrap(given, r)) dims[k++] = d;
+    tc_value *norm = tc_emit_call(e, "aten::linalg_vector_norm", "vfIb", x, p, dims, k, 1);
+    tc_value *factor = tc_emit_call(e, "aten::mul.Tensor", "vf", tc_e1(e, "aten::reciprocal", tc_e_adds(e, norm, 1e-7)), max);
+    factor = tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::gt.Scalar", "vf", norm, max), factor, 1.0);
+    tc_emit_result(e, 0, tc_e_mul(e, x, factor));
+    return tc_e_done(e);
+}
+
+#define BATCH "Tensor input, Tensor? weight, Tensor? bias, "
+#define NATIVE(SCHEMA, sample) {.schema = "aten::" SCHEMA, .shape = shape_native_batch_norm, .lower = lower_batch_norm, .grad = grad_batch_norm, .samples = sample, .doc = "batch norm and the statistics it used"}
+#define COMPOSED(SCHEMA, decompose_, sample, text) {.schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text}
+const tc_op tc_ops_norm[] = {
+    {.schema = "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)", .shape = shape_native_layer_norm, .lower = lower_layer_norm, .grad = grad_layer_norm,
+     .samples = "native_layer_norm(f32[3,5], [5], f32[5], f32[5], 1e-5)", .doc = "normalised over the last dimensions; mean and 1 / std"},
+    {.schema = "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor", .shape = shape_layer_norm, .decompose = decompose_layer_norm,
+     .samples = "layer_norm(f32[3,5], [5], f32[5], f32[5]); layer_norm(f32[2,3,4], [3,4])", .doc = "normalised over the last dimensions"},
+    COMPOSED("native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", decompose_layer_norm_backward, NULL, "gradients of layer norm"),
+    {.schema = "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", .shape = shape_rms_norm, .decompose = decompose_rms_norm, .samples = "rms_norm(f32[3,5], [5], f32[5])", .doc = "x / sqrt(mean(x^2) + eps) weight"},
+    {.schema = "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", .shape = shape_rms_norm, .decompose = decompose_rms_norm, .samples = "_fused_rms_norm(f32[3,5], [5], f32[5], 1e-5)", .doc = "rms norm and 1 / rms"},
+    NATIVE("native_batch_norm(" BATCH "Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", "native_batch_norm(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, False, 0.1, 1e-5)"),
+    NATIVE("_native_batch_norm_legit_functional(" BATCH "Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", "_native_batch_norm_legit_functional(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, True, 0.1, 1e-5)"),
+    NATIVE("_native_batch_norm_legit_no_training(" BATCH "Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", "_native_batch_norm_legit_no_training(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, 0.1, 1e-5)"),
+    NATIVE("_native_batch_norm_legit.no_stats(" BATCH "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", "_native_batch_norm_legit(f32[3,2,4], f32[2], f32[2], True, 0.1, 1e-5)"),
+    {.schema = "aten::batch_norm(" BATCH "Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", .shape = shape_batch_norm, .decompose = decompose_batch_norm,
+     .samples = "batch_norm(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, False, 0.1, 1e-5, False)", .doc = "normalised a channel"},
+    COMPOSED("native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+             decompose_batch_norm_backward, NULL, "gradients of batch norm"),
+    COMPOSED("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)", decompose_native_group_norm, "native_group_norm(f32[2,4,3], f32[4], f32[4], 2, 4, 3, 2, 1e-5)", "normalised over a group of channels; mean and 1 / std"),
+    COMPOSED("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", decompose_group_norm, "group_norm(f32[2,4,3], 2, f32[4], f32[4])", "normalised over a group of channels"),
+    COMPOSED("native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", decompose_group_norm_backward, NULL, "gradients of group norm"),
+    COMPOSED("instance_norm(" BATCH "Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor", decompose_instance_norm, "instance_norm(f32[2,4,3], f32[4], f32[4], None, None, True, 0.1, 1e-5, False)", "normalised a sample and channel"),
+    COMPOSED("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", decompose_weight_norm, "_weight_norm(f32[3,4], f32[3,1])", "v g / |v|"),
+    COMPOSED("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", decompose_weight_norm, "_weight_norm_interface(f32[3,4], f32[3,1])", "v g / |v|, |v|"),
+    COMPOSED("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", decompose_renorm, "renorm(f32[3,4], 2, 0, 1)", "slices with a norm above maxnorm scaled down to it"),
+    {0}};
