@@ -55,7 +55,7 @@ typedef struct {
     void (*welford_leaves)(tc_welford *out, const void *x, int64_t n);
 } tc_reduce_ops;
 
-typedef struct tc_isa_gemm tc_isa_gemm; /* kernel/gemm.h */
+struct tc_gemm_ops; /* kernel/gemm.h */
 
 struct tc_isa_ops {
     const char *name;     /* row of isa.tab */
@@ -64,7 +64,7 @@ struct tc_isa_ops {
     const tc_cast_fn *round;                   /* f32 -> f32 by way of f16, bf16, f8: cast there and back */
     const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool */
     const tc_move_ops *move;
-    const tc_isa_gemm *gemm;
+    const struct tc_gemm_ops *gemm_f32, *gemm_f64;
     void (*normal_f32)(float *x, int64_t blocks, float mean, float std); /* random.isa.c: blocks of 16 uniforms become normals */
 };
 typedef struct tc_isa_ops tc_isa_ops;

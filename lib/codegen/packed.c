@@ -1,0 +1,33 @@
+/* Compiled code inside an archive (packed.h). */
+#include "codegen/packed.h"
+
+#include "base/cpu.h"
+
+const char tc_packed_scope[] = "groups by key";
+
+const char *tc_packed_path(tc_arena *a, const char *isa) { return tc_arena_printf(a, "tc/code/%d/%s.so", TC_ABI_VERSION, isa); }
+
+tc_status tc_packed_load(const tc_archive *a, const char *cap, bool trusted, tc_modules *m, tc_packed *out) {
+    tc_arena arena = {0};
+    tc_status s = NULL;
+    bool below = cap == NULL;
+    *out = (tc_packed){0};
+    for (int row = TC_ROW_COUNT - 1; row >= 0 && !s; row--) {
+        const char *isa = tc_isa_name((tc_isa_row)row), *note;
+        const unsigned char *data;
+        size_t len;
+        bool found;
+        below |= cap && !strcmp(cap, isa);
+        s = tc_archive_extra(a, tc_packed_path(&arena, isa), &data, &len, &found);
+        if (s || !found) continue;
+        out->variants++;
+        if (!below || out->isa) continue;
+        s = tc_modules_load(m, data, len, isa, tc_packed_scope, strlen(tc_packed_scope), trusted, &note);
+        if (s) s = tc_annotate(s, "extra/tc/code/%d/%s.so", TC_ABI_VERSION, isa);
+        else if (!note) out->isa = isa;
+        else if (!out->note) out->note = note;
+    }
+    if (out->isa) out->note = NULL;
+    tc_arena_free(&arena);
+    return s;
+}

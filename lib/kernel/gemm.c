@@ -1,0 +1,80 @@
+/* Splits matrix products over threads: jobs first, then columns, then rows. A task is a block of at most MC x NC; a worker that
+ * takes several row blocks of the same columns packs those columns once for all of them. */
+#include "kernel/gemm.h"
+
+#include "kernel/isa.h"
+
+enum { PACK_LIMIT = 16 << 20 }; /* bytes of panels that a worker keeps for all k */
+
+static const tc_gemm_ops *ops_of(const tc_isa_ops *isa, tc_dtype d) { return d == TC_F64 ? isa->gemm_f64 : isa->gemm_f32; }
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* Columns and rows of a task. A task has all rows unless that leaves threads idle; then columns become fewer, then rows. */
+typedef struct { int64_t cols, rows, ncols, nrows; } plan;
+static plan make_plan(const tc_gemm_ops *o, int64_t count, int64_t m, int64_t n, int threads) {
+    plan p = {.cols = least(n, TC_GEMM_NC), .rows = m};
+    int64_t want = threads > 1 ? 4 * (int64_t)threads : 1;
+    if (m <= 16) p.cols = least(p.cols, 2 * o->nr); /* little work a column: panels that stay in L1 */
+    if (count * up(n, p.cols) < want) p.cols = up(up(n, up(want, count)), o->nr) * o->nr;
+    if (p.cols < 4 * o->nr && m > 64) p.cols = 4 * o->nr;
+    p.cols = least(p.cols, least(up(n, o->nr) * o->nr, TC_GEMM_NC));
+    if (p.cols < 1) p.cols = 1;
+    p.ncols = up(n, p.cols);
+    if (count * p.ncols < want && m > 2 * o->mr) p.rows = up(up(m, up(want, count * p.ncols)), o->mr) * o->mr;
+    p.nrows = p.rows ? up(m, p.rows) : 1;
+    return p;
+}
+
+typedef struct {
+    const tc_isa_ops *isa;
+    int64_t count;
+    void (*make)(void *, int64_t, tc_gemm *);
+    void *ctx;
+    plan plan;
+    char *scratch;
+    size_t per_worker, packed_bytes;
+} run;
+
+static size_t worker_bytes(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k, size_t *out_packed) {
+    int64_t rows = least(m, TC_GEMM_MC), cols = least(n, TC_GEMM_NC);
+    size_t packed = o->pack_bytes(cols, k);
+    *out_packed = m > TC_GEMM_MC && packed <= PACK_LIMIT ? (packed + 63) / 64 * 64 : 0;
+    return *out_packed + (o->work_bytes(rows, cols, k) + 127) / 64 * 64;
+}
+
+size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads) {
+    size_t packed;
+    return worker_bytes(ops_of(isa, dtype), m, n, k, &packed) * (size_t)threads + 64;
+}
+
+static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
+    const run *r = ctx;
+    char *mine = r->scratch + r->per_worker * (size_t)worker;
+    for (int64_t t = begin; t < end; t++) {
+        tc_gemm j;
+        int64_t rest = t % (r->plan.ncols * r->plan.nrows);
+        r->make(r->ctx, t / (r->plan.ncols * r->plan.nrows), &j);
+        const tc_gemm_ops *o = ops_of(r->isa, j.dtype);
+        int64_t c0 = rest / r->plan.nrows * r->plan.cols, r0 = rest % r->plan.nrows * r->plan.rows;
+        int64_t nc = least(r->plan.cols, j.n - c0), nr = least(r->plan.rows, j.m - r0);
+        if (nc <= 0 || nr <= 0) continue;
+        void *packed = r->packed_bytes && nr > TC_GEMM_MC ? mine : NULL;
+        if (packed) o->pack(&j, c0, nc, packed);
+        for (int64_t i = 0; i < nr; i += TC_GEMM_MC) o->block(&j, r0 + i, least(TC_GEMM_MC, nr - i), c0, nc, mine + r->packed_bytes, packed, worker);
+    }
+}
+
+void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t count, void (*make)(void *, int64_t, tc_gemm *), void *ctx) {
+    if (count <= 0) return;
+    tc_gemm j;
+    make(ctx, 0, &j);
+    if (j.m <= 0 || j.n <= 0) return;
+    const tc_gemm_ops *o = ops_of(isa, j.dtype);
+    run r = {.isa = isa, .count = count, .make = make, .ctx = ctx, .plan = make_plan(o, count, j.m, j.n, tc_pool_threads(pool))};
+    r.per_worker = worker_bytes(o, j.m, j.n, j.k, &r.packed_bytes);
+    r.scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    double flops = 2.0 * (double)j.m * (double)j.n * (double)(j.k ? j.k : 1) * (double)count;
+    int64_t all = count * r.plan.ncols * r.plan.nrows, grain = flops < 2e5 ? all : 1;
+    tc_parallel_for(pool, all, grain, tasks, &r);
+}

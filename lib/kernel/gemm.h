@@ -1,0 +1,54 @@
+/* Matrix products in the order of NUMERICS 5: c[i, j] = sum over k of a[i, k] b[k, j], where leaf l is an ascending fma chain from
+ * +0 over k in [256 l, 256 l + 256) and leaves merge by the tree. Convolutions are the same product with operands that are
+ * addressed by offsets and with absent terms.
+ *
+ *     a   rows of the left operand: a[i * a_rs + (a_k ? a_k[k] : k * a_cs)]
+ *     b   b[(b_k ? b_k[k] : k * b_rs) + (b_col ? b_col[j] : j * b_cs)]
+ *     c   c[i * c_rs + (c_col ? c_col[j] : j * c_cs)]
+ *     seg the k that are present, ascending, not overlapping; NULL: all. A leaf without present k is absent from the tree.
+ *
+ * One job is computed by any number of threads with the same bits: only rows and columns are split. */
+#ifndef TC_KERNEL_GEMM_H
+#define TC_KERNEL_GEMM_H
+
+#include "kernel/kernel.h"
+
+typedef struct { int64_t k, n; } tc_gemm_seg; /* k .. k + n - 1 are present */
+
+typedef struct {
+    tc_dtype dtype;          /* TC_F32 or TC_F64 */
+    int64_t m, n, k;
+    const void *a, *b;
+    int64_t a_rs, a_cs, b_rs, b_cs;
+    const int64_t *a_k, *b_k, *b_col;
+    const tc_gemm_seg *seg;
+    int nseg;
+    void *c;
+    int64_t c_rs, c_cs;
+    const int64_t *c_col;
+    /* c = alpha * product + beta * add: product * alpha is rounded, then fma(beta, add, .); no factor of 1 is applied.
+     * add NULL: none. add is read at add[i * add_rs + j * add_cs] (at c_col[j] where there is c_col and add is c itself). */
+    double alpha, beta;
+    const void *add;
+    int64_t add_rs, add_cs;
+    const tc_epilogue *epilogue; /* c_cs must be 1 */
+} tc_gemm;
+
+/* Bytes of scratch that tc_gemm_run needs for jobs not larger than this, with so many threads. */
+size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads);
+/* Runs `count` jobs, splitting over jobs, columns and rows. make writes job i; it is called from any thread. */
+void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t count, void (*make)(void *ctx, int64_t i, tc_gemm *out_job), void *ctx);
+
+/* ---- per instruction set ---- */
+enum { TC_GEMM_MC = 224, TC_GEMM_NC = 512 };
+/* Rows [r0, r0 + nr), columns [c0, c0 + nc) of a job, nr <= TC_GEMM_MC and nc <= TC_GEMM_NC; work is private to the caller and as
+ * large as work_bytes(nr, nc, k). packed: the columns' panels of all k from pack (see there), or NULL: packed leaf by leaf. */
+typedef struct tc_gemm_ops {
+    int mr, nr;
+    size_t (*work_bytes)(int64_t nr, int64_t nc, int64_t k);
+    void (*block)(const tc_gemm *job, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker);
+    /* panels of nr columns, [panel][present k][nr], padded with zeros: pack_bytes(nc, k) */
+    size_t (*pack_bytes)(int64_t nc, int64_t k);
+    void (*pack)(const tc_gemm *job, int64_t c0, int64_t nc, void *out);
+} tc_gemm_ops;
+#endif

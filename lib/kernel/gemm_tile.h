@@ -1,0 +1,260 @@
+/* The matrix product of one type and instruction set, included by gemm_*.isa.c with T, S and, of the vector type VF: vfma, vset1.
+ *
+ *     block of the result, nr x nc
+ *       for each leaf of k:            B: 256 x nc packed in panels of NR columns (L2)
+ *         for each MR rows:            A: MR x 256 copied in rows (L1)
+ *           for each NR columns:       tile: MR x 2 vectors in registers
+ *
+ * What a leaf gives is merged at once with the partial sums that the tree has ready (levels), and kept or stored. */
+#define CAT__(a, b) a##_##b
+#define CAT_(a, b) CAT__(a, b)
+#define N_(name) CAT_(name, S)
+
+enum { NR = 2 * ROW_BYTES / (int)sizeof(T), VL = ROW_BYTES / (int)sizeof(T), LDA = TC_LEAF + 16, LEVELS = 40 };
+
+static inline VF vload(const T *p) { VF v; __builtin_memcpy(&v, p, sizeof v); return v; }
+static inline void vstore(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
+
+typedef struct {
+    const T *a, *b;            /* a[row][LDA], b[k][NR] of the leaf's present k */
+    int64_t k;                 /* how many */
+    const T *level[LEVELS];    /* tiles to merge with, in this order */
+    int nlevels;
+    T *out;
+    int64_t ld, level_ld;
+} leaf_tile;
+
+#if MR == 14
+#define EACH_ROW(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13)
+#elif MR == 6
+#define EACH_ROW(M) M(0) M(1) M(2) M(3) M(4) M(5)
+#else
+#define EACH_ROW(M) M(0) M(1) M(2) M(3)
+#endif
+#define DECLARE(i) VF x##i = {0}, y##i = {0};
+#define STEP(i) if (i < rows) { VF v = vset1(a[i * LDA + k]); x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i); }
+#define MERGE(i) if (i < rows) { for (int l = 0; l < t->nlevels; l++) { const T *s = t->level[l] + i * t->level_ld; x##i = vload(s) + x##i, y##i = vload(s + VL) + y##i; } vstore(t->out + i * t->ld, x##i), vstore(t->out + i * t->ld + VL, y##i); }
+
+static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, const int rows) {
+    EACH_ROW(DECLARE)
+    const T *a = t->a, *b = t->b;
+    int64_t n = t->k;
+#pragma GCC unroll 4
+    for (int64_t k = 0; k < n; k++) {
+        VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
+        EACH_ROW(STEP)
+    }
+    EACH_ROW(MERGE)
+}
+static __attribute__((noinline)) void tile_full(const leaf_tile *t) { run_tile(t, MR); }
+static __attribute__((noinline)) void tile_8(const leaf_tile *t) { run_tile(t, 8 < MR ? 8 : MR); }
+static __attribute__((noinline)) void tile_4(const leaf_tile *t) { run_tile(t, 4); }
+static __attribute__((noinline)) void tile_2(const leaf_tile *t) { run_tile(t, 2); }
+static __attribute__((noinline)) void tile_1(const leaf_tile *t) { run_tile(t, 1); }
+/* Rows that the next tile takes of `left`, and its function. */
+static inline int rows_of(int64_t left) { return left >= MR ? MR : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1; }
+static inline void run_rows(const leaf_tile *t, int rows) {
+    if (rows == MR) tile_full(t);
+    else if (rows == 8) tile_8(t);
+    else if (rows == 4) tile_4(t);
+    else if (rows == 2) tile_2(t);
+    else tile_1(t);
+}
+
+/* The present k of leaf [k0, k0 + 256): pieces of segments. Returns how many k. */
+typedef struct { int64_t k, n; } piece;
+static int64_t leaf_pieces(const tc_gemm *j, int64_t k0, int *seg_at, piece *out, int *count) {
+    int64_t k1 = k0 + TC_LEAF < j->k ? k0 + TC_LEAF : j->k, total = 0;
+    *count = 0;
+    if (!j->seg) {
+        out[(*count)++] = (piece){k0, k1 - k0};
+        return k1 - k0;
+    }
+    for (int s = *seg_at; s < j->nseg && j->seg[s].k < k1; s++) {
+        int64_t b = j->seg[s].k > k0 ? j->seg[s].k : k0, e = j->seg[s].k + j->seg[s].n < k1 ? j->seg[s].k + j->seg[s].n : k1;
+        if (e > b) out[(*count)++] = (piece){b, e - b}, total += e - b;
+        if (j->seg[s].k + j->seg[s].n <= k1) *seg_at = s + 1;
+    }
+    return total;
+}
+
+/* Columns [c0, c0 + w) of the pieces into panels [present k][NR]; panels are `panel` elements apart. */
+static void pack_pieces(const tc_gemm *j, const piece *p, int count, int64_t c0, int64_t w, T *out, int64_t panel) {
+    for (int64_t c = 0; c < w; c += NR, out += panel) {
+        int64_t m = w - c < NR ? w - c : NR;
+        const int64_t *col = j->b_col ? j->b_col + c0 + c : NULL;
+        const T *b = (const T *)j->b + (col ? 0 : (c0 + c) * j->b_cs);
+        int run = col ? m == NR : j->b_cs == 1 && m == NR; /* NR neighbours in memory */
+        for (int64_t i = 1; col && run && i < NR; i++) run = col[i] == col[0] + i;
+        T *o = out;
+        for (int s = 0; s < count; s++) {
+            if (run) {
+                const T *x = b + (col ? col[0] : 0);
+                for (int64_t k = p[s].k; k < p[s].k + p[s].n; k++, o += NR) {
+                    const T *y = x + (j->b_k ? j->b_k[k] : k * j->b_rs);
+                    vstore(o, vload(y)), vstore(o + VL, vload(y + VL));
+                }
+            } else if (col) {
+                for (int64_t k = p[s].k; k < p[s].k + p[s].n; k++, o += NR) {
+                    const T *y = b + (j->b_k ? j->b_k[k] : k * j->b_rs);
+                    for (int64_t i = 0; i < m; i++) o[i] = y[col[i]];
+                    for (int64_t i = m; i < NR; i++) o[i] = 0;
+                }
+            } else if (!j->b_k && j->b_rs == 1 && m == NR) { /* a transposed operand: squares of VL x VL */
+                int64_t k = 0;
+                for (; k + VL <= p[s].n; k += VL)
+                    for (int h = 0; h < 2; h++) transpose_square(o + k * NR + h * VL, b + h * VL * j->b_cs + p[s].k + k, j->b_cs);
+                for (; k < p[s].n; k++)
+                    for (int64_t i = 0; i < NR; i++) o[k * NR + i] = b[i * j->b_cs + p[s].k + k];
+                o += p[s].n * NR;
+            } else {
+                for (int64_t k = p[s].k; k < p[s].k + p[s].n; k++, o += NR) {
+                    const T *y = b + (j->b_k ? j->b_k[k] : k * j->b_rs);
+                    for (int64_t i = 0; i < m; i++) o[i] = y[i * j->b_cs];
+                    for (int64_t i = m; i < NR; i++) o[i] = 0;
+                }
+            }
+        }
+    }
+}
+static void copy_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, int rows, T *out) {
+    for (int s = 0; s < count; s++) {
+        int64_t n = p[s].n, k0 = p[s].k;
+        for (int r = 0; r < rows; r++) {
+            const T *a = (const T *)j->a + (r0 + r) * j->a_rs;
+            T *o = out + r * LDA;
+            if (j->a_k) for (int64_t k = 0; k < n; k++) o[k] = a[j->a_k[k0 + k]];
+            else if (j->a_cs == 1) __builtin_memcpy(o, a + k0, (size_t)n * sizeof(T));
+            else for (int64_t k = 0; k < n; k++) o[k] = a[(k0 + k) * j->a_cs];
+        }
+        out += n;
+    }
+}
+
+static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+    const T alpha = (T)j->alpha, beta = (T)j->beta;
+    const T *add = j->add;
+    if (alpha != 1 || (add && beta != 0))
+        for (int64_t r = r0; r < r0 + nr; r++) {
+            T *c = (T *)j->c + r * j->c_rs;
+            for (int64_t i = c0; i < c0 + nc; i++) {
+                int64_t at = j->c_col ? j->c_col[i] : i * j->c_cs;
+                T v = c[at];
+                if (alpha != 1) v *= alpha;
+                if (add && beta != 0) {
+                    T s = add[r * j->add_rs + (j->c_col ? at : i * j->add_cs)];
+                    v = beta == 1 ? v + s : FMA(beta, s, v);
+                }
+                c[at] = v;
+            }
+        }
+    if (j->epilogue) j->epilogue->fn(j->epilogue->ctx, (T *)j->c + r0 * j->c_rs + c0, j->c_rs, r0, nr, c0, nc, worker);
+}
+
+static int level_count(int64_t k) {
+    int n = 0;
+    for (int64_t l = (k + TC_LEAF - 1) / TC_LEAF; l > 1; l = (l + 1) / 2) n++;
+    return n;
+}
+static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
+static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
+    return ((size_t)MR * LDA + (size_t)MR * NR + (size_t)(padded(nc) * TC_LEAF) + (size_t)(nr * padded(nc)) * (size_t)(level_count(k) + 1) + 64) * sizeof(T) + TC_LEAF * sizeof(piece);
+}
+static size_t pack_bytes(int64_t nc, int64_t k) { return (size_t)(padded(nc) * k) * sizeof(T); }
+
+static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
+    piece pieces[TC_LEAF];
+    int at = 0, count;
+    T *o = out;
+    for (int64_t k0 = 0; k0 < j->k; k0 += TC_LEAF) {
+        int64_t n = leaf_pieces(j, k0, &at, pieces, &count);
+        pack_pieces(j, pieces, count, c0, nc, o, n * NR);
+        o += n * padded(nc);
+    }
+}
+
+static void store_tile(const tc_gemm *j, const T *tile, int64_t r0, int rows, int64_t c0, int64_t w) {
+    for (int r = 0; r < rows; r++) {
+        T *c = (T *)j->c + (r0 + r) * j->c_rs;
+        if (j->c_col) for (int64_t i = 0; i < w; i++) c[j->c_col[c0 + i]] = tile[r * NR + i];
+        else for (int64_t i = 0; i < w; i++) c[(c0 + i) * j->c_cs] = tile[r * NR + i];
+    }
+}
+static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
+    T *a = work, *spare = a + MR * LDA, *bbuf = spare + MR * NR, *store = bbuf + padded(nc) * TC_LEAF;
+    int64_t wide = padded(nc), area = nr * wide, leaves = (j->k + TC_LEAF - 1) / TC_LEAF;
+    const T *b = packed;
+    T *level[LEVELS];           /* partial sums: tiles one after the other, each rows x NR */
+    int used = 0, free_count = level_count(j->k) + 1, at = 0, count;
+    T *free_list[LEVELS];
+    int64_t have = 0;           /* bit i: level[i] holds the merged leaves that bit i of the leaf index says */
+    for (int i = 0; i < free_count; i++) free_list[i] = store + i * area;
+    used = free_count;
+    piece pieces[TC_LEAF];
+    int written = 0;
+    for (int64_t l = 0; l < leaves; l++) {
+        int last = l == leaves - 1;
+        int64_t n = leaf_pieces(j, l * TC_LEAF, &at, pieces, &count);
+        /* which partial sums this leaf meets: those below the first 0 bit of l, or all that are left at the end */
+        int merged[LEVELS], nm = 0, top = 0;
+        if (last) {
+            for (int i = 0; l >> i; i++) if ((l >> i & 1) && (have >> i & 1)) merged[nm++] = i;
+        } else
+            for (; l >> top & 1; top++) if (have >> top & 1) merged[nm++] = top;
+        if (!n && !last) { /* an absent leaf: what is there moves up as it is */
+            if (nm > 1) {
+                for (int m = 1; m < nm; m++) {
+                    T *into = level[merged[0]];
+                    const T *from = level[merged[m]];
+                    for (int64_t i = 0; i < area; i++) into[i] = from[i] + into[i];
+                    free_list[used++] = level[merged[m]];
+                }
+            }
+            if (nm) {
+                for (int m = 0; m < nm; m++) have &= ~((int64_t)1 << merged[m]);
+                level[top] = level[merged[0]], have |= (int64_t)1 << top;
+            }
+            continue;
+        }
+        T *out = last ? NULL : free_list[--used];
+        if (!packed) {
+            pack_pieces(j, pieces, count, c0, nc, bbuf, n * NR);
+            b = bbuf;
+        }
+        for (int64_t r = 0, base = 0; r < nr;) {
+            int rows = rows_of(nr - r);
+            copy_rows(j, pieces, count, r0 + r, rows, a);
+            for (int64_t c = 0; c < nc; c += NR) {
+                int64_t where = base + c * rows, w = nc - c < NR ? nc - c : NR;
+                leaf_tile t = {.a = a, .b = b + c * n, .k = n, .nlevels = nm, .level_ld = NR};
+                for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
+                int direct = last && !j->c_col && j->c_cs == 1 && w == NR;
+                t.out = !last ? out + where : direct ? (T *)j->c + (r0 + r) * j->c_rs + c0 + c : spare;
+                t.ld = direct ? j->c_rs : NR;
+                if (last && !n && nm) { /* absent at the end: the tree of what is there */
+                    for (int i = 0; i < rows * NR; i++) spare[i] = t.level[0][i];
+                    for (int m = 1; m < nm; m++)
+                        for (int i = 0; i < rows * NR; i++) spare[i] = t.level[m][i] + spare[i];
+                    store_tile(j, spare, r0 + r, rows, c0 + c, w);
+                    continue;
+                }
+                run_rows(&t, rows);
+                if (last && !direct) store_tile(j, spare, r0 + r, rows, c0 + c, w);
+            }
+            r += rows, base += rows * wide;
+        }
+        written |= last;
+        if (!last) {
+            for (int m = 0; m < nm; m++) have &= ~((int64_t)1 << merged[m]), free_list[used++] = level[merged[m]];
+            level[top] = out, have |= (int64_t)1 << top;
+        }
+        if (packed) b += n * wide;
+    }
+    if (!written) /* k is 0 */
+        for (int64_t r = r0; r < r0 + nr; r++)
+            for (int64_t i = c0; i < c0 + nc; i++) ((T *)j->c)[r * j->c_rs + (j->c_col ? j->c_col[i] : i * j->c_cs)] = 0;
+    finish(j, r0, nr, c0, nc, worker);
+}
+
+extern const tc_gemm_ops TC_ROW(N_(tc_gemm));
+const tc_gemm_ops TC_ROW(N_(tc_gemm)) = {MR, NR, work_bytes, block, pack_bytes, pack};

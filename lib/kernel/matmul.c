@@ -1,0 +1,170 @@
+/* Matrix products as kernels: arguments to strided operands, 16-bit floats through float32, integers by plain loops. */
+#include "kernel/matmul.h"
+
+#include "kernel/gemm.h"
+#include "kernel/isa.h"
+
+/* One operand as a batch of matrices: element (b, i, j) is data[b * bs + i * rs + j * cs]. */
+typedef struct { const void *data; int64_t bs, rs, cs; } operand;
+typedef struct {
+    tc_dtype dtype;
+    int64_t batch, m, n, k;
+    operand a, b, add; /* add.data NULL: none */
+    double alpha, beta;
+    tc_scalar ialpha, ibeta;
+    const tc_epilogue *epilogue;
+} product;
+
+static operand matrix(const tc_tensor *t, int rows, int cols) { /* dimensions of rows and columns, -1: none; 0 of three is the batch */
+    operand o = {t->storage ? tc_tensor_data(t) : NULL, 0, 0, 0};
+    if (t->rank == 3) o.bs = t->size[0] == 1 ? 0 : t->stride[0];
+    if (rows >= 0) o.rs = t->size[rows] == 1 ? 0 : t->stride[rows];
+    if (cols >= 0) o.cs = t->size[cols] == 1 ? 0 : t->stride[cols];
+    return o;
+}
+/* `self` of addmm and its like: broadcast to batch x m x n from the right. */
+static operand broadcast(const tc_tensor *t) {
+    operand o = {tc_tensor_data(t), 0, 0, 0};
+    int r = t->rank;
+    if (r >= 1 && t->size[r - 1] != 1) o.cs = t->stride[r - 1];
+    if (r >= 2 && t->size[r - 2] != 1) o.rs = t->stride[r - 2];
+    if (r >= 3 && t->size[r - 3] != 1) o.bs = t->stride[r - 3];
+    return o;
+}
+
+static bool narrow(tc_dtype d) { return tc_is_float(d) && d != TC_F32 && d != TC_F64; }
+static tc_dtype work_type(tc_dtype d) { return narrow(d) ? TC_F32 : d; }
+
+/* ---- floats ---- */
+typedef struct { const product *p; void *c; } jobs;
+static void make_job(void *ctx, int64_t i, tc_gemm *out) {
+    const jobs *js = ctx;
+    const product *p = js->p;
+    int64_t e = (int64_t)tc_dtype_size(p->dtype);
+    *out = (tc_gemm){.dtype = p->dtype, .m = p->m, .n = p->n, .k = p->k, .a = (const char *)p->a.data + i * p->a.bs * e, .b = (const char *)p->b.data + i * p->b.bs * e,
+                     .a_rs = p->a.rs, .a_cs = p->a.cs, .b_rs = p->b.rs, .b_cs = p->b.cs, .c = (char *)js->c + i * p->m * p->n * e, .c_rs = p->n, .c_cs = 1,
+                     .alpha = p->alpha, .beta = p->beta, .epilogue = p->epilogue, .add_rs = p->add.rs, .add_cs = p->add.cs};
+    if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * e;
+}
+
+/* Copies an operand of a 16-bit type, rows x cols a batch, into float32 at *at, and advances it. */
+static void widen(const tc_isa_ops *isa, tc_dtype d, operand *o, int64_t batch, int64_t rows, int64_t cols, char **at) {
+    float *out = (float *)*at;
+    size_t e = tc_dtype_size(d);
+    uint8_t line[512 * 2];
+    if (!o->data) return;
+    if (!o->bs) batch = 1;
+    if (!o->rs) rows = 1;
+    if (!o->cs) cols = 1;
+    for (int64_t b = 0; b < batch; b++)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t c = 0; c < cols; c += 512) {
+                int64_t n = cols - c < 512 ? cols - c : 512;
+                const char *from = (const char *)o->data + (size_t)(b * o->bs + r * o->rs + c * o->cs) * e;
+                isa->move->load[e - 1](line, from, o->cs, n);
+                isa->cast[d][TC_F32](out + (b * rows + r) * cols + c, line, n);
+            }
+    *o = (operand){out, o->bs ? rows * cols : 0, o->rs ? cols : 0, o->cs ? 1 : 0};
+    *at += (size_t)(batch * rows * cols) * 4;
+}
+
+/* ---- integers ---- */
+static void integers(const product *p, void *c) {
+    tc_dtype d = p->dtype;
+    for (int64_t b = 0; b < p->batch; b++)
+        for (int64_t i = 0; i < p->m; i++)
+            for (int64_t j = 0; j < p->n; j++) {
+                uint64_t s = 0;
+                for (int64_t k = 0; k < p->k; k++)
+                    s += (uint64_t)tc_scalar_load(d, p->a.data, b * p->a.bs + i * p->a.rs + k * p->a.cs).i * (uint64_t)tc_scalar_load(d, p->b.data, b * p->b.bs + k * p->b.rs + j * p->b.cs).i;
+                s *= (uint64_t)tc_scalar_to_int(p->ialpha);
+                if (p->add.data && tc_scalar_to_int(p->ibeta)) s += (uint64_t)tc_scalar_to_int(p->ibeta) * (uint64_t)tc_scalar_load(d, p->add.data, b * p->add.bs + i * p->add.rs + j * p->add.cs).i;
+                tc_scalar_store(d, c, (b * p->m + i) * p->n + j, tc_scalar_int((int64_t)s));
+            }
+}
+
+/* ---- arguments ---- */
+enum { MM, BMM, ADDMM, BADDBMM, ADDMV, MV, DOT, LINEAR };
+static product read_args(const tc_kcall *c, int form) {
+    int first = form == ADDMM || form == BADDBMM || form == ADDMV;
+    const tc_tensor *a = tc_k_tensor(c, first), *b = tc_k_tensor(c, first + 1);
+    product p = {.dtype = a->dtype, .batch = 1, .m = 1, .n = 1, .alpha = 1, .beta = 1, .ialpha = tc_scalar_int(1), .ibeta = tc_scalar_int(1)};
+    if (first) {
+        p.beta = tc_k_float(c, 3), p.alpha = tc_k_float(c, 4), p.ibeta = c->args[3].num, p.ialpha = c->args[4].num;
+        p.add = broadcast(tc_k_tensor(c, 0));
+        if (p.beta == 0) p.add.data = NULL;
+    }
+    switch (form) {
+    case BMM: case BADDBMM:
+        p.batch = a->size[0], p.m = a->size[1], p.k = a->size[2], p.n = b->size[2];
+        p.a = matrix(a, 1, 2), p.b = matrix(b, 1, 2);
+        break;
+    case ADDMV: case MV:
+        p.m = a->size[0], p.k = a->size[1];
+        p.a = matrix(a, 0, 1), p.b = matrix(b, 0, -1);
+        if (p.add.data) p.add.rs = p.add.cs, p.add.cs = 0;
+        break;
+    case DOT:
+        p.k = a->size[0];
+        p.a = matrix(a, -1, 0), p.b = matrix(b, 0, -1);
+        break;
+    default:
+        p.m = a->size[0], p.k = a->size[1], p.n = b->size[1];
+        p.a = matrix(a, 0, 1), p.b = matrix(b, 0, 1);
+    }
+    return p;
+}
+/* linear: leading dimensions of the input become rows (TC_KF_CONTIGUOUS makes that possible). */
+static product read_linear(const tc_kcall *c) {
+    const tc_tensor *x = tc_k_tensor(c, 0), *w = tc_k_tensor(c, 1);
+    product p = {.dtype = x->dtype, .batch = 1, .m = 1, .alpha = 1, .beta = 1, .ialpha = tc_scalar_int(1), .ibeta = tc_scalar_int(1)};
+    for (int i = 0; i + 1 < x->rank; i++) p.m *= x->size[i];
+    p.k = x->size[x->rank - 1], p.n = w->rank == 1 ? 1 : w->size[0];
+    p.a = (operand){tc_tensor_data(x), 0, p.k, 1}, p.b = (operand){tc_tensor_data(w), 0, 1, p.k};
+    if (tc_k_given(c, 2)) p.add = broadcast(tc_k_tensor(c, 2));
+    return p;
+}
+static product read_form(const tc_kcall *c, int form) { return form == LINEAR ? read_linear(c) : read_args(c, form); }
+
+static size_t scratch_of(const tc_kcall *c, int threads, int form) {
+    product p = read_form(c, form);
+    if (!tc_is_float(p.dtype)) return 0;
+    size_t n = tc_gemm_scratch(c->isa, work_type(p.dtype), p.m, p.n, p.k, threads);
+    if (narrow(p.dtype)) n += 4 * (size_t)(p.batch * (p.m * p.k + p.k * p.n + 2 * p.m * p.n)) + 256;
+    return n;
+}
+static tc_status run_of(tc_kcall *c, int form) {
+    product p = read_form(c, form);
+    void *out = tc_tensor_data(&c->outs[0]);
+    if (tc_is_complex(p.dtype)) return tc_error(TC_UNSUPPORTED, "matrix product of %s is not supported", tc_dtypes[p.dtype].torch);
+    if (!tc_is_float(p.dtype)) {
+        integers(&p, out);
+        return NULL;
+    }
+    jobs js = {&p, out};
+    char *scratch = c->scratch;
+    tc_dtype d = p.dtype;
+    if (narrow(d)) {
+        widen(c->isa, d, &p.a, p.batch, p.m, p.k, &scratch), widen(c->isa, d, &p.b, p.batch, p.k, p.n, &scratch);
+        widen(c->isa, d, &p.add, p.batch, p.m, p.n, &scratch);
+        js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
+        p.dtype = TC_F32;
+    }
+    p.epilogue = c->epilogue;
+    tc_gemm_run(c->isa, c->pool, scratch, p.batch, make_job, &js);
+    if (narrow(d)) c->isa->cast[TC_F32][d](out, js.c, p.batch * p.m * p.n);
+    return NULL;
+}
+
+#define KERNEL(id, FORM, kflags)                                                                     \
+    static tc_status run_##id(tc_kcall *c) { return run_of(c, FORM); }                               \
+    static size_t scratch_##id(const tc_kcall *c, int threads) { return scratch_of(c, threads, FORM); } \
+    const tc_kernel tc_k_##id = {#id, kflags, run_##id, scratch_##id};
+KERNEL(mm, MM, TC_KF_EPILOGUE)
+KERNEL(bmm, BMM, 0)
+KERNEL(addmm, ADDMM, TC_KF_EPILOGUE)
+KERNEL(baddbmm, BADDBMM, 0)
+KERNEL(addmv, ADDMV, 0)
+KERNEL(mv, MV, 0)
+KERNEL(dot, DOT, 0)
+KERNEL(linear, LINEAR, TC_KF_CONTIGUOUS | TC_KF_EPILOGUE)

@@ -1,0 +1,17 @@
+/* Matrix products as kernels, in ATen's schema order. float32 and float64 in the order of NUMERICS 5; float16 and bfloat16 are
+ * converted, multiplied in float32 and rounded once; integers and bool wrap. Tensors may have any strides; results are contiguous. */
+#ifndef TC_KERNEL_MATMUL_H
+#define TC_KERNEL_MATMUL_H
+
+#include "kernel/kernel.h"
+
+extern const tc_kernel tc_k_mm;      /* aten::mm(Tensor self, Tensor mat2) */
+extern const tc_kernel tc_k_bmm;     /* aten::bmm(Tensor self, Tensor mat2) */
+extern const tc_kernel tc_k_addmm;   /* aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) */
+extern const tc_kernel tc_k_baddbmm; /* aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) */
+extern const tc_kernel tc_k_addmv;   /* aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) */
+extern const tc_kernel tc_k_mv;      /* aten::mv(Tensor self, Tensor vec) */
+extern const tc_kernel tc_k_dot;     /* aten::dot(Tensor self, Tensor tensor) */
+extern const tc_kernel tc_k_linear;  /* aten::linear(Tensor input, Tensor weight, Tensor? bias=None): input of any rank >= 1 */
+
+#endif

@@ -1,0 +1,26 @@
+/* Samples of the operator table as programs: "softmax(f32[3,5], 1); pow(f32[5]:0.5..2, 3)". Tests, bench and fuzzing run them.
+ *
+ * A call is an operator's name and literals: TYPE[SIZES] is a tensor (TYPE[SIZES]:LO..HI says which values make sense), numbers, True, False,
+ * None, 'text', torch.float32, lists, NAME=VALUE. Each tensor becomes a user input of the program, each result an output. */
+#ifndef TC_OP_SAMPLE_H
+#define TC_OP_SAMPLE_H
+
+#include "op/op.h"
+
+enum { TC_SAMPLE_TENSORS = 32 };
+
+typedef struct {
+    tc_program *program;                       /* one call; owned by the caller */
+    int ntensors;
+    double lo[TC_SAMPLE_TENSORS], hi[TC_SAMPLE_TENSORS]; /* values of each user input; -2..2 for floats and 0..4 for integers when not said */
+} tc_sample;
+
+/* The i-th call of a text with several, between semicolons; NULL when there are fewer. *out_len: without spaces around. */
+const char *tc_sample_call(const char *text, int i, size_t *out_len);
+/* op: the row that the sample belongs to; NULL: the first overload of the name that takes the arguments. TC_CONTENT, TC_UNSUPPORTED as in
+ * tc_graph_call, or naming the place that is no literal. */
+tc_status tc_sample_parse(const tc_op *op, const char *call, size_t len, tc_sample *out);
+/* Fills a tensor of an input's type with values in its range: the same numbers for the same seed. */
+void tc_sample_fill(tc_tensor *t, double lo, double hi, uint64_t seed);
+
+#endif

@@ -1,0 +1,51 @@
+/* Every sample of the operator table is a call that its own row takes; what is no call is refused with the place. */
+#include "op/sample.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static void test_table(void **state) {
+    (void)state;
+    int failed = 0;
+    for (size_t i = 0; i < tc_op_count(); i++) {
+        const tc_op *op = tc_op_at(i);
+        size_t len;
+        const char *call;
+        for (int k = 0; op->samples && (call = tc_sample_call(op->samples, k, &len)); k++) {
+            tc_sample s;
+            tc_status st = tc_sample_parse(op, call, len, &s);
+            if (st) print_error("%s: %.*s: %s\n", tc_op_name(op), (int)len, call, tc_status_message(st)), failed++;
+            else tc_program_release(s.program);
+            tc_status_free(st);
+        }
+    }
+    assert_int_equal(failed, 0);
+}
+
+static void test_text(void **state) {
+    (void)state;
+    size_t len;
+    const char *two = " add(f32[2,3], 1) ; pow(f32[5]:0.5..2, 3);";
+    assert_string_equal(tc_sample_call(two, 1, &len), "pow(f32[5]:0.5..2, 3);");
+    assert_int_equal(len, 21);
+    assert_null(tc_sample_call(two, 2, &len));
+    tc_sample s;
+    assert_null(tc_sample_parse(NULL, "pow(f32[5]:0.5..2, 3)", 21, &s));
+    assert_int_equal(s.ntensors, 1);
+    assert_true(s.lo[0] == 0.5 && s.hi[0] == 2);
+    assert_int_equal(s.program->ninputs, 1);
+    assert_int_equal(s.program->noutputs, 1);
+    tc_program_release(s.program);
+    static const char *const wrong[] = {"add(f32[2], ", "add", "(1)", "add(f32[2], 1) x", "add(f32[-1], 1)", "add(f32[2], other=1, oops=3)", "no_such_op(f32[2])", "add(f32[2], [[[[[1]]]]])"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        tc_status st = tc_sample_parse(NULL, wrong[i], strlen(wrong[i]), &s);
+        if (!st) fail_msg("%s was taken", wrong[i]);
+        tc_status_free(st);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_table)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
