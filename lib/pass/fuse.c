@@ -12,6 +12,7 @@ typedef struct {
     tc_group g;
     int64_t order;
     bool read;     /* by another group */
+    int into;      /* merged into this one; -1: not */
 } grp;
 
 struct tc_fuser {
@@ -44,7 +45,11 @@ void tc_fuser_destroy(tc_fuser *f) {
     free(f);
 }
 
-static int producer_of(const tc_fuser *f, const tc_value *v) { return v->graph == f->plan->graph && v->id < f->nvalues ? f->producer[v->id] : -1; }
+static int producer_of(const tc_fuser *f, const tc_value *v) {
+    int p = v->graph == f->plan->graph && v->id < f->nvalues ? f->producer[v->id] : -1;
+    while (p >= 0 && f->groups.data[p].into >= 0) p = f->producer[v->id] = f->groups.data[p].into;
+    return p;
+}
 
 /* ---- reading and writing of values ---- */
 static void reads(tc_fuser *f, int by, const tc_value *v) {
@@ -70,7 +75,7 @@ static void made(tc_fuser *f, int by, const tc_node *n) {
 }
 
 static int new_group(tc_fuser *f, tc_group g) {
-    grp n = {.g = g, .order = f->clock++};
+    grp n = {.g = g, .order = f->clock++, .into = -1};
     tc_vec_push(&f->groups, n);
     return (int)f->groups.len - 1;
 }
@@ -254,6 +259,18 @@ static void add_node(tc_loop *l, const tc_node *n) {
     l->nodes = nodes;
 }
 
+/* Two producers of one node become one group: sigmoid(x) + tanh(x). What only the reader has read may move to its place. */
+static void merge(tc_fuser *f, int from, int to) {
+    grp *a = &f->groups.data[from], *b = &f->groups.data[to];
+    if (a->read || !a->g.loop || a->g.kind != TC_GROUP_LOOP || a->order > b->order) return;
+    if (join(a->g.loop, b->g.loop)) return;
+    for (int k = 0; k < b->g.loop->nnodes; k++) add_node(a->g.loop, b->g.loop->nodes[k]);
+    tc_loop_free(b->g.loop);
+    b->g.loop = a->g.loop;
+    a->g.loop = NULL;
+    a->into = to;
+}
+
 tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
     int tried[16], ntried = 0, to = -1;
     while (f->fuse && ntried < 16) {
@@ -287,11 +304,15 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
     else {
         add_node(f->groups.data[to].g.loop, n);
         f->groups.data[to].g.node = n;
+        for (size_t b = 0; b < loop->buffers.len; b++) {
+            int p = loop->buffers.data[b].value && !loop->buffers.data[b].written ? producer_of(f, loop->buffers.data[b].value) : -1;
+            if (p >= 0 && p != to) merge(f, p, to);
+        }
     }
     for (size_t b = 0; b < loop->buffers.len; b++)
         if (loop->buffers.data[b].value && !loop->buffers.data[b].written) reads(f, to, loop->buffers.data[b].value);
-    if (f->groups.data[to].g.loop != loop) tc_loop_free(loop);
     made(f, to, n);
+    if (f->groups.data[to].g.loop != loop) tc_loop_free(loop);
     return NULL;
 }
 
@@ -377,6 +398,7 @@ tc_status tc_fuser_finish(tc_fuser *f) {
     for (size_t i = 0; i < f->groups.len; i++) {
         tc_group g = f->groups.data[i].g;
         f->groups.data[i].g.loop = NULL;
+        if (g.kind == TC_GROUP_LOOP && !g.loop) continue; /* merged into another */
         if (g.kind == TC_GROUP_LOOP) {
             prune(f, g.loop);
             if (!g.loop->stores.len) { /* nobody reads any of it */

@@ -116,6 +116,10 @@ static void choose_block(const plan *p, nest *n) {
             n->C = clamp(((EI + blocks - 1) / blocks + 63) & ~(int64_t)63, 1, EI);
             n->R = 1;
         }
+    } else if (!p->row_only && EI <= 48 && EO >= 64 && n->O.n == 1 && n->I.n == 1) { /* short rows: side by side */
+        n->col = true;
+        n->C = EI;
+        n->R = clamp(4 * T / (EI ? EI : 1), 1, 256);
     } else if (out > in && !p->row_only) {
         n->col = true;
         n->R = clamp(EO, 1, 256);
@@ -127,7 +131,8 @@ static void choose_block(const plan *p, nest *n) {
         n->R = out > in ? 16 : 1;
         if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), n->R, EO);
     } else {
-        n->C = out > in ? TC_LEAF : T - T % TC_LEAF;
+        int64_t cheap = p->work <= 2 ? 8192 : T; /* nothing but loads */
+        n->C = out > in ? TC_LEAF : cheap - cheap % TC_LEAF;
         n->R = out > in ? 16 : 1;
     }
     n->R = clamp(n->R, 1, EO ? EO : 1);
@@ -284,6 +289,7 @@ static tc_status bind_nest(const binder *b, const tc_nest *tn, nest *n) {
             const tc_linst *in = &l->inst.data[i];
             if (!p.live[i]) continue;
             if (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD)) p.row_only = true;
+            p.work++;
             int size = (int)tc_dtype_size(in->dtype);
             if (size > p.widest) p.widest = size;
         }

@@ -122,6 +122,7 @@ static tc_status open(tc_exec *e, const tc_program *p) {
         TC_TRY(tc_pool_create(tc_default_threads(e->o.threads), &e->own_pool));
         e->pool = e->own_pool;
     }
+    e->memory = recycler_create();
     e->dummy = tc_storage_wrap(NULL, 0, NULL, NULL);
     int n = e->program->ninputs;
     e->state = tc_xcalloc((size_t)n + 1, sizeof *e->state);
@@ -148,6 +149,7 @@ void tc_exec_destroy(tc_exec *e) {
     frame_destroy(e->main);
     for (int i = 0; e->state && i < e->program->ninputs; i++) tc_tensor_deinit(&e->state[i]);
     tc_pool_destroy(e->own_pool);
+    recycler_release(e->memory);
     tc_storage_release(e->dummy);
     free(e->state);
     free(e->owned);

@@ -10,6 +10,7 @@
 #include "loop/nest.h"
 #include "pass/plan.h"
 #include "runtime/block.h"
+#include "runtime/recycle.h"
 #include "runtime/runtime.h"
 
 typedef struct frame frame;
@@ -95,6 +96,7 @@ struct tc_exec {
     bool random;            /* a node draws random numbers */
     void (*profile)(void *ctx, const tc_exec_event *event);
     void *profile_ctx;
+    recycler *memory;       /* of results */
     tc_storage *dummy;      /* stands for memory while views are computed */
 };
 

@@ -253,7 +253,7 @@ static tc_status fill_in(frame *f, const tc_tensor *in, tc_tensor *out) {
             t->offset = in[ro->index].offset;
         } else {
             tc_tensor *o = &out[ro->index];
-            if (!o->storage) TC_TRY(tc_tensor_empty(t->dtype, t->rank, t->size, o));
+            if (!o->storage) TC_TRY(recycler_tensor(f->e->memory, t->dtype, t->rank, t->size, o));
             t->storage = o->storage;
             t->offset = o->offset;
         }
@@ -274,7 +274,7 @@ static tc_status copy_out(frame *f, tc_tensor *out) {
         if (f->target[o] >= 0) continue;
         const tc_tensor *t = &b->t[f->g->outputs[o]->id];
         if (out[o].storage) TC_TRY(given_output(f->g->outputs[o], t, &out[o]));
-        else TC_TRY(tc_tensor_empty(t->dtype, t->rank, t->size, &out[o]));
+        else TC_TRY(recycler_tensor(f->e->memory, t->dtype, t->rank, t->size, &out[o]));
         copy_tensor(f->e->isa, &out[o], t);
     }
     return NULL;

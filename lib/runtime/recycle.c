@@ -1,0 +1,111 @@
+/* A few blocks of memory, reused when they fit without much waste. Large ones are aligned to and backed by huge pages. */
+#include "runtime/recycle.h"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+enum { KEPT = 16 };
+#define SMALL ((size_t)64 << 10)  /* below: the allocator is quick enough */
+#define HUGE_PAGE ((size_t)2 << 20)
+#define MOST ((size_t)1 << 30)    /* bytes kept at most */
+
+typedef struct { recycler *of; size_t bytes; void *data; } block;
+
+struct recycler {
+    pthread_mutex_t lock;
+    int refs;
+    block *free[KEPT];
+    int nfree;
+    size_t held;
+    bool closed;
+};
+
+recycler *recycler_create(void) {
+    recycler *r = tc_xcalloc(1, sizeof *r);
+    pthread_mutex_init(&r->lock, NULL);
+    r->refs = 1;
+    return r;
+}
+
+static void drop(block *b) {
+    free(b->data);
+    free(b);
+}
+
+static void unref(recycler *r) {
+    pthread_mutex_lock(&r->lock);
+    bool last = --r->refs == 0;
+    pthread_mutex_unlock(&r->lock);
+    if (!last) return;
+    pthread_mutex_destroy(&r->lock);
+    free(r);
+}
+
+void recycler_release(recycler *r) {
+    if (!r) return;
+    pthread_mutex_lock(&r->lock);
+    r->closed = true;
+    for (int i = 0; i < r->nfree; i++) drop(r->free[i]);
+    r->nfree = 0;
+    pthread_mutex_unlock(&r->lock);
+    unref(r);
+}
+
+static void give_back(void *ctx, void *data) {
+    block *b = ctx;
+    recycler *r = b->of;
+    (void)data;
+    pthread_mutex_lock(&r->lock);
+    bool keep = !r->closed && r->nfree < KEPT && r->held + b->bytes <= MOST;
+    if (keep) {
+        r->free[r->nfree++] = b;
+        r->held += b->bytes;
+    }
+    pthread_mutex_unlock(&r->lock);
+    if (!keep) drop(b);
+    unref(r);
+}
+
+static block *take(recycler *r, size_t bytes) {
+    block *found = NULL;
+    pthread_mutex_lock(&r->lock);
+    for (int i = 0; i < r->nfree && !found; i++) {
+        if (r->free[i]->bytes < bytes || r->free[i]->bytes > bytes + bytes / 4) continue;
+        found = r->free[i];
+        r->held -= found->bytes;
+        r->free[i] = r->free[--r->nfree];
+    }
+    r->refs++; /* a block that is out holds the recycler */
+    pthread_mutex_unlock(&r->lock);
+    return found;
+}
+
+static block *make(recycler *r, size_t bytes) {
+    bool huge = bytes >= 2 * HUGE_PAGE;
+    size_t unit = huge ? HUGE_PAGE : 4096, n = (bytes + unit - 1) / unit * unit;
+    block *b = tc_xcalloc(1, sizeof *b);
+    *b = (block){.of = r, .bytes = n, .data = aligned_alloc(unit, n)};
+    if (!b->data) {
+        free(b);
+        return NULL;
+    }
+    if (huge) madvise(b->data, n, MADV_HUGEPAGE);
+    return b;
+}
+
+tc_status recycler_tensor(recycler *r, tc_dtype dtype, int rank, const int64_t *size, tc_tensor *out) {
+    size_t bytes = tc_dtype_size(dtype);
+    for (int d = 0; d < rank; d++)
+        if (size[d] < 0 || !tc_mul_size(bytes, (size_t)size[d], &bytes)) return tc_error(TC_CONTENT, "a tensor of impossible size");
+    if (bytes < SMALL) return tc_tensor_empty(dtype, rank, size, out);
+    block *b = take(r, bytes);
+    if (!b) b = make(r, bytes);
+    if (!b) {
+        unref(r);
+        return tc_error(TC_ENV, "no memory: %zu bytes", bytes);
+    }
+    *out = (tc_tensor){.storage = tc_storage_wrap(b->data, b->bytes, give_back, b), .dtype = dtype, .rank = rank};
+    for (int d = 0; d < rank; d++) out->size[d] = size[d];
+    tc_contiguous_strides(rank, size, out->stride);
+    return NULL;
+}

@@ -1,0 +1,13 @@
+/* Memory of results that was given back: kept for the next run, because fresh pages cost more than most loops. */
+#ifndef TC_RUNTIME_RECYCLE_H
+#define TC_RUNTIME_RECYCLE_H
+
+#include "tensor/tensor.h"
+
+typedef struct recycler recycler;
+recycler *recycler_create(void);
+void recycler_release(recycler *r); /* memory still held by tensors is freed with them */
+/* A contiguous tensor; its storage comes back here when it is released (from any thread). */
+tc_status recycler_tensor(recycler *r, tc_dtype dtype, int rank, const int64_t *size, tc_tensor *out);
+
+#endif
