@@ -1,0 +1,48 @@
+/* Emits and compiles the loops of planned programs (compile.h). */
+#include "runtime/compile.h"
+
+#include "codegen/cache.h"
+#include "codegen/packed.h"
+#include "codegen/trust.h"
+#include "version.h"
+
+tc_status tc_exec_emit(const tc_exec *e, tc_unit *u, void (*note)(void *, const char *, const char *), void *ctx, tc_emit_count *count) {
+    tc_arena a = {0};
+    tc_status s = NULL;
+    for (size_t k = 0; !s && k < tc_exec_loop_count(e); k++) {
+        const tc_loop *l = tc_exec_loop_at(e, k);
+        tc_group_desc d;
+        s = tc_group_describe(l, &a, &d);
+        if (!s) s = tc_unit_add(u, l, &d);
+        count->loops++;
+        if (tc_status_code(s) != TC_UNSUPPORTED) continue;
+        if (note) note(ctx, l->nnodes && l->nodes[l->nnodes - 1]->name ? l->nodes[l->nnodes - 1]->name : "a group", tc_status_message(s));
+        tc_status_free(s);
+        s = NULL;
+        count->left++;
+    }
+    tc_arena_free(&a);
+    return s;
+}
+
+tc_status tc_exec_compile(const tc_exec *e, const tc_cc_options *o, tc_modules *m, tc_emit_count *count) {
+    tc_unit *u = tc_unit_create(&(tc_unit_options){.isa = o->isa, .made_by = "tc " TC_VERSION});
+    tc_buf text = {0}, code = {0};
+    const char *why = NULL;
+    *count = (tc_emit_count){0};
+    tc_status s = tc_exec_emit(e, u, NULL, NULL, count);
+    if (!s && tc_unit_groups(u)) {
+        unsigned char hash[TC_TRUST_BYTES];
+        tc_unit_finish(u, &text);
+        s = tc_cc_cached(text.data, text.len, TC_CC_SHARED, o, &code, &count->cached);
+        const char *isa = o->isa ? o->isa : "portable";
+        if (!s) tc_trust_hash(code.data, code.len, isa, tc_packed_scope, strlen(tc_packed_scope), hash);
+        if (!s) s = tc_trust_add(hash);
+        if (!s) s = tc_modules_load(m, code.data, code.len, isa, tc_packed_scope, strlen(tc_packed_scope), false, &why);
+        if (!s && why) s = tc_error(TC_ENV, "the code just compiled is not loaded: %s", why);
+    }
+    tc_buf_free(&text);
+    tc_buf_free(&code);
+    tc_unit_destroy(u);
+    return s;
+}

@@ -1,0 +1,215 @@
+/* tc-bench: times whole programs and single operators, one way of executing against another. */
+#include "tc-bench/bench.h"
+
+#include "base/cpu.h"
+#include "base/json_write.h"
+#include "op/functionalise.h"
+#include "op/sample.h"
+
+static const way known[] = {{"interpreted", false, false}, {"compiled", true, false}, {"unfused", false, true}};
+enum { NKNOWN = sizeof known / sizeof *known };
+
+/* ---- one case ---- */
+static void close_case(bench_case *b, int nways) {
+    for (int w = 0; w < nways; w++) {
+        tc_exec_destroy(b->exec[w]);
+        for (int i = 0; b->program && b->outputs[w] && i < b->program->noutputs; i++) tc_tensor_deinit(&b->outputs[w][i]);
+        free(b->outputs[w]);
+        tc_vec_free(&b->times[w].t);
+    }
+    for (int i = 0; i < b->ninputs; i++) tc_tensor_deinit(&b->inputs[i]);
+    free(b->inputs);
+    tc_modules_destroy(b->modules);
+    tc_program_release(b->program);
+}
+
+/* User inputs of the program's types: floats in [lo, hi), integers 0 (or in the sample's range). Symbols that nothing binds take the least
+ * size of their range. */
+static tc_status make_inputs(bench_case *b, tc_symvalue *vars, size_t nvars, const tc_sample *ranges) {
+    tc_program *p = b->program;
+    for (size_t i = 0; i < nvars; i++) {
+        int64_t lo, hi;
+        if (vars[i].bound) continue;
+        tc_sym_range(p->sym, tc_sym_var_at(p->sym, i), &lo, &hi);
+        vars[i] = (tc_symvalue){.i = lo > 0 ? lo : hi > 0 ? 1 : 0, .bound = true};
+    }
+    b->inputs = tc_xcalloc((size_t)p->ninputs + 1, sizeof *b->inputs);
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_value *v = p->inputs[i].value;
+        int64_t size[TC_MAX_RANK];
+        if (p->inputs[i].kind != TC_IN_USER) {
+            if (p->inputs[i].data.storage) b->bytes += (double)tc_tensor_bytes(&p->inputs[i].data);
+            continue;
+        }
+        tc_tensor *t = &b->inputs[b->ninputs];
+        if (v->kind == TC_V_SYM) {
+            tc_symvalue n;
+            TC_TRY(tc_sym_eval(v->sym, vars, nvars, &n), "input %s", p->inputs[i].name);
+            bool f = tc_sym_type(v->sym) == TC_SYM_FLOAT;
+            TC_TRY(tc_tensor_scalar(f ? TC_F64 : TC_I64, f ? tc_scalar_float(n.f) : tc_scalar_int(n.i), t));
+        } else {
+            for (int d = 0; d < v->meta.rank; d++) TC_TRY(tc_sym_eval_int(v->meta.size[d], vars, nvars, &size[d]), "input %s", p->inputs[i].name);
+            TC_TRY(tc_tensor_empty(v->meta.dtype, v->meta.rank, size, t), "input %s", p->inputs[i].name);
+            bool f = tc_is_float(v->meta.dtype) || tc_is_complex(v->meta.dtype);
+            tc_sample_fill(t, ranges ? ranges->lo[b->ninputs] : f ? -1 : 0, ranges ? ranges->hi[b->ninputs] : 1, (uint64_t)i + 1);
+        }
+        b->bytes += (double)tc_tensor_bytes(t);
+        b->ninputs++;
+    }
+    return NULL;
+}
+
+static tc_status make_execs(tc_cmd *c, bench_case *b, const way *ways, int nways) {
+    tc_exec_code code = {tc_modules_find, NULL};
+    for (int w = 0; w < nways; w++) {
+        tc_exec_options o = {.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .no_fuse = ways[w].unfused};
+        b->outputs[w] = tc_xcalloc((size_t)b->program->noutputs + 1, sizeof(tc_tensor));
+        if (ways[w].compiled) {
+            tc_isa_row row;
+            tc_emit_count count;
+            tc_exec *planned;
+            TC_TRY(tc_isa_choose(NULL, &row));
+            TC_TRY(tc_exec_create(b->program, &o, &planned), "%s", b->label);
+            code.self = b->modules = tc_modules_create();
+            tc_status s = tc_exec_compile(planned, &(tc_cc_options){.isa = tc_isa_name(row), .cc = tc_cmd_get(c, TC_OPT_cc)}, b->modules, &count);
+            tc_exec_destroy(planned);
+            TC_TRY(s, "%s", b->label);
+            tc_cmd_verbose(c, "%s: %zu loops, %zu stay interpreted%s", b->label, count.loops, count.left, count.cached ? ", code from the cache" : "");
+            o.code = &code;
+        }
+        TC_TRY(tc_exec_create(b->program, &o, &b->exec[w]), "%s", b->label);
+    }
+    return NULL;
+}
+
+/* All ways must give the same bits. */
+static tc_status compare_results(tc_cmd *c, bench_case *b, const way *ways, int nways) {
+    for (int w = 1; w < nways; w++)
+        for (int i = 0; i < b->program->noutputs; i++) {
+            tc_diff d;
+            if (!b->outputs[0][i].storage) continue;
+            TC_TRY(tc_tensor_compare(&b->outputs[w][i], &b->outputs[0][i], 0, 0, &d), "%s", b->label);
+            if (!d.count) continue;
+            b->different = true;
+            tc_cmd_note(c, "%s: %s and %s differ in output %d: %lld elements, the first at %lld, by %g at most", b->label, ways[0].name, ways[w].name, i,
+                        (long long)d.count, (long long)d.first, d.max_abs);
+        }
+    return NULL;
+}
+
+static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nvars, const tc_sample *ranges, const bench_plan *plan, bool *different) {
+    tc_status s = make_inputs(b, vars, nvars, ranges);
+    if (!s) s = make_execs(r->c, b, r->ways, r->nways);
+    if (!s) s = measure(b, r->nways, plan);
+    if (!s) s = compare_results(r->c, b, r->ways, r->nways);
+    for (int i = 0; !s && i < b->program->noutputs; i++)
+        if (b->outputs[0][i].storage) b->bytes += (double)tc_tensor_bytes(&b->outputs[0][i]);
+    for (int w = 0; w < r->nways; w++) summarise(&b->times[w]);
+    if (!s) report_case(r, b);
+    *different |= b->different;
+    close_case(b, r->nways);
+    return s;
+}
+
+/* ---- operators ---- */
+static tc_status bench_call(report *r, const tc_op *op, const char *call, size_t len, const bench_plan *plan, bool *different) {
+    tc_sample sample;
+    TC_TRY(tc_sample_parse(op, call, len, &sample));
+    tc_status s = sample.program->functional ? NULL : tc_functionalise(sample.program);
+    size_t nvars = tc_sym_var_count(sample.program->sym);
+    tc_symvalue *vars = tc_xcalloc(nvars + 1, sizeof *vars);
+    char *label = tc_xcalloc(len + 1, 1);
+    memcpy(label, call, len);
+    bench_case b = {.label = label, .program = sample.program};
+    if (!s) s = run_case(r, &b, vars, nvars, &sample, plan, different);
+    else tc_program_release(sample.program);
+    free(vars);
+    free(label);
+    return s;
+}
+
+/* A call with its arguments, or a name: every sample of its rows. */
+static tc_status bench_op(report *r, const char *what, const bench_plan *plan, bool *different) {
+    if (strchr(what, '(')) return bench_call(r, NULL, what, strlen(what), plan, different);
+    const tc_op *rows[32];
+    int n = tc_op_overloads(what, rows, 32), calls = 0;
+    if (!n && tc_op_find(what)) rows[n++] = tc_op_find(what);
+    for (int i = 0; i < n; i++) {
+        size_t len;
+        const char *call;
+        for (int k = 0; rows[i]->samples && (call = tc_sample_call(rows[i]->samples, k, &len)); k++, calls++)
+            TC_TRY(bench_call(r, rows[i], call, len, plan, different));
+    }
+    if (calls) return NULL;
+    return tc_error(n || tc_op_is_known_to_pytorch(what) ? TC_UNSUPPORTED : TC_CONTENT, "operator %s %s", what, n ? "has no samples; give a call: 'name(f32[1024], 2)'" : "is not supported");
+}
+
+static tc_status bench_program(report *r, const bench_plan *plan, bool *different) {
+    tc_archive *a;
+    const char *name;
+    TC_TRY(tc_cmd_archive(r->c, &a, &name));
+    bench_case b = {.label = name};
+    tc_status s = tc_cmd_program(r->c, a, tc_cmd_program_name(r->c), &b.program);
+    tc_archive_close(a);
+    if (s) return s;
+    size_t nvars = tc_sym_var_count(b.program->sym);
+    tc_symvalue *vars = tc_xcalloc(nvars + 1, sizeof *vars);
+    s = tc_cmd_bind(r->c, b.program, vars, nvars);
+    if (!s) s = run_case(r, &b, vars, nvars, NULL, plan, different);
+    else tc_program_release(b.program);
+    free(vars);
+    return s;
+}
+
+/* ---- options ---- */
+static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
+    const char *list = tc_cmd_get(c, TC_OPT_compare);
+    if (!list) list = tc_cmd_get(c, TC_OPT_executor);
+    if (!list) list = "interpreted";
+    for (int n = 0;; list++) {
+        size_t len = strcspn(list, ",");
+        int k = 0;
+        while (k < NKNOWN && (strlen(known[k].name) != len || memcmp(known[k].name, list, len))) k++;
+        if (k == NKNOWN) return tc_usage(c, "%.*s is no way of executing; expected interpreted, compiled or unfused", (int)len, list);
+        if (n == MAX_WAYS) return tc_usage(c, "more than %d ways to compare", MAX_WAYS);
+        out[n++] = known[k];
+        *out_n = n;
+        list += len;
+        if (!*list) return NULL;
+    }
+}
+
+static tc_status run(tc_cmd *c) {
+    static const char *const formats[] = {"table", "csv", "json", NULL};
+    way ways[MAX_WAYS];
+    report r = {.c = c, .ways = ways};
+    bench_plan plan;
+    int64_t warmup;
+    bool different = false;
+    const char *path = tc_cmd_get(c, TC_OPT_out), *dot = path ? strrchr(path, '.') : NULL;
+    int by_suffix = c->json || (dot && !strcmp(dot, ".json")) ? AS_JSON : dot && !strcmp(dot, ".csv") ? AS_CSV : AS_TABLE;
+    TC_TRY(tc_cmd_choice(c, TC_OPT_to, formats, by_suffix, &r.format));
+    TC_TRY(choose_ways(c, ways, &r.nways));
+    TC_TRY(tc_cmd_int(c, TC_OPT_repeat, 1, 10000000, 0, &plan.repeat));
+    TC_TRY(tc_cmd_int(c, TC_OPT_warmup, 0, 1000000, 3, &warmup));
+    TC_TRY(tc_cmd_double(c, TC_OPT_min_time, 0, 3600, 0.5, &plan.min_time));
+    plan.warmup = (int)warmup;
+    tc_status s = NULL;
+    int nops = tc_cmd_count(c, TC_OPT_op);
+    if (nops && c->noperands) return tc_usage(c, "--op and a program: expected one of the two");
+    for (int i = 0; i < nops && !s; i++) s = bench_op(&r, tc_cmd_value(c, TC_OPT_op, i), &plan, &different);
+    if (!nops) s = bench_program(&r, &plan, &different);
+    tc_out *o = NULL;
+    if (!s) s = tc_cmd_create(c, path, false, &o);
+    if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&r.out), r.out.len));
+    tc_buf_free(&r.out);
+    if (!s && different) s = tc_error(TC_DIFFERENT, "the ways of executing give different results");
+    return s;
+}
+
+static const tc_opt_id options[] = {TC_OPT_op, TC_OPT_compare, TC_OPT_executor, TC_OPT_dim, TC_OPT_model, TC_OPT_mode, TC_OPT_repeat, TC_OPT_warmup,
+                                    TC_OPT_min_time, TC_OPT_cc, TC_OPT_to, TC_OPT_out, TC_OPT_NONE};
+static const tc_tool tool = {.name = "tc-bench", .operands = "[PROGRAM]", .max_operands = 1, .summary = "Times programs and operators: medians and percentiles, one executor against another.",
+                             .options = options, .run = run};
+
+int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }

@@ -1,0 +1,136 @@
+/* tc-compile: a program becomes a compiled program, or C. Fuses, emits, compiles, packages; the work is in lib/codegen. */
+#include "tc-compile/compile.h"
+
+static const char *const formats[] = {"pt2", "so", "o", NULL};
+enum { TO_PT2, TO_SO, TO_O };
+
+/* --to, else the suffix of -o, else pt2; a conflict of the two is a usage error. */
+static tc_status choose_format(tc_cmd *c, int *out) {
+    const char *path = tc_cmd_get(c, TC_OPT_out), *dot = path ? strrchr(path, '.') : NULL;
+    int by_suffix = -1;
+    for (int i = 0; dot && formats[i]; i++)
+        if (!strcmp(dot + 1, formats[i])) by_suffix = i;
+    TC_TRY(tc_cmd_choice(c, TC_OPT_to, formats, by_suffix >= 0 ? by_suffix : TO_PT2, out));
+    if (tc_cmd_has(c, TC_OPT_to) && by_suffix >= 0 && by_suffix != *out)
+        return tc_usage(c, "--to %s and -o %s do not agree", formats[*out], path);
+    return NULL;
+}
+
+static void close_all(compile_job *j) {
+    for (int i = 0; i < j->n; i++) {
+        tc_exec_destroy(j->execs[i]);
+        tc_program_release(j->programs[i]);
+    }
+    tc_unit_destroy(j->unit);
+    tc_archive_close(j->archive);
+    tc_arena_free(&j->arena);
+}
+
+static tc_status open_programs(compile_job *j) {
+    tc_cmd *c = j->c;
+    const char *one = tc_cmd_program_name(c), *mode = tc_cmd_get(c, TC_OPT_mode);
+    TC_TRY(tc_cmd_archive(c, &j->archive, &j->input));
+    size_t count = tc_archive_count(j->archive);
+    j->programs = TC_NEWN(&j->arena, tc_program *, count + 1);
+    j->execs = TC_NEWN(&j->arena, tc_exec *, count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const char *name = tc_archive_name(j->archive, i);
+        bool keep = one ? !strcmp(one, name) : !mode || strcmp(name, "train");
+        if (!keep) continue;
+        TC_TRY(tc_cmd_program(c, j->archive, name, &j->programs[j->n]), "%s", j->input);
+        j->n++;
+    }
+    if (j->n) return NULL;
+    TC_TRY(tc_cmd_program(c, j->archive, one, &j->programs[0]), "%s", j->input); /* says which names there are */
+    j->n = 1;
+    return NULL;
+}
+
+static void interpreted(void *ctx, const char *group, const char *why) { tc_cmd_verbose(ctx, "%s stays interpreted: %s", group, why); }
+
+/* Every loop of every program becomes a group of the unit; equal ones once. */
+static tc_status emit(compile_job *j) {
+    tc_exec_options o = {.threads = 1};
+    tc_emit_count count = {0};
+    TC_TRY(tc_isa_choose(NULL, &j->row));
+    j->isa = tc_isa_name(j->row);
+    j->unit = tc_unit_create(&(tc_unit_options){.isa = j->isa, .made_by = "tc " TC_VERSION});
+    for (int i = 0; i < j->n; i++) {
+        TC_TRY(tc_exec_create(j->programs[i], &o, &j->execs[i]), "%s", j->programs[i]->name);
+        TC_TRY(tc_exec_emit(j->execs[i], j->unit, interpreted, j->c, &count));
+        if (!j->c->verbose) continue;
+        tc_buf b = {0};
+        tc_exec_report(j->execs[i], &b);
+        fprintf(stderr, "%s", tc_buf_str(&b));
+        tc_buf_free(&b);
+    }
+    tc_cmd_verbose(j->c, "%zu loops, %zu different groups for %s, %zu interpreted", count.loops, tc_unit_groups(j->unit), j->isa, count.left);
+    return NULL;
+}
+
+tc_status compile_object(compile_job *j, tc_cc_kind kind, tc_buf *out) {
+    tc_buf text = {0};
+    bool hit = false;
+    tc_cc_options o = {.cc = tc_cmd_get(j->c, TC_OPT_cc), .isa = j->isa, .dump = tc_cmd_get(j->c, TC_OPT_dump)};
+    bool build = o.dump || tc_cmd_has(j->c, TC_OPT_no_cache);
+    tc_unit_finish(j->unit, &text);
+    tc_status s = build ? tc_cc_build(text.data, text.len, kind, &o, out) : tc_cc_cached(text.data, text.len, kind, &o, out, &hit);
+    if (!s) tc_cmd_verbose(j->c, "%zu bytes of C, %zu bytes of code%s", text.len, out->len, hit ? ", from the cache" : "");
+    tc_buf_free(&text);
+    return s;
+}
+
+static tc_status write_file(compile_job *j, const void *data, size_t len) {
+    tc_out *o;
+    TC_TRY(tc_cmd_create(j->c, tc_cmd_get(j->c, TC_OPT_out), true, &o));
+    return tc_cmd_finish(j->c, o, tc_out_write(o, data, len));
+}
+
+static tc_status write_pt2(compile_job *j) {
+    tc_buf code = {0};
+    unsigned char hash[TC_TRUST_BYTES];
+    tc_status s = tc_unit_groups(j->unit) ? compile_object(j, TC_CC_SHARED, &code) : NULL;
+    if (!s && code.len) {
+        tc_trust_hash(code.data, code.len, j->isa, tc_packed_scope, strlen(tc_packed_scope), hash);
+        s = tc_trust_add(hash);
+    }
+    if (!s) {
+        tc_extra extra = {tc_packed_path(&j->arena, j->isa), code.data, code.len};
+        const char *const stores[] = {"embed", "extern", "none", NULL};
+        int store = 0;
+        s = tc_cmd_choice(j->c, TC_OPT_store_weights, stores, 0, &store);
+        tc_archive_content content = {.programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = &extra, .nextra = code.len > 0, .without_weights = store == 2};
+        if (!s && store == 1) s = tc_error(TC_UNSUPPORTED, "--store-weights=extern");
+        tc_out *o = NULL;
+        if (!s) s = tc_cmd_create(j->c, tc_cmd_get(j->c, TC_OPT_out), true, &o);
+        if (!s) s = tc_cmd_finish(j->c, o, tc_archive_write(o, &content));
+    }
+    tc_buf_free(&code);
+    return s;
+}
+
+static tc_status write_code(compile_job *j, tc_cc_kind kind) {
+    tc_buf code = {0};
+    tc_status s = compile_object(j, kind, &code);
+    if (!s) s = write_file(j, code.data, code.len);
+    tc_buf_free(&code);
+    return s;
+}
+
+static tc_status run(tc_cmd *c) {
+    compile_job j = {.c = c};
+    int format;
+    TC_TRY(choose_format(c, &format));
+    tc_status s = open_programs(&j);
+    if (!s) s = emit(&j);
+    if (!s && format == TO_PT2) s = write_pt2(&j);
+    else if (!s) s = write_code(&j, format == TO_SO ? TC_CC_SHARED : TC_CC_OBJECT);
+    close_all(&j);
+    return s;
+}
+
+static const tc_opt_id options[] = {TC_OPT_out, TC_OPT_to, TC_OPT_model, TC_OPT_mode, TC_OPT_dim, TC_OPT_store_weights, TC_OPT_cc, TC_OPT_dump, TC_OPT_no_cache, TC_OPT_NONE};
+static const tc_tool tool = {.name = "tc-compile", .operands = "[PROGRAM]", .max_operands = 1, .summary = "Compiles a program: fuses it, emits C, runs the C compiler, packages the code.",
+                             .options = options, .run = run};
+
+int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }
