@@ -39,3 +39,28 @@ tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_pr
 }
 
 tc_status tc_cmd_program(tc_cmd *c, tc_archive *a, tc_program **out_program) { return tc_cmd_program_named(c, a, tc_cmd_get(c, TC_OPT_model), out_program); }
+
+tc_status tc_cmd_bind(const tc_cmd *c, const tc_program *p, tc_symvalue *vars, size_t n) {
+    for (size_t i = 0; i < n; i++) vars[i] = (tc_symvalue){.bound = false};
+    for (int k = 0; k < tc_cmd_count(c, TC_OPT_dim); k++) {
+        const char *spec = tc_cmd_value(c, TC_OPT_dim, k), *eq = strchr(spec, '=');
+        char *end = NULL;
+        long long v = eq ? strtoll(eq + 1, &end, 10) : 0;
+        if (!eq || eq == spec || end == eq + 1 || *end) return tc_usage(c, "--dim %s: expected SYM=N", spec);
+        size_t len = (size_t)(eq - spec), at = n;
+        tc_buf known = {0};
+        for (size_t i = 0; i < n; i++) {
+            const char *name = tc_sym_var_name(tc_sym_var_at(p->sym, i));
+            tc_buf_printf(&known, "%s%s", i ? ", " : "", name);
+            if (strlen(name) == len && !memcmp(name, spec, len)) at = i;
+        }
+        tc_status s = at < n ? NULL : tc_usage(c, "--dim %s: the program has no such symbol; it has %s", spec, n ? tc_buf_str(&known) : "none");
+        tc_buf_free(&known);
+        if (s) return s;
+        int64_t lo, hi;
+        tc_sym_range(p->sym, tc_sym_var_at(p->sym, at), &lo, &hi);
+        if (v < lo || v > hi) return tc_usage(c, "--dim %s: expected %lld..%lld", spec, (long long)lo, (long long)hi);
+        vars[at] = (tc_symvalue){.i = v, .bound = true};
+    }
+    return NULL;
+}

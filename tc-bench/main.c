@@ -146,10 +146,11 @@ static tc_status bench_op(report *r, const char *what, const bench_plan *plan, b
 
 static tc_status bench_program(report *r, const bench_plan *plan, bool *different) {
     tc_archive *a;
-    const char *name;
-    TC_TRY(tc_cmd_archive(r->c, &a, &name));
-    bench_case b = {.label = name};
-    tc_status s = tc_cmd_program(r->c, a, tc_cmd_program_name(r->c), &b.program);
+    const char *path = r->c->noperands ? r->c->operands[0] : "-", *mode = tc_cmd_get(r->c, TC_OPT_mode);
+    TC_TRY(tc_cmd_archive(r->c, path, &a));
+    bench_case b = {.label = strcmp(path, "-") ? path : "stdin"};
+    bool train = mode && !strcmp(mode, "train") && !tc_cmd_has(r->c, TC_OPT_model);
+    tc_status s = train ? tc_cmd_program_named(r->c, a, "train", &b.program) : tc_cmd_program(r->c, a, &b.program);
     tc_archive_close(a);
     if (s) return s;
     size_t nvars = tc_sym_var_count(b.program->sym);

@@ -28,20 +28,21 @@ static void close_all(compile_job *j) {
 
 static tc_status open_programs(compile_job *j) {
     tc_cmd *c = j->c;
-    const char *one = tc_cmd_program_name(c), *mode = tc_cmd_get(c, TC_OPT_mode);
-    TC_TRY(tc_cmd_archive(c, &j->archive, &j->input));
+    const char *mode = tc_cmd_get(c, TC_OPT_mode), *one = tc_cmd_get(c, TC_OPT_model);
+    if (!one && mode) one = strcmp(mode, "train") ? "model" : "train";
+    j->input = c->noperands ? c->operands[0] : "-";
+    TC_TRY(tc_cmd_archive(c, j->input, &j->archive));
     size_t count = tc_archive_count(j->archive);
     j->programs = TC_NEWN(&j->arena, tc_program *, count + 1);
     j->execs = TC_NEWN(&j->arena, tc_exec *, count + 1);
     for (size_t i = 0; i < count; i++) {
         const char *name = tc_archive_name(j->archive, i);
-        bool keep = one ? !strcmp(one, name) : !mode || strcmp(name, "train");
-        if (!keep) continue;
-        TC_TRY(tc_cmd_program(c, j->archive, name, &j->programs[j->n]), "%s", j->input);
+        if (one && count > 1 && strcmp(one, name)) continue;
+        TC_TRY(tc_cmd_program_named(c, j->archive, name, &j->programs[j->n]), "%s", j->input);
         j->n++;
     }
     if (j->n) return NULL;
-    TC_TRY(tc_cmd_program(c, j->archive, one, &j->programs[0]), "%s", j->input); /* says which names there are */
+    TC_TRY(tc_cmd_program_named(c, j->archive, one, &j->programs[0])); /* says which names there are */
     j->n = 1;
     return NULL;
 }
