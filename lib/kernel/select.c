@@ -1,0 +1,186 @@
+/* Results whose size depends on the data: unique, nonzero, masked_select. */
+#include "kernel/order.h"
+#include "kernel/sort.h"
+
+#include <string.h>
+
+static bool is_set(const tc_tensor *t, int64_t i) {
+    tc_scalar s = tc_scalar_load(t->dtype, t->storage->data, t->offset + i);
+    return s.kind == TC_KIND_FLOAT ? s.f != 0 : s.kind == TC_KIND_COMPLEX ? s.re != 0 || s.im != 0 : s.i != 0;
+}
+
+static tc_status run_nonzero(tc_kcall *c) {
+    const tc_tensor *t = tc_k_tensor(c, 0);
+    int64_t n = tc_tensor_numel(t), count = 0;
+    for (int64_t i = 0; i < n; i++) count += is_set(t, i);
+    TC_TRY(c->alloc(c, 0, TC_I64, 2, (int64_t[]){count, t->rank}));
+    int64_t *out = tc_tensor_data(&c->outs[0]), index[TC_MAX_RANK] = {0};
+    for (int64_t i = 0; i < n; i++) {
+        if (is_set(t, i))
+            for (int d = 0; d < t->rank; d++) *out++ = index[d];
+        for (int d = t->rank; d-- > 0;) {
+            if (++index[d] < t->size[d]) break;
+            index[d] = 0;
+        }
+    }
+    return NULL;
+}
+const tc_kernel tc_k_nonzero = {.name = "nonzero", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_nonzero};
+
+/* Tensor and mask broadcast against each other: element offsets of both at every place of the joint shape, in order. */
+typedef struct { int rank; int64_t n, size[TC_MAX_RANK], step[2][TC_MAX_RANK], index[TC_MAX_RANK], at[2]; } pairwise;
+
+static pairwise pair_up(const tc_tensor *a, const tc_tensor *b) {
+    pairwise p = {.rank = a->rank > b->rank ? a->rank : b->rank, .n = 1};
+    const tc_tensor *both[2] = {a, b};
+    for (int d = 0; d < p.rank; d++) {
+        p.size[d] = 1;
+        for (int k = 0; k < 2; k++) {
+            int own = d - (p.rank - both[k]->rank);
+            if (own < 0 || both[k]->size[own] == 1) continue;
+            p.size[d] = both[k]->size[own];
+            p.step[k][d] = both[k]->stride[own];
+        }
+        p.n *= p.size[d];
+    }
+    return p;
+}
+
+static void advance(pairwise *p) {
+    for (int d = p->rank; d-- > 0;) {
+        p->at[0] += p->step[0][d], p->at[1] += p->step[1][d];
+        if (++p->index[d] < p->size[d]) return;
+        p->at[0] -= p->step[0][d] * p->size[d], p->at[1] -= p->step[1][d] * p->size[d];
+        p->index[d] = 0;
+    }
+}
+
+static tc_status run_masked_select(tc_kcall *c) {
+    const tc_tensor *t = tc_k_tensor(c, 0), *mask = tc_k_tensor(c, 1);
+    int64_t count = 0;
+    size_t size = tc_dtype_size(t->dtype);
+    pairwise p = pair_up(t, mask);
+    for (int64_t i = 0; i < p.n; i++, advance(&p)) count += is_set(mask, p.at[1]);
+    TC_TRY(c->alloc(c, 0, t->dtype, 1, &count));
+    char *out = tc_tensor_data(&c->outs[0]);
+    const char *in = tc_tensor_data(t);
+    p = pair_up(t, mask);
+    for (int64_t i = 0; i < p.n; i++, advance(&p))
+        if (is_set(mask, p.at[1])) memcpy(out, in + (size_t)p.at[0] * size, size), out += size;
+    return NULL;
+}
+const tc_kernel tc_k_masked_select = {.name = "masked_select", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_masked_select};
+
+/* ---- unique: groups of equal slices along dim, in sorted or in given order ---- */
+typedef struct { int64_t n, outer, inner; } slices; /* slice i: element (o, i, k) at (o * n + i) * inner + k */
+
+static slices slices_of(const tc_tensor *t, int dim) { /* dim -1: every element is a slice */
+    slices s = {.n = 1, .outer = 1, .inner = 1};
+    if (dim < 0) {
+        s.n = tc_tensor_numel(t);
+        return s;
+    }
+    s.n = t->size[dim];
+    for (int d = 0; d < dim; d++) s.outer *= t->size[d];
+    for (int d = dim + 1; d < t->rank; d++) s.inner *= t->size[d];
+    return s;
+}
+
+static int compare(const tc_tensor *t, const slices *s, int64_t a, int64_t b) {
+    for (int64_t o = 0; o < s->outer; o++)
+        for (int64_t k = 0; k < s->inner; k++) {
+            tc_order x, y;
+            tc_order_keys(t, (o * s->n + a) * s->inner + k, 1, 1, false, &x);
+            tc_order_keys(t, (o * s->n + b) * s->inner + k, 1, 1, false, &y);
+            if (x.key != y.key) return x.key < y.key ? -1 : 1;
+        }
+    return 0;
+}
+
+static void merge_sort(const tc_tensor *t, const slices *s, int64_t *a, int64_t *room, int64_t n) {
+    for (int64_t width = 1; width < n; width *= 2) {
+        for (int64_t lo = 0; lo < n; lo += 2 * width) {
+            int64_t mid = lo + width < n ? lo + width : n, hi = lo + 2 * width < n ? lo + 2 * width : n, i = lo, j = mid, k = lo;
+            while (i < mid && j < hi) room[k++] = compare(t, s, a[j], a[i]) < 0 ? a[j++] : a[i++];
+            while (i < mid) room[k++] = a[i++];
+            while (j < hi) room[k++] = a[j++];
+        }
+        memcpy(a, room, (size_t)n * sizeof *a);
+    }
+}
+
+/* order: slices in the order in which equal ones stand together. Results: values, inverse (sizes of it given), counts. */
+static tc_status write_groups(tc_kcall *c, const tc_tensor *t, int dim, const slices *s, const int64_t *order, int64_t *group, bool want_inverse, bool want_counts) {
+    int64_t groups = 0;
+    /* NaN differs from itself, so each is a group of its own */
+    for (int64_t i = 0; i < s->n; i++) {
+        bool nan = false;
+        if (dim < 0 && tc_is_float(t->dtype)) {
+            double v = tc_scalar_to_double(tc_scalar_load(t->dtype, t->storage->data, t->offset + order[i]));
+            nan = v != v;
+        }
+        group[i] = i == 0 ? 0 : group[i - 1] + (nan || compare(t, s, order[i - 1], order[i]) != 0);
+        groups = group[i] + 1;
+    }
+    int64_t size[TC_MAX_RANK], rank = dim < 0 ? 1 : t->rank, none = 0;
+    for (int d = 0; d < rank; d++) size[d] = dim < 0 || d == dim ? groups : t->size[d];
+    TC_TRY(c->alloc(c, 0, t->dtype, (int)rank, size));
+    size_t bytes = tc_dtype_size(t->dtype);
+    for (int64_t i = 0; i < s->n; i++) {
+        if (i && group[i] == group[i - 1]) continue;
+        for (int64_t o = 0; o < s->outer; o++)
+            memcpy((char *)tc_tensor_data(&c->outs[0]) + (size_t)((o * groups + group[i]) * s->inner) * bytes,
+                   (char *)tc_tensor_data(t) + (size_t)((o * s->n + order[i]) * s->inner) * bytes, (size_t)s->inner * bytes);
+    }
+    if (want_inverse) {
+        TC_TRY(c->alloc(c, 1, TC_I64, dim < 0 ? t->rank : 1, dim < 0 ? t->size : &s->n));
+        for (int64_t i = 0; i < s->n; i++) ((int64_t *)tc_tensor_data(&c->outs[1]))[order[i]] = group[i];
+    } else {
+        TC_TRY(c->alloc(c, 1, TC_I64, 1, &none));
+    }
+    TC_TRY(c->alloc(c, 2, TC_I64, 1, want_counts ? &groups : &none));
+    if (want_counts) {
+        int64_t *n = tc_tensor_data(&c->outs[2]);
+        memset(n, 0, (size_t)groups * sizeof *n);
+        for (int64_t i = 0; i < s->n; i++) n[group[i]]++;
+    }
+    return NULL;
+}
+
+static tc_status unique(tc_kcall *c, int dim, bool sort, bool want_inverse, bool want_counts) {
+    const tc_tensor *t = tc_k_tensor(c, 0);
+    if (tc_is_complex(t->dtype)) return tc_error(TC_CONTENT, "unique is not defined for complex numbers");
+    slices s = slices_of(t, dim);
+    int64_t *order = c->scratch, *group = order + s.n;
+    if (sort && dim < 0) {
+        tc_order *a = (tc_order *)(void *)(group + s.n);
+        int bits = tc_order_keys(t, 0, 1, s.n, false, a);
+        tc_order_sort(a, a + s.n, s.n, bits);
+        for (int64_t i = 0; i < s.n; i++) order[i] = a[i].index;
+    } else {
+        for (int64_t i = 0; i < s.n; i++) order[i] = i;
+        if (sort) merge_sort(t, &s, order, group, s.n);
+    }
+    return write_groups(c, t, dim, &s, order, group, want_inverse, want_counts);
+}
+static size_t scratch_of(const tc_tensor *t, int dim) {
+    slices s = slices_of(t, dim);
+    return (size_t)s.n * (2 * sizeof(int64_t) + 2 * sizeof(tc_order));
+}
+static int dim_of(const tc_kcall *c, int arg) {
+    if (!tc_k_given(c, arg)) return -1;
+    int64_t d = tc_k_int(c, arg);
+    return (int)(d < 0 ? d + tc_k_tensor(c, 0)->rank : d);
+}
+
+static tc_status run_unique(tc_kcall *c) { return unique(c, -1, true, tc_k_bool(c, 2), tc_k_bool(c, 3)); }
+static size_t scratch_unique(const tc_kcall *c, int threads) { (void)threads; return scratch_of(tc_k_tensor(c, 0), -1); }
+const tc_kernel tc_k_unique = {.name = "unique", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_unique, .scratch = scratch_unique};
+
+static tc_status run_unique_dim(tc_kcall *c) { return unique(c, dim_of(c, 1), true, tc_k_bool(c, 3), tc_k_bool(c, 4)); }
+static size_t scratch_unique_dim(const tc_kcall *c, int threads) { (void)threads; return scratch_of(tc_k_tensor(c, 0), dim_of(c, 1)); }
+const tc_kernel tc_k_unique_dim = {.name = "unique_dim", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_unique_dim, .scratch = scratch_unique_dim};
+
+static tc_status run_unique_consecutive(tc_kcall *c) { return unique(c, dim_of(c, 3), false, tc_k_bool(c, 1), tc_k_bool(c, 2)); }
+static size_t scratch_consecutive(const tc_kcall *c, int threads) { (void)threads; return scratch_of(tc_k_tensor(c, 0), dim_of(c, 3)); }
+const tc_kernel tc_k_unique_consecutive = {.name = "unique_consecutive", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_unique_consecutive, .scratch = scratch_consecutive};
