@@ -213,6 +213,22 @@ tc_status tc_pt2_read_weights(tc_archive *a, const char *name, tc_arena *arena, 
     return read_config(a, "constants", "constants_config.json", name, arena, out);
 }
 
+tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out) {
+    tc_arena arena = {0};
+    tc_map weights = {0};
+    tc_status st = tc_pt2_read_weights(a, name, &arena, &weights);
+    for (size_t i = 0; !st && i < weights.len; i++) {
+        const tc_pt2_weight *w = weights.entries[i].value;
+        tc_tensor t;
+        if (!w->storage || tc_tensors_find(out, weights.entries[i].key)) continue;
+        st = tc_tensor_view(w->storage, w->dtype, w->rank, w->size, w->stride, w->offset, &t);
+        if (!st) st = tc_tensors_add(out, weights.entries[i].key, t);
+    }
+    tc_map_free(&weights);
+    tc_arena_free(&arena);
+    return st;
+}
+
 /* ---- a program ---- */
 static tc_status choose(const tc_archive *a, const char **io_name) {
     const char *want = *io_name ? *io_name : a->names.len == 1 ? a->names.data[0] : "model";

@@ -12,6 +12,7 @@
 #ifndef TC_FILE_PT2_H
 #define TC_FILE_PT2_H
 
+#include "file/tensors.h"
 #include "file/zip.h"
 #include "graph/graph.h"
 
@@ -26,6 +27,8 @@ const char *tc_archive_name(const tc_archive *a, size_t i);
  * operators and views included (pass/functionalise.h is the caller's next step). Values keep their names; results are typed by
  * tc's own rules and compared with what the archive says. */
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program);
+/* The weights and constants of a program as tensors by FQN, without reading its graph; what out has already is left as it is. */
+tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out);
 /* An entry of extra/ (path without "extra/"), or false. data is inside the blob; its checksum is verified. */
 tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found);
 const tc_zip *tc_archive_zip(const tc_archive *a);
