@@ -27,7 +27,7 @@ typedef struct {
     int64_t c_rs, c_cs;
     const int64_t *c_col;
     /* c = alpha * product + beta * add: product * alpha is rounded, then fma(beta, add, .); no factor of 1 is applied.
-     * add NULL: none. add is read at add[i * add_rs + j * add_cs] (at c_col[j] where there is c_col and add is c itself). */
+     * add NULL: none. add is read at add[i * add_rs + j * add_cs]. */
     double alpha, beta;
     const void *add;
     int64_t add_rs, add_cs;

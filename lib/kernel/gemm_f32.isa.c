@@ -12,10 +12,10 @@ typedef float VF __attribute__((vector_size(ROW_BYTES)));
 #define MR 14
 static inline VF vset1(float x) { return (VF)_mm512_set1_ps(x); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
-/* out[k][i] = in[i][k] for a square of vectors, rows of out are two vectors apart */
-static void transpose_square(float *out, const float *in, int64_t ld) {
+/* out[k][i] = in[i][at + k] for a square of vectors, rows of out are two vectors apart */
+static void transpose_square(float *out, const float *const *in, int64_t at) {
     __m512 r[16], t[16];
-    for (int i = 0; i < 16; i++) r[i] = _mm512_loadu_ps(in + i * ld);
+    for (int i = 0; i < 16; i++) r[i] = _mm512_loadu_ps(in[i] + at);
     for (int i = 0; i < 16; i += 2) t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
     for (int i = 0; i < 16; i += 4) {
         r[i] = (__m512)_mm512_unpacklo_pd((__m512d)t[i], (__m512d)t[i + 2]), r[i + 1] = (__m512)_mm512_unpackhi_pd((__m512d)t[i], (__m512d)t[i + 2]);
@@ -35,9 +35,9 @@ static void transpose_square(float *out, const float *in, int64_t ld) {
 #define MR 6
 static inline VF vset1(float x) { return (VF)_mm256_set1_ps(x); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
-static void transpose_square(float *out, const float *in, int64_t ld) {
+static void transpose_square(float *out, const float *const *in, int64_t at) {
     __m256 r[8], t[8];
-    for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(in + i * ld);
+    for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(in[i] + at);
     for (int i = 0; i < 8; i += 2) t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
     for (int i = 0; i < 8; i += 4) {
         r[i] = (__m256)_mm256_unpacklo_pd((__m256d)t[i], (__m256d)t[i + 2]), r[i + 1] = (__m256)_mm256_unpackhi_pd((__m256d)t[i], (__m256d)t[i + 2]);
@@ -56,9 +56,9 @@ static inline VF vfma(VF a, VF b, VF c) {
     for (int i = 0; i < 4; i++) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
     return r;
 }
-static void transpose_square(float *out, const float *in, int64_t ld) {
+static void transpose_square(float *out, const float *const *in, int64_t at) {
     for (int k = 0; k < 4; k++)
-        for (int i = 0; i < 4; i++) out[k * 8 + i] = in[i * ld + k];
+        for (int i = 0; i < 4; i++) out[k * 8 + i] = in[i][at + k];
 }
 #endif
 #include "kernel/gemm_tile.h"

@@ -27,8 +27,8 @@ static inline VF vfma(VF a, VF b, VF c) {
 }
 #endif
 enum { SQUARE = ROW_BYTES / 8 };
-static void transpose_square(double *out, const double *in, int64_t ld) {
+static void transpose_square(double *out, const double *const *in, int64_t at) {
     for (int k = 0; k < SQUARE; k++)
-        for (int i = 0; i < SQUARE; i++) out[k * 2 * SQUARE + i] = in[i * ld + k];
+        for (int i = 0; i < SQUARE; i++) out[k * 2 * SQUARE + i] = in[i][at + k];
 }
 #include "kernel/gemm_tile.h"

@@ -78,43 +78,39 @@ static int64_t leaf_pieces(const tc_gemm *j, int64_t k0, int *seg_at, piece *out
     return total;
 }
 
+/* How many of the n offsets from k on are neighbours in memory. */
+static inline int64_t neighbours(const int64_t *at, int64_t k, int64_t n) {
+    int64_t i = 1;
+    while (i < n && at[k + i] == at[k] + i) i++;
+    return i;
+}
+
 /* Columns [c0, c0 + w) of the pieces into panels [present k][NR]; panels are `panel` elements apart. */
 static void pack_pieces(const tc_gemm *j, const piece *p, int count, int64_t c0, int64_t w, T *out, int64_t panel) {
     for (int64_t c = 0; c < w; c += NR, out += panel) {
         int64_t m = w - c < NR ? w - c : NR;
-        const int64_t *col = j->b_col ? j->b_col + c0 + c : NULL;
-        const T *b = (const T *)j->b + (col ? 0 : (c0 + c) * j->b_cs);
-        int run = col ? m == NR : j->b_cs == 1 && m == NR; /* NR neighbours in memory */
-        for (int64_t i = 1; col && run && i < NR; i++) run = col[i] == col[0] + i;
+        const T *col[NR];
+        for (int64_t i = 0; i < m; i++) col[i] = (const T *)j->b + (j->b_col ? j->b_col[c0 + c + i] : (c0 + c + i) * j->b_cs);
+        bool run = m == NR;
+        for (int64_t i = 1; run && i < NR; i++) run = col[i] == col[0] + i;
         T *o = out;
-        for (int s = 0; s < count; s++) {
-            if (run) {
-                const T *x = b + (col ? col[0] : 0);
-                for (int64_t k = p[s].k; k < p[s].k + p[s].n; k++, o += NR) {
-                    const T *y = x + (j->b_k ? j->b_k[k] : k * j->b_rs);
-                    vstore(o, vload(y)), vstore(o + VL, vload(y + VL));
-                }
-            } else if (col) {
-                for (int64_t k = p[s].k; k < p[s].k + p[s].n; k++, o += NR) {
-                    const T *y = b + (j->b_k ? j->b_k[k] : k * j->b_rs);
-                    for (int64_t i = 0; i < m; i++) o[i] = y[col[i]];
+        for (int s = 0; s < count; s++)
+            for (int64_t k = p[s].k, e = k + p[s].n; k < e;) {
+                int64_t at = j->b_k ? j->b_k[k] : k * j->b_rs, n;
+                if (run) { /* whole vectors of neighbouring columns */
+                    for (; k < e; k++, o += NR) {
+                        const T *y = col[0] + (j->b_k ? j->b_k[k] : k * j->b_rs);
+                        vstore(o, vload(y)), vstore(o + VL, vload(y + VL));
+                    }
+                } else if (m == NR && e - k >= VL && (n = j->b_k ? neighbours(j->b_k, k, e - k) : j->b_rs == 1 ? e - k : 1) >= VL) {
+                    for (; n >= VL; n -= VL, k += VL, at += VL, o += VL * NR) /* neighbouring k: squares, transposed */
+                        transpose_square(o, col, at), transpose_square(o + VL, col + VL, at);
+                } else {
+                    for (int64_t i = 0; i < m; i++) o[i] = col[i][at];
                     for (int64_t i = m; i < NR; i++) o[i] = 0;
-                }
-            } else if (!j->b_k && j->b_rs == 1 && m == NR) { /* a transposed operand: squares of VL x VL */
-                int64_t k = 0;
-                for (; k + VL <= p[s].n; k += VL)
-                    for (int h = 0; h < 2; h++) transpose_square(o + k * NR + h * VL, b + h * VL * j->b_cs + p[s].k + k, j->b_cs);
-                for (; k < p[s].n; k++)
-                    for (int64_t i = 0; i < NR; i++) o[k * NR + i] = b[i * j->b_cs + p[s].k + k];
-                o += p[s].n * NR;
-            } else {
-                for (int64_t k = p[s].k; k < p[s].k + p[s].n; k++, o += NR) {
-                    const T *y = b + (j->b_k ? j->b_k[k] : k * j->b_rs);
-                    for (int64_t i = 0; i < m; i++) o[i] = y[i * j->b_cs];
-                    for (int64_t i = m; i < NR; i++) o[i] = 0;
+                    k++, o += NR;
                 }
             }
-        }
     }
 }
 static void copy_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, int rows, T *out) {
@@ -123,7 +119,8 @@ static void copy_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, i
         for (int r = 0; r < rows; r++) {
             const T *a = (const T *)j->a + (r0 + r) * j->a_rs;
             T *o = out + r * LDA;
-            if (j->a_k) for (int64_t k = 0; k < n; k++) o[k] = a[j->a_k[k0 + k]];
+            if (j->a_k && j->a_k[k0 + n - 1] - j->a_k[k0] == n - 1 && neighbours(j->a_k, k0, n) == n) __builtin_memcpy(o, a + j->a_k[k0], (size_t)n * sizeof(T));
+            else if (j->a_k) for (int64_t k = 0; k < n; k++) o[k] = a[j->a_k[k0 + k]];
             else if (j->a_cs == 1) __builtin_memcpy(o, a + k0, (size_t)n * sizeof(T));
             else for (int64_t k = 0; k < n; k++) o[k] = a[(k0 + k) * j->a_cs];
         }
@@ -142,7 +139,7 @@ static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t
                 T v = c[at];
                 if (alpha != 1) v *= alpha;
                 if (add && beta != 0) {
-                    T s = add[r * j->add_rs + (j->c_col ? at : i * j->add_cs)];
+                    T s = add[r * j->add_rs + i * j->add_cs];
                     v = beta == 1 ? v + s : FMA(beta, s, v);
                 }
                 c[at] = v;

@@ -1,0 +1,147 @@
+/* aten::convolution and its backward: arguments to geometry, 16-bit floats through float32, the bias gradient. */
+#include "kernel/conv.h"
+
+#include <string.h>
+
+#include "kernel/conv_plan.h"
+
+typedef struct { const tc_tensor *x, *w; tc_conv c; bool transposed; int64_t out_channels; } args;
+
+static bool narrow(tc_dtype d) { return d != TC_F32 && d != TC_F64; }
+
+/* The geometry of the forward product; at: index of the stride argument. x and w are input and weight, out the result's type. */
+static args read_args(const tc_kcall *k, int x, int w, int at, const int64_t *out_size) {
+    args a = {.x = tc_k_tensor(k, x), .w = tc_k_tensor(k, w), .transposed = tc_k_bool(k, at + 3)};
+    int dims = a.x->rank - 2;
+    tc_conv *c = &a.c;
+    c->dtype = a.x->dtype == TC_F64 ? TC_F64 : TC_F32;
+    c->n = a.x->size[0], c->groups = tc_k_int(k, at + 5), c->adjoint = a.transposed;
+    c->cin = a.x->size[1] / c->groups;
+    a.out_channels = a.transposed ? a.w->size[1] * c->groups : a.w->size[0];
+    c->cout = a.out_channels / c->groups;
+    for (int d = 0; d < 3; d++) {
+        int i = d - (3 - dims);
+        const tc_karg *v = k->args + at;
+        c->in[d] = i < 0 ? 1 : a.x->size[2 + i], c->out[d] = i < 0 ? 1 : out_size[2 + i], c->kernel[d] = i < 0 ? 1 : a.w->size[2 + i];
+        c->stride[d] = i < 0 ? 1 : v[0].ints[v[0].n == 1 ? 0 : i], c->pad[d] = i < 0 ? 0 : v[1].ints[v[1].n == 1 ? 0 : i], c->dil[d] = i < 0 ? 1 : v[2].ints[v[2].n == 1 ? 0 : i];
+    }
+    return a;
+}
+/* Strides of the weight as output channels see them, and as input channels do (the transpose). */
+static tc_conv_weight weight_of(const args *a, const void *data, bool flip) {
+    int64_t taps = tc_conv_volume(a->c.kernel), inner = a->w->size[1] * taps; /* a row of dimension 0 */
+    int64_t per_group = a->w->size[0] / a->c.groups * inner;
+    bool rows_are_out = !a->transposed; /* dimension 0 of the weight is the convolution's output channel */
+    return (tc_conv_weight){data, per_group, rows_are_out != flip ? inner : taps, rows_are_out != flip ? taps : inner};
+}
+/* The product that takes the gradient of the output to that of the input. */
+static tc_conv backward_of(const tc_conv *f) {
+    tc_conv b = *f;
+    b.adjoint = !f->adjoint, b.cin = f->cout, b.cout = f->cin;
+    memcpy(b.in, f->out, sizeof b.in), memcpy(b.out, f->in, sizeof b.out);
+    return b;
+}
+/* The convolution whose weight gradient is wanted: of a transposed one, that from output to input. */
+static tc_conv plain_of(const tc_conv *f) { return f->adjoint ? backward_of(f) : *f; }
+
+/* float32 copies of 16-bit tensors */
+static const void *widen(const tc_kcall *k, const tc_tensor *t, char **scratch) {
+    if (!narrow(t->dtype)) return tc_tensor_data(t);
+    float *f = tc_conv_take(scratch, (size_t)tc_tensor_numel(t) * 4);
+    k->isa->cast[t->dtype][TC_F32](f, tc_tensor_data(t), tc_tensor_numel(t));
+    return f;
+}
+static size_t widened(const tc_tensor *t) { return t && narrow(t->dtype) ? tc_conv_room((size_t)tc_tensor_numel(t) * 4) : 0; }
+
+/* ---- forward ---- */
+static size_t forward_scratch(const tc_kcall *k, int threads) {
+    args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    size_t s = widened(a.x) + widened(a.w) + widened(tc_k_tensor(k, 2)) + tc_conv_correlate_scratch(&a.c, k->isa, threads);
+    if (narrow(a.x->dtype)) s += tc_conv_room((size_t)(a.c.n * a.out_channels * tc_conv_volume(a.c.out)) * 4);
+    return s + 64;
+}
+static tc_status forward(tc_kcall *k) {
+    args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    char *scratch = k->scratch;
+    int64_t n = a.c.n * a.out_channels * tc_conv_volume(a.c.out);
+    const void *x = widen(k, a.x, &scratch), *w = widen(k, a.w, &scratch), *bias = tc_k_given(k, 2) ? widen(k, tc_k_tensor(k, 2), &scratch) : NULL;
+    void *out = tc_tensor_data(&k->outs[0]);
+    void *to = narrow(a.x->dtype) ? tc_conv_take(&scratch, (size_t)n * 4) : out;
+    tc_conv_correlate(&a.c, k->isa, k->pool, scratch, x, weight_of(&a, w, false), bias, to);
+    if (to != out) k->isa->cast[TC_F32][a.x->dtype](out, to, n);
+    return NULL;
+}
+
+/* ---- backward ---- */
+typedef struct { const tc_isa_ops *isa; tc_dtype dtype; int64_t n, channels, area; const char *g; char *out; } bias_job;
+/* Sum over (n, position) in the order of NUMERICS 4: leaves run over the ends of images. */
+static void bias_channels(void *ctx, int64_t begin, int64_t end, int worker) {
+    const bias_job *j = ctx;
+    size_t e = tc_dtype_size(j->dtype);
+    char leaf[TC_LEAF * 8];
+    (void)worker;
+    for (int64_t c = begin; c < end; c++) {
+        tc_tree_f32 t32 = {0};
+        tc_tree_f64 t64 = {0};
+        int64_t total = j->n * j->area;
+        for (int64_t k = 0; k < total; k += TC_LEAF) {
+            int64_t m = total - k < TC_LEAF ? total - k : TC_LEAF;
+            for (int64_t i = 0; i < m;) {
+                int64_t n = (k + i) / j->area, s = (k + i) % j->area, w = j->area - s < m - i ? j->area - s : m - i;
+                memcpy(leaf + (size_t)i * e, j->g + (size_t)((n * j->channels + c) * j->area + s) * e, (size_t)w * e);
+                i += w;
+            }
+            double v;
+            j->isa->reduce[j->dtype]->sum_leaves(&v, leaf, m);
+            if (j->dtype == TC_F32) {
+                float f;
+                memcpy(&f, &v, 4);
+                tc_tree_f32_push(&t32, f);
+            } else tc_tree_f64_push(&t64, v);
+        }
+        if (j->dtype == TC_F32) ((float *)j->out)[c] = tc_tree_f32_sum(&t32);
+        else ((double *)j->out)[c] = tc_tree_f64_sum(&t64);
+    }
+}
+static bool wanted(const tc_kcall *k, int i) { return i < k->nouts && k->outs[i].storage && (k->args[10].kind != TC_K_INTS || i >= k->args[10].n || k->args[10].ints[i]); }
+
+static size_t backward_scratch(const tc_kcall *k, int threads) {
+    args a = read_args(k, 1, 2, 4, tc_k_tensor(k, 0)->size);
+    tc_conv in = backward_of(&a.c), w = plain_of(&a.c);
+    size_t s = tc_conv_correlate_scratch(&in, k->isa, threads), u = tc_conv_weight_grad_scratch(&w, k->isa, threads);
+    s = s > u ? s : u;
+    if (narrow(a.x->dtype)) s += widened(tc_k_tensor(k, 0)) + widened(a.x) + widened(a.w) + tc_conv_room((size_t)tc_tensor_numel(a.x) * 4) + tc_conv_room((size_t)tc_tensor_numel(a.w) * 4) + tc_conv_room((size_t)a.out_channels * 4);
+    return s + 64;
+}
+static tc_status backward(tc_kcall *k) {
+    const tc_tensor *g = tc_k_tensor(k, 0);
+    args a = read_args(k, 1, 2, 4, g->size);
+    char *scratch = k->scratch;
+    tc_dtype d = a.x->dtype;
+    const void *dout = widen(k, g, &scratch), *x = widen(k, a.x, &scratch), *w = widen(k, a.w, &scratch);
+    int64_t sizes[3] = {tc_tensor_numel(a.x), tc_tensor_numel(a.w), a.out_channels};
+    void *out[3];
+    for (int i = 0; i < 3; i++) {
+        bool want = wanted(k, i);
+        out[i] = !want ? NULL : narrow(d) ? tc_conv_take(&scratch, (size_t)sizes[i] * 4) : tc_tensor_data(&k->outs[i]);
+    }
+    if (out[0]) {
+        tc_conv b = backward_of(&a.c);
+        tc_conv_correlate(&b, k->isa, k->pool, scratch, dout, weight_of(&a, w, true), NULL, out[0]);
+    }
+    if (out[1]) {
+        tc_conv p = plain_of(&a.c);
+        tc_conv_weight s = weight_of(&a, NULL, a.transposed);
+        tc_conv_weight_grad(&p, k->isa, k->pool, scratch, a.transposed ? dout : x, a.transposed ? x : dout, out[1], s);
+    }
+    if (out[2]) {
+        bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), dout, out[2]};
+        tc_parallel_for(k->pool, a.out_channels, 1 + 8192 / (j.n * j.area + 1), bias_channels, &j);
+    }
+    for (int i = 0; i < 3 && narrow(d); i++)
+        if (out[i]) k->isa->cast[TC_F32][d](tc_tensor_data(&k->outs[i]), out[i], sizes[i]);
+    return NULL;
+}
+
+const tc_kernel tc_k_convolution = {"convolution", TC_KF_CONTIGUOUS, forward, forward_scratch};
+const tc_kernel tc_k_convolution_backward = {"convolution_backward", TC_KF_CONTIGUOUS, backward, backward_scratch};

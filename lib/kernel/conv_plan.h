@@ -1,0 +1,50 @@
+/* The geometry that convolutions share: which input positions an output position reads, and groups of output positions that read
+ * the same taps. Internal to conv*.c. */
+#ifndef TC_KERNEL_CONV_PLAN_H
+#define TC_KERNEL_CONV_PLAN_H
+
+#include "kernel/gemm.h"
+#include "kernel/isa.h"
+
+/* out[n, co, o] = sum over tap, ci of w[co, ci, tap] * in[n, ci, i(o, tap)], dimension by dimension
+ *     i = o * stride + t * dilation - pad                     (a convolution)
+ *     i = (o + pad - t * dilation) / stride, where it divides  (adjoint: its transpose)
+ * and only where 0 <= i < in. Channels are per group. */
+typedef struct {
+    tc_dtype dtype;
+    int64_t n, groups, cin, cout;
+    int64_t in[3], out[3], kernel[3], stride[3], pad[3], dil[3];
+    bool adjoint;
+} tc_conv;
+
+static inline int64_t tc_conv_volume(const int64_t *d) { return d[0] * d[1] * d[2]; }
+/* i(o, t) of dimension d, or -1. */
+static inline int64_t tc_conv_source(const tc_conv *c, int d, int64_t o, int64_t t) {
+    int64_t i = c->adjoint ? o + c->pad[d] - t * c->dil[d] : o * c->stride[d] + t * c->dil[d] - c->pad[d];
+    if (c->adjoint) {
+        if (i < 0 || i % c->stride[d]) return -1;
+        i /= c->stride[d];
+    }
+    return i >= 0 && i < c->in[d] ? i : -1;
+}
+
+/* Takes n bytes of scratch, 64-byte aligned. */
+static inline void *tc_conv_take(char **at, size_t n) {
+    void *p = *at;
+    *at += (n + 63) / 64 * 64;
+    return p;
+}
+static inline size_t tc_conv_room(size_t n) { return (n + 63) / 64 * 64; }
+
+/* Scratch of tc_conv_correlate, and the product itself. w is [groups * cout][cin][taps] with the strides given (elements; a group's
+ * first row is w + g * w_group). bias: groups * cout values or NULL. */
+typedef struct { const void *data; int64_t group, cout, cin; } tc_conv_weight;
+size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
+void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias, void *out);
+/* dw[co, ci, tap] = sum over n, o of dout[n, co, o] * in[n, ci, i(o, tap)]; c is not adjoint. dw strides as of weights. */
+size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
+void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw, tc_conv_weight strides);
+/* N C S to N S C, on the pool. */
+void tc_conv_channels_last(const tc_isa_ops *isa, tc_pool *pool, size_t elem, int64_t n, int64_t c, int64_t s, const void *in, void *out);
+
+#endif

@@ -1,0 +1,54 @@
+/* Calling a kernel from a test: tensors on the heap, scratch as asked, any instruction set and thread count. */
+#ifndef TESTS_KCALL_H
+#define TESTS_KCALL_H
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernel/isa.h"
+#include "kernel/kernel.h"
+
+static uint64_t kstate = 0x9E3779B97F4A7C15u;
+static inline uint64_t knext(void) { kstate ^= kstate << 13, kstate ^= kstate >> 7, kstate ^= kstate << 17; return kstate * 0x2545F4914F6CDD1Du; }
+static inline double kunit(void) { return (double)(int64_t)knext() * 0x1p-63; }
+
+/* A contiguous tensor; rank and sizes follow. Random values for floats. Freed with kfree. */
+static inline tc_tensor ktensor(tc_dtype d, int rank, const int64_t *size) {
+    tc_tensor t = {.dtype = d, .rank = rank};
+    int64_t n = 1;
+    for (int i = rank - 1; i >= 0; i--) t.size[i] = size[i], t.stride[i] = n, n *= size[i];
+    t.storage = calloc(1, sizeof *t.storage);
+    t.storage->data = aligned_alloc(64, ((size_t)n * tc_dtype_size(d) + 127) / 64 * 64);
+    t.storage->bytes = (size_t)n * tc_dtype_size(d);
+    for (int64_t i = 0; i < n; i++) {
+        if (d == TC_F32) ((float *)t.storage->data)[i] = (float)kunit();
+        else if (d == TC_F64) ((double *)t.storage->data)[i] = kunit();
+        else memset((char *)t.storage->data + (size_t)i * tc_dtype_size(d), 0, tc_dtype_size(d));
+    }
+    return t;
+}
+static inline void kfree(tc_tensor *t) {
+    if (!t->storage) return;
+    free(t->storage->data), free(t->storage);
+    t->storage = NULL;
+}
+static inline tc_karg karg_t(const tc_tensor *t) { return t ? (tc_karg){.kind = TC_K_TENSOR, .tensor = t} : (tc_karg){.kind = TC_K_NONE}; }
+static inline tc_karg karg_i(int64_t v) { return (tc_karg){.kind = TC_K_NUMBER, .num = tc_scalar_int(v)}; }
+static inline tc_karg karg_f(double v) { return (tc_karg){.kind = TC_K_NUMBER, .num = tc_scalar_float(v)}; }
+static inline tc_karg karg_is(const int64_t *v, int n) { return (tc_karg){.kind = TC_K_INTS, .n = n, .ints = v}; }
+
+static inline tc_status krun(const tc_kernel *k, const tc_karg *args, int nargs, tc_tensor *outs, int nouts, tc_isa_row row, int threads, struct tc_generator *gen) {
+    tc_pool *pool = NULL;
+    tc_status s = tc_pool_create(threads, &pool);
+    if (s) return s;
+    tc_kcall c = {.args = args, .nargs = nargs, .outs = outs, .nouts = nouts, .pool = pool, .isa = tc_isa_ops_of(row), .gen = gen};
+    size_t n = k->scratch ? k->scratch(&c, threads) : 0;
+    c.scratch = aligned_alloc(64, (n + 127) / 64 * 64);
+    memset(c.scratch, 0xa5, n);
+    s = k->run(&c);
+    free(c.scratch);
+    tc_pool_destroy(pool);
+    return s;
+}
+
+#endif
