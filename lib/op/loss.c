@@ -1,0 +1,431 @@
+/* Losses. Each gives a value an element (or sample) and then, by `reduction`, 0: these, 1: their mean, 2: their sum.
+ *
+ *     nll_loss          -w[t] x[n, t], the mean divided by the sum of the weights of the targets that are not ignored
+ *     cross_entropy     nll_loss of log_softmax; targets may be probabilities; label smoothing spreads part of the target
+ *     mse, l1, smooth_l1, huber, bce, kl_div, ...   pointwise, written with the operators of the other families */
+#include "loop/lower.h"
+#include "op/shape.h"
+
+static tc_value *f1(tc_emit *e, const char *op, tc_value *a) { return tc_e1(e, op, a); }
+static tc_value *reduce(tc_emit *e, tc_value *v, int64_t reduction) { return reduction == 1 ? f1(e, "aten::mean", v) : reduction == 2 ? f1(e, "aten::sum", v) : v; }
+static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
+static tc_value *where_s(tc_emit *e, tc_value *c, tc_value *a, double b) { return tc_emit_call(e, "aten::where.ScalarOther", "vvf", c, a, b); }
+
+/* ---- nll_loss: self [N, C, ...] or [C], target [N, ...] or [] ---- */
+static tc_status check_nll(tc_shape_ctx *c, int self, int target, int weight, tc_dims *per_sample) {
+    TC_TRY(tc_sh_need_float(c, self));
+    TC_TRY(tc_sh_need_tensor(c, target));
+    const tc_meta *x = tc_sh_meta(c, self), *t = tc_sh_meta(c, target), *w = tc_sh_meta(c, weight);
+    if (x->rank == 0) return tc_sh_fail(c, "input tensor should be 1D or 2D");
+    if (t->dtype != TC_I64 && t->dtype != TC_U8) return tc_sh_fail(c, "expected scalar type Long but found %s", tc_dtypes[t->dtype].torch);
+    int cls = x->rank == 1 ? 0 : 1;
+    *per_sample = tc_dims_reduced(c, x, (uint64_t)1 << cls, false);
+    bool ok = t->rank == per_sample->rank;
+    for (int k = 0; ok && k < t->rank; k++) ok = tc_sh_same(c, t->size[k], per_sample->size[k]);
+    if (!ok) return tc_sh_fail(c, "size mismatch (got input: %dD, target: %dD)", x->rank, t->rank);
+    if (w && (w->rank != 1 || !tc_sh_same(c, w->size[0], x->size[cls]))) return tc_sh_fail(c, "weight tensor should be defined either for all %d classes or no classes", 0);
+    return NULL;
+}
+static tc_status shape_nll_forward(tc_shape_ctx *c) {
+    tc_dims d, none = {0};
+    TC_TRY(check_nll(c, 0, 1, 2, &d));
+    tc_dtype t = tc_sh_meta(c, 0)->dtype;
+    TC_TRY(tc_sh_out(c, 0, t, tc_sh_const(c, 3) == 0 ? &d : &none));
+    return tc_sh_out(c, 1, t, &none);
+}
+static tc_status shape_nll_backward(tc_shape_ctx *c) {
+    tc_dims d;
+    TC_TRY(check_nll(c, 1, 2, 3, &d));
+    d = tc_dims_of(tc_sh_meta(c, 1));
+    return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
+}
+static tc_status lower_nll_forward(tc_lower *l) {
+    const tc_node *n = l->node;
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
+    int64_t reduction = tc_arg_int(n, 3);
+    int cls = x->meta.rank == 1 ? 0 : 1;
+    tc_dtype d = tc_l_type(l, 0);
+    tc_affine at[TC_MAX_RANK] = {{0}}, xat[TC_MAX_RANK] = {{0}}, zero = tc_l_affine(l, NULL, -1, NULL);
+    tc_lv gather[TC_MAX_RANK];
+    uint64_t over = 0;
+    for (int k = 0; k < t->meta.rank; k++) {
+        int axis = k;
+        if (reduction != 0) axis = tc_l_new_axis(l, t->meta.size[k]), over |= (uint64_t)1 << axis;
+        at[k] = tc_sym_is_int(t->meta.size[k], 1) && reduction == 0 ? zero : tc_l_axis(l, axis);
+    }
+    tc_lv target = tc_l_cast(l, tc_l_load(l, t, at, NULL, TC_LV_NONE), TC_I64);
+    tc_lv valid = tc_l_op2(l, TC_X_NE, target, tc_l_host(l, TC_I64, tc_arg_sym(n, 4)));
+    tc_lv safe = tc_l_where(l, valid, target, tc_l_const(l, TC_I64, tc_scalar_int(0)));
+    for (int k = 0, j = 0; k < x->meta.rank; k++) {
+        gather[k] = k == cls ? safe : TC_LV_NONE;
+        xat[k] = k == cls ? zero : at[j++];
+    }
+    tc_lv v = tc_l_cast(l, tc_l_load(l, x, xat, gather, valid), d), one = tc_l_f(l, d, 1), none = tc_l_f(l, d, 0), weight = one;
+    if (w) weight = tc_l_cast(l, tc_l_load(l, w, &zero, &safe, valid), d);
+    tc_lv loss = tc_l_where(l, valid, tc_l_op1(l, TC_X_NEG, w ? tc_l_mul(l, v, weight) : v), none);
+    if (reduction == 0) {
+        TC_TRY(tc_l_out(l, 0, loss));
+        return tc_l_out(l, 1, none);
+    }
+    tc_lv sum = tc_l_reduce(l, TC_R_SUM, loss, over), total = tc_l_reduce(l, TC_R_SUM, tc_l_where(l, valid, weight, none), over);
+    TC_TRY(tc_l_out(l, 0, reduction == 1 ? tc_l_div(l, sum, total) : sum));
+    return tc_l_out(l, 1, total);
+}
+static tc_status lower_nll_backward(tc_lower *l) { /* grad_output, self, target, weight, reduction, ignore_index, total_weight */
+    const tc_node *n = l->node;
+    tc_value *x = tc_arg_value(n, 1), *t = tc_arg_value(n, 2), *w = tc_arg_value(n, 3), *g = tc_arg_value(n, 0);
+    int64_t reduction = tc_arg_int(n, 4);
+    int cls = x->meta.rank == 1 ? 0 : 1;
+    tc_dtype d = tc_l_type(l, 0);
+    tc_affine at[TC_MAX_RANK] = {{0}}, zero = tc_l_affine(l, NULL, -1, NULL);
+    for (int k = 0, j = 0; k < x->meta.rank; k++) {
+        if (k == cls) continue;
+        at[j++] = tc_sym_is_int(x->meta.size[k], 1) ? zero : tc_l_axis(l, k);
+    }
+    tc_lv target = tc_l_cast(l, tc_l_load(l, t, at, NULL, TC_LV_NONE), TC_I64);
+    tc_lv hit = tc_l_op2(l, TC_X_AND, tc_l_op2(l, TC_X_NE, target, tc_l_host(l, TC_I64, tc_arg_sym(n, 5))), tc_l_op2(l, TC_X_EQ, target, tc_l_index(l, tc_l_axis(l, cls))));
+    tc_lv grad = tc_l_cast(l, tc_l_load(l, g, reduction == 0 ? at : NULL, NULL, TC_LV_NONE), d);
+    grad = tc_l_op1(l, TC_X_NEG, grad);
+    if (w) {
+        tc_affine c = tc_sym_is_int(w->meta.size[0], 1) ? zero : tc_l_axis(l, cls);
+        grad = tc_l_mul(l, grad, tc_l_cast(l, tc_l_load(l, w, &c, NULL, TC_LV_NONE), d));
+    }
+    if (reduction == 1) grad = tc_l_div(l, grad, tc_l_cast(l, tc_l_load(l, tc_arg_value(n, 6), NULL, NULL, TC_LV_NONE), d));
+    return tc_l_out(l, 0, tc_l_where(l, hit, grad, tc_l_f(l, d, 0)));
+}
+static tc_status grad_nll(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    bool two = strstr(tc_op_schema(n->op)->name, "2d") != NULL;
+    if (!gs[0] || !tc_emit_wants_grad(e, n, 0)) return NULL;
+    tc_e_give(e, n, 0, tc_emit_call(e, two ? "aten::nll_loss2d_backward" : "aten::nll_loss_backward", "vaaaaav", gs[0], &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4], n->outs[1]));
+    return tc_e_done(e);
+}
+/* the backward operator is linear in grad_output: what reaches it is picked as the loss picks */
+static tc_status grad_nll_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    bool two = strstr(tc_op_schema(n->op)->name, "2d") != NULL;
+    if (!tc_emit_wants_grad(e, n, 0)) return NULL;
+    tc_e_give(e, n, 0, tc_emit_call(e, two ? "aten::nll_loss2d_forward" : "aten::nll_loss_forward", "vaaaa", gs[0], &n->args[2], &n->args[3], &n->args[4], &n->args[5]));
+    return tc_e_done(e);
+}
+/* nll_loss, nll_loss2d, nll_loss_nd: what has neither 1, 2 nor 4 dimensions goes as [N, C, 1, rest] */
+static tc_value *nll(tc_emit *e, tc_value *x, tc_value *t, const tc_arg *weight, int64_t reduction, const tc_arg *ignore) {
+    int r = x->meta.rank;
+    tc_arg red = {.kind = TC_A_INT, .sym = tc_sym_int(tc_e_sym(e), reduction)};
+    if (r <= 2) return tc_emit_call(e, "aten::nll_loss_forward", "vvaaa", x, t, weight, &red, ignore);
+    if (r == 4) return tc_emit_call(e, "aten::nll_loss2d_forward", "vvaaa", x, t, weight, &red, ignore);
+    tc_symctx *s = tc_e_sym(e);
+    tc_sym rest = tc_sym_int(s, 1), one = rest;
+    for (int k = 2; k < r; k++) rest = tc_sym_mul(s, rest, x->meta.size[k]);
+    tc_value *y = tc_emit_call(e, "aten::nll_loss2d_forward", "vvaaa", tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){x->meta.size[0], x->meta.size[1], one, rest}, 4),
+                               tc_emit_call(e, "aten::reshape", "vS", t, (tc_sym[]){x->meta.size[0], one, rest}, 3), weight, &red, ignore);
+    return reduction == 0 ? tc_emit_call(e, "aten::view", "vS", y, t->meta.size, t->meta.rank) : y;
+}
+static tc_status decompose_nll(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
+    if (x->meta.rank == 0) return refuse(n, "Expected 1 or more dimensions (got 0)");
+    int want = x->meta.rank == 1 ? 0 : x->meta.rank - 1;
+    tc_symctx *s = tc_e_sym(e);
+    if (x->meta.rank > 1 && t->meta.rank > 0 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[0], t->meta.size[0], NULL)) == 0) {
+        int64_t a = 0, b = 0;
+        tc_sym_const_int(x->meta.size[0], &a), tc_sym_const_int(t->meta.size[0], &b);
+        return tc_error(TC_CONTENT, "ValueError: %s: Expected input batch_size (%lld) to match target batch_size (%lld).", tc_op_name(n->op), (long long)a, (long long)b);
+    }
+    if (t->meta.rank != want) return tc_error(TC_CONTENT, "%s: Expected target of %d dimensions, got %d", tc_op_name(n->op), want, t->meta.rank);
+    tc_emit_result(e, 0, nll(e, x, t, &n->args[2], tc_arg_int(n, 3), &n->args[4]));
+    return tc_e_done(e);
+}
+static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self, target, weight, reduction, ignore_index, label_smoothing */
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
+    int64_t reduction = tc_arg_int(n, 3), c = x->meta.rank == 1 ? 0 : 1, classes;
+    double ls = tc_arg_float(n, 5);
+    tc_symctx *s = tc_e_sym(e);
+    if (x->meta.rank == 0) return refuse(n, "Expected 1 or more dimensions (got 0)");
+    if (ls < 0 || ls > 1) return tc_error(TC_CONTENT, "%s: label_smoothing must be between 0.0 and 1.0. Got: %g", tc_op_name(n->op), ls);
+    bool same = x->meta.rank == t->meta.rank;
+    for (int k = 0; same && k < x->meta.rank; k++) same = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[k], t->meta.size[k], NULL)) != 0;
+    tc_sym cs = x->meta.size[c];
+    bool fixed = tc_sym_const_int(cs, &classes);
+    tc_value *lp = tc_emit_call(e, "aten::log_softmax.int", "vid", x, c, (int)x->meta.dtype), *wv = NULL;
+    if (w) {
+        int64_t size[TC_MAX_RANK];
+        for (int k = 0; k < x->meta.rank; k++) size[k] = k == c ? -1 : 1;
+        wv = tc_emit_call(e, "aten::view", "vI", w, size, x->meta.rank);
+    }
+    if (ls > 0 && !fixed) return tc_error(TC_UNSUPPORTED, "%s: label smoothing with a symbolic number of classes", tc_op_name(n->op));
+    if (same && tc_is_float(t->meta.dtype)) { /* probabilities */
+        if (ls > 0) t = tc_e_adds(e, tc_e_muls(e, t, 1 - ls), ls / (double)classes);
+        tc_value *p = tc_e_mul(e, lp, t);
+        if (wv) p = tc_e_mul(e, p, wv);
+        tc_value *v;
+        if (reduction == 0) {
+            v = tc_e_neg(e, tc_e_sum_dims(e, p, &c, 1, false));
+        } else {
+            v = tc_e_neg(e, f1(e, "aten::sum", p));
+            tc_sym count = tc_sym_floordiv(s, tc_meta_numel(s, &x->meta), cs);
+            tc_arg by = {.kind = TC_A_SCALAR, .is_sym = true, .sym = count};
+            if (reduction == 1) v = tc_emit_call(e, "aten::div.Tensor", "va", v, &by);
+        }
+        tc_emit_result(e, 0, v);
+        return tc_e_done(e);
+    }
+    if (t->meta.rank != x->meta.rank - 1 && !(x->meta.rank == 1 && t->meta.rank == 0)) return tc_error(TC_CONTENT, "%s: expected a target of %d dimensions, got %d", tc_op_name(n->op), x->meta.rank - 1, t->meta.rank);
+    if (x->meta.rank > 1 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[0], t->meta.size[0], NULL)) == 0) {
+        int64_t a = 0, b = 0;
+        tc_sym_const_int(x->meta.size[0], &a), tc_sym_const_int(t->meta.size[0], &b);
+        return tc_error(TC_CONTENT, "ValueError: %s: Expected input batch_size (%lld) to match target batch_size (%lld).", tc_op_name(n->op), (long long)a, (long long)b);
+    }
+    tc_value *loss = nll(e, lp, t, &n->args[2], reduction, &n->args[4]);
+    if (ls > 0) {
+        tc_value *smooth = tc_e_neg(e, tc_e_sum_dims(e, wv ? tc_e_mul(e, lp, wv) : lp, &c, 1, false));
+        tc_value *valid = tc_emit_call(e, "aten::ne.Scalar", "va", t, &n->args[4]);
+        smooth = where_s(e, valid, smooth, 0);
+        if (reduction != 0) smooth = f1(e, "aten::sum", smooth);
+        if (reduction == 1) {
+            tc_value *total;
+            if (w) {
+                tc_value *safe = tc_emit_call(e, "aten::where.ScalarOther", "vvi", valid, t, (int64_t)0);
+                tc_value *wt = tc_emit_call(e, "aten::index_select", "viv", w, (int64_t)0, tc_emit_call(e, "aten::reshape", "vI", safe, (int64_t[]){-1}, 1));
+                total = f1(e, "aten::sum", where_s(e, tc_emit_call(e, "aten::reshape", "vI", valid, (int64_t[]){-1}, 1), wt, 0));
+            } else {
+                total = f1(e, "aten::sum", valid);
+            }
+            smooth = tc_e_div(e, smooth, total);
+        }
+        loss = tc_e_add(e, tc_e_muls(e, loss, 1 - ls), tc_e_muls(e, smooth, ls / (double)classes));
+    }
+    tc_emit_result(e, 0, loss);
+    return tc_e_done(e);
+}
+
+/* ---- pointwise losses ---- */
+/* the sizes of both must broadcast: refused where PyTorch does, by the operators themselves */
+static tc_status decompose_mse(tc_emit *e, const tc_node *n) {
+    tc_value *d = tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1));
+    tc_emit_result(e, 0, reduce(e, tc_e_mul(e, d, d), tc_arg_int(n, 2)));
+    return tc_e_done(e);
+}
+static tc_value *mean_scaled(tc_emit *e, tc_value *v, const tc_value *like, int64_t reduction) {
+    tc_arg by = {.kind = TC_A_SCALAR, .is_sym = true, .sym = tc_meta_numel(tc_e_sym(e), &like->meta)};
+    return v && reduction == 1 ? tc_emit_call(e, "aten::div.Tensor", "va", v, &by) : v;
+}
+static tc_status decompose_mse_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, target, reduction */
+    tc_value *d = tc_e_sub(e, tc_arg_value(n, 1), tc_arg_value(n, 2));
+    tc_emit_result(e, 0, mean_scaled(e, tc_e_mul(e, tc_e_muls(e, d, 2), tc_arg_value(n, 0)), tc_arg_value(n, 1), tc_arg_int(n, 3)));
+    return tc_e_done(e);
+}
+static tc_status decompose_l1(tc_emit *e, const tc_node *n) {
+    tc_emit_result(e, 0, reduce(e, f1(e, "aten::abs", tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1))), tc_arg_int(n, 2)));
+    return tc_e_done(e);
+}
+static tc_status decompose_smooth_l1(tc_emit *e, const tc_node *n) { /* d < beta: d^2 / (2 beta), else d - beta / 2 */
+    double beta = tc_arg_float(n, 3);
+    if (beta < 0) return refuse(n, "smooth_l1_loss does not support negative values for beta.");
+    tc_value *x = tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), *d = f1(e, "aten::abs", x);
+    if (beta > 0) d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::lt.Scalar", "vf", d, beta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5 / beta), tc_e_adds(e, d, -0.5 * beta));
+    tc_emit_result(e, 0, reduce(e, d, tc_arg_int(n, 2)));
+    return tc_e_done(e);
+}
+static tc_status decompose_huber(tc_emit *e, const tc_node *n) { /* d <= delta: d^2 / 2, else delta (d - delta / 2) */
+    double delta = tc_arg_float(n, 3);
+    if (delta <= 0) return refuse(n, "huber_loss does not support non-positive values for delta.");
+    tc_value *x = tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), *d = f1(e, "aten::abs", x);
+    d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::le.Scalar", "vf", d, delta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5), tc_e_muls(e, tc_e_adds(e, d, -0.5 * delta), delta));
+    tc_emit_result(e, 0, reduce(e, d, tc_arg_int(n, 2)));
+    return tc_e_done(e);
+}
+static tc_status same_size(const tc_node *n, int a, int b) {
+    const tc_meta *x = tc_arg_meta(n, a), *y = tc_arg_meta(n, b);
+    tc_symctx *s = n->graph->program->sym;
+    bool ok = x && y && x->rank == y->rank;
+    for (int k = 0; ok && k < x->rank; k++) ok = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->size[k], y->size[k], NULL)) != 0;
+    return ok ? NULL : tc_error(TC_CONTENT, "ValueError: %s: Using a target size that is different to the input size is deprecated. Please ensure they have the same size.", tc_op_name(n->op));
+}
+/* -w (t max(log x, -100) + (1 - t) max(log(1 - x), -100)) */
+static tc_value *bce(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
+    tc_value *a = tc_emit_call(e, "aten::clamp_min", "vf", f1(e, "aten::log1p", tc_e_neg(e, x)), -100.0), *b = tc_emit_call(e, "aten::clamp_min", "vf", f1(e, "aten::log", x), -100.0);
+    tc_value *v = tc_e_sub(e, tc_e_mul(e, tc_e_adds(e, t, -1), a), tc_e_mul(e, t, b));
+    return w ? tc_e_mul(e, v, w) : v;
+}
+static tc_status decompose_bce(tc_emit *e, const tc_node *n) {
+    TC_TRY(same_size(n, 0, 1));
+    tc_emit_result(e, 0, reduce(e, bce(e, n), tc_arg_int(n, 3)));
+    return tc_e_done(e);
+}
+static tc_value *bce_backward(tc_emit *e, tc_value *g, tc_value *x, tc_value *t, tc_value *w, int64_t reduction) { /* g (x - t) / max((1 - x) x, 1e-12) */
+    tc_value *d = tc_emit_call(e, "aten::clamp_min", "vf", tc_e_mul(e, tc_e_adds(e, tc_e_neg(e, x), 1), x), 1e-12);
+    tc_value *r = tc_e_div(e, tc_e_mul(e, g, tc_e_sub(e, x, t)), d);
+    return mean_scaled(e, w ? tc_e_mul(e, r, w) : r, x, reduction);
+}
+static tc_status decompose_bce_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, target, weight, reduction */
+    tc_emit_result(e, 0, bce_backward(e, tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3), tc_arg_int(n, 4)));
+    return tc_e_done(e);
+}
+static tc_status grad_bce(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 2);
+    int64_t reduction = tc_arg_int(n, 3);
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::binary_cross_entropy_backward", "vaaaa", gs[0], &n->args[0], &n->args[1], &n->args[2], &n->args[3]));
+    if (tc_emit_wants_grad(e, n, 1)) {
+        tc_value *d = tc_e_sub(e, f1(e, "aten::log1p", tc_e_neg(e, x)), f1(e, "aten::log", x)), *r = tc_e_mul(e, d, gs[0]);
+        tc_e_give(e, n, 1, mean_scaled(e, w ? tc_e_mul(e, r, w) : r, x, reduction));
+    }
+    return tc_e_done(e);
+}
+static tc_status shape_bce(tc_shape_ctx *c) {
+    tc_dims none = {0};
+    TC_TRY(tc_sh_need_float(c, 0));
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    const tc_meta *x = tc_sh_meta(c, 0), *t = tc_sh_meta(c, 1);
+    bool ok = x->rank == t->rank;
+    for (int k = 0; ok && k < x->rank; k++) ok = tc_sh_same(c, x->size[k], t->size[k]);
+    if (!ok) return tc_sh_fail_as(c, "ValueError", "Using a target size that is different to the input size is deprecated. Please ensure they have the same size.");
+    tc_dims d = tc_dims_of(x);
+    return tc_sh_out(c, 0, x->dtype, tc_sh_const(c, 3) == 0 ? &d : &none);
+}
+static tc_status decompose_bce_logits(tc_emit *e, const tc_node *n) { /* self, target, weight, pos_weight, reduction */
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *pw = tc_arg_value(n, 3), *v;
+    tc_value *keep = tc_e_mul(e, tc_e_adds(e, tc_e_neg(e, t), 1), x), *ls = f1(e, "aten::log_sigmoid", x);
+    if (pw) ls = tc_e_mul(e, tc_e_adds(e, tc_e_mul(e, tc_e_adds(e, pw, -1), t), 1), ls);
+    v = tc_e_sub(e, keep, ls);
+    if (w) v = tc_e_mul(e, v, w);
+    tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 4)));
+    return tc_e_done(e);
+}
+static tc_status decompose_kl_div(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
+    tc_value *v = tc_arg_bool(n, 3) ? tc_e_mul(e, f1(e, "aten::exp", t), tc_e_sub(e, t, x)) : tc_e_sub(e, tc_e2(e, "aten::xlogy.Tensor", t, t), tc_e_mul(e, t, x));
+    tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 2)));
+    return tc_e_done(e);
+}
+static tc_status decompose_soft_margin(tc_emit *e, const tc_node *n) {
+    tc_value *v = f1(e, "aten::log1p", f1(e, "aten::exp", tc_e_mul(e, tc_e_neg(e, tc_arg_value(n, 1)), tc_arg_value(n, 0))));
+    tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 2)));
+    return tc_e_done(e);
+}
+static tc_status decompose_hinge_embedding(tc_emit *e, const tc_node *n) { /* t = 1: x; t = -1: max(0, margin - x) */
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
+    double margin = tc_arg_float(n, 2);
+    tc_value *far = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_neg(e, x), margin), (int64_t)0);
+    tc_value *a = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::ne.Scalar", "vi", t, (int64_t)1), far, (int64_t)0);
+    tc_value *b = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::ne.Scalar", "vi", t, (int64_t)-1), x, (int64_t)0);
+    tc_emit_result(e, 0, reduce(e, tc_e_add(e, a, b), tc_arg_int(n, 3)));
+    return tc_e_done(e);
+}
+static tc_status decompose_margin_ranking(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1), *t = tc_arg_value(n, 2);
+    if (a->meta.rank != b->meta.rank || a->meta.rank != t->meta.rank)
+        return tc_error(TC_CONTENT, "%s: margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %dD, input2: %dD, target: %dD ", tc_op_name(n->op), a->meta.rank, b->meta.rank, t->meta.rank);
+    tc_value *v = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_mul(e, tc_e_neg(e, t), tc_e_sub(e, a, b)), tc_arg_float(n, 3)), (int64_t)0);
+    tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 4)));
+    return tc_e_done(e);
+}
+static tc_status decompose_poisson(tc_emit *e, const tc_node *n) { /* input, target, log_input, full, eps, reduction */
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *v;
+    double eps = tc_arg_float(n, 4);
+    if (tc_arg_bool(n, 2)) v = tc_e_sub(e, f1(e, "aten::exp", x), tc_e_mul(e, t, x));
+    else v = tc_e_sub(e, x, tc_e_mul(e, t, f1(e, "aten::log", tc_e_adds(e, x, eps))));
+    if (tc_arg_bool(n, 3)) { /* Stirling's term where t > 1 */
+        tc_value *s = tc_e_add(e, tc_e_sub(e, tc_e_mul(e, t, f1(e, "aten::log", t)), t), tc_e_muls(e, f1(e, "aten::log", tc_e_muls(e, t, 2 * 3.14159265358979323846)), 0.5));
+        v = tc_e_add(e, v, where_s(e, tc_emit_call(e, "aten::gt.Scalar", "vi", t, (int64_t)1), s, 0));
+    }
+    tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 5)));
+    return tc_e_done(e);
+}
+static tc_status decompose_cosine_similarity(tc_emit *e, const tc_node *n) { /* sum(a b) / (max(|a|, eps) max(|b|, eps)) */
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    if (!a || !b) return refuse(n, "expected two tensors");
+    tc_dtype d = tc_dtype_promote(a->meta.dtype, b->meta.dtype);
+    if (!tc_is_float(d)) return refuse(n, "expected common dtype to be floating point");
+    tc_value *both = tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){tc_e_cast(e, a, d), tc_e_cast(e, b, d)}, 2);
+    if (!both) return tc_e_done(e);
+    int64_t dim = tc_arg_int(n, 2);
+    tc_value *u[2];
+    for (int k = 0; k < 2; k++) {
+        tc_value *norm = tc_emit_call(e, "aten::linalg_vector_norm", "viIb", both->list[k], (int64_t)2, &dim, 1, 1);
+        u[k] = tc_e_div(e, both->list[k], tc_emit_call(e, "aten::clamp_min", "va", norm, &n->args[3]));
+    }
+    tc_emit_result(e, 0, tc_e_sum_dims(e, tc_e_mul(e, u[0], u[1]), &dim, 1, false));
+    return tc_e_done(e);
+}
+static tc_status decompose_cosine_embedding(tc_emit *e, const tc_node *n) { /* t = 1: 1 - cos; t = -1: max(0, cos - margin) */
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1), *t = tc_arg_value(n, 2);
+    if (t->meta.rank > 1) return refuse(n, "0D or 1D target tensor expected, multi-target not supported");
+    if (a->meta.rank != t->meta.rank + 1 || b->meta.rank != t->meta.rank + 1) return refuse(n, t->meta.rank == 1 ? "1D target tensor expects 2D input tensors" : "0D target tensor expects 1D input tensors");
+    const double eps = 1e-12;
+    int64_t dim = t->meta.rank;
+    tc_value *ab = tc_e_sum_dims(e, tc_e_mul(e, a, b), &dim, 1, false), *aa = tc_e_adds(e, tc_e_sum_dims(e, tc_e_mul(e, a, a), &dim, 1, false), eps), *bb = tc_e_adds(e, tc_e_sum_dims(e, tc_e_mul(e, b, b), &dim, 1, false), eps);
+    tc_value *c = tc_e_div(e, ab, f1(e, "aten::sqrt", tc_e_mul(e, aa, bb)));
+    tc_value *pos = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::eq.Scalar", "vi", t, (int64_t)1), tc_e_adds(e, tc_e_neg(e, c), 1), (int64_t)0);
+    tc_value *neg = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, c, -tc_arg_float(n, 3)), (int64_t)0);
+    neg = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::eq.Scalar", "vi", t, (int64_t)-1), neg, (int64_t)0);
+    tc_emit_result(e, 0, reduce(e, tc_e_add(e, pos, neg), tc_arg_int(n, 4)));
+    return tc_e_done(e);
+}
+static tc_value *distance(tc_emit *e, tc_value *a, tc_value *b, double p, double eps, bool keep) {
+    return tc_emit_call(e, "aten::linalg_vector_norm", "vfIb", tc_e_adds(e, tc_e_sub(e, a, b), eps), p, (int64_t[]){-1}, 1, (int)keep);
+}
+static tc_status decompose_pairwise(tc_emit *e, const tc_node *n) {
+    tc_emit_result(e, 0, distance(e, tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_float(n, 2), tc_arg_float(n, 3), tc_arg_bool(n, 4)));
+    return tc_e_done(e);
+}
+static tc_status decompose_triplet(tc_emit *e, const tc_node *n) { /* anchor, positive, negative, margin, p, eps, swap, reduction */
+    tc_value *a = tc_arg_value(n, 0), *pos = tc_arg_value(n, 1), *neg = tc_arg_value(n, 2);
+    double p = tc_arg_float(n, 4), eps = tc_arg_float(n, 5), margin = tc_arg_float(n, 3);
+    if (margin <= 0) return refuse(n, "triplet_margin_loss: margin must be greater than 0");
+    if (a->meta.rank != pos->meta.rank || a->meta.rank != neg->meta.rank)
+        return tc_error(TC_CONTENT, "%s: The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs", tc_op_name(n->op), a->meta.rank, pos->meta.rank, neg->meta.rank);
+    tc_value *dp = distance(e, a, pos, p, eps, false), *dn = distance(e, a, neg, p, eps, false);
+    if (tc_arg_bool(n, 6)) dn = tc_e2(e, "aten::minimum", dn, distance(e, pos, neg, p, eps, false));
+    tc_emit_result(e, 0, reduce(e, tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_sub(e, dp, dn), margin), (int64_t)0), tc_arg_int(n, 7)));
+    return tc_e_done(e);
+}
+static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self, target, p, margin, weight, reduction */
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 4);
+    int64_t classes;
+    double p = tc_arg_float(n, 2);
+    if (p != 1 && p != 2) return refuse(n, "only p == 1 and p == 2 supported");
+    bool single = x->meta.rank < 2;
+    if (x->meta.rank == 0) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
+    if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0), t = tc_emit_call(e, "aten::reshape", "vI", t, (int64_t[]){1}, 1);
+    if (!x || !t) return tc_e_done(e);
+    if (x->meta.rank != 2 || t->meta.rank != 1) return tc_error(TC_CONTENT, "%s: inconsistent target size", tc_op_name(n->op));
+    if (!tc_sym_const_int(x->meta.size[1], &classes)) return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of classes", tc_op_name(n->op));
+    tc_value *i = tc_emit_call(e, "aten::unsqueeze", "vi", t, (int64_t)1), *at = tc_emit_call(e, "aten::gather", "viv", x, (int64_t)1, i);
+    tc_value *z = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_sub(e, x, at), tc_arg_float(n, 3)), (int64_t)0);
+    if (p == 2) z = tc_e_mul(e, z, z);
+    if (w) z = tc_e_mul(e, z, tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::index_select", "viv", w, (int64_t)0, t), (int64_t)1));
+    tc_value *other = tc_e2(e, "aten::ne.Tensor", tc_emit_call(e, "aten::arange", "i", classes), i);
+    z = tc_emit_call(e, "aten::div.Tensor", "vf", tc_e_sum_dims(e, where_s(e, other, z, 0), (int64_t[]){1}, 1, false), (double)classes);
+    int64_t r = tc_arg_int(n, 5);
+    tc_emit_result(e, 0, r == 0 && single ? tc_emit_call(e, "aten::squeeze.dim", "vi", z, (int64_t)0) : reduce(e, z, r));
+    return tc_e_done(e);
+}
+
+#define NLL(dims)                                                                                                                                                                                                     \
+    {.schema = "aten::nll_loss" dims "_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", .shape = shape_nll_forward, .lower = lower_nll_forward, .grad = grad_nll, .doc = "nll_loss and the weight it divided by"}, \
+    {.schema = "aten::nll_loss" dims "_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor", .shape = shape_nll_backward, .lower = lower_nll_backward, .grad = grad_nll_backward, .doc = "gradient of nll_loss"}
+#define LOSS(SCHEMA, name, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text}
+#define TARGETS "Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100"
+const tc_op tc_ops_loss[] = {
+    NLL(""), NLL("2d"),
+    LOSS("nll_loss(" TARGETS ")", nll, "nll_loss(f32[3,5], i64[3]:0..5)", "-weight[t] x[t]"), LOSS("nll_loss2d(" TARGETS ")", nll, "nll_loss2d(f32[2,5,2,2], i64[2,2,2]:0..5)", "-weight[t] x[t]"),
+    LOSS("nll_loss_nd(" TARGETS ")", nll, "nll_loss_nd(f32[2,5,3], i64[2,3]:0..5)", "-weight[t] x[t]"),
+    LOSS("cross_entropy_loss(" TARGETS ", float label_smoothing=0.0)", cross_entropy, "cross_entropy_loss(f32[3,5], i64[3]:0..5); cross_entropy_loss(f32[3,5], i64[3]:0..5, label_smoothing=0.1)", "nll_loss of log_softmax"),
+    LOSS("mse_loss(Tensor self, Tensor target, int reduction=Mean)", mse, "mse_loss(f32[3,5], f32[3,5])", "(x - t)^2"),
+    LOSS("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)", mse_backward, NULL, "gradient of mse_loss"),
+    LOSS("l1_loss(Tensor self, Tensor target, int reduction=Mean)", l1, "l1_loss(f32[3,5], f32[3,5])", "|x - t|"),
+    LOSS("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0)", smooth_l1, "smooth_l1_loss(f32[3,5], f32[3,5])", "quadratic below beta, linear above"),
+    LOSS("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0)", huber, "huber_loss(f32[3,5], f32[3,5])", "quadratic below delta, linear above"),
+    {.schema = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .shape = shape_bce, .decompose = decompose_bce, .grad = grad_bce, .samples = "binary_cross_entropy(f32[5]:0.1..0.9, f32[5]:0..1)", .doc = "-t log x - (1 - t) log(1 - x)"},
+    LOSS("binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean)", bce_backward, NULL, "gradient of binary_cross_entropy"),
+    LOSS("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean)", bce_logits, "binary_cross_entropy_with_logits(f32[5], f32[5]:0..1)", "binary_cross_entropy of sigmoid(x)"),
+    LOSS("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False)", kl_div, "kl_div(f32[3,5], f32[3,5]:0.1..0.9)", "t (log t - x)"),
+    LOSS("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean)", soft_margin, "soft_margin_loss(f32[5], f32[5])", "log(1 + exp(-t x))"),
+    LOSS("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean)", hinge_embedding, "hinge_embedding_loss(f32[5], i64[5])", "x where t = 1, max(0, margin - x) where t = -1"),
+    LOSS("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean)", margin_ranking, "margin_ranking_loss(f32[5], f32[5], f32[5])", "max(0, -t (a - b) + margin)"),
+    LOSS("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)", poisson, "poisson_nll_loss(f32[5], f32[5]:0.5..2, True, True, 1e-8, 1)", "exp(x) - t x"),
+    LOSS("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", cosine_similarity, "cosine_similarity(f32[3,5], f32[3,5])", "sum(a b) / (|a| |b|)"),
+    LOSS("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean)", cosine_embedding, "cosine_embedding_loss(f32[3,5], f32[3,5], i64[3])", "1 - cos, or max(0, cos - margin)"),
+    LOSS("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False)", pairwise, "pairwise_distance(f32[3,5], f32[3,5])", "|x1 - x2 + eps|"),
+    LOSS("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=Mean)", triplet, "triplet_margin_loss(f32[3,5], f32[3,5], f32[3,5])", "max(0, d(a, p) - d(a, n) + margin)"),
+    LOSS("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean)", multi_margin, "multi_margin_loss(f32[3,5], i64[3]:0..5)", "sum max(0, margin - x[t] + x[i])^p / C"),
+    {0}};

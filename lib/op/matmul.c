@@ -1,0 +1,595 @@
+/* Matrix products: mm, bmm and their sums with a third term are kernels (kernel/gemm); linear, matmul, einsum and the rest are
+ * written with them.
+ *
+ *     matmul   1-D by 1-D: dot      2-D by 2-D: mm      more: the batches broadcast, folded into one bmm (or into the rows of mm) */
+#include "kernel/matmul.h"
+#include "op/shape.h"
+
+#include <ctype.h>
+
+static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
+
+/* ---- shapes ---- */
+static tc_status one_type(tc_shape_ctx *c, int n, const int *args) {
+    const tc_meta *a = tc_sh_meta(c, args[0]);
+    for (int k = 0; k < n; k++) {
+        TC_TRY(tc_sh_need_tensor(c, args[k]));
+        const tc_meta *b = tc_sh_meta(c, args[k]);
+        if (b->dtype != a->dtype) return tc_sh_fail(c, "expected m1 and m2 to have the same dtype, but got: %s != %s", tc_dtypes[a->dtype].torch, tc_dtypes[b->dtype].torch);
+        if (b->dtype == TC_BOOL) return tc_sh_fail(c, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
+    }
+    return NULL;
+}
+static tc_status mismatch(tc_shape_ctx *c, const tc_meta *a, const tc_meta *b) {
+    tc_buf t = {0};
+    const tc_meta *m[2] = {a, b};
+    for (int k = 0; k < 2; k++) {
+        if (k) tc_buf_puts(&t, " and ");
+        tc_sym_print(&t, m[k]->size[m[k]->rank - 2]);
+        tc_buf_putc(&t, 'x');
+        tc_sym_print(&t, m[k]->size[m[k]->rank - 1]);
+    }
+    tc_status s = tc_sh_fail(c, "mat1 and mat2 shapes cannot be multiplied (%s)", tc_buf_str(&t));
+    tc_buf_free(&t);
+    return s;
+}
+static tc_status product(tc_shape_ctx *c, int i, int rank, tc_dims *d) { /* arguments i and i + 1 */
+    TC_TRY(one_type(c, 2, (int[]){i, i + 1}));
+    const tc_meta *a = tc_sh_meta(c, i), *b = tc_sh_meta(c, i + 1);
+    const char *what = rank == 2 ? "a matrix" : "a 3D tensor";
+    if (a->rank != rank) return tc_sh_fail(c, "%s must be %s, got %d-D tensor", tc_op_schema(c->op)->params[i].name, what, a->rank);
+    if (b->rank != rank) return tc_sh_fail(c, "%s must be %s, got %d-D tensor", tc_op_schema(c->op)->params[i + 1].name, what, b->rank);
+    if (!tc_sh_same(c, a->size[rank - 1], b->size[rank - 2])) return mismatch(c, a, b);
+    if (rank == 3 && !tc_sh_same(c, a->size[0], b->size[0])) return tc_sh_fail(c, "Expected size for first two dimensions of batch2 tensor to be equal to those of batch1");
+    *d = tc_dims_of(a);
+    d->size[rank - 1] = b->size[rank - 1];
+    return NULL;
+}
+static tc_status shape_mm(tc_shape_ctx *c) {
+    tc_dims d;
+    TC_TRY(product(c, 0, 2, &d));
+    return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
+}
+static tc_status shape_bmm(tc_shape_ctx *c) {
+    tc_dims d;
+    TC_TRY(product(c, 0, 3, &d));
+    return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
+}
+static tc_status added(tc_shape_ctx *c, int rank) { /* self must broadcast to the product */
+    tc_dims d, r;
+    TC_TRY(product(c, 1, rank, &d));
+    TC_TRY(one_type(c, 2, (int[]){0, 1}));
+    r = d;
+    TC_TRY(tc_sh_broadcast_dims(c, &r, tc_sh_meta(c, 0)));
+    bool ok = r.rank == d.rank;
+    for (int k = 0; ok && k < d.rank; k++) ok = r.size[k] == d.size[k] || tc_sh_same(c, r.size[k], d.size[k]);
+    if (!ok) return tc_sh_fail(c, "The expanded size of the tensor must match the existing size: self does not broadcast to the product");
+    return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
+}
+static tc_status shape_addmm(tc_shape_ctx *c) { return added(c, 2); }
+static tc_status shape_baddbmm(tc_shape_ctx *c) { return added(c, 3); }
+static tc_status shape_linear(tc_shape_ctx *c) {
+    TC_TRY(one_type(c, 2, (int[]){0, 1}));
+    const tc_meta *x = tc_sh_meta(c, 0), *w = tc_sh_meta(c, 1), *b = tc_sh_meta(c, 2);
+    if (w->rank != 2 && w->rank != 1) return tc_sh_fail(c, "weight must be 1-D or 2-D, got %d-D", w->rank);
+    if (x->rank == 0) return tc_sh_fail(c, "both arguments to linear need to be at least 1D, but they are 0D and %dD", w->rank);
+    if (!tc_sh_same(c, x->size[x->rank - 1], w->size[w->rank - 1])) {
+        tc_buf t = {0};
+        tc_sym rows = tc_sym_int(tc_sh_sym(c), 1);
+        for (int k = 0; k + 1 < x->rank; k++) rows = tc_sym_mul(tc_sh_sym(c), rows, x->size[k]);
+        tc_sym_print(&t, rows);
+        tc_buf_putc(&t, 'x');
+        tc_sym_print(&t, x->size[x->rank - 1]);
+        tc_buf_puts(&t, " and ");
+        tc_sym_print(&t, w->size[w->rank - 1]);
+        tc_buf_putc(&t, 'x');
+        tc_sym_print(&t, w->size[0]);
+        tc_status s = tc_sh_fail(c, "mat1 and mat2 shapes cannot be multiplied (%s)", tc_buf_str(&t));
+        tc_buf_free(&t);
+        return s;
+    }
+    tc_dims d = tc_dims_of(x);
+    if (w->rank == 2) d.size[x->rank - 1] = w->size[0];
+    else d.rank--;
+    if (b) {
+        tc_dims r = d;
+        TC_TRY(one_type(c, 2, (int[]){0, 2}));
+        TC_TRY(tc_sh_broadcast_dims(c, &r, b));
+        if (w->rank == 2 && r.rank != d.rank) return tc_sh_fail(c, "bias does not broadcast to the result");
+    }
+    return tc_sh_out(c, 0, x->dtype, &d);
+}
+
+/* ---- gradients ---- */
+static tc_value *mT(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::transpose.int", "vii", a, (int64_t)-2, (int64_t)-1); }
+static bool is_one(const tc_arg *a) { return a->kind == TC_A_SCALAR && !a->is_sym && tc_scalar_to_double(a->scalar) == 1; }
+static tc_value *scaled(tc_emit *e, tc_value *g, const tc_arg *by) { return is_one(by) ? g : tc_emit_call(e, "aten::mul.Tensor", "va", g, by); }
+static void grad_product(tc_emit *e, const tc_node *n, int i, tc_value *g, const char *op) {
+    if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, tc_e2(e, op, g, mT(e, tc_arg_value(n, i + 1))));
+    if (tc_emit_wants_grad(e, n, i + 1)) tc_e_give(e, n, i + 1, tc_e2(e, op, mT(e, tc_arg_value(n, i)), g));
+}
+static tc_status grad_mm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    grad_product(e, n, 0, gs[0], "aten::mm");
+    return tc_e_done(e);
+}
+static tc_status grad_bmm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    grad_product(e, n, 0, gs[0], "aten::bmm");
+    return tc_e_done(e);
+}
+static tc_status grad_added(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *op) {
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scaled(e, gs[0], &n->args[3]));
+    grad_product(e, n, 1, scaled(e, gs[0], &n->args[4]), op);
+    return tc_e_done(e);
+}
+static tc_status grad_addmm(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_added(e, n, gs, "aten::mm"); }
+static tc_status grad_baddbmm(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_added(e, n, gs, "aten::bmm"); }
+
+/* ---- compositions ---- */
+static tc_sym numel_of(tc_symctx *s, const tc_sym *size, int n) {
+    tc_sym r = tc_sym_int(s, 1);
+    for (int k = 0; k < n; k++) r = tc_sym_mul(s, r, size[k]);
+    return r;
+}
+/* x[..., k] as a matrix of rows */
+static tc_value *rows_of(tc_emit *e, tc_value *x) {
+    int r = x->meta.rank;
+    if (r == 2) return x;
+    return tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){numel_of(tc_e_sym(e), x->meta.size, r - 1), x->meta.size[r - 1]}, 2);
+}
+static tc_status decompose_linear(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
+    int r = x->meta.rank;
+    if (w->meta.rank == 1) {
+        tc_value *y = tc_e2(e, "aten::matmul", x, w);
+        tc_emit_result(e, 0, b ? tc_e_add(e, y, b) : y);
+        return tc_e_done(e);
+    }
+    tc_value *m = rows_of(e, x), *wt = mT(e, w);
+    bool vector = b && b->meta.rank == 1;
+    tc_value *y = vector ? tc_e3(e, "aten::addmm", b, m, wt) : tc_e2(e, "aten::mm", m, wt);
+    if (r != 2) {
+        tc_sym size[TC_MAX_RANK];
+        for (int k = 0; k + 1 < r; k++) size[k] = x->meta.size[k];
+        size[r - 1] = w->meta.size[0];
+        y = tc_emit_call(e, "aten::view", "vS", y, size, r);
+    }
+    tc_emit_result(e, 0, b && !vector ? tc_e_add(e, y, b) : y);
+    return tc_e_done(e);
+}
+static tc_value *dot(tc_emit *e, tc_value *a, tc_value *b) { /* [1, k] by [k, 1] */
+    tc_value *m = tc_e2(e, "aten::mm", tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)0), tc_emit_call(e, "aten::unsqueeze", "vi", b, (int64_t)1));
+    return tc_emit_call(e, "aten::view", "vS", m, (tc_sym[]){NULL}, 0);
+}
+static tc_value *mv(tc_emit *e, tc_value *a, tc_value *v) {
+    return tc_emit_call(e, "aten::squeeze.dim", "vi", tc_e2(e, "aten::mm", a, tc_emit_call(e, "aten::unsqueeze", "vi", v, (int64_t)1)), (int64_t)1);
+}
+static tc_status same_kind(const tc_node *n, const tc_value *a, const tc_value *b) {
+    if (!a || !b) return tc_error(TC_CONTENT, "TypeError: %s: arguments must be tensors", tc_op_name(n->op));
+    if (a->meta.dtype != b->meta.dtype)
+        return tc_error(TC_CONTENT, "%s: expected m1 and m2 to have the same dtype, but got: %s != %s", tc_op_name(n->op), tc_dtypes[a->meta.dtype].torch, tc_dtypes[b->meta.dtype].torch);
+    return NULL;
+}
+static tc_status decompose_dot(tc_emit *e, const tc_node *n) { /* dot, vdot */
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    TC_TRY(same_kind(n, a, b));
+    if (a->meta.rank != 1 || b->meta.rank != 1) return tc_error(TC_CONTENT, "%s: 1D tensors expected, but got %dD and %dD tensors", tc_op_name(n->op), a->meta.rank, b->meta.rank);
+    tc_symctx *s = tc_e_sym(e);
+    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[0], b->meta.size[0], NULL)) == 0) return refuse(n, "inconsistent tensor size, expected tensor [a] and src [b] to have the same number of elements");
+    tc_emit_result(e, 0, dot(e, a, b));
+    return tc_e_done(e);
+}
+static tc_status decompose_mv(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *v = tc_arg_value(n, 1);
+    TC_TRY(same_kind(n, a, v));
+    if (a->meta.rank != 2 || v->meta.rank != 1) return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got 1, %d, %d", tc_op_name(n->op), a->meta.rank, v->meta.rank);
+    tc_emit_result(e, 0, mv(e, a, v));
+    return tc_e_done(e);
+}
+/* alpha product + beta self, self ignored where beta is 0 */
+static tc_value *combine(tc_emit *e, const tc_node *n, tc_value *p) {
+    tc_value *self = tc_arg_value(n, 0);
+    p = scaled(e, p, &n->args[4]);
+    if (n->args[3].kind == TC_A_SCALAR && !n->args[3].is_sym && tc_scalar_to_double(n->args[3].scalar) == 0) return p;
+    return tc_e_add(e, scaled(e, self, &n->args[3]), p);
+}
+static tc_status decompose_addmv(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 1), *v = tc_arg_value(n, 2);
+    TC_TRY(same_kind(n, a, v));
+    if (a->meta.rank != 2 || v->meta.rank != 1) return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got %d, %d, %d", tc_op_name(n->op), tc_arg_meta(n, 0)->rank, a->meta.rank, v->meta.rank);
+    tc_emit_result(e, 0, combine(e, n, mv(e, a, v)));
+    return tc_e_done(e);
+}
+static tc_value *outer(tc_emit *e, tc_value *a, tc_value *b) { return tc_e_mul(e, tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)1), b); }
+static tc_status decompose_outer(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    if (a->meta.rank != 1 || b->meta.rank != 1) return tc_error(TC_CONTENT, "%s: outer: Expected 1-D argument %s, but got %d-D", tc_op_name(n->op), a->meta.rank != 1 ? "self" : "vec2", a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
+    tc_emit_result(e, 0, outer(e, a, b));
+    return tc_e_done(e);
+}
+static tc_status decompose_addr(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
+    if (a->meta.rank != 1 || b->meta.rank != 1) return tc_error(TC_CONTENT, "%s: addr: Expected 1-D argument %s, but got %d-D", tc_op_name(n->op), a->meta.rank != 1 ? "vec1" : "vec2", a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
+    tc_emit_result(e, 0, combine(e, n, outer(e, a, b)));
+    return tc_e_done(e);
+}
+static tc_status decompose_addbmm(tc_emit *e, const tc_node *n) {
+    tc_value *p = tc_e2(e, "aten::bmm", tc_arg_value(n, 1), tc_arg_value(n, 2));
+    tc_emit_result(e, 0, combine(e, n, tc_emit_call(e, "aten::sum.dim_IntList", "vI", p, (int64_t[]){0}, 1)));
+    return tc_e_done(e);
+}
+static tc_status decompose_matmul(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    TC_TRY(same_kind(n, a, b));
+    int ra = a->meta.rank, rb = b->meta.rank;
+    tc_symctx *s = tc_e_sym(e);
+    if (ra == 0 || rb == 0) return tc_error(TC_CONTENT, "%s: both arguments to matmul need to be at least 1D, but they are %dD and %dD", tc_op_name(n->op), ra, rb);
+    if (ra == 1 && rb == 1) {
+        TC_TRY(decompose_dot(e, n));
+        return NULL;
+    }
+    tc_value *x = ra == 1 ? tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)0) : a, *y = rb == 1 ? tc_emit_call(e, "aten::unsqueeze", "vi", b, (int64_t)1) : b, *r;
+    if (!x || !y) return tc_e_done(e);
+    int rx = x->meta.rank, ry = y->meta.rank, batch = (rx > ry ? rx : ry) - 2;
+    tc_sym size[TC_MAX_RANK];
+    if (rx == 2 && ry == 2) {
+        r = tc_e2(e, "aten::mm", x, y);
+    } else if (ry == 2) { /* the rows of all batches by one matrix */
+        r = tc_e2(e, "aten::mm", rows_of(e, x), y);
+        for (int k = 0; k + 1 < rx; k++) size[k] = x->meta.size[k];
+        size[rx - 1] = y->meta.size[1];
+        r = tc_emit_call(e, "aten::view", "vS", r, size, rx);
+    } else {
+        tc_shape_ctx c = {.program = e->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs, .source = n->source};
+        tc_dims d = {0};
+        tc_meta mx = x->meta, my = y->meta;
+        mx.rank -= 2, my.rank -= 2;
+        TC_TRY(tc_sh_broadcast_dims(&c, &d, &mx));
+        TC_TRY(tc_sh_broadcast_dims(&c, &d, &my));
+        tc_sym all = numel_of(s, d.size, batch), m = x->meta.size[rx - 2], k = x->meta.size[rx - 1], k2 = y->meta.size[ry - 2], q = y->meta.size[ry - 1];
+        for (int j = 0; j < batch; j++) size[j] = d.size[j];
+        size[batch] = m, size[batch + 1] = k;
+        x = tc_emit_call(e, "aten::expand", "vS", x, size, batch + 2);
+        if (batch != 1) x = tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){all, m, k}, 3);
+        size[batch] = k2, size[batch + 1] = q;
+        y = tc_emit_call(e, "aten::expand", "vS", y, size, batch + 2);
+        if (batch != 1) y = tc_emit_call(e, "aten::reshape", "vS", y, (tc_sym[]){all, k2, q}, 3);
+        r = tc_e2(e, "aten::bmm", x, y);
+        size[batch] = m;
+        if (batch != 1) r = tc_emit_call(e, "aten::view", "vS", r, size, batch + 2);
+    }
+    if (ra == 1) r = tc_emit_call(e, "aten::squeeze.dim", "vi", r, (int64_t)-2);
+    if (rb == 1) r = tc_emit_call(e, "aten::squeeze.dim", "vi", r, (int64_t)-1);
+    tc_emit_result(e, 0, r);
+    return tc_e_done(e);
+}
+static tc_status decompose_linalg_matmul(tc_emit *e, const tc_node *n) { return tc_e_forward(e, "aten::matmul", n); }
+static tc_status decompose_inner(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    if (a->meta.rank == 0 || b->meta.rank == 0) {
+        tc_emit_result(e, 0, tc_e_mul(e, a, b));
+        return tc_e_done(e);
+    }
+    tc_symctx *s = tc_e_sym(e);
+    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[a->meta.rank - 1], b->meta.size[b->meta.rank - 1], NULL)) == 0) return refuse(n, "inner() the last dimension must match on both input tensors");
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::tensordot", "vvII", a, b, (int64_t[]){-1}, 1, (int64_t[]){-1}, 1));
+    return tc_e_done(e);
+}
+static tc_status decompose_tensordot(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    tc_symctx *s = tc_e_sym(e);
+    int64_t da[64], db[64], pa[TC_MAX_RANK], pb[TC_MAX_RANK];
+    int k = tc_arg_ints(n, 2, da, 64), k2 = tc_arg_ints(n, 3, db, 64), ra = a->meta.rank, rb = b->meta.rank, fa = 0, fb = 0, o = 0;
+    uint64_t ma = 0, mb = 0;
+    tc_sym inner = tc_sym_int(s, 1), left = inner, right = inner, out[2 * TC_MAX_RANK];
+    if (k != k2) return refuse(n, "both dimension lists should have same length");
+    TC_TRY(same_kind(n, a, b));
+    for (int i = 0; i < k; i++) {
+        if (da[i] < -ra || da[i] >= ra || db[i] < -rb || db[i] >= rb) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range", tc_op_name(n->op));
+        int x = tc_wrap(da[i], ra), y = tc_wrap(db[i], rb);
+        if (ma >> x & 1 || mb >> y & 1) return refuse(n, "dim appears multiple times in the list of dims");
+        if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[x], b->meta.size[y], NULL)) == 0) return tc_error(TC_CONTENT, "%s: contracted dimensions need to match, but first has size different from second in dim %d and %d", tc_op_name(n->op), x, y);
+        ma |= (uint64_t)1 << x, mb |= (uint64_t)1 << y;
+        inner = tc_sym_mul(s, inner, a->meta.size[x]);
+    }
+    for (int d = 0; d < ra; d++)
+        if (!(ma >> d & 1)) pa[fa++] = d, left = tc_sym_mul(s, left, a->meta.size[d]), out[o++] = a->meta.size[d];
+    for (int i = 0; i < k; i++) pa[fa++] = tc_wrap(da[i], ra), pb[fb++] = tc_wrap(db[i], rb);
+    for (int d = 0; d < rb; d++)
+        if (!(mb >> d & 1)) pb[fb++] = d, right = tc_sym_mul(s, right, b->meta.size[d]), out[o++] = b->meta.size[d];
+    if (o > TC_MAX_RANK) return refuse(n, "too many dimensions");
+    tc_value *x = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", a, pa, ra), (tc_sym[]){left, inner}, 2);
+    tc_value *y = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", b, pb, rb), (tc_sym[]){inner, right}, 2);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", tc_e2(e, "aten::mm", x, y), out, o));
+    return tc_e_done(e);
+}
+static tc_status decompose_multi_dot(tc_emit *e, const tc_node *n) { /* from the left; PyTorch's order by cost changes only rounding */
+    const tc_arg *list = &n->args[0];
+    if (list->n < 2 && !(list->n == 1 && !strcmp(tc_op_schema(n->op)->name, "chain_matmul"))) return refuse(n, "multi_dot(): expected at least 2 tensors but got fewer");
+    tc_value *r = list->values[0];
+    for (int k = 1; k < list->n && r; k++) r = tc_e2(e, "aten::matmul", r, list->values[k]);
+    tc_emit_result(e, 0, list->n == 1 ? tc_e1(e, "aten::clone", r) : r);
+    return tc_e_done(e);
+}
+static tc_status decompose_kron(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    int r = a->meta.rank > b->meta.rank ? a->meta.rank : b->meta.rank;
+    tc_symctx *s = tc_e_sym(e);
+    tc_sym sa[2 * TC_MAX_RANK], sb[2 * TC_MAX_RANK], out[TC_MAX_RANK], one = tc_sym_int(s, 1);
+    if (2 * r > TC_MAX_RANK) return refuse(n, "too many dimensions");
+    for (int k = 0; k < r; k++) {
+        int ia = k - (r - a->meta.rank), ib = k - (r - b->meta.rank);
+        sa[2 * k] = ia >= 0 ? a->meta.size[ia] : one, sa[2 * k + 1] = one;
+        sb[2 * k] = one, sb[2 * k + 1] = ib >= 0 ? b->meta.size[ib] : one;
+        out[k] = tc_sym_mul(s, sa[2 * k], sb[2 * k + 1]);
+    }
+    tc_value *p = tc_e_mul(e, tc_emit_call(e, "aten::reshape", "vS", a, sa, 2 * r), tc_emit_call(e, "aten::reshape", "vS", b, sb, 2 * r));
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::reshape", "vS", p, out, r));
+    return tc_e_done(e);
+}
+static tc_status decompose_vecdot(tc_emit *e, const tc_node *n) {
+    tc_value *p = tc_e_mul(e, tc_arg_value(n, 0), tc_arg_value(n, 1));
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::sum.dim_IntList", "vI", p, (int64_t[]){tc_arg_int(n, 2)}, 1));
+    return tc_e_done(e);
+}
+static tc_status decompose_bilinear(tc_emit *e, const tc_node *n) { /* y_o = sum_ij x1_i w_oij x2_j + b_o */
+    tc_value *x1 = tc_arg_value(n, 0), *x2 = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *b = tc_arg_value(n, 3);
+    int r = x1->meta.rank;
+    tc_symctx *s = tc_e_sym(e);
+    if (w->meta.rank != 3 || x2->meta.rank != r || r < 1) return tc_error(TC_CONTENT, "%s: bilinear(): input dimensions do not match: got %d and %d", tc_op_name(n->op), r, x2->meta.rank);
+    tc_sym rows = numel_of(s, x1->meta.size, r - 1), in1 = w->meta.size[1], in2 = w->meta.size[2], out = w->meta.size[0], size[TC_MAX_RANK];
+    tc_value *a = tc_emit_call(e, "aten::reshape", "vS", x1, (tc_sym[]){rows, in1}, 2), *c = tc_emit_call(e, "aten::reshape", "vS", x2, (tc_sym[]){rows, tc_sym_int(s, 1), in2}, 3);
+    /* [rows, in1] by [in1, out in2] */
+    tc_value *m = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", w, (int64_t[]){1, 0, 2}, 3), (tc_sym[]){in1, tc_sym_mul(s, out, in2)}, 2);
+    tc_value *t = tc_emit_call(e, "aten::view", "vS", tc_e2(e, "aten::mm", a, m), (tc_sym[]){rows, out, in2}, 3);
+    tc_value *y = tc_emit_call(e, "aten::sum.dim_IntList", "vI", tc_e_mul(e, t, c), (int64_t[]){-1}, 1);
+    for (int k = 0; k + 1 < r; k++) size[k] = x1->meta.size[k];
+    size[r - 1] = out;
+    y = tc_emit_call(e, "aten::view", "vS", y, size, r);
+    tc_emit_result(e, 0, b ? tc_e_add(e, y, b) : y);
+    return tc_e_done(e);
+}
+static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    int r = a->meta.rank > b->meta.rank ? a->meta.rank : b->meta.rank, d = -1;
+    int64_t three;
+    if (a->meta.rank != b->meta.rank) return refuse(n, "linalg.cross: inputs must have the same number of dimensions.");
+    if (!tc_arg_is_none(n, 2)) {
+        int64_t v = tc_arg_int(n, 2);
+        if (v < -r || v >= r) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -r, r - 1, (long long)v);
+        d = tc_wrap(v, r);
+    } else {
+        for (int k = 0; k < r && d < 0; k++)
+            if (tc_sym_is_int(a->meta.size[k], 3)) d = k;
+        if (d < 0) return refuse(n, "no dimension of size 3 in input");
+    }
+    if ((tc_sym_const_int(a->meta.size[d], &three) && three != 3) || (tc_sym_const_int(b->meta.size[d], &three) && three != 3))
+        return tc_error(TC_CONTENT, "%s: linalg.cross: inputs dimension %d must have length 3. Got %lld", tc_op_name(n->op), d, (long long)three);
+    tc_value *x[3], *y[3], *out[3];
+    for (int k = 0; k < 3; k++) x[k] = tc_emit_call(e, "aten::select.int", "vii", a, (int64_t)d, (int64_t)k), y[k] = tc_emit_call(e, "aten::select.int", "vii", b, (int64_t)d, (int64_t)k);
+    for (int k = 0; k < 3; k++) out[k] = tc_e_sub(e, tc_e_mul(e, x[(k + 1) % 3], y[(k + 2) % 3]), tc_e_mul(e, x[(k + 2) % 3], y[(k + 1) % 3]));
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::stack", "Vi", out, 3, (int64_t)d));
+    return tc_e_done(e);
+}
+
+/* ---- einsum ---- */
+/* Labels are 0..51 for letters, then the ellipsis dimensions. An operand is permuted to all labels in one order, size 1 where it
+ * lacks one; operands are multiplied from the left, labels that occur no more are summed by a bmm. */
+enum { LABELS = 52 + TC_MAX_RANK };
+typedef struct { tc_value *v; bool has[LABELS]; } operand; /* v has one dimension a label, LABELS-order restricted to `used` */
+
+static int label(char c) { return c >= 'a' ? c - 'a' + 26 : c - 'A'; }
+/* Product of x and y over the labels in `used` (count n), summing those in `gone`. */
+static tc_value *contract(tc_emit *e, operand *x, operand *y, const int *used, int n, const bool *gone) {
+    tc_symctx *s = tc_e_sym(e);
+    int64_t batch[LABELS], lo[LABELS], ro[LABELS], sum[LABELS], sx[LABELS], sy[LABELS], order[LABELS], back[LABELS];
+    int nb = 0, nl = 0, nr = 0, ns = 0, nsx = 0, nsy = 0, k = 0;
+    for (int i = 0; i < n; i++) {
+        bool a = x->has[used[i]], b = y->has[used[i]];
+        if (gone[used[i]] && a && b) sum[ns++] = i;
+        else if (gone[used[i]] && a) sx[nsx++] = i, lo[nl++] = i;
+        else if (gone[used[i]] && b) sy[nsy++] = i, ro[nr++] = i;
+        else if (a && b) batch[nb++] = i;
+        else if (a) lo[nl++] = i;
+        else if (b) ro[nr++] = i;
+        else batch[nb++] = i;
+    }
+    if (nsx) x->v = tc_e_sum_dims(e, x->v, sx, nsx, true);
+    if (nsy) y->v = tc_e_sum_dims(e, y->v, sy, nsy, true);
+    if (!x->v || !y->v) return NULL;
+    tc_sym B = tc_sym_int(s, 1), L = B, R = B, S = B, out[LABELS];
+    const tc_sym *dx = x->v->meta.size, *dy = y->v->meta.size;
+    for (int i = 0; i < nb; i++) order[k++] = batch[i], B = tc_sym_mul(s, B, tc_sym_is_int(dx[batch[i]], 1) ? dy[batch[i]] : dx[batch[i]]);
+    /* size 1 against more broadcasts: expand both to the common size */
+    tc_sym ex[LABELS], ey[LABELS];
+    for (int i = 0; i < n; i++) {
+        bool shared = x->has[used[i]] && y->has[used[i]];
+        tc_sym big = tc_sym_is_int(dx[i], 1) ? dy[i] : dx[i];
+        ex[i] = shared ? big : dx[i];
+        ey[i] = shared ? big : dy[i];
+    }
+    x->v = tc_emit_call(e, "aten::expand", "vS", x->v, ex, n);
+    y->v = tc_emit_call(e, "aten::expand", "vS", y->v, ey, n);
+    for (int i = 0; i < nl; i++) L = tc_sym_mul(s, L, ex[lo[i]]);
+    for (int i = 0; i < nr; i++) R = tc_sym_mul(s, R, ey[ro[i]]);
+    for (int i = 0; i < ns; i++) S = tc_sym_mul(s, S, ex[sum[i]]);
+    int at = nb;
+    for (int i = 0; i < nl; i++) order[at++] = lo[i];
+    for (int i = 0; i < ns; i++) order[at++] = sum[i];
+    for (int i = 0; i < nr; i++) order[at++] = ro[i];
+    tc_value *a = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", x->v, order, n), (tc_sym[]){B, L, S}, 3);
+    at = nb;
+    for (int i = 0; i < ns; i++) order[at++] = sum[i];
+    for (int i = 0; i < nr; i++) order[at++] = ro[i];
+    for (int i = 0; i < nl; i++) order[at++] = lo[i];
+    tc_value *b = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", y->v, order, n), (tc_sym[]){B, S, R}, 3);
+    tc_value *p = tc_e2(e, "aten::bmm", a, b);
+    at = 0;
+    for (int i = 0; i < nb; i++) out[at] = ex[batch[i]], back[batch[i]] = at++;
+    for (int i = 0; i < nl; i++) out[at] = ex[lo[i]], back[lo[i]] = at++;
+    for (int i = 0; i < nr; i++) out[at] = ey[ro[i]], back[ro[i]] = at++;
+    for (int i = 0; i < ns; i++) out[at] = tc_sym_int(s, 1), back[sum[i]] = at++;
+    return tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::view", "vS", p, out, n), back, n);
+}
+static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
+    const char *eq = tc_arg_string(n, 0), *arrow = strstr(eq, "->"), *p = eq;
+    const tc_arg *list = &n->args[1];
+    int subs[64][TC_MAX_RANK], rank[64], ell[64], count = 0, nell = 0, occurs[LABELS] = {0}, last[LABELS], used[LABELS], nused = 0;
+    if (list->n == 0) return refuse(n, "einsum(): must provide at least one operand");
+    if (list->n > 64) return refuse(n, "einsum(): more than 64 operands");
+    for (int k = 0; k < LABELS; k++) last[k] = -1;
+    for (count = 0; count < list->n; count++) { /* subscripts of each operand; the ellipsis stands for what is left */
+        const tc_meta *m = &list->values[count]->meta;
+        const char *end = p;
+        int letters = 0, dots = -1, k = 0;
+        while (*end && *end != ',' && !(end[0] == '-' && end[1] == '>')) end++;
+        for (const char *q = p; q < end; q++) letters += isalpha((unsigned char)*q) != 0;
+        ell[count] = -1;
+        for (const char *q = p; q < end; q++) {
+            if (*q == ' ') continue;
+            if (*q == '.') {
+                if (q + 2 >= end || q[1] != '.' || q[2] != '.' || dots >= 0) return tc_error(TC_CONTENT, "%s: einsum(): found '.' for operand %d that is not part of any ellipsis", tc_op_name(n->op), count);
+                q += 2;
+                dots = m->rank - letters;
+                if (dots < 0) return refuse(n, "einsum(): the number of subscripts in the equation does not match the number of dimensions for an operand");
+                ell[count] = dots;
+                if (dots > nell) nell = dots;
+                for (int j = 0; j < dots && k < TC_MAX_RANK; j++) subs[count][k++] = -1 - j; /* filled in below */
+                continue;
+            }
+            if (!isalpha((unsigned char)*q)) return tc_error(TC_CONTENT, "%s: einsum(): invalid subscript given at index %d in the equation string, subscripts must be in [a-zA-Z]", tc_op_name(n->op), (int)(q - eq));
+            if (k < TC_MAX_RANK) subs[count][k++] = label(*q);
+        }
+        if (letters + (dots > 0 ? dots : 0) != m->rank) return tc_error(TC_CONTENT, "%s: einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %d", tc_op_name(n->op), letters, m->rank, count);
+        rank[count] = k;
+        p = end;
+        if (*p == ',') {
+            p++;
+            if (count + 1 == list->n) return refuse(n, "einsum(): fewer operands were provided than specified in the equation");
+        } else if (count + 1 < list->n) {
+            return refuse(n, "einsum(): more operands were provided than specified in the equation");
+        }
+    }
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < rank[i]; k++) {
+            if (subs[i][k] < 0) subs[i][k] = 52 + nell - ell[i] + (-1 - subs[i][k]); /* aligned at the last */
+            occurs[subs[i][k]]++;
+            last[subs[i][k]] = i;
+        }
+    bool keep[LABELS] = {false};
+    int out[LABELS], nout = 0;
+    if (arrow) {
+        for (const char *q = arrow + 2; *q; q++) {
+            if (*q == ' ') continue;
+            if (*q == '.') {
+                q += q[1] == '.' && q[2] == '.' ? 2 : 0;
+                for (int j = 0; j < nell; j++) keep[out[nout++] = 52 + j] = true;
+                continue;
+            }
+            if (!isalpha((unsigned char)*q)) return refuse(n, "einsum(): invalid output subscript");
+            int id = label(*q);
+            if (!occurs[id]) return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c does not appear in the equation for any input operand", tc_op_name(n->op), *q);
+            if (keep[id]) return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c appears more than once in the output", tc_op_name(n->op), *q);
+            keep[out[nout++] = id] = true;
+        }
+    } else {
+        for (int j = 0; j < nell; j++) keep[out[nout++] = 52 + j] = true;
+        for (int id = 0; id < 52; id++)
+            if (occurs[id] == 1) keep[out[nout++] = id] = true;
+    }
+    for (int id = 0; id < LABELS; id++)
+        if (occurs[id]) used[nused++] = id;
+    if (nused > TC_MAX_RANK) return refuse(n, "einsum(): too many distinct subscripts");
+    operand acc = {0};
+    for (int i = 0; i < count; i++) {
+        operand o = {.v = list->values[i]};
+        int have[TC_MAX_RANK], r = 0;
+        int64_t order[TC_MAX_RANK];
+        for (int k = 0; k < rank[i]; k++) { /* a repeated label is a diagonal */
+            int at = -1;
+            for (int j = 0; j < r; j++)
+                if (have[j] == subs[i][k]) at = j;
+            if (at < 0) {
+                have[r++] = subs[i][k];
+                continue;
+            }
+            o.v = tc_emit_call(e, "aten::diagonal", "viii", o.v, (int64_t)0, (int64_t)at, (int64_t)r);
+            o.v = tc_emit_call(e, "aten::movedim.int", "vii", o.v, (int64_t)-1, (int64_t)at);
+        }
+        for (int j = 0; j < nused; j++) {
+            int at = -1;
+            for (int q = 0; q < r; q++)
+                if (have[q] == used[j]) at = q;
+            o.has[used[j]] = at >= 0;
+            if (at < 0) {
+                at = r;
+                have[r++] = used[j];
+                o.v = tc_emit_call(e, "aten::unsqueeze", "vi", o.v, (int64_t)-1);
+            }
+            order[j] = at;
+        }
+        o.v = tc_emit_call(e, "aten::permute", "vI", o.v, order, nused);
+        bool gone[LABELS];
+        for (int id = 0; id < LABELS; id++) gone[id] = occurs[id] && !keep[id] && last[id] <= i;
+        if (i == 0) {
+            acc = o;
+        } else {
+            acc.v = contract(e, &acc, &o, used, nused, gone);
+            for (int id = 0; id < LABELS; id++) acc.has[id] = (acc.has[id] || o.has[id]) && !gone[id];
+        }
+        if (e->status) return tc_e_done(e);
+        if (i == 0) { /* labels that only the first operand has */
+            int64_t sum[TC_MAX_RANK];
+            int ns = 0;
+            for (int j = 0; j < nused; j++)
+                if (gone[used[j]] && acc.has[used[j]]) sum[ns++] = j, acc.has[used[j]] = false;
+            if (ns) acc.v = tc_e_sum_dims(e, acc.v, sum, ns, true);
+        }
+    }
+    int64_t order[TC_MAX_RANK];
+    int k = 0;
+    bool placed[TC_MAX_RANK] = {false};
+    for (int i = 0; i < nout; i++)
+        for (int j = 0; j < nused; j++)
+            if (used[j] == out[i]) order[k++] = j, placed[j] = true;
+    for (int j = 0; j < nused; j++)
+        if (!placed[j]) order[k++] = j;
+    tc_value *r = tc_emit_call(e, "aten::permute", "vI", acc.v, order, nused);
+    if (r && k > nout) r = tc_emit_call(e, "aten::view", "vS", tc_emit_call(e, "aten::clone", "va", r, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}), r->meta.size, nout);
+    tc_emit_result(e, 0, r);
+    return tc_e_done(e);
+}
+static tc_status decompose_linear_backward(tc_emit *e, const tc_node *n) { /* self, grad_output, weight, mask */
+    tc_value *x = tc_arg_value(n, 0), *g = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
+    const tc_arg *mask = &n->args[3];
+    tc_value *gm = rows_of(e, g);
+    tc_emit_result(e, 0, mask->bools[0] ? tc_emit_call(e, "aten::view", "vS", tc_e2(e, "aten::mm", gm, w), x->meta.size, x->meta.rank) : NULL);
+    tc_emit_result(e, 1, mask->bools[1] ? tc_e2(e, "aten::mm", mT(e, gm), rows_of(e, x)) : NULL);
+    tc_emit_result(e, 2, mask->bools[2] ? tc_emit_call(e, "aten::sum.dim_IntList", "vI", gm, (int64_t[]){0}, 1) : NULL);
+    return tc_e_done(e);
+}
+
+#define KERNEL(SCHEMA, name, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = shape_##name, .kernel = &tc_k_##name, .grad = grad_##name, .samples = sample, .doc = text}
+#define COMPOSED(SCHEMA, name, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text}
+const tc_op tc_ops_matmul[] = {
+    KERNEL("mm(Tensor self, Tensor mat2)", mm, "mm(f32[3,4], f32[4,5]); mm(f64[3,0], f64[0,2])", "matrix product"),
+    KERNEL("bmm(Tensor self, Tensor mat2)", bmm, "bmm(f32[2,3,4], f32[2,4,5])", "matrix products of a batch"),
+    KERNEL("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)", addmm, "addmm(f32[5], f32[3,4], f32[4,5])", "beta self + alpha mat1 mat2"),
+    KERNEL("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", baddbmm, "baddbmm(f32[2,3,5], f32[2,3,4], f32[2,4,5])", "beta self + alpha batch1 batch2"),
+    {.schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", .shape = shape_linear, .decompose = decompose_linear, .samples = "linear(f32[2,3,4], f32[5,4], f32[5]); linear(f32[3,4], f32[5,4])", .doc = "input weight^T + bias"},
+    COMPOSED("matmul(Tensor self, Tensor other)", matmul, "matmul(f32[2,3,4], f32[4,5]); matmul(f32[4], f32[4]); matmul(f32[2,1,3,4], f32[5,4,2])", "product of batches of matrices"),
+    COMPOSED("linalg_matmul(Tensor self, Tensor other)", linalg_matmul, NULL, "matmul"),
+    COMPOSED("dot(Tensor self, Tensor tensor)", dot, "dot(f32[7], f32[7])", "sum of products"), COMPOSED("vdot(Tensor self, Tensor other)", dot, "vdot(f32[7], f32[7])", "sum of products"),
+    COMPOSED("mv(Tensor self, Tensor vec)", mv, "mv(f32[3,4], f32[4])", "matrix by vector"),
+    COMPOSED("outer(Tensor self, Tensor vec2)", outer, "outer(f32[3], f32[4])", "all products"), COMPOSED("ger(Tensor self, Tensor vec2)", outer, NULL, "outer"),
+    COMPOSED("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)", addmv, "addmv(f32[3], f32[3,4], f32[4])", "beta self + alpha mat vec"),
+    COMPOSED("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", addr, "addr(f32[3,4], f32[3], f32[4])", "beta self + alpha outer"),
+    COMPOSED("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", addbmm, "addbmm(f32[3,5], f32[2,3,4], f32[2,4,5])", "beta self + alpha times the sum of products"),
+    COMPOSED("inner(Tensor self, Tensor other)", inner, "inner(f32[2,4], f32[3,4])", "sums of products of last dimensions"),
+    COMPOSED("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)", tensordot, "tensordot(f32[2,3,4], f32[4,3,5], [1,2], [1,0])", "sums of products over dimensions"),
+    COMPOSED("einsum(str equation, Tensor[] tensors, *, int[]? path=None)", einsum, "einsum('bij,bjk->bik', [f32[2,3,4], f32[2,4,5]]); einsum('ii->i', [f32[3,3]])", "sums of products by subscripts"),
+    COMPOSED("chain_matmul(Tensor[] matrices)", multi_dot, NULL, "product of matrices"), COMPOSED("linalg_multi_dot(Tensor[] tensors)", multi_dot, "linalg_multi_dot([f32[2,3], f32[3,4], f32[4,2]])", "product of matrices"),
+    COMPOSED("kron(Tensor self, Tensor other)", kron, "kron(f32[2,2], f32[2,3])", "Kronecker product"), COMPOSED("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", vecdot, "linalg_vecdot(f32[3,4], f32[3,4])", "sums of products"),
+    COMPOSED("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)", bilinear, "bilinear(f32[2,3], f32[2,4], f32[5,3,4], f32[5])", "x1 W x2 + b"),
+    COMPOSED("cross(Tensor self, Tensor other, int? dim=None)", cross, "cross(f32[2,3], f32[2,3])", "cross product"), COMPOSED("linalg_cross(Tensor self, Tensor other, *, int dim=-1)", cross, "linalg_cross(f32[2,3], f32[2,3])", "cross product"),
+    {.schema = "aten::linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", .shape = tc_shape_decomposed, .decompose = decompose_linear_backward, .doc = "gradients of linear"},
+    {0}};
