@@ -132,7 +132,7 @@ static void choose_block(const plan *p, nest *n) {
         if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), n->R, EO);
     } else {
         int64_t cheap = p->work <= 2 ? 8192 : T; /* nothing but loads */
-        n->C = out > in ? TC_LEAF : cheap - cheap % TC_LEAF;
+        n->C = out > in && EO > 1 ? TC_LEAF : cheap - cheap % TC_LEAF;
         n->R = out > in ? 16 : 1;
     }
     n->R = clamp(n->R, 1, EO ? EO : 1);

@@ -66,7 +66,12 @@ typedef struct {
     constant *con; int ncon;
     size_t scratch, tmp, index;              /* bytes a worker; offsets of the conversion and index areas */
     int64_t items, grain;
+    bool wide;                               /* few long rows: each is cut into chunks, stage by stage */
+    size_t partial;                          /* wide: offset of the chunks' results in the first worker's scratch */
 } nest;
+
+/* Wide: 2^8 leaves, so that chunks merge by the same tree as leaves. */
+enum { CHUNK = 256 * TC_LEAF, PART_BYTES = 48 };
 
 struct tc_block {
     const tc_isa_ops *isa;
@@ -87,6 +92,9 @@ typedef struct {
     int64_t *row;                            /* by access: offset of the block's first row */
     int64_t o0, i0, r, c, count[4];
     tc_abi_fault *fault;
+    const char *shared;                      /* wide: results of reductions, PART_BYTES each; NULL: finish them here */
+    int stage;                               /* wide: row steps done so far */
+    bool quiet;                              /* wide: another worker stores what does not vary along the row */
 } walk;
 
 /* block_mem.c */
@@ -104,5 +112,7 @@ void run_reduce(walk *w, const step *s);
 void run_finish(walk *w, const step *s);
 void run_scan(walk *w, const step *s);
 size_t reduction_state(const nest *n, reduction *r); /* bytes */
+void export_part(walk *w, const step *finish, char *part);               /* what a chunk's reduction gives */
+void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size_t stride, char *out); /* overwrites parts */
 
 #endif

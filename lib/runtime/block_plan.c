@@ -174,7 +174,7 @@ static void need(ctx *c, int at, int stage, size_t *budget) {
 }
 
 static void find_needs(ctx *c) {
-    size_t budget = 384 << 10;
+    size_t budget = c->n->wide ? 0 : 384 << 10; /* a chunk's row buffer would be its worker's only */
     for (int s = 0; s < c->n->nstages; s++)
         for (int i = 0; i < c->nv; i++) {
             node *v = &c->v[i];
@@ -411,6 +411,8 @@ static tc_status lay_out(ctx *c, line *l) {
     for (int k = 0; k < n->nacc; k++) gathers |= n->acc[k].ngather || n->acc[k].pred >= 0;
     if (gathers) at += (size_t)(n->R * n->C) * 16;
     at = (at + 63) & ~(size_t)63;
+    n->partial = at;
+    if (n->wide) at += ((size_t)((n->I.total + CHUNK - 1) / CHUNK + 1) * (size_t)n->nred * PART_BYTES + 63) & ~(size_t)63;
     n->scratch = (place_values(c, l, order, norder, at) + 4095) & ~(size_t)4095;
     n->moving = tc_xcalloc((size_t)c->nv + 1, sizeof *n->moving);
     for (int i = 0; i < c->nv; i++)
@@ -440,6 +442,9 @@ tc_status block_plan(const plan *p, nest *n) {
         if (n->nstages > 60) s = tc_error(TC_UNSUPPORTED, "a loop with %d dependent reductions", n->nstages);
     }
     if (!s) {
+        bool scans = false;
+        for (int i = 0; i < c.nv; i++) scans |= c.v[i].what == V_INST && p->loop->inst.data[c.v[i].inst].kind == TC_L_SCAN;
+        n->wide = n->reduces && !n->col && n->R == 1 && n->O.total <= 16 && n->I.total >= 4 * CHUNK && !scans;
         find_needs(&c);
         l.first = tc_xcalloc((size_t)c.nv + 1, sizeof *l.first);
         l.last = tc_xcalloc((size_t)c.nv + 1, sizeof *l.last);

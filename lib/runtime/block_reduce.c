@@ -260,6 +260,33 @@ void run_finish(walk *w, const step *s) {
     }
 }
 
+/* ---- long rows in chunks: value at 0, the value that an index belongs to at 32 ---- */
+void export_part(walk *w, const step *finish, char *part) {
+    const reduction *r = &w->n->red[finish->aux];
+    run_finish(w, finish);
+    memcpy(part, w->ptr[finish->out], 32);
+    if (is_arg(r->op)) {
+        *(int64_t *)part += w->i0;
+        memcpy(part + 32, w->scratch + r->state + 64, 16);
+    }
+}
+
+static void merge_two(const walk *w, const reduction *r, tc_dtype t, char *a, const char *b) {
+    bool max = r->op == TC_R_MAX || r->op == TC_R_ANY || r->op == TC_R_ARGMAX;
+    const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
+    if (r->op == TC_R_WELFORD) *(tc_welford *)a = tc_welford_merge(*(tc_welford *)a, *(const tc_welford *)b);
+    else if (ordered(r->op)) w->b->isa->scalar[t][r->op == TC_R_SUM ? TC_X_ADD : TC_X_MUL](a, a, b, NULL, 1);
+    else if (!is_arg(r->op)) (max ? ops->max_add : ops->min_add)(a, b, 1);
+    else if (better(tc_scalar_load((tc_dtype)r->dtype, b + 32, 0), tc_scalar_load((tc_dtype)r->dtype, a + 32, 0), max)) memcpy(a, b, PART_BYTES);
+}
+
+void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size_t stride, char *out) {
+    const reduction *r = &w->n->red[finish->aux];
+    for (int64_t apart = 1; apart < n; apart *= 2)
+        for (int64_t k = 0; k + apart < n; k += 2 * apart) merge_two(w, r, (tc_dtype)finish->dtype, parts + (size_t)k * stride, parts + (size_t)(k + apart) * stride);
+    memcpy(out, parts, PART_BYTES);
+}
+
 /* ---- scans: row mode; carry is one value a row ---- */
 static void scan_f64(double *out, const double *x, int64_t n, double *carry, int op) {
     double s = *carry;

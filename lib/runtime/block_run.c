@@ -20,11 +20,16 @@ static inline void run_steps(walk *w, const steps *list) {
         case S_CONST: case S_HOST: memcpy(ptr[s->out], w->n->con[s->aux].bytes, tc_dtype_size((tc_dtype)s->dtype)); break;
         case S_LOAD: run_load(w, s); break;
         case S_GATHER: run_gather(w, s); break;
-        case S_STORE: run_store(w, s); break;
+        case S_STORE:
+            if (!w->quiet || w->n->acc[s->aux].cls & CLS_I) run_store(w, s);
+            break;
         case S_SPREAD: run_spread(w, s); break;
         case S_INDEX: run_index(w, s); break;
         case S_REDUCE: run_reduce(w, s); break;
-        case S_FINISH: run_finish(w, s); break;
+        case S_FINISH:
+            if (w->shared) memcpy(ptr[s->out], w->shared + s->aux * PART_BYTES, 32);
+            else run_finish(w, s);
+            break;
         case S_SCAN: run_scan(w, s); break;
         case S_PART:
             for (int64_t k = 0; k < w->count[s->cls]; k++) ((double *)ptr[s->out])[k] = ((const double *)ptr[s->a])[k * 3 + s->part];
@@ -127,6 +132,65 @@ static void blocks_range(void *ctx, int64_t begin, int64_t end, int worker) {
     }
 }
 
+/* ---- few long rows ---- */
+typedef struct { job *j; int64_t o; int stage; char *parts, *shared; } wide_job;
+
+/* The row's own steps up to a stage, by every worker for itself. */
+static walk *wide_start(wide_job *wj, int worker, int stage) {
+    walk *w = start(wj->j, worker);
+    w->shared = wj->shared;
+    w->quiet = worker != 0;
+    if (w->o0 != wj->o || w->stage < 0) {
+        to_row(w, wj->o);
+        w->stage = 0;
+    }
+    w->i0 = 0;
+    set_counts(w, 1, w->n->C);
+    for (; w->stage <= stage; w->stage++) run_steps(w, &w->n->row[w->stage]);
+    return w;
+}
+
+static void chunks_range(void *ctx, int64_t begin, int64_t end, int worker) {
+    wide_job *wj = ctx;
+    walk *w = wide_start(wj, worker, wj->stage);
+    const nest *n = w->n;
+    const steps *finish = &n->row[wj->stage + 1];
+    for (int64_t k = begin; k < end; k++) {
+        int64_t first = k * CHUNK, last = first + CHUNK < n->I.total ? first + CHUNK : n->I.total;
+        for (int r = 0; r < n->nred; r++) reduce_start(w, &n->red[r]);
+        for (int64_t i0 = first; i0 < last; i0 += n->C) {
+            w->i0 = i0;
+            set_counts(w, 1, last - i0 < n->C ? last - i0 : n->C);
+            move_to(w);
+            run_steps(w, &n->body[wj->stage]);
+        }
+        w->i0 = first;
+        for (size_t f = 0; f < finish->len; f++)
+            if (finish->data[f].kind == S_FINISH) export_part(w, &finish->data[f], wj->parts + (size_t)(k * n->nred + finish->data[f].aux) * PART_BYTES);
+    }
+    w->i0 = 0;
+    set_counts(w, 1, n->C);
+}
+
+static void run_wide(job *j, tc_pool *pool, int workers) {
+    const nest *n = j->n;
+    int64_t chunks = (n->I.total + CHUNK - 1) / CHUNK;
+    wide_job wj = {.j = j, .parts = j->scratch + n->partial};
+    wj.shared = wj.parts + (size_t)(chunks * n->nred) * PART_BYTES;
+    for (wj.o = 0; wj.o < n->O.total; wj.o++) {
+        for (int k = 0; k < workers; k++) j->walks[k].stage = -1;
+        for (wj.stage = 0; wj.stage < n->nstages; wj.stage++) {
+            if (n->body[wj.stage].len) tc_parallel_for(pool, chunks, 1, chunks_range, &wj);
+            walk *w = wide_start(&wj, 0, wj.stage);
+            const steps *finish = &n->row[wj.stage + 1];
+            for (size_t f = 0; f < finish->len; f++)
+                if (finish->data[f].kind == S_FINISH)
+                    merge_parts(w, &finish->data[f], wj.parts + (size_t)finish->data[f].aux * PART_BYTES, chunks, (size_t)n->nred * PART_BYTES, wj.shared + finish->data[f].aux * PART_BYTES);
+        }
+        wide_start(&wj, 0, n->nstages);
+    }
+}
+
 static tc_status host_numbers(nest *n, const tc_symvalue *vars, size_t nvars) {
     for (int k = 0; k < n->ncon; k++) {
         constant *c = &n->con[k];
@@ -158,6 +222,10 @@ tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, 
         for (int i = 0; i < workers; i++) walks[i].n = NULL;
         job j = {.b = b, .n = n, .data = all, .scratch = scratch, .fault = fault, .walks = walks};
         tc_range_fn fn = n->reduces ? rows_range : blocks_range;
+        if (n->wide && workers > 1) {
+            run_wide(&j, pool, workers);
+            continue;
+        }
         if (n->items <= n->grain) {
             if (n->items) fn(&j, 0, n->items, 0);
         } else tc_parallel_for(pool, n->items, n->grain, fn, &j);

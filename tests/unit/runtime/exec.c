@@ -250,6 +250,37 @@ static void test_memory_is_shared(void **state) {
     tc_program_release(p);
 }
 
+/* Rows so long that they are cut: the bits of one thread. */
+static void test_long_rows(void **state) {
+    (void)state;
+    tc_program *p = program();
+    tc_sym T = tc_sym_var(p->sym, "T", TC_SYM_INT, 0, 1 << 24);
+    tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 2, tc_sym_int(p->sym, 2), T);
+    tc_emit e = {.graph = p->graph};
+    tc_value *s = tc_emit_call(&e, "aten::softmax.int", "vi", tc_emit_call(&e, "aten::sin", "v", x), (int64_t)-1);
+    output(p, s);
+    output(p, tc_emit_call(&e, "aten::sum", "v", tc_emit_call(&e, "aten::exp", "v", x)));
+    output(p, tc_emit_call(&e, "aten::argmax", "vi", x, (int64_t)1));
+    output(p, tc_emit_call(&e, "aten::amax", "vI", x, (int64_t[]){1}, 1));
+    output(p, tc_emit_call(&e, "aten::var.correction", "vI", x, (int64_t[]){1}, 1));
+    ok(e.status);
+    tc_tensor want[5] = {{0}}, got[5] = {{0}};
+    const int64_t lengths[] = {262144, 600001, 1000};
+    for (int k = 0; k < 3; k++)
+        for (int threads = 1; threads <= 7; threads += threads == 1 ? 1 : 5) {
+            tc_exec *r;
+            ok(tc_exec_create(p, &(tc_exec_options){.threads = threads}, &r));
+            tc_tensor in = filled(TC_F32, 2, (int64_t[]){2, lengths[k]}, 7);
+            ok(tc_exec_run(r, &in, 1, NULL, threads == 1 ? want : got, 5));
+            for (int i = 0; i < 5 && threads > 1; i++) same(&want[i], &got[i], "long rows");
+            if (threads > 1) drop(got, 5);
+            if (threads == 7) drop(want, 5);
+            tc_tensor_deinit(&in);
+            tc_exec_destroy(r);
+        }
+    tc_program_release(p);
+}
+
 static void test_single_operators(void **state) {
     (void)state;
     tc_evaluator *v;
@@ -277,6 +308,6 @@ static void test_single_operators(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_fused_is_unfused), cmocka_unit_test(test_sizes_are_checked), cmocka_unit_test(test_mutations_in_place),
-                                       cmocka_unit_test(test_results_and_swaps), cmocka_unit_test(test_memory_is_shared), cmocka_unit_test(test_single_operators)};
+                                       cmocka_unit_test(test_results_and_swaps), cmocka_unit_test(test_memory_is_shared), cmocka_unit_test(test_long_rows), cmocka_unit_test(test_single_operators)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
