@@ -2,6 +2,7 @@
 #include "tc-run/run.h"
 
 #include "base/rng.h"
+#include "cmd/code.h"
 #include "cmd/program.h"
 
 #include <stdio.h>
@@ -33,7 +34,7 @@ static tc_status run_record(tc_exec *e, const tc_program *p, const inputs *in, o
     return st;
 }
 
-static tc_status run_records(tc_cmd *c, const tc_program *p, feeds *f, const inputs *in, outputs *out) {
+static tc_status run_records(tc_cmd *c, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
     tc_exec *e;
     tc_generator gen;
     int64_t seed;
@@ -42,9 +43,9 @@ static tc_status run_records(tc_cmd *c, const tc_program *p, feeds *f, const inp
     TC_TRY(tc_cmd_int(c, TC_OPT_seed, 0, INT64_MAX, 0, &seed));
     TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &numerics));
     tc_generator_seed(&gen, (uint64_t)seed);
-    tc_exec_options options = {.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .fast = numerics == 1};
+    tc_exec_options options = {.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .fast = numerics == 1, .code = code->code.find ? &code->code : NULL};
     TC_TRY(tc_exec_create(p, &options, &e));
-    tc_status st = NULL;
+    tc_status st = tc_cmd_code_check(c, code);
     bool end = false;
     for (int64_t record = 0; !st; record++) {
         st = feeds_next(f, record, &end);
@@ -62,13 +63,13 @@ static tc_status run_records(tc_cmd *c, const tc_program *p, feeds *f, const inp
     return st;
 }
 
-static tc_status run_program(tc_cmd *c, const tc_program *p, const char *path) {
+static tc_status run_program(tc_cmd *c, const tc_program *p, const tc_cmd_code *code, const char *path) {
     feeds f = {0};
     inputs *in = NULL;
     outputs *out = NULL;
     tc_status st = inputs_open(c, p, path, &f, &in);
     if (!st) st = outputs_open(c, p, &f, &out);
-    if (!st) st = run_records(c, p, &f, in, out);
+    if (!st) st = run_records(c, p, code, &f, in, out);
     st = outputs_close(out, st);
     inputs_close(in);
     feeds_close(&f);
@@ -82,7 +83,11 @@ static tc_status run(tc_cmd *c) {
     TC_TRY(tc_cmd_archive(c, path, &a));
     tc_status st = tc_cmd_program(c, a, &p);
     if (!st) {
-        st = tc_cmd_has(c, TC_OPT_signature) ? show_signature(c, p, path) : run_program(c, p, path);
+        tc_cmd_code code = {0};
+        bool show = tc_cmd_has(c, TC_OPT_signature);
+        if (!show) st = tc_cmd_code_open(c, a, &code);
+        if (!st) st = show ? show_signature(c, p, path) : run_program(c, p, &code, path);
+        tc_cmd_code_close(&code);
         tc_program_release(p);
     }
     tc_archive_close(a);
@@ -90,7 +95,7 @@ static tc_status run(tc_cmd *c) {
 }
 
 static const tc_opt_id options[] = {TC_OPT_input, TC_OPT_output, TC_OPT_expect, TC_OPT_rtol, TC_OPT_atol, TC_OPT_to, TC_OPT_out, TC_OPT_cast, TC_OPT_model,
-                                    TC_OPT_weights, TC_OPT_rename, TC_OPT_seed, TC_OPT_signature, TC_OPT_numerics, TC_OPT_NONE};
+                                    TC_OPT_weights, TC_OPT_rename, TC_OPT_seed, TC_OPT_signature, TC_OPT_numerics, TC_OPT_stance, TC_OPT_executor, TC_OPT_trust, TC_OPT_NONE};
 static const tc_tool tool = {
     .name = "tc-run",
     .operands = "[PROGRAM]",

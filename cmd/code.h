@@ -1,0 +1,24 @@
+/* Compiled code of the program operand, under --stance, --executor and --trust. */
+#ifndef TC_CMD_CODE_H
+#define TC_CMD_CODE_H
+
+#include "cmd/cmd.h"
+#include "codegen/packed.h"
+#include "runtime/runtime.h"
+
+typedef struct {
+    tc_modules *modules;
+    tc_exec_code code;   /* for tc_exec_options while this lives; code.find NULL: interpret everything */
+    bool must;           /* fail_on_recompile, --executor=compiled */
+    size_t missing;      /* groups asked for that no module has */
+    const char *note;
+} tc_cmd_code;
+
+/* Loads what the archive holds. Code that this user did not compile is left out, with a note to them; with --stance=force_eager or
+ * --executor=interpreted nothing is loaded. */
+tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out);
+/* After tc_exec_create: TC_UNSUPPORTED when a stance that wants compiled code everywhere did not find it. */
+tc_status tc_cmd_code_check(tc_cmd *c, const tc_cmd_code *code);
+void tc_cmd_code_close(tc_cmd_code *code); /* after the tc_exec */
+
+#endif
