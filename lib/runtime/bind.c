@@ -135,6 +135,7 @@ static tc_status alias(binder *x, const tc_node *n, tc_tensor *from, tc_tensor *
     tc_status s = kernel_args(n, x->b->t, x->e->vars, x->e->nvars, true, k);
     *possible = false;
     if (!s) s = n->op->view_alias(&k->k, out, possible);
+    if (out->storage) tc_storage_release(out->storage); /* values borrow from their roots */
     x->b->t[n->args[0].value->id] = keep;
     kernel_call_free(k);
     return s;
