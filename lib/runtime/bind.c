@@ -447,7 +447,8 @@ static tc_status bind_all(binder *x) {
     tc_status s = NULL;
     for (size_t i = 0; i < f->plan->groups.len && !s; i++) {
         const tc_group *g = &f->plan->groups.data[i];
-        if (group_dynamic(x, g)) {
+        bool number = g->kind == TC_GROUP_CONTROL && !(g->node->op->flags & TC_OP_HIGHER_ORDER);
+        if (!number && group_dynamic(x, g)) {
             s = bind_dynamic(x, g, (int)i);
             x->now++;
             continue;

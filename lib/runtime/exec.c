@@ -237,6 +237,21 @@ static tc_status run_main(tc_exec *e, const tc_tensor *in, tc_tensor *outputs) {
     return s;
 }
 
+/* Subnormals are kept, rounding is to nearest, whatever the caller has set. */
+#if defined(__x86_64__)
+static unsigned float_mode_begin(void) {
+    unsigned old = __builtin_ia32_stmxcsr();
+    if ((old & 0xe040) != 0) __builtin_ia32_ldmxcsr(old & ~0xe040u); /* FTZ, rounding, DAZ */
+    return old;
+}
+static void float_mode_end(unsigned old) {
+    if ((old & 0xe040) != 0) __builtin_ia32_ldmxcsr(old);
+}
+#else
+static unsigned float_mode_begin(void) { return 0; }
+static void float_mode_end(unsigned old) { (void)old; }
+#endif
+
 tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct tc_generator *gen, tc_tensor *outputs, int noutputs) {
     if (noutputs != e->program->noutputs) return tc_error(TC_USAGE, "%d outputs were given, the program has %d", noutputs, e->program->noutputs);
     TC_TRY(solve_sizes(e, inputs, ninputs));
@@ -251,9 +266,11 @@ tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct t
     gathered g = {in, in + n, given};
     tc_status s = gather_inputs(e, inputs, &g);
     if (!s) {
+        unsigned mode = float_mode_begin();
         tc_pool_enter(e->pool);
         s = run_main(e, in, outputs);
         tc_pool_leave(e->pool);
+        float_mode_end(mode);
     }
     if (!s) write_back(e, &g);
     for (size_t i = 0; i < n; i++) tc_tensor_deinit(&g.copies[i]);
@@ -326,7 +343,7 @@ static void report_frame(tc_buf *b, const frame *f) {
 void tc_exec_report(const tc_exec *e, tc_buf *out) {
     report_frame(out, e->main);
     tc_exec_memory m = tc_exec_memory_use(e);
-    tc_buf_printf(out, "memory: state %zu, intermediates %zu (%zu without sharing), data-dependent %zu bytes\n", m.state, m.arena, m.naive, m.dynamic);
+    tc_buf_printf(out, "memory: state %zu, intermediates %zu (%zu without sharing), data-dependent %zu, scratch %zu bytes\n", m.state, m.arena, m.naive, m.dynamic, m.scratch);
 }
 
 static void add_memory(const frame *f, tc_exec_memory *m) {
@@ -338,7 +355,7 @@ static void add_memory(const frame *f, tc_exec_memory *m) {
 }
 
 tc_exec_memory tc_exec_memory_use(const tc_exec *e) {
-    tc_exec_memory m = {.dynamic = e->dynamic_bytes};
+    tc_exec_memory m = {.dynamic = e->dynamic_bytes, .scratch = e->scratch_bytes};
     for (int i = 0; i < e->program->ninputs; i++)
         if (e->state[i].storage) m.state += tc_tensor_bytes(&e->state[i]);
     add_memory(e->main, &m);

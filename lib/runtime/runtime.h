@@ -59,6 +59,7 @@ typedef struct {
     size_t arena;   /* planned intermediates of the last sizes */
     size_t naive;   /* the same without sharing memory between lifetimes */
     size_t dynamic; /* made during the run: data-dependent sizes */
+    size_t scratch; /* of kernels and blocks, all workers */
 } tc_exec_memory;
 tc_exec_memory tc_exec_memory_use(const tc_exec *e);
 
