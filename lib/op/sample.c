@@ -204,7 +204,6 @@ static tc_status call(tc_program *p, const tc_op *op, const given *args, int n, 
 static void outputs(tc_program *p, tc_value *v) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) outputs(p, v->list[i]);
     if (v->kind != TC_V_TENSOR && v->kind != TC_V_SYM) return;
-    tc_graph_add_output(p->graph, v);
     tc_program_add_output(p, (tc_output){.kind = TC_OUT_USER, .value = v, .name = v->name, .target = -1});
 }
 
