@@ -417,7 +417,7 @@ static tc_status bind_memory(binder *x) {
     bound *b = x->b;
     size_t n = x->f->g->nvalues + 2 * x->f->plan->groups.len * 16 + 16;
     bound_plan_memory(b, n);
-    if (b->arena_bytes) TC_TRY(tc_storage_alloc(b->arena_bytes, &b->arena), "memory for intermediate results");
+    TC_TRY(tc_storage_alloc(b->arena_bytes ? b->arena_bytes : 1, &b->arena), "memory for intermediate results"); /* empty tensors have an address too */
     for (size_t i = 0; i < n; i++) {
         int r = b->root_of[i];
         if (r < 0 || b->roots[r].kind != ROOT_ARENA) continue;
@@ -463,6 +463,10 @@ static tc_status bind_all(binder *x) {
     free(last);
     if (s) return s;
     x->now++;
+    for (int o = 0; o < f->g->noutputs; o++) { /* results without elements, which no loop stores (save_mean of batch norm in eval) */
+        const tc_value *v = f->g->outputs[o];
+        if (is_tensor(v) && b->root_of[v->id] < 0) TC_TRY(make_root(x, v, ROOT_ARENA), "%s", v->name);
+    }
     bind_outputs(x);
     return bind_memory(x);
 }

@@ -46,6 +46,23 @@ static char *widened(const char *call, size_t len) {
     return b.data;
 }
 
+/* Running statistics get no gradient, in PyTorch as here. */
+static bool statistic(const tc_op *op, const tc_program *p, int input) {
+    const tc_schema *s = tc_op_schema(op);
+    const tc_node *n = p->graph->first;
+    for (int i = 0; n && i < n->nargs && i < s->nparams; i++)
+        if (n->args[i].kind == TC_A_VALUE && n->args[i].value == p->inputs[input].value && !strncmp(s->params[i].name, "running_", 8)) return true;
+    return false;
+}
+
+/* Results after the first that exist for the backward only: PyTorch gives them no gradient. */
+static bool only_first(const tc_op *op) {
+    static const char *const names[] = {"log_sigmoid_forward", "native_group_norm", "_native_batch_norm_legit_functional"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(tc_op_schema(op)->name, names[i])) return true;
+    return false;
+}
+
 static tc_status make(const tc_op *op, const char *call, size_t len, problem *q) {
     tc_sample s = {0};
     char *text = widened(call, len);
@@ -58,16 +75,16 @@ static tc_status make(const tc_op *op, const char *call, size_t len, problem *q)
     for (int i = 0; i < q->nin; i++) {
         TC_TRY(concrete(q->p->inputs[i].value, &q->in[i]));
         tc_sample_fill(&q->in[i], s.lo[i], s.hi[i], 77 + (uint64_t)i);
-        if (is_f64(q->p->inputs[i].value)) q->wrt[q->nwrt++] = i;
+        if (is_f64(q->p->inputs[i].value) && !statistic(op, q->p, i)) q->wrt[q->nwrt++] = i;
     }
     return tc_functionalise(q->p);
 }
 
 /* Adds cotangents as inputs and gradients as outputs. what[]: outputs to differentiate. */
-static tc_status differentiate(problem *q, int first_out) {
+static tc_status differentiate(problem *q, int first_out, int last_out) {
     tc_value *ys[MAX], *cots[MAX], *xs[MAX], *grads[MAX] = {0};
-    int n = 0, from = q->p->noutputs;
-    for (int o = first_out; o < from; o++) {
+    int n = 0;
+    for (int o = first_out; o < last_out; o++) {
         tc_value *y = q->p->outputs[o].value;
         if (!is_f64(y) || n == MAX || q->nin == MAX) continue;
         tc_value *c = tc_graph_add_input(q->p->graph, tc_graph_value(q->p->graph, TC_V_TENSOR, "cotangent"));
@@ -175,7 +192,7 @@ static void one(const tc_op *op, const char *call, size_t len, tally *t) {
     bool any = false;
     for (int o = 0; o < nouts; o++) any |= is_f64(q.p->outputs[o].value);
     if (any) {
-        st = differentiate(&q, 0);
+        st = differentiate(&q, 0, only_first(op) ? 1 : nouts);
         if (!st) st = compare(&q, nouts, &worst);
         if (st && tc_status_code(st) == TC_UNSUPPORTED) {
             t->nmissing++;
@@ -186,7 +203,7 @@ static void one(const tc_op *op, const char *call, size_t len, tally *t) {
         } else {
             t->checked++;
             tc_status_free(st);
-            st = differentiate(&q, nouts); /* second order: the gradients just added are what is differentiated */
+            st = differentiate(&q, nouts, q.p->noutputs); /* second order: the gradients just added are what is differentiated */
             if (!st) st = compare(&q, nouts + q.nwrt, &worst);
             if (st && tc_status_code(st) == TC_UNSUPPORTED) {
                 t->nmissing++;
