@@ -276,7 +276,10 @@ static void note_views(tc_functional *f, const tc_node *n, tc_value *source) {
 }
 
 /* out's tensor is target's from now on. */
-static void same_tensor(tc_functional *f, const tc_value *out, tc_value *target) { *place(f, out) = tensor_of(f, target); }
+static void same_tensor(tc_functional *f, const tc_value *out, tc_value *target) {
+    tensor *t = tensor_of(f, target); /* first: it may move the table that place points into */
+    *place(f, out) = t;
+}
 
 static tc_value *result(const tc_node *n, int i, int element) {
     return n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[element] : n->outs[i];
@@ -342,11 +345,11 @@ static tc_status batch_norm(tc_functional *f, tc_node *n, const tc_arg *source, 
         if (y) {
             TC_TRY(write_tensor(f, source[3].value, tc_emit_out(y, 3), false));
             TC_TRY(write_tensor(f, source[4].value, tc_emit_out(y, 4), false));
-            for (int i = 0; i < n->nouts; i++) *place(f, n->outs[i]) = tensor_of(f, tc_emit_out(y, i));
+            for (int i = 0; i < n->nouts; i++) same_tensor(f, n->outs[i], tc_emit_out(y, i));
         }
     } else if (composite) {
         tc_value *y = tc_emit_call(&f->e, "aten::_native_batch_norm_legit.no_stats", "aaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[5], &n->args[6], &n->args[7]);
-        if (y) *place(f, n->outs[0]) = tensor_of(f, y);
+        if (y) same_tensor(f, n->outs[0], y);
     } else {
         return NULL;
     }
@@ -369,10 +372,10 @@ static const region *region_of(const tc_node *n) {
     return NULL;
 }
 
-typedef struct { tc_value **map; } renaming;
+typedef struct { const tc_graph *from; tc_value **map; } renaming;
 static void rename_place(void *ctx, tc_value **v) {
-    tc_value *to = ((renaming *)ctx)->map[(*v)->id];
-    if (to) *v = to;
+    const renaming *r = ctx;
+    if ((*v)->graph == r->from && r->map[(*v)->id]) *v = r->map[(*v)->id]; /* values that were moved are of the outer graph already */
 }
 
 static void move_value(tc_graph *g, tc_value *v, tc_value **map) {
@@ -407,7 +410,7 @@ static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc
         cast = !enabled ? TC_DTYPE_NONE : n->args[1].kind == TC_A_DTYPE ? n->args[1].dtype : TC_BF16;
     }
     tc_value **map = tc_xcalloc(sub->nvalues ? sub->nvalues : 1, sizeof *map);
-    renaming rn = {map};
+    renaming rn = {sub, map};
     tc_status st = NULL;
     for (int i = 0; i < sub->ninputs; i++) map[sub->inputs[i]->id] = operands[i];
     for (tc_node *m = sub->first, *next; m && !st; m = next) {
@@ -441,8 +444,9 @@ static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc
         }
     }
     for (int i = 0; !st && i < n->nouts && i < sub->noutputs; i++) { /* later readers of the region's results */
-        tc_value *v = map[sub->outputs[i]->id];
-        if (v && v->kind == TC_V_TENSOR) *place(f, n->outs[i]) = tensor_of(f, v);
+        tc_value *v = sub->outputs[i];
+        rename_place(&rn, &v);
+        if (v->kind == TC_V_TENSOR) same_tensor(f, n->outs[i], v);
     }
     if (!st) tc_node_remove(n);
     free(map);

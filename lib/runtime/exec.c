@@ -209,10 +209,10 @@ static void write_back(tc_exec *e, gathered *g) {
     }
 }
 
-static tc_status number_output(tc_exec *e, const tc_value *v, tc_tensor *out) {
+static tc_status number_output(tc_exec *e, tc_sym number, const char *name, tc_tensor *out) {
     tc_symvalue x;
-    TC_TRY(tc_sym_eval(v->sym, e->vars, e->nvars, &x), "%s", v->name);
-    tc_symtype t = tc_sym_type(v->sym);
+    TC_TRY(tc_sym_eval(number, e->vars, e->nvars, &x), "%s", name ? name : "a result");
+    tc_symtype t = tc_sym_type(number);
     tc_scalar s = t == TC_SYM_FLOAT ? tc_scalar_float(x.f) : t == TC_SYM_BOOL ? tc_scalar_bool(x.i) : tc_scalar_int(x.i);
     return tc_tensor_scalar(t == TC_SYM_FLOAT ? TC_F64 : t == TC_SYM_BOOL ? TC_BOOL : TC_I64, s, out);
 }
@@ -226,10 +226,12 @@ static tc_status run_main(tc_exec *e, const tc_tensor *in, tc_tensor *outputs) {
     tc_status s = frame_run(e->main, in, out);
     for (int o = 0, k = 0; o < p->noutputs; o++) {
         const tc_output *po = &p->outputs[o];
+        bool number = po->kind == TC_OUT_LEAF && (po->leaf.kind == TC_A_INT || (po->leaf.kind == TC_A_SCALAR && po->leaf.is_sym));
+        if (number && !s && !outputs[o].storage && tc_sym_opcode(po->leaf.sym) != TC_S_CONST) s = number_output(e, po->leaf.sym, po->name, &outputs[o]);
         if (!po->value) continue;
         tc_tensor *t = &out[k++];
         if (is_mutation(po->kind)) continue;
-        if (!s && po->value->kind == TC_V_SYM && !t->storage) s = number_output(e, po->value, t);
+        if (!s && po->value->kind == TC_V_SYM && !t->storage) s = number_output(e, po->value->sym, po->value->name, t);
         if (s && !outputs[o].storage) tc_tensor_deinit(t); /* made in this run, and of no use */
         else outputs[o] = *t;
     }
