@@ -1,6 +1,8 @@
 /* Binding a frame to sizes: concrete tensors and roots for all values, memory, one call a group with everything filled in. */
 #include "runtime/frame.h"
 
+#include <sys/mman.h>
+
 typedef struct {
     frame *f;
     tc_exec *e;
@@ -373,6 +375,8 @@ static void last_place(void *ctx, tc_value **place) { last_use(ctx, *place); }
 static int *last_groups(const frame *f) {
     int *last = tc_xcalloc(f->g->nvalues + 1, sizeof *last), *base = tc_xcalloc(f->g->nvalues + 1, sizeof *base);
     for (size_t i = 0; i < f->g->nvalues; i++) last[i] = base[i] = -1;
+    for (int i = 0; f->tied && i < f->g->ninputs; i++)
+        if (f->tied[i] >= 0) base[f->g->inputs[i]->id] = (int)f->g->inputs[f->tied[i]]->id;
     last_ctx c = {.f = f, .last = last, .base = base};
     for (size_t i = 0; i < f->plan->groups.len; i++) {
         const tc_group *g = &f->plan->groups.data[i];
@@ -413,15 +417,29 @@ static void bind_outputs(binder *x) {
     }
 }
 
+/* The bytes move to a larger place; tensors name the storage, not the address. Nothing lives in it between runs. */
+static tc_status grow_memory(frame *f, size_t bytes) {
+    if (!f->memory) f->memory = tc_storage_wrap(NULL, 0, NULL, NULL);
+    if (bytes <= f->memory->bytes) return NULL;
+    size_t unit = bytes >= (size_t)4 << 20 ? (size_t)2 << 20 : 4096, n = (bytes + unit - 1) / unit * unit;
+    free(f->memory->data);
+    f->memory->bytes = 0;
+    f->memory->data = aligned_alloc(unit, n);
+    if (!f->memory->data) return tc_error(TC_ENV, "no memory: %zu bytes for intermediate results", bytes);
+    if (unit > 4096) madvise(f->memory->data, n, MADV_HUGEPAGE);
+    f->memory->bytes = n;
+    return NULL;
+}
+
 static tc_status bind_memory(binder *x) {
     bound *b = x->b;
     size_t n = x->f->g->nvalues + 2 * x->f->plan->groups.len * 16 + 16;
     bound_plan_memory(b, n);
-    TC_TRY(tc_storage_alloc(b->arena_bytes ? b->arena_bytes : 1, &b->arena), "memory for intermediate results"); /* empty tensors have an address too */
+    TC_TRY(grow_memory(x->f, b->arena_bytes ? b->arena_bytes : 1)); /* empty tensors have an address too */
     for (size_t i = 0; i < n; i++) {
         int r = b->root_of[i];
         if (r < 0 || b->roots[r].kind != ROOT_ARENA) continue;
-        b->t[i].storage = b->arena;
+        b->t[i].storage = x->f->memory;
         b->t[i].offset = (int64_t)(b->roots[r].offset / tc_dtype_size(b->t[i].dtype)) + b->delta[i] / (int64_t)tc_dtype_size(b->t[i].dtype);
     }
     return NULL;
@@ -443,6 +461,11 @@ static tc_status bind_all(binder *x) {
         TC_TRY(make_root(x, v, ROOT_INPUT), "%s", v->name);
         b->roots[v->id].index = i;
     }
+    for (int i = 0; f->tied && i < f->g->ninputs; i++)
+        if (f->tied[i] >= 0) {
+            b->roots[f->g->inputs[i]->id].kind = ROOT_NONE;
+            b->root_of[f->g->inputs[i]->id] = (int)f->g->inputs[f->tied[i]]->id;
+        }
     int *last = last_groups(f);
     tc_status s = NULL;
     for (size_t i = 0; i < f->plan->groups.len && !s; i++) {
@@ -496,7 +519,6 @@ void bound_destroy(bound *b) {
     tc_vec_free(&b->calls);
     tc_vec_free(&b->moved);
     tc_vec_free(&b->end_copies);
-    tc_storage_release(b->arena);
     free(b->key);
     free(b->t);
     free(b->root_of);

@@ -16,6 +16,9 @@ void frame_destroy(frame *f) {
     free(f->code);
     free(f->descs);
     free(f->target);
+    free(f->tied);
+    if (f->memory) free(f->memory->data);
+    tc_storage_release(f->memory);
     tc_arena_free(&f->arena);
     tc_plan_destroy(f->plan);
     free(f);
@@ -101,6 +104,21 @@ static tc_status read_signature(tc_exec *e) {
     return NULL;
 }
 
+/* Inputs that share their memory with another: what one writes the other reads. */
+static void read_ties(tc_exec *e) {
+    tc_program *p = e->program;
+    e->main->tied = tc_xcalloc((size_t)p->graph->ninputs + 1, sizeof *e->main->tied);
+    for (int k = 0; k < p->graph->ninputs; k++) e->main->tied[k] = -1;
+    for (int i = 0; i < p->ninputs; i++) {
+        int r = real_input(p, i), k = p->inputs[i].value ? graph_input(p->graph, p->inputs[i].value) : -1;
+        if (r == i || k < 0 || !p->inputs[r].value) continue;
+        const tc_meta *a = &p->inputs[i].value->meta, *b = &p->inputs[r].value->meta;
+        bool same = a->dtype == b->dtype && a->rank == b->rank;
+        for (int d = 0; same && d < a->rank; d++) same = a->size[d] == b->size[d];
+        if (same) e->main->tied[k] = graph_input(p->graph, p->inputs[r].value);
+    }
+}
+
 static tc_status init_state(tc_exec *e) {
     const tc_program *p = e->program;
     for (int i = 0; i < p->ninputs; i++) {
@@ -132,6 +150,7 @@ static tc_status open(tc_exec *e, const tc_program *p) {
     e->nvars = tc_sym_var_count(e->program->sym);
     e->vars = tc_xcalloc(e->nvars + 1, sizeof *e->vars);
     TC_TRY(read_signature(e));
+    read_ties(e);
     return init_state(e);
 }
 
