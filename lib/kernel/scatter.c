@@ -464,6 +464,12 @@ static tc_status run_index_put(tc_kcall *c) {
     int total = p.nothers + p.brank;
     int64_t vstride[2 * TC_MAX_RANK] = {0};
     for (int k = 0; k < v->rank && k < total; k++) vstride[total - 1 - k] = v->size[v->rank - 1 - k] == 1 ? 0 : v->stride[v->rank - 1 - k];
+    for (int k = 0; k < v->rank; k++) { /* sizes that depend on the data are known only here */
+        int t = total - v->rank + k, f = t < p.at ? t : t - p.brank;
+        int64_t want = t < 0 ? 1 : t >= p.at && t < p.at + p.brank ? p.bsize[t - p.at] : out->size[p.others[f]];
+        if (v->size[k] != 1 && v->size[k] != want)
+            return tc_error(TC_CONTENT, "shape mismatch: value tensor of size %lld at dimension %d cannot be broadcast to indexing result of size %lld", (long long)v->size[k], k, (long long)want);
+    }
     offsets(out, p.others, p.nothers, p.nfree, l.out_at);
     int64_t index[2 * TC_MAX_RANK] = {0};
     for (int64_t f = 0, at = 0; f < p.nfree; f++) {

@@ -37,6 +37,11 @@ tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
             TC_BUG("result %d of the decomposition of %s should be %s", i, tc_op_name(n->op), tc_buf_str(&b));
         }
     }
+    /* a result whose size depends on the data keeps the symbols of the node it stands for */
+    for (int i = 0; i < n->nouts && i < e->nresults && !st; i++) {
+        tc_value *have = e->results[i];
+        if (have && have->kind == TC_V_TENSOR && have->producer && (have->producer->op->flags & TC_OP_DATA_SHAPE)) have->meta.size = n->outs[i]->meta.size;
+    }
     return st ? tc_annotate(st, "%s", n->name ? n->name : tc_op_name(n->op)) : NULL;
 }
 
