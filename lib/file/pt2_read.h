@@ -27,7 +27,6 @@ typedef struct tc_pt2_scope {
     tc_map tensors, syms; /* name -> tc_jr_mark of its type or expression */
     tc_jr_mark inputs, outputs, nodes;
     bool single;
-    tc_dtype autocast;    /* inside a region of autocast; else TC_DTYPE_NONE */
 } tc_pt2_scope;
 
 typedef struct {

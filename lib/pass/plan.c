@@ -5,10 +5,9 @@
 #include "loop/lower.h"
 #include "pass/fuse.h"
 
-/* Operators that the runtime knows itself: a number out of a tensor, an assertion about numbers, control flow. */
+/* Operators that the runtime knows itself: a number out of a tensor, control flow. */
 static bool is_control(const tc_op *op) {
-    const char *name = tc_op_name(op);
-    return op->flags & TC_OP_HIGHER_ORDER || !strncmp(name, "aten._local_scalar_dense", 24) || !strncmp(name, "aten._assert_scalar", 19);
+    return op->flags & TC_OP_HIGHER_ORDER || !strcmp(tc_op_name(op), "aten._local_scalar_dense") || !strcmp(tc_op_name(op), "aten._local_scalar_dense.default");
 }
 
 static bool only_numbers(const tc_node *n) {

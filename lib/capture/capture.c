@@ -1,0 +1,457 @@
+/* Building a program while the language runs: inputs with symbols, state by name, outputs with their tree, guards checked. */
+#include "capture/capture.h"
+
+#include "capture/ast.h"
+#include "capture/torch.h"
+#include "op/functionalise.h"
+
+#include <stdio.h>
+
+typedef struct { tensor *t; tc_value *before; } touched;
+typedef struct { V owner; str *key; V value; int input; } slot; /* a buffer's place in its module's _buffers */
+
+struct tc_capture {
+    C *c;
+    tc_program *p;
+    region *root;
+    TC_VEC(touched) touched;         /* tensors whose v stands for an input: reset at the end */
+    TC_VEC(slot) slots;
+    TC_VEC(const char *) dims;       /* "x.0" of each symbol, by index */
+    TC_VEC(bool) declared;
+    const tc_capture_dim *ranges; int nranges;
+    int nconstants;
+    bool no_grad, was_capturing;
+};
+
+/* ---- symbols ---- */
+/* Example values: large multiples of 16, each another, so that they are like no fixed size and divide well; inside the range. */
+static void set_hint(tc_capture *k, tc_sym symb, int64_t example, int64_t lo, int64_t hi) {
+    struct tc_torch *T = k->c->torch;
+    size_t i = (size_t)tc_sym_var_index(symb);
+    if (i >= T->nhint) {
+        tc_symvalue *grown = tc_mem(k->c, (i + 8) * sizeof *grown);
+        if (T->nhint) memcpy(grown, T->hint, T->nhint * sizeof *grown);
+        T->hint = grown, T->nhint = i + 8;
+    }
+    if (T->hint[i].bound) return;
+    int64_t v = example >= 0 ? example : (int64_t)(2 * i + 3) * 16;
+    if (v < lo) v = lo;
+    if (v > hi) v = hi;
+    T->hint[i] = (tc_symvalue){.i = v, .bound = true};
+}
+
+static void remember_dim(tc_capture *k, tc_sym symb, const char *where, bool declared) {
+    size_t i = (size_t)tc_sym_var_index(symb);
+    while (k->dims.len <= i) {
+        tc_avec_push(k->c, &k->dims, NULL);
+        tc_avec_push(k->c, &k->declared, false);
+    }
+    if (!k->dims.data[i]) k->dims.data[i] = where, k->declared.data[i] = declared;
+}
+
+static tc_sym symbol(tc_capture *k, const char *name, const char *where, int64_t example, bool declared) {
+    int64_t lo = 0, hi = TC_SYM_NO_HI;
+    for (int i = 0; i < k->nranges; i++)
+        if (k->ranges[i].symbol && !strcmp(k->ranges[i].symbol, name) && k->ranges[i].hi) {
+            if (k->ranges[i].lo > lo) lo = k->ranges[i].lo;
+            if (k->ranges[i].hi < hi) hi = k->ranges[i].hi;
+        }
+    if (lo > hi) tc_raise(k->c, "ValueError", "the range of %s is empty: %lld..%lld", name, (long long)lo, (long long)hi);
+    tc_sym v = tc_sym_var(k->p->sym, name, TC_SYM_INT, lo, hi);
+    set_hint(k, v, example, lo, hi);
+    remember_dim(k, v, where, declared);
+    return v;
+}
+
+/* "64", "B", "2*T": symbols in an expression are declared as they appear. */
+static tc_sym size_of(tc_capture *k, const char *text, const char *where, int64_t example) {
+    char *end;
+    int64_t n = strtoll(text, &end, 10);
+    if (!*end && end != text) return tc_sym_int(k->p->sym, n);
+    bool plain = true;
+    for (const char *p = text; *p; p++) plain = plain && ((*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') || *p == '_' || (p > text && *p >= '0' && *p <= '9'));
+    if (plain) return symbol(k, text, where, example, true);
+    for (const char *p = text; *p;) {
+        if ((*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') || *p == '_') {
+            const char *q = p;
+            while ((*q >= 'A' && *q <= 'Z') || (*q >= 'a' && *q <= 'z') || *q == '_' || (*q >= '0' && *q <= '9')) q++;
+            symbol(k, tc_arena_strndup(&k->c->arena, p, (size_t)(q - p)), where, -1, true);
+            p = q;
+        } else p++;
+    }
+    tc_sym s;
+    tc_status st = tc_sym_parse(k->p->sym, text, strlen(text), &s);
+    if (st) tc_raise_status(k->c, "ValueError", st);
+    return s;
+}
+
+/* ---- inputs ---- */
+static tc_value *lift(C *c, tensor *t);
+static tc_capture *active(C *c) { return c->torch->capture; }
+
+tc_capture *tc_capture_begin(C *c, const char *name) {
+    tc_capture *k = tc_mem(c, sizeof *k);
+    struct tc_torch *T = c->torch;
+    k->c = c;
+    k->p = tc_program_create(name);
+    k->p->graph = tc_graph_create(k->p, NULL, "main");
+    k->root = tc_mem(c, sizeof(region));
+    T->capture = k;
+    T->lift = lift;
+    T->hint = NULL, T->nhint = 0;
+    k->was_capturing = c->capturing;
+    tc_torch_enter(c, k->root, k->p->graph);
+    return k;
+}
+
+void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n) { k->ranges = dims, k->nranges = n; }
+
+static void reset(tc_capture *k) {
+    struct tc_torch *T = k->c->torch;
+    for (size_t i = 0; i < k->touched.len; i++) k->touched.data[i].t->v = k->touched.data[i].before;
+    for (size_t i = 0; i < k->slots.len; i++) {
+        slot *s = &k->slots.data[i];
+        tc_dict_set(k->c, (dict *)s->owner, (V)s->key, s->value);
+    }
+    if (k->root->functional) tc_functional_destroy(k->root->functional);
+    k->root->functional = NULL;
+    T->region = NULL, T->graph = NULL, T->capture = NULL, T->hint = NULL, T->nhint = 0;
+    k->c->capturing = k->was_capturing;
+}
+
+void tc_capture_abandon(C *c) {
+    tc_capture *k = active(c);
+    if (!k) return;
+    for (region *r = c->torch->region; r && r != k->root; r = r->outer)
+        if (r->functional) tc_functional_destroy(r->functional);
+    reset(k);
+    tc_program_release(k->p);
+}
+
+static tc_value *tensor_input(tc_capture *k, const char *hint, const tc_tensor *t, bool requires_grad) {
+    tc_sym size[TC_MAX_RANK];
+    for (int i = 0; i < t->rank; i++) size[i] = tc_sym_int(k->p->sym, t->size[i]);
+    tc_value *v = tc_graph_value(k->p->graph, TC_V_TENSOR, hint);
+    v->meta = tc_meta_make(&k->p->arena, t->dtype, t->rank, size, NULL);
+    v->meta.requires_grad = requires_grad;
+    return tc_graph_add_input(k->p->graph, v);
+}
+
+/* Value names are identifiers: "blocks.0.weight" is p_blocks_0_weight, as PyTorch names it. */
+static const char *mangled(tc_capture *k, const char *prefix, const char *name) {
+    char *s = tc_arena_printf(&k->p->arena, "%s%s", prefix, name);
+    for (char *p = s; *p; p++)
+        if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9'))) *p = '_';
+    return s;
+}
+
+static void stands_for(tc_capture *k, tensor *t, tc_value *v) {
+    touched x = {t, t->v};
+    tc_avec_push(k->c, &k->touched, x);
+    t->v = v;
+}
+
+static tc_tensor contiguous(tc_capture *k, const tc_tensor *t) {
+    tc_tensor out;
+    tc_status st = tc_tensor_contiguous(t, &out);
+    if (st) tc_raise_status(k->c, "RuntimeError", st);
+    return out;
+}
+
+static void add_state(tc_capture *k, const char *name, V value, tc_input_kind role, bool persistent) {
+    if (!tc_is_tensor(value)) return;
+    tensor *t = (tensor *)value;
+    if (!t->t.storage) tc_raise(k->c, "RuntimeError", "%s is not a concrete tensor", name);
+    int tied = -1;
+    for (int i = 0; i < k->p->ninputs && tied < 0; i++)
+        if (t->v && t->v->graph == k->p->graph && k->p->inputs[i].value == t->v) tied = i;
+    tc_value *v = tensor_input(k, mangled(k, role == TC_IN_PARAMETER ? "p_" : "b_", name), &t->t, role == TC_IN_PARAMETER && t->requires_grad);
+    tc_input in = {.kind = role, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .persistent = persistent, .alias_of = tied};
+    in.data = tied >= 0 ? tc_tensor_share(&k->p->inputs[tied].data) : contiguous(k, &t->t);
+    tc_program_add_input(k->p, in);
+    if (tied < 0) stands_for(k, t, v);
+}
+
+static V call_named(C *c, V o, const char *fn, const char *kw, V value) {
+    str *kn[1] = {tc_intern(c, kw, strlen(kw))};
+    args A = {.kn = kn, .kv = &value, .nk = 1};
+    return tc_call(c, tc_getattr(c, o, tc_intern(c, fn, strlen(fn))), &A);
+}
+
+static void remember_buffers(tc_capture *k, V m) {
+    C *c = k->c;
+    list *mods = tc_to_list(c, tc_call0(c, tc_getattr(c, m, tc_intern(c, "modules", 7))));
+    for (size_t i = 0; i < mods->n; i++) {
+        V b = tc_getattr_or(c, mods->a[i], c->n__buffers), key, v;
+        if (!b || tc_kind_of(b) != K_DICT) continue;
+        for (size_t j = 0; tc_dict_next((dict *)b, &j, &key, &v);) {
+            slot s = {.owner = b, .key = tc_as_str(key), .value = v, .input = -1};
+            if (tc_is_tensor(v))
+                for (int n = 0; n < k->p->ninputs; n++)
+                    if (k->p->inputs[n].value && k->p->inputs[n].value == ((tensor *)v)->v) s.input = n;
+            tc_avec_push(c, &k->slots, s);
+        }
+    }
+}
+
+void tc_capture_state(tc_capture *k, V m, const char *prefix) {
+    C *c = k->c;
+    struct tc_torch *T = c->torch;
+    region *r = T->region;
+    T->region = NULL, T->graph = NULL; /* reading names is not part of the program */
+    V saved = tc_call0(c, tc_getattr(c, m, tc_intern(c, "state_dict", 10)));
+    static const char *const what[] = {"named_parameters", "named_buffers"};
+    for (int w = 0; w < 2; w++) {
+        list *l = tc_to_list(c, call_named(c, m, what[w], "remove_duplicate", c->false_));
+        for (size_t i = 0; i < l->n; i++) {
+            size_t n;
+            V *pair = tc_items(l->a[i], &n);
+            const char *name = tc_as_str(pair[0])->s;
+            char *full = tc_arena_printf(&c->arena, "%s%s%s", prefix ? prefix : "", prefix && *prefix ? "." : "", name);
+            bool persistent = tc_kind_of(saved) == K_DICT && tc_dict_get(c, (dict *)saved, pair[0]) != NULL;
+            add_state(k, full, pair[1], w ? TC_IN_BUFFER : TC_IN_PARAMETER, persistent);
+        }
+    }
+    remember_buffers(k, m);
+    T->region = r, T->graph = r ? r->graph : NULL;
+}
+
+/* A concrete tensor that is neither parameter nor buffer: a constant of the program. Values of outer graphs enter branches as operands. */
+static tc_value *lift(C *c, tensor *t) {
+    tc_capture *k = active(c);
+    if (t->v) return tc_torch_lift_region(c, t->v);
+    char name[32];
+    snprintf(name, sizeof name, "lifted_tensor_%d", k->nconstants++);
+    tc_value *v = tensor_input(k, tc_arena_printf(&k->p->arena, "c_%s", name), &t->t, t->requires_grad);
+    tc_program_add_input(k->p, (tc_input){.kind = TC_IN_CONSTANT, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .alias_of = -1, .data = contiguous(k, &t->t)});
+    stands_for(k, t, v);
+    return c->torch->graph == k->p->graph ? v : tc_torch_lift_region(c, v);
+}
+
+V tc_capture_tensor(tc_capture *k, const tc_capture_input *in) {
+    tc_sym size[TC_MAX_RANK];
+    int rank = in->example.storage ? in->example.rank : in->rank;
+    tc_dtype d = in->example.storage ? in->example.dtype : in->dtype;
+    for (int i = 0; i < rank; i++) {
+        char *where = tc_arena_printf(&k->c->arena, "%s.%d", in->name, i);
+        int64_t example = in->example.storage ? in->example.size[i] : -1;
+        const char *text = in->size[i];
+        for (int j = 0; j < k->nranges; j++)
+            if (k->ranges[j].path && !strcmp(k->ranges[j].path, in->name) && (k->ranges[j].axis == i || k->ranges[j].axis == i - rank)) text = k->ranges[j].symbol;
+        if (text) size[i] = size_of(k, text, where, example);
+        else if (in->example.storage) size[i] = symbol(k, tc_arena_printf(&k->c->arena, "s%zu", tc_sym_var_count(k->p->sym)), where, example, false);
+        else tc_raise(k->c, "ValueError", "input %s: dimension %d has no size", in->name, i);
+    }
+    tc_value *v = tc_graph_value(k->p->graph, TC_V_TENSOR, mangled(k, "", in->name));
+    v->meta = tc_meta_make(&k->p->arena, d, rank, size, NULL);
+    v->meta.requires_grad = in->requires_grad;
+    tc_graph_add_input(k->p->graph, v);
+    tc_program_add_input(k->p, (tc_input){.kind = TC_IN_USER, .value = v, .name = tc_arena_strdup(&k->p->arena, in->name), .alias_of = -1});
+    return tc_torch_wrap_value(k->c, v);
+}
+
+V tc_capture_number(tc_capture *k, const char *name, tc_dtype d) {
+    tc_symtype t = d == TC_BOOL ? TC_SYM_BOOL : tc_is_float(d) ? TC_SYM_FLOAT : TC_SYM_INT;
+    tc_value *v = tc_graph_value(k->p->graph, TC_V_SYM, mangled(k, "", name));
+    v->sym = tc_sym_var(k->p->sym, name, t, TC_SYM_NO_LO, TC_SYM_NO_HI);
+    tc_graph_add_input(k->p->graph, v);
+    tc_program_add_input(k->p, (tc_input){.kind = TC_IN_USER, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .alias_of = -1});
+    return tc_symv(k->c, v->sym);
+}
+
+/* ---- outputs ---- */
+static tc_tree *leaf_tree(tc_capture *k) { return TC_NEW(&k->p->arena, tc_tree); }
+
+static tc_tree *branch(tc_capture *k, tc_tree_kind what, int n) {
+    tc_tree *t = TC_NEW(&k->p->arena, tc_tree);
+    t->kind = what, t->n = n;
+    t->children = TC_NEWN(&k->p->arena, tc_tree *, (size_t)(n ? n : 1));
+    return t;
+}
+
+static tc_arg leaf_arg(tc_capture *k, V v) {
+    C *c = k->c;
+    int64_t i;
+    switch (tc_kind_of(v)) {
+    case K_INT:
+        if (!tc_int_fits(v, &i)) break;
+        return (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(k->p->sym, i)};
+    case K_BOOL: return (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_bool(v == c->true_)};
+    case K_FLOAT: return (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(tc_flt(v))};
+    case K_STR: return (tc_arg){.kind = TC_A_STRING, .string = tc_arena_strdup(&k->p->arena, tc_as_str(v)->s)};
+    case K_NONE: return (tc_arg){.kind = TC_A_NONE};
+    case K_SYM:
+        if (tc_sym_type(((symobj *)v)->s) == TC_SYM_INT) return (tc_arg){.kind = TC_A_INT, .sym = ((symobj *)v)->s};
+        return (tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = ((symobj *)v)->s};
+    default: break;
+    }
+    tc_raise(c, "TypeError", "forward returned a '%s': outputs are tensors, numbers, strings and tuples, lists and dicts of them", tc_type_name(c, v));
+}
+
+typedef struct { tc_capture *k; const char *const *names; int nnames, n; } flattening;
+
+static tc_tree *flatten(flattening *f, V v, const char *name) {
+    tc_capture *k = f->k;
+    C *c = k->c;
+    tc_stack_check(c);
+    kind kd = tc_kind_of(v);
+    if (kd == K_TENSOR) {
+        if (!name && f->n < f->nnames) name = f->names[f->n];
+        char *own = name ? tc_arena_strdup(&k->p->arena, name) : tc_arena_printf(&k->p->arena, "out.%d", f->n);
+        f->n++;
+        tc_program_add_output(k->p, (tc_output){.kind = TC_OUT_USER, .value = tc_torch_value(c, v), .name = own, .target = -1});
+        return leaf_tree(k);
+    }
+    if (kd == K_DICT) {
+        dict *d = (dict *)v;
+        tc_tree *t = branch(k, TC_TREE_DICT, (int)d->live);
+        t->keys = TC_NEWN(&k->p->arena, const char *, d->live ? d->live : 1);
+        V key, x;
+        int i = 0;
+        for (size_t j = 0; tc_dict_next(d, &j, &key, &x); i++) {
+            t->keys[i] = tc_arena_strdup(&k->p->arena, tc_to_str(c, key)->s);
+            t->children[i] = flatten(f, x, name ? tc_arena_printf(&c->arena, "%s.%s", name, t->keys[i]) : t->keys[i]);
+        }
+        return t;
+    }
+    if (tc_is_seq(v)) {
+        size_t n;
+        V *a = tc_items(v, &n);
+        V fields = v->type->user ? tc_type_lookup(c, v->type, c->n__fields) : NULL;
+        tc_tree *t = branch(k, fields ? TC_TREE_OTHER : kd == K_LIST ? TC_TREE_LIST : TC_TREE_TUPLE, (int)n);
+        if (fields) {
+            t->type = "collections.namedtuple";
+            t->keys = TC_NEWN(&k->p->arena, const char *, n ? n : 1);
+        }
+        for (size_t i = 0; i < n; i++) {
+            const char *sub = name ? tc_arena_printf(&c->arena, "%s.%zu", name, i) : NULL;
+            if (fields) {
+                t->keys[i] = tc_arena_strdup(&k->p->arena, tc_as_str(((tuple *)fields)->a[i])->s);
+                sub = name ? tc_arena_printf(&c->arena, "%s.%s", name, t->keys[i]) : t->keys[i];
+            }
+            t->children[i] = flatten(f, a[i], sub);
+        }
+        return t;
+    }
+    if (kd == K_OBJECT) { /* a dataclass: its fields */
+        V fields = tc_type_lookup(c, v->type, c->n___dataclass_fields__);
+        if (fields && tc_kind_of(fields) == K_DICT) {
+            dict *d = (dict *)fields;
+            tc_tree *t = branch(k, TC_TREE_OTHER, (int)d->live);
+            t->type = tc_arena_strdup(&k->p->arena, v->type->name->s);
+            t->keys = TC_NEWN(&k->p->arena, const char *, d->live ? d->live : 1);
+            V key, x;
+            int i = 0;
+            for (size_t j = 0; tc_dict_next(d, &j, &key, &x); i++) {
+                t->keys[i] = tc_arena_strdup(&k->p->arena, tc_as_str(key)->s);
+                t->children[i] = flatten(f, tc_getattr(c, v, tc_intern_str(c, tc_as_str(key))), name ? tc_arena_printf(&c->arena, "%s.%s", name, t->keys[i]) : t->keys[i]);
+            }
+            return t;
+        }
+    }
+    tc_output o = {.kind = TC_OUT_LEAF, .name = name ? tc_arena_strdup(&k->p->arena, name) : tc_arena_printf(&k->p->arena, "out.%d", f->n), .target = -1, .leaf = leaf_arg(k, v)};
+    f->n++;
+    tc_program_add_output(k->p, o);
+    return leaf_tree(k);
+}
+
+/* Graph inputs in PyTorch's order: parameters, buffers, constants, then what the user gives. */
+static void order_inputs(tc_capture *k) {
+    tc_program *p = k->p;
+    static const tc_input_kind order[] = {TC_IN_PARAMETER, TC_IN_BUFFER, TC_IN_CONSTANT};
+    tc_input *in = TC_NEWN(&p->arena, tc_input, (size_t)(p->ninputs ? p->ninputs : 1));
+    int *to = TC_NEWN(&p->arena, int, (size_t)(p->ninputs ? p->ninputs : 1)), n = 0;
+    for (int o = 0; o < 4; o++)
+        for (int i = 0; i < p->ninputs; i++) {
+            tc_input_kind kd = p->inputs[i].kind;
+            bool first = kd == TC_IN_PARAMETER || kd == TC_IN_BUFFER || kd == TC_IN_CONSTANT;
+            if (o < 3 ? kd == order[o] : !first) to[i] = n, in[n++] = p->inputs[i];
+        }
+    for (int i = 0; i < n; i++)
+        if (in[i].alias_of >= 0) in[i].alias_of = to[in[i].alias_of];
+    for (size_t i = 0; i < k->slots.len; i++)
+        if (k->slots.data[i].input >= 0) k->slots.data[i].input = to[k->slots.data[i].input];
+    memcpy(p->inputs, in, sizeof *in * (size_t)n);
+    int g = 0;
+    for (int i = 0; i < n; i++)
+        if (in[i].value) p->graph->inputs[g++] = in[i].value;
+}
+
+void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames) {
+    flattening f = {.k = k, .names = names, .nnames = nnames};
+    k->p->out_tree = flatten(&f, result, NULL);
+    /* a buffer whose name was given another tensor is a buffer that was written */
+    for (size_t i = 0; i < k->slots.len; i++) {
+        slot *s = &k->slots.data[i];
+        V now = tc_dict_get(k->c, (dict *)s->owner, (V)s->key);
+        if (s->input < 0 || !now || now == s->value || !tc_is_tensor(now)) continue;
+        tc_value *to = k->p->inputs[s->input].value, *from = tc_torch_value(k->c, now);
+        V old = tc_torch_wrap_value(k->c, to), new_value = tc_torch_wrap_value(k->c, from);
+        tc_torch_calln(k->c, "aten::copy_", 2, old, new_value);
+    }
+    order_inputs(k);
+}
+
+/* A size that was declared free and that a guard pins: an error at the guard's line. */
+static void check_forced(tc_capture *k) {
+    tc_program *p = k->p;
+    C *c = k->c;
+    for (size_t i = 0; i < k->dims.len && i < tc_sym_var_count(p->sym); i++) {
+        if (!k->dims.data[i]) continue;
+        tc_sym symb = tc_sym_var_at(p->sym, i), s = tc_sym_simplify(p->sym, symb);
+        if (s == symb) continue;
+        tc_buf b = {0};
+        tc_sym_print(&b, s);
+        const char *text = tc_arena_strndup(&c->arena, tc_buf_str(&b), b.len);
+        tc_buf_free(&b);
+        int64_t value;
+        bool constant = tc_sym_const_int(s, &value);
+        tc_source at = {0};
+        for (size_t g = 0; g < p->guards.len; g++) {
+            tc_sym cond = p->guards.data[g].cond;
+            tc_buf t = {0};
+            tc_sym_print(&t, cond);
+            bool names = strstr(tc_buf_str(&t), tc_sym_var_name(symb)) != NULL;
+            tc_buf_free(&t);
+            if (names) at = p->guards.data[g].source;
+        }
+        if (!k->declared.data[i]) {
+            if (c->warn) tc_warn(c, tc_arena_printf(&c->arena, "%s is fixed to %s by %s:%d", k->dims.data[i], text, at.file ? at.file : "the model", at.line));
+            continue;
+        }
+        if (!constant) continue;
+        V e = tc_exc_new(c, (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "ValueError", 10)), c->none);
+        V msg = tc_strf(c, "the size %s (%s) was declared free, but the model forces it to be %s: declare %s, or change this line", k->dims.data[i], tc_sym_var_name(symb), text, text);
+        ((exc *)e)->args = tc_tuple(c, 1, &msg);
+        for (file *f = c->files; f; f = f->next)
+            if (at.file && !strcmp(f->name, at.file)) ((exc *)e)->file = f, ((exc *)e)->line = at.line, ((exc *)e)->col = at.col;
+        tc_raise_value(c, e);
+    }
+}
+
+tc_program *tc_capture_end(tc_capture *k) {
+    C *c = k->c;
+    tc_program *p = k->p;
+    check_forced(k);
+    if (k->root->functional) {
+        tc_status st = tc_functional_finish(k->root->functional);
+        if (st) tc_raise_status(c, "RuntimeError", st);
+    }
+    tc_status st = tc_functionalise(p);
+    if (!st) st = tc_program_verify(p);
+    if (st) tc_raise_status(c, "RuntimeError", st);
+    reset(k);
+    return p;
+}
+
+/* ---- boundary ---- */
+V tc_value_of_tensor(C *c, const tc_tensor *t, bool requires_grad) { return tc_torch_wrap(c, tc_tensor_share(t), requires_grad); }
+
+const tc_tensor *tc_tensor_of_value(V v) { return tc_is_tensor(v) && ((tensor *)v)->t.storage ? &((tensor *)v)->t : NULL; }
+
+tc_status tc_lang_create_with(const tc_lang_options *o, tc_eval run, struct tc_generator *gen, C **out) {
+    TC_TRY(tc_lang_create(o, out));
+    (*out)->torch->eval = run;
+    (*out)->torch->gen = gen;
+    return NULL;
+}

@@ -1,0 +1,304 @@
+/* Exceptions of the language and limits: raising, catching, and turning what nobody caught into a tc_status with the place in
+ * the user's file. Frames of the embedded sources are skipped: the place is the innermost line of the user's own. */
+#include "capture/ast.h"
+#include "capture/torch.h"
+
+#include <stdio.h>
+
+void tc_trap_push(C *c, trap *t) {
+    t->prev = c->traps, t->fr = c->fr, t->vtop = c->vtop, t->depth = c->depth;
+    c->traps = t;
+}
+
+void tc_untrap(C *c, trap *t) { c->traps = t->prev; }
+
+_Noreturn static void jump(C *c) {
+    trap *t = c->traps;
+    if (!t) TC_BUG("an error of the language outside every handler");
+    c->traps = t->prev;
+    c->fr = t->fr;
+    c->vtop = t->vtop;
+    c->depth = t->depth;
+    longjmp(t->jb, 1);
+}
+
+static const frame *user_frame(C *c) {
+    const frame *f = c->fr;
+    while (f && (f->sc->file->embedded || !f->at)) f = f->prev;
+    return f;
+}
+
+static const char *trace(C *c) {
+    tc_buf b = {0};
+    int shown = 0, total = 0;
+    const frame *first = user_frame(c);
+    for (const frame *f = c->fr; f; f = f->prev) {
+        if (f->sc->file->embedded || !f->at || f == first || f->sc->kind == SC_COMP) continue;
+        total++;
+        if (shown >= 8) continue;
+        tc_buf_printf(&b, "%sin %s, %s:%d", shown ? "\n" : "", f->sc->qualname->s, f->sc->file->name, f->at->line);
+        shown++;
+    }
+    if (total > shown) tc_buf_printf(&b, "\n... and %d more", total - shown);
+    const char *s = b.len ? tc_arena_strndup(&c->arena, b.data, b.len) : NULL;
+    tc_buf_free(&b);
+    return s;
+}
+
+void tc_raise_value(C *c, V v) {
+    exc *e = (exc *)v;
+    if (!e->file) {
+        const frame *f = user_frame(c);
+        if (f) e->file = f->sc->file, e->line = f->at->line, e->col = f->at->col;
+        e->trace = trace(c);
+    }
+    c->exc = v;
+    jump(c);
+}
+
+void tc_raise_again(C *c, V v) {
+    c->exc = v;
+    jump(c);
+}
+
+static V make(C *c, const char *type_name, const char *fmt, va_list ap) {
+    char small[512];
+    va_list again;
+    va_copy(again, ap);
+    int n = vsnprintf(small, sizeof small, fmt, ap);
+    char *text = small;
+    size_t len = n < 0 ? 0 : (size_t)n;
+    if (len >= sizeof small) {
+        text = tc_arena_alloc(&c->arena, len + 1);
+        vsnprintf(text, len + 1, fmt, again);
+    }
+    va_end(again);
+    type *t = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, type_name, strlen(type_name)));
+    if (!t) TC_BUG("no exception %s", type_name);
+    /* not through tc_mem: this is also how a met memory limit is reported */
+    exc *e = tc_arena_alloc(&c->arena, sizeof *e);
+    e->h.type = t;
+    tuple *one = tc_arena_alloc(&c->arena, sizeof *one + sizeof(V));
+    one->h.type = c->types[K_TUPLE];
+    one->a = (V *)(one + 1), one->n = 1;
+    str *s = tc_arena_alloc(&c->arena, sizeof *s);
+    s->h.type = c->types[K_STR];
+    s->s = tc_arena_strndup(&c->arena, text, len), s->len = (uint32_t)len;
+    for (size_t i = 0; i < len; i++) s->nchars += ((unsigned char)s->s[i] & 0xc0) != 0x80;
+    one->a[0] = (V)s;
+    e->args = (V)one;
+    e->cause = e->context = c->none;
+    e->code = TC_CONTENT;
+    return (V)e;
+}
+
+void tc_raise(C *c, const char *type_name, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    V e = make(c, type_name, fmt, ap);
+    va_end(ap);
+    tc_raise_value(c, e);
+}
+
+void tc_raise_limit(C *c, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    V e = make(c, "LimitError", fmt, ap);
+    va_end(ap);
+    ((exc *)e)->limit = true;
+    tc_raise_value(c, e);
+}
+
+void tc_raise_code(C *c, tc_code code, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    V e = make(c, code == TC_UNSUPPORTED ? "UnsupportedError" : "RuntimeError", fmt, ap);
+    va_end(ap);
+    ((exc *)e)->code = code;
+    tc_raise_value(c, e);
+}
+
+static V status_value(C *c, const char *type_name, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    V e = make(c, type_name, fmt, ap);
+    va_end(ap);
+    return e;
+}
+
+void tc_raise_status(C *c, const char *type_name, tc_status s) {
+    tc_code code = tc_status_code(s);
+    V e = status_value(c, code == TC_UNSUPPORTED ? "UnsupportedError" : type_name, "%s", tc_status_message(s));
+    ((exc *)e)->code = code;
+    tc_status_free(s);
+    tc_raise_value(c, e);
+}
+
+void tc_syntax(C *c, file *f, int line, int col, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    V e = make(c, "SyntaxError", fmt, ap);
+    va_end(ap);
+    exc *x = (exc *)e;
+    x->file = f, x->line = line, x->col = col;
+    tc_raise_value(c, e);
+}
+
+V tc_exc_new(C *c, type *t, V values) {
+    exc *e = tc_new(c, K_EXC, sizeof *e);
+    e->h.type = t;
+    e->args = values;
+    e->cause = e->context = c->none;
+    e->code = TC_CONTENT;
+    return (V)e;
+}
+
+bool tc_exc_is(C *c, V v, const char *name) {
+    type *t = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, name, strlen(name)));
+    return t && tc_kind_of(v) == K_EXC && tc_issubtype(v->type, t);
+}
+
+tc_source tc_here(C *c) {
+    const frame *f = user_frame(c);
+    if (!f) return (tc_source){0};
+    const char *name = f->sc->file->name;
+    if (c->torch && c->torch->graph) { /* the program outlives the context */
+        struct tc_torch *T = c->torch;
+        if (T->here_file != f->sc->file || T->here_program != T->graph->program) {
+            T->here_file = f->sc->file, T->here_program = T->graph->program;
+            T->here_name = tc_arena_strdup(&T->graph->program->arena, name);
+        }
+        name = T->here_name;
+    }
+    return (tc_source){.file = name, .line = f->at->line, .col = f->at->col};
+}
+
+void tc_warn(C *c, const char *text) {
+    if (c->warn) c->warn(c->warn_self, text);
+}
+
+/* The text of line `line` of a file, at most 200 bytes of it around the column. */
+static char *line_text(C *c, const file *f, int line, int *col) {
+    const char *p = f->text, *end = f->text + f->len;
+    for (int i = 1; i < line && p < end; i++) {
+        const char *nl = memchr(p, '\n', (size_t)(end - p));
+        if (!nl) return NULL;
+        p = nl + 1;
+    }
+    const char *nl = memchr(p, '\n', (size_t)(end - p));
+    size_t n = (size_t)((nl ? nl : end) - p);
+    if (n && p[n - 1] == '\r') n--;
+    if (n > 200) {
+        if (*col > 100) *col = 0;
+        n = 200;
+        while (n && ((unsigned char)p[n] & 0xc0) == 0x80) n--;
+    }
+    return tc_arena_strndup(&c->arena, p, n);
+}
+
+static const char *message_of(C *c, V v) {
+    trap t;
+    str *volatile text = NULL;
+    if (TC_TRAP(c, t)) {
+        text = tc_to_str(c, v);
+        tc_untrap(c, &t);
+    }
+    return text ? text->s : "";
+}
+
+tc_status tc_exc_status(C *c, V v) {
+    exc *e = (exc *)v;
+    const char *name = v->type->name->s, *msg = message_of(c, v);
+    if (e->limit || !strcmp(name, "UnsupportedError")) name = NULL;
+    const char *sep = name && *msg ? ": " : "";
+    if (!name) name = "";
+    tc_status s;
+    if (e->file) {
+        int col = e->col;
+        char *src = line_text(c, e->file, e->line, &col);
+        s = tc_error_at(e->code, (tc_place){.file = e->file->name, .line = e->line, .col = col, .offset = -1, .text = src}, "%s%s%s", name, sep, msg);
+    } else s = tc_error(e->code, "%s%s%s", name, sep, msg);
+    if (e->trace) {
+        const char *p = e->trace;
+        while (*p) {
+            size_t n = strcspn(p, "\n");
+            s = tc_status_add(s, "%.*s", (int)n, p);
+            p += n + (p[n] == '\n');
+        }
+    }
+    return s;
+}
+
+/* ---- limits ---- */
+void tc_steps(C *c, uint64_t n) {
+    c->steps += n;
+    if (c->steps > c->max_steps)
+        tc_raise_limit(c, "the model ran more steps than the limit of %llu allows: is a loop unbounded?", (unsigned long long)c->max_steps);
+}
+
+void tc_step(C *c) {
+    if (__builtin_expect(++c->steps > c->max_steps, 0)) tc_steps(c, 0);
+}
+
+void tc_stack_check(C *c) {
+    char here;
+    if (__builtin_expect(&here < c->stack_limit, 0)) tc_raise_limit(c, "recursion is too deep: the depth limit is %d calls (too deeply nested)", c->max_depth);
+}
+
+/* ---- the classes ---- */
+static V exc_init(C *c, args *A) {
+    if (A->n < 1) tc_raise(c, "TypeError", "__init__ of an exception needs self");
+    ((exc *)A->a[0])->args = tc_tuple(c, (size_t)A->n - 1, A->a + 1);
+    return c->none;
+}
+
+static V with_traceback(C *c, args *A) {
+    (void)c;
+    return A->a[0];
+}
+
+static V exc_attr(C *c, V self, str *name) {
+    exc *e = (exc *)self;
+    if (name == c->n_args) return e->args;
+    if (!strcmp(name->s, "__cause__")) return e->cause;
+    if (!strcmp(name->s, "__context__")) return e->context;
+    if (!strcmp(name->s, "msg") || !strcmp(name->s, "message")) {
+        size_t n;
+        V *a = tc_items(e->args, &n);
+        return n ? a[0] : NULL;
+    }
+    if (name == c->n_value) {
+        size_t n;
+        V *a = tc_items(e->args, &n);
+        return n ? a[0] : c->none;
+    }
+    return NULL;
+}
+
+void tc_errors_init(C *c) {
+    /* name, base; a base stands before what derives from it. LimitError derives from nothing a model can catch. */
+    static const char *const table[][2] = {
+        {"LimitError", "BaseException"}, {"SystemExit", "BaseException"}, {"KeyboardInterrupt", "BaseException"}, {"GeneratorExit", "BaseException"},
+        {"UnsupportedError", "BaseException"}, {"Exception", "BaseException"}, {"ArithmeticError", "Exception"}, {"OverflowError", "ArithmeticError"},
+        {"ZeroDivisionError", "ArithmeticError"}, {"FloatingPointError", "ArithmeticError"}, {"AssertionError", "Exception"}, {"AttributeError", "Exception"},
+        {"EOFError", "Exception"}, {"ImportError", "Exception"}, {"ModuleNotFoundError", "ImportError"}, {"LookupError", "Exception"}, {"IndexError", "LookupError"},
+        {"KeyError", "LookupError"}, {"MemoryError", "Exception"}, {"NameError", "Exception"}, {"UnboundLocalError", "NameError"}, {"OSError", "Exception"},
+        {"FileNotFoundError", "OSError"}, {"RuntimeError", "Exception"}, {"NotImplementedError", "RuntimeError"}, {"RecursionError", "RuntimeError"},
+        {"StopIteration", "Exception"}, {"SyntaxError", "Exception"}, {"TypeError", "Exception"}, {"ValueError", "Exception"}, {"UnicodeError", "ValueError"},
+        {"Warning", "Exception"}, {"UserWarning", "Warning"}, {"DeprecationWarning", "Warning"}, {"FutureWarning", "Warning"}, {"RuntimeWarning", "Warning"},
+        {"DataDependentError", "BaseException"}};
+    c->exceptions = tc_dict(c);
+    type *base = c->types[K_EXC];
+    base->instance_attr = exc_attr;
+    tc_dict_set(c, base->d, (V)c->n___init__, tc_native(c, "__init__", exc_init, NULL));
+    tc_dict_setc(c, base->d, "with_traceback", tc_native(c, "with_traceback", with_traceback, NULL));
+    tc_dict_setc(c, c->exceptions, "BaseException", (V)base);
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        type *b = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, table[i][1], strlen(table[i][1])));
+        type *t = tc_type_new(c, table[i][0], K_EXC, b);
+        tc_dict_setc(c, c->exceptions, table[i][0], (V)t);
+        tc_dict_setc(c, c->builtins, table[i][0], (V)t);
+    }
+    tc_dict_setc(c, c->builtins, "BaseException", (V)base);
+    tc_dict_setc(c, c->builtins, "IOError", tc_dict_gets(c, c->exceptions, tc_intern(c, "OSError", 7)));
+}

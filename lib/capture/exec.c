@@ -1,0 +1,499 @@
+/* Statements: blocks, loops, exceptions, definitions. What a block ends with is its value: on, break, continue or return. */
+#include "capture/ast.h"
+
+typedef enum { ON, BREAK, CONTINUE, RETURN } flow;
+
+static flow block(C *c, frame *f, ast *const *body, int n);
+void tc_store(C *c, frame *f, const ast *t, V v);
+
+/* A global's object is changed while forward runs: the result would differ between the first call and the next. */
+void tc_global_guard(C *c, const void *owner, V o) {
+    const module *m = owner;
+    if (!c->capturing || !m || m->embedded) return;
+    const char *name = "an object";
+    V k, v;
+    for (size_t i = 0; tc_dict_next(m->d, &i, &k, &v);)
+        if (v == o) name = tc_as_str(k)->s;
+    tc_raise(c, "RuntimeError", "the global %s is changed while forward is captured: pass it as an argument, or make it a buffer", name);
+}
+
+static void unpack(C *c, frame *f, const ast *t, V v) {
+    size_t n;
+    V *a;
+    if (tc_is_seq(v)) a = tc_items(v, &n);
+    else {
+        kind k = tc_kind_of(v);
+        if (k == K_INT || k == K_FLOAT || k == K_BOOL || k == K_NONE || k == K_SYM) tc_raise(c, "TypeError", "cannot unpack non-iterable %s object", tc_type_name(c, v));
+        list *l = tc_to_list(c, v);
+        a = l->a, n = l->n;
+    }
+    int star = -1;
+    for (int i = 0; i < t->n; i++)
+        if (t->list[i]->kind == N_STAR) star = i;
+    if (star < 0) {
+        if ((size_t)t->n != n) {
+            if (n < (size_t)t->n) tc_raise(c, "ValueError", "not enough values to unpack (expected %d, got %zu)", t->n, n);
+            tc_raise(c, "ValueError", "too many values to unpack (expected %d, got %zu)", t->n, n);
+        }
+        V small[8], *copy = n <= 8 ? small : tc_mem(c, n * sizeof(V));
+        if (n) memcpy(copy, a, n * sizeof(V));
+        for (int i = 0; i < t->n; i++) tc_store(c, f, t->list[i], copy[i]);
+        return;
+    }
+    if (n + 1 < (size_t)t->n) tc_raise(c, "ValueError", "not enough values to unpack (expected at least %d, got %zu)", t->n - 1, n);
+    size_t after = (size_t)(t->n - star - 1), mid = n - (size_t)star - after;
+    for (int i = 0; i < star; i++) tc_store(c, f, t->list[i], a[i]);
+    tc_store(c, f, t->list[star]->a, tc_list_of(c, mid, a + star));
+    for (size_t i = 0; i < after; i++) tc_store(c, f, t->list[(size_t)star + 1 + i], a[(size_t)star + mid + i]);
+}
+
+void tc_store(C *c, frame *f, const ast *t, V v) {
+    switch (t->kind) {
+    case N_NAME: {
+        var *x = t->var;
+        switch (x->kind) {
+        case VAR_LOCAL: case VAR_FREE:
+            if (x->cell) ((cell *)f->slots[x->slot])->v = v;
+            else f->slots[x->slot] = v;
+            return;
+        case VAR_CLASS: tc_dict_set(c, f->locals, (V)t->name, v); return;
+        default:
+            if (f->locals) {
+                tc_dict_set(c, f->locals, (V)t->name, v);
+                return;
+            }
+            if (c->capturing && f->fn && !f->sc->file->embedded)
+                tc_raise(c, "RuntimeError", "the global %s is changed while forward is captured: pass it as an argument, or make it a buffer", t->name->s);
+            tc_dict_set(c, f->globals, (V)t->name, v);
+            return;
+        }
+    }
+    case N_ATTR: {
+        V o = tc_eval_expr(c, f, t->a);
+        f->at = t;
+        tc_setattr(c, o, t->name, v);
+        return;
+    }
+    case N_INDEX: {
+        V o = tc_eval_expr(c, f, t->a), k = tc_eval_expr(c, f, t->b);
+        f->at = t;
+        tc_setitem(c, o, k, v);
+        return;
+    }
+    case N_TUPLE: case N_LIST: f->at = t; unpack(c, f, t, v); return;
+    case N_STAR: tc_store(c, f, t->a, v); return;
+    default: TC_BUG("store to node %d", t->kind);
+    }
+}
+
+static void delete(C *c, frame *f, const ast *t) {
+    f->at = t;
+    switch (t->kind) {
+    case N_NAME: {
+        var *x = t->var;
+        if (x->kind == VAR_LOCAL || x->kind == VAR_FREE) {
+            V *at = x->cell ? &((cell *)f->slots[x->slot])->v : &f->slots[x->slot];
+            if (!*at) tc_raise(c, "UnboundLocalError", "cannot access local variable '%s' where it is not associated with a value", t->name->s);
+            *at = NULL;
+        } else if (!tc_dict_del(c, f->locals ? f->locals : f->globals, (V)t->name)) tc_raise(c, "NameError", "name '%s' is not defined", t->name->s);
+        return;
+    }
+    case N_ATTR: {
+        V o = tc_eval_expr(c, f, t->a);
+        f->at = t;
+        tc_delattr(c, o, t->name);
+        return;
+    }
+    case N_INDEX: {
+        V o = tc_eval_expr(c, f, t->a), k = tc_eval_expr(c, f, t->b);
+        f->at = t;
+        tc_delitem(c, o, k);
+        return;
+    }
+    case N_TUPLE: case N_LIST:
+        for (int i = 0; i < t->n; i++) delete(c, f, t->list[i]);
+        return;
+    default: tc_raise(c, "SyntaxError", "cannot delete expression");
+    }
+}
+
+static void augmented(C *c, frame *f, const ast *n) {
+    const ast *t = n->a;
+    if (t->kind == N_NAME) {
+        V old = tc_eval_expr(c, f, t), rhs = tc_eval_expr(c, f, n->b);
+        f->at = n;
+        tc_store(c, f, t, tc_inplace(c, n->op, old, rhs));
+    } else if (t->kind == N_ATTR) {
+        V o = tc_eval_expr(c, f, t->a);
+        f->at = t;
+        V old = tc_getattr(c, o, t->name), rhs = tc_eval_expr(c, f, n->b);
+        f->at = n;
+        tc_setattr(c, o, t->name, tc_inplace(c, n->op, old, rhs));
+    } else {
+        V o = tc_eval_expr(c, f, t->a), k = tc_eval_expr(c, f, t->b);
+        f->at = t;
+        V old = tc_getitem(c, o, k), rhs = tc_eval_expr(c, f, n->b);
+        f->at = n;
+        tc_setitem(c, o, k, tc_inplace(c, n->op, old, rhs));
+    }
+}
+
+static void annotate(C *c, frame *f, const ast *n) {
+    V v = n->b ? tc_eval_expr(c, f, n->b) : NULL;
+    if (v) tc_store(c, f, n->a, v);
+    if (n->a->kind != N_NAME || !f->locals) return;
+    dict *d = (dict *)tc_dict_gets(c, f->locals, c->n___annotations__);
+    if (!d) {
+        d = tc_dict(c);
+        tc_dict_set(c, f->locals, (V)c->n___annotations__, (V)d);
+    }
+    tc_dict_set(c, d, (V)n->a->name, (V)n->name);
+}
+
+static V as_exception(C *c, V v) {
+    if (tc_kind_of(v) == K_TYPE && ((type *)v)->kind == K_EXC) v = tc_call0(c, v);
+    if (tc_kind_of(v) != K_EXC) tc_raise(c, "TypeError", "exceptions must derive from BaseException, not %s", tc_type_name(c, v));
+    return v;
+}
+
+_Noreturn static void raise_statement(C *c, frame *f, const ast *n) {
+    if (!n->a) {
+        frame *g = f;
+        while (g && !g->handling) g = g->prev;
+        f->at = n;
+        if (!g) tc_raise(c, "RuntimeError", "No active exception to reraise");
+        tc_raise_again(c, g->handling);
+    }
+    V e = tc_eval_expr(c, f, n->a);
+    f->at = n;
+    e = as_exception(c, e);
+    if (n->b) {
+        V cause = tc_eval_expr(c, f, n->b);
+        f->at = n;
+        ((exc *)e)->cause = cause == c->none ? cause : as_exception(c, cause);
+    }
+    if (f->handling) ((exc *)e)->context = f->handling;
+    tc_raise_value(c, e);
+}
+
+static void import_names(C *c, frame *f, const ast *n) {
+    for (int i = 0; i < n->n; i++) {
+        const ast *al = n->list[i];
+        f->at = al;
+        module *m = tc_import(c, al->name->s, true);
+        if (!al->op) m = tc_import(c, al->a->name->s, true);
+        tc_store(c, f, al->a, (V)m);
+    }
+}
+
+static void import_from(C *c, frame *f, const ast *n) {
+    f->at = n;
+    if (!strcmp(n->name->s, "__future__")) return;
+    if (n->name->s[0] == '.' && !c->source_dir && !f->sc->file->embedded)
+        tc_raise(c, "ImportError", "import of '%s' from a sibling file needs --source DIR", n->name->s);
+    module *m = tc_import(c, n->name->s[0] == '.' ? n->name->s + 1 : n->name->s, true);
+    for (int i = 0; i < n->n; i++) {
+        const ast *al = n->list[i];
+        f->at = n;
+        V v = tc_module_attr(c, m, al->name);
+        if (!v) {
+            V full = tc_strf(c, "%s.%s", m->name->s, al->name->s);
+            v = (V)tc_import(c, tc_as_str(full)->s, false);
+        }
+        if (!v) tc_raise(c, "ImportError", "cannot import name '%s' from '%s'", al->name->s, m->name->s);
+        tc_store(c, f, al->a, v);
+    }
+}
+
+/* ---- try and with ---- */
+static flow handlers(C *c, frame *f, const ast *n, V e) {
+    for (int i = 0; i < n->n2; i++) {
+        const ast *h = n->list2[i];
+        bool match = !h->a;
+        if (h->a) {
+            V t = tc_eval_expr(c, f, h->a);
+            f->at = h;
+            match = tc_isinstance(c, e, t);
+        } else match = !((exc *)e)->limit && tc_issubtype(e->type, (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "Exception", 9)));
+        if (!match) continue;
+        V outer = f->handling;
+        f->handling = e;
+        if (h->b) tc_store(c, f, h->b, e);
+        flow r = block(c, f, h->list, h->n);
+        f->handling = outer;
+        if (h->b && r != RETURN) {
+            var *x = h->b->var;
+            if (x->kind == VAR_LOCAL || x->kind == VAR_FREE) {
+                if (x->cell) ((cell *)f->slots[x->slot])->v = NULL;
+                else f->slots[x->slot] = NULL;
+            } else tc_dict_del(c, f->locals ? f->locals : f->globals, (V)h->b->name);
+        }
+        return r;
+    }
+    tc_raise_again(c, e);
+}
+
+static flow try_except(C *c, frame *f, const ast *n) {
+    trap t;
+    volatile flow r = ON;
+    volatile bool caught = false;
+    if (TC_TRAP(c, t)) {
+        r = block(c, f, n->list, n->n);
+        tc_untrap(c, &t);
+    } else caught = true;
+    if (caught) {
+        V e = c->exc;
+        if (((exc *)e)->limit) tc_raise_again(c, e);
+        return handlers(c, f, n, e);
+    }
+    if (r == ON && n->a) return block(c, f, n->a->list, n->a->n);
+    return r;
+}
+
+static flow try_statement(C *c, frame *f, const ast *n) {
+    if (!n->b) return try_except(c, f, n);
+    trap t;
+    volatile flow r = ON;
+    V volatile err = NULL;
+    if (TC_TRAP(c, t)) {
+        r = try_except(c, f, n);
+        tc_untrap(c, &t);
+    } else {
+        err = c->exc;
+        if (((exc *)err)->limit) tc_raise_again(c, err);
+    }
+    V ret = f->ret;
+    flow fin = block(c, f, n->b->list, n->b->n);
+    if (fin != ON) return fin;
+    if (err) tc_raise_again(c, err);
+    f->ret = ret;
+    return r;
+}
+
+static V type_method(C *c, V o, str *name) {
+    V m = tc_type_lookup(c, tc_type_of(c, o), name);
+    if (!m) tc_raise(c, "TypeError", "'%s' object does not support the context manager protocol (missing %s)", tc_type_name(c, o), name->s);
+    return tc_bind(c, m, o, tc_type_of(c, o));
+}
+
+static flow with_items(C *c, frame *f, const ast *n, int i) {
+    if (i == n->n2) return block(c, f, n->list, n->n);
+    tc_stack_check(c);
+    const ast *it = n->list2[i];
+    V mgr = tc_eval_expr(c, f, it->a);
+    f->at = it->a;
+    V enter = type_method(c, mgr, c->n___enter__), leave = type_method(c, mgr, c->n___exit__);
+    V got = tc_call0(c, enter);
+    trap t;
+    volatile flow r = ON;
+    V volatile err = NULL;
+    if (TC_TRAP(c, t)) {
+        if (it->b) tc_store(c, f, it->b, got);
+        r = with_items(c, f, n, i + 1);
+        tc_untrap(c, &t);
+    } else err = c->exc;
+    V ret = f->ret;
+    if (!err) {
+        tc_call3(c, leave, c->none, c->none, c->none);
+        f->ret = ret;
+        return r;
+    }
+    if (((exc *)err)->limit) tc_raise_again(c, err);
+    V swallowed = tc_call3(c, leave, (V)err->type, err, c->none);
+    if (!tc_truth(c, swallowed)) tc_raise_again(c, err);
+    return ON;
+}
+
+/* ---- loops ---- */
+static flow while_loop(C *c, frame *f, const ast *n) {
+    for (;;) {
+        tc_step(c);
+        V t = tc_eval_expr(c, f, n->a);
+        f->at = n->a;
+        if (tc_kind_of(t) == K_TENSOR ? !tc_tensor_truth(c, t, "a 'while' condition") : !tc_truth(c, t)) break;
+        flow r = block(c, f, n->list, n->n);
+        if (r == BREAK) return ON;
+        if (r == RETURN) return r;
+    }
+    return block(c, f, n->list2, n->n2);
+}
+
+static flow for_loop(C *c, frame *f, const ast *n) {
+    V seq = tc_eval_expr(c, f, n->b);
+    f->at = n->b;
+    V it = tc_iter(c, seq);
+    for (;;) {
+        tc_step(c);
+        f->at = n->b;
+        V v = tc_next(c, it);
+        if (!v) break;
+        tc_store(c, f, n->a, v);
+        flow r = block(c, f, n->list, n->n);
+        if (r == BREAK) return ON;
+        if (r == RETURN) return r;
+    }
+    return block(c, f, n->list2, n->n2);
+}
+
+/* ---- definitions ---- */
+static V decorate(C *c, frame *f, const ast *n, V *decs, V v) {
+    for (int i = n->n2 - 1; i >= 0; i--) {
+        f->at = n->list2[i];
+        v = tc_call1(c, decs[i], v);
+    }
+    return v;
+}
+
+static V *decorators(C *c, frame *f, const ast *n) {
+    V *d = tc_mem(c, sizeof(V) * (size_t)(n->n2 + 1));
+    for (int i = 0; i < n->n2; i++) d[i] = tc_eval_expr(c, f, n->list2[i]);
+    return d;
+}
+
+static void define(C *c, frame *f, const ast *n) {
+    V *d = decorators(c, f, n);
+    V fn = tc_eval_expr(c, f, n);
+    tc_store(c, f, n->a, decorate(c, f, n, d, fn));
+}
+
+static V class_body(C *c, frame *f, const ast *n, dict *ns, V *out_cell) {
+    scope *s = n->sc;
+    if (c->vtop + (size_t)s->nslots > c->vcap) tc_raise_limit(c, "recursion is too deep: the depth limit is met");
+    V *slots = c->vstack + c->vtop;
+    memset(slots, 0, sizeof(V) * (size_t)s->nslots);
+    size_t vtop = c->vtop;
+    c->vtop += (size_t)s->nslots;
+    for (int i = 0; i < s->nfree; i++) slots[s->free[i]->slot] = f->slots[s->free[i]->from];
+    if (s->class_cell) slots[s->class_cell->slot] = *out_cell = tc_cell(c, NULL);
+    frame fr = {.prev = c->fr, .sc = s, .slots = slots, .globals = f->globals, .locals = ns, .module = f->module, .depth = ++c->depth};
+    c->fr = &fr;
+    block(c, &fr, s->body, s->nbody);
+    c->fr = fr.prev;
+    c->depth--;
+    c->vtop = vtop;
+    return (V)ns;
+}
+
+static void class_statement(C *c, frame *f, const ast *n) {
+    V *d = decorators(c, f, n);
+    list *bases = tc_list(c, 2);
+    args kw = {0};
+    f->at = n->b ? n->b : n;
+    if (n->b) {
+        for (int i = 0; i < n->b->n; i++) {
+            const ast *e = n->b->list[i];
+            if (e->kind == N_STAR) {
+                list *l = tc_to_list(c, tc_eval_expr(c, f, e->a));
+                for (size_t k = 0; k < l->n; k++) tc_list_push(c, bases, l->a[k]);
+            } else tc_list_push(c, bases, tc_eval_expr(c, f, e));
+        }
+        kw.kn = tc_mem(c, sizeof(str *) * (size_t)(n->b->n2 + 1));
+        kw.kv = tc_mem(c, sizeof(V) * (size_t)(n->b->n2 + 1));
+        for (int i = 0; i < n->b->n2; i++) {
+            if (!n->b->list2[i]->name) tc_raise(c, "TypeError", "** in the arguments of a class is outside the model language");
+            kw.kn[kw.nk] = n->b->list2[i]->name;
+            kw.kv[kw.nk++] = tc_eval_expr(c, f, n->b->list2[i]->a);
+        }
+    }
+    dict *ns = tc_dict(c);
+    ns->module = NULL;
+    V cellv = NULL;
+    if (f->module) tc_dict_set(c, ns, (V)c->n___module__, (V)f->module->name);
+    tc_dict_set(c, ns, (V)c->n___qualname__, (V)n->sc->qualname);
+    if (n->sc->doc) tc_dict_set(c, ns, (V)c->n___doc__, n->sc->doc);
+    class_body(c, f, n, ns, &cellv);
+    f->at = n;
+    V cls = NULL;
+    for (size_t i = 0; i < bases->n; i++) {
+        V b = bases->a[i];
+        if (tc_kind_of(b) == K_ALIAS && !strcmp(((alias *)b)->name->s, "NamedTuple")) {
+            dict *ann = (dict *)tc_dict_gets(c, ns, c->n___annotations__), *defaults = tc_dict(c);
+            list *fields = tc_list(c, 4);
+            V k, v;
+            if (ann)
+                for (size_t j = 0; tc_dict_next(ann, &j, &k, &v);) {
+                    tc_list_push(c, fields, k);
+                    V def = tc_dict_get(c, ns, k);
+                    if (def) tc_dict_set(c, defaults, k, def);
+                }
+            cls = tc_namedtuple(c, n->sc->name, defaults, tc_tuple(c, fields->n, fields->a), ns);
+        }
+    }
+    if (!cls) cls = tc_class_make(c, n->sc->name, tc_tuple(c, bases->n, bases->a), ns, &kw);
+    ((type *)cls)->module_name = f->module ? f->module->name : NULL;
+    ((type *)cls)->file = n->sc->file;
+    if (cellv) ((cell *)cellv)->v = cls;
+    tc_store(c, f, n->a, decorate(c, f, n, d, cls));
+}
+
+static void assertion(C *c, frame *f, const ast *n) {
+    V t = tc_eval_expr(c, f, n->a);
+    f->at = n;
+    if (tc_kind_of(t) == K_TENSOR ? tc_tensor_truth(c, t, "an 'assert'") : tc_truth(c, t)) return;
+    V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
+    f->at = n;
+    type *e = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "AssertionError", 14));
+    tc_raise_value(c, tc_exc_new(c, e, msg ? tc_tuple(c, 1, &msg) : tc_tuple(c, 0, NULL)));
+}
+
+static flow statement(C *c, frame *f, const ast *n) {
+again:
+    tc_step(c);
+    f->at = n;
+    switch (n->kind) {
+    case N_EXPR: tc_eval_expr(c, f, n->a); return ON;
+    case N_ASSIGN: {
+        V v = tc_eval_expr(c, f, n->b);
+        for (int i = 0; i < n->n; i++) tc_store(c, f, n->list[i], v);
+        return ON;
+    }
+    case N_AUG: augmented(c, f, n); return ON;
+    case N_ANN: annotate(c, f, n); return ON;
+    case N_RETURN:
+        f->sc->returned = n->a;
+        f->ret = n->a ? tc_eval_expr(c, f, n->a) : c->none;
+        return RETURN;
+    case N_RAISE: raise_statement(c, f, n);
+    case N_ASSERT: assertion(c, f, n); return ON;
+    case N_DEL:
+        for (int i = 0; i < n->n; i++) delete(c, f, n->list[i]);
+        return ON;
+    case N_PASS: return ON;
+    case N_BREAK: return BREAK;
+    case N_CONTINUE: return CONTINUE;
+    case N_IMPORT: import_names(c, f, n); return ON;
+    case N_FROM: import_from(c, f, n); return ON;
+    case N_IF: {
+        V t = tc_eval_expr(c, f, n->a);
+        f->at = n->a;
+        if (tc_truth(c, t)) return block(c, f, n->list, n->n);
+        if (n->n2 == 1 && n->list2[0]->kind == N_IF) {
+            n = n->list2[0];
+            goto again;
+        }
+        return block(c, f, n->list2, n->n2);
+    }
+    case N_WHILE: return while_loop(c, f, n);
+    case N_FOR: return for_loop(c, f, n);
+    case N_WITH: return with_items(c, f, n, 0);
+    case N_TRY: return try_statement(c, f, n);
+    case N_DEF: define(c, f, n); return ON;
+    case N_CLASS: class_statement(c, f, n); return ON;
+    default: TC_BUG("statement node %d", n->kind);
+    }
+}
+
+static flow block(C *c, frame *f, ast *const *body, int n) {
+    for (int i = 0; i < n; i++) {
+        flow r = statement(c, f, body[i]);
+        if (r != ON) return r;
+    }
+    return ON;
+}
+
+V tc_run_code(C *c, frame *f) {
+    if (f->sc->expr) return tc_eval_expr(c, f, f->sc->expr);
+    f->ret = c->none;
+    block(c, f, f->sc->body, f->sc->nbody);
+    return f->ret;
+}

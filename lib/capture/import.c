@@ -1,0 +1,133 @@
+/* Modules: native ones, the embedded sources of torch and of the standard library's small parts, and, with --source DIR, siblings. */
+#include "capture/ast.h"
+#include "base/file.h"
+#include "capture/torch.h"
+
+typedef struct { const char *name; const char *text; size_t len; } tc_embedded;
+extern const tc_embedded tc_embedded_sources[];
+
+module *tc_module(C *c, const char *name) {
+    str *n = tc_intern(c, name, strlen(name));
+    module *m = (module *)tc_dict_gets(c, c->modules, n);
+    if (m) return m;
+    m = tc_new(c, K_MODULE, sizeof *m);
+    m->name = n;
+    m->d = tc_dict(c);
+    m->d->module = NULL;
+    m->embedded = true;
+    tc_dict_set(c, m->d, (V)c->n___name__, (V)n);
+    tc_dict_set(c, c->modules, (V)n, (V)m);
+    return m;
+}
+
+static const tc_embedded *embedded(C *c, const char *name) {
+    char path[256];
+    const char *rel = NULL;
+    if (!strncmp(name, "torch.", 6)) rel = name + 6;
+    size_t n = 0;
+    const char *prefix = rel ? "" : "std/";
+    n = strlen(prefix);
+    memcpy(path, prefix, n);
+    for (const char *p = rel ? rel : name; *p && n < 200; p++) path[n++] = *p == '.' ? '/' : *p;
+    for (int i = 0; i < 2; i++) {
+        strcpy(path + n, i ? "/__init__.py" : ".py");
+        for (const tc_embedded *e = tc_embedded_sources; e->name; e++)
+            if (!strcmp(e->name, path)) return e;
+    }
+    (void)c;
+    return NULL;
+}
+
+V tc_module_attr(C *c, module *m, str *name) {
+    V v = tc_dict_gets(c, m->d, name);
+    if (v) return v;
+    if (name == c->n___dict__) return (V)m->d;
+    if (m->missing && (v = m->missing(c, m, name))) return v;
+    V f = tc_dict_gets(c, m->d, c->n___getattr__);
+    if (f) {
+        trap t;
+        V volatile r = NULL;
+        if (TC_TRAP(c, t)) {
+            r = tc_call1(c, f, (V)name);
+            tc_untrap(c, &t);
+        } else if (!tc_exc_is(c, c->exc, "AttributeError")) tc_raise_again(c, c->exc);
+        if (r) return r;
+    }
+    if (m->embedded && name->len < 100 && strncmp(name->s, "__", 2)) {
+        char full[256];
+        if (strlen(m->name->s) + name->len + 2 < sizeof full) {
+            strcpy(full, m->name->s), strcat(full, "."), strcat(full, name->s);
+            if (tc_dict_gets(c, c->modules, tc_intern(c, full, strlen(full))) || embedded(c, full)) return (V)tc_import(c, full, false);
+        }
+    }
+    return NULL;
+}
+
+/* The names under which PyTorch shows the same module again. */
+static const char *canonical(const char *name) {
+    static const char *const same[][2] = {{"torch.nn.parameter", "torch.nn"}, {"torch.types", "typing"}, {"collections.abc", "typing"}, {"typing_extensions", "typing"}, {"torch.autograd.function", "torch.autograd"},
+        {"torch.nn.modules", "torch.nn"}, {"torch.nn.common_types", "typing"}, {"torch._tensor", "torch"}, {"torch.cuda.amp", "torch.amp"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (!strcmp(name, same[i][0])) return same[i][1];
+    if (!strncmp(name, "torch.nn.modules.", 17)) return "torch.nn";
+    return name;
+}
+
+static module *sibling(C *c, const char *name) {
+    if (!c->source_dir) return NULL;
+    char path[512];
+    size_t n = strlen(c->source_dir);
+    if (n + strlen(name) + 8 > sizeof path || strstr(name, "..")) return NULL;
+    memcpy(path, c->source_dir, n);
+    path[n++] = '/';
+    for (const char *p = name; *p; p++) path[n++] = *p == '.' ? '/' : *p;
+    strcpy(path + n, ".py");
+    tc_buf b = {0};
+    tc_status s = tc_file_read(path, (size_t)16 << 20, &b);
+    if (s) {
+        tc_status_free(s);
+        return NULL;
+    }
+    char *text = tc_arena_strndup(&c->arena, b.data, b.len);
+    size_t len = b.len;
+    tc_buf_free(&b);
+    module *m = tc_module(c, name);
+    m->embedded = false;
+    return tc_module_run(c, m, tc_file_add(c, path, text, len));
+}
+
+static module *load(C *c, const char *name) {
+    str *n = tc_intern(c, name, strlen(name));
+    module *m = (module *)tc_dict_gets(c, c->modules, n);
+    if (m) return m;
+    const tc_embedded *e = embedded(c, name);
+    if (!e) return sibling(c, name);
+    m = tc_module(c, name);
+    if (!strcmp(name, "torch.nn.functional")) tc_torch_functional(c, m);
+    V path = tc_strf(c, "<%s>", e->name);
+    file *f = tc_file_add(c, tc_as_str(path)->s, e->text, e->len);
+    f->embedded = true;
+    return tc_module_run(c, m, f);
+}
+
+module *tc_import(C *c, const char *name, bool required) {
+    tc_stack_check(c);
+    name = canonical(name);
+    const char *dot = strrchr(name, '.');
+    module *parent = NULL;
+    if (dot) {
+        str *up = tc_intern(c, name, (size_t)(dot - name));
+        parent = tc_import(c, up->s, false);
+    }
+    module *m = parent || !dot ? load(c, name) : NULL;
+    if (!m && parent) {
+        V v = tc_dict_gets(c, parent->d, tc_intern(c, dot + 1, strlen(dot + 1)));
+        if (v && tc_kind_of(v) == K_MODULE) m = (module *)v;
+    }
+    if (m && parent && m != parent && !tc_dict_gets(c, parent->d, tc_intern(c, dot + 1, strlen(dot + 1)))) tc_dict_setc(c, parent->d, dot + 1, (V)m);
+    if (!m && required) {
+        if (c->source_dir) tc_raise(c, "ModuleNotFoundError", "No module named '%s' in the model language or in %s", name, c->source_dir);
+        tc_raise(c, "ModuleNotFoundError", "No module named '%s' in the model language (a sibling file needs --source DIR)", name);
+    }
+    return m;
+}

@@ -1,0 +1,204 @@
+/* The context: its singletons and types, the deep stack that it runs on, and the loading of sources. */
+#include "capture/lang.h"
+
+#include "capture/ast.h"
+#include "capture/torch.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { MAX_DEPTH = 10000 };
+static const size_t STACK_BYTES = (size_t)512 << 20, STACK_SPARE = (size_t)384 << 20; /* reserved, and what must stay free: 128 MiB may be used */
+
+file *tc_file_add(C *c, const char *name, const char *text, size_t len) {
+    file *f = tc_arena_alloc(&c->arena, sizeof *f);
+    f->name = tc_arena_strdup(&c->arena, name);
+    f->text = text, f->len = len;
+    f->next = c->files;
+    c->files = f;
+    return f;
+}
+
+static V singleton(C *c, kind k) { return tc_new(c, k, sizeof(obj)); }
+
+static void setup(C *c, void *unused) {
+    (void)unused;
+    static const char *const names[] = {
+#define X(id, name) name,
+        TC_LANG_KINDS(X)
+#undef X
+    };
+    /* the type of types first, then names, which types need */
+    c->types[K_TYPE] = tc_arena_alloc(&c->arena, sizeof(type));
+    c->types[K_TYPE]->h.type = c->types[K_TYPE];
+    c->types[K_TYPE]->kind = K_TYPE;
+    c->types[K_DICT] = tc_arena_alloc(&c->arena, sizeof(type));
+    c->types[K_STR] = tc_arena_alloc(&c->arena, sizeof(type));
+    c->types[K_STR]->kind = K_STR;
+    c->type_version = 1;
+    for (int k = 0; k < K_COUNT; k++) {
+        type *base = k == K_OBJECT ? NULL : k == K_BOOL ? c->types[K_INT] : k == K_SIZE ? c->types[K_TUPLE] : c->types[K_OBJECT];
+        type *t = tc_type_new(c, names[k], (kind)k, base), *early = c->types[k];
+        if (early) {
+            *early = *t;
+            early->mro[0] = early;
+            t = early;
+        }
+        c->types[k] = t;
+        t->h.type = c->types[K_TYPE];
+        t->d->h.type = c->types[K_DICT];
+    }
+    c->none = singleton(c, K_NONE), c->true_ = singleton(c, K_BOOL), c->false_ = singleton(c, K_BOOL);
+    c->ellipsis = singleton(c, K_ELLIPSIS), c->notimpl = singleton(c, K_NOTIMPL);
+#define X(n) c->n_##n = tc_intern(c, #n, strlen(#n));
+    TC_LANG_NAMES(X)
+#undef X
+    c->builtins = tc_dict(c);
+    c->modules = tc_dict(c);
+    tc_classes_init(c);
+    tc_builtins_init(c);
+    tc_errors_init(c);
+    tc_str_init(c);
+    tc_containers_init(c);
+    tc_std_init(c);
+    tc_torch_init(c);
+}
+
+tc_status tc_lang_create(const tc_lang_options *o, C **out) {
+    C *c = tc_xcalloc(1, sizeof *c);
+    c->max_steps = o->max_steps ? o->max_steps : 5000000;
+    c->max_memory = o->max_memory ? o->max_memory : (size_t)128 << 20;
+    c->max_tensor_bytes = o->max_tensor_bytes ? o->max_tensor_bytes : (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
+    c->max_graph_nodes = o->max_graph_nodes ? o->max_graph_nodes : 100000;
+    c->max_depth = MAX_DEPTH;
+    c->source_dir = o->source_dir;
+    c->vcap = (size_t)1 << 20;
+    void *m = mmap(NULL, c->vcap * sizeof(V), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (m == MAP_FAILED) {
+        free(c);
+        return tc_error(TC_ENV, "no memory for the model language's frames");
+    }
+    c->vstack = m;
+    tc_status s = tc_lang_run(c, setup, NULL);
+    if (s) {
+        tc_lang_destroy(c);
+        return s;
+    }
+    *out = c;
+    return NULL;
+}
+
+void tc_torch_deinit(C *c);
+
+void tc_lang_destroy(C *c) {
+    if (!c) return;
+    tc_torch_deinit(c);
+    munmap(c->vstack, c->vcap * sizeof(V));
+    tc_map_free(&c->interned);
+    tc_buf_free(&c->printed);
+    tc_arena_free(&c->arena);
+    free(c);
+}
+
+typedef struct { C *c; void (*fn)(C *, void *); void *ctx; tc_status status; const char *lowest; } job;
+
+static void *on_stack(void *arg) {
+    job *j = arg;
+    C *c = j->c;
+    c->stack_limit = j->lowest;
+    trap t;
+    if (TC_TRAP(c, t)) {
+        j->fn(c, j->ctx);
+        tc_untrap(c, &t);
+    } else j->status = tc_exc_status(c, c->exc);
+    return NULL;
+}
+
+tc_status tc_lang_run(C *c, void (*fn)(C *, void *), void *ctx) {
+    job j = {.c = c, .fn = fn, .ctx = ctx};
+    char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED) return tc_error(TC_ENV, "no memory for the stack of the model language");
+    j.lowest = stack + STACK_SPARE;
+    pthread_attr_t a;
+    pthread_attr_init(&a);
+    pthread_attr_setstack(&a, stack, STACK_BYTES);
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    pthread_t th;
+    int e = pthread_create(&th, &a, on_stack, &j);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_attr_destroy(&a);
+    if (e) {
+        munmap(stack, STACK_BYTES);
+        return tc_error(TC_ENV, "cannot start a thread for the model language");
+    }
+    pthread_join(th, NULL);
+    munmap(stack, STACK_BYTES);
+    c->fr = NULL;
+    c->traps = NULL;
+    c->vtop = 0, c->depth = 0, c->repr_depth = 0;
+    c->capturing = false;
+    return j.status;
+}
+
+const char *tc_lang_printed(C *c) {
+    const char *s = c->printed.len ? tc_arena_strndup(&c->arena, c->printed.data, c->printed.len) : "";
+    c->printed.len = 0;
+    return s;
+}
+
+void tc_lang_reset_steps(C *c) { c->steps = 0; }
+
+/* ---- sources ---- */
+module *tc_module_run(C *c, module *m, file *f) {
+    m->file = f;
+    scope *s = tc_parse(c, f);
+    if (s->doc) tc_dict_set(c, m->d, (V)c->n___doc__, s->doc);
+    if (c->vtop + (size_t)s->nslots > c->vcap) tc_raise_limit(c, "recursion is too deep: the depth limit is met");
+    V *slots = c->vstack + c->vtop;
+    memset(slots, 0, sizeof(V) * (size_t)s->nslots);
+    size_t vtop = c->vtop;
+    c->vtop += (size_t)s->nslots;
+    frame fr = {.prev = c->fr, .sc = s, .slots = slots, .globals = m->d, .module = m, .depth = ++c->depth};
+    c->fr = &fr;
+    bool capturing = c->capturing;
+    c->capturing = false; /* a module that is imported while forward runs may fill its own globals */
+    m->loading = true;
+    tc_run_code(c, &fr);
+    m->loading = false;
+    c->capturing = capturing;
+    c->fr = fr.prev;
+    c->depth--;
+    c->vtop = vtop;
+    return m;
+}
+
+module *tc_lang_load(C *c, const char *name, const char *text, size_t len) {
+    module *m = tc_new(c, K_MODULE, sizeof *m);
+    m->name = tc_intern(c, "model", 5);
+    m->d = tc_dict(c);
+    tc_dict_set(c, m->d, (V)c->n___name__, (V)m->name);
+    tc_dict_set(c, m->d, (V)c->n___file__, tc_strz(c, name));
+    return tc_module_run(c, m, tc_file_add(c, name, text, len));
+}
+
+V tc_lang_eval(C *c, module *m, dict *names, const char *label, const char *text) {
+    file *f = tc_file_add(c, label, tc_arena_strdup(&c->arena, text), strlen(text));
+    scope *s = tc_parse_expr(c, f);
+    dict *g = m ? m->d : tc_dict(c);
+    if (names) {
+        g = tc_dict_copy(c, g);
+        V k, v;
+        for (size_t i = 0; tc_dict_next(names, &i, &k, &v);) tc_dict_set(c, g, k, v);
+    }
+    V *slots = tc_mem(c, sizeof(V) * (size_t)(s->nslots + 1));
+    frame fr = {.prev = c->fr, .sc = s, .slots = slots, .globals = g, .module = m, .at = s->expr, .depth = ++c->depth};
+    c->fr = &fr;
+    V v = tc_eval_expr(c, &fr, s->expr);
+    c->fr = fr.prev;
+    c->depth--;
+    return v;
+}

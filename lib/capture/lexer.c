@@ -1,0 +1,276 @@
+/* Tokens of the model language: names, numbers, strings with their prefixes, operators, and the indentation as tokens.
+ * Positions count from 1; columns count characters, as editors do. */
+#include "capture/ast.h"
+
+static bool name_start(unsigned char c) { return (unsigned)((c | 32) - 0x61) < 26u || c == '_' || c >= 0x80; }
+static bool digit(unsigned char c) { return (unsigned)(c - 0x30) < 10u; }
+static bool name_char(unsigned char c) { return name_start(c) || digit(c); }
+
+int tc_lex_col(const lexer *l, const char *p) {
+    int col = 1;
+    for (const char *q = l->line_start; q < p; q++) col += ((unsigned char)*q & 0xc0) != 0x80;
+    return col;
+}
+
+_Noreturn static void fail(lexer *l, const char *p, const char *msg) { tc_syntax(l->c, l->f, l->line, tc_lex_col(l, p), "%s", msg); }
+
+/* Length of the UTF-8 sequence at p, 0 when it is not one. */
+static int utf8(const unsigned char *p, const unsigned char *end) {
+    int n = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
+    if (n == 0 || end - p < n) return 0;
+    for (int i = 1; i < n; i++)
+        if ((p[i] & 0xc0) != 0x80) return 0;
+    if ((n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0))) || (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90)))) return 0;
+    return n;
+}
+
+void tc_lex_init(lexer *l, C *c, file *f) {
+    *l = (lexer){.c = c, .f = f, .p = f->text, .end = f->text + f->len, .line_start = f->text, .line = 1, .bol = true};
+    if (f->len >= 3 && !memcmp(f->text, "\xef\xbb\xbf", 3)) l->p += 3, l->line_start += 3;
+    int line = 1;
+    const char *start = l->p;
+    for (const char *p = l->p; p < l->end;) {
+        if (*p == 0) l->line = line, l->line_start = start, fail(l, p, "source contains a NUL byte");
+        int n = utf8((const unsigned char *)p, (const unsigned char *)l->end);
+        if (n == 0) l->line = line, l->line_start = start, fail(l, p, "source is not valid UTF-8");
+        if (*p == '\n') line++, start = p + 1;
+        p += n;
+    }
+}
+
+static token make(lexer *l, token_kind k, const char *p) { return (token){.kind = k, .line = l->line, .col = tc_lex_col(l, p), .p = p}; }
+
+/* Blank lines and comments, then the indentation of the next line; sets pending. */
+static void indentation(lexer *l) {
+    for (;;) {
+        int col = 0, alt = 0;
+        const char *p = l->p;
+        for (; p < l->end && (*p == ' ' || *p == '\t' || *p == '\f'); p++) {
+            if (*p == ' ') col++, alt++;
+            else if (*p == '\t') col = (col / 8 + 1) * 8, alt++;
+            else col = alt = 0;
+        }
+        if (p < l->end && *p == '#')
+            while (p < l->end && *p != '\n') p++;
+        if (p < l->end && *p == '\r' && p + 1 < l->end && p[1] == '\n') p++;
+        if (p < l->end && *p == '\n') {
+            l->p = l->line_start = p + 1, l->line++;
+            continue;
+        }
+        l->p = p;
+        if (p >= l->end) { /* bol stays: the end of a line is reported once */
+            l->pending = l->nindent;
+            l->nindent = 0;
+            return;
+        }
+        l->bol = false;
+        int top = l->indent[l->nindent], topalt = l->alt[l->nindent];
+        if (col == top) {
+            if (alt != topalt) fail(l, p, "inconsistent use of tabs and spaces in indentation");
+        } else if (col > top) {
+            if (alt <= topalt) fail(l, p, "inconsistent use of tabs and spaces in indentation");
+            if (l->nindent == TC_MAX_INDENT) fail(l, p, "too deeply nested: more than 100 levels of indentation");
+            l->nindent++;
+            l->indent[l->nindent] = col, l->alt[l->nindent] = alt;
+            l->pending = -1;
+        } else {
+            while (l->indent[l->nindent] > col) l->nindent--, l->pending++;
+            if (l->indent[l->nindent] != col) fail(l, p, "unindent does not match any outer indentation level");
+            if (l->alt[l->nindent] != alt) fail(l, p, "inconsistent use of tabs and spaces in indentation");
+        }
+        return;
+    }
+}
+
+static tc_keyword keyword(const char *p, size_t n) {
+    static const char *const words[] = {"",
+#define X(k) #k,
+        TC_KEYWORDS(X)
+#undef X
+    };
+    for (size_t i = 1; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == n && !memcmp(words[i], p, n)) return (tc_keyword)i;
+    return KW_none_;
+}
+
+/* Skips a string inside a replacement field of an f-string; p is at its quote. Returns NULL when it does not end on the line. */
+static const char *skip_inner(const char *p, const char *end) {
+    char q = *p;
+    for (p++; p < end && *p != '\n'; p++) {
+        if (*p == '\\') p++;
+        else if (*p == q) return p + 1;
+    }
+    return NULL;
+}
+
+static token string(lexer *l, const char *start, bool raw, bool fstr) {
+    token t = make(l, T_STRING, start);
+    t.raw = raw, t.fstr = fstr;
+    const char *p = l->p;
+    char q = *p;
+    bool triple = l->end - p >= 3 && p[1] == q && p[2] == q;
+    p += triple ? 3 : 1;
+    t.p = p;
+    int depth = 0, line = l->line;
+    const char *ls = l->line_start;
+    for (; p < l->end; p++) {
+        if (*p == '\\') {
+            if (++p < l->end && *p == '\n') line++, ls = p + 1;
+            else if (p + 1 < l->end && *p == '\r' && p[1] == '\n') p++, line++, ls = p + 1;
+        } else if (*p == '\n') {
+            if (!triple) break;
+            line++, ls = p + 1;
+        } else if (fstr && *p == '{') {
+            if (depth == 0 && p + 1 < l->end && p[1] == '{') p++;
+            else depth++;
+        } else if (fstr && *p == '}') {
+            if (depth) depth--;
+        } else if (fstr && depth && (*p == '"' || *p == '\'') && (!triple || *p != q || l->end - p < 3 || p[1] != q || p[2] != q)) {
+            const char *next = skip_inner(p, l->end);
+            if (!next) fail(l, start, "f-string: expecting '}'");
+            p = next - 1;
+        } else if (*p == q && (!triple || (l->end - p >= 3 && p[1] == q && p[2] == q))) {
+            if (depth) fail(l, start, "f-string: expecting '}'");
+            t.n = (size_t)(p - t.p);
+            l->p = p + (triple ? 3 : 1);
+            l->line = line, l->line_start = ls;
+            return t;
+        }
+    }
+    if (p >= l->end && p > l->f->text && p[-1] == '\\' && !triple) fail(l, start, "unterminated string literal after a backslash");
+    fail(l, start, fstr && depth ? "f-string: expecting '}', unterminated" : triple ? "unterminated triple-quoted string literal" : "unterminated string literal");
+}
+
+static token number(lexer *l, const char *start) {
+    token t = make(l, T_NUMBER, start);
+    const char *p = start;
+    if (*p == '0' && p + 1 < l->end && strchr("xXoObB", p[1]) && p[1]) {
+        for (p += 2; p < l->end && (name_char((unsigned char)*p)); p++) {}
+    } else {
+        while (p < l->end && (digit((unsigned char)*p) || *p == '_')) p++;
+        if (p < l->end && *p == '.')
+            for (p++; p < l->end && (digit((unsigned char)*p) || *p == '_'); p++) {}
+        if (p < l->end && (*p | 32) == 'e') {
+            const char *q = p + 1;
+            if (q < l->end && (*q == '+' || *q == '-')) q++;
+            if (q < l->end && digit((unsigned char)*q)) {
+                while (q < l->end && (digit((unsigned char)*q) || *q == '_')) q++;
+                p = q;
+            }
+        }
+        if (p < l->end && (*p | 32) == 'j') p++;
+        if (p < l->end && name_start((unsigned char)*p)) {
+            /* 1if x else y is legal; 1abc is not */
+            const char *q = p;
+            while (q < l->end && name_char((unsigned char)*q)) q++;
+            if (!keyword(p, (size_t)(q - p))) fail(l, start, "invalid decimal literal");
+        }
+    }
+    t.n = (size_t)(p - start);
+    l->p = p;
+    return t;
+}
+
+static token operator_token(lexer *l, const char *p) {
+    static const char *const three[] = {"**=", "//=", ">>=", "<<=", "..."};
+    static const char *const two[] = {"**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", ":="};
+    token t = make(l, T_OP, p);
+    size_t left = (size_t)(l->end - p);
+    t.n = 1;
+    for (size_t i = 0; left >= 3 && i < sizeof three / sizeof *three; i++)
+        if (!memcmp(p, three[i], 3)) t.n = 3;
+    for (size_t i = 0; t.n == 1 && left >= 2 && i < sizeof two / sizeof *two; i++)
+        if (!memcmp(p, two[i], 2)) t.n = 2;
+    for (size_t i = 0; i < t.n; i++) t.op |= (uint32_t)(unsigned char)p[i] << (8 * i);
+    if (t.n == 1) {
+        if (l->nested && l->depth == 0 && (*p == '!' || *p == '}')) {
+            l->p = p + 1;
+            return t;
+        }
+        if (!strchr("+-*/%@&|^~<>()[]{},:.;=", *p)) fail(l, p, *p == '!' ? "invalid syntax: '!'" : "invalid character");
+        if (strchr("([{", *p)) {
+            if (l->depth == 200) fail(l, p, "too many nested parentheses: more than 200 deep");
+            l->open[l->depth].ch = *p, l->open[l->depth].line = t.line, l->open[l->depth].col = t.col;
+            l->depth++;
+        } else if (strchr(")]}", *p)) {
+            char want = *p == ')' ? '(' : *p == ']' ? '[' : '{';
+            if (l->depth == 0) tc_syntax(l->c, l->f, t.line, t.col, "unmatched '%c'", *p);
+            l->depth--;
+            if (l->open[l->depth].ch != want)
+                tc_syntax(l->c, l->f, t.line, t.col, "closing parenthesis '%c' does not match opening parenthesis '%c'", *p, l->open[l->depth].ch);
+        }
+    }
+    l->p = p + t.n;
+    return t;
+}
+
+token tc_lex(lexer *l) {
+    for (;;) {
+        if (l->bol && l->depth == 0 && !l->nested) indentation(l);
+        if (l->pending > 0) return l->pending--, make(l, T_DEDENT, l->p);
+        if (l->pending < 0) return l->pending = 0, make(l, T_INDENT, l->p);
+        const char *p = l->p;
+        while (p < l->end && (*p == ' ' || *p == '\t' || *p == '\f')) p++;
+        if (p < l->end && *p == '#')
+            while (p < l->end && *p != '\n') p++;
+        if (p + 1 < l->end && *p == '\r' && p[1] == '\n') p++;
+        l->p = p;
+        if (p >= l->end) {
+            if (l->depth && !l->nested)
+                tc_syntax(l->c, l->f, l->open[l->depth - 1].line, l->open[l->depth - 1].col, "'%c' was never closed", l->open[l->depth - 1].ch);
+            if (!l->bol && !l->nested) {
+                l->bol = true;
+                return make(l, T_NEWLINE, p);
+            }
+            return make(l, T_EOF, p);
+        }
+        if (*p == '\n') {
+            token t = make(l, T_NEWLINE, p);
+            l->p = l->line_start = p + 1;
+            l->line++;
+            if (l->depth || l->nested) continue;
+            l->bol = true;
+            return t;
+        }
+        if (*p == '\\') {
+            const char *q = p + 1;
+            if (q < l->end && *q == '\r') q++;
+            if (q >= l->end) fail(l, p, "unexpected end of file after a line continuation (backslash)");
+            if (*q != '\n') fail(l, p, "unexpected character after a line continuation (backslash)");
+            l->p = l->line_start = q + 1;
+            l->line++;
+            if (l->p >= l->end) l->line--, fail(l, p, "unexpected end of file after a line continuation (backslash)");
+            continue;
+        }
+        if (name_start((unsigned char)*p)) {
+            const char *q = p;
+            while (q < l->end && name_char((unsigned char)*q)) q++;
+            size_t n = (size_t)(q - p);
+            if (q < l->end && (*q == '"' || *q == '\'') && n <= 2) {
+                bool raw = false, fs = false, bytes = false, other = false;
+                for (size_t i = 0; i < n; i++) {
+                    char ch = (char)(p[i] | 32);
+                    if (ch == 'r') raw = true;
+                    else if (ch == 'f') fs = true;
+                    else if (ch == 'b') bytes = true;
+                    else if (ch != 'u') other = true;
+                }
+                if (!other) {
+                    if (bytes) fail(l, p, "bytes literals (b'...') are outside the model language");
+                    l->p = q;
+                    return string(l, p, raw, fs);
+                }
+            }
+            tc_keyword k = keyword(p, n);
+            token t = make(l, k ? T_KEYWORD : T_NAME, p);
+            t.n = n;
+            t.op = (uint32_t)k;
+            if (!k) t.name = tc_intern(l->c, p, n);
+            l->p = q;
+            return t;
+        }
+        if (digit((unsigned char)*p) || (*p == '.' && p + 1 < l->end && digit((unsigned char)p[1]))) return number(l, p);
+        if (*p == '"' || *p == '\'') return string(l, p, false, false);
+        return operator_token(l, p);
+    }
+}

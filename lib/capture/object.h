@@ -1,0 +1,370 @@
+/* Objects of the model language, as every file of this folder sees them.
+ *
+ *     V  --- odd bits: an int of 63 bits
+ *        '-- pointer to { type, attrs, payload }, in the arena of the context: nothing is freed before the context is
+ *
+ * An error of the language (an exception, or a limit that was met) leaves through tc_raise, which jumps to the innermost
+ * handler: a `try` of the model, or the entry in capture.c, which makes a tc_status of it. So functions here return plain
+ * values, and must not hold memory that only they could free across a call that may raise. */
+#ifndef TC_CAPTURE_OBJECT_H
+#define TC_CAPTURE_OBJECT_H
+
+#include "base/mem.h"
+#include "graph/graph.h"
+#include "sym/sym.h"
+#include "tensor/tensor.h"
+
+#include <setjmp.h>
+
+typedef struct tc_obj *V;
+typedef struct tc_lang C;
+
+/* X(id, Python's name of the type) */
+#define TC_LANG_KINDS(X)                                                                                                       \
+    X(OBJECT, "object") X(NONE, "NoneType") X(BOOL, "bool") X(INT, "int") X(FLOAT, "float") X(COMPLEX, "complex") X(STR, "str") \
+    X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") \
+    X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method")       \
+    X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod")                  \
+    X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException")             \
+    X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") \
+    X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
+
+typedef enum {
+#define X(id, name) K_##id,
+    TC_LANG_KINDS(X)
+#undef X
+    K_COUNT
+} kind;
+
+typedef struct type type;
+typedef struct dict dict;
+typedef struct str str;
+typedef struct ast ast;
+typedef struct scope scope;
+typedef struct frame frame;
+
+struct tc_obj { type *type; dict *attrs; };
+typedef struct tc_obj obj;
+
+struct str { obj h; const char *s; uint32_t len, nchars, hash; bool interned; };
+typedef struct { obj h; double f; } flt;
+typedef struct { obj h; double re, im; } cplx;
+typedef struct { obj h; bool neg; uint32_t n; uint32_t *d; } big;   /* magnitude, base 2^32, little end first; normal: does not fit 63 bits */
+typedef struct { obj h; V *a; size_t n; } tuple;                    /* also Size */
+typedef struct { obj h; V *a; size_t n, cap; const void *module; } list; /* module: whose top level made it (mutation of globals) */
+typedef struct { V key, val; uint64_t hash; } dentry;               /* key NULL: deleted */
+struct dict { obj h; dentry *e; size_t used, cap, live; uint32_t *slot; size_t nslots; const void *module; V default_factory; };
+typedef struct { obj h; dict *d; bool frozen; } set;
+typedef struct { obj h; int64_t start, stop, step; } range;
+typedef struct { obj h; V start, stop, step; } slice;
+typedef struct { obj h; V v; } cell;
+
+/* Arguments of a call: positional, then keywords. */
+typedef struct { V *a; int n; str **kn; V *kv; int nk; } args;
+typedef V (*native_fn)(C *c, args *A);
+typedef struct { const char *name; native_fn fn; } native_def;
+typedef struct { obj h; str *name; native_fn fn; void *data; V owner; bool is_static; } native; /* data: for closures in C */
+typedef struct { obj h; V func, self; } method;
+typedef struct { obj h; str *name, *qualname, *module_name; scope *sc; dict *globals; struct module *module; V *cells; V *defaults; V *kwdefaults; V doc; } func;
+typedef struct module { obj h; str *name; dict *d; V (*missing)(C *c, struct module *m, str *name); struct file *file; bool loading, embedded; } module;
+typedef struct { obj h; V get, set, del; V doc; } property;
+typedef struct { obj h; V f; } wrapper;                              /* staticmethod, classmethod */
+typedef struct { obj h; type *cls; V self; type *self_type; } superobj;
+typedef struct { obj h; V args, cause, context; bool suppress; struct file *file; int line, col; const char *trace; bool limit; tc_code code; } exc;
+typedef struct { obj h; V origin, params; str *name; } alias;
+typedef struct { obj h; tc_sym s; } symobj;
+typedef struct { obj h; tc_dtype d; } dtypeobj;
+typedef struct { obj h; str *kindname; V index; } device;
+typedef struct { obj h; dict *d; int what; } mapview;                /* what: 0 keys, 1 values, 2 items */
+
+/* Iterators: one struct; next returns NULL at the end. */
+typedef struct iter iter;
+struct iter { obj h; V (*next)(C *c, iter *it); V src, f; int64_t i, n, step; iter **sub; int nsub; };
+
+struct type {
+    obj h;
+    str *name, *module_name;
+    kind kind;                 /* layout of instances */
+    type **bases; int nbases;
+    type **mro; int nmro;
+    dict *d;
+    bool user;                 /* made by a class statement */
+    bool has_getattr, has_setattr, has_getattribute; /* __getattr__, __setattr__ other than object's on the mro */
+    V doc;
+    struct file *file;
+    V (*instance_attr)(C *c, V self, str *name);        /* native attributes, asked after the type's dict; NULL: none */
+    bool (*instance_setattr)(C *c, V self, str *name, V v);
+    V meta_call;               /* Enum-like hooks: called instead of making an instance */
+    V meta_iter;
+    struct { str *name; V v; } cache[32]; /* tc_type_lookup, valid while version is the context's */
+    uint64_t version;
+};
+
+struct frame {
+    frame *prev;
+    scope *sc;
+    V *slots;
+    dict *globals;
+    dict *locals;              /* of a class body, else NULL */
+    module *module;
+    const ast *at;             /* the node being evaluated: place of an error */
+    V ret;
+    V handling;                /* exception being handled: bare raise */
+    func *fn;
+    int depth;
+};
+
+typedef struct trap { jmp_buf jb; struct trap *prev; frame *fr; size_t vtop; int depth; } trap;
+/* if (TC_TRAP(c, t)) { body } else { handler: c->exc }; leave the body with tc_untrap(c, &t). */
+#define TC_TRAP(c, t) (tc_trap_push((c), &(t)), setjmp((t).jb) == 0)
+
+typedef struct file { const char *name; const char *text; size_t len; bool embedded; struct file *next; } file;
+
+/* ---- names that the evaluator asks for by pointer ---- */
+#define TC_LANG_NAMES(X)                                                                                                        \
+    X(__init__) X(__new__) X(__call__) X(__class__) X(__dict__) X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) \
+    X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__)     \
+    X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) \
+    X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__)       \
+    X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__)  \
+    X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__)   \
+    X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__) X(__floor__) X(__ceil__)    \
+    X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__)     \
+    X(__meta_contains__) X(__meta_len__) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) \
+    X(forward) X(training) X(data) X(grad) X(requires_grad) X(default_factory)
+
+struct tc_torch;   /* torch_*.c: state of the tensor side */
+
+struct tc_lang {
+    tc_arena arena;
+    tc_map interned;              /* text -> str* */
+    type *types[K_COUNT];
+    V none, true_, false_, ellipsis, notimpl;
+#define X(n) str *n_##n;
+    TC_LANG_NAMES(X)
+#undef X
+    dict *builtins;
+    dict *modules;                /* dotted name -> module */
+    dict *exceptions;             /* name -> type */
+    trap *traps;
+    V exc;                        /* what was raised last */
+    frame *fr;
+    V *vstack; size_t vtop, vcap; /* slots of running frames */
+    const char *stack_limit;      /* lowest address that C may reach */
+    int depth;
+    uint64_t steps;
+    /* limits; the messages name them */
+    uint64_t max_steps; size_t max_memory, max_tensor_bytes, max_graph_nodes, tensor_bytes; int max_depth;
+    file *files;
+    const char *source_dir;       /* --source, or NULL */
+    const char *(*read_source)(void *self, C *c, const char *path, size_t *len); void *read_self;
+    V print_sink;                 /* list that print() appends to, or none */
+    tc_buf printed;
+    bool capturing;               /* forward runs: globals may not be changed */
+    struct tc_torch *torch;
+    int repr_depth;
+    uint64_t type_version;        /* bumped when the dict of a class changes */
+    void (*warn)(void *self, const char *text); void *warn_self;
+};
+
+/* ---- object.c: making and asking ---- */
+static inline bool tc_is_small(V v) { return (uintptr_t)v & 1; }
+static inline int64_t tc_small(V v) { return (int64_t)(intptr_t)v >> 1; }
+static inline kind tc_kind_of(V v) { return tc_is_small(v) ? K_INT : v->type->kind; }
+static inline type *tc_type_of(C *c, V v) { return tc_is_small(v) ? c->types[K_INT] : v->type; }
+static inline bool tc_is_int(V v) { kind k = tc_kind_of(v); return k == K_INT || k == K_BOOL; }
+V tc_int(C *c, int64_t i);
+V tc_float(C *c, double f);
+V tc_complex(C *c, double re, double im);
+static inline V tc_bool(C *c, bool b) { return b ? c->true_ : c->false_; }
+V tc_strz(C *c, const char *s);
+V tc_strn(C *c, const char *s, size_t n);
+V tc_strf(C *c, const char *fmt, ...) TC_PRINTF(2, 3);
+str *tc_intern(C *c, const char *s, size_t n);
+str *tc_intern_str(C *c, str *s);
+V tc_buf_to_str(C *c, tc_buf *b); /* frees b */
+static inline str *tc_as_str(V v) { return (str *)v; }
+static inline double tc_flt(V v) { return ((flt *)v)->f; }
+void *tc_new(C *c, kind k, size_t size);
+void *tc_mem(C *c, size_t n);              /* from the arena, checked against the limit */
+void tc_memory_check(C *c, size_t more);   /* raises when `more` bytes would pass the limit */
+V tc_tuple(C *c, size_t n, V const *a);    /* copies a; a NULL: filled with None */
+V tc_tuple_of(C *c, int n, ...);
+list *tc_list(C *c, size_t cap);
+void tc_list_push(C *c, list *l, V v);
+V tc_list_of(C *c, size_t n, V const *a);
+V tc_cell(C *c, V v);
+V tc_native(C *c, const char *name, native_fn fn, void *data);
+V tc_method(C *c, V f, V self);
+bool tc_truth(C *c, V v);
+const char *tc_type_name(C *c, V v);       /* for messages */
+uint64_t tc_hash_value(C *c, V v);
+bool tc_equal(C *c, V a, V b);             /* ==, as a truth */
+bool tc_same(V a, V b);                    /* is */
+int tc_compare(C *c, V a, V b);            /* numbers and strings of one kind: -1 0 1; raises when not ordered */
+V tc_rich(C *c, int op, V a, V b);         /* op: '<' 'l'(<=) '>' 'g'(>=) '=' '!' */
+str *tc_repr(C *c, V v);
+str *tc_to_str(C *c, V v);
+V tc_slice(C *c, V start, V stop, V step);
+void tc_slice_bounds(C *c, slice *s, int64_t len, int64_t *start, int64_t *stop, int64_t *step, int64_t *count);
+int64_t tc_index(C *c, V v, const char *what); /* __index__, within int64 */
+bool tc_is_seq(V v);                       /* tuple, list or Size */
+V *tc_items(V v, size_t *n);               /* of a tuple, list or Size */
+
+/* Vectors in the arena: as tc_vec_push, never freed. */
+void *tc_avec_grow_(C *c, void *data, size_t len, size_t *cap, size_t elem);
+#define tc_avec_push(c, v, x) \
+    ((v)->len == (v)->cap ? (void)((v)->data = tc_avec_grow_((c), (v)->data, (v)->len, &(v)->cap, sizeof *(v)->data)) : (void)0, (void)((v)->data[(v)->len++] = (x)))
+
+/* ---- dict.c ---- */
+dict *tc_dict(C *c);
+V tc_dict_get(C *c, dict *d, V key);       /* NULL when absent */
+V tc_dict_gets(C *c, dict *d, str *key);   /* interned key: by pointer first */
+void tc_dict_set(C *c, dict *d, V key, V val);
+bool tc_dict_del(C *c, dict *d, V key);
+void tc_dict_clear(C *c, dict *d);
+dict *tc_dict_copy(C *c, dict *d);
+void tc_dict_setc(C *c, dict *d, const char *key, V val);
+set *tc_set(C *c, bool frozen);
+/* for (size_t i = 0; tc_dict_next(d, &i, &k, &v);) */
+bool tc_dict_next(const dict *d, size_t *i, V *key, V *val);
+
+/* ---- errors.c ---- */
+void tc_trap_push(C *c, trap *t);
+void tc_untrap(C *c, trap *t);
+_Noreturn void tc_raise_value(C *c, V exc);
+_Noreturn void tc_raise(C *c, const char *type, const char *fmt, ...) TC_PRINTF(3, 4); /* type: "TypeError" */
+_Noreturn void tc_raise_limit(C *c, const char *fmt, ...) TC_PRINTF(2, 3);
+_Noreturn void tc_raise_code(C *c, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
+_Noreturn void tc_raise_status(C *c, const char *type, tc_status s); /* takes s */
+_Noreturn void tc_syntax(C *c, file *f, int line, int col, const char *fmt, ...) TC_PRINTF(5, 6);
+_Noreturn void tc_raise_again(C *c, V exc); /* keeps its place */
+V tc_exc_new(C *c, type *t, V args);
+void tc_errors_init(C *c);
+tc_status tc_exc_status(C *c, V exc);
+bool tc_exc_is(C *c, V exc, const char *type);
+void tc_step(C *c);
+void tc_steps(C *c, uint64_t n);
+void tc_stack_check(C *c);
+void tc_warn(C *c, const char *text);
+tc_source tc_here(C *c);                   /* place in the user's file, for graph nodes */
+
+/* ---- bigint.c: ints of any size ---- */
+V tc_int_op(C *c, int op, V a, V b);       /* '+' '-' '*' '/'(floor) '%' '&' '|' '^' 'l'(<<) 'r'(>>) '*'*'*' */
+V tc_int_pow(C *c, V a, V b, V mod);
+V tc_int_neg(C *c, V a);
+V tc_int_invert(C *c, V a);
+int tc_int_cmp(V a, V b);
+int tc_int_sign(V a);
+double tc_int_to_double(C *c, V a);        /* correctly rounded; raises OverflowError */
+V tc_int_from_double(C *c, double f);      /* truncates */
+V tc_int_parse(C *c, const char *s, size_t n, int base, bool literal); /* NULL: not a number */
+str *tc_int_text(C *c, V a, int base);
+bool tc_int_fits(V a, int64_t *out);
+V tc_int_from_u64(C *c, uint64_t u);
+int tc_int_cmp_double(C *c, V a, double f);
+double tc_int_truediv(C *c, V a, V b);
+int64_t tc_int_bits(V a);
+uint64_t tc_int_hash(V a);
+
+/* ---- number.c: numbers as text ---- */
+void tc_float_repr(tc_buf *b, double f);
+str *tc_format_value(C *c, V v, const char *spec, size_t n); /* format(v, spec) */
+V tc_percent(C *c, str *fmt, V args);
+V tc_str_format(C *c, str *fmt, args *A);
+double tc_parse_float(C *c, str *s);
+double tc_to_double(C *c, V v);            /* int, bool, float, __float__ */
+double tc_round_half_even(double f, int64_t digits);
+
+/* ---- class.c ---- */
+V tc_getattr(C *c, V o, str *name);        /* raises AttributeError */
+V tc_getattr_or(C *c, V o, str *name);     /* NULL when absent */
+void tc_setattr(C *c, V o, str *name, V v);
+void tc_delattr(C *c, V o, str *name);
+void tc_object_setattr(C *c, V o, str *name, V v);
+V tc_object_getattr(C *c, V o, str *name); /* without __getattr__; NULL when absent */
+V tc_type_lookup(C *c, type *t, str *name);/* along the mro */
+V tc_special(C *c, V o, str *name);        /* dunder on the type of a user object, unbound; NULL when absent */
+bool tc_isinstance(C *c, V o, V cls);
+bool tc_issubtype(type *a, type *b);
+bool tc_issubclass(C *c, V a, V cls);
+type *tc_type_new(C *c, const char *name, kind k, type *base);
+V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw);
+void tc_type_methods(C *c, kind k, const native_def *defs);
+void tc_type_changed(C *c);
+V tc_namedtuple(C *c, str *name, dict *fields_defaults, V fields, dict *ns);
+void tc_classes_init(C *c);
+V tc_bind(C *c, V attr, V self, type *cls);/* the descriptor protocol's get */
+
+/* ---- call.c ---- */
+V tc_call(C *c, V f, args *A);
+V tc_call0(C *c, V f);
+V tc_call1(C *c, V f, V a);
+V tc_call2(C *c, V f, V a, V b);
+V tc_call3(C *c, V f, V a, V b, V d);
+V tc_call_method(C *c, V o, str *name, int n, V *a); /* o.name(a...) */
+V tc_func_new(C *c, scope *sc, frame *f, V *defaults, V *kwdefaults);
+V tc_func_call(C *c, func *f, args *A);
+V tc_func_signature(C *c, func *f);        /* list of (name, kind 0..4 as in ast.h, default or Ellipsis) */
+/* Arguments of a native by a spec: "x y= *, key= reverse=": '=' optional (NULL in out), '*' keyword-only from here. */
+void tc_take(C *c, args *A, const char *fname, const char *spec, V *out);
+
+/* ---- eval.c ---- */
+V tc_eval_expr(C *c, frame *f, const ast *n);
+V tc_run_code(C *c, frame *f);             /* body of f->sc; value of return */
+V tc_binary(C *c, int op, V a, V b);       /* op as in ast.h */
+V tc_unary(C *c, int op, V a);
+V tc_getitem(C *c, V o, V key);
+void tc_setitem(C *c, V o, V key, V v);
+void tc_delitem(C *c, V o, V key);
+bool tc_contains(C *c, V o, V x);
+int64_t tc_len(C *c, V o);
+V tc_genexpr(C *c, frame *f, const ast *n);
+V tc_inplace(C *c, int op, V a, V b);
+void tc_global_guard(C *c, const void *owner, V o); /* raises when a global object is changed while forward runs */
+
+/* ---- iter.c ---- */
+V tc_iter(C *c, V o);
+V tc_next(C *c, V it);                     /* NULL at the end */
+list *tc_to_list(C *c, V o);
+iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
+
+/* ---- modules ---- */
+module *tc_module(C *c, const char *name);
+module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when absent and not required */
+V tc_module_attr(C *c, module *m, str *name); /* NULL when absent */
+module *tc_module_run(C *c, module *m, file *f);
+void tc_builtins_init(C *c);
+void tc_str_init(C *c);
+void tc_containers_init(C *c);
+void tc_std_init(C *c);
+void tc_define(C *c, dict *d, const native_def *defs);
+file *tc_file_add(C *c, const char *name, const char *text, size_t len);
+
+/* ---- symbolic numbers: symint.c ---- */
+V tc_symv(C *c, tc_sym s);                 /* an int, float or bool object when constant */
+tc_sym tc_to_sym(C *c, V v);               /* of a number or SYM; NULL otherwise */
+V tc_sym_binary(C *c, int op, V a, V b);   /* NULL: not for it */
+V tc_sym_compare(C *c, int op, V a, V b);
+V tc_sym_unary(C *c, int op, V a);
+bool tc_sym_truth(C *c, V v);              /* decides, recording a guard */
+V tc_sym_math(C *c, tc_symop op, V a);
+
+/* ---- tensors: torch_*.c ---- */
+void tc_torch_init(C *c);
+V tc_tensor_binary(C *c, int op, V a, V b, bool inplace);
+V tc_tensor_unary(C *c, int op, V a);
+V tc_tensor_compare_op(C *c, int op, V a, V b);
+bool tc_tensor_truth(C *c, V t, const char *what);
+V tc_tensor_getitem(C *c, V t, V key);
+void tc_tensor_setitem(C *c, V t, V key, V v);
+V tc_tensor_attr(C *c, V t, str *name);
+bool tc_tensor_setattr(C *c, V t, str *name, V v);
+int64_t tc_tensor_len(C *c, V t);
+V tc_tensor_iter(C *c, V t);
+str *tc_tensor_repr(C *c, V t);
+V tc_op_call(C *c, V f, args *A);
+V tc_tensor_number(C *c, V t, const char *what); /* int(), float(), index of a tensor */
+V tc_cat_sizes(C *c, V a);
+
+#endif

@@ -1,0 +1,293 @@
+/* tc-export's work as one call: load a source, build its module, capture forward in eval and in train mode. */
+#include "capture/capture.h"
+
+#include "capture/ast.h"
+#include "capture/torch.h"
+
+#include <stdio.h>
+
+typedef struct { const tc_capture_request *r; tc_capture_result *out; tc_buf *list; } job;
+
+/* ---- building the module ---- */
+static V construct(C *c, module *m, const tc_capture_request *r) {
+    V cls = tc_dict_gets(c, m->d, tc_intern(c, r->class_name, strlen(r->class_name)));
+    if (!cls) tc_raise(c, "NameError", "%s: name '%s' is not defined", r->path, r->class_name);
+    if (tc_kind_of(cls) == K_FUNC) return cls;
+    if (tc_kind_of(cls) != K_TYPE) return cls;
+    str **kn = tc_mem(c, sizeof(str *) * (size_t)(r->nargs + 1));
+    V *kv = tc_mem(c, sizeof(V) * (size_t)(r->nargs + 1)), *pos = tc_mem(c, sizeof(V) * (size_t)(r->nargs + 1));
+    args A = {.a = pos, .kn = kn, .kv = kv};
+    for (int i = 0; i < r->nargs; i++) {
+        V v = tc_lang_eval(c, m, NULL, tc_arena_printf(&c->arena, "--arg %s", r->args[i].name ? r->args[i].name : ""), r->args[i].text);
+        if (!r->args[i].name || !*r->args[i].name) pos[A.n++] = v;
+        else kn[A.nk] = tc_intern(c, r->args[i].name, strlen(r->args[i].name)), kv[A.nk++] = v;
+    }
+    return tc_call(c, cls, &A);
+}
+
+/* ---- arguments of forward ---- */
+/* Puts v at a path ("past.0", "batch.cat.0") below the dict of arguments: numbers make lists, names dicts. */
+static void put(C *c, dict *top, const char *path, V v) {
+    const char *p = path, *dot;
+    V at = (V)top;
+    while ((dot = strchr(p, '.'))) {
+        bool index = dot[1] >= '0' && dot[1] <= '9', own_index = *p >= '0' && *p <= '9';
+        V key = own_index ? tc_int(c, strtoll(p, NULL, 10)) : (V)tc_intern(c, p, (size_t)(dot - p));
+        V next = NULL;
+        if (tc_kind_of(at) == K_DICT) next = tc_dict_get(c, (dict *)at, key);
+        else if (own_index && (size_t)tc_small(key) < ((list *)at)->n) next = ((list *)at)->a[tc_small(key)];
+        if (!next) {
+            next = index ? (V)tc_list(c, 2) : (V)tc_dict(c);
+            if (tc_kind_of(at) == K_DICT) tc_dict_set(c, (dict *)at, key, next);
+            else tc_list_push(c, (list *)at, next);
+        }
+        at = next;
+        p = dot + 1;
+    }
+    if (tc_kind_of(at) == K_LIST) {
+        int64_t i = strtoll(p, NULL, 10);
+        if (i != (int64_t)((list *)at)->n) tc_raise(c, "ValueError", "input %s: elements of a list are given in order, from 0 on", path);
+        tc_list_push(c, (list *)at, v);
+    } else tc_dict_set(c, (dict *)at, (V)tc_intern(c, p, strlen(p)), v);
+}
+
+static V forward_function(C *c, V m) {
+    if (tc_kind_of(m) == K_FUNC) return m;
+    V f = tc_getattr_or(c, m, c->n_forward);
+    if (!f) tc_raise(c, "AttributeError", "'%s' object has no attribute 'forward'", tc_type_name(c, m));
+    return tc_kind_of(f) == K_METHOD ? ((method *)f)->func : f;
+}
+
+/* Names of forward's parameters after self. */
+static list *parameters(C *c, V m) {
+    V f = forward_function(c, m);
+    list *l = tc_list(c, 4);
+    if (tc_kind_of(f) != K_FUNC) return l;
+    list *sig = (list *)tc_func_signature(c, (func *)f);
+    for (size_t i = tc_kind_of(m) == K_FUNC ? 0 : 1; i < sig->n; i++) tc_list_push(c, l, sig->a[i]);
+    return l;
+}
+
+static const char *root_of(C *c, const char *path) {
+    const char *dot = strchr(path, '.');
+    return dot ? tc_arena_strndup(&c->arena, path, (size_t)(dot - path)) : path;
+}
+
+/* Inputs in the order of forward's parameters, each with its full name. */
+static tc_capture_input *ordered(C *c, const tc_capture_request *r, list *params) {
+    tc_capture_input *in = tc_mem(c, sizeof *in * (size_t)(r->ninputs + 1)), *out = tc_mem(c, sizeof *in * (size_t)(r->ninputs + 1));
+    size_t next = 0;
+    for (int i = 0; i < r->ninputs; i++) {
+        in[i] = r->inputs[i];
+        if (!in[i].name || !*in[i].name) {
+            if (next >= params->n) tc_raise(c, "TypeError", "forward() takes %zu inputs but more were given", params->n);
+            in[i].name = tc_as_str(tc_items(params->a[next], &(size_t){0})[0])->s;
+        }
+        next++;
+    }
+    int n = 0;
+    for (size_t p = 0; p < params->n; p++) {
+        const char *name = tc_as_str(tc_items(params->a[p], &(size_t){0})[0])->s;
+        for (int i = 0; i < r->ninputs; i++)
+            if (in[i].name && !strcmp(root_of(c, in[i].name), name)) out[n++] = in[i], in[i].name = NULL;
+    }
+    for (int i = 0; i < r->ninputs; i++)
+        if (in[i].name) out[n++] = in[i];
+    return out;
+}
+
+static tc_tree *input_tree(tc_program *p, C *c, V v) {
+    tc_tree *t = TC_NEW(&p->arena, tc_tree);
+    kind k = tc_kind_of(v);
+    if (k == K_DICT) {
+        t->kind = TC_TREE_DICT, t->n = (int)((dict *)v)->live;
+        t->children = TC_NEWN(&p->arena, tc_tree *, (size_t)t->n + 1);
+        t->keys = TC_NEWN(&p->arena, const char *, (size_t)t->n + 1);
+        V key, x;
+        int i = 0;
+        for (size_t j = 0; tc_dict_next((dict *)v, &j, &key, &x); i++) t->keys[i] = tc_arena_strdup(&p->arena, tc_to_str(c, key)->s), t->children[i] = input_tree(p, c, x);
+    } else if (tc_is_seq(v)) {
+        size_t n;
+        V *a = tc_items(v, &n);
+        t->kind = k == K_LIST ? TC_TREE_LIST : TC_TREE_TUPLE, t->n = (int)n;
+        t->children = TC_NEWN(&p->arena, tc_tree *, n + 1);
+        for (size_t i = 0; i < n; i++) t->children[i] = input_tree(p, c, a[i]);
+    }
+    return t;
+}
+
+static void literal_input(C *c, tc_program *p, const char *name, V v) {
+    tc_arg a = {.kind = TC_A_NONE};
+    int64_t i;
+    if (tc_kind_of(v) == K_INT && tc_int_fits(v, &i)) a = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(p->sym, i)};
+    else if (tc_kind_of(v) == K_BOOL) a = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_bool(v == c->true_)};
+    else if (tc_kind_of(v) == K_FLOAT) a = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(tc_flt(v))};
+    else if (tc_kind_of(v) == K_STR) a = (tc_arg){.kind = TC_A_STRING, .string = tc_arena_strdup(&p->arena, tc_as_str(v)->s)};
+    else if (v != c->none) return;
+    tc_program_add_input(p, (tc_input){.kind = TC_IN_LEAF, .name = tc_arena_strdup(&p->arena, name), .leaf = a, .alias_of = -1});
+}
+
+/* What forward returned by name: `return x` or `return x, h`. */
+static int returned_names(C *c, V m, const char ***out) {
+    V f = forward_function(c, m);
+    if (tc_kind_of(f) != K_FUNC || !((func *)f)->sc->returned) return 0;
+    const ast *n = ((func *)f)->sc->returned;
+    int count = n->kind == N_TUPLE ? n->n : 1;
+    const char **names = tc_mem(c, sizeof(char *) * (size_t)(count + 1));
+    for (int i = 0; i < count; i++) {
+        const ast *e = n->kind == N_TUPLE ? n->list[i] : n;
+        names[i] = e->kind == N_NAME ? e->name->s : NULL;
+        for (int j = 0; j < i && names[i]; j++)
+            if (names[j] && !strcmp(names[j], names[i])) names[i] = NULL;
+    }
+    *out = names;
+    return count;
+}
+
+static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name) {
+    list *params = parameters(c, m);
+    tc_capture_input *in = ordered(c, r, params);
+    tc_capture *k = tc_capture_begin(c, name);
+    tc_program *p = c->torch->graph->program;
+    tc_capture_ranges(k, r->dims, r->ndims);
+    if (tc_kind_of(m) != K_FUNC) tc_capture_state(k, m, "");
+    dict *given = tc_dict(c);
+    for (int i = 0; i < r->ninputs; i++) {
+        V v;
+        if (in[i].kind == TC_INPUT_EXPR) {
+            v = tc_lang_eval(c, mod, NULL, tc_arena_printf(&c->arena, "--input %s", in[i].name), in[i].expr);
+            literal_input(c, p, in[i].name, v);
+        } else if (in[i].kind == TC_INPUT_NUMBER) v = tc_capture_number(k, in[i].name, in[i].dtype);
+        else v = tc_capture_tensor(k, &in[i]);
+        put(c, given, in[i].name, v);
+    }
+    /* positional while there is no gap, then by keyword */
+    V *pos = tc_mem(c, sizeof(V) * (params->n + 1)), key, v;
+    str **kn = tc_mem(c, sizeof(str *) * (given->live + 1));
+    V *kv = tc_mem(c, sizeof(V) * (given->live + 1));
+    args A = {.a = pos, .kn = kn, .kv = kv};
+    dict *kw = tc_dict(c);
+    bool gap = false;
+    for (size_t i = 0; i < params->n; i++) {
+        size_t n;
+        V *sig = tc_items(params->a[i], &n);
+        V x = tc_dict_get(c, given, sig[0]);
+        int64_t pk = tc_small(sig[1]);
+        if (!x) gap = true;
+        else if (!gap && pk <= P_POS) {
+            pos[A.n++] = x;
+            tc_dict_del(c, given, sig[0]);
+        }
+    }
+    for (size_t i = 0; tc_dict_next(given, &i, &key, &v);) {
+        kn[A.nk] = tc_as_str(key), kv[A.nk++] = v;
+        tc_dict_set(c, kw, key, v);
+    }
+    p->in_tree = input_tree(p, c, tc_tuple_of(c, 2, tc_tuple(c, (size_t)A.n, pos), (V)kw));
+    c->capturing = true;
+    V result = tc_call(c, m, &A);
+    c->capturing = false;
+    const char **names = NULL;
+    int nnames = returned_names(c, m, &names);
+    tc_capture_outputs(k, result, names, nnames);
+    return tc_capture_end(k);
+}
+
+static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name) {
+    trap t;
+    tc_program *volatile p = NULL;
+    if (TC_TRAP(c, t)) {
+        p = capture_mode(c, m, mod, r, name);
+        tc_untrap(c, &t);
+    } else {
+        tc_capture_abandon(c);
+        tc_raise_again(c, c->exc);
+    }
+    p->source_file = tc_arena_strdup(&p->arena, r->path);
+    p->source_text = tc_arena_strndup(&p->arena, r->text, r->len);
+    return p;
+}
+
+static bool same_graph(const tc_program *a, const tc_program *b) {
+    tc_buf x = {0}, y = {0};
+    tc_program_print(&x, a, TC_PRINT_SHORT);
+    tc_program_print(&y, b, TC_PRINT_SHORT);
+    const char *p = strchr(tc_buf_str(&x), '\n'), *q = strchr(tc_buf_str(&y), '\n'); /* the first line names the program */
+    bool same = p && q && !strcmp(p, q);
+    tc_buf_free(&x);
+    tc_buf_free(&y);
+    return same;
+}
+
+static V set_mode(C *c, V m, bool train) {
+    if (tc_kind_of(m) == K_FUNC) return m;
+    V f = tc_getattr_or(c, m, tc_intern(c, "train", 5));
+    if (f) tc_call1(c, f, tc_bool(c, train));
+    return m;
+}
+
+static void run(C *c, void *ctx) {
+    job *j = ctx;
+    const tc_capture_request *r = j->r;
+    module *mod = tc_lang_load(c, r->path, tc_arena_strndup(&c->arena, r->text, r->len), r->len);
+    V m = construct(c, mod, r);
+    bool both = r->eval == r->train;
+    if (both || r->eval) j->out->model = guarded_mode(c, set_mode(c, m, false), mod, r, "model");
+    if (both || r->train) {
+        tc_program *t = guarded_mode(c, set_mode(c, m, true), mod, r, "train");
+        if (both && same_graph(j->out->model, t)) tc_program_release(t);
+        else j->out->train = t;
+    }
+}
+
+static tc_status with_context(const tc_capture_request *r, void (*fn)(C *, void *), job *j) {
+    C *c;
+    struct tc_generator gen = {0};
+    tc_generator_seed(&gen, r->seed);
+    TC_TRY(tc_lang_create_with(&r->limits, r->run, &gen, &c));
+    c->warn = r->warn, c->warn_self = r->warn_self;
+    tc_status st = tc_lang_run(c, fn, j);
+    if (j->out && c->printed.len) j->out->printed = tc_xstrdup(tc_buf_str(&c->printed));
+    tc_lang_destroy(c);
+    return st;
+}
+
+tc_status tc_capture_source(const tc_capture_request *r, tc_capture_result *out) {
+    *out = (tc_capture_result){0};
+    job j = {.r = r, .out = out};
+    tc_status st = with_context(r, run, &j);
+    if (st) {
+        tc_program_release(out->model);
+        tc_program_release(out->train);
+        out->model = out->train = NULL;
+    }
+    return st;
+}
+
+/* ---- listing ---- */
+static void list_classes(C *c, void *ctx) {
+    job *j = ctx;
+    module *mod = tc_lang_load(c, j->r->path, tc_arena_strndup(&c->arena, j->r->text, j->r->len), j->r->len);
+    V base = tc_module_attr(c, tc_import(c, "torch.nn", true), tc_intern(c, "Module", 6)), key, v;
+    for (size_t i = 0; tc_dict_next(mod->d, &i, &key, &v);) {
+        if (tc_kind_of(v) != K_TYPE || !((type *)v)->user || ((type *)v)->module_name != mod->name || !tc_issubclass(c, v, base)) continue;
+        tc_buf_printf(j->list, "%s(", tc_as_str(key)->s);
+        V init = tc_type_lookup(c, (type *)v, c->n___init__);
+        if (init && tc_kind_of(init) == K_FUNC) {
+            list *sig = (list *)tc_func_signature(c, (func *)init);
+            for (size_t s = 1; s < sig->n; s++) {
+                size_t n;
+                V *p = tc_items(sig->a[s], &n);
+                int64_t pk = tc_small(p[1]);
+                tc_buf_printf(j->list, "%s%s%s", s > 1 ? ", " : "", pk == P_VAR ? "*" : pk == P_KW ? "**" : "", tc_as_str(p[0])->s);
+                if (p[2] != c->ellipsis) tc_buf_printf(j->list, "=%s", tc_repr(c, p[2])->s);
+            }
+        }
+        tc_buf_puts(j->list, ")\n");
+    }
+}
+
+tc_status tc_capture_list(const tc_capture_request *r, tc_buf *out) {
+    job j = {.r = r, .list = out};
+    return with_context(r, list_classes, &j);
+}

@@ -1,0 +1,359 @@
+/* math, typing and what the small Python parts of the standard library (std/) rest on. */
+#include "capture/torch.h"
+
+#include <math.h>
+
+/* ---- math ---- */
+static V one(C *c, args *A, const char *name, double (*f)(double), tc_symop sym) {
+    V v[1];
+    tc_take(c, A, name, "x", v);
+    if (tc_kind_of(v[0]) == K_SYM && sym) return tc_sym_math(c, sym, v[0]);
+    double x = tc_to_double(c, v[0]), r = f(x);
+    if (isnan(r) && !isnan(x)) tc_raise(c, "ValueError", "math domain error");
+    if (isinf(r) && isfinite(x)) {
+        if (x == 0 || !strncmp(name, "log", 3) || !strcmp(name, "atanh") || !strcmp(name, "lgamma")) tc_raise(c, "ValueError", "math domain error");
+        tc_raise(c, "OverflowError", "math range error (overflow)");
+    }
+    return tc_float(c, r);
+}
+#define ONE(name, sym) \
+    static V m_##name(C *c, args *A) { return one(c, A, #name, name, sym); }
+ONE(sqrt, TC_S_SQRT) ONE(exp, TC_S_EXP) ONE(sin, TC_S_SIN) ONE(cos, TC_S_COS) ONE(tan, TC_S_TAN) ONE(tanh, TC_S_TANH) ONE(log10, 0) ONE(asin, 0) ONE(acos, 0)
+ONE(atan, 0) ONE(sinh, 0) ONE(cosh, 0) ONE(asinh, 0) ONE(acosh, 0) ONE(atanh, 0) ONE(log1p, 0) ONE(expm1, 0) ONE(erf, 0) ONE(erfc, 0) ONE(lgamma, 0)
+ONE(fabs, TC_S_FABS) ONE(cbrt, 0) ONE(exp2, 0)
+static double gamma_fn(double x) { return tgamma(x); }
+static V m_gamma(C *c, args *A) { return one(c, A, "gamma", gamma_fn, 0); }
+static double degrees_fn(double x) { return x * (180.0 / M_PI); }
+static double radians_fn(double x) { return x * (M_PI / 180.0); }
+static V m_degrees(C *c, args *A) { return one(c, A, "degrees", degrees_fn, 0); }
+static V m_radians(C *c, args *A) { return one(c, A, "radians", radians_fn, 0); }
+
+static double log_of(C *c, V v, double (*f)(double)) {
+    if (tc_kind_of(v) == K_INT && tc_int_sign(v) > 0 && tc_int_bits(v) > 1020) {
+        int64_t s = tc_int_bits(v) - 64;
+        return f(tc_int_to_double(c, tc_int_op(c, 'r', v, tc_int(c, s)))) + (double)s * f(2.0);
+    }
+    double x = tc_to_double(c, v);
+    if (x <= 0) tc_raise(c, "ValueError", "math domain error");
+    return f(x);
+}
+static V m_log(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "log", "x base=", v);
+    if (tc_kind_of(v[0]) == K_SYM) {
+        V r = tc_sym_math(c, TC_S_LOG, v[0]);
+        return v[1] ? tc_binary(c, '/', r, tc_float(c, log_of(c, v[1], log))) : r;
+    }
+    double r = log_of(c, v[0], log);
+    if (!v[1]) return tc_float(c, r);
+    double b = log_of(c, v[1], log);
+    if (b == 0) tc_raise(c, "ZeroDivisionError", "float division by zero");
+    return tc_float(c, r / b);
+}
+static V m_log2(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "log2", "x", v);
+    if (tc_kind_of(v[0]) == K_SYM) return tc_sym_math(c, TC_S_LOG2, v[0]);
+    return tc_float(c, log_of(c, v[0], log2));
+}
+
+static V rounding(C *c, args *A, const char *name, double (*f)(double), tc_symop sym, str *dunder) {
+    V v[1];
+    tc_take(c, A, name, "x", v);
+    switch (tc_kind_of(v[0])) {
+    case K_INT: return v[0];
+    case K_BOOL: return tc_int(c, v[0] == c->true_);
+    case K_SYM: return tc_sym_math(c, sym, v[0]);
+    case K_OBJECT:
+        if (tc_special(c, v[0], dunder)) return tc_call1(c, tc_special(c, v[0], dunder), v[0]);
+        break;
+    default: break;
+    }
+    return tc_int_from_double(c, f(tc_to_double(c, v[0])));
+}
+static V m_floor(C *c, args *A) { return rounding(c, A, "floor", floor, TC_S_FLOOR, c->n___floor__); }
+static V m_ceil(C *c, args *A) { return rounding(c, A, "ceil", ceil, TC_S_CEIL, c->n___ceil__); }
+static V m_trunc(C *c, args *A) { return rounding(c, A, "trunc", trunc, TC_S_TRUNC, c->n___trunc__); }
+
+static V m_pow(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "pow", "x y", v);
+    if (tc_kind_of(v[0]) == K_SYM || tc_kind_of(v[1]) == K_SYM) return tc_binary(c, 'p', tc_kind_of(v[0]) == K_SYM ? tc_sym_unary(c, 'f', v[0]) : tc_float(c, tc_to_double(c, v[0])), v[1]);
+    double x = tc_to_double(c, v[0]), y = tc_to_double(c, v[1]), r = pow(x, y);
+    if (isnan(r) && !isnan(x) && !isnan(y)) tc_raise(c, "ValueError", "math domain error");
+    if (isinf(r) && isfinite(x) && isfinite(y)) tc_raise(c, x == 0 ? "ValueError" : "OverflowError", x == 0 ? "math domain error" : "math range error (overflow)");
+    return tc_float(c, r);
+}
+static V two(C *c, args *A, const char *name, double (*f)(double, double)) {
+    V v[2];
+    tc_take(c, A, name, "x y", v);
+    double x = tc_to_double(c, v[0]), y = tc_to_double(c, v[1]), r = f(x, y);
+    if (isnan(r) && !isnan(x) && !isnan(y)) tc_raise(c, "ValueError", "math domain error");
+    return tc_float(c, r);
+}
+static V m_atan2(C *c, args *A) { return two(c, A, "atan2", atan2); }
+static V m_fmod(C *c, args *A) { return two(c, A, "fmod", fmod); }
+static V m_copysign(C *c, args *A) { return two(c, A, "copysign", copysign); }
+static V m_remainder(C *c, args *A) { return two(c, A, "remainder", remainder); }
+static V m_nextafter(C *c, args *A) { return two(c, A, "nextafter", nextafter); }
+static V m_hypot(C *c, args *A) {
+    double s = 0;
+    for (int i = 0; i < A->n; i++) s = hypot(s, tc_to_double(c, A->a[i]));
+    return tc_float(c, s);
+}
+static V m_isnan(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "isnan", "x", v);
+    return tc_bool(c, isnan(tc_to_double(c, v[0])));
+}
+static V m_isinf(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "isinf", "x", v);
+    return tc_bool(c, isinf(tc_to_double(c, v[0])));
+}
+static V m_isfinite(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "isfinite", "x", v);
+    return tc_bool(c, isfinite(tc_to_double(c, v[0])));
+}
+static V m_isclose(C *c, args *A) {
+    V v[4];
+    tc_take(c, A, "isclose", "a b * rel_tol= abs_tol=", v);
+    double a = tc_to_double(c, v[0]), b = tc_to_double(c, v[1]), rel = v[2] ? tc_to_double(c, v[2]) : 1e-9, ab = v[3] ? tc_to_double(c, v[3]) : 0;
+    if (a == b) return c->true_;
+    if (isinf(a) || isinf(b)) return c->false_;
+    double d = fabs(a - b);
+    return tc_bool(c, d <= fabs(rel * b) || d <= fabs(rel * a) || d <= ab);
+}
+static V want_int(C *c, V v, const char *fn) {
+    if (tc_kind_of(v) == K_BOOL) return tc_int(c, v == c->true_);
+    if (tc_kind_of(v) == K_INT) return v;
+    return tc_int(c, tc_index(c, v, fn));
+}
+static V gcd2(C *c, V a, V b) {
+    while (tc_int_sign(b)) {
+        V r = tc_int_op(c, '%', a, b);
+        a = b, b = r;
+        tc_step(c);
+    }
+    return tc_int_sign(a) < 0 ? tc_int_neg(c, a) : a;
+}
+static V m_gcd(C *c, args *A) {
+    V g = tc_int(c, 0);
+    for (int i = 0; i < A->n; i++) g = gcd2(c, g, want_int(c, A->a[i], "gcd"));
+    return g;
+}
+static V m_lcm(C *c, args *A) {
+    V l = tc_int(c, 1);
+    for (int i = 0; i < A->n; i++) {
+        V x = want_int(c, A->a[i], "lcm");
+        if (!tc_int_sign(x)) return x;
+        l = tc_int_op(c, '*', l, tc_int_op(c, '/', x, gcd2(c, l, x)));
+        if (tc_int_sign(l) < 0) l = tc_int_neg(c, l);
+    }
+    return l;
+}
+static V m_isqrt(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "isqrt", "n", v);
+    V n = want_int(c, v[0], "isqrt");
+    if (tc_int_sign(n) < 0) tc_raise(c, "ValueError", "isqrt() argument must be nonnegative");
+    if (!tc_int_sign(n)) return n;
+    V x = tc_int_op(c, 'l', tc_int(c, 1), tc_int(c, (tc_int_bits(n) + 1) / 2));
+    for (;;) {
+        V y = tc_int_op(c, 'r', tc_int_op(c, '+', x, tc_int_op(c, '/', n, x)), tc_int(c, 1));
+        if (tc_int_cmp(y, x) >= 0) return x;
+        x = y;
+        tc_step(c);
+    }
+}
+static V m_factorial(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "factorial", "n", v);
+    int64_t n = tc_index(c, v[0], "factorial");
+    if (n < 0) tc_raise(c, "ValueError", "factorial() not defined for negative values");
+    V r = tc_int(c, 1);
+    for (int64_t i = 2; i <= n; i++) r = tc_int_op(c, '*', r, tc_int(c, i)), tc_step(c);
+    return r;
+}
+static V m_comb(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "comb", "n k", v);
+    int64_t n = tc_index(c, v[0], "comb"), k = tc_index(c, v[1], "comb");
+    if (n < 0 || k < 0) tc_raise(c, "ValueError", "comb() arguments must be non-negative");
+    if (k > n) return tc_int(c, 0);
+    if (k > n - k) k = n - k;
+    V r = tc_int(c, 1);
+    for (int64_t i = 0; i < k; i++) r = tc_int_op(c, '/', tc_int_op(c, '*', r, tc_int(c, n - i)), tc_int(c, i + 1)), tc_step(c);
+    return r;
+}
+static V m_perm(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "perm", "n k=", v);
+    int64_t n = tc_index(c, v[0], "perm"), k = v[1] && v[1] != c->none ? tc_index(c, v[1], "perm") : n;
+    V r = tc_int(c, 1);
+    for (int64_t i = 0; i < k; i++) r = tc_int_op(c, '*', r, tc_int(c, n - i)), tc_step(c);
+    return r;
+}
+static V m_prod(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "prod", "iterable * start=", v);
+    V r = v[1] ? v[1] : tc_int(c, 1), it = tc_iter(c, v[0]), e;
+    while ((e = tc_next(c, it))) r = tc_binary(c, '*', r, e), tc_step(c);
+    return r;
+}
+static V m_fsum(C *c, args *A) {
+    /* Shewchuk's exact sum */
+    list *l = tc_to_list(c, A->a[0]);
+    double *p = tc_mem(c, sizeof(double) * (l->n + 1));
+    size_t n = 0;
+    for (size_t k = 0; k < l->n; k++) {
+        double x = tc_to_double(c, l->a[k]);
+        size_t i = 0;
+        for (size_t j = 0; j < n; j++) {
+            double y = p[j], t;
+            if (fabs(x) < fabs(y)) t = x, x = y, y = t;
+            double hi = x + y, lo = y - (hi - x);
+            if (lo) p[i++] = lo;
+            x = hi;
+        }
+        n = i;
+        p[n++] = x;
+    }
+    double s = 0;
+    for (size_t i = n; i-- > 0;) s += p[i];
+    return tc_float(c, s);
+}
+static V m_modf(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "modf", "x", v);
+    double w, f = modf(tc_to_double(c, v[0]), &w);
+    return tc_tuple_of(c, 2, tc_float(c, f), tc_float(c, w));
+}
+static V m_frexp(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "frexp", "x", v);
+    int e;
+    double m = frexp(tc_to_double(c, v[0]), &e);
+    return tc_tuple_of(c, 2, tc_float(c, m), tc_int(c, e));
+}
+static V m_ldexp(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "ldexp", "x i", v);
+    int64_t e = tc_index(c, v[1], "ldexp");
+    return tc_float(c, ldexp(tc_to_double(c, v[0]), e > 5000 ? 5000 : e < -5000 ? -5000 : (int)e));
+}
+static V m_dist(C *c, args *A) {
+    list *a = tc_to_list(c, A->a[0]), *b = tc_to_list(c, A->a[1]);
+    double s = 0;
+    for (size_t i = 0; i < a->n && i < b->n; i++) s = hypot(s, tc_to_double(c, a->a[i]) - tc_to_double(c, b->a[i]));
+    return tc_float(c, s);
+}
+
+/* ---- typing ---- */
+static V make_typing(C *c, str *name, V origin) {
+    alias *a = tc_new(c, K_ALIAS, sizeof *a);
+    a->name = name, a->origin = origin, a->params = tc_tuple(c, 0, NULL);
+    return (V)a;
+}
+static V typing_missing(C *c, module *m, str *name) {
+    static const char *const names[] = {"Any", "Optional", "Union", "Callable", "Iterable", "Iterator", "Generator", "Sequence", "MutableSequence", "Mapping", "MutableMapping", "Literal", "Final",
+        "ClassVar", "Annotated", "TypeAlias", "Generic", "Protocol", "NamedTuple", "TypedDict", "Self", "NoReturn", "Never", "Hashable", "Sized", "Collection", "Container", "Concatenate",
+        "Awaitable", "Text", "Type", "Number", "SupportsFloat", "SupportsInt", "Required", "NotRequired", "Unpack", "ParamSpecArgs", "Reversible", "_int", "_size", "_device", "_dtype", "Device",
+        "size_1_t", "size_2_t", "size_3_t", "_size_1_t", "_size_2_t", "_size_3_t"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name->s)) {
+            V v = make_typing(c, name, c->none);
+            tc_dict_set(c, m->d, (V)name, v);
+            return v;
+        }
+    return NULL;
+}
+static V t_cast(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "cast", "typ val", v);
+    return v[1];
+}
+static V t_identity(C *c, args *A) { return A->n ? A->a[0] : c->none; }
+static V t_typevar(C *c, args *A) {
+    (void)A;
+    return make_typing(c, tc_intern(c, "TypeVar", 7), c->none);
+}
+static V t_namedtuple(C *c, args *A) {
+    V v[4];
+    tc_take(c, A, "namedtuple", "typename field_names * rename= defaults=", v);
+    list *f = tc_kind_of(v[1]) == K_STR ? NULL : tc_to_list(c, v[1]);
+    if (!f) {
+        V comma = tc_call_method(c, v[1], tc_intern(c, "replace", 7), 2, (V[]){tc_strz(c, ","), tc_strz(c, " ")});
+        f = (list *)tc_call_method(c, comma, tc_intern(c, "split", 5), 0, NULL);
+    }
+    dict *defs = tc_dict(c);
+    for (size_t i = 0; i < f->n; i++) {
+        if (tc_kind_of(f->a[i]) == K_TUPLE) f->a[i] = ((tuple *)f->a[i])->a[0];
+        f->a[i] = (V)tc_intern_str(c, tc_as_str(f->a[i]));
+    }
+    if (v[3] && v[3] != c->none) {
+        list *d = tc_to_list(c, v[3]);
+        for (size_t i = 0; i < d->n; i++) tc_dict_set(c, defs, f->a[f->n - d->n + i], d->a[i]);
+    }
+    V t = tc_namedtuple(c, tc_intern_str(c, tc_as_str(v[0])), defs, tc_tuple(c, f->n, f->a), NULL);
+    ((type *)t)->module_name = c->fr && c->fr->module ? c->fr->module->name : NULL;
+    return t;
+}
+
+/* ---- what std/ asks for ---- */
+static V s_defaultdict(C *c, args *A) {
+    dict *d = tc_dict(c);
+    if (A->n && A->a[0] != c->none) d->default_factory = A->a[0];
+    args B = *A;
+    if (B.n > 0) B.a++, B.n--;
+    V v = tc_call(c, (V)c->types[K_DICT], &B), k, x;
+    for (size_t i = 0; tc_dict_next((dict *)v, &i, &k, &x);) tc_dict_set(c, d, k, x);
+    return (V)d;
+}
+static V s_kind(C *c, args *A) { return tc_strz(c, c->types[tc_kind_of(A->a[0])]->name->s); }
+static V s_warn(C *c, args *A) {
+    str *s = tc_to_str(c, A->n ? A->a[0] : c->none);
+    tc_warn(c, s->s);
+    return c->none;
+}
+static V s_params(C *c, args *A) { /* of a function: names of its parameters, and which have defaults */
+    V f = A->a[0];
+    if (tc_kind_of(f) == K_METHOD) f = ((method *)f)->func;
+    return tc_kind_of(f) == K_FUNC ? tc_func_signature(c, (func *)f) : c->none;
+}
+
+static V s_import(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "__import__", "name", v);
+    return (V)tc_import(c, tc_as_str(v[0])->s, true);
+}
+
+void tc_std_init(C *c) {
+    static const native_def math[] = {
+#define F(n) {#n, m_##n}
+        F(sqrt), F(exp), F(sin), F(cos), F(tan), F(tanh), F(log10), F(asin), F(acos), F(atan), F(sinh), F(cosh), F(asinh), F(acosh), F(atanh), F(log1p), F(expm1), F(erf), F(erfc),
+        F(lgamma), F(fabs), F(cbrt), F(exp2), F(gamma), F(degrees), F(radians), F(log), F(log2), F(floor), F(ceil), F(trunc), F(pow), F(atan2), F(fmod), F(copysign), F(remainder),
+        F(nextafter), F(hypot), F(isnan), F(isinf), F(isfinite), F(isclose), F(gcd), F(lcm), F(isqrt), F(factorial), F(comb), F(perm), F(prod), F(fsum), F(modf), F(frexp), F(ldexp),
+        F(dist), {NULL, NULL}};
+#undef F
+    module *m = tc_module(c, "math");
+    tc_define(c, m->d, math);
+    tc_dict_setc(c, m->d, "pi", tc_float(c, M_PI));
+    tc_dict_setc(c, m->d, "e", tc_float(c, M_E));
+    tc_dict_setc(c, m->d, "tau", tc_float(c, 2 * M_PI));
+    tc_dict_setc(c, m->d, "inf", tc_float(c, INFINITY));
+    tc_dict_setc(c, m->d, "nan", tc_float(c, NAN));
+    m = tc_module(c, "typing");
+    m->missing = typing_missing;
+    static const native_def typing[] = {{"cast", t_cast}, {"overload", t_identity}, {"final", t_identity}, {"runtime_checkable", t_identity}, {"no_type_check", t_identity}, {"TypeVar", t_typevar},
+        {"ParamSpec", t_typevar}, {"NewType", t_typevar}, {"TypeVarTuple", t_typevar}, {"override", t_identity}, {NULL, NULL}};
+    tc_define(c, m->d, typing);
+    tc_dict_setc(c, m->d, "TYPE_CHECKING", c->false_);
+    static const struct { const char *name; kind k; } gen[] = {{"List", K_LIST}, {"Dict", K_DICT}, {"Tuple", K_TUPLE}, {"Set", K_SET}, {"FrozenSet", K_FROZENSET}, {"OrderedDict", K_DICT},
+        {"DefaultDict", K_DICT}, {"Counter", K_DICT}};
+    for (size_t i = 0; i < sizeof gen / sizeof *gen; i++) tc_dict_setc(c, m->d, gen[i].name, make_typing(c, tc_intern(c, gen[i].name, strlen(gen[i].name)), (V)c->types[gen[i].k]));
+    m = tc_module(c, "_lang");
+    static const native_def lang[] = {{"namedtuple", t_namedtuple}, {"defaultdict", s_defaultdict}, {"kind", s_kind}, {"warn", s_warn}, {"signature", s_params}, {"__import__", s_import}, {NULL, NULL}};
+    tc_define(c, m->d, lang);
+}

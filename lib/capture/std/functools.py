@@ -1,0 +1,118 @@
+# functools, as far as models use it.
+
+
+class partial:
+    def __init__(self, func, /, *args, **keywords):
+        if isinstance(func, partial):
+            args = func.args + args
+            keywords = {**func.keywords, **keywords}
+            func = func.func
+        self.func, self.args, self.keywords = func, args, keywords
+
+    def __call__(self, /, *args, **keywords):
+        return self.func(*self.args, *args, **{**self.keywords, **keywords})
+
+
+class partialmethod:
+    def __init__(self, func, /, *args, **keywords):
+        self.func, self.args, self.keywords = func, args, keywords
+
+    def __get__(self, obj, cls=None):
+        return partial(self.func.__get__(obj, cls) if hasattr(self.func, "__get__") else partial(self.func, obj), *self.args, **self.keywords)
+
+
+def reduce(function, sequence, *initial):
+    it = iter(sequence)
+    if initial:
+        value = initial[0]
+    else:
+        value = next(it, reduce)
+        if value is reduce:
+            raise TypeError("reduce() of empty iterable with no initial value")
+    for x in it:
+        value = function(value, x)
+    return value
+
+
+def update_wrapper(wrapper, wrapped, assigned=None, updated=None):
+    for name in ("__name__", "__qualname__", "__doc__"):
+        if hasattr(wrapped, name):
+            setattr(wrapper, name, getattr(wrapped, name))
+    wrapper.__wrapped__ = wrapped
+    return wrapper
+
+
+def wraps(wrapped, assigned=None, updated=None):
+    return lambda wrapper: update_wrapper(wrapper, wrapped)
+
+
+def lru_cache(maxsize=128, typed=False):
+    def decorate(f):
+        cache = {}
+
+        @wraps(f)
+        def inner(*args, **kwargs):
+            key = (args, tuple(sorted(kwargs.items())))
+            if key not in cache:
+                cache[key] = f(*args, **kwargs)
+            return cache[key]
+
+        inner.cache_clear = cache.clear
+        return inner
+
+    if callable(maxsize):
+        f, maxsize = maxsize, 128
+        return decorate(f)
+    return decorate
+
+
+cache = lru_cache(None)
+
+
+class cached_property:
+    def __init__(self, func):
+        self.func = func
+
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, obj, cls=None):
+        if obj is None:
+            return self
+        value = self.func(obj)
+        object.__setattr__(obj, self.name, value)
+        return value
+
+
+def total_ordering(cls):
+    if "__lt__" in cls.__dict__:
+        lt = cls.__lt__
+        cls.__gt__ = lambda a, b: not lt(a, b) and a != b
+        cls.__le__ = lambda a, b: lt(a, b) or a == b
+        cls.__ge__ = lambda a, b: not lt(a, b)
+    elif "__gt__" in cls.__dict__:
+        gt = cls.__gt__
+        cls.__lt__ = lambda a, b: not gt(a, b) and a != b
+        cls.__ge__ = lambda a, b: gt(a, b) or a == b
+        cls.__le__ = lambda a, b: not gt(a, b)
+    else:
+        raise ValueError("must define at least one ordering operation: < >")
+    return cls
+
+
+def cmp_to_key(compare):
+    class Key:
+        def __init__(self, obj):
+            self.obj = obj
+
+        def __lt__(self, other):
+            return compare(self.obj, other.obj) < 0
+
+        def __eq__(self, other):
+            return compare(self.obj, other.obj) == 0
+
+    return Key
+
+
+def singledispatch(func):
+    raise NotImplementedError("functools.singledispatch is not part of the model language")

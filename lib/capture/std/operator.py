@@ -1,0 +1,56 @@
+# operator.
+add = lambda a, b: a + b
+sub = lambda a, b: a - b
+mul = lambda a, b: a * b
+truediv = lambda a, b: a / b
+floordiv = lambda a, b: a // b
+mod = lambda a, b: a % b
+pow = lambda a, b: a ** b
+matmul = lambda a, b: a @ b
+and_ = lambda a, b: a & b
+or_ = lambda a, b: a | b
+xor = lambda a, b: a ^ b
+lshift = lambda a, b: a << b
+rshift = lambda a, b: a >> b
+neg = lambda a: -a
+pos = lambda a: +a
+not_ = lambda a: not a
+invert = lambda a: ~a
+abs = lambda a: a if a >= 0 else -a
+lt = lambda a, b: a < b
+le = lambda a, b: a <= b
+eq = lambda a, b: a == b
+ne = lambda a, b: a != b
+gt = lambda a, b: a > b
+ge = lambda a, b: a >= b
+is_ = lambda a, b: a is b
+is_not = lambda a, b: a is not b
+contains = lambda a, b: b in a
+getitem = lambda a, b: a[b]
+truth = bool
+index = lambda a: int(a)
+
+
+def setitem(a, b, c):
+    a[b] = c
+
+
+def itemgetter(*items):
+    if len(items) == 1:
+        return lambda obj: obj[items[0]]
+    return lambda obj: tuple(obj[i] for i in items)
+
+
+def attrgetter(*attrs):
+    def one(obj, path):
+        for name in path.split("."):
+            obj = getattr(obj, name)
+        return obj
+
+    if len(attrs) == 1:
+        return lambda obj: one(obj, attrs[0])
+    return lambda obj: tuple(one(obj, a) for a in attrs)
+
+
+def methodcaller(name, /, *args, **kwargs):
+    return lambda obj: getattr(obj, name)(*args, **kwargs)

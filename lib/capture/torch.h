@@ -1,0 +1,87 @@
+/* The tensor side of the model language: what torch_*.c and capture.c share.
+ *
+ *     tensor --- concrete: t holds memory; operators run at once through eval (constructors, initialisers, corpora)
+ *            '-- symbolic: v is a value of the graph being captured; operators append nodes
+ *
+ * While a graph is captured every operator is recorded. A concrete tensor that takes part (a parameter, a buffer, a constant made before)
+ * becomes an input of the program: lift says which value it is. */
+#ifndef TC_CAPTURE_TORCH_H
+#define TC_CAPTURE_TORCH_H
+
+#include "base/rng.h"
+#include "capture/object.h"
+#include "op/op.h"
+
+typedef struct tensor tensor;
+struct tensor {
+    obj h;               /* torch.Tensor, torch.nn.Parameter or torch.nn.Buffer */
+    tc_tensor t;         /* storage NULL: symbolic. Listed in tc_torch.owned, released with the context */
+    tc_value *v;         /* in graph `v->graph`; NULL: concrete and not lifted */
+    bool requires_grad;
+    bool persistent;     /* Buffer */
+    V grad;              /* .grad, or NULL */
+    V base;              /* the tensor of which this one is a view, or NULL */
+    tensor *next_owned;
+};
+
+typedef struct { obj h; const char *name; const tc_op *op; V self; } opfn; /* op NULL: all overloads of `name` ("aten::add") */
+typedef struct { obj h; int code; const char *name; bool memory_format; } layoutobj;
+typedef struct { obj h; struct tc_generator g; } genobj;
+
+/* A graph being captured: the program's own, or a branch or body inside it. */
+typedef struct region region;
+struct region {
+    region *outer;
+    tc_graph *graph;
+    TC_VEC(tc_value *) from;       /* values of the outer graph ... */
+    TC_VEC(tc_value *) to;         /* ... and the inputs here that stand for them */
+    bool saves;                    /* backward of an autograd.Function: what it lifts becomes a result of the outer graph */
+    struct tc_functional *functional; /* once a gradient was asked for */
+};
+
+struct tc_torch {
+    tc_eval eval;                  /* call NULL: operators on concrete tensors are refused */
+    struct tc_generator *gen;      /* torch.default_generator */
+    tc_graph *graph;               /* being captured; NULL: eager */
+    region *region;                /* of graph */
+    struct tc_capture *capture;    /* the program being made; NULL: eager */
+    tc_value *(*lift)(C *c, tensor *t); /* the value in c->torch->graph that stands for t (concrete, or of an outer graph) */
+    bool no_grad;
+    tc_dtype default_dtype;
+    tc_dtype autocast;             /* TC_DTYPE_NONE: off */
+    tc_program *scratch;           /* expressions of eager calls; renewed when it has grown */
+    tensor *owned;
+    const void *here_file, *here_program; const char *here_name; /* tc_here: the file's name in the program's arena */
+    tc_symvalue *hint; size_t nhint; /* example values of the captured program's symbols, by index; unbound: from data */
+    type *tensor_type, *parameter_type, *buffer_type;
+};
+
+void tc_torch_functional(C *c, module *m); /* names that torch.nn.functional's source lacks are operators */
+static inline bool tc_is_tensor(V v) { return tc_kind_of(v) == K_TENSOR; }
+static inline bool tc_is_symbolic(const tensor *t) { return t->v != NULL; }
+
+V tc_torch_wrap(C *c, tc_tensor t, bool requires_grad); /* takes t */
+V tc_torch_wrap_value(C *c, tc_value *v);               /* tensor, tuple of a list, or number */
+tc_value *tc_torch_value(C *c, V t);                    /* in the graph being captured */
+tc_dtype tc_torch_dtype(V t);
+int tc_torch_rank(V t);
+V tc_torch_size(C *c, V t, int d);                      /* an int or a symbolic one; 0 <= d < rank */
+tc_program *tc_torch_program(C *c);                     /* of the graph being captured, or the scratch program */
+
+void tc_torch_enter(C *c, region *r, tc_graph *g);
+void tc_torch_leave(C *c);
+tc_value *tc_torch_lift_region(C *c, tc_value *outer); /* a value of an outer graph, in the one being captured */
+/* An operator object: "add", "aten::add" or with an overload, "aten::add.Tensor". self: bound method, or NULL. NULL when there is none. */
+V tc_torch_opfn(C *c, const char *name, V self);
+/* Calls the overload that fits, as PyTorch's argument parser chooses it; is_method: A->a[0] is self. */
+V tc_torch_call(C *c, const char *name, args *A, bool is_method);
+/* The same for C: positional arguments only. */
+V tc_torch_calln(C *c, const char *name, int n, ...);
+/* Runs or records one operator with arguments in schema order, values as they are; results as a Python call returns them. */
+V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *tensors, struct tc_generator *gen);
+/* The example value of a symbol; false when it has none (it comes from data). out may be NULL. */
+bool tc_torch_hint(C *c, tc_sym var, tc_symvalue *out);
+bool tc_torch_eval_hint(C *c, tc_sym s, tc_symvalue *out);
+void tc_torch_copy_into(C *c, V dst, V src);            /* dst.copy_(src): type and sizes of dst stay */
+
+#endif

@@ -1,0 +1,26 @@
+# torch.cuda: there is none; device words are accepted and mapped to the target.
+def is_available():
+    return False
+
+
+def device_count():
+    return 0
+
+
+def is_bf16_supported():
+    return False
+
+
+def manual_seed(seed):
+    pass
+
+
+manual_seed_all = manual_seed
+
+
+def synchronize(device=None):
+    pass
+
+
+def empty_cache():
+    pass

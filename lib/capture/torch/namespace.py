@@ -1,0 +1,151 @@
+# Names of `torch` that are Python classes and small modules in PyTorch: contexts, autograd.Function, what asks about the machine.
+import torch
+from torch import _C
+
+
+class _GradMode:
+    def __init__(self, mode):
+        self.mode = mode
+
+    def __enter__(self):
+        self.old = _C.grad_enabled(self.mode)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        _C.grad_enabled(self.old)
+
+    def __call__(self, func):
+        mode = self.mode
+
+        def inner(*args, **kwargs):
+            old = _C.grad_enabled(mode)
+            try:
+                return func(*args, **kwargs)
+            finally:
+                _C.grad_enabled(old)
+
+        inner.__name__ = getattr(func, "__name__", "inner")
+        return inner
+
+
+def no_grad(func=None):
+    return _GradMode(False) if func is None else _GradMode(False)(func)
+
+
+def enable_grad(func=None):
+    return _GradMode(True) if func is None else _GradMode(True)(func)
+
+
+def inference_mode(mode=True):
+    return _GradMode(not mode) if isinstance(mode, bool) else _GradMode(False)(mode)
+
+
+class set_grad_enabled(_GradMode):
+    def __init__(self, mode):
+        self.mode = mode
+        self.old = _C.grad_enabled(mode)
+
+    def __enter__(self):
+        return self
+
+
+def is_grad_enabled():
+    return _C.grad_enabled()
+
+
+def is_inference_mode_enabled():
+    return False
+
+
+class autocast:
+    def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
+        self.device_type, self.enabled = device_type, enabled
+        self.dtype = dtype if dtype is not None else torch.bfloat16 if device_type == "cpu" else torch.float16
+
+    def __enter__(self):
+        self.old = _C.autocast_dtype()
+        _C.autocast_dtype(self.dtype if self.enabled else None)
+        return self
+
+    def __exit__(self, kind, value, trace):
+        _C.autocast_dtype(self.old)
+
+    def __call__(self, func):
+        def inner(*args, **kwargs):
+            with self:
+                return func(*args, **kwargs)
+
+        return inner
+
+
+def is_autocast_enabled(device_type=None):
+    return _C.autocast_dtype() is not None
+
+
+def get_autocast_dtype(device_type):
+    return _C.autocast_dtype() or torch.bfloat16
+
+
+def get_autocast_gpu_dtype():
+    return _C.autocast_dtype() or torch.float16
+
+
+def compile(model=None, **kw):
+    return model if model is not None else lambda m: m
+
+
+def typename(x):
+    return type(x).__name__
+
+
+def get_default_device():
+    return torch.device("cpu")
+
+
+def set_float32_matmul_precision(precision):
+    pass
+
+
+def use_deterministic_algorithms(mode, **kw):
+    pass
+
+
+def get_num_threads():
+    return 1
+
+
+def sym_int(x):
+    return int(x)
+
+
+def sym_float(x):
+    return float(x)
+
+
+def sym_max(a, b):
+    return max(a, b)
+
+
+def sym_min(a, b):
+    return min(a, b)
+
+
+def sym_not(a):
+    return not a
+
+
+def _check(cond, message=None):
+    if _C.is_symbolic(cond):
+        return
+    if not cond:
+        raise RuntimeError(message() if message else "Expected cond to be True, but got False.")
+
+
+def cond(pred, true_fn, false_fn, operands=()):
+    if isinstance(pred, bool):
+        return true_fn(*operands) if pred else false_fn(*operands)
+    return _C.cond(pred, true_fn, false_fn, operands)
+
+
+def while_loop(cond_fn, body_fn, carried_inputs):
+    return _C.while_loop(cond_fn, body_fn, tuple(carried_inputs))

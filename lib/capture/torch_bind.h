@@ -1,0 +1,24 @@
+/* Binding the arguments of a Python call to one overload's schema, by the rules of PyTorch's argument parser. */
+#ifndef TC_CAPTURE_TORCH_BIND_H
+#define TC_CAPTURE_TORCH_BIND_H
+
+#include "capture/torch.h"
+
+enum { TC_MAX_PARAMS = 40 };
+
+typedef struct {
+    tc_arg arg[TC_MAX_PARAMS];   /* schema order; TC_A_VALUE entries have value NULL until the tensors are known as values */
+    V object[TC_MAX_PARAMS];     /* the tensor, or the list of tensors, of each argument; NULL for others */
+    bool given[TC_MAX_PARAMS];
+    int n;
+    struct tc_generator *gen;    /* of generator= */
+    V out;                       /* out=: a tensor or a tuple of them; NULL */
+    int requires_grad;           /* requires_grad= of a factory: -1 not given */
+    tc_buf why;                  /* when binding failed: what does not fit; free it */
+} tc_binding;
+
+/* Fills b for op; false (with b->why) when the arguments do not fit. Missing arguments take their defaults. is_method: A->a[0] is
+ * self. strict_names: only the schema's own parameter names (torch.ops). */
+bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_names, tc_binding *b);
+
+#endif

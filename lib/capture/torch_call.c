@@ -1,0 +1,415 @@
+/* Calling operators from the model language: the overload that fits, then the node (capture) or the result (concrete tensors).
+ *
+ *     torch.add(x, 1)  ->  overloads of aten::add  ->  binding  ->  tc_torch_apply  ->  tensor, tuple or number */
+#include "capture/torch_bind.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { MAX_OVERLOADS = 32, MAX_RESULTS = 256 };
+
+/* ---- tensors as objects ---- */
+static tensor *new_tensor(C *c) {
+    tensor *o = tc_mem(c, sizeof *o);
+    o->h.type = c->torch->tensor_type;
+    return o;
+}
+
+V tc_torch_wrap(C *c, tc_tensor t, bool requires_grad) {
+    tensor *o = new_tensor(c);
+    o->t = t;
+    o->requires_grad = requires_grad;
+    o->next_owned = c->torch->owned;
+    c->torch->owned = o;
+    return (V)o;
+}
+
+V tc_torch_wrap_value(C *c, tc_value *v) {
+    if (v->kind == TC_V_NONE) return c->none;
+    if (v->kind == TC_V_SYM) return tc_symv(c, v->sym);
+    if (v->kind == TC_V_LIST) {
+        V all = tc_tuple(c, (size_t)v->nlist, NULL);
+        for (int i = 0; i < v->nlist; i++) ((tuple *)all)->a[i] = tc_torch_wrap_value(c, v->list[i]);
+        return all;
+    }
+    tensor *o = new_tensor(c);
+    o->v = v;
+    o->requires_grad = v->meta.requires_grad;
+    return (V)o;
+}
+
+tc_program *tc_torch_program(C *c) {
+    struct tc_torch *T = c->torch;
+    if (T->graph) return T->graph->program;
+    if (!T->scratch) T->scratch = tc_program_create("eager");
+    return T->scratch;
+}
+
+/* Between eager calls nothing refers to the scratch program: a large one is replaced. */
+static void renew_scratch(struct tc_torch *T) {
+    if (!T->scratch || T->scratch->arena.used < (4u << 20)) return;
+    tc_program_release(T->scratch);
+    T->scratch = NULL;
+}
+
+tc_value *tc_torch_value(C *c, V o) {
+    tensor *t = (tensor *)o;
+    if (t->v && t->v->graph == c->torch->graph) return t->v;
+    return c->torch->lift(c, t);
+}
+
+tc_dtype tc_torch_dtype(V o) {
+    const tensor *t = (tensor *)o;
+    return t->t.storage ? t->t.dtype : t->v->meta.dtype;
+}
+
+int tc_torch_rank(V o) {
+    const tensor *t = (tensor *)o;
+    return t->t.storage ? t->t.rank : t->v->meta.rank;
+}
+
+V tc_torch_size(C *c, V o, int d) {
+    const tensor *t = (tensor *)o;
+    return t->t.storage ? tc_int(c, t->t.size[d]) : tc_symv(c, t->v->meta.size[d]);
+}
+
+/* ---- results ---- */
+/* (values, indices): a tuple whose elements are attributes too, by the schema's names. */
+static V results_tuple(C *c, const tc_schema *s, V *items, int n) {
+    V all = tc_tuple(c, (size_t)n, items);
+    bool named = n == s->nrets && n > 0;
+    for (int i = 0; named && i < n; i++) named = s->rets[i].name && *s->rets[i].name;
+    if (named) {
+        ((tuple *)all)->h.attrs = tc_dict(c);
+        for (int i = 0; i < n; i++) tc_dict_setc(c, ((tuple *)all)->h.attrs, s->rets[i].name, items[i]);
+    }
+    return all;
+}
+
+static V results(C *c, const tc_schema *s, V *items, int n) {
+    if (n == 0) return c->none;
+    return n == 1 ? items[0] : results_tuple(c, s, items, n);
+}
+
+/* ---- concrete execution ---- */
+static tc_value *concrete_value(C *c, tc_program *p, const tensor *t) {
+    if (!t->t.storage) tc_raise(c, "RuntimeError", "a tensor of a capture was used outside of it");
+    tc_value *v = TC_NEW(&p->arena, tc_value);
+    tc_sym size[TC_MAX_RANK], stride[TC_MAX_RANK];
+    for (int i = 0; i < t->t.rank; i++) size[i] = tc_sym_int(p->sym, t->t.size[i]), stride[i] = tc_sym_int(p->sym, t->t.stride[i]);
+    v->kind = TC_V_TENSOR;
+    v->meta = tc_meta_make(&p->arena, t->t.dtype, t->t.rank, size, tc_tensor_is_contiguous(&t->t) ? NULL : stride);
+    v->aux = (void *)(uintptr_t)&t->t;
+    return v;
+}
+
+/* How many tensors a call yields: list results count their elements, so the shape rule is asked. */
+static int count_results(C *c, tc_program *p, const tc_op *op, const tc_arg *a, int nargs, tc_value *outs, int nouts) {
+    const tc_schema *s = tc_op_schema(op);
+    bool lists = s->variadic;
+    for (int i = 0; i < s->nrets; i++) lists |= s->rets[i].type == TC_T_TENSORS || s->rets[i].type == TC_T_OPT_TENSORS;
+    if (!lists) return nouts;
+    tc_status st = tc_op_infer(p, op, a, nargs, tc_here(c), outs, nouts);
+    if (st) tc_raise_status(c, "RuntimeError", st);
+    int n = 0;
+    for (int i = 0; i < nouts; i++) n += outs[i].kind == TC_V_LIST ? outs[i].nlist : 1;
+    return n;
+}
+
+static V number_of(C *c, tc_tensor *t) {
+    tc_scalar v = tc_scalar_load(t->dtype, t->storage->data, t->offset);
+    V r = v.kind == TC_KIND_BOOL ? tc_bool(c, v.i != 0) : v.kind == TC_KIND_INT ? tc_int(c, v.i) : v.kind == TC_KIND_FLOAT ? tc_float(c, v.f) : tc_complex(c, v.re, v.im);
+    tc_tensor_deinit(t);
+    return r;
+}
+
+static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
+    struct tc_torch *T = c->torch;
+    const tc_schema *s = tc_op_schema(op);
+    tc_program *p = tc_torch_program(c);
+    bool wants = false;
+    for (int i = 0; i < nargs; i++) {
+        if (!objects[i]) continue;
+        size_t n = 1;
+        V one = objects[i], *items = &one;
+        if (a[i].kind == TC_A_VALUES) items = tc_items(objects[i], &n);
+        tc_value **values = TC_NEWN(&p->arena, tc_value *, n ? n : 1);
+        for (size_t k = 0; k < n; k++) {
+            if (items[k] == c->none) continue;
+            values[k] = concrete_value(c, p, (tensor *)items[k]);
+            wants |= ((tensor *)items[k])->requires_grad;
+        }
+        if (a[i].kind == TC_A_VALUES) a[i].values = values;
+        else a[i].value = values[0];
+    }
+    for (int i = 0; i < nargs && !s->variadic; i++) {
+        tc_status st = tc_op_coerce(p, op, i, &a[i]);
+        if (st) tc_raise_status(c, "TypeError", st);
+    }
+    if (!T->eval.call) tc_raise(c, "RuntimeError", "%s: no executor for concrete tensors", tc_op_name(op));
+    tc_value outs[16] = {0};
+    int nouts = tc_op_nouts(op, a, nargs);
+    if (nouts > 16) TC_BUG("%s has %d results", tc_op_name(op), nouts);
+    int n = count_results(c, p, op, a, nargs, outs, nouts);
+    tc_tensor small[16] = {0}, *out = small;
+    if (n > 16) {
+        tc_memory_check(c, (size_t)n * sizeof *out);
+        out = tc_xcalloc((size_t)n, sizeof *out);
+    }
+    tc_status st = T->eval.call(T->eval.self, op, a, nargs, gen ? gen : T->gen, out, n);
+    V *made = tc_mem(c, (size_t)(n ? n : 1) * sizeof *made);
+    bool number = nouts == 1 && (s->rets[0].type == TC_T_SCALAR || s->rets[0].type == TC_T_INT || s->rets[0].type == TC_T_FLOAT || s->rets[0].type == TC_T_BOOL);
+    for (int i = 0; i < n && !st; i++) {
+        c->tensor_bytes += out[i].storage ? tc_tensor_bytes(&out[i]) : 0;
+        bool grad = wants && !T->no_grad && out[i].storage && (tc_is_float(out[i].dtype) || tc_is_complex(out[i].dtype)) && !(op->flags & TC_OP_NONDIFF);
+        made[i] = !out[i].storage ? c->none : number ? number_of(c, &out[i]) : tc_torch_wrap(c, out[i], grad);
+    }
+    if (out != small) free(out);
+    if (st) tc_raise_status(c, "RuntimeError", st);
+    if (c->tensor_bytes > c->max_tensor_bytes) tc_raise_limit(c, "tensors need more memory than the limit of %zu MB allows", c->max_tensor_bytes >> 20);
+    V *r = tc_mem(c, (size_t)(nouts ? nouts : 1) * sizeof *r);
+    for (int i = 0, k = 0; i < nouts; i++) {
+        if (outs[i].kind == TC_V_LIST) {
+            r[i] = tc_tuple(c, (size_t)outs[i].nlist, made + k);
+            k += outs[i].nlist;
+        } else {
+            r[i] = made[k++];
+        }
+    }
+    return results(c, s, r, nouts);
+}
+
+/* ---- recording ---- */
+static V record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
+    tc_graph *g = c->torch->graph;
+    for (int i = 0; i < nargs; i++) {
+        if (!objects[i]) continue;
+        if (a[i].kind == TC_A_VALUES) {
+            size_t n;
+            V *items = tc_items(objects[i], &n);
+            tc_value **values = TC_NEWN(&g->program->arena, tc_value *, n ? n : 1);
+            for (size_t k = 0; k < n; k++) values[k] = items[k] == c->none ? NULL : tc_torch_value(c, items[k]);
+            a[i].values = values;
+        } else {
+            a[i].value = tc_torch_value(c, objects[i]);
+        }
+    }
+    g->program->no_grad = c->torch->no_grad;
+    tc_node *node;
+    tc_status st = tc_graph_call(g, op, a, nargs, tc_here(c), NULL, &node);
+    if (st) tc_raise_status(c, "RuntimeError", st);
+    if (c->max_graph_nodes && g->nnodes > c->max_graph_nodes)
+        tc_raise_limit(c, "the graph has more than the limit of %zu nodes: is a loop unrolled that torch.while_loop or scan should hold?", c->max_graph_nodes);
+    V *r = tc_mem(c, (size_t)(node->nouts ? node->nouts : 1) * sizeof *r);
+    for (int i = 0; i < node->nouts; i++) r[i] = tc_torch_wrap_value(c, node->outs[i]);
+    return results(c, tc_op_schema(op), r, node->nouts);
+}
+
+V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
+    return c->torch->graph ? record(c, op, a, nargs, objects) : run_concrete(c, op, a, nargs, objects, gen);
+}
+
+/* ---- writing ---- */
+/* Element by element through strides, with PyTorch's conversion; sizes are equal or broadcast from 1. */
+static void copy_strided(tc_tensor *dst, const tc_tensor *src) {
+    int64_t index[TC_MAX_RANK] = {0}, n = tc_tensor_numel(dst), so = src->offset, d_o = dst->offset;
+    int lead = dst->rank - src->rank;
+    size_t size = tc_dtype_size(dst->dtype);
+    char *to = dst->storage->data;
+    const char *from = src->storage->data;
+    for (int64_t k = 0; k < n; k++) {
+        if (dst->dtype == src->dtype) memcpy(to + d_o * (int64_t)size, from + so * (int64_t)size, size);
+        else tc_scalar_store(dst->dtype, to, d_o, tc_scalar_load(src->dtype, from, so));
+        for (int d = dst->rank; d-- > 0;) {
+            bool moves = d >= lead && src->size[d - lead] != 1;
+            d_o += dst->stride[d];
+            if (moves) so += src->stride[d - lead];
+            if (++index[d] < dst->size[d]) break;
+            d_o -= dst->stride[d] * dst->size[d];
+            if (moves) so -= src->stride[d - lead] * dst->size[d];
+            index[d] = 0;
+        }
+    }
+}
+
+void tc_torch_copy_into(C *c, V dst, V src) {
+    if (c->torch->graph) {
+        tensor *d = (tensor *)dst;
+        V r = tc_torch_calln(c, "aten::copy_", 2, dst, src);
+        d->v = ((tensor *)r)->v;
+        return;
+    }
+    tc_tensor *d = &((tensor *)dst)->t, *s = &((tensor *)src)->t, same = {0};
+    if (d->storage->read_only) tc_raise(c, "RuntimeError", "cannot write to a tensor of a mapped file");
+    if (d->rank < s->rank && tc_tensor_numel(d) != tc_tensor_numel(s)) tc_raise(c, "RuntimeError", "a tensor of rank %d cannot be written to one of rank %d", s->rank, d->rank);
+    for (int i = 0; i < s->rank; i++)
+        if (s->size[i] != 1 && s->size[i] != d->size[i + d->rank - s->rank])
+            tc_raise(c, "RuntimeError", "output with size %lld at dimension %d cannot hold size %lld", (long long)d->size[i + d->rank - s->rank], i + d->rank - s->rank,
+                     (long long)s->size[i]);
+    if (d->storage == s->storage) {
+        tc_status st = tc_tensor_clone(s, &same);
+        if (st) tc_raise_status(c, "RuntimeError", st);
+        s = &same;
+    }
+    if (d->dtype == s->dtype && d->rank == s->rank && tc_tensor_is_contiguous(d) && tc_tensor_is_contiguous(s))
+        memcpy(tc_tensor_data(d), tc_tensor_data(s), tc_tensor_bytes(d));
+    else
+        copy_strided(d, s);
+    tc_tensor_deinit(&same);
+}
+
+/* In-place forms on concrete tensors: the functional row, then its result into the storage (or, for views, in place of the view). */
+static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
+    const tc_op *f = tc_op_functional(op);
+    const tc_schema *fs = tc_op_schema(f);
+    V self = b->object[0];
+    tc_arg fa[TC_MAX_PARAMS];
+    V objects[TC_MAX_PARAMS] = {0};
+    for (int i = 0; i < b->n; i++) /* objects follow their arguments: carried as the value until they are made */
+        if (b->object[i]) b->arg[i].value = (tc_value *)(void *)b->object[i];
+    tc_op_functional_args(tc_torch_program(c), op, b->arg, fa);
+    for (int i = 0; i < fs->nparams; i++)
+        if ((fa[i].kind == TC_A_VALUE || fa[i].kind == TC_A_VALUES) && fa[i].value) {
+            objects[i] = (V)(void *)fa[i].value;
+            fa[i].value = NULL;
+        }
+    tensor *t = (tensor *)self;
+    if (t->requires_grad && !t->base && !c->torch->no_grad && !fs->is_view)
+        tc_raise(c, "RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.");
+    V r = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
+    if (!r || !tc_is_tensor(r)) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
+    if (fs->is_view) {
+        tc_tensor_deinit(&t->t);
+        t->t = tc_tensor_share(&((tensor *)r)->t);
+        return self;
+    }
+    if (tc_dtype_kind(tc_torch_dtype(r)) > tc_dtype_kind(t->t.dtype))
+        tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch, tc_dtypes[t->t.dtype].torch);
+    tc_torch_copy_into(c, self, r);
+    return self;
+}
+
+/* In a capture the node is recorded as it is (functionalise rewrites it); the object goes on as the node's result. */
+static V record_inplace(C *c, const tc_op *op, tc_binding *b) {
+    tensor *t = (tensor *)b->object[0];
+    V r = record(c, op, b->arg, b->n, b->object);
+    if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
+    return (V)t;
+}
+
+static V into_out(C *c, V out, V r) {
+    if (!tc_is_tensor(out)) {
+        size_t n, m;
+        V *to = tc_items(out, &n), *from = tc_items(r, &m);
+        for (size_t i = 0; i < n && i < m; i++) into_out(c, to[i], from[i]);
+        return out;
+    }
+    tensor *o = (tensor *)out, *from = (tensor *)r;
+    if (tc_dtype_kind(tc_torch_dtype(r)) > tc_dtype_kind(tc_torch_dtype(out)))
+        tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch, tc_dtypes[tc_torch_dtype(out)].torch);
+    bool same = tc_torch_rank(out) == tc_torch_rank(r);
+    for (int d = 0; same && d < tc_torch_rank(r); d++) same = tc_equal(c, tc_torch_size(c, out, d), tc_torch_size(c, r, d));
+    if (same) {
+        tc_torch_copy_into(c, out, r);
+    } else if (o->t.storage && !c->torch->graph) { /* resized, as out= of an empty tensor is */
+        tc_tensor t = {0};
+        tc_status st = tc_tensor_cast(&from->t, o->t.dtype, &t);
+        if (st) tc_raise_status(c, "RuntimeError", st);
+        tc_tensor_deinit(&o->t);
+        o->t = t;
+    } else {
+        o->v = from->v;
+    }
+    return out;
+}
+
+/* ---- choosing ---- */
+static V call_op(C *c, const tc_op *op, tc_binding *b) {
+    const tc_schema *s = tc_op_schema(op);
+    V r;
+    if (s->inplace) r = c->torch->graph ? record_inplace(c, op, b) : run_inplace(c, op, b);
+    else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
+    if (b->requires_grad >= 0 && tc_is_tensor(r)) ((tensor *)r)->requires_grad = b->requires_grad;
+    return b->out ? into_out(c, b->out, r) : r;
+}
+
+static _Noreturn void no_overload(C *c, const char *name, const tc_op *const *ops, int n, args *A, bool is_method, bool strict) {
+    const char *sep = strstr(name, "::"), *plain = sep ? sep + 2 : name;
+    if (n == 0) {
+        if (tc_op_is_known_to_pytorch(name)) tc_raise_code(c, TC_UNSUPPORTED, "operator %s is not supported", name);
+        tc_raise(c, "AttributeError", "module 'torch' has no attribute '%s'", plain);
+    }
+    tc_binding b = {0};
+    tc_buf text = {0};
+    if (n == 1) {
+        tc_torch_bind(c, ops[0], A, is_method, strict, &b);
+        tc_buf_printf(&text, "%s(): %s", plain, tc_buf_str(&b.why));
+    } else {
+        tc_buf_printf(&text, "%s() received an invalid combination of arguments - got (", plain);
+        for (int i = 0; i < A->n; i++) tc_buf_printf(&text, "%s%s", i ? ", " : "", tc_type_name(c, A->a[i]));
+        for (int i = 0; i < A->nk; i++) tc_buf_printf(&text, "%s%s=%s", A->n || i ? ", " : "", A->kn[i]->s, tc_type_name(c, A->kv[i]));
+        tc_buf_printf(&text, ")");
+        for (int i = 0; i < n; i++) {
+            tc_torch_bind(c, ops[i], A, is_method, strict, &b);
+            tc_buf_printf(&text, "; %s: %s", tc_op_name(ops[i]), tc_buf_str(&b.why));
+        }
+    }
+    tc_buf_free(&b.why);
+    str *message = tc_as_str(tc_buf_to_str(c, &text));
+    tc_raise(c, "TypeError", "%s", message->s);
+}
+
+static V call_overloads(C *c, const char *name, const tc_op *const *ops, int n, args *A, bool is_method, bool strict) {
+    if (!c->torch->graph) renew_scratch(c->torch);
+    tc_binding *b = tc_mem(c, sizeof *b);
+    for (int i = 0; i < n; i++) {
+        bool fits = tc_torch_bind(c, ops[i], A, is_method, strict, b);
+        tc_buf_free(&b->why);
+        if (fits) return call_op(c, ops[i], b);
+    }
+    no_overload(c, name, ops, n, A, is_method, strict);
+}
+
+V tc_torch_call(C *c, const char *name, args *A, bool is_method) {
+    const tc_op *ops[MAX_OVERLOADS];
+    int n = tc_op_overloads(name, ops, MAX_OVERLOADS);
+    return call_overloads(c, name, ops, n, A, is_method, false);
+}
+
+V tc_torch_calln(C *c, const char *name, int n, ...) {
+    V a[16];
+    va_list ap;
+    if (n > 16) TC_BUG("%d arguments", n);
+    va_start(ap, n);
+    for (int i = 0; i < n; i++) a[i] = va_arg(ap, V);
+    va_end(ap);
+    const tc_op *op = strchr(name, '.') ? tc_op_find(name) : NULL;
+    args A = {.a = a, .n = n};
+    return op ? call_overloads(c, name, &op, 1, &A, false, true) : tc_torch_call(c, name, &A, false);
+}
+
+V tc_torch_opfn(C *c, const char *name, V self) {
+    const char *sep = strstr(name, "::"), *plain = sep ? sep + 2 : name;
+    const tc_op *op = strchr(plain, '.') ? tc_op_find(name) : NULL;
+    const tc_op *any[MAX_OVERLOADS];
+    if (!op && tc_op_overloads(name, any, MAX_OVERLOADS) == 0 && !tc_op_is_known_to_pytorch(name)) return NULL;
+    opfn *f = tc_new(c, K_OPFN, sizeof *f);
+    f->name = tc_intern(c, name, strlen(name))->s;
+    f->op = op;
+    f->self = self;
+    return (V)f;
+}
+
+/* Calling an operator object: f(args) with self in front when it is bound. */
+V tc_op_call(C *c, V fv, args *A) {
+    opfn *f = (opfn *)fv;
+    args with = *A;
+    if (f->self) {
+        with.n = A->n + 1;
+        with.a = tc_mem(c, (size_t)with.n * sizeof *with.a);
+        with.a[0] = f->self;
+        if (A->n) memcpy(with.a + 1, A->a, (size_t)A->n * sizeof *with.a);
+    }
+    if (f->op) return call_overloads(c, f->name, &f->op, 1, &with, f->self != NULL, true);
+    return tc_torch_call(c, f->name, &with, f->self != NULL);
+}

@@ -1,0 +1,420 @@
+/* Tensors as Python objects: operators written as symbols, attributes, the methods that are not operators, truth, length, text. */
+#include "capture/torch_data.h"
+
+#include <stdio.h>
+
+/* ---- symbols ---- */
+static const char *op_name(int op) {
+    switch (op) {
+    case '+': return "aten::add";
+    case '-': return "aten::sub";
+    case '*': return "aten::mul";
+    case '/': return "aten::div";
+    case 'f': return "aten::floor_divide";
+    case '%': return "aten::remainder";
+    case '@': return "aten::matmul";
+    case 'p': return "aten::pow";
+    case 'l': return "aten::bitwise_left_shift";
+    case 'r': return "aten::bitwise_right_shift";
+    case '&': return "aten::bitwise_and";
+    case '|': return "aten::bitwise_or";
+    default: return "aten::bitwise_xor";
+    }
+}
+
+static bool operand(V v) {
+    switch (tc_kind_of(v)) {
+    case K_TENSOR: case K_INT: case K_FLOAT: case K_BOOL: case K_COMPLEX: case K_SYM: return true;
+    default: return false;
+    }
+}
+
+V tc_tensor_binary(C *c, int op, V a, V b, bool inplace) {
+    if (!operand(a) || !operand(b)) return NULL;
+    if (inplace && tc_is_tensor(a)) {
+        char name[64];
+        snprintf(name, sizeof name, "%s_", op_name(op));
+        return tc_torch_calln(c, name, 2, a, b);
+    }
+    if (tc_is_tensor(a)) return tc_torch_calln(c, op_name(op), 2, a, b);
+    switch (op) { /* a number on the left */
+    case '+': case '*': case '&': case '|': case '^': return tc_torch_calln(c, op_name(op), 2, b, a);
+    case '-': return tc_torch_calln(c, "aten::rsub", 2, b, a);
+    case '/': {
+        V r = tc_torch_calln(c, "aten::reciprocal", 1, b);
+        return tc_torch_calln(c, "aten::mul", 2, r, a);
+    }
+    case 'p': return tc_torch_calln(c, "aten::pow", 2, a, b);
+    case '%': return tc_torch_calln(c, "aten::remainder", 2, a, b);
+    default: return tc_torch_calln(c, op_name(op), 2, tc_torch_full0(c, a, TC_DTYPE_NONE), b);
+    }
+}
+
+V tc_tensor_unary(C *c, int op, V a) {
+    if (op == '+') return tc_torch_calln(c, "aten::positive", 1, a);
+    return tc_torch_calln(c, op == '-' ? "aten::neg" : "aten::bitwise_not", 1, a);
+}
+
+V tc_tensor_compare_op(C *c, int op, V a, V b) {
+    if (!operand(a) || !operand(b)) {
+        if (op == '=' || op == '!') return tc_bool(c, op == '!');
+        tc_raise(c, "TypeError", "'<' not supported between instances of '%s' and '%s'", tc_type_name(c, a), tc_type_name(c, b));
+    }
+    if (!tc_is_tensor(a)) {
+        V t = a;
+        a = b, b = t;
+        op = op == '<' ? '>' : op == '>' ? '<' : op == 'L' ? 'G' : op == 'G' ? 'L' : op;
+    }
+    const char *name = op == '<' ? "aten::lt" : op == 'L' ? "aten::le" : op == '>' ? "aten::gt" : op == 'G' ? "aten::ge" : op == '=' ? "aten::eq" : "aten::ne";
+    return tc_torch_calln(c, name, 2, a, b);
+}
+
+/* ---- numbers ---- */
+static V item(C *c, V o) {
+    tensor *t = (tensor *)o;
+    if (t->t.storage && !c->torch->graph) {
+        if (tc_tensor_numel(&t->t) != 1) tc_raise(c, "RuntimeError", "a Tensor with %lld elements cannot be converted to Scalar", (long long)tc_tensor_numel(&t->t));
+        tc_scalar s = tc_scalar_load(t->t.dtype, t->t.storage->data, t->t.offset);
+        return s.kind == TC_KIND_BOOL ? tc_bool(c, s.i) : s.kind == TC_KIND_INT ? (t->t.dtype == TC_U64 ? tc_int_from_u64(c, (uint64_t)s.i) : tc_int(c, s.i)) : s.kind == TC_KIND_FLOAT ? tc_float(c, s.f) : tc_complex(c, s.re, s.im);
+    }
+    return tc_torch_calln(c, "aten::item", 1, o);
+}
+
+V tc_tensor_number(C *c, V t, const char *what) {
+    tensor *x = (tensor *)t;
+    if (!c->torch->graph && x->t.storage) {
+        if (tc_tensor_numel(&x->t) != 1) tc_raise(c, "TypeError", "%s: only integer tensors of a single element can be converted to an index", what);
+        return item(c, t);
+    }
+    if (!c->torch->graph) tc_raise(c, "RuntimeError", "a tensor of a capture was used outside of it");
+    return item(c, t);
+}
+
+bool tc_tensor_truth(C *c, V v, const char *what) {
+    tensor *t = (tensor *)v;
+    if (t->t.storage && !c->torch->graph) {
+        int64_t n = tc_tensor_numel(&t->t);
+        if (n == 0) return false;
+        if (n != 1) tc_raise(c, "RuntimeError", "Boolean value of Tensor with more than one value is ambiguous");
+        return tc_truth(c, item(c, v));
+    }
+    tc_raise(c, "DataDependentError", "%s depends on the values of a tensor (data-dependent control flow): use torch.cond, torch.where or torch.while_loop", what);
+}
+
+int64_t tc_tensor_len(C *c, V t) {
+    if (tc_torch_rank(t) == 0) tc_raise(c, "TypeError", "len() of a 0-d tensor");
+    return tc_index(c, tc_torch_size(c, t, 0), "len() of a tensor");
+}
+
+V tc_tensor_iter(C *c, V t) {
+    if (tc_torch_rank(t) == 0) tc_raise(c, "TypeError", "iteration over a 0-d tensor");
+    tc_index(c, tc_torch_size(c, t, 0), "the number of elements to unpack"); /* a free size is pinned here */
+    return tc_iter(c, tc_torch_calln(c, "aten::unbind", 1, t));
+}
+
+str *tc_tensor_repr(C *c, V v) {
+    tensor *t = (tensor *)v;
+    tc_buf b = {0};
+    bool param = c->torch->parameter_type && tc_issubtype(v->type, c->torch->parameter_type);
+    if (param) tc_buf_puts(&b, "Parameter containing:\n");
+    if (t->t.storage) {
+        tc_tensor_print(&b, &t->t);
+        if (t->requires_grad && b.len && b.data[b.len - 1] == ')') {
+            b.data[--b.len] = 0;
+            tc_buf_puts(&b, ", requires_grad=True)");
+        }
+    } else {
+        tc_buf_puts(&b, "tensor(");
+        tc_value_print_type(&b, t->v);
+        tc_buf_putc(&b, ')');
+    }
+    return tc_as_str(tc_buf_to_str(c, &b));
+}
+
+/* ---- attributes ---- */
+static V dtype_object(C *c, tc_dtype d) {
+    dtypeobj *o = tc_new(c, K_DTYPE, sizeof *o);
+    o->d = d;
+    return (V)o;
+}
+
+static V size_tuple(C *c, V t) {
+    int n = tc_torch_rank(t);
+    V s = tc_tuple(c, (size_t)n, NULL);
+    s->type = c->types[K_SIZE];
+    for (int i = 0; i < n; i++) ((tuple *)s)->a[i] = tc_torch_size(c, t, i);
+    return s;
+}
+
+static V stride_tuple(C *c, V v) {
+    tensor *t = (tensor *)v;
+    int n = tc_torch_rank(v);
+    V s = tc_tuple(c, (size_t)n, NULL), run = tc_int(c, 1);
+    for (int i = n; i-- > 0;) {
+        if (t->t.storage) ((tuple *)s)->a[i] = tc_int(c, t->t.stride[i]);
+        else if (t->v->meta.stride) ((tuple *)s)->a[i] = tc_symv(c, t->v->meta.stride[i]);
+        else ((tuple *)s)->a[i] = run, run = tc_binary(c, '*', run, tc_torch_size(c, v, i));
+    }
+    return s;
+}
+
+V tc_torch_device(C *c, const char *name, V index);
+static V cpu(C *c) { return tc_torch_device(c, "cpu", c->none); }
+
+static V numel(C *c, V t) {
+    V n = tc_int(c, 1);
+    for (int i = 0; i < tc_torch_rank(t); i++) n = tc_binary(c, '*', n, tc_torch_size(c, t, i));
+    return n;
+}
+
+static V detached(C *c, V v) {
+    tensor *t = (tensor *)v;
+    if (t->t.storage && !c->torch->graph) return tc_torch_wrap(c, tc_tensor_share(&t->t), false);
+    V r = tc_torch_calln(c, "aten::detach", 1, v);
+    ((tensor *)r)->requires_grad = false;
+    return r;
+}
+
+static V swapped(C *c, V t) {
+    int n = tc_torch_rank(t);
+    if (n < 2) tc_raise(c, "RuntimeError", "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.", n);
+    return tc_torch_calln(c, "aten::transpose", 3, t, tc_int(c, -2), tc_int(c, -1));
+}
+
+static V layout_named(C *c, const char *name) { return tc_module_attr(c, tc_module(c, "torch"), tc_intern(c, name, strlen(name))); }
+
+static V plain_attr(C *c, V v, const char *n) {
+    tensor *t = (tensor *)v;
+    tc_dtype d = tc_torch_dtype(v);
+    switch (n[0]) {
+    case 's':
+        if (!strcmp(n, "shape")) return size_tuple(c, v);
+        break;
+    case 'n':
+        if (!strcmp(n, "ndim")) return tc_int(c, tc_torch_rank(v));
+        if (!strcmp(n, "nbytes")) return tc_binary(c, '*', numel(c, v), tc_int(c, (int64_t)tc_dtype_size(d)));
+        if (!strcmp(n, "names")) {
+            V all = tc_tuple(c, (size_t)tc_torch_rank(v), NULL);
+            return all;
+        }
+        if (!strcmp(n, "name")) return c->none;
+        break;
+    case 'd':
+        if (!strcmp(n, "dtype")) return dtype_object(c, d);
+        if (!strcmp(n, "device")) return cpu(c);
+        if (!strcmp(n, "data")) return detached(c, v);
+        break;
+    case 'T':
+        if (!strcmp(n, "T")) {
+            int r = tc_torch_rank(v);
+            if (r < 2) return tc_torch_calln(c, "aten::t", 1, v);
+            if (r == 2) return tc_torch_calln(c, "aten::t", 1, v);
+            list *p = tc_list(c, (size_t)r);
+            for (int i = r; i-- > 0;) tc_list_push(c, p, tc_int(c, i));
+            return tc_torch_calln(c, "aten::permute", 2, v, (V)p);
+        }
+        break;
+    case 'm':
+        if (!strcmp(n, "mT")) return swapped(c, v);
+        if (!strcmp(n, "mH")) return swapped(c, tc_is_complex(d) ? tc_torch_calln(c, "aten::conj", 1, v) : v);
+        break;
+    case 'H':
+        if (!strcmp(n, "H")) {
+            if (tc_torch_rank(v) != 2 && tc_torch_rank(v) != 0) tc_raise(c, "RuntimeError", "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.", tc_torch_rank(v));
+            V x = tc_is_complex(d) ? tc_torch_calln(c, "aten::conj", 1, v) : v;
+            return tc_torch_rank(v) == 0 ? x : swapped(c, x);
+        }
+        break;
+    case 'r':
+        if (!strcmp(n, "requires_grad")) return tc_bool(c, t->requires_grad || (t->v && t->v->meta.requires_grad));
+        if (!strcmp(n, "real")) return tc_is_complex(d) ? tc_torch_calln(c, "aten::real", 1, v) : v;
+        if (!strcmp(n, "retains_grad")) return c->false_;
+        break;
+    case 'i':
+        if (!strcmp(n, "imag")) return tc_torch_calln(c, "aten::imag", 1, v);
+        if (!strcmp(n, "itemsize")) return tc_int(c, (int64_t)tc_dtype_size(d));
+        if (!strcmp(n, "is_leaf")) return tc_bool(c, !t->v || !t->requires_grad || !t->v->producer);
+        if (!strcmp(n, "is_cpu")) return c->true_;
+        static const char *const no[] = {"is_cuda", "is_sparse", "is_quantized", "is_meta", "is_mps", "is_nested", "is_xpu", "is_mkldnn", "is_sparse_csr"};
+        for (size_t i = 0; i < sizeof no / sizeof *no; i++)
+            if (!strcmp(n, no[i])) return c->false_;
+        break;
+    case 'g':
+        if (!strcmp(n, "grad")) return t->grad ? t->grad : c->none;
+        if (!strcmp(n, "grad_fn")) return t->v && t->requires_grad && t->v->producer ? c->true_ : c->none;
+        break;
+    case 'l':
+        if (!strcmp(n, "layout")) return layout_named(c, "strided");
+        break;
+    case 'p':
+        if (!strcmp(n, "persistent")) return tc_bool(c, t->persistent);
+        break;
+    case '_':
+        if (!strcmp(n, "_version")) return tc_int(c, 0);
+        if (!strcmp(n, "_base")) return t->base ? t->base : c->none;
+        break;
+    default: break;
+    }
+    return NULL;
+}
+
+/* ---- methods that are not operators; argument 0 is the tensor ---- */
+static V m_size(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "size", "self dim=", v);
+    if (!v[1] || v[1] == c->none) return size_tuple(c, v[0]);
+    int64_t d = tc_index(c, v[1], "dim"), n = tc_torch_rank(v[0]);
+    if (d < -n || d >= n) tc_raise(c, "IndexError", "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-n, (long long)(n - 1), (long long)d);
+    return tc_torch_size(c, v[0], (int)(d < 0 ? d + n : d));
+}
+static V m_stride(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "stride", "self dim=", v);
+    V s = stride_tuple(c, v[0]);
+    return v[1] && v[1] != c->none ? tc_getitem(c, s, v[1]) : s;
+}
+static V m_dim(C *c, args *A) { return tc_int(c, tc_torch_rank(A->a[0])); }
+static V m_numel(C *c, args *A) { return numel(c, A->a[0]); }
+static V m_item(C *c, args *A) { return item(c, A->a[0]); }
+static V m_tolist(C *c, args *A) {
+    if (c->torch->graph && !((tensor *)A->a[0])->t.storage) tc_raise(c, "DataDependentError", "tolist() needs the values of a tensor (data-dependent): keep them in tensors");
+    return tc_torch_to_list(c, A->a[0]);
+}
+static V m_element_size(C *c, args *A) { return tc_int(c, (int64_t)tc_dtype_size(tc_torch_dtype(A->a[0]))); }
+static V m_is_contiguous(C *c, args *A) {
+    tensor *t = (tensor *)A->a[0];
+    if (t->t.storage) return tc_bool(c, tc_tensor_is_contiguous(&t->t));
+    if (!t->v->meta.stride) return c->true_;
+    tc_program *p = t->v->graph->program;
+    tc_sym *want = tc_contiguous_sym_strides(p->sym, &p->arena, t->v->meta.rank, t->v->meta.size);
+    for (int i = 0; i < t->v->meta.rank; i++)
+        if (want[i] != t->v->meta.stride[i] && !tc_sym_is_int(t->v->meta.size[i], 1)) return c->false_;
+    return c->true_;
+}
+static V m_is_floating(C *c, args *A) { return tc_bool(c, tc_is_float(tc_torch_dtype(A->a[0]))); }
+static V m_is_complex(C *c, args *A) { return tc_bool(c, tc_is_complex(tc_torch_dtype(A->a[0]))); }
+static V m_is_signed(C *c, args *A) { return tc_bool(c, tc_dtypes[tc_torch_dtype(A->a[0])].is_signed); }
+static V m_requires_grad(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "requires_grad_", "self requires_grad=", v);
+    bool on = !v[1] || tc_truth(c, v[1]);
+    if (on && !tc_is_float(tc_torch_dtype(v[0])) && !tc_is_complex(tc_torch_dtype(v[0]))) tc_raise(c, "RuntimeError", "only Tensors of floating point dtype can require gradients");
+    ((tensor *)v[0])->requires_grad = on;
+    if (((tensor *)v[0])->v) ((tensor *)v[0])->v->meta.requires_grad = on;
+    return v[0];
+}
+static V m_detach(C *c, args *A) { return detached(c, A->a[0]); }
+static V m_detach_(C *c, args *A) {
+    tensor *t = (tensor *)A->a[0];
+    if (t->v) t->v = ((tensor *)detached(c, A->a[0]))->v;
+    t->requires_grad = false;
+    return A->a[0];
+}
+static V m_get_device(C *c, args *A) {
+    (void)A;
+    return tc_int(c, -1);
+}
+static V m_storage_offset(C *c, args *A) { return tc_int(c, ((tensor *)A->a[0])->t.storage ? ((tensor *)A->a[0])->t.offset : 0); }
+static V m_self(C *c, args *A) {
+    (void)c;
+    return A->a[0];
+}
+static V m_data_ptr(C *c, args *A) {
+    tensor *t = (tensor *)A->a[0];
+    return tc_int(c, (int64_t)(((uintptr_t)(t->t.storage ? (const void *)t->t.storage : (const void *)t->v)) >> 1));
+}
+static V m_backward(C *c, args *A) {
+    (void)A;
+    tc_raise(c, "RuntimeError", "backward() is what tc-train does: inside forward use torch.autograd.grad");
+}
+static V m_numpy(C *c, args *A) {
+    (void)A;
+    tc_raise(c, "RuntimeError", "numpy() is not part of the model language");
+}
+static V m_deepcopy(C *c, args *A) {
+    V r = tc_torch_calln(c, "aten::clone", 1, A->a[0]);
+    return r;
+}
+static V m_new(C *c, args *A) {
+    args B = *A;
+    B.a++, B.n--;
+    V size = tc_tuple(c, (size_t)B.n, B.a);
+    return tc_torch_calln(c, "aten::new_empty", 2, A->a[0], size);
+}
+static V m_set_data(C *c, V self, V v) {
+    if (!tc_is_tensor(v)) tc_raise(c, "TypeError", "Variable data has to be a tensor, but got %s", tc_type_name(c, v));
+    tensor *t = (tensor *)self, *s = (tensor *)v;
+    if (t->t.storage && s->t.storage) {
+        tc_tensor n = tc_tensor_share(&s->t);
+        tc_tensor_deinit(&t->t);
+        t->t = n;
+        if (c->torch->graph) t->v = s->v;
+    } else tc_torch_copy_into(c, self, v);
+    return c->none;
+}
+static V m_contiguous_to(C *c, args *A) { return tc_torch_cast(c, A->a[0], tc_torch_dtype(A->a[1])); }
+static V m_dim_order(C *c, args *A) {
+    V t = tc_tuple(c, (size_t)tc_torch_rank(A->a[0]), NULL);
+    for (int i = 0; i < tc_torch_rank(A->a[0]); i++) ((tuple *)t)->a[i] = tc_int(c, i);
+    return t;
+}
+
+static const native_def methods[] = {
+    {"size", m_size}, {"stride", m_stride}, {"dim", m_dim}, {"ndimension", m_dim}, {"numel", m_numel}, {"nelement", m_numel}, {"item", m_item}, {"tolist", m_tolist},
+    {"element_size", m_element_size}, {"is_contiguous", m_is_contiguous}, {"is_floating_point", m_is_floating}, {"is_complex", m_is_complex}, {"is_signed", m_is_signed},
+    {"requires_grad_", m_requires_grad}, {"detach", m_detach}, {"detach_", m_detach_}, {"get_device", m_get_device}, {"storage_offset", m_storage_offset},
+    {"data_ptr", m_data_ptr}, {"backward", m_backward}, {"numpy", m_numpy}, {"retain_grad", m_self}, {"__deepcopy__", m_deepcopy}, {"new", m_new}, {"is_shared", m_get_device},
+    {"type_as", m_contiguous_to}, {"dim_order", m_dim_order}, {"resolve_conj", m_self}, {"resolve_neg", m_self}, {"__len__", NULL}, {NULL, NULL}};
+
+static V python_method(C *c, V self, str *name) {
+    module *f = tc_import(c, "torch.functional", false);
+    if (!f || f->loading) return NULL;
+    V named = tc_dict_gets(c, f->d, tc_intern(c, "_methods", 8));
+    if (!named || !tc_contains(c, named, (V)name)) return NULL;
+    V fn = tc_dict_gets(c, f->d, name);
+    return fn ? tc_method(c, fn, self) : NULL;
+}
+
+V tc_tensor_attr(C *c, V self, str *name) {
+    V v = plain_attr(c, self, name->s);
+    if (v) return v;
+    v = tc_type_lookup(c, self->type, name);
+    if (v && !(tc_kind_of(v) == K_NATIVE && tc_dict_gets(c, c->types[K_OBJECT]->d, name) == v)) return tc_bind(c, v, self, self->type);
+    v = python_method(c, self, name);
+    if (v) return v;
+    if (!strncmp(name->s, "__", 2)) return NULL;
+    char full[128];
+    if (name->len > 100) return NULL;
+    snprintf(full, sizeof full, "aten::%s", name->s);
+    return tc_torch_opfn(c, full, self);
+}
+
+bool tc_tensor_setattr(C *c, V self, str *name, V v) {
+    tensor *t = (tensor *)self;
+    if (name == c->n_grad) return t->grad = v == c->none ? NULL : v, true;
+    if (name == c->n_data) return m_set_data(c, self, v), true;
+    if (name == c->n_requires_grad) {
+        V a[2] = {self, v};
+        m_requires_grad(c, &(args){.a = a, .n = 2});
+        return true;
+    }
+    return false;
+}
+
+/* torch.Tensor.add(x, y): a method taken from the class. */
+V tc_tensor_class_attr(C *c, str *name);
+V tc_tensor_class_attr(C *c, str *name) {
+    char full[128];
+    if (name->len > 100 || !strncmp(name->s, "__", 2)) return NULL;
+    snprintf(full, sizeof full, "aten::%s", name->s);
+    return tc_torch_opfn(c, full, NULL);
+}
+
+void tc_torch_tensor_init(C *c);
+void tc_torch_tensor_init(C *c) {
+    type *t = c->types[K_TENSOR];
+    t->instance_attr = tc_tensor_attr;
+    t->instance_setattr = tc_tensor_setattr;
+    for (const native_def *m = methods; m->name; m++)
+        if (m->fn) tc_dict_setc(c, t->d, m->name, tc_native(c, m->name, m->fn, NULL));
+}

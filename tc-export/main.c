@@ -1,0 +1,171 @@
+/* tc-export: from a model's source, or a program, to a program on disk or a readable print of its graph. */
+#include "tc-export/export.h"
+
+#include "cmd/program.h"
+#include "op/functionalise.h"
+#include "pass/dce.h"
+#include "runtime/runtime.h"
+
+#include <stdio.h>
+
+typedef enum { TO_PT2, TO_DOT, TO_TEXT, TO_ONNX } format;
+static const char *const formats[] = {"pt2", "dot", "text", "onnx", NULL};
+
+static void warn(void *self, const char *text) { tc_cmd_note(self, "%s", text); }
+
+/* ---- writing ---- */
+static tc_status choose(tc_cmd *c, format *out) {
+    int to = -1;
+    const char *path = tc_cmd_get(c, TC_OPT_out);
+    TC_TRY(tc_cmd_choice(c, TC_OPT_to, formats, -1, &to));
+    const char *dot = path ? strrchr(path, '.') : NULL;
+    int suffix = -1;
+    for (int i = 0; dot && formats[i]; i++)
+        if (!strcmp(dot + 1, formats[i])) suffix = i;
+    if (to >= 0 && suffix >= 0 && to != suffix) return tc_usage(c, "--to %s does not fit -o %s", formats[to], path);
+    *out = to >= 0 ? (format)to : suffix >= 0 ? (format)suffix : TO_PT2;
+    if (tc_cmd_has(c, TC_OPT_print)) *out = TO_TEXT;
+    if (*out == TO_ONNX) return tc_error(TC_UNSUPPORTED, "--to onnx is not supported");
+    return NULL;
+}
+
+static tc_status print_level(tc_cmd *c, tc_print_level *out) {
+    static const char *const levels[] = {"short", "full", NULL};
+    int level = 0;
+    if (tc_cmd_get(c, TC_OPT_print)) TC_TRY(tc_cmd_choice(c, TC_OPT_print, levels, 0, &level));
+    *out = level ? TC_PRINT_FULL : TC_PRINT_SHORT;
+    return NULL;
+}
+
+static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
+    format to;
+    tc_print_level level;
+    TC_TRY(choose(c, &to));
+    TC_TRY(print_level(c, &level));
+    static const char *const stores[] = {"embed", "none", "extern", NULL};
+    int store;
+    TC_TRY(tc_cmd_choice(c, TC_OPT_store_weights, stores, 0, &store));
+    if (store == 2) return tc_error(TC_UNSUPPORTED, "--store-weights=extern is not supported");
+    tc_out *o;
+    TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), to == TO_PT2, &o));
+    tc_status st = NULL;
+    if (to == TO_PT2) {
+        tc_archive_content content = {.programs = (const tc_program *const *)p, .nprograms = n, .without_weights = store == 1};
+        st = tc_archive_write(o, &content);
+    } else {
+        tc_buf b = {0};
+        for (int i = 0; i < n; i++) {
+            if (to == TO_DOT) tc_program_print_dot(&b, p[i]);
+            else tc_program_print(&b, p[i], level);
+        }
+        st = tc_out_write(o, tc_buf_str(&b), b.len);
+        tc_buf_free(&b);
+    }
+    return tc_cmd_finish(c, o, st);
+}
+
+/* ---- a source ---- */
+/* The train program holds the very tensors of the eval one, so that they are written once. */
+static void share_weights(tc_program *to, const tc_program *from) {
+    for (int i = 0; i < to->ninputs; i++)
+        for (int j = 0; j < from->ninputs; j++)
+            if (to->inputs[i].data.storage && from->inputs[j].data.storage && to->inputs[i].kind == from->inputs[j].kind && !strcmp(to->inputs[i].name, from->inputs[j].name)) {
+                tc_tensor t = tc_tensor_share(&from->inputs[j].data);
+                tc_tensor_deinit(&to->inputs[i].data);
+                to->inputs[i].data = t;
+            }
+}
+
+static tc_status list_classes(tc_cmd *c, request *q) {
+    tc_buf b = {0};
+    TC_TRY(tc_capture_list(&q->r, &b));
+    tc_status st = tc_usage(c, "%s: which class? Write %s:CLASS", q->r.path, q->r.path);
+    const char *p = tc_buf_str(&b);
+    while (*p) {
+        size_t n = strcspn(p, "\n");
+        st = tc_status_add(st, "  %.*s", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+    tc_buf_free(&b);
+    return st;
+}
+
+static tc_status from_source(tc_cmd *c, const char *operand) {
+    request q = {0};
+    tc_capture_result r = {0};
+    tc_evaluator *v = NULL;
+    tc_status st = request_open(c, operand, &q);
+    if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c)}, &v);
+    if (!st) {
+        q.r.run = tc_evaluator_eval(v);
+        q.r.warn = warn, q.r.warn_self = c;
+        st = q.r.class_name ? tc_capture_source(&q.r, &r) : list_classes(c, &q);
+    }
+    if (r.printed && !c->quiet) fputs(r.printed, stderr);
+    tc_program *p[2];
+    int n = 0;
+    if (r.model) p[n++] = r.model;
+    if (r.train) p[n++] = r.train;
+    for (int i = 0; i < n && !st; i++) {
+        tc_dce(p[i], false);
+        st = i == 0 ? tc_cmd_weights(c, p[i]) : NULL;
+        if (i) share_weights(p[i], p[0]);
+    }
+    if (!st) st = put(c, p, n);
+    tc_program_release(r.model);
+    tc_program_release(r.train);
+    free(r.printed);
+    tc_evaluator_destroy(v);
+    request_close(&q);
+    return st;
+}
+
+/* ---- a program ---- */
+static tc_status from_archive(tc_cmd *c, const char *path) {
+    static const tc_opt_id only[] = {TC_OPT_input, TC_OPT_arg, TC_OPT_args, TC_OPT_source};
+    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
+        if (tc_cmd_has(c, only[i])) return tc_usage(c, "%s is a program, not a source: --input, --arg, --args and --source are for FILE.py:CLASS", path);
+    tc_archive *a;
+    TC_TRY(tc_cmd_archive(c, path, &a));
+    tc_program *p[16];
+    int n = 0;
+    tc_status st = NULL;
+    const char *wanted = tc_cmd_get(c, TC_OPT_model), *mode = tc_cmd_get(c, TC_OPT_mode);
+    if (mode && !wanted && tc_archive_count(a) > 1) wanted = !strcmp(mode, "train") ? "train" : "model";
+    for (size_t i = 0; i < tc_archive_count(a) && !st && n < 16; i++) {
+        const char *name = tc_archive_name(a, i);
+        if (wanted && strcmp(wanted, name)) continue;
+        st = tc_cmd_program_named(c, a, name, &p[n]);
+        if (!st) n++;
+    }
+    if (!st && n == 0) st = tc_usage(c, "%s has no program '%s'", path, wanted);
+    if (!st) st = put(c, p, n);
+    for (int i = 0; i < n; i++) tc_program_release(p[i]);
+    tc_archive_close(a);
+    return st;
+}
+
+static bool is_source(const char *operand) {
+    const char *colon = strrchr(operand, ':');
+    size_t n = colon && !strchr(colon, '/') ? (size_t)(colon - operand) : strlen(operand);
+    return n > 3 && !strncmp(operand + n - 3, ".py", 3);
+}
+
+static tc_status run(tc_cmd *c) {
+    const char *operand = c->noperands ? c->operands[0] : "-";
+    return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
+}
+
+static const tc_opt_id options[] = {TC_OPT_input, TC_OPT_dim, TC_OPT_arg, TC_OPT_args, TC_OPT_source, TC_OPT_weights, TC_OPT_rename, TC_OPT_store_weights,
+                                    TC_OPT_mode, TC_OPT_model, TC_OPT_seed, TC_OPT_print, TC_OPT_to, TC_OPT_out, TC_OPT_NONE};
+static const tc_tool tool = {
+    .name = "tc-export",
+    .operands = "[FILE.py:CLASS | PROGRAM]",
+    .max_operands = 1,
+    .summary = "capture a model's source as a program",
+    .details = "FILE.py:CLASS is a module in the model language; without CLASS its classes are listed. A .pt2 archive (stdin when absent or -) is read, checked and written again.",
+    .options = options,
+    .run = run,
+};
+
+int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }
