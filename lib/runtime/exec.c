@@ -2,6 +2,8 @@
 #include "runtime/frame.h"
 
 #include "op/decompose.h"
+#include "pass/cse.h"
+#include "pass/dce.h"
 
 #include <inttypes.h>
 
@@ -115,6 +117,8 @@ static tc_status init_state(tc_exec *e) {
 static tc_status open(tc_exec *e, const tc_program *p) {
     e->program = tc_program_clone(p);
     TC_TRY(tc_decompose(e->program));
+    tc_cse(e->program); /* gradients repeat the forward's compositions */
+    tc_dce(e->program, false);
     e->isa = e->o.isa;
     if (!e->isa) TC_TRY(tc_isa_ops_choose(&e->isa));
     e->pool = e->o.pool;
