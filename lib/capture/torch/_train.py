@@ -1,0 +1,136 @@
+# What tc-train captures: one micro-batch, the optimiser's step, and the program that came in an archive as a module.
+# lib/train calls these; nothing here is PyTorch's.
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+
+
+class Program(nn.Module):
+    """A program as a module: its parameters and buffers by their names, its graph as forward. call(mode) -> native function."""
+
+    def __init__(self, call, tensors):
+        super().__init__()
+        self._call = call
+        for is_buffer, persistent, fqn, t in tensors:
+            path = fqn.split(".")
+            owner = self
+            for part in path[:-1]:
+                if part not in owner._modules:
+                    owner.add_module(part, nn.Module())
+                owner = owner._modules[part]
+            if is_buffer:
+                owner.register_buffer(path[-1], t, persistent=persistent)
+            else:
+                owner.register_parameter(path[-1], t)
+
+    def forward(self, *args):
+        return self._call(self.training, *args)
+
+
+class Micro(nn.Module):
+    """One micro-batch: f(m, *columns) gives the loss and the metrics; the loss is divided by `parts` for accumulation."""
+
+    def __init__(self, m, f, parts):
+        super().__init__()
+        self.m = m
+        self.f = f
+        self.parts = parts
+
+    def forward(self, *columns):
+        loss, metrics = self.f(self.m, *columns)
+        if self.parts != 1:
+            loss = loss / self.parts
+        return (loss, *metrics)
+
+
+class Update(nn.Module):
+    """Clipping and the optimiser's step on given gradients. The optimiser's state tensors are buffers, so that a capture
+    returns them changed; the numbers of its groups that vary and the step count are inputs."""
+
+    def __init__(self, m, opt, clip):
+        super().__init__()
+        self.m = m
+        self.opt = opt
+        self.clip = clip
+        self.params = [p for g in opt.param_groups for p in g["params"] if p.requires_grad]
+        names = {id(p): n for n, p in m.named_parameters()}
+        self.names = [names[id(p)] for p in self.params]
+        self.buffer_names = []
+
+    def attach(self):
+        """Registers the state tensors that the optimiser has by now; returns [(name, key, tensor)]."""
+        found = []
+        for i, p in enumerate(self.params):
+            for key, t in self.opt.state[p].items():
+                if isinstance(t, torch.Tensor):
+                    name = f"state_{i}_{key}"
+                    if name not in self._buffers:
+                        self.register_buffer(name, t)
+                    found.append((name, self.names[i], key, t))
+        return found
+
+    def restore(self, entries, step):
+        """State from a checkpoint: [(parameter's name, key, tensor)], and the number of steps that were made."""
+        by_name = {n: p for n, p in zip(self.names, self.params)}
+        for name, key, t in entries:
+            self.opt.state[by_name[name]][key] = t
+        for p in self.params:
+            self.opt.state[p]["step"] = step
+
+    def numbers(self):
+        """The floats of the groups as [(group, key, index, value)]; index is the place in a tuple (betas), or -1."""
+        out = []
+        for i, g in enumerate(self.opt.param_groups):
+            for key in sorted(g):
+                v = g[key]
+                if isinstance(v, (tuple, list)) and key != "params":
+                    out += [(i, key, k, x) for k, x in enumerate(v) if isinstance(x, float)]
+                elif isinstance(v, (int, float)) and not isinstance(v, bool):
+                    out.append((i, key, -1, float(v)))
+        return out
+
+    def put(self, where, value):
+        i, key, k = where
+        g = self.opt.param_groups[i]
+        if k < 0:
+            g[key] = value
+        else:
+            v = list(g[key])
+            v[k] = value
+            g[key] = tuple(v)
+
+    def get(self, where):
+        i, key, k = where
+        v = self.opt.param_groups[i][key]
+        return v if k < 0 else v[k]
+
+    def run(self, grads):
+        for p, g in zip(self.params, grads):
+            p.grad = g
+        present = [g for g in grads if g is not None]
+        norm = get_total_norm(present)
+        with torch.no_grad():
+            if self.clip is not None:
+                clip_grads_with_norm_(self.params, self.clip, norm)
+            self.opt.step()
+        for p in self.params:
+            p.grad = None
+        return norm
+
+    def forward(self, grads, where, values, step):
+        """where: the numbers that vary; values: theirs, symbolic; step: steps made before this one, symbolic."""
+        kept = [self.get(w) for w in where]
+        steps = [self.opt.state[p].get("step") for p in self.params]
+        for w, v in zip(where, values):
+            self.put(w, v)
+        for p, s in zip(self.params, steps):
+            if s is not None:
+                self.opt.state[p]["step"] = step
+        norm = self.run(grads)
+        for w, v in zip(where, kept):
+            self.put(w, v)
+        for p, s in zip(self.params, steps):
+            if s is not None:
+                self.opt.state[p]["step"] = s
+        return norm

@@ -1,0 +1,169 @@
+/* A run: steps, lines of metrics, validation, checkpoints, signals and limits. See train.h. */
+#include "base/file.h"
+#include "base/json_write.h"
+#include "base/text.h"
+#include "ckpt/ckpt.h"
+#include "train/internal.h"
+#include "train/rundir.h"
+
+#include <math.h>
+
+int64_t tc_trainer_step(const tc_trainer *t) { return t->step; }
+int64_t tc_trainer_total(const tc_trainer *t) { return t->total; }
+double tc_trainer_loss(const tc_trainer *t) { return t->loss; }
+double tc_trainer_norm(const tc_trainer *t) { return t->norm; }
+
+static bool leads(const tc_trainer *t) { return tc_dist_rank(t->o.dist) == 0; }
+
+typedef struct {
+    tc_trainer *t;
+    const tc_train_run *run;
+    double started, saved_at, slowest_step, save_time;
+    int64_t first, saved_step;
+} loop;
+
+/* ---- metrics ---- */
+
+static void line_start(tc_json *w, const tc_trainer *t) {
+    tc_json_object(w);
+    tc_json_key(w, "step");
+    tc_json_int(w, t->step);
+}
+
+static tc_status line_end(tc_json *w, const loop *l) {
+    tc_json_end(w);
+    tc_buf_putc(w->b, '\n');
+    tc_status s = l->run->out && leads(l->t) ? tc_train_metrics_add(l->run->out, w->b->data, w->b->len) : NULL;
+    tc_buf_free(w->b);
+    return s;
+}
+
+/* {"step": 12, "epoch": 0, "loss": 2.3, "grad_norm": 0.5, "lr": [0.1], "seconds": 1.2} */
+static tc_status log_step(const loop *l) {
+    tc_trainer *t = l->t;
+    if (t->step % t->r->log_every && t->step != t->total) return NULL;
+    tc_buf b = {0};
+    tc_json w = {.b = &b};
+    line_start(&w, t);
+    tc_json_key(&w, "epoch");
+    tc_json_int(&w, (t->step - 1) / t->per_epoch);
+    tc_json_key(&w, "loss");
+    tc_json_double(&w, t->loss);
+    tc_json_key(&w, "grad_norm");
+    tc_json_double(&w, t->norm);
+    tc_json_key(&w, "lr");
+    tc_json_array(&w);
+    for (int i = 0; i < t->nlrs; i++) tc_json_double(&w, t->lrs[i]);
+    tc_json_end(&w);
+    tc_json_key(&w, "seconds");
+    tc_json_double(&w, round((tc_now() - l->started) * 1000) / 1000);
+    return line_end(&w, l);
+}
+
+/* {"step": 12, "val_loss": 2.2, "accuracy": 0.8} */
+static tc_status validate(const loop *l) {
+    tc_trainer *t = l->t;
+    if (!t->val) return NULL;
+    double *v = tc_xcalloc((size_t)t->nmetrics + 1, sizeof *v);
+    tc_status s = tc_train_validate(t, v);
+    tc_buf b = {0}, text = {0};
+    if (!s) {
+        tc_json w = {.b = &b};
+        line_start(&w, t);
+        tc_json_key(&w, "val_loss");
+        tc_json_double(&w, v[0]);
+        tc_buf_printf(&text, "step %lld: val_loss %.6g", (long long)t->step, v[0]);
+        for (int i = 0; i < t->nmetrics; i++) {
+            tc_json_key(&w, t->metric[i]);
+            tc_json_double(&w, v[i + 1]);
+            tc_buf_printf(&text, " %s %.6g", t->metric[i], v[i + 1]);
+        }
+        if (!(v[0] >= t->best)) {
+            t->best = v[0];
+            t->best_step = t->step;
+        }
+        s = line_end(&w, l);
+        tc_train_note(t, "%s", text.data);
+    }
+    tc_buf_free(&text);
+    free(v);
+    return s;
+}
+
+/* ---- checkpoints ---- */
+
+static tc_status save(loop *l) {
+    tc_trainer *t = l->t;
+    if (!l->run->out || l->saved_step == t->step) return NULL;
+    double start = tc_now();
+    tc_status s = leads(t) ? tc_train_save(t, l->run->out) : NULL;
+    const tc_recipe_checkpoint *k = &t->r->checkpoint;
+    if (!s && leads(t)) s = tc_ckpt_prune(l->run->out, k->keep_last, k->keep_every, k->keep_best ? t->best_step : -1, t->resumed_from);
+    /* Every rank learns whether the first one managed: none goes on, or ends, before the rename is on disk. */
+    int64_t failed = s != NULL;
+    tc_status d = tc_dist_max(t->o.dist, &failed);
+    if (!s && d) s = d;
+    else tc_status_free(d);
+    if (!s && failed) s = tc_error(TC_ENV, "rank 0 could not write the checkpoint of step %lld", (long long)t->step);
+    l->saved_step = t->step;
+    l->saved_at = tc_now();
+    if (l->saved_at - start > l->save_time) l->save_time = l->saved_at - start;
+    return s;
+}
+
+/* What all ranks agree to do now: the most urgent of what any of them was told. */
+static tc_status asked(loop *l, tc_stop *out) {
+    const tc_train_run *r = l->run;
+    int64_t want = r->stop ? *r->stop : TC_STOP_NOT;
+    double margin = 2 * (l->slowest_step + l->save_time) + 1;
+    if (r->until > 0 && tc_now() + margin > r->until) want = TC_STOP_SAVE_AND_END;
+    TC_TRY(tc_dist_max(l->t->o.dist, &want));
+    if (want == TC_STOP_SAVE && r->stop) *r->stop = TC_STOP_NOT;
+    *out = (tc_stop)want;
+    return NULL;
+}
+
+static bool save_is_due(const loop *l) {
+    const tc_recipe_checkpoint *k = &l->t->r->checkpoint;
+    if (k->every && l->t->step % k->every == 0) return true;
+    return k->minutes > 0 && tc_now() - l->saved_at >= 60 * k->minutes;
+}
+
+static tc_status save_if_due(loop *l) {
+    int64_t due = save_is_due(l);
+    TC_TRY(tc_dist_max(l->t->o.dist, &due)); /* clocks of ranks differ */
+    return due ? save(l) : NULL;
+}
+
+/* ---- the loop ---- */
+
+static tc_status one_step(loop *l) {
+    tc_trainer *t = l->t;
+    double start = tc_now();
+    TC_TRY(tc_train_step(t));
+    double took = tc_now() - start;
+    if (took > l->slowest_step) l->slowest_step = took;
+    TC_TRY(log_step(l));
+    if (l->run->progress) l->run->progress(l->run->ctx, t->step, t->total, t->loss);
+    int64_t every = t->r->validate.every;
+    if ((every && t->step % every == 0) || t->step == t->total) TC_TRY(validate(l));
+    TC_TRY(save_if_due(l));
+    return NULL;
+}
+
+tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
+    loop l = {.t = t, .run = run, .started = tc_now(), .saved_at = tc_now(), .first = t->step, .saved_step = t->step ? t->step : -1};
+    if (run->out && leads(t)) {
+        TC_TRY(tc_train_metrics_rewind(run->out, t->step));
+        TC_TRY(tc_train_write_environment(run->out, t->r->dir, tc_pool_threads(t->o.pool), tc_dist_size(t->o.dist)));
+    }
+    while (t->step < t->total) {
+        tc_stop stop;
+        TC_TRY(asked(&l, &stop));
+        if (stop == TC_STOP_SAVE_AND_END && t->step == 0) return tc_error(TC_STOPPED, "stopped before the first step: nothing to save");
+        if (stop != TC_STOP_NOT) TC_TRY(save(&l));
+        if (stop == TC_STOP_SAVE_AND_END) return tc_error(TC_STOPPED, "saved at step %lld of %lld and stopped", (long long)t->step, (long long)t->total);
+        TC_TRY(one_step(&l));
+    }
+    return save(&l);
+}

@@ -1,0 +1,247 @@
+/* Calling the nodes of a program again. See replay.h.
+ *
+ * Sizes: a symbol of the program stands for the size that the argument has here; it is known from the user inputs, and for sizes that
+ * depend on data from the results of the nodes that make them. */
+#include "train/replay.h"
+
+#include "capture/torch.h"
+#include "op/op.h"
+
+typedef struct {
+    obj h;
+    const tc_program *program[2]; /* eval, train */
+    V *tensors[2];
+} callable;
+
+typedef struct {
+    C *c;
+    const tc_program *p;
+    V *value;             /* by value id */
+    tc_sym *sym;          /* by index of the program's symbol: its expression here, NULL: not known yet */
+    tc_sym *from, *to;    /* the same as pairs, for substitution; first `known` are valid */
+    size_t known, nsyms;
+} replay;
+
+static tc_symctx *ctx(replay *r) { return tc_torch_program(r->c)->sym; }
+
+static void know(replay *r, tc_sym var, tc_sym here) {
+    int i = tc_sym_var_index(var);
+    if (r->sym[i]) return;
+    r->sym[i] = here;
+    r->from[r->known] = tc_sym_import(ctx(r), var, r->p->sym);
+    r->to[r->known++] = here;
+}
+
+/* A number of the program, in this context. */
+static tc_sym sym_here(replay *r, tc_sym s) {
+    if (!s) return NULL;
+    if (tc_sym_opcode(s) == TC_S_CONST) return tc_sym_import(ctx(r), s, r->p->sym);
+    return tc_sym_substitute(ctx(r), tc_sym_import(ctx(r), s, r->p->sym), r->from, r->to, r->known);
+}
+
+static void learn_size(replay *r, tc_sym theirs, V here) {
+    tc_sym s = tc_to_sym(r->c, here);
+    if (tc_sym_opcode(theirs) == TC_S_VAR) know(r, theirs, s);
+}
+
+static void learn(replay *r, const tc_value *v, V x) {
+    r->value[v->id] = x;
+    if (v->kind == TC_V_TENSOR && tc_is_tensor(x)) {
+        for (int d = 0; d < v->meta.rank && d < tc_torch_rank(x); d++) learn_size(r, v->meta.size[d], tc_torch_size(r->c, x, d));
+    } else if (v->kind == TC_V_SYM) {
+        tc_sym s = tc_to_sym(r->c, x);
+        if (s && tc_sym_opcode(v->sym) == TC_S_VAR) know(r, v->sym, s);
+    } else if (v->kind == TC_V_LIST) {
+        size_t n;
+        V *items = tc_items(x, &n);
+        for (int i = 0; i < v->nlist && (size_t)i < n; i++) learn(r, v->list[i], items[i]);
+    }
+}
+
+static V value_here(replay *r, const tc_value *v) {
+    if (!v) return NULL;
+    if (r->value[v->id]) return r->value[v->id];
+    if (v->kind == TC_V_SYM) return r->value[v->id] = tc_symv(r->c, sym_here(r, v->sym));
+    if (v->kind == TC_V_NONE) return r->c->none;
+    TC_BUG("%s was not computed", v->name);
+}
+
+static const tc_sym *syms_here(replay *r, const tc_sym *s, int n) {
+    tc_sym *out = TC_NEWN(&tc_torch_program(r->c)->arena, tc_sym, (size_t)(n ? n : 1));
+    for (int i = 0; i < n; i++) out[i] = sym_here(r, s[i]);
+    return out;
+}
+
+/* An argument here; *object is set for tensors. */
+static tc_arg arg_here(replay *r, const tc_node *n, const tc_arg *a, V *object) {
+    tc_arg out = *a;
+    *object = NULL;
+    switch (a->kind) {
+    case TC_A_VALUE: {
+        V x = value_here(r, a->value);
+        if (!x || x == r->c->none) {
+            out.kind = TC_A_NONE;
+        } else if (tc_is_tensor(x)) {
+            *object = x;
+            out.value = NULL;
+        } else { /* a number that a node computed */
+            out.kind = a->value->kind == TC_V_SYM && tc_sym_type(a->value->sym) == TC_SYM_INT ? TC_A_INT : TC_A_SCALAR;
+            out.sym = tc_to_sym(r->c, x);
+            out.is_sym = out.kind == TC_A_SCALAR;
+        }
+        break;
+    }
+    case TC_A_VALUES: {
+        V all = tc_tuple(r->c, (size_t)a->n, NULL);
+        for (int i = 0; i < a->n; i++) {
+            V x = value_here(r, a->values[i]);
+            ((tuple *)all)->a[i] = x ? x : r->c->none;
+        }
+        *object = all;
+        out.values = NULL;
+        break;
+    }
+    case TC_A_INT: out.sym = sym_here(r, a->sym); break;
+    case TC_A_INTS: out.syms = syms_here(r, a->syms, a->n); break;
+    case TC_A_SCALAR:
+        if (a->is_sym) out.sym = sym_here(r, a->sym);
+        break;
+    case TC_A_GRAPH: tc_raise_code(r->c, TC_UNSUPPORTED, "%s inside a program that is trained is not supported", tc_op_name(n->op)); break;
+    default: break;
+    }
+    return out;
+}
+
+static void run_node(replay *r, const tc_node *n) {
+    C *c = r->c;
+    tc_arg *a = tc_mem(c, (size_t)(n->nargs ? n->nargs : 1) * sizeof *a);
+    V *objects = tc_mem(c, (size_t)(n->nargs ? n->nargs : 1) * sizeof *objects);
+    for (int i = 0; i < n->nargs; i++) a[i] = arg_here(r, n, &n->args[i], &objects[i]);
+    bool outside = c->torch->no_grad;
+    c->torch->no_grad = outside || n->no_grad;
+    V out = tc_torch_apply(c, n->op, a, n->nargs, objects, NULL);
+    c->torch->no_grad = outside;
+    if (n->nouts == 1) {
+        learn(r, n->outs[0], out);
+        return;
+    }
+    size_t count;
+    V *items = n->nouts ? tc_items(out, &count) : NULL;
+    for (int i = 0; i < n->nouts; i++) learn(r, n->outs[i], items[i]);
+}
+
+static void check_argument(replay *r, const tc_input *in, V x, const char *which) {
+    C *c = r->c;
+    const tc_meta *m = &in->value->meta;
+    if (in->value->kind != TC_V_TENSOR) return;
+    if (!tc_is_tensor(x)) tc_raise(c, "TypeError", "%s expects a tensor for input %s, found %s", which, in->name, tc_type_name(c, x));
+    if (tc_torch_rank(x) != m->rank) tc_raise(c, "RuntimeError", "%s expects %d dimensions for input %s, found %d", which, m->rank, in->name, tc_torch_rank(x));
+}
+
+/* Sizes that the program fixes or expects equal become guards of what is captured, or are checked now. */
+static void guard_sizes(replay *r, const tc_input *in, V x) {
+    C *c = r->c;
+    const tc_meta *m = &in->value->meta;
+    if (in->value->kind != TC_V_TENSOR) return;
+    for (int d = 0; d < m->rank; d++) {
+        tc_sym here = tc_to_sym(c, tc_torch_size(c, x, d)), want = sym_here(r, m->size[d]);
+        int64_t lo = 0, hi = TC_SYM_NO_HI, v;
+        if (tc_sym_opcode(m->size[d]) == TC_S_VAR) tc_sym_range((tc_symctx *)r->p->sym, m->size[d], &lo, &hi);
+        if (tc_sym_const_int(here, &v) && (v < lo || v > hi)) {
+            if (hi == TC_SYM_NO_HI) tc_raise(c, "RuntimeError", "input %s: size(%d) is %lld, expected at least %lld", in->name, d, (long long)v, (long long)lo);
+            tc_raise(c, "RuntimeError", "input %s: size(%d) is %lld, expected %lld..%lld", in->name, d, (long long)v, (long long)lo, (long long)hi);
+        }
+        if (tc_sym_opcode(here) == TC_S_VAR) tc_sym_set_range(ctx(r), here, lo, hi);
+        if (here == want) continue;
+        tc_sym equal = tc_sym_op(ctx(r), TC_S_EQ, here, want, NULL);
+        if (tc_sym_known(ctx(r), equal) == 0) {
+            tc_buf b = {0};
+            tc_sym_print(&b, here);
+            tc_buf_puts(&b, ", expected ");
+            tc_sym_print(&b, want);
+            str *text = tc_as_str(tc_buf_to_str(c, &b));
+            tc_raise(c, "RuntimeError", "input %s: size(%d) is %s", in->name, d, text->s);
+        }
+        tc_program_guard(tc_torch_program(c), equal, tc_here(c), in->name);
+    }
+}
+
+/* The user's results as the tree of the program has them: one tensor, a tuple, a list, a dict. */
+static V build_tree(replay *r, const tc_tree *t, V *leaves, int n, int *at) {
+    C *c = r->c;
+    if (!t || t->kind == TC_TREE_LEAF) return *at < n ? leaves[(*at)++] : c->none;
+    if (t->kind == TC_TREE_DICT) {
+        dict *d = tc_dict(c);
+        for (int i = 0; i < t->n; i++) tc_dict_set(c, d, tc_strz(c, t->keys[i]), build_tree(r, t->children[i], leaves, n, at));
+        return (V)d;
+    }
+    V all = tc_tuple(c, (size_t)t->n, NULL);
+    for (int i = 0; i < t->n; i++) ((tuple *)all)->a[i] = build_tree(r, t->children[i], leaves, n, at);
+    return all;
+}
+
+static V run_program(C *c, const tc_program *p, V *tensors, args *A) {
+    replay r = {.c = c, .p = p, .nsyms = tc_sym_var_count(p->sym)};
+    size_t n = r.nsyms ? r.nsyms : 1;
+    r.value = tc_mem(c, (p->graph->nvalues ? p->graph->nvalues : 1) * sizeof *r.value);
+    r.sym = tc_mem(c, n * sizeof *r.sym);
+    r.from = tc_mem(c, n * sizeof *r.from);
+    r.to = tc_mem(c, n * sizeof *r.to);
+    memset(r.value, 0, (p->graph->nvalues ? p->graph->nvalues : 1) * sizeof *r.value);
+    memset(r.sym, 0, n * sizeof *r.sym);
+
+    int user = 0;
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (in->kind != TC_IN_USER && in->kind != TC_IN_LEAF) {
+            if (in->value) learn(&r, in->value, tensors[i]);
+            continue;
+        }
+        int at = user++;
+        if (in->kind == TC_IN_LEAF) continue;
+        if (at + 1 >= A->n) tc_raise(c, "TypeError", "the program has more inputs than the %d arguments given: input %s is missing", A->n - 1, in->name);
+        V x = A->a[at + 1];
+        check_argument(&r, in, x, p->name);
+        learn(&r, in->value, x);
+    }
+    if (user + 1 < A->n) tc_raise(c, "TypeError", "the program has %d inputs, found %d arguments", user, A->n - 1);
+    user = 0;
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].kind == TC_IN_USER || p->inputs[i].kind == TC_IN_LEAF) {
+            user++;
+            if (p->inputs[i].kind == TC_IN_USER) guard_sizes(&r, &p->inputs[i], A->a[user]);
+        }
+    for (const tc_node *node = p->graph->first; node; node = node->next) run_node(&r, node);
+
+    V *leaves = tc_mem(c, (size_t)(p->noutputs ? p->noutputs : 1) * sizeof *leaves);
+    int nleaves = 0;
+    for (int i = 0; i < p->noutputs; i++) {
+        const tc_output *o = &p->outputs[i];
+        if (o->kind == TC_OUT_USER || o->kind == TC_OUT_LOSS) leaves[nleaves++] = value_here(&r, o->value);
+        else if (o->kind == TC_OUT_LEAF) leaves[nleaves++] = c->none;
+        else if (o->kind == TC_OUT_BUFFER) tc_torch_copy_into(c, tensors[o->target], value_here(&r, o->value));
+    }
+    int at = 0;
+    if (p->out_tree) return build_tree(&r, p->out_tree, leaves, nleaves, &at);
+    return nleaves == 1 ? leaves[0] : tc_tuple(c, (size_t)nleaves, leaves);
+}
+
+static V call_program(C *c, args *A) {
+    callable *f = (callable *)A->a[0];
+    args rest = *A;
+    rest.a++;
+    rest.n--;
+    if (rest.n < 1 || rest.nk) tc_raise(c, "TypeError", "a program is called with its inputs in order, without keywords");
+    int training = tc_truth(c, rest.a[0]);
+    if (!f->program[training]) training = !training;
+    return run_program(c, f->program[training], f->tensors[training], &rest);
+}
+
+V tc_replay_callable(C *c, const tc_program *train, V *train_tensors, const tc_program *eval, V *eval_tensors) {
+    callable *f = tc_new(c, K_OBJECT, sizeof *f);
+    f->program[0] = eval;
+    f->program[1] = train;
+    f->tensors[0] = eval_tensors;
+    f->tensors[1] = train_tensors;
+    return tc_method(c, tc_native(c, "program", call_program, NULL), (V)f);
+}

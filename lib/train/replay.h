@@ -1,0 +1,14 @@
+/* A program as a function of the model language: its nodes are called again, one by one, on concrete tensors or into a capture.
+ * So a program from an archive can stand where a module stands: inside a loss, under autograd, in a capture. */
+#ifndef TC_TRAIN_REPLAY_H
+#define TC_TRAIN_REPLAY_H
+
+#include "capture/lang.h"
+#include "graph/graph.h"
+
+/* Inside tc_lang_run. A callable f(training, *args) -> result of program `train` or `eval` (either may be NULL: the other serves both).
+ * tensors: the V of every input that is a parameter, buffer or constant, by index of `train` and `eval` (NULL for user inputs). Mutated
+ * buffers are written with copy_. Arguments are checked against the user inputs (count, type, rank); sizes become guards. */
+V tc_replay_callable(C *c, const tc_program *train, V *train_tensors, const tc_program *eval, V *eval_tensors);
+
+#endif

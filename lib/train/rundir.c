@@ -1,0 +1,124 @@
+/* Files of a run directory other than checkpoints: metrics.jsonl, environment. */
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/json_write.h"
+#include "train/rundir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+extern char **environ;
+
+tc_status tc_train_metrics_add(const char *dir, const char *line, size_t n) {
+    tc_buf path = {0};
+    tc_buf_printf(&path, "%s/metrics.jsonl", dir);
+    int fd = open(path.data, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    tc_status s = fd < 0 ? tc_error(TC_ENV, "%s: cannot open: %s", path.data, strerror(errno)) : tc_write_all(fd, line, n, path.data);
+    if (fd >= 0) close(fd);
+    tc_buf_free(&path);
+    return s;
+}
+
+static int64_t step_of(const char *line, size_t n) {
+    tc_jread j;
+    int64_t step = INT64_MAX;
+    tc_jr_init(&j, NULL, line, n);
+    tc_jr_object(&j);
+    for (tc_str key; tc_jr_member(&j, &key);) {
+        if (tc_str_is(key, "step")) step = tc_jr_int(&j);
+        else tc_jr_skip(&j);
+    }
+    tc_status s = tc_jr_finish(&j);
+    if (!s) return step;
+    tc_status_free(s);
+    return INT64_MAX; /* a line that a crash cut short goes too */
+}
+
+tc_status tc_train_metrics_rewind(const char *dir, int64_t step) {
+    tc_buf path = {0}, all = {0}, kept = {0};
+    tc_buf_printf(&path, "%s/metrics.jsonl", dir);
+    tc_status s = access(path.data, F_OK) == 0 ? tc_file_read(path.data, (size_t)4 << 30, &all) : NULL;
+    for (size_t i = 0; i < all.len && !s;) {
+        const char *nl = memchr(all.data + i, '\n', all.len - i);
+        size_t n = nl ? (size_t)(nl - all.data) - i + 1 : all.len - i;
+        if (nl && step_of(all.data + i, n) <= step) tc_buf_append(&kept, all.data + i, n);
+        i += n;
+    }
+    if (!s && kept.len != all.len) s = tc_file_write(path.data, kept.data, kept.len);
+    tc_buf_free(&path);
+    tc_buf_free(&all);
+    tc_buf_free(&kept);
+    return s;
+}
+
+/* The commit that HEAD of a repository around `dir` names, without running git. */
+static void git_revision(tc_buf *out) {
+    tc_buf up = {0}, path = {0}, head = {0};
+    for (int i = 0; i < 8 && !head.len; i++) {
+        path.len = 0;
+        tc_buf_printf(&path, "%s.git/HEAD", tc_buf_str(&up));
+        if (access(path.data, R_OK) == 0) tc_status_free(tc_file_read(path.data, 4096, &head));
+        else tc_buf_puts(&up, "../");
+    }
+    while (head.len && (head.data[head.len - 1] == '\n' || head.data[head.len - 1] == '\r')) head.data[--head.len] = 0;
+    if (strncmp(tc_buf_str(&head), "ref: ", 5) == 0) {
+        path.len = 0;
+        tc_buf_printf(&path, "%s.git/%s", tc_buf_str(&up), head.data + 5);
+        if (access(path.data, R_OK) == 0) tc_status_free(tc_file_read(path.data, 4096, out));
+        while (out->len && out->data[out->len - 1] == '\n') out->data[--out->len] = 0;
+    } else {
+        tc_buf_puts(out, tc_buf_str(&head));
+    }
+    tc_buf_free(&up);
+    tc_buf_free(&path);
+    tc_buf_free(&head);
+}
+
+tc_status tc_train_write_environment(const char *dir, const char *origin, int threads, int ranks) {
+    char cpu[64];
+    tc_cpu_model(cpu);
+    struct utsname u;
+    uname(&u);
+    tc_isa_row row = 0;
+    tc_status s = tc_isa_choose(NULL, &row);
+    if (s) return s;
+    tc_buf b = {0}, path = {0}, revision = {0};
+    git_revision(&revision);
+    tc_json w = {.b = &b};
+    tc_json_object(&w);
+    char *directory = realpath(origin ? origin : ".", NULL);
+    const struct { const char *key, *value; } texts[] = {{"directory", directory ? directory : "."}, {"cpu", cpu + strspn(cpu, " ")}, {"isa", tc_isa_name(row)}, {"system", u.sysname}, {"release", u.release},
+        {"machine", u.machine}, {"revision", tc_buf_str(&revision)}};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        tc_json_key(&w, texts[i].key);
+        tc_json_string(&w, texts[i].value);
+    }
+    free(directory);
+    tc_json_key(&w, "threads");
+    tc_json_int(&w, threads);
+    tc_json_key(&w, "ranks");
+    tc_json_int(&w, ranks);
+    tc_json_key(&w, "variables"); /* TC_* only: the rest is nobody's business */
+    tc_json_object(&w);
+    for (char **e = environ; *e; e++) {
+        const char *eq = strchr(*e, '=');
+        if (strncmp(*e, "TC_", 3) || !eq) continue;
+        tc_buf name = {0};
+        tc_buf_append(&name, *e, (size_t)(eq - *e));
+        tc_json_key(&w, name.data);
+        tc_json_string(&w, eq + 1);
+        tc_buf_free(&name);
+    }
+    tc_json_end(&w);
+    tc_json_end(&w);
+    tc_buf_putc(&b, '\n');
+    tc_buf_printf(&path, "%s/environment", dir);
+    s = tc_file_write(path.data, b.data, b.len);
+    tc_buf_free(&b);
+    tc_buf_free(&path);
+    tc_buf_free(&revision);
+    return s;
+}

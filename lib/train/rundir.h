@@ -1,0 +1,13 @@
+/* Files of a run directory other than checkpoints. */
+#ifndef TC_TRAIN_RUNDIR_H
+#define TC_TRAIN_RUNDIR_H
+
+#include "base/status.h"
+
+/* metrics.jsonl: appends a line (with its newline); drops the lines after `step`, and one that a crash cut short. */
+tc_status tc_train_metrics_add(const char *dir, const char *line, size_t n);
+tc_status tc_train_metrics_rewind(const char *dir, int64_t step);
+/* environment: versions, processor, threads, ranks, TC_* variables, and the folder where the recipe's relative names start. */
+tc_status tc_train_write_environment(const char *dir, const char *origin, int threads, int ranks);
+
+#endif

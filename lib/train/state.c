@@ -1,0 +1,245 @@
+/* What a checkpoint holds, and going on from one: weights, optimiser state, the groups' numbers, the scheduler, the position. The data
+ * order follows from seed and step; random numbers of a step follow from seed, step and micro-batch: neither needs state. */
+#include "base/json_write.h"
+#include "base/text.h"
+#include "capture/torch.h"
+#include "ckpt/ckpt.h"
+#include "train/internal.h"
+
+enum { MAX_DEPTH = 20 };
+
+/* ---- values of the language as JSON; what is code (lambdas, the optimiser) is left out of dicts ---- */
+
+static bool writable(C *c, V v, int depth) {
+    switch (tc_kind_of(v)) {
+    case K_NONE: case K_BOOL: case K_INT: case K_FLOAT: case K_STR: return true;
+    case K_TUPLE: case K_LIST: {
+        size_t n;
+        V *items = tc_items(v, &n);
+        for (size_t i = 0; i < n; i++)
+            if (depth >= MAX_DEPTH || !writable(c, items[i], depth + 1)) return false;
+        return true;
+    }
+    case K_DICT: return depth < MAX_DEPTH;
+    default: return false;
+    }
+}
+
+static void write_value(C *c, V v, tc_json *w, int depth) {
+    switch (tc_kind_of(v)) {
+    case K_NONE: tc_json_null(w); break;
+    case K_BOOL: tc_json_bool(w, tc_truth(c, v)); break;
+    case K_INT: tc_json_int(w, tc_index(c, v, "state")); break;
+    case K_FLOAT: {
+        tc_buf b = {0};
+        tc_float_repr(&b, tc_flt(v)); /* "inf", "nan": as strings, which the reader turns back */
+        bool finite = strspn(b.data, "0123456789.e+-") == b.len;
+        if (finite) tc_json_raw(w, b.data, b.len);
+        else tc_json_string(w, b.data);
+        tc_buf_free(&b);
+        break;
+    }
+    case K_STR: tc_json_stringn(w, tc_as_str(v)->s, tc_as_str(v)->len); break;
+    case K_DICT: {
+        V key, value;
+        tc_json_object(w);
+        for (size_t i = 0; tc_dict_next((dict *)v, &i, &key, &value);) {
+            if (!writable(c, value, depth + 1)) continue;
+            tc_json_key(w, tc_to_str(c, key)->s);
+            write_value(c, value, w, depth + 1);
+        }
+        tc_json_end(w);
+        break;
+    }
+    default: {
+        size_t n;
+        V *items = tc_items(v, &n);
+        tc_json_array(w);
+        for (size_t i = 0; i < n; i++) write_value(c, items[i], w, depth + 1);
+        tc_json_end(w);
+    }
+    }
+}
+
+/* `like`: the value that is replaced, whose kinds decide where JSON has fewer (tuples, floats that are whole, keys that are ints). */
+static V read_value(C *c, const tc_yaml *y, V like) {
+    kind k = like ? tc_kind_of(like) : K_NONE;
+    if (y->kind == TC_YAML_LIST) {
+        list *l = tc_list(c, 4);
+        size_t n = 0;
+        V *old = k == K_LIST || k == K_TUPLE ? tc_items(like, &n) : NULL;
+        for (int i = 0; i < y->n; i++) tc_list_push(c, l, read_value(c, y->items[i], (size_t)i < n ? old[i] : NULL));
+        return k == K_TUPLE ? tc_tuple(c, l->n, l->a) : (V)l;
+    }
+    if (y->kind == TC_YAML_MAP) {
+        dict *d = tc_dict(c), *old = k == K_DICT ? (dict *)like : NULL;
+        for (int i = 0; i < y->n; i++) {
+            V key = tc_strz(c, y->keys[i]), name = key, theirs = NULL, other, value;
+            for (size_t at = 0; old && !theirs && tc_dict_next(old, &at, &other, &value);)
+                if (tc_equal(c, (V)tc_to_str(c, other), name)) key = other, theirs = value;
+            tc_dict_set(c, d, key, read_value(c, y->items[i], theirs));
+        }
+        return (V)d;
+    }
+    int64_t i;
+    double f;
+    if (tc_yaml_is_null(y)) return c->none;
+    if (k == K_FLOAT && tc_parse_double(y->text, &f)) return tc_float(c, f);
+    if (y->quoted) return tc_strz(c, y->text);
+    if (!strcmp(y->text, "true") || !strcmp(y->text, "false")) return tc_bool(c, *y->text == 't');
+    if (tc_parse_i64(y->text, &i)) return tc_int(c, i);
+    if (tc_parse_double(y->text, &f)) return tc_float(c, f);
+    return tc_strz(c, y->text);
+}
+
+/* ---- saving ---- */
+
+typedef struct { tc_trainer *t; tc_buf *b; } writer;
+
+static void write_state(C *c, void *ctx) {
+    writer *x = ctx;
+    tc_trainer *t = x->t;
+    tc_json w = {.b = x->b};
+    tc_json_object(&w);
+    const struct { const char *key; int64_t value; } ints[] = {{"step", t->step}, {"total", t->total}, {"seed", t->r->seed}, {"batch", t->r->batch}, {"accumulate", t->r->accumulate},
+        {"best_step", t->best_step}};
+    for (size_t i = 0; i < sizeof ints / sizeof *ints; i++) {
+        tc_json_key(&w, ints[i].key);
+        tc_json_int(&w, ints[i].value);
+    }
+    tc_json_key(&w, "best");
+    tc_json_double(&w, t->best);
+    tc_json_key(&w, "groups");
+    write_value(c, tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &w, 0);
+    if (t->scheduler) {
+        tc_json_key(&w, "scheduler");
+        write_value(c, tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL), &w, 0);
+    }
+    tc_json_end(&w);
+    tc_buf_putc(x->b, '\n');
+}
+
+static tc_status add(tc_trainer *t, tc_tensors *all, const char *prefix, const char *name, const char *key, const tc_tensor *x) {
+    (void)t;
+    tc_buf b = {0};
+    tc_buf_printf(&b, "%s%s%s%s", prefix, name, key ? "." : "", key ? key : "");
+    tc_status s = tc_tensors_add(all, b.data, tc_tensor_share(x));
+    tc_buf_free(&b);
+    return s;
+}
+
+tc_status tc_train_save(tc_trainer *t, const char *dir) {
+    tc_tensors all = {0};
+    tc_status s = NULL;
+    for (size_t i = 0; i < t->weights.len && !s; i++) {
+        const weight *w = &t->weights.data[i];
+        if (w->alias_of < 0 && w->persistent) s = add(t, &all, "model.", w->fqn, NULL, &w->data);
+    }
+    for (size_t i = 0; i < t->state.len && !s; i++) s = add(t, &all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
+    tc_buf b = {0};
+    writer x = {t, &b};
+    if (!s) s = tc_lang_run(t->lang, write_state, &x);
+    tc_ckpt_content content = {.tensors = &all, .state = tc_buf_str(&b)};
+    if (!s) s = tc_ckpt_save(dir, t->step, content);
+    tc_buf_free(&b);
+    tc_tensors_deinit(&all);
+    return s;
+}
+
+/* ---- going on ---- */
+
+typedef struct { tc_trainer *t; const tc_ckpt *k; const tc_yaml *state; const char *path; } reader;
+
+static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y) {
+    size_t n, parts;
+    V *now = tc_items(tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &n);
+    if (y->kind != TC_YAML_LIST || (size_t)y->n != n) tc_raise(c, "ValueError", "the checkpoint's optimiser has %d settings, the recipe's %zu", y->n, n);
+    for (size_t i = 0; i < n; i++) {
+        V x = read_value(c, y->items[i], now[i]);
+        V *item = tc_kind_of(x) == K_LIST || tc_kind_of(x) == K_TUPLE ? tc_items(x, &parts) : NULL;
+        if (!item || parts != 4) tc_raise(c, "ValueError", "the checkpoint's optimiser groups are damaged");
+        V put[2] = {tc_tuple(c, 3, item), item[3]};
+        tc_call_method(c, t->update, tc_intern(c, "put", 3), 2, put);
+    }
+}
+
+static void restore_scheduler(C *c, tc_trainer *t, const tc_yaml *y) {
+    V old = tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL);
+    V state = read_value(c, y, old);
+    tc_call_method(c, t->scheduler, tc_intern(c, "load_state_dict", 15), 1, &state);
+}
+
+static void restore_tensors(C *c, reader *x) {
+    tc_trainer *t = x->t;
+    static const char prefix[] = "optim.state.";
+    list *entries = tc_list(c, 8);
+    for (size_t i = 0; i < tc_ckpt_count(x->k); i++) {
+        const char *name = tc_ckpt_name(x->k, i), *key = strrchr(name, '.');
+        if (strncmp(name, prefix, sizeof prefix - 1)) continue;
+        size_t n = (size_t)(key - name) - (sizeof prefix - 1);
+        const char *param = tc_arena_strndup(&t->arena, name + sizeof prefix - 1, n);
+        bool known = false;
+        for (int p = 0; p < t->nparams; p++) known |= strcmp(t->param_names[p], param) == 0;
+        if (!known) tc_raise(c, "ValueError", "%s: %s is of a parameter that the model lacks", x->path, name);
+        tc_tensor mapped, own;
+        tc_status s = tc_ckpt_tensor(x->k, i, &mapped);
+        if (!s) s = tc_tensor_clone(&mapped, &own);
+        if (s) tc_raise_status(c, "ValueError", s);
+        tc_tensor_deinit(&mapped);
+        tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, param), tc_strz(c, key + 1), tc_torch_wrap(c, own, false)));
+    }
+    V given[2] = {(V)entries, tc_int(c, t->step)};
+    tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
+}
+
+static void restore(C *c, void *ctx) {
+    reader *x = ctx;
+    tc_trainer *t = x->t;
+    const tc_yaml *y;
+    if ((y = tc_yaml_get(x->state, "best")) && !tc_yaml_is_null(y)) tc_status_free(tc_yaml_double(y, &t->best));
+    if ((y = tc_yaml_get(x->state, "best_step"))) tc_status_free(tc_yaml_int(y, &t->best_step));
+    if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y);
+    if ((y = tc_yaml_get(x->state, "scheduler")) && t->scheduler) restore_scheduler(c, t, y);
+    if (t->step > 0) restore_tensors(c, x);
+}
+
+static tc_status load_weights(tc_trainer *t, const tc_ckpt *k, const char *path) {
+    for (size_t i = 0; i < t->weights.len; i++) {
+        weight *w = &t->weights.data[i];
+        if (w->alias_of >= 0 || !w->persistent) continue;
+        tc_buf name = {0};
+        tc_buf_printf(&name, "model.%s", w->fqn);
+        int64_t at = tc_ckpt_find(k, name.data);
+        tc_buf_free(&name);
+        if (at < 0) return tc_error(TC_CONTENT, "%s: the checkpoint is of another model: it lacks model.%s", path, w->fqn);
+        tc_tensor x;
+        TC_TRY(tc_ckpt_tensor(k, (size_t)at, &x));
+        bool same = x.dtype == w->data.dtype && x.rank == w->data.rank && !memcmp(x.size, w->data.size, (size_t)x.rank * sizeof *x.size);
+        if (same) memcpy(tc_tensor_data(&w->data), tc_tensor_data(&x), tc_tensor_bytes(&x));
+        tc_tensor_deinit(&x);
+        if (!same) return tc_error(TC_CONTENT, "%s: the checkpoint is of another model: model.%s has another type or shape", path, w->fqn);
+    }
+    for (size_t i = 0; i < tc_ckpt_count(k); i++) {
+        const char *name = tc_ckpt_name(k, i);
+        if (strncmp(name, "model.", 6) == 0 && !tc_trainer_weight(t, name + 6)) return tc_error(TC_CONTENT, "%s: the checkpoint is of another model: %s is not in this one", path, name);
+    }
+    return NULL;
+}
+
+tc_status tc_trainer_resume(tc_trainer *t, const char *path) {
+    tc_ckpt *k;
+    TC_TRY(tc_ckpt_open(path, &k), "resuming");
+    tc_status s = load_weights(t, k, path);
+    if (!s && tc_ckpt_step(k) < 0) s = tc_error(TC_CONTENT, "%s: not a checkpoint of tc-train: no step in checkpoint.json", path);
+    if (!s) {
+        t->step = t->resumed_from = tc_ckpt_step(k);
+        tc_yaml *state; /* JSON is YAML */
+        s = tc_yaml_parse(&t->arena, path, tc_ckpt_state(k), strlen(tc_ckpt_state(k)), &state);
+        reader x = {.t = t, .k = k, .state = state, .path = path};
+        if (!s) s = tc_lang_run(t->lang, restore, &x);
+    }
+    if (!s && t->step > 0) s = tc_train_collect_state(t);
+    if (!s) tc_sampler_seek(&t->sampler, t->step * t->r->accumulate);
+    tc_ckpt_close(k);
+    return s;
+}

@@ -1,0 +1,239 @@
+/* One optimiser step, and validation. See train.h for the three programs. */
+#include "capture/torch.h"
+#include "train/internal.h"
+
+#include <math.h>
+
+/* ---- batches ---- */
+
+/* The next micro-batch of this rank as columns. */
+static tc_status next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns) {
+    tc_sampler_next(&t->sampler, index);
+    if (t->train->kind == TC_DATA_BATCHES) return tc_data_gather(t->train, index, 1, t->r->floats, columns);
+    return tc_data_gather(t->train, index + tc_dist_rank(t->o.dist) * t->local_batch, t->local_batch, t->r->floats, columns);
+}
+
+static double scalar_of(const tc_tensor *x) { return tc_scalar_to_double(tc_scalar_load(x->dtype, tc_tensor_data(x), 0)); }
+
+static void deinit_all(tc_tensor *x, int n) {
+    for (int i = 0; i < n; i++) tc_tensor_deinit(&x[i]);
+}
+
+/* a += b, element by element. */
+static void accumulate(tc_tensor *a, const tc_tensor *b) {
+    int64_t n = tc_tensor_numel(a);
+    if (a->dtype == TC_F64) {
+        double *x = tc_tensor_data(a);
+        const double *y = tc_tensor_data(b);
+        for (int64_t i = 0; i < n; i++) x[i] += y[i];
+    } else {
+        float *x = tc_tensor_data(a);
+        const float *y = tc_tensor_data(b);
+        for (int64_t i = 0; i < n; i++) x[i] += y[i];
+    }
+}
+
+static void scale(tc_tensor *a, double by) {
+    int64_t n = tc_tensor_numel(a);
+    if (a->dtype == TC_F64)
+        for (int64_t i = 0; i < n; i++) ((double *)tc_tensor_data(a))[i] *= by;
+    else
+        for (int64_t i = 0; i < n; i++) ((float *)tc_tensor_data(a))[i] *= (float)by;
+}
+
+/* ---- micro-batches ---- */
+
+static tc_status run_micro(tc_trainer *t, int64_t k, const tc_tensor *columns) {
+    const tc_program *p = tc_exec_program(t->micro_exec);
+    tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
+    uint32_t part = (uint32_t)(k * tc_dist_size(t->o.dist) + tc_dist_rank(t->o.dist));
+    tc_generator_start_step(&t->step_gen, (uint64_t)t->r->seed, (uint64_t)t->step, part);
+    tc_status s = tc_exec_run(t->micro_exec, columns, t->train->ncols, &t->step_gen, out, p->noutputs);
+    if (!s) t->loss += scalar_of(&out[t->loss_at]);
+    for (int i = 0; i < t->nparams && !s; i++) {
+        int at = t->grad_of[i];
+        if (at < 0) continue;
+        if (t->grads[i].storage) {
+            tc_tensor g;
+            s = tc_tensor_contiguous(&out[at], &g);
+            if (s) break;
+            accumulate(&t->grads[i], &g);
+            tc_tensor_deinit(&g);
+        } else {
+            s = tc_tensor_contiguous(&out[at], &t->grads[i]);
+        }
+    }
+    deinit_all(out, p->noutputs);
+    free(out);
+    return s;
+}
+
+static tc_status all_reduce(tc_trainer *t) {
+    int size = tc_dist_size(t->o.dist);
+    if (size == 1) return NULL;
+    TC_TRY(tc_dist_sum(t->o.dist, TC_F64, &t->loss, 1));
+    t->loss /= size;
+    for (int i = 0; i < t->nparams; i++) {
+        tc_tensor *g = &t->grads[i];
+        if (!g->storage) continue;
+        TC_TRY(tc_dist_sum(t->o.dist, g->dtype, tc_tensor_data(g), tc_tensor_numel(g)));
+        scale(g, 1.0 / size);
+    }
+    return NULL;
+}
+
+/* ---- the update ---- */
+
+/* The groups' numbers as they are now. */
+static void read_numbers(C *c, tc_trainer *t) {
+    size_t n, parts;
+    V *all = tc_items(tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &n);
+    bool first = t->numbers.len == 0;
+    if (!first && t->numbers.len != n) tc_raise(c, "RuntimeError", "the optimiser's groups changed their number of settings during the run");
+    t->nlrs = 0;
+    for (size_t i = 0; i < n; i++) {
+        V *x = tc_items(all[i], &parts);
+        const char *key = tc_as_str(x[1])->s;
+        double value = tc_to_double(c, x[3]);
+        bool lr = strcmp(key, "lr") == 0;
+        if (first) {
+            opt_number o = {.group = (int)tc_small(x[0]), .key = tc_arena_strdup(&t->arena, key), .index = (int)tc_small(x[2]), .value = value, .varies = lr};
+            tc_vec_push(&t->numbers, o);
+        }
+        opt_number *o = &t->numbers.data[i];
+        if (o->value != value && !o->varies) {
+            /* A schedule that moves more than the rate (OneCycleLR: momentum): captured again with one more input. */
+            o->varies = true;
+            tc_exec_destroy(t->update_exec);
+            t->update_exec = NULL;
+        }
+        o->value = value;
+        if (lr) {
+            if (first || !t->lrs) t->lrs = tc_xrealloc(t->lrs, n * sizeof *t->lrs);
+            t->lrs[t->nlrs++] = value;
+        }
+    }
+}
+
+static void eager_update(C *c, void *ctx) {
+    tc_trainer *t = ctx;
+    V grads = tc_tuple(c, (size_t)t->nparams, NULL);
+    for (int i = 0; i < t->nparams; i++)
+        ((tuple *)grads)->a[i] = t->grads[i].storage ? tc_torch_wrap(c, tc_tensor_share(&t->grads[i]), false) : c->none;
+    V norm = tc_call_method(c, t->update, tc_intern(c, "run", 3), 1, &grads);
+    t->norm = scalar_of(&((tensor *)norm)->t);
+}
+
+static void collect_state(C *c, void *ctx) {
+    tc_trainer *t = ctx;
+    size_t n, parts;
+    V *all = tc_items(tc_call_method(c, t->update, tc_intern(c, "attach", 6), 0, NULL), &n);
+    for (size_t i = 0; i < t->state.len; i++) tc_tensor_deinit(&t->state.data[i].data);
+    t->state.len = 0;
+    for (size_t i = 0; i < n; i++) {
+        V *x = tc_items(all[i], &parts);
+        opt_state s = {.buffer = tc_arena_strdup(&t->arena, tc_as_str(x[0])->s), .param = tc_arena_strdup(&t->arena, tc_as_str(x[1])->s),
+            .key = tc_arena_strdup(&t->arena, tc_as_str(x[2])->s), .data = tc_tensor_share(&((tensor *)x[3])->t)};
+        tc_vec_push(&t->state, s);
+    }
+    t->stepped = true;
+}
+
+tc_status tc_train_collect_state(tc_trainer *t) { return tc_lang_run(t->lang, collect_state, t); }
+
+static tc_status captured_update(tc_trainer *t) {
+    if (!t->update_exec) TC_TRY(tc_train_build_update(t));
+    int n = 0, max = t->nparams + (int)t->numbers.len + 1;
+    tc_tensor *in = tc_xcalloc((size_t)max, sizeof *in);
+    tc_status s = NULL;
+    for (int i = 0; i < t->nparams; i++)
+        if (t->grads[i].storage) in[n++] = tc_tensor_share(&t->grads[i]);
+    for (size_t i = 0; i < t->numbers.len && !s; i++)
+        if (t->numbers.data[i].varies) s = tc_tensor_scalar(TC_F64, tc_scalar_float(t->numbers.data[i].value), &in[n++]);
+    if (!s) s = tc_tensor_scalar(TC_I64, tc_scalar_int(t->step), &in[n++]);
+    const tc_program *p = tc_exec_program(t->update_exec);
+    tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
+    if (!s) s = tc_exec_run(t->update_exec, in, n, NULL, out, p->noutputs);
+    for (int i = 0; i < p->noutputs && !s; i++)
+        if (p->outputs[i].kind == TC_OUT_USER) t->norm = scalar_of(&out[i]);
+    deinit_all(out, p->noutputs);
+    deinit_all(in, max);
+    free(out);
+    free(in);
+    return s;
+}
+
+/* Before the first step: the numbers it uses. */
+static void first_numbers(C *c, void *ctx) { read_numbers(c, ctx); }
+
+/* After a step: scheduler_step, then the numbers of the next one. */
+static void host_part(C *c, void *ctx) {
+    tc_trainer *t = ctx;
+    if (!t->scheduler) return;
+    tc_dict_setc(c, t->names->d, "loss", tc_float(c, t->loss));
+    tc_dict_setc(c, t->names->d, "step", tc_int(c, t->step + 1));
+    tc_lang_eval(c, t->names, NULL, "scheduler_step", t->r->scheduler_step ? t->r->scheduler_step : "scheduler.step()");
+}
+
+static tc_status diverged(tc_trainer *t, const char *what, double value) {
+    return tc_error(TC_DIVERGED, "step %lld: the %s is %s", (long long)t->step, what, isnan(value) ? "NaN" : "infinite");
+}
+
+tc_status tc_train_step(tc_trainer *t) {
+    int64_t *index = tc_xcalloc((size_t)t->r->batch + 1, sizeof *index);
+    t->loss = 0;
+    for (int i = 0; i < t->nparams; i++) tc_tensor_deinit(&t->grads[i]);
+    tc_status s = NULL;
+    for (int64_t k = 0; k < t->r->accumulate && !s; k++) {
+        tc_tensor columns[TC_DATA_MAX_COLUMNS] = {0};
+        s = next_batch(t, index, columns);
+        if (!s) s = run_micro(t, k, columns);
+        deinit_all(columns, t->train->ncols);
+    }
+    free(index);
+    TC_TRY(s);
+    TC_TRY(all_reduce(t));
+    if (!isfinite(t->loss)) return diverged(t, "loss", t->loss);
+    TC_TRY(tc_lang_run(t->lang, first_numbers, t));
+    if (!t->stepped) {
+        TC_TRY(tc_lang_run(t->lang, eager_update, t));
+        TC_TRY(tc_train_collect_state(t));
+    } else {
+        TC_TRY(captured_update(t));
+    }
+    if (!isfinite(t->norm)) return diverged(t, "gradient's norm", t->norm);
+    TC_TRY(tc_lang_run(t->lang, host_part, t));
+    t->step++;
+    return NULL;
+}
+
+/* ---- validation ---- */
+
+tc_status tc_train_validate(tc_trainer *t, double *mean) {
+    const tc_dataset *d = t->val;
+    int64_t per = t->r->validate.batch ? t->r->validate.batch : t->r->batch, stride = d->kind == TC_DATA_WINDOWS ? d->block : 1;
+    int64_t count = (d->count + stride - 1) / stride;
+    if (d->limit && d->limit < count) count = d->limit;
+    if (d->kind == TC_DATA_BATCHES) per = 1;
+    int n = t->nmetrics + 1;
+    for (int i = 0; i < n; i++) mean[i] = 0;
+    const tc_program *p = tc_exec_program(t->eval_exec);
+    tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
+    int64_t *index = tc_xcalloc((size_t)per, sizeof *index);
+    tc_status s = NULL;
+    for (int64_t at = 0; at < count && !s; at += per) {
+        int64_t now = count - at < per ? count - at : per;
+        for (int64_t i = 0; i < now; i++) index[i] = (at + i) * stride;
+        tc_tensor columns[TC_DATA_MAX_COLUMNS] = {0};
+        s = tc_data_gather(d, index, now, t->r->floats, columns);
+        if (!s) s = tc_exec_run(t->eval_exec, columns, d->ncols, &t->step_gen, out, p->noutputs);
+        deinit_all(columns, d->ncols);
+        int k = 0;
+        for (int i = 0; i < p->noutputs && !s; i++)
+            if (p->outputs[i].kind == TC_OUT_USER && k < n) mean[k++] += scalar_of(&out[i]) * (double)now / (double)count;
+        deinit_all(out, p->noutputs);
+    }
+    free(index);
+    free(out);
+    return s;
+}

@@ -1,0 +1,335 @@
+/* Making a trainer: data, weights, and the objects of the recipe's expressions in the model language. See train.h. */
+#include "capture/torch.h"
+#include "file/tensors.h"
+#include "train/internal.h"
+#include "train/replay.h"
+
+#include <math.h>
+#include <stdio.h>
+
+void tc_train_note(tc_trainer *t, const char *fmt, ...) {
+    if (!t->o.note) return;
+    tc_buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    tc_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    t->o.note(t->o.ctx, tc_buf_str(&b));
+    tc_buf_free(&b);
+}
+
+/* ---- data ---- */
+
+static tc_status open_data(tc_trainer *t) {
+    tc_recipe *r = t->r;
+    tc_data_options o = {.dir = r->dir};
+    TC_TRY(tc_data_open(tc_data_merge(&t->arena, r->data, "train"), &o, &t->train));
+    tc_yaml *val = tc_data_merge(&t->arena, r->data, "val");
+    o.train = t->train;
+    if (val) TC_TRY(tc_data_open(val, &o, &t->val));
+    int size = tc_dist_size(t->o.dist);
+    if (t->train->kind != TC_DATA_BATCHES && r->batch % size)
+        return tc_yaml_error(tc_yaml_get(r->root, "batch") ? tc_yaml_get(r->root, "batch") : r->root, "%lld samples cannot be shared by %d ranks", (long long)r->batch, size);
+    if (t->train->kind == TC_DATA_BATCHES && size > 1) return tc_error(TC_UNSUPPORTED, "whole micro-batches (batches: true) over several ranks are not supported");
+    t->local_batch = r->batch / size;
+    TC_TRY(tc_sampler_init(&t->sampler, t->train, r->batch, (uint64_t)r->seed));
+    t->per_epoch = t->sampler.per_epoch / r->accumulate;
+    if (t->per_epoch < 1) t->per_epoch = 1;
+    t->total = r->steps ? r->steps : INT64_MAX;
+    if (r->epochs && r->epochs < INT64_MAX / t->per_epoch && r->epochs * t->per_epoch < t->total) t->total = r->epochs * t->per_epoch;
+    return NULL;
+}
+
+/* ---- weights ---- */
+
+static bool is_weight(const tc_input *in) { return in->kind == TC_IN_PARAMETER || in->kind == TC_IN_BUFFER; }
+
+/* A writable copy in the recipe's precision. */
+static tc_status own_copy(const tc_trainer *t, const tc_tensor *from, tc_tensor *out) {
+    if (tc_is_float(from->dtype) && t->r->floats == TC_F64) return tc_tensor_cast(from, TC_F64, out);
+    return tc_tensor_clone(from, out);
+}
+
+static tc_status add_weights(tc_trainer *t, const tc_program *p) {
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (!is_weight(in) || tc_map_find(&t->by_fqn, in->name)) continue;
+        weight w = {.fqn = tc_arena_strdup(&t->arena, in->name), .buffer = in->kind == TC_IN_BUFFER, .persistent = in->kind == TC_IN_PARAMETER || in->persistent, .alias_of = -1};
+        if (in->alias_of >= 0 && is_weight(&p->inputs[in->alias_of])) w.alias_of = (int)(intptr_t)tc_map_find(&t->by_fqn, p->inputs[in->alias_of].name) - 1;
+        w.requires_grad = !w.buffer && in->value && in->value->meta.requires_grad;
+        if (w.alias_of >= 0) {
+            w.data = tc_tensor_share(&t->weights.data[w.alias_of].data);
+        } else {
+            if (!in->data.storage) return tc_status_add(tc_error(TC_USAGE, "the program has no weights: %s is missing", in->name), "export it with --store-weights=embed, or give weights:");
+            TC_TRY(own_copy(t, &in->data, &w.data), "%s", in->name);
+        }
+        tc_vec_push(&t->weights, w);
+        tc_map_set(&t->by_fqn, w.fqn, (void *)t->weights.len);
+    }
+    return NULL;
+}
+
+static weight *find_weight(const tc_trainer *t, const char *fqn) {
+    size_t i = (size_t)(uintptr_t)tc_map_find(&t->by_fqn, fqn);
+    return i ? &t->weights.data[i - 1] : NULL;
+}
+
+const tc_tensor *tc_trainer_weight(const tc_trainer *t, const char *fqn) {
+    weight *w = find_weight(t, fqn);
+    return w ? &w->data : NULL;
+}
+
+/* weights: in the recipe. Every weight must be there, no other may be. */
+static tc_status load_weights(tc_trainer *t) {
+    if (!t->r->weights) return NULL;
+    tc_buf path = {0};
+    if (t->r->dir && t->r->weights[0] != '/') tc_buf_printf(&path, "%s/", t->r->dir);
+    tc_buf_puts(&path, t->r->weights);
+    tc_tensors f = {0};
+    tc_status s = tc_tensors_load(path.data, &f);
+    for (size_t i = 0; i < t->weights.len && !s; i++) {
+        weight *w = &t->weights.data[i];
+        const tc_tensor *from = tc_tensors_find(&f, w->fqn);
+        if (!from && w->alias_of >= 0) continue;
+        if (!from && !w->persistent) continue;
+        tc_tensor cast;
+        if (!from) s = tc_error(TC_CONTENT, "%s: %s is missing", path.data, w->fqn);
+        else if (from->rank != w->data.rank || memcmp(from->size, w->data.size, (size_t)from->rank * sizeof *from->size)) s = tc_error(TC_CONTENT, "%s: %s has another shape than the model's", path.data, w->fqn);
+        else s = tc_tensor_cast(from, w->data.dtype, &cast);
+        if (s) break;
+        memcpy(tc_tensor_data(&w->data), tc_tensor_data(&cast), tc_tensor_bytes(&cast));
+        tc_tensor_deinit(&cast);
+    }
+    for (size_t i = 0; i < f.items.len && !s; i++)
+        if (!find_weight(t, f.items.data[i].name)) s = tc_error(TC_CONTENT, "%s: %s is not in the model", path.data, f.items.data[i].name);
+    tc_tensors_deinit(&f);
+    tc_buf_free(&path);
+    return s;
+}
+
+tc_status tc_trainer_fill(const tc_trainer *t, tc_program *p) {
+    for (int i = 0; i < p->ninputs; i++) {
+        if (!is_weight(&p->inputs[i])) continue;
+        const weight *w = find_weight(t, p->inputs[i].name);
+        tc_dtype want = p->inputs[i].value ? p->inputs[i].value->meta.dtype : w ? w->data.dtype : TC_F32;
+        if (!w) continue;
+        tc_tensor now;
+        if (want != w->data.dtype) TC_TRY(tc_tensor_cast(&w->data, want, &now));
+        else now = tc_tensor_share(&w->data);
+        tc_tensor_deinit(&p->inputs[i].data);
+        p->inputs[i].data = now;
+    }
+    return NULL;
+}
+
+/* ---- the language's side ---- */
+
+static V wrap_weight(C *c, const weight *w) {
+    tensor *o = (tensor *)tc_torch_wrap(c, tc_tensor_share(&w->data), w->requires_grad);
+    o->h.type = w->buffer ? c->torch->buffer_type : c->torch->parameter_type;
+    o->persistent = w->persistent;
+    return (V)o;
+}
+
+/* The V of every input of a program, by index: weights are the shared objects, constants are their own. */
+static V *input_objects(tc_trainer *t, const tc_program *p) {
+    C *c = t->lang;
+    V *all = TC_NEWN(&t->arena, V, (size_t)(p->ninputs ? p->ninputs : 1));
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (is_weight(in)) {
+            all[i] = find_weight(t, in->name)->object;
+        } else if (in->kind == TC_IN_CONSTANT) {
+            tc_tensor own;
+            tc_status s = own_copy(t, &in->data, &own);
+            if (s) tc_raise_status(c, "RuntimeError", s);
+            all[i] = tc_torch_wrap(c, own, false);
+        }
+    }
+    return all;
+}
+
+static V class_of(C *c, const char *name) {
+    V v = tc_module_attr(c, tc_import(c, "torch._train", true), tc_intern(c, name, strlen(name)));
+    if (!v) TC_BUG("torch._train has no %s", name);
+    return v;
+}
+
+static void make_model(tc_trainer *t) {
+    C *c = t->lang;
+    list *tensors = tc_list(c, t->weights.len);
+    for (size_t i = 0; i < t->weights.len; i++) {
+        weight *w = &t->weights.data[i];
+        w->object = w->alias_of >= 0 ? t->weights.data[w->alias_of].object : wrap_weight(c, w);
+        tc_list_push(c, tensors, tc_tuple_of(c, 4, tc_bool(c, w->buffer), tc_bool(c, w->persistent), tc_strz(c, w->fqn), w->object));
+    }
+    V call = tc_replay_callable(c, t->train_p, input_objects(t, t->train_p), t->eval_p, t->eval_p ? input_objects(t, t->eval_p) : NULL);
+    t->m = tc_call2(c, class_of(c, "Program"), call, (V)tensors);
+}
+
+/* A function in the names of the recipe: f(m, *columns) -> (loss, (metrics...)). */
+static V step_function(tc_trainer *t, bool metrics) {
+    C *c = t->lang;
+    tc_buf b = {0};
+    tc_buf_puts(&b, "def tc_step(m");
+    for (int i = 0; i < t->train->ncols; i++) tc_buf_printf(&b, ", %s", t->train->col[i].name);
+    tc_buf_printf(&b, "):\n    out = (%s)\n    return (%s), (", t->r->forward, t->r->loss);
+    for (int i = 0; metrics && i < t->nmetrics; i++) tc_buf_printf(&b, "(%s), ", t->r->metrics->items[i]->text);
+    tc_buf_puts(&b, ")\n");
+    file *f = tc_file_add(c, t->r->file, tc_arena_strdup(&t->arena, b.data), b.len);
+    tc_buf_free(&b);
+    tc_module_run(c, t->names, f);
+    return tc_dict_get(c, t->names->d, tc_strz(c, "tc_step"));
+}
+
+/* torch, nn, F and math; the model file's names; functions:. */
+static void load_names(tc_trainer *t) {
+    C *c = t->lang;
+    tc_buf b = {0};
+    tc_buf_puts(&b, "import math\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n");
+    if (t->r->functions) tc_buf_puts(&b, t->r->functions);
+    const char *text = tc_arena_strdup(&t->arena, b.data);
+    t->names = tc_lang_load(c, "recipe", text, b.len);
+    tc_buf_free(&b);
+    const char *source = t->train_p->source_text;
+    if (!source) return;
+    module *file_names = tc_lang_load(c, "model_file", source, strlen(source));
+    V key, value;
+    for (size_t i = 0; tc_dict_next(file_names->d, &i, &key, &value);)
+        if (!tc_dict_get(c, t->names->d, key)) tc_dict_set(c, t->names->d, key, value);
+}
+
+static void put_name(tc_trainer *t, const char *name, V v) { tc_dict_setc(t->lang, t->names->d, name, v); }
+
+static void make_objects(C *c, void *ctx) {
+    tc_trainer *t = ctx;
+    const tc_recipe *r = t->r;
+    load_names(t);
+    make_model(t);
+    put_name(t, "m", t->m);
+    put_name(t, "total", tc_int(c, t->total));
+    put_name(t, "per_epoch", tc_int(c, t->per_epoch));
+    t->groups = tc_lang_eval(c, t->names, NULL, "param_groups", r->param_groups ? r->param_groups : "list(m.parameters())");
+    put_name(t, "groups", t->groups);
+    t->opt = tc_lang_eval(c, t->names, NULL, "optimizer", r->optimizer);
+    put_name(t, "opt", t->opt);
+    if (r->scheduler) {
+        t->scheduler = tc_lang_eval(c, t->names, NULL, "scheduler", r->scheduler);
+        put_name(t, "scheduler", t->scheduler);
+    }
+    V clip = r->clip_grad_norm > 0 ? tc_float(c, r->clip_grad_norm) : c->none;
+    t->update = tc_call3(c, class_of(c, "Update"), t->m, t->opt, clip);
+    V parts = tc_int(c, r->accumulate);
+    t->micro = tc_call3(c, class_of(c, "Micro"), t->m, step_function(t, false), parts);
+    t->eval = tc_call3(c, class_of(c, "Micro"), t->m, step_function(t, true), tc_int(c, 1));
+    size_t n;
+    V *names = tc_items(tc_getattr(c, t->update, tc_intern(c, "names", 5)), &n);
+    t->nparams = (int)n;
+    t->param_names = TC_NEWN(&t->arena, const char *, n + 1);
+    for (size_t i = 0; i < n; i++) t->param_names[i] = tc_arena_strdup(&t->arena, tc_as_str(names[i])->s);
+}
+
+/* forward: when the recipe leaves it out: m of the first columns, or of the columns called as the program's inputs. */
+static tc_status default_forward(tc_trainer *t) {
+    tc_recipe *r = t->r;
+    if (r->forward) return NULL;
+    tc_buf b = {0};
+    tc_buf_puts(&b, "m(");
+    int user = 0;
+    tc_status s = NULL;
+    for (int i = 0; i < t->train_p->ninputs && !s; i++) {
+        const tc_input *in = &t->train_p->inputs[i];
+        if (in->kind != TC_IN_USER) continue;
+        int col = tc_data_find(t->train, in->name);
+        if (col < 0) col = user;
+        if (col >= t->train->ncols) s = tc_status_add(tc_error(TC_USAGE, "%s: the program's input %s has no column in the data", r->file, in->name), "say it with forward:");
+        else tc_buf_printf(&b, "%s%s", user ? ", " : "", t->train->col[col].name);
+        user++;
+    }
+    tc_buf_puts(&b, ")");
+    r->forward = tc_arena_strdup(&r->arena, b.data);
+    tc_buf_free(&b);
+    return s;
+}
+
+static tc_status check_columns(const tc_trainer *t) {
+    for (int i = 0; i < t->train->ncols; i++) {
+        const char *n = t->train->col[i].name;
+        static const char *const taken[] = {"m", "out", "opt", "scheduler", "groups", "total", "torch", "F", "nn", "math"};
+        bool good = (*n == '_' || (*n >= 'a' && *n <= 'z') || (*n >= 'A' && *n <= 'Z')) && strspn(n, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(n);
+        for (size_t k = 0; k < sizeof taken / sizeof *taken; k++) good = good && strcmp(n, taken[k]);
+        if (!good) return tc_error(TC_USAGE, "%s: a column is called '%s', expected a name that expressions can use", t->r->file, n);
+        if (t->val && tc_data_find(t->val, n) != i) return tc_error(TC_USAGE, "%s: the validation data have no column %s at place %d", t->r->file, n, i);
+    }
+    return NULL;
+}
+
+static tc_status setup(tc_trainer *t) {
+    tc_recipe *r = t->r;
+    if (strcmp(r->precision, "bfloat16") == 0) return tc_error(TC_UNSUPPORTED, "precision: bfloat16 (autocast) is not supported");
+    if (r->ema_decay > 0) return tc_error(TC_UNSUPPORTED, "ema_decay is not supported");
+    TC_TRY(open_data(t), "data");
+    TC_TRY(check_columns(t));
+    TC_TRY(default_forward(t));
+    if (r->metrics) {
+        t->nmetrics = r->metrics->n;
+        t->metric = r->metrics->keys;
+    }
+    TC_TRY(add_weights(t, t->train_p));
+    if (t->eval_p) TC_TRY(add_weights(t, t->eval_p));
+    TC_TRY(load_weights(t));
+    tc_exec_options eo = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .fast = t->o.fast};
+    TC_TRY(tc_evaluator_create(&eo, &t->evaluator));
+    TC_TRY(tc_lang_create(&(tc_lang_options){.max_steps = UINT64_MAX, .max_memory = (size_t)4 << 30}, &t->lang));
+    tc_generator_seed(&t->eager_gen, (uint64_t)r->seed);
+    t->lang->torch->eval = tc_evaluator_eval(t->evaluator);
+    t->lang->torch->gen = &t->eager_gen;
+    TC_TRY(tc_lang_run(t->lang, make_objects, t));
+    TC_TRY(tc_train_build_micro(t));
+    if (t->val) TC_TRY(tc_train_build_eval(t));
+    t->grads = tc_xcalloc((size_t)t->nparams + 1, sizeof *t->grads);
+    return NULL;
+}
+
+tc_status tc_trainer_create(tc_recipe *r, tc_program *train, tc_program *eval, const tc_train_options *options, tc_trainer **out) {
+    *out = NULL;
+    tc_trainer *t = tc_xcalloc(1, sizeof *t);
+    t->r = r;
+    t->o = *options;
+    t->train_p = tc_program_retain(train);
+    t->eval_p = eval ? tc_program_retain(eval) : NULL;
+    t->best = INFINITY;
+    t->best_step = t->resumed_from = -1;
+    tc_status s = setup(t);
+    if (s) {
+        tc_trainer_destroy(t);
+        return s;
+    }
+    *out = t;
+    return NULL;
+}
+
+void tc_trainer_destroy(tc_trainer *t) {
+    if (!t) return;
+    tc_exec_destroy(t->micro_exec);
+    tc_exec_destroy(t->eval_exec);
+    tc_exec_destroy(t->update_exec);
+    tc_lang_destroy(t->lang);
+    tc_evaluator_destroy(t->evaluator);
+    for (size_t i = 0; i < t->weights.len; i++) tc_tensor_deinit(&t->weights.data[i].data);
+    for (size_t i = 0; i < t->state.len; i++) tc_tensor_deinit(&t->state.data[i].data);
+    for (int i = 0; t->grads && i < t->nparams; i++) tc_tensor_deinit(&t->grads[i]);
+    free(t->grads);
+    tc_vec_free(&t->weights);
+    tc_vec_free(&t->state);
+    tc_vec_free(&t->numbers);
+    tc_map_free(&t->by_fqn);
+    tc_sampler_deinit(&t->sampler);
+    tc_data_close(t->val);
+    tc_data_close(t->train);
+    tc_program_release(t->train_p);
+    if (t->eval_p) tc_program_release(t->eval_p);
+    free(t->lrs);
+    tc_arena_free(&t->arena);
+    free(t);
+}

@@ -1,0 +1,238 @@
+/* tc-train: trains a program by a recipe; run directories, resuming, signals, ranks. The work is lib/train's. */
+#include "base/json.h"
+#include "base/text.h"
+#include "ckpt/ckpt.h"
+#include "cmd/program.h"
+#include "tc-train/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t stop;
+
+static void on_save(int sig) {
+    (void)sig;
+    if (stop == TC_STOP_NOT) stop = TC_STOP_SAVE;
+}
+
+static void on_stop(int sig) {
+    (void)sig;
+    stop = TC_STOP_SAVE_AND_END;
+}
+
+/* With a run directory TERM, INT and USR1 save and end, USR2 saves; without one signals have their usual effect. */
+static void catch_signals(void) {
+    static const int ends[] = {SIGINT, SIGTERM, SIGUSR1};
+    for (size_t i = 0; i < 3; i++) sigaction(ends[i], &(struct sigaction){.sa_handler = on_stop, .sa_flags = SA_RESTART}, NULL);
+    sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_save, .sa_flags = SA_RESTART}, NULL);
+}
+
+/* ---- the recipe ---- */
+
+static bool is_dir(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* Where relative names of a run directory's recipe start: "directory" of its environment. */
+static tc_status origin_of(const char *dir, tc_arena *a, const char **out) {
+    tc_buf b = {0};
+    *out = NULL;
+    TC_TRY(tc_file_read(tc_arena_printf(a, "%s/environment", dir), 1 << 20, &b));
+    tc_jread j;
+    tc_jr_init(&j, dir, b.data, b.len);
+    tc_jr_object(&j);
+    for (tc_str key; tc_jr_member(&j, &key);) {
+        if (tc_str_is(key, "directory")) *out = tc_jr_strdup(&j, a);
+        else tc_jr_skip(&j);
+    }
+    tc_buf_free(&b);
+    return tc_jr_finish(&j);
+}
+
+static tc_status read_recipe(job *j, const char *path, const char *const *overrides, int n, tc_recipe **out) {
+    tc_buf b = {0};
+    bool run = is_dir(path);
+    const char *file = run ? tc_arena_printf(&j->arena, "%s/recipe.yaml", path) : path;
+    TC_TRY(tc_file_read(file, 16 << 20, &b), "reading the recipe");
+    tc_status s = tc_recipe_parse(file, tc_buf_str(&b), b.len, overrides, n, out);
+    tc_buf_free(&b);
+    if (!s && run) s = origin_of(path, &j->arena, &(*out)->dir);
+    if (s) return s;
+    j->from_run = run ? path : NULL;
+    return NULL;
+}
+
+/* ---- the run directory ---- */
+
+static tc_status lock_dir(job *j) {
+    const char *path = tc_arena_printf(&j->arena, "%s/.lock", j->out);
+    int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) return tc_error(TC_ENV, "%s: cannot open: %s", path, strerror(errno));
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return NULL; /* held until the program ends */
+    close(fd);
+    return tc_error(TC_ENV, "%s: another tc-train writes to it", j->out);
+}
+
+static tc_status say_changes(job *j) {
+    const char *path = tc_arena_printf(&j->arena, "%s/recipe.yaml", j->out);
+    if (access(path, F_OK)) return NULL;
+    tc_buf b = {0}, changes = {0};
+    TC_TRY(tc_file_read(path, 16 << 20, &b));
+    tc_recipe *old;
+    tc_status s = tc_recipe_parse(path, b.data, b.len, NULL, 0, &old);
+    tc_buf_free(&b);
+    TC_TRY(s);
+    tc_recipe_diff(old, j->recipe, &changes);
+    if (changes.len) tc_cmd_note(j->c, "changed since the checkpoint:\n%s", changes.data);
+    tc_buf_free(&changes);
+    tc_recipe_free(old);
+    return NULL;
+}
+
+/* Where to go on from: *path NULL for the start. Only rank 0 looks, the others are told. */
+static tc_status find_checkpoint(job *j, char **path) {
+    *path = NULL;
+    if (!j->out) return NULL;
+    bool resume = tc_cmd_has(j->c, TC_OPT_resume);
+    if (!resume && tc_ckpt_any(j->out))
+        return tc_status_add(tc_error(TC_ENV, "%s: holds checkpoints already", j->out), "go on with --resume, or choose another -o");
+    if (!resume) return NULL;
+    tc_buf skipped = {0};
+    int64_t step = 0;
+    TC_TRY(tc_ckpt_newest(j->out, path, &step, &skipped));
+    if (skipped.len) tc_cmd_note(j->c, "not used: %s", skipped.data);
+    tc_buf_free(&skipped);
+    if (*path) tc_cmd_note(j->c, "going on from %s", *path);
+    else tc_cmd_note(j->c, "no checkpoint in %s: starting at step 0", j->out);
+    return say_changes(j);
+}
+
+static tc_status prepare_dir(job *j) {
+    if (!j->out || tc_dist_rank(j->dist)) return NULL;
+    TC_TRY(tc_make_dirs(j->out));
+    TC_TRY(lock_dir(j));
+    return find_checkpoint(j, &j->checkpoint);
+}
+
+static tc_status write_recipe(job *j) {
+    tc_buf b = {0};
+    tc_recipe_print(j->recipe, &b);
+    tc_status s = tc_file_write(tc_arena_printf(&j->arena, "%s/recipe.yaml", j->out), b.data, b.len);
+    tc_buf_free(&b);
+    return s;
+}
+
+/* ---- running ---- */
+
+static void note(void *ctx, const char *text) {
+    job *j = ctx;
+    if (tc_dist_rank(j->dist)) return;
+    tc_progress_end(&j->progress);
+    tc_cmd_note(j->c, "%s", text);
+}
+
+static void log_topic(void *ctx, const char *topic, const char *text) {
+    job *j = ctx;
+    if (tc_dist_rank(j->dist) == 0 && (j->c->verbose || tc_cmd_logs(j->c, topic))) tc_cmd_note(j->c, "%s: %s", topic, text);
+}
+
+static void progress(void *ctx, int64_t step, int64_t total, double loss) {
+    job *j = ctx;
+    if (tc_dist_rank(j->dist)) return;
+    char extra[48];
+    snprintf(extra, sizeof extra, "loss %.4f", loss);
+    j->progress.total = total;
+    tc_progress_update(&j->progress, step, extra);
+}
+
+static tc_status tell_checkpoint(job *j) {
+    int64_t n = j->checkpoint ? (int64_t)strlen(j->checkpoint) + 1 : 0;
+    TC_TRY(tc_dist_broadcast(j->dist, &n, sizeof n, 0));
+    if (!n) return NULL;
+    if (tc_dist_rank(j->dist)) j->checkpoint = tc_xmalloc((size_t)n);
+    return tc_dist_broadcast(j->dist, j->checkpoint, (size_t)n, 0);
+}
+
+static tc_status train(job *j) {
+    tc_cmd *c = j->c;
+    int numerics;
+    static const char *const modes[] = {"strict", "fast", NULL};
+    TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &numerics));
+    double limit;
+    TC_TRY(tc_cmd_seconds(c, TC_OPT_max_time, &limit));
+    tc_train_options o = {.pool = tc_cmd_pool(c), .dist = j->dist, .fast = numerics == 1, .note = note, .log = log_topic, .ctx = j};
+    TC_TRY(tc_trainer_create(j->recipe, j->train, j->eval, &o, &j->trainer));
+    TC_TRY(tell_checkpoint(j));
+    if (j->checkpoint) TC_TRY(tc_trainer_resume(j->trainer, j->checkpoint));
+    if (j->out && tc_dist_rank(j->dist) == 0) {
+        TC_TRY(write_recipe(j));
+        if (!j->checkpoint) TC_TRY(job_write_program(j, tc_arena_printf(&j->arena, "%s/model.pt2", j->out)));
+    }
+    if (j->out) catch_signals();
+    tc_train_run run = {.out = j->out, .stop = j->out ? &stop : NULL, .until = limit >= 0 ? c->started + limit : 0, .progress = progress, .ctx = j};
+    j->progress = tc_progress_start(c, "train", "steps", tc_trainer_total(j->trainer));
+    tc_status s = tc_trainer_run(j->trainer, &run);
+    tc_progress_end(&j->progress);
+    TC_TRY(s);
+    if (tc_dist_rank(j->dist)) return NULL;
+    TC_TRY(tc_trainer_fill(j->trainer, j->train));
+    if (j->eval) TC_TRY(tc_trainer_fill(j->trainer, j->eval));
+    tc_cmd_note(c, "%lld steps, loss %.6g", (long long)tc_trainer_step(j->trainer), tc_trainer_loss(j->trainer));
+    return job_write_program(j, j->out ? tc_arena_printf(&j->arena, "%s/model.pt2", j->out) : NULL);
+}
+
+static tc_status run_job(job *j) {
+    tc_cmd *c = j->c;
+    TC_TRY(tc_dist_start(&j->dist));
+    if (tc_dist_rank(j->dist)) c->quiet = true;
+    TC_TRY(read_recipe(j, c->operands[0], c->operands + 1, c->noperands - 1, &j->recipe));
+    j->out = tc_cmd_get(c, TC_OPT_out);
+    if (!j->out && j->from_run) j->out = j->from_run;
+    if (!j->out && isatty(STDOUT_FILENO)) return tc_usage(c, "stdout is a terminal: give the run directory with -o DIR, or redirect the trained program");
+    if (!j->out && tc_cmd_has(c, TC_OPT_resume)) return tc_usage(c, "--resume needs -o DIR");
+    TC_TRY(prepare_dir(j));
+    TC_TRY(job_read_program(j));
+    return train(j);
+}
+
+static tc_status run(tc_cmd *c) {
+    if (tc_cmd_has(c, TC_OPT_plot)) return plot_runs(c);
+    if (!c->noperands) return tc_usage(c, "no recipe given");
+    job j = {.c = c};
+    tc_status s = run_job(&j);
+    /* A rank that fails alone would leave the others waiting; all of them stop together when the failure is everybody's. */
+    if (s && j.dist && tc_dist_size(j.dist) > 1 && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED) tc_dist_abort(j.dist, (int)tc_cmd_report(c, s));
+    tc_trainer_destroy(j.trainer);
+    if (j.train) tc_program_release(j.train);
+    if (j.eval) tc_program_release(j.eval);
+    tc_recipe_free(j.recipe);
+    free(j.checkpoint);
+    tc_arena_free(&j.arena);
+    tc_status d = tc_dist_stop(j.dist);
+    if (s) tc_status_free(d);
+    return s ? s : d;
+}
+
+static const tc_opt_id options[] = {TC_OPT_out, TC_OPT_resume, TC_OPT_max_time, TC_OPT_numerics, TC_OPT_plot, TC_OPT_NONE};
+static const char *const topics[] = {"micro", "update", "eval", NULL};
+static const tc_tool tool = {
+    .name = "tc-train",
+    .operands = "RECIPE [KEY=VALUE...]",
+    .min_operands = 0,
+    .max_operands = -1,
+    .summary = "Trains a program by a recipe. The program is read from stdin, or made from the recipe's model:. With -o DIR the run is kept there "
+               "(checkpoints, metrics.jsonl, the trained model.pt2); without it the trained program goes to stdout.",
+    .details = "Signals, with -o DIR: USR2 saves and goes on; USR1, TERM and INT save and stop with exit 75.\n"
+               "Example: tc-export gpt.py:GPT --input idx=BxTxi64 | tc-train gpt.yaml steps=1000 -o run",
+    .options = options,
+    .topics = topics,
+    .keeps_sigpipe = true,
+    .run = run,
+};
+
+int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }
