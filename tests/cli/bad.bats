@@ -1,0 +1,24 @@
+#!/usr/bin/env bats
+# Bad files: each of tests/bad gives the exit code and the message that EXPECT.tsv says, in one line, within a second and 256 MB.
+bats_require_minimum_version 1.5.0
+
+@test "every file of tests/bad is refused as it must be" {
+    cd "$TC_ROOT/tests/bad"
+    wrong=0
+    while IFS=$'\t' read -r file command code message; do
+        [ "$file" = file ] && continue
+        rc=0
+        (ulimit -v 1500000; exec timeout 2 $command "$file") </dev/null >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/err" || rc=$?
+        if [ $rc -ne "$code" ] || ! grep -qF -- "$message" "$BATS_TEST_TMPDIR/err" || [ -s "$BATS_TEST_TMPDIR/out" ]; then
+            echo "$command $file: exit $rc, expected $code with: $message"
+            head -c 400 "$BATS_TEST_TMPDIR/err"
+            wrong=$((wrong + 1))
+        fi
+    done <EXPECT.tsv
+    [ $wrong -eq 0 ]
+}
+
+@test "every file there is expected" {
+    cd "$TC_ROOT/tests/bad"
+    diff <(ls | grep -v EXPECT.tsv | sort) <(tail -n +2 EXPECT.tsv | cut -f1 | sort)
+}

@@ -1,0 +1,45 @@
+#!/usr/bin/env bats
+# tc-ckpt on files and archives; checkpoints of runs are in train.bats.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    mlp=$TC_ROOT/tests/oracle/pt2/mlp.pt2
+    cd "$BATS_TEST_TMPDIR"
+}
+
+@test "ls lists names, types and bytes in order of name" {
+    run --separate-stderr tc-ckpt ls "$mlp"
+    [ "${lines[0]}" = "64xf32                            256  layers.0.bias" ]
+    [ "${lines[6]}" = "6 tensors, 23592 bytes" ]
+    run --separate-stderr tc-ckpt ls --json "$mlp"
+    [ "${lines[1]}" = '{"name": "layers.0.weight", "dtype": "f32", "shape": [64, 16], "bytes": 4096}' ]
+}
+
+@test "consolidate, diff and show agree" {
+    tc-ckpt consolidate "$mlp" -o a.safetensors
+    tc-ckpt diff "$mlp" a.safetensors
+    run --separate-stderr tc-ckpt show a.safetensors layers.2.bias
+    [[ "${lines[0]}" == "layers.2.bias = tensor(["* ]]
+    run --separate-stderr tc-ckpt show a.safetensors nothing
+    [ "$status" -eq 3 ]
+}
+
+@test "diff says which tensors differ and exits 4" {
+    tc-ckpt consolidate "$mlp" -o a.safetensors
+    cp a.safetensors b.safetensors
+    printf '\x01' | dd of=b.safetensors bs=1 seek=$(($(stat -c %s b.safetensors) - 1)) conv=notrunc status=none
+    run --separate-stderr tc-ckpt diff a.safetensors b.safetensors
+    [ "$status" -eq 4 ]
+    [[ "$output" == *"1 of "*" elements differ"* ]]
+}
+
+@test "verify finds a damaged entry" {
+    run --separate-stderr tc-ckpt verify "$mlp"
+    [ "$status" -eq 0 ]
+    cp "$mlp" bad.pt2
+    chmod u+w bad.pt2
+    printf '\x55\x55' | dd of=bad.pt2 bs=1 seek=2000 conv=notrunc status=none
+    run --separate-stderr tc-ckpt verify bad.pt2
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"checksum is wrong"* ]]
+}

@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# tc-run through real pipes: inputs in all forms, outputs, streams, comparison, exit codes.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    oracle=$TC_ROOT/tests/oracle/pt2
+    mlp=$oracle/mlp.pt2
+    cd "$BATS_TEST_TMPDIR"
+}
+
+fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
+    local code=$1 text=$2
+    shift 2
+    run --separate-stderr "$@"
+    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
+    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
+}
+
+@test "PyTorch's programs give PyTorch's results" {
+    run "$TC_ROOT/tests/conformance" "$TC_BUILD" "$TC_ROOT/tests/oracle" -v
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+    [[ "$output" == *" 0 failed, 0 not yet" ]] || { echo "$output"; return 1; }
+}
+
+@test "a missing input prints the signature and a command that works" {
+    fails 2 "no value for input x" tc-run "$mlp"
+    line=$(printf '%s\n' "${stderr_lines[@]}" | grep '^  tc-run')
+    eval "$line" >out.npy
+    [ "$(head -c 6 out.npy | tail -c 5)" = NUMPY ]
+}
+
+@test "--signature names inputs, types and ranges" {
+    run --separate-stderr tc-run "$mlp" --signature
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"x      f32[s77, 16]"*"s77: 1 to 1024"*"out.0"* ]]
+    run --separate-stderr tc-run "$mlp" --signature --json
+    [ "${lines[0]}" = '{"input": "x", "dtype": "f32", "shape": ["s77", 16]}' ]
+}
+
+@test "a literal, a file, a key and a pipe give the same bits" {
+    tc-run "$mlp" --input x=@"$oracle/mlp.inputs.safetensors#in0" --output @a.npy
+    tc-run "$mlp" --input @"$oracle/mlp.inputs.safetensors" --output @b.npy
+    tc-run "$mlp" --input @- <"$oracle/mlp.inputs.safetensors" >c.npy
+    cat "$oracle/mlp.inputs.safetensors" | tc-run "$mlp" --input 0=@- -o d.npy
+    tc-run <"$mlp" --input @"$oracle/mlp.inputs.safetensors" >e.npy
+    cat "$mlp" | tc-run - --input @"$oracle/mlp.inputs.safetensors" >f.npy
+    for f in b c d e f; do cmp a.npy $f.npy; done
+    tc-run "$mlp" --input 2x16xf32=0.5 --output @g.npy
+    [ "$(stat -c %s g.npy)" -eq $((128 + 2 * 10 * 4)) ]
+}
+
+@test "records in a stream run one after another, and a one-record file repeats" {
+    tc-run "$mlp" --input 3x16xf32=1 --output @one.npy
+    tc-run "$mlp" --input 1x16xf32=2 --output @two.npy
+    tc-run "$mlp" --input 3x16xf32=1 --to safetensors -o one.safetensors
+    cat one.npy two.npy one.npy >all.npy
+    run --separate-stderr tc-run "$mlp" --input 3x16xf32=1 --expect @one.npy
+    [ "$status" -eq 0 ]
+    # two records in, two records out
+    cat "$oracle/mlp.inputs.safetensors" "$oracle/mlp.inputs2.safetensors" | tc-run "$mlp" --input x=@- >stream.npy
+    tc-run "$mlp" --input x=@"$oracle/mlp.inputs.safetensors" >a.npy
+    tc-run "$mlp" --input x=@"$oracle/mlp.inputs2.safetensors" >b.npy
+    cat a.npy b.npy | cmp - stream.npy
+    # each record is written before the next one is read
+    mkfifo in
+    { cat "$oracle/mlp.inputs.safetensors"; sleep 3; } >in &
+    tc-run "$mlp" --input x=@in >live.npy &
+    sleep 1
+    cmp a.npy live.npy
+    wait
+}
+
+@test "streams of unequal length are exit 3 with the record" {
+    cat "$oracle/input_mutation.inputs.safetensors" "$oracle/input_mutation.inputs.safetensors" >two.safetensors
+    cat two.safetensors "$oracle/input_mutation.inputs.safetensors" >three.safetensors
+    fails 3 "record" tc-run "$oracle/input_mutation.pt2" --input 0=@two.safetensors#in0 --input 1=@three.safetensors#in1 --input 2=@two.safetensors#in2
+}
+
+@test "--expect: equal is 0, different is 4 with place, values and error" {
+    tc-run "$mlp" --input 2x16xf32=0.5 --output @y.npy
+    tc-run "$mlp" --input 2x16xf32=0.5 --expect @y.npy
+    fails 4 "20 of 20 elements differ, the first at [0, 0]" tc-run "$mlp" --input 2x16xf32=0.75 --expect @y.npy
+    tc-run "$mlp" --input 2x16xf32=0.75 --expect @y.npy --atol 10
+    fails 4 "3x10xf32, expected 2x10xf32" tc-run "$mlp" --input 3x16xf32=0.75 --expect @y.npy
+}
+
+@test "several outputs need a place each, or --to safetensors" {
+    args=(--input 0=3xf32=1 --input 1=2x3xf32=1 --input 2=3xf32=1 --input 3=2x3xf32=1 --input 4=4xf32=1)
+    fails 2 "outputs for stdout" tc-run "$oracle/pytree.pt2" "${args[@]}"
+    tc-run "$oracle/pytree.pt2" "${args[@]}" --to safetensors >all.safetensors
+    [ "$(tc-ckpt ls all.safetensors | tail -1)" = "7 tensors, $(tc-ckpt ls all.safetensors | awk '/xf32|f32|i64/ && !/tensors/ {s += $2} END {print s}') bytes" ]
+    tc-run "$oracle/pytree.pt2" "${args[@]}" --output 0=@a.npy --output out.1=@b.npy
+    [ -s a.npy ] && [ -s b.npy ]
+}
+
+@test "wrong sizes, names and types are named" {
+    fails 3 "" tc-run "$mlp" --input 2000x16xf32=1
+    fails 3 "" tc-run "$mlp" --input 2x15xf32=1
+    fails 3 "" tc-run "$mlp" --input 2x16xf64=1
+    fails 2 "there is no input y; the program takes x" tc-run "$mlp" --input y=2x16xf32=1
+    fails 2 "3 values for 32 elements" tc-run "$mlp" --input 2x16xf32=1,2,3
+    fails 2 "is given twice" tc-run "$mlp" --input 2x16xf32=1 --input x=2x16xf32=1
+    fails 2 "there is no output z" tc-run "$mlp" --input 2x16xf32=1 --output z=@z.npy
+    fails 3 "has no tensor k; it has in0" tc-run "$mlp" --input x=@"$oracle/mlp.inputs.safetensors#k"
+    fails 2 "no program named other" tc-run "$mlp" --model other --input 2x16xf32=1
+    [ ! -e z.npy ]
+}
+
+@test "two claims on stdin are refused, an empty one is told" {
+    fails 2 "stdin" tc-run - --input x=@- <"$mlp"
+    fails 3 "nothing arrived" tc-run "$mlp" --input x=@- </dev/null
+    fails 3 "nothing arrived" bash -c 'printf "" | tc-run "$1" --input x=@-' _ "$mlp"
+}
+
+@test "a type that .npy lacks is refused before anything runs" {
+    fails 2 "give --to safetensors" tc-run "$mlp" --input 2x16xf32=1 --cast bf16
+    tc-run "$mlp" --input 2x16xf32=1 --cast bf16 --to safetensors | tc-ckpt ls /dev/stdin | grep -q '2x10xbf16'
+}
+
+@test "weights from a file take the place of the archive's" {
+    tc-ckpt consolidate "$mlp" -o w.safetensors
+    tc-run "$mlp" --input 2x16xf32=1 -o a.npy
+    tc-run "$mlp" --weights w.safetensors --input 2x16xf32=1 --expect @a.npy
+    fails 3 "6 missing, 6 unexpected" tc-run "$mlp" --weights w.safetensors --rename 's/^layers/l/' --input 2x16xf32=1
+}
+
+@test "what the program writes to can be asked for by name" {
+    fails 0 "" tc-run "$oracle/input_mutation.pt2" --input @"$oracle/input_mutation.inputs.safetensors" --signature
+    names=($(tc-run "$oracle/input_mutation.pt2" --signature --json | sed -n 's/{"input": "\([^"]*\)".*/\1/p'))
+    tc-run "$oracle/input_mutation.pt2" --input "${names[0]}=@$oracle/input_mutation.inputs.safetensors#in0" --input "${names[1]}=@$oracle/input_mutation.inputs.safetensors#in1" \
+        --input "${names[2]}=@$oracle/input_mutation.inputs.safetensors#in2" --expect "${names[0]}=@$oracle/input_mutation.outputs.safetensors#mut.in0" --atol 1e-5
+}
