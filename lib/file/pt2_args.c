@@ -20,7 +20,9 @@ tc_str tc_pt2_name(tc_pt2_reader *r) {
 
 const tc_arg *tc_pt2_lookup(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name) {
     const tc_arg *a = tc_map_get(&s->names, name.s, name.n);
+    const char *doubt = a ? tc_map_get(&s->doubtful, name.s, name.n) : NULL;
     if (!a) tc_jr_fail(&r->j, TC_CONTENT, "%.*s is used before anything makes it", (int)(name.n < 200 ? name.n : 200), name.s);
+    if (doubt) tc_jr_fail(&r->j, TC_CONTENT, "%s", doubt);
     return a;
 }
 
@@ -95,7 +97,7 @@ static tc_arg named_number(tc_pt2_reader *r, tc_pt2_scope *s) {
 }
 
 /* ---- types ---- */
-static int sizes(tc_pt2_reader *r, tc_sym *out) {
+int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out) {
     int n = 0;
     for (tc_jr_array(&r->j); tc_jr_item(&r->j); n++) {
         tc_sym s = tc_pt2_expression(r, TC_SYM_INT);
@@ -110,6 +112,13 @@ static bool negative(tc_sym s) {
     return tc_sym_const_int(s, &v) && v < 0;
 }
 
+void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride) {
+    const tc_sym *plain = tc_contiguous_sym_strides(p->sym, &p->arena, m->rank, m->size);
+    bool contiguous = true;
+    for (int d = 0; d < m->rank; d++) contiguous = contiguous && (stride[d] == plain[d] || tc_sym_is_int(m->size[d], 1));
+    m->stride = contiguous || !m->rank ? NULL : tc_arena_dup(&p->arena, stride, sizeof *stride * (size_t)m->rank);
+}
+
 bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset) {
     tc_jread *j = &r->j;
     tc_program *p = r->program;
@@ -120,8 +129,8 @@ bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset) {
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "dtype")) code = (int)tc_jr_int(j);
-        else if (tc_str_is(key, "sizes")) rank = sizes(r, size);
-        else if (tc_str_is(key, "strides")) strides = sizes(r, stride);
+        else if (tc_str_is(key, "sizes")) rank = tc_pt2_sizes(r, size);
+        else if (tc_str_is(key, "strides")) strides = tc_pt2_sizes(r, stride);
         else if (tc_str_is(key, "requires_grad")) grad = tc_jr_bool(j);
         else if (tc_str_is(key, "storage_offset")) offset = tc_pt2_expression(r, TC_SYM_INT);
         else if (tc_str_is(key, "layout")) layout = tc_jr_int(j);
@@ -135,10 +144,8 @@ bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset) {
     for (int d = 0; tc_jr_ok(j) && d < rank; d++)
         if (negative(size[d]) || negative(stride[d])) tc_jr_fail(j, TC_CONTENT, "dimension %d of a tensor has a negative size or stride", d);
     if (!tc_jr_ok(j)) return false;
-    const tc_sym *plain = tc_contiguous_sym_strides(p->sym, &p->arena, rank, size);
-    bool contiguous = true;
-    for (int d = 0; d < rank; d++) contiguous = contiguous && (stride[d] == plain[d] || tc_sym_is_int(size[d], 1));
-    *out = tc_meta_make(&p->arena, dtype, rank, size, contiguous ? NULL : stride);
+    *out = tc_meta_make(&p->arena, dtype, rank, size, NULL);
+    tc_pt2_set_strides(p, out, stride);
     out->requires_grad = grad;
     *out_offset = offset;
     return true;
@@ -154,6 +161,7 @@ tc_value *tc_pt2_input_value(tc_pt2_reader *r, tc_pt2_scope *s, const char *name
         return NULL;
     }
     tc_value *v = tc_graph_value(s->graph, tensor ? TC_V_TENSOR : TC_V_SYM, name);
+    v->name = tc_arena_strdup(&r->program->arena, name); /* the graph keeps the file's names free */
     tc_sym offset;
     tc_jr_seek(j, *mark);
     if (tensor) tc_pt2_meta(r, &v->meta, &offset);

@@ -41,6 +41,7 @@ void tc_pt2_close_scope(tc_pt2_scope *s) {
     tc_map_free(&s->names);
     tc_map_free(&s->tensors);
     tc_map_free(&s->syms);
+    tc_map_free(&s->doubtful);
 }
 
 /* ---- one node as it stands in the file ---- */
@@ -220,9 +221,11 @@ static bool glance(tc_pt2_reader *r, int64_t *out_int, tc_str *out_symbol) {
     return constant;
 }
 
-static void check_type(tc_pt2_reader *r, const raw_node *n, const tc_value *v, const char *name, const tc_jr_mark *mark) {
+/* dtype, rank and constant sizes must be those of tc's rule. Strides are taken over: PyTorch's kernels choose the layout of some results,
+ * and later views are legal or not by it. */
+static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, const char *name, const tc_jr_mark *mark) {
     tc_jread *j = &r->j;
-    tc_jr_mark here = tc_jr_tell(j);
+    tc_jr_mark here = tc_jr_tell(j), strides = {0};
     int rank = -1, code = 0;
     bool same = true;
     tc_buf theirs = {0};
@@ -244,6 +247,7 @@ static void check_type(tc_pt2_reader *r, const raw_node *n, const tc_value *v, c
                 pair_symbols(r, v->meta.size[rank], symbol);
             }
         } else {
+            if (tc_str_is(key, "strides")) strides = tc_jr_tell(j);
             tc_jr_skip(j);
         }
     }
@@ -252,8 +256,16 @@ static void check_type(tc_pt2_reader *r, const raw_node *n, const tc_value *v, c
         if (!same || rank != v->meta.rank || d != v->meta.dtype) {
             tc_buf own = {0};
             tc_value_print_type(&own, v);
-            tc_jr_fail(j, TC_CONTENT, "%s: %s gives %s, the file says %s[%s]", name, n->target, own.data, d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
+            char *message = tc_arena_printf(&r->scratch, "%s: %s gives %s, the file says %s[%s]", name, n->target, own.data, d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
+            if (v->out_index) tc_map_set(&s->doubtful, name, message);
+            else tc_jr_fail(j, TC_CONTENT, "%s", message);
             tc_buf_free(&own);
+        } else if (strides.p) {
+            tc_sym list[TC_MAX_RANK];
+            tc_jr_seek(j, strides);
+            int count = tc_pt2_sizes(r, list);
+            if (tc_jr_ok(j) && count != rank) tc_jr_fail(j, TC_CONTENT, "%s has %d sizes and %d strides", name, rank, count);
+            if (tc_jr_ok(j)) tc_pt2_set_strides(r->program, &v->meta, list);
         }
     }
     tc_buf_free(&theirs);
@@ -265,7 +277,7 @@ static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc
     v->name = tc_arena_strdup(&r->program->arena, name);
     if (!mark || !tc_jr_ok(&r->j)) return;
     if (v->kind == TC_V_TENSOR) {
-        check_type(r, n, v, name, mark);
+        check_type(r, s, n, v, name, mark);
     } else if (v->kind == TC_V_SYM) {
         tc_jr_mark here = tc_jr_tell(&r->j);
         int64_t constant;

@@ -27,6 +27,7 @@ typedef struct tc_pt2_scope {
     tc_map tensors, syms; /* name -> tc_jr_mark of its type or expression */
     tc_jr_mark inputs, outputs, nodes;
     bool single;
+    tc_map doubtful;     /* further results whose types differ from the file's: name -> message, an error once they are read */
 } tc_pt2_scope;
 
 typedef struct {
@@ -48,6 +49,8 @@ typedef struct { tc_arg arg; tc_jr_mark graph; bool is_graph; const char *graph_
 /* pt2_args.c. All report through r->j. */
 tc_sym tc_pt2_expression(tc_pt2_reader *r, tc_symtype type);     /* SymInt, SymFloat, SymBool */
 bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset); /* TensorMeta */
+int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out); /* a list of SymInt, at most TC_MAX_RANK of them; how many */
+void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride); /* NULL where they are the contiguous ones */
 tc_pt2_arg tc_pt2_argument(tc_pt2_reader *r, tc_pt2_scope *s);   /* Argument */
 const tc_arg *tc_pt2_lookup(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name); /* NULL after reporting */
 void tc_pt2_bind(tc_pt2_reader *r, tc_pt2_scope *s, const char *name, tc_arg a);
