@@ -1,0 +1,268 @@
+/* Recurrent layers. Rows of the batch are independent: a worker runs all steps of its rows.
+ *
+ *     gx = input w_ih' + b      all steps at once
+ *     step:  g = gx[t] + h w_hh';   LSTM: c = f c + i g, h = o tanh(c);   GRU: h = n + z (h - n), n = tanh(gx_n + r (h w_n' + b_n))
+ *
+ * Values of a step are done by block primitives on a row, so that bits do not depend on the split. */
+#include "kernel/rnn.h"
+
+#include <string.h>
+
+#include "kernel/gemm.h"
+#include "kernel/isa.h"
+
+typedef struct {
+    const tc_isa_ops *isa;
+    const tc_gemm_ops *gemm;
+    const tc_block_fn *op;     /* scalar operations of the type */
+    tc_dtype dtype;
+    size_t e;                  /* bytes of an element */
+    int mode;
+    bool reverse, biases;
+    int64_t t, b, i, h, g, w;  /* steps, batch, input, hidden, gates * hidden, workspace of a row */
+    const char *x, *w_ih, *w_hh, *b_ih, *b_hh, *hx, *cx;
+    char *out, *hy, *cy, *space;
+    const char *go, *ghy, *gcy; /* backward */
+    char *gx, *gh, *hprev, *dh, *dc, *packed, *work;
+    size_t per_worker;
+} layer;
+
+static size_t room(size_t n) { return (n + 63) / 64 * 64; }
+static char *take(char **at, size_t n) {
+    char *p = *at;
+    *at += room(n);
+    return p;
+}
+#define AT(p, index) ((p) + (size_t)(index) * l->e)
+#define OP(name, out, a, b, n) l->op[TC_X_##name](out, a, b, NULL, n)
+
+static layer read_layer(const tc_kcall *c, int states, int mode) { /* states: index of hx; mode: of mode, followed by hidden_size */
+    const tc_tensor *x = tc_k_tensor(c, 0);
+    layer l = {.isa = c->isa, .dtype = x->dtype, .e = tc_dtype_size(x->dtype), .mode = (int)tc_k_int(c, mode), .t = x->size[0], .b = x->size[1], .i = x->size[2]};
+    l.gemm = l.dtype == TC_F64 ? c->isa->gemm_f64 : c->isa->gemm_f32, l.op = c->isa->scalar[l.dtype];
+    l.h = tc_k_int(c, mode + 1), l.g = l.h * tc_rnn_gates(l.mode), l.w = tc_rnn_workspace(l.mode, l.h);
+    l.biases = tc_k_bool(c, mode + 3);
+    l.x = tc_tensor_data(x), l.w_ih = tc_tensor_data(tc_k_tensor(c, 1)), l.w_hh = tc_tensor_data(tc_k_tensor(c, 2));
+    if (l.biases) l.b_ih = tc_tensor_data(tc_k_tensor(c, 3)), l.b_hh = tc_tensor_data(tc_k_tensor(c, 4));
+    l.hx = tc_tensor_data(tc_k_tensor(c, states));
+    if (l.mode == TC_RNN_LSTM) l.cx = tc_tensor_data(tc_k_tensor(c, states + 1));
+    return l;
+}
+
+/* ---- products ---- */
+static void given(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
+static void product(const layer *l, tc_pool *pool, void *scratch, tc_gemm j) {
+    j.dtype = l->dtype, j.alpha = j.beta = 1, j.c_cs = 1;
+    tc_gemm_run(l->isa, pool, scratch, 1, given, &j);
+}
+/* out[rows, n] = a[rows, k] times the packed operand, plus add; one worker. */
+static size_t packed_bytes(const layer *l, int64_t n, int64_t k) {
+    size_t s = 0;
+    for (int64_t c = 0; c < n; c += TC_GEMM_NC) s += room(l->gemm->pack_bytes(n - c < TC_GEMM_NC ? n - c : TC_GEMM_NC, k));
+    return s;
+}
+static void pack(const layer *l, tc_gemm j) {
+    char *at = l->packed;
+    j.dtype = l->dtype;
+    for (int64_t c = 0; c < j.n; c += TC_GEMM_NC) {
+        int64_t nc = j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC;
+        l->gemm->pack(&j, c, nc, take(&at, l->gemm->pack_bytes(nc, j.k)));
+    }
+}
+static void packed_product(const layer *l, tc_gemm j, void *work) {
+    char *at = l->packed;
+    j.dtype = l->dtype, j.alpha = j.beta = 1, j.c_cs = 1;
+    for (int64_t c = 0; c < j.n; c += TC_GEMM_NC) {
+        int64_t nc = j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC;
+        void *p = take(&at, l->gemm->pack_bytes(nc, j.k));
+        for (int64_t r = 0; r < j.m; r += TC_GEMM_MC) l->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, nc, work, p, 0);
+    }
+}
+static int64_t grain(const layer *l, int threads) {
+    int64_t share = (l->b + threads - 1) / threads;
+    return share > 14 ? share : 14;
+}
+
+/* ---- forward ---- */
+static void lstm_row(const layer *l, char *gates, const char *c_prev, char *h, char *tmp) {
+    int64_t n = l->h;
+    char *c = AT(gates, 4 * n);
+    OP(SIGMOID, gates, gates, NULL, 2 * n), OP(TANH, AT(gates, 2 * n), AT(gates, 2 * n), NULL, n), OP(SIGMOID, AT(gates, 3 * n), AT(gates, 3 * n), NULL, n);
+    OP(MUL, tmp, AT(gates, n), c_prev, n), OP(MUL, c, gates, AT(gates, 2 * n), n), OP(ADD, c, tmp, c, n);
+    OP(TANH, tmp, c, NULL, n), OP(MUL, h, AT(gates, 3 * n), tmp, n);
+}
+/* hh: h w_hh' + b_hh; the workspace row gets r, z, n and hh's part of n */
+static void gru_row(const layer *l, const char *gx, const char *hh, char *space, const char *h_prev, char *h, char *tmp) {
+    int64_t n = l->h;
+    char *nn = AT(space, 2 * n), *hn = AT(space, 3 * n);
+    OP(ADD, space, gx, hh, 2 * n), OP(SIGMOID, space, space, NULL, 2 * n);
+    memcpy(hn, AT(hh, 2 * n), (size_t)n * l->e);
+    OP(MUL, tmp, space, hn, n), OP(ADD, nn, AT(gx, 2 * n), tmp, n), OP(TANH, nn, nn, NULL, n);
+    OP(SUB, tmp, h_prev, nn, n), OP(MUL, tmp, AT(space, n), tmp, n), OP(ADD, h, nn, tmp, n);
+}
+static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
+    const layer *l = ctx;
+    char *work = l->work + l->per_worker * (size_t)worker, *tmp = work;
+    int64_t rows = b1 - b0, n = l->h;
+    work += room((size_t)n * l->e);
+    for (int64_t s = 0; s < l->t; s++) {
+        int64_t t = l->reverse ? l->t - 1 - s : s, before = l->reverse ? t + 1 : t - 1, at = t * l->b + b0;
+        const char *h_prev = s ? AT(l->out, (before * l->b + b0) * n) : AT(l->hx, b0 * n);
+        tc_gemm j = {.m = rows, .n = l->g, .k = n, .a = h_prev, .a_rs = n, .a_cs = 1};
+        char *gates = l->mode == TC_RNN_LSTM ? AT(l->space, at * l->w) : l->mode == TC_RNN_GRU ? AT(l->gh, b0 * l->g) : AT(l->out, at * n);
+        j.c = gates, j.c_rs = l->mode == TC_RNN_LSTM ? l->w : l->g;
+        if (l->mode == TC_RNN_GRU) j.add = l->b_hh, j.add_cs = 1;
+        else j.add = AT(l->gx, at * l->g), j.add_rs = l->g, j.add_cs = 1;
+        packed_product(l, j, work);
+        for (int64_t r = 0; r < rows; r++) {
+            char *h = AT(l->out, (at + r) * n), *space = AT(l->space, (at + r) * l->w);
+            if (l->mode == TC_RNN_LSTM) lstm_row(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), h, tmp);
+            else if (l->mode == TC_RNN_GRU) gru_row(l, AT(l->gx, (at + r) * l->g), AT(gates, r * l->g), space, AT(h_prev, r * n), h, tmp);
+            else if (l->mode == TC_RNN_TANH) OP(TANH, h, h, NULL, n);
+            else OP(MAX, h, h, l->packed - room((size_t)n * l->e), n);
+        }
+    }
+    int64_t last = l->reverse ? 0 : l->t - 1;
+    for (int64_t r = b0; r < b1; r++) {
+        memcpy(AT(l->hy, r * n), l->t ? AT(l->out, (last * l->b + r) * n) : AT(l->hx, r * n), (size_t)n * l->e);
+        if (l->mode == TC_RNN_LSTM) memcpy(AT(l->cy, r * n), l->t ? AT(l->space, (last * l->b + r) * l->w + 4 * n) : AT(l->cx, r * n), (size_t)n * l->e);
+    }
+}
+static size_t forward_per_worker(const layer *l) { return room((size_t)l->h * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->h)); }
+static size_t forward_scratch(const tc_kcall *c, int threads) {
+    layer l = read_layer(c, 5, 9);
+    return room((size_t)(l.t * l.b * l.g) * l.e) + room((size_t)(l.b * l.g) * l.e) + room((size_t)l.g * l.e) + room((size_t)l.h * l.e) + packed_bytes(&l, l.g, l.h) +
+           forward_per_worker(&l) * (size_t)threads + tc_gemm_scratch(c->isa, l.dtype, l.t * l.b, l.g, l.i, threads) + 256;
+}
+static tc_status forward(tc_kcall *c) {
+    layer l = read_layer(c, 5, 9);
+    char *at = c->scratch;
+    int threads = tc_pool_threads(c->pool);
+    l.reverse = tc_k_bool(c, 7);
+    l.out = tc_tensor_data(&c->outs[0]), l.hy = tc_tensor_data(&c->outs[1]), l.cy = tc_tensor_data(&c->outs[2]), l.space = tc_tensor_data(&c->outs[3]);
+    l.gx = take(&at, (size_t)(l.t * l.b * l.g) * l.e), l.gh = take(&at, (size_t)(l.b * l.g) * l.e);
+    char *bias = take(&at, (size_t)l.g * l.e);
+    memset(take(&at, (size_t)l.h * l.e), 0, (size_t)l.h * l.e); /* zeros before the panels: what relu compares with */
+    l.packed = take(&at, packed_bytes(&l, l.g, l.h));
+    l.per_worker = forward_per_worker(&l), l.work = take(&at, l.per_worker * (size_t)threads);
+    if (l.biases && l.mode != TC_RNN_GRU) l.op[TC_X_ADD](bias, l.b_ih, l.b_hh, NULL, l.g);
+    else if (l.biases) memcpy(bias, l.b_ih, (size_t)l.g * l.e);
+    product(&l, c->pool, at, (tc_gemm){.m = l.t * l.b, .n = l.g, .k = l.i, .a = l.x, .a_rs = l.i, .a_cs = 1, .b = l.w_ih, .b_rs = 1, .b_cs = l.i, .c = l.gx, .c_rs = l.g, .add = l.biases ? bias : NULL, .add_cs = 1});
+    pack(&l, (tc_gemm){.n = l.g, .k = l.h, .b = l.w_hh, .b_rs = 1, .b_cs = l.h});
+    tc_parallel_for(c->pool, l.b, grain(&l, threads), forward_rows, &l);
+    if (l.mode != TC_RNN_LSTM) memset(l.cy, 0, (size_t)(l.b * l.h) * l.e);
+    return NULL;
+}
+
+/* ---- backward ---- */
+/* d(pre-activation) of a sigmoid s: out = g s (1 - s); of a tanh y: out = g (1 - y^2). one: a row of ones. out is not an operand. */
+static void through_sigmoid(const layer *l, char *out, const char *g, const char *s, const char *one) {
+    OP(SUB, out, one, s, l->h), OP(MUL, out, out, s, l->h), OP(MUL, out, out, g, l->h);
+}
+static void through_tanh(const layer *l, char *out, const char *g, const char *y, const char *one) {
+    OP(MUL, out, y, y, l->h), OP(SUB, out, one, out, l->h), OP(MUL, out, out, g, l->h);
+}
+static void lstm_back(const layer *l, const char *gates, const char *c_prev, const char *dh, char *dc, char *d, char *tmp, const char *one) {
+    int64_t n = l->h;
+    char *a = tmp, *b = AT(tmp, n);
+    OP(TANH, a, AT(gates, 4 * n), NULL, n);
+    OP(MUL, b, dh, a, n), through_sigmoid(l, AT(d, 3 * n), b, AT(gates, 3 * n), one);
+    OP(MUL, b, dh, AT(gates, 3 * n), n), through_tanh(l, AT(d, 2 * n), b, a, one), OP(ADD, dc, dc, AT(d, 2 * n), n);
+    OP(MUL, b, dc, AT(gates, 2 * n), n), through_sigmoid(l, d, b, gates, one);
+    OP(MUL, b, dc, c_prev, n), through_sigmoid(l, AT(d, n), b, AT(gates, n), one);
+    OP(MUL, b, dc, gates, n), through_tanh(l, AT(d, 2 * n), b, AT(gates, 2 * n), one);
+    OP(MUL, dc, dc, AT(gates, n), n);
+}
+/* dx: gradients of gx, dhh: of h w_hh' + b; dh becomes what reaches h_prev directly */
+static void gru_back(const layer *l, const char *space, const char *h_prev, char *dh, char *dx, char *dhh, char *tmp, const char *one) {
+    int64_t n = l->h;
+    const char *r = space, *z = AT(space, n), *nn = AT(space, 2 * n), *hn = AT(space, 3 * n);
+    char *a = tmp;
+    OP(SUB, a, h_prev, nn, n), OP(MUL, a, a, dh, n), through_sigmoid(l, AT(dx, n), a, z, one);
+    OP(SUB, a, one, z, n), OP(MUL, a, a, dh, n), through_tanh(l, AT(dx, 2 * n), a, nn, one);
+    OP(MUL, a, AT(dx, 2 * n), hn, n), through_sigmoid(l, dx, a, r, one);
+    memcpy(dhh, dx, (size_t)(2 * n) * l->e), OP(MUL, AT(dhh, 2 * n), AT(dx, 2 * n), r, n);
+    OP(MUL, dh, dh, z, n);
+}
+static void backward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
+    const layer *l = ctx;
+    char *work = l->work + l->per_worker * (size_t)worker, *tmp = work;
+    const char *one = l->packed - room((size_t)l->h * l->e);
+    int64_t rows = b1 - b0, n = l->h;
+    work += room((size_t)(2 * n) * l->e);
+    for (int64_t s = l->t - 1; s >= 0; s--) {
+        int64_t t = l->reverse ? l->t - 1 - s : s, before = l->reverse ? t + 1 : t - 1, at = t * l->b + b0;
+        for (int64_t r = 0; r < rows; r++) {
+            char *dh = AT(l->dh, (b0 + r) * n), *dx = AT(l->gx, (at + r) * l->g);
+            const char *h_prev = AT(l->hprev, (at + r) * n), *space = AT(l->space, (at + r) * l->w);
+            if (l->go) OP(ADD, dh, dh, AT(l->go, (at + r) * n), n);
+            if (l->mode == TC_RNN_LSTM) lstm_back(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), dh, AT(l->dc, (b0 + r) * n), dx, tmp, one);
+            else if (l->mode == TC_RNN_GRU) gru_back(l, space, h_prev, dh, dx, AT(l->gh, (at + r) * l->g), tmp, one);
+            else if (l->mode == TC_RNN_TANH) through_tanh(l, dx, dh, AT(l->out, (at + r) * n), one);
+            else OP(SIGN, dx, AT(l->out, (at + r) * n), NULL, n), OP(MUL, dx, dx, dh, n);
+        }
+        tc_gemm j = {.m = rows, .n = n, .k = l->g, .a = AT(l->mode == TC_RNN_GRU ? l->gh : l->gx, at * l->g), .a_rs = l->g, .a_cs = 1, .c = AT(l->dh, b0 * n), .c_rs = n};
+        if (l->mode == TC_RNN_GRU) { /* added to what reaches h_prev directly: kept apart, since c is written first */
+            char *direct = AT(l->dc, b0 * n);
+            memcpy(direct, AT(l->dh, b0 * n), (size_t)(rows * n) * l->e);
+            j.add = direct, j.add_rs = n, j.add_cs = 1;
+        }
+        packed_product(l, j, work);
+    }
+}
+static size_t backward_per_worker(const layer *l) { return room((size_t)(2 * l->h) * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->g)); }
+static size_t backward_scratch(const tc_kcall *c, int threads) {
+    layer l = read_layer(c, 5, 14);
+    int64_t widest = l.i > l.h ? l.i : l.h, tb = l.t * l.b, most = tb > l.g ? tb : l.g;
+    return 2 * room((size_t)(tb * l.g) * l.e) + room((size_t)(tb * l.h) * l.e) + 2 * room((size_t)(l.b * l.h) * l.e) + room((size_t)l.h * l.e) + packed_bytes(&l, l.h, l.g) +
+           backward_per_worker(&l) * (size_t)threads + tc_gemm_scratch(c->isa, l.dtype, most, widest, most, threads) + 256;
+}
+static void give(const tc_kcall *c, int i, const char *from, size_t n) {
+    if (i < c->nouts && c->outs[i].storage) memcpy(tc_tensor_data(&c->outs[i]), from, n);
+}
+static tc_status backward(tc_kcall *c) {
+    layer l = read_layer(c, 5, 14);
+    char *at = c->scratch;
+    int threads = tc_pool_threads(c->pool);
+    int64_t tb = l.t * l.b, n = l.h;
+    size_t state = (size_t)(l.b * n) * l.e;
+    l.reverse = tc_k_bool(c, 13);
+    l.out = tc_tensor_data(tc_k_tensor(c, 7)), l.space = tc_tensor_data(tc_k_tensor(c, 22));
+    if (tc_k_given(c, 10)) l.go = tc_tensor_data(tc_k_tensor(c, 10));
+    if (tc_k_given(c, 11)) l.ghy = tc_tensor_data(tc_k_tensor(c, 11));
+    if (tc_k_given(c, 12)) l.gcy = tc_tensor_data(tc_k_tensor(c, 12));
+    l.gx = take(&at, (size_t)(tb * l.g) * l.e), l.gh = take(&at, (size_t)(tb * l.g) * l.e), l.hprev = take(&at, (size_t)(tb * n) * l.e);
+    l.dh = take(&at, state), l.dc = take(&at, state);
+    char *ones = take(&at, (size_t)n * l.e);
+    double one64 = 1;
+    float one32 = 1;
+    c->isa->move->fill[l.e == 8 ? 3 : 2](ones, l.e == 8 ? (void *)&one64 : (void *)&one32, n);
+    l.packed = take(&at, packed_bytes(&l, n, l.g));
+    l.per_worker = backward_per_worker(&l), l.work = take(&at, l.per_worker * (size_t)threads);
+    if (l.ghy) memcpy(l.dh, l.ghy, state);
+    else memset(l.dh, 0, state);
+    if (l.gcy && l.mode == TC_RNN_LSTM) memcpy(l.dc, l.gcy, state);
+    else memset(l.dc, 0, state);
+    for (int64_t t = 0; t < l.t; t++) { /* the hidden state that step t began with */
+        int64_t before = l.reverse ? t + 1 : t - 1;
+        memcpy(l.hprev + state * (size_t)t, before < 0 || before >= l.t ? l.hx : l.out + state * (size_t)before, state);
+    }
+    pack(&l, (tc_gemm){.n = n, .k = l.g, .b = l.w_hh, .b_rs = n, .b_cs = 1});
+    tc_parallel_for(c->pool, l.b, grain(&l, threads), backward_rows, &l);
+    char *gh = l.mode == TC_RNN_GRU ? l.gh : l.gx;
+    product(&l, c->pool, at, (tc_gemm){.m = tb, .n = l.i, .k = l.g, .a = l.gx, .a_rs = l.g, .a_cs = 1, .b = l.w_ih, .b_rs = l.i, .b_cs = 1, .c = tc_tensor_data(&c->outs[0]), .c_rs = l.i});
+    product(&l, c->pool, at, (tc_gemm){.m = l.g, .n = l.i, .k = tb, .a = l.gx, .a_rs = 1, .a_cs = l.g, .b = l.x, .b_rs = l.i, .b_cs = 1, .c = tc_tensor_data(&c->outs[1]), .c_rs = l.i});
+    product(&l, c->pool, at, (tc_gemm){.m = l.g, .n = n, .k = tb, .a = gh, .a_rs = 1, .a_cs = l.g, .b = l.hprev, .b_rs = n, .b_cs = 1, .c = tc_tensor_data(&c->outs[2]), .c_rs = n});
+    if (l.biases) {
+        c->isa->reduce[l.dtype]->sum_cols(tc_tensor_data(&c->outs[3]), l.gx, tb, l.g, l.g);
+        c->isa->reduce[l.dtype]->sum_cols(tc_tensor_data(&c->outs[4]), gh, tb, l.g, l.g);
+    } else
+        for (int i = 3; i < 5; i++) memset(tc_tensor_data(&c->outs[i]), 0, (size_t)l.g * l.e);
+    give(c, 5, l.dh, state);
+    if (l.mode == TC_RNN_LSTM) give(c, 6, l.dc, state);
+    else memset(tc_tensor_data(&c->outs[6]), 0, state);
+    return NULL;
+}
+
+const tc_kernel tc_k_rnn_layer = {"rnn_layer", TC_KF_CONTIGUOUS, forward, forward_scratch};
+const tc_kernel tc_k_rnn_layer_backward = {"rnn_layer_backward", TC_KF_CONTIGUOUS, backward, backward_scratch};
