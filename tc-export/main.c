@@ -1,7 +1,6 @@
 /* tc-export: from a model's source, or a program, to a program on disk or a readable print of its graph. */
-#include "tc-export/export.h"
-
 #include "cmd/program.h"
+#include "cmd/source.h"
 #include "op/functionalise.h"
 #include "pass/dce.h"
 #include "runtime/runtime.h"
@@ -76,7 +75,7 @@ static void share_weights(tc_program *to, const tc_program *from) {
             }
 }
 
-static tc_status list_classes(tc_cmd *c, request *q) {
+static tc_status list_classes(tc_cmd *c, tc_cmd_source *q) {
     tc_buf b = {0};
     TC_TRY(tc_capture_list(&q->r, &b));
     tc_status st = tc_usage(c, "%s: which class? Write %s:CLASS", q->r.path, q->r.path);
@@ -91,10 +90,10 @@ static tc_status list_classes(tc_cmd *c, request *q) {
 }
 
 static tc_status from_source(tc_cmd *c, const char *operand) {
-    request q = {0};
+    tc_cmd_source q = {0};
     tc_capture_result r = {0};
     tc_evaluator *v = NULL;
-    tc_status st = request_open(c, operand, &q);
+    tc_status st = tc_cmd_source_open(c, operand, &q);
     if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c)}, &v);
     if (!st) {
         q.r.run = tc_evaluator_eval(v);
@@ -116,7 +115,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     tc_program_release(r.train);
     free(r.printed);
     tc_evaluator_destroy(v);
-    request_close(&q);
+    tc_cmd_source_close(&q);
     return st;
 }
 

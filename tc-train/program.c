@@ -1,8 +1,10 @@
 /* The program that is trained: from the recipe's model:, a run directory or stdin; and the archive that is written. */
 #include "cmd/program.h"
+#include "cmd/source.h"
 #include "tc-train/tool.h"
 
-#include <unistd.h>
+#include "pass/dce.h"
+#include "runtime/runtime.h"
 
 /* Rank 0 reads stdin, the others get the bytes from it. */
 static tc_status read_stdin(job *j, tc_blob **out) {
@@ -38,8 +40,51 @@ static tc_status take_archive(job *j, tc_archive *a) {
     return NULL;
 }
 
+/* The recipe's words as if they stood on the command line: one value, a list, or a map of NAME: VALUE. */
+static tc_status give(job *j, const tc_yaml *y, tc_opt_id id) {
+    for (int i = 0; y && i < (y->kind == TC_YAML_SCALAR ? 1 : y->n); i++) {
+        const char *v;
+        TC_TRY(tc_yaml_string(y->kind == TC_YAML_SCALAR ? y : y->items[i], &v));
+        tc_vec_push(&j->c->values[id], y->kind == TC_YAML_MAP ? tc_arena_printf(&j->arena, "%s=%s", y->keys[i], v) : v);
+    }
+    return NULL;
+}
+
+static void warn(void *self, const char *text) { tc_cmd_note(self, "%s", text); }
+
+/* model: FILE.py:Class, captured as tc-export does. */
+static tc_status capture_source(job *j) {
+    const tc_recipe *r = j->recipe;
+    TC_TRY(give(j, r->arg, TC_OPT_arg));
+    TC_TRY(give(j, r->input, TC_OPT_input));
+    TC_TRY(give(j, r->dim, TC_OPT_dim));
+    TC_TRY(give(j, r->source, TC_OPT_source));
+    tc_vec_push(&j->c->values[TC_OPT_seed], tc_arena_printf(&j->arena, "%lld", (long long)r->seed));
+    const char *path = r->dir && r->model[0] != '/' ? tc_arena_printf(&j->arena, "%s/%s", r->dir, r->model) : r->model;
+    tc_cmd_source q = {0};
+    tc_capture_result result = {0};
+    tc_evaluator *v = NULL;
+    tc_status s = tc_cmd_source_open(j->c, path, &q);
+    if (!s && !q.r.class_name) s = tc_error(TC_USAGE, "%s: model: %s: expected FILE.py:CLASS", r->file, r->model);
+    if (!s) s = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c)}, &v);
+    if (!s) {
+        q.r.run = tc_evaluator_eval(v);
+        q.r.warn = warn, q.r.warn_self = j->c;
+        s = tc_capture_source(&q.r, &result);
+    }
+    free(result.printed);
+    tc_evaluator_destroy(v);
+    tc_cmd_source_close(&q);
+    if (s) return s;
+    j->train = result.train ? result.train : result.model;
+    j->eval = result.train ? result.model : NULL;
+    tc_dce(j->train, false);
+    if (j->eval) tc_dce(j->eval, false);
+    return NULL;
+}
+
 tc_status job_read_program(job *j) {
-    if (j->recipe->model) return tc_error(TC_UNSUPPORTED, "model: in a recipe is not supported; export it: tc-export %s | tc-train ...", j->recipe->model);
+    if (j->recipe->model) return capture_source(j);
     tc_archive *a;
     if (j->from_run) {
         TC_TRY(tc_cmd_archive(j->c, tc_arena_printf(&j->arena, "%s/model.pt2", j->from_run), &a));

@@ -6,8 +6,7 @@
 #define AT(field) offsetof(tc_recipe, field)
 const tc_yaml_field tc_recipe_fields[] = {
     {"model", TC_Y_STRING, AT(model), "FILE.py:Class; without it the program is read from stdin"},
-    {"arg", TC_Y_NODE, AT(arg), "{NAME: EXPR}: constructor arguments"},
-    {"build", TC_Y_STRING, AT(build), "expression that makes the model, instead of Class(arg)"},
+    {"arg", TC_Y_NODE, AT(arg), "{NAME: EXPR}, or a list of EXPR: constructor arguments"},
     {"input", TC_Y_NODE, AT(input), "declared inputs as for tc-export, x=Bx1x28x28xf32; one or a list"},
     {"dim", TC_Y_NODE, AT(dim), "bounds of sizes as for tc-export, B=1..64; one or a list"},
     {"source", TC_Y_NODE, AT(source), "folders from which the model file may import"},

@@ -16,7 +16,6 @@ typedef struct {
     /* model */
     const char *model;              /* "FILE.py:Class"; NULL: the program comes from stdin */
     tc_yaml *arg, *input, *dim, *source; /* as tc-export's options: maps or lists */
-    const char *build;              /* expression that makes the model, instead of Class(arg...) */
     const char *weights;
     int64_t seed;
     /* data and steps */

@@ -5,7 +5,6 @@ import math
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from torch._higher_order_ops.while_loop import while_loop
 
 
 class Attention(nn.Module):
@@ -142,5 +141,5 @@ class Generate(GPT):
             return pos + 1, torch.where(next, drawn, out), keys, values
 
         start = torch.zeros((), dtype=torch.long)
-        pos, out, keys, values = while_loop(more, advance, (start, out, keys, values))
+        pos, out, keys, values = torch.while_loop(more, advance, (start, out, keys, values))
         return out

@@ -123,7 +123,7 @@ class ModuleList(Module):
         return v
 
     def extend(self, modules):
-        if not hasattr(modules, "__iter__"):
+        if isinstance(modules, (bool, int, float)) or modules is None:
             raise TypeError("ModuleList.extend should be called with an iterable, but got " + type(modules).__name__)
         for m in list(modules):
             self.append(m)

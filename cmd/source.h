@@ -1,6 +1,6 @@
-/* What the files of tc-export share. */
-#ifndef TC_EXPORT_EXPORT_H
-#define TC_EXPORT_EXPORT_H
+/* A model's source as an operand, with the options that say how to capture it: tc-export's words, and a recipe's. */
+#ifndef TC_CMD_SOURCE_H
+#define TC_CMD_SOURCE_H
 
 #include "capture/capture.h"
 #include "cmd/cmd.h"
@@ -13,10 +13,10 @@ typedef struct {
     TC_VEC(tc_capture_arg) args;
     tc_arena arena;
     tc_blob *source;
-} request;
+} tc_cmd_source;
 
 /* FILE.py:Class, --input, --dim, --arg, --args, --source. */
-tc_status request_open(tc_cmd *c, const char *operand, request *q);
-void request_close(request *q);
+tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q);
+void tc_cmd_source_close(tc_cmd_source *q);
 
 #endif

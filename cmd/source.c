@@ -1,5 +1,5 @@
 /* The words of the command line that say what to capture: the source and its class, constructor arguments, inputs and sizes. */
-#include "tc-export/export.h"
+#include "cmd/source.h"
 
 #include "base/json.h"
 #include "file/literal.h"
@@ -11,7 +11,7 @@
 static bool name_char(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' || ch == '.'; }
 
 /* NAME= in front of a value; a value that begins with sizes and a dtype is never a name. */
-static const char *split_name(request *q, const char *spec, char **out_name) {
+static const char *split_name(tc_cmd_source *q, const char *spec, char **out_name) {
     *out_name = NULL;
     const char *p = spec;
     while (name_char(*p)) p++;
@@ -21,7 +21,7 @@ static const char *split_name(request *q, const char *spec, char **out_name) {
 }
 
 /* "BxTxi64": sizes, then the dtype. */
-static tc_status declared(tc_cmd *c, request *q, const char *spec, const char *value, tc_capture_input *in) {
+static tc_status declared(tc_cmd *c, tc_cmd_source *q, const char *spec, const char *value, tc_capture_input *in) {
     const char *p = value;
     for (;;) {
         const char *x = strchr(p, 'x');
@@ -49,7 +49,7 @@ static tc_status example(tc_cmd *c, const char *spec, const char *path, tc_captu
     return st;
 }
 
-static tc_status add_input(tc_cmd *c, request *q, const char *spec) {
+static tc_status add_input(tc_cmd *c, tc_cmd_source *q, const char *spec) {
     tc_capture_input in = {.dtype = TC_DTYPE_NONE};
     char *name;
     const char *value = split_name(q, spec, &name);
@@ -79,7 +79,7 @@ static tc_status read_range(tc_cmd *c, const char *spec, const char *text, tc_ca
     return NULL;
 }
 
-static tc_status add_dim(tc_cmd *c, request *q, const char *spec) {
+static tc_status add_dim(tc_cmd *c, tc_cmd_source *q, const char *spec) {
     const char *eq = strchr(spec, '='), *dot = eq ? memrchr(spec, '.', (size_t)(eq - spec)) : NULL;
     if (!eq || eq == spec || !eq[1]) return tc_usage(c, "--dim %s: expected PATH.AXIS=SYM[:LO..HI] or SYM=LO..HI", spec);
     tc_capture_dim d = {0};
@@ -100,7 +100,7 @@ static tc_status add_dim(tc_cmd *c, request *q, const char *spec) {
 }
 
 /* ---- constructor arguments ---- */
-static void add_arg(request *q, const char *spec) {
+static void add_arg(tc_cmd_source *q, const char *spec) {
     const char *p = spec;
     while (name_char(*p) && *p != '.') p++;
     tc_capture_arg a = {0};
@@ -110,7 +110,7 @@ static void add_arg(request *q, const char *spec) {
 }
 
 /* JSON is an expression of the language but for three words. */
-static char *json_as_expression(request *q, const char *p, size_t n) {
+static char *json_as_expression(tc_cmd_source *q, const char *p, size_t n) {
     tc_buf b = {0};
     for (size_t i = 0; i < n;) {
         if (p[i] == '"') {
@@ -137,7 +137,7 @@ static char *json_as_expression(request *q, const char *p, size_t n) {
     return s;
 }
 
-static tc_status add_args_file(tc_cmd *c, request *q, const char *path) {
+static tc_status add_args_file(tc_cmd *c, tc_cmd_source *q, const char *path) {
     tc_blob *b;
     TC_TRY(tc_cmd_read(c, path, "--args", &b));
     tc_jread j;
@@ -155,7 +155,7 @@ static tc_status add_args_file(tc_cmd *c, request *q, const char *path) {
     return st;
 }
 
-tc_status request_open(tc_cmd *c, const char *operand, request *q) {
+tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q) {
     const char *colon = strrchr(operand, ':');
     if (colon && strchr(colon, '/')) colon = NULL;
     char *path = colon ? tc_arena_strndup(&q->arena, operand, (size_t)(colon - operand)) : tc_arena_strdup(&q->arena, operand);
@@ -181,7 +181,7 @@ tc_status request_open(tc_cmd *c, const char *operand, request *q) {
     return NULL;
 }
 
-void request_close(request *q) {
+void tc_cmd_source_close(tc_cmd_source *q) {
     for (size_t i = 0; i < q->inputs.len; i++) tc_tensor_deinit(&q->inputs.data[i].example);
     tc_vec_free(&q->inputs);
     tc_vec_free(&q->dims);
