@@ -22,5 +22,6 @@ typedef struct {
 } compile_job;
 
 tc_status compile_object(compile_job *j, tc_cc_kind kind, tc_buf *out);
+tc_status compile_to_c(compile_job *j); /* STEM.c and STEM.h, to_c.c */
 
 #endif

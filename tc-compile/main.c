@@ -1,8 +1,8 @@
 /* tc-compile: a program becomes a compiled program, or C. Fuses, emits, compiles, packages; the work is in lib/codegen. */
 #include "tc-compile/compile.h"
 
-static const char *const formats[] = {"pt2", "so", "o", NULL};
-enum { TO_PT2, TO_SO, TO_O };
+static const char *const formats[] = {"pt2", "c", "so", "o", NULL};
+enum { TO_PT2, TO_C, TO_SO, TO_O };
 
 /* --to, else the suffix of -o, else pt2; a conflict of the two is a usage error. */
 static tc_status choose_format(tc_cmd *c, int *out) {
@@ -125,6 +125,7 @@ static tc_status run(tc_cmd *c) {
     tc_status s = open_programs(&j);
     if (!s) s = emit(&j);
     if (!s && format == TO_PT2) s = write_pt2(&j);
+    else if (!s && format == TO_C) s = compile_to_c(&j);
     else if (!s) s = write_code(&j, format == TO_SO ? TC_CC_SHARED : TC_CC_OBJECT);
     close_all(&j);
     return s;

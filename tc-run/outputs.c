@@ -63,6 +63,7 @@ static tc_dtype type_of(const outputs *o, size_t i) {
     if (out->kind == TC_OUT_LEAF) {
         if (out->leaf.kind == TC_A_INT) return TC_I64;
         if (out->leaf.kind != TC_A_SCALAR) return TC_DTYPE_NONE;
+        if (out->leaf.is_sym) return of_number[tc_sym_type(out->leaf.sym)];
         return out->leaf.scalar.kind == TC_KIND_BOOL ? TC_BOOL : out->leaf.scalar.kind == TC_KIND_INT ? TC_I64 : out->leaf.scalar.kind == TC_KIND_FLOAT ? TC_F64 : TC_C128;
     }
     if (out->value->kind == TC_V_SYM) return of_number[tc_sym_type(out->value->sym)];
@@ -194,7 +195,10 @@ static tc_status fetch(const outputs *o, size_t k, const tc_exec *e, const tc_te
     int i = o->sources.data[k].output, target = p->outputs[i].target, user = 0;
     tc_tensor t = {0};
     switch (p->outputs[i].kind) {
-    case TC_OUT_LEAF: TC_TRY(leaf_tensor(&p->outputs[i].leaf, &t)); break;
+    case TC_OUT_LEAF:
+        if (results[i].storage) t = tc_tensor_share(&results[i]);
+        else TC_TRY(leaf_tensor(&p->outputs[i].leaf, &t));
+        break;
     case TC_OUT_BUFFER: t = tc_tensor_share(tc_exec_state(e, target)); break;
     case TC_OUT_USER_INPUT:
         for (int n = 0; n < target; n++) user += p->inputs[n].kind == TC_IN_USER;

@@ -10,9 +10,13 @@ static void print_leaf(tc_buf *b, const tc_arg *a) {
     switch (a->kind) {
     case TC_A_NONE: tc_buf_puts(b, "None"); break;
     case TC_A_STRING: tc_buf_printf(b, "'%s'", a->string); break;
-    case TC_A_INT: if (tc_sym_const_int(a->sym, &i)) tc_buf_printf(b, "%lld", (long long)i); break;
+    case TC_A_INT:
+        if (tc_sym_const_int(a->sym, &i)) tc_buf_printf(b, "%lld", (long long)i);
+        else tc_sym_print(b, a->sym);
+        break;
     case TC_A_SCALAR:
-        if (a->scalar.kind == TC_KIND_BOOL) tc_buf_puts(b, a->scalar.i ? "True" : "False");
+        if (a->is_sym) tc_sym_print(b, a->sym);
+        else if (a->scalar.kind == TC_KIND_BOOL) tc_buf_puts(b, a->scalar.i ? "True" : "False");
         else if (a->scalar.kind == TC_KIND_INT) tc_buf_printf(b, "%lld", (long long)a->scalar.i);
         else tc_double_text(b, tc_scalar_to_double(a->scalar));
         break;

@@ -9,6 +9,7 @@
  * A loop over a block holds at most one elementary function: several in one loop run out of registers. */
 #include "codegen/emit.h"
 #include "codegen/emit_plan.h"
+#include "kernel/tree.h"
 
 #include <math.h>
 
@@ -884,7 +885,7 @@ static void write_phase(ew *e, int index) {
 /* Bytes of scratch of one worker: the largest of the phases. */
 static void write_bytes(ew *e, cphase *ph, int nph) {
     tc_buf *out = e->b, body = {0};
-    line(e, "static int64_t %s_bytes(const tc_abi_call *c) {", e->name);
+    line(e, "__attribute__((unused)) static int64_t %s_bytes(const tc_abi_call *c) {", e->name);
     line(e, "    int64_t most = 0;");
     for (int k = 0; k < nph; k++) {
         e->ph = &ph[k];
@@ -908,7 +909,7 @@ static void write_bytes(ew *e, cphase *ph, int nph) {
     line(e, "    (void)c;");
     line(e, "    return most;");
     line(e, "}");
-    line(e, "static int64_t %s_scratch(const tc_abi_call *c) { return c->workers * %s_bytes(c); }", e->name, e->name);
+    line(e, "__attribute__((unused)) static int64_t %s_scratch(const tc_abi_call *c) { return c->workers * %s_bytes(c); }", e->name, e->name);
     tc_buf_free(&body);
 }
 
@@ -1015,6 +1016,32 @@ tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *na
         st = e.st;
     }
     if (st) tc_buf_free(&out->text);
+    tc_arena_free(&a);
+    return st;
+}
+
+/* The same sums as write_bytes writes. */
+tc_status tc_emit_scratch(const tc_loop *l, const tc_group_desc *d, const int64_t *extents, int64_t *out_bytes) {
+    tc_arena a = {0};
+    cplan p;
+    cphase *ph = NULL;
+    int nph = 0;
+    *out_bytes = 0;
+    tc_status st = emit_plan_init(&p, l, d, &a);
+    if (!st) st = emit_plan_phases(&p, &ph, &nph);
+    for (int k = 0; k < nph; k++) {
+        int64_t bytes = 0;
+        for (size_t i = 0; i < l->inst.len; i++) {
+            if (ph[k].mat[i] != MAT_SCRATCH) continue;
+            const tc_linst *in = &l->inst.data[i];
+            int64_t n = in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD ? (int64_t)sizeof(tc_welford) : (int64_t)tc_dtype_size(tc_dtype_compute(in->dtype));
+            for (int r = 0; r < ph[k].nr; r++)
+                for (int x = 0; (ph[k].mask[i] & ~ph[k].par) >> r & 1 && x < ph[k].range[r].n; x++) n *= extents[ph[k].range[r].axis[x]];
+            if (ph[k].columns && ph[k].mask[i] >> ph[k].vec & 1) n *= ph[k].block;
+            bytes += (n + 63) / 64 * 64;
+        }
+        if (bytes > *out_bytes) *out_bytes = bytes;
+    }
     tc_arena_free(&a);
     return st;
 }

@@ -26,8 +26,8 @@ size_t tc_unit_groups(const tc_unit *u);
 const char *tc_unit_group_name(const tc_unit *u, const tc_group_desc *d); /* NULL when absent: "g3_softmax" */
 /* The whole unit with its tc_abi_module. */
 void tc_unit_finish(tc_unit *u, tc_buf *out);
-/* The parts, for a unit that calls the groups itself (--to c): helpers and group functions, without the table. */
-void tc_unit_body(tc_unit *u, tc_buf *out);
+/* The parts, for a unit that calls the groups itself (--to c): helpers, those that `also` names too, and group functions, without the table. */
+void tc_unit_body(tc_unit *u, const char *also, tc_buf *out);
 
 /* Text of one group: its functions, named `name` and static; calls go to name(const tc_abi_call *). */
 typedef struct {
@@ -35,6 +35,9 @@ typedef struct {
     bool has_scratch;     /* there is a function NAME_scratch */
 } tc_emitted;
 tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *name, tc_emitted *out);
+
+/* Bytes of scratch of one worker that the group asks for, for these extents of its axes: what NAME_scratch computes, known ahead. */
+tc_status tc_emit_scratch(const tc_loop *l, const tc_group_desc *d, const int64_t *extents, int64_t *out_bytes);
 
 /* Appends s as the inside of a C comment: control bytes, non-ASCII, and what would end the comment, are escaped. */
 void tc_emit_comment(tc_buf *b, const char *s);

@@ -6,6 +6,7 @@
 #include "codegen/tc_abi.h"
 #include "kernel/scalar.h"
 #include "kernel/tree.h"
+#include "codegen/ckernels.h"
 
 /* ---- rows: x[0..n) are consecutive reduced positions, n <= 256 ---- */
 #define ROW(S, T, NAME, ONE, OP)                                                                   \

@@ -98,7 +98,7 @@ static const char run_items[] =
 
 static const char complexes[] = "typedef struct { float re, im; } tc_c64;\ntypedef struct { double re, im; } tc_c128;\n";
 
-void tc_unit_body(tc_unit *u, tc_buf *out) {
+void tc_unit_body(tc_unit *u, const char *also, tc_buf *out) {
     tc_buf code = {0};
     for (size_t i = 0; i < u->groups.len; i++) {
         tc_buf_append(&code, tc_buf_str(&u->groups.data[i].code.text), u->groups.data[i].code.text.len);
@@ -106,9 +106,12 @@ void tc_unit_body(tc_unit *u, tc_buf *out) {
     }
     tc_buf_puts(out, preamble);
     if (strstr(tc_buf_str(&code), "tc_c64") || strstr(tc_buf_str(&code), "tc_c128")) tc_buf_puts(out, complexes);
+    size_t len = code.len;
+    tc_buf_puts(&code, also);
     tc_paste_used(out, tc_buf_str(&code));
+    if (len < code.len) code.len = len, code.data[len] = 0;
     tc_buf_putc(out, '\n');
-    tc_buf_puts(out, run_items);
+    if (u->groups.len) tc_buf_puts(out, run_items);
     tc_buf_append(out, tc_buf_str(&code), code.len);
     tc_buf_free(&code);
 }
@@ -121,7 +124,7 @@ void tc_unit_finish(tc_unit *u, tc_buf *out) {
     tc_buf_puts(out, ". Its interface, tc_abi.h: */\n");
     tc_buf_puts(out, tc_abi_text);
     tc_buf_putc(out, '\n');
-    tc_unit_body(u, out);
+    tc_unit_body(u, "", out);
     const group **sorted = tc_xcalloc(u->groups.len + 1, sizeof *sorted);
     for (size_t i = 0; i < u->groups.len; i++) sorted[i] = &u->groups.data[i];
     qsort(sorted, u->groups.len, sizeof *sorted, by_key);

@@ -305,6 +305,7 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
     if (!st) { /* the entry is there: its name came from the directory */
         r.program = tc_program_create(name);
         r.main.graph = r.program->graph;
+        r.main.autocast = TC_DTYPE_NONE;
         tc_jr_init(&r.j, tc_arena_printf(&r.scratch, "%s:%s", a->zip->blob->name, path), (const char *)e->data, e->len);
         exported_program(&r, &weights);
         st = tc_jr_finish(&r.j);

@@ -1,6 +1,8 @@
 /* Nodes of PT2 graphs: each becomes a call of its operator, so that tc's own rules type the results; what the file says about them
  * is compared. Bodies of control flow and of regions become subgraphs. */
 #include "file/pt2_read.h"
+#include "op/emit.h"
+#include "op/functionalise.h"
 
 #include <stdio.h>
 
@@ -312,7 +314,15 @@ static tc_arg *in_order(tc_pt2_reader *r, const raw_node *n, const tc_op *op) {
     return full;
 }
 
-static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a);
+static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a, tc_dtype autocast);
+
+/* wrap_with_autocast(device, dtype, enabled, cache, graph, ...): the type that its region computes in. */
+static tc_dtype autocast_of(const tc_pt2_scope *s, const raw_node *n) {
+    if (strcmp(n->target, "torch.ops.higher_order.wrap_with_autocast") != 0 || n->args.len < 3) return s->autocast;
+    const tc_arg *type = &n->args.data[1].arg, *enabled = &n->args.data[2].arg;
+    if (enabled->kind == TC_A_SCALAR && !enabled->scalar.i) return TC_DTYPE_NONE;
+    return type->kind == TC_A_DTYPE ? type->dtype : TC_BF16;
+}
 
 static void call(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n, const tc_op *op) {
     tc_arg *args;
@@ -322,13 +332,18 @@ static void call(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n, const tc_op *op
         args = TC_NEWN(&r->scratch, tc_arg, (size_t)nargs + 1);
         for (int i = 0; i < nargs && tc_jr_ok(&r->j); i++) {
             args[i] = n->args.data[i].arg;
-            if (n->args.data[i].is_graph) args[i] = (tc_arg){.kind = TC_A_GRAPH, .graph = build_subgraph(r, s, &n->args.data[i])};
+            if (n->args.data[i].is_graph) args[i] = (tc_arg){.kind = TC_A_GRAPH, .graph = build_subgraph(r, s, &n->args.data[i], autocast_of(s, n))};
         }
     } else {
         args = in_order(r, n, op);
     }
     if (!tc_jr_ok(&r->j)) return;
     tc_node *node = NULL;
+    if (s->autocast != TC_DTYPE_NONE && !tc_op_schema(op)->variadic) {
+        tc_emit e = {.graph = s->graph, .source = n->source};
+        fail_in(r, n, tc_autocast(&e, op, args, nargs, s->autocast));
+        if (!tc_jr_ok(&r->j)) return;
+    }
     fail_in(r, n, tc_graph_call(s->graph, op, args, nargs, n->source, NULL, &node));
     if (!node) return;
     if (n->name) node->name = n->name;
@@ -359,11 +374,11 @@ static tc_arg *read_outputs(tc_pt2_reader *r, tc_pt2_scope *s, int *out_n) {
     return copy;
 }
 
-static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a) {
+static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a, tc_dtype autocast) {
     tc_jread *j = &r->j;
     tc_jr_mark here = tc_jr_tell(j);
     tc_graph *g = tc_graph_create(r->program, outer->graph, a->graph_name);
-    tc_pt2_scope s = {.graph = g};
+    tc_pt2_scope s = {.graph = g, .autocast = autocast};
     tc_jr_seek(j, a->graph);
     tc_pt2_open_graph(r, &s);
     if (tc_jr_ok(j)) tc_jr_seek(j, s.inputs);

@@ -28,6 +28,7 @@ typedef struct tc_pt2_scope {
     tc_jr_mark inputs, outputs, nodes;
     bool single;
     tc_map doubtful;     /* further results whose types differ from the file's: name -> message, an error once they are read */
+    tc_dtype autocast;    /* inside a region of autocast; else TC_DTYPE_NONE */
 } tc_pt2_scope;
 
 typedef struct {

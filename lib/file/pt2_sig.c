@@ -159,7 +159,7 @@ static void build_outputs(tc_pt2_reader *r, const specs *out) {
             o.leaf = s->leaf;
         } else {
             const tc_arg *a = tc_pt2_lookup(r, &r->main, (tc_str){s->value, strlen(s->value)});
-            if (a && a->kind == TC_A_SCALAR && !a->is_sym) {
+            if (a && (a->kind == TC_A_SCALAR || a->kind == TC_A_INT)) { /* a number over the symbols, or a constant */
                 o.kind = TC_OUT_LEAF;
                 o.leaf = *a;
             } else if (a) {

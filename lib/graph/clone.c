@@ -17,15 +17,22 @@ static const tc_sym *syms_of(const pair *c, const tc_sym *s, int n) {
 static tc_source source_of(const pair *c, tc_source s) { return (tc_source){text_of(c, s.file), s.line, s.col, text_of(c, s.module)}; }
 
 static tc_graph *graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map, tc_graph *parent);
+static tc_value *value_of(const pair *c, tc_graph *g, const tc_value *v, tc_value **map);
+
+/* Numbers that host arithmetic makes have no producer: they are copied where they are first met. */
+static tc_value *mapped(const pair *c, tc_graph *g, const tc_value *v, tc_value **map) {
+    if (!v) return NULL;
+    return map[v->id] ? map[v->id] : v->kind == TC_V_SYM ? value_of(c, g, v, map) : NULL;
+}
 
 /* map: by id, values of the graph that the argument stands in. */
 static tc_arg arg_of(const pair *c, const tc_arg *a, tc_value **map, tc_graph *parent) {
     tc_arg r = *a;
     switch (a->kind) {
-    case TC_A_VALUE: r.value = a->value ? map[a->value->id] : NULL; break;
+    case TC_A_VALUE: r.value = mapped(c, parent, a->value, map); break;
     case TC_A_VALUES:
         r.values = a->n ? TC_NEWN(&c->to->arena, tc_value *, (size_t)a->n) : NULL;
-        for (int i = 0; i < a->n; i++) r.values[i] = a->values[i] ? map[a->values[i]->id] : NULL;
+        for (int i = 0; i < a->n; i++) r.values[i] = mapped(c, parent, a->values[i], map);
         break;
     case TC_A_INT: r.sym = sym_of(c, a->sym); break;
     case TC_A_INTS: r.syms = syms_of(c, a->syms, a->n); break;
@@ -79,7 +86,7 @@ static tc_graph *graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_v
         m->no_grad = n->no_grad;
         m->annotations = text_of(c, n->annotations);
     }
-    for (int i = 0; i < g->noutputs; i++) tc_graph_add_output(into, g->outputs[i] ? map[g->outputs[i]->id] : NULL);
+    for (int i = 0; i < g->noutputs; i++) tc_graph_add_output(into, mapped(c, into, g->outputs[i], map));
     return into;
 }
 
@@ -118,7 +125,7 @@ tc_program *tc_program_clone(const tc_program *p) {
     int noutputs = q->graph->noutputs;
     for (int i = 0; i < p->noutputs; i++) {
         tc_output out = p->outputs[i];
-        out.value = out.value ? map[out.value->id] : NULL;
+        out.value = mapped(&c, q->graph, out.value, map);
         out.leaf = arg_of(&c, &p->outputs[i].leaf, map, q->graph);
         tc_program_add_output(q, out);
         q->graph->noutputs = noutputs; /* the list of the graph is there already */
@@ -153,7 +160,7 @@ static tc_value *copy_value(tc_graph *to, const tc_value *v, tc_value **map) {
 
 static tc_arg copy_arg(tc_graph *to, const tc_arg *a, tc_value **map) {
     tc_arg r = *a;
-    if (a->kind == TC_A_VALUE && a->value) r.value = map[a->value->id];
+    if (a->kind == TC_A_VALUE && a->value) r.value = map[a->value->id] ? map[a->value->id] : copy_value(to, a->value, map);
     if (a->kind == TC_A_VALUES && a->n) {
         r.values = TC_NEWN(&to->program->arena, tc_value *, (size_t)a->n);
         for (int i = 0; i < a->n; i++) r.values[i] = a->values[i] ? map[a->values[i]->id] : NULL;

@@ -122,7 +122,7 @@ typedef struct {
 
 typedef enum {
     TC_OUT_USER, TC_OUT_BUFFER, TC_OUT_PARAMETER, TC_OUT_USER_INPUT /* mutations: target is the input index */,
-    TC_OUT_LOSS, TC_OUT_GRAD_PARAMETER, TC_OUT_GRAD_USER, TC_OUT_LEAF /* constant result: arg */, TC_OUT_GENERATOR, TC_OUT_TOKEN
+    TC_OUT_LOSS, TC_OUT_GRAD_PARAMETER, TC_OUT_GRAD_USER, TC_OUT_LEAF /* constant or number over the program's symbols: leaf */, TC_OUT_GENERATOR, TC_OUT_TOKEN
 } tc_output_kind;
 typedef struct {
     tc_output_kind kind;

@@ -55,7 +55,8 @@ typedef struct {
     void (*welford_leaves)(tc_welford *out, const void *x, int64_t n);
 } tc_reduce_ops;
 
-struct tc_gemm_ops; /* kernel/gemm.h */
+struct tc_gemm_ops;      /* kernel/gemm.h */
+struct tc_attention_ops; /* kernel/attention_impl.h */
 
 struct tc_isa_ops {
     const char *name;     /* row of isa.tab */
@@ -65,6 +66,7 @@ struct tc_isa_ops {
     const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool */
     const tc_move_ops *move;
     const struct tc_gemm_ops *gemm_f32, *gemm_f64;
+    const struct tc_attention_ops *attention_f32, *attention_f64;
     void (*normal_f32)(float *x, int64_t blocks, float mean, float std); /* random.isa.c: blocks of 16 uniforms become normals */
 };
 typedef struct tc_isa_ops tc_isa_ops;

@@ -32,6 +32,7 @@ struct tc_functional {
     tc_graph *g;
     tc_arena arena;
     TC_VEC(tensor *) tensors; /* by value id; NULL: never viewed nor written, the value itself */
+    TC_VEC(tc_value *) inlined; /* by value id: what a result of an inlined region is */
     tc_node *last;            /* of what was rewritten */
     tc_emit e;
 };
@@ -46,12 +47,13 @@ tc_functional *tc_functional_create(tc_graph *g) {
 void tc_functional_destroy(tc_functional *f) {
     if (!f) return;
     tc_vec_free(&f->tensors);
+    tc_vec_free(&f->inlined);
     tc_arena_free(&f->arena);
     tc_status_free(f->e.status);
     free(f);
 }
 
-static tensor **place(tc_functional *f, const tc_value *v) {
+static tensor **place(tc_functional *f, const tc_value *v) { /* valid until the next call */
     while (f->tensors.len <= v->id) tc_vec_push(&f->tensors, NULL);
     return &f->tensors.data[v->id];
 }
@@ -120,8 +122,14 @@ static tc_status value_of(tc_functional *f, alias *a, tc_value **out) {
     return NULL;
 }
 
+/* Past the regions that were inlined. */
+static tc_value *settled(const tc_functional *f, tc_value *v) {
+    while (v->id < f->inlined.len && f->inlined.data[v->id]) v = f->inlined.data[v->id];
+    return v;
+}
+
 tc_status tc_functional_current(tc_functional *f, tc_value *v, tc_value **out) {
-    *out = v;
+    *out = v = settled(f, v);
     if (v->kind == TC_V_TENSOR && v->id < f->tensors.len && f->tensors.data[v->id]) return value_of(f, f->tensors.data[v->id]->a, out);
     return NULL;
 }
@@ -276,7 +284,10 @@ static void note_views(tc_functional *f, const tc_node *n, tc_value *source) {
 }
 
 /* out's tensor is target's from now on. */
-static void same_tensor(tc_functional *f, const tc_value *out, tc_value *target) { *place(f, out) = tensor_of(f, target); }
+static void same_tensor(tc_functional *f, const tc_value *out, tc_value *target) {
+    tensor *t = tensor_of(f, target);
+    *place(f, out) = t;
+}
 
 static tc_value *result(const tc_node *n, int i, int element) {
     return n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[element] : n->outs[i];
@@ -322,8 +333,7 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
         r++;
     }
     for (int i = 0; m && !s->inplace && !s->has_out && i < n->nouts; i++) { /* other results keep their names for later readers */
-        tensor *t = tensor_of(f, m->outs[i]);
-        *place(f, n->outs[i]) = t;
+        same_tensor(f, n->outs[i], m->outs[i]);
     }
     tc_node_remove(n);
     return NULL;
@@ -342,11 +352,11 @@ static tc_status batch_norm(tc_functional *f, tc_node *n, const tc_arg *source, 
         if (y) {
             TC_TRY(write_tensor(f, source[3].value, tc_emit_out(y, 3), false));
             TC_TRY(write_tensor(f, source[4].value, tc_emit_out(y, 4), false));
-            for (int i = 0; i < n->nouts; i++) *place(f, n->outs[i]) = tensor_of(f, tc_emit_out(y, i));
+            for (int i = 0; i < n->nouts; i++) same_tensor(f, n->outs[i], tc_emit_out(y, i));
         }
     } else if (composite) {
         tc_value *y = tc_emit_call(&f->e, "aten::_native_batch_norm_legit.no_stats", "aaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[5], &n->args[6], &n->args[7]);
-        if (y) *place(f, n->outs[0]) = tensor_of(f, y);
+        if (y) same_tensor(f, n->outs[0], y);
     } else {
         return NULL;
     }
@@ -369,18 +379,15 @@ static const region *region_of(const tc_node *n) {
     return NULL;
 }
 
-typedef struct { tc_value **map; } renaming;
-static void rename_place(void *ctx, tc_value **v) {
-    tc_value *to = ((renaming *)ctx)->map[(*v)->id];
-    if (to) *v = to;
-}
+/* Operands (aux) in the place of the region's inputs; its own values move into the outer graph as they are. */
+static tc_value *renamed(const tc_graph *sub, tc_value *v) { return v->graph == sub ? v->aux : v; }
+static void rename_place(void *ctx, tc_value **v) { *v = renamed(ctx, *v); }
 
-static void move_value(tc_graph *g, tc_value *v, tc_value **map) {
-    map[v->id] = v; /* ids of the region until here */
+static void move_value(tc_graph *g, tc_value *v) {
     v->id = g->nvalues++;
     v->graph = g;
     v->name = tc_graph_unique(g, v->name);
-    for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) move_value(g, v->list[k], map);
+    for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) move_value(g, v->list[k]);
 }
 
 /* The nodes of the region before n, inside inner regions too; its results replace those of n. */
@@ -406,13 +413,11 @@ static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc
         bool enabled = tc_arg_bool(n, 2);
         cast = !enabled ? TC_DTYPE_NONE : n->args[1].kind == TC_A_DTYPE ? n->args[1].dtype : TC_BF16;
     }
-    tc_value **map = tc_xcalloc(sub->nvalues ? sub->nvalues : 1, sizeof *map);
-    renaming rn = {map};
     tc_status st = NULL;
-    for (int i = 0; i < sub->ninputs; i++) map[sub->inputs[i]->id] = operands[i];
+    for (int i = 0; i < nops; i++) sub->inputs[i]->aux = operands[i];
     for (tc_node *m = sub->first, *next; m && !st; m = next) {
         next = m->next;
-        tc_node_each_input(m, rename_place, &rn);
+        tc_node_each_input(m, rename_place, sub);
         tc_node *copy = tc_graph_node(g, m->op, 0, m->nouts, n);
         copy->args = m->args;
         copy->nargs = m->nargs;
@@ -422,7 +427,7 @@ static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc
         copy->annotations = m->annotations ? m->annotations : n->annotations;
         copy->name = tc_graph_unique(g, m->name ? m->name : "node");
         for (int i = 0; i < m->nouts; i++) {
-            move_value(g, m->outs[i], map);
+            move_value(g, m->outs[i]);
             tc_node_set_output(copy, i, m->outs[i]);
         }
         const region *inner = region_of(copy);
@@ -441,11 +446,11 @@ static tc_status inline_region(tc_functional *f, tc_node *n, const region *r, tc
         }
     }
     for (int i = 0; !st && i < n->nouts && i < sub->noutputs; i++) { /* later readers of the region's results */
-        tc_value *v = map[sub->outputs[i]->id];
-        if (v && v->kind == TC_V_TENSOR) *place(f, n->outs[i]) = tensor_of(f, v);
+        tc_value *v = sub->outputs[i] ? renamed(sub, sub->outputs[i]) : NULL;
+        while (f->inlined.len <= n->outs[i]->id) tc_vec_push(&f->inlined, NULL);
+        f->inlined.data[n->outs[i]->id] = v;
     }
     if (!st) tc_node_remove(n);
-    free(map);
     return st;
 }
 
@@ -460,8 +465,11 @@ static tc_status rewrite(tc_functional *f, tc_node *n) {
     for (int i = 0; i < n->nargs; i++) {
         if (n->args[i].kind == TC_A_GRAPH) TC_TRY(functionalise_graph(n->args[i].graph));
         if (i < s->nparams && s->params[i].mutated) writes = true;
-        if (source[i].kind == TC_A_VALUES && source[i].n)
-            source[i].values = tc_arena_dup(&f->arena, source[i].values, sizeof *source[i].values * (size_t)source[i].n);
+        if (source[i].kind == TC_A_VALUE && source[i].value) source[i].value = settled(f, source[i].value);
+        if (source[i].kind != TC_A_VALUES || !source[i].n) continue;
+        source[i].values = tc_arena_dup(&f->arena, source[i].values, sizeof *source[i].values * (size_t)source[i].n);
+        for (int k = 0; k < source[i].n; k++)
+            if (source[i].values[k]) source[i].values[k] = settled(f, source[i].values[k]);
     }
     TC_TRY(read_args(f, n));
     tc_program *p = f->g->program;

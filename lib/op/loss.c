@@ -407,9 +407,9 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
 #define TARGETS "Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100"
 const tc_op tc_ops_loss[] = {
     NLL(""), NLL("2d"),
-    LOSS("nll_loss(" TARGETS ")", nll, "nll_loss(f32[3,5], i64[3]:0..5)", "-weight[t] x[t]"), LOSS("nll_loss2d(" TARGETS ")", nll, "nll_loss2d(f32[2,5,2,2], i64[2,2,2]:0..5)", "-weight[t] x[t]"),
-    LOSS("nll_loss_nd(" TARGETS ")", nll, "nll_loss_nd(f32[2,5,3], i64[2,3]:0..5)", "-weight[t] x[t]"),
-    LOSS("cross_entropy_loss(" TARGETS ", float label_smoothing=0.0)", cross_entropy, "cross_entropy_loss(f32[3,5], i64[3]:0..5); cross_entropy_loss(f32[3,5], i64[3]:0..5, label_smoothing=0.1)", "nll_loss of log_softmax"),
+    LOSS("nll_loss(" TARGETS ")", nll, "nll_loss(f32[3,5], i64[3]:0..4)", "-weight[t] x[t]"), LOSS("nll_loss2d(" TARGETS ")", nll, "nll_loss2d(f32[2,5,2,2], i64[2,2,2]:0..4)", "-weight[t] x[t]"),
+    LOSS("nll_loss_nd(" TARGETS ")", nll, "nll_loss_nd(f32[2,5,3], i64[2,3]:0..4)", "-weight[t] x[t]"),
+    LOSS("cross_entropy_loss(" TARGETS ", float label_smoothing=0.0)", cross_entropy, "cross_entropy_loss(f32[3,5], i64[3]:0..4); cross_entropy_loss(f32[3,5], i64[3]:0..4, label_smoothing=0.1)", "nll_loss of log_softmax"),
     LOSS("mse_loss(Tensor self, Tensor target, int reduction=Mean)", mse, "mse_loss(f32[3,5], f32[3,5])", "(x - t)^2"),
     LOSS("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)", mse_backward, NULL, "gradient of mse_loss"),
     LOSS("l1_loss(Tensor self, Tensor target, int reduction=Mean)", l1, "l1_loss(f32[3,5], f32[3,5])", "|x - t|"),
@@ -427,5 +427,5 @@ const tc_op tc_ops_loss[] = {
     LOSS("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean)", cosine_embedding, "cosine_embedding_loss(f32[3,5], f32[3,5], i64[3])", "1 - cos, or max(0, cos - margin)"),
     LOSS("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False)", pairwise, "pairwise_distance(f32[3,5], f32[3,5])", "|x1 - x2 + eps|"),
     LOSS("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=Mean)", triplet, "triplet_margin_loss(f32[3,5], f32[3,5], f32[3,5])", "max(0, d(a, p) - d(a, n) + margin)"),
-    LOSS("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean)", multi_margin, "multi_margin_loss(f32[3,5], i64[3]:0..5)", "sum max(0, margin - x[t] + x[i])^p / C"),
+    LOSS("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean)", multi_margin, "multi_margin_loss(f32[3,5], i64[3]:0..4)", "sum max(0, margin - x[t] + x[i])^p / C"),
     {0}};

@@ -80,13 +80,31 @@ static tc_status lower_layer_norm(tc_lower *l) {
     TC_TRY(tc_l_out(l, 1, mean));
     return tc_l_out(l, 2, rstd);
 }
+/* What gradients of the statistics themselves (the backward of the backward) give to x: gm / N - gr * rstd^3 * (x - mean) / N. mean, rstd and
+ * their gradients broadcast to x; N elements share one. */
+static tc_value *through_statistics(tc_emit *e, tc_value *x, tc_value *mean, tc_value *rstd, tc_value *gm, tc_value *gr, tc_sym count) {
+    tc_value *r = NULL;
+    if (gr) {
+        tc_value *cube = tc_e_mul(e, tc_e_mul(e, rstd, rstd), rstd);
+        r = tc_e_mul(e, tc_e_sub(e, x, mean), tc_e_neg(e, tc_emit_call(e, "aten::div.Tensor", "vs", tc_e_mul(e, gr, cube), count)));
+    }
+    if (gm) gm = tc_emit_call(e, "aten::div.Tensor", "vs", gm, count);
+    if (gm) r = r ? tc_e_add(e, r, gm) : tc_emit_call(e, "aten::expand", "vS", gm, x->meta.size, x->meta.rank);
+    return tc_e_cast(e, r, x->meta.dtype);
+}
 static tc_status grad_layer_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     bool mask[3] = {tc_emit_wants_grad(e, n, 0), tc_emit_wants_grad(e, n, 2), tc_emit_wants_grad(e, n, 3)};
     tc_arg m = {.kind = TC_A_BOOLS, .n = 3, .bools = tc_arena_dup(&e->graph->program->arena, mask, sizeof mask)};
-    if (!gs[0]) return NULL;
-    tc_value *r = tc_emit_call(e, "aten::native_layer_norm_backward", "vvavvaaa", gs[0], tc_arg_value(n, 0), &n->args[1], n->outs[1], n->outs[2], &n->args[2], &n->args[3], &m);
+    tc_value *x = tc_arg_value(n, 0), *r = NULL, *dx = NULL;
+    if (mask[0] && (gs[1] || gs[2])) {
+        tc_sym count = tc_sym_int(e->graph->program->sym, 1);
+        for (int d = x->meta.rank - n->args[1].n; d < x->meta.rank; d++) count = tc_sym_mul(e->graph->program->sym, count, x->meta.size[d]);
+        dx = through_statistics(e, x, n->outs[1], n->outs[2], gs[1], gs[2], count);
+    }
+    if (gs[0]) r = tc_emit_call(e, "aten::native_layer_norm_backward", "vvavvaaa", gs[0], x, &n->args[1], n->outs[1], n->outs[2], &n->args[2], &n->args[3], &m);
+    if (r && dx) dx = tc_e_add(e, tc_emit_out(r, 0), dx);
     for (int k = 0; k < 3; k++)
-        if (mask[k]) tc_e_give(e, n, k == 0 ? 0 : k + 1, tc_emit_out(r, k));
+        if (mask[k] && (r || (k == 0 && dx))) tc_e_give(e, n, k == 0 ? 0 : k + 1, k == 0 && dx ? dx : tc_emit_out(r, k));
     return tc_e_done(e);
 }
 static tc_status decompose_layer_norm_backward(tc_emit *e, const tc_node *n) { /* grad_out, input, shape, mean, rstd, weight, bias, mask */
@@ -239,16 +257,26 @@ static tc_status lower_batch_norm(tc_lower *l) {
     }
     return l->status;
 }
+static tc_value *per_channel(tc_emit *e, tc_value *v, int rank);
 static tc_status grad_batch_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     int rm = param(n->op, "running_mean"), tr = param(n->op, "training");
     bool batch = rm < 0 || (tr >= 0 && tc_arg_bool(n, tr));
     bool mask[3] = {tc_emit_wants_grad(e, n, 0), tc_emit_wants_grad(e, n, 1), tc_emit_wants_grad(e, n, 2)};
     tc_arg m = {.kind = TC_A_BOOLS, .n = 3, .bools = tc_arena_dup(&e->graph->program->arena, mask, sizeof mask)}, none = {0};
-    if (!gs[0]) return NULL;
-    tc_value *r = tc_emit_call(e, "aten::native_batch_norm_backward", "vvaaavvbaa", gs[0], tc_arg_value(n, 0), &n->args[1], rm >= 0 ? &n->args[rm] : &none, rm >= 0 ? &n->args[rm + 1] : &none,
-                               batch ? n->outs[1] : NULL, batch ? n->outs[2] : NULL, (int)batch, &n->args[param(n->op, "eps")], &m);
+    tc_value *x = tc_arg_value(n, 0), *r = NULL, *dx = NULL;
+    int rank = x->meta.rank;
+    if (batch && mask[0] && (gs[1] || gs[2])) {
+        tc_sym count = tc_sym_int(e->graph->program->sym, 1);
+        for (int d = 0; d < rank; d++)
+            if (d != 1) count = tc_sym_mul(e->graph->program->sym, count, x->meta.size[d]);
+        dx = through_statistics(e, x, per_channel(e, n->outs[1], rank), per_channel(e, n->outs[2], rank), per_channel(e, gs[1], rank), per_channel(e, gs[2], rank), count);
+    }
+    if (gs[0])
+        r = tc_emit_call(e, "aten::native_batch_norm_backward", "vvaaavvbaa", gs[0], x, &n->args[1], rm >= 0 ? &n->args[rm] : &none, rm >= 0 ? &n->args[rm + 1] : &none,
+                         batch ? n->outs[1] : NULL, batch ? n->outs[2] : NULL, (int)batch, &n->args[param(n->op, "eps")], &m);
+    if (r && dx) dx = tc_e_add(e, tc_emit_out(r, 0), dx);
     for (int k = 0; k < 3; k++)
-        if (mask[k]) tc_e_give(e, n, k, tc_emit_out(r, k));
+        if (mask[k] && (r || (k == 0 && dx))) tc_e_give(e, n, k, k == 0 && dx ? dx : tc_emit_out(r, k));
     return tc_e_done(e);
 }
 /* one value a channel as [1, C, 1, ...] */

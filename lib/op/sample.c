@@ -76,7 +76,7 @@ static tc_status tensor(parser *p, tc_dtype d, tc_arg *out) {
         tc_scalar lo, hi;
         if (!number(p, &lo) || !take(p, '.') || !take(p, '.') || !number(p, &hi)) return bad(p, "expected LO..HI");
         p->out->lo[k] = tc_scalar_to_double(lo);
-        p->out->hi[k] = tc_scalar_to_double(hi) + (tc_is_float(d) ? 0 : 1);
+        p->out->hi[k] = tc_scalar_to_double(hi);
     }
     tc_value *v = tc_graph_value(p->p->graph, TC_V_TENSOR, "x");
     v->meta = tc_meta_make(&p->p->arena, d, rank, tc_arena_dup(&p->p->arena, size, sizeof *size * (size_t)(rank + 1)), NULL);
@@ -204,7 +204,6 @@ static tc_status call(tc_program *p, const tc_op *op, const given *args, int n, 
 static void outputs(tc_program *p, tc_value *v) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) outputs(p, v->list[i]);
     if (v->kind != TC_V_TENSOR && v->kind != TC_V_SYM) return;
-    tc_graph_add_output(p->graph, v);
     tc_program_add_output(p, (tc_output){.kind = TC_OUT_USER, .value = v, .name = v->name, .target = -1});
 }
 

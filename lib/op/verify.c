@@ -104,6 +104,11 @@ static tc_status define(scope *s, const char *who, const tc_value *t, const tc_n
 static tc_status check_use(const scope *s, const char *who, const tc_value *t) {
     if (!t) FAIL("%s: a value is missing", who);
     if (t->graph != s->g) FAIL("%s: %s belongs to another graph", who, t->name ? t->name : "?");
+    if (t->kind == TC_V_SYM && !t->producer && t->id < s->g->nvalues && !s->defined[t->id]) { /* host arithmetic: its expression is all there is */
+        const char *name = unbound(s->v, t->sym);
+        if (name) FAIL("%s: %s: %s is not known here", who, t->name ? t->name : "?", name);
+        return NULL;
+    }
     if (t->id >= s->g->nvalues || s->defined[t->id] != t) FAIL("%s: %s is used before it is defined", who, t->name ? t->name : "?");
     return NULL;
 }

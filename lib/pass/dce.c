@@ -99,6 +99,8 @@ size_t tc_dce(tc_program *p, bool drop_random) {
     size_t nsyms = tc_sym_var_count(p->sym);
     live l = {NULL, tc_xcalloc(nsyms ? nsyms : 1, sizeof(bool)), &seen};
     for (size_t i = 0; i < p->guards.len; i++) mark_sym(&l, p->guards.data[i].cond);
+    for (int i = 0; i < p->noutputs; i++) /* numbers among the results */
+        if (p->outputs[i].kind == TC_OUT_LEAF && (p->outputs[i].leaf.kind == TC_A_INT || p->outputs[i].leaf.is_sym)) mark_sym(&l, p->outputs[i].leaf.sym);
     size_t removed = sweep(p->graph, &l, drop_random);
     free(l.symbol);
     tc_map_free(&seen);

@@ -5,9 +5,10 @@
 #include "loop/lower.h"
 #include "pass/fuse.h"
 
-/* Operators that the runtime knows itself: a number out of a tensor, control flow. */
+/* Operators that the runtime knows itself: a number out of a tensor, an assertion about numbers, control flow. */
 static bool is_control(const tc_op *op) {
-    return op->flags & TC_OP_HIGHER_ORDER || !strcmp(tc_op_name(op), "aten._local_scalar_dense") || !strcmp(tc_op_name(op), "aten._local_scalar_dense.default");
+    const char *name = tc_op_name(op);
+    return op->flags & TC_OP_HIGHER_ORDER || !strncmp(name, "aten._local_scalar_dense", 24) || !strncmp(name, "aten._assert_scalar", 19);
 }
 
 static bool only_numbers(const tc_node *n) {

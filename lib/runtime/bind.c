@@ -1,6 +1,8 @@
 /* Binding a frame to sizes: concrete tensors and roots for all values, memory, one call a group with everything filled in. */
 #include "runtime/frame.h"
 
+#include <sys/mman.h>
+
 typedef struct {
     frame *f;
     tc_exec *e;
@@ -135,6 +137,7 @@ static tc_status alias(binder *x, const tc_node *n, tc_tensor *from, tc_tensor *
     tc_status s = kernel_args(n, x->b->t, x->e->vars, x->e->nvars, true, k);
     *possible = false;
     if (!s) s = n->op->view_alias(&k->k, out, possible);
+    if (out->storage) tc_storage_release(out->storage); /* values borrow from their roots */
     x->b->t[n->args[0].value->id] = keep;
     kernel_call_free(k);
     return s;
@@ -372,6 +375,8 @@ static void last_place(void *ctx, tc_value **place) { last_use(ctx, *place); }
 static int *last_groups(const frame *f) {
     int *last = tc_xcalloc(f->g->nvalues + 1, sizeof *last), *base = tc_xcalloc(f->g->nvalues + 1, sizeof *base);
     for (size_t i = 0; i < f->g->nvalues; i++) last[i] = base[i] = -1;
+    for (int i = 0; f->tied && i < f->g->ninputs; i++)
+        if (f->tied[i] >= 0) base[f->g->inputs[i]->id] = (int)f->g->inputs[f->tied[i]]->id;
     last_ctx c = {.f = f, .last = last, .base = base};
     for (size_t i = 0; i < f->plan->groups.len; i++) {
         const tc_group *g = &f->plan->groups.data[i];
@@ -412,15 +417,29 @@ static void bind_outputs(binder *x) {
     }
 }
 
+/* The bytes move to a larger place; tensors name the storage, not the address. Nothing lives in it between runs. */
+static tc_status grow_memory(frame *f, size_t bytes) {
+    if (!f->memory) f->memory = tc_storage_wrap(NULL, 0, NULL, NULL);
+    if (bytes <= f->memory->bytes) return NULL;
+    size_t unit = bytes >= (size_t)4 << 20 ? (size_t)2 << 20 : 4096, n = (bytes + unit - 1) / unit * unit;
+    free(f->memory->data);
+    f->memory->bytes = 0;
+    f->memory->data = aligned_alloc(unit, n);
+    if (!f->memory->data) return tc_error(TC_ENV, "no memory: %zu bytes for intermediate results", bytes);
+    if (unit > 4096) madvise(f->memory->data, n, MADV_HUGEPAGE);
+    f->memory->bytes = n;
+    return NULL;
+}
+
 static tc_status bind_memory(binder *x) {
     bound *b = x->b;
     size_t n = x->f->g->nvalues + 2 * x->f->plan->groups.len * 16 + 16;
     bound_plan_memory(b, n);
-    if (b->arena_bytes) TC_TRY(tc_storage_alloc(b->arena_bytes, &b->arena), "memory for intermediate results");
+    TC_TRY(grow_memory(x->f, b->arena_bytes ? b->arena_bytes : 1)); /* empty tensors have an address too */
     for (size_t i = 0; i < n; i++) {
         int r = b->root_of[i];
         if (r < 0 || b->roots[r].kind != ROOT_ARENA) continue;
-        b->t[i].storage = b->arena;
+        b->t[i].storage = x->f->memory;
         b->t[i].offset = (int64_t)(b->roots[r].offset / tc_dtype_size(b->t[i].dtype)) + b->delta[i] / (int64_t)tc_dtype_size(b->t[i].dtype);
     }
     return NULL;
@@ -442,11 +461,17 @@ static tc_status bind_all(binder *x) {
         TC_TRY(make_root(x, v, ROOT_INPUT), "%s", v->name);
         b->roots[v->id].index = i;
     }
+    for (int i = 0; f->tied && i < f->g->ninputs; i++)
+        if (f->tied[i] >= 0) {
+            b->roots[f->g->inputs[i]->id].kind = ROOT_NONE;
+            b->root_of[f->g->inputs[i]->id] = (int)f->g->inputs[f->tied[i]]->id;
+        }
     int *last = last_groups(f);
     tc_status s = NULL;
     for (size_t i = 0; i < f->plan->groups.len && !s; i++) {
         const tc_group *g = &f->plan->groups.data[i];
-        if (group_dynamic(x, g)) {
+        bool number = g->kind == TC_GROUP_CONTROL && !(g->node->op->flags & TC_OP_HIGHER_ORDER);
+        if (!number && group_dynamic(x, g)) {
             s = bind_dynamic(x, g, (int)i);
             x->now++;
             continue;
@@ -461,6 +486,10 @@ static tc_status bind_all(binder *x) {
     free(last);
     if (s) return s;
     x->now++;
+    for (int o = 0; o < f->g->noutputs; o++) { /* results without elements, which no loop stores (save_mean of batch norm in eval) */
+        const tc_value *v = f->g->outputs[o];
+        if (is_tensor(v) && b->root_of[v->id] < 0) TC_TRY(make_root(x, v, ROOT_ARENA), "%s", v->name);
+    }
     bind_outputs(x);
     return bind_memory(x);
 }
@@ -490,7 +519,6 @@ void bound_destroy(bound *b) {
     tc_vec_free(&b->calls);
     tc_vec_free(&b->moved);
     tc_vec_free(&b->end_copies);
-    tc_storage_release(b->arena);
     free(b->key);
     free(b->t);
     free(b->root_of);

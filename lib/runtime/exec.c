@@ -18,6 +18,9 @@ void frame_destroy(frame *f) {
     free(f->code);
     free(f->descs);
     free(f->target);
+    free(f->tied);
+    if (f->memory) free(f->memory->data);
+    tc_storage_release(f->memory);
     tc_arena_free(&f->arena);
     tc_plan_destroy(f->plan);
     free(f);
@@ -103,6 +106,21 @@ static tc_status read_signature(tc_exec *e) {
     return NULL;
 }
 
+/* Inputs that share their memory with another: what one writes the other reads. */
+static void read_ties(tc_exec *e) {
+    tc_program *p = e->program;
+    e->main->tied = tc_xcalloc((size_t)p->graph->ninputs + 1, sizeof *e->main->tied);
+    for (int k = 0; k < p->graph->ninputs; k++) e->main->tied[k] = -1;
+    for (int i = 0; i < p->ninputs; i++) {
+        int r = real_input(p, i), k = p->inputs[i].value ? graph_input(p->graph, p->inputs[i].value) : -1;
+        if (r == i || k < 0 || !p->inputs[r].value) continue;
+        const tc_meta *a = &p->inputs[i].value->meta, *b = &p->inputs[r].value->meta;
+        bool same = a->dtype == b->dtype && a->rank == b->rank;
+        for (int d = 0; same && d < a->rank; d++) same = a->size[d] == b->size[d];
+        if (same) e->main->tied[k] = graph_input(p->graph, p->inputs[r].value);
+    }
+}
+
 static tc_status init_state(tc_exec *e) {
     const tc_program *p = e->program;
     for (int i = 0; i < p->ninputs; i++) {
@@ -136,6 +154,7 @@ static tc_status open(tc_exec *e, const tc_program *p) {
     e->nvars = tc_sym_var_count(e->program->sym);
     e->vars = tc_xcalloc(e->nvars + 1, sizeof *e->vars);
     TC_TRY(read_signature(e));
+    read_ties(e);
     return init_state(e);
 }
 
@@ -213,10 +232,10 @@ static void write_back(tc_exec *e, gathered *g) {
     }
 }
 
-static tc_status number_output(tc_exec *e, const tc_value *v, tc_tensor *out) {
+static tc_status number_output(tc_exec *e, tc_sym number, const char *name, tc_tensor *out) {
     tc_symvalue x;
-    TC_TRY(tc_sym_eval(v->sym, e->vars, e->nvars, &x), "%s", v->name);
-    tc_symtype t = tc_sym_type(v->sym);
+    TC_TRY(tc_sym_eval(number, e->vars, e->nvars, &x), "%s", name ? name : "a result");
+    tc_symtype t = tc_sym_type(number);
     tc_scalar s = t == TC_SYM_FLOAT ? tc_scalar_float(x.f) : t == TC_SYM_BOOL ? tc_scalar_bool(x.i) : tc_scalar_int(x.i);
     return tc_tensor_scalar(t == TC_SYM_FLOAT ? TC_F64 : t == TC_SYM_BOOL ? TC_BOOL : TC_I64, s, out);
 }
@@ -230,16 +249,33 @@ static tc_status run_main(tc_exec *e, const tc_tensor *in, tc_tensor *outputs) {
     tc_status s = frame_run(e->main, in, out);
     for (int o = 0, k = 0; o < p->noutputs; o++) {
         const tc_output *po = &p->outputs[o];
+        bool number = po->kind == TC_OUT_LEAF && (po->leaf.kind == TC_A_INT || (po->leaf.kind == TC_A_SCALAR && po->leaf.is_sym));
+        if (number && !s && !outputs[o].storage && tc_sym_opcode(po->leaf.sym) != TC_S_CONST) s = number_output(e, po->leaf.sym, po->name, &outputs[o]);
         if (!po->value) continue;
         tc_tensor *t = &out[k++];
         if (is_mutation(po->kind)) continue;
-        if (!s && po->value->kind == TC_V_SYM && !t->storage) s = number_output(e, po->value, t);
+        if (!s && po->value->kind == TC_V_SYM && !t->storage) s = number_output(e, po->value->sym, po->value->name, t);
         if (s && !outputs[o].storage) tc_tensor_deinit(t); /* made in this run, and of no use */
         else outputs[o] = *t;
     }
     if (out != some) free(out);
     return s;
 }
+
+/* Subnormals are kept, rounding is to nearest, whatever the caller has set. */
+#if defined(__x86_64__)
+static unsigned float_mode_begin(void) {
+    unsigned old = __builtin_ia32_stmxcsr();
+    if ((old & 0xe040) != 0) __builtin_ia32_ldmxcsr(old & ~0xe040u); /* FTZ, rounding, DAZ */
+    return old;
+}
+static void float_mode_end(unsigned old) {
+    if ((old & 0xe040) != 0) __builtin_ia32_ldmxcsr(old);
+}
+#else
+static unsigned float_mode_begin(void) { return 0; }
+static void float_mode_end(unsigned old) { (void)old; }
+#endif
 
 tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct tc_generator *gen, tc_tensor *outputs, int noutputs) {
     if (noutputs != e->program->noutputs) return tc_error(TC_USAGE, "%d outputs were given, the program has %d", noutputs, e->program->noutputs);
@@ -255,9 +291,11 @@ tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct t
     gathered g = {in, in + n, given};
     tc_status s = gather_inputs(e, inputs, &g);
     if (!s) {
+        unsigned mode = float_mode_begin();
         tc_pool_enter(e->pool);
         s = run_main(e, in, outputs);
         tc_pool_leave(e->pool);
+        float_mode_end(mode);
     }
     if (!s) write_back(e, &g);
     for (size_t i = 0; i < n; i++) tc_tensor_deinit(&g.copies[i]);
@@ -330,7 +368,7 @@ static void report_frame(tc_buf *b, const frame *f) {
 void tc_exec_report(const tc_exec *e, tc_buf *out) {
     report_frame(out, e->main);
     tc_exec_memory m = tc_exec_memory_use(e);
-    tc_buf_printf(out, "memory: state %zu, intermediates %zu (%zu without sharing), data-dependent %zu bytes\n", m.state, m.arena, m.naive, m.dynamic);
+    tc_buf_printf(out, "memory: state %zu, intermediates %zu (%zu without sharing), data-dependent %zu, scratch %zu bytes\n", m.state, m.arena, m.naive, m.dynamic, m.scratch);
 }
 
 static void add_memory(const frame *f, tc_exec_memory *m) {
@@ -342,7 +380,7 @@ static void add_memory(const frame *f, tc_exec_memory *m) {
 }
 
 tc_exec_memory tc_exec_memory_use(const tc_exec *e) {
-    tc_exec_memory m = {.dynamic = e->dynamic_bytes};
+    tc_exec_memory m = {.dynamic = e->dynamic_bytes, .scratch = e->scratch_bytes};
     for (int i = 0; i < e->program->ninputs; i++)
         if (e->state[i].storage) m.state += tc_tensor_bytes(&e->state[i]);
     add_memory(e->main, &m);

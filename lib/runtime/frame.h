@@ -59,7 +59,6 @@ typedef struct bound {
     TC_VEC(call) calls;
     TC_VEC(int) moved;      /* values whose storage changes from run to run: inputs, results, views of them; roots first */
     TC_VEC(int) end_copies; /* outputs that are copied at the end */
-    tc_storage *arena;
     size_t arena_bytes, naive_bytes;
     size_t scratch, temps, kernel_scratch;
     bool *in_place;         /* by output: a mutation that is done where the old value was */
@@ -73,7 +72,9 @@ struct frame {
     const tc_abi_group **code;
     tc_group_desc *descs;
     tc_arena arena;
+    tc_storage *memory;     /* of intermediates: one for all sizes, as large as the largest needs; only one runs at a time */
     int *target;            /* by output: the input that it mutates, or -1 */
+    int *tied;              /* by input: the input whose memory it shares, or -1 */
     TC_VEC(bound *) cache;
     TC_VEC(frame *) children; /* subgraphs */
     bound *b;               /* bound in the run that goes on */

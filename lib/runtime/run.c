@@ -126,16 +126,33 @@ void copy_tensor(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *fr
     }
 }
 
+static tc_status run_assert(frame *f, const tc_node *n) {
+    const tc_arg *a = &n->args[0];
+    tc_sym s = a->kind == TC_A_VALUE ? a->value->sym : a->kind == TC_A_INT || a->is_sym ? a->sym : NULL;
+    tc_symvalue v = {.i = s ? 0 : tc_scalar_to_int(a->scalar)};
+    if (s) TC_TRY(tc_sym_eval(s, f->e->vars, f->e->nvars, &v));
+    if (s && tc_sym_type(s) == TC_SYM_FLOAT ? v.f != 0 : v.i != 0) return NULL;
+    return tc_error(TC_CONTENT, "%s", n->nargs > 1 && n->args[1].kind == TC_A_STRING && n->args[1].string ? n->args[1].string : "an assertion does not hold");
+}
+
+/* A number out of a tensor gives its symbol a value. */
 static tc_status run_item(frame *f, const tc_node *n) {
+    if (!n->nouts) return run_assert(f, n);
     const tc_value *in = n->args[0].value, *out = n->outs[0];
     const tc_tensor *t = &f->b->t[in->id];
-    if (tc_tensor_numel(t) != 1) return tc_error(TC_CONTENT, "%s: a number was asked of a tensor with %lld elements", n->name, (long long)tc_tensor_numel(t));
+    if (tc_tensor_numel(t) != 1) return tc_error(TC_CONTENT, "a number was asked of a tensor with %lld elements", (long long)tc_tensor_numel(t));
     if (!out->sym || tc_sym_opcode(out->sym) != TC_S_VAR) return NULL;
     tc_scalar v = tc_scalar_load(t->dtype, tc_tensor_data(t), 0);
     tc_symvalue *to = &f->e->vars[tc_sym_var_index(out->sym)];
     to->bound = true;
-    if (tc_sym_type(out->sym) == TC_SYM_FLOAT) to->f = tc_scalar_to_double(v);
-    else to->i = tc_scalar_to_int(v);
+    if (tc_sym_type(out->sym) == TC_SYM_FLOAT) {
+        to->f = tc_scalar_to_double(v);
+        return NULL;
+    }
+    to->i = tc_scalar_to_int(v);
+    int64_t lo, hi;
+    tc_sym_range(f->e->program->sym, out->sym, &lo, &hi);
+    if (to->i < lo || to->i > hi) return tc_error(TC_CONTENT, "%lld is outside of %lld..%lld, what the program can do", (long long)to->i, (long long)lo, (long long)hi);
     return NULL;
 }
 

@@ -41,7 +41,7 @@ void tc_exec_destroy(tc_exec *e); /* NULL is allowed */
  * gen: for random operators; NULL: a program that has one fails with TC_USAGE.
  * outputs: program->noutputs tensors. User results, losses and gradients are made when storage is NULL (owned by the caller, never
  * sharing memory that a later run writes), else written into when type and sizes agree. Symbolic numbers come as 0-d tensors. Entries of
- * mutations, leaves and tokens stay {0}: mutated buffers are state, mutated user inputs are written in place. */
+ * mutations, constant leaves and tokens stay {0}: mutated buffers are state, mutated user inputs are written in place. */
 tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct tc_generator *gen, tc_tensor *outputs, int noutputs);
 
 /* The current tensor of input `index` of the program (parameter, buffer, constant): valid until the next run or set. NULL for other kinds. */
@@ -59,6 +59,7 @@ typedef struct {
     size_t arena;   /* planned intermediates of the last sizes */
     size_t naive;   /* the same without sharing memory between lifetimes */
     size_t dynamic; /* made during the run: data-dependent sizes */
+    size_t scratch; /* of kernels and blocks, all workers */
 } tc_exec_memory;
 tc_exec_memory tc_exec_memory_use(const tc_exec *e);
 

@@ -1,0 +1,194 @@
+/* tc.h over the library: handles around tensors, programs and executors. */
+#include "base/rng.h"
+#include "file/pt2.h"
+#include "op/functionalise.h"
+#include "runtime/runtime.h"
+#include "tc.h"
+#include "tensor/dlpack.h"
+
+/* A failure is a status under its public name. */
+static tc_failure *failure(tc_status s) { return (tc_failure *)s; }
+static tc_status status(const tc_failure *f) { return (tc_status)(uintptr_t)f; }
+
+int tc_failure_code(const tc_failure *f) { return (int)tc_status_code(status(f)); }
+const char *tc_failure_message(const tc_failure *f) { return tc_status_message(status(f)); }
+void tc_failure_release(tc_failure *f) {
+    if (f) tc_status_free(status(f));
+}
+
+/* ---- arrays ---- */
+struct tc_array { tc_tensor tensor; int refs; };
+
+static tc_array *make_array(tc_tensor t) {
+    tc_array *a = tc_xcalloc(1, sizeof *a);
+    *a = (tc_array){t, 1};
+    return a;
+}
+
+static tc_status parse_dtype(const char *name, tc_dtype *out) {
+    *out = tc_dtype_parse(name, strlen(name));
+    return *out == TC_DTYPE_NONE ? tc_error(TC_USAGE, "there is no element type %s", name) : NULL;
+}
+
+static tc_status from_blob(void *data, const char *dtype, int rank, const int64_t *size, const int64_t *strides, void (*deleter)(void *, void *), void *ctx, tc_array **out) {
+    tc_dtype d;
+    int64_t stride[TC_MAX_RANK] = {0}, last = 0;
+    bool empty = false;
+    tc_tensor t;
+    TC_TRY(parse_dtype(dtype, &d));
+    if (rank < 0 || rank > TC_MAX_RANK) return tc_error(TC_UNSUPPORTED, "an array of %d dimensions: tc has at most %d", rank, TC_MAX_RANK);
+    if (strides && rank) memcpy(stride, strides, (size_t)rank * sizeof *stride);
+    else tc_contiguous_strides(rank, size, stride);
+    for (int k = 0; k < rank; k++) {
+        int64_t step;
+        empty = empty || size[k] == 0;
+        if (size[k] > 1 && (!tc_mul_i64(size[k] - 1, stride[k], &step) || !tc_add_i64(last, step, &last))) return tc_error(TC_USAGE, "the sizes of an array overflow");
+    }
+    if ((uintptr_t)data % tc_dtype_size(d)) return tc_error(TC_USAGE, "the data of an array are not aligned to its elements");
+    tc_storage *s = tc_storage_wrap(data, empty ? 0 : (size_t)(last + 1) * tc_dtype_size(d), NULL, NULL);
+    tc_status st = tc_tensor_view(s, d, rank, size, stride, 0, &t);
+    if (!st) s->deleter = deleter, s->ctx = ctx; /* from here on the storage owns the data */
+    tc_storage_release(s);
+    if (!st) *out = make_array(t);
+    return st;
+}
+
+tc_failure *tc_array_from_blob(void *data, const char *dtype, int rank, const int64_t *size, const int64_t *strides, void (*deleter)(void *, void *), void *ctx, tc_array **out) {
+    tc_status st = from_blob(data, dtype, rank, size, strides, deleter, ctx, out);
+    if (st && deleter) deleter(ctx, data);
+    return failure(st);
+}
+
+static tc_status empty_array(const char *dtype, int rank, const int64_t *size, tc_array **out) {
+    tc_dtype d;
+    tc_tensor t;
+    TC_TRY(parse_dtype(dtype, &d));
+    TC_TRY(tc_tensor_empty(d, rank, size, &t));
+    *out = make_array(t);
+    return NULL;
+}
+tc_failure *tc_array_empty(const char *dtype, int rank, const int64_t *size, tc_array **out) { return failure(empty_array(dtype, rank, size, out)); }
+
+tc_array *tc_array_retain(tc_array *a) {
+    __atomic_add_fetch(&a->refs, 1, __ATOMIC_RELAXED);
+    return a;
+}
+void tc_array_release(tc_array *a) {
+    if (!a || __atomic_sub_fetch(&a->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
+    tc_tensor_deinit(&a->tensor);
+    free(a);
+}
+const char *tc_array_dtype(const tc_array *a) { return tc_dtypes[a->tensor.dtype].name; }
+int tc_array_rank(const tc_array *a) { return a->tensor.rank; }
+int64_t tc_array_size(const tc_array *a, int dim) { return dim >= 0 && dim < a->tensor.rank ? a->tensor.size[dim] : -1; }
+int64_t tc_array_stride(const tc_array *a, int dim) { return dim >= 0 && dim < a->tensor.rank ? a->tensor.stride[dim] : -1; }
+void *tc_array_data(const tc_array *a) { return tc_tensor_data(&a->tensor); }
+
+tc_failure *tc_array_to_dlpack(const tc_array *a, struct DLManagedTensorVersioned **out) { return failure(tc_tensor_to_dlpack(&a->tensor, out)); }
+
+tc_failure *tc_array_from_dlpack(struct DLManagedTensorVersioned *m, tc_array **out) {
+    tc_tensor t;
+    tc_status st = tc_tensor_from_dlpack(m, &t);
+    if (!st) *out = make_array(t);
+    return failure(st);
+}
+
+/* ---- models ---- */
+typedef struct { int index; const char *name, *type; } port;
+struct tc_model {
+    tc_program *program;
+    tc_exec *exec;
+    tc_generator generator;
+    tc_arena arena;
+    port *inputs, *outputs;
+    int ninputs, noutputs;
+};
+
+static const char *type_text(tc_model *m, const tc_value *v) {
+    tc_buf b = {0};
+    tc_value_print_type(&b, v);
+    const char *s = tc_arena_strdup(&m->arena, tc_buf_str(&b));
+    tc_buf_free(&b);
+    return s;
+}
+
+static void list_ports(tc_model *m) {
+    const tc_program *p = m->program;
+    m->inputs = TC_NEWN(&m->arena, port, (size_t)p->ninputs + 1);
+    m->outputs = TC_NEWN(&m->arena, port, (size_t)p->noutputs + 1);
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].kind == TC_IN_USER) m->inputs[m->ninputs++] = (port){i, p->inputs[i].name, type_text(m, p->inputs[i].value)};
+    for (int i = 0; i < p->noutputs; i++)
+        if (p->outputs[i].kind == TC_OUT_USER || p->outputs[i].kind == TC_OUT_LOSS) m->outputs[m->noutputs++] = (port){i, p->outputs[i].name, type_text(m, p->outputs[i].value)};
+}
+
+static tc_status open_program(const char *path, const char *name, tc_program **out) {
+    tc_blob *b;
+    tc_archive *a;
+    TC_TRY(tc_blob_open(path, &b));
+    tc_status st = tc_archive_open(b, &a);
+    tc_blob_release(b);
+    if (st) return st;
+    st = tc_archive_program(a, name, out);
+    tc_archive_close(a);
+    if (st) return st;
+    st = tc_functionalise(*out);
+    if (!st) st = tc_program_verify(*out);
+    if (st) tc_program_release(*out);
+    return st;
+}
+
+static tc_status open_model(const char *path, const char *name, int threads, tc_model *m) {
+    TC_TRY(open_program(path, name, &m->program));
+    TC_TRY(tc_exec_create(m->program, &(tc_exec_options){.threads = threads}, &m->exec));
+    tc_generator_seed(&m->generator, 0);
+    list_ports(m);
+    return NULL;
+}
+
+tc_failure *tc_model_open(const char *path, const char *name, int threads, tc_model **out) {
+    tc_model *m = tc_xcalloc(1, sizeof *m);
+    tc_status st = open_model(path, name, threads, m);
+    if (st) tc_model_close(m);
+    else *out = m;
+    return failure(st);
+}
+
+void tc_model_close(tc_model *m) {
+    if (!m) return;
+    tc_exec_destroy(m->exec);
+    tc_program_release(m->program);
+    tc_arena_free(&m->arena);
+    free(m);
+}
+
+int tc_model_input_count(const tc_model *m) { return m->ninputs; }
+const char *tc_model_input_name(const tc_model *m, int i) { return i >= 0 && i < m->ninputs ? m->inputs[i].name : NULL; }
+const char *tc_model_input_type(const tc_model *m, int i) { return i >= 0 && i < m->ninputs ? m->inputs[i].type : NULL; }
+int tc_model_output_count(const tc_model *m) { return m->noutputs; }
+const char *tc_model_output_name(const tc_model *m, int i) { return i >= 0 && i < m->noutputs ? m->outputs[i].name : NULL; }
+const char *tc_model_output_type(const tc_model *m, int i) { return i >= 0 && i < m->noutputs ? m->outputs[i].type : NULL; }
+void tc_model_seed(tc_model *m, uint64_t seed) { tc_generator_seed(&m->generator, seed); }
+
+static tc_status run_model(tc_model *m, tc_array *const *inputs, int ninputs, tc_array **outputs, int noutputs, tc_tensor *in, tc_tensor *out) {
+    if (ninputs != m->ninputs || noutputs != m->noutputs)
+        return tc_error(TC_USAGE, "%d inputs and %d outputs, expected %d and %d", ninputs, noutputs, m->ninputs, m->noutputs);
+    for (int i = 0; i < ninputs; i++) {
+        if (!inputs[i]) return tc_error(TC_USAGE, "input %s is NULL", m->inputs[i].name);
+        in[i] = inputs[i]->tensor; /* borrowed */
+    }
+    for (int i = 0; i < noutputs; i++)
+        if (outputs[i]) out[m->outputs[i].index] = outputs[i]->tensor;
+    TC_TRY(tc_exec_run(m->exec, in, ninputs, &m->generator, out, m->program->noutputs));
+    for (int i = 0; i < noutputs; i++)
+        if (!outputs[i]) outputs[i] = make_array(out[m->outputs[i].index]);
+    return NULL;
+}
+
+tc_failure *tc_model_run(tc_model *m, tc_array *const *inputs, int ninputs, tc_array **outputs, int noutputs) {
+    tc_tensor *in = tc_xcalloc((size_t)m->ninputs + 1, sizeof *in), *out = tc_xcalloc((size_t)m->program->noutputs + 1, sizeof *out);
+    tc_status st = run_model(m, inputs, ninputs, outputs, noutputs, in, out);
+    free(in);
+    free(out);
+    return failure(st);
+}

@@ -1,0 +1,158 @@
+/* Scaled dot product attention and its backward: tiles of queries stream over leaves of 128 keys, which merge by the tree. */
+#include "kernel/attention.h"
+
+#include <math.h>
+
+#include "kernel/attention_impl.h"
+
+/* ---- arguments ---- */
+static bool narrow(tc_dtype d) { return d != TC_F32 && d != TC_F64 && tc_is_float(d); }
+static size_t room(size_t n) { return (n + 63) / 64 * 64; }
+static tc_attention_strides strides_of(const tc_tensor *t) {
+    int r = t->rank;
+    tc_attention_strides s = {t->storage ? tc_tensor_data(t) : NULL, 0, 0, t->stride[r - 2], t->stride[r - 1]};
+    if (r == 4) s.n = t->stride[0], s.h = t->stride[1];
+    if (r == 3) s.n = t->stride[0];
+    return s;
+}
+static tc_attention_strides mask_strides(const tc_tensor *t) { /* broadcast from the right */
+    int r = t->rank;
+    tc_attention_strides s = {t->storage ? tc_tensor_data(t) : NULL, 0, 0, 0, 0};
+    if (r >= 1 && t->size[r - 1] != 1) s.e = t->stride[r - 1];
+    if (r >= 2 && t->size[r - 2] != 1) s.l = t->stride[r - 2];
+    if (r >= 3 && t->size[r - 3] != 1) s.h = t->stride[r - 3];
+    if (r >= 4 && t->size[r - 4] != 1) s.n = t->stride[r - 4];
+    return s;
+}
+/* A float32 copy of a 16-bit tensor: contiguous, in order of its dimensions. */
+static size_t widened(const tc_tensor *t) { return t && narrow(t->dtype) ? room((size_t)tc_tensor_numel(t) * 4) : 0; }
+static void widen(const tc_isa_ops *isa, const tc_tensor *t, tc_attention_strides *s, bool mask, char **scratch) {
+    if (!t || !narrow(t->dtype)) return;
+    int r = t->rank;
+    int64_t size[4] = {1, 1, 1, 1}, stride[4] = {0, 0, 0, 0};
+    for (int i = 0; i < r && i < 4; i++) size[4 - r + i] = t->size[i], stride[4 - r + i] = t->stride[i];
+    float *out = (float *)*scratch;
+    const char *in = tc_tensor_data(t);
+    *scratch += widened(t);
+    uint16_t line[256];
+    for (int64_t i = 0, at = 0; i < size[0] * size[1] * size[2]; i++)
+        for (int64_t c = 0; c < size[3]; c += 256) {
+            int64_t n = size[3] - c < 256 ? size[3] - c : 256;
+            int64_t o = i / (size[1] * size[2]) * stride[0] + i / size[2] % size[1] * stride[1] + i % size[2] * stride[2] + c * stride[3];
+            size_t e = tc_dtype_size(t->dtype);
+            isa->move->load[e - 1](line, in + (size_t)o * e, stride[3], n);
+            isa->cast[t->dtype][TC_F32](out + at, line, n);
+            at += n;
+        }
+    tc_tensor flat = *t;
+    tc_storage storage = {.data = out};
+    int64_t step = 1;
+    for (int i = r - 1; i >= 0; i--) flat.stride[i] = step, step *= t->size[i];
+    flat.storage = &storage, flat.offset = 0;
+    *s = mask ? mask_strides(&flat) : strides_of(&flat);
+    s->data = out;
+}
+
+/* first: index of the query; the mask, causal and scale arguments follow the schema. */
+static tc_attention read_args(const tc_kcall *c, int first, int mask, int causal, int scale) {
+    const tc_tensor *q = tc_k_tensor(c, first), *k = tc_k_tensor(c, first + 1), *v = tc_k_tensor(c, first + 2), *m = tc_k_given(c, mask) ? tc_k_tensor(c, mask) : NULL;
+    int r = q->rank;
+    tc_attention a = {.isa = c->isa, .dtype = q->dtype == TC_F64 ? TC_F64 : TC_F32, .n = r >= 3 ? q->size[0] : 1, .h = r == 4 ? q->size[1] : 1, .l = q->size[r - 2], .d = q->size[r - 1],
+                   .s = k->size[r - 2], .dv = v->size[r - 1], .q = strides_of(q), .k = strides_of(k), .v = strides_of(v), .causal = tc_k_bool(c, causal)};
+    a.gemm = a.dtype == TC_F64 ? c->isa->gemm_f64 : c->isa->gemm_f32, a.ops = a.dtype == TC_F64 ? c->isa->attention_f64 : c->isa->attention_f32;
+    a.group = r == 4 && k->size[1] ? a.h / k->size[1] : 1;
+    if (m) {
+        a.mask = mask_strides(m), a.bool_mask = m->dtype == TC_BOOL;
+        if (r == 3) a.mask.n = a.mask.h, a.mask.h = 0;
+    }
+    a.scale = tc_k_given(c, scale) ? tc_k_float(c, scale) : 1 / sqrt((double)a.d);
+    return a;
+}
+static tc_status check(const tc_kcall *c, int dropout) {
+    if (tc_k_float(c, dropout) != 0) return tc_error(TC_UNSUPPORTED, "attention with dropout is not supported by this kernel");
+    return NULL;
+}
+
+/* ---- forward ---- */
+static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
+    const tc_attention *a = ctx;
+    int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t tile = tiles - 1 - t % tiles, head = t / tiles, q0 = tile * TC_ATTENTION_QUERIES, rows = a->l - q0 < TC_ATTENTION_QUERIES ? a->l - q0 : TC_ATTENTION_QUERIES; /* long rows of a causal mask first */
+        char *scratch = a->scratch + a->per_worker * (size_t)worker;
+        a->ops->forward_tile(a, head / a->h, head % a->h, q0, rows, scratch);
+    }
+}
+static size_t forward_per_worker(const tc_attention *a) { return room(a->ops->forward_bytes(a)); }
+static size_t forward_scratch_of(const tc_kcall *c, int threads, int mask, int causal, int scale) {
+    tc_attention a = read_args(c, 0, mask, causal, scale);
+    size_t s = forward_per_worker(&a) * (size_t)threads + 64;
+    for (int i = 0; i < 3; i++) s += widened(tc_k_tensor(c, i));
+    if (tc_k_given(c, mask)) s += widened(tc_k_tensor(c, mask));
+    if (narrow(tc_k_tensor(c, 0)->dtype)) s += room((size_t)(a.n * a.h * a.l * a.dv) * 4);
+    return s;
+}
+static tc_status forward_of(tc_kcall *c, int mask, int causal, int scale, int dropout) {
+    TC_TRY(check(c, dropout));
+    tc_attention a = read_args(c, 0, mask, causal, scale);
+    char *scratch = c->scratch;
+    tc_dtype d = tc_k_tensor(c, 0)->dtype;
+    widen(c->isa, tc_k_tensor(c, 0), &a.q, false, &scratch), widen(c->isa, tc_k_tensor(c, 1), &a.k, false, &scratch), widen(c->isa, tc_k_tensor(c, 2), &a.v, false, &scratch);
+    if (tc_k_given(c, mask)) widen(c->isa, tc_k_tensor(c, mask), &a.mask, true, &scratch);
+    int64_t n = a.n * a.h * a.l * a.dv;
+    void *out = tc_tensor_data(&c->outs[0]);
+    a.out = out;
+    if (narrow(d)) a.out = scratch, scratch += room((size_t)n * 4);
+    if (c->nouts > 1 && c->outs[1].storage) a.lse = tc_tensor_data(&c->outs[1]);
+    a.scratch = scratch, a.per_worker = forward_per_worker(&a);
+    tc_parallel_for(c->pool, a.n * a.h * ((a.l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES), 1, forward_tasks, &a);
+    if (narrow(d)) c->isa->cast[TC_F32][d](out, a.out, n);
+    return NULL;
+}
+static size_t sdpa_scratch(const tc_kcall *c, int threads) { return forward_scratch_of(c, threads, 3, 5, 6); }
+static tc_status sdpa(tc_kcall *c) { return forward_of(c, 3, 5, 6, 4); }
+static size_t flash_scratch(const tc_kcall *c, int threads) { return forward_scratch_of(c, threads, 5, 4, 6); }
+static tc_status flash(tc_kcall *c) { return forward_of(c, 5, 4, 6, 3); }
+
+/* ---- backward: grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale ---- */
+static void backward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
+    const tc_attention *a = ctx;
+    int64_t heads = a->h / a->group;
+    for (int64_t t = begin; t < end; t++) {
+        char *scratch = a->scratch + a->per_worker * (size_t)worker;
+        a->ops->backward_head(a, t / heads, t % heads, scratch);
+    }
+}
+static size_t backward_per_worker(const tc_attention *a) { return room(a->ops->backward_bytes(a)); }
+static size_t backward_scratch(const tc_kcall *c, int threads) {
+    tc_attention a = read_args(c, 1, 8, 7, 9);
+    size_t s = backward_per_worker(&a) * (size_t)threads + 64;
+    for (int i = 0; i < 5; i++) s += widened(tc_k_tensor(c, i));
+    if (tc_k_given(c, 8)) s += widened(tc_k_tensor(c, 8));
+    for (int i = 1; i < 4; i++) s += widened(tc_k_tensor(c, i));
+    return s;
+}
+static tc_status backward(tc_kcall *c) {
+    TC_TRY(check(c, 6));
+    tc_attention a = read_args(c, 1, 8, 7, 9);
+    char *scratch = c->scratch;
+    a.grad = strides_of(tc_k_tensor(c, 0)), a.fwd = strides_of(tc_k_tensor(c, 4)), a.lse = tc_tensor_data(tc_k_tensor(c, 5));
+    tc_attention_strides *in[5] = {&a.grad, &a.q, &a.k, &a.v, &a.fwd};
+    for (int i = 0; i < 5; i++) widen(c->isa, tc_k_tensor(c, i), in[i], false, &scratch);
+    if (tc_k_given(c, 8)) widen(c->isa, tc_k_tensor(c, 8), &a.mask, true, &scratch);
+    void *out[3];
+    for (int i = 0; i < 3; i++) {
+        out[i] = tc_tensor_data(&c->outs[i]);
+        if (narrow(c->outs[i].dtype)) out[i] = scratch, scratch += room((size_t)tc_tensor_numel(&c->outs[i]) * 4);
+    }
+    a.dq = out[0], a.dk = out[1], a.dvalue = out[2];
+    a.scratch = scratch, a.per_worker = backward_per_worker(&a);
+    tc_parallel_for(c->pool, a.n * a.h / a.group, 1, backward_tasks, &a);
+    for (int i = 0; i < 3; i++)
+        if (narrow(c->outs[i].dtype)) c->isa->cast[TC_F32][c->outs[i].dtype](tc_tensor_data(&c->outs[i]), out[i], tc_tensor_numel(&c->outs[i]));
+    return NULL;
+}
+
+const tc_kernel tc_k_sdpa = {"scaled_dot_product_attention", 0, sdpa, sdpa_scratch};
+const tc_kernel tc_k_flash_attention = {"flash_attention", 0, flash, flash_scratch};
+const tc_kernel tc_k_flash_attention_backward = {"flash_attention_backward", 0, backward, backward_scratch};

@@ -1,0 +1,19 @@
+/* Scaled dot product attention in leaves of 128 keys (NUMERICS 7), in ATen's schema order. f32 and f64; f16 and bf16 through float32.
+ * query N.. H L E, key N.. Hk S E, value N.. Hk S Ev, of rank 3 or 4 and any strides; H a multiple of Hk (grouped queries).
+ * A mask broadcasts to N H L S: bool (true takes part) or added to the scores. Rows without keys give 0. Dropout is not done here. */
+#ifndef TC_KERNEL_ATTENTION_H
+#define TC_KERNEL_ATTENTION_H
+
+#include "kernel/kernel.h"
+
+/* aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0,
+ *     bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor */
+extern const tc_kernel tc_k_sdpa;
+/* aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *,
+ *     Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)   logsumexp: N H L, float32 or float64 */
+extern const tc_kernel tc_k_flash_attention;
+/* aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out,
+ *     Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor, Tensor) */
+extern const tc_kernel tc_k_flash_attention_backward;
+
+#endif

@@ -1,0 +1,158 @@
+/* Attention of one type, included by attention_*.isa.c with T, S, BITS (TC_F32, TC_F64), EXP, LOG, FMA and the tree's names. */
+#define CAT__(a, b) a##_##b
+#define CAT_(a, b) CAT__(a, b)
+#define N_(name) CAT_(name, S)
+
+/* A tile of queries against one leaf of keys, or several merged: row maxima, sums of exponentials, weighted values. */
+typedef struct { T *max, *sum, *acc; } N_(part);
+
+static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) { /* b becomes a and b */
+    for (int64_t r = 0; r < rows; r++) {
+        T m = a.max[r] > b.max[r] ? a.max[r] : b.max[r];
+        m = a.max[r] != a.max[r] ? a.max[r] : m;
+        T wa = a.max[r] == -INFINITY ? 0 : EXP(a.max[r] - m), wb = b.max[r] == -INFINITY ? 0 : EXP(b.max[r] - m);
+        b.max[r] = m, b.sum[r] = FMA(a.sum[r], wa, b.sum[r] * wb);
+        for (int64_t i = 0; i < dv; i++) b.acc[r * dv + i] = FMA(a.acc[r * dv + i], wa, b.acc[r * dv + i] * wb);
+    }
+}
+
+/* Scores of rows [q0, q0 + rows) against keys [k0, k0 + keys): scale * q k + mask, -inf where a key is absent. */
+static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld, void *work) {
+    const T *q = (const T *)a->q.data + b * a->q.n + h * a->q.h, *k = (const T *)a->k.data + b * a->k.n + h / a->group * a->k.h;
+    tc_gemm j = {.dtype = BITS, .m = rows, .n = keys, .k = a->d, .a = q + q0 * a->q.l, .a_rs = a->q.l, .a_cs = a->q.e, .b = k + k0 * a->k.l, .b_rs = a->k.e, .b_cs = a->k.l,
+                 .c = s, .c_rs = ld, .c_cs = 1, .alpha = a->scale, .beta = 1};
+    for (int64_t c = 0; c < keys; c += TC_GEMM_NC) a->gemm->block(&j, 0, rows, c, keys - c < TC_GEMM_NC ? keys - c : TC_GEMM_NC, work, NULL, 0);
+    for (int64_t r = 0; r < rows; r++) {
+        T *row = s + r * ld;
+        if (a->mask.data) {
+            int64_t at = b * a->mask.n + h * a->mask.h + (q0 + r) * a->mask.l + k0 * a->mask.e;
+            if (a->bool_mask) {
+                const uint8_t *m = (const uint8_t *)a->mask.data + at;
+                for (int64_t i = 0; i < keys; i++) row[i] = m[i * a->mask.e] ? row[i] : -INFINITY;
+            } else {
+                const T *m = (const T *)a->mask.data + at;
+                for (int64_t i = 0; i < keys; i++) row[i] += m[i * a->mask.e];
+            }
+        }
+        if (a->causal)
+            for (int64_t i = q0 + r + 1 > k0 ? q0 + r + 1 - k0 : 0; i < keys; i++) row[i] = -INFINITY;
+    }
+}
+
+static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, char *scratch) {
+    int64_t leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF, dv = a->dv;
+    if (a->causal && q0 + rows < a->s) leaves = (q0 + rows + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
+    T *score = (T *)scratch, *at = score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF;
+    N_(part) level[TC_ATTENTION_LEVELS + 1], spare[TC_ATTENTION_LEVELS + 2];
+    int free_count = tc_attention_levels(a->s) + 2;
+    for (int i = 0; i < free_count; i++, at += TC_ATTENTION_QUERIES * (dv + 2)) spare[i] = (N_(part)){at, at + TC_ATTENTION_QUERIES, at + 2 * TC_ATTENTION_QUERIES};
+    void *work = (void *)(((uintptr_t)at + 63) / 64 * 64);
+    const T *v = (const T *)a->v.data + b * a->v.n + h / a->group * a->v.h;
+    for (int64_t l = 0; l < leaves; l++) {
+        int64_t k0 = l * TC_ATTENTION_LEAF, keys = a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF;
+        N_(part) p = spare[--free_count];
+        N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, work);
+        a->isa->reduce[BITS]->max_rows(p.max, score, rows, keys, TC_ATTENTION_LEAF);
+        for (int64_t r = 0; r < rows; r++) {
+            T *row = score + r * TC_ATTENTION_LEAF, m = p.max[r] == -INFINITY ? 0 : p.max[r];
+            for (int64_t i = 0; i < keys; i++) row[i] -= m;
+            a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, keys);
+        }
+        a->isa->reduce[BITS]->sum_rows(p.sum, score, rows, keys, TC_ATTENTION_LEAF);
+        tc_gemm j = {.dtype = BITS, .m = rows, .n = dv, .k = keys, .a = score, .a_rs = TC_ATTENTION_LEAF, .a_cs = 1, .b = v + k0 * a->v.l, .b_rs = a->v.l, .b_cs = a->v.e,
+                     .c = p.acc, .c_rs = dv, .c_cs = 1, .alpha = 1, .beta = 1};
+        for (int64_t c = 0; c < dv; c += TC_GEMM_NC) a->gemm->block(&j, 0, rows, c, dv - c < TC_GEMM_NC ? dv - c : TC_GEMM_NC, work, NULL, 0);
+        int i = 0;
+        for (; l >> i & 1; i++) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
+        level[i] = p;
+    }
+    N_(part) total = {NULL, NULL, NULL};
+    for (int i = 0; leaves >> i; i++) {
+        if (!(leaves >> i & 1)) continue;
+        if (total.max) N_(merge)(level[i], total, rows, dv);
+        else total = level[i];
+    }
+    T *out = (T *)a->out + ((b * a->h + h) * a->l + q0) * dv, *lse = a->lse ? (T *)a->lse + (b * a->h + h) * a->l + q0 : NULL;
+    for (int64_t r = 0; r < rows; r++) {
+        bool none = !total.max || total.max[r] == -INFINITY;
+        for (int64_t i = 0; i < dv; i++) out[r * dv + i] = none ? 0 : total.acc[r * dv + i] / total.sum[r];
+        if (lse) lse[r] = none ? -INFINITY : total.max[r] + LOG(total.sum[r]);
+    }
+}
+static size_t N_(forward_bytes)(const tc_attention *a) {
+    size_t u = a->gemm->work_bytes(TC_ATTENTION_QUERIES, TC_ATTENTION_LEAF, a->d), w = a->gemm->work_bytes(TC_ATTENTION_QUERIES, a->dv < TC_GEMM_NC ? a->dv : TC_GEMM_NC, TC_ATTENTION_LEAF);
+    return sizeof(T) * (size_t)(TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF + (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) + (u > w ? u : w) + 256;
+}
+
+/* ---- backward: leaves of 256 queries; P = exp(scores - logsumexp), dS = P (dP - sum(dO O)) scale ----
+ * dq = dS k over keys, dk = dS' q and dv = P' dO over queries; the queries of all heads that share a key head follow each other. */
+static void N_(add)(T *into, const T *from, int64_t n) {
+    for (int64_t i = 0; i < n; i++) into[i] = from[i] + into[i];
+}
+static void N_(product)(const tc_attention *a, tc_gemm j, void *work) {
+    j.dtype = BITS, j.alpha = 1, j.beta = 1;
+    for (int64_t r = 0; r < j.m; r += TC_GEMM_MC)
+        for (int64_t c = 0; c < j.n; c += TC_GEMM_NC) a->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC, work, NULL, 0);
+}
+static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char *scratch) {
+    int64_t s = a->s, d = a->d, dv = a->dv, per_head = (a->l + TC_LEAF - 1) / TC_LEAF, leaves = per_head * a->group, area = s * (d + dv);
+    T *p = (T *)scratch, *ds = p + TC_LEAF * s, *delta = ds + TC_LEAF * s, *at = delta + TC_LEAF;
+    T *level[TC_ATTENTION_LEVELS + 1], *spare[TC_ATTENTION_LEVELS + 2]; /* dk then dv */
+    int free_count = tc_attention_leaf_levels(leaves) + 2;
+    for (int i = 0; i < free_count; i++, at += area) spare[i] = at;
+    void *work = (void *)(((uintptr_t)at + 63) / 64 * 64);
+    const T *k = (const T *)a->k.data + b * a->k.n + hk * a->k.h, *v = (const T *)a->v.data + b * a->v.n + hk * a->v.h;
+    for (int64_t l = 0; l < leaves; l++) {
+        int64_t h = hk * a->group + l / per_head, q0 = l % per_head * TC_LEAF, rows = a->l - q0 < TC_LEAF ? a->l - q0 : TC_LEAF;
+        const T *q = (const T *)a->q.data + b * a->q.n + h * a->q.h + q0 * a->q.l;
+        const T *g = (const T *)a->grad.data + b * a->grad.n + h * a->grad.h + q0 * a->grad.l, *o = (const T *)a->fwd.data + b * a->fwd.n + h * a->fwd.h + q0 * a->fwd.l;
+        const T *lse = (const T *)a->lse + (b * a->h + h) * a->l + q0;
+        for (int64_t r = 0; r < rows; r += TC_GEMM_MC)
+            N_(scores)(a, b, h, q0 + r, rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC, 0, s, p + r * s, s, work);
+        for (int64_t r = 0; r < rows; r++) {
+            T *row = p + r * s, m = lse[r] == -INFINITY ? 0 : lse[r], line[256];
+            for (int64_t i = 0; i < s; i++) row[i] -= m;
+            a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, s);
+            TREE t;
+            t.count = 0;
+            for (int64_t i = 0; i < dv; i += TC_LEAF) {
+                int64_t n = dv - i < TC_LEAF ? dv - i : TC_LEAF;
+                T leaf;
+                for (int64_t x = 0; x < n; x++) line[x] = g[r * a->grad.l + (i + x) * a->grad.e] * o[r * a->fwd.l + (i + x) * a->fwd.e];
+                a->isa->reduce[BITS]->sum_leaves(&leaf, line, n);
+                TREE_PUSH(&t, leaf);
+            }
+            delta[r] = TREE_SUM(&t);
+        }
+        N_(product)(a, (tc_gemm){.m = rows, .n = s, .k = dv, .a = g, .a_rs = a->grad.l, .a_cs = a->grad.e, .b = v, .b_rs = a->v.e, .b_cs = a->v.l, .c = ds, .c_rs = s, .c_cs = 1}, work);
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t i = 0; i < s; i++) ds[r * s + i] = p[r * s + i] == 0 ? 0 : p[r * s + i] * (ds[r * s + i] - delta[r]) * (T)a->scale;
+        N_(product)(a, (tc_gemm){.m = rows, .n = d, .k = s, .a = ds, .a_rs = s, .a_cs = 1, .b = k, .b_rs = a->k.l, .b_cs = a->k.e,
+                                 .c = (T *)a->dq + ((b * a->h + h) * a->l + q0) * d, .c_rs = d, .c_cs = 1}, work);
+        T *leaf = spare[--free_count];
+        N_(product)(a, (tc_gemm){.m = s, .n = d, .k = rows, .a = ds, .a_rs = 1, .a_cs = s, .b = q, .b_rs = a->q.l, .b_cs = a->q.e, .c = leaf, .c_rs = d, .c_cs = 1}, work);
+        N_(product)(a, (tc_gemm){.m = s, .n = dv, .k = rows, .a = p, .a_rs = 1, .a_cs = s, .b = g, .b_rs = a->grad.l, .b_cs = a->grad.e, .c = leaf + s * d, .c_rs = dv, .c_cs = 1}, work);
+        int i = 0;
+        for (; l >> i & 1; i++) N_(add)(leaf, level[i], area), spare[free_count++] = level[i];
+        level[i] = leaf;
+    }
+    T *total = NULL;
+    for (int i = 0; leaves >> i; i++) {
+        if (!(leaves >> i & 1)) continue;
+        if (total) N_(add)(total, level[i], area);
+        else total = level[i];
+    }
+    T *dk = (T *)a->dk + (b * a->h / a->group + hk) * s * d, *dvv = (T *)a->dvalue + (b * a->h / a->group + hk) * s * dv;
+    for (int64_t i = 0; i < s * d; i++) dk[i] = total ? total[i] : 0;
+    for (int64_t i = 0; i < s * dv; i++) dvv[i] = total ? total[s * d + i] : 0;
+}
+static size_t N_(backward_bytes)(const tc_attention *a) {
+    int64_t leaves = (a->l + TC_LEAF - 1) / TC_LEAF * a->group, n = a->s > a->d ? a->s : a->d, widest = n > a->dv ? n : a->dv;
+    int64_t k = a->d > a->dv ? a->d : a->dv;
+    if (a->s > k) k = a->s;
+    return sizeof(T) * (size_t)(2 * TC_LEAF * a->s + TC_LEAF + (tc_attention_leaf_levels(leaves) + 2) * a->s * (a->d + a->dv)) +
+           a->gemm->work_bytes(TC_GEMM_MC, widest < TC_GEMM_NC ? widest : TC_GEMM_NC, k) + 256;
+}
+
+extern const tc_attention_ops TC_ROW(N_(tc_attention));
+const tc_attention_ops TC_ROW(N_(tc_attention)) = {N_(forward_tile), N_(forward_bytes), N_(backward_head), N_(backward_bytes)};

@@ -1,0 +1,116 @@
+/* Embedding: rows of a table picked by indices, y[..., d] = weight[index[...], d]; and bags of them, summed, averaged or maximised.
+ *
+ * The gradient adds up, for each row, the gradients of the places that picked it; those that picked padding_idx are left out. */
+#include "kernel/scatter.h"
+#include "loop/lower.h"
+#include "op/shape.h"
+
+static tc_status check_index(tc_shape_ctx *c, int arg) {
+    TC_TRY(tc_sh_need_tensor(c, arg));
+    tc_dtype d = tc_sh_meta(c, arg)->dtype;
+    if (d == TC_I64 || d == TC_I32) return NULL;
+    return tc_sh_fail(c, "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got %s instead", tc_dtypes[d].torch);
+}
+static tc_status shape_embedding(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(check_index(c, 1));
+    const tc_meta *w = tc_sh_meta(c, 0), *i = tc_sh_meta(c, 1);
+    if (w->rank != 2) return tc_sh_fail(c, "'weight' must be 2-D");
+    tc_dims d = tc_dims_of(i);
+    if (d.rank == TC_MAX_RANK) return tc_sh_fail(c, "too many dimensions");
+    d.size[d.rank++] = w->size[1];
+    return tc_sh_out(c, 0, w->dtype, &d);
+}
+static tc_status lower_embedding(tc_lower *l) {
+    tc_value *w = tc_arg_value(l->node, 0), *i = tc_arg_value(l->node, 1);
+    tc_affine at[TC_MAX_RANK] = {{0}}, row[2] = {tc_l_affine(l, NULL, -1, NULL), tc_l_axis(l, l->result_axes - 1)};
+    for (int k = 0; k < i->meta.rank; k++) at[k] = tc_sym_is_int(i->meta.size[k], 1) ? row[0] : tc_l_axis(l, k);
+    if (tc_sym_is_int(w->meta.size[1], 1)) row[1] = row[0];
+    tc_lv gather[2] = {tc_l_cast(l, tc_l_load(l, i, at, NULL, TC_LV_NONE), TC_I64), TC_LV_NONE};
+    return tc_l_out(l, 0, tc_l_load(l, w, row, gather, TC_LV_NONE));
+}
+static tc_status grad_embedding(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* weight, indices, padding_idx, scale_grad_by_freq, sparse */
+    const tc_meta *w = tc_arg_meta(n, 0);
+    if (!tc_emit_wants_grad(e, n, 0)) return NULL;
+    tc_e_give(e, n, 0, tc_emit_call(e, "aten::embedding_dense_backward", "vasaa", gs[0], &n->args[1], w->size[0], &n->args[2], &n->args[3]));
+    return tc_e_done(e);
+}
+static tc_status shape_dense_backward(tc_shape_ctx *c) { /* grad_output, indices, num_weights, padding_idx, scale_grad_by_freq */
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(check_index(c, 1));
+    const tc_meta *g = tc_sh_meta(c, 0);
+    if (g->rank < 1) return tc_sh_fail(c, "grad_output needs a dimension");
+    tc_dims d = {.rank = 2, .size = {tc_sh_int(c, 2), g->size[g->rank - 1]}};
+    return tc_sh_out(c, 0, g->dtype, &d);
+}
+static tc_status grad_dense_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_e_give(e, n, 0, tc_emit_call(e, "aten::embedding", "va", gs[0], &n->args[1]));
+    return tc_e_done(e);
+}
+static tc_status decompose_embedding_backward(tc_emit *e, const tc_node *n) {
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::embedding_dense_backward", "aaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4]));
+    return tc_e_done(e);
+}
+
+/* ---- bags ---- */
+/* Which bag each index belongs to: how many offsets lie at or before it, less one. */
+static tc_value *bag_of(tc_emit *e, tc_value *offsets, tc_sym count, bool include_last) {
+    if (include_last) offsets = tc_emit_call(e, "aten::slice.Tensor", "viii", offsets, (int64_t)0, (int64_t)0, (int64_t)-1);
+    tc_value *pos = tc_emit_call(e, "aten::arange", "a", &(tc_arg){.kind = TC_A_INT, .sym = count});
+    tc_value *at = tc_e2(e, "aten::le.Tensor", tc_emit_call(e, "aten::unsqueeze", "vi", offsets, (int64_t)0), tc_emit_call(e, "aten::unsqueeze", "vi", pos, (int64_t)1));
+    return tc_e_adds(e, tc_emit_call(e, "aten::sum.dim_IntList", "vI", at, (int64_t[]){1}, 1), 0);
+}
+/* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx */
+static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
+    tc_value *w = tc_arg_value(n, 0), *idx = tc_arg_value(n, 1), *off = tc_arg_value(n, 2), *psw = tc_arg_value(n, 6);
+    int64_t mode = tc_arg_int(n, 4), pad = n->nargs > 8 && !tc_arg_is_none(n, 8) ? tc_arg_int(n, 8) : -1;
+    bool last = tc_arg_bool(n, 7), has_pad = n->nargs > 8 && !tc_arg_is_none(n, 8) && (pad >= 0 || !strcmp(tc_op_schema(n->op)->overload, "padding_idx"));
+    tc_symctx *s = tc_e_sym(e);
+    if (idx->meta.rank != 1) return tc_error(TC_CONTENT, "%s: input has to be a 1D Tensor, but got Tensor of dimension %d", tc_op_name(n->op), idx->meta.rank);
+    if (off->meta.rank != 1) return tc_error(TC_CONTENT, "%s: offsets has to be a 1D Tensor", tc_op_name(n->op));
+    if (w->meta.rank != 2) return tc_error(TC_CONTENT, "%s: weight has to be a 2D Tensor, but got Tensor of dimension %d", tc_op_name(n->op), w->meta.rank);
+    if (psw && mode != 0) return tc_error(TC_CONTENT, "%s: embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'", tc_op_name(n->op));
+    if (has_pad && pad < 0) {
+        int64_t rows;
+        if (!tc_sym_const_int(w->meta.size[0], &rows)) return tc_error(TC_UNSUPPORTED, "%s: a negative padding_idx with a symbolic number of rows", tc_op_name(n->op));
+        pad += rows;
+    }
+    idx = tc_e_cast(e, idx, TC_I64);
+    tc_sym bags = last ? tc_sym_sub(s, off->meta.size[0], tc_sym_int(s, 1)) : off->meta.size[0], dim = w->meta.size[1];
+    tc_value *bag = tc_e_adds(e, bag_of(e, tc_e_cast(e, off, TC_I64), idx ? idx->meta.size[0] : NULL, last), 0);
+    bag = tc_emit_call(e, "aten::sub.Tensor", "vi", bag, (int64_t)1);
+    bag = tc_e_cast(e, bag, TC_I64);
+    tc_value *rows = tc_emit_call(e, "aten::embedding", "vv", w, idx), *keep = has_pad ? tc_emit_call(e, "aten::ne.Scalar", "vi", idx, pad) : NULL;
+    tc_value *count = tc_emit_call(e, "aten::index_add", "vivv", tc_emit_call(e, "aten::zeros", "Sd", &bags, 1, (int)TC_I64), (int64_t)0, bag, keep ? tc_e_cast(e, keep, TC_I64) : tc_emit_call(e, "aten::ones_like", "v", bag));
+    tc_value *zeros = tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)w->meta.dtype), *r, *max_idx = tc_emit_call(e, "aten::zeros", "Id", (int64_t[]){0}, 1, (int)TC_I64);
+    if (mode == 2) {
+        tc_value *at = tc_emit_call(e, "aten::expand", "vS", tc_emit_call(e, "aten::unsqueeze", "vi", bag, (int64_t)1), (tc_sym[]){idx ? idx->meta.size[0] : dim, dim}, 2);
+        if (keep) rows = tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::unsqueeze", "vi", keep, (int64_t)1), rows, -__builtin_inf());
+        r = tc_emit_call(e, "aten::scatter_reduce.two", "vivvtb", zeros, (int64_t)0, at, rows, "amax", 0);
+        if (keep) r = tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::gt.Scalar", "vi", tc_emit_call(e, "aten::unsqueeze", "vi", count, (int64_t)1), (int64_t)0), r, 0.0);
+    } else {
+        if (psw) rows = tc_e_mul(e, rows, tc_emit_call(e, "aten::unsqueeze", "vi", psw, (int64_t)1));
+        if (keep) rows = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::unsqueeze", "vi", keep, (int64_t)1), rows, (int64_t)0);
+        r = tc_emit_call(e, "aten::index_add", "vivv", zeros, (int64_t)0, bag, rows);
+        if (mode == 1) r = tc_e_div(e, r, tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::clamp_min", "vi", count, (int64_t)1), (int64_t)1));
+    }
+    tc_emit_result(e, 0, r);
+    tc_emit_result(e, 1, bag);
+    tc_emit_result(e, 2, count);
+    tc_emit_result(e, 3, max_idx);
+    return tc_e_done(e);
+}
+
+#define BAG "Tensor weight, Tensor indices, Tensor offsets, "
+#define QUAD " -> (Tensor, Tensor, Tensor, Tensor)"
+const tc_op tc_ops_embedding[] = {
+    {.schema = "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", .shape = shape_embedding, .lower = lower_embedding, .grad = grad_embedding,
+     .samples = "embedding(f32[7,3], i64[2,4]:0..7)", .doc = "rows picked by indices"},
+    {.schema = "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor", .shape = shape_dense_backward, .kernel = &tc_k_embedding_dense_backward, .grad = grad_dense_backward,
+     .samples = "embedding_dense_backward(f32[2,4,3], i64[2,4]:0..7, 7, -1, False)", .doc = "gradient of embedding"},
+    {.schema = "aten::embedding_backward(Tensor grad, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_embedding_backward, .doc = "gradient of embedding"},
+    {.schema = "aten::embedding_bag(" BAG "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False)" QUAD, .shape = tc_shape_decomposed, .decompose = decompose_bag,
+     .doc = "sums (0), means (1) or maxima (2) of rows by bag"},
+    {.schema = "aten::embedding_bag.padding_idx(" BAG "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)" QUAD, .shape = tc_shape_decomposed, .decompose = decompose_bag, .doc = "rows by bag, padding left out"},
+    {.schema = "aten::_embedding_bag(" BAG "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1)" QUAD, .shape = tc_shape_decomposed, .decompose = decompose_bag, .doc = "rows by bag"},
+    {0}};

@@ -1,0 +1,432 @@
+/* Pooling over windows of 1 to 3 dimensions: max with indices, average, and the adaptive forms whose windows are
+ * [floor(i in / out), ceil((i + 1) in / out)).
+ *
+ * A window is a reduction over new axes, one a dimension; what lies outside the input is predicated away. Indices are row-major
+ * over the spatial dimensions. Backward of max adds where the maximum came from; of the average, each input sums the windows it is in. */
+#include "loop/lower.h"
+#include "op/shape.h"
+
+enum { MAX_SPATIAL = 3 };
+
+static int spatial(const tc_op *op) { const char *s = tc_op_schema(op)->name; return s[strcspn(s, "123")] - '0'; }
+static tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
+static tc_lv both(tc_lower *l, tc_lv a, tc_lv b) { return a == TC_LV_NONE ? b : b == TC_LV_NONE ? a : tc_l_op2(l, TC_X_AND, a, b); }
+static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
+
+/* ---- fixed windows ---- */
+typedef struct { int n; int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL], padding[MAX_SPATIAL], dilation[MAX_SPATIAL]; bool ceil; } window;
+
+static tc_status list_arg(const tc_shape_ctx *c, int arg, int n, const int64_t *otherwise, int64_t least, int64_t *out) {
+    int64_t v[64];
+    int m = tc_sh_const_ints(c, arg, v, 64);
+    const char *name = tc_op_schema(c->op)->params[arg].name;
+    if (m <= 0 && otherwise) {
+        memcpy(out, otherwise, sizeof *out * (size_t)n);
+        return NULL;
+    }
+    if (m != 1 && m != n) return tc_sh_fail(c, "%s must either be omitted, a single int, or a tuple of %d ints", name, n);
+    for (int i = 0; i < n; i++) {
+        out[i] = v[m == 1 ? 0 : i];
+        if (out[i] < least) return tc_sh_fail(c, "%s should be %s, but got %lld", name, least ? "greater than zero" : "non-negative", (long long)out[i]);
+    }
+    return NULL;
+}
+/* kernel_size, stride, padding[, dilation], ceil_mode from argument `at` on */
+static tc_status read_window(const tc_shape_ctx *c, int at, bool dilated, window *w) {
+    w->n = spatial(c->op);
+    TC_TRY(list_arg(c, at, w->n, NULL, 1, w->kernel));
+    TC_TRY(list_arg(c, at + 1, w->n, w->kernel, 1, w->stride));
+    TC_TRY(list_arg(c, at + 2, w->n, NULL, 0, w->padding));
+    for (int i = 0; i < MAX_SPATIAL; i++) w->dilation[i] = 1;
+    if (dilated) TC_TRY(list_arg(c, at + 3, w->n, NULL, 1, w->dilation));
+    w->ceil = tc_sh_bool(c, at + 3 + dilated);
+    for (int i = 0; i < w->n; i++)
+        if (w->padding[i] > (w->dilation[i] * (w->kernel[i] - 1) + 1) / 2)
+            return tc_sh_fail(c, "pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld", (long long)w->padding[i], (long long)w->kernel[i], (long long)w->dilation[i]);
+    return NULL;
+}
+static window of_node(const tc_node *n, int at, bool dilated) {
+    window w;
+    tc_shape_ctx c = {.program = n->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs};
+    tc_status_free(read_window(&c, at, dilated, &w)); /* the shape rule has accepted it */
+    return w;
+}
+static tc_status pooled(tc_shape_ctx *c, const tc_meta *x, const window *w, tc_dims *d) {
+    tc_symctx *s = tc_sh_sym(c);
+    if (x->rank != w->n + 1 && x->rank != w->n + 2) return tc_sh_fail(c, "Expected %dD or %dD input tensor, but got %dD", w->n + 1, w->n + 2, x->rank);
+    *d = tc_dims_of(x);
+    for (int k = 0; k < w->n; k++) {
+        int at = x->rank - w->n + k;
+        tc_sym stride = tc_sym_int(s, w->stride[k]), room = tc_sym_add(s, x->size[at], tc_sym_int(s, 2 * w->padding[k] - w->dilation[k] * (w->kernel[k] - 1) - 1));
+        int64_t in, out;
+        if (tc_sym_const_int(x->size[at], &in)) {
+            int64_t r = in + 2 * w->padding[k] - w->dilation[k] * (w->kernel[k] - 1) - 1;
+            int64_t q = r + (w->ceil ? w->stride[k] - 1 : 0);
+            out = (q >= 0 ? q / w->stride[k] : -((-q + w->stride[k] - 1) / w->stride[k])) + 1;
+            if (w->ceil && (out - 1) * w->stride[k] >= in + w->padding[k]) out--;
+            if (out < 1) return tc_sh_fail(c, "Given input size: (%lld). Calculated output size: (%lld). Output size is too small", (long long)in, (long long)out);
+            d->size[at] = tc_sym_int(s, out);
+        } else {
+            if (!tc_sh_guard(c, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), room, NULL))) return tc_sh_fail(c, "Output size is too small");
+            tc_sym q = w->ceil ? tc_sym_ceildiv(s, room, stride) : tc_sym_floordiv(s, room, stride);
+            tc_sym o = tc_sym_add(s, q, tc_sym_int(s, 1));
+            if (w->ceil) { /* the last window must begin inside the input or its left padding */
+                tc_sym late = tc_sym_op(s, TC_S_LE, tc_sym_add(s, x->size[at], tc_sym_int(s, w->padding[k])), tc_sym_mul(s, q, stride), NULL);
+                o = tc_sym_op(s, TC_S_WHERE, late, q, o);
+            }
+            d->size[at] = o;
+        }
+    }
+    return NULL;
+}
+static tc_status shape_max_pool(tc_shape_ctx *c) {
+    window w;
+    tc_dims d;
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(read_window(c, 1, true, &w));
+    TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
+    TC_TRY(tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d));
+    return c->nouts > 1 ? tc_sh_out(c, 1, TC_I64, &d) : NULL;
+}
+static tc_status shape_avg_pool(tc_shape_ctx *c) {
+    window w;
+    tc_dims d;
+    TC_TRY(tc_sh_need_float(c, 0));
+    TC_TRY(read_window(c, 1, false, &w));
+    if (c->nargs > 6 && tc_sh_given(c, 6) && tc_sh_const(c, 6) == 0) return tc_sh_fail(c, "divisor must be not zero");
+    TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
+    return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
+}
+static tc_status shape_avg_backward(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
+    return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
+}
+static tc_affine plain(tc_lower *l, const tc_meta *m, int d) { return tc_sym_is_int(m->size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d); }
+
+/* The input at every tap of the window of the result's axes; *inside: where there is input. */
+static tc_lv load_window(tc_lower *l, const window *w, uint64_t *over, tc_lv *inside, int *tap_axis) {
+    tc_value *x = tc_arg_value(l->node, 0);
+    tc_symctx *s = l->loop->sym;
+    int lead = x->meta.rank - w->n;
+    tc_affine index[TC_MAX_RANK] = {{0}};
+    *over = 0;
+    *inside = TC_LV_NONE;
+    for (int d = 0; d < lead; d++) index[d] = plain(l, &x->meta, d);
+    for (int k = 0; k < w->n; k++) {
+        int a = tap_axis[k] = tc_l_new_axis(l, tc_sym_int(s, w->kernel[k]));
+        tc_affine i = {.base = tc_sym_int(s, -w->padding[k]), .n = 2};
+        i.term[0].axis = lead + k, i.term[0].coef = tc_sym_int(s, w->stride[k]);
+        i.term[1].axis = a, i.term[1].coef = tc_sym_int(s, w->dilation[k]);
+        index[lead + k] = i;
+        *over |= (uint64_t)1 << a;
+        tc_lv v = tc_l_index(l, i);
+        if (w->padding[k]) *inside = both(l, *inside, tc_l_op2(l, TC_X_GE, v, integer(l, 0)));
+        if (w->padding[k] || w->ceil) *inside = both(l, *inside, tc_l_op2(l, TC_X_LT, v, tc_l_host(l, TC_I64, x->meta.size[lead + k])));
+    }
+    return tc_l_cast(l, tc_l_load(l, x, index, NULL, *inside), tc_dtype_compute(x->meta.dtype));
+}
+static tc_lv lowest(tc_lower *l, tc_dtype d) {
+    if (tc_is_float(d)) return tc_l_f(l, d, -__builtin_inf());
+    int bits = (int)tc_dtype_size(d) * 8;
+    return tc_l_const(l, d, tc_scalar_int(!tc_dtypes[d].is_signed ? 0 : bits == 64 ? INT64_MIN : -((int64_t)1 << (bits - 1))));
+}
+static tc_status lower_max_pool(tc_lower *l) {
+    window w = of_node(l->node, 1, true);
+    const tc_meta *m = tc_arg_meta(l->node, 0);
+    uint64_t over;
+    tc_lv inside;
+    int tap[MAX_SPATIAL], lead = m->rank - w.n;
+    tc_dtype d = tc_dtype_compute(m->dtype);
+    tc_lv x = load_window(l, &w, &over, &inside, tap);
+    if (inside != TC_LV_NONE) x = tc_l_where(l, inside, x, lowest(l, d));
+    TC_TRY(tc_l_out(l, 0, tc_l_reduce(l, TC_R_MAX, x, over)));
+    if (l->node->nouts < 2) return NULL;
+    tc_lv where = tc_l_reduce(l, TC_R_ARGMAX, x, over), flat = integer(l, 0), rest = where; /* row-major over the taps */
+    tc_lv t[MAX_SPATIAL];
+    for (int k = w.n - 1; k >= 0; k--) {
+        t[k] = tc_l_op2(l, TC_X_REMAINDER, rest, integer(l, w.kernel[k]));
+        rest = tc_l_op2(l, TC_X_DIV_FLOOR, rest, integer(l, w.kernel[k]));
+    }
+    for (int k = 0; k < w.n; k++) {
+        tc_lv at = tc_l_add(l, tc_l_mul(l, tc_l_index(l, tc_l_axis(l, lead + k)), integer(l, w.stride[k])), tc_l_mul(l, t[k], integer(l, w.dilation[k])));
+        at = tc_l_sub(l, at, integer(l, w.padding[k]));
+        flat = tc_l_add(l, tc_l_mul(l, flat, tc_l_host(l, TC_I64, m->size[lead + k])), at);
+    }
+    return tc_l_out(l, 1, flat);
+}
+/* The number that the sum of window o of dimension k is divided by: the window cut at the padded input, or at the input. */
+static tc_lv extent(tc_lower *l, const window *w, int k, tc_lv o, tc_sym in, bool count_pad) {
+    tc_lv size = tc_l_host(l, TC_I64, in), start = tc_l_sub(l, tc_l_mul(l, o, integer(l, w->stride[k])), integer(l, w->padding[k]));
+    tc_lv end = tc_l_op2(l, TC_X_MIN, tc_l_add(l, start, integer(l, w->kernel[k])), tc_l_add(l, size, integer(l, w->padding[k])));
+    if (count_pad) return tc_l_sub(l, end, start);
+    return tc_l_sub(l, tc_l_op2(l, TC_X_MIN, end, size), tc_l_op2(l, TC_X_MAX, start, integer(l, 0)));
+}
+static tc_lv divisor(tc_lower *l, const window *w, const tc_lv *o, const tc_meta *x, bool count_pad, int override) {
+    if (override >= 0 && override < l->node->nargs && !tc_arg_is_none(l->node, override)) return tc_l_in_as(l, override, TC_I64);
+    tc_lv n = integer(l, 1);
+    for (int k = 0; k < w->n; k++) n = tc_l_mul(l, n, extent(l, w, k, o[k], x->size[x->rank - w->n + k], count_pad));
+    return n;
+}
+static tc_status lower_avg_pool(tc_lower *l) { /* self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override */
+    window w = of_node(l->node, 1, false);
+    const tc_meta *m = tc_arg_meta(l->node, 0);
+    uint64_t over;
+    tc_lv inside, o[MAX_SPATIAL];
+    int tap[MAX_SPATIAL];
+    tc_lv x = load_window(l, &w, &over, &inside, tap), sum = tc_l_reduce(l, TC_R_SUM, x, over);
+    for (int k = 0; k < w.n; k++) o[k] = tc_l_index(l, tc_l_axis(l, m->rank - w.n + k));
+    return tc_l_out(l, 0, tc_l_div(l, sum, tc_l_cast(l, divisor(l, &w, o, m, tc_arg_bool(l->node, 5), 6), tc_l_type(l, 0))));
+}
+/* grad_output, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override: sum over the windows an element is in */
+static tc_status lower_avg_backward(tc_lower *l) {
+    window w = of_node(l->node, 2, false);
+    tc_value *g = tc_arg_value(l->node, 0);
+    const tc_meta *m = tc_arg_meta(l->node, 1);
+    tc_symctx *s = l->loop->sym;
+    int lead = m->rank - w.n;
+    uint64_t over = 0;
+    tc_affine index[TC_MAX_RANK] = {{0}};
+    tc_lv gather[TC_MAX_RANK], o[MAX_SPATIAL], in = TC_LV_NONE;
+    for (int d = 0; d < m->rank; d++) index[d] = d < lead ? plain(l, m, d) : tc_l_affine(l, NULL, -1, NULL), gather[d] = TC_LV_NONE;
+    for (int k = 0; k < w.n; k++) {
+        int a = tc_l_new_axis(l, tc_sym_int(s, w.kernel[k]));
+        over |= (uint64_t)1 << a;
+        tc_lv t = tc_l_sub(l, tc_l_add(l, tc_l_index(l, tc_l_axis(l, lead + k)), integer(l, w.padding[k])), tc_l_index(l, tc_l_axis(l, a)));
+        o[k] = tc_l_op2(l, TC_X_DIV_FLOOR, t, integer(l, w.stride[k]));
+        in = both(l, in, tc_l_op2(l, TC_X_EQ, tc_l_op2(l, TC_X_REMAINDER, t, integer(l, w.stride[k])), integer(l, 0)));
+        in = both(l, in, both(l, tc_l_op2(l, TC_X_GE, o[k], integer(l, 0)), tc_l_op2(l, TC_X_LT, o[k], tc_l_host(l, TC_I64, g->meta.size[lead + k]))));
+    }
+    for (int k = 0; k < w.n; k++) gather[lead + k] = tc_l_where(l, in, o[k], integer(l, 0));
+    tc_dtype d = tc_l_type(l, 0);
+    tc_lv v = tc_l_cast(l, tc_l_load(l, g, index, gather, in), d), by = tc_l_cast(l, divisor(l, &w, o, m, tc_arg_bool(l->node, 6), 7), d);
+    v = tc_l_where(l, in, tc_l_div(l, v, by), tc_l_f(l, d, 0));
+    return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, v, over));
+}
+
+/* ---- adaptive windows ---- */
+static tc_status shape_adaptive(tc_shape_ctx *c) {
+    tc_sym out[64];
+    int64_t v;
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_meta *x = tc_sh_meta(c, 0);
+    int n = spatial(c->op), m = tc_sh_ints(c, 1, out, 64);
+    if (m != n && m != 1) return tc_sh_fail(c, "output_size must be %d", n);
+    if (x->rank != n + 1 && x->rank != n + 2) return tc_sh_fail(c, "Expected %dD or %dD tensor, but got %dD", n + 1, n + 2, x->rank);
+    tc_dims d = tc_dims_of(x);
+    for (int k = 0; k < n; k++) {
+        tc_sym o = out[m == 1 ? 0 : k];
+        if (tc_sym_const_int(o, &v) && v < 0) return tc_sh_fail(c, "elements of output_size must be greater than or equal to 0 but received %lld", (long long)v);
+        if (tc_sym_is_int(x->size[x->rank - n + k], 0)) return tc_sh_fail(c, "Expected input to have non-zero size for non-batch dimensions, but input has dimension %d being empty", x->rank - n + k);
+        d.size[x->rank - n + k] = o;
+    }
+    TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
+    return c->nouts > 1 ? tc_sh_out(c, 1, TC_I64, &d) : NULL;
+}
+/* [floor(i a / b), ceil((i + 1) a / b)) for i an index value */
+static void adaptive_bounds(tc_lower *l, tc_lv i, tc_sym a, tc_sym b, tc_lv *start, tc_lv *end) {
+    tc_lv va = tc_l_host(l, TC_I64, a), vb = tc_l_host(l, TC_I64, b), one = integer(l, 1);
+    *start = tc_l_op2(l, TC_X_DIV_FLOOR, tc_l_mul(l, i, va), vb);
+    tc_lv up = tc_l_sub(l, tc_l_add(l, tc_l_mul(l, tc_l_add(l, i, one), va), vb), one);
+    *end = tc_l_op2(l, TC_X_DIV_FLOOR, up, vb);
+}
+/* the longest such window */
+static tc_sym adaptive_span(tc_symctx *s, tc_sym a, tc_sym b) {
+    if (tc_sym_is_int(tc_sym_mod(s, a, b), 0)) return tc_sym_floordiv(s, a, b);
+    return tc_sym_add(s, tc_sym_ceildiv(s, a, b), tc_sym_int(s, 1));
+}
+typedef struct { tc_lv x, inside, count, at[MAX_SPATIAL]; uint64_t over; } adaptive;
+/* Tensor `v` over the windows of the result's axes: size a of v against size b of the result. */
+static adaptive load_adaptive(tc_lower *l, tc_value *v, int n) {
+    const tc_meta *m = &v->meta, *r = &l->node->outs[0]->meta;
+    int lead = m->rank - n;
+    adaptive w = {.inside = TC_LV_NONE, .count = integer(l, 1)};
+    tc_affine index[TC_MAX_RANK] = {{0}};
+    tc_lv gather[TC_MAX_RANK];
+    for (int d = 0; d < m->rank; d++) index[d] = d < lead ? plain(l, m, d) : tc_l_affine(l, NULL, -1, NULL), gather[d] = TC_LV_NONE;
+    for (int k = 0; k < n; k++) {
+        tc_lv start, end;
+        int a = tc_l_new_axis(l, adaptive_span(l->loop->sym, m->size[lead + k], r->size[lead + k]));
+        adaptive_bounds(l, tc_l_index(l, tc_l_axis(l, lead + k)), m->size[lead + k], r->size[lead + k], &start, &end);
+        w.at[k] = tc_l_add(l, start, tc_l_index(l, tc_l_axis(l, a)));
+        w.inside = both(l, w.inside, tc_l_op2(l, TC_X_LT, w.at[k], end));
+        w.count = tc_l_mul(l, w.count, tc_l_sub(l, end, start));
+        w.over |= (uint64_t)1 << a;
+    }
+    for (int k = 0; k < n; k++) gather[lead + k] = tc_l_where(l, w.inside, w.at[k], integer(l, 0));
+    w.x = tc_l_cast(l, tc_l_load(l, v, index, gather, w.inside), tc_dtype_compute(m->dtype));
+    return w;
+}
+static tc_status lower_adaptive_avg(tc_lower *l) {
+    adaptive w = load_adaptive(l, tc_arg_value(l->node, 0), spatial(l->node->op));
+    return tc_l_out(l, 0, tc_l_div(l, tc_l_reduce(l, TC_R_SUM, w.x, w.over), tc_l_cast(l, w.count, tc_l_type(l, 0))));
+}
+static tc_status lower_adaptive_max(tc_lower *l) {
+    int n = spatial(l->node->op);
+    const tc_meta *m = tc_arg_meta(l->node, 0);
+    tc_dtype d = tc_dtype_compute(m->dtype);
+    adaptive w = load_adaptive(l, tc_arg_value(l->node, 0), n);
+    tc_lv x = tc_l_where(l, w.inside, w.x, lowest(l, d)), rest = tc_l_reduce(l, TC_R_ARGMAX, x, w.over), flat = integer(l, 0), t[MAX_SPATIAL];
+    TC_TRY(tc_l_out(l, 0, tc_l_reduce(l, TC_R_MAX, x, w.over)));
+    for (int k = n - 1; k >= 0; k--) {
+        tc_lv span = tc_l_host(l, TC_I64, adaptive_span(l->loop->sym, m->size[m->rank - n + k], l->node->outs[0]->meta.size[m->rank - n + k]));
+        t[k] = tc_l_op2(l, TC_X_REMAINDER, rest, span);
+        rest = tc_l_op2(l, TC_X_DIV_FLOOR, rest, span);
+    }
+    for (int k = 0; k < n; k++) {
+        tc_lv start, end;
+        adaptive_bounds(l, tc_l_index(l, tc_l_axis(l, m->rank - n + k)), m->size[m->rank - n + k], l->node->outs[0]->meta.size[m->rank - n + k], &start, &end);
+        flat = tc_l_add(l, tc_l_mul(l, flat, tc_l_host(l, TC_I64, m->size[m->rank - n + k])), tc_l_add(l, start, t[k]));
+    }
+    return tc_l_out(l, 1, flat);
+}
+/* An input element is in the windows floor(i out / in) .. ceil((i + 1) out / in): adaptive windows the other way. */
+static tc_status lower_adaptive_avg_backward(tc_lower *l) { /* grad_output, self */
+    int n = spatial(l->node->op);
+    const tc_meta *g = tc_arg_meta(l->node, 0), *r = &l->node->outs[0]->meta;
+    adaptive w = load_adaptive(l, tc_arg_value(l->node, 0), n);
+    tc_lv count = integer(l, 1);
+    for (int k = 0; k < n; k++) {
+        tc_lv start, end;
+        adaptive_bounds(l, w.at[k], r->size[g->rank - n + k], g->size[g->rank - n + k], &start, &end);
+        count = tc_l_mul(l, count, tc_l_sub(l, end, start));
+    }
+    tc_dtype d = tc_l_type(l, 0);
+    tc_lv v = tc_l_where(l, w.inside, tc_l_div(l, w.x, tc_l_cast(l, count, d)), tc_l_f(l, d, 0));
+    return tc_l_out(l, 0, tc_l_reduce(l, TC_R_SUM, v, w.over));
+}
+
+/* ---- gradients ---- */
+static tc_value *scatter_flat(tc_emit *e, tc_value *g, tc_value *indices, const tc_meta *x, int n) {
+    tc_symctx *s = tc_e_sym(e);
+    tc_sym flat[TC_MAX_RANK], gflat[TC_MAX_RANK], area = tc_sym_int(s, 1), garea = area;
+    int lead = x->rank - n;
+    if (!g || !indices) return NULL;
+    for (int k = 0; k < lead; k++) flat[k] = gflat[k] = x->size[k];
+    for (int k = lead; k < x->rank; k++) area = tc_sym_mul(s, area, x->size[k]), garea = tc_sym_mul(s, garea, g->meta.size[k]);
+    flat[lead] = area, gflat[lead] = garea;
+    tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", flat, lead + 1, (int)g->meta.dtype);
+    tc_value *r = tc_emit_call(e, "aten::scatter_add", "vivv", zero, (int64_t)lead, tc_emit_call(e, "aten::reshape", "vS", indices, gflat, lead + 1), tc_emit_call(e, "aten::reshape", "vS", g, gflat, lead + 1));
+    return tc_emit_call(e, "aten::view", "vS", r, x->size, x->rank);
+}
+static tc_status grad_max_pool(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (gs[0] && tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scatter_flat(e, gs[0], n->outs[1], tc_arg_meta(n, 0), spatial(n->op)));
+    return tc_e_done(e);
+}
+static tc_status decompose_max_pool_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, ..., indices */
+    tc_emit_result(e, 0, scatter_flat(e, tc_arg_value(n, 0), tc_arg_value(n, n->nargs - 1), tc_arg_meta(n, 1), spatial(n->op)));
+    return tc_e_done(e);
+}
+static tc_status grad_avg_pool(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_arg none = {0};
+    if (!tc_emit_wants_grad(e, n, 0)) return NULL;
+    tc_e_give(e, n, 0, tc_emit_call(e, spatial(n->op) == 2 ? "aten::avg_pool2d_backward" : "aten::avg_pool3d_backward", "vvaaaaaa", gs[0], tc_arg_value(n, 0), &n->args[1], &n->args[2], &n->args[3], &n->args[4], &n->args[5],
+                                    n->nargs > 6 ? &n->args[6] : &none));
+    return tc_e_done(e);
+}
+static tc_status grad_adaptive_avg(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_e_give(e, n, 0, tc_emit_call(e, spatial(n->op) == 2 ? "aten::_adaptive_avg_pool2d_backward" : "aten::_adaptive_avg_pool3d_backward", "vv", gs[0], tc_arg_value(n, 0)));
+    return tc_e_done(e);
+}
+
+/* ---- compositions ---- */
+static tc_status decompose_max_pool(tc_emit *e, const tc_node *n) { /* without indices */
+    static const char *const with[] = {"aten::max_pool1d_with_indices", "aten::max_pool2d_with_indices", "aten::max_pool3d_with_indices"};
+    tc_node *r = tc_e_args(e, with[spatial(n->op) - 1], n->args, n->nargs);
+    tc_emit_result(e, 0, r ? r->outs[0] : NULL);
+    return tc_e_done(e);
+}
+static tc_arg pair(tc_emit *e, const tc_arg *a, int64_t first) {
+    tc_sym *s = TC_NEWN(&e->graph->program->arena, tc_sym, 2);
+    if (a->kind != TC_A_INTS || a->n == 0) return *a;
+    s[0] = tc_sym_int(tc_e_sym(e), first);
+    s[1] = a->syms[0];
+    return (tc_arg){.kind = TC_A_INTS, .n = 2, .syms = s};
+}
+/* 1-D forms as 2-D ones of height 1 */
+static tc_status decompose_max_pool1d(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    if (x->meta.rank != 2 && x->meta.rank != 3) return tc_error(TC_CONTENT, "%s: Expected 2D or 3D input tensor, but got %dD", tc_op_name(n->op), x->meta.rank);
+    tc_arg k = pair(e, &n->args[1], 1), st = pair(e, &n->args[2], 1), p = pair(e, &n->args[3], 0), d = pair(e, &n->args[4], 1);
+    tc_value *r = tc_emit_call(e, "aten::max_pool2d_with_indices", "vaaaaa", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &k, &st, &p, &d, &n->args[5]);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", r, (int64_t)-2));
+    tc_emit_result(e, 1, tc_emit_call(e, "aten::squeeze.dim", "vi", tc_emit_out(r, 1), (int64_t)-2));
+    return tc_e_done(e);
+}
+static tc_status decompose_avg_pool1d(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    if (x->meta.rank != 2 && x->meta.rank != 3) return tc_error(TC_CONTENT, "%s: Expected 2D or 3D input tensor, but got %dD", tc_op_name(n->op), x->meta.rank);
+    tc_arg k = pair(e, &n->args[1], 1), st = pair(e, &n->args[2], 1), p = pair(e, &n->args[3], 0);
+    tc_value *r = tc_emit_call(e, "aten::avg_pool2d", "vaaaaa", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &k, &st, &p, &n->args[4], &n->args[5]);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", r, (int64_t)-2));
+    return tc_e_done(e);
+}
+static tc_status decompose_adaptive_avg(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    int dims = spatial(n->op);
+    if (x->meta.rank != dims + 1 && x->meta.rank != dims + 2) return tc_error(TC_CONTENT, "%s: Expected %dD or %dD tensor, but got %dD", tc_op_name(n->op), dims + 1, dims + 2, x->meta.rank);
+    bool ones = true;
+    for (int k = 0; k < n->args[1].n; k++) ones &= tc_sym_is_int(n->args[1].syms[k], 1);
+    if (ones && dims != 1) { /* the mean of everything */
+        int64_t all[] = {-1, -2, -3};
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::mean.dim", "vIb", x, all, dims, 1));
+    } else if (dims == 1) {
+        tc_arg out = pair(e, &n->args[1], 1);
+        tc_value *y = tc_emit_call(e, "aten::_adaptive_avg_pool2d", "va", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &out);
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", y, (int64_t)-2));
+    } else {
+        tc_emit_result(e, 0, tc_emit_call(e, dims == 2 ? "aten::_adaptive_avg_pool2d" : "aten::_adaptive_avg_pool3d", "va", x, &n->args[1]));
+    }
+    return tc_e_done(e);
+}
+static tc_status decompose_adaptive_max1d(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0);
+    if (x->meta.rank != 2 && x->meta.rank != 3) return refuse(n, "adaptive_max_pool1d(): Expected 2D or 3D tensor");
+    tc_arg out = pair(e, &n->args[1], 1);
+    tc_value *y = tc_emit_call(e, "aten::adaptive_max_pool2d", "va", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &out);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", y, (int64_t)-2));
+    tc_emit_result(e, 1, tc_emit_call(e, "aten::squeeze.dim", "vi", tc_emit_out(y, 1), (int64_t)-2));
+    return tc_e_done(e);
+}
+static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, indices, output_size, ... */
+    tc_value *x = tc_arg_value(n, 0);
+    int dims = spatial(n->op), lead = x->meta.rank - dims;
+    tc_meta to = x->meta;
+    tc_sym size[TC_MAX_RANK];
+    if (lead != 1 && lead != 2) return tc_error(TC_CONTENT, "%s: Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with dim %d", tc_op_name(n->op), dims, dims + 1, dims + 2, x->meta.rank);
+    if (n->args[2].n != dims) return tc_error(TC_CONTENT, "%s: There should be exactly %d elements in output_size, but got %d elements.", tc_op_name(n->op), dims, n->args[2].n);
+    const tc_meta *im = tc_arg_meta(n, 1);
+    if (im->dtype != TC_I64) return refuse(n, "elements in indices should be type int64");
+    for (int k = 0; k < x->meta.rank; k++) size[k] = k < lead ? x->meta.size[k] : n->args[2].syms[k - lead];
+    to.size = size;
+    tc_emit_result(e, 0, scatter_flat(e, x, tc_arg_value(n, 1), &to, dims));
+    return tc_e_done(e);
+}
+
+#define MAX(n, pad, dil)                                                                                                                                                                                             \
+    {.schema = "aten::max_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=" pad ", int[" #n "] dilation=" dil ", bool ceil_mode=False) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_max_pool, .doc = "the largest of each window"}
+#define MAXI(n)                                                                                                                                                                                                      \
+    {.schema = "aten::max_pool" #n "d_with_indices(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=0, int[" #n "] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", .shape = shape_max_pool, .lower = lower_max_pool, .grad = grad_max_pool, .doc = "the largest of each window and where it is"}, \
+    {.schema = "aten::max_pool" #n "d_with_indices_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n "] padding, int[" #n "] dilation, bool ceil_mode, Tensor indices) -> Tensor", .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .doc = "gradient of max_pool" #n "d"}
+#define AVG(n)                                                                                                                                                                                                       \
+    {.schema = "aten::avg_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", .shape = shape_avg_pool, .lower = lower_avg_pool, .grad = grad_avg_pool, .doc = "the mean of each window"}, \
+    {.schema = "aten::avg_pool" #n "d_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n "] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", .shape = shape_avg_backward, .lower = lower_avg_backward, .doc = "gradient of avg_pool" #n "d"}
+#define ADAPT(n)                                                                                                                                                                                                     \
+    {.schema = "aten::adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_adaptive_avg, .doc = "means of that many windows"},           \
+    {.schema = "aten::_adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor", .shape = shape_adaptive, .lower = lower_adaptive_avg, .grad = grad_adaptive_avg, .doc = "means of that many windows"}, \
+    {.schema = "aten::_adaptive_avg_pool" #n "d_backward(Tensor grad_output, Tensor self) -> Tensor", .shape = shape_avg_backward, .lower = lower_adaptive_avg_backward, .doc = "gradient of adaptive_avg_pool" #n "d"}, \
+    {.schema = "aten::adaptive_max_pool" #n "d(Tensor self, int[" #n "] output_size) -> (Tensor, Tensor)", .shape = shape_adaptive, .lower = lower_adaptive_max, .grad = grad_max_pool, .doc = "the largest of that many windows"}, \
+    {.schema = "aten::adaptive_max_pool" #n "d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .doc = "gradient of adaptive_max_pool" #n "d"}
+const tc_op tc_ops_pool[] = {
+    MAX(1, "0", "1"), MAX(2, "0", "1"), MAX(3, "0", "1"), MAXI(2), MAXI(3),
+    {.schema = "aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", .shape = tc_shape_decomposed, .decompose = decompose_max_pool1d,
+     .samples = "max_pool1d_with_indices(f32[2,3,9], 3, 2, 1)", .doc = "the largest of each window and where it is"},
+    AVG(2), AVG(3),
+    {.schema = "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_avg_pool1d,
+     .samples = "avg_pool1d(f32[2,3,9], 3, 2, 1)", .doc = "the mean of each window"},
+    ADAPT(2), ADAPT(3),
+    {.schema = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_adaptive_avg, .samples = "adaptive_avg_pool1d(f32[2,3,9], 4)", .doc = "means of that many windows"},
+    {.schema = "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", .shape = tc_shape_decomposed, .decompose = decompose_adaptive_max1d, .samples = "adaptive_max_pool1d(f32[2,3,9], 4)", .doc = "the largest of that many windows"},
+    {.schema = "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_max_unpool, .doc = "values at the places that max_pool2d found"},
+    {.schema = "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_max_unpool, .doc = "values at the places that max_pool3d found"},
+    {0}};

@@ -1,0 +1,22 @@
+/* A whole program as one C unit: the bound program's flat list of calls written out, for sizes that are fixed when it is written.
+ *
+ *     STEM.h   sizes, the structures of inputs and outputs, int STEM_run(weights, in, out, arena)
+ *     STEM.c   the groups, the kernels that are used, the list of calls; libc and libm only, no malloc, no state
+ *
+ * The bits are those of tc-run for the same sizes. */
+#ifndef TC_RUNTIME_TO_C_H
+#define TC_RUNTIME_TO_C_H
+
+#include "runtime/runtime.h"
+
+typedef struct {
+    const char *stem;       /* name of the functions: an identifier is made of it */
+    const char *made_by;
+    bool weights_inside;    /* as an array in the .c; else STEM_run's caller maps the file of weights */
+} tc_to_c_options;
+
+/* vars: values of the program's symbols, by index (those of sizes must be bound). weights: the bytes that STEM_run is given, 64-byte aligned
+ * tensors; empty with weights_inside. TC_UNSUPPORTED: control flow on data, a kernel without a C form, a program that changes its buffers. */
+tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const tc_to_c_options *o, tc_buf *out_c, tc_buf *out_h, tc_buf *out_weights);
+
+#endif

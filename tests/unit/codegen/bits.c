@@ -1,0 +1,183 @@
+/* The bits test of compiled code: every sample of the operator table, compiled, gives what it gives interpreted on one thread with the
+ * portable primitives: on 1, 2 and 7 threads, for each instruction set of this machine, with gcc and clang. Samples are also chained into
+ * fused groups: the result of one goes through sigmoid, a product and softmax. */
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/rng.h"
+#include "codegen/cc.h"
+#include "op/functionalise.h"
+#include "op/sample.h"
+#include "runtime/compile.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+typedef struct { char *label; tc_sample sample; tc_tensor inputs[TC_SAMPLE_TENSORS], *want; bool random; } kase;
+static TC_VEC(kase) cases;
+
+/* Appends what a model would do with a float result, so that groups of several operators are made. */
+static tc_status chain(tc_program *p) {
+    tc_value *v = p->graph->noutputs ? p->graph->outputs[0] : NULL;
+    if (!v || v->kind != TC_V_TENSOR || v->meta.rank == 0 || (v->meta.dtype != TC_F32 && v->meta.dtype != TC_F64)) return NULL;
+    const struct { const char *op; int nargs; } steps[] = {{"aten::sigmoid", 1}, {"aten::mul.Tensor", 2}, {"aten::_softmax", 3}};
+    tc_value *x = v;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+        tc_node *n;
+        const tc_op *op = tc_op_find(steps[i].op);
+        tc_arg args[3] = {{.kind = TC_A_VALUE, .value = x}, {.kind = TC_A_VALUE, .value = v}, {.kind = TC_A_SCALAR, .scalar = tc_scalar_bool(false)}};
+        if (!op) return tc_error(TC_UNSUPPORTED, "%s", steps[i].op);
+        if (i == 2) args[1] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(p->sym, -1)};
+        TC_TRY(tc_graph_call(p->graph, op, args, steps[i].nargs, (tc_source){0}, NULL, &n));
+        x = n->outs[0];
+    }
+    tc_graph_add_output(p->graph, x);
+    tc_program_add_output(p, (tc_output){.kind = TC_OUT_USER, .value = x, .name = "chained", .target = -1});
+    return NULL;
+}
+
+static tc_status run(const kase *k, const tc_exec_options *o, tc_tensor *out) {
+    tc_exec *e;
+    tc_generator g;
+    tc_generator_seed(&g, 3);
+    TC_TRY(tc_exec_create(k->sample.program, o, &e));
+    tc_status s = tc_exec_run(e, k->inputs, k->sample.ntensors, &g, out, k->sample.program->noutputs);
+    tc_exec_destroy(e);
+    return s;
+}
+
+static void drop(const kase *k, tc_tensor *t) {
+    for (int i = 0; i < k->sample.program->noutputs; i++) tc_tensor_deinit(&t[i]);
+    free(t);
+}
+
+/* A sample becomes a case when the interpreter runs it; what it cannot run, other tests report. */
+static void add_case(const tc_op *op, const char *call, size_t len, bool chained) {
+    kase k = {0};
+    tc_status s = tc_sample_parse(op, call, len, &k.sample);
+    if (!s && chained) s = chain(k.sample.program);
+    if (!s) s = tc_functionalise(k.sample.program);
+    for (int i = 0; !s && i < k.sample.ntensors; i++) {
+        const tc_meta *m = &k.sample.program->inputs[i].value->meta;
+        int64_t size[TC_MAX_RANK];
+        for (int d = 0; d < m->rank; d++)
+            if (!tc_sym_const_int(m->size[d], &size[d])) size[d] = 1;
+        s = tc_tensor_empty(m->dtype, m->rank, size, &k.inputs[i]);
+        if (!s) tc_sample_fill(&k.inputs[i], k.sample.lo[i], k.sample.hi[i], (uint64_t)i + 11);
+    }
+    tc_exec_options o = {.threads = 1, .isa = tc_isa_ops_of(TC_ROW_portable)};
+    if (!s) k.want = tc_xcalloc((size_t)k.sample.program->noutputs + 1, sizeof *k.want);
+    if (!s) s = run(&k, &o, k.want);
+    if (!s) {
+        char label[300];
+        snprintf(label, sizeof label, "%.*s%s", len < 200 ? (int)len : 200, call, chained ? " chained" : "");
+        k.label = tc_xstrdup(label);
+        tc_vec_push(&cases, k);
+    }
+    tc_status_free(s);
+}
+
+static int setup(void **state) {
+    (void)state;
+    static char root[] = "/tmp/tc-bits-XXXXXX";
+    if (!mkdtemp(root)) return -1;
+    setenv("XDG_CACHE_HOME", root, 1);
+    setenv("XDG_DATA_HOME", root, 1);
+    for (size_t i = 0; i < tc_op_count(); i++) {
+        const tc_op *op = tc_op_at(i);
+        const char *call;
+        size_t len;
+        for (int k = 0; op->samples && (call = tc_sample_call(op->samples, k, &len)); k++) {
+            add_case(op, call, len, false);
+            if (op->lower && k == 0 && i % 8 == 0) add_case(op, call, len, true);
+        }
+    }
+    static const char *const large[] = {"_softmax(f32[70,1300], 1, False)", "_softmax(f32[3,70,40], 1, False)", "sum(f32[700,300], [0])", "sum(f32[5,9000], [1])",
+                                        "var(f32[40,600], [1])", "gelu(f32[20000])", "cumsum(f32[3,5000], 1)", "argmax(f32[40,3000], 1)"};
+    for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
+        const char *paren = strchr(large[i], '(');
+        (void)paren;
+        add_case(NULL, large[i], strlen(large[i]), i < 3);
+    }
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    for (size_t i = 0; i < cases.len; i++) {
+        kase *k = &cases.data[i];
+        drop(k, k->want);
+        for (int t = 0; t < k->sample.ntensors; t++) tc_tensor_deinit(&k->inputs[t]);
+        tc_program_release(k->sample.program);
+        free(k->label);
+    }
+    tc_vec_free(&cases);
+    tc_status_free(tc_remove_tree(getenv("XDG_CACHE_HOME")));
+    return 0;
+}
+
+/* Compiles every `step`-th case into one module and runs it. */
+static void check(const char *cc, tc_isa_row row, size_t first, size_t step) {
+    const tc_isa_ops *isa = tc_isa_ops_of(row);
+    tc_unit *u = tc_unit_create(&(tc_unit_options){.isa = tc_isa_name(row)});
+    tc_emit_count count = {0};
+    for (size_t i = first; i < cases.len; i += step) {
+        tc_exec *e;
+        tc_exec_options o = {.threads = 1, .isa = isa};
+        assert_null(tc_exec_create(cases.data[i].sample.program, &o, &e));
+        assert_null(tc_exec_emit(e, u, NULL, NULL, &count));
+        tc_exec_destroy(e);
+    }
+    tc_buf text = {0}, code = {0};
+    tc_unit_finish(u, &text);
+    tc_status s = tc_cc_build(text.data, text.len, TC_CC_SHARED, &(tc_cc_options){.cc = cc, .isa = tc_isa_name(row), .cflags = "", .dump = getenv("TC_TEST_DUMP")}, &code);
+    if (s) fail_msg("%s\n%s", tc_status_message(s), tc_status_detail(s));
+    tc_modules *m = tc_modules_create();
+    const char *note;
+    s = tc_modules_load(m, code.data, code.len, tc_isa_name(row), "", 0, true, &note);
+    if (s || note) fail_msg("%s", s ? tc_status_message(s) : note);
+    tc_exec_code find = {tc_modules_find, m};
+    static const int threads[] = {1, 2, 7};
+    int failed = 0;
+    for (size_t i = first; i < cases.len; i += step)
+        for (int t = 0; t < 3; t++) {
+            const kase *k = &cases.data[i];
+            tc_exec_options o = {.threads = threads[t], .isa = isa, .code = &find};
+            tc_tensor *got = tc_xcalloc((size_t)k->sample.program->noutputs + 1, sizeof *got);
+            s = run(k, &o, got);
+            tc_diff d = {0};
+            for (int r = 0; !s && r < k->sample.program->noutputs && !d.count; r++)
+                if (k->want[r].storage) s = tc_tensor_compare(&got[r], &k->want[r], 0, 0, &d);
+            if (s || d.count) {
+                failed++;
+                print_error("%s: %s %s, %d threads: %s, %lld elements, the first at %lld, by %g\n", k->label, cc, tc_isa_name(row), threads[t],
+                            s ? tc_status_message(s) : "differs", (long long)d.count, (long long)d.first, d.max_abs);
+            }
+            tc_status_free(s);
+            drop(k, got);
+        }
+    print_message("%s %s: %zu cases, %zu loops, %zu groups, %zu interpreted\n", cc, tc_isa_name(row), (cases.len - first + step - 1) / step, count.loops, tc_unit_groups(u), count.left);
+    assert_int_equal(failed, 0);
+    tc_modules_destroy(m);
+    tc_buf_free(&text);
+    tc_buf_free(&code);
+    tc_unit_destroy(u);
+}
+
+static void test_bits(void **state) {
+    (void)state;
+    const char *all = getenv("TC_TEST_ALL"); /* everything with everything: minutes */
+    int best = 0;
+    assert_true(cases.len > 100);
+    for (int row = 0; row < TC_ROW_COUNT; row++)
+        if (tc_isa_supported((tc_isa_row)row)) best = row;
+    for (int row = 0; row <= best; row++)
+        if (tc_isa_supported((tc_isa_row)row)) check("gcc", (tc_isa_row)row, row == best ? 0 : 1, all ? 1 : row == best ? 3 : 19);
+    if (!system("command -v clang >/dev/null")) check("clang", (tc_isa_row)best, all ? 0 : 2, all ? 1 : 19);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
