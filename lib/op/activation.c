@@ -4,6 +4,7 @@
  *     threshold_backward   g where x > threshold, else 0          silu_backward   g s (1 + x (1 - s)), s = sigmoid(x)
  *     gelu_backward        g (Phi(x) + x phi(x))                   elu_backward    g, or g times the slope of the exponential part */
 #include "loop/lower.h"
+#include "op/activation.h"
 #include "op/shape.h"
 
 /* ---- small words ---- */
@@ -331,28 +332,28 @@ const tc_op tc_ops_activation[] = {
     ROW("leaky_relu(Tensor self, Scalar negative_slope=0.01)", shape_float_only, lower_leaky_relu, grad_leaky_relu, "leaky_relu(f32[5], 0.1)", "x, or negative_slope x where x <= 0"),
     ROW("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result)", tc_shape_like_arg1, lower_leaky_relu_backward, grad_leaky_relu_backward, "leaky_relu_backward(f32[5], f32[5], 0.1, False)", "gradient of leaky_relu"),
     ROW("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)", shape_float_only, lower_elu, grad_elu, "elu(f32[5]); elu(f32[5], 0.5, 2, 3)", "scale x, or scale alpha (exp(input_scale x) - 1) where x <= 0"),
-    ROW("elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result)", shape_elu_backward, lower_elu_backward, NULL, "elu_backward(f32[5], 1, 1, 1, False, f32[5])", "gradient of elu"),
+    ROW("elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result)", shape_elu_backward, lower_elu_backward, tc_grad_elu_backward, "elu_backward(f32[5], 1, 1, 1, False, f32[5])", "gradient of elu"),
     COMPOSED("celu(Tensor self, Scalar alpha=1.)", shape_float_only, decompose_celu, NULL, "celu(f32[5], 0.5)", "elu(x, alpha, 1, 1 / alpha)"),
     COMPOSED("selu(Tensor self)", shape_float_only, decompose_selu, NULL, "selu(f32[5])", "elu with the self-normalising constants"),
     ROW("gelu(Tensor self, *, str approximate=\"none\")", shape_gelu, lower_gelu, grad_gelu, "gelu(f32[3,5]); gelu(f32[5], approximate='tanh')", "x Phi(x)"),
-    ROW("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\")", tc_shape_like_arg1, lower_gelu_backward, NULL, "gelu_backward(f32[5], f32[5])", "gradient of gelu"),
+    ROW("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\")", tc_shape_like_arg1, lower_gelu_backward, tc_grad_gelu_backward, "gelu_backward(f32[5], f32[5])", "gradient of gelu"),
     ROW("silu(Tensor self)", shape_float_only, lower_silu, grad_silu, "silu(f32[3,5]); silu(f64[0,2])", "x / (1 + exp(-x))"),
-    ROW("silu_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_silu_backward, NULL, "silu_backward(f32[5], f32[5])", "gradient of silu"),
+    ROW("silu_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_silu_backward, tc_grad_silu_backward, "silu_backward(f32[5], f32[5])", "gradient of silu"),
     ROW("mish(Tensor self)", shape_float_only, lower_mish, grad_mish, "mish(f32[5])", "x tanh(log(1 + exp(x)))"),
-    ROW("mish_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_mish_backward, NULL, "mish_backward(f32[5], f32[5])", "gradient of mish"),
+    ROW("mish_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_mish_backward, tc_grad_mish_backward, "mish_backward(f32[5], f32[5])", "gradient of mish"),
     ROW("hardsigmoid(Tensor self)", shape_float_only, lower_hardsigmoid, grad_hardsigmoid, "hardsigmoid(f32[5])", "min(max(x + 3, 0), 6) / 6"),
-    ROW("hardsigmoid_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_hardsigmoid_backward, NULL, "hardsigmoid_backward(f32[5], f32[5])", "gradient of hardsigmoid"),
+    ROW("hardsigmoid_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_hardsigmoid_backward, tc_grad_flat_backward, "hardsigmoid_backward(f32[5], f32[5])", "gradient of hardsigmoid"),
     ROW("hardswish(Tensor self)", shape_float_only, lower_hardswish, grad_hardswish, "hardswish(f32[5])", "x min(max(x + 3, 0), 6) / 6"),
-    ROW("hardswish_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_hardswish_backward, NULL, "hardswish_backward(f32[5], f32[5])", "gradient of hardswish"),
+    ROW("hardswish_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_hardswish_backward, tc_grad_hardswish_backward, "hardswish_backward(f32[5], f32[5])", "gradient of hardswish"),
     ROW("softplus(Tensor self, Scalar beta=1, Scalar threshold=20)", shape_float_only, lower_softplus, grad_softplus, "softplus(f32[5])", "log(1 + exp(beta x)) / beta; x above the threshold"),
-    ROW("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)", tc_shape_like_arg1, lower_softplus_backward, NULL, "softplus_backward(f32[5], f32[5], 1, 20)", "gradient of softplus"),
+    ROW("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)", tc_shape_like_arg1, lower_softplus_backward, tc_grad_softplus_backward, "softplus_backward(f32[5], f32[5], 1, 20)", "gradient of softplus"),
     ROW("softshrink(Tensor self, Scalar lambd=0.5)", shape_shrink, lower_softshrink, grad_softshrink, "softshrink(f32[5])", "x moved towards 0 by lambd"),
-    ROW("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd)", tc_shape_like_arg1, lower_shrink_backward, NULL, "softshrink_backward(f32[5], f32[5], 0.5)", "gradient of softshrink"),
+    ROW("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd)", tc_shape_like_arg1, lower_shrink_backward, tc_grad_flat_backward, "softshrink_backward(f32[5], f32[5], 0.5)", "gradient of softshrink"),
     ROW("hardshrink(Tensor self, Scalar lambd=0.5)", shape_shrink, lower_hardshrink, grad_hardshrink, "hardshrink(f32[5])", "0 where |x| <= lambd"),
-    ROW("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd)", tc_shape_like_arg1, lower_shrink_backward, NULL, "hardshrink_backward(f32[5], f32[5], 0.5)", "gradient of hardshrink"),
+    ROW("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd)", tc_shape_like_arg1, lower_shrink_backward, tc_grad_flat_backward, "hardshrink_backward(f32[5], f32[5], 0.5)", "gradient of hardshrink"),
     COMPOSED("log_sigmoid(Tensor self)", shape_float_only, decompose_log_sigmoid, NULL, "log_sigmoid(f32[5])", "log(sigmoid(x))"),
     {.schema = "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", .shape = shape_log_sigmoid, .lower = lower_log_sigmoid, .grad = grad_log_sigmoid, .samples = "log_sigmoid_forward(f32[5])", .doc = "log(sigmoid(x)) and exp(-|x|)"},
-    ROW("log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)", tc_shape_like_arg1, lower_log_sigmoid_backward, NULL, "log_sigmoid_backward(f32[5], f32[5], f32[5])", "gradient of log_sigmoid"),
+    ROW("log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)", tc_shape_like_arg1, lower_log_sigmoid_backward, tc_grad_log_sigmoid_backward, "log_sigmoid_backward(f32[5], f32[5], f32[5])", "gradient of log_sigmoid"),
     COMPOSED("prelu(Tensor self, Tensor weight)", tc_shape_decomposed, decompose_prelu, NULL, "prelu(f32[2,3,4], f32[3])", "x, or weight x where x <= 0"),
     ROW("_prelu_kernel(Tensor self, Tensor weight)", shape_prelu_kernel, lower_prelu, grad_prelu, "_prelu_kernel(f32[2,3], f32[1,3])", "x, or weight x where x <= 0"),
     COMPOSED("glu(Tensor self, int dim=-1)", shape_glu, decompose_glu, NULL, "glu(f32[3,6])", "a sigmoid(b), the halves of x"),
