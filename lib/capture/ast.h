@@ -112,7 +112,7 @@ typedef struct {
     uint32_t op;             /* T_OP: its bytes, first in the low bits; T_KEYWORD: tc_keyword */
     int line, col;
     const char *p; size_t n; /* text; of a string: between the quotes */
-    bool raw, fstr;
+    bool raw, fstr, bytes;
     str *name;
 } token;
 #define TC_OP1(a) ((uint32_t)(a))
@@ -135,6 +135,8 @@ typedef struct {
     C *c;
     file *f;
     const char *p, *end, *line_start;
+    const char *col_line, *col_at; /* tc_lex_col */
+    int col;
     int line, depth;          /* depth: open brackets */
     struct { char ch; int line, col; } open[201];
     int indent[TC_MAX_INDENT + 1], alt[TC_MAX_INDENT + 1], nindent, pending; /* pending > 0: dedents to give, < 0: an indent */
@@ -142,6 +144,6 @@ typedef struct {
 } lexer;
 void tc_lex_init(lexer *l, C *c, file *f);
 token tc_lex(lexer *l);
-int tc_lex_col(const lexer *l, const char *p);
+int tc_lex_col(lexer *l, const char *p);
 
 #endif

@@ -604,6 +604,21 @@ static V f_vars(C *c, args *A) {
     return tc_getattr(c, v[0], c->n___dict__);
 }
 
+/* o.__iter__() and the like, called by name. */
+static V d_iter(C *c, args *A) { return tc_iter(c, A->a[0]); }
+static V d_len(C *c, args *A) { return tc_int(c, tc_len(c, A->a[0])); }
+static V d_getitem(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "__getitem__", "self key", v);
+    return tc_getitem(c, v[0], v[1]);
+}
+static V d_contains(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "__contains__", "self x", v);
+    return tc_bool(c, tc_contains(c, v[0], v[1]));
+}
+static V d_next(C *c, args *A) { return f_next(c, A); }
+
 void tc_builtins_init(C *c) {
     static const native_def fns[] = {
         {"len", f_len}, {"print", f_print}, {"isinstance", f_isinstance}, {"issubclass", f_issubclass}, {"getattr", f_getattr}, {"hasattr", f_hasattr},
@@ -620,6 +635,14 @@ void tc_builtins_init(C *c) {
     tc_dict_set(c, c->types[K_LIST]->d, (V)c->n___init__, tc_native(c, "__init__", list_init, NULL));
     static const kind named[] = {K_OBJECT, K_INT, K_FLOAT, K_COMPLEX, K_BOOL, K_STR, K_LIST, K_TUPLE, K_DICT, K_SET, K_FROZENSET, K_RANGE, K_SLICE, K_TYPE, K_PROPERTY, K_STATIC, K_CLASSM, K_SUPER};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) tc_dict_set(c, c->builtins, (V)c->types[named[i]]->name, (V)c->types[named[i]]);
+    static const native_def protocol[] = {{"__iter__", d_iter}, {"__len__", d_len}, {"__getitem__", d_getitem}, {"__contains__", d_contains}, {NULL, NULL}};
+    static const kind containers[] = {K_LIST, K_TUPLE, K_STR, K_SET, K_FROZENSET, K_RANGE, K_MAPPROXY, K_SIZE};
+    for (size_t i = 0; i < sizeof containers / sizeof *containers; i++) tc_type_methods(c, containers[i], protocol);
+    static const kind iterators[] = {K_ITER, K_GENEXPR};
+    for (size_t i = 0; i < 2; i++) {
+        tc_dict_set(c, c->types[iterators[i]]->d, (V)c->n___iter__, tc_native(c, "__iter__", d_iter, NULL));
+        tc_dict_set(c, c->types[iterators[i]]->d, (V)c->n___next__, tc_native(c, "__next__", d_next, NULL));
+    }
     c->types[K_SLICE]->instance_attr = slice_attr;
     c->types[K_RANGE]->instance_attr = range_attr;
     c->types[K_COMPLEX]->instance_attr = complex_attr;

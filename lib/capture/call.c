@@ -151,6 +151,7 @@ V tc_func_call(C *c, func *f, args *A) {
     memset(slots, 0, sizeof(V) * (size_t)s->nslots);
     size_t vtop = c->vtop;
     c->vtop += (size_t)s->nslots;
+    c->blame = s;
     if (s->plain_params && A->nk == 0 && A->n == s->npos) {
         for (int i = 0; i < A->n; i++) slots[s->params[i].var->slot] = A->a[i];
     } else bind(c, f, A, slots);
@@ -222,7 +223,7 @@ V tc_call(C *c, V f, args *A) {
     switch (f->type->kind) {
     case K_FUNC: return tc_func_call(c, (func *)f, A);
     case K_NATIVE: {
-        tc_step(c);
+        c->steps++;
         tc_stack_check(c);
         native *n = (native *)f;
         return n->fn(c, A);
@@ -236,7 +237,7 @@ V tc_call(C *c, V f, args *A) {
         return tc_call(c, m->func, &B);
     }
     case K_TYPE: return type_call(c, (type *)f, A);
-    case K_OPFN: tc_step(c); return tc_op_call(c, f, A);
+    case K_OPFN: c->steps++; return tc_op_call(c, f, A);
     case K_STATIC: case K_CLASSM: return tc_call(c, ((wrapper *)f)->f, A);
     case K_ALIAS:
         if (tc_kind_of(((alias *)f)->origin) == K_TYPE) return tc_call(c, ((alias *)f)->origin, A);

@@ -100,6 +100,7 @@ tc_capture *tc_capture_begin(C *c, const char *name) {
     T->lift = lift;
     T->hint = NULL, T->nhint = 0;
     k->was_capturing = c->capturing;
+    c->graph_full = false;
     tc_torch_enter(c, k->root, k->p->graph);
     return k;
 }

@@ -71,8 +71,10 @@ V tc_special(C *c, V o, str *name) {
     type *t = tc_type_of(c, o);
     V v = tc_type_lookup(c, t, name);
     if (v && !tc_is_small(v) && v->type->kind == K_STATIC) v = ((wrapper *)v)->f;
-    /* what object itself defines does not count: callers have their own defaults */
-    if (v && t->user && tc_kind_of(v) == K_NATIVE && v == tc_dict_gets(c, c->types[K_OBJECT]->d, name)) return NULL;
+    if (!v || !t->user || tc_kind_of(v) != K_NATIVE) return v;
+    /* what a built-in type defines does not count: callers do that themselves */
+    for (int i = 0; i < t->nmro; i++)
+        if (tc_dict_gets(c, t->mro[i]->d, name)) return t->mro[i]->user ? v : NULL;
     return v;
 }
 

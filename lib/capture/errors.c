@@ -50,6 +50,7 @@ void tc_raise_value(C *c, V v) {
     if (!e->file) {
         const frame *f = user_frame(c);
         if (f) e->file = f->sc->file, e->line = f->at->line, e->col = f->at->col;
+        else if (c->blame && !c->blame->file->embedded) e->file = c->blame->file, e->line = c->blame->line, e->col = 1;
         e->trace = trace(c);
     }
     c->exc = v;
@@ -232,12 +233,13 @@ tc_status tc_exc_status(C *c, V v) {
 /* ---- limits ---- */
 void tc_steps(C *c, uint64_t n) {
     c->steps += n;
+    if (c->graph_full) tc_raise_limit(c, "the graph has more nodes than the limit of %zu: is a loop unrolled that torch.while_loop or scan should hold?", c->max_graph_nodes);
     if (c->steps > c->max_steps)
         tc_raise_limit(c, "the model ran more steps than the limit of %llu allows: is a loop unbounded?", (unsigned long long)c->max_steps);
 }
 
 void tc_step(C *c) {
-    if (__builtin_expect(++c->steps > c->max_steps, 0)) tc_steps(c, 0);
+    if (__builtin_expect(++c->steps > c->max_steps || c->graph_full, 0)) tc_steps(c, 0);
 }
 
 void tc_stack_check(C *c) {

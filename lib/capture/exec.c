@@ -438,7 +438,7 @@ static void assertion(C *c, frame *f, const ast *n) {
 
 static flow statement(C *c, frame *f, const ast *n) {
 again:
-    tc_step(c);
+    c->steps++; /* checked where a loop or a call begins */
     f->at = n;
     switch (n->kind) {
     case N_EXPR: tc_eval_expr(c, f, n->a); return ON;

@@ -6,10 +6,11 @@ static bool name_start(unsigned char c) { return (unsigned)((c | 32) - 0x61) < 2
 static bool digit(unsigned char c) { return (unsigned)(c - 0x30) < 10u; }
 static bool name_char(unsigned char c) { return name_start(c) || digit(c); }
 
-int tc_lex_col(const lexer *l, const char *p) {
-    int col = 1;
-    for (const char *q = l->line_start; q < p; q++) col += ((unsigned char)*q & 0xc0) != 0x80;
-    return col;
+int tc_lex_col(lexer *l, const char *p) {
+    /* counted on from the last place that was asked for: lines may be long */
+    if (l->col_line != l->line_start || p < l->col_at) l->col_line = l->col_at = l->line_start, l->col = 1;
+    for (; l->col_at < p; l->col_at++) l->col += ((unsigned char)*l->col_at & 0xc0) != 0x80;
+    return l->col;
 }
 
 _Noreturn static void fail(lexer *l, const char *p, const char *msg) { tc_syntax(l->c, l->f, l->line, tc_lex_col(l, p), "%s", msg); }
@@ -256,9 +257,10 @@ token tc_lex(lexer *l) {
                     else if (ch != 'u') other = true;
                 }
                 if (!other) {
-                    if (bytes) fail(l, p, "bytes literals (b'...') are outside the model language");
                     l->p = q;
-                    return string(l, p, raw, fs);
+                    token t = string(l, p, raw, fs);
+                    t.bytes = bytes;
+                    return t;
                 }
             }
             tc_keyword k = keyword(p, n);

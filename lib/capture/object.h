@@ -163,6 +163,8 @@ struct tc_lang {
     bool capturing;               /* forward runs: globals may not be changed */
     struct tc_torch *torch;
     int repr_depth;
+    const scope *blame;           /* the function whose arguments are being bound: place of an error that no line of the user's is in */
+    bool graph_full;              /* more nodes than the limit: said at the head of the loop */
     uint64_t type_version;        /* bumped when the dict of a class changes */
     void (*warn)(void *self, const char *text); void *warn_self;
 };

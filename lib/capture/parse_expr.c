@@ -240,6 +240,10 @@ static ast *strings(parser *p) {
     astvec parts = {0};
     while (p->t.kind == T_STRING) {
         token t = p->t;
+        if (t.bytes) { /* refused when it is evaluated, as the name bytes is */
+            tc_p_next(p);
+            return name_node(p, tc_intern(p->c, "bytes", 5), &t);
+        }
         if (t.fstr) fstring_parts(p, &t, t.p, t.p + t.n, &parts, false);
         else {
             ast *k = constant(p, &t, decode(p, &t, t.p, t.p + t.n, false));
@@ -284,6 +288,7 @@ static ast *number(parser *p) {
         double f = strtod(text, NULL);
         return constant(p, &t, imag ? tc_complex(p->c, 0, f) : tc_float(p->c, f));
     }
+    if (!hex && t.n > 4300) tc_p_fail(p, &t, "an integer of %zu digits is over the limit of 4300 digits", t.n);
     V v = tc_int_parse(p->c, t.p, t.n, 0, true);
     if (!v) tc_p_fail(p, &t, "invalid number literal");
     return constant(p, &t, v);

@@ -103,16 +103,24 @@ static tc_value *concrete_value(C *c, tc_program *p, const tensor *t) {
     return v;
 }
 
-/* How many tensors a call yields: list results count their elements, so the shape rule is asked. */
+static void check_size(C *c, const tc_value *v) {
+    if (v->kind != TC_V_TENSOR) return;
+    int64_t n = 1, bytes, k;
+    bool fits = true;
+    for (int i = 0; i < v->meta.rank && fits; i++) fits = !tc_sym_const_int(v->meta.size[i], &k) || tc_mul_i64(n, k, &n);
+    if (fits && tc_mul_i64(n, (int64_t)tc_dtype_size(v->meta.dtype), &bytes) && (uint64_t)bytes <= c->max_tensor_bytes) return;
+    tc_raise_limit(c, "a tensor of %lld elements is over the memory limit of %zu MB", fits ? (long long)n : (long long)INT64_MAX, c->max_tensor_bytes >> 20);
+}
+
+/* How many tensors a call yields (list results count their elements), by the shape rule, which also says what memory they need. */
 static int count_results(C *c, tc_program *p, const tc_op *op, const tc_arg *a, int nargs, tc_value *outs, int nouts) {
-    const tc_schema *s = tc_op_schema(op);
-    bool lists = s->variadic;
-    for (int i = 0; i < s->nrets; i++) lists |= s->rets[i].type == TC_T_TENSORS || s->rets[i].type == TC_T_OPT_TENSORS;
-    if (!lists) return nouts;
     tc_status st = tc_op_infer(p, op, a, nargs, tc_here(c), outs, nouts);
     if (st) tc_raise_status(c, "RuntimeError", st);
     int n = 0;
-    for (int i = 0; i < nouts; i++) n += outs[i].kind == TC_V_LIST ? outs[i].nlist : 1;
+    for (int i = 0; i < nouts; i++) {
+        n += outs[i].kind == TC_V_LIST ? outs[i].nlist : 1;
+        if (!tc_op_schema(op)->is_view) check_size(c, &outs[i]);
+    }
     return n;
 }
 
@@ -198,8 +206,7 @@ static V record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
     tc_node *node;
     tc_status st = tc_graph_call(g, op, a, nargs, tc_here(c), NULL, &node);
     if (st) tc_raise_status(c, "RuntimeError", st);
-    if (c->max_graph_nodes && g->nnodes > c->max_graph_nodes)
-        tc_raise_limit(c, "the graph has more than the limit of %zu nodes: is a loop unrolled that torch.while_loop or scan should hold?", c->max_graph_nodes);
+    c->graph_full = c->graph_full || (c->max_graph_nodes && g->nnodes > c->max_graph_nodes);
     V *r = tc_mem(c, (size_t)(node->nouts ? node->nouts : 1) * sizeof *r);
     for (int i = 0; i < node->nouts; i++) r[i] = tc_torch_wrap_value(c, node->outs[i]);
     return results(c, tc_op_schema(op), r, node->nouts);

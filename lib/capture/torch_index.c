@@ -123,7 +123,7 @@ static V index_list(C *c, indexing *x) {
         if (!x->tensors[i]) continue;
         tc_dtype d = tc_torch_dtype(x->tensors[i]);
         if (!tc_is_integral(d)) tc_raise(c, "IndexError", "tensors used as indices must be long, int, byte or bool tensors");
-        for (int k = 1; (d == TC_BOOL || d == TC_U8) && k < tc_torch_rank(x->tensors[i]); k++) i++; /* the mask covers these */
+        if (d == TC_BOOL || d == TC_U8) i += tc_torch_rank(x->tensors[i]) > 1 ? tc_torch_rank(x->tensors[i]) - 1 : 0; /* the mask covers these */
     }
     return l;
 }
