@@ -19,7 +19,7 @@ struct tc_capture {
     TC_VEC(const char *) dims;       /* "x.0" of each symbol, by index */
     TC_VEC(bool) declared;
     const tc_capture_dim *ranges; int nranges;
-    int nconstants;
+    int nconstants, attempt;
     bool no_grad, was_capturing;
 };
 
@@ -34,7 +34,9 @@ static void set_hint(tc_capture *k, tc_sym symb, int64_t example, int64_t lo, in
         T->hint = grown, T->nhint = i + 8;
     }
     if (T->hint[i].bound) return;
-    int64_t v = example >= 0 ? example : (int64_t)(2 * i + 3) * 16;
+    static const int scale[][2] = {{32, 48}, {4, 6}, {1, 2}, {16, 16}, {4, 4}}; /* step and first */
+    int a = k->attempt % (int)(sizeof scale / sizeof *scale);
+    int64_t v = example >= 0 ? example : (int64_t)i * scale[a][0] + scale[a][1];
     if (v < lo) v = lo;
     if (v > hi) v = hi;
     T->hint[i] = (tc_symvalue){.i = v, .bound = true};
@@ -50,7 +52,9 @@ static void remember_dim(tc_capture *k, tc_sym symb, const char *where, bool dec
 }
 
 static tc_sym symbol(tc_capture *k, const char *name, const char *where, int64_t example, bool declared) {
-    int64_t lo = 0, hi = TC_SYM_NO_HI;
+    int64_t lo = 1, hi = TC_SYM_NO_HI;
+    for (int i = 0; i < k->nranges; i++) /* a size of 0 is met only where it is asked for */
+        if (k->ranges[i].symbol && !strcmp(k->ranges[i].symbol, name) && k->ranges[i].hi && k->ranges[i].lo == 0) lo = 0;
     for (int i = 0; i < k->nranges; i++)
         if (k->ranges[i].symbol && !strcmp(k->ranges[i].symbol, name) && k->ranges[i].hi) {
             if (k->ranges[i].lo > lo) lo = k->ranges[i].lo;
@@ -106,6 +110,7 @@ tc_capture *tc_capture_begin(C *c, const char *name) {
 }
 
 void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n) { k->ranges = dims, k->nranges = n; }
+void tc_capture_attempt(tc_capture *k, int attempt) { k->attempt = attempt; }
 
 static void reset(tc_capture *k) {
     struct tc_torch *T = k->c->torch;
@@ -118,6 +123,11 @@ static void reset(tc_capture *k) {
     k->root->functional = NULL;
     T->region = NULL, T->graph = NULL, T->capture = NULL, T->hint = NULL, T->nhint = 0;
     k->c->capturing = k->was_capturing;
+}
+
+bool tc_capture_chose_sizes(C *c) {
+    tc_capture *k = active(c);
+    return k && k->p->guards.len > 0 && c->torch->nhint > 0;
 }
 
 void tc_capture_abandon(C *c) {

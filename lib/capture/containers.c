@@ -311,6 +311,9 @@ static V i_item(C *c, args *A) {
     (void)c;
     return A->a[0];
 }
+static V i_number(C *c, args *A) { return tc_kind_of(A->a[0]) == K_BOOL ? tc_int(c, A->a[0] == c->true_) : A->a[0]; }
+static V i_float(C *c, args *A) { return tc_float(c, tc_to_double(c, A->a[0])); }
+static V f_int(C *c, args *A) { return tc_int_from_double(c, tc_flt(A->a[0])); }
 static V number_attr(C *c, V o, str *name) {
     if (!strcmp(name->s, "real") || !strcmp(name->s, "numerator")) return o;
     if (!strcmp(name->s, "imag")) return tc_kind_of(o) == K_FLOAT ? tc_float(c, 0) : tc_int(c, 0);
@@ -327,8 +330,8 @@ void tc_containers_init(C *c) {
     static const native_def sets[] = {{"add", s_add}, {"discard", s_discard}, {"remove", s_remove}, {"pop", s_pop}, {"clear", s_clear}, {"union", s_union},
         {"intersection", s_intersection}, {"difference", s_difference}, {"symmetric_difference", s_symmetric}, {"update", s_update}, {"issubset", s_issubset},
         {"issuperset", s_issuperset}, {"isdisjoint", s_isdisjoint}, {"copy", s_union}, {NULL, NULL}};
-    static const native_def ints[] = {{"bit_length", i_bit_length}, {"bit_count", i_bit_count}, {"is_integer", f_is_integer}, {"conjugate", i_item}, {NULL, NULL}};
-    static const native_def floats[] = {{"is_integer", f_is_integer}, {"conjugate", i_item}, {NULL, NULL}};
+    static const native_def ints[] = {{"bit_length", i_bit_length}, {"bit_count", i_bit_count}, {"is_integer", f_is_integer}, {"conjugate", i_item}, {"__index__", i_number}, {"__int__", i_number}, {"__float__", i_float}, {NULL, NULL}};
+    static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int}, {"is_integer", f_is_integer}, {"conjugate", i_item}, {NULL, NULL}};
     tc_type_methods(c, K_LIST, lists);
     tc_type_methods(c, K_TUPLE, tuples);
     tc_type_methods(c, K_SIZE, tuples);

@@ -307,6 +307,7 @@ static flow with_items(C *c, frame *f, const ast *n, int i) {
 /* ---- loops ---- */
 static flow while_loop(C *c, frame *f, const ast *n) {
     for (;;) {
+        f->at = n;
         tc_step(c);
         V t = tc_eval_expr(c, f, n->a);
         f->at = n->a;
@@ -323,8 +324,8 @@ static flow for_loop(C *c, frame *f, const ast *n) {
     f->at = n->b;
     V it = tc_iter(c, seq);
     for (;;) {
-        tc_step(c);
         f->at = n->b;
+        tc_step(c);
         V v = tc_next(c, it);
         if (!v) break;
         tc_store(c, f, n->a, v);

@@ -42,7 +42,6 @@ V tc_module_attr(C *c, module *m, str *name) {
     V v = tc_dict_gets(c, m->d, name);
     if (v) return v;
     if (name == c->n___dict__) return (V)m->d;
-    if (m->missing && (v = m->missing(c, m, name))) return v;
     V f = tc_dict_gets(c, m->d, c->n___getattr__);
     if (f) {
         trap t;
@@ -53,6 +52,7 @@ V tc_module_attr(C *c, module *m, str *name) {
         } else if (!tc_exc_is(c, c->exc, "AttributeError")) tc_raise_again(c, c->exc);
         if (r) return r;
     }
+    if (m->missing && (v = m->missing(c, m, name))) return v;
     if (m->embedded && name->len < 100 && strncmp(name->s, "__", 2)) {
         char full[256];
         if (strlen(m->name->s) + name->len + 2 < sizeof full) {
@@ -70,6 +70,7 @@ static const char *canonical(const char *name) {
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (!strcmp(name, same[i][0])) return same[i][1];
     if (!strncmp(name, "torch.nn.modules.", 17)) return "torch.nn";
+    if (!strncmp(name, "torch._higher_order_ops", 23)) return "torch.namespace";
     return name;
 }
 
@@ -96,11 +97,21 @@ static module *sibling(C *c, const char *name) {
     return tc_module_run(c, m, tc_file_add(c, path, text, len));
 }
 
+/* torch.utils: a folder of sources without one of its own name. */
+static bool is_package(const char *name) {
+    if (strncmp(name, "torch.", 6)) return false;
+    size_t n = strlen(name + 6);
+    for (const tc_embedded *e = tc_embedded_sources; e->name; e++)
+        if (!strncmp(e->name, name + 6, n) && e->name[n] == '/') return true;
+    return false;
+}
+
 static module *load(C *c, const char *name) {
     str *n = tc_intern(c, name, strlen(name));
     module *m = (module *)tc_dict_gets(c, c->modules, n);
     if (m) return m;
     const tc_embedded *e = embedded(c, name);
+    if (!e && is_package(name)) return tc_module(c, name);
     if (!e) return sibling(c, name);
     m = tc_module(c, name);
     if (!strcmp(name, "torch.nn.functional")) tc_torch_functional(c, m);

@@ -144,12 +144,13 @@ static int returned_names(C *c, V m, const char ***out) {
     return count;
 }
 
-static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name) {
+static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name, int attempt) {
     list *params = parameters(c, m);
     tc_capture_input *in = ordered(c, r, params);
     tc_capture *k = tc_capture_begin(c, name);
     tc_program *p = c->torch->graph->program;
     tc_capture_ranges(k, r->dims, r->ndims);
+    tc_capture_attempt(k, attempt);
     if (tc_kind_of(m) != K_FUNC) tc_capture_state(k, m, "");
     dict *given = tc_dict(c);
     for (int i = 0; i < r->ninputs; i++) {
@@ -194,14 +195,22 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
 }
 
 static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name) {
-    trap t;
     tc_program *volatile p = NULL;
-    if (TC_TRAP(c, t)) {
-        p = capture_mode(c, m, mod, r, name);
-        tc_untrap(c, &t);
-    } else {
-        tc_capture_abandon(c);
-        tc_raise_again(c, c->exc);
+    V volatile first = NULL;
+    for (volatile int attempt = 0; !p; attempt++) {
+        trap t;
+        if (TC_TRAP(c, t)) {
+            p = capture_mode(c, m, mod, r, name, attempt);
+            tc_untrap(c, &t);
+        } else {
+            /* the model itself refused these sizes (an assert, a raise): others may do */
+            V e = c->exc;
+            bool chosen = tc_capture_chose_sizes(c);
+            tc_capture_abandon(c);
+            if (!first) first = e;
+            bool refused = tc_exc_is(c, e, "AssertionError") || tc_exc_is(c, e, "ValueError") || tc_exc_is(c, e, "RuntimeError") || tc_exc_is(c, e, "IndexError");
+            if (!refused || !chosen || attempt + 1 == TC_CAPTURE_ATTEMPTS) tc_raise_again(c, first);
+        }
     }
     p->source_file = tc_arena_strdup(&p->arena, r->path);
     p->source_text = tc_arena_strndup(&p->arena, r->text, r->len);

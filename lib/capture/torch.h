@@ -51,6 +51,7 @@ struct tc_torch {
     tc_dtype autocast;             /* TC_DTYPE_NONE: off */
     tc_program *scratch;           /* expressions of eager calls; renewed when it has grown */
     tensor *owned;
+    tc_map overloads;              /* of torch_call.c */
     const void *here_file, *here_program; const char *here_name; /* tc_here: the file's name in the program's arena */
     tc_symvalue *hint; size_t nhint; /* example values of the captured program's symbols, by index; unbound: from data */
     type *tensor_type, *parameter_type, *buffer_type;

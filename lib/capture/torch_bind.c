@@ -128,7 +128,7 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
         if (p->fixed_len > 0 && ints_arg(c, &v, 1, a)) return true;
         return refuse(b, p, c, v, "tuple of ints");
     case TC_T_FLOAT:
-        if (tc_kind_of(v) == K_COMPLEX || !is_number(v) || tc_kind_of(v) == K_BOOL) {
+        if (tc_kind_of(v) == K_COMPLEX || !is_number(v)) {
             if (!(tc_is_tensor(v) && tc_torch_rank(v) == 0)) return refuse(b, p, c, v, "float");
             v = tc_tensor_number(c, v, "a float argument");
         }

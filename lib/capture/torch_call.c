@@ -2,6 +2,8 @@
  *
  *     torch.add(x, 1)  ->  overloads of aten::add  ->  binding  ->  tc_torch_apply  ->  tensor, tuple or number */
 #include "capture/torch_bind.h"
+#include "op/emit.h"
+#include "op/functionalise.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -203,6 +205,12 @@ static V record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
         }
     }
     g->program->no_grad = c->torch->no_grad;
+    if (c->torch->autocast != TC_DTYPE_NONE) {
+        tc_emit e = {.graph = g, .source = tc_here(c)};
+        tc_status cast = tc_autocast(&e, op, a, nargs, c->torch->autocast);
+        if (!cast) cast = e.status;
+        if (cast) tc_raise_status(c, "RuntimeError", cast);
+    }
     tc_node *node;
     tc_status st = tc_graph_call(g, op, a, nargs, tc_here(c), NULL, &node);
     if (st) tc_raise_status(c, "RuntimeError", st);
@@ -368,7 +376,7 @@ static _Noreturn void no_overload(C *c, const char *name, const tc_op *const *op
 
 static V call_overloads(C *c, const char *name, const tc_op *const *ops, int n, args *A, bool is_method, bool strict) {
     if (!c->torch->graph) renew_scratch(c->torch);
-    tc_binding *b = tc_mem(c, sizeof *b);
+    tc_binding store = {0}, *b = &store;
     for (int i = 0; i < n; i++) {
         bool fits = tc_torch_bind(c, ops[i], A, is_method, strict, b);
         tc_buf_free(&b->why);
@@ -377,10 +385,24 @@ static V call_overloads(C *c, const char *name, const tc_op *const *ops, int n, 
     no_overload(c, name, ops, n, A, is_method, strict);
 }
 
+/* Overloads by name, looked up once. */
+typedef struct { int n; const tc_op *ops[MAX_OVERLOADS]; } overloads;
+static const overloads *overloads_of(C *c, const char *name) {
+    void **at = tc_map_put(&c->torch->overloads, name, strlen(name));
+    if (!*at) {
+        const tc_op *ops[MAX_OVERLOADS];
+        int n = tc_op_overloads(name, ops, MAX_OVERLOADS);
+        overloads *o = tc_arena_alloc(&c->arena, sizeof(int) * 2 + sizeof *ops * (size_t)(n + 1));
+        o->n = n;
+        memcpy(o->ops, ops, sizeof *ops * (size_t)n);
+        *at = o;
+    }
+    return *at;
+}
+
 V tc_torch_call(C *c, const char *name, args *A, bool is_method) {
-    const tc_op *ops[MAX_OVERLOADS];
-    int n = tc_op_overloads(name, ops, MAX_OVERLOADS);
-    return call_overloads(c, name, ops, n, A, is_method, false);
+    const overloads *o = overloads_of(c, name);
+    return call_overloads(c, name, o->ops, o->n, A, is_method, false);
 }
 
 V tc_torch_calln(C *c, const char *name, int n, ...) {
@@ -390,8 +412,11 @@ V tc_torch_calln(C *c, const char *name, int n, ...) {
     va_start(ap, n);
     for (int i = 0; i < n; i++) a[i] = va_arg(ap, V);
     va_end(ap);
-    const tc_op *op = strchr(name, '.') ? tc_op_find(name) : NULL;
     args A = {.a = a, .n = n};
+    if (!strchr(name, '.')) return tc_torch_call(c, name, &A, false);
+    void **at = tc_map_put(&c->torch->overloads, name, strlen(name));
+    if (!*at) *at = (void *)(uintptr_t)tc_op_find(name);
+    const tc_op *op = *at;
     return op ? call_overloads(c, name, &op, 1, &A, false, true) : tc_torch_call(c, name, &A, false);
 }
 

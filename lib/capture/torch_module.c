@@ -416,8 +416,8 @@ static V torch_missing(C *c, module *m, str *name) {
             if (f && !(only && tc_contains(c, only, (V)name))) v = tc_dict_gets(c, f->d, name);
             if (v && (tc_kind_of(v) == K_MODULE || tc_kind_of(v) == K_SET)) v = NULL;
         }
-        if (!v) v = from_source(c, "torch.namespace", name);
     }
+    if (!v) v = from_source(c, "torch.namespace", name);
     if (!v && name->len < 100) {
         char full[128];
         snprintf(full, sizeof full, "torch.%s", name->s);
@@ -432,11 +432,12 @@ static V torch_missing(C *c, module *m, str *name) {
 
 /* F.name that functional.py lacks: the operator. */
 static V functional_missing(C *c, module *m, str *name) {
-    (void)m;
     if (!strncmp(name->s, "__", 2) || name->len > 100) return NULL;
     char full[128];
     snprintf(full, sizeof full, "aten::%s", name->s);
-    return tc_torch_opfn(c, full, NULL);
+    V v = tc_torch_opfn(c, full, NULL);
+    if (v) tc_dict_set(c, m->d, (V)name, v);
+    return v;
 }
 
 /* torch.special.expit -> aten::special_expit, torch.linalg.norm -> aten::linalg_norm, torch.fft.fft -> aten::fft_fft */
@@ -552,6 +553,7 @@ void tc_torch_deinit(C *c) {
     if (!T) return;
     for (tensor *t = T->owned; t; t = t->next_owned) tc_tensor_deinit(&t->t);
     tc_program_release(T->scratch);
+    tc_map_free(&T->overloads);
     free(T);
     c->torch = NULL;
 }

@@ -149,3 +149,7 @@ def cond(pred, true_fn, false_fn, operands=()):
 
 def while_loop(cond_fn, body_fn, carried_inputs):
     return _C.while_loop(cond_fn, body_fn, tuple(carried_inputs))
+
+
+def _assert(condition, message):
+    assert condition, message
