@@ -82,17 +82,25 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
     if (p->bias) j->add = (const char *)p->bias + g * c->cout * size, j->add_rs = 1;
 }
 
+/* Weights of output channels [begin, end), all groups counted, as [co][tap][ci]. */
+typedef struct { const tc_conv *c; const tc_isa_ops *isa; tc_conv_weight w; char *out; } reorder;
+static void reorder_rows(void *ctx, int64_t begin, int64_t end, int worker) {
+    const reorder *r = ctx;
+    const tc_conv *c = r->c;
+    int64_t taps = tc_conv_volume(c->kernel);
+    (void)worker;
+    for (int64_t i = begin; i < end; i++)
+        r->isa->move->transpose[elem(c) == 8 ? 3 : 2](r->out + (size_t)(i * taps * c->cin) * elem(c), c->cin, (const char *)r->w.data + (size_t)(i / c->cout * r->w.group + i % c->cout * r->w.cout) * elem(c), r->w.cin, c->cin, taps);
+}
+
 void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias, void *out) {
     int64_t taps = tc_conv_volume(c->kernel), area = tc_conv_volume(c->out), inside = tc_conv_volume(c->in), channels = c->groups * c->cin;
-    int log2 = elem(c) == 8 ? 3 : 2;
     plan p = {.c = c, .out = out, .bias = bias, .k = taps * c->cin, .x = in};
     if (!area || !c->n || !c->cout) return;
     /* weights as [co][tap][ci] */
     char *wt = tc_conv_take(&scratch, (size_t)(c->groups * c->cout * p.k) * elem(c));
-    for (int64_t g = 0; g < c->groups; g++)
-        for (int64_t o = 0; o < c->cout; o++)
-            for (int64_t i = 0; i < c->cin; i++)
-                isa->move->store[log2](wt + (size_t)(((g * c->cout + o) * taps) * c->cin + i) * elem(c), c->cin, (const char *)w.data + (size_t)(g * w.group + o * w.cout + i * w.cin) * elem(c), taps);
+    reorder ro = {c, isa, w, wt};
+    tc_parallel_for(pool, c->groups * c->cout, 1 + 65536 / (p.k + 1), reorder_rows, &ro);
     p.w = wt;
     bool last = c->cin >= CHANNELS_LAST_FROM;
     if (last) {

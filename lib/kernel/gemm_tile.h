@@ -128,22 +128,23 @@ static void copy_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, i
     }
 }
 
+/* alpha, beta and the addend on n neighbours in memory */
+static void finish_run(T *c, int64_t n, T alpha, const T *add, int64_t add_cs, T beta) {
+    if (alpha != 1) for (int64_t i = 0; i < n; i++) c[i] *= alpha;
+    if (!add) return;
+    if (beta != 1) for (int64_t i = 0; i < n; i++) c[i] = FMA(beta, add[i * add_cs], c[i]);
+    else if (add_cs == 1) for (int64_t i = 0; i < n; i++) c[i] += add[i];
+    else if (add_cs == 0) for (int64_t i = 0; i < n; i++) c[i] += add[0];
+    else for (int64_t i = 0; i < n; i++) c[i] += add[i * add_cs];
+}
 static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
     const T alpha = (T)j->alpha, beta = (T)j->beta;
-    const T *add = j->add;
-    if (alpha != 1 || (add && beta != 0))
-        for (int64_t r = r0; r < r0 + nr; r++) {
-            T *c = (T *)j->c + r * j->c_rs;
-            for (int64_t i = c0; i < c0 + nc; i++) {
-                int64_t at = j->c_col ? j->c_col[i] : i * j->c_cs;
-                T v = c[at];
-                if (alpha != 1) v *= alpha;
-                if (add && beta != 0) {
-                    T s = add[r * j->add_rs + i * j->add_cs];
-                    v = beta == 1 ? v + s : FMA(beta, s, v);
-                }
-                c[at] = v;
-            }
+    const T *add = beta != 0 ? j->add : NULL;
+    if (alpha != 1 || add)
+        for (int64_t i = c0, n; i < c0 + nc; i += n) {
+            n = j->c_col ? neighbours(j->c_col, i, c0 + nc - i) : j->c_cs == 1 ? c0 + nc - i : 1;
+            for (int64_t r = r0; r < r0 + nr; r++)
+                finish_run((T *)j->c + r * j->c_rs + (j->c_col ? j->c_col[i] : i * j->c_cs), n, alpha, add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
         }
     if (j->epilogue) j->epilogue->fn(j->epilogue->ctx, (T *)j->c + r0 * j->c_rs + c0, j->c_rs, r0, nr, c0, nc, worker);
 }
@@ -225,8 +226,8 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
                 int64_t where = base + c * rows, w = nc - c < NR ? nc - c : NR;
                 leaf_tile t = {.a = a, .b = b + c * n, .k = n, .nlevels = nm, .level_ld = NR};
                 for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
-                int direct = last && !j->c_col && j->c_cs == 1 && w == NR;
-                t.out = !last ? out + where : direct ? (T *)j->c + (r0 + r) * j->c_rs + c0 + c : spare;
+                int direct = last && w == NR && (j->c_col ? neighbours(j->c_col, c0 + c, NR) == NR : j->c_cs == 1);
+                t.out = !last ? out + where : direct ? (T *)j->c + (r0 + r) * j->c_rs + (j->c_col ? j->c_col[c0 + c] : c0 + c) : spare;
                 t.ld = direct ? j->c_rs : NR;
                 if (last && !n && nm) { /* absent at the end: the tree of what is there */
                     for (int i = 0; i < rows * NR; i++) spare[i] = t.level[0][i];
