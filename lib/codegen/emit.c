@@ -766,7 +766,7 @@ static void declare_used(ew *e, const char *body) {
     for (int i = 0; i < e->l->naxes; i++)
         if (has_word(body, T(e, "e%d", i)) || has_word(more, T(e, "e%d", i))) line(e, "const int64_t e%d = c->extents[%d];", i, i);
     for (int i = 0; i < e->p->d->nnumbers && i < 64; i++)
-        if (has_word(body, T(e, "k%d", i)) && tc_sym_type(e->p->d->numbers[i]) == TC_SYM_INT) line(e, "const int64_t k%d = c->numbers[%d].i;", i, i);
+        if (has_word(body, T(e, "h%d", i)) && tc_sym_type(e->p->d->numbers[i]) == TC_SYM_INT) line(e, "const int64_t h%d = c->numbers[%d].i;", i, i);
     tc_buf_puts(e->b, more);
     tc_buf_free(&ranges);
 }

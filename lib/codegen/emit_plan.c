@@ -38,7 +38,7 @@ static cexpr number(cplan *p, tc_sym s) {
     for (int i = 0; i < p->d->nnumbers; i++)
         if (p->d->numbers[i] == s) {
             if (i < 64) p->used_number |= UINT64_C(1) << i;
-            return (cexpr){.s = i < 64 ? tc_arena_printf(p->a, "k%d", i) : tc_arena_printf(p->a, "c->numbers[%d].i", i), .sym = s};
+            return (cexpr){.s = i < 64 ? tc_arena_printf(p->a, "h%d", i) : tc_arena_printf(p->a, "c->numbers[%d].i", i), .sym = s};
         }
     TC_BUG("a symbolic number that the description lacks");
 }

@@ -6,7 +6,6 @@
 #include "codegen/tc_abi.h"
 #include "kernel/scalar.h"
 #include "kernel/tree.h"
-#include "codegen/ckernels.h"
 
 /* ---- rows: x[0..n) are consecutive reduced positions, n <= 256 ---- */
 #define ROW(S, T, NAME, ONE, OP)                                                                   \
@@ -138,5 +137,7 @@ static inline int64_t tc_fault_at(tc_abi_fault *f, int32_t inst, int32_t dim, in
     }
     return 0;
 }
+
+#include "codegen/ckernels.h"
 
 #endif

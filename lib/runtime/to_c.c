@@ -6,6 +6,7 @@
 #include "runtime/frame.h"
 
 #include <ctype.h>
+#include <math.h>
 
 typedef struct {
     tc_exec *e;
@@ -247,9 +248,35 @@ static tc_status write_convolution(writer *w, const call *c, const char *kind) {
     return NULL;
 }
 
+static tc_status write_attention(writer *w, const call *c, const char *kind) {
+    const kernel_call *k = c->kernel;
+    const tc_kcall kc = {.args = k->args, .nargs = c->group->node->nargs};
+    operand x[4];
+    const char *o;
+    (void)kind;
+    for (int i = 0; i < 4; i++) TC_TRY(tensor_arg(w, k, i, &x[i]));
+    TC_TRY(address(w, k->out_id[0], &o));
+    const tc_tensor *q = x[0].t, *key = x[1].t, *v = x[2].t;
+    int r = q->rank;
+    int64_t d = q->size[r - 1], dv = v->size[r - 1], st[4][4] = {{0}}, h = r == 4 ? q->size[1] : 1;
+    if (q->dtype != TC_F32 && q->dtype != TC_F64) return tc_error(TC_UNSUPPORTED, "attention of %s as C", tc_dtypes[q->dtype].torch);
+    if (d > 256 || dv > 256 || tc_k_float(&kc, 4) != 0) return tc_error(TC_UNSUPPORTED, "attention with more than 256 elements a head, or dropout, as C");
+    for (int t = 0; t < 3; t++)
+        for (int i = 0; i < r; i++) st[t][r == 3 && i == 0 ? 0 : 4 - r + i] = x[t].t->stride[i];
+    for (int i = 0; x[3].t && i < 4; i++) st[3][3 - i] = step(x[3].t, i);
+    if (x[3].t && r == 3) st[3][0] = st[3][1], st[3][1] = 0;
+    double scale = tc_k_given(&kc, 6) ? tc_k_float(&kc, 6) : 1 / sqrt((double)d);
+    int64_t sizes[7] = {r >= 3 ? q->size[0] : 1, h, r == 4 && key->size[1] ? h / key->size[1] : 1, q->size[r - 2], key->size[r - 2], d, dv};
+    const char *S = tc_dtypes[q->dtype].name, *ty = ctype_of(q->dtype);
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a};\n", list(w, sizes, 7), list(w, st[0], 4), list(w, st[1], 4), list(w, st[2], 4),
+                  list(w, st[3], 4), tc_k_bool(&kc, 5), x[3].t && x[3].t->dtype == TC_BOOL, scale);
+    tc_buf_printf(&w->calls, "        tc_c_attention_%s(&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s));\n    }\n", S, ty, x[0].at, ty, x[1].at, ty, x[2].at, x[3].at, ty, o);
+    return NULL;
+}
+
 static const struct { const char *kernel; tc_status (*write)(writer *w, const call *c, const char *kind); } kernels[] = {
     {"mm", write_product}, {"bmm", write_product}, {"addmm", write_product}, {"baddbmm", write_product}, {"addmv", write_product}, {"mv", write_product}, {"dot", write_product},
-    {"linear", write_product}, {"convolution", write_convolution},
+    {"linear", write_product}, {"convolution", write_convolution}, {"scaled_dot_product_attention", write_attention},
 };
 
 static tc_status write_kernel(writer *w, const call *c) {
