@@ -1,7 +1,9 @@
-/* Scaled dot-product attention, softmax(q k^T scale + mask) v: written with matrix products and softmax, as PyTorch's math form.
+/* Scaled dot-product attention, softmax(q k^T scale + mask) v: one kernel (kernel/attention.h) for the usual case, else written with
+ * matrix products and softmax, as PyTorch's math form.
  *
  * A boolean mask says where attention is allowed; is_causal allows key j to query i where j <= i (aligned at the top left); a row
  * without any allowed key gives 0. enable_gqa repeats the heads of key and value. */
+#include "kernel/attention.h"
 #include "op/shape.h"
 
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
@@ -66,12 +68,28 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
     *out = tc_e2(e, "aten::matmul", p, a.v);
     return tc_e_done(e);
 }
+/* The kernel takes four dimensions, no dropout and a mask that needs no gradient; the rest is written out. */
+static bool has_kernel(const tc_emit *e, attention a) {
+    bool four = a.q && a.k && a.v && a.q->meta.rank == 4 && a.k->meta.rank == 4 && a.v->meta.rank == 4 && a.dropout == 0;
+    bool alike = four && a.q->meta.dtype == a.k->meta.dtype && a.q->meta.dtype == a.v->meta.dtype && tc_is_float(a.q->meta.dtype) && a.q->meta.size[3] == a.k->meta.size[3] && a.q->meta.size[3] == a.v->meta.size[3];
+    bool mask = !a.mask || (!a.causal && (a.mask->meta.dtype == TC_BOOL || a.mask->meta.dtype == a.q->meta.dtype) && !(e->wants ? e->wants(e->wants_ctx, a.mask) : a.mask->meta.requires_grad));
+    return alike && mask;
+}
 static tc_status decompose_attention(tc_emit *e, const tc_node *n) { /* query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa */
     tc_value *y = NULL;
     attention a = {tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3), tc_arg_float(n, 4), tc_arg_bool(n, 5), tc_arg_bool(n, 7), &n->args[6]};
+    if (has_kernel(e, a)) {
+        if (a.gqa) {
+            int64_t h, hk;
+            if (tc_sym_const_int(a.q->meta.size[1], &h) && tc_sym_const_int(a.k->meta.size[1], &hk) && (hk == 0 || h % hk)) return refuse(n, "Number of heads in key and value must divide the number of heads in query");
+            a.k = repeat_heads(e, a.k, a.q->meta.size[1]), a.v = repeat_heads(e, a.v, a.q->meta.size[1]);
+        }
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::_scaled_dot_product_flash_attention_for_cpu", "vvvfbva", a.q, a.k, a.v, 0.0, (int)a.causal, a.mask, a.scale));
+        return tc_e_done(e);
+    }
     TC_TRY(attend(e, n, a, &y, NULL));
     tc_emit_result(e, 0, y);
-    return NULL;
+    return tc_e_done(e);
 }
 static tc_status decompose_attention_math(tc_emit *e, const tc_node *n) { /* ..., is_causal, dropout_mask, scale, enable_gqa */
     tc_value *y = NULL, *w = NULL;
@@ -82,21 +100,41 @@ static tc_status decompose_attention_math(tc_emit *e, const tc_node *n) { /* ...
     tc_emit_result(e, 1, w);
     return NULL;
 }
-/* The same with the logarithm of the softmax's denominator, which PyTorch's kernel saves. */
-static tc_status decompose_flash(tc_emit *e, const tc_node *n) { /* query, key, value, dropout_p, is_causal, attn_mask, scale */
-    tc_value *y = NULL, *q = tc_arg_value(n, 0), *k = tc_arg_value(n, 1);
-    attention a = {q, k, tc_arg_value(n, 2), tc_arg_value(n, 5), tc_arg_float(n, 3), tc_arg_bool(n, 4), false, &n->args[6]};
-    int64_t w;
-    TC_TRY(attend(e, n, a, &y, NULL));
-    tc_emit_result(e, 0, y);
-    if (!tc_sym_const_int(q->meta.size[q->meta.rank - 1], &w)) return tc_error(TC_UNSUPPORTED, "%s: a symbolic head width", tc_op_name(n->op));
-    double scale = tc_arg_is_none(n, 6) ? 1 / __builtin_sqrt((double)w) : tc_arg_float(n, 6);
-    tc_value *p = tc_e_muls(e, tc_e2(e, "aten::matmul", q, tc_emit_call(e, "aten::transpose.int", "vii", k, (int64_t)-2, (int64_t)-1)), scale), *mask = a.mask;
-    if (a.causal) mask = tc_e1(e, "aten::tril", tc_emit_call(e, "aten::ones", "Sd", (tc_sym[]){q->meta.size[q->meta.rank - 2], k->meta.size[k->meta.rank - 2]}, 2, (int)TC_BOOL));
-    if (mask && mask->meta.dtype == TC_BOOL) p = tc_emit_call(e, "aten::where.ScalarOther", "vvf", mask, p, -__builtin_inf());
-    else if (mask) p = tc_e_add(e, p, mask);
-    p = tc_emit_call(e, "aten::logsumexp", "vI", p, (int64_t[]){-1}, 1);
-    tc_emit_result(e, 1, p ? tc_e_cast(e, p, tc_dtype_compute(q->meta.dtype)) : NULL);
+/* ---- the kernel: query, key, value, dropout_p, is_causal, attn_mask, scale -> output, logsumexp ---- */
+static tc_status shape_flash(tc_shape_ctx *c) {
+    for (int i = 0; i < 3; i++) TC_TRY(tc_sh_need_float(c, i));
+    const tc_meta *q = tc_sh_meta(c, 0), *k = tc_sh_meta(c, 1), *v = tc_sh_meta(c, 2), *m = tc_sh_meta(c, 5);
+    double p;
+    if (q->rank != 4 || k->rank != 4 || v->rank != 4) return tc_sh_fail(c, "Accept only 4 dims inputs shape of {B, H, T, K}");
+    if (q->dtype != k->dtype || q->dtype != v->dtype) return tc_sh_fail(c, "Expected query, key and value to have one dtype");
+    if (!tc_sh_same(c, q->size[3], k->size[3])) return tc_sh_fail(c, "Q/K should have the same head size");
+    if (!tc_sh_same(c, k->size[2], v->size[2])) return tc_sh_fail(c, "key and value must have the same length");
+    if (!tc_sh_same(c, q->size[0], k->size[0]) || !tc_sh_same(c, q->size[0], v->size[0]) || !tc_sh_same(c, k->size[1], v->size[1])) return tc_sh_fail(c, "Expected query, key and value of one batch");
+    if (tc_sym_const_float(tc_sh_int(c, 3), &p) && p != 0) return tc_sh_fail(c, "Currently do not support dropout > 0");
+    if (m) {
+        tc_dims d = {.rank = 4, .size = {q->size[0], q->size[1], q->size[2], k->size[2]}}, b = d;
+        TC_TRY(tc_sh_broadcast_dims(c, &b, m));
+        for (int i = 0; i < 4; i++)
+            if (b.rank != 4 || !(b.size[i] == d.size[i] || tc_sh_same(c, b.size[i], d.size[i]))) return tc_sh_fail(c, "attn_mask does not broadcast to the scores");
+    }
+    tc_symctx *s = tc_sh_sym(c);
+    tc_sym e = v->size[3], row = tc_sym_mul(s, q->size[1], e); /* PyTorch lays the result out as [B, T, H, E] */
+    tc_dims y = {.rank = 4, .size = {q->size[0], q->size[1], q->size[2], e}}, l = {.rank = 3, .size = {q->size[0], q->size[1], q->size[2]}};
+    TC_TRY(tc_sh_out_strided(c, 0, q->dtype, &y, (tc_sym[]){tc_sym_mul(s, q->size[2], row), e, row, tc_sym_int(s, 1)}));
+    return tc_sh_out(c, 1, tc_dtype_compute(q->dtype), &l);
+}
+static tc_status shape_flash_backward(tc_shape_ctx *c) { /* grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale */
+    for (int i = 0; i < 6; i++) TC_TRY(tc_sh_need_float(c, i));
+    for (int i = 0; i < 3; i++) {
+        tc_dims d = tc_dims_of(tc_sh_meta(c, i + 1));
+        TC_TRY(tc_sh_out(c, i, tc_sh_meta(c, i + 1)->dtype, &d));
+    }
+    return NULL;
+}
+static tc_status grad_flash(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (!gs[0]) return NULL;
+    tc_value *r = tc_emit_call(e, "aten::_scaled_dot_product_flash_attention_for_cpu_backward", "vaaavvaaaa", gs[0], &n->args[0], &n->args[1], &n->args[2], n->outs[0], n->outs[1], &n->args[3], &n->args[4], &n->args[5], &n->args[6]);
+    for (int i = 0; i < 3; i++) tc_e_give(e, n, i, tc_emit_out(r, i));
     return tc_e_done(e);
 }
 
@@ -106,6 +144,8 @@ const tc_op tc_ops_attention[] = {
      .samples = "scaled_dot_product_attention(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5]); scaled_dot_product_attention(f32[2,4,5], f32[2,4,5], f32[2,4,5], is_causal=True)", .doc = "softmax(q k^T scale + mask) v"},
     {.schema = "aten::_scaled_dot_product_attention_math(" QKV "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)", .shape = tc_shape_decomposed,
      .decompose = decompose_attention_math, .doc = "attention and its weights"},
-    {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu(" QKV "float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)", .shape = tc_shape_decomposed, .decompose = decompose_flash,
-     .samples = "_scaled_dot_product_flash_attention_for_cpu(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5])", .doc = "attention and the logsumexp of its weights"},
+    {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu(" QKV "float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)", .shape = shape_flash, .kernel = &tc_k_flash_attention,
+     .grad = grad_flash, .samples = "_scaled_dot_product_flash_attention_for_cpu(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5])", .doc = "attention and the logsumexp of its weights"},
+    {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, " QKV "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
+     .shape = shape_flash_backward, .kernel = &tc_k_flash_attention_backward, .doc = "gradients of attention"},
     {0}};

@@ -95,9 +95,11 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
         if (mode == 1) r = tc_e_div(e, r, tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::clamp_min", "vi", count, (int64_t)1), (int64_t)1));
     }
     tc_emit_result(e, 0, r);
-    tc_emit_result(e, 1, bag);
+    /* what PyTorch saves for its backward: nothing where its fast path for sums needs nothing */
+    bool fast = mode == 0 && !has_pad && tc_is_float(w->meta.dtype) && w->meta.dtype != TC_F64;
+    tc_emit_result(e, 1, fast ? max_idx : bag);
     tc_emit_result(e, 2, count);
-    tc_emit_result(e, 3, max_idx);
+    tc_emit_result(e, 3, mode == 2 ? tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)TC_I64) : tc_emit_call(e, "aten::zeros", "Sd", &off->meta.size[0], 1, (int)TC_I64));
     return tc_e_done(e);
 }
 
