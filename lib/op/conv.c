@@ -99,6 +99,37 @@ static tc_status grad_convolution(tc_emit *e, const tc_node *n, tc_value *const 
     return tc_e_done(e);
 }
 
+/* The double backward: convolution is linear in input and weight, so each gradient is one with a factor replaced. args: grad_output, input,
+ * weight, bias_sizes, stride .. groups, output_mask. */
+static tc_status grad_convolution_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *dg = NULL;
+    tc_arena *a = &e->graph->program->arena;
+    tc_arg none = {0};
+    const tc_arg *p = n->args + 4;
+    if (tc_emit_wants_grad(e, n, 0)) {
+        if (gs[0]) dg = tc_emit_call(e, "aten::convolution", "vvaaaaaaa", gs[0], w, &none, &p[0], &p[1], &p[2], &p[3], &p[4], &p[5]);
+        if (gs[1]) {
+            tc_value *t = tc_emit_call(e, "aten::convolution", "vvaaaaaaa", x, gs[1], &none, &p[0], &p[1], &p[2], &p[3], &p[4], &p[5]);
+            dg = dg ? tc_e_add(e, dg, t) : t;
+        }
+        if (gs[2]) {
+            int64_t size[TC_MAX_RANK];
+            for (int d = 0; d < g->meta.rank; d++) size[d] = d == 1 ? -1 : 1;
+            tc_value *b = tc_emit_call(e, "aten::view", "vI", gs[2], size, g->meta.rank);
+            dg = dg ? tc_e_add(e, dg, b) : tc_emit_call(e, "aten::expand", "vS", b, g->meta.size, g->meta.rank);
+        }
+        if (dg) tc_e_give(e, n, 0, dg);
+    }
+    for (int k = 0; k < 2; k++) { /* of the input from the weight's cotangent, of the weight from the input's */
+        bool mask[3] = {k == 0, k == 1, false};
+        tc_arg m = {.kind = TC_A_BOOLS, .n = 3, .bools = tc_arena_dup(a, mask, sizeof mask)};
+        if (!gs[1 - k] || !tc_emit_wants_grad(e, n, 1 + k)) continue;
+        tc_value *r = tc_emit_call(e, "aten::convolution_backward", "vvvaaaaaaaa", g, k ? gs[0] : x, k ? w : gs[1], &none, &p[0], &p[1], &p[2], &p[3], &p[4], &p[5], &m);
+        tc_e_give(e, n, 1 + k, tc_emit_out(r, k));
+    }
+    return tc_e_done(e);
+}
+
 /* ---- conv1d .. conv_transpose3d ---- */
 static tc_arg ints(tc_emit *e, const int64_t *v, int n) {
     tc_sym *s = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)(n ? n : 1));
@@ -172,6 +203,7 @@ const tc_op tc_ops_conv[] = {
     {.schema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, " PARAMS ") -> Tensor", .shape = shape_convolution, .kernel = &tc_k_convolution, .grad = grad_convolution,
      .samples = "convolution(f32[2,3,6,5], f32[4,3,3,3], f32[4], [1,2], [1,1], [1,1], False, [0,0], 1)", .doc = "convolution of 1 to 3 dimensions, or its transpose"},
     {.schema = "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, " PARAMS ", bool[3] output_mask) -> (Tensor, Tensor, Tensor)", .shape = shape_convolution_backward, .kernel = &tc_k_convolution_backward,
+     .grad = grad_convolution_backward,
      .doc = "gradients of convolution"},
     CONV(1, "conv1d(f32[2,3,8], f32[4,3,3], f32[4])"), CONV(2, "conv2d(f32[2,4,6,5], f32[6,2,3,3], f32[6], 1, 1, 1, 2)"), CONV(3, "conv3d(f32[1,2,4,4,3], f32[3,2,2,2,2])"),
     TRANSPOSE(1, ""), TRANSPOSE(2, ".input"), TRANSPOSE(3, ".input"),

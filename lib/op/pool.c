@@ -329,6 +329,20 @@ static tc_status grad_adaptive_avg(tc_emit *e, const tc_node *n, tc_value *const
     return tc_e_done(e);
 }
 
+/* The backward operators are linear in grad_output: their gradient is the pooling itself. */
+static tc_status grad_avg_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (tc_emit_wants_grad(e, n, 0))
+        tc_e_give(e, n, 0, tc_emit_call(e, spatial(n->op) == 2 ? "aten::avg_pool2d" : "aten::avg_pool3d", "vaaaaaa", gs[0], &n->args[2], &n->args[3], &n->args[4],
+                                        &n->args[5], &n->args[6], &n->args[7]));
+    return tc_e_done(e);
+}
+static tc_status grad_adaptive_avg_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    const tc_meta *g = tc_arg_meta(n, 0);
+    int s = spatial(n->op);
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, s == 2 ? "aten::_adaptive_avg_pool2d" : "aten::_adaptive_avg_pool3d", "vS", gs[0], g->size + g->rank - s, s));
+    return tc_e_done(e);
+}
+
 /* ---- compositions ---- */
 static tc_status decompose_max_pool(tc_emit *e, const tc_node *n) { /* without indices */
     static const char *const with[] = {"aten::max_pool1d_with_indices", "aten::max_pool2d_with_indices", "aten::max_pool3d_with_indices"};
@@ -410,11 +424,11 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
     {.schema = "aten::max_pool" #n "d_with_indices_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n "] padding, int[" #n "] dilation, bool ceil_mode, Tensor indices) -> Tensor", .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .doc = "gradient of max_pool" #n "d"}
 #define AVG(n)                                                                                                                                                                                                       \
     {.schema = "aten::avg_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", .shape = shape_avg_pool, .lower = lower_avg_pool, .grad = grad_avg_pool, .doc = "the mean of each window"}, \
-    {.schema = "aten::avg_pool" #n "d_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n "] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", .shape = shape_avg_backward, .lower = lower_avg_backward, .doc = "gradient of avg_pool" #n "d"}
+    {.schema = "aten::avg_pool" #n "d_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n "] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", .shape = shape_avg_backward, .lower = lower_avg_backward, .grad = grad_avg_backward, .doc = "gradient of avg_pool" #n "d"}
 #define ADAPT(n)                                                                                                                                                                                                     \
     {.schema = "aten::adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_adaptive_avg, .doc = "means of that many windows"},           \
     {.schema = "aten::_adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor", .shape = shape_adaptive, .lower = lower_adaptive_avg, .grad = grad_adaptive_avg, .doc = "means of that many windows"}, \
-    {.schema = "aten::_adaptive_avg_pool" #n "d_backward(Tensor grad_output, Tensor self) -> Tensor", .shape = shape_avg_backward, .lower = lower_adaptive_avg_backward, .doc = "gradient of adaptive_avg_pool" #n "d"}, \
+    {.schema = "aten::_adaptive_avg_pool" #n "d_backward(Tensor grad_output, Tensor self) -> Tensor", .shape = shape_avg_backward, .lower = lower_adaptive_avg_backward, .grad = grad_adaptive_avg_backward, .doc = "gradient of adaptive_avg_pool" #n "d"}, \
     {.schema = "aten::adaptive_max_pool" #n "d(Tensor self, int[" #n "] output_size) -> (Tensor, Tensor)", .shape = shape_adaptive, .lower = lower_adaptive_max, .grad = grad_max_pool, .doc = "the largest of that many windows"}, \
     {.schema = "aten::adaptive_max_pool" #n "d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .doc = "gradient of adaptive_max_pool" #n "d"}
 const tc_op tc_ops_pool[] = {
