@@ -110,10 +110,31 @@ static tc_status by_rule(sweep *s, tc_node *n, tc_value *const *gs) {
     return NULL;
 }
 
+/* A random operator must not draw twice: its decomposition takes its place in the forward graph, and the node hands on the result. */
+static tc_status in_place(sweep *s, tc_node *n) {
+    tc_node *before = n->prev;
+    tc_value *g = grad_result(s, n->outs[0]);
+    if (n->nouts != 1 || n->outs[0]->kind != TC_V_TENSOR) return tc_error(TC_UNSUPPORTED, "gradient of %s is not supported", tc_op_name(n->op));
+    s->e.before = n;
+    tc_status st = tc_emit_decomposition(&s->e, n);
+    s->e.before = NULL;
+    TC_TRY(st);
+    tc_value *result = s->e.results[0];
+    const tc_op *clone = tc_op_find("aten::clone");
+    n->args = TC_NEWN(&s->graph->program->arena, tc_arg, 2);
+    n->args[0] = (tc_arg){.kind = TC_A_VALUE, .value = result};
+    n->nargs = 2;
+    n->op = clone;
+    tc_node *from = before ? before->next : s->graph->first;
+    if (from != n) grad_spread(s, from, n->prev);
+    grad_accumulate(s, result, g);
+    return from != n ? grad_sweep(s, from, n->prev) : NULL;
+}
+
 /* The decomposition is emitted again and differentiated in its place; cse joins it with the forward's own. */
 static tc_status by_decomposition(sweep *s, tc_node *n) {
     tc_node *last = s->graph->last;
-    if (n->op->flags & TC_OP_RANDOM) return tc_error(TC_UNSUPPORTED, "gradient of %s is not supported", tc_op_name(n->op));
+    if (n->op->flags & TC_OP_RANDOM) return in_place(s, n);
     TC_TRY(tc_emit_decomposition(&s->e, n));
     tc_value **results = s->e.results;
     int nresults = s->e.nresults;
