@@ -49,7 +49,7 @@ $(BUILD)/gen/embed.c: $(EMBED) Makefile
 	@mkdir -p $(@D)
 	@{ echo '#include <stddef.h>'; echo 'typedef struct { const char *name; const char *text; size_t len; } tc_embedded;'; echo 'extern const tc_embedded tc_embedded_sources[];'; \
 	   i=0; for f in $(EMBED); do echo "static const char src$$i[] = {"; od -An -v -tu1 $$f | sed 's/  */,/g; s/^,//; s/$$/,/'; echo "0};"; i=$$((i+1)); done; \
-	   echo 'const tc_embedded tc_embedded_sources[] = {'; i=0; for f in $(EMBED); do n=$${f#lib/capture/torch/}; echo "    {\"$${n#lib/capture/}\", src$$i, sizeof src$$i - 1},"; i=$$((i+1)); done; echo '    {NULL, NULL, 0}};'; } > $@
+	   echo 'const tc_embedded tc_embedded_sources[] = {'; i=0; for f in $(EMBED); do echo "    {\"$${f#lib/capture/torch/}\", src$$i, sizeof src$$i - 1},"; i=$$((i+1)); done; echo '    {NULL, NULL, 0}};'; } > $@
 
 # What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out), and tc_abi.h.
 PASTE   := lib/codegen/prelude.h lib/codegen/ckernels.h lib/codegen/tc_abi.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h

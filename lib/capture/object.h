@@ -21,7 +21,7 @@ typedef struct tc_lang C;
 
 /* X(id, Python's name of the type) */
 #define TC_LANG_KINDS(X)                                                                                                       \
-    X(OBJECT, "object") X(NONE, "NoneType") X(BOOL, "bool") X(INT, "int") X(FLOAT, "float") X(COMPLEX, "complex") X(STR, "str") \
+    X(OBJECT, "object") X(NONE, "NoneType") X(INT, "int") X(BOOL, "bool") X(FLOAT, "float") X(COMPLEX, "complex") X(STR, "str") \
     X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") \
     X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method")       \
     X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod")                  \

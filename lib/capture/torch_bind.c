@@ -246,6 +246,16 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
     b->why.len = 0;
     b->requires_grad = -1;
     b->n = s->nparams;
+    V swapped_args[16];
+    args method_args;
+    if (is_method && A->n >= 2 && A->n <= 16 && s->nparams > 1 && strcmp(s->params[0].name, "self") && !strcmp(s->params[1].name, "self")) {
+        /* where(condition, self, other): x.where(c, y) */
+        method_args = *A;
+        memcpy(swapped_args, A->a, sizeof(V) * (size_t)A->n);
+        swapped_args[0] = A->a[1], swapped_args[1] = A->a[0];
+        method_args.a = swapped_args;
+        A = &method_args;
+    }
     if (s->nparams > TC_MAX_PARAMS) TC_BUG("%s has %d parameters", tc_op_name(op), s->nparams);
     int npos = positional(s), first = is_method ? 1 : 0, taken = A->n;
     /* x.view(2, 3), torch.zeros(2, 3): one int[] parameter takes all positional numbers */

@@ -318,6 +318,14 @@ static V h_function(C *c, args *A) {
     return mapped(c, out, leaf_result, &res);
 }
 
+/* t.v = s.v: the object goes on as another value (a hook was put behind it). */
+static V h_rebind(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "rebind", "t s", v);
+    ((tensor *)v[0])->v = ((tensor *)v[1])->v;
+    return v[0];
+}
+
 static tc_value *current(C *c, struct tc_functional *f, tc_value *v) {
     tc_value *now = v;
     tc_status st = tc_functional_current(f, v, &now);
@@ -354,6 +362,6 @@ static V h_grad(C *c, args *A) {
 
 void tc_torch_hop_init(C *c, module *priv);
 void tc_torch_hop_init(C *c, module *priv) {
-    static const native_def fns[] = {{"cond", h_cond}, {"while_loop", h_while}, {"map", h_map}, {"autograd_function", h_function}, {"grad", h_grad}, {NULL, NULL}};
+    static const native_def fns[] = {{"cond", h_cond}, {"while_loop", h_while}, {"map", h_map}, {"autograd_function", h_function}, {"grad", h_grad}, {"rebind", h_rebind}, {NULL, NULL}};
     tc_define(c, priv->d, fns);
 }

@@ -46,7 +46,11 @@ V tc_tensor_binary(C *c, int op, V a, V b, bool inplace) {
     }
     case 'p': return tc_torch_calln(c, "aten::pow", 2, a, b);
     case '%': return tc_torch_calln(c, "aten::remainder", 2, a, b);
-    default: return tc_torch_calln(c, op_name(op), 2, tc_torch_full0(c, a, TC_DTYPE_NONE), b);
+    default: {
+        kind k = tc_kind_of(a);
+        tc_dtype d = k == K_BOOL ? TC_BOOL : k == K_FLOAT || (k == K_SYM && tc_sym_type(((symobj *)a)->s) == TC_SYM_FLOAT) ? c->torch->default_dtype : TC_I64;
+        return tc_torch_calln(c, op_name(op), 2, tc_torch_full0(c, a, d), b);
+    }
     }
 }
 
@@ -327,6 +331,11 @@ static V m_backward(C *c, args *A) {
     (void)A;
     tc_raise(c, "RuntimeError", "backward() is what tc-train does: inside forward use torch.autograd.grad");
 }
+static V m_register_hook(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "register_hook", "self hook", v);
+    return tc_call2(c, tc_getattr(c, (V)tc_import(c, "torch.autograd", true), tc_intern(c, "register_hook", 13)), v[0], v[1]);
+}
 static V m_numpy(C *c, args *A) {
     (void)A;
     tc_raise(c, "RuntimeError", "numpy() is not part of the model language");
@@ -363,7 +372,7 @@ static const native_def methods[] = {
     {"size", m_size}, {"stride", m_stride}, {"dim", m_dim}, {"ndimension", m_dim}, {"numel", m_numel}, {"nelement", m_numel}, {"item", m_item}, {"tolist", m_tolist},
     {"element_size", m_element_size}, {"is_contiguous", m_is_contiguous}, {"is_floating_point", m_is_floating}, {"is_complex", m_is_complex}, {"is_signed", m_is_signed},
     {"requires_grad_", m_requires_grad}, {"detach", m_detach}, {"detach_", m_detach_}, {"get_device", m_get_device}, {"storage_offset", m_storage_offset},
-    {"data_ptr", m_data_ptr}, {"backward", m_backward}, {"numpy", m_numpy}, {"retain_grad", m_self}, {"__deepcopy__", m_deepcopy}, {"new", m_new}, {"is_shared", m_get_device},
+    {"data_ptr", m_data_ptr}, {"backward", m_backward}, {"numpy", m_numpy}, {"register_hook", m_register_hook}, {"retain_grad", m_self}, {"__deepcopy__", m_deepcopy}, {"new", m_new}, {"is_shared", m_get_device},
     {"type_as", m_contiguous_to}, {"dim_order", m_dim_order}, {"resolve_conj", m_self}, {"resolve_neg", m_self}, {"__len__", NULL}, {NULL, NULL}};
 
 static V python_method(C *c, V self, str *name) {

@@ -273,7 +273,7 @@ static void range_constraints(tc_pt2_reader *r) {
             else if (!tc_jr_null(j) && tc_jr_peek(j) == TC_JR_NUMBER && tc_jr_number(j, &v, &d)) *(lo ? &range.lo : &range.hi) = v;
         }
         if (range.lo > range.hi) tc_jr_fail(j, TC_CONTENT, "the range of %s is empty", owned);
-        if (owned[0] == 's') tc_sym_var(r->program->sym, owned, TC_SYM_INT, range.lo < 0 ? 0 : range.lo, range.hi);
+        if (owned[0] != 'u' && owned[0] != 'z') tc_sym_var(r->program->sym, owned, TC_SYM_INT, range.lo < 0 ? 0 : range.lo, range.hi);
         tc_map_set(&r->ranges, owned, tc_arena_dup(&r->scratch, &range, sizeof range));
     }
 }

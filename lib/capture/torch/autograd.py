@@ -78,3 +78,26 @@ def set_detect_anomaly(mode):
 
 def once_differentiable(fn):
     return fn
+
+
+class _Hook(Function):
+    @staticmethod
+    def forward(ctx, x, hook):
+        ctx.hook = hook
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, g):
+        r = ctx.hook(g)
+        return g if r is None else r, None
+
+
+class RemovableHandle:
+    def remove(self):
+        raise RuntimeError("a tensor's hook cannot be removed inside a capture")
+
+
+def register_hook(tensor, hook):
+    if _C.capturing() and tensor.requires_grad:
+        _C.rebind(tensor, _Hook.apply(tensor, hook))
+    return RemovableHandle()
