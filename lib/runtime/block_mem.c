@@ -176,14 +176,40 @@ static bool gather_row(walk *w, const step *s, const access *a) {
     return true;
 }
 
+/* Affine addresses under a predicate: runs of true are strided loads, the rest is 0. */
+static bool load_runs(walk *w, const access *a, const uint8_t *pred, void *to, int64_t n) {
+    view v = view_of(w, &a->at, a->cls);
+    if (v.fast->n != 1) return false;
+    copy_ctx c = {w->b->isa, to, w->data[a->buffer], a->shift, NULL};
+    int64_t stride = v.fast_stride[0];
+    if (memchr(pred, 0, (size_t)n)) memset(to, 0, (size_t)n << a->shift);
+    for (int64_t k = 0; k < v.slow_n; k++) {
+        int64_t off = a->at.base + v.fast0 * stride + (v.slow->n ? reach_offset(v.slow, v.slow_stride, v.slow0 + k) : 0), row = k * v.fast_n;
+        for (int64_t i = 0; i < v.fast_n;) {
+            const uint8_t *first = memchr(pred + row + i, 1, (size_t)(v.fast_n - i));
+            if (!first) break;
+            i = first - (pred + row);
+            const uint8_t *end = memchr(first, 0, (size_t)(v.fast_n - i));
+            int64_t len = end ? end - first : v.fast_n - i;
+            copy_in(&c, off + i * stride, stride, row + i, len);
+            i += len;
+        }
+    }
+    return true;
+}
+
 void run_gather(walk *w, const step *s) {
     const access *a = &w->n->acc[s->aux];
     if (s->part && gather_row(w, s, a)) return; /* part: the gathered values vary along the rows only */
     int64_t n = w->count[s->cls], *index = (int64_t *)(w->scratch + w->n->index), *tmp = index + w->n->R * w->n->C;
     const uint8_t *pred = a->pred < 0 ? NULL : w->ptr[a->pred];
+    void *to = a->dtype == s->dtype ? w->ptr[s->out] : w->scratch + w->n->tmp;
+    if (!a->ngather && load_runs(w, a, pred, to, n)) {
+        if (a->dtype != s->dtype) w->b->isa->cast[a->dtype][s->dtype](w->ptr[s->out], to, n);
+        return;
+    }
     index_block(w, &a->at, s->cls, index);
     add_gathered(w, a, n, index, tmp);
-    void *to = a->dtype == s->dtype ? w->ptr[s->out] : w->scratch + w->n->tmp;
     bool empty = false;
     for (int k = 0; k < a->ngather; k++) empty |= a->gather[k].size == 0;
     if (empty) memset(to, 0, (size_t)n << a->shift);
