@@ -368,7 +368,7 @@ static tc_arg *read_outputs(tc_pt2_reader *r, tc_pt2_scope *s, int *out_n) {
         tc_pt2_arg a = tc_pt2_argument(r, s);
         tc_vec_push(&list, a.arg);
     }
-    tc_arg *copy = tc_arena_dup(&r->scratch, list.data, list.len * sizeof *list.data + !list.len);
+    tc_arg *copy = list.len ? tc_arena_dup(&r->scratch, list.data, list.len * sizeof *list.data) : NULL;
     *out_n = (int)list.len;
     tc_vec_free(&list);
     return copy;

@@ -276,7 +276,7 @@ static void read_fields(tc_pt2_reader *r, tc_map *out) { /* {"model.Point": {"fi
                 tc_vec_push(&names, name);
             }
             nt.n = (int)names.len;
-            nt.fields = tc_arena_dup(a, names.data, names.len * sizeof *names.data + !names.len);
+            nt.fields = names.len ? tc_arena_dup(a, names.data, names.len * sizeof *names.data) : NULL;
             tc_vec_free(&names);
         }
         tc_map_set(out, nt.type, tc_arena_dup(a, &nt, sizeof nt));
@@ -300,7 +300,7 @@ static void read_call(tc_pt2_reader *r, const tc_map *fields, name_list *args) {
                 tc_vec_push(&names, name);
             }
             args->n = (int)names.len;
-            args->data = tc_arena_dup(&r->program->arena, names.data, names.len * sizeof *names.data + !names.len);
+            args->data = names.len ? tc_arena_dup(&r->program->arena, names.data, names.len * sizeof *names.data) : NULL;
             tc_vec_free(&names);
         } else {
             tc_jr_skip(j);

@@ -36,7 +36,7 @@ static names name_list(tc_jread *j, tc_arena *a) {
         char *s = string(j, a);
         tc_vec_push(&v, s);
     }
-    names n = {tc_arena_dup(a, v.data, v.len * sizeof *v.data + !v.len), (int)v.len};
+    names n = {v.len ? tc_arena_dup(a, v.data, v.len * sizeof *v.data) : NULL, (int)v.len};
     tc_vec_free(&v);
     return n;
 }
