@@ -98,7 +98,8 @@ class GPT(nn.Module):
         x = self.drop(self.wte(idx) + self.wpe(torch.arange(T)))
         for block in self.h:
             x = block(x)
-        return self.head(self.ln(x))
+        logits = self.head(self.ln(x))
+        return logits
 
 
 class Generate(GPT):
