@@ -129,7 +129,7 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
         return refuse(b, p, c, v, "tuple of ints");
     case TC_T_FLOAT:
         if (tc_kind_of(v) == K_COMPLEX || !is_number(v)) {
-            if (!(tc_is_tensor(v) && tc_torch_rank(v) == 0)) return refuse(b, p, c, v, "float");
+            if (!(b->reads && tc_is_tensor(v) && tc_torch_rank(v) == 0)) return refuse(b, p, c, v, "float");
             v = tc_tensor_number(c, v, "a float argument");
         }
         if (!number_arg(c, v, a)) return refuse(b, p, c, v, "float");
@@ -163,7 +163,7 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
     }
     case TC_T_SCALAR:
         if (tc_is_tensor(v)) {
-            if (tc_torch_rank(v) != 0 || ((tensor *)v)->requires_grad) return refuse(b, p, c, v, "Number");
+            if (!b->reads || tc_torch_rank(v) != 0 || ((tensor *)v)->requires_grad) return refuse(b, p, c, v, "Number");
             v = tc_tensor_number(c, v, "a number argument");
         }
         if (!is_number(v) || !number_arg(c, v, a)) return refuse(b, p, c, v, "Number");
@@ -242,7 +242,7 @@ static bool extra_keyword(C *c, const char *kw, V v, tc_binding *b) {
 
 bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_names, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
-    memset(b, 0, offsetof(tc_binding, why));
+    memset(b, 0, offsetof(tc_binding, reads));
     b->why.len = 0;
     b->requires_grad = -1;
     b->n = s->nparams;

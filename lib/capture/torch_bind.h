@@ -14,6 +14,7 @@ typedef struct {
     struct tc_generator *gen;    /* of generator= */
     V out;                       /* out=: a tensor or a tuple of them; NULL */
     int requires_grad;           /* requires_grad= of a factory: -1 not given */
+    bool reads;                  /* 0-d tensors may be read out where a number is asked for: tried when no overload takes them as they are */
     tc_buf why;                  /* when binding failed: what does not fit; free it */
 } tc_binding;
 

@@ -377,11 +377,13 @@ static _Noreturn void no_overload(C *c, const char *name, const tc_op *const *op
 static V call_overloads(C *c, const char *name, const tc_op *const *ops, int n, args *A, bool is_method, bool strict) {
     if (!c->torch->graph) renew_scratch(c->torch);
     tc_binding store = {0}, *b = &store;
-    for (int i = 0; i < n; i++) {
-        bool fits = tc_torch_bind(c, ops[i], A, is_method, strict, b);
-        tc_buf_free(&b->why);
-        if (fits) return call_op(c, ops[i], b);
-    }
+    for (int reads = 0; reads < 2; reads++)
+        for (int i = 0; i < n; i++) {
+            b->reads = reads;
+            bool fits = tc_torch_bind(c, ops[i], A, is_method, strict, b);
+            tc_buf_free(&b->why);
+            if (fits) return call_op(c, ops[i], b);
+        }
     no_overload(c, name, ops, n, A, is_method, strict);
 }
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 bool tc_op_executable(const tc_op *op) {
-    return op->lower || op->kernel || op->view_alias || (op->flags & TC_OP_HIGHER_ORDER) || ((op->flags & TC_OP_IMPURE) && !op->decompose);
+    return op->lower || op->kernel || op->view_alias || ((op->flags & TC_OP_DATA_SHAPE) && !op->decompose) || (op->flags & TC_OP_HIGHER_ORDER) || ((op->flags & TC_OP_IMPURE) && !op->decompose);
 }
 
 tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
