@@ -208,7 +208,7 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_op, TC_OPT_compare, TC_OPT_executor, TC_OPT_dim, TC_OPT_model, TC_OPT_mode, TC_OPT_repeat, TC_OPT_warmup,
+static const tc_opt_id options[] = {TC_OPT_op, TC_OPT_compare, TC_OPT_executor, TC_OPT_dim, TC_OPT_model, TC_OPT_mode, TC_OPT_weights, TC_OPT_rename, TC_OPT_repeat, TC_OPT_warmup,
                                     TC_OPT_min_time, TC_OPT_cc, TC_OPT_to, TC_OPT_out, TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-bench", .operands = "[PROGRAM]", .max_operands = 1, .summary = "Times programs and operators: medians and percentiles, one executor against another.",
                              .options = options, .run = run};

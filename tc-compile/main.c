@@ -131,7 +131,7 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out, TC_OPT_to, TC_OPT_model, TC_OPT_mode, TC_OPT_dim, TC_OPT_store_weights, TC_OPT_cc, TC_OPT_dump, TC_OPT_no_cache, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out, TC_OPT_to, TC_OPT_model, TC_OPT_mode, TC_OPT_dim, TC_OPT_weights, TC_OPT_rename, TC_OPT_store_weights, TC_OPT_cc, TC_OPT_dump, TC_OPT_no_cache, TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-compile", .operands = "[PROGRAM]", .max_operands = 1, .summary = "Compiles a program: fuses it, emits C, runs the C compiler, packages the code.",
                              .options = options, .run = run};
 

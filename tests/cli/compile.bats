@@ -1,0 +1,150 @@
+#!/usr/bin/env bats
+# tc-compile through real pipes: compiled programs have the interpreter's bits, code is trusted only where it was made, C units build
+# with nothing but libc and libm.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    oracle=$TC_ROOT/tests/oracle/pt2
+    mlp=$oracle/mlp.pt2
+    cd "$BATS_TEST_TMPDIR"
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+}
+
+fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
+    local code=$1 text=$2
+    shift 2
+    run --separate-stderr "$@"
+    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
+    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
+}
+
+@test "a compiled program gives the bits of the graph, from files and through pipes" {
+    tc-run "$mlp" --input x=7x16xf32=0.25 -o want.npy
+    tc-compile "$mlp" -o mlp.pt2
+    tc-run mlp.pt2 --input x=7x16xf32=0.25 --stance=fail_on_recompile --expect @want.npy
+    tc-run mlp.pt2 --input x=7x16xf32=0.25 --stance=force_eager --expect @want.npy
+    tc-compile <"$mlp" | tc-run --input x=7x16xf32=0.25 --executor=compiled --expect @want.npy
+    for isa in portable avx2; do
+        TC_ISA=$isa tc-compile "$mlp" -o $isa.pt2
+        TC_ISA=$isa tc-run $isa.pt2 --input x=7x16xf32=0.25 --stance=fail_on_recompile --threads 2 --expect @want.npy
+    done
+}
+
+@test "both compilers give the same bits" {
+    tc-run "$mlp" --input x=3x16xf32=-1.5 -o want.npy
+    for cc in gcc clang; do
+        command -v $cc >/dev/null || continue
+        tc-compile "$mlp" --cc $cc -o $cc.pt2
+        tc-run $cc.pt2 --input x=3x16xf32=-1.5 --stance=fail_on_recompile --expect @want.npy
+    done
+}
+
+@test "code that this user did not compile is not run" {
+    tc-compile "$mlp" -o mlp.pt2
+    tc-run "$mlp" --input x=1x16xf32=1 -o want.npy
+    export XDG_DATA_HOME=$BATS_TEST_TMPDIR/somebody
+    run --separate-stderr tc-run mlp.pt2 --input x=1x16xf32=1 --expect @want.npy
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"this user did not compile it; running the graph instead; tc-compile mlp.pt2 -o MINE.pt2 makes your own"* ]]
+    fails 5 "this user did not compile it" tc-run mlp.pt2 --input x=1x16xf32=1 --stance=fail_on_recompile
+    tc-run mlp.pt2 --input x=1x16xf32=1 --stance=fail_on_recompile --trust --expect @want.npy
+}
+
+@test "native entries of the input are dropped, never passed on" {
+    TC_ISA=portable tc-compile "$mlp" -o one.pt2
+    TC_ISA=avx2 tc-compile one.pt2 -o two.pt2
+    run unzip -l two.pt2
+    [[ "$output" == *code/1/avx2.so* ]]
+    [[ "$output" != *code/1/portable.so* ]]
+}
+
+@test "a program without compiled code fails under fail_on_recompile" {
+    fails 5 "no compiled code" tc-run "$mlp" --input x=1x16xf32=1 --stance=fail_on_recompile
+    fails 2 "do not agree" tc-run "$mlp" --input x=1x16xf32=1 --stance=force_eager --executor=compiled
+}
+
+@test "a warm compile starts no compiler" {
+    tc-compile "$mlp" -o a.pt2
+    mkdir bin
+    printf '#!/bin/sh\ntouch %s/started\nexec cc "$@"\n' "$PWD" >bin/mycc
+    chmod +x bin/mycc
+    tc-compile "$mlp" --cc "$PWD/bin/mycc" -o b.pt2
+    [ -e started ]
+    rm started
+    tc-compile "$mlp" --cc "$PWD/bin/mycc" -o c.pt2
+    [ ! -e started ]
+    cmp b.pt2 c.pt2
+    tc-compile "$mlp" --cc "$PWD/bin/mycc" --no-cache -o d.pt2
+    [ -e started ]
+}
+
+@test "a compiler that fails is exit 1 with its log" {
+    printf '#!/bin/sh\necho "disk on fire" >&2\nexit 3\n' >badcc
+    chmod +x badcc
+    fails 1 "failed (exit 3); its log: " tc-compile "$mlp" --cc "$PWD/badcc" -o x.pt2
+    [[ "$stderr" == *"disk on fire"* ]]
+    [ ! -e x.pt2 ]
+    fails 1 "no-such-cc: no such compiler" tc-compile "$mlp" --cc no-such-cc -o x.pt2
+}
+
+@test "usage errors name what does not fit" {
+    fails 2 "do not agree" tc-compile "$mlp" --to so -o x.pt2
+    fails 2 "--to" tc-compile "$mlp" --to elf -o x
+    fails 2 "-o STEM" tc-compile "$mlp" --to c
+    fails 2 "no such symbol" tc-compile "$mlp" --to c -o x --dim Q=3
+    fails 2 "expected 1..1024" tc-compile "$mlp" --to c -o x --dim s77=0
+    fails 3 "nothing arrived" tc-compile -o x.pt2 </dev/null
+}
+
+@test "a C unit builds with libc and libm alone and gives the bits of tc-run" {
+    tc-compile "$mlp" --to c -o mlp --dim s77=5
+    cat >main.c <<'C'
+#include "mlp.h"
+#include <stdio.h>
+#include <stdlib.h>
+static float x[5 * 16], y[5 * 10];
+int main(void) {
+    void *arena = aligned_alloc(64, (mlp_ARENA_BYTES + 63) / 64 * 64);
+    for (int i = 0; i < 80; i++) x[i] = 0.125f * (float)(i - 40);
+    mlp_inputs in = {.x = x};
+    mlp_outputs out = {.out_0 = y};
+    int rc = mlp_run(mlp_weights, &in, &out, arena);
+    for (int i = 0; i < 50; i++) printf("%a\n", y[i]);
+    free(arena);
+    return rc;
+}
+C
+    values=$(awk 'BEGIN {for (i = 0; i < 80; i++) printf "%s%g", i ? "," : "", 0.125 * (i - 40)}')
+    tc-run "$mlp" --input x=5x16xf32="$values" --to safetensors -o want.safetensors
+    for cc in gcc clang; do
+        command -v $cc >/dev/null || continue
+        $cc -std=c11 -Wall -Wextra -Wno-unknown-pragmas -Wno-pass-failed -Werror -O2 -ffp-contract=off main.c mlp.c -o mlp-$cc -lm
+        ./mlp-$cc >$cc.txt
+    done
+    # the last 200 bytes of the file are the 50 floats
+    tail -c 200 want.safetensors | od -An -v -tx4 -w4 | tr -d ' ' >want.hex
+    cat >hex.c <<'C'
+#include <stdio.h>
+#include <string.h>
+int main(void) { float f; unsigned u; while (scanf("%a", &f) == 1) { memcpy(&u, &f, 4); printf("%08x\n", u); } }
+C
+    gcc hex.c -o hex
+    ./hex <gcc.txt | cmp - want.hex
+    [ ! -e clang.txt ] || ./hex <clang.txt | cmp - want.hex
+    gcc -std=c11 -O2 -ffp-contract=off -c mlp.c -o mlp.o
+    run nm -u mlp.o
+    [[ "$output" != *alloc* && "$output" != *printf* ]]
+}
+
+@test "--dump keeps the C, the command and the log" {
+    tc-compile "$mlp" --dump=kept -o mlp.pt2
+    grep -q 'tc_abi_module_1' kept/groups.c
+    grep -q -- '-ffp-contract=off' kept/command
+    [ -e kept/cc.log ]
+}
+
+@test "-v tells fusion and memory" {
+    run --separate-stderr tc-compile "$mlp" -v -o mlp.pt2
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"loops, "*"different groups for "* ]]
+}
