@@ -35,18 +35,90 @@ static bool passes_grad(const sweep *s, const tc_node *n) {
     return a.any;
 }
 
-/* Forward over the nodes from `from` to `to`: results of nodes that read a needed value are needed. */
-void grad_spread(sweep *s, tc_node *from, const tc_node *to) {
-    for (tc_node *n = from; n; n = n->next) {
-        bool any = passes_grad(s, n);
-        for (int i = 0; any && i < n->nouts; i++) {
+/* ---- operators without a rule ---- */
+static tc_status taken(tc_emit *e) {
+    tc_status st = e->status;
+    e->status = NULL;
+    return st;
+}
+
+typedef struct { tc_value *from, *to; } swap;
+static void swap_place(void *ctx, tc_value **v) {
+    const swap *w = ctx;
+    if (*v == w->from) *v = w->to;
+}
+
+/* v takes the place of r among the results of the node that makes r; false when r is made by no node from `first` to before `end`. */
+static bool take_place(tc_value *v, tc_value *r, tc_node *first, const tc_node *end) {
+    tc_node *m = first;
+    while (m != end && m != r->producer) m = m->next;
+    if (m == end) return false;
+    for (int i = 0; i < m->nouts; i++) {
+        tc_value *list = m->outs[i];
+        if (list == r) m->outs[i] = v;
+        else if (list->kind != TC_V_LIST) continue;
+        for (int k = 0; list != r && k < list->nlist; k++)
+            if (list->list[k] == r) list->list[k] = v;
+    }
+    v->producer = m;
+    v->out_index = r->out_index;
+    for (; m != end; m = m->next) tc_node_each_input(m, swap_place, &(swap){r, v});
+    return true;
+}
+
+/* n becomes its decomposition in its place; its results stay the same values, now made by the nodes that were emitted. */
+static tc_status expand_in_place(tc_graph *g, tc_node *n) {
+    tc_emit e = {.graph = g, .before = n};
+    tc_node *before = n->prev;
+    tc_map taken_by = {0}; /* a result that stands twice is taken once */
+    tc_status st = tc_emit_decomposition(&e, n);
+    for (int i = 0; i < n->nouts && i < e.nresults && !st; i++) {
+        bool list = n->outs[i]->kind == TC_V_LIST;
+        int count = list ? n->outs[i]->nlist : n->outs[i]->kind == TC_V_TENSOR;
+        for (int k = 0; k < count && !st; k++) {
+            tc_value *v = list ? n->outs[i]->list[k] : n->outs[i], *r = !e.results[i] ? NULL : list ? e.results[i]->list[k] : e.results[i];
+            if (!r) continue;
+            void **seen = tc_map_put(&taken_by, (const char *)&r, sizeof r);
+            if (!*seen && take_place(v, r, before ? before->next : g->first, n)) {
+                *seen = v;
+                continue;
+            }
+            r = tc_emit_call(&e, "aten::alias", "v", *seen ? *seen : r); /* an argument, or taken already */
+            if (r) take_place(v, r, r->producer, n);
+            st = taken(&e);
+        }
+    }
+    tc_map_free(&taken_by);
+    if (!st) tc_node_remove(n);
+    return st;
+}
+
+/* Forward over the nodes from `from` to `to`: results of nodes that read a needed value are needed. An operator without a rule becomes its
+ * decomposition first (in its place: what dropout drew must be the forward's). */
+tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to) {
+    bool last = false;
+    for (tc_node *n = from, *next; n && !last; n = next) {
+        next = n->next;
+        last = n == to;
+        if (!passes_grad(s, n)) continue;
+        if (!n->op->grad && n->op->decompose && !(n->op->flags & TC_OP_HIGHER_ORDER)) {
+            tc_node *before = n->prev, *after = n->next;
+            TC_TRY(expand_in_place(s->graph, n), "backward of %s", n->name ? n->name : tc_op_name(n->op));
+            next = before ? before->next : s->graph->first;
+            if (last && next != after) { /* the end is now what was emitted last */
+                to = after ? after->prev : s->graph->last;
+                last = false;
+            }
+            continue;
+        }
+        for (int i = 0; i < n->nouts; i++) {
             tc_value *v = n->outs[i];
             if (differentiable(v)) grad_mark(s, v);
             for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++)
                 if (differentiable(v->list[k])) grad_mark(s, v->list[k]);
         }
-        if (n == to) break;
     }
+    return NULL;
 }
 
 /* ---- accumulation ---- */
@@ -110,46 +182,6 @@ static tc_status by_rule(sweep *s, tc_node *n, tc_value *const *gs) {
     return NULL;
 }
 
-/* A random operator must not draw twice: its decomposition takes its place in the forward graph, and the node hands on the result. */
-static tc_status in_place(sweep *s, tc_node *n) {
-    tc_node *before = n->prev;
-    tc_value *g = grad_result(s, n->outs[0]);
-    if (n->nouts != 1 || n->outs[0]->kind != TC_V_TENSOR) return tc_error(TC_UNSUPPORTED, "gradient of %s is not supported", tc_op_name(n->op));
-    s->e.before = n;
-    tc_status st = tc_emit_decomposition(&s->e, n);
-    s->e.before = NULL;
-    TC_TRY(st);
-    tc_value *result = s->e.results[0];
-    const tc_op *clone = tc_op_find("aten::clone");
-    n->args = TC_NEWN(&s->graph->program->arena, tc_arg, 2);
-    n->args[0] = (tc_arg){.kind = TC_A_VALUE, .value = result};
-    n->nargs = 2;
-    n->op = clone;
-    tc_node *from = before ? before->next : s->graph->first;
-    if (from != n) grad_spread(s, from, n->prev);
-    grad_accumulate(s, result, g);
-    return from != n ? grad_sweep(s, from, n->prev) : NULL;
-}
-
-/* The decomposition is emitted again and differentiated in its place; cse joins it with the forward's own. */
-static tc_status by_decomposition(sweep *s, tc_node *n) {
-    tc_node *last = s->graph->last;
-    if (n->op->flags & TC_OP_RANDOM) return in_place(s, n);
-    TC_TRY(tc_emit_decomposition(&s->e, n));
-    tc_value **results = s->e.results;
-    int nresults = s->e.nresults;
-    tc_node *from = last->next, *to = s->graph->last; /* from NULL: nothing emitted, the results are arguments */
-    if (from) grad_spread(s, from, to);
-    for (int i = 0; i < n->nouts && i < nresults; i++) {
-        tc_value *v = n->outs[i];
-        if (!results[i]) continue;
-        if (v->kind == TC_V_TENSOR) grad_accumulate(s, results[i], grad_result(s, v));
-        for (int k = 0; v->kind == TC_V_LIST && k < v->nlist && k < results[i]->nlist; k++)
-            grad_accumulate(s, results[i]->list[k], grad_result(s, v->list[k]));
-    }
-    return from ? grad_sweep(s, from, to) : NULL;
-}
-
 static tc_status one_node(sweep *s, tc_node *n) {
     tc_value *local[16], **gs = n->nouts <= 16 ? local : TC_NEWN(&s->graph->program->arena, tc_value *, (size_t)n->nouts);
     if (!passes_grad(s, n)) return NULL;
@@ -158,7 +190,6 @@ static tc_status one_node(sweep *s, tc_node *n) {
     if (!result_grads(s, n, gs)) return NULL;
     if (n->op->flags & TC_OP_HIGHER_ORDER) return grad_higher_order(s, n, gs);
     if (n->op->grad) return by_rule(s, n, gs);
-    if (n->op->decompose) return by_decomposition(s, n);
     return tc_error(TC_UNSUPPORTED, "gradient of %s is not supported", tc_op_name(n->op));
 }
 
@@ -194,12 +225,6 @@ void grad_end(sweep *s) {
     tc_status_free(s->e.status);
 }
 
-static tc_status taken(tc_emit *e) {
-    tc_status st = e->status;
-    e->status = NULL;
-    return st;
-}
-
 static tc_status seed(sweep *s, const tc_grad_request *r) {
     tc_symctx *c = s->graph->program->sym;
     for (int i = 0; i < r->noutputs; i++) {
@@ -217,11 +242,11 @@ static tc_status seed(sweep *s, const tc_grad_request *r) {
 
 tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads) {
     sweep s;
-    tc_node *last = r->graph->last;
     grad_begin(&s, r->graph);
     for (int i = 0; i < r->nwrt; i++) grad_mark(&s, r->wrt[i]);
-    grad_spread(&s, r->graph->first, last);
-    tc_status st = seed(&s, r);
+    tc_status st = r->graph->last ? grad_spread(&s, r->graph->first, r->graph->last) : NULL;
+    tc_node *last = r->graph->last;
+    if (!st) st = seed(&s, r);
     if (!st && last) st = grad_sweep(&s, r->graph->first, last);
     for (int i = 0; i < r->nwrt && !st; i++) {
         out_grads[i] = grad_result(&s, r->wrt[i]);

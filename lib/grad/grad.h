@@ -3,7 +3,7 @@
  *     forward nodes                       x -> linear -> gelu -> loss
  *     appended by tc_grad_build           1 -> gelu's rule -> linear's rule -> gradients of x and of the parameters
  *
- * Every operator's rule stands in its row (op.h); one without a rule is differentiated through its decomposition. Contributions to a
+ * Every operator's rule stands in its row (op.h); one without a rule becomes its decomposition first, its results staying the same values. Contributions to a
  * value are added in the order in which a backward sweep of the nodes meets them, which is PyTorch's, so sums have its order. */
 #ifndef TC_GRAD_GRAD_H
 #define TC_GRAD_GRAD_H

@@ -28,14 +28,16 @@ static tc_status backward_graph(sweep *outer, const tc_graph *g, tc_value *const
         if (wanted[i]) grad_mark(&s, b->inputs[i]);
     }
     tc_graph_copy_nodes(b, g, map, NULL);
+    for (const tc_node *n = b->first; n && !st; n = n->next) /* computed again, they would draw other numbers */
+        if (n->op->flags & TC_OP_RANDOM) st = tc_error(TC_UNSUPPORTED, "gradient of %s inside of %s is not supported", tc_op_name(n->op), g->name);
+    if (b->last && !st) st = grad_spread(&s, b->first, b->last);
     tc_node *last = b->last;
-    if (last) grad_spread(&s, b->first, last);
     for (int i = 0; i < g->noutputs; i++) {
         if (!gs[i]) continue;
         tc_value *gi = new_input(b, gs[i], "grad");
         if (g->outputs[i]) grad_accumulate(&s, map[g->outputs[i]->id], gi);
     }
-    if (last) st = grad_sweep(&s, b->first, last);
+    if (last && !st) st = grad_sweep(&s, b->first, last);
     for (int i = 0; i < g->ninputs && !st; i++) {
         if (!wanted[i]) continue;
         tc_value *d = grad_result(&s, b->inputs[i]);

@@ -15,7 +15,7 @@ void grad_begin(sweep *s, tc_graph *g);
 void grad_end(sweep *s);
 void grad_mark(sweep *s, const tc_value *v);
 bool grad_needed(const sweep *s, const tc_value *v);
-void grad_spread(sweep *s, tc_node *from, const tc_node *to);
+tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to);
 void grad_accumulate(sweep *s, tc_value *v, tc_value *grad);
 tc_value *grad_result(const sweep *s, const tc_value *v);
 tc_status grad_sweep(sweep *s, tc_node *first, tc_node *last);

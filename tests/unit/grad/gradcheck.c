@@ -57,7 +57,7 @@ static bool statistic(const tc_op *op, const tc_program *p, int input) {
 
 /* Results after the first that exist for the backward only: PyTorch gives them no gradient. */
 static bool only_first(const tc_op *op) {
-    static const char *const names[] = {"log_sigmoid_forward", "native_group_norm", "_native_batch_norm_legit_functional"};
+    static const char *const names[] = {"log_sigmoid_forward", "native_group_norm", "_native_batch_norm_legit_functional", "_scaled_dot_product_flash_attention_for_cpu"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(tc_op_schema(op)->name, names[i])) return true;
     return false;
