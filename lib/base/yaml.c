@@ -145,15 +145,21 @@ static tc_status read_document(reader *r, tc_yaml **out) {
     }
 }
 
-tc_status tc_yaml_parse(tc_arena *a, const char *file, const char *text, size_t len, tc_yaml **out) {
+/* As it stands: *out NULL when there is no document. */
+static tc_status parse_any(tc_arena *a, const char *file, const char *text, size_t len, tc_yaml **out) {
     reader r = {.arena = a, .file = file ? tc_arena_strdup(a, file) : NULL, .text = text, .len = len};
     if (!yaml_parser_initialize(&r.parser)) return tc_error(TC_ENV, "out of memory for the YAML reader");
     yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, len);
     tc_status s = read_document(&r, out);
     yaml_parser_delete(&r.parser);
+    return s;
+}
+
+tc_status tc_yaml_parse(tc_arena *a, const char *file, const char *text, size_t len, tc_yaml **out) {
+    tc_status s = parse_any(a, file, text, len, out);
     if (!s && (!*out || tc_yaml_is_null(*out))) {
         *out = TC_NEW(a, tc_yaml);
-        **out = (tc_yaml){.kind = TC_YAML_MAP, .file = r.file, .line = 1, .col = 1, .path = tc_arena_strdup(a, "")};
+        **out = (tc_yaml){.kind = TC_YAML_MAP, .file = file ? tc_arena_strdup(a, file) : NULL, .line = 1, .col = 1, .path = tc_arena_strdup(a, "")};
     }
     return s;
 }
@@ -197,8 +203,9 @@ tc_status tc_yaml_override(tc_arena *a, tc_yaml *root, const char *assignment) {
     if (!eq || eq == assignment) return tc_error(TC_USAGE, "'%s': expected KEY=VALUE", assignment);
     char *file = tc_arena_printf(a, "argument %.*s", (int)(eq - assignment), assignment);
     tc_yaml *v;
-    TC_TRY(tc_yaml_parse(a, file, eq + 1, strlen(eq + 1), &v));
-    if (!eq[1]) *v = (tc_yaml){.kind = TC_YAML_SCALAR, .text = "", .quoted = true, .file = v->file, .line = 1, .col = 1};
+    TC_TRY(parse_any(a, file, eq + 1, strlen(eq + 1), &v));
+    if (!v) v = TC_NEW(a, tc_yaml);
+    if (!v->file) *v = (tc_yaml){.kind = TC_YAML_SCALAR, .text = "", .quoted = true, .file = file, .line = 1, .col = 1};
     char *path = tc_arena_strndup(a, assignment, (size_t)(eq - assignment));
     set_path(a, v, tc_arena_strdup(a, path));
     tc_yaml *at = root;

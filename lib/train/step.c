@@ -141,8 +141,7 @@ static void collect_state(C *c, void *ctx) {
 
 tc_status tc_train_collect_state(tc_trainer *t) { return tc_lang_run(t->lang, collect_state, t); }
 
-static tc_status captured_update(tc_trainer *t) {
-    if (!t->update_exec) TC_TRY(tc_train_build_update(t));
+static tc_status run_update(tc_trainer *t) {
     int n = 0, max = t->nparams + (int)t->numbers.len + 1;
     tc_tensor *in = tc_xcalloc((size_t)max, sizeof *in);
     tc_status s = NULL;
@@ -161,6 +160,19 @@ static tc_status captured_update(tc_trainer *t) {
     free(out);
     free(in);
     return s;
+}
+
+/* A step() that branches on the step count or a rate is captured for one side of the branch; when the other side's turn comes the program's
+ * condition fails before anything ran, and the step is captured again. */
+static tc_status captured_update(tc_trainer *t) {
+    if (!t->update_exec) TC_TRY(tc_train_build_update(t));
+    tc_status s = run_update(t);
+    if (tc_status_code(s) != TC_CONTENT) return s;
+    tc_status_free(s);
+    tc_exec_destroy(t->update_exec);
+    t->update_exec = NULL;
+    TC_TRY(tc_train_build_update(t));
+    return run_update(t);
 }
 
 /* Before the first step: the numbers it uses. */

@@ -197,6 +197,11 @@ static void load_names(tc_trainer *t) {
     V key, value;
     for (size_t i = 0; tc_dict_next(file_names->d, &i, &key, &value);)
         if (!tc_dict_get(c, t->names->d, key)) tc_dict_set(c, t->names->d, key, value);
+    /* The file itself, as `import model` would name it: model.elbo(out, x). */
+    const char *path = t->train_p->source_file ? t->train_p->source_file : "model.py", *slash = strrchr(path, '/'), *stem = slash ? slash + 1 : path;
+    size_t n = strlen(stem) > 3 && !strcmp(stem + strlen(stem) - 3, ".py") ? strlen(stem) - 3 : strlen(stem);
+    V name = (V)tc_intern(c, stem, n);
+    if (!tc_dict_get(c, t->names->d, name)) tc_dict_set(c, t->names->d, name, (V)file_names);
 }
 
 static void put_name(tc_trainer *t, const char *name, V v) { tc_dict_setc(t->lang, t->names->d, name, v); }

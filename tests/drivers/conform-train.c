@@ -1,0 +1,306 @@
+/* Conformance of tc-train: the runs of oracle/train, step by step, from their own model.py, init.safetensors and batches.
+ * Usage: conform-train FOLDER CORPUS [WORD]. Cases: NAME.f64, NAME.f32 (trace, final weights, optimiser state), NAME.bf16,
+ * optimisers/SETTING (ten steps of every optimiser on mlp, float64).
+ *
+ * How close (README.md): float64 1e-9 relative and 1e-12 at step 0; float32 loss 1e-6, norm 1e-5. */
+#include "base/json.h"
+#include "base/json_write.h"
+#include "base/text.h"
+#include "base/yaml.h"
+#include "ckpt/ckpt.h"
+#include "conform.h"
+
+#include <math.h>
+
+typedef struct {
+    const char *root, *corpus, *only;
+    char *tmp;
+    tc_arena a;
+} session;
+
+typedef struct { const char *precision, *suffix, *trace, *final; double loss, norm, first, weights; bool only_loss; } flavour;
+static const flavour flavours[] = {
+    {"float64", "f64", "trace.tsv", "final_f64.safetensors", 1e-9, 1e-9, 1e-12, 1e-9, false},
+    {"float32", "f32", "trace.tsv", "final.safetensors", 1e-6, 1e-5, 1e-6, 1e-4, false},
+    {"bfloat16", "bf16", "trace_bf16_autocast.tsv", "final_bf16_autocast.safetensors", 1e-2, 1e-2, 1e-2, 1e-2, true},
+};
+
+static bool near(double x, double r, double tol) { return fabs(x - r) <= tol * fabs(r) || (isnan(x) && isnan(r)); }
+
+/* ---- tables ---- */
+typedef struct { row head; TC_VEC(row) rows; tc_buf text; } table;
+
+static bool read_table(const char *path, table *t) {
+    *t = (table){0};
+    tc_status s = tc_file_read(path, 64 << 20, &t->text);
+    if (s) {
+        tc_status_free(s);
+        return false;
+    }
+    bool first = true;
+    for (char *p = t->text.data; p && *p;) {
+        char *nl = strchr(p, '\n');
+        if (nl) *nl = 0;
+        row r = split_row(p);
+        if (first) t->head = r;
+        else tc_vec_push(&t->rows, r);
+        first = false;
+        p = nl ? nl + 1 : NULL;
+    }
+    return true;
+}
+
+static double cell(const table *t, size_t i, const char *name) { return strtod(t->rows.data[i].cell[column(&t->head, name)], NULL); }
+
+/* ---- what tc-train wrote ---- */
+typedef struct { double loss, norm, lr[8]; int nlr; } line;
+typedef struct { TC_VEC(line) lines; } metrics;
+
+static tc_status read_metrics(const char *path, metrics *m) {
+    tc_buf b = {0};
+    TC_TRY(tc_file_read(path, 64 << 20, &b));
+    tc_status s = NULL;
+    for (size_t i = 0; i < b.len && !s;) {
+        size_t n = strcspn(b.data + i, "\n");
+        tc_jread j;
+        line l = {NAN, NAN, {0}, 0};
+        tc_jr_init(&j, path, b.data + i, n);
+        tc_jr_object(&j);
+        for (tc_str key; tc_jr_member(&j, &key);) {
+            if (tc_str_is(key, "loss")) l.loss = tc_jr_double(&j);
+            else if (tc_str_is(key, "grad_norm")) l.norm = tc_jr_double(&j);
+            else if (tc_str_is(key, "lr"))
+                for (tc_jr_array(&j); tc_jr_item(&j);) {
+                    double lr = tc_jr_double(&j);
+                    if (l.nlr < 8) l.lr[l.nlr++] = lr;
+                }
+            else tc_jr_skip(&j);
+        }
+        s = tc_jr_finish(&j);
+        tc_vec_push(&m->lines, l);
+        i += n + 1;
+    }
+    tc_buf_free(&b);
+    return s;
+}
+
+static bool compare_steps(const metrics *m, const table *t, const char *suffix, const flavour *f, tc_buf *why) {
+    char loss[32], norm[32];
+    snprintf(loss, sizeof loss, "loss%s", suffix);
+    snprintf(norm, sizeof norm, "gradnorm%s", suffix);
+    if (m->lines.len < t->rows.len) tc_buf_printf(why, "%zu steps, expected %zu", m->lines.len, t->rows.len);
+    for (size_t i = 0; i < t->rows.len && !why->len; i++) {
+        const line *l = &m->lines.data[i];
+        double tol = i ? f->loss : f->first, tol_norm = i || !strcmp(suffix, "_f32") ? f->norm : f->first;
+        if (!near(l->loss, cell(t, i, loss), tol)) tc_buf_printf(why, "step %zu: loss %.17g, expected %.17g", i, l->loss, cell(t, i, loss));
+        else if (!near(l->norm, cell(t, i, norm), tol_norm)) tc_buf_printf(why, "step %zu: gradient norm %.17g, expected %.17g", i, l->norm, cell(t, i, norm));
+        for (int k = 0; k < t->head.n && !why->len; k++) {
+            int g = strcmp(t->head.cell[k], "lr") == 0 ? 0 : !strncmp(t->head.cell[k], "lr", 2) ? t->head.cell[k][2] - '0' : -1;
+            if (g >= 0 && (g >= l->nlr || !near(l->lr[g], strtod(t->rows.data[i].cell[k], NULL), 1e-12)))
+                tc_buf_printf(why, "step %zu: lr %.17g, expected %s", i, g < l->nlr ? l->lr[g] : NAN, t->rows.data[i].cell[k]);
+        }
+    }
+    return !why->len;
+}
+
+/* Tensors of the checkpoint under a prefix against a file: |a - b| <= tol * max|b| (a weight may pass through 0). */
+static void compare_tensors(const char *run, const char *prefix, const char *expected, double tol, tc_buf *why) {
+    tc_tensors e = {0};
+    tc_ckpt *k = NULL;
+    char path[4096];
+    snprintf(path, sizeof path, "%s/latest", run);
+    tc_status s = tc_tensors_load(expected, &e);
+    if (!s) s = tc_ckpt_open(path, &k);
+    for (size_t i = 0; i < e.items.len && !s && !why->len; i++) {
+        const tc_tensor *r = &e.items.data[i].tensor;
+        tc_buf name = {0};
+        tc_buf_printf(&name, "%s%s", prefix, e.items.data[i].name);
+        int64_t at = tc_ckpt_find(k, name.data);
+        tc_tensor x = {0};
+        size_t n = strlen(name.data);
+        bool step = n > 5 && !strcmp(name.data + n - 5, ".step"); /* a number of state.json here */
+        if (at >= 0) s = tc_ckpt_tensor(k, (size_t)at, &x);
+        else if (!step) tc_buf_printf(why, "the checkpoint lacks %s", name.data);
+        double top = 0, worst = 0;
+        int64_t count = at >= 0 && !s ? tc_tensor_numel(r) : 0;
+        if (count && tc_tensor_numel(&x) != count) tc_buf_printf(why, "%s has another shape", name.data), count = 0;
+        for (int64_t q = 0; q < count; q++) {
+            double b = tc_scalar_to_double(tc_scalar_load(r->dtype, tc_tensor_data(r), q)), a = tc_scalar_to_double(tc_scalar_load(x.dtype, tc_tensor_data(&x), q));
+            top = fmax(top, fabs(b));
+            worst = isnan(a - b) ? INFINITY : fmax(worst, fabs(a - b));
+        }
+        if (count && worst > tol * top + 1e-300) tc_buf_printf(why, "%s differs by %.3g, expected at most %.3g", name.data, worst, tol * top);
+        tc_tensor_deinit(&x);
+        tc_buf_free(&name);
+    }
+    if (s) tc_buf_puts(why, tc_status_message(s));
+    tc_status_free(s);
+    tc_ckpt_close(k);
+    tc_tensors_deinit(&e);
+}
+
+/* ---- recipes ---- */
+
+static void key_text(tc_json *w, const char *key, const char *value) {
+    tc_json_key(w, key);
+    tc_json_string(w, value);
+}
+
+/* "32x64xf32" for each name in the parentheses of forward, in order. */
+static void write_inputs(session *q, tc_json *w, const char *dir, const char *forward) {
+    tc_tensors b = {0};
+    tc_status s = tc_tensors_load(tc_arena_printf(&q->a, "%s/batches.safetensors", dir), &b);
+    tc_json_key(w, "input");
+    tc_json_array(w);
+    const char *p = strchr(forward, '(');
+    while (!s && p && *p && *p != ')') {
+        p += strspn(p, "( ,");
+        size_t n = strcspn(p, ",)");
+        const tc_tensor *t = tc_tensors_find(&b, tc_arena_strndup(&q->a, p, n));
+        tc_buf text = {0};
+        for (int i = 1; t && i < t->rank; i++) tc_buf_printf(&text, "%lldx", (long long)t->size[i]);
+        tc_buf_puts(&text, t ? tc_dtypes[t->dtype].name : "?");
+        tc_json_string(w, text.data);
+        tc_buf_free(&text);
+        p += n;
+    }
+    tc_json_end(w);
+    tc_status_free(s);
+    tc_tensors_deinit(&b);
+}
+
+/* recipe.json as a recipe of tc-train. optimizer NULL: its own. */
+static tc_status write_recipe(session *q, const char *dir, const char *precision, const char *optimizer, const char *path) {
+    tc_buf text = {0}, out = {0};
+    TC_TRY(tc_file_read(tc_arena_printf(&q->a, "%s/recipe.json", dir), 1 << 20, &text));
+    tc_yaml *r;
+    tc_status s = tc_yaml_parse(&q->a, dir, text.data, text.len, &r);
+    tc_buf_free(&text);
+    TC_TRY(s);
+    const char *build = "", *forward = "", *v;
+    TC_TRY(tc_yaml_string(tc_yaml_get(r, "build"), &build));
+    TC_TRY(tc_yaml_string(tc_yaml_get(r, "forward"), &forward));
+    tc_json w = {.b = &out};
+    tc_json_object(&w);
+    key_text(&w, "model", tc_arena_printf(&q->a, "%s/model.py:%.*s", dir, (int)strcspn(build, "("), build));
+    write_inputs(q, &w, dir, forward);
+    key_text(&w, "weights", tc_arena_printf(&q->a, "%s/init.safetensors", dir));
+    key_text(&w, "precision", precision);
+    tc_json_key(&w, "data");
+    tc_json_object(&w);
+    key_text(&w, "safetensors", tc_arena_printf(&q->a, "%s/batches.safetensors", dir));
+    tc_json_key(&w, "batches");
+    tc_json_bool(&w, true);
+    tc_json_end(&w);
+    static const char *const same[] = {"forward", "loss", "optimizer", "scheduler", "functions", "param_groups"};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        const tc_yaml *y = tc_yaml_get(r, same[i]);
+        if (optimizer && (i == 2 || i == 3 || i == 5)) continue;
+        if (tc_yaml_is_null(y) || tc_yaml_string(y, &v) || !strncmp(v, "one group", 9)) continue;
+        key_text(&w, same[i], v);
+    }
+    if (optimizer) key_text(&w, "optimizer", tc_arena_printf(&q->a, "torch.optim.%s", optimizer));
+    const tc_yaml *step = tc_yaml_get(r, "scheduler_step");
+    if (!optimizer && !tc_yaml_is_null(step) && strstr(step->text, "step(loss)")) key_text(&w, "scheduler_step", "scheduler.step(loss)");
+    static const char *const numbers[] = {"seed", "steps", "accumulate", "clip_grad_norm", "ema_decay"};
+    for (size_t i = 0; i < 5; i++) {
+        const tc_yaml *y = tc_yaml_get(r, numbers[i]);
+        if (tc_yaml_is_null(y) || (optimizer && i > 2)) continue;
+        tc_json_key(&w, numbers[i]);
+        tc_json_raw(&w, y->text, strlen(y->text));
+    }
+    tc_json_end(&w);
+    s = tc_file_write(path, out.data, out.len);
+    tc_buf_free(&out);
+    return s;
+}
+
+/* ---- a case ---- */
+
+static verdict train(session *q, const char *dir, const char *precision, const char *optimizer, char *run, size_t n, metrics *m, tc_buf *why) {
+    snprintf(run, n, "%s/run", q->tmp);
+    char *recipe = tc_arena_printf(&q->a, "%s/recipe.yaml", q->tmp);
+    tc_status s = tc_remove_tree(run);
+    if (!s) s = write_recipe(q, dir, precision, optimizer, recipe);
+    tc_buf err = {0};
+    verdict v = CASE_FAIL;
+    if (!s) {
+        command c = {0};
+        arg(&c, "tc-train");
+        arg(&c, "-q");
+        arg(&c, "%s", recipe);
+        arg(&c, "-o");
+        arg(&c, "%s", run);
+        v = verdict_of(run_command(&c, NULL, 120, NULL, &err));
+        command_free(&c);
+        if (v != CASE_PASS) tc_buf_puts(why, tc_buf_str(&err));
+        else s = read_metrics(tc_arena_printf(&q->a, "%s/metrics.jsonl", run), m);
+    }
+    if (s) {
+        tc_buf_puts(why, tc_status_message(s));
+        v = CASE_FAIL;
+    }
+    tc_status_free(s);
+    tc_buf_free(&err);
+    return v;
+}
+
+static void trace_case(session *q, const char *name, const flavour *f) {
+    char *dir = tc_arena_printf(&q->a, "%s/%s", q->root, name), *id = tc_arena_printf(&q->a, "%s.%s", name, f->suffix);
+    table t;
+    if ((q->only && !strstr(id, q->only)) || !read_table(tc_arena_printf(&q->a, "%s/%s", dir, f->trace), &t)) return;
+    char run[4096];
+    metrics m = {0};
+    tc_buf why = {0};
+    verdict v = train(q, dir, f->precision, NULL, run, sizeof run, &m, &why);
+    if (v == CASE_PASS) {
+        bool two = t.head.n > 1 && strstr(t.head.cell[t.head.n - 1], "_f32");
+        if (compare_steps(&m, &t, two ? tc_arena_printf(&q->a, "_%s", f->suffix) : "", f, &why)) {
+            bool moe = strcmp(name, "moe") == 0;
+            compare_tensors(run, "model.", tc_arena_printf(&q->a, "%s/%s", dir, f->final), moe ? 1e-2 : f->weights, &why);
+            char *optim = tc_arena_printf(&q->a, "%s/optim_final.safetensors", dir);
+            if (!why.len && !strcmp(f->suffix, "f32") && access(optim, F_OK) == 0) compare_tensors(run, "optim.state.", optim, 1e-3, &why);
+        }
+        if (why.len) v = CASE_FAIL;
+    }
+    report(v, q->corpus, id, tc_buf_str(&why));
+    tc_buf_free(&why);
+}
+
+/* optimisers.tsv: rows of one setting follow one another. */
+static void optimiser_cases(session *q) {
+    table t;
+    if (!read_table(tc_arena_printf(&q->a, "%s/optimisers.tsv", q->root), &t)) return;
+    char *dir = tc_arena_printf(&q->a, "%s/mlp", q->root);
+    for (size_t i = 0, e; i < t.rows.len; i = e) {
+        const char *setting = t.rows.data[i].cell[0];
+        table part = {.head = t.head};
+        for (e = i; e < t.rows.len && !strcmp(t.rows.data[e].cell[0], setting); e++) tc_vec_push(&part.rows, t.rows.data[e]);
+        char *id = tc_arena_printf(&q->a, "optimisers/%s", setting);
+        if (q->only && !strstr(id, q->only)) continue;
+        char run[4096];
+        metrics m = {0};
+        tc_buf why = {0};
+        flavour f = flavours[0];
+        if (!strncmp(setting, "Muon", 4)) f.loss = f.norm = 1e-2;
+        verdict v = train(q, dir, "float64", setting, run, sizeof run, &m, &why);
+        if (v == CASE_PASS && !compare_steps(&m, &part, "_f64", &f, &why)) v = CASE_FAIL;
+        report(v, q->corpus, id, tc_buf_str(&why));
+        tc_buf_free(&why);
+        tc_vec_free(&part.rows);
+    }
+}
+
+int main(int argc, char **argv) {
+    if (argc < 3) return fprintf(stderr, "usage: conform-train FOLDER CORPUS [WORD]\n"), 2;
+    char tmp[] = "/tmp/conform-train-XXXXXX";
+    if (!mkdtemp(tmp)) return 1;
+    session q = {.root = argv[1], .corpus = argv[2], .only = argc > 3 ? argv[3] : NULL, .tmp = tmp};
+    static const char *const names[] = {"mlp", "resnet", "gpt", "lstm", "vit", "vae", "unet", "seq2seq", "dlrm", "mf", "regress", "moe"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        for (size_t k = 0; k < 3; k++) trace_case(&q, names[i], &flavours[k]);
+    optimiser_cases(&q);
+    tc_status_free(tc_remove_tree(tmp));
+    tc_arena_free(&q.a);
+    return 0;
+}
