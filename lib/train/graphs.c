@@ -4,6 +4,7 @@
  * written to it an output of the same name, in place when it runs. */
 #include "capture/torch.h"
 #include "grad/grad.h"
+#include "op/decompose.h"
 #include "op/functionalise.h"
 #include "train/internal.h"
 
@@ -223,12 +224,19 @@ static int find_loss(const tc_program *p) {
     TC_BUG("no loss among the outputs");
 }
 
+/* Dropout and the like become their draws and arithmetic before differentiation, so that forward and backward share one draw. */
+static bool draws(void *ctx, const tc_node *n) {
+    (void)ctx;
+    return (n->op->flags & TC_OP_RANDOM) && n->op->decompose && !n->op->grad;
+}
+
 tc_status tc_train_build_micro(tc_trainer *t) {
     tc_program *p;
     TC_TRY(capture_program(t, "micro", declare_micro, &p));
     const tc_value *loss = p->outputs[find_loss(p)].value;
     tc_status s = NULL;
     if (!tc_is_float(loss->meta.dtype) || loss->meta.rank != 0) s = tc_error(TC_USAGE, "%s: loss: the expression gives a tensor of rank %d, expected one number", t->r->file, loss->meta.rank);
+    if (!s) s = tc_decompose_some(p, draws, NULL);
     if (!s) s = tc_grad_program(p, find_loss(p));
     if (!s) s = tc_program_verify(p);
     if (!s) s = make_exec(t, p, &t->micro_exec);

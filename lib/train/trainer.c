@@ -218,6 +218,7 @@ static void make_objects(C *c, void *ctx) {
     put_name(t, "groups", t->groups);
     t->opt = tc_lang_eval(c, t->names, NULL, "optimizer", r->optimizer);
     put_name(t, "opt", t->opt);
+    if (!strcmp(tc_type_name(c, t->opt), "LBFGS")) tc_raise_code(c, TC_UNSUPPORTED, "torch.optim.LBFGS, which calls the loss again, is not supported by tc-train");
     if (r->scheduler) {
         t->scheduler = tc_lang_eval(c, t->names, NULL, "scheduler", r->scheduler);
         put_name(t, "scheduler", t->scheduler);

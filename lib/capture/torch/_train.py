@@ -50,8 +50,6 @@ class Update(nn.Module):
 
     def __init__(self, m, opt, clip):
         super().__init__()
-        if type(opt).__name__ == "LBFGS":
-            raise NotImplementedError("torch.optim.LBFGS, which calls the loss again, is not supported by tc-train")
         self.m = m
         self.opt = opt
         self.clip = clip

@@ -1,0 +1,143 @@
+# tc-train: runs, run directories, resuming to the same bits, signals, limits, divergence, refusals.
+setup() {
+    bats_require_minimum_version 1.5.0
+    cd "$BATS_TEST_TMPDIR"
+    cat >model.py <<'PY'
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self, hidden=8):
+        super().__init__()
+        self.a = nn.Linear(3, hidden)
+        self.drop = nn.Dropout(0.25)
+        self.b = nn.Linear(hidden, 4)
+
+    def forward(self, x):
+        return self.b(self.drop(F.relu(self.a(x.float()))))
+PY
+    printf 'emma\nolivia\nava\nisabella\nsophia\ncharlotte\nmia\namelia\nharper\nevelyn\n' >names.txt
+    cat >r.yaml <<'YAML'
+model: model.py:Net
+arg: {hidden: 16}
+input: x=Bx3xi64
+seed: 3
+data:
+  names: names.txt
+  context: 3
+  train: {rows: {every: 5, except: 4}}
+  val: {rows: {every: 5, only: 4}}
+batch: 8
+steps: 12
+loss: F.cross_entropy(out, y % 4)
+optimizer: torch.optim.AdamW(m.parameters(), lr=0.01)
+scheduler: torch.optim.lr_scheduler.StepLR(opt, step_size=5, gamma=0.5)
+clip_grad_norm: 1.0
+validate: {every: 6}
+checkpoint: {every: 4}
+YAML
+}
+
+without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
+
+@test "a run directory holds recipe, program, metrics, environment and checkpoints" {
+    tc-train -q r.yaml -o run
+    [ "$(readlink run/latest)" = step-12 ]
+    for f in recipe.yaml model.pt2 metrics.jsonl environment step-4 step-8 step-12; do [ -e run/$f ]; done
+    [ "$(grep -c '"loss"' run/metrics.jsonl)" -eq 12 ]
+    [ "$(grep -c val_loss run/metrics.jsonl)" -eq 2 ]
+    tc-ckpt verify run/latest
+}
+
+@test "a run that is resumed has the bits of one that was not" {
+    tc-train -q r.yaml -o whole
+    tc-train -q r.yaml steps=12 -o parts --max-time 100000
+    rm -r parts/step-12 parts/latest
+    tc-train -q r.yaml -o parts --resume
+    cmp whole/step-12/shard-00001-model-00001-of-00001.safetensors parts/step-12/shard-00001-model-00001-of-00001.safetensors
+    cmp whole/step-12/state.json parts/step-12/state.json
+    cmp <(without_times whole/metrics.jsonl) <(without_times parts/metrics.jsonl)
+}
+
+@test "threads do not change the bits" {
+    tc-train -q r.yaml --threads 1 -o one
+    tc-train -q r.yaml --threads 3 -o three
+    cmp one/step-12/shard-00001-model-00001-of-00001.safetensors three/step-12/shard-00001-model-00001-of-00001.safetensors
+}
+
+@test "TERM saves, stops with 75, and the run goes on" {
+    tc-train -q r.yaml steps=100000 scheduler=null validate=null checkpoint=null -o run &
+    pid=$!
+    for i in $(seq 100); do [ -s run/metrics.jsonl ] && break; sleep 0.05; done
+    kill -TERM $pid
+    code=0
+    wait $pid || code=$?
+    [ "$code" -eq 75 ]
+    [ -e run/latest/checkpoint.json ]
+    step=$(readlink run/latest | sed 's/step-//')
+    [ "$step" -gt 0 ]
+    run --separate-stderr tc-train r.yaml steps=$((step + 2)) scheduler=null validate=null checkpoint=null -o run --resume
+    [ "$status" -eq 0 ]
+    [ "${stderr_lines[0]}" = "tc-train: going on from run/step-$step" ]
+}
+
+@test "--max-time saves and stops before it has passed" {
+    run -75 tc-train -q r.yaml steps=10000000 checkpoint=null validate=null --max-time 2 -o run
+    [ -e run/latest/checkpoint.json ]
+}
+
+@test "checkpoints are not overwritten without --resume; a damaged one is passed over" {
+    tc-train -q r.yaml -o run
+    run --separate-stderr tc-train -q r.yaml -o run
+    [ "$status" -eq 1 ]
+    [ "${stderr_lines[0]}" = "tc-train: run: holds checkpoints already" ]
+    printf x >>run/step-12/state.json
+    run --separate-stderr tc-train r.yaml -o run --resume
+    [ "$status" -eq 1 ] # step-12 is there and is not replaced
+    [[ $stderr == *"not used: run/step-12/state.json"* ]]
+    [[ $stderr == *"going on from run/step-8"* ]]
+}
+
+@test "a loss that is not finite is exit 6 with the step, and the last checkpoint stays" {
+    run --separate-stderr tc-train r.yaml "optimizer=torch.optim.SGD(m.parameters(), lr=1e30)" clip_grad_norm=0 checkpoint.every=1 -o run
+    [ "$status" -eq 6 ]
+    [[ ${stderr_lines[-1]} == *"step "*"the "*" is "* ]]
+    tc-ckpt verify run/latest
+}
+
+@test "without -o the trained program goes to stdout and runs" {
+    tc-train -q r.yaml >trained.pt2
+    tc-run trained.pt2 --input x=1x3xi64=1,2,3 --output @out.npy
+    [ -s out.npy ]
+}
+
+@test "the trained program of a run directory is the checkpoint's" {
+    tc-train -q r.yaml -o run
+    tc-ckpt consolidate run/latest -o w.safetensors
+    tc-export model.py:Net --arg hidden=16 --input x=Bx3xi64 --weights w.safetensors --mode eval -o again.pt2
+    tc-run run/model.pt2 --input x=1x3xi64=1,2,3 --output @a.npy
+    tc-run again.pt2 --input x=1x3xi64=1,2,3 --expect @a.npy
+}
+
+@test "recipes are refused with file, line and a suggestion" {
+    sed -i 's/^optimizer/optimiser/' r.yaml
+    run --separate-stderr tc-train r.yaml -o run
+    [ "$status" -eq 2 ]
+    [ "${stderr_lines[0]}" = "tc-train: r.yaml:13: unknown key 'optimiser'; did you mean 'optimizer'?" ]
+    sed -i 's/^optimiser/optimizer/; s/^steps: 12/steps: many/' r.yaml
+    run --separate-stderr tc-train r.yaml -o run
+    [ "${stderr_lines[0]}" = "tc-train: r.yaml:11:8: steps: found 'many', expected a whole number" ]
+    run --separate-stderr tc-train r.yaml steps=3 "loss=F.cross_entropi(out, y)" -o run
+    [ "$status" -eq 3 ]
+    [[ $stderr == *"cross_entropi"* ]]
+}
+
+@test "two ranks train what one rank trains on the joined batch" {
+    command -v mpirun >/dev/null || skip "no mpirun"
+    [ -e "$TC_BUILD/bin/tc-mpi.so" ] || skip "no tc-mpi.so"
+    sed -i 's/self.drop(F.relu(self.a(x.float())))/F.relu(self.a(x.float()))/' model.py
+    tc-train -q r.yaml -o one
+    mpirun --oversubscribe --bind-to none -n 2 tc-train -q r.yaml -o two
+    tc-ckpt diff one/latest two/latest --rtol 1e-5 --atol 1e-6
+}
