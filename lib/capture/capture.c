@@ -449,6 +449,7 @@ tc_program *tc_capture_end(tc_capture *k) {
         if (st) tc_raise_status(c, "RuntimeError", st);
     }
     tc_status st = tc_functionalise(p);
+    if (!st) tc_capture_refold(c, p);
     if (!st) st = tc_program_verify(p);
     if (st) tc_raise_status(c, "RuntimeError", st);
     reset(k);

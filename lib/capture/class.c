@@ -655,7 +655,7 @@ static V object_dir(C *c, args *A) {
     list *l = tc_list(c, 16);
     dict *seen = tc_dict(c);
     V k, v;
-    type *t = tc_type_of(c, A->a[0]);
+    type *t = tc_kind_of(A->a[0]) == K_TYPE ? (type *)A->a[0] : tc_type_of(c, A->a[0]);
     if (!tc_is_small(A->a[0]) && A->a[0]->attrs)
         for (size_t i = 0; tc_dict_next(A->a[0]->attrs, &i, &k, &v);) tc_dict_set(c, seen, k, k);
     for (int j = 0; j < t->nmro; j++)

@@ -69,6 +69,7 @@ int tc_torch_rank(V t);
 V tc_torch_size(C *c, V t, int d);                      /* an int or a symbolic one; 0 <= d < rank */
 tc_program *tc_torch_program(C *c);                     /* of the graph being captured, or the scratch program */
 
+void tc_capture_refold(C *c, tc_program *p); /* sizes and size arguments in their final form, before the program is verified */
 void tc_torch_enter(C *c, region *r, tc_graph *g);
 void tc_torch_leave(C *c);
 tc_value *tc_torch_lift_region(C *c, tc_value *outer); /* a value of an outer graph, in the one being captured */

@@ -186,7 +186,8 @@ static bool size_fits(const scope *s, tc_sym want, tc_sym have, size_t old_syms)
     if (tc_sym_opcode(want) == TC_S_VAR && (size_t)tc_sym_var_index(want) >= old_syms) return true;
     for (int i = 0; i < tc_sym_arity(want); i++) /* an expression of such a symbol */
         if (tc_sym_opcode(tc_sym_arg(want, i)) == TC_S_VAR && (size_t)tc_sym_var_index(tc_sym_arg(want, i)) >= old_syms) return true;
-    return tc_sym_known(s->v->p->sym, tc_sym_op(s->v->p->sym, TC_S_EQ, want, have, NULL)) == 1;
+    tc_symctx *c = s->v->p->sym; /* facts that were learnt after the node was made */
+    return tc_sym_known(c, tc_sym_op(c, TC_S_EQ, tc_sym_simplify(c, want), tc_sym_simplify(c, have), NULL)) == 1;
 }
 
 static tc_status type_differs(const char *who, const tc_value *want, const tc_value *have) {

@@ -1,0 +1,57 @@
+/* Sizes of a captured program in their final form: a guard late in forward (T >= 2) makes expressions shorter that were built before
+ * it (max(0, T - 2)), and every reader of the program will build the short ones. */
+#include "capture/torch.h"
+
+static tc_sym refold(C *c, tc_symctx *x, tc_sym s) {
+    int n = tc_sym_arity(s);
+    if (n == 0) return tc_sym_simplify(x, s);
+    tc_stack_check(c);
+    tc_symop op = tc_sym_opcode(s);
+    tc_sym r = refold(c, x, tc_sym_arg(s, 0));
+    if (op == TC_S_ADD || op == TC_S_MUL) {
+        for (int i = 1; i < n; i++) {
+            tc_sym a = refold(c, x, tc_sym_arg(s, i));
+            r = op == TC_S_ADD ? tc_sym_add(x, r, a) : tc_sym_mul(x, r, a);
+        }
+        return r;
+    }
+    if (n > 3) return s;
+    return tc_sym_op(x, op, r, n > 1 ? refold(c, x, tc_sym_arg(s, 1)) : NULL, n > 2 ? refold(c, x, tc_sym_arg(s, 2)) : NULL);
+}
+
+static const tc_sym *list_of(C *c, tc_program *p, const tc_sym *old, int n) {
+    if (!old) return NULL;
+    bool same = true;
+    tc_sym *s = TC_NEWN(&p->arena, tc_sym, (size_t)(n ? n : 1));
+    for (int i = 0; i < n; i++) {
+        s[i] = tc_sym_arity(old[i]) || tc_sym_opcode(old[i]) == TC_S_VAR ? refold(c, p->sym, old[i]) : old[i];
+        same = same && s[i] == old[i];
+    }
+    return same ? old : s;
+}
+
+static void value(C *c, tc_program *p, tc_value *v) {
+    if (!v) return;
+    if (v->kind == TC_V_TENSOR) {
+        v->meta.size = list_of(c, p, v->meta.size, v->meta.rank);
+        v->meta.stride = list_of(c, p, v->meta.stride, v->meta.rank);
+    }
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) value(c, p, v->list[i]);
+}
+
+static void graph(C *c, tc_program *p, tc_graph *g) {
+    for (int i = 0; i < g->ninputs; i++) value(c, p, g->inputs[i]);
+    for (tc_node *n = g->first; n; n = n->next) {
+        for (int i = 0; i < n->nouts; i++) value(c, p, n->outs[i]);
+        for (int i = 0; i < n->nargs; i++) {
+            tc_arg *a = &n->args[i];
+            if (a->kind == TC_A_INT) a->sym = refold(c, p->sym, a->sym);
+            else if (a->kind == TC_A_INTS) a->syms = list_of(c, p, a->syms, a->n);
+        }
+    }
+}
+
+void tc_capture_refold(C *c, tc_program *p) {
+    graph(c, p, p->graph);
+    for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) graph(c, p, g);
+}
