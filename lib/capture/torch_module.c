@@ -178,6 +178,11 @@ static V t_tensor(C *c, args *A) {
     }
     return t;
 }
+static V t_scalar_tensor(C *c, args *A) { /* as torch.tensor, but numbers take the default float type */
+    V v[5];
+    tc_take(c, A, "scalar_tensor", "s * dtype= layout= device= pin_memory=", v);
+    return tc_torch_full0(c, v[0], v[1] && v[1] != c->none ? want_dtype(c, v[1]) : c->torch->default_dtype);
+}
 static V t_as_tensor(C *c, args *A) {
     V v[3];
     tc_take(c, A, "as_tensor", "data dtype= device=", v);
@@ -502,7 +507,7 @@ void tc_torch_init(C *c) {
     m->missing = torch_missing;
     tc_dict_setc(c, m->d, "_C", (V)priv);
     static const native_def fns[] = {
-        {"tensor", t_tensor}, {"scalar_tensor", t_tensor}, {"as_tensor", t_as_tensor}, {"asarray", t_as_tensor}, {"is_tensor", t_is_tensor}, {"is_floating_point", t_is_floating},
+        {"tensor", t_tensor}, {"scalar_tensor", t_scalar_tensor}, {"as_tensor", t_as_tensor}, {"asarray", t_as_tensor}, {"is_tensor", t_is_tensor}, {"is_floating_point", t_is_floating},
         {"is_complex", t_is_complex}, {"numel", t_numel}, {"manual_seed", t_manual_seed}, {"initial_seed", t_initial_seed}, {"get_rng_state", t_get_rng_state},
         {"set_rng_state", t_set_rng_state}, {"get_default_dtype", t_get_default}, {"set_default_dtype", t_set_default}, {"promote_types", t_promote}, {"result_type", t_result_type},
         {"can_cast", t_can_cast}, {"finfo", t_finfo}, {"iinfo", t_iinfo}, {NULL, NULL}};
