@@ -9,13 +9,16 @@ static const tc_abi_group *find(void *self, const uint8_t key[TC_ABI_KEY_BYTES])
 }
 
 tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out) {
-    static const char *const stances[] = {"default", "force_eager", "eager_on_recompile", "fail_on_recompile", NULL}, *const executors[] = {"interpreted", "compiled", NULL};
+    static const char *const stances[] = {"default", "force_eager", "eager_on_recompile", "fail_on_recompile", NULL}, *const executors[] = {
+                                                                                                                          "interpreted", "compiled",
+                                                                                                                          NULL};
     int stance, executor;
     tc_packed packed;
     *out = (tc_cmd_code){0};
     TC_TRY(tc_cmd_choice(c, TC_OPT_stance, stances, 0, &stance));
     TC_TRY(tc_cmd_choice(c, TC_OPT_executor, executors, -1, &executor));
-    if ((stance == 1 && executor == 1) || (stance == 3 && executor == 0)) return tc_usage(c, "--stance=%s and --executor=%s do not agree", stances[stance], executors[executor]);
+    if ((stance == 1 && executor == 1) || (stance == 3 && executor == 0))
+        return tc_usage(c, "--stance=%s and --executor=%s do not agree", stances[stance], executors[executor]);
     out->must = stance == 3 || executor == 1;
     if (stance == 1 || executor == 0) return NULL;
     out->modules = tc_modules_create();
@@ -37,7 +40,8 @@ tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out) {
 tc_status tc_cmd_code_check(tc_cmd *c, const tc_cmd_code *code) {
     (void)c;
     if (!code->must || !code->missing) return NULL;
-    tc_status s = code->note ? tc_error(TC_UNSUPPORTED, "compiled code is not used: %s", code->note) : tc_error(TC_UNSUPPORTED, "%zu groups of the program have no compiled code", code->missing);
+    tc_status s = code->note ? tc_error(TC_UNSUPPORTED, "compiled code is not used: %s", code->note)
+                             : tc_error(TC_UNSUPPORTED, "%zu groups of the program have no compiled code", code->missing);
     return tc_status_add(s, "tc-compile makes it; --stance=default interprets what is missing, with the same bits");
 }
 

@@ -8,9 +8,9 @@
 
 typedef struct {
     tc_modules *modules;
-    tc_exec_code code;   /* for tc_exec_options while this lives; code.find NULL: interpret everything */
-    bool must;           /* fail_on_recompile, --executor=compiled */
-    size_t missing;      /* groups asked for that no module has */
+    tc_exec_code code; /* for tc_exec_options while this lives; code.find NULL: interpret everything */
+    bool must;         /* fail_on_recompile, --executor=compiled */
+    size_t missing;    /* groups asked for that no module has */
     const char *note;
 } tc_cmd_code;
 

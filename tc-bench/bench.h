@@ -7,10 +7,13 @@
 
 enum { MAX_WAYS = 8 };
 
-typedef struct { const char *name; bool compiled, unfused; } way; /* of executing */
+typedef struct {
+    const char *name;
+    bool compiled, unfused;
+} way; /* of executing */
 
 typedef struct {
-    TC_VEC(double) t;                /* seconds */
+    TC_VEC(double) t;               /* seconds */
     double median, low, high, best; /* low and high: the 10th and the 90th percentile */
 } sample_times;
 
@@ -18,22 +21,34 @@ typedef struct {
 typedef struct {
     const char *label;
     tc_program *program;
-    tc_tensor *inputs; int ninputs;
+    tc_tensor *inputs;
+    int ninputs;
     tc_tensor *outputs[MAX_WAYS];
     tc_exec *exec[MAX_WAYS];
     tc_modules *modules;
     sample_times times[MAX_WAYS];
-    double bytes;             /* of inputs, weights and outputs: what a run must move at least */
-    bool different;           /* the ways' results differ */
+    double bytes;   /* of inputs, weights and outputs: what a run must move at least */
+    bool different; /* the ways' results differ */
 } bench_case;
 
-typedef struct { int warmup; int64_t repeat; double min_time; } bench_plan;
+typedef struct {
+    int warmup;
+    int64_t repeat;
+    double min_time;
+} bench_plan;
 
 /* Runs the ways alternately, so that what disturbs the machine disturbs all. */
 tc_status measure(bench_case *b, int nways, const bench_plan *plan);
 void summarise(sample_times *s);
 
-typedef struct { tc_cmd *c; int format; const way *ways; int nways; tc_buf out; int rows; } report;
+typedef struct {
+    tc_cmd *c;
+    int format;
+    const way *ways;
+    int nways;
+    tc_buf out;
+    int rows;
+} report;
 enum { AS_TABLE, AS_CSV, AS_JSON };
 void report_case(report *r, const bench_case *b);
 

@@ -74,7 +74,8 @@ static tc_status make_execs(tc_cmd *c, bench_case *b, const way *ways, int nways
             tc_status s = tc_exec_compile(planned, &(tc_cc_options){.isa = tc_isa_name(row), .cc = tc_cmd_get(c, TC_OPT_cc)}, b->modules, &count);
             tc_exec_destroy(planned);
             TC_TRY(s, "%s", b->label);
-            tc_cmd_verbose(c, "%s: %zu loops, %zu stay interpreted%s", b->label, count.loops, count.left, count.cached ? ", code from the cache" : "");
+            tc_cmd_verbose(c, "%s: %zu loops, %zu stay interpreted%s", b->label, count.loops, count.left,
+                           count.cached ? ", code from the cache" : "");
             o.code = &code;
         }
         TC_TRY(tc_exec_create(b->program, &o, &b->exec[w]), "%s", b->label);
@@ -91,13 +92,14 @@ static tc_status compare_results(tc_cmd *c, bench_case *b, const way *ways, int 
             TC_TRY(tc_tensor_compare(&b->outputs[w][i], &b->outputs[0][i], 0, 0, &d), "%s", b->label);
             if (!d.count) continue;
             b->different = true;
-            tc_cmd_note(c, "%s: %s and %s differ in output %d: %lld elements, the first at %lld, by %g at most", b->label, ways[0].name, ways[w].name, i,
-                        (long long)d.count, (long long)d.first, d.max_abs);
+            tc_cmd_note(c, "%s: %s and %s differ in output %d: %lld elements, the first at %lld, by %g at most", b->label, ways[0].name, ways[w].name,
+                        i, (long long)d.count, (long long)d.first, d.max_abs);
         }
     return NULL;
 }
 
-static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nvars, const tc_sample *ranges, const bench_plan *plan, bool *different) {
+static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nvars, const tc_sample *ranges, const bench_plan *plan,
+                          bool *different) {
     tc_status s = make_inputs(b, vars, nvars, ranges);
     if (!s) s = make_execs(r->c, b, r->ways, r->nways);
     if (!s) s = measure(b, r->nways, plan);
@@ -141,7 +143,8 @@ static tc_status bench_op(report *r, const char *what, const bench_plan *plan, b
             TC_TRY(bench_call(r, rows[i], call, len, plan, different));
     }
     if (calls) return NULL;
-    return tc_error(n || tc_op_is_known_to_pytorch(what) ? TC_UNSUPPORTED : TC_CONTENT, "operator %s %s", what, n ? "has no samples; give a call: 'name(f32[1024], 2)'" : "is not supported");
+    return tc_error(n || tc_op_is_known_to_pytorch(what) ? TC_UNSUPPORTED : TC_CONTENT, "operator %s %s", what,
+                    n ? "has no samples; give a call: 'name(f32[1024], 2)'" : "is not supported");
 }
 
 static tc_status bench_program(report *r, const bench_plan *plan, bool *different) {
@@ -208,9 +211,14 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_op, TC_OPT_compare, TC_OPT_executor, TC_OPT_dim, TC_OPT_model, TC_OPT_mode, TC_OPT_weights, TC_OPT_rename, TC_OPT_repeat, TC_OPT_warmup,
-                                    TC_OPT_min_time, TC_OPT_cc, TC_OPT_to, TC_OPT_out, TC_OPT_NONE};
-static const tc_tool tool = {.name = "tc-bench", .operands = "[PROGRAM]", .max_operands = 1, .summary = "Times programs and operators: medians and percentiles, one executor against another.",
-                             .options = options, .run = run};
+static const tc_opt_id options[] = {TC_OPT_op,       TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,    TC_OPT_model,
+                                    TC_OPT_mode,     TC_OPT_weights, TC_OPT_rename,   TC_OPT_repeat, TC_OPT_warmup,
+                                    TC_OPT_min_time, TC_OPT_cc,      TC_OPT_to,       TC_OPT_out,    TC_OPT_NONE};
+static const tc_tool tool = {.name = "tc-bench",
+                             .operands = "[PROGRAM]",
+                             .max_operands = 1,
+                             .summary = "Times programs and operators: medians and percentiles, one executor against another.",
+                             .options = options,
+                             .run = run};
 
 int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }

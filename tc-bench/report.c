@@ -5,7 +5,10 @@
 
 /* 12.3 us, 4.56 ms: three digits. */
 static void print_time(tc_buf *b, double s, int width) {
-    static const struct { double unit; const char *name; } units[] = {{1, "s "}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    static const struct {
+        double unit;
+        const char *name;
+    } units[] = {{1, "s "}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
     int u = 0;
     while (u < 3 && s < units[u].unit) u++;
     double v = s / units[u].unit;
@@ -20,7 +23,9 @@ static void csv_field(tc_buf *b, const char *s) {
 
 static void table_row(report *r, const bench_case *b, int w) {
     const sample_times *s = &b->times[w];
-    if (!r->rows) tc_buf_printf(&r->out, "%-36s %-12s %9s %9s %9s %9s %7s %8s %9s\n", "case", "executor", "median", "p10", "p90", "best", "runs", "GB/s", "speedup");
+    if (!r->rows)
+        tc_buf_printf(&r->out, "%-36s %-12s %9s %9s %9s %9s %7s %8s %9s\n", "case", "executor", "median", "p10", "p90", "best", "runs", "GB/s",
+                      "speedup");
     tc_buf_printf(&r->out, "%-36s %-12s ", w ? "" : b->label, r->ways[w].name);
     print_time(&r->out, s->median, 9);
     tc_buf_putc(&r->out, ' ');
@@ -37,7 +42,10 @@ static void table_row(report *r, const bench_case *b, int w) {
 static void json_row(report *r, const bench_case *b, int w) {
     const sample_times *s = &b->times[w];
     tc_json j = {.b = &r->out};
-    const struct { const char *key; double v; } numbers[] = {{"median", s->median}, {"p10", s->low}, {"p90", s->high}, {"best", s->best}, {"bytes", b->bytes}};
+    const struct {
+        const char *key;
+        double v;
+    } numbers[] = {{"median", s->median}, {"p10", s->low}, {"p90", s->high}, {"best", s->best}, {"bytes", b->bytes}};
     tc_json_object(&j);
     tc_json_key(&j, "case");
     tc_json_string(&j, b->label);

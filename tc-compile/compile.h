@@ -13,8 +13,10 @@
 typedef struct {
     tc_cmd *c;
     tc_archive *archive;
-    const char *input;      /* its name */
-    tc_program **programs; tc_exec **execs; int n;
+    const char *input; /* its name */
+    tc_program **programs;
+    tc_exec **execs;
+    int n;
     tc_isa_row row;
     const char *isa;
     tc_unit *unit;

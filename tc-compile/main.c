@@ -11,8 +11,7 @@ static tc_status choose_format(tc_cmd *c, int *out) {
     for (int i = 0; dot && formats[i]; i++)
         if (!strcmp(dot + 1, formats[i])) by_suffix = i;
     TC_TRY(tc_cmd_choice(c, TC_OPT_to, formats, by_suffix >= 0 ? by_suffix : TO_PT2, out));
-    if (tc_cmd_has(c, TC_OPT_to) && by_suffix >= 0 && by_suffix != *out)
-        return tc_usage(c, "--to %s and -o %s do not agree", formats[*out], path);
+    if (tc_cmd_has(c, TC_OPT_to) && by_suffix >= 0 && by_suffix != *out) return tc_usage(c, "--to %s and -o %s do not agree", formats[*out], path);
     return NULL;
 }
 
@@ -100,7 +99,11 @@ static tc_status write_pt2(compile_job *j) {
         const char *const stores[] = {"embed", "extern", "none", NULL};
         int store = 0;
         s = tc_cmd_choice(j->c, TC_OPT_store_weights, stores, 0, &store);
-        tc_archive_content content = {.programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = &extra, .nextra = code.len > 0, .without_weights = store == 2};
+        tc_archive_content content = {.programs = (const tc_program *const *)j->programs,
+                                      .nprograms = j->n,
+                                      .extra = &extra,
+                                      .nextra = code.len > 0,
+                                      .without_weights = store == 2};
         if (!s && store == 1) s = tc_error(TC_UNSUPPORTED, "--store-weights=extern");
         tc_out *o = NULL;
         if (!s) s = tc_cmd_create(j->c, tc_cmd_get(j->c, TC_OPT_out), true, &o);
@@ -131,8 +134,13 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out, TC_OPT_to, TC_OPT_model, TC_OPT_mode, TC_OPT_dim, TC_OPT_weights, TC_OPT_rename, TC_OPT_store_weights, TC_OPT_cc, TC_OPT_dump, TC_OPT_no_cache, TC_OPT_NONE};
-static const tc_tool tool = {.name = "tc-compile", .operands = "[PROGRAM]", .max_operands = 1, .summary = "Compiles a program: fuses it, emits C, runs the C compiler, packages the code.",
-                             .options = options, .run = run};
+static const tc_opt_id options[] = {TC_OPT_out,           TC_OPT_to, TC_OPT_model, TC_OPT_mode,     TC_OPT_dim, TC_OPT_weights, TC_OPT_rename,
+                                    TC_OPT_store_weights, TC_OPT_cc, TC_OPT_dump,  TC_OPT_no_cache, TC_OPT_NONE};
+static const tc_tool tool = {.name = "tc-compile",
+                             .operands = "[PROGRAM]",
+                             .max_operands = 1,
+                             .summary = "Compiles a program: fuses it, emits C, runs the C compiler, packages the code.",
+                             .options = options,
+                             .run = run};
 
 int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }

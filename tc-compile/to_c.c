@@ -11,7 +11,8 @@ static tc_status sizes(compile_job *j, const tc_program *p, tc_symvalue *vars, s
         tc_sym s = tc_sym_var_at(p->sym, i);
         if (vars[i].bound || tc_sym_type(s) != TC_SYM_INT) continue;
         tc_sym_range(p->sym, s, &lo, &hi);
-        if (hi == TC_SYM_NO_HI || hi > (INT64_C(1) << 40)) return tc_usage(j->c, "--to c needs the size of %s: --dim %s=N", tc_sym_var_name(s), tc_sym_var_name(s));
+        if (hi == TC_SYM_NO_HI || hi > (INT64_C(1) << 40))
+            return tc_usage(j->c, "--to c needs the size of %s: --dim %s=N", tc_sym_var_name(s), tc_sym_var_name(s));
         vars[i] = (tc_symvalue){.i = hi, .bound = true};
         tc_cmd_verbose(j->c, "%s = %lld, the upper end of its range", tc_sym_var_name(s), (long long)hi);
     }

@@ -14,14 +14,17 @@
 
 extern char **environ;
 
-static const struct { const char *name, *flags; } rows[] = {
+static const struct {
+    const char *name, *flags;
+} rows[] = {
 #define X(name, flags) {#name, flags},
     TC_ISA_ROWS(X)
 #undef X
 };
 
 /* Vectors for loops, no contraction, no errno: what changes no bit. The last word: after $CFLAGS. */
-static const char fixed[] = "-std=gnu11 -O3 -fPIC -w -fvisibility=hidden -ffp-contract=off -fno-fast-math -fno-math-errno -fno-trapping-math -DTC_NO_CONTRACTION";
+static const char fixed[] =
+    "-std=gnu11 -O3 -fPIC -w -fvisibility=hidden -ffp-contract=off -fno-fast-math -fno-math-errno -fno-trapping-math -DTC_NO_CONTRACTION";
 
 const char *tc_cc_isa_flags(const char *isa) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

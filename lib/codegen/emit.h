@@ -14,7 +14,7 @@
 typedef struct tc_unit tc_unit;
 
 typedef struct {
-    const char *isa;      /* row of isa.tab that it will be compiled for: stands in the module */
+    const char *isa; /* row of isa.tab that it will be compiled for: stands in the module */
     const char *made_by;
 } tc_unit_options;
 
@@ -32,7 +32,7 @@ void tc_unit_body(tc_unit *u, const char *also, tc_buf *out);
 /* Text of one group: its functions, named `name` and static; calls go to name(const tc_abi_call *). */
 typedef struct {
     tc_buf text;
-    bool has_scratch;     /* there is a function NAME_scratch */
+    bool has_scratch; /* there is a function NAME_scratch */
 } tc_emitted;
 tc_status tc_emit_group(const tc_loop *l, const tc_group_desc *d, const char *name, tc_emitted *out);
 

@@ -132,9 +132,7 @@ static void need(const tc_loop *l, bool *needed, tc_lv v) {
     }
 }
 
-bool cx_heavy(const tc_linst *in) {
-    return in->kind == TC_L_SCALAR && in->op >= TC_X_EXP && in->op != TC_X_RSQRT && tc_is_float(in->dtype);
-}
+bool cx_heavy(const tc_linst *in) { return in->kind == TC_L_SCALAR && in->op >= TC_X_EXP && in->op != TC_X_RSQRT && tc_is_float(in->dtype); }
 
 /* ---- ranges ---- */
 static uint64_t to_ranges(const cphase *ph, uint64_t axes) {
@@ -256,7 +254,8 @@ static bool inner_like(cplan *p, cphase *ph) {
         uint64_t outer = (kind == NEST_SCAN ? ph->mask[i] & ~ph->over[i] : ph->mask[i]) & ~ph->par;
         cnest *t = NULL;
         for (int k = 0; k < ph->nnests && !t; k++)
-            if (ph->nest[k].kind == kind && ph->nest[k].level == level[i] && ph->nest[k].outer == outer && ph->nest[k].over == ph->over[i]) t = &ph->nest[k];
+            if (ph->nest[k].kind == kind && ph->nest[k].level == level[i] && ph->nest[k].outer == outer && ph->nest[k].over == ph->over[i])
+                t = &ph->nest[k];
         if (!t) {
             if (ph->nnests == EMIT_MAX_NESTS) return false;
             t = &ph->nest[ph->nnests++];

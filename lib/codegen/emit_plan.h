@@ -15,47 +15,64 @@
 enum { EMIT_BLOCK = 1024, EMIT_MAX_NESTS = 128 };
 
 /* A size or step: a constant or C text. sym: its symbolic value, NULL when strides are known at run time only. */
-typedef struct { bool is_const; int64_t v; const char *s; tc_sym sym; } cexpr;
+typedef struct {
+    bool is_const;
+    int64_t v;
+    const char *s;
+    tc_sym sym;
+} cexpr;
 
-typedef struct { int axis[64]; int n; cexpr extent; } crange;
+typedef struct {
+    int axis[64];
+    int n;
+    cexpr extent;
+} crange;
 
 /* One place where memory or an index is computed: offset + sum of step[axis] * axis. */
-typedef struct { bool present; cexpr offset; cexpr step[64]; } caccess;
+typedef struct {
+    bool present;
+    cexpr offset;
+    cexpr step[64];
+} caccess;
 
 typedef enum { NEST_REDUCE, NEST_SCAN, NEST_STORE } nest_kind;
 typedef struct {
     nest_kind kind;
     int level;
-    uint64_t outer;          /* ranges that are looped around: domain - par - over */
-    uint64_t over;           /* ranges that are reduced */
-    int inner;               /* range of the inner loop; -1: none */
-    const int *item; int n;  /* instructions (REDUCE, SCAN) or indices of stores */
+    uint64_t outer; /* ranges that are looped around: domain - par - over */
+    uint64_t over;  /* ranges that are reduced */
+    int inner;      /* range of the inner loop; -1: none */
+    const int *item;
+    int n; /* instructions (REDUCE, SCAN) or indices of stores */
 } cnest;
 
 typedef enum { MAT_NONE, MAT_SCALAR, MAT_COLUMNS, MAT_SCRATCH } mat_kind;
 
 typedef struct {
-    const int *stores; int nstores;
-    bool *needed;            /* by instruction */
-    crange *range; int nr;
-    int8_t range_of[64];     /* of an axis; -1: its extent is 1 */
-    uint64_t *mask, *over;   /* ranges of an instruction, and those that it reduces */
+    const int *stores;
+    int nstores;
+    bool *needed; /* by instruction */
+    crange *range;
+    int nr;
+    int8_t range_of[64];   /* of an axis; -1: its extent is 1 */
+    uint64_t *mask, *over; /* ranges of an instruction, and those that it reduces */
     uint64_t par;
-    int vec;                 /* range of unit steps; -1: none */
-    bool columns;            /* vec is in par: items are blocks of it */
-    int block;               /* elements of a block */
-    cnest *nest; int nnests;
-    mat_kind *mat;           /* by instruction: how its value is kept for later nests */
+    int vec;      /* range of unit steps; -1: none */
+    bool columns; /* vec is in par: items are blocks of it */
+    int block;    /* elements of a block */
+    cnest *nest;
+    int nnests;
+    mat_kind *mat; /* by instruction: how its value is kept for later nests */
 } cphase;
 
 typedef struct {
     const tc_loop *l;
     const tc_group_desc *d;
     tc_arena *a;
-    caccess *inst_access;    /* LOAD, INDEX */
+    caccess *inst_access;      /* LOAD, INDEX */
     caccess (*dim_access)[16]; /* LOAD: affine index of each gathered dimension */
     caccess *store_access;
-    cexpr extent[64];        /* of axes */
+    cexpr extent[64];                  /* of axes */
     uint64_t used_number, used_extent; /* of numbers (first 64) and axes: declared at the top of a function */
 } cplan;
 

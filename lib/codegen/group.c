@@ -5,7 +5,7 @@
 
 typedef struct {
     tc_buf text;
-    TC_VEC(tc_sym) vars;    /* symbols in order of appearance: printed as v0, v1, ... */
+    TC_VEC(tc_sym) vars; /* symbols in order of appearance: printed as v0, v1, ... */
     TC_VEC(tc_sym) numbers;
     int depth;
     bool too_deep;
@@ -110,7 +110,8 @@ static void write_inst(writer *w, const tc_linst *x) {
         tc_buf_printf(&w->text, " %d:%llx:%llx", x->imm.kind, (unsigned long long)bits[0], (unsigned long long)bits[1]);
         break;
     }
-    case TC_L_HOST: case TC_L_RAND:
+    case TC_L_HOST:
+    case TC_L_RAND:
         tc_buf_putc(&w->text, ' ');
         if (x->host) write_number(w, x->host);
         break;

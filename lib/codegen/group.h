@@ -13,8 +13,8 @@ typedef struct {
     uint8_t key[TC_ABI_KEY_BYTES];
     const tc_sym *numbers; /* tc_abi_call.numbers[i] is the value of numbers[i]: what is not constant in HOST, INDEX, LOAD and stores */
     int nnumbers;
-    const uint8_t *dense;  /* a flag a buffer: its strides are known to be contiguous, the emitted code relies on it */
-    const char *text;      /* canonical text */
+    const uint8_t *dense; /* a flag a buffer: its strides are known to be contiguous, the emitted code relies on it */
+    const char *text;     /* canonical text */
     size_t text_len;
 } tc_group_desc;
 

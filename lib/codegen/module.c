@@ -12,8 +12,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-typedef struct { void *handle; const tc_abi_module *m; int fd; } loaded; /* fd stays open: dlopen knows libraries by path, so the number must be its own */
-struct tc_modules { TC_VEC(loaded) all; };
+typedef struct {
+    void *handle;
+    const tc_abi_module *m;
+    int fd;
+} loaded; /* fd stays open: dlopen knows libraries by path, so the number must be its own */
+struct tc_modules {
+    TC_VEC(loaded) all;
+};
 
 tc_modules *tc_modules_create(void) { return tc_xcalloc(1, sizeof(tc_modules)); }
 
@@ -40,7 +46,8 @@ static tc_status check(const tc_abi_module *m, const char *isa) {
     if (!m->isa || strcmp(m->isa, isa)) return tc_error(TC_CONTENT, "compiled code for %s, expected %s", m->isa ? m->isa : "nothing", isa);
     for (uint32_t i = 0; i < m->ngroups; i++) {
         if (!m->groups[i].run || !m->groups[i].name) return tc_error(TC_CONTENT, "compiled code: group %u is empty", i);
-        if (i && memcmp(m->groups[i - 1].key, m->groups[i].key, TC_ABI_KEY_BYTES) >= 0) return tc_error(TC_CONTENT, "compiled code: its table is not sorted");
+        if (i && memcmp(m->groups[i - 1].key, m->groups[i].key, TC_ABI_KEY_BYTES) >= 0)
+            return tc_error(TC_CONTENT, "compiled code: its table is not sorted");
     }
     return NULL;
 }
@@ -70,7 +77,8 @@ tc_status tc_modules_load(tc_modules *m, const void *code, size_t len, const cha
     int fd = memfd_create("tc-code", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (fd < 0) return tc_error(TC_ENV, "memory for compiled code: %s", strerror(errno));
     tc_status s = tc_write_all(fd, code, len, "memory for compiled code");
-    if (!s && fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)) s = tc_error(TC_ENV, "sealing compiled code: %s", strerror(errno));
+    if (!s && fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE))
+        s = tc_error(TC_ENV, "sealing compiled code: %s", strerror(errno));
     if (!s && !trusted && len) { /* what is checked is the sealed copy, which nobody can change */
         void *copy = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, 0);
         if (copy == MAP_FAILED) s = tc_error(TC_ENV, "memory for compiled code: %s", strerror(errno));

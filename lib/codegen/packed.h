@@ -14,9 +14,9 @@ const char *tc_packed_path(tc_arena *a, const char *isa);
 extern const char tc_packed_scope[];
 
 typedef struct {
-    int variants;      /* entries in the archive */
-    const char *isa;   /* the one that was loaded, or NULL */
-    const char *note;  /* why the best one was not loaded (static text), or NULL */
+    int variants;     /* entries in the archive */
+    const char *isa;  /* the one that was loaded, or NULL */
+    const char *note; /* why the best one was not loaded (static text), or NULL */
 } tc_packed;
 /* Loads the best entry that this processor runs, at most row `cap` of isa.tab. No entry is no error. */
 tc_status tc_packed_load(const tc_archive *a, const char *cap, bool trusted, tc_modules *m, tc_packed *out);

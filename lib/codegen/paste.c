@@ -6,7 +6,11 @@
 
 #include <ctype.h>
 
-typedef struct { const char *text; size_t len; bool used; } item;
+typedef struct {
+    const char *text;
+    size_t len;
+    bool used;
+} item;
 typedef struct {
     TC_VEC(item) items;
     tc_map names; /* name -> index of the item + 1 */
@@ -103,7 +107,8 @@ static void use(pasted *p, const char *s, size_t n) {
 
 /* A definition that came out of a macro stands on one line: a line a statement. */
 static void layout(tc_buf *out, const item *it) {
-    bool one_line = !memchr(it->text, '\n', it->len), flat = it->len < 120 || starts(it->text, it->len, "typedef") || starts(it->text, it->len, "enum");
+    bool one_line = !memchr(it->text, '\n', it->len),
+         flat = it->len < 120 || starts(it->text, it->len, "typedef") || starts(it->text, it->len, "enum");
     int depth = 0, parens = 0;
     for (size_t i = 0; i < it->len; i++) {
         char c = it->text[i];

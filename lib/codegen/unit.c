@@ -4,7 +4,13 @@
 
 #include <ctype.h>
 
-typedef struct { uint8_t key[TC_ABI_KEY_BYTES]; char *name; tc_emitted code; int nbuffers, naxes, nnumbers; uint8_t *dense; } group;
+typedef struct {
+    uint8_t key[TC_ABI_KEY_BYTES];
+    char *name;
+    tc_emitted code;
+    int nbuffers, naxes, nnumbers;
+    uint8_t *dense;
+} group;
 
 struct tc_unit {
     char *isa, *made_by;
@@ -88,13 +94,12 @@ static const char preamble[] =
     "#error \"compiled with -ffast-math: results would differ\"\n"
     "#endif\n\n";
 
-static const char run_items[] =
-    "static void tc_run_items(const tc_abi_call *c, int64_t items, int64_t each, tc_abi_range_fn fn) {\n"
-    "    const int64_t grain = each >= 16384 ? 1 : 16384 / (each > 0 ? each : 1);\n"
-    "    if (items <= 0) return;\n"
-    "    if (c->parallel_for && items > grain) c->parallel_for(c->pool, items, grain, fn, (void *)(uintptr_t)c);\n"
-    "    else fn((void *)(uintptr_t)c, 0, items, 0);\n"
-    "}\n\n";
+static const char run_items[] = "static void tc_run_items(const tc_abi_call *c, int64_t items, int64_t each, tc_abi_range_fn fn) {\n"
+                                "    const int64_t grain = each >= 16384 ? 1 : 16384 / (each > 0 ? each : 1);\n"
+                                "    if (items <= 0) return;\n"
+                                "    if (c->parallel_for && items > grain) c->parallel_for(c->pool, items, grain, fn, (void *)(uintptr_t)c);\n"
+                                "    else fn((void *)(uintptr_t)c, 0, items, 0);\n"
+                                "}\n\n";
 
 static const char complexes[] = "typedef struct { float re, im; } tc_c64;\ntypedef struct { double re, im; } tc_c128;\n";
 
@@ -144,7 +149,10 @@ void tc_unit_finish(tc_unit *u, tc_buf *out) {
         else tc_buf_printf(out, "NULL, %s},\n", g->name);
     }
     tc_buf_puts(out, "    {{0}, NULL, 0, 0, 0, NULL, NULL, NULL}};\n");
-    tc_buf_printf(out, "extern const tc_abi_module tc_abi_module_1;\n__attribute__((visibility(\"default\"))) const tc_abi_module tc_abi_module_1 = {TC_ABI_VERSION, %zu, groups, \"", u->groups.len);
+    tc_buf_printf(out,
+                  "extern const tc_abi_module tc_abi_module_1;\n__attribute__((visibility(\"default\"))) const tc_abi_module tc_abi_module_1 = "
+                  "{TC_ABI_VERSION, %zu, groups, \"",
+                  u->groups.len);
     tc_emit_comment(out, u->isa);
     tc_buf_puts(out, "\", \"");
     tc_emit_comment(out, u->made_by);

@@ -11,7 +11,10 @@ typedef struct {
     int depth;
 } parser;
 
-typedef struct { char name[48]; tc_arg arg; } given; /* name "": by position */
+typedef struct {
+    char name[48];
+    tc_arg arg;
+} given; /* name "": by position */
 
 static tc_status bad(const parser *p, const char *what) {
     return tc_error(TC_CONTENT, "sample %.*s: %s at character %d", (int)(p->end - p->text), p->text, what, (int)(p->s - p->text) + 1);
@@ -156,7 +159,8 @@ static tc_status value(parser *p, tc_arg *out) {
     if (minus) return bad(p, "expected a number");
     if (is(w, n, "True") || is(w, n, "False")) out->scalar = tc_scalar_bool(w[0] == 'T');
     else if (is(w, n, "None")) out->kind = TC_A_NONE;
-    else if (n > 6 && !memcmp(w, "torch.", 6) && tc_dtype_parse(w, n) != TC_DTYPE_NONE) *out = (tc_arg){.kind = TC_A_DTYPE, .dtype = tc_dtype_parse(w, n)};
+    else if (n > 6 && !memcmp(w, "torch.", 6) && tc_dtype_parse(w, n) != TC_DTYPE_NONE)
+        *out = (tc_arg){.kind = TC_A_DTYPE, .dtype = tc_dtype_parse(w, n)};
     else if (tc_dtype_parse(w, n) != TC_DTYPE_NONE) return tensor(p, tc_dtype_parse(w, n), out);
     else return bad(p, "an unknown word before");
     return NULL;

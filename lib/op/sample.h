@@ -10,7 +10,7 @@
 enum { TC_SAMPLE_TENSORS = 32 };
 
 typedef struct {
-    tc_program *program;                       /* one call; owned by the caller */
+    tc_program *program; /* one call; owned by the caller */
     int ntensors;
     double lo[TC_SAMPLE_TENSORS], hi[TC_SAMPLE_TENSORS]; /* values of each user input; -2..2 for floats and 0..4 for integers when not said */
 } tc_sample;

@@ -7,7 +7,10 @@
 #include "codegen/module.h"
 #include "runtime/runtime.h"
 
-typedef struct { size_t loops, left; /* loops that stay interpreted */ bool cached; } tc_emit_count;
+typedef struct {
+    size_t loops, left; /* loops that stay interpreted */
+    bool cached;
+} tc_emit_count;
 
 /* Adds every loop of e to the unit. note, if not NULL, hears of each loop that the emitter leaves to the interpreter, and why. */
 tc_status tc_exec_emit(const tc_exec *e, tc_unit *u, void (*note)(void *ctx, const char *group, const char *why), void *ctx, tc_emit_count *count);

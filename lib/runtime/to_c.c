@@ -17,23 +17,27 @@ typedef struct {
     tc_arena a;
     tc_unit *unit;
     tc_buf calls, weights;
-    int64_t *weight_at;   /* by program input: offset in the weights; -1: no weight */
-    const char **field;   /* by program input and, behind them, by output of the graph: name in its structure */
+    int64_t *weight_at; /* by program input: offset in the weights; -1: no weight */
+    const char **field; /* by program input and, behind them, by output of the graph: name in its structure */
     size_t scratch;
 } writer;
 
 #define T(w, ...) tc_arena_printf(&(w)->a, __VA_ARGS__)
 
 static const char *ctype_of(tc_dtype d) {
-    static const char *const names[TC_DTYPE_COUNT] = {[TC_U8] = "uint8_t", [TC_I8] = "int8_t", [TC_I16] = "int16_t", [TC_I32] = "int32_t", [TC_I64] = "int64_t", [TC_U16] = "uint16_t",
-        [TC_U32] = "uint32_t", [TC_U64] = "uint64_t", [TC_F16] = "uint16_t", [TC_F32] = "float", [TC_F64] = "double", [TC_BOOL] = "uint8_t", [TC_BF16] = "uint16_t"};
+    static const char *const names[TC_DTYPE_COUNT] = {
+        [TC_U8] = "uint8_t",   [TC_I8] = "int8_t",    [TC_I16] = "int16_t",  [TC_I32] = "int32_t",  [TC_I64] = "int64_t",
+        [TC_U16] = "uint16_t", [TC_U32] = "uint32_t", [TC_U64] = "uint64_t", [TC_F16] = "uint16_t", [TC_F32] = "float",
+        [TC_F64] = "double",   [TC_BOOL] = "uint8_t", [TC_BF16] = "uint16_t"};
     return names[d] ? names[d] : "unsigned char";
 }
 
 /* ---- names ---- */
 static const char *identifier(writer *w, const char *s, const char *prefix) {
-    static const char *const words[] = {"auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern", "float", "for", "goto", "if", "inline",
-        "int", "long", "register", "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "main"};
+    static const char *const words[] = {"auto",   "break",    "case",     "char",     "const", "continue", "default", "do",     "double",
+                                        "else",   "enum",     "extern",   "float",    "for",   "goto",     "if",      "inline", "int",
+                                        "long",   "register", "restrict", "return",   "short", "signed",   "sizeof",  "static", "struct",
+                                        "switch", "typedef",  "union",    "unsigned", "void",  "volatile", "while",   "main"};
     char *out = tc_arena_strdup(&w->a, s && *s ? s : "x");
     bool plain = isalpha((unsigned char)out[0]) || out[0] == '_';
     for (char *c = out; *c; c++)
@@ -67,7 +71,9 @@ static tc_status weight(writer *w, int input) {
     if (!t->storage) return tc_error(TC_CONTENT, "%s has no data: --weights gives it", w->e->program->inputs[input].name);
     for (int i = 0; i < w->e->program->ninputs; i++) { /* tied weights are written once */
         const tc_tensor *u = &w->e->state[i];
-        if (w->weight_at[i] < 0 || u->storage != t->storage || u->offset != t->offset || u->dtype != t->dtype || u->rank != t->rank || memcmp(u->size, t->size, sizeof *u->size * (size_t)t->rank)) continue;
+        if (w->weight_at[i] < 0 || u->storage != t->storage || u->offset != t->offset || u->dtype != t->dtype || u->rank != t->rank ||
+            memcmp(u->size, t->size, sizeof *u->size * (size_t)t->rank))
+            continue;
         w->weight_at[input] = w->weight_at[i];
         return NULL;
     }
@@ -89,12 +95,16 @@ static tc_status address(writer *w, int id, const char **out) {
     const root *ro = &b->roots[r];
     switch (ro->kind) {
     case ROOT_ARENA: *out = T(w, "arena + %lld", (long long)((int64_t)ro->offset + delta)); return NULL;
-    case ROOT_OUTPUT: *out = delta ? T(w, "(char *)out->%s + %lld", w->field[w->e->program->ninputs + ro->index], (long long)delta) : T(w, "out->%s", w->field[w->e->program->ninputs + ro->index]); return NULL;
+    case ROOT_OUTPUT:
+        *out = delta ? T(w, "(char *)out->%s + %lld", w->field[w->e->program->ninputs + ro->index], (long long)delta)
+                     : T(w, "out->%s", w->field[w->e->program->ninputs + ro->index]);
+        return NULL;
     case ROOT_INPUT: {
         int input = program_input(w, w->f->g->inputs[ro->index]);
         if (input < 0) return tc_error(TC_UNSUPPORTED, "an input that the program does not name");
         if (w->e->program->inputs[input].kind == TC_IN_USER) {
-            *out = delta ? T(w, "(char *)(uintptr_t)in->%s + %lld", w->field[input], (long long)delta) : T(w, "(void *)(uintptr_t)in->%s", w->field[input]);
+            *out = delta ? T(w, "(char *)(uintptr_t)in->%s + %lld", w->field[input], (long long)delta)
+                         : T(w, "(void *)(uintptr_t)in->%s", w->field[input]);
             return NULL;
         }
         const tc_input *all = w->e->program->inputs;
@@ -137,7 +147,8 @@ static tc_status write_loop(writer *w, const call *c) {
     tc_buf_puts(b, "    {\n");
     for (size_t i = 0; i < l->buffers.len; i++) {
         const tc_tensor *t = &w->b->t[c->id[i]];
-        tc_buf_printf(b, "        static const int64_t size%zu[] = {%s}, stride%zu[] = {%s};\n", i, list(w, t->size, t->rank), i, list(w, t->stride, t->rank));
+        tc_buf_printf(b, "        static const int64_t size%zu[] = {%s}, stride%zu[] = {%s};\n", i, list(w, t->size, t->rank), i,
+                      list(w, t->stride, t->rank));
     }
     tc_buf_printf(b, "        static const int64_t extents[] = {%s};\n", list(w, extents, l->naxes));
     tc_buf_puts(b, "        static const tc_abi_number numbers[] = {");
@@ -155,19 +166,24 @@ static tc_status write_loop(writer *w, const call *c) {
         tc_emit_comment(b, l->buffers.data[i].value && l->buffers.data[i].value->name ? l->buffers.data[i].value->name : "");
         tc_buf_puts(b, " */\n");
     }
-    tc_buf_puts(b, "        };\n        const tc_abi_call call = {.bytes = sizeof call, .workers = 1, .buffers = buffers, .extents = extents, .numbers = numbers, .scratch = scratch, .fault = &fault};\n");
+    tc_buf_puts(b, "        };\n        const tc_abi_call call = {.bytes = sizeof call, .workers = 1, .buffers = buffers, .extents = extents, "
+                   ".numbers = numbers, .scratch = scratch, .fault = &fault};\n");
     tc_buf_printf(b, "        %s(&call);\n    }\n", name);
     return NULL;
 }
 
 static tc_status write_copy(writer *w, const tc_tensor *to, const char *to_at, const tc_tensor *from, const char *from_at) {
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_copies c = {%d, %zu, {%s}, {%s}, {%s}};\n        tc_c_copy(&c, %s, %s);\n    }\n", from->rank, tc_dtype_size(from->dtype),
-                  list(w, from->size, from->rank), list(w, to->stride, to->rank), list(w, from->stride, from->rank), to_at, from_at);
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_copies c = {%d, %zu, {%s}, {%s}, {%s}};\n        tc_c_copy(&c, %s, %s);\n    }\n",
+                  from->rank, tc_dtype_size(from->dtype), list(w, from->size, from->rank), list(w, to->stride, to->rank),
+                  list(w, from->stride, from->rank), to_at, from_at);
     return NULL;
 }
 
 /* ---- kernels ---- */
-typedef struct { const tc_tensor *t; const char *at; } operand;
+typedef struct {
+    const tc_tensor *t;
+    const char *at;
+} operand;
 
 static tc_status tensor_arg(writer *w, const kernel_call *k, int i, operand *out) {
     const tc_karg *a = &k->args[i];
@@ -213,9 +229,10 @@ static tc_status write_product(writer *w, const call *c, const char *kind) {
     if (add.t) ds[0] = step(add.t, 2), ds[1] = step(add.t, 1), ds[2] = step(add.t, 0);
     if (add.t && !strcmp(kind, "addmv")) ds[0] = 0, ds[1] = step(add.t, 0), ds[2] = 0;
     const char *S = tc_dtypes[a.t->dtype].name, *ty = ctype_of(a.t->dtype);
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_product p = {%lld, %lld, %lld, %lld, %s, %s, %s, %a, %a};\n", (long long)batch, (long long)m, (long long)n, (long long)kk, list(w, as, 3),
-                  list(w, bs, 3), list(w, ds, 3), alpha, beta);
-    tc_buf_printf(&w->calls, "        tc_c_product_%s(&p, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", S, ty, a.at, ty, b.at, ty, add.at, ty, o.at);
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_product p = {%lld, %lld, %lld, %lld, %s, %s, %s, %a, %a};\n", (long long)batch,
+                  (long long)m, (long long)n, (long long)kk, list(w, as, 3), list(w, bs, 3), list(w, ds, 3), alpha, beta);
+    tc_buf_printf(&w->calls, "        tc_c_product_%s(&p, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", S, ty, a.at,
+                  ty, b.at, ty, add.at, ty, o.at);
     return NULL;
 }
 
@@ -241,10 +258,13 @@ static tc_status write_convolution(writer *w, const call *c, const char *kind) {
     if ((taps * cin + 255) / 256 > 512) return tc_error(TC_UNSUPPORTED, "a convolution over %lld terms as C", (long long)(taps * cin));
     int64_t row = wt.t->size[1] * taps;
     const char *S = tc_dtypes[x.t->dtype].name, *ty = ctype_of(x.t->dtype);
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_conv g = {%lld, %lld, %lld, %lld, ", (long long)x.t->size[0], (long long)groups, (long long)cin, (long long)cout);
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_conv g = {%lld, %lld, %lld, %lld, ", (long long)x.t->size[0], (long long)groups,
+                  (long long)cin, (long long)cout);
     for (int v = 0; v < 6; v++) tc_buf_printf(&w->calls, "{%s}, ", list(w, geo[v], 3));
-    tc_buf_printf(&w->calls, "%lld, %lld, %lld, %d};\n", (long long)(wt.t->size[0] / groups * row), (long long)(transposed ? taps : row), (long long)(transposed ? row : taps), transposed);
-    tc_buf_printf(&w->calls, "        tc_c_conv_%s(&g, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", S, ty, x.at, ty, wt.at, ty, bias.at, ty, o.at);
+    tc_buf_printf(&w->calls, "%lld, %lld, %lld, %d};\n", (long long)(wt.t->size[0] / groups * row), (long long)(transposed ? taps : row),
+                  (long long)(transposed ? row : taps), transposed);
+    tc_buf_printf(&w->calls, "        tc_c_conv_%s(&g, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", S, ty, x.at, ty,
+                  wt.at, ty, bias.at, ty, o.at);
     return NULL;
 }
 
@@ -260,7 +280,8 @@ static tc_status write_attention(writer *w, const call *c, const char *kind) {
     int r = q->rank;
     int64_t d = q->size[r - 1], dv = v->size[r - 1], st[4][4] = {{0}}, h = r == 4 ? q->size[1] : 1;
     if (q->dtype != TC_F32 && q->dtype != TC_F64) return tc_error(TC_UNSUPPORTED, "attention of %s as C", tc_dtypes[q->dtype].torch);
-    if (d > 256 || dv > 256 || tc_k_float(&kc, 4) != 0) return tc_error(TC_UNSUPPORTED, "attention with more than 256 elements a head, or dropout, as C");
+    if (d > 256 || dv > 256 || tc_k_float(&kc, 4) != 0)
+        return tc_error(TC_UNSUPPORTED, "attention with more than 256 elements a head, or dropout, as C");
     for (int t = 0; t < 3; t++)
         for (int i = 0; i < r; i++) st[t][r == 3 && i == 0 ? 0 : 4 - r + i] = x[t].t->stride[i];
     for (int i = 0; x[3].t && i < 4; i++) st[3][3 - i] = step(x[3].t, i);
@@ -268,15 +289,28 @@ static tc_status write_attention(writer *w, const call *c, const char *kind) {
     double scale = tc_k_given(&kc, 6) ? tc_k_float(&kc, 6) : 1 / sqrt((double)d);
     int64_t sizes[7] = {r >= 3 ? q->size[0] : 1, h, r == 4 && key->size[1] ? h / key->size[1] : 1, q->size[r - 2], key->size[r - 2], d, dv};
     const char *S = tc_dtypes[q->dtype].name, *ty = ctype_of(q->dtype);
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a};\n", list(w, sizes, 7), list(w, st[0], 4), list(w, st[1], 4), list(w, st[2], 4),
-                  list(w, st[3], 4), tc_k_bool(&kc, 5), x[3].t && x[3].t->dtype == TC_BOOL, scale);
-    tc_buf_printf(&w->calls, "        tc_c_attention_%s(&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s));\n    }\n", S, ty, x[0].at, ty, x[1].at, ty, x[2].at, x[3].at, ty, o);
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a};\n", list(w, sizes, 7),
+                  list(w, st[0], 4), list(w, st[1], 4), list(w, st[2], 4), list(w, st[3], 4), tc_k_bool(&kc, 5), x[3].t && x[3].t->dtype == TC_BOOL,
+                  scale);
+    tc_buf_printf(&w->calls, "        tc_c_attention_%s(&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s));\n    }\n", S, ty,
+                  x[0].at, ty, x[1].at, ty, x[2].at, x[3].at, ty, o);
     return NULL;
 }
 
-static const struct { const char *kernel; tc_status (*write)(writer *w, const call *c, const char *kind); } kernels[] = {
-    {"mm", write_product}, {"bmm", write_product}, {"addmm", write_product}, {"baddbmm", write_product}, {"addmv", write_product}, {"mv", write_product}, {"dot", write_product},
-    {"linear", write_product}, {"convolution", write_convolution}, {"scaled_dot_product_attention", write_attention},
+static const struct {
+    const char *kernel;
+    tc_status (*write)(writer *w, const call *c, const char *kind);
+} kernels[] = {
+    {"mm", write_product},
+    {"bmm", write_product},
+    {"addmm", write_product},
+    {"baddbmm", write_product},
+    {"addmv", write_product},
+    {"mv", write_product},
+    {"dot", write_product},
+    {"linear", write_product},
+    {"convolution", write_convolution},
+    {"scaled_dot_product_attention", write_attention},
 };
 
 static tc_status write_kernel(writer *w, const call *c) {
@@ -321,10 +355,13 @@ static void write_header(writer *w, tc_buf *h) {
     const char *s = w->stem;
     tc_buf_puts(h, "/* Made by ");
     tc_emit_comment(h, w->o->made_by);
-    tc_buf_printf(h, ". %s_run computes the program for the sizes below: no allocation, no state, libc and libm only.\n"
-                     " * Returns 0; 1: an index was out of bounds; 2: compiled with flags that change results (see %s.c). */\n", s, s);
+    tc_buf_printf(h,
+                  ". %s_run computes the program for the sizes below: no allocation, no state, libc and libm only.\n"
+                  " * Returns 0; 1: an index was out of bounds; 2: compiled with flags that change results (see %s.c). */\n",
+                  s, s);
     tc_buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", s, s);
-    tc_buf_printf(h, "#define %s_ARENA_BYTES %zu /* intermediate results; the caller's memory, 64-byte aligned */\n", s, w->b->arena_bytes + w->scratch + 64);
+    tc_buf_printf(h, "#define %s_ARENA_BYTES %zu /* intermediate results; the caller's memory, 64-byte aligned */\n", s,
+                  w->b->arena_bytes + w->scratch + 64);
     tc_buf_printf(h, "#define %s_WEIGHTS_BYTES %zu\n\n", s, w->weights.len);
     tc_buf_puts(h, "typedef struct {\n");
     int n = 0;
@@ -346,12 +383,15 @@ static void write_unit(writer *w, tc_buf *c) {
     const char *s = w->stem;
     tc_buf_puts(c, "/* Made by ");
     tc_emit_comment(c, w->o->made_by);
-    tc_buf_printf(c, ". Compile with: cc -std=c11 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -c %s.c */\n#include \"%s.h\"\n\n", s, s);
+    tc_buf_printf(
+        c, ". Compile with: cc -std=c11 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -c %s.c */\n#include \"%s.h\"\n\n", s,
+        s);
     tc_buf_puts(c, tc_abi_text);
     tc_buf_putc(c, '\n');
     tc_unit_body(w->unit, tc_buf_str(&w->calls), c);
     if (w->o->weights_inside) {
-        tc_buf_printf(c, "static const union { uint32_t word[%zu]; double align[1]; } weight_words __attribute__((aligned(64))) = {{", w->weights.len / 4 + 1);
+        tc_buf_printf(c, "static const union { uint32_t word[%zu]; double align[1]; } weight_words __attribute__((aligned(64))) = {{",
+                      w->weights.len / 4 + 1);
         for (size_t i = 0; i < w->weights.len; i += 4) {
             uint32_t v = 0;
             memcpy(&v, w->weights.data + i, w->weights.len - i < 4 ? w->weights.len - i : 4);
@@ -376,9 +416,11 @@ static tc_status write_all(writer *w, tc_buf *c, tc_buf *h) {
         if (w->f->target[i] >= 0) return tc_error(TC_UNSUPPORTED, "a program that changes %s as C", w->f->g->inputs[w->f->target[i]]->name);
     for (int i = 0; i < p->ninputs; i++) {
         w->weight_at[i] = -1;
-        if (p->inputs[i].kind == TC_IN_USER && p->inputs[i].value && p->inputs[i].value->kind == TC_V_TENSOR) name_field(w, 0, i, p->inputs[i].name, "in_");
+        if (p->inputs[i].kind == TC_IN_USER && p->inputs[i].value && p->inputs[i].value->kind == TC_V_TENSOR)
+            name_field(w, 0, i, p->inputs[i].name, "in_");
     }
-    for (int i = 0, k = 0; i < p->noutputs && k < w->f->g->noutputs; i++) { /* the graph's outputs are those of the program that have a value, in order */
+    for (int i = 0, k = 0; i < p->noutputs && k < w->f->g->noutputs;
+         i++) { /* the graph's outputs are those of the program that have a value, in order */
         if (!p->outputs[i].value) continue;
         if (p->outputs[i].value->kind == TC_V_TENSOR) name_field(w, p->ninputs, p->ninputs + k, p->outputs[i].name, "out_");
         k++;
@@ -400,7 +442,8 @@ static tc_status write_all(writer *w, tc_buf *c, tc_buf *h) {
     return NULL;
 }
 
-tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const tc_to_c_options *o, tc_buf *out_c, tc_buf *out_h, tc_buf *out_weights) {
+tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const tc_to_c_options *o, tc_buf *out_c, tc_buf *out_h,
+                       tc_buf *out_weights) {
     writer w = {.e = e, .f = e->main, .o = o};
     w.stem = identifier(&w, o->stem, "m_");
     w.unit = tc_unit_create(&(tc_unit_options){.made_by = o->made_by});

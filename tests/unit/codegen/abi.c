@@ -24,7 +24,8 @@ static void test_specimen_1(void **state) {
     assert_true(fd >= 0);
     close(fd);
     const char *cc = getenv("CC");
-    snprintf(command, sizeof command, "%s -O2 -shared -fPIC -Wall -Wextra -Werror -Ilib/codegen tests/specimen/abi1.c -o %s", cc && *cc ? cc : "cc", so);
+    snprintf(command, sizeof command, "%s -O2 -shared -fPIC -Wall -Wextra -Werror -Ilib/codegen tests/specimen/abi1.c -o %s", cc && *cc ? cc : "cc",
+             so);
     assert_int_equal(system(command), 0);
     void *handle = dlopen(so, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(handle);

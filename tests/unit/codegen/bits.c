@@ -14,14 +14,22 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-typedef struct { char *label; tc_sample sample; tc_tensor inputs[TC_SAMPLE_TENSORS], *want; bool random; } kase;
+typedef struct {
+    char *label;
+    tc_sample sample;
+    tc_tensor inputs[TC_SAMPLE_TENSORS], *want;
+    bool random;
+} kase;
 static TC_VEC(kase) cases;
 
 /* Appends what a model would do with a float result, so that groups of several operators are made. */
 static tc_status chain(tc_program *p) {
     tc_value *v = p->graph->noutputs ? p->graph->outputs[0] : NULL;
     if (!v || v->kind != TC_V_TENSOR || v->meta.rank == 0 || (v->meta.dtype != TC_F32 && v->meta.dtype != TC_F64)) return NULL;
-    const struct { const char *op; int nargs; } steps[] = {{"aten::sigmoid", 1}, {"aten::mul.Tensor", 2}, {"aten::_softmax", 3}};
+    const struct {
+        const char *op;
+        int nargs;
+    } steps[] = {{"aten::sigmoid", 1}, {"aten::mul.Tensor", 2}, {"aten::_softmax", 3}};
     tc_value *x = v;
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         tc_node *n;
@@ -93,8 +101,14 @@ static int setup(void **state) {
             if (op->lower && k == 0 && i % 8 == 0) add_case(op, call, len, true);
         }
     }
-    static const char *const large[] = {"_softmax(f32[70,1300], 1, False)", "_softmax(f32[3,70,40], 1, False)", "sum(f32[700,300], [0])", "sum(f32[5,9000], [1])",
-                                        "var(f32[40,600], [1])", "gelu(f32[20000])", "cumsum(f32[3,5000], 1)", "argmax(f32[40,3000], 1)"};
+    static const char *const large[] = {"_softmax(f32[70,1300], 1, False)",
+                                        "_softmax(f32[3,70,40], 1, False)",
+                                        "sum(f32[700,300], [0])",
+                                        "sum(f32[5,9000], [1])",
+                                        "var(f32[40,600], [1])",
+                                        "gelu(f32[20000])",
+                                        "cumsum(f32[3,5000], 1)",
+                                        "argmax(f32[40,3000], 1)"};
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
         const char *paren = strchr(large[i], '(');
         (void)paren;
@@ -131,7 +145,8 @@ static void check(const char *cc, tc_isa_row row, size_t first, size_t step) {
     }
     tc_buf text = {0}, code = {0};
     tc_unit_finish(u, &text);
-    tc_status s = tc_cc_build(text.data, text.len, TC_CC_SHARED, &(tc_cc_options){.cc = cc, .isa = tc_isa_name(row), .cflags = "", .dump = getenv("TC_TEST_DUMP")}, &code);
+    tc_status s = tc_cc_build(text.data, text.len, TC_CC_SHARED,
+                              &(tc_cc_options){.cc = cc, .isa = tc_isa_name(row), .cflags = "", .dump = getenv("TC_TEST_DUMP")}, &code);
     if (s) fail_msg("%s\n%s", tc_status_message(s), tc_status_detail(s));
     tc_modules *m = tc_modules_create();
     const char *note;
@@ -157,7 +172,8 @@ static void check(const char *cc, tc_isa_row row, size_t first, size_t step) {
             tc_status_free(s);
             drop(k, got);
         }
-    print_message("%s %s: %zu cases, %zu loops, %zu groups, %zu interpreted\n", cc, tc_isa_name(row), (cases.len - first + step - 1) / step, count.loops, tc_unit_groups(u), count.left);
+    print_message("%s %s: %zu cases, %zu loops, %zu groups, %zu interpreted\n", cc, tc_isa_name(row), (cases.len - first + step - 1) / step,
+                  count.loops, tc_unit_groups(u), count.left);
     assert_int_equal(failed, 0);
     tc_modules_destroy(m);
     tc_buf_free(&text);

@@ -35,7 +35,13 @@ static void check(const tc_abi_group *g, const tc_loop *l, const tc_group_desc *
     for (size_t i = 0; i < l->buffers.len; i++) ab[i] = (tc_abi_buffer){got[i].data, got[i].size, got[i].stride};
     for (int i = 0; i < l->naxes; i++) extents[i] = naive_sym(l->axes[i].extent);
     for (int i = 0; i < d->nnumbers; i++) numbers[i].i = naive_sym(d->numbers[i]);
-    tc_abi_call c = {.bytes = sizeof c, .workers = 3, .buffers = ab, .extents = extents, .numbers = numbers, .parallel_for = split ? one_by_one : NULL, .fault = &fault};
+    tc_abi_call c = {.bytes = sizeof c,
+                     .workers = 3,
+                     .buffers = ab,
+                     .extents = extents,
+                     .numbers = numbers,
+                     .parallel_for = split ? one_by_one : NULL,
+                     .fault = &fault};
     int64_t bytes = g->scratch ? g->scratch(&c) : 0;
     char *scratch = malloc((size_t)bytes + 64);
     memset(scratch, 0x5a, (size_t)bytes + 64);
@@ -50,7 +56,8 @@ static void check(const tc_abi_group *g, const tc_loop *l, const tc_group_desc *
             size_t sz = tc_dtype_size(dt);
             double a = tc_scalar_to_double(tc_scalar_load(dt, want[i].data, k)), b = tc_scalar_to_double(tc_scalar_load(dt, got[i].data, k));
             if (memcmp((char *)want[i].data + (size_t)k * sz, (char *)got[i].data + (size_t)k * sz, sz) && !(isnan(a) && isnan(b)))
-                fail_msg("%s (%s%s): buffer %zu element %lld: expected %.9g (%a), found %.9g (%a)", name, where, split ? ", split" : "", i, (long long)k, a, a, b, b);
+                fail_msg("%s (%s%s): buffer %zu element %lld: expected %.9g (%a), found %.9g (%a)", name, where, split ? ", split" : "", i,
+                         (long long)k, a, a, b, b);
         }
     }
     free(scratch);
@@ -78,7 +85,8 @@ static void run_all(const char *cc, const char *isa, bool symbolic) {
     tc_buf text = {0}, so = {0};
     tc_unit_finish(u, &text);
     const char *dump = getenv("TC_TEST_DUMP");
-    tc_status st = tc_cc_build(text.data, text.len, TC_CC_SHARED, &(tc_cc_options){.cc = cc, .cflags = "-Wall -Wextra -Werror", .isa = isa, .dump = dump}, &so);
+    tc_status st =
+        tc_cc_build(text.data, text.len, TC_CC_SHARED, &(tc_cc_options){.cc = cc, .cflags = "-Wall -Wextra -Werror", .isa = isa, .dump = dump}, &so);
     if (st) fail_msg("%s\n%s", tc_status_message(st), tc_status_detail(st));
     char path[] = "/tmp/tc-emit-XXXXXX";
     int fd = mkstemp(path);

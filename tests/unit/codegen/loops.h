@@ -8,7 +8,14 @@
 #include <stdio.h>
 
 /* ---- building loops ---- */
-typedef struct { tc_program *p; tc_loop *l; int nvars; bool symbolic; const char *name; int fault; } maker;
+typedef struct {
+    tc_program *p;
+    tc_loop *l;
+    int nvars;
+    bool symbolic;
+    const char *name;
+    int fault;
+} maker;
 
 static tc_sym num(maker *m, int64_t v) { return tc_sym_int(m->l->sym, v); }
 /* A size: a constant, or in symbolic cases a symbol with that value. */
@@ -36,7 +43,9 @@ static tc_affine on_axis(maker *m, int a) {
     if (a >= 0) f.n = 1, f.term[0].axis = a, f.term[0].coef = num(m, 1);
     return f;
 }
-static tc_linst blank(tc_lkind kind, tc_dtype d) { return (tc_linst){.kind = kind, .dtype = d, .narrow = TC_DTYPE_NONE, .a = {-1, -1, -1}, .pred = -1}; }
+static tc_linst blank(tc_lkind kind, tc_dtype d) {
+    return (tc_linst){.kind = kind, .dtype = d, .narrow = TC_DTYPE_NONE, .a = {-1, -1, -1}, .pred = -1};
+}
 /* Load of a buffer at axes a0, a1, a2 (-1: index 0). */
 static tc_lv load(maker *m, int b, int a0, int a1, int a2) {
     tc_linst in = blank(TC_L_LOAD, tc_dtype_compute(m->l->buffers.data[b].dtype));
@@ -137,7 +146,8 @@ static void layer_norm(maker *m, const int64_t *n) {
 }
 static void column_sum(maker *m, const int64_t *n) { /* axis 0 is the result's */
     int c = axis(m, size_of(m, n[1])), r = axis(m, size_of(m, n[0]));
-    int x = buffer(m, TC_F32, 2, ext(m, r), ext(m, c)), y = buffer(m, TC_F32, 1, ext(m, c)), z = buffer(m, TC_F64, 1, ext(m, c)), k = buffer(m, TC_I64, 1, ext(m, c));
+    int x = buffer(m, TC_F32, 2, ext(m, r), ext(m, c)), y = buffer(m, TC_F32, 1, ext(m, c)), z = buffer(m, TC_F64, 1, ext(m, c)),
+        k = buffer(m, TC_I64, 1, ext(m, c));
     tc_lv v = load(m, x, r, c, 0);
     store(m, y, reduce(m, TC_R_SUM, op(m, TC_X_EXP, v, -1, -1), 1u << r), c, 0, 0);
     store(m, z, reduce(m, TC_R_PROD, cast(m, op(m, TC_X_TANH, v, -1, -1), TC_F64), 1u << r), c, 0, 0);
@@ -153,7 +163,8 @@ static void channel_sums(maker *m, const int64_t *n) { /* [N, C, H] over N and H
 }
 static void whole(maker *m, const int64_t *n) { /* x / sum(x), and how many are positive */
     int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
-    int x = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), y = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), k = buffer(m, TC_I64, 0), any = buffer(m, TC_BOOL, 0);
+    int x = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), y = buffer(m, TC_F32, 2, ext(m, a), ext(m, b)), k = buffer(m, TC_I64, 0),
+        any = buffer(m, TC_BOOL, 0);
     uint64_t over = 1u << a | 1u << b;
     tc_lv v = load(m, x, a, b, 0), pos = op(m, TC_X_GT, v, konst(m, TC_F32, 1), -1);
     store(m, y, op(m, TC_X_DIV, v, reduce(m, TC_R_SUM, v, over), -1), a, b, 0);
@@ -225,15 +236,40 @@ static void halves(maker *m, const int64_t *n) { /* f16 results, a host number, 
     store(m, y, round.a[0], a, 0, 0);
 }
 
-typedef struct { const char *name; void (*make)(maker *, const int64_t *); int64_t n[3]; } kase;
+typedef struct {
+    const char *name;
+    void (*make)(maker *, const int64_t *);
+    int64_t n[3];
+} kase;
 static const kase cases[] = {
-    {"pointwise", pointwise, {7, 33}}, {"pointwise", pointwise, {1, 3000}}, {"pointwise", pointwise, {2500, 1}}, {"pointwise", pointwise, {0, 5}},
-    {"flat", flat, {3, 5, 700}}, {"flat", flat, {1, 1, 1}}, {"softmax", softmax, {5, 1000}}, {"softmax", softmax, {3, 2500}}, {"softmax", softmax, {300, 1}},
-    {"middle_softmax", middle_softmax, {3, 40, 50}}, {"middle_softmax", middle_softmax, {2, 300, 200}}, {"layer_norm", layer_norm, {9, 768}}, {"layer_norm", layer_norm, {2, 3}},
-    {"column_sum", column_sum, {600, 300}}, {"column_sum", column_sum, {1300, 5}}, {"column_sum", column_sum, {0, 4}}, {"column_sum", column_sum, {17, 1}},
-    {"channel_sums", channel_sums, {4, 3, 100}}, {"channel_sums", channel_sums, {9, 2, 49}}, {"whole", whole, {50, 77}}, {"whole", whole, {1, 1}},
-    {"two_stages", two_stages, {30, 70}}, {"embedding", embedding, {6, 40}}, {"pad", pad, {4, 5}}, {"shifted", shifted, {10}}, {"transpose", transpose, {20, 30}},
-    {"cumsum", cumsum, {4, 600}}, {"halves", halves, {37}},
+    {"pointwise", pointwise, {7, 33}},
+    {"pointwise", pointwise, {1, 3000}},
+    {"pointwise", pointwise, {2500, 1}},
+    {"pointwise", pointwise, {0, 5}},
+    {"flat", flat, {3, 5, 700}},
+    {"flat", flat, {1, 1, 1}},
+    {"softmax", softmax, {5, 1000}},
+    {"softmax", softmax, {3, 2500}},
+    {"softmax", softmax, {300, 1}},
+    {"middle_softmax", middle_softmax, {3, 40, 50}},
+    {"middle_softmax", middle_softmax, {2, 300, 200}},
+    {"layer_norm", layer_norm, {9, 768}},
+    {"layer_norm", layer_norm, {2, 3}},
+    {"column_sum", column_sum, {600, 300}},
+    {"column_sum", column_sum, {1300, 5}},
+    {"column_sum", column_sum, {0, 4}},
+    {"column_sum", column_sum, {17, 1}},
+    {"channel_sums", channel_sums, {4, 3, 100}},
+    {"channel_sums", channel_sums, {9, 2, 49}},
+    {"whole", whole, {50, 77}},
+    {"whole", whole, {1, 1}},
+    {"two_stages", two_stages, {30, 70}},
+    {"embedding", embedding, {6, 40}},
+    {"pad", pad, {4, 5}},
+    {"shifted", shifted, {10}},
+    {"transpose", transpose, {20, 30}},
+    {"cumsum", cumsum, {4, 600}},
+    {"halves", halves, {37}},
 };
 enum { NCASES = sizeof cases / sizeof *cases };
 
@@ -252,7 +288,9 @@ static void make_data(const tc_loop *l, nbuffer *b, bool fault) {
         tc_contiguous_strides(lb->rank, b[i].size, b[i].stride);
         b[i].data = tc_xcalloc((size_t)n + 1, 16);
         for (int64_t k = 0; k < n; k++)
-            tc_scalar_store(lb->dtype, b[i].data, k, tc_is_float(lb->dtype) ? tc_scalar_float(draw() * 4 - 2) : tc_scalar_int(lb->dtype == TC_BOOL ? draw() > 0.5 : (int64_t)(draw() * 5)));
+            tc_scalar_store(lb->dtype, b[i].data, k,
+                            tc_is_float(lb->dtype) ? tc_scalar_float(draw() * 4 - 2)
+                                                   : tc_scalar_int(lb->dtype == TC_BOOL ? draw() > 0.5 : (int64_t)(draw() * 5)));
         if (n > 20 && lb->dtype == TC_F32 && !lb->written) tc_scalar_store(TC_F32, b[i].data, n / 2, tc_scalar_float(-0.0));
         if (fault && lb->dtype == TC_I64 && n > 2) tc_scalar_store(TC_I64, b[i].data, 2, tc_scalar_int(5));
     }

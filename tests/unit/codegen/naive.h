@@ -9,9 +9,27 @@
 
 #include <math.h>
 
-typedef struct { bool known; tc_dtype dtype; union { double f64; float f32; int64_t i; }; double part[3]; } nvalue;
-typedef struct { void *data; int64_t size[8], stride[8]; } nbuffer;
-typedef struct { const tc_loop *l; nbuffer *buffers; int64_t extent[64]; int64_t at[64]; nvalue *memo[256]; } naive; /* memo: reductions, by the point of their axes */
+typedef struct {
+    bool known;
+    tc_dtype dtype;
+    union {
+        double f64;
+        float f32;
+        int64_t i;
+    };
+    double part[3];
+} nvalue;
+typedef struct {
+    void *data;
+    int64_t size[8], stride[8];
+} nbuffer;
+typedef struct {
+    const tc_loop *l;
+    nbuffer *buffers;
+    int64_t extent[64];
+    int64_t at[64];
+    nvalue *memo[256];
+} naive; /* memo: reductions, by the point of their axes */
 
 static tc_symvalue naive_vars[16]; /* values of the symbols, by index */
 static inline int64_t naive_sym(tc_sym s) {
@@ -41,16 +59,21 @@ static inline nvalue naive_apply(tc_scalar_op op, tc_dtype result, const nvalue 
     nvalue r = {.dtype = result};
     tc_dtype d = x[op == TC_X_WHERE].dtype;
     switch (op) {
-#define F32(NAME, e) case TC_X_##NAME: if (d == TC_F32) { r.f32 = e; return r; } break;
+#define F32(NAME, e)       \
+    case TC_X_##NAME:      \
+        if (d == TC_F32) { \
+            r.f32 = e;     \
+            return r;      \
+        }                  \
+        break;
 #define A(k) x[k].f32
-    F32(EXP, tc_x_exp_f32(A(0))) F32(TANH, tc_x_tanh_f32(A(0))) F32(SIGMOID, tc_x_sigmoid_f32(A(0))) F32(RSQRT, tc_x_rsqrt_f32(A(0)))
-    F32(SUB, A(0) - A(1)) F32(DIV, A(0) / A(1)) F32(NEG, -A(0)) F32(MAX, tc_x_max_f32(A(0), A(1)))
+        F32(EXP, tc_x_exp_f32(A(0)))
+        F32(TANH, tc_x_tanh_f32(A(0))) F32(SIGMOID, tc_x_sigmoid_f32(A(0))) F32(RSQRT, tc_x_rsqrt_f32(A(0))) F32(SUB, A(0) - A(1))
+            F32(DIV, A(0) / A(1)) F32(NEG, -A(0)) F32(MAX, tc_x_max_f32(A(0), A(1)))
 #undef A
 #undef F32
-    case TC_X_ADD:
-        if (d == TC_F32) r.f32 = x[0].f32 + x[1].f32;
-        else if (d == TC_F64) r.f64 = x[0].f64 + x[1].f64;
-        else r.i = x[0].i + x[1].i;
+                case TC_X_ADD : if (d == TC_F32) r.f32 = x[0].f32 + x[1].f32;
+        else if (d == TC_F64) r.f64 = x[0].f64 + x[1].f64; else r.i = x[0].i + x[1].i;
         return r;
     case TC_X_MUL:
         if (d == TC_F32) r.f32 = x[0].f32 * x[1].f32;
@@ -116,7 +139,8 @@ static nvalue naive_reduce(naive *n, const tc_linst *in) {
         int64_t leaves = (count + 255) / 256;
         double *x = tc_xcalloc((size_t)count + 1, 8), *leaf = tc_xcalloc((size_t)leaves + 1, 8);
         for (int64_t i = 0; i < count; i++) x[i] = single ? (double)v[i].f32 : v[i].f64;
-        for (int64_t j = 0; j < leaves; j++) leaf[j] = naive_leaf(x + 256 * j, count - 256 * j < 256 ? count - 256 * j : 256, single, in->op == TC_R_PROD);
+        for (int64_t j = 0; j < leaves; j++)
+            leaf[j] = naive_leaf(x + 256 * j, count - 256 * j < 256 ? count - 256 * j : 256, single, in->op == TC_R_PROD);
         double s = leaves ? naive_tree(leaf, leaves, single, in->op == TC_R_PROD) : in->op == TC_R_PROD;
         if (single) r.f32 = (float)s;
         else r.f64 = s;

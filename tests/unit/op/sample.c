@@ -37,7 +37,14 @@ static void test_text(void **state) {
     assert_int_equal(s.program->ninputs, 1);
     assert_int_equal(s.program->noutputs, 1);
     tc_program_release(s.program);
-    static const char *const wrong[] = {"add(f32[2], ", "add", "(1)", "add(f32[2], 1) x", "add(f32[-1], 1)", "add(f32[2], other=1, oops=3)", "no_such_op(f32[2])", "add(f32[2], [[[[[1]]]]])"};
+    static const char *const wrong[] = {"add(f32[2], ",
+                                        "add",
+                                        "(1)",
+                                        "add(f32[2], 1) x",
+                                        "add(f32[-1], 1)",
+                                        "add(f32[2], other=1, oops=3)",
+                                        "no_such_op(f32[2])",
+                                        "add(f32[2], [[[[[1]]]]])"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         tc_status st = tc_sample_parse(NULL, wrong[i], strlen(wrong[i]), &s);
         if (!st) fail_msg("%s was taken", wrong[i]);

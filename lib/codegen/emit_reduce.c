@@ -1,0 +1,193 @@
+/* Reductions and scans of emitted C, in the orders of NUMERICS 4 (emit_write.h): rows go through a block into leaves, columns side by side. */
+#include "codegen/emit_write.h"
+
+#include <math.h>
+
+/* ---- reductions ---- */
+typedef enum { SHAPE_TREE, SHAPE_WRAP, SHAPE_BEST, SHAPE_ARG, SHAPE_FLAG, SHAPE_WELFORD } rshape;
+static rshape shape_of(const ew *e, const tc_linst *in) {
+    bool f = tc_is_float(e->l->inst.data[in->a[0]].dtype);
+    switch (in->op) {
+    case TC_R_SUM:
+    case TC_R_PROD: return f ? SHAPE_TREE : SHAPE_WRAP;
+    case TC_R_MAX:
+    case TC_R_MIN: return SHAPE_BEST;
+    case TC_R_ARGMAX:
+    case TC_R_ARGMIN: return SHAPE_ARG;
+    case TC_R_WELFORD: return SHAPE_WELFORD;
+    default: return SHAPE_FLAG;
+    }
+}
+static bool is_max(const tc_linst *in) { return in->op == TC_R_MAX || in->op == TC_R_ARGMAX; }
+
+/* What max and min of nothing give. */
+static const char *worst(ew *e, tc_dtype d, bool max) {
+    if (d == TC_F32 || d == TC_F64) return ew_float(e, max ? -INFINITY : INFINITY, d == TC_F32);
+    if (d == TC_BOOL) return max ? "0" : "1";
+    const char *u = tc_dtypes[d].is_signed ? "" : "U";
+    int bits = 8 * tc_dtypes[d].size;
+    return max && *u ? "0" : T(e, "%sINT%d_%s", u, bits, max ? "MIN" : "MAX");
+}
+static const char *word(const tc_linst *in) { return in->op == TC_R_SUM ? "sum" : in->op == TC_R_PROD ? "prod" : is_max(in) ? "max" : "min"; }
+
+static const char *way(const tc_linst *in) { return is_max(in) ? "above" : "below"; }
+
+void ew_begin_rows(ew *e, int r) {
+    const tc_linst *in = &e->l->inst.data[r];
+    tc_dtype d = e->l->inst.data[in->a[0]].dtype;
+    ew_line(e, "%s r%d[%d];", ew_ctype(d), r, EMIT_BLOCK);
+    switch (shape_of(e, in)) {
+    case SHAPE_TREE:
+        ew_line(e, "tc_tree_%s s%d;", ew_suffix(d), r);
+        ew_line(e, "s%d.count = 0;", r);
+        break;
+    case SHAPE_WELFORD:
+        ew_line(e, "tc_tree_welford s%d;", r);
+        ew_line(e, "s%d.count = 0;", r);
+        break;
+    case SHAPE_WRAP: ew_line(e, "uint64_t s%d = %d;", r, in->op == TC_R_PROD); break;
+    case SHAPE_FLAG: ew_line(e, "uint8_t s%d = %d;", r, in->op == TC_R_ALL); break;
+    case SHAPE_BEST: ew_line(e, "%s s%d = %s;", ew_ctype(d), r, worst(e, d, is_max(in))); break;
+    case SHAPE_ARG:
+        ew_line(e, "%s w%d = %s;", ew_ctype(d), r, worst(e, d, is_max(in)));
+        ew_line(e, "int64_t s%d = -1, a%d = 0;", r, r);
+        break;
+    }
+}
+
+void ew_flush_rows(ew *e) {
+    for (int k = 0; k < e->t->n; k++) {
+        int r = e->t->item[k];
+        const tc_linst *in = &e->l->inst.data[r];
+        tc_dtype d = e->l->inst.data[in->a[0]].dtype;
+        switch (shape_of(e, in)) {
+        case SHAPE_TREE: ew_line(e, "tc_row_%s_%s(&s%d, r%d, fill);", word(in), ew_suffix(d), r, r); break;
+        case SHAPE_WELFORD: ew_line(e, "tc_row_welford_%s(&s%d, r%d, fill);", ew_suffix(d), r, r); break;
+        case SHAPE_WRAP: ew_line(e, "for (int64_t i = 0; i < fill; i++) s%d %s= (uint64_t)r%d[i];", r, in->op == TC_R_SUM ? "+" : "*", r); break;
+        case SHAPE_FLAG: ew_line(e, "for (int64_t i = 0; i < fill; i++) s%d %s= r%d[i];", r, in->op == TC_R_ANY ? "|" : "&", r); break;
+        case SHAPE_BEST: ew_line(e, "s%d = tc_row_%s_%s(s%d, r%d, fill);", r, way(in), ew_suffix(d), r, r); break;
+        case SHAPE_ARG:
+            ew_line(e, "tc_row_arg_%s_%s(&w%d, &s%d, r%d, a%d, fill);", way(in), ew_suffix(d), r, r, r, r);
+            ew_line(e, "a%d += fill;", r);
+            break;
+        }
+    }
+}
+
+const char *ew_row_result(ew *e, int r) {
+    const tc_linst *in = &e->l->inst.data[r];
+    tc_dtype d = e->l->inst.data[in->a[0]].dtype;
+    switch (shape_of(e, in)) {
+    case SHAPE_TREE: return T(e, "tc_tree_%s_%s(&s%d)", ew_suffix(d), word(in), r);
+    case SHAPE_WELFORD: return T(e, "tc_tree_welford_sum(&s%d)", r);
+    case SHAPE_WRAP: return T(e, "(%s)s%d", ew_type(in), r);
+    case SHAPE_ARG: return T(e, "s%d < 0 ? 0 : s%d", r, r);
+    default: return T(e, "s%d", r);
+    }
+}
+
+void ew_keep(ew *e, int r, const char *value) {
+    if (e->ph->mat[r] == MAT_SCALAR) ew_line(e, "m%d = %s;", r, value);
+    else ew_line(e, "m%d[%s] = %s;", r, ew_kept_index(e, r, false), value);
+}
+
+/* Columns: lanes of 16 x columns, folded every 256 positions. */
+void ew_begin_columns(ew *e, int r) {
+    const tc_linst *in = &e->l->inst.data[r];
+    tc_dtype d = e->l->inst.data[in->a[0]].dtype;
+    const char *ty = ew_ctype(d);
+    switch (shape_of(e, in)) {
+    case SHAPE_TREE:
+        ew_line(e, "%s s%d[16][TC_COLS], g%d[TC_LEVELS][TC_COLS];", ty, r, r);
+        ew_line(e, "for (int l = 0; l < 16; l++)");
+        ew_line(e, "    for (int64_t i = 0; i < m; i++) s%d[l][i] = %s;", r, in->op == TC_R_PROD ? "1" : "-0.0f");
+        break;
+    case SHAPE_WRAP:
+        ew_line(e, "uint64_t s%d[TC_COLS];", r);
+        ew_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = %d;", r, in->op == TC_R_PROD);
+        break;
+    case SHAPE_FLAG:
+        ew_line(e, "uint8_t s%d[TC_COLS];", r);
+        ew_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = %d;", r, in->op == TC_R_ALL);
+        break;
+    case SHAPE_ARG:
+        ew_line(e, "int64_t s%d[TC_COLS];", r);
+        ew_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = -1;", r);
+        ew_line(e, "%s w%d[TC_COLS];", ty, r);
+        ew_line(e, "for (int64_t i = 0; i < m; i++) w%d[i] = %s;", r, worst(e, d, is_max(in)));
+        break;
+    default:
+        ew_line(e, "%s s%d[TC_COLS];", ty, r);
+        ew_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = %s;", r, worst(e, d, is_max(in)));
+        break;
+    }
+}
+
+void ew_column_step(ew *e, int r) {
+    const tc_linst *in = &e->l->inst.data[r];
+    tc_dtype d = e->l->inst.data[in->a[0]].dtype;
+    const char *v = ew_ref(e, in->a[0]);
+    switch (shape_of(e, in)) {
+    case SHAPE_TREE: ew_line(e, "s%d[at & 15][i] = s%d[at & 15][i] %s %s;", r, r, in->op == TC_R_SUM ? "+" : "*", v); break;
+    case SHAPE_WRAP: ew_line(e, "s%d[i] %s= (uint64_t)%s;", r, in->op == TC_R_SUM ? "+" : "*", v); break;
+    case SHAPE_FLAG: ew_line(e, "s%d[i] %s= %s;", r, in->op == TC_R_ANY ? "|" : "&", v); break;
+    case SHAPE_ARG: ew_line(e, "tc_arg_%s_%s(&w%d[i], &s%d[i], %s, at);", way(in), ew_suffix(d), r, r, v); break;
+    default: ew_line(e, "s%d[i] = tc_%s_%s(s%d[i], %s);", r, way(in), ew_suffix(d), r, v); break;
+    }
+}
+
+void ew_fold_columns(ew *e) {
+    for (int k = 0; k < e->t->n; k++) {
+        int r = e->t->item[k];
+        const tc_linst *in = &e->l->inst.data[r];
+        if (shape_of(e, in) != SHAPE_TREE) continue;
+        const char *S = ew_suffix(e->l->inst.data[in->a[0]].dtype);
+        ew_line(e, "tc_cols_fold_%s_%s(s%d, m);", word(in), S, r);
+        ew_line(e, "tc_cols_push_%s_%s(g%d, leaves, s%d[0], m);", word(in), S, r, r);
+        ew_line(e, "for (int l = 0; l < 16; l++)");
+        ew_line(e, "    for (int64_t i = 0; i < m; i++) s%d[l][i] = %s;", r, in->op == TC_R_PROD ? "1" : "-0.0f");
+    }
+}
+
+bool ew_any_tree(const ew *e) {
+    for (int k = 0; k < e->t->n; k++)
+        if (shape_of(e, &e->l->inst.data[e->t->item[k]]) == SHAPE_TREE) return true;
+    return false;
+}
+
+void ew_end_columns(ew *e, int r) {
+    const tc_linst *in = &e->l->inst.data[r];
+    tc_dtype d = e->l->inst.data[in->a[0]].dtype;
+    const char *out = e->ph->mat[r] == MAT_COLUMNS ? T(e, "m%d", r) : T(e, "(m%d + %s)", r, ew_kept_index(e, r, false));
+    if (shape_of(e, in) == SHAPE_TREE) ew_line(e, "tc_cols_end_%s_%s(g%d, leaves, %s, %d, m);", word(in), ew_suffix(d), r, out, in->op == TC_R_PROD);
+    else if (shape_of(e, in) == SHAPE_ARG) ew_line(e, "for (int64_t i = 0; i < m; i++) %s[i] = s%d[i] < 0 ? 0 : s%d[i];", out, r, r);
+    else ew_line(e, "for (int64_t i = 0; i < m; i++) %s[i] = (%s)s%d[i];", out, ew_type(in), r);
+}
+
+/* Scans carry float64 for floats and int64 for integers, as the block executor does. */
+void ew_scan_step(ew *e, int r) {
+    const tc_linst *in = &e->l->inst.data[r];
+    bool f = tc_is_float(e->l->inst.data[in->a[0]].dtype);
+    ew_line(e, "const %s a%d = (%s)%s;", f ? "double" : "int64_t", r, f ? "double" : "int64_t", ew_ref(e, in->a[0]));
+    if (in->op == TC_R_SUM || in->op == TC_R_PROD) {
+        const char *sign = in->op == TC_R_SUM ? "+" : "*";
+        if (f) ew_line(e, "s%d = s%d %s a%d;", r, r, sign, r);
+        else ew_line(e, "s%d = (int64_t)((uint64_t)s%d %s (uint64_t)a%d);", r, r, sign, r);
+    } else {
+        const char *sign = in->op == TC_R_MAX || in->op == TC_R_ANY ? ">" : "<", *nan = f ? T(e, "s%d != s%d || ", r, r) : "";
+        ew_line(e, "s%d = %ss%d %s a%d ? s%d : a%d;", r, nan, r, sign, r, r, r);
+    }
+    ew_line(e, "m%d[%s] = (%s)s%d;", r, ew_kept_index(e, r, true), ew_type(in), r);
+}
+
+void ew_begin_scan(ew *e, int r) {
+    const tc_linst *in = &e->l->inst.data[r];
+    bool f = tc_is_float(e->l->inst.data[in->a[0]].dtype), max = in->op == TC_R_MAX || in->op == TC_R_ANY;
+    const char *none = in->op == TC_R_SUM    ? f ? "-0.0" : "0"
+                       : in->op == TC_R_PROD ? "1"
+                       : f                   ? max ? "-__builtin_inf()" : "__builtin_inf()"
+                       : max                 ? "INT64_MIN"
+                                             : "INT64_MAX";
+    if (in->op > TC_R_MIN && in->op != TC_R_ANY && in->op != TC_R_ALL) ew_refuse(e, "a scan of this kind");
+    ew_line(e, "%s s%d = %s;", f ? "double" : "int64_t", r, none);
+}

@@ -1,0 +1,58 @@
+/* What the files of the emitter share: the writer of one group's C (emit.c: nests and phases; emit_value.c: values and addresses;
+ * emit_reduce.c: reductions and scans). */
+#ifndef TC_CODEGEN_EMIT_WRITE_H
+#define TC_CODEGEN_EMIT_WRITE_H
+
+#include "codegen/emit.h"
+#include "codegen/emit_plan.h"
+
+typedef enum { AT_NONE, AT_ITEM, AT_ROW, AT_INNER, AT_ARRAY, AT_KEPT } place;
+
+typedef struct {
+    cplan *p;
+    const tc_loop *l;
+    const cphase *ph;
+    const cnest *t; /* nest being written */
+    const char *name;
+    tc_buf *b;
+    int indent;
+    place *at;  /* by instruction: where its value is found now */
+    bool *mine; /* by instruction: the nest computes or reads it */
+    int *seg;   /* by instruction: its segment of the inner loop */
+    bool scratch;
+    tc_status st;
+} ew; /* emission, writer */
+
+/* ---- emit_value.c ---- */
+void ew_line(ew *e, const char *fmt, ...) TC_PRINTF(2, 3); /* one line of C, indented */
+void ew_open(ew *e);
+void ew_close(ew *e);
+#define T(e, ...) tc_arena_printf((e)->p->a, __VA_ARGS__)
+void ew_refuse(ew *e, const char *what); /* the group stays interpreted */
+const char *ew_ctype(tc_dtype d);        /* C type of an element in memory */
+const char *ew_type(const tc_linst *in); /* of a value */
+const char *ew_suffix(tc_dtype d);       /* "f32" in names of scalar functions */
+bool ew_narrow(tc_dtype d);              /* computed in another type than stored */
+const char *ew_float(ew *e, double v, bool single);
+uint64_t ew_ranges(const ew *e); /* all ranges of the phase */
+/* offset + steps of the ranges in `set`; the inner range counts from k0, or with the element (k0 + i). */
+cexpr ew_address(ew *e, const caccess *x, uint64_t set, bool element);
+const char *ew_kept_index(ew *e, tc_lv v, bool element);
+const char *ew_ref(ew *e, tc_lv v);               /* a value where it is used */
+const char *ew_value(ew *e, tc_lv v, bool inner); /* the right-hand side of an instruction */
+bool ew_plain_load(const tc_linst *in);           /* a load without gathered indices */
+
+/* ---- emit_reduce.c: the nest e->t, reduction or scan r of it ---- */
+void ew_begin_rows(ew *e, int r);
+void ew_flush_rows(ew *e);
+const char *ew_row_result(ew *e, int r);
+void ew_keep(ew *e, int r, const char *value);
+void ew_begin_columns(ew *e, int r);
+void ew_column_step(ew *e, int r);
+void ew_fold_columns(ew *e);
+bool ew_any_tree(const ew *e);
+void ew_end_columns(ew *e, int r);
+void ew_begin_scan(ew *e, int r);
+void ew_scan_step(ew *e, int r);
+
+#endif
