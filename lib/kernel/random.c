@@ -38,6 +38,51 @@ static bool philox(tc_kcall *c, double a, double b, double (*from_uniforms)(doub
     return true;
 }
 
+/* ---- Philox: 32 bits an element, in blocks ---- */
+typedef struct { tc_tensor *out; uint64_t key; const tc_isa_ops *isa; void (*put)(tc_tensor *out, int64_t at, const uint32_t *w, int64_t n, double a, double b); double a, b; } word_fill;
+
+static void word_range(void *ctx, int64_t begin, int64_t end, int worker) { /* blocks of 256 elements */
+    const word_fill *f = ctx;
+    int64_t n = tc_tensor_numel(f->out);
+    uint32_t w[256];
+    (void)worker;
+    for (int64_t b = begin; b < end; b++) {
+        int64_t at = b * 256, count = n - at < 256 ? n - at : 256;
+        f->isa->philox(w, f->key, (uint64_t)at / 4, 0, (count + 3) / 4);
+        f->put(f->out, at, w, count, f->a, f->b);
+    }
+}
+
+static bool philox_words(tc_kcall *c, double a, double b, void (*put)(tc_tensor *, int64_t, const uint32_t *, int64_t, double, double)) {
+    word_fill f = {.out = &c->outs[0], .isa = c->isa, .put = put, .a = a, .b = b};
+    if (!tc_generator_philox(c->gen, &f.key)) return false;
+    tc_parallel_for(c->pool, (tc_tensor_numel(f.out) + 255) / 256, 64, word_range, &f);
+    return true;
+}
+
+static void put_bernoulli(tc_tensor *t, int64_t at, const uint32_t *w, int64_t n, double p, double unused) {
+    uint64_t below = (uint64_t)ceil(p * 0x1p32);
+    (void)unused;
+    if (t->dtype == TC_F32) {
+        float *x = (float *)tc_tensor_data(t) + at;
+        for (int64_t i = 0; i < n; i++) x[i] = w[i] < below ? 1.0f : 0.0f;
+    } else if (t->dtype == TC_BOOL) {
+        uint8_t *x = (uint8_t *)tc_tensor_data(t) + at;
+        for (int64_t i = 0; i < n; i++) x[i] = w[i] < below;
+    } else {
+        for (int64_t i = 0; i < n; i++) store(t, at + i, w[i] < below);
+    }
+}
+
+static void put_uniform(tc_tensor *t, int64_t at, const uint32_t *w, int64_t n, double from, double to) {
+    float lo = (float)from, width = (float)to - (float)from;
+    for (int64_t i = 0; i < n; i++) {
+        float v = tc_x_fma_f32((float)(w[i] >> 8) * 0x1p-24f, width, lo);
+        if (t->dtype == TC_F32) ((float *)tc_tensor_data(t))[at + i] = v;
+        else store(t, at + i, v);
+    }
+}
+
 /* ---- uniform ---- */
 static double p_uniform(double u, double v, double from, double to) {
     (void)v;
@@ -51,7 +96,7 @@ static tc_status run_uniform(tc_kcall *c) {
     int64_t n = tc_tensor_numel(t);
     if (!c->gen) return no_generator("uniform");
     if (!(from <= to)) return tc_error(TC_CONTENT, "uniform_ expects to return a [from, to) range, but found from=%g > to=%g", from, to);
-    if (philox(c, from, to, p_uniform)) return NULL;
+    if (t->dtype == TC_F64 ? philox(c, from, to, p_uniform) : philox_words(c, from, to, put_uniform)) return NULL;
     if (t->dtype == TC_F64) {
         double *x = tc_tensor_data(t);
         for (int64_t i = 0; i < n; i++) {
@@ -136,11 +181,6 @@ static size_t scratch_normal(const tc_kcall *c, int threads) {
 const tc_kernel tc_k_normal = {.name = "normal", .run = run_normal, .scratch = scratch_normal};
 
 /* ---- bernoulli ---- */
-static double p_bernoulli(double u, double v, double p, double unused) {
-    (void)v, (void)unused;
-    return u < p;
-}
-
 static tc_status check_p(double p) {
     return p >= 0 && p <= 1 ? NULL : tc_error(TC_CONTENT, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
 }
@@ -150,7 +190,7 @@ static tc_status run_bernoulli_p(tc_kcall *c) {
     double p = tc_k_float(c, 1);
     if (!c->gen) return no_generator("bernoulli");
     TC_TRY(check_p(p));
-    if (philox(c, p, 0, p_bernoulli)) return NULL;
+    if (philox_words(c, p, 0, put_bernoulli)) return NULL;
     for (int64_t i = 0, n = tc_tensor_numel(t); i < n; i++) store(t, i, tc_rng_uniform_f64(c->gen) < p);
     return NULL;
 }

@@ -1,4 +1,8 @@
-/* Blocks of 16 uniforms to 16 normals in float32, as PyTorch's vector path makes them: Box-Muller with the Cephes polynomials of its
+/* Random streams, vectorised.
+ *
+ * Philox4x32-10 (Salmon et al. 2011): many counters at once; base/rng.c has the same function for one.
+ *
+ * Blocks of 16 uniforms to 16 normals in float32, as PyTorch's vector path makes them: Box-Muller with the Cephes polynomials of its
  * 8-lane logarithm, sine and cosine. Every multiply-add that its compiler fuses is written as one, so any row gives these bits.
  *
  *     x[0..7] = u1', x[8..15] = u2:  r = sqrt(-2 log(1 - u1')),  x[j] = r cos(2 pi u2) std + mean,  x[8 + j] = r sin(2 pi u2) std + mean */
@@ -78,5 +82,32 @@ void TC_ROW(tc_normal_f32)(float *x, int64_t blocks, float mean, float std) {
         }
         memcpy(x, a, sizeof a);
         memcpy(x + 8, d, sizeof d);
+    }
+}
+
+/* out[4 j + k]: word k of the block with counter first + j (upper half hi). */
+extern void TC_ROW(tc_philox_words)(uint32_t *out, uint64_t key, uint64_t first, uint64_t hi, int64_t blocks);
+void TC_ROW(tc_philox_words)(uint32_t *out, uint64_t key, uint64_t first, uint64_t hi, int64_t blocks) {
+    enum { AT_ONCE = 16 };
+    for (int64_t b = 0; b < blocks; b += AT_ONCE) {
+        uint32_t c0[AT_ONCE], c1[AT_ONCE], c2[AT_ONCE], c3[AT_ONCE], k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+        int n = blocks - b < AT_ONCE ? (int)(blocks - b) : AT_ONCE;
+        for (int i = 0; i < AT_ONCE; i++) {
+            uint64_t at = first + (uint64_t)(b + i);
+            c0[i] = (uint32_t)at, c1[i] = (uint32_t)(at >> 32), c2[i] = (uint32_t)hi, c3[i] = (uint32_t)(hi >> 32);
+        }
+        for (int r = 0; r < 10; r++) {
+            TC_VECTOR_LOOP
+            for (int i = 0; i < AT_ONCE; i++) {
+                uint64_t p0 = (uint64_t)0xD2511F53u * c0[i], p1 = (uint64_t)0xCD9E8D57u * c2[i];
+                uint32_t n0 = (uint32_t)(p1 >> 32) ^ c1[i] ^ k0, n2 = (uint32_t)(p0 >> 32) ^ c3[i] ^ k1;
+                c1[i] = (uint32_t)p1, c3[i] = (uint32_t)p0, c0[i] = n0, c2[i] = n2;
+            }
+            k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+        }
+        for (int i = 0; i < n; i++) {
+            uint32_t *w = out + 4 * (b + i);
+            w[0] = c0[i], w[1] = c1[i], w[2] = c2[i], w[3] = c3[i];
+        }
     }
 }
