@@ -175,8 +175,8 @@ static const tc_tree *out_tree(const tc_program *p, tc_arena *a) {
     return n == 1 ? TC_NEW(a, tc_tree) : flat_tree(a, n);
 }
 
-/* The parameter names of forward: the first step of the path of each argument's first leaf. */
-static void write_arg_names(tc_json *j, const tc_program *p, const tc_tree *args) {
+/* The parameter names of forward: the first step of the path of each argument's first leaf, then the keywords. */
+static void write_arg_names(tc_json *j, const tc_program *p, const tc_tree *args, const tc_tree *keywords) {
     int leaf = 0, i = 0;
     tc_json_array(j);
     for (int c = 0; c < args->n; c++) {
@@ -187,6 +187,7 @@ static void write_arg_names(tc_json *j, const tc_program *p, const tc_tree *args
         tc_json_stringn(j, path, strcspn(path, "."));
         leaf += n;
     }
+    for (int c = 0; keywords->keys && c < keywords->n; c++) tc_json_string(j, keywords->keys[c]);
     tc_json_end(j);
 }
 
@@ -209,7 +210,7 @@ static void write_calls(tc_json *j, const tc_program *p, tc_arena *a) {
     tc_json_key(j, "out_spec");
     write_spec_string(j, out_tree(p, a));
     tc_json_key(j, "forward_arg_names");
-    write_arg_names(j, p, in->children[0]);
+    write_arg_names(j, p, in->children[0], in->children[1]);
     tc_json_end(j);
     tc_json_end(j);
     tc_json_end(j);
