@@ -7,8 +7,42 @@ bool tc_op_executable(const tc_op *op) {
     return op->lower || op->kernel || op->view_alias || ((op->flags & TC_OP_DATA_SHAPE) && !op->decompose) || (op->flags & TC_OP_HIGHER_ORDER) || ((op->flags & TC_OP_IMPURE) && !op->decompose);
 }
 
+/* ---- symbols of what depends on the data ---- */
+typedef struct { tc_program *p; tc_sym from, to; } renaming;
+
+static const tc_sym *renamed_all(const renaming *r, const tc_sym *s, int n) {
+    bool same = true;
+    for (int i = 0; i < n; i++) same &= tc_sym_substitute(r->p->sym, s[i], &r->from, &r->to, 1) == s[i];
+    if (same) return s;
+    tc_sym *out = TC_NEWN(&r->p->arena, tc_sym, (size_t)n);
+    for (int i = 0; i < n; i++) out[i] = tc_sym_substitute(r->p->sym, s[i], &r->from, &r->to, 1);
+    return out;
+}
+
+static void rename_type(const renaming *r, tc_value *v) {
+    if (v->kind == TC_V_SYM && v->sym) v->sym = tc_sym_substitute(r->p->sym, v->sym, &r->from, &r->to, 1);
+    if (v->kind == TC_V_TENSOR) v->meta.size = renamed_all(r, v->meta.size, v->meta.rank);
+    if (v->kind == TC_V_TENSOR && v->meta.stride) v->meta.stride = renamed_all(r, v->meta.stride, v->meta.rank);
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) rename_type(r, v->list[i]);
+}
+
+/* In the nodes from first to before end (NULL: all that follow), the symbol `from` becomes `to`, if both are symbols. */
+static void rename_symbol(tc_program *p, tc_node *first, const tc_node *end, tc_sym from, tc_sym to) {
+    renaming r = {p, from, to};
+    if (from == to || tc_sym_opcode(from) != TC_S_VAR || tc_sym_opcode(to) != TC_S_VAR) return;
+    for (tc_node *n = first; n && n != end; n = n->next) {
+        for (int i = 0; i < n->nouts; i++) rename_type(&r, n->outs[i]);
+        for (int i = 0; i < n->nargs; i++) {
+            tc_arg *a = &n->args[i];
+            if (a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym)) a->sym = tc_sym_substitute(p->sym, a->sym, &r.from, &r.to, 1);
+            if (a->kind == TC_A_INTS) a->syms = renamed_all(&r, a->syms, a->n);
+        }
+    }
+}
+
 tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
     tc_program *p = n->graph->program;
+    tc_node *last = e->before ? e->before->prev : e->graph->last; /* of what stands before the composition */
     bool was = p->no_grad;
     if (!n->op->decompose) return tc_error(TC_UNSUPPORTED, "operator %s is not supported: it has no decomposition", tc_op_name(n->op));
     e->source = n->source;
@@ -37,10 +71,14 @@ tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
             TC_BUG("result %d of the decomposition of %s should be %s", i, tc_op_name(n->op), tc_buf_str(&b));
         }
     }
-    /* a result whose size depends on the data keeps the symbols of the node it stands for */
+    /* numbers and sizes that come from the data keep the symbols of the node that is replaced */
+    const tc_node *end = e->before;
+    tc_node *first = last ? last->next : e->graph->first;
     for (int i = 0; i < n->nouts && i < e->nresults && !st; i++) {
-        tc_value *have = e->results[i];
-        if (have && have->kind == TC_V_TENSOR && have->producer && (have->producer->op->flags & TC_OP_DATA_SHAPE)) have->meta.size = n->outs[i]->meta.size;
+        const tc_value *want = n->outs[i], *have = e->results[i];
+        if (!have || have->kind != want->kind) continue;
+        if (want->kind == TC_V_SYM && want->sym && have->sym) rename_symbol(p, first, end, have->sym, want->sym);
+        for (int d = 0; want->kind == TC_V_TENSOR && d < want->meta.rank; d++) rename_symbol(p, first, end, have->meta.size[d], want->meta.size[d]);
     }
     return st ? tc_annotate(st, "%s", n->name ? n->name : tc_op_name(n->op)) : NULL;
 }
