@@ -17,6 +17,7 @@ static bool digit(char ch) { return ch >= '0' && ch <= '9'; }
 
 static V mapped(C *c, args *A, const char *fn, void (*f)(char *, size_t)) {
     str *s = self_str(c, A, fn);
+    if (s->len != s->nchars) tc_raise(c, "ValueError", "%s() of a text beyond ASCII is outside the model language", fn);
     char *p = tc_mem(c, s->len + 1u);
     memcpy(p, s->s, s->len);
     f(p, s->len);

@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# tc-export: sources and programs in, programs and prints out, through real pipes.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+from dataclasses import dataclass
+
+
+@dataclass
+class Config:
+    width: int = 4
+    act: str = "relu"
+
+
+class Net(nn.Module):
+    def __init__(self, config=Config(), bias=True):
+        super().__init__()
+        self.fc = nn.Linear(config.width, 3, bias=bias)
+        self.drop = nn.Dropout(0.5)
+        self.act = config.act
+
+    def forward(self, x, scale: float = 2.0, flip: bool = False):
+        y = getattr(torch, self.act)(self.fc(x)) * scale
+        if flip:
+            y = y.flip(0)
+        return self.drop(y)
+
+
+class Branch(nn.Module):
+    def forward(self, x):
+        if x.shape[0] > 3:
+            return x * 2
+        return x
+
+
+class Data(nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x
+        return -x
+
+
+class Pair(nn.Module):
+    def forward(self, batch):
+        total = batch["a"] + batch["b"][0]
+        return {"total": total, "parts": [batch["a"], batch["b"][1]]}
+PY
+}
+
+fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
+    local code=$1 text=$2
+    shift 2
+    run --separate-stderr "$@"
+    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
+    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
+}
+
+@test "a class becomes a program that tc-run runs" {
+    tc-export m.py:Net --mode eval --input x=Bx4xf32 -o net.pt2
+    tc-run net.pt2 --input x=5x4xf32=1 -o y.npy
+    tc-run net.pt2 --input x=1x4xf32=1 -o y1.npy
+    [ -s y.npy ] && [ -s y1.npy ]
+}
+
+@test "without a class the classes and their arguments are listed" {
+    fails 2 "Net(config=" tc-export m.py
+    [[ "$stderr" == *"Branch("* ]]
+}
+
+@test "where train and eval differ the archive holds both over one set of weights" {
+    tc-export m.py:Net --input x=Bx4xf32 -o both.pt2
+    run --separate-stderr tc-export both.pt2 --print
+    [[ "$output" == *"program model"*"program train"*"dropout"* ]]
+    tc-export m.py:Net --mode eval --input x=Bx4xf32 -o one.pt2
+    [ "$(wc -c <both.pt2)" -lt $(($(wc -c <one.pt2) * 2)) ]
+}
+
+@test "constructor arguments are expressions that see the file's names" {
+    run --separate-stderr tc-export m.py:Net --mode eval --arg 'config=Config(width=7, act="tanh")' --arg bias=False --input x=Bx7xf32 --print
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"f32[3, 7]"*"aten.tanh"* && "$output" != *"fc.bias"* ]]
+    echo '{"bias": false}' >args.json
+    run --separate-stderr tc-export m.py:Net --mode eval --args args.json --input x=Bx4xf32 --print
+    [[ "$output" != *"fc.bias"* ]]
+    fails 3 "unexpected keyword argument 'biass'" tc-export m.py:Net --arg biass=False --input x=Bx4xf32 --print
+}
+
+@test "the seed decides the weights" {
+    tc-export m.py:Net --mode eval --input x=2x4xf32 -o a.pt2
+    tc-export m.py:Net --mode eval --input x=2x4xf32 --seed 0 -o b.pt2
+    tc-export m.py:Net --mode eval --input x=2x4xf32 --seed 1 -o c.pt2
+    cmp a.pt2 b.pt2
+    run cmp -s a.pt2 c.pt2
+    [ "$status" -eq 1 ]
+}
+
+@test "literals are fixed at export" {
+    run --separate-stderr tc-export m.py:Net --mode eval --input x=2x4xf32 --input flip=:True --input scale=:3.5 --print
+    [[ "$output" == *"3.5"*"aten.flip"* ]]
+}
+
+@test "nested inputs and named outputs" {
+    tc-export m.py:Pair --input batch.a=Bx2xf32 --input batch.b.0=Bx2xf32 --input batch.b.1=3xi64 -o p.pt2
+    run --separate-stderr tc-run p.pt2 --signature
+    [[ "$output" == *batch.a*batch.b.0*batch.b.1*total*parts.0* ]]
+    tc-run p.pt2 --input batch.a=1x2xf32=1 --input batch.b.0=1x2xf32=2 --input batch.b.1=3xi64=7 --output total=@t.npy --output parts.1=@i.npy
+}
+
+@test "a branch on a size is a guard" {
+    tc-export m.py:Branch --input x=Bx2xf32 --dim B=4..64 -o b.pt2
+    tc-run b.pt2 --input x=4x2xf32=1 -o y.npy
+    fails 3 "expected" tc-run b.pt2 --input x=2x2xf32=1 -o y.npy
+}
+
+@test "a branch on data names the line and the cure" {
+    fails 3 "m.py:35:" tc-export m.py:Data --input x=Bx2xf32 -o d.pt2
+    [[ "$stderr" == *"torch.cond"* && "$stderr" == *"^"* ]]
+    [ ! -e d.pt2 ]
+}
+
+@test "an example gives types and free sizes" {
+    tc-export m.py:Net --mode eval --input x=3x4xf32=1 -o e.pt2
+    tc-run e.pt2 --input x=9x4xf32=1 -o y.npy
+}
+
+@test "a pipe carries a program on" {
+    tc-export m.py:Net --mode eval --input x=Bx4xf32 | tc-run --input x=2x4xf32=1 >y.npy
+    [ "$(head -c 6 y.npy | tail -c 5)" = NUMPY ]
+    tc-export m.py:Net --mode eval --input x=Bx4xf32 | tc-export --to dot | grep -q digraph
+}
+
+@test "usage errors say what is wrong" {
+    fails 2 "is no dtype" tc-export m.py:Net --input x=Bx4
+    fails 2 "--dim" tc-export m.py:Net --input x=Bx4xf32 --dim B
+    fails 2 "does not fit" tc-export m.py:Net --input x=Bx4xf32 --to dot -o x.pt2
+    fails 3 "is not defined" tc-export m.py:Nothing --input x=Bx4xf32
+    fails 3 "missing 1 required" tc-export m.py:Net -o x.pt2
+    fails 1 "none.py" tc-export none.py:Net
+}
+
+@test "siblings are imported only with --source" {
+    mkdir lib
+    echo 'width = 4' >lib/sizes.py
+    printf 'from sizes import width\nfrom torch import nn\nclass S(nn.Linear):\n    def __init__(self):\n        super().__init__(width, 1)\n' >s.py
+    fails 3 "--source DIR" tc-export s.py:S --input input=Bx4xf32 -o s.pt2
+    tc-export s.py:S --source lib --input input=Bx4xf32 -o s.pt2
+}
