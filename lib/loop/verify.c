@@ -45,7 +45,7 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
         bool choice = in->op == TC_X_WHERE;
         tc_dtype d = all[in->a[choice]].dtype;
         if (choice && all[in->a[0]].dtype != TC_BOOL) return bad(c, "WHERE needs a bool");
-        if (!type_fits(info->types, d) && !(choice && tc_is_complex(d))) return tc_error(TC_CONTENT, "loop instruction %%%zu: %s is not defined for %s", c->at, info->name, tc_dtypes[d].name);
+        if (!type_fits(info->types, d) && !(choice && tc_is_complex(d))) return tc_error(tc_is_complex(d) ? TC_UNSUPPORTED : TC_CONTENT, "loop instruction %%%zu: %s is not defined for %s", c->at, info->name, tc_dtypes[d].name);
         for (int i = choice; i < want; i++)
             if (all[in->a[i]].dtype != d) return bad(c, "operands of different types");
         if (in->dtype != (info->to_bool ? TC_BOOL : d)) return bad(c, "wrong result type");
