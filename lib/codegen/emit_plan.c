@@ -207,16 +207,22 @@ static void make_ranges(cplan *p, cphase *ph, uint64_t axes) {
 
 /* ---- items and the inner range ---- */
 static bool unit(const cexpr e) { return e.is_const && e.v == 1; }
+static int64_t weight(uint64_t ranges) {
+    int n = __builtin_popcountll(ranges);
+    return INT64_C(1) << 5 * (n < 8 ? n : 8);
+}
 
+/* The range along which most accesses walk by 1; one that runs over more ranges counts far more. */
 static int choose_vec(cplan *p, const cphase *ph, bool allow_par) {
-    int best = -1, best_score = -1;
+    int best = -1;
+    int64_t best_score = -1;
     for (int r = 0; r < ph->nr; r++) {
         if (!allow_par && ph->par >> r & 1) continue;
-        int score = 0;
+        int64_t score = 0;
         for (size_t i = 0; i < p->l->inst.len; i++)
-            if (ph->needed[i] && p->l->inst.data[i].kind == TC_L_LOAD && unit(cx_step(p, ph, &p->inst_access[i], r))) score += 2;
+            if (ph->needed[i] && p->l->inst.data[i].kind == TC_L_LOAD && unit(cx_step(p, ph, &p->inst_access[i], r))) score += weight(ph->mask[i]);
         for (int i = 0; i < ph->nstores; i++)
-            if (unit(cx_step(p, ph, &p->store_access[ph->stores[i]], r))) score += 2;
+            if (unit(cx_step(p, ph, &p->store_access[ph->stores[i]], r))) score += weight(to_ranges(ph, p->l->stores.data[ph->stores[i]].axes));
         if (score >= best_score) best = r, best_score = score;
     }
     return best;
