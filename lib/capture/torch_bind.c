@@ -290,6 +290,10 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
     }
     for (int i = 0; i < s->nparams; i++) {
         if (b->given[i]) continue;
+        if (!s->params[i].has_default) { /* "int? to" without a default must be given */
+            tc_buf_printf(&b->why, "missing required argument '%s'", s->params[i].name);
+            return false;
+        }
         tc_status st = tc_op_default(tc_torch_program(c), op, i, &b->arg[i]);
         if (st) {
             tc_status_free(st);

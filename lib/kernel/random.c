@@ -90,7 +90,23 @@ static double p_uniform(double u, double v, double from, double to) {
     return x < to ? x : from;
 }
 
+/* A complex result as its parts, in a call of its own. */
+static tc_tensor parts_of(const tc_tensor *t) {
+    tc_tensor r = *t;
+    int64_t n = tc_tensor_numel(t) * 2;
+    r.dtype = tc_dtype_real(t->dtype);
+    r.offset = t->offset * 2;
+    r.rank = 1, r.size[0] = n, r.stride[0] = 1;
+    return r;
+}
+
 static tc_status run_uniform(tc_kcall *c) {
+    if (tc_is_complex(c->outs[0].dtype)) {
+        tc_kcall parts = *c;
+        tc_tensor t = parts_of(&c->outs[0]);
+        parts.outs = &t;
+        return run_uniform(&parts);
+    }
     tc_tensor *t = &c->outs[0];
     double from = tc_k_float(c, 1), to = tc_k_float(c, 2);
     int64_t n = tc_tensor_numel(t);
@@ -100,8 +116,7 @@ static tc_status run_uniform(tc_kcall *c) {
     if (t->dtype == TC_F64) {
         double *x = tc_tensor_data(t);
         for (int64_t i = 0; i < n; i++) {
-            double v = tc_rng_uniform_f64(c->gen) * (to - from) + from;
-            x[i] = v;
+            x[i] = tc_x_fma_f64(tc_rng_uniform_f64(c->gen), to - from, from);
         }
         return NULL;
     }
@@ -152,6 +167,13 @@ static void fill_f64(const tc_kcall *c, double *x, int64_t n, double mean, doubl
 }
 
 static tc_status run_normal(tc_kcall *c) {
+    if (tc_is_complex(c->outs[0].dtype)) { /* the variance is shared by the parts */
+        tc_kcall parts = *c;
+        tc_tensor t = parts_of(&c->outs[0]);
+        tc_karg args[3] = {c->args[0], c->args[1], {.kind = TC_K_NUMBER, .num = tc_scalar_float(tc_k_float(c, 2) / sqrt(2.0))}};
+        parts.outs = &t, parts.args = args;
+        return run_normal(&parts);
+    }
     tc_tensor *t = &c->outs[0];
     double mean = tc_k_float(c, 1), std = tc_k_float(c, 2);
     int64_t n = tc_tensor_numel(t);
@@ -168,7 +190,9 @@ static tc_status run_normal(tc_kcall *c) {
         fill_f64(c, tc_tensor_data(t), n, mean, std);
     } else { /* narrow types: the float32 stream, rounded */
         float *x = c->scratch;
-        fill_f32(c, x, n, (float)mean, (float)std);
+        int64_t whole = n / 16 * 16; /* here a rest has no draws of its own before the last 16 are drawn anew */
+        fill_f32(c, x, whole, (float)mean, (float)std);
+        if (n > whole) fill_f32(c, x + n - 16, 16, (float)mean, (float)std);
         for (int64_t i = 0; i < n; i++) store(t, i, x[i]);
     }
     return NULL;
@@ -176,7 +200,7 @@ static tc_status run_normal(tc_kcall *c) {
 static size_t scratch_normal(const tc_kcall *c, int threads) {
     (void)threads;
     const tc_tensor *t = &c->outs[0];
-    return t->dtype == TC_F32 || t->dtype == TC_F64 ? 0 : (size_t)tc_tensor_numel(t) * sizeof(float);
+    return t->dtype == TC_F32 || t->dtype == TC_F64 || tc_is_complex(t->dtype) ? 0 : (size_t)tc_tensor_numel(t) * sizeof(float);
 }
 const tc_kernel tc_k_normal = {.name = "normal", .run = run_normal, .scratch = scratch_normal};
 
@@ -217,11 +241,11 @@ const tc_kernel tc_k_bernoulli_t = {.name = "bernoulli", .flags = TC_KF_CONTIGUO
 static double d_exponential(tc_generator *g, double lambd, double b) { (void)b; return -log1p(-tc_rng_uniform_f64(g)) / lambd; }
 static double d_cauchy(tc_generator *g, double median, double sigma) { return median + sigma * tan(M_PI * (tc_rng_uniform_f64(g) - 0.5)); }
 static double d_log_normal(tc_generator *g, double mean, double std) { return exp(tc_rng_normal(g) * std + mean); }
-static double d_geometric(tc_generator *g, double p, double b) { (void)b; return ceil(log(1 - tc_rng_uniform_f64(g)) / log1p(-p)); }
+static double d_geometric(tc_generator *g, double p, double b) { (void)b; return ceil(log(tc_rng_uniform_f64(g)) / log1p(-p)); }
 static double p_exponential(double u, double v, double lambd, double b) { (void)v, (void)b; return -tc_x_log1p_f64(-u) / lambd; }
 static double p_cauchy(double u, double v, double median, double sigma) { (void)v; return median + sigma * tc_x_tan_f64(M_PI * (u - 0.5)); }
 static double p_log_normal(double u, double v, double mean, double std) { return tc_x_exp_f64(box_muller(u, v) * std + mean); }
-static double p_geometric(double u, double v, double p, double b) { (void)v, (void)b; return ceil(tc_x_log_f64(1 - u) / tc_x_log1p_f64(-p)); }
+static double p_geometric(double u, double v, double p, double b) { (void)v, (void)b; return ceil(tc_x_log_f64(u) / tc_x_log1p_f64(-p)); }
 
 static tc_status law(tc_kcall *c, const char *name, draw_fn draw, double (*by_index)(double, double, double, double)) {
     tc_tensor *t = &c->outs[0];

@@ -26,7 +26,7 @@ static tc_status shape_fill(tc_shape_ctx *c) { /* random numbers of the type of 
 static tc_status shape_fill_float(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
-    if (!tc_is_float(m->dtype)) return tc_sh_fail(c, "expected a floating-point tensor, but got %s", tc_dtypes[m->dtype].torch);
+    if (!tc_is_float(m->dtype) && !tc_is_complex(m->dtype)) return tc_sh_fail(c, "expected a floating-point tensor, but got %s", tc_dtypes[m->dtype].torch);
     tc_dims d = tc_dims_of(m);
     return tc_sh_out(c, 0, m->dtype, &d);
 }
@@ -47,7 +47,7 @@ static tc_status shape_multinomial(tc_shape_ctx *c) {
     d.size[m->rank - 1] = tc_sh_int(c, 1);
     if (tc_sym_const_int(d.size[m->rank - 1], &n)) {
         if (n <= 0) return tc_sh_fail(c, "cannot sample n_sample <= 0 samples");
-        if (!tc_sh_bool(c, 2) && tc_sym_const_int(m->size[m->rank - 1], &k) && n > k)
+        if (c->nargs > 2 && !tc_sh_bool(c, 2) && tc_sym_const_int(m->size[m->rank - 1], &k) && n > k)
             return tc_sh_fail(c, "cannot sample n_sample > prob_dist.size(-1) samples without replacement");
     }
     return tc_sh_out(c, 0, TC_I64, &d);

@@ -6,7 +6,7 @@ import torch
 _int = int
 
 _aten = torch.ops.aten
-_methods = {"split", "norm", "unique", "unique_consecutive", "stft", "istft", "unflatten", "to", "float", "double", "half", "bfloat16", "long", "int",
+_methods = {"nonzero", "split", "norm", "unique", "unique_consecutive", "stft", "istft", "unflatten", "to", "float", "double", "half", "bfloat16", "long", "int",
             "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda", "cpu", "xpu", "type", "view", "lu", "new_tensor", "pin_memory",
             "share_memory_"}
 _only_methods = {"unflatten", "to", "float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda",
@@ -152,6 +152,13 @@ def norm(input, p="fro", dim=None, keepdim=False, out=None, dtype=None):
         raise RuntimeError(f"norm: unknown order '{p}'")
     else:
         r = _aten.linalg_vector_norm(input, p, dim, keepdim, dtype=dtype)
+    return r if out is None else out.copy_(r)
+
+
+def nonzero(input, *, as_tuple=False, out=None):
+    r = _aten.nonzero(input)
+    if as_tuple:
+        return tuple(r.unbind(1)) if input.dim() else (r.new_zeros(r.shape[0]),)
     return r if out is None else out.copy_(r)
 
 

@@ -39,13 +39,33 @@ def trunc_normal_(tensor, mean=0.0, std=1.0, a=-2.0, b=2.0, generator=None):
     if mean < a - 2 * std or mean > b + 2 * std:
         warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2)
     with torch.no_grad():
-        low = cdf((a - mean) / std)
-        high = cdf((b - mean) / std)
-        tensor.uniform_(2 * low - 1, 2 * high - 1, generator=generator)
-        tensor.erfinv_()
-        tensor.mul_(std * math.sqrt(2.0))
-        tensor.add_(mean)
-        tensor.clamp_(min=a, max=b)
+        if cdf((b - mean) / std) - cdf((a - mean) / std) > 0.3:
+            # Most draws are kept: those outside are drawn again, whole tensors at a time, so that the stream is PyTorch's.
+            low, high = torch.tensor(a, dtype=tensor.dtype).item(), torch.tensor(b, dtype=tensor.dtype).item()
+            result = tensor.normal_(mean, std, generator=generator)
+            while True:
+                outside = (result < low) | (result > high)
+                if not outside.any():
+                    break
+                result = torch.where(outside, torch.empty_like(result).normal_(mean, std, generator=generator), result)
+        else:
+            # The interval is far out: uniform candidates, accepted in proportion to the density.
+            peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+            def log_density(x):
+                return x.clone().sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+
+            def rejected(x):
+                return torch.empty_like(x).uniform_(generator=generator).log_().gt(log_density(x))
+
+            result = tensor.uniform_(a, b, generator=generator)
+            pending = rejected(result)
+            while pending.any():
+                candidates = torch.empty_like(result).uniform_(a, b, generator=generator)
+                result = torch.where(pending, candidates, result)
+                pending = torch.where(pending, rejected(candidates), pending)
+        if tensor is not result:
+            tensor.copy_(result)
         return tensor
 
 

@@ -114,7 +114,8 @@ class Rprop(Optimizer):
         minus, plus = group["etas"]
         low, high = group["step_sizes"]
         sign = grad.mul(state["prev"]).sign()
-        factor = torch.where(sign > 0, plus, torch.where(sign < 0, minus, 1.0)).to(p.dtype)
+        one = torch.ones_like(sign)
+        factor = torch.where(sign > 0, one * plus, torch.where(sign < 0, one * minus, one))
         state["step_size"].mul_(factor).clamp_(low, high)
         grad = torch.where(sign < 0, torch.zeros_like(grad), grad)
         p.addcmul_(grad.sign(), state["step_size"], value=-1)
