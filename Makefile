@@ -153,10 +153,18 @@ deps:                   ## installs the missing packages (as root, on Debian; TC
 lint-deps:
 	@$(MAKE) --no-print-directory PKGS="$(LINT_PKGS)" deps
 
-install: all            ## programs, library, header, pages and completions under DESTDIR PREFIX
+# What is installed: one object in which only tc_ names are global.
+$(BUILD)/install/libtc.a: $(BUILD)/libtc.a
+	@mkdir -p $(@D)
+	ld -r --whole-archive $< -o $(@D)/libtc.o
+	objcopy -w --keep-global-symbol='tc_*' --keep-global-symbol=xerbla_ $(@D)/libtc.o
+	@rm -f $@
+	ar rcsD $@ $(@D)/libtc.o
+
+install: all $(BUILD)/install/libtc.a ## programs, library, header, pages and completions under DESTDIR PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(TOOLS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(BUILD)/libtc.a $(SHIM) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 lib/tc.h $(DESTDIR)$(PREFIX)/include
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' tc.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for t in $(TOOLS); do $(BUILD)/bin/$$t --help=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t; done
