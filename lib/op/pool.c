@@ -317,6 +317,23 @@ static tc_status decompose_max_pool_backward(tc_emit *e, const tc_node *n) { /* 
     tc_emit_result(e, 0, scatter_flat(e, tc_arg_value(n, 0), tc_arg_value(n, n->nargs - 1), tc_arg_meta(n, 1), spatial(n->op)));
     return tc_e_done(e);
 }
+/* grad_output: its cotangent read where the maxima were. self: zeros, as in PyTorch, for the indices do not move with it. */
+static tc_status grad_max_pool_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_symctx *s = tc_e_sym(e);
+    const tc_meta *x = tc_arg_meta(n, 1), *g = tc_arg_meta(n, 0);
+    tc_sym flat[TC_MAX_RANK], gflat[TC_MAX_RANK], area = tc_sym_int(s, 1), garea = area;
+    int lead = x->rank - spatial(n->op);
+    for (int k = 0; k < lead; k++) flat[k] = gflat[k] = x->size[k];
+    for (int k = lead; k < x->rank; k++) area = tc_sym_mul(s, area, x->size[k]), garea = tc_sym_mul(s, garea, g->size[k]);
+    flat[lead] = area, gflat[lead] = garea;
+    if (tc_emit_wants_grad(e, n, 0)) {
+        tc_value *at = tc_emit_call(e, "aten::reshape", "vS", tc_arg_value(n, n->nargs - 1), gflat, lead + 1);
+        tc_value *r = tc_emit_call(e, "aten::gather", "viv", tc_emit_call(e, "aten::reshape", "vS", gs[0], flat, lead + 1), (int64_t)lead, at);
+        tc_e_give(e, n, 0, tc_emit_call(e, "aten::view", "vS", r, g->size, g->rank));
+    }
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_zeros_like(e, tc_arg_value(n, 1)));
+    return tc_e_done(e);
+}
 static tc_status grad_avg_pool(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_arg none = {0};
     if (!tc_emit_wants_grad(e, n, 0)) return NULL;
@@ -421,7 +438,7 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
     {.schema = "aten::max_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=" pad ", int[" #n "] dilation=" dil ", bool ceil_mode=False) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_max_pool, .doc = "the largest of each window"}
 #define MAXI(n)                                                                                                                                                                                                      \
     {.schema = "aten::max_pool" #n "d_with_indices(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=0, int[" #n "] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", .shape = shape_max_pool, .lower = lower_max_pool, .grad = grad_max_pool, .doc = "the largest of each window and where it is"}, \
-    {.schema = "aten::max_pool" #n "d_with_indices_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n "] padding, int[" #n "] dilation, bool ceil_mode, Tensor indices) -> Tensor", .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .doc = "gradient of max_pool" #n "d"}
+    {.schema = "aten::max_pool" #n "d_with_indices_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n "] padding, int[" #n "] dilation, bool ceil_mode, Tensor indices) -> Tensor", .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .grad = grad_max_pool_backward, .doc = "gradient of max_pool" #n "d"}
 #define AVG(n)                                                                                                                                                                                                       \
     {.schema = "aten::avg_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", .shape = shape_avg_pool, .lower = lower_avg_pool, .grad = grad_avg_pool, .doc = "the mean of each window"}, \
     {.schema = "aten::avg_pool" #n "d_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n "] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", .shape = shape_avg_backward, .lower = lower_avg_backward, .grad = grad_avg_backward, .doc = "gradient of avg_pool" #n "d"}
@@ -430,7 +447,7 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
     {.schema = "aten::_adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor", .shape = shape_adaptive, .lower = lower_adaptive_avg, .grad = grad_adaptive_avg, .doc = "means of that many windows"}, \
     {.schema = "aten::_adaptive_avg_pool" #n "d_backward(Tensor grad_output, Tensor self) -> Tensor", .shape = shape_avg_backward, .lower = lower_adaptive_avg_backward, .grad = grad_adaptive_avg_backward, .doc = "gradient of adaptive_avg_pool" #n "d"}, \
     {.schema = "aten::adaptive_max_pool" #n "d(Tensor self, int[" #n "] output_size) -> (Tensor, Tensor)", .shape = shape_adaptive, .lower = lower_adaptive_max, .grad = grad_max_pool, .doc = "the largest of that many windows"}, \
-    {.schema = "aten::adaptive_max_pool" #n "d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .doc = "gradient of adaptive_max_pool" #n "d"}
+    {.schema = "aten::adaptive_max_pool" #n "d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .grad = grad_max_pool_backward, .doc = "gradient of adaptive_max_pool" #n "d"}
 const tc_op tc_ops_pool[] = {
     MAX(1, "0", "1"), MAX(2, "0", "1"), MAX(3, "0", "1"), MAXI(2), MAXI(3),
     {.schema = "aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", .shape = tc_shape_decomposed, .decompose = decompose_max_pool1d,

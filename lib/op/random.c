@@ -225,6 +225,13 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 
+/* Of probabilities: zeros, as in PyTorch. */
+static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    (void)gs;
+    if (tc_emit_wants_grad(e, n, 0)) tc_emit_grad(e, 0, tc_e_zeros_like(e, tc_arg_value(n, 0)));
+    return tc_e_done(e);
+}
+
 #define OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 #define LIKE OPTIONS ", MemoryFormat? memory_format=None"
 #define FILL(SCHEMA, shape_, kernel_, sample, text) \
@@ -245,7 +252,7 @@ const tc_op tc_ops_random[] = {
     FILL("random.to(Tensor self, int to", shape_fill, tc_k_random, "random(i64[37], 9)", "integers in [0, to)"),
     {.schema = "aten::random(Tensor self, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_fill, .kernel = &tc_k_random, .grad = grad_none,
      .samples = "random(i64[37])", .doc = "integers over the range of the type"},
-    {.schema = "aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_fill_float, .kernel = &tc_k_bernoulli_t, .grad = grad_none,
+    {.schema = "aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM, .shape = shape_fill_float, .kernel = &tc_k_bernoulli_t, .grad = grad_zero,
      .samples = "bernoulli(f32[37]:0..1)", .doc = "1 with probability self, else 0"},
     {.schema = "aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_fill, .kernel = &tc_k_bernoulli_t,
      .grad = grad_none, .samples = "bernoulli(f32[37], f32[37]:0..1)", .doc = "1 with probability p, else 0"},
