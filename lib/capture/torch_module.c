@@ -367,7 +367,9 @@ static V opfn_attr(C *c, V o, str *name) {
     char full[192];
     if (strlen(f->name) + name->len + 2 > sizeof full) return NULL;
     snprintf(full, sizeof full, "%s.%s", f->name, name->s);
-    return tc_op_find(full) ? tc_torch_opfn(c, full, f->self) : NULL;
+    if (tc_op_find(full)) return tc_torch_opfn(c, full, f->self);
+    if (tc_op_is_known_to_pytorch(full)) tc_raise_code(c, TC_UNSUPPORTED, "operator %s is not supported", full);
+    return NULL;
 }
 
 static V aten_missing(C *c, module *m, str *name) {
