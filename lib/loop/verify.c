@@ -59,6 +59,7 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
             if (in->gather[d] != TC_LV_NONE && ((size_t)in->gather[d] >= c->at || all[in->gather[d]].dtype != TC_I64)) return bad(c, "a gathered index is not an earlier i64");
         break;
     case TC_L_REDUCE:
+        if (tc_is_complex(all[in->a[0]].dtype)) return tc_error(TC_UNSUPPORTED, "reductions of %s are not supported", tc_dtypes[all[in->a[0]].dtype].name);
         if (!in->over && in->op != TC_R_WELFORD) return bad(c, "a reduction over no axis");
         if ((in->op == TC_R_ANY || in->op == TC_R_ALL) && all[in->a[0]].dtype != TC_BOOL) return bad(c, "any and all need a bool");
         if (in->op == TC_R_WELFORD && !tc_is_float(all[in->a[0]].dtype)) return bad(c, "welford needs a float");
