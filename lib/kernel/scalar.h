@@ -7,8 +7,10 @@
 #define TC_KERNEL_SCALAR_H
 
 #include "kernel/scalar_arith.h"
+#include "kernel/scalar_bessel.h"
 #include "kernel/scalar_cast.h"
 #include "kernel/scalar_exp.h"
+#include "kernel/scalar_gamma.h"
 #include "kernel/scalar_log.h"
 #include "kernel/scalar_special.h"
 #include "kernel/scalar_trig.h"

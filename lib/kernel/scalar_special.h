@@ -24,8 +24,8 @@ static inline double tc_x_erf_near(double x) { /* |x| <= 1 */
     p = tc_fma(p, s, 0x1.06eba8214db69p-3);
     return tc_fma(x, p, x);
 }
-static inline double tc_x_erfc_far(double x) { /* x >= 0.39 */
-    x = x > 28 ? 28 : x;
+/* exp(x^2) erfc(x), 0.39 <= x <= 28 */
+static inline double tc_x_erfcx_far(double x) {
     double q = (x - 4) / (x + 4);
     double p = tc_fma(0x1.b9d9e75849382p-30, q, 0x1.4fc4b32c84aacp-29);
     p = tc_fma(p, q, -0x1.017925e1bc4f2p-26);
@@ -50,9 +50,13 @@ static inline double tc_x_erfc_far(double x) { /* x >= 0.39 */
     p = tc_fma(p, q, 0x1.f7f5df66fd7b5p-7);
     p = tc_fma(p, q, -0x1.1df1ad154a28ep-3);
     p = tc_fma(p, q, 0x1.3ba5916e9fd7fp+0);
-    double s = x * x;
+    return p / tc_fma(2, x, 1);
+}
+static inline double tc_x_erfc_far(double x) { /* x >= 0.39 */
+    x = x > 28 ? 28 : x;
+    double r = tc_x_erfcx_far(x), s = x * x;
     tc_x_dd e = tc_x_exp_dd(-s, -tc_fma(x, x, -s));
-    return tc_x_scale_f64((e.h + e.l) * (p / tc_fma(2, x, 1)), e.k);
+    return tc_x_scale_f64((e.h + e.l) * r, e.k);
 }
 static inline double tc_x_erf_f64(double x) {
     double a = __builtin_fabs(x), far = 1 - tc_x_erfc_far(a < 0.5 ? 0.5 : a);

@@ -1,0 +1,148 @@
+/* Functions around gamma and the normal distribution: trigamma, zeta, igamma, igammac, erfcx, ndtri, log_ndtr; and the orthogonal
+ * polynomials, by their recurrences. Part of scalar.h; loops and branches, float32 through float64. */
+#ifndef TC_KERNEL_SCALAR_GAMMA_H
+#define TC_KERNEL_SCALAR_GAMMA_H
+
+#include "kernel/scalar_cast.h"
+#include "kernel/scalar_special.h"
+
+static inline double tc_x_trigamma_f64(double x) {
+    double sign = 1, y = 0;
+    if (x < 0.5) {
+        double s = tc_x_sinpi(x);
+        sign = -1, y = -9.86960440108935861883 / (s * s), x = 1 - x;
+    }
+    while (x < 12) y += 1 / (x * x), x += 1;
+    double z = 1 / (x * x);
+    double w = tc_fma(-2.53113553113553113553e-1, z, 7.57575757575757575758e-2);
+    w = tc_fma(w, z, -3.33333333333333333333e-2);
+    w = tc_fma(w, z, 2.38095238095238095238e-2);
+    w = tc_fma(w, z, -3.33333333333333333333e-2);
+    w = tc_fma(w, z, 1.66666666666666666667e-1);
+    return sign * (y + (1 + 0.5 / x + z * w) / x);
+}
+
+/* Hurwitz's zeta: sum of (q + k)^-x, Euler and Maclaurin's formula after the first terms, as Cephes. */
+static inline double tc_x_zeta_f64(double x, double q) {
+    static const double b[12] = {12, -720, 30240, -1209600, 47900160, -1.8924375803183791606e9, 7.47242496e10, -2.950130727918164224e12,
+                                 1.1646782814350067249e14, -4.5979787224074726105e15, 1.8152105401943546773e17, -7.1661652561756670113e18};
+    if (x == 1) return __builtin_inf();
+    if (!(x > 1)) return __builtin_nan("");
+    if (q <= 0) {
+        if (q == __builtin_floor(q)) return __builtin_inf();
+        if (x != __builtin_floor(x)) return __builtin_nan("");
+    }
+    if (q != q) return q;
+    double s = tc_x_pow_f64(q, -x), a = q, t = 0, k = 0, f = 1;
+    for (int i = 0; i < 9 || a <= 9; i++) {
+        a += 1, t = tc_x_pow_f64(a, -x), s += t;
+        if (__builtin_fabs(t) < 0x1p-53 * __builtin_fabs(s)) return s;
+    }
+    s += t * a / (x - 1), s -= 0.5 * t;
+    for (int i = 0; i < 12; i++) {
+        f *= x + k, t /= a;
+        double u = f * t / b[i];
+        s += u;
+        if (__builtin_fabs(u) < 0x1p-53 * __builtin_fabs(s)) return s;
+        k += 1, f *= x + k, t /= a, k += 1;
+    }
+    return s;
+}
+
+/* x^a exp(-x) / gamma(a) */
+static inline double tc_x_igamma_factor(double a, double x) { return tc_x_exp_f64(a * tc_x_log_f64(x) - x - tc_x_lgamma_f64(a)); }
+/* The lower part by its series, or the upper by its continued fraction (Lentz); the other is 1 less that. */
+static inline double tc_x_igamma_parts(double a, double x, int upper) {
+    double inf = __builtin_inf();
+    if (a != a || x != x || a < 0 || x < 0) return __builtin_nan("");
+    if (a == 0) return x > 0 ? !upper : __builtin_nan("");
+    if (x == 0) return upper;
+    if (a == inf) return x == inf ? __builtin_nan("") : upper;
+    if (x == inf) return !upper;
+    if (x < a + 1) {
+        double t = 1 / a, s = t;
+        for (int i = 1; i < 2000 && t > s * 0x1p-54; i++) t *= x / (a + i), s += t;
+        double p = s * tc_x_igamma_factor(a, x);
+        return upper ? 1 - p : p;
+    }
+    double b = x + 1 - a, c = 0x1p1000, d = 1 / b, h = d;
+    for (int i = 1; i < 2000; i++) {
+        double n = -i * (i - a);
+        b += 2, d = 1 / (n * d + b), c = b + n / c;
+        double f = c * d;
+        h *= f;
+        if (__builtin_fabs(f - 1) < 0x1p-53) break;
+    }
+    double q = h * tc_x_igamma_factor(a, x);
+    return upper ? q : 1 - q;
+}
+static inline double tc_x_igamma_f64(double a, double x) { return tc_x_igamma_parts(a, x, 0); }
+static inline double tc_x_igammac_f64(double a, double x) { return tc_x_igamma_parts(a, x, 1); }
+
+static inline double tc_x_erfcx_f64(double x) {
+    if (x < 0.4) return tc_x_exp_f64(x * x) * tc_x_erfc_f64(x);
+    if (x <= 28) return tc_x_erfcx_far(x);
+    double z = 1 / (x * x);
+    return 0.56418958354775628695 / x * (1 - 0.5 * z * (1 - 1.5 * z * (1 - 2.5 * z * (1 - 3.5 * z * (1 - 4.5 * z * (1 - 5.5 * z))))));
+}
+/* sqrt 2 times the x where erfc is c <= 1: Halley's iteration on log erfc, which is nearly a parabola */
+static inline double tc_x_ndtri_f64(double p) {
+    if (p == 0) return -__builtin_inf();
+    if (p == 1) return __builtin_inf();
+    if (!(p > 0 && p < 1)) return __builtin_nan("");
+    double q = p < 0.5 ? p : 1 - p;
+    if (q > 0.02) return 1.41421356237309504880 * tc_x_erfinv_f64(2 * p - 1);
+    double w = tc_x_log_f64(2 * q), x = __builtin_sqrt(-w - 0.5 * tc_x_log_f64(-3.14159265358979323846 * w));
+    for (int i = 0; i < 6; i++) { /* f = log(erfcx) - x^2 - w; f' = -2 / (sqrt pi erfcx) */
+        double e = tc_x_erfcx_f64(x), f = tc_x_log_f64(e) - x * x - w;
+        x += f * e * 0.88622692545275801365;
+    }
+    return (p < 0.5 ? -1.41421356237309504880 : 1.41421356237309504880) * x;
+}
+static inline double tc_x_log_ndtr_f64(double x) {
+    double t = x * 0.70710678118654752440;
+    return x < -1 ? tc_x_log_f64(tc_x_erfcx_f64(-t) * 0.5) - t * t : tc_x_log1p_f64(-0.5 * tc_x_erfc_f64(t));
+}
+
+/* ---- orthogonal polynomials of degree trunc(n): p[k + 1] from p[k] and p[k - 1] ----
+ * kinds 0..3: Chebyshev T U V W, 4: Hermite H, 5: Hermite He, 6: Laguerre, 7: Legendre (NaN beyond degree 10000) */
+static inline double tc_x_polynomial(int kind, double x, double degree) {
+    int64_t n = tc_x_cast_f64_i64(degree);
+    double m0 = (double)n, sign = n & 1 ? -1 : 1;
+    if (n < 0 || degree != degree) return degree != degree && kind < 4 ? degree : 0;
+    if (x == 1 && kind < 4) return kind == 0 || kind == 2 ? 1 : kind == 1 ? m0 + 1 : 2 * m0 + 1;
+    if (x == -1 && kind < 4) return sign * (kind == 0 || kind == 3 ? 1 : kind == 1 ? m0 + 1 : 2 * m0 + 1);
+    if (n > 10000 && kind >= 4) return __builtin_nan("");
+    if (n > 1000 && __builtin_fabs(x) < 1) { /* the closed forms */
+        double a = tc_x_acos_f64(x);
+        if (kind == 0) return tc_x_cos_f64(m0 * a);
+        if (kind == 1) return tc_x_sin_f64((m0 + 1) * a) / tc_x_sin_f64(a);
+        if (kind < 4) return kind == 2 ? tc_x_cos_f64((m0 + 0.5) * a) / tc_x_cos_f64(a * 0.5) : tc_x_sin_f64((m0 + 0.5) * a) / tc_x_sin_f64(a * 0.5);
+    }
+    double q = 1, p = kind == 0 || kind == 5 || kind == 7 ? x : kind == 1 || kind == 4 ? 2 * x : kind == 2 ? 2 * x - 1 : kind == 3 ? 2 * x + 1 : 1 - x;
+    if (n == 0) return q;
+    for (int64_t k = 1; k < n && __builtin_fabs(p) < __builtin_inf(); k++) {
+        double r, m = (double)k;
+        if (kind < 4) r = 2 * x * p - q;
+        else if (kind == 4) r = 2 * (x * p - m * q);
+        else if (kind == 5) r = x * p - m * q;
+        else if (kind == 6) r = ((2 * m + 1 - x) * p - m * q) / (m + 1);
+        else r = ((2 * m + 1) * x * p - m * q) / (m + 1);
+        q = p, p = r;
+    }
+    return p;
+}
+#define ROW(name, kind)                                                                                      \
+    static inline double tc_x_##name##_f64(double x, double n) { return tc_x_polynomial(kind, x, n); }       \
+    static inline float tc_x_##name##_f32(float x, float n) { return (float)tc_x_polynomial(kind, x, n); }
+ROW(chebyshev_t, 0) ROW(chebyshev_u, 1) ROW(chebyshev_v, 2) ROW(chebyshev_w, 3) ROW(hermite_h, 4) ROW(hermite_he, 5) ROW(laguerre_l, 6) ROW(legendre_p, 7)
+#undef ROW
+
+#define ROW(name) static inline float tc_x_##name##_f32(float x) { return (float)tc_x_##name##_f64(x); }
+ROW(trigamma) ROW(erfcx) ROW(ndtri) ROW(log_ndtr)
+#undef ROW
+#define ROW(name) static inline float tc_x_##name##_f32(float a, float b) { return (float)tc_x_##name##_f64(a, b); }
+ROW(zeta) ROW(igamma) ROW(igammac)
+#undef ROW
+
+#endif
