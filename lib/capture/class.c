@@ -440,11 +440,20 @@ V tc_getattr_or(C *c, V o, str *name) {
     return v ? v : tc_call2(c, ga, o, (V)name);
 }
 
+/* What PyTorch has at its top level besides operators, and tc lacks: a name that is told apart from one that nobody has. */
+static bool in_torch(const char *name) {
+    static const char *const names[] = {"masked", "signal", "svd_lowrank", "pca_lowrank", "sparse", "jit", "fx", "distributed", "quantization", "profiler", "package", "hub", "vmap", "compile", "lobpcg"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
 V tc_getattr(C *c, V o, str *name) {
     V v = tc_getattr_or(c, o, name);
     if (v) return v;
     if (tc_is_small(o)) goto plain;
     if (o->type->kind == K_MODULE) {
+        if (!strcmp(((module *)o)->name->s, "torch") && in_torch(name->s)) tc_raise_code(c, TC_UNSUPPORTED, "torch.%s is not supported", name->s);
         if (!strncmp(((module *)o)->name->s, "torch", 5) && ((module *)o)->name->s[5] <= '.' && c->torch)
             tc_raise(c, "AttributeError", "module '%s' has no attribute '%s'", ((module *)o)->name->s, name->s);
         tc_raise(c, "AttributeError", "module '%s' has no attribute '%s' in the model language", ((module *)o)->name->s, name->s);

@@ -1,0 +1,125 @@
+/* tc.h as a C program sees it: arrays that own or borrow, DLPack there and back, a model run from a file. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "tc.h"
+#include "tensor/dlpack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void count(void *ctx, void *data) {
+    (void)data;
+    ++*(int *)ctx;
+}
+
+static void test_blob_is_given_back_once(void **state) {
+    (void)state;
+    float data[6] = {0, 1, 2, 3, 4, 5};
+    int calls = 0;
+    tc_array *a;
+    assert_null(tc_array_from_blob(data, "f32", 2, (int64_t[]){3, 2}, (int64_t[]){1, 3}, count, &calls, &a));
+    assert_ptr_equal(tc_array_data(a), data);
+    assert_int_equal(tc_array_size(a, 0), 3);
+    assert_int_equal(tc_array_stride(a, 1), 3);
+    assert_string_equal(tc_array_dtype(a), "f32");
+    tc_array_release(tc_array_retain(a));
+    assert_int_equal(calls, 0);
+    tc_array_release(a);
+    assert_int_equal(calls, 1);
+    tc_failure *f = tc_array_from_blob(data, "f31", 1, (int64_t[]){6}, NULL, count, &calls, &a);
+    assert_int_equal(tc_failure_code(f), 2);
+    assert_int_equal(calls, 2); /* at once on failure */
+    tc_failure_release(f);
+}
+
+static void test_dlpack_there_and_back(void **state) {
+    (void)state;
+    float data[6] = {0, 1, 2, 3, 4, 5};
+    int calls = 0;
+    tc_array *a, *b;
+    struct DLManagedTensorVersioned *m;
+    assert_null(tc_array_from_blob(data, "f32", 2, (int64_t[]){2, 3}, NULL, count, &calls, &a));
+    assert_null(tc_array_to_dlpack(a, &m));
+    tc_array_release(a);
+    assert_int_equal(calls, 0); /* the managed tensor holds it */
+    assert_int_equal(m->version.major, 1);
+    assert_int_equal(m->dl_tensor.dtype.code, 2);
+    assert_int_equal(m->dl_tensor.dtype.bits, 32);
+    assert_int_equal(m->dl_tensor.strides[0], 3);
+    assert_null(tc_array_from_dlpack(m, &b));
+    assert_ptr_equal(tc_array_data(b), data);
+    tc_array_release(b);
+    assert_int_equal(calls, 1);
+}
+
+static void drop(struct DLManagedTensorVersioned *m) { ++*(int *)m->manager_ctx; }
+
+static void test_foreign_dlpack_is_checked(void **state) {
+    (void)state;
+    double data[4] = {0};
+    int64_t size[2] = {2, 2}, stride[2] = {-2, 1};
+    int calls = 0;
+    tc_array *a;
+    struct DLManagedTensorVersioned m = {.version = {1, 0}, .manager_ctx = &calls, .deleter = drop, .dl_tensor = {.data = data, .device = {1, 0}, .ndim = 2, .dtype = {2, 64, 1}, .shape = size}};
+    struct DLManagedTensorVersioned gpu = m, lanes = m, back = m, skewed = m;
+    assert_null(tc_array_from_dlpack(&m, &a)); /* strides NULL: contiguous */
+    assert_int_equal(tc_array_stride(a, 0), 2);
+    tc_array_release(a);
+    assert_int_equal(calls, 1);
+    gpu.dl_tensor.device.device_type = 2;
+    lanes.dl_tensor.dtype.lanes = 4;
+    back.dl_tensor.strides = stride;
+    skewed.dl_tensor.byte_offset = 1;
+    struct DLManagedTensorVersioned *bad[] = {&gpu, &lanes, &back, &skewed};
+    for (int i = 0; i < 4; i++) {
+        tc_failure *f = tc_array_from_dlpack(bad[i], &a);
+        assert_int_equal(tc_failure_code(f), 5);
+        tc_failure_release(f);
+        assert_int_equal(calls, 2 + i); /* taken over, so given back */
+    }
+}
+
+static void test_a_model_runs(void **state) {
+    (void)state;
+    const char *root = getenv("TC_ROOT");
+    char path[512];
+    tc_model *m;
+    tc_array *x, *y = NULL, *z = NULL;
+    snprintf(path, sizeof path, "%s/tests/oracle/pt2/mlp.pt2", root ? root : ".");
+    assert_null(tc_model_open(path, NULL, 1, &m));
+    assert_int_equal(tc_model_input_count(m), 1);
+    assert_string_equal(tc_model_input_name(m, 0), "x");
+    assert_string_equal(tc_model_input_type(m, 0), "f32[s77, 16]");
+    assert_null(tc_array_empty("f32", 2, (int64_t[]){3, 16}, &x));
+    memset(tc_array_data(x), 0, 3 * 16 * 4);
+    assert_null(tc_model_run(m, &x, 1, &y, 1));
+    assert_int_equal(tc_array_size(y, 0), 3);
+    assert_int_equal(tc_array_size(y, 1), 10);
+    assert_null(tc_array_empty("f32", 2, (int64_t[]){3, 10}, &z));
+    assert_null(tc_model_run(m, &x, 1, &z, 1)); /* written into */
+    assert_memory_equal(tc_array_data(y), tc_array_data(z), 3 * 10 * 4);
+    tc_array *wrong;
+    assert_null(tc_array_empty("f32", 2, (int64_t[]){3, 15}, &wrong));
+    tc_failure *f = tc_model_run(m, &wrong, 1, &z, 1);
+    assert_int_equal(tc_failure_code(f), 3);
+    tc_failure_release(f);
+    tc_array_release(wrong);
+    tc_model_close(m);
+    assert_int_equal(tc_array_size(y, 1), 10); /* results outlive the model */
+    tc_array_release(x);
+    tc_array_release(y);
+    tc_array_release(z);
+    f = tc_model_open("/nonexistent.pt2", NULL, 1, &m);
+    assert_int_equal(tc_failure_code(f), 1);
+    tc_failure_release(f);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blob_is_given_back_once), cmocka_unit_test(test_dlpack_there_and_back), cmocka_unit_test(test_foreign_dlpack_is_checked), cmocka_unit_test(test_a_model_runs)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

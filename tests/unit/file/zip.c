@@ -1,0 +1,113 @@
+/* ZIP archives: what is written is read back, aligned and checked; PT2 archives are written with equal bytes twice. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "file/pt2.h"
+#include "op/functionalise.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static char path[64];
+
+static tc_zip *reopen(void) {
+    tc_blob *b;
+    tc_zip *z;
+    assert_null(tc_blob_open(path, &b));
+    assert_null(tc_zip_open(b, &z));
+    tc_blob_release(b);
+    return z;
+}
+
+static void test_entries_come_back_aligned(void **state) {
+    (void)state;
+    tc_out *o;
+    char name[32], data[300];
+    assert_null(tc_out_open(path, &o));
+    tc_zip_writer *w = tc_zip_writer_create(o);
+    for (int i = 0; i < 300; i++) {
+        snprintf(name, sizeof name, "root/entry-%d", i * i);
+        memset(data, i, sizeof data);
+        assert_null(tc_zip_add(w, name, data, (size_t)i));
+    }
+    assert_null(tc_out_finish(o, tc_zip_writer_finish(w, NULL)));
+    tc_zip *z = reopen();
+    assert_int_equal(z->n, 300);
+    for (int i = 0; i < 300; i++) {
+        snprintf(name, sizeof name, "root/entry-%d", i * i);
+        const tc_zip_entry *e = tc_zip_find(z, name);
+        assert_non_null(e);
+        assert_int_equal(e->len, i);
+        assert_int_equal(e->offset % 64, 0);
+        assert_null(tc_zip_check(z, e));
+        for (int k = 0; k < i; k++) assert_int_equal(e->data[k], (unsigned char)i);
+    }
+    assert_null(tc_zip_find(z, "root/entry-2"));
+    tc_zip_close(z);
+}
+
+static tc_program *mlp(void) {
+    const char *root = getenv("TC_ROOT");
+    char file[512];
+    tc_blob *b;
+    tc_archive *a;
+    tc_program *p;
+    snprintf(file, sizeof file, "%s/tests/oracle/pt2/mlp.pt2", root ? root : ".");
+    assert_null(tc_blob_open(file, &b));
+    assert_null(tc_archive_open(b, &a));
+    tc_blob_release(b);
+    assert_null(tc_archive_program(a, NULL, &p));
+    tc_archive_close(a);
+    assert_null(tc_functionalise(p));
+    return p;
+}
+
+static void write_programs(const tc_program *const *p, int n, tc_buf *out) {
+    tc_out *o;
+    assert_null(tc_out_open(path, &o));
+    assert_null(tc_out_finish(o, tc_archive_write(o, &(tc_archive_content){.programs = p, .nprograms = n})));
+    out->len = 0;
+    assert_null(tc_file_read(path, 1 << 24, out));
+}
+
+static void test_equal_programs_give_equal_bytes(void **state) {
+    (void)state;
+    const tc_program *p = mlp();
+    tc_buf a = {0}, b = {0};
+    write_programs(&p, 1, &a);
+    write_programs(&p, 1, &b);
+    assert_int_equal(a.len, b.len);
+    assert_memory_equal(a.data, b.data, a.len);
+    tc_buf_free(&a);
+    tc_buf_free(&b);
+    tc_program_release((tc_program *)(uintptr_t)p);
+}
+
+static void test_programs_share_their_weights(void **state) {
+    (void)state;
+    tc_program *eval = mlp(), *train = tc_program_clone(eval);
+    const tc_program *both[2] = {eval, train};
+    tc_buf text = {0};
+    train->name = "train";
+    write_programs(both, 2, &text);
+    tc_zip *z = reopen();
+    assert_non_null(tc_zip_find(z, "archive/data/weights/weight_5"));
+    assert_null(tc_zip_find(z, "archive/data/weights/weight_6")); /* six tensors, written once */
+    assert_non_null(tc_zip_find(z, "archive/models/train.json"));
+    tc_zip_close(z);
+    tc_buf_free(&text);
+    tc_program_release(eval);
+    tc_program_release(train);
+}
+
+int main(void) {
+    snprintf(path, sizeof path, "/tmp/unit-zip.%d", (int)getpid());
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_entries_come_back_aligned), cmocka_unit_test(test_equal_programs_give_equal_bytes), cmocka_unit_test(test_programs_share_their_weights)};
+    int rc = cmocka_run_group_tests(tests, NULL, NULL);
+    unlink(path);
+    return rc;
+}
