@@ -286,6 +286,6 @@ const tc_op tc_ops_random[] = {
     DROPOUT(feature_alpha_dropout, "feature_alpha_dropout(f32[2,3,4], 0.3, True)", "alpha dropout of whole channels"),
     {.schema = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", .flags = TC_OP_RANDOM, .shape = shape_native_dropout, .decompose = decompose_native_dropout,
      .samples = "native_dropout(f32[4,5], 0.3, True)", .doc = "dropout, and its mask"},
-    {.schema = "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", .shape = tc_shape_same, .decompose = decompose_native_dropout_backward,
+    {.schema = "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", .shape = tc_shape_float_unary, .decompose = decompose_native_dropout_backward,
      .samples = "native_dropout_backward(f32[4,5], bool[4,5], 1.5)", .doc = "grad * mask * scale"},
     {0}};
