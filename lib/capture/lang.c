@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 enum { MAX_DEPTH = 10000 };
-static const size_t STACK_BYTES = (size_t)512 << 20, STACK_SPARE = (size_t)384 << 20; /* reserved, and what must stay free: 128 MiB may be used */
+static const size_t STACK_BYTES = (size_t)128 << 20, STACK_SPARE = (size_t)68 << 20; /* reserved, and what must stay free: 60 MiB may be used, below what sanitizers unwind */
 
 file *tc_file_add(C *c, const char *name, const char *text, size_t len) {
     file *f = tc_arena_alloc(&c->arena, sizeof *f);
