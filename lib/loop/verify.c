@@ -65,6 +65,7 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
         if (in->op == TC_R_WELFORD && !tc_is_float(all[in->a[0]].dtype)) return bad(c, "welford needs a float");
         break;
     case TC_L_SCAN:
+        if (tc_is_complex(all[in->a[0]].dtype)) return tc_error(TC_UNSUPPORTED, "scans of %s are not supported", tc_dtypes[all[in->a[0]].dtype].name);
         if (__builtin_popcountll(in->over) != 1) return bad(c, "a scan needs one axis");
         break;
     case TC_L_PART:

@@ -53,6 +53,8 @@ static tc_status shape_to_copy(tc_shape_ctx *c) {
 static tc_status shape_alias(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
+    const char *name = tc_op_schema(c->op)->name;
+    if (tc_is_complex(m->dtype) && (!strcmp(name, "conj") || !strcmp(name, "_conj") || !strcmp(name, "real"))) return tc_error(TC_UNSUPPORTED, "%s: complex numbers", tc_op_name(c->op));
     tc_dims d = tc_dims_of(m);
     return tc_sh_out_strided(c, 0, m->dtype, &d, m->stride);
 }

@@ -20,10 +20,14 @@ static tc_lv truth(tc_lower *l, int arg, tc_dtype d) { return tc_l_op2(l, TC_X_N
 
 #define BINARY(name, OP) \
     static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in(l, 0), tc_l_in(l, 1))); }
-BINARY(mul, MUL) BINARY(div, DIV) BINARY(remainder, REMAINDER) BINARY(fmod, FMOD) BINARY(maximum, MAX) BINARY(minimum, MIN) BINARY(fmax, FMAX) BINARY(fmin, FMIN)
+BINARY(mul, MUL) BINARY(div, DIV) BINARY(remainder, REMAINDER) BINARY(fmod, FMOD) BINARY(maximum, MAX) BINARY(minimum, MIN) 
 BINARY(atan2, ATAN2) BINARY(hypot, HYPOT) BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR)
 BINARY(shl, SHL) BINARY(shr, SHR) BINARY(floor_divide, DIV_FLOOR)
 #undef BINARY
+
+/* Integers have no NaN to lose. */
+static tc_status lower_fmax(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MAX : TC_X_FMAX, tc_l_in(l, 0), tc_l_in(l, 1))); }
+static tc_status lower_fmin(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MIN : TC_X_FMIN, tc_l_in(l, 0), tc_l_in(l, 1))); }
 
 #define COMPARE(name, OP)                                                                                          \
     static tc_status lower_##name(tc_lower *l) {                                                                  \

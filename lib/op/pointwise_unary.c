@@ -150,6 +150,10 @@ static tc_status shape_bits(tc_shape_ctx *c) {
     if (!tc_is_integral(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail(c, "\"bitwise_not_cpu\" not implemented for '%s'", tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
     return NULL;
 }
+static tc_status shape_conj(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_same(c));
+    return tc_is_complex(tc_sh_meta(c, 0)->dtype) ? tc_error(TC_UNSUPPORTED, "%s: complex numbers", tc_op_name(c->op)) : NULL;
+}
 static tc_status shape_square(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     tc_dtype d = tc_sh_meta(c, 0)->dtype;
@@ -327,7 +331,7 @@ const tc_op tc_ops_pointwise_unary[] = {
     {.schema = "aten::angle(Tensor self) -> Tensor", .shape = tc_shape_float_unary, .lower = lower_angle, .grad = grad_zero, .samples = "angle(f32[5])", .doc = "0, or pi where x < 0"},
     {.schema = "aten::deg2rad(Tensor self) -> Tensor", .shape = tc_shape_float_unary, .decompose = decompose_deg2rad, .samples = "deg2rad(f32[5])", .doc = "x pi / 180"},
     {.schema = "aten::rad2deg(Tensor self) -> Tensor", .shape = tc_shape_float_unary, .decompose = decompose_rad2deg, .samples = "rad2deg(f32[5])", .doc = "x 180 / pi"},
-    {.schema = "aten::conj_physical(Tensor self) -> Tensor", .shape = tc_shape_same, .lower = lower_identity, .grad = grad_identity, .samples = "conj_physical(f32[5])", .doc = "complex conjugate; x where real"},
+    {.schema = "aten::conj_physical(Tensor self) -> Tensor", .shape = shape_conj, .lower = lower_identity, .grad = grad_identity, .samples = "conj_physical(f32[5])", .doc = "complex conjugate; x where real"},
     {.schema = "aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", .shape = tc_shape_like_arg1, .decompose = decompose_sigmoid_backward,
      .samples = "sigmoid_backward(f32[5], f32[5])", .doc = "g (1 - y) y"},
     {.schema = "aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", .shape = tc_shape_like_arg1, .decompose = decompose_tanh_backward,

@@ -297,7 +297,7 @@ static tc_status lower_adaptive_avg_backward(tc_lower *l) { /* grad_output, self
 }
 
 /* ---- gradients ---- */
-static tc_value *scatter_flat(tc_emit *e, tc_value *g, tc_value *indices, const tc_meta *x, int n) {
+static tc_value *scatter_flat(tc_emit *e, tc_value *g, tc_value *indices, const tc_meta *x, int n, const char *how) {
     tc_symctx *s = tc_e_sym(e);
     tc_sym flat[TC_MAX_RANK], gflat[TC_MAX_RANK], area = tc_sym_int(s, 1), garea = area;
     int lead = x->rank - n;
@@ -306,15 +306,15 @@ static tc_value *scatter_flat(tc_emit *e, tc_value *g, tc_value *indices, const 
     for (int k = lead; k < x->rank; k++) area = tc_sym_mul(s, area, x->size[k]), garea = tc_sym_mul(s, garea, g->meta.size[k]);
     flat[lead] = area, gflat[lead] = garea;
     tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", flat, lead + 1, (int)g->meta.dtype);
-    tc_value *r = tc_emit_call(e, "aten::scatter_add", "vivv", zero, (int64_t)lead, tc_emit_call(e, "aten::reshape", "vS", indices, gflat, lead + 1), tc_emit_call(e, "aten::reshape", "vS", g, gflat, lead + 1));
+    tc_value *r = tc_emit_call(e, how, "vivv", zero, (int64_t)lead, tc_emit_call(e, "aten::reshape", "vS", indices, gflat, lead + 1), tc_emit_call(e, "aten::reshape", "vS", g, gflat, lead + 1));
     return tc_emit_call(e, "aten::view", "vS", r, x->size, x->rank);
 }
 static tc_status grad_max_pool(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (gs[0] && tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scatter_flat(e, gs[0], n->outs[1], tc_arg_meta(n, 0), spatial(n->op)));
+    if (gs[0] && tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scatter_flat(e, gs[0], n->outs[1], tc_arg_meta(n, 0), spatial(n->op), "aten::scatter_add"));
     return tc_e_done(e);
 }
 static tc_status decompose_max_pool_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, ..., indices */
-    tc_emit_result(e, 0, scatter_flat(e, tc_arg_value(n, 0), tc_arg_value(n, n->nargs - 1), tc_arg_meta(n, 1), spatial(n->op)));
+    tc_emit_result(e, 0, scatter_flat(e, tc_arg_value(n, 0), tc_arg_value(n, n->nargs - 1), tc_arg_meta(n, 1), spatial(n->op), "aten::scatter_add"));
     return tc_e_done(e);
 }
 /* grad_output: its cotangent read where the maxima were. self: zeros, as in PyTorch, for the indices do not move with it. */
@@ -430,7 +430,7 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
     if (im->dtype != TC_I64) return refuse(n, "elements in indices should be type int64");
     for (int k = 0; k < x->meta.rank; k++) size[k] = k < lead ? x->meta.size[k] : n->args[2].syms[k - lead];
     to.size = size;
-    tc_emit_result(e, 0, scatter_flat(e, x, tc_arg_value(n, 1), &to, dims));
+    tc_emit_result(e, 0, scatter_flat(e, x, tc_arg_value(n, 1), &to, dims, "aten::scatter.src"));
     return tc_e_done(e);
 }
 

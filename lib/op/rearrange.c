@@ -682,7 +682,7 @@ static tc_status decompose_diff(tc_emit *e, const tc_node *n) { /* self, n, dim,
     if (!tc_arg_is_none(n, 3)) parts[k++] = tc_arg_value(n, 3);
     parts[k++] = x;
     if (!tc_arg_is_none(n, 4)) parts[k++] = tc_arg_value(n, 4);
-    tc_value *y = k > 1 ? tc_emit_call(e, "aten::cat", "Vi", parts, k, d) : x;
+    tc_value *y = k > 1 && times > 0 ? tc_emit_call(e, "aten::cat", "Vi", parts, k, d) : x;
     if (times == 0) y = tc_e1(e, "aten::clone", y);
     for (int64_t i = 0; y && i < times; i++) {
         tc_sym len = y->meta.size[d];
