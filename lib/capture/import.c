@@ -30,7 +30,7 @@ static const tc_embedded *embedded(C *c, const char *name) {
     memcpy(path, prefix, n);
     for (const char *p = rel ? rel : name; *p && n < 200; p++) path[n++] = *p == '.' ? '/' : *p;
     for (int i = 0; i < 2; i++) {
-        strcpy(path + n, i ? "/__init__.py" : ".py");
+        snprintf(path + n, sizeof path - n, "%s", i ? "/__init__.py" : ".py");
         for (const tc_embedded *e = tc_embedded_sources; e->name; e++)
             if (!strcmp(e->name, path)) return e;
     }
@@ -55,8 +55,8 @@ V tc_module_attr(C *c, module *m, str *name) {
     if (m->missing && (v = m->missing(c, m, name))) return v;
     if (m->embedded && name->len < 100 && strncmp(name->s, "__", 2)) {
         char full[256];
-        if (strlen(m->name->s) + name->len + 2 < sizeof full) {
-            strcpy(full, m->name->s), strcat(full, "."), strcat(full, name->s);
+        int n = snprintf(full, sizeof full, "%s.%s", m->name->s, name->s);
+        if (n > 0 && (size_t)n < sizeof full) {
             if (tc_dict_gets(c, c->modules, tc_intern(c, full, strlen(full))) || embedded(c, full)) return (V)tc_import(c, full, false);
         }
     }
@@ -82,7 +82,7 @@ static module *sibling(C *c, const char *name) {
     memcpy(path, c->source_dir, n);
     path[n++] = '/';
     for (const char *p = name; *p; p++) path[n++] = *p == '.' ? '/' : *p;
-    strcpy(path + n, ".py");
+    snprintf(path + n, sizeof path - n, ".py");
     tc_buf b = {0};
     tc_status s = tc_file_read(path, (size_t)16 << 20, &b);
     if (s) {

@@ -104,6 +104,11 @@ double tc_to_double(C *c, V v) {
 /* ---- format specs: [[fill]align][sign][#][0][width][,|_][.precision][type] ---- */
 typedef struct { char fill[8]; char align, sign, type, group; bool alt, zero; int64_t width, prec; } spec;
 
+static void fill_zeros(spec *s) { /* between the sign and the digits */
+    s->align = '=';
+    s->fill[0] = '0', s->fill[1] = 0;
+}
+
 static int64_t parse_count(C *c, const char **p, const char *e, const char *what) {
     int64_t v = 0;
     while (*p < e && **p >= '0' && **p <= '9') {
@@ -127,7 +132,7 @@ static spec parse_spec(C *c, const char *p, size_t n) {
     if (p < e && *p == '#') s.alt = true, p++;
     if (p < e && *p == '0') {
         s.zero = true, p++;
-        if (!s.align) s.align = '=', strcpy(s.fill, "0");
+        if (!s.align) fill_zeros(&s);
     }
     s.width = parse_count(c, &p, e, "width");
     if (p < e && (*p == ',' || *p == '_')) s.group = *p++;
@@ -358,11 +363,11 @@ V tc_percent(C *c, str *fmt, V a) {
             int64_t prec = s.prec;
             s.prec = -1;
             if (prec > 0) s.width = prec > s.width ? prec : s.width, s.zero = true;
-            if (s.zero && !left) s.align = '=', strcpy(s.fill, "0");
+            if (s.zero && !left) fill_zeros(&s);
             r = format_int(c, arg, &s);
         } else if (strchr("eEfFgG", t)) {
             s.type = t;
-            if (s.zero && !left) s.align = '=', strcpy(s.fill, "0");
+            if (s.zero && !left) fill_zeros(&s);
             r = format_float(c, tc_to_double(c, arg), &s);
         } else if (t == 'c') {
             r = tc_kind_of(arg) == K_STR ? (str *)arg : format_int(c, arg, &(spec){.fill = " ", .prec = -1, .type = 'c'});

@@ -143,8 +143,9 @@ static tc_status read_manifest(tc_arena *a, const char *dir, manifest *m, bool *
             tc_jr_skip(&j);
         }
     }
+    tc_status s = tc_jr_finish(&j);
     tc_buf_free(&b);
-    return tc_jr_finish(&j);
+    return s;
 }
 
 static tc_status verify(tc_arena *a, const char *path) {

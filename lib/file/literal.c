@@ -79,9 +79,8 @@ static tc_status value(cursor *c, tc_dtype d, tc_scalar *out) {
 static tc_status fits(const cursor *c, tc_dtype d, tc_scalar v) {
     if (v.kind > TC_KIND_INT || !tc_is_integral(d) || d == TC_BOOL || d == TC_U64) return NULL;
     int bits = 8 * (int)tc_dtype_size(d);
-    int64_t lo = tc_dtypes[d].is_signed ? -(INT64_C(1) << (bits - 1)) : 0;
+    int64_t lo = bits == 64 ? INT64_MIN : tc_dtypes[d].is_signed ? -(INT64_C(1) << (bits - 1)) : 0;
     int64_t hi = bits == 64 ? INT64_MAX : (INT64_C(1) << (bits - tc_dtypes[d].is_signed)) - 1;
-    if (bits == 64) lo = INT64_MIN;
     return v.i < lo || v.i > hi ? tc_error(TC_USAGE, "%s: %lld does not fit %s", c->text, (long long)v.i, tc_dtypes[d].torch) : NULL;
 }
 

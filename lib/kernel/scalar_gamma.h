@@ -24,8 +24,18 @@ static inline double tc_x_trigamma_f64(double x) {
 
 /* Hurwitz's zeta: sum of (q + k)^-x, Euler and Maclaurin's formula after the first terms, as Cephes. */
 static inline double tc_x_zeta_f64(double x, double q) {
-    static const double b[12] = {12, -720, 30240, -1209600, 47900160, -1.8924375803183791606e9, 7.47242496e10, -2.950130727918164224e12,
-                                 1.1646782814350067249e14, -4.5979787224074726105e15, 1.8152105401943546773e17, -7.1661652561756670113e18};
+    static const double b[12] = {12,
+                                 -720,
+                                 30240,
+                                 -1209600,
+                                 47900160,
+                                 -1.8924375803183791606e9,
+                                 7.47242496e10,
+                                 -2.950130727918164224e12,
+                                 1.1646782814350067249e14,
+                                 -4.5979787224074726105e15,
+                                 1.8152105401943546773e17,
+                                 -7.1661652561756670113e18};
     if (x == 1) return __builtin_inf();
     if (!(x > 1)) return __builtin_nan("");
     if (q <= 0) {
@@ -119,7 +129,11 @@ static inline double tc_x_polynomial(int kind, double x, double degree) {
         if (kind == 1) return tc_x_sin_f64((m0 + 1) * a) / tc_x_sin_f64(a);
         if (kind < 4) return kind == 2 ? tc_x_cos_f64((m0 + 0.5) * a) / tc_x_cos_f64(a * 0.5) : tc_x_sin_f64((m0 + 0.5) * a) / tc_x_sin_f64(a * 0.5);
     }
-    double q = 1, p = kind == 0 || kind == 5 || kind == 7 ? x : kind == 1 || kind == 4 ? 2 * x : kind == 2 ? 2 * x - 1 : kind == 3 ? 2 * x + 1 : 1 - x;
+    double q = 1, p = kind == 0 || kind == 5 || kind == 7 ? x
+                      : kind == 1 || kind == 4            ? 2 * x
+                      : kind == 2                         ? 2 * x - 1
+                      : kind == 3                         ? 2 * x + 1
+                                                          : 1 - x;
     if (n == 0) return q;
     for (int64_t k = 1; k < n && __builtin_fabs(p) < __builtin_inf(); k++) {
         double r, m = (double)k;
@@ -132,17 +146,20 @@ static inline double tc_x_polynomial(int kind, double x, double degree) {
     }
     return p;
 }
-#define ROW(name, kind)                                                                                      \
-    static inline double tc_x_##name##_f64(double x, double n) { return tc_x_polynomial(kind, x, n); }       \
+#define ROW(name, kind)                                                                                \
+    static inline double tc_x_##name##_f64(double x, double n) { return tc_x_polynomial(kind, x, n); } \
     static inline float tc_x_##name##_f32(float x, float n) { return (float)tc_x_polynomial(kind, x, n); }
-ROW(chebyshev_t, 0) ROW(chebyshev_u, 1) ROW(chebyshev_v, 2) ROW(chebyshev_w, 3) ROW(hermite_h, 4) ROW(hermite_he, 5) ROW(laguerre_l, 6) ROW(legendre_p, 7)
+ROW(chebyshev_t, 0)
+ROW(chebyshev_u, 1) ROW(chebyshev_v, 2) ROW(chebyshev_w, 3) ROW(hermite_h, 4) ROW(hermite_he, 5) ROW(laguerre_l, 6) ROW(legendre_p, 7)
 #undef ROW
 
-#define ROW(name) static inline float tc_x_##name##_f32(float x) { return (float)tc_x_##name##_f64(x); }
-ROW(trigamma) ROW(erfcx) ROW(ndtri) ROW(log_ndtr)
+#define ROW(name) \
+    static inline float tc_x_##name##_f32(float x) { return (float)tc_x_##name##_f64(x); }
+    ROW(trigamma) ROW(erfcx) ROW(ndtri) ROW(log_ndtr)
 #undef ROW
-#define ROW(name) static inline float tc_x_##name##_f32(float a, float b) { return (float)tc_x_##name##_f64(a, b); }
-ROW(zeta) ROW(igamma) ROW(igammac)
+#define ROW(name) \
+    static inline float tc_x_##name##_f32(float a, float b) { return (float)tc_x_##name##_f64(a, b); }
+        ROW(zeta) ROW(igamma) ROW(igammac)
 #undef ROW
 
 #endif

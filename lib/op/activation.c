@@ -3,7 +3,7 @@
  * A backward operator takes the gradient g of the result and the input x (some the result) and gives g f'(x):
  *     threshold_backward   g where x > threshold, else 0          silu_backward   g s (1 + x (1 - s)), s = sigmoid(x)
  *     gelu_backward        g (Phi(x) + x phi(x))                   elu_backward    g, or g times the slope of the exponential part */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/activation.h"
 #include "op/shape.h"
 

@@ -3,7 +3,7 @@
  *
  * A cast converts as PyTorch does: float to integer towards 0, anything to bool by != 0. `to` and `contiguous` give the tensor
  * itself where nothing changes, else a copy. */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "kernel/kernel.h"
 #include "op/shape.h"
 

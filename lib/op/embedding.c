@@ -2,7 +2,7 @@
  *
  * The gradient adds up, for each row, the gradients of the places that picked it; those that picked padding_idx are left out. */
 #include "kernel/scatter.h"
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 static tc_status check_index(tc_shape_ctx *c, int arg) {

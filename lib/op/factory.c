@@ -2,7 +2,7 @@
  *
  *     arange     start + i step, ceil((end - start) / step) elements, in float64 for floating results and int64 for integers
  *     linspace   start + i d below the middle, end - (n - 1 - i) d above it, d = (end - start) / (n - 1) */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 static tc_dtype type_of_number(const tc_arg *a) {

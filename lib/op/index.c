@@ -6,7 +6,7 @@
  *
  * Picking is a loop with gathered loads, writing a kernel (kernel/scatter.h). An index outside is an IndexError at run time. */
 #include "kernel/scatter.h"
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }

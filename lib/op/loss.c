@@ -3,7 +3,7 @@
  *     nll_loss          -w[t] x[n, t], the mean divided by the sum of the weights of the targets that are not ignored
  *     cross_entropy     nll_loss of log_softmax; targets may be probabilities; label smoothing spreads part of the target
  *     mse, l1, smooth_l1, huber, bce, kl_div, ...   pointwise, written with the operators of the other families */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 static tc_value *f1(tc_emit *e, const char *op, tc_value *a) { return tc_e1(e, op, a); }

@@ -5,7 +5,7 @@
  *
  * Statistics come from one Welford reduction in float64 and are stored in the input's type. Backward, with xh = (x - mean) rstd and
  * g' = g weight:  dx = rstd (g' - mean(g') - xh mean(g' xh)). */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 #include <float.h>

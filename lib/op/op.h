@@ -56,7 +56,7 @@ typedef struct {
 } tc_shape_ctx;
 typedef tc_status (*tc_shape_fn)(tc_shape_ctx *c);
 
-/* ---- lowering to loop IR: loop/lower.h; kernels: kernel/kernel.h; emitting graph nodes: op/emit.h ---- */
+/* ---- lowering to loop IR: op/lower.h; kernels: kernel/kernel.h; emitting graph nodes: op/emit.h ---- */
 struct tc_lower;
 struct tc_kernel;
 struct tc_emit;

@@ -2,7 +2,7 @@
  *
  * The operands are brought to their promoted type, then combined. Kinks follow PyTorch: equal operands of maximum share the
  * gradient, clamp passes it on the bounds, rounding divisions have none. */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 #include <stdio.h>

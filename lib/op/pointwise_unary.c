@@ -2,7 +2,7 @@
  *
  * Functions on the reals take integers as float32. Derivatives are those of calculus; where a function has a kink (abs, sign,
  * floor) PyTorch's choice: sign(0) = 0, and 0 for the steps. */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 #include <stdio.h>

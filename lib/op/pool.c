@@ -3,7 +3,7 @@
  *
  * A window is a reduction over new axes, one a dimension; what lies outside the input is predicated away. Indices are row-major
  * over the spatial dimensions. Backward of max adds where the maximum came from; of the average, each input sums the windows it is in. */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 enum { MAX_SPATIAL = 3 };

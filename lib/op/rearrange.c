@@ -3,7 +3,7 @@
  *
  *     cat       one store a piece, at its offset                pad    load at index - left where that lies inside, else the value
  *     slice_scatter   the source inside the slice, else self    roll   load at (index - shift) mod size */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }

@@ -4,7 +4,7 @@
  *     %0 = load x[...]      %1 = reduce sum %0 over {r..}      store y = %1
  *
  * Sums follow the leaves and the tree of NUMERICS 4; var and mean of it come from one Welford reduction in float64. */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 static int param(const tc_op *op, const char *name) {

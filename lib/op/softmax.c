@@ -2,7 +2,7 @@
  *
  *     softmax       exp(x - max) / sum exp(x - max)             backward  (g - sum(g y)) y
  *     log_softmax   x - max - log(sum exp(x - max))             backward  g - exp(y) sum(g) */
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 static tc_status shape_softmax(tc_shape_ctx *c) { /* self, dim, half_to_float */

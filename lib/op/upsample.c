@@ -6,9 +6,15 @@
 #include "op/shape.h"
 
 typedef enum { NEAREST, EXACT, LINEAR, CUBIC } method;
-typedef struct { tc_sym in, out; double factor; bool align; } axis; /* factor 0: not given */
+typedef struct {
+    tc_sym in, out;
+    double factor;
+    bool align;
+} axis; /* factor 0: not given */
 
-static tc_value *with_number(tc_emit *e, const char *op, tc_value *v, tc_sym s) { return tc_emit_call(e, op, "va", v, &(tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = s}); }
+static tc_value *with_number(tc_emit *e, const char *op, tc_value *v, tc_sym s) {
+    return tc_emit_call(e, op, "va", v, &(tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = s});
+}
 static tc_sym to_float(tc_symctx *s, tc_sym v) { return tc_sym_op(s, TC_S_TOFLOAT, v, NULL, NULL); }
 
 /* How far one step of the result goes in the input. */
@@ -48,12 +54,14 @@ static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, const axis *
     tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
     tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up), *pos;
     tc_sym r = ratio(s, a);
-    if (m == NEAREST || m == EXACT) return pick(e, x, d, clamped(e, tc_e1(e, "aten::floor", with_number(e, "aten::mul.Tensor", m == EXACT ? tc_e_adds(e, i, 0.5) : i, r)), a));
+    if (m == NEAREST || m == EXACT)
+        return pick(e, x, d, clamped(e, tc_e1(e, "aten::floor", with_number(e, "aten::mul.Tensor", m == EXACT ? tc_e_adds(e, i, 0.5) : i, r)), a));
     pos = a->align ? with_number(e, "aten::mul.Tensor", i, r) : tc_e_adds(e, with_number(e, "aten::mul.Tensor", tc_e_adds(e, i, 0.5), r), -0.5);
     if (m == LINEAR) {
         pos = tc_emit_call(e, "aten::clamp_min", "vi", pos, (int64_t)0);
         tc_value *lo = tc_e1(e, "aten::floor", pos), *w = tc_e_sub(e, pos, lo);
-        return tc_e_add(e, weighted(e, x, d, clamped(e, lo, a), tc_e_adds(e, tc_e_neg(e, w), 1)), weighted(e, x, d, clamped(e, tc_e_adds(e, lo, 1), a), w));
+        return tc_e_add(e, weighted(e, x, d, clamped(e, lo, a), tc_e_adds(e, tc_e_neg(e, w), 1)),
+                        weighted(e, x, d, clamped(e, tc_e_adds(e, lo, 1), a), w));
     }
     tc_value *lo = tc_e1(e, "aten::floor", pos), *t = tc_e_sub(e, pos, lo), *u = tc_e_adds(e, tc_e_neg(e, t), 1);
     tc_value *w[4] = {cubic_far(e, tc_e_adds(e, t, 1)), cubic_near(e, t), cubic_near(e, u), cubic_far(e, tc_e_adds(e, u, 1))}, *sum = NULL;
@@ -75,9 +83,12 @@ static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
     tc_symctx *s = tc_e_sym(e);
     bool align = false, sized = !tc_arg_is_none(n, 1);
     if (m == LINEAR || m == CUBIC) align = tc_arg_bool(n, at++);
-    if (x->meta.rank != dims + 2) return tc_error(TC_CONTENT, "%s: Expected input to have %d dimensions, but got %d", tc_op_name(n->op), dims + 2, x->meta.rank);
-    if (vec && sized == !tc_arg_is_none(n, at)) return tc_error(TC_CONTENT, "%s: Must specify exactly one of output_size and scale_factors", tc_op_name(n->op));
-    if (sized && n->args[1].n != dims) return tc_error(TC_CONTENT, "%s: It is expected output_size equals to %d, but got size %d", tc_op_name(n->op), dims, n->args[1].n);
+    if (x->meta.rank != dims + 2)
+        return tc_error(TC_CONTENT, "%s: Expected input to have %d dimensions, but got %d", tc_op_name(n->op), dims + 2, x->meta.rank);
+    if (vec && sized == !tc_arg_is_none(n, at))
+        return tc_error(TC_CONTENT, "%s: Must specify exactly one of output_size and scale_factors", tc_op_name(n->op));
+    if (sized && n->args[1].n != dims)
+        return tc_error(TC_CONTENT, "%s: It is expected output_size equals to %d, but got size %d", tc_op_name(n->op), dims, n->args[1].n);
     tc_dtype d = x->meta.dtype;
     tc_value *y = m == LINEAR || m == CUBIC ? tc_e_cast(e, x, tc_is_float(d) ? tc_dtype_compute(d) : TC_F32) : x;
     for (int k = 0; k < dims; k++) {
@@ -88,23 +99,35 @@ static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
         if (sized) a.out = n->args[1].syms[k];
         else if (tc_sym_const_int(a.in, &v)) a.out = tc_sym_int(s, (int64_t)__builtin_floor((double)v * a.factor));
         else a.out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, to_float(s, a.in), tc_sym_float(s, a.factor), NULL), NULL, NULL);
-        if ((tc_sym_const_int(a.out, &v) && v <= 0) || tc_sym_is_int(a.in, 0)) return tc_error(TC_CONTENT, "%s: Input and output sizes should be greater than 0", tc_op_name(n->op));
+        if ((tc_sym_const_int(a.out, &v) && v <= 0) || tc_sym_is_int(a.in, 0))
+            return tc_error(TC_CONTENT, "%s: Input and output sizes should be greater than 0", tc_op_name(n->op));
         y = resample(e, y, 2 + k, m, &a);
     }
     tc_emit_result(e, 0, y ? tc_e_cast(e, y, d) : NULL);
     return tc_e_done(e);
 }
 
-#define BOTH(name, n, align, scales, text)                                                                                                                                                                             \
-    {.schema = "aten::" name #n "d.vec(Tensor input, SymInt[]? output_size, " align "float[]? scale_factors) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_upsample, .doc = text}, \
-    {.schema = "aten::" name #n "d(Tensor self, SymInt[" #n "] output_size, " align scales ") -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_upsample, .doc = text}
+#define BOTH(name, n, align, scales, text)                                                                                                 \
+    {.schema = "aten::" name #n "d.vec(Tensor input, SymInt[]? output_size, " align "float[]? scale_factors) -> Tensor",                   \
+     .shape = tc_shape_decomposed,                                                                                                         \
+     .decompose = decompose_upsample,                                                                                                      \
+     .doc = text},                                                                                                                         \
+    {                                                                                                                                      \
+        .schema = "aten::" name #n "d(Tensor self, SymInt[" #n "] output_size, " align scales ") -> Tensor", .shape = tc_shape_decomposed, \
+        .decompose = decompose_upsample, .doc = text                                                                                       \
+    }
 #define ALIGN "bool align_corners, "
 #define S1 "float? scales=None"
 #define S2 "float? scales_h=None, float? scales_w=None"
 #define S3 "float? scales_d=None, float? scales_h=None, float? scales_w=None"
-const tc_op tc_ops_upsample[] = {
-    BOTH("upsample_nearest", 1, "", S1, "the nearest element"), BOTH("upsample_nearest", 2, "", S2, "the nearest element"), BOTH("upsample_nearest", 3, "", S3, "the nearest element"),
-    BOTH("_upsample_nearest_exact", 1, "", S1, "the nearest element, by centres"), BOTH("_upsample_nearest_exact", 2, "", S2, "the nearest element, by centres"), BOTH("_upsample_nearest_exact", 3, "", S3, "the nearest element, by centres"),
-    BOTH("upsample_linear", 1, ALIGN, S1, "linear between neighbours"), BOTH("upsample_bilinear", 2, ALIGN, S2, "linear between neighbours"), BOTH("upsample_trilinear", 3, ALIGN, S3, "linear between neighbours"),
-    BOTH("upsample_bicubic", 2, ALIGN, S2, "cubic through four neighbours"),
-    {0}};
+const tc_op tc_ops_upsample[] = {BOTH("upsample_nearest", 1, "", S1, "the nearest element"),
+                                 BOTH("upsample_nearest", 2, "", S2, "the nearest element"),
+                                 BOTH("upsample_nearest", 3, "", S3, "the nearest element"),
+                                 BOTH("_upsample_nearest_exact", 1, "", S1, "the nearest element, by centres"),
+                                 BOTH("_upsample_nearest_exact", 2, "", S2, "the nearest element, by centres"),
+                                 BOTH("_upsample_nearest_exact", 3, "", S3, "the nearest element, by centres"),
+                                 BOTH("upsample_linear", 1, ALIGN, S1, "linear between neighbours"),
+                                 BOTH("upsample_bilinear", 2, ALIGN, S2, "linear between neighbours"),
+                                 BOTH("upsample_trilinear", 3, ALIGN, S3, "linear between neighbours"),
+                                 BOTH("upsample_bicubic", 2, ALIGN, S2, "cubic through four neighbours"),
+                                 {0}};

@@ -2,7 +2,7 @@
 #include "pass/plan.h"
 
 #include "kernel/kernel.h"
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "pass/fuse.h"
 
 /* Operators that the runtime knows itself: a number out of a tensor, an assertion about numbers, control flow. */

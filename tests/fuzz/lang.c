@@ -3,7 +3,10 @@
 
 #include "capture/lang.h"
 
-typedef struct { const char *text; size_t n; } source;
+typedef struct {
+    const char *text;
+    size_t n;
+} source;
 
 static void load(C *c, void *ctx) {
     source *s = ctx;

@@ -65,7 +65,10 @@ static void test_foreign_dlpack_is_checked(void **state) {
     int64_t size[2] = {2, 2}, stride[2] = {-2, 1};
     int calls = 0;
     tc_array *a;
-    struct DLManagedTensorVersioned m = {.version = {1, 0}, .manager_ctx = &calls, .deleter = drop, .dl_tensor = {.data = data, .device = {1, 0}, .ndim = 2, .dtype = {2, 64, 1}, .shape = size}};
+    struct DLManagedTensorVersioned m = {.version = {1, 0},
+                                         .manager_ctx = &calls,
+                                         .deleter = drop,
+                                         .dl_tensor = {.data = data, .device = {1, 0}, .ndim = 2, .dtype = {2, 64, 1}, .shape = size}};
     struct DLManagedTensorVersioned gpu = m, lanes = m, back = m, skewed = m;
     assert_null(tc_array_from_dlpack(&m, &a)); /* strides NULL: contiguous */
     assert_int_equal(tc_array_stride(a, 0), 2);
@@ -120,6 +123,7 @@ static void test_a_model_runs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blob_is_given_back_once), cmocka_unit_test(test_dlpack_there_and_back), cmocka_unit_test(test_foreign_dlpack_is_checked), cmocka_unit_test(test_a_model_runs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blob_is_given_back_once), cmocka_unit_test(test_dlpack_there_and_back),
+                                       cmocka_unit_test(test_foreign_dlpack_is_checked), cmocka_unit_test(test_a_model_runs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

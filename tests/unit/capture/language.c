@@ -7,7 +7,10 @@
 
 #include <cmocka.h>
 
-typedef struct { const char *text; const char *result; } job;
+typedef struct {
+    const char *text;
+    const char *result;
+} job;
 
 static void evaluate(C *c, void *ctx) {
     job *j = ctx;
@@ -28,7 +31,8 @@ static void test_expressions(void **state) {
     static const char *const table[][2] = {
         {"-7 // 2, -7 % 3, 7 % -3, divmod(-7, 2)", "(-4, 2, -2, (-4, 1))"},
         {"2 ** 100 % 1000003, 2 ** -1, -2 ** 2, 0 ** 0", "(253109, 0.5, -4, 1)"},
-        {"2 ** 200 // 3 ** 50, -(2 ** 70) // 3, (2 ** 64 - 1) >> 3", "(2238393297946874000179418290327143433, -393530540239137101142, 2305843009213693951)"},
+        {"2 ** 200 // 3 ** 50, -(2 ** 70) // 3, (2 ** 64 - 1) >> 3",
+         "(2238393297946874000179418290327143433, -393530540239137101142, 2305843009213693951)"},
         {"10 ** 30 / 10 ** 10, (2 ** 53 + 1) / 1, 1 / 3", "(1e+20, 9007199254740992.0, 0.3333333333333333)"},
         {"round(0.5), round(1.5), round(2.675, 2), round(1234, -2), round(-2.5)", "(0, 2, 2.67, 1200, -2)"},
         {"1e16, 1e15, 1e-5, 123456789.123, 5e-324, -0.0", "(1e+16, 1000000000000000.0, 1e-05, 123456789.123, 5e-324, -0.0)"},
@@ -47,13 +51,16 @@ static void test_expressions(void **state) {
         {"f'{1 + 1=}', f'{{}}', f'{3:{2 + 2}}|', f'{True}', f'{None!s:>6}'", "('1 + 1=2', '{}', '   3|', 'True', '  None')"},
         {"'%s-%d-%5.1f-%%-%r-%x-%03d' % ('a', 7, 3.14159, 'q', 255, 2)", "\"a-7-  3.1-%-'q'-ff-002\""},
         {"'{} {1}'.replace('{1}', '{}').format(1, 'b'), '{0.real}{k[0]:>3}'.format(5, k=[7])", "('1 b', '5  7')"},
-        {"'a,b,,c'.split(','), '  x y '.split(), 'a.b.c'.rsplit('.', 1), 'k=v'.partition('=')", "(['a', 'b', '', 'c'], ['x', 'y'], ['a.b', 'c'], ('k', '=', 'v'))"},
+        {"'a,b,,c'.split(','), '  x y '.split(), 'a.b.c'.rsplit('.', 1), 'k=v'.partition('=')",
+         "(['a', 'b', '', 'c'], ['x', 'y'], ['a.b', 'c'], ('k', '=', 'v'))"},
         {"'t'.zfill(3), 'hello world'.title(), 'ab'.center(6, '*')", "('00t', 'Hello World', '**ab**')"},
         {"sorted([3, 1, 2], reverse=True), sorted('bA', key=str.lower), min(3, 1), max([], default=-1)", "([3, 2, 1], ['A', 'b'], 1, -1)"},
-        {"list(zip([1, 2], 'ab')), list(map(abs, [-1])), list(filter(None, [0, 1])), sum([[1], [2]], [])", "([(1, 'a'), (2, 'b')], [1], [1], [1, 2])"},
+        {"list(zip([1, 2], 'ab')), list(map(abs, [-1])), list(filter(None, [0, 1])), sum([[1], [2]], [])",
+         "([(1, 'a'), (2, 'b')], [1], [1], [1, 2])"},
         {"int('ff', 16), int(-3.7), float('1e3'), bool('0'), chr(0x4e2d), ord('a')", "(255, -3, 1000.0, True, '\344\270\255', 97)"},
         {"isinstance(True, int), type(1).__name__, callable(len), hasattr([], 'append'), (5).bit_length()", "(True, 'int', True, True, 3)"},
-        {"repr(\"it's\"), str([1.0, 'a', None]), str({'k': (1,)}), repr('a\\n')", "('\"it\\'s\"', \"[1.0, 'a', None]\", \"{'k': (1,)}\", \"'a\\\\n'\")"},
+        {"repr(\"it's\"), str([1.0, 'a', None]), str({'k': (1,)}), repr('a\\n')",
+         "('\"it\\'s\"', \"[1.0, 'a', None]\", \"{'k': (1,)}\", \"'a\\\\n'\")"},
         {"{'a': 1} | {'b': 2}, {1, 2} & {2, 3}, {1} < {1, 2}, frozenset([1]) == {1}", "({'a': 1, 'b': 2}, {2}, True, True)"},
         {"3 + 4j, (1 + 2j) * 1j, abs(3 + 4j)", "((3+4j), (-2+1j), 5.0)"},
     };
@@ -73,7 +80,8 @@ static void refuse(const char *text, int line, const char *word) {
     assert_null(tc_lang_create(&(tc_lang_options){0}, &c));
     tc_status st = tc_lang_run(c, load, (void *)(uintptr_t)text);
     if (!st) fail_msg("accepted: %s", text);
-    if (tc_status_place(st).line != line || !strstr(tc_status_message(st), word)) fail_msg("%s: found line %d, \"%s\"", text, (int)tc_status_place(st).line, tc_status_message(st));
+    if (tc_status_place(st).line != line || !strstr(tc_status_message(st), word))
+        fail_msg("%s: found line %d, \"%s\"", text, (int)tc_status_place(st).line, tc_status_message(st));
     tc_status_free(st);
     tc_lang_destroy(c);
 }
@@ -114,19 +122,34 @@ static void test_statements(void **state) {
     (void)state;
     static const char *const table[][2] = {
         {"r = []\nfor i in range(5):\n    if i == 3: break\n    r.append(i)\nelse:\n    r.append('no')\n", "[0, 1, 2]"},
-        {"def f():\n    try:\n        raise ValueError('a')\n    except (TypeError, ValueError) as e:\n        return str(e)\n    finally:\n        g.append(1)\ng = []\nr = [f(), g]\n", "['a', [1]]"},
+        {"def f():\n    try:\n        raise ValueError('a')\n    except (TypeError, ValueError) as e:\n        return str(e)\n    finally:\n        "
+         "g.append(1)\ng = []\nr = [f(), g]\n",
+         "['a', [1]]"},
         {"a, *b, (c, d) = 1, 2, 3, (4, 5)\nr = [a, b, c, d]\n", "[1, [2, 3], 4, 5]"},
-        {"class A:\n    def f(self): return 'A'\nclass B(A):\n    def f(self): return 'B' + super().f()\nclass C(A):\n    def f(self): return 'C' + super().f()\n"
-         "class D(B, C):\n    def f(self): return 'D' + super().f()\nr = D().f()\n", "'DBCA'"},
-        {"class P:\n    def __init__(self): self._x = 1\n    @property\n    def x(self): return self._x\n    @x.setter\n    def x(self, v): self._x = v * 2\np = P()\np.x = 4\nr = p.x\n", "8"},
-        {"from dataclasses import dataclass, field\n@dataclass\nclass C:\n    a: int\n    b: list = field(default_factory=list)\nr = [C(1), C(1) == C(1), C(a=2, b=[3]).b]\n", "[C(a=1, b=[]), True, [3]]"},
-        {"from enum import Enum\nclass K(Enum):\n    A = 1\n    B = 'b'\nr = [K.A.value, K('b').name, K['A'] is K.A, [k.name for k in K]]\n", "[1, 'B', True, ['A', 'B']]"},
-        {"from typing import NamedTuple\nclass S(NamedTuple):\n    h: int\n    c: int = 5\ns = S(1)\nr = [s, s._replace(h=2), s.c, s == (1, 5)]\n", "[S(h=1, c=5), S(h=2, c=5), 5, True]"},
-        {"import functools, itertools, collections\nr = [functools.reduce(lambda a, b: a + b, [1, 2, 3]), list(itertools.chain([1], [2])), collections.Counter('aab')['a'], functools.partial(int, base=2)('101')]\n", "[6, [1, 2], 2, 5]"},
+        {"class A:\n    def f(self): return 'A'\nclass B(A):\n    def f(self): return 'B' + super().f()\nclass C(A):\n    def f(self): return 'C' + "
+         "super().f()\n"
+         "class D(B, C):\n    def f(self): return 'D' + super().f()\nr = D().f()\n",
+         "'DBCA'"},
+        {"class P:\n    def __init__(self): self._x = 1\n    @property\n    def x(self): return self._x\n    @x.setter\n    def x(self, v): self._x "
+         "= v * 2\np = P()\np.x = 4\nr = p.x\n",
+         "8"},
+        {"from dataclasses import dataclass, field\n@dataclass\nclass C:\n    a: int\n    b: list = field(default_factory=list)\nr = [C(1), C(1) == "
+         "C(1), C(a=2, b=[3]).b]\n",
+         "[C(a=1, b=[]), True, [3]]"},
+        {"from enum import Enum\nclass K(Enum):\n    A = 1\n    B = 'b'\nr = [K.A.value, K('b').name, K['A'] is K.A, [k.name for k in K]]\n",
+         "[1, 'B', True, ['A', 'B']]"},
+        {"from typing import NamedTuple\nclass S(NamedTuple):\n    h: int\n    c: int = 5\ns = S(1)\nr = [s, s._replace(h=2), s.c, s == (1, 5)]\n",
+         "[S(h=1, c=5), S(h=2, c=5), 5, True]"},
+        {"import functools, itertools, collections\nr = [functools.reduce(lambda a, b: a + b, [1, 2, 3]), list(itertools.chain([1], [2])), "
+         "collections.Counter('aab')['a'], functools.partial(int, base=2)('101')]\n",
+         "[6, [1, 2], 2, 5]"},
         {"def f():\n    n = 0\n    def g():\n        nonlocal n\n        n += 1\n        return n\n    return g\ng = f()\ng()\nr = g()\n", "2"},
-        {"import math\nr = [math.floor(-1.5), math.gcd(12, 18), math.isqrt(50), math.prod([2, 3]), math.log(8, 2), math.comb(6, 2)]\n", "[-2, 6, 7, 6, 3.0, 15]"},
-        {"class V:\n    def __init__(self, n): self.n = n\n    def __add__(self, o): return V(self.n + (o.n if isinstance(o, V) else o))\n    __radd__ = __add__\n    def __lt__(self, o): return self.n < o.n\n"
-         "    def __repr__(self): return f'V{self.n}'\nr = [V(1) + 2, 3 + V(1), sum([V(1), V(2)]), sorted([V(2), V(1)])]\n", "[V3, V4, V3, [V1, V2]]"},
+        {"import math\nr = [math.floor(-1.5), math.gcd(12, 18), math.isqrt(50), math.prod([2, 3]), math.log(8, 2), math.comb(6, 2)]\n",
+         "[-2, 6, 7, 6, 3.0, 15]"},
+        {"class V:\n    def __init__(self, n): self.n = n\n    def __add__(self, o): return V(self.n + (o.n if isinstance(o, V) else o))\n    "
+         "__radd__ = __add__\n    def __lt__(self, o): return self.n < o.n\n"
+         "    def __repr__(self): return f'V{self.n}'\nr = [V(1) + 2, 3 + V(1), sum([V(1), V(2)]), sorted([V(2), V(1)])]\n",
+         "[V3, V4, V3, [V1, V2]]"},
         {"d = {}\nd['b'] = 1\nd['a'] = 2\nd['b'] = 3\ndel d['a']\nd.setdefault('c', []).append(1)\nr = list(d.items())\n", "[('b', 3), ('c', [1])]"},
         {"def deco(f):\n    def inner(*a): return f(*a) + 1\n    return inner\n@deco\ndef f(x): return x\nr = f(1)\n", "2"},
     };

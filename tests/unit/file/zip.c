@@ -106,7 +106,8 @@ static void test_programs_share_their_weights(void **state) {
 
 int main(void) {
     snprintf(path, sizeof path, "/tmp/unit-zip.%d", (int)getpid());
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_entries_come_back_aligned), cmocka_unit_test(test_equal_programs_give_equal_bytes), cmocka_unit_test(test_programs_share_their_weights)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_entries_come_back_aligned), cmocka_unit_test(test_equal_programs_give_equal_bytes),
+                                       cmocka_unit_test(test_programs_share_their_weights)};
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     unlink(path);
     return rc;

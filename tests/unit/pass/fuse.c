@@ -1,7 +1,7 @@
 /* What fuses and what does not, how loops are cut into nests, where lifetimes land in an arena. */
 #include "op/decompose.h"
 #include "op/emit.h"
-#include "loop/lower.h"
+#include "op/lower.h"
 #include "loop/nest.h"
 #include "pass/arena.h"
 #include "pass/plan.h"

@@ -7,16 +7,16 @@
  *
  * The axes of result 0 are made before the rule runs: axis i is dimension i of the result. Reductions add axes of their own.
  * Values of f16, bf16 and f8 tensors are f32 inside; tc_l_out rounds to the result's type. */
-#ifndef TC_LOOP_LOWER_H
-#define TC_LOOP_LOWER_H
+#ifndef TC_OP_LOWER_H
+#define TC_OP_LOWER_H
 
 #include "loop/loop.h"
 
 typedef struct tc_lower {
     tc_loop *loop;
-    const tc_node *node;    /* args in schema order */
-    int result_axes;        /* axes 0..result_axes-1 are the dimensions of result 0 */
-    tc_status status;       /* first failure; later calls do nothing */
+    const tc_node *node; /* args in schema order */
+    int result_axes;     /* axes 0..result_axes-1 are the dimensions of result 0 */
+    tc_status status;    /* first failure; later calls do nothing */
 } tc_lower;
 
 /* Argument i of the node at the result's axes, broadcast (sizes 1 and missing leading dimensions), cast to the result's compute
@@ -27,10 +27,10 @@ tc_lv tc_l_in_as(tc_lower *l, int arg, tc_dtype dtype);
 tc_dtype tc_l_type(const tc_lower *l, int result);
 /* A tensor (argument, element of a list argument) at an index of the rule's making; rank of the value entries. */
 tc_lv tc_l_load(tc_lower *l, tc_value *v, const tc_affine *index, const tc_lv *gather, tc_lv pred);
-tc_affine tc_l_axis(tc_lower *l, int axis);                 /* the axis itself */
+tc_affine tc_l_axis(tc_lower *l, int axis);                             /* the axis itself */
 tc_affine tc_l_affine(tc_lower *l, tc_sym base, int axis, tc_sym coef); /* base + coef * axis; axis -1: base alone */
-int tc_l_new_axis(tc_lower *l, tc_sym extent);              /* for reductions */
-tc_lv tc_l_index(tc_lower *l, tc_affine a);                 /* as an i64 value */
+int tc_l_new_axis(tc_lower *l, tc_sym extent);                          /* for reductions */
+tc_lv tc_l_index(tc_lower *l, tc_affine a);                             /* as an i64 value */
 tc_lv tc_l_const(tc_lower *l, tc_dtype d, tc_scalar v);
 tc_lv tc_l_f(tc_lower *l, tc_dtype d, double v);
 tc_lv tc_l_host(tc_lower *l, tc_dtype d, tc_sym number);

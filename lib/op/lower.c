@@ -1,5 +1,5 @@
-/* The words that lowering rules are written in (loop/lower.h): each appends instructions to the loop of one node. */
-#include "loop/lower.h"
+/* The words that lowering rules are written in (op/lower.h): each appends instructions to the loop of one node. */
+#include "op/lower.h"
 #include "op/op.h"
 
 static tc_lv fail(tc_lower *l, tc_status s) {
@@ -51,8 +51,7 @@ static tc_lv load_broadcast(tc_lower *l, tc_value *v) {
     tc_affine index[TC_MAX_RANK];
     int rank = v->meta.rank, shift = l->result_axes - rank;
     if (shift < 0) return fail(l, tc_error(TC_CONTENT, "%s: an argument has rank %d, the result %d", tc_op_name(l->node->op), rank, l->result_axes));
-    for (int d = 0; d < rank; d++)
-        index[d] = tc_sym_is_int(v->meta.size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d + shift);
+    for (int d = 0; d < rank; d++) index[d] = tc_sym_is_int(v->meta.size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d + shift);
     return tc_l_load(l, v, index, NULL, TC_LV_NONE);
 }
 
@@ -140,7 +139,8 @@ static tc_lv scalar_op(tc_lower *l, tc_scalar_op op, int n, tc_lv a, tc_lv b, tc
     tc_dtype d = at(l, v[choice])->dtype;
     for (int i = choice; i < n; i++)
         if (at(l, v[i])->dtype != d)
-            return fail(l, tc_error(TC_CONTENT, "%s: operands of %s are %s and %s", tc_op_name(l->node->op), info->name, tc_dtypes[d].name, tc_dtypes[at(l, v[i])->dtype].name));
+            return fail(l, tc_error(TC_CONTENT, "%s: operands of %s are %s and %s", tc_op_name(l->node->op), info->name, tc_dtypes[d].name,
+                                    tc_dtypes[at(l, v[i])->dtype].name));
     tc_linst in = blank(TC_L_SCALAR, info->to_bool ? TC_BOOL : d);
     in.op = (uint8_t)op;
     memcpy(in.a, v, sizeof v);
@@ -152,7 +152,10 @@ tc_lv tc_l_op3(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b, tc_lv c) { return
 
 tc_lv tc_l_reduce(tc_lower *l, tc_reduce_op op, tc_lv v, uint64_t over) {
     if (l->status || v == TC_LV_NONE) return TC_LV_NONE;
-    tc_dtype d = op == TC_R_ARGMAX || op == TC_R_ARGMIN ? TC_I64 : op == TC_R_ANY || op == TC_R_ALL ? TC_BOOL : op == TC_R_WELFORD ? TC_F64 : at(l, v)->dtype;
+    tc_dtype d = op == TC_R_ARGMAX || op == TC_R_ARGMIN ? TC_I64
+                 : op == TC_R_ANY || op == TC_R_ALL     ? TC_BOOL
+                 : op == TC_R_WELFORD                   ? TC_F64
+                                                        : at(l, v)->dtype;
     if (!over) { /* nothing is reduced: one element each */
         if (op == TC_R_ARGMAX || op == TC_R_ARGMIN) return tc_l_const(l, TC_I64, tc_scalar_int(0));
         if (op != TC_R_WELFORD) return tc_l_cast(l, v, d);
