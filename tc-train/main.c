@@ -50,8 +50,9 @@ static tc_status origin_of(const char *dir, tc_arena *a, const char **out) {
         if (tc_str_is(key, "directory")) *out = tc_jr_strdup(&j, a);
         else tc_jr_skip(&j);
     }
+    tc_status s = tc_jr_finish(&j);
     tc_buf_free(&b);
-    return tc_jr_finish(&j);
+    return s;
 }
 
 static tc_status read_recipe(job *j, const char *path, const char *const *overrides, int n, tc_recipe **out) {

@@ -14,13 +14,13 @@ static tc_status run(tc_cmd *c) {
     TC_TRY(tc_cmd_choice(c, TC_OPT_mode, modes, 0, &mode));
     if (seconds >= 0) printf("%g seconds\n", seconds);
     TC_TRY(tc_cmd_read(c, c->noperands ? c->operands[0] : "-", "the program", &b));
-    if (tc_cmd_has(c, TC_OPT_input)) TC_TRY(tc_cmd_read(c, "-", "--input x", &again));
-    if (tc_cmd_has(c, TC_OPT_draft) && truncate(c->operands[0], 0) == 0) return tc_error(TC_ENV, "read %d", b->data[b->len / 2]);
-    tc_out *o;
-    TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o));
-    tc_status s = tc_out_write(o, b->data, b->len);
+    tc_out *o = NULL;
+    tc_status s = tc_cmd_has(c, TC_OPT_input) ? tc_cmd_read(c, "-", "--input x", &again) : NULL;
+    if (!s && tc_cmd_has(c, TC_OPT_draft) && truncate(c->operands[0], 0) == 0) s = tc_error(TC_ENV, "read %d", b->data[b->len / 2]);
+    if (!s) s = tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o);
+    if (o) s = tc_cmd_finish(c, o, tc_out_write(o, b->data, b->len));
     tc_blob_release(b);
-    return tc_cmd_finish(c, o, s);
+    return s;
 }
 
 static const tc_opt_id options[] = {TC_OPT_out, TC_OPT_input, TC_OPT_max_time, TC_OPT_mode, TC_OPT_draft, TC_OPT_NONE};
