@@ -18,8 +18,8 @@ typedef struct {
     const char *state;                        /* JSON text of state.json */
 } tc_ckpt_content;
 
-/* Writes DIR/step-N in a temporary folder, syncs every file and folder, renames it, reads it back and compares checksums, then swaps DIR/latest. Existing
- * step-N: TC_ENV. */
+/* Writes DIR/step-N in a temporary folder, syncs every file and folder, renames it, reads it back and compares checksums, then swaps DIR/latest. A
+ * step-N that is there and whole: TC_ENV; a damaged one is replaced. */
 tc_status tc_ckpt_save(const char *dir, int64_t step, tc_ckpt_content content);
 
 typedef struct tc_ckpt tc_ckpt;

@@ -97,10 +97,20 @@ static tc_status swap_latest(tc_arena *a, const char *dir, const char *name) {
     return tc_fsync_dir(dir);
 }
 
+/* A run that went on from before a damaged checkpoint comes to its step again. */
+static tc_status remove_damaged(const char *path) {
+    tc_status st = tc_ckpt_verify(path);
+    if (!st) return tc_error(TC_ENV, "%s: exists already", path);
+    bool damaged = tc_status_code(st) == TC_CONTENT;
+    if (!damaged) return st;
+    tc_status_free(st);
+    return tc_remove_tree(path);
+}
+
 static tc_status save(tc_arena *a, const char *dir, int64_t step, tc_ckpt_content content) {
     const char *name = tc_arena_printf(a, "step-%lld", (long long)step), *path = tc_arena_printf(a, "%s/%s", dir, name);
     const char *temporary = tc_arena_printf(a, "%s/.%s.tmp%ld", dir, name, (long)getpid());
-    if (access(path, F_OK) == 0) return tc_error(TC_ENV, "%s: exists already", path);
+    if (access(path, F_OK) == 0) TC_TRY(remove_damaged(path));
     TC_TRY(tc_remove_tree(temporary));
     if (mkdir(temporary, 0777)) return tc_error(TC_ENV, "%s: cannot make the folder: %s", temporary, strerror(errno));
     tc_status s = write_files(a, temporary, content, step);

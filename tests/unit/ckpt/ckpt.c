@@ -73,6 +73,8 @@ static void newest_valid_wins_over_a_damaged_one(void **state) {
     assert_non_null(strstr(tc_buf_str(&skipped), "step-4"));
     tc_buf_free(&skipped);
     free(path);
+    save(4); /* a damaged one is replaced ... */
+    assert_null(tc_ckpt_verify(path_of("step-4")));
     assert_null(tc_remove_tree(path_of("step-4")));
 }
 
