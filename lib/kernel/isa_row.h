@@ -15,6 +15,18 @@ enum { ROW_BYTES = 32 };
 enum { ROW_BYTES = 16 };
 #endif
 
+/* A vector of float64, and a * b + c rounded once on each element. */
+typedef double row_f64 __attribute__((vector_size(ROW_BYTES)));
+#if defined TC_ISA_avx512
+#include <immintrin.h>
+static inline row_f64 row_fma_f64(row_f64 a, row_f64 b, row_f64 c) { return (row_f64)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c); }
+#elif defined TC_ISA_avx2
+#include <immintrin.h>
+static inline row_f64 row_fma_f64(row_f64 a, row_f64 b, row_f64 c) { return (row_f64)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
+#else
+static inline row_f64 row_fma_f64(row_f64 a, row_f64 b, row_f64 c) { return (row_f64){__builtin_fma(a[0], b[0], c[0]), __builtin_fma(a[1], b[1], c[1])}; }
+#endif
+
 #ifdef __clang__
 #define TC_VECTOR_LOOP _Pragma("clang loop vectorize(assume_safety)")
 #else

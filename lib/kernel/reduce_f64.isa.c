@@ -1,4 +1,6 @@
 /* Ordered reductions of float64. */
+#include <string.h>
+
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
 #include "kernel/scalar_arith.h"

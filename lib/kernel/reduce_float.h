@@ -14,6 +14,8 @@
 
 typedef T V __attribute__((vector_size(ROW_BYTES), aligned(sizeof(T)), may_alias));
 enum { N_(W) = ROW_BYTES / sizeof(T), N_(LV) = 16 / N_(W) };
+typedef __typeof__(__builtin_choose_expr(sizeof(T) == 4, (int32_t)0, (int64_t)0)) N_(key);
+#define KEY_MAX (sizeof(T) == 4 ? INT32_MAX : (N_(key))INT64_MAX)
 #define W N_(W)
 #define LV N_(LV)
 
@@ -192,18 +194,27 @@ static void N_(min_add)(void *acc, const void *in, int64_t n) {
     TC_VECTOR_LOOP
     for (int64_t i = 0; i < n; i++) a[i] = N_(below)(a[i], x[i]);
 }
+/* As integers in the order of the values: one loop of integer minima and maxima tells the extremes, and NaNs lie beyond infinity. */
+static inline N_(key) N_(to_key)(T x) {
+    N_(key) b;
+    memcpy(&b, &x, sizeof b);
+    return b ^ ((b >> (sizeof b * 8 - 1)) & KEY_MAX);
+}
 static inline T N_(extreme)(const T *x, int64_t n, int max) {
-    T lane[64];
-    int64_t w = n < 64 ? n : 64;
-    for (int64_t j = 0; j < w; j++) lane[j] = x[j];
-    for (int64_t i = 64; i + 64 <= n; i += 64) {
-        TC_VECTOR_LOOP
-        for (int j = 0; j < 64; j++) lane[j] = max ? N_(above)(lane[j], x[i + j]) : N_(below)(lane[j], x[i + j]);
+    N_(key) high = -KEY_MAX - 1, low = KEY_MAX;
+    for (int64_t i = 0; i < n; i++) {
+        N_(key) k = N_(to_key)(x[i]);
+        high = k > high ? k : high;
+        low = k < low ? k : low;
     }
-    for (int64_t i = n / 64 * 64; i < n && n > 64; i++) lane[i % 64] = max ? N_(above)(lane[i % 64], x[i]) : N_(below)(lane[i % 64], x[i]);
-    for (int64_t h = 32; h; h /= 2)
-        for (int64_t j = 0; j < h && j + h < w; j++) lane[j] = max ? N_(above)(lane[j], lane[j + h]) : N_(below)(lane[j], lane[j + h]);
-    return lane[0];
+    N_(key) inf = N_(to_key)((T)__builtin_inf()), b = max ? high : low;
+    if ((high > inf) | (low < ~inf))
+        for (int64_t i = 0; i < n; i++)
+            if (x[i] != x[i]) return x[i];
+    b ^= (b >> (sizeof b * 8 - 1)) & KEY_MAX;
+    T v;
+    memcpy(&v, &b, sizeof v);
+    return v;
 }
 static void N_(max_rows)(void *o, const void *x, int64_t rows, int64_t n, int64_t stride) {
     for (int64_t r = 0; r < rows; r++) ((T *)o)[r] = N_(extreme)((const T *)x + r * stride, n, 1);
@@ -250,39 +261,59 @@ static void N_(argmin_cols_add)(void *best, int64_t *index, const void *in, int6
 }
 
 /* ---- mean and squared deviations, in float64 ---- */
-static inline tc_welford N_(welford_leaf)(const T *x, int n) {
+typedef T N_(half) __attribute__((vector_size(ROW_BYTES / 8 * sizeof(T)), aligned(sizeof(T)), may_alias)); /* as many as float64 fill a vector */
+static inline __attribute__((always_inline)) double N_(fold_wide)(double *lane) {
+    for (int h = 8; h; h /= 2)
+        for (int j = 0; j < h; j++) lane[j] += lane[j + h];
+    return lane[0];
+}
+/* `count` leaves (1, or 4 whole ones), n elements each */
+static inline __attribute__((always_inline)) void N_(welford_some)(tc_welford *out, const T *x, int n, int count) {
+    enum { E = ROW_BYTES / 8, L = 16 / E };
+    row_f64 acc[4 * L], mean[4];
     double lane[16];
-    for (int j = 0; j < 16; j++) lane[j] = -0.0;
+    for (int k = 0; k < count * L; k++) acc[k] = -(row_f64){0};
     int i = 0;
     for (; i + 16 <= n; i += 16)
-        for (int j = 0; j < 16; j++) lane[j] += (double)x[i + j];
-    for (int j = i; j < n; j++) lane[j - i] += (double)x[j];
-    for (int h = 8; h; h /= 2)
-        for (int j = 0; j < h; j++) lane[j] += lane[j + h];
-    double mean = lane[0] / n;
-    for (int j = 0; j < 16; j++) lane[j] = 0;
-    for (i = 0; i + 16 <= n; i += 16)
-        for (int j = 0; j < 16; j++) {
-            double d = (double)x[i + j] - mean;
-            lane[j] = __builtin_fma(d, d, lane[j]);
-        }
-    for (int j = i; j < n; j++) {
-        double d = (double)x[j] - mean;
-        lane[j - i] = __builtin_fma(d, d, lane[j - i]);
+#pragma GCC unroll 32
+        for (int k = 0; k < count * L; k++) acc[k] += __builtin_convertvector(*(const N_(half) *)(x + (k / L) * TC_LEAF + i + (k % L) * E), row_f64);
+    for (int c = 0; c < count; c++) {
+        for (int k = 0; k < L; k++) memcpy(lane + k * E, &acc[c * L + k], ROW_BYTES);
+        for (int j = i; j < n; j++) lane[j - i] += (double)x[c * TC_LEAF + j];
+        out[c].mean = N_(fold_wide)(lane) / n;
+        mean[c] = (row_f64){0} + out[c].mean;
     }
-    for (int h = 8; h; h /= 2)
-        for (int j = 0; j < h; j++) lane[j] += lane[j + h];
-    return (tc_welford){mean, lane[0], n};
+    for (int k = 0; k < count * L; k++) acc[k] = (row_f64){0};
+    for (i = 0; i + 16 <= n; i += 16)
+#pragma GCC unroll 32
+        for (int k = 0; k < count * L; k++) {
+            row_f64 d = __builtin_convertvector(*(const N_(half) *)(x + (k / L) * TC_LEAF + i + (k % L) * E), row_f64) - mean[k / L];
+            acc[k] = row_fma_f64(d, d, acc[k]);
+        }
+    for (int c = 0; c < count; c++) {
+        for (int k = 0; k < L; k++) memcpy(lane + k * E, &acc[c * L + k], ROW_BYTES);
+        for (int j = i; j < n; j++) {
+            double d = (double)x[c * TC_LEAF + j] - out[c].mean;
+            lane[j - i] = __builtin_fma(d, d, lane[j - i]);
+        }
+        out[c].m2 = N_(fold_wide)(lane), out[c].count = n;
+    }
 }
 static void N_(welford_leaves)(tc_welford *out, const void *in, int64_t n) {
-    for (int64_t i = 0; i < n; i += TC_LEAF) *out++ = N_(welford_leaf)((const T *)in + i, n - i < TC_LEAF ? (int)(n - i) : TC_LEAF);
+    const T *x = in;
+    for (; n >= 4 * TC_LEAF; n -= 4 * TC_LEAF, x += 4 * TC_LEAF, out += 4) N_(welford_some)(out, x, TC_LEAF, 4);
+    for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(welford_some)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1);
 }
 static void N_(welford_rows)(tc_welford *out, const void *in, int64_t rows, int64_t n, int64_t stride) {
     for (int64_t r = 0; r < rows; r++) {
         tc_tree_welford tree;
         tree.count = 0;
-        for (int64_t i = 0; i < n; i += TC_LEAF)
-            tc_tree_welford_push(&tree, N_(welford_leaf)((const T *)in + r * stride + i, n - i < TC_LEAF ? (int)(n - i) : TC_LEAF));
+        for (int64_t i = 0; i < n; i += 16 * TC_LEAF) {
+            tc_welford leaf[16];
+            int64_t m = n - i < 16 * TC_LEAF ? n - i : 16 * TC_LEAF;
+            N_(welford_leaves)(leaf, (const T *)in + r * stride + i, m);
+            for (int64_t j = 0; j * TC_LEAF < m; j++) tc_tree_welford_push(&tree, leaf[j]);
+        }
         out[r] = tc_tree_welford_sum(&tree);
     }
 }
@@ -293,6 +324,7 @@ const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {
     N_(sum_cols), N_(prod_cols), N_(max_rows), N_(min_rows), N_(max_add), N_(min_add), N_(argmax_rows), N_(argmin_rows), N_(argmax_cols_add), N_(argmin_cols_add),
     N_(welford_rows), N_(welford_leaves)};
 
+#undef KEY_MAX
 #undef W
 #undef LV
 #undef V

@@ -24,8 +24,8 @@ static inline double tc_x_scale_f64(double y, double k) {
     return y * tc_x_pow2_f64(j) * tc_x_pow2_f64(k - j);
 }
 static inline float tc_x_scale_f32(float y, float k) {
-    float j = tc_x_round_f32(k * 0.5f);
-    return y * tc_x_pow2_f32(j) * tc_x_pow2_f32(k - j);
+    int32_t n = (int32_t)(tc_bits_f32(k + 0x1.8p23f) - tc_bits_f32(0x1.8p23f)), j = n >> 1;
+    return y * tc_from_bits_f32((uint32_t)(j + 127) << 23) * tc_from_bits_f32((uint32_t)(n - j + 127) << 23);
 }
 
 /* ---- float64 ---- */
@@ -126,18 +126,28 @@ static inline double tc_x_tanh_f64(double x) {
 }
 
 /* ---- float32 ---- */
-static inline float tc_x_exp_f32(float x) {
-    x = x > 89 ? 89 : x;
-    x = x < -104 ? -104 : x;
-    float k = tc_fmaf(x, 0x1.715476p+0f, 0x1.8p23f) - 0x1.8p23f;
-    float r = tc_fmaf(-k, 0x1.62e43p-1f, x);
-    r = tc_fmaf(k, 0x1.05c61p-29f, r);
+/* exp(x) / 2^k for |x| <= 104 */
+static inline float tc_x_exp_part_f32(float x, float *k) {
+    *k = tc_fmaf(x, 0x1.715476p+0f, 0x1.8p23f) - 0x1.8p23f;
+    float r = tc_fmaf(-*k, 0x1.62e43p-1f, x);
+    r = tc_fmaf(*k, 0x1.05c61p-29f, r);
     float q = tc_fmaf(0x1.a1256cp-13f, r, 0x1.6d43bp-10f);
     q = tc_fmaf(q, r, 0x1.1110ep-7f);
     q = tc_fmaf(q, r, 0x1.5554e8p-5f);
     q = tc_fmaf(q, r, 0x1.555556p-3f);
     q = tc_fmaf(q, r, 0x1p-1f);
-    return tc_x_scale_f32(1 + tc_fmaf(q, r * r, r), k);
+    return 1 + tc_fmaf(q, r * r, r);
+}
+static inline float tc_x_exp_f32(float x) {
+    x = x > 89 ? 89 : x;
+    x = x < -104 ? -104 : x;
+    float k, y = tc_x_exp_part_f32(x, &k);
+    return tc_x_scale_f32(y, k);
+}
+/* the same bits for |x| <= 80, where 2^k and the result are normal numbers */
+static inline float tc_x_exp_mid_f32(float x) {
+    float k, y = tc_x_exp_part_f32(x, &k);
+    return y * tc_x_pow2_f32(k);
 }
 static inline float tc_x_exp2_f32(float x) {
     x = x > 129 ? 129 : x;

@@ -76,7 +76,7 @@ static inline float tc_x_erf_f32(float x) {
     r = tc_fmaf(r, t, -0x1.450aa0p-1f);
     r = tc_fmaf(r, t, -0x1.079d0cp-3f);
     r = tc_fmaf(r, t, -t);
-    float far = __builtin_copysignf(1 - tc_x_exp_f32(t < 10 ? r : t != t ? t : -100), x);
+    float far = __builtin_copysignf(1 - tc_x_exp_mid_f32(r < -30 ? -30 : r), x); /* NaN stays */
     float p = tc_fmaf(-0x1.38e000p-11f, s, 0x1.471a58p-8f);
     p = tc_fmaf(p, s, -0x1.b691b2p-6f);
     p = tc_fmaf(p, s, 0x1.ce1c44p-4f);

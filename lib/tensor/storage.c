@@ -1,6 +1,9 @@
 /* Reference-counted bytes: allocated here, mapped by a reader, or lent by a caller with a deleter. */
 #include "tensor/tensor.h"
 
+#include <sys/mman.h>
+
+enum { HUGE_PAGE = 2 << 20 };
 
 static void free_data(void *ctx, void *data) {
     (void)ctx;
@@ -15,9 +18,10 @@ tc_storage *tc_storage_wrap(void *data, size_t bytes, void (*deleter)(void *, vo
 
 tc_status tc_storage_alloc(size_t bytes, tc_storage **out_storage) {
     void *p = NULL;
-    size_t want = bytes ? bytes : 1;
-    if (want > PTRDIFF_MAX - 64 || posix_memalign(&p, 64, (want + 63) / 64 * 64))
+    size_t want = bytes ? bytes : 1, unit = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : 64;
+    if (want > PTRDIFF_MAX - HUGE_PAGE || posix_memalign(&p, unit, (want + 63) / 64 * 64))
         return tc_error(TC_ENV, "cannot allocate %zu bytes for a tensor", bytes);
+    if (unit == HUGE_PAGE) madvise(p, bytes / HUGE_PAGE * HUGE_PAGE, MADV_HUGEPAGE); /* advice: what refuses it works too */
     *out_storage = tc_storage_wrap(p, bytes, free_data, NULL);
     return NULL;
 }
