@@ -1,6 +1,7 @@
 /* The program operand. */
 #include "cmd/program.h"
 
+#include "ckpt/ckpt.h"
 #include "file/weights.h"
 #include "op/functionalise.h"
 
@@ -21,7 +22,7 @@ tc_status tc_cmd_weights(tc_cmd *c, tc_program *p) {
     if (!path) return n ? tc_usage(c, "--rename without --weights") : NULL;
     if (n > 64) return tc_usage(c, "more than 64 --rename");
     for (int i = 0; i < n; i++) rules[i] = tc_cmd_value(c, TC_OPT_rename, i);
-    TC_TRY(tc_tensors_load(path, &w));
+    TC_TRY(tc_ckpt_weights(path, &w));
     tc_status st = tc_weights_apply(p, &w, rules, n, path);
     tc_tensors_deinit(&w);
     return st;

@@ -33,6 +33,9 @@ int64_t tc_ckpt_find(const tc_ckpt *c, const char *name);   /* index, or -1 */
 const char *tc_ckpt_state(const tc_ckpt *c);                /* JSON text of state.json; "{}" when there is none */
 int64_t tc_ckpt_step(const tc_ckpt *c);                     /* from checkpoint.json; -1 when there is none */
 
+/* Weights by the model's names: of a checkpoint or of a run directory's latest one those of the model; of anything else, tc_tensors_load. */
+tc_status tc_ckpt_weights(const char *path, tc_tensors *out);
+
 /* Every file against its checksum: TC_CONTENT naming the first damaged, missing or extra one. */
 tc_status tc_ckpt_verify(const char *path);
 /* The newest step-N in DIR that verifies; *out_path NULL when there is none. Damaged ones are named through `skipped`. Caller frees. */

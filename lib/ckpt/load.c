@@ -5,6 +5,7 @@
 
 #include <dirent.h>
 #include <stdio.h>
+#include <unistd.h>
 
 typedef struct { const tc_tensor *data; int64_t offset[TC_MAX_RANK]; const char *file; } piece;
 typedef struct { const char *name; TC_VEC(piece) pieces; } entry;
@@ -266,4 +267,37 @@ tc_status tc_ckpt_tensor(const tc_ckpt *c, size_t i, tc_tensor *out) {
     }
     for (size_t k = 0; k < e->pieces.len; k++) place(&e->pieces.data[k], out);
     return NULL;
+}
+
+static bool is_checkpoint(const char *path) {
+    tc_buf b = {0};
+    tc_buf_printf(&b, "%s/checkpoint.json", path);
+    bool is = access(b.data, F_OK) == 0;
+    tc_buf_free(&b);
+    return is;
+}
+
+static tc_status model_weights(const char *path, tc_tensors *out) {
+    static const char prefix[] = "model.";
+    tc_ckpt *c;
+    TC_TRY(tc_ckpt_open(path, &c));
+    tc_status st = NULL;
+    for (size_t i = 0; i < tc_ckpt_count(c) && !st; i++) {
+        const char *name = tc_ckpt_name(c, i);
+        tc_tensor t;
+        if (strncmp(name, prefix, sizeof prefix - 1)) continue;
+        st = tc_ckpt_tensor(c, i, &t);
+        if (!st) st = tc_tensors_add(out, name + sizeof prefix - 1, t);
+    }
+    tc_ckpt_close(c);
+    return st;
+}
+
+tc_status tc_ckpt_weights(const char *path, tc_tensors *out) {
+    tc_buf latest = {0};
+    tc_buf_printf(&latest, "%s/latest", path);
+    const char *from = is_checkpoint(path) ? path : is_checkpoint(latest.data) ? latest.data : NULL;
+    tc_status st = from ? model_weights(from, out) : tc_tensors_load(path, out);
+    tc_buf_free(&latest);
+    return st;
 }

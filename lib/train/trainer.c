@@ -1,6 +1,6 @@
 /* Making a trainer: data, weights, and the objects of the recipe's expressions in the model language. See train.h. */
 #include "capture/torch.h"
-#include "file/tensors.h"
+#include "ckpt/ckpt.h"
 #include "train/internal.h"
 #include "train/replay.h"
 
@@ -86,7 +86,7 @@ static tc_status load_weights(tc_trainer *t) {
     if (t->r->dir && t->r->weights[0] != '/') tc_buf_printf(&path, "%s/", t->r->dir);
     tc_buf_puts(&path, t->r->weights);
     tc_tensors f = {0};
-    tc_status s = tc_tensors_load(path.data, &f);
+    tc_status s = tc_ckpt_weights(path.data, &f);
     for (size_t i = 0; i < t->weights.len && !s; i++) {
         weight *w = &t->weights.data[i];
         const tc_tensor *from = tc_tensors_find(&f, w->fqn);

@@ -52,6 +52,18 @@ static void saved_is_read_back(void **state) {
     tc_tensor_deinit(&t);
 }
 
+static void weights_lose_their_prefix(void **state) {
+    (void)state;
+    const char *const paths[] = {path_of("latest"), dir}; /* a checkpoint, the run */
+    for (int i = 0; i < 2; i++) {
+        tc_tensors w = {0};
+        assert_null(tc_ckpt_weights(paths[i], &w));
+        assert_int_equal(w.items.len, 1);
+        assert_string_equal(w.items.data[0].name, "w");
+        tc_tensors_deinit(&w);
+    }
+}
+
 static void newest_valid_wins_over_a_damaged_one(void **state) {
     (void)state;
     save(4);
@@ -129,7 +141,7 @@ static int remove_dir(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(saved_is_read_back), cmocka_unit_test(newest_valid_wins_over_a_damaged_one), cmocka_unit_test(prune_keeps_what_it_is_told),
+        cmocka_unit_test(saved_is_read_back), cmocka_unit_test(weights_lose_their_prefix), cmocka_unit_test(newest_valid_wins_over_a_damaged_one), cmocka_unit_test(prune_keeps_what_it_is_told),
         cmocka_unit_test(shards_are_put_together),
     };
     return cmocka_run_group_tests_name("ckpt", tests, make_dir, remove_dir);
