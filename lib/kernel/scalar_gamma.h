@@ -150,16 +150,23 @@ static inline double tc_x_polynomial(int kind, double x, double degree) {
     static inline double tc_x_##name##_f64(double x, double n) { return tc_x_polynomial(kind, x, n); } \
     static inline float tc_x_##name##_f32(float x, float n) { return (float)tc_x_polynomial(kind, x, n); }
 ROW(chebyshev_t, 0)
-ROW(chebyshev_u, 1) ROW(chebyshev_v, 2) ROW(chebyshev_w, 3) ROW(hermite_h, 4) ROW(hermite_he, 5) ROW(laguerre_l, 6) ROW(legendre_p, 7)
+ROW(chebyshev_u, 1)
+ROW(chebyshev_v, 2)
+ROW(chebyshev_w, 3)
+ROW(hermite_h, 4)
+ROW(hermite_he, 5)
+ROW(laguerre_l, 6)
+ROW(legendre_p, 7)
 #undef ROW
 
 #define ROW(name) \
     static inline float tc_x_##name##_f32(float x) { return (float)tc_x_##name##_f64(x); }
-    ROW(trigamma) ROW(erfcx) ROW(ndtri) ROW(log_ndtr)
+ROW(trigamma)
+ROW(erfcx) ROW(ndtri) ROW(log_ndtr)
 #undef ROW
 #define ROW(name) \
     static inline float tc_x_##name##_f32(float a, float b) { return (float)tc_x_##name##_f64(a, b); }
-        ROW(zeta) ROW(igamma) ROW(igammac)
+    ROW(zeta) ROW(igamma) ROW(igammac)
 #undef ROW
 
 #endif
