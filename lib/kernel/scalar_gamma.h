@@ -162,11 +162,13 @@ ROW(legendre_p, 7)
 #define ROW(name) \
     static inline float tc_x_##name##_f32(float x) { return (float)tc_x_##name##_f64(x); }
 ROW(trigamma)
-ROW(erfcx) ROW(ndtri) ROW(log_ndtr)
+ROW(erfcx)
+ROW(ndtri)
+ROW(log_ndtr)
 #undef ROW
 #define ROW(name) \
     static inline float tc_x_##name##_f32(float a, float b) { return (float)tc_x_##name##_f64(a, b); }
-    ROW(zeta) ROW(igamma) ROW(igammac)
+ROW(zeta) ROW(igamma) ROW(igammac)
 #undef ROW
 
 #endif
