@@ -168,7 +168,9 @@ ROW(log_ndtr)
 #undef ROW
 #define ROW(name) \
     static inline float tc_x_##name##_f32(float a, float b) { return (float)tc_x_##name##_f64(a, b); }
-ROW(zeta) ROW(igamma) ROW(igammac)
+ROW(zeta)
+ROW(igamma)
+ROW(igammac)
 #undef ROW
 
 #endif
