@@ -27,34 +27,38 @@ typedef enum {
     TC_OPT_NONE = -1
 } tc_opt_id;
 
-typedef struct { const char *name, *operands, *summary; int min_operands, max_operands; /* max -1: any number */ } tc_subcommand;
+typedef struct {
+    const char *name, *operands, *summary;
+    int min_operands, max_operands; /* max -1: any number */
+} tc_subcommand;
 
 typedef struct tc_cmd tc_cmd;
 typedef struct {
-    const char *name;                 /* "tc-run" */
-    const char *operands;             /* "[PROGRAM]"; ignored with commands */
-    int min_operands, max_operands;   /* max -1: any number */
-    const char *summary;              /* one sentence, for --help */
-    const char *details;              /* further text of --help, or NULL */
-    const tc_opt_id *options;         /* own options, TC_OPT_NONE last */
-    const tc_subcommand *commands;    /* tc-ckpt: the first operand chooses; {0} last; or NULL */
-    const char *const *topics;        /* of --log, NULL last; or NULL */
-    bool keeps_sigpipe;               /* a closed pipe is an error to handle (tc-train), not a silent end */
+    const char *name;               /* "tc-run" */
+    const char *operands;           /* "[PROGRAM]"; ignored with commands */
+    int min_operands, max_operands; /* max -1: any number */
+    const char *summary;            /* one sentence, for --help */
+    const char *details;            /* further text of --help, or NULL */
+    const tc_opt_id *options;       /* own options, TC_OPT_NONE last */
+    const tc_subcommand *commands;  /* tc-ckpt: the first operand chooses; {0} last; or NULL */
+    const char *const *topics;      /* of --log, NULL last; or NULL */
+    bool keeps_sigpipe;             /* a closed pipe is an error to handle (tc-train), not a silent end */
     tc_status (*run)(tc_cmd *c);
 } tc_tool;
 
 struct tc_cmd {
     const tc_tool *tool;
-    const tc_subcommand *command;     /* chosen one, or NULL */
-    const char **operands; int noperands; /* without the subcommand's name */
+    const tc_subcommand *command; /* chosen one, or NULL */
+    const char **operands;
+    int noperands; /* without the subcommand's name */
     bool verbose, quiet, json;
     /* private to cmd/ */
     TC_VEC(const char *) values[TC_OPT_COUNT];
-    const char *stdin_claim;          /* who reads stdin, or NULL */
+    const char *stdin_claim; /* who reads stdin, or NULL */
     tc_pool *pool;
     int threads;
     double started;
-    const char **words;               /* what operands points into */
+    const char **words; /* what operands points into */
 };
 
 /* The whole life of a program; returns main's value. */
@@ -62,9 +66,9 @@ int tc_cmd_main(int argc, char **argv, const tc_tool *tool);
 
 /* ---- options ---- */
 bool tc_cmd_has(const tc_cmd *c, tc_opt_id id);
-const char *tc_cmd_get(const tc_cmd *c, tc_opt_id id);          /* the last value; NULL when not given (also a FLAG, or OPT without "=") */
+const char *tc_cmd_get(const tc_cmd *c, tc_opt_id id); /* the last value; NULL when not given (also a FLAG, or OPT without "=") */
 int tc_cmd_count(const tc_cmd *c, tc_opt_id id);
-const char *tc_cmd_value(const tc_cmd *c, tc_opt_id id, int i);  /* i-th given, in the order of the command line */
+const char *tc_cmd_value(const tc_cmd *c, tc_opt_id id, int i); /* i-th given, in the order of the command line */
 /* Value as a number in [lo, hi], or `def` when not given. TC_USAGE naming option, value and range. */
 tc_status tc_cmd_int(const tc_cmd *c, tc_opt_id id, int64_t lo, int64_t hi, int64_t def, int64_t *out);
 tc_status tc_cmd_double(const tc_cmd *c, tc_opt_id id, double lo, double hi, double def, double *out);
@@ -90,11 +94,17 @@ void tc_cmd_verbose(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3); /* o
 /* Prints a status as main does: for programs that report several failures and go on. Frees it; returns its code. */
 tc_code tc_cmd_report(const tc_cmd *c, tc_status s);
 
-tc_pool *tc_cmd_pool(tc_cmd *c);   /* made when first asked for; NULL means one thread */
+tc_pool *tc_cmd_pool(tc_cmd *c); /* made when first asked for; NULL means one thread */
 int tc_cmd_threads(tc_cmd *c);
 
 /* ---- progress: one line with rate and ETA, on a terminal only ---- */
-typedef struct { const tc_cmd *c; const char *label, *unit; int64_t total; double start, shown; bool active; } tc_progress;
+typedef struct {
+    const tc_cmd *c;
+    const char *label, *unit;
+    int64_t total;
+    double start, shown;
+    bool active;
+} tc_progress;
 tc_progress tc_progress_start(const tc_cmd *c, const char *label, const char *unit, int64_t total /* 0: unknown */);
 void tc_progress_update(tc_progress *p, int64_t done, const char *extra /* "loss 2.31", or NULL */);
 void tc_progress_end(tc_progress *p); /* clears the line */

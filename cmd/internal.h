@@ -19,7 +19,7 @@ tc_status tc_cmd_print_help(const tc_cmd *c, const char *form); /* form NULL: te
 void tc_cmd_print_usage_line(tc_buf *b, const tc_tool *t);
 
 void tc_signals_install(const tc_tool *tool);
-void tc_signals_cleanup_add(const char *path);    /* removed when a signal ends the program; path must live until cleanup_remove */
+void tc_signals_cleanup_add(const char *path); /* removed when a signal ends the program; path must live until cleanup_remove */
 void tc_signals_cleanup_remove(const char *path);
 
 #endif

@@ -46,7 +46,10 @@ static void report_json(const tc_cmd *c, tc_status s) {
         tc_json_key(&w, "file");
         tc_json_string(&w, at.file);
     }
-    const struct { const char *key; int64_t v, none; } places[] = {{"line", at.line, 0}, {"column", at.col, 0}, {"offset", at.offset, -1}};
+    const struct {
+        const char *key;
+        int64_t v, none;
+    } places[] = {{"line", at.line, 0}, {"column", at.col, 0}, {"offset", at.offset, -1}};
     for (size_t i = 0; i < 3; i++) {
         if (places[i].v == places[i].none) continue;
         tc_json_key(&w, places[i].key);
@@ -137,8 +140,9 @@ static void print_version(const tc_cmd *c) {
 static void print_time(const tc_cmd *c) {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    fprintf(stderr, "%s: %.3f s wall, %ld.%03ld s user, %ld.%03ld s system, %.1f MiB peak\n", c->tool->name, tc_now() - c->started, (long)u.ru_utime.tv_sec,
-            (long)u.ru_utime.tv_usec / 1000, (long)u.ru_stime.tv_sec, (long)u.ru_stime.tv_usec / 1000, (double)u.ru_maxrss / 1024);
+    fprintf(stderr, "%s: %.3f s wall, %ld.%03ld s user, %ld.%03ld s system, %.1f MiB peak\n", c->tool->name, tc_now() - c->started,
+            (long)u.ru_utime.tv_sec, (long)u.ru_utime.tv_usec / 1000, (long)u.ru_stime.tv_sec, (long)u.ru_stime.tv_usec / 1000,
+            (double)u.ru_maxrss / 1024);
 }
 
 /* A program started with a standard descriptor closed must not open its files there: it gets one that fails to read or write. */

@@ -155,7 +155,8 @@ tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
             known |= strcmp(*k, t) == 0;
             tc_buf_printf(&list, "%s%s", list.len ? ", " : "", *k);
         }
-        tc_status s = known ? NULL : tc_usage(c, "--log %s: no such topic, expected one of %s", t, list.len ? list.data : "none (this program has no topics)");
+        tc_status s =
+            known ? NULL : tc_usage(c, "--log %s: no such topic, expected one of %s", t, list.len ? list.data : "none (this program has no topics)");
         tc_buf_free(&list);
         if (s) return s;
     }

@@ -9,7 +9,8 @@ tc_status tc_cmd_archive(tc_cmd *c, const char *path, tc_archive **out_archive) 
     tc_blob *b;
     TC_TRY(tc_cmd_read(c, path, "the program", &b));
     tc_format f = tc_format_of(b->data, b->len);
-    tc_status st = f == TC_FORMAT_ZIP ? tc_archive_open(b, out_archive) : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2)", b->name, tc_format_name(f));
+    tc_status st = f == TC_FORMAT_ZIP ? tc_archive_open(b, out_archive)
+                                      : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2)", b->name, tc_format_name(f));
     tc_blob_release(b);
     return st;
 }
@@ -39,7 +40,9 @@ tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_pr
     return st;
 }
 
-tc_status tc_cmd_program(tc_cmd *c, tc_archive *a, tc_program **out_program) { return tc_cmd_program_named(c, a, tc_cmd_get(c, TC_OPT_model), out_program); }
+tc_status tc_cmd_program(tc_cmd *c, tc_archive *a, tc_program **out_program) {
+    return tc_cmd_program_named(c, a, tc_cmd_get(c, TC_OPT_model), out_program);
+}
 
 tc_status tc_cmd_bind(const tc_cmd *c, const tc_program *p, tc_symvalue *vars, size_t n) {
     for (size_t i = 0; i < n; i++) vars[i] = (tc_symvalue){.bound = false};

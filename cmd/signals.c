@@ -65,7 +65,8 @@ static bool name_mapping(uintptr_t addr) {
         uintptr_t range[2] = {0, 0};
         size_t i = 0;
         for (int k = 0; k < 2; k++, i++)
-            for (; line[i] && line[i] != '-' && line[i] != ' '; i++) range[k] = range[k] << 4 | (uintptr_t)(line[i] <= '9' ? line[i] - '0' : line[i] - 'a' + 10);
+            for (; line[i] && line[i] != '-' && line[i] != ' '; i++)
+                range[k] = range[k] << 4 | (uintptr_t)(line[i] <= '9' ? line[i] - '0' : line[i] - 'a' + 10);
         const char *path = memchr(line, '/', n);
         if (addr >= range[0] && addr < range[1] && path) {
             say(path, n - (size_t)(path - line));

@@ -15,7 +15,9 @@ static const char *split_name(tc_cmd_source *q, const char *spec, char **out_nam
     *out_name = NULL;
     const char *p = spec;
     while (name_char(*p)) p++;
-    if (*p != '=' || p == spec || (tc_literal_type(spec, true) == (size_t)(p - spec) && tc_literal_type(p + 1, true) == 0 && p[1] != '@' && p[1] != ':')) return spec;
+    if (*p != '=' || p == spec ||
+        (tc_literal_type(spec, true) == (size_t)(p - spec) && tc_literal_type(p + 1, true) == 0 && p[1] != '@' && p[1] != ':'))
+        return spec;
     *out_name = tc_arena_strndup(&q->arena, spec, (size_t)(p - spec));
     return p + 1;
 }
@@ -28,7 +30,8 @@ static tc_status declared(tc_cmd *c, tc_cmd_source *q, const char *spec, const c
         size_t n = x ? (size_t)(x - p) : strlen(p);
         if (!x) {
             in->dtype = tc_dtype_parse(p, n);
-            if (in->dtype == TC_DTYPE_NONE) return tc_usage(c, "--input %s: '%s' is no dtype; expected sizes and a dtype, as in idx=BxTxi64", spec, p);
+            if (in->dtype == TC_DTYPE_NONE)
+                return tc_usage(c, "--input %s: '%s' is no dtype; expected sizes and a dtype, as in idx=BxTxi64", spec, p);
             return NULL;
         }
         if (in->rank == TC_MAX_RANK) return tc_usage(c, "--input %s: more than %d dimensions", spec, TC_MAX_RANK);

@@ -4,8 +4,7 @@
 #include <unistd.h>
 
 tc_status tc_cmd_claim_stdin(tc_cmd *c, const char *who) {
-    if (c->stdin_claim)
-        return tc_status_add(tc_usage(c, "both %s and %s read stdin", c->stdin_claim, who), "give one of them as a file");
+    if (c->stdin_claim) return tc_status_add(tc_usage(c, "both %s and %s read stdin", c->stdin_claim, who), "give one of them as a file");
     c->stdin_claim = who;
     return NULL;
 }

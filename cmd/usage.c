@@ -85,7 +85,8 @@ static void print_options(tc_buf *b, const tc_tool *t) {
         const tc_option *o = &tc_options[i];
         if (!tc_tool_takes(t, (tc_opt_id)i)) continue;
         char letter[3] = {'-', o->letter, 0};
-        tc_buf_printf(b, "--%s\t%s\t%s\t%s\t%s\t%s\n", o->name, o->letter ? letter : "", kinds[o->kind], o->arg ? o->arg : "", o->def ? o->def : "", o->sentence);
+        tc_buf_printf(b, "--%s\t%s\t%s\t%s\t%s\t%s\n", o->name, o->letter ? letter : "", kinds[o->kind], o->arg ? o->arg : "", o->def ? o->def : "",
+                      o->sentence);
     }
 }
 
@@ -94,8 +95,9 @@ static void print_bash(tc_buf *b, const tc_tool *t) {
     for (const tc_subcommand *s = t->commands; s && s->name; s++) tc_buf_printf(b, "%s ", s->name);
     for (int i = 0; i < TC_OPT_COUNT; i++)
         if (tc_tool_takes(t, (tc_opt_id)i)) tc_buf_printf(b, "--%s ", tc_options[i].name);
-    tc_buf_printf(b, "'\n    case ${COMP_WORDS[COMP_CWORD]} in\n    -*) COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"));;\n"
-                     "    *) COMPREPLY=($(compgen -f -- \"${COMP_WORDS[COMP_CWORD]}\"));;\n    esac\n}\ncomplete -o filenames -F _%.2s_%s %s\n",
+    tc_buf_printf(b,
+                  "'\n    case ${COMP_WORDS[COMP_CWORD]} in\n    -*) COMPREPLY=($(compgen -W \"$words\" -- \"${COMP_WORDS[COMP_CWORD]}\"));;\n"
+                  "    *) COMPREPLY=($(compgen -f -- \"${COMP_WORDS[COMP_CWORD]}\"));;\n    esac\n}\ncomplete -o filenames -F _%.2s_%s %s\n",
                   t->name, t->name + 3, t->name);
 }
 

@@ -36,7 +36,8 @@ TC_API void tc_failure_release(tc_failure *f);              /* NULL is allowed *
 typedef struct tc_array tc_array;
 /* Wraps memory without copying. strides in elements, not negative; NULL: contiguous. deleter(ctx, data) is called once, when the last
  * reference is gone, or at once on failure; NULL: the caller keeps data alive. */
-TC_API tc_failure *tc_array_from_blob(void *data, const char *dtype, int rank, const int64_t *size, const int64_t *strides, void (*deleter)(void *ctx, void *data), void *ctx, tc_array **out);
+TC_API tc_failure *tc_array_from_blob(void *data, const char *dtype, int rank, const int64_t *size, const int64_t *strides,
+                                      void (*deleter)(void *ctx, void *data), void *ctx, tc_array **out);
 TC_API tc_failure *tc_array_empty(const char *dtype, int rank, const int64_t *size, tc_array **out); /* uninitialised, 64-byte aligned */
 TC_API tc_array *tc_array_retain(tc_array *a);
 TC_API void tc_array_release(tc_array *a); /* NULL is allowed */
@@ -56,8 +57,8 @@ typedef struct tc_model tc_model;
 TC_API tc_failure *tc_model_open(const char *path, const char *name, int threads, tc_model **out);
 TC_API void tc_model_close(tc_model *m); /* NULL is allowed; arrays that a run made stay valid */
 TC_API int tc_model_input_count(const tc_model *m);
-TC_API const char *tc_model_input_name(const tc_model *m, int i);  /* "x", "past.0" */
-TC_API const char *tc_model_input_type(const tc_model *m, int i);  /* "f32[B, 16]" */
+TC_API const char *tc_model_input_name(const tc_model *m, int i); /* "x", "past.0" */
+TC_API const char *tc_model_input_type(const tc_model *m, int i); /* "f32[B, 16]" */
 TC_API int tc_model_output_count(const tc_model *m);
 TC_API const char *tc_model_output_name(const tc_model *m, int i);
 TC_API const char *tc_model_output_type(const tc_model *m, int i);

@@ -129,7 +129,10 @@ static tc_status run_consolidate(tc_cmd *c) {
 }
 
 /* ---- diff ---- */
-typedef struct { double rtol, atol; int differences; } comparison;
+typedef struct {
+    double rtol, atol;
+    int differences;
+} comparison;
 
 static void difference(comparison *d, const char *name, const char *what) {
     d->differences++;
@@ -156,7 +159,8 @@ static tc_status diff_tensor(comparison *d, const char *name, const view *a, siz
             st = NULL;
         } else if (!st && r.count) {
             tc_buf line = {0};
-            tc_buf_printf(&line, "%lld of %lld elements differ, largest error %.3g, relative %.3g", (long long)r.count, (long long)tc_tensor_numel(&x), r.max_abs, r.max_rel);
+            tc_buf_printf(&line, "%lld of %lld elements differ, largest error %.3g, relative %.3g", (long long)r.count,
+                          (long long)tc_tensor_numel(&x), r.max_abs, r.max_rel);
             difference(d, name, line.data);
             tc_buf_free(&line);
         }
@@ -289,8 +293,10 @@ static tc_status run_verify(tc_cmd *c) {
 }
 
 /* ---- the program ---- */
-static const struct { const char *name; tc_status (*run)(tc_cmd *c); } commands[] = {
-    {"ls", run_ls}, {"show", run_show}, {"consolidate", run_consolidate}, {"diff", run_diff}, {"verify", run_verify}};
+static const struct {
+    const char *name;
+    tc_status (*run)(tc_cmd *c);
+} commands[] = {{"ls", run_ls}, {"show", run_show}, {"consolidate", run_consolidate}, {"diff", run_diff}, {"verify", run_verify}};
 
 static tc_status run(tc_cmd *c) {
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
@@ -298,18 +304,18 @@ static tc_status run(tc_cmd *c) {
     return NULL;
 }
 
-static const tc_subcommand subcommands[] = {
-    {"ls", "PATH...", "list names, types and sizes", 1, -1},
-    {"show", "PATH [NAME...]", "summarise, or print tensors", 1, -1},
-    {"consolidate", "PATH", "write one safetensors file: the model's weights, or --all", 1, 1},
-    {"diff", "A B", "compare two; exit 4 when they differ", 2, 2},
-    {"verify", "PATH...", "check every checksum and header; exit 3 at damage", 1, -1},
-    {0}};
+static const tc_subcommand subcommands[] = {{"ls", "PATH...", "list names, types and sizes", 1, -1},
+                                            {"show", "PATH [NAME...]", "summarise, or print tensors", 1, -1},
+                                            {"consolidate", "PATH", "write one safetensors file: the model's weights, or --all", 1, 1},
+                                            {"diff", "A B", "compare two; exit 4 when they differ", 2, 2},
+                                            {"verify", "PATH...", "check every checksum and header; exit 3 at damage", 1, -1},
+                                            {0}};
 static const tc_opt_id options[] = {TC_OPT_out, TC_OPT_to, TC_OPT_all, TC_OPT_rtol, TC_OPT_atol, TC_OPT_NONE};
 static const tc_tool tool = {
     .name = "tc-ckpt",
     .summary = "list, show, consolidate, compare and verify checkpoints",
-    .details = "PATH is a checkpoint's folder, a run directory (its latest checkpoint), a safetensors file, a HuggingFace folder or index, or a .pt2 archive.",
+    .details = "PATH is a checkpoint's folder, a run directory (its latest checkpoint), a safetensors file, a HuggingFace folder or index, or a .pt2 "
+               "archive.",
     .options = options,
     .commands = subcommands,
     .run = run,

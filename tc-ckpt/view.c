@@ -13,7 +13,10 @@ static const char *raw_name(const view *v, size_t k) { return v->ckpt ? tc_ckpt_
 static size_t raw_count(const view *v) { return v->ckpt ? tc_ckpt_count(v->ckpt) : v->tensors.items.len; }
 static bool of_model(const char *name) { return !strncmp(name, PREFIX, sizeof PREFIX - 1); }
 
-typedef struct { const char *name; size_t index; } named;
+typedef struct {
+    const char *name;
+    size_t index;
+} named;
 static int by_name(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
 
 static void list(view *v) {

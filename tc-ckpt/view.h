@@ -8,11 +8,11 @@
 #include "file/tensors.h"
 
 typedef struct {
-    char *path;          /* what was opened, "latest" followed */
-    const char *kind;    /* "checkpoint", "safetensors", "archive" */
-    tc_ckpt *ckpt;       /* or */
+    char *path;       /* what was opened, "latest" followed */
+    const char *kind; /* "checkpoint", "safetensors", "archive" */
+    tc_ckpt *ckpt;    /* or */
     tc_tensors tensors;
-    bool only_model;     /* names begin with "model.": only these are shown, without it */
+    bool only_model;      /* names begin with "model.": only these are shown, without it */
     TC_VEC(size_t) shown; /* indices, in order of name */
 } view;
 

@@ -68,7 +68,8 @@ static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
 static void share_weights(tc_program *to, const tc_program *from) {
     for (int i = 0; i < to->ninputs; i++)
         for (int j = 0; j < from->ninputs; j++)
-            if (to->inputs[i].data.storage && from->inputs[j].data.storage && to->inputs[i].kind == from->inputs[j].kind && !strcmp(to->inputs[i].name, from->inputs[j].name)) {
+            if (to->inputs[i].data.storage && from->inputs[j].data.storage && to->inputs[i].kind == from->inputs[j].kind &&
+                !strcmp(to->inputs[i].name, from->inputs[j].name)) {
                 tc_tensor t = tc_tensor_share(&from->inputs[j].data);
                 tc_tensor_deinit(&to->inputs[i].data);
                 to->inputs[i].data = t;
@@ -123,7 +124,8 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
 static tc_status from_archive(tc_cmd *c, const char *path) {
     static const tc_opt_id only[] = {TC_OPT_input, TC_OPT_arg, TC_OPT_args, TC_OPT_source};
     for (size_t i = 0; i < sizeof only / sizeof *only; i++)
-        if (tc_cmd_has(c, only[i])) return tc_usage(c, "%s is a program, not a source: --input, --arg, --args and --source are for FILE.py:CLASS", path);
+        if (tc_cmd_has(c, only[i]))
+            return tc_usage(c, "%s is a program, not a source: --input, --arg, --args and --source are for FILE.py:CLASS", path);
     tc_archive *a;
     TC_TRY(tc_cmd_archive(c, path, &a));
     tc_program *p[16];
@@ -155,14 +157,16 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input, TC_OPT_dim, TC_OPT_arg, TC_OPT_args, TC_OPT_source, TC_OPT_weights, TC_OPT_rename, TC_OPT_store_weights,
-                                    TC_OPT_mode, TC_OPT_model, TC_OPT_seed, TC_OPT_print, TC_OPT_to, TC_OPT_out, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_dim,           TC_OPT_arg,  TC_OPT_args,  TC_OPT_source, TC_OPT_weights,
+                                    TC_OPT_rename, TC_OPT_store_weights, TC_OPT_mode, TC_OPT_model, TC_OPT_seed,   TC_OPT_print,
+                                    TC_OPT_to,     TC_OPT_out,           TC_OPT_NONE};
 static const tc_tool tool = {
     .name = "tc-export",
     .operands = "[FILE.py:CLASS | PROGRAM]",
     .max_operands = 1,
     .summary = "capture a model's source as a program",
-    .details = "FILE.py:CLASS is a module in the model language; without CLASS its classes are listed. A .pt2 archive (stdin when absent or -) is read, checked and written again.",
+    .details = "FILE.py:CLASS is a module in the model language; without CLASS its classes are listed. A .pt2 archive (stdin when absent or -) is "
+               "read, checked and written again.",
     .options = options,
     .run = run,
 };

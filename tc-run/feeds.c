@@ -74,12 +74,14 @@ tc_status feeds_next(feeds *f, int64_t record, bool *out_end) {
     for (size_t i = 0; i < f->list.len && longest; i++) {
         const feed *e = f->list.data[i];
         if (e->count <= record && e->count > 1)
-            return tc_error(TC_CONTENT, "%s has %lld records, %s has record %lld", tc_stream_name(e->stream), (long long)e->count, tc_stream_name(longest->stream), (long long)record);
+            return tc_error(TC_CONTENT, "%s has %lld records, %s has record %lld", tc_stream_name(e->stream), (long long)e->count,
+                            tc_stream_name(longest->stream), (long long)record);
     }
     for (size_t i = 0; i < f->list.len && *out_end; i++) { /* all ended: were they of one length? */
         const feed *e = f->list.data[i];
         if (e->count > 1 && e->count != record)
-            return tc_error(TC_CONTENT, "%s ends after %lld records, others have %lld", tc_stream_name(e->stream), (long long)e->count, (long long)record);
+            return tc_error(TC_CONTENT, "%s ends after %lld records, others have %lld", tc_stream_name(e->stream), (long long)e->count,
+                            (long long)record);
     }
     return NULL;
 }
@@ -90,7 +92,8 @@ tc_status feed_pick(const feed *f, const char *key, const char *name, const tc_t
     if (*out) return NULL;
     tc_buf b = {0};
     for (size_t i = 0; i < r->items.len && i < 12; i++) tc_buf_printf(&b, "%s%s", i ? ", " : "", r->items.data[i].name);
-    tc_status st = tc_error(TC_CONTENT, "%s has no tensor %s; it has %s%s", tc_stream_name(f->stream), key ? key : name, tc_buf_str(&b), r->items.len > 12 ? ", ..." : "");
+    tc_status st = tc_error(TC_CONTENT, "%s has no tensor %s; it has %s%s", tc_stream_name(f->stream), key ? key : name, tc_buf_str(&b),
+                            r->items.len > 12 ? ", ..." : "");
     tc_buf_free(&b);
     return st;
 }

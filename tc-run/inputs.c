@@ -8,14 +8,17 @@
 
 typedef struct {
     const tc_input *in;
-    int index;          /* in program->inputs */
-    bool written;       /* the program mutates it */
-    tc_tensor fixed;    /* literal, text or raw */
-    const feed *from;   /* else */
+    int index;        /* in program->inputs */
+    bool written;     /* the program mutates it */
+    tc_tensor fixed;  /* literal, text or raw */
+    const feed *from; /* else */
     const char *key;
 } slot;
 
-struct inputs { TC_VEC(slot) slots; const tc_program *program; };
+struct inputs {
+    TC_VEC(slot) slots;
+    const tc_program *program;
+};
 
 static bool is_written(const tc_program *p, int index) {
     for (int i = 0; i < p->noutputs; i++)
@@ -94,7 +97,8 @@ static tc_status read_bytes(tc_cmd *c, slot *s, bool text, const char *value) {
     if (st) return st;
     int64_t n = (int64_t)(data->bytes / tc_dtype_size(d));
     if (!n && in) st = tc_error(TC_CONTENT, "stdin: nothing arrived: did the command before fail?");
-    else if (data->bytes % tc_dtype_size(d)) st = tc_error(TC_CONTENT, "input %s: %zu bytes are no whole number of elements", s->in->name, data->bytes);
+    else if (data->bytes % tc_dtype_size(d))
+        st = tc_error(TC_CONTENT, "input %s: %zu bytes are no whole number of elements", s->in->name, data->bytes);
     if (!st) st = shape_bytes(c, &v->meta, s->in->name, text, n, size);
     if (!st) {
         tc_contiguous_strides(v->meta.rank, size, stride);
@@ -168,7 +172,8 @@ tc_status inputs_open(tc_cmd *c, const tc_program *p, const char *path, feeds *f
         char *name, *hint;
         const char *spec = tc_cmd_value(c, TC_OPT_input, i), *value;
         split_spec(spec, &name, &hint, &value);
-        tc_status st = in->slots.len ? parse_one(c, in, f, spec, name, hint, value, &by_key) : tc_usage(c, "--input %s: the program takes no inputs", spec);
+        tc_status st =
+            in->slots.len ? parse_one(c, in, f, spec, name, hint, value, &by_key) : tc_usage(c, "--input %s: the program takes no inputs", spec);
         free(name);
         free(hint);
         if (st) return st;

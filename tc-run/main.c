@@ -43,7 +43,8 @@ static tc_status run_records(tc_cmd *c, const tc_program *p, const tc_cmd_code *
     TC_TRY(tc_cmd_int(c, TC_OPT_seed, 0, INT64_MAX, 0, &seed));
     TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &numerics));
     tc_generator_seed(&gen, (uint64_t)seed);
-    tc_exec_options options = {.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .fast = numerics == 1, .code = code->code.find ? &code->code : NULL};
+    tc_exec_options options = {
+        .pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .fast = numerics == 1, .code = code->code.find ? &code->code : NULL};
     TC_TRY(tc_exec_create(p, &options, &e));
     tc_status st = tc_cmd_code_check(c, code);
     bool end = false;
@@ -94,8 +95,9 @@ static tc_status run(tc_cmd *c) {
     return st;
 }
 
-static const tc_opt_id options[] = {TC_OPT_input, TC_OPT_output, TC_OPT_expect, TC_OPT_rtol, TC_OPT_atol, TC_OPT_to, TC_OPT_out, TC_OPT_cast, TC_OPT_model,
-                                    TC_OPT_weights, TC_OPT_rename, TC_OPT_seed, TC_OPT_signature, TC_OPT_numerics, TC_OPT_stance, TC_OPT_executor, TC_OPT_trust, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_output,   TC_OPT_expect, TC_OPT_rtol,     TC_OPT_atol,   TC_OPT_to,
+                                    TC_OPT_out,       TC_OPT_cast,     TC_OPT_model,  TC_OPT_weights,  TC_OPT_rename, TC_OPT_seed,
+                                    TC_OPT_signature, TC_OPT_numerics, TC_OPT_stance, TC_OPT_executor, TC_OPT_trust,  TC_OPT_NONE};
 static const tc_tool tool = {
     .name = "tc-run",
     .operands = "[PROGRAM]",

@@ -7,11 +7,23 @@
 #include <unistd.h>
 
 /* What can be asked for: the results, then inputs and buffers that the program writes to (by their names). */
-typedef struct { int output; const char *name; } source;
+typedef struct {
+    int output;
+    const char *name;
+} source;
 
 typedef enum { AS_NPY, AS_SAFETENSORS, AS_TEXT, AS_PRINT } form;
-typedef struct { char *path; form form; tc_out *out; TC_VEC(size_t) sources; } sink; /* path "-": stdout */
-typedef struct { size_t source; const feed *from; const char *key; } expectation;
+typedef struct {
+    char *path;
+    form form;
+    tc_out *out;
+    TC_VEC(size_t) sources;
+} sink; /* path "-": stdout */
+typedef struct {
+    size_t source;
+    const feed *from;
+    const char *key;
+} expectation;
 
 struct outputs {
     tc_cmd *cmd;
@@ -64,7 +76,10 @@ static tc_dtype type_of(const outputs *o, size_t i) {
         if (out->leaf.kind == TC_A_INT) return TC_I64;
         if (out->leaf.kind != TC_A_SCALAR) return TC_DTYPE_NONE;
         if (out->leaf.is_sym) return of_number[tc_sym_type(out->leaf.sym)];
-        return out->leaf.scalar.kind == TC_KIND_BOOL ? TC_BOOL : out->leaf.scalar.kind == TC_KIND_INT ? TC_I64 : out->leaf.scalar.kind == TC_KIND_FLOAT ? TC_F64 : TC_C128;
+        return out->leaf.scalar.kind == TC_KIND_BOOL    ? TC_BOOL
+               : out->leaf.scalar.kind == TC_KIND_INT   ? TC_I64
+               : out->leaf.scalar.kind == TC_KIND_FLOAT ? TC_F64
+                                                        : TC_C128;
     }
     if (out->value->kind == TC_V_SYM) return of_number[tc_sym_type(out->value->sym)];
     tc_dtype d = out->value->meta.dtype;
@@ -97,14 +112,17 @@ static tc_status form_of(const outputs *o, const char *path, form *out) {
 
 static tc_status check_sink(const outputs *o, const sink *s) {
     if ((s->form == AS_NPY || s->form == AS_TEXT) && s->sources.len > 1)
-        return tc_usage(o->cmd, "%zu outputs for %s: give each its --output NAME=@FILE, or --to safetensors", s->sources.len, strcmp(s->path, "-") ? s->path : "stdout");
+        return tc_usage(o->cmd, "%zu outputs for %s: give each its --output NAME=@FILE, or --to safetensors", s->sources.len,
+                        strcmp(s->path, "-") ? s->path : "stdout");
     for (size_t i = 0; i < s->sources.len; i++) {
         size_t k = s->sources.data[i];
         tc_dtype d = type_of(o, k);
         const char *name = o->sources.data[k].name;
         if (d == TC_DTYPE_NONE && s->form != AS_PRINT) return tc_usage(o->cmd, "output %s is no tensor and no number", name);
-        if (s->form == AS_NPY && !tc_dtypes[d].npy) return tc_usage(o->cmd, "output %s is %s, which .npy lacks: give --to safetensors, or --cast f32", name, tc_dtypes[d].torch);
-        if (s->form == AS_TEXT && !tc_is_integral(d)) return tc_usage(o->cmd, "output %s is %s: text needs integers, one a byte", name, tc_dtypes[d].torch);
+        if (s->form == AS_NPY && !tc_dtypes[d].npy)
+            return tc_usage(o->cmd, "output %s is %s, which .npy lacks: give --to safetensors, or --cast f32", name, tc_dtypes[d].torch);
+        if (s->form == AS_TEXT && !tc_is_integral(d))
+            return tc_usage(o->cmd, "output %s is %s: text needs integers, one a byte", name, tc_dtypes[d].torch);
     }
     return NULL;
 }
@@ -147,7 +165,8 @@ static tc_status parse_expect(outputs *o, feeds *f, const char *spec) {
     if (!st && name) st = find_source(o, name, &e.source);
     if (!st) st = feed_open(o->cmd, f, value + 1, "--expect", &from, &e.key);
     e.from = from;
-    if (!st && !name && o->nresults != 1 && e.key) st = tc_usage(o->cmd, "--expect %s: the program has %zu outputs, say which (NAME=%s)", spec, o->nresults, value);
+    if (!st && !name && o->nresults != 1 && e.key)
+        st = tc_usage(o->cmd, "--expect %s: the program has %zu outputs, say which (NAME=%s)", spec, o->nresults, value);
     bool all = !st && !name && o->nresults != 1;
     if (!st && !all) tc_vec_push(&o->expected, e);
     for (e.source = 0; all && e.source < o->nresults; e.source++) {
@@ -171,7 +190,8 @@ tc_status outputs_open(tc_cmd *c, const tc_program *p, feeds *f, outputs **out) 
         char *name, *hint;
         const char *spec = tc_cmd_value(c, TC_OPT_output, i), *value;
         split_spec(spec, &name, &hint, &value);
-        tc_status st = hint && strcmp(hint, "text") ? tc_usage(c, "--output %s: the only hint is text", spec) : parse_output(o, spec, name, hint != NULL, value);
+        tc_status st =
+            hint && strcmp(hint, "text") ? tc_usage(c, "--output %s: the only hint is text", spec) : parse_output(o, spec, name, hint != NULL, value);
         free(name);
         free(hint);
         if (st) return st;
@@ -186,7 +206,10 @@ tc_status outputs_open(tc_cmd *c, const tc_program *p, feeds *f, outputs **out) 
 static tc_status leaf_tensor(const tc_arg *a, tc_tensor *out) {
     int64_t i = 0;
     if (a->kind == TC_A_INT && tc_sym_const_int(a->sym, &i)) return tc_tensor_scalar(TC_I64, tc_scalar_int(i), out);
-    tc_dtype d = a->scalar.kind == TC_KIND_BOOL ? TC_BOOL : a->scalar.kind == TC_KIND_INT ? TC_I64 : a->scalar.kind == TC_KIND_FLOAT ? TC_F64 : TC_C128;
+    tc_dtype d = a->scalar.kind == TC_KIND_BOOL    ? TC_BOOL
+                 : a->scalar.kind == TC_KIND_INT   ? TC_I64
+                 : a->scalar.kind == TC_KIND_FLOAT ? TC_F64
+                                                   : TC_C128;
     return tc_tensor_scalar(d, a->scalar, out);
 }
 

@@ -10,13 +10,15 @@
 
 /* ---- records that are read: a file or pipe, opened once however many inputs or expectations take from it ---- */
 typedef struct {
-    char *path;          /* "-" is stdin */
+    char *path; /* "-" is stdin */
     tc_stream *stream;
-    tc_tensors record;   /* the current one */
-    int64_t count;       /* records read */
+    tc_tensors record; /* the current one */
+    int64_t count;     /* records read */
     bool ended;
 } feed;
-typedef struct { TC_VEC(feed *) list; } feeds;
+typedef struct {
+    TC_VEC(feed *) list;
+} feeds;
 /* "@FILE#KEY" after the '@': the feed of FILE, and KEY or NULL (it lives as long as spec). who: "--input x", for a second claim on stdin. */
 tc_status feed_open(tc_cmd *c, feeds *f, const char *spec, const char *who, feed **out_feed, const char **out_key);
 /* All feeds go on to the next record. One-record feeds repeat. *out_end: no feed has a further one. Record 0 is always there. */

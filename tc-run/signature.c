@@ -148,7 +148,8 @@ static void json_entry(tc_buf *b, const char *what, const char *name, const tc_v
 
 void signature_print_json(tc_buf *b, const tc_program *p) {
     for (int i = 0; i < p->ninputs; i++)
-        if (p->inputs[i].kind == TC_IN_USER || p->inputs[i].kind == TC_IN_LEAF) json_entry(b, "input", p->inputs[i].name, p->inputs[i].value, &p->inputs[i].leaf);
+        if (p->inputs[i].kind == TC_IN_USER || p->inputs[i].kind == TC_IN_LEAF)
+            json_entry(b, "input", p->inputs[i].name, p->inputs[i].value, &p->inputs[i].leaf);
     for (int i = 0; i < p->noutputs; i++)
         if (is_result(&p->outputs[i])) json_entry(b, "output", p->outputs[i].name, p->outputs[i].value, &p->outputs[i].leaf);
 }

@@ -194,7 +194,8 @@ static tc_status run_job(job *j) {
     TC_TRY(read_recipe(j, c->operands[0], c->operands + 1, c->noperands - 1, &j->recipe));
     j->out = tc_cmd_get(c, TC_OPT_out);
     if (!j->out && j->from_run) j->out = j->from_run;
-    if (!j->out && isatty(STDOUT_FILENO)) return tc_usage(c, "stdout is a terminal: give the run directory with -o DIR, or redirect the trained program");
+    if (!j->out && isatty(STDOUT_FILENO))
+        return tc_usage(c, "stdout is a terminal: give the run directory with -o DIR, or redirect the trained program");
     if (!j->out && tc_cmd_has(c, TC_OPT_resume)) return tc_usage(c, "--resume needs -o DIR");
     TC_TRY(prepare_dir(j));
     TC_TRY(job_read_program(j));
@@ -207,7 +208,8 @@ static tc_status run(tc_cmd *c) {
     job j = {.c = c};
     tc_status s = run_job(&j);
     /* A rank that fails alone would leave the others waiting; all of them stop together when the failure is everybody's. */
-    if (s && j.dist && tc_dist_size(j.dist) > 1 && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED) tc_dist_abort(j.dist, (int)tc_cmd_report(c, s));
+    if (s && j.dist && tc_dist_size(j.dist) > 1 && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED)
+        tc_dist_abort(j.dist, (int)tc_cmd_report(c, s));
     tc_trainer_destroy(j.trainer);
     if (j.train) tc_program_release(j.train);
     if (j.eval) tc_program_release(j.eval);

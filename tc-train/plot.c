@@ -6,8 +6,12 @@
 #include <stdio.h>
 
 enum { WIDTH = 72, HEIGHT = 20 };
-typedef struct { double step, loss; } point;
-typedef struct { TC_VEC(point) points; } curve;
+typedef struct {
+    double step, loss;
+} point;
+typedef struct {
+    TC_VEC(point) points;
+} curve;
 
 static tc_status read_curve(const char *dir, curve *out) {
     tc_buf path = {0}, b = {0};

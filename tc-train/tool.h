@@ -11,10 +11,10 @@ typedef struct {
     tc_arena arena;
     tc_dist *dist;
     tc_recipe *recipe;
-    const char *out, *from_run;  /* run directory; the one that was given as RECIPE */
-    tc_program *train, *eval;    /* eval NULL: train serves both */
+    const char *out, *from_run; /* run directory; the one that was given as RECIPE */
+    tc_program *train, *eval;   /* eval NULL: train serves both */
     tc_trainer *trainer;
-    char *checkpoint;            /* to go on from, or NULL */
+    char *checkpoint; /* to go on from, or NULL */
     tc_progress progress;
 } job;
 

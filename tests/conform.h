@@ -104,7 +104,10 @@ static inline int run_command(command *c, const char *stdin_path, int seconds, t
 static inline verdict verdict_of(int code) { return code == 0 ? CASE_PASS : code == 5 ? CASE_NOT_YET : CASE_FAIL; }
 
 /* ---- lines and columns of an index ---- */
-typedef struct { char **cell; int n; } row;
+typedef struct {
+    char **cell;
+    int n;
+} row;
 static inline row split_row(char *line) {
     row r = {.cell = tc_xcalloc(64, sizeof *r.cell)};
     for (char *p = line; p && r.n < 64;) {

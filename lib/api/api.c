@@ -17,7 +17,10 @@ void tc_failure_release(tc_failure *f) {
 }
 
 /* ---- arrays ---- */
-struct tc_array { tc_tensor tensor; int refs; };
+struct tc_array {
+    tc_tensor tensor;
+    int refs;
+};
 
 static tc_array *make_array(tc_tensor t) {
     tc_array *a = tc_xcalloc(1, sizeof *a);
@@ -30,7 +33,8 @@ static tc_status parse_dtype(const char *name, tc_dtype *out) {
     return *out == TC_DTYPE_NONE ? tc_error(TC_USAGE, "there is no element type %s", name) : NULL;
 }
 
-static tc_status from_blob(void *data, const char *dtype, int rank, const int64_t *size, const int64_t *strides, void (*deleter)(void *, void *), void *ctx, tc_array **out) {
+static tc_status from_blob(void *data, const char *dtype, int rank, const int64_t *size, const int64_t *strides, void (*deleter)(void *, void *),
+                           void *ctx, tc_array **out) {
     tc_dtype d;
     int64_t stride[TC_MAX_RANK] = {0}, last = 0;
     bool empty = false;
@@ -42,7 +46,8 @@ static tc_status from_blob(void *data, const char *dtype, int rank, const int64_
     for (int k = 0; k < rank; k++) {
         int64_t step;
         empty = empty || size[k] == 0;
-        if (size[k] > 1 && (!tc_mul_i64(size[k] - 1, stride[k], &step) || !tc_add_i64(last, step, &last))) return tc_error(TC_USAGE, "the sizes of an array overflow");
+        if (size[k] > 1 && (!tc_mul_i64(size[k] - 1, stride[k], &step) || !tc_add_i64(last, step, &last)))
+            return tc_error(TC_USAGE, "the sizes of an array overflow");
     }
     if ((uintptr_t)data % tc_dtype_size(d)) return tc_error(TC_USAGE, "the data of an array are not aligned to its elements");
     tc_storage *s = tc_storage_wrap(data, empty ? 0 : (size_t)(last + 1) * tc_dtype_size(d), NULL, NULL);
@@ -53,7 +58,8 @@ static tc_status from_blob(void *data, const char *dtype, int rank, const int64_
     return st;
 }
 
-tc_failure *tc_array_from_blob(void *data, const char *dtype, int rank, const int64_t *size, const int64_t *strides, void (*deleter)(void *, void *), void *ctx, tc_array **out) {
+tc_failure *tc_array_from_blob(void *data, const char *dtype, int rank, const int64_t *size, const int64_t *strides, void (*deleter)(void *, void *),
+                               void *ctx, tc_array **out) {
     tc_status st = from_blob(data, dtype, rank, size, strides, deleter, ctx, out);
     if (st && deleter) deleter(ctx, data);
     return failure(st);
@@ -94,7 +100,10 @@ tc_failure *tc_array_from_dlpack(struct DLManagedTensorVersioned *m, tc_array **
 }
 
 /* ---- models ---- */
-typedef struct { int index; const char *name, *type; } port;
+typedef struct {
+    int index;
+    const char *name, *type;
+} port;
 struct tc_model {
     tc_program *program;
     tc_exec *exec;
@@ -119,7 +128,8 @@ static void list_ports(tc_model *m) {
     for (int i = 0; i < p->ninputs; i++)
         if (p->inputs[i].kind == TC_IN_USER) m->inputs[m->ninputs++] = (port){i, p->inputs[i].name, type_text(m, p->inputs[i].value)};
     for (int i = 0; i < p->noutputs; i++)
-        if (p->outputs[i].kind == TC_OUT_USER || p->outputs[i].kind == TC_OUT_LOSS) m->outputs[m->noutputs++] = (port){i, p->outputs[i].name, type_text(m, p->outputs[i].value)};
+        if (p->outputs[i].kind == TC_OUT_USER || p->outputs[i].kind == TC_OUT_LOSS)
+            m->outputs[m->noutputs++] = (port){i, p->outputs[i].name, type_text(m, p->outputs[i].value)};
 }
 
 static tc_status open_program(const char *path, const char *name, tc_program **out) {

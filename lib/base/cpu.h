@@ -10,7 +10,7 @@ typedef enum {
 #define X(name, flags) TC_ROW_##name,
     TC_ISA_ROWS(X)
 #undef X
-    TC_ROW_COUNT
+        TC_ROW_COUNT
 } tc_isa_row;
 
 const char *tc_isa_name(tc_isa_row row);

@@ -145,8 +145,8 @@ tc_status tc_file_read(const char *path, size_t limit, tc_buf *out) {
 
 struct tc_out {
     int fd;
-    char *name;      /* as given, for messages */
-    char *target;    /* resolved path; NULL: written directly */
+    char *name;   /* as given, for messages */
+    char *target; /* resolved path; NULL: written directly */
     char *temporary;
     uint64_t offset;
     size_t fill;

@@ -19,9 +19,9 @@
 typedef struct {
     unsigned char *data; /* writable without changing the file (MAP_PRIVATE); NULL when len is 0 */
     size_t len;
-    char *name;          /* for messages: the path, or "stdin" */
-    bool mapped;         /* a later truncation of the file by others is SIGBUS (handled in cmd/) */
-    int refs;            /* atomic */
+    char *name;  /* for messages: the path, or "stdin" */
+    bool mapped; /* a later truncation of the file by others is SIGBUS (handled in cmd/) */
+    int refs;    /* atomic */
 } tc_blob;
 
 /* Maps a regular file; reads anything else to its end: into memory, above 64 MiB into an unlinked file in $TMPDIR that is
@@ -30,7 +30,7 @@ tc_status tc_blob_open(const char *path, tc_blob **out_blob);
 /* The same for an open descriptor, which stays open. A regular file is mapped from its beginning when its offset is 0. */
 tc_status tc_blob_from_fd(int fd, const char *name, tc_blob **out_blob);
 tc_blob *tc_blob_retain(tc_blob *b);
-void tc_blob_release(tc_blob *b); /* NULL is allowed */
+void tc_blob_release(tc_blob *b);             /* NULL is allowed */
 void tc_blob_deleter(void *blob, void *data); /* tc_blob_release in the form that tc_storage_wrap takes (ctx is the blob) */
 
 typedef struct tc_out tc_out;
@@ -48,9 +48,9 @@ tc_status tc_file_write(const char *path, const void *p, size_t n);
 
 /* A small text or JSON file, at most `limit` bytes, NUL-terminated; caller frees with tc_buf_free. */
 tc_status tc_file_read(const char *path, size_t limit, tc_buf *out);
-tc_status tc_fsync_dir(const char *dir);              /* makes renames inside it durable */
-tc_status tc_make_dirs(const char *dir);              /* mkdir -p */
-tc_status tc_remove_tree(const char *dir);            /* rm -r, not following links; absent is success */
+tc_status tc_fsync_dir(const char *dir);   /* makes renames inside it durable */
+tc_status tc_make_dirs(const char *dir);   /* mkdir -p */
+tc_status tc_remove_tree(const char *dir); /* rm -r, not following links; absent is success */
 /* Writes all n bytes, through EINTR and short writes. TC_ENV with errno's text and `name`. */
 tc_status tc_write_all(int fd, const void *p, size_t n, const char *name);
 

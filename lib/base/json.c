@@ -47,7 +47,8 @@ void tc_jr_fail_with(tc_jread *j, tc_status s) {
 
 static void expected(tc_jread *j, const char *what) {
     if (j->p >= j->end) fail_at(j, j->end, TC_CONTENT, "the text ends, expected %s", what);
-    else if ((unsigned char)*j->p < 0x20 || (unsigned char)*j->p > 0x7e) fail_at(j, j->p, TC_CONTENT, "found byte \\x%02x, expected %s", (unsigned char)*j->p, what);
+    else if ((unsigned char)*j->p < 0x20 || (unsigned char)*j->p > 0x7e)
+        fail_at(j, j->p, TC_CONTENT, "found byte \\x%02x, expected %s", (unsigned char)*j->p, what);
     else fail_at(j, j->p, TC_CONTENT, "found '%c', expected %s", *j->p, what);
 }
 
@@ -66,7 +67,8 @@ tc_jr_kind tc_jr_peek(tc_jread *j) {
     case '[': return TC_JR_ARRAY;
     case '"': return TC_JR_STRING;
     case 'n': return TC_JR_NULL;
-    case 't': case 'f': return TC_JR_BOOL;
+    case 't':
+    case 'f': return TC_JR_BOOL;
     case '-': return TC_JR_NUMBER;
     default: return c >= '0' && c <= '9' ? TC_JR_NUMBER : TC_JR_NONE;
     }
@@ -189,7 +191,8 @@ bool tc_jr_number(tc_jread *j, int64_t *out_int, double *out_double) {
     uint64_t magnitude = 0;
     bool fits = true;
     for (const char *p = first; p < j->p; p++)
-        fits = fits && !__builtin_mul_overflow(magnitude, (uint64_t)10, &magnitude) && !__builtin_add_overflow(magnitude, (uint64_t)(*p - '0'), &magnitude);
+        fits = fits && !__builtin_mul_overflow(magnitude, (uint64_t)10, &magnitude) &&
+               !__builtin_add_overflow(magnitude, (uint64_t)(*p - '0'), &magnitude);
     if (j->p < j->end && *j->p == '.') {
         integer = false;
         j->p++;
@@ -358,12 +361,21 @@ tc_str tc_jr_skip(tc_jread *j) {
     bool more = true;
     do {
         switch (tc_jr_peek(j)) {
-        case TC_JR_OBJECT: tc_jr_object(j); if (j->status) break; objects[j->depth / 64] |= UINT64_C(1) << (j->depth % 64); break;
-        case TC_JR_ARRAY: tc_jr_array(j); if (j->status) break; objects[j->depth / 64] &= ~(UINT64_C(1) << (j->depth % 64)); break;
+        case TC_JR_OBJECT:
+            tc_jr_object(j);
+            if (j->status) break;
+            objects[j->depth / 64] |= UINT64_C(1) << (j->depth % 64);
+            break;
+        case TC_JR_ARRAY:
+            tc_jr_array(j);
+            if (j->status) break;
+            objects[j->depth / 64] &= ~(UINT64_C(1) << (j->depth % 64));
+            break;
         case TC_JR_STRING: tc_jr_string(j); break;
         case TC_JR_NUMBER: tc_jr_number(j, &i, &d); break;
         case TC_JR_BOOL: tc_jr_bool(j); break;
-        default: if (!tc_jr_null(j) && !j->status) expected(j, "a value");
+        default:
+            if (!tc_jr_null(j) && !j->status) expected(j, "a value");
         }
         for (more = false; !j->status && j->depth > base && !more;) {
             tc_str key;

@@ -17,7 +17,10 @@
 
 #include "base/mem.h"
 
-typedef struct { const char *s; size_t n; } tc_str;
+typedef struct {
+    const char *s;
+    size_t n;
+} tc_str;
 static inline bool tc_str_eq(tc_str a, const char *b, size_t n) { return a.n == n && (n == 0 || memcmp(a.s, b, n) == 0); }
 static inline bool tc_str_is(tc_str a, const char *b) { return tc_str_eq(a, b, strlen(b)); }
 
@@ -26,13 +29,13 @@ enum { TC_JR_DEPTH = 256 };
 typedef enum { TC_JR_NONE /* end or error */, TC_JR_NULL, TC_JR_BOOL, TC_JR_NUMBER, TC_JR_STRING, TC_JR_ARRAY, TC_JR_OBJECT } tc_jr_kind;
 
 typedef struct {
-    const char *file;  /* for messages; NULL: none */
+    const char *file; /* for messages; NULL: none */
     const char *text, *p, *end;
-    const char *at;    /* where the last value began: tc_jr_fail points here */
+    const char *at; /* where the last value began: tc_jr_fail points here */
     int depth;
-    bool first;        /* nothing was read yet in the container that is open */
+    bool first; /* nothing was read yet in the container that is open */
     tc_status status;
-    tc_buf scratch;    /* the last string that had escapes */
+    tc_buf scratch; /* the last string that had escapes */
 } tc_jread;
 
 void tc_jr_init(tc_jread *j, const char *file, const char *text, size_t n);
@@ -45,21 +48,25 @@ void tc_jr_fail(tc_jread *j, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4)
 void tc_jr_fail_with(tc_jread *j, tc_status s);
 
 tc_jr_kind tc_jr_peek(tc_jread *j);
-bool tc_jr_object(tc_jread *j);                 /* opens it */
+bool tc_jr_object(tc_jread *j);                  /* opens it */
 bool tc_jr_member(tc_jread *j, tc_str *out_key); /* the next key, or false: closed. The key lives until the next string is read */
 bool tc_jr_array(tc_jread *j);
 bool tc_jr_item(tc_jread *j);
-bool tc_jr_null(tc_jread *j);                   /* reads a null if there is one */
+bool tc_jr_null(tc_jread *j); /* reads a null if there is one */
 bool tc_jr_bool(tc_jread *j);
-int64_t tc_jr_int(tc_jread *j);                 /* an integer that fits 64 bits; 3.0 is not one */
-double tc_jr_double(tc_jread *j);               /* a number; also "NaN", "Infinity", "-Infinity" as strings */
+int64_t tc_jr_int(tc_jread *j);                                       /* an integer that fits 64 bits; 3.0 is not one */
+double tc_jr_double(tc_jread *j);                                     /* a number; also "NaN", "Infinity", "-Infinity" as strings */
 bool tc_jr_number(tc_jread *j, int64_t *out_int, double *out_double); /* true: it is an integer */
-tc_str tc_jr_string(tc_jread *j);               /* not NUL-terminated; lives until the next string is read; never holds a NUL */
-char *tc_jr_strdup(tc_jread *j, tc_arena *a);   /* "" after an error */
-tc_str tc_jr_skip(tc_jread *j);                 /* any value; returns its text, checked */
+tc_str tc_jr_string(tc_jread *j);                                     /* not NUL-terminated; lives until the next string is read; never holds a NUL */
+char *tc_jr_strdup(tc_jread *j, tc_arena *a);                         /* "" after an error */
+tc_str tc_jr_skip(tc_jread *j);                                       /* any value; returns its text, checked */
 
 /* A place to come back to, inside the same containers. */
-typedef struct { const char *p; int depth; bool first; } tc_jr_mark;
+typedef struct {
+    const char *p;
+    int depth;
+    bool first;
+} tc_jr_mark;
 static inline tc_jr_mark tc_jr_tell(const tc_jread *j) { return (tc_jr_mark){j->p, j->depth, j->first}; }
 static inline void tc_jr_seek(tc_jread *j, tc_jr_mark m) { j->p = m.p, j->depth = m.depth, j->first = m.first; }
 

@@ -48,21 +48,35 @@ const char *tc_buf_str(const tc_buf *b); /* "" when empty */
 void tc_buf_free(tc_buf *b);
 
 /* ---- vectors: struct { T *data; size_t len, cap; } v = {0}; tc_vec_push(&v, x) ---- */
-#define TC_VEC(T) struct { T *data; size_t len, cap; }
+#define TC_VEC(T)        \
+    struct {             \
+        T *data;         \
+        size_t len, cap; \
+    }
 void *tc_vec_grow_(void *data, size_t *cap, size_t need, size_t elem);
 #define tc_vec_reserve(v, n) ((n) > (v)->cap ? (void)((v)->data = tc_vec_grow_((v)->data, &(v)->cap, (n), sizeof *(v)->data)) : (void)0)
 #define tc_vec_push(v, x) (tc_vec_reserve((v), (v)->len + 1), (void)((v)->data[(v)->len++] = (x)))
 #define tc_vec_free(v) (free((v)->data), (v)->data = NULL, (v)->len = (v)->cap = 0)
 
 /* ---- hash map from byte strings to pointers; keys are copied; iteration is in insertion order ---- */
-typedef struct { const char *key; size_t key_len; void *value; } tc_map_entry;
-typedef struct { tc_map_entry *entries; size_t len, cap; uint32_t *slots; size_t nslots; tc_arena keys; } tc_map; /* {0} is empty */
-void **tc_map_put(tc_map *m, const char *key, size_t n); /* the place of the value, NULL inside when new */
+typedef struct {
+    const char *key;
+    size_t key_len;
+    void *value;
+} tc_map_entry;
+typedef struct {
+    tc_map_entry *entries;
+    size_t len, cap;
+    uint32_t *slots;
+    size_t nslots;
+    tc_arena keys;
+} tc_map;                                                     /* {0} is empty */
+void **tc_map_put(tc_map *m, const char *key, size_t n);      /* the place of the value, NULL inside when new */
 void *tc_map_get(const tc_map *m, const char *key, size_t n); /* NULL when absent */
-void tc_map_set(tc_map *m, const char *key, void *value);   /* key NUL-terminated */
-void *tc_map_find(const tc_map *m, const char *key);         /* key NUL-terminated */
+void tc_map_set(tc_map *m, const char *key, void *value);     /* key NUL-terminated */
+void *tc_map_find(const tc_map *m, const char *key);          /* key NUL-terminated */
 void tc_map_free(tc_map *m);
-uint64_t tc_hash(const void *p, size_t n, uint64_t seed);   /* for tables only; not for content addresses */
+uint64_t tc_hash(const void *p, size_t n, uint64_t seed); /* for tables only; not for content addresses */
 
 /* ---- sizes from outside ---- */
 static inline bool tc_mul_size(size_t a, size_t b, size_t *out) { return !__builtin_mul_overflow(a, b, out); }

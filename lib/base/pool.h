@@ -10,7 +10,7 @@ typedef struct tc_pool tc_pool;
 
 /* threads counts the caller; 1 makes a pool that runs everything in the caller. */
 tc_status tc_pool_create(int threads, tc_pool **out_pool);
-void tc_pool_destroy(tc_pool *p); /* NULL is allowed */
+void tc_pool_destroy(tc_pool *p);      /* NULL is allowed */
 int tc_pool_threads(const tc_pool *p); /* 1 for NULL */
 
 /* fn runs [begin, end) of `count` items; called once or more, each item exactly once, from any thread of the pool.

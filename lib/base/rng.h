@@ -11,10 +11,10 @@
 
 #define TC_MT_N 624
 typedef struct tc_generator {
-    uint64_t seed;               /* as given to manual_seed */
+    uint64_t seed; /* as given to manual_seed */
     uint32_t state[TC_MT_N];
-    int left, next;              /* PyTorch's: outputs left before the state is renewed, next output */
-    bool has_double, has_float;  /* the spare of a pair of normals */
+    int left, next;             /* PyTorch's: outputs left before the state is renewed, next output */
+    bool has_double, has_float; /* the spare of a pair of normals */
     double spare_double;
     float spare_float;
     /* Philox mode, set by the training loop; call is set by the executor before each random node, else counted up here. */
@@ -32,16 +32,18 @@ void tc_generator_get_state(const tc_generator *g, unsigned char out[TC_GENERATO
 tc_status tc_generator_set_state(tc_generator *g, const unsigned char *bytes, size_t n);
 
 uint32_t tc_rng_u32(tc_generator *g);
-uint64_t tc_rng_u64(tc_generator *g);      /* first draw in the high half */
-float tc_rng_uniform_f32(tc_generator *g); /* [0, 1): 24 bits of a 32-bit draw */
-double tc_rng_uniform_f64(tc_generator *g);/* [0, 1): 53 bits of a 64-bit draw */
-double tc_rng_normal(tc_generator *g);     /* standard normal by Box-Muller in float64, the second of a pair kept */
+uint64_t tc_rng_u64(tc_generator *g);       /* first draw in the high half */
+float tc_rng_uniform_f32(tc_generator *g);  /* [0, 1): 24 bits of a 32-bit draw */
+double tc_rng_uniform_f64(tc_generator *g); /* [0, 1): 53 bits of a 64-bit draw */
+double tc_rng_normal(tc_generator *g);      /* standard normal by Box-Muller in float64, the second of a pair kept */
 /* Uniform integer in [0, range): 32-bit draw for ranges below 2^28, 64-bit from there (as PyTorch 2.15); range 0 means all 64 bits. */
 uint64_t tc_rng_below(tc_generator *g, uint64_t range);
 void tc_rng_permutation(tc_generator *g, int64_t n, int64_t *out); /* torch.randperm(n) */
 
 /* ---- Philox4x32-10 (Salmon et al. 2011) ---- */
-typedef struct { uint32_t v[4]; } tc_philox4;
+typedef struct {
+    uint32_t v[4];
+} tc_philox4;
 tc_philox4 tc_philox(uint64_t key, uint64_t counter_lo, uint64_t counter_hi);
 /* The key of one random operator in one training step: a Philox block of (step, micro, call) under the seed. */
 uint64_t tc_philox_key(uint64_t seed, uint64_t step, uint32_t micro, uint32_t call);

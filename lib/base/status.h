@@ -31,9 +31,9 @@ typedef struct tc_status_s *tc_status; /* NULL: success */
 /* Where in an input an error lies. Any part may be absent: file NULL, line or col 0, offset -1, text NULL. */
 typedef struct {
     const char *file;
-    int64_t line, col;  /* from 1 */
-    int64_t offset;     /* bytes from the start, or -1 */
-    const char *text;   /* the source line, printed below the message with a caret at col */
+    int64_t line, col; /* from 1 */
+    int64_t offset;    /* bytes from the start, or -1 */
+    const char *text;  /* the source line, printed below the message with a caret at col */
 } tc_place;
 
 #define TC_PRINTF(f, a) __attribute__((format(printf, f, a)))
@@ -44,34 +44,34 @@ tc_status tc_error_at(tc_code code, tc_place place, const char *fmt, ...) TC_PRI
 /* "context: message"; returns s. NULL stays NULL. */
 tc_status tc_annotate(tc_status s, const char *fmt, ...) TC_PRINTF(2, 3);
 
-tc_code tc_status_code(tc_status s);           /* TC_OK for NULL */
-const char *tc_status_message(tc_status s);    /* one line without newline; "" for NULL; lives as long as s */
-const char *tc_status_detail(tc_status s);     /* further lines (source line and caret, call stack, cure), or "" */
+tc_code tc_status_code(tc_status s);        /* TC_OK for NULL */
+const char *tc_status_message(tc_status s); /* one line without newline; "" for NULL; lives as long as s */
+const char *tc_status_detail(tc_status s);  /* further lines (source line and caret, call stack, cure), or "" */
 tc_place tc_status_place(tc_status s);
 /* Appends a further line to the detail (a cure, a frame of a call stack). */
 tc_status tc_status_add(tc_status s, const char *fmt, ...) TC_PRINTF(2, 3);
 void tc_status_free(tc_status s);
 
 /* TC_TRY(expr) or TC_TRY(expr, "context %s", x): returns from the function on failure. */
-#define TC_TRY(expr, ...)                                                 \
-    do {                                                                  \
-        tc_status try_s_ = (expr);                                        \
-        if (__builtin_expect(try_s_ != NULL, 0)) {                        \
-            __VA_OPT__(try_s_ = tc_annotate(try_s_, __VA_ARGS__);)        \
-            return try_s_;                                                \
-        }                                                                 \
+#define TC_TRY(expr, ...)                                          \
+    do {                                                           \
+        tc_status try_s_ = (expr);                                 \
+        if (__builtin_expect(try_s_ != NULL, 0)) {                 \
+            __VA_OPT__(try_s_ = tc_annotate(try_s_, __VA_ARGS__);) \
+            return try_s_;                                         \
+        }                                                          \
     } while (0)
 /* The same, leaving through a label; `st` is the function's status variable. */
-#define TC_TRY_GOTO(st, label, expr) \
-    do {                             \
+#define TC_TRY_GOTO(st, label, expr)     \
+    do {                                 \
         if (((st) = (expr))) goto label; \
     } while (0)
 
 /* A broken invariant of tc itself, never bad input: prints the location to stderr and aborts. */
 _Noreturn void tc_bug_(const char *file, int line, const char *fmt, ...) TC_PRINTF(3, 4);
 #define TC_BUG(...) tc_bug_(__FILE__, __LINE__, __VA_ARGS__)
-#define TC_ASSERT(cond)                                       \
-    do {                                                      \
+#define TC_ASSERT(cond)                                        \
+    do {                                                       \
         if (__builtin_expect(!(cond), 0)) TC_BUG("%s", #cond); \
     } while (0)
 

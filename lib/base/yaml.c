@@ -40,7 +40,8 @@ static tc_status next(reader *r, yaml_event_t *e) {
         return refuse(r, m, "the text is not UTF-8, or holds control characters");
     }
     tc_buf b = {0};
-    tc_buf_printf(&b, "not YAML: %s%s%s", r->parser.problem ? r->parser.problem : "syntax error", r->parser.context ? " " : "", r->parser.context ? r->parser.context : "");
+    tc_buf_printf(&b, "not YAML: %s%s%s", r->parser.problem ? r->parser.problem : "syntax error", r->parser.context ? " " : "",
+                  r->parser.context ? r->parser.context : "");
     tc_status s = refuse(r, m, tc_buf_str(&b));
     tc_buf_free(&b);
     return s;
@@ -70,7 +71,8 @@ static tc_status read_items(reader *r, tc_yaml *y, int depth) {
         if (e.type == YAML_MAPPING_END_EVENT || e.type == YAML_SEQUENCE_END_EVENT) {
             more = false;
         } else if (map) {
-            if (e.type != YAML_SCALAR_EVENT) s = refuse(r, e.start_mark, e.type == YAML_ALIAS_EVENT ? "aliases (*name) are not taken in recipes" : "a key must be a plain word");
+            if (e.type != YAML_SCALAR_EVENT)
+                s = refuse(r, e.start_mark, e.type == YAML_ALIAS_EVENT ? "aliases (*name) are not taken in recipes" : "a key must be a plain word");
             if (!s) s = check_plain(r, &e, e.data.scalar.anchor, e.data.scalar.tag);
             if (!s) {
                 key = tc_arena_strndup(r->arena, (const char *)e.data.scalar.value, e.data.scalar.length);
@@ -138,7 +140,8 @@ static tc_status read_document(reader *r, tc_yaml **out) {
         tc_status s = NULL;
         bool end = e.type == YAML_STREAM_END_EVENT;
         if (e.type == YAML_DOCUMENT_START_EVENT && *out) s = refuse(r, e.start_mark, "a second document");
-        else if (e.type == YAML_SCALAR_EVENT || e.type == YAML_SEQUENCE_START_EVENT || e.type == YAML_MAPPING_START_EVENT || e.type == YAML_ALIAS_EVENT)
+        else if (e.type == YAML_SCALAR_EVENT || e.type == YAML_SEQUENCE_START_EVENT || e.type == YAML_MAPPING_START_EVENT ||
+                 e.type == YAML_ALIAS_EVENT)
             s = read_node(r, &e, "", 0, out);
         yaml_event_delete(&e);
         if (s || end) return s;
@@ -233,13 +236,15 @@ tc_status tc_yaml_override(tc_arena *a, tc_yaml *root, const char *assignment) {
         return NULL;
     }
     int64_t i;
-    if (!tc_parse_i64(path, &i) || i < 0 || i >= at->n) return tc_error(TC_USAGE, "%s: '%s' is no element of the list of %d", assignment, path, at->n);
+    if (!tc_parse_i64(path, &i) || i < 0 || i >= at->n)
+        return tc_error(TC_USAGE, "%s: '%s' is no element of the list of %d", assignment, path, at->n);
     at->items[i] = v;
     return NULL;
 }
 
 bool tc_yaml_is_null(const tc_yaml *y) {
-    return !y || (y->kind == TC_YAML_SCALAR && !y->quoted && (!*y->text || !strcmp(y->text, "null") || !strcmp(y->text, "~") || !strcmp(y->text, "Null") || !strcmp(y->text, "NULL")));
+    return !y || (y->kind == TC_YAML_SCALAR && !y->quoted &&
+                  (!*y->text || !strcmp(y->text, "null") || !strcmp(y->text, "~") || !strcmp(y->text, "Null") || !strcmp(y->text, "NULL")));
 }
 
 /* ---- typed values ---- */
@@ -320,8 +325,10 @@ static tc_status unknown_key(const tc_yaml *map, int i, const tc_yaml_field *fie
     tc_place at = {.file = map->file, .line = map->key_lines[i] ? map->key_lines[i] : map->items[i]->line, .offset = -1};
     if (!map->key_lines[i]) at.file = map->items[i]->file;
     const char *near = tc_suggest(map->keys[i], names, n);
-    tc_status s = near ? tc_error_at(TC_USAGE, at, "unknown key '%s'%s%s; did you mean '%s'?", map->keys[i], *map->path ? " in " : "", map->path, near)
-                       : tc_error_at(TC_USAGE, at, "unknown key '%s'%s%s, expected one of %s", map->keys[i], *map->path ? " in " : "", map->path, tc_buf_str(&list));
+    tc_status s = near
+                      ? tc_error_at(TC_USAGE, at, "unknown key '%s'%s%s; did you mean '%s'?", map->keys[i], *map->path ? " in " : "", map->path, near)
+                      : tc_error_at(TC_USAGE, at, "unknown key '%s'%s%s, expected one of %s", map->keys[i], *map->path ? " in " : "", map->path,
+                                    tc_buf_str(&list));
     tc_buf_free(&list);
     return s;
 }

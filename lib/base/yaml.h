@@ -14,14 +14,15 @@ typedef enum { TC_YAML_SCALAR, TC_YAML_LIST, TC_YAML_MAP } tc_yaml_kind;
 typedef struct tc_yaml tc_yaml;
 struct tc_yaml {
     tc_yaml_kind kind;
-    const char *text;    /* scalar, NUL-terminated */
-    bool quoted;         /* a string whatever it looks like; a block scalar counts as quoted */
-    tc_yaml **items; int n;  /* list elements, or map values */
-    const char **keys;       /* map */
+    const char *text; /* scalar, NUL-terminated */
+    bool quoted;      /* a string whatever it looks like; a block scalar counts as quoted */
+    tc_yaml **items;
+    int n;             /* list elements, or map values */
+    const char **keys; /* map */
     int *key_lines;
     const char *file;
-    int line, col;       /* from 1 */
-    char *path;          /* "data.train.batch", for messages */
+    int line, col; /* from 1 */
+    char *path;    /* "data.train.batch", for messages */
 };
 
 /* The one document in text, owned by the arena; an empty document is an empty map. TC_USAGE with file:line:col. */
@@ -34,22 +35,22 @@ bool tc_yaml_is_null(const tc_yaml *y); /* plain null, ~ or nothing; also NULL i
 
 /* Values by type; TC_USAGE with file:line: path, found, expected. */
 tc_status tc_yaml_int(const tc_yaml *y, int64_t *out);
-tc_status tc_yaml_double(const tc_yaml *y, double *out);  /* 1, 1e-3, .5, inf, .inf, nan */
-tc_status tc_yaml_bool(const tc_yaml *y, bool *out);      /* only true and false */
-tc_status tc_yaml_string(const tc_yaml *y, const char **out); /* any scalar but null */
+tc_status tc_yaml_double(const tc_yaml *y, double *out);                         /* 1, 1e-3, .5, inf, .inf, nan */
+tc_status tc_yaml_bool(const tc_yaml *y, bool *out);                             /* only true and false */
+tc_status tc_yaml_string(const tc_yaml *y, const char **out);                    /* any scalar but null */
 tc_status tc_yaml_error(const tc_yaml *y, const char *fmt, ...) TC_PRINTF(2, 3); /* a TC_USAGE at y's place, "path: ..." */
 
 typedef enum {
-    TC_Y_INT,      /* int64_t */
-    TC_Y_DOUBLE,   /* double */
-    TC_Y_BOOL,     /* bool */
-    TC_Y_STRING,   /* const char * */
-    TC_Y_NODE      /* tc_yaml *: any value, read by the caller */
+    TC_Y_INT,    /* int64_t */
+    TC_Y_DOUBLE, /* double */
+    TC_Y_BOOL,   /* bool */
+    TC_Y_STRING, /* const char * */
+    TC_Y_NODE    /* tc_yaml *: any value, read by the caller */
 } tc_yaml_type;
 typedef struct {
     const char *key; /* NULL ends the table */
     tc_yaml_type type;
-    size_t offset;   /* of the field in the struct */
+    size_t offset; /* of the field in the struct */
     const char *doc;
 } tc_yaml_field;
 /* Fills the fields whose keys are present (null counts as absent) and leaves the others. */

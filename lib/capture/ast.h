@@ -6,45 +6,54 @@
 
 typedef enum {
     /* expressions */
-    N_CONST,    /* value */
-    N_NAME,     /* name, var */
-    N_TUPLE, N_LIST, N_SET, /* list */
-    N_DICT,     /* list: keys (NULL: **), list2: values */
-    N_BINARY,   /* op, a, b */
-    N_UNARY,    /* op '-' '+' '~' 'n'(not), a */
-    N_BOOL,     /* op 'a' 'o', list */
-    N_COMPARE,  /* a, list: right sides, ops */
-    N_COND,     /* a test, b then, c else */
-    N_LAMBDA,   /* sc */
-    N_CALL,     /* a, list: positional (N_STAR among them), list2: N_KEYWORD */
-    N_KEYWORD,  /* name (NULL: **), a */
-    N_ATTR,     /* a, name */
-    N_INDEX,    /* a, b */
-    N_SLICE,    /* a, b, c; each may be NULL */
-    N_STAR,     /* a */
-    N_WALRUS,   /* a name, b */
-    N_COMP,     /* op 'l' 's' 'd' 'g'; a element (key), b value of 'd', list: N_FORCLAUSE; sc */
-    N_FORCLAUSE,/* a target, b iterable (of the first: evaluated outside), list: conditions */
-    N_FSTRING,  /* list: N_CONST or N_FIELD */
-    N_FIELD,    /* a, op conversion or 0, b format spec (N_FSTRING) or NULL */
+    N_CONST, /* value */
+    N_NAME,  /* name, var */
+    N_TUPLE,
+    N_LIST,
+    N_SET,       /* list */
+    N_DICT,      /* list: keys (NULL: **), list2: values */
+    N_BINARY,    /* op, a, b */
+    N_UNARY,     /* op '-' '+' '~' 'n'(not), a */
+    N_BOOL,      /* op 'a' 'o', list */
+    N_COMPARE,   /* a, list: right sides, ops */
+    N_COND,      /* a test, b then, c else */
+    N_LAMBDA,    /* sc */
+    N_CALL,      /* a, list: positional (N_STAR among them), list2: N_KEYWORD */
+    N_KEYWORD,   /* name (NULL: **), a */
+    N_ATTR,      /* a, name */
+    N_INDEX,     /* a, b */
+    N_SLICE,     /* a, b, c; each may be NULL */
+    N_STAR,      /* a */
+    N_WALRUS,    /* a name, b */
+    N_COMP,      /* op 'l' 's' 'd' 'g'; a element (key), b value of 'd', list: N_FORCLAUSE; sc */
+    N_FORCLAUSE, /* a target, b iterable (of the first: evaluated outside), list: conditions */
+    N_FSTRING,   /* list: N_CONST or N_FIELD */
+    N_FIELD,     /* a, op conversion or 0, b format spec (N_FSTRING) or NULL */
     /* statements */
-    N_EXPR,     /* a */
-    N_ASSIGN,   /* list: targets, b */
-    N_AUG,      /* op, a, b */
-    N_ANN,      /* a target, b value or NULL, name: text of the annotation */
-    N_RETURN, N_RAISE /* a, b from */, N_ASSERT /* a, b message */, N_DEL /* list */, N_PASS, N_BREAK, N_CONTINUE,
-    N_IMPORT,   /* list: N_ALIAS */
-    N_FROM,     /* name: module, list: N_ALIAS */
-    N_ALIAS,    /* name, a: N_NAME that is bound */
-    N_IF, N_WHILE, /* a, list body, list2 else */
-    N_FOR,      /* a target, b iterable, list body, list2 else */
-    N_WITH,     /* list2: N_ITEM, list body */
-    N_ITEM,     /* a, b target or NULL */
-    N_TRY,      /* list body, list2: N_HANDLER, a else block, b finally block */
-    N_HANDLER,  /* a type or NULL, b N_NAME or NULL, list body */
-    N_BLOCK,    /* list */
-    N_DEF,      /* a: N_NAME that is bound, sc, list2: decorators */
-    N_CLASS     /* a: N_NAME, b: N_CALL with the arguments or NULL, sc, list2: decorators */
+    N_EXPR,   /* a */
+    N_ASSIGN, /* list: targets, b */
+    N_AUG,    /* op, a, b */
+    N_ANN,    /* a target, b value or NULL, name: text of the annotation */
+    N_RETURN,
+    N_RAISE /* a, b from */,
+    N_ASSERT /* a, b message */,
+    N_DEL /* list */,
+    N_PASS,
+    N_BREAK,
+    N_CONTINUE,
+    N_IMPORT, /* list: N_ALIAS */
+    N_FROM,   /* name: module, list: N_ALIAS */
+    N_ALIAS,  /* name, a: N_NAME that is bound */
+    N_IF,
+    N_WHILE,   /* a, list body, list2 else */
+    N_FOR,     /* a target, b iterable, list body, list2 else */
+    N_WITH,    /* list2: N_ITEM, list body */
+    N_ITEM,    /* a, b target or NULL */
+    N_TRY,     /* list body, list2: N_HANDLER, a else block, b finally block */
+    N_HANDLER, /* a type or NULL, b N_NAME or NULL, list body */
+    N_BLOCK,   /* list */
+    N_DEF,     /* a: N_NAME that is bound, sc, list2: decorators */
+    N_CLASS    /* a: N_NAME, b: N_CALL with the arguments or NULL, sc, list2: decorators */
 } ast_kind;
 
 /* Binary operators as the parser writes them; 'f' is //, 'p' is **, 'l' <<, 'r' >>.  + - * / f % @ p l r & | ^
@@ -55,7 +64,7 @@ typedef enum { VAR_LOCAL, VAR_FREE, VAR_GLOBAL, VAR_CLASS /* the body's dict, th
 typedef struct var {
     str *name;
     var_kind kind;
-    int slot, from;         /* from: slot in the enclosing frame of a free variable */
+    int slot, from; /* from: slot in the enclosing frame of a free variable */
     bool cell, bound, is_global, is_nonlocal;
     struct var *outer, *next;
     int line, col;
@@ -63,40 +72,54 @@ typedef struct var {
 
 struct ast {
     uint8_t kind, op;
-    bool paren;             /* in parentheses: (a) = 1, and a tuple that is one argument */
+    bool paren; /* in parentheses: (a) = 1, and a tuple that is one argument */
     int line, col;
     ast *a, *b, *c;
     ast **list, **list2;
     int n, n2;
     str *name;
-    union { V value; var *var; scope *sc; const char *ops; };
+    union {
+        V value;
+        var *var;
+        scope *sc;
+        const char *ops;
+    };
 };
 
 typedef enum { SC_MODULE, SC_CLASS, SC_FUNC, SC_LAMBDA, SC_COMP } scope_kind;
 typedef enum { P_POSONLY, P_POS, P_VAR, P_KWONLY, P_KW } param_kind;
-typedef struct { str *name; ast *def; param_kind kind; var *var; str *annotation; } param;
+typedef struct {
+    str *name;
+    ast *def;
+    param_kind kind;
+    var *var;
+    str *annotation;
+} param;
 
 struct scope {
     scope_kind kind;
     scope *parent;
     file *file;
     str *name, *qualname;
-    var *vars;              /* in order of appearance */
-    tc_map table;           /* name -> var */
-    TC_VEC(ast *) uses;     /* N_NAME nodes to resolve */
+    var *vars;          /* in order of appearance */
+    tc_map table;       /* name -> var */
+    TC_VEC(ast *) uses; /* N_NAME nodes to resolve */
     TC_VEC(scope *) kids;
-    param *params; int nparams, npos, ndefaults; /* npos: positional parameters */
-    int vararg, kwarg;      /* index in params or -1 */
-    ast **body; int nbody;
-    ast *expr;              /* of a lambda */
+    param *params;
+    int nparams, npos, ndefaults; /* npos: positional parameters */
+    int vararg, kwarg;            /* index in params or -1 */
+    ast **body;
+    int nbody;
+    ast *expr; /* of a lambda */
     V doc;
     int nslots;
-    var **free; int nfree;
-    var *class_cell;        /* of a class: the cell that __class__ and super() read */
-    bool plain_params;      /* positional parameters only */
-    const ast *returned;    /* of a function: the expression of the return that ran last */
-    bool prepared;          /* cells is filled in */
-    int *cells, ncells;     /* slots of locals that live in cells */
+    var **free;
+    int nfree;
+    var *class_cell;     /* of a class: the cell that __class__ and super() read */
+    bool plain_params;   /* positional parameters only */
+    const ast *returned; /* of a function: the expression of the return that ran last */
+    bool prepared;       /* cells is filled in */
+    int *cells, ncells;  /* slots of locals that live in cells */
     int line;
 };
 
@@ -109,9 +132,10 @@ scope *tc_parse_expr(C *c, file *f);
 typedef enum { T_EOF, T_NEWLINE, T_INDENT, T_DEDENT, T_NAME, T_KEYWORD, T_NUMBER, T_STRING, T_OP } token_kind;
 typedef struct {
     token_kind kind;
-    uint32_t op;             /* T_OP: its bytes, first in the low bits; T_KEYWORD: tc_keyword */
+    uint32_t op; /* T_OP: its bytes, first in the low bits; T_KEYWORD: tc_keyword */
     int line, col;
-    const char *p; size_t n; /* text; of a string: between the quotes */
+    const char *p;
+    size_t n; /* text; of a string: between the quotes */
     bool raw, fstr, bytes;
     str *name;
 } token;
@@ -119,7 +143,7 @@ typedef struct {
 #define TC_OP2(a, b) ((uint32_t)(a) | (uint32_t)(b) << 8)
 #define TC_OP3(a, b, c) ((uint32_t)(a) | (uint32_t)(b) << 8 | (uint32_t)(c) << 16)
 
-#define TC_KEYWORDS(X)                                                                                                          \
+#define TC_KEYWORDS(X)                                                                                                            \
     X(False) X(None) X(True) X(and) X(as) X(assert) X(async) X(await) X(break) X(class) X(continue) X(def) X(del) X(elif) X(else) \
     X(except) X(finally) X(for) X(from) X(global) X(if) X(import) X(in) X(is) X(lambda) X(nonlocal) X(not) X(or) X(pass) X(raise)   \
     X(return) X(try) X(while) X(with) X(yield)
@@ -137,10 +161,13 @@ typedef struct {
     const char *p, *end, *line_start;
     const char *col_line, *col_at; /* tc_lex_col */
     int col;
-    int line, depth;          /* depth: open brackets */
-    struct { char ch; int line, col; } open[201];
+    int line, depth; /* depth: open brackets */
+    struct {
+        char ch;
+        int line, col;
+    } open[201];
     int indent[TC_MAX_INDENT + 1], alt[TC_MAX_INDENT + 1], nindent, pending; /* pending > 0: dedents to give, < 0: an indent */
-    bool bol, nested;         /* nested: inside an f-string, newlines are blanks */
+    bool bol, nested;                                                        /* nested: inside an f-string, newlines are blanks */
 } lexer;
 void tc_lex_init(lexer *l, C *c, file *f);
 token tc_lex(lexer *l);

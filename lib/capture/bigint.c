@@ -5,7 +5,12 @@
 
 enum { MAX_BITS = 1 << 20, MAX_DIGITS = 4300 }; /* MAX_DIGITS is Python's own limit on the text of an int */
 
-typedef struct { bool neg; uint32_t n; uint32_t *d; uint32_t own[2]; } mag;
+typedef struct {
+    bool neg;
+    uint32_t n;
+    uint32_t *d;
+    uint32_t own[2];
+} mag;
 
 /* A view of any int as sign and magnitude. */
 static void open_int(V v, mag *m) {
@@ -316,7 +321,8 @@ V tc_int_pow(C *c, V a, V b, V mod) {
     if (mod && tc_int_sign(b) < 0) tc_raise(c, "ValueError", "pow() of a negative exponent with a modulus is outside the model language");
     int64_t bits = tc_int_bits(a), e;
     if (!mod && bits > 1 && (!tc_int_fits(b, &e) || e > MAX_BITS || (bits - 1) * e > MAX_BITS))
-        tc_raise_limit(c, "%s ** %s has more bits than the limit of %d", tc_int_bits(a) < 256 ? tc_int_text(c, a, 10)->s : "an integer", tc_int_bits(b) < 256 ? tc_int_text(c, b, 10)->s : "an integer", MAX_BITS);
+        tc_raise_limit(c, "%s ** %s has more bits than the limit of %d", tc_int_bits(a) < 256 ? tc_int_text(c, a, 10)->s : "an integer",
+                       tc_int_bits(b) < 256 ? tc_int_text(c, b, 10)->s : "an integer", MAX_BITS);
     V r = tc_int(c, 1);
     mag m;
     open_int(b, &m);
@@ -369,7 +375,8 @@ double tc_int_to_double(C *c, V a) {
 double tc_int_truediv(C *c, V a, V b) {
     if (tc_int_sign(b) == 0) tc_raise(c, "ZeroDivisionError", "division by zero");
     const int64_t exact = (int64_t)1 << 53;
-    if (tc_is_small(a) && tc_is_small(b) && llabs(tc_small(a)) <= exact && llabs(tc_small(b)) <= exact) return (double)tc_small(a) / (double)tc_small(b);
+    if (tc_is_small(a) && tc_is_small(b) && llabs(tc_small(a)) <= exact && llabs(tc_small(b)) <= exact)
+        return (double)tc_small(a) / (double)tc_small(b);
     if (tc_int_sign(a) == 0) return 0;
     /* a quotient of at least 66 bits, sticky in the last */
     int64_t s = tc_int_bits(b) - tc_int_bits(a) + 67;

@@ -183,7 +183,10 @@ static V slice_attr(C *c, V o, str *name) {
 }
 static V range_attr(C *c, V o, str *name) {
     range *r = (range *)o;
-    return !strcmp(name->s, "start") ? tc_int(c, r->start) : !strcmp(name->s, "stop") ? tc_int(c, r->stop) : !strcmp(name->s, "step") ? tc_int(c, r->step) : NULL;
+    return !strcmp(name->s, "start")  ? tc_int(c, r->start)
+           : !strcmp(name->s, "stop") ? tc_int(c, r->stop)
+           : !strcmp(name->s, "step") ? tc_int(c, r->step)
+                                      : NULL;
 }
 static V complex_attr(C *c, V o, str *name) {
     cplx *z = (cplx *)o;
@@ -270,7 +273,11 @@ static V f_callable(C *c, args *A) {
     V v[1];
     tc_take(c, A, "callable", "obj", v);
     switch (tc_kind_of(v[0])) {
-    case K_FUNC: case K_NATIVE: case K_METHOD: case K_TYPE: case K_OPFN: return c->true_;
+    case K_FUNC:
+    case K_NATIVE:
+    case K_METHOD:
+    case K_TYPE:
+    case K_OPFN: return c->true_;
     default: return tc_bool(c, tc_special(c, v[0], c->n___call__) != NULL);
     }
 }
@@ -367,7 +374,8 @@ static V f_pow(C *c, args *A) {
     V v[3];
     tc_take(c, A, "pow", "base exp mod=", v);
     if (v[2] && v[2] != c->none) {
-        if (tc_kind_of(v[0]) != K_INT || tc_kind_of(v[1]) != K_INT || tc_kind_of(v[2]) != K_INT) tc_raise(c, "TypeError", "pow() 3rd argument not allowed unless all arguments are integers");
+        if (tc_kind_of(v[0]) != K_INT || tc_kind_of(v[1]) != K_INT || tc_kind_of(v[2]) != K_INT)
+            tc_raise(c, "TypeError", "pow() 3rd argument not allowed unless all arguments are integers");
         if (tc_int_sign(v[2]) == 0) tc_raise(c, "ValueError", "pow() 3rd argument cannot be 0");
         return tc_int_pow(c, v[0], v[1], v[2]);
     }
@@ -594,7 +602,8 @@ static V f_hex(C *c, args *A) { return based(c, A, 16, "0x"); }
 static V f_dir(C *c, args *A) {
     V v[1];
     tc_take(c, A, "dir", "obj", v);
-    list *l = tc_kind_of(v[0]) == K_MODULE ? tc_to_list(c, (V)((module *)v[0])->d) : tc_to_list(c, tc_call1(c, tc_type_lookup(c, tc_type_of(c, v[0]), c->n___dir__), v[0]));
+    list *l = tc_kind_of(v[0]) == K_MODULE ? tc_to_list(c, (V)((module *)v[0])->d)
+                                           : tc_to_list(c, tc_call1(c, tc_type_lookup(c, tc_type_of(c, v[0]), c->n___dir__), v[0]));
     tc_sort(c, l, NULL, false);
     return (V)l;
 }
@@ -620,22 +629,61 @@ static V d_contains(C *c, args *A) {
 static V d_next(C *c, args *A) { return f_next(c, A); }
 
 void tc_builtins_init(C *c) {
-    static const native_def fns[] = {
-        {"len", f_len}, {"print", f_print}, {"isinstance", f_isinstance}, {"issubclass", f_issubclass}, {"getattr", f_getattr}, {"hasattr", f_hasattr},
-        {"setattr", f_setattr}, {"delattr", f_delattr}, {"callable", f_callable}, {"id", f_id}, {"hash", f_hash}, {"repr", f_repr}, {"ascii", f_repr},
-        {"format", f_format}, {"iter", f_iter}, {"next", f_next}, {"abs", f_abs}, {"round", f_round}, {"pow", f_pow}, {"divmod", f_divmod}, {"min", f_min},
-        {"max", f_max}, {"sum", f_sum}, {"any", f_any}, {"all", f_all}, {"sorted", f_sorted}, {"enumerate", f_enumerate}, {"zip", f_zip}, {"map", f_map},
-        {"filter", f_filter}, {"reversed", f_reversed}, {"chr", f_chr}, {"ord", f_ord}, {"bin", f_bin}, {"oct", f_oct}, {"hex", f_hex}, {"dir", f_dir}, {"vars", f_vars},
-        {NULL, NULL}};
+    static const native_def fns[] = {{"len", f_len},
+                                     {"print", f_print},
+                                     {"isinstance", f_isinstance},
+                                     {"issubclass", f_issubclass},
+                                     {"getattr", f_getattr},
+                                     {"hasattr", f_hasattr},
+                                     {"setattr", f_setattr},
+                                     {"delattr", f_delattr},
+                                     {"callable", f_callable},
+                                     {"id", f_id},
+                                     {"hash", f_hash},
+                                     {"repr", f_repr},
+                                     {"ascii", f_repr},
+                                     {"format", f_format},
+                                     {"iter", f_iter},
+                                     {"next", f_next},
+                                     {"abs", f_abs},
+                                     {"round", f_round},
+                                     {"pow", f_pow},
+                                     {"divmod", f_divmod},
+                                     {"min", f_min},
+                                     {"max", f_max},
+                                     {"sum", f_sum},
+                                     {"any", f_any},
+                                     {"all", f_all},
+                                     {"sorted", f_sorted},
+                                     {"enumerate", f_enumerate},
+                                     {"zip", f_zip},
+                                     {"map", f_map},
+                                     {"filter", f_filter},
+                                     {"reversed", f_reversed},
+                                     {"chr", f_chr},
+                                     {"ord", f_ord},
+                                     {"bin", f_bin},
+                                     {"oct", f_oct},
+                                     {"hex", f_hex},
+                                     {"dir", f_dir},
+                                     {"vars", f_vars},
+                                     {NULL, NULL}};
     tc_define(c, c->builtins, fns);
-    static const struct { kind k; native_fn fn; } ctors[] = {{K_INT, int_new}, {K_FLOAT, float_new}, {K_COMPLEX, complex_new}, {K_BOOL, bool_new}, {K_STR, str_new},
-        {K_LIST, list_new}, {K_TUPLE, tuple_new}, {K_DICT, dict_new}, {K_SET, set_new}, {K_FROZENSET, frozenset_new}, {K_RANGE, range_new}, {K_SLICE, slice_new}};
-    for (size_t i = 0; i < sizeof ctors / sizeof *ctors; i++) tc_dict_set(c, c->types[ctors[i].k]->d, (V)c->n___new__, tc_native(c, c->types[ctors[i].k]->name->s, ctors[i].fn, NULL));
+    static const struct {
+        kind k;
+        native_fn fn;
+    } ctors[] = {{K_INT, int_new}, {K_FLOAT, float_new},         {K_COMPLEX, complex_new}, {K_BOOL, bool_new},
+                 {K_STR, str_new}, {K_LIST, list_new},           {K_TUPLE, tuple_new},     {K_DICT, dict_new},
+                 {K_SET, set_new}, {K_FROZENSET, frozenset_new}, {K_RANGE, range_new},     {K_SLICE, slice_new}};
+    for (size_t i = 0; i < sizeof ctors / sizeof *ctors; i++)
+        tc_dict_set(c, c->types[ctors[i].k]->d, (V)c->n___new__, tc_native(c, c->types[ctors[i].k]->name->s, ctors[i].fn, NULL));
     tc_dict_set(c, c->types[K_DICT]->d, (V)c->n___init__, tc_native(c, "__init__", dict_init, NULL));
     tc_dict_set(c, c->types[K_LIST]->d, (V)c->n___init__, tc_native(c, "__init__", list_init, NULL));
-    static const kind named[] = {K_OBJECT, K_INT, K_FLOAT, K_COMPLEX, K_BOOL, K_STR, K_LIST, K_TUPLE, K_DICT, K_SET, K_FROZENSET, K_RANGE, K_SLICE, K_TYPE, K_PROPERTY, K_STATIC, K_CLASSM, K_SUPER};
+    static const kind named[] = {K_OBJECT, K_INT,       K_FLOAT, K_COMPLEX, K_BOOL, K_STR,      K_LIST,   K_TUPLE,  K_DICT,
+                                 K_SET,    K_FROZENSET, K_RANGE, K_SLICE,   K_TYPE, K_PROPERTY, K_STATIC, K_CLASSM, K_SUPER};
     for (size_t i = 0; i < sizeof named / sizeof *named; i++) tc_dict_set(c, c->builtins, (V)c->types[named[i]]->name, (V)c->types[named[i]]);
-    static const native_def protocol[] = {{"__iter__", d_iter}, {"__len__", d_len}, {"__getitem__", d_getitem}, {"__contains__", d_contains}, {NULL, NULL}};
+    static const native_def protocol[] = {
+        {"__iter__", d_iter}, {"__len__", d_len}, {"__getitem__", d_getitem}, {"__contains__", d_contains}, {NULL, NULL}};
     static const kind containers[] = {K_LIST, K_TUPLE, K_STR, K_SET, K_FROZENSET, K_RANGE, K_MAPPROXY, K_SIZE};
     for (size_t i = 0; i < sizeof containers / sizeof *containers; i++) tc_type_methods(c, containers[i], protocol);
     static const kind iterators[] = {K_ITER, K_GENEXPR};

@@ -8,7 +8,11 @@ void tc_take(C *c, args *A, const char *fname, const char *spec, V *out) {
     int i = 0, npos = 0;
     bool kwonly = false;
     const char *p = spec;
-    struct { const char *s; size_t n; bool opt, kw; } par[24];
+    struct {
+        const char *s;
+        size_t n;
+        bool opt, kw;
+    } par[24];
     while (*p) {
         while (*p == ' ') p++;
         if (!*p) break;
@@ -74,8 +78,10 @@ _Noreturn static void too_many(C *c, func *f, int given) {
     const char *list_of = tc_arena_strndup(&c->arena, tc_buf_str(&names), names.len);
     tc_buf_free(&names);
     if (s->ndefaults)
-        tc_raise(c, "TypeError", "%s() takes from %d to %d positional arguments (%s) but %d were given", q->s, s->npos - s->ndefaults, s->npos, list_of, given);
-    tc_raise(c, "TypeError", "%s() takes %d positional argument%s (%s) but %d %s given", q->s, s->npos, s->npos == 1 ? "" : "s", list_of, given, given == 1 ? "was" : "were");
+        tc_raise(c, "TypeError", "%s() takes from %d to %d positional arguments (%s) but %d were given", q->s, s->npos - s->ndefaults, s->npos,
+                 list_of, given);
+    tc_raise(c, "TypeError", "%s() takes %d positional argument%s (%s) but %d %s given", q->s, s->npos, s->npos == 1 ? "" : "s", list_of, given,
+             given == 1 ? "was" : "were");
 }
 
 _Noreturn static void missing(C *c, func *f, V *slots) {
@@ -91,7 +97,8 @@ _Noreturn static void missing(C *c, func *f, V *slots) {
     }
     const char *names = tc_arena_strndup(&c->arena, tc_buf_str(&b), b.len);
     tc_buf_free(&b);
-    tc_raise(c, "TypeError", "%s() missing %d required %s argument%s: %s", f->qualname->s, n, kw ? "keyword-only" : "positional", n == 1 ? "" : "s", names);
+    tc_raise(c, "TypeError", "%s() missing %d required %s argument%s: %s", f->qualname->s, n, kw ? "keyword-only" : "positional", n == 1 ? "" : "s",
+             names);
 }
 
 static void bind(C *c, func *f, args *A, V *slots) {
@@ -99,7 +106,8 @@ static void bind(C *c, func *f, args *A, V *slots) {
     int npos = s->npos, given = A->n;
     int take = given < npos ? given : npos;
     for (int i = 0; i < take; i++) slots[s->params[i].var->slot] = A->a[i];
-    if (s->vararg >= 0) slots[s->params[s->vararg].var->slot] = tc_tuple(c, given > npos ? (size_t)(given - npos) : 0, A->a + (given > npos ? npos : given));
+    if (s->vararg >= 0)
+        slots[s->params[s->vararg].var->slot] = tc_tuple(c, given > npos ? (size_t)(given - npos) : 0, A->a + (given > npos ? npos : given));
     else if (given > npos) too_many(c, f, given);
     dict *extra = NULL;
     if (s->kwarg >= 0) {
@@ -114,7 +122,8 @@ static void bind(C *c, func *f, args *A, V *slots) {
             if (!extra) {
                 for (int j = 0; j < s->nparams; j++)
                     if (s->params[j].name == A->kn[k] && s->params[j].kind == P_POSONLY)
-                        tc_raise(c, "TypeError", "%s() got some positional-only arguments passed as keyword arguments: '%s'", f->qualname->s, A->kn[k]->s);
+                        tc_raise(c, "TypeError", "%s() got some positional-only arguments passed as keyword arguments: '%s'", f->qualname->s,
+                                 A->kn[k]->s);
                 tc_raise(c, "TypeError", "%s() got an unexpected keyword argument '%s'", f->qualname->s, A->kn[k]->s);
             }
             tc_dict_set(c, extra, (V)A->kn[k], A->kv[k]);
@@ -238,7 +247,8 @@ V tc_call(C *c, V f, args *A) {
     }
     case K_TYPE: return type_call(c, (type *)f, A);
     case K_OPFN: c->steps++; return tc_op_call(c, f, A);
-    case K_STATIC: case K_CLASSM: return tc_call(c, ((wrapper *)f)->f, A);
+    case K_STATIC:
+    case K_CLASSM: return tc_call(c, ((wrapper *)f)->f, A);
     case K_ALIAS:
         if (tc_kind_of(((alias *)f)->origin) == K_TYPE) return tc_call(c, ((alias *)f)->origin, A);
         break;

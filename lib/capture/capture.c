@@ -7,18 +7,27 @@
 
 #include <stdio.h>
 
-typedef struct { tensor *t; tc_value *before; } touched;
-typedef struct { V owner; str *key; V value; int input; } slot; /* a buffer's place in its module's _buffers */
+typedef struct {
+    tensor *t;
+    tc_value *before;
+} touched;
+typedef struct {
+    V owner;
+    str *key;
+    V value;
+    int input;
+} slot; /* a buffer's place in its module's _buffers */
 
 struct tc_capture {
     C *c;
     tc_program *p;
     region *root;
-    TC_VEC(touched) touched;         /* tensors whose v stands for an input: reset at the end */
+    TC_VEC(touched) touched; /* tensors whose v stands for an input: reset at the end */
     TC_VEC(slot) slots;
-    TC_VEC(const char *) dims;       /* "x.0" of each symbol, by index */
+    TC_VEC(const char *) dims; /* "x.0" of each symbol, by index */
     TC_VEC(bool) declared;
-    const tc_capture_dim *ranges; int nranges;
+    const tc_capture_dim *ranges;
+    int nranges;
     int nconstants, attempt;
     bool no_grad, was_capturing;
 };
@@ -73,7 +82,8 @@ static tc_sym size_of(tc_capture *k, const char *text, const char *where, int64_
     int64_t n = strtoll(text, &end, 10);
     if (!*end && end != text) return tc_sym_int(k->p->sym, n);
     bool plain = true;
-    for (const char *p = text; *p; p++) plain = plain && ((*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') || *p == '_' || (p > text && *p >= '0' && *p <= '9'));
+    for (const char *p = text; *p; p++)
+        plain = plain && ((*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') || *p == '_' || (p > text && *p >= '0' && *p <= '9'));
     if (plain) return symbol(k, text, where, example, true);
     for (const char *p = text; *p;) {
         if ((*p >= 'A' && *p <= 'Z') || (*p >= 'a' && *p <= 'z') || *p == '_') {
@@ -234,7 +244,9 @@ static tc_value *lift(C *c, tensor *t) {
     char name[32];
     snprintf(name, sizeof name, "lifted_tensor_%d", k->nconstants++);
     tc_value *v = tensor_input(k, tc_arena_printf(&k->p->arena, "c_%s", name), &t->t, t->requires_grad);
-    tc_program_add_input(k->p, (tc_input){.kind = TC_IN_CONSTANT, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .alias_of = -1, .data = contiguous(k, &t->t)});
+    tc_program_add_input(
+        k->p,
+        (tc_input){.kind = TC_IN_CONSTANT, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .alias_of = -1, .data = contiguous(k, &t->t)});
     stands_for(k, t, v);
     return c->torch->graph == k->p->graph ? v : tc_torch_lift_region(c, v);
 }
@@ -248,7 +260,8 @@ V tc_capture_tensor(tc_capture *k, const tc_capture_input *in) {
         int64_t example = in->example.storage ? in->example.size[i] : -1;
         const char *text = in->size[i];
         for (int j = 0; j < k->nranges; j++)
-            if (k->ranges[j].path && !strcmp(k->ranges[j].path, in->name) && (k->ranges[j].axis == i || k->ranges[j].axis == i - rank)) text = k->ranges[j].symbol;
+            if (k->ranges[j].path && !strcmp(k->ranges[j].path, in->name) && (k->ranges[j].axis == i || k->ranges[j].axis == i - rank))
+                text = k->ranges[j].symbol;
         if (text) size[i] = size_of(k, text, where, example);
         else if (in->example.storage) size[i] = symbol(k, tc_arena_printf(&k->c->arena, "s%zu", tc_sym_var_count(k->p->sym)), where, example, false);
         else tc_raise(k->c, "ValueError", "input %s: dimension %d has no size", in->name, i);
@@ -296,10 +309,15 @@ static tc_arg leaf_arg(tc_capture *k, V v) {
         return (tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = ((symobj *)v)->s};
     default: break;
     }
-    tc_raise(c, "TypeError", "forward returned a '%s': outputs are tensors, numbers, strings and tuples, lists and dicts of them", tc_type_name(c, v));
+    tc_raise(c, "TypeError", "forward returned a '%s': outputs are tensors, numbers, strings and tuples, lists and dicts of them",
+             tc_type_name(c, v));
 }
 
-typedef struct { tc_capture *k; const char *const *names; int nnames, n; } flattening;
+typedef struct {
+    tc_capture *k;
+    const char *const *names;
+    int nnames, n;
+} flattening;
 
 static tc_tree *flatten(flattening *f, V v, const char *name) {
     tc_capture *k = f->k;
@@ -355,12 +373,16 @@ static tc_tree *flatten(flattening *f, V v, const char *name) {
             int i = 0;
             for (size_t j = 0; tc_dict_next(d, &j, &key, &x); i++) {
                 t->keys[i] = tc_arena_strdup(&k->p->arena, tc_as_str(key)->s);
-                t->children[i] = flatten(f, tc_getattr(c, v, tc_intern_str(c, tc_as_str(key))), name ? tc_arena_printf(&c->arena, "%s.%s", name, t->keys[i]) : t->keys[i]);
+                t->children[i] = flatten(f, tc_getattr(c, v, tc_intern_str(c, tc_as_str(key))),
+                                         name ? tc_arena_printf(&c->arena, "%s.%s", name, t->keys[i]) : t->keys[i]);
             }
             return t;
         }
     }
-    tc_output o = {.kind = TC_OUT_LEAF, .name = name ? tc_arena_strdup(&k->p->arena, name) : tc_arena_printf(&k->p->arena, "out.%d", f->n), .target = -1, .leaf = leaf_arg(k, v)};
+    tc_output o = {.kind = TC_OUT_LEAF,
+                   .name = name ? tc_arena_strdup(&k->p->arena, name) : tc_arena_printf(&k->p->arena, "out.%d", f->n),
+                   .target = -1,
+                   .leaf = leaf_arg(k, v)};
     f->n++;
     tc_program_add_output(k->p, o);
     return leaf_tree(k);
@@ -427,12 +449,14 @@ static void check_forced(tc_capture *k) {
             if (names) at = p->guards.data[g].source;
         }
         if (!k->declared.data[i]) {
-            if (c->warn) tc_warn(c, tc_arena_printf(&c->arena, "%s is fixed to %s by %s:%d", k->dims.data[i], text, at.file ? at.file : "the model", at.line));
+            if (c->warn)
+                tc_warn(c, tc_arena_printf(&c->arena, "%s is fixed to %s by %s:%d", k->dims.data[i], text, at.file ? at.file : "the model", at.line));
             continue;
         }
         if (!constant) continue;
         V e = tc_exc_new(c, (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "ValueError", 10)), c->none);
-        V msg = tc_strf(c, "the size %s (%s) was declared free, but the model forces it to be %s: declare %s, or change this line", k->dims.data[i], tc_sym_var_name(symb), text, text);
+        V msg = tc_strf(c, "the size %s (%s) was declared free, but the model forces it to be %s: declare %s, or change this line", k->dims.data[i],
+                        tc_sym_var_name(symb), text, text);
         ((exc *)e)->args = tc_tuple(c, 1, &msg);
         for (file *f = c->files; f; f = f->next)
             if (at.file && !strcmp(f->name, at.file)) ((exc *)e)->file = f, ((exc *)e)->line = at.line, ((exc *)e)->col = at.col;

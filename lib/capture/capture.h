@@ -14,36 +14,48 @@
 /* ---- inputs ---- */
 typedef enum { TC_INPUT_TENSOR, TC_INPUT_EXPR, TC_INPUT_NUMBER } tc_capture_input_kind;
 typedef struct {
-    const char *name;                 /* "idx", "past.0", "batch.cat.0"; NULL or "": the next parameter of forward */
+    const char *name; /* "idx", "past.0", "batch.cat.0"; NULL or "": the next parameter of forward */
     tc_capture_input_kind kind;
-    tc_dtype dtype;                   /* TENSOR, NUMBER (i64, f64 or bool) */
+    tc_dtype dtype; /* TENSOR, NUMBER (i64, f64 or bool) */
     int rank;
-    const char *size[TC_MAX_RANK];    /* "B", "2*T", "64"; NULL with an example: free */
-    tc_tensor example;                /* storage NULL: none. Its sizes are hints; borrowed */
-    const char *expr;                 /* EXPR: a literal or an expression that sees the file's names */
+    const char *size[TC_MAX_RANK]; /* "B", "2*T", "64"; NULL with an example: free */
+    tc_tensor example;             /* storage NULL: none. Its sizes are hints; borrowed */
+    const char *expr;              /* EXPR: a literal or an expression that sees the file's names */
     bool requires_grad;
 } tc_capture_input;
 /* --dim x.0=B:1..64 (path and axis) or --dim B=1..64 (path NULL). */
-typedef struct { const char *path; int axis; const char *symbol; int64_t lo, hi; } tc_capture_dim;
-typedef struct { const char *name, *text; } tc_capture_arg; /* constructor argument: an expression that sees the file's names */
+typedef struct {
+    const char *path;
+    int axis;
+    const char *symbol;
+    int64_t lo, hi;
+} tc_capture_dim;
+typedef struct {
+    const char *name, *text;
+} tc_capture_arg; /* constructor argument: an expression that sees the file's names */
 
 typedef struct {
-    const char *path;                 /* for messages */
-    const char *text; size_t len;     /* the source; borrowed for the life of the result's programs' names (copied) */
-    const char *class_name;           /* a class, or a function */
-    const tc_capture_arg *args; int nargs;
-    const tc_capture_input *inputs; int ninputs;
-    const tc_capture_dim *dims; int ndims;
-    bool eval, train;                 /* which modes; neither: both */
+    const char *path; /* for messages */
+    const char *text;
+    size_t len;             /* the source; borrowed for the life of the result's programs' names (copied) */
+    const char *class_name; /* a class, or a function */
+    const tc_capture_arg *args;
+    int nargs;
+    const tc_capture_input *inputs;
+    int ninputs;
+    const tc_capture_dim *dims;
+    int ndims;
+    bool eval, train; /* which modes; neither: both */
     uint64_t seed;
-    tc_eval run;                      /* executes constructors and initialisers */
+    tc_eval run; /* executes constructors and initialisers */
     tc_lang_options limits;
-    void (*warn)(void *self, const char *text); void *warn_self;
+    void (*warn)(void *self, const char *text);
+    void *warn_self;
 } tc_capture_request;
 
 typedef struct {
-    tc_program *model, *train;        /* owned by the caller; train NULL when it is the same as model or was not asked for */
-    char *printed;                    /* what print() wrote, malloc'ed; NULL when nothing */
+    tc_program *model, *train; /* owned by the caller; train NULL when it is the same as model or was not asked for */
+    char *printed;             /* what print() wrote, malloc'ed; NULL when nothing */
 } tc_capture_result;
 
 tc_status tc_capture_source(const tc_capture_request *r, tc_capture_result *out);
@@ -53,21 +65,21 @@ tc_status tc_capture_list(const tc_capture_request *r, tc_buf *out);
 
 /* ---- inside tc_lang_run: capturing any callable ---- */
 typedef struct tc_capture tc_capture;
-tc_capture *tc_capture_begin(C *c, const char *name);                 /* concrete execution stops until tc_capture_end */
-void tc_capture_state(tc_capture *k, V module, const char *prefix);   /* parameters and buffers become inputs by FQN */
+tc_capture *tc_capture_begin(C *c, const char *name);                     /* concrete execution stops until tc_capture_end */
+void tc_capture_state(tc_capture *k, V module, const char *prefix);       /* parameters and buffers become inputs by FQN */
 void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n); /* before the inputs; borrowed */
-void tc_capture_attempt(tc_capture *k, int attempt);  /* which example values symbols without bounds are given: 0, 1, ... TC_CAPTURE_ATTEMPTS - 1 */
+void tc_capture_attempt(tc_capture *k, int attempt); /* which example values symbols without bounds are given: 0, 1, ... TC_CAPTURE_ATTEMPTS - 1 */
 enum { TC_CAPTURE_ATTEMPTS = 5 };
-V tc_capture_tensor(tc_capture *k, const tc_capture_input *in);       /* a user input (sizes, example) */
-V tc_capture_number(tc_capture *k, const char *name, tc_dtype d);     /* a symbolic number as user input */
+V tc_capture_tensor(tc_capture *k, const tc_capture_input *in);                         /* a user input (sizes, example) */
+V tc_capture_number(tc_capture *k, const char *name, tc_dtype d);                       /* a symbolic number as user input */
 void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames); /* flattens; names of the leaves, may be NULL */
-tc_program *tc_capture_end(tc_capture *k);                            /* functional, verified; raises what is wrong */
-bool tc_capture_chose_sizes(C *c);                                    /* a branch was decided by example sizes that tc chose */
-void tc_capture_abandon(C *c);                                        /* after an error: back to concrete execution */
+tc_program *tc_capture_end(tc_capture *k);                                              /* functional, verified; raises what is wrong */
+bool tc_capture_chose_sizes(C *c);                                                      /* a branch was decided by example sizes that tc chose */
+void tc_capture_abandon(C *c);                                                          /* after an error: back to concrete execution */
 
 /* ---- values at the boundary (inside tc_lang_run) ---- */
-V tc_value_of_tensor(C *c, const tc_tensor *t, bool requires_grad);   /* shares the storage */
-const tc_tensor *tc_tensor_of_value(V v);                             /* NULL when it is no concrete tensor */
+V tc_value_of_tensor(C *c, const tc_tensor *t, bool requires_grad); /* shares the storage */
+const tc_tensor *tc_tensor_of_value(V v);                           /* NULL when it is no concrete tensor */
 /* A context for concrete work with this executor and generator (both borrowed). */
 tc_status tc_lang_create_with(const tc_lang_options *o, tc_eval run, struct tc_generator *gen, C **out);
 

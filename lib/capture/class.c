@@ -6,8 +6,9 @@
 
 /* ---- forbidden names ---- */
 static bool forbidden(const str *name) {
-    static const char *const names[] = {"__globals__", "__builtins__", "__bases__", "__base__", "__subclasses__", "__code__", "__closure__", "__mro__",
-                                        "__loader__", "__spec__", "__import__", "__reduce__", "__reduce_ex__", "__getstate__", "f_globals", "gi_frame", "__traceback__"};
+    static const char *const names[] = {"__globals__",   "__builtins__", "__bases__",  "__base__", "__subclasses__", "__code__",
+                                        "__closure__",   "__mro__",      "__loader__", "__spec__", "__import__",     "__reduce__",
+                                        "__reduce_ex__", "__getstate__", "f_globals",  "gi_frame", "__traceback__"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name->s, names[i])) return true;
     return false;
@@ -16,7 +17,8 @@ static bool forbidden(const str *name) {
 static bool in_embedded(C *c) { return c->fr && c->fr->sc->file->embedded; }
 
 static void check_name(C *c, str *name) {
-    if (name->len > 7 && forbidden(name) && !in_embedded(c)) tc_raise(c, "AttributeError", "access to '%s' is forbidden in the model language", name->s);
+    if (name->len > 7 && forbidden(name) && !in_embedded(c))
+        tc_raise(c, "AttributeError", "access to '%s' is forbidden in the model language", name->s);
 }
 
 /* ---- types ---- */
@@ -271,7 +273,8 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
 V tc_bind(C *c, V a, V self, type *cls) {
     if (tc_is_small(a)) return a;
     switch (a->type->kind) {
-    case K_FUNC: case K_NATIVE: return self ? tc_method(c, a, self) : a;
+    case K_FUNC:
+    case K_NATIVE: return self ? tc_method(c, a, self) : a;
     case K_STATIC: return ((wrapper *)a)->f;
     case K_CLASSM: return tc_method(c, ((wrapper *)a)->f, (V)cls);
     case K_PROPERTY: {
@@ -309,7 +312,8 @@ static V type_attr(C *c, type *t, str *name) {
     if (name == c->n___class__) return (V)t->h.type;
     if (name == c->n___bases__ || name == c->n___mro__) {
         list *l = tc_list(c, (size_t)t->nmro);
-        for (int i = 0; i < (name == c->n___mro__ ? t->nmro : t->nbases); i++) tc_list_push(c, l, name == c->n___mro__ ? (V)t->mro[i] : (V)t->bases[i]);
+        for (int i = 0; i < (name == c->n___mro__ ? t->nmro : t->nbases); i++)
+            tc_list_push(c, l, name == c->n___mro__ ? (V)t->mro[i] : (V)t->bases[i]);
         return tc_tuple(c, l->n, l->a);
     }
     if (name == c->n___annotations__) return (V)tc_dict(c);
@@ -442,7 +446,8 @@ V tc_getattr_or(C *c, V o, str *name) {
 
 /* What PyTorch has at its top level besides operators, and tc lacks: a name that is told apart from one that nobody has. */
 static bool in_torch(const char *name) {
-    static const char *const names[] = {"masked", "signal", "svd_lowrank", "pca_lowrank", "sparse", "jit", "fx", "distributed", "quantization", "profiler", "package", "hub", "vmap", "compile", "lobpcg"};
+    static const char *const names[] = {"masked",       "signal",   "svd_lowrank", "pca_lowrank", "sparse", "jit",     "fx",    "distributed",
+                                        "quantization", "profiler", "package",     "hub",         "vmap",   "compile", "lobpcg"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
     return false;
@@ -469,12 +474,14 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
     if (tc_is_small(o)) tc_raise(c, "AttributeError", "'int' object has no attribute '%s'", name->s);
     switch (o->type->kind) {
     case K_TYPE:
-        if (!((type *)o)->user && !in_embedded(c)) tc_raise(c, "TypeError", "cannot set '%s' attribute of immutable type '%s'", name->s, ((type *)o)->name->s);
+        if (!((type *)o)->user && !in_embedded(c))
+            tc_raise(c, "TypeError", "cannot set '%s' attribute of immutable type '%s'", name->s, ((type *)o)->name->s);
         tc_dict_set(c, ((type *)o)->d, (V)name, v);
         tc_type_changed(c);
         return;
     case K_MODULE:
-        if (((module *)o)->embedded && !in_embedded(c)) tc_raise(c, "TypeError", "attributes of module '%s' cannot be set in the model language", ((module *)o)->name->s);
+        if (((module *)o)->embedded && !in_embedded(c))
+            tc_raise(c, "TypeError", "attributes of module '%s' cannot be set in the model language", ((module *)o)->name->s);
         tc_dict_set(c, ((module *)o)->d, (V)name, v);
         return;
     case K_FUNC:
@@ -482,7 +489,8 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
         if (name == c->n___qualname__ && tc_kind_of(v) == K_STR) ((func *)o)->qualname = tc_as_str(v);
         if (name == c->n___doc__) ((func *)o)->doc = v;
         break;
-    case K_METHOD: case K_NATIVE: tc_raise(c, "AttributeError", "'%s' object has no attribute '%s'", o->type->name->s, name->s);
+    case K_METHOD:
+    case K_NATIVE: tc_raise(c, "AttributeError", "'%s' object has no attribute '%s'", o->type->name->s, name->s);
     default: break;
     }
     V a = tc_type_lookup(c, o->type, name);
@@ -566,9 +574,14 @@ static bool matches(C *c, V o, type *t, V cls) {
         alias *a = (alias *)cls;
         if (tc_kind_of(a->origin) == K_TYPE) return matches(c, o, t, a->origin);
         if (tc_kind_of(a->params) == K_TUPLE && (!strcmp(a->name->s, "Union") || !strcmp(a->name->s, "Optional"))) return matches(c, o, t, a->params);
-        if (!strcmp(a->name->s, "Callable")) return o && (tc_kind_of(o) == K_FUNC || tc_kind_of(o) == K_NATIVE || tc_kind_of(o) == K_METHOD || tc_kind_of(o) == K_TYPE || tc_kind_of(o) == K_OPFN || tc_special(c, o, c->n___call__));
-        if (!strcmp(a->name->s, "Sequence")) return t->kind == K_LIST || t->kind == K_TUPLE || t->kind == K_SIZE || t->kind == K_STR || t->kind == K_RANGE;
-        if (!strcmp(a->name->s, "Iterable")) return t->kind == K_LIST || t->kind == K_TUPLE || t->kind == K_SIZE || t->kind == K_STR || t->kind == K_DICT || t->kind == K_SET || t->kind == K_RANGE || t->kind == K_ITER || t->kind == K_GENEXPR || tc_type_lookup(c, t, c->n___iter__);
+        if (!strcmp(a->name->s, "Callable"))
+            return o && (tc_kind_of(o) == K_FUNC || tc_kind_of(o) == K_NATIVE || tc_kind_of(o) == K_METHOD || tc_kind_of(o) == K_TYPE ||
+                         tc_kind_of(o) == K_OPFN || tc_special(c, o, c->n___call__));
+        if (!strcmp(a->name->s, "Sequence"))
+            return t->kind == K_LIST || t->kind == K_TUPLE || t->kind == K_SIZE || t->kind == K_STR || t->kind == K_RANGE;
+        if (!strcmp(a->name->s, "Iterable"))
+            return t->kind == K_LIST || t->kind == K_TUPLE || t->kind == K_SIZE || t->kind == K_STR || t->kind == K_DICT || t->kind == K_SET ||
+                   t->kind == K_RANGE || t->kind == K_ITER || t->kind == K_GENEXPR || tc_type_lookup(c, t, c->n___iter__);
         if (!strcmp(a->name->s, "Mapping") || !strcmp(a->name->s, "MutableMapping")) return t->kind == K_DICT;
         return true;
     }
@@ -738,14 +751,25 @@ static V type_new(C *c, args *A) {
 static V type_mro(C *c, args *A) { return tc_call1(c, tc_dict_gets(c, c->builtins, tc_intern(c, "list", 4)), tc_getattr(c, A->a[0], c->n___mro__)); }
 
 void tc_classes_init(C *c) {
-    static const native_def object[] = {{"__new__", object_new}, {"__init__", object_init}, {"__setattr__", object_setattr}, {"__delattr__", object_delattr_n},
-        {"__getattribute__", object_getattribute}, {"__repr__", object_repr}, {"__str__", object_str}, {"__eq__", object_eq}, {"__ne__", object_ne}, {"__hash__", object_hash},
-        {"__format__", object_format}, {"__dir__", object_dir}, {NULL, NULL}};
+    static const native_def object[] = {{"__new__", object_new},
+                                        {"__init__", object_init},
+                                        {"__setattr__", object_setattr},
+                                        {"__delattr__", object_delattr_n},
+                                        {"__getattribute__", object_getattribute},
+                                        {"__repr__", object_repr},
+                                        {"__str__", object_str},
+                                        {"__eq__", object_eq},
+                                        {"__ne__", object_ne},
+                                        {"__hash__", object_hash},
+                                        {"__format__", object_format},
+                                        {"__dir__", object_dir},
+                                        {NULL, NULL}};
     tc_type_methods(c, K_OBJECT, object);
     wrapper *w = tc_new(c, K_CLASSM, sizeof *w);
     w->f = tc_native(c, "__init_subclass__", object_init_subclass, NULL);
     tc_dict_setc(c, c->types[K_OBJECT]->d, "__init_subclass__", (V)w);
-    static const native_def prop[] = {{"getter", property_getter}, {"setter", property_setter}, {"deleter", property_deleter}, {"__new__", property_new}, {NULL, NULL}};
+    static const native_def prop[] = {
+        {"getter", property_getter}, {"setter", property_setter}, {"deleter", property_deleter}, {"__new__", property_new}, {NULL, NULL}};
     tc_type_methods(c, K_PROPERTY, prop);
     tc_dict_setc(c, c->types[K_STATIC]->d, "__new__", tc_native(c, "staticmethod", static_new, NULL));
     tc_dict_setc(c, c->types[K_CLASSM]->d, "__new__", tc_native(c, "classmethod", classm_new, NULL));

@@ -6,8 +6,8 @@ typedef struct {
     obj h;
     const ast *n;
     frame fr;
-    V *its;      /* iterator of each clause */
-    int level;   /* clause that runs next; -1 finished */
+    V *its;    /* iterator of each clause */
+    int level; /* clause that runs next; -1 finished */
     bool running;
 } generator;
 

@@ -243,7 +243,8 @@ static V d_iter(C *c, args *A) {
 
 /* ---- set ---- */
 static set *self_set(C *c, args *A) {
-    if (A->n < 1 || (tc_kind_of(A->a[0]) != K_SET && tc_kind_of(A->a[0]) != K_FROZENSET)) tc_raise(c, "TypeError", "descriptor requires a 'set' object");
+    if (A->n < 1 || (tc_kind_of(A->a[0]) != K_SET && tc_kind_of(A->a[0]) != K_FROZENSET))
+        tc_raise(c, "TypeError", "descriptor requires a 'set' object");
     return (set *)A->a[0];
 }
 static V s_add(C *c, args *A) {
@@ -306,7 +307,9 @@ static V i_bit_count(C *c, args *A) {
     for (uint32_t i = 0; i < t->len; i++) n += t->s[i] == '1';
     return tc_int(c, n);
 }
-static V f_is_integer(C *c, args *A) { return tc_bool(c, tc_kind_of(A->a[0]) != K_FLOAT || (isfinite(tc_flt(A->a[0])) && floor(tc_flt(A->a[0])) == tc_flt(A->a[0]))); }
+static V f_is_integer(C *c, args *A) {
+    return tc_bool(c, tc_kind_of(A->a[0]) != K_FLOAT || (isfinite(tc_flt(A->a[0])) && floor(tc_flt(A->a[0])) == tc_flt(A->a[0])));
+}
 static V i_item(C *c, args *A) {
     (void)c;
     return A->a[0];
@@ -321,16 +324,45 @@ static V number_attr(C *c, V o, str *name) {
 }
 
 void tc_containers_init(C *c) {
-    static const native_def lists[] = {{"append", l_append}, {"extend", l_extend}, {"insert", l_insert}, {"pop", l_pop}, {"remove", l_remove}, {"clear", l_clear},
-        {"index", l_index}, {"count", l_count}, {"copy", l_copy}, {"reverse", l_reverse}, {"sort", l_sort}, {NULL, NULL}};
+    static const native_def lists[] = {{"append", l_append}, {"extend", l_extend},   {"insert", l_insert}, {"pop", l_pop},
+                                       {"remove", l_remove}, {"clear", l_clear},     {"index", l_index},   {"count", l_count},
+                                       {"copy", l_copy},     {"reverse", l_reverse}, {"sort", l_sort},     {NULL, NULL}};
     static const native_def tuples[] = {{"index", l_index}, {"count", l_count}, {NULL, NULL}};
-    static const native_def dicts[] = {{"keys", d_keys}, {"values", d_values}, {"items", d_items}, {"get", d_get}, {"pop", d_pop}, {"popitem", d_popitem},
-        {"setdefault", d_setdefault}, {"update", d_update}, {"clear", d_clear}, {"copy", d_copy}, {"move_to_end", d_move_to_end}, {"__getitem__", d_getitem},
-        {"__setitem__", d_setitem}, {"__delitem__", d_delitem}, {"__contains__", d_contains}, {"__len__", d_len}, {"__iter__", d_iter}, {NULL, NULL}};
-    static const native_def sets[] = {{"add", s_add}, {"discard", s_discard}, {"remove", s_remove}, {"pop", s_pop}, {"clear", s_clear}, {"union", s_union},
-        {"intersection", s_intersection}, {"difference", s_difference}, {"symmetric_difference", s_symmetric}, {"update", s_update}, {"issubset", s_issubset},
-        {"issuperset", s_issuperset}, {"isdisjoint", s_isdisjoint}, {"copy", s_union}, {NULL, NULL}};
-    static const native_def ints[] = {{"bit_length", i_bit_length}, {"bit_count", i_bit_count}, {"is_integer", f_is_integer}, {"conjugate", i_item}, {"__index__", i_number}, {"__int__", i_number}, {"__float__", i_float}, {NULL, NULL}};
+    static const native_def dicts[] = {{"keys", d_keys},
+                                       {"values", d_values},
+                                       {"items", d_items},
+                                       {"get", d_get},
+                                       {"pop", d_pop},
+                                       {"popitem", d_popitem},
+                                       {"setdefault", d_setdefault},
+                                       {"update", d_update},
+                                       {"clear", d_clear},
+                                       {"copy", d_copy},
+                                       {"move_to_end", d_move_to_end},
+                                       {"__getitem__", d_getitem},
+                                       {"__setitem__", d_setitem},
+                                       {"__delitem__", d_delitem},
+                                       {"__contains__", d_contains},
+                                       {"__len__", d_len},
+                                       {"__iter__", d_iter},
+                                       {NULL, NULL}};
+    static const native_def sets[] = {{"add", s_add},
+                                      {"discard", s_discard},
+                                      {"remove", s_remove},
+                                      {"pop", s_pop},
+                                      {"clear", s_clear},
+                                      {"union", s_union},
+                                      {"intersection", s_intersection},
+                                      {"difference", s_difference},
+                                      {"symmetric_difference", s_symmetric},
+                                      {"update", s_update},
+                                      {"issubset", s_issubset},
+                                      {"issuperset", s_issuperset},
+                                      {"isdisjoint", s_isdisjoint},
+                                      {"copy", s_union},
+                                      {NULL, NULL}};
+    static const native_def ints[] = {{"bit_length", i_bit_length}, {"bit_count", i_bit_count}, {"is_integer", f_is_integer}, {"conjugate", i_item},
+                                      {"__index__", i_number},      {"__int__", i_number},      {"__float__", i_float},       {NULL, NULL}};
     static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int}, {"is_integer", f_is_integer}, {"conjugate", i_item}, {NULL, NULL}};
     tc_type_methods(c, K_LIST, lists);
     tc_type_methods(c, K_TUPLE, tuples);

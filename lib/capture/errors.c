@@ -233,7 +233,9 @@ tc_status tc_exc_status(C *c, V v) {
 /* ---- limits ---- */
 void tc_steps(C *c, uint64_t n) {
     c->steps += n;
-    if (c->graph_full) tc_raise_limit(c, "the graph has more nodes than the limit of %zu: is a loop unrolled that torch.while_loop or scan should hold?", c->max_graph_nodes);
+    if (c->graph_full)
+        tc_raise_limit(c, "the graph has more nodes than the limit of %zu: is a loop unrolled that torch.while_loop or scan should hold?",
+                       c->max_graph_nodes);
     if (c->steps > c->max_steps)
         tc_raise_limit(c, "the model ran more steps than the limit of %llu allows: is a loop unbounded?", (unsigned long long)c->max_steps);
 }
@@ -244,7 +246,8 @@ void tc_step(C *c) {
 
 void tc_stack_check(C *c) {
     char here;
-    if (__builtin_expect(&here < c->stack_limit, 0)) tc_raise_limit(c, "recursion is too deep: the depth limit is %d calls (too deeply nested)", c->max_depth);
+    if (__builtin_expect(&here < c->stack_limit, 0))
+        tc_raise_limit(c, "recursion is too deep: the depth limit is %d calls (too deeply nested)", c->max_depth);
 }
 
 /* ---- the classes ---- */
@@ -279,16 +282,43 @@ static V exc_attr(C *c, V self, str *name) {
 
 void tc_errors_init(C *c) {
     /* name, base; a base stands before what derives from it. LimitError derives from nothing a model can catch. */
-    static const char *const table[][2] = {
-        {"LimitError", "BaseException"}, {"SystemExit", "BaseException"}, {"KeyboardInterrupt", "BaseException"}, {"GeneratorExit", "BaseException"},
-        {"UnsupportedError", "BaseException"}, {"Exception", "BaseException"}, {"ArithmeticError", "Exception"}, {"OverflowError", "ArithmeticError"},
-        {"ZeroDivisionError", "ArithmeticError"}, {"FloatingPointError", "ArithmeticError"}, {"AssertionError", "Exception"}, {"AttributeError", "Exception"},
-        {"EOFError", "Exception"}, {"ImportError", "Exception"}, {"ModuleNotFoundError", "ImportError"}, {"LookupError", "Exception"}, {"IndexError", "LookupError"},
-        {"KeyError", "LookupError"}, {"MemoryError", "Exception"}, {"NameError", "Exception"}, {"UnboundLocalError", "NameError"}, {"OSError", "Exception"},
-        {"FileNotFoundError", "OSError"}, {"RuntimeError", "Exception"}, {"NotImplementedError", "RuntimeError"}, {"RecursionError", "RuntimeError"},
-        {"StopIteration", "Exception"}, {"SyntaxError", "Exception"}, {"TypeError", "Exception"}, {"ValueError", "Exception"}, {"UnicodeError", "ValueError"},
-        {"Warning", "Exception"}, {"UserWarning", "Warning"}, {"DeprecationWarning", "Warning"}, {"FutureWarning", "Warning"}, {"RuntimeWarning", "Warning"},
-        {"DataDependentError", "BaseException"}};
+    static const char *const table[][2] = {{"LimitError", "BaseException"},
+                                           {"SystemExit", "BaseException"},
+                                           {"KeyboardInterrupt", "BaseException"},
+                                           {"GeneratorExit", "BaseException"},
+                                           {"UnsupportedError", "BaseException"},
+                                           {"Exception", "BaseException"},
+                                           {"ArithmeticError", "Exception"},
+                                           {"OverflowError", "ArithmeticError"},
+                                           {"ZeroDivisionError", "ArithmeticError"},
+                                           {"FloatingPointError", "ArithmeticError"},
+                                           {"AssertionError", "Exception"},
+                                           {"AttributeError", "Exception"},
+                                           {"EOFError", "Exception"},
+                                           {"ImportError", "Exception"},
+                                           {"ModuleNotFoundError", "ImportError"},
+                                           {"LookupError", "Exception"},
+                                           {"IndexError", "LookupError"},
+                                           {"KeyError", "LookupError"},
+                                           {"MemoryError", "Exception"},
+                                           {"NameError", "Exception"},
+                                           {"UnboundLocalError", "NameError"},
+                                           {"OSError", "Exception"},
+                                           {"FileNotFoundError", "OSError"},
+                                           {"RuntimeError", "Exception"},
+                                           {"NotImplementedError", "RuntimeError"},
+                                           {"RecursionError", "RuntimeError"},
+                                           {"StopIteration", "Exception"},
+                                           {"SyntaxError", "Exception"},
+                                           {"TypeError", "Exception"},
+                                           {"ValueError", "Exception"},
+                                           {"UnicodeError", "ValueError"},
+                                           {"Warning", "Exception"},
+                                           {"UserWarning", "Warning"},
+                                           {"DeprecationWarning", "Warning"},
+                                           {"FutureWarning", "Warning"},
+                                           {"RuntimeWarning", "Warning"},
+                                           {"DataDependentError", "BaseException"}};
     c->exceptions = tc_dict(c);
     type *base = c->types[K_EXC];
     base->instance_attr = exc_attr;

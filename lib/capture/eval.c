@@ -5,12 +5,14 @@ static V name_value(C *c, frame *f, const ast *n) {
     var *v = n->var;
     V x;
     switch (v->kind) {
-    case VAR_LOCAL: case VAR_FREE:
+    case VAR_LOCAL:
+    case VAR_FREE:
         x = f->slots[v->slot];
         if (v->cell && x) x = ((cell *)x)->v;
         if (x) return x;
         f->at = n;
-        if (v->kind == VAR_FREE) tc_raise(c, "NameError", "cannot access free variable '%s' where it is not associated with a value in enclosing scope", n->name->s);
+        if (v->kind == VAR_FREE)
+            tc_raise(c, "NameError", "cannot access free variable '%s' where it is not associated with a value in enclosing scope", n->name->s);
         tc_raise(c, "UnboundLocalError", "cannot access local variable '%s' where it is not associated with a value", n->name->s);
     case VAR_CLASS:
         if (f->locals && (x = tc_dict_gets(c, f->locals, n->name))) return x;
@@ -26,7 +28,8 @@ static V name_value(C *c, frame *f, const ast *n) {
     if (x) return x;
     f->at = n;
     if (f->sc->file->embedded && (x = tc_dict_gets(c, tc_module(c, "_lang")->d, n->name))) return x; /* __import__ of the library's own sources */
-    static const char *const gone[] = {"open", "exec", "eval", "__import__", "__builtins__", "compile", "globals", "locals", "vars", "input", "breakpoint", "memoryview", "bytearray", "bytes"};
+    static const char *const gone[] = {"open",   "exec", "eval",  "__import__", "__builtins__", "compile",   "globals",
+                                       "locals", "vars", "input", "breakpoint", "memoryview",   "bytearray", "bytes"};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         if (!strcmp(gone[i], n->name->s)) tc_raise(c, "NameError", "'%s' is not part of the model language", n->name->s);
     tc_raise(c, "NameError", "name '%s' is not defined", n->name->s);
@@ -89,7 +92,8 @@ static V call_node(C *c, frame *f, const ast *n) {
         V o = tc_eval_expr(c, f, callee->a);
         f->at = callee;
         fn = NULL;
-        if (!tc_is_small(o) && o->type->kind != K_TYPE && o->type->kind != K_MODULE && o->type->kind != K_SUPER && o->type->kind != K_TENSOR && !(o->attrs && tc_dict_gets(c, o->attrs, callee->name))) {
+        if (!tc_is_small(o) && o->type->kind != K_TYPE && o->type->kind != K_MODULE && o->type->kind != K_SUPER && o->type->kind != K_TENSOR &&
+            !(o->attrs && tc_dict_gets(c, o->attrs, callee->name))) {
             V a = tc_type_lookup(c, o->type, callee->name);
             if (a && (tc_kind_of(a) == K_FUNC || tc_kind_of(a) == K_NATIVE)) fn = a, self = o;
         }

@@ -23,7 +23,8 @@ static void unpack(C *c, frame *f, const ast *t, V v) {
     if (tc_is_seq(v)) a = tc_items(v, &n);
     else {
         kind k = tc_kind_of(v);
-        if (k == K_INT || k == K_FLOAT || k == K_BOOL || k == K_NONE || k == K_SYM) tc_raise(c, "TypeError", "cannot unpack non-iterable %s object", tc_type_name(c, v));
+        if (k == K_INT || k == K_FLOAT || k == K_BOOL || k == K_NONE || k == K_SYM)
+            tc_raise(c, "TypeError", "cannot unpack non-iterable %s object", tc_type_name(c, v));
         list *l = tc_to_list(c, v);
         a = l->a, n = l->n;
     }
@@ -52,7 +53,8 @@ void tc_store(C *c, frame *f, const ast *t, V v) {
     case N_NAME: {
         var *x = t->var;
         switch (x->kind) {
-        case VAR_LOCAL: case VAR_FREE:
+        case VAR_LOCAL:
+        case VAR_FREE:
             if (x->cell) ((cell *)f->slots[x->slot])->v = v;
             else f->slots[x->slot] = v;
             return;
@@ -63,7 +65,8 @@ void tc_store(C *c, frame *f, const ast *t, V v) {
                 return;
             }
             if (c->capturing && f->fn && !f->sc->file->embedded)
-                tc_raise(c, "RuntimeError", "the global %s is changed while forward is captured: pass it as an argument, or make it a buffer", t->name->s);
+                tc_raise(c, "RuntimeError", "the global %s is changed while forward is captured: pass it as an argument, or make it a buffer",
+                         t->name->s);
             tc_dict_set(c, f->globals, (V)t->name, v);
             return;
         }
@@ -80,13 +83,17 @@ void tc_store(C *c, frame *f, const ast *t, V v) {
         tc_setitem(c, o, k, v);
         return;
     }
-    case N_TUPLE: case N_LIST: f->at = t; unpack(c, f, t, v); return;
+    case N_TUPLE:
+    case N_LIST:
+        f->at = t;
+        unpack(c, f, t, v);
+        return;
     case N_STAR: tc_store(c, f, t->a, v); return;
     default: TC_BUG("store to node %d", t->kind);
     }
 }
 
-static void delete(C *c, frame *f, const ast *t) {
+static void delete (C *c, frame *f, const ast *t) {
     f->at = t;
     switch (t->kind) {
     case N_NAME: {
@@ -110,8 +117,9 @@ static void delete(C *c, frame *f, const ast *t) {
         tc_delitem(c, o, k);
         return;
     }
-    case N_TUPLE: case N_LIST:
-        for (int i = 0; i < t->n; i++) delete(c, f, t->list[i]);
+    case N_TUPLE:
+    case N_LIST:
+        for (int i = 0; i < t->n; i++) delete (c, f, t->list[i]);
         return;
     default: tc_raise(c, "SyntaxError", "cannot delete expression");
     }
@@ -457,7 +465,7 @@ again:
     case N_RAISE: raise_statement(c, f, n);
     case N_ASSERT: assertion(c, f, n); return ON;
     case N_DEL:
-        for (int i = 0; i < n->n; i++) delete(c, f, n->list[i]);
+        for (int i = 0; i < n->n; i++) delete (c, f, n->list[i]);
         return ON;
     case N_PASS: return ON;
     case N_BREAK: return BREAK;

@@ -3,7 +3,11 @@
 #include "base/file.h"
 #include "capture/torch.h"
 
-typedef struct { const char *name; const char *text; size_t len; } tc_embedded;
+typedef struct {
+    const char *name;
+    const char *text;
+    size_t len;
+} tc_embedded;
 extern const tc_embedded tc_embedded_sources[];
 
 module *tc_module(C *c, const char *name) {
@@ -65,8 +69,15 @@ V tc_module_attr(C *c, module *m, str *name) {
 
 /* The names under which PyTorch shows the same module again. */
 static const char *canonical(const char *name) {
-    static const char *const same[][2] = {{"torch.nn.parameter", "torch.nn"}, {"torch.types", "typing"}, {"collections.abc", "typing"}, {"typing_extensions", "typing"}, {"torch.autograd.function", "torch.autograd"},
-        {"torch.nn.modules", "torch.nn"}, {"torch.nn.common_types", "typing"}, {"torch._tensor", "torch"}, {"torch.cuda.amp", "torch.amp"}};
+    static const char *const same[][2] = {{"torch.nn.parameter", "torch.nn"},
+                                          {"torch.types", "typing"},
+                                          {"collections.abc", "typing"},
+                                          {"typing_extensions", "typing"},
+                                          {"torch.autograd.function", "torch.autograd"},
+                                          {"torch.nn.modules", "torch.nn"},
+                                          {"torch.nn.common_types", "typing"},
+                                          {"torch._tensor", "torch"},
+                                          {"torch.cuda.amp", "torch.amp"}};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (!strcmp(name, same[i][0])) return same[i][1];
     if (!strncmp(name, "torch.nn.modules.", 17)) return "torch.nn";

@@ -87,17 +87,21 @@ V tc_iter(C *c, V o) {
         }
     }
     switch (k) {
-    case K_TUPLE: case K_LIST: case K_SIZE: return (V)tc_iter_new(c, next_seq, o);
+    case K_TUPLE:
+    case K_LIST:
+    case K_SIZE: return (V)tc_iter_new(c, next_seq, o);
     case K_STR: return (V)tc_iter_new(c, next_str, o);
     case K_DICT: return (V)over_dict(c, o, (dict *)o, 0);
-    case K_SET: case K_FROZENSET: return (V)over_dict(c, o, ((set *)o)->d, 0);
+    case K_SET:
+    case K_FROZENSET: return (V)over_dict(c, o, ((set *)o)->d, 0);
     case K_MAPPROXY: return (V)over_dict(c, o, ((mapview *)o)->d, ((mapview *)o)->what);
     case K_RANGE: {
         iter *it = tc_iter_new(c, next_range, o);
         it->n = tc_len(c, o), it->step = ((range *)o)->step;
         return (V)it;
     }
-    case K_ITER: case K_GENEXPR: return o;
+    case K_ITER:
+    case K_GENEXPR: return o;
     case K_TENSOR: return tc_tensor_iter(c, o);
     default: tc_raise(c, "TypeError", "'%s' object is not iterable", tc_type_name(c, o));
     }

@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 enum { MAX_DEPTH = 10000 };
-static const size_t STACK_BYTES = (size_t)128 << 20, STACK_SPARE = (size_t)68 << 20; /* reserved, and what must stay free: 60 MiB may be used, below what sanitizers unwind */
+static const size_t STACK_BYTES = (size_t)128 << 20,
+                    STACK_SPARE = (size_t)68 << 20; /* reserved, and what must stay free: 60 MiB may be used, below what sanitizers unwind */
 
 file *tc_file_add(C *c, const char *name, const char *text, size_t len) {
     file *f = tc_arena_alloc(&c->arena, sizeof *f);
@@ -102,7 +103,13 @@ void tc_lang_destroy(C *c) {
     free(c);
 }
 
-typedef struct { C *c; void (*fn)(C *, void *); void *ctx; tc_status status; const char *lowest; } job;
+typedef struct {
+    C *c;
+    void (*fn)(C *, void *);
+    void *ctx;
+    tc_status status;
+    const char *lowest;
+} job;
 
 static void *on_stack(void *arg) {
     job *j = arg;

@@ -21,7 +21,9 @@ static int utf8(const unsigned char *p, const unsigned char *end) {
     if (n == 0 || end - p < n) return 0;
     for (int i = 1; i < n; i++)
         if ((p[i] & 0xc0) != 0x80) return 0;
-    if ((n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0))) || (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90)))) return 0;
+    if ((n == 3 && ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] >= 0xa0))) ||
+        (n == 4 && ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] >= 0x90))))
+        return 0;
     return n;
 }
 
@@ -86,7 +88,7 @@ static void indentation(lexer *l) {
 static tc_keyword keyword(const char *p, size_t n) {
     static const char *const words[] = {"",
 #define X(k) #k,
-        TC_KEYWORDS(X)
+                                        TC_KEYWORDS(X)
 #undef X
     };
     for (size_t i = 1; i < sizeof words / sizeof *words; i++)
@@ -139,7 +141,10 @@ static token string(lexer *l, const char *start, bool raw, bool fstr) {
         }
     }
     if (p >= l->end && p > l->f->text && p[-1] == '\\' && !triple) fail(l, start, "unterminated string literal after a backslash");
-    fail(l, start, fstr && depth ? "f-string: expecting '}', unterminated" : triple ? "unterminated triple-quoted string literal" : "unterminated string literal");
+    fail(l, start,
+         fstr && depth ? "f-string: expecting '}', unterminated"
+         : triple      ? "unterminated triple-quoted string literal"
+                       : "unterminated string literal");
 }
 
 static token number(lexer *l, const char *start) {
@@ -174,7 +179,8 @@ static token number(lexer *l, const char *start) {
 
 static token operator_token(lexer *l, const char *p) {
     static const char *const three[] = {"**=", "//=", ">>=", "<<=", "..."};
-    static const char *const two[] = {"**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", ":="};
+    static const char *const two[] = {
+        "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", ":="};
     token t = make(l, T_OP, p);
     size_t left = (size_t)(l->end - p);
     t.n = 1;

@@ -102,7 +102,12 @@ double tc_to_double(C *c, V v) {
 }
 
 /* ---- format specs: [[fill]align][sign][#][0][width][,|_][.precision][type] ---- */
-typedef struct { char fill[8]; char align, sign, type, group; bool alt, zero; int64_t width, prec; } spec;
+typedef struct {
+    char fill[8];
+    char align, sign, type, group;
+    bool alt, zero;
+    int64_t width, prec;
+} spec;
 
 static void fill_zeros(spec *s) { /* between the sign and the digits */
     s->align = '=';
@@ -269,7 +274,7 @@ static str *format_str(C *c, str *v, const spec *s) {
         }
     }
     spec t = *s;
-    if (t.align == '=' ) t.align = '<';
+    if (t.align == '=') t.align = '<';
     return pad(c, &t, "", v->s, n, chars, '<');
 }
 
@@ -283,12 +288,11 @@ str *tc_format_value(C *c, V v, const char *text, size_t n) {
     kind k = tc_kind_of(v);
     if (k == K_TENSOR) v = tc_tensor_number(c, v, "format()"), k = tc_kind_of(v);
     if (k == K_BOOL && s.type && s.type != 's') v = tc_int(c, v == c->true_), k = K_INT;
-    if (k == K_BOOL && !s.type) {
-        v = tc_int(c, v == c->true_), k = K_INT;
-    }
+    if (k == K_BOOL && !s.type) { v = tc_int(c, v == c->true_), k = K_INT; }
     if (k == K_INT && (!s.type || strchr("dxXobcn", s.type))) return format_int(c, v, &s);
     if (k == K_INT || k == K_FLOAT) {
-        if (s.type && !strchr("eEfFgGn%", s.type)) tc_raise(c, "ValueError", "Unknown format code '%c' for object of type '%s'", s.type, tc_type_name(c, v));
+        if (s.type && !strchr("eEfFgGn%", s.type))
+            tc_raise(c, "ValueError", "Unknown format code '%c' for object of type '%s'", s.type, tc_type_name(c, v));
         return format_float(c, tc_to_double(c, v), &s);
     }
     if (k == K_STR) return format_str(c, (str *)v, &s);
@@ -400,7 +404,8 @@ static V field_value(C *c, const char *p, const char *e, args *A, int *autoidx) 
             const char *r = ++q;
             while (r < e && *r != '.' && *r != '[') r++;
             str *name = tc_intern(c, q, (size_t)(r - q));
-            if (name->len > 4 && !strncmp(name->s, "__", 2)) tc_raise(c, "AttributeError", "str.format: access to '%s' is forbidden in the model language", name->s);
+            if (name->len > 4 && !strncmp(name->s, "__", 2))
+                tc_raise(c, "AttributeError", "str.format: access to '%s' is forbidden in the model language", name->s);
             v = tc_getattr(c, v, name);
             q = r;
         } else {
@@ -434,7 +439,7 @@ static V str_format(C *c, const char *p, const char *e, args *A, int *autoidx, i
         for (; r < e; r++) {
             if (*r == '{') nest++;
             else if (*r == '}' && --nest == 0) break;
-            else if (nest == 1 && !spec_at && *r == '!' ) {
+            else if (nest == 1 && !spec_at && *r == '!') {
                 if (!name_end) name_end = r;
                 if (r + 1 < e) conv = r[1];
             } else if (nest == 1 && !spec_at && *r == ':') {

@@ -207,10 +207,12 @@ bool tc_truth(C *c, V v) {
     case K_FLOAT: return tc_flt(v) != 0;
     case K_COMPLEX: return ((cplx *)v)->re != 0 || ((cplx *)v)->im != 0;
     case K_STR: return ((str *)v)->len != 0;
-    case K_TUPLE: case K_SIZE: return ((tuple *)v)->n != 0;
+    case K_TUPLE:
+    case K_SIZE: return ((tuple *)v)->n != 0;
     case K_LIST: return ((list *)v)->n != 0;
     case K_DICT: return ((dict *)v)->live != 0;
-    case K_SET: case K_FROZENSET: return ((set *)v)->d->live != 0;
+    case K_SET:
+    case K_FROZENSET: return ((set *)v)->d->live != 0;
     case K_MAPPROXY: return ((mapview *)v)->d->live != 0;
     case K_RANGE: return tc_len(c, v) != 0;
     case K_SYM: return tc_sym_truth(c, v);
@@ -253,7 +255,8 @@ uint64_t tc_hash_value(C *c, V v) {
         return tc_hash(&f, sizeof f, 7);
     }
     case K_COMPLEX: return tc_hash(&((cplx *)v)->re, 16, 9);
-    case K_TUPLE: case K_SIZE: {
+    case K_TUPLE:
+    case K_SIZE: {
         tuple *t = (tuple *)v;
         uint64_t h = 0x345678 + t->n;
         for (size_t i = 0; i < t->n; i++) h = (h ^ tc_hash_value(c, t->a[i])) * 1000003u + 97531;
@@ -265,7 +268,10 @@ uint64_t tc_hash_value(C *c, V v) {
         for (size_t i = 0; tc_dict_next(((set *)v)->d, &i, &k, &x);) h ^= tc_hash_value(c, k) * 3644798167u;
         return h;
     }
-    case K_LIST: case K_DICT: case K_SET: case K_SLICE: tc_raise(c, "TypeError", "unhashable type: '%s'", v->type->name->s);
+    case K_LIST:
+    case K_DICT:
+    case K_SET:
+    case K_SLICE: tc_raise(c, "TypeError", "unhashable type: '%s'", v->type->name->s);
     case K_METHOD: return tc_hash_value(c, ((method *)v)->func) ^ (uint64_t)(uintptr_t)((method *)v)->self;
     case K_DTYPE: return 77 + (uint64_t)((dtypeobj *)v)->d;
     case K_DEVICE: return tc_hash_value(c, (V)((device *)v)->kindname);
@@ -322,7 +328,8 @@ static int native_equal(C *c, V a, V b) {
         str *s = (str *)a, *t = (str *)b;
         return s->len == t->len && !memcmp(s->s, t->s, s->len);
     }
-    if ((x == K_TUPLE || x == K_SIZE) && (y == K_TUPLE || y == K_SIZE)) return seq_equal(c, ((tuple *)a)->a, ((tuple *)a)->n, ((tuple *)b)->a, ((tuple *)b)->n);
+    if ((x == K_TUPLE || x == K_SIZE) && (y == K_TUPLE || y == K_SIZE))
+        return seq_equal(c, ((tuple *)a)->a, ((tuple *)a)->n, ((tuple *)b)->a, ((tuple *)b)->n);
     if (x != y) {
         if ((x == K_SET && y == K_FROZENSET) || (x == K_FROZENSET && y == K_SET)) goto sets;
         if (x == K_DEVICE && y == K_STR) return !strcmp(((device *)a)->kindname->s, tc_as_str(b)->s);
@@ -331,8 +338,9 @@ static int native_equal(C *c, V a, V b) {
     switch (x) {
     case K_LIST: return seq_equal(c, ((list *)a)->a, ((list *)a)->n, ((list *)b)->a, ((list *)b)->n);
     case K_DICT: return dict_equal(c, (dict *)a, (dict *)b);
-    case K_SET: case K_FROZENSET:
-    sets: {
+    case K_SET:
+    case K_FROZENSET:
+    sets : {
         dict *d = ((set *)a)->d, *e = ((set *)b)->d;
         if (d->live != e->live) return 0;
         V k, v;
@@ -346,7 +354,8 @@ static int native_equal(C *c, V a, V b) {
         return n == tc_len(c, b) && (n == 0 || (r->start == s->start && (n == 1 || r->step == s->step)));
     }
     case K_SLICE:
-        return tc_equal(c, ((slice *)a)->start, ((slice *)b)->start) && tc_equal(c, ((slice *)a)->stop, ((slice *)b)->stop) && tc_equal(c, ((slice *)a)->step, ((slice *)b)->step);
+        return tc_equal(c, ((slice *)a)->start, ((slice *)b)->start) && tc_equal(c, ((slice *)a)->stop, ((slice *)b)->stop) &&
+               tc_equal(c, ((slice *)a)->step, ((slice *)b)->step);
     case K_METHOD: return ((method *)a)->func == ((method *)b)->func && ((method *)a)->self == ((method *)b)->self;
     case K_DTYPE: return ((dtypeobj *)a)->d == ((dtypeobj *)b)->d;
     case K_DEVICE: return !strcmp(((device *)a)->kindname->s, ((device *)b)->kindname->s);
@@ -422,7 +431,12 @@ static V native_rich(C *c, int op, V a, V b) {
             if (!tc_dict_get(c, t->d, k)) return c->false_;
         return tc_bool(c, !strict || s->d->live < t->d->live);
     }
-    tc_raise(c, "TypeError", "'%s' not supported between instances of '%s' and '%s'", op == 'L' ? "<=" : op == 'G' ? ">=" : op == '<' ? "<" : ">", tc_type_name(c, a), tc_type_name(c, b));
+    tc_raise(c, "TypeError", "'%s' not supported between instances of '%s' and '%s'",
+             op == 'L'   ? "<="
+             : op == 'G' ? ">="
+             : op == '<' ? "<"
+                         : ">",
+             tc_type_name(c, a), tc_type_name(c, b));
 }
 
 V tc_rich(C *c, int op, V a, V b) {
@@ -566,7 +580,8 @@ static void repr_native(C *c, tc_buf *b, V v) {
         tc_buf_puts(b, v->type->user || ((dict *)v)->default_factory ? "})" : "}");
         break;
     }
-    case K_SET: case K_FROZENSET: {
+    case K_SET:
+    case K_FROZENSET: {
         set *s = (set *)v;
         if (s->frozen || s->d->live == 0) tc_buf_printf(b, "%s(", v->type->name->s);
         if (s->d->live) {
@@ -610,7 +625,9 @@ static void repr_native(C *c, tc_buf *b, V v) {
             tc_buf_printf(b, "<bound method %s of ", ((func *)f)->qualname->s);
             repr_into(c, b, ((method *)v)->self);
             tc_buf_putc(b, '>');
-        } else tc_buf_printf(b, "<built-in method %s of %s object>", tc_kind_of(f) == K_NATIVE ? ((native *)f)->name->s : "?", tc_type_name(c, ((method *)v)->self));
+        } else
+            tc_buf_printf(b, "<built-in method %s of %s object>", tc_kind_of(f) == K_NATIVE ? ((native *)f)->name->s : "?",
+                          tc_type_name(c, ((method *)v)->self));
         break;
     }
     case K_TYPE: {
@@ -644,7 +661,8 @@ static void repr_native(C *c, tc_buf *b, V v) {
     case K_SYM: tc_sym_print(b, ((symobj *)v)->s); break;
     case K_TENSOR: tc_buf_puts(b, tc_tensor_repr(c, v)->s); break;
     case K_LAYOUT: tc_buf_puts(b, tc_as_str(tc_dict_gets(c, v->attrs, c->n_name))->s); break;
-    default: tc_buf_printf(b, "<%s%s%s object>", v->type->module_name ? v->type->module_name->s : "", v->type->module_name ? "." : "", v->type->name->s);
+    default:
+        tc_buf_printf(b, "<%s%s%s object>", v->type->module_name ? v->type->module_name->s : "", v->type->module_name ? "." : "", v->type->name->s);
     }
 }
 

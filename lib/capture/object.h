@@ -20,20 +20,21 @@ typedef struct tc_obj *V;
 typedef struct tc_lang C;
 
 /* X(id, Python's name of the type) */
-#define TC_LANG_KINDS(X)                                                                                                       \
-    X(OBJECT, "object") X(NONE, "NoneType") X(INT, "int") X(BOOL, "bool") X(FLOAT, "float") X(COMPLEX, "complex") X(STR, "str") \
-    X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") \
-    X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method")       \
-    X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod")                  \
-    X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator") X(EXC, "BaseException")             \
-    X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") \
-    X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
+#define TC_LANG_KINDS(X)                                                                                                                             \
+    X(OBJECT, "object")                                                                                                                              \
+    X(NONE, "NoneType") X(INT, "int") X(BOOL, "bool") X(FLOAT, "float") X(COMPLEX, "complex") X(STR, "str") X(TUPLE, "tuple") X(LIST, "list")        \
+        X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis")                          \
+            X(NOTIMPL, "NotImplementedType") X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type")         \
+                X(MODULE, "module") X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") \
+                    X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view")                \
+                        X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator")     \
+                            X(LAYOUT, "layout") X(SIZE, "Size")
 
 typedef enum {
 #define X(id, name) K_##id,
     TC_LANG_KINDS(X)
 #undef X
-    K_COUNT
+        K_COUNT
 } kind;
 
 typedef struct type type;
@@ -43,60 +44,199 @@ typedef struct ast ast;
 typedef struct scope scope;
 typedef struct frame frame;
 
-struct tc_obj { type *type; dict *attrs; };
+struct tc_obj {
+    type *type;
+    dict *attrs;
+};
 typedef struct tc_obj obj;
 
-struct str { obj h; const char *s; uint32_t len, nchars, hash; bool interned; };
-typedef struct { obj h; double f; } flt;
-typedef struct { obj h; double re, im; } cplx;
-typedef struct { obj h; bool neg; uint32_t n; uint32_t *d; } big;   /* magnitude, base 2^32, little end first; normal: does not fit 63 bits */
-typedef struct { obj h; V *a; size_t n; } tuple;                    /* also Size */
-typedef struct { obj h; V *a; size_t n, cap; const void *module; } list; /* module: whose top level made it (mutation of globals) */
-typedef struct { V key, val; uint64_t hash; } dentry;               /* key NULL: deleted */
-struct dict { obj h; dentry *e; size_t used, cap, live; uint32_t *slot; size_t nslots; const void *module; V default_factory; };
-typedef struct { obj h; dict *d; bool frozen; } set;
-typedef struct { obj h; int64_t start, stop, step; } range;
-typedef struct { obj h; V start, stop, step; } slice;
-typedef struct { obj h; V v; } cell;
+struct str {
+    obj h;
+    const char *s;
+    uint32_t len, nchars, hash;
+    bool interned;
+};
+typedef struct {
+    obj h;
+    double f;
+} flt;
+typedef struct {
+    obj h;
+    double re, im;
+} cplx;
+typedef struct {
+    obj h;
+    bool neg;
+    uint32_t n;
+    uint32_t *d;
+} big; /* magnitude, base 2^32, little end first; normal: does not fit 63 bits */
+typedef struct {
+    obj h;
+    V *a;
+    size_t n;
+} tuple; /* also Size */
+typedef struct {
+    obj h;
+    V *a;
+    size_t n, cap;
+    const void *module;
+} list; /* module: whose top level made it (mutation of globals) */
+typedef struct {
+    V key, val;
+    uint64_t hash;
+} dentry; /* key NULL: deleted */
+struct dict {
+    obj h;
+    dentry *e;
+    size_t used, cap, live;
+    uint32_t *slot;
+    size_t nslots;
+    const void *module;
+    V default_factory;
+};
+typedef struct {
+    obj h;
+    dict *d;
+    bool frozen;
+} set;
+typedef struct {
+    obj h;
+    int64_t start, stop, step;
+} range;
+typedef struct {
+    obj h;
+    V start, stop, step;
+} slice;
+typedef struct {
+    obj h;
+    V v;
+} cell;
 
 /* Arguments of a call: positional, then keywords. */
-typedef struct { V *a; int n; str **kn; V *kv; int nk; } args;
+typedef struct {
+    V *a;
+    int n;
+    str **kn;
+    V *kv;
+    int nk;
+} args;
 typedef V (*native_fn)(C *c, args *A);
-typedef struct { const char *name; native_fn fn; } native_def;
-typedef struct { obj h; str *name; native_fn fn; void *data; V owner; bool is_static; } native; /* data: for closures in C */
-typedef struct { obj h; V func, self; } method;
-typedef struct { obj h; str *name, *qualname, *module_name; scope *sc; dict *globals; struct module *module; V *cells; V *defaults; V *kwdefaults; V doc; } func;
-typedef struct module { obj h; str *name; dict *d; V (*missing)(C *c, struct module *m, str *name); struct file *file; bool loading, embedded; } module;
-typedef struct { obj h; V get, set, del; V doc; } property;
-typedef struct { obj h; V f; } wrapper;                              /* staticmethod, classmethod */
-typedef struct { obj h; type *cls; V self; type *self_type; } superobj;
-typedef struct { obj h; V args, cause, context; bool suppress; struct file *file; int line, col; const char *trace; bool limit; tc_code code; } exc;
-typedef struct { obj h; V origin, params; str *name; } alias;
-typedef struct { obj h; tc_sym s; } symobj;
-typedef struct { obj h; tc_dtype d; } dtypeobj;
-typedef struct { obj h; str *kindname; V index; } device;
-typedef struct { obj h; dict *d; int what; } mapview;                /* what: 0 keys, 1 values, 2 items */
+typedef struct {
+    const char *name;
+    native_fn fn;
+} native_def;
+typedef struct {
+    obj h;
+    str *name;
+    native_fn fn;
+    void *data;
+    V owner;
+    bool is_static;
+} native; /* data: for closures in C */
+typedef struct {
+    obj h;
+    V func, self;
+} method;
+typedef struct {
+    obj h;
+    str *name, *qualname, *module_name;
+    scope *sc;
+    dict *globals;
+    struct module *module;
+    V *cells;
+    V *defaults;
+    V *kwdefaults;
+    V doc;
+} func;
+typedef struct module {
+    obj h;
+    str *name;
+    dict *d;
+    V (*missing)(C *c, struct module *m, str *name);
+    struct file *file;
+    bool loading, embedded;
+} module;
+typedef struct {
+    obj h;
+    V get, set, del;
+    V doc;
+} property;
+typedef struct {
+    obj h;
+    V f;
+} wrapper; /* staticmethod, classmethod */
+typedef struct {
+    obj h;
+    type *cls;
+    V self;
+    type *self_type;
+} superobj;
+typedef struct {
+    obj h;
+    V args, cause, context;
+    bool suppress;
+    struct file *file;
+    int line, col;
+    const char *trace;
+    bool limit;
+    tc_code code;
+} exc;
+typedef struct {
+    obj h;
+    V origin, params;
+    str *name;
+} alias;
+typedef struct {
+    obj h;
+    tc_sym s;
+} symobj;
+typedef struct {
+    obj h;
+    tc_dtype d;
+} dtypeobj;
+typedef struct {
+    obj h;
+    str *kindname;
+    V index;
+} device;
+typedef struct {
+    obj h;
+    dict *d;
+    int what;
+} mapview; /* what: 0 keys, 1 values, 2 items */
 
 /* Iterators: one struct; next returns NULL at the end. */
 typedef struct iter iter;
-struct iter { obj h; V (*next)(C *c, iter *it); V src, f; int64_t i, n, step; iter **sub; int nsub; };
+struct iter {
+    obj h;
+    V (*next)(C *c, iter *it);
+    V src, f;
+    int64_t i, n, step;
+    iter **sub;
+    int nsub;
+};
 
 struct type {
     obj h;
     str *name, *module_name;
-    kind kind;                 /* layout of instances */
-    type **bases; int nbases;
-    type **mro; int nmro;
+    kind kind; /* layout of instances */
+    type **bases;
+    int nbases;
+    type **mro;
+    int nmro;
     dict *d;
-    bool user;                 /* made by a class statement */
+    bool user;                                       /* made by a class statement */
     bool has_getattr, has_setattr, has_getattribute; /* __getattr__, __setattr__ other than object's on the mro */
     V doc;
     struct file *file;
-    V (*instance_attr)(C *c, V self, str *name);        /* native attributes, asked after the type's dict; NULL: none */
+    V (*instance_attr)(C *c, V self, str *name); /* native attributes, asked after the type's dict; NULL: none */
     bool (*instance_setattr)(C *c, V self, str *name, V v);
-    V meta_call;               /* Enum-like hooks: called instead of making an instance */
+    V meta_call; /* Enum-like hooks: called instead of making an instance */
     V meta_iter;
-    struct { str *name; V v; } cache[32]; /* tc_type_lookup, valid while version is the context's */
+    struct {
+        str *name;
+        V v;
+    } cache[32]; /* tc_type_lookup, valid while version is the context's */
     uint64_t version;
 };
 
@@ -105,68 +245,86 @@ struct frame {
     scope *sc;
     V *slots;
     dict *globals;
-    dict *locals;              /* of a class body, else NULL */
+    dict *locals; /* of a class body, else NULL */
     module *module;
-    const ast *at;             /* the node being evaluated: place of an error */
+    const ast *at; /* the node being evaluated: place of an error */
     V ret;
-    V handling;                /* exception being handled: bare raise */
+    V handling; /* exception being handled: bare raise */
     func *fn;
     int depth;
 };
 
-typedef struct trap { jmp_buf jb; struct trap *prev; frame *fr; size_t vtop; int depth; } trap;
+typedef struct trap {
+    jmp_buf jb;
+    struct trap *prev;
+    frame *fr;
+    size_t vtop;
+    int depth;
+} trap;
 /* if (TC_TRAP(c, t)) { body } else { handler: c->exc }; leave the body with tc_untrap(c, &t). */
 #define TC_TRAP(c, t) (tc_trap_push((c), &(t)), setjmp((t).jb) == 0)
 
-typedef struct file { const char *name; const char *text; size_t len; bool embedded; struct file *next; } file;
+typedef struct file {
+    const char *name;
+    const char *text;
+    size_t len;
+    bool embedded;
+    struct file *next;
+} file;
 
 /* ---- names that the evaluator asks for by pointer ---- */
-#define TC_LANG_NAMES(X)                                                                                                        \
-    X(__init__) X(__new__) X(__call__) X(__class__) X(__dict__) X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) \
-    X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__)     \
-    X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) \
-    X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__)       \
-    X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__)  \
-    X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__)   \
-    X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__) X(__instancecheck__) X(__floor__) X(__ceil__)    \
-    X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__)     \
-    X(__meta_contains__) X(__meta_len__) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) \
-    X(forward) X(training) X(data) X(grad) X(requires_grad) X(default_factory)
+#define TC_LANG_NAMES(X)                                                                                                                             \
+    X(__init__)                                                                                                                                      \
+    X(__new__) X(__call__) X(__class__) X(__dict__) X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__)          \
+        X(__setattr__) X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__)   \
+            X(__setitem__) X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__)     \
+                X(__gt__) X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__)    \
+                    X(__abs__) X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__)  \
+                        X(__mro__) X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__)              \
+                            X(__defaults__) X(__self__) X(__func__) X(__instancecheck__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__)         \
+                                X(__match_args__) X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) \
+                                    X(__meta_len__) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key) X(reverse) X(_parameters)  \
+                                        X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad) X(default_factory)
 
-struct tc_torch;   /* torch_*.c: state of the tensor side */
+struct tc_torch; /* torch_*.c: state of the tensor side */
 
 struct tc_lang {
     tc_arena arena;
-    tc_map interned;              /* text -> str* */
+    tc_map interned; /* text -> str* */
     type *types[K_COUNT];
     V none, true_, false_, ellipsis, notimpl;
 #define X(n) str *n_##n;
     TC_LANG_NAMES(X)
 #undef X
     dict *builtins;
-    dict *modules;                /* dotted name -> module */
-    dict *exceptions;             /* name -> type */
+    dict *modules;    /* dotted name -> module */
+    dict *exceptions; /* name -> type */
     trap *traps;
-    V exc;                        /* what was raised last */
+    V exc; /* what was raised last */
     frame *fr;
-    V *vstack; size_t vtop, vcap; /* slots of running frames */
-    const char *stack_limit;      /* lowest address that C may reach */
+    V *vstack;
+    size_t vtop, vcap;       /* slots of running frames */
+    const char *stack_limit; /* lowest address that C may reach */
     int depth;
     uint64_t steps;
     /* limits; the messages name them */
-    uint64_t max_steps; size_t max_memory, max_tensor_bytes, max_graph_nodes, tensor_bytes; int max_depth;
+    uint64_t max_steps;
+    size_t max_memory, max_tensor_bytes, max_graph_nodes, tensor_bytes;
+    int max_depth;
     file *files;
-    const char *source_dir;       /* --source, or NULL */
-    const char *(*read_source)(void *self, C *c, const char *path, size_t *len); void *read_self;
-    V print_sink;                 /* list that print() appends to, or none */
+    const char *source_dir; /* --source, or NULL */
+    const char *(*read_source)(void *self, C *c, const char *path, size_t *len);
+    void *read_self;
+    V print_sink; /* list that print() appends to, or none */
     tc_buf printed;
-    bool capturing;               /* forward runs: globals may not be changed */
+    bool capturing; /* forward runs: globals may not be changed */
     struct tc_torch *torch;
     int repr_depth;
-    const scope *blame;           /* the function whose arguments are being bound: place of an error that no line of the user's is in */
-    bool graph_full;              /* more nodes than the limit: said at the head of the loop */
-    uint64_t type_version;        /* bumped when the dict of a class changes */
-    void (*warn)(void *self, const char *text); void *warn_self;
+    const scope *blame;    /* the function whose arguments are being bound: place of an error that no line of the user's is in */
+    bool graph_full;       /* more nodes than the limit: said at the head of the loop */
+    uint64_t type_version; /* bumped when the dict of a class changes */
+    void (*warn)(void *self, const char *text);
+    void *warn_self;
 };
 
 /* ---- object.c: making and asking ---- */
@@ -174,7 +332,10 @@ static inline bool tc_is_small(V v) { return (uintptr_t)v & 1; }
 static inline int64_t tc_small(V v) { return (int64_t)(intptr_t)v >> 1; }
 static inline kind tc_kind_of(V v) { return tc_is_small(v) ? K_INT : v->type->kind; }
 static inline type *tc_type_of(C *c, V v) { return tc_is_small(v) ? c->types[K_INT] : v->type; }
-static inline bool tc_is_int(V v) { kind k = tc_kind_of(v); return k == K_INT || k == K_BOOL; }
+static inline bool tc_is_int(V v) {
+    kind k = tc_kind_of(v);
+    return k == K_INT || k == K_BOOL;
+}
 V tc_int(C *c, int64_t i);
 V tc_float(C *c, double f);
 V tc_complex(C *c, double re, double im);
@@ -188,9 +349,9 @@ V tc_buf_to_str(C *c, tc_buf *b); /* frees b */
 static inline str *tc_as_str(V v) { return (str *)v; }
 static inline double tc_flt(V v) { return ((flt *)v)->f; }
 void *tc_new(C *c, kind k, size_t size);
-void *tc_mem(C *c, size_t n);              /* from the arena, checked against the limit */
-void tc_memory_check(C *c, size_t more);   /* raises when `more` bytes would pass the limit */
-V tc_tuple(C *c, size_t n, V const *a);    /* copies a; a NULL: filled with None */
+void *tc_mem(C *c, size_t n);            /* from the arena, checked against the limit */
+void tc_memory_check(C *c, size_t more); /* raises when `more` bytes would pass the limit */
+V tc_tuple(C *c, size_t n, V const *a);  /* copies a; a NULL: filled with None */
 V tc_tuple_of(C *c, int n, ...);
 list *tc_list(C *c, size_t cap);
 void tc_list_push(C *c, list *l, V v);
@@ -199,29 +360,30 @@ V tc_cell(C *c, V v);
 V tc_native(C *c, const char *name, native_fn fn, void *data);
 V tc_method(C *c, V f, V self);
 bool tc_truth(C *c, V v);
-const char *tc_type_name(C *c, V v);       /* for messages */
+const char *tc_type_name(C *c, V v); /* for messages */
 uint64_t tc_hash_value(C *c, V v);
-bool tc_equal(C *c, V a, V b);             /* ==, as a truth */
-bool tc_same(V a, V b);                    /* is */
-int tc_compare(C *c, V a, V b);            /* numbers and strings of one kind: -1 0 1; raises when not ordered */
-V tc_rich(C *c, int op, V a, V b);         /* op: '<' 'l'(<=) '>' 'g'(>=) '=' '!' */
+bool tc_equal(C *c, V a, V b);     /* ==, as a truth */
+bool tc_same(V a, V b);            /* is */
+int tc_compare(C *c, V a, V b);    /* numbers and strings of one kind: -1 0 1; raises when not ordered */
+V tc_rich(C *c, int op, V a, V b); /* op: '<' 'l'(<=) '>' 'g'(>=) '=' '!' */
 str *tc_repr(C *c, V v);
 str *tc_to_str(C *c, V v);
 V tc_slice(C *c, V start, V stop, V step);
 void tc_slice_bounds(C *c, slice *s, int64_t len, int64_t *start, int64_t *stop, int64_t *step, int64_t *count);
 int64_t tc_index(C *c, V v, const char *what); /* __index__, within int64 */
-bool tc_is_seq(V v);                       /* tuple, list or Size */
-V *tc_items(V v, size_t *n);               /* of a tuple, list or Size */
+bool tc_is_seq(V v);                           /* tuple, list or Size */
+V *tc_items(V v, size_t *n);                   /* of a tuple, list or Size */
 
 /* Vectors in the arena: as tc_vec_push, never freed. */
 void *tc_avec_grow_(C *c, void *data, size_t len, size_t *cap, size_t elem);
-#define tc_avec_push(c, v, x) \
-    ((v)->len == (v)->cap ? (void)((v)->data = tc_avec_grow_((c), (v)->data, (v)->len, &(v)->cap, sizeof *(v)->data)) : (void)0, (void)((v)->data[(v)->len++] = (x)))
+#define tc_avec_push(c, v, x)                                                                                                    \
+    ((v)->len == (v)->cap ? (void)((v)->data = tc_avec_grow_((c), (v)->data, (v)->len, &(v)->cap, sizeof *(v)->data)) : (void)0, \
+     (void)((v)->data[(v)->len++] = (x)))
 
 /* ---- dict.c ---- */
 dict *tc_dict(C *c);
-V tc_dict_get(C *c, dict *d, V key);       /* NULL when absent */
-V tc_dict_gets(C *c, dict *d, str *key);   /* interned key: by pointer first */
+V tc_dict_get(C *c, dict *d, V key);     /* NULL when absent */
+V tc_dict_gets(C *c, dict *d, str *key); /* interned key: by pointer first */
 void tc_dict_set(C *c, dict *d, V key, V val);
 bool tc_dict_del(C *c, dict *d, V key);
 void tc_dict_clear(C *c, dict *d);
@@ -249,17 +411,17 @@ void tc_step(C *c);
 void tc_steps(C *c, uint64_t n);
 void tc_stack_check(C *c);
 void tc_warn(C *c, const char *text);
-tc_source tc_here(C *c);                   /* place in the user's file, for graph nodes */
+tc_source tc_here(C *c); /* place in the user's file, for graph nodes */
 
 /* ---- bigint.c: ints of any size ---- */
-V tc_int_op(C *c, int op, V a, V b);       /* '+' '-' '*' '/'(floor) '%' '&' '|' '^' 'l'(<<) 'r'(>>) '*'*'*' */
+V tc_int_op(C *c, int op, V a, V b); /* '+' '-' '*' '/'(floor) '%' '&' '|' '^' 'l'(<<) 'r'(>>) '*'*'*' */
 V tc_int_pow(C *c, V a, V b, V mod);
 V tc_int_neg(C *c, V a);
 V tc_int_invert(C *c, V a);
 int tc_int_cmp(V a, V b);
 int tc_int_sign(V a);
-double tc_int_to_double(C *c, V a);        /* correctly rounded; raises OverflowError */
-V tc_int_from_double(C *c, double f);      /* truncates */
+double tc_int_to_double(C *c, V a);                                    /* correctly rounded; raises OverflowError */
+V tc_int_from_double(C *c, double f);                                  /* truncates */
 V tc_int_parse(C *c, const char *s, size_t n, int base, bool literal); /* NULL: not a number */
 str *tc_int_text(C *c, V a, int base);
 bool tc_int_fits(V a, int64_t *out);
@@ -275,18 +437,18 @@ str *tc_format_value(C *c, V v, const char *spec, size_t n); /* format(v, spec) 
 V tc_percent(C *c, str *fmt, V args);
 V tc_str_format(C *c, str *fmt, args *A);
 double tc_parse_float(C *c, str *s);
-double tc_to_double(C *c, V v);            /* int, bool, float, __float__ */
+double tc_to_double(C *c, V v); /* int, bool, float, __float__ */
 double tc_round_half_even(double f, int64_t digits);
 
 /* ---- class.c ---- */
-V tc_getattr(C *c, V o, str *name);        /* raises AttributeError */
-V tc_getattr_or(C *c, V o, str *name);     /* NULL when absent */
+V tc_getattr(C *c, V o, str *name);    /* raises AttributeError */
+V tc_getattr_or(C *c, V o, str *name); /* NULL when absent */
 void tc_setattr(C *c, V o, str *name, V v);
 void tc_delattr(C *c, V o, str *name);
 void tc_object_setattr(C *c, V o, str *name, V v);
-V tc_object_getattr(C *c, V o, str *name); /* without __getattr__; NULL when absent */
-V tc_type_lookup(C *c, type *t, str *name);/* along the mro */
-V tc_special(C *c, V o, str *name);        /* dunder on the type of a user object, unbound; NULL when absent */
+V tc_object_getattr(C *c, V o, str *name);  /* without __getattr__; NULL when absent */
+V tc_type_lookup(C *c, type *t, str *name); /* along the mro */
+V tc_special(C *c, V o, str *name);         /* dunder on the type of a user object, unbound; NULL when absent */
 bool tc_isinstance(C *c, V o, V cls);
 bool tc_issubtype(type *a, type *b);
 bool tc_issubclass(C *c, V a, V cls);
@@ -296,7 +458,7 @@ void tc_type_methods(C *c, kind k, const native_def *defs);
 void tc_type_changed(C *c);
 V tc_namedtuple(C *c, str *name, dict *fields_defaults, V fields, dict *ns);
 void tc_classes_init(C *c);
-V tc_bind(C *c, V attr, V self, type *cls);/* the descriptor protocol's get */
+V tc_bind(C *c, V attr, V self, type *cls); /* the descriptor protocol's get */
 
 /* ---- call.c ---- */
 V tc_call(C *c, V f, args *A);
@@ -307,14 +469,14 @@ V tc_call3(C *c, V f, V a, V b, V d);
 V tc_call_method(C *c, V o, str *name, int n, V *a); /* o.name(a...) */
 V tc_func_new(C *c, scope *sc, frame *f, V *defaults, V *kwdefaults);
 V tc_func_call(C *c, func *f, args *A);
-V tc_func_signature(C *c, func *f);        /* list of (name, kind 0..4 as in ast.h, default or Ellipsis) */
+V tc_func_signature(C *c, func *f); /* list of (name, kind 0..4 as in ast.h, default or Ellipsis) */
 /* Arguments of a native by a spec: "x y= *, key= reverse=": '=' optional (NULL in out), '*' keyword-only from here. */
 void tc_take(C *c, args *A, const char *fname, const char *spec, V *out);
 
 /* ---- eval.c ---- */
 V tc_eval_expr(C *c, frame *f, const ast *n);
-V tc_run_code(C *c, frame *f);             /* body of f->sc; value of return */
-V tc_binary(C *c, int op, V a, V b);       /* op as in ast.h */
+V tc_run_code(C *c, frame *f);       /* body of f->sc; value of return */
+V tc_binary(C *c, int op, V a, V b); /* op as in ast.h */
 V tc_unary(C *c, int op, V a);
 V tc_getitem(C *c, V o, V key);
 void tc_setitem(C *c, V o, V key, V v);
@@ -327,14 +489,14 @@ void tc_global_guard(C *c, const void *owner, V o); /* raises when a global obje
 
 /* ---- iter.c ---- */
 V tc_iter(C *c, V o);
-V tc_next(C *c, V it);                     /* NULL at the end */
+V tc_next(C *c, V it); /* NULL at the end */
 list *tc_to_list(C *c, V o);
 iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
 
 /* ---- modules ---- */
 module *tc_module(C *c, const char *name);
 module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when absent and not required */
-V tc_module_attr(C *c, module *m, str *name); /* NULL when absent */
+V tc_module_attr(C *c, module *m, str *name);             /* NULL when absent */
 module *tc_module_run(C *c, module *m, file *f);
 void tc_builtins_init(C *c);
 void tc_str_init(C *c);
@@ -344,12 +506,12 @@ void tc_define(C *c, dict *d, const native_def *defs);
 file *tc_file_add(C *c, const char *name, const char *text, size_t len);
 
 /* ---- symbolic numbers: symint.c ---- */
-V tc_symv(C *c, tc_sym s);                 /* an int, float or bool object when constant */
-tc_sym tc_to_sym(C *c, V v);               /* of a number or SYM; NULL otherwise */
-V tc_sym_binary(C *c, int op, V a, V b);   /* NULL: not for it */
+V tc_symv(C *c, tc_sym s);               /* an int, float or bool object when constant */
+tc_sym tc_to_sym(C *c, V v);             /* of a number or SYM; NULL otherwise */
+V tc_sym_binary(C *c, int op, V a, V b); /* NULL: not for it */
 V tc_sym_compare(C *c, int op, V a, V b);
 V tc_sym_unary(C *c, int op, V a);
-bool tc_sym_truth(C *c, V v);              /* decides, recording a guard */
+bool tc_sym_truth(C *c, V v); /* decides, recording a guard */
 V tc_sym_math(C *c, tc_symop op, V a);
 
 /* ---- tensors: torch_*.c ---- */

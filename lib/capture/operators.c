@@ -56,7 +56,8 @@ static V float_op(C *c, int op, double a, double b) {
     case '/':
         if (b == 0) tc_raise(c, "ZeroDivisionError", "float division by zero");
         return tc_float(c, a / b);
-    case 'f': case '%': {
+    case 'f':
+    case '%': {
         if (b == 0) tc_raise(c, "ZeroDivisionError", op == 'f' ? "float floor division by zero" : "float modulo by zero");
         double m = fmod(a, b), d = (a - m) / b;
         if (m) {
@@ -113,7 +114,8 @@ static V repeat(C *c, V seq, V count) {
     if (tc_kind_of(seq) == K_STR) {
         str *s = (str *)seq;
         size_t total;
-        if (!tc_mul_size(s->len, (size_t)k, &total) || total > c->max_memory) tc_raise_limit(c, "a string of %u * %lld bytes is over the memory limit of %zu MB", s->len, (long long)k, c->max_memory >> 20);
+        if (!tc_mul_size(s->len, (size_t)k, &total) || total > c->max_memory)
+            tc_raise_limit(c, "a string of %u * %lld bytes is over the memory limit of %zu MB", s->len, (long long)k, c->max_memory >> 20);
         tc_memory_check(c, total);
         char *p = tc_mem(c, total + 1);
         for (int64_t i = 0; i < k; i++) memcpy(p + (size_t)i * s->len, s->s, s->len);
@@ -122,7 +124,8 @@ static V repeat(C *c, V seq, V count) {
     size_t n, total;
     V *a = tc_items(seq, &n);
     if (!tc_mul_size(n, (size_t)k, &total) || total > c->max_memory / sizeof(V))
-        tc_raise_limit(c, "a %s of %zu * %lld elements is over the memory limit of %zu MB", tc_type_name(c, seq), n, (long long)k, c->max_memory >> 20);
+        tc_raise_limit(c, "a %s of %zu * %lld elements is over the memory limit of %zu MB", tc_type_name(c, seq), n, (long long)k,
+                       c->max_memory >> 20);
     tc_memory_check(c, total * sizeof(V));
     V *b = tc_mem(c, total * sizeof(V) + 1);
     for (int64_t i = 0; i < k && n; i++) memcpy(b + (size_t)i * n, a, n * sizeof(V));
@@ -337,7 +340,10 @@ void tc_slice_bounds(C *c, slice *s, int64_t len, int64_t *start, int64_t *stop,
 }
 
 static int64_t place(C *c, V key, int64_t n, const char *what) {
-    int64_t i = tc_index(c, key, tc_kind_of(key) == K_STR || tc_kind_of(key) == K_FLOAT || tc_kind_of(key) == K_NONE || tc_kind_of(key) == K_TUPLE ? tc_as_str(tc_strf(c, "%s indices", what))->s : what);
+    int64_t i = tc_index(c, key,
+                         tc_kind_of(key) == K_STR || tc_kind_of(key) == K_FLOAT || tc_kind_of(key) == K_NONE || tc_kind_of(key) == K_TUPLE
+                             ? tc_as_str(tc_strf(c, "%s indices", what))->s
+                             : what);
     int64_t j = i < 0 ? i + n : i;
     if (j < 0 || j >= n) tc_raise(c, "IndexError", "%s index %lld out of range (length %lld)", what, (long long)i, (long long)n);
     return j;
@@ -414,7 +420,9 @@ V tc_getitem(C *c, V o, V key) {
         if (f) return tc_call2(c, f, o, key);
     }
     switch (k) {
-    case K_LIST: case K_TUPLE: case K_SIZE: return seq_item(c, o, key);
+    case K_LIST:
+    case K_TUPLE:
+    case K_SIZE: return seq_item(c, o, key);
     case K_STR: return str_item(c, (str *)o, key);
     case K_DICT: {
         V v = tc_dict_get(c, (dict *)o, key);
@@ -456,7 +464,8 @@ static void list_set_slice(C *c, list *l, slice *s, V v) {
     tc_slice_bounds(c, s, (int64_t)l->n, &a, &b, &st, &n);
     list *src = v ? tc_to_list(c, v) : tc_list(c, 0);
     if (st != 1) {
-        if (v && (int64_t)src->n != n) tc_raise(c, "ValueError", "attempt to assign sequence of size %zu to extended slice of size %lld", src->n, (long long)n);
+        if (v && (int64_t)src->n != n)
+            tc_raise(c, "ValueError", "attempt to assign sequence of size %zu to extended slice of size %lld", src->n, (long long)n);
         if (v) {
             for (int64_t i = 0; i < n; i++) l->a[a + i * st] = src->a[i];
             return;
@@ -539,7 +548,8 @@ bool tc_contains(C *c, V o, V x) {
     }
     switch (tc_kind_of(o)) {
     case K_DICT: return tc_dict_get(c, (dict *)o, x) != NULL;
-    case K_SET: case K_FROZENSET: return tc_dict_get(c, ((set *)o)->d, x) != NULL;
+    case K_SET:
+    case K_FROZENSET: return tc_dict_get(c, ((set *)o)->d, x) != NULL;
     case K_MAPPROXY:
         if (((mapview *)o)->what == 0) return tc_dict_get(c, ((mapview *)o)->d, x) != NULL;
         break;
@@ -581,9 +591,11 @@ int64_t tc_len(C *c, V o) {
     switch (tc_kind_of(o)) {
     case K_STR: return tc_as_str(o)->nchars;
     case K_LIST: return (int64_t)((list *)o)->n;
-    case K_TUPLE: case K_SIZE: return (int64_t)((tuple *)o)->n;
+    case K_TUPLE:
+    case K_SIZE: return (int64_t)((tuple *)o)->n;
     case K_DICT: return (int64_t)((dict *)o)->live;
-    case K_SET: case K_FROZENSET: return (int64_t)((set *)o)->d->live;
+    case K_SET:
+    case K_FROZENSET: return (int64_t)((set *)o)->d->live;
     case K_MAPPROXY: return (int64_t)((mapview *)o)->d->live;
     case K_RANGE: {
         range *r = (range *)o;

@@ -8,7 +8,7 @@ typedef struct {
     C *c;
     file *f;
     lexer lx;
-    token t, ahead;      /* the current token and, when has_ahead, the next */
+    token t, ahead; /* the current token and, when has_ahead, the next */
     bool has_ahead;
     scope *sc;
     int depth, loops;
@@ -20,7 +20,7 @@ typedef struct {
 void tc_p_next(parser *p);
 const token *tc_p_peek(parser *p);
 _Noreturn void tc_p_fail(parser *p, const token *at, const char *fmt, ...) TC_PRINTF(3, 4);
-bool tc_p_op(parser *p, const char *op);       /* is the current token this operator? */
+bool tc_p_op(parser *p, const char *op); /* is the current token this operator? */
 bool tc_p_accept(parser *p, const char *op);
 bool tc_p_kw(parser *p, tc_keyword k);
 bool tc_p_accept_kw(parser *p, tc_keyword k);
@@ -32,10 +32,10 @@ ast *tc_p_node(parser *p, ast_kind k, const token *at);
 typedef TC_VEC(ast *) astvec;
 void tc_p_take(parser *p, astvec *v, ast ***out, int *n); /* into the arena; empties v */
 
-ast *tc_p_expr(parser *p);        /* expr */
-ast *tc_p_nexpr(parser *p);       /* expr or NAME := expr */
-ast *tc_p_exprs(parser *p);       /* expr {"," expr}: a tuple when there is a comma; stars allowed */
-ast *tc_p_targets(parser *p);     /* of `for`: without `in` */
+ast *tc_p_expr(parser *p);              /* expr */
+ast *tc_p_nexpr(parser *p);             /* expr or NAME := expr */
+ast *tc_p_exprs(parser *p);             /* expr {"," expr}: a tuple when there is a comma; stars allowed */
+ast *tc_p_targets(parser *p);           /* of `for`: without `in` */
 void tc_p_bind(parser *p, ast *target); /* checks and binds an assignment's target */
 void tc_p_params(parser *p, scope *s, bool lambda);
 void tc_p_call_args(parser *p, ast *call);

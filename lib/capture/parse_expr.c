@@ -45,11 +45,14 @@ _Noreturn static void unexpected(parser *p, const char *wanted) {
     const token *t = &p->t;
     /* an open bracket that an outer line holds is the likelier mistake */
     if (p->lx.depth > 0 && !p->lx.nested && (t->kind == T_KEYWORD || t->kind == T_NAME) && t->line > p->lx.open[p->lx.depth - 1].line)
-        tc_syntax(p->c, p->f, p->lx.open[p->lx.depth - 1].line, p->lx.open[p->lx.depth - 1].col, "'%c' was never closed", p->lx.open[p->lx.depth - 1].ch);
+        tc_syntax(p->c, p->f, p->lx.open[p->lx.depth - 1].line, p->lx.open[p->lx.depth - 1].col, "'%c' was never closed",
+                  p->lx.open[p->lx.depth - 1].ch);
     if (t->kind == T_KEYWORD && (t->op == KW_yield || t->op == KW_async || t->op == KW_await))
         tc_p_fail(p, t, "'%.*s' is outside the model language", (int)t->n, t->p);
     switch (t->kind) {
-    case T_EOF: tc_p_fail(p, t, "invalid syntax: unexpected end of %s%s%s", p->lx.nested ? "f-string expression" : "file", *wanted ? ", expected " : "", wanted);
+    case T_EOF:
+        tc_p_fail(p, t, "invalid syntax: unexpected end of %s%s%s", p->lx.nested ? "f-string expression" : "file", *wanted ? ", expected " : "",
+                  wanted);
     case T_NEWLINE: tc_p_fail(p, t, "invalid syntax: unexpected end of line%s%s", *wanted ? ", expected " : "", wanted);
     case T_INDENT: tc_p_fail(p, t, "unexpected indent");
     case T_DEDENT: tc_p_fail(p, t, "invalid syntax: unexpected end of block (dedent)");
@@ -112,8 +115,11 @@ ast *tc_p_bound_name(parser *p, str *name, const token *at) {
 static void put_utf8(tc_buf *b, uint32_t u) {
     if (u < 0x80) tc_buf_putc(b, (char)u);
     else if (u < 0x800) tc_buf_putc(b, (char)(0xc0 | u >> 6)), tc_buf_putc(b, (char)(0x80 | (u & 63)));
-    else if (u < 0x10000) tc_buf_putc(b, (char)(0xe0 | u >> 12)), tc_buf_putc(b, (char)(0x80 | (u >> 6 & 63))), tc_buf_putc(b, (char)(0x80 | (u & 63)));
-    else tc_buf_putc(b, (char)(0xf0 | u >> 18)), tc_buf_putc(b, (char)(0x80 | (u >> 12 & 63))), tc_buf_putc(b, (char)(0x80 | (u >> 6 & 63))), tc_buf_putc(b, (char)(0x80 | (u & 63)));
+    else if (u < 0x10000)
+        tc_buf_putc(b, (char)(0xe0 | u >> 12)), tc_buf_putc(b, (char)(0x80 | (u >> 6 & 63))), tc_buf_putc(b, (char)(0x80 | (u & 63)));
+    else
+        tc_buf_putc(b, (char)(0xf0 | u >> 18)), tc_buf_putc(b, (char)(0x80 | (u >> 12 & 63))), tc_buf_putc(b, (char)(0x80 | (u >> 6 & 63))),
+            tc_buf_putc(b, (char)(0x80 | (u & 63)));
 }
 
 static int hexval(char ch) { return ch >= '0' && ch <= '9' ? ch - '0' : (ch | 32) >= 'a' && (ch | 32) <= 'f' ? (ch | 32) - 'a' + 10 : -1; }
@@ -596,8 +602,12 @@ static int strength(const token *t, uint8_t *op) {
     case '&': *op = '&'; return 3;
     case TC_OP2('<', '<'): *op = 'l'; return 4;
     case TC_OP2('>', '>'): *op = 'r'; return 4;
-    case '+': case '-': *op = (uint8_t)t->op; return 5;
-    case '*': case '/': case '%': case '@': *op = (uint8_t)t->op; return 6;
+    case '+':
+    case '-': *op = (uint8_t)t->op; return 5;
+    case '*':
+    case '/':
+    case '%':
+    case '@': *op = (uint8_t)t->op; return 6;
     case TC_OP2('/', '/'): *op = 'f'; return 6;
     default: return 0;
     }
@@ -757,7 +767,9 @@ ast *tc_p_exprs(parser *p) {
     astvec v = {0};
     tc_avec_push(p->c, &v, first);
     while (tc_p_accept(p, ",")) {
-        if (p->t.kind == T_NEWLINE || p->t.kind == T_EOF || tc_p_op(p, "=") || tc_p_op(p, ")") || tc_p_op(p, ":") || tc_p_op(p, ";") || tc_p_op(p, "}")) break;
+        if (p->t.kind == T_NEWLINE || p->t.kind == T_EOF || tc_p_op(p, "=") || tc_p_op(p, ")") || tc_p_op(p, ":") || tc_p_op(p, ";") ||
+            tc_p_op(p, "}"))
+            break;
         ast *e = star_or_nexpr(p);
         tc_avec_push(p->c, &v, e);
     }
@@ -797,9 +809,11 @@ void tc_p_bind(parser *p, ast *n) {
     token at = {.line = n->line, .col = n->col};
     switch (n->kind) {
     case N_NAME: tc_scope_bind(p->c, p->sc, n->name); break;
-    case N_ATTR: case N_INDEX: break;
+    case N_ATTR:
+    case N_INDEX: break;
     case N_STAR: tc_p_bind(p, n->a); break;
-    case N_TUPLE: case N_LIST: {
+    case N_TUPLE:
+    case N_LIST: {
         int stars = 0;
         for (int i = 0; i < n->n; i++) {
             stars += n->list[i]->kind == N_STAR;

@@ -13,8 +13,11 @@ static void end_simple(parser *p) {
 }
 
 static bool augmented(const token *t, uint8_t *op) {
-    static const struct { const char *text; char op; } table[] = {{"+=", '+'}, {"-=", '-'}, {"*=", '*'}, {"/=", '/'}, {"//=", 'f'}, {"%=", '%'}, {"@=", '@'},
-                                                                  {"**=", 'p'}, {"<<=", 'l'}, {">>=", 'r'}, {"&=", '&'}, {"|=", '|'}, {"^=", '^'}};
+    static const struct {
+        const char *text;
+        char op;
+    } table[] = {{"+=", '+'},  {"-=", '-'},  {"*=", '*'},  {"/=", '/'}, {"//=", 'f'}, {"%=", '%'}, {"@=", '@'},
+                 {"**=", 'p'}, {"<<=", 'l'}, {">>=", 'r'}, {"&=", '&'}, {"|=", '|'},  {"^=", '^'}};
     if (t->kind != T_OP) return false;
     for (size_t i = 0; i < sizeof table / sizeof *table; i++)
         if (t->n == strlen(table[i].text) && !memcmp(t->p, table[i].text, t->n)) return *op = (uint8_t)table[i].op, true;
@@ -26,7 +29,8 @@ static ast *expression_statement(parser *p) {
     ast *first = tc_p_exprs(p);
     uint8_t op;
     if (tc_p_op(p, ":")) {
-        if (first->kind == N_CALL && first->a->kind == N_NAME && !strcmp(first->a->name->s, "match")) tc_p_fail(p, &t, "'match' is outside the model language");
+        if (first->kind == N_CALL && first->a->kind == N_NAME && !strcmp(first->a->name->s, "match"))
+            tc_p_fail(p, &t, "'match' is outside the model language");
         if (first->kind != N_NAME && first->kind != N_ATTR && first->kind != N_INDEX) tc_p_fail(p, &p->t, "invalid syntax: unexpected ':'");
         tc_p_next(p);
         ast *n = tc_p_node(p, N_ANN, &t);
@@ -44,7 +48,8 @@ static ast *expression_statement(parser *p) {
     }
     if (augmented(&p->t, &op)) {
         ast *n = tc_p_node(p, N_AUG, &t);
-        if (first->kind != N_NAME && first->kind != N_ATTR && first->kind != N_INDEX) tc_p_fail(p, &t, "cannot assign: illegal target for augmented assignment");
+        if (first->kind != N_NAME && first->kind != N_ATTR && first->kind != N_INDEX)
+            tc_p_fail(p, &t, "cannot assign: illegal target for augmented assignment");
         tc_p_next(p);
         n->op = op, n->a = first;
         tc_p_bind(p, first);
@@ -201,7 +206,8 @@ static ast *simple(parser *p) {
         return n;
     }
     case KW_pass: tc_p_next(p); return tc_p_node(p, N_PASS, &t);
-    case KW_break: case KW_continue:
+    case KW_break:
+    case KW_continue:
         if (p->loops == 0) tc_p_fail(p, &t, "'%.*s' outside loop", (int)t.n, t.p);
         tc_p_next(p);
         return tc_p_node(p, t.op == KW_break ? N_BREAK : N_CONTINUE, &t);
@@ -209,7 +215,9 @@ static ast *simple(parser *p) {
     case KW_nonlocal: return declare(p, false);
     case KW_import: return import_statement(p);
     case KW_from: return from_statement(p);
-    case KW_yield: case KW_async: case KW_await: tc_p_fail(p, &t, "'%.*s' is outside the model language", (int)t.n, t.p);
+    case KW_yield:
+    case KW_async:
+    case KW_await: tc_p_fail(p, &t, "'%.*s' is outside the model language", (int)t.n, t.p);
     default: return expression_statement(p);
     }
 }
@@ -355,7 +363,8 @@ static str *qualified(parser *p, str *name) {
 }
 
 static void docstring(scope *s) {
-    if (s->nbody && s->body[0]->kind == N_EXPR && s->body[0]->a->kind == N_CONST && tc_kind_of(s->body[0]->a->value) == K_STR) s->doc = s->body[0]->a->value;
+    if (s->nbody && s->body[0]->kind == N_EXPR && s->body[0]->a->kind == N_CONST && tc_kind_of(s->body[0]->a->value) == K_STR)
+        s->doc = s->body[0]->a->value;
 }
 
 static ast *def_statement(parser *p) {
@@ -438,7 +447,8 @@ static void statement(parser *p, astvec *out) {
     if (p->t.kind == T_OP && p->t.op == '@') n = decorated(p);
     else if (p->t.kind == T_KEYWORD) switch (p->t.op) {
         case KW_if: n = if_statement(p); break;
-        case KW_while: case KW_for: n = loop(p); break;
+        case KW_while:
+        case KW_for: n = loop(p); break;
         case KW_with: n = with_statement(p); break;
         case KW_try: n = try_statement(p); break;
         case KW_def: n = def_statement(p); break;

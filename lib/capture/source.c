@@ -6,7 +6,11 @@
 
 #include <stdio.h>
 
-typedef struct { const tc_capture_request *r; tc_capture_result *out; tc_buf *list; } job;
+typedef struct {
+    const tc_capture_request *r;
+    tc_capture_result *out;
+    tc_buf *list;
+} job;
 
 /* ---- building the module ---- */
 static V construct(C *c, module *m, const tc_capture_request *r) {
@@ -105,7 +109,8 @@ static tc_tree *input_tree(tc_program *p, C *c, V v) {
         t->keys = TC_NEWN(&p->arena, const char *, (size_t)t->n + 1);
         V key, x;
         int i = 0;
-        for (size_t j = 0; tc_dict_next((dict *)v, &j, &key, &x); i++) t->keys[i] = tc_arena_strdup(&p->arena, tc_to_str(c, key)->s), t->children[i] = input_tree(p, c, x);
+        for (size_t j = 0; tc_dict_next((dict *)v, &j, &key, &x); i++)
+            t->keys[i] = tc_arena_strdup(&p->arena, tc_to_str(c, key)->s), t->children[i] = input_tree(p, c, x);
     } else if (tc_is_seq(v)) {
         size_t n;
         V *a = tc_items(v, &n);
@@ -208,7 +213,8 @@ static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request
             bool chosen = tc_capture_chose_sizes(c);
             tc_capture_abandon(c);
             if (!first) first = e;
-            bool refused = tc_exc_is(c, e, "AssertionError") || tc_exc_is(c, e, "ValueError") || tc_exc_is(c, e, "RuntimeError") || tc_exc_is(c, e, "IndexError");
+            bool refused = tc_exc_is(c, e, "AssertionError") || tc_exc_is(c, e, "ValueError") || tc_exc_is(c, e, "RuntimeError") ||
+                           tc_exc_is(c, e, "IndexError");
             if (!refused || !chosen || attempt + 1 == TC_CAPTURE_ATTEMPTS) tc_raise_again(c, first);
         }
     }

@@ -18,10 +18,12 @@ static V one(C *c, args *A, const char *name, double (*f)(double), tc_symop sym)
 }
 #define ONE(name, sym) \
     static V m_##name(C *c, args *A) { return one(c, A, #name, name, sym); }
-ONE(sqrt, TC_S_SQRT) ONE(exp, TC_S_EXP) ONE(sin, TC_S_SIN) ONE(cos, TC_S_COS) ONE(tan, TC_S_TAN) ONE(tanh, TC_S_TANH) ONE(log10, 0) ONE(asin, 0) ONE(acos, 0)
-ONE(atan, 0) ONE(sinh, 0) ONE(cosh, 0) ONE(asinh, 0) ONE(acosh, 0) ONE(atanh, 0) ONE(log1p, 0) ONE(expm1, 0) ONE(erf, 0) ONE(erfc, 0) ONE(lgamma, 0)
-ONE(fabs, TC_S_FABS) ONE(cbrt, 0) ONE(exp2, 0)
-static double gamma_fn(double x) { return tgamma(x); }
+ONE(sqrt, TC_S_SQRT)
+ONE(exp, TC_S_EXP) ONE(sin, TC_S_SIN) ONE(cos, TC_S_COS) ONE(tan, TC_S_TAN) ONE(tanh, TC_S_TANH) ONE(log10, 0) ONE(asin, 0) ONE(acos, 0) ONE(atan, 0)
+    ONE(sinh, 0) ONE(cosh, 0) ONE(asinh, 0) ONE(acosh, 0) ONE(atanh, 0) ONE(log1p, 0) ONE(expm1, 0) ONE(erf, 0) ONE(erfc, 0) ONE(lgamma, 0)
+        ONE(fabs, TC_S_FABS) ONE(cbrt, 0) ONE(exp2, 0) static double gamma_fn(double x) {
+    return tgamma(x);
+}
 static V m_gamma(C *c, args *A) { return one(c, A, "gamma", gamma_fn, 0); }
 static double degrees_fn(double x) { return x * (180.0 / M_PI); }
 static double radians_fn(double x) { return x * (M_PI / 180.0); }
@@ -78,10 +80,12 @@ static V m_trunc(C *c, args *A) { return rounding(c, A, "trunc", trunc, TC_S_TRU
 static V m_pow(C *c, args *A) {
     V v[2];
     tc_take(c, A, "pow", "x y", v);
-    if (tc_kind_of(v[0]) == K_SYM || tc_kind_of(v[1]) == K_SYM) return tc_binary(c, 'p', tc_kind_of(v[0]) == K_SYM ? tc_sym_unary(c, 'f', v[0]) : tc_float(c, tc_to_double(c, v[0])), v[1]);
+    if (tc_kind_of(v[0]) == K_SYM || tc_kind_of(v[1]) == K_SYM)
+        return tc_binary(c, 'p', tc_kind_of(v[0]) == K_SYM ? tc_sym_unary(c, 'f', v[0]) : tc_float(c, tc_to_double(c, v[0])), v[1]);
     double x = tc_to_double(c, v[0]), y = tc_to_double(c, v[1]), r = pow(x, y);
     if (isnan(r) && !isnan(x) && !isnan(y)) tc_raise(c, "ValueError", "math domain error");
-    if (isinf(r) && isfinite(x) && isfinite(y)) tc_raise(c, x == 0 ? "ValueError" : "OverflowError", x == 0 ? "math domain error" : "math range error (overflow)");
+    if (isinf(r) && isfinite(x) && isfinite(y))
+        tc_raise(c, x == 0 ? "ValueError" : "OverflowError", x == 0 ? "math domain error" : "math range error (overflow)");
     return tc_float(c, r);
 }
 static V two(C *c, args *A, const char *name, double (*f)(double, double)) {
@@ -257,10 +261,13 @@ static V make_typing(C *c, str *name, V origin) {
     return (V)a;
 }
 static V typing_missing(C *c, module *m, str *name) {
-    static const char *const names[] = {"Any", "Optional", "Union", "Callable", "Iterable", "Iterator", "Generator", "Sequence", "MutableSequence", "Mapping", "MutableMapping", "Literal", "Final",
-        "ClassVar", "Annotated", "TypeAlias", "Generic", "Protocol", "NamedTuple", "TypedDict", "Self", "NoReturn", "Never", "Hashable", "Sized", "Collection", "Container", "Concatenate",
-        "Awaitable", "Text", "Type", "Number", "SupportsFloat", "SupportsInt", "Required", "NotRequired", "Unpack", "ParamSpecArgs", "Reversible", "_int", "_size", "_device", "_dtype", "Device",
-        "size_1_t", "size_2_t", "size_3_t", "_size_1_t", "_size_2_t", "_size_3_t"};
+    static const char *const names[] = {
+        "Any",         "Optional",       "Union",      "Callable",  "Iterable", "Iterator",      "Generator",   "Sequence",   "MutableSequence",
+        "Mapping",     "MutableMapping", "Literal",    "Final",     "ClassVar", "Annotated",     "TypeAlias",   "Generic",    "Protocol",
+        "NamedTuple",  "TypedDict",      "Self",       "NoReturn",  "Never",    "Hashable",      "Sized",       "Collection", "Container",
+        "Concatenate", "Awaitable",      "Text",       "Type",      "Number",   "SupportsFloat", "SupportsInt", "Required",   "NotRequired",
+        "Unpack",      "ParamSpecArgs",  "Reversible", "_int",      "_size",    "_device",       "_dtype",      "Device",     "size_1_t",
+        "size_2_t",    "size_3_t",       "_size_1_t",  "_size_2_t", "_size_3_t"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name->s)) {
             V v = make_typing(c, name, c->none);
@@ -332,10 +339,11 @@ static V s_import(C *c, args *A) {
 void tc_std_init(C *c) {
     static const native_def math[] = {
 #define F(n) {#n, m_##n}
-        F(sqrt), F(exp), F(sin), F(cos), F(tan), F(tanh), F(log10), F(asin), F(acos), F(atan), F(sinh), F(cosh), F(asinh), F(acosh), F(atanh), F(log1p), F(expm1), F(erf), F(erfc),
-        F(lgamma), F(fabs), F(cbrt), F(exp2), F(gamma), F(degrees), F(radians), F(log), F(log2), F(floor), F(ceil), F(trunc), F(pow), F(atan2), F(fmod), F(copysign), F(remainder),
-        F(nextafter), F(hypot), F(isnan), F(isinf), F(isfinite), F(isclose), F(gcd), F(lcm), F(isqrt), F(factorial), F(comb), F(perm), F(prod), F(fsum), F(modf), F(frexp), F(ldexp),
-        F(dist), {NULL, NULL}};
+        F(sqrt),  F(exp),       F(sin),       F(cos),       F(tan),   F(tanh),  F(log10), F(asin),     F(acos),    F(atan), F(sinh),
+        F(cosh),  F(asinh),     F(acosh),     F(atanh),     F(log1p), F(expm1), F(erf),   F(erfc),     F(lgamma),  F(fabs), F(cbrt),
+        F(exp2),  F(gamma),     F(degrees),   F(radians),   F(log),   F(log2),  F(floor), F(ceil),     F(trunc),   F(pow),  F(atan2),
+        F(fmod),  F(copysign),  F(remainder), F(nextafter), F(hypot), F(isnan), F(isinf), F(isfinite), F(isclose), F(gcd),  F(lcm),
+        F(isqrt), F(factorial), F(comb),      F(perm),      F(prod),  F(fsum),  F(modf),  F(frexp),    F(ldexp),   F(dist), {NULL, NULL}};
 #undef F
     module *m = tc_module(c, "math");
     tc_define(c, m->d, math);
@@ -346,14 +354,28 @@ void tc_std_init(C *c) {
     tc_dict_setc(c, m->d, "nan", tc_float(c, NAN));
     m = tc_module(c, "typing");
     m->missing = typing_missing;
-    static const native_def typing[] = {{"cast", t_cast}, {"overload", t_identity}, {"final", t_identity}, {"runtime_checkable", t_identity}, {"no_type_check", t_identity}, {"TypeVar", t_typevar},
-        {"ParamSpec", t_typevar}, {"NewType", t_typevar}, {"TypeVarTuple", t_typevar}, {"override", t_identity}, {NULL, NULL}};
+    static const native_def typing[] = {{"cast", t_cast},
+                                        {"overload", t_identity},
+                                        {"final", t_identity},
+                                        {"runtime_checkable", t_identity},
+                                        {"no_type_check", t_identity},
+                                        {"TypeVar", t_typevar},
+                                        {"ParamSpec", t_typevar},
+                                        {"NewType", t_typevar},
+                                        {"TypeVarTuple", t_typevar},
+                                        {"override", t_identity},
+                                        {NULL, NULL}};
     tc_define(c, m->d, typing);
     tc_dict_setc(c, m->d, "TYPE_CHECKING", c->false_);
-    static const struct { const char *name; kind k; } gen[] = {{"List", K_LIST}, {"Dict", K_DICT}, {"Tuple", K_TUPLE}, {"Set", K_SET}, {"FrozenSet", K_FROZENSET}, {"OrderedDict", K_DICT},
-        {"DefaultDict", K_DICT}, {"Counter", K_DICT}};
-    for (size_t i = 0; i < sizeof gen / sizeof *gen; i++) tc_dict_setc(c, m->d, gen[i].name, make_typing(c, tc_intern(c, gen[i].name, strlen(gen[i].name)), (V)c->types[gen[i].k]));
+    static const struct {
+        const char *name;
+        kind k;
+    } gen[] = {{"List", K_LIST},           {"Dict", K_DICT},        {"Tuple", K_TUPLE},      {"Set", K_SET},
+               {"FrozenSet", K_FROZENSET}, {"OrderedDict", K_DICT}, {"DefaultDict", K_DICT}, {"Counter", K_DICT}};
+    for (size_t i = 0; i < sizeof gen / sizeof *gen; i++)
+        tc_dict_setc(c, m->d, gen[i].name, make_typing(c, tc_intern(c, gen[i].name, strlen(gen[i].name)), (V)c->types[gen[i].k]));
     m = tc_module(c, "_lang");
-    static const native_def lang[] = {{"namedtuple", t_namedtuple}, {"defaultdict", s_defaultdict}, {"kind", s_kind}, {"warn", s_warn}, {"signature", s_params}, {"__import__", s_import}, {NULL, NULL}};
+    static const native_def lang[] = {{"namedtuple", t_namedtuple}, {"defaultdict", s_defaultdict}, {"kind", s_kind}, {"warn", s_warn},
+                                      {"signature", s_params},      {"__import__", s_import},       {NULL, NULL}};
     tc_define(c, m->d, lang);
 }

@@ -46,7 +46,8 @@ V tc_sym_binary(C *c, int op, V va, V vb) {
     tc_sym a = tc_to_sym(c, va), b = tc_to_sym(c, vb);
     if (!a || !b) return NULL;
     tc_symctx *s = ctx(c);
-    if (tc_sym_type(a) == TC_SYM_BOOL && tc_sym_type(b) == TC_SYM_BOOL && (op == '&' || op == '|')) return tc_symv(c, tc_sym_op(s, op == '&' ? TC_S_AND : TC_S_OR, a, b, NULL));
+    if (tc_sym_type(a) == TC_SYM_BOOL && tc_sym_type(b) == TC_SYM_BOOL && (op == '&' || op == '|'))
+        return tc_symv(c, tc_sym_op(s, op == '&' ? TC_S_AND : TC_S_OR, a, b, NULL));
     a = number(s, a), b = number(s, b);
     bool fl = tc_sym_type(a) == TC_SYM_FLOAT || tc_sym_type(b) == TC_SYM_FLOAT;
     int64_t k;
@@ -72,8 +73,16 @@ V tc_sym_binary(C *c, int op, V va, V vb) {
         default: return NULL;
         }
     }
-    tc_symop f = op == '+' ? TC_S_FADD : op == '-' ? TC_S_FSUB : op == '*' ? TC_S_FMUL : op == '/' ? TC_S_FDIV : op == '%' ? TC_S_FMOD : op == 'f' ? TC_S_FFLOORDIV
-               : op == 'p' ? TC_S_FPOW : op == 'm' ? TC_S_FMIN : op == 'M' ? TC_S_FMAX : TC_S_CONST;
+    tc_symop f = op == '+'   ? TC_S_FADD
+                 : op == '-' ? TC_S_FSUB
+                 : op == '*' ? TC_S_FMUL
+                 : op == '/' ? TC_S_FDIV
+                 : op == '%' ? TC_S_FMOD
+                 : op == 'f' ? TC_S_FFLOORDIV
+                 : op == 'p' ? TC_S_FPOW
+                 : op == 'm' ? TC_S_FMIN
+                 : op == 'M' ? TC_S_FMAX
+                             : TC_S_CONST;
     if (f == TC_S_CONST) return NULL;
     return tc_symv(c, tc_sym_op(s, f, to_float(s, a), to_float(s, b), NULL));
 }
@@ -138,7 +147,10 @@ static const char *text_of(C *c, tc_sym s) {
 }
 
 _Noreturn static void data_dependent(C *c, tc_sym s, const char *what) {
-    tc_raise(c, "DataDependentError", "%s depends on data: the number %s comes from a tensor (.item() or a shape that data decide); use torch.cond, torch.where or torch.while_loop", what, text_of(c, s));
+    tc_raise(c, "DataDependentError",
+             "%s depends on data: the number %s comes from a tensor (.item() or a shape that data decide); use torch.cond, torch.where or "
+             "torch.while_loop",
+             what, text_of(c, s));
 }
 
 bool tc_sym_truth(C *c, V v) {

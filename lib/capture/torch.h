@@ -14,46 +14,61 @@
 
 typedef struct tensor tensor;
 struct tensor {
-    obj h;               /* torch.Tensor, torch.nn.Parameter or torch.nn.Buffer */
-    tc_tensor t;         /* storage NULL: symbolic. Listed in tc_torch.owned, released with the context */
-    tc_value *v;         /* in graph `v->graph`; NULL: concrete and not lifted */
+    obj h;       /* torch.Tensor, torch.nn.Parameter or torch.nn.Buffer */
+    tc_tensor t; /* storage NULL: symbolic. Listed in tc_torch.owned, released with the context */
+    tc_value *v; /* in graph `v->graph`; NULL: concrete and not lifted */
     bool requires_grad;
-    bool persistent;     /* Buffer */
-    V grad;              /* .grad, or NULL */
-    V base;              /* the tensor of which this one is a view, or NULL */
+    bool persistent; /* Buffer */
+    V grad;          /* .grad, or NULL */
+    V base;          /* the tensor of which this one is a view, or NULL */
     tensor *next_owned;
 };
 
-typedef struct { obj h; const char *name; const tc_op *op; V self; } opfn; /* op NULL: all overloads of `name` ("aten::add") */
-typedef struct { obj h; int code; const char *name; bool memory_format; } layoutobj;
-typedef struct { obj h; struct tc_generator g; } genobj;
+typedef struct {
+    obj h;
+    const char *name;
+    const tc_op *op;
+    V self;
+} opfn; /* op NULL: all overloads of `name` ("aten::add") */
+typedef struct {
+    obj h;
+    int code;
+    const char *name;
+    bool memory_format;
+} layoutobj;
+typedef struct {
+    obj h;
+    struct tc_generator g;
+} genobj;
 
 /* A graph being captured: the program's own, or a branch or body inside it. */
 typedef struct region region;
 struct region {
     region *outer;
     tc_graph *graph;
-    TC_VEC(tc_value *) from;       /* values of the outer graph ... */
-    TC_VEC(tc_value *) to;         /* ... and the inputs here that stand for them */
-    bool saves;                    /* backward of an autograd.Function: what it lifts becomes a result of the outer graph */
+    TC_VEC(tc_value *) from;          /* values of the outer graph ... */
+    TC_VEC(tc_value *) to;            /* ... and the inputs here that stand for them */
+    bool saves;                       /* backward of an autograd.Function: what it lifts becomes a result of the outer graph */
     struct tc_functional *functional; /* once a gradient was asked for */
 };
 
 struct tc_torch {
-    tc_eval eval;                  /* call NULL: operators on concrete tensors are refused */
-    struct tc_generator *gen;      /* torch.default_generator */
-    tc_graph *graph;               /* being captured; NULL: eager */
-    region *region;                /* of graph */
-    struct tc_capture *capture;    /* the program being made; NULL: eager */
+    tc_eval eval;                       /* call NULL: operators on concrete tensors are refused */
+    struct tc_generator *gen;           /* torch.default_generator */
+    tc_graph *graph;                    /* being captured; NULL: eager */
+    region *region;                     /* of graph */
+    struct tc_capture *capture;         /* the program being made; NULL: eager */
     tc_value *(*lift)(C *c, tensor *t); /* the value in c->torch->graph that stands for t (concrete, or of an outer graph) */
     bool no_grad;
     tc_dtype default_dtype;
-    tc_dtype autocast;             /* TC_DTYPE_NONE: off */
-    tc_program *scratch;           /* expressions of eager calls; renewed when it has grown */
+    tc_dtype autocast;   /* TC_DTYPE_NONE: off */
+    tc_program *scratch; /* expressions of eager calls; renewed when it has grown */
     tensor *owned;
-    tc_map overloads;              /* of torch_call.c */
-    const void *here_file, *here_program; const char *here_name; /* tc_here: the file's name in the program's arena */
-    tc_symvalue *hint; size_t nhint; /* example values of the captured program's symbols, by index; unbound: from data */
+    tc_map overloads; /* of torch_call.c */
+    const void *here_file, *here_program;
+    const char *here_name; /* tc_here: the file's name in the program's arena */
+    tc_symvalue *hint;
+    size_t nhint; /* example values of the captured program's symbols, by index; unbound: from data */
     type *tensor_type, *parameter_type, *buffer_type;
 };
 
@@ -66,8 +81,8 @@ V tc_torch_wrap_value(C *c, tc_value *v);               /* tensor, tuple of a li
 tc_value *tc_torch_value(C *c, V t);                    /* in the graph being captured */
 tc_dtype tc_torch_dtype(V t);
 int tc_torch_rank(V t);
-V tc_torch_size(C *c, V t, int d);                      /* an int or a symbolic one; 0 <= d < rank */
-tc_program *tc_torch_program(C *c);                     /* of the graph being captured, or the scratch program */
+V tc_torch_size(C *c, V t, int d);  /* an int or a symbolic one; 0 <= d < rank */
+tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scratch program */
 
 void tc_capture_refold(C *c, tc_program *p); /* sizes and size arguments in their final form, before the program is verified */
 void tc_torch_enter(C *c, region *r, tc_graph *g);
@@ -84,6 +99,6 @@ V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *tensors, 
 /* The example value of a symbol; false when it has none (it comes from data). out may be NULL. */
 bool tc_torch_hint(C *c, tc_sym var, tc_symvalue *out);
 bool tc_torch_eval_hint(C *c, tc_sym s, tc_symvalue *out);
-void tc_torch_copy_into(C *c, V dst, V src);            /* dst.copy_(src): type and sizes of dst stay */
+void tc_torch_copy_into(C *c, V dst, V src); /* dst.copy_(src): type and sizes of dst stay */
 
 #endif

@@ -140,7 +140,8 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
         V *items = tc_items(v, &n);
         double *f = TC_NEWN(&tc_torch_program(c)->arena, double, n ? n : 1);
         for (size_t i = 0; i < n; i++) {
-            if (!is_number(items[i]) || tc_kind_of(items[i]) == K_SYM || tc_kind_of(items[i]) == K_COMPLEX) return refuse(b, p, c, v, "tuple of floats");
+            if (!is_number(items[i]) || tc_kind_of(items[i]) == K_SYM || tc_kind_of(items[i]) == K_COMPLEX)
+                return refuse(b, p, c, v, "tuple of floats");
             f[i] = tc_to_double(c, items[i]);
         }
         *a = (tc_arg){.kind = TC_A_FLOATS, .n = (int)n, .floats = f};
@@ -173,7 +174,8 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
         V *items = tc_items(v, &n);
         double *f = TC_NEWN(&tc_torch_program(c)->arena, double, n ? n : 1);
         for (size_t i = 0; i < n; i++) {
-            if (!is_number(items[i]) || tc_kind_of(items[i]) == K_SYM || tc_kind_of(items[i]) == K_COMPLEX) return refuse(b, p, c, v, "tuple of Numbers");
+            if (!is_number(items[i]) || tc_kind_of(items[i]) == K_SYM || tc_kind_of(items[i]) == K_COMPLEX)
+                return refuse(b, p, c, v, "tuple of Numbers");
             f[i] = tc_to_double(c, items[i]);
         }
         *a = (tc_arg){.kind = TC_A_FLOATS, .n = (int)n, .floats = f};
@@ -212,7 +214,8 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
 
 /* Keyword names that PyTorch takes besides the schema's. */
 static bool same_name(const tc_schema *s, int i, const char *kw, bool strict) {
-    static const char *const also[][2] = {{"dim", "axis"}, {"dim", "axes"}, {"keepdim", "keepdims"}, {"self", "input"}, {"self", "x"}, {"self", "a"}, {"other", "x2"}, {"dims", "axes"}};
+    static const char *const also[][2] = {{"dim", "axis"}, {"dim", "axes"}, {"keepdim", "keepdims"}, {"self", "input"},
+                                          {"self", "x"},   {"self", "a"},   {"other", "x2"},         {"dims", "axes"}};
     const char *name = s->params[i].name;
     if (!strcmp(name, kw)) return true;
     if (strict) return false;

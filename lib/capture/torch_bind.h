@@ -7,15 +7,15 @@
 enum { TC_MAX_PARAMS = 40 };
 
 typedef struct {
-    tc_arg arg[TC_MAX_PARAMS];   /* schema order; TC_A_VALUE entries have value NULL until the tensors are known as values */
-    V object[TC_MAX_PARAMS];     /* the tensor, or the list of tensors, of each argument; NULL for others */
+    tc_arg arg[TC_MAX_PARAMS]; /* schema order; TC_A_VALUE entries have value NULL until the tensors are known as values */
+    V object[TC_MAX_PARAMS];   /* the tensor, or the list of tensors, of each argument; NULL for others */
     bool given[TC_MAX_PARAMS];
     int n;
-    struct tc_generator *gen;    /* of generator= */
-    V out;                       /* out=: a tensor or a tuple of them; NULL */
-    int requires_grad;           /* requires_grad= of a factory: -1 not given */
-    bool reads;                  /* 0-d tensors may be read out where a number is asked for: tried when no overload takes them as they are */
-    tc_buf why;                  /* when binding failed: what does not fit; free it */
+    struct tc_generator *gen; /* of generator= */
+    V out;                    /* out=: a tensor or a tuple of them; NULL */
+    int requires_grad;        /* requires_grad= of a factory: -1 not given */
+    bool reads;               /* 0-d tensors may be read out where a number is asked for: tried when no overload takes them as they are */
+    tc_buf why;               /* when binding failed: what does not fit; free it */
 } tc_binding;
 
 /* Fills b for op; false (with b->why) when the arguments do not fit. Missing arguments take their defaults. is_method: A->a[0] is

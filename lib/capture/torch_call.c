@@ -111,7 +111,8 @@ static void check_size(C *c, const tc_value *v) {
     bool fits = true;
     for (int i = 0; i < v->meta.rank && fits; i++) fits = !tc_sym_const_int(v->meta.size[i], &k) || tc_mul_i64(n, k, &n);
     if (fits && tc_mul_i64(n, (int64_t)tc_dtype_size(v->meta.dtype), &bytes) && (uint64_t)bytes <= c->max_tensor_bytes) return;
-    tc_raise_limit(c, "a tensor of %lld elements is over the memory limit of %zu MB", fits ? (long long)n : (long long)INT64_MAX, c->max_tensor_bytes >> 20);
+    tc_raise_limit(c, "a tensor of %lld elements is over the memory limit of %zu MB", fits ? (long long)n : (long long)INT64_MAX,
+                   c->max_tensor_bytes >> 20);
 }
 
 /* How many tensors a call yields (list results count their elements), by the shape rule, which also says what memory they need. */
@@ -128,7 +129,10 @@ static int count_results(C *c, tc_program *p, const tc_op *op, const tc_arg *a, 
 
 static V number_of(C *c, tc_tensor *t) {
     tc_scalar v = tc_scalar_load(t->dtype, t->storage->data, t->offset);
-    V r = v.kind == TC_KIND_BOOL ? tc_bool(c, v.i != 0) : v.kind == TC_KIND_INT ? tc_int(c, v.i) : v.kind == TC_KIND_FLOAT ? tc_float(c, v.f) : tc_complex(c, v.re, v.im);
+    V r = v.kind == TC_KIND_BOOL    ? tc_bool(c, v.i != 0)
+          : v.kind == TC_KIND_INT   ? tc_int(c, v.i)
+          : v.kind == TC_KIND_FLOAT ? tc_float(c, v.f)
+                                    : tc_complex(c, v.re, v.im);
     tc_tensor_deinit(t);
     return r;
 }
@@ -168,15 +172,18 @@ static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *obje
     }
     tc_status st = T->eval.call(T->eval.self, op, a, nargs, gen ? gen : T->gen, out, n);
     V *made = tc_mem(c, (size_t)(n ? n : 1) * sizeof *made);
-    bool number = nouts == 1 && (s->rets[0].type == TC_T_SCALAR || s->rets[0].type == TC_T_INT || s->rets[0].type == TC_T_FLOAT || s->rets[0].type == TC_T_BOOL);
+    bool number = nouts == 1 &&
+                  (s->rets[0].type == TC_T_SCALAR || s->rets[0].type == TC_T_INT || s->rets[0].type == TC_T_FLOAT || s->rets[0].type == TC_T_BOOL);
     for (int i = 0; i < n && !st; i++) {
         c->tensor_bytes += out[i].storage ? tc_tensor_bytes(&out[i]) : 0;
-        bool grad = wants && !T->no_grad && out[i].storage && (tc_is_float(out[i].dtype) || tc_is_complex(out[i].dtype)) && !(op->flags & TC_OP_NONDIFF);
+        bool grad =
+            wants && !T->no_grad && out[i].storage && (tc_is_float(out[i].dtype) || tc_is_complex(out[i].dtype)) && !(op->flags & TC_OP_NONDIFF);
         made[i] = !out[i].storage ? c->none : number ? number_of(c, &out[i]) : tc_torch_wrap(c, out[i], grad);
     }
     if (out != small) free(out);
     if (st) tc_raise_status(c, "RuntimeError", st);
-    if (c->tensor_bytes > c->max_tensor_bytes) tc_raise_limit(c, "tensors need more memory than the limit of %zu MB allows", c->max_tensor_bytes >> 20);
+    if (c->tensor_bytes > c->max_tensor_bytes)
+        tc_raise_limit(c, "tensors need more memory than the limit of %zu MB allows", c->max_tensor_bytes >> 20);
     V *r = tc_mem(c, (size_t)(nouts ? nouts : 1) * sizeof *r);
     for (int i = 0, k = 0; i < nouts; i++) {
         if (outs[i].kind == TC_V_LIST) {
@@ -256,11 +263,12 @@ void tc_torch_copy_into(C *c, V dst, V src) {
     }
     tc_tensor *d = &((tensor *)dst)->t, *s = &((tensor *)src)->t, same = {0};
     if (d->storage->read_only) tc_raise(c, "RuntimeError", "cannot write to a tensor of a mapped file");
-    if (d->rank < s->rank && tc_tensor_numel(d) != tc_tensor_numel(s)) tc_raise(c, "RuntimeError", "a tensor of rank %d cannot be written to one of rank %d", s->rank, d->rank);
+    if (d->rank < s->rank && tc_tensor_numel(d) != tc_tensor_numel(s))
+        tc_raise(c, "RuntimeError", "a tensor of rank %d cannot be written to one of rank %d", s->rank, d->rank);
     for (int i = 0; i < s->rank; i++)
         if (s->size[i] != 1 && s->size[i] != d->size[i + d->rank - s->rank])
-            tc_raise(c, "RuntimeError", "output with size %lld at dimension %d cannot hold size %lld", (long long)d->size[i + d->rank - s->rank], i + d->rank - s->rank,
-                     (long long)s->size[i]);
+            tc_raise(c, "RuntimeError", "output with size %lld at dimension %d cannot hold size %lld", (long long)d->size[i + d->rank - s->rank],
+                     i + d->rank - s->rank, (long long)s->size[i]);
     if (d->storage == s->storage) {
         tc_status st = tc_tensor_clone(s, &same);
         if (st) tc_raise_status(c, "RuntimeError", st);
@@ -268,8 +276,7 @@ void tc_torch_copy_into(C *c, V dst, V src) {
     }
     if (d->dtype == s->dtype && d->rank == s->rank && tc_tensor_is_contiguous(d) && tc_tensor_is_contiguous(s))
         memcpy(tc_tensor_data(d), tc_tensor_data(s), tc_tensor_bytes(d));
-    else
-        copy_strided(d, s);
+    else copy_strided(d, s);
     tc_tensor_deinit(&same);
 }
 
@@ -299,7 +306,8 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
         return self;
     }
     if (tc_dtype_kind(tc_torch_dtype(r)) > tc_dtype_kind(t->t.dtype))
-        tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch, tc_dtypes[t->t.dtype].torch);
+        tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch,
+                 tc_dtypes[t->t.dtype].torch);
     tc_torch_copy_into(c, self, r);
     return self;
 }
@@ -321,7 +329,8 @@ static V into_out(C *c, V out, V r) {
     }
     tensor *o = (tensor *)out, *from = (tensor *)r;
     if (tc_dtype_kind(tc_torch_dtype(r)) > tc_dtype_kind(tc_torch_dtype(out)))
-        tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch, tc_dtypes[tc_torch_dtype(out)].torch);
+        tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch,
+                 tc_dtypes[tc_torch_dtype(out)].torch);
     bool same = tc_torch_rank(out) == tc_torch_rank(r);
     for (int d = 0; same && d < tc_torch_rank(r); d++) same = tc_equal(c, tc_torch_size(c, out, d), tc_torch_size(c, r, d));
     if (same) {
@@ -388,7 +397,10 @@ static V call_overloads(C *c, const char *name, const tc_op *const *ops, int n, 
 }
 
 /* Overloads by name, looked up once. */
-typedef struct { int n; const tc_op *ops[MAX_OVERLOADS]; } overloads;
+typedef struct {
+    int n;
+    const tc_op *ops[MAX_OVERLOADS];
+} overloads;
 static const overloads *overloads_of(C *c, const char *name) {
     void **at = tc_map_put(&c->torch->overloads, name, strlen(name));
     if (!*at) {

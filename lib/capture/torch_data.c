@@ -26,7 +26,8 @@ static void look(survey *s, V v, int depth, bool first) {
             s->size[depth] = (int64_t)n;
             s->rank = depth + 1;
         } else if (depth >= s->rank || s->size[depth] != (int64_t)n) {
-            tc_raise(c, "ValueError", "expected sequence of length %lld at dim %d (got %zu)", depth < s->rank ? (long long)s->size[depth] : 0, depth, n);
+            tc_raise(c, "ValueError", "expected sequence of length %lld at dim %d (got %zu)", depth < s->rank ? (long long)s->size[depth] : 0, depth,
+                     n);
         }
         for (size_t i = 0; i < n; i++) look(s, items[i], depth + 1, first && i == 0);
         return;
@@ -37,7 +38,8 @@ static void look(survey *s, V v, int depth, bool first) {
         s->tensor_type = s->tensor_type == TC_DTYPE_NONE ? tc_torch_dtype(v) : tc_dtype_promote(s->tensor_type, tc_torch_dtype(v));
         return;
     }
-    if (!first && depth != s->rank) tc_raise(c, "ValueError", "expected sequence of length %lld at dim %d (got a number)", (long long)s->size[depth], depth);
+    if (!first && depth != s->rank)
+        tc_raise(c, "ValueError", "expected sequence of length %lld at dim %d (got a number)", (long long)s->size[depth], depth);
     switch (tc_kind_of(v)) {
     case K_BOOL: break;
     case K_INT: s->any_int = true; break;
@@ -154,7 +156,10 @@ V tc_torch_cast(C *c, V t, tc_dtype dtype) {
 static V listed(C *c, const tc_tensor *t, int dim, int64_t offset) {
     if (dim == t->rank) {
         tc_scalar v = tc_scalar_load(t->dtype, t->storage->data, offset);
-        return v.kind == TC_KIND_BOOL ? tc_bool(c, v.i != 0) : v.kind == TC_KIND_INT ? tc_int(c, v.i) : v.kind == TC_KIND_FLOAT ? tc_float(c, v.f) : tc_complex(c, v.re, v.im);
+        return v.kind == TC_KIND_BOOL    ? tc_bool(c, v.i != 0)
+               : v.kind == TC_KIND_INT   ? tc_int(c, v.i)
+               : v.kind == TC_KIND_FLOAT ? tc_float(c, v.f)
+                                         : tc_complex(c, v.re, v.im);
     }
     tc_step(c);
     V l = tc_list_of(c, 0, NULL);

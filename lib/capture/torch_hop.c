@@ -85,7 +85,10 @@ static V leaf_output(C *c, void *ctx, V t) {
     return t;
 }
 
-typedef struct { tc_node *node; int i; } results;
+typedef struct {
+    tc_node *node;
+    int i;
+} results;
 static V leaf_result(C *c, void *ctx, V t) {
     (void)t;
     results *r = ctx;
@@ -159,7 +162,8 @@ static V h_cond(C *c, args *A) {
     }
     unify(c, r, 2);
     tc_program *p = c->torch->graph->program;
-    tc_arg a[4] = {{.kind = TC_A_VALUE, .value = pred}, graph_arg(r[0]->graph), graph_arg(r[1]->graph), values_arg(p, r[0]->from.data, r[0]->from.len)};
+    tc_arg a[4] = {
+        {.kind = TC_A_VALUE, .value = pred}, graph_arg(r[0]->graph), graph_arg(r[1]->graph), values_arg(p, r[0]->from.data, r[0]->from.len)};
     results res = {emit(c, "higher_order::cond", a, 4), 0};
     return mapped(c, out[0], leaf_result, &res);
 }
@@ -203,13 +207,17 @@ static V h_while(C *c, args *A) {
     if (!tc_is_tensor(out[0])) tc_raise(c, "RuntimeError", "torch.while_loop: cond_fn must return a boolean tensor, not %s", tc_type_name(c, out[0]));
     for (size_t k = 0; k < ncarried; k++) r[1]->from.data[k] = r[0]->from.data[k];
     unify(c, r, 2);
-    tc_arg a[4] = {graph_arg(r[0]->graph), graph_arg(r[1]->graph), values_arg(p, start.data, ncarried), values_arg(p, r[0]->from.data + ncarried, r[0]->from.len - ncarried)};
+    tc_arg a[4] = {graph_arg(r[0]->graph), graph_arg(r[1]->graph), values_arg(p, start.data, ncarried),
+                   values_arg(p, r[0]->from.data + ncarried, r[0]->from.len - ncarried)};
     results res = {emit(c, "higher_order::while_loop", a, 4), 0};
     return mapped(c, carried, leaf_result, &res);
 }
 
 /* map(f, xs, more): f of every slice of the tensors in xs along dimension 0, results stacked. */
-typedef struct { region *r; TC_VEC(tc_value *) outer; } slices;
+typedef struct {
+    region *r;
+    TC_VEC(tc_value *) outer;
+} slices;
 static V leaf_slice(C *c, void *ctx, V t) {
     slices *s = ctx;
     tc_value *v = tc_torch_value(c, t);
@@ -304,8 +312,11 @@ static V h_function(C *c, args *A) {
     size_t nb;
     V *gb = tc_items(back, &nb);
     for (size_t i = n; i < nb; i++)
-        if (gb[i] != c->none) tc_raise(c, "RuntimeError", "function %s returned an incorrect number of gradients (expected %zu, got %zu)", ((type *)v[0])->name->s, n, nb);
-    if (nb < n) tc_raise(c, "RuntimeError", "function %s returned an incorrect number of gradients (expected %zu, got %zu)", ((type *)v[0])->name->s, n, nb);
+        if (gb[i] != c->none)
+            tc_raise(c, "RuntimeError", "function %s returned an incorrect number of gradients (expected %zu, got %zu)", ((type *)v[0])->name->s, n,
+                     nb);
+    if (nb < n)
+        tc_raise(c, "RuntimeError", "function %s returned an incorrect number of gradients (expected %zu, got %zu)", ((type *)v[0])->name->s, n, nb);
     for (size_t i = 0; i < n; i++) {
         if (!tc_is_tensor(a[i])) continue;
         tc_graph_add_output(b->graph, tc_is_tensor(gb[i]) ? tc_torch_value(c, gb[i]) : NULL);
@@ -313,7 +324,8 @@ static V h_function(C *c, args *A) {
     tc_torch_leave(c);
     tc_torch_leave(c);
     for (size_t i = direct; i < f->from.len; i++) tc_graph_add_output(b->graph, NULL);
-    tc_arg arg[4] = {graph_arg(b->graph), graph_arg(f->graph), values_arg(p, f->from.data, f->from.len), {.kind = TC_A_INT, .sym = tc_sym_int(p->sym, nresults)}};
+    tc_arg arg[4] = {
+        graph_arg(b->graph), graph_arg(f->graph), values_arg(p, f->from.data, f->from.len), {.kind = TC_A_INT, .sym = tc_sym_int(p->sym, nresults)}};
     results res = {emit(c, "tc::autograd_function", arg, 4), 0};
     return mapped(c, out, leaf_result, &res);
 }
@@ -340,7 +352,8 @@ static V h_grad(C *c, args *A) {
     region *r = c->torch->region;
     size_t no, ni, ng;
     V *out = tc_items(v[0], &no), *in = tc_items(v[1], &ni), *cot = tc_items(v[2], &ng);
-    tc_value **o = tc_mem(c, sizeof *o * (no + 1)), **g = tc_mem(c, sizeof *g * (no + 1)), **w = tc_mem(c, sizeof *w * (ni + 1)), **d = tc_mem(c, sizeof *d * (ni + 1));
+    tc_value **o = tc_mem(c, sizeof *o * (no + 1)), **g = tc_mem(c, sizeof *g * (no + 1)), **w = tc_mem(c, sizeof *w * (ni + 1)),
+             **d = tc_mem(c, sizeof *d * (ni + 1));
     for (size_t i = 0; i < no; i++) o[i] = tc_torch_value(c, out[i]), g[i] = i < ng && cot[i] != c->none ? tc_torch_value(c, cot[i]) : NULL;
     for (size_t i = 0; i < ni; i++) w[i] = tc_torch_value(c, in[i]);
     if (!r->functional) r->functional = tc_functional_create(r->graph);
@@ -362,6 +375,7 @@ static V h_grad(C *c, args *A) {
 
 void tc_torch_hop_init(C *c, module *priv);
 void tc_torch_hop_init(C *c, module *priv) {
-    static const native_def fns[] = {{"cond", h_cond}, {"while_loop", h_while}, {"map", h_map}, {"autograd_function", h_function}, {"grad", h_grad}, {"rebind", h_rebind}, {NULL, NULL}};
+    static const native_def fns[] = {{"cond", h_cond}, {"while_loop", h_while}, {"map", h_map}, {"autograd_function", h_function},
+                                     {"grad", h_grad}, {"rebind", h_rebind},    {NULL, NULL}};
     tc_define(c, priv->d, fns);
 }

@@ -92,7 +92,8 @@ static V apply_basic(C *c, V t, indexing *x) {
                 dim++;
                 break;
             }
-            if (s->step != c->none && tc_kind_of(s->step) == K_INT && tc_int_sign(s->step) <= 0) tc_raise(c, "ValueError", "slice step must be positive");
+            if (s->step != c->none && tc_kind_of(s->step) == K_INT && tc_int_sign(s->step) <= 0)
+                tc_raise(c, "ValueError", "slice step must be positive");
             t = tc_torch_calln(c, "aten::slice.Tensor", 5, t, at, s->start, s->stop, s->step == c->none ? tc_int(c, 1) : s->step);
             dim++;
             break;
@@ -107,7 +108,8 @@ static V apply_basic(C *c, V t, indexing *x) {
             break;
         default:
             if (tc_kind_of(v) == K_FLOAT || tc_kind_of(v) == K_STR || tc_kind_of(v) == K_DICT)
-                tc_raise(c, "IndexError", "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)", tc_type_name(c, v));
+                tc_raise(c, "IndexError", "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices (got %s)",
+                         tc_type_name(c, v));
             if (tc_torch_rank(t) == 0)
                 tc_raise(c, "IndexError", "invalid index of a 0-dim tensor. Use `tensor.item()` to convert a 0-dim tensor to a number");
             t = tc_torch_calln(c, "aten::select.int", 3, t, at, v);

@@ -48,7 +48,8 @@ static V device_new(C *c, args *A) {
     static const char *const known[] = {"cpu", "cuda", "mps", "xpu", "meta", "hip", "mtia"};
     bool ok = false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) ok |= strlen(known[i]) == n && !memcmp(known[i], s->s, n);
-    if (!ok || n >= sizeof name) tc_raise(c, "RuntimeError", "Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: %s", s->s);
+    if (!ok || n >= sizeof name)
+        tc_raise(c, "RuntimeError", "Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: %s", s->s);
     memcpy(name, s->s, n);
     name[n] = 0;
     V index = v[2] ? v[2] : c->none;
@@ -136,7 +137,8 @@ static V get_state(C *c, const struct tc_generator *g) {
 }
 static V set_state(C *c, struct tc_generator *g, V v) {
     tensor *t = (tensor *)v;
-    if (!tc_is_tensor(v) || !t->t.storage || t->t.dtype != TC_U8 || !tc_tensor_is_contiguous(&t->t)) tc_raise(c, "TypeError", "RNG state must be a torch.ByteTensor");
+    if (!tc_is_tensor(v) || !t->t.storage || t->t.dtype != TC_U8 || !tc_tensor_is_contiguous(&t->t))
+        tc_raise(c, "TypeError", "RNG state must be a torch.ByteTensor");
     tc_status s = tc_generator_set_state(g, tc_tensor_data(&t->t), tc_tensor_bytes(&t->t));
     if (s) tc_raise_status(c, "RuntimeError", s);
     return c->none;
@@ -173,7 +175,8 @@ static V t_tensor(C *c, args *A) {
     tc_take(c, A, "tensor", "data * dtype= device= requires_grad= pin_memory=", v);
     V t = tc_torch_from_data(c, v[0], want_dtype(c, v[1]));
     if (v[3] && tc_truth(c, v[3])) {
-        if (!tc_is_float(tc_torch_dtype(t)) && !tc_is_complex(tc_torch_dtype(t))) tc_raise(c, "RuntimeError", "Only Tensors of floating point and complex dtype can require gradients");
+        if (!tc_is_float(tc_torch_dtype(t)) && !tc_is_complex(tc_torch_dtype(t)))
+            tc_raise(c, "RuntimeError", "Only Tensors of floating point and complex dtype can require gradients");
         ((tensor *)t)->requires_grad = true;
     }
     return t;
@@ -235,7 +238,8 @@ static V t_result_type(C *c, args *A) {
     for (int g = 1; g < 3; g++) {
         if (best[g] == TC_DTYPE_NONE) continue;
         if (r == TC_DTYPE_NONE) r = best[g];
-        else if (tc_dtype_kind(best[g]) > tc_dtype_kind(r)) r = tc_dtype_kind(best[g]) == TC_KIND_COMPLEX && tc_is_float(r) ? tc_dtype_to_complex(r) : g == 2 || true ? best[g] : r;
+        else if (tc_dtype_kind(best[g]) > tc_dtype_kind(r))
+            r = tc_dtype_kind(best[g]) == TC_KIND_COMPLEX && tc_is_float(r) ? tc_dtype_to_complex(r) : g == 2 || true ? best[g] : r;
     }
     return dtype_object(c, r);
 }
@@ -256,9 +260,13 @@ static V info_object(C *c, const char *name) {
     return o;
 }
 static V t_finfo(C *c, args *A) {
-    static const struct { tc_dtype d; double max, eps, tiny; double resolution; } table[] = {
-        {TC_F32, FLT_MAX, FLT_EPSILON, FLT_MIN, 1e-6}, {TC_F64, DBL_MAX, DBL_EPSILON, DBL_MIN, 1e-15}, {TC_F16, 65504, 0x1p-10, 0x1p-14, 1e-3},
-        {TC_BF16, 0x1.fep127, 0x1p-7, 0x1p-126, 1e-2}, {TC_F8E4M3, 448, 0x1p-3, 0x1p-6, 1}, {TC_F8E5M2, 57344, 0x1p-2, 0x1p-14, 1}};
+    static const struct {
+        tc_dtype d;
+        double max, eps, tiny;
+        double resolution;
+    } table[] = {{TC_F32, FLT_MAX, FLT_EPSILON, FLT_MIN, 1e-6}, {TC_F64, DBL_MAX, DBL_EPSILON, DBL_MIN, 1e-15},
+                 {TC_F16, 65504, 0x1p-10, 0x1p-14, 1e-3},       {TC_BF16, 0x1.fep127, 0x1p-7, 0x1p-126, 1e-2},
+                 {TC_F8E4M3, 448, 0x1p-3, 0x1p-6, 1},           {TC_F8E5M2, 57344, 0x1p-2, 0x1p-14, 1}};
     tc_dtype d = A->n ? want_dtype(c, A->a[0]) : c->torch->default_dtype;
     d = tc_dtype_real(d);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -351,7 +359,9 @@ static V tensor_new(C *c, args *A) {
     tc_dtype d = kind_of ? ((dtypeobj *)kind_of)->d : c->torch->default_dtype;
     if (A->n == 2 && (tc_kind_of(A->a[1]) == K_LIST || tc_kind_of(A->a[1]) == K_TUPLE)) return tc_torch_from_data(c, A->a[1], d);
     if (A->n == 2 && tc_is_tensor(A->a[1])) return tc_torch_cast(c, A->a[1], d);
-    V size = A->n == 2 && tc_kind_of(A->a[1]) == K_SIZE ? A->a[1] : A->n == 1 ? tc_tuple_of(c, 1, tc_int(c, 0)) : tc_tuple(c, (size_t)A->n - 1, A->a + 1);
+    V size = A->n == 2 && tc_kind_of(A->a[1]) == K_SIZE ? A->a[1]
+             : A->n == 1                                ? tc_tuple_of(c, 1, tc_int(c, 0))
+                                                        : tc_tuple(c, (size_t)A->n - 1, A->a + 1);
     str *kn[1] = {tc_intern(c, "dtype", 5)};
     V kv[1] = {dtype_object(c, d)}, a[1] = {size};
     return tc_torch_call(c, "aten::empty", &(args){.a = a, .n = 1, .kn = kn, .kv = kv, .nk = 1}, false);
@@ -393,7 +403,8 @@ static V ops_missing(C *c, module *m, str *name) {
 }
 
 static bool refused(C *c, const str *name) {
-    static const char *const names[] = {"load", "save", "hub", "from_file", "multiprocessing", "package", "_dynamo", "classes", "import_ir_module", "from_numpy"};
+    static const char *const names[] = {"load",    "save",    "hub",     "from_file",        "multiprocessing",
+                                        "package", "_dynamo", "classes", "import_ir_module", "from_numpy"};
     (void)c;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name->s, names[i])) return true;
@@ -412,7 +423,8 @@ static V torch_missing(C *c, module *m, str *name) {
     if (name->s[0] != '_') {
         tc_dtype d = tc_dtype_parse(name->s, name->len);
         if (d != TC_DTYPE_NONE && !strchr(name->s, '.')) {
-            static const char *const odd[] = {"f16", "f32", "f64", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "bf16", "c64", "c128", "c32", "f8e4m3", "f8e5m2"};
+            static const char *const odd[] = {"f16", "f32", "f64",  "i8",  "i16",  "i32", "i64",    "u8",    "u16",
+                                              "u32", "u64", "bf16", "c64", "c128", "c32", "f8e4m3", "f8e5m2"};
             bool own = false;
             for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) own |= !strcmp(odd[i], name->s);
             if (!own) v = dtype_object(c, d);
@@ -465,8 +477,12 @@ static void constants(C *c, module *m) {
     tc_dict_setc(c, m->d, "nan", tc_float(c, NAN));
     tc_dict_setc(c, m->d, "newaxis", c->none);
     tc_dict_setc(c, m->d, "__version__", tc_strz(c, "2.15.0"));
-    static const struct { const char *name; int code; bool mf; } layouts[] = {{"strided", 7, false}, {"sparse_coo", 1, false}, {"sparse_csr", 2, false}, {"jagged", 8, false},
-        {"contiguous_format", 1, true}, {"channels_last", 2, true}, {"channels_last_3d", 3, true}, {"preserve_format", 4, true}};
+    static const struct {
+        const char *name;
+        int code;
+        bool mf;
+    } layouts[] = {{"strided", 7, false},          {"sparse_coo", 1, false},   {"sparse_csr", 2, false},      {"jagged", 8, false},
+                   {"contiguous_format", 1, true}, {"channels_last", 2, true}, {"channels_last_3d", 3, true}, {"preserve_format", 4, true}};
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         layoutobj *l = tc_new(c, K_LAYOUT, sizeof *l);
         l->code = layouts[i].code, l->name = layouts[i].name, l->memory_format = layouts[i].mf;
@@ -489,8 +505,11 @@ static void tensor_classes(C *c, module *m, module *priv) {
     tc_dict_set(c, T->buffer_type->d, (V)c->n___new__, tc_native(c, "Buffer", buffer_new, NULL));
     tc_dict_setc(c, priv->d, "Parameter", (V)T->parameter_type);
     tc_dict_setc(c, priv->d, "Buffer", (V)T->buffer_type);
-    static const struct { const char *name; tc_dtype d; } legacy[] = {{"FloatTensor", TC_F32}, {"DoubleTensor", TC_F64}, {"HalfTensor", TC_F16}, {"BFloat16Tensor", TC_BF16}, {"LongTensor", TC_I64},
-        {"IntTensor", TC_I32}, {"ShortTensor", TC_I16}, {"CharTensor", TC_I8}, {"ByteTensor", TC_U8}, {"BoolTensor", TC_BOOL}};
+    static const struct {
+        const char *name;
+        tc_dtype d;
+    } legacy[] = {{"FloatTensor", TC_F32}, {"DoubleTensor", TC_F64}, {"HalfTensor", TC_F16}, {"BFloat16Tensor", TC_BF16}, {"LongTensor", TC_I64},
+                  {"IntTensor", TC_I32},   {"ShortTensor", TC_I16},  {"CharTensor", TC_I8},  {"ByteTensor", TC_U8},       {"BoolTensor", TC_BOOL}};
     for (size_t i = 0; i < sizeof legacy / sizeof *legacy; i++) {
         type *t = tc_type_new(c, legacy[i].name, K_TENSOR, T->tensor_type);
         tc_dict_setc(c, t->d, "_dtype", dtype_object(c, legacy[i].d));
@@ -508,13 +527,29 @@ void tc_torch_init(C *c) {
     module *m = tc_module(c, "torch"), *priv = tc_module(c, "torch._C");
     m->missing = torch_missing;
     tc_dict_setc(c, m->d, "_C", (V)priv);
-    static const native_def fns[] = {
-        {"tensor", t_tensor}, {"scalar_tensor", t_scalar_tensor}, {"as_tensor", t_as_tensor}, {"asarray", t_as_tensor}, {"is_tensor", t_is_tensor}, {"is_floating_point", t_is_floating},
-        {"is_complex", t_is_complex}, {"numel", t_numel}, {"manual_seed", t_manual_seed}, {"initial_seed", t_initial_seed}, {"get_rng_state", t_get_rng_state},
-        {"set_rng_state", t_set_rng_state}, {"get_default_dtype", t_get_default}, {"set_default_dtype", t_set_default}, {"promote_types", t_promote}, {"result_type", t_result_type},
-        {"can_cast", t_can_cast}, {"finfo", t_finfo}, {"iinfo", t_iinfo}, {NULL, NULL}};
+    static const native_def fns[] = {{"tensor", t_tensor},
+                                     {"scalar_tensor", t_scalar_tensor},
+                                     {"as_tensor", t_as_tensor},
+                                     {"asarray", t_as_tensor},
+                                     {"is_tensor", t_is_tensor},
+                                     {"is_floating_point", t_is_floating},
+                                     {"is_complex", t_is_complex},
+                                     {"numel", t_numel},
+                                     {"manual_seed", t_manual_seed},
+                                     {"initial_seed", t_initial_seed},
+                                     {"get_rng_state", t_get_rng_state},
+                                     {"set_rng_state", t_set_rng_state},
+                                     {"get_default_dtype", t_get_default},
+                                     {"set_default_dtype", t_set_default},
+                                     {"promote_types", t_promote},
+                                     {"result_type", t_result_type},
+                                     {"can_cast", t_can_cast},
+                                     {"finfo", t_finfo},
+                                     {"iinfo", t_iinfo},
+                                     {NULL, NULL}};
     tc_define(c, m->d, fns);
-    static const native_def internal[] = {{"grad_enabled", c_grad}, {"autocast_dtype", c_autocast}, {"capturing", c_capturing}, {"is_symbolic", c_deterministic_guard}, {NULL, NULL}};
+    static const native_def internal[] = {
+        {"grad_enabled", c_grad}, {"autocast_dtype", c_autocast}, {"capturing", c_capturing}, {"is_symbolic", c_deterministic_guard}, {NULL, NULL}};
     tc_define(c, priv->d, internal);
     constants(c, m);
     tc_torch_tensor_init(c);
@@ -526,7 +561,8 @@ void tc_torch_init(C *c) {
     static const native_def dev[] = {{"__new__", device_new}, {"__enter__", self_fn}, {"__exit__", none_fn}, {NULL, NULL}};
     static const native_def dty[] = {{"to_real", dtype_to_real}, {"to_complex", dtype_to_complex}, {NULL, NULL}};
     static const native_def siz[] = {{"__new__", size_new}, {"numel", size_numel}, {NULL, NULL}};
-    static const native_def gen[] = {{"__new__", generator_new}, {"manual_seed", generator_seed}, {"initial_seed", generator_initial}, {"get_state", generator_get_state}, {"set_state", generator_set_state}, {NULL, NULL}};
+    static const native_def gen[] = {{"__new__", generator_new},         {"manual_seed", generator_seed},    {"initial_seed", generator_initial},
+                                     {"get_state", generator_get_state}, {"set_state", generator_set_state}, {NULL, NULL}};
     tc_type_methods(c, K_DEVICE, dev);
     tc_type_methods(c, K_DTYPE, dty);
     tc_type_methods(c, K_SIZE, siz);

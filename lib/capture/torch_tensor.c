@@ -24,7 +24,12 @@ static const char *op_name(int op) {
 
 static bool operand(V v) {
     switch (tc_kind_of(v)) {
-    case K_TENSOR: case K_INT: case K_FLOAT: case K_BOOL: case K_COMPLEX: case K_SYM: return true;
+    case K_TENSOR:
+    case K_INT:
+    case K_FLOAT:
+    case K_BOOL:
+    case K_COMPLEX:
+    case K_SYM: return true;
     default: return false;
     }
 }
@@ -38,7 +43,11 @@ V tc_tensor_binary(C *c, int op, V a, V b, bool inplace) {
     }
     if (tc_is_tensor(a)) return tc_torch_calln(c, op_name(op), 2, a, b);
     switch (op) { /* a number on the left */
-    case '+': case '*': case '&': case '|': case '^': return tc_torch_calln(c, op_name(op), 2, b, a);
+    case '+':
+    case '*':
+    case '&':
+    case '|':
+    case '^': return tc_torch_calln(c, op_name(op), 2, b, a);
     case '-': return tc_torch_calln(c, "aten::rsub", 2, b, a);
     case '/': {
         V r = tc_torch_calln(c, "aten::reciprocal", 1, b);
@@ -48,7 +57,9 @@ V tc_tensor_binary(C *c, int op, V a, V b, bool inplace) {
     case '%': return tc_torch_calln(c, "aten::remainder", 2, a, b);
     default: {
         kind k = tc_kind_of(a);
-        tc_dtype d = k == K_BOOL ? TC_BOOL : k == K_FLOAT || (k == K_SYM && tc_sym_type(((symobj *)a)->s) == TC_SYM_FLOAT) ? c->torch->default_dtype : TC_I64;
+        tc_dtype d = k == K_BOOL                                                                     ? TC_BOOL
+                     : k == K_FLOAT || (k == K_SYM && tc_sym_type(((symobj *)a)->s) == TC_SYM_FLOAT) ? c->torch->default_dtype
+                                                                                                     : TC_I64;
         return tc_torch_calln(c, op_name(op), 2, tc_torch_full0(c, a, d), b);
     }
     }
@@ -69,7 +80,12 @@ V tc_tensor_compare_op(C *c, int op, V a, V b) {
         a = b, b = t;
         op = op == '<' ? '>' : op == '>' ? '<' : op == 'L' ? 'G' : op == 'G' ? 'L' : op;
     }
-    const char *name = op == '<' ? "aten::lt" : op == 'L' ? "aten::le" : op == '>' ? "aten::gt" : op == 'G' ? "aten::ge" : op == '=' ? "aten::eq" : "aten::ne";
+    const char *name = op == '<'   ? "aten::lt"
+                       : op == 'L' ? "aten::le"
+                       : op == '>' ? "aten::gt"
+                       : op == 'G' ? "aten::ge"
+                       : op == '=' ? "aten::eq"
+                                   : "aten::ne";
     return tc_torch_calln(c, name, 2, a, b);
 }
 
@@ -77,9 +93,13 @@ V tc_tensor_compare_op(C *c, int op, V a, V b) {
 static V item(C *c, V o) {
     tensor *t = (tensor *)o;
     if (t->t.storage && !c->torch->graph) {
-        if (tc_tensor_numel(&t->t) != 1) tc_raise(c, "RuntimeError", "a Tensor with %lld elements cannot be converted to Scalar", (long long)tc_tensor_numel(&t->t));
+        if (tc_tensor_numel(&t->t) != 1)
+            tc_raise(c, "RuntimeError", "a Tensor with %lld elements cannot be converted to Scalar", (long long)tc_tensor_numel(&t->t));
         tc_scalar s = tc_scalar_load(t->t.dtype, t->t.storage->data, t->t.offset);
-        return s.kind == TC_KIND_BOOL ? tc_bool(c, s.i) : s.kind == TC_KIND_INT ? (t->t.dtype == TC_U64 ? tc_int_from_u64(c, (uint64_t)s.i) : tc_int(c, s.i)) : s.kind == TC_KIND_FLOAT ? tc_float(c, s.f) : tc_complex(c, s.re, s.im);
+        return s.kind == TC_KIND_BOOL    ? tc_bool(c, s.i)
+               : s.kind == TC_KIND_INT   ? (t->t.dtype == TC_U64 ? tc_int_from_u64(c, (uint64_t)s.i) : tc_int(c, s.i))
+               : s.kind == TC_KIND_FLOAT ? tc_float(c, s.f)
+                                         : tc_complex(c, s.re, s.im);
     }
     return tc_torch_calln(c, "aten::item", 1, o);
 }
@@ -102,7 +122,8 @@ bool tc_tensor_truth(C *c, V v, const char *what) {
         if (n != 1) tc_raise(c, "RuntimeError", "Boolean value of Tensor with more than one value is ambiguous");
         return tc_truth(c, item(c, v));
     }
-    tc_raise(c, "DataDependentError", "%s depends on the values of a tensor (data-dependent control flow): use torch.cond, torch.where or torch.while_loop", what);
+    tc_raise(c, "DataDependentError",
+             "%s depends on the values of a tensor (data-dependent control flow): use torch.cond, torch.where or torch.while_loop", what);
 }
 
 int64_t tc_tensor_len(C *c, V t) {
@@ -224,7 +245,8 @@ static V plain_attr(C *c, V v, const char *n) {
         break;
     case 'H':
         if (!strcmp(n, "H")) {
-            if (tc_torch_rank(v) != 2 && tc_torch_rank(v) != 0) tc_raise(c, "RuntimeError", "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.", tc_torch_rank(v));
+            if (tc_torch_rank(v) != 2 && tc_torch_rank(v) != 0)
+                tc_raise(c, "RuntimeError", "tensor.H is only supported on matrices (2-D tensors). Got %d-D tensor.", tc_torch_rank(v));
             V x = tc_is_complex(d) ? tc_torch_calln(c, "aten::conj", 1, v) : v;
             return tc_torch_rank(v) == 0 ? x : swapped(c, x);
         }
@@ -239,7 +261,8 @@ static V plain_attr(C *c, V v, const char *n) {
         if (!strcmp(n, "itemsize")) return tc_int(c, (int64_t)tc_dtype_size(d));
         if (!strcmp(n, "is_leaf")) return tc_bool(c, !t->v || !t->requires_grad || !t->v->producer);
         if (!strcmp(n, "is_cpu")) return c->true_;
-        static const char *const no[] = {"is_cuda", "is_sparse", "is_quantized", "is_meta", "is_mps", "is_nested", "is_xpu", "is_mkldnn", "is_sparse_csr"};
+        static const char *const no[] = {"is_cuda",   "is_sparse", "is_quantized", "is_meta",      "is_mps",
+                                         "is_nested", "is_xpu",    "is_mkldnn",    "is_sparse_csr"};
         for (size_t i = 0; i < sizeof no / sizeof *no; i++)
             if (!strcmp(n, no[i])) return c->false_;
         break;
@@ -268,7 +291,9 @@ static V m_size(C *c, args *A) {
     tc_take(c, A, "size", "self dim=", v);
     if (!v[1] || v[1] == c->none) return size_tuple(c, v[0]);
     int64_t d = tc_index(c, v[1], "dim"), n = tc_torch_rank(v[0]);
-    if (d < -n || d >= n) tc_raise(c, "IndexError", "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-n, (long long)(n - 1), (long long)d);
+    if (d < -n || d >= n)
+        tc_raise(c, "IndexError", "Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)", (long long)-n, (long long)(n - 1),
+                 (long long)d);
     return tc_torch_size(c, v[0], (int)(d < 0 ? d + n : d));
 }
 static V m_stride(C *c, args *A) {
@@ -281,7 +306,8 @@ static V m_dim(C *c, args *A) { return tc_int(c, tc_torch_rank(A->a[0])); }
 static V m_numel(C *c, args *A) { return numel(c, A->a[0]); }
 static V m_item(C *c, args *A) { return item(c, A->a[0]); }
 static V m_tolist(C *c, args *A) {
-    if (c->torch->graph && !((tensor *)A->a[0])->t.storage) tc_raise(c, "DataDependentError", "tolist() needs the values of a tensor (data-dependent): keep them in tensors");
+    if (c->torch->graph && !((tensor *)A->a[0])->t.storage)
+        tc_raise(c, "DataDependentError", "tolist() needs the values of a tensor (data-dependent): keep them in tensors");
     return tc_torch_to_list(c, A->a[0]);
 }
 static V m_element_size(C *c, args *A) { return tc_int(c, (int64_t)tc_dtype_size(tc_torch_dtype(A->a[0]))); }
@@ -302,7 +328,8 @@ static V m_requires_grad(C *c, args *A) {
     V v[2];
     tc_take(c, A, "requires_grad_", "self requires_grad=", v);
     bool on = !v[1] || tc_truth(c, v[1]);
-    if (on && !tc_is_float(tc_torch_dtype(v[0])) && !tc_is_complex(tc_torch_dtype(v[0]))) tc_raise(c, "RuntimeError", "only Tensors of floating point dtype can require gradients");
+    if (on && !tc_is_float(tc_torch_dtype(v[0])) && !tc_is_complex(tc_torch_dtype(v[0])))
+        tc_raise(c, "RuntimeError", "only Tensors of floating point dtype can require gradients");
     ((tensor *)v[0])->requires_grad = on;
     if (((tensor *)v[0])->v) ((tensor *)v[0])->v->meta.requires_grad = on;
     return v[0];
@@ -368,12 +395,38 @@ static V m_dim_order(C *c, args *A) {
     return t;
 }
 
-static const native_def methods[] = {
-    {"size", m_size}, {"stride", m_stride}, {"dim", m_dim}, {"ndimension", m_dim}, {"numel", m_numel}, {"nelement", m_numel}, {"item", m_item}, {"tolist", m_tolist},
-    {"element_size", m_element_size}, {"is_contiguous", m_is_contiguous}, {"is_floating_point", m_is_floating}, {"is_complex", m_is_complex}, {"is_signed", m_is_signed},
-    {"requires_grad_", m_requires_grad}, {"detach", m_detach}, {"detach_", m_detach_}, {"get_device", m_get_device}, {"storage_offset", m_storage_offset},
-    {"data_ptr", m_data_ptr}, {"backward", m_backward}, {"numpy", m_numpy}, {"register_hook", m_register_hook}, {"retain_grad", m_self}, {"__deepcopy__", m_deepcopy}, {"new", m_new}, {"is_shared", m_get_device},
-    {"type_as", m_contiguous_to}, {"dim_order", m_dim_order}, {"resolve_conj", m_self}, {"resolve_neg", m_self}, {"__len__", NULL}, {NULL, NULL}};
+static const native_def methods[] = {{"size", m_size},
+                                     {"stride", m_stride},
+                                     {"dim", m_dim},
+                                     {"ndimension", m_dim},
+                                     {"numel", m_numel},
+                                     {"nelement", m_numel},
+                                     {"item", m_item},
+                                     {"tolist", m_tolist},
+                                     {"element_size", m_element_size},
+                                     {"is_contiguous", m_is_contiguous},
+                                     {"is_floating_point", m_is_floating},
+                                     {"is_complex", m_is_complex},
+                                     {"is_signed", m_is_signed},
+                                     {"requires_grad_", m_requires_grad},
+                                     {"detach", m_detach},
+                                     {"detach_", m_detach_},
+                                     {"get_device", m_get_device},
+                                     {"storage_offset", m_storage_offset},
+                                     {"data_ptr", m_data_ptr},
+                                     {"backward", m_backward},
+                                     {"numpy", m_numpy},
+                                     {"register_hook", m_register_hook},
+                                     {"retain_grad", m_self},
+                                     {"__deepcopy__", m_deepcopy},
+                                     {"new", m_new},
+                                     {"is_shared", m_get_device},
+                                     {"type_as", m_contiguous_to},
+                                     {"dim_order", m_dim_order},
+                                     {"resolve_conj", m_self},
+                                     {"resolve_neg", m_self},
+                                     {"__len__", NULL},
+                                     {NULL, NULL}};
 
 static V python_method(C *c, V self, str *name) {
     module *f = tc_import(c, "torch.functional", false);

@@ -15,7 +15,7 @@
 
 typedef struct {
     tc_tensors *tensors; /* whole tensors, by full name; its metadata become those of the shard */
-    const char *state;                        /* JSON text of state.json */
+    const char *state;   /* JSON text of state.json */
 } tc_ckpt_content;
 
 /* Writes DIR/step-N in a temporary folder, syncs every file and folder, renames it, reads it back and compares checksums, then swaps DIR/latest. A
@@ -27,11 +27,11 @@ typedef struct tc_ckpt tc_ckpt;
 tc_status tc_ckpt_open(const char *path, tc_ckpt **out);
 void tc_ckpt_close(tc_ckpt *c); /* NULL is allowed; tensors that were handed out stay valid */
 size_t tc_ckpt_count(const tc_ckpt *c);
-const char *tc_ckpt_name(const tc_ckpt *c, size_t i);       /* in order of name */
+const char *tc_ckpt_name(const tc_ckpt *c, size_t i);                 /* in order of name */
 tc_status tc_ckpt_tensor(const tc_ckpt *c, size_t i, tc_tensor *out); /* a view of the mapping, or put together from shards */
-int64_t tc_ckpt_find(const tc_ckpt *c, const char *name);   /* index, or -1 */
-const char *tc_ckpt_state(const tc_ckpt *c);                /* JSON text of state.json; "{}" when there is none */
-int64_t tc_ckpt_step(const tc_ckpt *c);                     /* from checkpoint.json; -1 when there is none */
+int64_t tc_ckpt_find(const tc_ckpt *c, const char *name);             /* index, or -1 */
+const char *tc_ckpt_state(const tc_ckpt *c);                          /* JSON text of state.json; "{}" when there is none */
+int64_t tc_ckpt_step(const tc_ckpt *c);                               /* from checkpoint.json; -1 when there is none */
 
 /* Weights by the model's names: of a checkpoint or of a run directory's latest one those of the model; of anything else, tc_tensors_load. */
 tc_status tc_ckpt_weights(const char *path, tc_tensors *out);

@@ -7,8 +7,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
-typedef struct { const tc_tensor *data; int64_t offset[TC_MAX_RANK]; const char *file; } piece;
-typedef struct { const char *name; TC_VEC(piece) pieces; } entry;
+typedef struct {
+    const tc_tensor *data;
+    int64_t offset[TC_MAX_RANK];
+    const char *file;
+} piece;
+typedef struct {
+    const char *name;
+    TC_VEC(piece) pieces;
+} entry;
 
 struct tc_ckpt {
     tc_arena arena;
@@ -109,8 +116,14 @@ static tc_status list_files(tc_arena *a, const char *dir, bool (*want)(const cha
     return NULL;
 }
 
-typedef struct { const char *name, *hash; int64_t bytes; } listed;
-typedef struct { TC_VEC(listed) files; int64_t step; } manifest;
+typedef struct {
+    const char *name, *hash;
+    int64_t bytes;
+} listed;
+typedef struct {
+    TC_VEC(listed) files;
+    int64_t step;
+} manifest;
 
 /* checkpoint.json; *out_found false when there is none (another program's checkpoint). */
 static tc_status read_manifest(tc_arena *a, const char *dir, manifest *m, bool *out_found) {
@@ -200,7 +213,8 @@ static tc_status open_all(tc_ckpt *c, const char *path) {
     if (!n) return tc_error(TC_CONTENT, "%s: no safetensors file in it", path);
     for (size_t i = 0; i < n; i++) TC_TRY(open_shard(c, tc_arena_printf(&c->arena, "%s/%s", path, shards[i])));
     qsort(c->entries.data, c->entries.len, sizeof *c->entries.data, by_name);
-    for (size_t i = 0; i < c->entries.len; i++) *tc_map_put(&c->by_name, c->entries.data[i]->name, strlen(c->entries.data[i]->name)) = (void *)(i + 1);
+    for (size_t i = 0; i < c->entries.len; i++)
+        *tc_map_put(&c->by_name, c->entries.data[i]->name, strlen(c->entries.data[i]->name)) = (void *)(i + 1);
     if (!found) return NULL;
     return tc_file_read(tc_arena_printf(&c->arena, "%s/state.json", path), 256 << 20, &c->state);
 }
@@ -251,10 +265,12 @@ tc_status tc_ckpt_tensor(const tc_ckpt *c, size_t i, tc_tensor *out) {
     int64_t size[TC_MAX_RANK] = {0}, sum = 0, numel;
     for (size_t k = 0; k < e->pieces.len; k++) {
         const piece *p = &e->pieces.data[k];
-        if (p->data->rank != first->data->rank || p->data->dtype != first->data->dtype) return tc_error(TC_CONTENT, "%s: %s has another type or rank than in %s", p->file, e->name, first->file);
+        if (p->data->rank != first->data->rank || p->data->dtype != first->data->dtype)
+            return tc_error(TC_CONTENT, "%s: %s has another type or rank than in %s", p->file, e->name, first->file);
         for (int d = 0; d < p->data->rank; d++) {
             int64_t end;
-            if (!tc_add_i64(p->offset[d], p->data->size[d], &end)) return tc_error(TC_CONTENT, "%s: %s: offset %lld", p->file, e->name, (long long)p->offset[d]);
+            if (!tc_add_i64(p->offset[d], p->data->size[d], &end))
+                return tc_error(TC_CONTENT, "%s: %s: offset %lld", p->file, e->name, (long long)p->offset[d]);
             if (end > size[d]) size[d] = end;
         }
         sum += tc_tensor_numel(p->data);

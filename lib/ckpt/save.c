@@ -138,7 +138,10 @@ static int descending(const void *a, const void *b) {
     return x < y ? 1 : x > y ? -1 : 0;
 }
 
-typedef struct { int64_t *data; size_t len, cap; } steps;
+typedef struct {
+    int64_t *data;
+    size_t len, cap;
+} steps;
 
 /* The N of the step-N folders of dir, newest first. */
 static steps list_steps(const char *dir) {

@@ -8,47 +8,50 @@
 
 /* c[b, i, j] = alpha * sum over k of a[b, i, k] b[b, k, j] + beta * add[b, i, j]; strides in elements, c contiguous. Leaf l is an ascending
  * chain of fused multiply-adds over k in [256 l, 256 l + 256); leaves merge by the tree. */
-typedef struct { int64_t batch, m, n, k, a_bs, a_rs, a_cs, b_bs, b_rs, b_cs, add_bs, add_rs, add_cs; double alpha, beta; } tc_c_product;
-#define ROW(S, T, F)                                                                               \
-    static inline void tc_c_product_##S(const tc_c_product *p, const T *a, const T *b, const T *add, T *c) { \
-        T level[8][24][32], panel[256][32], acc[32];                                               \
-        const T alpha = (T)p->alpha, beta = (T)p->beta;                                            \
-        for (int64_t z = 0; z < p->batch; z++, a += p->a_bs, b += p->b_bs, add = add ? add + p->add_bs : add, c += p->m * p->n) \
-            for (int64_t j0 = 0; j0 < p->n; j0 += 32)                                              \
-                for (int64_t i0 = 0; i0 < p->m; i0 += 8) {                                         \
-                    const int64_t w = p->n - j0 < 32 ? p->n - j0 : 32, h = p->m - i0 < 8 ? p->m - i0 : 8; \
-                    int64_t leaves = 0;                                                            \
-                    for (int64_t k0 = 0; k0 < p->k; k0 += 256, leaves++) {                         \
-                        const int64_t d = p->k - k0 < 256 ? p->k - k0 : 256;                       \
-                        for (int64_t k = 0; k < d; k++)                                            \
+typedef struct {
+    int64_t batch, m, n, k, a_bs, a_rs, a_cs, b_bs, b_rs, b_cs, add_bs, add_rs, add_cs;
+    double alpha, beta;
+} tc_c_product;
+#define ROW(S, T, F)                                                                                                               \
+    static inline void tc_c_product_##S(const tc_c_product *p, const T *a, const T *b, const T *add, T *c) {                       \
+        T level[8][24][32], panel[256][32], acc[32];                                                                               \
+        const T alpha = (T)p->alpha, beta = (T)p->beta;                                                                            \
+        for (int64_t z = 0; z < p->batch; z++, a += p->a_bs, b += p->b_bs, add = add ? add + p->add_bs : add, c += p->m * p->n)    \
+            for (int64_t j0 = 0; j0 < p->n; j0 += 32)                                                                              \
+                for (int64_t i0 = 0; i0 < p->m; i0 += 8) {                                                                         \
+                    const int64_t w = p->n - j0 < 32 ? p->n - j0 : 32, h = p->m - i0 < 8 ? p->m - i0 : 8;                          \
+                    int64_t leaves = 0;                                                                                            \
+                    for (int64_t k0 = 0; k0 < p->k; k0 += 256, leaves++) {                                                         \
+                        const int64_t d = p->k - k0 < 256 ? p->k - k0 : 256;                                                       \
+                        for (int64_t k = 0; k < d; k++)                                                                            \
                             for (int64_t j = 0; j < 32; j++) panel[k][j] = j < w ? b[(k0 + k) * p->b_rs + (j0 + j) * p->b_cs] : 0; \
-                        for (int64_t i = 0; i < h; i++) {                                          \
-                            for (int j = 0; j < 32; j++) acc[j] = 0;                               \
-                            for (int64_t k = 0; k < d; k++) {                                      \
-                                const T x = a[(i0 + i) * p->a_rs + (k0 + k) * p->a_cs];            \
-                                for (int j = 0; j < 32; j++) acc[j] = __builtin_fma##F(x, panel[k][j], acc[j]); \
-                            }                                                                      \
-                            int t = 0;                                                             \
-                            for (; leaves >> t & 1; t++)                                           \
-                                for (int j = 0; j < 32; j++) acc[j] = level[i][t][j] + acc[j];     \
-                            for (int j = 0; j < 32; j++) level[i][t][j] = acc[j];                  \
-                        }                                                                          \
-                    }                                                                              \
-                    for (int64_t i = 0; i < h; i++) {                                              \
-                        int first = 1;                                                             \
-                        for (int j = 0; j < 32; j++) acc[j] = 0;                                   \
-                        for (int t = 0; leaves >> t; t++) {                                        \
-                            if (!(leaves >> t & 1)) continue;                                      \
-                            for (int j = 0; j < 32; j++) acc[j] = first ? level[i][t][j] : level[i][t][j] + acc[j]; \
-                            first = 0;                                                             \
-                        }                                                                          \
-                        for (int64_t j = 0; j < w; j++) {                                          \
-                            T v = alpha == 1 ? acc[j] : acc[j] * alpha;                            \
-                            if (add) v = __builtin_fma##F(beta, add[(i0 + i) * p->add_rs + (j0 + j) * p->add_cs], v); \
-                            c[(i0 + i) * p->n + j0 + j] = v;                                       \
-                        }                                                                          \
-                    }                                                                              \
-                }                                                                                  \
+                        for (int64_t i = 0; i < h; i++) {                                                                          \
+                            for (int j = 0; j < 32; j++) acc[j] = 0;                                                               \
+                            for (int64_t k = 0; k < d; k++) {                                                                      \
+                                const T x = a[(i0 + i) * p->a_rs + (k0 + k) * p->a_cs];                                            \
+                                for (int j = 0; j < 32; j++) acc[j] = __builtin_fma##F(x, panel[k][j], acc[j]);                    \
+                            }                                                                                                      \
+                            int t = 0;                                                                                             \
+                            for (; leaves >> t & 1; t++)                                                                           \
+                                for (int j = 0; j < 32; j++) acc[j] = level[i][t][j] + acc[j];                                     \
+                            for (int j = 0; j < 32; j++) level[i][t][j] = acc[j];                                                  \
+                        }                                                                                                          \
+                    }                                                                                                              \
+                    for (int64_t i = 0; i < h; i++) {                                                                              \
+                        int first = 1;                                                                                             \
+                        for (int j = 0; j < 32; j++) acc[j] = 0;                                                                   \
+                        for (int t = 0; leaves >> t; t++) {                                                                        \
+                            if (!(leaves >> t & 1)) continue;                                                                      \
+                            for (int j = 0; j < 32; j++) acc[j] = first ? level[i][t][j] : level[i][t][j] + acc[j];                \
+                            first = 0;                                                                                             \
+                        }                                                                                                          \
+                        for (int64_t j = 0; j < w; j++) {                                                                          \
+                            T v = alpha == 1 ? acc[j] : acc[j] * alpha;                                                            \
+                            if (add) v = __builtin_fma##F(beta, add[(i0 + i) * p->add_rs + (j0 + j) * p->add_cs], v);              \
+                            c[(i0 + i) * p->n + j0 + j] = v;                                                                       \
+                        }                                                                                                          \
+                    }                                                                                                              \
+                }                                                                                                                  \
     }
 ROW(f32, float, f)
 ROW(f64, double, )
@@ -69,48 +72,52 @@ static inline int64_t tc_c_source(const tc_c_conv *c, int d, int64_t o, int64_t 
     return i >= 0 && i < c->in[d] ? i : -1;
 }
 /* Leaves by index, some absent; leaf[0] is the sum of all. */
-#define ROW(S, T)                                                                                  \
-    static inline void tc_c_merge_##S(T (*leaf)[16], uint8_t *there, int64_t n) {                  \
-        for (int64_t step = 1; step < n; step *= 2)                                                \
-            for (int64_t i = 0; i + step < n; i += 2 * step) {                                     \
-                if (!there[i + step]) continue;                                                    \
+#define ROW(S, T)                                                                                                        \
+    static inline void tc_c_merge_##S(T(*leaf)[16], uint8_t *there, int64_t n) {                                         \
+        for (int64_t step = 1; step < n; step *= 2)                                                                      \
+            for (int64_t i = 0; i + step < n; i += 2 * step) {                                                           \
+                if (!there[i + step]) continue;                                                                          \
                 for (int j = 0; j < 16; j++) leaf[i][j] = there[i] ? leaf[i][j] + leaf[i + step][j] : leaf[i + step][j]; \
-                there[i] = 1;                                                                      \
-            }                                                                                      \
-        for (int j = 0; j < 16 && !there[0]; j++) leaf[0][j] = 0;                                  \
+                there[i] = 1;                                                                                            \
+            }                                                                                                            \
+        for (int j = 0; j < 16 && !there[0]; j++) leaf[0][j] = 0;                                                        \
     }
 ROW(f32, float)
 ROW(f64, double)
 #undef ROW
 enum { TC_C_LEAVES = 512 };
-#define ROW(S, T, F)                                                                               \
-    static inline void tc_c_conv_##S(const tc_c_conv *c, const T *x, const T *w, const T *bias, T *out) { \
-        const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], area = c->in[0] * c->in[1] * c->in[2]; \
-        const int64_t outs = c->out[0] * c->out[1] * c->out[2], leaves = (taps * c->cin + 255) / 256; \
-        T leaf[TC_C_LEAVES][16];                                                                   \
-        uint8_t there[TC_C_LEAVES];                                                                \
-        for (int64_t ng = 0; ng < c->n * c->groups; ng++)                                          \
-            for (int64_t o = 0; o < outs; o++)                                                     \
-                for (int64_t c0 = 0; c0 < c->cout; c0 += 16) {                                     \
-                    const int64_t g = ng % c->groups, m = c->cout - c0 < 16 ? c->cout - c0 : 16;   \
-                    const int64_t o0 = o / (c->out[1] * c->out[2]), o1 = o / c->out[2] % c->out[1], o2 = o % c->out[2]; \
-                    const T *const wg = w + g * c->w_group + c0 * c->w_cout;                       \
-                    for (int64_t l = 0; l < leaves; l++) there[l] = 0;                             \
-                    for (int64_t t = 0; t < taps; t++) {                                           \
-                        const int64_t i0 = tc_c_source(c, 0, o0, t / (c->kernel[1] * c->kernel[2]));  \
+#define ROW(S, T, F)                                                                                                                             \
+    static inline void tc_c_conv_##S(const tc_c_conv *c, const T *x, const T *w, const T *bias, T *out) {                                        \
+        const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], area = c->in[0] * c->in[1] * c->in[2];                                  \
+        const int64_t outs = c->out[0] * c->out[1] * c->out[2], leaves = (taps * c->cin + 255) / 256;                                            \
+        T leaf[TC_C_LEAVES][16];                                                                                                                 \
+        uint8_t there[TC_C_LEAVES];                                                                                                              \
+        for (int64_t ng = 0; ng < c->n * c->groups; ng++)                                                                                        \
+            for (int64_t o = 0; o < outs; o++)                                                                                                   \
+                for (int64_t c0 = 0; c0 < c->cout; c0 += 16) {                                                                                   \
+                    const int64_t g = ng % c->groups, m = c->cout - c0 < 16 ? c->cout - c0 : 16;                                                 \
+                    const int64_t o0 = o / (c->out[1] * c->out[2]), o1 = o / c->out[2] % c->out[1], o2 = o % c->out[2];                          \
+                    const T *const wg = w + g * c->w_group + c0 * c->w_cout;                                                                     \
+                    for (int64_t l = 0; l < leaves; l++) there[l] = 0;                                                                           \
+                    for (int64_t t = 0; t < taps; t++) {                                                                                         \
+                        const int64_t i0 = tc_c_source(c, 0, o0, t / (c->kernel[1] * c->kernel[2]));                                             \
                         const int64_t i1 = tc_c_source(c, 1, o1, t / c->kernel[2] % c->kernel[1]), i2 = tc_c_source(c, 2, o2, t % c->kernel[2]); \
-                        if (i0 < 0 || i1 < 0 || i2 < 0) continue;                                  \
-                        const T *const xs = x + ng * c->cin * area + (i0 * c->in[1] + i1) * c->in[2] + i2; \
-                        for (int64_t ci = 0; ci < c->cin; ci++) {                                  \
-                            const int64_t l = (t * c->cin + ci) >> 8;                              \
-                            for (int j = 0; j < 16 && !there[l]; j++) leaf[l][j] = 0;              \
-                            there[l] = 1;                                                          \
-                            for (int64_t j = 0; j < m; j++) leaf[l][j] = __builtin_fma##F(wg[j * c->w_cout + ci * c->w_cin + t], xs[ci * area], leaf[l][j]); \
-                        }                                                                          \
-                    }                                                                              \
-                    tc_c_merge_##S(leaf, there, leaves);                                           \
-                    for (int64_t j = 0; j < m; j++) out[(ng * c->cout + c0 + j) * outs + o] = leaves ? bias ? leaf[0][j] + bias[g * c->cout + c0 + j] : leaf[0][j] : bias ? bias[g * c->cout + c0 + j] : 0; \
-                }                                                                                  \
+                        if (i0 < 0 || i1 < 0 || i2 < 0) continue;                                                                                \
+                        const T *const xs = x + ng * c->cin * area + (i0 * c->in[1] + i1) * c->in[2] + i2;                                       \
+                        for (int64_t ci = 0; ci < c->cin; ci++) {                                                                                \
+                            const int64_t l = (t * c->cin + ci) >> 8;                                                                            \
+                            for (int j = 0; j < 16 && !there[l]; j++) leaf[l][j] = 0;                                                            \
+                            there[l] = 1;                                                                                                        \
+                            for (int64_t j = 0; j < m; j++)                                                                                      \
+                                leaf[l][j] = __builtin_fma##F(wg[j * c->w_cout + ci * c->w_cin + t], xs[ci * area], leaf[l][j]);                 \
+                        }                                                                                                                        \
+                    }                                                                                                                            \
+                    tc_c_merge_##S(leaf, there, leaves);                                                                                         \
+                    for (int64_t j = 0; j < m; j++)                                                                                              \
+                        out[(ng * c->cout + c0 + j) * outs + o] = leaves ? bias ? leaf[0][j] + bias[g * c->cout + c0 + j] : leaf[0][j]           \
+                                                                  : bias ? bias[g * c->cout + c0 + j]                                            \
+                                                                         : 0;                                                                    \
+                }                                                                                                                                \
     }
 ROW(f32, float, f)
 ROW(f64, double, )
@@ -123,62 +130,69 @@ typedef struct {
     int32_t causal, bool_mask;
     double scale;
 } tc_c_attention;
-#define ROW(S, T, F, I)                                                                            \
-    typedef struct { T max, sum, acc[256]; } tc_c_part_##S;                                        \
-    static inline void tc_c_join_##S(const tc_c_part_##S *a, tc_c_part_##S *b, int64_t dv) {       \
-        T m = a->max > b->max ? a->max : b->max;                                                   \
-        m = a->max != a->max ? a->max : m;                                                         \
-        const T wa = a->max == -I ? 0 : tc_x_exp_##S(a->max - m), wb = b->max == -I ? 0 : tc_x_exp_##S(b->max - m); \
-        b->max = m;                                                                                \
-        b->sum = __builtin_fma##F(a->sum, wa, b->sum * wb);                                        \
-        for (int64_t i = 0; i < dv; i++) b->acc[i] = __builtin_fma##F(a->acc[i], wa, b->acc[i] * wb); \
-    }                                                                                              \
-    static inline void tc_c_attention_##S(const tc_c_attention *c, const T *q, const T *k, const T *v, const void *mask, T *out) { \
-        tc_c_part_##S level[32], p;                                                                \
-        T score[128];                                                                              \
-        for (int64_t row = 0; row < c->n * c->h * c->l; row++) {                                   \
-            const int64_t i = row % c->l, h = row / c->l % c->h, z = row / c->l / c->h, g = h / c->group, tile = i / 64 * 64 + 64 < c->l ? i / 64 * 64 + 64 : c->l; \
-            const int64_t keys = c->causal && tile < c->s ? tile : c->s, leaves = (keys + 127) / 128; \
-            const T *const qi = q + z * c->q[0] + h * c->q[1] + i * c->q[2];                        \
-            for (int64_t l = 0; l < leaves; l++) {                                                 \
-                const int64_t k0 = l * 128, m = c->s - k0 < 128 ? c->s - k0 : 128;                 \
-                for (int64_t j = 0; j < m; j++) {                                                  \
-                    const T *const kj = k + z * c->k[0] + g * c->k[1] + (k0 + j) * c->k[2];        \
-                    const int64_t at = z * c->mask[0] + h * c->mask[1] + i * c->mask[2] + (k0 + j) * c->mask[3]; \
-                    T s = 0;                                                                       \
-                    for (int64_t e = 0; e < c->d; e++) s = __builtin_fma##F(qi[e * c->q[3]], kj[e * c->k[3]], s); \
-                    s = (T)c->scale == 1 ? s : s * (T)c->scale;                                    \
-                    if (mask && c->bool_mask) s = ((const uint8_t *)mask)[at] ? s : -I;            \
-                    else if (mask) s += ((const T *)mask)[at];                                     \
-                    score[j] = c->causal && k0 + j > i ? -I : s;                                   \
-                }                                                                                  \
-                p.max = tc_row_above_##S(-I, score, m);                                            \
-                for (int64_t j = 0; j < m; j++) score[j] = tc_x_exp_##S(score[j] - (p.max == -I ? 0 : p.max)); \
-                p.sum = tc_leaf_sum_##S(score, m);                                                 \
-                for (int64_t e = 0; e < c->dv; e++) p.acc[e] = 0;                                  \
-                for (int64_t j = 0; j < m; j++)                                                    \
-                    for (int64_t e = 0; e < c->dv; e++) p.acc[e] = __builtin_fma##F(score[j], v[z * c->v[0] + g * c->v[1] + (k0 + j) * c->v[2] + e * c->v[3]], p.acc[e]); \
-                int t = 0;                                                                         \
-                for (; l >> t & 1; t++) tc_c_join_##S(&level[t], &p, c->dv);                       \
-                level[t] = p;                                                                      \
-            }                                                                                      \
-            int t = 0, none = 1;                                                                   \
-            for (; leaves >> t; t++) {                                                             \
-                if (!(leaves >> t & 1)) continue;                                                  \
-                if (none) p = level[t];                                                            \
-                else tc_c_join_##S(&level[t], &p, c->dv);                                          \
-                none = 0;                                                                          \
-            }                                                                                      \
-            none = none || p.max == -I;                                                            \
-            for (int64_t e = 0; e < c->dv; e++) out[row * c->dv + e] = none ? 0 : p.acc[e] / p.sum; \
-        }                                                                                          \
+#define ROW(S, T, F, I)                                                                                                                   \
+    typedef struct {                                                                                                                      \
+        T max, sum, acc[256];                                                                                                             \
+    } tc_c_part_##S;                                                                                                                      \
+    static inline void tc_c_join_##S(const tc_c_part_##S *a, tc_c_part_##S *b, int64_t dv) {                                              \
+        T m = a->max > b->max ? a->max : b->max;                                                                                          \
+        m = a->max != a->max ? a->max : m;                                                                                                \
+        const T wa = a->max == -I ? 0 : tc_x_exp_##S(a->max - m), wb = b->max == -I ? 0 : tc_x_exp_##S(b->max - m);                       \
+        b->max = m;                                                                                                                       \
+        b->sum = __builtin_fma##F(a->sum, wa, b->sum * wb);                                                                               \
+        for (int64_t i = 0; i < dv; i++) b->acc[i] = __builtin_fma##F(a->acc[i], wa, b->acc[i] * wb);                                     \
+    }                                                                                                                                     \
+    static inline void tc_c_attention_##S(const tc_c_attention *c, const T *q, const T *k, const T *v, const void *mask, T *out) {        \
+        tc_c_part_##S level[32], p;                                                                                                       \
+        T score[128];                                                                                                                     \
+        for (int64_t row = 0; row < c->n * c->h * c->l; row++) {                                                                          \
+            const int64_t i = row % c->l, h = row / c->l % c->h, z = row / c->l / c->h, g = h / c->group,                                 \
+                          tile = i / 64 * 64 + 64 < c->l ? i / 64 * 64 + 64 : c->l;                                                       \
+            const int64_t keys = c->causal && tile < c->s ? tile : c->s, leaves = (keys + 127) / 128;                                     \
+            const T *const qi = q + z * c->q[0] + h * c->q[1] + i * c->q[2];                                                              \
+            for (int64_t l = 0; l < leaves; l++) {                                                                                        \
+                const int64_t k0 = l * 128, m = c->s - k0 < 128 ? c->s - k0 : 128;                                                        \
+                for (int64_t j = 0; j < m; j++) {                                                                                         \
+                    const T *const kj = k + z * c->k[0] + g * c->k[1] + (k0 + j) * c->k[2];                                               \
+                    const int64_t at = z * c->mask[0] + h * c->mask[1] + i * c->mask[2] + (k0 + j) * c->mask[3];                          \
+                    T s = 0;                                                                                                              \
+                    for (int64_t e = 0; e < c->d; e++) s = __builtin_fma##F(qi[e * c->q[3]], kj[e * c->k[3]], s);                         \
+                    s = (T)c->scale == 1 ? s : s * (T)c->scale;                                                                           \
+                    if (mask && c->bool_mask) s = ((const uint8_t *)mask)[at] ? s : -I;                                                   \
+                    else if (mask) s += ((const T *)mask)[at];                                                                            \
+                    score[j] = c->causal && k0 + j > i ? -I : s;                                                                          \
+                }                                                                                                                         \
+                p.max = tc_row_above_##S(-I, score, m);                                                                                   \
+                for (int64_t j = 0; j < m; j++) score[j] = tc_x_exp_##S(score[j] - (p.max == -I ? 0 : p.max));                            \
+                p.sum = tc_leaf_sum_##S(score, m);                                                                                        \
+                for (int64_t e = 0; e < c->dv; e++) p.acc[e] = 0;                                                                         \
+                for (int64_t j = 0; j < m; j++)                                                                                           \
+                    for (int64_t e = 0; e < c->dv; e++)                                                                                   \
+                        p.acc[e] = __builtin_fma##F(score[j], v[z * c->v[0] + g * c->v[1] + (k0 + j) * c->v[2] + e * c->v[3]], p.acc[e]); \
+                int t = 0;                                                                                                                \
+                for (; l >> t & 1; t++) tc_c_join_##S(&level[t], &p, c->dv);                                                              \
+                level[t] = p;                                                                                                             \
+            }                                                                                                                             \
+            int t = 0, none = 1;                                                                                                          \
+            for (; leaves >> t; t++) {                                                                                                    \
+                if (!(leaves >> t & 1)) continue;                                                                                         \
+                if (none) p = level[t];                                                                                                   \
+                else tc_c_join_##S(&level[t], &p, c->dv);                                                                                 \
+                none = 0;                                                                                                                 \
+            }                                                                                                                             \
+            none = none || p.max == -I;                                                                                                   \
+            for (int64_t e = 0; e < c->dv; e++) out[row * c->dv + e] = none ? 0 : p.acc[e] / p.sum;                                       \
+        }                                                                                                                                 \
     }
 ROW(f32, float, f, __builtin_inff())
 ROW(f64, double, , __builtin_inf())
 #undef ROW
 
 /* to and from have the same sizes; strides in elements of `bytes` bytes each. */
-typedef struct { int32_t rank, bytes; int64_t size[16], to[16], from[16]; } tc_c_copies;
+typedef struct {
+    int32_t rank, bytes;
+    int64_t size[16], to[16], from[16];
+} tc_c_copies;
 static inline void tc_c_copy(const tc_c_copies *c, void *to, const void *from) {
     int64_t at[16] = {0}, n = 1;
     for (int d = 0; d < c->rank; d++) n *= c->size[d];

@@ -7,7 +7,9 @@
 
 #include <math.h>
 
-typedef struct { TC_VEC(char *) cells; } row_cells;
+typedef struct {
+    TC_VEC(char *) cells;
+} row_cells;
 
 /* Splits one record starting at *p into cells, in place; returns false at the end of the text. */
 static bool next_record(char **p, char *end, row_cells *r, int64_t *line) {
@@ -40,11 +42,17 @@ static bool next_record(char **p, char *end, row_cells *r, int64_t *line) {
     return true;
 }
 
-typedef struct { int64_t column; const tc_yaml *categories; const char *name; int at; } source;
+typedef struct {
+    int64_t column;
+    const tc_yaml *categories;
+    const char *name;
+    int at;
+} source;
 
 static tc_status find_columns(const tc_data_spec *s, const row_cells *head, source *src, int *out_n, int *out_width, int *out_numeric) {
     const tc_yaml *y = s->columns;
-    if (!y || y->kind != TC_YAML_LIST || !y->n || y->n > 1000) return tc_yaml_error(s->node, "csv needs columns: [NAME, ..., {NAME: [CATEGORY, ...]}] and target: NAME");
+    if (!y || y->kind != TC_YAML_LIST || !y->n || y->n > 1000)
+        return tc_yaml_error(s->node, "csv needs columns: [NAME, ..., {NAME: [CATEGORY, ...]}] and target: NAME");
     int n = 0, numeric = 0, width = 0;
     for (int pass = 0; pass < 2; pass++)
         for (int i = 0; i < y->n; i++) {
@@ -79,7 +87,8 @@ static tc_status read_rows(tc_dataset *d, const tc_data_spec *s, tc_buf *b, doub
     TC_VEC(double) x = {0}, y = {0};
     source src[1000];
     int n = 0, width = 0;
-    tc_status st = next_record(&p, end, &r, &line) ? find_columns(s, &r, src, &n, &width, out_numeric) : tc_error(TC_CONTENT, "%s: empty file", s->csv);
+    tc_status st =
+        next_record(&p, end, &r, &line) ? find_columns(s, &r, src, &n, &width, out_numeric) : tc_error(TC_CONTENT, "%s: empty file", s->csv);
     int64_t target = -1;
     size_t ncells = r.cells.len;
     for (size_t k = 0; k < ncells && s->target; k++)
@@ -87,7 +96,8 @@ static tc_status read_rows(tc_dataset *d, const tc_data_spec *s, tc_buf *b, doub
     if (!st && target < 0) st = tc_yaml_error(s->node, "target: no column '%s' in %s", s->target ? s->target : "", s->csv);
     while (!st && next_record(&p, end, &r, &line)) {
         if (r.cells.len == 1 && !*r.cells.data[0]) continue;
-        if (r.cells.len != ncells) st = tc_error(TC_CONTENT, "%s:%lld: %zu cells, expected %zu as in the header", s->csv, (long long)line, r.cells.len, ncells);
+        if (r.cells.len != ncells)
+            st = tc_error(TC_CONTENT, "%s:%lld: %zu cells, expected %zu as in the header", s->csv, (long long)line, r.cells.len, ncells);
         if (st || !tc_data_takes(s, row++)) continue;
         for (int i = 0; i < n && !st; i++) {
             const char *cell = r.cells.data[src[i].column];
@@ -97,7 +107,8 @@ static tc_status read_rows(tc_dataset *d, const tc_data_spec *s, tc_buf *b, doub
                 tc_vec_push(&x, v);
                 continue;
             }
-            for (int k = 0; k < src[i].categories->n; k++) tc_vec_push(&x, src[i].categories->items[k]->text && !strcmp(src[i].categories->items[k]->text, cell) ? 1.0 : 0.0);
+            for (int k = 0; k < src[i].categories->n; k++)
+                tc_vec_push(&x, src[i].categories->items[k]->text && !strcmp(src[i].categories->items[k]->text, cell) ? 1.0 : 0.0);
         }
         double v;
         if (!st) st = cell_number(s, r.cells.data[target], s->target, line, &v);

@@ -65,7 +65,8 @@ tc_status tc_data_check_rows(const tc_data_spec *s) {
         for (int k = 0; k < 3; k++) known |= s->rows->kind == TC_YAML_MAP && !strcmp(s->rows->keys[i], keys[k]);
         if (!known) return tc_yaml_error(s->rows, "expected {every: N, only: K} or {every: N, except: K}");
         TC_TRY(tc_yaml_int(s->rows->items[i], &v));
-        if (v < (strcmp(s->rows->keys[i], "every") ? 0 : 1)) return tc_yaml_error(s->rows->items[i], "found %lld, expected a positive number", (long long)v);
+        if (v < (strcmp(s->rows->keys[i], "every") ? 0 : 1))
+            return tc_yaml_error(s->rows->items[i], "found %lld, expected a positive number", (long long)v);
     }
     bool one = !tc_yaml_get(s->rows, "only") != !tc_yaml_get(s->rows, "except");
     if (!tc_yaml_get(s->rows, "every") || !one) return tc_yaml_error(s->rows, "expected {every: N, only: K} or {every: N, except: K}");
@@ -82,8 +83,10 @@ bool tc_data_takes(const tc_data_spec *s, int64_t i) {
 }
 
 static tc_status read_normalize(tc_dataset *d, const tc_data_spec *s) {
-    static const tc_yaml_field parts[] = {{"divide", TC_Y_DOUBLE, offsetof(tc_column, divide), ""}, {"mean", TC_Y_DOUBLE, offsetof(tc_column, mean), ""},
-        {"std", TC_Y_DOUBLE, offsetof(tc_column, std), ""}, {0}};
+    static const tc_yaml_field parts[] = {{"divide", TC_Y_DOUBLE, offsetof(tc_column, divide), ""},
+                                          {"mean", TC_Y_DOUBLE, offsetof(tc_column, mean), ""},
+                                          {"std", TC_Y_DOUBLE, offsetof(tc_column, std), ""},
+                                          {0}};
     for (int i = 0; s->normalize && i < s->normalize->n; i++) {
         if (s->normalize->kind != TC_YAML_MAP) return tc_yaml_error(s->normalize, "expected {COLUMN: {divide: 255, mean: M, std: S}}");
         int c = tc_data_find(d, s->normalize->keys[i]);
@@ -139,8 +142,14 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     TC_TRY(tc_yaml_read(node, fields, &s));
     s.has_pad = tc_yaml_get(node, "pad") != NULL;
     TC_TRY(tc_data_check_rows(&s));
-    const struct { const void *given; tc_status (*read)(tc_dataset *, const tc_data_spec *); } readers[] = {
-        {s.idx, tc_data_read_idx}, {s.text, tc_data_read_text}, {s.names, tc_data_read_names}, {s.csv, tc_data_read_csv}, {s.safetensors, tc_data_read_safetensors}};
+    const struct {
+        const void *given;
+        tc_status (*read)(tc_dataset *, const tc_data_spec *);
+    } readers[] = {{s.idx, tc_data_read_idx},
+                   {s.text, tc_data_read_text},
+                   {s.names, tc_data_read_names},
+                   {s.csv, tc_data_read_csv},
+                   {s.safetensors, tc_data_read_safetensors}};
     int which = -1;
     for (int i = 0; i < 5; i++) {
         if (!readers[i].given) continue;
@@ -197,8 +206,10 @@ static tc_status gunzip(const tc_blob *b, tc_buf *out) {
         size_t before = z.avail_out;
         rc = inflate(&z, Z_NO_FLUSH);
         out->len += before - z.avail_out;
-        if (rc == Z_BUF_ERROR || (rc == Z_OK && z.avail_in == 0 && left == 0 && z.avail_out)) s = tc_error(TC_CONTENT, "%s: the gzip data end early", b->name);
-        else if (rc != Z_OK && rc != Z_STREAM_END) s = tc_error(TC_CONTENT, "%s: damaged gzip data at byte %zu: %s", b->name, b->len - left - z.avail_in, z.msg ? z.msg : "error");
+        if (rc == Z_BUF_ERROR || (rc == Z_OK && z.avail_in == 0 && left == 0 && z.avail_out))
+            s = tc_error(TC_CONTENT, "%s: the gzip data end early", b->name);
+        else if (rc != Z_OK && rc != Z_STREAM_END)
+            s = tc_error(TC_CONTENT, "%s: damaged gzip data at byte %zu: %s", b->name, b->len - left - z.avail_in, z.msg ? z.msg : "error");
         if (!s && out->len > (size_t)16 << 30) s = tc_error(TC_CONTENT, "%s: more than 16 GiB unpacked", b->name);
     }
     inflateEnd(&z);
@@ -312,7 +323,8 @@ tc_status tc_data_gather(const tc_dataset *d, const int64_t *index, int64_t n, t
 tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uint64_t seed) {
     *s = (tc_sampler){.d = d, .batch = d->kind == TC_DATA_BATCHES ? 1 : batch};
     if (s->batch < 1) return tc_error(TC_USAGE, "a batch of %lld samples, expected 1 or more", (long long)batch);
-    if (d->order == TC_ORDER_SHUFFLE && batch > d->count) return tc_error(TC_USAGE, "a batch of %lld samples of a set of %lld", (long long)batch, (long long)d->count);
+    if (d->order == TC_ORDER_SHUFFLE && batch > d->count)
+        return tc_error(TC_USAGE, "a batch of %lld samples of a set of %lld", (long long)batch, (long long)d->count);
     tc_generator_seed(&s->gen, seed);
     /* Random starts have no epochs of their own: one is as many batches as cover the tokens once. */
     int64_t items = d->kind == TC_DATA_WINDOWS && d->order != TC_ORDER_SHUFFLE ? d->count / d->block : d->count;

@@ -24,8 +24,8 @@ typedef enum { TC_ORDER_SHUFFLE, TC_ORDER_RANDOM, TC_ORDER_SEQUENTIAL } tc_data_
 enum { TC_DATA_MAX_COLUMNS = 64 };
 typedef struct {
     const char *name;
-    tc_tensor data;                /* leading dimension: samples (TABLE), micro-batches (BATCHES); tokens (WINDOWS, SEQUENCES; column 0) */
-    bool scaled;                   /* ((v / divide) - mean) / std, computed in f32 when a batch is put together */
+    tc_tensor data; /* leading dimension: samples (TABLE), micro-batches (BATCHES); tokens (WINDOWS, SEQUENCES; column 0) */
+    bool scaled;    /* ((v / divide) - mean) / std, computed in f32 when a batch is put together */
     double divide, mean, std;
 } tc_column;
 
@@ -34,19 +34,20 @@ typedef struct tc_dataset {
     tc_data_kind kind;
     tc_data_order order;
     tc_column col[TC_DATA_MAX_COLUMNS];
-    int ncols;                     /* tensors of a batch; WINDOWS and SEQUENCES: x and y */
-    int64_t count;                 /* samples; WINDOWS: possible starts; BATCHES: micro-batches */
-    int64_t block;                 /* WINDOWS: tokens of x; y is shifted by one */
-    int64_t pad;                   /* SEQUENCES: fills y behind the end (x: 0) */
-    int64_t *offset;               /* SEQUENCES: count + 1 places in the tokens; a word is its tokens with a boundary on both sides */
-    int64_t limit;                 /* validation: at most so many samples; 0: all */
-    uint32_t *vocab; int64_t nvocab; /* characters present, ascending; token t of text is vocab[t]. NULL: bytes */
-    double *mean, *std;            /* csv: statistics of the numeric columns, for the validation rows */
+    int ncols;       /* tensors of a batch; WINDOWS and SEQUENCES: x and y */
+    int64_t count;   /* samples; WINDOWS: possible starts; BATCHES: micro-batches */
+    int64_t block;   /* WINDOWS: tokens of x; y is shifted by one */
+    int64_t pad;     /* SEQUENCES: fills y behind the end (x: 0) */
+    int64_t *offset; /* SEQUENCES: count + 1 places in the tokens; a word is its tokens with a boundary on both sides */
+    int64_t limit;   /* validation: at most so many samples; 0: all */
+    uint32_t *vocab;
+    int64_t nvocab;     /* characters present, ascending; token t of text is vocab[t]. NULL: bytes */
+    double *mean, *std; /* csv: statistics of the numeric columns, for the validation rows */
 } tc_dataset;
 
 typedef struct {
-    const char *dir;               /* relative file names start here; NULL: the working directory */
-    const tc_dataset *train;       /* of a validation set: vocabulary and statistics are taken from it; or NULL */
+    const char *dir;         /* relative file names start here; NULL: the working directory */
+    const tc_dataset *train; /* of a validation set: vocabulary and statistics are taken from it; or NULL */
 } tc_data_options;
 
 /* node: the map of one set, with the common keys merged in (tc_data_merge). TC_USAGE for a wrong recipe, TC_CONTENT for a wrong file. */
@@ -64,15 +65,15 @@ typedef struct {
     const tc_dataset *d;
     int64_t batch;
     tc_generator gen;
-    int64_t *perm;                 /* of the current epoch */
-    int64_t epoch, at;             /* samples of it that were given */
-    int64_t per_epoch;             /* batches in an epoch; a last short one is dropped */
-    int64_t given;                 /* batches given so far */
+    int64_t *perm;     /* of the current epoch */
+    int64_t epoch, at; /* samples of it that were given */
+    int64_t per_epoch; /* batches in an epoch; a last short one is dropped */
+    int64_t given;     /* batches given so far */
 } tc_sampler;
 
 /* An epoch is one randperm of one generator(seed); RANDOM draws `batch` starts with randint; SEQUENTIAL goes through in order. */
 tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uint64_t seed);
-void tc_sampler_next(tc_sampler *s, int64_t *index); /* batch entries; BATCHES: one entry, the number of the micro-batch */
+void tc_sampler_next(tc_sampler *s, int64_t *index);  /* batch entries; BATCHES: one entry, the number of the micro-batch */
 void tc_sampler_seek(tc_sampler *s, int64_t batches); /* to where it was after so many batches, from the start */
 void tc_sampler_deinit(tc_sampler *s);
 

@@ -2,7 +2,10 @@
  * Each file of `idx: {x: FILE, y: FILE}` is a column; integer files of rank 1 are labels and become int64. */
 #include "data/data.h"
 
-static const struct { unsigned char code; tc_dtype dtype; } types[] = {{0x08, TC_U8}, {0x09, TC_I8}, {0x0b, TC_I16}, {0x0c, TC_I32}, {0x0d, TC_F32}, {0x0e, TC_F64}};
+static const struct {
+    unsigned char code;
+    tc_dtype dtype;
+} types[] = {{0x08, TC_U8}, {0x09, TC_I8}, {0x0b, TC_I16}, {0x0c, TC_I32}, {0x0d, TC_F32}, {0x0e, TC_F64}};
 
 static void swap_elements(void *data, size_t size, int64_t n) {
     unsigned char *p = data;
@@ -16,13 +19,15 @@ static void swap_elements(void *data, size_t size, int64_t n) {
 
 static tc_status parse(const char *name, const tc_buf *b, tc_tensor *out) {
     const unsigned char *p = (const unsigned char *)b->data;
-    if (b->len < 4 || p[0] || p[1]) return tc_error(TC_CONTENT, "%s: not an IDX file: begins with %02x %02x, expected 00 00", name, b->len > 0 ? p[0] : 0, b->len > 1 ? p[1] : 0);
+    if (b->len < 4 || p[0] || p[1])
+        return tc_error(TC_CONTENT, "%s: not an IDX file: begins with %02x %02x, expected 00 00", name, b->len > 0 ? p[0] : 0, b->len > 1 ? p[1] : 0);
     tc_dtype dtype = TC_DTYPE_NONE;
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
         if (types[i].code == p[2]) dtype = types[i].dtype;
     if (dtype == TC_DTYPE_NONE) return tc_error(TC_CONTENT, "%s: IDX type 0x%02x is not known", name, p[2]);
     int rank = p[3];
-    if (rank < 1 || rank > 8 || b->len < 4 + 4 * (size_t)rank) return tc_error(TC_CONTENT, "%s: an IDX header of rank %d in %zu bytes", name, rank, b->len);
+    if (rank < 1 || rank > 8 || b->len < 4 + 4 * (size_t)rank)
+        return tc_error(TC_CONTENT, "%s: an IDX header of rank %d in %zu bytes", name, rank, b->len);
     int64_t size[TC_MAX_RANK], bytes = (int64_t)tc_dtype_size(dtype);
     bool fits = true;
     for (int i = 0; i < rank; i++) {
@@ -31,7 +36,8 @@ static tc_status parse(const char *name, const tc_buf *b, tc_tensor *out) {
         fits = fits && tc_mul_i64(bytes, size[i], &bytes);
     }
     size_t head = 4 + 4 * (size_t)rank;
-    if (!fits || (uint64_t)bytes != b->len - head) return tc_error(TC_CONTENT, "%s: %zu bytes of data, expected %lld", name, b->len - head, (long long)(fits ? bytes : -1));
+    if (!fits || (uint64_t)bytes != b->len - head)
+        return tc_error(TC_CONTENT, "%s: %zu bytes of data, expected %lld", name, b->len - head, (long long)(fits ? bytes : -1));
     TC_TRY(tc_tensor_empty(dtype, rank, size, out));
     if (bytes) memcpy(tc_tensor_data(out), p + head, (size_t)bytes);
     swap_elements(tc_tensor_data(out), tc_dtype_size(dtype), bytes / (int64_t)tc_dtype_size(dtype));
@@ -72,7 +78,8 @@ tc_status tc_data_read_idx(tc_dataset *d, const tc_data_spec *s) {
         d->col[i].name = tc_arena_strdup(&d->arena, s->idx->keys[i]);
         d->col[i].data = t;
         d->ncols = i + 1;
-        if (i && t.size[0] != d->count) return tc_error(TC_CONTENT, "%s: %lld samples, expected %lld as in the columns before", file, (long long)t.size[0], (long long)d->count);
+        if (i && t.size[0] != d->count)
+            return tc_error(TC_CONTENT, "%s: %lld samples, expected %lld as in the columns before", file, (long long)t.size[0], (long long)d->count);
         d->count = t.size[0];
     }
     return NULL;

@@ -94,13 +94,16 @@ tc_status tc_data_read_text(tc_dataset *d, const tc_data_spec *s) {
     int32_t *rank = bytes ? NULL : tc_xcalloc(UNICODE, sizeof *rank);
     if (rank) vocabulary(d, s->train && s->train->vocab ? s->train : NULL, c, n, UINT32_MAX, 0, rank);
     st = part_of(s, n, &from, &to);
-    if (!st && to - from <= s->block) st = tc_error(TC_CONTENT, "%s: %lld tokens in this part, expected more than block: %lld", s->text, (long long)(to - from), (long long)s->block);
+    if (!st && to - from <= s->block)
+        st = tc_error(TC_CONTENT, "%s: %lld tokens in this part, expected more than block: %lld", s->text, (long long)(to - from),
+                      (long long)s->block);
     if (!st) st = tc_tensor_empty(TC_I64, 1, (int64_t[]){to - from}, &d->col[0].data);
     if (!st) {
         int64_t *tokens = tc_tensor_data(&d->col[0].data);
         for (int64_t i = from; i < to && !st; i++) {
             tokens[i - from] = rank ? (int64_t)rank[c[i]] : (int64_t)c[i];
-            if (tokens[i - from] < 0) st = tc_error(TC_CONTENT, "%s: character U+%04X at %lld is not in the training text", s->text, c[i], (long long)i);
+            if (tokens[i - from] < 0)
+                st = tc_error(TC_CONTENT, "%s: character U+%04X at %lld is not in the training text", s->text, c[i], (long long)i);
         }
         d->kind = TC_DATA_WINDOWS;
         d->block = s->block;
@@ -114,7 +117,12 @@ tc_status tc_data_read_text(tc_dataset *d, const tc_data_spec *s) {
 
 /* ---- names ---- */
 
-typedef struct { const uint32_t *c; int64_t n; const tc_data_spec *s; int64_t words, chars; } word_list;
+typedef struct {
+    const uint32_t *c;
+    int64_t n;
+    const tc_data_spec *s;
+    int64_t words, chars;
+} word_list;
 
 /* Calls each word that belongs to the set with its first character and length. */
 static void each_word(word_list *w, void (*fn)(void *ctx, const uint32_t *c, int64_t n), void *ctx) {
@@ -138,7 +146,13 @@ static void count_word(void *ctx, const uint32_t *c, int64_t n) {
     w->chars += n;
 }
 
-typedef struct { tc_dataset *d; const int32_t *rank; int64_t *x, *y; int64_t context, at, word; uint32_t unknown; } filler;
+typedef struct {
+    tc_dataset *d;
+    const int32_t *rank;
+    int64_t *x, *y;
+    int64_t context, at, word;
+    uint32_t unknown;
+} filler;
 
 static int64_t token(filler *f, uint32_t c) {
     if (f->rank[c] < 0) f->unknown = c;
@@ -167,7 +181,8 @@ static void fill_sequence(void *ctx, const uint32_t *c, int64_t n) {
 
 tc_status tc_data_read_names(tc_dataset *d, const tc_data_spec *s) {
     bool windows = s->context > 0;
-    if (windows == s->has_pad || s->context > 1 << 20) return tc_yaml_error(s->node, "names need either context: N (windows) or pad: VALUE (whole words)");
+    if (windows == s->has_pad || s->context > 1 << 20)
+        return tc_yaml_error(s->node, "names need either context: N (windows) or pad: VALUE (whole words)");
     tc_buf b = {0};
     TC_TRY(tc_data_load(s, s->names, &b));
     word_list w = {.s = s};

@@ -146,8 +146,7 @@ tc_status tc_dist_sum(tc_dist *d, tc_dtype dtype, void *data, int64_t n) {
     if (!d || d->size == 1) return NULL;
     TC_ASSERT(dtype == TC_F32 || dtype == TC_F64);
     int64_t step = CHUNK / (int64_t)tc_dtype_size(dtype);
-    for (int64_t i = 0; i < n; i += step)
-        TC_TRY(sum_chunk(d, dtype, (char *)data + (size_t)i * tc_dtype_size(dtype), n - i < step ? n - i : step));
+    for (int64_t i = 0; i < n; i += step) TC_TRY(sum_chunk(d, dtype, (char *)data + (size_t)i * tc_dtype_size(dtype), n - i < step ? n - i : step));
     return NULL;
 }
 

@@ -20,8 +20,8 @@ tc_status tc_dist_start(tc_dist **out);
 /* Ends MPI after a barrier. NULL is allowed. */
 tc_status tc_dist_stop(tc_dist *d);
 _Noreturn void tc_dist_abort(tc_dist *d, int code); /* ends every rank: only when this one cannot go on; NULL: exits */
-int tc_dist_rank(const tc_dist *d); /* 0 for NULL */
-int tc_dist_size(const tc_dist *d); /* 1 for NULL */
+int tc_dist_rank(const tc_dist *d);                 /* 0 for NULL */
+int tc_dist_size(const tc_dist *d);                 /* 1 for NULL */
 
 /* In place; TC_F32 or TC_F64. 0 + 1, 2 + 3, then the pairs, ...; a rank that is absent is skipped. The same bits on every rank. */
 tc_status tc_dist_sum(tc_dist *d, tc_dtype dtype, void *data, int64_t n);

@@ -22,7 +22,9 @@ size_t tc_literal_type(const char *text, bool symbols) {
     }
 }
 
-typedef struct { const char *text, *p; } cursor;
+typedef struct {
+    const char *text, *p;
+} cursor;
 
 static bool part(cursor *c, double *out) {
     char *end;

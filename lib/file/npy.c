@@ -10,8 +10,15 @@
 enum { MAX_HEADER = 1 << 20 };
 
 /* ---- the header: a Python dict of three entries ---- */
-typedef struct { const char *p, *end; } cursor;
-typedef struct { char descr[16]; bool fortran, has_descr, has_order, has_shape; int rank; int64_t size[TC_MAX_RANK]; } npy_header;
+typedef struct {
+    const char *p, *end;
+} cursor;
+typedef struct {
+    char descr[16];
+    bool fortran, has_descr, has_order, has_shape;
+    int rank;
+    int64_t size[TC_MAX_RANK];
+} npy_header;
 
 static void blanks(cursor *c) {
     while (c->p < c->end && (*c->p == ' ' || *c->p == '\n' || *c->p == '\t')) c->p++;

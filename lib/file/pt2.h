@@ -35,11 +35,17 @@ const tc_zip *tc_archive_zip(const tc_archive *a);
 const char *tc_archive_root(const tc_archive *a); /* "mlp/" */
 
 /* ---- writing ---- */
-typedef struct { const char *path; const void *data; size_t len; } tc_extra;
 typedef struct {
-    const tc_program *const *programs; int nprograms; /* by tc_program.name; weights that they share are written once */
-    const tc_extra *extra; int nextra;                /* compiled code and the like; the models' source is added from the programs */
-    bool without_weights;                             /* --store-weights=none: the configuration is written, the bytes are not */
+    const char *path;
+    const void *data;
+    size_t len;
+} tc_extra;
+typedef struct {
+    const tc_program *const *programs;
+    int nprograms; /* by tc_program.name; weights that they share are written once */
+    const tc_extra *extra;
+    int nextra;           /* compiled code and the like; the models' source is added from the programs */
+    bool without_weights; /* --store-weights=none: the configuration is written, the bytes are not */
 } tc_archive_content;
 /* Programs must be functional. What torch.export.load accepts. TC_UNSUPPORTED names what PyTorch has no form for. */
 tc_status tc_archive_write(tc_out *o, const tc_archive_content *content);

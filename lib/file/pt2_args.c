@@ -352,11 +352,31 @@ static tc_arg read_complex(tc_pt2_reader *r, tc_pt2_scope *s) {
     return (tc_arg){.kind = TC_A_SCALAR, .scalar = v};
 }
 
-static const struct { const char *tag; arg_reader read; } tags[] = {
-    {"as_tensor", read_tensor}, {"as_int", read_int}, {"as_ints", read_ints}, {"as_float", read_float}, {"as_bool", read_bool}, {"as_none", read_none},
-    {"as_tensors", read_tensors}, {"as_sym_int", named_number}, {"as_sym_ints", read_sym_ints}, {"as_sym_bool", named_number}, {"as_sym_float", named_number},
-    {"as_scalar_type", read_dtype}, {"as_device", read_device}, {"as_layout", read_layout}, {"as_memory_format", read_memory_format}, {"as_string", read_string},
-    {"as_floats", read_floats}, {"as_bools", read_bools}, {"as_optional_tensors", read_optional_tensors}, {"as_optional_tensor", read_optional_tensor}, {"as_complex", read_complex},
+static const struct {
+    const char *tag;
+    arg_reader read;
+} tags[] = {
+    {"as_tensor", read_tensor},
+    {"as_int", read_int},
+    {"as_ints", read_ints},
+    {"as_float", read_float},
+    {"as_bool", read_bool},
+    {"as_none", read_none},
+    {"as_tensors", read_tensors},
+    {"as_sym_int", named_number},
+    {"as_sym_ints", read_sym_ints},
+    {"as_sym_bool", named_number},
+    {"as_sym_float", named_number},
+    {"as_scalar_type", read_dtype},
+    {"as_device", read_device},
+    {"as_layout", read_layout},
+    {"as_memory_format", read_memory_format},
+    {"as_string", read_string},
+    {"as_floats", read_floats},
+    {"as_bools", read_bools},
+    {"as_optional_tensors", read_optional_tensors},
+    {"as_optional_tensor", read_optional_tensor},
+    {"as_complex", read_complex},
 };
 
 static void graph_argument(tc_pt2_reader *r, tc_pt2_arg *out) {

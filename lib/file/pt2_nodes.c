@@ -47,7 +47,11 @@ void tc_pt2_close_scope(tc_pt2_scope *s) {
 }
 
 /* ---- one node as it stands in the file ---- */
-typedef struct { enum { R_TENSOR, R_TENSORS, R_NUMBER, R_NONE } kind; const char **names; int n; } result;
+typedef struct {
+    enum { R_TENSOR, R_TENSORS, R_NUMBER, R_NONE } kind;
+    const char **names;
+    int n;
+} result;
 typedef struct {
     const char *target, *name, *metadata;
     TC_VEC(tc_pt2_arg) args;
@@ -172,7 +176,8 @@ static void bind_results(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, c
         }
         tc_value *v = values[i].kind == TC_A_VALUE ? values[i].value : NULL;
         if (!v || v->kind != TC_V_LIST || v->nlist != to->n) {
-            tc_jr_fail(&r->j, TC_CONTENT, "%s gives %d tensors in a list, the file names %d", n->target, v && v->kind == TC_V_LIST ? v->nlist : 0, to->n);
+            tc_jr_fail(&r->j, TC_CONTENT, "%s gives %d tensors in a list, the file names %d", n->target, v && v->kind == TC_V_LIST ? v->nlist : 0,
+                       to->n);
             return;
         }
         for (int k = 0; k < to->n; k++) tc_pt2_bind(r, s, to->names[k], (tc_arg){.kind = TC_A_VALUE, .value = v->list[k]});
@@ -213,7 +218,8 @@ static bool glance(tc_pt2_reader *r, int64_t *out_int, tc_str *out_symbol) {
                     continue;
                 }
                 tc_str e = tc_jr_string(j);
-                const char *close = e.n > sizeof head && !memcmp(e.s, head, sizeof head - 1) ? memchr(e.s + sizeof head - 1, '\'', e.n - sizeof head + 1) : NULL;
+                const char *close =
+                    e.n > sizeof head && !memcmp(e.s, head, sizeof head - 1) ? memchr(e.s + sizeof head - 1, '\'', e.n - sizeof head + 1) : NULL;
                 if (close) *out_symbol = (tc_str){e.s + sizeof head - 1, (size_t)(close - e.s) - sizeof head + 1};
             }
         } else {
@@ -258,7 +264,8 @@ static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_
         if (!same || rank != v->meta.rank || d != v->meta.dtype) {
             tc_buf own = {0};
             tc_value_print_type(&own, v);
-            char *message = tc_arena_printf(&r->scratch, "%s: %s gives %s, the file says %s[%s]", name, n->target, own.data, d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
+            char *message = tc_arena_printf(&r->scratch, "%s: %s gives %s, the file says %s[%s]", name, n->target, own.data,
+                                            d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
             if (v->out_index) tc_map_set(&s->doubtful, name, message);
             else tc_jr_fail(j, TC_CONTENT, "%s", message);
             tc_buf_free(&own);
@@ -306,7 +313,8 @@ static tc_arg *in_order(tc_pt2_reader *r, const raw_node *n, const tc_op *op) {
         const tc_pt2_arg *a = &n->args.data[i];
         int k = 0;
         while (k < schema->nparams && strcmp(schema->params[k].name, a->name) != 0) k++;
-        if (k == schema->nparams || given[k]) tc_jr_fail(&r->j, TC_CONTENT, "%s: %s argument %s", n->target, k == schema->nparams ? "there is no" : "two values for", a->name);
+        if (k == schema->nparams || given[k])
+            tc_jr_fail(&r->j, TC_CONTENT, "%s: %s argument %s", n->target, k == schema->nparams ? "there is no" : "two values for", a->name);
         else full[k] = a->arg, given[k] = true;
     }
     for (int k = 0; k < schema->nparams && tc_jr_ok(&r->j); k++)
@@ -386,7 +394,8 @@ static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_
         tc_jr_object(j);
         for (tc_str key; tc_jr_member(j, &key);) {
             bool tensor = tc_str_is(key, "as_tensor");
-            if (!tensor && !tc_str_is(key, "as_sym_int")) tc_jr_fail(j, TC_UNSUPPORTED, "an input of kind %.*s of a subgraph", (int)(key.n < 40 ? key.n : 40), key.s);
+            if (!tensor && !tc_str_is(key, "as_sym_int"))
+                tc_jr_fail(j, TC_UNSUPPORTED, "an input of kind %.*s of a subgraph", (int)(key.n < 40 ? key.n : 40), key.s);
             tc_str name = tc_pt2_name(r);
             tc_pt2_input_value(r, &s, name.s, tensor);
         }
@@ -410,8 +419,7 @@ static void unknown(tc_pt2_reader *r, const raw_node *n) {
     bool aten = !strncmp(n->target, "torch.ops.aten.", 15);
     if (!aten || tc_op_is_known_to_pytorch(n->target))
         tc_jr_fail(&r->j, TC_UNSUPPORTED, "operator %s is not supported", !strncmp(n->target, "torch.ops.", 10) ? n->target + 10 : n->target);
-    else
-        tc_jr_fail(&r->j, TC_CONTENT, "there is no operator %s", n->target + 10);
+    else tc_jr_fail(&r->j, TC_CONTENT, "there is no operator %s", n->target + 10);
 }
 
 /* aten._assert_tensor_metadata: types are known here, so it is decided here. */
@@ -421,7 +429,8 @@ static bool static_assert_node(tc_pt2_reader *r, const raw_node *n) {
     for (size_t i = 1; i < n->args.len; i++) {
         const tc_arg *d = &n->args.data[i].arg;
         if (d->kind == TC_A_DTYPE && t->kind == TC_A_VALUE && t->value && t->value->meta.dtype != d->dtype)
-            tc_jr_fail(&r->j, TC_CONTENT, "%s is asserted to be %s, it is %s", t->value->name, tc_dtypes[d->dtype].torch, tc_dtypes[t->value->meta.dtype].torch);
+            tc_jr_fail(&r->j, TC_CONTENT, "%s is asserted to be %s, it is %s", t->value->name, tc_dtypes[d->dtype].torch,
+                       tc_dtypes[t->value->meta.dtype].torch);
     }
     return true;
 }

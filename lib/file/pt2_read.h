@@ -8,14 +8,19 @@
 #include "op/op.h"
 
 /* What a FQN of the weights or constants is. */
-typedef struct { tc_storage *storage; tc_dtype dtype; int rank; int64_t size[TC_MAX_RANK], stride[TC_MAX_RANK], offset; } tc_pt2_weight;
+typedef struct {
+    tc_storage *storage;
+    tc_dtype dtype;
+    int rank;
+    int64_t size[TC_MAX_RANK], stride[TC_MAX_RANK], offset;
+} tc_pt2_weight;
 
 struct tc_archive {
     tc_zip *zip;
     tc_arena arena;
     const char *root;
     TC_VEC(const char *) names;
-    tc_map storages;   /* entry name -> tc_storage, one reference each: programs of an archive share them */
+    tc_map storages; /* entry name -> tc_storage, one reference each: programs of an archive share them */
 };
 /* The weights of program NAME by FQN -> tc_pt2_weight in `arena`; storage borrowed from the archive, NULL when the bytes are not there. */
 tc_status tc_pt2_read_weights(tc_archive *a, const char *name, tc_arena *arena, tc_map *out);
@@ -23,36 +28,45 @@ tc_status tc_pt2_read_weights(tc_archive *a, const char *name, tc_arena *arena, 
 /* The names of one graph. */
 typedef struct tc_pt2_scope {
     tc_graph *graph;
-    tc_map names;        /* -> tc_arg */
+    tc_map names;         /* -> tc_arg */
     tc_map tensors, syms; /* name -> tc_jr_mark of its type or expression */
     tc_jr_mark inputs, outputs, nodes;
     bool single;
-    tc_map doubtful;     /* further results whose types differ from the file's: name -> message, an error once they are read */
-    tc_dtype autocast;    /* inside a region of autocast; else TC_DTYPE_NONE */
+    tc_map doubtful;   /* further results whose types differ from the file's: name -> message, an error once they are read */
+    tc_dtype autocast; /* inside a region of autocast; else TC_DTYPE_NONE */
 } tc_pt2_scope;
 
 typedef struct {
     tc_jread j;
     tc_archive *archive;
     tc_program *program;
-    tc_arena scratch;        /* lives as long as the reading */
-    tc_map ranges;           /* symbol -> tc_pt2_range */
-    TC_VEC(tc_sym) from;     /* symbols of the archive that come from data ... */
-    TC_VEC(tc_sym) to;       /* ... and those that tc's rules made for the same numbers */
+    tc_arena scratch;    /* lives as long as the reading */
+    tc_map ranges;       /* symbol -> tc_pt2_range */
+    TC_VEC(tc_sym) from; /* symbols of the archive that come from data ... */
+    TC_VEC(tc_sym) to;   /* ... and those that tc's rules made for the same numbers */
     tc_pt2_scope main;
     tc_jr_mark signature, calls, fields; /* parts of graph_module that are read after the ranges of symbols are known */
 } tc_pt2_reader;
-typedef struct { int64_t lo, hi; } tc_pt2_range;
+typedef struct {
+    int64_t lo, hi;
+} tc_pt2_range;
 
 /* An argument as the file has it: a subgraph stays a place in the text until its operands are known. */
-typedef struct { tc_arg arg; tc_jr_mark graph; bool is_graph; const char *graph_name; const char *name; bool keyword; } tc_pt2_arg;
+typedef struct {
+    tc_arg arg;
+    tc_jr_mark graph;
+    bool is_graph;
+    const char *graph_name;
+    const char *name;
+    bool keyword;
+} tc_pt2_arg;
 
 /* pt2_args.c. All report through r->j. */
-tc_sym tc_pt2_expression(tc_pt2_reader *r, tc_symtype type);     /* SymInt, SymFloat, SymBool */
-bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset); /* TensorMeta */
-int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out); /* a list of SymInt, at most TC_MAX_RANK of them; how many */
-void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride); /* NULL where they are the contiguous ones */
-tc_pt2_arg tc_pt2_argument(tc_pt2_reader *r, tc_pt2_scope *s);   /* Argument */
+tc_sym tc_pt2_expression(tc_pt2_reader *r, tc_symtype type);                 /* SymInt, SymFloat, SymBool */
+bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset);        /* TensorMeta */
+int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out);                             /* a list of SymInt, at most TC_MAX_RANK of them; how many */
+void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride);    /* NULL where they are the contiguous ones */
+tc_pt2_arg tc_pt2_argument(tc_pt2_reader *r, tc_pt2_scope *s);               /* Argument */
 const tc_arg *tc_pt2_lookup(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name); /* NULL after reporting */
 void tc_pt2_bind(tc_pt2_reader *r, tc_pt2_scope *s, const char *name, tc_arg a);
 tc_value *tc_pt2_as_value(tc_pt2_scope *s, tc_arg a, const char *hint); /* numbers become values; NULL for what is not one */

@@ -22,17 +22,36 @@ void tc_pt2_graph_module(tc_pt2_reader *r) {
 }
 
 /* ---- specs: {"parameter": {"arg": {"name": v}, "parameter_name": fqn}} ---- */
-typedef struct { int kind; const char *value, *name; bool persistent; tc_arg leaf; bool is_leaf; } spec;
+typedef struct {
+    int kind;
+    const char *value, *name;
+    bool persistent;
+    tc_arg leaf;
+    bool is_leaf;
+} spec;
 typedef TC_VEC(spec) specs;
 
-typedef struct { const char *tag; int kind; const char *name_field; } spec_kind;
-static const spec_kind input_kinds[] = {
-    {"parameter", TC_IN_PARAMETER, "parameter_name"}, {"buffer", TC_IN_BUFFER, "buffer_name"}, {"tensor_constant", TC_IN_CONSTANT, "tensor_constant_name"},
-    {"user_input", TC_IN_USER, NULL}, {"constant_input", TC_IN_LEAF, "name"}, {"token", TC_IN_TOKEN, NULL}, {NULL, 0, NULL}};
-static const spec_kind output_kinds[] = {
-    {"user_output", TC_OUT_USER, NULL}, {"buffer_mutation", TC_OUT_BUFFER, "buffer_name"}, {"user_input_mutation", TC_OUT_USER_INPUT, "user_input_name"},
-    {"parameter_mutation", TC_OUT_PARAMETER, "parameter_name"}, {"loss_output", TC_OUT_LOSS, NULL}, {"gradient_to_parameter", TC_OUT_GRAD_PARAMETER, "parameter_name"},
-    {"gradient_to_user_input", TC_OUT_GRAD_USER, "user_input_name"}, {"token", TC_OUT_TOKEN, NULL}, {NULL, 0, NULL}};
+typedef struct {
+    const char *tag;
+    int kind;
+    const char *name_field;
+} spec_kind;
+static const spec_kind input_kinds[] = {{"parameter", TC_IN_PARAMETER, "parameter_name"},
+                                        {"buffer", TC_IN_BUFFER, "buffer_name"},
+                                        {"tensor_constant", TC_IN_CONSTANT, "tensor_constant_name"},
+                                        {"user_input", TC_IN_USER, NULL},
+                                        {"constant_input", TC_IN_LEAF, "name"},
+                                        {"token", TC_IN_TOKEN, NULL},
+                                        {NULL, 0, NULL}};
+static const spec_kind output_kinds[] = {{"user_output", TC_OUT_USER, NULL},
+                                         {"buffer_mutation", TC_OUT_BUFFER, "buffer_name"},
+                                         {"user_input_mutation", TC_OUT_USER_INPUT, "user_input_name"},
+                                         {"parameter_mutation", TC_OUT_PARAMETER, "parameter_name"},
+                                         {"loss_output", TC_OUT_LOSS, NULL},
+                                         {"gradient_to_parameter", TC_OUT_GRAD_PARAMETER, "parameter_name"},
+                                         {"gradient_to_user_input", TC_OUT_GRAD_USER, "user_input_name"},
+                                         {"token", TC_OUT_TOKEN, NULL},
+                                         {NULL, 0, NULL}};
 
 /* An Argument, a TensorArgument or a ConstantValue: the name of a value, or a leaf. */
 static void spec_argument(tc_pt2_reader *r, spec *s) {
@@ -41,7 +60,9 @@ static void spec_argument(tc_pt2_reader *r, spec *s) {
     tc_str key;
     bool named = false;
     tc_jr_object(j);
-    if (tc_jr_member(j, &key)) named = tc_str_is(key, "name") || tc_str_is(key, "as_tensor") || tc_str_is(key, "as_sym_int") || tc_str_is(key, "as_sym_float") || tc_str_is(key, "as_sym_bool");
+    if (tc_jr_member(j, &key))
+        named = tc_str_is(key, "name") || tc_str_is(key, "as_tensor") || tc_str_is(key, "as_sym_int") || tc_str_is(key, "as_sym_float") ||
+                tc_str_is(key, "as_sym_bool");
     bool nested = named && !tc_str_is(key, "name"), token = named && !nested;
     if (named && nested && tc_jr_ok(j)) s->value = tc_pt2_name(r).s;
     if (!tc_jr_ok(j)) return;
@@ -87,7 +108,10 @@ static void read_specs(tc_pt2_reader *r, const spec_kind *kinds, specs *out) {
 }
 
 /* ---- inputs ---- */
-typedef struct { const void *data; int64_t offset; } place_key;
+typedef struct {
+    const void *data;
+    int64_t offset;
+} place_key;
 
 static void attach_weight(tc_pt2_reader *r, const tc_map *weights, tc_map *places, tc_input *in, int index) {
     const tc_pt2_weight *w = tc_map_find(weights, in->name);
@@ -111,7 +135,8 @@ static void attach_weight(tc_pt2_reader *r, const tc_map *weights, tc_map *place
     }
     const tc_tensor *t = &r->program->inputs[other].data, *u = &in->data;
     size_t bytes = (size_t)u->rank * sizeof *u->size;
-    if (w->storage->bytes && t->dtype == u->dtype && t->rank == u->rank && !memcmp(t->size, u->size, bytes) && !memcmp(t->stride, u->stride, bytes)) in->alias_of = other;
+    if (w->storage->bytes && t->dtype == u->dtype && t->rank == u->rank && !memcmp(t->size, u->size, bytes) && !memcmp(t->stride, u->stride, bytes))
+        in->alias_of = other;
 }
 
 static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weights) {
@@ -132,7 +157,8 @@ static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weight
         if (!x.name) x.name = s->value;
         if (!tc_jr_ok(&r->j)) break;
         tc_input *added = tc_program_add_input(p, x);
-        if (x.kind == TC_IN_PARAMETER || x.kind == TC_IN_BUFFER || x.kind == TC_IN_CONSTANT) attach_weight(r, weights, &places, added, p->ninputs - 1);
+        if (x.kind == TC_IN_PARAMETER || x.kind == TC_IN_BUFFER || x.kind == TC_IN_CONSTANT)
+            attach_weight(r, weights, &places, added, p->ninputs - 1);
     }
     tc_map_free(&places);
 }
@@ -176,7 +202,11 @@ static void build_outputs(tc_pt2_reader *r, const specs *out) {
 }
 
 /* ---- trees ---- */
-typedef struct { const char *type; const char *const *fields; int n; } named_tuple;
+typedef struct {
+    const char *type;
+    const char *const *fields;
+    int n;
+} named_tuple;
 
 static const char **string_list(tc_arena *a, tc_str text, int want) { /* JSON list of `want` strings, or a list whose first item is one; else NULL */
     tc_jread j;
@@ -230,7 +260,10 @@ static tc_tree *read_tree(tc_jread *j, tc_arena *a, const tc_map *fields) {
             tc_jr_skip(j);
         }
     }
-    static const struct { const char *type; tc_tree_kind kind; } kinds[] = {{"builtins.tuple", TC_TREE_TUPLE}, {"builtins.list", TC_TREE_LIST}, {"builtins.dict", TC_TREE_DICT}};
+    static const struct {
+        const char *type;
+        tc_tree_kind kind;
+    } kinds[] = {{"builtins.tuple", TC_TREE_TUPLE}, {"builtins.list", TC_TREE_LIST}, {"builtins.dict", TC_TREE_DICT}};
     t->kind = t->type ? TC_TREE_OTHER : TC_TREE_LEAF;
     for (size_t i = 0; t->type && i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(t->type, kinds[i].type)) t->kind = kinds[i].kind;
@@ -283,7 +316,10 @@ static void read_fields(tc_pt2_reader *r, tc_map *out) { /* {"model.Point": {"fi
     }
 }
 
-typedef struct { const char **data; int n; } name_list;
+typedef struct {
+    const char **data;
+    int n;
+} name_list;
 
 static void read_call(tc_pt2_reader *r, const tc_map *fields, name_list *args) { /* ModuleCallSignature */
     tc_jread *j = &r->j;
@@ -328,7 +364,11 @@ static void read_trees(tc_pt2_reader *r, name_list *args) {
 }
 
 /* ---- names of inputs and outputs: their paths in the trees ---- */
-typedef struct { tc_arena *a; const char **names; int n, cap; } path_list;
+typedef struct {
+    tc_arena *a;
+    const char **names;
+    int n, cap;
+} path_list;
 
 static void leaf_paths(const tc_tree *t, const char *path, path_list *out) {
     if (t->kind == TC_TREE_LEAF) {
@@ -352,8 +392,7 @@ static void name_inputs(tc_program *p, const name_list *args) {
     path_list paths = {.a = &p->arena};
     const tc_tree *t = p->in_tree;
     if (t && t->n == 2) {
-        for (int i = 0; i < t->children[0]->n; i++)
-            leaf_paths(t->children[0]->children[i], i < args->n ? args->data[i] : "", &paths);
+        for (int i = 0; i < t->children[0]->n; i++) leaf_paths(t->children[0]->children[i], i < args->n ? args->data[i] : "", &paths);
         leaf_paths(t->children[1], "", &paths);
     }
     int leaf = 0;

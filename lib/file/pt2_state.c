@@ -47,7 +47,8 @@ static tc_status read_state(tc_program *p, const char *where, const unsigned cha
         if (tc_str_is(key, "version")) version = tc_jr_int(&j);
         else if (tc_str_is(key, "inputs")) read_names(&j, &p->arena, in, p->ninputs);
         else if (tc_str_is(key, "outputs")) read_names(&j, &p->arena, out, p->noutputs);
-        else if (tc_str_is(key, "guards")) for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, p);
+        else if (tc_str_is(key, "guards"))
+            for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, p);
         else if (tc_str_is(key, "source")) p->source_file = tc_jr_strdup(&j, &p->arena);
         else tc_jr_skip(&j);
     }

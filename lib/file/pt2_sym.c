@@ -19,20 +19,50 @@ static tc_sym number(tc_pt2_reader *r, const tc_pt2_arg *arg) {
 
 /* Python's functions: the operation on ints, on floats (-1: there is none), and what kind of operands they take. */
 typedef enum { ARITH, COMPARE, LOGIC, TO_FLOAT, TO_INT, UNARY_FLOAT } form;
-static const struct { const char *name; form form; int arity, on_int, on_float; } functions[] = {
-    {"_operator.add", ARITH, 2, TC_S_ADD, TC_S_FADD}, {"_operator.sub", ARITH, 2, -2, TC_S_FSUB}, {"_operator.mul", ARITH, 2, TC_S_MUL, TC_S_FMUL},
-    {"_operator.floordiv", ARITH, 2, TC_S_FLOORDIV, TC_S_FFLOORDIV}, {"_operator.mod", ARITH, 2, TC_S_MOD, TC_S_FMOD}, {"_operator.pow", ARITH, 2, TC_S_POW, TC_S_FPOW},
-    {"_operator.truediv", ARITH, 2, TC_S_FDIV, TC_S_FDIV}, {"_operator.neg", ARITH, 1, -3, TC_S_FNEG}, {"_operator.pos", ARITH, 1, -4, -4},
-    {"_operator.lshift", ARITH, 2, TC_S_LSHIFT, -1}, {"_operator.rshift", ARITH, 2, TC_S_RSHIFT, -1},
-    {"torch.sym_max", ARITH, 2, TC_S_MAX, TC_S_FMAX}, {"torch.sym_min", ARITH, 2, TC_S_MIN, TC_S_FMIN}, {"_operator.abs", ARITH, 1, TC_S_ABS, TC_S_FABS},
-    {"_operator.eq", COMPARE, 2, TC_S_EQ, TC_S_EQ}, {"_operator.ne", COMPARE, 2, TC_S_NE, TC_S_NE}, {"_operator.lt", COMPARE, 2, TC_S_LT, TC_S_LT},
-    {"_operator.le", COMPARE, 2, TC_S_LE, TC_S_LE}, {"_operator.gt", COMPARE, 2, -5, -5}, {"_operator.ge", COMPARE, 2, -6, -6},
-    {"_operator.and_", LOGIC, 2, TC_S_AND, -1}, {"_operator.or_", LOGIC, 2, TC_S_OR, -1}, {"torch.sym_not", LOGIC, 1, TC_S_NOT, -1}, {"_operator.not_", LOGIC, 1, TC_S_NOT, -1},
-    {"torch.sym_float", TO_FLOAT, 1, 0, 0}, {"torch.sym_int", TO_INT, 1, -4, TC_S_TRUNC}, {"math.trunc", TO_INT, 1, -4, TC_S_TRUNC}, {"math.floor", TO_INT, 1, -4, TC_S_FLOOR},
-    {"math.ceil", TO_INT, 1, -4, TC_S_CEIL}, {"builtins.round", TO_INT, 1, -4, TC_S_ROUND},
-    {"torch._sym_sqrt", UNARY_FLOAT, 1, TC_S_SQRT, TC_S_SQRT}, {"math.sqrt", UNARY_FLOAT, 1, TC_S_SQRT, TC_S_SQRT}, {"torch._sym_exp", UNARY_FLOAT, 1, TC_S_EXP, TC_S_EXP},
-    {"torch._sym_log", UNARY_FLOAT, 1, TC_S_LOG, TC_S_LOG}, {"torch._sym_log2", UNARY_FLOAT, 1, TC_S_LOG2, TC_S_LOG2}, {"torch._sym_sin", UNARY_FLOAT, 1, TC_S_SIN, TC_S_SIN},
-    {"torch._sym_cos", UNARY_FLOAT, 1, TC_S_COS, TC_S_COS}, {"torch._sym_tan", UNARY_FLOAT, 1, TC_S_TAN, TC_S_TAN}, {"torch._sym_tanh", UNARY_FLOAT, 1, TC_S_TANH, TC_S_TANH},
+static const struct {
+    const char *name;
+    form form;
+    int arity, on_int, on_float;
+} functions[] = {
+    {"_operator.add", ARITH, 2, TC_S_ADD, TC_S_FADD},
+    {"_operator.sub", ARITH, 2, -2, TC_S_FSUB},
+    {"_operator.mul", ARITH, 2, TC_S_MUL, TC_S_FMUL},
+    {"_operator.floordiv", ARITH, 2, TC_S_FLOORDIV, TC_S_FFLOORDIV},
+    {"_operator.mod", ARITH, 2, TC_S_MOD, TC_S_FMOD},
+    {"_operator.pow", ARITH, 2, TC_S_POW, TC_S_FPOW},
+    {"_operator.truediv", ARITH, 2, TC_S_FDIV, TC_S_FDIV},
+    {"_operator.neg", ARITH, 1, -3, TC_S_FNEG},
+    {"_operator.pos", ARITH, 1, -4, -4},
+    {"_operator.lshift", ARITH, 2, TC_S_LSHIFT, -1},
+    {"_operator.rshift", ARITH, 2, TC_S_RSHIFT, -1},
+    {"torch.sym_max", ARITH, 2, TC_S_MAX, TC_S_FMAX},
+    {"torch.sym_min", ARITH, 2, TC_S_MIN, TC_S_FMIN},
+    {"_operator.abs", ARITH, 1, TC_S_ABS, TC_S_FABS},
+    {"_operator.eq", COMPARE, 2, TC_S_EQ, TC_S_EQ},
+    {"_operator.ne", COMPARE, 2, TC_S_NE, TC_S_NE},
+    {"_operator.lt", COMPARE, 2, TC_S_LT, TC_S_LT},
+    {"_operator.le", COMPARE, 2, TC_S_LE, TC_S_LE},
+    {"_operator.gt", COMPARE, 2, -5, -5},
+    {"_operator.ge", COMPARE, 2, -6, -6},
+    {"_operator.and_", LOGIC, 2, TC_S_AND, -1},
+    {"_operator.or_", LOGIC, 2, TC_S_OR, -1},
+    {"torch.sym_not", LOGIC, 1, TC_S_NOT, -1},
+    {"_operator.not_", LOGIC, 1, TC_S_NOT, -1},
+    {"torch.sym_float", TO_FLOAT, 1, 0, 0},
+    {"torch.sym_int", TO_INT, 1, -4, TC_S_TRUNC},
+    {"math.trunc", TO_INT, 1, -4, TC_S_TRUNC},
+    {"math.floor", TO_INT, 1, -4, TC_S_FLOOR},
+    {"math.ceil", TO_INT, 1, -4, TC_S_CEIL},
+    {"builtins.round", TO_INT, 1, -4, TC_S_ROUND},
+    {"torch._sym_sqrt", UNARY_FLOAT, 1, TC_S_SQRT, TC_S_SQRT},
+    {"math.sqrt", UNARY_FLOAT, 1, TC_S_SQRT, TC_S_SQRT},
+    {"torch._sym_exp", UNARY_FLOAT, 1, TC_S_EXP, TC_S_EXP},
+    {"torch._sym_log", UNARY_FLOAT, 1, TC_S_LOG, TC_S_LOG},
+    {"torch._sym_log2", UNARY_FLOAT, 1, TC_S_LOG2, TC_S_LOG2},
+    {"torch._sym_sin", UNARY_FLOAT, 1, TC_S_SIN, TC_S_SIN},
+    {"torch._sym_cos", UNARY_FLOAT, 1, TC_S_COS, TC_S_COS},
+    {"torch._sym_tan", UNARY_FLOAT, 1, TC_S_TAN, TC_S_TAN},
+    {"torch._sym_tanh", UNARY_FLOAT, 1, TC_S_TANH, TC_S_TANH},
 };
 
 static tc_arg as_arg(tc_sym s) {

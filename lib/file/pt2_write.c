@@ -7,9 +7,20 @@
 #include <stdio.h>
 
 /* A run of bytes of one storage that becomes one file. */
-typedef struct { const tc_tensor *tensor; uintptr_t begin, end; int group; } span;
-typedef struct { uintptr_t begin, end; } group;
-typedef struct { TC_VEC(span) spans; TC_VEC(group) groups; tc_map by_tensor; const char *folder, *stem; } folder;
+typedef struct {
+    const tc_tensor *tensor;
+    uintptr_t begin, end;
+    int group;
+} span;
+typedef struct {
+    uintptr_t begin, end;
+} group;
+typedef struct {
+    TC_VEC(span) spans;
+    TC_VEC(group) groups;
+    tc_map by_tensor;
+    const char *folder, *stem;
+} folder;
 
 static bool is_weight(const tc_input *in) { return in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent); }
 static bool is_constant(const tc_input *in) { return in->kind == TC_IN_CONSTANT || (in->kind == TC_IN_BUFFER && !in->persistent); }
@@ -112,7 +123,8 @@ static tc_status add_config(tc_zip_writer *z, const folder *f, const tc_program 
         tc_json_key(&j, "use_pickle");
         tc_json_bool(&j, false);
         tc_json_key(&j, "tensor_meta");
-        tc_pt2_write_concrete_meta(&j, key, (int64_t)((s->begin - f->groups.data[s->group].begin) / tc_dtype_size(key->dtype)), in->kind == TC_IN_PARAMETER && in->value->meta.requires_grad);
+        tc_pt2_write_concrete_meta(&j, key, (int64_t)((s->begin - f->groups.data[s->group].begin) / tc_dtype_size(key->dtype)),
+                                   in->kind == TC_IN_PARAMETER && in->value->meta.requires_grad);
         tc_json_end(&j);
     }
     tc_json_end(&j);

@@ -13,15 +13,18 @@ typedef struct {
     const tc_graph *graph;
     tc_arena *arena;
     tc_buf nodes, tensors, ints, bools, floats; /* the members of the lists and maps, without brackets */
-    tc_map numbers;   /* expression -> name of the value that holds it */
-    tc_map sizes;     /* expression -> tc_size_place: a dimension that it is */
-    tc_map taken;     /* names in use */
-    const char **value_names; /* by value id */
-    const tc_symvalue *hints; /* of every symbol, by index */
+    tc_map numbers;                             /* expression -> name of the value that holds it */
+    tc_map sizes;                               /* expression -> tc_size_place: a dimension that it is */
+    tc_map taken;                               /* names in use */
+    const char **value_names;                   /* by value id */
+    const tc_symvalue *hints;                   /* of every symbol, by index */
     size_t nhints;
     tc_status status; /* first failure */
 } tc_pt2_writer;
-typedef struct { const char *tensor; int dim; } tc_size_place;
+typedef struct {
+    const char *tensor;
+    int dim;
+} tc_size_place;
 
 void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g, tc_arena *arena, const tc_symvalue *hints, size_t nhints);
 void tc_pt2_writer_deinit(tc_pt2_writer *w);

@@ -322,15 +322,40 @@ static const char *chain(tc_pt2_writer *w, const char *target, const char *hint,
     return name;
 }
 
-static const struct { tc_symop op; const char *target, *hint; } functions[] = {
-    {TC_S_ADD, "_operator.add", "add"}, {TC_S_MUL, "_operator.mul", "mul"}, {TC_S_FLOORDIV, "_operator.floordiv", "floordiv"}, {TC_S_MOD, "_operator.mod", "mod"},
-    {TC_S_POW, "_operator.pow", "pow"}, {TC_S_MIN, "torch.sym_min", "sym_min"}, {TC_S_MAX, "torch.sym_max", "sym_max"}, {TC_S_TRUNC, "math.trunc", "trunc"},
-    {TC_S_LSHIFT, "_operator.lshift", "lshift"}, {TC_S_RSHIFT, "_operator.rshift", "rshift"}, {TC_S_TOFLOAT, "torch.sym_float", "sym_float"},
-    {TC_S_FADD, "_operator.add", "add"}, {TC_S_FSUB, "_operator.sub", "sub"}, {TC_S_FMUL, "_operator.mul", "mul"}, {TC_S_FDIV, "_operator.truediv", "truediv"},
-    {TC_S_FPOW, "_operator.pow", "pow"}, {TC_S_FNEG, "_operator.neg", "neg"}, {TC_S_FMOD, "_operator.mod", "mod"}, {TC_S_FFLOORDIV, "_operator.floordiv", "floordiv"},
-    {TC_S_FMIN, "torch.sym_min", "sym_min"}, {TC_S_FMAX, "torch.sym_max", "sym_max"}, {TC_S_SQRT, "torch.sym_sqrt", "sym_sqrt"}, {TC_S_EQ, "_operator.eq", "eq"},
-    {TC_S_NE, "_operator.ne", "ne"}, {TC_S_LT, "_operator.lt", "lt"}, {TC_S_LE, "_operator.le", "le"}, {TC_S_AND, "_operator.and_", "and_"}, {TC_S_OR, "_operator.or_", "or_"},
-    {TC_S_NOT, "torch.sym_not", "sym_not"}, {TC_S_WHERE, "torch.sym_ite", "sym_ite"},
+static const struct {
+    tc_symop op;
+    const char *target, *hint;
+} functions[] = {
+    {TC_S_ADD, "_operator.add", "add"},
+    {TC_S_MUL, "_operator.mul", "mul"},
+    {TC_S_FLOORDIV, "_operator.floordiv", "floordiv"},
+    {TC_S_MOD, "_operator.mod", "mod"},
+    {TC_S_POW, "_operator.pow", "pow"},
+    {TC_S_MIN, "torch.sym_min", "sym_min"},
+    {TC_S_MAX, "torch.sym_max", "sym_max"},
+    {TC_S_TRUNC, "math.trunc", "trunc"},
+    {TC_S_LSHIFT, "_operator.lshift", "lshift"},
+    {TC_S_RSHIFT, "_operator.rshift", "rshift"},
+    {TC_S_TOFLOAT, "torch.sym_float", "sym_float"},
+    {TC_S_FADD, "_operator.add", "add"},
+    {TC_S_FSUB, "_operator.sub", "sub"},
+    {TC_S_FMUL, "_operator.mul", "mul"},
+    {TC_S_FDIV, "_operator.truediv", "truediv"},
+    {TC_S_FPOW, "_operator.pow", "pow"},
+    {TC_S_FNEG, "_operator.neg", "neg"},
+    {TC_S_FMOD, "_operator.mod", "mod"},
+    {TC_S_FFLOORDIV, "_operator.floordiv", "floordiv"},
+    {TC_S_FMIN, "torch.sym_min", "sym_min"},
+    {TC_S_FMAX, "torch.sym_max", "sym_max"},
+    {TC_S_SQRT, "torch.sym_sqrt", "sym_sqrt"},
+    {TC_S_EQ, "_operator.eq", "eq"},
+    {TC_S_NE, "_operator.ne", "ne"},
+    {TC_S_LT, "_operator.lt", "lt"},
+    {TC_S_LE, "_operator.le", "le"},
+    {TC_S_AND, "_operator.and_", "and_"},
+    {TC_S_OR, "_operator.or_", "or_"},
+    {TC_S_NOT, "torch.sym_not", "sym_not"},
+    {TC_S_WHERE, "torch.sym_ite", "sym_ite"},
 };
 
 /* A symbol that no dimension is: from a dimension a*s + b, as (size - b) // a. */
@@ -417,7 +442,8 @@ static void write_number(tc_pt2_writer *w, tc_json *j, tc_sym s) {
 }
 
 static void write_scalar(tc_json *j, tc_scalar s) {
-    static const char *const tags[] = {[TC_KIND_BOOL] = "as_bool", [TC_KIND_INT] = "as_int", [TC_KIND_FLOAT] = "as_float", [TC_KIND_COMPLEX] = "as_complex"};
+    static const char *const tags[] = {
+        [TC_KIND_BOOL] = "as_bool", [TC_KIND_INT] = "as_int", [TC_KIND_FLOAT] = "as_float", [TC_KIND_COMPLEX] = "as_complex"};
     tc_json_key(j, tags[s.kind]);
     switch (s.kind) {
     case TC_KIND_BOOL: tc_json_bool(j, s.i != 0); break;
@@ -459,7 +485,8 @@ static void write_values(tc_pt2_writer *w, tc_json *j, const tc_arg *a, bool opt
     tc_json_key(j, optional ? "as_optional_tensors" : "as_tensors");
     tc_json_array(j);
     for (int i = 0; i < a->n; i++) {
-        if (a->values[i] && a->values[i]->kind != TC_V_TENSOR) tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "a list of tensors that holds %s, a number", a->values[i]->name));
+        if (a->values[i] && a->values[i]->kind != TC_V_TENSOR)
+            tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "a list of tensors that holds %s, a number", a->values[i]->name));
         if (!optional) {
             tc_json_object(j);
             tc_json_key(j, "name");

@@ -79,7 +79,8 @@ static void write_node(tc_pt2_writer *w, const tc_node *n) {
     if (tc_op_schema(n->op)->variadic) tc_json_bool(&j, returns_bare_tensor(n));
     else tc_json_null(&j);
     tc_json_key(&j, "name");
-    bool single = n->nouts == 1 && (n->outs[0]->kind == TC_V_TENSOR || n->outs[0]->kind == TC_V_SYM) && (!tc_op_schema(n->op)->variadic || returns_bare_tensor(n));
+    bool single = n->nouts == 1 && (n->outs[0]->kind == TC_V_TENSOR || n->outs[0]->kind == TC_V_SYM) &&
+                  (!tc_op_schema(n->op)->variadic || returns_bare_tensor(n));
     if (single) tc_json_string(&j, tc_pt2_value_name(w, n->outs[0]));
     else tc_json_string(&j, tc_pt2_fresh_name(w, n->name ? n->name : "node"));
     tc_json_end(&j);

@@ -47,16 +47,24 @@ static void write_input_spec(tc_pt2_writer *w, tc_json *j, const tc_input *in) {
         tc_json_key(j, "value");
         tc_pt2_write_arg(w, j, &in->leaf, false);
         break;
-    default: tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "input %s: the PT2 schema has no form for it", in->name)); tc_json_key(j, "user_input"), tc_json_object(j);
+    default:
+        tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "input %s: the PT2 schema has no form for it", in->name));
+        tc_json_key(j, "user_input"), tc_json_object(j);
     }
     tc_json_end(j);
     tc_json_end(j);
 }
 
 static void write_output_spec(tc_pt2_writer *w, tc_json *j, const tc_program *p, const tc_output *o) {
-    static const struct { const char *tag, *field; } forms[] = {
-        [TC_OUT_BUFFER] = {"buffer_mutation", "buffer_name"}, [TC_OUT_PARAMETER] = {"parameter_mutation", "parameter_name"}, [TC_OUT_USER_INPUT] = {"user_input_mutation", "user_input_name"},
-        [TC_OUT_LOSS] = {"loss_output", NULL}, [TC_OUT_GRAD_PARAMETER] = {"gradient_to_parameter", "parameter_name"}, [TC_OUT_GRAD_USER] = {"gradient_to_user_input", "user_input_name"},
+    static const struct {
+        const char *tag, *field;
+    } forms[] = {
+        [TC_OUT_BUFFER] = {"buffer_mutation", "buffer_name"},
+        [TC_OUT_PARAMETER] = {"parameter_mutation", "parameter_name"},
+        [TC_OUT_USER_INPUT] = {"user_input_mutation", "user_input_name"},
+        [TC_OUT_LOSS] = {"loss_output", NULL},
+        [TC_OUT_GRAD_PARAMETER] = {"gradient_to_parameter", "parameter_name"},
+        [TC_OUT_GRAD_USER] = {"gradient_to_user_input", "user_input_name"},
     };
     tc_json_object(j);
     if (o->kind == TC_OUT_USER || o->kind == TC_OUT_LEAF) {
@@ -68,7 +76,10 @@ static void write_output_spec(tc_pt2_writer *w, tc_json *j, const tc_program *p,
     } else if (o->kind < sizeof forms / sizeof *forms && forms[o->kind].tag) {
         const tc_input *in = o->target >= 0 ? &p->inputs[o->target] : NULL;
         bool user = o->kind == TC_OUT_USER_INPUT || o->kind == TC_OUT_GRAD_USER;
-        named_spec(j, forms[o->kind].tag, tc_pt2_value_name(w, o->value), forms[o->kind].field, !in ? "" : user ? tc_pt2_value_name(w, in->value) : in->name);
+        named_spec(j, forms[o->kind].tag, tc_pt2_value_name(w, o->value), forms[o->kind].field,
+                   !in    ? ""
+                   : user ? tc_pt2_value_name(w, in->value)
+                          : in->name);
     } else {
         tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "output %s: the PT2 schema has no form for it", o->name ? o->name : "?"));
         tc_json_key(j, "token");
@@ -148,7 +159,8 @@ static int user_inputs(const tc_program *p) {
 }
 static int user_outputs(const tc_program *p) {
     int n = 0;
-    for (int i = 0; i < p->noutputs; i++) n += p->outputs[i].kind == TC_OUT_USER || p->outputs[i].kind == TC_OUT_LEAF || p->outputs[i].kind == TC_OUT_LOSS;
+    for (int i = 0; i < p->noutputs; i++)
+        n += p->outputs[i].kind == TC_OUT_USER || p->outputs[i].kind == TC_OUT_LEAF || p->outputs[i].kind == TC_OUT_LOSS;
     return n;
 }
 

@@ -12,8 +12,17 @@
 enum { MAX_HEADER = 100 << 20 };
 
 /* ---- reading ---- */
-typedef struct { const char *name; tc_dtype dtype; int rank; int64_t size[TC_MAX_RANK]; int64_t begin, end; } entry;
-typedef struct { TC_VEC(entry) entries; tc_arena arena; } header;
+typedef struct {
+    const char *name;
+    tc_dtype dtype;
+    int rank;
+    int64_t size[TC_MAX_RANK];
+    int64_t begin, end;
+} entry;
+typedef struct {
+    TC_VEC(entry) entries;
+    tc_arena arena;
+} header;
 
 static void read_entry(tc_jread *j, entry *e) {
     char dtype[24] = "";
@@ -53,7 +62,8 @@ static void read_entry(tc_jread *j, entry *e) {
     }
     if (!fits) tc_jr_fail(j, TC_CONTENT, "the sizes of %s overflow", e->name);
     else if (e->begin < 0 || e->end < e->begin || e->end - e->begin != (empty ? 0 : bytes))
-        tc_jr_fail(j, TC_CONTENT, "%s: data_offsets [%lld, %lld] for %lld bytes", e->name, (long long)e->begin, (long long)e->end, (long long)(empty ? 0 : bytes));
+        tc_jr_fail(j, TC_CONTENT, "%s: data_offsets [%lld, %lld] for %lld bytes", e->name, (long long)e->begin, (long long)e->end,
+                   (long long)(empty ? 0 : bytes));
 }
 
 static void read_header(tc_jread *j, header *h, tc_tensors *out) {
@@ -90,7 +100,8 @@ static tc_status check_cover(const tc_source_bytes *s, header *h, int64_t *out_b
     qsort(order, h->entries.len, sizeof *order, by_offset);
     for (size_t i = 0; i < h->entries.len; i++) {
         if (order[i]->begin != at)
-            return tc_source_error(s, TC_CONTENT, "%s begins at byte %lld of the data, expected %lld: tensors overlap or leave a hole", order[i]->name, (long long)order[i]->begin, (long long)at);
+            return tc_source_error(s, TC_CONTENT, "%s begins at byte %lld of the data, expected %lld: tensors overlap or leave a hole",
+                                   order[i]->name, (long long)order[i]->begin, (long long)at);
         at = order[i]->end;
     }
     *out_bytes = at;
@@ -144,8 +155,8 @@ tc_status tc_safetensors_read(tc_source_bytes *s, tc_tensors *out) {
 /* ---- writing ---- */
 /* The order of types in which the reference implementation lays out data: large elements first, so that all are aligned. */
 static const unsigned char rank_of_type[TC_DTYPE_COUNT] = {
-    [TC_U64] = 17, [TC_I64] = 16, [TC_F64] = 15, [TC_C64] = 14, [TC_F32] = 13, [TC_U32] = 12, [TC_I32] = 11, [TC_BF16] = 10, [TC_F16] = 9,
-    [TC_U16] = 8, [TC_I16] = 7, [TC_F8E4M3] = 6, [TC_F8E5M2] = 5, [TC_I8] = 4, [TC_U8] = 3, [TC_BOOL] = 2,
+    [TC_U64] = 17, [TC_I64] = 16, [TC_F64] = 15, [TC_C64] = 14,   [TC_F32] = 13,   [TC_U32] = 12, [TC_I32] = 11, [TC_BF16] = 10,
+    [TC_F16] = 9,  [TC_U16] = 8,  [TC_I16] = 7,  [TC_F8E4M3] = 6, [TC_F8E5M2] = 5, [TC_I8] = 4,   [TC_U8] = 3,   [TC_BOOL] = 2,
 };
 
 static int by_type_and_name(const void *a, const void *b) {

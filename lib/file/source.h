@@ -7,17 +7,17 @@
 #include "tensor/tensor.h"
 
 typedef struct {
-    const char *name;  /* for messages */
-    tc_blob *blob;     /* NULL: fd */
+    const char *name; /* for messages */
+    tc_blob *blob;    /* NULL: fd */
     int fd;
-    size_t pos;        /* bytes taken so far */
-    tc_buf ahead;      /* of a pipe: read, not yet taken, from `begin` */
+    size_t pos;   /* bytes taken so far */
+    tc_buf ahead; /* of a pipe: read, not yet taken, from `begin` */
     size_t begin;
     bool ended;
 } tc_source_bytes;
 
-void tc_source_from_blob(tc_source_bytes *s, tc_blob *b);                 /* takes a reference */
-void tc_source_from_fd(tc_source_bytes *s, int fd, const char *name);     /* fd stays the caller's; name is borrowed */
+void tc_source_from_blob(tc_source_bytes *s, tc_blob *b);             /* takes a reference */
+void tc_source_from_fd(tc_source_bytes *s, int fd, const char *name); /* fd stays the caller's; name is borrowed */
 void tc_source_close(tc_source_bytes *s);
 /* Up to n bytes that come next, without taking them; fewer only at the end. Valid until the next call. */
 tc_status tc_source_peek(tc_source_bytes *s, size_t n, const unsigned char **out, size_t *out_n);

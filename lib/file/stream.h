@@ -7,9 +7,9 @@
 
 typedef struct tc_stream tc_stream;
 
-tc_status tc_stream_open(const char *path, tc_stream **out_stream); /* a file; mapped when it is a regular one */
+tc_status tc_stream_open(const char *path, tc_stream **out_stream);            /* a file; mapped when it is a regular one */
 tc_status tc_stream_open_fd(int fd, const char *name, tc_stream **out_stream); /* stdin */
-void tc_stream_close(tc_stream *s); /* NULL is allowed */
+void tc_stream_close(tc_stream *s);                                            /* NULL is allowed */
 /* The next record into *out (which must be {0}): a record of .npy is one tensor named "". *out_end: there is none. From a pipe no more
  * than the record is read. TC_CONTENT naming the record. */
 tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end);

@@ -53,8 +53,14 @@ tc_format tc_format_of(const void *data, size_t n) {
 
 const char *tc_format_name(tc_format f) {
     static const char *const names[] = {
-        [TC_FORMAT_UNKNOWN] = "a file of unknown format", [TC_FORMAT_EMPTY] = "an empty file", [TC_FORMAT_ZIP] = "a ZIP archive", [TC_FORMAT_SAFETENSORS] = "a safetensors file",
-        [TC_FORMAT_NPY] = "a .npy array", [TC_FORMAT_PICKLE] = "a pickle", [TC_FORMAT_GGUF] = "a GGUF file", [TC_FORMAT_JSON] = "a JSON text",
+        [TC_FORMAT_UNKNOWN] = "a file of unknown format",
+        [TC_FORMAT_EMPTY] = "an empty file",
+        [TC_FORMAT_ZIP] = "a ZIP archive",
+        [TC_FORMAT_SAFETENSORS] = "a safetensors file",
+        [TC_FORMAT_NPY] = "a .npy array",
+        [TC_FORMAT_PICKLE] = "a pickle",
+        [TC_FORMAT_GGUF] = "a GGUF file",
+        [TC_FORMAT_JSON] = "a JSON text",
     };
     return names[f];
 }
@@ -64,7 +70,8 @@ tc_status tc_tensors_load_blob(tc_blob *b, tc_tensors *out) {
     tc_tensor t;
     tc_format f = tc_format_of(b->data, b->len);
     if (f != TC_FORMAT_SAFETENSORS && f != TC_FORMAT_NPY)
-        return tc_error(f == TC_FORMAT_ZIP || f == TC_FORMAT_PICKLE || f == TC_FORMAT_GGUF ? TC_UNSUPPORTED : TC_CONTENT, "%s is %s, expected safetensors or .npy", b->name, tc_format_name(f));
+        return tc_error(f == TC_FORMAT_ZIP || f == TC_FORMAT_PICKLE || f == TC_FORMAT_GGUF ? TC_UNSUPPORTED : TC_CONTENT,
+                        "%s is %s, expected safetensors or .npy", b->name, tc_format_name(f));
     tc_source_from_blob(&s, b);
     tc_status st;
     if (f == TC_FORMAT_SAFETENSORS) {
@@ -105,7 +112,8 @@ static tc_status load_index(const char *path, tc_tensors *out) {
         for (tc_str name; tc_jr_member(&j, &name);) {
             *tc_map_put(&wanted, name.s, name.n) = (void *)(uintptr_t)1;
             tc_str file = tc_jr_string(&j);
-            if (!file.n || memchr(file.s, '/', file.n)) tc_jr_fail(&j, TC_CONTENT, "a shard outside the folder: %.*s", (int)(file.n < 100 ? file.n : 100), file.s);
+            if (!file.n || memchr(file.s, '/', file.n))
+                tc_jr_fail(&j, TC_CONTENT, "a shard outside the folder: %.*s", (int)(file.n < 100 ? file.n : 100), file.s);
             else *tc_map_put(&shards, file.s, file.n) = (void *)(uintptr_t)1;
         }
     }
@@ -162,7 +170,9 @@ tc_status tc_tensors_load(const char *path, tc_tensors *out) {
     struct stat info;
     bool known = stat(path, &info) == 0;
     tc_tensors loaded = {0};
-    tc_status st = known && S_ISDIR(info.st_mode) ? load_folder(path, &loaded) : known && ends_with(path, ".index.json") ? load_index(path, &loaded) : load_file(path, &loaded);
+    tc_status st = known && S_ISDIR(info.st_mode)            ? load_folder(path, &loaded)
+                   : known && ends_with(path, ".index.json") ? load_index(path, &loaded)
+                                                             : load_file(path, &loaded);
     if (st) tc_tensors_deinit(&loaded);
     else *out = loaded;
     return st;

@@ -10,8 +10,13 @@
 #include "base/file.h"
 #include "tensor/tensor.h"
 
-typedef struct { const char *name; tc_tensor tensor; } tc_named;
-typedef struct { const char *key, *value; } tc_metadata;
+typedef struct {
+    const char *name;
+    tc_tensor tensor;
+} tc_named;
+typedef struct {
+    const char *key, *value;
+} tc_metadata;
 typedef struct {
     TC_VEC(tc_named) items;
     TC_VEC(tc_metadata) metadata; /* free text of the file, in its order */
@@ -25,7 +30,16 @@ const tc_tensor *tc_tensors_find(const tc_tensors *t, const char *name); /* NULL
 tc_status tc_tensors_add(tc_tensors *t, const char *name, tc_tensor tensor);
 void tc_tensors_add_metadata(tc_tensors *t, const char *key, const char *value);
 
-typedef enum { TC_FORMAT_UNKNOWN, TC_FORMAT_EMPTY, TC_FORMAT_ZIP, TC_FORMAT_SAFETENSORS, TC_FORMAT_NPY, TC_FORMAT_PICKLE, TC_FORMAT_GGUF, TC_FORMAT_JSON } tc_format;
+typedef enum {
+    TC_FORMAT_UNKNOWN,
+    TC_FORMAT_EMPTY,
+    TC_FORMAT_ZIP,
+    TC_FORMAT_SAFETENSORS,
+    TC_FORMAT_NPY,
+    TC_FORMAT_PICKLE,
+    TC_FORMAT_GGUF,
+    TC_FORMAT_JSON
+} tc_format;
 /* What content of n bytes that begins with `data` is: 16 bytes are enough. */
 tc_format tc_format_of(const void *data, size_t n);
 const char *tc_format_name(tc_format f); /* "a safetensors file" */

@@ -4,7 +4,11 @@
 #include <regex.h>
 
 /* ---- renaming ---- */
-typedef struct { regex_t re; char *to; bool all; } rule;
+typedef struct {
+    regex_t re;
+    char *to;
+    bool all;
+} rule;
 
 static tc_status parse_rule(const char *text, rule *out) {
     char *parts[2] = {NULL, NULL};
@@ -150,7 +154,8 @@ tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, const char 
         const tc_tensor *t = &weights->items.data[take[i] - 1].tensor;
         tc_tensor data = {0};
         int other = in->alias_of;
-        if (other >= 0 && other < i && take[other] == take[i] && p->inputs[other].data.dtype == in->value->meta.dtype) data = tc_tensor_share(&p->inputs[other].data);
+        if (other >= 0 && other < i && take[other] == take[i] && p->inputs[other].data.dtype == in->value->meta.dtype)
+            data = tc_tensor_share(&p->inputs[other].data);
         else if (t->dtype == in->value->meta.dtype) data = tc_tensor_share(t);
         else st = tc_tensor_cast(t, in->value->meta.dtype, &data);
         if (st) break;

@@ -16,7 +16,9 @@ static tc_place at(const tc_blob *b, size_t offset) { return (tc_place){.file = 
 
 bool tc_zip_is(const void *data, size_t n) { return n >= 4 && (u32(data) == LOCAL || u32(data) == END); }
 
-typedef struct { uint64_t count, size, offset, end; } directory; /* end: where the end record (or its ZIP64 form) begins */
+typedef struct {
+    uint64_t count, size, offset, end;
+} directory; /* end: where the end record (or its ZIP64 form) begins */
 
 static tc_status find_directory(const tc_blob *b, directory *out) {
     const unsigned char *p = b->data;
@@ -36,7 +38,9 @@ static tc_status find_directory(const tc_blob *b, directory *out) {
     if (out->offset > out->end || out->size != out->end - out->offset)
         return tc_error_at(TC_CONTENT, at(b, e), "the central directory (%llu bytes at %llu) does not end where the end record begins, %llu",
                            (unsigned long long)out->size, (unsigned long long)out->offset, (unsigned long long)out->end);
-    if (out->count > out->size / CENTRAL_BYTES) return tc_error_at(TC_CONTENT, at(b, e), "%llu entries in a directory of %llu bytes", (unsigned long long)out->count, (unsigned long long)out->size);
+    if (out->count > out->size / CENTRAL_BYTES)
+        return tc_error_at(TC_CONTENT, at(b, e), "%llu entries in a directory of %llu bytes", (unsigned long long)out->count,
+                           (unsigned long long)out->size);
     return NULL;
 }
 
@@ -76,7 +80,8 @@ static tc_status read_entry(tc_zip *z, size_t *io_at, const directory *dir, tc_z
     e->name = tc_arena_strndup(&z->arena, (const char *)name, name_len);
     uint32_t flags = u16(p + 8);
     uint64_t packed = u32(p + 20), size = u32(p + 24), begin = u32(p + 42);
-    if (!widen(name + name_len, extra_len, (uint64_t *const[]){&size, &packed, &begin}, 3)) return tc_error_at(TC_CONTENT, at(b, *io_at), "%s: a bad ZIP64 field", e->name);
+    if (!widen(name + name_len, extra_len, (uint64_t *const[]){&size, &packed, &begin}, 3))
+        return tc_error_at(TC_CONTENT, at(b, *io_at), "%s: a bad ZIP64 field", e->name);
     if (flags & 1) return tc_error_at(TC_UNSUPPORTED, at(b, *io_at), "%s is encrypted", e->name);
     if (begin > dir->offset || dir->offset - begin < LOCAL_BYTES || u32(b->data + begin) != LOCAL)
         return tc_error_at(TC_CONTENT, at(b, *io_at), "%s: no local header at byte %llu", e->name, (unsigned long long)begin);
@@ -87,7 +92,8 @@ static tc_status read_entry(tc_zip *z, size_t *io_at, const directory *dir, tc_z
     if (local_name != name_len || memcmp(l + LOCAL_BYTES, name, name_len) != 0)
         return tc_error_at(TC_CONTENT, at(b, begin), "the local header names another entry than the directory, %s", e->name);
     uint64_t local_packed = u32(l + 18), local_size = u32(l + 22);
-    if (!widen(l + LOCAL_BYTES + local_name, local_extra, (uint64_t *const[]){&local_size, &local_packed}, 2)) return tc_error_at(TC_CONTENT, at(b, begin), "%s: a bad ZIP64 field", e->name);
+    if (!widen(l + LOCAL_BYTES + local_name, local_extra, (uint64_t *const[]){&local_size, &local_packed}, 2))
+        return tc_error_at(TC_CONTENT, at(b, begin), "%s: a bad ZIP64 field", e->name);
     bool deferred = u16(l + 6) & 8; /* sizes follow the data: the local ones may be 0 */
     if (u16(l + 8) != u16(p + 10) || (!(deferred && local_packed == 0 && local_size == 0) && (local_packed != packed || local_size != size)) ||
         (!(deferred && u32(l + 14) == 0) && u32(l + 14) != u32(p + 16)))
@@ -98,13 +104,18 @@ static tc_status read_entry(tc_zip *z, size_t *io_at, const directory *dir, tc_z
     e->size = size;
     e->offset = data;
     e->data = b->data + data;
-    if (e->method == 0 && packed != size) return tc_error_at(TC_CONTENT, at(b, begin), "%s: stored, but %llu bytes become %llu", e->name, (unsigned long long)packed, (unsigned long long)size);
+    if (e->method == 0 && packed != size)
+        return tc_error_at(TC_CONTENT, at(b, begin), "%s: stored, but %llu bytes become %llu", e->name, (unsigned long long)packed,
+                           (unsigned long long)size);
     *io_at += whole;
     *out_begin = begin;
     return NULL;
 }
 
-typedef struct { size_t begin, end; const char *name; } extent;
+typedef struct {
+    size_t begin, end;
+    const char *name;
+} extent;
 static int by_begin(const void *a, const void *b) {
     const extent *x = a, *y = b;
     return x->begin < y->begin ? -1 : x->begin > y->begin;
@@ -156,7 +167,9 @@ void tc_zip_close(tc_zip *z) {
 const tc_zip_entry *tc_zip_find(const tc_zip *z, const char *name) { return tc_map_find(&z->by_name, name); }
 
 tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e) {
-    if (e->method != 0) return tc_error_at(TC_UNSUPPORTED, at(z->blob, e->offset), "%s is compressed (method %d), expected a stored entry", e->name, e->method);
-    if (crc32_z(crc32_z(0, NULL, 0), e->data, e->len) != e->crc) return tc_error_at(TC_CONTENT, at(z->blob, e->offset), "%s is damaged: its checksum is wrong", e->name);
+    if (e->method != 0)
+        return tc_error_at(TC_UNSUPPORTED, at(z->blob, e->offset), "%s is compressed (method %d), expected a stored entry", e->name, e->method);
+    if (crc32_z(crc32_z(0, NULL, 0), e->data, e->len) != e->crc)
+        return tc_error_at(TC_CONTENT, at(z->blob, e->offset), "%s is damaged: its checksum is wrong", e->name);
     return NULL;
 }

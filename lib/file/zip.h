@@ -16,7 +16,7 @@ typedef struct {
     size_t len, offset;        /* bytes of data; where they begin in the file */
     size_t size;               /* once unpacked */
     uint32_t crc;
-    int method;                /* 0 stored, 8 deflated */
+    int method; /* 0 stored, 8 deflated */
 } tc_zip_entry;
 
 typedef struct {
@@ -30,7 +30,7 @@ typedef struct {
 bool tc_zip_is(const void *data, size_t n); /* begins as a ZIP does */
 /* Reads the central directory and compares it with every local header: names, sizes, overlaps, bounds. Keeps a reference to the blob. */
 tc_status tc_zip_open(tc_blob *b, tc_zip **out_zip);
-void tc_zip_close(tc_zip *z); /* NULL is allowed */
+void tc_zip_close(tc_zip *z);                                       /* NULL is allowed */
 const tc_zip_entry *tc_zip_find(const tc_zip *z, const char *name); /* NULL when absent */
 tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e);
 

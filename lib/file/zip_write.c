@@ -6,7 +6,11 @@
 
 enum { ALIGN = 64, UTF8 = 0x0800 };
 
-typedef struct { char *name; uint64_t size, begin; uint32_t crc; } written;
+typedef struct {
+    char *name;
+    uint64_t size, begin;
+    uint32_t crc;
+} written;
 
 struct tc_zip_writer {
     tc_out *out;
@@ -30,7 +34,8 @@ tc_zip_writer *tc_zip_writer_create(tc_out *o) {
 tc_status tc_zip_add(tc_zip_writer *w, const char *name, const void *data, size_t n) {
     size_t name_len = strlen(name);
     if (!name_len || name_len > 4096) return tc_error(TC_USAGE, "an archive entry with a name of %zu bytes", name_len);
-    written e = {.name = tc_xstrdup(name), .size = n, .begin = tc_out_offset(w->out) - w->origin, .crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), data, n)};
+    written e = {
+        .name = tc_xstrdup(name), .size = n, .begin = tc_out_offset(w->out) - w->origin, .crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), data, n)};
     tc_vec_push(&w->entries, e);
     bool big = n >= UINT32_MAX;
     size_t head = 30 + name_len + (big ? 20 : 0) + 4, pad = (ALIGN - (e.begin + head) % ALIGN) % ALIGN;

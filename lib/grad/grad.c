@@ -23,7 +23,10 @@ static bool wants(void *ctx, const tc_value *v) { return grad_needed(ctx, v); }
 
 static bool differentiable(const tc_value *v) { return v->kind == TC_V_TENSOR && (tc_is_float(v->meta.dtype) || tc_is_complex(v->meta.dtype)); }
 
-typedef struct { const sweep *s; bool any; } any_needed;
+typedef struct {
+    const sweep *s;
+    bool any;
+} any_needed;
 static void look(void *ctx, tc_value **place) {
     any_needed *a = ctx;
     a->any |= grad_needed(a->s, *place);
@@ -42,7 +45,9 @@ static tc_status taken(tc_emit *e) {
     return st;
 }
 
-typedef struct { tc_value *from, *to; } swap;
+typedef struct {
+    tc_value *from, *to;
+} swap;
 static void swap_place(void *ctx, tc_value **v) {
     const swap *w = ctx;
     if (*v == w->from) *v = w->to;
@@ -206,7 +211,9 @@ tc_status grad_sweep(sweep *s, tc_node *first, tc_node *last) {
             s->e.status = NULL;
         }
         if (!st) continue;
-        if (n->source.line) return tc_annotate(st, "backward of %s (%s:%d)", n->name ? n->name : tc_op_name(n->op), n->source.file ? n->source.file : "?", n->source.line);
+        if (n->source.line)
+            return tc_annotate(st, "backward of %s (%s:%d)", n->name ? n->name : tc_op_name(n->op), n->source.file ? n->source.file : "?",
+                               n->source.line);
         return tc_annotate(st, "backward of %s", n->name ? n->name : tc_op_name(n->op));
     }
     return NULL;
@@ -279,6 +286,8 @@ tc_status tc_grad_program(tc_program *p, int loss) {
         }
     if (e.status) return e.status;
     for (int i = 0; i < n; i++)
-        if (grads[i]) tc_program_add_output(p, (tc_output){.kind = TC_OUT_GRAD_PARAMETER, .value = grads[i], .name = p->inputs[index[i]].name, .target = index[i]});
+        if (grads[i])
+            tc_program_add_output(
+                p, (tc_output){.kind = TC_OUT_GRAD_PARAMETER, .value = grads[i], .name = p->inputs[index[i]].name, .target = index[i]});
     return NULL;
 }

@@ -15,9 +15,9 @@ typedef struct {
     tc_value *const *outputs;    /* what is differentiated */
     tc_value *const *cotangents; /* one for each output, of its type; NULL, or an entry NULL: 1 for an output of one element */
     int noutputs;
-    tc_value *const *wrt;        /* inputs or intermediate values */
+    tc_value *const *wrt; /* inputs or intermediate values */
     int nwrt;
-    bool zeros;                  /* unused values get zeros instead of NULL */
+    bool zeros; /* unused values get zeros instead of NULL */
 } tc_grad_request;
 
 /* out_grads: nwrt entries, NULL where wrt[i] does not reach the outputs. TC_UNSUPPORTED naming an operator without rule;

@@ -58,7 +58,10 @@ static tc_arg values_arg(tc_arena *a, tc_value *const *v, int n) {
     return (tc_arg){.kind = TC_A_VALUES, .n = n, .values = n ? tc_arena_dup(a, v, sizeof *v * (size_t)n) : NULL};
 }
 
-typedef struct { tc_value **v; int n; } list;
+typedef struct {
+    tc_value **v;
+    int n;
+} list;
 static void push(tc_arena *a, list *l, tc_value *v) {
     if (!(l->n & (l->n - 1))) {
         tc_value **bigger = TC_NEWN(a, tc_value *, l->n ? 2 * (size_t)l->n : 1);
@@ -205,8 +208,8 @@ static tc_status grad_scan(sweep *s, tc_node *n, tc_value *const *gs) {
         if (gs[i]) push(a, &xs, gs[i]);
     for (int i = 0; i < xs.n; i++) xs.v[i] = tc_emit_call(&s->e, "aten::flip", "vI", xs.v[i], (int64_t[]){0}, 1);
     if (s->e.status) return NULL;
-    tc_arg back[4] = {{.kind = TC_A_GRAPH, .graph = step}, values_arg(a, init.v, init.n), values_arg(a, xs.v, xs.n),
-                      nmore ? n->args[3] : values_arg(a, NULL, 0)};
+    tc_arg back[4] = {
+        {.kind = TC_A_GRAPH, .graph = step}, values_arg(a, init.v, init.n), values_arg(a, xs.v, xs.n), nmore ? n->args[3] : values_arg(a, NULL, 0)};
     TC_TRY(call(s, "higher_order::scan", back, 4, &b));
     at = 0;
     for (int i = 0; i < ninit; i++)
@@ -218,8 +221,10 @@ static tc_status grad_scan(sweep *s, tc_node *n, tc_value *const *gs) {
     return NULL;
 }
 
-static const struct { const char *name; tc_status (*fn)(sweep *s, tc_node *n, tc_value *const *gs); } rules[] = {
-    {"cond", grad_cond}, {"map_impl", grad_map}, {"scan", grad_scan}};
+static const struct {
+    const char *name;
+    tc_status (*fn)(sweep *s, tc_node *n, tc_value *const *gs);
+} rules[] = {{"cond", grad_cond}, {"map_impl", grad_map}, {"scan", grad_scan}};
 
 tc_status grad_higher_order(sweep *s, tc_node *n, tc_value *const *gs) {
     const char *name = tc_op_schema(n->op)->name;

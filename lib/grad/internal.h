@@ -5,7 +5,7 @@
 #include "op/emit.h"
 
 typedef struct {
-    tc_graph *graph;         /* where nodes are emitted */
+    tc_graph *graph; /* where nodes are emitted */
     tc_emit e;
     TC_VEC(bool) need;       /* by value id: depends on what is asked for */
     TC_VEC(tc_value *) grad; /* by value id: sum so far; as long as need */

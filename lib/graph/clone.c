@@ -1,7 +1,10 @@
 /* Deep copies of programs. Storage of weights is shared; symbols are copied into the new context. */
 #include "graph/graph.h"
 
-typedef struct { tc_program *to; const tc_program *from; } pair;
+typedef struct {
+    tc_program *to;
+    const tc_program *from;
+} pair;
 
 static tc_sym sym_of(const pair *c, tc_sym s) { return s ? tc_sym_import(c->to->sym, s, c->from->sym) : NULL; }
 

@@ -134,8 +134,7 @@ tc_input *tc_program_add_input(tc_program *p, tc_input in) {
 }
 
 tc_output *tc_program_add_output(tc_program *p, tc_output out) {
-    if (!(p->noutputs & (p->noutputs - 1)))
-        p->outputs = tc_xrealloc(p->outputs, sizeof *p->outputs * (p->noutputs ? 2 * (size_t)p->noutputs : 1));
+    if (!(p->noutputs & (p->noutputs - 1))) p->outputs = tc_xrealloc(p->outputs, sizeof *p->outputs * (p->noutputs ? 2 * (size_t)p->noutputs : 1));
     if (out.name) out.name = tc_arena_strdup(&p->arena, out.name);
     if (out.value) tc_graph_add_output(p->graph, out.value);
     p->outputs[p->noutputs] = out;
@@ -178,7 +177,9 @@ static void each_place(tc_graph *g, void (*fn)(void *ctx, tc_value **place), voi
         if (p->outputs[i].value) fn(ctx, &p->outputs[i].value);
 }
 
-typedef struct { tc_value *a, *b; } pair;
+typedef struct {
+    tc_value *a, *b;
+} pair;
 static void swap_one(void *ctx, tc_value **place) {
     const pair *r = ctx;
     if (*place == r->a) *place = r->b;

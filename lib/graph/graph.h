@@ -37,56 +37,74 @@ typedef enum {
     TC_V_SYM     /* int, float or bool: sym is its expression (an own symbol u0 when it comes from data) */
 } tc_value_kind;
 
-typedef struct { const char *file; int line, col; const char *module; /* "blocks.3.attn", class and file of the frame */ } tc_source;
+typedef struct {
+    const char *file;
+    int line, col;
+    const char *module; /* "blocks.3.attn", class and file of the frame */
+} tc_source;
 
 struct tc_value {
     tc_value_kind kind;
-    uint32_t id;          /* dense in its graph */
-    const char *name;     /* unique in its graph */
+    uint32_t id;      /* dense in its graph */
+    const char *name; /* unique in its graph */
     tc_meta meta;
     tc_sym sym;
-    tc_value **list; int nlist;
-    tc_node *producer;    /* NULL for graph inputs */
+    tc_value **list;
+    int nlist;
+    tc_node *producer; /* NULL for graph inputs */
     int out_index;
     tc_graph *graph;
-    void *aux;            /* for the pass that is running; NULL between passes */
+    void *aux; /* for the pass that is running; NULL between passes */
 };
 
 /* ---- arguments: one entry for every parameter of the schema, defaults filled in ---- */
 typedef enum {
-    TC_A_NONE, TC_A_VALUE /* tensor or symbolic number */, TC_A_VALUES /* list; entries may be NULL (optional) */,
-    TC_A_INT /* sym */, TC_A_INTS /* syms */, TC_A_SCALAR /* Scalar, float, bool literal */, TC_A_FLOATS, TC_A_BOOLS,
-    TC_A_STRING, TC_A_DTYPE, TC_A_LAYOUT, TC_A_MEMFORMAT, TC_A_DEVICE, TC_A_GRAPH
+    TC_A_NONE,
+    TC_A_VALUE /* tensor or symbolic number */,
+    TC_A_VALUES /* list; entries may be NULL (optional) */,
+    TC_A_INT /* sym */,
+    TC_A_INTS /* syms */,
+    TC_A_SCALAR /* Scalar, float, bool literal */,
+    TC_A_FLOATS,
+    TC_A_BOOLS,
+    TC_A_STRING,
+    TC_A_DTYPE,
+    TC_A_LAYOUT,
+    TC_A_MEMFORMAT,
+    TC_A_DEVICE,
+    TC_A_GRAPH
 } tc_arg_kind;
 
 typedef struct {
     tc_arg_kind kind;
-    int n;                      /* length of lists */
+    int n; /* length of lists */
     union {
         tc_value *value;
         tc_value **values;
-        tc_sym sym;             /* TC_A_INT: int expression; also TC_A_SCALAR with is_sym: float or bool expression */
+        tc_sym sym; /* TC_A_INT: int expression; also TC_A_SCALAR with is_sym: float or bool expression */
         const tc_sym *syms;
         tc_scalar scalar;
         const double *floats;
         const bool *bools;
-        const char *string;     /* also device */
+        const char *string; /* also device */
         tc_dtype dtype;
-        int code;               /* layout, memory format: PT2 codes */
+        int code; /* layout, memory format: PT2 codes */
         tc_graph *graph;
     };
-    bool is_sym;                /* TC_A_SCALAR: the number is `sym` */
+    bool is_sym; /* TC_A_SCALAR: the number is `sym` */
 } tc_arg;
 
 struct tc_node {
     const struct tc_op *op;
-    tc_arg *args; int nargs;      /* schema order; higher-order operators: as called */
-    tc_value **outs; int nouts;
+    tc_arg *args;
+    int nargs; /* schema order; higher-order operators: as called */
+    tc_value **outs;
+    int nouts;
     const char *name;
     tc_source source;
-    const tc_node *origin;        /* the node of the captured program that this one came from; NULL: itself */
-    bool no_grad;                 /* stands in a no_grad region: no gradient flows through it */
-    const char *annotations;      /* JSON text of PT2 metadata that tc only passes through, or NULL */
+    const tc_node *origin;   /* the node of the captured program that this one came from; NULL: itself */
+    bool no_grad;            /* stands in a no_grad region: no gradient flows through it */
+    const char *annotations; /* JSON text of PT2 metadata that tc only passes through, or NULL */
     tc_node *prev, *next;
     tc_graph *graph;
     void *aux;
@@ -94,69 +112,92 @@ struct tc_node {
 
 struct tc_graph {
     tc_program *program;
-    tc_graph *parent;             /* of a subgraph */
+    tc_graph *parent; /* of a subgraph */
     const char *name;
-    tc_value **inputs; int ninputs;
-    tc_value **outputs; int noutputs;
-    bool single_tensor_return;    /* subgraphs: the body returned a bare tensor */
-    tc_node *first, *last; size_t nnodes;
-    uint32_t nvalues;             /* ids handed out */
+    tc_value **inputs;
+    int ninputs;
+    tc_value **outputs;
+    int noutputs;
+    bool single_tensor_return; /* subgraphs: the body returned a bare tensor */
+    tc_node *first, *last;
+    size_t nnodes;
+    uint32_t nvalues; /* ids handed out */
     tc_map names;
     tc_graph *first_sub, *next_sub; /* every subgraph of the program, listed from the main graph */
 };
 
 /* ---- signature ---- */
 typedef enum {
-    TC_IN_PARAMETER, TC_IN_BUFFER, TC_IN_CONSTANT /* tensor */, TC_IN_USER, TC_IN_LEAF /* constant input: no value, arg holds it */,
-    TC_IN_GENERATOR /* state of the random stream, tc's own */, TC_IN_TOKEN
+    TC_IN_PARAMETER,
+    TC_IN_BUFFER,
+    TC_IN_CONSTANT /* tensor */,
+    TC_IN_USER,
+    TC_IN_LEAF /* constant input: no value, arg holds it */,
+    TC_IN_GENERATOR /* state of the random stream, tc's own */,
+    TC_IN_TOKEN
 } tc_input_kind;
 typedef struct {
     tc_input_kind kind;
-    tc_value *value;      /* entry of graph->inputs, or NULL for a leaf */
-    const char *name;     /* FQN of parameters, buffers, constants; path ("idx", "past.0") of user inputs */
-    bool persistent;      /* buffers */
-    tc_arg leaf;          /* TC_IN_LEAF */
-    tc_tensor data;       /* parameters, buffers, constants; storage NULL when weights are outside */
-    int alias_of;         /* index of the input whose storage this one is (tied), or -1 */
+    tc_value *value;  /* entry of graph->inputs, or NULL for a leaf */
+    const char *name; /* FQN of parameters, buffers, constants; path ("idx", "past.0") of user inputs */
+    bool persistent;  /* buffers */
+    tc_arg leaf;      /* TC_IN_LEAF */
+    tc_tensor data;   /* parameters, buffers, constants; storage NULL when weights are outside */
+    int alias_of;     /* index of the input whose storage this one is (tied), or -1 */
 } tc_input;
 
 typedef enum {
-    TC_OUT_USER, TC_OUT_BUFFER, TC_OUT_PARAMETER, TC_OUT_USER_INPUT /* mutations: target is the input index */,
-    TC_OUT_LOSS, TC_OUT_GRAD_PARAMETER, TC_OUT_GRAD_USER, TC_OUT_LEAF /* constant or number over the program's symbols: leaf */, TC_OUT_GENERATOR, TC_OUT_TOKEN
+    TC_OUT_USER,
+    TC_OUT_BUFFER,
+    TC_OUT_PARAMETER,
+    TC_OUT_USER_INPUT /* mutations: target is the input index */,
+    TC_OUT_LOSS,
+    TC_OUT_GRAD_PARAMETER,
+    TC_OUT_GRAD_USER,
+    TC_OUT_LEAF /* constant or number over the program's symbols: leaf */,
+    TC_OUT_GENERATOR,
+    TC_OUT_TOKEN
 } tc_output_kind;
 typedef struct {
     tc_output_kind kind;
     tc_value *value;
-    const char *name;     /* user outputs: dict key or field, else the returned variable's name, else "out.N" */
-    int target;           /* mutations and gradients: index into program->inputs; -1 else */
+    const char *name; /* user outputs: dict key or field, else the returned variable's name, else "out.N" */
+    int target;       /* mutations and gradients: index into program->inputs; -1 else */
     tc_arg leaf;
 } tc_output;
 
-typedef struct { tc_sym cond; tc_source source; const char *text; } tc_guard; /* must hold when run; text names it for people */
+typedef struct {
+    tc_sym cond;
+    tc_source source;
+    const char *text;
+} tc_guard; /* must hold when run; text names it for people */
 
 /* Structure of inputs and outputs as a tree (pytree). */
 typedef enum { TC_TREE_LEAF, TC_TREE_TUPLE, TC_TREE_LIST, TC_TREE_DICT, TC_TREE_OTHER } tc_tree_kind;
 typedef struct tc_tree {
     tc_tree_kind kind;
-    const char *type;        /* TREE_OTHER: PyTorch's type name, for instance "collections.namedtuple" */
-    const char *context;     /* JSON text as PyTorch writes it, or NULL */
-    const char **keys;       /* dict keys, field names; or NULL */
-    struct tc_tree **children; int n;
+    const char *type;    /* TREE_OTHER: PyTorch's type name, for instance "collections.namedtuple" */
+    const char *context; /* JSON text as PyTorch writes it, or NULL */
+    const char **keys;   /* dict keys, field names; or NULL */
+    struct tc_tree **children;
+    int n;
 } tc_tree;
 
 struct tc_program {
     tc_arena arena;
     tc_symctx *sym;
-    const char *name;        /* "model", "train" */
+    const char *name; /* "model", "train" */
     tc_graph *graph;
-    tc_input *inputs; int ninputs;
-    tc_output *outputs; int noutputs;
+    tc_input *inputs;
+    int ninputs;
+    tc_output *outputs;
+    int noutputs;
     TC_VEC(tc_guard) guards;
-    tc_tree *in_tree, *out_tree; /* in_tree: ((args...), {kwargs}) */
+    tc_tree *in_tree, *out_tree;           /* in_tree: ((args...), {kwargs}) */
     const char *source_text, *source_file; /* the model source, when the archive carries it */
-    bool functional;         /* no in-place or aliasing node: set by functionalise, required by later passes */
-    bool no_grad;            /* while set, new nodes' results require no gradient (no_grad regions during capture) */
-    int nfresh;              /* symbols handed out by tc_program_fresh */
+    bool functional;                       /* no in-place or aliasing node: set by functionalise, required by later passes */
+    bool no_grad;                          /* while set, new nodes' results require no gradient (no_grad regions during capture) */
+    int nfresh;                            /* symbols handed out by tc_program_fresh */
     int refs;
 };
 
@@ -168,15 +209,15 @@ tc_graph *tc_graph_create(tc_program *p, tc_graph *parent, const char *name);
 
 /* A new value that nothing produces yet; name NULL: made from `hint`, unique. */
 tc_value *tc_graph_value(tc_graph *g, tc_value_kind kind, const char *hint);
-tc_value *tc_graph_add_input(tc_graph *g, tc_value *v);  /* appends to graph->inputs */
+tc_value *tc_graph_add_input(tc_graph *g, tc_value *v); /* appends to graph->inputs */
 void tc_graph_add_output(tc_graph *g, tc_value *v);
 /* Appends a node (before `before` if not NULL) with room for nargs arguments and nouts outputs (values set by the caller). */
 tc_node *tc_graph_node(tc_graph *g, const struct tc_op *op, int nargs, int nouts, tc_node *before);
 void tc_node_set_output(tc_node *n, int i, tc_value *v);
 void tc_node_remove(tc_node *n); /* unlink; its outputs must be unused */
 const char *tc_graph_unique(tc_graph *g, const char *hint);
-tc_input *tc_program_add_input(tc_program *p, tc_input in);    /* value must be a graph input already, or NULL */
-tc_output *tc_program_add_output(tc_program *p, tc_output out); /* a value is also appended to graph->outputs */
+tc_input *tc_program_add_input(tc_program *p, tc_input in);                      /* value must be a graph input already, or NULL */
+tc_output *tc_program_add_output(tc_program *p, tc_output out);                  /* a value is also appended to graph->outputs */
 tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi); /* a new symbol for a number that comes from data: u0, u1, ... */
 void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text); /* also assumed in the symctx; duplicates merge */
 
@@ -191,7 +232,10 @@ void tc_node_each_input(const tc_node *n, void (*fn)(void *ctx, tc_value **place
 /* Replaces every use of a by b in g (nodes after `from`, or all) and its outputs, and in the signature. Linear in the graph:
  * passes that replace much use tc_rewrite below. */
 void tc_graph_replace(tc_graph *g, tc_value *a, tc_value *b);
-typedef struct { tc_value **to; size_t n; } tc_rewrite; /* by value id; one linear sweep applies all */
+typedef struct {
+    tc_value **to;
+    size_t n;
+} tc_rewrite; /* by value id; one linear sweep applies all */
 void tc_graph_apply_rewrite(tc_graph *g, const tc_rewrite *r);
 /* The nodes of a subgraph again in another graph of the same program. map: by value id of `from`, its inputs filled in; all its values after. */
 void tc_graph_copy_nodes(tc_graph *to, const tc_graph *from, tc_value **map, tc_node *before);

@@ -55,10 +55,21 @@ static void widen(const tc_isa_ops *isa, const tc_tensor *t, tc_attention_stride
 
 /* first: index of the query; the mask, causal and scale arguments follow the schema. */
 static tc_attention read_args(const tc_kcall *c, int first, int mask, int causal, int scale) {
-    const tc_tensor *q = tc_k_tensor(c, first), *k = tc_k_tensor(c, first + 1), *v = tc_k_tensor(c, first + 2), *m = tc_k_given(c, mask) ? tc_k_tensor(c, mask) : NULL;
+    const tc_tensor *q = tc_k_tensor(c, first), *k = tc_k_tensor(c, first + 1), *v = tc_k_tensor(c, first + 2),
+                    *m = tc_k_given(c, mask) ? tc_k_tensor(c, mask) : NULL;
     int r = q->rank;
-    tc_attention a = {.isa = c->isa, .dtype = q->dtype == TC_F64 ? TC_F64 : TC_F32, .n = r >= 3 ? q->size[0] : 1, .h = r == 4 ? q->size[1] : 1, .l = q->size[r - 2], .d = q->size[r - 1],
-                   .s = k->size[r - 2], .dv = v->size[r - 1], .q = strides_of(q), .k = strides_of(k), .v = strides_of(v), .causal = tc_k_bool(c, causal)};
+    tc_attention a = {.isa = c->isa,
+                      .dtype = q->dtype == TC_F64 ? TC_F64 : TC_F32,
+                      .n = r >= 3 ? q->size[0] : 1,
+                      .h = r == 4 ? q->size[1] : 1,
+                      .l = q->size[r - 2],
+                      .d = q->size[r - 1],
+                      .s = k->size[r - 2],
+                      .dv = v->size[r - 1],
+                      .q = strides_of(q),
+                      .k = strides_of(k),
+                      .v = strides_of(v),
+                      .causal = tc_k_bool(c, causal)};
     a.gemm = a.dtype == TC_F64 ? c->isa->gemm_f64 : c->isa->gemm_f32, a.ops = a.dtype == TC_F64 ? c->isa->attention_f64 : c->isa->attention_f32;
     a.group = r == 4 && k->size[1] ? a.h / k->size[1] : 1;
     if (m) {
@@ -78,7 +89,8 @@ static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_attention *a = ctx;
     int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES;
     for (int64_t t = begin; t < end; t++) {
-        int64_t tile = tiles - 1 - t % tiles, head = t / tiles, q0 = tile * TC_ATTENTION_QUERIES, rows = a->l - q0 < TC_ATTENTION_QUERIES ? a->l - q0 : TC_ATTENTION_QUERIES; /* long rows of a causal mask first */
+        int64_t tile = tiles - 1 - t % tiles, head = t / tiles, q0 = tile * TC_ATTENTION_QUERIES,
+                rows = a->l - q0 < TC_ATTENTION_QUERIES ? a->l - q0 : TC_ATTENTION_QUERIES; /* long rows of a causal mask first */
         char *scratch = a->scratch + a->per_worker * (size_t)worker;
         a->ops->forward_tile(a, head / a->h, head % a->h, q0, rows, scratch);
     }
@@ -97,7 +109,8 @@ static tc_status forward_of(tc_kcall *c, int mask, int causal, int scale, int dr
     tc_attention a = read_args(c, 0, mask, causal, scale);
     char *scratch = c->scratch;
     tc_dtype d = tc_k_tensor(c, 0)->dtype;
-    widen(c->isa, tc_k_tensor(c, 0), &a.q, false, &scratch), widen(c->isa, tc_k_tensor(c, 1), &a.k, false, &scratch), widen(c->isa, tc_k_tensor(c, 2), &a.v, false, &scratch);
+    widen(c->isa, tc_k_tensor(c, 0), &a.q, false, &scratch), widen(c->isa, tc_k_tensor(c, 1), &a.k, false, &scratch),
+        widen(c->isa, tc_k_tensor(c, 2), &a.v, false, &scratch);
     if (tc_k_given(c, mask)) widen(c->isa, tc_k_tensor(c, mask), &a.mask, true, &scratch);
     int64_t n = a.n * a.h * a.l * a.dv;
     void *out = tc_tensor_data(&c->outs[0]);

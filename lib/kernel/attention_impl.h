@@ -7,13 +7,16 @@
 
 enum { TC_ATTENTION_QUERIES = 64, TC_ATTENTION_LEVELS = 48 }; /* rows of a tile */
 
-typedef struct { const void *data; int64_t n, h, l, e; } tc_attention_strides; /* strides of batch, head, position, element */
+typedef struct {
+    const void *data;
+    int64_t n, h, l, e;
+} tc_attention_strides; /* strides of batch, head, position, element */
 typedef struct tc_attention_ops tc_attention_ops;
 typedef struct {
     const tc_isa_ops *isa;
     const tc_attention_ops *ops;
     const tc_gemm_ops *gemm;
-    tc_dtype dtype;              /* of the arithmetic */
+    tc_dtype dtype;                   /* of the arithmetic */
     int64_t n, h, group, l, s, d, dv; /* group: query heads a key head */
     tc_attention_strides q, k, v, mask, grad, fwd;
     bool bool_mask, causal;

@@ -4,7 +4,9 @@
 #define N_(name) CAT_(name, S)
 
 /* A tile of queries against one leaf of keys, or several merged: row maxima, sums of exponentials, weighted values. */
-typedef struct { T *max, *sum, *acc; } N_(part);
+typedef struct {
+    T *max, *sum, *acc;
+} N_(part);
 
 static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) { /* b becomes a and b */
     for (int64_t r = 0; r < rows; r++) {
@@ -17,10 +19,24 @@ static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) { /* b b
 }
 
 /* Scores of rows [q0, q0 + rows) against keys [k0, k0 + keys): scale * q k + mask, -inf where a key is absent. */
-static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld, void *work) {
+static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld,
+                       void *work) {
     const T *q = (const T *)a->q.data + b * a->q.n + h * a->q.h, *k = (const T *)a->k.data + b * a->k.n + h / a->group * a->k.h;
-    tc_gemm j = {.dtype = BITS, .m = rows, .n = keys, .k = a->d, .a = q + q0 * a->q.l, .a_rs = a->q.l, .a_cs = a->q.e, .b = k + k0 * a->k.l, .b_rs = a->k.e, .b_cs = a->k.l,
-                 .c = s, .c_rs = ld, .c_cs = 1, .alpha = a->scale, .beta = 1};
+    tc_gemm j = {.dtype = BITS,
+                 .m = rows,
+                 .n = keys,
+                 .k = a->d,
+                 .a = q + q0 * a->q.l,
+                 .a_rs = a->q.l,
+                 .a_cs = a->q.e,
+                 .b = k + k0 * a->k.l,
+                 .b_rs = a->k.e,
+                 .b_cs = a->k.l,
+                 .c = s,
+                 .c_rs = ld,
+                 .c_cs = 1,
+                 .alpha = a->scale,
+                 .beta = 1};
     for (int64_t c = 0; c < keys; c += TC_GEMM_NC) a->gemm->block(&j, 0, rows, c, keys - c < TC_GEMM_NC ? keys - c : TC_GEMM_NC, work, NULL, 0);
     for (int64_t r = 0; r < rows; r++) {
         T *row = s + r * ld;
@@ -45,7 +61,8 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
     T *score = (T *)scratch, *at = score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF;
     N_(part) level[TC_ATTENTION_LEVELS + 1], spare[TC_ATTENTION_LEVELS + 2];
     int free_count = tc_attention_levels(a->s) + 2;
-    for (int i = 0; i < free_count; i++, at += TC_ATTENTION_QUERIES * (dv + 2)) spare[i] = (N_(part)){at, at + TC_ATTENTION_QUERIES, at + 2 * TC_ATTENTION_QUERIES};
+    for (int i = 0; i < free_count; i++, at += TC_ATTENTION_QUERIES * (dv + 2))
+        spare[i] = (N_(part)){at, at + TC_ATTENTION_QUERIES, at + 2 * TC_ATTENTION_QUERIES};
     void *work = (void *)(((uintptr_t)at + 63) / 64 * 64);
     const T *v = (const T *)a->v.data + b * a->v.n + h / a->group * a->v.h;
     for (int64_t l = 0; l < leaves; l++) {
@@ -59,8 +76,21 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
             a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, keys);
         }
         a->isa->reduce[BITS]->sum_rows(p.sum, score, rows, keys, TC_ATTENTION_LEAF);
-        tc_gemm j = {.dtype = BITS, .m = rows, .n = dv, .k = keys, .a = score, .a_rs = TC_ATTENTION_LEAF, .a_cs = 1, .b = v + k0 * a->v.l, .b_rs = a->v.l, .b_cs = a->v.e,
-                     .c = p.acc, .c_rs = dv, .c_cs = 1, .alpha = 1, .beta = 1};
+        tc_gemm j = {.dtype = BITS,
+                     .m = rows,
+                     .n = dv,
+                     .k = keys,
+                     .a = score,
+                     .a_rs = TC_ATTENTION_LEAF,
+                     .a_cs = 1,
+                     .b = v + k0 * a->v.l,
+                     .b_rs = a->v.l,
+                     .b_cs = a->v.e,
+                     .c = p.acc,
+                     .c_rs = dv,
+                     .c_cs = 1,
+                     .alpha = 1,
+                     .beta = 1};
         for (int64_t c = 0; c < dv; c += TC_GEMM_NC) a->gemm->block(&j, 0, rows, c, dv - c < TC_GEMM_NC ? dv - c : TC_GEMM_NC, work, NULL, 0);
         int i = 0;
         for (; l >> i & 1; i++) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
@@ -80,8 +110,10 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
     }
 }
 static size_t N_(forward_bytes)(const tc_attention *a) {
-    size_t u = a->gemm->work_bytes(TC_ATTENTION_QUERIES, TC_ATTENTION_LEAF, a->d), w = a->gemm->work_bytes(TC_ATTENTION_QUERIES, a->dv < TC_GEMM_NC ? a->dv : TC_GEMM_NC, TC_ATTENTION_LEAF);
-    return sizeof(T) * (size_t)(TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF + (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) + (u > w ? u : w) + 256;
+    size_t u = a->gemm->work_bytes(TC_ATTENTION_QUERIES, TC_ATTENTION_LEAF, a->d),
+           w = a->gemm->work_bytes(TC_ATTENTION_QUERIES, a->dv < TC_GEMM_NC ? a->dv : TC_GEMM_NC, TC_ATTENTION_LEAF);
+    return sizeof(T) * (size_t)(TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF + (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) +
+           (u > w ? u : w) + 256;
 }
 
 /* ---- backward: leaves of 256 queries; P = exp(scores - logsumexp), dS = P (dP - sum(dO O)) scale ----
@@ -92,7 +124,8 @@ static void N_(add)(T *into, const T *from, int64_t n) {
 static void N_(product)(const tc_attention *a, tc_gemm j, void *work) {
     j.dtype = BITS, j.alpha = 1, j.beta = 1;
     for (int64_t r = 0; r < j.m; r += TC_GEMM_MC)
-        for (int64_t c = 0; c < j.n; c += TC_GEMM_NC) a->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC, work, NULL, 0);
+        for (int64_t c = 0; c < j.n; c += TC_GEMM_NC)
+            a->gemm->block(&j, r, j.m - r < TC_GEMM_MC ? j.m - r : TC_GEMM_MC, c, j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC, work, NULL, 0);
 }
 static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char *scratch) {
     int64_t s = a->s, d = a->d, dv = a->dv, per_head = (a->l + TC_LEAF - 1) / TC_LEAF, leaves = per_head * a->group, area = s * (d + dv);
@@ -105,7 +138,8 @@ static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char
     for (int64_t l = 0; l < leaves; l++) {
         int64_t h = hk * a->group + l / per_head, q0 = l % per_head * TC_LEAF, rows = a->l - q0 < TC_LEAF ? a->l - q0 : TC_LEAF;
         const T *q = (const T *)a->q.data + b * a->q.n + h * a->q.h + q0 * a->q.l;
-        const T *g = (const T *)a->grad.data + b * a->grad.n + h * a->grad.h + q0 * a->grad.l, *o = (const T *)a->fwd.data + b * a->fwd.n + h * a->fwd.h + q0 * a->fwd.l;
+        const T *g = (const T *)a->grad.data + b * a->grad.n + h * a->grad.h + q0 * a->grad.l,
+                *o = (const T *)a->fwd.data + b * a->fwd.n + h * a->fwd.h + q0 * a->fwd.l;
         const T *lse = (const T *)a->lse + (b * a->h + h) * a->l + q0;
         for (int64_t r = 0; r < rows; r += TC_GEMM_MC)
             N_(scores)(a, b, h, q0 + r, rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC, 0, s, p + r * s, s, work);
@@ -124,14 +158,58 @@ static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char
             }
             delta[r] = TREE_SUM(&t);
         }
-        N_(product)(a, (tc_gemm){.m = rows, .n = s, .k = dv, .a = g, .a_rs = a->grad.l, .a_cs = a->grad.e, .b = v, .b_rs = a->v.e, .b_cs = a->v.l, .c = ds, .c_rs = s, .c_cs = 1}, work);
+        N_(product)
+        (a,
+         (tc_gemm){.m = rows,
+                   .n = s,
+                   .k = dv,
+                   .a = g,
+                   .a_rs = a->grad.l,
+                   .a_cs = a->grad.e,
+                   .b = v,
+                   .b_rs = a->v.e,
+                   .b_cs = a->v.l,
+                   .c = ds,
+                   .c_rs = s,
+                   .c_cs = 1},
+         work);
         for (int64_t r = 0; r < rows; r++)
             for (int64_t i = 0; i < s; i++) ds[r * s + i] = p[r * s + i] == 0 ? 0 : p[r * s + i] * (ds[r * s + i] - delta[r]) * (T)a->scale;
-        N_(product)(a, (tc_gemm){.m = rows, .n = d, .k = s, .a = ds, .a_rs = s, .a_cs = 1, .b = k, .b_rs = a->k.l, .b_cs = a->k.e,
-                                 .c = (T *)a->dq + ((b * a->h + h) * a->l + q0) * d, .c_rs = d, .c_cs = 1}, work);
+        N_(product)
+        (a,
+         (tc_gemm){.m = rows,
+                   .n = d,
+                   .k = s,
+                   .a = ds,
+                   .a_rs = s,
+                   .a_cs = 1,
+                   .b = k,
+                   .b_rs = a->k.l,
+                   .b_cs = a->k.e,
+                   .c = (T *)a->dq + ((b * a->h + h) * a->l + q0) * d,
+                   .c_rs = d,
+                   .c_cs = 1},
+         work);
         T *leaf = spare[--free_count];
-        N_(product)(a, (tc_gemm){.m = s, .n = d, .k = rows, .a = ds, .a_rs = 1, .a_cs = s, .b = q, .b_rs = a->q.l, .b_cs = a->q.e, .c = leaf, .c_rs = d, .c_cs = 1}, work);
-        N_(product)(a, (tc_gemm){.m = s, .n = dv, .k = rows, .a = p, .a_rs = 1, .a_cs = s, .b = g, .b_rs = a->grad.l, .b_cs = a->grad.e, .c = leaf + s * d, .c_rs = dv, .c_cs = 1}, work);
+        N_(product)
+        (a,
+         (tc_gemm){.m = s, .n = d, .k = rows, .a = ds, .a_rs = 1, .a_cs = s, .b = q, .b_rs = a->q.l, .b_cs = a->q.e, .c = leaf, .c_rs = d, .c_cs = 1},
+         work);
+        N_(product)
+        (a,
+         (tc_gemm){.m = s,
+                   .n = dv,
+                   .k = rows,
+                   .a = p,
+                   .a_rs = 1,
+                   .a_cs = s,
+                   .b = g,
+                   .b_rs = a->grad.l,
+                   .b_cs = a->grad.e,
+                   .c = leaf + s * d,
+                   .c_rs = dv,
+                   .c_cs = 1},
+         work);
         int i = 0;
         for (; l >> i & 1; i++) N_(add)(leaf, level[i], area), spare[free_count++] = level[i];
         level[i] = leaf;

@@ -13,7 +13,7 @@
 
 extern const tc_block_fn TC_ROW(tc_block_f32)[TC_X_COUNT];
 const tc_block_fn TC_ROW(tc_block_f32)[TC_X_COUNT] = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };

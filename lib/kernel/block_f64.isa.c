@@ -30,16 +30,25 @@ static void trig(double *out, const double *x, int64_t n, tc_block_fn small, dou
             if (tc_x_is_large(copy[j])) out[i + j] = large(copy[j]);
     }
 }
-static void sin_any(void *o, const void *a, const void *b, const void *c, int64_t n) { (void)b, (void)c; trig(o, a, n, b_sin_f64, sin_large); }
-static void cos_any(void *o, const void *a, const void *b, const void *c, int64_t n) { (void)b, (void)c; trig(o, a, n, b_cos_f64, cos_large); }
-static void tan_any(void *o, const void *a, const void *b, const void *c, int64_t n) { (void)b, (void)c; trig(o, a, n, b_tan_f64, tan_large); }
+static void sin_any(void *o, const void *a, const void *b, const void *c, int64_t n) {
+    (void)b, (void)c;
+    trig(o, a, n, b_sin_f64, sin_large);
+}
+static void cos_any(void *o, const void *a, const void *b, const void *c, int64_t n) {
+    (void)b, (void)c;
+    trig(o, a, n, b_cos_f64, cos_large);
+}
+static void tan_any(void *o, const void *a, const void *b, const void *c, int64_t n) {
+    (void)b, (void)c;
+    trig(o, a, n, b_tan_f64, tan_large);
+}
 
 extern const tc_block_fn TC_ROW(tc_block_f64)[TC_X_COUNT];
 const tc_block_fn TC_ROW(tc_block_f64)[TC_X_COUNT] = {
 #define b_sin_f64 sin_any
 #define b_cos_f64 cos_any
 #define b_tan_f64 tan_any
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };

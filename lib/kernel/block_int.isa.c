@@ -9,13 +9,15 @@
 #define PICK_A(...) __VA_ARGS__
 #define PICK_I(...) __VA_ARGS__
 #define PICK_N(...) __VA_ARGS__
-#define TABLE(s) extern const tc_block_fn TC_ROW(tc_block_##s)[TC_X_COUNT]; const tc_block_fn TC_ROW(tc_block_##s)[TC_X_COUNT]
+#define TABLE(s)                                               \
+    extern const tc_block_fn TC_ROW(tc_block_##s)[TC_X_COUNT]; \
+    const tc_block_fn TC_ROW(tc_block_##s)[TC_X_COUNT]
 
 #define T int8_t
 #define S i8
 #include "kernel/block_type.h"
 TABLE(i8) = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };
@@ -26,7 +28,7 @@ TABLE(i8) = {
 #define S i16
 #include "kernel/block_type.h"
 TABLE(i16) = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };
@@ -37,7 +39,7 @@ TABLE(i16) = {
 #define S i32
 #include "kernel/block_type.h"
 TABLE(i32) = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };
@@ -48,7 +50,7 @@ TABLE(i32) = {
 #define S i64
 #include "kernel/block_type.h"
 TABLE(i64) = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };
@@ -59,7 +61,7 @@ TABLE(i64) = {
 #define S u8
 #include "kernel/block_type.h"
 TABLE(u8) = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };
@@ -70,7 +72,7 @@ TABLE(u8) = {
 #define S u16
 #include "kernel/block_type.h"
 TABLE(u16) = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };
@@ -81,7 +83,7 @@ TABLE(u16) = {
 #define S u32
 #include "kernel/block_type.h"
 TABLE(u32) = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };
@@ -92,7 +94,7 @@ TABLE(u32) = {
 #define S u64
 #include "kernel/block_type.h"
 TABLE(u64) = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };
@@ -105,7 +107,7 @@ TABLE(u64) = {
 #define PICK_N(...)
 #include "kernel/block_type.h"
 TABLE(bool) = {
-#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name),)
+#define X(NAME, name, arity, types, result) PICK_##types([TC_X_##NAME] = B(name), )
 #include "kernel/scalar.def"
 #undef X
 };

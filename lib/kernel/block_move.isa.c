@@ -3,23 +3,64 @@
 #include "kernel/isa_row.h"
 #include "kernel/move.h"
 
-typedef struct { uint64_t a, b; } u128;
+typedef struct {
+    uint64_t a, b;
+} u128;
 
 #define SIZES(M) M(1, uint8_t) M(2, uint16_t) M(4, uint32_t) M(8, uint64_t) M(16, u128)
-#define M(B, T)                                                                                                              \
-    static void fill##B(void *o, const void *value, int64_t n) { T *out = o, v = *(const T *)value; TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = v; } \
-    static void load##B(void *o, const void *in, int64_t stride, int64_t n) { T *out = o; const T *x = in; if (stride == 1) { TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = x[i]; } else for (int64_t i = 0; i < n; i++) out[i] = x[i * stride]; } \
-    static void store##B(void *o, int64_t stride, const void *in, int64_t n) { T *out = o; const T *x = in; if (stride == 1) { TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = x[i]; } else for (int64_t i = 0; i < n; i++) out[i * stride] = x[i]; } \
-    static void gather##B(void *o, const void *in, const int64_t *index, int64_t n) { T *out = o; const T *x = in; for (int64_t i = 0; i < n; i++) out[i] = x[index[i]]; } \
-    static void gather_if##B(void *o, const void *in, const int64_t *index, const uint8_t *pred, int64_t n) { T *out = o; const T *x = in; T zero = {0}; for (int64_t i = 0; i < n; i++) out[i] = pred[i] ? x[index[i]] : zero; } \
-    static void scatter_if##B(void *o, const int64_t *index, const uint8_t *pred, const void *in, int64_t n) { T *out = o; const T *x = in; for (int64_t i = 0; i < n; i++) if (!pred || pred[i]) out[index[i]] = x[i]; } \
-    static void store_if##B(void *o, int64_t stride, const uint8_t *pred, const void *in, int64_t n) { T *out = o; const T *x = in; for (int64_t i = 0; i < n; i++) if (pred[i]) out[i * stride] = x[i]; } \
-    static void transpose##B(void *o, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols) {           \
-        T *out = o; const T *x = in;                                                                                         \
-        for (int64_t r0 = 0; r0 < rows; r0 += 16) for (int64_t c0 = 0; c0 < cols; c0 += 16) {                                \
-            int64_t r1 = r0 + 16 < rows ? r0 + 16 : rows, c1 = c0 + 16 < cols ? c0 + 16 : cols;                              \
-            for (int64_t c = c0; c < c1; c++) for (int64_t r = r0; r < r1; r++) out[c * out_ld + r] = x[r * in_ld + c];      \
-        }                                                                                                                    \
+#define M(B, T)                                                                                                    \
+    static void fill##B(void *o, const void *value, int64_t n) {                                                   \
+        T *out = o, v = *(const T *)value;                                                                         \
+        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = v;                                                 \
+    }                                                                                                              \
+    static void load##B(void *o, const void *in, int64_t stride, int64_t n) {                                      \
+        T *out = o;                                                                                                \
+        const T *x = in;                                                                                           \
+        if (stride == 1) {                                                                                         \
+            TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = x[i];                                          \
+        } else                                                                                                     \
+            for (int64_t i = 0; i < n; i++) out[i] = x[i * stride];                                                \
+    }                                                                                                              \
+    static void store##B(void *o, int64_t stride, const void *in, int64_t n) {                                     \
+        T *out = o;                                                                                                \
+        const T *x = in;                                                                                           \
+        if (stride == 1) {                                                                                         \
+            TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = x[i];                                          \
+        } else                                                                                                     \
+            for (int64_t i = 0; i < n; i++) out[i * stride] = x[i];                                                \
+    }                                                                                                              \
+    static void gather##B(void *o, const void *in, const int64_t *index, int64_t n) {                              \
+        T *out = o;                                                                                                \
+        const T *x = in;                                                                                           \
+        for (int64_t i = 0; i < n; i++) out[i] = x[index[i]];                                                      \
+    }                                                                                                              \
+    static void gather_if##B(void *o, const void *in, const int64_t *index, const uint8_t *pred, int64_t n) {      \
+        T *out = o;                                                                                                \
+        const T *x = in;                                                                                           \
+        T zero = {0};                                                                                              \
+        for (int64_t i = 0; i < n; i++) out[i] = pred[i] ? x[index[i]] : zero;                                     \
+    }                                                                                                              \
+    static void scatter_if##B(void *o, const int64_t *index, const uint8_t *pred, const void *in, int64_t n) {     \
+        T *out = o;                                                                                                \
+        const T *x = in;                                                                                           \
+        for (int64_t i = 0; i < n; i++)                                                                            \
+            if (!pred || pred[i]) out[index[i]] = x[i];                                                            \
+    }                                                                                                              \
+    static void store_if##B(void *o, int64_t stride, const uint8_t *pred, const void *in, int64_t n) {             \
+        T *out = o;                                                                                                \
+        const T *x = in;                                                                                           \
+        for (int64_t i = 0; i < n; i++)                                                                            \
+            if (pred[i]) out[i * stride] = x[i];                                                                   \
+    }                                                                                                              \
+    static void transpose##B(void *o, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols) { \
+        T *out = o;                                                                                                \
+        const T *x = in;                                                                                           \
+        for (int64_t r0 = 0; r0 < rows; r0 += 16)                                                                  \
+            for (int64_t c0 = 0; c0 < cols; c0 += 16) {                                                            \
+                int64_t r1 = r0 + 16 < rows ? r0 + 16 : rows, c1 = c0 + 16 < cols ? c0 + 16 : cols;                \
+                for (int64_t c = c0; c < c1; c++)                                                                  \
+                    for (int64_t r = r0; r < r1; r++) out[c * out_ld + r] = x[r * in_ld + c];                      \
+            }                                                                                                      \
     }
 SIZES(M)
 #undef M
@@ -30,5 +71,7 @@ static void iota(int64_t *out, int64_t first, int64_t step, int64_t n) {
 }
 
 extern const tc_move_ops TC_ROW(tc_block_move);
-#define EACH(f) {f##1, f##2, f##4, f##8, f##16}
-const tc_move_ops TC_ROW(tc_block_move) = {EACH(fill), EACH(load), EACH(store), EACH(gather), EACH(gather_if), EACH(scatter_if), EACH(store_if), EACH(transpose), iota};
+#define EACH(f) \
+    { f##1, f##2, f##4, f##8, f##16 }
+const tc_move_ops TC_ROW(tc_block_move) = {EACH(fill),       EACH(load),     EACH(store),     EACH(gather), EACH(gather_if),
+                                           EACH(scatter_if), EACH(store_if), EACH(transpose), iota};

@@ -9,9 +9,27 @@
 #define B_(name, s) B__(name, s)
 #define B(name) B_(name, S)
 
-#define D1(name, R) static void B(name)(void *o, const void *a, const void *b, const void *c, int64_t n) { R *out = o; const T *x = a; (void)b, (void)c; TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = FN(name)(x[i]); }
-#define D2(name, R) static void B(name)(void *o, const void *a, const void *b, const void *c, int64_t n) { R *out = o; const T *x = a, *y = b; (void)c; TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = FN(name)(x[i], y[i]); }
-#define D3(name, P) static void B(name)(void *o, const void *a, const void *b, const void *c, int64_t n) { T *out = o; const P *x = a; const T *y = b, *z = c; TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = FN(name)(x[i], y[i], z[i]); }
+#define D1(name, R)                                                                        \
+    static void B(name)(void *o, const void *a, const void *b, const void *c, int64_t n) { \
+        R *out = o;                                                                        \
+        const T *x = a;                                                                    \
+        (void)b, (void)c;                                                                  \
+        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = FN(name)(x[i]);            \
+    }
+#define D2(name, R)                                                                        \
+    static void B(name)(void *o, const void *a, const void *b, const void *c, int64_t n) { \
+        R *out = o;                                                                        \
+        const T *x = a, *y = b;                                                            \
+        (void)c;                                                                           \
+        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = FN(name)(x[i], y[i]);      \
+    }
+#define D3(name, P)                                                                         \
+    static void B(name)(void *o, const void *a, const void *b, const void *c, int64_t n) {  \
+        T *out = o;                                                                         \
+        const P *x = a;                                                                     \
+        const T *y = b, *z = c;                                                             \
+        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = FN(name)(x[i], y[i], z[i]); \
+    }
 #define D1_SAME(name) D1(name, T)
 #define D1_BOOL(name) D1(name, uint8_t)
 #define D2_SAME(name) D2(name, T)

@@ -5,7 +5,12 @@
 
 #include "kernel/conv_plan.h"
 
-typedef struct { const tc_tensor *x, *w; tc_conv c; bool transposed; int64_t out_channels; } args;
+typedef struct {
+    const tc_tensor *x, *w;
+    tc_conv c;
+    bool transposed;
+    int64_t out_channels;
+} args;
 
 static bool narrow(tc_dtype d) { return d != TC_F32 && d != TC_F64; }
 
@@ -23,7 +28,8 @@ static args read_args(const tc_kcall *k, int x, int w, int at, const int64_t *ou
         int i = d - (3 - dims);
         const tc_karg *v = k->args + at;
         c->in[d] = i < 0 ? 1 : a.x->size[2 + i], c->out[d] = i < 0 ? 1 : out_size[2 + i], c->kernel[d] = i < 0 ? 1 : a.w->size[2 + i];
-        c->stride[d] = i < 0 ? 1 : v[0].ints[v[0].n == 1 ? 0 : i], c->pad[d] = i < 0 ? 0 : v[1].ints[v[1].n == 1 ? 0 : i], c->dil[d] = i < 0 ? 1 : v[2].ints[v[2].n == 1 ? 0 : i];
+        c->stride[d] = i < 0 ? 1 : v[0].ints[v[0].n == 1 ? 0 : i], c->pad[d] = i < 0 ? 0 : v[1].ints[v[1].n == 1 ? 0 : i],
+        c->dil[d] = i < 0 ? 1 : v[2].ints[v[2].n == 1 ? 0 : i];
     }
     return a;
 }
@@ -73,7 +79,13 @@ static tc_status forward(tc_kcall *k) {
 }
 
 /* ---- backward ---- */
-typedef struct { const tc_isa_ops *isa; tc_dtype dtype; int64_t n, channels, area; const char *g; char *out; } bias_job;
+typedef struct {
+    const tc_isa_ops *isa;
+    tc_dtype dtype;
+    int64_t n, channels, area;
+    const char *g;
+    char *out;
+} bias_job;
 /* Sum over (n, position) in the order of NUMERICS 4: leaves run over the ends of images. */
 static void bias_channels(void *ctx, int64_t begin, int64_t end, int worker) {
     const bias_job *j = ctx;
@@ -103,14 +115,18 @@ static void bias_channels(void *ctx, int64_t begin, int64_t end, int worker) {
         else ((double *)j->out)[c] = tc_tree_f64_sum(&t64);
     }
 }
-static bool wanted(const tc_kcall *k, int i) { return i < k->nouts && k->outs[i].storage && (k->args[10].kind != TC_K_INTS || i >= k->args[10].n || k->args[10].ints[i]); }
+static bool wanted(const tc_kcall *k, int i) {
+    return i < k->nouts && k->outs[i].storage && (k->args[10].kind != TC_K_INTS || i >= k->args[10].n || k->args[10].ints[i]);
+}
 
 static size_t backward_scratch(const tc_kcall *k, int threads) {
     args a = read_args(k, 1, 2, 4, tc_k_tensor(k, 0)->size);
     tc_conv in = backward_of(&a.c), w = plain_of(&a.c);
     size_t s = tc_conv_correlate_scratch(&in, k->isa, threads), u = tc_conv_weight_grad_scratch(&w, k->isa, threads);
     s = s > u ? s : u;
-    if (narrow(a.x->dtype)) s += widened(tc_k_tensor(k, 0)) + widened(a.x) + widened(a.w) + tc_conv_room((size_t)tc_tensor_numel(a.x) * 4) + tc_conv_room((size_t)tc_tensor_numel(a.w) * 4) + tc_conv_room((size_t)a.out_channels * 4);
+    if (narrow(a.x->dtype))
+        s += widened(tc_k_tensor(k, 0)) + widened(a.x) + widened(a.w) + tc_conv_room((size_t)tc_tensor_numel(a.x) * 4) +
+             tc_conv_room((size_t)tc_tensor_numel(a.w) * 4) + tc_conv_room((size_t)a.out_channels * 4);
     return s + 64;
 }
 static tc_status backward(tc_kcall *k) {

@@ -12,7 +12,11 @@ enum { CHANNELS_LAST_FROM = 16 };
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
 
 /* ---- classes of one dimension ---- */
-typedef struct { int32_t *of; int64_t *first; int32_t count; } axis; /* class of each o; an o of each class */
+typedef struct {
+    int32_t *of;
+    int64_t *first;
+    int32_t count;
+} axis; /* class of each o; an o of each class */
 static int64_t class_bound(const tc_conv *c, int d) {
     int64_t b = (2 * c->kernel[d] + 1) * (c->adjoint ? c->stride[d] : 1);
     return b < c->out[d] ? b : c->out[d];
@@ -39,7 +43,13 @@ static void classify(const tc_conv *c, int d, axis *a, int64_t (*keys)[3]) {
 }
 
 /* ---- the whole plan, in scratch ---- */
-typedef struct { int64_t first, columns; int64_t at[3]; int nseg; const tc_gemm_seg *seg; const int64_t *b_k; } class;
+typedef struct {
+    int64_t first, columns;
+    int64_t at[3];
+    int nseg;
+    const tc_gemm_seg *seg;
+    const int64_t *b_k;
+} class;
 typedef struct {
     const tc_conv *c;
     const char *w, *x;
@@ -57,8 +67,10 @@ size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int th
     int64_t taps = tc_conv_volume(c->kernel), k = taps * c->cin, columns = c->n * tc_conv_volume(c->out), classes = most_classes(c);
     size_t s = tc_conv_room((size_t)(c->groups * c->cout * k) * elem(c)) + 2 * tc_conv_room((size_t)columns * 8);
     if (c->cin >= CHANNELS_LAST_FROM) s += tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c));
-    s += tc_conv_room((size_t)(residues(c) * k) * 8) + tc_conv_room((size_t)classes * sizeof(class)) + tc_conv_room((size_t)(classes * taps) * sizeof(tc_gemm_seg));
-    for (int d = 0; d < 3; d++) s += tc_conv_room((size_t)c->out[d] * 4) + tc_conv_room((size_t)class_bound(c, d) * 8) + tc_conv_room((size_t)class_bound(c, d) * 24);
+    s += tc_conv_room((size_t)(residues(c) * k) * 8) + tc_conv_room((size_t)classes * sizeof(class)) +
+         tc_conv_room((size_t)(classes * taps) * sizeof(tc_gemm_seg));
+    for (int d = 0; d < 3; d++)
+        s += tc_conv_room((size_t)c->out[d] * 4) + tc_conv_room((size_t)class_bound(c, d) * 8) + tc_conv_room((size_t)class_bound(c, d) * 24);
     return s + tc_gemm_scratch(isa, c->dtype, c->cout, columns, k, threads) + 256;
 }
 
@@ -76,24 +88,46 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
     const tc_conv *c = p->c;
     int64_t g = i % c->groups, size = (int64_t)elem(c), area = tc_conv_volume(c->out);
     const class *k = &p->classes[i / c->groups];
-    *j = (tc_gemm){.dtype = c->dtype, .m = c->cout, .n = k->columns, .k = p->k, .a = p->w + g * c->cout * p->k * size, .a_rs = p->k, .a_cs = 1,
-                   .b = p->x + g * p->in_group * size, .b_k = k->b_k, .b_col = p->b_col + k->first, .seg = k->seg, .nseg = k->nseg,
-                   .c = p->out + g * c->cout * area * size, .c_rs = area, .c_col = p->c_col + k->first, .alpha = 1, .beta = 1};
+    *j = (tc_gemm){.dtype = c->dtype,
+                   .m = c->cout,
+                   .n = k->columns,
+                   .k = p->k,
+                   .a = p->w + g * c->cout * p->k * size,
+                   .a_rs = p->k,
+                   .a_cs = 1,
+                   .b = p->x + g * p->in_group * size,
+                   .b_k = k->b_k,
+                   .b_col = p->b_col + k->first,
+                   .seg = k->seg,
+                   .nseg = k->nseg,
+                   .c = p->out + g * c->cout * area * size,
+                   .c_rs = area,
+                   .c_col = p->c_col + k->first,
+                   .alpha = 1,
+                   .beta = 1};
     if (p->bias) j->add = (const char *)p->bias + g * c->cout * size, j->add_rs = 1;
 }
 
 /* Weights of output channels [begin, end), all groups counted, as [co][tap][ci]. */
-typedef struct { const tc_conv *c; const tc_isa_ops *isa; tc_conv_weight w; char *out; } reorder;
+typedef struct {
+    const tc_conv *c;
+    const tc_isa_ops *isa;
+    tc_conv_weight w;
+    char *out;
+} reorder;
 static void reorder_rows(void *ctx, int64_t begin, int64_t end, int worker) {
     const reorder *r = ctx;
     const tc_conv *c = r->c;
     int64_t taps = tc_conv_volume(c->kernel);
     (void)worker;
     for (int64_t i = begin; i < end; i++)
-        r->isa->move->transpose[elem(c) == 8 ? 3 : 2](r->out + (size_t)(i * taps * c->cin) * elem(c), c->cin, (const char *)r->w.data + (size_t)(i / c->cout * r->w.group + i % c->cout * r->w.cout) * elem(c), r->w.cin, c->cin, taps);
+        r->isa->move->transpose[elem(c) == 8 ? 3 : 2](
+            r->out + (size_t)(i * taps * c->cin) * elem(c), c->cin,
+            (const char *)r->w.data + (size_t)(i / c->cout * r->w.group + i % c->cout * r->w.cout) * elem(c), r->w.cin, c->cin, taps);
 }
 
-void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias, void *out) {
+void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias,
+                       void *out) {
     int64_t taps = tc_conv_volume(c->kernel), area = tc_conv_volume(c->out), inside = tc_conv_volume(c->in), channels = c->groups * c->cin;
     plan p = {.c = c, .out = out, .bias = bias, .k = taps * c->cin, .x = in};
     if (!area || !c->n || !c->cout) return;
@@ -121,7 +155,8 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
     tc_gemm_seg *seg = tc_conv_take(&scratch, (size_t)(most_classes(c) * taps) * sizeof(tc_gemm_seg));
     int64_t *b_k = tc_conv_take(&scratch, (size_t)(residues(c) * p.k) * 8);
     for (int64_t r = 0; r < residues(c); r++) {
-        int64_t r2 = c->adjoint ? r % c->stride[2] : 0, r1 = c->adjoint ? r / c->stride[2] % c->stride[1] : 0, r0 = c->adjoint ? r / c->stride[2] / c->stride[1] : 0;
+        int64_t r2 = c->adjoint ? r % c->stride[2] : 0, r1 = c->adjoint ? r / c->stride[2] % c->stride[1] : 0,
+                r0 = c->adjoint ? r / c->stride[2] / c->stride[1] : 0;
         for (int64_t t = 0; t < taps; t++) {
             int64_t t2 = t % c->kernel[2], t1 = t / c->kernel[2] % c->kernel[1], t0 = t / c->kernel[2] / c->kernel[1];
             int64_t shift = ((tap_shift(c, 0, t0, r0) * c->in[1] + tap_shift(c, 1, t1, r1)) * c->in[2] + tap_shift(c, 2, t2, r2)) * p.in_step;
@@ -142,14 +177,17 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
                     else seg[k->nseg++] = (tc_gemm_seg){t * c->cin, c->cin};
                 }
                 seg += k->nseg;
-                int64_t r = !c->adjoint ? 0 : (((o[0] + c->pad[0]) % c->stride[0]) * c->stride[1] + (o[1] + c->pad[1]) % c->stride[1]) * c->stride[2] + (o[2] + c->pad[2]) % c->stride[2];
+                int64_t r = !c->adjoint ? 0
+                                        : (((o[0] + c->pad[0]) % c->stride[0]) * c->stride[1] + (o[1] + c->pad[1]) % c->stride[1]) * c->stride[2] +
+                                              (o[2] + c->pad[2]) % c->stride[2];
                 k->b_k = b_k + r * p.k;
                 for (int64_t n = 0; n < c->n; n++)
                     for (int64_t o0 = o[0]; o0 < c->out[0]; o0++)
                         for (int64_t o1 = o[1]; ax[0].of[o0] == k0 && o1 < c->out[1]; o1++)
                             for (int64_t o2 = o[2]; ax[1].of[o1] == k1 && o2 < c->out[2]; o2++) {
                                 if (ax[2].of[o2] != k2) continue;
-                                p.b_col[column] = n * channels * inside + ((start_of(c, 0, o0) * c->in[1] + start_of(c, 1, o1)) * c->in[2] + start_of(c, 2, o2)) * p.in_step;
+                                p.b_col[column] = n * channels * inside +
+                                                  ((start_of(c, 0, o0) * c->in[1] + start_of(c, 1, o1)) * c->in[2] + start_of(c, 2, o2)) * p.in_step;
                                 p.c_col[column++] = n * c->groups * c->cout * area + (o0 * c->out[1] + o1) * c->out[2] + o2;
                             }
                 k->columns = column - k->first;
@@ -162,14 +200,21 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
 }
 
 /* ---- layout ---- */
-typedef struct { const tc_isa_ops *isa; size_t elem; int64_t c, s; const char *in; char *out; } relayout;
+typedef struct {
+    const tc_isa_ops *isa;
+    size_t elem;
+    int64_t c, s;
+    const char *in;
+    char *out;
+} relayout;
 static void relayout_images(void *ctx, int64_t begin, int64_t end, int worker) {
     const relayout *r = ctx;
     (void)worker;
     int64_t strips = (r->s + 63) / 64;
     for (int64_t i = begin; i < end; i++) {
         int64_t n = i / strips, s0 = i % strips * 64, w = r->s - s0 < 64 ? r->s - s0 : 64;
-        r->isa->move->transpose[r->elem == 8 ? 3 : 2](r->out + (size_t)((n * r->s + s0) * r->c) * r->elem, r->c, r->in + (size_t)(n * r->c * r->s + s0) * r->elem, r->s, r->c, w);
+        r->isa->move->transpose[r->elem == 8 ? 3 : 2](r->out + (size_t)((n * r->s + s0) * r->c) * r->elem, r->c,
+                                                      r->in + (size_t)(n * r->c * r->s + s0) * r->elem, r->s, r->c, w);
     }
 }
 void tc_conv_channels_last(const tc_isa_ops *isa, tc_pool *pool, size_t size, int64_t n, int64_t c, int64_t s, const void *in, void *out) {

@@ -38,12 +38,17 @@ static inline size_t tc_conv_room(size_t n) { return (n + 63) / 64 * 64; }
 
 /* Scratch of tc_conv_correlate, and the product itself. w is [groups * cout][cin][taps] with the strides given (elements; a group's
  * first row is w + g * w_group). bias: groups * cout values or NULL. */
-typedef struct { const void *data; int64_t group, cout, cin; } tc_conv_weight;
+typedef struct {
+    const void *data;
+    int64_t group, cout, cin;
+} tc_conv_weight;
 size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
-void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias, void *out);
+void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias,
+                       void *out);
 /* dw[co, ci, tap] = sum over n, o of dout[n, co, o] * in[n, ci, i(o, tap)]; c is not adjoint. dw strides as of weights. */
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
-void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw, tc_conv_weight strides);
+void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
+                         tc_conv_weight strides);
 /* N C S to N S C, on the pool. */
 void tc_conv_channels_last(const tc_isa_ops *isa, tc_pool *pool, size_t elem, int64_t n, int64_t c, int64_t s, const void *in, void *out);
 

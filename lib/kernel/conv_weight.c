@@ -12,15 +12,16 @@ typedef struct {
     int64_t k, *a_k, *b_k;
     const tc_gemm_seg *seg;
     const int *nseg;
-    int64_t most;      /* segments a tap has room for */
+    int64_t most; /* segments a tap has room for */
 } plan;
 
 static int64_t most_segments(const tc_conv *c) { return c->n * c->out[0] * c->out[1]; }
 
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     int64_t k = c->n * tc_conv_volume(c->out), taps = tc_conv_volume(c->kernel), most = c->cout > c->cin ? c->cout : c->cin;
-    return tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c)) + 2 * tc_conv_room((size_t)k * 8) + tc_conv_room((size_t)taps * sizeof(int)) +
-           tc_conv_room((size_t)(taps * most_segments(c)) * sizeof(tc_gemm_seg)) + tc_gemm_scratch(isa, c->dtype, most, most, k, threads) + 256;
+    return tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c)) + 2 * tc_conv_room((size_t)k * 8) +
+           tc_conv_room((size_t)taps * sizeof(int)) + tc_conv_room((size_t)(taps * most_segments(c)) * sizeof(tc_gemm_seg)) +
+           tc_gemm_scratch(isa, c->dtype, most, most, k, threads) + 256;
 }
 
 /* Few input channels: they are the rows, that no panel is mostly padding. A product's bits do not depend on which is which. */
@@ -33,15 +34,31 @@ static void make_job(void *ctx, int64_t i, tc_gemm *j) {
     int64_t t2 = t % c->kernel[2], t1 = t / c->kernel[2] % c->kernel[1], t0 = t / c->kernel[2] / c->kernel[1];
     int64_t shift = ((t0 * c->dil[0] - c->pad[0]) * c->in[1] + t1 * c->dil[1] - c->pad[1]) * c->in[2] + t2 * c->dil[2] - c->pad[2];
     const char *x = p->x + (shift * c->groups * c->cin + g * c->cin) * size, *dout = p->dout + g * c->cout * area * size;
-    *j = (tc_gemm){.dtype = c->dtype, .m = c->cout, .n = c->cin, .k = p->k, .a = dout, .a_rs = area, .a_k = p->a_k, .b = x, .b_cs = 1, .b_k = p->b_k,
-                   .seg = p->seg + t * p->most, .nseg = p->nseg[t], .c = p->dw + (g * p->strides.group + t) * size, .c_rs = p->strides.cout, .c_cs = p->strides.cin, .alpha = 1, .beta = 1};
+    *j = (tc_gemm){.dtype = c->dtype,
+                   .m = c->cout,
+                   .n = c->cin,
+                   .k = p->k,
+                   .a = dout,
+                   .a_rs = area,
+                   .a_k = p->a_k,
+                   .b = x,
+                   .b_cs = 1,
+                   .b_k = p->b_k,
+                   .seg = p->seg + t * p->most,
+                   .nseg = p->nseg[t],
+                   .c = p->dw + (g * p->strides.group + t) * size,
+                   .c_rs = p->strides.cout,
+                   .c_cs = p->strides.cin,
+                   .alpha = 1,
+                   .beta = 1};
     if (swapped(c)) {
         j->m = c->cin, j->n = c->cout, j->a = x, j->a_rs = 1, j->a_k = p->b_k, j->b = dout, j->b_cs = area, j->b_k = p->a_k;
         j->c_rs = p->strides.cin, j->c_cs = p->strides.cout;
     }
 }
 
-void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw, tc_conv_weight strides) {
+void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
+                         tc_conv_weight strides) {
     int64_t taps = tc_conv_volume(c->kernel), area = tc_conv_volume(c->out), channels = c->groups * c->cin, inside = tc_conv_volume(c->in);
     plan p = {.c = c, .dout = dout, .dw = dw, .strides = strides, .k = c->n * area, .most = most_segments(c)};
     char *x = tc_conv_take(&scratch, (size_t)(c->n * channels * inside) * elem(c));

@@ -11,7 +11,9 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /* Columns and rows of a task. A task has all rows unless that leaves threads idle; then columns become fewer, then rows. */
-typedef struct { int64_t cols, rows, ncols, nrows; } plan;
+typedef struct {
+    int64_t cols, rows, ncols, nrows;
+} plan;
 static plan make_plan(const tc_gemm_ops *o, int64_t count, int64_t m, int64_t n, int threads) {
     plan p = {.cols = least(n, TC_GEMM_NC), .rows = m};
     int64_t want = threads > 1 ? 4 * (int64_t)threads : 1;

@@ -13,10 +13,12 @@
 
 #include "kernel/kernel.h"
 
-typedef struct { int64_t k, n; } tc_gemm_seg; /* k .. k + n - 1 are present */
+typedef struct {
+    int64_t k, n;
+} tc_gemm_seg; /* k .. k + n - 1 are present */
 
 typedef struct {
-    tc_dtype dtype;          /* TC_F32 or TC_F64 */
+    tc_dtype dtype; /* TC_F32 or TC_F64 */
     int64_t m, n, k;
     const void *a, *b;
     int64_t a_rs, a_cs, b_rs, b_cs;

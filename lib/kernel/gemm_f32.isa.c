@@ -19,15 +19,18 @@ static void transpose_square(float *out, const float *const *in, int64_t at) {
     for (int i = 0; i < 16; i += 2) t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
     for (int i = 0; i < 16; i += 4) {
         r[i] = (__m512)_mm512_unpacklo_pd((__m512d)t[i], (__m512d)t[i + 2]), r[i + 1] = (__m512)_mm512_unpackhi_pd((__m512d)t[i], (__m512d)t[i + 2]);
-        r[i + 2] = (__m512)_mm512_unpacklo_pd((__m512d)t[i + 1], (__m512d)t[i + 3]), r[i + 3] = (__m512)_mm512_unpackhi_pd((__m512d)t[i + 1], (__m512d)t[i + 3]);
+        r[i + 2] = (__m512)_mm512_unpacklo_pd((__m512d)t[i + 1], (__m512d)t[i + 3]),
+              r[i + 3] = (__m512)_mm512_unpackhi_pd((__m512d)t[i + 1], (__m512d)t[i + 3]);
     }
     for (int i = 0; i < 4; i++) {
         t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88), t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
         t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88), t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
     }
     for (int i = 0; i < 4; i++) {
-        _mm512_storeu_ps(out + i * 32, _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88)), _mm512_storeu_ps(out + (i + 8) * 32, _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd));
-        _mm512_storeu_ps(out + (i + 4) * 32, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88)), _mm512_storeu_ps(out + (i + 12) * 32, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd));
+        _mm512_storeu_ps(out + i * 32, _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88)),
+            _mm512_storeu_ps(out + (i + 8) * 32, _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd));
+        _mm512_storeu_ps(out + (i + 4) * 32, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88)),
+            _mm512_storeu_ps(out + (i + 12) * 32, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd));
     }
 }
 #elif defined TC_ISA_avx2
@@ -41,7 +44,8 @@ static void transpose_square(float *out, const float *const *in, int64_t at) {
     for (int i = 0; i < 8; i += 2) t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
     for (int i = 0; i < 8; i += 4) {
         r[i] = (__m256)_mm256_unpacklo_pd((__m256d)t[i], (__m256d)t[i + 2]), r[i + 1] = (__m256)_mm256_unpackhi_pd((__m256d)t[i], (__m256d)t[i + 2]);
-        r[i + 2] = (__m256)_mm256_unpacklo_pd((__m256d)t[i + 1], (__m256d)t[i + 3]), r[i + 3] = (__m256)_mm256_unpackhi_pd((__m256d)t[i + 1], (__m256d)t[i + 3]);
+        r[i + 2] = (__m256)_mm256_unpacklo_pd((__m256d)t[i + 1], (__m256d)t[i + 3]),
+              r[i + 3] = (__m256)_mm256_unpackhi_pd((__m256d)t[i + 1], (__m256d)t[i + 3]);
     }
     for (int i = 0; i < 4; i++) {
         _mm256_storeu_ps(out + i * 16, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));

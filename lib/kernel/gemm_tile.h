@@ -12,13 +12,17 @@
 
 enum { NR = 2 * ROW_BYTES / (int)sizeof(T), VL = ROW_BYTES / (int)sizeof(T), LDA = TC_LEAF + 16, LEVELS = 40 };
 
-static inline VF vload(const T *p) { VF v; __builtin_memcpy(&v, p, sizeof v); return v; }
+static inline VF vload(const T *p) {
+    VF v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
 static inline void vstore(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
 
 typedef struct {
-    const T *a, *b;            /* a[row][LDA], b[k][NR] of the leaf's present k */
-    int64_t k;                 /* how many */
-    const T *level[LEVELS];    /* tiles to merge with, in this order */
+    const T *a, *b;         /* a[row][LDA], b[k][NR] of the leaf's present k */
+    int64_t k;              /* how many */
+    const T *level[LEVELS]; /* tiles to merge with, in this order */
     int nlevels;
     T *out;
     int64_t ld, level_ld;
@@ -32,8 +36,19 @@ typedef struct {
 #define EACH_ROW(M) M(0) M(1) M(2) M(3)
 #endif
 #define DECLARE(i) VF x##i = {0}, y##i = {0};
-#define STEP(i) if (i < rows) { VF v = vset1(a[i * LDA + k]); x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i); }
-#define MERGE(i) if (i < rows) { for (int l = 0; l < t->nlevels; l++) { const T *s = t->level[l] + i * t->level_ld; x##i = vload(s) + x##i, y##i = vload(s + VL) + y##i; } vstore(t->out + i * t->ld, x##i), vstore(t->out + i * t->ld + VL, y##i); }
+#define STEP(i)                                           \
+    if (i < rows) {                                       \
+        VF v = vset1(a[i * LDA + k]);                     \
+        x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i); \
+    }
+#define MERGE(i)                                                                 \
+    if (i < rows) {                                                              \
+        for (int l = 0; l < t->nlevels; l++) {                                   \
+            const T *s = t->level[l] + i * t->level_ld;                          \
+            x##i = vload(s) + x##i, y##i = vload(s + VL) + y##i;                 \
+        }                                                                        \
+        vstore(t->out + i * t->ld, x##i), vstore(t->out + i * t->ld + VL, y##i); \
+    }
 
 static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, const int rows) {
     EACH_ROW(DECLARE)
@@ -62,7 +77,9 @@ static inline void run_rows(const leaf_tile *t, int rows) {
 }
 
 /* The present k of leaf [k0, k0 + 256): pieces of segments. Returns how many k. */
-typedef struct { int64_t k, n; } piece;
+typedef struct {
+    int64_t k, n;
+} piece;
 static int64_t leaf_pieces(const tc_gemm *j, int64_t k0, int *seg_at, piece *out, int *count) {
     int64_t k1 = k0 + TC_LEAF < j->k ? k0 + TC_LEAF : j->k, total = 0;
     *count = 0;
@@ -119,10 +136,13 @@ static void copy_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, i
         for (int r = 0; r < rows; r++) {
             const T *a = (const T *)j->a + (r0 + r) * j->a_rs;
             T *o = out + r * LDA;
-            if (j->a_k && j->a_k[k0 + n - 1] - j->a_k[k0] == n - 1 && neighbours(j->a_k, k0, n) == n) __builtin_memcpy(o, a + j->a_k[k0], (size_t)n * sizeof(T));
-            else if (j->a_k) for (int64_t k = 0; k < n; k++) o[k] = a[j->a_k[k0 + k]];
+            if (j->a_k && j->a_k[k0 + n - 1] - j->a_k[k0] == n - 1 && neighbours(j->a_k, k0, n) == n)
+                __builtin_memcpy(o, a + j->a_k[k0], (size_t)n * sizeof(T));
+            else if (j->a_k)
+                for (int64_t k = 0; k < n; k++) o[k] = a[j->a_k[k0 + k]];
             else if (j->a_cs == 1) __builtin_memcpy(o, a + k0, (size_t)n * sizeof(T));
-            else for (int64_t k = 0; k < n; k++) o[k] = a[(k0 + k) * j->a_cs];
+            else
+                for (int64_t k = 0; k < n; k++) o[k] = a[(k0 + k) * j->a_cs];
         }
         out += n;
     }
@@ -130,12 +150,17 @@ static void copy_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, i
 
 /* alpha, beta and the addend on n neighbours in memory */
 static void finish_run(T *c, int64_t n, T alpha, const T *add, int64_t add_cs, T beta) {
-    if (alpha != 1) for (int64_t i = 0; i < n; i++) c[i] *= alpha;
+    if (alpha != 1)
+        for (int64_t i = 0; i < n; i++) c[i] *= alpha;
     if (!add) return;
-    if (beta != 1) for (int64_t i = 0; i < n; i++) c[i] = FMA(beta, add[i * add_cs], c[i]);
-    else if (add_cs == 1) for (int64_t i = 0; i < n; i++) c[i] += add[i];
-    else if (add_cs == 0) for (int64_t i = 0; i < n; i++) c[i] += add[0];
-    else for (int64_t i = 0; i < n; i++) c[i] += add[i * add_cs];
+    if (beta != 1)
+        for (int64_t i = 0; i < n; i++) c[i] = FMA(beta, add[i * add_cs], c[i]);
+    else if (add_cs == 1)
+        for (int64_t i = 0; i < n; i++) c[i] += add[i];
+    else if (add_cs == 0)
+        for (int64_t i = 0; i < n; i++) c[i] += add[0];
+    else
+        for (int64_t i = 0; i < n; i++) c[i] += add[i * add_cs];
 }
 static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
     const T alpha = (T)j->alpha, beta = (T)j->beta;
@@ -144,7 +169,8 @@ static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t
         for (int64_t i = c0, n; i < c0 + nc; i += n) {
             n = j->c_col ? neighbours(j->c_col, i, c0 + nc - i) : j->c_cs == 1 ? c0 + nc - i : 1;
             for (int64_t r = r0; r < r0 + nr; r++)
-                finish_run((T *)j->c + r * j->c_rs + (j->c_col ? j->c_col[i] : i * j->c_cs), n, alpha, add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
+                finish_run((T *)j->c + r * j->c_rs + (j->c_col ? j->c_col[i] : i * j->c_cs), n, alpha,
+                           add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
         }
     if (j->epilogue) j->epilogue->fn(j->epilogue->ctx, (T *)j->c + r0 * j->c_rs + c0, j->c_rs, r0, nr, c0, nc, worker);
 }
@@ -156,7 +182,9 @@ static int level_count(int64_t k) {
 }
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
 static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
-    return ((size_t)MR * LDA + (size_t)MR * NR + (size_t)(padded(nc) * TC_LEAF) + (size_t)(nr * padded(nc)) * (size_t)(level_count(k) + 1) + 64) * sizeof(T) + TC_LEAF * sizeof(piece);
+    return ((size_t)MR * LDA + (size_t)MR * NR + (size_t)(padded(nc) * TC_LEAF) + (size_t)(nr * padded(nc)) * (size_t)(level_count(k) + 1) + 64) *
+               sizeof(T) +
+           TC_LEAF * sizeof(piece);
 }
 static size_t pack_bytes(int64_t nc, int64_t k) { return (size_t)(padded(nc) * k) * sizeof(T); }
 
@@ -174,18 +202,20 @@ static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
 static void store_tile(const tc_gemm *j, const T *tile, int64_t r0, int rows, int64_t c0, int64_t w) {
     for (int r = 0; r < rows; r++) {
         T *c = (T *)j->c + (r0 + r) * j->c_rs;
-        if (j->c_col) for (int64_t i = 0; i < w; i++) c[j->c_col[c0 + i]] = tile[r * NR + i];
-        else for (int64_t i = 0; i < w; i++) c[(c0 + i) * j->c_cs] = tile[r * NR + i];
+        if (j->c_col)
+            for (int64_t i = 0; i < w; i++) c[j->c_col[c0 + i]] = tile[r * NR + i];
+        else
+            for (int64_t i = 0; i < w; i++) c[(c0 + i) * j->c_cs] = tile[r * NR + i];
     }
 }
 static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
     T *a = work, *spare = a + MR * LDA, *bbuf = spare + MR * NR, *store = bbuf + padded(nc) * TC_LEAF;
     int64_t wide = padded(nc), area = nr * wide, leaves = (j->k + TC_LEAF - 1) / TC_LEAF;
     const T *b = packed;
-    T *level[LEVELS];           /* partial sums: tiles one after the other, each rows x NR */
+    T *level[LEVELS]; /* partial sums: tiles one after the other, each rows x NR */
     int used = 0, free_count = level_count(j->k) + 1, at = 0, count;
     T *free_list[LEVELS];
-    int64_t have = 0;           /* bit i: level[i] holds the merged leaves that bit i of the leaf index says */
+    int64_t have = 0; /* bit i: level[i] holds the merged leaves that bit i of the leaf index says */
     for (int i = 0; i < free_count; i++) free_list[i] = store + i * area;
     used = free_count;
     piece pieces[TC_LEAF];
@@ -196,9 +226,11 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
         /* which partial sums this leaf meets: those below the first 0 bit of l, or all that are left at the end */
         int merged[LEVELS], nm = 0, top = 0;
         if (last) {
-            for (int i = 0; l >> i; i++) if ((l >> i & 1) && (have >> i & 1)) merged[nm++] = i;
+            for (int i = 0; l >> i; i++)
+                if ((l >> i & 1) && (have >> i & 1)) merged[nm++] = i;
         } else
-            for (; l >> top & 1; top++) if (have >> top & 1) merged[nm++] = top;
+            for (; l >> top & 1; top++)
+                if (have >> top & 1) merged[nm++] = top;
         if (!n && !last) { /* an absent leaf: what is there moves up as it is */
             if (nm > 1) {
                 for (int m = 1; m < nm; m++) {

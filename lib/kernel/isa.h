@@ -59,16 +59,16 @@ struct tc_gemm_ops;      /* kernel/gemm.h */
 struct tc_attention_ops; /* kernel/attention_impl.h */
 
 struct tc_isa_ops {
-    const char *name;     /* row of isa.tab */
-    const tc_block_fn *scalar[TC_DTYPE_COUNT]; /* [type of the operands][tc_scalar_op]; NULL where the table has no such type */
-    const tc_cast_fn (*cast)[TC_DTYPE_COUNT];        /* [from][to], PyTorch's conversions; NULL for complex. Same type: a copy */
-    const tc_cast_fn *round;                   /* f32 -> f32 by way of f16, bf16, f8: cast there and back */
+    const char *name;                            /* row of isa.tab */
+    const tc_block_fn *scalar[TC_DTYPE_COUNT];   /* [type of the operands][tc_scalar_op]; NULL where the table has no such type */
+    const tc_cast_fn (*cast)[TC_DTYPE_COUNT];    /* [from][to], PyTorch's conversions; NULL for complex. Same type: a copy */
+    const tc_cast_fn *round;                     /* f32 -> f32 by way of f16, bf16, f8: cast there and back */
     const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool */
     const tc_move_ops *move;
     const struct tc_gemm_ops *gemm_f32, *gemm_f64;
     const struct tc_attention_ops *attention_f32, *attention_f64;
     void (*philox)(uint32_t *out, uint64_t key, uint64_t first, uint64_t hi, int64_t blocks); /* random.isa.c: 4 words for each counter */
-    void (*normal_f32)(float *x, int64_t blocks, float mean, float std); /* random.isa.c: blocks of 16 uniforms become normals */
+    void (*normal_f32)(float *x, int64_t blocks, float mean, float std);                      /* random.isa.c: blocks of 16 uniforms become normals */
 };
 typedef struct tc_isa_ops tc_isa_ops;
 

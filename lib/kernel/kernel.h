@@ -15,15 +15,15 @@ struct tc_generator;                  /* base/rng.h */
 typedef enum { TC_K_NONE, TC_K_TENSOR, TC_K_TENSORS, TC_K_NUMBER, TC_K_INTS, TC_K_FLOATS, TC_K_STRING, TC_K_DTYPE } tc_karg_kind;
 typedef struct {
     tc_karg_kind kind;
-    int n;                       /* length of lists */
+    int n; /* length of lists */
     union {
         const tc_tensor *tensor;
         const tc_tensor *const *tensors; /* entries may be NULL */
-        tc_scalar num;           /* int, float, bool, Scalar */
+        tc_scalar num;                   /* int, float, bool, Scalar */
         const int64_t *ints;
         const double *floats;
         const char *string;
-        tc_dtype dtype;          /* also codes of layout and memory format in num */
+        tc_dtype dtype; /* also codes of layout and memory format in num */
     };
 } tc_karg;
 
@@ -35,23 +35,25 @@ typedef struct {
 } tc_epilogue;
 
 typedef struct tc_kcall {
-    const tc_karg *args; int nargs; /* schema order */
-    tc_tensor *outs; int nouts;     /* allocated, contiguous unless the kernel's flags say otherwise; storage NULL: made with alloc */
+    const tc_karg *args;
+    int nargs; /* schema order */
+    tc_tensor *outs;
+    int nouts; /* allocated, contiguous unless the kernel's flags say otherwise; storage NULL: made with alloc */
     tc_status (*alloc)(struct tc_kcall *call, int out, tc_dtype dtype, int rank, const int64_t *size); /* data-dependent results */
-    void *scratch;                  /* 64-byte aligned, as large as scratch() asked */
+    void *scratch; /* 64-byte aligned, as large as scratch() asked */
     tc_pool *pool;
     const tc_isa_ops *isa;
     struct tc_generator *gen;
-    const tc_epilogue *epilogue;    /* or NULL */
-    bool fast;                      /* --numerics=fast */
-    const void *packed;             /* weights packed ahead of time for args[k], or NULL (kernel's own form) */
+    const tc_epilogue *epilogue; /* or NULL */
+    bool fast;                   /* --numerics=fast */
+    const void *packed;          /* weights packed ahead of time for args[k], or NULL (kernel's own form) */
 } tc_kcall;
 
 enum {
-    TC_KF_CONTIGUOUS = 1,    /* tensors must be contiguous: the executor copies those that are not */
-    TC_KF_EPILOGUE = 2,      /* takes an epilogue */
-    TC_KF_INPLACE0 = 4,      /* result 0 may be the storage of argument 0 */
-    TC_KF_DYNAMIC = 8        /* results are made with alloc */
+    TC_KF_CONTIGUOUS = 1, /* tensors must be contiguous: the executor copies those that are not */
+    TC_KF_EPILOGUE = 2,   /* takes an epilogue */
+    TC_KF_INPLACE0 = 4,   /* result 0 may be the storage of argument 0 */
+    TC_KF_DYNAMIC = 8     /* results are made with alloc */
 };
 
 typedef struct tc_kernel {

@@ -5,7 +5,10 @@
 #include "kernel/isa.h"
 
 /* One operand as a batch of matrices: element (b, i, j) is data[b * bs + i * rs + j * cs]. */
-typedef struct { const void *data; int64_t bs, rs, cs; } operand;
+typedef struct {
+    const void *data;
+    int64_t bs, rs, cs;
+} operand;
 typedef struct {
     tc_dtype dtype;
     int64_t batch, m, n, k;
@@ -36,14 +39,32 @@ static bool narrow(tc_dtype d) { return tc_is_float(d) && d != TC_F32 && d != TC
 static tc_dtype work_type(tc_dtype d) { return narrow(d) ? TC_F32 : d; }
 
 /* ---- floats ---- */
-typedef struct { const product *p; void *c; } jobs;
+typedef struct {
+    const product *p;
+    void *c;
+} jobs;
 static void make_job(void *ctx, int64_t i, tc_gemm *out) {
     const jobs *js = ctx;
     const product *p = js->p;
     int64_t e = (int64_t)tc_dtype_size(p->dtype);
-    *out = (tc_gemm){.dtype = p->dtype, .m = p->m, .n = p->n, .k = p->k, .a = (const char *)p->a.data + i * p->a.bs * e, .b = (const char *)p->b.data + i * p->b.bs * e,
-                     .a_rs = p->a.rs, .a_cs = p->a.cs, .b_rs = p->b.rs, .b_cs = p->b.cs, .c = (char *)js->c + i * p->m * p->n * e, .c_rs = p->n, .c_cs = 1,
-                     .alpha = p->alpha, .beta = p->beta, .epilogue = p->epilogue, .add_rs = p->add.rs, .add_cs = p->add.cs};
+    *out = (tc_gemm){.dtype = p->dtype,
+                     .m = p->m,
+                     .n = p->n,
+                     .k = p->k,
+                     .a = (const char *)p->a.data + i * p->a.bs * e,
+                     .b = (const char *)p->b.data + i * p->b.bs * e,
+                     .a_rs = p->a.rs,
+                     .a_cs = p->a.cs,
+                     .b_rs = p->b.rs,
+                     .b_cs = p->b.cs,
+                     .c = (char *)js->c + i * p->m * p->n * e,
+                     .c_rs = p->n,
+                     .c_cs = 1,
+                     .alpha = p->alpha,
+                     .beta = p->beta,
+                     .epilogue = p->epilogue,
+                     .add_rs = p->add.rs,
+                     .add_cs = p->add.cs};
     if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * e;
 }
 
@@ -76,9 +97,12 @@ static void integers(const product *p, void *c) {
             for (int64_t j = 0; j < p->n; j++) {
                 uint64_t s = 0;
                 for (int64_t k = 0; k < p->k; k++)
-                    s += (uint64_t)tc_scalar_load(d, p->a.data, b * p->a.bs + i * p->a.rs + k * p->a.cs).i * (uint64_t)tc_scalar_load(d, p->b.data, b * p->b.bs + k * p->b.rs + j * p->b.cs).i;
+                    s += (uint64_t)tc_scalar_load(d, p->a.data, b * p->a.bs + i * p->a.rs + k * p->a.cs).i *
+                         (uint64_t)tc_scalar_load(d, p->b.data, b * p->b.bs + k * p->b.rs + j * p->b.cs).i;
                 s *= (uint64_t)tc_scalar_to_int(p->ialpha);
-                if (p->add.data && tc_scalar_to_int(p->ibeta)) s += (uint64_t)tc_scalar_to_int(p->ibeta) * (uint64_t)tc_scalar_load(d, p->add.data, b * p->add.bs + i * p->add.rs + j * p->add.cs).i;
+                if (p->add.data && tc_scalar_to_int(p->ibeta))
+                    s += (uint64_t)tc_scalar_to_int(p->ibeta) *
+                         (uint64_t)tc_scalar_load(d, p->add.data, b * p->add.bs + i * p->add.rs + j * p->add.cs).i;
                 tc_scalar_store(d, c, (b * p->m + i) * p->n + j, tc_scalar_int((int64_t)s));
             }
 }
@@ -95,11 +119,13 @@ static product read_args(const tc_kcall *c, int form) {
         if (p.beta == 0) p.add.data = NULL;
     }
     switch (form) {
-    case BMM: case BADDBMM:
+    case BMM:
+    case BADDBMM:
         p.batch = a->size[0], p.m = a->size[1], p.k = a->size[2], p.n = b->size[2];
         p.a = matrix(a, 1, 2), p.b = matrix(b, 1, 2);
         break;
-    case ADDMV: case MV:
+    case ADDMV:
+    case MV:
         p.m = a->size[0], p.k = a->size[1];
         p.a = matrix(a, 0, 1), p.b = matrix(b, 0, -1);
         if (p.add.data) p.add.rs = p.add.cs, p.add.cs = 0;
@@ -108,9 +134,7 @@ static product read_args(const tc_kcall *c, int form) {
         p.k = a->size[0];
         p.a = matrix(a, -1, 0), p.b = matrix(b, 0, -1);
         break;
-    default:
-        p.m = a->size[0], p.k = a->size[1], p.n = b->size[1];
-        p.a = matrix(a, 0, 1), p.b = matrix(b, 0, 1);
+    default: p.m = a->size[0], p.k = a->size[1], p.n = b->size[1]; p.a = matrix(a, 0, 1), p.b = matrix(b, 0, 1);
     }
     return p;
 }
@@ -156,8 +180,8 @@ static tc_status run_of(tc_kcall *c, int form) {
     return NULL;
 }
 
-#define KERNEL(id, FORM, kflags)                                                                     \
-    static tc_status run_##id(tc_kcall *c) { return run_of(c, FORM); }                               \
+#define KERNEL(id, FORM, kflags)                                                                        \
+    static tc_status run_##id(tc_kcall *c) { return run_of(c, FORM); }                                  \
     static size_t scratch_##id(const tc_kcall *c, int threads) { return scratch_of(c, threads, FORM); } \
     const tc_kernel tc_k_##id = {#id, kflags, run_##id, scratch_##id};
 KERNEL(mm, MM, TC_KF_EPILOGUE)

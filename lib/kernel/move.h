@@ -7,10 +7,10 @@
 
 typedef struct {
     void (*fill[5])(void *out, const void *value, int64_t n);
-    void (*load[5])(void *out, const void *in, int64_t stride, int64_t n);    /* out[i] = in[i * stride] */
-    void (*store[5])(void *out, int64_t stride, const void *in, int64_t n);   /* out[i * stride] = in[i] */
-    void (*gather[5])(void *out, const void *in, const int64_t *index, int64_t n); /* out[i] = in[index[i]] */
-    void (*gather_if[5])(void *out, const void *in, const int64_t *index, const uint8_t *pred, int64_t n); /* 0 where pred is 0 */
+    void (*load[5])(void *out, const void *in, int64_t stride, int64_t n);                                  /* out[i] = in[i * stride] */
+    void (*store[5])(void *out, int64_t stride, const void *in, int64_t n);                                 /* out[i * stride] = in[i] */
+    void (*gather[5])(void *out, const void *in, const int64_t *index, int64_t n);                          /* out[i] = in[index[i]] */
+    void (*gather_if[5])(void *out, const void *in, const int64_t *index, const uint8_t *pred, int64_t n);  /* 0 where pred is 0 */
     void (*scatter_if[5])(void *out, const int64_t *index, const uint8_t *pred, const void *in, int64_t n); /* pred NULL: all */
     void (*store_if[5])(void *out, int64_t stride, const uint8_t *pred, const void *in, int64_t n);
     void (*transpose[5])(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols); /* out[c][r] = in[r][c] */

@@ -5,19 +5,41 @@
 
 static uint64_t of_float(uint64_t bits, int width, uint64_t exponent) {
     uint64_t sign = UINT64_C(1) << (width - 1), all = width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1;
-    if ((bits & ~sign & all) > exponent) return all;     /* NaN of either sign */
-    if ((bits & ~sign & all) == 0) return sign;          /* zeros are equal */
+    if ((bits & ~sign & all) > exponent) return all; /* NaN of either sign */
+    if ((bits & ~sign & all) == 0) return sign;      /* zeros are equal */
     return bits & sign ? ~bits & all : bits | sign;
 }
 
 static uint64_t key_of(tc_dtype d, const void *data, int64_t i) {
     switch (d) {
-    case TC_F32: { uint32_t u; memcpy(&u, (const char *)data + i * 4, 4); return of_float(u, 32, 0x7f800000u); }
-    case TC_F64: { uint64_t u; memcpy(&u, (const char *)data + i * 8, 8); return of_float(u, 64, UINT64_C(0x7ff0000000000000)); }
-    case TC_F16: { uint16_t u; memcpy(&u, (const char *)data + i * 2, 2); return of_float(u, 16, 0x7c00u); }
-    case TC_BF16: { uint16_t u; memcpy(&u, (const char *)data + i * 2, 2); return of_float(u, 16, 0x7f80u); }
-    case TC_F8E4M3: { uint8_t u = ((const uint8_t *)data)[i]; return of_float(u, 8, 0x7eu); }
-    case TC_F8E5M2: { uint8_t u = ((const uint8_t *)data)[i]; return of_float(u, 8, 0x7cu); }
+    case TC_F32: {
+        uint32_t u;
+        memcpy(&u, (const char *)data + i * 4, 4);
+        return of_float(u, 32, 0x7f800000u);
+    }
+    case TC_F64: {
+        uint64_t u;
+        memcpy(&u, (const char *)data + i * 8, 8);
+        return of_float(u, 64, UINT64_C(0x7ff0000000000000));
+    }
+    case TC_F16: {
+        uint16_t u;
+        memcpy(&u, (const char *)data + i * 2, 2);
+        return of_float(u, 16, 0x7c00u);
+    }
+    case TC_BF16: {
+        uint16_t u;
+        memcpy(&u, (const char *)data + i * 2, 2);
+        return of_float(u, 16, 0x7f80u);
+    }
+    case TC_F8E4M3: {
+        uint8_t u = ((const uint8_t *)data)[i];
+        return of_float(u, 8, 0x7eu);
+    }
+    case TC_F8E5M2: {
+        uint8_t u = ((const uint8_t *)data)[i];
+        return of_float(u, 8, 0x7cu);
+    }
     default: {
         uint64_t v = (uint64_t)tc_scalar_load(d, data, i).i;
         int width = (int)tc_dtypes[d].size * 8;

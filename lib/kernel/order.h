@@ -4,7 +4,10 @@
 
 #include "tensor/tensor.h"
 
-typedef struct { uint64_t key; int64_t index; } tc_order;
+typedef struct {
+    uint64_t key;
+    int64_t index;
+} tc_order;
 
 /* Keys of n elements from element offset `at`, `stride` apart; index counts from 0. bits: how many of the key differ by type (8 to 64). */
 int tc_order_keys(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, tc_order *out);

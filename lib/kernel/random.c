@@ -15,7 +15,12 @@ typedef double (*draw_fn)(tc_generator *g, double a, double b);
 static void store(const tc_tensor *t, int64_t i, double v) { tc_scalar_store(t->dtype, t->storage->data, t->offset + i, tc_scalar_float(v)); }
 
 /* ---- Philox: uniforms by element index ---- */
-typedef struct { tc_tensor *out; uint64_t key; double a, b; double (*from_uniforms)(double u1, double u2, double a, double b); } philox_fill;
+typedef struct {
+    tc_tensor *out;
+    uint64_t key;
+    double a, b;
+    double (*from_uniforms)(double u1, double u2, double a, double b);
+} philox_fill;
 
 static double word_pair(const tc_philox4 *p, int i) { /* 53 bits of two words */
     uint64_t w = (uint64_t)p->v[2 * i] << 32 | p->v[2 * i + 1];
@@ -39,7 +44,13 @@ static bool philox(tc_kcall *c, double a, double b, double (*from_uniforms)(doub
 }
 
 /* ---- Philox: 32 bits an element, in blocks ---- */
-typedef struct { tc_tensor *out; uint64_t key; const tc_isa_ops *isa; void (*put)(tc_tensor *out, int64_t at, const uint32_t *w, int64_t n, double a, double b); double a, b; } word_fill;
+typedef struct {
+    tc_tensor *out;
+    uint64_t key;
+    const tc_isa_ops *isa;
+    void (*put)(tc_tensor *out, int64_t at, const uint32_t *w, int64_t n, double a, double b);
+    double a, b;
+} word_fill;
 
 static void word_range(void *ctx, int64_t begin, int64_t end, int worker) { /* blocks of 256 elements */
     const word_fill *f = ctx;
@@ -115,9 +126,7 @@ static tc_status run_uniform(tc_kcall *c) {
     if (t->dtype == TC_F64 ? philox(c, from, to, p_uniform) : philox_words(c, from, to, put_uniform)) return NULL;
     if (t->dtype == TC_F64) {
         double *x = tc_tensor_data(t);
-        for (int64_t i = 0; i < n; i++) {
-            x[i] = tc_x_fma_f64(tc_rng_uniform_f64(c->gen), to - from, from);
-        }
+        for (int64_t i = 0; i < n; i++) { x[i] = tc_x_fma_f64(tc_rng_uniform_f64(c->gen), to - from, from); }
         return NULL;
     }
     float lo = (float)from, hi = (float)to;
@@ -205,9 +214,7 @@ static size_t scratch_normal(const tc_kcall *c, int threads) {
 const tc_kernel tc_k_normal = {.name = "normal", .run = run_normal, .scratch = scratch_normal};
 
 /* ---- bernoulli ---- */
-static tc_status check_p(double p) {
-    return p >= 0 && p <= 1 ? NULL : tc_error(TC_CONTENT, "bernoulli_ expects p to be in [0, 1], but got p=%g", p);
-}
+static tc_status check_p(double p) { return p >= 0 && p <= 1 ? NULL : tc_error(TC_CONTENT, "bernoulli_ expects p to be in [0, 1], but got p=%g", p); }
 
 static tc_status run_bernoulli_p(tc_kcall *c) {
     tc_tensor *t = &c->outs[0];
@@ -238,14 +245,29 @@ static tc_status run_bernoulli_t(tc_kcall *c) {
 const tc_kernel tc_k_bernoulli_t = {.name = "bernoulli", .flags = TC_KF_CONTIGUOUS, .run = run_bernoulli_t};
 
 /* ---- other laws, one float64 uniform (or normal) each ---- */
-static double d_exponential(tc_generator *g, double lambd, double b) { (void)b; return -log1p(-tc_rng_uniform_f64(g)) / lambd; }
+static double d_exponential(tc_generator *g, double lambd, double b) {
+    (void)b;
+    return -log1p(-tc_rng_uniform_f64(g)) / lambd;
+}
 static double d_cauchy(tc_generator *g, double median, double sigma) { return median + sigma * tan(M_PI * (tc_rng_uniform_f64(g) - 0.5)); }
 static double d_log_normal(tc_generator *g, double mean, double std) { return exp(tc_rng_normal(g) * std + mean); }
-static double d_geometric(tc_generator *g, double p, double b) { (void)b; return ceil(log(tc_rng_uniform_f64(g)) / log1p(-p)); }
-static double p_exponential(double u, double v, double lambd, double b) { (void)v, (void)b; return -tc_x_log1p_f64(-u) / lambd; }
-static double p_cauchy(double u, double v, double median, double sigma) { (void)v; return median + sigma * tc_x_tan_f64(M_PI * (u - 0.5)); }
+static double d_geometric(tc_generator *g, double p, double b) {
+    (void)b;
+    return ceil(log(tc_rng_uniform_f64(g)) / log1p(-p));
+}
+static double p_exponential(double u, double v, double lambd, double b) {
+    (void)v, (void)b;
+    return -tc_x_log1p_f64(-u) / lambd;
+}
+static double p_cauchy(double u, double v, double median, double sigma) {
+    (void)v;
+    return median + sigma * tc_x_tan_f64(M_PI * (u - 0.5));
+}
 static double p_log_normal(double u, double v, double mean, double std) { return tc_x_exp_f64(box_muller(u, v) * std + mean); }
-static double p_geometric(double u, double v, double p, double b) { (void)v, (void)b; return ceil(tc_x_log_f64(u) / tc_x_log1p_f64(-p)); }
+static double p_geometric(double u, double v, double p, double b) {
+    (void)v, (void)b;
+    return ceil(tc_x_log_f64(u) / tc_x_log1p_f64(-p));
+}
 
 static tc_status law(tc_kcall *c, const char *name, draw_fn draw, double (*by_index)(double, double, double, double)) {
     tc_tensor *t = &c->outs[0];
@@ -301,7 +323,9 @@ static tc_status run_random(tc_kcall *c) {
         from = tc_k_int(c, 1);
         if (tc_k_given(c, 2)) {
             int64_t to = tc_k_int(c, 2);
-            if (from >= to) return tc_error(TC_CONTENT, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)from, (long long)to);
+            if (from >= to)
+                return tc_error(TC_CONTENT, "random_ expects 'from' to be less than 'to', but got from=%lld >= to=%lld", (long long)from,
+                                (long long)to);
             range = (uint64_t)to - (uint64_t)from;
         } else {
             range = full_range(t->dtype) - (uint64_t)from; /* 0: all 64 bits */

@@ -12,8 +12,16 @@
 #include <string.h>
 
 static inline float fma_(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
-static inline uint32_t bits(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
-static inline float number(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
+static inline uint32_t bits(float f) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
+static inline float number(uint32_t u) {
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
 
 /* Natural logarithm of x > 0. */
 static inline float log_cephes(float x) {

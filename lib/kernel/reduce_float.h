@@ -130,7 +130,7 @@ static void N_(prod_cols_add)(void *lanes, const void *in, int64_t pos, int64_t 
 static void N_(sum_cols_fold)(void *o, const void *lanes, int64_t cols) {
     T *out = o;
     const T *l = lanes;
-#define AT(i) l[(i) * cols + c]
+#define AT(i) l[(i)*cols + c]
 #define QUAD(i) ((AT(i) + AT(i + 8)) + (AT(i + 4) + AT(i + 12)))
     for (int64_t c = 0; c < cols; c++) out[c] = (QUAD(0) + QUAD(2)) + (QUAD(1) + QUAD(3));
 #undef QUAD
@@ -319,10 +319,10 @@ static void N_(welford_rows)(tc_welford *out, const void *in, int64_t rows, int6
 }
 
 extern const tc_reduce_ops TC_ROW(N_(tc_reduce));
-const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {
-    N_(sum_rows), N_(prod_rows), N_(sum_leaves), N_(prod_leaves), N_(sum_cols_add), N_(prod_cols_add), N_(sum_cols_fold), N_(prod_cols_fold),
-    N_(sum_cols), N_(prod_cols), N_(max_rows), N_(min_rows), N_(max_add), N_(min_add), N_(argmax_rows), N_(argmin_rows), N_(argmax_cols_add), N_(argmin_cols_add),
-    N_(welford_rows), N_(welford_leaves)};
+const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {N_(sum_rows),      N_(prod_rows),       N_(sum_leaves),      N_(prod_leaves),  N_(sum_cols_add),
+                                             N_(prod_cols_add), N_(sum_cols_fold),   N_(prod_cols_fold),  N_(sum_cols),     N_(prod_cols),
+                                             N_(max_rows),      N_(min_rows),        N_(max_add),         N_(min_add),      N_(argmax_rows),
+                                             N_(argmin_rows),   N_(argmax_cols_add), N_(argmin_cols_add), N_(welford_rows), N_(welford_leaves)};
 
 #undef KEY_MAX
 #undef W

@@ -126,10 +126,26 @@ static void N_(argmin_cols_add)(void *best, int64_t *index, const void *in, int6
 }
 
 extern const tc_reduce_ops TC_ROW(N_(tc_reduce));
-const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {
-    N_(sum_rows), N_(prod_rows), N_(sum_leaves), N_(prod_leaves), N_(sum_cols_add), N_(prod_cols_add), N_(sum_cols_fold), N_(prod_cols_fold),
-    N_(sum_cols), N_(prod_cols), N_(max_rows), N_(min_rows), N_(max_add), N_(min_add), N_(argmax_rows), N_(argmin_rows), N_(argmax_cols_add), N_(argmin_cols_add),
-    NULL, NULL};
+const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {N_(sum_rows),
+                                             N_(prod_rows),
+                                             N_(sum_leaves),
+                                             N_(prod_leaves),
+                                             N_(sum_cols_add),
+                                             N_(prod_cols_add),
+                                             N_(sum_cols_fold),
+                                             N_(prod_cols_fold),
+                                             N_(sum_cols),
+                                             N_(prod_cols),
+                                             N_(max_rows),
+                                             N_(min_rows),
+                                             N_(max_add),
+                                             N_(min_add),
+                                             N_(argmax_rows),
+                                             N_(argmin_rows),
+                                             N_(argmax_cols_add),
+                                             N_(argmin_cols_add),
+                                             NULL,
+                                             NULL};
 
 #undef N_
 #undef N_2

@@ -14,12 +14,12 @@
 typedef struct {
     const tc_isa_ops *isa;
     const tc_gemm_ops *gemm;
-    const tc_block_fn *op;     /* scalar operations of the type */
+    const tc_block_fn *op; /* scalar operations of the type */
     tc_dtype dtype;
-    size_t e;                  /* bytes of an element */
+    size_t e; /* bytes of an element */
     int mode;
     bool reverse, biases;
-    int64_t t, b, i, h, g, w;  /* steps, batch, input, hidden, gates * hidden, workspace of a row */
+    int64_t t, b, i, h, g, w; /* steps, batch, input, hidden, gates * hidden, workspace of a row */
     const char *x, *w_ih, *w_hh, *b_ih, *b_hh, *hx, *cx;
     char *out, *hy, *cy, *space;
     const char *go, *ghy, *gcy; /* backward */
@@ -33,12 +33,18 @@ static char *take(char **at, size_t n) {
     *at += room(n);
     return p;
 }
-#define AT(p, index) ((p) + (size_t)(index) * l->e)
+#define AT(p, index) ((p) + (size_t)(index)*l->e)
 #define OP(name, out, a, b, n) l->op[TC_X_##name](out, a, b, NULL, n)
 
 static layer read_layer(const tc_kcall *c, int states, int mode) { /* states: index of hx; mode: of mode, followed by hidden_size */
     const tc_tensor *x = tc_k_tensor(c, 0);
-    layer l = {.isa = c->isa, .dtype = x->dtype, .e = tc_dtype_size(x->dtype), .mode = (int)tc_k_int(c, mode), .t = x->size[0], .b = x->size[1], .i = x->size[2]};
+    layer l = {.isa = c->isa,
+               .dtype = x->dtype,
+               .e = tc_dtype_size(x->dtype),
+               .mode = (int)tc_k_int(c, mode),
+               .t = x->size[0],
+               .b = x->size[1],
+               .i = x->size[2]};
     l.gemm = l.dtype == TC_F64 ? c->isa->gemm_f64 : c->isa->gemm_f32, l.op = c->isa->scalar[l.dtype];
     l.h = tc_k_int(c, mode + 1), l.g = l.h * tc_rnn_gates(l.mode), l.w = tc_rnn_workspace(l.mode, l.h);
     l.biases = tc_k_bool(c, mode + 3);
@@ -87,7 +93,8 @@ static int64_t grain(const layer *l, int threads) {
 static void lstm_row(const layer *l, char *gates, const char *c_prev, char *h, char *tmp) {
     int64_t n = l->h;
     char *c = AT(gates, 4 * n);
-    OP(SIGMOID, gates, gates, NULL, 2 * n), OP(TANH, AT(gates, 2 * n), AT(gates, 2 * n), NULL, n), OP(SIGMOID, AT(gates, 3 * n), AT(gates, 3 * n), NULL, n);
+    OP(SIGMOID, gates, gates, NULL, 2 * n), OP(TANH, AT(gates, 2 * n), AT(gates, 2 * n), NULL, n),
+        OP(SIGMOID, AT(gates, 3 * n), AT(gates, 3 * n), NULL, n);
     OP(MUL, tmp, AT(gates, n), c_prev, n), OP(MUL, c, gates, AT(gates, 2 * n), n), OP(ADD, c, tmp, c, n);
     OP(TANH, tmp, c, NULL, n), OP(MUL, h, AT(gates, 3 * n), tmp, n);
 }
@@ -116,7 +123,8 @@ static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
         packed_product(l, j, work);
         for (int64_t r = 0; r < rows; r++) {
             char *h = AT(l->out, (at + r) * n), *space = AT(l->space, (at + r) * l->w);
-            if (l->mode == TC_RNN_LSTM) lstm_row(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), h, tmp);
+            if (l->mode == TC_RNN_LSTM)
+                lstm_row(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), h, tmp);
             else if (l->mode == TC_RNN_GRU) gru_row(l, AT(l->gx, (at + r) * l->g), AT(gates, r * l->g), space, AT(h_prev, r * n), h, tmp);
             else if (l->mode == TC_RNN_TANH) OP(TANH, h, h, NULL, n);
             else OP(MAX, h, h, l->packed - room((size_t)n * l->e), n);
@@ -125,21 +133,24 @@ static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
     int64_t last = l->reverse ? 0 : l->t - 1;
     for (int64_t r = b0; r < b1; r++) {
         memcpy(AT(l->hy, r * n), l->t ? AT(l->out, (last * l->b + r) * n) : AT(l->hx, r * n), (size_t)n * l->e);
-        if (l->mode == TC_RNN_LSTM) memcpy(AT(l->cy, r * n), l->t ? AT(l->space, (last * l->b + r) * l->w + 4 * n) : AT(l->cx, r * n), (size_t)n * l->e);
+        if (l->mode == TC_RNN_LSTM)
+            memcpy(AT(l->cy, r * n), l->t ? AT(l->space, (last * l->b + r) * l->w + 4 * n) : AT(l->cx, r * n), (size_t)n * l->e);
     }
 }
 static size_t forward_per_worker(const layer *l) { return room((size_t)l->h * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->h)); }
 static size_t forward_scratch(const tc_kcall *c, int threads) {
     layer l = read_layer(c, 5, 9);
-    return room((size_t)(l.t * l.b * l.g) * l.e) + room((size_t)(l.b * l.g) * l.e) + room((size_t)l.g * l.e) + room((size_t)l.h * l.e) + packed_bytes(&l, l.g, l.h) +
-           forward_per_worker(&l) * (size_t)threads + tc_gemm_scratch(c->isa, l.dtype, l.t * l.b, l.g, l.i, threads) + 256;
+    return room((size_t)(l.t * l.b * l.g) * l.e) + room((size_t)(l.b * l.g) * l.e) + room((size_t)l.g * l.e) + room((size_t)l.h * l.e) +
+           packed_bytes(&l, l.g, l.h) + forward_per_worker(&l) * (size_t)threads + tc_gemm_scratch(c->isa, l.dtype, l.t * l.b, l.g, l.i, threads) +
+           256;
 }
 static tc_status forward(tc_kcall *c) {
     layer l = read_layer(c, 5, 9);
     char *at = c->scratch;
     int threads = tc_pool_threads(c->pool);
     l.reverse = tc_k_bool(c, 7);
-    l.out = tc_tensor_data(&c->outs[0]), l.hy = tc_tensor_data(&c->outs[1]), l.cy = tc_tensor_data(&c->outs[2]), l.space = tc_tensor_data(&c->outs[3]);
+    l.out = tc_tensor_data(&c->outs[0]), l.hy = tc_tensor_data(&c->outs[1]), l.cy = tc_tensor_data(&c->outs[2]),
+    l.space = tc_tensor_data(&c->outs[3]);
     l.gx = take(&at, (size_t)(l.t * l.b * l.g) * l.e), l.gh = take(&at, (size_t)(l.b * l.g) * l.e);
     char *bias = take(&at, (size_t)l.g * l.e);
     memset(take(&at, (size_t)l.h * l.e), 0, (size_t)l.h * l.e); /* zeros before the panels: what relu compares with */
@@ -147,7 +158,20 @@ static tc_status forward(tc_kcall *c) {
     l.per_worker = forward_per_worker(&l), l.work = take(&at, l.per_worker * (size_t)threads);
     if (l.biases && l.mode != TC_RNN_GRU) l.op[TC_X_ADD](bias, l.b_ih, l.b_hh, NULL, l.g);
     else if (l.biases) memcpy(bias, l.b_ih, (size_t)l.g * l.e);
-    product(&l, c->pool, at, (tc_gemm){.m = l.t * l.b, .n = l.g, .k = l.i, .a = l.x, .a_rs = l.i, .a_cs = 1, .b = l.w_ih, .b_rs = 1, .b_cs = l.i, .c = l.gx, .c_rs = l.g, .add = l.biases ? bias : NULL, .add_cs = 1});
+    product(&l, c->pool, at,
+            (tc_gemm){.m = l.t * l.b,
+                      .n = l.g,
+                      .k = l.i,
+                      .a = l.x,
+                      .a_rs = l.i,
+                      .a_cs = 1,
+                      .b = l.w_ih,
+                      .b_rs = 1,
+                      .b_cs = l.i,
+                      .c = l.gx,
+                      .c_rs = l.g,
+                      .add = l.biases ? bias : NULL,
+                      .add_cs = 1});
     pack(&l, (tc_gemm){.n = l.g, .k = l.h, .b = l.w_hh, .b_rs = 1, .b_cs = l.h});
     tc_parallel_for(c->pool, l.b, grain(&l, threads), forward_rows, &l);
     if (l.mode != TC_RNN_LSTM) memset(l.cy, 0, (size_t)(l.b * l.h) * l.e);
@@ -196,12 +220,21 @@ static void backward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
             char *dh = AT(l->dh, (b0 + r) * n), *dx = AT(l->gx, (at + r) * l->g);
             const char *h_prev = AT(l->hprev, (at + r) * n), *space = AT(l->space, (at + r) * l->w);
             if (l->go) OP(ADD, dh, dh, AT(l->go, (at + r) * n), n);
-            if (l->mode == TC_RNN_LSTM) lstm_back(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), dh, AT(l->dc, (b0 + r) * n), dx, tmp, one);
+            if (l->mode == TC_RNN_LSTM)
+                lstm_back(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), dh, AT(l->dc, (b0 + r) * n),
+                          dx, tmp, one);
             else if (l->mode == TC_RNN_GRU) gru_back(l, space, h_prev, dh, dx, AT(l->gh, (at + r) * l->g), tmp, one);
             else if (l->mode == TC_RNN_TANH) through_tanh(l, dx, dh, AT(l->out, (at + r) * n), one);
             else OP(SIGN, dx, AT(l->out, (at + r) * n), NULL, n), OP(MUL, dx, dx, dh, n);
         }
-        tc_gemm j = {.m = rows, .n = n, .k = l->g, .a = AT(l->mode == TC_RNN_GRU ? l->gh : l->gx, at * l->g), .a_rs = l->g, .a_cs = 1, .c = AT(l->dh, b0 * n), .c_rs = n};
+        tc_gemm j = {.m = rows,
+                     .n = n,
+                     .k = l->g,
+                     .a = AT(l->mode == TC_RNN_GRU ? l->gh : l->gx, at * l->g),
+                     .a_rs = l->g,
+                     .a_cs = 1,
+                     .c = AT(l->dh, b0 * n),
+                     .c_rs = n};
         if (l->mode == TC_RNN_GRU) { /* added to what reaches h_prev directly: kept apart, since c is written first */
             char *direct = AT(l->dc, b0 * n);
             memcpy(direct, AT(l->dh, b0 * n), (size_t)(rows * n) * l->e);
@@ -210,12 +243,15 @@ static void backward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
         packed_product(l, j, work);
     }
 }
-static size_t backward_per_worker(const layer *l) { return room((size_t)(2 * l->h) * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->g)); }
+static size_t backward_per_worker(const layer *l) {
+    return room((size_t)(2 * l->h) * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->g));
+}
 static size_t backward_scratch(const tc_kcall *c, int threads) {
     layer l = read_layer(c, 5, 14);
     int64_t widest = l.i > l.h ? l.i : l.h, tb = l.t * l.b, most = tb > l.g ? tb : l.g;
-    return 2 * room((size_t)(tb * l.g) * l.e) + room((size_t)(tb * l.h) * l.e) + 2 * room((size_t)(l.b * l.h) * l.e) + room((size_t)l.h * l.e) + packed_bytes(&l, l.h, l.g) +
-           backward_per_worker(&l) * (size_t)threads + tc_gemm_scratch(c->isa, l.dtype, most, widest, most, threads) + 256;
+    return 2 * room((size_t)(tb * l.g) * l.e) + room((size_t)(tb * l.h) * l.e) + 2 * room((size_t)(l.b * l.h) * l.e) + room((size_t)l.h * l.e) +
+           packed_bytes(&l, l.h, l.g) + backward_per_worker(&l) * (size_t)threads + tc_gemm_scratch(c->isa, l.dtype, most, widest, most, threads) +
+           256;
 }
 static void give(const tc_kcall *c, int i, const char *from, size_t n) {
     if (i < c->nouts && c->outs[i].storage) memcpy(tc_tensor_data(&c->outs[i]), from, n);
@@ -250,9 +286,42 @@ static tc_status backward(tc_kcall *c) {
     pack(&l, (tc_gemm){.n = n, .k = l.g, .b = l.w_hh, .b_rs = n, .b_cs = 1});
     tc_parallel_for(c->pool, l.b, grain(&l, threads), backward_rows, &l);
     char *gh = l.mode == TC_RNN_GRU ? l.gh : l.gx;
-    product(&l, c->pool, at, (tc_gemm){.m = tb, .n = l.i, .k = l.g, .a = l.gx, .a_rs = l.g, .a_cs = 1, .b = l.w_ih, .b_rs = l.i, .b_cs = 1, .c = tc_tensor_data(&c->outs[0]), .c_rs = l.i});
-    product(&l, c->pool, at, (tc_gemm){.m = l.g, .n = l.i, .k = tb, .a = l.gx, .a_rs = 1, .a_cs = l.g, .b = l.x, .b_rs = l.i, .b_cs = 1, .c = tc_tensor_data(&c->outs[1]), .c_rs = l.i});
-    product(&l, c->pool, at, (tc_gemm){.m = l.g, .n = n, .k = tb, .a = gh, .a_rs = 1, .a_cs = l.g, .b = l.hprev, .b_rs = n, .b_cs = 1, .c = tc_tensor_data(&c->outs[2]), .c_rs = n});
+    product(&l, c->pool, at,
+            (tc_gemm){.m = tb,
+                      .n = l.i,
+                      .k = l.g,
+                      .a = l.gx,
+                      .a_rs = l.g,
+                      .a_cs = 1,
+                      .b = l.w_ih,
+                      .b_rs = l.i,
+                      .b_cs = 1,
+                      .c = tc_tensor_data(&c->outs[0]),
+                      .c_rs = l.i});
+    product(&l, c->pool, at,
+            (tc_gemm){.m = l.g,
+                      .n = l.i,
+                      .k = tb,
+                      .a = l.gx,
+                      .a_rs = 1,
+                      .a_cs = l.g,
+                      .b = l.x,
+                      .b_rs = l.i,
+                      .b_cs = 1,
+                      .c = tc_tensor_data(&c->outs[1]),
+                      .c_rs = l.i});
+    product(&l, c->pool, at,
+            (tc_gemm){.m = l.g,
+                      .n = n,
+                      .k = tb,
+                      .a = gh,
+                      .a_rs = 1,
+                      .a_cs = l.g,
+                      .b = l.hprev,
+                      .b_rs = n,
+                      .b_cs = 1,
+                      .c = tc_tensor_data(&c->outs[2]),
+                      .c_rs = n});
     if (l.biases) {
         c->isa->reduce[l.dtype]->sum_cols(tc_tensor_data(&c->outs[3]), l.gx, tb, l.g, l.g);
         c->isa->reduce[l.dtype]->sum_cols(tc_tensor_data(&c->outs[4]), gh, tb, l.g, l.g);

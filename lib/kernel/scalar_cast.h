@@ -11,35 +11,53 @@
 /* ---- integers and bool to everything ---- */
 #pragma push_macro("bool") /* a suffix here, though stdbool.h may have made it a macro */
 #undef bool
-#define ROW_TO(S, T, S2, T2) static inline T2 tc_x_cast_##S##_##S2(T a) { return (T2)a; }
-#define ROW(S, T, ...)                                                                                                      \
-    ROW_TO(S, T, i8, int8_t) ROW_TO(S, T, i16, int16_t) ROW_TO(S, T, i32, int32_t) ROW_TO(S, T, i64, int64_t)                \
-    ROW_TO(S, T, u8, uint8_t) ROW_TO(S, T, u16, uint16_t) ROW_TO(S, T, u32, uint32_t) ROW_TO(S, T, u64, uint64_t)            \
-    ROW_TO(S, T, f32, float) ROW_TO(S, T, f64, double)                                                                       \
-    static inline uint8_t tc_x_cast_##S##_bool(T a) { return a != 0; }
-TC_X_INTS(ROW) ROW(bool, uint8_t)
+#define ROW_TO(S, T, S2, T2) \
+    static inline T2 tc_x_cast_##S##_##S2(T a) { return (T2)a; }
+#define ROW(S, T, ...)                                                                                                                     \
+    ROW_TO(S, T, i8, int8_t)                                                                                                               \
+    ROW_TO(S, T, i16, int16_t) ROW_TO(S, T, i32, int32_t) ROW_TO(S, T, i64, int64_t) ROW_TO(S, T, u8, uint8_t) ROW_TO(S, T, u16, uint16_t) \
+        ROW_TO(S, T, u32, uint32_t) ROW_TO(S, T, u64, uint64_t) ROW_TO(S, T, f32, float)                                                   \
+            ROW_TO(S, T, f64, double) static inline uint8_t tc_x_cast_##S##_bool(T a) {                                                    \
+        return a != 0;                                                                                                                     \
+    }
+TC_X_INTS(ROW)
+ROW(bool, uint8_t)
 #undef ROW
 #undef ROW_TO
 #pragma pop_macro("bool")
 
 /* ---- f32 and f64 to everything ---- */
-#define ROW(S, T, F, U, B)                                                                                                  \
-    static inline int32_t tc_x_cast_##S##_i32(T a) { uint8_t in = (a > (T)-2147483649.0) & (a < (T)2147483648.0); int32_t i = (int32_t)(in ? a : 0); return in ? i : INT32_MIN; } \
-    static inline int64_t tc_x_cast_##S##_i64(T a) { uint8_t in = (a >= (T)-9223372036854775808.0) & (a < (T)9223372036854775808.0); int64_t i = (int64_t)(in ? a : 0); return in ? i : INT64_MIN; } \
-    static inline int8_t tc_x_cast_##S##_i8(T a) { return (int8_t)tc_x_cast_##S##_i32(a); }                                 \
-    static inline int16_t tc_x_cast_##S##_i16(T a) { return (int16_t)tc_x_cast_##S##_i32(a); }                              \
-    static inline uint8_t tc_x_cast_##S##_u8(T a) { return (uint8_t)tc_x_cast_##S##_i32(a); }                               \
-    static inline uint16_t tc_x_cast_##S##_u16(T a) { return (uint16_t)tc_x_cast_##S##_i32(a); }                            \
-    static inline uint32_t tc_x_cast_##S##_u32(T a) { return (uint32_t)tc_x_cast_##S##_i64(a); }                            \
-    static inline uint64_t tc_x_cast_##S##_u64(T a) { uint8_t big = a >= (T)9223372036854775808.0; uint64_t u = (uint64_t)tc_x_cast_##S##_i64(big ? a - (T)9223372036854775808.0 : a); return u ^ ((uint64_t)big << 63); } \
-    static inline uint8_t tc_x_cast_##S##_bool(T a) { return a != 0; }                                                      \
-    static inline float tc_x_cast_##S##_f32(T a) { return (float)a; }                                                       \
+#define ROW(S, T, F, U, B)                                                                       \
+    static inline int32_t tc_x_cast_##S##_i32(T a) {                                             \
+        uint8_t in = (a > (T)-2147483649.0) & (a < (T)2147483648.0);                             \
+        int32_t i = (int32_t)(in ? a : 0);                                                       \
+        return in ? i : INT32_MIN;                                                               \
+    }                                                                                            \
+    static inline int64_t tc_x_cast_##S##_i64(T a) {                                             \
+        uint8_t in = (a >= (T)-9223372036854775808.0) & (a < (T)9223372036854775808.0);          \
+        int64_t i = (int64_t)(in ? a : 0);                                                       \
+        return in ? i : INT64_MIN;                                                               \
+    }                                                                                            \
+    static inline int8_t tc_x_cast_##S##_i8(T a) { return (int8_t)tc_x_cast_##S##_i32(a); }      \
+    static inline int16_t tc_x_cast_##S##_i16(T a) { return (int16_t)tc_x_cast_##S##_i32(a); }   \
+    static inline uint8_t tc_x_cast_##S##_u8(T a) { return (uint8_t)tc_x_cast_##S##_i32(a); }    \
+    static inline uint16_t tc_x_cast_##S##_u16(T a) { return (uint16_t)tc_x_cast_##S##_i32(a); } \
+    static inline uint32_t tc_x_cast_##S##_u32(T a) { return (uint32_t)tc_x_cast_##S##_i64(a); } \
+    static inline uint64_t tc_x_cast_##S##_u64(T a) {                                            \
+        uint8_t big = a >= (T)9223372036854775808.0;                                             \
+        uint64_t u = (uint64_t)tc_x_cast_##S##_i64(big ? a - (T)9223372036854775808.0 : a);      \
+        return u ^ ((uint64_t)big << 63);                                                        \
+    }                                                                                            \
+    static inline uint8_t tc_x_cast_##S##_bool(T a) { return a != 0; }                           \
+    static inline float tc_x_cast_##S##_f32(T a) { return (float)a; }                            \
     static inline double tc_x_cast_##S##_f64(T a) { return (double)a; }
-TC_X_FLOATS(ROW)
+    TC_X_FLOATS(ROW)
 #undef ROW
 
-/* ---- 16- and 8-bit floats ---- */
-static inline float tc_x_cast_bf16_f32(uint16_t a) { return tc_from_bits_f32((uint32_t)a << 16); }
+    /* ---- 16- and 8-bit floats ---- */
+    static inline float tc_x_cast_bf16_f32(uint16_t a) {
+    return tc_from_bits_f32((uint32_t)a << 16);
+}
 static inline uint16_t tc_x_cast_f32_bf16(float a) {
     uint32_t u = tc_bits_f32(a), r = (u + 0x7fff + (u >> 16 & 1)) >> 16;
     return (uint16_t)(a != a ? 0x7fc0 : r);

@@ -9,7 +9,9 @@
 
 #include "kernel/scalar_arith.h"
 
-typedef struct { double h, l, k; } tc_x_dd; /* (h + l) * 2^k */
+typedef struct {
+    double h, l, k;
+} tc_x_dd; /* (h + l) * 2^k */
 
 static inline double tc_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 static inline float tc_fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }

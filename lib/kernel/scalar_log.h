@@ -15,7 +15,9 @@ static inline double tc_x_log_edges(double x, double y) {
     y = x < 0 ? __builtin_nan("") : y;
     return x < __builtin_inf() ? y : x;
 }
-typedef struct { double k, m; } tc_x_split;
+typedef struct {
+    double k, m;
+} tc_x_split;
 static inline tc_x_split tc_x_log_split(double x) { /* x > 0 */
     int tiny = x < 0x1p-1022;
     uint64_t u = tc_bits_f64(tiny ? x * 0x1p54 : x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);

@@ -249,7 +249,7 @@ static inline double tc_x_hypot_f64(double x, double y) {
 /* A third of the exponent by integer division, two steps of Halley's iteration, one of Newton's with the exact cube. */
 static inline double tc_x_cbrt_f64(double x) {
     double a = __builtin_fabs(x);
-    int tiny = a < 0x1p-900, large = a > 0x1p900;
+    int tiny = a<0x1p-900, large = a> 0x1p900;
     double b = tiny ? a * 0x1p120 : large ? a * 0x1p-240 : a;
     uint32_t high = (uint32_t)(tc_bits_f64(b) >> 32);
     double t = tc_from_bits_f64((uint64_t)((uint32_t)(((uint64_t)high * 0x55555556u) >> 32) + 715094163u) << 32);

@@ -11,54 +11,45 @@
 
 #include "kernel/scalar_exp.h"
 
-typedef struct { double r, l; uint64_t n; } tc_x_angle; /* r + l and the quadrant */
+typedef struct {
+    double r, l;
+    uint64_t n;
+} tc_x_angle; /* r + l and the quadrant */
 
 /* ---- float32 ---- */
-static const double tc_x_mod_2pi[88][2] = { /* 2^e mod 2 pi for e = 17.. */
-    {0x1.304999cb579e8p+2, -0x1.e90aa2efac07ep-52}, {0x1.9ce6fca4d8d6ep+1, -0x1.d8ef52213ba05p-53},
-    {0x1.58e8ec12c0aa8p-3, 0x1.95c955afd3e7bp-57}, {0x1.58e8ec12c0aa8p-2, 0x1.95c955afd3e7bp-56},
-    {0x1.58e8ec12c0aa8p-1, 0x1.95c955afd3e7bp-55}, {0x1.58e8ec12c0aa8p+0, 0x1.95c955afd3e7bp-54},
-    {0x1.58e8ec12c0aa8p+1, 0x1.95c955afd3e7bp-53}, {0x1.58e8ec12c0aa8p+2, 0x1.95c955afd3e7bp-52},
-    {0x1.1fb222e13e839p+2, -0x1.eecfb7d19df11p-52}, {0x1.5a8920fc746b2p+1, -0x1.f003a5a903450p-53},
-    {0x1.5a8920fc746b2p+2, -0x1.f003a5a903450p-52}, {0x1.22f28cb4a604bp+2, -0x1.f4d35d069894fp-53},
-    {0x1.678ac84a126fap+1, 0x1.e1947f9043554p-53}, {0x1.678ac84a126fap+2, 0x1.e1947f9043554p-52},
-    {0x1.3cf5db4fe20ddp+2, -0x1.57396410bf160p-52}, {0x1.cf9802b702942p+1, 0x1.b956a569e09d0p-55},
-    {0x1.ebc26b95fe14fp-1, -0x1.6065ceb66cc97p-55}, {0x1.ebc26b95fe14fp+0, -0x1.6065ceb66cc97p-54},
-    {0x1.ebc26b95fe14fp+1, -0x1.6065ceb66cc97p-53}, {0x1.668ad946ed0dap+0, -0x1.eb20c79eca277p-54},
-    {0x1.668ad946ed0dap+1, -0x1.eb20c79eca277p-53}, {0x1.668ad946ed0dap+2, -0x1.eb20c79eca277p-52},
-    {0x1.3af5fd499749bp+2, -0x1.e147e4ddb41ebp-53}, {0x1.c7988a9dd783bp+1, -0x1.f754901df3be4p-53},
-    {0x1.abc6aacca5912p-1, -0x1.1b6f34f397eb5p-56}, {0x1.abc6aacca5912p+0, -0x1.1b6f34f397eb5p-55},
-    {0x1.abc6aacca5912p+1, -0x1.1b6f34f397eb5p-54}, {0x1.9a6f58862bf99p-2, 0x1.7e60254ee49ebp-56},
-    {0x1.9a6f58862bf99p-1, 0x1.7e60254ee49ebp-55}, {0x1.9a6f58862bf99p+0, 0x1.7e60254ee49ebp-54},
-    {0x1.9a6f58862bf99p+1, 0x1.7e60254ee49ebp-53}, {0x1.09f4683d25023p-3, 0x1.fee10ecf6f246p-59},
-    {0x1.09f4683d25023p-2, 0x1.fee10ecf6f246p-58}, {0x1.09f4683d25023p-1, 0x1.fee10ecf6f246p-57},
-    {0x1.09f4683d25023p+0, 0x1.fee10ecf6f246p-56}, {0x1.09f4683d25023p+1, 0x1.fee10ecf6f246p-55},
-    {0x1.09f4683d25023p+2, 0x1.fee10ecf6f246p-54}, {0x1.0392366c0e65cp+1, -0x1.af1dbc98e2e42p-56},
-    {0x1.0392366c0e65cp+2, -0x1.af1dbc98e2e42p-55}, {0x1.d412de4f67e7ep+0, 0x1.e758b6a2061a3p-54},
-    {0x1.d412de4f67e7ep+1, 0x1.e758b6a2061a3p-53}, {0x1.07cca42c94599p+0, -0x1.984d6479fd323p-55},
-    {0x1.07cca42c94599p+1, -0x1.984d6479fd323p-54}, {0x1.07cca42c94599p+2, -0x1.984d6479fd323p-53},
-    {0x1.f5e64c5397865p+0, 0x1.3540e152f4359p-54}, {0x1.f5e64c5397865p+1, 0x1.3540e152f4359p-53},
-    {0x1.8f1a5c3d52d34p+0, 0x1.ade7e21ae7526p-56}, {0x1.8f1a5c3d52d34p+1, 0x1.ade7e21ae7526p-55},
-    {0x1.8f1a5c3d52d34p+2, 0x1.ade7e21ae7526p-54}, {0x1.8c15033662d50p+2, -0x1.0db9c88f485cfp-54},
-    {0x1.860a512882d88p+2, -0x1.a13f4778e9eefp-52}, {0x1.79f4ed0cc2df7p+2, -0x1.7383c88c66790p-54},
-    {0x1.61ca24d542ed6p+2, -0x1.d424477778fcfp-52}, {0x1.3174946643093p+2, -0x1.8555e4406f74ap-53},
-    {0x1.a192e7108681bp+1, -0x1.3f708ee36a6a2p-53}, {0x1.ee6639887604dp-3, 0x1.8b437ad3f55e0p-58},
-    {0x1.ee6639887604dp-2, 0x1.8b437ad3f55e0p-57}, {0x1.ee6639887604dp-1, 0x1.8b437ad3f55e0p-56},
-    {0x1.ee6639887604dp+0, 0x1.8b437ad3f55e0p-55}, {0x1.ee6639887604dp+1, 0x1.8b437ad3f55e0p-54},
-    {0x1.711a1110cccd4p+0, -0x1.5302971d2c45bp-54}, {0x1.711a1110cccd4p+1, -0x1.5302971d2c45bp-53},
-    {0x1.711a1110cccd4p+2, -0x1.5302971d2c45bp-52}, {0x1.50146cdd56c8fp+2, 0x1.fcc374a30da1ap-55},
-    {0x1.0e0924766ac06p+2, -0x1.36630c1104b01p-53}, {0x1.13e52751255e7p+1, -0x1.4315bd0929c20p-54},
-    {0x1.13e52751255e7p+2, -0x1.4315bd0929c20p-53}, {0x1.2b5532bc0fd6bp+1, -0x1.75e080e9be09ap-54},
-    {0x1.2b5532bc0fd6bp+2, -0x1.75e080e9be09ap-53}, {0x1.89156067b9b7bp+1, -0x1.2085c83607941p-53},
-    {0x1.89156067b9b7bp+2, -0x1.2085c83607941p-52}, {0x1.800b0b8b309ddp+2, 0x1.492418c5562eep-53},
-    {0x1.6df661d21e6a2p+2, 0x1.760daca08373ap-55}, {0x1.49cd0e5ffa02cp+2, -0x1.79bdf01249c71p-53},
-    {0x1.017a677bb133fp+2, 0x1.6bdfacbc70789p-52}, {0x1.c35466cc7e59ap+0, -0x1.0a8c26e1933d7p-54},
-    {0x1.c35466cc7e59ap+1, -0x1.0a8c26e1933d7p-53}, {0x1.89a58c41dc40cp-1, -0x1.27745096c7eeep-55},
-    {0x1.89a58c41dc40cp+0, -0x1.27745096c7eeep-54}, {0x1.89a58c41dc40cp+1, -0x1.27745096c7eeep-53},
-    {0x1.89a58c41dc40cp+2, -0x1.27745096c7eeep-52}, {0x1.812b633f75affp+2, 0x1.2d69f74254c3bp-53},
-    {0x1.7037113aa88e6p+2, 0x1.30794110f0348p-56}, {0x1.4e4e6d310e4b4p+2, -0x1.e8a6761e4f73cp-53},
-    {0x1.0a7d251dd9c4fp+2, 0x1.f9ee4d60d597bp-53}, {0x1.05b529eee170cp+1, 0x1.bf17d45f1fae7p-53},
-    {0x1.05b529eee170cp+2, 0x1.bf17d45f1fae7p-52}, {0x1.e52a7a6600402p+0, 0x1.8f351633e671fp-54},};
+static const double tc_x_mod_2pi[88][2] = {
+    /* 2^e mod 2 pi for e = 17.. */
+    {0x1.304999cb579e8p+2, -0x1.e90aa2efac07ep-52}, {0x1.9ce6fca4d8d6ep+1, -0x1.d8ef52213ba05p-53}, {0x1.58e8ec12c0aa8p-3, 0x1.95c955afd3e7bp-57},
+    {0x1.58e8ec12c0aa8p-2, 0x1.95c955afd3e7bp-56},  {0x1.58e8ec12c0aa8p-1, 0x1.95c955afd3e7bp-55},  {0x1.58e8ec12c0aa8p+0, 0x1.95c955afd3e7bp-54},
+    {0x1.58e8ec12c0aa8p+1, 0x1.95c955afd3e7bp-53},  {0x1.58e8ec12c0aa8p+2, 0x1.95c955afd3e7bp-52},  {0x1.1fb222e13e839p+2, -0x1.eecfb7d19df11p-52},
+    {0x1.5a8920fc746b2p+1, -0x1.f003a5a903450p-53}, {0x1.5a8920fc746b2p+2, -0x1.f003a5a903450p-52}, {0x1.22f28cb4a604bp+2, -0x1.f4d35d069894fp-53},
+    {0x1.678ac84a126fap+1, 0x1.e1947f9043554p-53},  {0x1.678ac84a126fap+2, 0x1.e1947f9043554p-52},  {0x1.3cf5db4fe20ddp+2, -0x1.57396410bf160p-52},
+    {0x1.cf9802b702942p+1, 0x1.b956a569e09d0p-55},  {0x1.ebc26b95fe14fp-1, -0x1.6065ceb66cc97p-55}, {0x1.ebc26b95fe14fp+0, -0x1.6065ceb66cc97p-54},
+    {0x1.ebc26b95fe14fp+1, -0x1.6065ceb66cc97p-53}, {0x1.668ad946ed0dap+0, -0x1.eb20c79eca277p-54}, {0x1.668ad946ed0dap+1, -0x1.eb20c79eca277p-53},
+    {0x1.668ad946ed0dap+2, -0x1.eb20c79eca277p-52}, {0x1.3af5fd499749bp+2, -0x1.e147e4ddb41ebp-53}, {0x1.c7988a9dd783bp+1, -0x1.f754901df3be4p-53},
+    {0x1.abc6aacca5912p-1, -0x1.1b6f34f397eb5p-56}, {0x1.abc6aacca5912p+0, -0x1.1b6f34f397eb5p-55}, {0x1.abc6aacca5912p+1, -0x1.1b6f34f397eb5p-54},
+    {0x1.9a6f58862bf99p-2, 0x1.7e60254ee49ebp-56},  {0x1.9a6f58862bf99p-1, 0x1.7e60254ee49ebp-55},  {0x1.9a6f58862bf99p+0, 0x1.7e60254ee49ebp-54},
+    {0x1.9a6f58862bf99p+1, 0x1.7e60254ee49ebp-53},  {0x1.09f4683d25023p-3, 0x1.fee10ecf6f246p-59},  {0x1.09f4683d25023p-2, 0x1.fee10ecf6f246p-58},
+    {0x1.09f4683d25023p-1, 0x1.fee10ecf6f246p-57},  {0x1.09f4683d25023p+0, 0x1.fee10ecf6f246p-56},  {0x1.09f4683d25023p+1, 0x1.fee10ecf6f246p-55},
+    {0x1.09f4683d25023p+2, 0x1.fee10ecf6f246p-54},  {0x1.0392366c0e65cp+1, -0x1.af1dbc98e2e42p-56}, {0x1.0392366c0e65cp+2, -0x1.af1dbc98e2e42p-55},
+    {0x1.d412de4f67e7ep+0, 0x1.e758b6a2061a3p-54},  {0x1.d412de4f67e7ep+1, 0x1.e758b6a2061a3p-53},  {0x1.07cca42c94599p+0, -0x1.984d6479fd323p-55},
+    {0x1.07cca42c94599p+1, -0x1.984d6479fd323p-54}, {0x1.07cca42c94599p+2, -0x1.984d6479fd323p-53}, {0x1.f5e64c5397865p+0, 0x1.3540e152f4359p-54},
+    {0x1.f5e64c5397865p+1, 0x1.3540e152f4359p-53},  {0x1.8f1a5c3d52d34p+0, 0x1.ade7e21ae7526p-56},  {0x1.8f1a5c3d52d34p+1, 0x1.ade7e21ae7526p-55},
+    {0x1.8f1a5c3d52d34p+2, 0x1.ade7e21ae7526p-54},  {0x1.8c15033662d50p+2, -0x1.0db9c88f485cfp-54}, {0x1.860a512882d88p+2, -0x1.a13f4778e9eefp-52},
+    {0x1.79f4ed0cc2df7p+2, -0x1.7383c88c66790p-54}, {0x1.61ca24d542ed6p+2, -0x1.d424477778fcfp-52}, {0x1.3174946643093p+2, -0x1.8555e4406f74ap-53},
+    {0x1.a192e7108681bp+1, -0x1.3f708ee36a6a2p-53}, {0x1.ee6639887604dp-3, 0x1.8b437ad3f55e0p-58},  {0x1.ee6639887604dp-2, 0x1.8b437ad3f55e0p-57},
+    {0x1.ee6639887604dp-1, 0x1.8b437ad3f55e0p-56},  {0x1.ee6639887604dp+0, 0x1.8b437ad3f55e0p-55},  {0x1.ee6639887604dp+1, 0x1.8b437ad3f55e0p-54},
+    {0x1.711a1110cccd4p+0, -0x1.5302971d2c45bp-54}, {0x1.711a1110cccd4p+1, -0x1.5302971d2c45bp-53}, {0x1.711a1110cccd4p+2, -0x1.5302971d2c45bp-52},
+    {0x1.50146cdd56c8fp+2, 0x1.fcc374a30da1ap-55},  {0x1.0e0924766ac06p+2, -0x1.36630c1104b01p-53}, {0x1.13e52751255e7p+1, -0x1.4315bd0929c20p-54},
+    {0x1.13e52751255e7p+2, -0x1.4315bd0929c20p-53}, {0x1.2b5532bc0fd6bp+1, -0x1.75e080e9be09ap-54}, {0x1.2b5532bc0fd6bp+2, -0x1.75e080e9be09ap-53},
+    {0x1.89156067b9b7bp+1, -0x1.2085c83607941p-53}, {0x1.89156067b9b7bp+2, -0x1.2085c83607941p-52}, {0x1.800b0b8b309ddp+2, 0x1.492418c5562eep-53},
+    {0x1.6df661d21e6a2p+2, 0x1.760daca08373ap-55},  {0x1.49cd0e5ffa02cp+2, -0x1.79bdf01249c71p-53}, {0x1.017a677bb133fp+2, 0x1.6bdfacbc70789p-52},
+    {0x1.c35466cc7e59ap+0, -0x1.0a8c26e1933d7p-54}, {0x1.c35466cc7e59ap+1, -0x1.0a8c26e1933d7p-53}, {0x1.89a58c41dc40cp-1, -0x1.27745096c7eeep-55},
+    {0x1.89a58c41dc40cp+0, -0x1.27745096c7eeep-54}, {0x1.89a58c41dc40cp+1, -0x1.27745096c7eeep-53}, {0x1.89a58c41dc40cp+2, -0x1.27745096c7eeep-52},
+    {0x1.812b633f75affp+2, 0x1.2d69f74254c3bp-53},  {0x1.7037113aa88e6p+2, 0x1.30794110f0348p-56},  {0x1.4e4e6d310e4b4p+2, -0x1.e8a6761e4f73cp-53},
+    {0x1.0a7d251dd9c4fp+2, 0x1.f9ee4d60d597bp-53},  {0x1.05b529eee170cp+1, 0x1.bf17d45f1fae7p-53},  {0x1.05b529eee170cp+2, 0x1.bf17d45f1fae7p-52},
+    {0x1.e52a7a6600402p+0, 0x1.8f351633e671fp-54},
+};
 static inline tc_x_angle tc_x_reduce_f32(float x) {
     uint32_t u = tc_bits_f32(x), e = u >> 23 & 0xff;
     int big = (e >= 127 + 40) & (e < 255);
@@ -103,11 +94,9 @@ static inline float tc_x_tan_f32(float x) {
 
 /* ---- float64 ---- */
 static const uint64_t tc_x_two_over_pi[21] = {
-    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0,
-    0x06492eea09d1921c, 0xfe1deb1cb129a73e, 0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4,
-    0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7, 0x4f463f669e5fea2d,
-    0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d,
-    0xa9e391615ee61b08};
+    0xa2f9836e4e441529, 0xfc2757d1f534ddc0, 0xdb6295993c439041, 0xfe5163abdebbc561, 0xb7246e3a424dd2e0, 0x06492eea09d1921c, 0xfe1deb1cb129a73e,
+    0xe88235f52ebb4484, 0xe99c7026b45f7e41, 0x3991d639835339f4, 0x9c845f8bbdf9283b, 0x1ff897ffde05980f, 0xef2f118b5a0a6d1f, 0x6d367ecf27cb09b7,
+    0x4f463f669e5fea2d, 0x7527bac7ebe5f17b, 0x3d0739f78a5292ea, 0x6bfb5fb11f8d5d08, 0x56033046fc7b6bab, 0xf0cfbc209af4361d, 0xa9e391615ee61b08};
 /* |x| >= 2^30, finite: the 192 bits of 2/pi from the one that weighs 2 after multiplication, times the 53 bits of x, modulo 4. */
 static inline tc_x_angle tc_x_reduce_large(double x) {
     uint64_t u = tc_bits_f64(x), m = (u & 0x000fffffffffffffu) | 0x0010000000000000u;
@@ -172,9 +161,19 @@ static inline double tc_x_tan_angle(tc_x_angle a) {
     return q + (tc_fma(-q, dh, nh) + tc_fma(-q, dl, nl)) / dh;
 }
 /* Right for all but large arguments (tc_x_is_large), without branches. */
-static inline double tc_x_sin_small(double x) { double y = tc_x_sin_angle(tc_x_reduce_f64(x)); return __builtin_fabs(x) < 0x1p-27 ? x : y; }
-static inline double tc_x_cos_small(double x) { tc_x_angle a = tc_x_reduce_f64(x); a.n++; return tc_x_sin_angle(a); }
-static inline double tc_x_tan_small(double x) { double y = tc_x_tan_angle(tc_x_reduce_f64(x)); return __builtin_fabs(x) < 0x1p-27 ? x : y; }
+static inline double tc_x_sin_small(double x) {
+    double y = tc_x_sin_angle(tc_x_reduce_f64(x));
+    return __builtin_fabs(x) < 0x1p-27 ? x : y;
+}
+static inline double tc_x_cos_small(double x) {
+    tc_x_angle a = tc_x_reduce_f64(x);
+    a.n++;
+    return tc_x_sin_angle(a);
+}
+static inline double tc_x_tan_small(double x) {
+    double y = tc_x_tan_angle(tc_x_reduce_f64(x));
+    return __builtin_fabs(x) < 0x1p-27 ? x : y;
+}
 static inline double tc_x_sin_f64(double x) { return tc_x_is_large(x) ? tc_x_sin_angle(tc_x_reduce_large(x)) : tc_x_sin_small(x); }
 static inline double tc_x_cos_f64(double x) {
     tc_x_angle a = tc_x_is_large(x) ? tc_x_reduce_large(x) : tc_x_reduce_f64(x);

@@ -12,19 +12,22 @@
 
 typedef enum { SET, SUM, PROD, MEAN, AMAX, AMIN } mode;
 
-typedef struct { int64_t dest, source; } pair;
+typedef struct {
+    int64_t dest, source;
+} pair;
 
 typedef struct {
     mode m;
     bool include_self;
     tc_tensor *out;
     const tc_tensor *value;
-    double alpha;              /* SUM: value is multiplied by it, rounded to the type */
-    pair *pairs;               /* sorted by dest */
+    double alpha; /* SUM: value is multiplied by it, rounded to the type */
+    pair *pairs;  /* sorted by dest */
     int64_t npairs;
-    const int64_t *from;       /* element offset of source s in value */
-    const int64_t *out_at, *value_at; int64_t nfree;
-    double *acc;               /* per worker: (levels + 2) rows of nfree, for sums in doubles; integers use the same room */
+    const int64_t *from; /* element offset of source s in value */
+    const int64_t *out_at, *value_at;
+    int64_t nfree;
+    double *acc; /* per worker: (levels + 2) rows of nfree, for sums in doubles; integers use the same room */
     int levels;
 } job;
 
@@ -103,8 +106,10 @@ static void take_row(const job *j, double *acc, int64_t s, bool first) {
     double alpha = j->alpha;
     if (v->dtype == TC_F32 && j->m == SUM && alpha == 1) { /* the common case, without a call an element */
         const float *x = (const float *)v->storage->data + at;
-        if (first) for (int64_t f = 0; f < j->nfree; f++) acc[f] = x[j->value_at[f]];
-        else for (int64_t f = 0; f < j->nfree; f++) acc[f] = (float)(acc[f] + x[j->value_at[f]]);
+        if (first)
+            for (int64_t f = 0; f < j->nfree; f++) acc[f] = x[j->value_at[f]];
+        else
+            for (int64_t f = 0; f < j->nfree; f++) acc[f] = (float)(acc[f] + x[j->value_at[f]]);
         return;
     }
     for (int64_t f = 0; f < j->nfree; f++) {
@@ -172,7 +177,11 @@ static tc_tensor part_of(const tc_tensor *t, int64_t shift) {
 }
 
 /* ---- the common end of every operator ---- */
-typedef struct { pair *pairs, *room; int64_t *from, *out_at, *value_at; double *acc; } layout;
+typedef struct {
+    pair *pairs, *room;
+    int64_t *from, *out_at, *value_at;
+    double *acc;
+} layout;
 
 static int levels_of(int64_t sources) {
     int n = 3;
@@ -196,7 +205,8 @@ static layout lay(void *scratch, int64_t sources, int64_t free_count) {
     return l;
 }
 
-static tc_status finish(tc_kcall *c, const layout *l, mode m, bool include_self, tc_tensor *out, const tc_tensor *value, int64_t sources, int64_t nfree, double alpha) {
+static tc_status finish(tc_kcall *c, const layout *l, mode m, bool include_self, tc_tensor *out, const tc_tensor *value, int64_t sources,
+                        int64_t nfree, double alpha) {
     size_t size = tc_dtype_size(out->dtype);
     int64_t max = 0;
     if (m == SET) { /* in order: the last source stays */
@@ -208,8 +218,19 @@ static tc_status finish(tc_kcall *c, const layout *l, mode m, bool include_self,
     }
     for (int64_t s = 0; s < sources; s++) max = l->pairs[s].dest > max ? l->pairs[s].dest : max;
     sort_pairs(l->pairs, l->room, sources, max);
-    job j = {.m = m, .include_self = include_self, .out = out, .value = value, .alpha = alpha, .pairs = l->pairs, .npairs = sources, .from = l->from,
-             .out_at = l->out_at, .value_at = l->value_at, .nfree = nfree, .acc = l->acc, .levels = levels_of(sources)};
+    job j = {.m = m,
+             .include_self = include_self,
+             .out = out,
+             .value = value,
+             .alpha = alpha,
+             .pairs = l->pairs,
+             .npairs = sources,
+             .from = l->from,
+             .out_at = l->out_at,
+             .value_at = l->value_at,
+             .nfree = nfree,
+             .acc = l->acc,
+             .levels = levels_of(sources)};
     int64_t grain = 1 + 8192 / (nfree + 1);
     if (!tc_is_complex(out->dtype)) {
         tc_parallel_for(c->pool, sources, grain, reduce_range, &j);
@@ -232,7 +253,8 @@ static void copy_self(tc_kcall *c) {
 }
 
 static tc_status bad_index(int64_t v, int64_t dim, int64_t size) {
-    return tc_error(TC_CONTENT, "IndexError: index %lld is out of bounds for dimension %lld with size %lld", (long long)v, (long long)dim, (long long)size);
+    return tc_error(TC_CONTENT, "IndexError: index %lld is out of bounds for dimension %lld with size %lld", (long long)v, (long long)dim,
+                    (long long)size);
 }
 
 /* Offsets of all elements of the dimensions in `dims`, row-major, through the strides of a tensor. */
@@ -285,7 +307,10 @@ static size_t scratch_by_dim(const tc_kcall *c, int threads) {
     return room_for(tc_tensor_numel(tc_k_tensor(c, 2)), nfree, threads);
 }
 static bool mode_of(const char *s, mode *out) {
-    static const struct { const char *name; mode m; } names[] = {{"sum", SUM}, {"add", SUM}, {"prod", PROD}, {"multiply", PROD}, {"mean", MEAN}, {"amax", AMAX}, {"amin", AMIN}};
+    static const struct {
+        const char *name;
+        mode m;
+    } names[] = {{"sum", SUM}, {"add", SUM}, {"prod", PROD}, {"multiply", PROD}, {"mean", MEAN}, {"amax", AMAX}, {"amin", AMIN}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(s, names[i].name)) {
             *out = names[i].m;
@@ -311,9 +336,10 @@ typedef struct {
     bool include_self;
     int dim;
     const tc_tensor *index, *src;
-    tc_tensor value;            /* scatter.value: 0-d */
-    char *scratch; size_t share;
-    int failed;                 /* atomic flag; the first bad index is reported by the caller */
+    tc_tensor value; /* scatter.value: 0-d */
+    char *scratch;
+    size_t share;
+    int failed; /* atomic flag; the first bad index is reported by the caller */
 } columns;
 
 static void one_column(columns *k, const int64_t *at, char *room) {
@@ -420,9 +446,10 @@ const tc_kernel tc_k_put = {.name = "put", .flags = TC_KF_CONTIGUOUS, .run = run
 /* ---- index_put: index tensors that broadcast together take dimensions away; the rest goes along ---- */
 typedef struct {
     int rank, nindexed, indexed[TC_MAX_RANK], others[TC_MAX_RANK], nothers;
-    int brank; int64_t bsize[TC_MAX_RANK];  /* broadcast shape of the indices */
+    int brank;
+    int64_t bsize[TC_MAX_RANK]; /* broadcast shape of the indices */
     int64_t sources, nfree;
-    int at;                                 /* where the broadcast dimensions stand in the indexed result */
+    int at; /* where the broadcast dimensions stand in the indexed result */
 } puts;
 
 static puts plan_puts(const tc_kcall *c) {
@@ -468,7 +495,9 @@ static tc_status run_index_put(tc_kcall *c) {
         int t = total - v->rank + k, f = t < p.at ? t : t - p.brank;
         int64_t want = t < 0 ? 1 : t >= p.at && t < p.at + p.brank ? p.bsize[t - p.at] : out->size[p.others[f]];
         if (v->size[k] != 1 && v->size[k] != want)
-            return tc_error(TC_CONTENT, "shape mismatch: value tensor of size %lld at dimension %d cannot be broadcast to indexing result of size %lld", (long long)v->size[k], k, (long long)want);
+            return tc_error(TC_CONTENT,
+                            "shape mismatch: value tensor of size %lld at dimension %d cannot be broadcast to indexing result of size %lld",
+                            (long long)v->size[k], k, (long long)want);
     }
     offsets(out, p.others, p.nothers, p.nfree, l.out_at);
     int64_t index[2 * TC_MAX_RANK] = {0};
@@ -540,4 +569,5 @@ static tc_status run_embedding_dense_backward(tc_kcall *c) {
     return NULL;
 }
 static size_t scratch_embedding(const tc_kcall *c, int threads) { return room_for(tc_tensor_numel(tc_k_tensor(c, 1)), c->outs[0].size[1], threads); }
-const tc_kernel tc_k_embedding_dense_backward = {.name = "embedding_dense_backward", .flags = TC_KF_CONTIGUOUS, .run = run_embedding_dense_backward, .scratch = scratch_embedding};
+const tc_kernel tc_k_embedding_dense_backward = {
+    .name = "embedding_dense_backward", .flags = TC_KF_CONTIGUOUS, .run = run_embedding_dense_backward, .scratch = scratch_embedding};

@@ -28,7 +28,10 @@ static tc_status run_nonzero(tc_kcall *c) {
 const tc_kernel tc_k_nonzero = {.name = "nonzero", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_nonzero};
 
 /* Tensor and mask broadcast against each other: element offsets of both at every place of the joint shape, in order. */
-typedef struct { int rank; int64_t n, size[TC_MAX_RANK], step[2][TC_MAX_RANK], index[TC_MAX_RANK], at[2]; } pairwise;
+typedef struct {
+    int rank;
+    int64_t n, size[TC_MAX_RANK], step[2][TC_MAX_RANK], index[TC_MAX_RANK], at[2];
+} pairwise;
 
 static pairwise pair_up(const tc_tensor *a, const tc_tensor *b) {
     pairwise p = {.rank = a->rank > b->rank ? a->rank : b->rank, .n = 1};
@@ -72,7 +75,9 @@ static tc_status run_masked_select(tc_kcall *c) {
 const tc_kernel tc_k_masked_select = {.name = "masked_select", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_masked_select};
 
 /* ---- unique: groups of equal slices along dim, in sorted or in given order ---- */
-typedef struct { int64_t n, outer, inner; } slices; /* slice i: element (o, i, k) at (o * n + i) * inner + k */
+typedef struct {
+    int64_t n, outer, inner;
+} slices; /* slice i: element (o, i, k) at (o * n + i) * inner + k */
 
 static slices slices_of(const tc_tensor *t, int dim) { /* dim -1: every element is a slice */
     slices s = {.n = 1, .outer = 1, .inner = 1};
@@ -110,7 +115,8 @@ static void merge_sort(const tc_tensor *t, const slices *s, int64_t *a, int64_t 
 }
 
 /* order: slices in the order in which equal ones stand together. Results: values, inverse (sizes of it given), counts. */
-static tc_status write_groups(tc_kcall *c, const tc_tensor *t, int dim, const slices *s, const int64_t *order, int64_t *group, bool want_inverse, bool want_counts) {
+static tc_status write_groups(tc_kcall *c, const tc_tensor *t, int dim, const slices *s, const int64_t *order, int64_t *group, bool want_inverse,
+                              bool want_counts) {
     int64_t groups = 0;
     /* NaN differs from itself, so each is a group of its own */
     for (int64_t i = 0; i < s->n; i++) {
@@ -174,13 +180,24 @@ static int dim_of(const tc_kcall *c, int arg) {
 }
 
 static tc_status run_unique(tc_kcall *c) { return unique(c, -1, true, tc_k_bool(c, 2), tc_k_bool(c, 3)); }
-static size_t scratch_unique(const tc_kcall *c, int threads) { (void)threads; return scratch_of(tc_k_tensor(c, 0), -1); }
+static size_t scratch_unique(const tc_kcall *c, int threads) {
+    (void)threads;
+    return scratch_of(tc_k_tensor(c, 0), -1);
+}
 const tc_kernel tc_k_unique = {.name = "unique", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_unique, .scratch = scratch_unique};
 
 static tc_status run_unique_dim(tc_kcall *c) { return unique(c, dim_of(c, 1), true, tc_k_bool(c, 3), tc_k_bool(c, 4)); }
-static size_t scratch_unique_dim(const tc_kcall *c, int threads) { (void)threads; return scratch_of(tc_k_tensor(c, 0), dim_of(c, 1)); }
-const tc_kernel tc_k_unique_dim = {.name = "unique_dim", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_unique_dim, .scratch = scratch_unique_dim};
+static size_t scratch_unique_dim(const tc_kcall *c, int threads) {
+    (void)threads;
+    return scratch_of(tc_k_tensor(c, 0), dim_of(c, 1));
+}
+const tc_kernel tc_k_unique_dim = {
+    .name = "unique_dim", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_unique_dim, .scratch = scratch_unique_dim};
 
 static tc_status run_unique_consecutive(tc_kcall *c) { return unique(c, dim_of(c, 3), false, tc_k_bool(c, 1), tc_k_bool(c, 2)); }
-static size_t scratch_consecutive(const tc_kcall *c, int threads) { (void)threads; return scratch_of(tc_k_tensor(c, 0), dim_of(c, 3)); }
-const tc_kernel tc_k_unique_consecutive = {.name = "unique_consecutive", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_unique_consecutive, .scratch = scratch_consecutive};
+static size_t scratch_consecutive(const tc_kcall *c, int threads) {
+    (void)threads;
+    return scratch_of(tc_k_tensor(c, 0), dim_of(c, 3));
+}
+const tc_kernel tc_k_unique_consecutive = {
+    .name = "unique_consecutive", .flags = TC_KF_CONTIGUOUS | TC_KF_DYNAMIC, .run = run_unique_consecutive, .scratch = scratch_consecutive};

@@ -9,7 +9,9 @@
 static int wrap(int64_t d, int rank) { return (int)(d < 0 ? d + rank : d); }
 
 /* Rows along dim of a contiguous tensor: n elements `stride` apart; row r starts at row_at(r). */
-typedef struct { int64_t rows, n, stride; } lines;
+typedef struct {
+    int64_t rows, n, stride;
+} lines;
 static lines lines_of(const tc_tensor *t, int dim) {
     lines l = {.n = t->rank ? t->size[dim] : 1, .stride = t->rank ? t->stride[dim] : 1};
     int64_t numel = tc_tensor_numel(t);
@@ -36,7 +38,8 @@ struct row_job {
 
 static void copy_element(tc_tensor *out, int64_t to, const tc_tensor *in, int64_t from) {
     size_t size = tc_dtype_size(in->dtype);
-    memcpy((char *)out->storage->data + (size_t)(out->offset + to) * size, (const char *)in->storage->data + (size_t)(in->offset + from) * size, size);
+    memcpy((char *)out->storage->data + (size_t)(out->offset + to) * size, (const char *)in->storage->data + (size_t)(in->offset + from) * size,
+           size);
 }
 static void put_index(tc_tensor *out, int64_t to, int64_t v) { ((int64_t *)out->storage->data)[out->offset + to] = v; }
 
@@ -53,7 +56,13 @@ static void row_range(void *ctx, int64_t begin, int64_t end, int worker) {
 static tc_status by_row(tc_kcall *c, int dim_arg, int64_t k, bool descending, void (*emit)(const row_job *, int64_t, tc_order *)) {
     const tc_tensor *in = tc_k_tensor(c, 0);
     if (tc_is_complex(in->dtype)) return tc_error(TC_CONTENT, "sorting is not defined for complex numbers");
-    row_job j = {.c = c, .in = in, .l = lines_of(in, in->rank ? wrap(tc_k_int(c, dim_arg), in->rank) : 0), .k = k, .descending = descending, .emit = emit, .scratch = c->scratch};
+    row_job j = {.c = c,
+                 .in = in,
+                 .l = lines_of(in, in->rank ? wrap(tc_k_int(c, dim_arg), in->rank) : 0),
+                 .k = k,
+                 .descending = descending,
+                 .emit = emit,
+                 .scratch = c->scratch};
     if (j.l.n) tc_parallel_for(c->pool, j.l.rows, 1 + 16384 / j.l.n, row_range, &j);
     return NULL;
 }
@@ -137,7 +146,8 @@ static tc_status run_searchsorted(tc_kcall *c) {
         tc_order_keys(v, i, 1, 1, false, &x);
         while (lo < hi) {
             int64_t mid = lo + (hi - lo) / 2, at = sorter ? tc_scalar_load(sorter->dtype, sorter->storage->data, sorter->offset + base + mid).i : mid;
-            if (at < 0 || at >= n) return tc_error(TC_CONTENT, "searchsorted: sorter index %lld is out of range for %lld", (long long)at, (long long)n);
+            if (at < 0 || at >= n)
+                return tc_error(TC_CONTENT, "searchsorted: sorter index %lld is out of range for %lld", (long long)at, (long long)n);
             tc_order_keys(seq, base + at, 1, 1, false, &y);
             if (right ? y.key <= x.key : y.key < x.key) lo = mid + 1;
             else hi = mid;

@@ -13,7 +13,10 @@
 
 enum { TC_LEAF = 256, TC_LANES = 16, TC_ATTENTION_LEAF = 128 };
 
-typedef struct { int64_t count; float level[56]; } tc_tree_f32;
+typedef struct {
+    int64_t count;
+    float level[56];
+} tc_tree_f32;
 static inline void tc_tree_f32_push(tc_tree_f32 *t, float leaf) {
     int i = 0;
     for (; t->count >> i & 1; i++) leaf = t->level[i] + leaf;
@@ -28,7 +31,10 @@ static inline float tc_tree_f32_sum(const tc_tree_f32 *t) {
     return s;
 }
 
-typedef struct { int64_t count; double level[56]; } tc_tree_f64;
+typedef struct {
+    int64_t count;
+    double level[56];
+} tc_tree_f64;
 static inline void tc_tree_f64_push(tc_tree_f64 *t, double leaf) {
     int i = 0;
     for (; t->count >> i & 1; i++) leaf = t->level[i] + leaf;
@@ -70,12 +76,17 @@ static inline double tc_tree_f64_prod(const tc_tree_f64 *t) {
 
 /* Mean and sum of squared deviations, in float64 for float32 too (PyTorch's var). A leaf: mean = (lane sums, folded) / n, then
  * m2 = lanes of fma(d, d, m2) with d = x - mean, folded. Leaves merge by Chan's formula in the tree. */
-typedef struct { double mean, m2, count; } tc_welford;
+typedef struct {
+    double mean, m2, count;
+} tc_welford;
 static inline tc_welford tc_welford_merge(tc_welford a, tc_welford b) {
     double n = a.count + b.count, d = b.mean - a.mean, f = b.count / n;
     return (tc_welford){__builtin_fma(d, f, a.mean), __builtin_fma(d * d, a.count * f, a.m2 + b.m2), n};
 }
-typedef struct { int64_t count; tc_welford level[56]; } tc_tree_welford;
+typedef struct {
+    int64_t count;
+    tc_welford level[56];
+} tc_tree_welford;
 static inline void tc_tree_welford_push(tc_tree_welford *t, tc_welford leaf) {
     int i = 0;
     for (; t->count >> i & 1; i++) leaf = tc_welford_merge(t->level[i], leaf);

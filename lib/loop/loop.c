@@ -10,9 +10,9 @@ const tc_scalar_info tc_scalar_ops[TC_X_COUNT] = {
 #undef X
 };
 
-const char *const tc_reduce_names[TC_R_COUNT] = {[TC_R_SUM] = "sum", [TC_R_PROD] = "prod", [TC_R_MAX] = "max", [TC_R_MIN] = "min",
-                                                 [TC_R_ARGMAX] = "argmax", [TC_R_ARGMIN] = "argmin", [TC_R_ANY] = "any", [TC_R_ALL] = "all",
-                                                 [TC_R_WELFORD] = "welford"};
+const char *const tc_reduce_names[TC_R_COUNT] = {
+    [TC_R_SUM] = "sum",       [TC_R_PROD] = "prod", [TC_R_MAX] = "max", [TC_R_MIN] = "min",        [TC_R_ARGMAX] = "argmax",
+    [TC_R_ARGMIN] = "argmin", [TC_R_ANY] = "any",   [TC_R_ALL] = "all", [TC_R_WELFORD] = "welford"};
 
 tc_loop *tc_loop_create(tc_program *p) {
     tc_loop *l = TC_NEW(&p->arena, tc_loop);
@@ -91,7 +91,8 @@ static bool scalar_equal(tc_scalar a, tc_scalar b) {
 }
 
 static bool inst_equal(const tc_linst *x, const tc_linst *y) {
-    if (x->kind != y->kind || x->op != y->op || x->part != y->part || x->dtype != y->dtype || x->narrow != y->narrow || x->over != y->over) return false;
+    if (x->kind != y->kind || x->op != y->op || x->part != y->part || x->dtype != y->dtype || x->narrow != y->narrow || x->over != y->over)
+        return false;
     if (x->a[0] != y->a[0] || x->a[1] != y->a[1] || x->a[2] != y->a[2] || x->host != y->host || x->buffer != y->buffer) return false;
     if (x->rank != y->rank || x->pred != y->pred || x->checked != y->checked || !x->gather != !y->gather) return false;
     if (x->kind == TC_L_CONST && !scalar_equal(x->imm, y->imm)) return false;

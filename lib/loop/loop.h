@@ -24,38 +24,55 @@
 typedef int32_t tc_lv; /* index of an instruction in its loop; -1: none */
 #define TC_LV_NONE (-1)
 
-typedef enum { TC_R_SUM, TC_R_PROD, TC_R_MAX, TC_R_MIN, TC_R_ARGMAX /* first of ties, NaN wins; i64 row-major index over the reduced axes */, TC_R_ARGMIN,
-               TC_R_ANY, TC_R_ALL, TC_R_WELFORD /* tuple of f64: mean, M2, count; accumulates in float64 */, TC_R_COUNT } tc_reduce_op;
+typedef enum {
+    TC_R_SUM,
+    TC_R_PROD,
+    TC_R_MAX,
+    TC_R_MIN,
+    TC_R_ARGMAX /* first of ties, NaN wins; i64 row-major index over the reduced axes */,
+    TC_R_ARGMIN,
+    TC_R_ANY,
+    TC_R_ALL,
+    TC_R_WELFORD /* tuple of f64: mean, M2, count; accumulates in float64 */,
+    TC_R_COUNT
+} tc_reduce_op;
 
 /* Reductions see their elements in row-major order of the axes in `over` (ascending axis number). SUM, PROD and WELFORD go by leaves
  * and the tree of kernel/tree.h; nothing to reduce gives +0, 1, {0, 0, 0}. The others have no order; ARGMAX and ARGMIN take the first
  * of ties; nothing gives -inf, +inf (lowest, highest integer), false, true. */
 
 /* base + sum of coef[i] * axis[i] */
-typedef struct { tc_sym base; int n; struct { int axis; tc_sym coef; } term[4]; } tc_affine;
+typedef struct {
+    tc_sym base;
+    int n;
+    struct {
+        int axis;
+        tc_sym coef;
+    } term[4];
+} tc_affine;
 
 typedef enum {
-    TC_L_CONST,   /* imm */
-    TC_L_HOST,    /* host: a symbolic number computed once a run */
-    TC_L_INDEX,   /* i64 value of an affine expression of axes */
-    TC_L_LOAD,    /* buffer at index (and gathered offsets), where pred holds; else 0 */
-    TC_L_CAST,    /* a[0] converted to dtype with PyTorch's rules */
-    TC_L_ROUND,   /* f32 a[0] rounded to the 16- or 8-bit type `narrow` and back: what storing and loading would do */
-    TC_L_SCALAR,  /* op of the table */
-    TC_L_REDUCE,  /* op: tc_reduce_op over `over`; tuple results are read with TC_L_PART */
-    TC_L_SCAN,    /* op: inclusive scan along the single axis in `over`, ascending; keeps that axis. SUM, PROD of f32 carry in f64 */
-    TC_L_PART,    /* component `part` of tuple a[0] */
-    TC_L_RAND     /* Philox bits u32x4 component `part` of key (host) and counter a[0]: NUMERICS 10 */
+    TC_L_CONST,  /* imm */
+    TC_L_HOST,   /* host: a symbolic number computed once a run */
+    TC_L_INDEX,  /* i64 value of an affine expression of axes */
+    TC_L_LOAD,   /* buffer at index (and gathered offsets), where pred holds; else 0 */
+    TC_L_CAST,   /* a[0] converted to dtype with PyTorch's rules */
+    TC_L_ROUND,  /* f32 a[0] rounded to the 16- or 8-bit type `narrow` and back: what storing and loading would do */
+    TC_L_SCALAR, /* op of the table */
+    TC_L_REDUCE, /* op: tc_reduce_op over `over`; tuple results are read with TC_L_PART */
+    TC_L_SCAN,   /* op: inclusive scan along the single axis in `over`, ascending; keeps that axis. SUM, PROD of f32 carry in f64 */
+    TC_L_PART,   /* component `part` of tuple a[0] */
+    TC_L_RAND    /* Philox bits u32x4 component `part` of key (host) and counter a[0]: NUMERICS 10 */
 } tc_lkind;
 
 typedef struct {
     tc_lkind kind;
-    uint8_t op;            /* tc_scalar_op or tc_reduce_op */
+    uint8_t op; /* tc_scalar_op or tc_reduce_op */
     uint8_t part;
-    tc_dtype dtype;        /* of the value: f32 f64, integers, bool; complex only from a load to a store. Loads of f16, bf16, f8 give f32 */
-    tc_dtype narrow;       /* TC_L_ROUND */
-    uint64_t axes;         /* it varies over these */
-    uint64_t over;         /* REDUCE, SCAN; the operand need not vary over them */
+    tc_dtype dtype;  /* of the value: f32 f64, integers, bool; complex only from a load to a store. Loads of f16, bf16, f8 give f32 */
+    tc_dtype narrow; /* TC_L_ROUND */
+    uint64_t axes;   /* it varies over these */
+    uint64_t over;   /* REDUCE, SCAN; the operand need not vary over them */
     tc_lv a[3];
     tc_scalar imm;
     tc_sym host;
@@ -64,41 +81,64 @@ typedef struct {
     const tc_affine *index; /* LOAD: rank entries; INDEX: one */
     const tc_lv *gather;    /* LOAD: i64 added to the index of each dimension, TC_LV_NONE where affine; NULL: all affine */
     tc_lv pred;
-    bool checked;           /* gathered: an index outside [0, size) is a run-time error (IndexError), not undefined */
+    bool checked; /* gathered: an index outside [0, size) is a run-time error (IndexError), not undefined */
 } tc_linst;
 
 /* Executed for every point of `axes` (those of value, index and predicate). Stores to one buffer happen in order and, but for a
  * first that fills, write different elements. The value has the buffer's compute type, already rounded to what it holds. */
-typedef struct { int buffer; int rank; const tc_affine *index; tc_lv value; tc_lv pred; uint64_t axes; } tc_lstore;
+typedef struct {
+    int buffer;
+    int rank;
+    const tc_affine *index;
+    tc_lv value;
+    tc_lv pred;
+    uint64_t axes;
+} tc_lstore;
 
-typedef struct { tc_sym extent; const char *name; } tc_laxis;
-typedef struct { tc_value *value; tc_dtype dtype; int rank; const tc_sym *size; bool written; } tc_lbuffer; /* value of the graph that it holds */
+typedef struct {
+    tc_sym extent;
+    const char *name;
+} tc_laxis;
+typedef struct {
+    tc_value *value;
+    tc_dtype dtype;
+    int rank;
+    const tc_sym *size;
+    bool written;
+} tc_lbuffer; /* value of the graph that it holds */
 
 typedef struct tc_loop {
-    tc_arena *arena;        /* the program's */
+    tc_arena *arena; /* the program's */
     tc_symctx *sym;
-    tc_laxis axes[64]; int naxes;
+    tc_laxis axes[64];
+    int naxes;
     TC_VEC(tc_linst) inst;
     TC_VEC(tc_lstore) stores;
     TC_VEC(tc_lbuffer) buffers;
-    const tc_node **nodes; int nnodes; /* what it computes, for -v, profiles and comments in emitted C */
+    const tc_node **nodes;
+    int nnodes; /* what it computes, for -v, profiles and comments in emitted C */
 } tc_loop;
 
 tc_loop *tc_loop_create(tc_program *p); /* lives in the program's arena; its vectors until tc_loop_free */
 void tc_loop_free(tc_loop *l);          /* NULL is allowed */
 /* Adds an instruction, filling `axes`, or returns an equal one that is there. Index arrays must live in the arena. */
 tc_lv tc_loop_push(tc_loop *l, tc_linst in);
-int tc_loop_axis(tc_loop *l, tc_sym extent); /* a new axis; -1 when all 64 are used */
-int tc_loop_buffer(tc_loop *l, tc_value *v); /* the buffer of a tensor value, added when new */
+int tc_loop_axis(tc_loop *l, tc_sym extent);                                /* a new axis; -1 when all 64 are used */
+int tc_loop_buffer(tc_loop *l, tc_value *v);                                /* the buffer of a tensor value, added when new */
 int tc_loop_temp(tc_loop *l, tc_dtype dtype, int rank, const tc_sym *size); /* a buffer that no value of the graph stands for */
-void tc_loop_store(tc_loop *l, tc_lstore st); /* fills axes */
+void tc_loop_store(tc_loop *l, tc_lstore st);                               /* fills axes */
 uint64_t tc_affine_axes(const tc_affine *a);
 bool tc_affine_equal(const tc_affine *a, const tc_affine *b);
 bool tc_affine_is_axis(const tc_affine *a, int *out_axis); /* exactly one axis, coefficient 1, base 0 */
 bool tc_affine_is_zero(const tc_affine *a);
 
 /* The scalar table as data. types and result are the letters and words of scalar.def. */
-typedef struct { const char *name; int arity; char types; bool to_bool; } tc_scalar_info;
+typedef struct {
+    const char *name;
+    int arity;
+    char types;
+    bool to_bool;
+} tc_scalar_info;
 extern const tc_scalar_info tc_scalar_ops[TC_X_COUNT];
 extern const char *const tc_reduce_names[TC_R_COUNT];
 

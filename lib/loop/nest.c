@@ -3,14 +3,14 @@
 #include "loop/nest.h"
 
 typedef struct {
-    tc_lv value;           /* of a reduction, scan or part to materialise; TC_LV_NONE: store */
+    tc_lv value; /* of a reduction, scan or part to materialise; TC_LV_NONE: store */
     int store;
     uint64_t domain, over; /* stored for; reduced or scanned over */
 } sink;
 
 typedef struct {
     const tc_loop *l;
-    uint8_t *stored;  /* instructions that go through a temporary */
+    uint8_t *stored; /* instructions that go through a temporary */
     uint8_t *seen;
     tc_lv *stack;
 } ctx;
@@ -83,7 +83,10 @@ static bool fits(const tc_nest *nest, const sink *sinks, const int *of, int nsin
     return true;
 }
 
-typedef struct { sink *s; int n; } sinks;
+typedef struct {
+    sink *s;
+    int n;
+} sinks;
 
 static sinks find_sinks(ctx *c) {
     const tc_loop *l = c->l;
@@ -197,7 +200,9 @@ static void group(ctx *c, const sinks *all, tc_schedule *out) {
         const sink *s = &all->s[i];
         int k = needs_nest(c, all, of, i) + 1;
         for (int j = 0; j < i; j++) /* a second store to a buffer comes after the first */
-            if (s->value == TC_LV_NONE && all->s[j].value == TC_LV_NONE && c->l->stores.data[all->s[j].store].buffer == c->l->stores.data[s->store].buffer && of[j] >= k) k = of[j] + 1;
+            if (s->value == TC_LV_NONE && all->s[j].value == TC_LV_NONE &&
+                c->l->stores.data[all->s[j].store].buffer == c->l->stores.data[s->store].buffer && of[j] >= k)
+                k = of[j] + 1;
         while (k < out->n && !fits(&out->nests[k], all->s, of, i, k, s)) k++;
         tc_nest *nest = &out->nests[k];
         if (k == out->n) {

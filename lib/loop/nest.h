@@ -14,13 +14,15 @@
 
 typedef struct {
     uint64_t outer, inner; /* inner is 0 without reductions and scans */
-    int *stores; int nstores;
+    int *stores;
+    int nstores;
 } tc_nest;
 
 typedef struct {
-    tc_loop *loop;       /* the loop itself, or a copy with temporaries (buffers without a value) */
+    tc_loop *loop; /* the loop itself, or a copy with temporaries (buffers without a value) */
     bool own_loop;
-    tc_nest *nests; int n;
+    tc_nest *nests;
+    int n;
 } tc_schedule;
 
 tc_status tc_loop_schedule(tc_loop *l, tc_schedule *out);

@@ -80,7 +80,8 @@ static void print_inst(tc_buf *b, const tc_loop *l, size_t i) {
         tc_buf_printf(b, " %s", type);
         for (int k = 0; k < tc_scalar_ops[in->op].arity; k++) tc_buf_printf(b, "%s%%%d", k ? ", " : " ", in->a[k]);
         break;
-    case TC_L_REDUCE: case TC_L_SCAN:
+    case TC_L_REDUCE:
+    case TC_L_SCAN:
         tc_buf_printf(b, "%s %s %s %%%d over ", in->kind == TC_L_SCAN ? "scan" : "reduce", tc_reduce_names[in->op], type, in->a[0]);
         print_set(b, in->over);
         break;

@@ -12,7 +12,10 @@ static bool type_fits(char types, tc_dtype d) {
     }
 }
 
-typedef struct { const tc_loop *l; size_t at; } check;
+typedef struct {
+    const tc_loop *l;
+    size_t at;
+} check;
 
 static tc_status bad(const check *c, const char *what) { return tc_error(TC_CONTENT, "loop instruction %%%zu: %s", c->at, what); }
 
@@ -20,7 +23,8 @@ static tc_status check_index(const check *c, const tc_affine *index, int rank) {
     for (int d = 0; d < rank; d++) {
         if (!index[d].base) return bad(c, "an index without base");
         for (int i = 0; i < index[d].n; i++)
-            if (index[d].term[i].axis < 0 || index[d].term[i].axis >= c->l->naxes || !index[d].term[i].coef) return bad(c, "an index names an axis that is not there");
+            if (index[d].term[i].axis < 0 || index[d].term[i].axis >= c->l->naxes || !index[d].term[i].coef)
+                return bad(c, "an index names an axis that is not there");
     }
     return NULL;
 }
@@ -30,14 +34,20 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
     int want = 0;
     switch (in->kind) {
     case TC_L_SCALAR: want = tc_scalar_ops[in->op].arity; break;
-    case TC_L_CAST: case TC_L_ROUND: case TC_L_REDUCE: case TC_L_SCAN: case TC_L_PART: case TC_L_RAND: want = 1; break;
+    case TC_L_CAST:
+    case TC_L_ROUND:
+    case TC_L_REDUCE:
+    case TC_L_SCAN:
+    case TC_L_PART:
+    case TC_L_RAND: want = 1; break;
     default: break;
     }
     for (int i = 0; i < 3; i++) {
         if (i >= want && in->a[i] != TC_LV_NONE) return bad(c, "an operand too many");
         if (i < want && (in->a[i] < 0 || (size_t)in->a[i] >= c->at)) return bad(c, "an operand that is not defined before");
     }
-    if (in->pred != TC_LV_NONE && ((size_t)in->pred >= c->at || all[in->pred].dtype != TC_BOOL)) return bad(c, "the predicate is not an earlier bool");
+    if (in->pred != TC_LV_NONE && ((size_t)in->pred >= c->at || all[in->pred].dtype != TC_BOOL))
+        return bad(c, "the predicate is not an earlier bool");
     TC_TRY(check_index(c, in->index, in->rank));
     switch (in->kind) {
     case TC_L_SCALAR: {
@@ -45,7 +55,9 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
         bool choice = in->op == TC_X_WHERE;
         tc_dtype d = all[in->a[choice]].dtype;
         if (choice && all[in->a[0]].dtype != TC_BOOL) return bad(c, "WHERE needs a bool");
-        if (!type_fits(info->types, d) && !(choice && tc_is_complex(d))) return tc_error(tc_is_complex(d) ? TC_UNSUPPORTED : TC_CONTENT, "loop instruction %%%zu: %s is not defined for %s", c->at, info->name, tc_dtypes[d].name);
+        if (!type_fits(info->types, d) && !(choice && tc_is_complex(d)))
+            return tc_error(tc_is_complex(d) ? TC_UNSUPPORTED : TC_CONTENT, "loop instruction %%%zu: %s is not defined for %s", c->at, info->name,
+                            tc_dtypes[d].name);
         for (int i = choice; i < want; i++)
             if (all[in->a[i]].dtype != d) return bad(c, "operands of different types");
         if (in->dtype != (info->to_bool ? TC_BOOL : d)) return bad(c, "wrong result type");
@@ -56,10 +68,12 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
         if (in->rank != c->l->buffers.data[in->buffer].rank) return bad(c, "index of the wrong rank");
         if (in->dtype != tc_dtype_compute(c->l->buffers.data[in->buffer].dtype)) return bad(c, "wrong type of a load");
         for (int d = 0; in->gather && d < in->rank; d++)
-            if (in->gather[d] != TC_LV_NONE && ((size_t)in->gather[d] >= c->at || all[in->gather[d]].dtype != TC_I64)) return bad(c, "a gathered index is not an earlier i64");
+            if (in->gather[d] != TC_LV_NONE && ((size_t)in->gather[d] >= c->at || all[in->gather[d]].dtype != TC_I64))
+                return bad(c, "a gathered index is not an earlier i64");
         break;
     case TC_L_REDUCE:
-        if (tc_is_complex(all[in->a[0]].dtype)) return tc_error(TC_UNSUPPORTED, "reductions of %s are not supported", tc_dtypes[all[in->a[0]].dtype].name);
+        if (tc_is_complex(all[in->a[0]].dtype))
+            return tc_error(TC_UNSUPPORTED, "reductions of %s are not supported", tc_dtypes[all[in->a[0]].dtype].name);
         if (!in->over && in->op != TC_R_WELFORD) return bad(c, "a reduction over no axis");
         if ((in->op == TC_R_ANY || in->op == TC_R_ALL) && all[in->a[0]].dtype != TC_BOOL) return bad(c, "any and all need a bool");
         if (in->op == TC_R_WELFORD && !tc_is_float(all[in->a[0]].dtype)) return bad(c, "welford needs a float");
@@ -72,7 +86,8 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
         if ((all[in->a[0]].kind != TC_L_REDUCE || all[in->a[0]].op != TC_R_WELFORD || in->part > 2)) return bad(c, "no such part");
         break;
     case TC_L_RAND:
-        if (all[in->a[0]].dtype != TC_I64 || in->dtype != TC_U32 || in->part > 3 || !in->host) return bad(c, "random bits are u32 of an i64 counter and a host key");
+        if (all[in->a[0]].dtype != TC_I64 || in->dtype != TC_U32 || in->part > 3 || !in->host)
+            return bad(c, "random bits are u32 of an i64 counter and a host key");
         break;
     default: break;
     }
@@ -86,9 +101,12 @@ tc_status tc_loop_verify(const tc_loop *l) {
     for (size_t i = 0; i < l->stores.len; i++) {
         const tc_lstore *st = &l->stores.data[i];
         if (st->value < 0 || (size_t)st->value >= l->inst.len) return tc_error(TC_CONTENT, "loop store %zu: no value", i);
-        if (st->pred != TC_LV_NONE && ((size_t)st->pred >= l->inst.len || l->inst.data[st->pred].dtype != TC_BOOL)) return tc_error(TC_CONTENT, "loop store %zu: the predicate is no bool", i);
-        if (st->buffer < 0 || (size_t)st->buffer >= l->buffers.len || l->buffers.data[st->buffer].rank != st->rank) return tc_error(TC_CONTENT, "loop store %zu: wrong buffer", i);
-        if (l->inst.data[st->value].dtype != tc_dtype_compute(l->buffers.data[st->buffer].dtype)) return tc_error(TC_CONTENT, "loop store %zu: wrong type", i);
+        if (st->pred != TC_LV_NONE && ((size_t)st->pred >= l->inst.len || l->inst.data[st->pred].dtype != TC_BOOL))
+            return tc_error(TC_CONTENT, "loop store %zu: the predicate is no bool", i);
+        if (st->buffer < 0 || (size_t)st->buffer >= l->buffers.len || l->buffers.data[st->buffer].rank != st->rank)
+            return tc_error(TC_CONTENT, "loop store %zu: wrong buffer", i);
+        if (l->inst.data[st->value].dtype != tc_dtype_compute(l->buffers.data[st->buffer].dtype))
+            return tc_error(TC_CONTENT, "loop store %zu: wrong type", i);
         TC_TRY(check_index(&c, st->index, st->rank), "loop store %zu", i);
     }
     if (!l->stores.len) return tc_error(TC_CONTENT, "a loop that stores nothing");

@@ -17,7 +17,9 @@ static tc_lv zero(tc_lower *l) { return tc_l_cast(l, tc_l_const(l, TC_I64, tc_sc
 
 /* ---- forward ---- */
 static tc_status lower_relu(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_MAX, tc_l_in(l, 0), zero(l))); }
-static tc_status lower_relu6(tc_lower *l) { return tc_l_out(l, 0, clampf(l, tc_l_in(l, 0), zero(l), tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(6)), rtype(l)))); }
+static tc_status lower_relu6(tc_lower *l) {
+    return tc_l_out(l, 0, clampf(l, tc_l_in(l, 0), zero(l), tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(6)), rtype(l))));
+}
 static tc_status lower_hardtanh(tc_lower *l) { return tc_l_out(l, 0, clampf(l, tc_l_in(l, 0), tc_l_in(l, 1), tc_l_in(l, 2))); }
 static tc_status lower_threshold(tc_lower *l) { /* x <= threshold ? value : x; NaN stays */
     tc_lv x = tc_l_in(l, 0);
@@ -57,7 +59,8 @@ static bool by_tanh(const tc_lower *l, int arg) {
 }
 static tc_status lower_gelu(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0), half = num(l, 0.5), one = num(l, 1);
-    if (!by_tanh(l, 1)) return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, x, half), tc_l_add(l, one, f1(l, TC_X_ERF, tc_l_mul(l, x, num(l, sqrt_half))))));
+    if (!by_tanh(l, 1))
+        return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, x, half), tc_l_add(l, one, f1(l, TC_X_ERF, tc_l_mul(l, x, num(l, sqrt_half))))));
     tc_lv x3 = tc_l_mul(l, tc_l_mul(l, x, x), x), inner = tc_l_mul(l, num(l, sqrt_2_pi), tc_l_add(l, x, tc_l_mul(l, num(l, cubic), x3)));
     return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, half, x), tc_l_add(l, one, f1(l, TC_X_TANH, inner))));
 }
@@ -133,7 +136,9 @@ static tc_status lower_hardshrink(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_l_where(l, inside(l, x, tc_l_in(l, 1)), num(l, 0), x));
 }
-static tc_status lower_shrink_backward(tc_lower *l) { return tc_l_out(l, 0, tc_l_where(l, inside(l, tc_l_in(l, 1), tc_l_in(l, 2)), num(l, 0), tc_l_in(l, 0))); }
+static tc_status lower_shrink_backward(tc_lower *l) {
+    return tc_l_out(l, 0, tc_l_where(l, inside(l, tc_l_in(l, 1), tc_l_in(l, 2)), num(l, 0), tc_l_in(l, 0)));
+}
 static tc_status lower_log_sigmoid(tc_lower *l) { /* min(x, 0) - log1p(exp(-|x|)); the buffer of the CPU kernel is exp(-|x|) */
     tc_lv x = tc_l_in(l, 0), z = f1(l, TC_X_EXP, f1(l, TC_X_NEG, f1(l, TC_X_ABS, x)));
     TC_TRY(tc_l_out(l, 0, tc_l_sub(l, tc_l_op2(l, TC_X_MIN, x, num(l, 0)), f1(l, TC_X_LOG1P, z))));
@@ -141,7 +146,8 @@ static tc_status lower_log_sigmoid(tc_lower *l) { /* min(x, 0) - log1p(exp(-|x|)
 }
 static tc_status lower_log_sigmoid_backward(tc_lower *l) { /* grad_output, self, buffer */
     tc_lv g = tc_l_in(l, 0), x = tc_l_in(l, 1), z = f1(l, TC_X_EXP, f1(l, TC_X_NEG, f1(l, TC_X_ABS, x))), one = num(l, 1);
-    tc_lv negative = cmp(l, TC_X_LT, x, num(l, 0)), max_deriv = tc_l_where(l, negative, one, num(l, 0)), sign = tc_l_where(l, negative, one, num(l, -1));
+    tc_lv negative = cmp(l, TC_X_LT, x, num(l, 0)), max_deriv = tc_l_where(l, negative, one, num(l, 0)),
+          sign = tc_l_where(l, negative, one, num(l, -1));
     return tc_l_out(l, 0, tc_l_mul(l, g, tc_l_sub(l, max_deriv, tc_l_mul(l, sign, tc_l_div(l, z, tc_l_add(l, one, z))))));
 }
 static tc_status lower_prelu(tc_lower *l) {
@@ -193,7 +199,8 @@ static tc_status shape_glu(tc_shape_ctx *c) {
     if (m->rank == 0) return tc_sh_fail(c, "glu does not support 0-dimensional tensors");
     TC_TRY(tc_sh_dim_arg(c, 1, m->rank, &d));
     tc_symctx *s = tc_sh_sym(c);
-    if (tc_sym_const_int(m->size[d], &n) && n % 2) return tc_sh_fail(c, "Halving dimension must be even, but dimension %d is size %lld", d, (long long)n);
+    if (tc_sym_const_int(m->size[d], &n) && n % 2)
+        return tc_sh_fail(c, "Halving dimension must be even, but dimension %d is size %lld", d, (long long)n);
     if (!tc_sh_same(c, tc_sym_mod(s, m->size[d], tc_sym_int(s, 2)), tc_sym_int(s, 0))) return tc_sh_fail(c, "Halving dimension must be even");
     tc_dims dims = tc_dims_of(m);
     dims.size[d] = tc_sym_floordiv(s, m->size[d], tc_sym_int(s, 2));
@@ -213,7 +220,8 @@ static tc_status decompose_celu(tc_emit *e, const tc_node *n) { /* elu with alph
     return tc_e_done(e);
 }
 static tc_status decompose_selu(tc_emit *e, const tc_node *n) {
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::elu", "vfff", tc_arg_value(n, 0), 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0));
+    tc_emit_result(
+        e, 0, tc_emit_call(e, "aten::elu", "vfff", tc_arg_value(n, 0), 1.6732632423543772848170429916717, 1.0507009873554804934193349852946, 1.0));
     return tc_e_done(e);
 }
 static tc_status decompose_log_sigmoid(tc_emit *e, const tc_node *n) {
@@ -226,7 +234,8 @@ static tc_status decompose_prelu(tc_emit *e, const tc_node *n) {
     if (!x || !w) return tc_error(TC_CONTENT, "TypeError: aten.prelu: arguments must be tensors");
     if (w->meta.rank > 1) return tc_error(TC_CONTENT, "aten.prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = %d", w->meta.rank);
     if (x->meta.dtype != w->meta.dtype)
-        return tc_error(TC_CONTENT, "aten.prelu: Type promoting not supported. Got %s and %s", tc_dtypes[x->meta.dtype].torch, tc_dtypes[w->meta.dtype].torch);
+        return tc_error(TC_CONTENT, "aten.prelu: Type promoting not supported. Got %s and %s", tc_dtypes[x->meta.dtype].torch,
+                        tc_dtypes[w->meta.dtype].torch);
     tc_symctx *c = tc_e_sym(e);
     tc_sym size[TC_MAX_RANK];
     bool single = w->meta.rank == 0 || tc_sym_is_int(w->meta.size[0], 1);
@@ -237,7 +246,10 @@ static tc_status decompose_prelu(tc_emit *e, const tc_node *n) {
             int64_t a = 0, b = 0;
             tc_sym_const_int(w->meta.size[0], &a);
             tc_sym_const_int(channels, &b);
-            return tc_error(TC_CONTENT, "aten.prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = %lld and channel size = %lld.", (long long)a, (long long)b);
+            return tc_error(
+                TC_CONTENT,
+                "aten.prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = %lld and channel size = %lld.",
+                (long long)a, (long long)b);
         }
     }
     if (x->meta.rank >= 1) {
@@ -286,12 +298,12 @@ static tc_status decompose_rrelu(tc_emit *e, const tc_node *n) {
 }
 
 /* ---- gradients ---- */
-#define GRAD(name, call)                                                               \
-    static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) {  \
-        tc_value *g = gs[0], *x = tc_arg_value(n, 0), *y = n->outs[0];                 \
-        (void)x, (void)y;                                                              \
-        tc_e_give(e, n, 0, call);                                                      \
-        return tc_e_done(e);                                                           \
+#define GRAD(name, call)                                                              \
+    static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) { \
+        tc_value *g = gs[0], *x = tc_arg_value(n, 0), *y = n->outs[0];                \
+        (void)x, (void)y;                                                             \
+        tc_e_give(e, n, 0, call);                                                     \
+        return tc_e_done(e);                                                          \
     }
 GRAD(relu, tc_emit_call(e, "aten::threshold_backward", "vvi", g, y, (int64_t)0))
 GRAD(relu6, tc_emit_call(e, "aten::hardtanh_backward", "vvii", g, x, (int64_t)0, (int64_t)6))
@@ -320,44 +332,79 @@ static tc_status grad_prelu(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 
-#define ROW(SCHEMA, shape_, lower_, grad_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text}
-#define COMPOSED(SCHEMA, shape_, decompose_, grad_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .decompose = decompose_, .grad = grad_, .samples = sample, .doc = text}
+#define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
+#define COMPOSED(SCHEMA, shape_, decompose_, grad_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .decompose = decompose_, .grad = grad_, .samples = sample, .doc = text }
 const tc_op tc_ops_activation[] = {
     ROW("relu(Tensor self)", shape_no_bool, lower_relu, grad_relu, "relu(f32[3,5])", "max(x, 0)"),
     ROW("relu6(Tensor self)", shape_no_bool, lower_relu6, grad_relu6, "relu6(f32[3,5])", "min(max(x, 0), 6)"),
-    ROW("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)", shape_no_bool, lower_hardtanh, grad_hardtanh, "hardtanh(f32[3,5])", "x clamped to [min_val, max_val]"),
-    ROW("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val)", tc_shape_like_arg1, lower_hardtanh_backward, grad_hardtanh_backward, "hardtanh_backward(f32[5], f32[5], -1, 1)", "gradient of hardtanh"),
-    ROW("threshold(Tensor self, Scalar threshold, Scalar value)", shape_no_bool, lower_threshold, grad_threshold, "threshold(f32[5], 0.1, 2)", "x where x > threshold, else value"),
-    ROW("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)", tc_shape_like_arg1, lower_threshold_backward, grad_threshold_backward, "threshold_backward(f32[5], f32[5], 0)", "g where x > threshold, else 0"),
-    ROW("leaky_relu(Tensor self, Scalar negative_slope=0.01)", shape_float_only, lower_leaky_relu, grad_leaky_relu, "leaky_relu(f32[5], 0.1)", "x, or negative_slope x where x <= 0"),
-    ROW("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result)", tc_shape_like_arg1, lower_leaky_relu_backward, grad_leaky_relu_backward, "leaky_relu_backward(f32[5], f32[5], 0.1, False)", "gradient of leaky_relu"),
-    ROW("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)", shape_float_only, lower_elu, grad_elu, "elu(f32[5]); elu(f32[5], 0.5, 2, 3)", "scale x, or scale alpha (exp(input_scale x) - 1) where x <= 0"),
-    ROW("elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result)", shape_elu_backward, lower_elu_backward, tc_grad_elu_backward, "elu_backward(f32[5], 1, 1, 1, False, f32[5])", "gradient of elu"),
+    ROW("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1)", shape_no_bool, lower_hardtanh, grad_hardtanh, "hardtanh(f32[3,5])",
+        "x clamped to [min_val, max_val]"),
+    ROW("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val)", tc_shape_like_arg1, lower_hardtanh_backward,
+        grad_hardtanh_backward, "hardtanh_backward(f32[5], f32[5], -1, 1)", "gradient of hardtanh"),
+    ROW("threshold(Tensor self, Scalar threshold, Scalar value)", shape_no_bool, lower_threshold, grad_threshold, "threshold(f32[5], 0.1, 2)",
+        "x where x > threshold, else value"),
+    ROW("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold)", tc_shape_like_arg1, lower_threshold_backward,
+        grad_threshold_backward, "threshold_backward(f32[5], f32[5], 0)", "g where x > threshold, else 0"),
+    ROW("leaky_relu(Tensor self, Scalar negative_slope=0.01)", shape_float_only, lower_leaky_relu, grad_leaky_relu, "leaky_relu(f32[5], 0.1)",
+        "x, or negative_slope x where x <= 0"),
+    ROW("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result)", tc_shape_like_arg1,
+        lower_leaky_relu_backward, grad_leaky_relu_backward, "leaky_relu_backward(f32[5], f32[5], 0.1, False)", "gradient of leaky_relu"),
+    ROW("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)", shape_float_only, lower_elu, grad_elu,
+        "elu(f32[5]); elu(f32[5], 0.5, 2, 3)", "scale x, or scale alpha (exp(input_scale x) - 1) where x <= 0"),
+    ROW("elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result)", shape_elu_backward,
+        lower_elu_backward, tc_grad_elu_backward, "elu_backward(f32[5], 1, 1, 1, False, f32[5])", "gradient of elu"),
     COMPOSED("celu(Tensor self, Scalar alpha=1.)", shape_float_only, decompose_celu, NULL, "celu(f32[5], 0.5)", "elu(x, alpha, 1, 1 / alpha)"),
     COMPOSED("selu(Tensor self)", shape_float_only, decompose_selu, NULL, "selu(f32[5])", "elu with the self-normalising constants"),
-    ROW("gelu(Tensor self, *, str approximate=\"none\")", shape_gelu, lower_gelu, grad_gelu, "gelu(f32[3,5]); gelu(f32[5], approximate='tanh')", "x Phi(x)"),
-    ROW("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\")", tc_shape_like_arg1, lower_gelu_backward, tc_grad_gelu_backward, "gelu_backward(f32[5], f32[5])", "gradient of gelu"),
+    ROW("gelu(Tensor self, *, str approximate=\"none\")", shape_gelu, lower_gelu, grad_gelu, "gelu(f32[3,5]); gelu(f32[5], approximate='tanh')",
+        "x Phi(x)"),
+    ROW("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\")", tc_shape_like_arg1, lower_gelu_backward, tc_grad_gelu_backward,
+        "gelu_backward(f32[5], f32[5])", "gradient of gelu"),
     ROW("silu(Tensor self)", shape_float_only, lower_silu, grad_silu, "silu(f32[3,5]); silu(f64[0,2])", "x / (1 + exp(-x))"),
-    ROW("silu_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_silu_backward, tc_grad_silu_backward, "silu_backward(f32[5], f32[5])", "gradient of silu"),
+    ROW("silu_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_silu_backward, tc_grad_silu_backward,
+        "silu_backward(f32[5], f32[5])", "gradient of silu"),
     ROW("mish(Tensor self)", shape_float_only, lower_mish, grad_mish, "mish(f32[5])", "x tanh(log(1 + exp(x)))"),
-    ROW("mish_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_mish_backward, tc_grad_mish_backward, "mish_backward(f32[5], f32[5])", "gradient of mish"),
+    ROW("mish_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_mish_backward, tc_grad_mish_backward,
+        "mish_backward(f32[5], f32[5])", "gradient of mish"),
     ROW("hardsigmoid(Tensor self)", shape_float_only, lower_hardsigmoid, grad_hardsigmoid, "hardsigmoid(f32[5])", "min(max(x + 3, 0), 6) / 6"),
-    ROW("hardsigmoid_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_hardsigmoid_backward, tc_grad_flat_backward, "hardsigmoid_backward(f32[5], f32[5])", "gradient of hardsigmoid"),
+    ROW("hardsigmoid_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_hardsigmoid_backward, tc_grad_flat_backward,
+        "hardsigmoid_backward(f32[5], f32[5])", "gradient of hardsigmoid"),
     ROW("hardswish(Tensor self)", shape_float_only, lower_hardswish, grad_hardswish, "hardswish(f32[5])", "x min(max(x + 3, 0), 6) / 6"),
-    ROW("hardswish_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_hardswish_backward, tc_grad_hardswish_backward, "hardswish_backward(f32[5], f32[5])", "gradient of hardswish"),
-    ROW("softplus(Tensor self, Scalar beta=1, Scalar threshold=20)", shape_float_only, lower_softplus, grad_softplus, "softplus(f32[5])", "log(1 + exp(beta x)) / beta; x above the threshold"),
-    ROW("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)", tc_shape_like_arg1, lower_softplus_backward, tc_grad_softplus_backward, "softplus_backward(f32[5], f32[5], 1, 20)", "gradient of softplus"),
-    ROW("softshrink(Tensor self, Scalar lambd=0.5)", shape_shrink, lower_softshrink, grad_softshrink, "softshrink(f32[5])", "x moved towards 0 by lambd"),
-    ROW("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd)", tc_shape_like_arg1, lower_shrink_backward, tc_grad_flat_backward, "softshrink_backward(f32[5], f32[5], 0.5)", "gradient of softshrink"),
+    ROW("hardswish_backward(Tensor grad_output, Tensor self)", tc_shape_like_arg1, lower_hardswish_backward, tc_grad_hardswish_backward,
+        "hardswish_backward(f32[5], f32[5])", "gradient of hardswish"),
+    ROW("softplus(Tensor self, Scalar beta=1, Scalar threshold=20)", shape_float_only, lower_softplus, grad_softplus, "softplus(f32[5])",
+        "log(1 + exp(beta x)) / beta; x above the threshold"),
+    ROW("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold)", tc_shape_like_arg1, lower_softplus_backward,
+        tc_grad_softplus_backward, "softplus_backward(f32[5], f32[5], 1, 20)", "gradient of softplus"),
+    ROW("softshrink(Tensor self, Scalar lambd=0.5)", shape_shrink, lower_softshrink, grad_softshrink, "softshrink(f32[5])",
+        "x moved towards 0 by lambd"),
+    ROW("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd)", tc_shape_like_arg1, lower_shrink_backward, tc_grad_flat_backward,
+        "softshrink_backward(f32[5], f32[5], 0.5)", "gradient of softshrink"),
     ROW("hardshrink(Tensor self, Scalar lambd=0.5)", shape_shrink, lower_hardshrink, grad_hardshrink, "hardshrink(f32[5])", "0 where |x| <= lambd"),
-    ROW("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd)", tc_shape_like_arg1, lower_shrink_backward, tc_grad_flat_backward, "hardshrink_backward(f32[5], f32[5], 0.5)", "gradient of hardshrink"),
+    ROW("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd)", tc_shape_like_arg1, lower_shrink_backward, tc_grad_flat_backward,
+        "hardshrink_backward(f32[5], f32[5], 0.5)", "gradient of hardshrink"),
     COMPOSED("log_sigmoid(Tensor self)", shape_float_only, decompose_log_sigmoid, NULL, "log_sigmoid(f32[5])", "log(sigmoid(x))"),
-    {.schema = "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", .shape = shape_log_sigmoid, .lower = lower_log_sigmoid, .grad = grad_log_sigmoid, .samples = "log_sigmoid_forward(f32[5])", .doc = "log(sigmoid(x)) and exp(-|x|)"},
-    ROW("log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)", tc_shape_like_arg1, lower_log_sigmoid_backward, tc_grad_log_sigmoid_backward, "log_sigmoid_backward(f32[5], f32[5], f32[5])", "gradient of log_sigmoid"),
-    COMPOSED("prelu(Tensor self, Tensor weight)", tc_shape_decomposed, decompose_prelu, NULL, "prelu(f32[2,3,4], f32[3])", "x, or weight x where x <= 0"),
-    ROW("_prelu_kernel(Tensor self, Tensor weight)", shape_prelu_kernel, lower_prelu, grad_prelu, "_prelu_kernel(f32[2,3], f32[1,3])", "x, or weight x where x <= 0"),
+    {.schema = "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
+     .shape = shape_log_sigmoid,
+     .lower = lower_log_sigmoid,
+     .grad = grad_log_sigmoid,
+     .samples = "log_sigmoid_forward(f32[5])",
+     .doc = "log(sigmoid(x)) and exp(-|x|)"},
+    ROW("log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer)", tc_shape_like_arg1, lower_log_sigmoid_backward,
+        tc_grad_log_sigmoid_backward, "log_sigmoid_backward(f32[5], f32[5], f32[5])", "gradient of log_sigmoid"),
+    COMPOSED("prelu(Tensor self, Tensor weight)", tc_shape_decomposed, decompose_prelu, NULL, "prelu(f32[2,3,4], f32[3])",
+             "x, or weight x where x <= 0"),
+    ROW("_prelu_kernel(Tensor self, Tensor weight)", shape_prelu_kernel, lower_prelu, grad_prelu, "_prelu_kernel(f32[2,3], f32[1,3])",
+        "x, or weight x where x <= 0"),
     COMPOSED("glu(Tensor self, int dim=-1)", shape_glu, decompose_glu, NULL, "glu(f32[3,6])", "a sigmoid(b), the halves of x"),
-    COMPOSED("glu_backward(Tensor grad_output, Tensor self, int dim)", shape_glu_backward, decompose_glu_backward, NULL, "glu_backward(f32[3,3], f32[3,6], -1)", "gradient of glu"),
-    {.schema = "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM, .shape = shape_float_only,
-     .decompose = decompose_rrelu, .samples = "rrelu(f32[5])", .doc = "leaky_relu with a random slope in training"},
+    COMPOSED("glu_backward(Tensor grad_output, Tensor self, int dim)", shape_glu_backward, decompose_glu_backward, NULL,
+             "glu_backward(f32[3,3], f32[3,6], -1)", "gradient of glu"),
+    {.schema =
+         "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor",
+     .flags = TC_OP_RANDOM,
+     .shape = shape_float_only,
+     .decompose = decompose_rrelu,
+     .samples = "rrelu(f32[5])",
+     .doc = "leaky_relu with a random slope in training"},
     {0}};

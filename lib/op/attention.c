@@ -23,7 +23,12 @@ static tc_value *repeat_heads(tc_emit *e, tc_value *v, tc_sym heads) {
     return tc_emit_call(e, "aten::reshape", "vS", x, size, r);
 }
 
-typedef struct { tc_value *q, *k, *v, *mask; double dropout; bool causal, gqa; const tc_arg *scale; } attention;
+typedef struct {
+    tc_value *q, *k, *v, *mask;
+    double dropout;
+    bool causal, gqa;
+    const tc_arg *scale;
+} attention;
 
 /* Returns the result; *out_weights: what multiplies v. */
 static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **out, tc_value **out_weights) {
@@ -31,13 +36,21 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
     if (!a.q || !a.k || !a.v) return tc_error(TC_CONTENT, "TypeError: %s: query, key and value must be tensors", tc_op_name(n->op));
     int r = a.q->meta.rank;
     if (a.q->meta.dtype != a.k->meta.dtype || a.q->meta.dtype != a.v->meta.dtype)
-        return tc_error(TC_CONTENT, "%s: Expected query, key, and value to have the same dtype, but got query.dtype: %s key.dtype: %s and value.dtype: %s instead.", tc_op_name(n->op), tc_dtypes[a.q->meta.dtype].torch,
-                        tc_dtypes[a.k->meta.dtype].torch, tc_dtypes[a.v->meta.dtype].torch);
+        return tc_error(
+            TC_CONTENT,
+            "%s: Expected query, key, and value to have the same dtype, but got query.dtype: %s key.dtype: %s and value.dtype: %s instead.",
+            tc_op_name(n->op), tc_dtypes[a.q->meta.dtype].torch, tc_dtypes[a.k->meta.dtype].torch, tc_dtypes[a.v->meta.dtype].torch);
     if (r < 2 || a.k->meta.rank < 2 || a.v->meta.rank < 2)
-        return tc_error(TC_CONTENT, "%s: Expected query, key, and value to all be at least 2 dimensional, but got query.dim(): %d, key.dim(): %d and value.dim(): %d instead.", tc_op_name(n->op), r, a.k->meta.rank, a.v->meta.rank);
+        return tc_error(TC_CONTENT,
+                        "%s: Expected query, key, and value to all be at least 2 dimensional, but got query.dim(): %d, key.dim(): %d and "
+                        "value.dim(): %d instead.",
+                        tc_op_name(n->op), r, a.k->meta.rank, a.v->meta.rank);
     if (a.mask && a.causal) return refuse(n, "Explicit attn_mask should not be set when is_causal=True");
     if (a.mask && a.mask->meta.dtype != TC_BOOL && a.mask->meta.dtype != a.q->meta.dtype && a.mask->meta.dtype != TC_F32)
-        return tc_error(TC_CONTENT, "%s: Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: %s and  query.dtype: %s instead.", tc_op_name(n->op), tc_dtypes[a.mask->meta.dtype].torch, tc_dtypes[a.q->meta.dtype].torch);
+        return tc_error(
+            TC_CONTENT,
+            "%s: Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: %s and  query.dtype: %s instead.",
+            tc_op_name(n->op), tc_dtypes[a.mask->meta.dtype].torch, tc_dtypes[a.q->meta.dtype].torch);
     if (a.gqa && r >= 3) a.k = repeat_heads(e, a.k, a.q->meta.size[r - 3]), a.v = repeat_heads(e, a.v, a.q->meta.size[r - 3]);
     tc_sym width = a.q->meta.size[r - 1];
     int64_t w;
@@ -51,7 +64,8 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
         scale = 1 / __builtin_sqrt((double)w);
         q = tc_e_muls(e, q, __builtin_sqrt(scale)), k = tc_e_muls(e, k, __builtin_sqrt(scale));
     } else {
-        tc_sym f = tc_sym_op(s, TC_S_FDIV, tc_sym_float(s, 1), tc_sym_op(s, TC_S_SQRT, tc_sym_op(s, TC_S_TOFLOAT, width, NULL, NULL), NULL, NULL), NULL);
+        tc_sym f =
+            tc_sym_op(s, TC_S_FDIV, tc_sym_float(s, 1), tc_sym_op(s, TC_S_SQRT, tc_sym_op(s, TC_S_TOFLOAT, width, NULL, NULL), NULL, NULL), NULL);
         tc_arg by = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a.scale && a.scale->kind == TC_A_SCALAR ? a.scale->sym : f};
         q = tc_emit_call(e, "aten::mul.Tensor", "va", q, &by);
     }
@@ -71,20 +85,26 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
 /* The kernel takes four dimensions, no dropout and a mask that needs no gradient; the rest is written out. */
 static bool has_kernel(const tc_emit *e, attention a) {
     bool four = a.q && a.k && a.v && a.q->meta.rank == 4 && a.k->meta.rank == 4 && a.v->meta.rank == 4 && a.dropout == 0;
-    bool alike = four && a.q->meta.dtype == a.k->meta.dtype && a.q->meta.dtype == a.v->meta.dtype && tc_is_float(a.q->meta.dtype) && a.q->meta.size[3] == a.k->meta.size[3] && a.q->meta.size[3] == a.v->meta.size[3];
-    bool mask = !a.mask || (!a.causal && (a.mask->meta.dtype == TC_BOOL || a.mask->meta.dtype == a.q->meta.dtype) && !(e->wants ? e->wants(e->wants_ctx, a.mask) : a.mask->meta.requires_grad));
+    bool alike = four && a.q->meta.dtype == a.k->meta.dtype && a.q->meta.dtype == a.v->meta.dtype && tc_is_float(a.q->meta.dtype) &&
+                 a.q->meta.size[3] == a.k->meta.size[3] && a.q->meta.size[3] == a.v->meta.size[3];
+    bool mask = !a.mask || (!a.causal && (a.mask->meta.dtype == TC_BOOL || a.mask->meta.dtype == a.q->meta.dtype) &&
+                            !(e->wants ? e->wants(e->wants_ctx, a.mask) : a.mask->meta.requires_grad));
     return alike && mask;
 }
 static tc_status decompose_attention(tc_emit *e, const tc_node *n) { /* query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa */
     tc_value *y = NULL;
-    attention a = {tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3), tc_arg_float(n, 4), tc_arg_bool(n, 5), tc_arg_bool(n, 7), &n->args[6]};
+    attention a = {tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3),
+                   tc_arg_float(n, 4), tc_arg_bool(n, 5),  tc_arg_bool(n, 7),  &n->args[6]};
     if (has_kernel(e, a)) {
         if (a.gqa) {
             int64_t h, hk;
-            if (tc_sym_const_int(a.q->meta.size[1], &h) && tc_sym_const_int(a.k->meta.size[1], &hk) && (hk == 0 || h % hk)) return refuse(n, "Number of heads in key and value must divide the number of heads in query");
+            if (tc_sym_const_int(a.q->meta.size[1], &h) && tc_sym_const_int(a.k->meta.size[1], &hk) && (hk == 0 || h % hk))
+                return refuse(n, "Number of heads in key and value must divide the number of heads in query");
             a.k = repeat_heads(e, a.k, a.q->meta.size[1]), a.v = repeat_heads(e, a.v, a.q->meta.size[1]);
         }
-        tc_emit_result(e, 0, tc_emit_call(e, "aten::_scaled_dot_product_flash_attention_for_cpu", "vvvfbva", a.q, a.k, a.v, 0.0, (int)a.causal, a.mask, a.scale));
+        tc_emit_result(
+            e, 0,
+            tc_emit_call(e, "aten::_scaled_dot_product_flash_attention_for_cpu", "vvvfbva", a.q, a.k, a.v, 0.0, (int)a.causal, a.mask, a.scale));
         return tc_e_done(e);
     }
     TC_TRY(attend(e, n, a, &y, NULL));
@@ -94,7 +114,8 @@ static tc_status decompose_attention(tc_emit *e, const tc_node *n) { /* query, k
 static tc_status decompose_attention_math(tc_emit *e, const tc_node *n) { /* ..., is_causal, dropout_mask, scale, enable_gqa */
     tc_value *y = NULL, *w = NULL;
     if (!tc_arg_is_none(n, 6)) return tc_error(TC_UNSUPPORTED, "%s: dropout_mask", tc_op_name(n->op));
-    attention a = {tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3), tc_arg_float(n, 4), tc_arg_bool(n, 5), tc_arg_bool(n, 8), &n->args[7]};
+    attention a = {tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3),
+                   tc_arg_float(n, 4), tc_arg_bool(n, 5),  tc_arg_bool(n, 8),  &n->args[7]};
     TC_TRY(attend(e, n, a, &y, &w));
     tc_emit_result(e, 0, y);
     tc_emit_result(e, 1, w);
@@ -109,13 +130,15 @@ static tc_status shape_flash(tc_shape_ctx *c) {
     if (q->dtype != k->dtype || q->dtype != v->dtype) return tc_sh_fail(c, "Expected query, key and value to have one dtype");
     if (!tc_sh_same(c, q->size[3], k->size[3])) return tc_sh_fail(c, "Q/K should have the same head size");
     if (!tc_sh_same(c, k->size[2], v->size[2])) return tc_sh_fail(c, "key and value must have the same length");
-    if (!tc_sh_same(c, q->size[0], k->size[0]) || !tc_sh_same(c, q->size[0], v->size[0]) || !tc_sh_same(c, k->size[1], v->size[1])) return tc_sh_fail(c, "Expected query, key and value of one batch");
+    if (!tc_sh_same(c, q->size[0], k->size[0]) || !tc_sh_same(c, q->size[0], v->size[0]) || !tc_sh_same(c, k->size[1], v->size[1]))
+        return tc_sh_fail(c, "Expected query, key and value of one batch");
     if (tc_sym_const_float(tc_sh_int(c, 3), &p) && p != 0) return tc_sh_fail(c, "Currently do not support dropout > 0");
     if (m) {
         tc_dims d = {.rank = 4, .size = {q->size[0], q->size[1], q->size[2], k->size[2]}}, b = d;
         TC_TRY(tc_sh_broadcast_dims(c, &b, m));
         for (int i = 0; i < 4; i++)
-            if (b.rank != 4 || !(b.size[i] == d.size[i] || tc_sh_same(c, b.size[i], d.size[i]))) return tc_sh_fail(c, "attn_mask does not broadcast to the scores");
+            if (b.rank != 4 || !(b.size[i] == d.size[i] || tc_sh_same(c, b.size[i], d.size[i])))
+                return tc_sh_fail(c, "attn_mask does not broadcast to the scores");
     }
     tc_symctx *s = tc_sh_sym(c);
     tc_sym e = v->size[3], row = tc_sym_mul(s, q->size[1], e); /* PyTorch lays the result out as [B, T, H, E] */
@@ -133,19 +156,37 @@ static tc_status shape_flash_backward(tc_shape_ctx *c) { /* grad_out, query, key
 }
 static tc_status grad_flash(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (!gs[0]) return NULL;
-    tc_value *r = tc_emit_call(e, "aten::_scaled_dot_product_flash_attention_for_cpu_backward", "vaaavvaaaa", gs[0], &n->args[0], &n->args[1], &n->args[2], n->outs[0], n->outs[1], &n->args[3], &n->args[4], &n->args[5], &n->args[6]);
+    tc_value *r = tc_emit_call(e, "aten::_scaled_dot_product_flash_attention_for_cpu_backward", "vaaavvaaaa", gs[0], &n->args[0], &n->args[1],
+                               &n->args[2], n->outs[0], n->outs[1], &n->args[3], &n->args[4], &n->args[5], &n->args[6]);
     for (int i = 0; i < 3; i++) tc_e_give(e, n, i, tc_emit_out(r, i));
     return tc_e_done(e);
 }
 
 #define QKV "Tensor query, Tensor key, Tensor value, "
 const tc_op tc_ops_attention[] = {
-    {.schema = "aten::scaled_dot_product_attention(" QKV "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_attention,
-     .samples = "scaled_dot_product_attention(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5]); scaled_dot_product_attention(f32[2,4,5], f32[2,4,5], f32[2,4,5], is_causal=True)", .doc = "softmax(q k^T scale + mask) v"},
-    {.schema = "aten::_scaled_dot_product_attention_math(" QKV "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)", .shape = tc_shape_decomposed,
-     .decompose = decompose_attention_math, .doc = "attention and its weights"},
-    {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu(" QKV "float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)", .shape = shape_flash, .kernel = &tc_k_flash_attention,
-     .grad = grad_flash, .samples = "_scaled_dot_product_flash_attention_for_cpu(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5])", .doc = "attention and the logsumexp of its weights"},
-    {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, " QKV "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, Tensor grad_key, Tensor grad_value)",
-     .shape = shape_flash_backward, .kernel = &tc_k_flash_attention_backward, .doc = "gradients of attention"},
+    {.schema = "aten::scaled_dot_product_attention(" QKV
+               "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_attention,
+     .samples = "scaled_dot_product_attention(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5]); scaled_dot_product_attention(f32[2,4,5], f32[2,4,5], "
+                "f32[2,4,5], is_causal=True)",
+     .doc = "softmax(q k^T scale + mask) v"},
+    {.schema = "aten::_scaled_dot_product_attention_math(" QKV "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, Tensor? "
+                                                               "dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_attention_math,
+     .doc = "attention and its weights"},
+    {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu(" QKV
+               "float dropout_p=0.0, bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
+     .shape = shape_flash,
+     .kernel = &tc_k_flash_attention,
+     .grad = grad_flash,
+     .samples = "_scaled_dot_product_flash_attention_for_cpu(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5])",
+     .doc = "attention and the logsumexp of its weights"},
+    {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, " QKV
+               "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, "
+               "Tensor grad_key, Tensor grad_value)",
+     .shape = shape_flash_backward,
+     .kernel = &tc_k_flash_attention_backward,
+     .doc = "gradients of attention"},
     {0}};

@@ -5,17 +5,19 @@
 #include <string.h>
 
 static const char *const type_names[] = {
-    [TC_T_TENSOR] = "Tensor", [TC_T_OPT_TENSOR] = "Tensor?", [TC_T_TENSORS] = "Tensor[]", [TC_T_OPT_TENSORS] = "Tensor?[]", [TC_T_INT] = "int",
-    [TC_T_INTS] = "int[]", [TC_T_FLOAT] = "float", [TC_T_FLOATS] = "float[]", [TC_T_BOOL] = "bool", [TC_T_BOOLS] = "bool[]",
-    [TC_T_SCALAR] = "number", [TC_T_SCALARS] = "number[]", [TC_T_STRING] = "str", [TC_T_DTYPE] = "dtype", [TC_T_LAYOUT] = "layout",
-    [TC_T_MEMFORMAT] = "memory_format", [TC_T_DEVICE] = "device", [TC_T_GENERATOR] = "Generator", [TC_T_DIMNAME] = "Dimname", [TC_T_GRAPH] = "graph",
+    [TC_T_TENSOR] = "Tensor", [TC_T_OPT_TENSOR] = "Tensor?",  [TC_T_TENSORS] = "Tensor[]", [TC_T_OPT_TENSORS] = "Tensor?[]",
+    [TC_T_INT] = "int",       [TC_T_INTS] = "int[]",          [TC_T_FLOAT] = "float",      [TC_T_FLOATS] = "float[]",
+    [TC_T_BOOL] = "bool",     [TC_T_BOOLS] = "bool[]",        [TC_T_SCALAR] = "number",    [TC_T_SCALARS] = "number[]",
+    [TC_T_STRING] = "str",    [TC_T_DTYPE] = "dtype",         [TC_T_LAYOUT] = "layout",    [TC_T_MEMFORMAT] = "memory_format",
+    [TC_T_DEVICE] = "device", [TC_T_GENERATOR] = "Generator", [TC_T_DIMNAME] = "Dimname",  [TC_T_GRAPH] = "graph",
 };
 
 static const char *found(const tc_arg *a) {
     static const char *const kinds[] = {
-        [TC_A_NONE] = "None", [TC_A_VALUE] = "Tensor", [TC_A_VALUES] = "list of tensors", [TC_A_INT] = "int", [TC_A_INTS] = "list of ints",
-        [TC_A_SCALAR] = "number", [TC_A_FLOATS] = "list of floats", [TC_A_BOOLS] = "list of bools", [TC_A_STRING] = "str", [TC_A_DTYPE] = "dtype",
-        [TC_A_LAYOUT] = "layout", [TC_A_MEMFORMAT] = "memory_format", [TC_A_DEVICE] = "device", [TC_A_GRAPH] = "graph",
+        [TC_A_NONE] = "None",         [TC_A_VALUE] = "Tensor",  [TC_A_VALUES] = "list of tensors", [TC_A_INT] = "int",
+        [TC_A_INTS] = "list of ints", [TC_A_SCALAR] = "number", [TC_A_FLOATS] = "list of floats",  [TC_A_BOOLS] = "list of bools",
+        [TC_A_STRING] = "str",        [TC_A_DTYPE] = "dtype",   [TC_A_LAYOUT] = "layout",          [TC_A_MEMFORMAT] = "memory_format",
+        [TC_A_DEVICE] = "device",     [TC_A_GRAPH] = "graph",
     };
     static const char *const scalars[] = {"bool", "int", "float", "complex"};
     if (a->kind == TC_A_SCALAR && !a->is_sym) return scalars[a->scalar.kind];
@@ -161,7 +163,8 @@ tc_status tc_op_coerce(tc_program *program, const tc_op *op, int param, tc_arg *
     const tc_param *q = &tc_op_schema(op)->params[param];
     tc_arg a = *arg;
     if (!coerce(program, q, &a))
-        return tc_error(TC_CONTENT, "%s: argument %s is %s, expected %s%s", tc_op_name(op), q->name, found(arg), type_names[q->type], q->optional ? " or None" : "");
+        return tc_error(TC_CONTENT, "%s: argument %s is %s, expected %s%s", tc_op_name(op), q->name, found(arg), type_names[q->type],
+                        q->optional ? " or None" : "");
     *arg = a;
     return NULL;
 }
@@ -180,7 +183,8 @@ void tc_op_functional_args(tc_program *p, const tc_op *op, const tc_arg *args, t
     int n = 0;
     for (int i = 0; i < s->nparams; i++) {
         if (f != op && s->params[i].mutated && s->params[i].kw_only) continue;
-        while (f != op && n + 1 < fs->nparams && strcmp(fs->params[n].name, s->params[i].name) && fs->params[n].kw_only && fs->params[n].has_default) {
+        while (f != op && n + 1 < fs->nparams && strcmp(fs->params[n].name, s->params[i].name) && fs->params[n].kw_only &&
+               fs->params[n].has_default) {
             tc_status_free(tc_op_default(p, f, n, &out[n]));
             n++;
         }

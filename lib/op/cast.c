@@ -54,7 +54,8 @@ static tc_status shape_alias(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
     const char *name = tc_op_schema(c->op)->name;
-    if (tc_is_complex(m->dtype) && (!strcmp(name, "conj") || !strcmp(name, "_conj") || !strcmp(name, "real"))) return tc_error(TC_UNSUPPORTED, "%s: complex numbers", tc_op_name(c->op));
+    if (tc_is_complex(m->dtype) && (!strcmp(name, "conj") || !strcmp(name, "_conj") || !strcmp(name, "real")))
+        return tc_error(TC_UNSUPPORTED, "%s: complex numbers", tc_op_name(c->op));
     tc_dims d = tc_dims_of(m);
     return tc_sh_out_strided(c, 0, m->dtype, &d, m->stride);
 }
@@ -114,7 +115,8 @@ static tc_status shape_assert_scalar(tc_shape_ctx *c) {
     tc_sym s = tc_sh_int(c, 0);
     bool b;
     int64_t v;
-    if ((tc_sym_const_bool(s, &b) && !b) || (tc_sym_const_int(s, &v) && v == 0)) return tc_sh_fail(c, "%s", tc_sh_string(c, 1) ? tc_sh_string(c, 1) : "assertion failed");
+    if ((tc_sym_const_bool(s, &b) && !b) || (tc_sym_const_int(s, &v) && v == 0))
+        return tc_sh_fail(c, "%s", tc_sh_string(c, 1) ? tc_sh_string(c, 1) : "assertion failed");
     if (tc_sym_type(s) == TC_SYM_BOOL) tc_sym_assume(tc_sh_sym(c), s);
     return NULL;
 }
@@ -141,7 +143,8 @@ static tc_status run_assert_async(tc_kcall *k) {
     const tc_tensor *t = tc_k_tensor(k, 0);
     if (tc_tensor_numel(t) < 1) return tc_error(TC_CONTENT, "aten._assert_async: Boolean value of Tensor with no values is ambiguous");
     if (tc_scalar_to_double(tc_scalar_load(t->dtype, tc_tensor_data(t), 0)) != 0) return NULL;
-    return tc_error(TC_CONTENT, "%s", k->nargs > 1 && k->args[1].kind == TC_K_STRING ? k->args[1].string : "Expected Tensor with single nonzero value, but got zero");
+    return tc_error(TC_CONTENT, "%s",
+                    k->nargs > 1 && k->args[1].kind == TC_K_STRING ? k->args[1].string : "Expected Tensor with single nonzero value, but got zero");
 }
 static const tc_kernel assert_async = {.name = "assert_async", .run = run_assert_async};
 
@@ -181,10 +184,14 @@ static tc_status decompose_type_as(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status decompose_cast_to(tc_emit *e, const tc_node *n) {
-    static const struct { const char *name; tc_dtype d; } names[] = {{"_cast_Byte", TC_U8}, {"_cast_Char", TC_I8}, {"_cast_Double", TC_F64}, {"_cast_Float", TC_F32}, {"_cast_Half", TC_F16},
-                                                                     {"_cast_Int", TC_I32}, {"_cast_Long", TC_I64}, {"_cast_Short", TC_I16}};
+    static const struct {
+        const char *name;
+        tc_dtype d;
+    } names[] = {{"_cast_Byte", TC_U8},  {"_cast_Char", TC_I8}, {"_cast_Double", TC_F64}, {"_cast_Float", TC_F32},
+                 {"_cast_Half", TC_F16}, {"_cast_Int", TC_I32}, {"_cast_Long", TC_I64},   {"_cast_Short", TC_I16}};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(names[i].name, tc_op_schema(n->op)->name)) tc_emit_result(e, 0, tc_emit_call(e, "aten::to.dtype", "vd", tc_arg_value(n, 0), (int)names[i].d));
+        if (!strcmp(names[i].name, tc_op_schema(n->op)->name))
+            tc_emit_result(e, 0, tc_emit_call(e, "aten::to.dtype", "vd", tc_arg_value(n, 0), (int)names[i].d));
     return tc_e_done(e);
 }
 static tc_status decompose_contiguous(tc_emit *e, const tc_node *n) {
@@ -220,24 +227,58 @@ static tc_status grad_fill(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 
-#define TO(overload) {.schema = "aten::to." overload " -> Tensor(a)", .shape = tc_shape_decomposed, .decompose = decompose_to, .doc = "another type"}
-#define CAST(name) {.schema = "aten::_cast_" #name "(Tensor self, bool non_blocking=False) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_cast_to, .doc = "another type"}
-#define ALIAS(SCHEMA, flags_, text) {.schema = "aten::" SCHEMA, .flags = flags_, .shape = shape_alias, .view_alias = alias_self, .view_inverse = inverse_self, .grad = grad_through, .doc = text}
-#define COPY(SCHEMA, flags_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .flags = flags_, .shape = shape_clone, .lower = lower_copy_of_self, .grad = grad_through, .samples = sample, .doc = text}
+#define TO(overload) \
+    { .schema = "aten::to." overload " -> Tensor(a)", .shape = tc_shape_decomposed, .decompose = decompose_to, .doc = "another type" }
+#define CAST(name)                                                                                                       \
+    {                                                                                                                    \
+        .schema = "aten::_cast_" #name "(Tensor self, bool non_blocking=False) -> Tensor", .shape = tc_shape_decomposed, \
+        .decompose = decompose_cast_to, .doc = "another type"                                                            \
+    }
+#define ALIAS(SCHEMA, flags_, text)                                                                                               \
+    {                                                                                                                             \
+        .schema = "aten::" SCHEMA, .flags = flags_, .shape = shape_alias, .view_alias = alias_self, .view_inverse = inverse_self, \
+        .grad = grad_through, .doc = text                                                                                         \
+    }
+#define COPY(SCHEMA, flags_, sample, text)                                                                                                \
+    {                                                                                                                                     \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = flags_, .shape = shape_clone, .lower = lower_copy_of_self, .grad = grad_through, \
+        .samples = sample, .doc = text                                                                                                    \
+    }
 const tc_op tc_ops_cast[] = {
-    {.schema = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-     .shape = shape_to_copy, .lower = lower_copy_of_self, .grad = grad_through, .samples = "_to_copy(f32[3], dtype=torch.float64); _to_copy(f32[3], dtype=torch.int64)", .doc = "a copy of another type"},
+    {.schema = "aten::_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "
+               "non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+     .shape = shape_to_copy,
+     .lower = lower_copy_of_self,
+     .grad = grad_through,
+     .samples = "_to_copy(f32[3], dtype=torch.float64); _to_copy(f32[3], dtype=torch.int64)",
+     .doc = "a copy of another type"},
     TO("dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)"),
-    TO("dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)"),
+    TO("dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "
+       "non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)"),
     TO("device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)"),
     TO("other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)"),
-    {.schema = "aten::type_as(Tensor self, Tensor other) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_type_as, .samples = "type_as(f32[3], f64[2])", .doc = "the type of other"},
-    CAST(Byte), CAST(Char), CAST(Double), CAST(Float), CAST(Half), CAST(Int), CAST(Long), CAST(Short),
+    {.schema = "aten::type_as(Tensor self, Tensor other) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_type_as,
+     .samples = "type_as(f32[3], f64[2])",
+     .doc = "the type of other"},
+    CAST(Byte),
+    CAST(Char),
+    CAST(Double),
+    CAST(Float),
+    CAST(Half),
+    CAST(Int),
+    CAST(Long),
+    CAST(Short),
     COPY("clone(Tensor self, *, MemoryFormat? memory_format=None)", 0, "clone(f32[3])", "a copy"),
     COPY("alias_copy(Tensor self)", 0, "alias_copy(f32[3])", "a copy"),
     COPY("detach_copy(Tensor self)", TC_OP_NONDIFF, "detach_copy(f32[3])", "a copy without gradient"),
     COPY("lift(Tensor self)", 0, "lift(f32[3])", "a copy"),
-    {.schema = "aten::lift_fresh_copy(Tensor self) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_lift_fresh_copy, .samples = "lift_fresh_copy(f32[3])", .doc = "a copy of a constant"},
+    {.schema = "aten::lift_fresh_copy(Tensor self) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_lift_fresh_copy,
+     .samples = "lift_fresh_copy(f32[3])",
+     .doc = "a copy of a constant"},
     ALIAS("lift_fresh(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself"),
     ALIAS("alias(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself"),
     ALIAS("detach(Tensor(a) self) -> Tensor(a)", TC_OP_NONDIFF, "the tensor itself, without gradient"),
@@ -246,21 +287,77 @@ const tc_op tc_ops_cast[] = {
     ALIAS("_conj(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself, when it is real"),
     ALIAS("resolve_conj(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself"),
     ALIAS("resolve_neg(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself"),
-    {.schema = "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)", .shape = tc_shape_decomposed, .decompose = decompose_contiguous, .doc = "the tensor, or a contiguous copy"},
-    {.schema = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor", .shape = shape_copy, .lower = lower_source, .grad = grad_copy, .samples = "copy(f32[2,3], f64[3])", .doc = "src in the type and sizes of self"},
-    {.schema = "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor", .shape = tc_shape_same, .lower = lower_source, .grad = grad_fill, .samples = "fill(f32[3], 2)", .doc = "value everywhere"},
-    {.schema = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor", .shape = shape_fill_tensor, .lower = lower_source, .grad = grad_fill, .samples = "fill(f32[3], f32[])", .doc = "value everywhere"},
-    {.schema = "aten::zero(Tensor self) -> Tensor", .shape = tc_shape_same, .lower = lower_zero, .grad = grad_fill, .samples = "zero(f32[3])", .doc = "0 everywhere"},
-    {.schema = "aten::item(Tensor self) -> Scalar", .flags = TC_OP_NONDIFF | TC_OP_COMPOSITE, .shape = tc_shape_decomposed, .decompose = decompose_item, .doc = "the only element, as a number"},
-    {.schema = "aten::_local_scalar_dense(Tensor self) -> Scalar", .flags = TC_OP_NONDIFF | TC_OP_DATA_SHAPE, .shape = shape_item, .doc = "the only element, as a number"},
-    {.schema = "aten::sym_size.int(Tensor self, int dim) -> SymInt", .flags = TC_OP_NONDIFF, .shape = shape_sym_size, .doc = "the size of a dimension"},
-    {.schema = "aten::sym_stride.int(Tensor self, int dim) -> SymInt", .flags = TC_OP_NONDIFF, .shape = shape_sym_stride, .doc = "the stride of a dimension"},
+    {.schema = "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_contiguous,
+     .doc = "the tensor, or a contiguous copy"},
+    {.schema = "aten::copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+     .shape = shape_copy,
+     .lower = lower_source,
+     .grad = grad_copy,
+     .samples = "copy(f32[2,3], f64[3])",
+     .doc = "src in the type and sizes of self"},
+    {.schema = "aten::fill.Scalar(Tensor self, Scalar value) -> Tensor",
+     .shape = tc_shape_same,
+     .lower = lower_source,
+     .grad = grad_fill,
+     .samples = "fill(f32[3], 2)",
+     .doc = "value everywhere"},
+    {.schema = "aten::fill.Tensor(Tensor self, Tensor value) -> Tensor",
+     .shape = shape_fill_tensor,
+     .lower = lower_source,
+     .grad = grad_fill,
+     .samples = "fill(f32[3], f32[])",
+     .doc = "value everywhere"},
+    {.schema = "aten::zero(Tensor self) -> Tensor",
+     .shape = tc_shape_same,
+     .lower = lower_zero,
+     .grad = grad_fill,
+     .samples = "zero(f32[3])",
+     .doc = "0 everywhere"},
+    {.schema = "aten::item(Tensor self) -> Scalar",
+     .flags = TC_OP_NONDIFF | TC_OP_COMPOSITE,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_item,
+     .doc = "the only element, as a number"},
+    {.schema = "aten::_local_scalar_dense(Tensor self) -> Scalar",
+     .flags = TC_OP_NONDIFF | TC_OP_DATA_SHAPE,
+     .shape = shape_item,
+     .doc = "the only element, as a number"},
+    {.schema = "aten::sym_size.int(Tensor self, int dim) -> SymInt",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_sym_size,
+     .doc = "the size of a dimension"},
+    {.schema = "aten::sym_stride.int(Tensor self, int dim) -> SymInt",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_sym_stride,
+     .doc = "the stride of a dimension"},
     {.schema = "aten::sym_numel(Tensor self) -> SymInt", .flags = TC_OP_NONDIFF, .shape = shape_sym_numel, .doc = "the number of elements"},
-    {.schema = "aten::sym_storage_offset(Tensor self) -> SymInt", .flags = TC_OP_NONDIFF, .shape = shape_sym_offset, .doc = "0: every value is its own storage"},
-    {.schema = "aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=contiguous_format) -> SymBool", .flags = TC_OP_NONDIFF, .shape = shape_sym_contiguous, .doc = "whether the visible strides are contiguous"},
-    {.schema = "aten::_assert_scalar(Scalar self, str assert_msg) -> ()", .flags = TC_OP_IMPURE | TC_OP_NONDIFF, .shape = shape_assert_scalar, .doc = "fails with the message when the number is 0"},
-    {.schema = "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, Layout? layout=None) -> ()", .flags = TC_OP_NONDIFF,
-     .shape = shape_assert_metadata, .doc = "checked when the types are inferred"},
-    {.schema = "aten::_assert_async(Tensor self) -> ()", .flags = TC_OP_IMPURE | TC_OP_NONDIFF, .shape = shape_assert_async, .kernel = &assert_async, .doc = "fails when the element is 0"},
-    {.schema = "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()", .flags = TC_OP_IMPURE | TC_OP_NONDIFF, .shape = shape_assert_async, .kernel = &assert_async, .doc = "fails with the message when the element is 0"},
+    {.schema = "aten::sym_storage_offset(Tensor self) -> SymInt",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_sym_offset,
+     .doc = "0: every value is its own storage"},
+    {.schema = "aten::sym_is_contiguous(Tensor self, MemoryFormat memory_format=contiguous_format) -> SymBool",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_sym_contiguous,
+     .doc = "whether the visible strides are contiguous"},
+    {.schema = "aten::_assert_scalar(Scalar self, str assert_msg) -> ()",
+     .flags = TC_OP_IMPURE | TC_OP_NONDIFF,
+     .shape = shape_assert_scalar,
+     .doc = "fails with the message when the number is 0"},
+    {.schema = "aten::_assert_tensor_metadata(Tensor a, SymInt[]? size=None, SymInt[]? stride=None, ScalarType? dtype=None, *, Device? device=None, "
+               "Layout? layout=None) -> ()",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_assert_metadata,
+     .doc = "checked when the types are inferred"},
+    {.schema = "aten::_assert_async(Tensor self) -> ()",
+     .flags = TC_OP_IMPURE | TC_OP_NONDIFF,
+     .shape = shape_assert_async,
+     .kernel = &assert_async,
+     .doc = "fails when the element is 0"},
+    {.schema = "aten::_assert_async.msg(Tensor self, str assert_msg) -> ()",
+     .flags = TC_OP_IMPURE | TC_OP_NONDIFF,
+     .shape = shape_assert_async,
+     .kernel = &assert_async,
+     .doc = "fails with the message when the element is 0"},
     {0}};

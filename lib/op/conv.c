@@ -6,14 +6,21 @@
 #include "op/shape.h"
 
 enum { MAX_SPATIAL = 3 };
-typedef struct { int n; tc_sym stride[MAX_SPATIAL], padding[MAX_SPATIAL], dilation[MAX_SPATIAL], output_padding[MAX_SPATIAL]; bool transposed; tc_sym groups; } params;
+typedef struct {
+    int n;
+    tc_sym stride[MAX_SPATIAL], padding[MAX_SPATIAL], dilation[MAX_SPATIAL], output_padding[MAX_SPATIAL];
+    bool transposed;
+    tc_sym groups;
+} params;
 
 static tc_status list_arg(tc_shape_ctx *c, int arg, int n, int64_t least, tc_sym *out) {
     tc_sym v[64];
     int64_t k;
     const char *name = tc_op_schema(c->op)->params[arg].name;
     int m = tc_sh_ints(c, arg, v, 64);
-    if (m != n && m != 1) return tc_sh_fail(c, "expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but got %d", name, n, m);
+    if (m != n && m != 1)
+        return tc_sh_fail(c, "expected %s to be a single integer value or a list of %d values to match the convolution dimensions, but got %d", name,
+                          n, m);
     for (int i = 0; i < n; i++) {
         out[i] = v[m == 1 ? 0 : i];
         if (tc_sym_const_int(out[i], &k) && k < least)
@@ -41,38 +48,50 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
     tc_symctx *s = tc_sh_sym(c);
     int n = w->rank - 2;
     if (n < 1 || n > MAX_SPATIAL) return tc_sh_fail(c, "Expected 3D to 5D weight, got %dD", w->rank);
-    if (x->rank != w->rank) return tc_sh_fail(c, "Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of %d dimensions", n + 1, n + 2, n, x->rank);
-    if (x->dtype != w->dtype) return tc_sh_fail(c, "Input type (%s) and weight type (%s) should be the same", tc_dtypes[x->dtype].torch, tc_dtypes[w->dtype].torch);
+    if (x->rank != w->rank)
+        return tc_sh_fail(c, "Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of %d dimensions", n + 1, n + 2, n, x->rank);
+    if (x->dtype != w->dtype)
+        return tc_sh_fail(c, "Input type (%s) and weight type (%s) should be the same", tc_dtypes[x->dtype].torch, tc_dtypes[w->dtype].torch);
     if (!tc_is_float(x->dtype)) return tc_sh_fail(c, "convolution not implemented for '%s'", tc_dtypes[x->dtype].torch);
-    if (b && b->dtype != x->dtype) return tc_sh_fail(c, "Input type (%s) and bias type (%s) should be the same", tc_dtypes[x->dtype].torch, tc_dtypes[b->dtype].torch);
+    if (b && b->dtype != x->dtype)
+        return tc_sh_fail(c, "Input type (%s) and bias type (%s) should be the same", tc_dtypes[x->dtype].torch, tc_dtypes[b->dtype].torch);
     TC_TRY(read_params(c, 3, n, &p));
     int64_t cin, wc, wo, g = 1;
     bool counted = tc_sym_const_int(w->size[0], &wo) && tc_sym_const_int(p.groups, &g);
-    if (counted && wo % g) return tc_sh_fail(c, "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size %lld at dimension 0", (long long)g, (long long)g, (long long)wo);
+    if (counted && wo % g)
+        return tc_sh_fail(c, "Given groups=%lld, expected weight to be divisible by %lld at dimension 0, but got weight of size %lld at dimension 0",
+                          (long long)g, (long long)g, (long long)wo);
     tc_sym want = p.transposed ? w->size[0] : tc_sym_mul(s, w->size[1], p.groups);
     if (!tc_sh_same(c, x->size[1], want)) {
         cin = wc = 0;
         tc_sym_const_int(x->size[1], &cin), tc_sym_const_int(want, &wc);
-        return tc_sh_fail(c, "Given groups=%lld, expected input to have %lld channels, but got %lld channels instead", (long long)g, (long long)wc, (long long)cin);
+        return tc_sh_fail(c, "Given groups=%lld, expected input to have %lld channels, but got %lld channels instead", (long long)g, (long long)wc,
+                          (long long)cin);
     }
     tc_sym channels = p.transposed ? tc_sym_mul(s, w->size[1], p.groups) : w->size[0];
-    if (b && (b->rank != 1 || !tc_sh_same(c, b->size[0], channels))) return tc_sh_fail(c, "expected bias to be 1-dimensional with one element an output channel");
+    if (b && (b->rank != 1 || !tc_sh_same(c, b->size[0], channels)))
+        return tc_sh_fail(c, "expected bias to be 1-dimensional with one element an output channel");
     tc_dims d = {.rank = w->rank, .size = {x->size[0], channels}};
     for (int k = 0; k < n; k++) {
-        tc_sym in = x->size[2 + k], one = tc_sym_int(s, 1), two = tc_sym_int(s, 2), span = tc_sym_mul(s, p.dilation[k], tc_sym_sub(s, w->size[2 + k], one)), pad = tc_sym_mul(s, two, p.padding[k]);
+        tc_sym in = x->size[2 + k], one = tc_sym_int(s, 1), two = tc_sym_int(s, 2),
+               span = tc_sym_mul(s, p.dilation[k], tc_sym_sub(s, w->size[2 + k], one)), pad = tc_sym_mul(s, two, p.padding[k]);
         if (p.transposed) {
-            d.size[2 + k] = tc_sym_add(s, tc_sym_sub(s, tc_sym_mul(s, tc_sym_sub(s, in, one), p.stride[k]), pad), tc_sym_add(s, span, tc_sym_add(s, p.output_padding[k], one)));
+            d.size[2 + k] = tc_sym_add(s, tc_sym_sub(s, tc_sym_mul(s, tc_sym_sub(s, in, one), p.stride[k]), pad),
+                                       tc_sym_add(s, span, tc_sym_add(s, p.output_padding[k], one)));
         } else {
             tc_sym room = tc_sym_sub(s, tc_sym_sub(s, tc_sym_add(s, in, pad), span), one);
             if (!tc_sh_guard(c, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), room, NULL))) {
                 int64_t a = 0, q = 0, e = 0;
                 tc_sym_const_int(in, &a), tc_sym_const_int(pad, &q), tc_sym_const_int(span, &e);
-                return tc_sh_fail(c, "Calculated padded input size per channel: (%lld). Kernel size: (%lld). Kernel size can't be greater than actual input size", (long long)(a + q), (long long)(e + 1));
+                return tc_sh_fail(
+                    c, "Calculated padded input size per channel: (%lld). Kernel size: (%lld). Kernel size can't be greater than actual input size",
+                    (long long)(a + q), (long long)(e + 1));
             }
             d.size[2 + k] = tc_sym_add(s, tc_sym_floordiv(s, room, p.stride[k]), one);
         }
         int64_t v;
-        if (tc_sym_const_int(d.size[2 + k], &v) && v < 0) return tc_sh_fail(c, "Given input size per channel, calculated output size per channel is too small");
+        if (tc_sym_const_int(d.size[2 + k], &v) && v < 0)
+            return tc_sh_fail(c, "Given input size per channel, calculated output size per channel is too small");
     }
     return tc_sh_out(c, 0, x->dtype, &d);
 }
@@ -93,7 +112,8 @@ static tc_status grad_convolution(tc_emit *e, const tc_node *n, tc_value *const 
     tc_arg m = {.kind = TC_A_BOOLS, .n = 3, .bools = tc_arena_dup(&e->graph->program->arena, mask, sizeof mask)}, sizes = {0};
     const tc_meta *b = tc_arg_meta(n, 2);
     if (b) sizes = (tc_arg){.kind = TC_A_INTS, .n = 1, .syms = b->size};
-    tc_value *r = tc_emit_call(e, "aten::convolution_backward", "vvvaaaaaaaa", gs[0], tc_arg_value(n, 0), tc_arg_value(n, 1), &sizes, &n->args[3], &n->args[4], &n->args[5], &n->args[6], &n->args[7], &n->args[8], &m);
+    tc_value *r = tc_emit_call(e, "aten::convolution_backward", "vvvaaaaaaaa", gs[0], tc_arg_value(n, 0), tc_arg_value(n, 1), &sizes, &n->args[3],
+                               &n->args[4], &n->args[5], &n->args[6], &n->args[7], &n->args[8], &m);
     for (int i = 0; i < 3; i++)
         if (mask[i]) tc_e_give(e, n, i, tc_emit_out(r, i));
     return tc_e_done(e);
@@ -124,7 +144,8 @@ static tc_status grad_convolution_backward(tc_emit *e, const tc_node *n, tc_valu
         bool mask[3] = {k == 0, k == 1, false};
         tc_arg m = {.kind = TC_A_BOOLS, .n = 3, .bools = tc_arena_dup(a, mask, sizeof mask)};
         if (!gs[1 - k] || !tc_emit_wants_grad(e, n, 1 + k)) continue;
-        tc_value *r = tc_emit_call(e, "aten::convolution_backward", "vvvaaaaaaaa", g, k ? gs[0] : x, k ? w : gs[1], &none, &p[0], &p[1], &p[2], &p[3], &p[4], &p[5], &m);
+        tc_value *r = tc_emit_call(e, "aten::convolution_backward", "vvvaaaaaaaa", g, k ? gs[0] : x, k ? w : gs[1], &none, &p[0], &p[1], &p[2], &p[3],
+                                   &p[4], &p[5], &m);
         tc_e_give(e, n, 1 + k, tc_emit_out(r, k));
     }
     return tc_e_done(e);
@@ -142,16 +163,21 @@ static int spatial(const tc_node *n) {
     return s[strcspn(s, "123")] - '0';
 }
 /* Runs the kernel; an input without a batch is given one. */
-static tc_status convolve(tc_emit *e, const tc_node *n, tc_value *x, const tc_arg *stride, const tc_arg *padding, const tc_arg *dilation, bool transposed, const tc_arg *output_padding, const tc_arg *groups) {
+static tc_status convolve(tc_emit *e, const tc_node *n, tc_value *x, const tc_arg *stride, const tc_arg *padding, const tc_arg *dilation,
+                          bool transposed, const tc_arg *output_padding, const tc_arg *groups) {
     int dims = spatial(n);
     tc_value *w = tc_arg_value(n, 1);
     if (!x || !w) return tc_e_done(e);
     bool single = x->meta.rank == dims + 1;
-    if (w->meta.rank != dims + 2) return tc_error(TC_CONTENT, "%s: weight should have %d dimensions, got %d", tc_op_name(n->op), dims + 2, w->meta.rank);
-    if (!single && x->meta.rank != dims + 2) return tc_error(TC_CONTENT, "%s: Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of %d dimensions", tc_op_name(n->op), dims + 1, dims + 2, dims, x->meta.rank);
+    if (w->meta.rank != dims + 2)
+        return tc_error(TC_CONTENT, "%s: weight should have %d dimensions, got %d", tc_op_name(n->op), dims + 2, w->meta.rank);
+    if (!single && x->meta.rank != dims + 2)
+        return tc_error(TC_CONTENT, "%s: Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of %d dimensions",
+                        tc_op_name(n->op), dims + 1, dims + 2, dims, x->meta.rank);
     if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     tc_arg zero = ints(e, (int64_t[]){0, 0, 0}, dims), t = boolean(transposed);
-    tc_value *y = tc_emit_call(e, "aten::convolution", "vvaaaaaaa", x, w, &n->args[2], stride, padding, dilation, &t, output_padding ? output_padding : &zero, groups);
+    tc_value *y = tc_emit_call(e, "aten::convolution", "vvaaaaaaa", x, w, &n->args[2], stride, padding, dilation, &t,
+                               output_padding ? output_padding : &zero, groups);
     tc_emit_result(e, 0, single ? tc_emit_call(e, "aten::squeeze.dim", "vi", y, (int64_t)0) : y);
     return tc_e_done(e);
 }
@@ -175,7 +201,8 @@ static tc_status decompose_conv_padding(tc_emit *e, const tc_node *n) { /* paddi
     bool odd = false;
     for (int d = 0; d < dims; d++) {
         if (stride[d] != 1) return tc_error(TC_CONTENT, "%s: padding='same' is not supported for strided convolutions", tc_op_name(n->op));
-        if (!tc_sym_const_int(w->meta.size[2 + d], &k)) return tc_error(TC_UNSUPPORTED, "%s: padding='same' with a symbolic kernel", tc_op_name(n->op));
+        if (!tc_sym_const_int(w->meta.size[2 + d], &k))
+            return tc_error(TC_UNSUPPORTED, "%s: padding='same' with a symbolic kernel", tc_op_name(n->op));
         int64_t total = dilation[d] * (k - 1);
         pad[d] = total / 2;
         if (total % 2) around[2 * (dims - 1 - d) + 1] = 1, odd = true;
@@ -193,19 +220,46 @@ static tc_status decompose_old_convolution(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define CONV(n, sample)                                                                                                                                                                                              \
-    {.schema = "aten::conv" #n "d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #n "] stride=1, SymInt[" #n "] padding=0, SymInt[" #n "] dilation=1, SymInt groups=1) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_conv, .samples = sample, .doc = "convolution"}, \
-    {.schema = "aten::conv" #n "d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #n "] stride=1, str padding=\"valid\", SymInt[" #n "] dilation=1, SymInt groups=1) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_conv_padding, .doc = "convolution, padded to the same size or not"}
-#define TRANSPOSE(n, overload)                                                                                                                                                                                       \
-    {.schema = "aten::conv_transpose" #n "d" overload "(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #n "] stride=1, SymInt[" #n "] padding=0, SymInt[" #n "] output_padding=0, SymInt groups=1, SymInt[" #n "] dilation=1) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_conv_transpose, .doc = "transposed convolution"}
+#define CONV(n, sample)                                                                                                                          \
+    {.schema = "aten::conv" #n "d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #n "] stride=1, SymInt[" #n "] padding=0, SymInt[" #n \
+               "] dilation=1, SymInt groups=1) -> Tensor",                                                                                       \
+     .shape = tc_shape_decomposed,                                                                                                               \
+     .decompose = decompose_conv,                                                                                                                \
+     .samples = sample,                                                                                                                          \
+     .doc = "convolution"},                                                                                                                      \
+    {                                                                                                                                            \
+        .schema = "aten::conv" #n "d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #n                                         \
+                  "] stride=1, str padding=\"valid\", SymInt[" #n "] dilation=1, SymInt groups=1) -> Tensor",                                    \
+        .shape = tc_shape_decomposed, .decompose = decompose_conv_padding, .doc = "convolution, padded to the same size or not"                  \
+    }
+#define TRANSPOSE(n, overload)                                                                                                                  \
+    {                                                                                                                                           \
+        .schema = "aten::conv_transpose" #n "d" overload "(Tensor input, Tensor weight, Tensor? bias=None, SymInt[" #n "] stride=1, SymInt[" #n \
+                  "] padding=0, SymInt[" #n "] output_padding=0, SymInt groups=1, SymInt[" #n "] dilation=1) -> Tensor",                        \
+        .shape = tc_shape_decomposed, .decompose = decompose_conv_transpose, .doc = "transposed convolution"                                    \
+    }
 #define PARAMS "SymInt[] stride, SymInt[] padding, SymInt[] dilation, bool transposed, SymInt[] output_padding, SymInt groups"
-const tc_op tc_ops_conv[] = {
-    {.schema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, " PARAMS ") -> Tensor", .shape = shape_convolution, .kernel = &tc_k_convolution, .grad = grad_convolution,
-     .samples = "convolution(f32[2,3,6,5], f32[4,3,3,3], f32[4], [1,2], [1,1], [1,1], False, [0,0], 1)", .doc = "convolution of 1 to 3 dimensions, or its transpose"},
-    {.schema = "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, " PARAMS ", bool[3] output_mask) -> (Tensor, Tensor, Tensor)", .shape = shape_convolution_backward, .kernel = &tc_k_convolution_backward,
-     .grad = grad_convolution_backward,
-     .doc = "gradients of convolution"},
-    CONV(1, "conv1d(f32[2,3,8], f32[4,3,3], f32[4])"), CONV(2, "conv2d(f32[2,4,6,5], f32[6,2,3,3], f32[6], 1, 1, 1, 2)"), CONV(3, "conv3d(f32[1,2,4,4,3], f32[3,2,2,2,2])"),
-    TRANSPOSE(1, ""), TRANSPOSE(2, ".input"), TRANSPOSE(3, ".input"),
-    {.schema = "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, " PARAMS ", bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_old_convolution, .doc = "convolution"},
-    {0}};
+const tc_op tc_ops_conv[] = {{.schema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, " PARAMS ") -> Tensor",
+                              .shape = shape_convolution,
+                              .kernel = &tc_k_convolution,
+                              .grad = grad_convolution,
+                              .samples = "convolution(f32[2,3,6,5], f32[4,3,3,3], f32[4], [1,2], [1,1], [1,1], False, [0,0], 1)",
+                              .doc = "convolution of 1 to 3 dimensions, or its transpose"},
+                             {.schema = "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, " PARAMS
+                                        ", bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+                              .shape = shape_convolution_backward,
+                              .kernel = &tc_k_convolution_backward,
+                              .grad = grad_convolution_backward,
+                              .doc = "gradients of convolution"},
+                             CONV(1, "conv1d(f32[2,3,8], f32[4,3,3], f32[4])"),
+                             CONV(2, "conv2d(f32[2,4,6,5], f32[6,2,3,3], f32[6], 1, 1, 1, 2)"),
+                             CONV(3, "conv3d(f32[1,2,4,4,3], f32[3,2,2,2,2])"),
+                             TRANSPOSE(1, ""),
+                             TRANSPOSE(2, ".input"),
+                             TRANSPOSE(3, ".input"),
+                             {.schema = "aten::_convolution(Tensor input, Tensor weight, Tensor? bias, " PARAMS
+                                        ", bool benchmark, bool deterministic, bool cudnn_enabled, bool allow_tf32) -> Tensor",
+                              .shape = tc_shape_decomposed,
+                              .decompose = decompose_old_convolution,
+                              .doc = "convolution"},
+                             {0}};

@@ -4,11 +4,15 @@
 #include <string.h>
 
 bool tc_op_executable(const tc_op *op) {
-    return op->lower || op->kernel || op->view_alias || ((op->flags & TC_OP_DATA_SHAPE) && !op->decompose) || (op->flags & TC_OP_HIGHER_ORDER) || ((op->flags & TC_OP_IMPURE) && !op->decompose);
+    return op->lower || op->kernel || op->view_alias || ((op->flags & TC_OP_DATA_SHAPE) && !op->decompose) || (op->flags & TC_OP_HIGHER_ORDER) ||
+           ((op->flags & TC_OP_IMPURE) && !op->decompose);
 }
 
 /* ---- symbols of what depends on the data ---- */
-typedef struct { tc_program *p; tc_sym from, to; } renaming;
+typedef struct {
+    tc_program *p;
+    tc_sym from, to;
+} renaming;
 
 static const tc_sym *renamed_all(const renaming *r, const tc_sym *s, int n) {
     bool same = true;
@@ -89,7 +93,9 @@ typedef struct {
     bool strict;
 } policy;
 
-typedef struct { TC_VEC(tc_value *) to; } mapping; /* by value id */
+typedef struct {
+    TC_VEC(tc_value *) to;
+} mapping; /* by value id */
 
 static void map_value(mapping *m, const tc_value *from, tc_value *to) {
     while (m->to.len <= from->id) tc_vec_push(&m->to, NULL);

@@ -9,7 +9,8 @@ static tc_status check_index(tc_shape_ctx *c, int arg) {
     TC_TRY(tc_sh_need_tensor(c, arg));
     tc_dtype d = tc_sh_meta(c, arg)->dtype;
     if (d == TC_I64 || d == TC_I32) return NULL;
-    return tc_sh_fail(c, "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got %s instead", tc_dtypes[d].torch);
+    return tc_sh_fail(c, "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got %s instead",
+                      tc_dtypes[d].torch);
 }
 static tc_status shape_embedding(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -57,22 +58,29 @@ static tc_status decompose_embedding_backward(tc_emit *e, const tc_node *n) {
 static tc_value *bag_of(tc_emit *e, tc_value *offsets, tc_sym count, bool include_last) {
     if (include_last) offsets = tc_emit_call(e, "aten::slice.Tensor", "viii", offsets, (int64_t)0, (int64_t)0, (int64_t)-1);
     tc_value *pos = tc_emit_call(e, "aten::arange", "a", &(tc_arg){.kind = TC_A_INT, .sym = count});
-    tc_value *at = tc_e2(e, "aten::le.Tensor", tc_emit_call(e, "aten::unsqueeze", "vi", offsets, (int64_t)0), tc_emit_call(e, "aten::unsqueeze", "vi", pos, (int64_t)1));
+    tc_value *at = tc_e2(e, "aten::le.Tensor", tc_emit_call(e, "aten::unsqueeze", "vi", offsets, (int64_t)0),
+                         tc_emit_call(e, "aten::unsqueeze", "vi", pos, (int64_t)1));
     return tc_e_adds(e, tc_emit_call(e, "aten::sum.dim_IntList", "vI", at, (int64_t[]){1}, 1), 0);
 }
 /* weight, indices, offsets, scale_grad_by_freq, mode, sparse, per_sample_weights, include_last_offset, padding_idx */
 static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
     tc_value *w = tc_arg_value(n, 0), *idx = tc_arg_value(n, 1), *off = tc_arg_value(n, 2), *psw = tc_arg_value(n, 6);
     int64_t mode = tc_arg_int(n, 4), pad = n->nargs > 8 && !tc_arg_is_none(n, 8) ? tc_arg_int(n, 8) : -1;
-    bool last = tc_arg_bool(n, 7), has_pad = n->nargs > 8 && !tc_arg_is_none(n, 8) && (pad >= 0 || !strcmp(tc_op_schema(n->op)->overload, "padding_idx"));
+    bool last = tc_arg_bool(n, 7),
+         has_pad = n->nargs > 8 && !tc_arg_is_none(n, 8) && (pad >= 0 || !strcmp(tc_op_schema(n->op)->overload, "padding_idx"));
     tc_symctx *s = tc_e_sym(e);
-    if (idx->meta.rank != 1) return tc_error(TC_CONTENT, "%s: input has to be a 1D Tensor, but got Tensor of dimension %d", tc_op_name(n->op), idx->meta.rank);
+    if (idx->meta.rank != 1)
+        return tc_error(TC_CONTENT, "%s: input has to be a 1D Tensor, but got Tensor of dimension %d", tc_op_name(n->op), idx->meta.rank);
     if (off->meta.rank != 1) return tc_error(TC_CONTENT, "%s: offsets has to be a 1D Tensor", tc_op_name(n->op));
-    if (w->meta.rank != 2) return tc_error(TC_CONTENT, "%s: weight has to be a 2D Tensor, but got Tensor of dimension %d", tc_op_name(n->op), w->meta.rank);
-    if (psw && mode != 0) return tc_error(TC_CONTENT, "%s: embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'", tc_op_name(n->op));
+    if (w->meta.rank != 2)
+        return tc_error(TC_CONTENT, "%s: weight has to be a 2D Tensor, but got Tensor of dimension %d", tc_op_name(n->op), w->meta.rank);
+    if (psw && mode != 0)
+        return tc_error(TC_CONTENT, "%s: embedding_bag: per_sample_weights was not None. per_sample_weights is only supported for mode='sum'",
+                        tc_op_name(n->op));
     if (has_pad && pad < 0) {
         int64_t rows;
-        if (!tc_sym_const_int(w->meta.size[0], &rows)) return tc_error(TC_UNSUPPORTED, "%s: a negative padding_idx with a symbolic number of rows", tc_op_name(n->op));
+        if (!tc_sym_const_int(w->meta.size[0], &rows))
+            return tc_error(TC_UNSUPPORTED, "%s: a negative padding_idx with a symbolic number of rows", tc_op_name(n->op));
         pad += rows;
     }
     idx = tc_e_cast(e, idx, TC_I64);
@@ -81,38 +89,74 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
     bag = tc_emit_call(e, "aten::sub.Tensor", "vi", bag, (int64_t)1);
     bag = tc_e_cast(e, bag, TC_I64);
     tc_value *rows = tc_emit_call(e, "aten::embedding", "vv", w, idx), *keep = has_pad ? tc_emit_call(e, "aten::ne.Scalar", "vi", idx, pad) : NULL;
-    tc_value *count = tc_emit_call(e, "aten::index_add", "vivv", tc_emit_call(e, "aten::zeros", "Sd", &bags, 1, (int)TC_I64), (int64_t)0, bag, keep ? tc_e_cast(e, keep, TC_I64) : tc_emit_call(e, "aten::ones_like", "v", bag));
-    tc_value *zeros = tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)w->meta.dtype), *r, *max_idx = tc_emit_call(e, "aten::zeros", "Id", (int64_t[]){0}, 1, (int)TC_I64);
+    tc_value *count = tc_emit_call(e, "aten::index_add", "vivv", tc_emit_call(e, "aten::zeros", "Sd", &bags, 1, (int)TC_I64), (int64_t)0, bag,
+                                   keep ? tc_e_cast(e, keep, TC_I64) : tc_emit_call(e, "aten::ones_like", "v", bag));
+    tc_value *zeros = tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)w->meta.dtype), *r,
+             *max_idx = tc_emit_call(e, "aten::zeros", "Id", (int64_t[]){0}, 1, (int)TC_I64);
     if (mode == 2) {
-        tc_value *at = tc_emit_call(e, "aten::expand", "vS", tc_emit_call(e, "aten::unsqueeze", "vi", bag, (int64_t)1), (tc_sym[]){idx ? idx->meta.size[0] : dim, dim}, 2);
-        if (keep) rows = tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::unsqueeze", "vi", keep, (int64_t)1), rows, -__builtin_inf());
+        tc_value *at = tc_emit_call(e, "aten::expand", "vS", tc_emit_call(e, "aten::unsqueeze", "vi", bag, (int64_t)1),
+                                    (tc_sym[]){idx ? idx->meta.size[0] : dim, dim}, 2);
+        if (keep)
+            rows =
+                tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::unsqueeze", "vi", keep, (int64_t)1), rows, -__builtin_inf());
         r = tc_emit_call(e, "aten::scatter_reduce.two", "vivvtb", zeros, (int64_t)0, at, rows, "amax", 0);
-        if (keep) r = tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::gt.Scalar", "vi", tc_emit_call(e, "aten::unsqueeze", "vi", count, (int64_t)1), (int64_t)0), r, 0.0);
+        if (keep)
+            r = tc_emit_call(e, "aten::where.ScalarOther", "vvf",
+                             tc_emit_call(e, "aten::gt.Scalar", "vi", tc_emit_call(e, "aten::unsqueeze", "vi", count, (int64_t)1), (int64_t)0), r,
+                             0.0);
     } else {
         if (psw) rows = tc_e_mul(e, rows, tc_emit_call(e, "aten::unsqueeze", "vi", psw, (int64_t)1));
-        if (keep) rows = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::unsqueeze", "vi", keep, (int64_t)1), rows, (int64_t)0);
+        if (keep)
+            rows = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::unsqueeze", "vi", keep, (int64_t)1), rows, (int64_t)0);
         r = tc_emit_call(e, "aten::index_add", "vivv", zeros, (int64_t)0, bag, rows);
-        if (mode == 1) r = tc_e_div(e, r, tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::clamp_min", "vi", count, (int64_t)1), (int64_t)1));
+        if (mode == 1)
+            r = tc_e_div(e, r, tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::clamp_min", "vi", count, (int64_t)1), (int64_t)1));
     }
     tc_emit_result(e, 0, r);
     /* what PyTorch saves for its backward: nothing where its fast path for sums needs nothing */
     bool fast = mode == 0 && !has_pad && tc_is_float(w->meta.dtype) && w->meta.dtype != TC_F64;
     tc_emit_result(e, 1, fast ? max_idx : bag);
     tc_emit_result(e, 2, count);
-    tc_emit_result(e, 3, mode == 2 ? tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)TC_I64) : tc_emit_call(e, "aten::zeros", "Sd", &off->meta.size[0], 1, (int)TC_I64));
+    tc_emit_result(e, 3,
+                   mode == 2 ? tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)TC_I64)
+                             : tc_emit_call(e, "aten::zeros", "Sd", &off->meta.size[0], 1, (int)TC_I64));
     return tc_e_done(e);
 }
 
 #define BAG "Tensor weight, Tensor indices, Tensor offsets, "
 #define QUAD " -> (Tensor, Tensor, Tensor, Tensor)"
 const tc_op tc_ops_embedding[] = {
-    {.schema = "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor", .shape = shape_embedding, .lower = lower_embedding, .grad = grad_embedding,
-     .samples = "embedding(f32[7,3], i64[2,4]:0..7)", .doc = "rows picked by indices"},
-    {.schema = "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) -> Tensor", .shape = shape_dense_backward, .kernel = &tc_k_embedding_dense_backward, .grad = grad_dense_backward,
-     .samples = "embedding_dense_backward(f32[2,4,3], i64[2,4]:0..7, 7, -1, False)", .doc = "gradient of embedding"},
-    {.schema = "aten::embedding_backward(Tensor grad, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, bool sparse) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_embedding_backward, .doc = "gradient of embedding"},
-    {.schema = "aten::embedding_bag(" BAG "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False)" QUAD, .shape = tc_shape_decomposed, .decompose = decompose_bag,
+    {.schema = "aten::embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor",
+     .shape = shape_embedding,
+     .lower = lower_embedding,
+     .grad = grad_embedding,
+     .samples = "embedding(f32[7,3], i64[2,4]:0..7)",
+     .doc = "rows picked by indices"},
+    {.schema = "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq) "
+               "-> Tensor",
+     .shape = shape_dense_backward,
+     .kernel = &tc_k_embedding_dense_backward,
+     .grad = grad_dense_backward,
+     .samples = "embedding_dense_backward(f32[2,4,3], i64[2,4]:0..7, 7, -1, False)",
+     .doc = "gradient of embedding"},
+    {.schema = "aten::embedding_backward(Tensor grad, Tensor indices, SymInt num_weights, SymInt padding_idx, bool scale_grad_by_freq, bool sparse) "
+               "-> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_embedding_backward,
+     .doc = "gradient of embedding"},
+    {.schema = "aten::embedding_bag(" BAG
+               "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False)" QUAD,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_bag,
      .doc = "sums (0), means (1) or maxima (2) of rows by bag"},
-    {.schema = "aten::embedding_bag.padding_idx(" BAG "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)" QUAD, .shape = tc_shape_decomposed, .decompose = decompose_bag, .doc = "rows by bag, padding left out"},
-    {.schema = "aten::_embedding_bag(" BAG "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False, int padding_idx=-1)" QUAD, .shape = tc_shape_decomposed, .decompose = decompose_bag, .doc = "rows by bag"},
+    {.schema = "aten::embedding_bag.padding_idx(" BAG
+               "bool scale_grad_by_freq, int mode, bool sparse, Tensor? per_sample_weights, bool include_last_offset, int? padding_idx)" QUAD,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_bag,
+     .doc = "rows by bag, padding left out"},
+    {.schema = "aten::_embedding_bag(" BAG "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool "
+                                           "include_last_offset=False, int padding_idx=-1)" QUAD,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_bag,
+     .doc = "rows by bag"},
     {0}};

@@ -56,9 +56,7 @@ tc_value *tc_emit_call(tc_emit *e, const char *name, const char *fmt, ...) {
         case 'd': a->dtype = (tc_dtype)va_arg(ap, int), a->kind = a->dtype == TC_DTYPE_NONE ? TC_A_NONE : TC_A_DTYPE; break;
         case 't': a->string = va_arg(ap, const char *), a->kind = a->string ? TC_A_STRING : TC_A_NONE; break;
         case 'a': *a = *va_arg(ap, const tc_arg *); break;
-        case '_':
-            tc_emit_fail(e, n < s->nparams ? tc_op_default(p, op, n, a) : tc_error(TC_CONTENT, "%s has no argument %d", name, n));
-            break;
+        case '_': tc_emit_fail(e, n < s->nparams ? tc_op_default(p, op, n, a) : tc_error(TC_CONTENT, "%s has no argument %d", name, n)); break;
         default: TC_BUG("%s: format letter %c", name, *f);
         }
     }

@@ -11,14 +11,17 @@
 
 typedef struct tc_emit {
     tc_graph *graph;
-    tc_node *before;      /* new nodes go before this one; NULL: at the end */
+    tc_node *before; /* new nodes go before this one; NULL: at the end */
     tc_source source;
     const tc_node *origin;
-    tc_status status;     /* first failure */
-    tc_value **results; int nresults;   /* decompositions: what tc_emit_result set */
-    tc_value **grads; int ngrads;       /* gradients: by argument position; for Tensor[] arguments see tc_emit_grad_list */
+    tc_status status; /* first failure */
+    tc_value **results;
+    int nresults; /* decompositions: what tc_emit_result set */
+    tc_value **grads;
+    int ngrads; /* gradients: by argument position; for Tensor[] arguments see tc_emit_grad_list */
     tc_value ***grad_lists;
-    bool (*wants)(void *ctx, const tc_value *v); void *wants_ctx; /* which values need a gradient; NULL: those that require one */
+    bool (*wants)(void *ctx, const tc_value *v);
+    void *wants_ctx; /* which values need a gradient; NULL: those that require one */
 } tc_emit;
 
 /* Calls an operator; returns its first result (use tc_emit_out for others). One format letter an argument, in schema order; what
@@ -31,7 +34,7 @@ tc_value *tc_emit_call(tc_emit *e, const char *op, const char *fmt, ...);
 tc_value *tc_emit_out(tc_value *first, int i); /* result i of the node that made `first`; NULL for NULL */
 
 void tc_emit_result(tc_emit *e, int i, tc_value *v);
-void tc_emit_grad(tc_emit *e, int arg, tc_value *v);             /* NULL: no gradient */
+void tc_emit_grad(tc_emit *e, int arg, tc_value *v); /* NULL: no gradient */
 void tc_emit_grad_list(tc_emit *e, int arg, int i, tc_value *v);
 bool tc_emit_wants_grad(const tc_emit *e, const tc_node *node, int arg); /* the argument (or an element of it) requires grad */
 void tc_emit_fail(tc_emit *e, tc_status s);
@@ -39,7 +42,7 @@ void tc_emit_fail(tc_emit *e, tc_status s);
 /* Reading arguments of a node in a rule. */
 static inline tc_value *tc_arg_value(const tc_node *n, int i) { return n->args[i].kind == TC_A_VALUE ? n->args[i].value : NULL; }
 bool tc_arg_is_none(const tc_node *n, int i);
-int64_t tc_arg_int(const tc_node *n, int i);       /* TC_BUG when symbolic: use tc_arg_sym */
+int64_t tc_arg_int(const tc_node *n, int i); /* TC_BUG when symbolic: use tc_arg_sym */
 tc_sym tc_arg_sym(const tc_node *n, int i);
 bool tc_arg_bool(const tc_node *n, int i);
 double tc_arg_float(const tc_node *n, int i);

@@ -71,9 +71,16 @@ static tc_status shape_empty_permuted(tc_shape_ctx *c) {
     TC_TRY(sizes(c, 0, &d));
     int n = tc_sh_const_ints(c, 1, order, TC_MAX_RANK);
     uint64_t seen = 0;
-    if (n != d.rank) return tc_sh_fail(c, "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = %d is not equal to len(physical_layout) = %d", d.rank, n);
+    if (n != d.rank)
+        return tc_sh_fail(c,
+                          "Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = %d is not equal to "
+                          "len(physical_layout) = %d",
+                          d.rank, n);
     for (int k = n - 1; k >= 0; k--) {
-        if (order[k] < 0 || order[k] >= n) return tc_sh_fail(c, "Dimension out of range (expected to be between 0 and %d, but got %lld at index %d).  NB: negative dims not currently supported", n - 1, (long long)order[k], k);
+        if (order[k] < 0 || order[k] >= n)
+            return tc_sh_fail(
+                c, "Dimension out of range (expected to be between 0 and %d, but got %lld at index %d).  NB: negative dims not currently supported",
+                n - 1, (long long)order[k], k);
         if (seen >> order[k] & 1) return tc_sh_fail(c, "Duplicate dim not allowed");
         seen |= (uint64_t)1 << order[k];
         stride[order[k]] = step;
@@ -140,7 +147,9 @@ static tc_status shape_linspace(tc_shape_ctx *c) {
     int64_t n = tc_sh_const(c, 2);
     if (n < 0) return tc_sh_fail(c, "number of steps must be non-negative");
     for (int i = 0; i < 2; i++)
-        if (tc_sh_meta(c, i) && tc_sh_meta(c, i)->rank != 0) return tc_sh_fail(c, "%s only supports 0-dimensional start and end tensors, but got %s with %d dimension(s).", tc_op_schema(c->op)->name, i ? "end" : "start", tc_sh_meta(c, i)->rank);
+        if (tc_sh_meta(c, i) && tc_sh_meta(c, i)->rank != 0)
+            return tc_sh_fail(c, "%s only supports 0-dimensional start and end tensors, but got %s with %d dimension(s).", tc_op_schema(c->op)->name,
+                              i ? "end" : "start", tc_sh_meta(c, i)->rank);
     tc_dims d = {.rank = 1, .size = {tc_sh_int(c, 2)}};
     return tc_sh_out(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), TC_F32), &d);
 }
@@ -269,11 +278,20 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 
 #define OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 #define LIKE OPTIONS ", MemoryFormat? memory_format=None"
-#define ROW(SCHEMA, shape_, lower_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .grad = grad_none, .samples = sample, .doc = text}
-#define COMPOSED(SCHEMA, decompose_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text}
-#define WINDOW(name)                                                                                                                                           \
-    COMPOSED(#name "_window(int window_length, *, " OPTIONS ")", decompose_window, #name "_window(8)", #name " window"),                                         \
-    COMPOSED(#name "_window.periodic(int window_length, bool periodic, *, " OPTIONS ")", decompose_window, #name "_window(8, False)", #name " window")
+#define ROW(SCHEMA, shape_, lower_, sample, text)                                                                                               \
+    {                                                                                                                                           \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .grad = grad_none, .samples = sample, \
+        .doc = text                                                                                                                             \
+    }
+#define COMPOSED(SCHEMA, decompose_, sample, text)                                                                                                \
+    {                                                                                                                                             \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, \
+        .doc = text                                                                                                                               \
+    }
+#define WINDOW(name)                                                                                                                      \
+    COMPOSED(#name "_window(int window_length, *, " OPTIONS ")", decompose_window, #name "_window(8)", #name " window"),                  \
+        COMPOSED(#name "_window.periodic(int window_length, bool periodic, *, " OPTIONS ")", decompose_window, #name "_window(8, False)", \
+                 #name " window")
 const tc_op tc_ops_factory[] = {
     ROW("empty.memory_format(SymInt[] size, *, " LIKE ")", shape_sized, lower_zeros, "empty([2,3])", "zeros: nothing is left uninitialised"),
     ROW("zeros(SymInt[] size, *, " OPTIONS ")", shape_sized, lower_zeros, "zeros([2,3])", "0"),
@@ -283,35 +301,65 @@ const tc_op tc_ops_factory[] = {
     ROW("zeros_like(Tensor self, *, " LIKE ")", shape_like, lower_zeros, "zeros_like(f32[2,3])", "0"),
     ROW("ones_like(Tensor self, *, " LIKE ")", shape_like, lower_ones, "ones_like(f32[2,3])", "1"),
     ROW("full_like(Tensor self, Scalar fill_value, *, " LIKE ")", shape_like, lower_full, "full_like(f32[2,3], 2.5)", "fill_value"),
-    ROW("new_empty(Tensor self, SymInt[] size, *, " OPTIONS ")", shape_new, lower_zeros, "new_empty(f32[2], [2,3])", "zeros: nothing is left uninitialised"),
+    ROW("new_empty(Tensor self, SymInt[] size, *, " OPTIONS ")", shape_new, lower_zeros, "new_empty(f32[2], [2,3])",
+        "zeros: nothing is left uninitialised"),
     ROW("new_zeros(Tensor self, SymInt[] size, *, " OPTIONS ")", shape_new, lower_zeros, "new_zeros(f32[2], [2,3])", "0"),
     ROW("new_ones(Tensor self, SymInt[] size, *, " OPTIONS ")", shape_new, lower_ones, "new_ones(f32[2], [2,3])", "1"),
-    ROW("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, " OPTIONS ")", shape_new, lower_new_full, "new_full(f32[2], [2,3], 2.5)", "fill_value"),
-    ROW("empty_strided(SymInt[] size, SymInt[] stride, *, " OPTIONS ")", shape_empty_strided, lower_zeros, "empty_strided([2,3], [1,2])", "zeros: nothing is left uninitialised"),
-    ROW("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, " OPTIONS ")", shape_empty_strided, lower_zeros, "new_empty_strided(f32[2], [2,3], [1,2])", "zeros"),
-    ROW("empty_permuted(SymInt[] size, int[] physical_layout, *, " OPTIONS ")", shape_empty_permuted, lower_zeros, "empty_permuted([2,3], [1,0])", "zeros: nothing is left uninitialised"),
+    ROW("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, " OPTIONS ")", shape_new, lower_new_full, "new_full(f32[2], [2,3], 2.5)",
+        "fill_value"),
+    ROW("empty_strided(SymInt[] size, SymInt[] stride, *, " OPTIONS ")", shape_empty_strided, lower_zeros, "empty_strided([2,3], [1,2])",
+        "zeros: nothing is left uninitialised"),
+    ROW("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, " OPTIONS ")", shape_empty_strided, lower_zeros,
+        "new_empty_strided(f32[2], [2,3], [1,2])", "zeros"),
+    ROW("empty_permuted(SymInt[] size, int[] physical_layout, *, " OPTIONS ")", shape_empty_permuted, lower_zeros, "empty_permuted([2,3], [1,0])",
+        "zeros: nothing is left uninitialised"),
     ROW("eye(SymInt n, *, " OPTIONS ")", shape_eye, lower_eye, "eye(3)", "1 where row = column, else 0"),
     ROW("eye.m(SymInt n, SymInt m, *, " OPTIONS ")", shape_eye, lower_eye, "eye(3, 5)", "1 where row = column, else 0"),
     ROW("scalar_tensor(Scalar s, *, " OPTIONS ")", shape_scalar_tensor, lower_scalar, "scalar_tensor(2.5)", "a number as a 0-d tensor"),
     ROW("arange(Scalar end, *, " OPTIONS ")", shape_arange, lower_arange, "arange(5)", "0, 1, ... below end"),
     ROW("arange.start(Scalar start, Scalar end, *, " OPTIONS ")", shape_arange, lower_arange, "arange(2, 7)", "start, start + 1, ... below end"),
-    ROW("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, " OPTIONS ")", shape_arange, lower_arange, "arange(0, 1, 0.3)", "start + i step"),
+    ROW("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, " OPTIONS ")", shape_arange, lower_arange, "arange(0, 1, 0.3)",
+        "start + i step"),
     ROW("range(Scalar start, Scalar end, *, " OPTIONS ")", shape_arange, lower_arange, "range(0, 4)", "start + i, end included"),
-    ROW("range.step(Scalar start, Scalar end, Scalar step=1, *, " OPTIONS ")", shape_arange, lower_arange, "range(0, 4, 2)", "start + i step, end included"),
-    ROW("linspace(Scalar start, Scalar end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(0, 1, 5)", "evenly spaced, both ends included"),
-    ROW("linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(f32[], f32[], 5)", "evenly spaced, both ends included"),
-    ROW("linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(f32[], 2, 5)", "evenly spaced, both ends included"),
-    ROW("linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(0, f32[], 5)", "evenly spaced, both ends included"),
-    ROW("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace, "logspace(0, 1, 5)", "base to evenly spaced powers"),
-    ROW("logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace, "logspace(f32[], f32[], 5)", "base to evenly spaced powers"),
-    ROW("logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace, "logspace(f32[], 2, 5)", "base to evenly spaced powers"),
-    ROW("logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace, "logspace(0, f32[], 5)", "base to evenly spaced powers"),
+    ROW("range.step(Scalar start, Scalar end, Scalar step=1, *, " OPTIONS ")", shape_arange, lower_arange, "range(0, 4, 2)",
+        "start + i step, end included"),
+    ROW("linspace(Scalar start, Scalar end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(0, 1, 5)",
+        "evenly spaced, both ends included"),
+    ROW("linspace.Tensor_Tensor(Tensor start, Tensor end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(f32[], f32[], 5)",
+        "evenly spaced, both ends included"),
+    ROW("linspace.Tensor_Scalar(Tensor start, Scalar end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(f32[], 2, 5)",
+        "evenly spaced, both ends included"),
+    ROW("linspace.Scalar_Tensor(Scalar start, Tensor end, int steps, *, " OPTIONS ")", shape_linspace, lower_linspace, "linspace(0, f32[], 5)",
+        "evenly spaced, both ends included"),
+    ROW("logspace(Scalar start, Scalar end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace, "logspace(0, 1, 5)",
+        "base to evenly spaced powers"),
+    ROW("logspace.Tensor_Tensor(Tensor start, Tensor end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace,
+        "logspace(f32[], f32[], 5)", "base to evenly spaced powers"),
+    ROW("logspace.Tensor_Scalar(Tensor start, Scalar end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace,
+        "logspace(f32[], 2, 5)", "base to evenly spaced powers"),
+    ROW("logspace.Scalar_Tensor(Scalar start, Tensor end, int steps, float base=10.0, *, " OPTIONS ")", shape_linspace, lower_logspace,
+        "logspace(0, f32[], 5)", "base to evenly spaced powers"),
     COMPOSED("one_hot(Tensor self, int num_classes=-1)", decompose_one_hot, "one_hot(i64[5]:0..4, 4)", "1 at the index, 0 elsewhere"),
-    {.schema = "aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_tri_indices,
-     .decompose = decompose_tri_indices, .samples = "tril_indices(3, 4)", .doc = "rows and columns of the lower triangle"},
-    {.schema = "aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_tri_indices,
-     .decompose = decompose_tri_indices, .samples = "triu_indices(3, 4)", .doc = "rows and columns of the upper triangle"},
-    WINDOW(hann), WINDOW(hamming), WINDOW(blackman), WINDOW(bartlett),
-    COMPOSED("hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, " OPTIONS ")", decompose_window, "hamming_window(8, True, 0.5)", "hamming window"),
-    COMPOSED("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, " OPTIONS ")", decompose_window, "hamming_window(8, True, 0.5, 0.4)", "hamming window"),
+    {.schema = "aten::tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
+               "pin_memory=None) -> Tensor",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_tri_indices,
+     .decompose = decompose_tri_indices,
+     .samples = "tril_indices(3, 4)",
+     .doc = "rows and columns of the lower triangle"},
+    {.schema = "aten::triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
+               "pin_memory=None) -> Tensor",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_tri_indices,
+     .decompose = decompose_tri_indices,
+     .samples = "triu_indices(3, 4)",
+     .doc = "rows and columns of the upper triangle"},
+    WINDOW(hann),
+    WINDOW(hamming),
+    WINDOW(blackman),
+    WINDOW(bartlett),
+    COMPOSED("hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, " OPTIONS ")", decompose_window,
+             "hamming_window(8, True, 0.5)", "hamming window"),
+    COMPOSED("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, " OPTIONS ")", decompose_window,
+             "hamming_window(8, True, 0.5, 0.4)", "hamming window"),
     {0}};

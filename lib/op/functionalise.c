@@ -16,24 +16,26 @@ typedef struct {
 
 typedef struct alias {
     storage *base;
-    struct alias *parent;    /* NULL: the base itself */
-    const tc_op *op;         /* of a view: op(parent, args[1..]) */
+    struct alias *parent; /* NULL: the base itself */
+    const tc_op *op;      /* of a view: op(parent, args[1..]) */
     const tc_arg *args;
     int nargs;
     const tc_value *element_of; /* a view that is one of a list (split): the list and which */
     int element;
-    tc_value *value;         /* at `version` */
+    tc_value *value; /* at `version` */
     unsigned version;
 } alias;
 
-typedef struct { alias *a; } tensor;
+typedef struct {
+    alias *a;
+} tensor;
 
 struct tc_functional {
     tc_graph *g;
     tc_arena arena;
-    TC_VEC(tensor *) tensors; /* by value id; NULL: never viewed nor written, the value itself */
+    TC_VEC(tensor *) tensors;   /* by value id; NULL: never viewed nor written, the value itself */
     TC_VEC(tc_value *) inlined; /* by value id: what a result of an inlined region is */
-    tc_node *last;            /* of what was rewritten */
+    tc_node *last;              /* of what was rewritten */
     tc_emit e;
 };
 
@@ -218,7 +220,8 @@ static tc_status write_tensor(tc_functional *f, tc_value *target, tc_value *v, b
     tc_value *old;
     TC_TRY(value_of(f, a, &old));
     v = tc_e_cast(&f->e, v, old->meta.dtype);
-    if (v && !same_shape(f, &v->meta, &old->meta) && !(may_resize && !a->parent)) v = tc_emit_call(&f->e, "aten::expand", "vS", v, old->meta.size, old->meta.rank);
+    if (v && !same_shape(f, &v->meta, &old->meta) && !(may_resize && !a->parent))
+        v = tc_emit_call(&f->e, "aten::expand", "vS", v, old->meta.size, old->meta.rank);
     if (!v) {
         tc_status s = f->e.status;
         f->e.status = NULL;
@@ -265,8 +268,15 @@ static bool aliases(tc_functional *f, const tc_node *n) {
 
 static void note_view(tc_functional *f, const tc_node *n, tc_value *source, tc_value *v, const tc_value *list, int element) {
     alias *a = TC_NEW(&f->arena, alias), *parent = tensor_of(f, source)->a;
-    *a = (alias){.base = parent->base, .parent = parent, .op = n->op, .args = n->args, .nargs = n->nargs, .element_of = list, .element = element,
-                 .value = v, .version = parent->base->version};
+    *a = (alias){.base = parent->base,
+                 .parent = parent,
+                 .op = n->op,
+                 .args = n->args,
+                 .nargs = n->nargs,
+                 .element_of = list,
+                 .element = element,
+                 .value = v,
+                 .version = parent->base->version};
     tensor *t = TC_NEW(&f->arena, tensor);
     t->a = a;
     *place(f, v) = t;
@@ -289,9 +299,7 @@ static void same_tensor(tc_functional *f, const tc_value *out, tc_value *target)
     *place(f, out) = t;
 }
 
-static tc_value *result(const tc_node *n, int i, int element) {
-    return n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[element] : n->outs[i];
-}
+static tc_value *result(const tc_node *n, int i, int element) { return n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[element] : n->outs[i]; }
 
 /* A node that writes: in-place, out and "functional" forms by their schema. source[]: arguments as the program named them. */
 static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) {
@@ -301,7 +309,8 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
     const tc_schema *fs = tc_op_schema(op);
     tc_arg args[64];
     tc_node *m = NULL;
-    if (op == n->op) return tc_error(TC_UNSUPPORTED, "operator %s is not supported: it writes to an argument and has no functional form", tc_op_name(n->op));
+    if (op == n->op)
+        return tc_error(TC_UNSUPPORTED, "operator %s is not supported: it writes to an argument and has no functional form", tc_op_name(n->op));
     tc_op_functional_args(p, n->op, n->args, args);
     if (!strcmp(fs->name, "copy") && !strcmp(fs->ns, "aten") && n->args[1].kind == TC_A_VALUE) { /* the source, cast and broadcast */
         TC_TRY(write_tensor(f, source[0].value, n->args[1].value, false));
@@ -315,12 +324,19 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
             if (source[i].kind == TC_A_VALUE && fs->is_view && s->inplace) { /* unsqueeze_: the tensor becomes a view of what it was */
                 tensor *t = tensor_of(f, source[i].value);
                 alias *was = t->a, *a = TC_NEW(&f->arena, alias);
-                *a = (alias){.base = was->base, .parent = was, .op = op, .args = m->args, .nargs = m->nargs, .value = m->outs[0], .version = was->base->version};
+                *a = (alias){.base = was->base,
+                             .parent = was,
+                             .op = op,
+                             .args = m->args,
+                             .nargs = m->nargs,
+                             .value = m->outs[0],
+                             .version = was->base->version};
                 t->a = a;
             } else if (source[i].kind == TC_A_VALUE && source[i].value) {
                 TC_TRY(write_tensor(f, source[i].value, result(m, r, 0), s->has_out));
             }
-            for (int k = 0; source[i].kind == TC_A_VALUES && k < source[i].n; k++) TC_TRY(write_tensor(f, source[i].values[k], result(m, r, k), s->has_out));
+            for (int k = 0; source[i].kind == TC_A_VALUES && k < source[i].n; k++)
+                TC_TRY(write_tensor(f, source[i].values[k], result(m, r, k), s->has_out));
             r++;
         }
     }
@@ -355,7 +371,8 @@ static tc_status batch_norm(tc_functional *f, tc_node *n, const tc_arg *source, 
             for (int i = 0; i < n->nouts; i++) same_tensor(f, n->outs[i], tc_emit_out(y, i));
         }
     } else if (composite) {
-        tc_value *y = tc_emit_call(&f->e, "aten::_native_batch_norm_legit.no_stats", "aaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[5], &n->args[6], &n->args[7]);
+        tc_value *y = tc_emit_call(&f->e, "aten::_native_batch_norm_legit.no_stats", "aaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[5],
+                                   &n->args[6], &n->args[7]);
         if (y) same_tensor(f, n->outs[0], y);
     } else {
         return NULL;
@@ -367,9 +384,18 @@ static tc_status batch_norm(tc_functional *f, tc_node *n, const tc_arg *source, 
 }
 
 /* ---- regions ---- */
-typedef struct { const char *name; int graph; } region;
-static const region regions[] = {{"wrap_with_set_grad_enabled", 1}, {"wrap_with_autocast", 4}, {"tag_activation_checkpoint", 0}, {"wrap_activation_checkpoint", 0},
-                                 {"wrap", 0}, {"strict_mode", 0}, {"invoke_subgraph", 0}, {"hints_wrapper", 0}};
+typedef struct {
+    const char *name;
+    int graph;
+} region;
+static const region regions[] = {{"wrap_with_set_grad_enabled", 1},
+                                 {"wrap_with_autocast", 4},
+                                 {"tag_activation_checkpoint", 0},
+                                 {"wrap_activation_checkpoint", 0},
+                                 {"wrap", 0},
+                                 {"strict_mode", 0},
+                                 {"invoke_subgraph", 0},
+                                 {"hints_wrapper", 0}};
 
 static const region *region_of(const tc_node *n) {
     const tc_schema *s = tc_op_schema(n->op);
@@ -547,7 +573,8 @@ tc_status tc_functional_finish(tc_functional *f) {
     if (g == p->graph) return add_mutations(f);
     for (int i = 0; i < g->ninputs; i++) {
         tensor *t = g->inputs[i]->id < f->tensors.len ? f->tensors.data[g->inputs[i]->id] : NULL;
-        if (t && t->a->base->version) return tc_error(TC_UNSUPPORTED, "%s: a branch or body that writes to its operand %s is not supported", g->name, g->inputs[i]->name);
+        if (t && t->a->base->version)
+            return tc_error(TC_UNSUPPORTED, "%s: a branch or body that writes to its operand %s is not supported", g->name, g->inputs[i]->name);
     }
     return NULL;
 }

@@ -39,7 +39,8 @@ static void from_output(tc_shape_ctx *c, int i, const tc_value *v) {
     o->kind = v->kind;
     o->meta = v->meta;
     o->sym = v->sym;
-    if (v->kind == TC_V_SYM && v->sym && tc_sym_opcode(v->sym) != TC_S_CONST) o->sym = tc_program_fresh(c->program, tc_sym_type(v->sym), TC_SYM_NO_LO, TC_SYM_NO_HI);
+    if (v->kind == TC_V_SYM && v->sym && tc_sym_opcode(v->sym) != TC_S_CONST)
+        o->sym = tc_program_fresh(c->program, tc_sym_type(v->sym), TC_SYM_NO_LO, TC_SYM_NO_HI);
 }
 
 static tc_status differ(const tc_shape_ctx *c, int i, const tc_value *a, const tc_value *b) {
@@ -93,10 +94,12 @@ static tc_status shape_while(tc_shape_ctx *c) {
     int n = list_len(c, 2), more = list_len(c, 3);
     TC_TRY(check_inputs(c, test, n + more));
     TC_TRY(check_inputs(c, body, n + more));
-    if (body->noutputs != n) return tc_error(TC_CONTENT, "%s: the body returns %d results for %d carried values", tc_op_name(c->op), body->noutputs, n);
+    if (body->noutputs != n)
+        return tc_error(TC_CONTENT, "%s: the body returns %d results for %d carried values", tc_op_name(c->op), body->noutputs, n);
     for (int i = 0; i < c->nouts; i++) {
         const tc_value *o = body->outputs[i], *in = body->inputs[i];
-        if (o && in && (o->kind != in->kind || (o->kind == TC_V_TENSOR && (o->meta.dtype != in->meta.dtype || o->meta.rank != in->meta.rank)))) return differ(c, i, in, o);
+        if (o && in && (o->kind != in->kind || (o->kind == TC_V_TENSOR && (o->meta.dtype != in->meta.dtype || o->meta.rank != in->meta.rank))))
+            return differ(c, i, in, o);
         from_output(c, i, o);
     }
     return NULL;
@@ -127,7 +130,8 @@ static tc_status shape_scan(tc_shape_ctx *c) {
     TC_TRY(length_of(c, 2, &length));
     TC_TRY(check_inputs(c, g, list_len(c, 1) + list_len(c, 2) + list_len(c, 3)));
     int ninit = list_len(c, 1);
-    if (g->noutputs < ninit) return tc_error(TC_CONTENT, "%s: the graph returns %d results for %d carried values", tc_op_name(c->op), g->noutputs, ninit);
+    if (g->noutputs < ninit)
+        return tc_error(TC_CONTENT, "%s: the graph returns %d results for %d carried values", tc_op_name(c->op), g->noutputs, ninit);
     for (int i = 0; i < c->nouts; i++) {
         if (i < ninit) from_output(c, i, g->outputs[i]);
         else stacked(c, i, g->outputs[i], length);
@@ -141,7 +145,8 @@ static tc_status shape_associative_scan(tc_shape_ctx *c) {
     TC_TRY(need_graph(c, 0, &g));
     TC_TRY(length_of(c, 1, &length));
     TC_TRY(check_inputs(c, g, 2 * list_len(c, 1) + list_len(c, 2)));
-    if (g->noutputs != list_len(c, 1)) return tc_error(TC_CONTENT, "%s: the graph returns %d results for %d inputs", tc_op_name(c->op), g->noutputs, list_len(c, 1));
+    if (g->noutputs != list_len(c, 1))
+        return tc_error(TC_CONTENT, "%s: the graph returns %d results for %d inputs", tc_op_name(c->op), g->noutputs, list_len(c, 1));
     for (int i = 0; i < c->nouts; i++) {
         const tc_value *x = c->args[1].values[i];
         c->outs[i].kind = TC_V_TENSOR;
@@ -212,17 +217,41 @@ static tc_status grad_function(tc_emit *e, const tc_node *n, tc_value *const *gs
 }
 
 const tc_op tc_ops_hop[] = {
-    {.schema = "tc::autograd_function(...)", .shape = shape_function, .decompose = decompose_function, .grad = grad_function,
+    {.schema = "tc::autograd_function(...)",
+     .shape = shape_function,
+     .decompose = decompose_function,
+     .grad = grad_function,
      .doc = "results of forward, whose gradients backward gives"},
-    {.schema = "higher_order::cond", .flags = TC_OP_HIGHER_ORDER, .shape = shape_cond, .doc = "true_graph(*operands) if pred else false_graph(*operands)"},
-    {.schema = "higher_order::while_loop", .flags = TC_OP_HIGHER_ORDER, .shape = shape_while, .doc = "while cond(*carried, *more): carried = body(*carried, *more)"},
-    {.schema = "higher_order::scan", .flags = TC_OP_HIGHER_ORDER, .shape = shape_scan, .doc = "carry, y[t] = combine(*carry, *x[t], *more) for every t"},
-    {.schema = "higher_order::associative_scan", .flags = TC_OP_HIGHER_ORDER, .shape = shape_associative_scan, .doc = "y[t] = combine(*y[t-1], *x[t], *more)"},
+    {.schema = "higher_order::cond",
+     .flags = TC_OP_HIGHER_ORDER,
+     .shape = shape_cond,
+     .doc = "true_graph(*operands) if pred else false_graph(*operands)"},
+    {.schema = "higher_order::while_loop",
+     .flags = TC_OP_HIGHER_ORDER,
+     .shape = shape_while,
+     .doc = "while cond(*carried, *more): carried = body(*carried, *more)"},
+    {.schema = "higher_order::scan",
+     .flags = TC_OP_HIGHER_ORDER,
+     .shape = shape_scan,
+     .doc = "carry, y[t] = combine(*carry, *x[t], *more) for every t"},
+    {.schema = "higher_order::associative_scan",
+     .flags = TC_OP_HIGHER_ORDER,
+     .shape = shape_associative_scan,
+     .doc = "y[t] = combine(*y[t-1], *x[t], *more)"},
     {.schema = "higher_order::map_impl", .flags = TC_OP_HIGHER_ORDER, .shape = shape_map, .doc = "y[t] = body(*x[t], *more)"},
-    {.schema = "higher_order::wrap_with_set_grad_enabled", .flags = TC_OP_HIGHER_ORDER, .shape = shape_wrap, .doc = "a region with gradients on or off; inlined"},
+    {.schema = "higher_order::wrap_with_set_grad_enabled",
+     .flags = TC_OP_HIGHER_ORDER,
+     .shape = shape_wrap,
+     .doc = "a region with gradients on or off; inlined"},
     {.schema = "higher_order::wrap_with_autocast", .flags = TC_OP_HIGHER_ORDER, .shape = shape_wrap, .doc = "a region with autocast; inlined"},
-    {.schema = "higher_order::tag_activation_checkpoint", .flags = TC_OP_HIGHER_ORDER, .shape = shape_wrap, .doc = "a region that is computed again in the backward; inlined"},
-    {.schema = "higher_order::wrap_activation_checkpoint", .flags = TC_OP_HIGHER_ORDER, .shape = shape_wrap, .doc = "a region that is computed again in the backward; inlined"},
+    {.schema = "higher_order::tag_activation_checkpoint",
+     .flags = TC_OP_HIGHER_ORDER,
+     .shape = shape_wrap,
+     .doc = "a region that is computed again in the backward; inlined"},
+    {.schema = "higher_order::wrap_activation_checkpoint",
+     .flags = TC_OP_HIGHER_ORDER,
+     .shape = shape_wrap,
+     .doc = "a region that is computed again in the backward; inlined"},
     {.schema = "higher_order::wrap", .flags = TC_OP_HIGHER_ORDER, .shape = shape_wrap, .doc = "a call of its graph; inlined"},
     {.schema = "higher_order::strict_mode", .flags = TC_OP_HIGHER_ORDER, .shape = shape_wrap, .doc = "a call of its graph; inlined"},
     {.schema = "higher_order::invoke_subgraph", .flags = TC_OP_HIGHER_ORDER, .shape = shape_wrap, .doc = "a call of its graph; inlined"},

@@ -14,7 +14,11 @@ static bool is_mask(const tc_value *v) { return v && (v->meta.dtype == TC_BOOL |
 static tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
 
 /* ---- index ---- */
-typedef struct { tc_dims index, result; int first, count; bool apart; } picked; /* dimensions of the broadcast indices stand at `first` */
+typedef struct {
+    tc_dims index, result;
+    int first, count;
+    bool apart;
+} picked; /* dimensions of the broadcast indices stand at `first` */
 
 static tc_status picked_dims(tc_shape_ctx *c, const tc_meta *x, const tc_arg *list, picked *p) {
     *p = (picked){.first = -1};
@@ -77,7 +81,8 @@ static tc_status lower_index(tc_lower *l) {
             continue;
         }
         tc_affine iat[TC_MAX_RANK] = {{0}};
-        for (int k = 0; k < v->meta.rank; k++) iat[k] = tc_sym_is_int(v->meta.size[k], 1) ? zero : tc_l_axis(l, p.first + p.index.rank - v->meta.rank + k);
+        for (int k = 0; k < v->meta.rank; k++)
+            iat[k] = tc_sym_is_int(v->meta.size[k], 1) ? zero : tc_l_axis(l, p.first + p.index.rank - v->meta.rank + k);
         gather[d] = wrapped(l, tc_l_cast(l, tc_l_load(l, v, iat, NULL, TC_LV_NONE), TC_I64), x->meta.size[d]);
         index[d] = zero;
     }
@@ -91,7 +96,8 @@ static int expand_masks(tc_emit *e, const tc_arg *list, tc_value **out, int max)
         if (v && v->kind == TC_V_NONE) v = NULL;
         if (is_mask(v)) {
             tc_value *where = tc_e1(e, "aten::nonzero", v);
-            for (int d = 0; d < v->meta.rank && n < max; d++) out[n++] = where ? tc_emit_call(e, "aten::select.int", "vii", where, (int64_t)1, (int64_t)d) : NULL;
+            for (int d = 0; d < v->meta.rank && n < max; d++)
+                out[n++] = where ? tc_emit_call(e, "aten::select.int", "vii", where, (int64_t)1, (int64_t)d) : NULL;
             if (v->meta.rank == 0 && n < max) out[n++] = NULL;
         } else if (n < max) {
             out[n++] = v;
@@ -108,7 +114,9 @@ static tc_status decompose_index(tc_emit *e, const tc_node *n) {
         for (int j = 0; is_mask(m) && j < m->meta.rank; j++) {
             tc_symctx *s = tc_e_sym(e);
             if (d + j >= x->meta.rank || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, m->meta.size[j], x->meta.size[d + j], NULL)) == 0)
-                return tc_error(TC_CONTENT, "IndexError: %s: The shape of the mask at index %d does not match the shape of the indexed tensor at index %d", tc_op_name(n->op), j, d + j);
+                return tc_error(TC_CONTENT,
+                                "IndexError: %s: The shape of the mask at index %d does not match the shape of the indexed tensor at index %d",
+                                tc_op_name(n->op), j, d + j);
         }
         d += is_mask(m) ? m->meta.rank : 1;
     }
@@ -136,7 +144,9 @@ static tc_status shape_index_put(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(tc_sh_need_tensor(c, 2));
     const tc_meta *x = tc_sh_meta(c, 0), *v = tc_sh_meta(c, 2);
-    if (x->dtype != v->dtype) return tc_sh_fail(c, "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.", tc_dtypes[x->dtype].torch, tc_dtypes[v->dtype].torch);
+    if (x->dtype != v->dtype)
+        return tc_sh_fail(c, "Index put requires the source and destination dtypes match, got %s for the destination and %s for the source.",
+                          tc_dtypes[x->dtype].torch, tc_dtypes[v->dtype].torch);
     for (int k = 0; k < c->args[1].n; k++) masks |= is_mask(c->args[1].values[k]);
     if (!masks) {
         TC_TRY(picked_dims(c, x, &c->args[1], &p));
@@ -153,7 +163,8 @@ static tc_status shape_index_put(tc_shape_ctx *c) {
 static tc_status decompose_index_put(tc_emit *e, const tc_node *n) { /* self, indices, values, accumulate */
     tc_value *v[2 * TC_MAX_RANK] = {0}, *x = tc_arg_value(n, 0), *val = tc_arg_value(n, 2);
     const tc_arg *list = &n->args[1];
-    if (!tc_arg_bool(n, 3) && list->n == 1 && is_mask(list->values[0]) && (val->meta.rank == 0 || (val->meta.rank == 1 && tc_sym_is_int(val->meta.size[0], 1)))) {
+    if (!tc_arg_bool(n, 3) && list->n == 1 && is_mask(list->values[0]) &&
+        (val->meta.rank == 0 || (val->meta.rank == 1 && tc_sym_is_int(val->meta.size[0], 1)))) {
         tc_value *m = list->values[0];
         if (val->meta.rank) val = tc_emit_call(e, "aten::select.int", "vii", val, (int64_t)0, (int64_t)0);
         for (int k = m->meta.rank; m && k < x->meta.rank; k++) m = tc_emit_call(e, "aten::unsqueeze", "vi", m, (int64_t)-1);
@@ -174,7 +185,10 @@ static tc_status grad_index_put(tc_emit *e, const tc_node *n, tc_value *const *g
     const tc_meta *v = tc_arg_meta(n, 2);
     if (tc_emit_wants_grad(e, n, 0)) {
         if (tc_arg_bool(n, 3)) tc_e_give(e, n, 0, gs[0]);
-        else tc_e_give(e, n, 0, tc_emit_call(e, "aten::_unsafe_index_put", "vavb", gs[0], &n->args[1], tc_emit_call(e, "aten::zeros", "Sd", v->size, v->rank, (int)gs[0]->meta.dtype), 0));
+        else
+            tc_e_give(e, n, 0,
+                      tc_emit_call(e, "aten::_unsafe_index_put", "vavb", gs[0], &n->args[1],
+                                   tc_emit_call(e, "aten::zeros", "Sd", v->size, v->rank, (int)gs[0]->meta.dtype), 0));
     }
     if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_emit_call(e, "aten::_unsafe_index.Tensor", "va", gs[0], &n->args[1]));
     return tc_e_done(e);
@@ -194,7 +208,8 @@ static tc_status shape_gather(tc_shape_ctx *c) {
     TC_TRY(index_of(c, 2));
     const tc_meta *x = tc_sh_meta(c, 0), *i = tc_sh_meta(c, 2);
     TC_TRY(tc_sh_dim_arg(c, 1, x->rank, &d));
-    if ((x->rank ? x->rank : 1) != (i->rank ? i->rank : 1)) return tc_sh_fail(c, "Index tensor must have the same number of dimensions as input tensor");
+    if ((x->rank ? x->rank : 1) != (i->rank ? i->rank : 1))
+        return tc_sh_fail(c, "Index tensor must have the same number of dimensions as input tensor");
     for (int k = 0; k < i->rank && k < x->rank; k++)
         if (k != d && tc_sym_const_int(i->size[k], &a) && tc_sym_const_int(x->size[k], &b) && a > b)
             return tc_sh_fail(c, "Size does not match at dimension %d expected index to be no larger than self apart from dimension %d", k, d);
@@ -267,16 +282,22 @@ static tc_status shape_scatter(tc_shape_ctx *c) { /* self, dim, index, src or va
     TC_TRY(tc_sh_dim_arg(c, 1, x->rank, &d));
     bool empty = false;
     for (int k = 0; k < i->rank; k++) empty |= tc_sym_is_int(i->size[k], 0);
-    if (!empty && (x->rank ? x->rank : 1) != (i->rank ? i->rank : 1)) return tc_sh_fail(c, "Index tensor must have the same number of dimensions as self tensor");
-    if (!empty && s && (s->rank ? s->rank : 1) != (i->rank ? i->rank : 1)) return tc_sh_fail(c, "Index tensor must have the same number of dimensions as src tensor");
+    if (!empty && (x->rank ? x->rank : 1) != (i->rank ? i->rank : 1))
+        return tc_sh_fail(c, "Index tensor must have the same number of dimensions as self tensor");
+    if (!empty && s && (s->rank ? s->rank : 1) != (i->rank ? i->rank : 1))
+        return tc_sh_fail(c, "Index tensor must have the same number of dimensions as src tensor");
     for (int k = 0; !empty && k < i->rank && k < x->rank; k++) {
-        if (k != d && tc_sym_const_int(i->size[k], &a) && tc_sym_const_int(x->size[k], &b) && a > b) return tc_sh_fail(c, "Expected index to be no larger than self apart from dimension %d", d);
-        if (s && k < s->rank && tc_sym_const_int(i->size[k], &a) && tc_sym_const_int(s->size[k], &b) && a > b) return tc_sh_fail(c, "Expected index to be no larger than src in dimension %d", k);
+        if (k != d && tc_sym_const_int(i->size[k], &a) && tc_sym_const_int(x->size[k], &b) && a > b)
+            return tc_sh_fail(c, "Expected index to be no larger than self apart from dimension %d", d);
+        if (s && k < s->rank && tc_sym_const_int(i->size[k], &a) && tc_sym_const_int(s->size[k], &b) && a > b)
+            return tc_sh_fail(c, "Expected index to be no larger than src in dimension %d", k);
     }
     const char *r = c->nargs > 4 ? tc_sh_string(c, 4) : NULL;
-    if (r && !strcmp(tc_op_schema(c->op)->name, "scatter_reduce") && strcmp(r, "sum") && strcmp(r, "prod") && strcmp(r, "mean") && strcmp(r, "amax") && strcmp(r, "amin"))
+    if (r && !strcmp(tc_op_schema(c->op)->name, "scatter_reduce") && strcmp(r, "sum") && strcmp(r, "prod") && strcmp(r, "mean") &&
+        strcmp(r, "amax") && strcmp(r, "amin"))
         return tc_sh_fail(c, "reduce argument must be either sum, prod, mean, amax or amin, got %s.", r);
-    if (r && !strcmp(tc_op_schema(c->op)->name, "scatter") && strcmp(r, "add") && strcmp(r, "multiply")) return tc_sh_fail(c, "reduce argument must be either add or multiply.");
+    if (r && !strcmp(tc_op_schema(c->op)->name, "scatter") && strcmp(r, "add") && strcmp(r, "multiply"))
+        return tc_sh_fail(c, "reduce argument must be either add or multiply.");
     tc_dims dims = tc_dims_of(x);
     return tc_sh_out(c, 0, x->dtype, &dims);
 }
@@ -287,12 +308,19 @@ static tc_status shape_index_write(tc_shape_ctx *c) { /* self, dim, index, sourc
     TC_TRY(tc_sh_need_tensor(c, 3));
     const tc_meta *x = tc_sh_meta(c, 0), *i = tc_sh_meta(c, 2), *s = tc_sh_meta(c, 3);
     TC_TRY(tc_sh_dim_arg(c, 1, x->rank, &d));
-    if (i->rank > 1) return tc_sh_fail_as(c, "IndexError", "%s(): Index is supposed to be a vector, but got dim: %d", tc_op_schema(c->op)->name, i->rank);
+    if (i->rank > 1)
+        return tc_sh_fail_as(c, "IndexError", "%s(): Index is supposed to be a vector, but got dim: %d", tc_op_schema(c->op)->name, i->rank);
     TC_TRY(check_source(c, 3));
-    if (s->rank != x->rank && !(s->rank == 0 || x->rank == 0)) return tc_sh_fail_as(c, "IndexError", "%s(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (%d), destination dimensionality (%d)", tc_op_schema(c->op)->name, s->rank, x->rank);
+    if (s->rank != x->rank && !(s->rank == 0 || x->rank == 0))
+        return tc_sh_fail_as(c, "IndexError",
+                             "%s(): When source and destination are not scalars, their dimensionality must match. Source dimensionality (%d), "
+                             "destination dimensionality (%d)",
+                             tc_op_schema(c->op)->name, s->rank, x->rank);
     for (int k = 0; k < s->rank && k < x->rank; k++) {
         tc_sym want = k == d ? (i->rank ? i->size[0] : tc_sym_int(tc_sh_sym(c), 1)) : x->size[k];
-        if (!tc_sh_same(c, s->size[k], want)) return k == d ? tc_sh_fail_as(c, "IndexError", "%s(): Number of indices should be equal to source.size(dim)", tc_op_schema(c->op)->name) : tc_sh_fail(c, "Source and destination tensor must have same slice shapes except at dimension %d", d);
+        if (!tc_sh_same(c, s->size[k], want))
+            return k == d ? tc_sh_fail_as(c, "IndexError", "%s(): Number of indices should be equal to source.size(dim)", tc_op_schema(c->op)->name)
+                          : tc_sh_fail(c, "Source and destination tensor must have same slice shapes except at dimension %d", d);
     }
     tc_dims dims = tc_dims_of(x);
     return tc_sh_out(c, 0, x->dtype, &dims);
@@ -302,7 +330,8 @@ static tc_status shape_put(tc_shape_ctx *c) { /* self, index, source, accumulate
     TC_TRY(index_of(c, 1));
     TC_TRY(check_source(c, 2));
     tc_dims i = tc_dims_of(tc_sh_meta(c, 1)), s = tc_dims_of(tc_sh_meta(c, 2)), d = tc_dims_of(tc_sh_meta(c, 0));
-    if (!tc_sh_same(c, tc_dims_numel(c, &i), tc_dims_numel(c, &s))) return tc_sh_fail(c, "put_(): Expected source and index to have the same number of elements");
+    if (!tc_sh_same(c, tc_dims_numel(c, &i), tc_dims_numel(c, &s)))
+        return tc_sh_fail(c, "put_(): Expected source and index to have the same number of elements");
     return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
 }
 static tc_status grad_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -329,7 +358,8 @@ static tc_status grad_scatter_reduce(tc_emit *e, const tc_node *n, tc_value *con
         gx = tc_e_div(e, g, count), gsrc = tc_emit_call(e, "aten::gather", "vaa", gx, d, i);
     } else if (!strcmp(r, "amax") || !strcmp(r, "amin")) {
         tc_value *hit = tc_e2(e, "aten::eq.Tensor", src, tc_emit_call(e, "aten::gather", "vaa", y, d, i)), *own = tc_e2(e, "aten::eq.Tensor", x, y);
-        tc_value *count = tc_emit_call(e, "aten::scatter_add", "vaav", self ? tc_e_cast(e, own, g->meta.dtype) : tc_e_zeros_like(e, x), d, i, tc_e_cast(e, hit, g->meta.dtype));
+        tc_value *count = tc_emit_call(e, "aten::scatter_add", "vaav", self ? tc_e_cast(e, own, g->meta.dtype) : tc_e_zeros_like(e, x), d, i,
+                                       tc_e_cast(e, hit, g->meta.dtype));
         tc_value *share = tc_e_div(e, g, count);
         gx = tc_emit_call(e, "aten::where.ScalarOther", "vvi", own, share, (int64_t)0);
         gsrc = tc_emit_call(e, "aten::where.ScalarOther", "vvi", hit, tc_emit_call(e, "aten::gather", "vaa", share, d, i), (int64_t)0);
@@ -352,7 +382,8 @@ static tc_status grad_index_add(tc_emit *e, const tc_node *n, tc_value *const *g
     return tc_e_done(e);
 }
 static tc_status grad_index_copy(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::index_fill.int_Scalar", "vaai", gs[0], &n->args[1], &n->args[2], (int64_t)0));
+    if (tc_emit_wants_grad(e, n, 0))
+        tc_e_give(e, n, 0, tc_emit_call(e, "aten::index_fill.int_Scalar", "vaai", gs[0], &n->args[1], &n->args[2], (int64_t)0));
     if (tc_emit_wants_grad(e, n, 3)) {
         tc_value *g = tc_emit_call(e, "aten::index_select", "vaa", gs[0], &n->args[1], &n->args[2]);
         const tc_meta *s = tc_arg_meta(n, 3);
@@ -363,8 +394,12 @@ static tc_status grad_index_copy(tc_emit *e, const tc_node *n, tc_value *const *
 static tc_status grad_put(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* self, index, source, accumulate */
     const tc_meta *s = tc_arg_meta(n, 2);
     if (tc_emit_wants_grad(e, n, 0))
-        tc_e_give(e, n, 0, tc_arg_bool(n, 3) ? gs[0] : tc_emit_call(e, "aten::put", "vavb", gs[0], &n->args[1], tc_emit_call(e, "aten::zeros", "Sd", s->size, s->rank, (int)gs[0]->meta.dtype), 0));
-    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::take", "va", gs[0], &n->args[1]), s->size, s->rank));
+        tc_e_give(e, n, 0,
+                  tc_arg_bool(n, 3) ? gs[0]
+                                    : tc_emit_call(e, "aten::put", "vavb", gs[0], &n->args[1],
+                                                   tc_emit_call(e, "aten::zeros", "Sd", s->size, s->rank, (int)gs[0]->meta.dtype), 0));
+    if (tc_emit_wants_grad(e, n, 2))
+        tc_e_give(e, n, 2, tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::take", "va", gs[0], &n->args[1]), s->size, s->rank));
     return tc_e_done(e);
 }
 
@@ -376,14 +411,16 @@ static tc_status shape_masked_fill(tc_shape_ctx *c) {
     tc_kind k;
     if (m->dtype != TC_BOOL) return tc_sh_fail(c, "masked_fill_ only supports boolean masks, but got mask with dtype %s", tc_dtypes[m->dtype].torch);
     if (v && v->rank) return tc_sh_fail(c, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", v->rank);
-    if (tc_arg_number(&c->args[2], &k) && k > tc_dtype_kind(x->dtype) && x->dtype != TC_BOOL) return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[x->dtype].torch);
+    if (tc_arg_number(&c->args[2], &k) && k > tc_dtype_kind(x->dtype) && x->dtype != TC_BOOL)
+        return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[x->dtype].torch);
     return tc_sh_out_pointwise(c, 0, x->dtype, 2, (int[]){0, 1});
 }
 static tc_status lower_masked_fill(tc_lower *l) { return tc_l_out(l, 0, tc_l_where(l, tc_l_in_as(l, 1, TC_BOOL), tc_l_in(l, 2), tc_l_in(l, 0))); }
 static tc_status grad_masked_fill(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *m = tc_arg_value(n, 1);
     if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::where.ScalarSelf", "viv", m, (int64_t)0, gs[0]));
-    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_e1(e, "aten::sum", tc_emit_call(e, "aten::where.ScalarOther", "vvi", m, gs[0], (int64_t)0)));
+    if (tc_emit_wants_grad(e, n, 2))
+        tc_e_give(e, n, 2, tc_e1(e, "aten::sum", tc_emit_call(e, "aten::where.ScalarOther", "vvi", m, gs[0], (int64_t)0)));
     return tc_e_done(e);
 }
 
@@ -392,12 +429,16 @@ static tc_status decompose_index_fill(tc_emit *e, const tc_node *n) { /* self, d
     tc_value *x = tc_arg_value(n, 0), *i = tc_arg_value(n, 2), *src;
     tc_sym size[TC_MAX_RANK];
     int64_t given = tc_arg_int(n, 1), r = x->meta.rank ? x->meta.rank : 1;
-    if (given < -r || given >= r) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)", tc_op_name(n->op), (long long)-r, (long long)r - 1, (long long)given);
+    if (given < -r || given >= r)
+        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%lld, %lld], but got %lld)",
+                        tc_op_name(n->op), (long long)-r, (long long)r - 1, (long long)given);
     if (i->meta.rank > 1) return tc_error(TC_CONTENT, "IndexError: %s: Index has to be a vector/scalar", tc_op_name(n->op));
     int d = tc_wrap(given, x->meta.rank);
     for (int k = 0; k < x->meta.rank; k++) size[k] = k == d ? (i->meta.rank ? i->meta.size[0] : tc_sym_int(tc_e_sym(e), 1)) : x->meta.size[k];
     if (tc_arg_meta(n, 3)) {
-        if (tc_arg_meta(n, 3)->rank) return tc_error(TC_CONTENT, "%s: index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", tc_op_name(n->op), tc_arg_meta(n, 3)->rank);
+        if (tc_arg_meta(n, 3)->rank)
+            return tc_error(TC_CONTENT, "%s: index_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).",
+                            tc_op_name(n->op), tc_arg_meta(n, 3)->rank);
         src = tc_emit_call(e, "aten::expand", "vS", tc_e_cast(e, tc_arg_value(n, 3), x->meta.dtype), size, x->meta.rank);
     } else {
         src = tc_emit_call(e, "aten::full", "Sad", size, x->meta.rank, &n->args[3], (int)x->meta.dtype);
@@ -420,7 +461,11 @@ static tc_status decompose_take_along_dim(tc_emit *e, const tc_node *n) {
         tc_emit_result(e, 0, tc_emit_call(e, "aten::gather", "viv", flat, (int64_t)0, tc_emit_call(e, "aten::reshape", "vI", i, (int64_t[]){-1}, 1)));
         return tc_e_done(e);
     }
-    if (x->meta.rank != i->meta.rank) return tc_error(TC_CONTENT, "%s: torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, and %d dimensions for indices", tc_op_name(n->op), x->meta.rank, i->meta.rank);
+    if (x->meta.rank != i->meta.rank)
+        return tc_error(TC_CONTENT,
+                        "%s: torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, "
+                        "and %d dimensions for indices",
+                        tc_op_name(n->op), x->meta.rank, i->meta.rank);
     int d = tc_wrap(tc_arg_int(n, 2), x->meta.rank);
     tc_sym sx[TC_MAX_RANK], si[TC_MAX_RANK];
     for (int k = 0; k < x->meta.rank; k++) {
@@ -428,13 +473,17 @@ static tc_status decompose_take_along_dim(tc_emit *e, const tc_node *n) {
         sx[k] = k == d ? x->meta.size[k] : big;
         si[k] = k == d ? i->meta.size[k] : big;
     }
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::gather", "viv", tc_emit_call(e, "aten::expand", "vS", x, sx, x->meta.rank), (int64_t)d, tc_emit_call(e, "aten::expand", "vS", i, si, x->meta.rank)));
+    tc_emit_result(e, 0,
+                   tc_emit_call(e, "aten::gather", "viv", tc_emit_call(e, "aten::expand", "vS", x, sx, x->meta.rank), (int64_t)d,
+                                tc_emit_call(e, "aten::expand", "vS", i, si, x->meta.rank)));
     return tc_e_done(e);
 }
 /* the k-th true element of the mask takes the k-th element of the source */
 static tc_status decompose_masked_scatter(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *src = tc_arg_value(n, 2);
-    if (x->meta.dtype != src->meta.dtype) return tc_error(TC_CONTENT, "%s: masked_scatter: expected self and source to have same dtypes but got %s and %s", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch, tc_dtypes[src->meta.dtype].torch);
+    if (x->meta.dtype != src->meta.dtype)
+        return tc_error(TC_CONTENT, "%s: masked_scatter: expected self and source to have same dtypes but got %s and %s", tc_op_name(n->op),
+                        tc_dtypes[x->meta.dtype].torch, tc_dtypes[src->meta.dtype].torch);
     if (m->meta.dtype != TC_BOOL) return refuse(n, "masked_scatter_ only supports boolean masks");
     tc_value *both = tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){x, m}, 2);
     if (!both) return tc_e_done(e);
@@ -442,7 +491,8 @@ static tc_status decompose_masked_scatter(tc_emit *e, const tc_node *n) {
     tc_value *pos = tc_emit_call(e, "aten::cumsum", "vi", tc_emit_call(e, "aten::reshape", "vI", m, (int64_t[]){-1}, 1), (int64_t)0);
     pos = tc_emit_call(e, "aten::clamp_min", "vi", tc_emit_call(e, "aten::sub.Tensor", "vi", pos, (int64_t)1), (int64_t)0);
     pos = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::reshape", "vI", m, (int64_t[]){-1}, 1), pos, (int64_t)0);
-    tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", src, (int64_t[]){-1}, 1), *v = tc_emit_call(e, "aten::_unsafe_index.Tensor", "vV", flat, &pos, 1);
+    tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", src, (int64_t[]){-1}, 1),
+             *v = tc_emit_call(e, "aten::_unsafe_index.Tensor", "vV", flat, &pos, 1);
     tc_emit_result(e, 0, tc_e3(e, "aten::where.self", m, tc_emit_call(e, "aten::view", "vS", v, x->meta.size, x->meta.rank), x));
     return tc_e_done(e);
 }
@@ -452,32 +502,67 @@ static tc_status decompose_index_select_backward(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define LOOP(SCHEMA, shape_, lower_, grad_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text}
-#define KERNEL(SCHEMA, shape_, kernel_, grad_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .kernel = &kernel_, .grad = grad_, .samples = sample, .doc = text}
-#define COMPOSED(SCHEMA, name, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text}
+#define LOOP(SCHEMA, shape_, lower_, grad_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
+#define KERNEL(SCHEMA, shape_, kernel_, grad_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .kernel = &kernel_, .grad = grad_, .samples = sample, .doc = text }
+#define COMPOSED(SCHEMA, name, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 const tc_op tc_ops_index[] = {
-    {.schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", .shape = shape_index_any, .decompose = decompose_index, .samples = "index(f32[4,5], [i64[3]:0..4]); index(f32[4,5,2], [None, i64[2,1]:0..5, i64[3]:0..2])", .doc = "elements picked by index tensors and masks"},
-    LOOP("_unsafe_index.Tensor(Tensor self, Tensor?[] indices)", shape_index, lower_index, grad_index, "_unsafe_index(f32[4,5], [i64[3]:0..4, i64[3]:0..5])", "elements picked by index tensors"),
-    {.schema = "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", .shape = shape_index_put, .decompose = decompose_index_put, .samples = "index_put(f32[4,5], [i64[1]:0..4], f32[1,5])", .doc = "values written at index tensors or masks"},
-    KERNEL("_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)", shape_index_put, tc_k_index_put, grad_index_put, "_unsafe_index_put(f32[4,5], [i64[3]:0..4], f32[3,5], True)", "values written at index tensors"),
-    {.schema = "aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor", .shape = shape_index_put, .decompose = decompose_index_put_impl, .doc = "index_put"},
-    LOOP("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)", shape_gather, lower_gather, grad_gather, "gather(f32[4,5], 1, i64[4,2]:0..5)", "self at index along dim"),
-    LOOP("index_select(Tensor self, int dim, Tensor index)", shape_index_select, lower_index_select, grad_index_select, "index_select(f32[4,5], 1, i64[3]:0..5)", "slices at index along dim"),
-    COMPOSED("index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index)", index_select_backward, NULL, "gradient of index_select"),
-    KERNEL("scatter.src(Tensor self, int dim, Tensor index, Tensor src)", shape_scatter, tc_k_scatter, grad_scatter, "scatter(f32[4,5], 1, i64[4,1]:0..5, f32[4,1])", "src written at index along dim"),
-    KERNEL("scatter.value(Tensor self, int dim, Tensor index, Scalar value)", shape_scatter, tc_k_scatter, grad_scatter, "scatter(f32[4,5], 1, i64[4,2]:0..5, 1.5)", "value written at index along dim"),
-    KERNEL("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce)", shape_scatter, tc_k_scatter_reduce, NULL, "scatter(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], reduce='add')", "src added or multiplied at index along dim"),
-    KERNEL("scatter_add(Tensor self, int dim, Tensor index, Tensor src)", shape_scatter, tc_k_scatter_add, grad_scatter_add, "scatter_add(f32[4,5], 1, i64[4,2]:0..5, f32[4,2])", "src added at index along dim"),
-    KERNEL("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)", shape_scatter, tc_k_scatter_reduce, grad_scatter_reduce, "scatter_reduce(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], 'amax')", "src reduced into index along dim"),
-    KERNEL("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", shape_index_write, tc_k_index_add, grad_index_add, "index_add(f32[4,5], 1, i64[3]:0..5, f32[4,3])", "alpha source added to slices at index"),
-    KERNEL("index_copy(Tensor self, int dim, Tensor index, Tensor source)", shape_index_write, tc_k_index_copy, grad_index_copy, "index_copy(f32[4,5], 1, i64[2]:0..5, f32[4,2])", "source written to slices at index"),
-    KERNEL("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)", shape_index_write, tc_k_index_reduce, NULL, "index_reduce(f32[4,5], 1, i64[3]:0..5, f32[4,3], 'mean')", "source reduced into slices at index"),
-    COMPOSED("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)", index_fill, "index_fill(f32[4,5], 1, i64[2]:0..5, 1.5)", "value written to slices at index"),
-    COMPOSED("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)", index_fill, "index_fill(f32[4,5], 1, i64[2]:0..5, f32[])", "value written to slices at index"),
-    KERNEL("put(Tensor self, Tensor index, Tensor source, bool accumulate=False)", shape_put, tc_k_put, grad_put, "put(f32[4,5], i64[3]:0..20, f32[3], True)", "source written at row-major positions"),
+    {.schema = "aten::index.Tensor(Tensor self, Tensor?[] indices) -> Tensor",
+     .shape = shape_index_any,
+     .decompose = decompose_index,
+     .samples = "index(f32[4,5], [i64[3]:0..4]); index(f32[4,5,2], [None, i64[2,1]:0..5, i64[3]:0..2])",
+     .doc = "elements picked by index tensors and masks"},
+    LOOP("_unsafe_index.Tensor(Tensor self, Tensor?[] indices)", shape_index, lower_index, grad_index,
+         "_unsafe_index(f32[4,5], [i64[3]:0..4, i64[3]:0..5])", "elements picked by index tensors"),
+    {.schema = "aten::index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor",
+     .shape = shape_index_put,
+     .decompose = decompose_index_put,
+     .samples = "index_put(f32[4,5], [i64[1]:0..4], f32[1,5])",
+     .doc = "values written at index tensors or masks"},
+    KERNEL("_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False)", shape_index_put, tc_k_index_put, grad_index_put,
+           "_unsafe_index_put(f32[4,5], [i64[3]:0..4], f32[3,5], True)", "values written at index tensors"),
+    {.schema = "aten::_index_put_impl(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False, bool unsafe=False) -> Tensor",
+     .shape = shape_index_put,
+     .decompose = decompose_index_put_impl,
+     .doc = "index_put"},
+    LOOP("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)", shape_gather, lower_gather, grad_gather,
+         "gather(f32[4,5], 1, i64[4,2]:0..5)", "self at index along dim"),
+    LOOP("index_select(Tensor self, int dim, Tensor index)", shape_index_select, lower_index_select, grad_index_select,
+         "index_select(f32[4,5], 1, i64[3]:0..5)", "slices at index along dim"),
+    COMPOSED("index_select_backward(Tensor grad, SymInt[] self_sizes, int dim, Tensor index)", index_select_backward, NULL,
+             "gradient of index_select"),
+    KERNEL("scatter.src(Tensor self, int dim, Tensor index, Tensor src)", shape_scatter, tc_k_scatter, grad_scatter,
+           "scatter(f32[4,5], 1, i64[4,1]:0..5, f32[4,1])", "src written at index along dim"),
+    KERNEL("scatter.value(Tensor self, int dim, Tensor index, Scalar value)", shape_scatter, tc_k_scatter, grad_scatter,
+           "scatter(f32[4,5], 1, i64[4,2]:0..5, 1.5)", "value written at index along dim"),
+    KERNEL("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce)", shape_scatter, tc_k_scatter_reduce, NULL,
+           "scatter(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], reduce='add')", "src added or multiplied at index along dim"),
+    KERNEL("scatter_add(Tensor self, int dim, Tensor index, Tensor src)", shape_scatter, tc_k_scatter_add, grad_scatter_add,
+           "scatter_add(f32[4,5], 1, i64[4,2]:0..5, f32[4,2])", "src added at index along dim"),
+    KERNEL("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)", shape_scatter,
+           tc_k_scatter_reduce, grad_scatter_reduce, "scatter_reduce(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], 'amax')",
+           "src reduced into index along dim"),
+    KERNEL("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", shape_index_write, tc_k_index_add, grad_index_add,
+           "index_add(f32[4,5], 1, i64[3]:0..5, f32[4,3])", "alpha source added to slices at index"),
+    KERNEL("index_copy(Tensor self, int dim, Tensor index, Tensor source)", shape_index_write, tc_k_index_copy, grad_index_copy,
+           "index_copy(f32[4,5], 1, i64[2]:0..5, f32[4,2])", "source written to slices at index"),
+    KERNEL("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)", shape_index_write,
+           tc_k_index_reduce, NULL, "index_reduce(f32[4,5], 1, i64[3]:0..5, f32[4,3], 'mean')", "source reduced into slices at index"),
+    COMPOSED("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)", index_fill, "index_fill(f32[4,5], 1, i64[2]:0..5, 1.5)",
+             "value written to slices at index"),
+    COMPOSED("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)", index_fill, "index_fill(f32[4,5], 1, i64[2]:0..5, f32[])",
+             "value written to slices at index"),
+    KERNEL("put(Tensor self, Tensor index, Tensor source, bool accumulate=False)", shape_put, tc_k_put, grad_put,
+           "put(f32[4,5], i64[3]:0..20, f32[3], True)", "source written at row-major positions"),
     COMPOSED("take(Tensor self, Tensor index)", take, "take(f32[4,5], i64[3]:0..20)", "elements at row-major positions"),
-    COMPOSED("take_along_dim(Tensor self, Tensor indices, int? dim=None)", take_along_dim, "take_along_dim(f32[4,5], i64[1,5]:0..4, 0)", "gather, broadcast"),
-    LOOP("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)", shape_masked_fill, lower_masked_fill, grad_masked_fill, "masked_fill(f32[4,5], bool[5], 1.5)", "value where the mask is true"),
-    LOOP("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)", shape_masked_fill, lower_masked_fill, grad_masked_fill, "masked_fill(f32[4,5], bool[5], f32[])", "value where the mask is true"),
-    COMPOSED("masked_scatter(Tensor self, Tensor mask, Tensor source)", masked_scatter, "masked_scatter(f32[4,5], bool[4,5], f32[20])", "source in order where the mask is true"),
+    COMPOSED("take_along_dim(Tensor self, Tensor indices, int? dim=None)", take_along_dim, "take_along_dim(f32[4,5], i64[1,5]:0..4, 0)",
+             "gather, broadcast"),
+    LOOP("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value)", shape_masked_fill, lower_masked_fill, grad_masked_fill,
+         "masked_fill(f32[4,5], bool[5], 1.5)", "value where the mask is true"),
+    LOOP("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)", shape_masked_fill, lower_masked_fill, grad_masked_fill,
+         "masked_fill(f32[4,5], bool[5], f32[])", "value where the mask is true"),
+    COMPOSED("masked_scatter(Tensor self, Tensor mask, Tensor source)", masked_scatter, "masked_scatter(f32[4,5], bool[4,5], f32[20])",
+             "source in order where the mask is true"),
     {0}};

@@ -7,7 +7,9 @@
 #include "op/shape.h"
 
 static tc_value *f1(tc_emit *e, const char *op, tc_value *a) { return tc_e1(e, op, a); }
-static tc_value *reduce(tc_emit *e, tc_value *v, int64_t reduction) { return reduction == 1 ? f1(e, "aten::mean", v) : reduction == 2 ? f1(e, "aten::sum", v) : v; }
+static tc_value *reduce(tc_emit *e, tc_value *v, int64_t reduction) {
+    return reduction == 1 ? f1(e, "aten::mean", v) : reduction == 2 ? f1(e, "aten::sum", v) : v;
+}
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static tc_value *where_s(tc_emit *e, tc_value *c, tc_value *a, double b) { return tc_emit_call(e, "aten::where.ScalarOther", "vvf", c, a, b); }
 
@@ -23,7 +25,8 @@ static tc_status check_nll(tc_shape_ctx *c, int self, int target, int weight, tc
     bool ok = t->rank == per_sample->rank;
     for (int k = 0; ok && k < t->rank; k++) ok = tc_sh_same(c, t->size[k], per_sample->size[k]);
     if (!ok) return tc_sh_fail(c, "size mismatch (got input: %dD, target: %dD)", x->rank, t->rank);
-    if (w && (w->rank != 1 || !tc_sh_same(c, w->size[0], x->size[cls]))) return tc_sh_fail(c, "weight tensor should be defined either for all %d classes or no classes", 0);
+    if (w && (w->rank != 1 || !tc_sh_same(c, w->size[0], x->size[cls])))
+        return tc_sh_fail(c, "weight tensor should be defined either for all %d classes or no classes", 0);
     return NULL;
 }
 static tc_status shape_nll_forward(tc_shape_ctx *c) {
@@ -83,7 +86,8 @@ static tc_status lower_nll_backward(tc_lower *l) { /* grad_output, self, target,
         at[j++] = tc_sym_is_int(x->meta.size[k], 1) ? zero : tc_l_axis(l, k);
     }
     tc_lv target = tc_l_cast(l, tc_l_load(l, t, at, NULL, TC_LV_NONE), TC_I64);
-    tc_lv hit = tc_l_op2(l, TC_X_AND, tc_l_op2(l, TC_X_NE, target, tc_l_host(l, TC_I64, tc_arg_sym(n, 5))), tc_l_op2(l, TC_X_EQ, target, tc_l_index(l, tc_l_axis(l, cls))));
+    tc_lv hit = tc_l_op2(l, TC_X_AND, tc_l_op2(l, TC_X_NE, target, tc_l_host(l, TC_I64, tc_arg_sym(n, 5))),
+                         tc_l_op2(l, TC_X_EQ, target, tc_l_index(l, tc_l_axis(l, cls))));
     tc_lv grad = tc_l_cast(l, tc_l_load(l, g, reduction == 0 ? at : NULL, NULL, TC_LV_NONE), d);
     grad = tc_l_op1(l, TC_X_NEG, grad);
     if (w) {
@@ -96,14 +100,18 @@ static tc_status lower_nll_backward(tc_lower *l) { /* grad_output, self, target,
 static tc_status grad_nll(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     bool two = strstr(tc_op_schema(n->op)->name, "2d") != NULL;
     if (!gs[0] || !tc_emit_wants_grad(e, n, 0)) return NULL;
-    tc_e_give(e, n, 0, tc_emit_call(e, two ? "aten::nll_loss2d_backward" : "aten::nll_loss_backward", "vaaaaav", gs[0], &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4], n->outs[1]));
+    tc_e_give(e, n, 0,
+              tc_emit_call(e, two ? "aten::nll_loss2d_backward" : "aten::nll_loss_backward", "vaaaaav", gs[0], &n->args[0], &n->args[1], &n->args[2],
+                           &n->args[3], &n->args[4], n->outs[1]));
     return tc_e_done(e);
 }
 /* the backward operator is linear in grad_output: what reaches it is picked as the loss picks */
 static tc_status grad_nll_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     bool two = strstr(tc_op_schema(n->op)->name, "2d") != NULL;
     if (!tc_emit_wants_grad(e, n, 0)) return NULL;
-    tc_e_give(e, n, 0, tc_emit_call(e, two ? "aten::nll_loss2d_forward" : "aten::nll_loss_forward", "vaaaa", gs[0], &n->args[2], &n->args[3], &n->args[4], &n->args[5]));
+    tc_e_give(e, n, 0,
+              tc_emit_call(e, two ? "aten::nll_loss2d_forward" : "aten::nll_loss_forward", "vaaaa", gs[0], &n->args[2], &n->args[3], &n->args[4],
+                           &n->args[5]));
     return tc_e_done(e);
 }
 /* nll_loss, nll_loss2d, nll_loss_nd: what has neither 1, 2 nor 4 dimensions goes as [N, C, 1, rest] */
@@ -115,7 +123,8 @@ static tc_value *nll(tc_emit *e, tc_value *x, tc_value *t, const tc_arg *weight,
     tc_symctx *s = tc_e_sym(e);
     tc_sym rest = tc_sym_int(s, 1), one = rest;
     for (int k = 2; k < r; k++) rest = tc_sym_mul(s, rest, x->meta.size[k]);
-    tc_value *y = tc_emit_call(e, "aten::nll_loss2d_forward", "vvaaa", tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){x->meta.size[0], x->meta.size[1], one, rest}, 4),
+    tc_value *y = tc_emit_call(e, "aten::nll_loss2d_forward", "vvaaa",
+                               tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){x->meta.size[0], x->meta.size[1], one, rest}, 4),
                                tc_emit_call(e, "aten::reshape", "vS", t, (tc_sym[]){x->meta.size[0], one, rest}, 3), weight, &red, ignore);
     return reduction == 0 ? tc_emit_call(e, "aten::view", "vS", y, t->meta.size, t->meta.rank) : y;
 }
@@ -127,7 +136,8 @@ static tc_status decompose_nll(tc_emit *e, const tc_node *n) {
     if (x->meta.rank > 1 && t->meta.rank > 0 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[0], t->meta.size[0], NULL)) == 0) {
         int64_t a = 0, b = 0;
         tc_sym_const_int(x->meta.size[0], &a), tc_sym_const_int(t->meta.size[0], &b);
-        return tc_error(TC_CONTENT, "ValueError: %s: Expected input batch_size (%lld) to match target batch_size (%lld).", tc_op_name(n->op), (long long)a, (long long)b);
+        return tc_error(TC_CONTENT, "ValueError: %s: Expected input batch_size (%lld) to match target batch_size (%lld).", tc_op_name(n->op),
+                        (long long)a, (long long)b);
     }
     if (t->meta.rank != want) return tc_error(TC_CONTENT, "%s: Expected target of %d dimensions, got %d", tc_op_name(n->op), want, t->meta.rank);
     tc_emit_result(e, 0, nll(e, x, t, &n->args[2], tc_arg_int(n, 3), &n->args[4]));
@@ -167,11 +177,13 @@ static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self
         tc_emit_result(e, 0, v);
         return tc_e_done(e);
     }
-    if (t->meta.rank != x->meta.rank - 1 && !(x->meta.rank == 1 && t->meta.rank == 0)) return tc_error(TC_CONTENT, "%s: expected a target of %d dimensions, got %d", tc_op_name(n->op), x->meta.rank - 1, t->meta.rank);
+    if (t->meta.rank != x->meta.rank - 1 && !(x->meta.rank == 1 && t->meta.rank == 0))
+        return tc_error(TC_CONTENT, "%s: expected a target of %d dimensions, got %d", tc_op_name(n->op), x->meta.rank - 1, t->meta.rank);
     if (x->meta.rank > 1 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[0], t->meta.size[0], NULL)) == 0) {
         int64_t a = 0, b = 0;
         tc_sym_const_int(x->meta.size[0], &a), tc_sym_const_int(t->meta.size[0], &b);
-        return tc_error(TC_CONTENT, "ValueError: %s: Expected input batch_size (%lld) to match target batch_size (%lld).", tc_op_name(n->op), (long long)a, (long long)b);
+        return tc_error(TC_CONTENT, "ValueError: %s: Expected input batch_size (%lld) to match target batch_size (%lld).", tc_op_name(n->op),
+                        (long long)a, (long long)b);
     }
     tc_value *loss = nll(e, lp, t, &n->args[2], reduction, &n->args[4]);
     if (ls > 0) {
@@ -183,7 +195,8 @@ static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self
             tc_value *total;
             if (w) {
                 tc_value *safe = tc_emit_call(e, "aten::where.ScalarOther", "vvi", valid, t, (int64_t)0);
-                tc_value *wt = tc_emit_call(e, "aten::index_select", "viv", w, (int64_t)0, tc_emit_call(e, "aten::reshape", "vI", safe, (int64_t[]){-1}, 1));
+                tc_value *wt =
+                    tc_emit_call(e, "aten::index_select", "viv", w, (int64_t)0, tc_emit_call(e, "aten::reshape", "vI", safe, (int64_t[]){-1}, 1));
                 total = f1(e, "aten::sum", where_s(e, tc_emit_call(e, "aten::reshape", "vI", valid, (int64_t[]){-1}, 1), wt, 0));
             } else {
                 total = f1(e, "aten::sum", valid);
@@ -220,7 +233,9 @@ static tc_status decompose_smooth_l1(tc_emit *e, const tc_node *n) { /* d < beta
     double beta = tc_arg_float(n, 3);
     if (beta < 0) return refuse(n, "smooth_l1_loss does not support negative values for beta.");
     tc_value *x = tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), *d = f1(e, "aten::abs", x);
-    if (beta > 0) d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::lt.Scalar", "vf", d, beta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5 / beta), tc_e_adds(e, d, -0.5 * beta));
+    if (beta > 0)
+        d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::lt.Scalar", "vf", d, beta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5 / beta),
+                  tc_e_adds(e, d, -0.5 * beta));
     tc_emit_result(e, 0, reduce(e, d, tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
@@ -228,7 +243,8 @@ static tc_status decompose_huber(tc_emit *e, const tc_node *n) { /* d <= delta: 
     double delta = tc_arg_float(n, 3);
     if (delta <= 0) return refuse(n, "huber_loss does not support non-positive values for delta.");
     tc_value *x = tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), *d = f1(e, "aten::abs", x);
-    d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::le.Scalar", "vf", d, delta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5), tc_e_muls(e, tc_e_adds(e, d, -0.5 * delta), delta));
+    d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::le.Scalar", "vf", d, delta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5),
+              tc_e_muls(e, tc_e_adds(e, d, -0.5 * delta), delta));
     tc_emit_result(e, 0, reduce(e, d, tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
@@ -237,12 +253,17 @@ static tc_status same_size(const tc_node *n, int a, int b) {
     tc_symctx *s = n->graph->program->sym;
     bool ok = x && y && x->rank == y->rank;
     for (int k = 0; ok && k < x->rank; k++) ok = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->size[k], y->size[k], NULL)) != 0;
-    return ok ? NULL : tc_error(TC_CONTENT, "ValueError: %s: Using a target size that is different to the input size is deprecated. Please ensure they have the same size.", tc_op_name(n->op));
+    return ok ? NULL
+              : tc_error(
+                    TC_CONTENT,
+                    "ValueError: %s: Using a target size that is different to the input size is deprecated. Please ensure they have the same size.",
+                    tc_op_name(n->op));
 }
 /* -w (t max(log x, -100) + (1 - t) max(log(1 - x), -100)) */
 static tc_value *bce(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
-    tc_value *a = tc_emit_call(e, "aten::clamp_min", "vf", f1(e, "aten::log1p", tc_e_neg(e, x)), -100.0), *b = tc_emit_call(e, "aten::clamp_min", "vf", f1(e, "aten::log", x), -100.0);
+    tc_value *a = tc_emit_call(e, "aten::clamp_min", "vf", f1(e, "aten::log1p", tc_e_neg(e, x)), -100.0),
+             *b = tc_emit_call(e, "aten::clamp_min", "vf", f1(e, "aten::log", x), -100.0);
     tc_value *v = tc_e_sub(e, tc_e_mul(e, tc_e_adds(e, t, -1), a), tc_e_mul(e, t, b));
     return w ? tc_e_mul(e, v, w) : v;
 }
@@ -251,7 +272,8 @@ static tc_status decompose_bce(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, reduce(e, bce(e, n), tc_arg_int(n, 3)));
     return tc_e_done(e);
 }
-static tc_value *bce_backward(tc_emit *e, tc_value *g, tc_value *x, tc_value *t, tc_value *w, int64_t reduction) { /* g (x - t) / max((1 - x) x, 1e-12) */
+static tc_value *bce_backward(tc_emit *e, tc_value *g, tc_value *x, tc_value *t, tc_value *w,
+                              int64_t reduction) { /* g (x - t) / max((1 - x) x, 1e-12) */
     tc_value *d = tc_emit_call(e, "aten::clamp_min", "vf", tc_e_mul(e, tc_e_adds(e, tc_e_neg(e, x), 1), x), 1e-12);
     tc_value *r = tc_e_div(e, tc_e_mul(e, g, tc_e_sub(e, x, t)), d);
     return mean_scaled(e, w ? tc_e_mul(e, r, w) : r, x, reduction);
@@ -263,7 +285,9 @@ static tc_status decompose_bce_backward(tc_emit *e, const tc_node *n) { /* grad_
 static tc_status grad_bce(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 2);
     int64_t reduction = tc_arg_int(n, 3);
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::binary_cross_entropy_backward", "vaaaa", gs[0], &n->args[0], &n->args[1], &n->args[2], &n->args[3]));
+    if (tc_emit_wants_grad(e, n, 0))
+        tc_e_give(e, n, 0,
+                  tc_emit_call(e, "aten::binary_cross_entropy_backward", "vaaaa", gs[0], &n->args[0], &n->args[1], &n->args[2], &n->args[3]));
     if (tc_emit_wants_grad(e, n, 1)) {
         tc_value *d = tc_e_sub(e, f1(e, "aten::log1p", tc_e_neg(e, x)), f1(e, "aten::log", x)), *r = tc_e_mul(e, d, gs[0]);
         tc_e_give(e, n, 1, mean_scaled(e, w ? tc_e_mul(e, r, w) : r, x, reduction));
@@ -277,7 +301,9 @@ static tc_status shape_bce(tc_shape_ctx *c) {
     const tc_meta *x = tc_sh_meta(c, 0), *t = tc_sh_meta(c, 1);
     bool ok = x->rank == t->rank;
     for (int k = 0; ok && k < x->rank; k++) ok = tc_sh_same(c, x->size[k], t->size[k]);
-    if (!ok) return tc_sh_fail_as(c, "ValueError", "Using a target size that is different to the input size is deprecated. Please ensure they have the same size.");
+    if (!ok)
+        return tc_sh_fail_as(c, "ValueError",
+                             "Using a target size that is different to the input size is deprecated. Please ensure they have the same size.");
     tc_dims d = tc_dims_of(x);
     return tc_sh_out(c, 0, x->dtype, tc_sh_const(c, 3) == 0 ? &d : &none);
 }
@@ -292,7 +318,8 @@ static tc_status decompose_bce_logits(tc_emit *e, const tc_node *n) { /* self, t
 }
 static tc_status decompose_kl_div(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
-    tc_value *v = tc_arg_bool(n, 3) ? tc_e_mul(e, f1(e, "aten::exp", t), tc_e_sub(e, t, x)) : tc_e_sub(e, tc_e2(e, "aten::xlogy.Tensor", t, t), tc_e_mul(e, t, x));
+    tc_value *v = tc_arg_bool(n, 3) ? tc_e_mul(e, f1(e, "aten::exp", t), tc_e_sub(e, t, x))
+                                    : tc_e_sub(e, tc_e2(e, "aten::xlogy.Tensor", t, t), tc_e_mul(e, t, x));
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
@@ -313,8 +340,12 @@ static tc_status decompose_hinge_embedding(tc_emit *e, const tc_node *n) { /* t 
 static tc_status decompose_margin_ranking(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1), *t = tc_arg_value(n, 2);
     if (a->meta.rank != b->meta.rank || a->meta.rank != t->meta.rank)
-        return tc_error(TC_CONTENT, "%s: margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %dD, input2: %dD, target: %dD ", tc_op_name(n->op), a->meta.rank, b->meta.rank, t->meta.rank);
-    tc_value *v = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_mul(e, tc_e_neg(e, t), tc_e_sub(e, a, b)), tc_arg_float(n, 3)), (int64_t)0);
+        return tc_error(
+            TC_CONTENT,
+            "%s: margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: %dD, input2: %dD, target: %dD ",
+            tc_op_name(n->op), a->meta.rank, b->meta.rank, t->meta.rank);
+    tc_value *v =
+        tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_mul(e, tc_e_neg(e, t), tc_e_sub(e, a, b)), tc_arg_float(n, 3)), (int64_t)0);
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 4)));
     return tc_e_done(e);
 }
@@ -324,7 +355,8 @@ static tc_status decompose_poisson(tc_emit *e, const tc_node *n) { /* input, tar
     if (tc_arg_bool(n, 2)) v = tc_e_sub(e, f1(e, "aten::exp", x), tc_e_mul(e, t, x));
     else v = tc_e_sub(e, x, tc_e_mul(e, t, f1(e, "aten::log", tc_e_adds(e, x, eps))));
     if (tc_arg_bool(n, 3)) { /* Stirling's term where t > 1 */
-        tc_value *s = tc_e_add(e, tc_e_sub(e, tc_e_mul(e, t, f1(e, "aten::log", t)), t), tc_e_muls(e, f1(e, "aten::log", tc_e_muls(e, t, 2 * 3.14159265358979323846)), 0.5));
+        tc_value *s = tc_e_add(e, tc_e_sub(e, tc_e_mul(e, t, f1(e, "aten::log", t)), t),
+                               tc_e_muls(e, f1(e, "aten::log", tc_e_muls(e, t, 2 * 3.14159265358979323846)), 0.5));
         v = tc_e_add(e, v, where_s(e, tc_emit_call(e, "aten::gt.Scalar", "vi", t, (int64_t)1), s, 0));
     }
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 5)));
@@ -349,12 +381,15 @@ static tc_status decompose_cosine_similarity(tc_emit *e, const tc_node *n) { /* 
 static tc_status decompose_cosine_embedding(tc_emit *e, const tc_node *n) { /* t = 1: 1 - cos; t = -1: max(0, cos - margin) */
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1), *t = tc_arg_value(n, 2);
     if (t->meta.rank > 1) return refuse(n, "0D or 1D target tensor expected, multi-target not supported");
-    if (a->meta.rank != t->meta.rank + 1 || b->meta.rank != t->meta.rank + 1) return refuse(n, t->meta.rank == 1 ? "1D target tensor expects 2D input tensors" : "0D target tensor expects 1D input tensors");
+    if (a->meta.rank != t->meta.rank + 1 || b->meta.rank != t->meta.rank + 1)
+        return refuse(n, t->meta.rank == 1 ? "1D target tensor expects 2D input tensors" : "0D target tensor expects 1D input tensors");
     const double eps = 1e-12;
     int64_t dim = t->meta.rank;
-    tc_value *ab = tc_e_sum_dims(e, tc_e_mul(e, a, b), &dim, 1, false), *aa = tc_e_adds(e, tc_e_sum_dims(e, tc_e_mul(e, a, a), &dim, 1, false), eps), *bb = tc_e_adds(e, tc_e_sum_dims(e, tc_e_mul(e, b, b), &dim, 1, false), eps);
+    tc_value *ab = tc_e_sum_dims(e, tc_e_mul(e, a, b), &dim, 1, false), *aa = tc_e_adds(e, tc_e_sum_dims(e, tc_e_mul(e, a, a), &dim, 1, false), eps),
+             *bb = tc_e_adds(e, tc_e_sum_dims(e, tc_e_mul(e, b, b), &dim, 1, false), eps);
     tc_value *c = tc_e_div(e, ab, f1(e, "aten::sqrt", tc_e_mul(e, aa, bb)));
-    tc_value *pos = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::eq.Scalar", "vi", t, (int64_t)1), tc_e_adds(e, tc_e_neg(e, c), 1), (int64_t)0);
+    tc_value *pos = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::eq.Scalar", "vi", t, (int64_t)1),
+                                 tc_e_adds(e, tc_e_neg(e, c), 1), (int64_t)0);
     tc_value *neg = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, c, -tc_arg_float(n, 3)), (int64_t)0);
     neg = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::eq.Scalar", "vi", t, (int64_t)-1), neg, (int64_t)0);
     tc_emit_result(e, 0, reduce(e, tc_e_add(e, pos, neg), tc_arg_int(n, 4)));
@@ -372,10 +407,14 @@ static tc_status decompose_triplet(tc_emit *e, const tc_node *n) { /* anchor, po
     double p = tc_arg_float(n, 4), eps = tc_arg_float(n, 5), margin = tc_arg_float(n, 3);
     if (margin <= 0) return refuse(n, "triplet_margin_loss: margin must be greater than 0");
     if (a->meta.rank != pos->meta.rank || a->meta.rank != neg->meta.rank)
-        return tc_error(TC_CONTENT, "%s: The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, positive %dD, and negative %dD inputs", tc_op_name(n->op), a->meta.rank, pos->meta.rank, neg->meta.rank);
+        return tc_error(TC_CONTENT,
+                        "%s: The anchor, positive, and negative tensors are expected to have the same number of dimensions, but got: anchor %dD, "
+                        "positive %dD, and negative %dD inputs",
+                        tc_op_name(n->op), a->meta.rank, pos->meta.rank, neg->meta.rank);
     tc_value *dp = distance(e, a, pos, p, eps, false), *dn = distance(e, a, neg, p, eps, false);
     if (tc_arg_bool(n, 6)) dn = tc_e2(e, "aten::minimum", dn, distance(e, pos, neg, p, eps, false));
-    tc_emit_result(e, 0, reduce(e, tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_sub(e, dp, dn), margin), (int64_t)0), tc_arg_int(n, 7)));
+    tc_emit_result(e, 0,
+                   reduce(e, tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_sub(e, dp, dn), margin), (int64_t)0), tc_arg_int(n, 7)));
     return tc_e_done(e);
 }
 static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self, target, p, margin, weight, reduction */
@@ -400,32 +439,64 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
     return tc_e_done(e);
 }
 
-#define NLL(dims)                                                                                                                                                                                                     \
-    {.schema = "aten::nll_loss" dims "_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", .shape = shape_nll_forward, .lower = lower_nll_forward, .grad = grad_nll, .doc = "nll_loss and the weight it divided by"}, \
-    {.schema = "aten::nll_loss" dims "_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index, Tensor total_weight) -> Tensor", .shape = shape_nll_backward, .lower = lower_nll_backward, .grad = grad_nll_backward, .doc = "gradient of nll_loss"}
-#define LOSS(SCHEMA, name, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text}
+#define NLL(dims)                                                                                                                                  \
+    {.schema = "aten::nll_loss" dims                                                                                                               \
+               "_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor output, Tensor total_weight)", \
+     .shape = shape_nll_forward,                                                                                                                   \
+     .lower = lower_nll_forward,                                                                                                                   \
+     .grad = grad_nll,                                                                                                                             \
+     .doc = "nll_loss and the weight it divided by"},                                                                                              \
+    {                                                                                                                                              \
+        .schema = "aten::nll_loss" dims "_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "         \
+                                        "ignore_index, Tensor total_weight) -> Tensor",                                                            \
+        .shape = shape_nll_backward, .lower = lower_nll_backward, .grad = grad_nll_backward, .doc = "gradient of nll_loss"                         \
+    }
+#define LOSS(SCHEMA, name, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 #define TARGETS "Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100"
 const tc_op tc_ops_loss[] = {
-    NLL(""), NLL("2d"),
-    LOSS("nll_loss(" TARGETS ")", nll, "nll_loss(f32[3,5], i64[3]:0..4)", "-weight[t] x[t]"), LOSS("nll_loss2d(" TARGETS ")", nll, "nll_loss2d(f32[2,5,2,2], i64[2,2,2]:0..4)", "-weight[t] x[t]"),
+    NLL(""),
+    NLL("2d"),
+    LOSS("nll_loss(" TARGETS ")", nll, "nll_loss(f32[3,5], i64[3]:0..4)", "-weight[t] x[t]"),
+    LOSS("nll_loss2d(" TARGETS ")", nll, "nll_loss2d(f32[2,5,2,2], i64[2,2,2]:0..4)", "-weight[t] x[t]"),
     LOSS("nll_loss_nd(" TARGETS ")", nll, "nll_loss_nd(f32[2,5,3], i64[2,3]:0..4)", "-weight[t] x[t]"),
-    LOSS("cross_entropy_loss(" TARGETS ", float label_smoothing=0.0)", cross_entropy, "cross_entropy_loss(f32[3,5], i64[3]:0..4); cross_entropy_loss(f32[3,5], i64[3]:0..4, label_smoothing=0.1)", "nll_loss of log_softmax"),
+    LOSS("cross_entropy_loss(" TARGETS ", float label_smoothing=0.0)", cross_entropy,
+         "cross_entropy_loss(f32[3,5], i64[3]:0..4); cross_entropy_loss(f32[3,5], i64[3]:0..4, label_smoothing=0.1)", "nll_loss of log_softmax"),
     LOSS("mse_loss(Tensor self, Tensor target, int reduction=Mean)", mse, "mse_loss(f32[3,5], f32[3,5])", "(x - t)^2"),
     LOSS("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction)", mse_backward, NULL, "gradient of mse_loss"),
     LOSS("l1_loss(Tensor self, Tensor target, int reduction=Mean)", l1, "l1_loss(f32[3,5], f32[3,5])", "|x - t|"),
-    LOSS("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0)", smooth_l1, "smooth_l1_loss(f32[3,5], f32[3,5])", "quadratic below beta, linear above"),
-    LOSS("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0)", huber, "huber_loss(f32[3,5], f32[3,5])", "quadratic below delta, linear above"),
-    {.schema = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor", .shape = shape_bce, .decompose = decompose_bce, .grad = grad_bce, .samples = "binary_cross_entropy(f32[5]:0.1..0.9, f32[5]:0..1)", .doc = "-t log x - (1 - t) log(1 - x)"},
-    LOSS("binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean)", bce_backward, NULL, "gradient of binary_cross_entropy"),
-    LOSS("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean)", bce_logits, "binary_cross_entropy_with_logits(f32[5], f32[5]:0..1)", "binary_cross_entropy of sigmoid(x)"),
-    LOSS("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False)", kl_div, "kl_div(f32[3,5], f32[3,5]:0.1..0.9)", "t (log t - x)"),
+    LOSS("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0)", smooth_l1, "smooth_l1_loss(f32[3,5], f32[3,5])",
+         "quadratic below beta, linear above"),
+    LOSS("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0)", huber, "huber_loss(f32[3,5], f32[3,5])",
+         "quadratic below delta, linear above"),
+    {.schema = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
+     .shape = shape_bce,
+     .decompose = decompose_bce,
+     .grad = grad_bce,
+     .samples = "binary_cross_entropy(f32[5]:0.1..0.9, f32[5]:0..1)",
+     .doc = "-t log x - (1 - t) log(1 - x)"},
+    LOSS("binary_cross_entropy_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean)", bce_backward, NULL,
+         "gradient of binary_cross_entropy"),
+    LOSS("binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int reduction=Mean)", bce_logits,
+         "binary_cross_entropy_with_logits(f32[5], f32[5]:0..1)", "binary_cross_entropy of sigmoid(x)"),
+    LOSS("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False)", kl_div, "kl_div(f32[3,5], f32[3,5]:0.1..0.9)",
+         "t (log t - x)"),
     LOSS("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean)", soft_margin, "soft_margin_loss(f32[5], f32[5])", "log(1 + exp(-t x))"),
-    LOSS("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean)", hinge_embedding, "hinge_embedding_loss(f32[5], i64[5])", "x where t = 1, max(0, margin - x) where t = -1"),
-    LOSS("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean)", margin_ranking, "margin_ranking_loss(f32[5], f32[5], f32[5])", "max(0, -t (a - b) + margin)"),
-    LOSS("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)", poisson, "poisson_nll_loss(f32[5], f32[5]:0.5..2, True, True, 1e-8, 1)", "exp(x) - t x"),
-    LOSS("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", cosine_similarity, "cosine_similarity(f32[3,5], f32[3,5])", "sum(a b) / (|a| |b|)"),
-    LOSS("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean)", cosine_embedding, "cosine_embedding_loss(f32[3,5], f32[3,5], i64[3])", "1 - cos, or max(0, cos - margin)"),
-    LOSS("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False)", pairwise, "pairwise_distance(f32[3,5], f32[3,5])", "|x1 - x2 + eps|"),
-    LOSS("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int reduction=Mean)", triplet, "triplet_margin_loss(f32[3,5], f32[3,5], f32[3,5])", "max(0, d(a, p) - d(a, n) + margin)"),
-    LOSS("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean)", multi_margin, "multi_margin_loss(f32[3,5], i64[3]:0..4)", "sum max(0, margin - x[t] + x[i])^p / C"),
+    LOSS("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean)", hinge_embedding,
+         "hinge_embedding_loss(f32[5], i64[5])", "x where t = 1, max(0, margin - x) where t = -1"),
+    LOSS("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean)", margin_ranking,
+         "margin_ranking_loss(f32[5], f32[5], f32[5])", "max(0, -t (a - b) + margin)"),
+    LOSS("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction)", poisson,
+         "poisson_nll_loss(f32[5], f32[5]:0.5..2, True, True, 1e-8, 1)", "exp(x) - t x"),
+    LOSS("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08)", cosine_similarity, "cosine_similarity(f32[3,5], f32[3,5])",
+         "sum(a b) / (|a| |b|)"),
+    LOSS("cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean)", cosine_embedding,
+         "cosine_embedding_loss(f32[3,5], f32[3,5], i64[3])", "1 - cos, or max(0, cos - margin)"),
+    LOSS("pairwise_distance(Tensor x1, Tensor x2, float p=2, float eps=1e-06, bool keepdim=False)", pairwise, "pairwise_distance(f32[3,5], f32[3,5])",
+         "|x1 - x2 + eps|"),
+    LOSS("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int "
+         "reduction=Mean)",
+         triplet, "triplet_margin_loss(f32[3,5], f32[3,5], f32[3,5])", "max(0, d(a, p) - d(a, n) + margin)"),
+    LOSS("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean)", multi_margin,
+         "multi_margin_loss(f32[3,5], i64[3]:0..4)", "sum max(0, margin - x[t] + x[i])^p / C"),
     {0}};

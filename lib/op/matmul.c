@@ -15,7 +15,9 @@ static tc_status one_type(tc_shape_ctx *c, int n, const int *args) {
     for (int k = 0; k < n; k++) {
         TC_TRY(tc_sh_need_tensor(c, args[k]));
         const tc_meta *b = tc_sh_meta(c, args[k]);
-        if (b->dtype != a->dtype) return tc_sh_fail(c, "expected m1 and m2 to have the same dtype, but got: %s != %s", tc_dtypes[a->dtype].torch, tc_dtypes[b->dtype].torch);
+        if (b->dtype != a->dtype)
+            return tc_sh_fail(c, "expected m1 and m2 to have the same dtype, but got: %s != %s", tc_dtypes[a->dtype].torch,
+                              tc_dtypes[b->dtype].torch);
         if (b->dtype == TC_BOOL) return tc_sh_fail(c, "\"addmm_impl_cpu_\" not implemented for 'Bool'");
     }
     return NULL;
@@ -40,7 +42,8 @@ static tc_status product(tc_shape_ctx *c, int i, int rank, tc_dims *d) { /* argu
     if (a->rank != rank) return tc_sh_fail(c, "%s must be %s, got %d-D tensor", tc_op_schema(c->op)->params[i].name, what, a->rank);
     if (b->rank != rank) return tc_sh_fail(c, "%s must be %s, got %d-D tensor", tc_op_schema(c->op)->params[i + 1].name, what, b->rank);
     if (!tc_sh_same(c, a->size[rank - 1], b->size[rank - 2])) return mismatch(c, a, b);
-    if (rank == 3 && !tc_sh_same(c, a->size[0], b->size[0])) return tc_sh_fail(c, "Expected size for first two dimensions of batch2 tensor to be equal to those of batch1");
+    if (rank == 3 && !tc_sh_same(c, a->size[0], b->size[0]))
+        return tc_sh_fail(c, "Expected size for first two dimensions of batch2 tensor to be equal to those of batch1");
     *d = tc_dims_of(a);
     d->size[rank - 1] = b->size[rank - 1];
     return NULL;
@@ -157,7 +160,8 @@ static tc_status decompose_linear(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_value *dot(tc_emit *e, tc_value *a, tc_value *b) { /* [1, k] by [k, 1] */
-    tc_value *m = tc_e2(e, "aten::mm", tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)0), tc_emit_call(e, "aten::unsqueeze", "vi", b, (int64_t)1));
+    tc_value *m =
+        tc_e2(e, "aten::mm", tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)0), tc_emit_call(e, "aten::unsqueeze", "vi", b, (int64_t)1));
     return tc_emit_call(e, "aten::view", "vS", m, (tc_sym[]){NULL}, 0);
 }
 static tc_value *mv(tc_emit *e, tc_value *a, tc_value *v) {
@@ -166,22 +170,26 @@ static tc_value *mv(tc_emit *e, tc_value *a, tc_value *v) {
 static tc_status same_kind(const tc_node *n, const tc_value *a, const tc_value *b) {
     if (!a || !b) return tc_error(TC_CONTENT, "TypeError: %s: arguments must be tensors", tc_op_name(n->op));
     if (a->meta.dtype != b->meta.dtype)
-        return tc_error(TC_CONTENT, "%s: expected m1 and m2 to have the same dtype, but got: %s != %s", tc_op_name(n->op), tc_dtypes[a->meta.dtype].torch, tc_dtypes[b->meta.dtype].torch);
+        return tc_error(TC_CONTENT, "%s: expected m1 and m2 to have the same dtype, but got: %s != %s", tc_op_name(n->op),
+                        tc_dtypes[a->meta.dtype].torch, tc_dtypes[b->meta.dtype].torch);
     return NULL;
 }
 static tc_status decompose_dot(tc_emit *e, const tc_node *n) { /* dot, vdot */
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     TC_TRY(same_kind(n, a, b));
-    if (a->meta.rank != 1 || b->meta.rank != 1) return tc_error(TC_CONTENT, "%s: 1D tensors expected, but got %dD and %dD tensors", tc_op_name(n->op), a->meta.rank, b->meta.rank);
+    if (a->meta.rank != 1 || b->meta.rank != 1)
+        return tc_error(TC_CONTENT, "%s: 1D tensors expected, but got %dD and %dD tensors", tc_op_name(n->op), a->meta.rank, b->meta.rank);
     tc_symctx *s = tc_e_sym(e);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[0], b->meta.size[0], NULL)) == 0) return refuse(n, "inconsistent tensor size, expected tensor [a] and src [b] to have the same number of elements");
+    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[0], b->meta.size[0], NULL)) == 0)
+        return refuse(n, "inconsistent tensor size, expected tensor [a] and src [b] to have the same number of elements");
     tc_emit_result(e, 0, dot(e, a, b));
     return tc_e_done(e);
 }
 static tc_status decompose_mv(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *v = tc_arg_value(n, 1);
     TC_TRY(same_kind(n, a, v));
-    if (a->meta.rank != 2 || v->meta.rank != 1) return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got 1, %d, %d", tc_op_name(n->op), a->meta.rank, v->meta.rank);
+    if (a->meta.rank != 2 || v->meta.rank != 1)
+        return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got 1, %d, %d", tc_op_name(n->op), a->meta.rank, v->meta.rank);
     tc_emit_result(e, 0, mv(e, a, v));
     return tc_e_done(e);
 }
@@ -195,20 +203,26 @@ static tc_value *combine(tc_emit *e, const tc_node *n, tc_value *p) {
 static tc_status decompose_addmv(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 1), *v = tc_arg_value(n, 2);
     TC_TRY(same_kind(n, a, v));
-    if (a->meta.rank != 2 || v->meta.rank != 1) return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got %d, %d, %d", tc_op_name(n->op), tc_arg_meta(n, 0)->rank, a->meta.rank, v->meta.rank);
+    if (a->meta.rank != 2 || v->meta.rank != 1)
+        return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got %d, %d, %d", tc_op_name(n->op), tc_arg_meta(n, 0)->rank, a->meta.rank,
+                        v->meta.rank);
     tc_emit_result(e, 0, combine(e, n, mv(e, a, v)));
     return tc_e_done(e);
 }
 static tc_value *outer(tc_emit *e, tc_value *a, tc_value *b) { return tc_e_mul(e, tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)1), b); }
 static tc_status decompose_outer(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
-    if (a->meta.rank != 1 || b->meta.rank != 1) return tc_error(TC_CONTENT, "%s: outer: Expected 1-D argument %s, but got %d-D", tc_op_name(n->op), a->meta.rank != 1 ? "self" : "vec2", a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
+    if (a->meta.rank != 1 || b->meta.rank != 1)
+        return tc_error(TC_CONTENT, "%s: outer: Expected 1-D argument %s, but got %d-D", tc_op_name(n->op), a->meta.rank != 1 ? "self" : "vec2",
+                        a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
     tc_emit_result(e, 0, outer(e, a, b));
     return tc_e_done(e);
 }
 static tc_status decompose_addr(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
-    if (a->meta.rank != 1 || b->meta.rank != 1) return tc_error(TC_CONTENT, "%s: addr: Expected 1-D argument %s, but got %d-D", tc_op_name(n->op), a->meta.rank != 1 ? "vec1" : "vec2", a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
+    if (a->meta.rank != 1 || b->meta.rank != 1)
+        return tc_error(TC_CONTENT, "%s: addr: Expected 1-D argument %s, but got %d-D", tc_op_name(n->op), a->meta.rank != 1 ? "vec1" : "vec2",
+                        a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
     tc_emit_result(e, 0, combine(e, n, outer(e, a, b)));
     return tc_e_done(e);
 }
@@ -222,12 +236,14 @@ static tc_status decompose_matmul(tc_emit *e, const tc_node *n) {
     TC_TRY(same_kind(n, a, b));
     int ra = a->meta.rank, rb = b->meta.rank;
     tc_symctx *s = tc_e_sym(e);
-    if (ra == 0 || rb == 0) return tc_error(TC_CONTENT, "%s: both arguments to matmul need to be at least 1D, but they are %dD and %dD", tc_op_name(n->op), ra, rb);
+    if (ra == 0 || rb == 0)
+        return tc_error(TC_CONTENT, "%s: both arguments to matmul need to be at least 1D, but they are %dD and %dD", tc_op_name(n->op), ra, rb);
     if (ra == 1 && rb == 1) {
         TC_TRY(decompose_dot(e, n));
         return NULL;
     }
-    tc_value *x = ra == 1 ? tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)0) : a, *y = rb == 1 ? tc_emit_call(e, "aten::unsqueeze", "vi", b, (int64_t)1) : b, *r;
+    tc_value *x = ra == 1 ? tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)0) : a,
+             *y = rb == 1 ? tc_emit_call(e, "aten::unsqueeze", "vi", b, (int64_t)1) : b, *r;
     if (!x || !y) return tc_e_done(e);
     int rx = x->meta.rank, ry = y->meta.rank, batch = (rx > ry ? rx : ry) - 2;
     tc_sym size[TC_MAX_RANK];
@@ -245,7 +261,8 @@ static tc_status decompose_matmul(tc_emit *e, const tc_node *n) {
         mx.rank -= 2, my.rank -= 2;
         TC_TRY(tc_sh_broadcast_dims(&c, &d, &mx));
         TC_TRY(tc_sh_broadcast_dims(&c, &d, &my));
-        tc_sym all = numel_of(s, d.size, batch), m = x->meta.size[rx - 2], k = x->meta.size[rx - 1], k2 = y->meta.size[ry - 2], q = y->meta.size[ry - 1];
+        tc_sym all = numel_of(s, d.size, batch), m = x->meta.size[rx - 2], k = x->meta.size[rx - 1], k2 = y->meta.size[ry - 2],
+               q = y->meta.size[ry - 1];
         for (int j = 0; j < batch; j++) size[j] = d.size[j];
         size[batch] = m, size[batch + 1] = k;
         x = tc_emit_call(e, "aten::expand", "vS", x, size, batch + 2);
@@ -270,7 +287,8 @@ static tc_status decompose_inner(tc_emit *e, const tc_node *n) {
         return tc_e_done(e);
     }
     tc_symctx *s = tc_e_sym(e);
-    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[a->meta.rank - 1], b->meta.size[b->meta.rank - 1], NULL)) == 0) return refuse(n, "inner() the last dimension must match on both input tensors");
+    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[a->meta.rank - 1], b->meta.size[b->meta.rank - 1], NULL)) == 0)
+        return refuse(n, "inner() the last dimension must match on both input tensors");
     tc_emit_result(e, 0, tc_emit_call(e, "aten::tensordot", "vvII", a, b, (int64_t[]){-1}, 1, (int64_t[]){-1}, 1));
     return tc_e_done(e);
 }
@@ -284,10 +302,13 @@ static tc_status decompose_tensordot(tc_emit *e, const tc_node *n) {
     if (k != k2) return refuse(n, "both dimension lists should have same length");
     TC_TRY(same_kind(n, a, b));
     for (int i = 0; i < k; i++) {
-        if (da[i] < -ra || da[i] >= ra || db[i] < -rb || db[i] >= rb) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range", tc_op_name(n->op));
+        if (da[i] < -ra || da[i] >= ra || db[i] < -rb || db[i] >= rb)
+            return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range", tc_op_name(n->op));
         int x = tc_wrap(da[i], ra), y = tc_wrap(db[i], rb);
         if (ma >> x & 1 || mb >> y & 1) return refuse(n, "dim appears multiple times in the list of dims");
-        if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[x], b->meta.size[y], NULL)) == 0) return tc_error(TC_CONTENT, "%s: contracted dimensions need to match, but first has size different from second in dim %d and %d", tc_op_name(n->op), x, y);
+        if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[x], b->meta.size[y], NULL)) == 0)
+            return tc_error(TC_CONTENT, "%s: contracted dimensions need to match, but first has size different from second in dim %d and %d",
+                            tc_op_name(n->op), x, y);
         ma |= (uint64_t)1 << x, mb |= (uint64_t)1 << y;
         inner = tc_sym_mul(s, inner, a->meta.size[x]);
     }
@@ -304,7 +325,8 @@ static tc_status decompose_tensordot(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_multi_dot(tc_emit *e, const tc_node *n) { /* from the left; PyTorch's order by cost changes only rounding */
     const tc_arg *list = &n->args[0];
-    if (list->n < 2 && !(list->n == 1 && !strcmp(tc_op_schema(n->op)->name, "chain_matmul"))) return refuse(n, "multi_dot(): expected at least 2 tensors but got fewer");
+    if (list->n < 2 && !(list->n == 1 && !strcmp(tc_op_schema(n->op)->name, "chain_matmul")))
+        return refuse(n, "multi_dot(): expected at least 2 tensors but got fewer");
     tc_value *r = list->values[0];
     for (int k = 1; k < list->n && r; k++) r = tc_e2(e, "aten::matmul", r, list->values[k]);
     tc_emit_result(e, 0, list->n == 1 ? tc_e1(e, "aten::clone", r) : r);
@@ -335,11 +357,14 @@ static tc_status decompose_bilinear(tc_emit *e, const tc_node *n) { /* y_o = sum
     tc_value *x1 = tc_arg_value(n, 0), *x2 = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *b = tc_arg_value(n, 3);
     int r = x1->meta.rank;
     tc_symctx *s = tc_e_sym(e);
-    if (w->meta.rank != 3 || x2->meta.rank != r || r < 1) return tc_error(TC_CONTENT, "%s: bilinear(): input dimensions do not match: got %d and %d", tc_op_name(n->op), r, x2->meta.rank);
+    if (w->meta.rank != 3 || x2->meta.rank != r || r < 1)
+        return tc_error(TC_CONTENT, "%s: bilinear(): input dimensions do not match: got %d and %d", tc_op_name(n->op), r, x2->meta.rank);
     tc_sym rows = numel_of(s, x1->meta.size, r - 1), in1 = w->meta.size[1], in2 = w->meta.size[2], out = w->meta.size[0], size[TC_MAX_RANK];
-    tc_value *a = tc_emit_call(e, "aten::reshape", "vS", x1, (tc_sym[]){rows, in1}, 2), *c = tc_emit_call(e, "aten::reshape", "vS", x2, (tc_sym[]){rows, tc_sym_int(s, 1), in2}, 3);
+    tc_value *a = tc_emit_call(e, "aten::reshape", "vS", x1, (tc_sym[]){rows, in1}, 2),
+             *c = tc_emit_call(e, "aten::reshape", "vS", x2, (tc_sym[]){rows, tc_sym_int(s, 1), in2}, 3);
     /* [rows, in1] by [in1, out in2] */
-    tc_value *m = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", w, (int64_t[]){1, 0, 2}, 3), (tc_sym[]){in1, tc_sym_mul(s, out, in2)}, 2);
+    tc_value *m = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", w, (int64_t[]){1, 0, 2}, 3),
+                               (tc_sym[]){in1, tc_sym_mul(s, out, in2)}, 2);
     tc_value *t = tc_emit_call(e, "aten::view", "vS", tc_e2(e, "aten::mm", a, m), (tc_sym[]){rows, out, in2}, 3);
     tc_value *y = tc_emit_call(e, "aten::sum.dim_IntList", "vI", tc_e_mul(e, t, c), (int64_t[]){-1}, 1);
     for (int k = 0; k + 1 < r; k++) size[k] = x1->meta.size[k];
@@ -355,7 +380,9 @@ static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
     if (a->meta.rank != b->meta.rank) return refuse(n, "linalg.cross: inputs must have the same number of dimensions.");
     if (!tc_arg_is_none(n, 2)) {
         int64_t v = tc_arg_int(n, 2);
-        if (v < -r || v >= r) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -r, r - 1, (long long)v);
+        if (v < -r || v >= r)
+            return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
+                            tc_op_name(n->op), -r, r - 1, (long long)v);
         d = tc_wrap(v, r);
     } else {
         for (int k = 0; k < r && d < 0; k++)
@@ -365,7 +392,9 @@ static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
     if ((tc_sym_const_int(a->meta.size[d], &three) && three != 3) || (tc_sym_const_int(b->meta.size[d], &three) && three != 3))
         return tc_error(TC_CONTENT, "%s: linalg.cross: inputs dimension %d must have length 3. Got %lld", tc_op_name(n->op), d, (long long)three);
     tc_value *x[3], *y[3], *out[3];
-    for (int k = 0; k < 3; k++) x[k] = tc_emit_call(e, "aten::select.int", "vii", a, (int64_t)d, (int64_t)k), y[k] = tc_emit_call(e, "aten::select.int", "vii", b, (int64_t)d, (int64_t)k);
+    for (int k = 0; k < 3; k++)
+        x[k] = tc_emit_call(e, "aten::select.int", "vii", a, (int64_t)d, (int64_t)k),
+        y[k] = tc_emit_call(e, "aten::select.int", "vii", b, (int64_t)d, (int64_t)k);
     for (int k = 0; k < 3; k++) out[k] = tc_e_sub(e, tc_e_mul(e, x[(k + 1) % 3], y[(k + 2) % 3]), tc_e_mul(e, x[(k + 2) % 3], y[(k + 1) % 3]));
     tc_emit_result(e, 0, tc_emit_call(e, "aten::stack", "Vi", out, 3, (int64_t)d));
     return tc_e_done(e);
@@ -375,7 +404,10 @@ static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
 /* Labels are 0..51 for letters, then the ellipsis dimensions. An operand is permuted to all labels in one order, size 1 where it
  * lacks one; operands are multiplied from the left, labels that occur no more are summed by a bmm. */
 enum { LABELS = 52 + TC_MAX_RANK };
-typedef struct { tc_value *v; bool has[LABELS]; } operand; /* v has one dimension a label, LABELS-order restricted to `used` */
+typedef struct {
+    tc_value *v;
+    bool has[LABELS];
+} operand; /* v has one dimension a label, LABELS-order restricted to `used` */
 
 static int label(char c) { return c >= 'a' ? c - 'a' + 26 : c - 'A'; }
 /* Product of x and y over the labels in `used` (count n), summing those in `gone`. */
@@ -447,19 +479,27 @@ static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
         for (const char *q = p; q < end; q++) {
             if (*q == ' ') continue;
             if (*q == '.') {
-                if (q + 2 >= end || q[1] != '.' || q[2] != '.' || dots >= 0) return tc_error(TC_CONTENT, "%s: einsum(): found '.' for operand %d that is not part of any ellipsis", tc_op_name(n->op), count);
+                if (q + 2 >= end || q[1] != '.' || q[2] != '.' || dots >= 0)
+                    return tc_error(TC_CONTENT, "%s: einsum(): found '.' for operand %d that is not part of any ellipsis", tc_op_name(n->op), count);
                 q += 2;
                 dots = m->rank - letters;
-                if (dots < 0) return refuse(n, "einsum(): the number of subscripts in the equation does not match the number of dimensions for an operand");
+                if (dots < 0)
+                    return refuse(n, "einsum(): the number of subscripts in the equation does not match the number of dimensions for an operand");
                 ell[count] = dots;
                 if (dots > nell) nell = dots;
                 for (int j = 0; j < dots && k < TC_MAX_RANK; j++) subs[count][k++] = -1 - j; /* filled in below */
                 continue;
             }
-            if (!isalpha((unsigned char)*q)) return tc_error(TC_CONTENT, "%s: einsum(): invalid subscript given at index %d in the equation string, subscripts must be in [a-zA-Z]", tc_op_name(n->op), (int)(q - eq));
+            if (!isalpha((unsigned char)*q))
+                return tc_error(TC_CONTENT,
+                                "%s: einsum(): invalid subscript given at index %d in the equation string, subscripts must be in [a-zA-Z]",
+                                tc_op_name(n->op), (int)(q - eq));
             if (k < TC_MAX_RANK) subs[count][k++] = label(*q);
         }
-        if (letters + (dots > 0 ? dots : 0) != m->rank) return tc_error(TC_CONTENT, "%s: einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %d", tc_op_name(n->op), letters, m->rank, count);
+        if (letters + (dots > 0 ? dots : 0) != m->rank)
+            return tc_error(TC_CONTENT,
+                            "%s: einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %d",
+                            tc_op_name(n->op), letters, m->rank, count);
         rank[count] = k;
         p = end;
         if (*p == ',') {
@@ -487,8 +527,11 @@ static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
             }
             if (!isalpha((unsigned char)*q)) return refuse(n, "einsum(): invalid output subscript");
             int id = label(*q);
-            if (!occurs[id]) return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c does not appear in the equation for any input operand", tc_op_name(n->op), *q);
-            if (keep[id]) return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c appears more than once in the output", tc_op_name(n->op), *q);
+            if (!occurs[id])
+                return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c does not appear in the equation for any input operand",
+                                tc_op_name(n->op), *q);
+            if (keep[id])
+                return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c appears more than once in the output", tc_op_name(n->op), *q);
             keep[out[nout++] = id] = true;
         }
     } else {
@@ -554,7 +597,9 @@ static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
     for (int j = 0; j < nused; j++)
         if (!placed[j]) order[k++] = j;
     tc_value *r = tc_emit_call(e, "aten::permute", "vI", acc.v, order, nused);
-    if (r && k > nout) r = tc_emit_call(e, "aten::view", "vS", tc_emit_call(e, "aten::clone", "va", r, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}), r->meta.size, nout);
+    if (r && k > nout)
+        r = tc_emit_call(e, "aten::view", "vS", tc_emit_call(e, "aten::clone", "va", r, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}), r->meta.size,
+                         nout);
     tc_emit_result(e, 0, r);
     return tc_e_done(e);
 }
@@ -568,28 +613,51 @@ static tc_status decompose_linear_backward(tc_emit *e, const tc_node *n) { /* se
     return tc_e_done(e);
 }
 
-#define KERNEL(SCHEMA, name, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = shape_##name, .kernel = &tc_k_##name, .grad = grad_##name, .samples = sample, .doc = text}
-#define COMPOSED(SCHEMA, name, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text}
+#define KERNEL(SCHEMA, name, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_##name, .kernel = &tc_k_##name, .grad = grad_##name, .samples = sample, .doc = text }
+#define COMPOSED(SCHEMA, name, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 const tc_op tc_ops_matmul[] = {
     KERNEL("mm(Tensor self, Tensor mat2)", mm, "mm(f32[3,4], f32[4,5]); mm(f64[3,0], f64[0,2])", "matrix product"),
     KERNEL("bmm(Tensor self, Tensor mat2)", bmm, "bmm(f32[2,3,4], f32[2,4,5])", "matrix products of a batch"),
-    KERNEL("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)", addmm, "addmm(f32[5], f32[3,4], f32[4,5])", "beta self + alpha mat1 mat2"),
-    KERNEL("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", baddbmm, "baddbmm(f32[2,3,5], f32[2,3,4], f32[2,4,5])", "beta self + alpha batch1 batch2"),
-    {.schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", .shape = shape_linear, .decompose = decompose_linear, .samples = "linear(f32[2,3,4], f32[5,4], f32[5]); linear(f32[3,4], f32[5,4])", .doc = "input weight^T + bias"},
-    COMPOSED("matmul(Tensor self, Tensor other)", matmul, "matmul(f32[2,3,4], f32[4,5]); matmul(f32[4], f32[4]); matmul(f32[2,1,3,4], f32[5,4,2])", "product of batches of matrices"),
+    KERNEL("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)", addmm, "addmm(f32[5], f32[3,4], f32[4,5])",
+           "beta self + alpha mat1 mat2"),
+    KERNEL("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", baddbmm,
+           "baddbmm(f32[2,3,5], f32[2,3,4], f32[2,4,5])", "beta self + alpha batch1 batch2"),
+    {.schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
+     .shape = shape_linear,
+     .decompose = decompose_linear,
+     .samples = "linear(f32[2,3,4], f32[5,4], f32[5]); linear(f32[3,4], f32[5,4])",
+     .doc = "input weight^T + bias"},
+    COMPOSED("matmul(Tensor self, Tensor other)", matmul, "matmul(f32[2,3,4], f32[4,5]); matmul(f32[4], f32[4]); matmul(f32[2,1,3,4], f32[5,4,2])",
+             "product of batches of matrices"),
     COMPOSED("linalg_matmul(Tensor self, Tensor other)", linalg_matmul, NULL, "matmul"),
-    COMPOSED("dot(Tensor self, Tensor tensor)", dot, "dot(f32[7], f32[7])", "sum of products"), COMPOSED("vdot(Tensor self, Tensor other)", dot, "vdot(f32[7], f32[7])", "sum of products"),
+    COMPOSED("dot(Tensor self, Tensor tensor)", dot, "dot(f32[7], f32[7])", "sum of products"),
+    COMPOSED("vdot(Tensor self, Tensor other)", dot, "vdot(f32[7], f32[7])", "sum of products"),
     COMPOSED("mv(Tensor self, Tensor vec)", mv, "mv(f32[3,4], f32[4])", "matrix by vector"),
-    COMPOSED("outer(Tensor self, Tensor vec2)", outer, "outer(f32[3], f32[4])", "all products"), COMPOSED("ger(Tensor self, Tensor vec2)", outer, NULL, "outer"),
-    COMPOSED("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)", addmv, "addmv(f32[3], f32[3,4], f32[4])", "beta self + alpha mat vec"),
-    COMPOSED("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", addr, "addr(f32[3,4], f32[3], f32[4])", "beta self + alpha outer"),
-    COMPOSED("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", addbmm, "addbmm(f32[3,5], f32[2,3,4], f32[2,4,5])", "beta self + alpha times the sum of products"),
+    COMPOSED("outer(Tensor self, Tensor vec2)", outer, "outer(f32[3], f32[4])", "all products"),
+    COMPOSED("ger(Tensor self, Tensor vec2)", outer, NULL, "outer"),
+    COMPOSED("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)", addmv, "addmv(f32[3], f32[3,4], f32[4])",
+             "beta self + alpha mat vec"),
+    COMPOSED("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", addr, "addr(f32[3,4], f32[3], f32[4])",
+             "beta self + alpha outer"),
+    COMPOSED("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", addbmm,
+             "addbmm(f32[3,5], f32[2,3,4], f32[2,4,5])", "beta self + alpha times the sum of products"),
     COMPOSED("inner(Tensor self, Tensor other)", inner, "inner(f32[2,4], f32[3,4])", "sums of products of last dimensions"),
-    COMPOSED("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)", tensordot, "tensordot(f32[2,3,4], f32[4,3,5], [1,2], [1,0])", "sums of products over dimensions"),
-    COMPOSED("einsum(str equation, Tensor[] tensors, *, int[]? path=None)", einsum, "einsum('bij,bjk->bik', [f32[2,3,4], f32[2,4,5]]); einsum('ii->i', [f32[3,3]])", "sums of products by subscripts"),
-    COMPOSED("chain_matmul(Tensor[] matrices)", multi_dot, NULL, "product of matrices"), COMPOSED("linalg_multi_dot(Tensor[] tensors)", multi_dot, "linalg_multi_dot([f32[2,3], f32[3,4], f32[4,2]])", "product of matrices"),
-    COMPOSED("kron(Tensor self, Tensor other)", kron, "kron(f32[2,2], f32[2,3])", "Kronecker product"), COMPOSED("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", vecdot, "linalg_vecdot(f32[3,4], f32[3,4])", "sums of products"),
-    COMPOSED("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)", bilinear, "bilinear(f32[2,3], f32[2,4], f32[5,3,4], f32[5])", "x1 W x2 + b"),
-    COMPOSED("cross(Tensor self, Tensor other, int? dim=None)", cross, "cross(f32[2,3], f32[2,3])", "cross product"), COMPOSED("linalg_cross(Tensor self, Tensor other, *, int dim=-1)", cross, "linalg_cross(f32[2,3], f32[2,3])", "cross product"),
-    {.schema = "aten::linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", .shape = tc_shape_decomposed, .decompose = decompose_linear_backward, .doc = "gradients of linear"},
+    COMPOSED("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)", tensordot, "tensordot(f32[2,3,4], f32[4,3,5], [1,2], [1,0])",
+             "sums of products over dimensions"),
+    COMPOSED("einsum(str equation, Tensor[] tensors, *, int[]? path=None)", einsum,
+             "einsum('bij,bjk->bik', [f32[2,3,4], f32[2,4,5]]); einsum('ii->i', [f32[3,3]])", "sums of products by subscripts"),
+    COMPOSED("chain_matmul(Tensor[] matrices)", multi_dot, NULL, "product of matrices"),
+    COMPOSED("linalg_multi_dot(Tensor[] tensors)", multi_dot, "linalg_multi_dot([f32[2,3], f32[3,4], f32[4,2]])", "product of matrices"),
+    COMPOSED("kron(Tensor self, Tensor other)", kron, "kron(f32[2,2], f32[2,3])", "Kronecker product"),
+    COMPOSED("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", vecdot, "linalg_vecdot(f32[3,4], f32[3,4])", "sums of products"),
+    COMPOSED("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)", bilinear, "bilinear(f32[2,3], f32[2,4], f32[5,3,4], f32[5])",
+             "x1 W x2 + b"),
+    COMPOSED("cross(Tensor self, Tensor other, int? dim=None)", cross, "cross(f32[2,3], f32[2,3])", "cross product"),
+    COMPOSED("linalg_cross(Tensor self, Tensor other, *, int dim=-1)", cross, "linalg_cross(f32[2,3], f32[2,3])", "cross product"),
+    {.schema = "aten::linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_linear_backward,
+     .doc = "gradients of linear"},
     {0}};

@@ -23,7 +23,9 @@ static tc_status check_normalized(tc_shape_ctx *c, int shape_arg, int weight, in
     TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0);
     int n = tc_sh_ints(c, shape_arg, norm, TC_MAX_RANK);
-    if (n < 1) return tc_sh_fail(c, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []");
+    if (n < 1)
+        return tc_sh_fail(
+            c, "Expected normalized_shape to be at least 1-dimensional, i.e., containing at least one element, but got normalized_shape = []");
     bool ok = n <= x->rank;
     for (int k = 0; ok && k < n; k++) ok = tc_sh_same(c, norm[k], x->size[x->rank - n + k]);
     if (!ok) {
@@ -64,7 +66,9 @@ static tc_status shape_layer_norm(tc_shape_ctx *c) {
 }
 /* weight or bias at the result's last axes */
 static tc_lv affine_at(tc_lower *l, int arg) { return tc_arg_meta(l->node, arg) ? tc_l_in(l, arg) : TC_LV_NONE; }
-static tc_lv rstd_of(tc_lower *l, tc_lv var, double eps) { return tc_l_div(l, tc_l_f(l, TC_F64, 1), tc_l_op1(l, TC_X_SQRT, tc_l_add(l, var, tc_l_f(l, TC_F64, eps)))); }
+static tc_lv rstd_of(tc_lower *l, tc_lv var, double eps) {
+    return tc_l_div(l, tc_l_f(l, TC_F64, 1), tc_l_op1(l, TC_X_SQRT, tc_l_add(l, var, tc_l_f(l, TC_F64, eps))));
+}
 static tc_status lower_layer_norm(tc_lower *l) {
     const tc_node *n = l->node;
     int norm = n->args[1].n, r = l->result_axes;
@@ -72,7 +76,8 @@ static tc_status lower_layer_norm(tc_lower *l) {
     uint64_t over = 0;
     for (int k = r - norm; k < r; k++) over |= (uint64_t)1 << k;
     tc_lv x = tc_l_in(l, 0), w = tc_l_reduce(l, TC_R_WELFORD, x, over);
-    tc_lv mean = tc_l_cast(l, tc_l_part(l, w, 0), d), rstd = tc_l_cast(l, rstd_of(l, tc_l_div(l, tc_l_part(l, w, 1), tc_l_part(l, w, 2)), tc_arg_float(n, 4)), d);
+    tc_lv mean = tc_l_cast(l, tc_l_part(l, w, 0), d),
+          rstd = tc_l_cast(l, rstd_of(l, tc_l_div(l, tc_l_part(l, w, 1), tc_l_part(l, w, 2)), tc_arg_float(n, 4)), d);
     tc_lv y = tc_l_mul(l, tc_l_sub(l, x, mean), rstd), weight = affine_at(l, 2), bias = affine_at(l, 3);
     if (weight != TC_LV_NONE) y = tc_l_mul(l, y, weight);
     if (bias != TC_LV_NONE) y = tc_l_add(l, y, bias);
@@ -101,7 +106,9 @@ static tc_status grad_layer_norm(tc_emit *e, const tc_node *n, tc_value *const *
         for (int d = x->meta.rank - n->args[1].n; d < x->meta.rank; d++) count = tc_sym_mul(e->graph->program->sym, count, x->meta.size[d]);
         dx = through_statistics(e, x, n->outs[1], n->outs[2], gs[1], gs[2], count);
     }
-    if (gs[0]) r = tc_emit_call(e, "aten::native_layer_norm_backward", "vvavvaaa", gs[0], x, &n->args[1], n->outs[1], n->outs[2], &n->args[2], &n->args[3], &m);
+    if (gs[0])
+        r = tc_emit_call(e, "aten::native_layer_norm_backward", "vvavvaaa", gs[0], x, &n->args[1], n->outs[1], n->outs[2], &n->args[2], &n->args[3],
+                         &m);
     if (r && dx) dx = tc_e_add(e, tc_emit_out(r, 0), dx);
     for (int k = 0; k < 3; k++)
         if (mask[k] && (r || (k == 0 && dx))) tc_e_give(e, n, k == 0 ? 0 : k + 1, k == 0 && dx ? dx : tc_emit_out(r, k));
@@ -118,7 +125,8 @@ static tc_status decompose_layer_norm_backward(tc_emit *e, const tc_node *n) { /
     tc_value *xh = tc_e_mul(e, tc_e_sub(e, x, mean), rstd);
     if (bools(n, 7, 0)) {
         tc_value *gw = w ? tc_e_mul(e, g, w) : g;
-        tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", gw, inner, k, 1), *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, gw, xh), inner, k, 1);
+        tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", gw, inner, k, 1),
+                 *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, gw, xh), inner, k, 1);
         tc_emit_result(e, 0, tc_e_mul(e, tc_e_sub(e, tc_e_sub(e, gw, a), tc_e_mul(e, xh, b)), rstd));
     }
     if (bools(n, 7, 1) && w) tc_emit_result(e, 1, tc_e_sum_dims(e, tc_e_mul(e, g, xh), outer, o, false));
@@ -160,7 +168,8 @@ static tc_status check_channels(tc_shape_ctx *c, int from, int to) {
     static const char *const what[] = {"weight", "bias", "running_mean", "running_var"};
     TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0);
-    if (x->rank < 2) return tc_sh_fail_as(c, "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got 1)", -x->rank, x->rank - 1);
+    if (x->rank < 2)
+        return tc_sh_fail_as(c, "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got 1)", -x->rank, x->rank - 1);
     for (int a = from; a <= to; a++) {
         const tc_meta *m = tc_sh_meta(c, a);
         if (!m) continue;
@@ -191,7 +200,8 @@ static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
     const tc_meta *x = tc_sh_meta(c, 0);
     tc_dims d = tc_dims_of(x), stat = {.rank = 1, .size = {x->size[1]}}, none = {.rank = 1, .size = {tc_sym_int(tc_sh_sym(c), 0)}};
     bool batch = training(c) || rm < 0;
-    if (!batch && (!tc_sh_given(c, rm) || !tc_sh_given(c, rm + 1))) return tc_sh_fail(c, "Expected running_mean and running_var to be defined when training=False");
+    if (!batch && (!tc_sh_given(c, rm) || !tc_sh_given(c, rm + 1)))
+        return tc_sh_fail(c, "Expected running_mean and running_var to be defined when training=False");
     tc_dtype st = tc_dtype_compute(x->dtype);
     if (tc_sh_meta(c, 1)) st = tc_sh_meta(c, 1)->dtype;
     TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
@@ -206,7 +216,8 @@ static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
 }
 static tc_status shape_batch_norm(tc_shape_ctx *c) {
     TC_TRY(check_channels(c, 1, 4));
-    if (!tc_sh_bool(c, 5) && (!tc_sh_given(c, 3) != !tc_sh_given(c, 4))) return tc_sh_fail(c, "Expected running_mean and running_var to be defined together");
+    if (!tc_sh_bool(c, 5) && (!tc_sh_given(c, 3) != !tc_sh_given(c, 4)))
+        return tc_sh_fail(c, "Expected running_mean and running_var to be defined together");
     return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype);
 }
 /* a tensor of one element a channel, at the axis of dimension 1 */
@@ -269,11 +280,13 @@ static tc_status grad_batch_norm(tc_emit *e, const tc_node *n, tc_value *const *
         tc_sym count = tc_sym_int(e->graph->program->sym, 1);
         for (int d = 0; d < rank; d++)
             if (d != 1) count = tc_sym_mul(e->graph->program->sym, count, x->meta.size[d]);
-        dx = through_statistics(e, x, per_channel(e, n->outs[1], rank), per_channel(e, n->outs[2], rank), per_channel(e, gs[1], rank), per_channel(e, gs[2], rank), count);
+        dx = through_statistics(e, x, per_channel(e, n->outs[1], rank), per_channel(e, n->outs[2], rank), per_channel(e, gs[1], rank),
+                                per_channel(e, gs[2], rank), count);
     }
     if (gs[0])
-        r = tc_emit_call(e, "aten::native_batch_norm_backward", "vvaaavvbaa", gs[0], x, &n->args[1], rm >= 0 ? &n->args[rm] : &none, rm >= 0 ? &n->args[rm + 1] : &none,
-                         batch ? n->outs[1] : NULL, batch ? n->outs[2] : NULL, (int)batch, &n->args[param(n->op, "eps")], &m);
+        r = tc_emit_call(e, "aten::native_batch_norm_backward", "vvaaavvbaa", gs[0], x, &n->args[1], rm >= 0 ? &n->args[rm] : &none,
+                         rm >= 0 ? &n->args[rm + 1] : &none, batch ? n->outs[1] : NULL, batch ? n->outs[2] : NULL, (int)batch,
+                         &n->args[param(n->op, "eps")], &m);
     if (r && dx) dx = tc_e_add(e, tc_emit_out(r, 0), dx);
     for (int k = 0; k < 3; k++)
         if (mask[k] && (r || (k == 0 && dx))) tc_e_give(e, n, k, k == 0 && dx ? dx : tc_emit_out(r, k));
@@ -299,7 +312,8 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
     if (bools(n, 9, 0)) {
         tc_value *scale = w ? tc_e_mul(e, s, per_channel(e, w, rank)) : s, *dx = g;
         if (train) {
-            tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", g, dims, k, 1), *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, g, xh), dims, k, 1);
+            tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", g, dims, k, 1),
+                     *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, g, xh), dims, k, 1);
             dx = tc_e_sub(e, tc_e_sub(e, g, a), tc_e_mul(e, xh, b));
         }
         dx = tc_e_mul(e, dx, scale);
@@ -313,9 +327,14 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
 static tc_status decompose_batch_norm(tc_emit *e, const tc_node *n) {
     bool train = tc_arg_bool(n, 5), stats = !tc_arg_is_none(n, 3);
     tc_value *r;
-    if (train && stats) r = tc_emit_call(e, "aten::_native_batch_norm_legit_functional", "aaaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4], &n->args[5], &n->args[6], &n->args[7]);
-    else if (!stats) r = tc_emit_call(e, "aten::_native_batch_norm_legit.no_stats", "aaabaa", &n->args[0], &n->args[1], &n->args[2], 1, &n->args[6], &n->args[7]);
-    else r = tc_emit_call(e, "aten::_native_batch_norm_legit_no_training", "aaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4], &n->args[6], &n->args[7]);
+    if (train && stats)
+        r = tc_emit_call(e, "aten::_native_batch_norm_legit_functional", "aaaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4],
+                         &n->args[5], &n->args[6], &n->args[7]);
+    else if (!stats)
+        r = tc_emit_call(e, "aten::_native_batch_norm_legit.no_stats", "aaabaa", &n->args[0], &n->args[1], &n->args[2], 1, &n->args[6], &n->args[7]);
+    else
+        r = tc_emit_call(e, "aten::_native_batch_norm_legit_no_training", "aaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4],
+                         &n->args[6], &n->args[7]);
     tc_emit_result(e, 0, r);
     return tc_e_done(e);
 }
@@ -324,9 +343,12 @@ static tc_status decompose_batch_norm(tc_emit *e, const tc_node *n) {
 static tc_status check_groups(const tc_node *n, const tc_value *x, int64_t groups) {
     int64_t c;
     if (groups <= 0) return tc_error(TC_CONTENT, "%s: num groups must be greater than 0, got %lld", tc_op_name(n->op), (long long)groups);
-    if (x->meta.rank < 2) return tc_error(TC_CONTENT, "%s: Expected at least 2 dimensions for input tensor but received %d", tc_op_name(n->op), x->meta.rank);
+    if (x->meta.rank < 2)
+        return tc_error(TC_CONTENT, "%s: Expected at least 2 dimensions for input tensor but received %d", tc_op_name(n->op), x->meta.rank);
     if (tc_sym_const_int(x->meta.size[1], &c) && c % groups)
-        return tc_error(TC_CONTENT, "%s: Expected number of channels in input to be divisible by num_groups, but got input of %lld channels and num_groups=%lld", tc_op_name(n->op), (long long)c, (long long)groups);
+        return tc_error(TC_CONTENT,
+                        "%s: Expected number of channels in input to be divisible by num_groups, but got input of %lld channels and num_groups=%lld",
+                        tc_op_name(n->op), (long long)c, (long long)groups);
     return NULL;
 }
 static tc_value *grouped(tc_emit *e, tc_value *x, int64_t groups) { /* [N, G, C / G * rest] */
@@ -358,9 +380,11 @@ static tc_status decompose_group_norm(tc_emit *e, const tc_node *n) { /* input, 
     for (int i = 2; i < 4; i++) {
         const tc_meta *m = tc_arg_meta(n, i);
         if (m && (m->rank != 1 || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, m->size[0], x->meta.size[1], NULL)) == 0))
-            return tc_error(TC_CONTENT, "%s: Expected %s to be a vector of size equal to the number of channels in input", tc_op_name(n->op), what[i - 2]);
+            return tc_error(TC_CONTENT, "%s: Expected %s to be a vector of size equal to the number of channels in input", tc_op_name(n->op),
+                            what[i - 2]);
     }
-    tc_value *r = tc_emit_call(e, "aten::native_group_norm", "aaasssaa", &n->args[0], &n->args[2], &n->args[3], x->meta.size[0], x->meta.size[1], numel_of(s, x->meta.size + 2, x->meta.rank - 2), &n->args[1], &n->args[4]);
+    tc_value *r = tc_emit_call(e, "aten::native_group_norm", "aaasssaa", &n->args[0], &n->args[2], &n->args[3], x->meta.size[0], x->meta.size[1],
+                               numel_of(s, x->meta.size + 2, x->meta.rank - 2), &n->args[1], &n->args[4]);
     tc_emit_result(e, 0, r);
     return tc_e_done(e);
 }
@@ -370,31 +394,41 @@ static tc_status decompose_group_norm_backward(tc_emit *e, const tc_node *n) { /
     int rank = x->meta.rank, k = 0;
     for (int d = 0; d < rank; d++)
         if (d != 1) rest[k++] = d;
-    tc_value *mean = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 2), two), *rstd = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 3), two);
+    tc_value *mean = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 2), two),
+             *rstd = tc_emit_call(e, "aten::unsqueeze", "vi", tc_arg_value(n, 3), two);
     tc_value *xh = tc_e_mul(e, tc_e_sub(e, grouped(e, x, groups), mean), rstd);
     if (bools(n, 9, 0)) {
         tc_value *gw = grouped(e, w ? tc_e_mul(e, g, per_channel(e, w, rank)) : g, groups);
-        tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", gw, &two, 1, 1), *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, gw, xh), &two, 1, 1);
+        tc_value *a = tc_emit_call(e, "aten::mean.dim", "vIb", gw, &two, 1, 1),
+                 *b = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, gw, xh), &two, 1, 1);
         tc_value *dx = tc_e_mul(e, tc_e_sub(e, tc_e_sub(e, gw, a), tc_e_mul(e, xh, b)), rstd);
         tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", dx, x->meta.size, rank));
     }
-    if (bools(n, 9, 1)) tc_emit_result(e, 1, tc_e_sum_dims(e, tc_e_mul(e, g, tc_emit_call(e, "aten::view", "vS", xh, x->meta.size, rank)), rest, k, false));
+    if (bools(n, 9, 1))
+        tc_emit_result(e, 1, tc_e_sum_dims(e, tc_e_mul(e, g, tc_emit_call(e, "aten::view", "vS", xh, x->meta.size, rank)), rest, k, false));
     if (bools(n, 9, 2)) tc_emit_result(e, 2, tc_e_sum_dims(e, g, rest, k, false));
     return tc_e_done(e);
 }
-static tc_status decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn */
+static tc_status
+decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn */
     tc_value *x = tc_arg_value(n, 0);
     bool own = tc_arg_bool(n, 5), stats = !tc_arg_is_none(n, 3);
-    if (!own && !stats) return tc_error(TC_CONTENT, "%s: Expected running_mean and running_var to be defined when use_input_stats is false", tc_op_name(n->op));
+    if (!own && !stats)
+        return tc_error(TC_CONTENT, "%s: Expected running_mean and running_var to be defined when use_input_stats is false", tc_op_name(n->op));
     if (!own) {
-        tc_emit_result(e, 0, tc_emit_call(e, "aten::_native_batch_norm_legit_no_training", "aaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4], &n->args[6], &n->args[7]));
+        tc_emit_result(e, 0,
+                       tc_emit_call(e, "aten::_native_batch_norm_legit_no_training", "aaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3],
+                                    &n->args[4], &n->args[6], &n->args[7]));
         return tc_e_done(e);
     }
     int64_t channels;
     if (stats) return tc_error(TC_UNSUPPORTED, "%s: running statistics that are updated", tc_op_name(n->op));
-    if (x->meta.rank < 2 || !tc_sym_const_int(x->meta.size[1], &channels)) return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of channels", tc_op_name(n->op));
+    if (x->meta.rank < 2 || !tc_sym_const_int(x->meta.size[1], &channels))
+        return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of channels", tc_op_name(n->op));
     tc_symctx *s = tc_e_sym(e);
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::native_group_norm", "aaasssia", &n->args[0], &n->args[1], &n->args[2], x->meta.size[0], x->meta.size[1], numel_of(s, x->meta.size + 2, x->meta.rank - 2), channels, &n->args[7]));
+    tc_emit_result(e, 0,
+                   tc_emit_call(e, "aten::native_group_norm", "aaasssia", &n->args[0], &n->args[1], &n->args[2], x->meta.size[0], x->meta.size[1],
+                                numel_of(s, x->meta.size + 2, x->meta.rank - 2), channels, &n->args[7]));
     return tc_e_done(e);
 }
 /* weight norm: v g / |v| with the norm over all dimensions but dim */
@@ -418,7 +452,9 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
     if (max < 0) return tc_error(TC_CONTENT, "%s: expected maxnorm to be >= 0 but got %g", tc_op_name(n->op), max);
     if (r < 2) return tc_error(TC_CONTENT, "%s: input needs at least 2 dimensions, got %d dimensions", tc_op_name(n->op), r);
     int64_t given = tc_arg_int(n, 2);
-    if (given < -r || given >= r) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -r, r - 1, (long long)given);
+    if (given < -r || given >= r)
+        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
+                        -r, r - 1, (long long)given);
     for (int d = 0; d < r; d++)
         if (d != tc_wrap(given, r)) dims[k++] = d;
     tc_value *norm = tc_emit_call(e, "aten::linalg_vector_norm", "vfIb", x, p, dims, k, 1);
@@ -429,29 +465,76 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
 }
 
 #define BATCH "Tensor input, Tensor? weight, Tensor? bias, "
-#define NATIVE(SCHEMA, sample) {.schema = "aten::" SCHEMA, .shape = shape_native_batch_norm, .lower = lower_batch_norm, .grad = grad_batch_norm, .samples = sample, .doc = "batch norm and the statistics it used"}
-#define COMPOSED(SCHEMA, decompose_, sample, text) {.schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text}
+#define NATIVE(SCHEMA, sample)                                                                                                              \
+    {                                                                                                                                       \
+        .schema = "aten::" SCHEMA, .shape = shape_native_batch_norm, .lower = lower_batch_norm, .grad = grad_batch_norm, .samples = sample, \
+        .doc = "batch norm and the statistics it used"                                                                                      \
+    }
+#define COMPOSED(SCHEMA, decompose_, sample, text) \
+    { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
 const tc_op tc_ops_norm[] = {
-    {.schema = "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)", .shape = shape_native_layer_norm, .lower = lower_layer_norm, .grad = grad_layer_norm,
-     .samples = "native_layer_norm(f32[3,5], [5], f32[5], f32[5], 1e-5)", .doc = "normalised over the last dimensions; mean and 1 / std"},
-    {.schema = "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enable=True) -> Tensor", .shape = shape_layer_norm, .decompose = decompose_layer_norm,
-     .samples = "layer_norm(f32[3,5], [5], f32[5], f32[5]); layer_norm(f32[2,3,4], [3,4])", .doc = "normalised over the last dimensions"},
-    COMPOSED("native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", decompose_layer_norm_backward, NULL, "gradients of layer norm"),
-    {.schema = "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", .shape = shape_rms_norm, .decompose = decompose_rms_norm, .samples = "rms_norm(f32[3,5], [5], f32[5])", .doc = "x / sqrt(mean(x^2) + eps) weight"},
-    {.schema = "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", .shape = shape_rms_norm, .decompose = decompose_rms_norm, .samples = "_fused_rms_norm(f32[3,5], [5], f32[5], 1e-5)", .doc = "rms norm and 1 / rms"},
-    NATIVE("native_batch_norm(" BATCH "Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", "native_batch_norm(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, False, 0.1, 1e-5)"),
-    NATIVE("_native_batch_norm_legit_functional(" BATCH "Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)", "_native_batch_norm_legit_functional(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, True, 0.1, 1e-5)"),
-    NATIVE("_native_batch_norm_legit_no_training(" BATCH "Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)", "_native_batch_norm_legit_no_training(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, 0.1, 1e-5)"),
-    NATIVE("_native_batch_norm_legit.no_stats(" BATCH "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)", "_native_batch_norm_legit(f32[3,2,4], f32[2], f32[2], True, 0.1, 1e-5)"),
-    {.schema = "aten::batch_norm(" BATCH "Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor", .shape = shape_batch_norm, .decompose = decompose_batch_norm,
-     .samples = "batch_norm(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, False, 0.1, 1e-5, False)", .doc = "normalised a channel"},
-    COMPOSED("native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+    {.schema =
+         "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
+     .shape = shape_native_layer_norm,
+     .lower = lower_layer_norm,
+     .grad = grad_layer_norm,
+     .samples = "native_layer_norm(f32[3,5], [5], f32[5], f32[5], 1e-5)",
+     .doc = "normalised over the last dimensions; mean and 1 / std"},
+    {.schema = "aten::layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool "
+               "cudnn_enable=True) -> Tensor",
+     .shape = shape_layer_norm,
+     .decompose = decompose_layer_norm,
+     .samples = "layer_norm(f32[3,5], [5], f32[5], f32[5]); layer_norm(f32[2,3,4], [3,4])",
+     .doc = "normalised over the last dimensions"},
+    COMPOSED("native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? "
+             "bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+             decompose_layer_norm_backward, NULL, "gradients of layer norm"),
+    {.schema = "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
+     .shape = shape_rms_norm,
+     .decompose = decompose_rms_norm,
+     .samples = "rms_norm(f32[3,5], [5], f32[5])",
+     .doc = "x / sqrt(mean(x^2) + eps) weight"},
+    {.schema = "aten::_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)",
+     .shape = shape_rms_norm,
+     .decompose = decompose_rms_norm,
+     .samples = "_fused_rms_norm(f32[3,5], [5], f32[5], 1e-5)",
+     .doc = "rms norm and 1 / rms"},
+    NATIVE("native_batch_norm(" BATCH
+           "Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+           "native_batch_norm(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, False, 0.1, 1e-5)"),
+    NATIVE("_native_batch_norm_legit_functional(" BATCH "Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> "
+                                                        "(Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+           "_native_batch_norm_legit_functional(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, True, 0.1, 1e-5)"),
+    NATIVE("_native_batch_norm_legit_no_training(" BATCH
+           "Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+           "_native_batch_norm_legit_no_training(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, 0.1, 1e-5)"),
+    NATIVE("_native_batch_norm_legit.no_stats(" BATCH "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+           "_native_batch_norm_legit(f32[3,2,4], f32[2], f32[2], True, 0.1, 1e-5)"),
+    {.schema = "aten::batch_norm(" BATCH
+               "Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+     .shape = shape_batch_norm,
+     .decompose = decompose_batch_norm,
+     .samples = "batch_norm(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, False, 0.1, 1e-5, False)",
+     .doc = "normalised a channel"},
+    COMPOSED("native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? "
+             "save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
              decompose_batch_norm_backward, NULL, "gradients of batch norm"),
-    COMPOSED("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, Tensor, Tensor)", decompose_native_group_norm, "native_group_norm(f32[2,4,3], f32[4], f32[4], 2, 4, 3, 2, 1e-5)", "normalised over a group of channels; mean and 1 / std"),
-    COMPOSED("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor", decompose_group_norm, "group_norm(f32[2,4,3], 2, f32[4], f32[4])", "normalised over a group of channels"),
-    COMPOSED("native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)", decompose_group_norm_backward, NULL, "gradients of group norm"),
-    COMPOSED("instance_norm(" BATCH "Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor", decompose_instance_norm, "instance_norm(f32[2,4,3], f32[4], f32[4], None, None, True, 0.1, 1e-5, False)", "normalised a sample and channel"),
+    COMPOSED("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, "
+             "Tensor, Tensor)",
+             decompose_native_group_norm, "native_group_norm(f32[2,4,3], f32[4], f32[4], 2, 4, 3, 2, 1e-5)",
+             "normalised over a group of channels; mean and 1 / std"),
+    COMPOSED("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
+             decompose_group_norm, "group_norm(f32[2,4,3], 2, f32[4], f32[4])", "normalised over a group of channels"),
+    COMPOSED("native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, "
+             "int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
+             decompose_group_norm_backward, NULL, "gradients of group norm"),
+    COMPOSED("instance_norm(" BATCH
+             "Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+             decompose_instance_norm, "instance_norm(f32[2,4,3], f32[4], f32[4], None, None, True, 0.1, 1e-5, False)",
+             "normalised a sample and channel"),
     COMPOSED("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", decompose_weight_norm, "_weight_norm(f32[3,4], f32[3,1])", "v g / |v|"),
-    COMPOSED("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", decompose_weight_norm, "_weight_norm_interface(f32[3,4], f32[3,1])", "v g / |v|, |v|"),
-    COMPOSED("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", decompose_renorm, "renorm(f32[3,4], 2, 0, 1)", "slices with a norm above maxnorm scaled down to it"),
+    COMPOSED("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", decompose_weight_norm,
+             "_weight_norm_interface(f32[3,4], f32[3,1])", "v g / |v|, |v|"),
+    COMPOSED("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", decompose_renorm, "renorm(f32[3,4], 2, 0, 1)",
+             "slices with a norm above maxnorm scaled down to it"),
     {0}};

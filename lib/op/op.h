@@ -20,38 +20,58 @@ typedef struct tc_op tc_op;
 
 /* ---- schema, parsed once when first asked for ---- */
 typedef enum {
-    TC_T_TENSOR, TC_T_OPT_TENSOR, TC_T_TENSORS, TC_T_OPT_TENSORS /* Tensor?[] */, TC_T_INT, TC_T_INTS, TC_T_FLOAT, TC_T_FLOATS, TC_T_BOOL,
-    TC_T_BOOLS, TC_T_SCALAR, TC_T_SCALARS, TC_T_STRING, TC_T_DTYPE, TC_T_LAYOUT, TC_T_MEMFORMAT, TC_T_DEVICE, TC_T_GENERATOR, TC_T_DIMNAME, TC_T_GRAPH
+    TC_T_TENSOR,
+    TC_T_OPT_TENSOR,
+    TC_T_TENSORS,
+    TC_T_OPT_TENSORS /* Tensor?[] */,
+    TC_T_INT,
+    TC_T_INTS,
+    TC_T_FLOAT,
+    TC_T_FLOATS,
+    TC_T_BOOL,
+    TC_T_BOOLS,
+    TC_T_SCALAR,
+    TC_T_SCALARS,
+    TC_T_STRING,
+    TC_T_DTYPE,
+    TC_T_LAYOUT,
+    TC_T_MEMFORMAT,
+    TC_T_DEVICE,
+    TC_T_GENERATOR,
+    TC_T_DIMNAME,
+    TC_T_GRAPH
 } tc_type;
 typedef struct {
     const char *name;
     tc_type type;
-    bool optional;        /* "?" (a None is accepted) */
+    bool optional; /* "?" (a None is accepted) */
     bool kw_only;
-    int fixed_len;        /* int[2]: 2; 0: any */
+    int fixed_len; /* int[2]: 2; 0: any */
     bool has_default;
-    tc_arg def;           /* default; numbers as constants without a context: kind TC_A_SCALAR or TC_A_NONE, lists as floats */
-    char alias;           /* 'a' of Tensor(a) or Tensor(a!); 0 none */
-    bool mutated;         /* '!' */
+    tc_arg def;   /* default; numbers as constants without a context: kind TC_A_SCALAR or TC_A_NONE, lists as floats */
+    char alias;   /* 'a' of Tensor(a) or Tensor(a!); 0 none */
+    bool mutated; /* '!' */
 } tc_param;
 typedef struct {
     const char *ns, *name, *overload; /* "aten", "add", "Tensor" ("" for default) */
-    tc_param *params; int nparams;
-    tc_param *rets; int nrets;
-    bool inplace;         /* name ends in _ and param 0 is mutated */
-    bool has_out;         /* ...an out= form */
-    bool is_view;         /* a result aliases an argument without mutation */
-    bool variadic;        /* higher-order: "cond(...)": arguments as called, results as the last subgraph's */
+    tc_param *params;
+    int nparams;
+    tc_param *rets;
+    int nrets;
+    bool inplace;  /* name ends in _ and param 0 is mutated */
+    bool has_out;  /* ...an out= form */
+    bool is_view;  /* a result aliases an argument without mutation */
+    bool variadic; /* higher-order: "cond(...)": arguments as called, results as the last subgraph's */
 } tc_schema;
 
 /* ---- shape rule: types of the results from the arguments; runs at capture, verify and when a concrete call is made ---- */
 typedef struct {
-    tc_program *program;   /* arena, symctx, guards */
+    tc_program *program; /* arena, symctx, guards */
     const tc_op *op;
-    const tc_arg *args;    /* schema order, complete */
+    const tc_arg *args; /* schema order, complete */
     int nargs;
-    tc_source source;      /* for guards and messages */
-    tc_value *outs;        /* caller's array of nouts zeroed values: the rule fills kind, meta, sym, list */
+    tc_source source; /* for guards and messages */
+    tc_value *outs;   /* caller's array of nouts zeroed values: the rule fills kind, meta, sym, list */
     int nouts;
 } tc_shape_ctx;
 typedef tc_status (*tc_shape_fn)(tc_shape_ctx *c);
@@ -74,27 +94,27 @@ struct tc_kcall;
 typedef tc_status (*tc_view_alias_fn)(const struct tc_kcall *k, tc_tensor *out_view, bool *possible);
 
 enum {
-    TC_OP_RANDOM = 1,       /* draws from the generator: never merged, removed or reordered with its like */
-    TC_OP_IMPURE = 2,       /* asserts and the like: kept though unused */
-    TC_OP_COMPOSITE = 4,    /* CompositeImplicit in PyTorch: decomposed at capture, never recorded */
+    TC_OP_RANDOM = 1,    /* draws from the generator: never merged, removed or reordered with its like */
+    TC_OP_IMPURE = 2,    /* asserts and the like: kept though unused */
+    TC_OP_COMPOSITE = 4, /* CompositeImplicit in PyTorch: decomposed at capture, never recorded */
     TC_OP_HIGHER_ORDER = 8,
-    TC_OP_DATA_SHAPE = 16,  /* result sizes depend on data: new symbols u0.. */
-    TC_OP_NONDIFF = 32      /* results carry no gradient */
+    TC_OP_DATA_SHAPE = 16, /* result sizes depend on data: new symbols u0.. */
+    TC_OP_NONDIFF = 32     /* results carry no gradient */
 };
 
 struct tc_op {
     const char *schema;
     unsigned flags;
     tc_shape_fn shape;
-    tc_lower_fn lower;                /* exactly one of lower, kernel, decompose, view_alias executes the operator */
+    tc_lower_fn lower; /* exactly one of lower, kernel, decompose, view_alias executes the operator */
     const struct tc_kernel *kernel;
     tc_decompose_fn decompose;
     tc_view_alias_fn view_alias;
     tc_view_inverse_fn view_inverse;
-    tc_grad_fn grad;                  /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */
-    const void *shard;                /* placement rule; its issue fills it */
-    const char *samples;              /* calls in the model language's syntax: tests, bench, fuzz and the man page run them */
-    const char *doc;                  /* one line: formula */
+    tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */
+    const void *shard;   /* placement rule; its issue fills it */
+    const char *samples; /* calls in the model language's syntax: tests, bench, fuzz and the man page run them */
+    const char *doc;     /* one line: formula */
 };
 
 /* ---- registry ---- */
@@ -102,10 +122,10 @@ struct tc_op {
 const tc_op *tc_op_find(const char *name);
 /* Every overload called `name` (no overload part), in the order in which PyTorch tries them. Returns how many, at most max. */
 int tc_op_overloads(const char *name, const tc_op **out, int max);
-bool tc_op_takes_numbers(const tc_op *op);      /* PyTorch takes a Python number for its Tensor parameters after the first */
-const tc_schema *tc_op_schema(const tc_op *op); /* parsed on first use, thread-safe, lives for ever */
-const char *tc_op_name(const tc_op *op);        /* "aten.add.Tensor" */
-bool tc_op_is_known_to_pytorch(const char *name);  /* a name that PyTorch has and tc lacks: exit 5; neither: exit 3 */
+bool tc_op_takes_numbers(const tc_op *op);        /* PyTorch takes a Python number for its Tensor parameters after the first */
+const tc_schema *tc_op_schema(const tc_op *op);   /* parsed on first use, thread-safe, lives for ever */
+const char *tc_op_name(const tc_op *op);          /* "aten.add.Tensor" */
+bool tc_op_is_known_to_pytorch(const char *name); /* a name that PyTorch has and tc lacks: exit 5; neither: exit 3 */
 size_t tc_op_count(void);
 const tc_op *tc_op_at(size_t i);
 /* In-place and out forms: the functional row they derive from, or op itself. */
@@ -134,6 +154,9 @@ tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int na
  * tensors in args are TC_A_VALUE whose value->aux points to a tc_tensor. out: nouts tensors, owned by the caller; Tensor[] results count
  * an entry for each element. Results of view operators share the storage of their argument. Numbers come as 0-d tensors. */
 struct tc_generator;
-typedef struct { tc_status (*call)(void *self, const tc_op *op, const tc_arg *args, int nargs, struct tc_generator *gen, tc_tensor *out, int nouts); void *self; } tc_eval;
+typedef struct {
+    tc_status (*call)(void *self, const tc_op *op, const tc_arg *args, int nargs, struct tc_generator *gen, tc_tensor *out, int nouts);
+    void *self;
+} tc_eval;
 
 #endif

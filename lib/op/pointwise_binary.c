@@ -20,24 +20,30 @@ static tc_lv truth(tc_lower *l, int arg, tc_dtype d) { return tc_l_op2(l, TC_X_N
 
 #define BINARY(name, OP) \
     static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in(l, 0), tc_l_in(l, 1))); }
-BINARY(mul, MUL) BINARY(div, DIV) BINARY(remainder, REMAINDER) BINARY(fmod, FMOD) BINARY(maximum, MAX) BINARY(minimum, MIN) 
-BINARY(atan2, ATAN2) BINARY(hypot, HYPOT) BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR)
-BINARY(shl, SHL) BINARY(shr, SHR) BINARY(floor_divide, DIV_FLOOR)
+BINARY(mul, MUL)
+BINARY(div, DIV) BINARY(remainder, REMAINDER) BINARY(fmod, FMOD) BINARY(maximum, MAX) BINARY(minimum, MIN) BINARY(atan2, ATAN2) BINARY(hypot, HYPOT)
+    BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR)
+        BINARY(floor_divide, DIV_FLOOR)
 #undef BINARY
 
-/* Integers have no NaN to lose. */
-static tc_status lower_fmax(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MAX : TC_X_FMAX, tc_l_in(l, 0), tc_l_in(l, 1))); }
-static tc_status lower_fmin(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MIN : TC_X_FMIN, tc_l_in(l, 0), tc_l_in(l, 1))); }
+    /* Integers have no NaN to lose. */
+    static tc_status lower_fmax(tc_lower *l) {
+    return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MAX : TC_X_FMAX, tc_l_in(l, 0), tc_l_in(l, 1)));
+}
+static tc_status lower_fmin(tc_lower *l) {
+    return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MIN : TC_X_FMIN, tc_l_in(l, 0), tc_l_in(l, 1)));
+}
 
-#define COMPARE(name, OP)                                                                                          \
-    static tc_status lower_##name(tc_lower *l) {                                                                  \
-        tc_dtype d = common(l, 2);                                                                                \
-        return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in_as(l, 0, d), tc_l_in_as(l, 1, d)));                   \
+#define COMPARE(name, OP)                                                                        \
+    static tc_status lower_##name(tc_lower *l) {                                                 \
+        tc_dtype d = common(l, 2);                                                               \
+        return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in_as(l, 0, d), tc_l_in_as(l, 1, d))); \
     }
-COMPARE(eq, EQ) COMPARE(ne, NE) COMPARE(lt, LT) COMPARE(le, LE) COMPARE(gt, GT) COMPARE(ge, GE)
+COMPARE(eq, EQ)
+COMPARE(ne, NE) COMPARE(lt, LT) COMPARE(le, LE) COMPARE(gt, GT) COMPARE(ge, GE)
 #undef COMPARE
 
-static bool is_number(const tc_node *n, int i, double v) {
+    static bool is_number(const tc_node *n, int i, double v) {
     tc_kind k;
     tc_scalar s;
     if (!tc_arg_number(&n->args[i], &k) || n->args[i].kind == TC_A_VALUE || (n->args[i].kind == TC_A_SCALAR && n->args[i].is_sym)) return false;
@@ -74,8 +80,7 @@ static tc_lv int_pow(tc_lower *l, tc_lv x, tc_lv e, tc_dtype d) {
     }
     if (!tc_dtypes[d].is_signed) return r;
     tc_lv odd = tc_l_op2(l, TC_X_NE, tc_l_op2(l, TC_X_AND, e, one), zero), minus = tc_l_op1(l, TC_X_NEG, one);
-    tc_lv neg = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, one), one,
-                           tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, minus), tc_l_where(l, odd, minus, one), zero));
+    tc_lv neg = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, one), one, tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, minus), tc_l_where(l, odd, minus, one), zero));
     return tc_l_where(l, tc_l_op2(l, TC_X_LT, e, zero), neg, r);
 }
 static tc_status lower_pow(tc_lower *l) {
@@ -119,15 +124,16 @@ static tc_status lower_heaviside(tc_lower *l) {
     tc_lv step = tc_l_cast(l, tc_l_op2(l, TC_X_GT, x, zero), d);
     return tc_l_out(l, 0, tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, zero), tc_l_in(l, 1), step));
 }
-#define LOGICAL(name, OP)                                                                                                             \
-    static tc_status lower_logical_##name(tc_lower *l) {                                                                              \
-        tc_dtype d = common(l, 2);                                                                                                    \
-        return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, truth(l, 0, d), truth(l, 1, d)));                                                 \
+#define LOGICAL(name, OP)                                                              \
+    static tc_status lower_logical_##name(tc_lower *l) {                               \
+        tc_dtype d = common(l, 2);                                                     \
+        return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, truth(l, 0, d), truth(l, 1, d))); \
     }
-LOGICAL(and, AND) LOGICAL(or, OR) LOGICAL(xor, XOR)
+LOGICAL(and, AND)
+LOGICAL(or, OR) LOGICAL(xor, XOR)
 #undef LOGICAL
 
-static tc_status lower_where(tc_lower *l) {
+    static tc_status lower_where(tc_lower *l) {
     tc_lv c = tc_l_op2(l, TC_X_NE, tc_l_in_as(l, 0, TC_DTYPE_NONE), zero_of(l, tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype)));
     return tc_l_out(l, 0, tc_l_where(l, c, tc_l_in(l, 1), tc_l_in(l, 2)));
 }
@@ -165,7 +171,8 @@ static tc_status shape_add(tc_shape_ctx *c) {
     tc_kind k;
     TC_TRY(tc_shape_binary(c));
     tc_dtype d = c->outs[0].meta.dtype;
-    if (tc_arg_number(&c->args[2], &k) && k == TC_KIND_BOOL && d != TC_BOOL) return tc_sh_fail(c, "Boolean alpha only supported for Boolean results.");
+    if (tc_arg_number(&c->args[2], &k) && k == TC_KIND_BOOL && d != TC_BOOL)
+        return tc_sh_fail(c, "Boolean alpha only supported for Boolean results.");
     if (tc_arg_number(&c->args[2], &k) && k >= TC_KIND_FLOAT && tc_is_integral(d))
         return tc_sh_fail(c, "For integral input tensors, argument alpha must not be a floating point number.");
     return NULL;
@@ -178,7 +185,8 @@ static bool has_dtype(const tc_shape_ctx *c, int i, tc_dtype d) {
 static tc_status shape_sub(tc_shape_ctx *c) {
     TC_TRY(shape_add(c));
     if (has_dtype(c, 0, TC_BOOL) && has_dtype(c, 1, TC_BOOL))
-        return tc_sh_fail(c, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
+        return tc_sh_fail(c,
+                          "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` operator instead.");
     if (has_dtype(c, 0, TC_BOOL) || has_dtype(c, 1, TC_BOOL))
         return tc_sh_fail(c, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
                              "`logical_not()` operator instead.");
@@ -240,15 +248,17 @@ static tc_status shape_lerp(tc_shape_ctx *c) {
     tc_dtype d = tc_sh_meta(c, 0)->dtype;
     for (int i = 1; i < 3; i++)
         if (tc_sh_meta(c, i) && tc_sh_meta(c, i)->dtype != d)
-            return tc_sh_fail(c, "expected dtype %s for `%s` but got dtype %s", tc_dtypes[d].torch, i == 1 ? "end" : "weight", tc_dtypes[tc_sh_meta(c, i)->dtype].torch);
+            return tc_sh_fail(c, "expected dtype %s for `%s` but got dtype %s", tc_dtypes[d].torch, i == 1 ? "end" : "weight",
+                              tc_dtypes[tc_sh_meta(c, i)->dtype].torch);
     TC_TRY(tc_sh_need_float(c, 0));
     return tc_sh_out_pointwise(c, 0, d, 3, (int[]){0, 1, 2});
 }
 static tc_status shape_addcdiv(tc_shape_ctx *c) {
     TC_TRY(tc_shape_ternary(c));
     if (tc_is_integral(tc_sh_result_type(c, 2, (int[]){1, 2})))
-        return tc_sh_fail(c, "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of tensor1 "
-                             "and tensor2.");
+        return tc_sh_fail(
+            c, "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of tensor1 "
+               "and tensor2.");
     return NULL;
 }
 static tc_status shape_float_power(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, TC_F64, 2, (int[]){0, 1}); }
@@ -258,8 +268,12 @@ static tc_value *with_arg(tc_emit *e, const char *op, tc_value *a, const tc_node
 static tc_value *times(tc_emit *e, tc_value *g, const tc_node *n, int i) { return with_arg(e, "aten::mul.Tensor", g, n, i); }
 static tc_value *over(tc_emit *e, tc_value *g, const tc_node *n, int i) { return with_arg(e, "aten::div.Tensor", g, n, i); }
 static tc_value *args2(tc_emit *e, const char *op, const tc_node *n, int a, int b) { return tc_emit_call(e, op, "aa", &n->args[a], &n->args[b]); }
-static tc_value *only(tc_emit *e, tc_value *mask, tc_value *g) { return tc_emit_call(e, "aten::where.ScalarOther", "vvz", mask, g, tc_scalar_int(0)); }
-static tc_value *except(tc_emit *e, tc_value *mask, tc_value *g) { return tc_emit_call(e, "aten::where.ScalarSelf", "vzv", mask, tc_scalar_int(0), g); }
+static tc_value *only(tc_emit *e, tc_value *mask, tc_value *g) {
+    return tc_emit_call(e, "aten::where.ScalarOther", "vvz", mask, g, tc_scalar_int(0));
+}
+static tc_value *except(tc_emit *e, tc_value *mask, tc_value *g) {
+    return tc_emit_call(e, "aten::where.ScalarSelf", "vzv", mask, tc_scalar_int(0), g);
+}
 static tc_value *scaled(tc_emit *e, tc_value *g, const tc_node *n, int i) { return is_number(n, i, 1) ? g : times(e, g, n, i); }
 
 static tc_status grad_add(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -314,7 +328,8 @@ static tc_status grad_pow(tc_emit *e, const tc_node *n, tc_value *const *gs) {
                 return tc_error(TC_UNSUPPORTED, "aten.pow: gradient with a symbolic exponent");
             } else {
                 double p = tc_scalar_to_double(tc_arg_scalar(n, 1));
-                tc_value *d = tc_emit_call(e, "aten::pow.Tensor_Scalar", "vz", x, tc_arg_scalar(n, 1).kind == TC_KIND_FLOAT ? tc_scalar_float(p - 1) : tc_scalar_int((int64_t)p - 1));
+                tc_value *d = tc_emit_call(e, "aten::pow.Tensor_Scalar", "vz", x,
+                                           tc_arg_scalar(n, 1).kind == TC_KIND_FLOAT ? tc_scalar_float(p - 1) : tc_scalar_int((int64_t)p - 1));
                 tc_e_give(e, n, 0, tc_e_mul(e, g, tc_e_muls(e, d, p)));
             }
         } else {
@@ -326,7 +341,8 @@ static tc_status grad_pow(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 1)) {
         tc_value *y = tc_arg_value(n, 1);
         tc_value *d = tc_e_mul(e, tc_e_mul(e, g, n->outs[0]), tc_e1(e, "aten::log", x));
-        tc_value *none = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0), tc_emit_call(e, "aten::ge.Scalar", "vi", y, (int64_t)0));
+        tc_value *none = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0),
+                               tc_emit_call(e, "aten::ge.Scalar", "vi", y, (int64_t)0));
         tc_e_give(e, n, 1, except(e, none, d));
     }
     return tc_e_done(e);
@@ -391,7 +407,8 @@ static tc_status xlog_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, co
         tc_value *zero = tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0);
         tc_e_give(e, n, 0, except(e, zero, tc_e_mul(e, gs[0], tc_e1(e, log, one))));
     }
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_div(e, times(e, gs[0], n, 0), shift == 0 ? tc_arg_value(n, 1) : tc_e_adds(e, tc_arg_value(n, 1), shift)));
+    if (tc_emit_wants_grad(e, n, 1))
+        tc_e_give(e, n, 1, tc_e_div(e, times(e, gs[0], n, 0), shift == 0 ? tc_arg_value(n, 1) : tc_e_adds(e, tc_arg_value(n, 1), shift)));
     return tc_e_done(e);
 }
 static tc_status grad_xlogy(tc_emit *e, const tc_node *n, tc_value *const *gs) { return xlog_grad(e, n, gs, "aten::log", 0); }
@@ -439,7 +456,9 @@ static tc_status grad_addcdiv(tc_emit *e, const tc_node *n, tc_value *const *gs)
     tc_value *g = gs[0], *s = scaled(e, g, n, 3);
     tc_e_give(e, n, 0, g);
     if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, over(e, s, n, 2));
-    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_e_neg(e, times(e, s, n, 1) ? tc_e_div(e, times(e, s, n, 1), tc_e_mul(e, tc_arg_value(n, 2), tc_arg_value(n, 2))) : NULL));
+    if (tc_emit_wants_grad(e, n, 2))
+        tc_e_give(e, n, 2,
+                  tc_e_neg(e, times(e, s, n, 1) ? tc_e_div(e, times(e, s, n, 1), tc_e_mul(e, tc_arg_value(n, 2), tc_arg_value(n, 2))) : NULL));
     return tc_e_done(e);
 }
 
@@ -450,8 +469,14 @@ static tc_status decompose_float_power(tc_emit *e, const tc_node *n) {
     for (int i = 0; i < 2; i++)
         if (!tc_arg_number(&a[i], &k)) a[i].value = tc_e_cast(e, a[i].value, TC_F64);
     bool base = tc_arg_number(&a[0], &k), exponent = tc_arg_number(&a[1], &k);
-    if (!base && exponent && a[1].kind != TC_A_VALUE) a[1] = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(tc_scalar_to_double(tc_arg_scalar(n, 1)))};
-    tc_emit_result(e, 0, tc_emit_call(e, base ? "aten::pow.Scalar" : exponent ? "aten::pow.Tensor_Scalar" : "aten::pow.Tensor_Tensor", "aa", &a[0], &a[1]));
+    if (!base && exponent && a[1].kind != TC_A_VALUE)
+        a[1] = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(tc_scalar_to_double(tc_arg_scalar(n, 1)))};
+    tc_emit_result(e, 0,
+                   tc_emit_call(e,
+                                base       ? "aten::pow.Scalar"
+                                : exponent ? "aten::pow.Tensor_Scalar"
+                                           : "aten::pow.Tensor_Tensor",
+                                "aa", &a[0], &a[1]));
     return tc_e_done(e);
 }
 static tc_status decompose_ldexp(tc_emit *e, const tc_node *n) { /* self 2^other */
@@ -466,7 +491,8 @@ static tc_status decompose_isclose(tc_emit *e, const tc_node *n) {
     if (a && b && tc_arg_bool(n, 4) && tc_is_float(a->meta.dtype))
         close = tc_e2(e, "aten::logical_or", close, tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isnan", a), tc_e1(e, "aten::isnan", b)));
     if (rtol != 0 || atol != 0) {
-        tc_value *bf = b && tc_is_integral(b->meta.dtype) ? tc_e_cast(e, b, TC_F64) : b, *af = a && tc_is_integral(a->meta.dtype) ? tc_e_cast(e, a, TC_F64) : a;
+        tc_value *bf = b && tc_is_integral(b->meta.dtype) ? tc_e_cast(e, b, TC_F64) : b,
+                 *af = a && tc_is_integral(a->meta.dtype) ? tc_e_cast(e, a, TC_F64) : a;
         tc_value *allowed = tc_e_adds(e, tc_e1(e, "aten::abs", tc_e_muls(e, bf, rtol)), atol);
         tc_value *err = tc_e1(e, "aten::abs", tc_e_sub(e, af, bf));
         tc_value *ok = tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isfinite", err), tc_e2(e, "aten::le.Tensor", err, allowed));
@@ -482,10 +508,25 @@ static tc_status decompose_allclose(tc_emit *e, const tc_node *n) {
 }
 
 /* Other names, and overloads that differ in name only. */
-static const struct { const char *name, *is; } aliases[] = {
-    {"multiply", "mul"}, {"subtract", "sub"}, {"divide", "div"}, {"true_divide", "div"}, {"arctan2", "atan2"}, {"clip", "clamp"}, {"greater", "gt"},
-    {"greater_equal", "ge"}, {"less", "lt"}, {"less_equal", "le"}, {"not_equal", "ne"}, {"__and__", "bitwise_and"}, {"__or__", "bitwise_or"},
-    {"__xor__", "bitwise_xor"}, {"__lshift__", "bitwise_left_shift"}, {"__rshift__", "bitwise_right_shift"}, {"special_xlogy", "xlogy.Tensor"}};
+static const struct {
+    const char *name, *is;
+} aliases[] = {{"multiply", "mul"},
+               {"subtract", "sub"},
+               {"divide", "div"},
+               {"true_divide", "div"},
+               {"arctan2", "atan2"},
+               {"clip", "clamp"},
+               {"greater", "gt"},
+               {"greater_equal", "ge"},
+               {"less", "lt"},
+               {"less_equal", "le"},
+               {"not_equal", "ne"},
+               {"__and__", "bitwise_and"},
+               {"__or__", "bitwise_or"},
+               {"__xor__", "bitwise_xor"},
+               {"__lshift__", "bitwise_left_shift"},
+               {"__rshift__", "bitwise_right_shift"},
+               {"special_xlogy", "xlogy.Tensor"}};
 
 static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
     const tc_schema *s = tc_op_schema(n->op);
@@ -503,44 +544,59 @@ static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
     TC_BUG("%s is no alias", tc_op_name(n->op));
 }
 
-#define ROW(SCHEMA, shape_, lower_, grad_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text}
-#define TRUTH(SCHEMA, shape_, lower_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text}
-#define ALIAS(SCHEMA) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name"}
-#define BOTH(name, shape_, lower_, text)                                                                          \
-    TRUTH(#name ".Tensor(Tensor self, Tensor other)", shape_, lower_, #name "(f32[3,5], f32[5])", text),             \
-    TRUTH(#name ".Scalar(Tensor self, Scalar other)", shape_, lower_, #name "(f32[3,5], 0)", text)
-#define BITS(name, lower_, text)                                                                                     \
-    TRUTH("bitwise_" #name ".Tensor(Tensor self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(i64[5], i64[5])", text),    \
-    TRUTH("bitwise_" #name ".Scalar(Tensor self, Scalar other)", shape_bits, lower_, "bitwise_" #name "(i64[5], 5)", text),         \
-    TRUTH("bitwise_" #name ".Scalar_Tensor(Scalar self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(5, i64[5])", text),  \
-    ALIAS("__" #name "__.Tensor(Tensor self, Tensor other)"), ALIAS("__" #name "__.Scalar(Tensor self, Scalar other)")
-#define SHIFT(name, short, lower_, text)                                                                             \
-    TRUTH("bitwise_" #name ".Tensor(Tensor self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(i64[5], i64[5])", text),           \
-    TRUTH("bitwise_" #name ".Tensor_Scalar(Tensor self, Scalar other)", shape_bits, lower_, "bitwise_" #name "(i64[5], 2)", text),         \
-    TRUTH("bitwise_" #name ".Scalar_Tensor(Scalar self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(5, i64[5])", text),         \
-    ALIAS("__" #short "__.Tensor(Tensor self, Tensor other)"), ALIAS("__" #short "__.Scalar(Tensor self, Scalar other)")
+#define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
+#define TRUTH(SCHEMA, shape_, lower_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text }
+#define ALIAS(SCHEMA) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name" }
+#define BOTH(name, shape_, lower_, text)                                                                 \
+    TRUTH(#name ".Tensor(Tensor self, Tensor other)", shape_, lower_, #name "(f32[3,5], f32[5])", text), \
+        TRUTH(#name ".Scalar(Tensor self, Scalar other)", shape_, lower_, #name "(f32[3,5], 0)", text)
+#define BITS(name, lower_, text)                                                                                                       \
+    TRUTH("bitwise_" #name ".Tensor(Tensor self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(i64[5], i64[5])", text),       \
+        TRUTH("bitwise_" #name ".Scalar(Tensor self, Scalar other)", shape_bits, lower_, "bitwise_" #name "(i64[5], 5)", text),        \
+        TRUTH("bitwise_" #name ".Scalar_Tensor(Scalar self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(5, i64[5])", text), \
+        ALIAS("__" #name "__.Tensor(Tensor self, Tensor other)"), ALIAS("__" #name "__.Scalar(Tensor self, Scalar other)")
+#define SHIFT(name, short, lower_, text)                                                                                               \
+    TRUTH("bitwise_" #name ".Tensor(Tensor self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(i64[5], i64[5])", text),       \
+        TRUTH("bitwise_" #name ".Tensor_Scalar(Tensor self, Scalar other)", shape_bits, lower_, "bitwise_" #name "(i64[5], 2)", text), \
+        TRUTH("bitwise_" #name ".Scalar_Tensor(Scalar self, Tensor other)", shape_bits, lower_, "bitwise_" #name "(5, i64[5])", text), \
+        ALIAS("__" #short "__.Tensor(Tensor self, Tensor other)"), ALIAS("__" #short "__.Scalar(Tensor self, Scalar other)")
 const tc_op tc_ops_pointwise_binary[] = {
-    ROW("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_add, lower_add, grad_add, "add(f32[3,5], f32[5]); add(f32[3], i64[2,3], alpha=2)", "self + alpha other"),
+    ROW("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_add, lower_add, grad_add,
+        "add(f32[3,5], f32[5]); add(f32[3], i64[2,3], alpha=2)", "self + alpha other"),
     ROW("add.Scalar(Tensor self, Scalar other, Scalar alpha=1)", shape_add, lower_add, grad_add, "add(f32[3], 2)", "self + alpha other"),
-    ROW("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_sub, lower_sub, grad_sub, "sub(f32[3,5], f32[5]); sub(f32[3], f32[3], alpha=0.5)", "self - alpha other"),
+    ROW("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_sub, lower_sub, grad_sub,
+        "sub(f32[3,5], f32[5]); sub(f32[3], f32[3], alpha=0.5)", "self - alpha other"),
     ROW("sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", shape_sub, lower_sub, grad_sub, "sub(f32[3], 2)", "self - alpha other"),
-    ROW("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_sub, lower_rsub, grad_rsub, "rsub(f32[3,5], f32[5])", "other - alpha self"),
+    ROW("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_sub, lower_rsub, grad_rsub, "rsub(f32[3,5], f32[5])",
+        "other - alpha self"),
     ROW("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", shape_sub, lower_rsub, grad_rsub, "rsub(f32[3], 2)", "other - alpha self"),
     ROW("mul.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_mul, grad_mul, "mul(f32[3,5], f32[5]); mul(i64[3], 2.5)", "self other"),
     ROW("mul.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_mul, grad_mul, "mul(f32[3], 2)", "self other"),
     ROW("div.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_div, grad_div, "div(f32[3,5], f32[5]:0.5..2)", "self / other"),
     ROW("div.Scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_div, grad_div, "div(i64[3], 2)", "self / other"),
-    ROW("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode, "div(f32[3,5], f32[5]:0.5..2, rounding_mode='floor')", "self / other, rounded"),
-    ROW("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode, "div(i64[3], 2, rounding_mode='trunc')", "self / other, rounded"),
-    ROW("floor_divide(Tensor self, Tensor other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(f32[5], f32[5]:0.5..2)", "floor(self / other)"),
-    ROW("floor_divide.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(i64[5], 3)", "floor(self / other)"),
-    ROW("remainder.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(f32[5], f32[5]:0.5..2)", "self - other floor(self / other)"),
-    ROW("remainder.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(i64[5], 3)", "self - other floor(self / other)"),
-    ROW("remainder.Scalar_Tensor(Scalar self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(7, f32[5]:0.5..2)", "self - other floor(self / other)"),
-    ROW("fmod.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(f32[5], f32[5]:0.5..2)", "self - other trunc(self / other)"),
+    ROW("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode,
+        "div(f32[3,5], f32[5]:0.5..2, rounding_mode='floor')", "self / other, rounded"),
+    ROW("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode,
+        "div(i64[3], 2, rounding_mode='trunc')", "self / other, rounded"),
+    ROW("floor_divide(Tensor self, Tensor other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(f32[5], f32[5]:0.5..2)",
+        "floor(self / other)"),
+    ROW("floor_divide.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_floor_divide, grad_zero, "floor_divide(i64[5], 3)",
+        "floor(self / other)"),
+    ROW("remainder.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(f32[5], f32[5]:0.5..2)",
+        "self - other floor(self / other)"),
+    ROW("remainder.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(i64[5], 3)",
+        "self - other floor(self / other)"),
+    ROW("remainder.Scalar_Tensor(Scalar self, Tensor other)", tc_shape_binary, lower_remainder, grad_remainder, "remainder(7, f32[5]:0.5..2)",
+        "self - other floor(self / other)"),
+    ROW("fmod.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(f32[5], f32[5]:0.5..2)",
+        "self - other trunc(self / other)"),
     ROW("fmod.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(i64[5], 3)", "self - other trunc(self / other)"),
     ROW("pow.Tensor_Tensor(Tensor self, Tensor exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5]:0.5..2, f32[5])", "self ^ exponent"),
-    ROW("pow.Tensor_Scalar(Tensor self, Scalar exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5], 2); pow(f32[5]:0.5..2, 1.5)", "self ^ exponent"),
+    ROW("pow.Tensor_Scalar(Tensor self, Scalar exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5], 2); pow(f32[5]:0.5..2, 1.5)",
+        "self ^ exponent"),
     ROW("pow.Scalar(Scalar self, Tensor exponent)", tc_shape_binary, lower_pow, grad_pow_scalar, "pow(2.0, f32[5])", "self ^ exponent"),
     ROW("maximum(Tensor self, Tensor other)", tc_shape_binary, lower_maximum, grad_maximum, "maximum(f32[3,5], f32[5])", "the larger; NaN wins"),
     ROW("minimum(Tensor self, Tensor other)", tc_shape_binary, lower_minimum, grad_minimum, "minimum(f32[3,5], f32[5])", "the smaller; NaN wins"),
@@ -548,56 +604,121 @@ const tc_op tc_ops_pointwise_binary[] = {
     ROW("fmin(Tensor self, Tensor other)", tc_shape_binary, lower_fmin, grad_fmin, "fmin(f32[3,5], f32[5])", "the smaller; NaN loses"),
     ROW("atan2(Tensor self, Tensor other)", tc_shape_binary_float, lower_atan2, grad_atan2, "atan2(f32[5], f32[5])", "angle of (other, self)"),
     ROW("hypot(Tensor self, Tensor other)", shape_floats, lower_hypot, grad_hypot, "hypot(f32[5], f32[5])", "sqrt(self^2 + other^2)"),
-    ROW("copysign.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_copysign, grad_copysign, "copysign(f32[5], f32[5])", "|self| with the sign of other"),
-    ROW("copysign.Scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_copysign, grad_copysign, "copysign(f32[5], -1)", "|self| with the sign of other"),
+    ROW("copysign.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_copysign, grad_copysign, "copysign(f32[5], f32[5])",
+        "|self| with the sign of other"),
+    ROW("copysign.Scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_copysign, grad_copysign, "copysign(f32[5], -1)",
+        "|self| with the sign of other"),
     ROW("nextafter(Tensor self, Tensor other)", shape_floats, lower_nextafter, NULL, "nextafter(f32[5], f32[5])", "the next number towards other"),
     ROW("logaddexp(Tensor self, Tensor other)", shape_floats, lower_logaddexp, grad_logaddexp, "logaddexp(f32[5], f32[5])", "log(e^self + e^other)"),
-    ROW("logaddexp2(Tensor self, Tensor other)", shape_floats, lower_logaddexp, grad_logaddexp2, "logaddexp2(f32[5], f32[5])", "log2(2^self + 2^other)"),
-    ROW("xlogy.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(f32[5], f32[5]:0.5..2)", "self log(other), 0 where self is 0"),
-    ROW("xlogy.Scalar_Self(Scalar self, Tensor other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(2, f32[5]:0.5..2)", "self log(other), 0 where self is 0"),
-    ROW("xlogy.Scalar_Other(Tensor self, Scalar other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(f32[5], 2)", "self log(other), 0 where self is 0"),
-    ROW("special_xlog1py(Tensor self, Tensor other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], f32[5]:0.5..2)", "self log(1 + other), 0 where self is 0"),
-    ROW("special_xlog1py.self_scalar(Scalar self, Tensor other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py, "special_xlog1py(2, f32[5]:0.5..2)", "self log(1 + other)"),
-    ROW("special_xlog1py.other_scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], 2)", "self log(1 + other)"),
-    ROW("heaviside(Tensor self, Tensor values)", shape_heaviside, lower_heaviside, NULL, "heaviside(f32[5], f32[5])", "0, values, 1 for self below, at, above 0"),
-    BOTH(eq, tc_shape_compare, lower_eq, "self == other"), BOTH(ne, tc_shape_compare, lower_ne, "self != other"), BOTH(lt, tc_shape_compare, lower_lt, "self < other"),
-    BOTH(le, tc_shape_compare, lower_le, "self <= other"), BOTH(gt, tc_shape_compare, lower_gt, "self > other"), BOTH(ge, tc_shape_compare, lower_ge, "self >= other"),
+    ROW("logaddexp2(Tensor self, Tensor other)", shape_floats, lower_logaddexp, grad_logaddexp2, "logaddexp2(f32[5], f32[5])",
+        "log2(2^self + 2^other)"),
+    ROW("xlogy.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(f32[5], f32[5]:0.5..2)",
+        "self log(other), 0 where self is 0"),
+    ROW("xlogy.Scalar_Self(Scalar self, Tensor other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(2, f32[5]:0.5..2)",
+        "self log(other), 0 where self is 0"),
+    ROW("xlogy.Scalar_Other(Tensor self, Scalar other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(f32[5], 2)",
+        "self log(other), 0 where self is 0"),
+    ROW("special_xlog1py(Tensor self, Tensor other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], f32[5]:0.5..2)",
+        "self log(1 + other), 0 where self is 0"),
+    ROW("special_xlog1py.self_scalar(Scalar self, Tensor other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py,
+        "special_xlog1py(2, f32[5]:0.5..2)", "self log(1 + other)"),
+    ROW("special_xlog1py.other_scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], 2)",
+        "self log(1 + other)"),
+    ROW("heaviside(Tensor self, Tensor values)", shape_heaviside, lower_heaviside, NULL, "heaviside(f32[5], f32[5])",
+        "0, values, 1 for self below, at, above 0"),
+    BOTH(eq, tc_shape_compare, lower_eq, "self == other"),
+    BOTH(ne, tc_shape_compare, lower_ne, "self != other"),
+    BOTH(lt, tc_shape_compare, lower_lt, "self < other"),
+    BOTH(le, tc_shape_compare, lower_le, "self <= other"),
+    BOTH(gt, tc_shape_compare, lower_gt, "self > other"),
+    BOTH(ge, tc_shape_compare, lower_ge, "self >= other"),
     TRUTH("logical_and(Tensor self, Tensor other)", tc_shape_compare, lower_logical_and, "logical_and(f32[5], bool[5])", "both are not 0"),
     TRUTH("logical_or(Tensor self, Tensor other)", tc_shape_compare, lower_logical_or, "logical_or(f32[5], bool[5])", "either is not 0"),
     TRUTH("logical_xor(Tensor self, Tensor other)", tc_shape_compare, lower_logical_xor, "logical_xor(f32[5], bool[5])", "just one is not 0"),
-    BITS(and, lower_and, "self & other"), BITS(or, lower_or, "self | other"), BITS(xor, lower_xor, "self ^ other"),
-    SHIFT(left_shift, lshift, lower_shl, "self << other"), SHIFT(right_shift, rshift, lower_shr, "self >> other"),
-    ROW("where.self(Tensor condition, Tensor self, Tensor other)", shape_where, lower_where, grad_where, "where(bool[5], f32[3,5], f32[5])", "self where condition, else other"),
-    ROW("where.ScalarSelf(Tensor condition, Scalar self, Tensor other)", shape_where, lower_where, grad_where, "where(bool[5], 0, f32[5])", "self where condition, else other"),
-    ROW("where.ScalarOther(Tensor condition, Tensor self, Scalar other)", shape_where, lower_where, grad_where, "where(bool[5], f32[5], 0)", "self where condition, else other"),
-    ROW("where.Scalar(Tensor condition, Scalar self, Scalar other)", shape_where, lower_where, grad_where, "where(bool[5], 1.5, 0)", "self where condition, else other"),
-    ROW("clamp(Tensor self, Scalar? min=None, Scalar? max=None)", shape_clamp, lower_clamp, grad_clamp, "clamp(f32[5], -0.5, 0.5); clamp(i64[5], max=3)", "min(max(self, min), max)"),
-    ROW("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)", shape_clamp, lower_clamp, grad_clamp, "clamp(f32[3,5], f32[5])", "min(max(self, min), max)"),
+    BITS(and, lower_and, "self & other"),
+    BITS(or, lower_or, "self | other"),
+    BITS(xor, lower_xor, "self ^ other"),
+    SHIFT(left_shift, lshift, lower_shl, "self << other"),
+    SHIFT(right_shift, rshift, lower_shr, "self >> other"),
+    ROW("where.self(Tensor condition, Tensor self, Tensor other)", shape_where, lower_where, grad_where, "where(bool[5], f32[3,5], f32[5])",
+        "self where condition, else other"),
+    ROW("where.ScalarSelf(Tensor condition, Scalar self, Tensor other)", shape_where, lower_where, grad_where, "where(bool[5], 0, f32[5])",
+        "self where condition, else other"),
+    ROW("where.ScalarOther(Tensor condition, Tensor self, Scalar other)", shape_where, lower_where, grad_where, "where(bool[5], f32[5], 0)",
+        "self where condition, else other"),
+    ROW("where.Scalar(Tensor condition, Scalar self, Scalar other)", shape_where, lower_where, grad_where, "where(bool[5], 1.5, 0)",
+        "self where condition, else other"),
+    ROW("clamp(Tensor self, Scalar? min=None, Scalar? max=None)", shape_clamp, lower_clamp, grad_clamp,
+        "clamp(f32[5], -0.5, 0.5); clamp(i64[5], max=3)", "min(max(self, min), max)"),
+    ROW("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)", shape_clamp, lower_clamp, grad_clamp, "clamp(f32[3,5], f32[5])",
+        "min(max(self, min), max)"),
     ROW("clamp_min(Tensor self, Scalar min)", shape_clamp, lower_clamp_min, grad_clamp_min, "clamp_min(f32[5], 0)", "max(self, min)"),
     ROW("clamp_min.Tensor(Tensor self, Tensor min)", shape_clamp, lower_clamp_min, grad_clamp_min, "clamp_min(f32[5], f32[5])", "max(self, min)"),
     ROW("clamp_max(Tensor self, Scalar max)", shape_clamp, lower_clamp_max, grad_clamp_max, "clamp_max(f32[5], 0)", "min(self, max)"),
     ROW("clamp_max.Tensor(Tensor self, Tensor max)", shape_clamp, lower_clamp_max, grad_clamp_max, "clamp_max(f32[5], f32[5])", "min(self, max)"),
-    ROW("lerp.Scalar(Tensor self, Tensor end, Scalar weight)", shape_lerp, lower_lerp, grad_lerp, "lerp(f32[5], f32[5], 0.25)", "self + weight (end - self)"),
-    ROW("lerp.Tensor(Tensor self, Tensor end, Tensor weight)", shape_lerp, lower_lerp, grad_lerp, "lerp(f32[5], f32[5], f32[5])", "self + weight (end - self)"),
-    ROW("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", tc_shape_ternary, lower_addcmul, grad_addcmul, "addcmul(f32[5], f32[3,5], f32[5], value=0.5)", "self + value tensor1 tensor2"),
-    ROW("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", shape_addcdiv, lower_addcdiv, grad_addcdiv, "addcdiv(f32[5], f32[3,5], f32[5]:0.5..2, value=0.5)", "self + value tensor1 / tensor2"),
-    {.schema = "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor", .shape = shape_float_power, .decompose = decompose_float_power, .samples = "float_power(f32[5]:0.5..2, f32[5])", .doc = "self ^ exponent in float64"},
-    {.schema = "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor", .shape = shape_float_power, .decompose = decompose_float_power, .samples = "float_power(i64[5], 2)", .doc = "self ^ exponent in float64"},
-    {.schema = "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", .shape = shape_float_power, .decompose = decompose_float_power, .samples = "float_power(2, f32[5])", .doc = "self ^ exponent in float64"},
-    {.schema = "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_ldexp, .samples = "ldexp(f32[5], i64[5])", .doc = "self 2^other"},
-    {.schema = "aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor", .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_isclose,
-     .samples = "isclose(f32[5], f32[5])", .doc = "|self - other| <= atol + rtol |other|"},
-    {.schema = "aten::allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool", .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_allclose,
+    ROW("lerp.Scalar(Tensor self, Tensor end, Scalar weight)", shape_lerp, lower_lerp, grad_lerp, "lerp(f32[5], f32[5], 0.25)",
+        "self + weight (end - self)"),
+    ROW("lerp.Tensor(Tensor self, Tensor end, Tensor weight)", shape_lerp, lower_lerp, grad_lerp, "lerp(f32[5], f32[5], f32[5])",
+        "self + weight (end - self)"),
+    ROW("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", tc_shape_ternary, lower_addcmul, grad_addcmul,
+        "addcmul(f32[5], f32[3,5], f32[5], value=0.5)", "self + value tensor1 tensor2"),
+    ROW("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", shape_addcdiv, lower_addcdiv, grad_addcdiv,
+        "addcdiv(f32[5], f32[3,5], f32[5]:0.5..2, value=0.5)", "self + value tensor1 / tensor2"),
+    {.schema = "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+     .shape = shape_float_power,
+     .decompose = decompose_float_power,
+     .samples = "float_power(f32[5]:0.5..2, f32[5])",
+     .doc = "self ^ exponent in float64"},
+    {.schema = "aten::float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+     .shape = shape_float_power,
+     .decompose = decompose_float_power,
+     .samples = "float_power(i64[5], 2)",
+     .doc = "self ^ exponent in float64"},
+    {.schema = "aten::float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+     .shape = shape_float_power,
+     .decompose = decompose_float_power,
+     .samples = "float_power(2, f32[5])",
+     .doc = "self ^ exponent in float64"},
+    {.schema = "aten::ldexp.Tensor(Tensor self, Tensor other) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_ldexp,
+     .samples = "ldexp(f32[5], i64[5])",
+     .doc = "self 2^other"},
+    {.schema = "aten::isclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> Tensor",
+     .flags = TC_OP_NONDIFF,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_isclose,
+     .samples = "isclose(f32[5], f32[5])",
+     .doc = "|self - other| <= atol + rtol |other|"},
+    {.schema = "aten::allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool",
+     .flags = TC_OP_NONDIFF,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_allclose,
      .doc = "all of isclose, as a number"},
-    ALIAS("max.other(Tensor self, Tensor other)"), ALIAS("min.other(Tensor self, Tensor other)"),
-    ALIAS("multiply.Tensor(Tensor self, Tensor other)"), ALIAS("multiply.Scalar(Tensor self, Scalar other)"),
-    ALIAS("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)"), ALIAS("subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1)"),
-    ALIAS("divide.Tensor(Tensor self, Tensor other)"), ALIAS("divide.Scalar(Tensor self, Scalar other)"),
-    ALIAS("divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)"), ALIAS("divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)"),
-    ALIAS("true_divide.Tensor(Tensor self, Tensor other)"), ALIAS("true_divide.Scalar(Tensor self, Scalar other)"), ALIAS("arctan2(Tensor self, Tensor other)"),
-    ALIAS("clip(Tensor self, Scalar? min=None, Scalar? max=None)"), ALIAS("clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)"),
-    ALIAS("greater.Tensor(Tensor self, Tensor other)"), ALIAS("greater.Scalar(Tensor self, Scalar other)"), ALIAS("greater_equal.Tensor(Tensor self, Tensor other)"),
-    ALIAS("greater_equal.Scalar(Tensor self, Scalar other)"), ALIAS("less.Tensor(Tensor self, Tensor other)"), ALIAS("less.Scalar(Tensor self, Scalar other)"),
-    ALIAS("less_equal.Tensor(Tensor self, Tensor other)"), ALIAS("less_equal.Scalar(Tensor self, Scalar other)"), ALIAS("not_equal.Tensor(Tensor self, Tensor other)"),
-    ALIAS("not_equal.Scalar(Tensor self, Scalar other)"), ALIAS("special_xlogy(Tensor self, Tensor other)"),
+    ALIAS("max.other(Tensor self, Tensor other)"),
+    ALIAS("min.other(Tensor self, Tensor other)"),
+    ALIAS("multiply.Tensor(Tensor self, Tensor other)"),
+    ALIAS("multiply.Scalar(Tensor self, Scalar other)"),
+    ALIAS("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)"),
+    ALIAS("subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1)"),
+    ALIAS("divide.Tensor(Tensor self, Tensor other)"),
+    ALIAS("divide.Scalar(Tensor self, Scalar other)"),
+    ALIAS("divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)"),
+    ALIAS("divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode)"),
+    ALIAS("true_divide.Tensor(Tensor self, Tensor other)"),
+    ALIAS("true_divide.Scalar(Tensor self, Scalar other)"),
+    ALIAS("arctan2(Tensor self, Tensor other)"),
+    ALIAS("clip(Tensor self, Scalar? min=None, Scalar? max=None)"),
+    ALIAS("clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)"),
+    ALIAS("greater.Tensor(Tensor self, Tensor other)"),
+    ALIAS("greater.Scalar(Tensor self, Scalar other)"),
+    ALIAS("greater_equal.Tensor(Tensor self, Tensor other)"),
+    ALIAS("greater_equal.Scalar(Tensor self, Scalar other)"),
+    ALIAS("less.Tensor(Tensor self, Tensor other)"),
+    ALIAS("less.Scalar(Tensor self, Scalar other)"),
+    ALIAS("less_equal.Tensor(Tensor self, Tensor other)"),
+    ALIAS("less_equal.Scalar(Tensor self, Scalar other)"),
+    ALIAS("not_equal.Tensor(Tensor self, Tensor other)"),
+    ALIAS("not_equal.Scalar(Tensor self, Scalar other)"),
+    ALIAS("special_xlogy(Tensor self, Tensor other)"),
     {0}};

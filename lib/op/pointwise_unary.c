@@ -10,15 +10,16 @@
 /* ---- lowering ---- */
 #define UNARY(name, OP) \
     static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op1(l, TC_X_##OP, tc_l_in(l, 0))); }
-UNARY(neg, NEG) UNARY(abs, ABS) UNARY(sign, SIGN) UNARY(exp, EXP) UNARY(exp2, EXP2) UNARY(expm1, EXPM1) UNARY(log, LOG) UNARY(log2, LOG2)
-UNARY(log10, LOG10) UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN)
-UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH)
-UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV)
-UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
+UNARY(neg, NEG)
+UNARY(abs, ABS) UNARY(sign, SIGN) UNARY(exp, EXP) UNARY(exp2, EXP2) UNARY(expm1, EXPM1) UNARY(log, LOG) UNARY(log2, LOG2) UNARY(log10, LOG10)
+    UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS)
+        UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH)
+            UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA)
+                UNARY(bitwise_not, NOT)
 #undef UNARY
 
-/* Rounding is the identity on integers. */
-static tc_status rounding(tc_lower *l, tc_scalar_op op) {
+    /* Rounding is the identity on integers. */
+    static tc_status rounding(tc_lower *l, tc_scalar_op op) {
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_is_integral(tc_arg_meta(l->node, 0)->dtype) ? x : tc_l_op1(l, op, x));
 }
@@ -35,9 +36,7 @@ static tc_status lower_frac(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_l_sub(l, x, tc_l_op1(l, TC_X_TRUNC, x)));
 }
-static tc_status lower_reciprocal(tc_lower *l) {
-    return tc_l_out(l, 0, tc_l_div(l, tc_l_f(l, result_compute(l), 1), tc_l_in(l, 0)));
-}
+static tc_status lower_reciprocal(tc_lower *l) { return tc_l_out(l, 0, tc_l_div(l, tc_l_f(l, result_compute(l), 1), tc_l_in(l, 0))); }
 static tc_status lower_square(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_l_mul(l, x, x));
@@ -147,7 +146,8 @@ static tc_status shape_floating(tc_shape_ctx *c) {
 }
 static tc_status shape_bits(tc_shape_ctx *c) {
     TC_TRY(tc_shape_same(c));
-    if (!tc_is_integral(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail(c, "\"bitwise_not_cpu\" not implemented for '%s'", tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
+    if (!tc_is_integral(tc_sh_meta(c, 0)->dtype))
+        return tc_sh_fail(c, "\"bitwise_not_cpu\" not implemented for '%s'", tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
     return NULL;
 }
 static tc_status shape_conj(tc_shape_ctx *c) {
@@ -169,12 +169,12 @@ static tc_value *f1(tc_emit *e, const char *op, tc_value *a) { return tc_e1(e, o
 static tc_value *plus(tc_emit *e, tc_value *a, double s) { return tc_e_adds(e, a, s); }
 static tc_value *times(tc_emit *e, tc_value *a, double s) { return tc_e_muls(e, a, s); }
 
-#define GRAD(name, expr)                                                                   \
-    static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) {      \
-        tc_value *g = gs[0], *x = tc_arg_value(n, 0), *y = n->outs[0];                     \
-        (void)x, (void)y;                                                                  \
-        tc_e_give(e, n, 0, expr);                                                          \
-        return tc_e_done(e);                                                               \
+#define GRAD(name, expr)                                                              \
+    static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) { \
+        tc_value *g = gs[0], *x = tc_arg_value(n, 0), *y = n->outs[0];                \
+        (void)x, (void)y;                                                             \
+        tc_e_give(e, n, 0, expr);                                                     \
+        return tc_e_done(e);                                                          \
     }
 GRAD(identity, g)
 GRAD(neg, neg(e, g))
@@ -217,7 +217,8 @@ static tc_status grad_logit(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *g = dvd(e, gs[0], mul(e, x, plus(e, neg(e, x), 1)));
     if (!tc_arg_is_none(n, 1)) {
         double eps = tc_arg_float(n, 1);
-        tc_value *in = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", x, eps), tc_emit_call(e, "aten::le.Scalar", "vf", x, 1 - eps));
+        tc_value *in =
+            tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", x, eps), tc_emit_call(e, "aten::le.Scalar", "vf", x, 1 - eps));
         g = tc_e3(e, "aten::where.self", in, g, tc_e_zeros_like(e, g));
     }
     tc_e_give(e, n, 0, g);
@@ -254,11 +255,30 @@ static tc_status decompose_tanh_backward(tc_emit *e, const tc_node *n) { /* g (1
 }
 
 /* Other names of the same functions. */
-static const struct { const char *name, *is; } aliases[] = {
-    {"absolute", "abs"}, {"arccos", "acos"}, {"arcsin", "asin"}, {"arctan", "atan"}, {"arccosh", "acosh"}, {"arcsinh", "asinh"}, {"arctanh", "atanh"},
-    {"fix", "trunc"}, {"negative", "neg"}, {"special_expit", "sigmoid"}, {"special_expm1", "expm1"}, {"special_exp2", "exp2"}, {"special_log1p", "log1p"},
-    {"special_erf", "erf"}, {"special_erfc", "erfc"}, {"special_erfinv", "erfinv"}, {"special_gammaln", "lgamma"}, {"special_psi", "digamma"},
-    {"special_digamma", "digamma"}, {"special_round", "round.decimals"}, {"special_logit", "logit"}, {"special_sinc", "sinc"}};
+static const struct {
+    const char *name, *is;
+} aliases[] = {{"absolute", "abs"},
+               {"arccos", "acos"},
+               {"arcsin", "asin"},
+               {"arctan", "atan"},
+               {"arccosh", "acosh"},
+               {"arcsinh", "asinh"},
+               {"arctanh", "atanh"},
+               {"fix", "trunc"},
+               {"negative", "neg"},
+               {"special_expit", "sigmoid"},
+               {"special_expm1", "expm1"},
+               {"special_exp2", "exp2"},
+               {"special_log1p", "log1p"},
+               {"special_erf", "erf"},
+               {"special_erfc", "erfc"},
+               {"special_erfinv", "erfinv"},
+               {"special_gammaln", "lgamma"},
+               {"special_psi", "digamma"},
+               {"special_digamma", "digamma"},
+               {"special_round", "round.decimals"},
+               {"special_logit", "logit"},
+               {"special_sinc", "sinc"}};
 
 static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++) {
@@ -270,75 +290,232 @@ static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
     TC_BUG("%s is no alias", tc_op_name(n->op));
 }
 
-#define REAL(name, text, sample) \
-    {.schema = "aten::" #name "(Tensor self) -> Tensor", .shape = tc_shape_float_unary, .lower = lower_##name, .grad = grad_##name, .samples = sample, .doc = text}
-#define ALIAS(name) {.schema = "aten::" #name "(Tensor self) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name"}
-const tc_op tc_ops_pointwise_unary[] = {
-    {.schema = "aten::neg(Tensor self) -> Tensor", .shape = shape_neg, .lower = lower_neg, .grad = grad_neg, .samples = "neg(f32[3,5]); neg(i64[4])", .doc = "-x"},
-    {.schema = "aten::abs(Tensor self) -> Tensor", .shape = shape_no_bool, .lower = lower_abs, .grad = grad_abs, .samples = "abs(f32[3,5]); abs(i32[4])", .doc = "|x|"},
-    {.schema = "aten::sign(Tensor self) -> Tensor", .shape = tc_shape_same, .lower = lower_sign, .grad = grad_zero, .samples = "sign(f32[3,5])", .doc = "-1, 0 or 1"},
-    {.schema = "aten::sgn(Tensor self) -> Tensor", .shape = tc_shape_same, .lower = lower_sign, .grad = grad_zero, .samples = "sgn(f32[3,5])", .doc = "-1, 0 or 1"},
-    {.schema = "aten::positive(Tensor(a) self) -> Tensor(a)", .shape = shape_no_bool, .lower = lower_identity, .grad = grad_identity, .samples = "positive(f32[3])", .doc = "x"},
-    REAL(exp, "e^x", "exp(f32[3,5]); exp(f64[7])"),
-    REAL(exp2, "2^x", "exp2(f32[3,5])"),
-    REAL(expm1, "e^x - 1", "expm1(f32[3,5])"),
-    REAL(log, "natural logarithm", "log(f32[3,5]:0.1..9)"),
-    REAL(log2, "logarithm to base 2", "log2(f32[3,5]:0.1..9)"),
-    REAL(log10, "logarithm to base 10", "log10(f32[3,5]:0.1..9)"),
-    REAL(log1p, "log(1 + x)", "log1p(f32[3,5]:0..9)"),
-    REAL(sqrt, "square root", "sqrt(f32[3,5]:0.1..9)"),
-    REAL(rsqrt, "1 / sqrt(x)", "rsqrt(f32[3,5]:0.1..9)"),
-    REAL(reciprocal, "1 / x", "reciprocal(f32[3,5]:0.5..2)"),
-    REAL(sin, "sine", "sin(f32[3,5])"),
-    REAL(cos, "cosine", "cos(f32[3,5])"),
-    REAL(tan, "tangent", "tan(f32[3,5]:-1..1)"),
-    REAL(asin, "arc sine", "asin(f32[3,5]:-0.9..0.9)"),
-    REAL(acos, "arc cosine", "acos(f32[3,5]:-0.9..0.9)"),
-    REAL(atan, "arc tangent", "atan(f32[3,5])"),
-    REAL(sinh, "hyperbolic sine", "sinh(f32[3,5])"),
-    REAL(cosh, "hyperbolic cosine", "cosh(f32[3,5])"),
-    REAL(tanh, "hyperbolic tangent", "tanh(f32[3,5])"),
-    REAL(asinh, "inverse hyperbolic sine", "asinh(f32[3,5])"),
-    REAL(acosh, "inverse hyperbolic cosine", "acosh(f32[3,5]:1.1..4)"),
-    REAL(atanh, "inverse hyperbolic tangent", "atanh(f32[3,5]:-0.9..0.9)"),
-    REAL(sigmoid, "1 / (1 + exp(-x))", "sigmoid(f32[3,5])"),
-    REAL(erf, "error function", "erf(f32[3,5])"),
-    REAL(erfc, "1 - erf(x)", "erfc(f32[3,5])"),
-    REAL(erfinv, "inverse of erf", "erfinv(f32[3,5]:-0.9..0.9)"),
-    REAL(lgamma, "log |gamma(x)|", "lgamma(f32[3,5]:0.5..9)"),
-    REAL(digamma, "derivative of lgamma", "digamma(f32[3,5]:0.5..9)"),
-    REAL(sinc, "sin(pi x) / (pi x), 1 at 0", "sinc(f32[3,5])"),
-    {.schema = "aten::square(Tensor self) -> Tensor", .shape = shape_square, .lower = lower_square, .grad = grad_square, .samples = "square(f32[3,5])", .doc = "x x"},
-    {.schema = "aten::floor(Tensor self) -> Tensor", .shape = shape_no_bool, .lower = lower_floor, .grad = grad_zero, .samples = "floor(f32[3,5])", .doc = "largest integer <= x"},
-    {.schema = "aten::ceil(Tensor self) -> Tensor", .shape = shape_no_bool, .lower = lower_ceil, .grad = grad_zero, .samples = "ceil(f32[3,5])", .doc = "least integer >= x"},
-    {.schema = "aten::trunc(Tensor self) -> Tensor", .shape = shape_no_bool, .lower = lower_trunc, .grad = grad_zero, .samples = "trunc(f32[3,5])", .doc = "towards 0"},
-    {.schema = "aten::round(Tensor self) -> Tensor", .shape = shape_no_bool, .lower = lower_round, .grad = grad_zero, .samples = "round(f32[3,5])", .doc = "to nearest, ties to even"},
-    {.schema = "aten::round.decimals(Tensor self, *, int decimals) -> Tensor", .shape = shape_no_bool, .lower = lower_round_decimals, .grad = grad_zero,
-     .samples = "round(f32[3,5], decimals=2)", .doc = "to that many decimals"},
-    {.schema = "aten::frac(Tensor self) -> Tensor", .shape = shape_floating, .lower = lower_frac, .grad = grad_identity, .samples = "frac(f32[3,5])", .doc = "x - trunc(x)"},
-    {.schema = "aten::bitwise_not(Tensor self) -> Tensor", .shape = shape_bits, .lower = lower_bitwise_not, .flags = TC_OP_NONDIFF, .samples = "bitwise_not(i64[5]); bitwise_not(bool[3])", .doc = "~x"},
-    {.schema = "aten::logical_not(Tensor self) -> Tensor", .shape = tc_shape_bool_unary, .lower = lower_logical_not, .flags = TC_OP_NONDIFF, .samples = "logical_not(f32[5])", .doc = "x == 0"},
-    {.schema = "aten::isnan(Tensor self) -> Tensor", .shape = tc_shape_bool_unary, .lower = lower_isnan, .flags = TC_OP_NONDIFF, .samples = "isnan(f32[5])", .doc = "x != x"},
-    {.schema = "aten::isinf(Tensor self) -> Tensor", .shape = tc_shape_bool_unary, .lower = lower_isinf, .flags = TC_OP_NONDIFF, .samples = "isinf(f32[5])", .doc = "|x| == inf"},
-    {.schema = "aten::isfinite(Tensor self) -> Tensor", .shape = tc_shape_bool_unary, .lower = lower_isfinite, .flags = TC_OP_NONDIFF, .samples = "isfinite(f32[5])", .doc = "neither infinite nor NaN"},
-    {.schema = "aten::isposinf(Tensor self) -> Tensor", .shape = tc_shape_bool_unary, .lower = lower_isposinf, .flags = TC_OP_NONDIFF, .samples = "isposinf(f32[5])", .doc = "x == inf"},
-    {.schema = "aten::isneginf(Tensor self) -> Tensor", .shape = tc_shape_bool_unary, .lower = lower_isneginf, .flags = TC_OP_NONDIFF, .samples = "isneginf(f32[5])", .doc = "x == -inf"},
-    {.schema = "aten::signbit(Tensor self) -> Tensor", .shape = tc_shape_bool_unary, .lower = lower_signbit, .flags = TC_OP_NONDIFF, .samples = "signbit(f32[5]); signbit(i64[3])", .doc = "the sign bit is set"},
-    {.schema = "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor", .shape = tc_shape_same, .lower = lower_nan_to_num,
-     .grad = grad_nan_to_num, .samples = "nan_to_num(f32[5])", .doc = "NaN and infinities replaced by numbers"},
-    {.schema = "aten::logit(Tensor self, float? eps=None) -> Tensor", .shape = tc_shape_float_unary, .lower = lower_logit, .grad = grad_logit,
-     .samples = "logit(f32[5]:0.1..0.9); logit(f32[5]:0.1..0.9, 0.2)", .doc = "log(x / (1 - x)), x clamped to [eps, 1 - eps]"},
-    {.schema = "aten::angle(Tensor self) -> Tensor", .shape = tc_shape_float_unary, .lower = lower_angle, .grad = grad_zero, .samples = "angle(f32[5])", .doc = "0, or pi where x < 0"},
-    {.schema = "aten::deg2rad(Tensor self) -> Tensor", .shape = tc_shape_float_unary, .decompose = decompose_deg2rad, .samples = "deg2rad(f32[5])", .doc = "x pi / 180"},
-    {.schema = "aten::rad2deg(Tensor self) -> Tensor", .shape = tc_shape_float_unary, .decompose = decompose_rad2deg, .samples = "rad2deg(f32[5])", .doc = "x 180 / pi"},
-    {.schema = "aten::conj_physical(Tensor self) -> Tensor", .shape = shape_conj, .lower = lower_identity, .grad = grad_identity, .samples = "conj_physical(f32[5])", .doc = "complex conjugate; x where real"},
-    {.schema = "aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor", .shape = tc_shape_like_arg1, .decompose = decompose_sigmoid_backward,
-     .samples = "sigmoid_backward(f32[5], f32[5])", .doc = "g (1 - y) y"},
-    {.schema = "aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor", .shape = tc_shape_like_arg1, .decompose = decompose_tanh_backward,
-     .samples = "tanh_backward(f32[5], f32[5])", .doc = "g (1 - y^2)"},
-    ALIAS(absolute), ALIAS(arccos), ALIAS(arcsin), ALIAS(arctan), ALIAS(arccosh), ALIAS(arcsinh), ALIAS(arctanh), ALIAS(fix), ALIAS(negative), ALIAS(special_expit),
-    ALIAS(special_expm1), ALIAS(special_exp2), ALIAS(special_log1p), ALIAS(special_erf), ALIAS(special_erfc), ALIAS(special_erfinv), ALIAS(special_gammaln),
-    ALIAS(special_psi), ALIAS(special_digamma), ALIAS(special_sinc),
-    {.schema = "aten::special_round(Tensor self, *, int decimals=0) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name"},
-    {.schema = "aten::special_logit(Tensor self, float? eps=None) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name"},
-    {0}};
+#define REAL(name, text, sample)                                                                                                       \
+    {                                                                                                                                  \
+        .schema = "aten::" #name "(Tensor self) -> Tensor", .shape = tc_shape_float_unary, .lower = lower_##name, .grad = grad_##name, \
+        .samples = sample, .doc = text                                                                                                 \
+    }
+#define ALIAS(name) \
+    { .schema = "aten::" #name "(Tensor self) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name" }
+const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Tensor",
+                                         .shape = shape_neg,
+                                         .lower = lower_neg,
+                                         .grad = grad_neg,
+                                         .samples = "neg(f32[3,5]); neg(i64[4])",
+                                         .doc = "-x"},
+                                        {.schema = "aten::abs(Tensor self) -> Tensor",
+                                         .shape = shape_no_bool,
+                                         .lower = lower_abs,
+                                         .grad = grad_abs,
+                                         .samples = "abs(f32[3,5]); abs(i32[4])",
+                                         .doc = "|x|"},
+                                        {.schema = "aten::sign(Tensor self) -> Tensor",
+                                         .shape = tc_shape_same,
+                                         .lower = lower_sign,
+                                         .grad = grad_zero,
+                                         .samples = "sign(f32[3,5])",
+                                         .doc = "-1, 0 or 1"},
+                                        {.schema = "aten::sgn(Tensor self) -> Tensor",
+                                         .shape = tc_shape_same,
+                                         .lower = lower_sign,
+                                         .grad = grad_zero,
+                                         .samples = "sgn(f32[3,5])",
+                                         .doc = "-1, 0 or 1"},
+                                        {.schema = "aten::positive(Tensor(a) self) -> Tensor(a)",
+                                         .shape = shape_no_bool,
+                                         .lower = lower_identity,
+                                         .grad = grad_identity,
+                                         .samples = "positive(f32[3])",
+                                         .doc = "x"},
+                                        REAL(exp, "e^x", "exp(f32[3,5]); exp(f64[7])"),
+                                        REAL(exp2, "2^x", "exp2(f32[3,5])"),
+                                        REAL(expm1, "e^x - 1", "expm1(f32[3,5])"),
+                                        REAL(log, "natural logarithm", "log(f32[3,5]:0.1..9)"),
+                                        REAL(log2, "logarithm to base 2", "log2(f32[3,5]:0.1..9)"),
+                                        REAL(log10, "logarithm to base 10", "log10(f32[3,5]:0.1..9)"),
+                                        REAL(log1p, "log(1 + x)", "log1p(f32[3,5]:0..9)"),
+                                        REAL(sqrt, "square root", "sqrt(f32[3,5]:0.1..9)"),
+                                        REAL(rsqrt, "1 / sqrt(x)", "rsqrt(f32[3,5]:0.1..9)"),
+                                        REAL(reciprocal, "1 / x", "reciprocal(f32[3,5]:0.5..2)"),
+                                        REAL(sin, "sine", "sin(f32[3,5])"),
+                                        REAL(cos, "cosine", "cos(f32[3,5])"),
+                                        REAL(tan, "tangent", "tan(f32[3,5]:-1..1)"),
+                                        REAL(asin, "arc sine", "asin(f32[3,5]:-0.9..0.9)"),
+                                        REAL(acos, "arc cosine", "acos(f32[3,5]:-0.9..0.9)"),
+                                        REAL(atan, "arc tangent", "atan(f32[3,5])"),
+                                        REAL(sinh, "hyperbolic sine", "sinh(f32[3,5])"),
+                                        REAL(cosh, "hyperbolic cosine", "cosh(f32[3,5])"),
+                                        REAL(tanh, "hyperbolic tangent", "tanh(f32[3,5])"),
+                                        REAL(asinh, "inverse hyperbolic sine", "asinh(f32[3,5])"),
+                                        REAL(acosh, "inverse hyperbolic cosine", "acosh(f32[3,5]:1.1..4)"),
+                                        REAL(atanh, "inverse hyperbolic tangent", "atanh(f32[3,5]:-0.9..0.9)"),
+                                        REAL(sigmoid, "1 / (1 + exp(-x))", "sigmoid(f32[3,5])"),
+                                        REAL(erf, "error function", "erf(f32[3,5])"),
+                                        REAL(erfc, "1 - erf(x)", "erfc(f32[3,5])"),
+                                        REAL(erfinv, "inverse of erf", "erfinv(f32[3,5]:-0.9..0.9)"),
+                                        REAL(lgamma, "log |gamma(x)|", "lgamma(f32[3,5]:0.5..9)"),
+                                        REAL(digamma, "derivative of lgamma", "digamma(f32[3,5]:0.5..9)"),
+                                        REAL(sinc, "sin(pi x) / (pi x), 1 at 0", "sinc(f32[3,5])"),
+                                        {.schema = "aten::square(Tensor self) -> Tensor",
+                                         .shape = shape_square,
+                                         .lower = lower_square,
+                                         .grad = grad_square,
+                                         .samples = "square(f32[3,5])",
+                                         .doc = "x x"},
+                                        {.schema = "aten::floor(Tensor self) -> Tensor",
+                                         .shape = shape_no_bool,
+                                         .lower = lower_floor,
+                                         .grad = grad_zero,
+                                         .samples = "floor(f32[3,5])",
+                                         .doc = "largest integer <= x"},
+                                        {.schema = "aten::ceil(Tensor self) -> Tensor",
+                                         .shape = shape_no_bool,
+                                         .lower = lower_ceil,
+                                         .grad = grad_zero,
+                                         .samples = "ceil(f32[3,5])",
+                                         .doc = "least integer >= x"},
+                                        {.schema = "aten::trunc(Tensor self) -> Tensor",
+                                         .shape = shape_no_bool,
+                                         .lower = lower_trunc,
+                                         .grad = grad_zero,
+                                         .samples = "trunc(f32[3,5])",
+                                         .doc = "towards 0"},
+                                        {.schema = "aten::round(Tensor self) -> Tensor",
+                                         .shape = shape_no_bool,
+                                         .lower = lower_round,
+                                         .grad = grad_zero,
+                                         .samples = "round(f32[3,5])",
+                                         .doc = "to nearest, ties to even"},
+                                        {.schema = "aten::round.decimals(Tensor self, *, int decimals) -> Tensor",
+                                         .shape = shape_no_bool,
+                                         .lower = lower_round_decimals,
+                                         .grad = grad_zero,
+                                         .samples = "round(f32[3,5], decimals=2)",
+                                         .doc = "to that many decimals"},
+                                        {.schema = "aten::frac(Tensor self) -> Tensor",
+                                         .shape = shape_floating,
+                                         .lower = lower_frac,
+                                         .grad = grad_identity,
+                                         .samples = "frac(f32[3,5])",
+                                         .doc = "x - trunc(x)"},
+                                        {.schema = "aten::bitwise_not(Tensor self) -> Tensor",
+                                         .shape = shape_bits,
+                                         .lower = lower_bitwise_not,
+                                         .flags = TC_OP_NONDIFF,
+                                         .samples = "bitwise_not(i64[5]); bitwise_not(bool[3])",
+                                         .doc = "~x"},
+                                        {.schema = "aten::logical_not(Tensor self) -> Tensor",
+                                         .shape = tc_shape_bool_unary,
+                                         .lower = lower_logical_not,
+                                         .flags = TC_OP_NONDIFF,
+                                         .samples = "logical_not(f32[5])",
+                                         .doc = "x == 0"},
+                                        {.schema = "aten::isnan(Tensor self) -> Tensor",
+                                         .shape = tc_shape_bool_unary,
+                                         .lower = lower_isnan,
+                                         .flags = TC_OP_NONDIFF,
+                                         .samples = "isnan(f32[5])",
+                                         .doc = "x != x"},
+                                        {.schema = "aten::isinf(Tensor self) -> Tensor",
+                                         .shape = tc_shape_bool_unary,
+                                         .lower = lower_isinf,
+                                         .flags = TC_OP_NONDIFF,
+                                         .samples = "isinf(f32[5])",
+                                         .doc = "|x| == inf"},
+                                        {.schema = "aten::isfinite(Tensor self) -> Tensor",
+                                         .shape = tc_shape_bool_unary,
+                                         .lower = lower_isfinite,
+                                         .flags = TC_OP_NONDIFF,
+                                         .samples = "isfinite(f32[5])",
+                                         .doc = "neither infinite nor NaN"},
+                                        {.schema = "aten::isposinf(Tensor self) -> Tensor",
+                                         .shape = tc_shape_bool_unary,
+                                         .lower = lower_isposinf,
+                                         .flags = TC_OP_NONDIFF,
+                                         .samples = "isposinf(f32[5])",
+                                         .doc = "x == inf"},
+                                        {.schema = "aten::isneginf(Tensor self) -> Tensor",
+                                         .shape = tc_shape_bool_unary,
+                                         .lower = lower_isneginf,
+                                         .flags = TC_OP_NONDIFF,
+                                         .samples = "isneginf(f32[5])",
+                                         .doc = "x == -inf"},
+                                        {.schema = "aten::signbit(Tensor self) -> Tensor",
+                                         .shape = tc_shape_bool_unary,
+                                         .lower = lower_signbit,
+                                         .flags = TC_OP_NONDIFF,
+                                         .samples = "signbit(f32[5]); signbit(i64[3])",
+                                         .doc = "the sign bit is set"},
+                                        {.schema = "aten::nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+                                         .shape = tc_shape_same,
+                                         .lower = lower_nan_to_num,
+                                         .grad = grad_nan_to_num,
+                                         .samples = "nan_to_num(f32[5])",
+                                         .doc = "NaN and infinities replaced by numbers"},
+                                        {.schema = "aten::logit(Tensor self, float? eps=None) -> Tensor",
+                                         .shape = tc_shape_float_unary,
+                                         .lower = lower_logit,
+                                         .grad = grad_logit,
+                                         .samples = "logit(f32[5]:0.1..0.9); logit(f32[5]:0.1..0.9, 0.2)",
+                                         .doc = "log(x / (1 - x)), x clamped to [eps, 1 - eps]"},
+                                        {.schema = "aten::angle(Tensor self) -> Tensor",
+                                         .shape = tc_shape_float_unary,
+                                         .lower = lower_angle,
+                                         .grad = grad_zero,
+                                         .samples = "angle(f32[5])",
+                                         .doc = "0, or pi where x < 0"},
+                                        {.schema = "aten::deg2rad(Tensor self) -> Tensor",
+                                         .shape = tc_shape_float_unary,
+                                         .decompose = decompose_deg2rad,
+                                         .samples = "deg2rad(f32[5])",
+                                         .doc = "x pi / 180"},
+                                        {.schema = "aten::rad2deg(Tensor self) -> Tensor",
+                                         .shape = tc_shape_float_unary,
+                                         .decompose = decompose_rad2deg,
+                                         .samples = "rad2deg(f32[5])",
+                                         .doc = "x 180 / pi"},
+                                        {.schema = "aten::conj_physical(Tensor self) -> Tensor",
+                                         .shape = shape_conj,
+                                         .lower = lower_identity,
+                                         .grad = grad_identity,
+                                         .samples = "conj_physical(f32[5])",
+                                         .doc = "complex conjugate; x where real"},
+                                        {.schema = "aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
+                                         .shape = tc_shape_like_arg1,
+                                         .decompose = decompose_sigmoid_backward,
+                                         .samples = "sigmoid_backward(f32[5], f32[5])",
+                                         .doc = "g (1 - y) y"},
+                                        {.schema = "aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
+                                         .shape = tc_shape_like_arg1,
+                                         .decompose = decompose_tanh_backward,
+                                         .samples = "tanh_backward(f32[5], f32[5])",
+                                         .doc = "g (1 - y^2)"},
+                                        ALIAS(absolute),
+                                        ALIAS(arccos),
+                                        ALIAS(arcsin),
+                                        ALIAS(arctan),
+                                        ALIAS(arccosh),
+                                        ALIAS(arcsinh),
+                                        ALIAS(arctanh),
+                                        ALIAS(fix),
+                                        ALIAS(negative),
+                                        ALIAS(special_expit),
+                                        ALIAS(special_expm1),
+                                        ALIAS(special_exp2),
+                                        ALIAS(special_log1p),
+                                        ALIAS(special_erf),
+                                        ALIAS(special_erfc),
+                                        ALIAS(special_erfinv),
+                                        ALIAS(special_gammaln),
+                                        ALIAS(special_psi),
+                                        ALIAS(special_digamma),
+                                        ALIAS(special_sinc),
+                                        {.schema = "aten::special_round(Tensor self, *, int decimals=0) -> Tensor",
+                                         .shape = tc_shape_decomposed,
+                                         .decompose = decompose_alias,
+                                         .doc = "another name"},
+                                        {.schema = "aten::special_logit(Tensor self, float? eps=None) -> Tensor",
+                                         .shape = tc_shape_decomposed,
+                                         .decompose = decompose_alias,
+                                         .doc = "another name"},
+                                        {0}};

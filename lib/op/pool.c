@@ -8,13 +8,20 @@
 
 enum { MAX_SPATIAL = 3 };
 
-static int spatial(const tc_op *op) { const char *s = tc_op_schema(op)->name; return s[strcspn(s, "123")] - '0'; }
+static int spatial(const tc_op *op) {
+    const char *s = tc_op_schema(op)->name;
+    return s[strcspn(s, "123")] - '0';
+}
 static tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
 static tc_lv both(tc_lower *l, tc_lv a, tc_lv b) { return a == TC_LV_NONE ? b : b == TC_LV_NONE ? a : tc_l_op2(l, TC_X_AND, a, b); }
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 
 /* ---- fixed windows ---- */
-typedef struct { int n; int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL], padding[MAX_SPATIAL], dilation[MAX_SPATIAL]; bool ceil; } window;
+typedef struct {
+    int n;
+    int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL], padding[MAX_SPATIAL], dilation[MAX_SPATIAL];
+    bool ceil;
+} window;
 
 static tc_status list_arg(const tc_shape_ctx *c, int arg, int n, const int64_t *otherwise, int64_t least, int64_t *out) {
     int64_t v[64];
@@ -27,7 +34,8 @@ static tc_status list_arg(const tc_shape_ctx *c, int arg, int n, const int64_t *
     if (m != 1 && m != n) return tc_sh_fail(c, "%s must either be omitted, a single int, or a tuple of %d ints", name, n);
     for (int i = 0; i < n; i++) {
         out[i] = v[m == 1 ? 0 : i];
-        if (out[i] < least) return tc_sh_fail(c, "%s should be %s, but got %lld", name, least ? "greater than zero" : "non-negative", (long long)out[i]);
+        if (out[i] < least)
+            return tc_sh_fail(c, "%s should be %s, but got %lld", name, least ? "greater than zero" : "non-negative", (long long)out[i]);
     }
     return NULL;
 }
@@ -42,7 +50,8 @@ static tc_status read_window(const tc_shape_ctx *c, int at, bool dilated, window
     w->ceil = tc_sh_bool(c, at + 3 + dilated);
     for (int i = 0; i < w->n; i++)
         if (w->padding[i] > (w->dilation[i] * (w->kernel[i] - 1) + 1) / 2)
-            return tc_sh_fail(c, "pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld", (long long)w->padding[i], (long long)w->kernel[i], (long long)w->dilation[i]);
+            return tc_sh_fail(c, "pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld",
+                              (long long)w->padding[i], (long long)w->kernel[i], (long long)w->dilation[i]);
     return NULL;
 }
 static window of_node(const tc_node *n, int at, bool dilated) {
@@ -53,18 +62,22 @@ static window of_node(const tc_node *n, int at, bool dilated) {
 }
 static tc_status pooled(tc_shape_ctx *c, const tc_meta *x, const window *w, tc_dims *d) {
     tc_symctx *s = tc_sh_sym(c);
-    if (x->rank != w->n + 1 && x->rank != w->n + 2) return tc_sh_fail(c, "Expected %dD or %dD input tensor, but got %dD", w->n + 1, w->n + 2, x->rank);
+    if (x->rank != w->n + 1 && x->rank != w->n + 2)
+        return tc_sh_fail(c, "Expected %dD or %dD input tensor, but got %dD", w->n + 1, w->n + 2, x->rank);
     *d = tc_dims_of(x);
     for (int k = 0; k < w->n; k++) {
         int at = x->rank - w->n + k;
-        tc_sym stride = tc_sym_int(s, w->stride[k]), room = tc_sym_add(s, x->size[at], tc_sym_int(s, 2 * w->padding[k] - w->dilation[k] * (w->kernel[k] - 1) - 1));
+        tc_sym stride = tc_sym_int(s, w->stride[k]),
+               room = tc_sym_add(s, x->size[at], tc_sym_int(s, 2 * w->padding[k] - w->dilation[k] * (w->kernel[k] - 1) - 1));
         int64_t in, out;
         if (tc_sym_const_int(x->size[at], &in)) {
             int64_t r = in + 2 * w->padding[k] - w->dilation[k] * (w->kernel[k] - 1) - 1;
             int64_t q = r + (w->ceil ? w->stride[k] - 1 : 0);
             out = (q >= 0 ? q / w->stride[k] : -((-q + w->stride[k] - 1) / w->stride[k])) + 1;
             if (w->ceil && (out - 1) * w->stride[k] >= in + w->padding[k]) out--;
-            if (out < 1) return tc_sh_fail(c, "Given input size: (%lld). Calculated output size: (%lld). Output size is too small", (long long)in, (long long)out);
+            if (out < 1)
+                return tc_sh_fail(c, "Given input size: (%lld). Calculated output size: (%lld). Output size is too small", (long long)in,
+                                  (long long)out);
             d->size[at] = tc_sym_int(s, out);
         } else {
             if (!tc_sh_guard(c, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), room, NULL))) return tc_sh_fail(c, "Output size is too small");
@@ -102,7 +115,9 @@ static tc_status shape_avg_backward(tc_shape_ctx *c) {
     tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
     return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
 }
-static tc_affine plain(tc_lower *l, const tc_meta *m, int d) { return tc_sym_is_int(m->size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d); }
+static tc_affine plain(tc_lower *l, const tc_meta *m, int d) {
+    return tc_sym_is_int(m->size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d);
+}
 
 /* The input at every tap of the window of the result's axes; *inside: where there is input. */
 static tc_lv load_window(tc_lower *l, const window *w, uint64_t *over, tc_lv *inside, int *tap_axis) {
@@ -149,7 +164,8 @@ static tc_status lower_max_pool(tc_lower *l) {
         rest = tc_l_op2(l, TC_X_DIV_FLOOR, rest, integer(l, w.kernel[k]));
     }
     for (int k = 0; k < w.n; k++) {
-        tc_lv at = tc_l_add(l, tc_l_mul(l, tc_l_index(l, tc_l_axis(l, lead + k)), integer(l, w.stride[k])), tc_l_mul(l, t[k], integer(l, w.dilation[k])));
+        tc_lv at =
+            tc_l_add(l, tc_l_mul(l, tc_l_index(l, tc_l_axis(l, lead + k)), integer(l, w.stride[k])), tc_l_mul(l, t[k], integer(l, w.dilation[k])));
         at = tc_l_sub(l, at, integer(l, w.padding[k]));
         flat = tc_l_add(l, tc_l_mul(l, flat, tc_l_host(l, TC_I64, m->size[lead + k])), at);
     }
@@ -195,7 +211,8 @@ static tc_status lower_avg_backward(tc_lower *l) {
         tc_lv t = tc_l_sub(l, tc_l_add(l, tc_l_index(l, tc_l_axis(l, lead + k)), integer(l, w.padding[k])), tc_l_index(l, tc_l_axis(l, a)));
         o[k] = tc_l_op2(l, TC_X_DIV_FLOOR, t, integer(l, w.stride[k]));
         in = both(l, in, tc_l_op2(l, TC_X_EQ, tc_l_op2(l, TC_X_REMAINDER, t, integer(l, w.stride[k])), integer(l, 0)));
-        in = both(l, in, both(l, tc_l_op2(l, TC_X_GE, o[k], integer(l, 0)), tc_l_op2(l, TC_X_LT, o[k], tc_l_host(l, TC_I64, g->meta.size[lead + k]))));
+        in =
+            both(l, in, both(l, tc_l_op2(l, TC_X_GE, o[k], integer(l, 0)), tc_l_op2(l, TC_X_LT, o[k], tc_l_host(l, TC_I64, g->meta.size[lead + k]))));
     }
     for (int k = 0; k < w.n; k++) gather[lead + k] = tc_l_where(l, in, o[k], integer(l, 0));
     tc_dtype d = tc_l_type(l, 0);
@@ -216,8 +233,11 @@ static tc_status shape_adaptive(tc_shape_ctx *c) {
     tc_dims d = tc_dims_of(x);
     for (int k = 0; k < n; k++) {
         tc_sym o = out[m == 1 ? 0 : k];
-        if (tc_sym_const_int(o, &v) && v < 0) return tc_sh_fail(c, "elements of output_size must be greater than or equal to 0 but received %lld", (long long)v);
-        if (tc_sym_is_int(x->size[x->rank - n + k], 0)) return tc_sh_fail(c, "Expected input to have non-zero size for non-batch dimensions, but input has dimension %d being empty", x->rank - n + k);
+        if (tc_sym_const_int(o, &v) && v < 0)
+            return tc_sh_fail(c, "elements of output_size must be greater than or equal to 0 but received %lld", (long long)v);
+        if (tc_sym_is_int(x->size[x->rank - n + k], 0))
+            return tc_sh_fail(c, "Expected input to have non-zero size for non-batch dimensions, but input has dimension %d being empty",
+                              x->rank - n + k);
         d.size[x->rank - n + k] = o;
     }
     TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
@@ -235,7 +255,10 @@ static tc_sym adaptive_span(tc_symctx *s, tc_sym a, tc_sym b) {
     if (tc_sym_is_int(tc_sym_mod(s, a, b), 0)) return tc_sym_floordiv(s, a, b);
     return tc_sym_add(s, tc_sym_ceildiv(s, a, b), tc_sym_int(s, 1));
 }
-typedef struct { tc_lv x, inside, count, at[MAX_SPATIAL]; uint64_t over; } adaptive;
+typedef struct {
+    tc_lv x, inside, count, at[MAX_SPATIAL];
+    uint64_t over;
+} adaptive;
 /* Tensor `v` over the windows of the result's axes: size a of v against size b of the result. */
 static adaptive load_adaptive(tc_lower *l, tc_value *v, int n) {
     const tc_meta *m = &v->meta, *r = &l->node->outs[0]->meta;
@@ -275,7 +298,8 @@ static tc_status lower_adaptive_max(tc_lower *l) {
     }
     for (int k = 0; k < n; k++) {
         tc_lv start, end;
-        adaptive_bounds(l, tc_l_index(l, tc_l_axis(l, m->rank - n + k)), m->size[m->rank - n + k], l->node->outs[0]->meta.size[m->rank - n + k], &start, &end);
+        adaptive_bounds(l, tc_l_index(l, tc_l_axis(l, m->rank - n + k)), m->size[m->rank - n + k], l->node->outs[0]->meta.size[m->rank - n + k],
+                        &start, &end);
         flat = tc_l_add(l, tc_l_mul(l, flat, tc_l_host(l, TC_I64, m->size[m->rank - n + k])), tc_l_add(l, start, t[k]));
     }
     return tc_l_out(l, 1, flat);
@@ -306,11 +330,13 @@ static tc_value *scatter_flat(tc_emit *e, tc_value *g, tc_value *indices, const 
     for (int k = lead; k < x->rank; k++) area = tc_sym_mul(s, area, x->size[k]), garea = tc_sym_mul(s, garea, g->meta.size[k]);
     flat[lead] = area, gflat[lead] = garea;
     tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", flat, lead + 1, (int)g->meta.dtype);
-    tc_value *r = tc_emit_call(e, how, "vivv", zero, (int64_t)lead, tc_emit_call(e, "aten::reshape", "vS", indices, gflat, lead + 1), tc_emit_call(e, "aten::reshape", "vS", g, gflat, lead + 1));
+    tc_value *r = tc_emit_call(e, how, "vivv", zero, (int64_t)lead, tc_emit_call(e, "aten::reshape", "vS", indices, gflat, lead + 1),
+                               tc_emit_call(e, "aten::reshape", "vS", g, gflat, lead + 1));
     return tc_emit_call(e, "aten::view", "vS", r, x->size, x->rank);
 }
 static tc_status grad_max_pool(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (gs[0] && tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scatter_flat(e, gs[0], n->outs[1], tc_arg_meta(n, 0), spatial(n->op), "aten::scatter_add"));
+    if (gs[0] && tc_emit_wants_grad(e, n, 0))
+        tc_e_give(e, n, 0, scatter_flat(e, gs[0], n->outs[1], tc_arg_meta(n, 0), spatial(n->op), "aten::scatter_add"));
     return tc_e_done(e);
 }
 static tc_status decompose_max_pool_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, ..., indices */
@@ -337,26 +363,32 @@ static tc_status grad_max_pool_backward(tc_emit *e, const tc_node *n, tc_value *
 static tc_status grad_avg_pool(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_arg none = {0};
     if (!tc_emit_wants_grad(e, n, 0)) return NULL;
-    tc_e_give(e, n, 0, tc_emit_call(e, spatial(n->op) == 2 ? "aten::avg_pool2d_backward" : "aten::avg_pool3d_backward", "vvaaaaaa", gs[0], tc_arg_value(n, 0), &n->args[1], &n->args[2], &n->args[3], &n->args[4], &n->args[5],
-                                    n->nargs > 6 ? &n->args[6] : &none));
+    tc_e_give(e, n, 0,
+              tc_emit_call(e, spatial(n->op) == 2 ? "aten::avg_pool2d_backward" : "aten::avg_pool3d_backward", "vvaaaaaa", gs[0], tc_arg_value(n, 0),
+                           &n->args[1], &n->args[2], &n->args[3], &n->args[4], &n->args[5], n->nargs > 6 ? &n->args[6] : &none));
     return tc_e_done(e);
 }
 static tc_status grad_adaptive_avg(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_e_give(e, n, 0, tc_emit_call(e, spatial(n->op) == 2 ? "aten::_adaptive_avg_pool2d_backward" : "aten::_adaptive_avg_pool3d_backward", "vv", gs[0], tc_arg_value(n, 0)));
+    tc_e_give(e, n, 0,
+              tc_emit_call(e, spatial(n->op) == 2 ? "aten::_adaptive_avg_pool2d_backward" : "aten::_adaptive_avg_pool3d_backward", "vv", gs[0],
+                           tc_arg_value(n, 0)));
     return tc_e_done(e);
 }
 
 /* The backward operators are linear in grad_output: their gradient is the pooling itself. */
 static tc_status grad_avg_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 0))
-        tc_e_give(e, n, 0, tc_emit_call(e, spatial(n->op) == 2 ? "aten::avg_pool2d" : "aten::avg_pool3d", "vaaaaaa", gs[0], &n->args[2], &n->args[3], &n->args[4],
-                                        &n->args[5], &n->args[6], &n->args[7]));
+        tc_e_give(e, n, 0,
+                  tc_emit_call(e, spatial(n->op) == 2 ? "aten::avg_pool2d" : "aten::avg_pool3d", "vaaaaaa", gs[0], &n->args[2], &n->args[3],
+                               &n->args[4], &n->args[5], &n->args[6], &n->args[7]));
     return tc_e_done(e);
 }
 static tc_status grad_adaptive_avg_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *g = tc_arg_meta(n, 0);
     int s = spatial(n->op);
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, s == 2 ? "aten::_adaptive_avg_pool2d" : "aten::_adaptive_avg_pool3d", "vS", gs[0], g->size + g->rank - s, s));
+    if (tc_emit_wants_grad(e, n, 0))
+        tc_e_give(e, n, 0,
+                  tc_emit_call(e, s == 2 ? "aten::_adaptive_avg_pool2d" : "aten::_adaptive_avg_pool3d", "vS", gs[0], g->size + g->rank - s, s));
     return tc_e_done(e);
 }
 
@@ -377,25 +409,30 @@ static tc_arg pair(tc_emit *e, const tc_arg *a, int64_t first) {
 /* 1-D forms as 2-D ones of height 1 */
 static tc_status decompose_max_pool1d(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank != 2 && x->meta.rank != 3) return tc_error(TC_CONTENT, "%s: Expected 2D or 3D input tensor, but got %dD", tc_op_name(n->op), x->meta.rank);
+    if (x->meta.rank != 2 && x->meta.rank != 3)
+        return tc_error(TC_CONTENT, "%s: Expected 2D or 3D input tensor, but got %dD", tc_op_name(n->op), x->meta.rank);
     tc_arg k = pair(e, &n->args[1], 1), st = pair(e, &n->args[2], 1), p = pair(e, &n->args[3], 0), d = pair(e, &n->args[4], 1);
-    tc_value *r = tc_emit_call(e, "aten::max_pool2d_with_indices", "vaaaaa", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &k, &st, &p, &d, &n->args[5]);
+    tc_value *r = tc_emit_call(e, "aten::max_pool2d_with_indices", "vaaaaa", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &k, &st, &p,
+                               &d, &n->args[5]);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", r, (int64_t)-2));
     tc_emit_result(e, 1, tc_emit_call(e, "aten::squeeze.dim", "vi", tc_emit_out(r, 1), (int64_t)-2));
     return tc_e_done(e);
 }
 static tc_status decompose_avg_pool1d(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank != 2 && x->meta.rank != 3) return tc_error(TC_CONTENT, "%s: Expected 2D or 3D input tensor, but got %dD", tc_op_name(n->op), x->meta.rank);
+    if (x->meta.rank != 2 && x->meta.rank != 3)
+        return tc_error(TC_CONTENT, "%s: Expected 2D or 3D input tensor, but got %dD", tc_op_name(n->op), x->meta.rank);
     tc_arg k = pair(e, &n->args[1], 1), st = pair(e, &n->args[2], 1), p = pair(e, &n->args[3], 0);
-    tc_value *r = tc_emit_call(e, "aten::avg_pool2d", "vaaaaa", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &k, &st, &p, &n->args[4], &n->args[5]);
+    tc_value *r = tc_emit_call(e, "aten::avg_pool2d", "vaaaaa", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-2), &k, &st, &p, &n->args[4],
+                               &n->args[5]);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::squeeze.dim", "vi", r, (int64_t)-2));
     return tc_e_done(e);
 }
 static tc_status decompose_adaptive_avg(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     int dims = spatial(n->op);
-    if (x->meta.rank != dims + 1 && x->meta.rank != dims + 2) return tc_error(TC_CONTENT, "%s: Expected %dD or %dD tensor, but got %dD", tc_op_name(n->op), dims + 1, dims + 2, x->meta.rank);
+    if (x->meta.rank != dims + 1 && x->meta.rank != dims + 2)
+        return tc_error(TC_CONTENT, "%s: Expected %dD or %dD tensor, but got %dD", tc_op_name(n->op), dims + 1, dims + 2, x->meta.rank);
     bool ones = true;
     for (int k = 0; k < n->args[1].n; k++) ones &= tc_sym_is_int(n->args[1].syms[k], 1);
     if (ones && dims != 1) { /* the mean of everything */
@@ -424,8 +461,12 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
     int dims = spatial(n->op), lead = x->meta.rank - dims;
     tc_meta to = x->meta;
     tc_sym size[TC_MAX_RANK];
-    if (lead != 1 && lead != 2) return tc_error(TC_CONTENT, "%s: Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with dim %d", tc_op_name(n->op), dims, dims + 1, dims + 2, x->meta.rank);
-    if (n->args[2].n != dims) return tc_error(TC_CONTENT, "%s: There should be exactly %d elements in output_size, but got %d elements.", tc_op_name(n->op), dims, n->args[2].n);
+    if (lead != 1 && lead != 2)
+        return tc_error(TC_CONTENT, "%s: Input to max_unpooling%dd should be a %dd or %dd Tensor, but got a tensor with dim %d", tc_op_name(n->op),
+                        dims, dims + 1, dims + 2, x->meta.rank);
+    if (n->args[2].n != dims)
+        return tc_error(TC_CONTENT, "%s: There should be exactly %d elements in output_size, but got %d elements.", tc_op_name(n->op), dims,
+                        n->args[2].n);
     const tc_meta *im = tc_arg_meta(n, 1);
     if (im->dtype != TC_I64) return refuse(n, "elements in indices should be type int64");
     for (int k = 0; k < x->meta.rank; k++) size[k] = k < lead ? x->meta.size[k] : n->args[2].syms[k - lead];
@@ -434,30 +475,98 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
     return tc_e_done(e);
 }
 
-#define MAX(n, pad, dil)                                                                                                                                                                                             \
-    {.schema = "aten::max_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=" pad ", int[" #n "] dilation=" dil ", bool ceil_mode=False) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_max_pool, .doc = "the largest of each window"}
-#define MAXI(n)                                                                                                                                                                                                      \
-    {.schema = "aten::max_pool" #n "d_with_indices(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=0, int[" #n "] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", .shape = shape_max_pool, .lower = lower_max_pool, .grad = grad_max_pool, .doc = "the largest of each window and where it is"}, \
-    {.schema = "aten::max_pool" #n "d_with_indices_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n "] padding, int[" #n "] dilation, bool ceil_mode, Tensor indices) -> Tensor", .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .grad = grad_max_pool_backward, .doc = "gradient of max_pool" #n "d"}
-#define AVG(n)                                                                                                                                                                                                       \
-    {.schema = "aten::avg_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor", .shape = shape_avg_pool, .lower = lower_avg_pool, .grad = grad_avg_pool, .doc = "the mean of each window"}, \
-    {.schema = "aten::avg_pool" #n "d_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n "] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor", .shape = shape_avg_backward, .lower = lower_avg_backward, .grad = grad_avg_backward, .doc = "gradient of avg_pool" #n "d"}
-#define ADAPT(n)                                                                                                                                                                                                     \
-    {.schema = "aten::adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_adaptive_avg, .doc = "means of that many windows"},           \
-    {.schema = "aten::_adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor", .shape = shape_adaptive, .lower = lower_adaptive_avg, .grad = grad_adaptive_avg, .doc = "means of that many windows"}, \
-    {.schema = "aten::_adaptive_avg_pool" #n "d_backward(Tensor grad_output, Tensor self) -> Tensor", .shape = shape_avg_backward, .lower = lower_adaptive_avg_backward, .grad = grad_adaptive_avg_backward, .doc = "gradient of adaptive_avg_pool" #n "d"}, \
-    {.schema = "aten::adaptive_max_pool" #n "d(Tensor self, int[" #n "] output_size) -> (Tensor, Tensor)", .shape = shape_adaptive, .lower = lower_adaptive_max, .grad = grad_max_pool, .doc = "the largest of that many windows"}, \
-    {.schema = "aten::adaptive_max_pool" #n "d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .grad = grad_max_pool_backward, .doc = "gradient of adaptive_max_pool" #n "d"}
+#define MAX(n, pad, dil)                                                                                                                    \
+    {                                                                                                                                       \
+        .schema = "aten::max_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=" pad ", int[" #n \
+                  "] dilation=" dil ", bool ceil_mode=False) -> Tensor",                                                                    \
+        .shape = tc_shape_decomposed, .decompose = decompose_max_pool, .doc = "the largest of each window"                                  \
+    }
+#define MAXI(n)                                                                                                                                     \
+    {.schema = "aten::max_pool" #n "d_with_indices(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n "] padding=0, int[" #n     \
+               "] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",                                                                           \
+     .shape = shape_max_pool,                                                                                                                       \
+     .lower = lower_max_pool,                                                                                                                       \
+     .grad = grad_max_pool,                                                                                                                         \
+     .doc = "the largest of each window and where it is"},                                                                                          \
+    {                                                                                                                                               \
+        .schema = "aten::max_pool" #n "d_with_indices_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n                   \
+                  "] stride, int[" #n "] padding, int[" #n "] dilation, bool ceil_mode, Tensor indices) -> Tensor",                                 \
+        .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .grad = grad_max_pool_backward, .doc = "gradient of max_pool" #n "d" \
+    }
+#define AVG(n)                                                                                                                           \
+    {.schema = "aten::avg_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n                              \
+               "] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",                  \
+     .shape = shape_avg_pool,                                                                                                            \
+     .lower = lower_avg_pool,                                                                                                            \
+     .grad = grad_avg_pool,                                                                                                              \
+     .doc = "the mean of each window"},                                                                                                  \
+    {                                                                                                                                    \
+        .schema = "aten::avg_pool" #n "d_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n "] stride, int[" #n \
+                  "] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",                                 \
+        .shape = shape_avg_backward, .lower = lower_avg_backward, .grad = grad_avg_backward, .doc = "gradient of avg_pool" #n "d"        \
+    }
+#define ADAPT(n)                                                                                                                                     \
+    {.schema = "aten::adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor",                                                  \
+     .shape = tc_shape_decomposed,                                                                                                                   \
+     .decompose = decompose_adaptive_avg,                                                                                                            \
+     .doc = "means of that many windows"},                                                                                                           \
+        {.schema = "aten::_adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor",                                             \
+         .shape = shape_adaptive,                                                                                                                    \
+         .lower = lower_adaptive_avg,                                                                                                                \
+         .grad = grad_adaptive_avg,                                                                                                                  \
+         .doc = "means of that many windows"},                                                                                                       \
+        {.schema = "aten::_adaptive_avg_pool" #n "d_backward(Tensor grad_output, Tensor self) -> Tensor",                                            \
+         .shape = shape_avg_backward,                                                                                                                \
+         .lower = lower_adaptive_avg_backward,                                                                                                       \
+         .grad = grad_adaptive_avg_backward,                                                                                                         \
+         .doc = "gradient of adaptive_avg_pool" #n "d"},                                                                                             \
+        {.schema = "aten::adaptive_max_pool" #n "d(Tensor self, int[" #n "] output_size) -> (Tensor, Tensor)",                                       \
+         .shape = shape_adaptive,                                                                                                                    \
+         .lower = lower_adaptive_max,                                                                                                                \
+         .grad = grad_max_pool,                                                                                                                      \
+         .doc = "the largest of that many windows"},                                                                                                 \
+    {                                                                                                                                                \
+        .schema = "aten::adaptive_max_pool" #n "d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", .shape = shape_avg_backward, \
+        .decompose = decompose_max_pool_backward, .grad = grad_max_pool_backward, .doc = "gradient of adaptive_max_pool" #n "d"                      \
+    }
 const tc_op tc_ops_pool[] = {
-    MAX(1, "0", "1"), MAX(2, "0", "1"), MAX(3, "0", "1"), MAXI(2), MAXI(3),
-    {.schema = "aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)", .shape = tc_shape_decomposed, .decompose = decompose_max_pool1d,
-     .samples = "max_pool1d_with_indices(f32[2,3,9], 3, 2, 1)", .doc = "the largest of each window and where it is"},
-    AVG(2), AVG(3),
-    {.schema = "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_avg_pool1d,
-     .samples = "avg_pool1d(f32[2,3,9], 3, 2, 1)", .doc = "the mean of each window"},
-    ADAPT(2), ADAPT(3),
-    {.schema = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_adaptive_avg, .samples = "adaptive_avg_pool1d(f32[2,3,9], 4)", .doc = "means of that many windows"},
-    {.schema = "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", .shape = tc_shape_decomposed, .decompose = decompose_adaptive_max1d, .samples = "adaptive_max_pool1d(f32[2,3,9], 4)", .doc = "the largest of that many windows"},
-    {.schema = "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_max_unpool, .doc = "values at the places that max_pool2d found"},
-    {.schema = "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_max_unpool, .doc = "values at the places that max_pool3d found"},
+    MAX(1, "0", "1"),
+    MAX(2, "0", "1"),
+    MAX(3, "0", "1"),
+    MAXI(2),
+    MAXI(3),
+    {.schema = "aten::max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, int[1] dilation=1, bool "
+               "ceil_mode=False) -> (Tensor, Tensor)",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_max_pool1d,
+     .samples = "max_pool1d_with_indices(f32[2,3,9], 3, 2, 1)",
+     .doc = "the largest of each window and where it is"},
+    AVG(2),
+    AVG(3),
+    {.schema = "aten::avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool "
+               "count_include_pad=True) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_avg_pool1d,
+     .samples = "avg_pool1d(f32[2,3,9], 3, 2, 1)",
+     .doc = "the mean of each window"},
+    ADAPT(2),
+    ADAPT(3),
+    {.schema = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_adaptive_avg,
+     .samples = "adaptive_avg_pool1d(f32[2,3,9], 4)",
+     .doc = "means of that many windows"},
+    {.schema = "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_adaptive_max1d,
+     .samples = "adaptive_max_pool1d(f32[2,3,9], 4)",
+     .doc = "the largest of that many windows"},
+    {.schema = "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_max_unpool,
+     .doc = "values at the places that max_pool2d found"},
+    {.schema = "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_max_unpool,
+     .doc = "values at the places that max_pool3d found"},
     {0}};

@@ -132,7 +132,8 @@ static bool is_default(const tc_param *p, const tc_arg *a) {
         return !a->is_sym && p->def.scalar.kind == a->scalar.kind && tc_scalar_to_double(p->def.scalar) == tc_scalar_to_double(a->scalar);
     if (p->def.kind == TC_A_FLOATS && a->kind == TC_A_INTS) {
         for (int i = 0; i < a->n; i++)
-            if (!tc_sym_const_int(a->syms[i], &v) || (p->def.n != a->n && p->def.n != 1) || (double)v != p->def.floats[p->def.n == 1 ? 0 : i]) return false;
+            if (!tc_sym_const_int(a->syms[i], &v) || (p->def.n != a->n && p->def.n != 1) || (double)v != p->def.floats[p->def.n == 1 ? 0 : i])
+                return false;
         return a->n > 0 || p->def.n == 0;
     }
     if (p->def.kind == TC_A_SCALAR && a->kind == TC_A_INTS) {
@@ -208,7 +209,8 @@ static void graph_of(tc_buf *b, const tc_graph *g, int depth, tc_print_level lev
 }
 
 static const char *const input_kinds[] = {"parameter", "buffer", "constant", "input", "leaf", "generator", "token"};
-static const char *const output_kinds[] = {"output", "buffer", "parameter", "input", "loss", "gradient of parameter", "gradient of input", "leaf", "generator", "token"};
+static const char *const output_kinds[] = {"output", "buffer",    "parameter", "input", "loss", "gradient of parameter", "gradient of input",
+                                           "leaf",   "generator", "token"};
 
 void tc_program_print(tc_buf *b, const tc_program *p, tc_print_level level) {
     tc_buf_printf(b, "program %s\n", p->name);
@@ -251,15 +253,24 @@ void tc_program_print(tc_buf *b, const tc_program *p, tc_print_level level) {
     body_of(b, p->graph, 1, level);
     for (int i = 0; i < p->noutputs; i++) {
         const tc_output *o = &p->outputs[i];
-        tc_buf_printf(b, "  out  %s %s = ", output_kinds[o->kind], o->target >= 0 && o->target < p->ninputs && o->kind != TC_OUT_USER && o->kind != TC_OUT_LEAF && o->kind != TC_OUT_LOSS && p->inputs[o->target].name
-                                                                      ? p->inputs[o->target].name : o->name ? o->name : "");
+        tc_buf_printf(b, "  out  %s %s = ", output_kinds[o->kind],
+                      o->target >= 0 && o->target < p->ninputs && o->kind != TC_OUT_USER && o->kind != TC_OUT_LEAF && o->kind != TC_OUT_LOSS &&
+                              p->inputs[o->target].name
+                          ? p->inputs[o->target].name
+                      : o->name ? o->name
+                                : "");
         if (o->value) tc_buf_printf(b, "%%%s\n", o->value->name);
         else arg_of(b, &o->leaf), tc_buf_putc(b, '\n');
     }
 }
 
 /* ---- dot ---- */
-typedef struct { tc_buf *b; const tc_node *n; const tc_graph *g; int cluster; } edges;
+typedef struct {
+    tc_buf *b;
+    const tc_node *n;
+    const tc_graph *g;
+    int cluster;
+} edges;
 
 static void edge(void *ctx, tc_value **place) {
     edges *e = ctx;
@@ -273,8 +284,7 @@ static void edge(void *ctx, tc_value **place) {
 }
 
 static void dot_graph(tc_buf *b, const tc_graph *g, int depth) {
-    for (int i = 0; i < g->ninputs; i++)
-        tc_buf_printf(b, "    v%p [shape=ellipse label=\"%s\"];\n", (void *)g->inputs[i], g->inputs[i]->name);
+    for (int i = 0; i < g->ninputs; i++) tc_buf_printf(b, "    v%p [shape=ellipse label=\"%s\"];\n", (void *)g->inputs[i], g->inputs[i]->name);
     for (const tc_node *n = g->first; n; n = n->next) {
         tc_buf_printf(b, "    n%p [shape=box label=\"%s\"];\n", (const void *)n, tc_op_name(n->op));
         tc_node_each_input(n, edge, &(edges){b, n, g, 0});
@@ -295,8 +305,8 @@ void tc_program_print_dot(tc_buf *b, const tc_program *p) {
     for (int i = 0; i < p->noutputs; i++) {
         const tc_value *v = p->outputs[i].value;
         if (!v) continue;
-        tc_buf_printf(&t, "    o%d [shape=ellipse label=\"%s\"];\n    %c%p -> o%d;\n", i, p->outputs[i].name ? p->outputs[i].name : "out", v->producer ? 'n' : 'v',
-                      v->producer ? (void *)v->producer : (const void *)v, i);
+        tc_buf_printf(&t, "    o%d [shape=ellipse label=\"%s\"];\n    %c%p -> o%d;\n", i, p->outputs[i].name ? p->outputs[i].name : "out",
+                      v->producer ? 'n' : 'v', v->producer ? (void *)v->producer : (const void *)v, i);
     }
     tc_buf_printf(b, "digraph \"%s\" {\n", p->name);
     for (const char *s = tc_buf_str(&t); *s;) {

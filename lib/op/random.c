@@ -26,7 +26,8 @@ static tc_status shape_fill(tc_shape_ctx *c) { /* random numbers of the type of 
 static tc_status shape_fill_float(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
-    if (!tc_is_float(m->dtype) && !tc_is_complex(m->dtype)) return tc_sh_fail(c, "expected a floating-point tensor, but got %s", tc_dtypes[m->dtype].torch);
+    if (!tc_is_float(m->dtype) && !tc_is_complex(m->dtype))
+        return tc_sh_fail(c, "expected a floating-point tensor, but got %s", tc_dtypes[m->dtype].torch);
     tc_dims d = tc_dims_of(m);
     return tc_sh_out(c, 0, m->dtype, &d);
 }
@@ -234,15 +235,26 @@ static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 
 #define OPTIONS "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 #define LIKE OPTIONS ", MemoryFormat? memory_format=None"
-#define FILL(SCHEMA, shape_, kernel_, sample, text) \
-    {.schema = "aten::" SCHEMA ", *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, .kernel = &kernel_, .grad = grad_none, .samples = sample, .doc = text}
-#define COMPOSED(SCHEMA, shape_, decompose_, sample, text) \
-    {.schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, .decompose = decompose_, .samples = sample, .doc = text}
-#define DROPOUT(name, sample, text) \
-    {.schema = "aten::" #name "(Tensor input, float p, bool train) -> Tensor", .flags = TC_OP_RANDOM, .shape = check_dropout, .decompose = decompose_##name, .samples = sample, .doc = text}
+#define FILL(SCHEMA, shape_, kernel_, sample, text)                                                                                    \
+    {                                                                                                                                  \
+        .schema = "aten::" SCHEMA ", *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, \
+        .kernel = &kernel_, .grad = grad_none, .samples = sample, .doc = text                                                          \
+    }
+#define COMPOSED(SCHEMA, shape_, decompose_, sample, text)                                                                                          \
+    {                                                                                                                                               \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, .decompose = decompose_, .samples = sample, \
+        .doc = text                                                                                                                                 \
+    }
+#define DROPOUT(name, sample, text)                                                                                              \
+    {                                                                                                                            \
+        .schema = "aten::" #name "(Tensor input, float p, bool train) -> Tensor", .flags = TC_OP_RANDOM, .shape = check_dropout, \
+        .decompose = decompose_##name, .samples = sample, .doc = text                                                            \
+    }
 const tc_op tc_ops_random[] = {
-    FILL("uniform(Tensor self, float from=0., float to=1.", shape_fill_float, tc_k_uniform, "uniform(f32[37], -1, 2)", "evenly distributed in [from, to)"),
-    FILL("normal_functional(Tensor self, float mean=0., float std=1.", shape_fill_float, tc_k_normal, "normal_functional(f32[37], 1, 2)", "normally distributed"),
+    FILL("uniform(Tensor self, float from=0., float to=1.", shape_fill_float, tc_k_uniform, "uniform(f32[37], -1, 2)",
+         "evenly distributed in [from, to)"),
+    FILL("normal_functional(Tensor self, float mean=0., float std=1.", shape_fill_float, tc_k_normal, "normal_functional(f32[37], 1, 2)",
+         "normally distributed"),
     FILL("bernoulli.p(Tensor self, float p", shape_fill, tc_k_bernoulli_p, "bernoulli(f32[37], 0.3)", "1 with probability p, else 0"),
     FILL("exponential(Tensor self, float lambd=1.", shape_fill_float, tc_k_exponential, "exponential(f32[37], 2)", "-log(1 - u) / lambd"),
     FILL("cauchy(Tensor self, float median=0., float sigma=1.", shape_fill_float, tc_k_cauchy, "cauchy(f32[37])", "median + sigma tan(pi (u - 1/2))"),
@@ -250,42 +262,95 @@ const tc_op tc_ops_random[] = {
     FILL("geometric(Tensor self, float p", shape_fill, tc_k_geometric, "geometric(f32[37], 0.3)", "trials up to the first success"),
     FILL("random.from(Tensor self, int from, int? to", shape_fill, tc_k_random, "random(i64[37], 3, 9)", "integers in [from, to)"),
     FILL("random.to(Tensor self, int to", shape_fill, tc_k_random, "random(i64[37], 9)", "integers in [0, to)"),
-    {.schema = "aten::random(Tensor self, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_fill, .kernel = &tc_k_random, .grad = grad_none,
-     .samples = "random(i64[37])", .doc = "integers over the range of the type"},
-    {.schema = "aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM, .shape = shape_fill_float, .kernel = &tc_k_bernoulli_t, .grad = grad_zero,
-     .samples = "bernoulli(f32[37]:0..1)", .doc = "1 with probability self, else 0"},
-    {.schema = "aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_fill, .kernel = &tc_k_bernoulli_t,
-     .grad = grad_none, .samples = "bernoulli(f32[37], f32[37]:0..1)", .doc = "1 with probability p, else 0"},
-    {.schema = "aten::randperm(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
-     .shape = shape_randperm, .kernel = &tc_k_randperm, .grad = grad_none, .samples = "randperm(37)", .doc = "a permutation of 0 .. n - 1"},
-    {.schema = "tc::multinomial_with_replacement(Tensor self, SymInt num_samples) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_multinomial, .kernel = &tc_k_multinomial,
-     .grad = grad_none, .samples = "multinomial_with_replacement(f32[3,7]:0..1, 5)", .doc = "places drawn in proportion to the rows, with replacement"},
-    {.schema = "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
-     .shape = shape_multinomial, .decompose = decompose_multinomial, .samples = "multinomial(f32[3,7]:0..1, 4)", .doc = "places drawn in proportion to the rows"},
+    {.schema = "aten::random(Tensor self, *, Generator? generator=None) -> Tensor",
+     .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
+     .shape = shape_fill,
+     .kernel = &tc_k_random,
+     .grad = grad_none,
+     .samples = "random(i64[37])",
+     .doc = "integers over the range of the type"},
+    {.schema = "aten::bernoulli(Tensor self, *, Generator? generator=None) -> Tensor",
+     .flags = TC_OP_RANDOM,
+     .shape = shape_fill_float,
+     .kernel = &tc_k_bernoulli_t,
+     .grad = grad_zero,
+     .samples = "bernoulli(f32[37]:0..1)",
+     .doc = "1 with probability self, else 0"},
+    {.schema = "aten::bernoulli.Tensor(Tensor self, Tensor p, *, Generator? generator=None) -> Tensor",
+     .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
+     .shape = shape_fill,
+     .kernel = &tc_k_bernoulli_t,
+     .grad = grad_none,
+     .samples = "bernoulli(f32[37], f32[37]:0..1)",
+     .doc = "1 with probability p, else 0"},
+    {.schema = "aten::randperm(SymInt n, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None) -> Tensor",
+     .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
+     .shape = shape_randperm,
+     .kernel = &tc_k_randperm,
+     .grad = grad_none,
+     .samples = "randperm(37)",
+     .doc = "a permutation of 0 .. n - 1"},
+    {.schema = "tc::multinomial_with_replacement(Tensor self, SymInt num_samples) -> Tensor",
+     .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
+     .shape = shape_multinomial,
+     .kernel = &tc_k_multinomial,
+     .grad = grad_none,
+     .samples = "multinomial_with_replacement(f32[3,7]:0..1, 5)",
+     .doc = "places drawn in proportion to the rows, with replacement"},
+    {.schema = "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
+     .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
+     .shape = shape_multinomial,
+     .decompose = decompose_multinomial,
+     .samples = "multinomial(f32[3,7]:0..1, 4)",
+     .doc = "places drawn in proportion to the rows"},
     COMPOSED("rand(SymInt[] size, *, " OPTIONS ")", shape_sized, decompose_rand, "rand([3,5])", "evenly distributed in [0, 1)"),
-    COMPOSED("rand.generator(SymInt[] size, *, Generator? generator, " OPTIONS ")", shape_sized, decompose_rand, "rand([3,5], generator=None)", "evenly distributed in [0, 1)"),
+    COMPOSED("rand.generator(SymInt[] size, *, Generator? generator, " OPTIONS ")", shape_sized, decompose_rand, "rand([3,5], generator=None)",
+             "evenly distributed in [0, 1)"),
     COMPOSED("rand_like(Tensor self, *, " LIKE ")", shape_like, decompose_rand, "rand_like(f32[3,5])", "evenly distributed in [0, 1)"),
-    COMPOSED("rand_like.generator(Tensor self, *, Generator? generator, " LIKE ")", shape_like, decompose_rand, "rand_like(f32[3,5], generator=None)", "evenly distributed in [0, 1)"),
+    COMPOSED("rand_like.generator(Tensor self, *, Generator? generator, " LIKE ")", shape_like, decompose_rand, "rand_like(f32[3,5], generator=None)",
+             "evenly distributed in [0, 1)"),
     COMPOSED("randn(SymInt[] size, *, " OPTIONS ")", shape_sized, decompose_randn, "randn([3,5])", "normally distributed"),
-    COMPOSED("randn.generator(SymInt[] size, *, Generator? generator, " OPTIONS ")", shape_sized, decompose_randn, "randn([3,5], generator=None)", "normally distributed"),
+    COMPOSED("randn.generator(SymInt[] size, *, Generator? generator, " OPTIONS ")", shape_sized, decompose_randn, "randn([3,5], generator=None)",
+             "normally distributed"),
     COMPOSED("randn_like(Tensor self, *, " LIKE ")", shape_like, decompose_randn, "randn_like(f32[3,5])", "normally distributed"),
-    COMPOSED("randn_like.generator(Tensor self, *, Generator? generator, " LIKE ")", shape_like, decompose_randn, "randn_like(f32[3,5], generator=None)", "normally distributed"),
-    COMPOSED("randint(SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None)", shape_sized, decompose_randint, "randint(9, [3,5])", "integers in [0, high)"),
-    COMPOSED("randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None)", shape_sized, decompose_randint, "randint(9, [3,5], generator=None)", "integers in [0, high)"),
-    COMPOSED("randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None)", shape_sized, decompose_randint, "randint(-3, 9, [3,5])", "integers in [low, high)"),
-    COMPOSED("randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None)", shape_sized, decompose_randint, "randint(-3, 9, [3,5], generator=None)", "integers in [low, high)"),
-    COMPOSED("randint_like(Tensor self, SymInt high, *, " LIKE ")", shape_like, decompose_randint, "randint_like(f32[3,5], 9)", "integers in [0, high)"),
-    COMPOSED("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, " LIKE ")", shape_like, decompose_randint, "randint_like(f32[3,5], -3, 9)", "integers in [low, high)"),
-    COMPOSED("normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None)", shape_normal_tensors, decompose_normal, "normal(f32[37], 2.0)", "normally distributed about mean"),
-    COMPOSED("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None)", shape_normal_tensors, decompose_normal, "normal(1.0, f32[37]:0.1..2)", "normally distributed about mean"),
-    COMPOSED("normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None)", shape_normal_tensors, decompose_normal, "normal(f32[37], f32[37]:0.1..2)", "normally distributed about mean"),
-    COMPOSED("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, " OPTIONS ")", shape_sized, decompose_normal_floats, "normal(1.0, 2.0, [37])", "normally distributed about mean"),
+    COMPOSED("randn_like.generator(Tensor self, *, Generator? generator, " LIKE ")", shape_like, decompose_randn,
+             "randn_like(f32[3,5], generator=None)", "normally distributed"),
+    COMPOSED("randint(SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? pin_memory=None)",
+             shape_sized, decompose_randint, "randint(9, [3,5])", "integers in [0, high)"),
+    COMPOSED("randint.generator(SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, Device? "
+             "device=None, bool? pin_memory=None)",
+             shape_sized, decompose_randint, "randint(9, [3,5], generator=None)", "integers in [0, high)"),
+    COMPOSED("randint.low(SymInt low, SymInt high, SymInt[] size, *, ScalarType? dtype=long, Layout? layout=None, Device? device=None, bool? "
+             "pin_memory=None)",
+             shape_sized, decompose_randint, "randint(-3, 9, [3,5])", "integers in [low, high)"),
+    COMPOSED("randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, ScalarType? dtype=long, Layout? layout=None, "
+             "Device? device=None, bool? pin_memory=None)",
+             shape_sized, decompose_randint, "randint(-3, 9, [3,5], generator=None)", "integers in [low, high)"),
+    COMPOSED("randint_like(Tensor self, SymInt high, *, " LIKE ")", shape_like, decompose_randint, "randint_like(f32[3,5], 9)",
+             "integers in [0, high)"),
+    COMPOSED("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, " LIKE ")", shape_like, decompose_randint,
+             "randint_like(f32[3,5], -3, 9)", "integers in [low, high)"),
+    COMPOSED("normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None)", shape_normal_tensors, decompose_normal,
+             "normal(f32[37], 2.0)", "normally distributed about mean"),
+    COMPOSED("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None)", shape_normal_tensors, decompose_normal,
+             "normal(1.0, f32[37]:0.1..2)", "normally distributed about mean"),
+    COMPOSED("normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None)", shape_normal_tensors, decompose_normal,
+             "normal(f32[37], f32[37]:0.1..2)", "normally distributed about mean"),
+    COMPOSED("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, " OPTIONS ")", shape_sized,
+             decompose_normal_floats, "normal(1.0, 2.0, [37])", "normally distributed about mean"),
     DROPOUT(dropout, "dropout(f32[4,5], 0.3, True)", "x * bernoulli(1 - p) / (1 - p) in training, x else"),
     DROPOUT(feature_dropout, "feature_dropout(f32[2,3,4], 0.3, True)", "dropout of whole channels"),
     DROPOUT(alpha_dropout, "alpha_dropout(f32[4,5], 0.3, True)", "dropout that keeps mean and variance of SELU networks"),
     DROPOUT(feature_alpha_dropout, "feature_alpha_dropout(f32[2,3,4], 0.3, True)", "alpha dropout of whole channels"),
-    {.schema = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", .flags = TC_OP_RANDOM, .shape = shape_native_dropout, .decompose = decompose_native_dropout,
-     .samples = "native_dropout(f32[4,5], 0.3, True)", .doc = "dropout, and its mask"},
-    {.schema = "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor", .shape = tc_shape_float_unary, .decompose = decompose_native_dropout_backward,
-     .samples = "native_dropout_backward(f32[4,5], bool[4,5], 1.5)", .doc = "grad * mask * scale"},
+    {.schema = "aten::native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+     .flags = TC_OP_RANDOM,
+     .shape = shape_native_dropout,
+     .decompose = decompose_native_dropout,
+     .samples = "native_dropout(f32[4,5], 0.3, True)",
+     .doc = "dropout, and its mask"},
+    {.schema = "aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+     .shape = tc_shape_float_unary,
+     .decompose = decompose_native_dropout_backward,
+     .samples = "native_dropout_backward(f32[4,5], bool[4,5], 1.5)",
+     .doc = "grad * mask * scale"},
     {0}};

@@ -11,7 +11,9 @@ static tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_s
 static tc_lv both(tc_lower *l, tc_lv a, tc_lv b) { return a == TC_LV_NONE ? b : b == TC_LV_NONE ? a : tc_l_op2(l, TC_X_AND, a, b); }
 static tc_lv zero(tc_lower *l) { return tc_l_cast(l, integer(l, 0), tc_l_type(l, 0)); }
 static tc_sym sint(const tc_lower *l, int64_t v) { return tc_sym_int(l->loop->sym, v); }
-static tc_affine at(tc_lower *l, const tc_meta *m, int d, int axis) { return tc_sym_is_int(m->size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, axis); }
+static tc_affine at(tc_lower *l, const tc_meta *m, int d, int axis) {
+    return tc_sym_is_int(m->size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, axis);
+}
 
 /* ---- cat, stack ---- */
 static bool legacy_empty(const tc_meta *m) { return m->rank == 1 && tc_sym_is_int(m->size[0], 0); }
@@ -36,7 +38,9 @@ static tc_status shape_cat(tc_shape_ctx *c) {
             if (j == d || tc_sh_same(c, dims.size[j], m[k]->size[j])) continue;
             tc_sym_const_int(dims.size[j], &a);
             tc_sym_const_int(m[k]->size[j], &b);
-            return tc_sh_fail(c, "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor number %d in the list.", d, (long long)a, (long long)b, k);
+            return tc_sh_fail(
+                c, "Sizes of tensors must match except in dimension %d. Expected size %lld but got size %lld for tensor number %d in the list.", d,
+                (long long)a, (long long)b, k);
         }
         dims.size[d] = started ? tc_sym_add(tc_sh_sym(c), dims.size[d], m[k]->size[d]) : m[k]->size[d];
         started = true;
@@ -85,7 +89,9 @@ static tc_status decompose_stack(tc_emit *e, const tc_node *n) {
     if (list->n == 0) return refuse(n, "stack expects a non-empty TensorList");
     int rank = list->values[0]->meta.rank + 1;
     int64_t d = tc_arg_int(n, 1);
-    if (d < -rank || d >= rank) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -rank, rank - 1, (long long)d);
+    if (d < -rank || d >= rank)
+        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
+                        -rank, rank - 1, (long long)d);
     d = tc_wrap(d, rank);
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)list->n);
     for (int k = 0; k < list->n; k++) {
@@ -119,7 +125,8 @@ static tc_status decompose_xstack(tc_emit *e, const tc_node *n) {
     for (int k = 0; k < list->n; k++) {
         tc_value *x = list->values[k];
         if (col) {
-            if (x->meta.rank <= 1) x = tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){tc_meta_numel(tc_e_sym(e), &x->meta), tc_sym_int(tc_e_sym(e), 1)}, 2);
+            if (x->meta.rank <= 1)
+                x = tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){tc_meta_numel(tc_e_sym(e), &x->meta), tc_sym_int(tc_e_sym(e), 1)}, 2);
         } else {
             x = tc_e1(e, h ? "aten::atleast_1d" : d3 ? "aten::atleast_3d" : "aten::atleast_2d", x);
         }
@@ -139,7 +146,11 @@ static tc_status padded(tc_shape_ctx *c, tc_dims *d) {
     int n = tc_sh_ints(c, 1, pad, 2 * TC_MAX_RANK);
     int64_t v;
     if (n % 2) return tc_sh_fail(c, "Length of pad must be even but instead it equals %d", n);
-    if (n / 2 > m->rank) return tc_sh_fail(c, "Length of pad should be no more than twice the number of dimensions of the input. Pad length is %d while the input has %d dimensions.", n, m->rank);
+    if (n / 2 > m->rank)
+        return tc_sh_fail(
+            c,
+            "Length of pad should be no more than twice the number of dimensions of the input. Pad length is %d while the input has %d dimensions.",
+            n, m->rank);
     *d = tc_dims_of(m);
     for (int k = 0; k < n / 2; k++) {
         tc_sym *size = &d->size[m->rank - 1 - k];
@@ -149,7 +160,10 @@ static tc_status padded(tc_shape_ctx *c, tc_dims *d) {
             tc_sym_const_int(m->size[m->rank - 1 - k], &a);
             tc_sym_const_int(pad[2 * k], &p);
             tc_sym_const_int(pad[2 * k + 1], &q);
-            return tc_sh_fail(c, "The input size %lld, plus negative padding %lld and %lld resulted in a negative output size, which is invalid. Check dimension %d of your input.", (long long)a, (long long)p, (long long)q, m->rank - 1 - k);
+            return tc_sh_fail(c,
+                              "The input size %lld, plus negative padding %lld and %lld resulted in a negative output size, which is invalid. Check "
+                              "dimension %d of your input.",
+                              (long long)a, (long long)p, (long long)q, m->rank - 1 - k);
         }
     }
     return NULL;
@@ -202,7 +216,10 @@ static tc_status shape_border_pad(tc_shape_ctx *c) {
         int64_t p, size;
         int at_dim = m->rank - 1 - k / 2;
         if (!tc_sym_const_int(m->size[at_dim], &size) || !tc_sym_const_int(pad[k], &p)) continue;
-        if (reflects(c->op) && p >= size) return tc_sh_fail(c, "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding %lld at dimension %d of input", (long long)p, at_dim);
+        if (reflects(c->op) && p >= size)
+            return tc_sh_fail(
+                c, "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding %lld at dimension %d of input",
+                (long long)p, at_dim);
         if (wraps(c->op) && p > size) return tc_sh_fail(c, "Padding value causes wrapping around more than once.");
         if (size == 0) return tc_sh_fail(c, "Expected a non-empty input in dimension %d", at_dim);
     }
@@ -221,7 +238,8 @@ static tc_status lower_border_pad(tc_lower *l) {
         gather[d] = TC_LV_NONE;
         index[d] = at(l, m, d, d);
         if (k >= pad->n / 2) continue;
-        tc_lv j = tc_l_index(l, tc_l_affine(l, tc_sym_neg(s, pad->syms[2 * k]), d, sint(l, 1))), size = tc_l_host(l, TC_I64, m->size[d]), last = tc_l_sub(l, size, integer(l, 1));
+        tc_lv j = tc_l_index(l, tc_l_affine(l, tc_sym_neg(s, pad->syms[2 * k]), d, sint(l, 1))), size = tc_l_host(l, TC_I64, m->size[d]),
+              last = tc_l_sub(l, size, integer(l, 1));
         if (wraps(n->op)) {
             j = tc_l_op2(l, TC_X_REMAINDER, j, size);
         } else if (reflects(n->op)) { /* |j|, then last - |last - j| */
@@ -241,7 +259,9 @@ static tc_value *border_pad_backward(tc_emit *e, const tc_op *op, const tc_meta 
     for (int k = 0; g && k < pad->n / 2; k++) {
         int64_t d = m->rank - 1 - k;
         tc_sym size = m->size[d], last = tc_sym_sub(s, size, tc_sym_int(s, 1));
-        tc_arg from = {.kind = TC_A_INT, .sym = tc_sym_neg(s, pad->syms[2 * k])}, to = {.kind = TC_A_INT, .sym = tc_sym_add(s, size, pad->syms[2 * k + 1])}, n = {.kind = TC_A_INT, .sym = size}, top = {.kind = TC_A_INT, .sym = last};
+        tc_arg from = {.kind = TC_A_INT, .sym = tc_sym_neg(s, pad->syms[2 * k])},
+               to = {.kind = TC_A_INT, .sym = tc_sym_add(s, size, pad->syms[2 * k + 1])}, n = {.kind = TC_A_INT, .sym = size},
+               top = {.kind = TC_A_INT, .sym = last};
         tc_value *j = tc_emit_call(e, "aten::arange.start", "aa", &from, &to);
         if (wraps(op)) {
             j = tc_emit_call(e, "aten::remainder.Scalar", "va", j, &n);
@@ -276,20 +296,26 @@ static tc_status decompose_pad(tc_emit *e, const tc_node *n) {
     const char *mode = tc_arg_string(n, 2);
     int pairs = n->args[1].n / 2, rank = x->meta.rank;
     if (n->args[1].n % 2) return refuse(n, "Padding length must be divisible by 2");
-    if (pairs > rank) return tc_error(TC_CONTENT, "%s: Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d", tc_op_name(n->op), n->args[1].n, rank);
+    if (pairs > rank)
+        return tc_error(
+            TC_CONTENT,
+            "%s: Padding length should be less than or equal to two times the input dimension but got padding length %d and input of dimension %d",
+            tc_op_name(n->op), n->args[1].n, rank);
     if (!mode || !strcmp(mode, "constant")) {
         tc_arg value = n->args[3];
         if (value.kind == TC_A_NONE) value = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(0)};
         tc_emit_result(e, 0, tc_emit_call(e, "aten::constant_pad_nd", "vaa", x, &n->args[1], &value));
         return tc_e_done(e);
     }
-    if (n->args[3].kind != TC_A_NONE && tc_arg_float(n, 3) != 0) return tc_error(TC_CONTENT, "%s: Padding mode \"%s\" doesn't take in value argument", tc_op_name(n->op), mode);
+    if (n->args[3].kind != TC_A_NONE && tc_arg_float(n, 3) != 0)
+        return tc_error(TC_CONTENT, "%s: Padding mode \"%s\" doesn't take in value argument", tc_op_name(n->op), mode);
     static const char *const reflect[] = {"aten::reflection_pad1d", "aten::reflection_pad2d", "aten::reflection_pad3d"};
     static const char *const replicate[] = {"aten::replication_pad1d", "aten::replication_pad2d", "aten::replication_pad3d"};
     bool r = !strcmp(mode, "reflect"), p = !strcmp(mode, "replicate"), c = !strcmp(mode, "circular");
     if (!r && !p && !c) return tc_error(TC_CONTENT, "NotImplementedError: %s: Unrecognised padding mode %s", tc_op_name(n->op), mode);
     if (pairs < 1 || pairs > 3 || (rank != pairs + 1 && rank != pairs + 2))
-        return tc_error(TC_CONTENT, "NotImplementedError: %s: Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now", tc_op_name(n->op));
+        return tc_error(TC_CONTENT, "NotImplementedError: %s: Only 2D, 3D, 4D, 5D padding with non-constant padding are supported for now",
+                        tc_op_name(n->op));
     tc_emit_result(e, 0, tc_emit_call(e, c ? "aten::_pad_circular" : r ? reflect[pairs - 1] : replicate[pairs - 1], "va", x, &n->args[1]));
     return tc_e_done(e);
 }
@@ -354,7 +380,8 @@ static tc_status decompose_roll(tc_emit *e, const tc_node *n) {
         d = tc_wrap(d, x->meta.rank);
         tc_sym size = x->meta.size[d], shift = tc_sym_mod(s, n->args[1].syms[k], size), cut = tc_sym_sub(s, size, shift);
         if (tc_sym_const_int(shift, &v) && v == 0) continue;
-        tc_value *parts[2] = {tc_emit_call(e, "aten::slice.Tensor", "viss", y, d, cut, size), tc_emit_call(e, "aten::slice.Tensor", "viis", y, d, (int64_t)0, cut)};
+        tc_value *parts[2] = {tc_emit_call(e, "aten::slice.Tensor", "viss", y, d, cut, size),
+                              tc_emit_call(e, "aten::slice.Tensor", "viis", y, d, (int64_t)0, cut)};
         y = tc_emit_call(e, "aten::cat", "Vi", parts, 2, d);
     }
     tc_emit_result(e, 0, y == x ? tc_e1(e, "aten::clone", x) : y);
@@ -367,11 +394,15 @@ static tc_status decompose_rot90(tc_emit *e, const tc_node *n) {
     if (count != 2) return tc_error(TC_CONTENT, "%s: expected total rotation dims == 2, but got dims = %d", tc_op_name(n->op), count);
     if (rank < 2) return tc_error(TC_CONTENT, "%s: expected total dims >= 2, but got total dims = %d", tc_op_name(n->op), rank);
     for (int i = 0; i < 2; i++)
-        if (d[i] < -rank || d[i] >= rank) return tc_error(TC_CONTENT, "%s: Rotation dim%d out of range, dim = %lld", tc_op_name(n->op), i, (long long)d[i]);
+        if (d[i] < -rank || d[i] >= rank)
+            return tc_error(TC_CONTENT, "%s: Rotation dim%d out of range, dim = %lld", tc_op_name(n->op), i, (long long)d[i]);
     int64_t a = tc_wrap(d[0], rank), b = tc_wrap(d[1], rank);
-    if (a == b) return tc_error(TC_CONTENT, "%s: expected rotation dims to be different, but got dim0 = %lld and dim1 = %lld", tc_op_name(n->op), (long long)d[0], (long long)d[1]);
-    tc_value *y = k == 0 ? tc_e1(e, "aten::clone", x) : k == 2 ? tc_emit_call(e, "aten::flip", "vI", x, (int64_t[]){a, b}, 2)
-                                                               : tc_emit_call(e, "aten::transpose.int", "vii", tc_emit_call(e, "aten::flip", "vI", x, k == 1 ? &b : &a, 1), a, b);
+    if (a == b)
+        return tc_error(TC_CONTENT, "%s: expected rotation dims to be different, but got dim0 = %lld and dim1 = %lld", tc_op_name(n->op),
+                        (long long)d[0], (long long)d[1]);
+    tc_value *y = k == 0   ? tc_e1(e, "aten::clone", x)
+                  : k == 2 ? tc_emit_call(e, "aten::flip", "vI", x, (int64_t[]){a, b}, 2)
+                           : tc_emit_call(e, "aten::transpose.int", "vii", tc_emit_call(e, "aten::flip", "vI", x, k == 1 ? &b : &a, 1), a, b);
     tc_emit_result(e, 0, y);
     return tc_e_done(e);
 }
@@ -438,7 +469,9 @@ static tc_status decompose_repeat_interleave(tc_emit *e, const tc_node *n) { /* 
     if (!x) return tc_e_done(e);
     int64_t given = tc_arg_is_none(n, 2) ? 0 : tc_arg_int(n, 2);
     int rank = x->meta.rank ? x->meta.rank : 1;
-    if (given < -rank || given >= rank) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -rank, rank - 1, (long long)given);
+    if (given < -rank || given >= rank)
+        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
+                        -rank, rank - 1, (long long)given);
     int d = tc_wrap(given, rank);
     if (x->meta.rank == 0) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     tc_sym wide[TC_MAX_RANK + 1], flat[TC_MAX_RANK];
@@ -464,7 +497,8 @@ static tc_status shape_triangle(tc_shape_ctx *c) {
 static tc_status lower_triangle(tc_lower *l) {
     int r = l->result_axes;
     bool lower = !strcmp(tc_op_schema(l->node->op)->name, "tril");
-    tc_lv i = tc_l_index(l, tc_l_axis(l, r - 2)), j = tc_l_index(l, tc_l_axis(l, r - 1)), edge = tc_l_add(l, i, tc_l_host(l, TC_I64, tc_arg_sym(l->node, 1)));
+    tc_lv i = tc_l_index(l, tc_l_axis(l, r - 2)), j = tc_l_index(l, tc_l_axis(l, r - 1)),
+          edge = tc_l_add(l, i, tc_l_host(l, TC_I64, tc_arg_sym(l->node, 1)));
     return tc_l_out(l, 0, tc_l_where(l, tc_l_op2(l, lower ? TC_X_LE : TC_X_GE, j, edge), tc_l_in(l, 0), zero(l)));
 }
 static tc_status grad_triangle(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -485,7 +519,9 @@ static tc_status fits(tc_shape_ctx *c, const tc_dims *part) {
     const tc_meta *src = tc_sh_meta(c, 1);
     bool ok = src && src->rank == part->rank;
     for (int k = 0; ok && k < part->rank; k++) ok = tc_sh_same(c, src->size[k], part->size[k]);
-    return ok ? NULL : tc_sh_fail(c, "expected src to have a size equal to the %.*s of self", (int)strcspn(tc_op_schema(c->op)->name, "_"), tc_op_schema(c->op)->name);
+    return ok ? NULL
+              : tc_sh_fail(c, "expected src to have a size equal to the %.*s of self", (int)strcspn(tc_op_schema(c->op)->name, "_"),
+                           tc_op_schema(c->op)->name);
 }
 static tc_status shape_select_scatter(tc_shape_ctx *c) {
     int d;
@@ -494,7 +530,8 @@ static tc_status shape_select_scatter(tc_shape_ctx *c) {
     const tc_meta *m = tc_sh_meta(c, 0);
     TC_TRY(tc_sh_dim_arg(c, 2, m->rank, &d));
     if (tc_sym_const_int(tc_sh_int(c, 3), &i) && m->rank && tc_sym_const_int(m->size[d], &size) && (i < -size || i >= size))
-        return tc_sh_fail_as(c, "IndexError", "select(): index %lld out of range for tensor of size %lld at dimension %d", (long long)i, (long long)size, d);
+        return tc_sh_fail_as(c, "IndexError", "select(): index %lld out of range for tensor of size %lld at dimension %d", (long long)i,
+                             (long long)size, d);
     tc_dims part = tc_dims_reduced(c, m, (uint64_t)1 << d, false);
     TC_TRY(fits(c, &part));
     return tc_shape_same(c);
@@ -506,7 +543,8 @@ static tc_status shape_slice_scatter(tc_shape_ctx *c) {
     tc_symctx *s = tc_sh_sym(c);
     TC_TRY(tc_sh_dim_arg(c, 2, m->rank, &d));
     if (m->rank == 0) return tc_sh_fail(c, "slice() cannot be applied to a 0-dim tensor.");
-    tc_sym a = tc_slice_bound(s, tc_sh_given(c, 3) ? tc_sh_int(c, 3) : NULL, m->size[d], false), b = tc_slice_bound(s, tc_sh_given(c, 4) ? tc_sh_int(c, 4) : NULL, m->size[d], true);
+    tc_sym a = tc_slice_bound(s, tc_sh_given(c, 3) ? tc_sh_int(c, 3) : NULL, m->size[d], false),
+           b = tc_slice_bound(s, tc_sh_given(c, 4) ? tc_sh_int(c, 4) : NULL, m->size[d], true);
     tc_dims part = tc_dims_of(m);
     part.size[d] = tc_slice_length(s, a, b, tc_sh_int(c, 5));
     TC_TRY(fits(c, &part));
@@ -521,7 +559,8 @@ static tc_status shape_diagonal_scatter(tc_shape_ctx *c) {
     TC_TRY(tc_sh_dim_arg(c, 4, m->rank, &b));
     int64_t off = tc_sh_const(c, 2);
     tc_dims part = tc_dims_reduced(c, m, (uint64_t)1 << a | (uint64_t)1 << b, false);
-    tc_sym ra = off >= 0 ? m->size[a] : tc_sym_add(s, m->size[a], tc_sym_int(s, off)), rb = off >= 0 ? tc_sym_sub(s, m->size[b], tc_sym_int(s, off)) : m->size[b];
+    tc_sym ra = off >= 0 ? m->size[a] : tc_sym_add(s, m->size[a], tc_sym_int(s, off)),
+           rb = off >= 0 ? tc_sym_sub(s, m->size[b], tc_sym_int(s, off)) : m->size[b];
     part.size[part.rank++] = tc_sym_max(s, tc_sym_min(s, ra, rb), tc_sym_int(s, 0));
     TC_TRY(fits(c, &part));
     return tc_shape_same(c);
@@ -561,7 +600,9 @@ static tc_status lower_slice_into(tc_lower *l, int part, int self, int dim_arg) 
         in = both(l, in, tc_l_op2(l, TC_X_LT, r, tc_l_host(l, TC_I64, m->size[d])));
     } else {
         tc_lv st = tc_l_host(l, TC_I64, step), q = tc_l_op2(l, TC_X_DIV_FLOOR, r, st);
-        in = both(l, in, both(l, tc_l_op2(l, TC_X_EQ, tc_l_op2(l, TC_X_REMAINDER, r, st), integer(l, 0)), tc_l_op2(l, TC_X_LT, q, tc_l_host(l, TC_I64, m->size[d]))));
+        in = both(l, in,
+                  both(l, tc_l_op2(l, TC_X_EQ, tc_l_op2(l, TC_X_REMAINDER, r, st), integer(l, 0)),
+                       tc_l_op2(l, TC_X_LT, q, tc_l_host(l, TC_I64, m->size[d]))));
         gather[d] = tc_l_where(l, in, q, integer(l, 0));
         index[d] = tc_l_affine(l, NULL, -1, NULL);
     }
@@ -600,19 +641,31 @@ static tc_status grad_diagonal_backward(tc_emit *e, const tc_node *n, tc_value *
 }
 static tc_status grad_select_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *src = tc_arg_meta(n, 1);
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::select_scatter", "vvaa", gs[0], tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)gs[0]->meta.dtype), &n->args[2], &n->args[3]));
+    if (tc_emit_wants_grad(e, n, 0))
+        tc_e_give(e, n, 0,
+                  tc_emit_call(e, "aten::select_scatter", "vvaa", gs[0],
+                               tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)gs[0]->meta.dtype), &n->args[2], &n->args[3]));
     if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_emit_call(e, "aten::select.int", "vaa", gs[0], &n->args[2], &n->args[3]));
     return tc_e_done(e);
 }
 static tc_status grad_slice_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *src = tc_arg_meta(n, 1);
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::slice_scatter", "vvaaaa", gs[0], tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)gs[0]->meta.dtype), &n->args[2], &n->args[3], &n->args[4], &n->args[5]));
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_emit_call(e, "aten::slice.Tensor", "vaaaa", gs[0], &n->args[2], &n->args[3], &n->args[4], &n->args[5]));
+    if (tc_emit_wants_grad(e, n, 0))
+        tc_e_give(e, n, 0,
+                  tc_emit_call(e, "aten::slice_scatter", "vvaaaa", gs[0],
+                               tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)gs[0]->meta.dtype), &n->args[2], &n->args[3],
+                               &n->args[4], &n->args[5]));
+    if (tc_emit_wants_grad(e, n, 1))
+        tc_e_give(e, n, 1, tc_emit_call(e, "aten::slice.Tensor", "vaaaa", gs[0], &n->args[2], &n->args[3], &n->args[4], &n->args[5]));
     return tc_e_done(e);
 }
 static tc_status grad_diagonal_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *src = tc_arg_meta(n, 1);
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::diagonal_scatter", "vvaaa", gs[0], tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)gs[0]->meta.dtype), &n->args[2], &n->args[3], &n->args[4]));
+    if (tc_emit_wants_grad(e, n, 0))
+        tc_e_give(e, n, 0,
+                  tc_emit_call(e, "aten::diagonal_scatter", "vvaaa", gs[0],
+                               tc_emit_call(e, "aten::zeros", "Sd", src->size, src->rank, (int)gs[0]->meta.dtype), &n->args[2], &n->args[3],
+                               &n->args[4]));
     if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_emit_call(e, "aten::diagonal", "vaaa", gs[0], &n->args[2], &n->args[3], &n->args[4]));
     return tc_e_done(e);
 }
@@ -636,7 +689,8 @@ static tc_status decompose_unfold_backward(tc_emit *e, const tc_node *n) { /* gr
 }
 static tc_status decompose_as_strided_scatter(tc_emit *e, const tc_node *n) { /* self, src, size, stride, offset */
     tc_value *x = tc_arg_value(n, 0), *src = tc_arg_value(n, 1);
-    tc_value *pos = tc_emit_call(e, "aten::as_strided", "vaaa", range_to(e, tc_meta_numel(tc_e_sym(e), &x->meta)), &n->args[2], &n->args[3], &n->args[4]);
+    tc_value *pos =
+        tc_emit_call(e, "aten::as_strided", "vaaa", range_to(e, tc_meta_numel(tc_e_sym(e), &x->meta)), &n->args[2], &n->args[3], &n->args[4]);
     tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
     pos = tc_emit_call(e, "aten::reshape", "vI", pos, (int64_t[]){-1}, 1);
     tc_value *r = tc_emit_call(e, "aten::index_put", "vVv", flat, &pos, 1, tc_emit_call(e, "aten::reshape", "vI", src, (int64_t[]){-1}, 1));
@@ -649,9 +703,12 @@ static tc_status decompose_diag_embed(tc_emit *e, const tc_node *n) {
     int rank = x->meta.rank + 1, k = 0;
     int64_t off = tc_arg_int(n, 1), da = tc_arg_int(n, 2), db = tc_arg_int(n, 3);
     if (x->meta.rank == 0) return tc_error(TC_CONTENT, "IndexError: %s: Dimension specified as -1 but tensor has no dimensions", tc_op_name(n->op));
-    if (da < -rank || da >= rank || db < -rank || db >= rank) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -rank, rank - 1, (long long)(da < -rank || da >= rank ? da : db));
+    if (da < -rank || da >= rank || db < -rank || db >= rank)
+        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
+                        -rank, rank - 1, (long long)(da < -rank || da >= rank ? da : db));
     int a = tc_wrap(da, rank), b = tc_wrap(db, rank);
-    if (a == b) return tc_error(TC_CONTENT, "%s: diagonal dimensions cannot be identical %lld, %lld", tc_op_name(n->op), (long long)da, (long long)db);
+    if (a == b)
+        return tc_error(TC_CONTENT, "%s: diagonal dimensions cannot be identical %lld, %lld", tc_op_name(n->op), (long long)da, (long long)db);
     tc_sym side = tc_sym_add(s, x->meta.size[x->meta.rank - 1], tc_sym_int(s, off < 0 ? -off : off)), size[TC_MAX_RANK + 1];
     for (int d = 0; d < rank; d++) size[d] = d == a || d == b ? side : x->meta.size[k++];
     tc_emit_result(e, 0, tc_emit_call(e, "aten::diagonal_backward", "vSiii", x, size, rank, off, (int64_t)a, (int64_t)b));
@@ -659,12 +716,16 @@ static tc_status decompose_diag_embed(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_diag(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank != 1 && x->meta.rank != 2) return tc_error(TC_CONTENT, "%s: diag(): Supports 1D or 2D tensors. Got %dD", tc_op_name(n->op), x->meta.rank);
-    tc_emit_result(e, 0, x->meta.rank == 1 ? tc_emit_call(e, "aten::diag_embed", "va", x, &n->args[1]) : tc_e1(e, "aten::clone", tc_emit_call(e, "aten::diagonal", "va", x, &n->args[1])));
+    if (x->meta.rank != 1 && x->meta.rank != 2)
+        return tc_error(TC_CONTENT, "%s: diag(): Supports 1D or 2D tensors. Got %dD", tc_op_name(n->op), x->meta.rank);
+    tc_emit_result(e, 0,
+                   x->meta.rank == 1 ? tc_emit_call(e, "aten::diag_embed", "va", x, &n->args[1])
+                                     : tc_e1(e, "aten::clone", tc_emit_call(e, "aten::diagonal", "va", x, &n->args[1])));
     return tc_e_done(e);
 }
 static tc_status decompose_diagflat(tc_emit *e, const tc_node *n) {
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::diag_embed", "va", tc_emit_call(e, "aten::reshape", "vI", tc_arg_value(n, 0), (int64_t[]){-1}, 1), &n->args[1]));
+    tc_emit_result(
+        e, 0, tc_emit_call(e, "aten::diag_embed", "va", tc_emit_call(e, "aten::reshape", "vI", tc_arg_value(n, 0), (int64_t[]){-1}, 1), &n->args[1]));
     return tc_e_done(e);
 }
 static tc_status decompose_diff(tc_emit *e, const tc_node *n) { /* self, n, dim, prepend, append */
@@ -673,7 +734,9 @@ static tc_status decompose_diff(tc_emit *e, const tc_node *n) { /* self, n, dim,
     int k = 0, rank = x->meta.rank;
     if (rank == 0) return refuse(n, "diff expects input to be at least one-dimensional");
     if (times < 0) return tc_error(TC_CONTENT, "%s: order must be non-negative but got %lld", tc_op_name(n->op), (long long)times);
-    if (given < -rank || given >= rank) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -rank, rank - 1, (long long)given);
+    if (given < -rank || given >= rank)
+        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
+                        -rank, rank - 1, (long long)given);
     int64_t d = tc_wrap(given, rank);
     for (int i = 3; i < 5; i++) {
         const tc_meta *m = tc_arg_meta(n, i);
@@ -705,7 +768,9 @@ static tc_status decompose_block_diag(tc_emit *e, const tc_node *n) {
     tc_sym width = tc_sym_int(s, 0), left = width;
     for (int k = 0; k < list->n; k++) {
         tc_value *x = list->values[k];
-        if (x->meta.rank > 2) return tc_error(TC_CONTENT, "%s: torch.block_diag: Input tensors must have 2 or fewer dimensions. Input %d has %d dimensions", tc_op_name(n->op), k, x->meta.rank);
+        if (x->meta.rank > 2)
+            return tc_error(TC_CONTENT, "%s: torch.block_diag: Input tensors must have 2 or fewer dimensions. Input %d has %d dimensions",
+                            tc_op_name(n->op), k, x->meta.rank);
         rows[k] = tc_e1(e, "aten::atleast_2d", x);
         if (!rows[k]) return tc_e_done(e);
         width = tc_sym_add(s, width, rows[k]->meta.size[1]);
@@ -715,13 +780,16 @@ static tc_status decompose_block_diag(tc_emit *e, const tc_node *n) {
         rows[k] = tc_emit_call(e, "aten::constant_pad_nd", "vSi", rows[k], (tc_sym[]){left, right}, 2, (int64_t)0);
         left = tc_sym_add(s, left, own);
     }
-    tc_emit_result(e, 0, list->n ? tc_emit_call(e, "aten::cat", "Vi", rows, list->n, (int64_t)0) : tc_emit_call(e, "aten::empty.memory_format", "I", (int64_t[]){1, 0}, 2));
+    tc_emit_result(e, 0,
+                   list->n ? tc_emit_call(e, "aten::cat", "Vi", rows, list->n, (int64_t)0)
+                           : tc_emit_call(e, "aten::empty.memory_format", "I", (int64_t[]){1, 0}, 2));
     return tc_e_done(e);
 }
 static tc_status decompose_cartesian_prod(tc_emit *e, const tc_node *n) {
     const tc_arg *list = &n->args[0];
     for (int k = 0; k < list->n; k++)
-        if (list->values[k]->meta.rank != 1) return tc_error(TC_CONTENT, "%s: Expect a 1D vector, but got shape of %d dimensions", tc_op_name(n->op), list->values[k]->meta.rank);
+        if (list->values[k]->meta.rank != 1)
+            return tc_error(TC_CONTENT, "%s: Expect a 1D vector, but got shape of %d dimensions", tc_op_name(n->op), list->values[k]->meta.rank);
     if (list->n == 1) {
         tc_emit_result(e, 0, tc_e1(e, "aten::alias", list->values[0]));
         return tc_e_done(e);
@@ -738,13 +806,22 @@ static tc_status decompose_pixel_shuffle(tc_emit *e, const tc_node *n) {
     bool back = strstr(tc_op_schema(n->op)->name, "unshuffle") != NULL;
     int64_t r = tc_arg_int(n, 1), c, h, w;
     int rank = x->meta.rank, lead = rank - 3, k = 0;
-    if (rank < 3) return tc_error(TC_CONTENT, "%s: %s expects input to have at least 3 dimensions, but got input with %d dimension(s)", tc_op_name(n->op), tc_op_schema(n->op)->name, rank);
-    if (r <= 0) return tc_error(TC_CONTENT, "%s: %s expects a positive %s, but got %lld", tc_op_name(n->op), tc_op_schema(n->op)->name, back ? "downscale_factor" : "upscale_factor", (long long)r);
+    if (rank < 3)
+        return tc_error(TC_CONTENT, "%s: %s expects input to have at least 3 dimensions, but got input with %d dimension(s)", tc_op_name(n->op),
+                        tc_op_schema(n->op)->name, rank);
+    if (r <= 0)
+        return tc_error(TC_CONTENT, "%s: %s expects a positive %s, but got %lld", tc_op_name(n->op), tc_op_schema(n->op)->name,
+                        back ? "downscale_factor" : "upscale_factor", (long long)r);
     if (!back && tc_sym_const_int(x->meta.size[lead], &c) && c % (r * r))
-        return tc_error(TC_CONTENT, "%s: pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but input.size(-3)=%lld is not divisible by %lld", tc_op_name(n->op), (long long)c, (long long)(r * r));
+        return tc_error(TC_CONTENT,
+                        "%s: pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+                        "input.size(-3)=%lld is not divisible by %lld",
+                        tc_op_name(n->op), (long long)c, (long long)(r * r));
     if (back && tc_sym_const_int(x->meta.size[lead + 1], &h) && tc_sym_const_int(x->meta.size[lead + 2], &w) && (h % r || w % r))
-        return tc_error(TC_CONTENT, "%s: pixel_unshuffle expects height and width to be divisible by downscale_factor %lld", tc_op_name(n->op), (long long)r);
-    tc_sym f = tc_sym_int(s, r), C = x->meta.size[lead], H = x->meta.size[lead + 1], W = x->meta.size[lead + 2], split[TC_MAX_RANK + 4], out[TC_MAX_RANK];
+        return tc_error(TC_CONTENT, "%s: pixel_unshuffle expects height and width to be divisible by downscale_factor %lld", tc_op_name(n->op),
+                        (long long)r);
+    tc_sym f = tc_sym_int(s, r), C = x->meta.size[lead], H = x->meta.size[lead + 1], W = x->meta.size[lead + 2], split[TC_MAX_RANK + 4],
+           out[TC_MAX_RANK];
     int64_t order[TC_MAX_RANK + 4];
     if (lead + 5 > TC_MAX_RANK) return refuse(n, "too many dimensions");
     for (; k < lead; k++) split[k] = out[k] = x->meta.size[k], order[k] = k;
@@ -760,7 +837,9 @@ static tc_status decompose_pixel_shuffle(tc_emit *e, const tc_node *n) {
         out[k] = tc_sym_mul(s, C, tc_sym_int(s, r * r)), out[k + 1] = split[k + 1], out[k + 2] = split[k + 3];
     }
     tc_value *y = tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::reshape", "vS", x, split, lead + 5), order, lead + 5);
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::_unsafe_view", "vS", tc_emit_call(e, "aten::clone", "va", y, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}), out, rank));
+    tc_emit_result(e, 0,
+                   tc_emit_call(e, "aten::_unsafe_view", "vS", tc_emit_call(e, "aten::clone", "va", y, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}),
+                                out, rank));
     return tc_e_done(e);
 }
 static tc_status decompose_channel_shuffle(tc_emit *e, const tc_node *n) {
@@ -769,9 +848,14 @@ static tc_status decompose_channel_shuffle(tc_emit *e, const tc_node *n) {
     tc_sym groups = tc_arg_sym(n, 1), split[TC_MAX_RANK];
     int rank = x->meta.rank;
     int64_t c, g;
-    if (rank <= 2) return tc_error(TC_CONTENT, "%s: channel_shuffle expects input with > 2 dims, but got input with %d dims", tc_op_name(n->op), rank);
-    if (tc_sym_const_int(groups, &g) && g <= 0) return tc_error(TC_CONTENT, "%s: Number of groups to divide channels in must be positive. Value of groups:%lld", tc_op_name(n->op), (long long)g);
-    if (tc_sym_const_int(groups, &g) && tc_sym_const_int(x->meta.size[1], &c) && c % g) return tc_error(TC_CONTENT, "%s: Number of channels must be divisible by groups. Got %lld channels and %lld groups.", tc_op_name(n->op), (long long)c, (long long)g);
+    if (rank <= 2)
+        return tc_error(TC_CONTENT, "%s: channel_shuffle expects input with > 2 dims, but got input with %d dims", tc_op_name(n->op), rank);
+    if (tc_sym_const_int(groups, &g) && g <= 0)
+        return tc_error(TC_CONTENT, "%s: Number of groups to divide channels in must be positive. Value of groups:%lld", tc_op_name(n->op),
+                        (long long)g);
+    if (tc_sym_const_int(groups, &g) && tc_sym_const_int(x->meta.size[1], &c) && c % g)
+        return tc_error(TC_CONTENT, "%s: Number of channels must be divisible by groups. Got %lld channels and %lld groups.", tc_op_name(n->op),
+                        (long long)c, (long long)g);
     split[0] = x->meta.size[0], split[1] = groups, split[2] = tc_sym_floordiv(s, x->meta.size[1], groups);
     for (int k = 2; k < rank; k++) split[k + 1] = x->meta.size[k];
     tc_value *y = tc_emit_call(e, "aten::transpose.int", "vii", tc_emit_call(e, "aten::reshape", "vS", x, split, rank + 1), (int64_t)1, (int64_t)2);
@@ -779,49 +863,87 @@ static tc_status decompose_channel_shuffle(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define ROW(SCHEMA, shape_, lower_, grad_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text}
-#define COMPOSED(SCHEMA, decompose_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text}
-#define BORDER(name, n, len, what)                                                                                                                        \
-    ROW(#name "_pad" #n "d(Tensor self, SymInt[" #len "] padding)", shape_border_pad, lower_border_pad, grad_border_pad, NULL, what),                         \
-    {.schema = "aten::" #name "_pad" #n "d_backward(Tensor grad_output, Tensor self, SymInt[" #len "] padding) -> Tensor", .shape = shape_like_self, .decompose = decompose_border_pad_backward, .doc = "gradient of " #name "_pad" #n "d"}
+#define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
+#define COMPOSED(SCHEMA, decompose_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
+#define BORDER(name, n, len, what)                                                                                                      \
+    ROW(#name "_pad" #n "d(Tensor self, SymInt[" #len "] padding)", shape_border_pad, lower_border_pad, grad_border_pad, NULL, what), { \
+        .schema = "aten::" #name "_pad" #n "d_backward(Tensor grad_output, Tensor self, SymInt[" #len "] padding) -> Tensor",           \
+        .shape = shape_like_self, .decompose = decompose_border_pad_backward, .doc = "gradient of " #name "_pad" #n "d"                 \
+    }
 const tc_op tc_ops_rearrange[] = {
-    ROW("cat(Tensor[] tensors, int dim=0)", shape_cat, lower_cat, grad_cat, "cat([f32[2,3], f32[4,3]]); cat([f32[2,3], i64[2,1]], 1)", "one after the other along dim"),
-    COMPOSED("concat(Tensor[] tensors, int dim=0)", decompose_cat, NULL, "cat"), COMPOSED("concatenate(Tensor[] tensors, int dim=0)", decompose_cat, NULL, "cat"),
+    ROW("cat(Tensor[] tensors, int dim=0)", shape_cat, lower_cat, grad_cat, "cat([f32[2,3], f32[4,3]]); cat([f32[2,3], i64[2,1]], 1)",
+        "one after the other along dim"),
+    COMPOSED("concat(Tensor[] tensors, int dim=0)", decompose_cat, NULL, "cat"),
+    COMPOSED("concatenate(Tensor[] tensors, int dim=0)", decompose_cat, NULL, "cat"),
     COMPOSED("stack(Tensor[] tensors, int dim=0)", decompose_stack, "stack([f32[2,3], f32[2,3]], 1)", "side by side along a new dimension"),
     COMPOSED("hstack(Tensor[] tensors)", decompose_xstack, "hstack([f32[2,3], f32[2,1]])", "cat along dimension 1 (0 of vectors)"),
-    COMPOSED("vstack(Tensor[] tensors)", decompose_xstack, "vstack([f32[3], f32[3]])", "cat along dimension 0"), COMPOSED("row_stack(Tensor[] tensors)", decompose_xstack, NULL, "vstack"),
+    COMPOSED("vstack(Tensor[] tensors)", decompose_xstack, "vstack([f32[3], f32[3]])", "cat along dimension 0"),
+    COMPOSED("row_stack(Tensor[] tensors)", decompose_xstack, NULL, "vstack"),
     COMPOSED("dstack(Tensor[] tensors)", decompose_xstack, "dstack([f32[2,3], f32[2,3]])", "cat along dimension 2"),
     COMPOSED("column_stack(Tensor[] tensors)", decompose_xstack, "column_stack([f32[3], f32[3,2]])", "vectors as columns"),
-    ROW("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0)", shape_constant_pad, lower_constant_pad, grad_constant_pad, "constant_pad_nd(f32[2,3], [1,2], 0.5); constant_pad_nd(f32[4,5], [-1,1,2,0])", "value around; negative widths cut"),
-    BORDER(reflection, 1, 2, "mirrored at the border"), BORDER(reflection, 2, 4, "mirrored at the border"), BORDER(reflection, 3, 6, "mirrored at the border"),
-    BORDER(replication, 1, 2, "the border repeated"), BORDER(replication, 2, 4, "the border repeated"), BORDER(replication, 3, 6, "the border repeated"),
-    ROW("_pad_circular(Tensor self, SymInt[] pad)", shape_border_pad, lower_border_pad, grad_border_pad, "_pad_circular(f32[1,2,5], [2,1])", "the other end repeated"),
-    COMPOSED("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None)", decompose_pad, "pad(f32[1,2,5], [2,1], 'reflect'); pad(f32[2,3], [1,1])", "constant, reflect, replicate or circular"),
+    ROW("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0)", shape_constant_pad, lower_constant_pad, grad_constant_pad,
+        "constant_pad_nd(f32[2,3], [1,2], 0.5); constant_pad_nd(f32[4,5], [-1,1,2,0])", "value around; negative widths cut"),
+    BORDER(reflection, 1, 2, "mirrored at the border"),
+    BORDER(reflection, 2, 4, "mirrored at the border"),
+    BORDER(reflection, 3, 6, "mirrored at the border"),
+    BORDER(replication, 1, 2, "the border repeated"),
+    BORDER(replication, 2, 4, "the border repeated"),
+    BORDER(replication, 3, 6, "the border repeated"),
+    ROW("_pad_circular(Tensor self, SymInt[] pad)", shape_border_pad, lower_border_pad, grad_border_pad, "_pad_circular(f32[1,2,5], [2,1])",
+        "the other end repeated"),
+    COMPOSED("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None)", decompose_pad,
+             "pad(f32[1,2,5], [2,1], 'reflect'); pad(f32[2,3], [1,1])", "constant, reflect, replicate or circular"),
     ROW("flip(Tensor self, int[] dims)", shape_flip, lower_flip, grad_flip, "flip(f32[3,5], [0]); flip(f32[3,5], [0,1])", "reversed"),
-    COMPOSED("fliplr(Tensor self)", decompose_fliplr, "fliplr(f32[3,5])", "dimension 1 reversed"), COMPOSED("flipud(Tensor self)", decompose_fliplr, "flipud(f32[3,5])", "dimension 0 reversed"),
-    {.schema = "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor", .shape = shape_roll, .decompose = decompose_roll, .samples = "roll(f32[3,5], [2], [1]); roll(f32[3,5], [1])", .doc = "shifted around"},
+    COMPOSED("fliplr(Tensor self)", decompose_fliplr, "fliplr(f32[3,5])", "dimension 1 reversed"),
+    COMPOSED("flipud(Tensor self)", decompose_fliplr, "flipud(f32[3,5])", "dimension 0 reversed"),
+    {.schema = "aten::roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
+     .shape = shape_roll,
+     .decompose = decompose_roll,
+     .samples = "roll(f32[3,5], [2], [1]); roll(f32[3,5], [1])",
+     .doc = "shifted around"},
     COMPOSED("rot90(Tensor self, int k=1, int[] dims=[0,1])", decompose_rot90, "rot90(f32[3,5])", "turned by k quarters"),
     ROW("repeat(Tensor self, SymInt[] repeats)", shape_repeat, lower_repeat, grad_repeat, "repeat(f32[2,3], [2,1,3])", "copies along dimensions"),
     COMPOSED("tile(Tensor self, SymInt[] dims)", decompose_tile, "tile(f32[2,3], [2])", "repeat, counted from the last dimension"),
-    COMPOSED("repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None)", decompose_repeat_interleave, "repeat_interleave(f32[2,3], 2, 1)", "each element repeated"),
+    COMPOSED("repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None)", decompose_repeat_interleave,
+             "repeat_interleave(f32[2,3], 2, 1)", "each element repeated"),
     ROW("tril(Tensor self, SymInt diagonal=0)", shape_triangle, lower_triangle, grad_triangle, "tril(f32[3,4])", "the lower triangle, 0 above"),
     ROW("triu(Tensor self, SymInt diagonal=0)", shape_triangle, lower_triangle, grad_triangle, "triu(f32[3,4], 1)", "the upper triangle, 0 below"),
-    ROW("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index)", shape_backward, lower_select_backward, grad_select_backward, "select_backward(f32[3], [3,4], 1, 2)", "gradient of select"),
-    ROW("slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step)", shape_backward, lower_slice_backward, grad_slice_backward, "slice_backward(f32[2,4], [5,4], 0, 1, 4, 2)", "gradient of slice"),
-    ROW("diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2)", shape_backward, lower_diagonal_backward, grad_diagonal_backward, "diagonal_backward(f32[3], [3,4], 0, 0, 1)", "gradient of diagonal"),
-    ROW("select_scatter(Tensor self, Tensor src, int dim, SymInt index)", shape_select_scatter, lower_select_scatter, grad_select_scatter, "select_scatter(f32[3,4], f32[3], 1, -1)", "self with src at an index"),
-    ROW("slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)", shape_slice_scatter, lower_slice_scatter, grad_slice_scatter, "slice_scatter(f32[5,4], f32[2,4], 0, 1, 5, 2)", "self with src in a slice"),
-    ROW("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)", shape_diagonal_scatter, lower_diagonal_scatter, grad_diagonal_scatter, "diagonal_scatter(f32[3,4], f32[3])", "self with src on the diagonal"),
-    {.schema = "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor", .shape = shape_backward, .decompose = decompose_unfold_backward, .samples = "unfold_backward(f32[3,2,3], [7,2], 0, 3, 2)", .doc = "gradient of unfold"},
-    {.schema = "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor", .shape = tc_shape_same, .decompose = decompose_as_strided_scatter, .samples = "as_strided_scatter(f32[3,4], f32[2,2], [2,2], [4,1], 1)", .doc = "self with src in a strided view"},
-    COMPOSED("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)", decompose_diag_embed, "diag_embed(f32[2,3], 1)", "vectors on the diagonals of matrices"),
-    COMPOSED("diag(Tensor self, int diagonal=0)", decompose_diag, "diag(f32[3]); diag(f32[3,4])", "the diagonal of a matrix, or a matrix of a diagonal"),
+    ROW("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index)", shape_backward, lower_select_backward,
+        grad_select_backward, "select_backward(f32[3], [3,4], 1, 2)", "gradient of select"),
+    ROW("slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step)", shape_backward,
+        lower_slice_backward, grad_slice_backward, "slice_backward(f32[2,4], [5,4], 0, 1, 4, 2)", "gradient of slice"),
+    ROW("diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2)", shape_backward, lower_diagonal_backward,
+        grad_diagonal_backward, "diagonal_backward(f32[3], [3,4], 0, 0, 1)", "gradient of diagonal"),
+    ROW("select_scatter(Tensor self, Tensor src, int dim, SymInt index)", shape_select_scatter, lower_select_scatter, grad_select_scatter,
+        "select_scatter(f32[3,4], f32[3], 1, -1)", "self with src at an index"),
+    ROW("slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)", shape_slice_scatter,
+        lower_slice_scatter, grad_slice_scatter, "slice_scatter(f32[5,4], f32[2,4], 0, 1, 5, 2)", "self with src in a slice"),
+    ROW("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)", shape_diagonal_scatter, lower_diagonal_scatter,
+        grad_diagonal_scatter, "diagonal_scatter(f32[3,4], f32[3])", "self with src on the diagonal"),
+    {.schema = "aten::unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
+     .shape = shape_backward,
+     .decompose = decompose_unfold_backward,
+     .samples = "unfold_backward(f32[3,2,3], [7,2], 0, 3, 2)",
+     .doc = "gradient of unfold"},
+    {.schema = "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
+     .shape = tc_shape_same,
+     .decompose = decompose_as_strided_scatter,
+     .samples = "as_strided_scatter(f32[3,4], f32[2,2], [2,2], [4,1], 1)",
+     .doc = "self with src in a strided view"},
+    COMPOSED("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)", decompose_diag_embed, "diag_embed(f32[2,3], 1)",
+             "vectors on the diagonals of matrices"),
+    COMPOSED("diag(Tensor self, int diagonal=0)", decompose_diag, "diag(f32[3]); diag(f32[3,4])",
+             "the diagonal of a matrix, or a matrix of a diagonal"),
     COMPOSED("diagflat(Tensor self, int offset=0)", decompose_diagflat, "diagflat(f32[2,2])", "a matrix of a diagonal"),
-    COMPOSED("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)", decompose_diff, "diff(f32[3,5])", "differences of neighbours, n times"),
+    COMPOSED("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)", decompose_diff, "diff(f32[3,5])",
+             "differences of neighbours, n times"),
     COMPOSED("block_diag(Tensor[] tensors)", decompose_block_diag, "block_diag([f32[2,3], f32[2]])", "matrices along a diagonal"),
     COMPOSED("cartesian_prod(Tensor[] tensors)", decompose_cartesian_prod, "cartesian_prod([f32[2], f32[3]])", "all combinations"),
     COMPOSED("pixel_shuffle(Tensor self, int upscale_factor)", decompose_pixel_shuffle, "pixel_shuffle(f32[1,8,2,3], 2)", "channels to space"),
     COMPOSED("pixel_unshuffle(Tensor self, int downscale_factor)", decompose_pixel_shuffle, "pixel_unshuffle(f32[1,2,4,6], 2)", "space to channels"),
-    COMPOSED("channel_shuffle(Tensor self, SymInt groups)", decompose_channel_shuffle, "channel_shuffle(f32[1,6,2,2], 3)", "channels dealt out over groups"),
+    COMPOSED("channel_shuffle(Tensor self, SymInt groups)", decompose_channel_shuffle, "channel_shuffle(f32[1,6,2,2], 3)",
+             "channels dealt out over groups"),
     COMPOSED("native_channel_shuffle(Tensor self, SymInt groups)", decompose_channel_shuffle, NULL, "channels dealt out over groups"),
     {0}};

@@ -15,7 +15,10 @@ static int param(const tc_op *op, const char *name) {
 }
 
 /* ---- shapes ---- */
-typedef struct { uint64_t mask; bool keepdim; } reduced;
+typedef struct {
+    uint64_t mask;
+    bool keepdim;
+} reduced;
 
 static tc_status reduced_dims(tc_shape_ctx *c, reduced *out) {
     int d = param(c->op, "dim"), k = param(c->op, "keepdim");
@@ -56,9 +59,11 @@ static tc_status nonempty(tc_shape_ctx *c, uint64_t mask, bool by_dim) {
     const char *name = tc_op_schema(c->op)->name;
     tc_dims all = tc_dims_of(m);
     if (!by_dim && tc_sym_is_int(tc_dims_numel(c, &all), 0))
-        return tc_sh_fail(c, "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", name);
+        return tc_sh_fail(
+            c, "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", name);
     for (int k = 0; by_dim && k < m->rank; k++)
-        if (mask >> k & 1 && tc_sym_is_int(m->size[k], 0)) return tc_sh_fail_as(c, "IndexError", "%s(): Expected reduction dim %d to have non-zero size.", name, k);
+        if (mask >> k & 1 && tc_sym_is_int(m->size[k], 0))
+            return tc_sh_fail_as(c, "IndexError", "%s(): Expected reduction dim %d to have non-zero size.", name, k);
     return NULL;
 }
 static bool dims_given(const tc_shape_ctx *c) {
@@ -108,13 +113,15 @@ static tc_status shape_norm(tc_shape_ctx *c) {
     tc_dtype d = tc_sh_meta(c, 0)->dtype;
     double p;
     reduced r;
-    if (tc_is_integral(d)) return tc_sh_fail(c, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s", tc_dtypes[d].torch);
+    if (tc_is_integral(d))
+        return tc_sh_fail(c, "linalg.vector_norm: Expected a floating point or complex tensor as input. Got %s", tc_dtypes[d].torch);
     TC_TRY(reduced_dims(c, &r));
     if (tc_sym_const_float(tc_sh_int(c, 1), &p) && (p < 0 || __builtin_isinf(p))) {
         const tc_meta *m = tc_sh_meta(c, 0);
         for (int k = 0; k < m->rank; k++)
             if (r.mask >> k & 1 && tc_sym_is_int(m->size[k], 0))
-                return tc_sh_fail(c, "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an identity", p);
+                return tc_sh_fail(
+                    c, "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an identity", p);
     }
     return reduce_to(c, 0, asked(c, tc_dtype_real(d)));
 }
@@ -306,7 +313,9 @@ static tc_value *over_count(tc_emit *e, const tc_node *n, tc_value *g, double le
     for (int k = 0; k < m->rank; k++)
         if (r.mask >> k & 1) count = tc_sym_mul(s, count, m->size[k]);
     if (tc_sym_const_int(count, &v)) return tc_emit_call(e, "aten::div.Tensor", "vf", g, (double)v - less);
-    tc_arg a = {.kind = TC_A_SCALAR, .is_sym = true, .sym = less == 0 ? count : tc_sym_op(s, TC_S_FSUB, tc_sym_op(s, TC_S_TOFLOAT, count, NULL, NULL), tc_sym_float(s, less), NULL)};
+    tc_arg a = {.kind = TC_A_SCALAR,
+                .is_sym = true,
+                .sym = less == 0 ? count : tc_sym_op(s, TC_S_FSUB, tc_sym_op(s, TC_S_TOFLOAT, count, NULL, NULL), tc_sym_float(s, less), NULL)};
     return tc_emit_call(e, "aten::div.Tensor", "va", g, &a);
 }
 static tc_status grad_sum(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -407,7 +416,8 @@ static tc_status var_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, boo
     if (g) {
         if (root) {
             tc_value *s = n->outs[0];
-            g = tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", s, (int64_t)0), (int64_t)0, tc_e_div(e, g, tc_e_muls(e, s, 2)));
+            g = tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_emit_call(e, "aten::eq.Scalar", "vi", s, (int64_t)0), (int64_t)0,
+                             tc_e_div(e, g, tc_e_muls(e, s, 2)));
         }
         sum = tc_e_mul(e, tc_e_muls(e, restore(e, n, g), 2), tc_e_sub(e, x, mean_of(e, n)));
         sum = over_count(e, n, sum, correction_of(n));
@@ -494,7 +504,9 @@ static tc_status grad_cumprod(tc_emit *e, const tc_node *n, tc_value *const *gs)
 /* ---- compositions ---- */
 static tc_status decompose_nanmean(tc_emit *e, const tc_node *n) { /* nansum / count of numbers */
     tc_value *x = tc_arg_value(n, 0), *ok = tc_e1(e, "aten::logical_not", tc_e1(e, "aten::isnan", x));
-    if (tc_is_integral(x->meta.dtype)) return tc_error(TC_CONTENT, "aten.nanmean: nanmean(): expected input to have floating point or complex dtype but got %s", tc_dtypes[x->meta.dtype].torch);
+    if (tc_is_integral(x->meta.dtype))
+        return tc_error(TC_CONTENT, "aten.nanmean: nanmean(): expected input to have floating point or complex dtype but got %s",
+                        tc_dtypes[x->meta.dtype].torch);
     tc_value *s = tc_emit_call(e, "aten::nansum", "vaaa", x, &n->args[1], &n->args[2], &n->args[3]);
     tc_value *c = tc_emit_call(e, "aten::sum.dim_IntList", "vaa", ok, &n->args[1], &n->args[2]);
     tc_emit_result(e, 0, tc_e_div(e, s, c));
@@ -508,7 +520,9 @@ static tc_status decompose_norm(tc_emit *e, const tc_node *n) {
     if (d >= 0) a[2] = n->args[d];
     if (k >= 0) a[3] = n->args[k];
     if (t >= 0) a[4] = n->args[t];
-    if (x && tc_is_integral(x->meta.dtype)) return tc_error(TC_CONTENT, "%s: norm(): input dtype should be either floating point or complex. Got %s instead.", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch);
+    if (x && tc_is_integral(x->meta.dtype))
+        return tc_error(TC_CONTENT, "%s: norm(): input dtype should be either floating point or complex. Got %s instead.", tc_op_name(n->op),
+                        tc_dtypes[x->meta.dtype].torch);
     tc_node *r = tc_e_args(e, "aten::linalg_vector_norm", a, 5);
     tc_emit_result(e, 0, r ? r->outs[0] : NULL);
     return tc_e_done(e);
@@ -534,30 +548,44 @@ static tc_status decompose_logcumsumexp(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define ROW(SCHEMA, shape_, lower_, grad_, sample, text) {.schema = "aten::" SCHEMA, .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text}
-#define TRUTH(SCHEMA, shape_, lower_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text}
-#define COMPOSED(SCHEMA, decompose_, sample, text) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text}
-#define VARIANCE(name, pair, ret, lower_, grad_, text)                                                                                                    \
-    ROW(#name "(Tensor self, bool unbiased=True) -> " ret, shape_var, lower_, grad_, #name "(f32[3,5])", text),                                             \
-    ROW(#name ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> " ret, shape_var, lower_, grad_, #name "(f32[3,5], [1])", text),   \
-    ROW(#name ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> " ret, shape_var, lower_, grad_, #name "(f32[3,5], [0], correction=0, keepdim=True)", text)
+#define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
+    { .schema = "aten::" SCHEMA, .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
+#define TRUTH(SCHEMA, shape_, lower_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text }
+#define COMPOSED(SCHEMA, decompose_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
+#define VARIANCE(name, pair, ret, lower_, grad_, text)                                                                                            \
+    ROW(#name "(Tensor self, bool unbiased=True) -> " ret, shape_var, lower_, grad_, #name "(f32[3,5])", text),                                   \
+        ROW(#name ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> " ret, shape_var, lower_, grad_,                     \
+            #name "(f32[3,5], [1])", text),                                                                                                       \
+        ROW(#name ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> " ret, shape_var, lower_, grad_, \
+            #name "(f32[3,5], [0], correction=0, keepdim=True)", text)
 const tc_op tc_ops_reduce[] = {
     ROW("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_sum, grad_sum, "sum(f32[3,5]); sum(bool[7])", "the sum of all"),
-    ROW("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_sum, grad_sum, "sum(f32[3,5], [1]); sum(f32[3,5], [0], True)", "the sums over dim"),
-    ROW("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_nansum, grad_nansum, "nansum(f32[3,5])", "the sum of all that are numbers"),
+    ROW("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_sum, grad_sum,
+        "sum(f32[3,5], [1]); sum(f32[3,5], [0], True)", "the sums over dim"),
+    ROW("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_nansum, grad_nansum,
+        "nansum(f32[3,5])", "the sum of all that are numbers"),
     ROW("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_mean, lower_mean, grad_mean, "mean(f32[3,5])", "sum / count"),
-    ROW("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_mean, lower_mean, grad_mean, "mean(f32[3,5], [1])", "sum / count over dim"),
-    COMPOSED("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", decompose_nanmean, "nanmean(f32[3,5])", "the mean of all that are numbers"),
+    ROW("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_mean, lower_mean, grad_mean,
+        "mean(f32[3,5], [1])", "sum / count over dim"),
+    COMPOSED("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", decompose_nanmean, "nanmean(f32[3,5])",
+             "the mean of all that are numbers"),
     ROW("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, grad_prod, "prod(f32[3,4])", "the product of all"),
-    ROW("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, grad_prod, "prod(f32[3,4], 1)", "the products over dim"),
+    ROW("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, grad_prod,
+        "prod(f32[3,4], 1)", "the products over dim"),
     ROW("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape_extreme, lower_max, grad_amax, "amax(f32[3,5], [1])", "the largest"),
     ROW("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape_extreme, lower_min, grad_amax, "amin(f32[3,5], [1])", "the smallest"),
     ROW("max(Tensor self) -> Tensor", shape_extreme, lower_max, grad_amax, "max(f32[3,5])", "the largest of all"),
     ROW("min(Tensor self) -> Tensor", shape_extreme, lower_min, grad_amax, "min(f32[3,5])", "the smallest of all"),
-    ROW("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", shape_extreme, lower_max, grad_pick, "max(f32[3,5], 1)", "the largest and where it first is"),
-    ROW("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", shape_extreme, lower_min, grad_pick, "min(f32[3,5], 1)", "the smallest and where it first is"),
-    ROW("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", shape_extreme, lower_aminmax, grad_aminmax, "aminmax(f32[3,5])", "the smallest and the largest"),
-    TRUTH("argmax(Tensor self, int? dim=None, bool keepdim=False)", shape_arg, lower_argmax, "argmax(f32[3,5], 1); argmax(f32[3,5])", "where the largest first is"),
+    ROW("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", shape_extreme, lower_max, grad_pick,
+        "max(f32[3,5], 1)", "the largest and where it first is"),
+    ROW("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", shape_extreme, lower_min, grad_pick,
+        "min(f32[3,5], 1)", "the smallest and where it first is"),
+    ROW("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)", shape_extreme, lower_aminmax, grad_aminmax,
+        "aminmax(f32[3,5])", "the smallest and the largest"),
+    TRUTH("argmax(Tensor self, int? dim=None, bool keepdim=False)", shape_arg, lower_argmax, "argmax(f32[3,5], 1); argmax(f32[3,5])",
+          "where the largest first is"),
     TRUTH("argmin(Tensor self, int? dim=None, bool keepdim=False)", shape_arg, lower_argmin, "argmin(f32[3,5], 1)", "where the smallest first is"),
     TRUTH("any(Tensor self)", shape_truth, lower_any, "any(bool[3,5])", "one is not 0"),
     TRUTH("any.dim(Tensor self, int dim, bool keepdim=False)", shape_truth, lower_any, "any(bool[3,5], 1)", "one along dim is not 0"),
@@ -566,21 +594,31 @@ const tc_op tc_ops_reduce[] = {
     TRUTH("all.dim(Tensor self, int dim, bool keepdim=False)", shape_truth, lower_all, "all(bool[3,5], 1)", "none along dim is 0"),
     TRUTH("all.dims(Tensor self, int[]? dim=None, bool keepdim=False)", shape_truth, lower_all, "all(bool[3,5], [0,1])", "none along dim is 0"),
     TRUTH("count_nonzero(Tensor self, int? dim=None)", shape_count, lower_count_nonzero, "count_nonzero(f32[3,5])", "how many are not 0"),
-    TRUTH("count_nonzero.dim_IntList(Tensor self, int[] dim)", shape_count, lower_count_nonzero, "count_nonzero(f32[3,5], [1])", "how many along dim are not 0"),
+    TRUTH("count_nonzero.dim_IntList(Tensor self, int[] dim)", shape_count, lower_count_nonzero, "count_nonzero(f32[3,5], [1])",
+          "how many along dim are not 0"),
     VARIANCE(var, 0, "Tensor", lower_var, grad_var, "sum (x - mean)^2 / (n - correction)"),
     VARIANCE(std, 0, "Tensor", lower_std, grad_std, "square root of var"),
     VARIANCE(var_mean, 1, "(Tensor, Tensor)", lower_var, grad_var, "var and mean"),
     VARIANCE(std_mean, 1, "(Tensor, Tensor)", lower_std, grad_std, "std and mean"),
-    ROW("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_norm, lower_norm, grad_norm, "linalg_vector_norm(f32[3,5], 2, [1]); linalg_vector_norm(f32[3,5], 3)", "(sum |x|^ord)^(1/ord)"),
+    ROW("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_norm,
+        lower_norm, grad_norm, "linalg_vector_norm(f32[3,5], 2, [1]); linalg_vector_norm(f32[3,5], 3)", "(sum |x|^ord)^(1/ord)"),
     COMPOSED("norm.Scalar(Tensor self, Scalar p=2)", decompose_norm, "norm(f32[3,5])", "linalg_vector_norm"),
-    COMPOSED("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False)", decompose_norm, "norm(f32[3,5], 2, [1])", "linalg_vector_norm"),
-    COMPOSED("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype)", decompose_norm, "norm(f32[3,5], 2, dtype=torch.float64)", "linalg_vector_norm"),
-    COMPOSED("norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype)", decompose_norm, "norm(f32[3,5], 2, [1], False, dtype=torch.float64)", "linalg_vector_norm"),
-    ROW("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", shape_logsumexp, lower_logsumexp, grad_logsumexp, "logsumexp(f32[3,5], [1])", "log of the sum of exp"),
-    ROW("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumsum, grad_cumsum, "cumsum(f32[3,5], 1); cumsum(i64[7], 0)", "running sums"),
-    ROW("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumprod, grad_cumprod, "cumprod(f32[3,5], 1)", "running products"),
-    ROW("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummax, grad_pick, "cummax(f32[3,5], 1)", "running maxima and where they are"),
-    ROW("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummin, grad_pick, "cummin(f32[3,5], 1)", "running minima and where they are"),
+    COMPOSED("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False)", decompose_norm, "norm(f32[3,5], 2, [1])",
+             "linalg_vector_norm"),
+    COMPOSED("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype)", decompose_norm, "norm(f32[3,5], 2, dtype=torch.float64)",
+             "linalg_vector_norm"),
+    COMPOSED("norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype)", decompose_norm,
+             "norm(f32[3,5], 2, [1], False, dtype=torch.float64)", "linalg_vector_norm"),
+    ROW("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", shape_logsumexp, lower_logsumexp, grad_logsumexp,
+        "logsumexp(f32[3,5], [1])", "log of the sum of exp"),
+    ROW("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumsum, grad_cumsum,
+        "cumsum(f32[3,5], 1); cumsum(i64[7], 0)", "running sums"),
+    ROW("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumprod, grad_cumprod, "cumprod(f32[3,5], 1)",
+        "running products"),
+    ROW("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummax, grad_pick, "cummax(f32[3,5], 1)",
+        "running maxima and where they are"),
+    ROW("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummin, grad_pick, "cummin(f32[3,5], 1)",
+        "running minima and where they are"),
     COMPOSED("logcumsumexp(Tensor self, int dim)", decompose_logcumsumexp, "logcumsumexp(f32[3,5], 1)", "running logsumexp"),
     COMPOSED("trace(Tensor self)", decompose_trace, "trace(f32[3,4])", "the sum of the diagonal"),
     {0}};

@@ -14,22 +14,22 @@
 extern const tc_op *const tc_op_families[];
 
 typedef struct {
-    tc_op derived;            /* in-place and out forms: the row they got; first, so that their address is the entry's */
-    const tc_op *op;          /* the row, or &derived */
+    tc_op derived;   /* in-place and out forms: the row they got; first, so that their address is the entry's */
+    const tc_op *op; /* the row, or &derived */
     const tc_op *functional;
-    const char *key, *name;   /* "aten::add.Tensor", "aten.add.Tensor" */
+    const char *key, *name; /* "aten::add.Tensor", "aten.add.Tensor" */
     _Atomic(tc_schema *) schema;
 } entry;
 
 static struct {
     pthread_once_t once;
-    pthread_mutex_t lock;     /* of what is made on demand: schemas, derived rows */
+    pthread_mutex_t lock; /* of what is made on demand: schemas, derived rows */
     tc_arena arena;
     entry *rows;
     size_t nrows;
     uint32_t *by_name, *by_op; /* open addressing; 0 is empty, else row + 1 */
     size_t mask;
-    tc_map derived;            /* key to entry; NULL value: no such form */
+    tc_map derived; /* key to entry; NULL value: no such form */
 } reg = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
 
 static size_t hash_ptr(const void *p) { return (size_t)(((uintptr_t)p >> 4) * 0x9E3779B97F4A7C15ull >> 20); }
@@ -248,7 +248,10 @@ static int rank_of(const tc_op *op) {
     return r;
 }
 
-typedef struct { const tc_op **out; int n, max; } found;
+typedef struct {
+    const tc_op **out;
+    int n, max;
+} found;
 
 static bool add_line(void *ctx, const char *line, size_t len) {
     found *f = ctx;

@@ -18,13 +18,16 @@ static tc_status shape_layer(tc_shape_ctx *c) {
     tc_symctx *s = tc_sh_sym(c);
     int64_t mode = tc_sh_const(c, MODE), hidden = tc_sh_const(c, HIDDEN);
     if (x->rank != 3) return tc_sh_fail(c, "input must have three dimensions");
-    if (mode < 0 || mode > TC_RNN_GRU || hidden <= 0) return tc_sh_fail(c, "mode %lld with hidden size %lld is not known", (long long)mode, (long long)hidden);
+    if (mode < 0 || mode > TC_RNN_GRU || hidden <= 0)
+        return tc_sh_fail(c, "mode %lld with hidden size %lld is not known", (long long)mode, (long long)hidden);
     if (x->dtype != TC_F32 && x->dtype != TC_F64) return tc_sh_fail(c, "not implemented for '%s'", tc_dtypes[x->dtype].torch);
     const tc_meta *w = tc_sh_meta(c, W_IH), *u = tc_sh_meta(c, W_HH);
     tc_sym gates = tc_sym_int(s, hidden * tc_rnn_gates((int)mode));
-    if (w->rank != 2 || u->rank != 2 || !tc_sh_same(c, w->size[0], gates) || !tc_sh_same(c, u->size[0], gates) || !tc_sh_same(c, w->size[1], x->size[2]) || !tc_sh_same(c, u->size[1], tc_sym_int(s, hidden)))
+    if (w->rank != 2 || u->rank != 2 || !tc_sh_same(c, w->size[0], gates) || !tc_sh_same(c, u->size[0], gates) ||
+        !tc_sh_same(c, w->size[1], x->size[2]) || !tc_sh_same(c, u->size[1], tc_sym_int(s, hidden)))
         return tc_sh_fail(c, "weights must be gates * hidden by input and gates * hidden by hidden");
-    if (!tc_sh_same(c, h->size[h->rank - 2], x->size[1]) || !tc_sh_same(c, h->size[h->rank - 1], tc_sym_int(s, hidden))) return tc_sh_fail(c, "hidden state must be batch by hidden size");
+    if (!tc_sh_same(c, h->size[h->rank - 2], x->size[1]) || !tc_sh_same(c, h->size[h->rank - 1], tc_sym_int(s, hidden)))
+        return tc_sh_fail(c, "hidden state must be batch by hidden size");
     for (int i = W_IH; i <= CX; i++)
         if (tc_sh_meta(c, i)->dtype != x->dtype) return tc_sh_fail(c, "input and parameters must have one type");
     tc_dims out = {.rank = 3, .size = {x->size[0], x->size[1], tc_sym_int(s, hidden)}}, hy = tc_dims_of(h), cy = tc_dims_of(cx);
@@ -43,8 +46,9 @@ static tc_status shape_layer_backward(tc_shape_ctx *c) {
     return NULL;
 }
 static tc_status grad_layer(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *r = tc_emit_call(e, "aten::mkldnn_rnn_layer_backward", "aaaaaaavvvvvvaaaaaaaaav", &n->args[X], &n->args[W_IH], &n->args[W_HH], &n->args[B_IH], &n->args[B_HH], &n->args[HX], &n->args[CX],
-                               n->outs[0], n->outs[1], n->outs[2], gs[0], gs[1], gs[2], &n->args[REVERSE], &n->args[MODE], &n->args[HIDDEN], &n->args[LAYERS], &n->args[BIASES], &n->args[TRAIN],
+    tc_value *r = tc_emit_call(e, "aten::mkldnn_rnn_layer_backward", "aaaaaaavvvvvvaaaaaaaaav", &n->args[X], &n->args[W_IH], &n->args[W_HH],
+                               &n->args[B_IH], &n->args[B_HH], &n->args[HX], &n->args[CX], n->outs[0], n->outs[1], n->outs[2], gs[0], gs[1], gs[2],
+                               &n->args[REVERSE], &n->args[MODE], &n->args[HIDDEN], &n->args[LAYERS], &n->args[BIASES], &n->args[TRAIN],
                                &n->args[BIDIRECTIONAL], &n->args[BATCH_SIZES], &n->args[BATCH_FIRST], n->outs[3]);
     for (int i = 0; i <= CX; i++) tc_e_give(e, n, i, tc_emit_out(r, i));
     return tc_e_done(e);
@@ -55,7 +59,9 @@ static int mode_of(const tc_node *n) {
     const char *s = tc_op_schema(n->op)->name;
     return !strncmp(s, "lstm", 4) ? TC_RNN_LSTM : !strncmp(s, "gru", 3) ? TC_RNN_GRU : !strncmp(s, "rnn_tanh", 8) ? TC_RNN_TANH : TC_RNN_RELU;
 }
-static tc_value *select_state(tc_emit *e, tc_value *states, int i) { return tc_emit_call(e, "aten::slice.Tensor", "viii", states, (int64_t)0, (int64_t)i, (int64_t)(i + 1)); }
+static tc_value *select_state(tc_emit *e, tc_value *states, int i) {
+    return tc_emit_call(e, "aten::slice.Tensor", "viii", states, (int64_t)0, (int64_t)i, (int64_t)(i + 1));
+}
 
 /* input, hx (a list of two for lstm), params, has_biases, num_layers, dropout, train, bidirectional, batch_first */
 static tc_status decompose_network(tc_emit *e, const tc_node *n) {
@@ -64,16 +70,19 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
     bool lstm = mode == TC_RNN_LSTM, biases = tc_arg_bool(n, 3), first = tc_arg_bool(n, 8), train = tc_arg_bool(n, 6);
     double dropout = tc_arg_float(n, 5);
     const tc_arg *params = &n->args[2];
-    tc_value *x = tc_arg_value(n, 0), *hx = lstm ? (n->args[1].n == 2 ? n->args[1].values[0] : NULL) : tc_arg_value(n, 1), *cx = lstm && hx ? n->args[1].values[1] : NULL;
+    tc_value *x = tc_arg_value(n, 0), *hx = lstm ? (n->args[1].n == 2 ? n->args[1].values[0] : NULL) : tc_arg_value(n, 1),
+             *cx = lstm && hx ? n->args[1].values[1] : NULL;
     const char *name = tc_op_name(n->op);
     if (!x || !hx) return tc_error(TC_CONTENT, "%s: expected an input and %s", name, lstm ? "two hidden states" : "a hidden state");
     if (x->meta.rank != 3 || hx->meta.rank != 3) return tc_error(TC_CONTENT, "%s: input and hidden states must have three dimensions", name);
     if (layers < 1 || layers > 10000 || params->n != layers * directions * per)
-        return lstm && params->n == layers * directions * (per + 1) ? tc_error(TC_UNSUPPORTED, "%s with projections is not supported", name)
-                                                                    : tc_error(TC_CONTENT, "%s: expected %lld parameters, got %d", name, (long long)(layers * directions * per), params->n);
+        return lstm && params->n == layers * directions * (per + 1)
+                   ? tc_error(TC_UNSUPPORTED, "%s with projections is not supported", name)
+                   : tc_error(TC_CONTENT, "%s: expected %lld parameters, got %d", name, (long long)(layers * directions * per), params->n);
     for (int i = 0; i < params->n; i++)
         if (!params->values[i]) return tc_error(TC_CONTENT, "%s: parameter %d is missing", name, i);
-    if (params->values[1]->meta.rank != 2 || !tc_sym_const_int(params->values[1]->meta.size[1], &hidden)) return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", name);
+    if (params->values[1]->meta.rank != 2 || !tc_sym_const_int(params->values[1]->meta.size[1], &hidden))
+        return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", name);
     tc_dtype d = x->meta.dtype, work = d == TC_F64 ? TC_F64 : TC_F32;
     if (!tc_is_float(d)) return tc_error(TC_CONTENT, "%s: expected a floating point input", name);
     x = tc_e_cast(e, x, work), hx = tc_e_cast(e, hx, work);
@@ -87,7 +96,8 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
             tc_value *w[4], *h = select_state(e, hx, k), *c = lstm ? select_state(e, cx, k) : h;
             for (int i = 0; i < per; i++) w[i] = tc_e_cast(e, params->values[k * per + i], work);
             if (!biases) w[2] = w[3] = tc_emit_call(e, "aten::new_zeros", "vI", x, (int64_t[]){hidden * tc_rnn_gates(mode)}, 1);
-            tc_value *y = tc_emit_call(e, "aten::mkldnn_rnn_layer", "vvvvvvvbIiiibbbb", x, w[0], w[1], w[2], w[3], h, c, r, (int64_t[]){0}, 0, (int64_t)mode, hidden, (int64_t)1, biases, 0, 0, train);
+            tc_value *y = tc_emit_call(e, "aten::mkldnn_rnn_layer", "vvvvvvvbIiiibbbb", x, w[0], w[1], w[2], w[3], h, c, r, (int64_t[]){0}, 0,
+                                       (int64_t)mode, hidden, (int64_t)1, biases, 0, 0, train);
             out[r] = y, hy[k] = tc_emit_out(y, 1), cy[k] = tc_emit_out(y, 2);
         }
         x = directions == 1 ? out[0] : tc_emit_call(e, "aten::cat", "Vi", out, 2, (int64_t)2);
@@ -103,17 +113,22 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
 
 /* ---- cells ---- */
 static tc_value *linear(tc_emit *e, tc_value *x, const tc_arg *w, const tc_arg *b) { return tc_emit_call(e, "aten::linear", "vaa", x, w, b); }
-static tc_value *gate(tc_emit *e, tc_value *g, int64_t i, int64_t hidden) { return tc_emit_call(e, "aten::slice.Tensor", "viii", g, (int64_t)1, i * hidden, (i + 1) * hidden); }
+static tc_value *gate(tc_emit *e, tc_value *g, int64_t i, int64_t hidden) {
+    return tc_emit_call(e, "aten::slice.Tensor", "viii", g, (int64_t)1, i * hidden, (i + 1) * hidden);
+}
 /* input, hx (a list of two for lstm), w_ih, w_hh, b_ih, b_hh */
 static tc_status decompose_cell(tc_emit *e, const tc_node *n) {
     int mode = mode_of(n);
-    tc_value *x = tc_arg_value(n, 0), *h = mode == TC_RNN_LSTM ? (n->args[1].n == 2 ? n->args[1].values[0] : NULL) : tc_arg_value(n, 1), *w = tc_arg_value(n, 3);
+    tc_value *x = tc_arg_value(n, 0), *h = mode == TC_RNN_LSTM ? (n->args[1].n == 2 ? n->args[1].values[0] : NULL) : tc_arg_value(n, 1),
+             *w = tc_arg_value(n, 3);
     int64_t hidden;
     if (!x || !h || !w || w->meta.rank != 2) return tc_error(TC_CONTENT, "%s: expected an input, hidden states and weights", tc_op_name(n->op));
-    if (!tc_sym_const_int(w->meta.size[1], &hidden)) return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", tc_op_name(n->op));
+    if (!tc_sym_const_int(w->meta.size[1], &hidden))
+        return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", tc_op_name(n->op));
     tc_value *a = linear(e, x, &n->args[2], &n->args[4]), *b = linear(e, h, &n->args[3], &n->args[5]);
     if (mode == TC_RNN_GRU) {
-        tc_value *r = tc_e1(e, "aten::sigmoid", tc_e_add(e, gate(e, a, 0, hidden), gate(e, b, 0, hidden))), *z = tc_e1(e, "aten::sigmoid", tc_e_add(e, gate(e, a, 1, hidden), gate(e, b, 1, hidden)));
+        tc_value *r = tc_e1(e, "aten::sigmoid", tc_e_add(e, gate(e, a, 0, hidden), gate(e, b, 0, hidden))),
+                 *z = tc_e1(e, "aten::sigmoid", tc_e_add(e, gate(e, a, 1, hidden), gate(e, b, 1, hidden)));
         tc_value *m = tc_e1(e, "aten::tanh", tc_e_add(e, gate(e, a, 2, hidden), tc_e_mul(e, r, gate(e, b, 2, hidden))));
         tc_emit_result(e, 0, tc_e_add(e, m, tc_e_mul(e, z, tc_e_sub(e, h, m))));
         return tc_e_done(e);
@@ -131,17 +146,47 @@ static tc_status decompose_cell(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define NETWORK(name, states, results, sample, text) {.schema = "aten::" name ".input(Tensor input, " states " hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> " results, .shape = tc_shape_decomposed, .decompose = decompose_network, .samples = sample, .doc = text}
-#define CELL(name, states, results, text) {.schema = "aten::" name "_cell(Tensor input, " states " hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> " results, .shape = tc_shape_decomposed, .decompose = decompose_cell, .doc = text}
+#define NETWORK(name, states, results, sample, text)                                                                                               \
+    {                                                                                                                                              \
+        .schema =                                                                                                                                  \
+            "aten::" name ".input(Tensor input, " states                                                                                           \
+            " hx, Tensor[] params, bool has_biases, int num_layers, float dropout, bool train, bool bidirectional, bool batch_first) -> " results, \
+        .shape = tc_shape_decomposed, .decompose = decompose_network, .samples = sample, .doc = text                                               \
+    }
+#define CELL(name, states, results, text)                                                                                                         \
+    {                                                                                                                                             \
+        .schema = "aten::" name "_cell(Tensor input, " states " hx, Tensor w_ih, Tensor w_hh, Tensor? b_ih=None, Tensor? b_hh=None) -> " results, \
+        .shape = tc_shape_decomposed, .decompose = decompose_cell, .doc = text                                                                    \
+    }
 const tc_op tc_ops_rnn[] = {
-    {.schema = "aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool train) -> (Tensor, Tensor, Tensor, Tensor)",
-     .shape = shape_layer, .kernel = &tc_k_rnn_layer, .grad = grad_layer, .doc = "one layer and direction of a recurrent network"},
-    {.schema = "aten::mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, Tensor weight2, Tensor weight3, Tensor weight4, Tensor hx_, Tensor cx_tmp, Tensor output, Tensor hy_, Tensor cy_, Tensor? grad_output, Tensor? grad_hy, Tensor? grad_cy, bool reverse, int mode, int hidden_size, int num_layers, bool has_biases, bool train, bool bidirectional, int[] batch_sizes, bool batch_first, Tensor workspace) -> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
-     .shape = shape_layer_backward, .kernel = &tc_k_rnn_layer_backward, .doc = "gradients of mkldnn_rnn_layer"},
-    NETWORK("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)", "lstm(f32[5,3,4], [f32[1,3,6], f32[1,3,6]], [f32[24,4], f32[24,6], f32[24], f32[24]], True, 1, 0.0, False, False, False)", "long short-term memory over a sequence"),
-    NETWORK("gru", "Tensor", "(Tensor, Tensor)", "gru(f32[5,3,4], f32[2,3,6], [f32[18,4], f32[18,6], f32[18,4], f32[18,6]], False, 1, 0.0, False, True, False)", "gated recurrent units over a sequence"),
-    NETWORK("rnn_tanh", "Tensor", "(Tensor, Tensor)", "rnn_tanh(f32[3,5,4], f32[1,3,6], [f32[6,4], f32[6,6], f32[6], f32[6]], True, 1, 0.0, False, False, True)", "h = tanh(x w_ih' + h w_hh' + b)"),
-    NETWORK("rnn_relu", "Tensor", "(Tensor, Tensor)", "rnn_relu(f32[5,3,4], f32[1,3,6], [f32[6,4], f32[6,6], f32[6], f32[6]], True, 1, 0.0, False, False, False)", "h = relu(x w_ih' + h w_hh' + b)"),
-    CELL("lstm", "Tensor[]", "(Tensor, Tensor)", "one step of an LSTM"), CELL("gru", "Tensor", "Tensor", "one step of a GRU"), CELL("rnn_tanh", "Tensor", "Tensor", "tanh(x w_ih' + h w_hh' + b)"),
+    {.schema = "aten::mkldnn_rnn_layer(Tensor input, Tensor weight0, Tensor weight1, Tensor weight2, Tensor weight3, Tensor hx_, Tensor cx_, bool "
+               "reverse, int[] batch_sizes, int mode, int hidden_size, int num_layers, bool has_biases, bool bidirectional, bool batch_first, bool "
+               "train) -> (Tensor, Tensor, Tensor, Tensor)",
+     .shape = shape_layer,
+     .kernel = &tc_k_rnn_layer,
+     .grad = grad_layer,
+     .doc = "one layer and direction of a recurrent network"},
+    {.schema = "aten::mkldnn_rnn_layer_backward(Tensor input, Tensor weight1, Tensor weight2, Tensor weight3, Tensor weight4, Tensor hx_, Tensor "
+               "cx_tmp, Tensor output, Tensor hy_, Tensor cy_, Tensor? grad_output, Tensor? grad_hy, Tensor? grad_cy, bool reverse, int mode, int "
+               "hidden_size, int num_layers, bool has_biases, bool train, bool bidirectional, int[] batch_sizes, bool batch_first, Tensor workspace) "
+               "-> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
+     .shape = shape_layer_backward,
+     .kernel = &tc_k_rnn_layer_backward,
+     .doc = "gradients of mkldnn_rnn_layer"},
+    NETWORK("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)",
+            "lstm(f32[5,3,4], [f32[1,3,6], f32[1,3,6]], [f32[24,4], f32[24,6], f32[24], f32[24]], True, 1, 0.0, False, False, False)",
+            "long short-term memory over a sequence"),
+    NETWORK("gru", "Tensor", "(Tensor, Tensor)",
+            "gru(f32[5,3,4], f32[2,3,6], [f32[18,4], f32[18,6], f32[18,4], f32[18,6]], False, 1, 0.0, False, True, False)",
+            "gated recurrent units over a sequence"),
+    NETWORK("rnn_tanh", "Tensor", "(Tensor, Tensor)",
+            "rnn_tanh(f32[3,5,4], f32[1,3,6], [f32[6,4], f32[6,6], f32[6], f32[6]], True, 1, 0.0, False, False, True)",
+            "h = tanh(x w_ih' + h w_hh' + b)"),
+    NETWORK("rnn_relu", "Tensor", "(Tensor, Tensor)",
+            "rnn_relu(f32[5,3,4], f32[1,3,6], [f32[6,4], f32[6,6], f32[6], f32[6]], True, 1, 0.0, False, False, False)",
+            "h = relu(x w_ih' + h w_hh' + b)"),
+    CELL("lstm", "Tensor[]", "(Tensor, Tensor)", "one step of an LSTM"),
+    CELL("gru", "Tensor", "Tensor", "one step of a GRU"),
+    CELL("rnn_tanh", "Tensor", "Tensor", "tanh(x w_ih' + h w_hh' + b)"),
     CELL("rnn_relu", "Tensor", "Tensor", "relu(x w_ih' + h w_hh' + b)"),
     {0}};

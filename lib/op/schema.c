@@ -38,7 +38,10 @@ static tc_status bad(const cursor *c, const char *what) {
     return tc_error(TC_CONTENT, "schema \"%.*s\": %s at byte %zu", (int)(c->end - c->begin), c->begin, what, (size_t)(c->p - c->begin));
 }
 
-static const struct { const char *name; tc_type one, list, opt_list; } types[] = {
+static const struct {
+    const char *name;
+    tc_type one, list, opt_list;
+} types[] = {
     {"Tensor", TC_T_TENSOR, TC_T_TENSORS, TC_T_OPT_TENSORS},
     {"SymInt", TC_T_INT, TC_T_INTS, TC_T_INTS},
     {"int", TC_T_INT, TC_T_INTS, TC_T_INTS},

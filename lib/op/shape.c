@@ -165,9 +165,7 @@ bool tc_sh_guard(tc_shape_ctx *c, tc_sym cond) {
     return k != 0;
 }
 
-bool tc_sh_same(tc_shape_ctx *c, tc_sym a, tc_sym b) {
-    return a == b || tc_sh_guard(c, tc_sym_op(c->program->sym, TC_S_EQ, a, b, NULL));
-}
+bool tc_sh_same(tc_shape_ctx *c, tc_sym a, tc_sym b) { return a == b || tc_sh_guard(c, tc_sym_op(c->program->sym, TC_S_EQ, a, b, NULL)); }
 
 bool tc_sh_is_one(const tc_shape_ctx *c, tc_sym s) { return tc_sym_is_int(tc_sym_simplify(c->program->sym, s), 1); }
 

@@ -15,20 +15,23 @@
 #include "op/emit.h"
 #include "op/op.h"
 
-typedef struct { int rank; tc_sym size[TC_MAX_RANK]; } tc_dims;
+typedef struct {
+    int rank;
+    tc_sym size[TC_MAX_RANK];
+} tc_dims;
 
 /* ---- reading arguments ---- */
 const tc_meta *tc_sh_meta(const tc_shape_ctx *c, int i); /* type of a tensor argument, NULL when it is none or a number */
 bool tc_sh_given(const tc_shape_ctx *c, int i);          /* not None */
 bool tc_sh_bool(const tc_shape_ctx *c, int i);
-tc_sym tc_sh_int(const tc_shape_ctx *c, int i);          /* int argument, constant or symbolic */
-int64_t tc_sh_const(const tc_shape_ctx *c, int i);       /* int argument that must be constant (dimension numbers) */
+tc_sym tc_sh_int(const tc_shape_ctx *c, int i);                     /* int argument, constant or symbolic */
+int64_t tc_sh_const(const tc_shape_ctx *c, int i);                  /* int argument that must be constant (dimension numbers) */
 int tc_sh_ints(const tc_shape_ctx *c, int i, tc_sym *out, int max); /* int[] argument; -1 when None; a single int is a list of one */
 int tc_sh_const_ints(const tc_shape_ctx *c, int i, int64_t *out, int max);
-tc_dtype tc_sh_dtype(const tc_shape_ctx *c, int i, tc_dtype otherwise); /* ScalarType? argument */
-const char *tc_sh_string(const tc_shape_ctx *c, int i);  /* NULL when None */
+tc_dtype tc_sh_dtype(const tc_shape_ctx *c, int i, tc_dtype otherwise);        /* ScalarType? argument */
+const char *tc_sh_string(const tc_shape_ctx *c, int i);                        /* NULL when None */
 int tc_sh_tensors(const tc_shape_ctx *c, int i, const tc_meta **out, int max); /* Tensor[]: entries NULL where absent; how many there are */
-bool tc_arg_number(const tc_arg *a, tc_kind *out_kind);  /* a number of any form, and its category */
+bool tc_arg_number(const tc_arg *a, tc_kind *out_kind);                        /* a number of any form, and its category */
 tc_symctx *tc_sh_sym(const tc_shape_ctx *c);
 
 /* ---- failing, checking, guarding ---- */
@@ -44,7 +47,9 @@ tc_status tc_sh_need_tensor(const tc_shape_ctx *c, int i);
 tc_status tc_sh_need_float(const tc_shape_ctx *c, int i);
 
 /* ---- types ---- */
-typedef struct { tc_dtype dim, zero, wrapped; } tc_promotion; /* set all three to TC_DTYPE_NONE */
+typedef struct {
+    tc_dtype dim, zero, wrapped;
+} tc_promotion;                                          /* set all three to TC_DTYPE_NONE */
 void tc_promotion_add(tc_promotion *p, const tc_arg *a); /* tensors, numbers, lists of tensors */
 tc_dtype tc_promotion_type(const tc_promotion *p);
 tc_dtype tc_sh_result_type(const tc_shape_ctx *c, int n, const int *args);
@@ -63,7 +68,7 @@ tc_dims tc_dims_reduced(const tc_shape_ctx *c, const tc_meta *m, uint64_t mask, 
 tc_sym tc_dims_numel(const tc_shape_ctx *c, const tc_dims *d);
 
 /* ---- results ---- */
-tc_status tc_sh_out(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d);                 /* contiguous */
+tc_status tc_sh_out(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d); /* contiguous */
 tc_status tc_sh_out_strided(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d, const tc_sym *stride);
 tc_status tc_sh_out_like(tc_shape_ctx *c, int i, const tc_meta *m, tc_dtype dtype); /* sizes and, where dense, strides of m */
 tc_status tc_sh_out_none(tc_shape_ctx *c, int i);
@@ -73,21 +78,21 @@ tc_status tc_sh_out_sym(tc_shape_ctx *c, int i, tc_sym s);
 /* Result i of a pointwise operator over the tensor arguments given: broadcast sizes, PyTorch's order of strides. */
 tc_status tc_sh_out_pointwise(tc_shape_ctx *c, int i, tc_dtype dtype, int n, const int *args);
 const tc_sym *tc_sh_strides(const tc_shape_ctx *c, const tc_meta *m); /* never NULL: contiguous ones are made */
-int tc_sh_is_contiguous(const tc_shape_ctx *c, const tc_meta *m); /* 1, 0, or -1: not known */
+int tc_sh_is_contiguous(const tc_shape_ctx *c, const tc_meta *m);     /* 1, 0, or -1: not known */
 
 /* Bounds of a slice as Python clamps them (v NULL: not given), and how many elements lie between. */
 tc_sym tc_slice_bound(tc_symctx *s, tc_sym v, tc_sym size, bool end);
 tc_sym tc_slice_length(tc_symctx *s, tc_sym start, tc_sym end, tc_sym step);
 
 /* ---- rules used by more than one family ---- */
-tc_status tc_shape_same(tc_shape_ctx *c);          /* sizes and type of argument 0 */
-tc_status tc_shape_float_unary(tc_shape_ctx *c);   /* integers become f32 */
+tc_status tc_shape_same(tc_shape_ctx *c);        /* sizes and type of argument 0 */
+tc_status tc_shape_float_unary(tc_shape_ctx *c); /* integers become f32 */
 tc_status tc_shape_bool_unary(tc_shape_ctx *c);
-tc_status tc_shape_binary(tc_shape_ctx *c);        /* arguments 0 and 1, promoted */
-tc_status tc_shape_binary_float(tc_shape_ctx *c);  /* integers become f32 */
+tc_status tc_shape_binary(tc_shape_ctx *c);       /* arguments 0 and 1, promoted */
+tc_status tc_shape_binary_float(tc_shape_ctx *c); /* integers become f32 */
 tc_status tc_shape_compare(tc_shape_ctx *c);
-tc_status tc_shape_ternary(tc_shape_ctx *c);       /* arguments 0, 1 and 2, promoted */
-tc_status tc_shape_like_arg1(tc_shape_ctx *c);     /* backward operators (grad, self, ...) and (grad, output, ...): broadcast of both, promoted */
+tc_status tc_shape_ternary(tc_shape_ctx *c);   /* arguments 0, 1 and 2, promoted */
+tc_status tc_shape_like_arg1(tc_shape_ctx *c); /* backward operators (grad, self, ...) and (grad, output, ...): broadcast of both, promoted */
 /* The types that the operator's decomposition has: for composite operators. */
 tc_status tc_shape_decomposed(tc_shape_ctx *c);
 
@@ -100,7 +105,10 @@ static inline const tc_arg *tc_e_arg(const tc_node *n, int i) { return &n->args[
 tc_value *tc_e_conj(tc_emit *e, tc_value *a); /* the value itself where it is real */
 tc_value *tc_e_sum_dims(tc_emit *e, tc_value *a, const int64_t *dims, int n, bool keepdim);
 /* Value, sizes and type of argument i. */
-static inline const tc_meta *tc_arg_meta(const tc_node *n, int i) { tc_value *v = tc_arg_value(n, i); return v && v->kind == TC_V_TENSOR ? &v->meta : NULL; }
+static inline const tc_meta *tc_arg_meta(const tc_node *n, int i) {
+    tc_value *v = tc_arg_value(n, i);
+    return v && v->kind == TC_V_TENSOR ? &v->meta : NULL;
+}
 tc_symctx *tc_e_sym(const tc_emit *e);
 tc_status tc_e_done(tc_emit *e); /* what a rule returns: the first failure, handed over */
 /* gradient of argument i, if it is wanted, summed to its sizes and cast to its type */
@@ -109,9 +117,9 @@ void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g);
 tc_status tc_e_forward(tc_emit *e, const char *op, const tc_node *n);
 /* Calls operator `op` with arguments as they are (complete, schema order); its node. */
 tc_node *tc_e_args(tc_emit *e, const char *op, const tc_arg *args, int nargs);
-int tc_wrap(int64_t d, int rank); /* a dimension number already checked by the shape rule */
+int tc_wrap(int64_t d, int rank);                              /* a dimension number already checked by the shape rule */
 uint64_t tc_arg_dim_mask(const tc_node *n, int arg, int rank); /* int[]? dims, checked: none or empty means all */
-const char *tc_arg_string(const tc_node *n, int i); /* NULL when None */
+const char *tc_arg_string(const tc_node *n, int i);            /* NULL when None */
 tc_dtype tc_arg_dtype(const tc_node *n, int i, tc_dtype otherwise);
 tc_scalar tc_arg_scalar(const tc_node *n, int i); /* constant number */
 

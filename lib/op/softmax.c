@@ -49,7 +49,9 @@ static tc_status backward(tc_emit *e, const tc_node *n, tc_value *const *gs, con
     return tc_e_done(e);
 }
 static tc_status grad_softmax(tc_emit *e, const tc_node *n, tc_value *const *gs) { return backward(e, n, gs, "aten::_softmax_backward_data"); }
-static tc_status grad_log_softmax(tc_emit *e, const tc_node *n, tc_value *const *gs) { return backward(e, n, gs, "aten::_log_softmax_backward_data"); }
+static tc_status grad_log_softmax(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    return backward(e, n, gs, "aten::_log_softmax_backward_data");
+}
 /* second derivatives: with s = sum(g y), the result (g - s) y is bilinear in g and y */
 static tc_status grad_softmax_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *g = tc_arg_value(n, 0), *y = tc_arg_value(n, 1), *u = gs[0];
@@ -94,15 +96,51 @@ static tc_status decompose_safe_softmax(tc_emit *e, const tc_node *n) {
 }
 
 const tc_op tc_ops_softmax[] = {
-    {.schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", .shape = shape_softmax, .lower = lower_softmax, .grad = grad_softmax, .samples = "_softmax(f32[3,5], 1, False); _softmax(f32[3,5], 0, False)", .doc = "exp(x) / sum exp(x)"},
-    {.schema = "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", .shape = shape_softmax, .lower = lower_log_softmax, .grad = grad_log_softmax, .samples = "_log_softmax(f32[3,5], 1, False)", .doc = "x - log(sum exp(x))"},
-    {.schema = "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", .shape = shape_backward, .lower = lower_softmax_backward, .grad = grad_softmax_backward,
-     .samples = "_softmax_backward_data(f32[3,5], f32[3,5], 1, torch.float32)", .doc = "(g - sum(g y)) y"},
-    {.schema = "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor", .shape = shape_backward, .lower = lower_log_softmax_backward, .grad = grad_log_softmax_backward,
-     .samples = "_log_softmax_backward_data(f32[3,5], f32[3,5], 1, torch.float32)", .doc = "g - exp(y) sum(g)"},
-    {.schema = "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_softmax, .samples = "softmax(f32[3,5], -1)", .doc = "exp(x) / sum exp(x)"},
-    {.schema = "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_log_softmax, .samples = "log_softmax(f32[3,5], -1)", .doc = "x - log(sum exp(x))"},
-    {.schema = "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_softmax, .doc = "softmax"},
-    {.schema = "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_log_softmax, .doc = "log_softmax"},
-    {.schema = "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_safe_softmax, .samples = "_safe_softmax(f32[3,5], -1)", .doc = "softmax, 0 where all are -inf"},
+    {.schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+     .shape = shape_softmax,
+     .lower = lower_softmax,
+     .grad = grad_softmax,
+     .samples = "_softmax(f32[3,5], 1, False); _softmax(f32[3,5], 0, False)",
+     .doc = "exp(x) / sum exp(x)"},
+    {.schema = "aten::_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
+     .shape = shape_softmax,
+     .lower = lower_log_softmax,
+     .grad = grad_log_softmax,
+     .samples = "_log_softmax(f32[3,5], 1, False)",
+     .doc = "x - log(sum exp(x))"},
+    {.schema = "aten::_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+     .shape = shape_backward,
+     .lower = lower_softmax_backward,
+     .grad = grad_softmax_backward,
+     .samples = "_softmax_backward_data(f32[3,5], f32[3,5], 1, torch.float32)",
+     .doc = "(g - sum(g y)) y"},
+    {.schema = "aten::_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+     .shape = shape_backward,
+     .lower = lower_log_softmax_backward,
+     .grad = grad_log_softmax_backward,
+     .samples = "_log_softmax_backward_data(f32[3,5], f32[3,5], 1, torch.float32)",
+     .doc = "g - exp(y) sum(g)"},
+    {.schema = "aten::softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_softmax,
+     .samples = "softmax(f32[3,5], -1)",
+     .doc = "exp(x) / sum exp(x)"},
+    {.schema = "aten::log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_log_softmax,
+     .samples = "log_softmax(f32[3,5], -1)",
+     .doc = "x - log(sum exp(x))"},
+    {.schema = "aten::special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_softmax,
+     .doc = "softmax"},
+    {.schema = "aten::special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_log_softmax,
+     .doc = "log_softmax"},
+    {.schema = "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_safe_softmax,
+     .samples = "_safe_softmax(f32[3,5], -1)",
+     .doc = "softmax, 0 where all are -inf"},
     {0}};

@@ -69,12 +69,15 @@ static tc_status shape_searchsorted(tc_shape_ctx *c) {
     if (v && seq->rank > 1) {
         bool same = seq->rank == v->rank;
         for (int i = 0; same && i + 1 < seq->rank; i++) same = tc_sh_same(c, seq->size[i], v->size[i]);
-        if (!same) return tc_sh_fail(c, "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match");
+        if (!same)
+            return tc_sh_fail(
+                c, "boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and input value tensor must match");
     }
     if (!v && seq->rank != 1) return tc_sh_fail(c, "input value can be a scalar only when boundaries tensor dimension is 1");
     const char *side = tc_sh_string(c, 4);
     if (side && strcmp(side, "left") && strcmp(side, "right")) return tc_sh_fail(c, "side can only be 'left' or 'right' but got %s", side);
-    if (side && !strcmp(side, "left") && tc_sh_bool(c, 3)) return tc_sh_fail(c, "side and right can't be set to opposites, got side of left while right was True");
+    if (side && !strcmp(side, "left") && tc_sh_bool(c, 3))
+        return tc_sh_fail(c, "side and right can't be set to opposites, got side of left while right was True");
     return tc_sh_out(c, 0, tc_sh_bool(c, 2) ? TC_I32 : TC_I64, &d);
 }
 static tc_status shape_bucketize(tc_shape_ctx *c) {
@@ -140,11 +143,14 @@ static tc_status decompose_sort(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status decompose_argsort(tc_emit *e, const tc_node *n) {
-    tc_emit_result(e, 0, tc_emit_out(tc_emit_call(e, "aten::sort.stable", "vbaa", tc_arg_value(n, 0), 1, tc_e_arg(n, n->nargs - 2), tc_e_arg(n, n->nargs - 1)), 1));
+    tc_emit_result(
+        e, 0,
+        tc_emit_out(tc_emit_call(e, "aten::sort.stable", "vbaa", tc_arg_value(n, 0), 1, tc_e_arg(n, n->nargs - 2), tc_e_arg(n, n->nargs - 1)), 1));
     return tc_e_done(e);
 }
 static tc_status decompose_argsort_stable(tc_emit *e, const tc_node *n) {
-    tc_emit_result(e, 0, tc_emit_out(tc_emit_call(e, "aten::sort.stable", "vaaa", tc_arg_value(n, 0), tc_e_arg(n, 1), tc_e_arg(n, 2), tc_e_arg(n, 3)), 1));
+    tc_emit_result(e, 0,
+                   tc_emit_out(tc_emit_call(e, "aten::sort.stable", "vaaa", tc_arg_value(n, 0), tc_e_arg(n, 1), tc_e_arg(n, 2), tc_e_arg(n, 3)), 1));
     return tc_e_done(e);
 }
 static tc_status decompose_msort(tc_emit *e, const tc_node *n) {
@@ -162,7 +168,8 @@ static tc_status decompose_searchsorted_scalar(tc_emit *e, const tc_node *n) {
     tc_value *seq = tc_arg_value(n, 0);
     tc_arg dtype = {.kind = TC_A_DTYPE, .dtype = seq->meta.dtype};
     tc_value *v = tc_emit_call(e, "aten::scalar_tensor", "aa", tc_e_arg(n, 1), &dtype);
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::searchsorted.Tensor", "vvaaaa", seq, v, tc_e_arg(n, 2), tc_e_arg(n, 3), tc_e_arg(n, 4), tc_e_arg(n, 5)));
+    tc_emit_result(e, 0,
+                   tc_emit_call(e, "aten::searchsorted.Tensor", "vvaaaa", seq, v, tc_e_arg(n, 2), tc_e_arg(n, 3), tc_e_arg(n, 4), tc_e_arg(n, 5)));
     return tc_e_done(e);
 }
 /* Values and boundaries are compared in their common type. */
@@ -205,36 +212,67 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 
-#define PICK(SCHEMA, shape_, kernel_, grad_, sample, text) \
-    {.schema = "aten::" SCHEMA " -> (Tensor values, Tensor indices)", .shape = shape_, .kernel = &kernel_, .grad = grad_, .samples = sample, .doc = text}
-#define DATA(SCHEMA, shape_, kernel_, sample, text) \
-    {.schema = "aten::" SCHEMA, .flags = TC_OP_DATA_SHAPE | TC_OP_NONDIFF, .shape = shape_, .kernel = &kernel_, .grad = grad_none, .samples = sample, .doc = text}
-#define COMPOSED(SCHEMA, flags_, shape_, decompose_, sample, text) {.schema = "aten::" SCHEMA, .flags = flags_, .shape = shape_, .decompose = decompose_, .samples = sample, .doc = text}
+#define PICK(SCHEMA, shape_, kernel_, grad_, sample, text)                                                                                      \
+    {                                                                                                                                           \
+        .schema = "aten::" SCHEMA " -> (Tensor values, Tensor indices)", .shape = shape_, .kernel = &kernel_, .grad = grad_, .samples = sample, \
+        .doc = text                                                                                                                             \
+    }
+#define DATA(SCHEMA, shape_, kernel_, sample, text)                                                                                   \
+    {                                                                                                                                 \
+        .schema = "aten::" SCHEMA, .flags = TC_OP_DATA_SHAPE | TC_OP_NONDIFF, .shape = shape_, .kernel = &kernel_, .grad = grad_none, \
+        .samples = sample, .doc = text                                                                                                \
+    }
+#define COMPOSED(SCHEMA, flags_, shape_, decompose_, sample, text) \
+    { .schema = "aten::" SCHEMA, .flags = flags_, .shape = shape_, .decompose = decompose_, .samples = sample, .doc = text }
 const tc_op tc_ops_sort[] = {
-    PICK("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False)", shape_sort_stable, tc_k_sort, grad_sort_stable, "sort(f32[3,7], stable=True, dim=1)", "ascending or descending along dim, and where each came from"),
-    COMPOSED("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", 0, shape_sort, decompose_sort, "sort(f32[3,7], 0, True)", "sort.stable"),
-    COMPOSED("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", TC_OP_NONDIFF, tc_shape_decomposed, decompose_argsort, "argsort(f32[3,7])", "where the sorted elements came from"),
-    COMPOSED("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", TC_OP_NONDIFF, tc_shape_decomposed, decompose_argsort_stable, "argsort(f32[3,7], stable=True, dim=0)", "where the sorted elements came from"),
+    PICK("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False)", shape_sort_stable, tc_k_sort, grad_sort_stable,
+         "sort(f32[3,7], stable=True, dim=1)", "ascending or descending along dim, and where each came from"),
+    COMPOSED("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", 0, shape_sort, decompose_sort,
+             "sort(f32[3,7], 0, True)", "sort.stable"),
+    COMPOSED("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", TC_OP_NONDIFF, tc_shape_decomposed, decompose_argsort,
+             "argsort(f32[3,7])", "where the sorted elements came from"),
+    COMPOSED("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", TC_OP_NONDIFF, tc_shape_decomposed,
+             decompose_argsort_stable, "argsort(f32[3,7], stable=True, dim=0)", "where the sorted elements came from"),
     COMPOSED("msort(Tensor self) -> Tensor", 0, tc_shape_decomposed, decompose_msort, "msort(f32[3,7])", "sorted along dimension 0"),
-    PICK("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)", shape_topk, tc_k_topk, grad_sort_stable, "topk(f32[3,7], 2)", "the k largest or smallest along dim"),
-    PICK("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False)", shape_kthvalue, tc_k_kthvalue, grad_kthvalue, "kthvalue(f32[3,7], 2)", "the k-th smallest along dim"),
-    PICK("median.dim(Tensor self, int dim, bool keepdim=False)", shape_dim1, tc_k_median, grad_dim1, "median(f32[3,7], 1)", "the lower median along dim, NaN if there is one"),
-    PICK("nanmedian.dim(Tensor self, int dim, bool keepdim=False)", shape_dim1, tc_k_nanmedian, grad_dim1, "nanmedian(f32[3,7], 1)", "the lower median of the numbers along dim"),
-    PICK("mode(Tensor self, int dim=-1, bool keepdim=False)", shape_dim1, tc_k_mode, grad_dim1, "mode(i64[3,7], 1)", "the most frequent along dim, the smallest of several"),
+    PICK("topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True)", shape_topk, tc_k_topk, grad_sort_stable, "topk(f32[3,7], 2)",
+         "the k largest or smallest along dim"),
+    PICK("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False)", shape_kthvalue, tc_k_kthvalue, grad_kthvalue, "kthvalue(f32[3,7], 2)",
+         "the k-th smallest along dim"),
+    PICK("median.dim(Tensor self, int dim, bool keepdim=False)", shape_dim1, tc_k_median, grad_dim1, "median(f32[3,7], 1)",
+         "the lower median along dim, NaN if there is one"),
+    PICK("nanmedian.dim(Tensor self, int dim, bool keepdim=False)", shape_dim1, tc_k_nanmedian, grad_dim1, "nanmedian(f32[3,7], 1)",
+         "the lower median of the numbers along dim"),
+    PICK("mode(Tensor self, int dim=-1, bool keepdim=False)", shape_dim1, tc_k_mode, grad_dim1, "mode(i64[3,7], 1)",
+         "the most frequent along dim, the smallest of several"),
     COMPOSED("median(Tensor self) -> Tensor", 0, shape_scalar_of, decompose_median, "median(f32[3,7])", "the lower median of all elements"),
     COMPOSED("nanmedian(Tensor self) -> Tensor", 0, shape_scalar_of, decompose_nanmedian, "nanmedian(f32[3,7])", "the lower median of all numbers"),
-    {.schema = "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", .flags = TC_OP_NONDIFF,
-     .shape = shape_searchsorted, .kernel = &tc_k_searchsorted, .grad = grad_none, .samples = "searchsorted(f32[7], f32[3,5])", .doc = "the place where self would be inserted"},
-    COMPOSED("searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor", TC_OP_NONDIFF, shape_searchsorted,
-             decompose_searchsorted_scalar, "searchsorted(f32[7], 0.5)", "the place where self would be inserted"),
-    COMPOSED("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", TC_OP_NONDIFF, shape_bucketize, decompose_bucketize, "bucketize(f32[3,5], f32[7])",
-             "the bucket that self falls into"),
-    COMPOSED("bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", TC_OP_NONDIFF, shape_bucketize, decompose_bucketize, "bucketize(0.5, f32[7])",
-             "the bucket that self falls into"),
-    DATA("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", shape_unique2, tc_k_unique, "_unique2(i64[9]:0..4, True, True, True)", "distinct elements, where each went, how many there are"),
-    DATA("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", shape_unique_dim, tc_k_unique_dim, "unique_dim(i64[9,2]:0..2, 0, True, True, True)", "distinct slices along dim"),
-    DATA("unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)", shape_consecutive, tc_k_unique_consecutive, "unique_consecutive(i64[9]:0..2, True, True)", "runs of equal elements"),
+    {.schema = "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
+               "sorter=None) -> Tensor",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_searchsorted,
+     .kernel = &tc_k_searchsorted,
+     .grad = grad_none,
+     .samples = "searchsorted(f32[7], f32[3,5])",
+     .doc = "the place where self would be inserted"},
+    COMPOSED("searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
+             "sorter=None) -> Tensor",
+             TC_OP_NONDIFF, shape_searchsorted, decompose_searchsorted_scalar, "searchsorted(f32[7], 0.5)", "the place where self would be inserted"),
+    COMPOSED("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", TC_OP_NONDIFF, shape_bucketize,
+             decompose_bucketize, "bucketize(f32[3,5], f32[7])", "the bucket that self falls into"),
+    COMPOSED("bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor", TC_OP_NONDIFF, shape_bucketize,
+             decompose_bucketize, "bucketize(0.5, f32[7])", "the bucket that self falls into"),
+    DATA("_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)", shape_unique2,
+         tc_k_unique, "_unique2(i64[9]:0..4, True, True, True)", "distinct elements, where each went, how many there are"),
+    DATA("unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)",
+         shape_unique_dim, tc_k_unique_dim, "unique_dim(i64[9,2]:0..2, 0, True, True, True)", "distinct slices along dim"),
+    DATA("unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)",
+         shape_consecutive, tc_k_unique_consecutive, "unique_consecutive(i64[9]:0..2, True, True)", "runs of equal elements"),
     DATA("nonzero(Tensor self) -> Tensor", shape_nonzero, tc_k_nonzero, "nonzero(f32[3,5])", "indices of the elements that are not zero, a row each"),
-    {.schema = "aten::masked_select(Tensor self, Tensor mask) -> Tensor", .flags = TC_OP_DATA_SHAPE, .shape = shape_masked_select, .kernel = &tc_k_masked_select, .grad = grad_masked_select,
-     .samples = "masked_select(f32[3,5], bool[3,5])", .doc = "the elements where mask is true, in order"},
+    {.schema = "aten::masked_select(Tensor self, Tensor mask) -> Tensor",
+     .flags = TC_OP_DATA_SHAPE,
+     .shape = shape_masked_select,
+     .kernel = &tc_k_masked_select,
+     .grad = grad_masked_select,
+     .samples = "masked_select(f32[3,5], bool[3,5])",
+     .doc = "the elements where mask is true, in order"},
     {0}};

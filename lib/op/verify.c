@@ -6,7 +6,7 @@
 
 typedef struct {
     const tc_program *p;
-    bool *bound;         /* symbols that have a value, by index */
+    bool *bound; /* symbols that have a value, by index */
     size_t nsyms;
     int depth;
 } verifier;
@@ -295,7 +295,8 @@ static tc_status check_input(const scope *s, int i, tc_map *seen) {
     if (in->value->kind != TC_V_TENSOR) FAIL("input %s is no tensor", name);
     if (in->alias_of >= s->v->p->ninputs) FAIL("input %s shares the storage of input %d, there are %d", name, in->alias_of, s->v->p->ninputs);
     if (!in->data.storage) return NULL;
-    if (in->data.dtype != in->value->meta.dtype) FAIL("input %s: data are %s, expected %s", name, tc_dtypes[in->data.dtype].name, tc_dtypes[in->value->meta.dtype].name);
+    if (in->data.dtype != in->value->meta.dtype)
+        FAIL("input %s: data are %s, expected %s", name, tc_dtypes[in->data.dtype].name, tc_dtypes[in->value->meta.dtype].name);
     if (in->data.rank != in->value->meta.rank) FAIL("input %s: data have %d dimensions, expected %d", name, in->data.rank, in->value->meta.rank);
     for (int d = 0; d < in->data.rank; d++) {
         int64_t want;
@@ -306,8 +307,11 @@ static tc_status check_input(const scope *s, int i, tc_map *seen) {
 }
 
 static tc_status check_output(const scope *s, int i) {
-    static const tc_input_kind written[] = {[TC_OUT_BUFFER] = TC_IN_BUFFER, [TC_OUT_PARAMETER] = TC_IN_PARAMETER, [TC_OUT_USER_INPUT] = TC_IN_USER,
-                                            [TC_OUT_GRAD_PARAMETER] = TC_IN_PARAMETER, [TC_OUT_GRAD_USER] = TC_IN_USER};
+    static const tc_input_kind written[] = {[TC_OUT_BUFFER] = TC_IN_BUFFER,
+                                            [TC_OUT_PARAMETER] = TC_IN_PARAMETER,
+                                            [TC_OUT_USER_INPUT] = TC_IN_USER,
+                                            [TC_OUT_GRAD_PARAMETER] = TC_IN_PARAMETER,
+                                            [TC_OUT_GRAD_USER] = TC_IN_USER};
     const tc_program *p = s->v->p;
     const tc_output *o = &p->outputs[i];
     const char *name = o->name ? o->name : "?";
@@ -341,7 +345,8 @@ static tc_status check_signature(const scope *s) {
     for (int i = 0; i < p->noutputs; i++) {
         TC_TRY(check_output(s, i));
         if (!p->outputs[i].value) continue;
-        if (nouts >= s->g->noutputs || s->g->outputs[nouts] != p->outputs[i].value) FAIL("output %s is not output %d of the graph", p->outputs[i].name ? p->outputs[i].name : "?", nouts);
+        if (nouts >= s->g->noutputs || s->g->outputs[nouts] != p->outputs[i].value)
+            FAIL("output %s is not output %d of the graph", p->outputs[i].name ? p->outputs[i].name : "?", nouts);
         nouts++;
     }
     if (nouts != s->g->noutputs) FAIL("the signature has %d outputs with values, the graph %d", nouts, s->g->noutputs);

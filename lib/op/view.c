@@ -21,7 +21,8 @@ static int view_strides(tc_symctx *s, const tc_dims *old, const tc_sym *stride, 
     }
     for (int t = old->rank - 1; t >= 0; t--) {
         tensor = tc_sym_mul(s, tensor, old->size[t]);
-        if (t > 0 && (old->size[t - 1] == one || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, stride[t - 1], tc_sym_mul(s, tensor, base), NULL)) == 1)) continue;
+        if (t > 0 && (old->size[t - 1] == one || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, stride[t - 1], tc_sym_mul(s, tensor, base), NULL)) == 1))
+            continue;
         while (v >= 0 && (tc_sym_simplify(s, view) != tc_sym_simplify(s, tensor) || now->size[v] == one)) {
             out[v] = tc_sym_mul(s, view, base);
             view = tc_sym_mul(s, view, now->size[v--]);
@@ -52,7 +53,9 @@ static tc_status infer_size(tc_shape_ctx *c, const tc_meta *m, int arg, tc_dims 
         }
     }
     if (infer >= 0) {
-        if (tc_sym_is_int(rest, 0)) return tc_sh_fail(c, "cannot reshape tensor of 0 elements into shape because the unspecified dimension size -1 can be any value and is ambiguous");
+        if (tc_sym_is_int(rest, 0))
+            return tc_sh_fail(
+                c, "cannot reshape tensor of 0 elements into shape because the unspecified dimension size -1 can be any value and is ambiguous");
         d->size[infer] = tc_sym_floordiv(s, numel, rest);
         rest = tc_sym_mul(s, rest, d->size[infer]);
     }
@@ -70,8 +73,9 @@ static tc_status shape_view(tc_shape_ctx *c) {
     old = tc_dims_of(m);
     int ok = m->stride && tc_sh_is_contiguous(c, m) != 1 ? view_strides(tc_sh_sym(c), &old, m->stride, &d, stride) : -1;
     if (ok == 0)
-        return tc_sh_fail(c, "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). "
-                             "Use .reshape(...) instead.");
+        return tc_sh_fail(
+            c, "view size is not compatible with input tensor's size and stride (at least one dimension spans across two contiguous subspaces). "
+               "Use .reshape(...) instead.");
     return tc_sh_out_strided(c, 0, m->dtype, &d, ok == 1 && tc_dims_numel(c, &d) != tc_sym_int(tc_sh_sym(c), 0) ? stride : NULL);
 }
 static tc_status shape_unsafe_view(tc_shape_ctx *c) {
@@ -124,7 +128,8 @@ static tc_status alias_view(const tc_kcall *k, tc_tensor *out, bool *possible) {
         else rest *= size[d];
     }
     if (infer >= 0) size[infer] = rest ? numel / rest : 0;
-    if ((infer >= 0 ? rest * size[infer] : rest) != numel) return tc_error(TC_CONTENT, "aten.view: shape is invalid for input of size %lld", (long long)numel);
+    if ((infer >= 0 ? rest * size[infer] : rest) != numel)
+        return tc_error(TC_CONTENT, "aten.view: shape is invalid for input of size %lld", (long long)numel);
     *possible = concrete_strides(t, a->n, size, stride);
     if (!*possible) return NULL;
     *out = tc_tensor_share(t);
@@ -165,7 +170,11 @@ static tc_status shape_permute(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
     int n = tc_sh_const_ints(c, 1, dims, TC_MAX_RANK);
-    if (n != m->rank) return tc_sh_fail(c, "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of dimensions i.e. input.dim() = %d is not equal to len(dims) = %d", m->rank, n);
+    if (n != m->rank)
+        return tc_sh_fail(c,
+                          "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering of "
+                          "dimensions i.e. input.dim() = %d is not equal to len(dims) = %d",
+                          m->rank, n);
     for (int k = 0; k < n; k++) {
         TC_TRY(tc_sh_wrap_dim(c, dims[k], m->rank, &order[k]));
         if (seen >> order[k] & 1) return tc_sh_fail(c, "permute(): duplicate dims are not allowed.");
@@ -214,7 +223,9 @@ static tc_value *unpermute(tc_emit *e, const tc_node *n, tc_value *v) {
     for (int k = 0; k < rank; k++) back[tc_wrap(dims[k], rank)] = k;
     return tc_emit_call(e, "aten::permute", "vI", v, back, rank);
 }
-static tc_value *untranspose(tc_emit *e, const tc_node *n, tc_value *v) { return tc_emit_call(e, "aten::transpose.int", "vaa", v, &n->args[1], &n->args[2]); }
+static tc_value *untranspose(tc_emit *e, const tc_node *n, tc_value *v) {
+    return tc_emit_call(e, "aten::transpose.int", "vaa", v, &n->args[1], &n->args[2]);
+}
 static tc_status inverse_permute(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
     (void)base;
     *out = unpermute(e, n, view);
@@ -244,7 +255,9 @@ static tc_status shape_expand(tc_shape_ctx *c) {
     const tc_sym *from = tc_sh_strides(c, m);
     d.rank = tc_sh_ints(c, 1, d.size, TC_MAX_RANK);
     if (d.rank > TC_MAX_RANK) return tc_sh_fail(c, "%d dimensions, at most %d", d.rank, TC_MAX_RANK);
-    if (d.rank < m->rank) return tc_sh_fail(c, "the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d)", d.rank, m->rank);
+    if (d.rank < m->rank)
+        return tc_sh_fail(c, "the number of sizes provided (%d) must be greater or equal to the number of dimensions in the tensor (%d)", d.rank,
+                          m->rank);
     int lead = d.rank - m->rank;
     bool plain = lead == 0 && !m->stride;
     for (int k = 0; k < d.rank; k++) {
@@ -265,7 +278,8 @@ static tc_status shape_expand(tc_shape_ctx *c) {
             int64_t a = 0;
             tc_sym_const_int(own, &a);
             tc_sym_const_int(d.size[k], &v);
-            return tc_sh_fail(c, "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d", (long long)v, (long long)a, k);
+            return tc_sh_fail(c, "The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d",
+                              (long long)v, (long long)a, k);
         }
         stride[k] = from[k - lead];
     }
@@ -280,7 +294,10 @@ static tc_status alias_expand(const tc_kcall *k, tc_tensor *out, bool *possible)
     out->rank = a->n;
     for (int d = 0; d < a->n; d++) {
         int64_t own = d < lead ? 1 : t->size[d - lead], want = a->ints[d] == -1 ? own : a->ints[d];
-        if (own != 1 && own != want) return tc_error(TC_CONTENT, "aten.expand: The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d", (long long)want, (long long)own, d);
+        if (own != 1 && own != want)
+            return tc_error(TC_CONTENT,
+                            "aten.expand: The expanded size of the tensor (%lld) must match the existing size (%lld) at non-singleton dimension %d",
+                            (long long)want, (long long)own, d);
         out->size[d] = want;
         out->stride[d] = d < lead || (own == 1 && want != 1) ? 0 : t->stride[d - lead];
     }
@@ -315,7 +332,8 @@ static tc_status shape_select(tc_shape_ctx *c) {
     tc_sym index = tc_sh_int(c, 2);
     if (tc_sym_const_int(index, &i)) {
         if (tc_sym_const_int(m->size[d], &n) && (i < -n || i >= n))
-            return tc_sh_fail_as(c, "IndexError", "select(): index %lld out of range for tensor of size %lld at dimension %d", (long long)i, (long long)n, d);
+            return tc_sh_fail_as(c, "IndexError", "select(): index %lld out of range for tensor of size %lld at dimension %d", (long long)i,
+                                 (long long)n, d);
         tc_sym need = tc_sym_int(s, i < 0 ? -i : i + 1);
         if (!tc_sh_guard(c, tc_sym_op(s, TC_S_LE, need, m->size[d], NULL)))
             return tc_sh_fail_as(c, "IndexError", "select(): index %lld out of range at dimension %d", (long long)i, d);
@@ -336,7 +354,8 @@ static tc_status alias_select(const tc_kcall *k, tc_tensor *out, bool *possible)
     int64_t i = tc_k_int(k, 2);
     if (i < 0) i += t->size[d];
     if (i < 0 || i >= t->size[d])
-        return tc_error(TC_CONTENT, "IndexError: aten.select.int: index %lld out of range for size %lld at dimension %d", (long long)tc_k_int(k, 2), (long long)t->size[d], d);
+        return tc_error(TC_CONTENT, "IndexError: aten.select.int: index %lld out of range for size %lld at dimension %d", (long long)tc_k_int(k, 2),
+                        (long long)t->size[d], d);
     *out = tc_tensor_share(t);
     out->offset += i * t->stride[d];
     out->rank--;
@@ -511,7 +530,8 @@ static tc_status shape_diagonal(tc_shape_ctx *c) {
     const tc_meta *m = tc_sh_meta(c, 0);
     TC_TRY(tc_sh_dim_arg(c, 2, m->rank, &a));
     TC_TRY(tc_sh_dim_arg(c, 3, m->rank, &b));
-    if (a == b) return tc_sh_fail(c, "diagonal dimensions cannot be identical %lld, %lld", (long long)tc_sh_const(c, 2), (long long)tc_sh_const(c, 3));
+    if (a == b)
+        return tc_sh_fail(c, "diagonal dimensions cannot be identical %lld, %lld", (long long)tc_sh_const(c, 2), (long long)tc_sh_const(c, 3));
     int64_t off = tc_sh_const(c, 1);
     tc_symctx *s = tc_sh_sym(c);
     tc_sym zero = tc_sym_int(s, 0), ra = m->size[a], rb = m->size[b];
@@ -532,7 +552,8 @@ static tc_status shape_diagonal(tc_shape_ctx *c) {
 static tc_status alias_diagonal(const tc_kcall *k, tc_tensor *out, bool *possible) {
     const tc_tensor *t = tc_k_tensor(k, 0);
     int a = tc_wrap(tc_k_int(k, 2), t->rank), b = tc_wrap(tc_k_int(k, 3), t->rank);
-    int64_t off = tc_k_int(k, 1), n = off >= 0 ? (t->size[a] < t->size[b] - off ? t->size[a] : t->size[b] - off) : (t->size[a] + off < t->size[b] ? t->size[a] + off : t->size[b]);
+    int64_t off = tc_k_int(k, 1), n = off >= 0 ? (t->size[a] < t->size[b] - off ? t->size[a] : t->size[b] - off)
+                                               : (t->size[a] + off < t->size[b] ? t->size[a] + off : t->size[b]);
     if (n < 0) n = 0;
     *out = tc_tensor_share(t);
     out->rank = 0;
@@ -568,7 +589,8 @@ static tc_status shape_unfold(tc_shape_ctx *c) {
     if (size < 0) return tc_sh_fail(c, "size is %lld but must be >= 0", (long long)size);
     tc_symctx *s = tc_sh_sym(c);
     tc_sym extent = m->rank ? m->size[d] : tc_sym_int(s, 1);
-    if (tc_sym_const_int(extent, &n) && size > n) return tc_sh_fail(c, "maximum size for tensor at dimension %d is %lld but size is %lld", d, (long long)n, (long long)size);
+    if (tc_sym_const_int(extent, &n) && size > n)
+        return tc_sh_fail(c, "maximum size for tensor at dimension %d is %lld but size is %lld", d, (long long)n, (long long)size);
     if (!tc_sh_guard(c, tc_sym_op(s, TC_S_LE, tc_sym_int(s, size), extent, NULL))) return tc_sh_fail(c, "size is %lld", (long long)size);
     const tc_sym *from = tc_sh_strides(c, m);
     tc_dims r = tc_dims_of(m);
@@ -593,7 +615,9 @@ static tc_status alias_unfold(const tc_kcall *k, tc_tensor *out, bool *possible)
     out->size[t->rank] = size;
     out->stride[t->rank] = t->rank ? t->stride[d] : 1;
     if (t->rank) {
-        if (size > t->size[d]) return tc_error(TC_CONTENT, "aten.unfold: maximum size for tensor at dimension %d is %lld but size is %lld", d, (long long)t->size[d], (long long)size);
+        if (size > t->size[d])
+            return tc_error(TC_CONTENT, "aten.unfold: maximum size for tensor at dimension %d is %lld but size is %lld", d, (long long)t->size[d],
+                            (long long)size);
         out->size[d] = (t->size[d] - size) / step + 1;
         out->stride[d] = t->stride[d] * step;
     }
@@ -628,7 +652,8 @@ static tc_status shape_as_strided(tc_shape_ctx *c) {
         known &= tc_sym_const_int(m->size[k], &a);
         have *= known ? a : 1;
     }
-    if (known && !empty && last >= have && !m->stride) return tc_sh_fail(c, "setStorage: sizes and strides are out of bounds for storage of size %lld", (long long)have);
+    if (known && !empty && last >= have && !m->stride)
+        return tc_sh_fail(c, "setStorage: sizes and strides are out of bounds for storage of size %lld", (long long)have);
     return tc_sh_out_strided(c, 0, m->dtype, &d, stride);
 }
 /* Over the elements of a contiguous tensor; anything else is copied into that form first. */
@@ -642,7 +667,8 @@ static tc_status alias_as_strided(const tc_kcall *k, tc_tensor *out, bool *possi
         empty |= k->args[1].ints[d] == 0;
         last += (k->args[1].ints[d] - 1) * k->args[2].ints[d];
     }
-    if (!empty && last >= numel) return tc_error(TC_CONTENT, "aten.as_strided: sizes and strides are out of bounds for storage of size %lld", (long long)numel);
+    if (!empty && last >= numel)
+        return tc_error(TC_CONTENT, "aten.as_strided: sizes and strides are out of bounds for storage of size %lld", (long long)numel);
     *out = tc_tensor_share(t);
     out->rank = k->args[1].n;
     out->offset += empty ? 0 : off;
@@ -679,13 +705,17 @@ static tc_status shape_view_dtype(tc_shape_ctx *c) {
     int64_t a = (int64_t)tc_dtype_size(m->dtype), b = (int64_t)tc_dtype_size(d), n;
     tc_symctx *s = tc_sh_sym(c);
     if (a == b) return tc_sh_out_strided(c, 0, d, &r, m->stride);
-    if (m->rank == 0) return tc_sh_fail(c, "self.dim() cannot be 0 to view %s as %s (different element sizes)", tc_dtypes[m->dtype].torch, tc_dtypes[d].torch);
-    if (tc_sh_is_contiguous(c, m) != 1) return tc_sh_fail(c, "self.stride(-1) must be 1 to view %s as %s (different element sizes)", tc_dtypes[m->dtype].torch, tc_dtypes[d].torch);
+    if (m->rank == 0)
+        return tc_sh_fail(c, "self.dim() cannot be 0 to view %s as %s (different element sizes)", tc_dtypes[m->dtype].torch, tc_dtypes[d].torch);
+    if (tc_sh_is_contiguous(c, m) != 1)
+        return tc_sh_fail(c, "self.stride(-1) must be 1 to view %s as %s (different element sizes)", tc_dtypes[m->dtype].torch, tc_dtypes[d].torch);
     tc_sym *last = &r.size[m->rank - 1];
     if (a > b) {
         *last = tc_sym_mul(s, *last, tc_sym_int(s, a / b));
     } else {
-        if (tc_sym_const_int(*last, &n) && n % (b / a)) return tc_sh_fail(c, "self.size(-1) must be divisible by %lld to view %s as %s (different element sizes), but got %lld", (long long)(b / a), tc_dtypes[m->dtype].torch, tc_dtypes[d].torch, (long long)n);
+        if (tc_sym_const_int(*last, &n) && n % (b / a))
+            return tc_sh_fail(c, "self.size(-1) must be divisible by %lld to view %s as %s (different element sizes), but got %lld",
+                              (long long)(b / a), tc_dtypes[m->dtype].torch, tc_dtypes[d].torch, (long long)n);
         *last = tc_sym_floordiv(s, *last, tc_sym_int(s, b / a));
     }
     return tc_sh_out(c, 0, d, &r);
@@ -730,23 +760,54 @@ static tc_status decompose_reshape(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define VIEW(SCHEMA, name, grad_, inverse_, sample, text) \
-    {.schema = "aten::" SCHEMA, .shape = shape_##name, .view_alias = alias_##name, .view_inverse = inverse_, .grad = grad_, .samples = sample, .doc = text}
+#define VIEW(SCHEMA, name, grad_, inverse_, sample, text)                                                                                         \
+    {                                                                                                                                             \
+        .schema = "aten::" SCHEMA, .shape = shape_##name, .view_alias = alias_##name, .view_inverse = inverse_, .grad = grad_, .samples = sample, \
+        .doc = text                                                                                                                               \
+    }
 const tc_op tc_ops_view[] = {
-    VIEW("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view, grad_view, inverse_view, "view(f32[2,6], [3,4]); view(f32[2,6], [-1])", "the same elements in other sizes"),
-    {.schema = "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor", .shape = shape_unsafe_view, .view_alias = alias_view, .view_inverse = inverse_view, .grad = grad_view, .samples = "_unsafe_view(f32[2,6], [3,4])", .doc = "the same elements in other sizes"},
-    {.schema = "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", .shape = shape_reshape, .decompose = decompose_reshape, .samples = "reshape(f32[2,6], [3,-1])", .doc = "view, or a copy where that is impossible"},
-    VIEW("permute(Tensor(a) self, int[] dims) -> Tensor(a)", permute, grad_permute, inverse_permute, "permute(f32[2,3,4], [2,0,1])", "dimensions in another order"),
-    VIEW("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, grad_transpose, inverse_transpose, "transpose(f32[2,3,4], 0, -1)", "two dimensions exchanged"),
-    VIEW("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", expand, grad_expand, inverse_expand, "expand(f32[3,1], [2,3,4])", "size 1 repeated"),
-    VIEW("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", select, grad_select, inverse_select, "select(f32[3,4], 1, -1)", "one index of a dimension"),
-    VIEW("slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice, grad_slice, inverse_slice, "slice(f32[7,4], 0, 1, 6, 2)", "start, start + step, ... below end"),
+    VIEW("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view, grad_view, inverse_view, "view(f32[2,6], [3,4]); view(f32[2,6], [-1])",
+         "the same elements in other sizes"),
+    {.schema = "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+     .shape = shape_unsafe_view,
+     .view_alias = alias_view,
+     .view_inverse = inverse_view,
+     .grad = grad_view,
+     .samples = "_unsafe_view(f32[2,6], [3,4])",
+     .doc = "the same elements in other sizes"},
+    {.schema = "aten::reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)",
+     .shape = shape_reshape,
+     .decompose = decompose_reshape,
+     .samples = "reshape(f32[2,6], [3,-1])",
+     .doc = "view, or a copy where that is impossible"},
+    VIEW("permute(Tensor(a) self, int[] dims) -> Tensor(a)", permute, grad_permute, inverse_permute, "permute(f32[2,3,4], [2,0,1])",
+         "dimensions in another order"),
+    VIEW("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, grad_transpose, inverse_transpose,
+         "transpose(f32[2,3,4], 0, -1)", "two dimensions exchanged"),
+    VIEW("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", expand, grad_expand, inverse_expand,
+         "expand(f32[3,1], [2,3,4])", "size 1 repeated"),
+    VIEW("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", select, grad_select, inverse_select, "select(f32[3,4], 1, -1)",
+         "one index of a dimension"),
+    VIEW("slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice, grad_slice,
+         inverse_slice, "slice(f32[7,4], 0, 1, 6, 2)", "start, start + step, ... below end"),
     VIEW("squeeze(Tensor(a) self) -> Tensor(a)", squeeze, grad_view, inverse_view, "squeeze(f32[1,3,1])", "without dimensions of size 1"),
-    VIEW("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze, grad_view, inverse_view, "squeeze(f32[1,3,1], 0)", "without that dimension if its size is 1"),
-    VIEW("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", squeeze, grad_view, inverse_view, "squeeze(f32[1,3,1], [0,2])", "without those dimensions whose size is 1"),
-    VIEW("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", unsqueeze, grad_view, inverse_view, "unsqueeze(f32[3,4], -1)", "a new dimension of size 1"),
-    VIEW("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, grad_diagonal, inverse_diagonal, "diagonal(f32[3,4]); diagonal(f32[2,3,4], -1, 1, 2)", "elements with equal indices of two dimensions"),
-    VIEW("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold, grad_unfold, NULL, "unfold(f32[7,2], 0, 3, 2)", "windows of a dimension, in a new last one"),
-    VIEW("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided, grad_as_strided, inverse_as_strided, "as_strided(f32[3,4], [2,2], [4,1], 1)", "any sizes and strides over the elements"),
-    {.schema = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)", .flags = TC_OP_NONDIFF, .shape = shape_view_dtype, .view_alias = alias_view_dtype, .view_inverse = inverse_view_dtype, .samples = "view(f32[3], torch.int32)", .doc = "the same bytes as another type"},
+    VIEW("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze, grad_view, inverse_view, "squeeze(f32[1,3,1], 0)",
+         "without that dimension if its size is 1"),
+    VIEW("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", squeeze, grad_view, inverse_view, "squeeze(f32[1,3,1], [0,2])",
+         "without those dimensions whose size is 1"),
+    VIEW("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", unsqueeze, grad_view, inverse_view, "unsqueeze(f32[3,4], -1)",
+         "a new dimension of size 1"),
+    VIEW("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, grad_diagonal, inverse_diagonal,
+         "diagonal(f32[3,4]); diagonal(f32[2,3,4], -1, 1, 2)", "elements with equal indices of two dimensions"),
+    VIEW("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold, grad_unfold, NULL, "unfold(f32[7,2], 0, 3, 2)",
+         "windows of a dimension, in a new last one"),
+    VIEW("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided, grad_as_strided,
+         inverse_as_strided, "as_strided(f32[3,4], [2,2], [4,1], 1)", "any sizes and strides over the elements"),
+    {.schema = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_view_dtype,
+     .view_alias = alias_view_dtype,
+     .view_inverse = inverse_view_dtype,
+     .samples = "view(f32[3], torch.int32)",
+     .doc = "the same bytes as another type"},
     {0}};

@@ -31,8 +31,8 @@ static tc_value *select_(inverse *c) { return tc_emit_call(c->e, "aten::select_s
 
 static tc_value *slice(inverse *c) {
     tc_arg none = {.kind = TC_A_NONE}, one = {.kind = TC_A_INT, .sym = tc_sym_int(c->e->graph->program->sym, 1)};
-    return tc_emit_call(c->e, "aten::slice_scatter", "vvaaaa", c->base, c->v, &c->args[1], c->nargs > 2 ? &c->args[2] : &none, c->nargs > 3 ? &c->args[3] : &none,
-                        c->nargs > 4 ? &c->args[4] : &one);
+    return tc_emit_call(c->e, "aten::slice_scatter", "vvaaaa", c->base, c->v, &c->args[1], c->nargs > 2 ? &c->args[2] : &none,
+                        c->nargs > 3 ? &c->args[3] : &none, c->nargs > 4 ? &c->args[4] : &one);
 }
 
 static tc_value *narrow(inverse *c) {
@@ -82,7 +82,8 @@ static tc_value *expanded(inverse *c) { /* only where nothing was repeated */
     for (int i = 0; i < c->v->meta.rank; i++) {
         int b = i - (c->v->meta.rank - c->base->meta.rank);
         if (b < 0 ? !tc_sym_is_int(c->v->meta.size[i], 1) : c->v->meta.size[i] != c->base->meta.size[b]) {
-            tc_emit_fail(c->e, tc_error(TC_CONTENT, "unsupported operation: more than one element of the written-to tensor refers to a single memory location"));
+            tc_emit_fail(c->e, tc_error(TC_CONTENT,
+                                        "unsupported operation: more than one element of the written-to tensor refers to a single memory location"));
             return NULL;
         }
     }
@@ -96,14 +97,52 @@ static tc_value *real_part(inverse *c) { return tc_emit_call(c->e, "aten::comple
 static tc_value *imag_part(inverse *c) { return tc_emit_call(c->e, "aten::complex", "vv", tc_emit_call(c->e, "aten::real", "v", c->base), c->v); }
 static tc_value *conjugated(inverse *c) { return tc_emit_call(c->e, "aten::conj_physical", "v", c->v); }
 
-static const struct { const char *name; tc_value *(*fn)(inverse *c); } rows[] = {
-    {"view", reshaped}, {"_unsafe_view", reshaped}, {"reshape", reshaped}, {"reshape_as", reshaped}, {"view_as", reshaped}, {"flatten", reshaped},
-    {"unflatten", reshaped}, {"_reshape_alias", reshaped}, {"unsqueeze", reshaped}, {"squeeze", reshaped}, {"ravel", reshaped},
-    {"alias", same}, {"detach", same}, {"contiguous", same}, {"to", same}, {"type_as", same}, {"lift_fresh", same}, {"positive", same}, {"resolve_conj", same},
-    {"resolve_neg", same}, {"select", select_}, {"slice", slice}, {"narrow", narrow}, {"diagonal", diagonal}, {"as_strided", strided},
-    {"transpose", transposed}, {"swapaxes", transposed}, {"swapdims", transposed}, {"t", turned}, {"numpy_T", turned}, {"mT", turned},
-    {"permute", permuted}, {"movedim", moved}, {"moveaxis", moved}, {"expand", expanded}, {"expand_as", expanded}, {"broadcast_to", expanded},
-    {"view_as_real", to_complex}, {"view_as_complex", to_real}, {"real", real_part}, {"imag", imag_part}, {"_conj", conjugated},
+static const struct {
+    const char *name;
+    tc_value *(*fn)(inverse *c);
+} rows[] = {
+    {"view", reshaped},
+    {"_unsafe_view", reshaped},
+    {"reshape", reshaped},
+    {"reshape_as", reshaped},
+    {"view_as", reshaped},
+    {"flatten", reshaped},
+    {"unflatten", reshaped},
+    {"_reshape_alias", reshaped},
+    {"unsqueeze", reshaped},
+    {"squeeze", reshaped},
+    {"ravel", reshaped},
+    {"alias", same},
+    {"detach", same},
+    {"contiguous", same},
+    {"to", same},
+    {"type_as", same},
+    {"lift_fresh", same},
+    {"positive", same},
+    {"resolve_conj", same},
+    {"resolve_neg", same},
+    {"select", select_},
+    {"slice", slice},
+    {"narrow", narrow},
+    {"diagonal", diagonal},
+    {"as_strided", strided},
+    {"transpose", transposed},
+    {"swapaxes", transposed},
+    {"swapdims", transposed},
+    {"t", turned},
+    {"numpy_T", turned},
+    {"mT", turned},
+    {"permute", permuted},
+    {"movedim", moved},
+    {"moveaxis", moved},
+    {"expand", expanded},
+    {"expand_as", expanded},
+    {"broadcast_to", expanded},
+    {"view_as_real", to_complex},
+    {"view_as_complex", to_real},
+    {"real", real_part},
+    {"imag", imag_part},
+    {"_conj", conjugated},
 };
 
 tc_status tc_view_inverse(tc_emit *e, const tc_op *op, const tc_arg *args, int nargs, tc_value *base, tc_value *written, tc_value **out_base) {

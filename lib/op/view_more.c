@@ -14,7 +14,8 @@ static tc_status wrap(const tc_node *n, int arg, int rank, int *out) {
     int64_t d = tc_arg_int(n, arg);
     int r = rank > 0 ? rank : 1;
     if (d < -r || d >= r)
-        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -r, r - 1, (long long)d);
+        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
+                        -r, r - 1, (long long)d);
     *out = tc_wrap(d, rank);
     return NULL;
 }
@@ -83,7 +84,8 @@ static tc_status decompose_unflatten(tc_emit *e, const tc_node *n) {
     if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, rest, extent, NULL)) == 0) {
         have = 0;
         tc_sym_const_int(extent, &have);
-        return tc_error(TC_CONTENT, "%s: unflatten: Provided sizes don't multiply up to the size of dim %d (%lld) in the input tensor", tc_op_name(n->op), d, (long long)have);
+        return tc_error(TC_CONTENT, "%s: unflatten: Provided sizes don't multiply up to the size of dim %d (%lld) in the input tensor",
+                        tc_op_name(n->op), d, (long long)have);
     }
     for (int i = d + 1; i < rank; i++) size[k++] = x->meta.size[i];
     one(e, tc_emit_call(e, "aten::view", "vS", x, size, k));
@@ -120,7 +122,8 @@ static tc_status decompose_sum_to_size(tc_emit *e, const tc_node *n) {
 /* ---- order of dimensions ---- */
 static tc_status decompose_t(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
-    if (x->meta.rank > 2) return tc_error(TC_CONTENT, "%s: t() expects a tensor with <= 2 dimensions, but self is %dD", tc_op_name(n->op), x->meta.rank);
+    if (x->meta.rank > 2)
+        return tc_error(TC_CONTENT, "%s: t() expects a tensor with <= 2 dimensions, but self is %dD", tc_op_name(n->op), x->meta.rank);
     one(e, x->meta.rank < 2 ? tc_e1(e, "aten::alias", x) : tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)0, (int64_t)1));
     return tc_e_done(e);
 }
@@ -134,7 +137,8 @@ static tc_status decompose_numpy_T(tc_emit *e, const tc_node *n) {
 static tc_status decompose_mT(tc_emit *e, const tc_node *n) { /* mT, mH, adjoint, matrix_H */
     tc_value *x = tc_arg_value(n, 0);
     if (x->meta.rank < 2 && !(x->meta.rank == 0 && !name_is(n, "matrix_H")))
-        return tc_error(TC_CONTENT, "%s: tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.", tc_op_name(n->op), tc_op_schema(n->op)->name, x->meta.rank);
+        return tc_error(TC_CONTENT, "%s: tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.", tc_op_name(n->op),
+                        tc_op_schema(n->op)->name, x->meta.rank);
     if (tc_is_complex(x->meta.dtype) && !name_is(n, "mT")) return tc_error(TC_UNSUPPORTED, "%s: complex numbers", tc_op_name(n->op));
     if (x->meta.rank == 0) one(e, tc_e1(e, "aten::alias", x));
     else one(e, tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)-2, (int64_t)-1));
@@ -164,7 +168,8 @@ static tc_status decompose_movedim(tc_emit *e, const tc_node *n) {
     for (int k = 0; k < count; k++) {
         int r = rank > 0 ? rank : 1;
         if (src[k] < -r || src[k] >= r || dst[k] < -r || dst[k] >= r)
-            return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op), -r, r - 1, (long long)(src[k] < -r || src[k] >= r ? src[k] : dst[k]));
+            return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)",
+                            tc_op_name(n->op), -r, r - 1, (long long)(src[k] < -r || src[k] >= r ? src[k] : dst[k]));
         int a = tc_wrap(src[k], rank), b = tc_wrap(dst[k], rank);
         if (moved[a] || used[b]) return refuse(n, moved[a] ? "movedim: repeated dim in `source`" : "movedim: repeated dim in `destination`");
         moved[a] = used[b] = true;
@@ -217,9 +222,12 @@ static tc_status decompose_narrow(tc_emit *e, const tc_node *n) {
     tc_sym start = tc_arg_sym(n, 2), len = tc_arg_sym(n, 3);
     if (tc_sym_const_int(len, &b) && b < 0) return refuse(n, "narrow(): length must be non-negative.");
     if (tc_sym_const_int(start, &a) && tc_sym_const_int(x->meta.size[d], &size)) {
-        if (a < -size || a > size) return tc_error(TC_CONTENT, "IndexError: %s: start out of range (expected to be in range of [%lld, %lld], but got %lld)", tc_op_name(n->op), (long long)-size, (long long)size, (long long)a);
+        if (a < -size || a > size)
+            return tc_error(TC_CONTENT, "IndexError: %s: start out of range (expected to be in range of [%lld, %lld], but got %lld)",
+                            tc_op_name(n->op), (long long)-size, (long long)size, (long long)a);
         if (tc_sym_const_int(len, &b) && (a < 0 ? a + size : a) + b > size)
-            return tc_error(TC_CONTENT, "%s: start (%lld) + length (%lld) exceeds dimension size (%lld).", tc_op_name(n->op), (long long)a, (long long)b, (long long)size);
+            return tc_error(TC_CONTENT, "%s: start (%lld) + length (%lld) exceeds dimension size (%lld).", tc_op_name(n->op), (long long)a,
+                            (long long)b, (long long)size);
     }
     if (tc_sym_const_int(start, &a) && a < 0) start = tc_sym_add(s, start, x->meta.size[d]);
     tc_value *r = tc_emit_call(e, "aten::slice.Tensor", "viss", x, (int64_t)d, start, tc_sym_add(s, start, len));
@@ -258,7 +266,8 @@ static tc_status decompose_split(tc_emit *e, const tc_node *n) { /* split.Tensor
     if (x->meta.rank == 0) return refuse(n, "split expects at least a 1-dimensional tensor");
     TC_TRY(wrap(n, 2, x->meta.rank, &d));
     tc_sym size = tc_arg_sym(n, 1);
-    if (tc_sym_const_int(size, &v) && v < 0) return tc_error(TC_CONTENT, "%s: split expects split_size be non-negative, but got split_size=%lld", tc_op_name(n->op), (long long)v);
+    if (tc_sym_const_int(size, &v) && v < 0)
+        return tc_error(TC_CONTENT, "%s: split expects split_size be non-negative, but got split_size=%lld", tc_op_name(n->op), (long long)v);
     if (tc_sym_is_int(size, 0)) {
         if (!tc_sym_const_int(x->meta.size[d], &m) || m != 0) return refuse(n, "split_size can only be 0 if dimension size is 0");
         return even_pieces(e, n, x, d, size, tc_sym_int(tc_e_sym(e), 1));
@@ -275,14 +284,16 @@ static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
     tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)count + 1);
     at[0] = tc_sym_int(s, 0);
     for (int k = 0; k < count; k++) {
-        if (tc_sym_const_int(n->args[1].syms[k], &v) && v < 0) return refuse(n, "split_with_sizes expects split_sizes have only non-negative entries");
+        if (tc_sym_const_int(n->args[1].syms[k], &v) && v < 0)
+            return refuse(n, "split_with_sizes expects split_sizes have only non-negative entries");
         at[k + 1] = tc_sym_add(s, at[k], n->args[1].syms[k]);
     }
     tc_sym same = tc_sym_op(s, TC_S_EQ, at[count], x->meta.size[d], NULL);
     if (tc_sym_known(s, same) == 0) {
         v = 0;
         tc_sym_const_int(x->meta.size[d], &v);
-        return tc_error(TC_CONTENT, "%s: split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %d)", tc_op_name(n->op), (long long)v, d);
+        return tc_error(TC_CONTENT, "%s: split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %d)",
+                        tc_op_name(n->op), (long long)v, d);
     }
     if (tc_sym_known(s, same) < 0) tc_program_guard(e->graph->program, same, n->source, "required by aten.split_with_sizes");
     return pieces(e, n, x, d, at, count);
@@ -312,7 +323,8 @@ static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {
     int64_t m;
     if (x->meta.rank == 0) return tc_error(TC_CONTENT, "IndexError: %s: Dimension specified as 0 but tensor has no dimensions", tc_op_name(n->op));
     TC_TRY(wrap(n, 1, x->meta.rank, &d));
-    if (!tc_sym_const_int(x->meta.size[d], &m)) return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
+    if (!tc_sym_const_int(x->meta.size[d], &m))
+        return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
     if (m > 100000) return refuse(n, "too many pieces");
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(m ? m : 1));
     for (int64_t k = 0; k < m; k++) {
@@ -358,9 +370,14 @@ static tc_status decompose_hvdsplit(tc_emit *e, const tc_node *n) {
     char which = tc_op_schema(n->op)->name[0];
     int least = which == 'h' ? 1 : which == 'v' ? 2 : 3, d = which == 'h' ? (x->meta.rank == 1 ? 0 : 1) : least == 2 ? 0 : 2;
     int64_t size;
-    if (x->meta.rank < least) return tc_error(TC_CONTENT, "%s: torch.%csplit requires a tensor with at least %d dimension, but got a tensor with %d dimensions!", tc_op_name(n->op), which, least, x->meta.rank);
+    if (x->meta.rank < least)
+        return tc_error(TC_CONTENT, "%s: torch.%csplit requires a tensor with at least %d dimension, but got a tensor with %d dimensions!",
+                        tc_op_name(n->op), which, least, x->meta.rank);
     if (n->args[1].kind != TC_A_INTS && tc_arg_int(n, 1) != 0 && tc_sym_const_int(x->meta.size[d], &size) && size % tc_arg_int(n, 1))
-        return tc_error(TC_CONTENT, "%s: torch.%csplit attempted to split along dimension %d, but the size of the dimension %lld is not divisible by the split_size %lld!", tc_op_name(n->op), which, d, (long long)size, (long long)tc_arg_int(n, 1));
+        return tc_error(
+            TC_CONTENT,
+            "%s: torch.%csplit attempted to split along dimension %d, but the size of the dimension %lld is not divisible by the split_size %lld!",
+            tc_op_name(n->op), which, d, (long long)size, (long long)tc_arg_int(n, 1));
     return tensor_split(e, n, d);
 }
 static tc_status decompose_broadcast_tensors(tc_emit *e, const tc_node *n) {
@@ -381,11 +398,14 @@ static tc_status decompose_meshgrid(tc_emit *e, const tc_node *n) {
     tc_sym size[TC_MAX_RANK];
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(count ? count : 1));
     if (count == 0) return refuse(n, "meshgrid expects a non-empty TensorList");
-    if (indexing && strcmp(indexing, "ij") && !xy) return tc_error(TC_CONTENT, "%s: torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s", tc_op_name(n->op), indexing);
+    if (indexing && strcmp(indexing, "ij") && !xy)
+        return tc_error(TC_CONTENT, "%s: torch.meshgrid: indexing must be one of \"xy\" or \"ij\", but received: %s", tc_op_name(n->op), indexing);
     if (count > TC_MAX_RANK) return refuse(n, "too many tensors");
     for (int k = 0; k < count; k++) {
         tc_meta *m = &n->args[0].values[k]->meta;
-        if (m->rank > 1) return tc_error(TC_CONTENT, "%s: torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got a tensor with %d dimensions", tc_op_name(n->op), m->rank);
+        if (m->rank > 1)
+            return tc_error(TC_CONTENT, "%s: torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got a tensor with %d dimensions",
+                            tc_op_name(n->op), m->rank);
         if (m->dtype != n->args[0].values[0]->meta.dtype) return refuse(n, "torch.meshgrid expects all tensors to have the same dtype");
     }
     for (int k = 0; k < count; k++) {
@@ -414,10 +434,13 @@ static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-#define ROW(SCHEMA, name, sample, text) {.schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text}
-#define COPY(SCHEMA) {.schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_copy, .doc = "the view, copied"}
+#define ROW(SCHEMA, name, sample, text) \
+    { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define COPY(SCHEMA) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_copy, .doc = "the view, copied" }
 const tc_op tc_ops_view_more[] = {
-    ROW("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten, "flatten(f32[2,3,4], 1)", "dimensions start_dim .. end_dim as one"),
+    ROW("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten, "flatten(f32[2,3,4], 1)",
+        "dimensions start_dim .. end_dim as one"),
     ROW("ravel(Tensor(a) self) -> Tensor(a)", ravel, "ravel(f32[2,3])", "one dimension"),
     ROW("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)", unflatten, "unflatten(f32[2,6], 1, [2,-1])", "a dimension as several"),
     ROW("view_as(Tensor(a) self, Tensor other) -> Tensor(a)", as_other, "view_as(f32[2,6], f32[3,4])", "the sizes of other"),
@@ -435,31 +458,44 @@ const tc_op tc_ops_view_more[] = {
     ROW("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)", swap, "swapaxes(f32[2,3], 0, 1)", "two dimensions exchanged"),
     ROW("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", swap, "swapdims(f32[2,3], 0, 1)", "two dimensions exchanged"),
     ROW("movedim.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim, "movedim(f32[2,3,4], 0, -1)", "a dimension moved"),
-    ROW("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim, "movedim(f32[2,3,4], [0,1], [1,2])", "dimensions moved"),
+    ROW("movedim.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim, "movedim(f32[2,3,4], [0,1], [1,2])",
+        "dimensions moved"),
     ROW("moveaxis.int(Tensor(a) self, int source, int destination) -> Tensor(a)", movedim, "moveaxis(f32[2,3,4], 0, -1)", "a dimension moved"),
-    ROW("moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim, "moveaxis(f32[2,3,4], [0,1], [1,2])", "dimensions moved"),
-    ROW("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal, "linalg_diagonal(f32[2,3,4])", "the diagonals of matrices"),
+    ROW("moveaxis.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", movedim, "moveaxis(f32[2,3,4], [0,1], [1,2])",
+        "dimensions moved"),
+    ROW("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal, "linalg_diagonal(f32[2,3,4])",
+        "the diagonals of matrices"),
     ROW("atleast_1d(Tensor self) -> Tensor", atleast, "atleast_1d(f32[])", "at least 1 dimension"),
     ROW("atleast_2d(Tensor self) -> Tensor", atleast, "atleast_2d(f32[3])", "at least 2 dimensions"),
     ROW("atleast_3d(Tensor self) -> Tensor", atleast, "atleast_3d(f32[3])", "at least 3 dimensions"),
     ROW("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 1 dimension"),
     ROW("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 2 dimensions"),
     ROW("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 3 dimensions"),
-    ROW("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, "narrow(f32[5,3], 0, 1, 3)", "length elements from start"),
-    ROW("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow, "narrow_copy(f32[5,3], 0, 1, 3)", "length elements from start, copied"),
-    ROW("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split, "split(f32[7,2], 3)", "pieces of that size, the last shorter"),
-    ROW("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_sizes, "split(f32[7,2], [3,4])", "pieces of those sizes"),
-    ROW("split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_sizes, "split_with_sizes(f32[7,2], [3,4])", "pieces of those sizes"),
+    ROW("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, "narrow(f32[5,3], 0, 1, 3)",
+        "length elements from start"),
+    ROW("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow, "narrow_copy(f32[5,3], 0, 1, 3)",
+        "length elements from start, copied"),
+    ROW("split.Tensor(Tensor(a -> *) self, SymInt split_size, int dim=0) -> Tensor(a)[]", split, "split(f32[7,2], 3)",
+        "pieces of that size, the last shorter"),
+    ROW("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]", split_sizes, "split(f32[7,2], [3,4])",
+        "pieces of those sizes"),
+    ROW("split_with_sizes(Tensor(a -> *) self, SymInt[] split_sizes, int dim=0) -> Tensor(a)[]", split_sizes, "split_with_sizes(f32[7,2], [3,4])",
+        "pieces of those sizes"),
     ROW("split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "split_copy(f32[7,2], 3)", "pieces, copied"),
-    ROW("split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes, "split_with_sizes_copy(f32[7,2], [3,4])", "pieces, copied"),
+    ROW("split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes, "split_with_sizes_copy(f32[7,2], [3,4])",
+        "pieces, copied"),
     ROW("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "unsafe_split(f32[7,2], 3)", "pieces, copied"),
-    ROW("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes, "unsafe_split_with_sizes(f32[7,2], [3,4])", "pieces, copied"),
-    ROW("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, "chunk(f32[7,2], 3)", "at most that many pieces of equal size, the last shorter"),
+    ROW("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes, "unsafe_split_with_sizes(f32[7,2], [3,4])",
+        "pieces, copied"),
+    ROW("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, "chunk(f32[7,2], 3)",
+        "at most that many pieces of equal size, the last shorter"),
     ROW("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk, "unsafe_chunk(f32[7,2], 3)", "pieces, copied"),
     ROW("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind, "unbind(f32[3,2])", "the slices of a dimension"),
     ROW("unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", unbind, "unbind_copy(f32[3,2])", "the slices of a dimension, copied"),
-    ROW("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, "tensor_split(f32[7,2], 3)", "nearly even pieces"),
-    ROW("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split, "tensor_split(f32[7,2], [2,5])", "cut at indices"),
+    ROW("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, "tensor_split(f32[7,2], 3)",
+        "nearly even pieces"),
+    ROW("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]", tensor_split, "tensor_split(f32[7,2], [2,5])",
+        "cut at indices"),
     ROW("hsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", hvdsplit, "hsplit(f32[2,4], 2)", "pieces of dimension 1"),
     ROW("hsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hvdsplit, "hsplit(f32[2,4], [1])", "pieces of dimension 1"),
     ROW("vsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", hvdsplit, "vsplit(f32[4,2], 2)", "pieces of dimension 0"),
@@ -468,11 +504,21 @@ const tc_op tc_ops_view_more[] = {
     ROW("dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hvdsplit, "dsplit(f32[2,2,4], [1])", "pieces of dimension 2"),
     ROW("broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors, "broadcast_tensors([f32[3,1], f32[4]])", "all expanded to one size"),
     ROW("meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid, "meshgrid([f32[3], f32[4]])", "the coordinates of a grid"),
-    ROW("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid, "meshgrid([f32[3], f32[4]], indexing='xy')", "the coordinates of a grid"),
-    COPY("view_copy(Tensor self, SymInt[] size)"), COPY("view_copy.dtype(Tensor self, ScalarType dtype)"), COPY("permute_copy(Tensor self, int[] dims)"), COPY("transpose_copy.int(Tensor self, int dim0, int dim1)"), COPY("t_copy(Tensor self)"),
-    COPY("expand_copy(Tensor self, SymInt[] size, *, bool implicit=False)"), COPY("select_copy.int(Tensor self, int dim, SymInt index)"),
-    COPY("slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)"), COPY("squeeze_copy(Tensor self)"),
-    COPY("squeeze_copy.dim(Tensor self, int dim)"), COPY("squeeze_copy.dims(Tensor self, int[] dim)"), COPY("unsqueeze_copy(Tensor self, int dim)"),
-    COPY("diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)"), COPY("unfold_copy(Tensor self, int dimension, int size, int step)"),
+    ROW("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid, "meshgrid([f32[3], f32[4]], indexing='xy')",
+        "the coordinates of a grid"),
+    COPY("view_copy(Tensor self, SymInt[] size)"),
+    COPY("view_copy.dtype(Tensor self, ScalarType dtype)"),
+    COPY("permute_copy(Tensor self, int[] dims)"),
+    COPY("transpose_copy.int(Tensor self, int dim0, int dim1)"),
+    COPY("t_copy(Tensor self)"),
+    COPY("expand_copy(Tensor self, SymInt[] size, *, bool implicit=False)"),
+    COPY("select_copy.int(Tensor self, int dim, SymInt index)"),
+    COPY("slice_copy.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)"),
+    COPY("squeeze_copy(Tensor self)"),
+    COPY("squeeze_copy.dim(Tensor self, int dim)"),
+    COPY("squeeze_copy.dims(Tensor self, int[] dim)"),
+    COPY("unsqueeze_copy(Tensor self, int dim)"),
+    COPY("diagonal_copy(Tensor self, int offset=0, int dim1=0, int dim2=1)"),
+    COPY("unfold_copy(Tensor self, int dimension, int size, int step)"),
     COPY("as_strided_copy(Tensor self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None)"),
     {0}};

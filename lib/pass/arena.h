@@ -4,7 +4,10 @@
 
 #include "base/mem.h"
 
-typedef struct { size_t bytes, offset; int first, last; } tc_lifetime; /* lives in steps first..last, both included */
+typedef struct {
+    size_t bytes, offset;
+    int first, last;
+} tc_lifetime; /* lives in steps first..last, both included */
 
 /* Sets offset of each (multiples of 64); returns the bytes of the arena. Largest first, each at the lowest place that is free. */
 size_t tc_arena_plan(tc_lifetime *items, size_t n);

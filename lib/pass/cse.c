@@ -57,7 +57,9 @@ static void note(tc_rewrite *r, tc_value *from, tc_value *to) {
     for (int i = 0; from->kind == TC_V_LIST && i < from->nlist; i++) r->to[from->list[i]->id] = to->list[i];
 }
 
-typedef struct { const tc_rewrite *r; } places;
+typedef struct {
+    const tc_rewrite *r;
+} places;
 static void follow(void *ctx, tc_value **place) {
     const tc_rewrite *r = ((places *)ctx)->r;
     if (r->to[(*place)->id]) *place = r->to[(*place)->id];

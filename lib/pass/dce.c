@@ -4,9 +4,9 @@
 #include "op/op.h"
 
 typedef struct {
-    bool *value;   /* by id */
-    bool *symbol;  /* by index, shared by all graphs */
-    tc_map *seen;  /* expressions visited */
+    bool *value;  /* by id */
+    bool *symbol; /* by index, shared by all graphs */
+    tc_map *seen; /* expressions visited */
 } live;
 
 static void mark_sym(live *l, tc_sym s) {
@@ -100,7 +100,8 @@ size_t tc_dce(tc_program *p, bool drop_random) {
     live l = {NULL, tc_xcalloc(nsyms ? nsyms : 1, sizeof(bool)), &seen};
     for (size_t i = 0; i < p->guards.len; i++) mark_sym(&l, p->guards.data[i].cond);
     for (int i = 0; i < p->noutputs; i++) /* numbers among the results */
-        if (p->outputs[i].kind == TC_OUT_LEAF && (p->outputs[i].leaf.kind == TC_A_INT || p->outputs[i].leaf.is_sym)) mark_sym(&l, p->outputs[i].leaf.sym);
+        if (p->outputs[i].kind == TC_OUT_LEAF && (p->outputs[i].leaf.kind == TC_A_INT || p->outputs[i].leaf.is_sym))
+            mark_sym(&l, p->outputs[i].leaf.sym);
     size_t removed = sweep(p->graph, &l, drop_random);
     free(l.symbol);
     tc_map_free(&seen);

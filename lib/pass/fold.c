@@ -15,7 +15,10 @@ typedef struct {
     int count;
 } folder;
 
-typedef struct { const folder *f; bool all, some; } inputs;
+typedef struct {
+    const folder *f;
+    bool all, some;
+} inputs;
 static void look(void *ctx, tc_value **place) {
     inputs *in = ctx;
     if ((*place)->id < in->f->n && in->f->constant[(*place)->id]) in->some = true;
@@ -67,7 +70,11 @@ static void find_constants(folder *f) {
 /* ---- evaluation ---- */
 static tc_status evaluate(folder *f, const tc_value *v, int depth);
 
-typedef struct { folder *f; tc_status st; int depth; } operands;
+typedef struct {
+    folder *f;
+    tc_status st;
+    int depth;
+} operands;
 static void compute_operand(void *ctx, tc_value **place) {
     operands *o = ctx;
     if (!o->st) o->st = evaluate(o->f, *place, o->depth + 1);
@@ -117,7 +124,10 @@ static tc_status fold_value(folder *f, tc_value *v, tc_value **out) {
     return NULL;
 }
 
-typedef struct { folder *f; tc_status st; } readers;
+typedef struct {
+    folder *f;
+    tc_status st;
+} readers;
 static void fold_operand(void *ctx, tc_value **place) {
     readers *r = ctx;
     tc_value *v = *place;
@@ -148,7 +158,8 @@ tc_status tc_fold(tc_program *p, const tc_eval *eval, const tc_fold_options *opt
         bool weights = in->kind == TC_IN_PARAMETER || in->kind == TC_IN_BUFFER;
         if (!in->data.storage || !(in->kind == TC_IN_CONSTANT || (weights && options && options->parameters))) continue;
         bool written = false;
-        for (int o = 0; o < p->noutputs; o++) written |= p->outputs[o].target == i && p->outputs[o].kind >= TC_OUT_BUFFER && p->outputs[o].kind <= TC_OUT_USER_INPUT;
+        for (int o = 0; o < p->noutputs; o++)
+            written |= p->outputs[o].target == i && p->outputs[o].kind >= TC_OUT_BUFFER && p->outputs[o].kind <= TC_OUT_USER_INPUT;
         if (written) continue;
         f.constant[in->value->id] = true;
         f.data[in->value->id] = tc_tensor_share(&in->data);

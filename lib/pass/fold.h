@@ -5,8 +5,8 @@
 #include "op/op.h"
 
 typedef struct {
-    size_t max_bytes;  /* of one folded result; 0: 1 MiB */
-    bool parameters;   /* also fold what depends on parameters and buffers alone (inference with fixed weights) */
+    size_t max_bytes; /* of one folded result; 0: 1 MiB */
+    bool parameters;  /* also fold what depends on parameters and buffers alone (inference with fixed weights) */
 } tc_fold_options;
 
 /* Values that only constants reach, and that something else reads, become constants of the program (names "_folded_N"). Random, impure and

@@ -11,16 +11,16 @@ enum { MAX_INSTS = 192, MAX_BUFFERS = 32 };
 typedef struct {
     tc_group g;
     int64_t order;
-    bool read;     /* by another group */
-    int into;      /* merged into this one; -1: not */
+    bool read; /* by another group */
+    int into;  /* merged into this one; -1: not */
 } grp;
 
 struct tc_fuser {
     tc_plan *plan;
     bool fuse;
     TC_VEC(grp) groups;
-    int *producer;       /* group by value id; -1: none */
-    bool *outside;       /* value id: read by another group, or a result of the graph */
+    int *producer; /* group by value id; -1: none */
+    bool *outside; /* value id: read by another group, or a result of the graph */
     size_t nvalues;
     int64_t clock;
 };
@@ -61,7 +61,10 @@ static void reads(tc_fuser *f, int by, const tc_value *v) {
     f->outside[v->id] = true;
 }
 
-typedef struct { tc_fuser *f; int by; } reader;
+typedef struct {
+    tc_fuser *f;
+    int by;
+} reader;
 static void read_place(void *ctx, tc_value **place) {
     const reader *r = ctx;
     if (*place) reads(r->f, r->by, *place);
@@ -298,7 +301,8 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
             to = best;
             break;
         }
-        tc_buf_printf(&f->plan->log, "%s not fused with %s: %s\n", n->name ? n->name : tc_op_name(n->op), g->g.node->name ? g->g.node->name : tc_op_name(g->g.node->op), why);
+        tc_buf_printf(&f->plan->log, "%s not fused with %s: %s\n", n->name ? n->name : tc_op_name(n->op),
+                      g->g.node->name ? g->g.node->name : tc_op_name(g->g.node->op), why);
     }
     if (to < 0) to = new_group(f, (tc_group){.kind = TC_GROUP_LOOP, .loop = loop, .node = n});
     else {

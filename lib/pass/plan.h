@@ -13,15 +13,15 @@ typedef enum { TC_GROUP_LOOP, TC_GROUP_KERNEL, TC_GROUP_VIEW, TC_GROUP_CONTROL }
 
 typedef struct {
     tc_group_kind kind;
-    tc_loop *loop;        /* LOOP */
-    const tc_node *node;  /* the node; of a fused loop its last */
+    tc_loop *loop;       /* LOOP */
+    const tc_node *node; /* the node; of a fused loop its last */
 } tc_group;
 
 typedef struct tc_plan {
     tc_program *program;
     tc_graph *graph;
     TC_VEC(tc_group) groups;
-    tc_buf log;           /* a line for every pair that could have been fused and was not, and why */
+    tc_buf log; /* a line for every pair that could have been fused and was not, and why */
 } tc_plan;
 
 /* program must be functional and decomposed: every node has a lowering, a kernel, a view or is control flow (TC_UNSUPPORTED naming it).

@@ -7,8 +7,8 @@ typedef struct {
     frame *f;
     tc_exec *e;
     bound *b;
-    int now;           /* the call being bound */
-    bool *dynamic;     /* by value id: its sizes depend on data */
+    int now;       /* the call being bound */
+    bool *dynamic; /* by value id: its sizes depend on data */
 } binder;
 
 static bool is_tensor(const tc_value *v) { return v && v->kind == TC_V_TENSOR; }
@@ -31,7 +31,8 @@ static tc_status make_root(binder *x, const tc_value *v, root_kind kind) {
     TC_TRY(meta_sizes(x->e, v, t->size));
     size_t bytes = tc_dtype_size(t->dtype);
     for (int d = 0; d < t->rank; d++)
-        if (t->size[d] < 0 || !tc_mul_size(bytes, (size_t)t->size[d], &bytes) || bytes > (size_t)1 << 46) return tc_error(TC_CONTENT, "%s: a tensor of impossible size", v->name);
+        if (t->size[d] < 0 || !tc_mul_size(bytes, (size_t)t->size[d], &bytes) || bytes > (size_t)1 << 46)
+            return tc_error(TC_CONTENT, "%s: a tensor of impossible size", v->name);
     tc_contiguous_strides(t->rank, t->size, t->stride);
     x->b->root_of[v->id] = (int)v->id;
     x->b->delta[v->id] = 0;
@@ -51,7 +52,10 @@ static bool sizes_known(binder *x, const tc_value *v) {
     return true;
 }
 
-typedef struct { binder *x; bool dynamic; } dyn_ctx;
+typedef struct {
+    binder *x;
+    bool dynamic;
+} dyn_ctx;
 static void look(dyn_ctx *d, const tc_value *v) {
     if (!v) return;
     if (v->kind == TC_V_LIST)
@@ -235,7 +239,9 @@ static tc_status bind_loop(binder *x, const tc_group *g, int index, int *last) {
             const tc_value *u = l->buffers.data[k].value;
             if (l->buffers.data[k].written || taken >> k & 1) continue;
             int r = x->b->root_of[u->id];
-            if (x->b->roots[r].kind != ROOT_ARENA || !dies_here(x, r, last, index) || x->b->roots[r].bytes != x->b->roots[v->id].bytes || !may_overwrite(x, l, sched, v, r)) continue;
+            if (x->b->roots[r].kind != ROOT_ARENA || !dies_here(x, r, last, index) || x->b->roots[r].bytes != x->b->roots[v->id].bytes ||
+                !may_overwrite(x, l, sched, v, r))
+                continue;
             want = r;
             taken |= UINT64_C(1) << k;
         }
@@ -269,11 +275,13 @@ static tc_status bind_loop(binder *x, const tc_group *g, int index, int *last) {
             s = tc_sym_eval(d->numbers[i], x->e->vars, x->e->nvars, &v);
             if (!s) c.numbers[i].i = v.i;
         }
-        c.abi = (tc_abi_call){.bytes = sizeof c.abi, .workers = tc_pool_threads(x->e->pool), .buffers = c.buffers, .extents = c.extents, .numbers = c.numbers};
+        c.abi = (tc_abi_call){
+            .bytes = sizeof c.abi, .workers = tc_pool_threads(x->e->pool), .buffers = c.buffers, .extents = c.extents, .numbers = c.numbers};
         int64_t scratch = !s && code->scratch ? code->scratch(&c.abi) : 0;
         if ((size_t)scratch > x->b->kernel_scratch) x->b->kernel_scratch = (size_t)scratch;
     } else {
-        s = tc_block_bind(sched, &(tc_block_env){.isa = x->e->isa, .vars = x->e->vars, .nvars = x->e->nvars, .shapes = shapes, .in_place = in_place}, &c.block);
+        s = tc_block_bind(sched, &(tc_block_env){.isa = x->e->isa, .vars = x->e->vars, .nvars = x->e->nvars, .shapes = shapes, .in_place = in_place},
+                          &c.block);
         if (!s && tc_block_scratch(c.block) > x->b->scratch) x->b->scratch = tc_block_scratch(c.block);
         if (!s && tc_block_temps(c.block) > x->b->temps) x->b->temps = tc_block_temps(c.block);
     }
@@ -358,7 +366,13 @@ static tc_status bind_control(binder *x, const tc_group *g, int index) {
 }
 
 /* ---- the whole frame ---- */
-typedef struct { const frame *f; const bound *b; int *last; int group; const int *base; } last_ctx;
+typedef struct {
+    const frame *f;
+    const bound *b;
+    int *last;
+    int group;
+    const int *base;
+} last_ctx;
 static void last_use(last_ctx *c, const tc_value *v) {
     if (!v) return;
     if (v->kind == TC_V_LIST)
@@ -384,7 +398,8 @@ static int *last_groups(const frame *f) {
         if (g->kind == TC_GROUP_LOOP)
             for (size_t k = 0; k < g->loop->buffers.len; k++) last_use(&c, g->loop->buffers.data[k].value);
         else tc_node_each_input(g->node, last_place, &c);
-        if (g->kind == TC_GROUP_VIEW && is_tensor(g->node->outs[0]) && is_tensor(g->node->args[0].value)) base[g->node->outs[0]->id] = (int)g->node->args[0].value->id;
+        if (g->kind == TC_GROUP_VIEW && is_tensor(g->node->outs[0]) && is_tensor(g->node->args[0].value))
+            base[g->node->outs[0]->id] = (int)g->node->args[0].value->id;
     }
     c.group = INT32_MAX;
     for (int i = 0; i < f->g->noutputs; i++) last_use(&c, f->g->outputs[i]);

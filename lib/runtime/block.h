@@ -16,13 +16,16 @@
 
 typedef struct tc_block tc_block;
 
-typedef struct { const int64_t *size, *stride; } tc_block_shape; /* of a buffer of the loop, in elements */
+typedef struct {
+    const int64_t *size, *stride;
+} tc_block_shape; /* of a buffer of the loop, in elements */
 
 typedef struct {
     const tc_isa_ops *isa;
-    const tc_symvalue *vars; size_t nvars; /* the sizes */
-    const tc_block_shape *shapes;          /* for each buffer of schedule->loop that has a value; temporaries are the block's own */
-    bool in_place;                         /* a written buffer may be the memory of one that is read at the same index */
+    const tc_symvalue *vars;
+    size_t nvars;                 /* the sizes */
+    const tc_block_shape *shapes; /* for each buffer of schedule->loop that has a value; temporaries are the block's own */
+    bool in_place;                /* a written buffer may be the memory of one that is read at the same index */
 } tc_block_env;
 
 /* The schedule must outlive the block. */
@@ -34,6 +37,7 @@ size_t tc_block_temps(const tc_block *b);   /* bytes for its temporaries, shared
 
 /* data: address of element 0 of each buffer with a value. scratch: workers * tc_block_scratch bytes; temps: tc_block_temps; both 64-byte
  * aligned. vars: for the numbers that are computed once a run. fault: zeroed; set when a checked gather found a bad index. */
-tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, void *temps, tc_pool *pool, tc_abi_fault *fault);
+tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, void *temps, tc_pool *pool,
+                       tc_abi_fault *fault);
 
 #endif

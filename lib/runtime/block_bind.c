@@ -201,7 +201,13 @@ static void make_accesses(const binder *b, plan *p, nest *n, const tc_nest *tn) 
         const tc_linst *in = &l->inst.data[i];
         access *a = &n->acc[n->nacc];
         p->acc_of[i] = n->nacc++;
-        *a = (access){.at = to_reach(p, n, &p->raws[p->raw_of[i]]), .buffer = -1, .inst = (int)i, .pred = -1, .cls = (uint8_t)class_of(p, in->axes), .dtype = TC_I64, .shift = 3};
+        *a = (access){.at = to_reach(p, n, &p->raws[p->raw_of[i]]),
+                      .buffer = -1,
+                      .inst = (int)i,
+                      .pred = -1,
+                      .cls = (uint8_t)class_of(p, in->axes),
+                      .dtype = TC_I64,
+                      .shift = 3};
         if (in->kind == TC_L_INDEX) continue;
         a->buffer = in->buffer;
         a->dtype = l->buffers.data[in->buffer].dtype;
@@ -222,7 +228,13 @@ static void make_accesses(const binder *b, plan *p, nest *n, const tc_nest *tn) 
     for (int k = 0; k < tn->nstores; k++) {
         const tc_lstore *st = &l->stores.data[tn->stores[k]];
         tc_dtype d = l->buffers.data[st->buffer].dtype;
-        n->acc[n->nacc] = (access){.at = to_reach(p, n, &p->raws[p->store_raw + k]), .buffer = st->buffer, .dtype = d, .shift = log2_size(d), .cls = (uint8_t)class_of(p, st->axes), .inst = -1, .pred = st->pred};
+        n->acc[n->nacc] = (access){.at = to_reach(p, n, &p->raws[p->store_raw + k]),
+                                   .buffer = st->buffer,
+                                   .dtype = d,
+                                   .shift = log2_size(d),
+                                   .cls = (uint8_t)class_of(p, st->axes),
+                                   .inst = -1,
+                                   .pred = st->pred};
         p->store_acc[k] = n->nacc++;
     }
 }

@@ -4,26 +4,37 @@
 
 #include "runtime/block.h"
 
-enum { MAX_AXES = 24 };                      /* outer or inner axes of a nest, after merging */
+enum { MAX_AXES = 24 };                               /* outer or inner axes of a nest, after merging */
 enum { CLS_0 = 0, CLS_O = 1, CLS_I = 2, CLS_OI = 3 }; /* what a value varies along: bits */
 
 /* Axes of a side, merged where every access allows it. Extents above 1, outermost first. */
-typedef struct { int n; int64_t ext[MAX_AXES]; int64_t total; } side;
+typedef struct {
+    int n;
+    int64_t ext[MAX_AXES];
+    int64_t total;
+} side;
 
 /* An affine address or number: base + strides along the two sides (in elements, or the coefficients of an index). */
-typedef struct { int64_t base, o[MAX_AXES], i[MAX_AXES]; } reach;
+typedef struct {
+    int64_t base, o[MAX_AXES], i[MAX_AXES];
+} reach;
 
 typedef struct {
     reach at;
     int buffer;
-    tc_dtype dtype;                          /* in memory */
-    uint8_t cls, shift;                      /* shift: log2 of the element size */
-    bool dense;                              /* every block is contiguous in memory */
-    int ngather;                             /* gathered dimensions */
-    struct { int value; int64_t stride, size; reach at; int dim; } *gather;
+    tc_dtype dtype;     /* in memory */
+    uint8_t cls, shift; /* shift: log2 of the element size */
+    bool dense;         /* every block is contiguous in memory */
+    int ngather;        /* gathered dimensions */
+    struct {
+        int value;
+        int64_t stride, size;
+        reach at;
+        int dim;
+    } * gather;
     bool checked;
     int inst;
-    int pred;                                /* value or -1 */
+    int pred; /* value or -1 */
 } access;
 
 typedef enum { S_FN, S_CAST, S_CONST, S_HOST, S_LOAD, S_GATHER, S_STORE, S_SPREAD, S_INDEX, S_RAND, S_REDUCE, S_FINISH, S_SCAN, S_PART } step_kind;
@@ -31,43 +42,60 @@ typedef enum { S_FN, S_CAST, S_CONST, S_HOST, S_LOAD, S_GATHER, S_STORE, S_SPREA
 typedef struct {
     uint8_t kind, cls, dtype, op;
     uint8_t from_cls, part;
-    int out, a, b, c;                        /* places in the pointer table; -1: none */
-    int aux;                                 /* access, reduction, constant */
-    union { tc_block_fn fn; tc_cast_fn cast; };
+    int out, a, b, c; /* places in the pointer table; -1: none */
+    int aux;          /* access, reduction, constant */
+    union {
+        tc_block_fn fn;
+        tc_cast_fn cast;
+    };
 } step;
 
 typedef TC_VEC(step) steps;
 
 /* Where a value lies: a slot of the worker's scratch; a row buffer that moves with the block; memory. */
-typedef struct { uint8_t kind; uint8_t cls, shift; size_t offset; int acc; } place;
+typedef struct {
+    uint8_t kind;
+    uint8_t cls, shift;
+    size_t offset;
+    int acc;
+} place;
 enum { P_NONE, P_SLOT, P_KEPT, P_MEM };
 
 typedef struct {
-    uint8_t op, dtype;                       /* dtype of the operand */
-    bool whole;                              /* one block sees all of the inner axes: no state between blocks */
-    size_t state;                            /* offset in the worker's scratch */
-    size_t leaf;                             /* columns: lanes, a leaf, the levels of the tree */
+    uint8_t op, dtype; /* dtype of the operand */
+    bool whole;        /* one block sees all of the inner axes: no state between blocks */
+    size_t state;      /* offset in the worker's scratch */
+    size_t leaf;       /* columns: lanes, a leaf, the levels of the tree */
     int levels;
 } reduction;
 
-typedef struct { uint8_t bytes[16]; tc_sym host; tc_dtype dtype; } constant;
+typedef struct {
+    uint8_t bytes[16];
+    tc_sym host;
+    tc_dtype dtype;
+} constant;
 
 typedef struct {
     side O, I;
-    int64_t R, C;                            /* block */
-    bool col;                                /* blocks lie column-major: inner index slow, outer fast */
+    int64_t R, C; /* block */
+    bool col;     /* blocks lie column-major: inner index slow, outer fast */
     bool reduces;
     int nstages;
-    steps once, *row, *body;                 /* at a worker's start; before stage k (row[nstages]: at the end); in stage k */
-    access *acc; int nacc;
-    place *places; int nplaces;
-    int *moving; int nmoving;                /* places whose pointer changes with the block */
-    reduction *red; int nred;
-    constant *con; int ncon;
-    size_t scratch, tmp, index;              /* bytes a worker; offsets of the conversion and index areas */
+    steps once, *row, *body; /* at a worker's start; before stage k (row[nstages]: at the end); in stage k */
+    access *acc;
+    int nacc;
+    place *places;
+    int nplaces;
+    int *moving;
+    int nmoving; /* places whose pointer changes with the block */
+    reduction *red;
+    int nred;
+    constant *con;
+    int ncon;
+    size_t scratch, tmp, index; /* bytes a worker; offsets of the conversion and index areas */
     int64_t items, grain;
-    bool wide;                               /* few long rows: each is cut into chunks, stage by stage */
-    size_t partial;                          /* wide: offset of the chunks' results in the first worker's scratch */
+    bool wide;      /* few long rows: each is cut into chunks, stage by stage */
+    size_t partial; /* wide: offset of the chunks' results in the first worker's scratch */
 } nest;
 
 /* Wide: 2^8 leaves, so that chunks merge by the same tree as leaves. */
@@ -78,8 +106,9 @@ struct tc_block {
     const tc_schedule *schedule;
     int nbuffers;
     size_t scratch, temps;
-    size_t *temp_offset;                     /* a buffer; SIZE_MAX: not a temporary */
-    nest *nests; int nnests;
+    size_t *temp_offset; /* a buffer; SIZE_MAX: not a temporary */
+    nest *nests;
+    int nnests;
 };
 
 /* One worker in one run of a nest. */
@@ -88,13 +117,13 @@ typedef struct {
     const nest *n;
     void *const *data;
     char *scratch;
-    void **ptr;                              /* by place */
-    int64_t *row;                            /* by access: offset of the block's first row */
+    void **ptr;   /* by place */
+    int64_t *row; /* by access: offset of the block's first row */
     int64_t o0, i0, r, c, count[4];
     tc_abi_fault *fault;
-    const char *shared;                      /* wide: results of reductions, PART_BYTES each; NULL: finish them here */
-    int stage;                               /* wide: row steps done so far */
-    bool quiet;                              /* wide: another worker stores what does not vary along the row */
+    const char *shared; /* wide: results of reductions, PART_BYTES each; NULL: finish them here */
+    int stage;          /* wide: row steps done so far */
+    bool quiet;         /* wide: another worker stores what does not vary along the row */
 } walk;
 
 /* block_mem.c */
@@ -111,8 +140,8 @@ void reduce_start(walk *w, const reduction *r);
 void run_reduce(walk *w, const step *s);
 void run_finish(walk *w, const step *s);
 void run_scan(walk *w, const step *s);
-size_t reduction_state(const nest *n, reduction *r); /* bytes */
-void export_part(walk *w, const step *finish, char *part);               /* what a chunk's reduction gives */
+size_t reduction_state(const nest *n, reduction *r);                                                   /* bytes */
+void export_part(walk *w, const step *finish, char *part);                                             /* what a chunk's reduction gives */
 void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size_t stride, char *out); /* overwrites parts */
 
 #endif

@@ -15,7 +15,11 @@ int64_t reach_offset(const side *s, const int64_t *stride, int64_t flat) {
 }
 
 /* The block's two sides for a class: those that the class lacks have one element. */
-typedef struct { const side *slow, *fast; const int64_t *slow_stride, *fast_stride; int64_t slow0, fast0, slow_n, fast_n; } view;
+typedef struct {
+    const side *slow, *fast;
+    const int64_t *slow_stride, *fast_stride;
+    int64_t slow0, fast0, slow_n, fast_n;
+} view;
 static const side one = {.n = 0, .total = 1};
 
 static view view_of(const walk *w, const reach *at, int cls) {
@@ -48,7 +52,12 @@ static void each_run(const view *v, int64_t base, run_fn fn, void *ctx) {
     }
 }
 
-typedef struct { const tc_isa_ops *isa; char *block, *memory; int shift; const uint8_t *pred; } copy_ctx;
+typedef struct {
+    const tc_isa_ops *isa;
+    char *block, *memory;
+    int shift;
+    const uint8_t *pred;
+} copy_ctx;
 
 static void copy_in(void *p, int64_t offset, int64_t stride, int64_t done, int64_t n) {
     const copy_ctx *c = p;
@@ -70,7 +79,8 @@ static void copy_out(void *p, int64_t offset, int64_t stride, int64_t done, int6
 
 /* Memory runs along the slow side: move a tile by transposing it. */
 static bool transposed(const view *v) {
-    return v->slow->n == 1 && v->fast->n == 1 && v->slow_stride[0] == 1 && v->fast_stride[0] != 1 && v->fast_stride[0] != 0 && v->slow_n >= 4 && v->fast_n >= 4;
+    return v->slow->n == 1 && v->fast->n == 1 && v->slow_stride[0] == 1 && v->fast_stride[0] != 1 && v->fast_stride[0] != 0 && v->slow_n >= 4 &&
+           v->fast_n >= 4;
 }
 
 static void load_block(walk *w, const access *a, void *to) {
@@ -88,7 +98,9 @@ void run_load(walk *w, const step *s) {
         load_block(w, a, w->ptr[s->out]);
         return;
     }
-    const void *from = (char *)w->data[a->buffer] + ((a->at.base + (a->cls & CLS_O ? w->row[s->aux] : 0) + (a->cls & CLS_I ? reach_offset(&w->n->I, a->at.i, w->i0) : 0)) << a->shift);
+    const void *from =
+        (char *)w->data[a->buffer] +
+        ((a->at.base + (a->cls & CLS_O ? w->row[s->aux] : 0) + (a->cls & CLS_I ? reach_offset(&w->n->I, a->at.i, w->i0) : 0)) << a->shift);
     if (!a->dense) {
         load_block(w, a, w->scratch + w->n->tmp);
         from = w->scratch + w->n->tmp;
@@ -117,7 +129,10 @@ void run_store(walk *w, const step *s) {
     } else each_run(&v, a->at.base, copy_out, &c);
 }
 
-typedef struct { const tc_isa_ops *isa; int64_t *out; } iota_ctx;
+typedef struct {
+    const tc_isa_ops *isa;
+    int64_t *out;
+} iota_ctx;
 static void iota_run(void *p, int64_t offset, int64_t stride, int64_t done, int64_t n) {
     const iota_ctx *c = p;
     c->isa->move->iota(c->out + done, offset, stride, n);

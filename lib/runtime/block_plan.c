@@ -11,8 +11,8 @@ typedef struct {
     uint8_t what, cls, level, dtype, shift;
     bool kept, emitted, rowwise;
     int stage;
-    uint64_t need;                 /* BODY: stages that use it */
-    int inst, a[3], store;         /* operands are nodes; store: index into tn->stores */
+    uint64_t need;         /* BODY: stages that use it */
+    int inst, a[3], store; /* operands are nodes; store: index into tn->stores */
     int acc, red;
     int pred;
 } node;
@@ -20,9 +20,10 @@ typedef struct {
 typedef struct {
     const plan *p;
     nest *n;
-    node *v; int nv, cap;
-    int *of;                       /* node of an instruction */
-    bool single;                   /* one block along the inner side */
+    node *v;
+    int nv, cap;
+    int *of;     /* node of an instruction */
+    bool single; /* one block along the inner side */
 } ctx;
 
 static bool same_layout(const ctx *c, int from, int to) {
@@ -50,7 +51,16 @@ static int spread(ctx *c, int v, int to) {
     for (int i = v + 1; i < c->nv; i++)
         if (c->v[i].what == V_SPREAD && c->v[i].a[0] == v && c->v[i].cls == to) return i;
     const node *from = &c->v[v];
-    node s = {.what = V_SPREAD, .cls = (uint8_t)to, .dtype = from->dtype, .shift = from->shift, .inst = from->inst, .a = {v, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
+    node s = {.what = V_SPREAD,
+              .cls = (uint8_t)to,
+              .dtype = from->dtype,
+              .shift = from->shift,
+              .inst = from->inst,
+              .a = {v, -1, -1},
+              .acc = -1,
+              .red = -1,
+              .pred = -1,
+              .store = -1};
     raise_to(c, &s, v);
     bool body = s.level == BODY;
     if (to == CLS_OI && from->cls == CLS_O) body |= c->n->R > 1 && !c->n->col && !c->single;
@@ -88,11 +98,20 @@ static tc_status add_load(ctx *c, node *v, const tc_linst *in) {
 
 static tc_status add_inst(ctx *c, int i) {
     const tc_linst *in = &c->p->loop->inst.data[i];
-    node v = {.what = V_INST, .inst = i, .dtype = (uint8_t)in->dtype, .shift = (uint8_t)__builtin_ctz((unsigned)tc_dtype_size(in->dtype)), .a = {-1, -1, -1}, .acc = c->p->acc_of[i], .red = -1, .pred = -1, .store = -1};
+    node v = {.what = V_INST,
+              .inst = i,
+              .dtype = (uint8_t)in->dtype,
+              .shift = (uint8_t)__builtin_ctz((unsigned)tc_dtype_size(in->dtype)),
+              .a = {-1, -1, -1},
+              .acc = c->p->acc_of[i],
+              .red = -1,
+              .pred = -1,
+              .store = -1};
     v.cls = (uint8_t)((in->axes & c->p->outer_on ? CLS_O : 0) | (in->axes & c->p->inner_on ? CLS_I : 0));
     int operand_cls = v.cls;
     switch (in->kind) {
-    case TC_L_REDUCE: case TC_L_SCAN:
+    case TC_L_REDUCE:
+    case TC_L_SCAN:
         if (in->kind == TC_L_REDUCE && !in->over) { /* welford of one element each */
             return tc_error(TC_UNSUPPORTED, "welford over no axis");
         }
@@ -100,7 +119,10 @@ static tc_status add_inst(ctx *c, int i) {
         v.cls = (uint8_t)(in->kind == TC_L_SCAN ? c->p->full : c->p->full & CLS_O);
         v.red = c->n->nred;
         break;
-    case TC_L_PART: v.cls = c->v[c->of[in->a[0]]].cls; operand_cls = v.cls; break;
+    case TC_L_PART:
+        v.cls = c->v[c->of[in->a[0]]].cls;
+        operand_cls = v.cls;
+        break;
     default: break;
     }
     for (int k = 0; k < 3; k++)
@@ -125,7 +147,8 @@ static tc_status add_inst(ctx *c, int i) {
 static void add_store(ctx *c, int k) {
     const tc_lstore *st = &c->p->loop->stores.data[c->p->tn->stores[k]];
     access *a = &c->n->acc[c->p->store_acc[k]];
-    node v = {.what = V_STORE, .inst = -1, .store = k, .cls = a->cls, .a = {-1, -1, -1}, .acc = c->p->store_acc[k], .red = -1, .pred = -1, .level = ROW};
+    node v = {
+        .what = V_STORE, .inst = -1, .store = k, .cls = a->cls, .a = {-1, -1, -1}, .acc = c->p->store_acc[k], .red = -1, .pred = -1, .level = ROW};
     v.a[0] = spread(c, c->of[st->value], a->cls);
     v.dtype = c->v[v.a[0]].dtype;
     v.shift = c->v[v.a[0]].shift;
@@ -186,7 +209,9 @@ static void find_needs(ctx *c) {
 }
 
 /* ---- steps ---- */
-typedef struct { int pos, *first, *last; } line; /* positions of steps in order; of each value, first made and last used */
+typedef struct {
+    int pos, *first, *last;
+} line; /* positions of steps in order; of each value, first made and last used */
 
 static void use(line *l, int v, int region_end) {
     if (v >= 0 && region_end > l->last[v]) l->last[v] = region_end;
@@ -210,7 +235,8 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
     }
     tc_dtype from = v->a[0] >= 0 ? (tc_dtype)c->v[v->a[0]].dtype : TC_DTYPE_NONE;
     switch (in->kind) {
-    case TC_L_CONST: case TC_L_HOST: {
+    case TC_L_CONST:
+    case TC_L_HOST: {
         s->kind = in->kind == TC_L_CONST ? S_CONST : S_HOST;
         s->aux = c->n->ncon;
         constant *k = &c->n->con[c->n->ncon++];
@@ -218,7 +244,10 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
         if (in->kind == TC_L_CONST) tc_scalar_store(in->dtype, k->bytes, 0, in->imm);
         return NULL;
     }
-    case TC_L_INDEX: s->kind = S_INDEX; s->aux = v->acc; return NULL;
+    case TC_L_INDEX:
+        s->kind = S_INDEX;
+        s->aux = v->acc;
+        return NULL;
     case TC_L_LOAD:
         s->aux = v->acc;
         s->kind = c->n->acc[v->acc].ngather || v->pred >= 0 ? S_GATHER : S_LOAD;
@@ -226,9 +255,13 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
         return NULL;
     case TC_L_CAST:
         s->kind = S_CAST;
-        if (!(s->cast = isa->cast[from][v->dtype])) return tc_error(TC_UNSUPPORTED, "a conversion from %s to %s in a loop", tc_dtypes[from].name, tc_dtypes[v->dtype].name);
+        if (!(s->cast = isa->cast[from][v->dtype]))
+            return tc_error(TC_UNSUPPORTED, "a conversion from %s to %s in a loop", tc_dtypes[from].name, tc_dtypes[v->dtype].name);
         return NULL;
-    case TC_L_ROUND: s->kind = S_CAST; s->cast = isa->round[in->narrow]; return NULL;
+    case TC_L_ROUND:
+        s->kind = S_CAST;
+        s->cast = isa->round[in->narrow];
+        return NULL;
     case TC_L_SCALAR: {
         tc_dtype d = in->op == TC_X_WHERE ? (tc_dtype)v->dtype : from;
         if (in->op == TC_X_WHERE && d == TC_C64) d = TC_I64;
@@ -237,9 +270,19 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
         s->fn = isa->scalar[d] ? isa->scalar[d][in->op] : NULL;
         return s->fn ? NULL : tc_error(TC_UNSUPPORTED, "%s of %s in a loop", tc_scalar_ops[in->op].name, tc_dtypes[d].name);
     }
-    case TC_L_REDUCE: s->kind = S_REDUCE; s->aux = v->red; s->cls = (uint8_t)c->p->full; return NULL;
-    case TC_L_SCAN: s->kind = S_SCAN; s->aux = v->red; return NULL;
-    case TC_L_PART: s->kind = S_PART; s->part = in->part; return NULL;
+    case TC_L_REDUCE:
+        s->kind = S_REDUCE;
+        s->aux = v->red;
+        s->cls = (uint8_t)c->p->full;
+        return NULL;
+    case TC_L_SCAN:
+        s->kind = S_SCAN;
+        s->aux = v->red;
+        return NULL;
+    case TC_L_PART:
+        s->kind = S_PART;
+        s->part = in->part;
+        return NULL;
     default: return tc_error(TC_UNSUPPORTED, "random bits in a loop");
     }
 }
@@ -322,7 +365,9 @@ static void write_through(ctx *c) {
             if (st.kind != S_STORE) continue;
             const access *a = &n->acc[st.aux];
             node *v = &c->v[st.a];
-            if (!a->dense || a->pred >= 0 || a->dtype != v->dtype || v->cls != a->cls || v->kept || v->need != UINT64_C(1) << s || n->places[st.a].kind == P_MEM) continue;
+            if (!a->dense || a->pred >= 0 || a->dtype != v->dtype || v->cls != a->cls || v->kept || v->need != UINT64_C(1) << s ||
+                n->places[st.a].kind == P_MEM)
+                continue;
             size_t made = 0;
             while (made < n->body[s].len && n->body[s].data[made].out != st.a) made++;
             if (made >= n->body[s].len || (n->body[s].data[made].kind != S_FN && n->body[s].data[made].kind != S_CAST)) continue;
@@ -334,7 +379,10 @@ static void write_through(ctx *c) {
         }
 }
 
-typedef struct { size_t offset, bytes; int last, value; } held;
+typedef struct {
+    size_t offset, bytes;
+    int last, value;
+} held;
 
 static size_t value_bytes(const ctx *c, const node *v) {
     size_t n = (v->cls & CLS_O ? (size_t)c->n->R : 1) * (v->cls & CLS_I ? (size_t)(v->kept ? c->n->I.total : c->n->C) : 1);
@@ -359,7 +407,8 @@ static size_t place_values(ctx *c, const line *l, const int *order, int norder, 
             node *u = &c->v[h[j].value];
             bool elementwise = v->what == V_INST && c->p->loop->inst.data[v->inst].kind == TC_L_SCALAR;
             bool operand = h[j].value == v->a[0] || h[j].value == v->a[1] || h[j].value == v->a[2];
-            if (!over && elementwise && operand && h[j].last == pos && u->shift == v->shift && h[j].bytes == bytes && u->cls == v->cls && v->level == BODY && u->level == BODY && !u->kept && !v->kept) {
+            if (!over && elementwise && operand && h[j].last == pos && u->shift == v->shift && h[j].bytes == bytes && u->cls == v->cls &&
+                v->level == BODY && u->level == BODY && !u->kept && !v->kept) {
                 over = true;
                 at = h[j].offset;
                 continue;
@@ -389,7 +438,8 @@ static tc_status lay_out(ctx *c, line *l) {
     n->nplaces = c->nv;
     n->places = tc_xcalloc((size_t)c->nv + 1, sizeof *n->places);
     for (int i = 0; i < c->nv; i++)
-        if (direct_load(c, &c->v[i])) n->places[i] = (place){.kind = P_MEM, .cls = c->v[i].cls, .shift = n->acc[c->v[i].acc].shift, .acc = c->v[i].acc};
+        if (direct_load(c, &c->v[i]))
+            n->places[i] = (place){.kind = P_MEM, .cls = c->v[i].cls, .shift = n->acc[c->v[i].acc].shift, .acc = c->v[i].acc};
     write_through(c);
     int *order = tc_xcalloc((size_t)c->nv + 1, sizeof *order), norder = 0;
     for (int i = 0; i < c->nv; i++) {

@@ -4,21 +4,24 @@
 
 #include "runtime/block_impl.h"
 
-typedef struct { int64_t base, s[64]; } raw; /* an affine expression over all axes of the loop, evaluated */
+typedef struct {
+    int64_t base, s[64];
+} raw; /* an affine expression over all axes of the loop, evaluated */
 
 typedef struct {
     const tc_loop *loop;
     const tc_isa_ops *isa;
     const tc_nest *tn;
-    bool in_place, row_only;      /* row_only: something in it is not done column-wise */
-    int widest, work;             /* bytes of the widest value; instructions */
-    uint8_t *live;                /* by instruction: the nest needs it */
-    raw *raws; int nraw;
-    int *raw_of, store_raw;       /* by instruction, -1: none; first of the stores */
-    int *acc_of, *store_acc;      /* the same as accesses of the nest */
-    uint64_t outer, outer_on, inner_on; /* axes; _on: those with an extent other than 1 */
+    bool in_place, row_only; /* row_only: something in it is not done column-wise */
+    int widest, work;        /* bytes of the widest value; instructions */
+    uint8_t *live;           /* by instruction: the nest needs it */
+    raw *raws;
+    int nraw;
+    int *raw_of, store_raw;                            /* by instruction, -1: none; first of the stores */
+    int *acc_of, *store_acc;                           /* the same as accesses of the nest */
+    uint64_t outer, outer_on, inner_on;                /* axes; _on: those with an extent other than 1 */
     int last_axis[64], outer_axis[64], inner_axis[64]; /* innermost axis of each merged one */
-    int full;                     /* class of a value that varies along all */
+    int full;                                          /* class of a value that varies along all */
 } plan;
 
 /* Steps, places and scratch of a nest whose sides, block and accesses are set. */

@@ -12,8 +12,18 @@ static bool is_arg(int op) { return op == TC_R_ARGMAX || op == TC_R_ARGMIN; }
 static tc_dtype sum_type(int dtype) { return tc_is_integral((tc_dtype)dtype) ? TC_I64 : (tc_dtype)dtype; }
 
 /* A tree of any type: level values as bytes of the sum type. */
-typedef struct { int64_t count; union { float f[56]; double d[56]; int64_t i[56]; tc_welford w[56]; } level; } tree;
-typedef struct { int64_t count, pos; } cols_state; /* leaves merged, elements seen */
+typedef struct {
+    int64_t count;
+    union {
+        float f[56];
+        double d[56];
+        int64_t i[56];
+        tc_welford w[56];
+    } level;
+} tree;
+typedef struct {
+    int64_t count, pos;
+} cols_state; /* leaves merged, elements seen */
 
 size_t reduction_state(const nest *n, reduction *r) {
     size_t R = (size_t)n->R, size = tc_dtype_size(sum_type(r->dtype));
@@ -23,7 +33,7 @@ size_t reduction_state(const nest *n, reduction *r) {
     if (!n->col) return up(sizeof(tree)) * R;
     int64_t leaves = (n->I.total + TC_LEAF - 1) / TC_LEAF;
     for (r->levels = 1; leaves >> r->levels; r->levels++) {}
-    r->leaf = 64;                                           /* after the counters: a leaf, the levels, the lanes */
+    r->leaf = 64; /* after the counters: a leaf, the levels, the lanes */
     return 64 + up(R * size) + (size_t)r->levels * up(R * size) + up(16 * R * size);
 }
 
@@ -78,7 +88,12 @@ static void add_columns(walk *w, const reduction *r, const char *x) {
 /* Leaves of a block, 64 at a time. */
 static void add_row(walk *w, const reduction *r, tree *t, const char *x, int64_t n) {
     const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
-    union { float f[64]; double d[64]; int64_t i[64]; tc_welford w[64]; } leaf;
+    union {
+        float f[64];
+        double d[64];
+        int64_t i[64];
+        tc_welford w[64];
+    } leaf;
     size_t size = tc_dtype_size((tc_dtype)r->dtype);
     for (int64_t done = 0; done < n; done += 64 * TC_LEAF) {
         int64_t m = n - done < 64 * TC_LEAF ? n - done : 64 * TC_LEAF, leaves = (m + TC_LEAF - 1) / TC_LEAF;
@@ -95,7 +110,8 @@ static void add_row(walk *w, const reduction *r, tree *t, const char *x, int64_t
             else if (r->dtype == TC_F64)
                 for (; t->count >> lv & 1; lv++) leaf.d[k] = sum ? t->level.d[lv] + leaf.d[k] : t->level.d[lv] * leaf.d[k];
             else
-                for (; t->count >> lv & 1; lv++) leaf.i[k] = (int64_t)(sum ? (uint64_t)t->level.i[lv] + (uint64_t)leaf.i[k] : (uint64_t)t->level.i[lv] * (uint64_t)leaf.i[k]);
+                for (; t->count >> lv & 1; lv++)
+                    leaf.i[k] = (int64_t)(sum ? (uint64_t)t->level.i[lv] + (uint64_t)leaf.i[k] : (uint64_t)t->level.i[lv] * (uint64_t)leaf.i[k]);
             if (r->op == TC_R_WELFORD) t->level.w[lv] = leaf.w[k];
             else if (r->dtype == TC_F32) t->level.f[lv] = leaf.f[k];
             else if (r->dtype == TC_F64) t->level.d[lv] = leaf.d[k];
@@ -189,7 +205,8 @@ void run_reduce(walk *w, const step *s) {
         if (ordered(r->op) && w->n->col) add_columns(w, r, x);
         else if (ordered(r->op) || r->op == TC_R_WELFORD) {
             size_t row = (size_t)w->c * tc_dtype_size((tc_dtype)r->dtype);
-            for (int64_t k = 0; k < w->r; k++) add_row(w, r, (tree *)(w->scratch + r->state + (size_t)k * up(sizeof(tree))), (const char *)x + (size_t)k * row, w->c);
+            for (int64_t k = 0; k < w->r; k++)
+                add_row(w, r, (tree *)(w->scratch + r->state + (size_t)k * up(sizeof(tree))), (const char *)x + (size_t)k * row, w->c);
         } else add_running(w, r, x);
         return;
     }
@@ -283,7 +300,8 @@ static void merge_two(const walk *w, const reduction *r, tc_dtype t, char *a, co
 void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size_t stride, char *out) {
     const reduction *r = &w->n->red[finish->aux];
     for (int64_t apart = 1; apart < n; apart *= 2)
-        for (int64_t k = 0; k + apart < n; k += 2 * apart) merge_two(w, r, (tc_dtype)finish->dtype, parts + (size_t)k * stride, parts + (size_t)(k + apart) * stride);
+        for (int64_t k = 0; k + apart < n; k += 2 * apart)
+            merge_two(w, r, (tc_dtype)finish->dtype, parts + (size_t)k * stride, parts + (size_t)(k + apart) * stride);
     memcpy(out, parts, PART_BYTES);
 }
 
@@ -328,7 +346,10 @@ void run_scan(walk *w, const step *s) {
     const reduction *r = &w->n->red[s->aux];
     size_t size = tc_dtype_size((tc_dtype)s->dtype);
     for (int64_t k = 0; k < w->r; k++) {
-        union { double f; int64_t i; } *carry = (void *)(w->scratch + r->state + (size_t)k * 8);
+        union {
+            double f;
+            int64_t i;
+        } *carry = (void *)(w->scratch + r->state + (size_t)k * 8);
         const char *x = (const char *)w->ptr[s->a] + (size_t)(k * w->c) * size;
         char *out = (char *)w->ptr[s->out] + (size_t)(k * w->c) * size;
         bool is_float = tc_is_float((tc_dtype)s->dtype);

@@ -17,7 +17,8 @@ static inline void run_steps(walk *w, const steps *list) {
         switch (s->kind) {
         case S_FN: s->fn(ptr[s->out], ptr[s->a], s->b < 0 ? NULL : ptr[s->b], s->c < 0 ? NULL : ptr[s->c], w->count[s->cls]); break;
         case S_CAST: s->cast(ptr[s->out], ptr[s->a], w->count[s->cls]); break;
-        case S_CONST: case S_HOST: memcpy(ptr[s->out], w->n->con[s->aux].bytes, tc_dtype_size((tc_dtype)s->dtype)); break;
+        case S_CONST:
+        case S_HOST: memcpy(ptr[s->out], w->n->con[s->aux].bytes, tc_dtype_size((tc_dtype)s->dtype)); break;
         case S_LOAD: run_load(w, s); break;
         case S_GATHER: run_gather(w, s); break;
         case S_STORE:
@@ -79,7 +80,8 @@ static walk *start(job *j, int worker) {
     if (w->n == n) return w;
     char *scratch = j->scratch + (size_t)worker * j->b->scratch;
     size_t table = ((size_t)n->nplaces * sizeof(void *) + 63) & ~(size_t)63;
-    *w = (walk){.b = j->b, .n = n, .data = j->data, .scratch = scratch, .fault = j->fault, .ptr = (void **)scratch, .row = (int64_t *)(scratch + table)};
+    *w = (walk){
+        .b = j->b, .n = n, .data = j->data, .scratch = scratch, .fault = j->fault, .ptr = (void **)scratch, .row = (int64_t *)(scratch + table)};
     for (int k = 0; k < n->nplaces; k++) w->ptr[k] = scratch + n->places[k].offset;
     memset(w->row, 0, (size_t)n->nacc * 8);
     to_row(w, 0);
@@ -133,7 +135,12 @@ static void blocks_range(void *ctx, int64_t begin, int64_t end, int worker) {
 }
 
 /* ---- few long rows ---- */
-typedef struct { job *j; int64_t o; int stage; char *parts, *shared; } wide_job;
+typedef struct {
+    job *j;
+    int64_t o;
+    int stage;
+    char *parts, *shared;
+} wide_job;
 
 /* The row's own steps up to a stage, by every worker for itself. */
 static walk *wide_start(wide_job *wj, int worker, int stage) {
@@ -166,7 +173,8 @@ static void chunks_range(void *ctx, int64_t begin, int64_t end, int worker) {
         }
         w->i0 = first;
         for (size_t f = 0; f < finish->len; f++)
-            if (finish->data[f].kind == S_FINISH) export_part(w, &finish->data[f], wj->parts + (size_t)(k * n->nred + finish->data[f].aux) * PART_BYTES);
+            if (finish->data[f].kind == S_FINISH)
+                export_part(w, &finish->data[f], wj->parts + (size_t)(k * n->nred + finish->data[f].aux) * PART_BYTES);
     }
     w->i0 = 0;
     set_counts(w, 1, n->C);
@@ -185,7 +193,8 @@ static void run_wide(job *j, tc_pool *pool, int workers) {
             const steps *finish = &n->row[wj.stage + 1];
             for (size_t f = 0; f < finish->len; f++)
                 if (finish->data[f].kind == S_FINISH)
-                    merge_parts(w, &finish->data[f], wj.parts + (size_t)finish->data[f].aux * PART_BYTES, chunks, (size_t)n->nred * PART_BYTES, wj.shared + finish->data[f].aux * PART_BYTES);
+                    merge_parts(w, &finish->data[f], wj.parts + (size_t)finish->data[f].aux * PART_BYTES, chunks, (size_t)n->nred * PART_BYTES,
+                                wj.shared + finish->data[f].aux * PART_BYTES);
         }
         wide_start(&wj, 0, n->nstages);
     }
@@ -203,7 +212,8 @@ static tc_status host_numbers(nest *n, const tc_symvalue *vars, size_t nvars) {
     return NULL;
 }
 
-tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, void *temps, tc_pool *pool, tc_abi_fault *fault) {
+tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, void *temps, tc_pool *pool,
+                       tc_abi_fault *fault) {
     void *table[64];
     int workers = tc_pool_threads(pool);
     walk some[8];

@@ -2,7 +2,12 @@
  * travel as the values of symbols. */
 #include "runtime/frame.h"
 
-typedef struct { frame *f; tc_tensor *in; bool *owned; int nin; } invocation;
+typedef struct {
+    frame *f;
+    tc_tensor *in;
+    bool *owned;
+    int nin;
+} invocation;
 
 static frame *child(frame *f, const tc_graph *g) {
     for (size_t i = 0; i < f->children.len; i++)
@@ -146,7 +151,8 @@ static tc_status run_while(frame *f, const tc_node *n) {
             in[i] = out[i];
             out[i] = (tc_tensor){0};
             /* what an earlier pass made is free: it is written again */
-            bool reuse = old.storage && __atomic_load_n(&old.storage->refs, __ATOMIC_ACQUIRE) == 1 && old.offset == 0 && !old.storage->read_only && tc_tensor_is_contiguous(&old);
+            bool reuse = old.storage && __atomic_load_n(&old.storage->refs, __ATOMIC_ACQUIRE) == 1 && old.offset == 0 && !old.storage->read_only &&
+                         tc_tensor_is_contiguous(&old);
             if (reuse) out[i] = old;
             else tc_tensor_deinit(&old);
         }
@@ -201,7 +207,8 @@ static tc_status empty_stack(frame *f, const tc_value *out) {
 }
 
 /* carry (ninit of them), y[t] = graph(*carry, *xs[t], *more); for an associative scan the carry is y[t-1], beginning with xs[0]. */
-static tc_status run_scan_like(frame *f, const tc_node *n, const tc_arg *graph, const tc_arg *init, const tc_arg *xs, const tc_arg *more, bool associative) {
+static tc_status run_scan_like(frame *f, const tc_node *n, const tc_arg *graph, const tc_arg *init, const tc_arg *xs, const tc_arg *more,
+                               bool associative) {
     frame *to = child(f, graph->graph);
     int nin = to->g->ninputs, ninit = associative ? xs->n : init ? init->n : 0, nout = to->g->noutputs;
     int64_t length = xs->n && xs->values[0]->kind == TC_V_TENSOR ? f->b->t[xs->values[0]->id].size[0] : 0;

@@ -11,11 +11,16 @@ struct tc_evaluator {
     tc_exec_options o;
     tc_pool *pool, *own_pool;
     const tc_isa_ops *isa;
-    tc_map plans;   /* key -> entry */
+    tc_map plans; /* key -> entry */
     tc_buf key;
 };
 
-typedef struct { tc_exec *e; int nin; int *arg_of; bool view; } entry;
+typedef struct {
+    tc_exec *e;
+    int nin;
+    int *arg_of;
+    bool view;
+} entry;
 
 static void entry_free(entry *n) {
     if (!n) return;
@@ -65,9 +70,11 @@ static void key_arg(tc_buf *b, const tc_arg *a) {
         break;
     case TC_A_FLOATS: tc_buf_append(b, a->floats, sizeof *a->floats * (size_t)a->n); break;
     case TC_A_BOOLS: tc_buf_append(b, a->bools, sizeof *a->bools * (size_t)a->n); break;
-    case TC_A_STRING: case TC_A_DEVICE: tc_buf_puts(b, a->string ? a->string : ""); break;
+    case TC_A_STRING:
+    case TC_A_DEVICE: tc_buf_puts(b, a->string ? a->string : ""); break;
     case TC_A_DTYPE: tc_buf_putc(b, (char)a->dtype); break;
-    case TC_A_LAYOUT: case TC_A_MEMFORMAT: tc_buf_append(b, &a->code, sizeof a->code); break;
+    case TC_A_LAYOUT:
+    case TC_A_MEMFORMAT: tc_buf_append(b, &a->code, sizeof a->code); break;
     default: break;
     }
 }
@@ -193,7 +200,8 @@ static tc_status evaluate(void *self, const tc_op *op, const tc_arg *args, int n
         } else place = tc_map_put(&v->plans, v->key.data, v->key.len);
         *place = n;
     }
-    if (tc_exec_program(n->e)->noutputs != nouts) return tc_error(TC_USAGE, "%s: %d results expected, it has %d", tc_op_name(op), nouts, tc_exec_program(n->e)->noutputs);
+    if (tc_exec_program(n->e)->noutputs != nouts)
+        return tc_error(TC_USAGE, "%s: %d results expected, it has %d", tc_op_name(op), nouts, tc_exec_program(n->e)->noutputs);
     tc_tensor some[8], *in = n->nin <= 8 ? some : tc_xcalloc((size_t)n->nin, sizeof *in);
     gather(args, nargs, in);
     for (int i = 0; i < nouts; i++) out[i] = (tc_tensor){0};

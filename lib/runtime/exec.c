@@ -96,7 +96,8 @@ static tc_status read_signature(tc_exec *e) {
     for (int o = 0; o < p->noutputs; o++) {
         const tc_output *out = &p->outputs[o];
         if (!out->value) continue;
-        if (k == p->graph->noutputs || p->graph->outputs[k] != out->value) return tc_error(TC_CONTENT, "output %d of the program is not that of its graph", o);
+        if (k == p->graph->noutputs || p->graph->outputs[k] != out->value)
+            return tc_error(TC_CONTENT, "output %d of the program is not that of its graph", o);
         if (is_mutation(out->kind) && out->target >= 0) {
             e->mutated[real_input(p, out->target)] = true;
             e->main->target[k] = graph_input(p->graph, p->inputs[out->target].value);
@@ -195,7 +196,11 @@ static tc_status own_state(tc_exec *e, int i) {
     return NULL;
 }
 
-typedef struct { tc_tensor *in; tc_tensor *copies; const tc_tensor **given; } gathered;
+typedef struct {
+    tc_tensor *in;
+    tc_tensor *copies;
+    const tc_tensor **given;
+} gathered;
 
 static tc_status gather_inputs(tc_exec *e, const tc_tensor *inputs, gathered *g) {
     const tc_program *p = e->program;
@@ -250,7 +255,8 @@ static tc_status run_main(tc_exec *e, const tc_tensor *in, tc_tensor *outputs) {
     for (int o = 0, k = 0; o < p->noutputs; o++) {
         const tc_output *po = &p->outputs[o];
         bool number = po->kind == TC_OUT_LEAF && (po->leaf.kind == TC_A_INT || (po->leaf.kind == TC_A_SCALAR && po->leaf.is_sym));
-        if (number && !s && !outputs[o].storage && tc_sym_opcode(po->leaf.sym) != TC_S_CONST) s = number_output(e, po->leaf.sym, po->name, &outputs[o]);
+        if (number && !s && !outputs[o].storage && tc_sym_opcode(po->leaf.sym) != TC_S_CONST)
+            s = number_output(e, po->leaf.sym, po->name, &outputs[o]);
         if (!po->value) continue;
         tc_tensor *t = &out[k++];
         if (is_mutation(po->kind)) continue;
@@ -368,7 +374,8 @@ static void report_frame(tc_buf *b, const frame *f) {
 void tc_exec_report(const tc_exec *e, tc_buf *out) {
     report_frame(out, e->main);
     tc_exec_memory m = tc_exec_memory_use(e);
-    tc_buf_printf(out, "memory: state %zu, intermediates %zu (%zu without sharing), data-dependent %zu, scratch %zu bytes\n", m.state, m.arena, m.naive, m.dynamic, m.scratch);
+    tc_buf_printf(out, "memory: state %zu, intermediates %zu (%zu without sharing), data-dependent %zu, scratch %zu bytes\n", m.state, m.arena,
+                  m.naive, m.dynamic, m.scratch);
 }
 
 static void add_memory(const frame *f, tc_exec_memory *m) {

@@ -18,25 +18,38 @@ typedef struct frame frame;
 typedef enum { ROOT_NONE, ROOT_INPUT, ROOT_ARENA, ROOT_OUTPUT, ROOT_DYNAMIC } root_kind;
 typedef struct {
     root_kind kind;
-    int index;              /* INPUT: of the graph's inputs; OUTPUT: of its outputs */
-    size_t offset, bytes;   /* ARENA */
-    int first, last;        /* calls between which it lives */
+    int index;            /* INPUT: of the graph's inputs; OUTPUT: of its outputs */
+    size_t offset, bytes; /* ARENA */
+    int first, last;      /* calls between which it lives */
 } root;
 
 typedef enum { CALL_LOOP, CALL_KERNEL, CALL_COPY, CALL_CONTROL, CALL_ITEM, CALL_DYNAMIC } call_kind;
 
-typedef struct { tc_karg *arg; tc_sym number; } late_number;
+typedef struct {
+    tc_karg *arg;
+    tc_sym number;
+} late_number;
 
 /* A kernel's call with what alloc needs. */
-typedef struct { tc_kcall k; frame *f; tc_karg *args; tc_tensor *outs; int *out_id; late_number *late; int nlate; const tc_tensor **lists; int64_t *ints; } kernel_call;
+typedef struct {
+    tc_kcall k;
+    frame *f;
+    tc_karg *args;
+    tc_tensor *outs;
+    int *out_id;
+    late_number *late;
+    int nlate;
+    const tc_tensor **lists;
+    int64_t *ints;
+} kernel_call;
 
 typedef struct {
     call_kind kind;
     const tc_group *group;
     int group_index;
-    tc_block *block;        /* LOOP, interpreted */
-    void **data;            /* LOOP: addresses of buffers */
-    int *id;                /* LOOP: values of buffers; COPY: to, from; ITEM: from */
+    tc_block *block; /* LOOP, interpreted */
+    void **data;     /* LOOP: addresses of buffers */
+    int *id;         /* LOOP: values of buffers; COPY: to, from; ITEM: from */
     int nid;
     const tc_abi_group *code; /* LOOP, compiled */
     tc_abi_call abi;
@@ -46,22 +59,23 @@ typedef struct {
     const tc_sym *number_syms;
     int nnumbers;
     kernel_call *kernel;
-    tc_tensor copy[2];      /* COPY: shapes of to and from */
+    tc_tensor copy[2]; /* COPY: shapes of to and from */
 } call;
 
 typedef struct bound {
-    int64_t *key; size_t nkey;
-    uint64_t stamp;         /* of the last use */
-    tc_tensor *t;           /* by value id; storages are borrowed from roots */
-    int *root_of;           /* by value id; -1: no tensor */
-    int64_t *delta;         /* bytes from the root's start */
-    root *roots;            /* by value id */
+    int64_t *key;
+    size_t nkey;
+    uint64_t stamp; /* of the last use */
+    tc_tensor *t;   /* by value id; storages are borrowed from roots */
+    int *root_of;   /* by value id; -1: no tensor */
+    int64_t *delta; /* bytes from the root's start */
+    root *roots;    /* by value id */
     TC_VEC(call) calls;
     TC_VEC(int) moved;      /* values whose storage changes from run to run: inputs, results, views of them; roots first */
     TC_VEC(int) end_copies; /* outputs that are copied at the end */
     size_t arena_bytes, naive_bytes;
     size_t scratch, temps, kernel_scratch;
-    bool *in_place;         /* by output: a mutation that is done where the old value was */
+    bool *in_place; /* by output: a mutation that is done where the old value was */
 } bound;
 
 struct frame {
@@ -72,12 +86,12 @@ struct frame {
     const tc_abi_group **code;
     tc_group_desc *descs;
     tc_arena arena;
-    tc_storage *memory;     /* of intermediates: one for all sizes, as large as the largest needs; only one runs at a time */
-    int *target;            /* by output: the input that it mutates, or -1 */
-    int *tied;              /* by input: the input whose memory it shares, or -1 */
+    tc_storage *memory; /* of intermediates: one for all sizes, as large as the largest needs; only one runs at a time */
+    int *target;        /* by output: the input that it mutates, or -1 */
+    int *tied;          /* by input: the input whose memory it shares, or -1 */
     TC_VEC(bound *) cache;
     TC_VEC(frame *) children; /* subgraphs */
-    bound *b;               /* bound in the run that goes on */
+    bound *b;                 /* bound in the run that goes on */
 };
 
 struct tc_exec {
@@ -86,19 +100,21 @@ struct tc_exec {
     tc_pool *pool, *own_pool;
     const tc_isa_ops *isa;
     frame *main;
-    tc_tensor *state;       /* by program input */
-    bool *owned;            /* the state's storage may be written */
-    bool *mutated;          /* by program input */
-    tc_symvalue *vars; size_t nvars;
-    void *scratch; size_t scratch_bytes;
+    tc_tensor *state; /* by program input */
+    bool *owned;      /* the state's storage may be written */
+    bool *mutated;    /* by program input */
+    tc_symvalue *vars;
+    size_t nvars;
+    void *scratch;
+    size_t scratch_bytes;
     uint64_t clock;
     size_t dynamic_bytes;
     struct tc_generator *gen;
-    bool random;            /* a node draws random numbers */
+    bool random; /* a node draws random numbers */
     void (*profile)(void *ctx, const tc_exec_event *event);
     void *profile_ctx;
-    recycler *memory;       /* of results */
-    tc_storage *dummy;      /* stands for memory while views are computed */
+    recycler *memory;  /* of results */
+    tc_storage *dummy; /* stands for memory while views are computed */
 };
 
 enum { MAX_BOUND = 16 };

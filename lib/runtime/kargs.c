@@ -91,9 +91,20 @@ tc_status kernel_args(const tc_node *n, tc_tensor *t, const tc_symvalue *vars, s
             *to = (tc_karg){.kind = TC_K_INTS, .n = a->n, .ints = k->ints + ii};
             for (int j = 0; j < a->n; j++) k->ints[ii++] = a->bools[j];
             break;
-        case TC_A_STRING: case TC_A_DEVICE: to->kind = TC_K_STRING; to->string = a->string; break;
-        case TC_A_DTYPE: to->kind = TC_K_DTYPE; to->dtype = a->dtype; break;
-        case TC_A_LAYOUT: case TC_A_MEMFORMAT: to->kind = TC_K_NUMBER; to->num = tc_scalar_int(a->code); break;
+        case TC_A_STRING:
+        case TC_A_DEVICE:
+            to->kind = TC_K_STRING;
+            to->string = a->string;
+            break;
+        case TC_A_DTYPE:
+            to->kind = TC_K_DTYPE;
+            to->dtype = a->dtype;
+            break;
+        case TC_A_LAYOUT:
+        case TC_A_MEMFORMAT:
+            to->kind = TC_K_NUMBER;
+            to->num = tc_scalar_int(a->code);
+            break;
         default: break;
         }
     }

@@ -5,11 +5,15 @@
 #include <sys/mman.h>
 
 enum { KEPT = 16 };
-#define SMALL ((size_t)64 << 10)  /* below: the allocator is quick enough */
+#define SMALL ((size_t)64 << 10) /* below: the allocator is quick enough */
 #define HUGE_PAGE ((size_t)2 << 20)
-#define MOST ((size_t)1 << 30)    /* bytes kept at most */
+#define MOST ((size_t)1 << 30) /* bytes kept at most */
 
-typedef struct { recycler *of; size_t bytes; void *data; } block;
+typedef struct {
+    recycler *of;
+    size_t bytes;
+    void *data;
+} block;
 
 struct recycler {
     pthread_mutex_t lock;

@@ -40,7 +40,8 @@ tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault) {
         const tc_value *v = l->buffers.data[l->inst.data[fault->inst].buffer].value;
         if (v && v->name) name = v->name;
     }
-    return tc_error(TC_CONTENT, "index %lld is out of bounds for dimension %d of %s with size %lld", (long long)fault->index, fault->dim, name, (long long)fault->size);
+    return tc_error(TC_CONTENT, "index %lld is out of bounds for dimension %d of %s with size %lld", (long long)fault->index, fault->dim, name,
+                    (long long)fault->size);
 }
 
 tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_loop *l) {
@@ -116,9 +117,11 @@ void copy_tensor(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *fr
             od += at[d] * to->stride[d];
             os += at[d] * from->stride[d];
         }
-        if (!rank || to->stride[last] == 1 || row == 1) isa->move->load[shift](dst + (size_t)od * size, src + (size_t)os * size, rank ? from->stride[last] : 1, row);
+        if (!rank || to->stride[last] == 1 || row == 1)
+            isa->move->load[shift](dst + (size_t)od * size, src + (size_t)os * size, rank ? from->stride[last] : 1, row);
         else
-            for (int64_t i = 0; i < row; i++) memcpy(dst + (size_t)(od + i * to->stride[last]) * size, src + (size_t)(os + i * from->stride[last]) * size, size);
+            for (int64_t i = 0; i < row; i++)
+                memcpy(dst + (size_t)(od + i * to->stride[last]) * size, src + (size_t)(os + i * from->stride[last]) * size, size);
         for (int d = last - 1; d >= 0; d--) {
             if (++at[d] < to->size[d]) break;
             at[d] = 0;
@@ -132,7 +135,8 @@ static tc_status run_assert(frame *f, const tc_node *n) {
     tc_symvalue v = {.i = s ? 0 : tc_scalar_to_int(a->scalar)};
     if (s) TC_TRY(tc_sym_eval(s, f->e->vars, f->e->nvars, &v));
     if (s && tc_sym_type(s) == TC_SYM_FLOAT ? v.f != 0 : v.i != 0) return NULL;
-    return tc_error(TC_CONTENT, "%s", n->nargs > 1 && n->args[1].kind == TC_A_STRING && n->args[1].string ? n->args[1].string : "an assertion does not hold");
+    return tc_error(TC_CONTENT, "%s",
+                    n->nargs > 1 && n->args[1].kind == TC_A_STRING && n->args[1].string ? n->args[1].string : "an assertion does not hold");
 }
 
 /* A number out of a tensor gives its symbol a value. */
@@ -152,7 +156,8 @@ static tc_status run_item(frame *f, const tc_node *n) {
     to->i = tc_scalar_to_int(v);
     int64_t lo, hi;
     tc_sym_range(f->e->program->sym, out->sym, &lo, &hi);
-    if (to->i < lo || to->i > hi) return tc_error(TC_CONTENT, "%lld is outside of %lld..%lld, what the program can do", (long long)to->i, (long long)lo, (long long)hi);
+    if (to->i < lo || to->i > hi)
+        return tc_error(TC_CONTENT, "%lld is outside of %lld..%lld, what the program can do", (long long)to->i, (long long)lo, (long long)hi);
     return NULL;
 }
 
@@ -200,7 +205,8 @@ static tc_status run_profiled(frame *f, call *c) {
     int n = c->group ? 1 : 0;
     if (c->group && c->group->loop) nodes = (const tc_node *const *)c->group->loop->nodes, n = c->group->loop->nnodes;
     const char *name = !n ? "copy" : tc_op_name(nodes[n - 1]->op);
-    f->e->profile(f->e->profile_ctx, &(tc_exec_event){.name = name, .nodes = nodes, .nnodes = n, .ns = now_ns() - start, .compiled = c->code != NULL});
+    f->e->profile(f->e->profile_ctx,
+                  &(tc_exec_event){.name = name, .nodes = nodes, .nnodes = n, .ns = now_ns() - start, .compiled = c->code != NULL});
     return s;
 }
 
@@ -220,7 +226,8 @@ static tc_status place_error(tc_status s, const call *c) {
 static bool same_key(const frame *f, const bound *b) {
     const tc_exec *e = f->e;
     for (size_t i = 0; i < e->nvars; i++)
-        if (b->key[i] != (e->vars[i].bound && tc_sym_type(tc_sym_var_at(e->program->sym, i)) != TC_SYM_FLOAT ? e->vars[i].i : INT64_MIN)) return false;
+        if (b->key[i] != (e->vars[i].bound && tc_sym_type(tc_sym_var_at(e->program->sym, i)) != TC_SYM_FLOAT ? e->vars[i].i : INT64_MIN))
+            return false;
     return true;
 }
 
@@ -241,7 +248,8 @@ static tc_status find_bound(frame *f) {
     TC_TRY(frame_bind(f, &b));
     b->nkey = e->nvars;
     b->key = tc_xcalloc(e->nvars + 1, sizeof *b->key);
-    for (size_t i = 0; i < e->nvars; i++) b->key[i] = e->vars[i].bound && tc_sym_type(tc_sym_var_at(e->program->sym, i)) != TC_SYM_FLOAT ? e->vars[i].i : INT64_MIN;
+    for (size_t i = 0; i < e->nvars; i++)
+        b->key[i] = e->vars[i].bound && tc_sym_type(tc_sym_var_at(e->program->sym, i)) != TC_SYM_FLOAT ? e->vars[i].i : INT64_MIN;
     b->stamp = ++e->clock;
     if (f->cache.len < MAX_BOUND) tc_vec_push(&f->cache, b);
     else
@@ -329,7 +337,8 @@ tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out) {
     TC_TRY(find_bound(f));
     bound *b = f->b;
     for (int o = 0; o < f->g->noutputs; o++) /* memory of the caller must fit */
-        if (out[o].storage && f->g->outputs[o] && f->g->outputs[o]->kind == TC_V_TENSOR && b->roots[b->root_of[f->g->outputs[o]->id]].kind == ROOT_OUTPUT && b->roots[b->root_of[f->g->outputs[o]->id]].index == o) {
+        if (out[o].storage && f->g->outputs[o] && f->g->outputs[o]->kind == TC_V_TENSOR &&
+            b->roots[b->root_of[f->g->outputs[o]->id]].kind == ROOT_OUTPUT && b->roots[b->root_of[f->g->outputs[o]->id]].index == o) {
             TC_TRY(given_output(f->g->outputs[o], &b->t[f->g->outputs[o]->id], &out[o]));
             if (!tc_tensor_is_contiguous(&out[o])) return tc_error(TC_USAGE, "%s: the tensor given for it is not contiguous", f->g->outputs[o]->name);
         }

@@ -20,7 +20,10 @@ typedef struct tc_exec tc_exec;
 struct tc_generator;
 
 /* Compiled groups: find returns the group for a loop's key (codegen/group.h), or NULL: it is interpreted. Must outlive the tc_exec. */
-typedef struct { const tc_abi_group *(*find)(void *self, const uint8_t key[TC_ABI_KEY_BYTES]); void *self; } tc_exec_code;
+typedef struct {
+    const tc_abi_group *(*find)(void *self, const uint8_t key[TC_ABI_KEY_BYTES]);
+    void *self;
+} tc_exec_code;
 
 typedef struct {
     int threads;              /* 0: tc_default_threads(0); ignored when pool is given */
@@ -68,7 +71,13 @@ size_t tc_exec_loop_count(const tc_exec *e);
 const tc_loop *tc_exec_loop_at(const tc_exec *e, size_t i);
 
 /* Called after every group of a run with its nodes and time; NULL turns it off. */
-typedef struct { const char *name; const tc_node *const *nodes; int nnodes; uint64_t ns; bool compiled; } tc_exec_event;
+typedef struct {
+    const char *name;
+    const tc_node *const *nodes;
+    int nnodes;
+    uint64_t ns;
+    bool compiled;
+} tc_exec_event;
 void tc_exec_set_profile(tc_exec *e, void (*fn)(void *ctx, const tc_exec_event *event), void *ctx);
 
 /* ---- single operators on concrete tensors (op/op.h, tc_eval) ---- */

@@ -40,7 +40,8 @@ static tc_sym single_unbound(tc_exec *e, tc_sym s, int *count) {
 }
 
 static tc_status bad_range(const tc_input *in, int d, int64_t size, int64_t lo, int64_t hi) {
-    if (hi == TC_SYM_NO_HI || hi > INT64_MAX / 2) return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected at least %lld", in->name, d, (long long)size, (long long)lo);
+    if (hi == TC_SYM_NO_HI || hi > INT64_MAX / 2)
+        return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected at least %lld", in->name, d, (long long)size, (long long)lo);
     return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld..%lld", in->name, d, (long long)size, (long long)lo, (long long)hi);
 }
 
@@ -83,10 +84,12 @@ static tc_status check_sizes(tc_exec *e, const tc_input *in, const tc_tensor *t)
         TC_TRY(tc_sym_eval_int(s, e->vars, e->nvars, &want), "%s.size(%d)", in->name, d);
         if (want == t->size[d]) continue;
         int64_t fixed;
-        if (tc_sym_const_int(s, &fixed)) return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld", in->name, d, (long long)t->size[d], (long long)fixed);
+        if (tc_sym_const_int(s, &fixed))
+            return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld", in->name, d, (long long)t->size[d], (long long)fixed);
         tc_buf b = {0};
         tc_sym_print(&b, s);
-        tc_status st = tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %s=%lld", in->name, d, (long long)t->size[d], tc_buf_str(&b), (long long)want);
+        tc_status st =
+            tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %s=%lld", in->name, d, (long long)t->size[d], tc_buf_str(&b), (long long)want);
         tc_buf_free(&b);
         return st;
     }
@@ -107,7 +110,8 @@ static tc_status bind_number(tc_exec *e, const tc_input *in, const tc_tensor *t)
         x->i = tc_scalar_to_int(v);
         int64_t lo, hi;
         tc_sym_range(e->program->sym, s, &lo, &hi);
-        if (tc_sym_type(s) == TC_SYM_INT && (x->i < lo || x->i > hi)) return tc_error(TC_CONTENT, "%s=%lld, expected %lld..%lld", in->name, (long long)x->i, (long long)lo, (long long)hi);
+        if (tc_sym_type(s) == TC_SYM_INT && (x->i < lo || x->i > hi))
+            return tc_error(TC_CONTENT, "%s=%lld, expected %lld..%lld", in->name, (long long)x->i, (long long)lo, (long long)hi);
     }
     return NULL;
 }
@@ -150,7 +154,8 @@ tc_status check_guards(const tc_exec *e) {
         tc_buf b = {0};
         if (g->text) tc_buf_puts(&b, g->text);
         else tc_sym_print(&b, g->cond);
-        if (g->source.file) s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s (%s:%d)", tc_buf_str(&b), g->source.file, g->source.line);
+        if (g->source.file)
+            s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s (%s:%d)", tc_buf_str(&b), g->source.file, g->source.line);
         else s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s", tc_buf_str(&b));
         tc_buf_free(&b);
         return s;

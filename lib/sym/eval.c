@@ -5,7 +5,11 @@
 
 bool tc_symop_float_value(int op, double x, double y, double *out); /* sym.c: one definition for folding and evaluation */
 
-typedef struct { const tc_symvalue *vars; size_t n; int depth; } env;
+typedef struct {
+    const tc_symvalue *vars;
+    size_t n;
+    int depth;
+} env;
 
 static tc_status eval(const env *e, tc_sym s, tc_symvalue *out);
 

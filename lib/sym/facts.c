@@ -105,10 +105,18 @@ static void compute_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
         *hi = a[1] > b[1] ? a[1] : b[1];
         break;
     case TC_S_ABS: *lo = a[0] > 0 ? a[0] : a[1] < 0 && a[1] != NLO ? -a[1] : 0; break;
-    case TC_S_POW: case TC_S_LSHIFT: case TC_S_RSHIFT: case TC_S_AND_BITS: case TC_S_OR_BITS: case TC_S_XOR_BITS:
+    case TC_S_POW:
+    case TC_S_LSHIFT:
+    case TC_S_RSHIFT:
+    case TC_S_AND_BITS:
+    case TC_S_OR_BITS:
+    case TC_S_XOR_BITS:
         if (a[0] >= 0 && b[0] >= 0) *lo = 0;
         break;
-    case TC_S_CEIL: case TC_S_FLOOR: case TC_S_TRUNC: case TC_S_ROUND: break;
+    case TC_S_CEIL:
+    case TC_S_FLOOR:
+    case TC_S_TRUNC:
+    case TC_S_ROUND: break;
     default: break;
     }
 }

@@ -9,23 +9,31 @@
 struct tc_symnode {
     tc_symop op;
     tc_symtype type;
-    uint32_t id;            /* order of creation: the canonical order of operands */
+    uint32_t id; /* order of creation: the canonical order of operands */
     bool raw;
-    bool positive;          /* VAR: written as positive=True */
-    int n;                  /* operands; VAR: index */
+    bool positive; /* VAR: written as positive=True */
+    int n;         /* operands; VAR: index */
     uint64_t hash;
     tc_symctx *ctx;
-    const char *name;       /* VAR */
-    union { int64_t i; double f; };
-    int64_t lo, hi;         /* VAR: the range; else cache of the interval */
+    const char *name; /* VAR */
+    union {
+        int64_t i;
+        double f;
+    };
+    int64_t lo, hi; /* VAR: the range; else cache of the interval */
     uint32_t range_gen, simp_gen;
-    tc_sym simple;          /* cache of tc_sym_simplify */
+    tc_sym simple; /* cache of tc_sym_simplify */
     tc_sym arg[];
 };
 typedef struct tc_symnode node;
 
-typedef struct { tc_sym key; int64_t lo, hi; } sym_fact; /* a sum without constant lies in lo..hi */
-typedef struct { tc_sym atom, by; } sym_equal;
+typedef struct {
+    tc_sym key;
+    int64_t lo, hi;
+} sym_fact; /* a sum without constant lies in lo..hi */
+typedef struct {
+    tc_sym atom, by;
+} sym_equal;
 
 struct tc_symctx {
     tc_arena arena;
@@ -33,7 +41,7 @@ struct tc_symctx {
     size_t slots, count;
     TC_VEC(node *) vars;
     tc_map by_name;
-    uint32_t gen;           /* counts changes of ranges and facts: what makes caches stale */
+    uint32_t gen; /* counts changes of ranges and facts: what makes caches stale */
     TC_VEC(sym_fact) facts;
     TC_VEC(sym_equal) equals;
     TC_VEC(tc_sym) assumed;
@@ -44,15 +52,18 @@ tc_sym sym_node(tc_symctx *c, tc_symop op, tc_symtype type, int n, const tc_sym 
 
 /* ---- sums of products (poly.c) ---- */
 #define SYM_MAX_TERMS 256
-typedef struct { int64_t c; tc_sym key; } sym_term; /* key: product of atoms without coefficient; NULL: the constant */
-int sym_terms(tc_sym s, sym_term *out, int max);    /* terms of an int expression; -1 when more than max */
-tc_sym sym_from_terms(tc_symctx *c, sym_term *t, int n); /* sorts, merges; NULL on overflow */
-int sym_atoms(tc_sym key, const tc_sym **out);      /* atoms of a term's key */
-tc_sym sym_product(tc_symctx *c, const tc_sym *atoms, int n); /* sorted atoms to a key; NULL for none */
+typedef struct {
+    int64_t c;
+    tc_sym key;
+} sym_term;                                                             /* key: product of atoms without coefficient; NULL: the constant */
+int sym_terms(tc_sym s, sym_term *out, int max);                        /* terms of an int expression; -1 when more than max */
+tc_sym sym_from_terms(tc_symctx *c, sym_term *t, int n);                /* sorts, merges; NULL on overflow */
+int sym_atoms(tc_sym key, const tc_sym **out);                          /* atoms of a term's key */
+tc_sym sym_product(tc_symctx *c, const tc_sym *atoms, int n);           /* sorted atoms to a key; NULL for none */
 tc_sym sym_poly_add(tc_symctx *c, tc_sym a, tc_sym b, int64_t scale_b); /* a + scale_b * b */
 tc_sym sym_poly_mul(tc_symctx *c, tc_sym a, tc_sym b);
 tc_sym sym_poly_divide(tc_symctx *c, tc_sym a, tc_sym b); /* the quotient when b divides a for all values, else NULL */
-int64_t sym_poly_gcd(tc_sym a);                     /* of the coefficients; 0 for 0 */
+int64_t sym_poly_gcd(tc_sym a);                           /* of the coefficients; 0 for 0 */
 
 bool sym_is_atom(tc_sym s);
 int64_t sym_floordiv_i64(int64_t a, int64_t b);

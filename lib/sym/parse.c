@@ -52,19 +52,58 @@ static tc_status int_literal(cursor *c, int64_t *out) {
 static tc_status expr(cursor *c, tc_sym *out);
 
 /* name, operation, operands (-1: any number, folded from the left), swap operands */
-static const struct { const char *name; tc_symop op; int n; bool swap; } calls[] = {
-    {"Add", TC_S_ADD, -1, 0}, {"Mul", TC_S_MUL, -1, 0}, {"FloorDiv", TC_S_FLOORDIV, 2, 0}, {"CleanDiv", TC_S_FLOORDIV, 2, 0},
-    {"Mod", TC_S_MOD, 2, 0}, {"PythonMod", TC_S_MOD, 2, 0}, {"Max", TC_S_MAX, -1, 0}, {"Min", TC_S_MIN, -1, 0}, {"Pow", TC_S_POW, 2, 0},
-    {"PowByNatural", TC_S_POW, 2, 0}, {"FloatPow", TC_S_FPOW, 2, 0}, {"Abs", TC_S_ABS, 1, 0}, {"ToFloat", TC_S_TOFLOAT, 1, 0},
-    {"TruncToInt", TC_S_TRUNC, 1, 0}, {"TruncToFloat", TC_S_TRUNC, 1, 0}, {"FloorToInt", TC_S_FLOOR, 1, 0}, {"CeilToInt", TC_S_CEIL, 1, 0},
-    {"RoundToInt", TC_S_ROUND, 1, 0}, {"floor", TC_S_FLOOR, 1, 0}, {"ceiling", TC_S_CEIL, 1, 0}, {"LShift", TC_S_LSHIFT, 2, 0},
-    {"RShift", TC_S_RSHIFT, 2, 0}, {"BitwiseFn_bitwise_and", TC_S_AND_BITS, 2, 0}, {"BitwiseFn_bitwise_or", TC_S_OR_BITS, 2, 0},
-    {"BitwiseFn_bitwise_xor", TC_S_XOR_BITS, 2, 0}, {"FloatTrueDiv", TC_S_FDIV, 2, 0}, {"IntTrueDiv", TC_S_FDIV, 2, 0},
-    {"OpaqueUnaryFn_sqrt", TC_S_SQRT, 1, 0}, {"OpaqueUnaryFn_exp", TC_S_EXP, 1, 0}, {"OpaqueUnaryFn_log", TC_S_LOG, 1, 0},
-    {"OpaqueUnaryFn_log2", TC_S_LOG2, 1, 0}, {"OpaqueUnaryFn_sin", TC_S_SIN, 1, 0}, {"OpaqueUnaryFn_cos", TC_S_COS, 1, 0},
-    {"OpaqueUnaryFn_tan", TC_S_TAN, 1, 0}, {"OpaqueUnaryFn_tanh", TC_S_TANH, 1, 0}, {"Equality", TC_S_EQ, 2, 0}, {"Eq", TC_S_EQ, 2, 0},
-    {"Unequality", TC_S_NE, 2, 0}, {"Ne", TC_S_NE, 2, 0}, {"GreaterThan", TC_S_LE, 2, 1}, {"StrictGreaterThan", TC_S_LT, 2, 1},
-    {"LessThan", TC_S_LE, 2, 0}, {"StrictLessThan", TC_S_LT, 2, 0}, {"And", TC_S_AND, -1, 0}, {"Or", TC_S_OR, -1, 0}, {"Not", TC_S_NOT, 1, 0},
+static const struct {
+    const char *name;
+    tc_symop op;
+    int n;
+    bool swap;
+} calls[] = {
+    {"Add", TC_S_ADD, -1, 0},
+    {"Mul", TC_S_MUL, -1, 0},
+    {"FloorDiv", TC_S_FLOORDIV, 2, 0},
+    {"CleanDiv", TC_S_FLOORDIV, 2, 0},
+    {"Mod", TC_S_MOD, 2, 0},
+    {"PythonMod", TC_S_MOD, 2, 0},
+    {"Max", TC_S_MAX, -1, 0},
+    {"Min", TC_S_MIN, -1, 0},
+    {"Pow", TC_S_POW, 2, 0},
+    {"PowByNatural", TC_S_POW, 2, 0},
+    {"FloatPow", TC_S_FPOW, 2, 0},
+    {"Abs", TC_S_ABS, 1, 0},
+    {"ToFloat", TC_S_TOFLOAT, 1, 0},
+    {"TruncToInt", TC_S_TRUNC, 1, 0},
+    {"TruncToFloat", TC_S_TRUNC, 1, 0},
+    {"FloorToInt", TC_S_FLOOR, 1, 0},
+    {"CeilToInt", TC_S_CEIL, 1, 0},
+    {"RoundToInt", TC_S_ROUND, 1, 0},
+    {"floor", TC_S_FLOOR, 1, 0},
+    {"ceiling", TC_S_CEIL, 1, 0},
+    {"LShift", TC_S_LSHIFT, 2, 0},
+    {"RShift", TC_S_RSHIFT, 2, 0},
+    {"BitwiseFn_bitwise_and", TC_S_AND_BITS, 2, 0},
+    {"BitwiseFn_bitwise_or", TC_S_OR_BITS, 2, 0},
+    {"BitwiseFn_bitwise_xor", TC_S_XOR_BITS, 2, 0},
+    {"FloatTrueDiv", TC_S_FDIV, 2, 0},
+    {"IntTrueDiv", TC_S_FDIV, 2, 0},
+    {"OpaqueUnaryFn_sqrt", TC_S_SQRT, 1, 0},
+    {"OpaqueUnaryFn_exp", TC_S_EXP, 1, 0},
+    {"OpaqueUnaryFn_log", TC_S_LOG, 1, 0},
+    {"OpaqueUnaryFn_log2", TC_S_LOG2, 1, 0},
+    {"OpaqueUnaryFn_sin", TC_S_SIN, 1, 0},
+    {"OpaqueUnaryFn_cos", TC_S_COS, 1, 0},
+    {"OpaqueUnaryFn_tan", TC_S_TAN, 1, 0},
+    {"OpaqueUnaryFn_tanh", TC_S_TANH, 1, 0},
+    {"Equality", TC_S_EQ, 2, 0},
+    {"Eq", TC_S_EQ, 2, 0},
+    {"Unequality", TC_S_NE, 2, 0},
+    {"Ne", TC_S_NE, 2, 0},
+    {"GreaterThan", TC_S_LE, 2, 1},
+    {"StrictGreaterThan", TC_S_LT, 2, 1},
+    {"LessThan", TC_S_LE, 2, 0},
+    {"StrictLessThan", TC_S_LT, 2, 0},
+    {"And", TC_S_AND, -1, 0},
+    {"Or", TC_S_OR, -1, 0},
+    {"Not", TC_S_NOT, 1, 0},
     {"Where", TC_S_WHERE, 3, 0},
 };
 
@@ -231,7 +270,8 @@ static tc_status number_literal(cursor *c, tc_sym *out) {
     size_t n = 0;
     bool is_float = false;
     while (c->p < c->end && n + 1 < sizeof t &&
-           (isdigit((unsigned char)*c->p) || *c->p == '.' || *c->p == 'e' || *c->p == 'E' || ((*c->p == '-' || *c->p == '+') && n && (t[n - 1] == 'e' || t[n - 1] == 'E')))) {
+           (isdigit((unsigned char)*c->p) || *c->p == '.' || *c->p == 'e' || *c->p == 'E' ||
+            ((*c->p == '-' || *c->p == '+') && n && (t[n - 1] == 'e' || t[n - 1] == 'E')))) {
         is_float |= !isdigit((unsigned char)*c->p);
         t[n++] = *c->p++;
     }
@@ -248,11 +288,16 @@ static tc_status number_literal(cursor *c, tc_sym *out) {
 }
 
 static tc_status primary(cursor *c, tc_sym *out) {
-    static const struct { const char *name; tc_symop op; int n; } fns[] = {
-        {"min", TC_S_MIN, 2}, {"max", TC_S_MAX, 2}, {"abs", TC_S_ABS, 1}, {"int", TC_S_TRUNC, 1}, {"float", TC_S_TOFLOAT, 1}, {"round", TC_S_ROUND, 1},
-        {"math.floor", TC_S_FLOOR, 1}, {"math.ceil", TC_S_CEIL, 1}, {"math.sqrt", TC_S_SQRT, 1}, {"where", TC_S_WHERE, 3},
-        {"math.exp", TC_S_EXP, 1}, {"math.log", TC_S_LOG, 1}, {"math.log2", TC_S_LOG2, 1}, {"math.sin", TC_S_SIN, 1}, {"math.cos", TC_S_COS, 1},
-        {"math.tan", TC_S_TAN, 1}, {"math.tanh", TC_S_TANH, 1}, {"torch.sym_max", TC_S_MAX, 2}, {"torch.sym_min", TC_S_MIN, 2},
+    static const struct {
+        const char *name;
+        tc_symop op;
+        int n;
+    } fns[] = {
+        {"min", TC_S_MIN, 2},        {"max", TC_S_MAX, 2},           {"abs", TC_S_ABS, 1},           {"int", TC_S_TRUNC, 1},
+        {"float", TC_S_TOFLOAT, 1},  {"round", TC_S_ROUND, 1},       {"math.floor", TC_S_FLOOR, 1},  {"math.ceil", TC_S_CEIL, 1},
+        {"math.sqrt", TC_S_SQRT, 1}, {"where", TC_S_WHERE, 3},       {"math.exp", TC_S_EXP, 1},      {"math.log", TC_S_LOG, 1},
+        {"math.log2", TC_S_LOG2, 1}, {"math.sin", TC_S_SIN, 1},      {"math.cos", TC_S_COS, 1},      {"math.tan", TC_S_TAN, 1},
+        {"math.tanh", TC_S_TANH, 1}, {"torch.sym_max", TC_S_MAX, 2}, {"torch.sym_min", TC_S_MIN, 2},
     };
     char w[128];
     skip(c);
@@ -301,10 +346,15 @@ static tc_status unary(cursor *c, tc_sym *out) {
 }
 
 /* Left-associative operators by precedence; longer texts before their prefixes. */
-static const struct { const char *text; int prec; tc_symop op; bool swap; } binary[] = {
-    {"<<", 4, TC_S_LSHIFT, 0}, {">>", 4, TC_S_RSHIFT, 0}, {"==", 3, TC_S_EQ, 0}, {"!=", 3, TC_S_NE, 0}, {"<=", 3, TC_S_LE, 0},
-    {">=", 3, TC_S_LE, 1}, {"<", 3, TC_S_LT, 0}, {">", 3, TC_S_LT, 1}, {"+", 5, TC_S_ADD, 0}, {"-", 5, TC_S_FSUB, 0},
-    {"//", 6, TC_S_FLOORDIV, 0}, {"/", 6, TC_S_FDIV, 0}, {"*", 6, TC_S_MUL, 0}, {"%", 6, TC_S_MOD, 0},
+static const struct {
+    const char *text;
+    int prec;
+    tc_symop op;
+    bool swap;
+} binary[] = {
+    {"<<", 4, TC_S_LSHIFT, 0},   {">>", 4, TC_S_RSHIFT, 0}, {"==", 3, TC_S_EQ, 0}, {"!=", 3, TC_S_NE, 0}, {"<=", 3, TC_S_LE, 0},
+    {">=", 3, TC_S_LE, 1},       {"<", 3, TC_S_LT, 0},      {">", 3, TC_S_LT, 1},  {"+", 5, TC_S_ADD, 0}, {"-", 5, TC_S_FSUB, 0},
+    {"//", 6, TC_S_FLOORDIV, 0}, {"/", 6, TC_S_FDIV, 0},    {"*", 6, TC_S_MUL, 0}, {"%", 6, TC_S_MOD, 0},
 };
 
 static tc_status infix_in(cursor *c, int prec, tc_sym *out) {

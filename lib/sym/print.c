@@ -5,21 +5,56 @@
 #include <stdio.h>
 
 /* How an operation is written. infix: text between operands, with a precedence (higher binds tighter); else a call. srepr: the class. */
-static const struct { const char *text; int prec; const char *srepr; } ops[] = {
-    [TC_S_ADD] = {" + ", 6, "Add"}, [TC_S_MUL] = {"*", 7, "Mul"}, [TC_S_FLOORDIV] = {"//", 7, "FloorDiv"}, [TC_S_MOD] = {" % ", 7, "PythonMod"},
-    [TC_S_POW] = {"**", 9, "PowByNatural"}, [TC_S_MIN] = {"min", 0, "Min"}, [TC_S_MAX] = {"max", 0, "Max"}, [TC_S_ABS] = {"abs", 0, "Abs"},
-    [TC_S_TRUNC] = {"int", 0, "TruncToInt"}, [TC_S_FLOOR] = {"math.floor", 0, "FloorToInt"}, [TC_S_CEIL] = {"math.ceil", 0, "CeilToInt"},
-    [TC_S_ROUND] = {"round", 0, "RoundToInt"}, [TC_S_LSHIFT] = {" << ", 5, "LShift"}, [TC_S_RSHIFT] = {" >> ", 5, "RShift"},
-    [TC_S_AND_BITS] = {" & ", 4, "BitwiseFn_bitwise_and"}, [TC_S_OR_BITS] = {" | ", 3, "BitwiseFn_bitwise_or"},
-    [TC_S_XOR_BITS] = {" ^ ", 3, "BitwiseFn_bitwise_xor"}, [TC_S_TOFLOAT] = {"float", 0, "ToFloat"}, [TC_S_FADD] = {" + ", 6, "Add"},
-    [TC_S_FSUB] = {" - ", 6, NULL}, [TC_S_FMUL] = {"*", 7, "Mul"}, [TC_S_FDIV] = {"/", 7, "FloatTrueDiv"}, [TC_S_FPOW] = {"**", 9, "FloatPow"},
-    [TC_S_FNEG] = {"-", 8, NULL}, [TC_S_FMOD] = {" % ", 7, "PythonMod"}, [TC_S_FFLOORDIV] = {"//", 7, "FloorDiv"}, [TC_S_FMIN] = {"min", 0, "Min"},
-    [TC_S_FMAX] = {"max", 0, "Max"}, [TC_S_FABS] = {"abs", 0, "Abs"}, [TC_S_SQRT] = {"math.sqrt", 0, "OpaqueUnaryFn_sqrt"},
-    [TC_S_EXP] = {"math.exp", 0, "OpaqueUnaryFn_exp"}, [TC_S_LOG] = {"math.log", 0, "OpaqueUnaryFn_log"}, [TC_S_LOG2] = {"math.log2", 0, "OpaqueUnaryFn_log2"},
-    [TC_S_SIN] = {"math.sin", 0, "OpaqueUnaryFn_sin"}, [TC_S_COS] = {"math.cos", 0, "OpaqueUnaryFn_cos"}, [TC_S_TAN] = {"math.tan", 0, "OpaqueUnaryFn_tan"},
-    [TC_S_TANH] = {"math.tanh", 0, "OpaqueUnaryFn_tanh"}, [TC_S_EQ] = {" == ", 2, "Equality"}, [TC_S_NE] = {" != ", 2, "Unequality"},
-    [TC_S_LT] = {" < ", 2, "StrictLessThan"}, [TC_S_LE] = {" <= ", 2, "LessThan"}, [TC_S_AND] = {" and ", 1, "And"}, [TC_S_OR] = {" or ", 1, "Or"},
-    [TC_S_NOT] = {"not ", 2, "Not"}, [TC_S_WHERE] = {"where", 0, "Where"},
+static const struct {
+    const char *text;
+    int prec;
+    const char *srepr;
+} ops[] = {
+    [TC_S_ADD] = {" + ", 6, "Add"},
+    [TC_S_MUL] = {"*", 7, "Mul"},
+    [TC_S_FLOORDIV] = {"//", 7, "FloorDiv"},
+    [TC_S_MOD] = {" % ", 7, "PythonMod"},
+    [TC_S_POW] = {"**", 9, "PowByNatural"},
+    [TC_S_MIN] = {"min", 0, "Min"},
+    [TC_S_MAX] = {"max", 0, "Max"},
+    [TC_S_ABS] = {"abs", 0, "Abs"},
+    [TC_S_TRUNC] = {"int", 0, "TruncToInt"},
+    [TC_S_FLOOR] = {"math.floor", 0, "FloorToInt"},
+    [TC_S_CEIL] = {"math.ceil", 0, "CeilToInt"},
+    [TC_S_ROUND] = {"round", 0, "RoundToInt"},
+    [TC_S_LSHIFT] = {" << ", 5, "LShift"},
+    [TC_S_RSHIFT] = {" >> ", 5, "RShift"},
+    [TC_S_AND_BITS] = {" & ", 4, "BitwiseFn_bitwise_and"},
+    [TC_S_OR_BITS] = {" | ", 3, "BitwiseFn_bitwise_or"},
+    [TC_S_XOR_BITS] = {" ^ ", 3, "BitwiseFn_bitwise_xor"},
+    [TC_S_TOFLOAT] = {"float", 0, "ToFloat"},
+    [TC_S_FADD] = {" + ", 6, "Add"},
+    [TC_S_FSUB] = {" - ", 6, NULL},
+    [TC_S_FMUL] = {"*", 7, "Mul"},
+    [TC_S_FDIV] = {"/", 7, "FloatTrueDiv"},
+    [TC_S_FPOW] = {"**", 9, "FloatPow"},
+    [TC_S_FNEG] = {"-", 8, NULL},
+    [TC_S_FMOD] = {" % ", 7, "PythonMod"},
+    [TC_S_FFLOORDIV] = {"//", 7, "FloorDiv"},
+    [TC_S_FMIN] = {"min", 0, "Min"},
+    [TC_S_FMAX] = {"max", 0, "Max"},
+    [TC_S_FABS] = {"abs", 0, "Abs"},
+    [TC_S_SQRT] = {"math.sqrt", 0, "OpaqueUnaryFn_sqrt"},
+    [TC_S_EXP] = {"math.exp", 0, "OpaqueUnaryFn_exp"},
+    [TC_S_LOG] = {"math.log", 0, "OpaqueUnaryFn_log"},
+    [TC_S_LOG2] = {"math.log2", 0, "OpaqueUnaryFn_log2"},
+    [TC_S_SIN] = {"math.sin", 0, "OpaqueUnaryFn_sin"},
+    [TC_S_COS] = {"math.cos", 0, "OpaqueUnaryFn_cos"},
+    [TC_S_TAN] = {"math.tan", 0, "OpaqueUnaryFn_tan"},
+    [TC_S_TANH] = {"math.tanh", 0, "OpaqueUnaryFn_tanh"},
+    [TC_S_EQ] = {" == ", 2, "Equality"},
+    [TC_S_NE] = {" != ", 2, "Unequality"},
+    [TC_S_LT] = {" < ", 2, "StrictLessThan"},
+    [TC_S_LE] = {" <= ", 2, "LessThan"},
+    [TC_S_AND] = {" and ", 1, "And"},
+    [TC_S_OR] = {" or ", 1, "Or"},
+    [TC_S_NOT] = {"not ", 2, "Not"},
+    [TC_S_WHERE] = {"where", 0, "Where"},
 };
 
 static void put_double(tc_buf *b, double v) {
@@ -128,7 +163,9 @@ static bool nonnegative(tc_sym s) {
 void tc_sym_srepr(tc_buf *b, tc_sym s) {
     if (s->op == TC_S_VAR) {
         tc_buf_printf(b, "Symbol('%s'%s%s)", s->name, s->positive || (s->type == TC_SYM_INT && s->lo > 0) ? ", positive=True" : "",
-                      s->type == TC_SYM_INT ? ", integer=True" : s->type == TC_SYM_BOOL ? ", boolean=True" : "");
+                      s->type == TC_SYM_INT    ? ", integer=True"
+                      : s->type == TC_SYM_BOOL ? ", boolean=True"
+                                               : "");
         return;
     }
     if (s->op == TC_S_CONST) {

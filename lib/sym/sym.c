@@ -181,7 +181,8 @@ static tc_sym floordiv(tc_symctx *c, tc_sym a, tc_sym b) {
         split_by_const(c, a, y, &quot, &rest);
         if (quot && rest && !tc_sym_is_int(quot, 0)) return tc_sym_add(c, quot, floordiv(c, rest, b));
         tc_sym_range(c, a, &lo, &hi);
-        if (lo != TC_SYM_NO_LO && hi != TC_SYM_NO_HI && sym_floordiv_i64(lo, y) == sym_floordiv_i64(hi, y)) return tc_sym_int(c, sym_floordiv_i64(lo, y));
+        if (lo != TC_SYM_NO_LO && hi != TC_SYM_NO_HI && sym_floordiv_i64(lo, y) == sym_floordiv_i64(hi, y))
+            return tc_sym_int(c, sym_floordiv_i64(lo, y));
         int64_t inner; /* (a // p) // q == a // (p * q) for positive constants */
         if (a->op == TC_S_FLOORDIV && tc_sym_const_int(a->arg[1], &inner) && inner > 0 && tc_mul_i64(inner, y, &x))
             return floordiv(c, a->arg[0], tc_sym_int(c, x));
@@ -237,8 +238,12 @@ static tc_sym power(tc_symctx *c, tc_sym a, tc_sym b) {
 static tc_sym int_bits(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b) {
     int64_t x, y;
     if (const_pair(a, b, &x, &y)) switch (op) {
-        case TC_S_LSHIFT: if (y >= 0 && y < 62 && x >= 0 && x < (int64_t)1 << (62 - y)) return tc_sym_int(c, x << y); break;
-        case TC_S_RSHIFT: if (y >= 0) return tc_sym_int(c, x >> (y > 63 ? 63 : y)); break;
+        case TC_S_LSHIFT:
+            if (y >= 0 && y < 62 && x >= 0 && x < (int64_t)1 << (62 - y)) return tc_sym_int(c, x << y);
+            break;
+        case TC_S_RSHIFT:
+            if (y >= 0) return tc_sym_int(c, x >> (y > 63 ? 63 : y));
+            break;
         case TC_S_AND_BITS: return tc_sym_int(c, x & y);
         case TC_S_OR_BITS: return tc_sym_int(c, x | y);
         default: return tc_sym_int(c, x ^ y);
@@ -259,8 +264,12 @@ static tc_sym negation(tc_symctx *c, tc_sym a) {
     case TC_S_NOT: return a->arg[0];
     case TC_S_EQ: return ints ? sym_relation(c, TC_S_NE, a->arg[0], a->arg[1]) : plain(c, TC_S_NE, TC_SYM_BOOL, a->arg[0], a->arg[1], NULL);
     case TC_S_NE: return ints ? sym_relation(c, TC_S_EQ, a->arg[0], a->arg[1]) : plain(c, TC_S_EQ, TC_SYM_BOOL, a->arg[0], a->arg[1], NULL);
-    case TC_S_LE: if (ints) return sym_relation(c, TC_S_LT, a->arg[1], a->arg[0]); break;
-    case TC_S_LT: if (ints) return sym_relation(c, TC_S_LE, a->arg[1], a->arg[0]); break;
+    case TC_S_LE:
+        if (ints) return sym_relation(c, TC_S_LT, a->arg[1], a->arg[0]);
+        break;
+    case TC_S_LT:
+        if (ints) return sym_relation(c, TC_S_LE, a->arg[1], a->arg[0]);
+        break;
     default: break;
     }
     return plain(c, TC_S_NOT, TC_SYM_BOOL, a, NULL, NULL);
@@ -289,7 +298,10 @@ static bool float_value(tc_symop op, double x, double y, double *out) {
     case TC_S_FMAX: *out = y > x ? y : x; return true;
     case TC_S_FABS: *out = fabs(x); return true;
     case TC_S_SQRT: *out = sqrt(x); return x >= 0;
-    case TC_S_FMOD: *out = fmod(x, y); if (*out != 0 && (*out < 0) != (y < 0)) *out += y; return y != 0;
+    case TC_S_FMOD:
+        *out = fmod(x, y);
+        if (*out != 0 && (*out < 0) != (y < 0)) *out += y;
+        return y != 0;
     case TC_S_FFLOORDIV: *out = floor((x - (fmod(x, y) + (fmod(x, y) != 0 && (fmod(x, y) < 0) != (y < 0) ? y : 0))) / y); return y != 0;
     case TC_S_FPOW: *out = pow(x, y); return true;
     case TC_S_EXP: *out = exp(x); return true;
@@ -333,7 +345,8 @@ static tc_sym compare_other(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b) {
     bool p, q;
     if (tc_sym_const_float(a, &x) && tc_sym_const_float(b, &y))
         return tc_sym_bool(c, op == TC_S_EQ ? x == y : op == TC_S_NE ? x != y : op == TC_S_LT ? x < y : x <= y);
-    if (tc_sym_const_bool(a, &p) && tc_sym_const_bool(b, &q)) return tc_sym_bool(c, op == TC_S_EQ ? p == q : op == TC_S_NE ? p != q : op == TC_S_LT ? p < q : p <= q);
+    if (tc_sym_const_bool(a, &p) && tc_sym_const_bool(b, &q))
+        return tc_sym_bool(c, op == TC_S_EQ ? p == q : op == TC_S_NE ? p != q : op == TC_S_LT ? p < q : p <= q);
     if (a == b && a->type == TC_SYM_BOOL && (op == TC_S_EQ || op == TC_S_NE)) return tc_sym_bool(c, op == TC_S_EQ);
     return plain(c, op, TC_SYM_BOOL, a, b, NULL);
 }
@@ -373,16 +386,25 @@ tc_sym tc_sym_op(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b, tc_sym d) {
     case TC_S_POW: return power(c, a, b);
     case TC_S_MIN:
     case TC_S_MAX: return min_max(c, op, a, b);
-    case TC_S_ABS:
-        tc_sym_range(c, a, &lo, &hi);
-        return lo >= 0 ? a : hi <= 0 ? tc_sym_neg(c, a) : plain(c, op, TC_SYM_INT, a, NULL, NULL);
-    case TC_S_TRUNC: case TC_S_FLOOR: case TC_S_CEIL: case TC_S_ROUND: return to_int(c, op, a);
-    case TC_S_LSHIFT: case TC_S_RSHIFT: case TC_S_AND_BITS: case TC_S_OR_BITS: case TC_S_XOR_BITS: return int_bits(c, op, a, b);
-    case TC_S_EQ: case TC_S_NE: case TC_S_LT: case TC_S_LE:
+    case TC_S_ABS: tc_sym_range(c, a, &lo, &hi); return lo >= 0 ? a : hi <= 0 ? tc_sym_neg(c, a) : plain(c, op, TC_SYM_INT, a, NULL, NULL);
+    case TC_S_TRUNC:
+    case TC_S_FLOOR:
+    case TC_S_CEIL:
+    case TC_S_ROUND: return to_int(c, op, a);
+    case TC_S_LSHIFT:
+    case TC_S_RSHIFT:
+    case TC_S_AND_BITS:
+    case TC_S_OR_BITS:
+    case TC_S_XOR_BITS: return int_bits(c, op, a, b);
+    case TC_S_EQ:
+    case TC_S_NE:
+    case TC_S_LT:
+    case TC_S_LE:
         if (a->type == TC_SYM_BOOL && b->type != TC_SYM_BOOL) a = as_int(c, a);
         if (b->type == TC_SYM_BOOL && a->type != TC_SYM_BOOL) b = as_int(c, b);
         return a->type == TC_SYM_INT && b->type == TC_SYM_INT ? sym_relation(c, op, a, b) : compare_other(c, op, a, b);
-    case TC_S_AND: case TC_S_OR: return and_or(c, op, a, b);
+    case TC_S_AND:
+    case TC_S_OR: return and_or(c, op, a, b);
     case TC_S_NOT: return negation(c, a);
     case TC_S_WHERE:
         if (always(a, true) || b == d) return b;
@@ -427,7 +449,8 @@ tc_sym tc_sym_import(tc_symctx *into, tc_sym s, const tc_symctx *from) {
     tc_sym *args = tc_xmalloc(sizeof *args * (size_t)s->n);
     for (int i = 0; i < s->n; i++) args[i] = tc_sym_import(into, s->arg[i], from);
     tc_sym r = sym_rebuild(into, s, args);
-    if (s->type == TC_SYM_BOOL && r->op == TC_S_CONST) r = sym_node(into, s->op, s->type, s->n, args, false); /* a guard stays though the ranges know it */
+    if (s->type == TC_SYM_BOOL && r->op == TC_S_CONST)
+        r = sym_node(into, s->op, s->type, s->n, args, false); /* a guard stays though the ranges know it */
     free(args);
     return r;
 }

@@ -15,17 +15,55 @@ typedef const struct tc_symnode *tc_sym; /* owned by its context */
 typedef enum { TC_SYM_INT, TC_SYM_FLOAT, TC_SYM_BOOL } tc_symtype;
 
 typedef enum {
-    TC_S_CONST, TC_S_VAR,
+    TC_S_CONST,
+    TC_S_VAR,
     /* int */
-    TC_S_ADD, TC_S_MUL, TC_S_FLOORDIV, TC_S_MOD /* sign of the divisor */, TC_S_POW, TC_S_MIN, TC_S_MAX, TC_S_ABS,
-    TC_S_TRUNC /* float to int */, TC_S_FLOOR, TC_S_CEIL, TC_S_ROUND /* half to even */,
-    TC_S_LSHIFT, TC_S_RSHIFT, TC_S_AND_BITS, TC_S_OR_BITS, TC_S_XOR_BITS,
+    TC_S_ADD,
+    TC_S_MUL,
+    TC_S_FLOORDIV,
+    TC_S_MOD /* sign of the divisor */,
+    TC_S_POW,
+    TC_S_MIN,
+    TC_S_MAX,
+    TC_S_ABS,
+    TC_S_TRUNC /* float to int */,
+    TC_S_FLOOR,
+    TC_S_CEIL,
+    TC_S_ROUND /* half to even */,
+    TC_S_LSHIFT,
+    TC_S_RSHIFT,
+    TC_S_AND_BITS,
+    TC_S_OR_BITS,
+    TC_S_XOR_BITS,
     /* float: evaluated in double, operand by operand, in the order written (never re-associated) */
-    TC_S_TOFLOAT, TC_S_FADD, TC_S_FSUB, TC_S_FMUL, TC_S_FDIV /* also int / int, correctly rounded */, TC_S_FPOW, TC_S_FNEG,
-    TC_S_FMOD, TC_S_FFLOORDIV, TC_S_FMIN, TC_S_FMAX, TC_S_FABS,
-    TC_S_SQRT, TC_S_EXP, TC_S_LOG, TC_S_LOG2, TC_S_SIN, TC_S_COS, TC_S_TAN, TC_S_TANH,
+    TC_S_TOFLOAT,
+    TC_S_FADD,
+    TC_S_FSUB,
+    TC_S_FMUL,
+    TC_S_FDIV /* also int / int, correctly rounded */,
+    TC_S_FPOW,
+    TC_S_FNEG,
+    TC_S_FMOD,
+    TC_S_FFLOORDIV,
+    TC_S_FMIN,
+    TC_S_FMAX,
+    TC_S_FABS,
+    TC_S_SQRT,
+    TC_S_EXP,
+    TC_S_LOG,
+    TC_S_LOG2,
+    TC_S_SIN,
+    TC_S_COS,
+    TC_S_TAN,
+    TC_S_TANH,
     /* bool */
-    TC_S_EQ, TC_S_NE, TC_S_LT, TC_S_LE, TC_S_AND, TC_S_OR, TC_S_NOT,
+    TC_S_EQ,
+    TC_S_NE,
+    TC_S_LT,
+    TC_S_LE,
+    TC_S_AND,
+    TC_S_OR,
+    TC_S_NOT,
     TC_S_WHERE /* bool, a, b */
 } tc_symop;
 
@@ -59,14 +97,14 @@ tc_sym tc_sym_max(tc_symctx *c, tc_sym a, tc_sym b);
 
 tc_symtype tc_sym_type(tc_sym s);
 tc_symop tc_sym_opcode(tc_sym s);
-int tc_sym_arity(tc_sym s);            /* sums and products have any number of operands */
+int tc_sym_arity(tc_sym s); /* sums and products have any number of operands */
 tc_sym tc_sym_arg(tc_sym s, int i);
-int tc_sym_var_index(tc_sym s);        /* of a TC_S_VAR */
+int tc_sym_var_index(tc_sym s); /* of a TC_S_VAR */
 const char *tc_sym_var_name(tc_sym s);
 bool tc_sym_const_int(tc_sym s, int64_t *out);
 bool tc_sym_const_float(tc_sym s, double *out); /* also of an int constant */
 bool tc_sym_const_bool(tc_sym s, bool *out);
-bool tc_sym_is_int(tc_sym s, int64_t v);  /* the constant v */
+bool tc_sym_is_int(tc_sym s, int64_t v); /* the constant v */
 
 /* Interval of an int expression from the ranges of its symbols. */
 void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi);
@@ -81,13 +119,19 @@ tc_sym tc_sym_substitute(tc_symctx *c, tc_sym s, const tc_sym *var, const tc_sym
 tc_sym tc_sym_import(tc_symctx *into, tc_sym s, const tc_symctx *from);
 
 /* Values of symbols by index, for evaluation. kind of each as its type. */
-typedef struct { union { int64_t i; double f; }; bool bound; } tc_symvalue;
+typedef struct {
+    union {
+        int64_t i;
+        double f;
+    };
+    bool bound;
+} tc_symvalue;
 /* TC_CONTENT naming the unbound symbol, division by zero or overflow. */
 tc_status tc_sym_eval(tc_sym s, const tc_symvalue *vars, size_t nvars, tc_symvalue *out);
 tc_status tc_sym_eval_int(tc_sym s, const tc_symvalue *vars, size_t nvars, int64_t *out);
 
-void tc_sym_print(tc_buf *b, tc_sym s);   /* "2*T + B//3": the model language's syntax */
-void tc_sym_srepr(tc_buf *b, tc_sym s);   /* "Add(Symbol('s0', positive=True, integer=True), Integer(1))" */
+void tc_sym_print(tc_buf *b, tc_sym s); /* "2*T + B//3": the model language's syntax */
+void tc_sym_srepr(tc_buf *b, tc_sym s); /* "Add(Symbol('s0', positive=True, integer=True), Integer(1))" */
 tc_status tc_sym_parse_srepr(tc_symctx *c, const char *text, size_t n, tc_sym *out);
 tc_status tc_sym_parse(tc_symctx *c, const char *text, size_t n, tc_sym *out); /* "2*T+1": command line */
 

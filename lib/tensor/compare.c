@@ -4,7 +4,10 @@
 #include <math.h>
 
 /* Errors of one element; equal: it passes. */
-typedef struct { bool equal; double abs, rel; } verdict;
+typedef struct {
+    bool equal;
+    double abs, rel;
+} verdict;
 
 static verdict errors(double diff, double size, bool equal) {
     return (verdict){.equal = equal, .abs = diff, .rel = diff == 0 ? 0 : size == 0 ? INFINITY : diff / size};

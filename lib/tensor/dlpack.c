@@ -4,12 +4,18 @@
 enum { CPU = 1, READ_ONLY = 1, MAJOR = 1, MINOR = 1 };
 
 /* DLDataTypeCode of each type; bits are 8 * size. */
-static const struct { tc_dtype dtype; uint8_t code; } codes[] = {
-    {TC_I8, 0}, {TC_I16, 0}, {TC_I32, 0}, {TC_I64, 0}, {TC_U8, 1}, {TC_U16, 1}, {TC_U32, 1}, {TC_U64, 1}, {TC_F16, 2}, {TC_F32, 2}, {TC_F64, 2},
-    {TC_BF16, 4}, {TC_C32, 5}, {TC_C64, 5}, {TC_C128, 5}, {TC_BOOL, 6}, {TC_F8E4M3, 10}, {TC_F8E5M2, 12},
+static const struct {
+    tc_dtype dtype;
+    uint8_t code;
+} codes[] = {
+    {TC_I8, 0},  {TC_I16, 0}, {TC_I32, 0},  {TC_I64, 0}, {TC_U8, 1},  {TC_U16, 1},  {TC_U32, 1},  {TC_U64, 1},     {TC_F16, 2},
+    {TC_F32, 2}, {TC_F64, 2}, {TC_BF16, 4}, {TC_C32, 5}, {TC_C64, 5}, {TC_C128, 5}, {TC_BOOL, 6}, {TC_F8E4M3, 10}, {TC_F8E5M2, 12},
 };
 
-typedef struct { tc_dl_managed managed; tc_tensor tensor; } exported;
+typedef struct {
+    tc_dl_managed managed;
+    tc_tensor tensor;
+} exported;
 
 static void release_exported(tc_dl_managed *m) {
     exported *e = m->manager_ctx;
@@ -28,8 +34,13 @@ tc_status tc_tensor_to_dlpack(const tc_tensor *t, tc_dl_managed **out) {
         .manager_ctx = e,
         .deleter = release_exported,
         .flags = t->storage->read_only ? READ_ONLY : 0,
-        .dl_tensor = {.data = t->storage->data, .device = {CPU, 0}, .ndim = t->rank, .dtype = {codes[i].code, (uint8_t)(8 * tc_dtype_size(t->dtype)), 1},
-                      .shape = e->tensor.size, .strides = e->tensor.stride, .byte_offset = (uint64_t)t->offset * tc_dtype_size(t->dtype)},
+        .dl_tensor = {.data = t->storage->data,
+                      .device = {CPU, 0},
+                      .ndim = t->rank,
+                      .dtype = {codes[i].code, (uint8_t)(8 * tc_dtype_size(t->dtype)), 1},
+                      .shape = e->tensor.size,
+                      .strides = e->tensor.stride,
+                      .byte_offset = (uint64_t)t->offset * tc_dtype_size(t->dtype)},
     };
     *out = &e->managed;
     return NULL;
@@ -43,8 +54,10 @@ static void release_imported(void *ctx, void *data) {
 
 static tc_status check(const tc_dl_managed *m, tc_dtype *out_dtype) {
     const tc_dl_tensor *t = &m->dl_tensor;
-    if (t->device.device_type != CPU) return tc_error(TC_UNSUPPORTED, "a DLPack tensor on device type %d, expected the CPU (1)", t->device.device_type);
-    if (t->ndim < 0 || t->ndim > TC_MAX_RANK) return tc_error(TC_UNSUPPORTED, "a DLPack tensor of %d dimensions: tc has at most %d", t->ndim, TC_MAX_RANK);
+    if (t->device.device_type != CPU)
+        return tc_error(TC_UNSUPPORTED, "a DLPack tensor on device type %d, expected the CPU (1)", t->device.device_type);
+    if (t->ndim < 0 || t->ndim > TC_MAX_RANK)
+        return tc_error(TC_UNSUPPORTED, "a DLPack tensor of %d dimensions: tc has at most %d", t->ndim, TC_MAX_RANK);
     size_t i = 0;
     while (i < sizeof codes / sizeof *codes && !(codes[i].code == t->dtype.code && 8 * tc_dtype_size(codes[i].dtype) == t->dtype.bits)) i++;
     if (i == sizeof codes / sizeof *codes || t->dtype.lanes != 1)

@@ -5,9 +5,16 @@
 #include "tensor/tensor.h"
 
 /* The ABI of dlpack.h 1.x. */
-typedef struct { uint32_t major, minor; } tc_dl_version;
-typedef struct { int32_t device_type, device_id; } tc_dl_device; /* 1: CPU */
-typedef struct { uint8_t code, bits; uint16_t lanes; } tc_dl_dtype;
+typedef struct {
+    uint32_t major, minor;
+} tc_dl_version;
+typedef struct {
+    int32_t device_type, device_id;
+} tc_dl_device; /* 1: CPU */
+typedef struct {
+    uint8_t code, bits;
+    uint16_t lanes;
+} tc_dl_dtype;
 typedef struct {
     void *data;
     tc_dl_device device;

@@ -10,14 +10,20 @@ const tc_dtype_info tc_dtypes[TC_DTYPE_COUNT] = {
 };
 
 /* Further spellings: PyTorch's old names, ONNX's and those that people type. */
-static const struct { const char *name; tc_dtype dtype; } aliases[] = {
-    {"half", TC_F16}, {"float", TC_F32}, {"double", TC_F64}, {"short", TC_I16}, {"int", TC_I32}, {"long", TC_I64}, {"chalf", TC_C32},
-    {"cfloat", TC_C64}, {"cdouble", TC_C128}, {"f8e4m3fn", TC_F8E4M3}, {"i1", TC_BOOL},
+static const struct {
+    const char *name;
+    tc_dtype dtype;
+} aliases[] = {
+    {"half", TC_F16},  {"float", TC_F32},  {"double", TC_F64},   {"short", TC_I16},       {"int", TC_I32}, {"long", TC_I64},
+    {"chalf", TC_C32}, {"cfloat", TC_C64}, {"cdouble", TC_C128}, {"f8e4m3fn", TC_F8E4M3}, {"i1", TC_BOOL},
 };
 
 tc_dtype tc_dtype_compute(tc_dtype d) {
     switch (d) {
-    case TC_F16: case TC_BF16: case TC_F8E4M3: case TC_F8E5M2: return TC_F32;
+    case TC_F16:
+    case TC_BF16:
+    case TC_F8E4M3:
+    case TC_F8E5M2: return TC_F32;
     case TC_C32: return TC_C64;
     default: return d;
     }
@@ -97,7 +103,8 @@ tc_dtype tc_dtype_real(tc_dtype d) {
 tc_dtype tc_dtype_to_complex(tc_dtype d) {
     switch (d) {
     case TC_F16: return TC_C32;
-    case TC_F32: case TC_BF16: return TC_C64;
+    case TC_F32:
+    case TC_BF16: return TC_C64;
     case TC_F64: return TC_C128;
     default: return d;
     }

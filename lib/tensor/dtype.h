@@ -7,41 +7,41 @@
 typedef enum { TC_KIND_BOOL, TC_KIND_INT, TC_KIND_FLOAT, TC_KIND_COMPLEX } tc_kind; /* promotion categories, ascending */
 
 /* X(id, short, torch name, bytes, kind, signed, PT2 schema code, safetensors name, npy descr or NULL) */
-#define TC_DTYPES(X)                                                                       \
-    X(U8, "u8", "uint8", 1, TC_KIND_INT, 0, 1, "U8", "|u1")                               \
-    X(I8, "i8", "int8", 1, TC_KIND_INT, 1, 2, "I8", "|i1")                                \
-    X(I16, "i16", "int16", 2, TC_KIND_INT, 1, 3, "I16", "<i2")                            \
-    X(I32, "i32", "int32", 4, TC_KIND_INT, 1, 4, "I32", "<i4")                            \
-    X(I64, "i64", "int64", 8, TC_KIND_INT, 1, 5, "I64", "<i8")                            \
-    X(U16, "u16", "uint16", 2, TC_KIND_INT, 0, 28, "U16", "<u2")                          \
-    X(U32, "u32", "uint32", 4, TC_KIND_INT, 0, 34, "U32", "<u4")                          \
-    X(U64, "u64", "uint64", 8, TC_KIND_INT, 0, 35, "U64", "<u8")                          \
-    X(F16, "f16", "float16", 2, TC_KIND_FLOAT, 1, 6, "F16", "<f2")                        \
-    X(F32, "f32", "float32", 4, TC_KIND_FLOAT, 1, 7, "F32", "<f4")                        \
-    X(F64, "f64", "float64", 8, TC_KIND_FLOAT, 1, 8, "F64", "<f8")                        \
-    X(C32, "c32", "complex32", 4, TC_KIND_COMPLEX, 1, 9, NULL, NULL)                      \
-    X(C64, "c64", "complex64", 8, TC_KIND_COMPLEX, 1, 10, "C64", "<c8")                   \
-    X(C128, "c128", "complex128", 16, TC_KIND_COMPLEX, 1, 11, NULL, "<c16")               \
-    X(BOOL, "bool", "bool", 1, TC_KIND_BOOL, 0, 12, "BOOL", "|b1")                        \
-    X(BF16, "bf16", "bfloat16", 2, TC_KIND_FLOAT, 1, 13, "BF16", NULL)                    \
-    X(F8E4M3, "f8e4m3", "float8_e4m3fn", 1, TC_KIND_FLOAT, 1, 29, "F8_E4M3", NULL)        \
+#define TC_DTYPES(X)                                                               \
+    X(U8, "u8", "uint8", 1, TC_KIND_INT, 0, 1, "U8", "|u1")                        \
+    X(I8, "i8", "int8", 1, TC_KIND_INT, 1, 2, "I8", "|i1")                         \
+    X(I16, "i16", "int16", 2, TC_KIND_INT, 1, 3, "I16", "<i2")                     \
+    X(I32, "i32", "int32", 4, TC_KIND_INT, 1, 4, "I32", "<i4")                     \
+    X(I64, "i64", "int64", 8, TC_KIND_INT, 1, 5, "I64", "<i8")                     \
+    X(U16, "u16", "uint16", 2, TC_KIND_INT, 0, 28, "U16", "<u2")                   \
+    X(U32, "u32", "uint32", 4, TC_KIND_INT, 0, 34, "U32", "<u4")                   \
+    X(U64, "u64", "uint64", 8, TC_KIND_INT, 0, 35, "U64", "<u8")                   \
+    X(F16, "f16", "float16", 2, TC_KIND_FLOAT, 1, 6, "F16", "<f2")                 \
+    X(F32, "f32", "float32", 4, TC_KIND_FLOAT, 1, 7, "F32", "<f4")                 \
+    X(F64, "f64", "float64", 8, TC_KIND_FLOAT, 1, 8, "F64", "<f8")                 \
+    X(C32, "c32", "complex32", 4, TC_KIND_COMPLEX, 1, 9, NULL, NULL)               \
+    X(C64, "c64", "complex64", 8, TC_KIND_COMPLEX, 1, 10, "C64", "<c8")            \
+    X(C128, "c128", "complex128", 16, TC_KIND_COMPLEX, 1, 11, NULL, "<c16")        \
+    X(BOOL, "bool", "bool", 1, TC_KIND_BOOL, 0, 12, "BOOL", "|b1")                 \
+    X(BF16, "bf16", "bfloat16", 2, TC_KIND_FLOAT, 1, 13, "BF16", NULL)             \
+    X(F8E4M3, "f8e4m3", "float8_e4m3fn", 1, TC_KIND_FLOAT, 1, 29, "F8_E4M3", NULL) \
     X(F8E5M2, "f8e5m2", "float8_e5m2", 1, TC_KIND_FLOAT, 1, 30, "F8_E5M2", NULL)
 
 typedef enum {
 #define X(id, ...) TC_##id,
     TC_DTYPES(X)
 #undef X
-    TC_DTYPE_COUNT,
+        TC_DTYPE_COUNT,
     TC_DTYPE_NONE = 0xff
 } tc_dtype;
 
 typedef struct {
-    const char *name;       /* "f32": command line, prints of tc */
-    const char *torch;      /* "float32": the model language, messages */
-    uint8_t size;           /* bytes of an element */
+    const char *name;  /* "f32": command line, prints of tc */
+    const char *torch; /* "float32": the model language, messages */
+    uint8_t size;      /* bytes of an element */
     tc_kind kind;
     bool is_signed;
-    uint8_t pt2;            /* code in the PT2 schema (not c10's) */
+    uint8_t pt2;                   /* code in the PT2 schema (not c10's) */
     const char *safetensors, *npy; /* NULL: the format has no such type */
 } tc_dtype_info;
 
@@ -58,7 +58,7 @@ tc_dtype tc_dtype_compute(tc_dtype d);
 tc_dtype tc_dtype_promote(tc_dtype a, tc_dtype b);
 /* "f32", "float32", "torch.float32", "float", "long", ... ; TC_DTYPE_NONE when unknown. */
 tc_dtype tc_dtype_parse(const char *s, size_t n);
-tc_dtype tc_dtype_from_pt2(int code);        /* TC_DTYPE_NONE when unknown */
+tc_dtype tc_dtype_from_pt2(int code); /* TC_DTYPE_NONE when unknown */
 tc_dtype tc_dtype_from_safetensors(const char *s, size_t n);
 /* The real type of a complex one and the reverse; the type itself where there is none. */
 tc_dtype tc_dtype_real(tc_dtype d);
@@ -67,7 +67,13 @@ tc_dtype tc_dtype_to_complex(tc_dtype d);
 /* A number that came without a tensor: the model language's int, float, bool, complex. */
 typedef struct {
     tc_kind kind;
-    union { int64_t i; double f; struct { double re, im; }; }; /* BOOL and INT use i; FLOAT f; COMPLEX re and im */
+    union {
+        int64_t i;
+        double f;
+        struct {
+            double re, im;
+        };
+    }; /* BOOL and INT use i; FLOAT f; COMPLEX re and im */
 } tc_scalar;
 static inline tc_scalar tc_scalar_int(int64_t i) { return (tc_scalar){.kind = TC_KIND_INT, .i = i}; }
 static inline tc_scalar tc_scalar_float(double f) { return (tc_scalar){.kind = TC_KIND_FLOAT, .f = f}; }

@@ -7,8 +7,16 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t tc_f32_bits(float f) { uint32_t u; memcpy(&u, &f, 4); return u; }
-static inline float tc_bits_f32(uint32_t u) { float f; memcpy(&f, &u, 4); return f; }
+static inline uint32_t tc_f32_bits(float f) {
+    uint32_t u;
+    memcpy(&u, &f, 4);
+    return u;
+}
+static inline float tc_bits_f32(uint32_t u) {
+    float f;
+    memcpy(&f, &u, 4);
+    return f;
+}
 
 static inline float tc_bf16_to_f32(uint16_t h) { return tc_bits_f32((uint32_t)h << 16); }
 static inline uint16_t tc_f32_to_bf16(float f) {

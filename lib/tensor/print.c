@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
     tc_buf *out;
     const tc_tensor *t;
-    form f[2];      /* second: imaginary parts */
+    form f[2]; /* second: imaginary parts */
     bool complex, summarize;
 } printer;
 
@@ -191,8 +191,7 @@ void tc_tensor_print(tc_buf *b, const tc_tensor *t) {
         }
     } else {
         printer p = {.out = b, .t = t, .complex = tc_is_complex(d), .summarize = n > THRESHOLD};
-        for (int part = 0; part < 2; part++)
-            p.f[part] = (form){.floating = tc_is_float(d) || tc_is_complex(d), .int_mode = true, .width = 1};
+        for (int part = 0; part < 2; part++) p.f[part] = (form){.floating = tc_is_float(d) || tc_is_complex(d), .int_mode = true, .width = 1};
         find_form(&p);
         put(&p, 0, t->offset, indent);
     }

@@ -105,11 +105,11 @@ static void gather_row(char *dst, const char *src, int64_t n, int64_t stride, si
         return;
     }
     size_t step = (size_t)stride * size;
-#define GATHER(bytes) case bytes: for (int64_t i = 0; i < n; i++) memcpy(dst + (size_t)i * bytes, src + (size_t)i * step, bytes); return;
-    switch (size) {
-        GATHER(1) GATHER(2) GATHER(4) GATHER(8) GATHER(16)
-    default: TC_BUG("element of %zu bytes", size);
-    }
+#define GATHER(bytes)                                                                                   \
+    case bytes:                                                                                         \
+        for (int64_t i = 0; i < n; i++) memcpy(dst + (size_t)i * bytes, src + (size_t)i * step, bytes); \
+        return;
+    switch (size) { GATHER(1) GATHER(2) GATHER(4) GATHER(8) GATHER(16) default : TC_BUG("element of %zu bytes", size); }
 }
 
 /* Every element of t in row-major order, to dst. */

@@ -17,10 +17,10 @@ typedef struct tc_storage tc_storage;
 struct tc_storage {
     void *data;
     size_t bytes;
-    int refs;                              /* atomic */
+    int refs;                               /* atomic */
     void (*deleter)(void *ctx, void *data); /* called once after the last release; NULL: data is borrowed for ever */
     void *ctx;
-    bool read_only;                        /* mapped weights */
+    bool read_only; /* mapped weights */
 };
 
 /* Uninitialised bytes, 64-byte aligned. Fails with TC_ENV naming the size. */
@@ -33,7 +33,7 @@ typedef struct {
     tc_storage *storage; /* NULL: no tensor */
     tc_dtype dtype;
     int rank;
-    int64_t offset;      /* elements from storage->data */
+    int64_t offset; /* elements from storage->data */
     int64_t size[TC_MAX_RANK], stride[TC_MAX_RANK];
 } tc_tensor;
 
@@ -41,19 +41,17 @@ typedef struct {
 tc_status tc_tensor_empty(tc_dtype dtype, int rank, const int64_t *size, tc_tensor *out);
 /* A view of storage; checks that every element lies inside it (TC_CONTENT). Takes its own reference. */
 tc_status tc_tensor_view(tc_storage *s, tc_dtype dtype, int rank, const int64_t *size, const int64_t *stride, int64_t offset, tc_tensor *out);
-tc_status tc_tensor_scalar(tc_dtype dtype, tc_scalar v, tc_tensor *out); /* 0-d */
-tc_tensor tc_tensor_share(const tc_tensor *t); /* another reference to the same storage */
-void tc_tensor_deinit(tc_tensor *t);           /* {0} afterwards; {0} is allowed */
-tc_status tc_tensor_clone(const tc_tensor *t, tc_tensor *out);      /* contiguous copy */
-tc_status tc_tensor_contiguous(const tc_tensor *t, tc_tensor *out); /* shares when already contiguous */
+tc_status tc_tensor_scalar(tc_dtype dtype, tc_scalar v, tc_tensor *out);      /* 0-d */
+tc_tensor tc_tensor_share(const tc_tensor *t);                                /* another reference to the same storage */
+void tc_tensor_deinit(tc_tensor *t);                                          /* {0} afterwards; {0} is allowed */
+tc_status tc_tensor_clone(const tc_tensor *t, tc_tensor *out);                /* contiguous copy */
+tc_status tc_tensor_contiguous(const tc_tensor *t, tc_tensor *out);           /* shares when already contiguous */
 tc_status tc_tensor_cast(const tc_tensor *t, tc_dtype dtype, tc_tensor *out); /* PyTorch's conversion */
 
 int64_t tc_tensor_numel(const tc_tensor *t);
-size_t tc_tensor_bytes(const tc_tensor *t); /* numel * element size */
+size_t tc_tensor_bytes(const tc_tensor *t);       /* numel * element size */
 bool tc_tensor_is_contiguous(const tc_tensor *t); /* strides of size-1 dimensions are ignored */
-static inline void *tc_tensor_data(const tc_tensor *t) {
-    return (char *)t->storage->data + t->offset * (int64_t)tc_dtypes[t->dtype].size;
-}
+static inline void *tc_tensor_data(const tc_tensor *t) { return (char *)t->storage->data + t->offset * (int64_t)tc_dtypes[t->dtype].size; }
 void tc_contiguous_strides(int rank, const int64_t *size, int64_t *out_stride);
 
 /* Text as PyTorch prints it: "tensor([[1., 2.],\n        [3., 4.]])", with summarisation and dtype suffix. */

@@ -45,8 +45,12 @@ static tc_value *add_state(capture *k, const char *name, const tc_tensor *data, 
     v->meta = tc_meta_make(&p->arena, data->dtype, data->rank, size, NULL);
     v->meta.requires_grad = requires_grad;
     tc_graph_add_input(p->graph, v);
-    tc_program_add_input(p, (tc_input){.kind = parameter ? TC_IN_PARAMETER : TC_IN_BUFFER, .value = v, .name = tc_arena_strdup(&p->arena, name), .persistent = true,
-                                .data = tc_tensor_share(data), .alias_of = -1});
+    tc_program_add_input(p, (tc_input){.kind = parameter ? TC_IN_PARAMETER : TC_IN_BUFFER,
+                                       .value = v,
+                                       .name = tc_arena_strdup(&p->arena, name),
+                                       .persistent = true,
+                                       .data = tc_tensor_share(data),
+                                       .alias_of = -1});
     ((tensor *)object)->v = v;
     return v;
 }
@@ -91,7 +95,12 @@ static void output(capture *k, V x, const char *name) {
 }
 
 /* Makes the program: declare fills inputs, calls and outputs, inside the language. */
-typedef struct { capture k; void (*declare)(capture *k); region r; bool entered; } capture_job;
+typedef struct {
+    capture k;
+    void (*declare)(capture *k);
+    region r;
+    bool entered;
+} capture_job;
 
 static void capture_inside(C *c, void *ctx) {
     capture_job *j = ctx;
@@ -235,7 +244,8 @@ tc_status tc_train_build_micro(tc_trainer *t) {
     TC_TRY(capture_program(t, "micro", declare_micro, &p));
     const tc_value *loss = p->outputs[find_loss(p)].value;
     tc_status s = NULL;
-    if (!tc_is_float(loss->meta.dtype) || loss->meta.rank != 0) s = tc_error(TC_USAGE, "%s: loss: the expression gives a tensor of rank %d, expected one number", t->r->file, loss->meta.rank);
+    if (!tc_is_float(loss->meta.dtype) || loss->meta.rank != 0)
+        s = tc_error(TC_USAGE, "%s: loss: the expression gives a tensor of rank %d, expected one number", t->r->file, loss->meta.rank);
     if (!s) s = tc_decompose_some(p, draws, NULL);
     if (!s) s = tc_grad_program(p, find_loss(p));
     if (!s) s = tc_program_verify(p);
@@ -246,7 +256,8 @@ tc_status tc_train_build_micro(tc_trainer *t) {
         for (int k = 0; k < t->nparams; k++) {
             t->grad_of[k] = -1;
             for (int i = 0; i < p->noutputs; i++)
-                if (p->outputs[i].kind == TC_OUT_GRAD_PARAMETER && strcmp(p->inputs[p->outputs[i].target].name, t->param_names[k]) == 0) t->grad_of[k] = i;
+                if (p->outputs[i].kind == TC_OUT_GRAD_PARAMETER && strcmp(p->inputs[p->outputs[i].target].name, t->param_names[k]) == 0)
+                    t->grad_of[k] = i;
         }
     }
     tc_program_release(p);
@@ -271,7 +282,8 @@ static V state_object(tc_trainer *t, const char *buffer) {
 static void declare_update(capture *k) {
     tc_trainer *t = k->t;
     C *c = t->lang;
-    for (size_t i = 0; i < t->state.len; i++) add_state(k, t->state.data[i].buffer, &t->state.data[i].data, false, false, state_object(t, t->state.data[i].buffer));
+    for (size_t i = 0; i < t->state.len; i++)
+        add_state(k, t->state.data[i].buffer, &t->state.data[i].data, false, false, state_object(t, t->state.data[i].buffer));
     V grads = tc_tuple(c, (size_t)t->nparams, NULL);
     for (int i = 0; i < t->nparams; i++) {
         const tc_tensor *g = &t->grads[i];

@@ -16,17 +16,26 @@
 /* A parameter or buffer of the model: the storage that all three programs share. */
 typedef struct {
     const char *fqn;
-    tc_tensor data;         /* writable, owned */
+    tc_tensor data; /* writable, owned */
     bool buffer, persistent, requires_grad;
-    int alias_of;           /* index of the weight whose storage this is (tied), or -1 */
-    V object;               /* in the language */
+    int alias_of; /* index of the weight whose storage this is (tied), or -1 */
+    V object;     /* in the language */
 } weight;
 
 /* A tensor of the optimiser's state. */
-typedef struct { const char *buffer, *param, *key; tc_tensor data; } opt_state;
+typedef struct {
+    const char *buffer, *param, *key;
+    tc_tensor data;
+} opt_state;
 
 /* A number of the optimiser's groups that is an input of the update program. */
-typedef struct { int group; const char *key; int index; double value; bool varies; } opt_number;
+typedef struct {
+    int group;
+    const char *key;
+    int index;
+    double value;
+    bool varies;
+} opt_number;
 
 struct tc_trainer {
     tc_recipe *r;
@@ -34,33 +43,35 @@ struct tc_trainer {
     tc_program *train_p, *eval_p;
     tc_arena arena;
     C *lang;
-    module *names;                 /* of the expressions: torch, nn, F, the model file's, functions: */
+    module *names; /* of the expressions: torch, nn, F, the model file's, functions: */
     tc_evaluator *evaluator;
     struct tc_generator eager_gen, step_gen;
     TC_VEC(weight) weights;
-    tc_map by_fqn;                 /* -> index + 1 */
+    tc_map by_fqn; /* -> index + 1 */
 
     tc_dataset *train, *val;
     tc_sampler sampler;
-    int64_t local_batch;           /* samples of a micro-batch on this rank */
+    int64_t local_batch; /* samples of a micro-batch on this rank */
 
     V m, micro, update, eval, opt, scheduler, groups;
     tc_exec *micro_exec, *eval_exec, *update_exec;
-    const char **metric; int nmetrics;
-    int loss_at;                   /* micro: output index of the loss */
-    int *grad_of;                  /* micro: output index of the gradient of update.params[k], -1: none */
+    const char **metric;
+    int nmetrics;
+    int loss_at;  /* micro: output index of the loss */
+    int *grad_of; /* micro: output index of the gradient of update.params[k], -1: none */
     int nparams;
-    const char **param_names;      /* of update.params */
-    tc_tensor *grads;              /* accumulated; storage NULL: no gradient */
+    const char **param_names; /* of update.params */
+    tc_tensor *grads;         /* accumulated; storage NULL: no gradient */
     TC_VEC(opt_state) state;
     TC_VEC(opt_number) numbers;
     int nvarying;
-    bool stepped;                  /* the optimiser has its state: update can be captured */
+    bool stepped; /* the optimiser has its state: update can be captured */
 
     int64_t step, total, per_epoch;
     double loss, norm, best;
     int64_t best_step, resumed_from;
-    double *lrs; int nlrs;         /* used by the last step */
+    double *lrs;
+    int nlrs; /* used by the last step */
 };
 
 /* graphs.c */
@@ -68,7 +79,7 @@ tc_status tc_train_build_micro(tc_trainer *t);
 tc_status tc_train_build_eval(tc_trainer *t);
 tc_status tc_train_build_update(tc_trainer *t);
 /* step.c */
-tc_status tc_train_step(tc_trainer *t);  /* one optimiser step; advances t->step */
+tc_status tc_train_step(tc_trainer *t);          /* one optimiser step; advances t->step */
 tc_status tc_train_collect_state(tc_trainer *t); /* the optimiser's tensors, once they are there */
 tc_status tc_train_validate(tc_trainer *t, double *out /* loss, then metrics */);
 /* state.c */

@@ -162,7 +162,8 @@ tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
         TC_TRY(asked(&l, &stop));
         if (stop == TC_STOP_SAVE_AND_END && t->step == 0) return tc_error(TC_STOPPED, "stopped before the first step: nothing to save");
         if (stop != TC_STOP_NOT) TC_TRY(save(&l));
-        if (stop == TC_STOP_SAVE_AND_END) return tc_error(TC_STOPPED, "saved at step %lld of %lld and stopped", (long long)t->step, (long long)t->total);
+        if (stop == TC_STOP_SAVE_AND_END)
+            return tc_error(TC_STOPPED, "saved at step %lld of %lld and stopped", (long long)t->step, (long long)t->total);
         TC_TRY(one_step(&l));
     }
     return save(&l);

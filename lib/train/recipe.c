@@ -67,14 +67,20 @@ static tc_status check(tc_recipe *r) {
     if (r->validate.every < 0 || r->validate.batch < 0) return tc_yaml_error(r->validate_node, "found a negative number");
     if (r->checkpoint.every < 0 || r->checkpoint.minutes < 0 || r->checkpoint.keep_last < 0 || r->checkpoint.keep_every < 0)
         return tc_yaml_error(r->checkpoint_node, "found a negative number");
-    static const struct { const char *name; tc_dtype floats; } precisions[] = {{"float32", TC_F32}, {"float64", TC_F64}, {"bfloat16", TC_F32}};
+    static const struct {
+        const char *name;
+        tc_dtype floats;
+    } precisions[] = {{"float32", TC_F32}, {"float64", TC_F64}, {"bfloat16", TC_F32}};
     for (int i = 0;; i++) {
         if (i == 3) return tc_yaml_error(tc_yaml_get(r->root, "precision"), "found '%s', expected float32, float64 or bfloat16", r->precision);
         if (strcmp(r->precision, precisions[i].name)) continue;
         r->floats = precisions[i].floats;
         break;
     }
-    const struct { const char *key; const void *value; } needed[] = {{"data", r->data}, {"loss", r->loss}, {"optimizer", r->optimizer}};
+    const struct {
+        const char *key;
+        const void *value;
+    } needed[] = {{"data", r->data}, {"loss", r->loss}, {"optimizer", r->optimizer}};
     for (int i = 0; i < 3; i++)
         if (!needed[i].value) return tc_error(TC_USAGE, "%s: the key '%s' is missing", r->file, needed[i].key);
     if (r->data->kind != TC_YAML_MAP) return tc_yaml_error(r->data, "expected a map of keys");

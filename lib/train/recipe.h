@@ -6,15 +6,21 @@
 #include "base/yaml.h"
 #include "tensor/dtype.h"
 
-typedef struct { int64_t every, batch; } tc_recipe_validate;
-typedef struct { int64_t every, keep_last, keep_every; double minutes; bool keep_best; } tc_recipe_checkpoint;
+typedef struct {
+    int64_t every, batch;
+} tc_recipe_validate;
+typedef struct {
+    int64_t every, keep_last, keep_every;
+    double minutes;
+    bool keep_best;
+} tc_recipe_checkpoint;
 
 typedef struct {
     tc_arena arena;
     tc_yaml *root;
-    const char *file, *dir;         /* dir: where relative names start; NULL: the working directory */
+    const char *file, *dir; /* dir: where relative names start; NULL: the working directory */
     /* model */
-    const char *model;              /* "FILE.py:Class"; NULL: the program comes from stdin */
+    const char *model;                   /* "FILE.py:Class"; NULL: the program comes from stdin */
     tc_yaml *arg, *input, *dim, *source; /* as tc-export's options: maps or lists */
     const char *weights;
     int64_t seed;
@@ -23,14 +29,14 @@ typedef struct {
     int64_t steps, epochs, batch, accumulate;
     /* what is computed */
     const char *forward, *loss, *param_groups, *optimizer, *scheduler, *scheduler_step, *functions;
-    tc_yaml *metrics;               /* {name: expression} */
-    double clip_grad_norm;          /* 0: none */
-    double ema_decay;               /* 0: none */
-    const char *precision;          /* "float32", "float64" or "bfloat16" */
-    tc_dtype floats;                /* of weights and batches */
+    tc_yaml *metrics;      /* {name: expression} */
+    double clip_grad_norm; /* 0: none */
+    double ema_decay;      /* 0: none */
+    const char *precision; /* "float32", "float64" or "bfloat16" */
+    tc_dtype floats;       /* of weights and batches */
     /* what is kept and said */
     tc_yaml *validate_node, *checkpoint_node;
-    tc_recipe_validate validate;    /* every 0: only at the end */
+    tc_recipe_validate validate; /* every 0: only at the end */
     tc_recipe_checkpoint checkpoint;
     int64_t log_every;
 } tc_recipe;

@@ -16,9 +16,9 @@ typedef struct {
 typedef struct {
     C *c;
     const tc_program *p;
-    V *value;             /* by value id */
-    tc_sym *sym;          /* by index of the program's symbol: its expression here, NULL: not known yet */
-    tc_sym *from, *to;    /* the same as pairs, for substitution; first `known` are valid */
+    V *value;          /* by value id */
+    tc_sym *sym;       /* by index of the program's symbol: its expression here, NULL: not known yet */
+    tc_sym *from, *to; /* the same as pairs, for substitution; first `known` are valid */
     size_t known, nsyms;
 } replay;
 
@@ -135,7 +135,8 @@ static void check_argument(replay *r, const tc_input *in, V x, const char *which
     const tc_meta *m = &in->value->meta;
     if (in->value->kind != TC_V_TENSOR) return;
     if (!tc_is_tensor(x)) tc_raise(c, "TypeError", "%s expects a tensor for input %s, found %s", which, in->name, tc_type_name(c, x));
-    if (tc_torch_rank(x) != m->rank) tc_raise(c, "RuntimeError", "%s expects %d dimensions for input %s, found %d", which, m->rank, in->name, tc_torch_rank(x));
+    if (tc_torch_rank(x) != m->rank)
+        tc_raise(c, "RuntimeError", "%s expects %d dimensions for input %s, found %d", which, m->rank, in->name, tc_torch_rank(x));
 }
 
 /* Sizes that the program fixes or expects equal become guards of what is captured, or are checked now. */
@@ -148,7 +149,8 @@ static void guard_sizes(replay *r, const tc_input *in, V x) {
         int64_t lo = 0, hi = TC_SYM_NO_HI, v;
         if (tc_sym_opcode(m->size[d]) == TC_S_VAR) tc_sym_range((tc_symctx *)r->p->sym, m->size[d], &lo, &hi);
         if (tc_sym_const_int(here, &v) && (v < lo || v > hi)) {
-            if (hi == TC_SYM_NO_HI) tc_raise(c, "RuntimeError", "input %s: size(%d) is %lld, expected at least %lld", in->name, d, (long long)v, (long long)lo);
+            if (hi == TC_SYM_NO_HI)
+                tc_raise(c, "RuntimeError", "input %s: size(%d) is %lld, expected at least %lld", in->name, d, (long long)v, (long long)lo);
             tc_raise(c, "RuntimeError", "input %s: size(%d) is %lld, expected %lld..%lld", in->name, d, (long long)v, (long long)lo, (long long)hi);
         }
         if (tc_sym_opcode(here) == TC_S_VAR) tc_sym_set_range(ctx(r), here, lo, hi);
@@ -199,7 +201,8 @@ static V run_program(C *c, const tc_program *p, V *tensors, args *A) {
         }
         int at = user++;
         if (in->kind == TC_IN_LEAF) continue;
-        if (at + 1 >= A->n) tc_raise(c, "TypeError", "the program has more inputs than the %d arguments given: input %s is missing", A->n - 1, in->name);
+        if (at + 1 >= A->n)
+            tc_raise(c, "TypeError", "the program has more inputs than the %d arguments given: input %s is missing", A->n - 1, in->name);
         V x = A->a[at + 1];
         check_argument(&r, in, x, p->name);
         learn(&r, in->value, x);

@@ -90,8 +90,15 @@ tc_status tc_train_write_environment(const char *dir, const char *origin, int th
     tc_json w = {.b = &b};
     tc_json_object(&w);
     char *directory = realpath(origin ? origin : ".", NULL);
-    const struct { const char *key, *value; } texts[] = {{"directory", directory ? directory : "."}, {"cpu", cpu + strspn(cpu, " ")}, {"isa", tc_isa_name(row)}, {"system", u.sysname}, {"release", u.release},
-        {"machine", u.machine}, {"revision", tc_buf_str(&revision)}};
+    const struct {
+        const char *key, *value;
+    } texts[] = {{"directory", directory ? directory : "."},
+                 {"cpu", cpu + strspn(cpu, " ")},
+                 {"isa", tc_isa_name(row)},
+                 {"system", u.sysname},
+                 {"release", u.release},
+                 {"machine", u.machine},
+                 {"revision", tc_buf_str(&revision)}};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         tc_json_key(&w, texts[i].key);
         tc_json_string(&w, texts[i].value);

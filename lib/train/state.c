@@ -12,8 +12,13 @@ enum { MAX_DEPTH = 20 };
 
 static bool writable(C *c, V v, int depth) {
     switch (tc_kind_of(v)) {
-    case K_NONE: case K_BOOL: case K_INT: case K_FLOAT: case K_STR: return true;
-    case K_TUPLE: case K_LIST: {
+    case K_NONE:
+    case K_BOOL:
+    case K_INT:
+    case K_FLOAT:
+    case K_STR: return true;
+    case K_TUPLE:
+    case K_LIST: {
         size_t n;
         V *items = tc_items(v, &n);
         for (size_t i = 0; i < n; i++)
@@ -94,15 +99,21 @@ static V read_value(C *c, const tc_yaml *y, V like) {
 
 /* ---- saving ---- */
 
-typedef struct { tc_trainer *t; tc_buf *b; } writer;
+typedef struct {
+    tc_trainer *t;
+    tc_buf *b;
+} writer;
 
 static void write_state(C *c, void *ctx) {
     writer *x = ctx;
     tc_trainer *t = x->t;
     tc_json w = {.b = x->b};
     tc_json_object(&w);
-    const struct { const char *key; int64_t value; } ints[] = {{"step", t->step}, {"total", t->total}, {"seed", t->r->seed}, {"batch", t->r->batch}, {"accumulate", t->r->accumulate},
-        {"best_step", t->best_step}};
+    const struct {
+        const char *key;
+        int64_t value;
+    } ints[] = {{"step", t->step},          {"total", t->total}, {"seed", t->r->seed}, {"batch", t->r->batch}, {"accumulate", t->r->accumulate},
+                {"best_step", t->best_step}};
     for (size_t i = 0; i < sizeof ints / sizeof *ints; i++) {
         tc_json_key(&w, ints[i].key);
         tc_json_int(&w, ints[i].value);
@@ -135,7 +146,8 @@ tc_status tc_train_save(tc_trainer *t, const char *dir) {
         const weight *w = &t->weights.data[i];
         if (w->alias_of < 0 && w->persistent) s = add(t, &all, "model.", w->fqn, NULL, &w->data);
     }
-    for (size_t i = 0; i < t->state.len && !s; i++) s = add(t, &all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
+    for (size_t i = 0; i < t->state.len && !s; i++)
+        s = add(t, &all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
     tc_buf b = {0};
     writer x = {t, &b};
     if (!s) s = tc_lang_run(t->lang, write_state, &x);
@@ -148,12 +160,18 @@ tc_status tc_train_save(tc_trainer *t, const char *dir) {
 
 /* ---- going on ---- */
 
-typedef struct { tc_trainer *t; const tc_ckpt *k; const tc_yaml *state; const char *path; } reader;
+typedef struct {
+    tc_trainer *t;
+    const tc_ckpt *k;
+    const tc_yaml *state;
+    const char *path;
+} reader;
 
 static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y) {
     size_t n, parts;
     V *now = tc_items(tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &n);
-    if (y->kind != TC_YAML_LIST || (size_t)y->n != n) tc_raise(c, "ValueError", "the checkpoint's optimiser has %d settings, the recipe's %zu", y->n, n);
+    if (y->kind != TC_YAML_LIST || (size_t)y->n != n)
+        tc_raise(c, "ValueError", "the checkpoint's optimiser has %d settings, the recipe's %zu", y->n, n);
     for (size_t i = 0; i < n; i++) {
         V x = read_value(c, y->items[i], now[i]);
         V *item = tc_kind_of(x) == K_LIST || tc_kind_of(x) == K_TUPLE ? tc_items(x, &parts) : NULL;
@@ -221,7 +239,8 @@ static tc_status load_weights(tc_trainer *t, const tc_ckpt *k, const char *path)
     }
     for (size_t i = 0; i < tc_ckpt_count(k); i++) {
         const char *name = tc_ckpt_name(k, i);
-        if (strncmp(name, "model.", 6) == 0 && !tc_trainer_weight(t, name + 6)) return tc_error(TC_CONTENT, "%s: the checkpoint is of another model: %s is not in this one", path, name);
+        if (strncmp(name, "model.", 6) == 0 && !tc_trainer_weight(t, name + 6))
+            return tc_error(TC_CONTENT, "%s: the checkpoint is of another model: %s is not in this one", path, name);
     }
     return NULL;
 }

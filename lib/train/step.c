@@ -97,7 +97,8 @@ static void read_numbers(C *c, tc_trainer *t) {
         double value = tc_to_double(c, x[3]);
         bool lr = strcmp(key, "lr") == 0;
         if (first) {
-            opt_number o = {.group = (int)tc_small(x[0]), .key = tc_arena_strdup(&t->arena, key), .index = (int)tc_small(x[2]), .value = value, .varies = lr};
+            opt_number o = {
+                .group = (int)tc_small(x[0]), .key = tc_arena_strdup(&t->arena, key), .index = (int)tc_small(x[2]), .value = value, .varies = lr};
             tc_vec_push(&t->numbers, o);
         }
         opt_number *o = &t->numbers.data[i];
@@ -132,8 +133,10 @@ static void collect_state(C *c, void *ctx) {
     t->state.len = 0;
     for (size_t i = 0; i < n; i++) {
         V *x = tc_items(all[i], &parts);
-        opt_state s = {.buffer = tc_arena_strdup(&t->arena, tc_as_str(x[0])->s), .param = tc_arena_strdup(&t->arena, tc_as_str(x[1])->s),
-            .key = tc_arena_strdup(&t->arena, tc_as_str(x[2])->s), .data = tc_tensor_share(&((tensor *)x[3])->t)};
+        opt_state s = {.buffer = tc_arena_strdup(&t->arena, tc_as_str(x[0])->s),
+                       .param = tc_arena_strdup(&t->arena, tc_as_str(x[1])->s),
+                       .key = tc_arena_strdup(&t->arena, tc_as_str(x[2])->s),
+                       .data = tc_tensor_share(&((tensor *)x[3])->t)};
         tc_vec_push(&t->state, s);
     }
     t->stepped = true;

@@ -26,9 +26,9 @@ typedef struct tc_trainer tc_trainer;
 
 typedef struct {
     tc_pool *pool;
-    tc_dist *dist;              /* NULL: alone */
-    bool fast;                  /* --numerics=fast */
-    void (*note)(void *ctx, const char *text); /* what people should know; may be NULL */
+    tc_dist *dist;                                               /* NULL: alone */
+    bool fast;                                                   /* --numerics=fast */
+    void (*note)(void *ctx, const char *text);                   /* what people should know; may be NULL */
     void (*log)(void *ctx, const char *topic, const char *text); /* reports of programs; may be NULL */
     void *ctx;
 } tc_train_options;
@@ -39,9 +39,9 @@ void tc_trainer_destroy(tc_trainer *t); /* NULL is allowed */
 
 typedef enum { TC_STOP_NOT, TC_STOP_SAVE /* and go on */, TC_STOP_SAVE_AND_END } tc_stop;
 typedef struct {
-    const char *out;            /* run directory, or NULL: nothing is kept */
-    volatile sig_atomic_t *stop; /* a tc_stop, set by signal handlers; taken back when obeyed; or NULL */
-    double until;               /* tc_now() before which it must have saved and ended; 0: no limit */
+    const char *out;                                                       /* run directory, or NULL: nothing is kept */
+    volatile sig_atomic_t *stop;                                           /* a tc_stop, set by signal handlers; taken back when obeyed; or NULL */
+    double until;                                                          /* tc_now() before which it must have saved and ended; 0: no limit */
     void (*progress)(void *ctx, int64_t step, int64_t total, double loss); /* after every step; may be NULL */
     void *ctx;
 } tc_train_run;
@@ -51,10 +51,10 @@ tc_status tc_trainer_resume(tc_trainer *t, const char *path);
 /* TC_STOPPED after a signal or the time limit, once the checkpoint is on disk; TC_DIVERGED naming step and operator. */
 tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run);
 
-int64_t tc_trainer_step(const tc_trainer *t);   /* steps made */
+int64_t tc_trainer_step(const tc_trainer *t); /* steps made */
 int64_t tc_trainer_total(const tc_trainer *t);
-double tc_trainer_loss(const tc_trainer *t);    /* of the last step, over all ranks */
-double tc_trainer_norm(const tc_trainer *t);    /* of all gradients together, before clipping */
+double tc_trainer_loss(const tc_trainer *t); /* of the last step, over all ranks */
+double tc_trainer_norm(const tc_trainer *t); /* of all gradients together, before clipping */
 /* The weights and buffers by their names, as they are now; owned by the trainer. */
 const tc_tensor *tc_trainer_weight(const tc_trainer *t, const char *fqn);
 /* Puts the trained weights into a program's inputs (of the same model). Shares their storage. */

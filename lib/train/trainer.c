@@ -29,8 +29,10 @@ static tc_status open_data(tc_trainer *t) {
     if (val) TC_TRY(tc_data_open(val, &o, &t->val));
     int size = tc_dist_size(t->o.dist);
     if (t->train->kind != TC_DATA_BATCHES && r->batch % size)
-        return tc_yaml_error(tc_yaml_get(r->root, "batch") ? tc_yaml_get(r->root, "batch") : r->root, "%lld samples cannot be shared by %d ranks", (long long)r->batch, size);
-    if (t->train->kind == TC_DATA_BATCHES && size > 1) return tc_error(TC_UNSUPPORTED, "whole micro-batches (batches: true) over several ranks are not supported");
+        return tc_yaml_error(tc_yaml_get(r->root, "batch") ? tc_yaml_get(r->root, "batch") : r->root, "%lld samples cannot be shared by %d ranks",
+                             (long long)r->batch, size);
+    if (t->train->kind == TC_DATA_BATCHES && size > 1)
+        return tc_error(TC_UNSUPPORTED, "whole micro-batches (batches: true) over several ranks are not supported");
     t->local_batch = r->batch / size;
     TC_TRY(tc_sampler_init(&t->sampler, t->train, r->batch, (uint64_t)r->seed));
     t->per_epoch = t->sampler.per_epoch / r->accumulate;
@@ -54,13 +56,19 @@ static tc_status add_weights(tc_trainer *t, const tc_program *p) {
     for (int i = 0; i < p->ninputs; i++) {
         const tc_input *in = &p->inputs[i];
         if (!is_weight(in) || tc_map_find(&t->by_fqn, in->name)) continue;
-        weight w = {.fqn = tc_arena_strdup(&t->arena, in->name), .buffer = in->kind == TC_IN_BUFFER, .persistent = in->kind == TC_IN_PARAMETER || in->persistent, .alias_of = -1};
-        if (in->alias_of >= 0 && is_weight(&p->inputs[in->alias_of])) w.alias_of = (int)(intptr_t)tc_map_find(&t->by_fqn, p->inputs[in->alias_of].name) - 1;
+        weight w = {.fqn = tc_arena_strdup(&t->arena, in->name),
+                    .buffer = in->kind == TC_IN_BUFFER,
+                    .persistent = in->kind == TC_IN_PARAMETER || in->persistent,
+                    .alias_of = -1};
+        if (in->alias_of >= 0 && is_weight(&p->inputs[in->alias_of]))
+            w.alias_of = (int)(intptr_t)tc_map_find(&t->by_fqn, p->inputs[in->alias_of].name) - 1;
         w.requires_grad = !w.buffer && in->value && in->value->meta.requires_grad;
         if (w.alias_of >= 0) {
             w.data = tc_tensor_share(&t->weights.data[w.alias_of].data);
         } else {
-            if (!in->data.storage) return tc_status_add(tc_error(TC_USAGE, "the program has no weights: %s is missing", in->name), "export it with --store-weights=embed, or give weights:");
+            if (!in->data.storage)
+                return tc_status_add(tc_error(TC_USAGE, "the program has no weights: %s is missing", in->name),
+                                     "export it with --store-weights=embed, or give weights:");
             TC_TRY(own_copy(t, &in->data, &w.data), "%s", in->name);
         }
         tc_vec_push(&t->weights, w);
@@ -94,7 +102,8 @@ static tc_status load_weights(tc_trainer *t) {
         if (!from && !w->persistent) continue;
         tc_tensor cast;
         if (!from) s = tc_error(TC_CONTENT, "%s: %s is missing", path.data, w->fqn);
-        else if (from->rank != w->data.rank || memcmp(from->size, w->data.size, (size_t)from->rank * sizeof *from->size)) s = tc_error(TC_CONTENT, "%s: %s has another shape than the model's", path.data, w->fqn);
+        else if (from->rank != w->data.rank || memcmp(from->size, w->data.size, (size_t)from->rank * sizeof *from->size))
+            s = tc_error(TC_CONTENT, "%s: %s has another shape than the model's", path.data, w->fqn);
         else s = tc_tensor_cast(from, w->data.dtype, &cast);
         if (s) break;
         memcpy(tc_tensor_data(&w->data), tc_tensor_data(&cast), tc_tensor_bytes(&cast));
@@ -218,7 +227,8 @@ static void make_objects(C *c, void *ctx) {
     put_name(t, "groups", t->groups);
     t->opt = tc_lang_eval(c, t->names, NULL, "optimizer", r->optimizer);
     put_name(t, "opt", t->opt);
-    if (!strcmp(tc_type_name(c, t->opt), "LBFGS")) tc_raise_code(c, TC_UNSUPPORTED, "torch.optim.LBFGS, which calls the loss again, is not supported by tc-train");
+    if (!strcmp(tc_type_name(c, t->opt), "LBFGS"))
+        tc_raise_code(c, TC_UNSUPPORTED, "torch.optim.LBFGS, which calls the loss again, is not supported by tc-train");
     if (r->scheduler) {
         t->scheduler = tc_lang_eval(c, t->names, NULL, "scheduler", r->scheduler);
         put_name(t, "scheduler", t->scheduler);
@@ -248,7 +258,8 @@ static tc_status default_forward(tc_trainer *t) {
         if (in->kind != TC_IN_USER) continue;
         int col = tc_data_find(t->train, in->name);
         if (col < 0) col = user;
-        if (col >= t->train->ncols) s = tc_status_add(tc_error(TC_USAGE, "%s: the program's input %s has no column in the data", r->file, in->name), "say it with forward:");
+        if (col >= t->train->ncols)
+            s = tc_status_add(tc_error(TC_USAGE, "%s: the program's input %s has no column in the data", r->file, in->name), "say it with forward:");
         else tc_buf_printf(&b, "%s%s", user ? ", " : "", t->train->col[col].name);
         user++;
     }
@@ -262,10 +273,12 @@ static tc_status check_columns(const tc_trainer *t) {
     for (int i = 0; i < t->train->ncols; i++) {
         const char *n = t->train->col[i].name;
         static const char *const taken[] = {"m", "out", "opt", "scheduler", "groups", "total", "torch", "F", "nn", "math"};
-        bool good = (*n == '_' || (*n >= 'a' && *n <= 'z') || (*n >= 'A' && *n <= 'Z')) && strspn(n, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(n);
+        bool good = (*n == '_' || (*n >= 'a' && *n <= 'z') || (*n >= 'A' && *n <= 'Z')) &&
+                    strspn(n, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(n);
         for (size_t k = 0; k < sizeof taken / sizeof *taken; k++) good = good && strcmp(n, taken[k]);
         if (!good) return tc_error(TC_USAGE, "%s: a column is called '%s', expected a name that expressions can use", t->r->file, n);
-        if (t->val && tc_data_find(t->val, n) != i) return tc_error(TC_USAGE, "%s: the validation data have no column %s at place %d", t->r->file, n, i);
+        if (t->val && tc_data_find(t->val, n) != i)
+            return tc_error(TC_USAGE, "%s: the validation data have no column %s at place %d", t->r->file, n, i);
     }
     return NULL;
 }

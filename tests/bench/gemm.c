@@ -10,7 +10,11 @@
 #include "kernel/isa.h"
 
 typedef void (*sgemm)(int, int, int, int, int, int, float, const float *, int, const float *, int, float, float *, int);
-static double now(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return (double)t.tv_sec + (double)t.tv_nsec * 1e-9; }
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
 static void make(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
 
 int main(int argc, char **argv) {
@@ -23,14 +27,31 @@ int main(int argc, char **argv) {
     void (*set)(int) = lib ? (void (*)(int))dlsym(lib, "openblas_set_num_threads") : NULL;
     if (set) set(threads);
     printf("%s, %d threads\n%6s %6s %6s %s %9s %9s\n", isa->name, threads, "m", "n", "k", "b", "tc", "openblas");
-    static const int mnk[][4] = {{1024, 1024, 1024, 0}, {1024, 1024, 1024, 1}, {512, 512, 512, 0}, {256, 256, 256, 0}, {128, 784, 128, 1}, {64, 4096, 1024, 1}, {1, 4096, 1024, 1}, {1, 4096, 1024, 0}, {8, 1024, 4096, 1}, {2048, 384, 384, 1}, {384, 1536, 2048, 0}};
+    static const int mnk[][4] = {{1024, 1024, 1024, 0}, {1024, 1024, 1024, 1}, {512, 512, 512, 0},  {256, 256, 256, 0},
+                                 {128, 784, 128, 1},    {64, 4096, 1024, 1},   {1, 4096, 1024, 1},  {1, 4096, 1024, 0},
+                                 {8, 1024, 4096, 1},    {2048, 384, 384, 1},   {384, 1536, 2048, 0}};
     for (size_t s = 0; s < sizeof mnk / sizeof *mnk; s++) {
         int m = mnk[s][0], n = mnk[s][1], k = mnk[s][2], t = mnk[s][3];
-        float *a = aligned_alloc(64, (size_t)m * (size_t)k * 4 + 64), *b = aligned_alloc(64, (size_t)n * (size_t)k * 4 + 64), *c = aligned_alloc(64, (size_t)m * (size_t)n * 4 + 64);
+        float *a = aligned_alloc(64, (size_t)m * (size_t)k * 4 + 64), *b = aligned_alloc(64, (size_t)n * (size_t)k * 4 + 64),
+              *c = aligned_alloc(64, (size_t)m * (size_t)n * 4 + 64);
         for (int i = 0; i < m * k; i++) a[i] = (float)(i % 17) * 0.1f;
         for (int i = 0; i < n * k; i++) b[i] = (float)(i % 13) * 0.1f;
         void *scratch = malloc(tc_gemm_scratch(isa, TC_F32, m, n, k, threads));
-        tc_gemm job = {.dtype = TC_F32, .m = m, .n = n, .k = k, .a = a, .b = b, .a_rs = k, .a_cs = 1, .b_rs = t ? 1 : n, .b_cs = t ? k : 1, .c = c, .c_rs = n, .c_cs = 1, .alpha = 1, .beta = 1};
+        tc_gemm job = {.dtype = TC_F32,
+                       .m = m,
+                       .n = n,
+                       .k = k,
+                       .a = a,
+                       .b = b,
+                       .a_rs = k,
+                       .a_cs = 1,
+                       .b_rs = t ? 1 : n,
+                       .b_cs = t ? k : 1,
+                       .c = c,
+                       .c_rs = n,
+                       .c_cs = 1,
+                       .alpha = 1,
+                       .beta = 1};
         double best[2] = {1e9, 1e9};
         int reps = (int)(2e8 / (2.0 * m * n * k)) + 1;
         for (int r = 0; r < 15; r++) {

@@ -94,7 +94,8 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     [ "${stderr_lines[0]}" = "tc-train: run: holds checkpoints already" ]
     printf x >>run/step-12/state.json
     run --separate-stderr tc-train r.yaml -o run --resume
-    [ "$status" -eq 1 ] # step-12 is there and is not replaced
+    [ "$status" -eq 0 ] # and replaced when the run comes to its step again
+    tc-ckpt verify run/step-12
     [[ $stderr == *"not used: run/step-12/state.json"* ]]
     [[ $stderr == *"going on from run/step-8"* ]]
 }

@@ -13,8 +13,14 @@
 #include <dirent.h>
 
 enum { MAX_IO = 512 };
-typedef struct { const char *name; tc_exec_options o; } variant;
-typedef struct { tc_tensor t[MAX_IO]; int n; } results;
+typedef struct {
+    const char *name;
+    tc_exec_options o;
+} variant;
+typedef struct {
+    tc_tensor t[MAX_IO];
+    int n;
+} results;
 
 static void results_free(results *r) {
     for (int i = 0; i < r->n; i++) tc_tensor_deinit(&r->t[i]);
@@ -45,7 +51,8 @@ static tc_status run(const tc_program *p, const tc_exec_options *o, const tc_ten
     if (!s && p->noutputs > MAX_IO / 2) s = tc_error(TC_UNSUPPORTED, "too many outputs");
     if (!s) s = tc_exec_run(e, given, n, &g, out->t, out->n = p->noutputs);
     for (int i = 0; i < p->noutputs && !s; i++)
-        if (p->outputs[i].target >= 0 && tc_exec_state(e, p->outputs[i].target)) s = tc_tensor_clone(tc_exec_state(e, p->outputs[i].target), &out->t[out->n++]);
+        if (p->outputs[i].target >= 0 && tc_exec_state(e, p->outputs[i].target))
+            s = tc_tensor_clone(tc_exec_state(e, p->outputs[i].target), &out->t[out->n++]);
     for (int i = 0; i < n; i++)
         if (s || out->n == MAX_IO) tc_tensor_deinit(&given[i]);
         else out->t[out->n++] = given[i];
@@ -59,7 +66,9 @@ static bool same(const results *a, const results *b, tc_buf *why) {
         if (!a->t[i].storage && !b->t[i].storage) continue;
         tc_status s = tc_tensor_compare(&a->t[i], &b->t[i], 0, 0, &d);
         if (s) tc_buf_printf(why, "result %d: %s", i, tc_status_message(s));
-        else if (d.count) tc_buf_printf(why, "result %d: %lld elements differ, the first at %lld, by %g at most", i, (long long)d.count, (long long)d.first, d.max_abs);
+        else if (d.count)
+            tc_buf_printf(why, "result %d: %lld elements differ, the first at %lld, by %g at most", i, (long long)d.count, (long long)d.first,
+                          d.max_abs);
         tc_status_free(s);
         if (why->len) return false;
     }
@@ -71,7 +80,9 @@ static bool has_half(const tc_program *p) {
         for (int i = 0; i < n->nouts; i++)
             if (n->outs[i]->kind == TC_V_TENSOR && tc_dtype_compute(n->outs[i]->meta.dtype) != n->outs[i]->meta.dtype) return true;
     for (int i = 0; i < p->ninputs; i++)
-        if (p->inputs[i].value && p->inputs[i].value->kind == TC_V_TENSOR && tc_dtype_compute(p->inputs[i].value->meta.dtype) != p->inputs[i].value->meta.dtype) return true;
+        if (p->inputs[i].value && p->inputs[i].value->kind == TC_V_TENSOR &&
+            tc_dtype_compute(p->inputs[i].value->meta.dtype) != p->inputs[i].value->meta.dtype)
+            return true;
     return false;
 }
 

@@ -24,6 +24,7 @@ static tc_status run(tc_cmd *c) {
 }
 
 static const tc_opt_id options[] = {TC_OPT_out, TC_OPT_input, TC_OPT_max_time, TC_OPT_mode, TC_OPT_draft, TC_OPT_NONE};
-static const tc_tool tool = {.name = "cmd-probe", .operands = "[FILE]", .max_operands = 1, .summary = "Copies a file.", .options = options, .run = run};
+static const tc_tool tool = {
+    .name = "cmd-probe", .operands = "[FILE]", .max_operands = 1, .summary = "Copies a file.", .options = options, .run = run};
 
 int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }

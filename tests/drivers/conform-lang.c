@@ -12,14 +12,18 @@
 static const char *corpus, *folder;
 static char scratch[64];
 
-typedef struct { char *path, *type; } tensor_input; /* "batch.cat.0", "2x3xi64" */
+typedef struct {
+    char *path, *type;
+} tensor_input; /* "batch.cat.0", "2x3xi64" */
 typedef struct {
     tc_arena a;
-    char *cls, *config;                   /* config: an expression, or NULL */
-    TC_VEC(char *) args;                  /* NAME=EXPR */
-    TC_VEC(char *) constants;             /* PATH=:EXPR */
+    char *cls, *config;       /* config: an expression, or NULL */
+    TC_VEC(char *) args;      /* NAME=EXPR */
+    TC_VEC(char *) constants; /* PATH=:EXPR */
     TC_VEC(tensor_input) tensors;
-    struct { char *path, *symbol; } dynamic[32];
+    struct {
+        char *path, *symbol;
+    } dynamic[32];
     int ndynamic;
     bool train;
 } header;
@@ -47,9 +51,7 @@ static void expression(tc_jread *j, tc_buf *b) {
         }
         tc_buf_putc(b, '}');
         break;
-    default: { /* numbers and strings are written alike */
-        tc_str s = tc_jr_skip(j);
-        tc_buf_append(b, s.s, s.n);
+    default: { /* numbers and strings are written alike */ tc_str s = tc_jr_skip(j); tc_buf_append(b, s.s, s.n);
     }
     }
 }
@@ -122,7 +124,6 @@ static void read_input(tc_jread *j, header *h, const char *path) {
     tc_vec_push(&h->tensors, in);
     tc_buf_free(&b);
 }
-
 
 static bool read_header(const char *line, size_t n, header *h) {
     tc_jread j;
@@ -198,7 +199,8 @@ static tc_status write_subset(const tc_tensors *all, const char *prefix, const c
     size_t n = strlen(prefix);
     tc_status st = NULL;
     for (size_t i = 0; i < all->items.len && !st; i++)
-        if (!strncmp(all->items.data[i].name, prefix, n)) st = tc_tensors_add(&set, all->items.data[i].name + n, tc_tensor_share(&all->items.data[i].tensor));
+        if (!strncmp(all->items.data[i].name, prefix, n))
+            st = tc_tensors_add(&set, all->items.data[i].name + n, tc_tensor_share(&all->items.data[i].tensor));
     if (!st) st = tc_out_open(path, &o);
     if (!st) st = tc_out_finish(o, tc_safetensors_write(o, &set));
     tc_tensors_deinit(&set);
@@ -260,7 +262,8 @@ static int tensor_outputs(const char *pt2, const char *model, indices *out, tc_b
 
 static bool is_half(const char *name) { return !strcmp(name, "l_autocast") || !strcmp(name, "t_dtype") || !strcmp(name, "l_scalar_promotion"); }
 
-static int run_set(const header *h, const char *name, const char *pt2, const char *model, const char *in, const char *out, const char *buffers, const tc_tensors *all, tc_buf *why) {
+static int run_set(const header *h, const char *name, const char *pt2, const char *model, const char *in, const char *out, const char *buffers,
+                   const tc_tensors *all, tc_buf *why) {
     char data[512], key[256];
     command c = {0};
     indices outs = {0};
@@ -269,7 +272,8 @@ static int run_set(const header *h, const char *name, const char *pt2, const cha
     arg(&c, "tc-run");
     arg(&c, "%s", pt2);
     if (model) arg(&c, "--model"), arg(&c, "%s", model);
-    for (size_t i = 0; i < h->tensors.len; i++) arg(&c, "--input"), arg(&c, "%s=@%s#%s.%s", h->tensors.data[i].path, data, in, h->tensors.data[i].path);
+    for (size_t i = 0; i < h->tensors.len; i++)
+        arg(&c, "--input"), arg(&c, "%s=@%s#%s.%s", h->tensors.data[i].path, data, in, h->tensors.data[i].path);
     int wanted = 0;
     for (;; wanted++) {
         snprintf(key, sizeof key, "%s.%d", out, wanted);
@@ -301,7 +305,8 @@ static int run_set(const header *h, const char *name, const char *pt2, const cha
     }
     size_t n = strlen(buffers);
     for (size_t i = 0; i < all->items.len; i++)
-        if (n && !strncmp(all->items.data[i].name, buffers, n)) arg(&c, "--expect"), arg(&c, "%s=@%s#%s", all->items.data[i].name + n, data, all->items.data[i].name);
+        if (n && !strncmp(all->items.data[i].name, buffers, n))
+            arg(&c, "--expect"), arg(&c, "%s=@%s#%s", all->items.data[i].name + n, data, all->items.data[i].name);
     arg(&c, "--rtol");
     arg(&c, "%s", is_half(name) ? "1e-2" : "1e-4");
     arg(&c, "--atol");
@@ -339,7 +344,8 @@ static void run_model(const char *name) {
     int rc = st ? 3 : export_model(&h, path, text.data, any(&all, "p."), pt2, &why);
     if (st) tc_buf_puts(&why, tc_status_message(st));
     tc_status_free(st);
-    report(verdict_of(rc) == CASE_PASS ? (rc = run_set(&h, name, pt2, "model", "in", "out", "b.", &all, &why), verdict_of(rc)) : verdict_of(rc), corpus, name, tc_buf_str(&why));
+    report(verdict_of(rc) == CASE_PASS ? (rc = run_set(&h, name, pt2, "model", "in", "out", "b.", &all, &why), verdict_of(rc)) : verdict_of(rc),
+           corpus, name, tc_buf_str(&why));
     if (any(&all, "out2.")) {
         char label[256];
         snprintf(label, sizeof label, "%s#2", name);
@@ -368,8 +374,8 @@ static void run_error(const row *r) {
     bool headed = !st && first > 6 && !strncmp(text.data, "# tc: ", 6) && read_header(text.data + 6, first - 6, &h);
     tc_status_free(st);
     if (!headed) {
-        h.cls = (char *)(uintptr_t)"Model";
-        tensor_input x = {(char *)(uintptr_t)"x", (char *)(uintptr_t)"2x3xf32"};
+        h.cls = (char *)(uintptr_t) "Model";
+        tensor_input x = {(char *)(uintptr_t) "x", (char *)(uintptr_t) "2x3xf32"};
         tc_vec_push(&h.tensors, x);
     }
     int rc = export_model(&h, path, tc_buf_str(&text), false, "/dev/null", &why);

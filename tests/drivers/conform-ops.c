@@ -14,7 +14,10 @@
 
 enum { CASE_SECONDS = 20, CASES_PER_CONTEXT = 64 };
 
-typedef struct { char **data; int n; } names;
+typedef struct {
+    char **data;
+    int n;
+} names;
 typedef struct {
     char *id, *expr, *check, *ret, *error;
     names args, out, cplx, cot, wrt, mutated, lines;
@@ -122,7 +125,8 @@ static bool agree(const tc_tensor *found, const tc_tensor *want, bool value, dou
     bool ok = !st && (!value || d.count == 0);
     if (!st && !ok) {
         tc_tensor c;
-        tc_buf_printf(why, "%s: %lld of %lld differ, largest error %.3g, relative %.3g", what, (long long)d.count, (long long)tc_tensor_numel(found), d.max_abs, d.max_rel);
+        tc_buf_printf(why, "%s: %lld of %lld differ, largest error %.3g, relative %.3g", what, (long long)d.count, (long long)tc_tensor_numel(found),
+                      d.max_abs, d.max_rel);
         if (!tc_tensor_contiguous(found, &c)) {
             tc_scalar x = tc_scalar_load(c.dtype, tc_tensor_data(&c), d.first), y = tc_scalar_load(want->dtype, tc_tensor_data(want), d.first);
             tc_buf_printf(why, "; element %lld is %.9g, expected %.9g", (long long)d.first, tc_scalar_to_double(x), tc_scalar_to_double(y));
@@ -134,7 +138,13 @@ static bool agree(const tc_tensor *found, const tc_tensor *want, bool value, dou
 }
 
 /* ---- evaluating ---- */
-typedef struct { const test_case *t; const tc_tensors *all; tc_buf *why; bool wrong; tc_tensor *given; } job;
+typedef struct {
+    const test_case *t;
+    const tc_tensors *all;
+    tc_buf *why;
+    bool wrong;
+    tc_tensor *given;
+} job;
 
 static void leaves(V v, V *out, int *n, int max) {
     kind k = tc_kind_of(v);
@@ -241,13 +251,21 @@ static tc_status run_gradients(const test_case *t, const tc_tensors *all, const 
         const char *name = arg ? t->args.data[n] : t->cot.data[n - t->args.n];
         if (arg) given[n] = tc_tensor_share(&operands[n]);
         else if (!take(all, t, name, has(&t->cplx, name), &given[n])) break;
-        in[n] = (tc_capture_input){.name = name, .kind = TC_INPUT_TENSOR, .dtype = given[n].dtype, .rank = given[n].rank, .requires_grad = arg && has(&t->wrt, name)};
+        in[n] = (tc_capture_input){
+            .name = name, .kind = TC_INPUT_TENSOR, .dtype = given[n].dtype, .rank = given[n].rank, .requires_grad = arg && has(&t->wrt, name)};
         for (int d = 0; d < given[n].rank; d++) {
             snprintf(sizes[n * TC_MAX_RANK + d], 24, "%lld", (long long)given[n].size[d]);
             in[n].size[d] = sizes[n * TC_MAX_RANK + d];
         }
     }
-    tc_capture_request r = {.path = "case.py", .text = text.data, .len = text.len, .class_name = "Case", .inputs = in, .ninputs = n, .eval = true, .run = tc_evaluator_eval(evaluator)};
+    tc_capture_request r = {.path = "case.py",
+                            .text = text.data,
+                            .len = text.len,
+                            .class_name = "Case",
+                            .inputs = in,
+                            .ninputs = n,
+                            .eval = true,
+                            .run = tc_evaluator_eval(evaluator)};
     tc_capture_result made = {0};
     tc_exec *e = NULL;
     tc_status st = n == t->args.n + t->cot.n ? tc_capture_source(&r, &made) : tc_error(TC_CONTENT, "a cotangent is missing in the file");
@@ -373,7 +391,7 @@ static int run_file(const char *stem, const char *name, int first, const char *o
         if (next) *next++ = 0;
         if (number < first) continue;
         tc_arena a = {0};
-        test_case t = {.check = (char *)(uintptr_t)"value"};
+        test_case t = {.check = (char *)(uintptr_t) "value"};
         tc_buf why = {0};
         char label[512];
         if (read_case(line, strlen(line), &a, &t) && t.id && (!only || !strcmp(only, t.id))) {

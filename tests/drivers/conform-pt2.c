@@ -8,7 +8,10 @@
 
 #include <ctype.h>
 
-typedef struct { char *name; bool leaf; } input;
+typedef struct {
+    char *name;
+    bool leaf;
+} input;
 typedef TC_VEC(input) input_list;
 
 static const char *corpus, *folder;
@@ -113,7 +116,10 @@ static bool write_number(const char *text, const char *path) {
     return ok;
 }
 
-typedef struct { const char *pt2, *model, *prefix, *inputs, *outputs, *in_desc, *out_desc; double tolerance; } job;
+typedef struct {
+    const char *pt2, *model, *prefix, *inputs, *outputs, *in_desc, *out_desc;
+    double tolerance;
+} job;
 
 static void add_inputs(command *c, const job *j, const input_list *sig, const tc_tensors *in) {
     tc_buf b = {0}, lit = {0};
@@ -164,7 +170,8 @@ static void add_expected(command *c, const job *j, const input_list *sig, const 
 
 /* Random results: only the types are compared. */
 static verdict check_types(const job *j, const char *path, tc_buf *why) {
-    static const char *const shorts[][2] = {{"float32", "f32"}, {"int64", "i64"}, {"bool", "bool"}, {"float16", "f16"}, {"bfloat16", "bf16"}, {"float64", "f64"}};
+    static const char *const shorts[][2] = {{"float32", "f32"}, {"int64", "i64"},     {"bool", "bool"},
+                                            {"float16", "f16"}, {"bfloat16", "bf16"}, {"float64", "f64"}};
     tc_tensors t = {0};
     tc_buf want = {0}, found = {0}, b = {0};
     tc_status st = tc_tensors_load(path, &t);
@@ -176,7 +183,8 @@ static verdict check_types(const job *j, const char *path, tc_buf *why) {
         for (char *p = open ? open + 1 : NULL; p && *p && *p != ']'; p++) tc_buf_putc(&want, *p == ',' ? 'x' : *p);
         if (want.len) tc_buf_putc(&want, 'x');
         for (size_t k = 0; open && k < sizeof shorts / sizeof *shorts; k++)
-            if (strlen(shorts[k][0]) == (size_t)(open - b.data) && !strncmp(shorts[k][0], b.data, (size_t)(open - b.data))) tc_buf_puts(&want, shorts[k][1]);
+            if (strlen(shorts[k][0]) == (size_t)(open - b.data) && !strncmp(shorts[k][0], b.data, (size_t)(open - b.data)))
+                tc_buf_puts(&want, shorts[k][1]);
         tc_tensor_print_type(&found, &t.items.data[i].tensor);
         if (!strcmp(tc_buf_str(&want), found.data)) continue;
         v = CASE_FAIL;
@@ -271,8 +279,18 @@ static void run_row(const row *head, const row *r, const char *notes_of_io) {
         for (int k = 0; k < n; k++) {
             char prefix[160];
             snprintf(prefix, sizeof prefix, "%.128s%s", names[k], *names[k] ? "." : "");
-            job j = {.pt2 = pt2, .model = *names[k] ? names[k] : NULL, .prefix = prefix, .inputs = in, .outputs = out, .tolerance = half ? 2e-2 : strstr(name, "linalg") ? 1e-3 : 1e-4,
-                     .in_desc = set == 1 ? r->cell[column(head, "inputs")] : second ? second + 22 : NULL, .out_desc = set == 1 ? r->cell[column(head, "outputs")] : NULL};
+            job j = {.pt2 = pt2,
+                     .model = *names[k] ? names[k] : NULL,
+                     .prefix = prefix,
+                     .inputs = in,
+                     .outputs = out,
+                     .tolerance = half                     ? 2e-2
+                                  : strstr(name, "linalg") ? 1e-3
+                                                           : 1e-4,
+                     .in_desc = set == 1 ? r->cell[column(head, "inputs")]
+                                : second ? second + 22
+                                         : NULL,
+                     .out_desc = set == 1 ? r->cell[column(head, "outputs")] : NULL};
             why.len = 0;
             verdict v = run_job(&j, &why);
             if (v == CASE_FAIL || worst == CASE_PASS) worst = v;

@@ -18,7 +18,11 @@ typedef struct {
     tc_arena a;
 } session;
 
-typedef struct { const char *precision, *suffix, *trace, *final; double loss, norm, first, weights; bool only_loss; } flavour;
+typedef struct {
+    const char *precision, *suffix, *trace, *final;
+    double loss, norm, first, weights;
+    bool only_loss;
+} flavour;
 static const flavour flavours[] = {
     {"float64", "f64", "trace.tsv", "final_f64.safetensors", 1e-9, 1e-9, 1e-12, 1e-9, false},
     {"float32", "f32", "trace.tsv", "final.safetensors", 1e-6, 1e-5, 1e-6, 1e-5, false},
@@ -28,7 +32,11 @@ static const flavour flavours[] = {
 static bool near(double x, double r, double tol) { return fabs(x - r) <= tol * fabs(r) || (isnan(x) && isnan(r)); }
 
 /* ---- tables ---- */
-typedef struct { row head; TC_VEC(row) rows; tc_buf text; } table;
+typedef struct {
+    row head;
+    TC_VEC(row) rows;
+    tc_buf text;
+} table;
 
 static bool read_table(const char *path, table *t) {
     *t = (table){0};
@@ -53,8 +61,13 @@ static bool read_table(const char *path, table *t) {
 static double cell(const table *t, size_t i, const char *name) { return strtod(t->rows.data[i].cell[column(&t->head, name)], NULL); }
 
 /* ---- what tc-train wrote ---- */
-typedef struct { double loss, norm, lr[8]; int nlr; } line;
-typedef struct { TC_VEC(line) lines; } metrics;
+typedef struct {
+    double loss, norm, lr[8];
+    int nlr;
+} line;
+typedef struct {
+    TC_VEC(line) lines;
+} metrics;
 
 static tc_status read_metrics(const char *path, metrics *m) {
     tc_buf b = {0};
@@ -93,7 +106,8 @@ static bool compare_steps(const metrics *m, const table *t, const char *suffix, 
         const line *l = &m->lines.data[i];
         double tol = i ? f->loss : f->first, tol_norm = i || !strcmp(suffix, "_f32") ? f->norm : f->first;
         if (!near(l->loss, cell(t, i, loss), tol)) tc_buf_printf(why, "step %zu: loss %.17g, expected %.17g", i, l->loss, cell(t, i, loss));
-        else if (!near(l->norm, cell(t, i, norm), tol_norm)) tc_buf_printf(why, "step %zu: gradient norm %.17g, expected %.17g", i, l->norm, cell(t, i, norm));
+        else if (!near(l->norm, cell(t, i, norm), tol_norm))
+            tc_buf_printf(why, "step %zu: gradient norm %.17g, expected %.17g", i, l->norm, cell(t, i, norm));
         for (int k = 0; k < t->head.n && !why->len; k++) {
             int g = strcmp(t->head.cell[k], "lr") == 0 ? 0 : !strncmp(t->head.cell[k], "lr", 2) ? t->head.cell[k][2] - '0' : -1;
             if (g >= 0 && (g >= l->nlr || !near(l->lr[g], strtod(t->rows.data[i].cell[k], NULL), 1e-12)))
@@ -106,7 +120,8 @@ static bool compare_steps(const metrics *m, const table *t, const char *suffix, 
 static double difference(const tc_tensor *x, const tc_tensor *r) {
     double worst = 0;
     for (int64_t q = 0, n = tc_tensor_numel(r); q < n; q++) {
-        double b = tc_scalar_to_double(tc_scalar_load(r->dtype, tc_tensor_data(r), q)), a = tc_scalar_to_double(tc_scalar_load(x->dtype, tc_tensor_data(x), q));
+        double b = tc_scalar_to_double(tc_scalar_load(r->dtype, tc_tensor_data(r), q)),
+               a = tc_scalar_to_double(tc_scalar_load(x->dtype, tc_tensor_data(x), q));
         worst = isnan(a - b) ? INFINITY : fmax(worst, fabs(a - b));
     }
     return worst;

@@ -2,7 +2,9 @@
  * Kept and run for ever: what loads this today must load it in ten years. Flags: cc -O2 -shared -fPIC -I lib/codegen. */
 #include "tc_abi.h"
 
-typedef struct { const tc_abi_call *call; } relu_ctx;
+typedef struct {
+    const tc_abi_call *call;
+} relu_ctx;
 
 static void relu_rows(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_abi_call *c = ((const relu_ctx *)ctx)->call;

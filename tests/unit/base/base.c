@@ -75,9 +75,17 @@ static void json_text_is_pythons(void **state) {
     tc_buf_free(&b);
 }
 
-typedef struct { int64_t steps; double lr; bool flag; const char *name; } recipe;
-static const tc_yaml_field fields[] = {{"steps", TC_Y_INT, offsetof(recipe, steps), ""}, {"lr", TC_Y_DOUBLE, offsetof(recipe, lr), ""},
-    {"flag", TC_Y_BOOL, offsetof(recipe, flag), ""}, {"name", TC_Y_STRING, offsetof(recipe, name), ""}, {0}};
+typedef struct {
+    int64_t steps;
+    double lr;
+    bool flag;
+    const char *name;
+} recipe;
+static const tc_yaml_field fields[] = {{"steps", TC_Y_INT, offsetof(recipe, steps), ""},
+                                       {"lr", TC_Y_DOUBLE, offsetof(recipe, lr), ""},
+                                       {"flag", TC_Y_BOOL, offsetof(recipe, flag), ""},
+                                       {"name", TC_Y_STRING, offsetof(recipe, name), ""},
+                                       {0}};
 
 static void yaml_is_typed_by_the_schema(void **state) {
     (void)state;
@@ -99,7 +107,9 @@ static void yaml_is_typed_by_the_schema(void **state) {
 
 static void yaml_refuses(void **state) {
     (void)state;
-    static const struct { const char *text, *message; } cases[] = {
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
         {"step: 1\n", "r.yaml:1: unknown key 'step'; did you mean 'steps'?"},
         {"steps: many\n", "r.yaml:1:8: steps: found 'many', expected a whole number"},
         {"lr: 1\nflag: no\n", "r.yaml:2:7: flag: found 'no', expected true or false"},
@@ -204,10 +214,17 @@ static void numbers_and_suggestions(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(status_shows_place_and_caret), cmocka_unit_test(arena_memory_is_zeroed_and_aligned), cmocka_unit_test(map_keeps_insertion_order),
-        cmocka_unit_test(json_text_is_pythons), cmocka_unit_test(yaml_is_typed_by_the_schema), cmocka_unit_test(yaml_refuses),
-        cmocka_unit_test(yaml_nested_text_is_refused_not_followed), cmocka_unit_test(generator_is_pytorchs), cmocka_unit_test(philox_known_answers),
-        cmocka_unit_test(output_appears_whole_or_not_at_all), cmocka_unit_test(numbers_and_suggestions),
+        cmocka_unit_test(status_shows_place_and_caret),
+        cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
+        cmocka_unit_test(map_keeps_insertion_order),
+        cmocka_unit_test(json_text_is_pythons),
+        cmocka_unit_test(yaml_is_typed_by_the_schema),
+        cmocka_unit_test(yaml_refuses),
+        cmocka_unit_test(yaml_nested_text_is_refused_not_followed),
+        cmocka_unit_test(generator_is_pytorchs),
+        cmocka_unit_test(philox_known_answers),
+        cmocka_unit_test(output_appears_whole_or_not_at_all),
+        cmocka_unit_test(numbers_and_suggestions),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

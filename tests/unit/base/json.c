@@ -26,7 +26,8 @@ static void refuses(const char *text, const char *message) {
 
 static void test_walk(void **state) {
     (void)state;
-    tc_jread j = reader(" {\"a\": [1, -2, 9223372036854775807], \"b\": {\"c\": null, \"d\": [true, false]}, \"skip\": [{\"x\": [[]]}, 1e3], \"e\": \"q\\\"\\u00e9\\ud83d\\ude00\"} ");
+    tc_jread j = reader(" {\"a\": [1, -2, 9223372036854775807], \"b\": {\"c\": null, \"d\": [true, false]}, \"skip\": [{\"x\": [[]]}, 1e3], \"e\": "
+                        "\"q\\\"\\u00e9\\ud83d\\ude00\"} ");
     int64_t sum = 0;
     int bools = 0, keys = 0;
     bool null = false;
@@ -38,7 +39,8 @@ static void test_walk(void **state) {
             tc_jr_object(&j);
             for (tc_str q; tc_jr_member(&j, &q);) {
                 if (tc_str_is(q, "c")) null = tc_jr_null(&j);
-                else for (tc_jr_array(&j); tc_jr_item(&j);) bools = bools * 2 + tc_jr_bool(&j);
+                else
+                    for (tc_jr_array(&j); tc_jr_item(&j);) bools = bools * 2 + tc_jr_bool(&j);
             }
         } else if (tc_str_is(k, "e")) {
             assert_true(tc_str_is(tc_jr_string(&j), "q\"\xc3\xa9\xf0\x9f\x98\x80"));
@@ -55,9 +57,18 @@ static void test_walk(void **state) {
 
 static void test_numbers(void **state) {
     (void)state;
-    static const struct { const char *text; bool integer; int64_t i; double d; } cases[] = {
-        {"0", true, 0, 0}, {"-9223372036854775808", true, INT64_MIN, -9223372036854775808.0}, {"9223372036854775808", false, 0, 9223372036854775808.0},
-        {"0.1", false, 0, 0.1}, {"-1.5e-3", false, 0, -1.5e-3}, {"1e400", false, 0, INFINITY}, {"4.9406564584124654e-324", false, 0, 4.9406564584124654e-324}};
+    static const struct {
+        const char *text;
+        bool integer;
+        int64_t i;
+        double d;
+    } cases[] = {{"0", true, 0, 0},
+                 {"-9223372036854775808", true, INT64_MIN, -9223372036854775808.0},
+                 {"9223372036854775808", false, 0, 9223372036854775808.0},
+                 {"0.1", false, 0, 0.1},
+                 {"-1.5e-3", false, 0, -1.5e-3},
+                 {"1e400", false, 0, INFINITY},
+                 {"4.9406564584124654e-324", false, 0, 4.9406564584124654e-324}};
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         tc_jread j = reader(cases[k].text);
         int64_t i;
@@ -106,6 +117,7 @@ static void test_errors_end_loops(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk), cmocka_unit_test(test_numbers), cmocka_unit_test(test_refusals), cmocka_unit_test(test_errors_end_loops)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk), cmocka_unit_test(test_numbers), cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_errors_end_loops)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,11 @@
 
 #include <cmocka.h>
 
-typedef struct { _Atomic int *hits; _Atomic int inside[64]; _Atomic bool clash; } work;
+typedef struct {
+    _Atomic int *hits;
+    _Atomic int inside[64];
+    _Atomic bool clash;
+} work;
 
 static void touch(void *ctx, int64_t begin, int64_t end, int worker) {
     work *w = ctx;

@@ -128,7 +128,10 @@ static void refusals_name_the_file(void **state) {
     (void)state;
     write_file("bad", "\0\0\x08\x01\0\0\0\x05xyz", 11);
     write_file("cut.gz", "\x1f\x8b\x08\0\0\0\0\0\0\x03\x4b", 11);
-    static const struct { const char *yaml, *message; tc_code code; } cases[] = {
+    static const struct {
+        const char *yaml, *message;
+        tc_code code;
+    } cases[] = {
         {"idx: {x: bad}\n", "bad: 3 bytes of data, expected 5", TC_CONTENT},
         {"idx: {x: absent}\n", "reading data: DIR/absent: cannot open: No such file or directory", TC_ENV},
         {"idx: {x: cut.gz}\n", "DIR/cut.gz: the gzip data end early", TC_CONTENT},
@@ -166,8 +169,9 @@ static int remove_dir(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shuffled_epochs_are_randperm), cmocka_unit_test(text_is_characters_present), cmocka_unit_test(names_as_windows_and_padded),
-        cmocka_unit_test(csv_standardises_by_the_training_rows), cmocka_unit_test(refusals_name_the_file),
+        cmocka_unit_test(shuffled_epochs_are_randperm), cmocka_unit_test(text_is_characters_present),
+        cmocka_unit_test(names_as_windows_and_padded),  cmocka_unit_test(csv_standardises_by_the_training_rows),
+        cmocka_unit_test(refusals_name_the_file),
     };
     return cmocka_run_group_tests_name("data", tests, make_dir, remove_dir);
 }

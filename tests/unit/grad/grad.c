@@ -99,7 +99,8 @@ static void check(tc_value *loss, int n) {
             for (int o = 0; o < p->noutputs; o++) tc_tensor_deinit(&more[o]);
             d[k] = keep;
             double want = (up - down) / (2 * h);
-            if (!(fabs(want - g[k]) < 1e-6 * (1 + fabs(want)))) fail_msg("input %d element %d: gradient %.10g, differences give %.10g", i, (int)k, g[k], want);
+            if (!(fabs(want - g[k]) < 1e-6 * (1 + fabs(want))))
+                fail_msg("input %d element %d: gradient %.10g, differences give %.10g", i, (int)k, g[k], want);
         }
     }
     for (int o = 0; o < p->noutputs; o++) tc_tensor_deinit(&outs[o]);
@@ -115,7 +116,8 @@ static void contributions_add_up(void **state) {
 static void views_and_writes_carry_gradients(void **state) {
     (void)state;
     tc_value *x = IN("x", 2, 3), *y = tc_emit_call(&e, "aten::exp", "v", x);
-    tc_value *row = tc_emit_call(&e, "aten::select.int", "vii", y, (int64_t)0, (int64_t)1), *t = tc_emit_call(&e, "aten::transpose.int", "vii", y, (int64_t)0, (int64_t)1);
+    tc_value *row = tc_emit_call(&e, "aten::select.int", "vii", y, (int64_t)0, (int64_t)1),
+             *t = tc_emit_call(&e, "aten::transpose.int", "vii", y, (int64_t)0, (int64_t)1);
     tc_emit_call(&e, "aten::mul_.Tensor", "vv", row, row);
     check(tc_e_mul(&e, t, t), 1);
 }
@@ -161,7 +163,9 @@ static void second_derivatives(void **state) {
 
 /* ---- control flow ---- */
 static tc_arg graph_arg(tc_graph *g) { return (tc_arg){.kind = TC_A_GRAPH, .graph = g}; }
-static tc_arg values(int n, tc_value **v) { return (tc_arg){.kind = TC_A_VALUES, .n = n, .values = n ? tc_arena_dup(&p->arena, v, sizeof *v * (size_t)n) : NULL}; }
+static tc_arg values(int n, tc_value **v) {
+    return (tc_arg){.kind = TC_A_VALUES, .n = n, .values = n ? tc_arena_dup(&p->arena, v, sizeof *v * (size_t)n) : NULL};
+}
 
 static void cond_goes_back_through_the_branch_taken(void **state) {
     (void)state;
@@ -252,7 +256,11 @@ static void tied_weights_have_one_gradient(void **state) {
         tc_sym three = tc_sym_int(p->sym, 3);
         w[i]->meta = tc_meta_make(&p->arena, TC_F64, 1, &three, NULL);
         w[i]->meta.requires_grad = true;
-        tc_program_add_input(p, (tc_input){.kind = TC_IN_PARAMETER, .value = w[i], .name = i ? "head" : "embed", .data = i ? tc_tensor_share(&data) : data, .alias_of = i ? 0 : -1});
+        tc_program_add_input(p, (tc_input){.kind = TC_IN_PARAMETER,
+                                           .value = w[i],
+                                           .name = i ? "head" : "embed",
+                                           .data = i ? tc_tensor_share(&data) : data,
+                                           .alias_of = i ? 0 : -1});
     }
     out(tc_emit_call(&e, "aten::sum", "v", tc_e_mul(&e, w[0], w[1])));
     ok(tc_functionalise(p));
@@ -303,9 +311,17 @@ static void long_chains_take_linear_time(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(contributions_add_up), T(views_and_writes_carry_gradients), T(detach_and_no_grad_stop_gradients), T(unused_values_have_no_gradient),
-        T(second_derivatives), T(cond_goes_back_through_the_branch_taken), T(map_sums_what_its_steps_share), T(scan_goes_back_in_time),
-        T(a_function_has_the_backward_it_says), T(tied_weights_have_one_gradient), T(long_chains_take_linear_time),
+        T(contributions_add_up),
+        T(views_and_writes_carry_gradients),
+        T(detach_and_no_grad_stop_gradients),
+        T(unused_values_have_no_gradient),
+        T(second_derivatives),
+        T(cond_goes_back_through_the_branch_taken),
+        T(map_sums_what_its_steps_share),
+        T(scan_goes_back_in_time),
+        T(a_function_has_the_backward_it_says),
+        T(tied_weights_have_one_gradient),
+        T(long_chains_take_linear_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

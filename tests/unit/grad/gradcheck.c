@@ -20,10 +20,10 @@ enum { MAX = 64 };
 typedef struct {
     tc_program *p;
     tc_tensor in[MAX];
-    int nin;               /* inputs of the sample, then cotangents */
-    int wrt[MAX], nwrt;    /* inputs that are differentiated */
-    int out[MAX], nout;    /* outputs that carry a gradient */
-    int cot[MAX];          /* input index of the cotangent of out[k] */
+    int nin;            /* inputs of the sample, then cotangents */
+    int wrt[MAX], nwrt; /* inputs that are differentiated */
+    int out[MAX], nout; /* outputs that carry a gradient */
+    int cot[MAX];       /* input index of the cotangent of out[k] */
     double lo[MAX], hi[MAX];
 } problem;
 
@@ -57,7 +57,8 @@ static bool statistic(const tc_op *op, const tc_program *p, int input) {
 
 /* Results after the first that exist for the backward only: PyTorch gives them no gradient. */
 static bool only_first(const tc_op *op) {
-    static const char *const names[] = {"log_sigmoid_forward", "native_group_norm", "_native_batch_norm_legit_functional", "_scaled_dot_product_flash_attention_for_cpu"};
+    static const char *const names[] = {"log_sigmoid_forward", "native_group_norm", "_native_batch_norm_legit_functional",
+                                        "_scaled_dot_product_flash_attention_for_cpu"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(tc_op_schema(op)->name, names[i])) return true;
     return false;
@@ -99,7 +100,9 @@ static tc_status differentiate(problem *q, int first_out, int last_out) {
     }
     q->nout = n;
     for (int i = 0; i < q->nwrt; i++) xs[i] = q->p->inputs[q->wrt[i]].value;
-    TC_TRY(tc_grad_build(&(tc_grad_request){.graph = q->p->graph, .outputs = ys, .cotangents = cots, .noutputs = n, .wrt = xs, .nwrt = q->nwrt, .zeros = true}, grads));
+    TC_TRY(tc_grad_build(
+        &(tc_grad_request){.graph = q->p->graph, .outputs = ys, .cotangents = cots, .noutputs = n, .wrt = xs, .nwrt = q->nwrt, .zeros = true},
+        grads));
     for (int i = 0; i < q->nwrt; i++)
         tc_program_add_output(q->p, (tc_output){.kind = TC_OUT_GRAD_USER, .value = grads[i], .name = "grad", .target = q->wrt[i]});
     return tc_program_verify(q->p);
@@ -179,7 +182,10 @@ static bool exempt(const tc_op *op) {
     return (op->flags & (TC_OP_RANDOM | TC_OP_NONDIFF | TC_OP_IMPURE)) != 0;
 }
 
-typedef struct { tc_buf failed, missing; int nfailed, nmissing, checked, second; } tally;
+typedef struct {
+    tc_buf failed, missing;
+    int nfailed, nmissing, checked, second;
+} tally;
 
 static void one(const tc_op *op, const char *call, size_t len, tally *t) {
     problem q;
@@ -238,7 +244,8 @@ static void gradients_are_derivatives(void **state) {
         }
     }
     tc_pool_destroy(pool);
-    printf("%d samples checked, %d to second order; not differentiable yet: %d\n%s", t.checked, t.second, t.nmissing, getenv("VERBOSE") ? tc_buf_str(&t.missing) : "");
+    printf("%d samples checked, %d to second order; not differentiable yet: %d\n%s", t.checked, t.second, t.nmissing,
+           getenv("VERBOSE") ? tc_buf_str(&t.missing) : "");
     if (t.nfailed) fail_msg("%d gradients are wrong:\n%s", t.nfailed, tc_buf_str(&t.failed));
     tc_buf_free(&t.failed);
     tc_buf_free(&t.missing);

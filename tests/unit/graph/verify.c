@@ -41,7 +41,9 @@ static tc_program *sound(void) {
         tc_emit be = {.graph = branch[i]};
         tc_graph_add_output(branch[i], tc_emit_call(&be, i ? "aten::sin" : "aten::exp", "v", in));
     }
-    tc_arg args[4] = {{.kind = TC_A_VALUE, .value = flag}, {.kind = TC_A_GRAPH, .graph = branch[0]}, {.kind = TC_A_GRAPH, .graph = branch[1]},
+    tc_arg args[4] = {{.kind = TC_A_VALUE, .value = flag},
+                      {.kind = TC_A_GRAPH, .graph = branch[0]},
+                      {.kind = TC_A_GRAPH, .graph = branch[1]},
                       {.kind = TC_A_VALUES, .n = 1, .values = tc_arena_dup(&p->arena, &mul, sizeof mul)}};
     tc_node *cond;
     assert_null(tc_graph_call(g, tc_op_find("higher_order::cond"), args, 4, (tc_source){0}, NULL, &cond));
@@ -60,63 +62,66 @@ static tc_node *node(tc_program *p, int i) {
 }
 #define N(i) node(p, i)
 
-#define CORRUPTIONS(X)                                                                                        \
-    X("mul", N(1)->op = NULL)                                                                                 \
-    X("mul", N(1)->nargs = 1)                                                                                 \
-    X("mul", N(1)->nouts = 0)                                                                                 \
-    X("mul", N(1)->args[0].kind = TC_A_NONE)                                                                  \
-    X("mul", N(1)->args[0].kind = TC_A_STRING)                                                                \
-    X("mul", N(1)->args[0].kind = (tc_arg_kind)77)                                                            \
-    X("mul", N(1)->args[0].value = NULL)                                                                      \
-    X("mul", N(1)->args[0].value = N(2)->outs[0]) /* used before it is defined */                             \
-    X("relu", N(2)->args[0].value = N(2)->outs[0])                                                            \
-    X("relu", N(2)->args[0].value = N(4)->args[1].graph->inputs[0]) /* of another graph */                    \
-    X("mul", N(1)->outs[0]->meta.dtype = TC_F64)                                                              \
-    X("mul", N(1)->outs[0]->meta.dtype = (tc_dtype)99)                                                        \
-    X("mul", N(1)->outs[0]->meta.rank = 1)                                                                    \
-    X("mul", N(1)->outs[0]->meta.rank = 40)                                                                   \
-    X("mul", N(1)->outs[0]->meta.size = NULL)                                                                 \
-    X("mul", ((tc_sym *)(uintptr_t)N(1)->outs[0]->meta.size)[1] = tc_sym_int(p->sym, 5))                      \
-    X("mul", ((tc_sym *)(uintptr_t)N(1)->outs[0]->meta.size)[0] = tc_sym_int(p->sym, -1))                     \
-    X("mul", ((tc_sym *)(uintptr_t)N(1)->outs[0]->meta.size)[0] = tc_sym_var(p->sym, "Q", TC_SYM_INT, 0, 9))  \
-    X("mul", N(1)->outs[0]->kind = TC_V_NONE)                                                                 \
-    X("mul", N(1)->outs[0]->kind = (tc_value_kind)9)                                                          \
-    X("mul", N(1)->outs[0]->producer = N(2))                                                                  \
-    X("mul", N(1)->outs[0]->out_index = 3)                                                                    \
-    X("mul", N(1)->outs[0]->graph = NULL)                                                                     \
-    X("mul", N(1)->outs[0]->id = 4000)                                                                        \
-    X("mul", N(1)->outs[0]->id = N(0)->outs[0]->id)                                                           \
-    X("mul", N(1)->outs[0]->name = "add")                                                                     \
-    X("mul", N(1)->outs[0]->name = NULL)                                                                      \
-    X("mul", N(1)->graph = NULL)                                                                              \
-    X("mul", N(1)->prev = NULL)                                                                               \
-    X("split", N(3)->outs[0]->nlist = 1)                                                                      \
-    X("split", N(3)->outs[0]->list[1]->meta.dtype = TC_I64)                                                   \
-    X("split", N(3)->args[1].sym = tc_sym_var(p->sym, "Q", TC_SYM_INT, 1, 9))                                 \
-    X("split", N(3)->args[2].sym = tc_sym_int(p->sym, 7)) /* no such dimension */                             \
-    X("cond", N(4)->args[1].graph->noutputs = 0)                                                              \
-    X("cond", N(4)->args[1].graph->first->outs[0]->meta.dtype = TC_BF16)                                      \
-    X("cond", N(4)->args[3].n = 0)                                                                            \
-    X("cond", N(4)->args[2].graph = NULL)                                                                     \
-    X("add", N(0)->op = tc_op_find("aten::add_.Tensor")) /* writes in a functional program */                 \
-    X("w", p->inputs[0].data.dtype = TC_F64)                                                                  \
-    X("w", p->inputs[0].data.size[0] = 3)                                                                     \
-    X("w", p->inputs[0].value = N(1)->outs[0])                                                                \
-    X("n", p->outputs[0].target = 17)                                                                         \
-    X("n", p->outputs[0].target = 0) /* a parameter */                                                        \
-    X("y", p->outputs[1].value = NULL, p->outputs[1].kind = TC_OUT_LOSS)                                      \
-    X("y", p->outputs[1].value = N(2)->outs[0]) /* not the graph's */                                         \
-    X("flag", p->graph->ninputs = 3)                                                                        \
+#define CORRUPTIONS(X)                                                                                       \
+    X("mul", N(1)->op = NULL)                                                                                \
+    X("mul", N(1)->nargs = 1)                                                                                \
+    X("mul", N(1)->nouts = 0)                                                                                \
+    X("mul", N(1)->args[0].kind = TC_A_NONE)                                                                 \
+    X("mul", N(1)->args[0].kind = TC_A_STRING)                                                               \
+    X("mul", N(1)->args[0].kind = (tc_arg_kind)77)                                                           \
+    X("mul", N(1)->args[0].value = NULL)                                                                     \
+    X("mul", N(1)->args[0].value = N(2)->outs[0]) /* used before it is defined */                            \
+    X("relu", N(2)->args[0].value = N(2)->outs[0])                                                           \
+    X("relu", N(2)->args[0].value = N(4)->args[1].graph->inputs[0]) /* of another graph */                   \
+    X("mul", N(1)->outs[0]->meta.dtype = TC_F64)                                                             \
+    X("mul", N(1)->outs[0]->meta.dtype = (tc_dtype)99)                                                       \
+    X("mul", N(1)->outs[0]->meta.rank = 1)                                                                   \
+    X("mul", N(1)->outs[0]->meta.rank = 40)                                                                  \
+    X("mul", N(1)->outs[0]->meta.size = NULL)                                                                \
+    X("mul", ((tc_sym *)(uintptr_t)N(1)->outs[0]->meta.size)[1] = tc_sym_int(p->sym, 5))                     \
+    X("mul", ((tc_sym *)(uintptr_t)N(1)->outs[0]->meta.size)[0] = tc_sym_int(p->sym, -1))                    \
+    X("mul", ((tc_sym *)(uintptr_t)N(1)->outs[0]->meta.size)[0] = tc_sym_var(p->sym, "Q", TC_SYM_INT, 0, 9)) \
+    X("mul", N(1)->outs[0]->kind = TC_V_NONE)                                                                \
+    X("mul", N(1)->outs[0]->kind = (tc_value_kind)9)                                                         \
+    X("mul", N(1)->outs[0]->producer = N(2))                                                                 \
+    X("mul", N(1)->outs[0]->out_index = 3)                                                                   \
+    X("mul", N(1)->outs[0]->graph = NULL)                                                                    \
+    X("mul", N(1)->outs[0]->id = 4000)                                                                       \
+    X("mul", N(1)->outs[0]->id = N(0)->outs[0]->id)                                                          \
+    X("mul", N(1)->outs[0]->name = "add")                                                                    \
+    X("mul", N(1)->outs[0]->name = NULL)                                                                     \
+    X("mul", N(1)->graph = NULL)                                                                             \
+    X("mul", N(1)->prev = NULL)                                                                              \
+    X("split", N(3)->outs[0]->nlist = 1)                                                                     \
+    X("split", N(3)->outs[0]->list[1]->meta.dtype = TC_I64)                                                  \
+    X("split", N(3)->args[1].sym = tc_sym_var(p->sym, "Q", TC_SYM_INT, 1, 9))                                \
+    X("split", N(3)->args[2].sym = tc_sym_int(p->sym, 7)) /* no such dimension */                            \
+    X("cond", N(4)->args[1].graph->noutputs = 0)                                                             \
+    X("cond", N(4)->args[1].graph->first->outs[0]->meta.dtype = TC_BF16)                                     \
+    X("cond", N(4)->args[3].n = 0)                                                                           \
+    X("cond", N(4)->args[2].graph = NULL)                                                                    \
+    X("add", N(0)->op = tc_op_find("aten::add_.Tensor")) /* writes in a functional program */                \
+    X("w", p->inputs[0].data.dtype = TC_F64)                                                                 \
+    X("w", p->inputs[0].data.size[0] = 3)                                                                    \
+    X("w", p->inputs[0].value = N(1)->outs[0])                                                               \
+    X("n", p->outputs[0].target = 17)                                                                        \
+    X("n", p->outputs[0].target = 0) /* a parameter */                                                       \
+    X("y", p->outputs[1].value = NULL, p->outputs[1].kind = TC_OUT_LOSS)                                     \
+    X("y", p->outputs[1].value = N(2)->outs[0]) /* not the graph's */                                        \
+    X("flag", p->graph->ninputs = 3)                                                                         \
     X("main", p->graph->nnodes = 9)
 
 static void corrupt(tc_program *p, int which) {
     int i = 0;
-#define X(where, ...) if (i++ == which) { __VA_ARGS__; }
+#define X(where, ...) \
+    if (i++ == which) { __VA_ARGS__; }
     CORRUPTIONS(X)
 #undef X
 }
 
-static const struct { const char *where, *what; } list[] = {
+static const struct {
+    const char *where, *what;
+} list[] = {
 #define X(where, ...) {where, #__VA_ARGS__},
     CORRUPTIONS(X)
 #undef X
@@ -148,7 +153,8 @@ static void corruptions_are_refused(void **state) {
         corrupt(p, (int)i);
         tc_status st = tc_program_verify(p);
         if (!st) fail_msg("accepted: %s", list[i].what);
-        if (!strstr(tc_status_message(st), list[i].where)) fail_msg("%s: \"%s\" does not name %s", list[i].what, tc_status_message(st), list[i].where);
+        if (!strstr(tc_status_message(st), list[i].where))
+            fail_msg("%s: \"%s\" does not name %s", list[i].what, tc_status_message(st), list[i].where);
         tc_status_free(st);
         p->inputs[0].data.storage = s;
         tc_program_release(p);
@@ -170,6 +176,7 @@ static void dot_is_the_same_every_time(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_sound_program_passes), cmocka_unit_test(corruptions_are_refused), cmocka_unit_test(dot_is_the_same_every_time)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_sound_program_passes), cmocka_unit_test(corruptions_are_refused),
+                                       cmocka_unit_test(dot_is_the_same_every_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,12 @@
 #include "kernel/attention.h"
 #include "kcall.h"
 
-typedef struct { const char *what; int64_t n, h, hk, l, s, d, dv; bool causal; int mask; } shape; /* mask: 0 none, 1 bool, 2 float */
+typedef struct {
+    const char *what;
+    int64_t n, h, hk, l, s, d, dv;
+    bool causal;
+    int mask;
+} shape; /* mask: 0 none, 1 bool, 2 float */
 
 static double score(const shape *c, const float *q, const float *k, const tc_tensor *mask, int64_t i, int64_t j) {
     double v = 0;
@@ -23,12 +28,15 @@ static double score(const shape *c, const float *q, const float *k, const tc_ten
 }
 
 static void check(const shape *c) {
-    tc_tensor q = ktensor(TC_F32, 4, (int64_t[]){c->n, c->h, c->l, c->d}), k = ktensor(TC_F32, 4, (int64_t[]){c->n, c->hk, c->s, c->d}), v = ktensor(TC_F32, 4, (int64_t[]){c->n, c->hk, c->s, c->dv});
-    tc_tensor g = ktensor(TC_F32, 4, (int64_t[]){c->n, c->h, c->l, c->dv}), mask = ktensor(c->mask == 1 ? TC_BOOL : TC_F32, 2, (int64_t[]){c->l, c->s});
+    tc_tensor q = ktensor(TC_F32, 4, (int64_t[]){c->n, c->h, c->l, c->d}), k = ktensor(TC_F32, 4, (int64_t[]){c->n, c->hk, c->s, c->d}),
+              v = ktensor(TC_F32, 4, (int64_t[]){c->n, c->hk, c->s, c->dv});
+    tc_tensor g = ktensor(TC_F32, 4, (int64_t[]){c->n, c->h, c->l, c->dv}),
+              mask = ktensor(c->mask == 1 ? TC_BOOL : TC_F32, 2, (int64_t[]){c->l, c->s});
     if (c->mask == 1)
         for (int64_t i = 0; i < c->l * c->s; i++) ((uint8_t *)mask.storage->data)[i] = knext() % 3 != 0 && i / c->s != 1; /* row 1 has no keys */
     tc_tensor out[2] = {ktensor(TC_F32, 4, g.size), ktensor(TC_F32, 3, g.size)}, first[2] = {ktensor(TC_F32, 4, g.size), ktensor(TC_F32, 3, g.size)};
-    tc_tensor grads[3] = {ktensor(TC_F32, 4, q.size), ktensor(TC_F32, 4, k.size), ktensor(TC_F32, 4, v.size)}, gfirst[3] = {ktensor(TC_F32, 4, q.size), ktensor(TC_F32, 4, k.size), ktensor(TC_F32, 4, v.size)};
+    tc_tensor grads[3] = {ktensor(TC_F32, 4, q.size), ktensor(TC_F32, 4, k.size), ktensor(TC_F32, 4, v.size)},
+              gfirst[3] = {ktensor(TC_F32, 4, q.size), ktensor(TC_F32, 4, k.size), ktensor(TC_F32, 4, v.size)};
     tc_karg none = {.kind = TC_K_NONE}, m = c->mask ? karg_t(&mask) : none;
     for (int r = 0, run = 0; r < TC_ROW_COUNT; r++)
         for (int threads = 1; threads <= 7; threads += threads == 1 ? 1 : 5, run++) {
@@ -41,10 +49,12 @@ static void check(const shape *c) {
             for (int i = 0; i < 2 && run; i++) assert_memory_equal(out[i].storage->data, first[i].storage->data, out[i].storage->bytes);
             for (int i = 0; i < 3 && run; i++) assert_memory_equal(grads[i].storage->data, gfirst[i].storage->data, grads[i].storage->bytes);
         }
-    double *dk = calloc((size_t)(c->n * c->hk * c->s * c->d), 8), *dv = calloc((size_t)(c->n * c->hk * c->s * c->dv), 8), *p = malloc((size_t)c->s * 8);
+    double *dk = calloc((size_t)(c->n * c->hk * c->s * c->d), 8), *dv = calloc((size_t)(c->n * c->hk * c->s * c->dv), 8),
+           *p = malloc((size_t)c->s * 8);
     for (int64_t b = 0; b < c->n * c->h; b++) {
         int64_t kb = b / c->h * c->hk + b % c->h / (c->h / c->hk);
-        const float *qq = (float *)q.storage->data + b * c->l * c->d, *kk = (float *)k.storage->data + kb * c->s * c->d, *vv = (float *)v.storage->data + kb * c->s * c->dv, *gg = (float *)g.storage->data + b * c->l * c->dv;
+        const float *qq = (float *)q.storage->data + b * c->l * c->d, *kk = (float *)k.storage->data + kb * c->s * c->d,
+                    *vv = (float *)v.storage->data + kb * c->s * c->dv, *gg = (float *)g.storage->data + b * c->l * c->dv;
         for (int64_t i = 0; i < c->l; i++) {
             double max = -INFINITY, sum = 0, dot = 0;
             for (int64_t j = 0; j < c->s; j++) p[j] = score(c, qq, kk, &mask, i, j), max = fmax(max, p[j]);
@@ -88,8 +98,9 @@ static void check(const shape *c) {
 
 static void shapes(void **state) {
     (void)state;
-    static const shape all[] = {{"small", 2, 3, 3, 5, 7, 8, 6, false, 0}, {"causal", 1, 1, 1, 300, 300, 16, 16, true, 0}, {"bool mask", 1, 2, 2, 9, 150, 4, 5, false, 1},
-                                {"float mask", 1, 2, 2, 70, 130, 8, 8, false, 2}, {"grouped", 2, 4, 2, 70, 65, 8, 12, true, 0}, {"long", 1, 1, 1, 3, 700, 8, 8, false, 0}};
+    static const shape all[] = {{"small", 2, 3, 3, 5, 7, 8, 6, false, 0},       {"causal", 1, 1, 1, 300, 300, 16, 16, true, 0},
+                                {"bool mask", 1, 2, 2, 9, 150, 4, 5, false, 1}, {"float mask", 1, 2, 2, 70, 130, 8, 8, false, 2},
+                                {"grouped", 2, 4, 2, 70, 65, 8, 12, true, 0},   {"long", 1, 1, 1, 3, 700, 8, 8, false, 0}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
 

@@ -11,7 +11,12 @@
 #include "kcall.h"
 
 /* A sum over k in order: add() takes every k, present or not. */
-typedef struct { int64_t k; bool any, leaf_any; float leaf, level[40]; uint64_t have; } chain;
+typedef struct {
+    int64_t k;
+    bool any, leaf_any;
+    float leaf, level[40];
+    uint64_t have;
+} chain;
 static void close_leaf(chain *c, int64_t index) {
     bool p = c->leaf_any;
     float v = c->leaf;
@@ -37,8 +42,14 @@ static float finish(chain *c) {
     return v;
 }
 
-typedef struct { const char *what; int64_t n, c, o, h, w, kh, kw, s, p, d, g, op; bool transposed; } geometry;
-static int64_t result(int64_t i, int64_t k, const geometry *g) { return g->transposed ? (i - 1) * g->s - 2 * g->p + g->d * (k - 1) + g->op + 1 : (i + 2 * g->p - g->d * (k - 1) - 1) / g->s + 1; }
+typedef struct {
+    const char *what;
+    int64_t n, c, o, h, w, kh, kw, s, p, d, g, op;
+    bool transposed;
+} geometry;
+static int64_t result(int64_t i, int64_t k, const geometry *g) {
+    return g->transposed ? (i - 1) * g->s - 2 * g->p + g->d * (k - 1) + g->op + 1 : (i + 2 * g->p - g->d * (k - 1) - 1) / g->s + 1;
+}
 
 /* source(o, t): the input position, or -1 */
 static int64_t source(const geometry *g, bool adjoint, int64_t o, int64_t t, int64_t in) {
@@ -48,33 +59,47 @@ static int64_t source(const geometry *g, bool adjoint, int64_t o, int64_t t, int
     return i >= 0 && i < in ? i : -1;
 }
 /* out[n, co] += w(co, ci, tap) * in; W indexes the weight by (row, column) of its two channel dimensions as told */
-static void correlate(const geometry *g, bool adjoint, const float *x, int64_t c, int64_t h, int64_t w, const float *wt, int64_t d1, bool rows_out, const float *bias, float *out, int64_t co, int64_t oh, int64_t ow) {
+static void correlate(const geometry *g, bool adjoint, const float *x, int64_t c, int64_t h, int64_t w, const float *wt, int64_t d1, bool rows_out,
+                      const float *bias, float *out, int64_t co, int64_t oh, int64_t ow) {
     int64_t cg = c / g->g, og = co / g->g, taps = g->kh * g->kw;
-    for (int64_t n = 0; n < g->n; n++) for (int64_t q = 0; q < co; q++) for (int64_t a = 0; a < oh; a++) for (int64_t b = 0; b < ow; b++) {
-        chain s = {0};
-        int64_t group = q / og;
-        for (int64_t i = 0; i < g->kh; i++) for (int64_t j = 0; j < g->kw; j++) for (int64_t ch = 0; ch < cg; ch++) {
-            int64_t y = source(g, adjoint, a, i, h), z = source(g, adjoint, b, j, w);
-            int64_t row = rows_out ? q : group * cg + ch, col = rows_out ? ch : q % og;
-            bool present = y >= 0 && z >= 0;
-            term(&s, present, wt[(row * d1 + col) * taps + i * g->kw + j], present ? x[((n * c + group * cg + ch) * h + y) * w + z] : 0);
-        }
-        float v = finish(&s);
-        out[((n * co + q) * oh + a) * ow + b] = bias ? v + bias[q] : v;
-    }
+    for (int64_t n = 0; n < g->n; n++)
+        for (int64_t q = 0; q < co; q++)
+            for (int64_t a = 0; a < oh; a++)
+                for (int64_t b = 0; b < ow; b++) {
+                    chain s = {0};
+                    int64_t group = q / og;
+                    for (int64_t i = 0; i < g->kh; i++)
+                        for (int64_t j = 0; j < g->kw; j++)
+                            for (int64_t ch = 0; ch < cg; ch++) {
+                                int64_t y = source(g, adjoint, a, i, h), z = source(g, adjoint, b, j, w);
+                                int64_t row = rows_out ? q : group * cg + ch, col = rows_out ? ch : q % og;
+                                bool present = y >= 0 && z >= 0;
+                                term(&s, present, wt[(row * d1 + col) * taps + i * g->kw + j],
+                                     present ? x[((n * c + group * cg + ch) * h + y) * w + z] : 0);
+                            }
+                    float v = finish(&s);
+                    out[((n * co + q) * oh + a) * ow + b] = bias ? v + bias[q] : v;
+                }
 }
 /* dw of a plain convolution from (c, h, w) to (co, oh, ow), laid out [co][cg][taps] */
-static void weight_grad(const geometry *g, const float *x, int64_t c, int64_t h, int64_t w, const float *dout, int64_t co, int64_t oh, int64_t ow, float *dw) {
+static void weight_grad(const geometry *g, const float *x, int64_t c, int64_t h, int64_t w, const float *dout, int64_t co, int64_t oh, int64_t ow,
+                        float *dw) {
     int64_t cg = c / g->g, og = co / g->g;
-    for (int64_t q = 0; q < co; q++) for (int64_t ch = 0; ch < cg; ch++) for (int64_t i = 0; i < g->kh; i++) for (int64_t j = 0; j < g->kw; j++) {
-        chain s = {0};
-        for (int64_t n = 0; n < g->n; n++) for (int64_t a = 0; a < oh; a++) for (int64_t b = 0; b < ow; b++) {
-            int64_t y = source(g, false, a, i, h), z = source(g, false, b, j, w);
-            bool present = y >= 0 && z >= 0;
-            term(&s, present, dout[((n * co + q) * oh + a) * ow + b], present ? x[((n * c + q / og * cg + ch) * h + y) * w + z] : 0);
-        }
-        dw[((q * cg + ch) * g->kh + i) * g->kw + j] = finish(&s);
-    }
+    for (int64_t q = 0; q < co; q++)
+        for (int64_t ch = 0; ch < cg; ch++)
+            for (int64_t i = 0; i < g->kh; i++)
+                for (int64_t j = 0; j < g->kw; j++) {
+                    chain s = {0};
+                    for (int64_t n = 0; n < g->n; n++)
+                        for (int64_t a = 0; a < oh; a++)
+                            for (int64_t b = 0; b < ow; b++) {
+                                int64_t y = source(g, false, a, i, h), z = source(g, false, b, j, w);
+                                bool present = y >= 0 && z >= 0;
+                                term(&s, present, dout[((n * co + q) * oh + a) * ow + b],
+                                     present ? x[((n * c + q / og * cg + ch) * h + y) * w + z] : 0);
+                            }
+                    dw[((q * cg + ch) * g->kh + i) * g->kw + j] = finish(&s);
+                }
 }
 
 static void same(const geometry *g, const char *part, int row, int threads, const float *want, const tc_tensor *got) {
@@ -82,7 +107,9 @@ static void same(const geometry *g, const char *part, int row, int threads, cons
     int64_t n = 1;
     for (int i = 0; i < got->rank; i++) n *= got->size[i];
     for (int64_t i = 0; i < n; i++)
-        if (memcmp(&want[i], &f[i], 4)) fail_msg("%s, %s, %s, %d threads: element %lld is %a, expected %a", g->what, part, tc_isa_name((tc_isa_row)row), threads, (long long)i, (double)f[i], (double)want[i]);
+        if (memcmp(&want[i], &f[i], 4))
+            fail_msg("%s, %s, %s, %d threads: element %lld is %a, expected %a", g->what, part, tc_isa_name((tc_isa_row)row), threads, (long long)i,
+                     (double)f[i], (double)want[i]);
 }
 
 static void check(const geometry *g) {
@@ -101,10 +128,12 @@ static void check(const geometry *g) {
     for (int r = 0; r < TC_ROW_COUNT; r++)
         for (int threads = 1; threads <= 7; threads += threads == 1 ? 1 : 5) {
             if (!tc_isa_supported((tc_isa_row)r)) continue;
-            tc_karg f[] = {karg_t(&x), karg_t(&w), karg_t(&b), karg_is(s, 2), karg_is(p, 2), karg_is(d, 2), karg_i(g->transposed), karg_is(op, 2), karg_i(g->g)};
+            tc_karg f[] = {karg_t(&x),     karg_t(&w),  karg_t(&b), karg_is(s, 2), karg_is(p, 2), karg_is(d, 2), karg_i(g->transposed),
+                           karg_is(op, 2), karg_i(g->g)};
             assert_null(krun(&tc_k_convolution, f, 9, &y, 1, (tc_isa_row)r, threads, NULL));
             same(g, "forward", r, threads, wy, &y);
-            tc_karg a[] = {karg_t(&dy), karg_t(&x), karg_t(&w), karg_is(b.size, 1), karg_is(s, 2), karg_is(p, 2), karg_is(d, 2), karg_i(g->transposed), karg_is(op, 2), karg_i(g->g), karg_is(mask, 3)};
+            tc_karg a[] = {karg_t(&dy),           karg_t(&x),     karg_t(&w),   karg_is(b.size, 1), karg_is(s, 2), karg_is(p, 2), karg_is(d, 2),
+                           karg_i(g->transposed), karg_is(op, 2), karg_i(g->g), karg_is(mask, 3)};
             assert_null(krun(&tc_k_convolution_backward, a, 11, grads, 3, (tc_isa_row)r, threads, NULL));
             same(g, "input gradient", r, threads, wx, &grads[0]);
             same(g, "weight gradient", r, threads, ww, &grads[1]);
@@ -120,10 +149,11 @@ static void check(const geometry *g) {
 static void geometries(void **state) {
     (void)state;
     static const geometry all[] = {
-        {"3x3", 2, 3, 5, 9, 11, 3, 3, 1, 1, 1, 1, 0, false}, {"wide", 2, 40, 20, 7, 6, 3, 3, 1, 1, 1, 1, 0, false}, {"stride", 1, 4, 6, 12, 9, 3, 2, 2, 1, 1, 1, 0, false},
-        {"dilation", 1, 17, 3, 9, 9, 3, 3, 2, 2, 2, 1, 0, false}, {"groups", 2, 8, 12, 6, 5, 3, 3, 1, 1, 1, 4, 0, false}, {"1x1", 2, 300, 33, 5, 5, 1, 1, 1, 0, 1, 1, 0, false},
-        {"transposed", 2, 6, 4, 5, 4, 3, 3, 2, 1, 1, 1, 1, true}, {"transposed groups", 1, 36, 4, 5, 4, 4, 3, 3, 1, 2, 2, 0, true}, {"depthwise", 1, 9, 9, 8, 8, 5, 5, 1, 2, 1, 9, 0, false},
-        {"large taps", 1, 2, 3, 4, 4, 7, 7, 1, 3, 1, 1, 0, false}};
+        {"3x3", 2, 3, 5, 9, 11, 3, 3, 1, 1, 1, 1, 0, false},      {"wide", 2, 40, 20, 7, 6, 3, 3, 1, 1, 1, 1, 0, false},
+        {"stride", 1, 4, 6, 12, 9, 3, 2, 2, 1, 1, 1, 0, false},   {"dilation", 1, 17, 3, 9, 9, 3, 3, 2, 2, 2, 1, 0, false},
+        {"groups", 2, 8, 12, 6, 5, 3, 3, 1, 1, 1, 4, 0, false},   {"1x1", 2, 300, 33, 5, 5, 1, 1, 1, 0, 1, 1, 0, false},
+        {"transposed", 2, 6, 4, 5, 4, 3, 3, 2, 1, 1, 1, 1, true}, {"transposed groups", 1, 36, 4, 5, 4, 4, 3, 3, 1, 2, 2, 0, true},
+        {"depthwise", 1, 9, 9, 8, 8, 5, 5, 1, 2, 1, 9, 0, false}, {"large taps", 1, 2, 3, 4, 4, 7, 7, 1, 3, 1, 1, 0, false}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
 

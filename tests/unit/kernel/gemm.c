@@ -12,7 +12,10 @@
 #include "kernel/isa.h"
 
 static uint64_t state = 0x9E3779B97F4A7C15u;
-static double unit(void) { state ^= state << 13, state ^= state >> 7, state ^= state << 17; return (double)(int64_t)(state * 0x2545F4914F6CDD1Du) * 0x1p-63; }
+static double unit(void) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (double)(int64_t)(state * 0x2545F4914F6CDD1Du) * 0x1p-63;
+}
 
 /* The product of present terms of leaf l, or false when there is none. */
 static bool slow_leaf(const float *a, const float *b, const uint8_t *present, int64_t k, int64_t l, float *out) {
@@ -32,11 +35,14 @@ static bool slow(const float *a, const float *b, const uint8_t *present, int64_t
     return p || q;
 }
 
-typedef struct { tc_gemm job; } one;
+typedef struct {
+    tc_gemm job;
+} one;
 static void make(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = ((one *)ctx)->job; }
 
 static void check(int64_t m, int64_t n, int64_t k, bool at, bool bt, const tc_gemm_seg *seg, int nseg, const char *what) {
-    float *a = malloc(sizeof *a * (size_t)(m * k + 1)), *b = malloc(sizeof *b * (size_t)(n * k + 1)), *c = malloc(sizeof *c * (size_t)(m * n)), *want = malloc(sizeof *c * (size_t)(m * n));
+    float *a = malloc(sizeof *a * (size_t)(m * k + 1)), *b = malloc(sizeof *b * (size_t)(n * k + 1)), *c = malloc(sizeof *c * (size_t)(m * n)),
+          *want = malloc(sizeof *c * (size_t)(m * n));
     float *row = malloc(sizeof *row * (size_t)(k + 1)), *col = malloc(sizeof *col * (size_t)(k + 1)), *add = malloc(sizeof *add * (size_t)n);
     uint8_t *present = calloc((size_t)(k + 1), 1);
     for (int64_t i = 0; i < m * k; i++) a[i] = (float)unit();
@@ -57,11 +63,30 @@ static void check(int64_t m, int64_t n, int64_t k, bool at, bool bt, const tc_ge
             assert_null(tc_pool_create(threads, &pool));
             void *scratch = malloc(tc_gemm_scratch(isa, TC_F32, m, n, k, threads));
             memset(c, 0x7f, sizeof *c * (size_t)(m * n));
-            one o = {{.dtype = TC_F32, .m = m, .n = n, .k = k, .a = a, .b = b, .a_rs = at ? 1 : k, .a_cs = at ? m : 1, .b_rs = bt ? 1 : n, .b_cs = bt ? k : 1,
-                      .seg = seg, .nseg = nseg, .c = c, .c_rs = n, .c_cs = 1, .alpha = 3, .beta = 0.5, .add = add, .add_cs = 1}};
+            one o = {{.dtype = TC_F32,
+                      .m = m,
+                      .n = n,
+                      .k = k,
+                      .a = a,
+                      .b = b,
+                      .a_rs = at ? 1 : k,
+                      .a_cs = at ? m : 1,
+                      .b_rs = bt ? 1 : n,
+                      .b_cs = bt ? k : 1,
+                      .seg = seg,
+                      .nseg = nseg,
+                      .c = c,
+                      .c_rs = n,
+                      .c_cs = 1,
+                      .alpha = 3,
+                      .beta = 0.5,
+                      .add = add,
+                      .add_cs = 1}};
             tc_gemm_run(isa, pool, scratch, 1, make, &o);
             for (int64_t i = 0; i < m * n; i++)
-                if (memcmp(&want[i], &c[i], 4)) fail_msg("%s: %s, %d threads, %lldx%lldx%lld: [%lld, %lld] is %a, expected %a", what, isa->name, threads, (long long)m, (long long)n, (long long)k, (long long)(i / n), (long long)(i % n), (double)c[i], (double)want[i]);
+                if (memcmp(&want[i], &c[i], 4))
+                    fail_msg("%s: %s, %d threads, %lldx%lldx%lld: [%lld, %lld] is %a, expected %a", what, isa->name, threads, (long long)m,
+                             (long long)n, (long long)k, (long long)(i / n), (long long)(i % n), (double)c[i], (double)want[i]);
             free(scratch);
             tc_pool_destroy(pool);
         }
@@ -70,13 +95,15 @@ static void check(int64_t m, int64_t n, int64_t k, bool at, bool bt, const tc_ge
 
 static void shapes(void **s) {
     (void)s;
-    static const int64_t mnk[][3] = {{1, 1, 1}, {1, 70, 300}, {14, 32, 256}, {15, 33, 257}, {3, 5, 0}, {37, 65, 1300}, {300, 40, 520}, {13, 600, 30}, {2, 129, 2049}};
+    static const int64_t mnk[][3] = {{1, 1, 1},      {1, 70, 300},   {14, 32, 256}, {15, 33, 257}, {3, 5, 0},
+                                     {37, 65, 1300}, {300, 40, 520}, {13, 600, 30}, {2, 129, 2049}};
     for (size_t i = 0; i < sizeof mnk / sizeof *mnk; i++)
         for (int t = 0; t < 4; t++) check(mnk[i][0], mnk[i][1], mnk[i][2], t & 1, t & 2, NULL, 0, "shape");
 }
 static void absent_terms(void **s) {
     (void)s;
-    static const tc_gemm_seg holes[] = {{3, 5}, {100, 300}, {520, 1}, {1500, 30}}, late[] = {{600, 10}}, early[] = {{0, 256}, {300, 1}}, none[] = {{0, 0}};
+    static const tc_gemm_seg holes[] = {{3, 5}, {100, 300}, {520, 1}, {1500, 30}}, late[] = {{600, 10}}, early[] = {{0, 256}, {300, 1}},
+                             none[] = {{0, 0}};
     check(17, 40, 1600, false, false, holes, 4, "holes");
     check(17, 40, 1600, true, true, holes, 4, "holes");
     check(5, 33, 1600, false, false, late, 1, "late");

@@ -9,7 +9,10 @@
 #include "kernel/kernel.h"
 
 static uint64_t kstate = 0x9E3779B97F4A7C15u;
-static inline uint64_t knext(void) { kstate ^= kstate << 13, kstate ^= kstate >> 7, kstate ^= kstate << 17; return kstate * 0x2545F4914F6CDD1Du; }
+static inline uint64_t knext(void) {
+    kstate ^= kstate << 13, kstate ^= kstate >> 7, kstate ^= kstate << 17;
+    return kstate * 0x2545F4914F6CDD1Du;
+}
 static inline double kunit(void) { return (double)(int64_t)knext() * 0x1p-63; }
 
 /* A contiguous tensor; rank and sizes follow. Random values for floats. Freed with kfree. */
@@ -37,7 +40,8 @@ static inline tc_karg karg_i(int64_t v) { return (tc_karg){.kind = TC_K_NUMBER, 
 static inline tc_karg karg_f(double v) { return (tc_karg){.kind = TC_K_NUMBER, .num = tc_scalar_float(v)}; }
 static inline tc_karg karg_is(const int64_t *v, int n) { return (tc_karg){.kind = TC_K_INTS, .n = n, .ints = v}; }
 
-static inline tc_status krun(const tc_kernel *k, const tc_karg *args, int nargs, tc_tensor *outs, int nouts, tc_isa_row row, int threads, struct tc_generator *gen) {
+static inline tc_status krun(const tc_kernel *k, const tc_karg *args, int nargs, tc_tensor *outs, int nouts, tc_isa_row row, int threads,
+                             struct tc_generator *gen) {
     tc_pool *pool = NULL;
     tc_status s = tc_pool_create(threads, &pool);
     if (s) return s;

@@ -46,7 +46,8 @@ static void slow(int mode, bool reverse, double *const *p, double *out, double *
 static void check(int mode, bool reverse) {
     int64_t g = tc_rnn_gates(mode) * H, sizes[7][3] = {{T, B, I}, {g, I, 0}, {g, H, 0}, {g, 0, 0}, {g, 0, 0}, {1, B, H}, {1, B, H}}, counts[7];
     int ranks[7] = {3, 2, 2, 1, 1, 3, 3};
-    tc_tensor in[7], grads[7], gref[7], out[4], ref[4], go = ktensor(TC_F64, 3, (int64_t[]){T, B, H}), gh = ktensor(TC_F64, 3, (int64_t[]){1, B, H}), gc = ktensor(TC_F64, 3, (int64_t[]){1, B, H});
+    tc_tensor in[7], grads[7], gref[7], out[4], ref[4], go = ktensor(TC_F64, 3, (int64_t[]){T, B, H}), gh = ktensor(TC_F64, 3, (int64_t[]){1, B, H}),
+                                                        gc = ktensor(TC_F64, 3, (int64_t[]){1, B, H});
     double *p[7];
     for (int i = 0; i < 7; i++) {
         in[i] = ktensor(TC_F64, ranks[i], sizes[i]), grads[i] = ktensor(TC_F64, ranks[i], sizes[i]), gref[i] = ktensor(TC_F64, ranks[i], sizes[i]);
@@ -59,9 +60,14 @@ static void check(int mode, bool reverse) {
         for (int threads = 1; threads <= 7; threads += threads == 1 ? 1 : 5, run++) {
             if (!tc_isa_supported((tc_isa_row)r)) continue;
             tc_tensor *o = run ? out : ref, *gr = run ? grads : gref;
-            tc_karg f[] = {karg_t(&in[0]), karg_t(&in[1]), karg_t(&in[2]), karg_t(&in[3]), karg_t(&in[4]), karg_t(&in[5]), karg_t(&in[6]), karg_i(reverse), none, karg_i(mode), karg_i(H), karg_i(1), karg_i(1), karg_i(0), karg_i(0), karg_i(1)};
+            tc_karg f[] = {karg_t(&in[0]), karg_t(&in[1]),  karg_t(&in[2]), karg_t(&in[3]), karg_t(&in[4]), karg_t(&in[5]),
+                           karg_t(&in[6]), karg_i(reverse), none,           karg_i(mode),   karg_i(H),      karg_i(1),
+                           karg_i(1),      karg_i(0),       karg_i(0),      karg_i(1)};
             assert_null(krun(&tc_k_rnn_layer, f, 16, o, 4, (tc_isa_row)r, threads, NULL));
-            tc_karg b[] = {karg_t(&in[0]), karg_t(&in[1]), karg_t(&in[2]), karg_t(&in[3]), karg_t(&in[4]), karg_t(&in[5]), karg_t(&in[6]), karg_t(&o[0]), karg_t(&o[1]), karg_t(&o[2]), karg_t(&go), karg_t(&gh), karg_t(&gc), karg_i(reverse), karg_i(mode), karg_i(H), karg_i(1), karg_i(1), karg_i(1), karg_i(0), none, karg_i(0), karg_t(&o[3])};
+            tc_karg b[] = {karg_t(&in[0]), karg_t(&in[1]),  karg_t(&in[2]), karg_t(&in[3]), karg_t(&in[4]), karg_t(&in[5]),
+                           karg_t(&in[6]), karg_t(&o[0]),   karg_t(&o[1]),  karg_t(&o[2]),  karg_t(&go),    karg_t(&gh),
+                           karg_t(&gc),    karg_i(reverse), karg_i(mode),   karg_i(H),      karg_i(1),      karg_i(1),
+                           karg_i(1),      karg_i(0),       none,           karg_i(0),      karg_t(&o[3])};
             assert_null(krun(&tc_k_rnn_layer_backward, b, 23, gr, 7, (tc_isa_row)r, threads, NULL));
             for (int i = 0; i < 4 && run; i++) assert_memory_equal(out[i].storage->data, ref[i].storage->data, out[i].storage->bytes);
             for (int i = 0; i < 7 && run; i++) assert_memory_equal(grads[i].storage->data, gref[i].storage->data, grads[i].storage->bytes);
@@ -69,7 +75,8 @@ static void check(int mode, bool reverse) {
     static double y[T * B * H], hy[B * H], cy[B * H];
     slow(mode, reverse, p, y, hy, cy);
     for (int i = 0; i < T * B * H; i++) assert_true(fabs(y[i] - ((double *)ref[0].storage->data)[i]) < 1e-12);
-    for (int i = 0; i < B * H; i++) assert_true(fabs(hy[i] - ((double *)ref[1].storage->data)[i]) < 1e-12 && fabs(cy[i] - ((double *)ref[2].storage->data)[i]) < 1e-12);
+    for (int i = 0; i < B * H; i++)
+        assert_true(fabs(hy[i] - ((double *)ref[1].storage->data)[i]) < 1e-12 && fabs(cy[i] - ((double *)ref[2].storage->data)[i]) < 1e-12);
     for (int a = 0; a < 7; a++)
         for (int64_t k = 0; k < counts[a]; k += 1 + counts[a] / 7) {
             double loss[2], keep = p[a][k];
@@ -82,7 +89,8 @@ static void check(int mode, bool reverse) {
             }
             p[a][k] = keep;
             double want = (loss[1] - loss[0]) / 2e-6, got = ((double *)gref[a].storage->data)[k];
-            if (!(fabs(want - got) < 1e-6 * (1 + fabs(want)))) fail_msg("mode %d, gradient of argument %d at %lld: %g, expected %g", mode, a, (long long)k, got, want);
+            if (!(fabs(want - got) < 1e-6 * (1 + fabs(want))))
+                fail_msg("mode %d, gradient of argument %d at %lld: %g, expected %g", mode, a, (long long)k, got, want);
         }
     for (int i = 0; i < 7; i++) kfree(&in[i]), kfree(&grads[i]), kfree(&gref[i]);
     for (int i = 0; i < 4; i++) kfree(&out[i]), kfree(&ref[i]);

@@ -13,7 +13,10 @@
 
 enum { N = 523, BYTES = N * 16 };
 static uint64_t state = 0x9E3779B97F4A7C15u;
-static uint64_t next(void) { state ^= state << 13, state ^= state >> 7, state ^= state << 17; return state * 0x2545F4914F6CDD1Du; }
+static uint64_t next(void) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state * 0x2545F4914F6CDD1Du;
+}
 
 static const char *const op_names[] = {
 #define X(NAME, name, ...) #name,
@@ -73,13 +76,17 @@ static void scalar_operations(void **s) {
                 for (size_t l = 0; l < sizeof lengths / sizeof *lengths; l++) {
                     int64_t n = lengths[l], at = 0;
                     fill(op == TC_X_WHERE ? TC_BOOL : (tc_dtype)d, a + shift, n), fill((tc_dtype)d, b + shift, n), fill((tc_dtype)d, c + shift, n);
-                    if (op == TC_X_POW && d != TC_F32 && d != TC_F64) for (int64_t i = 0; i < n; i++) (b + shift)[(size_t)i * e] &= 7;
+                    if (op == TC_X_POW && d != TC_F32 && d != TC_F64)
+                        for (int64_t i = 0; i < n; i++) (b + shift)[(size_t)i * e] &= 7;
                     base->scalar[d][op](want, a + shift, b + shift, c + shift, n);
                     isa->scalar[d][op](got, a + shift, b + shift, c + shift, n);
-                    if (!same(rd, want, got, n, &at)) fail_msg("%s %s %s: element %lld of %lld differs", isa->name, op_names[op], tc_dtypes[d].name, (long long)at, (long long)n);
+                    if (!same(rd, want, got, n, &at))
+                        fail_msg("%s %s %s: element %lld of %lld differs", isa->name, op_names[op], tc_dtypes[d].name, (long long)at, (long long)n);
                     if (rd != (tc_dtype)d || op == TC_X_WHERE) continue;
                     isa->scalar[d][op](a + shift, a + shift, b + shift, c + shift, n);
-                    if (!same(rd, want, a + shift, n, &at)) fail_msg("%s %s %s in place: element %lld of %lld differs", isa->name, op_names[op], tc_dtypes[d].name, (long long)at, (long long)n);
+                    if (!same(rd, want, a + shift, n, &at))
+                        fail_msg("%s %s %s in place: element %lld of %lld differs", isa->name, op_names[op], tc_dtypes[d].name, (long long)at,
+                                 (long long)n);
                 }
             }
     }
@@ -99,7 +106,9 @@ static void conversions(void **s) {
                     int64_t at = 0;
                     fill((tc_dtype)f, a, lengths[l]);
                     base->cast[f][t](want, a, lengths[l]), tc_isa_ops_of((tc_isa_row)r)->cast[f][t](got, a, lengths[l]);
-                    if (!same((tc_dtype)t, want, got, lengths[l], &at)) fail_msg("%s %s to %s: element %lld", tc_isa_ops_of((tc_isa_row)r)->name, tc_dtypes[f].name, tc_dtypes[t].name, (long long)at);
+                    if (!same((tc_dtype)t, want, got, lengths[l], &at))
+                        fail_msg("%s %s to %s: element %lld", tc_isa_ops_of((tc_isa_row)r)->name, tc_dtypes[f].name, tc_dtypes[t].name,
+                                 (long long)at);
                 }
             }
     }
@@ -211,6 +220,7 @@ static void moves(void **s) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scalar_operations), cmocka_unit_test(conversions), cmocka_unit_test(sums), cmocka_unit_test(other_reductions), cmocka_unit_test(moves)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scalar_operations), cmocka_unit_test(conversions), cmocka_unit_test(sums),
+                                       cmocka_unit_test(other_reductions), cmocka_unit_test(moves)};
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }

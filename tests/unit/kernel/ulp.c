@@ -49,21 +49,40 @@ static int ref_erfinv(mpfr_t y, const mpfr_t x, mpfr_rnd_t r) { /* Newton from f
 }
 
 #define F(name) #name, tc_x_##name##_f32, tc_x_##name##_f64
-static const unary table[] = {
-    {F(exp), mpfr_exp, -750, 750, 1, 1}, {F(exp2), mpfr_exp2, -1080, 1030, 1, 1}, {F(expm1), mpfr_expm1, -750, 750, 1, 1},
-    {F(log), mpfr_log, 0, INFINITY, 1, 1}, {F(log2), mpfr_log2, 0, INFINITY, 1, 1}, {F(log10), mpfr_log10, 0, INFINITY, 1, 1},
-    {F(log1p), mpfr_log1p, -1, INFINITY, 1, 1}, {F(sin), mpfr_sin, -INFINITY, INFINITY, 1, 1}, {F(cos), mpfr_cos, -INFINITY, INFINITY, 1, 1},
-    {F(tan), mpfr_tan, -INFINITY, INFINITY, 1, 1}, {F(asin), mpfr_asin, -1, 1, 1, 1}, {F(acos), mpfr_acos, -1, 1, 1, 1},
-    {F(atan), mpfr_atan, -INFINITY, INFINITY, 1, 1}, {F(sinh), mpfr_sinh, -720, 720, 1, 1}, {F(cosh), mpfr_cosh, -720, 720, 1, 1},
-    {F(tanh), mpfr_tanh, -INFINITY, INFINITY, 1, 1}, {F(asinh), mpfr_asinh, -INFINITY, INFINITY, 1, 1},
-    {F(acosh), mpfr_acosh, 1, INFINITY, 1, 1}, {F(atanh), mpfr_atanh, -1, 1, 1, 1}, {F(rsqrt), mpfr_rec_sqrt, 0, INFINITY, 1, 1},
-    {F(cbrt), mpfr_cbrt, -INFINITY, INFINITY, 1, 1}, {F(sigmoid), ref_sigmoid, -INFINITY, INFINITY, 3, 3}, {F(erf), mpfr_erf, -INFINITY, INFINITY, 1, 1},
-    {F(erfc), mpfr_erfc, -INFINITY, 28, 1, 4}, {F(erfinv), ref_erfinv, -1, 1, 1, 4}, {F(lgamma), ref_lgamma, 0, INFINITY, 1, 4},
-    {F(digamma), mpfr_digamma, 1.5, INFINITY, 1, 4}};
+static const unary table[] = {{F(exp), mpfr_exp, -750, 750, 1, 1},
+                              {F(exp2), mpfr_exp2, -1080, 1030, 1, 1},
+                              {F(expm1), mpfr_expm1, -750, 750, 1, 1},
+                              {F(log), mpfr_log, 0, INFINITY, 1, 1},
+                              {F(log2), mpfr_log2, 0, INFINITY, 1, 1},
+                              {F(log10), mpfr_log10, 0, INFINITY, 1, 1},
+                              {F(log1p), mpfr_log1p, -1, INFINITY, 1, 1},
+                              {F(sin), mpfr_sin, -INFINITY, INFINITY, 1, 1},
+                              {F(cos), mpfr_cos, -INFINITY, INFINITY, 1, 1},
+                              {F(tan), mpfr_tan, -INFINITY, INFINITY, 1, 1},
+                              {F(asin), mpfr_asin, -1, 1, 1, 1},
+                              {F(acos), mpfr_acos, -1, 1, 1, 1},
+                              {F(atan), mpfr_atan, -INFINITY, INFINITY, 1, 1},
+                              {F(sinh), mpfr_sinh, -720, 720, 1, 1},
+                              {F(cosh), mpfr_cosh, -720, 720, 1, 1},
+                              {F(tanh), mpfr_tanh, -INFINITY, INFINITY, 1, 1},
+                              {F(asinh), mpfr_asinh, -INFINITY, INFINITY, 1, 1},
+                              {F(acosh), mpfr_acosh, 1, INFINITY, 1, 1},
+                              {F(atanh), mpfr_atanh, -1, 1, 1, 1},
+                              {F(rsqrt), mpfr_rec_sqrt, 0, INFINITY, 1, 1},
+                              {F(cbrt), mpfr_cbrt, -INFINITY, INFINITY, 1, 1},
+                              {F(sigmoid), ref_sigmoid, -INFINITY, INFINITY, 3, 3},
+                              {F(erf), mpfr_erf, -INFINITY, INFINITY, 1, 1},
+                              {F(erfc), mpfr_erfc, -INFINITY, 28, 1, 4},
+                              {F(erfinv), ref_erfinv, -1, 1, 1, 4},
+                              {F(lgamma), ref_lgamma, 0, INFINITY, 1, 4},
+                              {F(digamma), mpfr_digamma, 1.5, INFINITY, 1, 4}};
 enum { N = sizeof table / sizeof *table };
 
 static uint64_t state = 88172645463325252u;
-static uint64_t next(void) { state ^= state << 13, state ^= state >> 7, state ^= state << 17; return state * 0x2545F4914F6CDD1Du; }
+static uint64_t next(void) {
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return state * 0x2545F4914F6CDD1Du;
+}
 
 /* |got - exact| in ulps of the type with `digits` bits and least exponent `emin` */
 static double ulps(const mpfr_t exact, double got, int digits, int emin, double largest) {
@@ -82,8 +101,37 @@ static double ulps(const mpfr_t exact, double got, int digits, int emin, double 
 }
 
 static double argument(const unary *u, int i, int wide) {
-    static const double edges[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 0.5, -0.5, 2, 1e-300, -1e-300, 4.9e-324, 1e-40, -1e-45, 1e300, -1e300, 1e38,
-                                   709.78, -745.1, 88.72, -103.9, 1.5707963267948966, 3.141592653589793, 1e5, 1e10, 1e22, 1048576.0, 0.4375, 0.40, 1073741824.0};
+    static const double edges[] = {0.0,
+                                   -0.0,
+                                   INFINITY,
+                                   -INFINITY,
+                                   NAN,
+                                   1,
+                                   -1,
+                                   0.5,
+                                   -0.5,
+                                   2,
+                                   1e-300,
+                                   -1e-300,
+                                   4.9e-324,
+                                   1e-40,
+                                   -1e-45,
+                                   1e300,
+                                   -1e300,
+                                   1e38,
+                                   709.78,
+                                   -745.1,
+                                   88.72,
+                                   -103.9,
+                                   1.5707963267948966,
+                                   3.141592653589793,
+                                   1e5,
+                                   1e10,
+                                   1e22,
+                                   1048576.0,
+                                   0.4375,
+                                   0.40,
+                                   1073741824.0};
     if (i < (int)(sizeof edges / sizeof *edges)) return edges[i];
     uint64_t r = next();
     if (i % 3 == 0) { /* any bit pattern */
@@ -130,11 +178,19 @@ static void check(void **data) {
     if (!(e <= u->max64)) fail_msg("%s_f64(%a): %g ulp, bound %g", u->name, at, e, u->max64);
 }
 
-typedef struct { const char *name; float (*f32)(float, float); double (*f64)(double, double); int (*ref)(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t); } binary;
-static const binary binaries[] = {{"pow", tc_x_pow_f32, tc_x_pow_f64, mpfr_pow}, {"atan2", tc_x_atan2_f32, tc_x_atan2_f64, mpfr_atan2}, {"hypot", tc_x_hypot_f32, tc_x_hypot_f64, mpfr_hypot},
-    {"fmod", tc_x_fmod_f32, tc_x_fmod_f64, mpfr_fmod}};
+typedef struct {
+    const char *name;
+    float (*f32)(float, float);
+    double (*f64)(double, double);
+    int (*ref)(mpfr_t, const mpfr_t, const mpfr_t, mpfr_rnd_t);
+} binary;
+static const binary binaries[] = {{"pow", tc_x_pow_f32, tc_x_pow_f64, mpfr_pow},
+                                  {"atan2", tc_x_atan2_f32, tc_x_atan2_f64, mpfr_atan2},
+                                  {"hypot", tc_x_hypot_f32, tc_x_hypot_f64, mpfr_hypot},
+                                  {"fmod", tc_x_fmod_f32, tc_x_fmod_f64, mpfr_fmod}};
 static double worst2(const binary *b, int wide, int n, double *out_a, double *out_b) {
-    static const double edges[] = {0.0, -0.0, INFINITY, -INFINITY, NAN, 1, -1, 0.5, -0.5, 2, 3, -3, 1e-300, 1e300, 1e-40, 1e38, -1e-310, 4503599627370497.0};
+    static const double edges[] = {0.0, -0.0, INFINITY, -INFINITY, NAN,   1,     -1,   0.5,     -0.5,
+                                   2,   3,    -3,       1e-300,    1e300, 1e-40, 1e38, -1e-310, 4503599627370497.0};
     enum { E = sizeof edges / sizeof *edges };
     mpfr_t x, y, z;
     mpfr_inits2(200, x, y, z, NULL);
@@ -178,6 +234,7 @@ int main(int argc, char **argv) {
     struct CMUnitTest tests[N + sizeof binaries / sizeof *binaries];
     int count = 0;
     for (int i = 0; i < N; i++) tests[count++] = (struct CMUnitTest){table[i].name, check, NULL, NULL, (void *)&table[i]};
-    for (int i = 0; i < (int)(sizeof binaries / sizeof *binaries); i++) tests[count++] = (struct CMUnitTest){binaries[i].name, check2, NULL, NULL, (void *)&binaries[i]};
+    for (int i = 0; i < (int)(sizeof binaries / sizeof *binaries); i++)
+        tests[count++] = (struct CMUnitTest){binaries[i].name, check2, NULL, NULL, (void *)&binaries[i]};
     return _cmocka_run_group_tests("ulp", tests, (size_t)count, NULL, NULL);
 }

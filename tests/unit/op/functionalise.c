@@ -104,7 +104,8 @@ static void views_see_writes_to_their_base(void **state) {
 static void writes_to_a_view_reach_the_base_and_other_views(void **state) {
     (void)state;
     tc_value *x = IN("x", 2, 3);
-    tc_value *v = tc_emit_call(&e, "aten::view", "vI", x, (int64_t[]){6}, 1), *row = tc_emit_call(&e, "aten::select.int", "vii", x, (int64_t)0, (int64_t)1);
+    tc_value *v = tc_emit_call(&e, "aten::view", "vI", x, (int64_t[]){6}, 1),
+             *row = tc_emit_call(&e, "aten::select.int", "vii", x, (int64_t)0, (int64_t)1);
     tc_emit_call(&e, "aten::mul_.Tensor", "vf", row, 2.0);
     output(v);
     output(row);
@@ -211,7 +212,9 @@ static void steps_of_a_capture(void **state) {
 static void long_programs_take_linear_time(void **state) {
     (void)state;
     tc_value *x = IN("x", 4), *y = tc_emit_call(&e, "aten::exp", "v", x);
-    for (int i = 0; i < 20000; i++) tc_emit_call(&e, "aten::add_.Tensor", "vv", tc_emit_call(&e, "aten::slice.Tensor", "viii", y, (int64_t)0, (int64_t)0, (int64_t)2), tc_emit_call(&e, "aten::slice.Tensor", "viii", y, (int64_t)0, (int64_t)2, (int64_t)4));
+    for (int i = 0; i < 20000; i++)
+        tc_emit_call(&e, "aten::add_.Tensor", "vv", tc_emit_call(&e, "aten::slice.Tensor", "viii", y, (int64_t)0, (int64_t)0, (int64_t)2),
+                     tc_emit_call(&e, "aten::slice.Tensor", "viii", y, (int64_t)0, (int64_t)2, (int64_t)4));
     output(y);
     ok(tc_functionalise(p));
     ok(tc_program_verify(p));
@@ -221,9 +224,16 @@ static void long_programs_take_linear_time(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(write_to_an_intermediate), T(write_to_an_input_is_an_output), T(views_see_writes_to_their_base),
-        T(writes_to_a_view_reach_the_base_and_other_views), T(a_part_of_a_split_is_written), T(copy_casts_and_broadcasts),
-        T(views_in_place_change_their_tensor), T(expanded_memory_cannot_be_written), T(a_result_that_does_not_fit_is_refused), T(steps_of_a_capture),
+        T(write_to_an_intermediate),
+        T(write_to_an_input_is_an_output),
+        T(views_see_writes_to_their_base),
+        T(writes_to_a_view_reach_the_base_and_other_views),
+        T(a_part_of_a_split_is_written),
+        T(copy_casts_and_broadcasts),
+        T(views_in_place_change_their_tensor),
+        T(expanded_memory_cannot_be_written),
+        T(a_result_that_does_not_fit_is_refused),
+        T(steps_of_a_capture),
         T(long_programs_take_linear_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

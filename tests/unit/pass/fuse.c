@@ -12,7 +12,11 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-typedef struct { tc_program *p; tc_emit e; tc_value *x, *y; } fixture;
+typedef struct {
+    tc_program *p;
+    tc_emit e;
+    tc_value *x, *y;
+} fixture;
 
 static tc_value *input(tc_program *p, const char *name, tc_sym rows, tc_sym cols) {
     tc_value *v = tc_graph_value(p->graph, TC_V_TENSOR, name);
@@ -119,7 +123,8 @@ static void test_a_view_keeps_order(void **state) {
 static void test_groups_come_in_an_order_that_runs(void **state) {
     (void)state;
     fixture f = open_fixture();
-    tc_value *a = op1(&f, "aten::exp", f.x), *s = softmax(&f, a, 0), *b = op2(&f, "aten::add.Tensor", a, f.y), *c = softmax(&f, op2(&f, "aten::mul.Tensor", s, b), 1);
+    tc_value *a = op1(&f, "aten::exp", f.x), *s = softmax(&f, a, 0), *b = op2(&f, "aten::add.Tensor", a, f.y),
+             *c = softmax(&f, op2(&f, "aten::mul.Tensor", s, b), 1);
     result(&f, op2(&f, "aten::sub.Tensor", c, a));
     tc_plan *plan = plan_of(&f, true);
     for (size_t i = 0; i < plan->groups.len; i++) {
@@ -128,7 +133,9 @@ static void test_groups_come_in_an_order_that_runs(void **state) {
             if (l->buffers.data[k].written) continue;
             bool made = l->buffers.data[k].value->producer == NULL;
             for (size_t j = 0; j < i; j++)
-                for (size_t m = 0; m < plan->groups.data[j].loop->buffers.len; m++) made |= plan->groups.data[j].loop->buffers.data[m].written && plan->groups.data[j].loop->buffers.data[m].value == l->buffers.data[k].value;
+                for (size_t m = 0; m < plan->groups.data[j].loop->buffers.len; m++)
+                    made |= plan->groups.data[j].loop->buffers.data[m].written &&
+                            plan->groups.data[j].loop->buffers.data[m].value == l->buffers.data[k].value;
             assert_true(made);
         }
     }
@@ -191,9 +198,14 @@ static void test_lifetimes_do_not_overlap(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_chain_is_one_loop), cmocka_unit_test(test_values_read_elsewhere_are_stored), cmocka_unit_test(test_unfused_is_a_loop_a_node),
-        cmocka_unit_test(test_reductions_over_other_axes_stay_apart), cmocka_unit_test(test_a_view_keeps_order), cmocka_unit_test(test_groups_come_in_an_order_that_runs),
-        cmocka_unit_test(test_results_that_nobody_reads_are_dropped), cmocka_unit_test(test_nests_of_softmax), cmocka_unit_test(test_lifetimes_do_not_overlap)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_chain_is_one_loop),
+                                       cmocka_unit_test(test_values_read_elsewhere_are_stored),
+                                       cmocka_unit_test(test_unfused_is_a_loop_a_node),
+                                       cmocka_unit_test(test_reductions_over_other_axes_stay_apart),
+                                       cmocka_unit_test(test_a_view_keeps_order),
+                                       cmocka_unit_test(test_groups_come_in_an_order_that_runs),
+                                       cmocka_unit_test(test_results_that_nobody_reads_are_dropped),
+                                       cmocka_unit_test(test_nests_of_softmax),
+                                       cmocka_unit_test(test_lifetimes_do_not_overlap)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

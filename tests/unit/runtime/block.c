@@ -17,7 +17,10 @@ static bool same_bits(tc_dtype d, const void *a, int64_t i, const void *b, int64
 }
 
 /* The same data at twice the stride: every dimension padded by one. */
-typedef struct { void *data; int64_t size[8], stride[8]; } placed;
+typedef struct {
+    void *data;
+    int64_t size[8], stride[8];
+} placed;
 static placed place_data(const tc_lbuffer *lb, const nbuffer *b, bool strided) {
     placed p = {0};
     int64_t n = 1, step = 1;
@@ -35,7 +38,8 @@ static placed place_data(const tc_lbuffer *lb, const nbuffer *b, bool strided) {
     for (int64_t k = 0; k < n; k++) {
         int64_t rest = k, at = 0;
         for (int d = lb->rank - 1; d >= 0; d--) at += rest % p.size[d] * p.stride[d], rest /= p.size[d];
-        memcpy((char *)p.data + (size_t)at * tc_dtype_size(lb->dtype), (char *)b->data + (size_t)k * tc_dtype_size(lb->dtype), tc_dtype_size(lb->dtype));
+        memcpy((char *)p.data + (size_t)at * tc_dtype_size(lb->dtype), (char *)b->data + (size_t)k * tc_dtype_size(lb->dtype),
+               tc_dtype_size(lb->dtype));
     }
     return p;
 }
@@ -76,8 +80,9 @@ static void check(tc_loop *l, const char *name, const tc_isa_ops *isa, tc_pool *
             for (int d = l->buffers.data[i].rank - 1; d >= 0; d--) at += rest % got[i].size[d] * got[i].stride[d], rest /= got[i].size[d];
             tc_dtype dt = l->buffers.data[i].dtype;
             if (!same_bits(dt, want[i].data, k, got[i].data, at))
-                fail_msg("%s (%s, %zu threads%s): buffer %zu element %lld: expected %.9g, found %.9g", name, isa->name, threads, strided ? ", strided" : "", i, (long long)k,
-                         tc_scalar_to_double(tc_scalar_load(dt, want[i].data, k)), tc_scalar_to_double(tc_scalar_load(dt, got[i].data, at)));
+                fail_msg("%s (%s, %zu threads%s): buffer %zu element %lld: expected %.9g, found %.9g", name, isa->name, threads,
+                         strided ? ", strided" : "", i, (long long)k, tc_scalar_to_double(tc_scalar_load(dt, want[i].data, k)),
+                         tc_scalar_to_double(tc_scalar_load(dt, got[i].data, at)));
         }
     }
     tc_block_destroy(b);
@@ -157,6 +162,7 @@ static void test_bad_index_is_reported(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_isa), cmocka_unit_test(test_threads_and_symbols), cmocka_unit_test(test_bad_index_is_reported)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_isa), cmocka_unit_test(test_threads_and_symbols),
+                                       cmocka_unit_test(test_bad_index_is_reported)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

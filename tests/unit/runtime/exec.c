@@ -32,7 +32,9 @@ static tc_program *program(void) {
     p->functional = true;
     return p;
 }
-static void output(tc_program *p, tc_value *v) { tc_program_add_output(p, (tc_output){.kind = TC_OUT_USER, .value = v, .name = v->name, .target = -1}); }
+static void output(tc_program *p, tc_value *v) {
+    tc_program_add_output(p, (tc_output){.kind = TC_OUT_USER, .value = v, .name = v->name, .target = -1});
+}
 
 static void ok(tc_status s) {
     if (s) fail_msg("%s", tc_status_message(s));
@@ -108,7 +110,8 @@ static void test_fused_is_unfused(void **state) {
                 run_chain(plain, sizes[k][0], sizes[k][1], a);
                 run_chain(e, sizes[k][0], sizes[k][1], b);
                 for (int i = 0; i < CHAIN_OUTS; i++) {
-                    snprintf(what, sizeof what, "%s, %d threads, %lldx%lld, output %d", tc_isa_ops_of(row)->name, threads, (long long)sizes[k][0], (long long)sizes[k][1], i);
+                    snprintf(what, sizeof what, "%s, %d threads, %lldx%lld, output %d", tc_isa_ops_of(row)->name, threads, (long long)sizes[k][0],
+                             (long long)sizes[k][1], i);
                     same(&a[i], &b[i], what);
                 }
                 drop(a, CHAIN_OUTS);
@@ -150,7 +153,8 @@ static void test_mutations_in_place(void **state) {
     (void)state;
     tc_program *p = program();
     tc_sym n = tc_sym_int(p->sym, 1000);
-    tc_value *g = input(p, TC_IN_USER, "g", TC_F32, 1, n), *w = input(p, TC_IN_PARAMETER, "w", TC_F32, 1, n), *m = input(p, TC_IN_BUFFER, "m", TC_F32, 1, n);
+    tc_value *g = input(p, TC_IN_USER, "g", TC_F32, 1, n), *w = input(p, TC_IN_PARAMETER, "w", TC_F32, 1, n),
+             *m = input(p, TC_IN_BUFFER, "m", TC_F32, 1, n);
     p->inputs[1].data = filled(TC_F32, 1, (int64_t[]){1000}, 3);
     p->inputs[2].data = filled(TC_F32, 1, (int64_t[]){1000}, 4);
     tc_emit e = {.graph = p->graph};
@@ -162,7 +166,8 @@ static void test_mutations_in_place(void **state) {
     tc_exec *x;
     ok(tc_exec_create(p, &(tc_exec_options){.threads = 2}, &x));
     tc_tensor grad = filled(TC_F32, 1, (int64_t[]){1000}, 5), out[2] = {{0}}, first = p->inputs[1].data;
-    float wv = ((float *)tc_tensor_data(&first))[17], mv = ((float *)tc_tensor_data(&p->inputs[2].data))[17], gv = ((float *)tc_tensor_data(&grad))[17];
+    float wv = ((float *)tc_tensor_data(&first))[17], mv = ((float *)tc_tensor_data(&p->inputs[2].data))[17],
+          gv = ((float *)tc_tensor_data(&grad))[17];
     const void *before = NULL;
     for (int step = 0; step < 3; step++) {
         ok(tc_exec_run(x, &grad, 1, NULL, out, 2));
@@ -198,7 +203,8 @@ static void test_results_and_swaps(void **state) {
     (void)state;
     tc_program *p = program();
     tc_sym n = tc_sym_int(p->sym, 4);
-    tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 1, n), *a = input(p, TC_IN_BUFFER, "a", TC_F32, 1, n), *b = input(p, TC_IN_BUFFER, "b", TC_F32, 1, n);
+    tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 1, n), *a = input(p, TC_IN_BUFFER, "a", TC_F32, 1, n),
+             *b = input(p, TC_IN_BUFFER, "b", TC_F32, 1, n);
     p->inputs[1].data = filled(TC_F32, 1, (int64_t[]){4}, 1);
     p->inputs[2].data = filled(TC_F32, 1, (int64_t[]){4}, 2);
     tc_emit e = {.graph = p->graph};
@@ -296,7 +302,10 @@ static void test_single_operators(void **state) {
         tc_tensor_deinit(&out);
     }
     tc_symctx *c = tc_symctx_create();
-    ok(eval.call(eval.self, t, (tc_arg[]){{.kind = TC_A_VALUE, .value = &va}, {.kind = TC_A_INT, .sym = tc_sym_int(c, 0)}, {.kind = TC_A_INT, .sym = tc_sym_int(c, 1)}}, 3, NULL, &out, 1));
+    ok(eval.call(
+        eval.self, t,
+        (tc_arg[]){{.kind = TC_A_VALUE, .value = &va}, {.kind = TC_A_INT, .sym = tc_sym_int(c, 0)}, {.kind = TC_A_INT, .sym = tc_sym_int(c, 1)}}, 3,
+        NULL, &out, 1));
     assert_ptr_equal(out.storage, a.storage);
     assert_int_equal(out.stride[0], 1);
     tc_tensor_deinit(&out);
@@ -307,7 +316,9 @@ static void test_single_operators(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fused_is_unfused), cmocka_unit_test(test_sizes_are_checked), cmocka_unit_test(test_mutations_in_place),
-                                       cmocka_unit_test(test_results_and_swaps), cmocka_unit_test(test_memory_is_shared), cmocka_unit_test(test_long_rows), cmocka_unit_test(test_single_operators)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fused_is_unfused),   cmocka_unit_test(test_sizes_are_checked),
+                                       cmocka_unit_test(test_mutations_in_place), cmocka_unit_test(test_results_and_swaps),
+                                       cmocka_unit_test(test_memory_is_shared),   cmocka_unit_test(test_long_rows),
+                                       cmocka_unit_test(test_single_operators)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,8 +9,16 @@
 #include <cmocka.h>
 
 static tc_symctx *ctx;
-static int setup(void **s) { (void)s; ctx = tc_symctx_create(); return 0; }
-static int teardown(void **s) { (void)s; tc_symctx_destroy(ctx); return 0; }
+static int setup(void **s) {
+    (void)s;
+    ctx = tc_symctx_create();
+    return 0;
+}
+static int teardown(void **s) {
+    (void)s;
+    tc_symctx_destroy(ctx);
+    return 0;
+}
 
 static tc_sym parse(const char *t) {
     tc_sym s;
@@ -112,8 +120,16 @@ static void archives_of_pytorch(void **state) {
 
 static void bad_expressions_are_refused(void **state) {
     (void)state;
-    static const char *const srepr[] = {"", "Add(", "Add(Integer(1)", "Integer(99999999999999999999)", "Mod(Integer(1), Integer(0))", "Symbol(s0)",
-                                        "Nothing(Integer(1))", "And(Integer(1), Integer(2))", "Integer(1) x", "FloorDiv(Integer(1))"};
+    static const char *const srepr[] = {"",
+                                        "Add(",
+                                        "Add(Integer(1)",
+                                        "Integer(99999999999999999999)",
+                                        "Mod(Integer(1), Integer(0))",
+                                        "Symbol(s0)",
+                                        "Nothing(Integer(1))",
+                                        "And(Integer(1), Integer(2))",
+                                        "Integer(1) x",
+                                        "FloorDiv(Integer(1))"};
     static const char *const python[] = {"", "1 +", "(1", "1 // 0", "f(1)", "1 2", "True and 3", "a.b", "1 ** ** 2"};
     tc_sym s;
     for (size_t i = 0; i < sizeof srepr / sizeof *srepr; i++) {
@@ -198,8 +214,13 @@ static tc_sym build(const tc_sym *vars, int64_t val[4][4], int depth, int64_t ou
     for (int k = 0; k < 4; k++) {
         if ((op == TC_S_FLOORDIV || op == TC_S_MOD) && y[k] == 0) ok[k] = false, y[k] = 1;
         if (llabs(x[k]) > 1 << 20 || llabs(y[k]) > 1 << 20) ok[k] = false, x[k] = y[k] = 1;
-        out[k] = op == TC_S_ADD ? x[k] + y[k] : op == TC_S_MUL ? x[k] * y[k] : op == TC_S_FLOORDIV ? fdiv(x[k], y[k]) : op == TC_S_MOD ? x[k] - y[k] * fdiv(x[k], y[k])
-               : op == TC_S_MIN ? (x[k] < y[k] ? x[k] : y[k]) : x[k] > y[k] ? x[k] : y[k];
+        out[k] = op == TC_S_ADD        ? x[k] + y[k]
+                 : op == TC_S_MUL      ? x[k] * y[k]
+                 : op == TC_S_FLOORDIV ? fdiv(x[k], y[k])
+                 : op == TC_S_MOD      ? x[k] - y[k] * fdiv(x[k], y[k])
+                 : op == TC_S_MIN      ? (x[k] < y[k] ? x[k] : y[k])
+                 : x[k] > y[k]         ? x[k]
+                                       : y[k];
     }
     return tc_sym_op(ctx, op, a, b, NULL);
 }
@@ -230,7 +251,9 @@ static void simplified_is_equal(void **state) {
             bool truth = rel == TC_S_EQ ? x[k] == y[k] : rel == TC_S_NE ? x[k] != y[k] : rel == TC_S_LT ? x[k] < y[k] : x[k] <= y[k];
             tc_buf t = {0};
             tc_sym_print(&t, a);
-            if (got != x[k]) fail_msg("%s is %lld, expected %lld (p=%d q=%d r=%d s=%d)", tc_buf_str(&t), (long long)got, (long long)x[k], (int)val[k][0], (int)val[k][1], (int)val[k][2], (int)val[k][3]);
+            if (got != x[k])
+                fail_msg("%s is %lld, expected %lld (p=%d q=%d r=%d s=%d)", tc_buf_str(&t), (long long)got, (long long)x[k], (int)val[k][0],
+                         (int)val[k][1], (int)val[k][2], (int)val[k][3]);
             if (got < rl || got > rh) fail_msg("%s is %lld, outside of %lld..%lld", tc_buf_str(&t), (long long)got, (long long)rl, (long long)rh);
             if (known >= 0 && known != truth) fail_msg("known is %d", known);
             tc_sym_eval_int(cond, env, 4, &got);
@@ -286,8 +309,14 @@ static void expressions_move_between_contexts(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
-        T(equal_expressions_are_one), T(prints_as_python), T(float_arithmetic_is_not_reordered), T(archives_of_pytorch),
-        T(bad_expressions_are_refused), T(guards_decide_later_questions), T(simplified_is_equal), T(evaluation_reports),
+        T(equal_expressions_are_one),
+        T(prints_as_python),
+        T(float_arithmetic_is_not_reordered),
+        T(archives_of_pytorch),
+        T(bad_expressions_are_refused),
+        T(guards_decide_later_questions),
+        T(simplified_is_equal),
+        T(evaluation_reports),
         T(expressions_move_between_contexts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,9 +48,11 @@ static void test_views_stay_inside(void **state) {
     assert_null(tc_storage_alloc(40, &s));
     assert_null(tc_tensor_view(s, TC_F32, 2, (int64_t[]){2, 5}, (int64_t[]){5, 1}, 0, &t));
     tc_tensor_deinit(&t);
-    static const struct { int64_t size[2], stride[2], offset; } bad[] = {
-        {{2, 5}, {5, 1}, 1}, {{2, 5}, {6, 1}, 0}, {{2, -5}, {5, 1}, 0}, {{2, 5}, {-5, 1}, 5}, {{2, 5}, {5, 1}, -1},
-        {{INT64_MAX, 5}, {0, 0}, 0}, {{2, 5}, {INT64_MAX, 1}, 0}, {{3, 3}, {INT64_MAX / 2, INT64_MAX / 2}, 0}, {{0, 5}, {5, 1}, 11}};
+    static const struct {
+        int64_t size[2], stride[2], offset;
+    } bad[] = {{{2, 5}, {5, 1}, 1},  {{2, 5}, {6, 1}, 0},         {{2, -5}, {5, 1}, 0},        {{2, 5}, {-5, 1}, 5},
+               {{2, 5}, {5, 1}, -1}, {{INT64_MAX, 5}, {0, 0}, 0}, {{2, 5}, {INT64_MAX, 1}, 0}, {{3, 3}, {INT64_MAX / 2, INT64_MAX / 2}, 0},
+               {{0, 5}, {5, 1}, 11}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         tc_status st = tc_tensor_view(s, TC_F32, 2, bad[i].size, bad[i].stride, bad[i].offset, &t);
         assert_int_equal(tc_status_code(st), TC_CONTENT);
@@ -74,9 +76,13 @@ static void test_clone_packs_a_transpose(void **state) {
 
 static void test_casts_as_pytorch(void **state) {
     (void)state;
-    static const struct { tc_dtype to; double from; int64_t bits; } cases[] = {
-        {TC_U8, -1, 255}, {TC_I8, 300, 44}, {TC_I32, 3e9, INT32_MIN}, {TC_I64, 1e30, INT64_MIN}, {TC_BOOL, 0.25, 1},
-        {TC_F16, 65520, 0x7c00}, {TC_F16, 5.9604644775390625e-8, 1}, {TC_BF16, 1.00390625, 0x3f80}, {TC_F8E4M3, 1e9, 0x7e}, {TC_F8E5M2, 61440, 0x7c}};
+    static const struct {
+        tc_dtype to;
+        double from;
+        int64_t bits;
+    } cases[] = {{TC_U8, -1, 255},       {TC_I8, 300, 44},        {TC_I32, 3e9, INT32_MIN},           {TC_I64, 1e30, INT64_MIN},
+                 {TC_BOOL, 0.25, 1},     {TC_F16, 65520, 0x7c00}, {TC_F16, 5.9604644775390625e-8, 1}, {TC_BF16, 1.00390625, 0x3f80},
+                 {TC_F8E4M3, 1e9, 0x7e}, {TC_F8E5M2, 61440, 0x7c}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tc_tensor a, b;
         int64_t bits = 0;
@@ -111,8 +117,10 @@ static void test_compare(void **state) {
 
 static void test_promotion(void **state) {
     (void)state;
-    static const struct { tc_dtype a, b, r; } cases[] = {{TC_U8, TC_I8, TC_I16}, {TC_BF16, TC_F16, TC_F32}, {TC_U16, TC_I32, TC_DTYPE_NONE},
-        {TC_BOOL, TC_I8, TC_I8}, {TC_I64, TC_F16, TC_F16}, {TC_F64, TC_C64, TC_C128}, {TC_BF16, TC_C32, TC_C64}, {TC_F8E4M3, TC_F32, TC_DTYPE_NONE}};
+    static const struct {
+        tc_dtype a, b, r;
+    } cases[] = {{TC_U8, TC_I8, TC_I16},   {TC_BF16, TC_F16, TC_F32}, {TC_U16, TC_I32, TC_DTYPE_NONE}, {TC_BOOL, TC_I8, TC_I8},
+                 {TC_I64, TC_F16, TC_F16}, {TC_F64, TC_C64, TC_C128}, {TC_BF16, TC_C32, TC_C64},       {TC_F8E4M3, TC_F32, TC_DTYPE_NONE}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         assert_int_equal(tc_dtype_promote(cases[i].a, cases[i].b), cases[i].r);
         assert_int_equal(tc_dtype_promote(cases[i].b, cases[i].a), cases[i].r);
@@ -120,7 +128,11 @@ static void test_promotion(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_print), cmocka_unit_test(test_views_stay_inside), cmocka_unit_test(test_clone_packs_a_transpose),
-        cmocka_unit_test(test_casts_as_pytorch), cmocka_unit_test(test_compare), cmocka_unit_test(test_promotion)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_print),
+                                       cmocka_unit_test(test_views_stay_inside),
+                                       cmocka_unit_test(test_clone_packs_a_transpose),
+                                       cmocka_unit_test(test_casts_as_pytorch),
+                                       cmocka_unit_test(test_compare),
+                                       cmocka_unit_test(test_promotion)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
