@@ -24,7 +24,9 @@ static inline row_f64 row_fma_f64(row_f64 a, row_f64 b, row_f64 c) { return (row
 #include <immintrin.h>
 static inline row_f64 row_fma_f64(row_f64 a, row_f64 b, row_f64 c) { return (row_f64)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c); }
 #else
-static inline row_f64 row_fma_f64(row_f64 a, row_f64 b, row_f64 c) { return (row_f64){__builtin_fma(a[0], b[0], c[0]), __builtin_fma(a[1], b[1], c[1])}; }
+static inline row_f64 row_fma_f64(row_f64 a, row_f64 b, row_f64 c) {
+    return (row_f64){__builtin_fma(a[0], b[0], c[0]), __builtin_fma(a[1], b[1], c[1])};
+}
 #endif
 
 #ifdef __clang__
