@@ -9,7 +9,7 @@ OPT     ?= -O2 -g
 WARN    := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wwrite-strings -Wvla -Wno-missing-field-initializers
 BASEFLAGS := -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffp-contract=off -fno-math-errno -pthread -Ilib -I. -I$(BUILD)/gen -D_GNU_SOURCE -ffile-prefix-map=$(CURDIR)/= $(SAN) $(EXTRA)
 
-LIBS    := -Wl,--as-needed -lyaml -lsodium -lzstd -lz -lpng -ljpeg -ldl -lm -lpthread
+LIBS    := -Wl,--as-needed -lyaml -lsodium -lz -ldl -lm -lpthread
 
 ISAS    := $(shell awk '!/^\#/ && NF {print $$1}' lib/isa.tab)
 isa_flags = $(shell awk -F'\t' '$$1=="$(1)" {print $$2}' lib/isa.tab)
@@ -140,10 +140,9 @@ fuzz:                   ## every fuzz target for its share of FUZZ_TIME=60 secon
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang-14 BUILD=build-fuzz OPT="-O1 -g" SAN="-fsanitize=address,undefined,fuzzer-no-link" build-fuzz/libtc.a
 	@tests/fuzz/run build-fuzz "$(BASEFLAGS)" "$(LIBS)"
 
-# Debian packages: what building, checking and the demo need; LINT_PKGS besides for lint, fuzz and the ulp tests.
-PKGS := gcc libc6-dev libyaml-dev libsodium-dev libzstd-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev libblas-dev liblapack-dev \
-	libopenmpi-dev openmpi-bin libcmocka-dev bats mandoc
-LINT_PKGS := clang-14 clang-format-14 libclang-rt-14-dev libmpfr-dev
+# Debian packages: what building, checking and the demo need; LINT_PKGS besides for lint and fuzz.
+PKGS := gcc libc6-dev libyaml-dev libsodium-dev zlib1g-dev libopenmpi-dev openmpi-bin libcmocka-dev libmpfr-dev bats mandoc
+LINT_PKGS := clang-14 clang-format-14 libclang-rt-14-dev
 deps:                   ## installs the missing packages (as root, on Debian; TC_NO_DEPS=1: never)
 	@[ -z "$(DESTDIR)$(DEB_BUILD_OPTIONS)$(TC_NO_DEPS)" ] && command -v dpkg-query >/dev/null || exit 0; \
 	missing=; for p in $(PKGS); do dpkg-query -W -f '$${db:Status-Status}\n' $$p 2>/dev/null | grep -qx installed || missing="$$missing $$p"; done; \
