@@ -42,6 +42,15 @@ static const tc_embedded *embedded(C *c, const char *name) {
     return NULL;
 }
 
+/* torch.utils: a folder of sources without one of its own name. */
+static bool is_package(const char *name) {
+    if (strncmp(name, "torch.", 6)) return false;
+    size_t n = strlen(name + 6);
+    for (const tc_embedded *e = tc_embedded_sources; e->name; e++)
+        if (!strncmp(e->name, name + 6, n) && e->name[n] == '/') return true;
+    return false;
+}
+
 V tc_module_attr(C *c, module *m, str *name) {
     V v = tc_dict_gets(c, m->d, name);
     if (v) return v;
@@ -61,7 +70,8 @@ V tc_module_attr(C *c, module *m, str *name) {
         char full[256];
         int n = snprintf(full, sizeof full, "%s.%s", m->name->s, name->s);
         if (n > 0 && (size_t)n < sizeof full) {
-            if (tc_dict_gets(c, c->modules, tc_intern(c, full, strlen(full))) || embedded(c, full)) return (V)tc_import(c, full, false);
+            if (tc_dict_gets(c, c->modules, tc_intern(c, full, strlen(full))) || embedded(c, full) || is_package(full))
+                return (V)tc_import(c, full, false);
         }
     }
     return NULL;
@@ -106,15 +116,6 @@ static module *sibling(C *c, const char *name) {
     module *m = tc_module(c, name);
     m->embedded = false;
     return tc_module_run(c, m, tc_file_add(c, path, text, len));
-}
-
-/* torch.utils: a folder of sources without one of its own name. */
-static bool is_package(const char *name) {
-    if (strncmp(name, "torch.", 6)) return false;
-    size_t n = strlen(name + 6);
-    for (const tc_embedded *e = tc_embedded_sources; e->name; e++)
-        if (!strncmp(e->name, name + 6, n) && e->name[n] == '/') return true;
-    return false;
 }
 
 static module *load(C *c, const char *name) {
