@@ -18,6 +18,7 @@ typedef struct {
     int rank;
     int64_t size[TC_MAX_RANK];
     int64_t begin, end;
+    int64_t wide_count; /* product of the sizes beyond TC_MAX_RANK */
 } entry;
 typedef struct {
     TC_VEC(entry) entries;
@@ -40,7 +41,8 @@ static void read_entry(tc_jread *j, entry *e) {
                 int64_t n = tc_jr_int(j);
                 if (n < 0) tc_jr_fail(j, TC_CONTENT, "%s has a size of %lld", e->name, (long long)n);
                 if (rank < TC_MAX_RANK) e->size[rank] = n;
-                else tc_jr_fail(j, TC_UNSUPPORTED, "%s has more than %d dimensions", e->name, TC_MAX_RANK);
+                else if (n > 1) e->wide_count = tc_mul_i64(e->wide_count, n, &e->wide_count) ? e->wide_count : INT64_MAX;
+                else if (n == 0) e->wide_count = 0;
             }
         } else if (tc_str_is(key, "data_offsets")) {
             for (tc_jr_array(j); tc_jr_item(j); offsets++) *(offsets ? &e->end : &e->begin) = tc_jr_int(j);
@@ -56,7 +58,11 @@ static void read_entry(tc_jread *j, entry *e) {
     e->rank = rank;
     int64_t bytes = (int64_t)tc_dtype_size(e->dtype);
     bool fits = true, empty = false;
-    for (int d = 0; d < rank; d++) {
+    if (rank > TC_MAX_RANK) { /* its sizes were counted only */
+        empty = e->wide_count == 0;
+        fits = tc_mul_i64(bytes, empty ? 1 : e->wide_count, &bytes);
+    }
+    for (int d = 0; d < rank && d < TC_MAX_RANK; d++) {
         empty = empty || e->size[d] == 0;
         fits = fits && tc_mul_i64(bytes, e->size[d] ? e->size[d] : 1, &bytes);
     }
@@ -80,7 +86,7 @@ static void read_header(tc_jread *j, header *h, tc_tensors *out) {
             }
             continue;
         }
-        entry e = {.name = tc_arena_strndup(&h->arena, key.s, key.n)};
+        entry e = {.name = tc_arena_strndup(&h->arena, key.s, key.n), .wide_count = 1};
         read_entry(j, &e);
         tc_vec_push(&h->entries, e);
     }
@@ -106,6 +112,12 @@ static tc_status check_cover(const tc_source_bytes *s, header *h, int64_t *out_b
     }
     *out_bytes = at;
     return NULL;
+}
+
+/* PyTorch's operators take 64 dimensions, tc's TC_MAX_RANK. */
+static tc_status too_wide(const entry *e) {
+    if (e->rank > 64) return tc_error(TC_CONTENT, "%s has %d dimensions: only tensors with up to 64 dims are supported", e->name, e->rank);
+    return tc_error(TC_UNSUPPORTED, "%s has %d dimensions, more than %d", e->name, e->rank, TC_MAX_RANK);
 }
 
 static tc_status make_tensor(tc_storage *data, const entry *e, tc_tensor *out) {
@@ -137,7 +149,9 @@ static tc_status read_file(tc_source_bytes *s, header *h, tc_tensors *out) {
     tc_status st = NULL;
     for (size_t i = 0; !st && i < h->entries.len; i++) {
         tc_tensor t;
-        st = make_tensor(data, &h->entries.data[i], &t);
+        bool wide = h->entries.data[i].rank > TC_MAX_RANK;
+        if (wide && out->leave_wide) continue;
+        st = wide ? too_wide(&h->entries.data[i]) : make_tensor(data, &h->entries.data[i], &t);
         if (!st) st = tc_tensors_add(out, h->entries.data[i].name, t);
     }
     tc_storage_release(data);

@@ -169,7 +169,7 @@ static tc_status load_folder(const char *path, tc_tensors *out) {
 tc_status tc_tensors_load(const char *path, tc_tensors *out) {
     struct stat info;
     bool known = stat(path, &info) == 0;
-    tc_tensors loaded = {0};
+    tc_tensors loaded = {.leave_wide = out->leave_wide};
     tc_status st = known && S_ISDIR(info.st_mode)            ? load_folder(path, &loaded)
                    : known && ends_with(path, ".index.json") ? load_index(path, &loaded)
                                                              : load_file(path, &loaded);

@@ -22,7 +22,8 @@ typedef struct {
     TC_VEC(tc_metadata) metadata; /* free text of the file, in its order */
     tc_map by_name;               /* -> index + 1 */
     tc_arena arena;
-} tc_tensors; /* {0} is empty */
+    bool leave_wide; /* set before reading: tensors of more dimensions than tc has are left out, else they are an error */
+} tc_tensors;        /* {0} is empty */
 
 void tc_tensors_deinit(tc_tensors *t);
 const tc_tensor *tc_tensors_find(const tc_tensors *t, const char *name); /* NULL when absent */

@@ -494,6 +494,15 @@ tc_status tc_shape_decomposed(tc_shape_ctx *c) {
 /* ---- emitting ---- */
 tc_symctx *tc_e_sym(const tc_emit *e) { return e->graph->program->sym; }
 
+tc_value *tc_e_list(tc_emit *e, tc_value *const *v, int n) {
+    if (e->status) return NULL;
+    tc_value *l = tc_graph_value(e->graph, TC_V_LIST, "list");
+    l->list = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(n ? n : 1));
+    for (int k = 0; k < n; k++) l->list[k] = v[k];
+    l->nlist = n;
+    return l;
+}
+
 tc_status tc_e_done(tc_emit *e) {
     tc_status s = e->status;
     e->status = NULL;

@@ -110,7 +110,8 @@ static inline const tc_meta *tc_arg_meta(const tc_node *n, int i) {
     return v && v->kind == TC_V_TENSOR ? &v->meta : NULL;
 }
 tc_symctx *tc_e_sym(const tc_emit *e);
-tc_status tc_e_done(tc_emit *e); /* what a rule returns: the first failure, handed over */
+tc_value *tc_e_list(tc_emit *e, tc_value *const *v, int n); /* a Tensor[] result of n tensors; NULL after a failure */
+tc_status tc_e_done(tc_emit *e);                            /* what a rule returns: the first failure, handed over */
 /* gradient of argument i, if it is wanted, summed to its sizes and cast to its type */
 void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g);
 /* Calls `op` with the node's own arguments and gives its results: aliases and overloads that differ only in name. */

@@ -20,14 +20,7 @@ static tc_status wrap(const tc_node *n, int arg, int rank, int *out) {
     return NULL;
 }
 /* A list value that stands for the results of a composition. */
-static void list(tc_emit *e, tc_value *const *v, int n) {
-    if (e->status) return;
-    tc_value *l = tc_graph_value(e->graph, TC_V_LIST, "list");
-    l->list = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(n ? n : 1));
-    for (int k = 0; k < n; k++) l->list[k] = v[k];
-    l->nlist = n;
-    tc_emit_result(e, 0, l);
-}
+static void list(tc_emit *e, tc_value *const *v, int n) { tc_emit_result(e, 0, tc_e_list(e, v, n)); }
 
 /* ---- merged and split dimensions ---- */
 static tc_status decompose_flatten(tc_emit *e, const tc_node *n) {

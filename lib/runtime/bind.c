@@ -78,6 +78,30 @@ static bool number_known(binder *x, tc_sym s) {
     return ok;
 }
 
+static bool affines_known(binder *x, const tc_affine *a, int rank) {
+    for (int d = 0; a && d < rank; d++) {
+        if (a[d].base && !number_known(x, a[d].base)) return false;
+        for (int k = 0; k < a[d].n; k++)
+            if (!number_known(x, a[d].term[k].coef)) return false;
+    }
+    return true;
+}
+
+/* Every number in the loop: extents, offsets and steps of what it reads and writes, integers that it computes with. */
+static bool loop_known(binder *x, const tc_loop *l) {
+    for (int a = 0; a < l->naxes; a++)
+        if (!number_known(x, l->axes[a].extent)) return false;
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        bool indexed = in->kind == TC_L_LOAD || in->kind == TC_L_INDEX;
+        if (in->kind == TC_L_HOST && !number_known(x, in->host)) return false;
+        if (indexed && !affines_known(x, in->index, in->kind == TC_L_INDEX ? 1 : in->rank)) return false;
+    }
+    for (size_t i = 0; i < l->stores.len; i++)
+        if (!affines_known(x, l->stores.data[i].index, l->stores.data[i].rank)) return false;
+    return true;
+}
+
 /* A group is dynamic when a tensor or an integer that it reads or makes is not known before the run. */
 static bool group_dynamic(binder *x, const tc_group *g) {
     dyn_ctx d = {x, false};
@@ -86,8 +110,7 @@ static bool group_dynamic(binder *x, const tc_group *g) {
             const tc_value *v = g->loop->buffers.data[i].value;
             d.dynamic |= g->loop->buffers.data[i].written ? !sizes_known(x, v) : x->dynamic[v->id];
         }
-        for (int a = 0; a < g->loop->naxes && !d.dynamic; a++) d.dynamic |= !number_known(x, g->loop->axes[a].extent);
-        return d.dynamic;
+        return d.dynamic || !loop_known(x, g->loop);
     }
     tc_node_each_input(g->node, look_place, &d);
     for (int i = 0; i < g->node->nargs && !d.dynamic; i++) {

@@ -6,7 +6,7 @@ import torch
 _int = int
 
 _aten = torch.ops.aten
-_methods = {"nonzero", "split", "norm", "unique", "unique_consecutive", "stft", "istft", "unflatten", "to", "float", "double", "half", "bfloat16", "long", "int",
+_methods = {"nonzero", "split", "tensor_split", "norm", "unique", "unique_consecutive", "stft", "istft", "unflatten", "to", "float", "double", "half", "bfloat16", "long", "int",
             "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda", "cpu", "xpu", "type", "view", "lu", "new_tensor", "pin_memory",
             "share_memory_"}
 _only_methods = {"unflatten", "to", "float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda",
@@ -42,6 +42,22 @@ def split(tensor, split_size_or_sections=None, dim=0, split_size=None):
     if isinstance(size, (list, tuple)):
         return _aten.split_with_sizes(tensor, list(size), dim)
     return _aten.split.Tensor(tensor, size, dim)
+
+
+# A tensor says where to cut, or, without dimensions, into how many pieces.
+def tensor_split(input, indices_or_sections=None, dim=0, *, tensor_indices_or_sections=None, indices=None, sections=None):
+    at = indices_or_sections
+    for other in (tensor_indices_or_sections, indices, sections):
+        at = other if at is None else at
+    if isinstance(at, torch.Tensor):
+        if at.dtype != torch.int64:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of long, but got " + str(at.dtype))
+        if at.dim() > 1:
+            raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, but got a tensor with {at.dim()} dims")
+        at = at.item() if at.dim() == 0 else [at[i].item() for i in range(at.shape[0])]
+    if isinstance(at, (list, tuple)):
+        return _aten.tensor_split.indices(input, list(at), dim)
+    return _aten.tensor_split.sections(input, at, dim)
 
 
 def einsum(*args):
