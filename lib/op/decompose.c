@@ -44,6 +44,22 @@ static void rename_symbol(tc_program *p, tc_node *first, const tc_node *end, tc_
     }
 }
 
+/* What was made anew from the data has the form of what the node had, with other symbols: u1 + 1 for u0 + 1. */
+static void keep_symbols(tc_program *p, tc_node *first, const tc_node *end, tc_sym have, tc_sym want) {
+    if (have == want || tc_sym_opcode(have) != tc_sym_opcode(want) || tc_sym_opcode(have) == TC_S_CONST) return;
+    if (tc_sym_opcode(have) == TC_S_VAR) {
+        rename_symbol(p, first, end, have, want);
+        return;
+    }
+    for (int i = 0; i < tc_sym_arity(have) && i < tc_sym_arity(want); i++) keep_symbols(p, first, end, tc_sym_arg(have, i), tc_sym_arg(want, i));
+}
+static void keep_types(tc_program *p, tc_node *first, const tc_node *end, const tc_value *have, const tc_value *want) {
+    if (!have || have->kind != want->kind) return;
+    if (want->kind == TC_V_SYM && want->sym && have->sym) keep_symbols(p, first, end, have->sym, want->sym);
+    for (int d = 0; want->kind == TC_V_TENSOR && d < want->meta.rank; d++) keep_symbols(p, first, end, have->meta.size[d], want->meta.size[d]);
+    for (int k = 0; want->kind == TC_V_LIST && k < want->nlist && k < have->nlist; k++) keep_types(p, first, end, have->list[k], want->list[k]);
+}
+
 tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
     tc_program *p = n->graph->program;
     tc_node *last = e->before ? e->before->prev : e->graph->last; /* of what stands before the composition */
@@ -78,12 +94,7 @@ tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
     /* numbers and sizes that come from the data keep the symbols of the node that is replaced */
     const tc_node *end = e->before;
     tc_node *first = last ? last->next : e->graph->first;
-    for (int i = 0; i < n->nouts && i < e->nresults && !st; i++) {
-        const tc_value *want = n->outs[i], *have = e->results[i];
-        if (!have || have->kind != want->kind) continue;
-        if (want->kind == TC_V_SYM && want->sym && have->sym) rename_symbol(p, first, end, have->sym, want->sym);
-        for (int d = 0; want->kind == TC_V_TENSOR && d < want->meta.rank; d++) rename_symbol(p, first, end, have->meta.size[d], want->meta.size[d]);
-    }
+    for (int i = 0; i < n->nouts && i < e->nresults && !st; i++) keep_types(p, first, end, e->results[i], n->outs[i]);
     return st ? tc_annotate(st, "%s", n->name ? n->name : tc_op_name(n->op)) : NULL;
 }
 

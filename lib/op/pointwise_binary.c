@@ -21,9 +21,10 @@ static tc_lv truth(tc_lower *l, int arg, tc_dtype d) { return tc_l_op2(l, TC_X_N
 #define BINARY(name, OP) \
     static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in(l, 0), tc_l_in(l, 1))); }
 BINARY(mul, MUL)
-BINARY(div, DIV) BINARY(remainder, REMAINDER) BINARY(fmod, FMOD) BINARY(maximum, MAX) BINARY(minimum, MIN) BINARY(atan2, ATAN2) BINARY(hypot, HYPOT)
+BINARY(div, DIV)
+BINARY(remainder, REMAINDER) BINARY(fmod, FMOD) BINARY(maximum, MAX) BINARY(minimum, MIN) BINARY(atan2, ATAN2) BINARY(hypot, HYPOT)
     BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR)
-        BINARY(floor_divide, DIV_FLOOR)
+        BINARY(gcd, GCD) BINARY(floor_divide, DIV_FLOOR)
 #undef BINARY
 
     /* Integers have no NaN to lose. */
@@ -40,7 +41,8 @@ static tc_status lower_fmin(tc_lower *l) {
         return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in_as(l, 0, d), tc_l_in_as(l, 1, d))); \
     }
 COMPARE(eq, EQ)
-COMPARE(ne, NE) COMPARE(lt, LT) COMPARE(le, LE) COMPARE(gt, GT) COMPARE(ge, GE)
+COMPARE(ne, NE)
+COMPARE(lt, LT) COMPARE(le, LE) COMPARE(gt, GT) COMPARE(ge, GE)
 #undef COMPARE
 
     static bool is_number(const tc_node *n, int i, double v) {
@@ -101,6 +103,14 @@ static tc_status lower_pow(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op2(l, TC_X_POW, x, tc_l_in(l, 1)));
 }
 
+/* |a / gcd b|, 0 where either is 0 */
+static tc_status lower_lcm(tc_lower *l) {
+    tc_dtype d = rtype(l);
+    tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), zero = zero_of(l, d), g = tc_l_op2(l, TC_X_GCD, a, b);
+    tc_lv r = tc_l_op1(l, TC_X_ABS, tc_l_mul(l, tc_l_op2(l, TC_X_DIV_TRUNC, a, g), b));
+    return tc_l_out(l, 0, tc_l_where(l, tc_l_op2(l, TC_X_EQ, g, zero), zero, r));
+}
+
 static tc_status lower_logaddexp(tc_lower *l) {
     bool two = tc_op_schema(l->node->op)->name[9] == '2';
     tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), m = tc_l_op2(l, TC_X_MAX, a, b);
@@ -130,7 +140,8 @@ static tc_status lower_heaviside(tc_lower *l) {
         return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, truth(l, 0, d), truth(l, 1, d))); \
     }
 LOGICAL(and, AND)
-LOGICAL(or, OR) LOGICAL(xor, XOR)
+LOGICAL(or, OR)
+LOGICAL(xor, XOR)
 #undef LOGICAL
 
     static tc_status lower_where(tc_lower *l) {
@@ -213,6 +224,11 @@ static tc_status shape_bits(tc_shape_ctx *c) {
     if (!tc_is_integral(c->outs[0].meta.dtype))
         return tc_sh_fail(c, "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[c->outs[0].meta.dtype].torch);
     return NULL;
+}
+static tc_status shape_integers(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_binary(c));
+    if (c->outs[0].meta.dtype != TC_BOOL && tc_is_integral(c->outs[0].meta.dtype)) return NULL;
+    return tc_sh_fail(c, "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[c->outs[0].meta.dtype].torch);
 }
 static tc_status shape_floats(tc_shape_ctx *c) {
     TC_TRY(tc_shape_binary(c));
@@ -362,6 +378,12 @@ static tc_status extremum(tc_emit *e, const tc_node *n, tc_value *const *gs, con
         tc_value *wins = args2(e, loses, n, 1 - i, i);
         tc_e_give(e, n, i, tc_e3(e, "aten::where.self", wins, gs[0], half));
     }
+    return tc_e_done(e);
+}
+/* The next number moves as self does; where both are equal it is other, which PyTorch gives no gradient. */
+static tc_status grad_nextafter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_e_give(e, n, 0, only(e, args2(e, "aten::ne.Tensor", n, 0, 1), gs[0]));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_zeros_like(e, tc_arg_value(n, 1)));
     return tc_e_done(e);
 }
 static tc_status grad_maximum(tc_emit *e, const tc_node *n, tc_value *const *gs) { return extremum(e, n, gs, "aten::lt.Tensor"); }
@@ -608,7 +630,10 @@ const tc_op tc_ops_pointwise_binary[] = {
         "|self| with the sign of other"),
     ROW("copysign.Scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_copysign, grad_copysign, "copysign(f32[5], -1)",
         "|self| with the sign of other"),
-    ROW("nextafter(Tensor self, Tensor other)", shape_floats, lower_nextafter, NULL, "nextafter(f32[5], f32[5])", "the next number towards other"),
+    ROW("nextafter(Tensor self, Tensor other)", shape_floats, lower_nextafter, grad_nextafter, "nextafter(f32[5], f32[5])",
+        "the next number towards other"),
+    TRUTH("gcd(Tensor self, Tensor other)", shape_integers, lower_gcd, "gcd(i64[5], i64[5]); gcd(i32[3,5], i32[5])", "greatest common divisor"),
+    TRUTH("lcm(Tensor self, Tensor other)", shape_integers, lower_lcm, "lcm(i64[5], i64[5]); lcm(u8[3,5], u8[5])", "least common multiple"),
     ROW("logaddexp(Tensor self, Tensor other)", shape_floats, lower_logaddexp, grad_logaddexp, "logaddexp(f32[5], f32[5])", "log(e^self + e^other)"),
     ROW("logaddexp2(Tensor self, Tensor other)", shape_floats, lower_logaddexp, grad_logaddexp2, "logaddexp2(f32[5], f32[5])",
         "log2(2^self + 2^other)"),

@@ -11,11 +11,11 @@
 #define UNARY(name, OP) \
     static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op1(l, TC_X_##OP, tc_l_in(l, 0))); }
 UNARY(neg, NEG)
-UNARY(abs, ABS) UNARY(sign, SIGN) UNARY(exp, EXP) UNARY(exp2, EXP2) UNARY(expm1, EXPM1) UNARY(log, LOG) UNARY(log2, LOG2) UNARY(log10, LOG10)
-    UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS)
-        UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH)
-            UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA)
-                UNARY(bitwise_not, NOT)
+UNARY(abs, ABS)
+UNARY(sign, SIGN) UNARY(exp, EXP) UNARY(exp2, EXP2) UNARY(expm1, EXPM1) UNARY(log, LOG) UNARY(log2, LOG2) UNARY(log10, LOG10) UNARY(log1p, LOG1P)
+    UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN)
+        UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID)
+            UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
 #undef UNARY
 
     /* Rounding is the identity on integers. */
@@ -50,6 +50,22 @@ static tc_status lower_round_decimals(tc_lower *l) {
     if (decimals == 0) return tc_l_out(l, 0, tc_l_op1(l, TC_X_RINT, x));
     if (decimals > 0) return tc_l_out(l, 0, tc_l_div(l, tc_l_op1(l, TC_X_RINT, tc_l_mul(l, x, s)), s));
     return tc_l_out(l, 0, tc_l_mul(l, tc_l_op1(l, TC_X_RINT, tc_l_div(l, x, s)), s));
+}
+
+/* x = m 2^e with 1/2 <= |m| < 1, by exact scaling in float64: e from the logarithm, which may be one off beside a power of two. */
+static tc_status lower_frexp(tc_lower *l) {
+    tc_dtype d = TC_F64;
+    tc_lv own = tc_l_in(l, 0), x = tc_l_cast(l, own, d), zero = tc_l_f(l, d, 0), one = tc_l_f(l, d, 1), half = tc_l_f(l, d, 0.5);
+    tc_lv a = tc_l_op1(l, TC_X_ABS, x);
+    tc_lv plain = tc_l_op2(l, TC_X_OR, tc_l_op2(l, TC_X_OR, tc_l_op1(l, TC_X_ISINF, x), tc_l_op1(l, TC_X_ISNAN, x)), tc_l_op2(l, TC_X_EQ, x, zero));
+    tc_lv e = tc_l_add(l, tc_l_op1(l, TC_X_FLOOR, tc_l_op1(l, TC_X_LOG2, tc_l_where(l, plain, one, a))), one);
+    tc_lv first = tc_l_op1(l, TC_X_TRUNC, tc_l_mul(l, tc_l_op1(l, TC_X_NEG, e), half)), rest = tc_l_op1(l, TC_X_NEG, tc_l_add(l, e, first));
+    tc_lv m = tc_l_mul(l, tc_l_mul(l, x, tc_l_op1(l, TC_X_EXP2, first)), tc_l_op1(l, TC_X_EXP2, rest)), size = tc_l_op1(l, TC_X_ABS, m);
+    tc_lv big = tc_l_op2(l, TC_X_GE, size, one), small = tc_l_op2(l, TC_X_LT, size, half);
+    m = tc_l_where(l, big, tc_l_mul(l, m, half), tc_l_where(l, small, tc_l_add(l, m, m), m));
+    e = tc_l_where(l, big, tc_l_add(l, e, one), tc_l_where(l, small, tc_l_sub(l, e, one), e));
+    TC_TRY(tc_l_out(l, 0, tc_l_where(l, plain, own, tc_l_cast(l, m, own_compute(l)))));
+    return tc_l_out(l, 1, tc_l_cast(l, tc_l_where(l, plain, zero, e), TC_I32));
 }
 
 /* Questions about a floating-point value; integers are finite numbers. */
@@ -144,6 +160,12 @@ static tc_status shape_floating(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_float(c, 0));
     return tc_shape_same(c);
 }
+static tc_status shape_frexp(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    if (!tc_is_float(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail(c, "torch.frexp() only supports floating-point dtypes");
+    TC_TRY(tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype));
+    return tc_sh_out_like(c, 1, tc_sh_meta(c, 0), TC_I32);
+}
 static tc_status shape_bits(tc_shape_ctx *c) {
     TC_TRY(tc_shape_same(c));
     if (!tc_is_integral(tc_sh_meta(c, 0)->dtype))
@@ -222,6 +244,10 @@ static tc_status grad_logit(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         g = tc_e3(e, "aten::where.self", in, g, tc_e_zeros_like(e, g));
     }
     tc_e_give(e, n, 0, g);
+    return tc_e_done(e);
+}
+static tc_status grad_frexp(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* g / 2^exponent */
+    if (gs[0]) tc_e_give(e, n, 0, tc_e_div(e, gs[0], tc_e_cast(e, tc_e1(e, "aten::exp2", n->outs[1]), n->outs[0]->meta.dtype)));
     return tc_e_done(e);
 }
 static tc_status grad_sinc(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -490,6 +516,12 @@ const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Te
                                          .decompose = decompose_tanh_backward,
                                          .samples = "tanh_backward(f32[5], f32[5])",
                                          .doc = "g (1 - y^2)"},
+                                        {.schema = "aten::frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+                                         .shape = shape_frexp,
+                                         .lower = lower_frexp,
+                                         .grad = grad_frexp,
+                                         .samples = "frexp(f32[5]); frexp(f64[3,4])",
+                                         .doc = "m and e: x = m 2^e, 1/2 <= |m| < 1"},
                                         ALIAS(absolute),
                                         ALIAS(arccos),
                                         ALIAS(arcsin),
