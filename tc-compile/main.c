@@ -50,7 +50,7 @@ static void interpreted(void *ctx, const char *group, const char *why) { tc_cmd_
 
 /* Every loop of every program becomes a group of the unit; equal ones once. */
 static tc_status emit(compile_job *j) {
-    tc_exec_options o = {.threads = 1};
+    tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c)};
     tc_emit_count count = {0};
     TC_TRY(tc_isa_choose(NULL, &j->row));
     j->isa = tc_isa_name(j->row);
@@ -63,6 +63,7 @@ static tc_status emit(compile_job *j) {
         tc_exec_report(j->execs[i], &b);
         fprintf(stderr, "%s", tc_buf_str(&b));
         tc_buf_free(&b);
+        say_memory(j, j->execs[i]);
     }
     tc_cmd_verbose(j->c, "%zu loops, %zu different groups for %s, %zu interpreted", count.loops, tc_unit_groups(j->unit), j->isa, count.left);
     return NULL;

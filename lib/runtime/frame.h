@@ -111,6 +111,7 @@ struct tc_exec {
     size_t dynamic_bytes;
     struct tc_generator *gen;
     bool random; /* a node draws random numbers */
+    bool plan_only; /* frame_bind makes the plan and no memory */
     void (*profile)(void *ctx, const tc_exec_event *event);
     void *profile_ctx;
     recycler *memory;  /* of results */
@@ -126,6 +127,7 @@ tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out);
 tc_status frame_bind(frame *f, bound **out);
 void bound_destroy(bound *b);
 void bound_plan_memory(bound *b, size_t nvalues);
+size_t call_scratch(tc_exec *e, const call *c); /* bytes that this call needs of tc_exec.scratch */
 
 /* solve.c */
 tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs);

@@ -78,6 +78,24 @@ static tc_status alloc_out(tc_kcall *k, int out, tc_dtype dtype, int rank, const
     return tc_tensor_empty(dtype, rank, size, &k->outs[out]);
 }
 
+static void kernel_setup(tc_exec *e, kernel_call *k) {
+    k->k.scratch = NULL;
+    k->k.pool = e->pool;
+    k->k.isa = e->isa;
+    k->k.fast = e->o.fast;
+    k->k.gen = e->gen;
+    k->k.alloc = alloc_out;
+}
+
+size_t call_scratch(tc_exec *e, const call *c) {
+    size_t workers = (size_t)tc_pool_threads(e->pool);
+    if (c->kind == CALL_LOOP && c->code) return c->code->scratch ? (size_t)c->code->scratch(&c->abi) : 0;
+    if (c->kind == CALL_LOOP) return workers * tc_block_scratch(c->block) + tc_block_temps(c->block);
+    if (c->kind != CALL_KERNEL || !c->group->node->op->kernel->scratch) return 0;
+    kernel_setup(e, c->kernel);
+    return c->group->node->op->kernel->scratch(&c->kernel->k, (int)workers);
+}
+
 tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n) {
     const tc_kernel *kn = n->op->kernel;
     for (int i = 0; i < k->nlate; i++) {
@@ -85,12 +103,7 @@ tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n) {
         TC_TRY(tc_sym_eval(k->late[i].number, e->vars, e->nvars, &v));
         k->late[i].arg->num = tc_sym_type(k->late[i].number) == TC_SYM_FLOAT ? tc_scalar_float(v.f) : tc_scalar_bool(v.i);
     }
-    k->k.scratch = NULL;
-    k->k.pool = e->pool;
-    k->k.isa = e->isa;
-    k->k.fast = e->o.fast;
-    k->k.gen = e->gen;
-    k->k.alloc = alloc_out;
+    kernel_setup(e, k);
     if (n->op->flags & TC_OP_RANDOM && !e->gen) return tc_error(TC_USAGE, "%s draws random numbers and no generator was given", tc_op_name(n->op));
     if (kn->scratch) {
         size_t bytes = kn->scratch(&k->k, tc_pool_threads(e->pool));

@@ -63,8 +63,12 @@ typedef struct {
     size_t naive;   /* the same without sharing memory between lifetimes */
     size_t dynamic; /* made during the run: data-dependent sizes */
     size_t scratch; /* of kernels and blocks, all workers */
+    size_t results; /* of the program, without those that are state (estimates only) */
 } tc_exec_memory;
 tc_exec_memory tc_exec_memory_use(const tc_exec *e);
+/* What a run at these sizes would need, without running or allocating it. vars: by symbol, in the order of tc_sym_var_at; those that are
+ * not bound make the groups that depend on them dynamic, which are not counted. TC_CONTENT: a guard or range does not hold. */
+tc_status tc_exec_estimate(tc_exec *e, const tc_symvalue *vars, size_t nvars, tc_exec_memory *out);
 
 /* The loops that a run executes, for the code generator, in program order (subgraphs included). */
 size_t tc_exec_loop_count(const tc_exec *e);
