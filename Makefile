@@ -106,6 +106,17 @@ $(BUILD)/bin/tc-mpi.so: $(sort $(wildcard lib/dist/shim/*.c lib/dist/shim/*.h))
 	$(MPICC) $(BASEFLAGS) -shared -o $@ $(filter %.c,$^)
 all: $(SHIM)
 
+# The reference LAPACK and BLAS, linked by path so that no alternative takes their place, only what is called; opened by the first operator
+# that needs it (lib/kernel/lapack.c).
+LAPACK_A ?= $(firstword $(foreach d,/usr/lib/$(shell $(CC) -print-multiarch 2>/dev/null) /usr/lib,$(wildcard $(d)/lapack/liblapack.a)))
+BLAS_A   ?= $(subst lapack,blas,$(LAPACK_A))
+LAPACK  := $(BUILD)/bin/tc-lapack.so
+$(LAPACK): lib/kernel/shim/lapack.c lib/kernel/shim/tc_lapack.h $(LAPACK_A) $(BLAS_A)
+	@mkdir -p $(@D)
+	@[ -n "$(LAPACK_A)" ] || { echo "liblapack.a is not there: make deps" >&2; exit 1; }
+	$(CC) $(BASEFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $< $(LAPACK_A) $(BLAS_A) -lm
+all: $(LAPACK)
+
 # ---- what people ask for ----
 ORACLE ?= ../shared/oracle
 check: deps             ## the fast tests; last line "N passed, N failed"
@@ -141,7 +152,7 @@ fuzz:                   ## every fuzz target for its share of FUZZ_TIME=60 secon
 	@tests/fuzz/run build-fuzz "$(BASEFLAGS)" "$(LIBS)"
 
 # Debian packages: what building, checking and the demo need; LINT_PKGS besides for lint and fuzz.
-PKGS := gcc libc6-dev libyaml-dev libsodium-dev zlib1g-dev libopenmpi-dev openmpi-bin libcmocka-dev libmpfr-dev bats mandoc
+PKGS := gcc libc6-dev liblapack-dev libblas-dev libyaml-dev libsodium-dev zlib1g-dev libopenmpi-dev openmpi-bin libcmocka-dev libmpfr-dev bats mandoc
 LINT_PKGS := clang-14 clang-format-14 libclang-rt-14-dev
 deps:                   ## installs the missing packages (as root, on Debian; TC_NO_DEPS=1: never)
 	@[ -z "$(DESTDIR)$(DEB_BUILD_OPTIONS)$(TC_NO_DEPS)" ] && command -v dpkg-query >/dev/null || exit 0; \
@@ -156,21 +167,21 @@ lint-deps:
 $(BUILD)/install/libtc.a: $(BUILD)/libtc.a
 	@mkdir -p $(@D)
 	ld -r --whole-archive $< -o $(@D)/libtc.o
-	objcopy -w --keep-global-symbol='tc_*' --keep-global-symbol=xerbla_ $(@D)/libtc.o
+	objcopy -w --keep-global-symbol='tc_*' $(@D)/libtc.o
 	@rm -f $@
 	ar rcsD $@ $(@D)/libtc.o
 
 install: all $(BUILD)/install/libtc.a ## programs, library, header, pages and completions under DESTDIR PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(TOOLS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(LAPACK) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 lib/tc.h $(DESTDIR)$(PREFIX)/include
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' tc.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for t in $(TOOLS); do $(BUILD)/bin/$$t --help=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t; done
 	for p in $(wildcard man/*.[1-9]); do s=$${p##*.}; install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/$${p##*/}; done
 uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
-	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(DESTDIR)$(PREFIX)/lib/tc-mpi.so $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
+	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(DESTDIR)$(PREFIX)/lib/tc-mpi.so $(DESTDIR)$(PREFIX)/lib/tc-lapack.so $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for p in $(notdir $(wildcard man/*.[1-9])); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
 clean:                  ## removes everything that was built
 	rm -rf build build-*

@@ -5,6 +5,7 @@
 #include "runtime/block_impl.h"
 
 int64_t reach_offset(const side *s, const int64_t *stride, int64_t flat) {
+    if (flat == 0) return 0; /* an extent may be 0 */
     if (s->n == 1) return stride[0] * flat;
     int64_t off = 0;
     for (int a = s->n - 1; a >= 0; a--) {

@@ -2,6 +2,7 @@
  * sum(results * cotangents) is compared with central differences. Second derivatives the same way, of the gradient program. */
 #include "base/rng.h"
 #include "grad/grad.h"
+#include "op/emit.h"
 #include "op/functionalise.h"
 #include "op/sample.h"
 #include "pass/dce.h"
@@ -57,11 +58,41 @@ static bool statistic(const tc_op *op, const tc_program *p, int input) {
 
 /* Results after the first that exist for the backward only: PyTorch gives them no gradient. */
 static bool only_first(const tc_op *op) {
-    static const char *const names[] = {"log_sigmoid_forward", "native_group_norm", "_native_batch_norm_legit_functional",
-                                        "_scaled_dot_product_flash_attention_for_cpu"};
+    static const char *const names[] = {"log_sigmoid_forward",
+                                        "native_group_norm",
+                                        "_native_batch_norm_legit_functional",
+                                        "_scaled_dot_product_flash_attention_for_cpu",
+                                        "_linalg_solve_ex",
+                                        "_linalg_det",
+                                        "_linalg_slogdet"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(tc_op_schema(op)->name, names[i])) return true;
     return false;
+}
+
+/* Operators that read one triangle of a matrix, and whose gradient is by convention that of the whole one: they are given a matrix made of the
+ * sample's, symmetric or triangular, whose elements are then free. */
+static tc_status structure(const tc_op *op, tc_program *p) {
+    static const struct {
+        const char *name;
+        int arg;
+        bool triangle;
+    } rows[] = {{"_linalg_eigh", 0, false},
+                {"linalg_eigh", 0, false},
+                {"linalg_eigvalsh", 0, false},
+                {"cholesky_solve", 1, true},
+                {"cholesky_inverse", 0, true}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (strcmp(tc_op_schema(op)->name, rows[i].name)) continue;
+        tc_node *n = p->graph->first;
+        tc_value *x = n->args[rows[i].arg].value;
+        tc_emit e = {.graph = p->graph, .before = n};
+        tc_value *y = rows[i].triangle ? tc_emit_call(&e, "aten::tril", "v", x)
+                                       : tc_e_add(&e, x, tc_emit_call(&e, "aten::transpose.int", "vii", x, (int64_t)-2, (int64_t)-1));
+        if (y) n->args[rows[i].arg].value = y;
+        return e.status;
+    }
+    return NULL;
 }
 
 static tc_status make(const tc_op *op, const char *call, size_t len, problem *q) {
@@ -72,6 +103,7 @@ static tc_status make(const tc_op *op, const char *call, size_t len, problem *q)
     free(text);
     q->p = s.program;
     if (st) return st;
+    TC_TRY(structure(op, q->p));
     q->nin = q->p->ninputs;
     for (int i = 0; i < q->nin; i++) {
         TC_TRY(concrete(q->p->inputs[i].value, &q->in[i]));
