@@ -1,115 +1,64 @@
 /* Files and folders of tensors behind one list of names. */
 #include "tc-ckpt/view.h"
 
-#include "file/pt2.h"
-
 #include <stdio.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 static const char PREFIX[] = "model.";
 
-static const char *raw_name(const view *v, size_t k) { return v->ckpt ? tc_ckpt_name(v->ckpt, k) : v->tensors.items.data[k].name; }
-static size_t raw_count(const view *v) { return v->ckpt ? tc_ckpt_count(v->ckpt) : v->tensors.items.len; }
 static bool of_model(const char *name) { return !strncmp(name, PREFIX, sizeof PREFIX - 1); }
 
-typedef struct {
-    const char *name;
-    size_t index;
-} named;
-static int by_name(const void *a, const void *b) { return strcmp(((const named *)a)->name, ((const named *)b)->name); }
-
 static void list(view *v) {
-    size_t n = raw_count(v), m = 0;
-    named *all = tc_xcalloc(n + 1, sizeof *all);
-    for (size_t i = 0; i < n; i++)
-        if (!v->only_model || of_model(raw_name(v, i))) all[m++] = (named){raw_name(v, i), i};
-    qsort(all, m, sizeof *all, by_name);
     v->shown.len = 0;
-    for (size_t i = 0; i < m; i++) tc_vec_push(&v->shown, all[i].index);
-    free(all);
-}
-
-bool view_has_model(const view *v) {
-    for (size_t i = 0; i < raw_count(v); i++)
-        if (of_model(raw_name(v, i))) return true;
-    return false;
+    for (size_t i = 0; i < tc_ckpt_count(v->ckpt); i++)
+        if (!v->only_model || of_model(tc_ckpt_name(v->ckpt, i))) tc_vec_push(&v->shown, i);
 }
 
 void view_only_model(view *v) {
-    v->only_model = v->kind && !strcmp(v->kind, "checkpoint") && view_has_model(v);
+    bool any = false;
+    for (size_t i = 0; i < tc_ckpt_count(v->ckpt); i++) any = any || of_model(tc_ckpt_name(v->ckpt, i));
+    v->only_model = any && !strcmp(tc_ckpt_format(v->ckpt), "checkpoint");
     list(v);
 }
 
-/* The weights of every program of an archive; programs share them, so each name is taken once. */
-static tc_status from_archive(tc_blob *b, view *v) {
-    tc_archive *a;
-    TC_TRY(tc_archive_open(b, &a));
-    tc_status st = NULL;
-    for (size_t i = 0; i < tc_archive_count(a) && !st; i++) st = tc_archive_weights(a, tc_archive_name(a, i), &v->tensors);
-    tc_archive_close(a);
-    v->kind = "archive";
-    return st;
-}
-
-static tc_status from_file(const char *path, view *v) {
-    tc_blob *b;
-    TC_TRY(tc_blob_open(path, &b));
-    tc_status st;
-    if (tc_format_of(b->data, b->len) == TC_FORMAT_ZIP) {
-        st = from_archive(b, v);
-    } else {
-        v->kind = "safetensors";
-        st = b->len && b->data[0] == '{' ? tc_tensors_load(path, &v->tensors) : tc_tensors_load_blob(b, &v->tensors);
+tc_status view_open(tc_cmd *c, const char *path, tc_ckpt_options o, view *out) {
+    *out = (view){0};
+    if (!path) path = "-";
+    if (!strcmp(path, "-")) TC_TRY(tc_cmd_claim_stdin(c, "the tensors"));
+    tc_status st = tc_ckpt_open_as(path, o, &out->ckpt);
+    if (st && !strcmp(path, "-") && strstr(tc_status_message(st), ": 0 bytes")) {
+        tc_status_free(st);
+        return tc_error(TC_CONTENT, "stdin: nothing arrived: did the command before fail?");
     }
-    tc_blob_release(b);
-    return st;
-}
-
-static tc_status from_folder(const char *path, view *v) {
-    tc_buf b = {0};
-    tc_buf_printf(&b, "%s/latest", path);
-    if (access(b.data, F_OK) == 0) {
-        free(v->path);
-        v->path = tc_xstrdup(b.data);
+    if (st) return st;
+    out->path = tc_ckpt_path(out->ckpt);
+    list(out);
+    size_t n;
+    const tc_metadata *notes = tc_ckpt_notes(out->ckpt, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 5 && n > 6) {
+            tc_cmd_note(c, "%s: %zu more remarks (-v shows them)", out->path, n - i);
+            if (!c->verbose) break;
+        }
+        tc_cmd_note(c, "%s: %s: %s", out->path, notes[i].key, notes[i].value);
     }
-    tc_buf_free(&b);
-    v->kind = "checkpoint";
-    return tc_ckpt_open(v->path, &v->ckpt);
-}
-
-tc_status view_open(tc_cmd *c, const char *path, view *out) {
-    struct stat info;
-    (void)c;
-    *out = (view){.path = tc_xstrdup(path)};
-    bool folder = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
-    tc_status st = folder ? from_folder(path, out) : from_file(path, out);
-    if (st) view_close(out);
-    else list(out);
-    return st;
+    return NULL;
 }
 
 void view_close(view *v) {
     tc_ckpt_close(v->ckpt);
-    tc_tensors_deinit(&v->tensors);
     tc_vec_free(&v->shown);
-    free(v->path);
     *v = (view){0};
 }
 
 size_t view_count(const view *v) { return v->shown.len; }
 
 const char *view_name(const view *v, size_t i) {
-    const char *name = raw_name(v, v->shown.data[i]);
+    const char *name = tc_ckpt_name(v->ckpt, v->shown.data[i]);
     return v->only_model ? name + sizeof PREFIX - 1 : name;
 }
 
-tc_status view_tensor(const view *v, size_t i, tc_tensor *out) {
-    size_t k = v->shown.data[i];
-    if (v->ckpt) return tc_ckpt_tensor(v->ckpt, k, out);
-    *out = tc_tensor_share(&v->tensors.items.data[k].tensor);
-    return NULL;
-}
+tc_ckpt_head view_head(const view *v, size_t i) { return tc_ckpt_entry_head(v->ckpt, v->shown.data[i]); }
+tc_status view_tensor(const view *v, size_t i, tc_tensor *out) { return tc_ckpt_tensor(v->ckpt, v->shown.data[i], out); }
 
 int64_t view_find(const view *v, const char *name) {
     size_t lo = 0, hi = v->shown.len;

@@ -113,6 +113,30 @@ tc_status tc_blob_open(const char *path, tc_blob **out_blob) {
     return s;
 }
 
+tc_blob *tc_blob_adopt(void *data, size_t n, const char *name) {
+    tc_blob *b = new_blob(name);
+    b->data = data;
+    b->len = n;
+    return b;
+}
+
+tc_blob *tc_blob_slice(tc_blob *b, size_t offset, size_t n, const char *name) {
+    tc_blob *s = new_blob(name);
+    TC_ASSERT(offset <= b->len && n <= b->len - offset);
+    s->data = n ? b->data + offset : NULL;
+    s->len = n;
+    s->mapped = b->mapped;
+    s->whole = tc_blob_retain(b);
+    return s;
+}
+
+void tc_blob_forget(const tc_blob *b, const void *p, size_t n) {
+    while (b->whole) b = b->whole;
+    if (!b->mapped || !n) return;
+    uintptr_t page = 4096, begin = (uintptr_t)p & ~(page - 1), end = ((uintptr_t)p + n + page - 1) & ~(page - 1);
+    madvise((void *)begin, end - begin, MADV_DONTNEED); /* the mapping is private and was never written */
+}
+
 tc_blob *tc_blob_retain(tc_blob *b) {
     __atomic_fetch_add(&b->refs, 1, __ATOMIC_RELAXED);
     return b;
@@ -120,7 +144,8 @@ tc_blob *tc_blob_retain(tc_blob *b) {
 
 void tc_blob_release(tc_blob *b) {
     if (!b || __atomic_sub_fetch(&b->refs, 1, __ATOMIC_ACQ_REL)) return;
-    if (b->mapped) munmap(b->data, b->len);
+    if (b->whole) tc_blob_release(b->whole);
+    else if (b->mapped) munmap(b->data, b->len);
     else free(b->data);
     free(b->name);
     free(b);

@@ -16,12 +16,13 @@
 
 #include <stdio.h>
 
-typedef struct {
+typedef struct tc_blob {
     unsigned char *data; /* writable without changing the file (MAP_PRIVATE); NULL when len is 0 */
     size_t len;
-    char *name;  /* for messages: the path, or "stdin" */
-    bool mapped; /* a later truncation of the file by others is SIGBUS (handled in cmd/) */
-    int refs;    /* atomic */
+    char *name;            /* for messages: the path, or "stdin" */
+    bool mapped;           /* a later truncation of the file by others is SIGBUS (handled in cmd/) */
+    int refs;              /* atomic */
+    struct tc_blob *whole; /* of a slice: what it is a part of; else NULL */
 } tc_blob;
 
 /* Maps a regular file; reads anything else to its end: into memory, above 64 MiB into an unlinked file in $TMPDIR that is
@@ -29,6 +30,12 @@ typedef struct {
 tc_status tc_blob_open(const char *path, tc_blob **out_blob);
 /* The same for an open descriptor, which stays open. A regular file is mapped from its beginning when its offset is 0. */
 tc_status tc_blob_from_fd(int fd, const char *name, tc_blob **out_blob);
+/* Takes over data of malloc. */
+tc_blob *tc_blob_adopt(void *data, size_t n, const char *name);
+/* n bytes from offset, which must lie inside, under a name of its own. */
+tc_blob *tc_blob_slice(tc_blob *b, size_t offset, size_t n, const char *name);
+/* Lets the system take back the pages of n bytes at p that were read: they are read again when they are needed. Nothing for what is not mapped. */
+void tc_blob_forget(const tc_blob *b, const void *p, size_t n);
 tc_blob *tc_blob_retain(tc_blob *b);
 void tc_blob_release(tc_blob *b);             /* NULL is allowed */
 void tc_blob_deleter(void *blob, void *data); /* tc_blob_release in the form that tc_storage_wrap takes (ctx is the blob) */

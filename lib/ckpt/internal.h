@@ -2,7 +2,56 @@
 #ifndef TC_CKPT_INTERNAL_H
 #define TC_CKPT_INTERNAL_H
 
-#include "base/status.h"
+#include "ckpt/ckpt.h"
+
+/* A part of a tensor, as a file holds it. */
+typedef struct {
+    tc_tensor data; /* owned */
+    int64_t offset[TC_MAX_RANK];
+    const char *file;
+} tc_piece;
+typedef struct {
+    const char *name;
+    tc_dtype dtype;
+    int rank;
+    bool sized; /* size is known from elsewhere than the pieces */
+    bool opaque;
+    size_t container; /* as in tc_named */
+    int64_t size[TC_MAX_RANK];
+    TC_VEC(tc_piece) pieces;
+} tc_entry;
+
+struct tc_ckpt {
+    tc_arena arena;
+    TC_VEC(tc_entry *) entries; /* in order of name once opened */
+    tc_map by_name;             /* -> tc_entry; -> index + 1 once opened */
+    TC_VEC(tc_metadata) values, metadata, notes;
+    char *path;
+    const char *format;
+    tc_buf state;
+    int64_t step;
+    bool raw, check_all;
+    size_t checked;
+};
+
+/* The entry of that name, made when there is none. */
+tc_entry *tc_ckpt_entry(tc_ckpt *c, const char *name);
+/* A part of e; takes over the tensor. TC_CONTENT when its type or rank is not the entry's. */
+tc_status tc_ckpt_add_piece(tc_ckpt *c, tc_entry *e, tc_tensor t, const int64_t *offset, const char *file);
+/* Parts inside the tensor, covering it, each element once. */
+tc_status tc_ckpt_check_entry(tc_ckpt *c, tc_entry *e);
+void tc_ckpt_note(tc_ckpt *c, const char *name, const char *what);
+/* All of a file's tensors, whole, and its values, under prefix (NULL: none). */
+tc_status tc_ckpt_take_file(tc_ckpt *c, tc_tensors *t, const char *file);
+
+tc_status tc_ckpt_open_dcp(tc_ckpt *c, const char *dir);
+tc_status tc_ckpt_open_hf(tc_ckpt *c, const char *dir);
+tc_status tc_ckpt_open_index(tc_ckpt *c, const char *path);
+/* Names in a folder that `want` accepts, sorted, in the arena. */
+tc_status tc_ckpt_list(tc_arena *a, const char *dir, bool (*want)(const char *), char ***out, size_t *out_n);
+
+/* DCP_SHARDING_INFO of whole tensors: every one begins at 0. */
+void tc_ckpt_sharding_info(tc_buf *b, const tc_content *c);
 
 /* BLAKE2b-256 of a file, as 64 hex digits, and its length. */
 tc_status tc_ckpt_hash(const char *path, char out[65], int64_t *out_bytes);

@@ -1,98 +1,32 @@
-/* Opening and verifying checkpoints. Pieces of a sharded tensor lie in several files; saved_offsets says where each belongs. */
+/* Opening and verifying checkpoints, whatever wrote them. */
 #include "base/json.h"
 #include "ckpt/ckpt.h"
 #include "ckpt/internal.h"
 
 #include <dirent.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
-
-typedef struct {
-    const tc_tensor *data;
-    int64_t offset[TC_MAX_RANK];
-    const char *file;
-} piece;
-typedef struct {
-    const char *name;
-    TC_VEC(piece) pieces;
-} entry;
-
-struct tc_ckpt {
-    tc_arena arena;
-    TC_VEC(tc_tensors *) files;
-    TC_VEC(entry *) entries;
-    tc_map by_name;
-    tc_buf state;
-    int64_t step;
-};
 
 void tc_ckpt_close(tc_ckpt *c) {
     if (!c) return;
-    for (size_t i = 0; i < c->files.len; i++) {
-        tc_tensors_deinit(c->files.data[i]);
-        free(c->files.data[i]);
+    for (size_t i = 0; i < c->entries.len; i++) {
+        tc_entry *e = c->entries.data[i];
+        for (size_t k = 0; k < e->pieces.len; k++) tc_tensor_deinit(&e->pieces.data[k].data);
+        tc_vec_free(&e->pieces);
     }
-    for (size_t i = 0; i < c->entries.len; i++) tc_vec_free(&c->entries.data[i]->pieces);
-    tc_vec_free(&c->files);
     tc_vec_free(&c->entries);
+    tc_vec_free(&c->values);
+    tc_vec_free(&c->metadata);
+    tc_vec_free(&c->notes);
     tc_map_free(&c->by_name);
     tc_buf_free(&c->state);
     tc_arena_free(&c->arena);
+    free(c->path);
     free(c);
 }
 
-static tc_status read_offsets(tc_ckpt *c, const char *path, const char *json, tc_map *out) {
-    tc_jread j;
-    tc_jr_init(&j, path, json, strlen(json));
-    tc_jr_object(&j);
-    for (tc_str name; tc_jr_member(&j, &name);) {
-        int64_t *offset = TC_NEWN(&c->arena, int64_t, TC_MAX_RANK);
-        *tc_map_put(out, name.s, name.n) = offset;
-        tc_jr_object(&j);
-        for (tc_str key; tc_jr_member(&j, &key);) {
-            if (!tc_str_is(key, "saved_offsets")) {
-                tc_jr_skip(&j);
-                continue;
-            }
-            int d = 0;
-            for (tc_jr_array(&j); tc_jr_item(&j);) {
-                int64_t v = tc_jr_int(&j);
-                if (d == TC_MAX_RANK || v < 0) tc_jr_fail(&j, TC_CONTENT, "DCP_SHARDING_INFO: bad offsets");
-                else offset[d++] = v;
-            }
-        }
-    }
-    return tc_jr_finish(&j);
-}
-
-static tc_status open_shard(tc_ckpt *c, const char *path) {
-    tc_tensors *t = tc_xcalloc(1, sizeof *t);
-    tc_vec_push(&c->files, t);
-    TC_TRY(tc_tensors_load(path, t));
-    tc_map offsets = {0};
-    tc_status s = NULL;
-    for (size_t i = 0; i < t->metadata.len && !s; i++)
-        if (strcmp(t->metadata.data[i].key, "DCP_SHARDING_INFO") == 0) s = read_offsets(c, path, t->metadata.data[i].value, &offsets);
-    const char *file = tc_arena_strdup(&c->arena, path);
-    for (size_t i = 0; i < t->items.len && !s; i++) {
-        const char *name = t->items.data[i].name;
-        entry *e = tc_map_find(&c->by_name, name);
-        if (!e) {
-            e = TC_NEW(&c->arena, entry);
-            e->name = tc_arena_strdup(&c->arena, name);
-            tc_map_set(&c->by_name, name, e);
-            tc_vec_push(&c->entries, e);
-        }
-        piece p = {.data = &t->items.data[i].tensor, .file = file};
-        const int64_t *offset = tc_map_find(&offsets, name);
-        if (offset) memcpy(p.offset, offset, sizeof p.offset);
-        tc_vec_push(&e->pieces, p);
-    }
-    tc_map_free(&offsets);
-    return s;
-}
-
-static int by_name(const void *a, const void *b) { return strcmp((*(entry *const *)a)->name, (*(entry *const *)b)->name); }
+static int by_name(const void *a, const void *b) { return strcmp((*(tc_entry *const *)a)->name, (*(tc_entry *const *)b)->name); }
 
 static bool is_shard(const char *name) {
     size_t n = strlen(name);
@@ -101,10 +35,9 @@ static bool is_shard(const char *name) {
 
 static int compare_names(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
 
-/* Names in a folder that `want` accepts, sorted, in the arena. */
-static tc_status list_files(tc_arena *a, const char *dir, bool (*want)(const char *), char ***out, size_t *out_n) {
+tc_status tc_ckpt_list(tc_arena *a, const char *dir, bool (*want)(const char *), char ***out, size_t *out_n) {
     DIR *d = opendir(dir);
-    if (!d) return tc_error(TC_ENV, "%s: not a checkpoint: cannot open the folder", dir);
+    if (!d) return tc_error(TC_ENV, "%s: cannot open the folder", dir);
     TC_VEC(char *) v = {0};
     for (struct dirent *e; (e = readdir(d));)
         if (want(e->d_name)) tc_vec_push(&v, tc_arena_strdup(a, e->d_name));
@@ -169,7 +102,7 @@ static tc_status verify(tc_arena *a, const char *path) {
     if (!s && !found) s = tc_error(TC_CONTENT, "%s/checkpoint.json: missing, the checkpoint is not complete", path);
     char **shards;
     size_t nshards = 0;
-    if (!s) s = list_files(a, path, is_shard, &shards, &nshards);
+    if (!s) s = tc_ckpt_list(a, path, is_shard, &shards, &nshards);
     for (size_t k = 0; k < nshards && !s; k++) {
         bool known = false;
         for (size_t i = 0; i < m.files.len; i++) known |= strcmp(m.files.data[i].name, shards[k]) == 0;
@@ -200,29 +133,82 @@ tc_status tc_ckpt_verify(const char *path) {
     return s;
 }
 
-static tc_status open_all(tc_ckpt *c, const char *path) {
-    char **shards;
-    size_t n;
+/* ---- opening ---- */
+static bool exists(tc_ckpt *c, const char *dir, const char *name) { return access(tc_arena_printf(&c->arena, "%s/%s", dir, name), F_OK) == 0; }
+
+tc_status tc_ckpt_take_file(tc_ckpt *c, tc_tensors *t, const char *file) {
+    tc_arena *a = &c->arena;
+    const char *path = tc_arena_strdup(a, file);
+    c->format = t->format;
+    for (size_t i = 0; i < t->items.len; i++) {
+        tc_named *n = &t->items.data[i];
+        tc_entry *e = tc_ckpt_entry(c, n->name);
+        e->container = n->container, e->opaque = n->opaque;
+        TC_TRY(tc_ckpt_add_piece(c, e, tc_tensor_share(&n->tensor), NULL, path));
+    }
+    for (size_t i = 0; i < t->values.len; i++) {
+        tc_metadata m = {tc_arena_strdup(a, t->values.data[i].key), tc_arena_strdup(a, t->values.data[i].value)};
+        tc_vec_push(&c->values, m);
+    }
+    for (size_t i = 0; i < t->metadata.len; i++) {
+        tc_metadata m = {tc_arena_strdup(a, t->metadata.data[i].key), tc_arena_strdup(a, t->metadata.data[i].value)};
+        tc_vec_push(&c->metadata, m);
+    }
+    for (size_t i = 0; i < t->left_out.len; i++)
+        tc_ckpt_note(c, t->left_out.data[i].key, tc_arena_printf(a, "%s, which is not supported: left out", t->left_out.data[i].value));
+    return NULL;
+}
+
+static tc_status open_file(tc_ckpt *c, const char *path) {
+    tc_tensors t = {.raw = c->raw, .check_all = c->check_all};
+    size_t n = strlen(path);
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    if (!strcmp(base, ".metadata")) return tc_ckpt_open_dcp(c, slash ? tc_arena_strndup(&c->arena, path, (size_t)(slash - path)) : ".");
+    if (n > 11 && !strcmp(path + n - 11, ".index.json")) return tc_ckpt_open_index(c, path);
+    TC_TRY(tc_tensors_load(path, &t));
+    tc_status st = tc_ckpt_take_file(c, &t, strcmp(path, "-") ? path : "stdin");
+    tc_tensors_deinit(&t);
+    return st;
+}
+
+static tc_status open_folder(tc_ckpt *c, const char *path) {
     manifest m = {0};
     bool found;
+    if (!exists(c, path, "checkpoint.json") && exists(c, path, "latest")) {
+        path = tc_arena_printf(&c->arena, "%s/latest", path);
+        free(c->path);
+        c->path = tc_xstrdup(path);
+    }
     tc_status s = read_manifest(&c->arena, path, &m, &found);
     tc_vec_free(&m.files);
     c->step = m.step;
     TC_TRY(s);
-    TC_TRY(list_files(&c->arena, path, is_shard, &shards, &n));
-    if (!n) return tc_error(TC_CONTENT, "%s: no safetensors file in it", path);
-    for (size_t i = 0; i < n; i++) TC_TRY(open_shard(c, tc_arena_printf(&c->arena, "%s/%s", path, shards[i])));
-    qsort(c->entries.data, c->entries.len, sizeof *c->entries.data, by_name);
-    for (size_t i = 0; i < c->entries.len; i++)
-        *tc_map_put(&c->by_name, c->entries.data[i]->name, strlen(c->entries.data[i]->name)) = (void *)(i + 1);
+    if (!found && exists(c, path, ".metadata")) return tc_ckpt_open_dcp(c, path);
+    TC_TRY(tc_ckpt_open_hf(c, path));
     if (!found) return NULL;
+    c->format = "checkpoint";
     return tc_file_read(tc_arena_printf(&c->arena, "%s/state.json", path), 256 << 20, &c->state);
 }
 
-tc_status tc_ckpt_open(const char *path, tc_ckpt **out) {
+static tc_status open_all(tc_ckpt *c) {
+    struct stat info;
+    bool folder = strcmp(c->path, "-") && stat(c->path, &info) == 0 && S_ISDIR(info.st_mode);
+    TC_TRY(folder ? open_folder(c, c->path) : open_file(c, c->path));
+    for (size_t i = 0; i < c->entries.len; i++) TC_TRY(tc_ckpt_check_entry(c, c->entries.data[i]));
+    if (c->entries.len) qsort(c->entries.data, c->entries.len, sizeof *c->entries.data, by_name);
+    for (size_t i = 0; i < c->entries.len; i++)
+        *tc_map_put(&c->by_name, c->entries.data[i]->name, strlen(c->entries.data[i]->name)) = (void *)(i + 1);
+    return NULL;
+}
+
+tc_status tc_ckpt_open_as(const char *path, tc_ckpt_options o, tc_ckpt **out) {
     *out = NULL;
     tc_ckpt *c = tc_xcalloc(1, sizeof *c);
-    tc_status s = open_all(c, path);
+    c->path = tc_xstrdup(path);
+    c->format = "";
+    c->step = -1;
+    c->raw = o.raw, c->check_all = o.check_all;
+    tc_status s = open_all(c);
     if (s) {
         tc_ckpt_close(c);
         return s;
@@ -231,72 +217,42 @@ tc_status tc_ckpt_open(const char *path, tc_ckpt **out) {
     return NULL;
 }
 
+tc_status tc_ckpt_open(const char *path, tc_ckpt **out) { return tc_ckpt_open_as(path, (tc_ckpt_options){0}, out); }
+
+const char *tc_ckpt_path(const tc_ckpt *c) { return c->path; }
+const char *tc_ckpt_format(const tc_ckpt *c) { return c->format ? c->format : ""; }
 size_t tc_ckpt_count(const tc_ckpt *c) { return c->entries.len; }
 const char *tc_ckpt_name(const tc_ckpt *c, size_t i) { return c->entries.data[i]->name; }
 int64_t tc_ckpt_find(const tc_ckpt *c, const char *name) { return (int64_t)(intptr_t)tc_map_find(&c->by_name, name) - 1; }
 const char *tc_ckpt_state(const tc_ckpt *c) { return c->state.len ? c->state.data : "{}"; }
 int64_t tc_ckpt_step(const tc_ckpt *c) { return c->step; }
 
-/* Copies a piece to its place in the whole tensor, row by row of the last dimension. */
-static void place(const piece *p, tc_tensor *whole) {
-    const tc_tensor *t = p->data;
-    size_t item = tc_dtype_size(t->dtype);
-    int64_t numel = tc_tensor_numel(t), last = t->rank ? t->size[t->rank - 1] : 1, index[TC_MAX_RANK] = {0};
-    const char *from = tc_tensor_data(t);
-    char *to = tc_tensor_data(whole);
-    for (int64_t row = 0; last && row < numel / last; row++) {
-        int64_t at = 0;
-        for (int d = 0; d < t->rank; d++) at += (index[d] + p->offset[d]) * whole->stride[d];
-        memcpy(to + (size_t)at * item, from + (size_t)(row * last) * item, (size_t)last * item);
-        for (int d = t->rank - 2; d >= 0 && ++index[d] == t->size[d]; d--) index[d] = 0;
+#define LIST(name, field)                                                \
+    const tc_metadata *tc_ckpt_##name(const tc_ckpt *c, size_t *out_n) { \
+        *out_n = c->field.len;                                           \
+        return c->field.data;                                            \
     }
+LIST(values, values)
+LIST(metadata, metadata)
+LIST(notes, notes)
+
+tc_ckpt_head tc_ckpt_entry_head(const tc_ckpt *c, size_t i) {
+    const tc_entry *e = c->entries.data[i];
+    const tc_piece *p = &e->pieces.data[0];
+    const tc_tensor *t = &p->data;
+    tc_ckpt_head h = {
+        .name = e->name, .dtype = e->dtype, .rank = e->rank, .file = p->file, .offset = -1, .parts = e->pieces.len, .container = e->container};
+    memcpy(h.size, e->size, sizeof h.size);
+    if (e->pieces.len == 1) h.stride = t->stride;
+    const tc_blob *b = t->storage->deleter == tc_blob_deleter ? t->storage->ctx : NULL;
+    while (b && b->whole) b = b->whole;
+    if (b && b->data && t->storage->bytes && (b->mapped || !strcmp(b->name, "stdin")))
+        h.offset = (int64_t)((unsigned char *)tc_tensor_data(t) - b->data);
+    return h;
 }
 
-tc_status tc_ckpt_tensor(const tc_ckpt *c, size_t i, tc_tensor *out) {
-    const entry *e = c->entries.data[i];
-    const piece *first = &e->pieces.data[0];
-    if (e->pieces.len == 1) {
-        bool whole = true;
-        for (int d = 0; d < first->data->rank; d++) whole = whole && first->offset[d] == 0;
-        if (!whole) return tc_error(TC_CONTENT, "%s: %s is a part of a tensor whose beginning is missing", first->file, e->name);
-        *out = tc_tensor_share(first->data);
-        return NULL;
-    }
-    int64_t size[TC_MAX_RANK] = {0}, sum = 0, numel;
-    for (size_t k = 0; k < e->pieces.len; k++) {
-        const piece *p = &e->pieces.data[k];
-        if (p->data->rank != first->data->rank || p->data->dtype != first->data->dtype)
-            return tc_error(TC_CONTENT, "%s: %s has another type or rank than in %s", p->file, e->name, first->file);
-        for (int d = 0; d < p->data->rank; d++) {
-            int64_t end;
-            if (!tc_add_i64(p->offset[d], p->data->size[d], &end))
-                return tc_error(TC_CONTENT, "%s: %s: offset %lld", p->file, e->name, (long long)p->offset[d]);
-            if (end > size[d]) size[d] = end;
-        }
-        sum += tc_tensor_numel(p->data);
-    }
-    TC_TRY(tc_tensor_empty(first->data->dtype, first->data->rank, size, out), "%s", e->name);
-    numel = tc_tensor_numel(out);
-    if (sum != numel) {
-        tc_tensor_deinit(out);
-        return tc_error(TC_CONTENT, "%s: the parts of %s hold %lld elements, expected %lld", first->file, e->name, (long long)sum, (long long)numel);
-    }
-    for (size_t k = 0; k < e->pieces.len; k++) place(&e->pieces.data[k], out);
-    return NULL;
-}
-
-static bool is_checkpoint(const char *path) {
-    tc_buf b = {0};
-    tc_buf_printf(&b, "%s/checkpoint.json", path);
-    bool is = access(b.data, F_OK) == 0;
-    tc_buf_free(&b);
-    return is;
-}
-
-static tc_status model_weights(const char *path, tc_tensors *out) {
+static tc_status model_weights(const tc_ckpt *c, tc_tensors *out) {
     static const char prefix[] = "model.";
-    tc_ckpt *c;
-    TC_TRY(tc_ckpt_open(path, &c));
     tc_status st = NULL;
     for (size_t i = 0; i < tc_ckpt_count(c) && !st; i++) {
         const char *name = tc_ckpt_name(c, i);
@@ -305,15 +261,27 @@ static tc_status model_weights(const char *path, tc_tensors *out) {
         st = tc_ckpt_tensor(c, i, &t);
         if (!st) st = tc_tensors_add(out, name + sizeof prefix - 1, t);
     }
-    tc_ckpt_close(c);
     return st;
 }
 
+static tc_status all_weights(const tc_ckpt *c, tc_tensors *out) {
+    for (size_t i = 0; i < tc_ckpt_count(c); i++) {
+        tc_tensor t;
+        TC_TRY(tc_ckpt_tensor(c, i, &t));
+        TC_TRY(tc_tensors_add(out, tc_ckpt_name(c, i), t));
+        tc_named *n = &out->items.data[out->items.len - 1];
+        n->container = c->entries.data[i]->container, n->opaque = c->entries.data[i]->opaque;
+    }
+    return NULL;
+}
+
 tc_status tc_ckpt_weights(const char *path, tc_tensors *out) {
-    tc_buf latest = {0};
-    tc_buf_printf(&latest, "%s/latest", path);
-    const char *from = is_checkpoint(path) ? path : is_checkpoint(latest.data) ? latest.data : NULL;
-    tc_status st = from ? model_weights(from, out) : tc_tensors_load(path, out);
-    tc_buf_free(&latest);
+    tc_ckpt *c;
+    TC_TRY(tc_ckpt_open(path, &c));
+    tc_tensors loaded = {.format = c->format};
+    tc_status st = tc_ckpt_format(c) && !strcmp(c->format, "checkpoint") ? model_weights(c, &loaded) : all_weights(c, &loaded);
+    tc_ckpt_close(c);
+    if (st) tc_tensors_deinit(&loaded);
+    else *out = loaded;
     return st;
 }

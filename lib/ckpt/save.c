@@ -26,18 +26,10 @@ tc_status tc_ckpt_hash(const char *path, char out[65], int64_t *out_bytes) {
 /* DCP's sharding information: where each tensor of this file begins in the whole one. */
 static void add_metadata(tc_tensors *t) {
     tc_buf b = {0};
-    tc_json w = {.b = &b};
-    tc_json_object(&w);
-    for (size_t i = 0; i < t->items.len; i++) {
-        tc_json_key(&w, t->items.data[i].name);
-        tc_json_object(&w);
-        tc_json_key(&w, "saved_offsets");
-        tc_json_array(&w);
-        for (int d = 0; d < t->items.data[i].tensor.rank; d++) tc_json_int(&w, 0);
-        tc_json_end(&w);
-        tc_json_end(&w);
-    }
-    tc_json_end(&w);
+    tc_head *heads;
+    tc_content c = tc_content_of(t, &heads);
+    tc_ckpt_sharding_info(&b, &c);
+    free(heads);
     tc_tensors_add_metadata(t, "DCP_SHARDING_INFO", b.data);
     tc_tensors_add_metadata(t, "DCP_VERSION", "1.0");
     tc_tensors_add_metadata(t, "format", "pt");

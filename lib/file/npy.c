@@ -165,26 +165,32 @@ tc_status tc_npy_read(tc_source_bytes *s, tc_tensor *out) {
 }
 
 /* ---- writing ---- */
-tc_status tc_npy_write(tc_out *o, const tc_tensor *t) {
-    const char *descr = tc_dtypes[t->dtype].npy;
-    tc_buf b = {0}, head = {0};
-    if (!descr) return tc_error(TC_USAGE, ".npy has no type %s: give --to safetensors, or --cast f32", tc_dtypes[t->dtype].torch);
+tc_status tc_npy_header(tc_buf *out, tc_dtype dtype, int rank, const int64_t *size) {
+    const char *descr = tc_dtypes[dtype].npy;
+    tc_buf b = {0};
+    if (!descr) return tc_error(TC_USAGE, ".npy has no type %s: give --to safetensors, or --cast f32", tc_dtypes[dtype].torch);
     tc_buf_printf(&b, "{'descr': '%s', 'fortran_order': False, 'shape': (", descr);
-    for (int i = 0; i < t->rank; i++) tc_buf_printf(&b, "%s%lld", i ? ", " : "", (long long)t->size[i]);
-    tc_buf_puts(&b, t->rank == 1 ? ",), }" : "), }");
-    if (t->rank) { /* NumPy leaves room for the first size to grow to 21 digits */
+    for (int i = 0; i < rank; i++) tc_buf_printf(&b, "%s%lld", i ? ", " : "", (long long)size[i]);
+    tc_buf_puts(&b, rank == 1 ? ",), }" : "), }");
+    if (rank) { /* NumPy leaves room for the first size to grow to 21 digits */
         char digits[24];
-        for (int n = snprintf(digits, sizeof digits, "%lld", (long long)t->size[0]); n < 21; n++) tc_buf_putc(&b, ' ');
+        for (int n = snprintf(digits, sizeof digits, "%lld", (long long)size[0]); n < 21; n++) tc_buf_putc(&b, ' ');
     }
     size_t total = (10 + b.len + 1 + 63) / 64 * 64;
     while (10 + b.len + 1 < total) tc_buf_putc(&b, ' ');
     tc_buf_putc(&b, '\n');
-    tc_buf_append(&head, "\x93NUMPY\1\0", 8);
-    tc_buf_append(&head, &(unsigned char[]){(unsigned char)b.len, (unsigned char)(b.len >> 8)}, 2);
-    tc_buf_append(&head, b.data, b.len);
+    tc_buf_append(out, "\x93NUMPY\1\0", 8);
+    tc_buf_append(out, &(unsigned char[]){(unsigned char)b.len, (unsigned char)(b.len >> 8)}, 2);
+    tc_buf_append(out, b.data, b.len);
+    tc_buf_free(&b);
+    return NULL;
+}
+
+tc_status tc_npy_write(tc_out *o, const tc_tensor *t) {
+    tc_buf head = {0};
+    TC_TRY(tc_npy_header(&head, t->dtype, t->rank, t->size));
     tc_status st = tc_out_write(o, head.data, head.len);
     if (!st) st = tc_pack_write(o, t);
-    tc_buf_free(&b);
     tc_buf_free(&head);
     return st;
 }

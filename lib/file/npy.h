@@ -9,5 +9,7 @@
 tc_status tc_npy_read(tc_source_bytes *s, tc_tensor *out);
 /* The bytes that numpy.save writes. TC_USAGE for a type that .npy lacks (bf16, f8). */
 tc_status tc_npy_write(tc_out *o, const tc_tensor *t);
+/* What stands in front of the elements, appended to out. */
+tc_status tc_npy_header(tc_buf *out, tc_dtype dtype, int rank, const int64_t *size);
 
 #endif

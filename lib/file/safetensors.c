@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/json_write.h"
-#include "file/pack.h"
+#include "file/content.h"
 
 #include <stdio.h>
 
@@ -25,6 +25,15 @@ typedef struct {
     tc_arena arena;
 } header;
 
+/* Types that the format has and tc lacks, and those that nobody has. */
+static void refuse_type(tc_jread *j, const char *name, const char *type) {
+    static const char *const lacking[] = {"F4", "F6_E2M3", "F6_E3M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"};
+    bool known = false;
+    for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) known = known || !strcmp(type, lacking[i]);
+    if (known) tc_jr_fail(j, TC_UNSUPPORTED, "%s has element type %s, which is not supported", name, type);
+    else tc_jr_fail(j, TC_CONTENT, "%s has element type %s: there is no such type", name, type);
+}
+
 static void read_entry(tc_jread *j, entry *e) {
     char dtype[24] = "";
     int offsets = 0, rank = -1;
@@ -34,7 +43,7 @@ static void read_entry(tc_jread *j, entry *e) {
             tc_str s = tc_jr_string(j);
             e->dtype = tc_dtype_from_safetensors(s.s, s.n);
             snprintf(dtype, sizeof dtype, "%.*s", (int)(s.n < 20 ? s.n : 20), s.s);
-            if (e->dtype == TC_DTYPE_NONE) tc_jr_fail(j, TC_UNSUPPORTED, "%s has element type %s", e->name, dtype);
+            if (e->dtype == TC_DTYPE_NONE) refuse_type(j, e->name, dtype);
         } else if (tc_str_is(key, "shape")) {
             rank = 0;
             for (tc_jr_array(j); tc_jr_item(j); rank++) {
@@ -120,10 +129,18 @@ static tc_status too_wide(const entry *e) {
     return tc_error(TC_UNSUPPORTED, "%s has %d dimensions, more than %d", e->name, e->rank, TC_MAX_RANK);
 }
 
-static tc_status make_tensor(tc_storage *data, const entry *e, tc_tensor *out) {
+/* raw (a mapped file, or NULL): a view of it even where the file does not align it. */
+static tc_status make_tensor(tc_storage *data, const entry *e, tc_blob *raw, tc_tensor *out) {
     int64_t stride[TC_MAX_RANK];
     size_t size = tc_dtype_size(e->dtype);
     tc_contiguous_strides(e->rank, e->size, stride);
+    if (raw && e->end > e->begin) {
+        tc_storage *part = tc_storage_wrap((char *)data->data + e->begin, (size_t)(e->end - e->begin), tc_blob_deleter, tc_blob_retain(raw));
+        part->read_only = true;
+        tc_status st = tc_tensor_view(part, e->dtype, e->rank, e->size, stride, 0, out);
+        tc_storage_release(part);
+        return st;
+    }
     if (((uintptr_t)data->data + (size_t)e->begin) % size == 0 && (size_t)e->begin % size == 0)
         return tc_tensor_view(data, e->dtype, e->rank, e->size, stride, e->begin / (int64_t)size, out);
     TC_TRY(tc_tensor_empty(e->dtype, e->rank, e->size, out));
@@ -151,7 +168,7 @@ static tc_status read_file(tc_source_bytes *s, header *h, tc_tensors *out) {
         tc_tensor t;
         bool wide = h->entries.data[i].rank > TC_MAX_RANK;
         if (wide && out->leave_wide) continue;
-        st = wide ? too_wide(&h->entries.data[i]) : make_tensor(data, &h->entries.data[i], &t);
+        st = wide ? too_wide(&h->entries.data[i]) : make_tensor(data, &h->entries.data[i], out->raw ? s->blob : NULL, &t);
         if (!st) st = tc_tensors_add(out, h->entries.data[i].name, t);
     }
     tc_storage_release(data);
@@ -160,6 +177,7 @@ static tc_status read_file(tc_source_bytes *s, header *h, tc_tensors *out) {
 
 tc_status tc_safetensors_read(tc_source_bytes *s, tc_tensors *out) {
     header h = {0};
+    out->format = "safetensors";
     tc_status st = read_file(s, &h, out);
     tc_vec_free(&h.entries);
     tc_arena_free(&h.arena);
@@ -174,58 +192,73 @@ static const unsigned char rank_of_type[TC_DTYPE_COUNT] = {
 };
 
 static int by_type_and_name(const void *a, const void *b) {
-    const tc_named *x = *(const tc_named *const *)a, *y = *(const tc_named *const *)b;
-    int p = rank_of_type[x->tensor.dtype], q = rank_of_type[y->tensor.dtype];
+    const tc_head *x = *(const tc_head *const *)a, *y = *(const tc_head *const *)b;
+    int p = rank_of_type[x->dtype], q = rank_of_type[y->dtype];
     return p != q ? q - p : strcmp(x->name, y->name);
 }
 
-static void put_entry(tc_json *w, const tc_named *t, size_t begin) {
-    tc_json_key(w, t->name);
+static void put_entry(tc_json *w, const tc_head *h, size_t begin) {
+    tc_json_key(w, h->name);
     tc_json_object(w);
     tc_json_key(w, "dtype");
-    tc_json_string(w, tc_dtypes[t->tensor.dtype].safetensors);
+    tc_json_string(w, tc_dtypes[h->dtype].safetensors);
     tc_json_key(w, "shape");
     tc_json_array(w);
-    for (int d = 0; d < t->tensor.rank; d++) tc_json_int(w, t->tensor.size[d]);
+    for (int d = 0; d < h->rank; d++) tc_json_int(w, h->size[d]);
     tc_json_end(w);
     tc_json_key(w, "data_offsets");
     tc_json_array(w);
     tc_json_int(w, (int64_t)begin);
-    tc_json_int(w, (int64_t)(begin + tc_tensor_bytes(&t->tensor)));
+    tc_json_int(w, (int64_t)(begin + tc_head_bytes(h)));
     tc_json_end(w);
     tc_json_end(w);
 }
 
-tc_status tc_safetensors_write(tc_out *o, const tc_tensors *t) {
-    size_t n = t->items.len, at = 0;
-    const tc_named **order = tc_xcalloc(n + 1, sizeof *order);
-    tc_buf b = {0};
-    tc_json w = {.b = &b, .tight = true};
-    tc_status st = NULL;
-    for (size_t i = 0; i < n; i++) {
-        order[i] = &t->items.data[i];
-        if (!st && !tc_dtypes[order[i]->tensor.dtype].safetensors)
-            st = tc_error(TC_UNSUPPORTED, "%s: safetensors has no type %s", order[i]->name, tc_dtypes[order[i]->tensor.dtype].torch);
-    }
-    qsort(order, n, sizeof *order, by_type_and_name);
+static void put_header(tc_buf *b, const tc_content *c, const tc_head *const *order) {
+    tc_json w = {.b = b, .tight = true};
+    size_t at = 0;
     tc_json_object(&w);
-    if (t->metadata.len) {
+    if (c->nmetadata) {
         tc_json_key(&w, "__metadata__");
         tc_json_object(&w);
-        for (size_t i = 0; i < t->metadata.len; i++) tc_json_key(&w, t->metadata.data[i].key), tc_json_string(&w, t->metadata.data[i].value);
+        for (size_t i = 0; i < c->nmetadata; i++) tc_json_key(&w, c->metadata[i].key), tc_json_string(&w, c->metadata[i].value);
         tc_json_end(&w);
     }
-    for (size_t i = 0; i < n && !st; i++) {
+    for (size_t i = 0; i < c->n; i++) {
         put_entry(&w, order[i], at);
-        at += tc_tensor_bytes(&order[i]->tensor);
+        at += tc_head_bytes(order[i]);
     }
-    if (!st) tc_json_end(&w);
-    while (b.len % 8) tc_buf_putc(&b, ' ');
-    uint64_t len = b.len;
-    if (!st) st = tc_out_write(o, &len, 8);
-    if (!st) st = tc_out_write(o, b.data, b.len);
-    for (size_t i = 0; i < n && !st; i++) st = tc_pack_write(o, &order[i]->tensor);
+    tc_json_end(&w);
+    while (b->len % 8) tc_buf_putc(b, ' ');
+}
+
+tc_status tc_safetensors_write_content(tc_out *o, const tc_content *c) {
+    const tc_head **order = tc_xcalloc(c->n + 1, sizeof *order);
+    tc_buf b = {0};
+    tc_status st = NULL;
+    for (size_t i = 0; i < c->n; i++) {
+        order[i] = &c->heads[i];
+        if (!st && !tc_dtypes[order[i]->dtype].safetensors)
+            st = tc_error(TC_UNSUPPORTED, "%s: safetensors has no type %s", order[i]->name, tc_dtypes[order[i]->dtype].torch);
+        if (!st && !strcmp(order[i]->name, "__metadata__")) st = tc_error(TC_UNSUPPORTED, "safetensors cannot hold a tensor named __metadata__");
+    }
+    if (!st) {
+        qsort(order, c->n, sizeof *order, by_type_and_name);
+        put_header(&b, c, order);
+        uint64_t len = b.len;
+        st = tc_out_write(o, &len, 8);
+        if (!st) st = tc_out_write(o, b.data, b.len);
+    }
+    for (size_t i = 0; i < c->n && !st; i++) st = c->stream(c->self, (size_t)(order[i] - c->heads), tc_sink_out(o));
     tc_buf_free(&b);
     free(order);
+    return st;
+}
+
+tc_status tc_safetensors_write(tc_out *o, const tc_tensors *t) {
+    tc_head *heads;
+    tc_content c = tc_content_of(t, &heads);
+    tc_status st = tc_safetensors_write_content(o, &c);
+    free(heads);
     return st;
 }

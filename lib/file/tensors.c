@@ -1,17 +1,18 @@
 /* Named tensors, and the one door through which files of weights are opened: by content, never by name. */
 #include "file/tensors.h"
 
-#include "base/json.h"
 #include "file/npy.h"
+#include "file/npz.h"
+#include "file/pt2.h"
 #include "file/safetensors.h"
-
-#include <dirent.h>
-#include <sys/stat.h>
+#include "file/torch.h"
 
 void tc_tensors_deinit(tc_tensors *t) {
     for (size_t i = 0; i < t->items.len; i++) tc_tensor_deinit(&t->items.data[i].tensor);
     tc_vec_free(&t->items);
     tc_vec_free(&t->metadata);
+    tc_vec_free(&t->values);
+    tc_vec_free(&t->left_out);
     tc_map_free(&t->by_name);
     tc_arena_free(&t->arena);
     *t = (tc_tensors){0};
@@ -39,6 +40,21 @@ void tc_tensors_add_metadata(tc_tensors *t, const char *key, const char *value) 
     tc_vec_push(&t->metadata, m);
 }
 
+void tc_tensors_add_value(tc_tensors *t, const char *name, const char *json) {
+    tc_metadata m = {tc_arena_strdup(&t->arena, name), tc_arena_strdup(&t->arena, json)};
+    tc_vec_push(&t->values, m);
+}
+
+void tc_tensors_leave_out(tc_tensors *t, const char *name, const char *what) {
+    tc_metadata m = {tc_arena_strdup(&t->arena, name), tc_arena_strdup(&t->arena, what)};
+    tc_vec_push(&t->left_out, m);
+}
+
+tc_status tc_tensors_check_any(const tc_tensors *t, const char *file) {
+    if (t->items.len || !t->left_out.len) return NULL;
+    return tc_error(TC_UNSUPPORTED, "%s: %s is %s, which is not supported", file, t->left_out.data[0].key, t->left_out.data[0].value);
+}
+
 tc_format tc_format_of(const void *data, size_t n) {
     const unsigned char *p = data;
     if (n == 0) return TC_FORMAT_EMPTY;
@@ -48,6 +64,7 @@ tc_format tc_format_of(const void *data, size_t n) {
     if (n >= 9 && !p[4] && !p[5] && !p[6] && !p[7] && p[8] == '{') return TC_FORMAT_SAFETENSORS;
     if (n >= 2 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5) return TC_FORMAT_PICKLE;
     if (p[0] == '{') return TC_FORMAT_JSON;
+    if (n >= 512 && !memcmp(p + 257, "ustar", 5)) return TC_FORMAT_TAR;
     return TC_FORMAT_UNKNOWN;
 }
 
@@ -61,17 +78,37 @@ const char *tc_format_name(tc_format f) {
         [TC_FORMAT_PICKLE] = "a pickle",
         [TC_FORMAT_GGUF] = "a GGUF file",
         [TC_FORMAT_JSON] = "a JSON text",
+        [TC_FORMAT_TAR] = "a tar archive",
     };
     return names[f];
 }
 
-tc_status tc_tensors_load_blob(tc_blob *b, tc_tensors *out) {
+/* ---- ZIP archives: three kinds ---- */
+/* The weights of every program of an archive; programs share them, so each name is taken once. */
+static tc_status load_archive(tc_blob *b, tc_tensors *out) {
+    tc_archive *a;
+    TC_TRY(tc_archive_open(b, &a));
+    tc_status st = NULL;
+    if (!tc_archive_count(a))
+        st = tc_error(TC_CONTENT, "%s is a ZIP archive, expected one of torch.save, of torch.export.save or of NumPy (.npz)", b->name);
+    for (size_t i = 0; i < tc_archive_count(a) && !st; i++) st = tc_archive_weights(a, tc_archive_name(a, i), out);
+    tc_archive_close(a);
+    out->format = "archive";
+    return st;
+}
+
+static tc_status load_zip(tc_blob *b, tc_tensors *out) {
+    tc_zip *z;
+    TC_TRY(tc_zip_open(b, &z));
+    bool npz = tc_npz_is(z), torch = !npz && tc_saved_is_zip(z);
+    tc_status st = npz ? tc_npz_read(z, out) : torch ? tc_saved_read_zip(z, out) : NULL;
+    tc_zip_close(z);
+    return npz || torch ? st : load_archive(b, out);
+}
+
+static tc_status load_plain(tc_blob *b, tc_format f, tc_tensors *out) {
     tc_source_bytes s;
     tc_tensor t;
-    tc_format f = tc_format_of(b->data, b->len);
-    if (f != TC_FORMAT_SAFETENSORS && f != TC_FORMAT_NPY)
-        return tc_error(f == TC_FORMAT_ZIP || f == TC_FORMAT_PICKLE || f == TC_FORMAT_GGUF ? TC_UNSUPPORTED : TC_CONTENT,
-                        "%s is %s, expected safetensors or .npy", b->name, tc_format_name(f));
     tc_source_from_blob(&s, b);
     tc_status st;
     if (f == TC_FORMAT_SAFETENSORS) {
@@ -79,101 +116,46 @@ tc_status tc_tensors_load_blob(tc_blob *b, tc_tensors *out) {
     } else {
         st = tc_npy_read(&s, &t);
         if (!st) st = tc_tensors_add(out, "", t);
+        out->format = "npy";
     }
     if (!st && s.pos < b->len) st = tc_source_error(&s, TC_CONTENT, "%zu more bytes after the tensors", b->len - s.pos);
     tc_source_close(&s);
     return st;
 }
 
-static tc_status load_file(const char *path, tc_tensors *out) {
-    tc_blob *b;
-    TC_TRY(tc_blob_open(path, &b));
-    tc_status st = tc_tensors_load_blob(b, out);
-    tc_blob_release(b);
-    return st;
+static tc_status load_content(tc_blob *b, tc_tensors *out) {
+    tc_format f = tc_format_of(b->data, b->len);
+    switch (f) {
+    case TC_FORMAT_SAFETENSORS:
+    case TC_FORMAT_NPY: return load_plain(b, f, out);
+    case TC_FORMAT_ZIP: return load_zip(b, out);
+    case TC_FORMAT_PICKLE: return tc_saved_read_legacy(b, out);
+    case TC_FORMAT_TAR: return tc_saved_read_tar(b, out);
+    case TC_FORMAT_EMPTY: return tc_error(TC_CONTENT, "%s: 0 bytes, expected tensors", b->name);
+    default: break;
+    }
+    /* Not the beginning of any format: say what is wrong with it as what it most looks like. */
+    if (b->len > 8 && b->len >= 10 && (b->data[8] == '{' || b->data[8] == '[') && (b->data[6] | b->data[7]) != 0 && b->data[0] != '{')
+        f = TC_FORMAT_SAFETENSORS;
+    if (b->len < 8 && memchr(b->data, 0, b->len)) f = TC_FORMAT_SAFETENSORS;
+    if (f == TC_FORMAT_SAFETENSORS) return load_plain(b, f, out);
+    return tc_error(f == TC_FORMAT_GGUF ? TC_UNSUPPORTED : TC_CONTENT,
+                    "%s is %s, expected safetensors, .npy, .npz, what torch.save wrote, or a .pt2 archive", b->name, tc_format_name(f));
 }
 
-/* {"weight_map": {"fc.weight": "model-00001-of-00002.safetensors"}}: every shard is opened once, and must hold what the map says. */
-static tc_status load_index(const char *path, tc_tensors *out) {
-    tc_buf text = {0}, shard = {0};
-    tc_map shards = {0}, wanted = {0};
-    tc_jread j;
-    const char *slash = strrchr(path, '/');
-    tc_status st = tc_file_read(path, 256 << 20, &text);
-    if (st) return st;
-    tc_jr_init(&j, path, text.data, text.len);
-    tc_jr_object(&j);
-    for (tc_str key; tc_jr_member(&j, &key);) {
-        if (!tc_str_is(key, "weight_map")) {
-            tc_jr_skip(&j);
-            continue;
-        }
-        tc_jr_object(&j);
-        for (tc_str name; tc_jr_member(&j, &name);) {
-            *tc_map_put(&wanted, name.s, name.n) = (void *)(uintptr_t)1;
-            tc_str file = tc_jr_string(&j);
-            if (!file.n || memchr(file.s, '/', file.n))
-                tc_jr_fail(&j, TC_CONTENT, "a shard outside the folder: %.*s", (int)(file.n < 100 ? file.n : 100), file.s);
-            else *tc_map_put(&shards, file.s, file.n) = (void *)(uintptr_t)1;
-        }
-    }
-    st = tc_jr_finish(&j);
-    for (size_t i = 0; !st && i < shards.len; i++) {
-        shard.len = 0;
-        tc_buf_printf(&shard, "%.*s%s", slash ? (int)(slash - path) + 1 : 0, path, shards.entries[i].key);
-        st = load_file(shard.data, out);
-    }
-    for (size_t i = 0; !st && i < wanted.len; i++)
-        if (!tc_tensors_find(out, wanted.entries[i].key)) st = tc_error(TC_CONTENT, "%s names %s, which no shard holds", path, wanted.entries[i].key);
-    tc_map_free(&shards);
-    tc_map_free(&wanted);
-    tc_buf_free(&shard);
-    tc_buf_free(&text);
-    return st;
-}
-
-static int by_text(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
-
-static bool ends_with(const char *s, const char *tail) {
-    size_t n = strlen(s), m = strlen(tail);
-    return n > m && !strcmp(s + n - m, tail);
-}
-
-static tc_status load_folder(const char *path, tc_tensors *out) {
-    DIR *d = opendir(path);
-    if (!d) return tc_error(TC_ENV, "%s: cannot open the folder", path);
-    TC_VEC(char *) files = {0};
-    char *index = NULL;
-    for (struct dirent *e; (e = readdir(d));) {
-        tc_buf b = {0};
-        bool is_index = ends_with(e->d_name, ".safetensors.index.json");
-        if (!is_index && !ends_with(e->d_name, ".safetensors")) continue;
-        tc_buf_printf(&b, "%s/%s", path, e->d_name);
-        if (is_index && !index) index = b.data;
-        else tc_vec_push(&files, b.data);
-    }
-    closedir(d);
-    qsort(files.data, files.len, sizeof *files.data, by_text);
-    tc_status st = NULL;
-    if (index) st = load_index(index, out);
-    else if (!files.len) st = tc_error(TC_CONTENT, "%s holds no .safetensors file", path);
-    for (size_t i = 0; i < files.len; i++) {
-        if (!st && !index) st = load_file(files.data[i], out);
-        free(files.data[i]);
-    }
-    free(index);
-    tc_vec_free(&files);
+tc_status tc_tensors_load_blob(tc_blob *b, tc_tensors *out) {
+    tc_tensors loaded = {.raw = out->raw, .check_all = out->check_all, .checked = out->checked, .leave_wide = out->leave_wide};
+    tc_status st = load_content(b, &loaded);
+    if (!st) st = tc_tensors_check_any(&loaded, b->name);
+    if (st) tc_tensors_deinit(&loaded);
+    else *out = loaded;
     return st;
 }
 
 tc_status tc_tensors_load(const char *path, tc_tensors *out) {
-    struct stat info;
-    bool known = stat(path, &info) == 0;
-    tc_tensors loaded = {.leave_wide = out->leave_wide};
-    tc_status st = known && S_ISDIR(info.st_mode)            ? load_folder(path, &loaded)
-                   : known && ends_with(path, ".index.json") ? load_index(path, &loaded)
-                                                             : load_file(path, &loaded);
-    if (st) tc_tensors_deinit(&loaded);
-    else *out = loaded;
+    tc_blob *b;
+    TC_TRY(tc_blob_open(path, &b));
+    tc_status st = tc_tensors_load_blob(b, out);
+    tc_blob_release(b);
     return st;
 }

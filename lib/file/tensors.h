@@ -13,6 +13,8 @@
 typedef struct {
     const char *name;
     tc_tensor tensor;
+    size_t container; /* bytes of name that lead to the innermost dict: "optimizer.state.0." of "optimizer.state.0.exp_avg"; 0 at the top */
+    bool opaque;      /* the container is an object of some class, not a dict */
 } tc_named;
 typedef struct {
     const char *key, *value;
@@ -20,9 +22,16 @@ typedef struct {
 typedef struct {
     TC_VEC(tc_named) items;
     TC_VEC(tc_metadata) metadata; /* free text of the file, in its order */
+    TC_VEC(tc_metadata) values;   /* what else a checkpoint holds, as JSON text where JSON has it: "epoch", "3" */
+    TC_VEC(tc_metadata) left_out; /* tensors of a kind that tc lacks, and what they are: "q", "a quantised tensor" */
+    const char *format;           /* "torch.save", "safetensors", ...; static text */
     tc_map by_name;               /* -> index + 1 */
     tc_arena arena;
-    bool leave_wide; /* set before reading: tensors of more dimensions than tc has are left out, else they are an error */
+    /* Set before reading: */
+    bool leave_wide; /* tensors of more dimensions than tc has are left out, else they are an error */
+    bool raw;        /* data stay where the file has them, even where their type would need another alignment */
+    bool check_all;  /* every checksum is compared, not only those of the first MiB */
+    size_t checked;  /* bytes compared so far */
 } tc_tensors;        /* {0} is empty */
 
 void tc_tensors_deinit(tc_tensors *t);
@@ -30,6 +39,10 @@ const tc_tensor *tc_tensors_find(const tc_tensors *t, const char *name); /* NULL
 /* Takes over the tensor's reference; the name is copied. TC_CONTENT when the name is there already (the tensor is released). */
 tc_status tc_tensors_add(tc_tensors *t, const char *name, tc_tensor tensor);
 void tc_tensors_add_metadata(tc_tensors *t, const char *key, const char *value);
+void tc_tensors_add_value(tc_tensors *t, const char *name, const char *json);
+void tc_tensors_leave_out(tc_tensors *t, const char *name, const char *what);
+/* TC_UNSUPPORTED naming the first tensor that was left out when there is none besides; else NULL. */
+tc_status tc_tensors_check_any(const tc_tensors *t, const char *file);
 
 typedef enum {
     TC_FORMAT_UNKNOWN,
@@ -39,15 +52,17 @@ typedef enum {
     TC_FORMAT_NPY,
     TC_FORMAT_PICKLE,
     TC_FORMAT_GGUF,
-    TC_FORMAT_JSON
+    TC_FORMAT_JSON,
+    TC_FORMAT_TAR
 } tc_format;
-/* What content of n bytes that begins with `data` is: 16 bytes are enough. */
+/* What content of n bytes that begins with `data` is: 16 bytes are enough, 512 for a tar. */
 tc_format tc_format_of(const void *data, size_t n);
 const char *tc_format_name(tc_format f); /* "a safetensors file" */
 
-/* Every tensor of a file, known by its content: safetensors, .npy (one tensor named ""), a *.index.json beside its shards, a folder
- * of safetensors files with or without an index. Mapped, not read. */
+/* Every tensor of a file, known by its content: safetensors, .npy (one tensor named ""), .npz, what torch.save wrote (ZIP, legacy, tar;
+ * nested containers give dotted names, a bare tensor "tensor"), the weights of a .pt2 archive. Mapped, not read, but for a little at
+ * the beginning whose checksums are compared. Folders and indices: ckpt/ckpt.h. On failure *out is as it was. */
 tc_status tc_tensors_load(const char *path, tc_tensors *out);
-tc_status tc_tensors_load_blob(tc_blob *b, tc_tensors *out); /* not folders and indices */
+tc_status tc_tensors_load_blob(tc_blob *b, tc_tensors *out);
 
 #endif

@@ -1,92 +1,103 @@
 /* Weights from files into programs: names first, then types and sizes, and only then is the program changed. */
 #include "file/weights.h"
 
-#include <regex.h>
+static bool takes_weight(const tc_input *in) { return in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent); }
 
-/* ---- renaming ---- */
-typedef struct {
-    regex_t re;
-    char *to;
-    bool all;
-} rule;
-
-static tc_status parse_rule(const char *text, rule *out) {
-    char *parts[2] = {NULL, NULL};
-    char mark = text[0] == 's' && text[1] ? text[1] : 0;
-    const char *p = mark ? text + 2 : text;
-    for (int i = 0; mark && i < 2; i++) {
-        tc_buf b = {0};
-        while (*p && *p != mark) {
-            if (*p == '\\' && p[1] == mark) p++;
-            else if (*p == '\\' && p[1]) tc_buf_putc(&b, *p++);
-            tc_buf_putc(&b, *p++);
+/* ---- names ---- */
+/* What wrappers put into names: DataParallel and DDP in front, torch.compile, FSDP and activation checkpointing anywhere. */
+static void strip_wrappers(const char *name, tc_buf *out) {
+    static const char *const anywhere[] = {"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."};
+    out->len = 0;
+    for (const char *p = name; *p;) {
+        size_t skip = 0;
+        for (size_t i = 0; i < sizeof anywhere / sizeof *anywhere && !skip; i++)
+            if (!strncmp(p, anywhere[i], strlen(anywhere[i]))) skip = strlen(anywhere[i]);
+        if (!skip && !out->len && !strncmp(p, "module.", 7)) skip = 7;
+        if (!skip) {
+            skip = strcspn(p, ".");
+            if (p[skip]) skip++;
+            tc_buf_append(out, p, skip);
         }
-        tc_buf_puts(&b, "");
-        parts[i] = tc_xstrdup(tc_buf_str(&b));
-        tc_buf_free(&b);
-        if (*p == mark) p++;
-        else mark = 0;
+        p += skip;
     }
-    bool all = mark && !strcmp(p, "g");
-    int error = mark && (all || !*p) ? regcomp(&out->re, parts[0], REG_EXTENDED) : -1;
-    free(parts[0]);
-    if (error) {
-        free(parts[1]);
-        return tc_error(TC_USAGE, "--rename %s: expected s/REGEX/TO/ with an extended regular expression", text);
-    }
-    out->to = parts[1];
-    out->all = all;
-    return NULL;
+    tc_buf_puts(out, "");
 }
 
-static void apply_rule(const rule *r, tc_buf *name) {
-    tc_buf out = {0};
-    regmatch_t m[10];
-    const char *p = tc_buf_str(name);
-    bool again = true;
-    for (int flags = 0; again && regexec(&r->re, p, 10, m, flags) == 0; flags = REG_NOTBOL) {
-        tc_buf_append(&out, p, (size_t)m[0].rm_so);
-        for (const char *t = r->to; *t; t++) {
-            int g = t[0] == '\\' && t[1] >= '0' && t[1] <= '9' ? t[1] - '0' : -1;
-            if (g >= 0 && m[g].rm_so >= 0) tc_buf_append(&out, p + m[g].rm_so, (size_t)(m[g].rm_eo - m[g].rm_so));
-            else if (g < 0 && t[0] == '\\' && t[1]) tc_buf_putc(&out, t[1]);
-            else if (g < 0) tc_buf_putc(&out, *t);
-            if (t[0] == '\\' && t[1]) t++;
-        }
-        again = r->all && m[0].rm_eo > m[0].rm_so && p[m[0].rm_eo];
-        p += m[0].rm_eo;
-    }
-    tc_buf_puts(&out, p);
-    tc_buf_free(name);
-    *name = out;
+/* The wanted name that a name of the file means: itself, or itself without wrappers; else NULL. */
+static const char *meaning(const tc_map *wanted, const char *name, tc_buf *scratch) {
+    if (tc_map_find(wanted, name)) return name;
+    strip_wrappers(name, scratch);
+    return scratch->len && tc_map_find(wanted, scratch->data) ? scratch->data : NULL;
 }
 
-static tc_status rename_all(const tc_tensors *w, const char *const *rename, int n, tc_map *out) {
-    rule *rules = tc_xcalloc((size_t)n + 1, sizeof *rules);
+/* Of the dicts of a checkpoint the one with most of the wanted names; "" when the file has none, or they are at its top. */
+static const char *choose_container(const tc_tensors *w, char *const *names, const tc_map *wanted, tc_arena *a) {
+    tc_map counts = {0};
+    tc_buf scratch = {0};
+    const char *best = "";
+    uintptr_t most = 0;
+    for (size_t i = 0; i < w->items.len; i++) {
+        const tc_named *n = &w->items.data[i];
+        if (!names[i]) continue;
+        for (size_t len = n->container + 1; len-- > 0;) { /* the innermost dict, and those around it: names may nest too */
+            if (len && (len > n->container || n->name[len - 1] != '.' || strncmp(names[i], n->name, len))) continue;
+            if (!meaning(wanted, names[i] + len, &scratch)) continue;
+            void **slot = tc_map_put(&counts, names[i], len);
+            *slot = (void *)((uintptr_t)*slot + 1);
+        }
+    }
+    for (size_t i = 0; i < counts.len; i++)
+        if ((uintptr_t)counts.entries[i].value > most) most = (uintptr_t)counts.entries[i].value, best = counts.entries[i].key;
+    best = tc_arena_strdup(a, best);
+    tc_map_free(&counts);
+    tc_buf_free(&scratch);
+    return best;
+}
+
+static bool has_containers(const tc_tensors *w) {
+    for (size_t i = 0; i < w->items.len; i++)
+        if (w->items.data[i].container) return true;
+    return false;
+}
+
+tc_status tc_weights_names(const tc_tensors *w, const tc_map *wanted, const tc_rename *rename, tc_map *out) {
+    tc_arena a = {0};
+    tc_buf b = {0};
+    char **names = TC_NEWN(&a, char *, w->items.len + 1);
     tc_status st = NULL;
-    int parsed = 0;
-    for (; parsed < n && !st; parsed++) st = parse_rule(rename[parsed], &rules[parsed]);
-    if (st) parsed--;
+    for (size_t i = 0; i < w->items.len; i++)
+        if (tc_rename_apply(rename, w->items.data[i].name, &b)) names[i] = tc_arena_strdup(&a, tc_buf_str(&b));
+    const char *container = has_containers(w) ? choose_container(w, names, wanted, &a) : "";
+    size_t skip = strlen(container);
     for (size_t i = 0; i < w->items.len && !st; i++) {
-        tc_buf name = {0};
-        tc_buf_puts(&name, w->items.data[i].name);
-        for (int r = 0; r < n; r++) apply_rule(&rules[r], &name);
-        void **slot = tc_map_put(out, tc_buf_str(&name), name.len);
-        if (*slot) st = tc_error(TC_USAGE, "--rename makes two tensors %s", tc_buf_str(&name));
+        if (!names[i] || strncmp(names[i], container, skip)) continue; /* another dict of the checkpoint: the optimiser's, ... */
+        const char *name = meaning(wanted, names[i] + skip, &b);
+        if (!name) name = names[i] + skip;
+        void **slot = tc_map_put(out, name, strlen(name));
+        if (*slot)
+            st = tc_error(rename->rules.len ? TC_USAGE : TC_CONTENT, "two tensors of the file are named %s%s", name,
+                          rename->rules.len ? " after --rename" : "");
         *slot = (void *)(uintptr_t)(i + 1);
-        tc_buf_free(&name);
     }
-    for (int r = 0; r < parsed; r++) {
-        regfree(&rules[r].re);
-        free(rules[r].to);
-    }
-    free(rules);
+    tc_buf_free(&b);
+    tc_arena_free(&a);
+    return st;
+}
+
+static tc_status name_all(const tc_program *p, const tc_tensors *w, const char *const *rename, int n, tc_map *out) {
+    tc_rename rules = {0};
+    tc_map wanted = {0};
+    tc_status st = NULL;
+    for (int i = 0; i < n && !st; i++) st = tc_rename_add(&rules, rename[i]);
+    for (int i = 0; i < p->ninputs; i++)
+        if (takes_weight(&p->inputs[i])) tc_map_set(&wanted, p->inputs[i].name, (void *)1);
+    if (!st) st = tc_weights_names(w, &wanted, &rules, out);
+    tc_map_free(&wanted);
+    tc_rename_deinit(&rules);
     return st;
 }
 
 /* ---- matching ---- */
-static bool takes_weight(const tc_input *in) { return in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent); }
-
 static void add_name(tc_buf *list, int *count, const char *name) {
     if (*count < 8) tc_buf_printf(list, "%s%s", *count ? ", " : "", name);
     else if (*count == 8) tc_buf_puts(list, ", ...");
@@ -146,7 +157,7 @@ static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *n
 tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, const char *const *rename, int nrename, const char *from) {
     tc_map names = {0};
     size_t *take = tc_xcalloc((size_t)p->ninputs + 1, sizeof *take);
-    tc_status st = rename_all(weights, rename, nrename, &names);
+    tc_status st = name_all(p, weights, rename, nrename, &names);
     if (!st) st = match(p, weights, &names, from, take);
     for (int i = 0; i < p->ninputs && !st; i++) {
         if (!take[i]) continue;

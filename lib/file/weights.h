@@ -2,13 +2,18 @@
 #ifndef TC_FILE_WEIGHTS_H
 #define TC_FILE_WEIGHTS_H
 
+#include "file/rename.h"
 #include "file/tensors.h"
 #include "graph/graph.h"
 
 /* The tensors become the data of the parameters and persistent buffers of their names; other element types are converted, other sizes
  * are TC_CONTENT. Strict: missing and unexpected names are TC_CONTENT listing them; a tied name that the file leaves out takes the
  * tensor of the name that it is tied to. rename: "s/REGEX/TO/" rules (extended, \1 refers to groups), applied to the file's names in
- * order, each as often as it matches when it ends in g. */
+ * order, each as often as it matches when it ends in g. Of a checkpoint with several dicts the one that has the program's names is taken;
+ * what wrappers add to names (module., _orig_mod., ...) is taken away where that makes them fit. */
 tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, const char *const *rename, int nrename, const char *from);
+/* The same choice of names for other takers: wanted holds names (any value but NULL); out: wanted names, and those of the file that fit none, to
+ * index + 1 of w. */
+tc_status tc_weights_names(const tc_tensors *w, const tc_map *wanted, const tc_rename *rename, tc_map *out);
 
 #endif

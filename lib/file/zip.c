@@ -169,7 +169,59 @@ const tc_zip_entry *tc_zip_find(const tc_zip *z, const char *name) { return tc_m
 tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e) {
     if (e->method != 0)
         return tc_error_at(TC_UNSUPPORTED, at(z->blob, e->offset), "%s is compressed (method %d), expected a stored entry", e->name, e->method);
-    if (crc32_z(crc32_z(0, NULL, 0), e->data, e->len) != e->crc)
+    enum { PIECE = 16 << 20 };
+    unsigned long crc = crc32_z(0, NULL, 0);
+    for (size_t done = 0, n; done < e->len; done += n) { /* many gigabytes pass through few pages */
+        n = e->len - done < PIECE ? e->len - done : PIECE;
+        crc = crc32_z(crc, e->data + done, n);
+        if (e->len > 4 * PIECE) tc_blob_forget(z->blob, e->data + done, n);
+    }
+    if (crc != e->crc) return tc_error_at(TC_CONTENT, at(z->blob, e->offset), "%s is damaged: its checksum is wrong", e->name);
+    return NULL;
+}
+
+tc_status tc_zip_check_some(const tc_zip *z, const tc_zip_entry *e, bool all, size_t *io_checked) {
+    if (!all && (*io_checked >= 1 << 20 || e->len > (1 << 20) - *io_checked)) return NULL;
+    *io_checked += e->len;
+    return tc_zip_check(z, e);
+}
+
+static tc_status inflate_into(const tc_zip *z, const tc_zip_entry *e, unsigned char *to) {
+    z_stream s = {0};
+    if (inflateInit2(&s, -MAX_WBITS) != Z_OK) return tc_error(TC_ENV, "zlib cannot start");
+    size_t in = 0, out = 0;
+    int rc = Z_OK;
+    while (rc == Z_OK && (in < e->len || s.avail_in)) { /* zlib counts with 32 bits */
+        uInt give = (uInt)(e->len - in < 1u << 30 ? e->len - in : 1u << 30), room = (uInt)(e->size - out < 1u << 30 ? e->size - out : 1u << 30);
+        s.next_in = (unsigned char *)(uintptr_t)(e->data + in), s.avail_in = give;
+        s.next_out = to + out, s.avail_out = room;
+        rc = inflate(&s, Z_NO_FLUSH);
+        in += give - s.avail_in, out += room - s.avail_out;
+        if (give - s.avail_in == 0 && room - s.avail_out == 0) break;
+    }
+    inflateEnd(&s);
+    if (rc != Z_STREAM_END || in != e->len || out != e->size)
+        return tc_error_at(TC_CONTENT, at(z->blob, e->offset), "%s does not unpack to its %zu bytes", e->name, e->size);
+    if (crc32_z(crc32_z(0, NULL, 0), to, e->size) != e->crc)
         return tc_error_at(TC_CONTENT, at(z->blob, e->offset), "%s is damaged: its checksum is wrong", e->name);
+    return NULL;
+}
+
+tc_status tc_zip_inflate(const tc_zip *z, const tc_zip_entry *e, tc_blob **out_blob) {
+    if (e->method != 8)
+        return tc_error_at(TC_UNSUPPORTED, at(z->blob, e->offset), "%s is compressed by method %d, expected deflate", e->name, e->method);
+    if (e->size > 64 << 20 && e->size / 200 > e->len)
+        return tc_error_at(TC_CONTENT, at(z->blob, e->offset), "%s: %zu bytes that unpack to %zu: too much to be data", e->name, e->len, e->size);
+    unsigned char *to = malloc(e->size + 1);
+    if (!to) return tc_error(TC_ENV, "out of memory: %zu bytes", e->size);
+    tc_status st = inflate_into(z, e, to);
+    if (st) {
+        free(to);
+        return st;
+    }
+    tc_buf name = {0};
+    tc_buf_printf(&name, "%s: %s", z->blob->name, e->name);
+    *out_blob = tc_blob_adopt(to, e->size, name.data);
+    tc_buf_free(&name);
     return NULL;
 }

@@ -33,12 +33,19 @@ tc_status tc_zip_open(tc_blob *b, tc_zip **out_zip);
 void tc_zip_close(tc_zip *z);                                       /* NULL is allowed */
 const tc_zip_entry *tc_zip_find(const tc_zip *z, const char *name); /* NULL when absent */
 tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e);
+/* tc_zip_check where it is little work, or asked for: up to 1 MiB in all when `all` is false. *io_checked counts. */
+tc_status tc_zip_check_some(const tc_zip *z, const tc_zip_entry *e, bool all, size_t *io_checked);
+/* The unpacked bytes as a blob of their own (caller releases), its checksum compared. Deflated entries only; TC_CONTENT when they unpack to
+ * something else than they say, or to more than 64 MiB and 200 times what they take. */
+tc_status tc_zip_inflate(const tc_zip *z, const tc_zip_entry *e, tc_blob **out_blob);
 
 /* ---- writing ---- */
 typedef struct tc_zip_writer tc_zip_writer;
 tc_zip_writer *tc_zip_writer_create(tc_out *o); /* borrows o, which may have bytes already */
 /* name: any UTF-8, no NUL. The data begin at a multiple of 64 bytes of the archive. */
 tc_status tc_zip_add(tc_zip_writer *w, const char *name, const void *data, size_t n);
+/* The same for data that come in pieces, whose size and CRC-32 are known before: begin, then exactly n bytes to the tc_out. */
+tc_status tc_zip_begin(tc_zip_writer *w, const char *name, uint64_t n, uint32_t crc);
 tc_status tc_zip_writer_finish(tc_zip_writer *w, tc_status s); /* directory and end when s is NULL; frees w; returns s or its own failure */
 
 #endif

@@ -32,10 +32,14 @@ tc_zip_writer *tc_zip_writer_create(tc_out *o) {
 }
 
 tc_status tc_zip_add(tc_zip_writer *w, const char *name, const void *data, size_t n) {
+    TC_TRY(tc_zip_begin(w, name, n, (uint32_t)crc32_z(crc32_z(0, NULL, 0), data, n)));
+    return tc_out_write(w->out, data, n);
+}
+
+tc_status tc_zip_begin(tc_zip_writer *w, const char *name, uint64_t n, uint32_t crc) {
     size_t name_len = strlen(name);
     if (!name_len || name_len > 4096) return tc_error(TC_USAGE, "an archive entry with a name of %zu bytes", name_len);
-    written e = {
-        .name = tc_xstrdup(name), .size = n, .begin = tc_out_offset(w->out) - w->origin, .crc = (uint32_t)crc32_z(crc32_z(0, NULL, 0), data, n)};
+    written e = {.name = tc_xstrdup(name), .size = n, .begin = tc_out_offset(w->out) - w->origin, .crc = crc};
     tc_vec_push(&w->entries, e);
     bool big = n >= UINT32_MAX;
     size_t head = 30 + name_len + (big ? 20 : 0) + 4, pad = (ALIGN - (e.begin + head) % ALIGN) % ALIGN;
@@ -56,8 +60,7 @@ tc_status tc_zip_add(tc_zip_writer *w, const char *name, const void *data, size_
     tc_buf_append(b, "FB", 2);
     put16(b, (uint32_t)pad);
     for (size_t i = 0; i < pad; i++) tc_buf_putc(b, 'Z');
-    TC_TRY(tc_out_write(w->out, b->data, b->len));
-    return tc_out_write(w->out, data, n);
+    return tc_out_write(w->out, b->data, b->len);
 }
 
 static void put_directory(tc_zip_writer *w, tc_buf *b) {

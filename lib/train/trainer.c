@@ -1,6 +1,7 @@
 /* Making a trainer: data, weights, and the objects of the recipe's expressions in the model language. See train.h. */
 #include "capture/torch.h"
 #include "ckpt/ckpt.h"
+#include "file/weights.h"
 #include "train/internal.h"
 #include "train/replay.h"
 
@@ -94,10 +95,14 @@ static tc_status load_weights(tc_trainer *t) {
     if (t->r->dir && t->r->weights[0] != '/') tc_buf_printf(&path, "%s/", t->r->dir);
     tc_buf_puts(&path, t->r->weights);
     tc_tensors f = {0};
+    tc_map wanted = {0}, names = {0};
+    for (size_t i = 0; i < t->weights.len; i++) tc_map_set(&wanted, t->weights.data[i].fqn, (void *)1);
     tc_status s = tc_ckpt_weights(path.data, &f);
+    if (!s) s = tc_weights_names(&f, &wanted, &(tc_rename){0}, &names);
     for (size_t i = 0; i < t->weights.len && !s; i++) {
         weight *w = &t->weights.data[i];
-        const tc_tensor *from = tc_tensors_find(&f, w->fqn);
+        size_t at = (size_t)(uintptr_t)tc_map_find(&names, w->fqn);
+        const tc_tensor *from = at ? &f.items.data[at - 1].tensor : NULL;
         if (!from && w->alias_of >= 0) continue;
         if (!from && !w->persistent) continue;
         tc_tensor cast;
@@ -109,8 +114,10 @@ static tc_status load_weights(tc_trainer *t) {
         memcpy(tc_tensor_data(&w->data), tc_tensor_data(&cast), tc_tensor_bytes(&cast));
         tc_tensor_deinit(&cast);
     }
-    for (size_t i = 0; i < f.items.len && !s; i++)
-        if (!find_weight(t, f.items.data[i].name)) s = tc_error(TC_CONTENT, "%s: %s is not in the model", path.data, f.items.data[i].name);
+    for (size_t i = 0; i < names.len && !s; i++)
+        if (!find_weight(t, names.entries[i].key)) s = tc_error(TC_CONTENT, "%s: %s is not in the model", path.data, names.entries[i].key);
+    tc_map_free(&wanted);
+    tc_map_free(&names);
     tc_tensors_deinit(&f);
     tc_buf_free(&path);
     return s;

@@ -1,0 +1,265 @@
+/* Tensors in parts: checking that the parts make the whole, and reading it in row-major order through a buffer of a few megabytes. */
+#include "ckpt/internal.h"
+
+#include "tensor/convert.h"
+
+enum { SLAB = 4 << 20, FORGET = 32 << 20 };
+
+tc_entry *tc_ckpt_entry(tc_ckpt *c, const char *name) {
+    void **slot = tc_map_put(&c->by_name, name, strlen(name));
+    if (!*slot) {
+        tc_entry *e = TC_NEW(&c->arena, tc_entry);
+        e->name = tc_arena_strdup(&c->arena, name);
+        e->rank = -1;
+        tc_vec_push(&c->entries, e);
+        *slot = e;
+    }
+    return *slot;
+}
+
+void tc_ckpt_note(tc_ckpt *c, const char *name, const char *what) {
+    tc_metadata m = {tc_arena_strdup(&c->arena, name), tc_arena_strdup(&c->arena, what)};
+    tc_vec_push(&c->notes, m);
+}
+
+static tc_status differs(const tc_entry *e, const tc_piece *p, const char *what) {
+    const tc_piece *first = &e->pieces.data[0];
+    return tc_error(TC_CONTENT, "%s: %s has another %s than %s%s", p->file, e->name, what, e->pieces.len ? "in " : "the checkpoint says",
+                    e->pieces.len ? first->file : "");
+}
+
+tc_status tc_ckpt_add_piece(tc_ckpt *c, tc_entry *e, tc_tensor t, const int64_t *offset, const char *file) {
+    tc_piece p = {.data = t, .file = file};
+    (void)c;
+    if (e->rank < 0) e->rank = t.rank, e->dtype = t.dtype;
+    if (offset) memcpy(p.offset, offset, (size_t)t.rank * sizeof *offset);
+    tc_status st = e->dtype != t.dtype ? differs(e, &p, "type") : e->rank != t.rank ? differs(e, &p, "number of dimensions") : NULL;
+    if (st) {
+        tc_tensor_deinit(&t);
+        return st;
+    }
+    tc_vec_push(&e->pieces, p);
+    return NULL;
+}
+
+/* ---- do the parts make the whole? ---- */
+static int by_offset(const void *a, const void *b) {
+    const tc_piece *x = a, *y = b;
+    for (int d = 0; d < x->data.rank; d++)
+        if (x->offset[d] != y->offset[d]) return x->offset[d] < y->offset[d] ? -1 : 1;
+    return strcmp(x->file, y->file);
+}
+
+static bool meet(const tc_piece *a, const tc_piece *b) {
+    for (int d = 0; d < a->data.rank; d++)
+        if (a->offset[d] >= b->offset[d] + b->data.size[d] || b->offset[d] >= a->offset[d] + a->data.size[d]) return false;
+    return true;
+}
+
+static tc_status inside(const tc_entry *e, const tc_piece *p, int64_t *io_size) {
+    for (int d = 0; d < e->rank; d++) {
+        int64_t end;
+        if (p->offset[d] < 0) return tc_error(TC_CONTENT, "%s: %s: negative offset %lld", p->file, e->name, (long long)p->offset[d]);
+        if (!tc_add_i64(p->offset[d], p->data.size[d], &end))
+            return tc_error(TC_CONTENT, "%s: %s: offset %lld overflows with the part's size", p->file, e->name, (long long)p->offset[d]);
+        if (e->sized && end > e->size[d])
+            return tc_error(TC_CONTENT, "%s: a part of %s reaches %lld of %lld in dimension %d", p->file, e->name, (long long)end,
+                            (long long)e->size[d], d);
+        if (end > io_size[d]) io_size[d] = end;
+    }
+    return NULL;
+}
+
+tc_status tc_ckpt_check_entry(tc_ckpt *c, tc_entry *e) {
+    int64_t size[TC_MAX_RANK] = {0}, total = 1, sum = 0;
+    (void)c;
+    if (e->rank < 0) return tc_error(TC_CONTENT, "%s: %s has no parts", c->path, e->name);
+    for (size_t i = 0; i < e->pieces.len; i++) TC_TRY(inside(e, &e->pieces.data[i], size));
+    if (!e->sized) memcpy(e->size, size, sizeof size);
+    for (int d = 0; d < e->rank; d++)
+        if (!tc_mul_i64(total, e->size[d], &total)) return tc_error(TC_CONTENT, "%s: the sizes of %s overflow", c->path, e->name);
+    if (e->pieces.len > 1) qsort(e->pieces.data, e->pieces.len, sizeof *e->pieces.data, by_offset);
+    for (size_t i = 0; i < e->pieces.len; i++) {
+        const tc_piece *p = &e->pieces.data[i];
+        sum += tc_tensor_numel(&p->data); /* parts that do not meet lie in the whole, whose product fits */
+        if (!tc_tensor_numel(&p->data)) continue;
+        for (size_t k = i + 1; k < e->pieces.len && e->rank; k++) { /* sorted: only those that begin before this one ends */
+            const tc_piece *q = &e->pieces.data[k];
+            if (q->offset[0] >= p->offset[0] + p->data.size[0]) break;
+            if (tc_tensor_numel(&q->data) && meet(p, q))
+                return tc_error(TC_CONTENT, "%s: parts of %s in %s and %s overlap", c->path, e->name, p->file, q->file);
+        }
+        if (!e->rank && i) return tc_error(TC_CONTENT, "%s: parts of %s in %s and %s overlap", c->path, e->name, e->pieces.data[0].file, p->file);
+    }
+    if (sum == total) return NULL;
+    return tc_error(TC_CONTENT, "%s: the parts of %s hold %lld of its %lld elements: a part is missing or stands elsewhere", c->path, e->name,
+                    (long long)sum, (long long)total);
+}
+
+/* ---- reading ---- */
+typedef struct {
+    int rank;
+    int64_t size[TC_MAX_RANK];
+    size_t item;
+    size_t touched; /* bytes of mapped files that were read since pages were last given back */
+    const tc_entry *e;
+    const int *perm;
+} reader;
+
+static const tc_blob *blob_of(const tc_storage *s) { return s->deleter == tc_blob_deleter ? s->ctx : NULL; }
+
+static void forget(reader *r) {
+    for (size_t i = 0; i < r->e->pieces.len; i++) {
+        const tc_tensor *t = &r->e->pieces.data[i].data;
+        const tc_blob *b = blob_of(t->storage);
+        if (b) tc_blob_forget(b, t->storage->data, t->storage->bytes);
+    }
+    r->touched = 0;
+}
+
+/* A line of n elements from src with a stride to dst, contiguous. */
+static void copy_line(char *dst, const char *src, int64_t n, int64_t stride, size_t item) {
+    if (stride == 1) {
+        memcpy(dst, src, (size_t)n * item);
+        return;
+    }
+    int64_t step = stride * (int64_t)item;
+#define LINE(bytes)                                                                     \
+    case bytes:                                                                         \
+        for (int64_t i = 0; i < n; i++) memcpy(dst + i * bytes, src + i * step, bytes); \
+        return;
+    switch (item) { LINE(1) LINE(2) LINE(4) LINE(8) LINE(16) }
+#undef LINE
+}
+
+/* The part of the box [low, high) that p holds, into dst, which is the box packed. */
+static void copy_box(reader *r, const tc_piece *p, const int64_t *low, const int64_t *high, char *dst) {
+    int64_t from[TC_MAX_RANK], n[TC_MAX_RANK], src_stride[TC_MAX_RANK], dst_stride[TC_MAX_RANK], step = 1, at[TC_MAX_RANK] = {0};
+    const char *src = tc_tensor_data(&p->data);
+    int rank = r->rank, inner = rank - 1;
+    for (int d = rank - 1; d >= 0; d--) {
+        int s = r->perm[d];
+        int64_t begin = p->offset[s], end = begin + p->data.size[s];
+        from[d] = begin > low[d] ? begin : low[d];
+        int64_t to = end < high[d] ? end : high[d];
+        n[d] = to - from[d];
+        if (n[d] <= 0) return;
+        src_stride[d] = p->data.stride[s];
+        dst_stride[d] = step;
+        step *= high[d] - low[d];
+        src += (from[d] - begin) * src_stride[d] * (int64_t)r->item;
+        dst += (from[d] - low[d]) * dst_stride[d] * (int64_t)r->item;
+    }
+    int64_t lines = 1;
+    for (int d = 0; d < inner; d++) lines *= n[d];
+    /* Pages: a strided line touches one an element. */
+    size_t cost = src_stride[inner] == 1
+                      ? (size_t)n[inner] * r->item
+                      : (size_t)n[inner] * ((size_t)src_stride[inner] * r->item < 65536 ? (size_t)src_stride[inner] * r->item : 65536);
+    for (int64_t line = 0; line < lines; line++) {
+        int64_t s = 0, t = 0;
+        for (int d = 0; d < inner; d++) s += at[d] * src_stride[d], t += at[d] * dst_stride[d];
+        copy_line(dst + t * (int64_t)r->item, src + s * (int64_t)r->item, n[inner], src_stride[inner], r->item);
+        for (int d = inner - 1; d >= 0 && ++at[d] == n[d]; d--) at[d] = 0;
+        r->touched += cost;
+        if (r->touched > FORGET) forget(r);
+    }
+}
+
+typedef struct {
+    reader r;
+    tc_dtype from, to;
+    char *box, *cast;
+    tc_sink sink;
+} streamer;
+
+static tc_status give(streamer *s, const void *data, int64_t n) {
+    if (s->from == s->to) return s->sink.write(s->sink.self, data, (size_t)n * s->r.item);
+    if ((uintptr_t)data % s->r.item) { /* unaligned in its file */
+        memcpy(s->box, data, (size_t)n * s->r.item);
+        data = s->box;
+    }
+    tc_convert(s->to, s->cast, s->from, data, (size_t)n);
+    return s->sink.write(s->sink.self, s->cast, (size_t)n * tc_dtype_size(s->to));
+}
+
+/* One part that holds all, contiguous: no buffer between the mapping and the sink. */
+static tc_status stream_whole(streamer *s, const tc_tensor *t, int64_t numel) {
+    const char *p = tc_tensor_data(t);
+    int64_t most = SLAB / (int64_t)s->r.item;
+    const tc_blob *b = blob_of(t->storage);
+    for (int64_t done = 0; done < numel; done += most) {
+        int64_t n = numel - done < most ? numel - done : most;
+        TC_TRY(give(s, p + done * (int64_t)s->r.item, n));
+        if (b && numel > 4 * most) tc_blob_forget(b, p + done * (int64_t)s->r.item, (size_t)n * s->r.item);
+    }
+    return NULL;
+}
+
+/* Boxes in order: the leading dimensions counted, one dimension cut, the rest whole. */
+static tc_status stream_boxes(streamer *s) {
+    reader *r = &s->r;
+    int cut = r->rank - 1;
+    int64_t inner = 1, low[TC_MAX_RANK] = {0}, high[TC_MAX_RANK];
+    while (cut > 0 && inner * r->size[cut] * (int64_t)r->item <= SLAB) inner *= r->size[cut--];
+    int64_t step = SLAB / (inner * (int64_t)r->item);
+    if (step < 1) step = 1;
+    memcpy(high, r->size, sizeof high);
+    for (int d = 0; d < cut; d++) high[d] = 1;
+    for (;;) {
+        for (low[cut] = 0; low[cut] < r->size[cut]; low[cut] = high[cut]) {
+            high[cut] = r->size[cut] - low[cut] < step ? r->size[cut] : low[cut] + step;
+            for (size_t i = 0; i < r->e->pieces.len; i++) copy_box(r, &r->e->pieces.data[i], low, high, s->box);
+            TC_TRY(give(s, s->box, inner * (high[cut] - low[cut])));
+        }
+        int d = cut - 1;
+        while (d >= 0 && high[d] == r->size[d]) low[d] = 0, high[d] = 1, d--;
+        if (d < 0) return NULL;
+        low[d]++, high[d]++;
+    }
+}
+
+tc_status tc_ckpt_stream(const tc_ckpt *c, size_t i, const int *perm, tc_dtype to, tc_sink sink) {
+    static const int same[TC_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const tc_entry *e = c->entries.data[i];
+    streamer s = {
+        .r = {.rank = e->rank, .item = tc_dtype_size(e->dtype), .e = e, .perm = perm ? perm : same}, .from = e->dtype, .to = to, .sink = sink};
+    int64_t numel = 1;
+    bool moved = false;
+    for (int d = 0; d < e->rank; d++) s.r.size[d] = e->size[s.r.perm[d]], numel *= e->size[d], moved = moved || s.r.perm[d] != d;
+    if (!numel) return NULL;
+    s.box = tc_xmalloc(SLAB + 64);
+    if (to != e->dtype) s.cast = tc_xmalloc((size_t)SLAB / s.r.item * tc_dtype_size(to) + 64);
+    tc_status st;
+    if (e->pieces.len == 1 && !moved && tc_tensor_is_contiguous(&e->pieces.data[0].data)) st = stream_whole(&s, &e->pieces.data[0].data, numel);
+    else st = stream_boxes(&s);
+    if (s.r.touched > FORGET / 4) forget(&s.r);
+    free(s.box);
+    free(s.cast);
+    return st;
+}
+
+typedef struct {
+    char *to;
+} filler;
+static tc_status fill(void *self, const void *p, size_t n) {
+    filler *f = self;
+    memcpy(f->to, p, n);
+    f->to += n;
+    return NULL;
+}
+
+tc_status tc_ckpt_tensor(const tc_ckpt *c, size_t i, tc_tensor *out) {
+    const tc_entry *e = c->entries.data[i];
+    if (e->pieces.len == 1) {
+        const tc_tensor *t = &e->pieces.data[0].data;
+        if (!t->storage->bytes || (uintptr_t)tc_tensor_data(t) % tc_dtype_size(t->dtype) == 0) {
+            *out = tc_tensor_share(t);
+            return NULL;
+        }
+    }
+    TC_TRY(tc_tensor_empty(e->dtype, e->rank, e->size, out), "%s", e->name);
+    if (!tc_tensor_bytes(out)) return NULL;
+    filler f = {tc_tensor_data(out)};
+    return tc_ckpt_stream(c, i, NULL, e->dtype, (tc_sink){fill, &f});
+}

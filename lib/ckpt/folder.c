@@ -1,0 +1,129 @@
+/* Writing folders of safetensors files for HuggingFace and torch.distributed.checkpoint: in a temporary folder beside the target, then one rename. */
+#include "base/json_write.h"
+#include "ckpt/internal.h"
+#include "file/safetensors.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void tc_ckpt_sharding_info(tc_buf *b, const tc_content *c) {
+    tc_json w = {.b = b};
+    tc_json_object(&w);
+    for (size_t i = 0; i < c->n; i++) {
+        tc_json_key(&w, c->heads[i].name);
+        tc_json_object(&w);
+        tc_json_key(&w, "saved_offsets");
+        tc_json_array(&w);
+        for (int d = 0; d < c->heads[i].rank; d++) tc_json_int(&w, 0);
+        tc_json_end(&w);
+        tc_json_end(&w);
+    }
+    tc_json_end(&w);
+}
+
+/* Some of the tensors of a content, as a content of their own. */
+typedef struct {
+    const tc_content *all;
+    size_t first;
+} part;
+static tc_status stream_part(void *self, size_t i, tc_sink to) {
+    const part *p = self;
+    return p->all->stream(p->all->self, p->first + i, to);
+}
+
+static tc_status write_file(const char *path, const tc_content *all, size_t first, size_t n, const tc_metadata *meta, size_t nmeta) {
+    part p = {all, first};
+    tc_content c = {all->heads + first, n, stream_part, &p, meta, nmeta};
+    tc_out *o;
+    TC_TRY(tc_out_open(path, &o));
+    return tc_out_finish(o, tc_safetensors_write_content(o, &c));
+}
+
+/* ---- one folder ---- */
+typedef struct {
+    tc_arena arena;
+    const char *dir;
+    char *temporary;
+} folder;
+
+static tc_status begin(folder *f, const char *dir) {
+    size_t n = strlen(dir);
+    while (n > 1 && dir[n - 1] == '/') n--;
+    f->dir = tc_arena_strndup(&f->arena, dir, n);
+    if (rmdir(f->dir) && errno != ENOENT)
+        return tc_error(TC_ENV, "%s: %s", f->dir, errno == ENOTEMPTY || errno == EEXIST ? "exists and is not empty" : strerror(errno));
+    const char *slash = strrchr(f->dir, '/');
+    int head = slash ? (int)(slash - f->dir) + 1 : 0;
+    f->temporary = tc_arena_printf(&f->arena, "%.*s.%s.tmp%ld", head, f->dir, slash ? slash + 1 : f->dir, (long)getpid());
+    if (mkdir(f->temporary, 0777)) return tc_error(TC_ENV, "%s: cannot make the folder: %s", f->temporary, strerror(errno));
+    return NULL;
+}
+
+static tc_status finish(folder *f, tc_status st) {
+    if (!st) st = tc_fsync_dir(f->temporary);
+    if (!st && rename(f->temporary, f->dir)) st = tc_error(TC_ENV, "%s: cannot rename the folder to it: %s", f->dir, strerror(errno));
+    if (st && f->temporary) tc_status_free(tc_remove_tree(f->temporary));
+    const char *slash = strrchr(f->dir, '/');
+    if (!st) st = tc_fsync_dir(slash ? tc_arena_strndup(&f->arena, f->dir, (size_t)(slash - f->dir) + (slash == f->dir)) : ".");
+    tc_arena_free(&f->arena);
+    return st;
+}
+
+/* ---- HuggingFace ---- */
+static tc_status write_index(folder *f, const tc_content *c, const size_t *file_of, size_t files, uint64_t total) {
+    tc_buf b = {0};
+    tc_buf_printf(&b, "{\n  \"metadata\": {\n    \"total_size\": %llu\n  },\n  \"weight_map\": {\n", (unsigned long long)total);
+    for (size_t i = 0; i < c->n; i++) {
+        tc_json w = {.b = &b};
+        tc_buf_puts(&b, "    ");
+        tc_json_string(&w, c->heads[i].name);
+        tc_buf_printf(&b, ": \"model-%05zu-of-%05zu.safetensors\"%s\n", file_of[i] + 1, files, i + 1 < c->n ? "," : "");
+    }
+    tc_buf_puts(&b, "  }\n}\n");
+    tc_status st = tc_file_write(tc_arena_printf(&f->arena, "%s/model.safetensors.index.json", f->temporary), b.data, b.len);
+    tc_buf_free(&b);
+    return st;
+}
+
+static tc_status write_hf(folder *f, const tc_content *c, uint64_t max_bytes) {
+    static const tc_metadata meta[] = {{"format", "pt"}};
+    size_t *file_of = TC_NEWN(&f->arena, size_t, c->n + 1), files = 0;
+    uint64_t total = 0, fill = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        uint64_t bytes = tc_head_bytes(&c->heads[i]);
+        if (fill && fill + bytes > max_bytes) files++, fill = 0;
+        file_of[i] = files;
+        fill += bytes, total += bytes;
+    }
+    files++;
+    if (files == 1) return write_file(tc_arena_printf(&f->arena, "%s/model.safetensors", f->temporary), c, 0, c->n, meta, 1);
+    for (size_t i = 0, first = 0; i <= c->n; i++) {
+        if (i < c->n && file_of[i] == file_of[first]) continue;
+        TC_TRY(write_file(tc_arena_printf(&f->arena, "%s/model-%05zu-of-%05zu.safetensors", f->temporary, file_of[first] + 1, files), c, first,
+                          i - first, meta, 1));
+        first = i;
+    }
+    return write_index(f, c, file_of, files, total);
+}
+
+tc_status tc_ckpt_write_hf(const char *dir, const tc_content *c, uint64_t max_bytes) {
+    folder f = {0};
+    tc_status st = begin(&f, dir);
+    if (!st) st = write_hf(&f, c, max_bytes);
+    return finish(&f, st);
+}
+
+tc_status tc_ckpt_write_dcp(const char *dir, const tc_content *c) {
+    folder f = {0};
+    tc_buf info = {0};
+    tc_status st = begin(&f, dir);
+    if (!st) {
+        tc_ckpt_sharding_info(&info, c);
+        const tc_metadata meta[] = {{"DCP_SHARDING_INFO", info.data}, {"DCP_VERSION", "1.0"}, {"format", "pt"}};
+        st = write_file(tc_arena_printf(&f.arena, "%s/shard-00001-model-00001-of-00001.safetensors", f.temporary), c, 0, c->n, meta, 3);
+    }
+    tc_buf_free(&info);
+    return finish(&f, st);
+}

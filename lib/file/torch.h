@@ -1,0 +1,55 @@
+/* What torch.save writes, read as data: the ZIP form, the legacy one (pickles, then storages), the tar of the first PyTorch, TorchScript
+ * archives (their tensors). Nothing in them is run: pickle.h.
+ *
+ * Containers give names: {"model": {"fc.weight": t}} is "model.fc.weight", lists count, a bare tensor is "tensor"; attributes of objects
+ * of unknown classes are walked like dicts, and a pickled nn.Module gives the names of its state_dict. Values that are no tensors
+ * become tc_tensors.values. Quantised, sparse and nested tensors, and subclasses that hold several, are left out by name. */
+#ifndef TC_FILE_TORCH_H
+#define TC_FILE_TORCH_H
+
+#include "file/pickle.h"
+#include "file/tensors.h"
+#include "file/zip.h"
+
+/* Is it a ZIP of torch.save or of TorchScript? */
+bool tc_saved_is_zip(const tc_zip *z);
+tc_status tc_saved_read_zip(const tc_zip *z, tc_tensors *out);
+tc_status tc_saved_read_legacy(tc_blob *b, tc_tensors *out); /* begins with a pickle */
+tc_status tc_saved_read_tar(tc_blob *b, tc_tensors *out);
+
+/* ---- for the readers: storages of one file, and the values that refer to them ---- */
+typedef struct tc_saved tc_saved;
+typedef struct {
+    const char *key;  /* name of the storage in the file */
+    tc_dtype dtype;   /* of its elements; TC_DTYPE_NONE: bytes (UntypedStorage) */
+    const char *type; /* name of an element type that tc lacks (quantised), else NULL */
+    int64_t numel;    /* in elements; bytes when untyped */
+} tc_saved_id;
+struct tc_saved {
+    const char *file; /* for messages */
+    const char *part; /* which pickle: "archive/data.pkl" */
+    tc_tensors *out;
+    bool swap;       /* the file has the other byte order */
+    bool plain_ids;  /* a storage's id may stand without the opcode that marks it as one */
+    tc_map storages; /* key, type -> tc_storage */
+    /* Bytes of a storage: at least `bytes`, in the order of the file. The caller keeps a reference of its own. */
+    tc_status (*open)(tc_saved *t, const tc_saved_id *id, size_t bytes, tc_storage **out);
+    /* A persistent id that is a tensor by itself (tar); NULL: there are none. */
+    tc_status (*persistent)(tc_saved *t, const tc_pk *id, tc_tensor *out);
+    void *self;
+    size_t visits;
+};
+void tc_saved_deinit(tc_saved *t);
+/* ("storage", type, key, location, numel, view) or ("storage", type, key, ...): TC_CONTENT when it is none. */
+tc_status tc_saved_id_of(tc_saved *t, const tc_pk *persistent, tc_saved_id *out);
+/* A storage's bytes as they are in a blob: a view of the mapping. */
+tc_storage *tc_saved_wrap(tc_blob *b, size_t offset, size_t n);
+/* Is v a tensor (TC_OK with *out_is), and which? *out_what names a kind that is left out. */
+tc_status tc_saved_tensor(tc_saved *t, const tc_pk *v, bool *out_is, tc_tensor *out, const char **out_what);
+/* Every tensor and value below root into t->out. */
+tc_status tc_saved_flatten(tc_saved *t, const tc_pk *root);
+tc_status tc_saved_error(const tc_saved *t, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
+/* Element type of a storage class ("torch.FloatStorage"); false when unknown. */
+bool tc_saved_storage_type(const char *global, tc_saved_id *out);
+
+#endif

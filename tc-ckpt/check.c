@@ -1,0 +1,234 @@
+/* diff and verify. */
+#include "tc-ckpt/view.h"
+
+#include "base/json_write.h"
+#include "file/pt2.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+/* ---- diff ---- */
+typedef struct {
+    const tc_cmd *c;
+    double rtol, atol;
+    int differences;
+} comparison;
+
+static void difference(comparison *d, const char *name, const char *what) {
+    d->differences++;
+    if (!d->c->json) {
+        printf("%s: %s\n", name, what);
+        return;
+    }
+    tc_buf b = {0};
+    tc_json j = {.b = &b};
+    tc_json_object(&j);
+    tc_json_key(&j, "name"), tc_json_string(&j, name);
+    tc_json_key(&j, "difference"), tc_json_string(&j, what);
+    tc_json_end(&j);
+    puts(b.data);
+    tc_buf_free(&b);
+}
+
+static tc_status diff_tensor(comparison *d, const char *name, const view *a, size_t i, const view *b, size_t k) {
+    tc_tensor x, y;
+    tc_diff r;
+    TC_TRY(view_tensor(a, i, &x));
+    tc_status st = view_tensor(b, k, &y);
+    if (!st) {
+        st = tc_tensor_compare(&x, &y, d->rtol, d->atol, &r);
+        if (st && tc_status_code(st) == TC_DIFFERENT) {
+            tc_buf t = {0}, u = {0}, line = {0};
+            tc_tensor_print_type(&t, &x);
+            tc_tensor_print_type(&u, &y);
+            tc_buf_printf(&line, "%s against %s", t.data, u.data);
+            difference(d, name, line.data);
+            tc_buf_free(&t);
+            tc_buf_free(&u);
+            tc_buf_free(&line);
+            tc_status_free(st);
+            st = NULL;
+        } else if (!st && r.count) {
+            tc_buf line = {0};
+            tc_buf_printf(&line, "%lld of %lld elements differ, largest error %.3g, relative %.3g", (long long)r.count,
+                          (long long)tc_tensor_numel(&x), r.max_abs, r.max_rel);
+            difference(d, name, line.data);
+            tc_buf_free(&line);
+        }
+        tc_tensor_deinit(&y);
+    }
+    tc_tensor_deinit(&x);
+    return st;
+}
+
+static tc_status diff_views(const view *a, const view *b, comparison *d) {
+    size_t i = 0, k = 0;
+    while (i < view_count(a) || k < view_count(b)) { /* both in order of name */
+        int order = i == view_count(a) ? 1 : k == view_count(b) ? -1 : strcmp(view_name(a, i), view_name(b, k));
+        if (order < 0) {
+            difference(d, view_name(a, i++), "only in the first");
+        } else if (order > 0) {
+            difference(d, view_name(b, k++), "only in the second");
+        } else {
+            TC_TRY(diff_tensor(d, view_name(a, i), a, i, b, k));
+            i++, k++;
+        }
+    }
+    return NULL;
+}
+
+tc_status run_diff(tc_cmd *c) {
+    view a, b;
+    comparison d = {.c = c};
+    tc_ckpt_options o = {.raw = true, .check_all = true};
+    TC_TRY(tc_cmd_double(c, TC_OPT_rtol, 0, 1e300, 0, &d.rtol));
+    TC_TRY(tc_cmd_double(c, TC_OPT_atol, 0, 1e300, 0, &d.atol));
+    TC_TRY(view_open(c, c->operands[0], o, &a));
+    tc_status st = view_open(c, c->operands[1], o, &b);
+    if (st) {
+        view_close(&a);
+        return st;
+    }
+    if (!tc_cmd_has(c, TC_OPT_all) && strcmp(tc_ckpt_format(a.ckpt), tc_ckpt_format(b.ckpt))) { /* a checkpoint against weights: its model's part */
+        view_only_model(&a);
+        view_only_model(&b);
+    }
+    st = diff_views(&a, &b, &d);
+    size_t n = view_count(&a);
+    view_close(&a);
+    view_close(&b);
+    if (!st && d.differences) st = tc_error(TC_DIFFERENT, "%s and %s differ in %d tensors", c->operands[0], c->operands[1], d.differences);
+    if (!st) tc_cmd_verbose(c, "%zu tensors are equal", n);
+    return st;
+}
+
+/* ---- verify ---- */
+static void whole(const tc_cmd *c, const char *path, size_t n, const char *unit, const char *remark) {
+    if (c->json) {
+        tc_buf b = {0};
+        tc_json j = {.b = &b};
+        tc_json_object(&j);
+        tc_json_key(&j, "path"), tc_json_string(&j, path);
+        tc_json_key(&j, "ok"), tc_json_bool(&j, true);
+        if (unit) tc_json_key(&j, unit), tc_json_int(&j, (int64_t)n);
+        tc_json_end(&j);
+        puts(b.data);
+        tc_buf_free(&b);
+    } else if (unit) {
+        printf("%s: ok, %zu %s%s\n", path, n, unit, remark);
+    } else {
+        printf("%s: ok\n", path);
+    }
+}
+
+static tc_status verify_archive(tc_archive *a, size_t *out_count) {
+    const tc_zip *z = tc_archive_zip(a);
+    tc_status st = NULL;
+    for (size_t i = 0; i < z->n && !st; i++) st = tc_zip_check(z, &z->entries[i]);
+    for (size_t i = 0; i < tc_archive_count(a) && !st; i++) {
+        tc_program *p;
+        st = tc_archive_program(a, tc_archive_name(a, i), &p);
+        if (!st) {
+            tc_program_release(p);
+        } else if (tc_status_code(st) == TC_UNSUPPORTED) { /* whole, though tc cannot run it */
+            tc_status_free(st);
+            st = NULL;
+        }
+    }
+    *out_count = z->n;
+    return st;
+}
+
+/* A .pt2 archive: its programs too. *out_is is false for every other file. */
+static tc_status verify_program(const tc_cmd *c, const char *path, bool *out_is) {
+    tc_blob *b;
+    tc_archive *a = NULL;
+    size_t n = 0;
+    *out_is = false;
+    TC_TRY(tc_blob_open(path, &b));
+    tc_status st = NULL;
+    if (tc_format_of(b->data, b->len) == TC_FORMAT_ZIP) {
+        st = tc_archive_open(b, &a);
+        *out_is = !st && tc_archive_count(a) > 0;
+        if (*out_is) st = verify_archive(a, &n);
+        if (*out_is && !st) whole(c, path, n, "entries", "");
+        if (!*out_is) { /* the reader of tensors says what is wrong with it */
+            tc_status_free(st);
+            st = NULL;
+        }
+        tc_archive_close(a);
+    }
+    tc_blob_release(b);
+    return st;
+}
+
+static tc_status verify_any(tc_cmd *c, const char *path) {
+    view v;
+    bool program = false;
+    struct stat info;
+    if (path && strcmp(path, "-") && stat(path, &info) == 0 && S_ISREG(info.st_mode)) TC_TRY(verify_program(c, path, &program));
+    if (program) return NULL;
+    TC_TRY(view_open(c, path, (tc_ckpt_options){.raw = true, .check_all = true}, &v));
+    const char *f = tc_ckpt_format(v.ckpt);
+    if (!strcmp(f, "checkpoint")) {
+        char *real = tc_xstrdup(v.path);
+        view_close(&v);
+        tc_status st = tc_ckpt_verify(real);
+        if (!st) whole(c, path, 0, NULL, NULL);
+        free(real);
+        return st;
+    }
+    bool sums = !strcmp(f, "DCP") || !strcmp(f, "torch.save") || !strcmp(f, "TorchScript") || !strcmp(f, "npz");
+    whole(c, v.path, view_count(&v), "tensors", sums ? "" : " (the format has no checksums)");
+    view_close(&v);
+    return NULL;
+}
+
+/* A run directory: every checkpoint in it. */
+static tc_status verify_run(tc_cmd *c, const char *dir, int *out_count) {
+    DIR *d = opendir(dir);
+    tc_status first = NULL;
+    if (!d) return tc_error(TC_ENV, "%s: cannot open the folder", dir);
+    for (struct dirent *e; (e = readdir(d));) {
+        tc_buf path = {0};
+        if (strncmp(e->d_name, "step-", 5)) continue;
+        tc_buf_printf(&path, "%s/%s", dir, e->d_name);
+        tc_status st = tc_ckpt_verify(path.data);
+        if (!st) whole(c, path.data, 0, NULL, NULL);
+        ++*out_count;
+        if (st && first) tc_cmd_report(c, st);
+        else if (st) first = st;
+        tc_buf_free(&path);
+    }
+    closedir(d);
+    return first;
+}
+
+static bool is_checkpoint(const char *dir) {
+    struct stat info;
+    tc_buf b = {0};
+    tc_buf_printf(&b, "%s/checkpoint.json", dir);
+    bool is = stat(b.data, &info) == 0;
+    tc_buf_free(&b);
+    return is;
+}
+
+tc_status run_verify(tc_cmd *c) {
+    if (!c->noperands) return verify_any(c, NULL);
+    for (int i = 0; i < c->noperands; i++) {
+        struct stat info;
+        const char *path = c->operands[i];
+        int n = 0;
+        if (stat(path, &info) == 0 && S_ISDIR(info.st_mode)) {
+            TC_TRY(verify_run(c, path, &n));
+            if (!n && is_checkpoint(path)) {
+                TC_TRY(tc_ckpt_verify(path));
+                whole(c, path, 0, NULL, NULL);
+                continue;
+            }
+        }
+        if (!n) TC_TRY(verify_any(c, path));
+    }
+    return NULL;
+}

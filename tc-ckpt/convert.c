@@ -1,0 +1,299 @@
+/* convert and consolidate: tensors from anything to anything, through a few megabytes of memory. */
+#include "tc-ckpt/view.h"
+
+#include "file/content.h"
+#include "file/rename.h"
+
+#include <regex.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+typedef enum { TO_SAFETENSORS, TO_PT, TO_NPZ, TO_NPY, TO_HF, TO_DCP, TO_COUNT } format;
+static const char *const formats[] = {"safetensors", "pt", "npz", "npy", "hf", "dcp", NULL};
+
+/* One tensor on its way. */
+typedef struct {
+    size_t from; /* index in the checkpoint */
+    int perm[TC_MAX_RANK];
+} change;
+typedef struct {
+    tc_cmd *c;
+    view v;
+    tc_arena arena;
+    TC_VEC(tc_head) heads;
+    TC_VEC(change) changes;
+    tc_progress progress;
+    int64_t done;
+    tc_sink to;
+} job;
+
+/* ---- patterns ---- */
+typedef struct {
+    regex_t re;
+    bool compiled, without;
+    tc_dtype cast;
+    int perm[TC_MAX_RANK], nperm;
+} pattern;
+typedef TC_VEC(pattern) patterns;
+
+static void patterns_free(patterns *p) {
+    for (size_t i = 0; i < p->len; i++)
+        if (p->data[i].compiled) regfree(&p->data[i].re);
+    tc_vec_free(p);
+}
+
+static tc_status compile(tc_cmd *c, const char *option, const char *text, size_t n, pattern *p) {
+    char *copy = tc_xmalloc(n + 1);
+    memcpy(copy, text, n);
+    copy[n] = 0;
+    int error = regcomp(&p->re, copy, REG_EXTENDED | REG_NOSUB);
+    tc_status st = error ? tc_usage(c, "--%s %s: not an extended regular expression", option, copy) : NULL;
+    p->compiled = !error;
+    free(copy);
+    return st;
+}
+
+static bool matches(const pattern *p, const char *name) { return !p->compiled || regexec(&p->re, name, 0, NULL, 0) == 0; }
+
+static tc_status read_select(tc_cmd *c, patterns *out) {
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_select); i++) {
+        const char *s = tc_cmd_value(c, TC_OPT_select, i);
+        pattern p = {.without = *s == '!'};
+        s += p.without;
+        TC_TRY(compile(c, "select", s, strlen(s), &p));
+        tc_vec_push(out, p);
+    }
+    return NULL;
+}
+
+static tc_status read_cast(tc_cmd *c, patterns *out) {
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_cast); i++) {
+        const char *s = tc_cmd_value(c, TC_OPT_cast, i), *eq = strrchr(s, '='), *type = eq ? eq + 1 : s;
+        pattern p = {.cast = tc_dtype_parse(type, strlen(type))};
+        if (p.cast == TC_DTYPE_NONE) return tc_usage(c, "--cast %s: '%s' is no dtype", s, type);
+        if (eq) TC_TRY(compile(c, "cast", s, (size_t)(eq - s), &p));
+        tc_vec_push(out, p);
+    }
+    return NULL;
+}
+
+/* RE, or RE:1,0,2. */
+static tc_status read_transpose(tc_cmd *c, patterns *out) {
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_transpose); i++) {
+        const char *s = tc_cmd_value(c, TC_OPT_transpose, i), *colon = strrchr(s, ':');
+        size_t n = strlen(s);
+        pattern p = {0};
+        if (colon && colon[1] && strspn(colon + 1, "0123456789,") == strlen(colon + 1)) {
+            unsigned seen = 0;
+            for (const char *q = colon + 1; *q && p.nperm < TC_MAX_RANK; q += *q == ',') {
+                char *end;
+                long d = strtol(q, &end, 10);
+                if (end == q || d < 0 || d >= TC_MAX_RANK || seen >> d & 1) return tc_usage(c, "--transpose %s: expected RE or RE:1,0,...", s);
+                seen |= 1u << d;
+                p.perm[p.nperm++] = (int)d;
+                q = end;
+            }
+            if (seen != (1u << p.nperm) - 1) return tc_usage(c, "--transpose %s: %s is no permutation", s, colon + 1);
+            n = (size_t)(colon - s);
+        }
+        TC_TRY(compile(c, "transpose", s, n, &p));
+        tc_vec_push(out, p);
+    }
+    return NULL;
+}
+
+/* ---- what becomes of each tensor ---- */
+static bool selected(const patterns *p, const char *name) {
+    bool any = false, kept = false;
+    for (size_t i = 0; i < p->len; i++) {
+        bool m = matches(&p->data[i], name);
+        if (p->data[i].without && m) return false;
+        if (!p->data[i].without) any = true, kept = kept || m;
+    }
+    return !any || kept;
+}
+
+/* A type alone is for floating tensors; one with a pattern for whatever it names. The last that fits counts. */
+static tc_dtype cast_to(const patterns *p, const char *name, tc_dtype from) {
+    tc_dtype to = from;
+    for (size_t i = 0; i < p->len; i++)
+        if (p->data[i].compiled ? matches(&p->data[i], name) : tc_is_float(from)) to = p->data[i].cast;
+    return to;
+}
+
+static tc_status permute(const patterns *p, const char *name, const tc_ckpt_head *h, change *out) {
+    for (int d = 0; d < TC_MAX_RANK; d++) out->perm[d] = d;
+    for (size_t i = 0; i < p->len; i++) {
+        const pattern *t = &p->data[i];
+        if (!matches(t, name)) continue;
+        if (t->nperm && t->nperm != h->rank)
+            return tc_error(TC_CONTENT, "--transpose: %s has %d dimensions, the permutation has %d", name, h->rank, t->nperm);
+        if (!t->nperm && h->rank < 2) continue;
+        if (t->nperm) memcpy(out->perm, t->perm, sizeof out->perm);
+        else out->perm[h->rank - 1] = h->rank - 2, out->perm[h->rank - 2] = h->rank - 1;
+    }
+    return NULL;
+}
+
+typedef struct {
+    patterns select, cast, transpose;
+    tc_rename rename;
+} rules;
+
+static tc_status read_rules(tc_cmd *c, rules *r) {
+    TC_TRY(read_select(c, &r->select));
+    TC_TRY(read_cast(c, &r->cast));
+    TC_TRY(read_transpose(c, &r->transpose));
+    if (tc_cmd_get(c, TC_OPT_map)) TC_TRY(tc_rename_add_table(&r->rename, tc_cmd_get(c, TC_OPT_map)));
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_rename); i++) TC_TRY(tc_rename_add(&r->rename, tc_cmd_value(c, TC_OPT_rename, i)));
+    return NULL;
+}
+
+static void rules_free(rules *r) {
+    patterns_free(&r->select);
+    patterns_free(&r->cast);
+    patterns_free(&r->transpose);
+    tc_rename_deinit(&r->rename);
+}
+
+static int by_name(const void *a, const void *b) { return strcmp(((const tc_head *)a)->name, ((const tc_head *)b)->name); }
+
+static tc_status plan_one(job *j, const rules *r, size_t i) {
+    const char *name = view_name(&j->v, i);
+    tc_ckpt_head h = view_head(&j->v, i);
+    change ch = {.from = j->v.shown.data[i]};
+    tc_buf renamed = {0};
+    if (!selected(&r->select, name)) return NULL;
+    if (tc_rename_apply(&r->rename, name, &renamed)) {
+        tc_status st = permute(&r->transpose, name, &h, &ch);
+        tc_head out = {
+            .name = tc_arena_strdup(&j->arena, *renamed.data ? renamed.data : "tensor"), .dtype = cast_to(&r->cast, name, h.dtype), .rank = h.rank};
+        for (int d = 0; d < h.rank; d++) out.size[d] = h.size[ch.perm[d]];
+        out.same_as = j->changes.len; /* where its change stands, until the heads are in order */
+        tc_vec_push(&j->heads, out);
+        tc_vec_push(&j->changes, ch);
+        if (st) {
+            tc_buf_free(&renamed);
+            return st;
+        }
+    }
+    tc_buf_free(&renamed);
+    return NULL;
+}
+
+/* An array of NumPy alone has no name: it is written as "tensor". */
+static tc_status plan(job *j, const rules *r) {
+    for (size_t i = 0; i < view_count(&j->v); i++) TC_TRY(plan_one(j, r, i));
+    for (size_t i = 0; i < r->rename.table.len; i++)
+        if (view_find(&j->v, r->rename.table.entries[i].key) < 0)
+            return tc_error(TC_CONTENT, "%s: %s has no tensor %s", r->rename.file, j->v.path, r->rename.table.entries[i].key);
+    if (j->heads.len) qsort(j->heads.data, j->heads.len, sizeof *j->heads.data, by_name);
+    change *ordered = tc_xcalloc(j->heads.len + 1, sizeof *ordered);
+    for (size_t i = 0; i < j->heads.len; i++) ordered[i] = j->changes.data[j->heads.data[i].same_as], j->heads.data[i].same_as = i;
+    free(j->changes.data);
+    j->changes.data = ordered;
+    for (size_t i = 1; i < j->heads.len; i++)
+        if (!strcmp(j->heads.data[i].name, j->heads.data[i - 1].name))
+            return tc_error(TC_USAGE, "two tensors would be named %s", j->heads.data[i].name);
+    if (!j->heads.len && view_count(&j->v)) return tc_error(TC_CONTENT, "%s: no tensor is left: --select or --map takes all away", j->v.path);
+    return NULL;
+}
+
+/* ---- writing ---- */
+static tc_status count(void *self, const void *p, size_t n) {
+    job *j = self;
+    j->done += (int64_t)n;
+    tc_progress_update(&j->progress, j->done, NULL);
+    return j->to.write(j->to.self, p, n);
+}
+
+static tc_status stream(void *self, size_t i, tc_sink to) {
+    job *j = self;
+    const change *ch = &j->changes.data[i];
+    j->to = to;
+    return tc_ckpt_stream(j->v.ckpt, ch->from, ch->perm, j->heads.data[i].dtype, (tc_sink){count, j});
+}
+
+static tc_status choose(tc_cmd *c, format *out) {
+    static const struct {
+        const char *suffix;
+        format to;
+    } suffixes[] = {
+        {".safetensors", TO_SAFETENSORS}, {".pt", TO_PT}, {".pth", TO_PT}, {".ckpt", TO_PT}, {".bin", TO_PT}, {".npz", TO_NPZ}, {".npy", TO_NPY}};
+    const char *path = tc_cmd_get(c, TC_OPT_out);
+    size_t n = path ? strlen(path) : 0;
+    int to = -1, suffix = -1;
+    TC_TRY(tc_cmd_choice(c, TC_OPT_to, formats, -1, &to));
+    for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+        size_t m = strlen(suffixes[i].suffix);
+        if (n > m && !strcmp(path + n - m, suffixes[i].suffix)) suffix = (int)suffixes[i].to;
+    }
+    struct stat info;
+    if (suffix < 0 && n && (path[n - 1] == '/' || (stat(path, &info) == 0 && S_ISDIR(info.st_mode)))) suffix = TO_HF;
+    if (to < 0) to = suffix < 0 ? TO_SAFETENSORS : suffix;
+    else if (suffix >= 0 && to != suffix && !(to == TO_DCP && suffix == TO_HF)) return tc_usage(c, "--to %s does not fit -o %s", formats[to], path);
+    if ((to == TO_HF || to == TO_DCP) && (!path || !strcmp(path, "-"))) return tc_usage(c, "--to %s writes a folder: give -o DIR", formats[to]);
+    *out = (format)to;
+    return NULL;
+}
+
+static tc_status shard_size(tc_cmd *c, uint64_t *out) {
+    const char *s = tc_cmd_get(c, TC_OPT_shard_size);
+    *out = UINT64_C(5000000000);
+    if (!s) return NULL;
+    char *end;
+    double v = strtod(s, &end), unit = *end == 'K' || *end == 'k' ? 1e3 : *end == 'M' ? 1e6 : *end == 'G' ? 1e9 : *end == 'T' ? 1e12 : 1;
+    if (unit > 1) end++;
+    if (*end == 'B') end++;
+    if (end == s || *end || !(v * unit >= 1) || v * unit > 1e18) return tc_usage(c, "--shard-size %s: expected bytes, as 500M or 5G", s);
+    *out = (uint64_t)(v * unit);
+    return NULL;
+}
+
+static tc_status write_out(job *j, format to) {
+    static const tc_metadata pt[] = {{"format", "pt"}};
+    const char *path = tc_cmd_get(j->c, TC_OPT_out);
+    tc_content content = {j->heads.data, j->heads.len, stream, j, pt, 1};
+    uint64_t max;
+    TC_TRY(shard_size(j->c, &max));
+    if (to == TO_HF) return tc_ckpt_write_hf(path, &content, max);
+    if (to == TO_DCP) return tc_ckpt_write_dcp(path, &content);
+    tc_status (*const writers[])(tc_out *, const tc_content *) = {[TO_SAFETENSORS] = tc_safetensors_write_content,
+                                                                  [TO_PT] = tc_saved_write_content,
+                                                                  [TO_NPZ] = tc_npz_write_content,
+                                                                  [TO_NPY] = tc_npy_write_content};
+    tc_out *o;
+    TC_TRY(tc_cmd_create(j->c, path, true, &o));
+    return tc_cmd_finish(j->c, o, writers[to](o, &content));
+}
+
+static tc_status convert(tc_cmd *c, bool model_only) {
+    job j = {.c = c};
+    rules r = {0};
+    format to = TO_SAFETENSORS;
+    TC_TRY(choose(c, &to));
+    tc_status st = read_rules(c, &r);
+    if (!st) st = view_open(c, c->noperands ? c->operands[0] : NULL, (tc_ckpt_options){.raw = true, .check_all = true}, &j.v);
+    if (!st) {
+        if (model_only) view_only_model(&j.v);
+        st = plan(&j, &r);
+        int64_t total = 0;
+        for (size_t i = 0; i < j.heads.len; i++) total += (int64_t)tc_head_bytes(&j.heads.data[i]);
+        if (!st) {
+            j.progress =
+                tc_progress_start(c, "converting", "B", to == TO_PT || to == TO_NPZ ? 2 * total : total); /* a checksum stands in front of its data */
+            st = write_out(&j, to);
+            tc_progress_end(&j.progress);
+        }
+        if (!st) tc_cmd_verbose(c, "%zu tensors, %lld bytes of %s", j.heads.len, (long long)total, j.v.path);
+        view_close(&j.v);
+    }
+    rules_free(&r);
+    tc_vec_free(&j.heads);
+    tc_vec_free(&j.changes);
+    tc_arena_free(&j.arena);
+    return st;
+}
+
+tc_status run_convert(tc_cmd *c) { return convert(c, false); }
+tc_status run_consolidate(tc_cmd *c) { return convert(c, !tc_cmd_has(c, TC_OPT_all)); }

@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# tc-ckpt convert and consolidate: every format there and back, names, types, transposes, folders, pipes, bounded memory.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    mlp=$TC_ROOT/tests/oracle/pt2/mlp.pt2
+    cd "$BATS_TEST_TMPDIR"
+    tc-ckpt convert "$mlp" -o a.safetensors
+}
+
+@test "every format holds the same tensors, and the same bytes again" {
+    for form in pt npz hf dcp safetensors; do
+        tc-ckpt convert a.safetensors --to $form -o out.$form
+        tc-ckpt diff out.$form a.safetensors
+        tc-ckpt verify out.$form
+        tc-ckpt convert out.$form --to safetensors | cmp - a.safetensors
+        [ -d out.$form ] || { tc-ckpt convert a.safetensors --to $form | cmp - out.$form; }
+    done
+}
+
+@test "a pipe is as good as a file" {
+    tc-ckpt convert a.safetensors --to pt | tc-ckpt ls >one
+    tc-ckpt convert a.safetensors -o a.pt
+    tc-ckpt ls a.pt >two
+    cmp one two
+    cat a.safetensors | tc-ckpt show - | grep -q '6 tensors, 23592 bytes'
+    run --separate-stderr tc-ckpt ls </dev/null
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"nothing arrived"* ]]
+}
+
+@test "select, map and rename change names; patterns see those of the file" {
+    printf 'layers.0.bias\tfirst\nlayers.0.weight\t\n' >table
+    tc-ckpt convert a.safetensors --select '^layers\.[01]' --select '!layers\.1.*bias' --map table --rename 's/layers\.([0-9])/h\1/' --to npz -o out.npz
+    run tc-ckpt ls out.npz
+    [[ "${lines[0]}" == *"  first" ]]
+    [ "${lines[1]}" = "1 tensors, 256 bytes" ] || [[ "${lines[1]}" == *"  h1.weight" ]]
+    echo '{"layers.9": "x"}' >bad.json
+    run --separate-stderr tc-ckpt convert a.safetensors --map bad.json -o x.pt
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"has no tensor layers.9"* ]]
+    run --separate-stderr tc-ckpt convert a.safetensors --rename 's/.*/x/' -o x.pt
+    [ "$status" -eq 2 ]
+    [ ! -e x.pt ]
+}
+
+@test "casts and transposes; twice a transpose is none" {
+    tc-ckpt convert a.safetensors --cast f64 --cast 'bias$=f16' -o b.npz
+    run tc-ckpt ls b.npz
+    [[ "${lines[0]}" == 64xf16* ]]
+    [[ "${lines[1]}" == 64x16xf64* ]]
+    tc-ckpt convert a.safetensors --transpose weight -o t.safetensors
+    run tc-ckpt ls t.safetensors
+    [[ "${lines[1]}" == 16x64xf32* ]]
+    tc-ckpt convert t.safetensors --transpose 'weight$:1,0' | cmp - a.safetensors
+    run --separate-stderr tc-ckpt convert a.safetensors --transpose 'weight:0,2' -o x
+    [ "$status" -eq 2 ]
+}
+
+@test "a HuggingFace folder in several files, and its damage" {
+    tc-ckpt convert a.safetensors -o hf/ --shard-size 5K
+    [ "$(ls hf | wc -l)" -ge 3 ]
+    tc-ckpt diff hf a.safetensors
+    tc-ckpt diff hf/model.safetensors.index.json a.safetensors
+    run --separate-stderr tc-ckpt convert a.safetensors -o hf/
+    [ "$status" -eq 1 ]
+    rm hf/model-00002-of-*
+    run --separate-stderr tc-ckpt ls hf
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"model-00002-of-"*"is missing"* ]]
+}
+
+@test "what a format lacks is refused by name" {
+    tc-ckpt convert a.safetensors --cast bf16 -o b.safetensors
+    run --separate-stderr tc-ckpt convert b.safetensors -o b.npz
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"no type bfloat16"* ]]
+    [ ! -e b.npz ]
+    tc-ckpt convert a.safetensors --cast c128 -o c.npz
+    run --separate-stderr tc-ckpt convert c.npz -o c.safetensors
+    [ "$status" -eq 5 ]
+}
+
+@test "memory does not grow with the file" {
+    if grep -q __asan_init "$TC_BUILD/bin/tc-ckpt"; then skip "a sanitizer's own memory is not ours"; fi
+    python=$(command -v python3) || skip "no python3 to make a sparse file"
+    "$python" - <<'P'
+import json, struct
+n = 3 * 2**30
+h = json.dumps({"a": {"dtype": "F32", "shape": [2**14, n // 8 // 2**14], "data_offsets": [0, n // 2]}, "b": {"dtype": "F32", "shape": [n // 8], "data_offsets": [n // 2, n]}}).encode()
+with open("big.safetensors", "wb") as f:
+    f.write(struct.pack("<Q", len(h)) + h)
+    f.truncate(8 + len(h) + n)
+P
+    tc-ckpt --time ls big.safetensors 2>time
+    tc-ckpt convert --time --cast bf16 big.safetensors --to safetensors 2>time >/dev/null
+    mb=$(grep -oE '[0-9.]+ M(i)?B' time | head -1 | sed 's/[. ].*//')
+    [ "$mb" -le 200 ]
+}
