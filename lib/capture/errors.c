@@ -159,19 +159,23 @@ bool tc_exc_is(C *c, V v, const char *name) {
     return t && tc_kind_of(v) == K_EXC && tc_issubtype(v->type, t);
 }
 
+/* A file's name in the arena of the program that is captured, which outlives the context. key: tells files apart. */
+static const char *kept_name(struct tc_torch *T, const void *key, const char *name) {
+    if (T->here_file != key || T->here_program != T->graph->program) {
+        T->here_file = key, T->here_program = T->graph->program;
+        T->here_name = tc_arena_strdup(&T->graph->program->arena, name);
+    }
+    return T->here_name;
+}
+
 tc_source tc_here(C *c) {
+    struct tc_torch *T = c->torch && c->torch->graph ? c->torch : NULL;
+    if (T && T->replayed && T->replayed->file)
+        return (tc_source){.file = kept_name(T, T->replayed->file, T->replayed->file), .line = T->replayed->line, .col = T->replayed->col};
     const frame *f = user_frame(c);
     if (!f) return (tc_source){0};
     const char *name = f->sc->file->name;
-    if (c->torch && c->torch->graph) { /* the program outlives the context */
-        struct tc_torch *T = c->torch;
-        if (T->here_file != f->sc->file || T->here_program != T->graph->program) {
-            T->here_file = f->sc->file, T->here_program = T->graph->program;
-            T->here_name = tc_arena_strdup(&T->graph->program->arena, name);
-        }
-        name = T->here_name;
-    }
-    return (tc_source){.file = name, .line = f->at->line, .col = f->at->col};
+    return (tc_source){.file = T ? kept_name(T, f->sc->file, name) : name, .line = f->at->line, .col = f->at->col};
 }
 
 void tc_warn(C *c, const char *text) {

@@ -66,7 +66,8 @@ struct tc_torch {
     tensor *owned;
     tc_map overloads; /* of torch_call.c */
     const void *here_file, *here_program;
-    const char *here_name; /* tc_here: the file's name in the program's arena */
+    const char *here_name;     /* tc_here: the file's name in the program's arena */
+    const tc_source *replayed; /* of the node of another program that is called again: its place is the place; NULL: none */
     tc_symvalue *hint;
     size_t nhint; /* example values of the captured program's symbols, by index; unbound: from data */
     type *tensor_type, *parameter_type, *buffer_type;

@@ -211,16 +211,46 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+typedef TC_VEC(const tc_value *) values_vec;
+typedef TC_VEC(const tc_tensor *) tensors_vec;
+
+/* The tensors that a group wrote: what its loop stores, or the node's results. */
+static void written(frame *f, const tc_group *g, values_vec *values, tensors_vec *tensors) {
+    size_t n = !g ? 0 : g->loop ? g->loop->buffers.len : (size_t)g->node->nouts;
+    for (size_t i = 0; i < n; i++) {
+        const tc_value *v = g->loop ? g->loop->buffers.data[i].value : g->node->outs[i];
+        if (!v || v->kind != TC_V_TENSOR || v->graph != f->g || f->b->root_of[v->id] < 0) continue;
+        if ((g->loop && !g->loop->buffers.data[i].written) || !f->b->t[v->id].storage) continue;
+        tc_vec_push(values, v);
+        tc_vec_push(tensors, &f->b->t[v->id]);
+    }
+}
+
 static tc_status run_profiled(frame *f, call *c) {
+    tc_exec *e = f->e;
+    bound *b = f->b;
     uint64_t start = now_ns();
     tc_status s = run_call(f, c);
+    f->b = b; /* a subgraph of another frame may have run */
+    if (s) return s;
+    uint64_t ns = now_ns() - start;
     const tc_node *const *nodes = c->group ? &c->group->node : NULL;
     int n = c->group ? 1 : 0;
     if (c->group && c->group->loop) nodes = (const tc_node *const *)c->group->loop->nodes, n = c->group->loop->nnodes;
-    const char *name = !n ? "copy" : tc_op_name(nodes[n - 1]->op);
-    f->e->profile(f->e->profile_ctx,
-                  &(tc_exec_event){.name = name, .nodes = nodes, .nnodes = n, .ns = now_ns() - start, .compiled = c->code != NULL});
-    return s;
+    values_vec values = {0};
+    tensors_vec tensors = {0};
+    written(f, c->group, &values, &tensors);
+    e->profile(e->profile_ctx, &(tc_exec_event){.name = n ? tc_op_name(nodes[n - 1]->op) : "copy",
+                                                .nodes = nodes,
+                                                .nnodes = n,
+                                                .ns = ns,
+                                                .compiled = c->code != NULL,
+                                                .values = values.data,
+                                                .tensors = tensors.data,
+                                                .nvalues = (int)values.len});
+    tc_vec_free(&values);
+    tc_vec_free(&tensors);
+    return NULL;
 }
 
 static const char *call_name(const call *c) {

@@ -74,13 +74,16 @@ tc_status tc_exec_estimate(tc_exec *e, const tc_symvalue *vars, size_t nvars, tc
 size_t tc_exec_loop_count(const tc_exec *e);
 const tc_loop *tc_exec_loop_at(const tc_exec *e, size_t i);
 
-/* Called after every group of a run with its nodes and time; NULL turns it off. */
+/* Called after every group of a run with its nodes, its time and the tensors that it wrote, which are valid during the call; NULL turns it off. */
 typedef struct {
     const char *name;
     const tc_node *const *nodes;
     int nnodes;
     uint64_t ns;
     bool compiled;
+    const tc_value *const *values; /* tensors[i] is values[i] now */
+    const tc_tensor *const *tensors;
+    int nvalues;
 } tc_exec_event;
 void tc_exec_set_profile(tc_exec *e, void (*fn)(void *ctx, const tc_exec_event *event), void *ctx);
 

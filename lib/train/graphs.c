@@ -121,6 +121,7 @@ static tc_status capture_program(tc_trainer *t, const char *name, void (*declare
     /* Also after a failure: nothing of the capture stays behind in the objects. */
     c->torch->graph = NULL;
     c->torch->region = NULL;
+    c->torch->replayed = NULL;
     c->torch->hint = NULL;
     c->torch->nhint = 0;
     c->torch->no_grad = false;
@@ -144,15 +145,24 @@ static const tc_tensor *state_of(const tc_trainer *t, const char *name) {
     return tc_trainer_weight(t, name);
 }
 
-static tc_status make_exec(tc_trainer *t, tc_program *p, tc_exec **out) {
-    tc_exec_options o = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .fast = t->o.fast};
+tc_status tc_train_make_exec(tc_trainer *t, const tc_program *p, bool no_fuse, tc_exec **out) {
+    tc_exec_options o = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .fast = t->o.fast, .no_fuse = no_fuse};
     tc_exec *e;
-    tc_status s = tc_exec_create(p, &o, &e);
+    TC_TRY(tc_exec_create(p, &o, &e));
+    tc_status s = NULL;
     for (int i = 0; i < p->ninputs && !s; i++) {
         const tc_input *in = &p->inputs[i];
         const tc_tensor *shared = in->kind == TC_IN_PARAMETER || in->kind == TC_IN_BUFFER ? state_of(t, in->name) : NULL;
         if (shared) s = tc_exec_set_state(e, i, shared);
     }
+    if (s) tc_exec_destroy(e);
+    else *out = e;
+    return s;
+}
+
+static tc_status make_exec(tc_trainer *t, tc_program *p, tc_exec **out) {
+    tc_exec *e = NULL;
+    tc_status s = tc_train_make_exec(t, p, false, &e);
     if (!s && t->o.log) {
         tc_buf b = {0};
         tc_program_print(&b, p, TC_PRINT_SHORT);

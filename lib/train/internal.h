@@ -3,6 +3,7 @@
  *     trainer.c    making it: data, weights, the language's objects
  *     graphs.c     micro, update and eval as programs and executables
  *     step.c       one optimiser step, validation
+ *     anomaly.c    which operator made the first NaN
  *     loop.c       the run: metrics, checkpoints, signals
  *     state.c      what a checkpoint holds */
 #ifndef TC_TRAIN_INTERNAL_H
@@ -78,10 +79,18 @@ struct tc_trainer {
 tc_status tc_train_build_micro(tc_trainer *t);
 tc_status tc_train_build_eval(tc_trainer *t);
 tc_status tc_train_build_update(tc_trainer *t);
+tc_status tc_train_make_exec(tc_trainer *t, const tc_program *p, bool no_fuse, tc_exec **out); /* its state is the trainer's */
 /* step.c */
+tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tensor *columns, tc_tensor *out); /* k: which micro-batch */
+tc_status tc_train_next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns);
 tc_status tc_train_step(tc_trainer *t);          /* one optimiser step; advances t->step */
 tc_status tc_train_collect_state(tc_trainer *t); /* the optimiser's tensors, once they are there */
 tc_status tc_train_validate(tc_trainer *t, double *out /* loss, then metrics */);
+/* anomaly.c */
+double tc_train_worst(const tc_tensor *x); /* of a contiguous tensor: NaN when it has one, else INFINITY when it has one, else 0 */
+/* The error of a step whose loss or gradient is `value`: runs the step's micro-batches again, operator by operator, and names the first
+ * that made a NaN (or, without one, an infinity from finite tensors). Nothing may have been updated since. */
+tc_status tc_train_diverged(tc_trainer *t, const char *what, double value);
 /* state.c */
 tc_status tc_train_save(tc_trainer *t, const char *dir);
 void tc_train_note(tc_trainer *t, const char *fmt, ...) TC_PRINTF(2, 3);

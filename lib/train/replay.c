@@ -214,7 +214,11 @@ static V run_program(C *c, const tc_program *p, V *tensors, args *A) {
             user++;
             if (p->inputs[i].kind == TC_IN_USER) guard_sizes(&r, &p->inputs[i], A->a[user]);
         }
-    for (const tc_node *node = p->graph->first; node; node = node->next) run_node(&r, node);
+    for (const tc_node *node = p->graph->first; node; node = node->next) {
+        c->torch->replayed = &node->source;
+        run_node(&r, node);
+    }
+    c->torch->replayed = NULL;
 
     V *leaves = tc_mem(c, (size_t)(p->noutputs ? p->noutputs : 1) * sizeof *leaves);
     int nleaves = 0;

@@ -3,11 +3,12 @@
 #include "train/internal.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* ---- batches ---- */
 
 /* The next micro-batch of this rank as columns. */
-static tc_status next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns) {
+tc_status tc_train_next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns) {
     tc_sampler_next(&t->sampler, index);
     if (t->train->kind == TC_DATA_BATCHES) return tc_data_gather(t->train, index, 1, t->r->floats, columns);
     return tc_data_gather(t->train, index + tc_dist_rank(t->o.dist) * t->local_batch, t->local_batch, t->r->floats, columns);
@@ -43,12 +44,17 @@ static void scale(tc_tensor *a, double by) {
 
 /* ---- micro-batches ---- */
 
-static tc_status run_micro(tc_trainer *t, int64_t k, const tc_tensor *columns) {
-    const tc_program *p = tc_exec_program(t->micro_exec);
-    tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
+tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tensor *columns, tc_tensor *out) {
     uint32_t part = (uint32_t)(k * tc_dist_size(t->o.dist) + tc_dist_rank(t->o.dist));
     tc_generator_start_step(&t->step_gen, (uint64_t)t->r->seed, (uint64_t)t->step, part);
-    tc_status s = tc_exec_run(t->micro_exec, columns, t->train->ncols, &t->step_gen, out, p->noutputs);
+    return tc_exec_run(e, columns, t->train->ncols, &t->step_gen, out, tc_exec_program(e)->noutputs);
+}
+
+/* Adds the micro-batch's loss and gradients to the step's. */
+static tc_status add_micro(tc_trainer *t, int64_t k, const tc_tensor *columns) {
+    const tc_program *p = tc_exec_program(t->micro_exec);
+    tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
+    tc_status s = tc_train_run_micro(t, t->micro_exec, k, columns, out);
     if (!s) t->loss += scalar_of(&out[t->loss_at]);
     for (int i = 0; i < t->nparams && !s; i++) {
         int at = t->grad_of[i];
@@ -190,8 +196,16 @@ static void host_part(C *c, void *ctx) {
     tc_lang_eval(c, t->names, NULL, "scheduler_step", t->r->scheduler_step ? t->r->scheduler_step : "scheduler.step()");
 }
 
-static tc_status diverged(tc_trainer *t, const char *what, double value) {
-    return tc_error(TC_DIVERGED, "step %lld: the %s is %s", (long long)t->step, what, isnan(value) ? "NaN" : "infinite");
+/* The weights stay as they are when a gradient is not finite. */
+static tc_status check_gradients(tc_trainer *t) {
+    for (int i = 0; i < t->nparams; i++) {
+        double worst = t->grads[i].storage ? tc_train_worst(&t->grads[i]) : 0;
+        if (worst == 0) continue;
+        char what[256];
+        snprintf(what, sizeof what, "gradient of %s", t->param_names[i]);
+        return tc_train_diverged(t, what, worst);
+    }
+    return NULL;
 }
 
 tc_status tc_train_step(tc_trainer *t) {
@@ -201,14 +215,15 @@ tc_status tc_train_step(tc_trainer *t) {
     tc_status s = NULL;
     for (int64_t k = 0; k < t->r->accumulate && !s; k++) {
         tc_tensor columns[TC_DATA_MAX_COLUMNS] = {0};
-        s = next_batch(t, index, columns);
-        if (!s) s = run_micro(t, k, columns);
+        s = tc_train_next_batch(t, index, columns);
+        if (!s) s = add_micro(t, k, columns);
         deinit_all(columns, t->train->ncols);
     }
     free(index);
     TC_TRY(s);
     TC_TRY(all_reduce(t));
-    if (!isfinite(t->loss)) return diverged(t, "loss", t->loss);
+    if (!isfinite(t->loss)) return tc_train_diverged(t, "loss", t->loss);
+    TC_TRY(check_gradients(t));
     TC_TRY(tc_lang_run(t->lang, first_numbers, t));
     if (!t->stepped) {
         TC_TRY(tc_lang_run(t->lang, eager_update, t));
@@ -216,7 +231,7 @@ tc_status tc_train_step(tc_trainer *t) {
     } else {
         TC_TRY(captured_update(t));
     }
-    if (!isfinite(t->norm)) return diverged(t, "gradient's norm", t->norm);
+    if (!isfinite(t->norm)) return tc_error(TC_DIVERGED, "step %lld: the gradient's norm is infinite though no gradient is", (long long)t->step);
     TC_TRY(tc_lang_run(t->lang, host_part, t));
     t->step++;
     return NULL;

@@ -142,3 +142,36 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     ASAN_OPTIONS=detect_leaks=0 mpirun --oversubscribe --bind-to none -n 2 tc-train -q r.yaml -o two
     tc-ckpt diff one/latest two/latest --rtol 1e-5 --atol 1e-6
 }
+
+@test "a NaN is exit 6 naming the step and the operator that made it first" {
+    cat >nan.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self, hidden=8):
+        super().__init__()
+        self.a = nn.Linear(3, hidden)
+        self.b = nn.Linear(hidden, 4)
+
+    def forward(self, x):
+        h = self.a(x.float())
+        keep = torch.arange(h.size(-1)) < 5
+        p = torch.softmax(h.masked_fill(~keep, float('-inf')), -1)  # an infinity that is meant
+        scale = torch.sqrt(p.sum(-1, keepdim=True) - 3.0)
+        return self.b(p) * scale
+PY
+    run -6 --separate-stderr tc-train -q r.yaml model=nan.py:Net -o run
+    [[ "$stderr" == *"step 0: the loss is NaN; the first NaN is made by aten.sqrt.default"*"nan.py:16"* ]]
+    sed -i 's/scale = .*/scale = torch.exp(50 * h.abs().sum(-1, keepdim=True) + 80)/' nan.py
+    run -6 --separate-stderr tc-train -q r.yaml model=nan.py:Net -o run2
+    [[ "$stderr" == *"is made by aten.exp.default"*"nan.py:16"* ]]
+}
+
+@test "a gradient that is not finite is exit 6 before the weights are changed" {
+    sed 's/return self.b.*/return self.b((F.relu(self.a(x.float())) * 0).sqrt() * 0)/' model.py >grad.py # 0 * d sqrt(0)
+    run -6 --separate-stderr tc-train -q r.yaml model=grad.py:Net checkpoint='{every: 1}' -o run
+    [[ "$stderr" == *"step 0: the gradient of a."*" is NaN; the first NaN is made by aten."*"grad.py:13"* ]]
+}

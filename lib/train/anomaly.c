@@ -1,0 +1,150 @@
+/* Which operator made the first NaN: the step's micro-batches once more, operator by operator (torch.autograd.detect_anomaly's question,
+ * asked only after it is known that there is one). */
+#include "train/internal.h"
+
+#include <math.h>
+
+double tc_train_worst(const tc_tensor *x) {
+    int64_t n = tc_tensor_numel(x);
+    const void *data = tc_tensor_data(x);
+    double worst = 0;
+    if (x->dtype == TC_F32) {
+        uint32_t most = 0; /* bits without the sign order as magnitudes do */
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t m = ((const uint32_t *)data)[i] & 0x7fffffffu;
+            if (m > most) most = m;
+        }
+        return most > 0x7f800000u ? NAN : most == 0x7f800000u ? INFINITY : 0;
+    }
+    for (int64_t i = 0; tc_is_float(x->dtype) && i < n; i++) {
+        double v = tc_scalar_to_double(tc_scalar_load(x->dtype, data, i));
+        if (isnan(v)) return v;
+        if (isinf(v)) worst = INFINITY;
+    }
+    return worst;
+}
+
+/* Any strides. */
+static double look(const tc_tensor *x) {
+    tc_tensor own;
+    if (tc_tensor_is_contiguous(x)) return tc_train_worst(x);
+    tc_status s = tc_tensor_contiguous(x, &own);
+    double worst = s ? 0 : tc_train_worst(&own);
+    if (!s) tc_tensor_deinit(&own);
+    tc_status_free(s);
+    return worst;
+}
+
+/* What was found so far. Infinities that the model writes down itself (masks) are not the fault that is looked for, nor what is made of
+ * them: `meant` holds such values. */
+typedef struct {
+    const tc_graph *main;
+    bool *meant; /* by value id of main */
+    const tc_node *nan, *inf;
+    const tc_value *nan_value, *inf_value;
+} search;
+
+static bool infinite_scalar(const tc_node *n) {
+    for (int i = 0; i < n->nargs; i++)
+        if (n->args[i].kind == TC_A_SCALAR && !n->args[i].is_sym && !isfinite(tc_scalar_to_double(n->args[i].scalar))) return true;
+    return false;
+}
+
+typedef struct {
+    const search *s;
+    bool meant;
+    int tensors;
+} input_look;
+
+static void look_input(void *ctx, tc_value **place) {
+    input_look *l = ctx;
+    const tc_value *v = *place;
+    if (v->kind != TC_V_TENSOR) return;
+    l->tensors++;
+    const tc_value *from = v;
+    while (from->producer && from->producer->op->view_alias && from->producer->args[0].kind == TC_A_VALUE) from = from->producer->args[0].value;
+    l->meant |= from->graph == l->s->main && l->s->meant[from->id];
+}
+
+static void after(void *ctx, const tc_exec_event *event) {
+    search *s = ctx;
+    for (int i = 0; i < event->nvalues && !s->nan; i++) {
+        double found = look(event->tensors[i]);
+        const tc_node *n = event->nodes[event->nnodes - 1];
+        const tc_value *v = event->values[i];
+        if (isnan(found)) {
+            s->nan = n;
+            s->nan_value = v;
+        }
+        if (!isinf(found) || v->graph != s->main) continue;
+        input_look l = {.s = s};
+        tc_node_each_input(n, look_input, &l);
+        if (l.meant || !l.tensors || infinite_scalar(n)) s->meant[v->id] = true;
+        else if (!s->inf) {
+            s->inf = n;
+            s->inf_value = v;
+        }
+    }
+}
+
+static void describe_one(tc_buf *b, const char *what, const tc_node *n, const tc_value *v) {
+    const tc_node *from = n->origin ? n->origin : n;
+    tc_buf_printf(b, "; the first %s is made by %s", what, tc_op_name(from->op));
+    if (v->name) tc_buf_printf(b, " (%s)", v->name);
+    if (from->source.file) tc_buf_printf(b, " at %s:%d", from->source.file, from->source.line);
+    if (from->source.module && *from->source.module) tc_buf_printf(b, " in %s", from->source.module);
+}
+
+/* An infinity is told first: what overflows soon makes a NaN. */
+static void describe(const search *s, tc_buf *b) {
+    if (s->inf) describe_one(b, "infinity", s->inf, s->inf_value);
+    if (s->nan) describe_one(b, "NaN", s->nan, s->nan_value);
+}
+
+/* A weight or a column that is not finite before anything is computed. */
+static bool bad_input(tc_trainer *t, const tc_tensor *columns, tc_buf *b) {
+    for (size_t i = 0; i < t->weights.len; i++)
+        if (tc_train_worst(&t->weights.data[i].data) != 0) {
+            tc_buf_printf(b, "; %s was not finite before", t->weights.data[i].fqn);
+            return true;
+        }
+    for (int i = 0; i < t->train->ncols; i++)
+        if (look(&columns[i]) != 0) {
+            tc_buf_printf(b, "; the data are not finite: %s", t->train->col[i].name);
+            return true;
+        }
+    return false;
+}
+
+static tc_status search_micro(tc_trainer *t, int64_t k, tc_exec *e, search *found, int64_t *index, tc_buf *b) {
+    const tc_program *p = tc_exec_program(e);
+    tc_tensor columns[TC_DATA_MAX_COLUMNS] = {0}, *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
+    tc_status s = tc_train_next_batch(t, index, columns);
+    if (!s && !bad_input(t, columns, b)) {
+        found->main = p->graph;
+        found->meant = tc_xcalloc(p->graph->nvalues + 1, sizeof *found->meant);
+        tc_exec_set_profile(e, after, found);
+        s = tc_train_run_micro(t, e, k, columns, out);
+        free(found->meant);
+        describe(found, b);
+    }
+    for (int i = 0; i < p->noutputs; i++) tc_tensor_deinit(&out[i]);
+    for (int i = 0; i < t->train->ncols; i++) tc_tensor_deinit(&columns[i]);
+    free(out);
+    return s;
+}
+
+tc_status tc_train_diverged(tc_trainer *t, const char *what, double value) {
+    tc_buf why = {0};
+    tc_exec *e = NULL;
+    int64_t *index = tc_xcalloc((size_t)t->r->batch + 1, sizeof *index);
+    tc_status s = tc_train_make_exec(t, tc_exec_program(t->micro_exec), true, &e);
+    tc_sampler_seek(&t->sampler, t->step * t->r->accumulate);
+    for (int64_t k = 0; k < t->r->accumulate && !s && !why.len; k++) s = search_micro(t, k, e, &(search){0}, index, &why);
+    if (e) tc_exec_destroy(e);
+    free(index);
+    tc_status_free(s); /* the divergence is the error */
+    s = tc_error(TC_DIVERGED, "step %lld: the %s is %s%s", (long long)t->step, what, isnan(value) ? "NaN" : "infinite", tc_buf_str(&why));
+    tc_buf_free(&why);
+    return s;
+}
