@@ -344,33 +344,65 @@ static tc_status grad_scatter_add(tc_emit *e, const tc_node *n, tc_value *const 
     if (tc_emit_wants_grad(e, n, 3)) tc_e_give(e, n, 3, tc_emit_call(e, "aten::gather", "vaa", gs[0], &n->args[1], &n->args[2]));
     return tc_e_done(e);
 }
-static tc_status grad_scatter_reduce(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* self, dim, index, src, reduce, include_self */
-    const char *r = tc_arg_string(n, 4);
+/* scatter_reduce and index_reduce: (self, dim, index, source, reduce, include_self) alike but for how elements are picked and added. */
+typedef struct {
+    tc_emit *e;
+    const tc_arg *args;
+    bool slices; /* index_reduce */
+} reducing;
+static tc_value *pick(const reducing *r, tc_value *v) {
+    return tc_emit_call(r->e, r->slices ? "aten::index_select" : "aten::gather", "vaa", v, &r->args[1], &r->args[2]);
+}
+static tc_value *add_into(const reducing *r, tc_value *to, tc_value *v) {
+    return tc_emit_call(r->e, r->slices ? "aten::index_add" : "aten::scatter_add", "vaav", to, &r->args[1], &r->args[2], v);
+}
+static tc_value *reduce_into(const reducing *r, tc_value *to, tc_value *v) {
+    return tc_emit_call(r->e, r->slices ? "aten::index_reduce" : "aten::scatter_reduce.two", "vaavaa", to, &r->args[1], &r->args[2], v, &r->args[4],
+                        &r->args[5]);
+}
+static tc_value *filled(tc_emit *e, tc_value *v, tc_value *mask, int64_t with) {
+    return tc_emit_call(e, "aten::masked_fill.Scalar", "vvi", v, mask, with);
+}
+/* The product of the others: result / own, and where own is the only zero the product made with 1 in its place. */
+static void grad_product(const reducing *r, tc_value *g, tc_value *x, tc_value *src, tc_value *y, tc_value **gx, tc_value **gsrc) {
+    tc_emit *e = r->e;
+    tc_value *ones = filled(e, x, tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0), 1);
+    *gx = tc_e_div(e, tc_e_mul(e, g, reduce_into(r, ones, src)), ones);
+    tc_value *none = tc_emit_call(e, "aten::eq.Scalar", "vi", src, (int64_t)0);
+    tc_value *count = pick(r, add_into(r, tc_e_zeros_like(e, x), tc_e_cast(e, none, x->meta.dtype)));
+    tc_value *single = tc_e2(e, "aten::logical_and", none, tc_emit_call(e, "aten::eq.Scalar", "vi", count, (int64_t)1));
+    tc_value *others = reduce_into(r, x, filled(e, src, single, 1));
+    tc_value *plain = tc_e_div(e, pick(r, tc_e_mul(e, g, y)), filled(e, src, none, 1));
+    *gsrc = tc_e3(e, "aten::where.self", single, pick(r, tc_e_mul(e, g, others)), plain);
+}
+static tc_status grad_reducing(tc_emit *e, const tc_node *n, tc_value *g, bool slices) {
+    const reducing r = {e, n->args, slices};
+    const char *op = tc_arg_string(n, 4);
     bool self = tc_arg_bool(n, 5);
-    tc_value *g = gs[0], *x = tc_arg_value(n, 0), *src = tc_arg_value(n, 3), *y = n->outs[0], *gx = NULL, *gsrc = NULL;
-    const tc_arg *d = &n->args[1], *i = &n->args[2];
-    if (!strcmp(r, "sum")) {
-        gx = g, gsrc = tc_emit_call(e, "aten::gather", "vaa", g, d, i);
-    } else if (!strcmp(r, "mean")) {
+    tc_value *x = tc_arg_value(n, 0), *src = tc_arg_value(n, 3), *y = n->outs[0], *gx = NULL, *gsrc = NULL;
+    if (!strcmp(op, "sum")) {
+        gx = g, gsrc = pick(&r, g);
+    } else if (!strcmp(op, "mean")) {
         tc_value *count = self ? tc_emit_call(e, "aten::ones_like", "v", x) : tc_e_zeros_like(e, x);
-        count = tc_emit_call(e, "aten::scatter_add", "vaav", count, d, i, tc_emit_call(e, "aten::ones_like", "v", src));
-        count = tc_emit_call(e, "aten::clamp_min", "vi", count, (int64_t)1);
-        gx = tc_e_div(e, g, count), gsrc = tc_emit_call(e, "aten::gather", "vaa", gx, d, i);
-    } else if (!strcmp(r, "amax") || !strcmp(r, "amin")) {
-        tc_value *hit = tc_e2(e, "aten::eq.Tensor", src, tc_emit_call(e, "aten::gather", "vaa", y, d, i)), *own = tc_e2(e, "aten::eq.Tensor", x, y);
-        tc_value *count = tc_emit_call(e, "aten::scatter_add", "vaav", self ? tc_e_cast(e, own, g->meta.dtype) : tc_e_zeros_like(e, x), d, i,
-                                       tc_e_cast(e, hit, g->meta.dtype));
+        count = tc_emit_call(e, "aten::clamp_min", "vi", add_into(&r, count, tc_emit_call(e, "aten::ones_like", "v", src)), (int64_t)1);
+        gx = tc_e_div(e, g, count), gsrc = pick(&r, gx);
+    } else if (!strcmp(op, "prod")) {
+        grad_product(&r, g, x, src, y, &gx, &gsrc);
+    } else {
+        tc_value *hit = tc_e2(e, "aten::eq.Tensor", src, pick(&r, y)), *own = tc_e2(e, "aten::eq.Tensor", x, y);
+        tc_value *count = add_into(&r, tc_e_cast(e, own, g->meta.dtype), tc_e_cast(e, hit, g->meta.dtype));
         tc_value *share = tc_e_div(e, g, count);
         gx = tc_emit_call(e, "aten::where.ScalarOther", "vvi", own, share, (int64_t)0);
-        gsrc = tc_emit_call(e, "aten::where.ScalarOther", "vvi", hit, tc_emit_call(e, "aten::gather", "vaa", share, d, i), (int64_t)0);
-    } else {
-        return tc_error(TC_UNSUPPORTED, "%s: the gradient of reduce='%s'", tc_op_name(n->op), r);
+        gsrc = tc_emit_call(e, "aten::where.ScalarOther", "vvi", hit, pick(&r, share), (int64_t)0);
     }
-    if (!self && tc_emit_wants_grad(e, n, 0)) gx = tc_emit_call(e, "aten::scatter.value", "vaai", gx, d, i, (int64_t)0);
+    if (!self && tc_emit_wants_grad(e, n, 0))
+        gx = tc_emit_call(e, slices ? "aten::index_fill.int_Scalar" : "aten::scatter.value", "vaai", gx, &n->args[1], &n->args[2], (int64_t)0);
     tc_e_give(e, n, 0, gx);
     if (tc_emit_wants_grad(e, n, 3)) tc_e_give(e, n, 3, gsrc);
     return tc_e_done(e);
 }
+static tc_status grad_scatter_reduce(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_reducing(e, n, gs[0], false); }
+static tc_status grad_index_reduce(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_reducing(e, n, gs[0], true); }
 static tc_status grad_index_add(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* ..., alpha */
     tc_e_give(e, n, 0, gs[0]);
     if (tc_emit_wants_grad(e, n, 3)) {
@@ -496,6 +528,49 @@ static tc_status decompose_masked_scatter(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e3(e, "aten::where.self", m, tc_emit_call(e, "aten::view", "vS", v, x->meta.size, x->meta.rank), x));
     return tc_e_done(e);
 }
+/* Indices brought inside self: what the mask leaves out may lie anywhere. */
+static int inside(tc_emit *e, const tc_value *x, const tc_arg *list, tc_value **out) {
+    tc_symctx *s = tc_e_sym(e);
+    for (int k = 0; k < list->n && k < TC_MAX_RANK; k++) {
+        out[k] = list->values[k] && list->values[k]->kind == TC_V_TENSOR ? list->values[k] : NULL;
+        if (!out[k] || k >= x->meta.rank) continue;
+        tc_arg lo = {.kind = TC_A_SCALAR, .is_sym = true, .sym = tc_sym_neg(s, x->meta.size[k])},
+               hi = {.kind = TC_A_SCALAR, .is_sym = true, .sym = tc_sym_sub(s, x->meta.size[k], tc_sym_int(s, 1))};
+        out[k] = tc_emit_call(e, "aten::clamp", "vaa", out[k], &lo, &hi);
+    }
+    return list->n;
+}
+static bool is_empty(const tc_value *x) {
+    for (int d = 0; d < x->meta.rank; d++)
+        if (tc_sym_is_int(x->meta.size[d], 0)) return true;
+    return false;
+}
+static tc_status decompose_masked_index(tc_emit *e, const tc_node *n) { /* self, mask, indices, fill */
+    tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *v[TC_MAX_RANK];
+    if (n->args[2].n > TC_MAX_RANK) return refuse(n, "too many indices");
+    if (m->meta.dtype != TC_BOOL) return refuse(n, "masked_fill_ only supports boolean masks");
+    if (is_empty(x)) { /* nothing can be inside */
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::full", "Sad", m->meta.size, m->meta.rank, &n->args[3], (int)x->meta.dtype));
+        return tc_e_done(e);
+    }
+    int count = inside(e, x, &n->args[2], v);
+    tc_value *y = tc_emit_call(e, "aten::_unsafe_index.Tensor", "vV", x, v, count);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::masked_fill.Scalar", "vva", y, tc_e1(e, "aten::logical_not", m), &n->args[3]));
+    return tc_e_done(e);
+}
+static tc_status decompose_masked_put(tc_emit *e, const tc_node *n) { /* self, mask, indices, values */
+    tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *v[TC_MAX_RANK], *val = tc_arg_value(n, 3);
+    if (n->args[2].n > TC_MAX_RANK) return refuse(n, "too many indices");
+    if (m->meta.dtype != TC_BOOL) return refuse(n, "masked_fill_ only supports boolean masks");
+    if (is_empty(x)) {
+        tc_emit_result(e, 0, tc_e1(e, "aten::clone", x));
+        return tc_e_done(e);
+    }
+    int count = inside(e, x, &n->args[2], v);
+    tc_value *out = filled(e, val, tc_e1(e, "aten::logical_not", m), 0);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::_unsafe_index_put", "vVvb", x, v, count, out, 1));
+    return tc_e_done(e);
+}
 static tc_status decompose_index_select_backward(tc_emit *e, const tc_node *n) { /* grad, self_sizes, dim, index */
     tc_value *zero = tc_emit_call(e, "aten::zeros", "ad", &n->args[1], (int)tc_arg_meta(n, 0)->dtype);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::index_add", "vaav", zero, &n->args[2], &n->args[3], tc_arg_value(n, 0)));
@@ -527,6 +602,11 @@ const tc_op tc_ops_index[] = {
      .shape = shape_index_put,
      .decompose = decompose_index_put_impl,
      .doc = "index_put"},
+    COMPOSED("_unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill)", masked_index,
+             "_unsafe_masked_index(f32[4,5], bool[3], [i64[3]:0..4, i64[3]:0..5], 1.5)", "elements picked where mask is true, fill elsewhere"),
+    COMPOSED("_unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values)", masked_put,
+             "_unsafe_masked_index_put_accumulate(f32[4,5], bool[3], [i64[3]:0..4, i64[3]:0..5], f32[3])",
+             "values added at indices where mask is true"),
     LOOP("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False)", shape_gather, lower_gather, grad_gather,
          "gather(f32[4,5], 1, i64[4,2]:0..5)", "self at index along dim"),
     LOOP("index_select(Tensor self, int dim, Tensor index)", shape_index_select, lower_index_select, grad_index_select,
@@ -549,7 +629,9 @@ const tc_op tc_ops_index[] = {
     KERNEL("index_copy(Tensor self, int dim, Tensor index, Tensor source)", shape_index_write, tc_k_index_copy, grad_index_copy,
            "index_copy(f32[4,5], 1, i64[2]:0..5, f32[4,2])", "source written to slices at index"),
     KERNEL("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)", shape_index_write,
-           tc_k_index_reduce, NULL, "index_reduce(f32[4,5], 1, i64[3]:0..5, f32[4,3], 'mean')", "source reduced into slices at index"),
+           tc_k_index_reduce, grad_index_reduce,
+           "index_reduce(f32[4,5], 1, i64[3]:0..5, f32[4,3], 'mean'); index_reduce(f64[4,5], 1, i64[3]:0..5, f64[4,3], 'prod')",
+           "source reduced into slices at index"),
     COMPOSED("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)", index_fill, "index_fill(f32[4,5], 1, i64[2]:0..5, 1.5)",
              "value written to slices at index"),
     COMPOSED("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)", index_fill, "index_fill(f32[4,5], 1, i64[2]:0..5, f32[])",

@@ -16,7 +16,10 @@ static int view_strides(tc_symctx *s, const tc_dims *old, const tc_sym *stride, 
     int v = now->rank - 1, unsure = 0;
     int64_t c;
     for (int k = 0; k < old->rank; k++) {
-        if (tc_sym_is_int(old->size[k], 0)) return 1;
+        if (tc_sym_is_int(old->size[k], 0)) { /* no elements: those of a new tensor */
+            for (tc_sym step = one; v >= 0; step = tc_sym_mul(s, step, tc_sym_max(s, now->size[v], one)), v--) out[v] = step;
+            return 1;
+        }
         unsure |= !tc_sym_const_int(old->size[k], &c) || !tc_sym_const_int(stride[k], &c);
     }
     for (int t = old->rank - 1; t >= 0; t--) {
