@@ -29,10 +29,11 @@ static tc_value *with(tc_emit *e, const char *op, tc_value *v, tc_sym s) {
 static tc_sym less_one(tc_emit *e, tc_sym s) { return tc_sym_sub(tc_e_sym(e), s, tc_sym_int(tc_e_sym(e), 1)); }
 
 /* ---- coordinates ---- */
-static tc_value *in_pixels(tc_emit *e, const sampler *p, tc_value *g, int k) {
-    g = tc_e_adds(e, g, 1);
-    if (p->align) return with(e, "aten::mul.Tensor", tc_e_muls(e, g, 0.5), less_one(e, p->size[k]));
-    return tc_e_muls(e, tc_e_adds(e, with(e, "aten::mul.Tensor", g, p->size[k]), -1), 0.5);
+static tc_value *in_pixels(tc_emit *e, const sampler *p, tc_value *g, int k) { /* g scale / 2 + (size - 1) / 2: small errors stay small */
+    tc_symctx *s = tc_e_sym(e);
+    tc_sym top = less_one(e, p->size[k]), two = tc_sym_int(s, 2);
+    tc_sym middle = tc_sym_op(s, TC_S_FDIV, top, two, NULL), scale = tc_sym_op(s, TC_S_FDIV, p->align ? top : p->size[k], two, NULL);
+    return with(e, "aten::add.Tensor", with(e, "aten::mul.Tensor", g, scale), middle);
 }
 /* Into 0 .. size - 1; nothing moves a point that is not strictly between, and what is no number goes to 0. */
 static tc_value *clipped(tc_emit *e, tc_value *v, tc_sym size) {
