@@ -29,11 +29,10 @@ static tc_value *with(tc_emit *e, const char *op, tc_value *v, tc_sym s) {
 static tc_sym less_one(tc_emit *e, tc_sym s) { return tc_sym_sub(tc_e_sym(e), s, tc_sym_int(tc_e_sym(e), 1)); }
 
 /* ---- coordinates ---- */
-static tc_value *in_pixels(tc_emit *e, const sampler *p, tc_value *g, int k) { /* g scale / 2 + (size - 1) / 2: small errors stay small */
-    tc_symctx *s = tc_e_sym(e);
-    tc_sym top = less_one(e, p->size[k]), two = tc_sym_int(s, 2);
-    tc_sym middle = tc_sym_op(s, TC_S_FDIV, top, two, NULL), scale = tc_sym_op(s, TC_S_FDIV, p->align ? top : p->size[k], two, NULL);
-    return with(e, "aten::add.Tensor", with(e, "aten::mul.Tensor", g, scale), middle);
+static tc_value *in_pixels(tc_emit *e, const sampler *p, tc_value *g, int k) {
+    g = tc_e_adds(e, g, 1);
+    if (p->align) return with(e, "aten::mul.Tensor", tc_e_muls(e, g, 0.5), less_one(e, p->size[k]));
+    return tc_e_muls(e, tc_e_adds(e, with(e, "aten::mul.Tensor", g, p->size[k]), -1), 0.5);
 }
 /* Into 0 .. size - 1; nothing moves a point that is not strictly between, and what is no number goes to 0. */
 static tc_value *clipped(tc_emit *e, tc_value *v, tc_sym size) {
@@ -79,6 +78,10 @@ static tc_value *pick(tc_emit *e, const sampler *p, tc_value *const *at) {
     tc_value *v = ATEN("_unsafe_index.Tensor", "vV", p->image, index, rank);
     return ATEN("where.ScalarOther", "vvi", inside, v, (int64_t)0);
 }
+/* Coordinates are float64, so that the difference is good to the last bit of float32. */
+static tc_value *fraction(tc_emit *e, const sampler *p, tc_value *c, tc_value *low) {
+    return tc_e_cast(e, tc_e_sub(e, c, low), p->image ? p->image->meta.dtype : TC_F32);
+}
 /* Between the 2^nd neighbours, one dimension after the other: a + t (b - a), whose derivative is the difference itself. */
 static tc_value *linear(tc_emit *e, const sampler *p, tc_value *const *c) {
     tc_value *low[3] = {NULL}, *high[3] = {NULL}, *v[8];
@@ -89,7 +92,7 @@ static tc_value *linear(tc_emit *e, const sampler *p, tc_value *const *c) {
         v[corner] = pick(e, p, at);
     }
     for (int k = 0; k < p->nd; k++) {
-        tc_value *t = tc_e_sub(e, c[k], low[k]);
+        tc_value *t = fraction(e, p, c[k], low[k]);
         for (int i = 0; i < 1 << (p->nd - 1 - k); i++) v[i] = tc_e_add(e, v[2 * i], tc_e_mul(e, t, tc_e_sub(e, v[2 * i + 1], v[2 * i])));
     }
     return v[0];
@@ -114,7 +117,7 @@ static tc_value *cubic(tc_emit *e, const sampler *p, tc_value *const *c) {
     tc_value *low[2], *w[2][4], *at[2], *lines[4], *v[4];
     for (int k = 0; k < 2; k++) {
         low[k] = tc_e1(e, "aten::floor", c[k]);
-        cubic_weights(e, tc_e_sub(e, c[k], low[k]), w[k]);
+        cubic_weights(e, fraction(e, p, c[k], low[k]), w[k]);
     }
     for (int y = 0; y < 4; y++) {
         at[1] = padded(e, p, tc_e_adds(e, low[1], y - 1), 1);
@@ -162,7 +165,7 @@ static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input
     tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
     sampler p = {.image = tc_e_cast(e, x, up), .nd = nd, .padding = (int)tc_arg_int(n, 3), .align = tc_arg_bool(n, 4)};
     if (p.padding < ZEROS || p.padding > REFLECTION) return refuse(n, "unknown padding mode");
-    g = tc_e_cast(e, g, up);
+    g = tc_e_cast(e, g, mode == NEAREST ? up : TC_F64); /* the nearest: PyTorch's rounding, which says where ties go */
     for (int k = 0; k < nd; k++) {
         p.size[k] = x->meta.size[nd + 1 - k];
         c[k] = in_pixels(e, &p, ATEN("unsqueeze", "vi", ATEN("select.int", "vii", g, (int64_t)-1, (int64_t)k), (int64_t)1), k);
