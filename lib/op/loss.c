@@ -417,6 +417,42 @@ static tc_status decompose_triplet(tc_emit *e, const tc_node *n) { /* anchor, po
                    reduce(e, tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_sub(e, dp, dn), margin), (int64_t)0), tc_arg_int(n, 7)));
     return tc_e_done(e);
 }
+/* Labels up to the first -1; each pushes those that are no label below it: sum max(0, 1 - x[label] + x[other]) / C. */
+static tc_status decompose_multilabel_margin_forward(tc_emit *e, const tc_node *n) { /* self, target, reduction */
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
+    tc_symctx *s = tc_e_sym(e);
+    int rank = x->meta.rank;
+    bool ok = rank <= 2 && t->meta.rank == rank;
+    if (rank > 2 || (rank && tc_sym_is_int(x->meta.size[rank - 1], 0)))
+        return refuse(n, "Expected non-empty vector or matrix with optional 0-dim batch size");
+    for (int k = 0; ok && k < rank; k++) ok = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[k], t->meta.size[k], NULL)) != 0;
+    if (!ok) return refuse(n, "inconsistent target size for input");
+    if (t->meta.dtype != TC_I64)
+        return tc_error(TC_CONTENT, "%s: expected scalar type Long but found %s", tc_op_name(n->op), tc_dtypes[t->meta.dtype].torch);
+    tc_dtype d = x->meta.dtype;
+    tc_sym classes = rank ? x->meta.size[rank - 1] : tc_sym_int(s, 1), rows[2] = {rank == 2 ? x->meta.size[0] : tc_sym_int(s, 1), classes};
+    tc_value *tv = tc_emit_call(e, "aten::reshape", "vS", t, rows, 2);
+    x = tc_emit_call(e, "aten::reshape", "vS", tc_e_cast(e, x, tc_dtype_compute(d)), rows, 2);
+    tc_value *ended = tc_emit_call(e, "aten::cumsum", "vi", tc_emit_call(e, "aten::lt.Scalar", "vi", tv, (int64_t)0), (int64_t)1);
+    tc_value *valid = tc_emit_call(e, "aten::eq.Scalar", "vi", ended, (int64_t)0), *at = tc_emit_call(e, "aten::clamp_min", "vi", tv, (int64_t)0);
+    tc_value *marks = tc_emit_call(e, "aten::scatter_add", "vivv", tc_e_zeros_like(e, tv), (int64_t)1, at, tc_e_cast(e, valid, TC_I64));
+    tc_value *label = tc_emit_call(e, "aten::gt.Scalar", "vi", marks, (int64_t)0);
+    tc_value *own = tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::gather", "viv", x, (int64_t)1, at), (int64_t)2);
+    tc_value *z = f1(e, "aten::relu", tc_e_adds(e, tc_e_sub(e, tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)1), own), 1));
+    tc_value *counts = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::unsqueeze", "vi", valid, (int64_t)2),
+                             f1(e, "aten::logical_not", tc_emit_call(e, "aten::unsqueeze", "vi", label, (int64_t)1)));
+    tc_value *loss = tc_emit_call(e, "aten::sum.dim_IntList", "vI", where_s(e, counts, z, 0), (int64_t[]){1, 2}, 2);
+    loss = tc_emit_call(e, "aten::div.Tensor", "va", loss, &(tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = classes});
+    loss = reduce(e, loss, tc_arg_int(n, 2));
+    if (rank < 2 && loss && loss->meta.rank) loss = tc_emit_call(e, "aten::squeeze.dim", "vi", loss, (int64_t)0);
+    tc_emit_result(e, 0, tc_e_cast(e, loss, d));
+    tc_emit_result(e, 1, tc_emit_call(e, "aten::reshape", "vS", tc_e_cast(e, label, d), t->meta.size, t->meta.rank));
+    return tc_e_done(e);
+}
+static tc_status decompose_multilabel_margin(tc_emit *e, const tc_node *n) {
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::multilabel_margin_loss_forward", "aaa", &n->args[0], &n->args[1], &n->args[2]));
+    return tc_e_done(e);
+}
 static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self, target, p, margin, weight, reduction */
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 4);
     int64_t classes;
@@ -448,7 +484,7 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
      .doc = "nll_loss and the weight it divided by"},                                                                                              \
     {                                                                                                                                              \
         .schema = "aten::nll_loss" dims "_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "         \
-                                        "ignore_index, Tensor total_weight) -> Tensor",                                                            \
+                  "ignore_index, Tensor total_weight) -> Tensor",                                                                                  \
         .shape = shape_nll_backward, .lower = lower_nll_backward, .grad = grad_nll_backward, .doc = "gradient of nll_loss"                         \
     }
 #define LOSS(SCHEMA, name, sample, text) \
@@ -497,6 +533,12 @@ const tc_op tc_ops_loss[] = {
     LOSS("triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1.0, float p=2, float eps=1e-06, bool swap=False, int "
          "reduction=Mean)",
          triplet, "triplet_margin_loss(f32[3,5], f32[3,5], f32[3,5])", "max(0, d(a, p) - d(a, n) + margin)"),
+    LOSS("multilabel_margin_loss(Tensor self, Tensor target, int reduction=Mean)", multilabel_margin,
+         "multilabel_margin_loss(f32[3,5], i64[3,5]:-1..4)", "sum max(0, 1 - x[label] + x[other]) / C"),
+    {.schema = "aten::multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_multilabel_margin_forward,
+     .doc = "multilabel_margin_loss, and 1 at the labels"},
     LOSS("multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int reduction=Mean)", multi_margin,
          "multi_margin_loss(f32[3,5], i64[3]:0..4)", "sum max(0, margin - x[t] + x[i])^p / C"),
     {0}};
