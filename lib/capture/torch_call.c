@@ -298,9 +298,11 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
     tensor *t = (tensor *)self;
     if (t->requires_grad && !t->base && !c->torch->no_grad && !fs->is_view)
         tc_raise(c, "RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.");
+    if (tc_op_resizes(op) && t->requires_grad) tc_raise(c, "RuntimeError", "cannot resize variables that require grad");
+    if (tc_op_resizes(op) && t->base) tc_raise_code(c, TC_UNSUPPORTED, "%s: resizing a view", tc_op_name(op));
     V r = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
     if (!r || !tc_is_tensor(r)) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
-    if (fs->is_view) {
+    if (fs->is_view || tc_op_resizes(op)) {
         tc_tensor_deinit(&t->t);
         t->t = tc_tensor_share(&((tensor *)r)->t);
         return self;
@@ -310,6 +312,34 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
                  tc_dtypes[t->t.dtype].torch);
     tc_torch_copy_into(c, self, r);
     return self;
+}
+
+/* Forms that write arguments besides what they return (running statistics): the functional row returns what is to be written last. */
+static V run_writing(C *c, const tc_op *op, tc_binding *b) {
+    const tc_op *f = tc_op_functional(op);
+    const tc_schema *s = tc_op_schema(op);
+    V all = tc_torch_apply(c, f, b->arg, b->n, b->object, b->gen);
+    size_t n, next = (size_t)s->nrets;
+    V *r = tc_items(all, &n);
+    for (int i = 0; i < s->nparams && next < n; i++) {
+        if (!s->params[i].mutated) continue;
+        if (b->object[i] && tc_is_tensor(b->object[i])) tc_torch_copy_into(c, b->object[i], r[next]);
+        next++;
+    }
+    return s->nrets == 1 ? r[0] : tc_tuple(c, (size_t)s->nrets, r);
+}
+
+/* Batch norm in training writes its running statistics, though its schema does not say so; NULL for every other call. */
+static V run_batch_norm(C *c, const tc_op *op, tc_binding *b) {
+    const tc_schema *s = tc_op_schema(op);
+    size_t n;
+    if (strcmp(s->ns, "aten") || *s->overload || (strcmp(s->name, "batch_norm") && strcmp(s->name, "native_batch_norm"))) return NULL;
+    if (b->arg[5].kind != TC_A_SCALAR || !b->arg[5].scalar.i) return NULL;
+    for (int i = 3; i < 5; i++)
+        if (!b->object[i] || !tc_is_tensor(b->object[i])) return NULL;
+    V *r = tc_items(tc_torch_apply(c, tc_op_find("aten::_native_batch_norm_legit_functional"), b->arg, 8, b->object, b->gen), &n);
+    for (int i = 3; i < 5; i++) tc_torch_copy_into(c, b->object[i], r[i]);
+    return s->nrets == 1 ? r[0] : tc_tuple(c, (size_t)s->nrets, r);
 }
 
 /* In a capture the node is recorded as it is (functionalise rewrites it); the object goes on as the node's result. */
@@ -352,7 +382,8 @@ static V call_op(C *c, const tc_op *op, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
     V r;
     if (s->inplace) r = c->torch->graph ? record_inplace(c, op, b) : run_inplace(c, op, b);
-    else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
+    else if (!s->has_out && !c->torch->graph && tc_op_functional(op) != op) r = run_writing(c, op, b);
+    else if (c->torch->graph || !(r = run_batch_norm(c, op, b))) r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
     if (b->requires_grad >= 0 && tc_is_tensor(r)) ((tensor *)r)->requires_grad = b->requires_grad;
     return b->out ? into_out(c, b->out, r) : r;
 }

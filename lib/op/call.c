@@ -204,7 +204,8 @@ int tc_op_nouts(const tc_op *op, const tc_arg *args, int nargs) {
 /* Results of in-place and out forms are the tensors written to: their types stay, the computed shape must fit. */
 static tc_status onto_targets(tc_program *p, const tc_op *op, const tc_arg *args, tc_value *outs, int nouts) {
     const tc_schema *s = tc_op_schema(op);
-    int r = 0;
+    int r = s->inplace || s->has_out ? 0 : s->nrets; /* what other forms write follows their results */
+    if (tc_op_resizes(op)) return NULL;
     for (int i = 0; i < s->nparams; i++) {
         if (!s->params[i].mutated || args[i].kind != TC_A_VALUE) continue;
         if (r >= nouts) break;

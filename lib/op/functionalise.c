@@ -333,7 +333,11 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
                              .version = was->base->version};
                 t->a = a;
             } else if (source[i].kind == TC_A_VALUE && source[i].value) {
-                TC_TRY(write_tensor(f, source[i].value, result(m, r, 0), s->has_out));
+                if (tc_op_resizes(n->op) && tensor_of(f, source[i].value)->a->base->input >= 0)
+                    return tc_error(TC_UNSUPPORTED, "%s: resizing an input, parameter or buffer", tc_op_name(n->op));
+                if (tc_op_resizes(n->op) && tensor_of(f, source[i].value)->a->parent)
+                    return tc_error(TC_UNSUPPORTED, "%s: resizing a view", tc_op_name(n->op));
+                TC_TRY(write_tensor(f, source[i].value, result(m, r, 0), s->has_out || tc_op_resizes(n->op)));
             }
             for (int k = 0; source[i].kind == TC_A_VALUES && k < source[i].n; k++)
                 TC_TRY(write_tensor(f, source[i].values[k], result(m, r, k), s->has_out));

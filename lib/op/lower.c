@@ -184,17 +184,22 @@ tc_lv tc_l_scan(tc_lower *l, tc_reduce_op op, tc_lv v, int axis) {
     return push(l, in);
 }
 
+tc_lv tc_l_round(tc_lower *l, tc_lv v, tc_dtype d) {
+    v = tc_l_cast(l, v, d);
+    if (l->status || !is_narrow(d)) return v;
+    if (at(l, v)->kind == TC_L_LOAD && l->loop->buffers.data[at(l, v)->buffer].dtype == d) return v;
+    tc_linst in = blank(TC_L_ROUND, at(l, v)->dtype);
+    in.narrow = d;
+    in.a[0] = v;
+    return push(l, in);
+}
+
 tc_status tc_l_out_at(tc_lower *l, int result, const tc_affine *index, tc_lv v, tc_lv pred) {
     if (l->status) return l->status;
     tc_value *out = l->node->outs[result];
     v = tc_l_cast(l, v, out->meta.dtype);
     if (l->status) return l->status;
-    if (is_narrow(out->meta.dtype) && !(at(l, v)->kind == TC_L_LOAD && l->loop->buffers.data[at(l, v)->buffer].dtype == out->meta.dtype)) {
-        tc_linst in = blank(TC_L_ROUND, at(l, v)->dtype);
-        in.narrow = out->meta.dtype;
-        in.a[0] = v;
-        v = push(l, in);
-    }
+    v = tc_l_round(l, v, out->meta.dtype);
     tc_lstore st = {.buffer = tc_loop_buffer(l->loop, out), .rank = out->meta.rank, .value = v, .pred = pred};
     st.index = tc_arena_dup(l->loop->arena, index, sizeof *index * (size_t)st.rank);
     tc_loop_store(l->loop, st);

@@ -35,6 +35,7 @@ tc_lv tc_l_const(tc_lower *l, tc_dtype d, tc_scalar v);
 tc_lv tc_l_f(tc_lower *l, tc_dtype d, double v);
 tc_lv tc_l_host(tc_lower *l, tc_dtype d, tc_sym number);
 tc_lv tc_l_cast(tc_lower *l, tc_lv v, tc_dtype d);
+tc_lv tc_l_round(tc_lower *l, tc_lv v, tc_dtype d); /* the value that a tensor of type d would hold, in d's compute type */
 tc_lv tc_l_op1(tc_lower *l, tc_scalar_op op, tc_lv a);
 tc_lv tc_l_op2(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b); /* operands of one type */
 tc_lv tc_l_op3(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b, tc_lv c);

@@ -258,13 +258,19 @@ static tc_status lower_batch_norm(tc_lower *l) {
     }
     for (int i = 3; i < n->nouts; i++) {
         if (n->outs[i]->kind != TC_V_TENSOR) continue;
-        tc_lv old = channel(l, rm + i - 3, TC_F64), now = mean;
+        tc_lv old = channel(l, rm + i - 3, TC_F64);
         if (!batch) {
             TC_TRY(out_channel(l, i, old));
             continue;
         }
-        if (i == 4) now = tc_l_div(l, tc_l_part(l, w, 1), tc_l_sub(l, tc_l_part(l, w, 2), tc_l_f(l, TC_F64, 1)));
-        TC_TRY(out_channel(l, i, tc_l_add(l, tc_l_mul(l, tc_l_f(l, TC_F64, momentum), now), tc_l_mul(l, tc_l_f(l, TC_F64, 1 - momentum), old))));
+        /* statistics of 16 bits: PyTorch rounds the mean, the sum of squares and every step after them */
+        tc_dtype kept = n->outs[i]->meta.dtype;
+        if (tc_dtype_compute(kept) == kept) kept = TC_F64;
+        tc_lv now = tc_l_round(l, tc_l_part(l, w, i == 3 ? 0 : 1), kept), rest = tc_l_cast(l, tc_l_part(l, w, 2), tc_dtype_compute(kept));
+        if (i == 4) now = tc_l_round(l, tc_l_div(l, now, tc_l_sub(l, rest, tc_l_f(l, tc_dtype_compute(kept), 1))), kept);
+        now = tc_l_round(l, tc_l_mul(l, tc_l_round(l, tc_l_f(l, TC_F64, momentum), kept), now), kept);
+        old = tc_l_round(l, tc_l_mul(l, tc_l_round(l, tc_l_f(l, TC_F64, 1 - momentum), kept), tc_l_cast(l, old, kept)), kept);
+        TC_TRY(out_channel(l, i, tc_l_add(l, now, old)));
     }
     return l->status;
 }
@@ -409,6 +415,14 @@ static tc_status decompose_group_norm_backward(tc_emit *e, const tc_node *n) { /
     if (bools(n, 9, 2)) tc_emit_result(e, 2, tc_e_sum_dims(e, g, rest, k, false));
     return tc_e_done(e);
 }
+static tc_status decompose_batch_norm_with_update(tc_emit *e, const tc_node *n) { /* input, weight, bias, running_mean, running_var, momentum, eps */
+    tc_value *y = tc_emit_call(e, "aten::_native_batch_norm_legit_functional", "aaaaabaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3],
+                               &n->args[4], 1, &n->args[5], &n->args[6]);
+    for (int i = 0; i < 3; i++) tc_emit_result(e, i, tc_emit_out(y, i));
+    tc_emit_result(e, 3, tc_emit_call(e, "aten::zeros", "Id", (int64_t[]){0}, 1, (int)TC_U8));
+    for (int i = 3; i < 5; i++) tc_emit_result(e, i + 1, tc_emit_out(y, i));
+    return tc_e_done(e);
+}
 static tc_status
 decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, cudnn */
     tc_value *x = tc_arg_value(n, 0);
@@ -503,8 +517,12 @@ const tc_op tc_ops_norm[] = {
            "Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
            "native_batch_norm(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, False, 0.1, 1e-5)"),
     NATIVE("_native_batch_norm_legit_functional(" BATCH "Tensor running_mean, Tensor running_var, bool training, float momentum, float eps) -> "
-                                                        "(Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+           "(Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
            "_native_batch_norm_legit_functional(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, True, 0.1, 1e-5)"),
+    COMPOSED("_batch_norm_with_update_functional(" BATCH "Tensor running_mean, Tensor running_var, float momentum, float eps) -> "
+             "(Tensor, Tensor, Tensor, Tensor, Tensor running_mean_out, Tensor running_var_out)",
+             decompose_batch_norm_with_update, "_batch_norm_with_update_functional(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, 0.1, 1e-5)",
+             "batch norm by the batch, its statistics, nothing, new running statistics"),
     NATIVE("_native_batch_norm_legit_no_training(" BATCH
            "Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
            "_native_batch_norm_legit_no_training(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, 0.1, 1e-5)"),

@@ -130,6 +130,7 @@ size_t tc_op_count(void);
 const tc_op *tc_op_at(size_t i);
 /* In-place and out forms: the functional row they derive from, or op itself. */
 const tc_op *tc_op_functional(const tc_op *op);
+bool tc_op_resizes(const tc_op *op); /* resize_, resize_as_: the tensor written to takes the result's sizes */
 
 /* The arguments of the functional row of an in-place or out form (those of op itself otherwise), in its schema order; what op lacks
  * is filled with defaults. out has room for tc_op_schema(tc_op_functional(op))->nparams. */

@@ -142,9 +142,10 @@ static const tc_op *functional_of(const tc_schema *s) {
     int best_score = 0;
     for (size_t i = 0; i < reg.nrows; i++) {
         entry *e = &reg.rows[i];
-        /* normal_ is normal_functional: aten::normal is another function */
+        /* normal_ is normal_functional: aten::normal is another function; so is _batch_norm_with_update, which writes running statistics */
         const char *rest = e->key + (strncmp(e->key, base, (size_t)len) ? 0 : len);
         if (rest == e->key || (*rest && *rest != '.' && strcmp(rest, "_functional"))) continue;
+        if (!s->inplace && !s->has_out && strcmp(rest, "_functional")) continue;
         const tc_schema *f = schema_locked(e);
         if (f->inplace || f->has_out || f->variadic || !same_call(s, f)) continue;
         int score = 1 + (f->nparams == s->nparams - (s->has_out ? s->nrets ? s->nrets : 1 : 0)) + 2 * !strcmp(f->overload, s->overload);
@@ -163,7 +164,7 @@ static const tc_op *derive(const char *key) {
     if (!e) {
         tc_schema s;
         tc_status st = tc_schema_parse(&reg.arena, line, n, &s);
-        const tc_op *f = !st && (s.inplace || s.has_out) ? functional_of(&s) : NULL;
+        const tc_op *f = !st ? functional_of(&s) : NULL;
         tc_status_free(st);
         if (f) {
             *place = e = TC_NEW(&reg.arena, entry);
@@ -212,6 +213,10 @@ const tc_op *tc_op_find(const char *name) {
 }
 
 const char *tc_op_name(const tc_op *op) { return entry_of(op)->name; }
+bool tc_op_resizes(const tc_op *op) {
+    const tc_schema *s = tc_op_schema(op);
+    return s->inplace && (!strcmp(s->name, "resize_") || !strcmp(s->name, "resize_as_"));
+}
 const tc_op *tc_op_functional(const tc_op *op) { return entry_of(op)->functional; }
 
 size_t tc_op_count(void) {

@@ -22,6 +22,38 @@ static tc_status wrap(const tc_node *n, int arg, int rank, int *out) {
 /* A list value that stands for the results of a composition. */
 static void list(tc_emit *e, tc_value *const *v, int n) { tc_emit_result(e, 0, tc_e_list(e, v, n)); }
 
+/* ---- resize ---- */
+/* The first elements in memory order, as many as the new sizes hold; what is more is 0. */
+static tc_status resized(tc_emit *e, const tc_node *n, const tc_sym *size, int rank, int format) {
+    tc_value *x = tc_arg_value(n, 0);
+    tc_symctx *s = tc_e_sym(e);
+    tc_shape_ctx c = {.program = e->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs, .source = n->source};
+    tc_dims old = tc_dims_of(&x->meta), now = {.rank = rank};
+    int64_t v;
+    if (x->meta.requires_grad) return refuse(n, "cannot resize variables that require grad");
+    if (rank > TC_MAX_RANK) return tc_error(TC_UNSUPPORTED, "%s: %d dimensions, at most %d", tc_op_name(n->op), rank, TC_MAX_RANK);
+    for (int d = 0; d < rank; d++) {
+        now.size[d] = size[d];
+        if (tc_sym_const_int(size[d], &v) && v < 0) return refuse(n, "Trying to create tensor with negative dimension");
+    }
+    if (!tc_arg_is_none(n, format)) return tc_error(TC_UNSUPPORTED, "%s: a memory format", tc_op_name(n->op));
+    if (tc_sh_is_contiguous(&c, &x->meta) != 1) return tc_error(TC_UNSUPPORTED, "%s: a tensor that is not contiguous", tc_op_name(n->op));
+    tc_sym have = tc_dims_numel(&c, &old), want = tc_dims_numel(&c, &now);
+    tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
+    if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, have, want, NULL)) != 1) {
+        tc_sym more = tc_sym_max(s, tc_sym_sub(s, want, have), tc_sym_int(s, 0)), pad[2] = {tc_sym_int(s, 0), more};
+        flat = tc_emit_call(e, "aten::slice.Tensor", "viis", flat, (int64_t)0, (int64_t)0, tc_sym_min(s, want, have));
+        if (!tc_sym_is_int(more, 0)) flat = tc_emit_call(e, "aten::constant_pad_nd", "vS", flat, pad, 2);
+    }
+    one(e, tc_e1(e, "aten::clone", tc_emit_call(e, "aten::view", "vS", flat, now.size, rank)));
+    return tc_e_done(e);
+}
+static tc_status decompose_resize(tc_emit *e, const tc_node *n) { return resized(e, n, n->args[1].syms, n->args[1].n, 2); }
+static tc_status decompose_resize_as(tc_emit *e, const tc_node *n) {
+    const tc_meta *m = tc_arg_meta(n, 1);
+    return resized(e, n, m->size, m->rank, 2);
+}
+
 /* ---- merged and split dimensions ---- */
 static tc_status decompose_flatten(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
@@ -432,6 +464,17 @@ static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
 #define COPY(SCHEMA) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_copy, .doc = "the view, copied" }
 const tc_op tc_ops_view_more[] = {
+    {.schema = "aten::resize(Tensor self, SymInt[] size, *, MemoryFormat? memory_format=None) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_resize,
+     .samples = "resize(f32[2,3], [3,2]); resize(f32[2,3], [2,2]); resize(f32[2], [2,3])",
+     .doc = "the elements in order in other sizes, more of them 0"},
+    {.schema = "aten::resize_as(Tensor self, Tensor the_template, *, MemoryFormat? memory_format=None) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_resize_as,
+     .samples = "resize_as(f32[2,3], f32[3,2])",
+     .doc = "resize to the sizes of the_template"},
+
     ROW("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)", flatten, "flatten(f32[2,3,4], 1)",
         "dimensions start_dim .. end_dim as one"),
     ROW("ravel(Tensor(a) self) -> Tensor(a)", ravel, "ravel(f32[2,3])", "one dimension"),
