@@ -208,9 +208,20 @@ static tc_status decompose_one_hot(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     int64_t classes = tc_arg_int(n, 1);
     if (x->meta.dtype != TC_I64) return tc_error(TC_CONTENT, "aten.one_hot: one_hot is only applicable to index tensor of type LongTensor.");
-    if (classes < 0) return tc_error(TC_UNSUPPORTED, "aten.one_hot: num_classes=-1 makes the size depend on data: give the number of classes");
-    if (classes == 0) return tc_error(TC_CONTENT, "aten.one_hot: num_classes should be positive");
-    tc_value *k = tc_emit_call(e, "aten::arange", "id", classes, (int)TC_I64);
+    if (classes == 0 || classes < -1) return tc_error(TC_CONTENT, "aten.one_hot: num_classes should be positive");
+    tc_sym count = tc_sym_int(tc_e_sym(e), classes);
+    if (classes == -1) { /* as many as the largest index says */
+        for (int d = 0; d < x->meta.rank; d++)
+            if (tc_sym_is_int(x->meta.size[d], 0))
+                return tc_error(TC_CONTENT, "aten.one_hot: Can not infer total number of classes from empty tensor.");
+        tc_value *none = tc_e1(e, "aten::all", tc_emit_call(e, "aten::ge.Scalar", "vi", x, (int64_t)0));
+        tc_emit_call(e, "aten::_assert_async.msg", "vt", none, "Class values must be non-negative.");
+        tc_value *most = tc_e1(e, "aten::item", tc_e1(e, "aten::max", x));
+        if (!most) return tc_e_done(e);
+        if (tc_sym_opcode(most->sym) == TC_S_VAR) tc_sym_set_range(tc_e_sym(e), most->sym, 0, INT64_MAX);
+        count = tc_sym_add(tc_e_sym(e), most->sym, tc_sym_int(tc_e_sym(e), 1));
+    }
+    tc_value *k = tc_emit_call(e, "aten::arange", "sd", count, (int)TC_I64);
     tc_value *eq = tc_e2(e, "aten::eq.Tensor", tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)-1), k);
     tc_emit_result(e, 0, tc_e_cast(e, eq, TC_I64));
     return tc_e_done(e);
