@@ -61,6 +61,7 @@ static bool only_first(const tc_op *op) {
     static const char *const names[] = {"log_sigmoid_forward",
                                         "native_group_norm",
                                         "_native_batch_norm_legit_functional",
+                                        "_batch_norm_with_update_functional",
                                         "_scaled_dot_product_flash_attention_for_cpu",
                                         "_linalg_solve_ex",
                                         "_linalg_det",
@@ -70,25 +71,23 @@ static bool only_first(const tc_op *op) {
     return false;
 }
 
-/* Operators that read one triangle of a matrix, and whose gradient is by convention that of the whole one: they are given a matrix made of the
- * sample's, symmetric or triangular, whose elements are then free. */
+/* Operators whose gradient is by convention that of an argument of a certain form: a matrix of which they read one triangle, logarithms of
+ * probabilities. They are given one made of the sample's, whose elements are then free. */
 static tc_status structure(const tc_op *op, tc_program *p) {
     static const struct {
         const char *name;
         int arg;
-        bool triangle;
-    } rows[] = {{"_linalg_eigh", 0, false},
-                {"linalg_eigh", 0, false},
-                {"linalg_eigvalsh", 0, false},
-                {"cholesky_solve", 1, true},
-                {"cholesky_inverse", 0, true}};
+        enum { SYMMETRIC, TRIANGLE, LOG_PROBS } form;
+    } rows[] = {{"_linalg_eigh", 0, SYMMETRIC},  {"linalg_eigh", 0, SYMMETRIC},     {"linalg_eigvalsh", 0, SYMMETRIC},
+                {"cholesky_solve", 1, TRIANGLE}, {"cholesky_inverse", 0, TRIANGLE}, {"ctc_loss", 0, LOG_PROBS}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         if (strcmp(tc_op_schema(op)->name, rows[i].name)) continue;
         tc_node *n = p->graph->first;
         tc_value *x = n->args[rows[i].arg].value;
         tc_emit e = {.graph = p->graph, .before = n};
-        tc_value *y = rows[i].triangle ? tc_emit_call(&e, "aten::tril", "v", x)
-                                       : tc_e_add(&e, x, tc_emit_call(&e, "aten::transpose.int", "vii", x, (int64_t)-2, (int64_t)-1));
+        tc_value *y = rows[i].form == TRIANGLE    ? tc_emit_call(&e, "aten::tril", "v", x)
+                      : rows[i].form == LOG_PROBS ? tc_emit_call(&e, "aten::log_softmax.int", "vi", x, (int64_t)-1)
+                                                  : tc_e_add(&e, x, tc_emit_call(&e, "aten::transpose.int", "vii", x, (int64_t)-2, (int64_t)-1));
         if (y) n->args[rows[i].arg].value = y;
         return e.status;
     }
