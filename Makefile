@@ -23,7 +23,7 @@ TOOLS   := $(patsubst %/main.c,%,$(sort $(wildcard tc-*/main.c)))
 UNIT_C  := $(sort $(wildcard tests/unit/*/*.c))
 UNITS   := $(UNIT_C:tests/unit/%.c=$(BUILD)/unit/%)
 OP_C    := $(sort $(wildcard lib/op/*.c))
-EMBED   := $(sort $(shell find lib/capture/torch lib/capture/std -name "*.py"))
+EMBED   := $(sort $(shell find lib/capture/torch lib/capture/std lib/onnx -name "*.py"))
 
 all: $(BUILD)/libtc.a $(CMD_O) $(TOOLS:%=$(BUILD)/bin/%)
 

@@ -9,8 +9,9 @@ tc_status tc_cmd_archive(tc_cmd *c, const char *path, tc_archive **out_archive) 
     tc_blob *b;
     TC_TRY(tc_cmd_read(c, path, "the program", &b));
     tc_format f = tc_format_of(b->data, b->len);
-    tc_status st = f == TC_FORMAT_ZIP ? tc_archive_open(b, out_archive)
-                                      : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2)", b->name, tc_format_name(f));
+    tc_status st = f == TC_FORMAT_ZIP    ? tc_archive_open(b, out_archive)
+                   : f == TC_FORMAT_ONNX ? tc_cmd_onnx(c, b, out_archive)
+                                         : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2) or an ONNX model", b->name, tc_format_name(f));
     tc_blob_release(b);
     return st;
 }

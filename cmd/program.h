@@ -1,4 +1,4 @@
-/* The program operand of export, compile, run, bench and train: an archive from a file or stdin, made ready for the passes. */
+/* The program operand of export, compile, run, bench and train: an archive or an ONNX model from a file or stdin, made ready for the passes. */
 #ifndef TC_CMD_PROGRAM_H
 #define TC_CMD_PROGRAM_H
 
@@ -7,6 +7,8 @@
 
 /* Opens the archive at path ("-": stdin, claimed for "the program"). TC_CONTENT when it is something else than a program, saying what. */
 tc_status tc_cmd_archive(tc_cmd *c, const char *path, tc_archive **out_archive);
+/* An ONNX model as an archive of one program. Values of --input that the model needs when it is imported are taken from there. */
+tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, tc_archive **out_archive);
 /* The program that --model names (else the only one, else `model`), functional and verified, with the weights of --weights and --rename. */
 tc_status tc_cmd_program(tc_cmd *c, tc_archive *a, tc_program **out_program);
 /* The same for a program of a given name (NULL: the default). */

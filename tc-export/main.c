@@ -1,4 +1,4 @@
-/* tc-export: from a model's source, or a program, to a program on disk or a readable print of its graph. */
+/* tc-export: from a model's source, an ONNX model, or a program, to a program on disk or a readable print of its graph. */
 #include "cmd/program.h"
 #include "cmd/source.h"
 #include "op/functionalise.h"
@@ -122,18 +122,19 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
 
 /* ---- a program ---- */
 static tc_status from_archive(tc_cmd *c, const char *path) {
-    static const tc_opt_id only[] = {TC_OPT_input, TC_OPT_arg, TC_OPT_args, TC_OPT_source};
-    for (size_t i = 0; i < sizeof only / sizeof *only; i++)
-        if (tc_cmd_has(c, only[i]))
-            return tc_usage(c, "%s is a program, not a source: --input, --arg, --args and --source are for FILE.py:CLASS", path);
+    static const tc_opt_id only[] = {TC_OPT_arg, TC_OPT_args, TC_OPT_source, TC_OPT_input};
     tc_archive *a;
     TC_TRY(tc_cmd_archive(c, path, &a));
     tc_program *p[16];
     int n = 0;
     tc_status st = NULL;
+    bool onnx = !tc_archive_zip(a); /* its inputs may be given by value */
+    for (size_t i = 0; i < sizeof only / sizeof *only - onnx; i++)
+        if (!st && tc_cmd_has(c, only[i]))
+            st = tc_usage(c, "%s is a program, not a source: --input, --arg, --args and --source are for FILE.py:CLASS", path);
     const char *wanted = tc_cmd_get(c, TC_OPT_model), *mode = tc_cmd_get(c, TC_OPT_mode);
     if (mode && !wanted && tc_archive_count(a) > 1) wanted = !strcmp(mode, "train") ? "train" : "model";
-    for (size_t i = 0; i < tc_archive_count(a) && !st && n < 16; i++) {
+    for (size_t i = 0; !st && i < tc_archive_count(a) && n < 16; i++) {
         const char *name = tc_archive_name(a, i);
         if (wanted && strcmp(wanted, name)) continue;
         st = tc_cmd_program_named(c, a, name, &p[n]);
@@ -165,8 +166,8 @@ static const tc_tool tool = {
     .operands = "[FILE.py:CLASS | PROGRAM]",
     .max_operands = 1,
     .summary = "capture a model's source as a program",
-    .details = "FILE.py:CLASS is a module in the model language; without CLASS its classes are listed. A .pt2 archive (stdin when absent or -) is "
-               "read, checked and written again.",
+    .details = "FILE.py:CLASS is a module in the model language; without CLASS its classes are listed. A .pt2 archive or an ONNX model (stdin when "
+               "absent or -) is read, checked and written again.",
     .options = options,
     .run = run,
 };

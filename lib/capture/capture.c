@@ -29,7 +29,7 @@ struct tc_capture {
     const tc_capture_dim *ranges;
     int nranges;
     int nconstants, attempt;
-    bool no_grad, was_capturing;
+    bool no_grad, was_capturing, lenient;
 };
 
 /* ---- symbols ---- */
@@ -121,6 +121,7 @@ tc_capture *tc_capture_begin(C *c, const char *name) {
 
 void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n) { k->ranges = dims, k->nranges = n; }
 void tc_capture_attempt(tc_capture *k, int attempt) { k->attempt = attempt; }
+void tc_capture_lenient(tc_capture *k) { k->lenient = true; }
 
 static void reset(tc_capture *k) {
     struct tc_torch *T = k->c->torch;
@@ -191,6 +192,27 @@ static void add_state(tc_capture *k, const char *name, V value, tc_input_kind ro
     in.data = tied >= 0 ? tc_tensor_share(&k->p->inputs[tied].data) : contiguous(k, &t->t);
     tc_program_add_input(k->p, in);
     if (tied < 0) stands_for(k, t, v);
+}
+
+void tc_capture_parameter(tc_capture *k, V t, const char *name) {
+    ((tensor *)t)->requires_grad = tc_is_float(((tensor *)t)->t.dtype);
+    add_state(k, name, t, TC_IN_PARAMETER, true);
+}
+
+V tc_capture_eagerly(C *c, V f, args *A) {
+    struct tc_torch *T = c->torch;
+    region *r = T->region;
+    tc_graph *g = T->graph;
+    V volatile result = NULL;
+    trap t;
+    T->region = NULL, T->graph = NULL;
+    if (TC_TRAP(c, t)) {
+        result = tc_call(c, f, A);
+        tc_untrap(c, &t);
+    }
+    T->region = r, T->graph = g;
+    if (!result) tc_raise_again(c, c->exc);
+    return result;
 }
 
 static V call_named(C *c, V o, const char *fn, const char *kw, V value) {
@@ -448,7 +470,7 @@ static void check_forced(tc_capture *k) {
             tc_buf_free(&t);
             if (names) at = p->guards.data[g].source;
         }
-        if (!k->declared.data[i]) {
+        if (!k->declared.data[i] || k->lenient) {
             if (c->warn)
                 tc_warn(c, tc_arena_printf(&c->arena, "%s is fixed to %s by %s:%d", k->dims.data[i], text, at.file ? at.file : "the model", at.line));
             continue;

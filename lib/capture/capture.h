@@ -70,8 +70,11 @@ void tc_capture_state(tc_capture *k, V module, const char *prefix);       /* par
 void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n); /* before the inputs; borrowed */
 void tc_capture_attempt(tc_capture *k, int attempt); /* which example values symbols without bounds are given: 0, 1, ... TC_CAPTURE_ATTEMPTS - 1 */
 enum { TC_CAPTURE_ATTEMPTS = 5 };
-V tc_capture_tensor(tc_capture *k, const tc_capture_input *in);                         /* a user input (sizes, example) */
-V tc_capture_number(tc_capture *k, const char *name, tc_dtype d);                       /* a symbolic number as user input */
+V tc_capture_tensor(tc_capture *k, const tc_capture_input *in);   /* a user input (sizes, example) */
+V tc_capture_number(tc_capture *k, const char *name, tc_dtype d); /* a symbolic number as user input */
+void tc_capture_parameter(tc_capture *k, V t, const char *name);  /* a concrete tensor from now on stands for a parameter */
+void tc_capture_lenient(tc_capture *k);                           /* sizes that the model forces are fixed with a note, not refused */
+V tc_capture_eagerly(C *c, V f, args *A);                         /* f(*A) on concrete tensors: nothing is recorded */
 void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames); /* flattens; names of the leaves, may be NULL */
 tc_program *tc_capture_end(tc_capture *k);                                              /* functional, verified; raises what is wrong */
 bool tc_capture_chose_sizes(C *c);                                                      /* a branch was decided by example sizes that tc chose */

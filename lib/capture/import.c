@@ -29,7 +29,7 @@ static const tc_embedded *embedded(C *c, const char *name) {
     const char *rel = NULL;
     if (!strncmp(name, "torch.", 6)) rel = name + 6;
     size_t n = 0;
-    const char *prefix = rel ? "" : "lib/capture/std/";
+    const char *prefix = rel ? "" : !strncmp(name, "onnx_", 5) ? "lib/onnx/" : "lib/capture/std/";
     n = strlen(prefix);
     memcpy(path, prefix, n);
     for (const char *p = rel ? rel : name; *p && n < 200; p++) path[n++] = *p == '.' ? '/' : *p;

@@ -19,6 +19,8 @@ static tc_status read_names(tc_archive *a) {
 
 static tc_status read_small(const tc_archive *a, const char *path, const tc_zip_entry **out) {
     tc_buf b = {0};
+    *out = NULL;
+    if (!a->zip) return NULL;
     tc_buf_printf(&b, "%s%s", a->root, path);
     *out = tc_zip_find(a->zip, b.data);
     tc_buf_free(&b);
@@ -36,6 +38,7 @@ static tc_status check_byte_order(const tc_archive *a) {
 tc_status tc_archive_open(tc_blob *b, tc_archive **out_archive) {
     tc_archive *a = tc_xcalloc(1, sizeof *a);
     tc_status st = tc_zip_open(b, &a->zip);
+    if (!st) a->file = a->zip->blob->name;
     if (!st) st = read_names(a);
     if (!st) st = check_byte_order(a);
     if (st) {
@@ -46,12 +49,22 @@ tc_status tc_archive_open(tc_blob *b, tc_archive **out_archive) {
     return NULL;
 }
 
+tc_archive *tc_archive_of_program(tc_program *p, const char *file) {
+    tc_archive *a = tc_xcalloc(1, sizeof *a);
+    a->ready = tc_program_retain(p);
+    a->file = tc_arena_strdup(&a->arena, file);
+    a->root = "";
+    tc_vec_push(&a->names, p->name);
+    return a;
+}
+
 void tc_archive_close(tc_archive *a) {
     if (!a) return;
+    tc_program_release(a->ready);
     for (size_t i = 0; i < a->storages.len; i++) tc_storage_release(a->storages.entries[i].value);
     tc_map_free(&a->storages);
     tc_vec_free(&a->names);
-    tc_zip_close(a->zip);
+    if (a->zip) tc_zip_close(a->zip);
     tc_arena_free(&a->arena);
     free(a);
 }
@@ -213,7 +226,16 @@ tc_status tc_pt2_read_weights(tc_archive *a, const char *name, tc_arena *arena, 
     return read_config(a, "constants", "constants_config.json", name, arena, out);
 }
 
+static tc_status ready_weights(const tc_program *p, tc_tensors *out) {
+    tc_status st = NULL;
+    for (int i = 0; i < p->ninputs && !st; i++)
+        if (p->inputs[i].data.storage && !tc_tensors_find(out, p->inputs[i].name))
+            st = tc_tensors_add(out, p->inputs[i].name, tc_tensor_share(&p->inputs[i].data));
+    return st;
+}
+
 tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out) {
+    if (a->ready) return ready_weights(a->ready, out);
     tc_arena arena = {0};
     tc_map weights = {0};
     tc_status st = tc_pt2_read_weights(a, name, &arena, &weights);
@@ -241,8 +263,8 @@ static tc_status choose(const tc_archive *a, const char **io_name) {
         }
         tc_buf_printf(&b, "%s%s", i ? ", " : "", a->names.data[i]);
     }
-    tc_status st = a->names.len ? tc_error(TC_USAGE, "%s has no program named %s; it has %s (--model NAME)", a->zip->blob->name, want, tc_buf_str(&b))
-                                : tc_error(TC_CONTENT, "%s holds no program (no models/NAME.json)", a->zip->blob->name);
+    tc_status st = a->names.len ? tc_error(TC_USAGE, "%s has no program named %s; it has %s (--model NAME)", a->file, want, tc_buf_str(&b))
+                                : tc_error(TC_CONTENT, "%s holds no program (no models/NAME.json)", a->file);
     tc_buf_free(&b);
     return st;
 }
@@ -296,6 +318,10 @@ static void exported_program(tc_pt2_reader *r, const tc_map *weights) {
 
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program) {
     TC_TRY(choose(a, &name));
+    if (a->ready) {
+        *out_program = tc_program_clone(a->ready);
+        return NULL;
+    }
     tc_pt2_reader r = {.archive = a};
     tc_map weights = {0};
     const tc_zip_entry *e = NULL;

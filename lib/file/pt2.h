@@ -20,6 +20,8 @@ typedef struct tc_archive tc_archive;
 
 /* Keeps a reference to the blob. TC_CONTENT with the place of what is wrong; TC_UNSUPPORTED for a feature that tc lacks. */
 tc_status tc_archive_open(tc_blob *b, tc_archive **out_archive);
+/* A program that came from another format, in the place of an archive that holds it alone: no extra files, no ZIP. Keeps a reference. */
+tc_archive *tc_archive_of_program(tc_program *p, const char *file);
 void tc_archive_close(tc_archive *a); /* NULL is allowed */
 size_t tc_archive_count(const tc_archive *a);
 const char *tc_archive_name(const tc_archive *a, size_t i);
@@ -31,8 +33,8 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
 tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out);
 /* An entry of extra/ (path without "extra/"), or false. data is inside the blob; its checksum is verified. */
 tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found);
-const tc_zip *tc_archive_zip(const tc_archive *a);
-const char *tc_archive_root(const tc_archive *a); /* "mlp/" */
+const tc_zip *tc_archive_zip(const tc_archive *a); /* NULL for tc_archive_of_program */
+const char *tc_archive_root(const tc_archive *a);  /* "mlp/" */
 
 /* ---- writing ---- */
 typedef struct {

@@ -16,7 +16,9 @@ typedef struct {
 } tc_pt2_weight;
 
 struct tc_archive {
-    tc_zip *zip;
+    tc_zip *zip; /* NULL: `ready` is the only program, made from another format */
+    tc_program *ready;
+    const char *file; /* for messages */
     tc_arena arena;
     const char *root;
     TC_VEC(const char *) names;

@@ -3,6 +3,7 @@
 
 #include "file/npy.h"
 #include "file/npz.h"
+#include "file/onnx.h"
 #include "file/pt2.h"
 #include "file/safetensors.h"
 #include "file/torch.h"
@@ -65,6 +66,7 @@ tc_format tc_format_of(const void *data, size_t n) {
     if (n >= 2 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5) return TC_FORMAT_PICKLE;
     if (p[0] == '{') return TC_FORMAT_JSON;
     if (n >= 512 && !memcmp(p + 257, "ustar", 5)) return TC_FORMAT_TAR;
+    if (tc_onnx_is_model(p, n)) return TC_FORMAT_ONNX;
     return TC_FORMAT_UNKNOWN;
 }
 
@@ -79,6 +81,7 @@ const char *tc_format_name(tc_format f) {
         [TC_FORMAT_GGUF] = "a GGUF file",
         [TC_FORMAT_JSON] = "a JSON text",
         [TC_FORMAT_TAR] = "a tar archive",
+        [TC_FORMAT_ONNX] = "an ONNX model",
     };
     return names[f];
 }
