@@ -39,10 +39,21 @@ typedef struct {
 
 /* Runs the ways alternately, so that what disturbs the machine disturbs all. */
 tc_status measure(bench_case *b, int nways, const bench_plan *plan);
+tc_status measure_once(bench_case *b, int w, double *out_seconds); /* one run, from a fresh generator */
 void summarise(sample_times *s);
+
+/* Runs way w of the case once and adds its groups to the Chrome trace (profile.c). */
+typedef struct {
+    tc_buf events; /* of "traceEvents", with commas */
+    double at;     /* microseconds: where the next slice begins */
+    int pid;
+} profile;
+tc_status profile_case(profile *p, bench_case *b, const way *ways, int w);
+void profile_finish(profile *p, tc_buf *out);
 
 typedef struct {
     tc_cmd *c;
+    profile *profile; /* --profile, or NULL */
     int format;
     const way *ways;
     int nways;

@@ -104,6 +104,7 @@ static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nv
     if (!s) s = make_execs(r->c, b, r->ways, r->nways);
     if (!s) s = measure(b, r->nways, plan);
     if (!s) s = compare_results(r->c, b, r->ways, r->nways);
+    for (int w = 0; !s && r->profile && w < r->nways; w++) s = profile_case(r->profile, b, r->ways, w);
     for (int i = 0; !s && i < b->program->noutputs; i++)
         if (b->outputs[0][i].storage) b->bytes += (double)tc_tensor_bytes(&b->outputs[0][i]);
     for (int w = 0; w < r->nways; w++) summarise(&b->times[w]);
@@ -183,10 +184,21 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
     }
 }
 
+static tc_status write_profile(tc_cmd *c, const char *path, profile *p) {
+    tc_buf b = {0};
+    tc_out *o = NULL;
+    profile_finish(p, &b);
+    tc_status s = tc_cmd_create(c, path, false, &o);
+    if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&b), b.len));
+    tc_buf_free(&b);
+    return s;
+}
+
 static tc_status run(tc_cmd *c) {
     static const char *const formats[] = {"table", "csv", "json", NULL};
     way ways[MAX_WAYS];
-    report r = {.c = c, .ways = ways};
+    profile p = {0};
+    report r = {.c = c, .ways = ways, .profile = tc_cmd_has(c, TC_OPT_profile) ? &p : NULL};
     bench_plan plan;
     int64_t warmup;
     bool different = false;
@@ -203,6 +215,8 @@ static tc_status run(tc_cmd *c) {
     if (nops && c->noperands) return tc_usage(c, "--op and a program: expected one of the two");
     for (int i = 0; i < nops && !s; i++) s = bench_op(&r, tc_cmd_value(c, TC_OPT_op, i), &plan, &different);
     if (!nops) s = bench_program(&r, &plan, &different);
+    if (!s && r.profile) s = write_profile(c, tc_cmd_get(c, TC_OPT_profile), &p);
+    tc_buf_free(&p.events);
     tc_out *o = NULL;
     if (!s) s = tc_cmd_create(c, path, false, &o);
     if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&r.out), r.out.len));
@@ -211,9 +225,9 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_op,       TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,    TC_OPT_model,
-                                    TC_OPT_mode,     TC_OPT_weights, TC_OPT_rename,   TC_OPT_repeat, TC_OPT_warmup,
-                                    TC_OPT_min_time, TC_OPT_cc,      TC_OPT_to,       TC_OPT_out,    TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_op,      TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,    TC_OPT_model,    TC_OPT_mode,
+                                    TC_OPT_weights, TC_OPT_rename,  TC_OPT_repeat,   TC_OPT_warmup, TC_OPT_min_time, TC_OPT_profile,
+                                    TC_OPT_cc,      TC_OPT_to,      TC_OPT_out,      TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-bench",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,

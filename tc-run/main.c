@@ -45,7 +45,13 @@ static tc_status run_records(tc_cmd *c, const tc_program *p, const tc_cmd_code *
     tc_generator_seed(&gen, (uint64_t)seed);
     tc_exec_options options = {
         .pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .fast = numerics == 1, .code = code->code.find ? &code->code : NULL};
+    bool trace = tc_cmd_has(c, TC_OPT_trace);
+    if (trace) {
+        options.no_fuse = true;
+        options.code = NULL;
+    }
     TC_TRY(tc_exec_create(p, &options, &e));
+    if (trace) tc_exec_set_profile(e, trace_event, c);
     tc_status st = tc_cmd_code_check(c, code);
     bool end = false;
     for (int64_t record = 0; !st; record++) {
@@ -95,9 +101,9 @@ static tc_status run(tc_cmd *c) {
     return st;
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_output,   TC_OPT_expect, TC_OPT_rtol,     TC_OPT_atol,   TC_OPT_to,
-                                    TC_OPT_out,       TC_OPT_cast,     TC_OPT_model,  TC_OPT_weights,  TC_OPT_rename, TC_OPT_seed,
-                                    TC_OPT_signature, TC_OPT_numerics, TC_OPT_stance, TC_OPT_executor, TC_OPT_trust,  TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_output,   TC_OPT_expect,  TC_OPT_rtol,   TC_OPT_atol, TC_OPT_to,        TC_OPT_out,
+                                    TC_OPT_cast,   TC_OPT_model,    TC_OPT_weights, TC_OPT_rename, TC_OPT_seed, TC_OPT_signature, TC_OPT_numerics,
+                                    TC_OPT_stance, TC_OPT_executor, TC_OPT_trust,   TC_OPT_trace,  TC_OPT_NONE};
 static const tc_tool tool = {
     .name = "tc-run",
     .operands = "[PROGRAM]",

@@ -1,5 +1,5 @@
 /* The parts of tc-run: where inputs come from (inputs.c), where outputs go and what they are compared with (outputs.c), what the
- * program asks for (signature.c). */
+ * program asks for (signature.c), what every node gives (trace.c). */
 #ifndef TC_RUN_RUN_H
 #define TC_RUN_RUN_H
 
@@ -45,6 +45,9 @@ tc_status outputs_open(tc_cmd *c, const tc_program *p, feeds *f, outputs **out);
 tc_status outputs_put(outputs *o, int64_t record, const tc_exec *e, const tc_tensor *results, const tc_tensor *given);
 /* Closes the files, s failing: removes them. Returns s, or a failure, or TC_DIFFERENT when a comparison found something. */
 tc_status outputs_close(outputs *o, tc_status s);
+
+/* ---- --trace: a line on stderr for every node that runs (trace.c); ctx is the tc_cmd ---- */
+void trace_event(void *ctx, const tc_exec_event *event);
 
 /* ---- the signature ---- */
 void signature_print(tc_buf *b, const tc_program *p, const char *path);

@@ -44,3 +44,21 @@ setup() {
     run --separate-stderr tc-bench "$mlp" --dim s77=5000
     [ "$status" -eq 2 ]
 }
+
+@test "--profile writes a Chrome trace: a slice a group, with operators and source lines" {
+    cat >m.py <<'PY'
+import torch, torch.nn as nn
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(16, 4)
+    def forward(self, x):
+        return torch.softmax(self.a(x), -1).exp()
+PY
+    tc-export m.py:M --input x=Bx16xf32 --dim B=1..9 -o m.pt2
+    tc-bench m.pt2 --repeat 2 --compare interpreted,unfused --profile p.json >table
+    [ "$(head -c 17 p.json)" = '{"traceEvents": [' ]
+    [ "$(grep -c '"ph": "M"' p.json)" -eq 2 ]
+    [ "$(grep -c '"pid": 1' p.json)" -lt "$(grep -c '"pid": 2' p.json)" ] # softmax and exp are one group
+    grep -q '"operators": "aten._softmax.default + aten.exp.default", "source": "m.py:7"' p.json
+}

@@ -130,3 +130,21 @@ fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
     tc-run "$oracle/input_mutation.pt2" --input "${names[0]}=@$oracle/input_mutation.inputs.safetensors#in0" --input "${names[1]}=@$oracle/input_mutation.inputs.safetensors#in1" \
         --input "${names[2]}=@$oracle/input_mutation.inputs.safetensors#in2" --expect "${names[0]}=@$oracle/input_mutation.outputs.safetensors#mut.in0" --atol 1e-5
 }
+
+@test "--trace shows every node with what stands in it, and changes no bits" {
+    cat >m.py <<'PY'
+import torch, torch.nn as nn
+class M(nn.Module):
+    def forward(self, x):
+        y = x.log()
+        return (y * 2).sum()
+PY
+    tc-export m.py:M --input x=4xf32 -o m.pt2
+    tc-run m.pt2 --input x=4xf32=1,0,-1,1 --output @want.npy
+    run --separate-stderr tc-run m.pt2 --trace --input x=4xf32=1,0,-1,1 --expect @want.npy
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"log = aten.log.default  4xf32  least -inf greatest 0 mean -inf  1 NaN  1 infinite  m.py:4"* ]]
+    [[ "$stderr" == *"mul = aten.mul."*"sum = aten.sum."*"m.py:5"* ]]
+    run --separate-stderr tc-run m.pt2 --trace --json --input x=4xf32=1,2,3,4 --output @y.npy
+    [[ "$stderr" == *'"op": "aten.log.default", "dtype": "f32", "size": [4], "least": 0.0, '* ]]
+}

@@ -1,0 +1,98 @@
+/* --trace: every node with the type of its results and what stands in them. */
+#include "tc-run/run.h"
+
+#include "base/json_write.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Of the elements that are numbers. Complex: no statistics. */
+typedef struct {
+    double least, greatest, mean;
+    int64_t nans, infs, n;
+} statistics;
+
+static statistics look(const tc_tensor *x) {
+    statistics s = {.least = INFINITY, .greatest = -INFINITY};
+    tc_tensor own;
+    tc_status st = tc_tensor_contiguous(x, &own);
+    if (st) {
+        tc_status_free(st);
+        return s;
+    }
+    double sum = 0;
+    int64_t counted = 0;
+    s.n = tc_tensor_numel(&own);
+    for (int64_t i = 0; i < s.n && !tc_is_complex(own.dtype); i++) {
+        double v = tc_scalar_to_double(tc_scalar_load(own.dtype, tc_tensor_data(&own), i));
+        if (isnan(v)) {
+            s.nans++;
+            continue;
+        }
+        s.infs += isinf(v) != 0;
+        if (v < s.least) s.least = v;
+        if (v > s.greatest) s.greatest = v;
+        sum += v;
+        counted++;
+    }
+    s.mean = counted ? sum / (double)counted : NAN;
+    if (!counted) s.least = s.greatest = NAN;
+    tc_tensor_deinit(&own);
+    return s;
+}
+
+static void text_line(tc_buf *b, const char *name, const char *op, const char *place, const tc_tensor *x, const statistics *s) {
+    tc_buf_printf(b, "%s = %s  ", name, op);
+    tc_tensor_print_type(b, x);
+    if (!isnan(s->mean)) tc_buf_printf(b, "  least %.6g greatest %.6g mean %.6g", s->least, s->greatest, s->mean);
+    if (s->nans) tc_buf_printf(b, "  %lld NaN", (long long)s->nans);
+    if (s->infs) tc_buf_printf(b, "  %lld infinite", (long long)s->infs);
+    if (*place) tc_buf_printf(b, "  %s", place);
+    tc_buf_putc(b, '\n');
+}
+
+static void json_line(tc_buf *b, const char *name, const char *op, const char *place, const tc_tensor *x, const statistics *s) {
+    tc_json j = {.b = b};
+    tc_json_object(&j);
+    tc_json_key(&j, "value");
+    tc_json_string(&j, name);
+    tc_json_key(&j, "op");
+    tc_json_string(&j, op);
+    tc_json_key(&j, "dtype");
+    tc_json_string(&j, tc_dtypes[x->dtype].name);
+    tc_json_key(&j, "size");
+    tc_json_array(&j);
+    for (int d = 0; d < x->rank; d++) tc_json_int(&j, x->size[d]);
+    tc_json_end(&j);
+    const double numbers[] = {s->least, s->greatest, s->mean};
+    static const char *const keys[] = {"least", "greatest", "mean"};
+    for (int i = 0; i < 3; i++) {
+        tc_json_key(&j, keys[i]);
+        tc_json_double(&j, numbers[i]);
+    }
+    tc_json_key(&j, "nan");
+    tc_json_int(&j, s->nans);
+    tc_json_key(&j, "infinite");
+    tc_json_int(&j, s->infs);
+    tc_json_key(&j, "source");
+    tc_json_string(&j, place);
+    tc_json_end(&j);
+    tc_buf_putc(b, '\n');
+}
+
+void trace_event(void *ctx, const tc_exec_event *event) {
+    const tc_cmd *c = ctx;
+    tc_buf b = {0}, place = {0};
+    for (int i = 0; i < event->nvalues; i++) {
+        const tc_node *n = event->values[i]->producer ? event->values[i]->producer : event->nodes[event->nnodes - 1];
+        const tc_source *at = &n->source;
+        statistics s = look(event->tensors[i]);
+        place.len = 0;
+        if (at->file) tc_buf_printf(&place, "%s:%d", at->file, at->line);
+        (c->json ? json_line : text_line)(&b, event->values[i]->name ? event->values[i]->name : "?", tc_op_name(n->op), tc_buf_str(&place),
+                                          event->tensors[i], &s);
+    }
+    fputs(tc_buf_str(&b), stderr);
+    tc_buf_free(&b);
+    tc_buf_free(&place);
+}
