@@ -3,7 +3,8 @@
 
 #include "tensor/convert.h"
 
-enum { SLAB = 4 << 20, FORGET = 32 << 20 };
+/* Bytes of a buffer; of one for tensors whose order changes, which touch every page of the file once a buffer; of pages kept. */
+enum { SLAB = 4 << 20, SLAB_MOVED = 64 << 20, FORGET = 32 << 20 };
 
 tc_entry *tc_ckpt_entry(tc_ckpt *c, const char *name) {
     void **slot = tc_map_put(&c->by_name, name, strlen(name));
@@ -37,6 +38,10 @@ tc_status tc_ckpt_add_piece(tc_ckpt *c, tc_entry *e, tc_tensor t, const int64_t 
     if (st) {
         tc_tensor_deinit(&t);
         return st;
+    }
+    if (!e->pieces.len) { /* nearly always the only one: no room for more is made */
+        e->pieces.data = tc_xmalloc(sizeof p);
+        e->pieces.cap = 1;
     }
     tc_vec_push(&e->pieces, p);
     return NULL;
@@ -117,70 +122,90 @@ static void forget(reader *r) {
     r->touched = 0;
 }
 
-/* A line of n elements from src with a stride to dst, contiguous. */
-static void copy_line(char *dst, const char *src, int64_t n, int64_t stride, size_t item) {
-    if (stride == 1) {
+/* A line of n elements; strides in bytes. */
+static void copy_line(char *dst, int64_t to_step, const char *src, int64_t from_step, int64_t n, size_t item) {
+    if (from_step == (int64_t)item && to_step == (int64_t)item) {
         memcpy(dst, src, (size_t)n * item);
         return;
     }
-    int64_t step = stride * (int64_t)item;
-#define LINE(bytes)                                                                     \
-    case bytes:                                                                         \
-        for (int64_t i = 0; i < n; i++) memcpy(dst + i * bytes, src + i * step, bytes); \
+#define LINE(bytes)                                                                            \
+    case bytes:                                                                                \
+        for (int64_t i = 0; i < n; i++) memcpy(dst + i * to_step, src + i * from_step, bytes); \
         return;
     switch (item) { LINE(1) LINE(2) LINE(4) LINE(8) LINE(16) }
 #undef LINE
 }
 
-/* The part of the box [low, high) that p holds, into dst, which is the box packed. */
-static void copy_box(reader *r, const tc_piece *p, const int64_t *low, const int64_t *high, char *dst) {
-    int64_t from[TC_MAX_RANK], n[TC_MAX_RANK], src_stride[TC_MAX_RANK], dst_stride[TC_MAX_RANK], step = 1, at[TC_MAX_RANK] = {0};
-    const char *src = tc_tensor_data(&p->data);
-    int rank = r->rank, inner = rank - 1;
-    for (int d = rank - 1; d >= 0; d--) {
-        int s = r->perm[d];
-        int64_t begin = p->offset[s], end = begin + p->data.size[s];
-        from[d] = begin > low[d] ? begin : low[d];
-        int64_t to = end < high[d] ? end : high[d];
-        n[d] = to - from[d];
-        if (n[d] <= 0) return;
-        src_stride[d] = p->data.stride[s];
-        dst_stride[d] = step;
-        step *= high[d] - low[d];
-        src += (from[d] - begin) * src_stride[d] * (int64_t)r->item;
-        dst += (from[d] - low[d]) * dst_stride[d] * (int64_t)r->item;
-    }
-    int64_t lines = 1;
-    for (int d = 0; d < inner; d++) lines *= n[d];
-    /* Pages: a strided line touches one an element. */
-    size_t cost = src_stride[inner] == 1
-                      ? (size_t)n[inner] * r->item
-                      : (size_t)n[inner] * ((size_t)src_stride[inner] * r->item < 65536 ? (size_t)src_stride[inner] * r->item : 65536);
+/* What is left of a box in one dimension: how many, and the steps in bytes on both sides. */
+typedef struct {
+    int64_t n, from, to;
+} axis;
+static int by_source(const void *a, const void *b) {
+    const axis *x = a, *y = b;
+    return x->from > y->from ? -1 : x->from < y->from;
+}
+
+/* Every element of the box, along the file: pages are touched in its order, each for as many elements as the box has there. */
+static void copy_axes(reader *r, axis *x, int rank, char *dst, const char *src) {
+    int64_t at[TC_MAX_RANK] = {0}, lines = 1;
+    if (rank > 1) qsort(x, (size_t)rank, sizeof *x, by_source);
+    int inner = rank - 1;
+    for (int d = 0; d < inner; d++) lines *= x[d].n;
+    size_t run = (size_t)x[inner].n * (size_t)x[inner].from, around = 64 << 10; /* the system maps this much around a page */
+    int64_t jump = inner ? x[inner - 1].from : 0;
+    size_t cost = run + ((size_t)jump < around ? (size_t)jump : around);
     for (int64_t line = 0; line < lines; line++) {
         int64_t s = 0, t = 0;
-        for (int d = 0; d < inner; d++) s += at[d] * src_stride[d], t += at[d] * dst_stride[d];
-        copy_line(dst + t * (int64_t)r->item, src + s * (int64_t)r->item, n[inner], src_stride[inner], r->item);
-        for (int d = inner - 1; d >= 0 && ++at[d] == n[d]; d--) at[d] = 0;
+        for (int d = 0; d < inner; d++) s += at[d] * x[d].from, t += at[d] * x[d].to;
+        copy_line(dst + t, x[inner].to, src + s, x[inner].from, x[inner].n, r->item);
+        for (int d = inner - 1; d >= 0 && ++at[d] == x[d].n; d--) at[d] = 0;
         r->touched += cost;
         if (r->touched > FORGET) forget(r);
     }
+}
+
+/* The part of the box [low, high) that p holds, into dst, which is the box packed. */
+static void copy_box(reader *r, const tc_piece *p, const int64_t *low, const int64_t *high, char *dst) {
+    const char *src = tc_tensor_data(&p->data);
+    axis x[TC_MAX_RANK];
+    int64_t step = (int64_t)r->item;
+    for (int d = r->rank - 1; d >= 0; d--) {
+        int s = r->perm[d];
+        int64_t begin = p->offset[s], end = begin + p->data.size[s];
+        int64_t from = begin > low[d] ? begin : low[d], to = end < high[d] ? end : high[d];
+        if (to <= from) return;
+        x[d] = (axis){to - from, p->data.stride[s] * (int64_t)r->item, step};
+        src += (from - begin) * x[d].from;
+        dst += (from - low[d]) * step;
+        step *= high[d] - low[d];
+    }
+    copy_axes(r, x, r->rank, dst, src);
 }
 
 typedef struct {
     reader r;
     tc_dtype from, to;
     char *box, *cast;
+    int64_t slab;
     tc_sink sink;
 } streamer;
 
+/* n elements, converted a small buffer at a time. */
 static tc_status give(streamer *s, const void *data, int64_t n) {
+    const char *p = data;
+    int64_t most = SLAB / 16;
     if (s->from == s->to) return s->sink.write(s->sink.self, data, (size_t)n * s->r.item);
-    if ((uintptr_t)data % s->r.item) { /* unaligned in its file */
-        memcpy(s->box, data, (size_t)n * s->r.item);
-        data = s->box;
+    for (int64_t done = 0, m; done < n; done += m, p += m * (int64_t)s->r.item) {
+        m = n - done < most ? n - done : most;
+        const char *from = p;
+        if ((uintptr_t)p % s->r.item) { /* unaligned in its file */
+            memcpy(s->box, p, (size_t)m * s->r.item);
+            from = s->box;
+        }
+        tc_convert(s->to, s->cast, s->from, from, (size_t)m);
+        TC_TRY(s->sink.write(s->sink.self, s->cast, (size_t)m * tc_dtype_size(s->to)));
     }
-    tc_convert(s->to, s->cast, s->from, data, (size_t)n);
-    return s->sink.write(s->sink.self, s->cast, (size_t)n * tc_dtype_size(s->to));
+    return NULL;
 }
 
 /* One part that holds all, contiguous: no buffer between the mapping and the sink. */
@@ -201,8 +226,8 @@ static tc_status stream_boxes(streamer *s) {
     reader *r = &s->r;
     int cut = r->rank - 1;
     int64_t inner = 1, low[TC_MAX_RANK] = {0}, high[TC_MAX_RANK];
-    while (cut > 0 && inner * r->size[cut] * (int64_t)r->item <= SLAB) inner *= r->size[cut--];
-    int64_t step = SLAB / (inner * (int64_t)r->item);
+    while (cut > 0 && inner * r->size[cut] * (int64_t)r->item <= s->slab) inner *= r->size[cut--];
+    int64_t step = s->slab / (inner * (int64_t)r->item);
     if (step < 1) step = 1;
     memcpy(high, r->size, sizeof high);
     for (int d = 0; d < cut; d++) high[d] = 1;
@@ -228,10 +253,13 @@ tc_status tc_ckpt_stream(const tc_ckpt *c, size_t i, const int *perm, tc_dtype t
     bool moved = false;
     for (int d = 0; d < e->rank; d++) s.r.size[d] = e->size[s.r.perm[d]], numel *= e->size[d], moved = moved || s.r.perm[d] != d;
     if (!numel) return NULL;
-    s.box = tc_xmalloc(SLAB + 64);
-    if (to != e->dtype) s.cast = tc_xmalloc((size_t)SLAB / s.r.item * tc_dtype_size(to) + 64);
+    bool whole = e->pieces.len == 1 && !moved && tc_tensor_is_contiguous(&e->pieces.data[0].data);
+    for (size_t k = 0; k < e->pieces.len; k++) moved = moved || !tc_tensor_is_contiguous(&e->pieces.data[k].data);
+    s.slab = moved && !whole ? SLAB_MOVED : SLAB;
+    s.box = tc_xmalloc((size_t)(numel * (int64_t)s.r.item < s.slab ? (size_t)numel * s.r.item : (size_t)s.slab) + 64);
+    if (to != e->dtype) s.cast = tc_xmalloc((size_t)SLAB / 16 * tc_dtype_size(to) + 64);
     tc_status st;
-    if (e->pieces.len == 1 && !moved && tc_tensor_is_contiguous(&e->pieces.data[0].data)) st = stream_whole(&s, &e->pieces.data[0].data, numel);
+    if (whole) st = stream_whole(&s, &e->pieces.data[0].data, numel);
     else st = stream_boxes(&s);
     if (s.r.touched > FORGET / 4) forget(&s.r);
     free(s.box);

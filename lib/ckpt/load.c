@@ -142,7 +142,7 @@ tc_status tc_ckpt_take_file(tc_ckpt *c, tc_tensors *t, const char *file) {
     c->format = t->format;
     for (size_t i = 0; i < t->items.len; i++) {
         tc_named *n = &t->items.data[i];
-        tc_entry *e = tc_ckpt_entry(c, n->name);
+        tc_entry *e = tc_ckpt_entry(c, *n->name ? n->name : "tensor"); /* an array alone */
         e->container = n->container, e->opaque = n->opaque;
         TC_TRY(tc_ckpt_add_piece(c, e, tc_tensor_share(&n->tensor), NULL, path));
     }

@@ -127,6 +127,7 @@ static tc_status push_text(machine *m, tc_pk_kind kind, const void *s, size_t n)
 
 /* Two's complement, little-endian. */
 static tc_status push_long(machine *m, const unsigned char *p, size_t n) {
+    while (n > 8 && p[n - 1] == (p[n - 2] & 0x80 ? 0xff : 0)) n--; /* only the sign again */
     if (n > 8) return push_text(m, TC_PK_LONG, p, n);
     uint64_t v = n && p[n - 1] & 0x80 ? ~(uint64_t)0 : 0;
     for (size_t i = n; i-- > 0;) v = v << 8 | p[i];

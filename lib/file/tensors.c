@@ -104,9 +104,10 @@ static tc_status load_zip(tc_blob *b, tc_tensors *out) {
     tc_zip *z;
     TC_TRY(tc_zip_open(b, &z));
     bool npz = tc_npz_is(z), torch = !npz && tc_saved_is_zip(z);
-    tc_status st = npz ? tc_npz_read(z, out) : torch ? tc_saved_read_zip(z, out) : NULL;
+    bool empty = z->n == 0; /* what numpy.savez makes of no arrays */
+    tc_status st = npz || empty ? tc_npz_read(z, out) : torch ? tc_saved_read_zip(z, out) : NULL;
     tc_zip_close(z);
-    return npz || torch ? st : load_archive(b, out);
+    return npz || empty || torch ? st : load_archive(b, out);
 }
 
 static tc_status load_plain(tc_blob *b, tc_format f, tc_tensors *out) {

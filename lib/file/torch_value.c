@@ -257,7 +257,7 @@ tc_status tc_saved_tensor(tc_saved *t, const tc_pk *v, bool *out_is, tc_tensor *
 }
 
 /* ---- names ---- */
-enum { MAX_DEPTH = 200, MAX_VISITS = 2000000 };
+enum { MAX_DEPTH = 200, MAX_VISITS = 1000000, MAX_TEXT = 64 << 20 };
 
 typedef struct {
     tc_saved *t;
@@ -334,6 +334,8 @@ static tc_status enter(walker *w, const tc_pk *key, size_t number, const tc_pk *
     w->container = w->name.len;
     if (!key) tc_buf_printf(&w->name, "%zu", number);
     else if (key->kind == TC_PK_STRING) tc_buf_append(&w->name, key->s, key->n);
+    else if (key->kind == TC_PK_NONE) tc_buf_puts(&w->name, "None"); /* as Python's str */
+    else if (key->kind == TC_PK_BOOL) tc_buf_puts(&w->name, key->b ? "True" : "False");
     else tc_pk_print(&w->name, key, 200);
     tc_buf_puts(&w->name, "");
     tc_status st = NULL;
@@ -395,6 +397,7 @@ static tc_status walk(walker *w, const tc_pk *v, int depth) {
     bool is;
     if (depth > MAX_DEPTH) return tc_saved_error(w->t, TC_CONTENT, "nests deeper than %d, or holds itself", MAX_DEPTH);
     if (++w->t->visits > MAX_VISITS) return tc_saved_error(w->t, TC_CONTENT, "more than %d values", MAX_VISITS);
+    if (w->t->out->arena.used > MAX_TEXT) return tc_saved_error(w->t, TC_CONTENT, "more than %d MiB of names and values", MAX_TEXT >> 20);
     TC_TRY(tc_saved_tensor(w->t, v, &is, &tensor, &what), "%s", w->name.len ? w->name.data : "tensor");
     if (is) return put_tensor(w, tensor, what);
     switch (v->kind) {
