@@ -120,6 +120,10 @@ static void load_run(double *to, int64_t step, const tc_tensor *t, int64_t at, i
             to[i * step] = (double)p[0], to[i * step + 1] = s * (double)p[1];
         }
         break;
+    case TC_F16:
+    case TC_BF16:
+        for (int64_t i = 0; i < count; i++) to[i * step] = tc_scalar_load(t->dtype, data, at + i * stride).f;
+        break;
     default:
         for (int64_t i = 0; i < count; i++) {
             const double *p = (const double *)data + 2 * (at + i * stride);
@@ -142,6 +146,10 @@ static void store_run(const double *from, int64_t step, const tc_tensor *t, int6
             float *p = (float *)data + 2 * (at + i * stride);
             p[0] = (float)from[i * step], p[1] = (float)(s * from[i * step + 1]);
         }
+        break;
+    case TC_F16:
+    case TC_BF16:
+        for (int64_t i = 0; i < count; i++) tc_scalar_store(t->dtype, data, at + i * stride, tc_scalar_float(from[i * step]));
         break;
     default:
         for (int64_t i = 0; i < count; i++) {

@@ -244,6 +244,46 @@ def lu(A, pivot=True, get_infos=False, out=None):
     return (LU, pivots, infos) if get_infos else (LU, pivots)
 
 
+# ---- low rank: N. Halko, P. G. Martinsson, J. A. Tropp, Finding structure with randomness, SIAM Review 53 (2011), algorithms 4.4 and 5.1 ----
+def _range_of(A, q, niter, M):
+    X = torch.randn(A.shape[-1], q, dtype=A.dtype if A.dtype.is_floating_point or A.dtype.is_complex else torch.get_default_dtype())
+    Q = torch.linalg.qr(A @ X if M is None else A @ X - M @ X)[0]
+    for _ in range(niter):
+        for B, N in ((A.mH, None if M is None else M.mH), (A, M)):
+            Q = torch.linalg.qr(B @ Q if N is None else B @ Q - N @ Q)[0]
+    return Q
+
+
+def svd_lowrank(A, q=6, niter=2, M=None):
+    if q is None:
+        q = 6
+    if M is not None:
+        M = M.broadcast_to(A.size())
+    flipped = A.shape[-2] < A.shape[-1]
+    if flipped:
+        A = A.mH
+        M = None if M is None else M.mH
+    Q = _range_of(A, q, niter, M)
+    B = Q.mH @ A if M is None else Q.mH @ A - Q.mH @ M
+    U, S, Vh = torch.linalg.svd(B, full_matrices=False)
+    U = Q @ U
+    V = Vh.mH
+    return (V, S, U) if flipped else (U, S, V)
+
+
+def pca_lowrank(A, q=None, center=True, niter=2):
+    m, n = A.shape[-2:]
+    if q is None:
+        q = min(6, m, n)
+    elif not (q >= 0 and q <= min(m, n)):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)={min(m, n)}")
+    if not (niter >= 0):
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    if center:
+        A = A - A.mean(dim=(-2,), keepdim=True)
+    return svd_lowrank(A, q, niter=niter)
+
+
 # ---- conversions ----
 def to(self, *args, dtype=None, device=None, other=None, non_blocking=False, copy=False, memory_format=None):
     args = list(args)
