@@ -323,15 +323,6 @@ static tc_status decompose_tensordot(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", tc_e2(e, "aten::mm", x, y), out, o));
     return tc_e_done(e);
 }
-static tc_status decompose_multi_dot(tc_emit *e, const tc_node *n) { /* from the left; PyTorch's order by cost changes only rounding */
-    const tc_arg *list = &n->args[0];
-    if (list->n < 2 && !(list->n == 1 && !strcmp(tc_op_schema(n->op)->name, "chain_matmul")))
-        return refuse(n, "multi_dot(): expected at least 2 tensors but got fewer");
-    tc_value *r = list->values[0];
-    for (int k = 1; k < list->n && r; k++) r = tc_e2(e, "aten::matmul", r, list->values[k]);
-    tc_emit_result(e, 0, list->n == 1 ? tc_e1(e, "aten::clone", r) : r);
-    return tc_e_done(e);
-}
 static tc_status decompose_kron(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     int r = a->meta.rank > b->meta.rank ? a->meta.rank : b->meta.rank;
@@ -648,8 +639,6 @@ const tc_op tc_ops_matmul[] = {
              "sums of products over dimensions"),
     COMPOSED("einsum(str equation, Tensor[] tensors, *, int[]? path=None)", einsum,
              "einsum('bij,bjk->bik', [f32[2,3,4], f32[2,4,5]]); einsum('ii->i', [f32[3,3]])", "sums of products by subscripts"),
-    COMPOSED("chain_matmul(Tensor[] matrices)", multi_dot, NULL, "product of matrices"),
-    COMPOSED("linalg_multi_dot(Tensor[] tensors)", multi_dot, "linalg_multi_dot([f32[2,3], f32[3,4], f32[4,2]])", "product of matrices"),
     COMPOSED("kron(Tensor self, Tensor other)", kron, "kron(f32[2,2], f32[2,3])", "Kronecker product"),
     COMPOSED("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", vecdot, "linalg_vecdot(f32[3,4], f32[3,4])", "sums of products"),
     COMPOSED("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)", bilinear, "bilinear(f32[2,3], f32[2,4], f32[5,3,4], f32[5])",

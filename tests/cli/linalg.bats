@@ -1,0 +1,53 @@
+#!/usr/bin/env bats
+# Linear algebra through the programs: errors that only the data show, a program without tc-lapack.so, low-rank factorisations.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+model() { # the body of forward(self, x)
+    printf 'import torch\nfrom torch import nn\nclass M(nn.Module):\n    def forward(self, x):\n        return %s\n' "$1" >m.py
+    tc-export m.py:M --input x="$2" -o m.pt2
+}
+fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
+    local code=$1 text=$2
+    shift 2
+    run --separate-stderr "$@"
+    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
+    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
+}
+
+@test "a singular matrix is an error that names the function, the matrix and the place" {
+    model "torch.linalg.inv(x)" Bx2x2xf32
+    fails 3 "linalg.inv: (Batch element 0): The diagonal element 1 is zero" tc-run m.pt2 --input x=3x2x2xf32=0
+    model "torch.linalg.solve(x, x)" 2x2xf64
+    fails 3 "torch.linalg.solve: The solver failed because the input matrix is singular." tc-run m.pt2 --input x=2x2xf64=1
+    model "torch.linalg.cholesky(x)" 2x2xf64
+    fails 3 "the leading minor of order 2 is not positive-definite" tc-run m.pt2 --input x=2x2xf64=1
+}
+
+@test "what the shapes forbid is refused at export" {
+    fails 3 "must be batches of square matrices, but they are 2 by 3 matrices" model "torch.linalg.cholesky(x)" 2x3xf32
+    fails 3 "Incompatible shapes of A and B" model "torch.linalg.solve(x, torch.zeros(3, 1))" 2x2xf32
+    fails 3 "Low precision dtypes not supported" model "torch.linalg.svdvals(x)" 2x2xf16
+}
+
+@test "without tc-lapack.so a program refuses by name, and others run" {
+    model "torch.linalg.det(x)" 2x2xf64
+    mkdir alone
+    cp "$(command -v tc-run)" alone
+    fails 1 "linear algebra needs tc-lapack.so, which cannot be loaded" alone/tc-run m.pt2 --input x=2x2xf64=1
+    tc-run m.pt2 --input x=2x2xf64=1 >det.npy
+    model "x + 1" 2x2xf64
+    alone/tc-run m.pt2 --input x=2x2xf64=1 >sum.npy
+}
+
+@test "torch.svd_lowrank and torch.pca_lowrank rebuild a matrix of low rank" {
+    model "x.sum() > -1e300" 2x9xf64
+    tc-run m.pt2 --input x=2x9xf64=1 --to npy -o true.npy
+    for f in "svd_lowrank(a, q=3)" "svd_lowrank(a[:5], q=2, M=torch.zeros(9, dtype=a.dtype))" "pca_lowrank(a, q=3, center=False)"; do
+        model "(lambda a: (lambda u, s, v: (((u * s) @ v.mT - a[:u.shape[0]]).abs().max() < 1e-12))(*torch.$f))(x.mT @ x)" 2x9xf64
+        tc-run m.pt2 --input x=2x9xf64=0.5,1,-2,0.25,3,0.125,-1,2,0.75,1,1,-0.5,4,0.5,-3,0.25,2,-1 --expect @true.npy
+    done
+}
