@@ -410,13 +410,16 @@ static tc_status shape_hash(tc_shape_ctx *c) { /* self, dim, keepdim, mode */
     return tc_sh_out(c, 0, TC_U64, &d);
 }
 
+#define DATA(SCHEMA, name, more, sample, text)                                                                                                       \
+    {                                                                                                                                                \
+        .schema = "aten::" SCHEMA, .flags = TC_OP_DATA_SHAPE | more, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, \
+        .doc = text                                                                                                                                  \
+    }
 #define RULE(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA, .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
-#define MOVES(SCHEMA, name, sample, text) \
-    { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 #define HISTOGRAM "how many elements (or how much weight) fall between edges; the edges"
 const tc_op tc_ops_count[] = {
-    RULE("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount,
+    DATA("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor", bincount, TC_OP_NONDIFF,
          "bincount(i64[9]:0..5); bincount(i32[9]:0..5, f32[9], 8)", "how often each number occurs"),
     RULE("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor", histc, "histc(f32[30], 8); histc(f64[5,6], 4, -1, 1)",
          "how many elements fall into bins of equal width"),
@@ -435,7 +438,7 @@ const tc_op tc_ops_count[] = {
          histogramdd, NULL, HISTOGRAM),
     RULE("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static, "nonzero_static(bool[4,5], size=7)",
          "indices of the first elements that are not zero, a row each"),
-    RULE("argwhere(Tensor self) -> Tensor", argwhere, "argwhere(bool[3,5])", "indices of the elements that are not zero, a row each"),
+    DATA("argwhere(Tensor self) -> Tensor", argwhere, TC_OP_NONDIFF, "argwhere(bool[3,5])", "indices of the elements that are not zero, a row each"),
     RULE("isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin,
          "isin(i64[4,5]:0..9, i64[3]:0..9); isin(i64[9]:0..50, i64[40]:0..50, invert=True)", "whether the element is one of test_elements"),
     RULE("isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", isin,
@@ -443,12 +446,12 @@ const tc_op tc_ops_count[] = {
     RULE("isin.Scalar_Tensor(Scalar element, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin,
          "isin(3, i64[9]:0..9)", "whether the number is one of test_elements"),
     RULE("equal(Tensor self, Tensor other) -> bool", equal, NULL, "whether sizes and all elements are equal, as a number"),
-    MOVES("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", combinations,
-          "combinations(f32[5], 3); combinations(f32[4], 2, True)", "all choices of r elements, a row each"),
-    RULE("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", repeats, "repeat_interleave(i64[5]:0..3)",
+    DATA("combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor", combinations, 0,
+         "combinations(f32[5], 3); combinations(f32[4], 2, True)", "all choices of r elements, a row each"),
+    DATA("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", repeats, TC_OP_NONDIFF, "repeat_interleave(i64[5]:0..3)",
          "index i as often as repeats[i] says"),
-    MOVES("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_by,
-          "repeat_interleave(f32[5,2], i64[5]:0..3, 0)", "slices repeated as often as repeats says"),
+    DATA("repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor", repeat_by, 0,
+         "repeat_interleave(f32[5,2], i64[5]:0..3, 0)", "slices repeated as often as repeats says"),
     {.schema = "aten::hash_tensor(Tensor self, int[1] dim=[], *, bool keepdim=False, int mode=0) -> Tensor",
      .flags = TC_OP_NONDIFF,
      .shape = shape_hash,

@@ -457,6 +457,17 @@ static tc_status decompose_weight_norm(tc_emit *e, const tc_node *n) {
     if (tc_op_schema(n->op)->nrets > 1) tc_emit_result(e, 1, norm);
     return tc_e_done(e);
 }
+/* the norm of each slice along dim, of all elements for -1 */
+static tc_status decompose_norm_except_dim(tc_emit *e, const tc_node *n) { /* v, pow, dim */
+    tc_value *v = tc_arg_value(n, 0);
+    int64_t dims[TC_MAX_RANK], dim = tc_arg_int(n, 2), r = v->meta.rank;
+    int k = 0;
+    if (dim < -1 || dim >= r) return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range", tc_op_name(n->op));
+    for (int d = 0; d < r; d++)
+        if (d != dim) dims[k++] = d;
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::linalg_vector_norm", "vaIb", v, &n->args[1], dims, k, dim != -1));
+    return tc_e_done(e);
+}
 static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, dim, maxnorm */
     tc_value *x = tc_arg_value(n, 0);
     double max = tc_arg_float(n, 3), p = tc_arg_float(n, 1);
@@ -553,6 +564,8 @@ const tc_op tc_ops_norm[] = {
     COMPOSED("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", decompose_weight_norm, "_weight_norm(f32[3,4], f32[3,1])", "v g / |v|"),
     COMPOSED("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", decompose_weight_norm,
              "_weight_norm_interface(f32[3,4], f32[3,1])", "v g / |v|, |v|"),
+    COMPOSED("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", decompose_norm_except_dim, "norm_except_dim(f32[3,4], 2, 1)",
+             "norm over the other dimensions"),
     COMPOSED("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", decompose_renorm, "renorm(f32[3,4], 2, 0, 1)",
              "slices with a norm above maxnorm scaled down to it"),
     {0}};

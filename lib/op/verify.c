@@ -180,12 +180,17 @@ static tc_status check_arg(const scope *s, const tc_node *n, int i) {
     return NULL;
 }
 
+/* Is it a symbol made while checking, or an expression of one? */
+static bool made_anew(tc_sym s, size_t old_syms, int depth) {
+    if (tc_sym_opcode(s) == TC_S_VAR) return (size_t)tc_sym_var_index(s) >= old_syms;
+    for (int i = 0; depth < 50 && i < tc_sym_arity(s); i++)
+        if (made_anew(tc_sym_arg(s, i), old_syms, depth + 1)) return true;
+    return false;
+}
+
 /* A size that the rule computed against the one the node has. Symbols made while checking stand for anything. */
 static bool size_fits(const scope *s, tc_sym want, tc_sym have, size_t old_syms) {
-    if (want == have) return true;
-    if (tc_sym_opcode(want) == TC_S_VAR && (size_t)tc_sym_var_index(want) >= old_syms) return true;
-    for (int i = 0; i < tc_sym_arity(want); i++) /* an expression of such a symbol */
-        if (tc_sym_opcode(tc_sym_arg(want, i)) == TC_S_VAR && (size_t)tc_sym_var_index(tc_sym_arg(want, i)) >= old_syms) return true;
+    if (want == have || made_anew(want, old_syms, 0)) return true;
     tc_symctx *c = s->v->p->sym; /* facts that were learnt after the node was made */
     return tc_sym_known(c, tc_sym_op(c, TC_S_EQ, tc_sym_simplify(c, want), tc_sym_simplify(c, have), NULL)) == 1;
 }
@@ -222,6 +227,9 @@ static tc_status check_results(const scope *s, const tc_node *n) {
     tc_status st = tc_op_infer(p, n->op, n->args, n->nargs, n->source, types, n->nouts);
     if (st) st = tc_annotate(st, "%s", label(n));
     for (int i = 0; i < n->nouts && !st; i++) st = compare_type(s, label(n), &types[i], n->outs[i], old_syms);
+    for (int i = 0; i < n->nouts && !st; i++) /* compositions too may have sizes that come from the data */
+        for (int d = 0; types[i].kind == TC_V_TENSOR && d < types[i].meta.rank; d++)
+            if (made_anew(types[i].meta.size[d], old_syms, 0)) bind_type(s->v, n->outs[i]);
     free(types);
     p->guards.len = old_guards;
     p->nfresh = fresh;

@@ -8,9 +8,9 @@ _int = int
 _aten = torch.ops.aten
 _methods = {"nonzero", "split", "tensor_split", "norm", "unique", "unique_consecutive", "stft", "istft", "unflatten", "to", "float", "double", "half", "bfloat16", "long", "int",
             "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda", "cpu", "xpu", "type", "view", "lu", "new_tensor", "pin_memory",
-            "share_memory_"}
+            "share_memory_", "fill_diagonal_"}
 _only_methods = {"unflatten", "to", "float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda",
-                 "cpu", "xpu", "type", "view", "new_tensor", "pin_memory", "share_memory_"}
+                 "cpu", "xpu", "type", "view", "new_tensor", "pin_memory", "share_memory_", "fill_diagonal_"}
 
 
 def _seq(operands):
@@ -223,6 +223,22 @@ def unravel_index(indices, shape):
         out.append(indices % n)
         indices = indices // n
     return tuple(reversed(out))
+
+
+def fill_diagonal_(self, fill_value, wrap=False):
+    n = self.dim()
+    if n < 2:
+        raise RuntimeError("dimensions must larger than 1")
+    for d in range(1, n):
+        if n > 2 and self.shape[d] != self.shape[0]:
+            raise RuntimeError("all dimensions of input must be of equal length")
+    at = [torch.arange(self.shape[d]).view([-1 if k == d else 1 for k in range(n)]) for d in range(n)]
+    # Wrapped, the diagonal of a tall matrix begins again below a row of its own.
+    rows = at[0] % (self.shape[1] + 1) if wrap and n == 2 else at[0]
+    mask = rows == at[1]
+    for d in range(2, n):
+        mask = mask & (rows == at[d])
+    return self.masked_fill_(mask, fill_value)
 
 
 def unflatten(self, dim, sizes):

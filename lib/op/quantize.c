@@ -1,0 +1,183 @@
+/* Affine quantisation: q = clamp(round(x / scale) + zero_point), x = (q - zero_point) scale, one scale a tensor or one a channel.
+ *
+ *     quantized_decomposed::*   the two halves, as torch.ao's graphs hold them
+ *     fake_quantize_*           both in one; the gradient passes where nothing was clamped
+ *     _int_mm, _weight_int8pack_mm   products with int8 matrices */
+#include "op/shape.h"
+
+#include <string.h>
+
+#define ATEN(op, fmt, ...) tc_emit_call(e, "aten::" op, fmt, __VA_ARGS__)
+
+static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
+
+typedef struct {
+    tc_value *scale, *zero; /* tensors that broadcast against x; NULL: numbers */
+    double scale_number;
+    int64_t zero_number;
+} affine;
+
+/* scale and zero_point are arguments 1 and 2; axis < 0: one for the whole tensor. */
+static tc_status read_affine(tc_emit *e, const tc_node *n, tc_value *x, int64_t axis, affine *out) {
+    *out = (affine){0};
+    if (!tc_arg_meta(n, 1)) {
+        out->scale_number = tc_arg_float(n, 1);
+        out->zero_number = tc_arg_int(n, 2);
+        return NULL;
+    }
+    int64_t shape[TC_MAX_RANK];
+    int rank = axis < 0 ? 0 : x->meta.rank;
+    if (axis >= 0 && axis >= x->meta.rank) return refuse(n, "axis must be less than the number of dimensions of input");
+    for (int k = 0; k < rank; k++) shape[k] = k == axis ? -1 : 1;
+    out->scale = ATEN("reshape", "vI", tc_arg_value(n, 1), shape, rank);
+    if (tc_arg_meta(n, 2)) out->zero = ATEN("reshape", "vI", tc_arg_value(n, 2), shape, rank);
+    return NULL;
+}
+/* round(x / scale) + zero_point, as a float */
+static tc_value *levels(tc_emit *e, tc_value *x, const affine *a, bool whole) {
+    tc_value *r;
+    if (!a->scale) return ATEN("add.Tensor", "vi", tc_e1(e, "aten::round", tc_e_muls(e, x, 1 / a->scale_number)), a->zero_number);
+    /* a number in PyTorch: its reciprocal is that of a double */
+    tc_value *inverse = tc_e1(e, "aten::reciprocal", whole ? tc_e_cast(e, a->scale, TC_F64) : a->scale);
+    r = tc_e1(e, "aten::round", tc_e_mul(e, x, inverse));
+    return a->zero ? tc_e_add(e, r, a->zero) : r;
+}
+static tc_value *values(tc_emit *e, tc_value *q, const affine *a) {
+    if (!a->scale) return tc_e_muls(e, ATEN("sub.Tensor", "vi", q, a->zero_number), a->scale_number);
+    return tc_e_mul(e, a->zero ? tc_e_sub(e, q, a->zero) : q, a->scale);
+}
+
+/* ---- the two halves ---- */
+static int64_t axis_of(const tc_node *n) { return strstr(tc_op_schema(n->op)->name, "per_channel") ? tc_arg_int(n, 3) : -1; }
+static tc_status decompose_quantize(tc_emit *e, const tc_node *n) { /* input, scale, zero_point, [axis,] quant_min, quant_max, dtype */
+    tc_value *x = tc_arg_value(n, 0);
+    affine a;
+    int at = axis_of(n) < 0 ? 3 : 4;
+    if (x->meta.dtype == TC_F16 || x->meta.dtype == TC_BF16) x = tc_e_cast(e, x, TC_F32);
+    if (x && x->meta.dtype != TC_F32) return refuse(n, "AssertionError: Expecting input to have dtype torch.float32");
+    TC_TRY(read_affine(e, n, x, axis_of(n), &a));
+    tc_value *q = ATEN("clamp", "vaa", levels(e, x, &a, at == 3), &n->args[at], &n->args[at + 1]);
+    tc_emit_result(e, 0, tc_e_cast(e, q, tc_arg_dtype(n, at + 2, TC_I8)));
+    return tc_e_done(e);
+}
+static tc_status decompose_dequantize(tc_emit *e, const tc_node *n) { /* input, scale, zero_point, [axis,] quant_min, quant_max, dtype, out_dtype */
+    tc_value *q = tc_arg_value(n, 0);
+    affine a;
+    int at = axis_of(n) < 0 ? 3 : 4;
+    tc_dtype out = tc_arg_dtype(n, at + 3, TC_F32);
+    if (q->meta.dtype != tc_arg_dtype(n, at + 2, q->meta.dtype))
+        return tc_error(TC_CONTENT, "AssertionError: %s: Expecting input to have dtype: %s, but got %s", tc_op_name(n->op),
+                        tc_dtypes[tc_arg_dtype(n, at + 2, q->meta.dtype)].torch, tc_dtypes[q->meta.dtype].torch);
+    TC_TRY(read_affine(e, n, q, axis_of(n), &a));
+    tc_emit_result(e, 0, tc_e_cast(e, values(e, at == 3 || !a.zero ? tc_e_cast(e, q, out) : q, &a), out));
+    return tc_e_done(e);
+}
+
+/* ---- both in one ---- */
+static tc_status decompose_fake(tc_emit *e, const tc_node *n) { /* self, scale, zero_point, [axis,] quant_min, quant_max: output, mask */
+    tc_value *x = tc_arg_value(n, 0), *level;
+    affine a;
+    int at = axis_of(n) < 0 ? 3 : 4;
+    if (!tc_is_float(x->meta.dtype)) return refuse(n, "input must be a floating-point tensor");
+    int64_t lo = tc_arg_int(n, at), hi = tc_arg_int(n, at + 1);
+    if (lo > hi) return refuse(n, "`quant_min` should be less than or equal to `quant_max`.");
+    TC_TRY(read_affine(e, n, x, axis_of(n), &a));
+    level = levels(e, tc_e_cast(e, x, tc_dtype_compute(x->meta.dtype)), &a, false);
+    tc_value *y = values(e, ATEN("clamp", "vii", level, lo, hi), &a);
+    tc_value *in = tc_e2(e, "aten::logical_and", ATEN("ge.Scalar", "vi", level, lo), ATEN("le.Scalar", "vi", level, hi));
+    tc_emit_result(e, 0, tc_e_cast(e, y, x->meta.dtype));
+    tc_emit_result(e, 1, in);
+    return tc_e_done(e);
+}
+static tc_status grad_fake(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    if (gs[0] && tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, ATEN("where.ScalarOther", "vvi", n->outs[1], gs[0], (int64_t)0));
+    return tc_e_done(e);
+}
+static tc_status decompose_fake_plain(tc_emit *e, const tc_node *n) { /* the first result of the form with a mask */
+    bool channel = axis_of(n) >= 0, tensors = !strcmp(tc_op_schema(n->op)->overload, "tensor_qparams");
+    tc_value *y;
+    if (channel)
+        y = ATEN("fake_quantize_per_channel_affine_cachemask", "aaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4],
+                 &n->args[5]);
+    else if (tensors)
+        y = ATEN("_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", "aaavaa", &n->args[0], &n->args[1], &n->args[2],
+                 ATEN("ones", "Id", (int64_t[]){1}, 1, (int)TC_I64), &n->args[3], &n->args[4]);
+    else y = ATEN("fake_quantize_per_tensor_affine_cachemask", "aaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4]);
+    tc_emit_result(e, 0, y);
+    return tc_e_done(e);
+}
+static tc_status decompose_fake_switched(tc_emit *e, const tc_node *n) { /* self, scale, zero_point, fake_quant_enabled, quant_min, quant_max */
+    tc_value *x = tc_arg_value(n, 0), *on = ATEN("reshape", "vI", tc_arg_value(n, 3), (int64_t[]){0}, 0);
+    affine a;
+    int64_t lo = tc_arg_int(n, 4), hi = tc_arg_int(n, 5);
+    if (!tc_is_float(x->meta.dtype)) return refuse(n, "input must be a floating-point tensor");
+    TC_TRY(read_affine(e, n, x, -1, &a));
+    tc_value *level = levels(e, x, &a, false), *off = ATEN("eq.Scalar", "vi", on, (int64_t)0);
+    tc_value *in = tc_e2(e, "aten::logical_and", ATEN("ge.Scalar", "vi", level, lo), ATEN("le.Scalar", "vi", level, hi));
+    tc_value *y = values(e, ATEN("clamp", "vii", level, lo, hi), &a);
+    tc_emit_result(e, 0, tc_e_cast(e, tc_e3(e, "aten::where.self", off, x, y), x->meta.dtype));
+    tc_emit_result(e, 1, tc_e2(e, "aten::logical_or", off, in));
+    return tc_e_done(e);
+}
+
+/* ---- products ---- */
+static tc_status decompose_int_mm(tc_emit *e, const tc_node *n) {
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    if (a->meta.rank != 2 || b->meta.rank != 2) return refuse(n, "Expected self and mat2 to be of dimension 2");
+    if (a->meta.dtype != TC_I8 || b->meta.dtype != TC_I8) return refuse(n, "Expected self and mat2 to be of type int8");
+    tc_emit_result(e, 0, ATEN("mm", "vv", tc_e_cast(e, a, TC_I32), tc_e_cast(e, b, TC_I32)));
+    return tc_e_done(e);
+}
+static tc_status decompose_int8pack_mm(tc_emit *e, const tc_node *n) { /* self [M, K], mat2 int8 [N, K], scales [N] */
+    tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1), *s = tc_arg_value(n, 2);
+    if (x->meta.rank != 2 || w->meta.rank != 2 || !tc_is_float(x->meta.dtype))
+        return refuse(n, "expect A to be a 2-D floating-point tensor and B to be 2-D");
+    if (w->meta.dtype != TC_I8) return refuse(n, "expect B to be int8 tensor.");
+    if (s->meta.rank != 1 || s->meta.dtype != x->meta.dtype) return refuse(n, "expect scales to be 1-D and of the type of A");
+    tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
+    tc_value *y = ATEN("mm", "vv", tc_e_cast(e, x, up), ATEN("t", "v", tc_e_cast(e, w, up)));
+    tc_emit_result(e, 0, tc_e_cast(e, tc_e_mul(e, y, tc_e_cast(e, s, up)), d));
+    return tc_e_done(e);
+}
+
+#define RULE(SCHEMA, name, sample, text) \
+    { .schema = SCHEMA, .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define FAKE(SCHEMA, name, grad_, sample)                                                                                \
+    {                                                                                                                    \
+        .schema = SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .grad = grad_, .samples = sample, \
+        .doc = "x to its quantised value"                                                                                \
+    }
+#define MASKED " -> (Tensor output, Tensor mask)"
+#define RANGE "int quant_min, int quant_max"
+#define Q "quantized_decomposed::"
+const tc_op tc_ops_quantize[] = {
+    RULE(Q "quantize_per_tensor(Tensor input, float scale, int zero_point, " RANGE ", ScalarType dtype) -> Tensor", quantize, NULL,
+         "clamp(round(x / scale) + zero_point)"),
+    RULE(Q "quantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, " RANGE ", ScalarType dtype) -> Tensor", quantize, NULL,
+         "clamp(round(x / scale) + zero_point)"),
+    RULE(Q "quantize_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, " RANGE ", ScalarType dtype) -> Tensor", quantize, NULL,
+         "clamp(round(x / scale) + zero_point) a channel"),
+    RULE(Q "dequantize_per_tensor(Tensor input, float scale, int zero_point, " RANGE ", ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+         dequantize, NULL, "(x - zero_point) scale"),
+    RULE(Q "dequantize_per_tensor.tensor(Tensor input, Tensor scale, Tensor zero_point, " RANGE
+           ", ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+         dequantize, NULL, "(x - zero_point) scale"),
+    RULE(Q "dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, " RANGE
+           ", ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
+         dequantize, NULL, "(x - zero_point) scale a channel"),
+    FAKE("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, " RANGE ") -> Tensor", fake_plain, NULL,
+         "fake_quantize_per_tensor_affine(f32[3,5], 0.1, 0, -4, 3)"),
+    FAKE("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, " RANGE ") -> Tensor", fake_plain, NULL,
+         NULL),
+    FAKE("aten::fake_quantize_per_channel_affine(Tensor self, Tensor scale, Tensor zero_point, int axis, " RANGE ") -> Tensor", fake_plain, NULL,
+         NULL),
+    FAKE("aten::fake_quantize_per_tensor_affine_cachemask(Tensor self, float scale, int zero_point, " RANGE ")" MASKED, fake, grad_fake, NULL),
+    FAKE("aten::fake_quantize_per_channel_affine_cachemask(Tensor self, Tensor scale, Tensor zero_point, int axis, " RANGE ")" MASKED, fake,
+         grad_fake, NULL),
+    FAKE("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor "
+         "fake_quant_enabled, " RANGE ")" MASKED,
+         fake_switched, grad_fake, NULL),
+    RULE("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm, "_int_mm(i8[3,4], i8[4,5])", "product of int8 matrices in int32"),
+    RULE("aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_mm,
+         "_weight_int8pack_mm(f32[3,4], i8[5,4], f32[5])", "self mat2' with a scale a row of mat2"),
+    {0}};
