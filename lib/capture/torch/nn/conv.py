@@ -76,7 +76,7 @@ class _ConvNd(Module):
                 bound = 1 / math.sqrt(fan_in)
                 init.uniform_(self.bias, -bound, bound)
 
-    def _conv(self, input, weight, bias):
+    def _conv_forward(self, input, weight, bias):
         op = (torch.conv1d, torch.conv2d, torch.conv3d)[self._n - 1]
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
@@ -106,7 +106,7 @@ class _Conv(_ConvNd):
         super().__init__(in_channels, out_channels, kernel_size, stride, padding, dilation, False, 0, groups, bias, padding_mode, device, dtype)
 
     def forward(self, input):
-        return self._conv(input, self.weight, self.bias)
+        return self._conv_forward(input, self.weight, self.bias)
 
 
 class Conv1d(_Conv):
