@@ -295,6 +295,14 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
             objects[i] = (V)(void *)fa[i].value;
             fa[i].value = NULL;
         }
+    if (!tc_is_tensor(self)) { /* a list: each of its tensors */
+        V all = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
+        size_t count = 0, made = 0;
+        if (!all) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
+        V *to = tc_items(self, &count), *from = tc_items(all, &made);
+        for (size_t i = 0; i < count && i < made; i++) tc_torch_copy_into(c, to[i], from[i]);
+        return c->none;
+    }
     tensor *t = (tensor *)self;
     if (t->requires_grad && !t->base && !c->torch->no_grad && !fs->is_view)
         tc_raise(c, "RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.");
