@@ -59,10 +59,21 @@ static const void *widen(const tc_kcall *k, const tc_tensor *t, char **scratch) 
 }
 static size_t widened(const tc_tensor *t) { return t && narrow(t->dtype) ? tc_conv_room((size_t)tc_tensor_numel(t) * 4) : 0; }
 
+/* ---- the two ways of a product ---- */
+static size_t product_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
+    return tc_conv_by_lanes(c) ? tc_conv_lanes_scratch(c, isa, threads) : tc_conv_correlate_scratch(c, isa, threads);
+}
+static void product(const tc_kcall *k, const tc_conv *c, char *scratch, const void *in, tc_conv_weight w, const void *bias, void *out) {
+    (tc_conv_by_lanes(c) ? tc_conv_lanes : tc_conv_correlate)(c, k->isa, k->pool, scratch, in, w, bias, out);
+}
+static size_t weight_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
+    return tc_conv_by_lanes(c) ? tc_conv_lanes_grad_scratch(c, isa, threads) : tc_conv_weight_grad_scratch(c, isa, threads);
+}
+
 /* ---- forward ---- */
 static size_t forward_scratch(const tc_kcall *k, int threads) {
     args a = read_args(k, 0, 1, 3, k->outs[0].size);
-    size_t s = widened(a.x) + widened(a.w) + widened(tc_k_tensor(k, 2)) + tc_conv_correlate_scratch(&a.c, k->isa, threads);
+    size_t s = widened(a.x) + widened(a.w) + widened(tc_k_tensor(k, 2)) + product_scratch(&a.c, k->isa, threads);
     if (narrow(a.x->dtype)) s += tc_conv_room((size_t)(a.c.n * a.out_channels * tc_conv_volume(a.c.out)) * 4);
     return s + 64;
 }
@@ -73,7 +84,7 @@ static tc_status forward(tc_kcall *k) {
     const void *x = widen(k, a.x, &scratch), *w = widen(k, a.w, &scratch), *bias = tc_k_given(k, 2) ? widen(k, tc_k_tensor(k, 2), &scratch) : NULL;
     void *out = tc_tensor_data(&k->outs[0]);
     void *to = narrow(a.x->dtype) ? tc_conv_take(&scratch, (size_t)n * 4) : out;
-    tc_conv_correlate(&a.c, k->isa, k->pool, scratch, x, weight_of(&a, w, false), bias, to);
+    product(k, &a.c, scratch, x, weight_of(&a, w, false), bias, to);
     if (to != out) k->isa->cast[TC_F32][a.x->dtype](out, to, n);
     return NULL;
 }
@@ -122,7 +133,7 @@ static bool wanted(const tc_kcall *k, int i) {
 static size_t backward_scratch(const tc_kcall *k, int threads) {
     args a = read_args(k, 1, 2, 4, tc_k_tensor(k, 0)->size);
     tc_conv in = backward_of(&a.c), w = plain_of(&a.c);
-    size_t s = tc_conv_correlate_scratch(&in, k->isa, threads), u = tc_conv_weight_grad_scratch(&w, k->isa, threads);
+    size_t s = product_scratch(&in, k->isa, threads), u = weight_scratch(&w, k->isa, threads);
     s = s > u ? s : u;
     if (narrow(a.x->dtype))
         s += widened(tc_k_tensor(k, 0)) + widened(a.x) + widened(a.w) + tc_conv_room((size_t)tc_tensor_numel(a.x) * 4) +
@@ -143,12 +154,13 @@ static tc_status backward(tc_kcall *k) {
     }
     if (out[0]) {
         tc_conv b = backward_of(&a.c);
-        tc_conv_correlate(&b, k->isa, k->pool, scratch, dout, weight_of(&a, w, true), NULL, out[0]);
+        product(k, &b, scratch, dout, weight_of(&a, w, true), NULL, out[0]);
     }
     if (out[1]) {
         tc_conv p = plain_of(&a.c);
         tc_conv_weight s = weight_of(&a, NULL, a.transposed);
-        tc_conv_weight_grad(&p, k->isa, k->pool, scratch, a.transposed ? dout : x, a.transposed ? x : dout, out[1], s);
+        (tc_conv_by_lanes(&p) ? tc_conv_lanes_grad : tc_conv_weight_grad)(&p, k->isa, k->pool, scratch, a.transposed ? dout : x,
+                                                                          a.transposed ? x : dout, out[1], s);
     }
     if (out[2]) {
         bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), dout, out[2]};

@@ -49,6 +49,14 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
 void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
                          tc_conv_weight strides);
+/* The same products with a lane for each output channel (conv_lanes.c), for groups that are too narrow for tiles. */
+bool tc_conv_by_lanes(const tc_conv *c);
+size_t tc_conv_lanes_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
+void tc_conv_lanes(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias,
+                   void *out);
+size_t tc_conv_lanes_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
+void tc_conv_lanes_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
+                        tc_conv_weight strides);
 /* N C S to N S C, on the pool. */
 void tc_conv_channels_last(const tc_isa_ops *isa, tc_pool *pool, size_t elem, int64_t n, int64_t c, int64_t s, const void *in, void *out);
 

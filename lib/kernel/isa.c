@@ -1,6 +1,7 @@
 /* The table of instruction sets: one tc_isa_ops a row of isa.tab, made of the tables that the *.isa.c files export for the row. */
 #include "kernel/isa.h"
 #include "kernel/attention_impl.h"
+#include "kernel/conv_isa.h"
 #include "kernel/gemm.h"
 
 #undef bool /* a suffix here */
@@ -10,6 +11,7 @@
         tc_block_i64_##row[], tc_block_u8_##row[], tc_block_u16_##row[], tc_block_u32_##row[], tc_block_u64_##row[], tc_block_bool_##row[]; \
     extern const tc_cast_fn tc_block_cast_##row[TC_DTYPE_COUNT][TC_DTYPE_COUNT], tc_block_round_##row[];                                    \
     extern const tc_attention_ops tc_attention_f32_##row, tc_attention_f64_##row;                                                           \
+    extern const tc_conv_ops tc_conv_f32_##row, tc_conv_f64_##row;                                                                          \
     extern const tc_gemm_ops tc_gemm_f32_##row, tc_gemm_f64_##row;                                                                          \
     extern const tc_move_ops tc_block_move_##row;                                                                                           \
     extern const tc_reduce_ops tc_reduce_f32_##row, tc_reduce_f64_##row, tc_reduce_i8_##row, tc_reduce_i16_##row, tc_reduce_i32_##row,      \
@@ -40,6 +42,8 @@ TC_ISA_ROWS(DECLARE_NORMAL)
      .move = &tc_block_move_##row,                \
      .gemm_f32 = &tc_gemm_f32_##row,              \
      .gemm_f64 = &tc_gemm_f64_##row,              \
+     .conv_f32 = &tc_conv_f32_##row,              \
+     .conv_f64 = &tc_conv_f64_##row,              \
      .attention_f32 = &tc_attention_f32_##row,    \
      .attention_f64 = &tc_attention_f64_##row,    \
      .reduce = {[TC_F32] = &tc_reduce_f32_##row,  \

@@ -57,6 +57,7 @@ typedef struct {
 
 struct tc_gemm_ops;      /* kernel/gemm.h */
 struct tc_attention_ops; /* kernel/attention_impl.h */
+struct tc_conv_ops;      /* kernel/conv_isa.h */
 
 struct tc_isa_ops {
     const char *name;                            /* row of isa.tab */
@@ -67,6 +68,7 @@ struct tc_isa_ops {
     const tc_move_ops *move;
     const struct tc_gemm_ops *gemm_f32, *gemm_f64;
     const struct tc_attention_ops *attention_f32, *attention_f64;
+    const struct tc_conv_ops *conv_f32, *conv_f64;
     void (*philox)(uint32_t *out, uint64_t key, uint64_t first, uint64_t hi, int64_t blocks); /* random.isa.c: 4 words for each counter */
     void (*normal_f32)(float *x, int64_t blocks, float mean, float std);                      /* random.isa.c: blocks of 16 uniforms become normals */
 };

@@ -148,12 +148,24 @@ static void check(const geometry *g) {
 
 static void geometries(void **state) {
     (void)state;
-    static const geometry all[] = {
-        {"3x3", 2, 3, 5, 9, 11, 3, 3, 1, 1, 1, 1, 0, false},      {"wide", 2, 40, 20, 7, 6, 3, 3, 1, 1, 1, 1, 0, false},
-        {"stride", 1, 4, 6, 12, 9, 3, 2, 2, 1, 1, 1, 0, false},   {"dilation", 1, 17, 3, 9, 9, 3, 3, 2, 2, 2, 1, 0, false},
-        {"groups", 2, 8, 12, 6, 5, 3, 3, 1, 1, 1, 4, 0, false},   {"1x1", 2, 300, 33, 5, 5, 1, 1, 1, 0, 1, 1, 0, false},
-        {"transposed", 2, 6, 4, 5, 4, 3, 3, 2, 1, 1, 1, 1, true}, {"transposed groups", 1, 36, 4, 5, 4, 4, 3, 3, 1, 2, 2, 0, true},
-        {"depthwise", 1, 9, 9, 8, 8, 5, 5, 1, 2, 1, 9, 0, false}, {"large taps", 1, 2, 3, 4, 4, 7, 7, 1, 3, 1, 1, 0, false}};
+    static const geometry all[] = {{"3x3", 2, 3, 5, 9, 11, 3, 3, 1, 1, 1, 1, 0, false},
+                                   {"wide", 2, 40, 20, 7, 6, 3, 3, 1, 1, 1, 1, 0, false},
+                                   {"stride", 1, 4, 6, 12, 9, 3, 2, 2, 1, 1, 1, 0, false},
+                                   {"dilation", 1, 17, 3, 9, 9, 3, 3, 2, 2, 2, 1, 0, false},
+                                   {"groups", 2, 8, 12, 6, 5, 3, 3, 1, 1, 1, 4, 0, false},
+                                   {"1x1", 2, 300, 33, 5, 5, 1, 1, 1, 0, 1, 1, 0, false},
+                                   {"transposed", 2, 6, 4, 5, 4, 3, 3, 2, 1, 1, 1, 1, true},
+                                   {"transposed groups", 1, 36, 4, 5, 4, 4, 3, 3, 1, 2, 2, 0, true},
+                                   {"depthwise", 1, 9, 9, 8, 8, 5, 5, 1, 2, 1, 9, 0, false},
+                                   {"large taps", 1, 2, 3, 4, 4, 7, 7, 1, 3, 1, 1, 0, false},
+                                   {"depthwise stride", 2, 19, 19, 13, 12, 3, 3, 2, 1, 1, 19, 0, false},
+                                   {"depthwise dilation", 1, 18, 18, 11, 10, 3, 3, 3, 4, 2, 18, 0, false},
+                                   {"depthwise multiplier", 2, 5, 15, 6, 9, 3, 2, 1, 1, 1, 5, 0, false},
+                                   {"depthwise transposed", 1, 17, 17, 6, 5, 3, 3, 2, 1, 1, 17, 1, true},
+                                   {"depthwise long row", 1, 3, 3, 1, 1400, 1, 9, 1, 4, 1, 3, 0, false},
+                                   {"depthwise of many taps", 1, 4, 4, 1, 320, 1, 300, 1, 150, 1, 4, 0, false},
+                                   {"groups of many terms", 1, 64, 8, 5, 6, 3, 3, 1, 1, 1, 2, 0, false},
+                                   {"depthwise, two leaves of gradient", 1, 20, 20, 20, 21, 3, 3, 1, 2, 2, 20, 0, false}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
 

@@ -1,0 +1,53 @@
+/* Convolution loops per instruction set: the tables that conv_f32.isa.c and conv_f64.isa.c export, and what they work on.
+ *
+ * Lanes: a vector holds one value for each of `lanes` output channels. Images are turned from planes to [position][lanes] in strips that
+ * stay in the cache; then every tap of every position is one vector operation, whatever stride, dilation and padding are. */
+#ifndef TC_KERNEL_CONV_ISA_H
+#define TC_KERNEL_CONV_ISA_H
+
+#include "kernel/kernel.h"
+
+/* Output positions o, o + step, ... of one row (the last dimension) that read the same taps t, t + tstep, ...: position p reads column
+ * i + p * istep + j * ioff for its tap number j. */
+typedef struct {
+    int64_t o, count, step;
+    int64_t t, nt, tstep;
+    int64_t i, istep, ioff;
+} tc_conv_run;
+
+/* A row of the kernel that is present in a row of the output: the input row (column 0, channel 0), and its first tap. */
+typedef struct {
+    const void *x;
+    int64_t tap;
+} tc_conv_line;
+
+/* A row of the output for a block of lanes. */
+typedef struct {
+    const tc_conv_line *line;
+    int nlines;
+    const tc_conv_run *run;
+    int nruns;
+    int64_t first, last; /* only positions of [first, last) */
+    int64_t cin, plane;  /* input channels of a group; elements from one to the next in a line's x */
+    int64_t taps;        /* of the kernel; k is tap * cin + channel */
+    const void *w;       /* forward: [channel][tap][lanes] */
+    const void *bias;    /* forward: [lanes] or NULL */
+    void *out;           /* [position][lanes]: forward the result, weight gradient the gradient of it; of position `first` */
+    void *acc;           /* weight gradient: [k][lanes], the leaf that is being summed */
+    uint8_t *any;        /* weight gradient: by k, set where a term was added */
+} tc_conv_row;
+
+typedef struct tc_conv_ops {
+    int lanes;
+    /* out[i][l] = in[l][from + i], i < n */
+    void (*to_lanes)(void *out, const void *const *in, int64_t from, int64_t n);
+    /* out[l * ld + i] = in[i][l], i < n, l < m <= lanes */
+    void (*from_lanes)(void *out, int64_t ld, int m, const void *in, int64_t n);
+    void (*row)(const tc_conv_row *r);
+    void (*grad_row)(const tc_conv_row *r);
+    /* The leaf of index `leaf` of `n` sums: *have says which of level[i * n] .. hold something (NUMERICS 5), present whether acc does. */
+    void (*push)(void *level, uint64_t *have, int64_t leaf, void *acc, bool present);
+    void (*sum)(void *out, const void *level, uint64_t have);
+} tc_conv_ops;
+
+#endif

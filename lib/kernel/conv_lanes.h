@@ -1,0 +1,214 @@
+/* Convolution with a vector for each position, one lane for each output channel; included by conv_*.isa.c with T, S, VF, vfma and square.
+ * The order of sums is NUMERICS 6: an ascending fma chain over the present k of each leaf of 256, leaves merged by the tree. */
+#include "kernel/conv_isa.h"
+#include "kernel/tree.h"
+
+#define CAT__(a, b) a##_##b
+#define CAT_(a, b) CAT__(a, b)
+#define N_(name) CAT_(name, S)
+#define INLINE static inline __attribute__((always_inline))
+
+enum { VL = ROW_BYTES / (int)sizeof(T), WIDE = 8, MOST_LEVELS = 40, GRAD_WIDE = 9 };
+
+static inline VF vload(const T *p) {
+    VF v;
+    __builtin_memcpy(&v, p, sizeof v);
+    return v;
+}
+static inline void vstore(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
+
+/* ---- planes to lanes and back ---- */
+static void to_lanes(void *out, const void *const *in, int64_t from, int64_t n) {
+    T *o = out;
+    const T *const *p = (const T *const *)in;
+    int64_t i = 0;
+    for (; i + VL <= n; i += VL) square(o + i * VL, VL, p, from + i);
+    if (i < n && n >= VL) square(o + (n - VL) * VL, VL, p, from + n - VL);
+    else
+        for (; i < n; i++)
+            for (int l = 0; l < VL; l++) o[i * VL + l] = p[l][from + i];
+}
+static void from_lanes(void *out, int64_t ld, int m, const void *in, int64_t n) {
+    T *o = out;
+    const T *x = in;
+    int64_t i = 0;
+    for (; n >= VL && i < n; i = i + VL <= n - VL || i + VL >= n ? i + VL : n - VL) {
+        const T *row[VL];
+        for (int k = 0; k < VL; k++) row[k] = x + (i + k) * VL;
+        if (m == VL) {
+            square(o + i, ld, row, 0);
+            continue;
+        }
+        T t[VL * VL];
+        square(t, VL, row, 0);
+        for (int l = 0; l < m; l++) vstore(o + l * ld + i, vload(t + l * VL));
+    }
+    for (; i < n; i++)
+        for (int l = 0; l < m; l++) o[l * ld + i] = x[i * VL + l];
+}
+
+/* ---- leaves of NP sums ---- */
+INLINE void push_leaf(VF *level, int64_t ld, uint64_t *have, int64_t leaf, VF *acc, bool present, const int np) {
+    int i = 0;
+    for (; leaf >> i & 1; i++) {
+        if (!(*have >> i & 1)) continue;
+        for (int p = 0; p < np; p++) acc[p] = present ? level[i * ld + p] + acc[p] : level[i * ld + p];
+        present = true;
+        *have &= ~(UINT64_C(1) << i);
+    }
+    if (!present) return;
+    for (int p = 0; p < np; p++) level[i * ld + p] = acc[p];
+    *have |= UINT64_C(1) << i;
+}
+INLINE void sum_leaves(VF *acc, const VF *level, int64_t ld, uint64_t have, const int np) {
+    bool first = true;
+    for (int p = 0; p < np; p++) acc[p] = (VF){0};
+    for (int i = 0; have >> i; i++) {
+        if (!(have >> i & 1)) continue;
+        for (int p = 0; p < np; p++) acc[p] = first ? level[i * ld + p] : level[i * ld + p] + acc[p];
+        first = false;
+    }
+}
+static void push(void *level, uint64_t *have, int64_t leaf, void *acc, bool present) {
+    VF a = vload(acc), l[MOST_LEVELS];
+    int top = 0;
+    for (; leaf >> top & 1; top++)
+        if (*have >> top & 1) l[top] = vload((T *)level + top * VL);
+    push_leaf(l, 1, have, leaf, &a, present, 1);
+    if (*have >> top & 1) vstore((T *)level + top * VL, l[top]);
+    vstore(acc, (VF){0});
+}
+static void sum(void *out, const void *level, uint64_t have) {
+    VF a, l[MOST_LEVELS];
+    for (int i = 0; have >> i; i++)
+        if (have >> i & 1) l[i] = vload((const T *)level + i * VL);
+    sum_leaves(&a, l, 1, have, 1);
+    vstore(out, a);
+}
+
+/* ---- forward ---- */
+/* np positions of a run, the first of them number p0; out is theirs. Weights of one channel follow each other by taps. */
+INLINE void one_leaf(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, T *out, int64_t step, const int np, const int64_t istep,
+                     const int64_t cin) {
+    VF acc[WIDE];
+    const int64_t taps = r->taps * VL, plane = r->plane, ioff = u->ioff * VL, tstep = u->tstep * VL, nt = u->nt;
+    for (int p = 0; p < np; p++) acc[p] = (VF){0};
+    for (const tc_conv_line *l = r->line, *last = l + r->nlines; l < last; l++) {
+        const T *x = (const T *)l->x + (u->i + p0 * istep) * VL, *w = (const T *)r->w + (l->tap + u->t) * VL;
+        for (int64_t j = 0; j < nt; j++, x += ioff, w += tstep) {
+            const T *xc = x, *wc = w;
+            for (int64_t c = 0; c < cin; c++, xc += plane, wc += taps) {
+                VF v = vload(wc);
+                for (int p = 0; p < np; p++) acc[p] = vfma(v, vload(xc + p * istep * VL), acc[p]);
+            }
+        }
+    }
+    for (int p = 0; p < np; p++) vstore(out + p * step, r->bias ? acc[p] + vload(r->bias) : acc[p]);
+}
+INLINE void many_leaves(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, T *out, int64_t step, const int np) {
+    VF acc[WIDE], level[MOST_LEVELS * WIDE];
+    uint64_t have = 0;
+    int64_t leaf = 0, leaves = (r->taps * r->cin + TC_LEAF - 1) / TC_LEAF;
+    bool present = false;
+    for (int p = 0; p < np; p++) acc[p] = (VF){0};
+    for (int l = 0; l < r->nlines; l++) {
+        const T *x = (const T *)r->line[l].x + (u->i + p0 * u->istep) * VL;
+        int64_t k = (r->line[l].tap + u->t) * r->cin;
+        for (int64_t j = 0; j < u->nt; j++, x += u->ioff * VL, k += u->tstep * r->cin)
+            for (int64_t c = 0; c < r->cin;) {
+                for (; leaf < (k + c) / TC_LEAF; leaf++) {
+                    push_leaf(level, WIDE, &have, leaf, acc, present, np);
+                    present = false;
+                    for (int p = 0; p < np; p++) acc[p] = (VF){0};
+                }
+                int64_t end = (leaf + 1) * TC_LEAF - k < r->cin ? (leaf + 1) * TC_LEAF - k : r->cin;
+                present = true;
+                for (; c < end; c++) {
+                    VF v = vload((const T *)r->w + (c * r->taps + k / r->cin) * VL);
+                    const T *xc = x + c * r->plane;
+                    for (int p = 0; p < np; p++) acc[p] = vfma(v, vload(xc + p * u->istep * VL), acc[p]);
+                }
+            }
+    }
+    for (; leaf < leaves; leaf++) {
+        push_leaf(level, WIDE, &have, leaf, acc, present, np);
+        present = false;
+    }
+    sum_leaves(acc, level, WIDE, have, np);
+    for (int p = 0; p < np; p++) vstore(out + p * step, r->bias ? acc[p] + vload(r->bias) : acc[p]);
+}
+INLINE void block(const tc_conv_row *r, const tc_conv_run *u, int64_t p, T *out, int64_t step, const int np) {
+    if (r->taps * r->cin > TC_LEAF) many_leaves(r, u, p, out, step, np);
+    else if (u->istep == 1 && r->cin == 1) one_leaf(r, u, p, out, step, np, 1, 1);
+    else if (u->istep == 1) one_leaf(r, u, p, out, step, np, 1, r->cin);
+    else if (u->istep == 2 && r->cin == 1) one_leaf(r, u, p, out, step, np, 2, 1);
+    else one_leaf(r, u, p, out, step, np, u->istep, r->cin);
+}
+/* Positions of the run in [first, last): numbers [*p0, *p1). */
+static inline void part_of(const tc_conv_run *u, int64_t first, int64_t last, int64_t *p0, int64_t *p1) {
+    *p0 = u->o >= first ? 0 : (first - u->o + u->step - 1) / u->step;
+    *p1 = u->o >= last ? 0 : (last - u->o + u->step - 1) / u->step;
+    if (*p1 > u->count) *p1 = u->count;
+}
+static void row(const tc_conv_row *r) {
+    for (int i = 0; i < r->nruns; i++) {
+        const tc_conv_run *u = &r->run[i];
+        int64_t p, end, step = u->step * VL;
+        part_of(u, r->first, r->last, &p, &end);
+        T *out = (T *)r->out + (u->o + p * u->step - r->first) * VL;
+        for (; p + 8 <= end; p += 8, out += 8 * step) block(r, u, p, out, step, 8);
+        if (p + 4 <= end) block(r, u, p, out, step, 4), p += 4, out += 4 * step;
+        if (p + 2 <= end) block(r, u, p, out, step, 2), p += 2, out += 2 * step;
+        if (p < end) block(r, u, p, out, step, 1);
+    }
+}
+
+/* ---- weight gradient ---- */
+/* acc[m] += dout[p] * x[m][p] over n positions, for na sums at once */
+INLINE void grad_sums(T *const *acc, const T *const *x, const T *dout, int64_t n, int64_t istep, const int na) {
+    VF s[GRAD_WIDE];
+    const T *at[GRAD_WIDE];
+    for (int m = 0; m < na; m++) s[m] = vload(acc[m]), at[m] = x[m];
+    for (int64_t p = 0; p < n; p++, dout += VL) {
+        VF d = vload(dout);
+        for (int m = 0; m < na; m++) s[m] = vfma(d, vload(at[m] + p * istep * VL), s[m]);
+    }
+    for (int m = 0; m < na; m++) vstore(acc[m], s[m]);
+}
+static void grad_some(T *const *acc, const T *const *x, const T *dout, int64_t n, int64_t istep, int na) {
+    switch (na) {
+    case 1: grad_sums(acc, x, dout, n, istep, 1); break;
+    case 2: grad_sums(acc, x, dout, n, istep, 2); break;
+    case 3: grad_sums(acc, x, dout, n, istep, 3); break;
+    case 4: grad_sums(acc, x, dout, n, istep, 4); break;
+    case 5: grad_sums(acc, x, dout, n, istep, 5); break;
+    case 6: grad_sums(acc, x, dout, n, istep, 6); break;
+    case 7: grad_sums(acc, x, dout, n, istep, 7); break;
+    case 8: grad_sums(acc, x, dout, n, istep, 8); break;
+    case 9: grad_sums(acc, x, dout, n, istep, 9); break;
+    }
+}
+static void grad_row(const tc_conv_row *r) {
+    for (int i = 0; i < r->nruns; i++) {
+        const tc_conv_run *u = &r->run[i];
+        int64_t p, end;
+        part_of(u, r->first, r->last, &p, &end);
+        if (p >= end) continue;
+        const T *dout = (const T *)r->out + (u->o + p - r->first) * VL, *x[GRAD_WIDE];
+        T *acc[GRAD_WIDE];
+        int na = 0;
+        for (int l = 0; l < r->nlines; l++)
+            for (int64_t j = 0; j < u->nt; j++)
+                for (int64_t c = 0; c < r->cin; c++) {
+                    int64_t k = (r->line[l].tap + u->t + j * u->tstep) * r->cin + c;
+                    r->any[k] = 1;
+                    acc[na] = (T *)r->acc + k * VL;
+                    x[na++] = (const T *)r->line[l].x + (u->i + p * u->istep + j * u->ioff) * VL + c * r->plane;
+                    if (na == GRAD_WIDE) grad_some(acc, x, dout, end - p, u->istep, na), na = 0;
+                }
+        grad_some(acc, x, dout, end - p, u->istep, na);
+    }
+}
+
+extern const tc_conv_ops TC_ROW(N_(tc_conv));
+const tc_conv_ops TC_ROW(N_(tc_conv)) = {VL, to_lanes, from_lanes, row, grad_row, push, sum};
