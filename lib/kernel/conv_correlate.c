@@ -1,202 +1,313 @@
-/* Convolution and its transpose as a matrix product: rows are output channels, columns output positions, k is (tap, channel).
+/* Convolution and its transpose in tiles of output positions x output channels; k is (tap, channel).
  *
- *     +---+-------+---+   Positions whose taps fall into the padding lack terms (they are absent, not zero), so positions are
- *     | 0 |   1   | 2 |   put in classes by the taps that they have: corners, edges and the inside here. A class is one product:
- *     +---+-------+---+   its columns share the list of present k, and are addressed by an offset each.
- *     | 3 |   4   | 5 |
- *     +---+-------+---+   From 16 channels on the input is first written channels last: then k runs through memory. */
+ *     input    written channels last, so that the terms of a tap are neighbours
+ *     weights  panels of channels [panel][k][nr], packed here or ahead of time
+ *     task     a block of positions x a block of channels (kernel/conv_tile.h)
+ *
+ * The transpose of a strided convolution reads, at positions of one residue modulo the strides, only the taps that fit: each residue is a
+ * part of its own, with its positions and its taps. A 1x1 convolution is a matrix product of the planes as they are. */
+#include <string.h>
+
+#include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
 
-enum { CHANNELS_LAST_FROM = 16 };
+enum { BLOCK_TILES = 16, BLOCK_BYTES = 1024 }; /* of a task: tiles of positions; bytes of channels */
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
+static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/* ---- classes of one dimension ---- */
+/* ---- one dimension ---- */
 typedef struct {
-    int32_t *of;
-    int64_t *first;
-    int32_t count;
-} axis; /* class of each o; an o of each class */
-static int64_t class_bound(const tc_conv *c, int d) {
-    int64_t b = (2 * c->kernel[d] + 1) * (c->adjoint ? c->stride[d] : 1);
-    return b < c->out[d] ? b : c->out[d];
+    int64_t start; /* a tap reads start + its shift */
+    int32_t first, last;
+    bool inside;
+} axis;
+static int64_t step_of(const tc_conv *c, int d) { return c->adjoint ? c->stride[d] : 1; }
+static int64_t positions(const tc_conv *c, int d, int64_t residue) { return residue < c->out[d] ? up(c->out[d] - residue, step_of(c, d)) : 0; }
+/* Does tap t belong to output positions residue, residue + step, ...? Then *shift is its offset from their starts. */
+static bool fits(const tc_conv *c, int d, int64_t residue, int64_t t, int64_t *shift) {
+    int64_t s = c->stride[d], v = (residue + c->pad[d]) % s - t * c->dil[d];
+    *shift = c->adjoint ? v / s : t * c->dil[d] - c->pad[d];
+    return !c->adjoint || v % s == 0;
 }
-/* What tells classes apart: the residue modulo the stride (adjoint), the first and the last tap. */
-static void taps_of(const tc_conv *c, int d, int64_t o, int64_t *key) {
-    key[0] = c->adjoint ? (o + c->pad[d]) % c->stride[d] : 0, key[1] = c->kernel[d], key[2] = -1;
-    for (int64_t t = 0; t < c->kernel[d]; t++)
-        if (tc_conv_source(c, d, o, t) >= 0) key[1] = key[1] < t ? key[1] : t, key[2] = t;
-}
-static void classify(const tc_conv *c, int d, axis *a, int64_t (*keys)[3]) {
-    a->count = 0;
-    for (int64_t o = 0; o < c->out[d]; o++) {
-        int64_t key[3];
-        taps_of(c, d, o, key);
-        int32_t k = o && keys[a->of[o - 1]][0] == key[0] && keys[a->of[o - 1]][1] == key[1] && keys[a->of[o - 1]][2] == key[2] ? a->of[o - 1] : 0;
-        while (k < a->count && (keys[k][0] != key[0] || keys[k][1] != key[1] || keys[k][2] != key[2])) k++;
-        if (k == a->count) {
-            for (int i = 0; i < 3; i++) keys[k][i] = key[i];
-            a->first[a->count++] = o;
+static axis axis_at(const tc_conv *c, int d, int64_t o) {
+    axis a = {.start = c->adjoint ? (o + c->pad[d]) / c->stride[d] : o * c->stride[d], .inside = true};
+    int64_t shift;
+    for (int64_t t = 0; t < c->kernel[d]; t++) {
+        if (!fits(c, d, o % step_of(c, d), t, &shift)) continue;
+        if (a.start + shift < 0 || a.start + shift >= c->in[d]) {
+            a.inside = false;
+            continue;
         }
-        a->of[o] = k;
+        if (a.first == a.last) a.first = (int32_t)t;
+        a.last = (int32_t)t + 1;
+    }
+    a.inside &= a.first < a.last;
+    return a;
+}
+
+/* ---- the plan, in scratch ---- */
+typedef struct {
+    int64_t residue[3], count[3];
+    int64_t rows, blocks, first_block; /* positions of all images; blocks of them; number of the first */
+    const tc_conv_tap *tap;
+    int64_t ntaps;
+} part;
+typedef struct {
+    const tc_conv *c;
+    const tc_conv_ops *o;
+    const char *x, *w, *bias;
+    char *out, *scratch;
+    axis *axes[3];
+    part *parts;
+    int64_t nparts, k, area, channels, inside;
+    int64_t rows, cols, nblocks, ncols; /* a task's; blocks of positions, blocks of channels */
+    size_t per_worker;
+} plan;
+
+static int64_t part_count(const tc_conv *c) { return step_of(c, 0) * step_of(c, 1) * step_of(c, 2); }
+static int64_t panels(const tc_conv *c, const tc_conv_ops *o) { return up(c->cout, o->nr); }
+
+/* Blocks as large as the caches like, smaller when threads would be idle: channels first, then positions. */
+static void choose_blocks(plan *p, int threads) {
+    const tc_conv *c = p->c;
+    int64_t want = threads > 1 ? 4 * threads : 1,
+            rows = c->n * up(c->out[0], step_of(c, 0)) * up(c->out[1], step_of(c, 1)) * up(c->out[2], step_of(c, 2));
+    int64_t all = part_count(c) * c->groups;
+    p->cols = least(up(c->cout, p->o->nr) * p->o->nr, BLOCK_BYTES / (int64_t)elem(c));
+    p->rows = BLOCK_TILES * p->o->mr;
+    if (all * up(rows, p->rows) * up(c->cout, p->cols) < want) p->rows = up(up(rows, up(want, all * up(c->cout, p->cols))), p->o->mr) * p->o->mr;
+    if (p->rows < 4 * p->o->mr) p->rows = 4 * p->o->mr;
+    if (p->rows > BLOCK_TILES * p->o->mr) p->rows = BLOCK_TILES * p->o->mr;
+    int64_t blocks = up(rows, p->rows);
+    if (all * blocks * up(c->cout, p->cols) < want) p->cols = up(up(c->cout, up(want, all * blocks)), p->o->nr) * p->o->nr;
+    p->rows = least(up(rows, blocks ? blocks : 1) + p->o->mr, p->rows); /* of about the same height */
+    p->ncols = up(c->cout, p->cols);
+}
+static size_t worker_bytes(const plan *p) {
+    return tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)) + tc_conv_room((size_t)p->rows * sizeof(tc_conv_place));
+}
+static size_t tables_bytes(const tc_conv *c) {
+    size_t s = tc_conv_room((size_t)part_count(c) * sizeof(part)) + tc_conv_room((size_t)tc_conv_volume(c->kernel) * sizeof(tc_conv_tap));
+    for (int d = 0; d < 3; d++) s += tc_conv_room((size_t)c->out[d] * sizeof(axis));
+    return s;
+}
+static plan start_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
+    plan p = {.c = c, .o = ops_of(c, isa), .k = tc_conv_volume(c->kernel) * c->cin, .area = tc_conv_volume(c->out), .channels = c->groups * c->cin};
+    p.inside = tc_conv_volume(c->in);
+    choose_blocks(&p, threads);
+    p.per_worker = worker_bytes(&p);
+    return p;
+}
+static tc_conv_tap *list_taps(const plan *p, part *q, tc_conv_tap *tap) {
+    const tc_conv *c = p->c;
+    int64_t s[3];
+    q->tap = tap;
+    for (int64_t t0 = 0; t0 < c->kernel[0]; t0++)
+        for (int64_t t1 = 0; t1 < c->kernel[1]; t1++)
+            for (int64_t t2 = 0; t2 < c->kernel[2]; t2++)
+                if (fits(c, 0, q->residue[0], t0, &s[0]) && fits(c, 1, q->residue[1], t1, &s[1]) && fits(c, 2, q->residue[2], t2, &s[2]))
+                    *tap++ = (tc_conv_tap){((s[0] * c->in[1] + s[1]) * c->in[2] + s[2]) * p->channels,
+                                           (t0 * c->kernel[1] + t1) * c->kernel[2] + t2,
+                                           {(int32_t)t0, (int32_t)t1, (int32_t)t2}};
+    q->ntaps = tap - q->tap;
+    return tap;
+}
+static void make_tables(plan *p, char **scratch) {
+    const tc_conv *c = p->c;
+    for (int d = 0; d < 3; d++) {
+        p->axes[d] = tc_conv_take(scratch, (size_t)c->out[d] * sizeof(axis));
+        for (int64_t o = 0; o < c->out[d]; o++) p->axes[d][o] = axis_at(c, d, o);
+    }
+    p->parts = tc_conv_take(scratch, (size_t)part_count(c) * sizeof(part));
+    tc_conv_tap *tap = tc_conv_take(scratch, (size_t)tc_conv_volume(c->kernel) * sizeof(tc_conv_tap));
+    for (int64_t i = 0; i < part_count(c); i++) {
+        part q = {.residue = {i / step_of(c, 2) / step_of(c, 1), i / step_of(c, 2) % step_of(c, 1), i % step_of(c, 2)}, .first_block = p->nblocks};
+        for (int d = 0; d < 3; d++) q.count[d] = positions(c, d, q.residue[d]);
+        q.rows = c->n * q.count[0] * q.count[1] * q.count[2];
+        if (!q.rows) continue;
+        q.blocks = up(q.rows, p->rows);
+        p->nblocks += q.blocks;
+        tap = list_taps(p, &q, tap);
+        p->parts[p->nparts++] = q;
     }
 }
 
-/* ---- the whole plan, in scratch ---- */
-typedef struct {
-    int64_t first, columns;
-    int64_t at[3];
-    int nseg;
-    const tc_gemm_seg *seg;
-    const int64_t *b_k;
-} class;
-typedef struct {
-    const tc_conv *c;
-    const char *w, *x;
-    char *out;
-    const void *bias;
-    int64_t k, in_step, in_group, *b_col, *c_col;
-    class *classes;
-    int64_t nclasses;
-} plan;
-
-static int64_t residues(const tc_conv *c) { return c->adjoint ? c->stride[0] * c->stride[1] * c->stride[2] : 1; }
-static int64_t most_classes(const tc_conv *c) { return class_bound(c, 0) * class_bound(c, 1) * class_bound(c, 2); }
-
-size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
-    int64_t taps = tc_conv_volume(c->kernel), k = taps * c->cin, columns = c->n * tc_conv_volume(c->out), classes = most_classes(c);
-    size_t s = tc_conv_room((size_t)(c->groups * c->cout * k) * elem(c)) + 2 * tc_conv_room((size_t)columns * 8);
-    if (c->cin >= CHANNELS_LAST_FROM) s += tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c));
-    s += tc_conv_room((size_t)(residues(c) * k) * 8) + tc_conv_room((size_t)classes * sizeof(class)) +
-         tc_conv_room((size_t)(classes * taps) * sizeof(tc_gemm_seg));
-    for (int d = 0; d < 3; d++)
-        s += tc_conv_room((size_t)c->out[d] * 4) + tc_conv_room((size_t)class_bound(c, d) * 8) + tc_conv_room((size_t)class_bound(c, d) * 24);
-    return s + tc_gemm_scratch(isa, c->dtype, c->cout, columns, k, threads) + 256;
+/* ---- tasks ---- */
+static void fill_places(const plan *p, const part *q, int64_t first, int64_t n, tc_conv_place *out) {
+    const tc_conv *c = p->c;
+    int64_t q2 = first % q->count[2], q1 = first / q->count[2] % q->count[1], q0 = first / q->count[2] / q->count[1] % q->count[0],
+            image = first / q->count[2] / q->count[1] / q->count[0];
+    for (int64_t i = 0; i < n;) {
+        int64_t o0 = q->residue[0] + q0 * step_of(c, 0), o1 = q->residue[1] + q1 * step_of(c, 1);
+        const axis *a0 = &p->axes[0][o0], *a1 = &p->axes[1][o1];
+        int64_t base = image * p->inside + (a0->start * c->in[1] + a1->start) * c->in[2];
+        int64_t to = image * c->groups * c->cout * p->area + (o0 * c->out[1] + o1) * c->out[2];
+        for (; q2 < q->count[2] && i < n; q2++, i++) {
+            int64_t o2 = q->residue[2] + q2 * step_of(c, 2);
+            const axis *a2 = &p->axes[2][o2];
+            out[i] = (tc_conv_place){(base + a2->start) * p->channels,
+                                     to + o2,
+                                     {a0->first, a1->first, a2->first},
+                                     {a0->last, a1->last, a2->last},
+                                     a0->inside && a1->inside && a2->inside};
+        }
+        q2 = 0;
+        if (++q1 == q->count[1]) q1 = 0, q0++;
+        if (q0 == q->count[0]) q0 = 0, image++;
+    }
 }
-
-/* Where an output position starts reading, for taps whose offset is relative to that: o * stride, or o / stride adjoint. */
-static int64_t start_of(const tc_conv *c, int d, int64_t o) { return c->adjoint ? (o + c->pad[d]) / c->stride[d] : o * c->stride[d]; }
-/* The offset of tap t for positions of the residue of (o + pad): exact wherever the tap is present. */
-static int64_t tap_shift(const tc_conv *c, int d, int64_t t, int64_t residue) {
-    if (!c->adjoint) return t * c->dil[d] - c->pad[d];
-    int64_t v = residue - t * c->dil[d], s = c->stride[d];
-    return v >= 0 ? v / s : -((-v + s - 1) / s);
-}
-
-static void make_job(void *ctx, int64_t i, tc_gemm *j) {
+static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv *c = p->c;
-    int64_t g = i % c->groups, size = (int64_t)elem(c), area = tc_conv_volume(c->out);
-    const class *k = &p->classes[i / c->groups];
-    *j = (tc_gemm){.dtype = c->dtype,
-                   .m = c->cout,
-                   .n = k->columns,
-                   .k = p->k,
-                   .a = p->w + g * c->cout * p->k * size,
-                   .a_rs = p->k,
-                   .a_cs = 1,
-                   .b = p->x + g * p->in_group * size,
-                   .b_k = k->b_k,
-                   .b_col = p->b_col + k->first,
-                   .seg = k->seg,
-                   .nseg = k->nseg,
-                   .c = p->out + g * c->cout * area * size,
-                   .c_rs = area,
-                   .c_col = p->c_col + k->first,
-                   .alpha = 1,
-                   .beta = 1};
-    if (p->bias) j->add = (const char *)p->bias + g * c->cout * size, j->add_rs = 1;
+    const size_t e = elem(c);
+    char *mine = p->scratch + (size_t)worker * p->per_worker;
+    tc_conv_place *place = (tc_conv_place *)(mine + tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)));
+    for (int64_t i = begin; i < end; i++) {
+        int64_t block = i % p->nblocks, c0 = i / p->nblocks % p->ncols * p->cols, g = i / p->nblocks / p->ncols;
+        const part *q = p->parts;
+        while (block >= q->first_block + q->blocks) q++;
+        block -= q->first_block;
+        int64_t r0 = block * q->rows / q->blocks, r1 = (block + 1) * q->rows / q->blocks;
+        fill_places(p, q, r0, r1 - r0, place);
+        tc_conv_block b = {.x = p->x + (size_t)(g * c->cin) * e,
+                           .w = p->w + (size_t)((g * panels(c, p->o) * p->o->nr + c0) * p->k) * e,
+                           .place = place,
+                           .tap = q->tap,
+                           .ntaps = q->ntaps,
+                           .rows = r1 - r0,
+                           .cols = least(p->cols, c->cout - c0),
+                           .cin = c->cin,
+                           .k = p->k,
+                           .out = p->out + (size_t)((g * c->cout + c0) * p->area) * e,
+                           .ld = p->area,
+                           .bias = p->bias ? p->bias + (size_t)(g * c->cout + c0) * e : NULL,
+                           .work = mine};
+        p->o->block(&b);
+    }
 }
 
-/* Weights of output channels [begin, end), all groups counted, as [co][tap][ci]. */
+/* ---- weights ---- */
+typedef struct {
+    const tc_conv *c;
+    const tc_conv_ops *o;
+    tc_conv_weight w;
+    char *out;
+} packing;
+static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
+    const packing *j = ctx;
+    const tc_conv *c = j->c;
+    int64_t taps = tc_conv_volume(c->kernel), n = panels(c, j->o);
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t g = i / n, c0 = i % n * j->o->nr;
+        j->o->pack(j->out + (size_t)(i * taps * c->cin * j->o->nr) * elem(c),
+                   (const char *)j->w.data + (size_t)(g * j->w.group + c0 * j->w.cout) * elem(c), j->w.cout, j->w.cin, c->cin, taps,
+                   least(j->o->nr, c->cout - c0));
+    }
+}
+size_t tc_conv_packed_bytes(const tc_conv *c, const tc_isa_ops *isa) {
+    const tc_conv_ops *o = ops_of(c, isa);
+    return tc_conv_room((size_t)(c->groups * panels(c, o) * o->nr * tc_conv_volume(c->kernel) * c->cin) * elem(c));
+}
+void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out) {
+    packing j = {c, ops_of(c, isa), w, out};
+    tc_parallel_for(pool, c->groups * panels(c, j.o), 1, pack_panels, &j);
+}
+
+/* ---- 1x1 ---- */
+bool tc_conv_pointwise(const tc_conv *c) {
+    bool one = tc_conv_volume(c->kernel) == 1;
+    for (int d = 0; d < 3; d++) one = one && !c->pad[d] && (c->stride[d] == 1 || !c->adjoint);
+    return one && tc_conv_volume(c->out) >= 16;
+}
+static bool strided(const tc_conv *c) { return tc_conv_volume(c->stride) != 1; }
 typedef struct {
     const tc_conv *c;
     const tc_isa_ops *isa;
-    tc_conv_weight w;
+    const char *x;
     char *out;
-} reorder;
-static void reorder_rows(void *ctx, int64_t begin, int64_t end, int worker) {
-    const reorder *r = ctx;
-    const tc_conv *c = r->c;
-    int64_t taps = tc_conv_volume(c->kernel);
+    tc_conv_weight w;
+    const char *bias;
+} pointwise;
+static void make_job(void *ctx, int64_t i, tc_gemm *j) {
+    const pointwise *p = ctx;
+    const tc_conv *c = p->c;
+    int64_t area = tc_conv_volume(c->out), g = i % c->groups;
+    *j = (tc_gemm){.dtype = c->dtype,
+                   .m = c->cout,
+                   .n = area,
+                   .k = c->cin,
+                   .a = (const char *)p->w.data + (size_t)(g * p->w.group) * elem(c),
+                   .a_rs = p->w.cout,
+                   .a_cs = p->w.cin,
+                   .b = p->x + (size_t)(i * c->cin * area) * elem(c),
+                   .b_rs = area,
+                   .b_cs = 1,
+                   .c = p->out + (size_t)(i * c->cout * area) * elem(c),
+                   .c_rs = area,
+                   .c_cs = 1,
+                   .alpha = 1,
+                   .beta = 1,
+                   .add = p->bias ? p->bias + (size_t)(g * c->cout) * elem(c) : NULL,
+                   .add_rs = 1};
+}
+/* Planes with only the positions that are read. */
+static void thin_planes(void *ctx, int64_t begin, int64_t end, int worker) {
+    const pointwise *p = ctx;
+    const tc_conv *c = p->c;
+    const size_t e = elem(c);
+    char *to = (char *)p->x + (size_t)(begin * tc_conv_volume(c->out)) * e;
+    const char *in = (const char *)p->w.data;
     (void)worker;
     for (int64_t i = begin; i < end; i++)
-        r->isa->move->transpose[elem(c) == 8 ? 3 : 2](
-            r->out + (size_t)(i * taps * c->cin) * elem(c), c->cin,
-            (const char *)r->w.data + (size_t)(i / c->cout * r->w.group + i % c->cout * r->w.cout) * elem(c), r->w.cin, c->cin, taps);
+        for (int64_t o0 = 0; o0 < c->out[0]; o0++)
+            for (int64_t o1 = 0; o1 < c->out[1]; o1++, to += (size_t)c->out[2] * e)
+                p->isa->move->load[e == 8 ? 3 : 2](
+                    to, in + (size_t)(((i * c->in[0] + o0 * c->stride[0]) * c->in[1] + o1 * c->stride[1]) * c->in[2]) * e, c->stride[2], c->out[2]);
+}
+static void run_pointwise(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias,
+                          void *out) {
+    pointwise p = {c, isa, in, out, w, bias};
+    if (strided(c)) {
+        pointwise thin = {.c = c, .isa = isa, .x = tc_conv_take(&scratch, (size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c))};
+        thin.w.data = in;
+        tc_parallel_for(pool, c->n * c->groups * c->cin, 1 + 8192 / (tc_conv_volume(c->out) + 1), thin_planes, &thin);
+        p.x = thin.x;
+    }
+    tc_gemm_run(isa, pool, scratch, c->n * c->groups, make_job, &p);
 }
 
+size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
+    if (tc_conv_pointwise(c))
+        return tc_gemm_scratch(isa, c->dtype, c->cout, tc_conv_volume(c->out), c->cin, threads) + 256 +
+               (strided(c) ? tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c)) : 0);
+    plan p = start_plan(c, isa, threads);
+    return tc_conv_packed_bytes(c, isa) + tables_bytes(c) + tc_conv_room((size_t)(c->n * p.channels * p.inside) * elem(c)) +
+           p.per_worker * (size_t)threads + 64;
+}
 void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias,
                        void *out) {
-    int64_t taps = tc_conv_volume(c->kernel), area = tc_conv_volume(c->out), inside = tc_conv_volume(c->in), channels = c->groups * c->cin;
-    plan p = {.c = c, .out = out, .bias = bias, .k = taps * c->cin, .x = in};
-    if (!area || !c->n || !c->cout) return;
-    /* weights as [co][tap][ci] */
-    char *wt = tc_conv_take(&scratch, (size_t)(c->groups * c->cout * p.k) * elem(c));
-    reorder ro = {c, isa, w, wt};
-    tc_parallel_for(pool, c->groups * c->cout, 1 + 65536 / (p.k + 1), reorder_rows, &ro);
-    p.w = wt;
-    bool last = c->cin >= CHANNELS_LAST_FROM;
-    if (last) {
-        char *x = tc_conv_take(&scratch, (size_t)(c->n * channels * inside) * elem(c));
-        tc_conv_channels_last(isa, pool, elem(c), c->n, channels, inside, in, x);
+    scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    if (tc_conv_pointwise(c)) {
+        run_pointwise(c, isa, pool, scratch, in, w, bias, out);
+        return;
+    }
+    plan p = start_plan(c, isa, tc_pool_threads(pool));
+    if (!p.area || !c->n || !c->cout) return;
+    char *packed = tc_conv_take(&scratch, tc_conv_packed_bytes(c, isa));
+    tc_conv_pack(c, isa, pool, w, packed);
+    p.w = packed, p.bias = bias, p.out = out, p.x = in;
+    if (p.inside > 1) {
+        char *x = tc_conv_take(&scratch, (size_t)(c->n * p.channels * p.inside) * elem(c));
+        tc_conv_channels_last(isa, pool, elem(c), c->n, p.channels, p.inside, in, x);
         p.x = x;
     }
-    p.in_step = last ? channels : 1, p.in_group = last ? c->cin : c->cin * inside;
-
-    /* classes, and their columns */
-    axis ax[3];
-    for (int d = 0; d < 3; d++) {
-        ax[d].of = tc_conv_take(&scratch, (size_t)c->out[d] * 4), ax[d].first = tc_conv_take(&scratch, (size_t)class_bound(c, d) * 8);
-        classify(c, d, &ax[d], tc_conv_take(&scratch, (size_t)class_bound(c, d) * 24));
-    }
-    p.b_col = tc_conv_take(&scratch, (size_t)(c->n * area) * 8), p.c_col = tc_conv_take(&scratch, (size_t)(c->n * area) * 8);
-    p.classes = tc_conv_take(&scratch, (size_t)most_classes(c) * sizeof(class));
-    tc_gemm_seg *seg = tc_conv_take(&scratch, (size_t)(most_classes(c) * taps) * sizeof(tc_gemm_seg));
-    int64_t *b_k = tc_conv_take(&scratch, (size_t)(residues(c) * p.k) * 8);
-    for (int64_t r = 0; r < residues(c); r++) {
-        int64_t r2 = c->adjoint ? r % c->stride[2] : 0, r1 = c->adjoint ? r / c->stride[2] % c->stride[1] : 0,
-                r0 = c->adjoint ? r / c->stride[2] / c->stride[1] : 0;
-        for (int64_t t = 0; t < taps; t++) {
-            int64_t t2 = t % c->kernel[2], t1 = t / c->kernel[2] % c->kernel[1], t0 = t / c->kernel[2] / c->kernel[1];
-            int64_t shift = ((tap_shift(c, 0, t0, r0) * c->in[1] + tap_shift(c, 1, t1, r1)) * c->in[2] + tap_shift(c, 2, t2, r2)) * p.in_step;
-            for (int64_t i = 0; i < c->cin; i++) b_k[(r * taps + t) * c->cin + i] = shift + i * (last ? 1 : inside);
-        }
-    }
-    int64_t column = 0;
-    for (int32_t k0 = 0; k0 < ax[0].count; k0++)
-        for (int32_t k1 = 0; k1 < ax[1].count; k1++)
-            for (int32_t k2 = 0; k2 < ax[2].count; k2++) {
-                class *k = &p.classes[p.nclasses++];
-                int64_t o[3] = {ax[0].first[k0], ax[1].first[k1], ax[2].first[k2]};
-                *k = (class){.first = column, .seg = seg};
-                for (int64_t t = 0; t < taps; t++) {
-                    int64_t t2 = t % c->kernel[2], t1 = t / c->kernel[2] % c->kernel[1], t0 = t / c->kernel[2] / c->kernel[1];
-                    if (tc_conv_source(c, 0, o[0], t0) < 0 || tc_conv_source(c, 1, o[1], t1) < 0 || tc_conv_source(c, 2, o[2], t2) < 0) continue;
-                    if (k->nseg && seg[k->nseg - 1].k + seg[k->nseg - 1].n == t * c->cin) seg[k->nseg - 1].n += c->cin;
-                    else seg[k->nseg++] = (tc_gemm_seg){t * c->cin, c->cin};
-                }
-                seg += k->nseg;
-                int64_t r = !c->adjoint ? 0
-                                        : (((o[0] + c->pad[0]) % c->stride[0]) * c->stride[1] + (o[1] + c->pad[1]) % c->stride[1]) * c->stride[2] +
-                                              (o[2] + c->pad[2]) % c->stride[2];
-                k->b_k = b_k + r * p.k;
-                for (int64_t n = 0; n < c->n; n++)
-                    for (int64_t o0 = o[0]; o0 < c->out[0]; o0++)
-                        for (int64_t o1 = o[1]; ax[0].of[o0] == k0 && o1 < c->out[1]; o1++)
-                            for (int64_t o2 = o[2]; ax[1].of[o1] == k1 && o2 < c->out[2]; o2++) {
-                                if (ax[2].of[o2] != k2) continue;
-                                p.b_col[column] = n * channels * inside +
-                                                  ((start_of(c, 0, o0) * c->in[1] + start_of(c, 1, o1)) * c->in[2] + start_of(c, 2, o2)) * p.in_step;
-                                p.c_col[column++] = n * c->groups * c->cout * area + (o0 * c->out[1] + o1) * c->out[2] + o2;
-                            }
-                k->columns = column - k->first;
-                if (k->columns > p.classes[0].columns) {
-                    class t = *k;
-                    *k = p.classes[0], p.classes[0] = t;
-                }
-            }
-    tc_gemm_run(isa, pool, scratch, p.nclasses * c->groups, make_job, &p);
+    make_tables(&p, &scratch);
+    p.scratch = scratch;
+    tc_parallel_for(pool, p.nblocks * p.ncols * c->groups, 1, tasks, &p);
 }
 
 /* ---- layout ---- */

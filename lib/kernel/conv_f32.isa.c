@@ -1,4 +1,5 @@
 /* Convolution loops of float32. */
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/isa_row.h"
@@ -7,6 +8,10 @@ typedef float VF __attribute__((vector_size(ROW_BYTES)));
 #define T float
 #define S f32
 #if defined TC_ISA_avx512
+#define MR 14
+static inline VF vset1(float x) { return (VF)_mm512_set1_ps(x); }
+/* the first n lanes */
+static inline void vstore_some(float *p, VF v, int n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 /* out[k * ld + i] = in[i][at + k] for a square of vectors */
 static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
@@ -30,6 +35,9 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
     }
 }
 #elif defined TC_ISA_avx2
+#define MR 6
+static inline VF vset1(float x) { return (VF)_mm256_set1_ps(x); }
+static inline void vstore_some(float *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
     __m256 r[8], t[8];
@@ -46,6 +54,9 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
     }
 }
 #else
+#define MR 4
+static inline VF vset1(float x) { return (VF){x, x, x, x}; }
+static inline void vstore_some(float *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
 static inline VF vfma(VF a, VF b, VF c) {
     VF r;
     for (int i = 0; i < 4; i++) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
@@ -57,3 +68,4 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
 }
 #endif
 #include "kernel/conv_lanes.h"
+#include "kernel/conv_tile.h"

@@ -1,4 +1,5 @@
 /* Convolution loops of float64. */
+#include <stddef.h>
 #include <stdint.h>
 
 #include "kernel/isa_row.h"
@@ -7,8 +8,11 @@ typedef row_f64 VF;
 #define T double
 #define S f64
 static inline VF vfma(VF a, VF b, VF c) { return row_fma_f64(a, b, c); }
-/* out[k * ld + i] = in[i][at + k] for a square of vectors */
+/* vstore_some: the first n lanes; square: out[k * ld + i] = in[i][at + k] for a square of vectors */
 #if defined TC_ISA_avx512
+#define MR 14
+static inline VF vset1(double x) { return (VF)_mm512_set1_pd(x); }
+static inline void vstore_some(double *p, VF v, int n) { _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), (__m512d)v); }
 static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
     __m512d r[8], t[8];
     for (int i = 0; i < 8; i++) r[i] = _mm512_loadu_pd(in[i] + at);
@@ -25,6 +29,9 @@ static inline void square(double *out, int64_t ld, const double *const *in, int6
     }
 }
 #elif defined TC_ISA_avx2
+#define MR 6
+static inline VF vset1(double x) { return (VF)_mm256_set1_pd(x); }
+static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
 static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
     __m256d r[4], t[4];
     for (int i = 0; i < 4; i++) r[i] = _mm256_loadu_pd(in[i] + at);
@@ -35,9 +42,13 @@ static inline void square(double *out, int64_t ld, const double *const *in, int6
     }
 }
 #else
+#define MR 4
+static inline VF vset1(double x) { return (VF){x, x}; }
+static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
 static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 2; i++) out[k * ld + i] = in[i][at + k];
 }
 #endif
 #include "kernel/conv_lanes.h"
+#include "kernel/conv_tile.h"

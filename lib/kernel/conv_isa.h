@@ -37,7 +37,39 @@ typedef struct {
     uint8_t *any;        /* weight gradient: by k, set where a term was added */
 } tc_conv_row;
 
+/* ---- tiles: rows are output positions, columns output channels ----
+ *
+ *     out[to + channel * ld] = sum over taps and ci of x[base + tap's offset + ci] * w[k][channel]
+ *
+ * The input lies channels last, so that the ci of a tap are neighbours. A tap in the padding is absent: the tile is computed with whatever
+ * lies there, and the rows that lack it get their sums back. */
+typedef struct {
+    int64_t base, to;
+    int32_t first[3], last[3]; /* taps that are present, by dimension: [first, last); empty: no term at all */
+    bool inside;               /* no tap is absent */
+} tc_conv_place;
+typedef struct {
+    int64_t offset;
+    int64_t tap; /* k is tap * cin + ci */
+    int32_t t[3];
+} tc_conv_tap;
+typedef struct {
+    const void *x, *w; /* w: panels [panel][k][nr] of the columns, as pack made them */
+    const tc_conv_place *place;
+    const tc_conv_tap *tap; /* ascending */
+    int64_t ntaps, rows, cols, cin, k;
+    void *out;
+    int64_t ld;
+    const void *bias; /* of the first column, or NULL */
+    void *work;       /* 64-byte aligned, work_bytes(rows, cols, k) */
+} tc_conv_block;
+
 typedef struct tc_conv_ops {
+    int mr, nr; /* a tile */
+    size_t (*work_bytes)(int64_t rows, int64_t cols, int64_t k);
+    void (*block)(const tc_conv_block *b);
+    /* One panel of channels: out[(t * cin + ci) * nr + i] = w[i * w_cout + ci * w_cin + t], 0 from `cols` on. */
+    void (*pack)(void *out, const void *w, int64_t w_cout, int64_t w_cin, int64_t cin, int64_t taps, int64_t cols);
     int lanes;
     /* out[i][l] = in[l][from + i], i < n */
     void (*to_lanes)(void *out, const void *const *in, int64_t from, int64_t n);

@@ -209,6 +209,3 @@ static void grad_row(const tc_conv_row *r) {
         grad_some(acc, x, dout, end - p, u->istep, na);
     }
 }
-
-extern const tc_conv_ops TC_ROW(N_(tc_conv));
-const tc_conv_ops TC_ROW(N_(tc_conv)) = {VL, to_lanes, from_lanes, row, grad_row, push, sum};

@@ -1,0 +1,264 @@
+/* Convolution in tiles of positions x channels held in registers (kernel/conv_isa.h); included by conv_*.isa.c after conv_lanes.h.
+ *
+ *     for each leaf of k:           w: 256 x cols in panels of NR (L2)
+ *       for each MR positions:      a: their terms copied in rows (L1), in segments that the same rows lack
+ *         for each NR channels:     tile in registers; merged at once with the sums that the tree has ready
+ *
+ * A leaf that a row lacks counts as -0, which adding does not change; so one tree serves all rows. */
+enum { NR = 2 * VL, LDA = TC_LEAF + 16, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
+
+typedef struct {
+    int64_t at, k, n;
+    uint32_t absent; /* rows that lack these terms */
+} segment;
+typedef struct {
+    const T *a, *b; /* a[row][LDA]; b[k][NR] */
+    const segment *seg;
+    int nseg, nlevels;
+    uint32_t none, never; /* rows without a term in this leaf; in any leaf, when this is the last */
+    const T *level[MOST_LEVELS];
+    T *out, *keep; /* [row][NR]; keep is room */
+    const T *bias;
+} tile;
+
+#if MR == 14
+#define EACH_ROW(M) M(0) M(1) M(2) M(3) M(4) M(5) M(6) M(7) M(8) M(9) M(10) M(11) M(12) M(13)
+#elif MR == 6
+#define EACH_ROW(M) M(0) M(1) M(2) M(3) M(4) M(5)
+#else
+#define EACH_ROW(M) M(0) M(1) M(2) M(3)
+#endif
+#define DECLARE(i) VF x##i = {0}, y##i = {0};
+#define STEP(i)                                           \
+    if (i < rows) {                                       \
+        VF v = vset1(a[i * LDA + k]);                     \
+        x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i); \
+    }
+#define KEEP(i) \
+    if (i < rows && s->absent >> i & 1) vstore(keep + i * NR, x##i), vstore(keep + i * NR + VL, y##i);
+#define TAKE_BACK(i) \
+    if (i < rows && s->absent >> i & 1) x##i = vload(keep + i * NR), y##i = vload(keep + i * NR + VL);
+#define NONE(i) \
+    if (i < rows && t->none >> i & 1) x##i = y##i = minus_zero;
+#define NEVER(i) \
+    if (i < rows && t->never >> i & 1) x##i = y##i = (VF){0};
+#define MERGE(i)                                                 \
+    if (i < rows) {                                              \
+        for (int l = 0; l < t->nlevels; l++) {                   \
+            const T *s = t->level[l] + i * NR;                   \
+            x##i = vload(s) + x##i, y##i = vload(s + VL) + y##i; \
+        }                                                        \
+    }
+#define STORE(i)                                                                      \
+    if (i < rows) {                                                                   \
+        if (t->bias) x##i = x##i + vload(t->bias), y##i = y##i + vload(t->bias + VL); \
+        vstore(t->out + i * NR, x##i), vstore(t->out + i * NR + VL, y##i);            \
+    }
+
+INLINE void run_tile(const tile *t, const int rows) {
+    const VF minus_zero = vset1((T)-0.0);
+    T *keep = t->keep;
+    EACH_ROW(DECLARE)
+    for (const segment *s = t->seg, *end = s + t->nseg; s < end; s++) {
+        const T *a = t->a + s->at, *b = t->b + s->k * NR;
+        int64_t n = s->n;
+        if (s->absent) { EACH_ROW(KEEP) }
+#pragma GCC unroll 4
+        for (int64_t k = 0; k < n; k++) {
+            VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
+            EACH_ROW(STEP)
+        }
+        if (s->absent) { EACH_ROW(TAKE_BACK) }
+    }
+    if (t->none) { EACH_ROW(NONE) }
+    EACH_ROW(MERGE)
+    if (t->never) { EACH_ROW(NEVER) }
+    EACH_ROW(STORE)
+}
+#define TILE_OF(n) \
+    static __attribute__((noinline)) void tile_##n(const tile *t) { run_tile(t, n); }
+TILE_OF(1)
+TILE_OF(2)
+TILE_OF(3)
+TILE_OF(4)
+#if MR > 4
+    TILE_OF(5) TILE_OF(6)
+#endif
+#if MR > 6
+        TILE_OF(7) TILE_OF(8) TILE_OF(9) TILE_OF(10) TILE_OF(11) TILE_OF(12) TILE_OF(13) TILE_OF(14)
+#endif
+            static void (*const tile_of[])(const tile *) = {
+                NULL,   tile_1, tile_2, tile_3,  tile_4,
+#if MR > 4
+                tile_5, tile_6,
+#endif
+#if MR > 6
+                tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
+#endif
+};
+
+/* ---- the rows of a ---- */
+static inline bool has(const tc_conv_place *p, const tc_conv_tap *t) {
+    return t->t[0] >= p->first[0] && t->t[0] < p->last[0] && t->t[1] >= p->first[1] && t->t[1] < p->last[1] && t->t[2] >= p->first[2] &&
+           t->t[2] < p->last[2];
+}
+static inline void copy(T *to, const T *from, int64_t n) {
+    if (n >= VL) {
+        for (int64_t i = 0; i + VL <= n; i += VL) vstore(to + i, vload(from + i));
+        if (n % VL) vstore(to + n - VL, vload(from + n - VL));
+    } else
+        for (int64_t i = 0; i < n; i++) to[i] = from[i];
+}
+/* The terms of leaf [k0, k1) of `rows` positions; taps from number *at on. Returns how many segments; none: rows without any. */
+static int copy_rows(const tc_conv_block *b, const tc_conv_place *p, int rows, int64_t k0, int64_t k1, int64_t at, bool inside, T *a, segment *seg,
+                     uint32_t *none) {
+    const uint32_t all = (1u << rows) - 1;
+    int n = 0;
+    int64_t filled = 0;
+    uint32_t lacking = all;
+    for (; at < b->ntaps && b->tap[at].tap * b->cin < k1; at++) {
+        const tc_conv_tap *t = &b->tap[at];
+        int64_t first = t->tap * b->cin, from = first > k0 ? first : k0, to = first + b->cin < k1 ? first + b->cin : k1, m = to - from;
+        uint32_t absent = 0;
+        if (!inside) {
+            for (int r = 0; r < rows; r++) absent |= (uint32_t)!has(&p[r], t) << r;
+            if (absent == all) continue;
+        } else /* neighbours in memory and in k are copied at once */
+            while (at + 1 < b->ntaps && t[1].offset - t->offset == b->cin && t[1].tap == t->tap + 1 && to == first + b->cin && to < k1) {
+                first = t[1].tap * b->cin, to = first + b->cin < k1 ? first + b->cin : k1, t++, at++;
+                m = to - from;
+            }
+        lacking &= absent;
+        const int64_t offset = t->offset + (from - t->tap * b->cin);
+        for (int r = 0; r < rows; r++) {
+            T *o = a + r * LDA + filled;
+            if (!(absent >> r & 1)) copy(o, (const T *)b->x + p[r].base + offset, m);
+            else
+                for (int64_t i = 0; i < m; i++) o[i] = 0;
+        }
+        if (n && seg[n - 1].absent == absent && seg[n - 1].k + seg[n - 1].n == from) seg[n - 1].n += m;
+        else seg[n++] = (segment){filled, from, m, absent};
+        filled += m;
+    }
+    *none = lacking;
+    return n;
+}
+
+/* ---- results: positions x channels back into planes ---- */
+static void store_tile(const tc_conv_block *b, const tc_conv_place *p, int rows, T *from, int64_t c0) {
+    int64_t cols = b->cols - c0 < NR ? b->cols - c0 : NR;
+    T *out = (T *)b->out + c0 * b->ld, turned[VL * VL];
+    bool together = p[rows - 1].to - p[0].to == rows - 1;
+    for (int r = 1; together && r < rows; r++) together = p[r].to == p[0].to + r;
+    if (!together) {
+        for (int64_t c = 0; c < cols; c++)
+            for (int r = 0; r < rows; r++) out[c * b->ld + p[r].to] = from[r * NR + c];
+        return;
+    }
+    for (int r0 = 0; r0 < rows; r0 += VL)
+        for (int64_t h = 0; h < cols; h += VL) {
+            const T *row[VL];
+            int m = rows - r0 < VL ? rows - r0 : VL;
+            for (int r = 0; r < VL; r++) row[r] = from + (r0 + r) * NR + h; /* rows past the end are room */
+            T *o = out + h * b->ld + p[0].to + r0;
+            if (m == VL && cols - h >= VL) {
+                square(o, b->ld, row, 0);
+                continue;
+            }
+            square(turned, VL, row, 0);
+            for (int c = 0; c < VL && h + c < cols; c++) vstore_some(o + c * b->ld, vload(turned + c * VL), m);
+        }
+}
+
+/* ---- a block ---- */
+static int level_count(int64_t k) {
+    int n = 0;
+    for (int64_t l = (k + TC_LEAF - 1) / TC_LEAF; l > 1; l = (l + 1) / 2) n++;
+    return n;
+}
+static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
+static size_t work_bytes(int64_t rows, int64_t cols, int64_t k) {
+    return ((size_t)MR * LDA + (size_t)(TILE_ROWS + MR) * NR + (size_t)(rows * padded(cols)) * (size_t)(level_count(k) + 1)) * sizeof(T);
+}
+
+static void conv_block(const tc_conv_block *b) {
+    T *a = b->work, *spare = a + MR * LDA, *keep = spare + TILE_ROWS * NR, *store = keep + MR * NR, *level[MOST_LEVELS], *free_list[MOST_LEVELS],
+      last_bias[NR];
+    const int64_t wide = padded(b->cols), area = b->rows * wide, leaves = b->k ? (b->k + TC_LEAF - 1) / TC_LEAF : 1, tiles = (b->rows + MR - 1) / MR;
+    int unused = level_count(b->k) + 1;
+    int64_t have = 0, at = 0;
+    segment seg[TC_LEAF];
+    for (int i = 0; i < unused; i++) free_list[i] = store + i * area;
+    for (int i = 0; i < NR; i++) last_bias[i] = b->bias && wide - NR + i < b->cols ? ((const T *)b->bias)[wide - NR + i] : 0;
+    for (int64_t l = 0; l < leaves; l++) {
+        const bool last = l == leaves - 1;
+        const int64_t k0 = l * TC_LEAF, k1 = last ? b->k : k0 + TC_LEAF;
+        int merged[MOST_LEVELS], nm = 0, top = 0; /* the sums that this leaf meets */
+        if (last) {
+            for (int i = 0; l >> i; i++)
+                if (l >> i & 1 && have >> i & 1) merged[nm++] = i;
+        } else
+            for (; l >> top & 1; top++) merged[nm++] = top;
+        T *out = last ? NULL : free_list[--unused];
+        while (at < b->ntaps && (b->tap[at].tap + 1) * b->cin <= k0) at++;
+        for (int64_t i = 0, r = 0; i < tiles; i++) {
+            const int rows = (int)((b->rows - r + tiles - i - 1) / (tiles - i)); /* of about the same height */
+            const tc_conv_place *p = b->place + r;
+            tile t = {.a = a, .seg = seg, .nlevels = nm, .keep = keep};
+            bool inside = true;
+            for (int q = 0; q < rows; q++) inside &= p[q].inside;
+            t.nseg = copy_rows(b, p, rows, k0, k1, at, inside, a, seg, &t.none);
+            if (!b->k) t.never = (1u << rows) - 1;
+            for (int q = 0; last && !inside && q < rows; q++)
+                t.never |= (uint32_t)(p[q].first[0] >= p[q].last[0] || p[q].first[1] >= p[q].last[1] || p[q].first[2] >= p[q].last[2]) << q;
+            for (int64_t c = 0; c < b->cols; c += NR) {
+                const int64_t where = r * wide + c * rows;
+                t.b = (const T *)b->w + c * b->k;
+                for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
+                t.out = last ? spare : out + where;
+                if (last && b->bias) t.bias = c + NR > b->cols ? last_bias : (const T *)b->bias + c;
+                tile_of[rows](&t);
+                if (last) store_tile(b, p, rows, spare, c);
+            }
+            r += rows;
+        }
+        if (last) continue;
+        for (int m = 0; m < nm; m++) have &= ~((int64_t)1 << merged[m]), free_list[unused++] = level[merged[m]];
+        level[top] = out, have |= (int64_t)1 << top;
+    }
+}
+
+static void pack_panel(void *out, const void *w, int64_t w_cout, int64_t w_cin, int64_t cin, int64_t taps, int64_t cols) {
+    T *o = out;
+    const T *from = w;
+    if (w_cin == taps && cols == NR) { /* a channel's weights are one row of memory */
+        int64_t n = cin * taps, i = 0, ci = 0, t = 0;
+        T turned[VL * VL];
+        for (; i < n; i += VL)
+            for (int h = 0; h < NR; h += VL) {
+                const T *row[VL];
+                int64_t back = i + VL <= n || n < VL ? 0 : i + VL - n; /* the last square overlaps the one before */
+                for (int r = 0; r < VL; r++) row[r] = from + (h + r) * w_cout + i - back;
+                int64_t m = n < VL ? n : VL;
+                if (n < VL)
+                    for (int64_t k = 0; k < n; k++)
+                        for (int r = 0; r < VL; r++) turned[k * VL + r] = row[r][k];
+                else square(turned, VL, row, 0);
+                ci = (i - back) / taps, t = (i - back) % taps;
+                for (int64_t k = 0; k < m; k++) {
+                    vstore(o + (t * cin + ci) * NR + h, vload(turned + k * VL));
+                    if (++t == taps) t = 0, ci++;
+                }
+            }
+        return;
+    }
+    for (int64_t t = 0; t < taps; t++)
+        for (int64_t ci = 0; ci < cin; ci++, o += NR) {
+            const T *x = from + ci * w_cin + t;
+            for (int64_t i = 0; i < cols; i++) o[i] = x[i * w_cout];
+            for (int64_t i = cols; i < NR; i++) o[i] = 0;
+        }
+}
+
+extern const tc_conv_ops TC_ROW(N_(tc_conv));
+const tc_conv_ops TC_ROW(N_(tc_conv)) = {MR, NR, work_bytes, conv_block, pack_panel, VL, to_lanes, from_lanes, row, grad_row, push, sum};
