@@ -88,7 +88,7 @@ setup() {
 
 @test "a truncated mapped file is exit 3 naming it" {
     head -c 100000 /dev/zero >victim
-    run --separate-stderr "$probe" --draft victim
+    run --separate-stderr "$probe" --trace victim
     [ "$status" -eq 3 ]
     [[ ${stderr_lines[0]} == *"/victim: shorter than when it was opened"* ]]
 }
