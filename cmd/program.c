@@ -2,6 +2,7 @@
 #include "cmd/program.h"
 
 #include "ckpt/ckpt.h"
+#include "file/rename.h"
 #include "file/weights.h"
 #include "op/functionalise.h"
 
@@ -16,16 +17,30 @@ tc_status tc_cmd_archive(tc_cmd *c, const char *path, tc_archive **out_archive) 
     return st;
 }
 
+static tc_status words_of(tc_cmd *c, tc_opt_id id, const char *name, const char **out, int *out_n) {
+    *out_n = tc_cmd_count(c, id);
+    if (*out_n > 64) return tc_usage(c, "more than 64 --%s", name);
+    for (int i = 0; i < *out_n; i++) out[i] = tc_cmd_value(c, id, i);
+    return NULL;
+}
+
 tc_status tc_cmd_weights(tc_cmd *c, tc_program *p) {
-    const char *path = tc_cmd_get(c, TC_OPT_weights);
-    const char *rules[64];
-    int n = tc_cmd_count(c, TC_OPT_rename);
+    const char *path = tc_cmd_get(c, TC_OPT_weights), *rename[64], *select[64];
+    tc_weights_rules r = {.rename = rename, .select = select};
     tc_tensors w = {0};
-    if (!path) return n ? tc_usage(c, "--rename without --weights") : NULL;
-    if (n > 64) return tc_usage(c, "more than 64 --rename");
-    for (int i = 0; i < n; i++) rules[i] = tc_cmd_value(c, TC_OPT_rename, i);
+    TC_TRY(words_of(c, TC_OPT_rename, "rename", rename, &r.nrename));
+    TC_TRY(words_of(c, TC_OPT_select, "select", select, &r.nselect));
+    if (!path && r.nselect) return tc_usage(c, "--select without --weights");
+    if (!path) {
+        tc_rename own = {0};
+        tc_status st = NULL;
+        for (int i = 0; i < r.nrename && !st; i++) st = tc_rename_add(&own, rename[i]);
+        if (!st && r.nrename) st = tc_weights_rename(p, &own);
+        tc_rename_deinit(&own);
+        return st;
+    }
     TC_TRY(tc_ckpt_weights(path, &w));
-    tc_status st = tc_weights_apply(p, &w, rules, n, path);
+    tc_status st = tc_weights_apply(p, &w, r, path);
     tc_tensors_deinit(&w);
     return st;
 }

@@ -30,7 +30,7 @@ typedef struct {
 /* ---- patterns ---- */
 typedef struct {
     regex_t re;
-    bool compiled, without;
+    bool compiled;
     tc_dtype cast;
     int perm[TC_MAX_RANK], nperm;
 } pattern;
@@ -55,14 +55,8 @@ static tc_status compile(tc_cmd *c, const char *option, const char *text, size_t
 
 static bool matches(const pattern *p, const char *name) { return !p->compiled || regexec(&p->re, name, 0, NULL, 0) == 0; }
 
-static tc_status read_select(tc_cmd *c, patterns *out) {
-    for (int i = 0; i < tc_cmd_count(c, TC_OPT_select); i++) {
-        const char *s = tc_cmd_value(c, TC_OPT_select, i);
-        pattern p = {.without = *s == '!'};
-        s += p.without;
-        TC_TRY(compile(c, "select", s, strlen(s), &p));
-        tc_vec_push(out, p);
-    }
+static tc_status read_select(tc_cmd *c, tc_select *out) {
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_select); i++) TC_TRY(tc_select_add(out, tc_cmd_value(c, TC_OPT_select, i)));
     return NULL;
 }
 
@@ -103,16 +97,6 @@ static tc_status read_transpose(tc_cmd *c, patterns *out) {
 }
 
 /* ---- what becomes of each tensor ---- */
-static bool selected(const patterns *p, const char *name) {
-    bool any = false, kept = false;
-    for (size_t i = 0; i < p->len; i++) {
-        bool m = matches(&p->data[i], name);
-        if (p->data[i].without && m) return false;
-        if (!p->data[i].without) any = true, kept = kept || m;
-    }
-    return !any || kept;
-}
-
 /* A type alone is for floating tensors; one with a pattern for whatever it names. The last that fits counts. */
 static tc_dtype cast_to(const patterns *p, const char *name, tc_dtype from) {
     tc_dtype to = from;
@@ -136,7 +120,8 @@ static tc_status permute(const patterns *p, const char *name, const tc_ckpt_head
 }
 
 typedef struct {
-    patterns select, cast, transpose;
+    tc_select select;
+    patterns cast, transpose;
     tc_rename rename;
 } rules;
 
@@ -150,7 +135,7 @@ static tc_status read_rules(tc_cmd *c, rules *r) {
 }
 
 static void rules_free(rules *r) {
-    patterns_free(&r->select);
+    tc_select_deinit(&r->select);
     patterns_free(&r->cast);
     patterns_free(&r->transpose);
     tc_rename_deinit(&r->rename);
@@ -163,7 +148,7 @@ static tc_status plan_one(job *j, const rules *r, size_t i) {
     tc_ckpt_head h = view_head(&j->v, i);
     change ch = {.from = j->v.shown.data[i]};
     tc_buf renamed = {0};
-    if (!selected(&r->select, name)) return NULL;
+    if (!tc_select_takes(&r->select, name)) return NULL;
     if (tc_rename_apply(&r->rename, name, &renamed)) {
         tc_status st = permute(&r->transpose, name, &h, &ch);
         tc_head out = {

@@ -108,8 +108,12 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     if (r.train) p[n++] = r.train;
     for (int i = 0; i < n && !st; i++) {
         tc_dce(p[i], false);
-        st = i == 0 ? tc_cmd_weights(c, p[i]) : NULL;
-        if (i) share_weights(p[i], p[0]);
+        if (i) share_weights(p[i], p[0]); /* before names change */
+    }
+    bool loaded = tc_cmd_get(c, TC_OPT_weights) != NULL;
+    for (int i = 0; i < n && !st; i++) {
+        st = i == 0 || !loaded ? tc_cmd_weights(c, p[i]) : NULL;
+        if (i && loaded) share_weights(p[i], p[0]);
     }
     if (!st) st = put(c, p, n);
     tc_program_release(r.model);
@@ -158,9 +162,9 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_dim,           TC_OPT_arg,  TC_OPT_args,  TC_OPT_source, TC_OPT_weights,
-                                    TC_OPT_rename, TC_OPT_store_weights, TC_OPT_mode, TC_OPT_model, TC_OPT_seed,   TC_OPT_print,
-                                    TC_OPT_to,     TC_OPT_out,           TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_dim,    TC_OPT_arg,           TC_OPT_args, TC_OPT_source, TC_OPT_weights,
+                                    TC_OPT_rename, TC_OPT_select, TC_OPT_store_weights, TC_OPT_mode, TC_OPT_model,  TC_OPT_seed,
+                                    TC_OPT_print,  TC_OPT_to,     TC_OPT_out,           TC_OPT_NONE};
 static const tc_tool tool = {
     .name = "tc-export",
     .operands = "[FILE.py:CLASS | PROGRAM]",

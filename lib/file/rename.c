@@ -130,3 +130,28 @@ void tc_rename_deinit(tc_rename *r) {
     tc_map_free(&r->table);
     tc_arena_free(&r->arena);
 }
+
+/* ---- choosing ---- */
+tc_status tc_select_add(tc_select *s, const char *text) {
+    tc_select_rule r = {.without = *text == '!'};
+    if (regcomp(&r.re, text + r.without, REG_EXTENDED | REG_NOSUB))
+        return tc_error(TC_USAGE, "--select %s: not an extended regular expression", text);
+    tc_vec_push(&s->rules, r);
+    return NULL;
+}
+
+bool tc_select_takes(const tc_select *s, const char *name) {
+    bool any = false, kept = false;
+    for (size_t i = 0; i < s->rules.len; i++) {
+        const tc_select_rule *r = &s->rules.data[i];
+        bool m = regexec(&r->re, name, 0, NULL, 0) == 0;
+        if (r->without && m) return false;
+        if (!r->without) any = true, kept = kept || m;
+    }
+    return !any || kept;
+}
+
+void tc_select_deinit(tc_select *s) {
+    for (size_t i = 0; i < s->rules.len; i++) regfree(&s->rules.data[i].re);
+    tc_vec_free(&s->rules);
+}

@@ -26,4 +26,16 @@ tc_status tc_rename_add_table(tc_rename *r, const char *path);
 bool tc_rename_apply(const tc_rename *r, const char *name, tc_buf *out);
 void tc_rename_deinit(tc_rename *r);
 
+/* Choosing by name: "RE" keeps what matches, "!RE" leaves it out. */
+typedef struct {
+    regex_t re;
+    bool without;
+} tc_select_rule;
+typedef struct {
+    TC_VEC(tc_select_rule) rules;
+} tc_select; /* {0} takes everything */
+tc_status tc_select_add(tc_select *s, const char *text); /* TC_USAGE: no extended regular expression */
+bool tc_select_takes(const tc_select *s, const char *name);
+void tc_select_deinit(tc_select *s);
+
 #endif

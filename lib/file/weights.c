@@ -84,16 +84,45 @@ tc_status tc_weights_names(const tc_tensors *w, const tc_map *wanted, const tc_r
     return st;
 }
 
-static tc_status name_all(const tc_program *p, const tc_tensors *w, const char *const *rename, int n, tc_map *out) {
+static tc_status name_all(const tc_program *p, const tc_tensors *w, tc_weights_rules r, tc_map *out) {
     tc_rename rules = {0};
     tc_map wanted = {0};
     tc_status st = NULL;
-    for (int i = 0; i < n && !st; i++) st = tc_rename_add(&rules, rename[i]);
+    for (int i = 0; i < r.nrename && !st; i++) st = tc_rename_add(&rules, r.rename[i]);
     for (int i = 0; i < p->ninputs; i++)
         if (takes_weight(&p->inputs[i])) tc_map_set(&wanted, p->inputs[i].name, (void *)1);
     if (!st) st = tc_weights_names(w, &wanted, &rules, out);
     tc_map_free(&wanted);
     tc_rename_deinit(&rules);
+    return st;
+}
+
+/* Names that the patterns leave out take no part: their index becomes 0. */
+static tc_status select_names(const tc_tensors *w, tc_weights_rules r, tc_map *names) {
+    tc_select select = {0};
+    tc_status st = NULL;
+    for (int i = 0; i < r.nselect && !st; i++) st = tc_select_add(&select, r.select[i]);
+    for (size_t i = 0; i < names->len && !st; i++) {
+        size_t at = (size_t)(uintptr_t)names->entries[i].value;
+        if (!tc_select_takes(&select, w->items.data[at - 1].name)) names->entries[i].value = NULL;
+    }
+    tc_select_deinit(&select);
+    return st;
+}
+
+tc_status tc_weights_rename(tc_program *p, const tc_rename *rename) {
+    tc_map names = {0};
+    tc_buf b = {0};
+    tc_status st = NULL;
+    for (int i = 0; i < p->ninputs && !st; i++) {
+        tc_input *in = &p->inputs[i];
+        if (in->kind != TC_IN_PARAMETER && in->kind != TC_IN_BUFFER) continue;
+        if (!tc_rename_apply(rename, in->name, &b)) st = tc_error(TC_USAGE, "--rename leaves %s without a name", in->name);
+        else if (tc_map_find(&names, b.data)) st = tc_error(TC_USAGE, "--rename makes two weights %s", b.data);
+        else tc_map_set(&names, in->name = tc_arena_strdup(&p->arena, b.data), (void *)1);
+    }
+    tc_map_free(&names);
+    tc_buf_free(&b);
     return st;
 }
 
@@ -119,7 +148,7 @@ static tc_status check_shape(const tc_input *in, const tc_tensor *t, const char 
 }
 
 /* Which tensor of the file each input takes: index + 1, 0 none. */
-static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *names, const char *from, size_t *take) {
+static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *names, const char *from, bool strict, size_t *take) {
     tc_buf missing = {0}, unexpected = {0};
     int nmissing = 0, nunexpected = 0;
     bool *used = tc_xcalloc(w->items.len + 1, sizeof *used);
@@ -137,11 +166,12 @@ static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *n
     }
     for (int i = 0; i < p->ninputs && !st; i++) {
         if (!takes_weight(&p->inputs[i])) continue;
-        if (!take[i]) add_name(&missing, &nmissing, p->inputs[i].name);
-        else st = check_shape(&p->inputs[i], &w->items.data[take[i] - 1].tensor, from);
+        if (!take[i] && strict) add_name(&missing, &nmissing, p->inputs[i].name);
+        else if (take[i]) st = check_shape(&p->inputs[i], &w->items.data[take[i] - 1].tensor, from);
     }
     for (size_t k = 0; k < names->len; k++)
-        if (!used[(size_t)(uintptr_t)names->entries[k].value - 1]) add_name(&unexpected, &nunexpected, names->entries[k].key);
+        if (names->entries[k].value && !used[(size_t)(uintptr_t)names->entries[k].value - 1])
+            add_name(&unexpected, &nunexpected, names->entries[k].key);
     if (!st && (nmissing || nunexpected)) {
         st = tc_error(TC_CONTENT, "%s does not fit the program: %d missing, %d unexpected", from, nmissing, nunexpected);
         if (nmissing) tc_status_add(st, "missing: %s", missing.data);
@@ -154,11 +184,12 @@ static tc_status match(const tc_program *p, const tc_tensors *w, const tc_map *n
     return st;
 }
 
-tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, const char *const *rename, int nrename, const char *from) {
+tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, tc_weights_rules rules, const char *from) {
     tc_map names = {0};
     size_t *take = tc_xcalloc((size_t)p->ninputs + 1, sizeof *take);
-    tc_status st = name_all(p, weights, rename, nrename, &names);
-    if (!st) st = match(p, weights, &names, from, take);
+    tc_status st = name_all(p, weights, rules, &names);
+    if (!st && rules.nselect) st = select_names(weights, rules, &names);
+    if (!st) st = match(p, weights, &names, from, !rules.nselect, take);
     for (int i = 0; i < p->ninputs && !st; i++) {
         if (!take[i]) continue;
         tc_input *in = &p->inputs[i];

@@ -11,7 +11,17 @@
  * tensor of the name that it is tied to. rename: "s/REGEX/TO/" rules (extended, \1 refers to groups), applied to the file's names in
  * order, each as often as it matches when it ends in g. Of a checkpoint with several dicts the one that has the program's names is taken;
  * what wrappers add to names (module., _orig_mod., ...) is taken away where that makes them fit. */
-tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, const char *const *rename, int nrename, const char *from);
+typedef struct {
+    const char *const *rename; /* rules */
+    int nrename;
+    /* Patterns: only the file's tensors whose names match one are taken, and what no "!RE" matches; weights that then lack keep what they
+     * have. None: all, strictly. */
+    const char *const *select;
+    int nselect;
+} tc_weights_rules;
+tc_status tc_weights_apply(tc_program *p, const tc_tensors *weights, tc_weights_rules rules, const char *from);
+/* Renames the program's own parameters and buffers. TC_USAGE when two get one name. */
+tc_status tc_weights_rename(tc_program *p, const tc_rename *rename);
 /* The same choice of names for other takers: wanted holds names (any value but NULL); out: wanted names, and those of the file that fit none, to
  * index + 1 of w. */
 tc_status tc_weights_names(const tc_tensors *w, const tc_map *wanted, const tc_rename *rename, tc_map *out);

@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# --weights, --rename and --select: whatever holds weights fills a program, by the names that people's files have.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'P'
+import torch.nn as nn
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 4)
+        self.b = nn.Linear(4, 3, bias=False)
+    def forward(self, x):
+        return self.b(self.a(x))
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tok = nn.Embedding(5, 3)
+        self.out = nn.Linear(3, 5, bias=False)
+        self.out.weight = self.tok.weight
+    def forward(self, i):
+        return self.out(self.tok(i))
+P
+    tc-export m.py:M --input x=2x3xf32 --seed 1 -o one.pt2
+    tc-export m.py:M --input x=2x3xf32 --seed 2 -o two.pt2
+    tc-ckpt convert two.pt2 -o two.safetensors
+}
+
+loads() { # FILE [OPTIONS]: fills one.pt2 with the weights of two.pt2
+    tc-export one.pt2 --weights "$@" -o got.pt2
+    tc-ckpt diff got.pt2 two.pt2
+}
+
+@test "safetensors, torch.save, npz, folders, indices and programs are weights" {
+    loads two.safetensors
+    loads two.pt2
+    tc-ckpt convert two.pt2 -o w.pt && loads w.pt
+    tc-ckpt convert two.pt2 -o w.npz && loads w.npz
+    tc-ckpt convert two.pt2 --to hf -o hf --shard-size 20 && loads hf && loads hf/model.safetensors.index.json
+    tc-ckpt convert two.pt2 --to dcp -o dcp && loads dcp
+}
+
+@test "what wrappers add to names is taken away" {
+    tc-ckpt convert two.pt2 --rename 's/^/module./' -o w.pt && loads w.pt
+    tc-ckpt convert two.pt2 --rename 's/^/_orig_mod./' -o w.pt && loads w.pt
+    tc-ckpt convert two.pt2 --rename 's/^/module._orig_mod./' -o w.pt && loads w.pt
+    tc-ckpt convert two.pt2 --rename 's/^a\./a._orig_mod./' -o w.safetensors && loads w.safetensors
+}
+
+@test "rename fits names of a file, or changes those of a program" {
+    tc-ckpt convert two.pt2 --rename 's/^/net./' -o w.safetensors
+    run --separate-stderr tc-export one.pt2 --weights w.safetensors -o got.pt2
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"missing: a.weight"* ]]
+    loads w.safetensors --rename 's/^net\.//'
+    tc-export one.pt2 --rename 's/^a\./first./' -o named.pt2
+    run tc-ckpt ls named.pt2
+    [[ "$output" == *"first.weight"* && "$output" != *" a.weight"* ]]
+    tc-run one.pt2 --input 2x3xf32=1 >y.npy
+    tc-run named.pt2 --input 2x3xf32=1 --expect @y.npy
+    run --separate-stderr tc-export one.pt2 --rename 's/.*/x/' -o x.pt2
+    [ "$status" -eq 2 ]
+}
+
+@test "select takes some; the others stay" {
+    tc-export one.pt2 --weights two.safetensors --select '^a\.' -o got.pt2
+    tc-ckpt convert got.pt2 --select '^a\.' | tc-ckpt diff - <(tc-ckpt convert two.pt2 --select '^a\.')
+    tc-ckpt convert got.pt2 --select '!^a\.' | tc-ckpt diff - <(tc-ckpt convert one.pt2 --select '!^a\.')
+    run --separate-stderr tc-export one.pt2 --select a -o x.pt2
+    [ "$status" -eq 2 ]
+}
+
+@test "a tied weight that the file leaves out, under either name" {
+    tc-export m.py:Tied --input i=2xi64 --seed 1 -o one.pt2
+    tc-export m.py:Tied --input i=2xi64 --seed 2 -o two.pt2
+    for left in out.weight tok.weight; do
+        tc-ckpt convert two.pt2 --select "!$left" -o w.safetensors
+        loads w.safetensors
+    done
+}
