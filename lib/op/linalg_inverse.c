@@ -109,12 +109,20 @@ static tc_value *pinv_gradient(tc_emit *e, tc_value *a, tc_value *p, tc_value *g
     r = tc_e_add(e, r, tc_e_sub(e, right, tc_la_mm(e, a, tc_la_mm(e, p, right))));
     return tc_e_add(e, r, tc_e_sub(e, left, tc_la_mm(e, tc_la_mm(e, left, p), a)));
 }
-static tc_status grad_pinv(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, pinv_gradient(e, wide(e, tc_arg_value(n, 0)), wide(e, n->outs[0]), wide(e, gs[0])));
-    return tc_e_done(e);
-}
 static tc_value *pinv(tc_emit *e, tc_value *a, tc_value *atol, tc_value *rtol, bool hermitian) {
     return tc_emit_call(e, "aten::linalg_pinv.atol_rtol_tensor", "vvvb", a, atol, rtol, (int)hermitian);
+}
+/* A^+ of the wider type, by the tolerances that a's own type has. */
+static tc_value *wide_pinv(tc_emit *e, tc_value *a, tc_value *atol, tc_value *rtol, bool hermitian) {
+    tolerances(e, a, &atol, &rtol);
+    return pinv(e, wide(e, a), atol, rtol, hermitian);
+}
+static tc_status grad_pinv(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *a = tc_arg_value(n, 0), *p = n->outs[0];
+    if (!tc_emit_wants_grad(e, n, 0)) return tc_e_done(e);
+    if (wider(a->meta.dtype) != a->meta.dtype) p = wide_pinv(e, a, tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_bool(n, 3));
+    tc_e_give(e, n, 0, pinv_gradient(e, wide(e, a), p, wide(e, gs[0])));
+    return tc_e_done(e);
 }
 static tc_status decompose_pinv_float(tc_emit *e, const tc_node *n) { /* self, atol, rtol, hermitian */
     tc_value *atol, *rtol;
@@ -158,13 +166,13 @@ static tc_status shape_lstsq(tc_shape_ctx *c) {
 /* X = P B with P = A^+; residuals |A X - B|^2, column by column */
 static tc_status grad_lstsq(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1), *x = n->outs[0], *gx = gs[0], *gr = gs[1], *ga = NULL, *gb = NULL;
+    tc_value *p = gx ? wide_pinv(e, a, NULL, NULL, false) : NULL;
     a = wide(e, a), b = wide(e, b), x = wide(e, x), gx = wide(e, gx), gr = wide(e, gr);
     if (!a || !b || !x) return tc_e_done(e);
     bool vector = b->meta.rank == a->meta.rank - 1;
     if (gr && tc_sym_is_int(gr->meta.size[gr->meta.rank - 1], 0)) gr = NULL;
     if (vector) b = tc_la_col(e, b), x = tc_la_col(e, x), gx = gx ? tc_la_col(e, gx) : NULL;
     if (gx) {
-        tc_value *p = tc_emit_call(e, "aten::linalg_pinv.atol_rtol_tensor", "v", a);
         gb = tc_la_mm(e, tc_la_mH(e, p), gx);
         if (tc_emit_wants_grad(e, n, 0)) ga = pinv_gradient(e, a, p, tc_la_mm(e, gx, tc_la_mH(e, b)));
     }

@@ -284,6 +284,10 @@ def svd_lowrank(A, q=6, niter=2, M=None):
     U, S, Vh = torch.linalg.svd(B, full_matrices=False)
     U = Q @ U
     V = Vh.mH
+    # of every pair of vectors the greatest element of V is positive: they do not turn with the random draw
+    top = V.gather(-2, V.abs().argmax(-2, keepdim=True)).detach()
+    turn = top.conj() / top.abs()
+    U, V = U * turn, V * turn
     return (V, S, U) if flipped else (U, S, V)
 
 
