@@ -49,8 +49,8 @@ static tc_status open_programs(compile_job *j) {
 static void interpreted(void *ctx, const char *group, const char *why) { tc_cmd_verbose(ctx, "%s stays interpreted: %s", group, why); }
 
 /* Every loop of every program becomes a group of the unit; equal ones once. */
-static tc_status emit(compile_job *j) {
-    tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c)};
+static tc_status emit(compile_job *j, bool loops) {
+    tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c), .loops = loops};
     tc_emit_count count = {0};
     TC_TRY(tc_isa_choose(NULL, &j->row));
     j->isa = tc_isa_name(j->row);
@@ -127,7 +127,7 @@ static tc_status run(tc_cmd *c) {
     int format;
     TC_TRY(choose_format(c, &format));
     tc_status s = open_programs(&j);
-    if (!s) s = emit(&j);
+    if (!s) s = emit(&j, format == TO_C);
     if (!s && format == TO_PT2) s = write_pt2(&j);
     else if (!s && format == TO_C) s = compile_to_c(&j);
     else if (!s) s = write_code(&j, format == TO_SO ? TC_CC_SHARED : TC_CC_OBJECT);

@@ -3,6 +3,7 @@
  *
  * A window is a reduction over new axes, one a dimension; what lies outside the input is predicated away. Indices are row-major
  * over the spatial dimensions. Backward of max adds where the maximum came from; of the average, each input sums the windows it is in. */
+#include "kernel/pool.h"
 #include "op/lower.h"
 #include "op/shape.h"
 
@@ -486,6 +487,7 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
                "] dilation=1, bool ceil_mode=False) -> (Tensor, Tensor)",                                                                           \
      .shape = shape_max_pool,                                                                                                                       \
      .lower = lower_max_pool,                                                                                                                       \
+     .kernel = &tc_k_max_pool##n##d,                                                                                                                \
      .grad = grad_max_pool,                                                                                                                         \
      .doc = "the largest of each window and where it is"},                                                                                          \
     {                                                                                                                                               \

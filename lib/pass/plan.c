@@ -22,7 +22,7 @@ static tc_status plan_node(tc_plan *plan, tc_fuser *f, const tc_node *n) {
     tc_group g = {.node = n};
     if (is_control(op)) g.kind = TC_GROUP_CONTROL;
     else if (op->view_alias) g.kind = TC_GROUP_VIEW;
-    else if (op->kernel) g.kind = TC_GROUP_KERNEL;
+    else if (op->kernel && !(plan->loops && op->lower)) g.kind = TC_GROUP_KERNEL;
     else if (op->lower) {
         tc_loop *l;
         TC_TRY(tc_lower_node(plan->program, n, &l));
@@ -32,10 +32,11 @@ static tc_status plan_node(tc_plan *plan, tc_fuser *f, const tc_node *n) {
     return tc_fuser_other(f, g);
 }
 
-tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, tc_plan **out_plan) {
+tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_plan **out_plan) {
     tc_plan *plan = tc_xcalloc(1, sizeof *plan);
     plan->program = p;
     plan->graph = g;
+    plan->loops = loops;
     tc_fuser *f = tc_fuser_create(plan, fuse);
     tc_status s = NULL;
     for (const tc_node *n = g->first; n && !s; n = n->next) s = plan_node(plan, f, n);

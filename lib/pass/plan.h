@@ -21,12 +21,13 @@ typedef struct tc_plan {
     tc_program *program;
     tc_graph *graph;
     TC_VEC(tc_group) groups;
+    bool loops;
     tc_buf log; /* a line for every pair that could have been fused and was not, and why */
 } tc_plan;
 
 /* program must be functional and decomposed: every node has a lowering, a kernel, a view or is control flow (TC_UNSUPPORTED naming it).
- * fuse false: a group a node. Linear in the graph. Loops live in the program's arena. */
-tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, tc_plan **out_plan);
+ * fuse false: a group a node. loops: operators that have a loop and a kernel run as loops. Linear in the graph. Loops live in the program's arena. */
+tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_plan **out_plan);
 void tc_plan_destroy(tc_plan *plan);
 
 #endif

@@ -338,7 +338,7 @@ static void contiguous_arg(binder *x, tc_karg *a) {
     a->tensor = &x->b->t[copy];
 }
 
-static tc_status bind_kernel(binder *x, const tc_group *g, int index) {
+static tc_status bind_kernel(binder *x, const tc_group *g, int index, const int *last) {
     const tc_node *n = g->node;
     const tc_kernel *kn = n->op->kernel;
     kernel_call *k = tc_xcalloc(1, sizeof *k);
@@ -360,7 +360,7 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index) {
         for (int j = 0; j < m && !s; j++, at++) {
             const tc_value *o = v->kind == TC_V_LIST ? v->list[j] : v;
             k->out_id[at] = -1;
-            if (!is_tensor(o)) continue;
+            if (!is_tensor(o) || (at && kn->flags & TC_KF_SPARE_RESULTS && last[o->id] < 0)) continue;
             s = make_root(x, o, ROOT_ARENA);
             k->out_id[at] = (int)o->id;
             k->outs[at] = x->b->t[o->id];
@@ -517,7 +517,7 @@ static tc_status bind_all(binder *x) {
         switch (g->kind) {
         case TC_GROUP_LOOP: s = bind_loop(x, g, (int)i, last); break;
         case TC_GROUP_VIEW: s = bind_view(x, g); break;
-        case TC_GROUP_KERNEL: s = bind_kernel(x, g, (int)i); break;
+        case TC_GROUP_KERNEL: s = bind_kernel(x, g, (int)i, last); break;
         case TC_GROUP_CONTROL: s = bind_control(x, g, (int)i); break;
         }
     }

@@ -55,7 +55,7 @@ static tc_status add_children(frame *f) {
 }
 
 static tc_status frame_init(frame *f) {
-    TC_TRY(tc_plan_create(f->e->program, f->g, !f->e->o.no_fuse, &f->plan));
+    TC_TRY(tc_plan_create(f->e->program, f->g, !f->e->o.no_fuse, f->e->o.loops, &f->plan));
     f->schedules = tc_xcalloc(f->plan->groups.len + 1, sizeof *f->schedules);
     for (size_t i = 0; i < f->plan->groups.len; i++)
         if (f->plan->groups.data[i].kind == TC_GROUP_LOOP) TC_TRY(tc_loop_schedule(f->plan->groups.data[i].loop, &f->schedules[i]));

@@ -31,6 +31,7 @@ typedef struct {
     const tc_isa_ops *isa;    /* NULL: tc_isa_ops_choose */
     bool fast;                /* --numerics=fast */
     bool no_fuse;             /* every node a group of its own: same bits, for tests and diagnosis */
+    bool loops;               /* operators that have a loop and a kernel run as loops, which can be written as C */
     const tc_exec_code *code; /* NULL: interpret everything */
 } tc_exec_options;
 

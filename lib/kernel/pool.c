@@ -1,0 +1,141 @@
+/* Maximum of windows, a row of the result at a time. Without indices the rows of a window are merged first, then its columns: a maximum
+ * has no order. With indices taps are seen one after another. */
+#include "kernel/pool.h"
+
+#include <string.h>
+
+#include "kernel/isa.h"
+
+typedef struct {
+    const tc_isa_ops *isa;
+    const tc_reduce_ops *reduce;
+    tc_dtype dtype, work; /* in memory; of the comparison */
+    const char *x;
+    char *out;
+    int64_t *index; /* or NULL */
+    int64_t planes, in[3], to[3], kernel[3], stride[3], pad[3], dil[3];
+    char *scratch;
+    size_t per_worker;
+    tc_scalar lowest;
+} pool;
+
+static size_t room(int64_t n, size_t size) { return ((size_t)n * size + 63) / 64 * 64; }
+static int64_t volume(const int64_t *d) { return d[0] * d[1] * d[2]; }
+
+static pool read_args(const tc_kcall *k, int dims) {
+    const tc_tensor *x = tc_k_tensor(k, 0);
+    pool p = {.isa = k->isa, .dtype = x->dtype, .work = tc_dtype_compute(x->dtype), .planes = 1};
+    p.reduce = p.isa->reduce[p.work];
+    for (int i = 0; i + dims < x->rank; i++) p.planes *= x->size[i];
+    for (int d = 0; d < 3; d++) {
+        int i = d - (3 - dims), at = x->rank - 3 + d;
+        p.in[d] = i < 0 ? 1 : x->size[at], p.to[d] = i < 0 ? 1 : k->outs[0].size[at];
+        int64_t *v[4] = {p.kernel, p.stride, p.pad, p.dil};
+        for (int a = 0; a < 4; a++) {
+            const tc_karg *g = &k->args[1 + a];
+            if (i < 0) v[a][d] = a != 2;
+            else v[a][d] = g->kind != TC_K_INTS || !g->n ? a == 1 ? p.kernel[d] : a == 3 : g->ints[g->n == 1 ? 0 : i];
+        }
+    }
+    size_t bits = tc_dtype_size(p.work) * 8;
+    p.lowest = tc_is_float(p.work)            ? tc_scalar_float(-__builtin_inf())
+               : !tc_dtypes[p.work].is_signed ? tc_scalar_int(0)
+                                              : tc_scalar_int(bits == 64 ? INT64_MIN : -((int64_t)1 << (bits - 1)));
+    return p;
+}
+/* A worker's rows: merged input, result, one tap; indices; one as it lies in memory */
+static size_t worker_bytes(const pool *p) {
+    int64_t widest = p->in[2] > p->to[2] ? p->in[2] : p->to[2];
+    return room(widest, 8) * 4 + room(p->to[2], 8);
+}
+static size_t scratch_of(const tc_kcall *k, int threads, int dims) {
+    pool p = read_args(k, dims);
+    return worker_bytes(&p) * (size_t)threads + 64;
+}
+
+/* Output columns whose tap t lies inside: [*first, *last). */
+static void columns(const pool *p, int64_t t, int64_t *first, int64_t *last) {
+    int64_t shift = t * p->dil[2] - p->pad[2], s = p->stride[2];
+    *first = shift >= 0 ? 0 : (-shift + s - 1) / s;
+    *last = p->in[2] - shift > 0 ? (p->in[2] - shift + s - 1) / s : 0;
+    if (*last > p->to[2]) *last = p->to[2];
+}
+typedef struct {
+    char *merged, *best, *tap, *raw;
+    int64_t *index;
+} rows;
+/* Row (i0, i1) of a plane in the work type: where it lies, or a copy. */
+static const char *input_row(const pool *p, int64_t plane, int64_t i0, int64_t i1, char *copy) {
+    const char *x = p->x + (size_t)((plane * volume(p->in)) + (i0 * p->in[1] + i1) * p->in[2]) * tc_dtype_size(p->dtype);
+    if (p->work == p->dtype) return x;
+    p->isa->cast[p->dtype][p->work](copy, x, p->in[2]);
+    return copy;
+}
+static void one_tap(const pool *p, const rows *r, const char *x, int64_t t, int64_t at) {
+    int64_t first, last;
+    size_t e = tc_dtype_size(p->work);
+    columns(p, t, &first, &last);
+    if (first >= last) return;
+    const char *from = x + (first * p->stride[2] + t * p->dil[2] - p->pad[2]) * (int64_t)e;
+    if (p->stride[2] != 1) {
+        p->isa->move->load[__builtin_ctz((unsigned)e)](r->tap, from, p->stride[2], last - first);
+        from = r->tap;
+    }
+    if (p->index) p->reduce->argmax_cols_add(r->best + (size_t)first * e, r->index + first, from, at, last - first);
+    else p->reduce->max_add(r->best + (size_t)first * e, from, last - first);
+}
+static void one_row(const pool *p, const rows *r, int64_t row) {
+    int64_t o1 = row % p->to[1], o0 = row / p->to[1] % p->to[0], plane = row / p->to[1] / p->to[0];
+    size_t e = tc_dtype_size(p->work);
+    char lowest[16];
+    bool any = false;
+    tc_scalar_store(p->work, lowest, 0, p->lowest);
+    p->isa->move->fill[__builtin_ctz((unsigned)e)](r->best, lowest, p->to[2]);
+    if (p->index) memset(r->index, 0, (size_t)p->to[2] * 8);
+    for (int64_t t0 = 0; t0 < p->kernel[0]; t0++)
+        for (int64_t t1 = 0; t1 < p->kernel[1]; t1++) {
+            int64_t i0 = o0 * p->stride[0] + t0 * p->dil[0] - p->pad[0], i1 = o1 * p->stride[1] + t1 * p->dil[1] - p->pad[1];
+            if (i0 < 0 || i0 >= p->in[0] || i1 < 0 || i1 >= p->in[1]) continue;
+            const char *x = input_row(p, plane, i0, i1, r->raw);
+            if (p->index)
+                for (int64_t t = 0; t < p->kernel[2]; t++) one_tap(p, r, x, t, (t0 * p->kernel[1] + t1) * p->kernel[2] + t);
+            else if (any) p->reduce->max_add(r->merged, x, p->in[2]);
+            else memcpy(r->merged, x, (size_t)p->in[2] * e);
+            any = true;
+        }
+    for (int64_t t = 0; any && !p->index && t < p->kernel[2]; t++) one_tap(p, r, r->merged, t, 0);
+    char *out = p->out + (size_t)(row * p->to[2]) * tc_dtype_size(p->dtype);
+    if (p->work == p->dtype) memcpy(out, r->best, (size_t)p->to[2] * e);
+    else p->isa->cast[p->work][p->dtype](out, r->best, p->to[2]);
+    for (int64_t o2 = 0; p->index && o2 < p->to[2]; o2++) {
+        int64_t t = r->index[o2], i2 = o2 * p->stride[2] + t % p->kernel[2] * p->dil[2] - p->pad[2];
+        int64_t i1 = o1 * p->stride[1] + t / p->kernel[2] % p->kernel[1] * p->dil[1] - p->pad[1];
+        int64_t i0 = o0 * p->stride[0] + t / p->kernel[2] / p->kernel[1] * p->dil[0] - p->pad[0];
+        p->index[row * p->to[2] + o2] = (i0 * p->in[1] + i1) * p->in[2] + i2;
+    }
+}
+static void some_rows(void *ctx, int64_t begin, int64_t end, int worker) {
+    const pool *p = ctx;
+    int64_t widest = p->in[2] > p->to[2] ? p->in[2] : p->to[2];
+    char *mine = p->scratch + (size_t)worker * p->per_worker;
+    size_t each = room(widest, 8);
+    rows r = {mine, mine + each, mine + 2 * each, mine + 3 * each, (int64_t *)(mine + 4 * each)};
+    for (int64_t i = begin; i < end; i++) one_row(p, &r, i);
+}
+static tc_status run(tc_kcall *k, int dims) {
+    pool p = read_args(k, dims);
+    p.x = tc_tensor_data(tc_k_tensor(k, 0)), p.out = tc_tensor_data(&k->outs[0]);
+    if (k->nouts > 1 && k->outs[1].storage) p.index = tc_tensor_data(&k->outs[1]);
+    p.scratch = (char *)(((uintptr_t)k->scratch + 63) / 64 * 64), p.per_worker = worker_bytes(&p);
+    int64_t count = p.planes * p.to[0] * p.to[1];
+    if (p.to[2]) tc_parallel_for(k->pool, count, 1 + 4096 / (p.to[2] * p.kernel[1] + 1), some_rows, &p);
+    return NULL;
+}
+
+#define KERNEL(n)                                                                                   \
+    static tc_status run_##n(tc_kcall *k) { return run(k, n); }                                     \
+    static size_t scratch_##n(const tc_kcall *k, int threads) { return scratch_of(k, threads, n); } \
+    const tc_kernel tc_k_max_pool##n##d = {"max_pool", TC_KF_CONTIGUOUS | TC_KF_SPARE_RESULTS, run_##n, scratch_##n};
+KERNEL(1)
+KERNEL(2)
+KERNEL(3)

@@ -1,0 +1,12 @@
+/* Pooling over fixed windows: what a loop does tap by tap, done by rows. Tensors contiguous. */
+#ifndef TC_KERNEL_POOL_H
+#define TC_KERNEL_POOL_H
+
+#include "kernel/kernel.h"
+
+/* aten::max_poolNd_with_indices(Tensor self, int[N] kernel_size, int[N] stride=[], int[N] padding=0, int[N] dilation=1,
+ *                   bool ceil_mode=False) -> (Tensor, Tensor); N 1 to 3. The indices are made only where they have storage.
+ * NaN is the largest, +0 is above -0, the first of ties has the index; a window without input gives the lowest value. */
+extern const tc_kernel tc_k_max_pool1d, tc_k_max_pool2d, tc_k_max_pool3d;
+
+#endif
