@@ -43,8 +43,11 @@ static tc_status run_records(tc_cmd *c, const tc_program *p, const tc_cmd_code *
     TC_TRY(tc_cmd_int(c, TC_OPT_seed, 0, INT64_MAX, 0, &seed));
     TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &numerics));
     tc_generator_seed(&gen, (uint64_t)seed);
-    tc_exec_options options = {
-        .pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .fast = numerics == 1, .code = code->code.find ? &code->code : NULL};
+    tc_exec_options options = {.pool = tc_cmd_pool(c),
+                               .threads = tc_cmd_threads(c),
+                               .fast = numerics == 1,
+                               .keep_packed = true,
+                               .code = code->code.find ? &code->code : NULL};
     bool trace = tc_cmd_has(c, TC_OPT_trace);
     if (trace) {
         options.no_fuse = true;

@@ -150,7 +150,7 @@ static tc_status open_program(const char *path, const char *name, tc_program **o
 
 static tc_status open_model(const char *path, const char *name, int threads, tc_model *m) {
     TC_TRY(open_program(path, name, &m->program));
-    TC_TRY(tc_exec_create(m->program, &(tc_exec_options){.threads = threads}, &m->exec));
+    TC_TRY(tc_exec_create(m->program, &(tc_exec_options){.threads = threads, .keep_packed = true}, &m->exec));
     tc_generator_seed(&m->generator, 0);
     list_ports(m);
     return NULL;

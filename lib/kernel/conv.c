@@ -60,11 +60,13 @@ static const void *widen(const tc_kcall *k, const tc_tensor *t, char **scratch) 
 static size_t widened(const tc_tensor *t) { return t && narrow(t->dtype) ? tc_conv_room((size_t)tc_tensor_numel(t) * 4) : 0; }
 
 /* ---- the two ways of a product ---- */
-static size_t product_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
-    return tc_conv_by_lanes(c) ? tc_conv_lanes_scratch(c, isa, threads) : tc_conv_correlate_scratch(c, isa, threads);
+static size_t product_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
+    return tc_conv_by_lanes(c) ? tc_conv_lanes_scratch(c, isa, threads) : tc_conv_correlate_scratch(c, isa, threads, packed);
 }
-static void product(const tc_kcall *k, const tc_conv *c, char *scratch, const void *in, tc_conv_weight w, const void *bias, void *out) {
-    (tc_conv_by_lanes(c) ? tc_conv_lanes : tc_conv_correlate)(c, k->isa, k->pool, scratch, in, w, bias, out);
+static void product(const tc_kcall *k, const tc_conv *c, char *scratch, const void *in, tc_conv_weight w, const void *packed, const void *bias,
+                    void *out) {
+    if (tc_conv_by_lanes(c)) tc_conv_lanes(c, k->isa, k->pool, scratch, in, w, bias, out);
+    else tc_conv_correlate(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
 }
 static size_t weight_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     return tc_conv_by_lanes(c) ? tc_conv_lanes_grad_scratch(c, isa, threads) : tc_conv_weight_grad_scratch(c, isa, threads);
@@ -73,7 +75,7 @@ static size_t weight_scratch(const tc_conv *c, const tc_isa_ops *isa, int thread
 /* ---- forward ---- */
 static size_t forward_scratch(const tc_kcall *k, int threads) {
     args a = read_args(k, 0, 1, 3, k->outs[0].size);
-    size_t s = widened(a.x) + widened(a.w) + widened(tc_k_tensor(k, 2)) + product_scratch(&a.c, k->isa, threads);
+    size_t s = widened(a.x) + widened(a.w) + widened(tc_k_tensor(k, 2)) + product_scratch(&a.c, k->isa, threads, k->packed);
     if (narrow(a.x->dtype)) s += tc_conv_room((size_t)(a.c.n * a.out_channels * tc_conv_volume(a.c.out)) * 4);
     return s + 64;
 }
@@ -84,9 +86,19 @@ static tc_status forward(tc_kcall *k) {
     const void *x = widen(k, a.x, &scratch), *w = widen(k, a.w, &scratch), *bias = tc_k_given(k, 2) ? widen(k, tc_k_tensor(k, 2), &scratch) : NULL;
     void *out = tc_tensor_data(&k->outs[0]);
     void *to = narrow(a.x->dtype) ? tc_conv_take(&scratch, (size_t)n * 4) : out;
-    product(k, &a.c, scratch, x, weight_of(&a, w, false), bias, to);
+    product(k, &a.c, scratch, x, weight_of(&a, w, false), k->packed, bias, to);
     if (to != out) k->isa->cast[TC_F32][a.x->dtype](out, to, n);
     return NULL;
+}
+
+static size_t forward_pack_bytes(const tc_kcall *k, int *arg) {
+    args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    *arg = 1;
+    return !narrow(a.x->dtype) && tc_conv_packs(&a.c) ? tc_conv_packed_bytes(&a.c, k->isa) : 0;
+}
+static void forward_pack(const tc_kcall *k, void *out) {
+    args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    tc_conv_pack(&a.c, k->isa, k->pool, weight_of(&a, tc_tensor_data(a.w), false), out);
 }
 
 /* ---- backward ---- */
@@ -133,7 +145,7 @@ static bool wanted(const tc_kcall *k, int i) {
 static size_t backward_scratch(const tc_kcall *k, int threads) {
     args a = read_args(k, 1, 2, 4, tc_k_tensor(k, 0)->size);
     tc_conv in = backward_of(&a.c), w = plain_of(&a.c);
-    size_t s = product_scratch(&in, k->isa, threads), u = weight_scratch(&w, k->isa, threads);
+    size_t s = product_scratch(&in, k->isa, threads, false), u = weight_scratch(&w, k->isa, threads);
     s = s > u ? s : u;
     if (narrow(a.x->dtype))
         s += widened(tc_k_tensor(k, 0)) + widened(a.x) + widened(a.w) + tc_conv_room((size_t)tc_tensor_numel(a.x) * 4) +
@@ -154,7 +166,7 @@ static tc_status backward(tc_kcall *k) {
     }
     if (out[0]) {
         tc_conv b = backward_of(&a.c);
-        product(k, &b, scratch, dout, weight_of(&a, w, true), NULL, out[0]);
+        product(k, &b, scratch, dout, weight_of(&a, w, true), NULL, NULL, out[0]);
     }
     if (out[1]) {
         tc_conv p = plain_of(&a.c);
@@ -171,5 +183,5 @@ static tc_status backward(tc_kcall *k) {
     return NULL;
 }
 
-const tc_kernel tc_k_convolution = {"convolution", TC_KF_CONTIGUOUS, forward, forward_scratch};
+const tc_kernel tc_k_convolution = {"convolution", TC_KF_CONTIGUOUS, forward, forward_scratch, forward_pack_bytes, forward_pack};
 const tc_kernel tc_k_convolution_backward = {"convolution_backward", TC_KF_CONTIGUOUS, backward, backward_scratch};

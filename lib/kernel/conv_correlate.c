@@ -217,6 +217,9 @@ void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_con
     tc_parallel_for(pool, c->groups * panels(c, j.o), 1, pack_panels, &j);
 }
 
+/* A weight is read once to be packed, and then for each position: some 20 of them cost as much as packing (measured). */
+bool tc_conv_packs(const tc_conv *c) { return !tc_conv_by_lanes(c) && !tc_conv_pointwise(c) && c->n * tc_conv_volume(c->out) <= 512; }
+
 /* ---- 1x1 ---- */
 bool tc_conv_pointwise(const tc_conv *c) {
     bool one = tc_conv_volume(c->kernel) == 1;
@@ -280,16 +283,16 @@ static void run_pointwise(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool
     tc_gemm_run(isa, pool, scratch, c->n * c->groups, make_job, &p);
 }
 
-size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
+size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
     if (tc_conv_pointwise(c))
         return tc_gemm_scratch(isa, c->dtype, c->cout, tc_conv_volume(c->out), c->cin, threads) + 256 +
                (strided(c) ? tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c)) : 0);
     plan p = start_plan(c, isa, threads);
-    return tc_conv_packed_bytes(c, isa) + tables_bytes(c) + tc_conv_room((size_t)(c->n * p.channels * p.inside) * elem(c)) +
+    return (packed ? 0 : tc_conv_packed_bytes(c, isa)) + tables_bytes(c) + tc_conv_room((size_t)(c->n * p.channels * p.inside) * elem(c)) +
            p.per_worker * (size_t)threads + 64;
 }
-void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias,
-                       void *out) {
+void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
+                       const void *bias, void *out) {
     scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
     if (tc_conv_pointwise(c)) {
         run_pointwise(c, isa, pool, scratch, in, w, bias, out);
@@ -297,8 +300,11 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
     }
     plan p = start_plan(c, isa, tc_pool_threads(pool));
     if (!p.area || !c->n || !c->cout) return;
-    char *packed = tc_conv_take(&scratch, tc_conv_packed_bytes(c, isa));
-    tc_conv_pack(c, isa, pool, w, packed);
+    if (!packed) {
+        char *here = tc_conv_take(&scratch, tc_conv_packed_bytes(c, isa));
+        tc_conv_pack(c, isa, pool, w, here);
+        packed = here;
+    }
     p.w = packed, p.bias = bias, p.out = out, p.x = in;
     if (p.inside > 1) {
         char *x = tc_conv_take(&scratch, (size_t)(c->n * p.channels * p.inside) * elem(c));

@@ -42,12 +42,13 @@ typedef struct {
     const void *data;
     int64_t group, cout, cin;
 } tc_conv_weight;
-size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
-void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *bias,
-                       void *out);
+size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed);
+void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
+                       const void *bias, void *out);
 /* Weights as tiles read them, ahead of time or for one call. */
 size_t tc_conv_packed_bytes(const tc_conv *c, const tc_isa_ops *isa);
 void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out);
+bool tc_conv_packs(const tc_conv *c);     /* packing costs 5 % of the product or more */
 bool tc_conv_pointwise(const tc_conv *c); /* 1x1: a matrix product of the planes as they are */
 /* dw[co, ci, tap] = sum over n, o of dout[n, co, o] * in[n, ci, i(o, tap)]; c is not adjoint. dw strides as of weights. */
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);

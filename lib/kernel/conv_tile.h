@@ -82,18 +82,19 @@ TILE_OF(2)
 TILE_OF(3)
 TILE_OF(4)
 #if MR > 4
-    TILE_OF(5) TILE_OF(6)
+TILE_OF(5)
+TILE_OF(6)
 #endif
 #if MR > 6
-        TILE_OF(7) TILE_OF(8) TILE_OF(9) TILE_OF(10) TILE_OF(11) TILE_OF(12) TILE_OF(13) TILE_OF(14)
+    TILE_OF(7) TILE_OF(8) TILE_OF(9) TILE_OF(10) TILE_OF(11) TILE_OF(12) TILE_OF(13) TILE_OF(14)
 #endif
-            static void (*const tile_of[])(const tile *) = {
-                NULL,   tile_1, tile_2, tile_3,  tile_4,
+        static void (*const tile_of[])(const tile *) = {
+            NULL,   tile_1, tile_2, tile_3,  tile_4,
 #if MR > 4
-                tile_5, tile_6,
+            tile_5, tile_6,
 #endif
 #if MR > 6
-                tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
+            tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
 #endif
 };
 

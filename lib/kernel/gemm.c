@@ -61,10 +61,30 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
         int64_t c0 = rest / r->plan.nrows * r->plan.cols, r0 = rest % r->plan.nrows * r->plan.rows;
         int64_t nc = least(r->plan.cols, j.n - c0), nr = least(r->plan.rows, j.m - r0);
         if (nc <= 0 || nr <= 0) continue;
-        void *packed = r->packed_bytes && nr > TC_GEMM_MC ? mine : NULL;
-        if (packed) o->pack(&j, c0, nc, packed);
+        const void *packed = r->packed_bytes && nr > TC_GEMM_MC ? mine : NULL;
+        if (j.packed) packed = (const char *)j.packed + (size_t)(c0 * j.k) * tc_dtype_size(j.dtype);
+        else if (packed) o->pack(&j, c0, nc, mine);
         for (int64_t i = 0; i < nr; i += TC_GEMM_MC) o->block(&j, r0 + i, least(TC_GEMM_MC, nr - i), c0, nc, mine + r->packed_bytes, packed, worker);
     }
+}
+
+size_t tc_gemm_packed_bytes(const tc_isa_ops *isa, tc_dtype dtype, int64_t n, int64_t k) { return ops_of(isa, dtype)->pack_bytes(n, k); }
+typedef struct {
+    const tc_gemm *job;
+    const tc_gemm_ops *ops;
+    char *out;
+} packing;
+static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
+    const packing *p = ctx;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        int64_t c0 = i * p->ops->nr;
+        p->ops->pack(p->job, c0, least(p->ops->nr, p->job->n - c0), p->out + (size_t)(c0 * p->job->k) * tc_dtype_size(p->job->dtype));
+    }
+}
+void tc_gemm_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out) {
+    packing p = {job, ops_of(isa, job->dtype), out};
+    tc_parallel_for(pool, up(job->n, p.ops->nr), 1 + 32768 / (p.ops->nr * (job->k + 1)), pack_panels, &p);
 }
 
 void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t count, void (*make)(void *, int64_t, tc_gemm *), void *ctx) {

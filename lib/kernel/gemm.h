@@ -34,10 +34,14 @@ typedef struct {
     const void *add;
     int64_t add_rs, add_cs;
     const tc_epilogue *epilogue; /* c_cs must be 1 */
+    const void *packed;          /* b as tc_gemm_pack wrote it, or NULL */
 } tc_gemm;
 
 /* Bytes of scratch that tc_gemm_run needs for jobs not larger than this, with so many threads. */
 size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads);
+/* The right operand as tiles read it, for products that have it in common. Only b, n and k of the job are read. */
+size_t tc_gemm_packed_bytes(const tc_isa_ops *isa, tc_dtype dtype, int64_t n, int64_t k);
+void tc_gemm_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out);
 /* Runs `count` jobs, splitting over jobs, columns and rows. make writes job i; it is called from any thread. */
 void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t count, void (*make)(void *ctx, int64_t i, tc_gemm *out_job), void *ctx);
 

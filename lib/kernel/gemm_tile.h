@@ -188,14 +188,19 @@ static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
 }
 static size_t pack_bytes(int64_t nc, int64_t k) { return (size_t)(padded(nc) * k) * sizeof(T); }
 
+static int64_t present(const tc_gemm *j) { /* k that are */
+    int64_t n = 0;
+    for (int i = 0; i < j->nseg; i++) n += j->seg[i].n;
+    return j->seg ? n : j->k;
+}
 static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
     piece pieces[TC_LEAF];
     int at = 0, count;
     T *o = out;
     for (int64_t k0 = 0; k0 < j->k; k0 += TC_LEAF) {
         int64_t n = leaf_pieces(j, k0, &at, pieces, &count);
-        pack_pieces(j, pieces, count, c0, nc, o, n * NR);
-        o += n * padded(nc);
+        pack_pieces(j, pieces, count, c0, nc, o, present(j) * NR);
+        o += n * NR;
     }
 }
 
@@ -210,7 +215,7 @@ static void store_tile(const tc_gemm *j, const T *tile, int64_t r0, int rows, in
 }
 static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
     T *a = work, *spare = a + MR * LDA, *bbuf = spare + MR * NR, *store = bbuf + padded(nc) * TC_LEAF;
-    int64_t wide = padded(nc), area = nr * wide, leaves = (j->k + TC_LEAF - 1) / TC_LEAF;
+    int64_t wide = padded(nc), area = nr * wide, leaves = (j->k + TC_LEAF - 1) / TC_LEAF, all = present(j);
     const T *b = packed;
     T *level[LEVELS]; /* partial sums: tiles one after the other, each rows x NR */
     int used = 0, free_count = level_count(j->k) + 1, at = 0, count;
@@ -256,7 +261,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
             copy_rows(j, pieces, count, r0 + r, rows, a);
             for (int64_t c = 0; c < nc; c += NR) {
                 int64_t where = base + c * rows, w = nc - c < NR ? nc - c : NR;
-                leaf_tile t = {.a = a, .b = b + c * n, .k = n, .nlevels = nm, .level_ld = NR};
+                leaf_tile t = {.a = a, .b = b + c * (packed ? all : n), .k = n, .nlevels = nm, .level_ld = NR};
                 for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
                 int direct = last && w == NR && (j->c_col ? neighbours(j->c_col, c0 + c, NR) == NR : j->c_cs == 1);
                 t.out = !last ? out + where : direct ? (T *)j->c + (r0 + r) * j->c_rs + (j->c_col ? j->c_col[c0 + c] : c0 + c) : spare;
@@ -278,7 +283,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
             for (int m = 0; m < nm; m++) have &= ~((int64_t)1 << merged[m]), free_list[used++] = level[merged[m]];
             level[top] = out, have |= (int64_t)1 << top;
         }
-        if (packed) b += n * wide;
+        if (packed) b += n * NR;
     }
     if (!written) /* k is 0 */
         for (int64_t r = r0; r < r0 + nr; r++)

@@ -16,6 +16,7 @@ typedef struct {
     double alpha, beta;
     tc_scalar ialpha, ibeta;
     const tc_epilogue *epilogue;
+    const void *packed; /* b, of one batch */
 } product;
 
 static operand matrix(const tc_tensor *t, int rows, int cols) { /* dimensions of rows and columns, -1: none; 0 of three is the batch */
@@ -63,6 +64,7 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
                      .alpha = p->alpha,
                      .beta = p->beta,
                      .epilogue = p->epilogue,
+                     .packed = p->packed,
                      .add_rs = p->add.rs,
                      .add_cs = p->add.cs};
     if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * e;
@@ -174,21 +176,41 @@ static tc_status run_of(tc_kcall *c, int form) {
         js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
         p.dtype = TC_F32;
     }
-    p.epilogue = c->epilogue;
+    p.epilogue = c->epilogue, p.packed = c->packed;
     tc_gemm_run(c->isa, c->pool, scratch, p.batch, make_job, &js);
     if (narrow(d)) c->isa->cast[TC_F32][d](out, js.c, p.batch * p.m * p.n);
     return NULL;
 }
 
-#define KERNEL(id, FORM, kflags)                                                                        \
+/* ---- b ahead of time ---- */
+enum { PACK_ROWS = 400 }; /* packing an element costs what some 20 rows of the product do (measured) */
+static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
+    product p = read_form(c, form);
+    *out_arg = arg;
+    if ((p.dtype != TC_F32 && p.dtype != TC_F64) || p.m > PACK_ROWS || p.n < 16 || p.k < 16) return 0;
+    return tc_gemm_packed_bytes(c->isa, p.dtype, p.n, p.k);
+}
+static void pack_form(const tc_kcall *c, int form, void *out) {
+    product p = read_form(c, form);
+    tc_gemm j = {.dtype = p.dtype, .n = p.n, .k = p.k, .b = p.b.data, .b_rs = p.b.rs, .b_cs = p.b.cs};
+    tc_gemm_pack(c->isa, c->pool, &j, out);
+}
+#define PACKS(id, FORM, arg)                                                                                     \
+    static size_t pack_bytes_##id(const tc_kcall *c, int *out_arg) { return pack_bytes(c, FORM, arg, out_arg); } \
+    static void pack_##id(const tc_kcall *c, void *out) { pack_form(c, FORM, out); }
+PACKS(mm, MM, 1)
+PACKS(addmm, ADDMM, 2)
+PACKS(linear, LINEAR, 1)
+
+#define KERNEL(id, FORM, kflags, ...)                                                                   \
     static tc_status run_##id(tc_kcall *c) { return run_of(c, FORM); }                                  \
     static size_t scratch_##id(const tc_kcall *c, int threads) { return scratch_of(c, threads, FORM); } \
-    const tc_kernel tc_k_##id = {#id, kflags, run_##id, scratch_##id};
-KERNEL(mm, MM, TC_KF_EPILOGUE)
-KERNEL(bmm, BMM, 0)
-KERNEL(addmm, ADDMM, TC_KF_EPILOGUE)
-KERNEL(baddbmm, BADDBMM, 0)
-KERNEL(addmv, ADDMV, 0)
-KERNEL(mv, MV, 0)
-KERNEL(dot, DOT, 0)
-KERNEL(linear, LINEAR, TC_KF_CONTIGUOUS | TC_KF_EPILOGUE)
+    const tc_kernel tc_k_##id = {#id, kflags, run_##id, scratch_##id, __VA_ARGS__};
+KERNEL(mm, MM, TC_KF_EPILOGUE, pack_bytes_mm, pack_mm)
+KERNEL(bmm, BMM, 0, NULL, NULL)
+KERNEL(addmm, ADDMM, TC_KF_EPILOGUE, pack_bytes_addmm, pack_addmm)
+KERNEL(baddbmm, BADDBMM, 0, NULL, NULL)
+KERNEL(addmv, ADDMV, 0, NULL, NULL)
+KERNEL(mv, MV, 0, NULL, NULL)
+KERNEL(dot, DOT, 0, NULL, NULL)
+KERNEL(linear, LINEAR, TC_KF_CONTIGUOUS | TC_KF_EPILOGUE, pack_bytes_linear, pack_linear)

@@ -49,6 +49,12 @@ static tc_status read_window(const tc_shape_ctx *c, int at, bool dilated, window
     for (int i = 0; i < MAX_SPATIAL; i++) w->dilation[i] = 1;
     if (dilated) TC_TRY(list_arg(c, at + 3, w->n, NULL, 1, w->dilation));
     w->ceil = tc_sh_bool(c, at + 3 + dilated);
+    for (int i = 0; i < w->n; i++) {
+        int64_t reach;
+        if (__builtin_mul_overflow(w->dilation[i], w->kernel[i] - 1, &reach) || reach > INT64_MAX / 4 || w->padding[i] > INT64_MAX / 4)
+            return tc_sh_fail(c, "effective kernel size overflows, but got kernel_size=%lld and dilation=%lld", (long long)w->kernel[i],
+                              (long long)w->dilation[i]);
+    }
     for (int i = 0; i < w->n; i++)
         if (w->padding[i] > (w->dilation[i] * (w->kernel[i] - 1) + 1) / 2)
             return tc_sh_fail(c, "pad should be at most half of effective kernel size, but got pad=%lld, kernel_size=%lld and dilation=%lld",

@@ -338,6 +338,19 @@ static void contiguous_arg(binder *x, tc_karg *a) {
     a->tensor = &x->b->t[copy];
 }
 
+/* Which argument of the call is kept in its packed form, if any. */
+static void choose_packed(binder *x, kernel_call *k, const tc_kernel *kn) {
+    if (!kn->pack_bytes || !x->e->o.keep_packed || x->f != x->e->main) return;
+    k->pack_bytes = kn->pack_bytes(&k->k, &k->pack_arg);
+    const tc_karg *a = &k->args[k->pack_arg];
+    if (!k->pack_bytes || a->kind != TC_K_TENSOR) {
+        k->pack_bytes = 0;
+        return;
+    }
+    int r = x->b->root_of[a->tensor - x->b->t];
+    if (r < 0 || x->b->roots[r].kind != ROOT_INPUT || !packed_argument(x->e, x->f->g->inputs[x->b->roots[r].index])) k->pack_bytes = 0;
+}
+
 static tc_status bind_kernel(binder *x, const tc_group *g, int index, const int *last) {
     const tc_node *n = g->node;
     const tc_kernel *kn = n->op->kernel;
@@ -369,6 +382,7 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index, const int 
     k->k.pool = x->e->pool;
     k->k.isa = x->e->isa;
     k->k.fast = x->e->o.fast;
+    if (!s) choose_packed(x, k, kn);
     if (!s && kn->scratch) {
         size_t bytes = kn->scratch(&k->k, tc_pool_threads(x->e->pool));
         if (bytes > x->b->kernel_scratch) x->b->kernel_scratch = bytes;

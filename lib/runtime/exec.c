@@ -171,6 +171,7 @@ tc_status tc_exec_create(const tc_program *p, const tc_exec_options *options, tc
 void tc_exec_destroy(tc_exec *e) {
     if (!e) return;
     frame_destroy(e->main);
+    packed_free(e);
     for (int i = 0; e->state && i < e->program->ninputs; i++) tc_tensor_deinit(&e->state[i]);
     tc_pool_destroy(e->own_pool);
     recycler_release(e->memory);
@@ -295,6 +296,7 @@ tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct t
     memset(in, 0, 2 * n * sizeof *in);
     memset(given, 0, n * sizeof *given);
     gathered g = {in, in + n, given};
+    e->runs++;
     tc_status s = gather_inputs(e, inputs, &g);
     if (!s) {
         unsigned mode = float_mode_begin();
@@ -338,6 +340,7 @@ tc_status tc_exec_set_state(tc_exec *e, int index, const tc_tensor *t) {
         return s;
     }
     int r = real_input(p, index);
+    e->version++;
     tc_tensor own;
     if (tc_tensor_is_contiguous(t)) own = tc_tensor_share(t);
     else TC_TRY(tc_tensor_clone(t, &own));
@@ -375,8 +378,8 @@ void tc_exec_report(const tc_exec *e, tc_buf *out) {
     report_frame(out, e->main);
     if (!e->main->b) return;
     tc_exec_memory m = tc_exec_memory_use(e);
-    tc_buf_printf(out, "memory: state %zu, intermediates %zu (%zu without sharing), data-dependent %zu, scratch %zu bytes\n", m.state, m.arena,
-                  m.naive, m.dynamic, m.scratch);
+    tc_buf_printf(out, "memory: state %zu, intermediates %zu (%zu without sharing), data-dependent %zu, scratch %zu, packed weights %zu bytes\n",
+                  m.state, m.arena, m.naive, m.dynamic, m.scratch, m.packed);
 }
 
 static void add_memory(const frame *f, tc_exec_memory *m) {
@@ -388,7 +391,7 @@ static void add_memory(const frame *f, tc_exec_memory *m) {
 }
 
 tc_exec_memory tc_exec_memory_use(const tc_exec *e) {
-    tc_exec_memory m = {.dynamic = e->dynamic_bytes, .scratch = e->scratch_bytes};
+    tc_exec_memory m = {.packed = e->packed_bytes, .dynamic = e->dynamic_bytes, .scratch = e->scratch_bytes};
     for (int i = 0; i < e->program->ninputs; i++)
         if (e->state[i].storage) m.state += tc_tensor_bytes(&e->state[i]);
     add_memory(e->main, &m);

@@ -41,6 +41,8 @@ typedef struct {
     int nlate;
     const tc_tensor **lists;
     int64_t *ints;
+    size_t pack_bytes; /* 0: nothing of it is kept packed */
+    int pack_arg;
 } kernel_call;
 
 typedef struct {
@@ -94,6 +96,15 @@ struct frame {
     bound *b;                 /* bound in the run that goes on */
 };
 
+/* An argument of a node as its kernel reads it (tc_kernel.pack), shared by all sizes under which the form is the same. */
+typedef struct {
+    const tc_node *node;
+    const void *from; /* the data that was packed, of state number `version` */
+    uint64_t version;
+    size_t bytes;
+    void *data;
+} packed_form;
+
 struct tc_exec {
     tc_program *program;
     tc_exec_options o;
@@ -107,10 +118,12 @@ struct tc_exec {
     size_t nvars;
     void *scratch;
     size_t scratch_bytes;
-    uint64_t clock;
+    uint64_t clock, runs, version; /* version: of the state, as set from outside */
+    TC_VEC(packed_form) packed;
+    size_t packed_bytes;
     size_t dynamic_bytes;
     struct tc_generator *gen;
-    bool random; /* a node draws random numbers */
+    bool random;    /* a node draws random numbers */
     bool plan_only; /* frame_bind makes the plan and no memory */
     void (*profile)(void *ctx, const tc_exec_event *event);
     void *profile_ctx;
@@ -138,6 +151,10 @@ void kernel_call_free(kernel_call *k);
 tc_status meta_sizes(const tc_exec *e, const tc_value *v, int64_t *size);
 /* dynamic.c */
 tc_status run_dynamic(frame *f, const tc_group *g, int index);
+/* packed.c */
+bool packed_argument(const tc_exec *e, const tc_value *input); /* input of the main graph that stays as it is between runs */
+tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void **out);
+void packed_free(tc_exec *e);
 /* control.c */
 tc_status run_control(frame *f, const tc_node *n);
 /* run.c */

@@ -104,6 +104,8 @@ tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n) {
         k->late[i].arg->num = tc_sym_type(k->late[i].number) == TC_SYM_FLOAT ? tc_scalar_float(v.f) : tc_scalar_bool(v.i);
     }
     kernel_setup(e, k);
+    k->k.packed = NULL;
+    if (k->pack_bytes) TC_TRY(packed_data(e, k, n, &k->k.packed));
     if (n->op->flags & TC_OP_RANDOM && !e->gen) return tc_error(TC_USAGE, "%s draws random numbers and no generator was given", tc_op_name(n->op));
     if (kn->scratch) {
         size_t bytes = kn->scratch(&k->k, tc_pool_threads(e->pool));

@@ -32,6 +32,7 @@ typedef struct {
     bool fast;                /* --numerics=fast */
     bool no_fuse;             /* every node a group of its own: same bits, for tests and diagnosis */
     bool loops;               /* operators that have a loop and a kernel run as loops, which can be written as C */
+    bool keep_packed;         /* parameters and constants change through tc_exec_set_state only: from the second run on their packed forms are kept */
     const tc_exec_code *code; /* NULL: interpret everything */
 } tc_exec_options;
 
@@ -62,6 +63,7 @@ typedef struct {
     size_t state;   /* bytes of parameters, buffers, constants */
     size_t arena;   /* planned intermediates of the last sizes */
     size_t naive;   /* the same without sharing memory between lifetimes */
+    size_t packed;  /* weights in the form that kernels read, kept between runs */
     size_t dynamic; /* made during the run: data-dependent sizes */
     size_t scratch; /* of kernels and blocks, all workers */
     size_t results; /* of the program, without those that are state (estimates only) */
