@@ -4,7 +4,7 @@
 #include "onnx/onnx.h"
 #include "runtime/runtime.h"
 
-static void warn(void *self, const char *text) { tc_cmd_note(self, "%s", text); }
+static void warn(void *self, const char *text) { tc_cmd_verbose(self, "%s", text); }
 
 /* "NAME=VALUE" or "NAME:HINT=VALUE" for this input: where VALUE begins, else NULL. */
 static const char *value_for(const char *spec, const char *name, bool only) {

@@ -43,7 +43,8 @@ static void set_hint(tc_capture *k, tc_sym symb, int64_t example, int64_t lo, in
         T->hint = grown, T->nhint = i + 8;
     }
     if (T->hint[i].bound) return;
-    static const int scale[][2] = {{32, 48}, {4, 6}, {1, 2}, {16, 16}, {4, 4}}; /* step and first */
+    static const int scale[TC_CAPTURE_MORE_ATTEMPTS][2] = {{32, 48}, {4, 6},   {1, 2},    {16, 16}, {4, 4},  {0, 1}, /* step and first */
+                                                           {0, 512}, {0, 256}, {0, 1024}, {0, 160}, {0, 64}, {0, 224}};
     int a = k->attempt % (int)(sizeof scale / sizeof *scale);
     int64_t v = example >= 0 ? example : (int64_t)i * scale[a][0] + scale[a][1];
     if (v < lo) v = lo;
@@ -61,7 +62,7 @@ static void remember_dim(tc_capture *k, tc_sym symb, const char *where, bool dec
 }
 
 static tc_sym symbol(tc_capture *k, const char *name, const char *where, int64_t example, bool declared) {
-    int64_t lo = 1, hi = TC_SYM_NO_HI;
+    int64_t lo = example != 0, hi = TC_SYM_NO_HI;
     for (int i = 0; i < k->nranges; i++) /* a size of 0 is met only where it is asked for */
         if (k->ranges[i].symbol && !strcmp(k->ranges[i].symbol, name) && k->ranges[i].hi && k->ranges[i].lo == 0) lo = 0;
     for (int i = 0; i < k->nranges; i++)

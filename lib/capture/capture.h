@@ -69,7 +69,7 @@ tc_capture *tc_capture_begin(C *c, const char *name);                     /* con
 void tc_capture_state(tc_capture *k, V module, const char *prefix);       /* parameters and buffers become inputs by FQN */
 void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n); /* before the inputs; borrowed */
 void tc_capture_attempt(tc_capture *k, int attempt); /* which example values symbols without bounds are given: 0, 1, ... TC_CAPTURE_ATTEMPTS - 1 */
-enum { TC_CAPTURE_ATTEMPTS = 5 };
+enum { TC_CAPTURE_ATTEMPTS = 5, TC_CAPTURE_MORE_ATTEMPTS = 12 };
 V tc_capture_tensor(tc_capture *k, const tc_capture_input *in);   /* a user input (sizes, example) */
 V tc_capture_number(tc_capture *k, const char *name, tc_dtype d); /* a symbolic number as user input */
 void tc_capture_parameter(tc_capture *k, V t, const char *name);  /* a concrete tensor from now on stands for a parameter */

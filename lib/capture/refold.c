@@ -45,7 +45,7 @@ static void graph(C *c, tc_program *p, tc_graph *g) {
         for (int i = 0; i < n->nouts; i++) value(c, p, n->outs[i]);
         for (int i = 0; i < n->nargs; i++) {
             tc_arg *a = &n->args[i];
-            if (a->kind == TC_A_INT) a->sym = refold(c, p->sym, a->sym);
+            if (a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym)) a->sym = refold(c, p->sym, a->sym);
             else if (a->kind == TC_A_INTS) a->syms = list_of(c, p, a->syms, a->n);
         }
     }

@@ -247,6 +247,37 @@ static V h_map(C *c, args *A) {
     return mapped(c, out, leaf_result, &res);
 }
 
+/* scan(f, init, xs): new, y = f(carry, x) for every slice x of xs along dimension 0; the last carry and the stacked y. */
+static V h_scan(C *c, args *A) {
+    V v[3];
+    tc_take(c, A, "scan", "f init xs", v);
+    need_graph(c, "torch.scan");
+    region *r = tc_mem(c, sizeof *r);
+    r->graph = subgraph(c, "combine_graph");
+    TC_VEC(tc_value *) start = {0};
+    V carry = mapped(c, v[1], leaf_inner, r);
+    for (size_t k = 0; k < r->from.len; k++) {
+        tc_avec_push(c, &start, r->from.data[k]);
+        r->from.data[k] = tc_mem(c, sizeof(tc_value)); /* a carried value is not the outer tensor it starts from */
+    }
+    size_t ninit = start.len, n;
+    slices s = {.r = r};
+    V in = mapped(c, v[2], leaf_slice, &s);
+    tc_torch_enter(c, r, r->graph);
+    V out = tc_call2(c, v[0], carry, in);
+    V *pair = tc_is_seq(out) ? tc_items(out, &n) : NULL;
+    if (!pair || n != 2) tc_raise(c, "TypeError", "scan: the function must return a pair: the new carry and what is stacked");
+    mapped(c, pair[0], leaf_output, r->graph);
+    mapped(c, pair[1], leaf_output, r->graph);
+    tc_torch_leave(c);
+    tc_program *p = c->torch->graph->program;
+    tc_arg a[4] = {graph_arg(r->graph), values_arg(p, start.data, ninit), values_arg(p, s.outer.data, s.outer.len),
+                   values_arg(p, r->from.data + ninit, r->from.len - ninit)};
+    results res = {emit(c, "higher_order::scan", a, 4), 0};
+    V last = mapped(c, pair[0], leaf_result, &res);
+    return tc_tuple_of(c, 2, last, mapped(c, pair[1], leaf_result, &res));
+}
+
 /* ---- torch.autograd ---- */
 static bool wants_grad(V t) {
     tensor *x = (tensor *)t;
@@ -375,7 +406,7 @@ static V h_grad(C *c, args *A) {
 
 void tc_torch_hop_init(C *c, module *priv);
 void tc_torch_hop_init(C *c, module *priv) {
-    static const native_def fns[] = {{"cond", h_cond}, {"while_loop", h_while}, {"map", h_map}, {"autograd_function", h_function},
+    static const native_def fns[] = {{"cond", h_cond}, {"while_loop", h_while}, {"map", h_map}, {"scan", h_scan}, {"autograd_function", h_function},
                                      {"grad", h_grad}, {"rebind", h_rebind},    {NULL, NULL}};
     tc_define(c, priv->d, fns);
 }

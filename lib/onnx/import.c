@@ -149,7 +149,8 @@ static V model_object(C *c, const job *j) {
         const tc_onnx_fixed *f = &j->o->fixed[i];
         V l = tc_list_of(c, 0, NULL);
         for (int k = 0; k < f->n; k++) tc_list_push(c, (list *)l, tc_value_of_tensor(c, &f->items[k], false));
-        put(c, fixed, f->name, f->absent ? c->none : f->is_sequence ? l : ((list *)l)->a[0]);
+        if (f->text) put(c, fixed, f->name, tensor_object(c, f->text));
+        else put(c, fixed, f->name, f->absent ? c->none : f->is_sequence ? l : ((list *)l)->a[0]);
     }
     put(c, d, "graph", graph_object(c, &m->graph));
     put(c, d, "functions", functions);
@@ -279,7 +280,7 @@ static void run(C *c, void *ctx) {
             V e = c->exc;
             bool chosen = tc_capture_chose_sizes(c) && !j->wants;
             tc_capture_abandon(c);
-            if (!chosen || attempt + 1 == TC_CAPTURE_ATTEMPTS || tc_exc_is(c, e, "TypeError") || tc_exc_is(c, e, "AttributeError"))
+            if (!chosen || attempt + 1 == TC_CAPTURE_MORE_ATTEMPTS || tc_exc_is(c, e, "TypeError") || tc_exc_is(c, e, "AttributeError"))
                 tc_raise_again(c, e);
         }
     }
@@ -289,7 +290,7 @@ tc_status tc_onnx_import(const tc_onnx_model *m, const tc_onnx_options *o, tc_pr
     C *c;
     tc_generator gen = {0};
     job j = {.m = m, .o = o};
-    tc_lang_options limits = {.max_steps = 200000000, .max_memory = (size_t)1 << 30};
+    tc_lang_options limits = {.max_steps = 200000000, .max_memory = (size_t)1 << 30, .max_tensor_bytes = (size_t)256 << 20};
     if (out_wants) *out_wants = NULL;
     tc_generator_seed(&gen, 0);
     TC_TRY(tc_lang_create_with(&limits, o->run, &gen, &c));

@@ -19,6 +19,7 @@ typedef struct {
     const char *name;
     const tc_tensor *items; /* one, or the elements of a sequence; borrowed */
     int n;
+    const tc_onnx_tensor *text; /* instead of items: strings. Their operators are computed when the program is made */
     bool is_sequence, absent;
 } tc_onnx_fixed;
 

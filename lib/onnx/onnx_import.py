@@ -131,7 +131,7 @@ class Scope:
 
     def __init__(self, model, parent, opsets, attrs=None):
         self.model, self.parent, self.opsets, self.attrs = model, parent, opsets, attrs
-        self.values, self.producers, self.concrete, self.fixed = {}, {}, {}, {}
+        self.values, self.producers, self.concrete, self.fixed, self.links = {}, {}, {}, {}, {}
 
     def owner(self, name):
         s = self
@@ -183,6 +183,8 @@ class Scope:
         if name in self.fixed:
             self.model.rely(name)
             return self.fixed[name]
+        if name in self.links:
+            return self.links[name][0].concretely(self.links[name][1])
         if name not in self.producers:
             return None
         self.concrete[name] = None
@@ -369,10 +371,17 @@ class Model:
 
     def run_body(self, parent, graph, values):
         """A subgraph with these inputs."""
+        return self.run_linked(parent, graph, values, {})[1]
+
+    def run_linked(self, parent, graph, values, links):
+        """The same, with the values that inputs stand for by name: (scope, name). Returns the subgraph's scope too."""
         scope = Scope(self, parent, parent.opsets, parent.attrs)
+        scope.links = links
+        if len(values) < len(graph["inputs"]):
+            raise ValueError(f"the graph takes {len(graph['inputs'])} values, {len(values)} are given")
         for (name, _), v in zip(graph["inputs"], values):
             scope.values[name] = v
-        return self.run_graph(scope, graph)
+        return scope, self.run_graph(scope, graph)
 
     def expand(self, scope, f, node, values):
         attrs = dict(f["defaults"])
@@ -381,27 +390,36 @@ class Model:
         inner = Scope(self, None, f["opsets"] or scope.opsets, attrs)
         for i, name in enumerate(f["inputs"]):
             inner.values[name] = values[i] if i < len(values) else None
+            if i < len(node[3]) and node[3][i]:
+                inner.links[name] = (scope, node[3][i])
         self.depth += 1
         if self.depth > 64:
             raise ValueError("graphs and functions nest more than 64 deep")
         for n in in_order(f["nodes"]):
             self.run_node(inner, n)
         self.depth -= 1
+        for o, made in zip(node[4], f["outputs"]):
+            scope.links[o] = (inner, made)
         return [inner.find(o) for o in f["outputs"]]
 
 
 def symbol_name(text):
+    """dim_param as the name of a symbol; None where it only says that the size is not known."""
+    if text in ("?", "None", "none", "unknown", "-1"):
+        return None
     out = "".join(c if c.isalnum() or c == "_" else "_" for c in text)
-    return out if out and not out[0].isdigit() else "s_" + out
+    if not any([c.isalnum() for c in out]):
+        return None
+    return "s_" + out if out[0].isdigit() else out
 
 
-def user_input(name, kind, fixed):
+def user_input(name, kind, fixed, differentiated=False):
     """The value of a user's input of this type."""
     given = fixed.get(name)
     if kind[0] == "optional":
         if name in fixed and given is None:
             return None
-        return user_input(name, kind[1], fixed)
+        return user_input(name, kind[1], fixed, differentiated)
     if kind[0] == "sequence":
         if not isinstance(given, list):
             _onnx.wants(name)
@@ -409,7 +427,10 @@ def user_input(name, kind, fixed):
         return [_onnx.input(f"{name}.{i}", t.dtype, list(t.shape), None) for i, t in enumerate(given)]
     if kind[0] != "tensor":
         _onnx.unsupported(f"input '{name}' is a {kind[0]}")
+    if kind[1] == 8 and isinstance(given, tuple):
+        return Strings(given[1], given[2])
     if kind[1] not in DTYPES:
+        _onnx.wants(name)
         _onnx.unsupported(f"input '{name}' has element type {'string' if kind[1] == 8 else kind[1]}")
     sizes = kind[2]
     if sizes is None:
@@ -419,8 +440,10 @@ def user_input(name, kind, fixed):
         sizes = list(given.shape)
     named = []
     for d, s in enumerate(sizes):
-        named.append(s if _onnx.number(s) else symbol_name(s) if s else symbol_name(f"{name}_{d}"))
+        named.append(s if _onnx.number(s) else (symbol_name(s) if s else None) or symbol_name(f"{name}_{d}") or f"s{d}")
     t = _onnx.input(name, DTYPES[kind[1]], named, given)
+    if differentiated and t.dtype.is_floating_point:
+        t.requires_grad = True
     return Coded(kind[1], t) if kind[1] in CODED else t
 
 
@@ -430,7 +453,10 @@ def outputs_of(name, v, values, names):
             outputs_of(f"{name}.{i}", x, values, names)
         return
     if isinstance(v, Strings):
-        _onnx.unsupported(f"output '{name}' is a string")
+        for i, s in enumerate(v.items):
+            values.append(s)
+            names.append(f"{name}.{i}")
+        return
     if isinstance(v, Coded):
         v = v.t
     t = tensor(v)
@@ -454,11 +480,11 @@ def build(m):
             continue
         if name in scope.values:
             raise ValueError(f"input '{name}' stands twice in the model")
-        scope.values[name] = user_input(name, kind, m["fixed"])
+        scope.values[name] = user_input(name, kind, m["fixed"], any([n[0] == "Gradient" for n in graph["nodes"]]))
         given = m["fixed"].get(name)
         if isinstance(given, torch.Tensor) and (not given.dtype.is_floating_point or given.numel() <= 64):
             scope.fixed[name] = given
-        elif isinstance(given, list):
+        elif isinstance(given, list) and not isinstance(given, tuple):
             for i, t in enumerate(given):
                 scope.fixed[f"{name}.{i}"] = t
     outs = model.run_graph(scope, graph)

@@ -102,16 +102,14 @@ def conv_transpose(n, x, w, b=None):
     zero = [0] * k
     if equal(begin, end) and small and equal(grow, zero):
         return torch.ops.aten.convolution(x, w, b, stride, begin, dilation, True, extra, n.get("group", 1))
-    y = torch.ops.aten.convolution(x, w, b, stride, zero, dilation, True, zero, n.get("group", 1))
-    # cropped, or extended by what output_padding and output_shape add (there is nothing there but the bias)
+    # extended by what output_padding and output_shape add, where nothing falls, and cropped
+    y = torch.ops.aten.convolution(x, w, None, stride, zero, dilation, True, zero, n.get("group", 1))
     more = [extra[i] + grow[i] for i in range(k)]
     if not equal(more, zero):
         y = padded(y, zero, more)
-        if b is not None:
-            n.unsupported("output padding as large as the stride, with a bias")
     for i in range(k):
         y = y.narrow(2 + i, begin[i], y.shape[2 + i] - begin[i] - end[i])
-    return y
+    return y if b is None else y + column(b, y)
 
 
 # ---- pooling ----

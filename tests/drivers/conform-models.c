@@ -5,14 +5,15 @@
 #include "base/json.h"
 #include "file/npy.h"
 #include "file/tensors.h"
+#include "sym/sym.h"
 
 #include <math.h>
 
 static char scratch[64];
 
 typedef struct {
-    char *name, *dtype;
-    tc_buf sizes; /* "1x3x224x": free ones are 8 */
+    char *name, *dtype, *size[16];
+    int rank;
 } port;
 typedef TC_VEC(port) ports;
 
@@ -43,12 +44,17 @@ static int read_signature(const char *model, ports *in, ports *out, tc_buf *err)
                 p.dtype = strndup(s.s, s.n);
             } else if (tc_str_is(key, "shape")) {
                 for (tc_jr_array(&j); tc_jr_item(&j);) {
+                    int64_t v;
+                    double d;
+                    char *one = NULL;
                     if (tc_jr_peek(&j) == TC_JR_NUMBER) {
-                        tc_buf_printf(&p.sizes, "%lldx", (long long)tc_jr_int(&j));
+                        tc_jr_number(&j, &v, &d);
+                        if (asprintf(&one, "%lld", (long long)v) < 0) one = NULL;
                     } else {
-                        tc_jr_skip(&j);
-                        tc_buf_puts(&p.sizes, "8x");
+                        tc_str e = tc_jr_string(&j);
+                        one = strndup(e.s, e.n);
                     }
+                    if (p.rank < 16) p.size[p.rank++] = one;
                 }
             } else {
                 tc_jr_skip(&j);
@@ -68,9 +74,30 @@ static void free_ports(ports *p) {
     for (size_t i = 0; i < p->len; i++) {
         free(p->data[i].name);
         free(p->data[i].dtype);
-        tc_buf_free(&p->data[i].sizes);
+        for (int d = 0; d < p->data[i].rank; d++) free(p->data[i].size[d]);
     }
     tc_vec_free(p);
+}
+
+/* Sizes for the inputs: 4 for every symbol; where an expression ("total - new") is not positive then, a symbol is doubled. */
+static bool choose_sizes(const ports *in, int64_t size[][16]) {
+    tc_symctx *c = tc_symctx_create();
+    tc_symvalue values[64];
+    bool ok = false;
+    for (int grown = -1; grown < 64 && !ok; grown++) {
+        ok = true;
+        for (int i = 0; i < 64; i++) values[i] = (tc_symvalue){.i = i == grown ? 8 : 4, .bound = true};
+        for (size_t i = 0; i < in->len && i < 64 && ok; i++)
+            for (int d = 0; d < in->data[i].rank && ok; d++) {
+                tc_sym e;
+                tc_status st = tc_sym_parse(c, in->data[i].size[d], strlen(in->data[i].size[d]), &e);
+                if (!st) st = tc_sym_eval_int(e, values, 64, &size[i][d]);
+                ok = !st && size[i][d] > 0;
+                tc_status_free(st);
+            }
+    }
+    tc_symctx_destroy(c);
+    return ok;
 }
 
 static bool all_finite(const tc_tensor *t) {
@@ -88,15 +115,23 @@ static verdict run_alone(const char *model, tc_buf *why) {
     command c = {0};
     char result[128];
     tc_tensors t = {0};
+    int64_t size[64][16] = {{0}};
     int rc = read_signature(model, &in, &out, why);
+    if (!rc && !choose_sizes(&in, size)) {
+        rc = 3;
+        tc_buf_puts(why, "no sizes for its inputs were found");
+    }
     snprintf(result, sizeof result, "%s/result.safetensors", scratch);
     if (!rc) {
         arg(&c, "tc-run");
         arg(&c, "%s", model);
         for (size_t i = 0; i < in.len; i++) {
             const char *dtype = in.data[i].dtype ? in.data[i].dtype : "i64";
+            tc_buf sizes = {0};
+            for (int d = 0; d < in.data[i].rank; d++) tc_buf_printf(&sizes, "%lldx", (long long)size[i][d]);
             arg(&c, "--input");
-            arg(&c, "%s=%s%s=%s", in.data[i].name, tc_buf_str(&in.data[i].sizes), dtype, *dtype == 'f' ? "0.5" : "1");
+            arg(&c, "%s=%s%s=%s", in.data[i].name, tc_buf_str(&sizes), dtype, *dtype == 'f' ? "0.5" : "1");
+            tc_buf_free(&sizes);
         }
         arg(&c, "-o");
         arg(&c, "%s", result);

@@ -52,6 +52,17 @@ static tc_status compare(const tc_tensor *found, const tc_onnx_tensor *want, con
     return st ? tc_annotate(st, "%s", name) : NULL;
 }
 
+/* Strings are results that the program has as constants. */
+static tc_status compare_strings(const tc_program *p, int *k, const tc_onnx_tensor *want) {
+    for (size_t i = 0; i < want->nstrings; i++, (*k)++) {
+        const tc_output *o = *k < p->noutputs ? &p->outputs[*k] : NULL;
+        if (!o || o->kind != TC_OUT_LEAF || o->leaf.kind != TC_A_STRING) return fail("a result is no string");
+        if (strcmp(o->leaf.string, want->strings[i]))
+            return tc_error(TC_DIFFERENT, "%s is '%s', expected '%s'", o->name, o->leaf.string, want->strings[i]);
+    }
+    return NULL;
+}
+
 static bool initialised(const tc_onnx_model *m, const char *name) {
     for (size_t i = 0; i < m->graph.inits.len; i++)
         if (!strcmp(m->graph.inits.data[i].name, name)) return true;
@@ -90,14 +101,16 @@ static tc_status import(const case_data *s, tc_evaluator *ev, tc_program **out) 
     int n = 0;
     for (int i = 0; i < s->nin; i++) {
         const tc_onnx_data *d = &s->in[i];
+        const tc_onnx_tensor *text = NULL;
         tc_tensor *items = tc_xcalloc(d->items.len + 1, sizeof *items);
         for (size_t k = 0; k < d->items.len; k++) {
-            if (d->items.data[k].type == TC_ONNX_STRING) return tc_error(TC_UNSUPPORTED, "strings");
+            if (d->items.data[k].type == TC_ONNX_STRING) text = &d->items.data[k];
             items[k] = d->items.data[k].data;
         }
         bool sequence = s->input[i]->type.kind == TC_ONNX_T_SEQUENCE ||
                         (s->input[i]->type.kind == TC_ONNX_T_OPTIONAL && s->input[i]->type.of && s->input[i]->type.of->kind == TC_ONNX_T_SEQUENCE);
-        fixed[n++] = (tc_onnx_fixed){.name = s->input[i]->name, .items = items, .n = (int)d->items.len, .is_sequence = sequence, .absent = d->absent};
+        fixed[n++] = (tc_onnx_fixed){
+            .name = s->input[i]->name, .items = items, .n = (int)d->items.len, .text = text, .is_sequence = sequence, .absent = d->absent};
     }
     return tc_onnx_import(s->m, &(tc_onnx_options){.run = tc_evaluator_eval(ev), .fixed = fixed, .nfixed = n}, out, NULL);
 }
@@ -110,7 +123,8 @@ static tc_status run(const case_data *s, const tc_program *p) {
     tc_tensor given[256];
     int n = 0;
     for (int i = 0; i < s->nin; i++)
-        for (size_t k = 0; k < s->in[i].items.len; k++) given[n++] = s->in[i].items.data[k].data;
+        for (size_t k = 0; k < s->in[i].items.len; k++)
+            if (s->in[i].items.data[k].data.storage) given[n++] = s->in[i].items.data[k].data;
     tc_tensor *results = tc_xcalloc((size_t)p->noutputs + 1, sizeof *results);
     TC_TRY(tc_exec_run(e, given, n, &gen, results, p->noutputs), "running");
     int k = 0;
@@ -120,9 +134,14 @@ static tc_status run(const case_data *s, const tc_program *p) {
             continue;
         }
         for (size_t j = 0; j < s->out[i].items.len; j++) {
+            const tc_onnx_tensor *want = &s->out[i].items.data[j];
+            if (want->type == TC_ONNX_STRING) {
+                TC_TRY(compare_strings(p, &k, want));
+                continue;
+            }
             if (k >= p->noutputs) return fail("fewer results than expected");
             if (!results[k].storage) return fail("a result is no tensor");
-            TC_TRY(compare(&results[k], &s->out[i].items.data[j], p->outputs[k].name, is_random(s->m)));
+            TC_TRY(compare(&results[k], want, p->outputs[k].name, is_random(s->m)));
             k++;
         }
     }
