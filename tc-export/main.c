@@ -1,9 +1,11 @@
 /* tc-export: from a model's source, an ONNX model, or a program, to a program on disk or a readable print of its graph. */
 #include "cmd/program.h"
 #include "cmd/source.h"
+#include "onnx/write.h"
 #include "op/functionalise.h"
 #include "pass/dce.h"
 #include "runtime/runtime.h"
+#include "version.h"
 
 #include <stdio.h>
 
@@ -24,7 +26,6 @@ static tc_status choose(tc_cmd *c, format *out) {
     if (to >= 0 && suffix >= 0 && to != suffix) return tc_usage(c, "--to %s does not fit -o %s", formats[to], path);
     *out = to >= 0 ? (format)to : suffix >= 0 ? (format)suffix : TO_PT2;
     if (tc_cmd_has(c, TC_OPT_print)) *out = TO_TEXT;
-    if (*out == TO_ONNX) return tc_error(TC_UNSUPPORTED, "--to onnx is not supported");
     return NULL;
 }
 
@@ -37,7 +38,7 @@ static tc_status print_level(tc_cmd *c, tc_print_level *out) {
 }
 
 static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
-    format to;
+    format to = TO_PT2;
     tc_print_level level;
     TC_TRY(choose(c, &to));
     TC_TRY(print_level(c, &level));
@@ -46,11 +47,15 @@ static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
     TC_TRY(tc_cmd_choice(c, TC_OPT_store_weights, stores, 0, &store));
     if (store == 2) return tc_error(TC_UNSUPPORTED, "--store-weights=extern is not supported");
     tc_out *o;
-    TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), to == TO_PT2, &o));
+    int64_t opset;
+    TC_TRY(tc_cmd_int(c, TC_OPT_opset, TC_ONNX_OPSET_MIN, TC_ONNX_OPSET_MAX, TC_ONNX_OPSET_DEFAULT, &opset));
+    TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), to == TO_PT2 || to == TO_ONNX, &o));
     tc_status st = NULL;
     if (to == TO_PT2) {
         tc_archive_content content = {.programs = (const tc_program *const *)p, .nprograms = n, .without_weights = store == 1};
         st = tc_archive_write(o, &content);
+    } else if (to == TO_ONNX) {
+        st = tc_onnx_write(o, p[0], (int)opset, TC_VERSION); /* the program for inference is the first */
     } else {
         tc_buf b = {0};
         for (int i = 0; i < n; i++) {
@@ -162,9 +167,9 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_dim,    TC_OPT_arg,           TC_OPT_args, TC_OPT_source, TC_OPT_weights,
-                                    TC_OPT_rename, TC_OPT_select, TC_OPT_store_weights, TC_OPT_mode, TC_OPT_model,  TC_OPT_seed,
-                                    TC_OPT_print,  TC_OPT_to,     TC_OPT_out,           TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_dim,    TC_OPT_arg,           TC_OPT_args,  TC_OPT_source, TC_OPT_weights,
+                                    TC_OPT_rename, TC_OPT_select, TC_OPT_store_weights, TC_OPT_mode,  TC_OPT_model,  TC_OPT_seed,
+                                    TC_OPT_print,  TC_OPT_to,     TC_OPT_out,           TC_OPT_opset, TC_OPT_NONE};
 static const tc_tool tool = {
     .name = "tc-export",
     .operands = "[FILE.py:CLASS | PROGRAM]",

@@ -39,3 +39,46 @@ setup() {
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"other values"* ]]
 }
+
+@test "what is written as ONNX is read again and gives the same" {
+    pt2=$TC_ROOT/tests/oracle/pt2
+    x=$pt2/mlp.inputs.safetensors
+    for opset in 18 20 23; do
+        tc-export "$pt2/mlp.pt2" --to onnx --opset $opset -o m.onnx
+        tc-export --print m.onnx | grep -q aten
+        tc-run m.onnx --input "$(tc-run m.onnx --signature --json | head -1 | sed 's/.*"input": "\([^"]*\)".*/\1/')=@$x#in0" --expect "0=@$pt2/mlp.outputs.safetensors#out0" --rtol 1e-4 --atol 1e-4
+    done
+    run tc-export "$pt2/mlp.pt2" --to onnx --opset 17 -o m.onnx
+    [ "$status" -eq 2 ]
+}
+
+@test "a model with lstm, branches and loops goes to ONNX and back" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(3, 4, batch_first=True, bidirectional=True)
+
+    def forward(self, x):
+        y, (h, c) = self.rnn(x)
+        z = torch.cond(y.sum() > 0, lambda a: a * 2, lambda a: a - 1, (y,))
+        n, s = torch.while_loop(lambda i, t: i < 3, lambda i, t: (i + 1, t * t), (torch.tensor(0), z))
+        return s, h
+PY
+    tc-export m.py:Net --input x=BxTx3xf32 --dim B=1..8 --dim T=1..9 -o m.pt2
+    tc-export m.pt2 --to onnx -o m.onnx
+    tc-export m.onnx -o n.pt2
+    tc-run m.pt2 --input x=2x5x3xf32=0.25 --output 0=@a.npy --output 1=@b.npy
+    tc-run n.pt2 --input x=2x5x3xf32=0.25 --expect 0=@a.npy --expect 1=@b.npy --rtol 1e-5 --atol 1e-6
+}
+
+@test "a program that writes to its buffers has no form in ONNX" {
+    run --separate-stderr tc-export "$TC_ROOT/tests/oracle/pt2/input_mutation.pt2" --to onnx -o m.onnx
+    [ "$status" -eq 5 ]
+    [[ "$stderr" == *"an ONNX model keeps no state"* ]]
+    [ ! -e m.onnx ]
+}

@@ -1,0 +1,378 @@
+# Matrix products, convolution, pooling, normalisation, attention, recurrent networks and control flow as ONNX.
+import math
+import _onnx
+from onnx_write_math import Val_of
+from onnx_write_values import BOOL, FLOAT, INT64, Sym, Val
+
+
+def flipped(rank):
+    p = list(range(rank))
+    p[-1], p[-2] = p[-2], p[-1]
+    return p
+
+
+def matmul(w, outs, a, b):
+    return w.e("MatMul", [a, b])
+
+
+def linear(w, outs, x, weight, bias=None):
+    if x.rank() == 2:
+        return w.e("Gemm", [x, weight, bias], {"transB": 1})
+    y = w.e("MatMul", [x, w.e("Transpose", [weight], {"perm": [1, 0]})])
+    return y if bias is None else w.e("Add", [y, bias])
+
+
+def addmm(w, outs, c, a, b, beta=1, alpha=1):
+    return w.e("Gemm", [a, b, c], {"alpha": float(alpha), "beta": float(beta)})
+
+
+def baddbmm(w, outs, c, a, b, beta=1, alpha=1):
+    code = outs[0].code
+    y = w.e("MatMul", [a, b])
+    if alpha != 1:
+        y = w.e("Mul", [y, w.scalar(alpha, code)])
+    return w.e("Add", [y, c if beta == 1 else w.e("Mul", [c, w.scalar(beta, code)])])
+
+
+def einsum(w, outs, equation, operands, *rest):
+    return w.e("Einsum", operands, {"equation": equation})
+
+
+# ---- windows ----
+def each(v, k):
+    v = [v] if isinstance(v, int) else list(v)
+    return v * k if len(v) == 1 else v
+
+
+def batched(w, x, rank, f):
+    """Operators of ONNX want a batch: one is added where PyTorch needs none."""
+    if x.rank() == rank:
+        return f(x)
+    y = f(Val_of(w, w.e("Unsqueeze", [x, w.ints([0])]), x.code, [1] + x.sizes))
+    return w.e("Squeeze", [y, w.ints([0])])
+
+
+def convolution(w, outs, x, weight, bias, stride, padding, dilation, transposed=False, output_padding=None, groups=1):
+    k = weight.rank() - 2
+    pads = each(padding, k)
+    attrs = {"strides": each(stride, k), "pads": pads + pads, "dilations": each(dilation, k), "group": groups}
+    if transposed:
+        attrs["output_padding"] = each(output_padding or [0], k)
+    return batched(w, x, k + 2, lambda v: w.e("ConvTranspose" if transposed else "Conv", [v, weight, bias], attrs))
+
+
+def conv(w, outs, x, weight, bias=None, stride=1, padding=0, dilation=1, groups=1):
+    if isinstance(padding, str):
+        k = weight.rank() - 2
+        auto = "VALID" if padding == "valid" else None
+        d, kernel = each(dilation, k), weight.sizes[2:]
+        total = [0 if auto else d[i] * (kernel[i] - 1) for i in range(k)]
+        attrs = {"strides": each(stride, k), "pads": [t // 2 for t in total] + [t - t // 2 for t in total], "dilations": d, "group": groups}
+        return batched(w, x, k + 2, lambda v: w.e("Conv", [v, weight, bias], attrs))
+    return convolution(w, outs, x, weight, bias, stride, padding, dilation, False, None, groups)
+
+
+def conv_transpose(w, outs, x, weight, bias=None, stride=1, padding=0, output_padding=0, groups=1, dilation=1):
+    return convolution(w, outs, x, weight, bias, stride, padding, dilation, True, each(output_padding, weight.rank() - 2), groups)
+
+
+def max_pool(k, indices=False):
+    def rule(w, outs, x, kernel, stride=None, padding=0, dilation=1, ceil_mode=False):
+        kernel = each(kernel, k)
+        pads = each(padding, k)
+        attrs = {"kernel_shape": kernel, "strides": each(stride, k) if stride else kernel, "pads": pads + pads, "dilations": each(dilation, k),
+                 "ceil_mode": int(ceil_mode)}
+        if not indices:
+            return batched(w, x, k + 2, lambda v: w.e("MaxPool", [v], attrs))
+        if x.rank() != k + 2:
+            _onnx.unsupported("max_pool with indices without a batch")
+        y, at = w.e("MaxPool", [x], attrs, 2)
+        inner = w.number(1)
+        for s in x.sizes[2:]:
+            inner = w.e("Mul", [inner, w.number(s)])
+        return y, w.e("Mod", [at, inner])  # ONNX counts from the start of the tensor
+
+    return rule
+
+
+def avg_pool(k):
+    def rule(w, outs, x, kernel, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
+        if divisor_override is not None:
+            _onnx.unsupported("avg_pool with divisor_override")
+        kernel = each(kernel, k)
+        pads = each(padding, k)
+        attrs = {"kernel_shape": kernel, "strides": each(stride, k) if stride else kernel, "pads": pads + pads, "ceil_mode": int(ceil_mode),
+                 "count_include_pad": int(count_include_pad)}
+        return batched(w, x, k + 2, lambda v: w.e("AveragePool", [v], attrs))
+
+    return rule
+
+
+def adaptive_avg(k):
+    def rule(w, outs, x, size):
+        size, have = each(size, k), x.sizes[-k:]
+        if all([not isinstance(s, Sym) and s == 1 for s in size]):
+            return w.e("ReduceMean", [x, w.ints(list(range(-k, 0)))], {"keepdims": 1})
+        for s, h in zip(size, have):
+            if isinstance(h, Sym) or h % s:
+                _onnx.unsupported("adaptive_avg_pool to sizes that do not divide the input's")
+        kernel = [h // s for s, h in zip(size, have)]
+        return batched(w, x, k + 2, lambda v: w.e("AveragePool", [v], {"kernel_shape": kernel, "strides": kernel}))
+
+    return rule
+
+
+def upsample(mode, k):
+    def rule(w, outs, x, size, *rest):
+        corners = rest[0] if mode != "nearest" and rest and isinstance(rest[0], bool) else False
+        how = "asymmetric" if mode == "nearest" else "align_corners" if corners else "pytorch_half_pixel" if mode == "linear" else "half_pixel"
+        factors = [f for f in rest if isinstance(f, list)]
+        attrs = {"mode": mode, "coordinate_transformation_mode": how}
+        if mode == "nearest":
+            attrs["nearest_mode"] = "floor"
+        if mode == "cubic":
+            attrs["cubic_coeff_a"] = -0.75
+        if factors and factors[0]:
+            return w.e("Resize", [x, None, w.const([1.0, 1.0] + [float(f) for f in factors[0]], FLOAT)], attrs)
+        return w.e("Resize", [x, None, None, w.sizes(outs[0].sizes)], attrs)
+
+    return rule
+
+
+def pixel_shuffle(w, outs, x, r):
+    return w.e("DepthToSpace", [x], {"blocksize": r, "mode": "CRD"})
+
+
+def grid_sampler(w, outs, x, grid, mode, padding, corners):
+    modes = ["linear", "nearest", "cubic"] if w.opset >= 20 else ["bilinear", "nearest", "bicubic"]
+    return w.e("GridSample", [x, grid], {"mode": modes[mode], "padding_mode": ["zeros", "border", "reflection"][padding], "align_corners": int(corners)})
+
+
+# ---- normalisation ----
+def ones(w, v, like, value):
+    return v if v is not None else w.e("Expand", [w.const(value, like.code), w.sizes([like.sizes[1]])])
+
+
+def batch_norm(w, outs, x, weight, bias, mean, var, training, momentum, eps, *rest):
+    if training:
+        _onnx.unsupported("batch_norm in training")
+    return w.e("BatchNormalization", [x, ones(w, weight, x, 1.0), ones(w, bias, x, 0.0), mean, var], {"epsilon": float(eps)})
+
+
+def native_batch_norm(w, outs, x, weight, bias, mean, var, momentum, eps):
+    return [batch_norm(w, outs, x, weight, bias, mean, var, False, momentum, eps), None, None]
+
+
+def layer_norm(w, outs, x, shape, weight=None, bias=None, eps=1e-5, *rest):
+    scale = weight if weight is not None else w.e("Expand", [w.const(1.0, x.code), w.sizes(shape)])
+    return w.e("LayerNormalization", [x, scale, bias], {"axis": -len(shape), "epsilon": float(eps)})
+
+
+def native_layer_norm(w, outs, x, shape, weight, bias, eps):
+    scale = weight if weight is not None else w.e("Expand", [w.const(1.0, x.code), w.sizes(shape)])
+    return w.e("LayerNormalization", [x, scale, bias], {"axis": -len(shape), "epsilon": float(eps)}, 3)
+
+
+def rms_norm(w, outs, x, shape, weight=None, eps=None):
+    eps = 1.1920928955078125e-07 if eps is None else eps
+    scale = weight if weight is not None else w.e("Expand", [w.const(1.0, x.code), w.sizes(shape)])
+    if w.opset >= 23:
+        return w.e("RMSNormalization", [x, scale], {"axis": -len(shape), "epsilon": float(eps)})
+    mean = w.e("ReduceMean", [w.e("Mul", [x, x]), w.ints(list(range(-len(shape), 0)))], {"keepdims": 1})
+    return w.e("Mul", [w.e("Div", [x, w.e("Sqrt", [w.e("Add", [mean, w.const(float(eps), x.code)])])]), scale])
+
+
+def group_norm(w, outs, x, groups, weight=None, bias=None, eps=1e-5, *rest):
+    """Each group is an instance of an instance norm; then one scale a channel."""
+    g = w.e("Reshape", [x, w.ints([0, groups, -1])])
+    y = w.e("InstanceNormalization", [g, w.const([1.0] * groups, x.code), w.const([0.0] * groups, x.code)], {"epsilon": float(eps)})
+    y = w.reshape(y, x.sizes)
+    column = [x.sizes[1]] + [1] * (x.rank() - 2)
+    y = y if weight is None else w.e("Mul", [y, w.reshape(weight, column)])
+    return y if bias is None else w.e("Add", [y, w.reshape(bias, column)])
+
+
+def instance_norm(w, outs, x, weight, bias, mean, var, use_input, momentum, eps, *rest):
+    if not use_input:
+        _onnx.unsupported("instance_norm with running statistics")
+    return w.e("InstanceNormalization", [x, ones(w, weight, x, 1.0), ones(w, bias, x, 0.0)], {"epsilon": float(eps)})
+
+
+# ---- attention ----
+def grouped(w, t, q):
+    """Each head of keys or values again for every query head of its group."""
+    heads, kv = q.sizes[-3], t.sizes[-3]
+    if isinstance(heads, Sym) or isinstance(kv, Sym) or heads == kv:
+        return t
+    lead, tail = t.sizes[:-3], t.sizes[-2:]
+    y = w.e("Expand", [w.reshape(t, lead + [kv, 1] + tail), w.sizes(lead + [kv, heads // kv] + tail)])
+    return Val_of(w, w.reshape(y, lead + [heads] + tail), t.code, lead + [heads] + tail)
+
+
+def sdpa(w, outs, q, k, v, mask=None, dropout=0.0, causal=False, scale=None, gqa=False):
+    code = q.code
+    if scale is None:
+        if isinstance(q.sizes[-1], Sym):
+            _onnx.unsupported("attention over heads of a size that is not known")
+        scale = 1.0 / math.sqrt(q.sizes[-1])
+    if w.opset >= 23 and q.rank() == 4:
+        m = mask
+        return w.e("Attention", [q, k, v, m], {"is_causal": int(causal), "scale": float(scale)})
+    if gqa:
+        k, v = grouped(w, k, q), grouped(w, v, q)
+    kt = w.e("Transpose", [k], {"perm": flipped(k.rank())})
+    root = w.const(math.sqrt(scale), code)
+    s = w.e("MatMul", [w.e("Mul", [q, root]), w.e("Mul", [kt, root])])
+    low = w.const(float("-inf"), code)
+    if causal:
+        rows, cols = w.scalar(q.sizes[-2], INT64), w.scalar(k.sizes[-2], INT64)
+        zero, one = w.const(0, INT64), w.const(1, INT64)
+        i = w.e("Unsqueeze", [w.e("Range", [zero, rows, one]), w.ints([1])])
+        j = w.e("Unsqueeze", [w.e("Range", [zero, cols, one]), w.ints([0])])
+        s = w.e("Where", [w.e("LessOrEqual", [j, i]), s, low])
+    if mask is not None:
+        s = w.e("Where", [mask, s, low]) if mask.code == BOOL else w.e("Add", [s, mask])
+    p = w.e("Softmax", [s], {"axis": -1})
+    if mask is not None and mask.code == BOOL:  # rows without any key give 0
+        p = w.e("Where", [w.e("IsNaN", [p]), w.const(0.0, code), p])
+    return w.e("MatMul", [p, v])
+
+
+# ---- recurrent networks ----
+def reordered(w, t, order, hidden):
+    axes, parts = w.ints([0]), []
+    for g in order:
+        parts.append(w.e("Slice", [t, w.ints([g * hidden]), w.ints([(g + 1) * hidden]), axes]))
+    return parts[0] if len(parts) == 1 else w.e("Concat", parts, {"axis": 0})
+
+
+def recurrent(kind, order):
+    def rule(w, outs, x, hx, params, has_biases, layers, dropout, train, bidirectional, batch_first):
+        h, c = (hx[0], hx[1]) if kind == "LSTM" else (hx, None)
+        dirs, per = 2 if bidirectional else 1, 4 if has_biases else 2
+        if len(params) != layers * dirs * per:
+            _onnx.unsupported("a recurrent network with projections")
+        y = w.e("Transpose", [x], {"perm": [1, 0, 2]}) if batch_first else w.name(x)
+        hs, cs = [], []
+        for layer in range(layers):
+            ws, rs, bs = [], [], []
+            for d in range(dirs):
+                p = params[(layer * dirs + d) * per:(layer * dirs + d + 1) * per]
+                hidden = p[1].sizes[1]
+                ws.append(w.e("Unsqueeze", [reordered(w, p[0], order, hidden), w.ints([0])]))
+                rs.append(w.e("Unsqueeze", [reordered(w, p[1], order, hidden), w.ints([0])]))
+                if has_biases:
+                    b = w.e("Concat", [reordered(w, p[2], order, hidden), reordered(w, p[3], order, hidden)], {"axis": 0})
+                    bs.append(w.e("Unsqueeze", [b, w.ints([0])]))
+            join = lambda v: v[0] if len(v) == 1 else w.e("Concat", v, {"axis": 0})
+            part = lambda t: w.name(t) if layers == 1 else w.e("Slice", [t, w.ints([layer * dirs]), w.ints([(layer + 1) * dirs]), w.ints([0])])
+            attrs = {"hidden_size": hidden, "direction": "bidirectional" if bidirectional else "forward"}
+            if kind == "GRU":
+                attrs["linear_before_reset"] = 1
+            ins = [y, join(ws), join(rs), join(bs) if bs else None, None, part(h)] + ([part(c)] if c is not None else [])
+            got = w.e(kind, ins, attrs, 3 if kind == "LSTM" else 2)
+            y = w.e("Reshape", [w.e("Transpose", [got[0]], {"perm": [0, 2, 1, 3]}), w.ints([0, 0, -1])])
+            hs.append(got[1])
+            if kind == "LSTM":
+                cs.append(got[2])
+        y = w.e("Transpose", [y], {"perm": [1, 0, 2]}) if batch_first else y
+        last = lambda v: v[0] if len(v) == 1 else w.e("Concat", v, {"axis": 0})
+        return (y, last(hs), last(cs)) if kind == "LSTM" else (y, last(hs))
+
+    return rule
+
+
+# ---- control flow ----
+def inner(w, graph, operands):
+    """A subgraph as an attribute; its inputs are the operands' own names."""
+    outer, w.nodes = w.nodes, []
+    numbers, w.numbers = w.numbers, dict(w.numbers)
+    places = dict(w.places)
+    for i, v in zip(graph["inputs"], operands):
+        w.values[i[0]] = Val(i[0], i[1], [Sym(s) if isinstance(s, tuple) else s for s in i[2]])
+        w.names[i[0]] = w.name(v)
+    outs = [w.e("Identity", [o]) for o in w.run(w, graph)]
+    nodes, w.nodes = w.nodes, outer
+    w.numbers, w.places = numbers, places
+    reads = [i for n in nodes for i in n[2]]
+    return {"nodes": nodes, "inputs": [], "outputs": [[o, t[0], len(t[1])] for o, t in zip(outs, graph["output_types"])], "reads": reads}
+
+
+def body_of(w, inputs, run):
+    """A subgraph with inputs of its own, [(name, type, rank)]; run() makes its nodes and gives [(name, type, rank)]."""
+    outer, w.nodes = w.nodes, []
+    numbers, w.numbers = w.numbers, dict(w.numbers)
+    places = dict(w.places)
+    outs = [[w.e("Identity", [o]), code, rank] for o, code, rank in run()]
+    nodes, w.nodes = w.nodes, outer
+    w.numbers, w.places = numbers, places
+    own = {}
+    for i in inputs:
+        own[i[0]] = True
+    return {"nodes": nodes, "inputs": inputs, "outputs": outs, "reads": [i for n in nodes for i in n[2] if i not in own]}
+
+
+def bound(w, inputs, names):
+    """The inputs of a subgraph stand for these names from here on."""
+    for i, name in zip(inputs, names):
+        v = Val(i[0], i[1], [Sym(s) if isinstance(s, tuple) else s for s in i[2]])
+        w.values[i[0]] = v
+        w.names[i[0]] = name
+
+
+def scan(w, outs, graph, init, xs, more=None):
+    more = more or []
+    k, own = len(init), [[w.fresh("in"), i[1], len(i[2])] for i in graph["inputs"][:len(init) + len(xs)]]
+
+    def run():
+        bound(w, graph["inputs"], [o[0] for o in own] + [w.name(v) for v in more])
+        return [(o, t[0], len(t[1])) for o, t in zip(w.run(w, graph), graph["output_types"])]
+
+    body = body_of(w, own, run)
+    return w.e("Scan", list(init) + list(xs), {"body": body, "num_scan_inputs": len(xs)}, len(outs))
+
+
+def map_impl(w, outs, graph, xs, more=None):
+    return scan(w, outs, graph, [], xs, more)
+
+
+def while_loop(w, outs, test, graph, carried, more=None):
+    more = [w.name(v) for v in more or []]
+    bound(w, test["inputs"], [w.name(v) for v in carried] + more)
+    first = w.run(w, test)[0]
+    own = [[w.fresh("in"), i[1], len(i[2])] for i in graph["inputs"][:len(carried)]]
+
+    def run():
+        bound(w, graph["inputs"], [o[0] for o in own] + more)
+        new = w.run(w, graph)
+        bound(w, test["inputs"], new + more)
+        go = w.run(w, test)[0]
+        return [(go, BOOL, 0)] + [(o, t[0], len(t[1])) for o, t in zip(new, graph["output_types"])]
+
+    body = body_of(w, [[w.fresh("i"), INT64, 0], [w.fresh("go"), BOOL, 0]] + own, run)
+    return w.e("Loop", [None, first] + [w.name(v) for v in carried], {"body": body}, len(outs))
+
+
+def cond(w, outs, pred, yes, no, operands=None):
+    got = w.e("If", [w.cast(pred, BOOL)], {"then_branch": inner(w, yes, operands or []), "else_branch": inner(w, no, operands or [])}, len(outs))
+    return got
+
+
+TABLE = {
+    "aten.matmul.default": matmul, "aten.mm.default": matmul, "aten.bmm.default": matmul, "aten.linear.default": linear, "aten.addmm.default": addmm,
+    "aten.baddbmm.default": baddbmm, "aten.einsum.default": einsum, "aten.convolution.default": convolution, "aten.conv1d.default": conv,
+    "aten.conv2d.default": conv, "aten.conv3d.default": conv, "aten.conv1d.padding": conv, "aten.conv2d.padding": conv, "aten.conv3d.padding": conv,
+    "aten.conv_transpose1d.default": conv_transpose, "aten.conv_transpose2d.input": conv_transpose, "aten.conv_transpose3d.input": conv_transpose,
+    "aten.max_pool1d.default": max_pool(1), "aten.max_pool2d.default": max_pool(2), "aten.max_pool3d.default": max_pool(3),
+    "aten.max_pool2d_with_indices.default": max_pool(2, True), "aten.avg_pool1d.default": avg_pool(1), "aten.avg_pool2d.default": avg_pool(2),
+    "aten.avg_pool3d.default": avg_pool(3), "aten.adaptive_avg_pool1d.default": adaptive_avg(1), "aten.adaptive_avg_pool2d.default": adaptive_avg(2),
+    "aten.adaptive_avg_pool3d.default": adaptive_avg(3), "aten.upsample_nearest1d.vec": upsample("nearest", 1), "aten.upsample_nearest2d.vec": upsample("nearest", 2),
+    "aten.upsample_linear1d.vec": upsample("linear", 1), "aten.upsample_bilinear2d.vec": upsample("linear", 2),
+    "aten.upsample_trilinear3d.vec": upsample("linear", 3), "aten.upsample_bicubic2d.vec": upsample("cubic", 2), "aten.pixel_shuffle.default": pixel_shuffle,
+    "aten.grid_sampler.default": grid_sampler, "aten.batch_norm.default": batch_norm, "aten._native_batch_norm_legit_no_training.default": native_batch_norm,
+    "aten.layer_norm.default": layer_norm, "aten.native_layer_norm.default": native_layer_norm, "aten.rms_norm.default": rms_norm,
+    "aten.group_norm.default": group_norm, "aten.instance_norm.default": instance_norm, "aten.scaled_dot_product_attention.default": sdpa,
+    "aten.lstm.input": recurrent("LSTM", [0, 3, 1, 2]), "aten.gru.input": recurrent("GRU", [1, 0, 2]), "aten.rnn_tanh.input": recurrent("RNN", [0]),
+    "higher_order.cond.default": cond, "higher_order.scan.default": scan, "higher_order.map_impl.default": map_impl,
+    "higher_order.while_loop.default": while_loop,
+}

@@ -1,0 +1,365 @@
+# Views, indexing, making of tensors as ONNX.
+import _onnx
+from onnx_write_math import Val_of, operand
+from onnx_write_values import BOOL, INT64, Sym, Val
+
+
+def same(w, outs, x, *rest):
+    return w.e("Identity", [x])
+
+
+def reshaped(w, outs, x, *rest):
+    return w.reshape(x, outs[0].sizes)
+
+
+def permute(w, outs, x, dims):
+    return w.e("Transpose", [x], {"perm": [d + x.rank() if d < 0 else d for d in dims]})
+
+
+def transpose(w, outs, x, a=0, b=1):
+    perm = list(range(x.rank()))
+    if x.rank() == 0:
+        return w.e("Identity", [x])
+    perm[a], perm[b] = perm[b], perm[a]
+    return w.e("Transpose", [x], {"perm": perm})
+
+
+def unsqueeze(w, outs, x, dim):
+    return w.e("Unsqueeze", [x, w.ints([dim])])
+
+
+def squeeze(w, outs, x, dims=None):
+    dims = [dims] if isinstance(dims, int) else dims
+    r = x.rank()
+    axes = [d + r if d < 0 else d for d in (list(range(r)) if dims is None else dims)]
+    if x.rank() - outs[0].rank() != len(axes):
+        axes = [d for d in axes if not isinstance(x.sizes[d], Sym) and x.sizes[d] == 1]
+    return w.e("Squeeze", [x, w.ints(axes)]) if axes else w.e("Identity", [x])
+
+
+def expand(w, outs, x, *rest):
+    return w.e("Expand", [x, w.sizes(outs[0].sizes)])
+
+
+def select(w, outs, x, dim, index):
+    return w.e("Gather", [x, w.scalar(index, INT64)], {"axis": dim})
+
+
+def slice_(w, outs, x, dim=0, start=None, end=None, step=1):
+    start = 0 if start is None else start
+    end = 2**63 - 1 if end is None else end
+    return w.e("Slice", [x, w.number(start), w.number(end), w.ints([dim]), w.number(step)])
+
+
+def narrow(w, outs, x, dim, start, length):
+    s = w.number(start) if not isinstance(start, Val) else w.e("Reshape", [start, w.ints([1])])
+    return w.e("Slice", [x, s, w.e("Add", [s, w.number(length)]), w.ints([dim])])
+
+
+def cat(w, outs, xs, dim=0):
+    rank = outs[0].rank()
+    xs = [x for x in xs if x.rank() == rank]  # an old rule: empty vectors are left out
+    return w.e("Concat", [w.cast(x, outs[0].code) for x in xs], {"axis": dim})
+
+
+def stack(w, outs, xs, dim=0):
+    dim = dim + outs[0].rank() if dim < 0 else dim
+    return w.e("Concat", [w.e("Unsqueeze", [w.cast(x, outs[0].code), w.ints([dim])]) for x in xs], {"axis": dim})
+
+
+def pieces(w, outs, x, sizes, dim=0):
+    """Results are one list value: its elements."""
+    dim = dim + x.rank() if dim < 0 else dim
+    got = w.e("Split", [x, w.sizes(sizes)], {"axis": dim}, len(sizes))
+    return [got] if isinstance(got, str) else got
+
+
+def split_sizes(w, outs, x, sizes, dim=0):
+    return pieces(w, outs, x, sizes, dim)
+
+
+def split(w, outs, x, size, dim=0):
+    return pieces(w, outs, x, [v.sizes[dim] for v in outs], dim)
+
+
+def unbind(w, outs, x, dim=0):
+    return [w.e("Squeeze", [p, w.ints([dim])]) for p in pieces(w, outs, x, [1] * len(outs), dim)]
+
+
+def flip(w, outs, x, dims):
+    k = len(dims)
+    return w.e("Slice", [x, w.ints([-1] * k), w.ints([-(2**63) + 1] * k), w.ints(dims), w.ints([-1] * k)]) if k else w.e("Identity", [x])
+
+
+def roll(w, outs, x, shifts, dims=None):
+    if not dims:
+        _onnx.unsupported("roll of a flattened tensor")
+    y = w.name(x)
+    for s, d in zip(shifts, dims):
+        at = w.e("Neg", [w.number(s)])
+        y = w.e("Concat", [w.e("Slice", [y, at, w.ints([2**63 - 1]), w.ints([d])]), w.e("Slice", [y, w.ints([0]), at, w.ints([d])])], {"axis": d})
+    return y
+
+
+def repeat(w, outs, x, reps):
+    if x.rank() < len(reps):
+        x = w.reshape(x, [1] * (len(reps) - x.rank()) + x.sizes)
+    return w.e("Tile", [x, w.sizes(reps)])
+
+
+# ---- making ----
+def filled(w, outs, value):
+    v = w.scalar(value, outs[0].code)
+    return w.e("Expand", [v, w.sizes(outs[0].sizes)]) if outs[0].rank() else w.e("Identity", [v])
+
+
+def full(w, outs, size, value=0, *rest):
+    return filled(w, outs, value)
+
+
+def constant(value):
+    return lambda w, outs, *rest: filled(w, outs, value)
+
+
+def full_like(w, outs, x, value, *rest):
+    return filled(w, outs, value)
+
+
+def new_full(w, outs, x, size, value, *rest):
+    return filled(w, outs, value)
+
+
+def arange(w, outs, start, end=None, step=1, *rest):
+    code = outs[0].code
+    y = w.e("Range", [w.scalar(start, code), w.scalar(end, code), w.scalar(step, code)])
+    return y
+
+
+def arange_end(w, outs, end, *rest):
+    return arange(w, outs, 0, end, 1)
+
+
+def arange_start(w, outs, start, end, *rest):
+    return arange(w, outs, start, end, 1)
+
+
+def scalar_tensor(w, outs, value, *rest):
+    return w.e("Identity", [w.scalar(value, outs[0].code)])
+
+
+def tri(upper):
+    def rule(w, outs, x, k=0):
+        y = w.cast(x, INT64) if x.code == BOOL else w.name(x)
+        y = w.e("Trilu", [y, w.const(k, INT64)], {"upper": upper})
+        return w.e("Cast", [y], {"to": BOOL}) if x.code == BOOL else y
+
+    return rule
+
+
+def pads(w, x, pad, mode="constant", value=0):
+    rank = x.rank()
+    begin, end = [0] * rank, [0] * rank
+    for i in range(len(pad) // 2):
+        begin[rank - 1 - i], end[rank - 1 - i] = pad[2 * i], pad[2 * i + 1]
+    names = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+    if mode == "circular" and w.opset < 19:
+        _onnx.unsupported("circular padding below opset 19")
+    code = x.code
+    y = w.cast(x, INT64) if code == BOOL else w.name(x)
+    c = w.scalar(0 if value is None else value, INT64 if code == BOOL else code) if mode == "constant" else None
+    y = w.e("Pad", [y, w.sizes(begin + end), c], {"mode": names[mode]})
+    return w.e("Cast", [y], {"to": BOOL}) if code == BOOL else y
+
+
+def pad_nd(w, outs, x, pad, value=0):
+    return pads(w, x, pad, "constant", value)
+
+
+def pad_any(w, outs, x, pad, mode="constant", value=None):
+    return pads(w, x, pad, mode, value)
+
+
+# ---- indexing ----
+def embedding(w, outs, weight, indices, *rest):
+    return w.e("Gather", [weight, indices], {"axis": 0})
+
+
+def index_select(w, outs, x, dim, index):
+    return w.e("Gather", [x, index], {"axis": dim})
+
+
+def gather(w, outs, x, dim, index, *rest):
+    return w.e("GatherElements", [x, index], {"axis": dim})
+
+
+def positions(w, x, indices):
+    """(x with the indexed dimensions in front, [..., k] positions, rank of the positions, first indexed dimension, adjacent)"""
+    dims = [i for i, t in enumerate(indices) if t is not None]
+    if any([indices[d].code == BOOL for d in dims]):
+        if len(dims) != 1:
+            _onnx.unsupported("a mask beside other indices")
+        d = dims[0]
+        m = indices[d]
+        perm = list(range(d, d + m.rank())) + list(range(d)) + list(range(d + m.rank(), x.rank()))
+        y = w.name(x) if d == 0 else w.e("Transpose", [x], {"perm": perm})
+        return y, w.e("Transpose", [w.e("NonZero", [m])], {"perm": [1, 0]}), 1, d, True, m.rank()
+    perm = dims + [i for i in range(x.rank()) if i not in dims]
+    y = w.name(x) if perm == list(range(x.rank())) else w.e("Transpose", [x], {"perm": perm})
+    rank = max([indices[d].rank() for d in dims])
+    parts = [indices[d] for d in dims]
+    shape = None
+    if len(parts) > 1:
+        total = w.cast(parts[0], INT64)
+        for p in parts[1:]:
+            total = w.e("Add", [total, w.cast(p, INT64)])
+        shape = w.e("Shape", [total])
+    columns = []
+    for p in parts:
+        c = w.cast(p, INT64)
+        c = c if shape is None else w.e("Expand", [c, shape])
+        columns.append(w.e("Unsqueeze", [c, w.ints([-1])]))
+    at = columns[0] if len(columns) == 1 else w.e("Concat", columns, {"axis": -1})
+    adjacent = dims[-1] - dims[0] == len(dims) - 1
+    return y, at, rank, dims[0], adjacent, len(dims)
+
+
+def index(w, outs, x, indices):
+    dims = [i for i, t in enumerate(indices) if t is not None]
+    if len(dims) == 1 and indices[dims[0]].code != BOOL:
+        return w.e("Gather", [x, indices[dims[0]]], {"axis": dims[0]})
+    y, at, rank, first, adjacent, k = positions(w, x, indices)
+    y = w.e("GatherND", [y, at])
+    if adjacent and first:  # the indexed part goes back to its place
+        r = outs[0].rank()
+        perm = list(range(rank, rank + first)) + list(range(rank)) + list(range(rank + first, r))
+        y = w.e("Transpose", [y], {"perm": perm})
+    return y
+
+
+def index_put(w, outs, x, indices, values, accumulate=False):
+    y, at, rank, first, adjacent, k = positions(w, x, indices)
+    dims = [i for i, t in enumerate(indices) if t is not None]
+    whole = w.e("Concat", [w.e("Shape", [at], {"start": 0, "end": rank}), w.e("Shape", [y], {"start": k})], {"axis": 0})
+    v = w.cast(values, x.code)
+    if adjacent and first and values.rank():
+        _onnx.unsupported("index_put behind the first dimension")
+    y = w.e("ScatterND", [y, at, w.e("Expand", [v, whole])], {"reduction": "add"} if accumulate else {})
+    if first or dims != list(range(len(dims))):
+        if len(dims) == 1 and indices[dims[0]].code == BOOL:
+            m = indices[dims[0]].rank()
+            perm = list(range(first, first + m)) + list(range(first)) + list(range(first + m, x.rank()))
+        else:
+            perm = dims + [i for i in range(x.rank()) if i not in dims]
+        back = [0] * x.rank()
+        for i, p in enumerate(perm):
+            back[p] = i
+        y = w.e("Transpose", [y], {"perm": back})
+    return y
+
+
+def scatter(reduction=None):
+    def rule(w, outs, x, dim, index, src, *rest):
+        s = src if isinstance(src, Val) else w.e("Expand", [w.scalar(src, x.code), w.e("Shape", [index])])
+        if isinstance(src, Val):
+            s = w.e("Slice", [s, w.ints([0] * index.rank()), w.e("Shape", [index]), w.ints(list(range(index.rank())))]) if index.rank() else s
+        return w.e("ScatterElements", [x, index, s], {"axis": dim, "reduction": reduction} if reduction else {"axis": dim})
+
+    return rule
+
+
+def index_add(w, outs, x, dim, index, src, alpha=1):
+    """Rows of src are added to those of x that index names: a scatter whose positions are the index, spread over the row."""
+    dim = dim % x.rank()
+    if alpha != 1:
+        src = Val_of(w, w.e("Mul", [src, w.scalar(alpha, x.code)]), src.code, src.sizes)
+    at = w.e("Reshape", [index, w.ints([1] * dim + [-1] + [1] * (x.rank() - dim - 1))])
+    return w.e("ScatterElements", [x, w.e("Expand", [w.cast(Val_of(w, at, index.code, []), INT64), w.e("Shape", [src])]), src], {"axis": dim, "reduction": "add"})
+
+
+def fill(w, outs, x, value):
+    return filled(w, outs, value) if not isinstance(value, Val) else w.e("Expand", [w.cast(value, outs[0].code), w.sizes(outs[0].sizes)])
+
+
+def copy(w, outs, x, src, *rest):
+    return w.e("Expand", [w.cast(src, outs[0].code), w.sizes(outs[0].sizes)])
+
+
+def scatter_reduce(w, outs, x, dim, index, src, reduce, include_self=True):
+    how = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}.get(reduce)
+    if how is None or not include_self:
+        _onnx.unsupported(f"scatter_reduce with {reduce}")
+    return scatter(how)(w, outs, x, dim, index, src)
+
+
+def select_scatter(w, outs, x, src, dim, index):
+    s = w.e("Unsqueeze", [src, w.ints([dim])])
+    at = w.number(index)
+    if not isinstance(index, Sym) and index < 0:
+        at = w.e("Add", [at, w.number(x.sizes[dim])])
+    return put_between(w, x, s, dim, at, w.e("Add", [at, w.ints([1])]))
+
+
+def slice_scatter(w, outs, x, src, dim=0, start=None, end=None, step=1):
+    if step != 1:
+        _onnx.unsupported("slice_scatter with a step")
+    start = 0 if start is None else start
+    length = w.number(x.sizes[dim])
+
+    def place(v, default):
+        if v is None:
+            return default
+        p = w.number(v)
+        if not isinstance(v, Sym) and v < 0:
+            p = w.e("Add", [p, length])
+        return w.e("Min", [p, length])
+
+    a = place(start, w.ints([0]))
+    return put_between(w, x, src, dim, a, w.e("Add", [a, w.e("Shape", [src], {"start": dim % x.rank(), "end": dim % x.rank() + 1})]))
+
+
+def put_between(w, x, src, dim, a, b):
+    axes = w.ints([dim])
+    return w.e("Concat", [w.e("Slice", [x, w.ints([0]), a, axes]), src, w.e("Slice", [x, b, w.ints([2**63 - 1]), axes])], {"axis": dim})
+
+
+def nonzero(w, outs, x):
+    return w.e("Transpose", [w.e("NonZero", [x])], {"perm": [1, 0]})
+
+
+def item(w, outs, x):
+    """A number: other values know it by its symbol."""
+    y = w.e("Reshape", [x, w.ints([1])])
+    v = outs[0]
+    if v.symbol is not None:
+        w.numbers[f"{v.symbol}"] = y if x.code == INT64 else w.e("Cast", [y], {"to": INT64})
+    return y
+
+
+def size_of(w, outs, x, dim=None):
+    y = w.number(x.sizes[dim])
+    if outs[0].symbol is not None:
+        w.numbers[f"{outs[0].symbol}"] = y
+    return y
+
+
+TABLE = {}
+for _n in ("alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "dropout.default", "lift_fresh.default",
+           "detach_.default"):
+    TABLE["aten." + _n] = same
+for _n in ("view.default", "reshape.default", "_unsafe_view.default", "flatten.using_ints", "unflatten.int", "view_as.default", "_reshape_alias.default"):
+    TABLE["aten." + _n] = reshaped
+for _k, _v in {
+    "permute.default": permute, "transpose.int": transpose, "t.default": transpose, "swapaxes.default": transpose, "unsqueeze.default": unsqueeze,
+    "squeeze.dim": squeeze, "squeeze.dims": squeeze, "squeeze.default": squeeze, "expand.default": expand, "expand_as.default": expand,
+    "select.int": select, "slice.Tensor": slice_, "narrow.default": narrow, "cat.default": cat, "stack.default": stack,
+    "split_with_sizes.default": split_sizes, "split.Tensor": split, "chunk.default": split, "unbind.int": unbind, "flip.default": flip, "roll.default": roll,
+    "repeat.default": repeat, "full.default": full, "zeros.default": constant(0), "ones.default": constant(1), "zeros_like.default": constant(0),
+    "ones_like.default": constant(1), "new_zeros.default": constant(0), "new_ones.default": constant(1), "empty.memory_format": constant(0),
+    "full_like.default": full_like, "new_full.default": new_full, "arange.default": arange_end, "arange.start": arange_start, "arange.start_step": arange,
+    "scalar_tensor.default": scalar_tensor, "tril.default": tri(0), "triu.default": tri(1), "constant_pad_nd.default": pad_nd, "pad.default": pad_any,
+    "embedding.default": embedding, "index_select.default": index_select, "gather.default": gather, "index.Tensor": index, "index_put.default": index_put,
+    "scatter.src": scatter(), "scatter.value": scatter(), "scatter_add.default": scatter("add"), "scatter_reduce.two": scatter_reduce,
+    "index_add.default": index_add, "fill.Scalar": fill, "fill.Tensor": fill, "copy.default": copy, "select_scatter.default": select_scatter, "slice_scatter.default": slice_scatter, "nonzero.default": nonzero, "item.default": item,
+    "_local_scalar_dense.default": item, "sym_size.int": size_of, "_assert_async.msg": lambda w, outs, *r: [], "_assert_scalar.default": lambda w, outs, *r: [],
+}.items():
+    TABLE["aten." + _k] = _v
