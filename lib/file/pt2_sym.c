@@ -81,9 +81,28 @@ static tc_sym apply(tc_symctx *c, int op, tc_sym a, tc_sym b) {
     }
 }
 
+/* torch.sym_ite(condition, a, b): a where it holds, else b; two numbers of one type. */
+static void choice(tc_pt2_reader *r, const tc_pt2_arg *args, int nargs, tc_arg *out) {
+    tc_symctx *c = r->program->sym;
+    if (nargs != 3) {
+        tc_jr_fail(&r->j, TC_CONTENT, "torch.sym_ite of %d arguments", nargs);
+        return;
+    }
+    tc_sym cond = number(r, &args[0]), a = number(r, &args[1]), b = number(r, &args[2]);
+    if (!tc_jr_ok(&r->j)) return;
+    bool any_float = tc_sym_type(a) == TC_SYM_FLOAT || tc_sym_type(b) == TC_SYM_FLOAT;
+    if (any_float && tc_sym_type(a) != TC_SYM_BOOL && tc_sym_type(b) != TC_SYM_BOOL) a = to_float(c, a), b = to_float(c, b);
+    if (tc_sym_type(cond) != TC_SYM_BOOL || tc_sym_type(a) != tc_sym_type(b)) tc_jr_fail(&r->j, TC_CONTENT, "torch.sym_ite of such operands");
+    else *out = as_arg(tc_sym_op(c, TC_S_WHERE, cond, a, b));
+}
+
 static bool python_function(tc_pt2_reader *r, const char *target, const tc_pt2_arg *args, int nargs, tc_arg *out) {
     tc_symctx *c = r->program->sym;
     size_t i = 0, n = sizeof functions / sizeof *functions;
+    if (!strcmp(target, "torch.sym_ite")) {
+        choice(r, args, nargs, out);
+        return true;
+    }
     while (i < n && strcmp(functions[i].name, target) != 0) i++;
     if (i == n) return false;
     if (nargs != functions[i].arity) {

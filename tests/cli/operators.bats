@@ -1,0 +1,105 @@
+#!/usr/bin/env bats
+# Operators through the programs: what they mean on small inputs, sizes that come from the data, and errors that only the data show.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+model() { # the body of forward(self, x), or lines of it, the last one returned
+    {
+        printf 'import torch\nimport torch.nn.functional as F\nfrom torch import nn\nclass M(nn.Module):\n    def forward(self, x):\n'
+        [ $# -gt 2 ] && printf '        %s\n' "${@:3}"
+        printf '        return %s\n' "$1"
+    } >m.py
+    tc-export m.py:M --input x="$2" -o m.pt2
+}
+fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
+    local code=$1 text=$2
+    shift 2
+    run --separate-stderr "$@"
+    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
+    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
+}
+holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
+    local x=$1 what=$2
+    shift 2
+    model "$what" "${x%%=*}" "$@"
+    tc-run m.pt2 --input x="$x" --to npy -o found.npy
+    [ -f true.npy ] || { model "x == x" f32 && tc-run m.pt2 --input x=f32=1 --to npy -o true.npy && model "$what" "${x%%=*}" "$@"; }
+    cmp found.npy true.npy || { echo "not so: $what"; return 1; }
+}
+
+@test "torch.masked reduces what the mask keeps" {
+    x=2x3xf32=1,-2,3,4,-5,-6
+    holds $x "torch.equal(torch.masked.sum(x, 1, mask=x > 0), torch.tensor([4., 4.]))"
+    holds $x "torch.equal(torch.masked.mean(x, 1, mask=x > 0), torch.tensor([2., 4.]))"
+    holds $x "torch.equal(torch.masked.var(x, 1, mask=x > 0, unbiased=False), torch.tensor([1., 0.]))"
+    holds $x "torch.equal(torch.masked.argmax(x, 1, mask=x < 0), torch.tensor([1., 1.]))"
+    holds $x "torch.equal(torch.masked.softmax(x, 1, mask=x > 3.5)[1], torch.tensor([1., 0., 0.]))"
+    holds $x "torch.equal(torch.masked.median(x, 0, mask=x > -4), torch.tensor([1., -2., 3.]))"
+    fails 3 "mask dimensionality higher than of the input" model "torch.masked.sum(x, mask=torch.ones(2, 2, 3))" 2x3xf32
+}
+
+@test "torch.signal.windows are PyTorch's" {
+    x=f32=1
+    holds $x "torch.allclose(torch.signal.windows.hann(5), torch.tensor([0., .5, 1., .5, 0.]), atol=1e-6)"
+    holds $x "torch.allclose(torch.signal.windows.bartlett(4, sym=False), torch.tensor([0., .5, 1., .5]))"
+    holds $x "torch.signal.windows.kaiser(9, beta=30).max() == 1"
+    fails 3 "requires non-negative window length, got M=-1" model "torch.signal.windows.cosine(-1)" f32
+}
+
+@test "sizes that come from the data" {
+    model "torch.bincount(x), F.one_hot(x), torch.arange(4).repeat_interleave(x)" 4xi64
+    tc-run m.pt2 --input x=4xi64=0,2,1,2 --output out.0=@a.npy --output out.1=@b.npy --output out.2=@c.npy
+    model "torch.tensor([1, 1, 2]), torch.tensor([[1, 0, 0], [0, 0, 1], [0, 1, 0], [0, 0, 1]]), torch.tensor([1, 1, 2, 3, 3])" i64
+    tc-run m.pt2 --input x=i64=1 --output out.0=@d.npy --output out.1=@e.npy --output out.2=@f.npy
+    cmp a.npy d.npy && cmp b.npy e.npy && cmp c.npy f.npy
+    model "torch.bincount(x)" 3xi64
+    fails 3 "bincount only supports 1-d non-negative integral inputs." tc-run m.pt2 --input x=3xi64=1,-1,0
+    model "torch.arange(3).repeat_interleave(x)" 3xi64
+    fails 3 "repeats can not be negative" tc-run m.pt2 --input x=3xi64=1,-1,0
+    model "[t.sum() for t in torch.tensor_split(torch.arange(6), x)]" 2xi64
+    tc-run m.pt2 --input x=2xi64=1,4 --output out.0=@a.npy --output out.1=@b.npy --output out.2=@c.npy
+    holds 3xi64=0,6,9 "torch.equal(x, torch.stack([t.sum() for t in torch.tensor_split(torch.arange(6), [1, 4])]))"
+}
+
+@test "a gradient whose places come from the data" {
+    model "torch.autograd.grad(sum([(k + 1) * t.sum() for k, t in enumerate(torch.tensor_split(w, x))]), [w])[0]" 2xi64 "w = torch.zeros(5).requires_grad_()"
+    tc-run m.pt2 --input x=2xi64=1,3 --to npy -o a.npy
+    model "torch.tensor([1., 2., 2., 3., 3.]) * x" f32
+    tc-run m.pt2 --input x=f32=1 --expect @a.npy
+}
+
+@test "resize_ changes the tensor itself, and no view" {
+    holds 2x2xf32=1,2,3,4 "torch.equal(y, torch.tensor([1., 2., 3.]))" "y = x.clone()" "y.resize_(3)"
+    holds 2x2xf32=1,2,3,4 "y.shape == (3, 2)" "y = x.clone()" "y.resize_(3, 2)"
+    fails 5 "resizing a view" model "y" 2x2xf32 "y = (x + 1)[0]" "y.resize_(1)"
+}
+
+@test "samples on a grid, quantiles, patches" {
+    x=1x1x3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12
+    identity="g = F.affine_grid(torch.eye(2, 3).unsqueeze(0), [1, 1, 3, 4], align_corners=False)"
+    holds $x "torch.allclose(F.grid_sample(x, g, mode=m, align_corners=False), x)" "m = 'bilinear'" "$identity"
+    holds $x "torch.allclose(F.grid_sample(x, g, mode=m, align_corners=False), x)" "m = 'bicubic'" "$identity"
+    holds $x "torch.equal(F.grid_sample(x, g, mode=m, padding_mode='border', align_corners=False), x)" "m = 'nearest'" "$identity"
+    holds $x "torch.quantile(x, 0.25) == 3.75"
+    holds $x "torch.equal(F.fold(F.unfold(x, 2), (3, 4), 2)[0, 0, 1], torch.tensor([10., 24., 28., 16.]))"
+    fails 3 "expected grid to have size 2 in last dimension" model "F.grid_sample(x, torch.zeros(1, 2, 2, 3))" 1x1x3x4xf32
+    model "torch.quantile(torch.arange(5.), x)" f32
+    fails 3 "quantile() q values must be in the range [0, 1]" tc-run m.pt2 --input x=f32=1.5
+}
+
+@test "ctc_loss is minus the logarithm of all alignments together" {
+    # targets "1" in two steps over {blank, 1}: 1 1, blank 1, 1 blank
+    holds 2x1x2xf64=-0.5,-1,-2,-0.25 "torch.allclose(F.ctc_loss(x, torch.tensor([[1]]), [2], [1], reduction='sum'), -torch.log(s))" \
+        "p = x[:, 0].exp()" "s = p[0, 1] * p[1, 1] + p[0, 0] * p[1, 1] + p[0, 1] * p[1, 0]"
+    model "F.ctc_loss(torch.zeros(2, 1, 2), torch.tensor([[1]]), x, torch.tensor([1]))" 1xi64
+    fails 3 "Expected input_lengths to have value at most 2, but got value 3" tc-run m.pt2 --input x=1xi64=3
+}
+
+@test "foreach operators write each tensor of a list" {
+    holds 2xf32=1,2 "torch.equal(a[0], torch.tensor([6., 8.])) & torch.equal(a[1], torch.tensor([8., 10.]))" "a = [x + 1, x + 2]" \
+        "torch._foreach_add_(a, 1)" "torch._foreach_mul_(a, 2.0)"
+    fails 3 "Tensor lists must have the same number of tensors, got 2 and 1." model "torch._foreach_add([x, x], [x])" 2xf32
+}
