@@ -371,6 +371,24 @@ static size_t scratch_randperm(const tc_kcall *c, int threads) {
 }
 const tc_kernel tc_k_randperm = {.name = "randperm", .run = run_randperm, .scratch = scratch_randperm};
 
+/* Slopes of rrelu: a float64 uniform of [lower, upper) for each element that is not positive, in order; 1 elsewhere, without a draw. */
+static tc_status run_rrelu_noise(tc_kcall *c) {
+    const tc_tensor *x = tc_k_tensor(c, 0);
+    tc_tensor *t = &c->outs[0];
+    double lower = tc_k_float(c, 1), upper = tc_k_float(c, 2);
+    uint64_t key = 0;
+    if (!c->gen) return no_generator("rrelu");
+    bool by_index = tc_generator_philox(c->gen, &key);
+    for (int64_t i = 0, n = tc_tensor_numel(t); i < n; i++) {
+        bool drawn = tc_scalar_to_double(tc_scalar_load(x->dtype, x->storage->data, x->offset + i)) <= 0;
+        tc_philox4 w = by_index ? tc_philox(key, (uint64_t)i, 1) : (tc_philox4){{0}};
+        double u = !drawn ? 0 : by_index ? word_pair(&w, 0) : tc_rng_uniform_f64(c->gen);
+        store(t, i, drawn ? u * (upper - lower) + lower : 1);
+    }
+    return NULL;
+}
+const tc_kernel tc_k_rrelu_noise = {.name = "rrelu_noise", .flags = TC_KF_CONTIGUOUS, .run = run_rrelu_noise};
+
 /* With replacement: the running sum of a row, divided by its total, then for each sample the first place that a uniform does not pass. */
 static tc_status run_multinomial(tc_kcall *c) {
     const tc_tensor *p = tc_k_tensor(c, 0);

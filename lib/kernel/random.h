@@ -15,6 +15,7 @@ extern const tc_kernel tc_k_log_normal;  /* log_normal(Tensor self, float mean, 
 extern const tc_kernel tc_k_geometric;   /* geometric(Tensor self, float p) */
 extern const tc_kernel tc_k_random;      /* random(Tensor self), random.to(self, int to), random.from(self, int from, int? to) */
 extern const tc_kernel tc_k_randperm;    /* randperm(SymInt n) */
+extern const tc_kernel tc_k_rrelu_noise; /* rrelu_noise(Tensor self, float lower, float upper): the slope of each element */
 extern const tc_kernel tc_k_multinomial; /* multinomial(Tensor self, SymInt num_samples, bool replacement=True): with replacement only */
 
 #endif

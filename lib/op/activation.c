@@ -291,9 +291,8 @@ static tc_status decompose_rrelu(tc_emit *e, const tc_node *n) {
         tc_emit_result(e, 0, tc_emit_call(e, "aten::leaky_relu", "vf", x, (lo + hi) / 2));
         return tc_e_done(e);
     }
-    tc_value *noise = tc_emit_call(e, "aten::uniform", "vff", tc_emit_call(e, "aten::empty_like", "v", x), lo, hi);
-    tc_value *slope = tc_emit_call(e, "aten::mul.Tensor", "vv", x, noise);
-    tc_emit_result(e, 0, tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::le.Scalar", "vi", x, (int64_t)0), slope, x));
+    tc_value *noise = tc_emit_call(e, "tc::rrelu_noise", "vff", x, lo, hi);
+    tc_emit_result(e, 0, tc_e_cast(e, tc_e_mul(e, x, noise), x ? x->meta.dtype : TC_F32));
     return tc_e_done(e);
 }
 

@@ -31,6 +31,12 @@ static tc_status shape_fill_float(tc_shape_ctx *c) {
     tc_dims d = tc_dims_of(m);
     return tc_sh_out(c, 0, m->dtype, &d);
 }
+static tc_status shape_rrelu_noise(tc_shape_ctx *c) { /* in the type in which self is computed with */
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_need_float(c, 0));
+    tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
+    return tc_sh_out(c, 0, tc_dtype_compute(tc_sh_meta(c, 0)->dtype), &d);
+}
 static tc_status shape_randperm(tc_shape_ctx *c) {
     tc_dims d = {.rank = 1};
     d.size[0] = tc_sh_int(c, 0);
@@ -226,10 +232,11 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 
-/* Of probabilities: zeros, as in PyTorch. */
+/* Of probabilities, means and deviations: zeros, as in PyTorch. */
 static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     (void)gs;
-    if (tc_emit_wants_grad(e, n, 0)) tc_emit_grad(e, 0, tc_e_zeros_like(e, tc_arg_value(n, 0)));
+    for (int i = 0; i < 2; i++)
+        if (tc_emit_wants_grad(e, n, i)) tc_emit_grad(e, i, tc_e_zeros_like(e, tc_arg_value(n, i)));
     return tc_e_done(e);
 }
 
@@ -244,6 +251,11 @@ static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     {                                                                                                                                               \
         .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, .decompose = decompose_, .samples = sample, \
         .doc = text                                                                                                                                 \
+    }
+#define NORMAL(SCHEMA, sample)                                                                                                       \
+    {                                                                                                                                \
+        .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_RANDOM, .shape = shape_normal_tensors, .decompose = decompose_normal, \
+        .grad = grad_zero, .samples = sample, .doc = "normally distributed about mean"                                               \
     }
 #define DROPOUT(name, sample, text)                                                                                              \
     {                                                                                                                            \
@@ -297,6 +309,13 @@ const tc_op tc_ops_random[] = {
      .grad = grad_none,
      .samples = "multinomial_with_replacement(f32[3,7]:0..1, 5)",
      .doc = "places drawn in proportion to the rows, with replacement"},
+    {.schema = "tc::rrelu_noise(Tensor self, float lower, float upper) -> Tensor",
+     .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
+     .shape = shape_rrelu_noise,
+     .kernel = &tc_k_rrelu_noise,
+     .grad = grad_none,
+     .samples = "rrelu_noise(f32[37], 0.1, 0.3)",
+     .doc = "1 where self is positive, a slope from [lower, upper) elsewhere"},
     {.schema = "aten::multinomial(Tensor self, SymInt num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor",
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_multinomial,
@@ -330,12 +349,9 @@ const tc_op tc_ops_random[] = {
              "integers in [0, high)"),
     COMPOSED("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, " LIKE ")", shape_like, decompose_randint,
              "randint_like(f32[3,5], -3, 9)", "integers in [low, high)"),
-    COMPOSED("normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None)", shape_normal_tensors, decompose_normal,
-             "normal(f32[37], 2.0)", "normally distributed about mean"),
-    COMPOSED("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None)", shape_normal_tensors, decompose_normal,
-             "normal(1.0, f32[37]:0.1..2)", "normally distributed about mean"),
-    COMPOSED("normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None)", shape_normal_tensors, decompose_normal,
-             "normal(f32[37], f32[37]:0.1..2)", "normally distributed about mean"),
+    NORMAL("normal.Tensor_float(Tensor mean, float std=1., *, Generator? generator=None)", "normal(f32[37], 2.0)"),
+    NORMAL("normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None)", "normal(1.0, f32[37]:0.1..2)"),
+    NORMAL("normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None)", "normal(f32[37], f32[37]:0.1..2)"),
     COMPOSED("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, " OPTIONS ")", shape_sized,
              decompose_normal_floats, "normal(1.0, 2.0, [37])", "normally distributed about mean"),
     DROPOUT(dropout, "dropout(f32[4,5], 0.3, True)", "x * bernoulli(1 - p) / (1 - p) in training, x else"),

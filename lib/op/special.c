@@ -102,11 +102,19 @@ static tc_value *bessel_ratio(tc_emit *e, tc_value *x, tc_value *y, tc_value *wh
     return tc_e3(e, "aten::where.self", zero, tc_e_muls(e, one, limit), tc_e_sub(e, whole, tc_e_div(e, y, safe)));
 }
 GRAD(i1, 0, mul(e, g, bessel_ratio(e, x, y, f1(e, "aten::special_i0", x), 0.5)))
+GRAD(j0, 0, tc_e_neg(e, mul(e, g, f1(e, "aten::special_bessel_j1", x))))
+GRAD(j1, 0, mul(e, g, bessel_ratio(e, x, y, f1(e, "aten::special_bessel_j0", x), 0.5)))
+GRAD(y0, 0, tc_e_neg(e, mul(e, g, f1(e, "aten::special_bessel_y1", x))))
+GRAD(y1, 0, mul(e, g, bessel_ratio(e, x, y, f1(e, "aten::special_bessel_y0", x), INFINITY)))
+GRAD(k0, 0, tc_e_neg(e, mul(e, g, f1(e, "aten::special_modified_bessel_k1", x))))
+GRAD(k1, 0, tc_e_neg(e, mul(e, g, tc_e_add(e, f1(e, "aten::special_modified_bessel_k0", x), mul(e, y, f1(e, "aten::reciprocal", x))))))
 GRAD(i1e, 0, mul(e, g, bessel_ratio(e, x, y, tc_e_sub(e, f1(e, "aten::special_i0e", x), mul(e, f1(e, "aten::sgn", x), y)), 0.5)))
 /* by the second argument only, as in PyTorch: -s zeta(s + 1, q) */
 static tc_status grad_zeta(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *s = tc_arg_value(n, 0), *q = tc_arg_value(n, 1);
-    if (tc_emit_wants_grad(e, n, 0)) return tc_error(TC_UNSUPPORTED, "%s: the derivative by the first argument is not supported", tc_op_name(n->op));
+    if (tc_emit_wants_grad(e, n, 0))
+        return tc_error(TC_CONTENT, "%s: the derivative by the first argument is not implemented, as in PyTorch", tc_op_name(n->op));
+    tc_value *q = tc_arg_value(n, 1), *s = tc_arg_value(n, 0);
+    if (!s) s = tc_emit_call(e, "aten::full_like", "va", q, tc_e_arg(n, 0));
     tc_e_give(e, n, 1, mul(e, gs[0], mul(e, tc_e_neg(e, s), tc_e2(e, "aten::special_zeta", tc_e_adds(e, s, 1), q))));
     return tc_e_done(e);
 }
@@ -184,16 +192,16 @@ const tc_op tc_ops_special[] = {
     F1("special_ndtri", "self", grad_ndtri, "f32[3,5]:0.1..0.9", "where the normal distribution function takes the value"),
     F1("special_erfcx", "self", grad_erfcx, "f32[3,5]", "exp(x^2) erfc(x)"),
     F1("special_log_ndtr", "self", grad_log_ndtr, "f32[3,5]", "log of the normal distribution function"),
-    PLAIN("special_modified_bessel_i0", "self", "modified Bessel function of the first kind, order 0"),
-    PLAIN("special_modified_bessel_i1", "self", "modified Bessel function of the first kind, order 1"),
-    PLAIN("special_modified_bessel_k0", "self", "modified Bessel function of the second kind, order 0"),
-    PLAIN("special_modified_bessel_k1", "self", "modified Bessel function of the second kind, order 1"),
+    F1("special_modified_bessel_i0", "self", grad_i0, "f32[3,5]:0.1..9", "modified Bessel function of the first kind, order 0"),
+    F1("special_modified_bessel_i1", "self", grad_i1, "f32[3,5]:0.1..9", "modified Bessel function of the first kind, order 1"),
+    F1("special_modified_bessel_k0", "self", grad_k0, "f32[3,5]:0.1..9", "modified Bessel function of the second kind, order 0"),
+    F1("special_modified_bessel_k1", "self", grad_k1, "f32[3,5]:0.1..9", "modified Bessel function of the second kind, order 1"),
     PLAIN("special_scaled_modified_bessel_k0", "x", "exp(x) k0(x)"),
     PLAIN("special_scaled_modified_bessel_k1", "x", "exp(x) k1(x)"),
-    PLAIN("special_bessel_j0", "self", "Bessel function of the first kind, order 0"),
-    PLAIN("special_bessel_j1", "self", "Bessel function of the first kind, order 1"),
-    PLAIN("special_bessel_y0", "self", "Bessel function of the second kind, order 0"),
-    PLAIN("special_bessel_y1", "self", "Bessel function of the second kind, order 1"),
+    F1("special_bessel_j0", "self", grad_j0, "f32[3,5]:0.1..9", "Bessel function of the first kind, order 0"),
+    F1("special_bessel_j1", "self", grad_j1, "f32[3,5]:0.1..9", "Bessel function of the first kind, order 1"),
+    F1("special_bessel_y0", "self", grad_y0, "f32[3,5]:0.1..9", "Bessel function of the second kind, order 0"),
+    F1("special_bessel_y1", "self", grad_y1, "f32[3,5]:0.1..9", "Bessel function of the second kind, order 1"),
     PLAIN("special_airy_ai", "x", "Airy function"),
     PLAIN("special_spherical_bessel_j0", "x", "sin(x) / x"),
     {.schema = "aten::polygamma(int n, Tensor self) -> Tensor",
@@ -213,14 +221,14 @@ const tc_op tc_ops_special[] = {
      .samples = "special_zeta(f32[4]:1.5..5, f32[4]:0.5..5)",
      .doc = "Hurwitz zeta function: sum of (other + k)^-self"},
     {.schema = "aten::special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor",
-     .flags = TC_OP_NONDIFF,
      .shape = tc_shape_binary_float,
      .lower = lower_binary,
+     .grad = grad_zeta,
      .doc = "Hurwitz zeta function"},
     {.schema = "aten::special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor",
-     .flags = TC_OP_NONDIFF,
      .shape = tc_shape_binary_float,
      .lower = lower_binary,
+     .grad = grad_zeta,
      .doc = "Hurwitz zeta function"},
     {.schema = "aten::igamma(Tensor self, Tensor other) -> Tensor",
      .shape = tc_shape_binary_float,
