@@ -322,34 +322,6 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
     return self;
 }
 
-/* Forms that write arguments besides what they return (running statistics): the functional row returns what is to be written last. */
-static V run_writing(C *c, const tc_op *op, tc_binding *b) {
-    const tc_op *f = tc_op_functional(op);
-    const tc_schema *s = tc_op_schema(op);
-    V all = tc_torch_apply(c, f, b->arg, b->n, b->object, b->gen);
-    size_t n, next = (size_t)s->nrets;
-    V *r = tc_items(all, &n);
-    for (int i = 0; i < s->nparams && next < n; i++) {
-        if (!s->params[i].mutated) continue;
-        if (b->object[i] && tc_is_tensor(b->object[i])) tc_torch_copy_into(c, b->object[i], r[next]);
-        next++;
-    }
-    return s->nrets == 1 ? r[0] : tc_tuple(c, (size_t)s->nrets, r);
-}
-
-/* Batch norm in training writes its running statistics, though its schema does not say so; NULL for every other call. */
-static V run_batch_norm(C *c, const tc_op *op, tc_binding *b) {
-    const tc_schema *s = tc_op_schema(op);
-    size_t n;
-    if (strcmp(s->ns, "aten") || *s->overload || (strcmp(s->name, "batch_norm") && strcmp(s->name, "native_batch_norm"))) return NULL;
-    if (b->arg[5].kind != TC_A_SCALAR || !b->arg[5].scalar.i) return NULL;
-    for (int i = 3; i < 5; i++)
-        if (!b->object[i] || !tc_is_tensor(b->object[i])) return NULL;
-    V *r = tc_items(tc_torch_apply(c, tc_op_find("aten::_native_batch_norm_legit_functional"), b->arg, 8, b->object, b->gen), &n);
-    for (int i = 3; i < 5; i++) tc_torch_copy_into(c, b->object[i], r[i]);
-    return s->nrets == 1 ? r[0] : tc_tuple(c, (size_t)s->nrets, r);
-}
-
 /* In a capture the node is recorded as it is (functionalise rewrites it); the object goes on as the node's result. */
 static V record_inplace(C *c, const tc_op *op, tc_binding *b) {
     tensor *t = (tensor *)b->object[0];
@@ -385,13 +357,52 @@ static V into_out(C *c, V out, V r) {
     return out;
 }
 
+/* On concrete tensors, calls that write to tensors which are not their results: the functional row f with arguments fa, whose results
+ * from `first` on go into `targets`. */
+static V run_writing(C *c, const tc_op *op, const tc_op *f, tc_arg *fa, V *objects, V *targets, int ntargets, int first, struct tc_generator *gen) {
+    V all = tc_torch_apply(c, f, fa, tc_op_schema(f)->nparams, objects, gen), *items = ((tuple *)all)->a;
+    for (int i = 0; i < ntargets; i++)
+        if (targets[i]) tc_torch_copy_into(c, targets[i], items[first + i]);
+    return results(c, tc_op_schema(op), items, tc_op_schema(op)->nrets);
+}
+
+static bool writes_besides(const tc_schema *s) {
+    bool any = false;
+    for (int i = 0; i < s->nparams; i++) any |= s->params[i].mutated;
+    return any && !s->inplace && !s->has_out;
+}
+
+static V run_marked(C *c, const tc_op *op, tc_binding *b) {
+    const tc_schema *s = tc_op_schema(op);
+    tc_arg fa[TC_MAX_PARAMS];
+    V objects[TC_MAX_PARAMS] = {0}, targets[TC_MAX_PARAMS];
+    int n = 0;
+    if (tc_op_functional(op) == op) tc_raise_code(c, TC_UNSUPPORTED, "operator %s is not supported: it has no functional form", tc_op_name(op));
+    tc_op_functional_args(tc_torch_program(c), op, b->arg, fa);
+    for (int i = 0; i < s->nparams; i++) {
+        objects[i] = b->object[i];
+        if (s->params[i].mutated) targets[n++] = b->object[i];
+    }
+    return run_writing(c, op, tc_op_functional(op), fa, objects, targets, n, s->nrets, b->gen);
+}
+
+static V run_unmarked(C *c, const tc_op *op, tc_binding *b, const tc_unmarked_writes *w) {
+    tc_arg fa[8];
+    V objects[8];
+    for (int i = 0; i < w->nfrom; i++) fa[i] = b->arg[w->from[i]], objects[i] = b->object[w->from[i]];
+    return run_writing(c, op, w->functional, fa, objects, b->object + 3, 2, w->first, b->gen);
+}
+
 /* ---- choosing ---- */
 static V call_op(C *c, const tc_op *op, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
+    tc_unmarked_writes w;
     V r;
-    if (s->inplace) r = c->torch->graph ? record_inplace(c, op, b) : run_inplace(c, op, b);
-    else if (!s->has_out && !c->torch->graph && tc_op_functional(op) != op) r = run_writing(c, op, b);
-    else if (c->torch->graph || !(r = run_batch_norm(c, op, b))) r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
+    if (!c->torch->graph && writes_besides(s)) r = run_marked(c, op, b);
+    else if (!c->torch->graph && tc_op_unmarked_writes(op, b->arg, b->object[0] ? tc_torch_rank(b->object[0]) : 0, &w))
+        r = run_unmarked(c, op, b, &w);
+    else if (s->inplace) r = c->torch->graph ? record_inplace(c, op, b) : run_inplace(c, op, b);
+    else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
     if (b->requires_grad >= 0 && tc_is_tensor(r)) ((tensor *)r)->requires_grad = b->requires_grad;
     return b->out ? into_out(c, b->out, r) : r;
 }

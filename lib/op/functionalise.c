@@ -6,7 +6,7 @@
  * it had at a version of the storage and is taken again when the version has moved on. */
 #include "op/functionalise.h"
 
-#include "op/emit.h"
+#include "op/decompose.h"
 
 typedef struct {
     tc_value *current;
@@ -359,32 +359,42 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
     return NULL;
 }
 
-/* Normalisations that write running statistics though their schema does not say so. */
-static tc_status batch_norm(tc_functional *f, tc_node *n, const tc_arg *source, bool *out_done) {
-    const tc_schema *s = tc_op_schema(n->op);
-    bool composite = !strcmp(s->name, "batch_norm") && !strcmp(s->ns, "aten");
+bool tc_op_unmarked_writes(const tc_op *op, const tc_arg *args, int rank, tc_unmarked_writes *out) {
+    const tc_schema *s = tc_op_schema(op);
+    bool instance = !strcmp(s->name, "instance_norm"), batch = !strcmp(s->name, "batch_norm") || !strcmp(s->name, "native_batch_norm");
+    if (strcmp(s->ns, "aten") || *s->overload || s->has_out || !(instance || batch)) return false;
+    bool training = args[5].kind == TC_A_SCALAR && !args[5].is_sym && tc_scalar_to_double(args[5].scalar) != 0;
+    if (!training || rank < 2 || args[3].kind != TC_A_VALUE || args[4].kind != TC_A_VALUE) return false;
+    *out = (tc_unmarked_writes){.functional = tc_op_find(instance ? "tc::instance_norm_functional" : "aten::_native_batch_norm_legit_functional"),
+                                .first = instance ? 1 : 3};
+    for (int i = 0; i < 8; i++)
+        if (!instance || i != 5) out->from[out->nfrom++] = i;
+    return true;
+}
+
+static tc_status unmarked_writes(tc_functional *f, tc_node *n, const tc_arg *source, bool *out_done) {
+    tc_unmarked_writes w;
+    tc_arg args[8];
+    tc_node *m;
     *out_done = false;
-    if (!composite && (strcmp(s->name, "native_batch_norm") || *s->overload)) return NULL;
-    if (!tc_arg_bool(n, 5)) return NULL;
-    if (n->args[3].kind == TC_A_VALUE && n->args[4].kind == TC_A_VALUE) {
-        tc_value *y = tc_emit_call(&f->e, "aten::_native_batch_norm_legit_functional", "aaaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3],
-                                   &n->args[4], &n->args[5], &n->args[6], &n->args[7]);
-        if (y) {
-            TC_TRY(write_tensor(f, source[3].value, tc_emit_out(y, 3), false));
-            TC_TRY(write_tensor(f, source[4].value, tc_emit_out(y, 4), false));
-            for (int i = 0; i < n->nouts; i++) same_tensor(f, n->outs[i], tc_emit_out(y, i));
-        }
-    } else if (composite) {
-        tc_value *y = tc_emit_call(&f->e, "aten::_native_batch_norm_legit.no_stats", "aaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[5],
-                                   &n->args[6], &n->args[7]);
-        if (y) same_tensor(f, n->outs[0], y);
-    } else {
-        return NULL;
+    int rank = n->nargs && n->args[0].kind == TC_A_VALUE && n->args[0].value ? n->args[0].value->meta.rank : 0;
+    if (!tc_op_unmarked_writes(n->op, n->args, rank, &w)) return NULL;
+    for (int i = 0; i < w.nfrom; i++) args[i] = n->args[w.from[i]];
+    TC_TRY(tc_graph_call(f->g, w.functional, args, w.nfrom, n->source, n, &m));
+    tc_value **results = m->outs;
+    bool ours = !strcmp(tc_op_schema(w.functional)->ns, "tc"); /* archives hold operators of PyTorch only */
+    if (ours) {
+        f->e.results = NULL, f->e.nresults = 0;
+        TC_TRY(tc_emit_decomposition(&f->e, m));
+        f->e.origin = NULL;
+        results = f->e.results;
     }
-    tc_status st = f->e.status;
-    f->e.status = NULL;
-    if (!st) tc_node_remove(n), *out_done = true;
-    return st;
+    for (int i = 0; i < 2; i++) TC_TRY(write_tensor(f, source[3 + i].value, results[w.first + i], false));
+    for (int i = 0; i < n->nouts; i++) same_tensor(f, n->outs[i], results[i]);
+    if (ours) tc_node_remove(m);
+    tc_node_remove(n);
+    *out_done = true;
+    return NULL;
 }
 
 /* ---- regions ---- */
@@ -506,7 +516,7 @@ static tc_status rewrite(tc_functional *f, tc_node *n) {
     bool was = p->no_grad;
     p->no_grad = n->no_grad; /* what replaces a node of a no_grad region stays outside of autograd */
     tc_op_propagate_grad(n); /* archives do not say which results require a gradient */
-    tc_status st = writes ? write_node(f, n, source) : batch_norm(f, n, source, &done);
+    tc_status st = writes ? write_node(f, n, source) : unmarked_writes(f, n, source, &done);
     p->no_grad = was;
     if (st || writes) return st;
     if (!done && s->is_view) note_views(f, n, source[0].kind == TC_A_VALUE ? source[0].value : NULL);

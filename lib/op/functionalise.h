@@ -26,6 +26,15 @@ tc_status tc_functional_current(tc_functional *f, tc_value *v, tc_value **out_va
 tc_status tc_functional_finish(tc_functional *f);                                     /* a last step, outputs, mutations */
 void tc_functional_destroy(tc_functional *f);
 
+/* Normalisations in training write their running statistics though their schema does not mark them. rank: of argument 0. true for such a call: `functional` has
+ * the arguments whose positions stand in from[0..nfrom), its first results are those of op, and results first and first + 1 are the new
+ * values of arguments 3 and 4. */
+typedef struct {
+    const tc_op *functional;
+    int from[8], nfrom, first;
+} tc_unmarked_writes;
+bool tc_op_unmarked_writes(const tc_op *op, const tc_arg *args, int rank, tc_unmarked_writes *out);
+
 /* op/view_inverse.c: base with `written` in the place that the view op(base, args[1..]) takes of it. */
 struct tc_emit;
 tc_status tc_view_inverse(struct tc_emit *e, const tc_op *op, const tc_arg *args, int nargs, tc_value *base, tc_value *written, tc_value **out_base);

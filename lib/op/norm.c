@@ -164,10 +164,11 @@ static tc_status decompose_rms_norm(tc_emit *e, const tc_node *n) {
 }
 
 /* ---- batch norm ---- */
-static tc_status check_channels(tc_shape_ctx *c, int from, int to) {
+static tc_status check_channels(tc_shape_ctx *c, int from, int to, bool composite) {
     static const char *const what[] = {"weight", "bias", "running_mean", "running_var"};
     TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0);
+    if (composite && x->rank == 1 && tc_sym_is_int(x->size[0], 0)) return NULL; /* PyTorch copies what is empty before it looks at the channels */
     if (x->rank < 2)
         return tc_sh_fail_as(c, "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got 1)", -x->rank, x->rank - 1);
     for (int a = from; a <= to; a++) {
@@ -196,7 +197,7 @@ static bool training(const tc_shape_ctx *c) {
 /* native_batch_norm and its relatives: out, save_mean, save_invstd and, for _functional, the new running statistics */
 static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
     int rm = param(c->op, "running_mean");
-    TC_TRY(check_channels(c, 1, rm > 0 ? 4 : 2));
+    TC_TRY(check_channels(c, 1, rm > 0 ? 4 : 2, false));
     const tc_meta *x = tc_sh_meta(c, 0);
     tc_dims d = tc_dims_of(x), stat = {.rank = 1, .size = {x->size[1]}}, none = {.rank = 1, .size = {tc_sym_int(tc_sh_sym(c), 0)}};
     bool batch = training(c) || rm < 0;
@@ -215,7 +216,7 @@ static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
     return NULL;
 }
 static tc_status shape_batch_norm(tc_shape_ctx *c) {
-    TC_TRY(check_channels(c, 1, 4));
+    TC_TRY(check_channels(c, 1, 4, true));
     if (!tc_sh_bool(c, 5) && (!tc_sh_given(c, 3) != !tc_sh_given(c, 4)))
         return tc_sh_fail(c, "Expected running_mean and running_var to be defined together");
     return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype);
@@ -264,13 +265,16 @@ static tc_status lower_batch_norm(tc_lower *l) {
             continue;
         }
         /* statistics of 16 bits: PyTorch rounds the mean, the sum of squares and every step after them */
+        tc_lv before = tc_l_cast(l, old, TC_F64);
         tc_dtype kept = n->outs[i]->meta.dtype;
         if (tc_dtype_compute(kept) == kept) kept = TC_F64;
         tc_lv now = tc_l_round(l, tc_l_part(l, w, i == 3 ? 0 : 1), kept), rest = tc_l_cast(l, tc_l_part(l, w, 2), tc_dtype_compute(kept));
         if (i == 4) now = tc_l_round(l, tc_l_div(l, now, tc_l_sub(l, rest, tc_l_f(l, tc_dtype_compute(kept), 1))), kept);
         now = tc_l_round(l, tc_l_mul(l, tc_l_round(l, tc_l_f(l, TC_F64, momentum), kept), now), kept);
         old = tc_l_round(l, tc_l_mul(l, tc_l_round(l, tc_l_f(l, TC_F64, 1 - momentum), kept), tc_l_cast(l, old, kept)), kept);
-        TC_TRY(out_channel(l, i, tc_l_add(l, now, old)));
+        now = tc_l_cast(l, tc_l_add(l, now, old), TC_F64);
+        tc_lv some = tc_l_op2(l, TC_X_GT, tc_l_part(l, w, 2), tc_l_f(l, TC_F64, 0)); /* an empty batch changes nothing */
+        TC_TRY(out_channel(l, i, tc_l_where(l, some, now, before)));
     }
     return l->status;
 }
@@ -329,11 +333,17 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
     if (bools(n, 9, 2)) tc_emit_result(e, 2, tc_e_sum_dims(e, g, dims, k, false));
     return tc_e_done(e);
 }
-/* In training the running statistics are written to: functionalise turns that into _native_batch_norm_legit_functional. */
+/* In training the running statistics are written to: see tc_op_unmarked_writes. */
 static tc_status decompose_batch_norm(tc_emit *e, const tc_node *n) {
     bool train = tc_arg_bool(n, 5), stats = !tc_arg_is_none(n, 3);
-    tc_value *r;
-    if (train && stats)
+    tc_value *r, *x = tc_arg_value(n, 0);
+    if (x->meta.rank == 1) { /* empty */
+        r = tc_emit_call(e, "aten::clone", "v", x);
+        for (int i = 1; i < 3; i++) {
+            tc_value *w = tc_arg_value(n, i), *first = w ? tc_emit_call(e, "aten::select.int", "vii", w, (int64_t)0, (int64_t)0) : NULL;
+            if (w) r = i == 1 ? tc_e_mul(e, r, first) : tc_e_add(e, r, first);
+        }
+    } else if (train && stats)
         r = tc_emit_call(e, "aten::_native_batch_norm_legit_functional", "aaaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4],
                          &n->args[5], &n->args[6], &n->args[7]);
     else if (!stats)
@@ -436,13 +446,41 @@ decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, 
         return tc_e_done(e);
     }
     int64_t channels;
-    if (stats) return tc_error(TC_UNSUPPORTED, "%s: running statistics that are updated", tc_op_name(n->op));
+    if (stats) { /* eager calls and functionalise write the statistics too (tc_op_unmarked_writes) */
+        tc_emit_result(e, 0,
+                       tc_emit_call(e, "tc::instance_norm_functional", "aaaaaaa", &n->args[0], &n->args[1], &n->args[2], &n->args[3], &n->args[4],
+                                    &n->args[6], &n->args[7]));
+        return tc_e_done(e);
+    }
     if (x->meta.rank < 2 || !tc_sym_const_int(x->meta.size[1], &channels))
         return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of channels", tc_op_name(n->op));
     tc_symctx *s = tc_e_sym(e);
     tc_emit_result(e, 0,
                    tc_emit_call(e, "aten::native_group_norm", "aaasssia", &n->args[0], &n->args[1], &n->args[2], x->meta.size[0], x->meta.size[1],
                                 numel_of(s, x->meta.size + 2, x->meta.rank - 2), channels, &n->args[7]));
+    return tc_e_done(e);
+}
+/* Batch norm of [1, N C, ...] with statistics repeated N times; new statistics are the means over the samples.
+ * input, weight, bias, running_mean, running_var, momentum, eps */
+static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *per[4];
+    tc_sym size[TC_MAX_RANK], batch = x->meta.size[0], apart[2];
+    const int64_t first = 0;
+    for (int d = 0; d < x->meta.rank; d++) size[d] = x->meta.size[d];
+    apart[0] = batch, apart[1] = size[1];
+    size[0] = tc_sym_int(tc_e_sym(e), 1);
+    size[1] = tc_sym_mul(tc_e_sym(e), batch, size[1]);
+    for (int i = 0; i < 4; i++) {
+        tc_value *v = tc_arg_value(n, i + 1);
+        per[i] = v ? tc_emit_call(e, "aten::repeat", "vS", v, &batch, 1) : NULL;
+    }
+    tc_value *y =
+        tc_emit_call(e, "aten::_native_batch_norm_legit_functional", "vvvvvbaa", tc_emit_call(e, "aten::reshape", "vS", x, size, x->meta.rank),
+                     per[0], per[1], per[2], per[3], 1, &n->args[5], &n->args[6]);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", y, x->meta.size, x->meta.rank));
+    for (int i = 1; i < 3; i++)
+        tc_emit_result(e, i,
+                       tc_emit_call(e, "aten::mean.dim", "vIb", tc_emit_call(e, "aten::view", "vS", tc_emit_out(y, i + 2), apart, 2), &first, 1, 0));
     return tc_e_done(e);
 }
 /* weight norm: v g / |v| with the norm over all dimensions but dim */
@@ -495,8 +533,9 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
         .schema = "aten::" SCHEMA, .shape = shape_native_batch_norm, .lower = lower_batch_norm, .grad = grad_batch_norm, .samples = sample, \
         .doc = "batch norm and the statistics it used"                                                                                      \
     }
-#define COMPOSED(SCHEMA, decompose_, sample, text) \
-    { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
+#define COMPOSED(SCHEMA, decompose_, sample, text) COMPOSED_AS("aten::" SCHEMA, decompose_, sample, text)
+#define COMPOSED_AS(SCHEMA, decompose_, sample, text) \
+    { .schema = SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
 const tc_op tc_ops_norm[] = {
     {.schema =
          "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
@@ -539,6 +578,10 @@ const tc_op tc_ops_norm[] = {
            "_native_batch_norm_legit_no_training(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, 0.1, 1e-5)"),
     NATIVE("_native_batch_norm_legit.no_stats(" BATCH "bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
            "_native_batch_norm_legit(f32[3,2,4], f32[2], f32[2], True, 0.1, 1e-5)"),
+    COMPOSED_AS("tc::instance_norm_functional(" BATCH
+                "Tensor running_mean, Tensor running_var, float momentum, float eps) -> (Tensor, Tensor running_mean_out, Tensor running_var_out)",
+                decompose_instance_norm_functional, "instance_norm_functional(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, 0.1, 1e-5)",
+                "instance norm that updates running statistics"),
     {.schema = "aten::batch_norm(" BATCH
                "Tensor? running_mean, Tensor? running_var, bool training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
      .shape = shape_batch_norm,
