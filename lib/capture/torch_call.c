@@ -330,6 +330,36 @@ static V record_inplace(C *c, const tc_op *op, tc_binding *b) {
     return (V)t;
 }
 
+/* Operators that read and write in different orders: PyTorch refuses an out= that shares memory with what they read. */
+static const char *const apart[] = {"cat",          "concat",    "concatenate", "gather", "scatter",       "scatter_add", "scatter_reduce",
+                                    "index_select", "index_add", "index_copy",  "take",   "masked_select", "kthvalue",    "nonzero"};
+
+static bool share_memory(V a, V b) {
+    const tensor *x = (tensor *)a, *y = (tensor *)b;
+    return x->t.storage ? x->t.storage == y->t.storage && tc_tensor_numel(&x->t) && tc_tensor_numel(&y->t) : x->v == y->v;
+}
+
+static void refuse_overlap(C *c, const tc_schema *s, const tc_binding *b) {
+    bool refuses = false;
+    V outs_one = b->out, *outs = &outs_one;
+    size_t nouts = 1;
+    for (size_t i = 0; i < sizeof apart / sizeof *apart; i++) refuses |= !strcmp(apart[i], s->name);
+    if (!refuses) return;
+    if (!tc_is_tensor(b->out)) outs = tc_items(b->out, &nouts);
+    for (int i = strncmp(s->name, "scatter", 7) && strncmp(s->name, "index_add", 9) && strncmp(s->name, "index_copy", 10) ? 0 : 1; i < b->n; i++) {
+        V one = b->object[i], *in = &one;
+        size_t n = one ? 1 : 0;
+        if (one && b->arg[i].kind == TC_A_VALUES) in = tc_items(one, &n);
+        for (size_t k = 0; k < n; k++)
+            for (size_t o = 0; o < nouts; o++)
+                if (tc_is_tensor(in[k]) && tc_is_tensor(outs[o]) && share_memory(in[k], outs[o]))
+                    tc_raise(c, "RuntimeError",
+                             "%s: unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+                             "location. Please clone() the tensor before performing the operation.",
+                             s->name);
+    }
+}
+
 static V into_out(C *c, V out, V r) {
     if (!tc_is_tensor(out)) {
         size_t n, m;
@@ -398,8 +428,9 @@ static V call_op(C *c, const tc_op *op, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
     tc_unmarked_writes w;
     V r;
+    if (b->out) refuse_overlap(c, s, b);
     if (!c->torch->graph && writes_besides(s)) r = run_marked(c, op, b);
-    else if (!c->torch->graph && tc_op_unmarked_writes(op, b->arg, b->object[0] ? tc_torch_rank(b->object[0]) : 0, &w))
+    else if (!c->torch->graph && tc_op_unmarked_writes(op, b->arg, b->object[0] && tc_is_tensor(b->object[0]) ? tc_torch_rank(b->object[0]) : 0, &w))
         r = run_unmarked(c, op, b, &w);
     else if (s->inplace) r = c->torch->graph ? record_inplace(c, op, b) : run_inplace(c, op, b);
     else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);

@@ -199,26 +199,34 @@ static tc_status index_of(tc_shape_ctx *c, int arg) {
     TC_TRY(tc_sh_need_tensor(c, arg));
     tc_dtype d = tc_sh_meta(c, arg)->dtype;
     if (d == TC_I64 || d == TC_I32) return NULL;
-    return tc_sh_fail(c, "%s(): Expected dtype int64 for index", tc_op_schema(c->op)->name);
+    return tc_sh_fail(c, "%s(): Expected dtype int32/int64 for index, got %s", tc_op_schema(c->op)->name, tc_dtypes[d].torch);
+}
+static bool is_empty(const tc_meta *m) {
+    for (int k = 0; k < m->rank; k++)
+        if (tc_sym_is_int(m->size[k], 0)) return true;
+    return false;
 }
 static tc_status shape_gather(tc_shape_ctx *c) {
     int d;
     int64_t a, b;
     TC_TRY(tc_sh_need_tensor(c, 0));
-    TC_TRY(index_of(c, 2));
+    TC_TRY(tc_sh_need_tensor(c, 2));
     const tc_meta *x = tc_sh_meta(c, 0), *i = tc_sh_meta(c, 2);
     TC_TRY(tc_sh_dim_arg(c, 1, x->rank, &d));
+    tc_dims dims = tc_dims_of(i);
+    if (is_empty(i)) return tc_sh_out(c, 0, x->dtype, &dims); /* of any type and rank */
+    TC_TRY(index_of(c, 2));
     if ((x->rank ? x->rank : 1) != (i->rank ? i->rank : 1))
         return tc_sh_fail(c, "Index tensor must have the same number of dimensions as input tensor");
     for (int k = 0; k < i->rank && k < x->rank; k++)
         if (k != d && tc_sym_const_int(i->size[k], &a) && tc_sym_const_int(x->size[k], &b) && a > b)
             return tc_sh_fail(c, "Size does not match at dimension %d expected index to be no larger than self apart from dimension %d", k, d);
-    tc_dims dims = tc_dims_of(i);
     return tc_sh_out(c, 0, x->dtype, &dims);
 }
 static tc_status lower_gather(tc_lower *l) {
     tc_value *x = tc_arg_value(l->node, 0), *i = tc_arg_value(l->node, 2);
     int d = tc_wrap(tc_arg_int(l->node, 1), x->meta.rank);
+    if (is_empty(&i->meta)) return tc_l_out(l, 0, tc_l_const(l, tc_l_type(l, 0), tc_scalar_int(0)));
     tc_affine zero = tc_l_affine(l, NULL, -1, NULL), index[TC_MAX_RANK] = {{0}}, iat[TC_MAX_RANK] = {{0}};
     tc_lv gather[TC_MAX_RANK];
     for (int k = 0; k < i->meta.rank; k++) iat[k] = tc_sym_is_int(i->meta.size[k], 1) ? zero : tc_l_axis(l, k);
@@ -276,12 +284,12 @@ static tc_status shape_scatter(tc_shape_ctx *c) { /* self, dim, index, src or va
     int d;
     int64_t a, b;
     TC_TRY(tc_sh_need_tensor(c, 0));
-    TC_TRY(index_of(c, 2));
+    TC_TRY(tc_sh_need_tensor(c, 2));
     TC_TRY(check_source(c, 3));
     const tc_meta *x = tc_sh_meta(c, 0), *i = tc_sh_meta(c, 2), *s = tc_sh_meta(c, 3);
+    bool empty = is_empty(i); /* of any type and rank */
+    if (!empty) TC_TRY(index_of(c, 2));
     TC_TRY(tc_sh_dim_arg(c, 1, x->rank, &d));
-    bool empty = false;
-    for (int k = 0; k < i->rank; k++) empty |= tc_sym_is_int(i->size[k], 0);
     if (!empty && (x->rank ? x->rank : 1) != (i->rank ? i->rank : 1))
         return tc_sh_fail(c, "Index tensor must have the same number of dimensions as self tensor");
     if (!empty && s && (s->rank ? s->rank : 1) != (i->rank ? i->rank : 1))
@@ -478,6 +486,17 @@ static tc_status decompose_index_fill(tc_emit *e, const tc_node *n) { /* self, d
     tc_emit_result(e, 0, tc_emit_call(e, "aten::index_copy", "vavv", x, &n->args[1], i, src));
     return tc_e_done(e);
 }
+static tc_status grad_index_fill(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *x = tc_arg_value(n, 0);
+    if (tc_emit_wants_grad(e, n, 0))
+        tc_e_give(e, n, 0, tc_emit_call(e, "aten::index_fill.int_Scalar", "vaai", gs[0], &n->args[1], &n->args[2], (int64_t)0));
+    if (tc_emit_wants_grad(e, n, 3)) { /* an index that stands twice counts once */
+        tc_value *filled = tc_emit_call(e, "aten::zeros", "Sd", x->meta.size, x->meta.rank, (int)TC_BOOL);
+        filled = tc_emit_call(e, "aten::index_fill.int_Scalar", "vaai", filled, &n->args[1], &n->args[2], (int64_t)1);
+        tc_e_give(e, n, 3, tc_e1(e, "aten::sum", tc_emit_call(e, "aten::where.ScalarOther", "vvi", filled, gs[0], (int64_t)0)));
+    }
+    return tc_e_done(e);
+}
 static tc_status decompose_take(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *i = tc_arg_value(n, 1);
     if (i->meta.dtype != TC_I64) return refuse(n, "take(): Expected a long tensor for index");
@@ -498,13 +517,22 @@ static tc_status decompose_take_along_dim(tc_emit *e, const tc_node *n) {
                         "%s: torch.take_along_dim(): input and indices should have the same number of dimensions, but got %d dimensions for input, "
                         "and %d dimensions for indices",
                         tc_op_name(n->op), x->meta.rank, i->meta.rank);
-    int d = tc_wrap(tc_arg_int(n, 2), x->meta.rank);
+    int64_t given = tc_arg_int(n, 2);
+    if (x->meta.rank == 0) {
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::clone", "v", x));
+        return tc_e_done(e);
+    }
+    if (given < -x->meta.rank || given >= x->meta.rank)
+        return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range (expected to be in range of [%d, %d], but got %lld)", tc_op_name(n->op),
+                        -x->meta.rank, x->meta.rank - 1, (long long)given);
+    int d = tc_wrap(given, x->meta.rank);
     tc_sym sx[TC_MAX_RANK], si[TC_MAX_RANK];
     for (int k = 0; k < x->meta.rank; k++) {
         tc_sym big = tc_sym_is_int(x->meta.size[k], 1) ? i->meta.size[k] : x->meta.size[k];
         sx[k] = k == d ? x->meta.size[k] : big;
         si[k] = k == d ? i->meta.size[k] : big;
     }
+    i = tc_emit_call(e, "aten::remainder.Scalar", "vs", i, x->meta.size[d]); /* negative ones count from the end */
     tc_emit_result(e, 0,
                    tc_emit_call(e, "aten::gather", "viv", tc_emit_call(e, "aten::expand", "vS", x, sx, x->meta.rank), (int64_t)d,
                                 tc_emit_call(e, "aten::expand", "vS", i, si, x->meta.rank)));
@@ -632,10 +660,18 @@ const tc_op tc_ops_index[] = {
            tc_k_index_reduce, grad_index_reduce,
            "index_reduce(f32[4,5], 1, i64[3]:0..5, f32[4,3], 'mean'); index_reduce(f64[4,5], 1, i64[3]:0..5, f64[4,3], 'prod')",
            "source reduced into slices at index"),
-    COMPOSED("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value)", index_fill, "index_fill(f32[4,5], 1, i64[2]:0..5, 1.5)",
-             "value written to slices at index"),
-    COMPOSED("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value)", index_fill, "index_fill(f32[4,5], 1, i64[2]:0..5, f32[])",
-             "value written to slices at index"),
+    {.schema = "aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_index_fill,
+     .grad = grad_index_fill,
+     .samples = "index_fill(f32[4,5], 1, i64[2]:0..5, 1.5)",
+     .doc = "value written to slices at index"},
+    {.schema = "aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_index_fill,
+     .grad = grad_index_fill,
+     .samples = "index_fill(f32[4,5], 1, i64[2]:0..5, f32[])",
+     .doc = "value written to slices at index"},
     KERNEL("put(Tensor self, Tensor index, Tensor source, bool accumulate=False)", shape_put, tc_k_put, grad_put,
            "put(f32[4,5], i64[3]:0..20, f32[3], True)", "source written at row-major positions"),
     COMPOSED("take(Tensor self, Tensor index)", take, "take(f32[4,5], i64[3]:0..20)", "elements at row-major positions"),

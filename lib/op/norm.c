@@ -361,6 +361,10 @@ static tc_status check_groups(const tc_node *n, const tc_value *x, int64_t group
     if (groups <= 0) return tc_error(TC_CONTENT, "%s: num groups must be greater than 0, got %lld", tc_op_name(n->op), (long long)groups);
     if (x->meta.rank < 2)
         return tc_error(TC_CONTENT, "%s: Expected at least 2 dimensions for input tensor but received %d", tc_op_name(n->op), x->meta.rank);
+    if (tc_sym_is_int(x->meta.size[1], 0))
+        return tc_error(TC_CONTENT, "%s: Expected number of channels to be greater than 0, got 0", tc_op_name(n->op));
+    for (int d = 2; d < x->meta.rank; d++)
+        if (tc_sym_is_int(x->meta.size[d], 0)) return tc_error(TC_CONTENT, "%s: Expected HxW to be greater than 0, got 0", tc_op_name(n->op));
     if (tc_sym_const_int(x->meta.size[1], &c) && c % groups)
         return tc_error(TC_CONTENT,
                         "%s: Expected number of channels in input to be divisible by num_groups, but got input of %lld channels and num_groups=%lld",

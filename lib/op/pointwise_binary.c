@@ -509,6 +509,8 @@ static tc_status decompose_ldexp(tc_emit *e, const tc_node *n) { /* self 2^other
 static tc_status decompose_isclose(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     double rtol = tc_arg_float(n, 2), atol = tc_arg_float(n, 3);
+    if (!(rtol >= 0)) return tc_error(TC_CONTENT, "%s: rtol must be greater than or equal to zero, but got %g", tc_op_name(n->op), rtol);
+    if (!(atol >= 0)) return tc_error(TC_CONTENT, "%s: atol must be greater than or equal to zero, but got %g", tc_op_name(n->op), atol);
     tc_value *close = tc_e2(e, "aten::eq.Tensor", a, b);
     if (a && b && tc_arg_bool(n, 4) && tc_is_float(a->meta.dtype))
         close = tc_e2(e, "aten::logical_or", close, tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isnan", a), tc_e1(e, "aten::isnan", b)));

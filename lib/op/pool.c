@@ -67,10 +67,18 @@ static window of_node(const tc_node *n, int at, bool dilated) {
     tc_status_free(read_window(&c, at, dilated, &w)); /* the shape rule has accepted it */
     return w;
 }
+/* No dimension from `first` on may be empty. */
+static tc_status nonempty(const tc_shape_ctx *c, const tc_meta *x, int first) {
+    for (int k = first; k < x->rank; k++)
+        if (tc_sym_is_int(x->size[k], 0))
+            return tc_sh_fail(c, "Expected input to have non-zero size for non-batch dimensions, but input has dimension %d being empty", k);
+    return NULL;
+}
 static tc_status pooled(tc_shape_ctx *c, const tc_meta *x, const window *w, tc_dims *d) {
     tc_symctx *s = tc_sh_sym(c);
     if (x->rank != w->n + 1 && x->rank != w->n + 2)
         return tc_sh_fail(c, "Expected %dD or %dD input tensor, but got %dD", w->n + 1, w->n + 2, x->rank);
+    TC_TRY(nonempty(c, x, x->rank == w->n + 2));
     *d = tc_dims_of(x);
     for (int k = 0; k < w->n; k++) {
         int at = x->rank - w->n + k;
@@ -111,7 +119,8 @@ static tc_status shape_max_pool(tc_shape_ctx *c) {
 static tc_status shape_avg_pool(tc_shape_ctx *c) {
     window w;
     tc_dims d;
-    TC_TRY(tc_sh_need_float(c, 0));
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    if (tc_sh_meta(c, 0)->dtype != TC_I64) TC_TRY(tc_sh_need_float(c, 0));
     TC_TRY(read_window(c, 1, false, &w));
     if (c->nargs > 6 && tc_sh_given(c, 6) && tc_sh_const(c, 6) == 0) return tc_sh_fail(c, "divisor must be not zero");
     TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
@@ -199,7 +208,9 @@ static tc_status lower_avg_pool(tc_lower *l) { /* self, kernel, stride, padding,
     int tap[MAX_SPATIAL];
     tc_lv x = load_window(l, &w, &over, &inside, tap), sum = tc_l_reduce(l, TC_R_SUM, x, over);
     for (int k = 0; k < w.n; k++) o[k] = tc_l_index(l, tc_l_axis(l, m->rank - w.n + k));
-    return tc_l_out(l, 0, tc_l_div(l, sum, tc_l_cast(l, divisor(l, &w, o, m, tc_arg_bool(l->node, 5), 6), tc_l_type(l, 0))));
+    tc_lv by = divisor(l, &w, o, m, tc_arg_bool(l->node, 5), 6);
+    if (tc_is_integral(m->dtype)) return tc_l_out(l, 0, tc_l_op2(l, TC_X_DIV_TRUNC, sum, by));
+    return tc_l_out(l, 0, tc_l_div(l, sum, tc_l_cast(l, by, tc_l_type(l, 0))));
 }
 /* grad_output, self, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override: sum over the windows an element is in */
 static tc_status lower_avg_backward(tc_lower *l) {
@@ -237,14 +248,12 @@ static tc_status shape_adaptive(tc_shape_ctx *c) {
     int n = spatial(c->op), m = tc_sh_ints(c, 1, out, 64);
     if (m != n && m != 1) return tc_sh_fail(c, "output_size must be %d", n);
     if (x->rank != n + 1 && x->rank != n + 2) return tc_sh_fail(c, "Expected %dD or %dD tensor, but got %dD", n + 1, n + 2, x->rank);
+    if (c->nouts > 1) TC_TRY(nonempty(c, x, 1)); /* means of nothing are NaN */
     tc_dims d = tc_dims_of(x);
     for (int k = 0; k < n; k++) {
         tc_sym o = out[m == 1 ? 0 : k];
         if (tc_sym_const_int(o, &v) && v < 0)
             return tc_sh_fail(c, "elements of output_size must be greater than or equal to 0 but received %lld", (long long)v);
-        if (tc_sym_is_int(x->size[x->rank - n + k], 0))
-            return tc_sh_fail(c, "Expected input to have non-zero size for non-batch dimensions, but input has dimension %d being empty",
-                              x->rank - n + k);
         d.size[x->rank - n + k] = o;
     }
     TC_TRY(tc_sh_out(c, 0, x->dtype, &d));

@@ -359,7 +359,10 @@ static tc_status shape_roll(tc_shape_ctx *c) {
     if (n <= 0) return tc_sh_fail(c, "`shifts` required");
     if (k <= 0 && n != 1) return tc_sh_fail(c, "shifts and dimensions must align. shifts: %d, dims:0", n);
     if (k > 0 && n != k) return tc_sh_fail(c, "shifts and dimensions must align. shifts: %d, dims:%d", n, k);
-    for (int i = 0; i < k; i++) TC_TRY(tc_sh_wrap_dim(c, dims[i], m->rank, &w));
+    for (int i = 0; i < k; i++) {
+        if (m->rank == 0) return tc_sh_fail_as(c, "IndexError", "Dimension specified as %lld but tensor has no dimensions", (long long)dims[i]);
+        TC_TRY(tc_sh_wrap_dim(c, dims[i], m->rank, &w));
+    }
     tc_dims d = tc_dims_of(m);
     return tc_sh_out(c, 0, m->dtype, &d);
 }

@@ -216,13 +216,18 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
 
 
 def unravel_index(indices, shape):
-    if isinstance(shape, _int):
-        shape = (shape,)
-    out = []
-    for n in reversed(list(shape)):
-        out.append(indices % n)
-        indices = indices // n
-    return tuple(reversed(out))
+    if indices.is_complex() or indices.is_floating_point() or indices.dtype == torch.bool:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    shape = (shape,) if isinstance(shape, _int) else tuple(shape)
+    if any(n < 0 for n in shape):
+        raise ValueError(f"'shape' cannot have negative values, but got {shape}")
+    if any(n == 0 for n in shape) and indices.numel() != 0:
+        raise ValueError(f"'shape' cannot have zero dimensions when 'indices' is non-empty, but got {shape}")
+    strides = [1]
+    for n in reversed(shape[1:]):
+        strides.append(strides[-1] * n)
+    indices = indices.unsqueeze(-1).to(torch.int64)
+    return (indices // torch.tensor(strides[::-1], dtype=torch.int64) % torch.tensor(shape, dtype=torch.int64)).unbind(-1)
 
 
 def fill_diagonal_(self, fill_value, wrap=False):

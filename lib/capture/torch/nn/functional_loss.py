@@ -207,8 +207,23 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0,
                          options=None):
     # The classes are dimension 0 of the weight and dimension 1 of the logits; options choose how PyTorch splits the work, not what it is.
+    if input.dim() < 1 or input.dim() > 2:
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
+    if linear_weight.dim() < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {linear_weight.dim()}")
+    if input.shape[-1] != linear_weight.shape[-1]:
+        raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), "
+                           f"got {input.shape[-1]} and {linear_weight.shape[-1]}, respectively")
+    classes = tuple(linear_weight.shape[:-1])
+    if linear_bias is not None and tuple(linear_bias.shape) != classes:
+        raise RuntimeError(f"expected linear_bias shape {classes}, got {tuple(linear_bias.shape)}")
+    if len(classes) > 1 and input.dim() == 1:
+        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {tuple(linear_weight.shape)} requires batched input, "
+                           f"(N, {input.shape[-1]}), got unbatched input with shape {tuple(input.shape)}")
+    size = tuple(input.shape[:-1]) + classes
+    if ignore_index is not None and tuple(target.shape) == size:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     flat = linear_weight.reshape(-1, linear_weight.size(-1))
-    logits = _aten.linear(input, flat, None if linear_bias is None else linear_bias.reshape(-1))
-    logits = logits.reshape(list(input.shape[:-1]) + list(linear_weight.shape[:-1]))
+    logits = _aten.linear(input, flat, None if linear_bias is None else linear_bias.reshape(-1)).reshape(list(size))
     return cross_entropy(logits, target, weight=weight, reduction=reduction, ignore_index=-100 if ignore_index is None else ignore_index,
                          label_smoothing=label_smoothing)

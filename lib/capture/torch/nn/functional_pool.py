@@ -85,6 +85,8 @@ def max_unpool3d(input, indices, kernel_size, stride=None, padding=0, output_siz
     k = _n(kernel_size, 3)
     s = k if stride is None else _n(stride, 3)
     p = _n(padding, 3)
+    if any(v <= 0 for v in s):
+        raise RuntimeError(f"max_unpool3d: strides should be greater than zero, but got stride: {s}")
     return _aten.max_unpool3d(input, indices, _unpool_size(input, k, s, p, output_size, 3), s, p)
 
 
@@ -113,6 +115,10 @@ def lp_pool3d(input, norm_type, kernel_size, stride=None, ceil_mode=False):
 
 def _out_size(output_size, input, n):
     size = _n(output_size, n) if output_size is not None else [None] * n
+    if input.dim() <= len(size):
+        raise ValueError(f"Input dimension should be at least {len(size) + 1}")
+    if len(size) != n:
+        raise RuntimeError(f"adaptive_pool{n}d: output_size must be {n}")
     return [input.shape[-n + i] if s is None else s for i, s in enumerate(size)]
 
 
