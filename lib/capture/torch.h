@@ -18,6 +18,7 @@ struct tensor {
     tc_tensor t; /* storage NULL: symbolic. Listed in tc_torch.owned, released with the context */
     tc_value *v; /* in graph `v->graph`; NULL: concrete and not lifted */
     bool requires_grad;
+    bool computed;   /* the concrete result of an operator on what requires a gradient: no leaf */
     bool persistent; /* Buffer */
     V grad;          /* .grad, or NULL */
     V base;          /* the tensor of which this one is a view, or NULL */

@@ -231,12 +231,14 @@ static int positional(const tc_schema *s) {
 }
 
 /* The place in the schema of an argument that PyTorch writes after others than the schema does, or that is not in it. */
-static bool extra_keyword(C *c, const char *kw, V v, tc_binding *b) {
+static bool extra_keyword(C *c, const tc_schema *s, const char *kw, V v, tc_binding *b) {
     if (!strcmp(kw, "out")) {
         b->out = v == c->none ? NULL : v;
         return true;
     }
-    if (!strcmp(kw, "requires_grad")) {
+    bool makes = false; /* a tensor out of nothing */
+    for (int i = 0; i < s->nparams; i++) makes |= !strcmp(s->params[i].name, "pin_memory");
+    if (makes && !strcmp(kw, "requires_grad")) {
         b->requires_grad = tc_truth(c, v);
         return true;
     }
@@ -280,7 +282,7 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
         int at = 0;
         while (at < s->nparams && !same_name(s, at, kw, strict_names)) at++;
         if (at == s->nparams) {
-            if (extra_keyword(c, kw, A->kv[k], b)) continue;
+            if (extra_keyword(c, s, kw, A->kv[k], b)) continue;
             tc_buf_printf(&b->why, "got an unexpected keyword argument '%s'", kw);
             return false;
         }

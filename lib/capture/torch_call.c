@@ -179,6 +179,7 @@ static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *obje
         bool grad =
             wants && !T->no_grad && out[i].storage && (tc_is_float(out[i].dtype) || tc_is_complex(out[i].dtype)) && !(op->flags & TC_OP_NONDIFF);
         made[i] = !out[i].storage ? c->none : number ? number_of(c, &out[i]) : tc_torch_wrap(c, out[i], grad);
+        if (grad && !number) ((tensor *)made[i])->computed = true;
     }
     if (out != small) free(out);
     if (st) tc_raise_status(c, "RuntimeError", st);
@@ -304,7 +305,7 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
         return c->none;
     }
     tensor *t = (tensor *)self;
-    if (t->requires_grad && !t->base && !c->torch->no_grad && !fs->is_view)
+    if (t->requires_grad && !t->base && !t->computed && !c->torch->no_grad && !fs->is_view)
         tc_raise(c, "RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.");
     if (tc_op_resizes(op) && t->requires_grad) tc_raise(c, "RuntimeError", "cannot resize variables that require grad");
     if (tc_op_resizes(op) && t->base) tc_raise_code(c, TC_UNSUPPORTED, "%s: resizing a view", tc_op_name(op));

@@ -170,21 +170,23 @@ static tc_dtype want_dtype(C *c, V v) {
     if (v == (V)c->types[K_BOOL]) return TC_BOOL;
     tc_raise(c, "TypeError", "argument 'dtype' must be torch.dtype, not %s", tc_type_name(c, v));
 }
+/* t with what requires_grad= says (NULL: not given) */
+static V required(C *c, V t, V requires_grad) {
+    if (!requires_grad || !tc_truth(c, requires_grad)) return t;
+    if (!tc_is_float(tc_torch_dtype(t)) && !tc_is_complex(tc_torch_dtype(t)))
+        tc_raise(c, "RuntimeError", "Only Tensors of floating point and complex dtype can require gradients");
+    ((tensor *)t)->requires_grad = true;
+    return t;
+}
 static V t_tensor(C *c, args *A) {
     V v[5];
     tc_take(c, A, "tensor", "data * dtype= device= requires_grad= pin_memory=", v);
-    V t = tc_torch_from_data(c, v[0], want_dtype(c, v[1]));
-    if (v[3] && tc_truth(c, v[3])) {
-        if (!tc_is_float(tc_torch_dtype(t)) && !tc_is_complex(tc_torch_dtype(t)))
-            tc_raise(c, "RuntimeError", "Only Tensors of floating point and complex dtype can require gradients");
-        ((tensor *)t)->requires_grad = true;
-    }
-    return t;
+    return required(c, tc_torch_from_data(c, v[0], want_dtype(c, v[1])), v[3]);
 }
 static V t_scalar_tensor(C *c, args *A) { /* as torch.tensor, but numbers take the default float type */
-    V v[5];
-    tc_take(c, A, "scalar_tensor", "s * dtype= layout= device= pin_memory=", v);
-    return tc_torch_full0(c, v[0], v[1] && v[1] != c->none ? want_dtype(c, v[1]) : c->torch->default_dtype);
+    V v[6];
+    tc_take(c, A, "scalar_tensor", "s * dtype= layout= device= pin_memory= requires_grad=", v);
+    return required(c, tc_torch_full0(c, v[0], v[1] && v[1] != c->none ? want_dtype(c, v[1]) : c->torch->default_dtype), v[5]);
 }
 static V t_as_tensor(C *c, args *A) {
     V v[3];

@@ -259,7 +259,7 @@ static V plain_attr(C *c, V v, const char *n) {
     case 'i':
         if (!strcmp(n, "imag")) return tc_torch_calln(c, "aten::imag", 1, v);
         if (!strcmp(n, "itemsize")) return tc_int(c, (int64_t)tc_dtype_size(d));
-        if (!strcmp(n, "is_leaf")) return tc_bool(c, !t->v || !t->requires_grad || !t->v->producer);
+        if (!strcmp(n, "is_leaf")) return tc_bool(c, !t->requires_grad || !(t->v ? t->v->producer != NULL : t->computed));
         if (!strcmp(n, "is_cpu")) return c->true_;
         static const char *const no[] = {"is_cuda",   "is_sparse", "is_quantized", "is_meta",      "is_mps",
                                          "is_nested", "is_xpu",    "is_mkldnn",    "is_sparse_csr"};

@@ -34,6 +34,7 @@ static void look(void *ctx, tc_value **place) {
 
 static bool passes_grad(const sweep *s, const tc_node *n) {
     any_needed a = {s, false};
+    if (n->straight) return grad_needed(s, n->args[0].value);
     if (!n->no_grad && !(n->op->flags & TC_OP_NONDIFF)) tc_node_each_input(n, look, &a);
     return a.any;
 }
@@ -106,7 +107,7 @@ tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to) {
         next = n->next;
         last = n == to;
         if (!passes_grad(s, n)) continue;
-        if (!n->op->grad && n->op->decompose && !(n->op->flags & TC_OP_HIGHER_ORDER)) {
+        if (!n->op->grad && !n->straight && n->op->decompose && !(n->op->flags & TC_OP_HIGHER_ORDER)) {
             tc_node *before = n->prev, *after = n->next;
             TC_TRY(expand_in_place(s->graph, n), "backward of %s", n->name ? n->name : tc_op_name(n->op));
             next = before ? before->next : s->graph->first;
@@ -193,6 +194,10 @@ static tc_status one_node(sweep *s, tc_node *n) {
     s->e.source = n->source;
     s->e.origin = n->origin ? n->origin : n;
     if (!result_grads(s, n, gs)) return NULL;
+    if (n->straight) {
+        grad_accumulate(s, n->args[0].value, gs[0]);
+        return NULL;
+    }
     if (n->op->flags & TC_OP_HIGHER_ORDER) return grad_higher_order(s, n, gs);
     if (n->op->grad) return by_rule(s, n, gs);
     return tc_error(TC_UNSUPPORTED, "gradient of %s is not supported", tc_op_name(n->op));

@@ -104,6 +104,7 @@ struct tc_node {
     tc_source source;
     const tc_node *origin;   /* the node of the captured program that this one came from; NULL: itself */
     bool no_grad;            /* stands in a no_grad region: no gradient flows through it */
+    bool straight;           /* ... but for a write there: what was written to keeps its history, the gradient of result 0 is that of argument 0 */
     const char *annotations; /* JSON text of PT2 metadata that tc only passes through, or NULL */
     tc_node *prev, *next;
     tc_graph *graph;

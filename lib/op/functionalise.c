@@ -198,9 +198,17 @@ static tc_status part_of_list(tc_functional *f, alias *a) {
     return a->op ? NULL : tc_error(TC_UNSUPPORTED, "operator aten.slice.Tensor is not supported");
 }
 
+/* In a no_grad region a write changes the value only: gradients go on through what was there (a clamp of the variance, say). */
+static tc_value *with_history(tc_functional *f, tc_value *old, tc_value *v) {
+    if (!v || !f->g->program->no_grad || !old->meta.requires_grad || v == old) return v;
+    v = tc_emit_call(&f->e, "aten::copy", "vv", old, v);
+    if (v) v->producer->straight = v->meta.requires_grad = true;
+    return v;
+}
+
 static tc_status write_alias(tc_functional *f, alias *a, tc_value *v) {
     if (!a->parent) {
-        a->base->current = v;
+        a->base->current = v = with_history(f, a->base->current, v);
     } else {
         tc_value *parent, *whole;
         TC_TRY(value_of(f, a->parent, &parent));
@@ -209,7 +217,8 @@ static tc_status write_alias(tc_functional *f, alias *a, tc_value *v) {
         TC_TRY(write_alias(f, a->parent, whole));
     }
     a->base->version++;
-    a->value = v;
+    const tc_node *by = a->base->current->producer;
+    a->value = !a->parent ? a->base->current : by && by->straight ? NULL : v; /* NULL: taken again, since its history is the base's */
     a->version = a->base->version;
     return NULL;
 }

@@ -193,12 +193,28 @@ static tc_status decompose_mv(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, mv(e, a, v));
     return tc_e_done(e);
 }
+/* alpha and beta of an integer result lose their fraction */
+static tc_arg factor(const tc_node *n, int i, tc_dtype d) {
+    tc_arg a = n->args[i];
+    if (tc_is_integral(d) && a.kind == TC_A_SCALAR && !a.is_sym && a.scalar.kind == TC_KIND_FLOAT)
+        a.scalar = tc_scalar_int((int64_t)tc_scalar_to_double(a.scalar));
+    return a;
+}
+static bool is_zero(const tc_arg *a) {
+    return a->kind == TC_A_SCALAR && !a->is_sym && a->scalar.kind != TC_KIND_COMPLEX && tc_scalar_to_double(a->scalar) == 0;
+}
 /* alpha product + beta self, self ignored where beta is 0 */
 static tc_value *combine(tc_emit *e, const tc_node *n, tc_value *p) {
     tc_value *self = tc_arg_value(n, 0);
-    p = scaled(e, p, &n->args[4]);
-    if (n->args[3].kind == TC_A_SCALAR && !n->args[3].is_sym && tc_scalar_to_double(n->args[3].scalar) == 0) return p;
-    return tc_e_add(e, scaled(e, self, &n->args[3]), p);
+    if (!p || !self) return NULL;
+    tc_dtype d = tc_dtype_promote(self->meta.dtype, p->meta.dtype);
+    tc_arg beta = factor(n, 3, d), alpha = factor(n, 4, d);
+    p = scaled(e, p, &alpha);
+    if (is_zero(&beta)) {
+        tc_value *both = p ? tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){p, self}, 2) : NULL;
+        return both ? tc_e_cast(e, tc_e1(e, "aten::clone", both->list[0]), d) : NULL;
+    }
+    return tc_e_add(e, scaled(e, self, &beta), p);
 }
 static tc_status decompose_addmv(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 1), *v = tc_arg_value(n, 2);
@@ -207,6 +223,13 @@ static tc_status decompose_addmv(tc_emit *e, const tc_node *n) {
         return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got %d, %d, %d", tc_op_name(n->op), tc_arg_meta(n, 0)->rank, a->meta.rank,
                         v->meta.rank);
     tc_emit_result(e, 0, combine(e, n, mv(e, a, v)));
+    return tc_e_done(e);
+}
+static tc_status grad_addmv(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *a = tc_arg_value(n, 1), *v = tc_arg_value(n, 2), *g = scaled(e, gs[0], &n->args[4]);
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scaled(e, gs[0], &n->args[3]));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e2(e, "aten::outer", g, tc_e_conj(e, v)));
+    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, mv(e, tc_e_conj(e, mT(e, a)), g));
     return tc_e_done(e);
 }
 static tc_value *outer(tc_emit *e, tc_value *a, tc_value *b) { return tc_e_mul(e, tc_emit_call(e, "aten::unsqueeze", "vi", a, (int64_t)1), b); }
@@ -218,17 +241,53 @@ static tc_status decompose_outer(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, outer(e, a, b));
     return tc_e_done(e);
 }
+/* PyTorch's check_addr_scalar */
+static tc_status check_addr(const tc_node *n, int i, tc_dtype d) {
+    const tc_arg *a = &n->args[i];
+    tc_kind k;
+    const char *name = i == 3 ? "beta" : "alpha";
+    if (!tc_arg_number(a, &k)) return NULL;
+    if (k == TC_KIND_BOOL && d != TC_BOOL) return tc_error(TC_CONTENT, "%s: Boolean %s only supported for Boolean results.", tc_op_name(n->op), name);
+    if (k >= TC_KIND_FLOAT && tc_is_integral(d))
+        return tc_error(TC_CONTENT, "%s: For integral input tensors, argument %s must not be a floating point number.", tc_op_name(n->op), name);
+    return NULL;
+}
 static tc_status decompose_addr(tc_emit *e, const tc_node *n) {
-    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
+    tc_value *x = tc_arg_value(n, 0), *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
     if (a->meta.rank != 1 || b->meta.rank != 1)
         return tc_error(TC_CONTENT, "%s: addr: Expected 1-D argument %s, but got %d-D", tc_op_name(n->op), a->meta.rank != 1 ? "vec1" : "vec2",
                         a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
-    tc_emit_result(e, 0, combine(e, n, outer(e, a, b)));
+    tc_dtype d = tc_dtype_promote(x->meta.dtype, tc_dtype_promote(a->meta.dtype, b->meta.dtype));
+    for (int i = 3; i < 5; i++) TC_TRY(check_addr(n, i, d));
+    if (d != TC_BOOL) {
+        tc_emit_result(e, 0, combine(e, n, outer(e, a, b)));
+        return tc_e_done(e);
+    }
+    tc_value *p = outer(e, a, b);
+    if (is_zero(&n->args[4])) p = tc_e_zeros_like(e, p);
+    if (!is_zero(&n->args[3])) p = tc_e2(e, "aten::logical_or", p, x);
+    tc_emit_result(e, 0, p);
+    return tc_e_done(e);
+}
+static tc_status grad_addr(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2), *g = scaled(e, gs[0], &n->args[4]);
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scaled(e, gs[0], &n->args[3]));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, mv(e, g, tc_e_conj(e, b)));
+    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, mv(e, mT(e, g), tc_e_conj(e, a)));
     return tc_e_done(e);
 }
 static tc_status decompose_addbmm(tc_emit *e, const tc_node *n) {
     tc_value *p = tc_e2(e, "aten::bmm", tc_arg_value(n, 1), tc_arg_value(n, 2));
-    tc_emit_result(e, 0, combine(e, n, tc_emit_call(e, "aten::sum.dim_IntList", "vI", p, (int64_t[]){0}, 1)));
+    tc_arg dtype = {.kind = TC_A_DTYPE, .dtype = p ? p->meta.dtype : TC_F32};
+    tc_emit_result(e, 0, combine(e, n, tc_emit_call(e, "aten::sum.dim_IntList", "vIba", p, (int64_t[]){0}, 1, 0, &dtype)));
+    return tc_e_done(e);
+}
+static tc_status grad_addbmm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2), *g = scaled(e, gs[0], &n->args[4]);
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scaled(e, gs[0], &n->args[3]));
+    g = g ? tc_emit_call(e, "aten::expand", "vS", g, (tc_sym[]){a->meta.size[0], g->meta.size[0], g->meta.size[1]}, 3) : NULL;
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e2(e, "aten::bmm", g, tc_e_conj(e, mT(e, b))));
+    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_e2(e, "aten::bmm", tc_e_conj(e, mT(e, a)), g));
     return tc_e_done(e);
 }
 static tc_status decompose_matmul(tc_emit *e, const tc_node *n) {
@@ -357,7 +416,8 @@ static tc_status decompose_bilinear(tc_emit *e, const tc_node *n) { /* y_o = sum
     tc_value *m = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", w, (int64_t[]){1, 0, 2}, 3),
                                (tc_sym[]){in1, tc_sym_mul(s, out, in2)}, 2);
     tc_value *t = tc_emit_call(e, "aten::view", "vS", tc_e2(e, "aten::mm", a, m), (tc_sym[]){rows, out, in2}, 3);
-    tc_value *y = tc_emit_call(e, "aten::sum.dim_IntList", "vI", tc_e_mul(e, t, c), (int64_t[]){-1}, 1);
+    tc_arg type = {.kind = TC_A_DTYPE, .dtype = x1->meta.dtype};
+    tc_value *y = tc_emit_call(e, "aten::sum.dim_IntList", "vIba", tc_e_mul(e, t, c), (int64_t[]){-1}, 1, 0, &type);
     for (int k = 0; k + 1 < r; k++) size[k] = x1->meta.size[k];
     size[r - 1] = out;
     y = tc_emit_call(e, "aten::view", "vS", y, size, r);
@@ -628,12 +688,24 @@ const tc_op tc_ops_matmul[] = {
     COMPOSED("mv(Tensor self, Tensor vec)", mv, "mv(f32[3,4], f32[4])", "matrix by vector"),
     COMPOSED("outer(Tensor self, Tensor vec2)", outer, "outer(f32[3], f32[4])", "all products"),
     COMPOSED("ger(Tensor self, Tensor vec2)", outer, NULL, "outer"),
-    COMPOSED("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1)", addmv, "addmv(f32[3], f32[3,4], f32[4])",
-             "beta self + alpha mat vec"),
-    COMPOSED("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1)", addr, "addr(f32[3,4], f32[3], f32[4])",
-             "beta self + alpha outer"),
-    COMPOSED("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", addbmm,
-             "addbmm(f32[3,5], f32[2,3,4], f32[2,4,5])", "beta self + alpha times the sum of products"),
+    {.schema = "aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_addmv,
+     .grad = grad_addmv,
+     .samples = "addmv(f32[3], f32[3,4], f32[4])",
+     .doc = "beta self + alpha mat vec"},
+    {.schema = "aten::addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_addr,
+     .grad = grad_addr,
+     .samples = "addr(f32[3,4], f32[3], f32[4])",
+     .doc = "beta self + alpha outer"},
+    {.schema = "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_addbmm,
+     .grad = grad_addbmm,
+     .samples = "addbmm(f32[3,5], f32[2,3,4], f32[2,4,5])",
+     .doc = "beta self + alpha times the sum of products"},
     COMPOSED("inner(Tensor self, Tensor other)", inner, "inner(f32[2,4], f32[3,4])", "sums of products of last dimensions"),
     COMPOSED("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)", tensordot, "tensordot(f32[2,3,4], f32[4,3,5], [1,2], [1,0])",
              "sums of products over dimensions"),

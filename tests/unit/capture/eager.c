@@ -39,6 +39,30 @@ static const char *const table[][2] = {
     /* the generator draws for what is not positive only */
     {"torch.manual_seed(42)\nr = F.rrelu(torch.tensor([-1., 2., -1.]), training=True).tolist()\n",
      "[-0.13711552321910858, 2.0, -0.13810628652572632]"},
+    /* out= that shares memory with what is read in another order */
+    {"x = torch.ones(3)\nr = torch.gather(x, 0, torch.tensor([1]), out=x)\n", "refer to a single memory location"},
+    {"x = torch.ones(3)\nr = torch.cat((torch.ones(1), x), out=x)\n", "refer to a single memory location"},
+    {"x = torch.ones(3)\nr = torch.add(x, x, out=x).tolist()\n", "[2.0, 2.0, 2.0]"},
+    /* an index without elements may be of any type and rank */
+    {"r = torch.gather(torch.ones(3), 0, torch.empty(2, 0, dtype=torch.uint8)).shape\n", "torch.Size([2, 0])"},
+    {"r = torch.take_along_dim(torch.arange(4.).view(2, 2), torch.tensor([[-1], [0]]), 1).tolist()\n", "[[1.0], [2.0]]"},
+    {"r = [t.tolist() for t in torch.unravel_index(torch.tensor([5, 7], dtype=torch.uint8), (3, 4))]\n", "[[1, 1], [1, 3]]"},
+    {"r = torch.unravel_index(torch.tensor([5.]), (3, 4))\n", "expected 'indices' to be integer dtype"},
+    {"r = torch.multinomial(torch.tensor([1., -1.]), 1)\n", "element < 0"},
+    {"r = torch.multinomial(torch.zeros(2), 1)\n", "sum of probabilities <= 0"},
+    {"r = F.group_norm(torch.zeros(2, 4, 0), 2)\n", "Expected HxW to be greater than 0"},
+    {"r = F.max_pool3d(torch.zeros(0, 1, 2, 2), 1)\n", "non-zero size for non-batch dimensions"},
+    {"r = F.avg_pool2d(torch.tensor([[[1, 2], [4, -14]]]), 2).tolist()\n", "[[[-1]]]"},
+    /* factors of integer products lose their fraction; booleans add by or */
+    {"x = torch.tensor([[5, 7], [2, 3]])\nr = torch.addbmm(x, x[None], x[None], beta=1.6, alpha=2.7).tolist()\n", "[[83, 119], [34, 49]]"},
+    {"r = torch.addr(torch.tensor([[5]]), torch.tensor([1]), torch.tensor([1]), beta=0.5)\n", "must not be a floating point number"},
+    {"t = torch.tensor([True, False])\nr = torch.addr(torch.tensor([[False, True], [False, False]]), t, t, beta=3, alpha=2).tolist()\n",
+     "[[True, True], [False, False]]"},
+    {"r = torch.add(torch.ones(1), 1, requires_grad=True)\n", "requires_grad"},
+    {"r = torch.scalar_tensor(2.0, requires_grad=True).requires_grad\n", "True"},
+    /* what an operator made is no leaf */
+    {"x = torch.ones(2, requires_grad=True)\ny = x.clone()\ny.zero_()\nr = [x.is_leaf, y.is_leaf, y.tolist()]\n", "[True, False, [0.0, 0.0]]"},
+    {"x = torch.ones(2, requires_grad=True)\nx.zero_()\nr = 0\n", "a leaf Variable that requires grad"},
 };
 
 static void test_table(void **state) {
