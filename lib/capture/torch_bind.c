@@ -116,7 +116,8 @@ static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_bind
     case TC_T_OPT_TENSORS: return tensors_arg(c, p, v, true, at, b);
     case TC_T_INT: {
         tc_sym s;
-        if (!int_sym(c, v, &s)) return refuse(b, p, c, v, "int");
+        /* max(x, tensor) is no max(x, dim): a tensor is read out when nothing takes it as it is */
+        if ((tc_kind_of(v) == K_TENSOR && !b->reads) || !int_sym(c, v, &s)) return refuse(b, p, c, v, "int");
         *a = (tc_arg){.kind = TC_A_INT, .sym = s};
         return true;
     }

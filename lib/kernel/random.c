@@ -213,6 +213,15 @@ static size_t scratch_normal(const tc_kcall *c, int threads) {
 }
 const tc_kernel tc_k_normal = {.name = "normal", .run = run_normal, .scratch = scratch_normal};
 
+static tc_status run_normal_serial(tc_kcall *c) {
+    tc_tensor *t = &c->outs[0];
+    if (!c->gen) return no_generator("normal");
+    if (philox(c, 0, 1, p_normal)) return NULL;
+    for (int64_t i = 0, n = tc_tensor_numel(t); i < n; i++) store(t, i, tc_rng_normal(c->gen));
+    return NULL;
+}
+const tc_kernel tc_k_normal_serial = {.name = "normal", .run = run_normal_serial};
+
 /* ---- bernoulli ---- */
 static tc_status check_p(double p) { return p >= 0 && p <= 1 ? NULL : tc_error(TC_CONTENT, "bernoulli_ expects p to be in [0, 1], but got p=%g", p); }
 
@@ -376,6 +385,7 @@ static tc_status run_rrelu_noise(tc_kcall *c) {
     const tc_tensor *x = tc_k_tensor(c, 0);
     tc_tensor *t = &c->outs[0];
     double lower = tc_k_float(c, 1), upper = tc_k_float(c, 2);
+    if (t->dtype == TC_F32) lower = (float)lower, upper = (float)upper; /* PyTorch holds the bounds in the type that it computes with */
     uint64_t key = 0;
     if (!c->gen) return no_generator("rrelu");
     bool by_index = tc_generator_philox(c->gen, &key);

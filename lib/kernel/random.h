@@ -5,17 +5,18 @@
 
 #include "kernel/kernel.h"
 
-extern const tc_kernel tc_k_uniform;     /* uniform(Tensor self, float from, float to): sizes and type of result 0, self is not read */
-extern const tc_kernel tc_k_normal;      /* normal_functional(Tensor self, float mean, float std) */
-extern const tc_kernel tc_k_bernoulli_p; /* bernoulli.p(Tensor self, float p) */
-extern const tc_kernel tc_k_bernoulli_t; /* bernoulli(Tensor p) and bernoulli.Tensor(Tensor self, Tensor p): the last tensor argument holds p */
-extern const tc_kernel tc_k_exponential; /* exponential(Tensor self, float lambd) */
-extern const tc_kernel tc_k_cauchy;      /* cauchy(Tensor self, float median, float sigma) */
-extern const tc_kernel tc_k_log_normal;  /* log_normal(Tensor self, float mean, float std) */
-extern const tc_kernel tc_k_geometric;   /* geometric(Tensor self, float p) */
-extern const tc_kernel tc_k_random;      /* random(Tensor self), random.to(self, int to), random.from(self, int from, int? to) */
-extern const tc_kernel tc_k_randperm;    /* randperm(SymInt n) */
-extern const tc_kernel tc_k_rrelu_noise; /* rrelu_noise(Tensor self, float lower, float upper): the slope of each element */
-extern const tc_kernel tc_k_multinomial; /* multinomial(Tensor self, SymInt num_samples, bool replacement=True): with replacement only */
+extern const tc_kernel tc_k_uniform;       /* uniform(Tensor self, float from, float to): sizes and type of result 0, self is not read */
+extern const tc_kernel tc_k_normal;        /* normal_functional(Tensor self, float mean, float std) */
+extern const tc_kernel tc_k_normal_serial; /* normal_serial(Tensor self): as PyTorch fills what is not contiguous */
+extern const tc_kernel tc_k_bernoulli_p;   /* bernoulli.p(Tensor self, float p) */
+extern const tc_kernel tc_k_bernoulli_t;   /* bernoulli(Tensor p) and bernoulli.Tensor(Tensor self, Tensor p): the last tensor argument holds p */
+extern const tc_kernel tc_k_exponential;   /* exponential(Tensor self, float lambd) */
+extern const tc_kernel tc_k_cauchy;        /* cauchy(Tensor self, float median, float sigma) */
+extern const tc_kernel tc_k_log_normal;    /* log_normal(Tensor self, float mean, float std) */
+extern const tc_kernel tc_k_geometric;     /* geometric(Tensor self, float p) */
+extern const tc_kernel tc_k_random;        /* random(Tensor self), random.to(self, int to), random.from(self, int from, int? to) */
+extern const tc_kernel tc_k_randperm;      /* randperm(SymInt n) */
+extern const tc_kernel tc_k_rrelu_noise;   /* rrelu_noise(Tensor self, float lower, float upper): the slope of each element */
+extern const tc_kernel tc_k_multinomial;   /* multinomial(Tensor self, SymInt num_samples, bool replacement=True): with replacement only */
 
 #endif

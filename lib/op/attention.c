@@ -52,6 +52,9 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
             "%s: Expected attn_mask dtype to be bool or float or to match query dtype, but got attn_mask.dtype: %s and  query.dtype: %s instead.",
             tc_op_name(n->op), tc_dtypes[a.mask->meta.dtype].torch, tc_dtypes[a.q->meta.dtype].torch);
     if (a.gqa && r >= 3) a.k = repeat_heads(e, a.k, a.q->meta.size[r - 3]), a.v = repeat_heads(e, a.v, a.q->meta.size[r - 3]);
+    tc_dtype given = a.q->meta.dtype, wide = tc_dtype_compute(given); /* 16-bit types are computed in float32 and rounded at the end */
+    a.q = tc_e_cast(e, a.q, wide), a.k = tc_e_cast(e, a.k, wide), a.v = tc_e_cast(e, a.v, wide);
+    if (!a.q || !a.k || !a.v) return tc_e_done(e);
     tc_sym width = a.q->meta.size[r - 1];
     int64_t w;
     double scale;
@@ -78,8 +81,8 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
     else if (mask) p = tc_e_add(e, p, mask->meta.dtype == p->meta.dtype ? mask : tc_e_cast(e, mask, p->meta.dtype));
     p = tc_emit_call(e, a.mask ? "aten::_safe_softmax" : "aten::softmax.int", "vi", p, (int64_t)-1);
     if (a.dropout > 0) p = tc_emit_call(e, "aten::dropout", "vfb", p, a.dropout, 1);
-    if (out_weights) *out_weights = p;
-    *out = tc_e2(e, "aten::matmul", p, a.v);
+    if (out_weights) *out_weights = tc_e_cast(e, p, given);
+    *out = tc_e_cast(e, tc_e2(e, "aten::matmul", p, a.v), given);
     return tc_e_done(e);
 }
 /* The kernel takes four dimensions, no dropout and a mask that needs no gradient; the rest is written out. */

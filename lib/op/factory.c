@@ -188,11 +188,12 @@ static tc_status lower_arange(tc_lower *l) {
 }
 static tc_lv linspace(tc_lower *l, tc_dtype d) {
     int64_t n = tc_arg_int(l->node, 2);
-    tc_lv start = tc_l_in_as(l, 0, d), end = tc_l_in_as(l, 1, d), i = tc_l_index(l, tc_l_axis(l, 0));
+    tc_dtype ends = tc_l_type(l, 0); /* the bounds are of the result's type: integers for integers */
+    tc_lv start = tc_l_cast(l, tc_l_in_as(l, 0, ends), d), end = tc_l_cast(l, tc_l_in_as(l, 1, ends), d), i = tc_l_index(l, tc_l_axis(l, 0));
     if (n == 1) return start;
     tc_lv step = tc_l_div(l, tc_l_sub(l, end, start), tc_l_f(l, d, (double)(n - 1)));
-    tc_lv up = tc_l_add(l, start, tc_l_mul(l, step, tc_l_cast(l, i, d)));
-    tc_lv down = tc_l_sub(l, end, tc_l_mul(l, step, tc_l_cast(l, tc_l_sub(l, integer(l, n - 1), i), d)));
+    tc_lv up = tc_l_op3(l, TC_X_FMA, step, tc_l_cast(l, i, d), start); /* rounded once, as PyTorch's is */
+    tc_lv down = tc_l_op3(l, TC_X_FMA, tc_l_op1(l, TC_X_NEG, step), tc_l_cast(l, tc_l_sub(l, integer(l, n - 1), i), d), end);
     return tc_l_where(l, tc_l_op2(l, TC_X_LT, i, integer(l, n / 2)), up, down);
 }
 static tc_dtype linspace_type(const tc_lower *l) { return tc_is_float(l->node->outs[0]->meta.dtype) ? tc_l_type(l, 0) : TC_F64; }

@@ -350,13 +350,13 @@ static tc_status grad_pow(tc_emit *e, const tc_node *n, tc_value *const *gs) {
             }
         } else {
             tc_value *y = tc_arg_value(n, 1);
-            tc_value *d = tc_e_mul(e, tc_e_mul(e, g, y), tc_e2(e, "aten::pow.Tensor_Tensor", x, tc_e_adds(e, y, -1)));
+            tc_value *d = tc_e_mul(e, g, tc_e_mul(e, y, tc_e2(e, "aten::pow.Tensor_Tensor", x, tc_e_adds(e, y, -1))));
             tc_e_give(e, n, 0, except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", y, (int64_t)0), d));
         }
     }
     if (tc_emit_wants_grad(e, n, 1)) {
         tc_value *y = tc_arg_value(n, 1);
-        tc_value *d = tc_e_mul(e, tc_e_mul(e, g, n->outs[0]), tc_e1(e, "aten::log", x));
+        tc_value *d = tc_e_mul(e, g, tc_e_mul(e, n->outs[0], tc_e1(e, "aten::log", x)));
         tc_value *none = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0),
                                tc_emit_call(e, "aten::ge.Scalar", "vi", y, (int64_t)0));
         tc_e_give(e, n, 1, except(e, none, d));

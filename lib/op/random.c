@@ -74,7 +74,51 @@ static tc_status shape_native_dropout(tc_shape_ctx *c) {
 }
 
 /* ---- compositions ---- */
-static tc_value *empty_of(tc_emit *e, const tc_node *n) {
+/* What PyTorch fills after empty_like(x) it fills in the order of memory, which follows the strides of x: the draws are made in that order
+ * and permuted to their places. */
+typedef struct {
+    int rank;
+    int64_t to[TC_MAX_RANK]; /* dimension d of the result is dimension to[d] of what was filled */
+    bool plain;
+} layout;
+
+/* < 0: dimension a goes inside of b; > 0: outside; 0: not known (ATen's infer_dense_strides) */
+static int inside(const tc_meta *m, int a, int b) {
+    int64_t sa, sb, na, nb;
+    if (!tc_sym_const_int(m->stride[a], &sa) || !tc_sym_const_int(m->stride[b], &sb) || sa == 0 || sb == 0) return 0;
+    if (sa != sb) return sa < sb ? -1 : 1;
+    return tc_sym_const_int(m->size[a], &na) && tc_sym_const_int(m->size[b], &nb) && na > nb ? 1 : 0;
+}
+static tc_value *room_like(tc_emit *e, tc_value *like, tc_dtype dtype, layout *out) {
+    const tc_meta *m = &like->meta;
+    int r = m->rank, perm[TC_MAX_RANK]; /* perm[0] is innermost */
+    tc_sym size[TC_MAX_RANK];
+    for (int i = 0; i < r; i++) perm[i] = r - 1 - i;
+    for (int i = 1; m->stride && i < r; i++)
+        for (int at = i, k = i - 1; k >= 0; k--) {
+            int c = inside(m, perm[k], perm[at]), was = perm[k];
+            if (c < 0) break;
+            if (c > 0) perm[k] = perm[at], perm[at] = was, at = k;
+        }
+    *out = (layout){.rank = r, .plain = true};
+    for (int i = 0; i < r; i++) {
+        size[i] = m->size[perm[r - 1 - i]];
+        out->to[perm[r - 1 - i]] = i;
+        out->plain &= perm[r - 1 - i] == i;
+    }
+    return tc_emit_call(e, "aten::empty.memory_format", "Sd", size, r, (int)dtype);
+}
+static tc_value *in_place(tc_emit *e, tc_value *filled, const layout *l) {
+    return l->plain ? filled : tc_emit_call(e, "aten::permute", "vI", filled, l->to, l->rank);
+}
+
+/* What result 0 is drawn into, in the order of memory: as `self` where the operator is a _like one that keeps its layout. */
+static tc_value *empty_of(tc_emit *e, const tc_node *n, layout *lay) {
+    int self = param(n->op, "self"), format = param(n->op, "memory_format");
+    bool keeps = self == 0 && (format < 0 || n->args[format].kind == TC_A_NONE ||
+                               (n->args[format].kind == TC_A_MEMFORMAT && n->args[format].code == 4 /* preserve_format */));
+    if (keeps) return room_like(e, tc_arg_value(n, 0), n->outs[0]->meta.dtype, lay);
+    *lay = (layout){.plain = true};
     const tc_meta *m = &n->outs[0]->meta;
     tc_arg a[8] = {{.kind = TC_A_INTS, .n = m->rank, .syms = m->size}, {.kind = TC_A_DTYPE, .dtype = m->dtype}};
     tc_node *made = tc_e_args(e, "aten::empty.memory_format", a, 2);
@@ -98,17 +142,21 @@ static tc_status shape_like(tc_shape_ctx *c) {
     return tc_sh_out(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), m->dtype), &d);
 }
 static tc_status decompose_rand(tc_emit *e, const tc_node *n) {
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::uniform", "v", empty_of(e, n)));
+    layout lay;
+    tc_emit_result(e, 0, in_place(e, tc_emit_call(e, "aten::uniform", "v", empty_of(e, n, &lay)), &lay));
     return tc_e_done(e);
 }
 static tc_status decompose_randn(tc_emit *e, const tc_node *n) {
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::normal_functional", "v", empty_of(e, n)));
+    layout lay;
+    tc_value *room = empty_of(e, n, &lay); /* PyTorch's vectorised path is for contiguous tensors */
+    tc_emit_result(e, 0, in_place(e, tc_emit_call(e, lay.plain ? "aten::normal_functional" : "tc::normal_serial", "v", room), &lay));
     return tc_e_done(e);
 }
 static tc_status decompose_randint(tc_emit *e, const tc_node *n) {
     int low = param(n->op, "low"), high = param(n->op, "high");
     tc_arg from = low >= 0 ? n->args[low] : (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(tc_e_sym(e), 0)};
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::random.from", "vaa", empty_of(e, n), &from, &n->args[high]));
+    layout lay;
+    tc_emit_result(e, 0, in_place(e, tc_emit_call(e, "aten::random.from", "vaa", empty_of(e, n, &lay), &from, &n->args[high]), &lay));
     return tc_e_done(e);
 }
 
@@ -117,18 +165,20 @@ static tc_status shape_normal_tensors(tc_shape_ctx *c) {
     return tc_sh_out_pointwise(c, 0, tc_sh_meta(c, 0) ? tc_sh_meta(c, 0)->dtype : tc_sh_meta(c, 1)->dtype, 2, (int[]){0, 1});
 }
 static tc_status decompose_normal(tc_emit *e, const tc_node *n) {
+    layout lay;
     tc_value *x, *mean = tc_arg_value(n, 0), *std = tc_arg_value(n, 1);
     if (std) {
-        x = tc_emit_call(e, "aten::mul.Tensor", "vv", tc_emit_call(e, "aten::normal_functional", "v", empty_of(e, n)), std);
+        x = tc_emit_call(e, "aten::mul.Tensor", "vv", tc_emit_call(e, "aten::normal_functional", "v", empty_of(e, n, &lay)), std);
         x = mean ? tc_e_add(e, x, mean) : tc_emit_call(e, "aten::add.Tensor", "va", x, tc_e_arg(n, 0));
     } else {
-        x = tc_e_add(e, tc_emit_call(e, "aten::normal_functional", "vfa", empty_of(e, n), 0.0, tc_e_arg(n, 1)), mean);
+        x = tc_e_add(e, tc_emit_call(e, "aten::normal_functional", "vfa", empty_of(e, n, &lay), 0.0, tc_e_arg(n, 1)), mean);
     }
     tc_emit_result(e, 0, x);
     return tc_e_done(e);
 }
 static tc_status decompose_normal_floats(tc_emit *e, const tc_node *n) {
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::normal_functional", "vaa", empty_of(e, n), tc_e_arg(n, 0), tc_e_arg(n, 1)));
+    layout lay;
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::normal_functional", "vaa", empty_of(e, n, &lay), tc_e_arg(n, 0), tc_e_arg(n, 1)));
     return tc_e_done(e);
 }
 
@@ -158,8 +208,8 @@ static tc_status decompose_multinomial(tc_emit *e, const tc_node *n) {
 
 /* ---- dropout ---- */
 static tc_value *keep_mask(tc_emit *e, tc_value *like, double p, tc_dtype dtype) {
-    tc_value *room = tc_emit_call(e, "aten::empty_like", "vd", like, (int)dtype);
-    return tc_emit_call(e, "aten::bernoulli.p", "vf", room, 1 - p);
+    layout lay;
+    return in_place(e, tc_emit_call(e, "aten::bernoulli.p", "vf", room_like(e, like, dtype, &lay), 1 - p), &lay);
 }
 
 static tc_status decompose_dropout(tc_emit *e, const tc_node *n) {
@@ -275,6 +325,13 @@ const tc_op tc_ops_random[] = {
          "evenly distributed in [from, to)"),
     FILL("normal_functional(Tensor self, float mean=0., float std=1.", shape_fill_float, tc_k_normal, "normal_functional(f32[37], 1, 2)",
          "normally distributed"),
+    {.schema = "tc::normal_serial(Tensor self) -> Tensor",
+     .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
+     .shape = shape_fill_float,
+     .kernel = &tc_k_normal_serial,
+     .grad = grad_none,
+     .samples = "normal_serial(f32[37])",
+     .doc = "normally distributed, drawn in pairs whatever the size"},
     FILL("bernoulli.p(Tensor self, float p", shape_fill, tc_k_bernoulli_p, "bernoulli(f32[37], 0.3)", "1 with probability p, else 0"),
     FILL("exponential(Tensor self, float lambd=1.", shape_fill_float, tc_k_exponential, "exponential(f32[37], 2)", "-log(1 - u) / lambd"),
     FILL("cauchy(Tensor self, float median=0., float sigma=1.", shape_fill_float, tc_k_cauchy, "cauchy(f32[37])", "median + sigma tan(pi (u - 1/2))"),

@@ -94,6 +94,11 @@ static tc_status decompose_safe_softmax(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::where.ScalarSelf", "vfv", row, 0.0, y));
     return tc_e_done(e);
 }
+static tc_status grad_safe_softmax(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* of rows that are 0 it is 0 */
+    tc_value *y = n->outs[0];
+    tc_e_give(e, n, 0, tc_emit_call(e, "aten::_softmax_backward_data", "vvad", gs[0], y, &n->args[1], (int)y->meta.dtype));
+    return tc_e_done(e);
+}
 
 const tc_op tc_ops_softmax[] = {
     {.schema = "aten::_softmax(Tensor self, int dim, bool half_to_float) -> Tensor",
@@ -141,6 +146,7 @@ const tc_op tc_ops_softmax[] = {
     {.schema = "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
      .shape = tc_shape_decomposed,
      .decompose = decompose_safe_softmax,
+     .grad = grad_safe_softmax,
      .samples = "_safe_softmax(f32[3,5], -1)",
      .doc = "softmax, 0 where all are -inf"},
     {0}};

@@ -79,8 +79,15 @@ static void key_arg(tc_buf *b, const tc_arg *a) {
     }
 }
 
+/* Random operators draw in the order of memory, so the strides of what they are given matter; for others the sizes say all. */
+static bool by_layout(const tc_op *op) { return op->flags & TC_OP_RANDOM; }
+static void key_layout(tc_buf *b, const tc_arg *a) {
+    const tc_tensor *t = a->kind == TC_A_VALUE && a->value ? a->value->aux : NULL;
+    if (t && t->storage && !tc_tensor_is_contiguous(t)) tc_buf_append(b, t->stride, sizeof(int64_t) * (size_t)t->rank);
+}
+
 /* ---- planning ---- */
-static tc_status add_input(tc_program *p, tc_value *given, tc_value **out) {
+static tc_status add_input(tc_program *p, tc_value *given, bool layout, tc_value **out) {
     *out = NULL;
     if (!given) return NULL;
     const tc_tensor *t = given->aux;
@@ -88,7 +95,9 @@ static tc_status add_input(tc_program *p, tc_value *given, tc_value **out) {
     tc_sym size[TC_MAX_RANK];
     for (int d = 0; d < t->rank; d++) size[d] = tc_sym_int(p->sym, t->size[d]);
     tc_value *v = tc_graph_value(p->graph, TC_V_TENSOR, "x");
-    v->meta = tc_meta_make(&p->arena, t->dtype, t->rank, size, NULL);
+    tc_sym stride[TC_MAX_RANK];
+    for (int d = 0; d < t->rank; d++) stride[d] = tc_sym_int(p->sym, t->stride[d]);
+    v->meta = tc_meta_make(&p->arena, t->dtype, t->rank, size, layout && !tc_tensor_is_contiguous(t) ? stride : NULL);
     tc_graph_add_input(p->graph, v);
     tc_program_add_input(p, (tc_input){.kind = TC_IN_USER, .value = v, .name = v->name, .alias_of = -1});
     *out = v;
@@ -105,12 +114,12 @@ static tc_sym import_sym(tc_program *p, tc_sym s) {
     return NULL;
 }
 
-static tc_status import_arg(tc_program *p, const tc_arg *a, tc_arg *to) {
+static tc_status import_arg(tc_program *p, const tc_arg *a, bool layout, tc_arg *to) {
     *to = *a;
-    if (a->kind == TC_A_VALUE) return add_input(p, a->value, &to->value);
+    if (a->kind == TC_A_VALUE) return add_input(p, a->value, layout, &to->value);
     if (a->kind == TC_A_VALUES) {
         to->values = TC_NEWN(&p->arena, tc_value *, (size_t)a->n + 1);
-        for (int i = 0; i < a->n; i++) TC_TRY(add_input(p, a->values[i], &to->values[i]));
+        for (int i = 0; i < a->n; i++) TC_TRY(add_input(p, a->values[i], layout, &to->values[i]));
     }
     if (a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym))
         if (!(to->sym = import_sym(p, a->sym))) return tc_error(TC_USAGE, "a number is not known");
@@ -128,7 +137,7 @@ static tc_status import_arg(tc_program *p, const tc_arg *a, tc_arg *to) {
 
 static tc_status build(tc_evaluator *v, const tc_op *op, const tc_arg *args, int nargs, tc_program *p, entry *n) {
     tc_arg *in = TC_NEWN(&p->arena, tc_arg, (size_t)nargs + 1);
-    for (int i = 0; i < nargs; i++) TC_TRY(import_arg(p, &args[i], &in[i]));
+    for (int i = 0; i < nargs; i++) TC_TRY(import_arg(p, &args[i], by_layout(op), &in[i]));
     tc_node *node;
     TC_TRY(tc_graph_call(p->graph, op, in, nargs, (tc_source){0}, NULL, &node));
     for (int i = 0; i < node->nouts; i++) {
@@ -189,6 +198,7 @@ static tc_status evaluate(void *self, const tc_op *op, const tc_arg *args, int n
     v->key.len = 0;
     tc_buf_append(&v->key, &op, sizeof op);
     for (int i = 0; i < nargs; i++) key_arg(&v->key, &args[i]);
+    for (int i = 0; i < nargs && by_layout(op); i++) key_layout(&v->key, &args[i]);
     void **place = tc_map_put(&v->plans, v->key.data, v->key.len);
     entry *n = *place;
     if (!n) {

@@ -60,6 +60,15 @@ static const char *const table[][2] = {
      "[[True, True], [False, False]]"},
     {"r = torch.add(torch.ones(1), 1, requires_grad=True)\n", "requires_grad"},
     {"r = torch.scalar_tensor(2.0, requires_grad=True).requires_grad\n", "True"},
+    /* draws follow the order of memory */
+    {"torch.manual_seed(0)\nr = F.dropout(torch.ones(2, 3).t(), 0.5).tolist()\n", "[[0.0, 0.0], [0.0, 0.0], [2.0, 0.0]]"},
+    {"torch.manual_seed(0)\nr = torch.randint_like(torch.ones(2, 3).t(), 100).tolist()\n", "[[44.0, 60.0], [39.0, 63.0], [33.0, 79.0]]"},
+    {"torch.manual_seed(0)\nr = torch.randn_like(torch.ones(4, 5).t())[:, 0].tolist()\n",
+     "[1.5409960746765137, -0.293428897857666, -2.1787893772125244, 0.5684312582015991, -1.0845223665237427]"},
+    /* one rounding; integer bounds for integers */
+    {"r = torch.linspace(-2, 2, 21)[7].item()\n", "-0.5999999642372131"},
+    {"r = torch.logspace(torch.tensor(1.9), torch.tensor(1.2), 2, dtype=torch.int64).tolist()\n", "[10, 10]"},
+    {"r = torch.max(torch.tensor(3), torch.tensor(9)).item()\n", "9"},
     /* what an operator made is no leaf */
     {"x = torch.ones(2, requires_grad=True)\ny = x.clone()\ny.zero_()\nr = [x.is_leaf, y.is_leaf, y.tolist()]\n", "[True, False, [0.0, 0.0]]"},
     {"x = torch.ones(2, requires_grad=True)\nx.zero_()\nr = 0\n", "a leaf Variable that requires grad"},

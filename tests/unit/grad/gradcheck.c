@@ -62,6 +62,7 @@ static bool only_first(const tc_op *op) {
                                         "native_group_norm",
                                         "_native_batch_norm_legit_functional",
                                         "_batch_norm_with_update_functional",
+                                        "instance_norm_functional",
                                         "_scaled_dot_product_flash_attention_for_cpu",
                                         "_linalg_solve_ex",
                                         "_linalg_det",
