@@ -153,7 +153,7 @@ static tc_status build(tc_evaluator *v, const tc_op *op, const tc_arg *args, int
     o.pool = v->pool;
     o.isa = v->isa;
     n->nin = p->ninputs;
-    n->view = op->view_alias != NULL;
+    n->view = tc_op_schema(op)->is_view;
     return tc_exec_create(p, &o, &n->e);
 }
 
@@ -177,17 +177,28 @@ static void gather(const tc_arg *args, int nargs, tc_tensor *in) {
     }
 }
 
-/* Results of view operators share the storage of their argument. */
-static tc_status view_call(const tc_op *op, entry *n, tc_tensor *in, tc_tensor *out, bool *done) {
-    const tc_graph *g = tc_exec_program(n->e)->graph;
-    const tc_node *node = g->first;
+/* Results of view operators share the storage of their argument; a composite one (t, narrow, split ...) is a chain of them. */
+static tc_status view_call(entry *n, tc_tensor *in, tc_tensor *out, int nouts, bool *done) {
+    const tc_program *p = tc_exec_program(n->e);
+    const tc_graph *g = p->graph;
     *done = false;
-    if (!node || node->op != op || node->next) return NULL;
+    for (const tc_node *m = g->first; m; m = m->next)
+        if (!m->op->view_alias) return NULL;
+    for (int i = 0; i < nouts; i++)
+        if (!p->outputs[i].value || p->outputs[i].value->kind != TC_V_TENSOR) return NULL;
     tc_tensor *t = tc_xcalloc(g->nvalues + 1, sizeof *t);
-    for (int i = 0; i < n->nin; i++) t[g->inputs[i]->id] = in[i];
     kernel_call *k = tc_xcalloc(1, sizeof *k);
-    tc_status s = kernel_args(node, t, NULL, 0, true, k);
-    if (!s) s = op->view_alias(&k->k, out, done);
+    for (int i = 0; i < n->nin; i++) t[g->inputs[i]->id] = in[i];
+    tc_status s = NULL;
+    *done = true;
+    for (const tc_node *m = g->first; m && *done && !s; m = m->next) {
+        kernel_call_free(k);
+        k = tc_xcalloc(1, sizeof *k);
+        s = kernel_args(m, t, NULL, 0, true, k);
+        if (!s) s = m->op->view_alias(&k->k, &t[m->outs[0]->id], done);
+    }
+    for (int i = 0; i < nouts && *done && !s; i++) out[i] = tc_tensor_share(&t[p->outputs[i].value->id]);
+    for (const tc_node *m = g->first; m; m = m->next) tc_tensor_deinit(&t[m->outs[0]->id]);
     kernel_call_free(k);
     free(t);
     return s;
@@ -216,7 +227,7 @@ static tc_status evaluate(void *self, const tc_op *op, const tc_arg *args, int n
     gather(args, nargs, in);
     for (int i = 0; i < nouts; i++) out[i] = (tc_tensor){0};
     bool done = false;
-    tc_status s = n->view ? view_call(op, n, in, out, &done) : NULL;
+    tc_status s = n->view ? view_call(n, in, out, nouts, &done) : NULL;
     if (!s && !done) s = tc_exec_run(n->e, in, n->nin, gen, out, nouts);
     if (s)
         for (int i = 0; i < nouts; i++) tc_tensor_deinit(&out[i]);
