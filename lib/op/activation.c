@@ -20,7 +20,13 @@ static tc_status lower_relu(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_
 static tc_status lower_relu6(tc_lower *l) {
     return tc_l_out(l, 0, clampf(l, tc_l_in(l, 0), zero(l), tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(6)), rtype(l))));
 }
-static tc_status lower_hardtanh(tc_lower *l) { return tc_l_out(l, 0, clampf(l, tc_l_in(l, 0), tc_l_in(l, 1), tc_l_in(l, 2))); }
+static tc_status lower_hardtanh(tc_lower *l) { /* a lower bound that an unsigned type does not reach is 0 */
+    tc_kind k;
+    const tc_arg *low = &l->node->args[1];
+    bool below = tc_is_integral(rtype(l)) && !tc_dtypes[rtype(l)].is_signed && tc_arg_number(low, &k) && low->kind == TC_A_SCALAR && !low->is_sym &&
+                 tc_scalar_to_double(low->scalar) < 0;
+    return tc_l_out(l, 0, clampf(l, tc_l_in(l, 0), below ? zero(l) : tc_l_in(l, 1), tc_l_in(l, 2)));
+}
 static tc_status lower_threshold(tc_lower *l) { /* x <= threshold ? value : x; NaN stays */
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_LE, x, tc_l_in(l, 1)), tc_l_in(l, 2), x));

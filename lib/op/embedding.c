@@ -33,6 +33,7 @@ static tc_status lower_embedding(tc_lower *l) {
 static tc_status grad_embedding(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* weight, indices, padding_idx, scale_grad_by_freq, sparse */
     const tc_meta *w = tc_arg_meta(n, 0);
     if (!tc_emit_wants_grad(e, n, 0)) return NULL;
+    if (tc_arg_bool(n, 4)) return tc_error(TC_UNSUPPORTED, "%s: the sparse gradient of sparse=True is not supported", tc_op_name(n->op));
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::embedding_dense_backward", "vasaa", gs[0], &n->args[1], w->size[0], &n->args[2], &n->args[3]));
     return tc_e_done(e);
 }
@@ -88,10 +89,11 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
     tc_value *bag = tc_e_adds(e, bag_of(e, tc_e_cast(e, off, TC_I64), idx ? idx->meta.size[0] : NULL, last), 0);
     bag = tc_emit_call(e, "aten::sub.Tensor", "vi", bag, (int64_t)1);
     bag = tc_e_cast(e, bag, TC_I64);
-    tc_value *rows = tc_emit_call(e, "aten::embedding", "vv", w, idx), *keep = has_pad ? tc_emit_call(e, "aten::ne.Scalar", "vi", idx, pad) : NULL;
+    tc_dtype wide = tc_dtype_compute(w->meta.dtype); /* bags of 16-bit rows are summed in float32 and rounded once */
+    tc_value *rows = tc_e_cast(e, tc_emit_call(e, "aten::embedding", "vviaa", w, idx, (int64_t)-1, &n->args[3], &n->args[5]), wide), *keep = has_pad ? tc_emit_call(e, "aten::ne.Scalar", "vi", idx, pad) : NULL;
     tc_value *count = tc_emit_call(e, "aten::index_add", "vivv", tc_emit_call(e, "aten::zeros", "Sd", &bags, 1, (int)TC_I64), (int64_t)0, bag,
                                    keep ? tc_e_cast(e, keep, TC_I64) : tc_emit_call(e, "aten::ones_like", "v", bag));
-    tc_value *zeros = tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)w->meta.dtype), *r,
+    tc_value *zeros = tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)wide), *r,
              *max_idx = tc_emit_call(e, "aten::zeros", "Id", (int64_t[]){0}, 1, (int)TC_I64);
     if (mode == 2) {
         tc_value *at = tc_emit_call(e, "aten::expand", "vS", tc_emit_call(e, "aten::unsqueeze", "vi", bag, (int64_t)1),
@@ -105,14 +107,14 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
                              tc_emit_call(e, "aten::gt.Scalar", "vi", tc_emit_call(e, "aten::unsqueeze", "vi", count, (int64_t)1), (int64_t)0), r,
                              0.0);
     } else {
-        if (psw) rows = tc_e_mul(e, rows, tc_emit_call(e, "aten::unsqueeze", "vi", psw, (int64_t)1));
+        if (psw) rows = tc_e_mul(e, rows, tc_emit_call(e, "aten::unsqueeze", "vi", tc_e_cast(e, psw, wide), (int64_t)1));
         if (keep)
             rows = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_emit_call(e, "aten::unsqueeze", "vi", keep, (int64_t)1), rows, (int64_t)0);
         r = tc_emit_call(e, "aten::index_add", "vivv", zeros, (int64_t)0, bag, rows);
         if (mode == 1)
             r = tc_e_div(e, r, tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::clamp_min", "vi", count, (int64_t)1), (int64_t)1));
     }
-    tc_emit_result(e, 0, r);
+    tc_emit_result(e, 0, tc_e_cast(e, r, w->meta.dtype));
     /* what PyTorch saves for its backward: nothing where its fast path for sums needs nothing */
     bool fast = mode == 0 && !has_pad && tc_is_float(w->meta.dtype) && w->meta.dtype != TC_F64;
     tc_emit_result(e, 1, fast ? max_idx : bag);

@@ -242,10 +242,12 @@ static tc_status decompose_smooth_l1(tc_emit *e, const tc_node *n) { /* d < beta
 static tc_status decompose_huber(tc_emit *e, const tc_node *n) { /* d <= delta: d^2 / 2, else delta (d - delta / 2) */
     double delta = tc_arg_float(n, 3);
     if (delta <= 0) return refuse(n, "huber_loss does not support non-positive values for delta.");
-    tc_value *x = tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 1)), *d = f1(e, "aten::abs", x);
+    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
+    tc_dtype type = a && b ? tc_dtype_promote(a->meta.dtype, b->meta.dtype) : TC_F32, wide = tc_dtype_compute(type); /* rounded once */
+    tc_value *x = tc_e_sub(e, tc_e_cast(e, a, wide), tc_e_cast(e, b, wide)), *d = f1(e, "aten::abs", x);
     d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::le.Scalar", "vf", d, delta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5),
               tc_e_muls(e, tc_e_adds(e, d, -0.5 * delta), delta));
-    tc_emit_result(e, 0, reduce(e, d, tc_arg_int(n, 2)));
+    tc_emit_result(e, 0, reduce(e, tc_e_cast(e, d, type), tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
 static tc_status same_size(const tc_node *n, int a, int b) {

@@ -365,6 +365,13 @@ static tc_status decompose_tensordot(tc_emit *e, const tc_node *n) {
             return tc_error(TC_CONTENT, "IndexError: %s: Dimension out of range", tc_op_name(n->op));
         int x = tc_wrap(da[i], ra), y = tc_wrap(db[i], rb);
         if (ma >> x & 1 || mb >> y & 1) return refuse(n, "dim appears multiple times in the list of dims");
+        int64_t here[] = {x}, there[] = {y};
+        if (tc_sym_is_int(a->meta.size[x], 1) && !tc_sym_is_int(b->meta.size[y], 1)) { /* one element meets them all */
+            b = tc_emit_call(e, "aten::sum.dim_IntList", "vIba", b, there, 1, 1, &(tc_arg){.kind = TC_A_DTYPE, .dtype = b->meta.dtype});
+        } else if (tc_sym_is_int(b->meta.size[y], 1) && !tc_sym_is_int(a->meta.size[x], 1)) {
+            a = tc_emit_call(e, "aten::sum.dim_IntList", "vIba", a, here, 1, 1, &(tc_arg){.kind = TC_A_DTYPE, .dtype = a->meta.dtype});
+        }
+        if (!a || !b) return tc_e_done(e);
         if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[x], b->meta.size[y], NULL)) == 0)
             return tc_error(TC_CONTENT, "%s: contracted dimensions need to match, but first has size different from second in dim %d and %d",
                             tc_op_name(n->op), x, y);

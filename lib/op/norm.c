@@ -524,10 +524,11 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
                         -r, r - 1, (long long)given);
     for (int d = 0; d < r; d++)
         if (d != tc_wrap(given, r)) dims[k++] = d;
-    tc_value *norm = tc_emit_call(e, "aten::linalg_vector_norm", "vfIb", x, p, dims, k, 1);
-    tc_value *factor = tc_emit_call(e, "aten::mul.Tensor", "vf", tc_e1(e, "aten::reciprocal", tc_e_adds(e, norm, 1e-7)), max);
+    tc_dtype d = x->meta.dtype;
+    tc_value *norm = tc_emit_call(e, "aten::linalg_vector_norm", "vfIb", tc_e_cast(e, x, tc_dtype_compute(d)), p, dims, k, 1);
+    tc_value *factor = tc_e_div(e, tc_emit_call(e, "aten::full_like", "vf", norm, max), tc_e_adds(e, norm, 1e-7));
     factor = tc_emit_call(e, "aten::where.ScalarOther", "vvf", tc_emit_call(e, "aten::gt.Scalar", "vf", norm, max), factor, 1.0);
-    tc_emit_result(e, 0, tc_e_mul(e, x, factor));
+    tc_emit_result(e, 0, tc_e_mul(e, x, tc_is_complex(d) ? factor : tc_e_cast(e, factor, d)));
     return tc_e_done(e);
 }
 

@@ -226,6 +226,12 @@ static tc_status shape_border_pad(tc_shape_ctx *c) {
     TC_TRY(padded(c, &d));
     return tc_sh_out(c, 0, m->dtype, &d);
 }
+/* What circular padding repeats: the elements that negative padding leaves, from *out_lo on; returns how many. */
+static tc_sym window(tc_symctx *s, tc_sym size, tc_sym before, tc_sym after, tc_sym *out_lo) {
+    tc_sym zero = tc_sym_int(s, 0), lo = tc_sym_max(s, tc_sym_neg(s, before), zero), cut = tc_sym_max(s, tc_sym_neg(s, after), zero);
+    *out_lo = lo;
+    return tc_sym_sub(s, tc_sym_sub(s, size, lo), cut);
+}
 static tc_status lower_border_pad(tc_lower *l) {
     const tc_node *n = l->node;
     const tc_meta *m = tc_arg_meta(n, 0);
@@ -241,7 +247,9 @@ static tc_status lower_border_pad(tc_lower *l) {
         tc_lv j = tc_l_index(l, tc_l_affine(l, tc_sym_neg(s, pad->syms[2 * k]), d, sint(l, 1))), size = tc_l_host(l, TC_I64, m->size[d]),
               last = tc_l_sub(l, size, integer(l, 1));
         if (wraps(n->op)) {
-            j = tc_l_op2(l, TC_X_REMAINDER, j, size);
+            tc_sym lo, w = window(s, m->size[d], pad->syms[2 * k], pad->syms[2 * k + 1], &lo);
+            j = tc_l_sub(l, j, tc_l_host(l, TC_I64, lo));
+            j = tc_l_add(l, tc_l_op2(l, TC_X_REMAINDER, j, tc_l_host(l, TC_I64, w)), tc_l_host(l, TC_I64, lo));
         } else if (reflects(n->op)) { /* |j|, then last - |last - j| */
             j = tc_l_op1(l, TC_X_ABS, j);
             j = tc_l_sub(l, last, tc_l_op1(l, TC_X_ABS, tc_l_sub(l, last, j)));
@@ -260,11 +268,13 @@ static tc_value *border_pad_backward(tc_emit *e, const tc_op *op, const tc_meta 
         int64_t d = m->rank - 1 - k;
         tc_sym size = m->size[d], last = tc_sym_sub(s, size, tc_sym_int(s, 1));
         tc_arg from = {.kind = TC_A_INT, .sym = tc_sym_neg(s, pad->syms[2 * k])},
-               to = {.kind = TC_A_INT, .sym = tc_sym_add(s, size, pad->syms[2 * k + 1])}, n = {.kind = TC_A_INT, .sym = size},
-               top = {.kind = TC_A_INT, .sym = last};
+               to = {.kind = TC_A_INT, .sym = tc_sym_add(s, size, pad->syms[2 * k + 1])}, top = {.kind = TC_A_INT, .sym = last};
         tc_value *j = tc_emit_call(e, "aten::arange.start", "aa", &from, &to);
         if (wraps(op)) {
-            j = tc_emit_call(e, "aten::remainder.Scalar", "va", j, &n);
+            tc_sym lo, w = window(s, size, pad->syms[2 * k], pad->syms[2 * k + 1], &lo);
+            tc_arg low = {.kind = TC_A_INT, .sym = lo}, wide = {.kind = TC_A_INT, .sym = w};
+            j = tc_emit_call(e, "aten::remainder.Scalar", "va", tc_emit_call(e, "aten::sub.Tensor", "va", j, &low), &wide);
+            j = tc_emit_call(e, "aten::add.Tensor", "va", j, &low);
         } else if (reflects(op)) {
             j = tc_e1(e, "aten::abs", j);
             j = tc_emit_call(e, "aten::rsub.Scalar", "va", tc_e1(e, "aten::abs", tc_emit_call(e, "aten::rsub.Scalar", "va", j, &top)), &top);

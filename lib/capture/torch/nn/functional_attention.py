@@ -7,8 +7,6 @@ _aten = torch.ops.aten
 
 
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
-    if sparse:
-        raise NotImplementedError("embedding: sparse gradients")
     if padding_idx is not None:
         if padding_idx > 0:
             assert padding_idx < weight.size(0), "Padding_idx must be within num_embeddings"
@@ -26,8 +24,6 @@ def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, sca
 
 def embedding_bag(input, weight, offsets=None, max_norm=None, norm_type=2, scale_grad_by_freq=False, mode="mean", sparse=False,
                   per_sample_weights=None, include_last_offset=False, padding_idx=None):
-    if sparse:
-        raise NotImplementedError("embedding_bag: sparse gradients")
     if weight.dtype == torch.long and input.is_floating_point():
         input, weight = weight, input
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
