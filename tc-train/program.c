@@ -68,6 +68,9 @@ static tc_status capture_source(job *j) {
     if (!s && !q.r.class_name) s = tc_error(TC_USAGE, "%s: model: %s: expected FILE.py:CLASS", r->file, r->model);
     if (!s) s = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c)}, &v);
     if (!s) {
+        q.r.wide = r->floats == TC_F64; /* dtypes that the source asks a tensor for are then those of the run */
+        for (size_t i = 0; i < q.inputs.len && q.r.wide; i++)
+            if (tc_is_float(q.inputs.data[i].dtype)) q.inputs.data[i].dtype = TC_F64;
         q.r.run = tc_evaluator_eval(v);
         q.r.warn = warn, q.r.warn_self = j->c;
         s = tc_capture_source(&q.r, &result);

@@ -46,6 +46,7 @@ typedef struct {
     const tc_capture_dim *dims;
     int ndims;
     bool eval, train; /* which modes; neither: both */
+    bool wide;        /* the module is turned to float64 when it is made (module.double()) */
     uint64_t seed;
     tc_eval run; /* executes constructors and initialisers */
     tc_lang_options limits;

@@ -26,7 +26,9 @@ static V construct(C *c, module *m, const tc_capture_request *r) {
         if (!r->args[i].name || !*r->args[i].name) pos[A.n++] = v;
         else kn[A.nk] = tc_intern(c, r->args[i].name, strlen(r->args[i].name)), kv[A.nk++] = v;
     }
-    return tc_call(c, cls, &A);
+    V made = tc_call(c, cls, &A);
+    if (r->wide && tc_kind_of(made) == K_OBJECT) tc_call_method(c, made, tc_intern(c, "double", 6), 0, NULL);
+    return made;
 }
 
 /* ---- arguments of forward ---- */

@@ -312,6 +312,8 @@ static void close_body(ctx *c, line *l, int begin, const steps *body) {
         for (int j = 0; j < 3; j++)
             if (used[j] >= 0 && (l->first[used[j]] < begin || c->v[used[j]].kept)) use(l, used[j], end);
         if (s->out >= 0 && (l->first[s->out] < begin || c->v[s->out].kept)) use(l, s->out, end);
+        /* what is kept of one block must not lie where the next one has what only it needs, not even before the value is made */
+        if (s->out >= 0 && c->v[s->out].kept && l->first[s->out] > begin) l->first[s->out] = begin;
         if (s->kind != S_LOAD && s->kind != S_GATHER && s->kind != S_STORE) continue;
         const access *a = &c->n->acc[s->aux];
         if (a->pred >= 0 && l->first[a->pred] < begin) use(l, a->pred, end);

@@ -18,6 +18,7 @@ typedef struct {
     tc_arena *a;
     tc_symvalue *hint;
     size_t nhint;
+    bool plain; /* an update: nothing is differentiated through it */
 } capture;
 
 /* A concrete tensor that is neither weight nor state: a constant of the program. Values of an outer graph pass through the regions. */
@@ -109,14 +110,14 @@ static void capture_inside(C *c, void *ctx) {
     c->torch->lift = lift;
     for (size_t i = 0; i < j->k.t->weights.len; i++) {
         weight *w = &j->k.t->weights.data[i];
-        if (w->alias_of < 0) add_state(&j->k, w->fqn, &w->data, !w->buffer, w->requires_grad, w->object);
+        if (w->alias_of < 0) add_state(&j->k, w->fqn, &w->data, !w->buffer, w->requires_grad && !j->k.plain, w->object);
     }
     j->declare(&j->k);
 }
 
-static tc_status capture_program(tc_trainer *t, const char *name, void (*declare)(capture *k), tc_program **out) {
+static tc_status capture_program(tc_trainer *t, const char *name, void (*declare)(capture *k), bool plain, tc_program **out) {
     C *c = t->lang;
-    capture_job j = {.k = {.t = t, .p = tc_program_create(name)}, .declare = declare};
+    capture_job j = {.k = {.t = t, .p = tc_program_create(name), .plain = plain}, .declare = declare};
     tc_status s = tc_lang_run(c, capture_inside, &j);
     /* Also after a failure: nothing of the capture stays behind in the objects. */
     c->torch->graph = NULL;
@@ -251,7 +252,7 @@ static bool draws(void *ctx, const tc_node *n) {
 
 tc_status tc_train_build_micro(tc_trainer *t) {
     tc_program *p;
-    TC_TRY(capture_program(t, "micro", declare_micro, &p));
+    TC_TRY(capture_program(t, "micro", declare_micro, false, &p));
     const tc_value *loss = p->outputs[find_loss(p)].value;
     tc_status s = NULL;
     if (!tc_is_float(loss->meta.dtype) || loss->meta.rank != 0)
@@ -276,7 +277,7 @@ tc_status tc_train_build_micro(tc_trainer *t) {
 
 tc_status tc_train_build_eval(tc_trainer *t) {
     tc_program *p;
-    TC_TRY(capture_program(t, "eval", declare_eval, &p));
+    TC_TRY(capture_program(t, "eval", declare_eval, true, &p));
     tc_status s = make_exec(t, p, &t->eval_exec);
     tc_program_release(p);
     return s;
@@ -321,7 +322,7 @@ static void declare_update(capture *k) {
 
 tc_status tc_train_build_update(tc_trainer *t) {
     tc_program *p;
-    TC_TRY(capture_program(t, "update", declare_update, &p));
+    TC_TRY(capture_program(t, "update", declare_update, true, &p));
     tc_status s = make_exec(t, p, &t->update_exec);
     tc_program_release(p);
     return s;

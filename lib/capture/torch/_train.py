@@ -44,6 +44,18 @@ class Micro(nn.Module):
         return (loss, *metrics)
 
 
+def _optimisers(opt):
+    """The optimisers that a recipe's object holds, which may be a class of the recipe's own around several."""
+    if isinstance(opt, torch.optim.Optimizer):
+        return [opt]
+    found = []
+    for v in vars(opt).values():
+        for o in v if isinstance(v, (list, tuple)) else v.values() if isinstance(v, dict) else [v]:
+            if isinstance(o, torch.optim.Optimizer) and not any(o is f for f in found):
+                found.append(o)
+    return found
+
+
 class Update(nn.Module):
     """Clipping and the optimiser's step on given gradients. The optimiser's state tensors are buffers, so that a capture
     returns them changed; the numbers of its groups that vary and the step count are inputs."""
@@ -53,7 +65,13 @@ class Update(nn.Module):
         self.m = m
         self.opt = opt
         self.clip = clip
-        self.params = [p for g in opt.param_groups for p in g["params"] if p.requires_grad]
+        owned = [(p, o) for o in _optimisers(opt) for g in o.param_groups for p in g["params"] if p.requires_grad]
+        self.params = [p for p, _ in owned]
+        self.state = [o.state[p] for p, o in owned]
+        # The norm is that of all gradients; what no optimiser holds has one too.
+        held = {id(p) for p in self.params}
+        self.params += [p for p in m.parameters() if p.requires_grad and id(p) not in held]
+        self.state += [{} for _ in range(len(self.params) - len(self.state))]
         names = {id(p): n for n, p in m.named_parameters()}
         self.names = [names[id(p)] for p in self.params]
         self.buffer_names = []
@@ -62,7 +80,7 @@ class Update(nn.Module):
         """Registers the state tensors that the optimiser has by now; returns [(name, key, tensor)]."""
         found = []
         for i, p in enumerate(self.params):
-            for key, t in self.opt.state[p].items():
+            for key, t in self.state[i].items():
                 if isinstance(t, torch.Tensor):
                     name = f"state_{i}_{key}"
                     if name not in self._buffers:
@@ -72,11 +90,11 @@ class Update(nn.Module):
 
     def restore(self, entries, step):
         """State from a checkpoint: [(parameter's name, key, tensor)], and the number of steps that were made."""
-        by_name = {n: p for n, p in zip(self.names, self.params)}
+        by_name = {n: s for n, s in zip(self.names, self.state)}
         for name, key, t in entries:
-            self.opt.state[by_name[name]][key] = t
-        for p in self.params:
-            self.opt.state[p]["step"] = step
+            by_name[name][key] = t
+        for s in self.state:
+            s["step"] = step
 
     def numbers(self):
         """The floats of the groups as [(group, key, index, value)]; index is the place in a tuple (betas), or -1."""
@@ -121,16 +139,16 @@ class Update(nn.Module):
     def forward(self, grads, where, values, step):
         """where: the numbers that vary; values: theirs, symbolic; step: steps made before this one, symbolic."""
         kept = [self.get(w) for w in where]
-        steps = [self.opt.state[p].get("step") for p in self.params]
+        steps = [s.get("step") for s in self.state]
         for w, v in zip(where, values):
             self.put(w, v)
-        for p, s in zip(self.params, steps):
+        for state, s in zip(self.state, steps):
             if s is not None:
-                self.opt.state[p]["step"] = step
+                state["step"] = step
         norm = self.run(grads)
         for w, v in zip(where, kept):
             self.put(w, v)
-        for p, s in zip(self.params, steps):
+        for state, s in zip(self.state, steps):
             if s is not None:
-                self.opt.state[p]["step"] = s
+                state["step"] = s
         return norm
