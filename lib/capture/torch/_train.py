@@ -68,7 +68,8 @@ class Update(nn.Module):
         owned = [(p, o) for o in _optimisers(opt) for g in o.param_groups for p in g["params"] if p.requires_grad]
         self.params = [p for p, _ in owned]
         self.state = [o.state[p] for p, o in owned]
-        # The norm is that of all gradients; what no optimiser holds has one too.
+        # The norm is that of all gradients. What no optimiser holds has one too, and nothing sets it to zero: it adds up, as state.
+        self.owned = len(self.params)
         held = {id(p) for p in self.params}
         self.params += [p for p in m.parameters() if p.requires_grad and id(p) not in held]
         self.state += [{} for _ in range(len(self.params) - len(self.state))]
@@ -124,6 +125,14 @@ class Update(nn.Module):
         return v if k < 0 else v[k]
 
     def run(self, grads):
+        grads = list(grads)
+        with torch.no_grad():
+            for i in range(self.owned, len(grads)):
+                if grads[i] is not None and "grad" in self.state[i]:
+                    self.state[i]["grad"].add_(grads[i])
+                elif grads[i] is not None:
+                    self.state[i]["grad"] = grads[i].clone()
+                grads[i] = self.state[i].get("grad")
         for p, g in zip(self.params, grads):
             p.grad = g
         present = [g for g in grads if g is not None]
