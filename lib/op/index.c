@@ -568,16 +568,11 @@ static int inside(tc_emit *e, const tc_value *x, const tc_arg *list, tc_value **
     }
     return list->n;
 }
-static bool is_empty(const tc_value *x) {
-    for (int d = 0; d < x->meta.rank; d++)
-        if (tc_sym_is_int(x->meta.size[d], 0)) return true;
-    return false;
-}
 static tc_status decompose_masked_index(tc_emit *e, const tc_node *n) { /* self, mask, indices, fill */
     tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *v[TC_MAX_RANK];
     if (n->args[2].n > TC_MAX_RANK) return refuse(n, "too many indices");
     if (m->meta.dtype != TC_BOOL) return refuse(n, "masked_fill_ only supports boolean masks");
-    if (is_empty(x)) { /* nothing can be inside */
+    if (is_empty(&x->meta)) { /* nothing can be inside */
         tc_emit_result(e, 0, tc_emit_call(e, "aten::full", "Sad", m->meta.size, m->meta.rank, &n->args[3], (int)x->meta.dtype));
         return tc_e_done(e);
     }
@@ -590,7 +585,7 @@ static tc_status decompose_masked_put(tc_emit *e, const tc_node *n) { /* self, m
     tc_value *x = tc_arg_value(n, 0), *m = tc_arg_value(n, 1), *v[TC_MAX_RANK], *val = tc_arg_value(n, 3);
     if (n->args[2].n > TC_MAX_RANK) return refuse(n, "too many indices");
     if (m->meta.dtype != TC_BOOL) return refuse(n, "masked_fill_ only supports boolean masks");
-    if (is_empty(x)) {
+    if (is_empty(&x->meta)) {
         tc_emit_result(e, 0, tc_e1(e, "aten::clone", x));
         return tc_e_done(e);
     }
