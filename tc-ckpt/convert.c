@@ -1,4 +1,5 @@
 /* convert and consolidate: tensors from anything to anything, through a few megabytes of memory. */
+#include "tc-ckpt/training.h"
 #include "tc-ckpt/view.h"
 
 #include "file/content.h"
@@ -25,6 +26,7 @@ typedef struct {
     tc_progress progress;
     int64_t done;
     tc_sink to;
+    bool training; /* a whole checkpoint of tc-train, under its own names */
 } job;
 
 /* ---- patterns ---- */
@@ -249,7 +251,10 @@ static tc_status write_out(job *j, format to) {
                                                                   [TO_NPY] = tc_npy_write_content};
     tc_out *o;
     TC_TRY(tc_cmd_create(j->c, path, true, &o));
-    return tc_cmd_finish(j->c, o, writers[to](o, &content));
+    bool done = false;
+    tc_status st = NULL;
+    if (to == TO_PT && j->training) st = training_write(o, &content, tc_ckpt_state(j->v.ckpt), tc_ckpt_step(j->v.ckpt), &done);
+    return tc_cmd_finish(j->c, o, st || done ? st : writers[to](o, &content));
 }
 
 static tc_status convert(tc_cmd *c, bool model_only) {
@@ -261,6 +266,8 @@ static tc_status convert(tc_cmd *c, bool model_only) {
     if (!st) st = view_open(c, c->noperands ? c->operands[0] : NULL, (tc_ckpt_options){.raw = true, .check_all = true}, &j.v);
     if (!st) {
         if (model_only) view_only_model(&j.v);
+        j.training =
+            !j.v.only_model && !strcmp(tc_ckpt_format(j.v.ckpt), "checkpoint") && !r.rename.rules.len && !r.rename.table.len && !r.select.rules.len;
         st = plan(&j, &r);
         int64_t total = 0;
         for (size_t i = 0; i < j.heads.len; i++) total += (int64_t)tc_head_bytes(&j.heads.data[i]);

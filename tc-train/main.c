@@ -170,6 +170,7 @@ static tc_status train(job *j) {
     TC_TRY(tc_trainer_create(j->recipe, j->train, j->eval, &o, &j->trainer));
     TC_TRY(tell_checkpoint(j));
     if (j->checkpoint) TC_TRY(tc_trainer_resume(j->trainer, j->checkpoint));
+    else TC_TRY(tc_trainer_resume_from(j->trainer));
     if (j->out && tc_dist_rank(j->dist) == 0) {
         TC_TRY(write_recipe(j));
         if (!j->checkpoint) TC_TRY(job_write_program(j, tc_arena_printf(&j->arena, "%s/model.pt2", j->out)));

@@ -36,6 +36,29 @@ tc_content tc_content_of(const tc_tensors *t, tc_head **out_heads);
 tc_status tc_safetensors_write_content(tc_out *o, const tc_content *c);
 tc_status tc_npz_write_content(tc_out *o, const tc_content *c);
 tc_status tc_saved_write_content(tc_out *o, const tc_content *c); /* an OrderedDict as torch.save writes it: torch.load(weights_only=True) reads it */
-tc_status tc_npy_write_content(tc_out *o, const tc_content *c);   /* one tensor */
+/* Containers around the tensors of a content: a training checkpoint. */
+typedef struct tc_saved_node tc_saved_node;
+struct tc_saved_node {
+    enum {
+        TC_SAVED_NONE,
+        TC_SAVED_BOOL,
+        TC_SAVED_INT,
+        TC_SAVED_FLOAT,
+        TC_SAVED_TEXT,
+        TC_SAVED_TENSOR,
+        TC_SAVED_LIST,
+        TC_SAVED_TUPLE,
+        TC_SAVED_DICT
+    } kind;
+    const char *key; /* in a dict; NULL: number */
+    int64_t number;
+    int64_t i; /* bool, int; index of the tensor's head */
+    double f;
+    const char *text;
+    TC_VEC(tc_saved_node *) items;
+};
+/* The same with a root of the caller's; tensors that it does not name are left out. */
+tc_status tc_saved_write_tree(tc_out *o, const tc_content *c, const tc_saved_node *root);
+tc_status tc_npy_write_content(tc_out *o, const tc_content *c); /* one tensor */
 
 #endif

@@ -74,18 +74,54 @@ static void put_tensor(tc_buf *b, const tc_head *h, const char *key) {
     tc_buf_puts(b, "tR");
 }
 
+static void put_head(tc_buf *b, const tc_content *c, size_t i) {
+    char key[24];
+    snprintf(key, sizeof key, "%zu", c->heads[i].same_as);
+    put_tensor(b, &c->heads[i], key);
+}
+
 static void put_pickle(tc_buf *b, const tc_content *c) {
-    tc_buf_append(b, "\x80\2", 2);
     tc_buf_puts(b, "ccollections\nOrderedDict\n)R");
     if (c->n) tc_buf_putc(b, '(');
     for (size_t i = 0; i < c->n; i++) {
-        char key[24];
-        snprintf(key, sizeof key, "%zu", c->heads[i].same_as);
         put_text(b, c->heads[i].name);
-        put_tensor(b, &c->heads[i], key);
+        put_head(b, c, i);
     }
     if (c->n) tc_buf_putc(b, 'u');
-    tc_buf_putc(b, '.');
+}
+
+static void put_double(tc_buf *b, double f) {
+    uint64_t bits;
+    memcpy(&bits, &f, 8);
+    tc_buf_putc(b, 'G');
+    for (int i = 7; i >= 0; i--) tc_buf_putc(b, (char)(bits >> 8 * i));
+}
+
+/* Depth is the caller's: a handful. */
+static void put_node(tc_buf *b, const tc_content *c, const tc_saved_node *n) {
+    switch (n->kind) {
+    case TC_SAVED_NONE: tc_buf_putc(b, 'N'); return;
+    case TC_SAVED_BOOL: tc_buf_putc(b, n->i ? '\x88' : '\x89'); return;
+    case TC_SAVED_INT: put_int(b, n->i); return;
+    case TC_SAVED_FLOAT: put_double(b, n->f); return;
+    case TC_SAVED_TEXT: put_text(b, n->text); return;
+    case TC_SAVED_TENSOR: put_head(b, c, (size_t)n->i); return;
+    case TC_SAVED_LIST: tc_buf_puts(b, "]("); break;
+    case TC_SAVED_TUPLE: tc_buf_putc(b, '('); break;
+    case TC_SAVED_DICT: tc_buf_puts(b, "}("); break;
+    }
+    for (size_t i = 0; i < n->items.len; i++) {
+        const tc_saved_node *child = n->items.data[i];
+        if (n->kind == TC_SAVED_DICT && child->key) put_text(b, child->key);
+        else if (n->kind == TC_SAVED_DICT) put_int(b, child->number);
+        put_node(b, c, child);
+    }
+    tc_buf_putc(b, n->kind == TC_SAVED_LIST ? 'e' : n->kind == TC_SAVED_TUPLE ? 't' : 'u');
+}
+
+static void mark_used(const tc_saved_node *n, const tc_content *c, bool *used) {
+    if (n->kind == TC_SAVED_TENSOR) used[c->heads[n->i].same_as] = true;
+    for (size_t i = 0; i < n->items.len; i++) mark_used(n->items.data[i], c, used);
 }
 
 static tc_status put_record(tc_zip_writer *w, tc_out *o, const tc_content *c, size_t i) {
@@ -103,17 +139,37 @@ static tc_status put_small(tc_zip_writer *w, const char *name, const char *text)
     return tc_zip_add(w, path, text, strlen(text));
 }
 
-tc_status tc_saved_write_content(tc_out *o, const tc_content *c) {
-    tc_buf pickle = {0};
-    put_pickle(&pickle, c);
+static tc_status put_archive(tc_out *o, const tc_content *c, const tc_buf *pickle, const bool *used) {
     tc_zip_writer *w = tc_zip_writer_create(o);
-    tc_status st = tc_zip_add(w, "archive/data.pkl", pickle.data, pickle.len);
+    tc_status st = tc_zip_add(w, "archive/data.pkl", pickle->data, pickle->len);
     if (!st) st = put_small(w, ".format_version", "1");
     if (!st) st = put_small(w, ".storage_alignment", "64");
     if (!st) st = put_small(w, "byteorder", "little");
     for (size_t i = 0; i < c->n && !st; i++)
-        if (c->heads[i].same_as == i) st = put_record(w, o, c, i);
+        if (c->heads[i].same_as == i && (!used || used[i])) st = put_record(w, o, c, i);
     if (!st) st = put_small(w, "version", "3\n");
-    tc_buf_free(&pickle);
     return tc_zip_writer_finish(w, st);
+}
+
+tc_status tc_saved_write_content(tc_out *o, const tc_content *c) {
+    tc_buf pickle = {0};
+    tc_buf_append(&pickle, "\x80\2", 2);
+    put_pickle(&pickle, c);
+    tc_buf_putc(&pickle, '.');
+    tc_status st = put_archive(o, c, &pickle, NULL);
+    tc_buf_free(&pickle);
+    return st;
+}
+
+tc_status tc_saved_write_tree(tc_out *o, const tc_content *c, const tc_saved_node *root) {
+    tc_buf pickle = {0};
+    bool *used = tc_xcalloc(c->n + 1, sizeof *used);
+    mark_used(root, c, used);
+    tc_buf_append(&pickle, "\x80\2", 2);
+    put_node(&pickle, c, root);
+    tc_buf_putc(&pickle, '.');
+    tc_status st = put_archive(o, c, &pickle, used);
+    tc_buf_free(&pickle);
+    free(used);
+    return st;
 }

@@ -11,6 +11,7 @@ const tc_yaml_field tc_recipe_fields[] = {
     {"dim", TC_Y_NODE, AT(dim), "bounds of sizes as for tc-export, B=1..64; one or a list"},
     {"source", TC_Y_NODE, AT(source), "folders from which the model file may import"},
     {"weights", TC_Y_STRING, AT(weights), "start from these weights"},
+    {"resume_from", TC_Y_STRING, AT(resume_from), "go on from this checkpoint of PyTorch: weights, the optimiser's state and step, the scheduler"},
     {"seed", TC_Y_INT, AT(seed), "of the order of samples and of dropout; with model: also of initialisation"},
     {"data", TC_Y_NODE, AT(data), "the training data, or train: and val: with what they share beside them"},
     {"steps", TC_Y_INT, AT(steps), "optimiser steps; with epochs the smaller counts"},

@@ -22,7 +22,7 @@ typedef struct {
     /* model */
     const char *model;                   /* "FILE.py:Class"; NULL: the program comes from stdin */
     tc_yaml *arg, *input, *dim, *source; /* as tc-export's options: maps or lists */
-    const char *weights;
+    const char *weights, *resume_from;
     int64_t seed;
     /* data and steps */
     tc_yaml *data;

@@ -122,6 +122,8 @@ static void write_state(C *c, void *ctx) {
     tc_json_double(&w, t->best);
     tc_json_key(&w, "groups");
     write_value(c, tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &w, 0);
+    tc_json_key(&w, "param_groups"); /* as PyTorch's own: tc-ckpt convert writes them for it */
+    write_value(c, tc_call_method(c, t->update, tc_intern(c, "groups", 6), 0, NULL), &w, 0);
     if (t->scheduler) {
         tc_json_key(&w, "scheduler");
         write_value(c, tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL), &w, 0);
@@ -260,5 +262,154 @@ tc_status tc_trainer_resume(tc_trainer *t, const char *path) {
     if (!s && t->step > 0) s = tc_train_collect_state(t);
     if (!s) tc_sampler_seek(&t->sampler, t->step * t->r->accumulate);
     tc_ckpt_close(k);
+    return s;
+}
+
+/* ---- going on from a checkpoint of PyTorch ---- */
+typedef struct {
+    tc_trainer *t;
+    const tc_ckpt *k;
+    const char *path, *prefix; /* prefix: "optimizer." */
+    const tc_metadata *values;
+    size_t nvalues;
+    bool restored;
+} foreign;
+
+static const tc_yaml *foreign_value(foreign *x, const char *name) {
+    tc_yaml *y = NULL;
+    for (size_t i = 0; i < x->nvalues; i++)
+        if (!strcmp(x->values[i].key, name)) tc_status_free(tc_yaml_parse(&x->t->arena, x->path, x->values[i].value, strlen(x->values[i].value), &y));
+    return y;
+}
+
+/* Where the optimiser stands: in front of "param_groups.0.params". */
+static bool find_optimiser(foreign *x) {
+    static const char mark[] = "param_groups.0.params";
+    for (size_t i = 0; i < x->nvalues; i++) {
+        size_t n = strlen(x->values[i].key), m = sizeof mark - 1;
+        if (n < m || strcmp(x->values[i].key + n - m, mark) || (n > m && x->values[i].key[n - m - 1] != '.')) continue;
+        x->prefix = tc_arena_strndup(&x->t->arena, x->values[i].key, n - m);
+        return true;
+    }
+    return false;
+}
+
+/* State of one parameter, which the file calls `id`, to entries; its step to *io_step. */
+static void foreign_state(C *c, foreign *x, const char *id, const char *name, list *entries, int64_t *io_step) {
+    tc_arena *a = &x->t->arena;
+    const char *head = tc_arena_printf(a, "%sstate.%s.", x->prefix, id);
+    size_t n = strlen(head);
+    const tc_yaml *step = foreign_value(x, tc_arena_printf(a, "%sstep", head)); /* a number, before PyTorch 1.12 */
+    int64_t number;
+    if (step && step->text && tc_parse_i64(step->text, &number) && number > *io_step) *io_step = number;
+    for (size_t i = 0; i < tc_ckpt_count(x->k); i++) {
+        const char *full = tc_ckpt_name(x->k, i), *key = full + n;
+        if (strncmp(full, head, n) || strchr(key, '.')) continue;
+        tc_tensor mapped, own;
+        tc_status s = tc_ckpt_tensor(x->k, i, &mapped);
+        if (!s) s = tc_tensor_clone(&mapped, &own);
+        if (s) tc_raise_status(c, "ValueError", s);
+        tc_tensor_deinit(&mapped);
+        if (!strcmp(key, "step") && tc_tensor_numel(&own) == 1) {
+            int64_t made = tc_scalar_to_int(tc_scalar_load(own.dtype, own.storage->data, own.offset));
+            if (made > *io_step) *io_step = made;
+            tc_tensor_deinit(&own);
+            continue;
+        }
+        tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, name), tc_strz(c, key), tc_torch_wrap(c, own, false)));
+    }
+}
+
+/* The numbers of the groups that the file has: learning rate, betas, ... */
+static void foreign_numbers(C *c, foreign *x) {
+    size_t n, parts;
+    V *now = tc_items(tc_call_method(c, x->t->update, tc_intern(c, "numbers", 7), 0, NULL), &n);
+    for (size_t i = 0; i < n; i++) {
+        V *item = tc_items(now[i], &parts); /* group, key, index, value */
+        const tc_yaml *y = foreign_value(
+            x, tc_arena_printf(&x->t->arena, "%sparam_groups.%lld.%s", x->prefix, (long long)tc_index(c, item[0], "group"), tc_as_str(item[1])->s));
+        int64_t at = tc_index(c, item[2], "index");
+        if (y && at >= 0) y = y->kind == TC_YAML_LIST && at < y->n ? y->items[at] : NULL;
+        double f;
+        if (!y || y->kind == TC_YAML_LIST || y->kind == TC_YAML_MAP || !y->text || !tc_parse_double(y->text, &f)) continue;
+        V put[2] = {tc_tuple(c, 3, item), tc_float(c, f)};
+        tc_call_method(c, x->t->update, tc_intern(c, "put", 3), 2, put);
+    }
+}
+
+static void foreign_scheduler(C *c, foreign *x) {
+    static const char *const heads[] = {"scheduler.", "lr_scheduler.", "lr_schedulers.0.", "scheduler_state_dict.", "lr_scheduler_state_dict."};
+    V old = tc_call_method(c, x->t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL);
+    for (size_t h = 0; h < sizeof heads / sizeof *heads; h++) {
+        dict *d = tc_dict(c);
+        bool any = false;
+        size_t n = strlen(heads[h]);
+        for (size_t i = 0; i < x->nvalues; i++) {
+            if (strncmp(x->values[i].key, heads[h], n) || strchr(x->values[i].key + n, '.')) continue;
+            V key = tc_strz(c, x->values[i].key + n), theirs = tc_dict_get(c, (dict *)old, key);
+            if (!theirs) continue;
+            tc_dict_set(c, d, key, read_value(c, foreign_value(x, x->values[i].key), theirs));
+            any = true;
+        }
+        if (!any) continue;
+        V state = (V)d;
+        tc_call_method(c, x->t->scheduler, tc_intern(c, "load_state_dict", 15), 1, &state);
+        return;
+    }
+}
+
+static void foreign_restore(C *c, void *ctx) {
+    foreign *x = ctx;
+    tc_trainer *t = x->t;
+    list *entries = tc_list(c, 8);
+    size_t ngroups, nparams;
+    int64_t step = 0;
+    V *groups = tc_items(tc_call_method(c, t->update, tc_intern(c, "groups", 6), 0, NULL), &ngroups);
+    for (size_t g = 0; g < ngroups; g++) {
+        V *names = tc_items(tc_dict_get(c, (dict *)groups[g], tc_strz(c, "params")), &nparams);
+        const tc_yaml *ids = foreign_value(x, tc_arena_printf(&t->arena, "%sparam_groups.%zu.params", x->prefix, g));
+        if (!ids || ids->kind != TC_YAML_LIST || (size_t)ids->n != nparams)
+            tc_raise(c, "ValueError", "%s: group %zu of its optimiser has %d parameters, the recipe's %zu", x->path, g,
+                     ids && ids->kind == TC_YAML_LIST ? ids->n : 0, nparams);
+        for (int i = 0; i < ids->n; i++)
+            foreign_state(c, x, ids->items[i]->text, tc_as_str(names[i])->s, entries, &step); /* by position, as load_state_dict does */
+    }
+    if (foreign_value(x, tc_arena_printf(&t->arena, "%sparam_groups.%zu.params", x->prefix, ngroups)))
+        tc_raise(c, "ValueError", "%s: its optimiser has more than the recipe's %zu groups", x->path, ngroups);
+    static const char *const counts[] = {"step", "global_step"}; /* for optimisers that do not count: SGD */
+    for (size_t i = 0; i < 2 && !step; i++) {
+        const tc_yaml *y = foreign_value(x, counts[i]);
+        if (!y || y->kind != TC_YAML_SCALAR || !tc_parse_i64(y->text, &step) || step < 0) step = 0;
+    }
+    foreign_numbers(c, x);
+    if (t->scheduler) foreign_scheduler(c, x);
+    t->step = step;
+    V given[2] = {(V)entries, tc_int(c, step)};
+    x->restored = entries->n > 0;
+    if (x->restored) tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
+}
+
+static tc_status resume_from(tc_trainer *t, const char *path) {
+    tc_ckpt *k;
+    TC_TRY(tc_ckpt_open(path, &k), "resume_from");
+    foreign x = {.t = t, .k = k, .path = path};
+    x.values = tc_ckpt_values(k, &x.nvalues);
+    tc_status s =
+        find_optimiser(&x) ? tc_lang_run(t->lang, foreign_restore, &x) : tc_error(TC_CONTENT, "%s: holds no optimiser's state (param_groups)", path);
+    if (!s && t->step >= t->total)
+        s = tc_error(TC_USAGE, "%s: its optimiser made %lld steps, the recipe's are %lld", path, (long long)t->step, (long long)t->total);
+    if (!s && x.restored) s = tc_train_collect_state(t);
+    if (!s) tc_sampler_seek(&t->sampler, t->step * t->r->accumulate);
+    tc_ckpt_close(k);
+    return s;
+}
+
+tc_status tc_trainer_resume_from(tc_trainer *t) {
+    if (!t->r->resume_from) return NULL;
+    tc_buf path = {0};
+    if (t->r->dir && t->r->resume_from[0] != '/') tc_buf_printf(&path, "%s/", t->r->dir);
+    tc_buf_puts(&path, t->r->resume_from);
+    tc_status s = resume_from(t, path.data);
+    tc_buf_free(&path);
     return s;
 }

@@ -48,6 +48,10 @@ typedef struct {
 
 /* From the checkpoint at path: weights, state, scheduler, position. TC_CONTENT when it is of another model. */
 tc_status tc_trainer_resume(tc_trainer *t, const char *path);
+/* From resume_from: in the recipe, a checkpoint of PyTorch in any form that ckpt/ckpt.h opens, when there is one: the state of its optimiser
+ * ("optimizer.state.0.exp_avg" beside "optimizer.param_groups.0.params", under any name, parameters by number or by name), the numbers of
+ * its groups, and a scheduler's ("scheduler.last_epoch"). The weights were loaded with the model. */
+tc_status tc_trainer_resume_from(tc_trainer *t);
 /* TC_STOPPED after a signal or the time limit, once the checkpoint is on disk; TC_DIVERGED naming step and operator. */
 tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run);
 

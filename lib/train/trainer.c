@@ -88,12 +88,13 @@ const tc_tensor *tc_trainer_weight(const tc_trainer *t, const char *fqn) {
     return w ? &w->data : NULL;
 }
 
-/* weights: in the recipe. Every weight must be there, no other may be. */
+/* weights: or resume_from: in the recipe. Every weight must be there, no other may be. */
 static tc_status load_weights(tc_trainer *t) {
-    if (!t->r->weights) return NULL;
+    const char *from_file = t->r->weights ? t->r->weights : t->r->resume_from;
+    if (!from_file) return NULL;
     tc_buf path = {0};
-    if (t->r->dir && t->r->weights[0] != '/') tc_buf_printf(&path, "%s/", t->r->dir);
-    tc_buf_puts(&path, t->r->weights);
+    if (t->r->dir && from_file[0] != '/') tc_buf_printf(&path, "%s/", t->r->dir);
+    tc_buf_puts(&path, from_file);
     tc_tensors f = {0};
     tc_map wanted = {0}, names = {0};
     for (size_t i = 0; i < t->weights.len; i++) tc_map_set(&wanted, t->weights.data[i].fqn, (void *)1);

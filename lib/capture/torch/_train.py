@@ -97,6 +97,11 @@ class Update(nn.Module):
         for s in self.state:
             s["step"] = step
 
+    def groups(self):
+        """param_groups as the optimiser's state_dict() has them, the parameters by name."""
+        names = {id(p): n for n, p in self.m.named_parameters()}
+        return [{k: [names[id(p)] for p in v] if k == "params" else v for k, v in g.items()} for g in self.opt.param_groups]
+
     def numbers(self):
         """The floats of the groups as [(group, key, index, value)]; index is the place in a tuple (betas), or -1."""
         out = []

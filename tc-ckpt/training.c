@@ -1,0 +1,128 @@
+/* See training.h. The optimiser counts its parameters through the groups, as torch.optim's state_dict does; each has a step of its own there. */
+#include "tc-ckpt/training.h"
+
+#include "base/json.h"
+
+#include <stdio.h>
+
+typedef struct {
+    tc_arena arena;
+    const tc_content *from;
+    TC_VEC(tc_head) heads; /* content's, then a step for each parameter */
+    float step;
+    TC_VEC(char *) params; /* names, in the order of the groups */
+} training;
+
+static tc_saved_node *node(training *t, int kind, const char *key) {
+    tc_saved_node *n = TC_NEW(&t->arena, tc_saved_node);
+    n->kind = kind;
+    n->key = key;
+    return n;
+}
+static tc_saved_node *add(tc_saved_node *to, tc_saved_node *n) {
+    tc_vec_push(&to->items, n);
+    return n;
+}
+static void node_free(tc_saved_node *n) {
+    for (size_t i = 0; i < n->items.len; i++) node_free(n->items.data[i]);
+    tc_vec_free(&n->items);
+}
+
+/* A JSON value. Lists of the state are tuples in PyTorch (betas), but for "params", which become numbers. */
+static tc_saved_node *read_value(training *t, tc_jread *j, const char *key, bool params) {
+    tc_saved_node *n = node(t, TC_SAVED_NONE, key);
+    switch (tc_jr_peek(j)) {
+    case TC_JR_BOOL: n->kind = TC_SAVED_BOOL, n->i = tc_jr_bool(j); break;
+    case TC_JR_NUMBER: n->kind = tc_jr_number(j, &n->i, &n->f) ? TC_SAVED_INT : TC_SAVED_FLOAT; break;
+    case TC_JR_STRING:
+        n->kind = TC_SAVED_TEXT, n->text = tc_jr_strdup(j, &t->arena);
+        if (!params) break;
+        tc_vec_push(&t->params, tc_arena_strdup(&t->arena, n->text));
+        n->kind = TC_SAVED_INT, n->i = (int64_t)t->params.len - 1;
+        break;
+    case TC_JR_ARRAY:
+        n->kind = params ? TC_SAVED_LIST : TC_SAVED_TUPLE;
+        for (tc_jr_array(j); tc_jr_item(j);) add(n, read_value(t, j, NULL, params));
+        break;
+    case TC_JR_OBJECT:
+        n->kind = TC_SAVED_DICT;
+        tc_jr_object(j);
+        for (tc_str k; tc_jr_member(j, &k);) {
+            char *name = tc_arena_strndup(&t->arena, k.s, k.n);
+            add(n, read_value(t, j, name, !strcmp(name, "params")));
+        }
+        break;
+    default: tc_jr_null(j);
+    }
+    return n;
+}
+
+static void add_tensors(training *t, tc_saved_node *to, const char *prefix, bool *out_step) {
+    size_t n = strlen(prefix);
+    for (size_t i = 0; i < t->from->n; i++) {
+        const char *name = t->from->heads[i].name;
+        if (strncmp(name, prefix, n) || (out_step && strchr(name + n, '.'))) continue;
+        tc_saved_node *x = add(to, node(t, TC_SAVED_TENSOR, name + n));
+        x->i = (int64_t)i;
+        if (out_step && strcmp(name + n, "momentum_buffer")) *out_step = true; /* all that keep more count their steps */
+    }
+}
+
+static void add_state(training *t, tc_saved_node *optimizer) {
+    tc_saved_node *state = add(optimizer, node(t, TC_SAVED_DICT, "state"));
+    for (size_t k = 0; k < t->params.len; k++) {
+        bool counts = false;
+        tc_saved_node *one = node(t, TC_SAVED_DICT, NULL);
+        one->number = (int64_t)k;
+        add_tensors(t, one, tc_arena_printf(&t->arena, "optim.state.%s.", t->params.data[k]), &counts);
+        if (counts) { /* each its own: PyTorch counts them up in place */
+            tc_head s = {.name = "step", .dtype = TC_F32, .same_as = t->heads.len};
+            tc_vec_push(&t->heads, s);
+            add(one, node(t, TC_SAVED_TENSOR, "step"))->i = (int64_t)s.same_as;
+        }
+        if (one->items.len) add(state, one);
+    }
+}
+
+static tc_status stream(void *self, size_t i, tc_sink to) {
+    training *t = self;
+    if (i < t->from->n) return t->from->stream(t->from->self, i, to);
+    return to.write(to.self, &t->step, sizeof t->step);
+}
+
+static tc_status write_tree(training *t, tc_out *o, const char *state, bool *out_is) {
+    tc_saved_node *root = node(t, TC_SAVED_DICT, NULL), *groups = NULL, *scheduler = NULL;
+    tc_jread j;
+    tc_jr_init(&j, "state.json", state, strlen(state));
+    tc_jr_object(&j);
+    for (tc_str key; tc_jr_member(&j, &key);) {
+        if (tc_str_is(key, "param_groups")) groups = read_value(t, &j, "param_groups", false);
+        else if (tc_str_is(key, "scheduler")) scheduler = read_value(t, &j, "scheduler", false);
+        else tc_jr_skip(&j);
+    }
+    tc_status st = tc_jr_finish(&j);
+    *out_is = !st && groups && groups->items.len;
+    if (*out_is) {
+        groups->kind = TC_SAVED_LIST;
+        add_tensors(t, add(root, node(t, TC_SAVED_DICT, "model")), "model.", NULL);
+        tc_saved_node *optimizer = add(root, node(t, TC_SAVED_DICT, "optimizer"));
+        add_state(t, optimizer);
+        add(optimizer, groups);
+        if (scheduler) add(root, scheduler);
+        add(root, node(t, TC_SAVED_INT, "step"))->i = (int64_t)t->step;
+        tc_content c = {.heads = t->heads.data, .n = t->heads.len, .stream = stream, .self = t};
+        st = tc_saved_write_tree(o, &c, root);
+    }
+    node_free(root);
+    return st;
+}
+
+tc_status training_write(tc_out *o, const tc_content *content, const char *state, int64_t step, bool *out_is) {
+    training t = {.from = content, .step = (float)step};
+    for (size_t i = 0; i < content->n; i++) tc_vec_push(&t.heads, content->heads[i]);
+    tc_status st = write_tree(&t, o, state, out_is);
+    tc_vec_free(&t.heads);
+    tc_vec_free(&t.params);
+    tc_arena_free(&t.arena);
+    return st;
+}

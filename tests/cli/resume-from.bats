@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# Training goes over to PyTorch and back: checkpoints of tc-train as torch.save's, and resume_from:, to the same bits.
+
+setup() {
+    bats_require_minimum_version 1.5.0
+    cd "$BATS_TEST_TMPDIR"
+    cat >model.py <<'PY'
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 16)
+        self.b = nn.Linear(16, 4)
+
+    def forward(self, x):
+        return self.b(self.a(x.float()).relu())
+PY
+    printf 'emma\nolivia\nava\nisabella\nsophia\ncharlotte\nmia\namelia\nharper\nevelyn\n' >names.txt
+    cat >r.yaml <<'YAML'
+model: model.py:Net
+input: x=Bx3xi64
+seed: 3
+data: {names: names.txt, context: 3}
+batch: 8
+steps: 8
+loss: F.cross_entropy(out, y % 4)
+param_groups: "[{'params': [p for p in m.parameters() if p.dim() > 1]}, {'params': [p for p in m.parameters() if p.dim() < 2], 'lr': 0.02}]"
+optimizer: torch.optim.AdamW(groups, lr=0.01)
+scheduler: torch.optim.lr_scheduler.StepLR(opt, step_size=3, gamma=0.5)
+checkpoint: {every: 4}
+YAML
+}
+
+@test "a checkpoint written for PyTorch is gone on from to the same bits" {
+    for optimizer in 'torch.optim.AdamW(groups, lr=0.01)' 'torch.optim.SGD(groups, lr=0.1, momentum=0.9)' 'torch.optim.RMSprop(groups, lr=0.01, momentum=0.5)'; do
+        rm -rf full rest
+        tc-train -q r.yaml optimizer="$optimizer" -o full
+        tc-ckpt convert full/step-4 -o half.pt
+        tc-train -q r.yaml optimizer="$optimizer" resume_from=half.pt -o rest
+        tc-ckpt diff full/latest rest/latest
+    done
+}
+
+@test "its containers are those of a training script" {
+    tc-train -q r.yaml -o full
+    tc-ckpt convert full/step-4 -o half.pt
+    run tc-ckpt ls half.pt
+    [[ "$output" == *"  model.a.weight"* && "$output" == *"  optimizer.state.3.exp_avg_sq"* && "$output" == *"  optimizer.state.3.step"* ]]
+    run tc-ckpt show half.pt optimizer.param_groups.1.params step optimizer.state.0.step
+    [ "${lines[0]}" = "optimizer.param_groups.1.params = [2, 3]" ]
+    [ "${lines[1]}" = "step = 4" ]
+    [ "${lines[2]}" = "optimizer.state.0.step = tensor(4.)" ]
+    tc-ckpt convert full/step-4 --rename 's/^x/x/' -o flat.pt
+    tc-ckpt diff --all flat.pt full/step-4
+}
+
+@test "momentum comes along" {
+    tc-train -q r.yaml optimizer='torch.optim.SGD(groups, lr=0.1, momentum=0.9)' -o full
+    tc-ckpt convert full/step-4 -o half.pt
+    tc-train -q r.yaml optimizer='torch.optim.SGD(groups, lr=0.1, momentum=0.9)' steps=5 resume_from=half.pt -o rest
+    tc-ckpt verify rest/step-5
+}
+
+@test "a checkpoint that does not fit is refused" {
+    tc-train -q r.yaml -o full
+    tc-ckpt convert full/step-4 -o half.pt
+    run --separate-stderr tc-train -q r.yaml param_groups='list(m.parameters())' resume_from=half.pt -o rest
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"group 0 of its optimiser has 2 parameters, the recipe's 4"* ]]
+    run --separate-stderr tc-train -q r.yaml steps=4 resume_from=half.pt -o rest
+    [ "$status" -eq 2 ]
+    tc-ckpt consolidate full/step-4 -o w.safetensors
+    run --separate-stderr tc-train -q r.yaml resume_from=w.safetensors -o rest
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"no optimiser's state"* ]]
+}
