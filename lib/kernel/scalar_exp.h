@@ -16,18 +16,12 @@ typedef struct {
 static inline double tc_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
 static inline float tc_fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
-/* rint for |x| < 2^51 (2^22), and 2^k for whole k in [-1022, 1023] ([-126, 127]): the low bits of 1.5 * 2^52 + k are k's. */
+/* rint for |x| < 2^51, and 2^k for whole k in [-1022, 1023]: the low bits of 1.5 * 2^52 + k are k's. */
 static inline double tc_x_round_f64(double x) { return x + 0x1.8p52 - 0x1.8p52; }
-static inline float tc_x_round_f32(float x) { return x + 0x1.8p23f - 0x1.8p23f; }
 static inline double tc_x_pow2_f64(double k) { return tc_from_bits_f64((tc_bits_f64(k + 0x1.8p52) + 1023) << 52); }
-static inline float tc_x_pow2_f32(float k) { return tc_from_bits_f32((tc_bits_f32(k + 0x1.8p23f) + 127) << 23); }
 static inline double tc_x_scale_f64(double y, double k) {
     double j = tc_x_round_f64(k * 0.5);
     return y * tc_x_pow2_f64(j) * tc_x_pow2_f64(k - j);
-}
-static inline float tc_x_scale_f32(float y, float k) {
-    int32_t n = (int32_t)(tc_bits_f32(k + 0x1.8p23f) - tc_bits_f32(0x1.8p23f)), j = n >> 1;
-    return y * tc_from_bits_f32((uint32_t)(j + 127) << 23) * tc_from_bits_f32((uint32_t)(n - j + 127) << 23);
 }
 
 /* ---- float64 ---- */
@@ -127,56 +121,59 @@ static inline double tc_x_tanh_f64(double x) {
     return __builtin_copysign(a < 0x1p-28 ? a : q + r / d, x);
 }
 
-/* ---- float32 ---- */
-/* exp(x) / 2^k for |x| <= 104 */
-static inline float tc_x_exp_part_f32(float x, float *k) {
-    *k = tc_fmaf(x, 0x1.715476p+0f, 0x1.8p23f) - 0x1.8p23f;
-    float r = tc_fmaf(-*k, 0x1.62e43p-1f, x);
-    r = tc_fmaf(*k, 0x1.05c61p-29f, r);
-    float q = tc_fmaf(0x1.a1256cp-13f, r, 0x1.6d43bp-10f);
-    q = tc_fmaf(q, r, 0x1.1110ep-7f);
-    q = tc_fmaf(q, r, 0x1.5554e8p-5f);
-    q = tc_fmaf(q, r, 0x1.555556p-3f);
-    q = tc_fmaf(q, r, 0x1p-1f);
-    return 1 + tc_fmaf(q, r * r, r);
+/* ---- float32 ----
+ * Polynomials are summed in pairs (Estrin): half of the latency. t = 1.5 * 2^23 + bias + k holds k in its low bits, so that powers
+ * of two are made by a shift: 2^k with a bias of 127, 2^floor(k / 2) and the rest of 2^k with 254. */
+#define TC_X_EXP_T1 0x1.8000fep23f
+#define TC_X_EXP_T2 0x1.8001fcp23f
+static inline float tc_x_pow2_all_f32(float t) { return tc_from_bits_f32(tc_bits_f32(t) << 23); }
+static inline float tc_x_pow2_half_f32(float t) { return tc_from_bits_f32((tc_bits_f32(t) >> 1) << 23); }
+static inline float tc_x_pow2_rest_f32(float t) { return tc_from_bits_f32((tc_bits_f32(t) - (tc_bits_f32(t) >> 1)) << 23); }
+/* x cut to [lo, hi], lo < 0 < hi, by the order of the bits: compilers have vector instructions for that. NaN becomes a number. */
+static inline float tc_x_clamp_f32(float x, float lo, float hi) {
+    int32_t top = (int32_t)tc_bits_f32(hi), i = (int32_t)tc_bits_f32(x);
+    uint32_t bottom = tc_bits_f32(lo), u = (uint32_t)(i > top ? top : i);
+    return tc_from_bits_f32(u > bottom ? bottom : u);
 }
+/* The one nearer to zero, of two numbers of one sign. A NaN with the sign bit clear is above positive numbers and stays beside negative. */
+static inline float tc_x_nearer_f32(float x, float edge) {
+    uint32_t e = tc_bits_f32(edge), u = tc_bits_f32(x);
+    return tc_from_bits_f32(u > e ? e : u);
+}
+/* exp(r) - 1 for |r| <= ln 2 / 2 */
+static inline float tc_x_exp_p_f32(float r) {
+    float s = r * r, a = tc_fmaf(0x1.555556p-3f, r, 0x1p-1f), b = tc_fmaf(0x1.1110ep-7f, r, 0x1.5554e8p-5f);
+    float c = tc_fmaf(0x1.a1256cp-13f, r, 0x1.6d43bp-10f);
+    return tc_fmaf(tc_fmaf(tc_fmaf(c, s, b), s, a), s, r);
+}
+static inline float tc_x_exp_r_f32(float x, float k) { return tc_fmaf(k, 0x1.05c61p-29f, tc_fmaf(-k, 0x1.62e43p-1f, x)); }
 static inline float tc_x_exp_f32(float x) {
-    x = x > 89 ? 89 : x;
-    x = x < -104 ? -104 : x;
-    float k, y = tc_x_exp_part_f32(x, &k);
-    return tc_x_scale_f32(y, k);
-}
-/* the same bits for |x| <= 80, where 2^k and the result are normal numbers */
-static inline float tc_x_exp_mid_f32(float x) {
-    float k, y = tc_x_exp_part_f32(x, &k);
-    return y * tc_x_pow2_f32(k);
+    float c = tc_x_clamp_f32(x, -104, 89), t = tc_fmaf(c, 0x1.715476p+0f, TC_X_EXP_T2);
+    float p = tc_x_exp_p_f32(tc_x_exp_r_f32(c, t - TC_X_EXP_T2)), h = tc_x_pow2_half_f32(t);
+    float y = tc_fmaf(h, p, h) * tc_x_pow2_rest_f32(t);
+    return x != x ? x : y;
 }
 static inline float tc_x_exp2_f32(float x) {
-    x = x > 129 ? 129 : x;
-    x = x < -151 ? -151 : x;
-    float k = tc_x_round_f32(x), r = x - k;
-    float q = tc_fmaf(0x1.43e788p-13f, r, 0x1.5ec90cp-10f);
-    q = tc_fmaf(q, r, 0x1.3b2a8p-7f);
-    q = tc_fmaf(q, r, 0x1.c6afecp-5f);
-    q = tc_fmaf(q, r, 0x1.ebfbep-3f);
-    float p = tc_fmaf(r, 0x1.62e43p-1f, tc_fmaf(r, -0x1.05c61p-29f, r * r * q));
-    return tc_x_scale_f32(1 + p, k);
+    float c = tc_x_clamp_f32(x, -151, 129), t = c + TC_X_EXP_T2, r = c - (t - TC_X_EXP_T2), s = r * r;
+    float a = tc_fmaf(0x1.3b2a8p-7f, r, 0x1.c6afecp-5f), b = tc_fmaf(0x1.43e788p-13f, r, 0x1.5ec90cp-10f);
+    float q = tc_fmaf(tc_fmaf(b, s, a), r, 0x1.ebfbep-3f), h = tc_x_pow2_half_f32(t);
+    float p = tc_fmaf(r, 0x1.62e43p-1f, tc_fmaf(s, q, r * -0x1.05c61p-29f));
+    float y = tc_fmaf(h, p, h) * tc_x_pow2_rest_f32(t);
+    return x != x ? x : y;
 }
 static inline float tc_x_sigmoid_f32(float x) {
-    float z = tc_x_exp_f32(-__builtin_fabsf(x)), r = 1 / (1 + z);
-    return x < 0 ? z * r : r;
+    float z = tc_x_exp_f32(-__builtin_fabsf(x));
+    return (x < 0 ? z : 1) / (1 + z);
 }
+/* x + x^3 P(x^2) below 0.9 (x^3 with the rounding of x^2 taken out), 1 - 2 / (exp(2 x) + 1) above */
 static inline float tc_x_tanh_f32(float x) {
-    float a = __builtin_fabsf(x), s = x * x;
-    float p = tc_fmaf(0x1.27bd2p-13f, s, -0x1.e11f6cp-11f);
-    p = tc_fmaf(p, s, 0x1.a356ecp-9f);
-    p = tc_fmaf(p, s, -0x1.1cdaf8p-7f);
-    p = tc_fmaf(p, s, 0x1.65a152p-6f);
-    p = tc_fmaf(p, s, -0x1.ba10fep-5f);
-    p = tc_fmaf(p, s, 0x1.1110fp-3f);
-    p = tc_fmaf(p, s, -0x1.555556p-2f);
-    float low = tc_fmaf(a * s, p, a), big = 1 - 2 / (tc_x_exp_f32(2 * a) + 1);
-    return __builtin_copysignf(a < 1 ? low : big, x);
+    float a = __builtin_fabsf(x), s = x * x, s2 = s * s, cube = tc_fmaf(a, s, a * tc_fmaf(x, x, -s));
+    float p1 = tc_fmaf(-0x1.ba17fep-5f, s, 0x1.111108p-3f), p2 = tc_fmaf(-0x1.1f8378p-7f, s, 0x1.660584p-6f);
+    float p3 = tc_fmaf(-0x1.10663p-10f, s, 0x1.b5d44ep-9f), p = tc_fmaf(tc_fmaf(tc_fmaf(0x1.7dd19ep-13f, s2, p3), s2, p2), s2, p1);
+    float low = tc_fmaf(cube, tc_fmaf(p, s, -0x1.555556p-2f), a);
+    float c = tc_x_nearer_f32(a, 10), t = tc_fmaf(c, 0x1.715476p+1f, TC_X_EXP_T1), h = tc_x_pow2_all_f32(t);
+    float d = tc_fmaf(h, tc_x_exp_p_f32(tc_x_exp_r_f32(2 * c, t - TC_X_EXP_T1)), h + 1);
+    return __builtin_copysignf(a >= 0.9f ? 1 - 2 / d : low, x); /* NaN takes the lower piece */
 }
 static inline float tc_x_expm1_f32(float x) { return (float)tc_x_expm1_f64(x); }
 static inline float tc_x_sinh_f32(float x) {

@@ -67,24 +67,29 @@ static inline double tc_x_erfc_f64(double x) {
     double y = a < 0.4 ? 1 - tc_x_erf_near(x) : x < 0 ? 2 - far : far;
     return x != x ? x : y;
 }
-/* Two pieces by Norbert Juffa (BSD): erf(x) = 1 - exp(-poly) from 0.93 on. */
+/* Two pieces by Norbert Juffa (BSD), summed in pairs: erf(x) = 1 - exp(-poly) from 0.93 on. */
 static inline float tc_x_erf_f32(float x) {
-    float t = __builtin_fabsf(x), s = x * x;
-    float r = tc_fmaf(-0x1.220000p-16f, t, 0x1.91cfb2p-12f), u = tc_fmaf(-0x1.fd1438p-9f, t, 0x1.8d6342p-6f);
-    r = tc_fmaf(r, s, u);
-    r = tc_fmaf(r, t, -0x1.b55cb8p-4f);
-    r = tc_fmaf(r, t, -0x1.450aa0p-1f);
-    r = tc_fmaf(r, t, -0x1.079d0cp-3f);
-    r = tc_fmaf(r, t, -t);
-    float far = __builtin_copysignf(1 - tc_x_exp_mid_f32(r < -30 ? -30 : r), x); /* NaN stays */
-    float p = tc_fmaf(-0x1.38e000p-11f, s, 0x1.471a58p-8f);
-    p = tc_fmaf(p, s, -0x1.b691b2p-6f);
-    p = tc_fmaf(p, s, 0x1.ce1c44p-4f);
-    p = tc_fmaf(p, s, -0x1.812700p-2f);
-    p = tc_fmaf(p, s, 0x1.06eba8p-3f);
-    return t > 0.927734375f ? far : tc_fmaf(p, x, x);
+    float t = __builtin_fabsf(x), s = x * x, s2 = s * s;
+    float e1 = tc_fmaf(0x1.8d6342p-6f, t, -0x1.b55cb8p-4f), e2 = tc_fmaf(tc_fmaf(-0x1.220000p-16f, t, 0x1.91cfb2p-12f), t, -0x1.fd1438p-9f);
+    float e = tc_fmaf(tc_fmaf(tc_fmaf(e2, s, e1), t, -0x1.450aa0p-1f), t, -0x1.079d0cp-3f);
+    e = tc_x_nearer_f32(tc_fmaf(e, t, -t), -30);
+    float m = tc_fmaf(e, 0x1.715476p+0f, TC_X_EXP_T1), r = tc_fmaf(m - TC_X_EXP_T1, -0x1.62e43p-1f, e), h = tc_x_pow2_all_f32(m);
+    float far = __builtin_copysignf(1 - tc_fmaf(h, tc_x_exp_p_f32(r), h), x);
+    float p0 = tc_fmaf(-0x1.812700p-2f, s, 0x1.06eba8p-3f), p1 = tc_fmaf(-0x1.b691b2p-6f, s, 0x1.ce1c44p-4f);
+    float p2 = tc_fmaf(-0x1.38e000p-11f, s, 0x1.471a58p-8f);
+    return t > 0.927734375f ? far : tc_fmaf(tc_fmaf(tc_fmaf(p2, s2, p1), s2, p0), x, x); /* NaN takes the nearer piece */
 }
 static inline float tc_x_erfc_f32(float x) { return (float)tc_x_erfc_f64(x); }
+
+/* Activations that would take five passes or more over a block: x Phi(x), its approximation by tanh, x sigmoid(x). */
+static inline float tc_x_gelu_f32(float x) { return x * 0.5f * (1 + tc_x_erf_f32(x * 0x1.6a09e6p-1f)); }
+static inline double tc_x_gelu_f64(double x) { return x * 0.5 * (1 + tc_x_erf_f64(x * 0x1.6a09e667f3bcdp-1)); }
+static inline float tc_x_gelu_tanh_f32(float x) { return x * 0.5f * (1 + tc_x_tanh_f32(0x1.988454p-1f * tc_fmaf(0x1.6e4e26p-5f, x * x * x, x))); }
+static inline double tc_x_gelu_tanh_f64(double x) {
+    return x * 0.5 * (1 + tc_x_tanh_f64(0x1.9884533d43651p-1 * tc_fma(0x1.6e4e26d4801f7p-5, x * x * x, x)));
+}
+static inline float tc_x_silu_f32(float x) { return x / (1 + tc_x_exp_f32(-x)); }
+static inline double tc_x_silu_f64(double x) { return x / (1 + tc_x_exp_f64(-x)); }
 
 /* Mike Giles's approximation, then Halley's iteration on erf, or on erfc where 1 - |y| is exact. */
 static inline double tc_x_erfinv_f64(double y) {

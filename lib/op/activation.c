@@ -63,13 +63,7 @@ static bool by_tanh(const tc_lower *l, int arg) {
     const char *s = tc_arg_string(l->node, arg);
     return s && !strcmp(s, "tanh");
 }
-static tc_status lower_gelu(tc_lower *l) {
-    tc_lv x = tc_l_in(l, 0), half = num(l, 0.5), one = num(l, 1);
-    if (!by_tanh(l, 1))
-        return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, x, half), tc_l_add(l, one, f1(l, TC_X_ERF, tc_l_mul(l, x, num(l, sqrt_half))))));
-    tc_lv x3 = tc_l_mul(l, tc_l_mul(l, x, x), x), inner = tc_l_mul(l, num(l, sqrt_2_pi), tc_l_add(l, x, tc_l_mul(l, num(l, cubic), x3)));
-    return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, half, x), tc_l_add(l, one, f1(l, TC_X_TANH, inner))));
-}
+static tc_status lower_gelu(tc_lower *l) { return tc_l_out(l, 0, f1(l, by_tanh(l, 1) ? TC_X_GELU_TANH : TC_X_GELU, tc_l_in(l, 0))); }
 static tc_status lower_gelu_backward(tc_lower *l) {
     tc_lv g = tc_l_in(l, 0), x = tc_l_in(l, 1), half = num(l, 0.5), one = num(l, 1);
     if (!by_tanh(l, 2)) {
@@ -83,10 +77,7 @@ static tc_status lower_gelu_backward(tc_lower *l) {
     tc_lv d = tc_l_add(l, tc_l_mul(l, half, right), tc_l_mul(l, tc_l_mul(l, left, dt), di));
     return tc_l_out(l, 0, tc_l_mul(l, g, d));
 }
-static tc_status lower_silu(tc_lower *l) {
-    tc_lv x = tc_l_in(l, 0);
-    return tc_l_out(l, 0, tc_l_div(l, x, tc_l_add(l, num(l, 1), f1(l, TC_X_EXP, f1(l, TC_X_NEG, x)))));
-}
+static tc_status lower_silu(tc_lower *l) { return tc_l_out(l, 0, f1(l, TC_X_SILU, tc_l_in(l, 0))); }
 static tc_status lower_silu_backward(tc_lower *l) {
     tc_lv g = tc_l_in(l, 0), x = tc_l_in(l, 1), s = f1(l, TC_X_SIGMOID, x), one = num(l, 1);
     return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, g, s), tc_l_add(l, one, tc_l_mul(l, x, tc_l_sub(l, one, s)))));
