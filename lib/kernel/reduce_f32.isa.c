@@ -3,6 +3,7 @@
 
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
+#include "kernel/row_fold.h"
 #include "kernel/scalar_arith.h"
 
 #define T float

@@ -1,4 +1,4 @@
-/* Reductions of one float type in the order of NUMERICS 4, included by reduce.isa.c with T the type and S its suffix.
+/* Reductions of one float type in the order of NUMERICS 4, included by reduce_f32.isa.c and reduce_f64.isa.c with T the type and S its suffix.
  *
  *     leaf of 256:  lane[i mod 16] += x[i] ascending, then lane[i] += lane[i + 8], + 4, + 2, + 1
  *     several leaves are summed side by side, for their chains are independent
@@ -19,92 +19,76 @@ typedef __typeof__(__builtin_choose_expr(sizeof(T) == 4, (int32_t)0, (int64_t)0)
 #define W N_(W)
 #define LV N_(LV)
 
-static inline T N_(fold_sum)(T *lane) {
-    for (int h = 8; h; h /= 2)
-        for (int i = 0; i < h; i++) lane[i] += lane[i + h];
-    return lane[0];
-}
-static inline T N_(fold_prod)(T *lane) {
-    for (int h = 8; h; h /= 2)
-        for (int i = 0; i < h; i++) lane[i] *= lane[i + h];
-    return lane[0];
+/* 16 lanes to one: lane[i] with lane[i + 8], then + 4, + 2, + 1 */
+static inline __attribute__((always_inline)) T N_(fold)(V *acc, int product) {
+    for (int h = LV / 2; h; h /= 2)
+        for (int k = 0; k < h; k++) acc[k] = product ? acc[k] * acc[k + h] : acc[k] + acc[k + h];
+    return N_2(row_fold, S)(acc[0], product);
 }
 /* `count` leaves (1, or 4 whole ones), n elements each */
-static inline __attribute__((always_inline)) void N_(leaves_sum)(T *out, const T *x, int n, int count) {
-    V acc[4 * LV];
-    for (int k = 0; k < count * LV; k++) acc[k] = -(V){0};
+static inline __attribute__((always_inline)) void N_(leaves)(T *out, const T *x, int n, int count, int product) {
+    V acc[4 * LV], start = -(V){0};
+    if (product) start = (V){0} + (T)1;
+    for (int k = 0; k < count * LV; k++) acc[k] = start;
     int i = 0;
     for (; i + 16 <= n; i += 16)
 #pragma GCC unroll 16
-        for (int k = 0; k < count * LV; k++) acc[k] += *(const V *)(x + (k / LV) * TC_LEAF + i + (k % LV) * W);
+        for (int k = 0; k < count * LV; k++) {
+            V v = *(const V *)(x + (k / LV) * TC_LEAF + i + (k % LV) * W);
+            acc[k] = product ? acc[k] * v : acc[k] + v;
+        }
     for (int c = 0; c < count; c++) {
-        T lane[16];
-        for (int k = 0; k < LV; k++) *(V *)(lane + k * W) = acc[c * LV + k];
-        for (int j = i; j < n; j++) lane[j - i] += x[c * TC_LEAF + j];
-        out[c] = N_(fold_sum)(lane);
+        V *leaf = acc + c * LV;
+        if (i < n) { /* a leaf of whole vectors needs no lanes in memory */
+            T lane[16];
+            for (int k = 0; k < LV; k++) *(V *)(lane + k * W) = leaf[k];
+            for (int j = i; j < n; j++) lane[j - i] = product ? lane[j - i] * x[c * TC_LEAF + j] : lane[j - i] + x[c * TC_LEAF + j];
+            for (int k = 0; k < LV; k++) leaf[k] = *(V *)(lane + k * W);
+        }
+        out[c] = N_(fold)(leaf, product);
     }
 }
-static inline __attribute__((always_inline)) void N_(leaves_prod)(T *out, const T *x, int n, int count) {
-    V acc[4 * LV];
-    for (int k = 0; k < count * LV; k++) acc[k] = (V){0} + (T)1;
-    int i = 0;
-    for (; i + 16 <= n; i += 16)
-#pragma GCC unroll 16
-        for (int k = 0; k < count * LV; k++) acc[k] *= *(const V *)(x + (k / LV) * TC_LEAF + i + (k % LV) * W);
-    for (int c = 0; c < count; c++) {
-        T lane[16];
-        for (int k = 0; k < LV; k++) *(V *)(lane + k * W) = acc[c * LV + k];
-        for (int j = i; j < n; j++) lane[j - i] *= x[c * TC_LEAF + j];
-        out[c] = N_(fold_prod)(lane);
+static inline __attribute__((always_inline)) void N_(all_leaves)(T *out, const T *x, int64_t n, int product) {
+    for (; n >= 4 * TC_LEAF; n -= 4 * TC_LEAF, x += 4 * TC_LEAF, out += 4) N_(leaves)(out, x, TC_LEAF, 4, product);
+    for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(leaves)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1, product);
+}
+static void N_(sum_leaves)(void *out, const void *in, int64_t n) { N_(all_leaves)(out, in, n, 0); }
+static void N_(prod_leaves)(void *out, const void *in, int64_t n) { N_(all_leaves)(out, in, n, 1); }
+
+/* Neighbours merge until one is left: the tree over leaf[0..m), which it overwrites. Groups of 16 leaves are leaves of a tree again. */
+static inline T N_(merge)(T *leaf, int64_t m, int product) {
+    for (; m > 1; m = (m + 1) / 2) {
+        for (int64_t j = 0; j < m / 2; j++) leaf[j] = product ? leaf[2 * j] * leaf[2 * j + 1] : leaf[2 * j] + leaf[2 * j + 1];
+        if (m % 2) leaf[m / 2] = leaf[m - 1];
     }
+    return leaf[0];
 }
-static void N_(sum_leaves)(void *o, const void *in, int64_t n) {
-    T *out = o;
-    const T *x = in;
-    for (; n >= 4 * TC_LEAF; n -= 4 * TC_LEAF, x += 4 * TC_LEAF, out += 4) N_(leaves_sum)(out, x, TC_LEAF, 4);
-    for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(leaves_sum)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1);
+static T N_(long_row)(const T *x, int64_t n, int product) {
+    N_(tc_tree) tree;
+    tree.count = 0;
+    for (int64_t i = 0; i < n; i += 16 * TC_LEAF) {
+        T leaf[16];
+        int64_t m = n - i < 16 * TC_LEAF ? n - i : 16 * TC_LEAF;
+        N_(all_leaves)(leaf, x + i, m, product);
+        T group = N_(merge)(leaf, (m + TC_LEAF - 1) / TC_LEAF, product);
+        if (product) TREE(push_prod)(&tree, group);
+        else TREE(push)(&tree, group);
+    }
+    return product ? TREE(prod)(&tree) : TREE(sum)(&tree);
 }
-static void N_(prod_leaves)(void *o, const void *in, int64_t n) {
-    T *out = o;
-    const T *x = in;
-    for (; n >= 4 * TC_LEAF; n -= 4 * TC_LEAF, x += 4 * TC_LEAF, out += 4) N_(leaves_prod)(out, x, TC_LEAF, 4);
-    for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(leaves_prod)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1);
-}
-static void N_(sum_rows)(void *o, const void *in, int64_t rows, int64_t n, int64_t stride) {
-    T *out = o;
+static inline __attribute__((always_inline)) void N_(all_rows)(T *out, const T *in, int64_t rows, int64_t n, int64_t stride, int product) {
+    T leaf[16];
     for (int64_t r = 0; r < rows; r++) {
-        const T *x = (const T *)in + r * stride;
-        if (n <= TC_LEAF) {
-            if (n) N_(leaves_sum)(out + r, x, (int)n, 1);
-            else out[r] = 0;
-            continue;
-        }
-        N_(tc_tree) tree;
-        tree.count = 0;
-        for (int64_t i = 0; i < n; i += 16 * TC_LEAF) {
-            T leaf[16];
-            int64_t m = n - i < 16 * TC_LEAF ? n - i : 16 * TC_LEAF;
-            N_(sum_leaves)(leaf, x + i, m);
-            for (int64_t j = 0; j * TC_LEAF < m; j++) TREE(push)(&tree, leaf[j]);
-        }
-        out[r] = TREE(sum)(&tree);
+        const T *x = in + r * stride;
+        if (n > 16 * TC_LEAF) out[r] = N_(long_row)(x, n, product);
+        else if (n > 0) {
+            N_(all_leaves)(leaf, x, n, product);
+            out[r] = N_(merge)(leaf, (n + TC_LEAF - 1) / TC_LEAF, product);
+        } else out[r] = (T)product;
     }
 }
-static void N_(prod_rows)(void *o, const void *in, int64_t rows, int64_t n, int64_t stride) {
-    T *out = o;
-    for (int64_t r = 0; r < rows; r++) {
-        const T *x = (const T *)in + r * stride;
-        N_(tc_tree) tree;
-        tree.count = 0;
-        for (int64_t i = 0; i < n; i += 16 * TC_LEAF) {
-            T leaf[16];
-            int64_t m = n - i < 16 * TC_LEAF ? n - i : 16 * TC_LEAF;
-            N_(prod_leaves)(leaf, x + i, m);
-            for (int64_t j = 0; j * TC_LEAF < m; j++) TREE(push_prod)(&tree, leaf[j]);
-        }
-        out[r] = TREE(prod)(&tree);
-    }
-}
+static void N_(sum_rows)(void *out, const void *x, int64_t rows, int64_t n, int64_t stride) { N_(all_rows)(out, x, rows, n, stride, 0); }
+static void N_(prod_rows)(void *out, const void *x, int64_t rows, int64_t n, int64_t stride) { N_(all_rows)(out, x, rows, n, stride, 1); }
 
 /* ---- columns ---- */
 static void N_(sum_cols_add)(void *lanes, const void *in, int64_t pos, int64_t rows, int64_t cols, int64_t stride) {
@@ -261,42 +245,46 @@ static void N_(argmin_cols_add)(void *best, int64_t *index, const void *in, int6
 }
 
 /* ---- mean and squared deviations, in float64 ---- */
-typedef T N_(half) __attribute__((vector_size(ROW_BYTES / 8 * sizeof(T)), aligned(sizeof(T)), may_alias)); /* as many as float64 fill a vector */
-static inline __attribute__((always_inline)) double N_(fold_wide)(double *lane) {
-    for (int h = 8; h; h /= 2)
-        for (int j = 0; j < h; j++) lane[j] += lane[j + h];
-    return lane[0];
+static inline __attribute__((always_inline)) double N_(fold_wide)(row_f64 *acc) {
+    for (int h = ROW_F64S / 2; h; h /= 2)
+        for (int k = 0; k < h; k++) acc[k] += acc[k + h];
+    return row_fold_f64(acc[0], 0);
+}
+/* What is left of a leaf after whole groups of 16: the sum of the elements, or of their squared distances from the mean, in lanes. */
+static inline void N_(wide_rest)(row_f64 *acc, const T *x, int n, int squares, double mean) {
+    double lane[16];
+    memcpy(lane, acc, sizeof lane);
+    for (int j = 0; j < n; j++) {
+        double d = (double)x[j] - mean;
+        lane[j] = squares ? __builtin_fma(d, d, lane[j]) : lane[j] + (double)x[j];
+    }
+    memcpy(acc, lane, sizeof lane);
 }
 /* `count` leaves (1, or 4 whole ones), n elements each */
 static inline __attribute__((always_inline)) void N_(welford_some)(tc_welford *out, const T *x, int n, int count) {
-    enum { E = ROW_BYTES / 8, L = 16 / E };
+    enum { E = ROW_BYTES / 8, L = ROW_F64S };
     row_f64 acc[4 * L], mean[4];
-    double lane[16];
     for (int k = 0; k < count * L; k++) acc[k] = -(row_f64){0};
     int i = 0;
     for (; i + 16 <= n; i += 16)
 #pragma GCC unroll 32
-        for (int k = 0; k < count * L; k++) acc[k] += __builtin_convertvector(*(const N_(half) *)(x + (k / L) * TC_LEAF + i + (k % L) * E), row_f64);
+        for (int k = 0; k < count * L; k++) acc[k] += N_2(row_widen, S)(x + (k / L) * TC_LEAF + i + (k % L) * E);
     for (int c = 0; c < count; c++) {
-        for (int k = 0; k < L; k++) memcpy(lane + k * E, &acc[c * L + k], ROW_BYTES);
-        for (int j = i; j < n; j++) lane[j - i] += (double)x[c * TC_LEAF + j];
-        out[c].mean = N_(fold_wide)(lane) / n;
+        if (i < n) N_(wide_rest)(acc + c * L, x + c * TC_LEAF + i, n - i, 0, 0);
+        double sum = N_(fold_wide)(acc + c * L);
+        out[c].mean = n == TC_LEAF ? sum * (1.0 / TC_LEAF) : sum / n; /* exact alike */
         mean[c] = (row_f64){0} + out[c].mean;
     }
     for (int k = 0; k < count * L; k++) acc[k] = (row_f64){0};
     for (i = 0; i + 16 <= n; i += 16)
 #pragma GCC unroll 32
         for (int k = 0; k < count * L; k++) {
-            row_f64 d = __builtin_convertvector(*(const N_(half) *)(x + (k / L) * TC_LEAF + i + (k % L) * E), row_f64) - mean[k / L];
+            row_f64 d = N_2(row_widen, S)(x + (k / L) * TC_LEAF + i + (k % L) * E) - mean[k / L];
             acc[k] = row_fma_f64(d, d, acc[k]);
         }
     for (int c = 0; c < count; c++) {
-        for (int k = 0; k < L; k++) memcpy(lane + k * E, &acc[c * L + k], ROW_BYTES);
-        for (int j = i; j < n; j++) {
-            double d = (double)x[c * TC_LEAF + j] - out[c].mean;
-            lane[j - i] = __builtin_fma(d, d, lane[j - i]);
-        }
-        out[c].m2 = N_(fold_wide)(lane), out[c].count = n;
+        if (i < n) N_(wide_rest)(acc + c * L, x + c * TC_LEAF + i, n - i, 1, out[c].mean);
+        out[c].m2 = N_(fold_wide)(acc + c * L), out[c].count = n;
     }
 }
 static void N_(welford_leaves)(tc_welford *out, const void *in, int64_t n) {
