@@ -79,8 +79,9 @@ static tc_status lower_layer_norm(tc_lower *l) {
     tc_lv mean = tc_l_cast(l, tc_l_part(l, w, 0), d),
           rstd = tc_l_cast(l, rstd_of(l, tc_l_div(l, tc_l_part(l, w, 1), tc_l_part(l, w, 2)), tc_arg_float(n, 4)), d);
     tc_lv y = tc_l_mul(l, tc_l_sub(l, x, mean), rstd), weight = affine_at(l, 2), bias = affine_at(l, 3);
-    if (weight != TC_LV_NONE) y = tc_l_mul(l, y, weight);
-    if (bias != TC_LV_NONE) y = tc_l_add(l, y, bias);
+    if (weight != TC_LV_NONE && bias != TC_LV_NONE) y = tc_l_op3(l, TC_X_FMA, y, weight, bias);
+    else if (weight != TC_LV_NONE) y = tc_l_mul(l, y, weight);
+    else if (bias != TC_LV_NONE) y = tc_l_add(l, y, bias);
     TC_TRY(tc_l_out(l, 0, y));
     TC_TRY(tc_l_out(l, 1, mean));
     return tc_l_out(l, 2, rstd);

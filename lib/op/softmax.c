@@ -28,7 +28,8 @@ static tc_dtype grad_type(const tc_lower *l) { return tc_dtype_compute(tc_arg_me
 static tc_status lower_softmax(tc_lower *l) {
     uint64_t over = axis_of(l, 1);
     tc_lv x = tc_l_in(l, 0), e = tc_l_op1(l, TC_X_EXP, tc_l_sub(l, x, tc_l_reduce(l, TC_R_MAX, x, over)));
-    return tc_l_out(l, 0, tc_l_div(l, e, tc_l_reduce(l, TC_R_SUM, e, over)));
+    tc_lv r = tc_l_div(l, tc_l_f(l, tc_l_type(l, 0), 1), tc_l_reduce(l, TC_R_SUM, e, over)); /* the sum is 1 at least */
+    return tc_l_out(l, 0, tc_l_mul(l, e, r));
 }
 static tc_status lower_log_softmax(tc_lower *l) {
     uint64_t over = axis_of(l, 1);
