@@ -127,9 +127,9 @@ static void choose_block(const plan *p, nest *n) {
         while (c < TC_LEAF && c * n->R < 4 * T) c *= 2;
         n->C = EI <= 2 * c ? EI : c;
     } else if (EI <= 2 * T) {
+        int64_t most = p->blocks ? 2 * T : 16 * T; /* without values but those in memory: many rows a call */
         n->C = EI;
-        n->R = out > in ? 16 : 1;
-        if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), n->R, EO);
+        n->R = clamp(most / (EI ? EI : 1), out > in ? 16 : 1, EO);
     } else {
         int64_t cheap = p->work <= 2 ? 8192 : T; /* nothing but loads */
         n->C = out > in && EO > 1 ? TC_LEAF : cheap - cheap % TC_LEAF;
@@ -302,6 +302,7 @@ static tc_status bind_nest(const binder *b, const tc_nest *tn, nest *n) {
             if (!p.live[i]) continue;
             if (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD)) p.row_only = true;
             p.work++;
+            p.blocks += in->kind != TC_L_LOAD && in->axes & p.inner_on;
             int size = (int)tc_dtype_size(in->dtype);
             if (size > p.widest) p.widest = size;
         }
@@ -372,6 +373,7 @@ void tc_block_destroy(tc_block *b) {
         for (int i = 0; i <= n->nstages && n->row; i++) tc_vec_free(&n->row[i]);
         for (int i = 0; i < n->nstages && n->body; i++) tc_vec_free(&n->body[i]);
         tc_vec_free(&n->once);
+        for (int i = 0; i < n->nahead; i++) free(n->ahead[i].pace);
         free(n->acc);
         free(n->row);
         free(n->body);

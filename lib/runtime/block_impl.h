@@ -37,13 +37,31 @@ typedef struct {
     int pred; /* value or -1 */
 } access;
 
-typedef enum { S_FN, S_CAST, S_CONST, S_HOST, S_LOAD, S_GATHER, S_STORE, S_SPREAD, S_INDEX, S_RAND, S_REDUCE, S_FINISH, S_SCAN, S_PART } step_kind;
+typedef enum {
+    S_FN,
+    S_FN_ONE,
+    S_CAST,
+    S_CONST,
+    S_HOST,
+    S_LOAD,
+    S_GATHER,
+    S_STORE,
+    S_SPREAD,
+    S_INDEX,
+    S_RAND,
+    S_REDUCE,
+    S_FINISH,
+    S_SCAN,
+    S_PART
+} step_kind;
 
 typedef struct {
     uint8_t kind, cls, dtype, op;
-    uint8_t from_cls, part;
-    int out, a, b, c; /* places in the pointer table; -1: none */
-    int aux;          /* access, reduction, constant */
+    uint8_t from_cls, part, shift; /* shift: log2 of the result's size */
+    int out, a, b, c;              /* places in the pointer table; -1: none */
+    int aux;                       /* access, reduction, constant */
+    bool heavy;                    /* S_FN of an elementary function */
+    uint8_t one;                   /* S_FN_ONE: operand, 0 or 1, that is one element a row of the block (along the slow side), or one at all */
     union {
         tc_block_fn fn;
         tc_cast_fn cast;
@@ -64,6 +82,7 @@ enum { P_NONE, P_SLOT, P_KEPT, P_MEM };
 typedef struct {
     uint8_t op, dtype; /* dtype of the operand */
     bool whole;        /* one block sees all of the inner axes: no state between blocks */
+    int64_t stride;    /* columns: elements from one inner index to the next where the operand lies in memory; 0: a block */
     size_t state;      /* offset in the worker's scratch */
     size_t leaf;       /* columns: lanes, a leaf, the levels of the tree */
     int levels;
@@ -74,6 +93,16 @@ typedef struct {
     tc_sym host;
     tc_dtype dtype;
 } constant;
+
+/* Memory that the next block will read or write, fetched while this block computes: `pace` lines before each piece of work of a stage.
+ * A piece is a step, or 256 elements of an elementary function. */
+enum { MAX_AHEAD = 8, PIECE = 256, LINE = 64 };
+typedef struct {
+    int place;
+    bool written;
+    int64_t bytes; /* of a whole block */
+    int *pace;     /* by stage */
+} stream;
 
 typedef struct {
     side O, I;
@@ -93,6 +122,8 @@ typedef struct {
     constant *con;
     int ncon;
     size_t scratch, tmp, index; /* bytes a worker; offsets of the conversion and index areas */
+    stream ahead[MAX_AHEAD];
+    int nahead;
     int64_t items, grain;
     bool wide;      /* few long rows: each is cut into chunks, stage by stage */
     size_t partial; /* wide: offset of the chunks' results in the first worker's scratch */
@@ -120,6 +151,7 @@ typedef struct {
     void **ptr;   /* by place */
     int64_t *row; /* by access: offset of the block's first row */
     int64_t o0, i0, r, c, count[4];
+    const char *ahead[MAX_AHEAD], *ahead_end[MAX_AHEAD]; /* of each stream: next line, end */
     tc_abi_fault *fault;
     const char *shared; /* wide: results of reductions, PART_BYTES each; NULL: finish them here */
     int stage;          /* wide: row steps done so far */

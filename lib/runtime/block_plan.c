@@ -10,9 +10,11 @@ enum { V_INST, V_SPREAD, V_STORE };
 typedef struct {
     uint8_t what, cls, level, dtype, shift;
     bool kept, emitted, rowwise;
+    bool strided; /* a load in column mode that only reductions read: they step through memory themselves */
     int stage;
     uint64_t need;         /* BODY: stages that use it */
     int inst, a[3], store; /* operands are nodes; store: index into tn->stores */
+    int one;               /* operand that stays narrow (S_FN_ONE); -1: none */
     int acc, red;
     int pred;
 } node;
@@ -96,6 +98,20 @@ static tc_status add_load(ctx *c, node *v, const tc_linst *in) {
     return NULL;
 }
 
+/* The operand that an arithmetic operation may take as one element a row, or one at all, instead of a spread block; -1: none. */
+static int narrow_operand(const ctx *c, const tc_linst *in, int cls) {
+    enum { ENOUGH = 64 }; /* elements a call */
+    if (in->kind != TC_L_SCALAR || (in->dtype != TC_F32 && in->dtype != TC_F64) || !c->p->isa->scalar_one[0][in->op]) return -1;
+    int slow = c->n->col ? CLS_I : CLS_O;
+    int64_t fast_n = cls & (CLS_OI & ~slow) ? (c->n->col ? c->n->R : c->n->C) : 1;
+    for (int k = 0; k < 2; k++) {
+        int own = c->v[c->of[in->a[k]]].cls, other = c->v[c->of[in->a[1 - k]]].cls;
+        if (same_layout(c, own, cls) || (!same_layout(c, other, cls) && k == 0)) continue;
+        if (own == CLS_0 || (own == slow && cls == CLS_OI && fast_n >= ENOUGH)) return k;
+    }
+    return -1;
+}
+
 static tc_status add_inst(ctx *c, int i) {
     const tc_linst *in = &c->p->loop->inst.data[i];
     node v = {.what = V_INST,
@@ -125,9 +141,10 @@ static tc_status add_inst(ctx *c, int i) {
         break;
     default: break;
     }
+    v.one = narrow_operand(c, in, operand_cls);
     for (int k = 0; k < 3; k++)
         if (in->a[k] != TC_LV_NONE) {
-            v.a[k] = spread(c, c->of[in->a[k]], operand_cls);
+            v.a[k] = k == v.one ? c->of[in->a[k]] : spread(c, c->of[in->a[k]], operand_cls);
             raise_to(c, &v, v.a[k]);
         }
     if (in->kind == TC_L_LOAD) TC_TRY(add_load(c, &v, in));
@@ -163,7 +180,25 @@ static void add_store(ctx *c, int k) {
 static bool direct_load(const ctx *c, const node *v) {
     if (v->what != V_INST || c->p->loop->inst.data[v->inst].kind != TC_L_LOAD) return false;
     const access *a = &c->n->acc[v->acc];
-    return a->dense && !a->ngather && v->pred < 0 && a->dtype == v->dtype;
+    return (a->dense || v->strided) && !a->ngather && v->pred < 0 && a->dtype == v->dtype;
+}
+
+static bool is_reduce(const ctx *c, const node *v) { return v->what == V_INST && c->p->loop->inst.data[v->inst].kind == TC_L_REDUCE; }
+
+static void find_strided(ctx *c) {
+    const nest *n = c->n;
+    if (!n->col || n->I.n != 1 || n->O.n != 1) return;
+    for (int i = 0; i < c->nv; i++) {
+        node *v = &c->v[i];
+        if (v->what != V_INST || c->p->loop->inst.data[v->inst].kind != TC_L_LOAD || v->cls != CLS_OI || c->p->full != CLS_OI) continue;
+        v->strided = n->acc[v->acc].at.o[0] == 1 && !n->acc[v->acc].dense;
+        for (int k = i + 1; k < c->nv && v->strided; k++) {
+            const node *u = &c->v[k];
+            bool uses = u->a[0] == i || u->a[1] == i || u->a[2] == i || u->pred == i;
+            for (int g = 0; u->acc >= 0 && g < n->acc[u->acc].ngather; g++) uses |= n->acc[u->acc].gather[g].value == i;
+            v->strided = !uses || is_reduce(c, u);
+        }
+    }
 }
 
 static bool worth_keeping(const ctx *c, const node *v) {
@@ -267,10 +302,20 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
         if (in->op == TC_X_WHERE && d == TC_C64) d = TC_I64;
         s->kind = S_FN;
         s->op = in->op;
+        s->shift = v->shift;
+        if (v->one >= 0) {
+            s->kind = S_FN_ONE;
+            s->one = (uint8_t)v->one;
+            s->from_cls = c->v[v->a[v->one]].cls;
+            s->fn = isa->scalar_one[(d == TC_F64) + 2 * (v->one == 0)][in->op];
+            return NULL;
+        }
+        s->heavy = in->op >= TC_X_EXP && in->op != TC_X_RSQRT && tc_is_float(d) && d == (tc_dtype)v->dtype;
         s->fn = isa->scalar[d] ? isa->scalar[d][in->op] : NULL;
         return s->fn ? NULL : tc_error(TC_UNSUPPORTED, "%s of %s in a loop", tc_scalar_ops[in->op].name, tc_dtypes[d].name);
     }
     case TC_L_REDUCE:
+        if (c->v[v->a[0]].strided) c->n->red[v->red].stride = c->n->acc[c->v[v->a[0]].acc].at.i[0];
         s->kind = S_REDUCE;
         s->aux = v->red;
         s->cls = (uint8_t)c->p->full;
@@ -372,7 +417,7 @@ static void write_through(ctx *c) {
                 continue;
             size_t made = 0;
             while (made < n->body[s].len && n->body[s].data[made].out != st.a) made++;
-            if (made >= n->body[s].len || (n->body[s].data[made].kind != S_FN && n->body[s].data[made].kind != S_CAST)) continue;
+            if (made >= n->body[s].len || n->body[s].data[made].kind > S_CAST) continue; /* S_FN, S_FN_ONE, S_CAST */
             if (c->p->in_place && (c->p->tn->nstores > 1 || n->nstages > 1 || made + 2 < n->body[s].len)) continue;
             n->places[st.a] = (place){.kind = P_MEM, .cls = v->cls, .shift = a->shift, .acc = st.aux};
             memmove(&n->body[s].data[k], &n->body[s].data[k + 1], (n->body[s].len - k - 1) * sizeof(step));
@@ -473,6 +518,42 @@ static tc_status lay_out(ctx *c, line *l) {
     return NULL;
 }
 
+/* ---- fetching ahead ---- */
+static int pieces(const nest *n, const step *s) {
+    if (s->kind != S_FN || !s->heavy) return 1;
+    int64_t count = (s->cls & CLS_O ? n->R : 1) * (s->cls & CLS_I ? n->C : 1);
+    return (int)((count + PIECE - 1) / PIECE);
+}
+
+/* Streams: what every block reads or writes in memory from end to end, once there is more of it than stays in a cache near by. */
+enum { FAR = 4 << 20 };
+static void plan_ahead(const ctx *c) {
+    nest *n = c->n;
+    int total = 0, count = 0, *work = tc_xcalloc((size_t)n->nstages + 1, sizeof *work);
+    size_t footprint = 0;
+    for (int s = 0; s < n->nstages; s++) {
+        count += (int)n->body[s].len;
+        for (size_t k = 0; k < n->body[s].len; k++) work[s] += pieces(n, &n->body[s].data[k]);
+        total += work[s];
+    }
+    for (int i = 0; i < n->nplaces && n->nahead < MAX_AHEAD; i++) {
+        const place *at = &n->places[i];
+        if (at->kind != P_MEM || at->cls != c->p->full || !n->acc[at->acc].dense) continue;
+        stream *st = &n->ahead[n->nahead++];
+        *st = (stream){.place = i, .written = c->v[i].what != V_INST || c->v[i].acc != at->acc, .bytes = (n->R * n->C) << at->shift};
+        st->pace = tc_xcalloc((size_t)n->nstages, sizeof *st->pace);
+        for (int s = 0; s < n->nstages; s++) {
+            int64_t lines = (st->bytes + LINE - 1) / LINE, share = c->single ? total : work[s];
+            st->pace[s] = share ? (int)((lines + share - 1) / share) : 0;
+        }
+        footprint += (size_t)(n->O.total * n->I.total) << at->shift;
+    }
+    free(work);
+    if (footprint >= FAR && count > 1) return; /* for one step the processor does it better */
+    for (int k = 0; k < n->nahead; k++) free(n->ahead[k].pace);
+    n->nahead = 0;
+}
+
 tc_status block_plan(const plan *p, nest *n) {
     ctx c = {.p = p, .n = n, .single = n->C >= n->I.total};
     size_t ni = p->loop->inst.len;
@@ -497,6 +578,7 @@ tc_status block_plan(const plan *p, nest *n) {
         bool scans = false;
         for (int i = 0; i < c.nv; i++) scans |= c.v[i].what == V_INST && p->loop->inst.data[c.v[i].inst].kind == TC_L_SCAN;
         n->wide = n->reduces && !n->col && n->R == 1 && n->O.total <= 16 && n->I.total >= 4 * CHUNK && !scans;
+        find_strided(&c);
         find_needs(&c);
         l.first = tc_xcalloc((size_t)c.nv + 1, sizeof *l.first);
         l.last = tc_xcalloc((size_t)c.nv + 1, sizeof *l.last);
@@ -507,6 +589,7 @@ tc_status block_plan(const plan *p, nest *n) {
         for (int i = 0; i < c.nv; i++)
             if (c.v[i].level == ONCE) l.last[i] = INT32_MAX;
         s = lay_out(&c, &l);
+        plan_ahead(&c);
     }
     if (!s) {
         int64_t rows = (n->O.total + n->R - 1) / n->R, cols = n->C ? (n->I.total + n->C - 1) / n->C : 0, work = 1;

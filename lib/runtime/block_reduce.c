@@ -71,14 +71,16 @@ static void merge_columns(walk *w, const reduction *r, cols_state *st) {
     st->count++;
 }
 
+static int64_t column_stride(const walk *w, const reduction *r) { return r->stride ? r->stride : w->r; }
+
 static void add_columns(walk *w, const reduction *r, const char *x) {
     const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
     cols_state *st = (cols_state *)(w->scratch + r->state);
-    size_t row = (size_t)w->r * tc_dtype_size((tc_dtype)r->dtype);
+    int64_t stride = column_stride(w, r), row = stride * (int64_t)tc_dtype_size((tc_dtype)r->dtype);
     for (int64_t done = 0; done < w->c;) {
         int64_t at = st->pos % TC_LEAF, n = w->c - done < TC_LEAF - at ? w->c - done : TC_LEAF - at;
         if (!at) lanes_begin(w, r);
-        (r->op == TC_R_SUM ? ops->sum_cols_add : ops->prod_cols_add)(lanes_of(w, r), x + (size_t)done * row, at, n, w->r, w->r);
+        (r->op == TC_R_SUM ? ops->sum_cols_add : ops->prod_cols_add)(lanes_of(w, r), x + done * row, at, n, w->r, stride);
         st->pos += n;
         done += n;
         if (at + n == TC_LEAF) merge_columns(w, r, st);
@@ -136,7 +138,7 @@ static void add_running(walk *w, const reduction *r, const char *x) {
     void (*merge)(void *acc, const void *x, int64_t n) = max ? ops->max_add : ops->min_add;
     if (w->n->col) {
         for (int64_t k = 0; k < w->c; k++, ++*seen) {
-            const char *row = x + (size_t)(k * w->r) * size;
+            const char *row = x + k * column_stride(w, r) * (int64_t)size;
             if (is_arg(r->op)) (max ? ops->argmax_cols_add : ops->argmin_cols_add)(best, index, row, *seen, w->r);
             else if (!*seen) memcpy(best, row, (size_t)w->r * size);
             else merge(best, row, w->r);
@@ -191,7 +193,7 @@ static void whole_sums(walk *w, const reduction *r, const step *s, const void *x
     const tc_reduce_ops *ops = w->b->isa->reduce[r->dtype];
     bool sum = r->op == TC_R_SUM, same = sum_type(r->dtype) == (tc_dtype)s->dtype;
     void *out = same ? w->ptr[s->out] : w->scratch + w->n->tmp;
-    if (w->n->col) (sum ? ops->sum_cols : ops->prod_cols)(out, x, w->c, w->r, w->r);
+    if (w->n->col) (sum ? ops->sum_cols : ops->prod_cols)(out, x, w->c, w->r, column_stride(w, r));
     else (sum ? ops->sum_rows : ops->prod_rows)(out, x, w->r, w->c, w->c);
     if (!same) put_sums(w, r, s, out);
 }

@@ -10,33 +10,97 @@ typedef struct {
     walk *walks; /* a worker's is set up for the nest that it names */
 } job;
 
-static inline void run_steps(walk *w, const steps *list) {
+/* Before a piece of work: lines of the next block. Addresses may lie outside of the tensor: nothing is read by the program. */
+static inline void fetch_ahead(walk *w, int stage) {
+    const nest *n = w->n;
+    for (int k = 0; k < n->nahead; k++) {
+        const char *at = w->ahead[k], *end = at + n->ahead[k].pace[stage] * LINE;
+        if (end > w->ahead_end[k]) end = w->ahead_end[k];
+        w->ahead[k] = end > at ? end : at;
+        if (n->ahead[k].written)
+            for (; at < end; at += LINE) __builtin_prefetch(at, 1);
+        else
+            for (; at < end; at += LINE) __builtin_prefetch(at);
+    }
+}
+
+static void run_fn(walk *w, const step *s, int stage) {
+    int64_t n = w->count[s->cls];
+    size_t done = 0, shift = s->shift;
+    char *out = w->ptr[s->out];
+    const char *a = w->ptr[s->a], *b = s->b < 0 ? NULL : w->ptr[s->b], *c = s->c < 0 ? NULL : w->ptr[s->c];
+    for (; n > PIECE; n -= PIECE, done += (size_t)PIECE << shift) {
+        s->fn(out + done, a + done, b ? b + done : NULL, c ? c + done : NULL, PIECE);
+        fetch_ahead(w, stage);
+    }
+    s->fn(out + done, a + done, b ? b + done : NULL, c ? c + done : NULL, n);
+}
+
+/* One operand is an element for each row of the block, or one element. */
+static void run_fn_one(const walk *w, const step *s) {
+    const nest *n = w->n;
+    int64_t all = w->count[s->cls], fast = n->col ? w->r : w->c;
+    size_t size = (size_t)1 << s->shift;
+    char *out = w->ptr[s->out];
+    const char *a = w->ptr[s->a], *b = w->ptr[s->b];
+    if (s->from_cls == CLS_0 || all <= fast) {
+        s->fn(out, a, b, NULL, all);
+        return;
+    }
+    size_t row = (size_t)fast * size, step_a = s->one == 0 ? size : row, step_b = s->one == 1 ? size : row;
+    for (int64_t done = 0; done < all; done += fast, out += row, a += step_a, b += step_b) s->fn(out, a, b, NULL, fast);
+}
+
+static inline void run_step(walk *w, const step *s) {
     void **ptr = w->ptr;
+    switch (s->kind) {
+    case S_FN: s->fn(ptr[s->out], ptr[s->a], s->b < 0 ? NULL : ptr[s->b], s->c < 0 ? NULL : ptr[s->c], w->count[s->cls]); break;
+    case S_FN_ONE: run_fn_one(w, s); break;
+    case S_CAST: s->cast(ptr[s->out], ptr[s->a], w->count[s->cls]); break;
+    case S_CONST:
+    case S_HOST: memcpy(ptr[s->out], w->n->con[s->aux].bytes, tc_dtype_size((tc_dtype)s->dtype)); break;
+    case S_LOAD: run_load(w, s); break;
+    case S_GATHER: run_gather(w, s); break;
+    case S_STORE:
+        if (!w->quiet || w->n->acc[s->aux].cls & CLS_I) run_store(w, s);
+        break;
+    case S_SPREAD: run_spread(w, s); break;
+    case S_INDEX: run_index(w, s); break;
+    case S_REDUCE: run_reduce(w, s); break;
+    case S_FINISH:
+        if (w->shared) memcpy(ptr[s->out], w->shared + s->aux * PART_BYTES, 32);
+        else run_finish(w, s);
+        break;
+    case S_SCAN: run_scan(w, s); break;
+    case S_PART:
+        for (int64_t k = 0; k < w->count[s->cls]; k++) ((double *)ptr[s->out])[k] = ((const double *)ptr[s->a])[k * 3 + s->part];
+        break;
+    default: break;
+    }
+}
+
+static void run_steps(walk *w, const steps *list) {
+    const step *end = list->data + list->len;
+    for (const step *s = list->data; s < end; s++) run_step(w, s);
+}
+
+/* A stage's body on one block. `fresh`: the block's memory moved on. */
+static void run_body(walk *w, int stage, bool fresh) {
+    const nest *n = w->n;
+    const steps *list = &n->body[stage];
+    if (!n->nahead) {
+        run_steps(w, list);
+        return;
+    }
+    for (int k = 0; k < n->nahead && fresh; k++) {
+        w->ahead[k] = (const char *)w->ptr[n->ahead[k].place] + n->ahead[k].bytes;
+        w->ahead_end[k] = w->ahead[k] + n->ahead[k].bytes;
+    }
     const step *end = list->data + list->len;
     for (const step *s = list->data; s < end; s++) {
-        switch (s->kind) {
-        case S_FN: s->fn(ptr[s->out], ptr[s->a], s->b < 0 ? NULL : ptr[s->b], s->c < 0 ? NULL : ptr[s->c], w->count[s->cls]); break;
-        case S_CAST: s->cast(ptr[s->out], ptr[s->a], w->count[s->cls]); break;
-        case S_CONST:
-        case S_HOST: memcpy(ptr[s->out], w->n->con[s->aux].bytes, tc_dtype_size((tc_dtype)s->dtype)); break;
-        case S_LOAD: run_load(w, s); break;
-        case S_GATHER: run_gather(w, s); break;
-        case S_STORE:
-            if (!w->quiet || w->n->acc[s->aux].cls & CLS_I) run_store(w, s);
-            break;
-        case S_SPREAD: run_spread(w, s); break;
-        case S_INDEX: run_index(w, s); break;
-        case S_REDUCE: run_reduce(w, s); break;
-        case S_FINISH:
-            if (w->shared) memcpy(ptr[s->out], w->shared + s->aux * PART_BYTES, 32);
-            else run_finish(w, s);
-            break;
-        case S_SCAN: run_scan(w, s); break;
-        case S_PART:
-            for (int64_t k = 0; k < w->count[s->cls]; k++) ((double *)ptr[s->out])[k] = ((const double *)ptr[s->a])[k * 3 + s->part];
-            break;
-        default: break;
-        }
+        fetch_ahead(w, stage);
+        if (s->kind == S_FN && s->heavy) run_fn(w, s, stage);
+        else run_step(w, s);
     }
 }
 
@@ -101,7 +165,7 @@ static void run_rows(walk *w, int64_t o0) {
             w->i0 = i0;
             set_counts(w, w->r, n->I.total - i0 < n->C ? n->I.total - i0 : n->C);
             if (n->C < n->I.total) move_to(w);
-            run_steps(w, &n->body[s]);
+            run_body(w, s, n->C < n->I.total || !s);
         }
         w->i0 = 0;
         set_counts(w, w->r, n->C);
@@ -130,7 +194,7 @@ static void blocks_range(void *ctx, int64_t begin, int64_t end, int worker) {
         w->i0 = k % cols * n->C;
         set_counts(w, w->r, n->I.total - w->i0 < n->C ? n->I.total - w->i0 : n->C);
         move_to(w);
-        run_steps(w, &n->body[0]);
+        run_body(w, 0, true);
     }
 }
 
@@ -169,7 +233,7 @@ static void chunks_range(void *ctx, int64_t begin, int64_t end, int worker) {
             w->i0 = i0;
             set_counts(w, 1, last - i0 < n->C ? last - i0 : n->C);
             move_to(w);
-            run_steps(w, &n->body[wj->stage]);
+            run_body(w, wj->stage, true);
         }
         w->i0 = first;
         for (size_t f = 0; f < finish->len; f++)
