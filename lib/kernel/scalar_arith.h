@@ -85,12 +85,12 @@ TC_X_INTS(ROW)
         return (T)r;                                                                                                 \
     }                                                                                                                \
     static inline T tc_x_gcd_##S(T a, T b) {                                                                         \
-        U x = (U)tc_x_abs_##S(a), y = (U)tc_x_abs_##S(b);                                                            \
-        while (y) {                                                                                                  \
-            U t = x % y;                                                                                             \
-            x = y, y = t;                                                                                            \
+        T x = tc_x_abs_##S(a), y = tc_x_abs_##S(b); /* the lowest number stays negative, and so may the result */   \
+        while (x) {                                                                                                  \
+            T t = (T)(y % x);                                                                                        \
+            y = x, x = t;                                                                                            \
         }                                                                                                            \
-        return (T)x;                                                                                                 \
+        return y;                                                                                                    \
     }
 TC_X_SIGNED(ROW)
 #undef ROW

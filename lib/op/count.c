@@ -211,6 +211,7 @@ static tc_status decompose_histc(tc_emit *e, const tc_node *n) { /* self, bins, 
     if (!__builtin_isfinite(lo) || !__builtin_isfinite(hi))
         return tc_error(TC_CONTENT, "%s: range of [%g, %g] is not finite", tc_op_name(n->op), lo, hi);
     if (lo > hi) return refuse(n, "max must be larger than min");
+    if (lo == hi && !tc_sym_is_int(numel(e, x), 0)) lo = hi = 0; /* no range: that of the data */
     bins b = {even_edges(e, x, lo, hi, count, true), count};
     tc_value *inside = NULL;
     if (e->status) return tc_e_done(e);

@@ -451,6 +451,8 @@ static tc_status shape_masked_fill(tc_shape_ctx *c) {
     tc_kind k;
     if (m->dtype != TC_BOOL) return tc_sh_fail(c, "masked_fill_ only supports boolean masks, but got mask with dtype %s", tc_dtypes[m->dtype].torch);
     if (v && v->rank) return tc_sh_fail(c, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", v->rank);
+    if (v && tc_is_complex(v->dtype) && !tc_is_complex(x->dtype))
+        return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[x->dtype].torch);
     if (tc_arg_number(&c->args[2], &k) && k > tc_dtype_kind(x->dtype) && x->dtype != TC_BOOL)
         return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[x->dtype].torch);
     return tc_sh_out_pointwise(c, 0, x->dtype, 2, (int[]){0, 1});

@@ -81,6 +81,10 @@ def interpolate(input, size=None, scale_factor=None, mode="nearest", align_corne
             return _aten._upsample_bicubic2d_aa.vec(input, out, align_corners, scales)
         return _aten.upsample_bicubic2d.vec(input, out, align_corners, scales)
     if nd == 4 and mode == "lanczos":
+        if align_corners:
+            raise ValueError("Lanczos mode does not support align_corners=True")
+        if not antialias:
+            raise ValueError("Lanczos mode requires antialias=True")
         return _aten._upsample_lanczos2d_aa.vec(input, out, align_corners, scales)
     if mode in ("linear", "bilinear", "trilinear", "bicubic"):
         need = {"linear": 3, "bilinear": 4, "trilinear": 5, "bicubic": 4}[mode]
