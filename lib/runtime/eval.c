@@ -20,6 +20,7 @@ typedef struct {
     int nin;
     int *arg_of;
     bool view;
+    bool packs; /* a view of what is contiguous only: plans do not know strides */
 } entry;
 
 static void entry_free(entry *n) {
@@ -154,6 +155,7 @@ static tc_status build(tc_evaluator *v, const tc_op *op, const tc_arg *args, int
     o.isa = v->isa;
     n->nin = p->ninputs;
     n->view = tc_op_schema(op)->is_view;
+    n->packs = !strcmp(tc_op_schema(op)->name, "contiguous");
     return tc_exec_create(p, &o, &n->e);
 }
 
@@ -182,6 +184,7 @@ static tc_status view_call(entry *n, tc_tensor *in, tc_tensor *out, int nouts, b
     const tc_program *p = tc_exec_program(n->e);
     const tc_graph *g = p->graph;
     *done = false;
+    if (n->packs && !tc_tensor_is_contiguous(&in[0])) return NULL;
     for (const tc_node *m = g->first; m; m = m->next)
         if (!m->op->view_alias) return NULL;
     for (int i = 0; i < nouts; i++)

@@ -60,6 +60,10 @@ static const char *const table[][2] = {
      "[[True, True], [False, False]]"},
     {"r = torch.add(torch.ones(1), 1, requires_grad=True)\n", "requires_grad"},
     {"r = torch.scalar_tensor(2.0, requires_grad=True).requires_grad\n", "True"},
+    /* views share storage, composite ones too; what is contiguous already is no copy */
+    {"x = torch.zeros(2, 3)\nx.t()[0] = 5\nx.narrow(1, 1, 2).fill_(1)\nr = x.tolist()\n", "[[5.0, 1.0, 1.0], [5.0, 1.0, 1.0]]"},
+    {"x = torch.zeros(2, 3)\ny = x.t().contiguous()\ny[0] = 5\nr = [x.tolist(), y.stride(), x.contiguous().data_ptr() == x.data_ptr()]\n",
+     "[[[0.0, 0.0, 0.0], [0.0, 0.0, 0.0]], (2, 1), True]"},
     /* draws follow the order of memory */
     {"torch.manual_seed(0)\nr = F.dropout(torch.ones(2, 3).t(), 0.5).tolist()\n", "[[0.0, 0.0], [0.0, 0.0], [2.0, 0.0]]"},
     {"torch.manual_seed(0)\nr = torch.randint_like(torch.ones(2, 3).t(), 100).tolist()\n", "[[44.0, 60.0], [39.0, 63.0], [33.0, 79.0]]"},
