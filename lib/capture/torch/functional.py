@@ -215,21 +215,6 @@ def istft(input, n_fft, hop_length=None, win_length=None, window=None, center=Tr
     return _aten.istft(input, n_fft, hop_length, win_length, window, center, normalized, onesided, length, return_complex)
 
 
-def tensor_split(self, indices_or_sections=None, dim=0, *, indices=None, sections=None, tensor_indices_or_sections=None):
-    at = [v for v in (indices_or_sections, indices, sections, tensor_indices_or_sections) if v is not None]
-    if len(at) != 1:
-        raise TypeError("tensor_split(): one of indices and sections must be given")
-    at = at[0]
-    if isinstance(at, torch.Tensor):
-        if at.dtype != torch.int64:
-            raise RuntimeError(f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {at.dtype}")
-        if at.dim() > 1:
-            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional tensor, "
-                               f"but got a tensor with {at.dim()} dims")
-        at = at.item() if at.dim() == 0 else [at[i].item() for i in range(at.size(0))]
-    return _aten.tensor_split.indices(self, list(at), dim) if isinstance(at, (list, tuple)) else _aten.tensor_split.sections(self, at, dim)
-
-
 def unravel_index(indices, shape):
     if indices.is_complex() or indices.is_floating_point() or indices.dtype == torch.bool:
         raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")

@@ -153,3 +153,7 @@ def while_loop(cond_fn, body_fn, carried_inputs):
 
 def _assert(condition, message):
     assert condition, message
+
+
+def _segment_reduce(data, reduce, *, lengths=None, indices=None, offsets=None, axis=0, unsafe=False, initial=None):
+    return torch.ops.aten.segment_reduce(data, reduce, lengths=lengths, indices=indices, offsets=offsets, axis=axis, unsafe=unsafe, initial=initial)
