@@ -165,7 +165,7 @@ static void write_store(ew *e, int s) {
     tc_dtype d = e->l->buffers.data[st->buffer].dtype;
     cexpr step = e->t->inner >= 0 ? cx_mul(e->p, (cexpr){.s = "i"}, cx_step(e->p, e->ph, &e->p->store_access[s], e->t->inner)) : cx_int(0);
     const char *v = ew_ref(e, st->value);
-    if (ew_narrow(d)) v = T(e, "tc_x_cast_f32_%s(%s)", ew_suffix(d), v);
+    if (ew_narrow(d)) v = T(e, "tc_x_cast_%s_%s(%s)", ew_suffix(tc_dtype_compute(d)), ew_suffix(d), v);
     const char *when = st->pred == TC_LV_NONE ? "" : T(e, "if (%s) ", ew_ref(e, st->pred));
     ew_line(e, "%sy%d[%s] = %s;", when, s, cx_text(e->p, step), v);
 }

@@ -132,7 +132,9 @@ static void need(const tc_loop *l, bool *needed, tc_lv v) {
     }
 }
 
-bool cx_heavy(const tc_linst *in) { return in->kind == TC_L_SCALAR && in->op >= TC_X_EXP && in->op != TC_X_RSQRT && tc_is_float(in->dtype); }
+bool cx_heavy(const tc_linst *in) {
+    return in->kind == TC_L_SCALAR && in->op >= TC_X_EXP && in->op != TC_X_RSQRT && (tc_is_float(in->dtype) || tc_is_complex(in->dtype));
+}
 
 /* ---- ranges ---- */
 static uint64_t to_ranges(const cphase *ph, uint64_t axes) {

@@ -164,10 +164,17 @@ void ew_end_columns(ew *e, int r) {
     else ew_line(e, "for (int64_t i = 0; i < m; i++) %s[i] = (%s)s%d[i];", out, ew_type(in), r);
 }
 
-/* Scans carry float64 for floats and int64 for integers, as the block executor does. */
+/* Scans carry float64 for floats, c128 for complex numbers and int64 for integers, as the block executor does. */
 void ew_scan_step(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
-    bool f = tc_is_float(e->l->inst.data[in->a[0]].dtype);
+    tc_dtype d = e->l->inst.data[in->a[0]].dtype;
+    bool f = tc_is_float(d);
+    if (tc_is_complex(d)) {
+        const char *wide = d == TC_C128 ? ew_ref(e, in->a[0]) : T(e, "tc_x_cast_c64_c128(%s)", ew_ref(e, in->a[0]));
+        ew_line(e, "s%d = tc_x_mul_c128(s%d, %s);", r, r, wide);
+        ew_line(e, d == TC_C128 ? "m%d[%s] = s%d;" : "m%d[%s] = tc_x_cast_c128_c64(s%d);", r, ew_kept_index(e, r, true), r);
+        return;
+    }
     ew_line(e, "const %s a%d = (%s)%s;", f ? "double" : "int64_t", r, f ? "double" : "int64_t", ew_ref(e, in->a[0]));
     if (in->op == TC_R_SUM || in->op == TC_R_PROD) {
         const char *sign = in->op == TC_R_SUM ? "+" : "*";
@@ -189,5 +196,9 @@ void ew_begin_scan(ew *e, int r) {
                        : max                 ? "INT64_MIN"
                                              : "INT64_MAX";
     if (in->op > TC_R_MIN && in->op != TC_R_ANY && in->op != TC_R_ALL) ew_refuse(e, "a scan of this kind");
+    if (tc_is_complex(e->l->inst.data[in->a[0]].dtype)) {
+        ew_line(e, "tc_c128 s%d = {1, 0};", r);
+        return;
+    }
     ew_line(e, "%s s%d = %s;", f ? "double" : "int64_t", r, none);
 }

@@ -42,6 +42,7 @@ const char *ew_ctype(tc_dtype d) {
     case TC_BF16: return "uint16_t";
     case TC_U32: return "uint32_t";
     case TC_U64: return "uint64_t";
+    case TC_C32: return "tc_c32";
     case TC_C64: return "tc_c64";
     case TC_C128: return "tc_c128";
     default: return "uint8_t"; /* u8 bool f8 */
@@ -123,7 +124,9 @@ const char *ew_ref(ew *e, tc_lv v) {
 }
 
 /* ---- one instruction ---- */
-static const char *widen(ew *e, tc_dtype d, const char *s) { return ew_narrow(d) ? T(e, "tc_x_cast_%s_f32(%s)", ew_suffix(d), s) : s; }
+static const char *widen(ew *e, tc_dtype d, const char *s) {
+    return ew_narrow(d) ? T(e, "tc_x_cast_%s_%s(%s)", ew_suffix(d), ew_suffix(tc_dtype_compute(d)), s) : s;
+}
 
 bool ew_plain_load(const tc_linst *in) {
     if (in->kind != TC_L_LOAD) return false;
@@ -189,10 +192,10 @@ const char *ew_value(ew *e, tc_lv v, bool inner) {
         tc_dtype from = all[in->a[0]].dtype;
         return from == in->dtype ? ew_ref(e, in->a[0]) : T(e, "tc_x_cast_%s_%s(%s)", ew_suffix(from), ew_suffix(in->dtype), ew_ref(e, in->a[0]));
     }
-    case TC_L_ROUND: return T(e, "tc_x_cast_%s_f32(tc_x_cast_f32_%s(%s))", ew_suffix(in->narrow), ew_suffix(in->narrow), ew_ref(e, in->a[0]));
+    case TC_L_ROUND:
+        return T(e, "tc_x_cast_%s_%s(tc_x_cast_%s_%s(%s))", ew_suffix(in->narrow), ew_suffix(in->dtype), ew_suffix(in->dtype), ew_suffix(in->narrow),
+                 ew_ref(e, in->a[0]));
     case TC_L_SCALAR: {
-        if (in->op == TC_X_WHERE && tc_is_complex(in->dtype))
-            return T(e, "%s ? %s : %s", ew_ref(e, in->a[0]), ew_ref(e, in->a[1]), ew_ref(e, in->a[2]));
         const char *s =
             T(e, "tc_x_%s_%s(%s", op_names[in->op], ew_suffix(in->op == TC_X_WHERE ? in->dtype : all[in->a[0]].dtype), ew_ref(e, in->a[0]));
         for (int k = 1; k < 3 && in->a[k] != TC_LV_NONE; k++) s = T(e, "%s, %s", s, ew_ref(e, in->a[k]));

@@ -101,8 +101,6 @@ static const char run_items[] = "static void tc_run_items(const tc_abi_call *c, 
                                 "    else fn((void *)(uintptr_t)c, 0, items, 0);\n"
                                 "}\n\n";
 
-static const char complexes[] = "typedef struct { float re, im; } tc_c64;\ntypedef struct { double re, im; } tc_c128;\n";
-
 void tc_unit_body(tc_unit *u, const char *also, tc_buf *out) {
     tc_buf code = {0};
     for (size_t i = 0; i < u->groups.len; i++) {
@@ -110,7 +108,6 @@ void tc_unit_body(tc_unit *u, const char *also, tc_buf *out) {
         tc_buf_putc(&code, '\n');
     }
     tc_buf_puts(out, preamble);
-    if (strstr(tc_buf_str(&code), "tc_c64") || strstr(tc_buf_str(&code), "tc_c128")) tc_buf_puts(out, complexes);
     size_t len = code.len;
     tc_buf_puts(&code, also);
     tc_paste_used(out, tc_buf_str(&code));

@@ -9,6 +9,10 @@
 #define PICK_A(...) __VA_ARGS__
 #define PICK_I(...)
 #define PICK_N(...)
+#define PICK_C(...)
+#define PICK_E(...) __VA_ARGS__
+#define PICK_Z(...) __VA_ARGS__
+#define CPLX_T tc_c64
 #include "kernel/block_type.h"
 
 extern const tc_block_fn TC_ROW(tc_block_f32)[TC_X_COUNT];

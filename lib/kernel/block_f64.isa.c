@@ -14,6 +14,10 @@ static double tan_large(double x) { return tc_x_tan_f64(x); }
 #define PICK_A(...) __VA_ARGS__
 #define PICK_I(...)
 #define PICK_N(...)
+#define PICK_C(...)
+#define PICK_E(...) __VA_ARGS__
+#define PICK_Z(...) __VA_ARGS__
+#define CPLX_T tc_c128
 #define tc_x_sin_f64 tc_x_sin_small
 #define tc_x_cos_f64 tc_x_cos_small
 #define tc_x_tan_f64 tc_x_tan_small

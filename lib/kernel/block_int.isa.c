@@ -9,6 +9,9 @@
 #define PICK_A(...) __VA_ARGS__
 #define PICK_I(...) __VA_ARGS__
 #define PICK_N(...) __VA_ARGS__
+#define PICK_C(...)
+#define PICK_E(...)
+#define PICK_Z(...) __VA_ARGS__
 #define TABLE(s)                                               \
     extern const tc_block_fn TC_ROW(tc_block_##s)[TC_X_COUNT]; \
     const tc_block_fn TC_ROW(tc_block_##s)[TC_X_COUNT]

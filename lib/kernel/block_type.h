@@ -1,5 +1,6 @@
-/* The block primitives of one type, included by block_*.isa.c with T the C type, S its suffix and PICK_F, PICK_A, PICK_I, PICK_N
- * defined to keep (their argument) or drop (nothing) the operations of scalar.def for that class of types. Defines B(name) for each.
+/* The block primitives of one type, included by block_*.isa.c with T the C type, S its suffix and PICK_F, PICK_A, ... PICK_Z defined to
+ * keep (their argument) or drop (nothing) the operations of scalar.def for that class of types; REAL_T is the type of a complex T's parts
+ * (T itself otherwise), CPLX_T the complex type of a float T. Defines B(name) for each.
  * scalar.def is the only list of operations. */
 #ifndef FN
 #define FN__(name, s) tc_x_##name##_##s
@@ -34,11 +35,16 @@
 #define D1_BOOL(name) D1(name, uint8_t)
 #define D2_SAME(name) D2(name, T)
 #define D2_BOOL(name) D2(name, uint8_t)
+#define D1_REAL(name) D1(name, REAL_T)
+#define D2_CPLX(name) D2(name, CPLX_T)
 #define D3_SAME(name) D3_##name
 #define D3_fma D3(fma, T)
 #define D3_where D3(where, uint8_t)
 #endif
 
+#ifndef REAL_T
+#define REAL_T T
+#endif
 #define X(NAME, name, arity, types, result) PICK_##types(D##arity##_##result(name))
 #include "kernel/scalar.def"
 #undef X

@@ -8,7 +8,8 @@
 
 #define DECLARE(row, flags)                                                                                                                 \
     extern const tc_block_fn tc_block_f32_##row[], tc_block_f64_##row[], tc_block_i8_##row[], tc_block_i16_##row[], tc_block_i32_##row[],   \
-        tc_block_i64_##row[], tc_block_u8_##row[], tc_block_u16_##row[], tc_block_u32_##row[], tc_block_u64_##row[], tc_block_bool_##row[]; \
+        tc_block_i64_##row[], tc_block_u8_##row[], tc_block_u16_##row[], tc_block_u32_##row[], tc_block_u64_##row[], tc_block_bool_##row[], \
+        tc_block_c64_##row[], tc_block_c128_##row[];                                                                                        \
     extern const tc_block_fn tc_block_one_##row[4][TC_X_COUNT];                                                                             \
     extern const tc_cast_fn tc_block_cast_##row[TC_DTYPE_COUNT][TC_DTYPE_COUNT], tc_block_round_##row[];                                    \
     extern const tc_attention_ops tc_attention_f32_##row, tc_attention_f64_##row;                                                           \
@@ -37,7 +38,9 @@ TC_ISA_ROWS(DECLARE_NORMAL)
                 [TC_U16] = tc_block_u16_##row,    \
                 [TC_U32] = tc_block_u32_##row,    \
                 [TC_U64] = tc_block_u64_##row,    \
-                [TC_BOOL] = tc_block_bool_##row}, \
+                [TC_BOOL] = tc_block_bool_##row,  \
+                [TC_C64] = tc_block_c64_##row,    \
+                [TC_C128] = tc_block_c128_##row}, \
      .scalar_one = tc_block_one_##row,            \
      .cast = tc_block_cast_##row,                 \
      .round = tc_block_round_##row,               \

@@ -63,8 +63,8 @@ struct tc_isa_ops {
     const char *name;                            /* row of isa.tab */
     const tc_block_fn *scalar[TC_DTYPE_COUNT];   /* [type of the operands][tc_scalar_op]; NULL where the table has no such type */
     const tc_block_fn (*scalar_one)[TC_X_COUNT]; /* [0: f32, 1: f64; + 2: it is a][op]: one operand, b or a, is a single element. Arithmetic only */
-    const tc_cast_fn (*cast)[TC_DTYPE_COUNT];    /* [from][to], PyTorch's conversions; NULL for complex. Same type: a copy */
-    const tc_cast_fn *round;                     /* f32 -> f32 by way of f16, bf16, f8: cast there and back */
+    const tc_cast_fn (*cast)[TC_DTYPE_COUNT];    /* [from][to], PyTorch's conversions. Same type: a copy */
+    const tc_cast_fn *round;                     /* f32 -> f32 by way of f16, bf16, f8 (c64 by way of c32): cast there and back */
     const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool */
     const tc_move_ops *move;
     const struct tc_gemm_ops *gemm_f32, *gemm_f64;

@@ -1,7 +1,7 @@
 /* Every scalar function of scalar.def, tc_x_NAME_TYPE, and every conversion, tc_x_cast_FROM_TO: the one definition that block
  * primitives, emitted C and kernels share (NUMERICS 3). Static inline C from + - * / fma sqrt rint and bit operations, so that the
  * bits do not depend on instruction set or compiler; compile with -ffp-contract=off.
- * Bools are uint8_t 0 and 1; bf16, f16 and f8 values travel as uint16_t and uint8_t. The parts need no header but stdint.h, so
+ * Bools are uint8_t 0 and 1; bf16, f16 and f8 values travel as uint16_t and uint8_t, complex ones as pairs. The parts need no header but stdint.h, so
  * that they can be carried in emitted C. */
 #ifndef TC_KERNEL_SCALAR_H
 #define TC_KERNEL_SCALAR_H
@@ -9,6 +9,7 @@
 #include "kernel/scalar_arith.h"
 #include "kernel/scalar_bessel.h"
 #include "kernel/scalar_cast.h"
+#include "kernel/scalar_complex.h"
 #include "kernel/scalar_exp.h"
 #include "kernel/scalar_gamma.h"
 #include "kernel/scalar_log.h"

@@ -2,13 +2,20 @@
 #include "loop/loop.h"
 
 const tc_scalar_info tc_scalar_ops[TC_X_COUNT] = {
-#define WORD_SAME false
-#define WORD_BOOL true
 #define LETTER(t) #t[0]
-#define X(NAME, lower, n, t, result) [TC_X_##NAME] = {#NAME, n, LETTER(t), WORD_##result},
+#define X(NAME, lower, n, t, result) [TC_X_##NAME] = {#NAME, n, LETTER(t), TC_RESULT_##result},
 #include "kernel/scalar.def"
 #undef X
 };
+
+tc_dtype tc_scalar_result(tc_scalar_op op, tc_dtype operand) {
+    switch (tc_scalar_ops[op].result) {
+    case TC_RESULT_BOOL: return TC_BOOL;
+    case TC_RESULT_REAL: return tc_dtype_real(operand);
+    case TC_RESULT_CPLX: return tc_dtype_to_complex(operand);
+    default: return operand;
+    }
+}
 
 const char *const tc_reduce_names[TC_R_COUNT] = {
     [TC_R_SUM] = "sum",       [TC_R_PROD] = "prod", [TC_R_MAX] = "max", [TC_R_MIN] = "min",        [TC_R_ARGMAX] = "argmax",

@@ -57,19 +57,19 @@ typedef enum {
     TC_L_INDEX,  /* i64 value of an affine expression of axes */
     TC_L_LOAD,   /* buffer at index (and gathered offsets), where pred holds; else 0 */
     TC_L_CAST,   /* a[0] converted to dtype with PyTorch's rules */
-    TC_L_ROUND,  /* f32 a[0] rounded to the 16- or 8-bit type `narrow` and back: what storing and loading would do */
+    TC_L_ROUND,  /* f32 (c64) a[0] rounded to the 16- or 8-bit type `narrow` (c32) and back: what storing and loading would do */
     TC_L_SCALAR, /* op of the table */
     TC_L_REDUCE, /* op: tc_reduce_op over `over`; tuple results are read with TC_L_PART */
-    TC_L_SCAN,   /* op: inclusive scan along the single axis in `over`, ascending; keeps that axis. SUM, PROD of f32 carry in f64 */
-    TC_L_PART,   /* component `part` of tuple a[0] */
-    TC_L_RAND    /* Philox bits u32x4 component `part` of key (host) and counter a[0]: NUMERICS 10 */
+    TC_L_SCAN, /* op: inclusive scan along the single axis in `over`, ascending; keeps that axis. SUM, PROD of f32 carry in f64, PROD of complex in c128 */
+    TC_L_PART, /* component `part` of tuple a[0] */
+    TC_L_RAND  /* Philox bits u32x4 component `part` of key (host) and counter a[0]: NUMERICS 10 */
 } tc_lkind;
 
 typedef struct {
     tc_lkind kind;
     uint8_t op; /* tc_scalar_op or tc_reduce_op */
     uint8_t part;
-    tc_dtype dtype;  /* of the value: f32 f64, integers, bool; complex only from a load to a store. Loads of f16, bf16, f8 give f32 */
+    tc_dtype dtype;  /* of the value: f32 f64, c64 c128, integers, bool. Loads of f16, bf16, f8 give f32, those of c32 c64 */
     tc_dtype narrow; /* TC_L_ROUND */
     uint64_t axes;   /* it varies over these */
     uint64_t over;   /* REDUCE, SCAN; the operand need not vary over them */
@@ -137,9 +137,10 @@ typedef struct {
     const char *name;
     int arity;
     char types;
-    bool to_bool;
+    enum { TC_RESULT_SAME, TC_RESULT_BOOL, TC_RESULT_REAL, TC_RESULT_CPLX } result;
 } tc_scalar_info;
 extern const tc_scalar_info tc_scalar_ops[TC_X_COUNT];
+tc_dtype tc_scalar_result(tc_scalar_op op, tc_dtype operand); /* the type of the result; operand: of the last one */
 extern const char *const tc_reduce_names[TC_R_COUNT];
 
 tc_status tc_loop_verify(const tc_loop *l); /* types against the table, axes, dominance; TC_CONTENT naming the instruction */

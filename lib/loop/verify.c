@@ -2,12 +2,15 @@
 #include "loop/loop.h"
 
 static bool type_fits(char types, tc_dtype d) {
-    bool is_float = d == TC_F32 || d == TC_F64, is_int = tc_is_integral(d);
+    bool is_float = d == TC_F32 || d == TC_F64, is_int = tc_is_integral(d), is_complex = d == TC_C64 || d == TC_C128;
     switch (types) {
     case 'F': return is_float;
     case 'I': return is_int;
     case 'A': return is_float || is_int;
     case 'B': return d == TC_BOOL;
+    case 'C': return is_complex;
+    case 'E': return is_float || is_complex;
+    case 'Z': return is_float || is_int || is_complex;
     default: return is_int && d != TC_BOOL; /* N */
     }
 }
@@ -55,12 +58,12 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
         bool choice = in->op == TC_X_WHERE;
         tc_dtype d = all[in->a[choice]].dtype;
         if (choice && all[in->a[0]].dtype != TC_BOOL) return bad(c, "WHERE needs a bool");
-        if (!type_fits(info->types, d) && !(choice && tc_is_complex(d)))
+        if (!type_fits(info->types, d))
             return tc_error(tc_is_complex(d) ? TC_UNSUPPORTED : TC_CONTENT, "loop instruction %%%zu: %s is not defined for %s", c->at, info->name,
                             tc_dtypes[d].name);
         for (int i = choice; i < want; i++)
             if (all[in->a[i]].dtype != d) return bad(c, "operands of different types");
-        if (in->dtype != (info->to_bool ? TC_BOOL : d)) return bad(c, "wrong result type");
+        if (in->dtype != tc_scalar_result((tc_scalar_op)in->op, d)) return bad(c, "wrong result type");
         break;
     }
     case TC_L_LOAD:
@@ -79,7 +82,8 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
         if (in->op == TC_R_WELFORD && !tc_is_float(all[in->a[0]].dtype)) return bad(c, "welford needs a float");
         break;
     case TC_L_SCAN:
-        if (tc_is_complex(all[in->a[0]].dtype)) return tc_error(TC_UNSUPPORTED, "scans of %s are not supported", tc_dtypes[all[in->a[0]].dtype].name);
+        if (tc_is_complex(all[in->a[0]].dtype) && in->op != TC_R_PROD)
+            return tc_error(TC_UNSUPPORTED, "scans of %s are not supported", tc_dtypes[all[in->a[0]].dtype].name);
         if (__builtin_popcountll(in->over) != 1) return bad(c, "a scan needs one axis");
         break;
     case TC_L_PART:

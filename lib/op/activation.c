@@ -77,7 +77,10 @@ static tc_status lower_gelu_backward(tc_lower *l) {
     tc_lv d = tc_l_add(l, tc_l_mul(l, half, right), tc_l_mul(l, tc_l_mul(l, left, dt), di));
     return tc_l_out(l, 0, tc_l_mul(l, g, d));
 }
-static tc_status lower_silu(tc_lower *l) { return tc_l_out(l, 0, f1(l, TC_X_SILU, tc_l_in(l, 0))); }
+static tc_status lower_silu(tc_lower *l) {
+    tc_lv x = tc_l_in(l, 0);
+    return tc_l_out(l, 0, tc_is_complex(tc_l_type(l, 0)) ? tc_l_mul(l, x, f1(l, TC_X_SIGMOID, x)) : f1(l, TC_X_SILU, x));
+}
 static tc_status lower_silu_backward(tc_lower *l) {
     tc_lv g = tc_l_in(l, 0), x = tc_l_in(l, 1), s = f1(l, TC_X_SIGMOID, x), one = num(l, 1);
     return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, g, s), tc_l_add(l, one, tc_l_mul(l, x, tc_l_sub(l, one, s)))));

@@ -53,9 +53,6 @@ static tc_status shape_to_copy(tc_shape_ctx *c) {
 static tc_status shape_alias(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
-    const char *name = tc_op_schema(c->op)->name;
-    if (tc_is_complex(m->dtype) && (!strcmp(name, "conj") || !strcmp(name, "_conj") || !strcmp(name, "real")))
-        return tc_error(TC_UNSUPPORTED, "%s: complex numbers", tc_op_name(c->op));
     tc_dims d = tc_dims_of(m);
     return tc_sh_out_strided(c, 0, m->dtype, &d, m->stride);
 }
@@ -282,9 +279,6 @@ const tc_op tc_ops_cast[] = {
     ALIAS("lift_fresh(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself"),
     ALIAS("alias(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself"),
     ALIAS("detach(Tensor(a) self) -> Tensor(a)", TC_OP_NONDIFF, "the tensor itself, without gradient"),
-    ALIAS("real(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself, when it is real"),
-    ALIAS("conj(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself, when it is real"),
-    ALIAS("_conj(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself, when it is real"),
     ALIAS("resolve_conj(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself"),
     ALIAS("resolve_neg(Tensor(a) self) -> Tensor(a)", 0, "the tensor itself"),
     {.schema = "aten::contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) -> Tensor(a)",

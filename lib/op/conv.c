@@ -3,6 +3,7 @@
  *
  *     out = (in + 2 padding - dilation (k - 1) - 1) / stride + 1          transposed: (in - 1) stride - 2 padding + dilation (k - 1) + output_padding + 1 */
 #include "kernel/conv.h"
+#include "op/by_parts.h"
 #include "op/shape.h"
 
 enum { MAX_SPATIAL = 3 };
@@ -52,7 +53,7 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
         return tc_sh_fail(c, "Expected %dD (unbatched) or %dD (batched) input to conv%dd, but got input of %d dimensions", n + 1, n + 2, n, x->rank);
     if (x->dtype != w->dtype)
         return tc_sh_fail(c, "Input type (%s) and weight type (%s) should be the same", tc_dtypes[x->dtype].torch, tc_dtypes[w->dtype].torch);
-    if (!tc_is_float(x->dtype)) return tc_sh_fail(c, "convolution not implemented for '%s'", tc_dtypes[x->dtype].torch);
+    if (tc_is_integral(x->dtype)) return tc_sh_fail(c, "convolution not implemented for '%s'", tc_dtypes[x->dtype].torch);
     if (b && b->dtype != x->dtype)
         return tc_sh_fail(c, "Input type (%s) and bias type (%s) should be the same", tc_dtypes[x->dtype].torch, tc_dtypes[b->dtype].torch);
     TC_TRY(read_params(c, 3, n, &p));
@@ -112,8 +113,9 @@ static tc_status grad_convolution(tc_emit *e, const tc_node *n, tc_value *const 
     tc_arg m = {.kind = TC_A_BOOLS, .n = 3, .bools = tc_arena_dup(&e->graph->program->arena, mask, sizeof mask)}, sizes = {0};
     const tc_meta *b = tc_arg_meta(n, 2);
     if (b) sizes = (tc_arg){.kind = TC_A_INTS, .n = 1, .syms = b->size};
-    tc_value *r = tc_emit_call(e, "aten::convolution_backward", "vvvaaaaaaaa", gs[0], tc_arg_value(n, 0), tc_arg_value(n, 1), &sizes, &n->args[3],
-                               &n->args[4], &n->args[5], &n->args[6], &n->args[7], &n->args[8], &m);
+    tc_value *r =
+        tc_emit_call(e, "aten::convolution_backward", "vvvaaaaaaaa", gs[0], tc_e_conj(e, tc_arg_value(n, 0)), tc_e_conj(e, tc_arg_value(n, 1)),
+                     &sizes, &n->args[3], &n->args[4], &n->args[5], &n->args[6], &n->args[7], &n->args[8], &m);
     for (int i = 0; i < 3; i++)
         if (mask[i]) tc_e_give(e, n, i, tc_emit_out(r, i));
     return tc_e_done(e);
@@ -122,7 +124,7 @@ static tc_status grad_convolution(tc_emit *e, const tc_node *n, tc_value *const 
 /* The double backward: convolution is linear in input and weight, so each gradient is one with a factor replaced. args: grad_output, input,
  * weight, bias_sizes, stride .. groups, output_mask. */
 static tc_status grad_convolution_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *dg = NULL;
+    tc_value *g = tc_e_conj(e, tc_arg_value(n, 0)), *x = tc_e_conj(e, tc_arg_value(n, 1)), *w = tc_e_conj(e, tc_arg_value(n, 2)), *dg = NULL;
     tc_arena *a = &e->graph->program->arena;
     tc_arg none = {0};
     const tc_arg *p = n->args + 4;
@@ -242,6 +244,7 @@ static tc_status decompose_old_convolution(tc_emit *e, const tc_node *n) {
 const tc_op tc_ops_conv[] = {{.schema = "aten::convolution(Tensor input, Tensor weight, Tensor? bias, " PARAMS ") -> Tensor",
                               .shape = shape_convolution,
                               .kernel = &tc_k_convolution,
+                              .complex = tc_by_parts_convolution,
                               .grad = grad_convolution,
                               .samples = "convolution(f32[2,3,6,5], f32[4,3,3,3], f32[4], [1,2], [1,1], [1,1], False, [0,0], 1)",
                               .doc = "convolution of 1 to 3 dimensions, or its transpose"},
@@ -249,6 +252,7 @@ const tc_op tc_ops_conv[] = {{.schema = "aten::convolution(Tensor input, Tensor 
                                         ", bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
                               .shape = shape_convolution_backward,
                               .kernel = &tc_k_convolution_backward,
+                              .complex = tc_by_parts_convolution_backward,
                               .grad = grad_convolution_backward,
                               .doc = "gradients of convolution"},
                              CONV(1, "conv1d(f32[2,3,8], f32[4,3,3], f32[4])"),

@@ -60,17 +60,29 @@ static void keep_types(tc_program *p, tc_node *first, const tc_node *end, const 
     for (int k = 0; want->kind == TC_V_LIST && k < want->nlist && k < have->nlist; k++) keep_types(p, first, end, have->list[k], want->list[k]);
 }
 
+/* Executed as a composition because a tensor that it takes is complex. */
+static bool by_parts(const tc_node *n) {
+    bool any = false;
+    for (int i = 0; n->op->complex && i < n->nargs; i++) {
+        const tc_arg *a = &n->args[i];
+        if (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_TENSOR) any |= tc_is_complex(a->value->meta.dtype);
+        for (int k = 0; a->kind == TC_A_VALUES && k < a->n; k++) any |= a->values[k] && tc_is_complex(a->values[k]->meta.dtype);
+    }
+    return any;
+}
+
 tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
     tc_program *p = n->graph->program;
     tc_node *last = e->before ? e->before->prev : e->graph->last; /* of what stands before the composition */
     bool was = p->no_grad;
-    if (!n->op->decompose) return tc_error(TC_UNSUPPORTED, "operator %s is not supported: it has no decomposition", tc_op_name(n->op));
+    tc_decompose_fn rule = by_parts(n) ? n->op->complex : n->op->decompose;
+    if (!rule) return tc_error(TC_UNSUPPORTED, "operator %s is not supported: it has no decomposition", tc_op_name(n->op));
     e->source = n->source;
     e->origin = n->origin ? n->origin : n;
     e->results = NULL;
     e->nresults = 0;
     p->no_grad = n->no_grad;
-    tc_status st = n->op->decompose(e, n);
+    tc_status st = rule(e, n);
     p->no_grad = was;
     if (!st) {
         st = e->status;
@@ -156,7 +168,7 @@ static tc_status sweep(tc_graph *g, const policy *pol) {
 
 static bool not_executable(void *ctx, const tc_node *n) {
     (void)ctx;
-    return !tc_op_executable(n->op);
+    return !tc_op_executable(n->op) || by_parts(n);
 }
 
 tc_status tc_decompose(tc_program *p) { return sweep(p->graph, &(policy){not_executable, NULL, true}); }

@@ -75,7 +75,9 @@ tc_lv tc_l_in_as(tc_lower *l, int arg, tc_dtype dtype) {
             number = a->sym;
             break;
         }
-        if (dtype == TC_DTYPE_NONE) dtype = a->scalar.kind == TC_KIND_FLOAT ? TC_F64 : a->scalar.kind == TC_KIND_BOOL ? TC_BOOL : TC_I64;
+        if (dtype == TC_DTYPE_NONE)
+            dtype =
+                (tc_dtype[]){[TC_KIND_BOOL] = TC_BOOL, [TC_KIND_INT] = TC_I64, [TC_KIND_FLOAT] = TC_F64, [TC_KIND_COMPLEX] = TC_C128}[a->scalar.kind];
         return tc_l_const(l, dtype, a->scalar);
     default: return fail(l, tc_error(TC_CONTENT, "%s: argument %d is not a tensor or a number", tc_op_name(l->node->op), arg));
     }
@@ -141,7 +143,7 @@ static tc_lv scalar_op(tc_lower *l, tc_scalar_op op, int n, tc_lv a, tc_lv b, tc
         if (at(l, v[i])->dtype != d)
             return fail(l, tc_error(TC_CONTENT, "%s: operands of %s are %s and %s", tc_op_name(l->node->op), info->name, tc_dtypes[d].name,
                                     tc_dtypes[at(l, v[i])->dtype].name));
-    tc_linst in = blank(TC_L_SCALAR, info->to_bool ? TC_BOOL : d);
+    tc_linst in = blank(TC_L_SCALAR, tc_scalar_result(op, d));
     in.op = (uint8_t)op;
     memcpy(in.a, v, sizeof v);
     return push(l, in);
@@ -150,8 +152,15 @@ tc_lv tc_l_op1(tc_lower *l, tc_scalar_op op, tc_lv a) { return scalar_op(l, op, 
 tc_lv tc_l_op2(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b) { return scalar_op(l, op, 2, a, b, TC_LV_NONE); }
 tc_lv tc_l_op3(tc_lower *l, tc_scalar_op op, tc_lv a, tc_lv b, tc_lv c) { return scalar_op(l, op, 3, a, b, c); }
 
+/* A complex sum or running sum is that of the parts. */
+static bool by_parts(const tc_lower *l, tc_reduce_op op, tc_lv v) { return op == TC_R_SUM && tc_is_complex(at(l, v)->dtype); }
+
 tc_lv tc_l_reduce(tc_lower *l, tc_reduce_op op, tc_lv v, uint64_t over) {
     if (l->status || v == TC_LV_NONE) return TC_LV_NONE;
+    if (by_parts(l, op, v)) {
+        tc_lv re = tc_l_reduce(l, op, tc_l_op1(l, TC_X_REAL, v), over), im = tc_l_reduce(l, op, tc_l_op1(l, TC_X_IMAG, v), over);
+        return tc_l_op2(l, TC_X_COMPLEX, re, im);
+    }
     tc_dtype d = op == TC_R_ARGMAX || op == TC_R_ARGMIN ? TC_I64
                  : op == TC_R_ANY || op == TC_R_ALL     ? TC_BOOL
                  : op == TC_R_WELFORD                   ? TC_F64
@@ -177,6 +186,10 @@ tc_lv tc_l_part(tc_lower *l, tc_lv tuple, int part) {
 
 tc_lv tc_l_scan(tc_lower *l, tc_reduce_op op, tc_lv v, int axis) {
     if (l->status || v == TC_LV_NONE) return TC_LV_NONE;
+    if (by_parts(l, op, v)) {
+        tc_lv re = tc_l_scan(l, op, tc_l_op1(l, TC_X_REAL, v), axis), im = tc_l_scan(l, op, tc_l_op1(l, TC_X_IMAG, v), axis);
+        return tc_l_op2(l, TC_X_COMPLEX, re, im);
+    }
     tc_linst in = blank(TC_L_SCAN, at(l, v)->dtype);
     in.op = (uint8_t)op;
     in.a[0] = v;

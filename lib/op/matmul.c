@@ -3,6 +3,7 @@
  *
  *     matmul   1-D by 1-D: dot      2-D by 2-D: mm      more: the batches broadcast, folded into one bmm (or into the rows of mm) */
 #include "kernel/matmul.h"
+#include "op/by_parts.h"
 #include "op/shape.h"
 
 #include <ctype.h>
@@ -104,12 +105,14 @@ static tc_status shape_linear(tc_shape_ctx *c) {
 }
 
 /* ---- gradients ---- */
+/* The transpose, conjugated: what gradients multiply by. */
+static tc_value *mH(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::transpose.int", "vii", tc_e_conj(e, a), (int64_t)-2, (int64_t)-1); }
 static tc_value *mT(tc_emit *e, tc_value *a) { return tc_emit_call(e, "aten::transpose.int", "vii", a, (int64_t)-2, (int64_t)-1); }
-static bool is_one(const tc_arg *a) { return a->kind == TC_A_SCALAR && !a->is_sym && tc_scalar_to_double(a->scalar) == 1; }
+static bool is_one(const tc_arg *a) { return a->kind == TC_A_SCALAR && !a->is_sym && tc_scalar_is(a->scalar, 1); }
 static tc_value *scaled(tc_emit *e, tc_value *g, const tc_arg *by) { return is_one(by) ? g : tc_emit_call(e, "aten::mul.Tensor", "va", g, by); }
 static void grad_product(tc_emit *e, const tc_node *n, int i, tc_value *g, const char *op) {
-    if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, tc_e2(e, op, g, mT(e, tc_arg_value(n, i + 1))));
-    if (tc_emit_wants_grad(e, n, i + 1)) tc_e_give(e, n, i + 1, tc_e2(e, op, mT(e, tc_arg_value(n, i)), g));
+    if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, tc_e2(e, op, g, mH(e, tc_arg_value(n, i + 1))));
+    if (tc_emit_wants_grad(e, n, i + 1)) tc_e_give(e, n, i + 1, tc_e2(e, op, mH(e, tc_arg_value(n, i)), g));
 }
 static tc_status grad_mm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     grad_product(e, n, 0, gs[0], "aten::mm");
@@ -120,8 +123,9 @@ static tc_status grad_bmm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 static tc_status grad_added(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *op) {
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scaled(e, gs[0], &n->args[3]));
-    grad_product(e, n, 1, scaled(e, gs[0], &n->args[4]), op);
+    tc_value *g = tc_e_conj(e, gs[0]); /* conj(conj(g) s) = g conj(s) */
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_e_conj(e, scaled(e, g, &n->args[3])));
+    grad_product(e, n, 1, tc_e_conj(e, scaled(e, g, &n->args[4])), op);
     return tc_e_done(e);
 }
 static tc_status grad_addmm(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_added(e, n, gs, "aten::mm"); }
@@ -182,6 +186,7 @@ static tc_status decompose_dot(tc_emit *e, const tc_node *n) { /* dot, vdot */
     tc_symctx *s = tc_e_sym(e);
     if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a->meta.size[0], b->meta.size[0], NULL)) == 0)
         return refuse(n, "inconsistent tensor size, expected tensor [a] and src [b] to have the same number of elements");
+    if (!strcmp(tc_op_schema(n->op)->name, "vdot")) a = tc_e_conj(e, a);
     tc_emit_result(e, 0, dot(e, a, b));
     return tc_e_done(e);
 }
@@ -270,8 +275,8 @@ static tc_status decompose_addr(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status grad_addr(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2), *g = scaled(e, gs[0], &n->args[4]);
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scaled(e, gs[0], &n->args[3]));
+    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2), *c = tc_e_conj(e, gs[0]), *g = tc_e_conj(e, scaled(e, c, &n->args[4]));
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_e_conj(e, scaled(e, c, &n->args[3])));
     if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, mv(e, g, tc_e_conj(e, b)));
     if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, mv(e, mT(e, g), tc_e_conj(e, a)));
     return tc_e_done(e);
@@ -283,8 +288,8 @@ static tc_status decompose_addbmm(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status grad_addbmm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2), *g = scaled(e, gs[0], &n->args[4]);
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scaled(e, gs[0], &n->args[3]));
+    tc_value *a = tc_arg_value(n, 1), *b = tc_arg_value(n, 2), *c = tc_e_conj(e, gs[0]), *g = tc_e_conj(e, scaled(e, c, &n->args[4]));
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_e_conj(e, scaled(e, c, &n->args[3])));
     g = g ? tc_emit_call(e, "aten::expand", "vS", g, (tc_sym[]){a->meta.size[0], g->meta.size[0], g->meta.size[1]}, 3) : NULL;
     if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e2(e, "aten::bmm", g, tc_e_conj(e, mT(e, b))));
     if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_e2(e, "aten::bmm", tc_e_conj(e, mT(e, a)), g));
@@ -406,7 +411,7 @@ static tc_status decompose_kron(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status decompose_vecdot(tc_emit *e, const tc_node *n) {
-    tc_value *p = tc_e_mul(e, tc_arg_value(n, 0), tc_arg_value(n, 1));
+    tc_value *p = tc_e_mul(e, tc_e_conj(e, tc_arg_value(n, 0)), tc_arg_value(n, 1));
     tc_emit_result(e, 0, tc_emit_call(e, "aten::sum.dim_IntList", "vI", p, (int64_t[]){tc_arg_int(n, 2)}, 1));
     return tc_e_done(e);
 }
@@ -671,16 +676,20 @@ static tc_status decompose_linear_backward(tc_emit *e, const tc_node *n) { /* se
     return tc_e_done(e);
 }
 
-#define KERNEL(SCHEMA, name, sample, text) \
-    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_##name, .kernel = &tc_k_##name, .grad = grad_##name, .samples = sample, .doc = text }
+#define KERNEL(SCHEMA, name, parts, sample, text)                                                                                     \
+    {                                                                                                                                 \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_##name, .kernel = &tc_k_##name, .complex = parts, .grad = grad_##name, \
+        .samples = sample, .doc = text                                                                                                \
+    }
 #define COMPOSED(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 const tc_op tc_ops_matmul[] = {
-    KERNEL("mm(Tensor self, Tensor mat2)", mm, "mm(f32[3,4], f32[4,5]); mm(f64[3,0], f64[0,2])", "matrix product"),
-    KERNEL("bmm(Tensor self, Tensor mat2)", bmm, "bmm(f32[2,3,4], f32[2,4,5])", "matrix products of a batch"),
-    KERNEL("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)", addmm, "addmm(f32[5], f32[3,4], f32[4,5])",
-           "beta self + alpha mat1 mat2"),
-    KERNEL("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", baddbmm,
+    KERNEL("mm(Tensor self, Tensor mat2)", mm, tc_by_parts_product, "mm(f32[3,4], f32[4,5]); mm(f64[3,0], f64[0,2]); mm(c64[3,4], c64[4,2])",
+           "matrix product"),
+    KERNEL("bmm(Tensor self, Tensor mat2)", bmm, tc_by_parts_product, "bmm(f32[2,3,4], f32[2,4,5])", "matrix products of a batch"),
+    KERNEL("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)", addmm, tc_by_parts_added,
+           "addmm(f32[5], f32[3,4], f32[4,5])", "beta self + alpha mat1 mat2"),
+    KERNEL("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", baddbmm, tc_by_parts_added,
            "baddbmm(f32[2,3,5], f32[2,3,4], f32[2,4,5])", "beta self + alpha batch1 batch2"),
     {.schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
      .shape = shape_linear,

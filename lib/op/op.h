@@ -109,6 +109,7 @@ struct tc_op {
     tc_lower_fn lower; /* exactly one of lower, kernel, decompose, view_alias executes the operator */
     const struct tc_kernel *kernel;
     tc_decompose_fn decompose;
+    tc_decompose_fn complex; /* executes it, instead of those, when an argument is complex; NULL: they do that too */
     tc_view_alias_fn view_alias;
     tc_view_inverse_fn view_inverse;
     tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */

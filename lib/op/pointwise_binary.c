@@ -2,6 +2,7 @@
  *
  * The operands are brought to their promoted type, then combined. Kinks follow PyTorch: equal operands of maximum share the
  * gradient, clamp passes it on the bounds, rounding divisions have none. */
+#include "kernel/scalar.h"
 #include "op/lower.h"
 #include "op/shape.h"
 
@@ -51,7 +52,7 @@ COMPARE(lt, LT) COMPARE(le, LE) COMPARE(gt, GT) COMPARE(ge, GE)
     if (!tc_arg_number(&n->args[i], &k) || n->args[i].kind == TC_A_VALUE || (n->args[i].kind == TC_A_SCALAR && n->args[i].is_sym)) return false;
     if (n->args[i].kind == TC_A_INT && tc_sym_opcode(n->args[i].sym) != TC_S_CONST) return false;
     s = tc_arg_scalar(n, i);
-    return tc_scalar_to_double(s) == v;
+    return tc_scalar_is(s, v);
 }
 
 /* a + alpha b, one rounding where alpha is not 1 */
@@ -162,7 +163,7 @@ static tc_status lower_clamp_max(tc_lower *l) { return clamp(l, 0, 1); }
 static tc_status lower_lerp(tc_lower *l) {
     tc_dtype d = rtype(l);
     tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), w = tc_l_in(l, 2), diff = tc_l_sub(l, b, a);
-    tc_lv small = tc_l_op2(l, TC_X_LT, tc_l_op1(l, TC_X_ABS, w), tc_l_f(l, d, 0.5));
+    tc_lv small = tc_l_op2(l, TC_X_LT, tc_l_op1(l, TC_X_ABS, w), tc_l_f(l, tc_dtype_real(d), 0.5));
     tc_lv coef = tc_l_where(l, small, w, tc_l_sub(l, w, tc_l_f(l, d, 1)));
     return tc_l_out(l, 0, tc_l_op3(l, TC_X_FMA, coef, diff, tc_l_where(l, small, a, b)));
 }
@@ -277,7 +278,9 @@ static tc_status shape_addcdiv(tc_shape_ctx *c) {
                "and tensor2.");
     return NULL;
 }
-static tc_status shape_float_power(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, TC_F64, 2, (int[]){0, 1}); }
+static tc_status shape_float_power(tc_shape_ctx *c) {
+    return tc_sh_out_pointwise(c, 0, tc_is_complex(tc_sh_result_type(c, 2, (int[]){0, 1})) ? TC_C128 : TC_F64, 2, (int[]){0, 1});
+}
 
 /* ---- gradients ---- */
 static tc_value *with_arg(tc_emit *e, const char *op, tc_value *a, const tc_node *n, int i) { return tc_emit_call(e, op, "va", a, &n->args[i]); }
@@ -291,30 +294,33 @@ static tc_value *except(tc_emit *e, tc_value *mask, tc_value *g) {
     return tc_emit_call(e, "aten::where.ScalarSelf", "vzv", mask, tc_scalar_int(0), g);
 }
 static tc_value *scaled(tc_emit *e, tc_value *g, const tc_node *n, int i) { return is_number(n, i, 1) ? g : times(e, g, n, i); }
+/* Holomorphic functions: the formula on the reals, with the conjugate of g, gives the conjugate of the gradient. */
+static tc_value *conjugate(tc_emit *e, tc_value *g) { return tc_e_conj(e, g); }
+static void give(tc_emit *e, const tc_node *n, int i, tc_value *v) { tc_e_give(e, n, i, conjugate(e, v)); }
 
 static tc_status grad_add(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, gs[0]);
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, scaled(e, gs[0], n, 2));
+    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, scaled(e, conjugate(e, gs[0]), n, 2));
     return tc_e_done(e);
 }
 static tc_status grad_sub(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, gs[0]);
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, scaled(e, tc_e_neg(e, gs[0]), n, 2));
+    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, scaled(e, tc_e_neg(e, conjugate(e, gs[0])), n, 2));
     return tc_e_done(e);
 }
 static tc_status grad_rsub(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, scaled(e, tc_e_neg(e, gs[0]), n, 2));
+    if (tc_emit_wants_grad(e, n, 0)) give(e, n, 0, scaled(e, tc_e_neg(e, conjugate(e, gs[0])), n, 2));
     tc_e_give(e, n, 1, gs[0]);
     return tc_e_done(e);
 }
 static tc_status grad_mul(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, times(e, gs[0], n, 1));
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, times(e, gs[0], n, 0));
+    if (tc_emit_wants_grad(e, n, 0)) give(e, n, 0, times(e, conjugate(e, gs[0]), n, 1));
+    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, times(e, conjugate(e, gs[0]), n, 0));
     return tc_e_done(e);
 }
 static tc_status grad_div(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, over(e, gs[0], n, 1));
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_mul(e, tc_e_neg(e, gs[0]), over(e, args2(e, "aten::div.Tensor", n, 0, 1), n, 1)));
+    if (tc_emit_wants_grad(e, n, 0)) give(e, n, 0, over(e, conjugate(e, gs[0]), n, 1));
+    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, tc_e_mul(e, tc_e_neg(e, conjugate(e, gs[0])), over(e, args2(e, "aten::div.Tensor", n, 0, 1), n, 1)));
     return tc_e_done(e);
 }
 static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -334,41 +340,54 @@ static tc_status rounded_quotient(tc_emit *e, const tc_node *n, tc_value *const 
 }
 static tc_status grad_remainder(tc_emit *e, const tc_node *n, tc_value *const *gs) { return rounded_quotient(e, n, gs, "floor"); }
 static tc_status grad_fmod(tc_emit *e, const tc_node *n, tc_value *const *gs) { return rounded_quotient(e, n, gs, "trunc"); }
+static tc_value *not_negative(tc_emit *e, tc_value *y) { /* of complex numbers only the real ones */
+    bool cplx = y && tc_is_complex(y->meta.dtype);
+    tc_value *r = tc_emit_call(e, "aten::ge.Scalar", "vi", cplx ? tc_e1(e, "aten::real", y) : y, (int64_t)0);
+    return cplx ? tc_e2(e, "aten::logical_and", r, tc_e1(e, "aten::isreal", y)) : r;
+}
 static tc_status grad_pow(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *x = tc_arg_value(n, 0), *g = gs[0];
+    tc_value *x = tc_arg_value(n, 0), *g = conjugate(e, gs[0]);
     tc_kind k;
     if (tc_emit_wants_grad(e, n, 0)) {
         if (tc_arg_number(&n->args[1], &k)) {
-            if (is_number(n, 1, 0)) tc_e_give(e, n, 0, tc_e_zeros_like(e, g));
+            if (is_number(n, 1, 0)) give(e, n, 0, tc_e_zeros_like(e, g));
             else if (n->args[1].kind == TC_A_VALUE || (n->args[1].kind == TC_A_SCALAR && n->args[1].is_sym)) {
                 return tc_error(TC_UNSUPPORTED, "aten.pow: gradient with a symbolic exponent");
             } else {
-                double p = tc_scalar_to_double(tc_arg_scalar(n, 1));
-                tc_value *d = tc_emit_call(e, "aten::pow.Tensor_Scalar", "vz", x,
-                                           tc_arg_scalar(n, 1).kind == TC_KIND_FLOAT ? tc_scalar_float(p - 1) : tc_scalar_int((int64_t)p - 1));
-                tc_e_give(e, n, 0, tc_e_mul(e, g, tc_e_muls(e, d, p)));
+                tc_scalar p = tc_arg_scalar(n, 1), less = p;
+                if (p.kind == TC_KIND_COMPLEX) less.re -= 1;
+                else if (p.kind == TC_KIND_FLOAT) less.f -= 1;
+                else less = tc_scalar_int(p.i - 1);
+                tc_value *d = tc_emit_call(e, "aten::pow.Tensor_Scalar", "vz", x, less);
+                give(e, n, 0, tc_e_mul(e, g, tc_emit_call(e, "aten::mul.Tensor", "vz", d, p)));
             }
         } else {
             tc_value *y = tc_arg_value(n, 1);
             tc_value *d = tc_e_mul(e, g, tc_e_mul(e, y, tc_e2(e, "aten::pow.Tensor_Tensor", x, tc_e_adds(e, y, -1))));
-            tc_e_give(e, n, 0, except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", y, (int64_t)0), d));
+            give(e, n, 0, except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", y, (int64_t)0), d));
         }
     }
     if (tc_emit_wants_grad(e, n, 1)) {
         tc_value *y = tc_arg_value(n, 1);
         tc_value *d = tc_e_mul(e, g, tc_e_mul(e, n->outs[0], tc_e1(e, "aten::log", x)));
-        tc_value *none = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0),
-                               tc_emit_call(e, "aten::ge.Scalar", "vi", y, (int64_t)0));
-        tc_e_give(e, n, 1, except(e, none, d));
+        tc_value *none = tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0), not_negative(e, y));
+        give(e, n, 1, except(e, none, d));
     }
     return tc_e_done(e);
 }
 static tc_status grad_pow_scalar(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* base^x: g y log(base) */
     if (!tc_emit_wants_grad(e, n, 1)) return NULL;
-    double base = tc_scalar_to_double(tc_arg_scalar(n, 0));
-    tc_value *y = tc_arg_value(n, 1), *d = tc_e_mul(e, gs[0], tc_e_muls(e, n->outs[0], __builtin_log(base)));
-    if (base == 0) d = only(e, tc_emit_call(e, "aten::lt.Scalar", "vi", y, (int64_t)0), d);
-    tc_e_give(e, n, 1, d);
+    tc_scalar base = tc_arg_scalar(n, 0), log = {.kind = TC_KIND_FLOAT};
+    if (base.kind == TC_KIND_COMPLEX) {
+        tc_c128 l = tc_x_log_c128((tc_c128){base.re, base.im});
+        log.kind = base.kind, log.re = l.re, log.im = l.im;
+    } else if (tc_is_complex(n->outs[0]->meta.dtype)) {
+        log.kind = TC_KIND_COMPLEX, log.re = tc_x_log_f64(__builtin_fabs(tc_scalar_to_double(base)));
+        log.im = tc_scalar_to_double(base) < 0 ? 3.14159265358979323846 : 0;
+    } else log.f = tc_x_log_f64(tc_scalar_to_double(base));
+    tc_value *y = tc_arg_value(n, 1), *d = tc_e_mul(e, conjugate(e, gs[0]), tc_emit_call(e, "aten::mul.Tensor", "vz", n->outs[0], log));
+    if (tc_scalar_is(base, 0)) d = except(e, not_negative(e, y), d);
+    give(e, n, 1, d);
     return tc_e_done(e);
 }
 static tc_status extremum(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *loses) {
@@ -462,24 +481,24 @@ static tc_status grad_clamp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 static tc_status grad_clamp_min(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 1, 0); }
 static tc_status grad_clamp_max(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 0, 1); }
 static tc_status grad_lerp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_e_sub(e, gs[0], times(e, gs[0], n, 2)));
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, times(e, gs[0], n, 2));
-    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, tc_e_mul(e, gs[0], args2(e, "aten::sub.Tensor", n, 1, 0)));
+    if (tc_emit_wants_grad(e, n, 0)) give(e, n, 0, tc_e_sub(e, conjugate(e, gs[0]), times(e, conjugate(e, gs[0]), n, 2)));
+    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, times(e, conjugate(e, gs[0]), n, 2));
+    if (tc_emit_wants_grad(e, n, 2)) give(e, n, 2, tc_e_mul(e, conjugate(e, gs[0]), args2(e, "aten::sub.Tensor", n, 1, 0)));
     return tc_e_done(e);
 }
 static tc_status grad_addcmul(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *g = gs[0], *s = scaled(e, g, n, 3);
-    tc_e_give(e, n, 0, g);
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, times(e, s, n, 2));
-    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, times(e, s, n, 1));
+    tc_value *g = conjugate(e, gs[0]), *s = scaled(e, g, n, 3);
+    give(e, n, 0, g);
+    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, times(e, s, n, 2));
+    if (tc_emit_wants_grad(e, n, 2)) give(e, n, 2, times(e, s, n, 1));
     return tc_e_done(e);
 }
 static tc_status grad_addcdiv(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *g = gs[0], *s = scaled(e, g, n, 3);
-    tc_e_give(e, n, 0, g);
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, over(e, s, n, 2));
+    tc_value *g = conjugate(e, gs[0]), *s = scaled(e, g, n, 3);
+    give(e, n, 0, g);
+    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, over(e, s, n, 2));
     if (tc_emit_wants_grad(e, n, 2))
-        tc_e_give(e, n, 2,
+        give(e, n, 2,
                   tc_e_neg(e, times(e, s, n, 1) ? tc_e_div(e, times(e, s, n, 1), tc_e_mul(e, tc_arg_value(n, 2), tc_arg_value(n, 2))) : NULL));
     return tc_e_done(e);
 }
@@ -489,9 +508,9 @@ static tc_status decompose_float_power(tc_emit *e, const tc_node *n) {
     tc_arg a[2] = {n->args[0], n->args[1]};
     tc_kind k;
     for (int i = 0; i < 2; i++)
-        if (!tc_arg_number(&a[i], &k)) a[i].value = tc_e_cast(e, a[i].value, TC_F64);
+        if (!tc_arg_number(&a[i], &k)) a[i].value = tc_e_cast(e, a[i].value, tc_is_complex(a[i].value->meta.dtype) ? TC_C128 : TC_F64);
     bool base = tc_arg_number(&a[0], &k), exponent = tc_arg_number(&a[1], &k);
-    if (!base && exponent && a[1].kind != TC_A_VALUE)
+    if (!base && exponent && a[1].kind != TC_A_VALUE && k != TC_KIND_COMPLEX)
         a[1] = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(tc_scalar_to_double(tc_arg_scalar(n, 1)))};
     tc_emit_result(e, 0,
                    tc_emit_call(e,
@@ -512,7 +531,7 @@ static tc_status decompose_isclose(tc_emit *e, const tc_node *n) {
     if (!(rtol >= 0)) return tc_error(TC_CONTENT, "%s: rtol must be greater than or equal to zero, but got %g", tc_op_name(n->op), rtol);
     if (!(atol >= 0)) return tc_error(TC_CONTENT, "%s: atol must be greater than or equal to zero, but got %g", tc_op_name(n->op), atol);
     tc_value *close = tc_e2(e, "aten::eq.Tensor", a, b);
-    if (a && b && tc_arg_bool(n, 4) && tc_is_float(a->meta.dtype))
+    if (a && b && tc_arg_bool(n, 4) && !tc_is_integral(a->meta.dtype))
         close = tc_e2(e, "aten::logical_or", close, tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isnan", a), tc_e1(e, "aten::isnan", b)));
     if (rtol != 0 || atol != 0) {
         tc_value *bf = b && tc_is_integral(b->meta.dtype) ? tc_e_cast(e, b, TC_F64) : b,

@@ -11,14 +11,16 @@
 #define UNARY(name, OP) \
     static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op1(l, TC_X_##OP, tc_l_in(l, 0))); }
 UNARY(neg, NEG)
-UNARY(abs, ABS)
 UNARY(sign, SIGN) UNARY(exp, EXP) UNARY(exp2, EXP2) UNARY(expm1, EXPM1) UNARY(log, LOG) UNARY(log2, LOG2) UNARY(log10, LOG10) UNARY(log1p, LOG1P)
     UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN)
         UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID)
             UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
 #undef UNARY
 
-    /* Rounding is the identity on integers. */
+    static tc_status lower_abs(tc_lower *l) {
+    return tc_l_out(l, 0, tc_l_op1(l, TC_X_ABS, tc_l_in_as(l, 0, TC_DTYPE_NONE)));
+}
+/* Rounding is the identity on integers. */
     static tc_status rounding(tc_lower *l, tc_scalar_op op) {
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_is_integral(tc_arg_meta(l->node, 0)->dtype) ? x : tc_l_op1(l, op, x));
@@ -107,17 +109,23 @@ static double limit_of(tc_dtype d) {
     default: return 0x1.fffffep127;
     }
 }
-static tc_status lower_nan_to_num(tc_lower *l) {
+/* x of the float type d, whose limits are those of `own` */
+static tc_lv to_num(tc_lower *l, tc_lv x, tc_dtype own, tc_dtype d) {
     const tc_node *n = l->node;
-    tc_dtype own = tc_arg_meta(n, 0)->dtype, d = tc_dtype_compute(own);
-    tc_lv x = tc_l_in(l, 0);
-    if (tc_is_integral(own)) return tc_l_out(l, 0, x);
     tc_lv nan = tc_l_f(l, d, tc_arg_is_none(n, 1) ? 0 : tc_arg_float(n, 1));
     tc_lv pos = tc_l_f(l, d, tc_arg_is_none(n, 2) ? limit_of(own) : tc_arg_float(n, 2));
     tc_lv neg = tc_l_f(l, d, tc_arg_is_none(n, 3) ? -limit_of(own) : tc_arg_float(n, 3));
     tc_lv r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, tc_l_f(l, d, __builtin_inf())), pos, x);
     r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, tc_l_f(l, d, -__builtin_inf())), neg, r);
-    return tc_l_out(l, 0, tc_l_where(l, tc_l_op1(l, TC_X_ISNAN, x), nan, r));
+    return tc_l_where(l, tc_l_op1(l, TC_X_ISNAN, x), nan, r);
+}
+static tc_status lower_nan_to_num(tc_lower *l) {
+    tc_dtype own = tc_arg_meta(l->node, 0)->dtype, part = tc_dtype_real(own), d = tc_dtype_compute(part);
+    tc_lv x = tc_l_in(l, 0);
+    if (tc_is_integral(own)) return tc_l_out(l, 0, x);
+    if (!tc_is_complex(own)) return tc_l_out(l, 0, to_num(l, x, own, d));
+    tc_lv re = to_num(l, tc_l_op1(l, TC_X_REAL, x), part, d), im = to_num(l, tc_l_op1(l, TC_X_IMAG, x), part, d);
+    return tc_l_out(l, 0, tc_l_op2(l, TC_X_COMPLEX, re, im));
 }
 static tc_status lower_logit(tc_lower *l) {
     const tc_node *n = l->node;
@@ -138,6 +146,10 @@ static tc_status lower_sinc(tc_lower *l) {
 }
 static tc_status lower_angle(tc_lower *l) {
     tc_dtype d = result_compute(l);
+    if (tc_is_complex(own_compute(l))) {
+        tc_lv z = tc_l_in_as(l, 0, TC_DTYPE_NONE);
+        return tc_l_out(l, 0, tc_l_op2(l, TC_X_ATAN2, tc_l_op1(l, TC_X_IMAG, z), tc_l_op1(l, TC_X_REAL, z)));
+    }
     tc_lv x = tc_l_in(l, 0), zero = tc_l_f(l, d, 0);
     tc_lv r = tc_l_where(l, tc_l_op2(l, TC_X_LT, x, zero), tc_l_f(l, d, 3.14159265358979323846), zero);
     return tc_l_out(l, 0, tc_l_where(l, tc_l_op1(l, TC_X_ISNAN, x), x, r));
@@ -172,9 +184,33 @@ static tc_status shape_bits(tc_shape_ctx *c) {
         return tc_sh_fail(c, "\"bitwise_not_cpu\" not implemented for '%s'", tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
     return NULL;
 }
-static tc_status shape_conj(tc_shape_ctx *c) {
+/* Functions that have no meaning for complex numbers. */
+static tc_status shape_ordered(tc_shape_ctx *c) {
+    TC_TRY(shape_no_bool(c));
+    const char *name = tc_op_schema(c->op)->name;
+    if (tc_is_complex(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail(c, "%s is not supported for complex inputs", name);
+    return NULL;
+}
+static tc_status shape_ordered_question(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_bool_unary(c));
+    const char *name = tc_op_schema(c->op)->name;
+    if (tc_is_complex(tc_sh_meta(c, 0)->dtype)) return tc_sh_fail(c, "%s does not support complex inputs.", name);
+    return NULL;
+}
+static tc_status shape_sign(tc_shape_ctx *c) {
     TC_TRY(tc_shape_same(c));
-    return tc_is_complex(tc_sh_meta(c, 0)->dtype) ? tc_error(TC_UNSUPPORTED, "%s: complex numbers", tc_op_name(c->op)) : NULL;
+    if (tc_is_complex(tc_sh_meta(c, 0)->dtype))
+        return tc_sh_fail(c, "Unlike NumPy, torch.sign doesn't allow complex tensors as input. Please use torch.sgn instead.");
+    return NULL;
+}
+/* Of complex numbers the real type. */
+static tc_status shape_abs(tc_shape_ctx *c) {
+    TC_TRY(shape_no_bool(c));
+    return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_dtype_real(tc_sh_meta(c, 0)->dtype));
+}
+static tc_status shape_angle(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_dtype_real(tc_to_float(tc_sh_meta(c, 0)->dtype)));
 }
 static tc_status shape_square(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -191,17 +227,28 @@ static tc_value *f1(tc_emit *e, const char *op, tc_value *a) { return tc_e1(e, o
 static tc_value *plus(tc_emit *e, tc_value *a, double s) { return tc_e_adds(e, a, s); }
 static tc_value *times(tc_emit *e, tc_value *a, double s) { return tc_e_muls(e, a, s); }
 
-#define GRAD(name, expr)                                                              \
+#define PLAIN(name, expr)                                                             \
     static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) { \
         tc_value *g = gs[0], *x = tc_arg_value(n, 0), *y = n->outs[0];                \
         (void)x, (void)y;                                                             \
         tc_e_give(e, n, 0, expr);                                                     \
         return tc_e_done(e);                                                          \
     }
-GRAD(identity, g)
-GRAD(neg, neg(e, g))
-GRAD(abs, mul(e, g, f1(e, "aten::sign", x)))
-GRAD(zero, tc_e_zeros_like(e, g))
+/* A holomorphic function's gradient is g conj(f'(x)): the formula on the reals with conj(g) for g, conjugated. */
+#define GRAD(name, expr)                                                                        \
+    static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) {           \
+        tc_value *g = tc_e_conj(e, gs[0]), *x = tc_arg_value(n, 0), *y = n->outs[0];            \
+        (void)x, (void)y;                                                                       \
+        tc_e_give(e, n, 0, tc_e_conj(e, expr));                                                 \
+        return tc_e_done(e);                                                                    \
+    }
+PLAIN(identity, g)
+PLAIN(neg, neg(e, g))
+PLAIN(abs, mul(e, g, f1(e, "aten::sgn", x)))
+PLAIN(zero, tc_e_zeros_like(e, g))
+PLAIN(tanh, tc_e2(e, "aten::tanh_backward", g, y))
+PLAIN(sigmoid, tc_e2(e, "aten::sigmoid_backward", g, y))
+PLAIN(nan_to_num, mul(e, g, f1(e, "aten::isfinite", x)))
 GRAD(exp, mul(e, g, y))
 GRAD(exp2, times(e, mul(e, g, y), 0.69314718055994530942))
 GRAD(expm1, mul(e, g, plus(e, y, 1)))
@@ -224,15 +271,34 @@ GRAD(cosh, mul(e, g, f1(e, "aten::sinh", x)))
 GRAD(asinh, mul(e, g, f1(e, "aten::rsqrt", plus(e, sq(e, x), 1))))
 GRAD(acosh, mul(e, g, f1(e, "aten::rsqrt", plus(e, sq(e, x), -1))))
 GRAD(atanh, dvd(e, g, plus(e, neg(e, sq(e, x)), 1)))
-GRAD(tanh, tc_e2(e, "aten::tanh_backward", g, y))
-GRAD(sigmoid, tc_e2(e, "aten::sigmoid_backward", g, y))
 GRAD(erf, mul(e, times(e, f1(e, "aten::exp", neg(e, sq(e, x))), 1.12837916709551257390), g))
 GRAD(erfc, mul(e, times(e, f1(e, "aten::exp", neg(e, sq(e, x))), -1.12837916709551257390), g))
 GRAD(erfinv, mul(e, times(e, f1(e, "aten::exp", sq(e, y)), 0.88622692545275801365), g))
 GRAD(lgamma, mul(e, g, f1(e, "aten::digamma", x)))
 GRAD(digamma, mul(e, g, tc_emit_call(e, "aten::polygamma", "iv", (int64_t)1, x)))
-GRAD(nan_to_num, mul(e, g, f1(e, "aten::isfinite", x)))
 #undef GRAD
+#undef PLAIN
+
+static tc_value *real(tc_emit *e, tc_value *a) { return f1(e, "aten::real", a); }
+/* v, or 0 where x is 0 */
+static tc_value *but_at_0(tc_emit *e, tc_value *x, tc_value *v) {
+    return tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0), tc_e_zeros_like(e, v), v);
+}
+static tc_status grad_sgn(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* (g - re(g / y) y) / |x| */
+    tc_value *x = tc_arg_value(n, 0), *y = n->outs[0], *g = gs[0];
+    if (!tc_is_complex(x->meta.dtype)) return grad_zero(e, n, gs);
+    tc_value *along = mul(e, real(e, dvd(e, g, y)), y);
+    tc_e_give(e, n, 0, but_at_0(e, x, dvd(e, tc_e_sub(e, g, along), f1(e, "aten::abs", x))));
+    return tc_e_done(e);
+}
+static tc_status grad_angle(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* i g x / |x|^2 */
+    tc_value *x = tc_arg_value(n, 0);
+    if (!tc_is_complex(x->meta.dtype)) return grad_zero(e, n, gs);
+    tc_scalar i = {.kind = TC_KIND_COMPLEX, .re = 0, .im = 1};
+    tc_value *turned = dvd(e, mul(e, gs[0], x), sq(e, f1(e, "aten::abs", x)));
+    tc_e_give(e, n, 0, but_at_0(e, x, tc_emit_call(e, "aten::mul.Tensor", "vz", turned, i)));
+    return tc_e_done(e);
+}
 
 static tc_status grad_logit(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0);
@@ -252,10 +318,10 @@ static tc_status grad_frexp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 }
 static tc_status grad_sinc(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const double pi = 3.14159265358979323846;
-    tc_value *x = tc_arg_value(n, 0), *p = times(e, x, pi);
+    tc_value *x = tc_arg_value(n, 0), *p = times(e, x, pi), *cg = tc_e_conj(e, gs[0]);
     tc_value *d = dvd(e, tc_e_sub(e, mul(e, p, f1(e, "aten::cos", p)), f1(e, "aten::sin", p)), times(e, sq(e, x), pi));
     tc_value *zero = tc_emit_call(e, "aten::eq.Scalar", "vf", x, 0.0);
-    tc_value *g = mul(e, gs[0], d);
+    tc_value *g = tc_e_conj(e, mul(e, cg, d));
     tc_e_give(e, n, 0, tc_e3(e, "aten::where.self", zero, tc_e_zeros_like(e, g), g));
     return tc_e_done(e);
 }
@@ -270,12 +336,12 @@ static tc_status decompose_rad2deg(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status decompose_sigmoid_backward(tc_emit *e, const tc_node *n) { /* g (1 - y) y */
-    tc_value *g = tc_arg_value(n, 0), *y = tc_arg_value(n, 1);
+    tc_value *g = tc_arg_value(n, 0), *y = tc_e_conj(e, tc_arg_value(n, 1));
     tc_emit_result(e, 0, mul(e, mul(e, g, plus(e, neg(e, y), 1)), y));
     return tc_e_done(e);
 }
 static tc_status decompose_tanh_backward(tc_emit *e, const tc_node *n) { /* g (1 - y^2) */
-    tc_value *g = tc_arg_value(n, 0), *y = tc_arg_value(n, 1);
+    tc_value *g = tc_arg_value(n, 0), *y = tc_e_conj(e, tc_arg_value(n, 1));
     tc_emit_result(e, 0, mul(e, g, plus(e, neg(e, sq(e, y)), 1)));
     return tc_e_done(e);
 }
@@ -330,13 +396,13 @@ const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Te
                                          .samples = "neg(f32[3,5]); neg(i64[4])",
                                          .doc = "-x"},
                                         {.schema = "aten::abs(Tensor self) -> Tensor",
-                                         .shape = shape_no_bool,
+                                         .shape = shape_abs,
                                          .lower = lower_abs,
                                          .grad = grad_abs,
                                          .samples = "abs(f32[3,5]); abs(i32[4])",
                                          .doc = "|x|"},
                                         {.schema = "aten::sign(Tensor self) -> Tensor",
-                                         .shape = tc_shape_same,
+                                         .shape = shape_sign,
                                          .lower = lower_sign,
                                          .grad = grad_zero,
                                          .samples = "sign(f32[3,5])",
@@ -344,9 +410,9 @@ const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Te
                                         {.schema = "aten::sgn(Tensor self) -> Tensor",
                                          .shape = tc_shape_same,
                                          .lower = lower_sign,
-                                         .grad = grad_zero,
-                                         .samples = "sgn(f32[3,5])",
-                                         .doc = "-1, 0 or 1"},
+                                         .grad = grad_sgn,
+                                         .samples = "sgn(f32[3,5]); sgn(c64[3])",
+                                         .doc = "-1, 0 or 1; x / |x|"},
                                         {.schema = "aten::positive(Tensor(a) self) -> Tensor(a)",
                                          .shape = shape_no_bool,
                                          .lower = lower_identity,
@@ -389,31 +455,31 @@ const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Te
                                          .samples = "square(f32[3,5])",
                                          .doc = "x x"},
                                         {.schema = "aten::floor(Tensor self) -> Tensor",
-                                         .shape = shape_no_bool,
+                                         .shape = shape_ordered,
                                          .lower = lower_floor,
                                          .grad = grad_zero,
                                          .samples = "floor(f32[3,5])",
                                          .doc = "largest integer <= x"},
                                         {.schema = "aten::ceil(Tensor self) -> Tensor",
-                                         .shape = shape_no_bool,
+                                         .shape = shape_ordered,
                                          .lower = lower_ceil,
                                          .grad = grad_zero,
                                          .samples = "ceil(f32[3,5])",
                                          .doc = "least integer >= x"},
                                         {.schema = "aten::trunc(Tensor self) -> Tensor",
-                                         .shape = shape_no_bool,
+                                         .shape = shape_ordered,
                                          .lower = lower_trunc,
                                          .grad = grad_zero,
                                          .samples = "trunc(f32[3,5])",
                                          .doc = "towards 0"},
                                         {.schema = "aten::round(Tensor self) -> Tensor",
-                                         .shape = shape_no_bool,
+                                         .shape = shape_ordered,
                                          .lower = lower_round,
                                          .grad = grad_zero,
                                          .samples = "round(f32[3,5])",
                                          .doc = "to nearest, ties to even"},
                                         {.schema = "aten::round.decimals(Tensor self, *, int decimals) -> Tensor",
-                                         .shape = shape_no_bool,
+                                         .shape = shape_ordered,
                                          .lower = lower_round_decimals,
                                          .grad = grad_zero,
                                          .samples = "round(f32[3,5], decimals=2)",
@@ -455,19 +521,19 @@ const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Te
                                          .samples = "isfinite(f32[5])",
                                          .doc = "neither infinite nor NaN"},
                                         {.schema = "aten::isposinf(Tensor self) -> Tensor",
-                                         .shape = tc_shape_bool_unary,
+                                         .shape = shape_ordered_question,
                                          .lower = lower_isposinf,
                                          .flags = TC_OP_NONDIFF,
                                          .samples = "isposinf(f32[5])",
                                          .doc = "x == inf"},
                                         {.schema = "aten::isneginf(Tensor self) -> Tensor",
-                                         .shape = tc_shape_bool_unary,
+                                         .shape = shape_ordered_question,
                                          .lower = lower_isneginf,
                                          .flags = TC_OP_NONDIFF,
                                          .samples = "isneginf(f32[5])",
                                          .doc = "x == -inf"},
                                         {.schema = "aten::signbit(Tensor self) -> Tensor",
-                                         .shape = tc_shape_bool_unary,
+                                         .shape = shape_ordered_question,
                                          .lower = lower_signbit,
                                          .flags = TC_OP_NONDIFF,
                                          .samples = "signbit(f32[5]); signbit(i64[3])",
@@ -485,11 +551,11 @@ const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Te
                                          .samples = "logit(f32[5]:0.1..0.9); logit(f32[5]:0.1..0.9, 0.2)",
                                          .doc = "log(x / (1 - x)), x clamped to [eps, 1 - eps]"},
                                         {.schema = "aten::angle(Tensor self) -> Tensor",
-                                         .shape = tc_shape_float_unary,
+                                         .shape = shape_angle,
                                          .lower = lower_angle,
-                                         .grad = grad_zero,
-                                         .samples = "angle(f32[5])",
-                                         .doc = "0, or pi where x < 0"},
+                                         .grad = grad_angle,
+                                         .samples = "angle(f32[5]); angle(c64[5])",
+                                         .doc = "atan2(im x, re x)"},
                                         {.schema = "aten::deg2rad(Tensor self) -> Tensor",
                                          .shape = tc_shape_float_unary,
                                          .decompose = decompose_deg2rad,
@@ -500,12 +566,6 @@ const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Te
                                          .decompose = decompose_rad2deg,
                                          .samples = "rad2deg(f32[5])",
                                          .doc = "x 180 / pi"},
-                                        {.schema = "aten::conj_physical(Tensor self) -> Tensor",
-                                         .shape = shape_conj,
-                                         .lower = lower_identity,
-                                         .grad = grad_identity,
-                                         .samples = "conj_physical(f32[5])",
-                                         .doc = "complex conjugate; x where real"},
                                         {.schema = "aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
                                          .shape = tc_shape_like_arg1,
                                          .decompose = decompose_sigmoid_backward,

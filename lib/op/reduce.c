@@ -4,6 +4,7 @@
  *     %0 = load x[...]      %1 = reduce sum %0 over {r..}      store y = %1
  *
  * Sums follow the leaves and the tree of NUMERICS 4; var and mean of it come from one Welford reduction in float64. */
+#include "op/by_parts.h"
 #include "op/lower.h"
 #include "op/shape.h"
 
@@ -105,8 +106,8 @@ static tc_status shape_var(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     tc_dtype d = tc_sh_meta(c, 0)->dtype;
     if (tc_is_integral(d)) return tc_sh_fail(c, "std and var only support floating point and complex dtypes");
-    for (int i = 0; i < c->nouts; i++) TC_TRY(reduce_to(c, i, tc_dtype_real(d)));
-    return NULL;
+    TC_TRY(reduce_to(c, 0, tc_dtype_real(d)));
+    return c->nouts > 1 ? reduce_to(c, 1, d) : NULL;
 }
 static tc_status shape_norm(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -123,7 +124,10 @@ static tc_status shape_norm(tc_shape_ctx *c) {
                 return tc_sh_fail(
                     c, "linalg.vector_norm cannot compute the %g norm on an empty tensor because the operation does not have an identity", p);
     }
-    return reduce_to(c, 0, asked(c, tc_dtype_real(d)));
+    tc_dtype as = asked(c, d);
+    if (tc_is_complex(d) != tc_is_complex(as))
+        return tc_sh_fail(c, "linalg.vector_norm: dtype should be %s, but got %s", tc_is_complex(d) ? "complex" : "real", tc_dtypes[as].torch);
+    return reduce_to(c, 0, tc_dtype_real(as));
 }
 static tc_status shape_logsumexp(tc_shape_ctx *c) { return reduce_to(c, 0, tc_to_float(tc_sh_meta(c, 0) ? tc_sh_meta(c, 0)->dtype : TC_F32)); }
 static tc_status shape_scan(tc_shape_ctx *c) {
@@ -396,7 +400,7 @@ static tc_status grad_prod(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *b = tc_emit_call(e, "aten::cumprod", "vi", tc_emit_call(e, "aten::cat", "Vi", before, 2, d), d);
     tc_value *a = tc_emit_call(e, "aten::flip", "vI", tc_emit_call(e, "aten::cat", "Vi", after, 2, d), &d, 1);
     a = tc_emit_call(e, "aten::flip", "vI", tc_emit_call(e, "aten::cumprod", "vi", a, d), &d, 1);
-    tc_value *r = tc_e_mul(e, g, tc_e_mul(e, b, a));
+    tc_value *r = tc_e_mul(e, g, tc_e_conj(e, tc_e_mul(e, b, a)));
     if (at < 0) r = tc_emit_call(e, "aten::reshape", "vS", r, x->meta.size, x->meta.rank);
     tc_e_give(e, n, 0, r);
     return tc_e_done(e);
@@ -437,7 +441,7 @@ static tc_value *unless_zero(tc_emit *e, tc_value *d, tc_value *v) {
 static tc_status grad_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     double p = tc_arg_float(n, 1);
     tc_value *x = tc_arg_value(n, 0), *g = restore(e, n, gs[0]), *y = restore(e, n, n->outs[0]), *r;
-    if (x->meta.dtype != g->meta.dtype) x = tc_e_cast(e, x, g->meta.dtype);
+    x = tc_e_cast(e, x, tc_is_complex(x->meta.dtype) ? tc_dtype_to_complex(g->meta.dtype) : g->meta.dtype);
     tc_value *sign = tc_e1(e, "aten::sgn", x);
     if (p == 0) {
         r = tc_e_zeros_like(e, x);
@@ -465,7 +469,7 @@ static tc_status grad_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     return tc_e_done(e);
 }
 static tc_status grad_logsumexp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *p = tc_e1(e, "aten::exp", tc_e_sub(e, tc_arg_value(n, 0), restore(e, n, n->outs[0])));
+    tc_value *p = tc_e_conj(e, tc_e1(e, "aten::exp", tc_e_sub(e, tc_arg_value(n, 0), restore(e, n, n->outs[0]))));
     tc_e_give(e, n, 0, tc_e_mul(e, restore(e, n, gs[0]), p));
     return tc_e_done(e);
 }
@@ -479,12 +483,12 @@ static tc_status grad_cumsum(tc_emit *e, const tc_node *n, tc_value *const *gs) 
     return tc_e_done(e);
 }
 static tc_status grad_cumprod(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *x = tc_arg_value(n, 0), *y = n->outs[0];
+    tc_value *x = tc_arg_value(n, 0), *y = n->outs[0], *g = tc_e_conj(e, gs[0]); /* the reals' formula gives the conjugate */
     int64_t d = tc_wrap(tc_arg_int(n, 1), x->meta.rank);
     /* before and at the first zero of a line: sum of g y over what follows, divided by x; at it, y without that factor */
     tc_value *is0 = tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0);
     tc_value *safe = tc_emit_call(e, "aten::where.ScalarSelf", "viv", is0, (int64_t)1, x);
-    tc_value *plain = tc_e_div(e, reverse_cumsum(e, tc_e_mul(e, gs[0], y), d), safe);
+    tc_value *plain = tc_e_div(e, reverse_cumsum(e, tc_e_mul(e, g, y), d), safe);
     if (x->meta.rank == 0) {
         tc_e_give(e, n, 0, gs[0]);
         return tc_e_done(e);
@@ -494,10 +498,60 @@ static tc_status grad_cumprod(tc_emit *e, const tc_node *n, tc_value *const *gs)
     tc_value *with1 = tc_emit_call(e, "aten::where.ScalarSelf", "viv", first, (int64_t)1, x);
     tc_value *y1 = tc_emit_call(e, "aten::cumprod", "vi", with1, d);
     tc_value *from = tc_emit_call(e, "aten::ge.Scalar", "vi", zeros, (int64_t)1);
-    tc_value *tail = tc_emit_call(e, "aten::where.ScalarOther", "vvi", from, tc_e_mul(e, gs[0], y1), (int64_t)0);
+    tc_value *tail = tc_emit_call(e, "aten::where.ScalarOther", "vvi", from, tc_e_mul(e, g, y1), (int64_t)0);
     tc_value *at_zero = reverse_cumsum(e, tail, d);
     tc_value *r = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_e1(e, "aten::logical_not", from), plain, (int64_t)0);
-    tc_e_give(e, n, 0, tc_e3(e, "aten::where.self", first, at_zero, r));
+    tc_e_give(e, n, 0, tc_e_conj(e, tc_e3(e, "aten::where.self", first, at_zero, r)));
+    return tc_e_done(e);
+}
+
+/* ---- complex numbers ---- */
+/* The last of the running products, 1 before the first. */
+static tc_status complex_prod(tc_emit *e, const tc_node *n) {
+    int at = param(n->op, "dim");
+    tc_value *x = tc_e_cast(e, tc_arg_value(n, 0), n->outs[0]->meta.dtype);
+    if (at < 0 || x->meta.rank == 0) x = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
+    int64_t d = at < 0 ? 0 : tc_wrap(tc_arg_int(n, at), x->meta.rank);
+    tc_sym size[TC_MAX_RANK];
+    memcpy(size, x->meta.size, sizeof *size * (size_t)x->meta.rank);
+    size[d] = tc_sym_int(tc_e_sym(e), 1);
+    tc_value *list[2] = {tc_emit_call(e, "aten::ones", "Sd", size, x->meta.rank, (int)x->meta.dtype), x};
+    tc_value *all = tc_emit_call(e, "aten::cumprod", "vi", tc_emit_call(e, "aten::cat", "Vi", list, 2, d), d);
+    tc_value *last = tc_emit_call(e, "aten::select.int", "vii", all, d, (int64_t)-1);
+    tc_emit_result(e, 0, of_node(n).keepdim && tc_arg_meta(n, 0)->rank ? tc_emit_call(e, "aten::unsqueeze", "vi", last, d) : last);
+    return tc_e_done(e);
+}
+/* var and std: the variances of the parts added; means are pairs */
+static tc_status complex_var(tc_emit *e, const tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    bool root = !strncmp(s->name, "std", 3);
+    const char *op = tc_arena_printf(&e->graph->program->arena, "aten::var%s.%s", s->name + 3, *s->overload ? s->overload : "default");
+    tc_arg args[8];
+    tc_node *part[2];
+    memcpy(args, n->args, sizeof *args * (size_t)n->nargs);
+    for (int k = 0; k < 2; k++) {
+        args[0].value = tc_e1(e, k ? "aten::imag" : "aten::real", tc_arg_value(n, 0));
+        if (!args[0].value || !(part[k] = tc_e_args(e, op, args, n->nargs))) return tc_e_done(e);
+    }
+    tc_value *v = tc_e_add(e, part[0]->outs[0], part[1]->outs[0]);
+    tc_emit_result(e, 0, root ? tc_e1(e, "aten::sqrt", v) : v);
+    if (n->nouts > 1) tc_emit_result(e, 1, tc_by_parts_pair(e, part[0]->outs[1], part[1]->outs[1]));
+    return tc_e_done(e);
+}
+/* of the absolute values */
+static tc_status complex_norm(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_e_cast(e, tc_arg_value(n, 0), tc_dtype_to_complex(n->outs[0]->meta.dtype));
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::linalg_vector_norm", "vaaa", tc_e1(e, "aten::abs", x), &n->args[1], &n->args[2], &n->args[3]));
+    return tc_e_done(e);
+}
+/* m + log(sum(exp(x - m))), m the largest real part */
+static tc_status complex_logsumexp(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *re = tc_e1(e, "aten::real", x);
+    tc_value *m = tc_emit_call(e, "aten::amax", "vab", re, &n->args[1], 1), *zero = tc_e_zeros_like(e, m);
+    m = tc_e3(e, "aten::where.self", tc_e1(e, "aten::isinf", m), zero, m);
+    tc_value *s = tc_emit_call(e, "aten::sum.dim_IntList", "vaa", tc_e1(e, "aten::exp", tc_e_sub(e, x, m)), &n->args[1], &n->args[2]);
+    if (!tc_arg_bool(n, 2)) m = tc_emit_call(e, "aten::reshape", "vS", m, n->outs[0]->meta.size, n->outs[0]->meta.rank);
+    tc_emit_result(e, 0, tc_e_add(e, tc_e1(e, "aten::log", s), m));
     return tc_e_done(e);
 }
 
@@ -550,16 +604,18 @@ static tc_status decompose_logcumsumexp(tc_emit *e, const tc_node *n) {
 
 #define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
     { .schema = "aten::" SCHEMA, .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
+#define PARTS(SCHEMA, shape_, lower_, complex_, grad_, sample, text) \
+    { .schema = "aten::" SCHEMA, .shape = shape_, .lower = lower_, .complex = complex_, .grad = grad_, .samples = sample, .doc = text }
 #define TRUTH(SCHEMA, shape_, lower_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text }
 #define COMPOSED(SCHEMA, decompose_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
-#define VARIANCE(name, pair, ret, lower_, grad_, text)                                                                                            \
-    ROW(#name "(Tensor self, bool unbiased=True) -> " ret, shape_var, lower_, grad_, #name "(f32[3,5])", text),                                   \
-        ROW(#name ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> " ret, shape_var, lower_, grad_,                     \
-            #name "(f32[3,5], [1])", text),                                                                                                       \
-        ROW(#name ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> " ret, shape_var, lower_, grad_, \
-            #name "(f32[3,5], [0], correction=0, keepdim=True)", text)
+#define VARIANCE(name, pair, ret, lower_, grad_, text)                                                                                       \
+    PARTS(#name "(Tensor self, bool unbiased=True) -> " ret, shape_var, lower_, complex_var, grad_, #name "(f32[3,5])", text),               \
+        PARTS(#name ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> " ret, shape_var, lower_, complex_var, grad_, \
+              #name "(f32[3,5], [1])", text),                                                                                                \
+        PARTS(#name ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> " ret, shape_var, lower_, \
+              complex_var, grad_, #name "(f32[3,5], [0], correction=0, keepdim=True)", text)
 const tc_op tc_ops_reduce[] = {
     ROW("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_sum, grad_sum, "sum(f32[3,5]); sum(bool[7])", "the sum of all"),
     ROW("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_sum, grad_sum,
@@ -571,9 +627,10 @@ const tc_op tc_ops_reduce[] = {
         "mean(f32[3,5], [1])", "sum / count over dim"),
     COMPOSED("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", decompose_nanmean, "nanmean(f32[3,5])",
              "the mean of all that are numbers"),
-    ROW("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, grad_prod, "prod(f32[3,4])", "the product of all"),
-    ROW("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, grad_prod,
-        "prod(f32[3,4], 1)", "the products over dim"),
+    PARTS("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, complex_prod, grad_prod, "prod(f32[3,4])",
+          "the product of all"),
+    PARTS("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, complex_prod,
+          grad_prod, "prod(f32[3,4], 1)", "the products over dim"),
     ROW("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape_extreme, lower_max, grad_amax, "amax(f32[3,5], [1])", "the largest"),
     ROW("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape_extreme, lower_min, grad_amax, "amin(f32[3,5], [1])", "the smallest"),
     ROW("max(Tensor self) -> Tensor", shape_extreme, lower_max, grad_amax, "max(f32[3,5])", "the largest of all"),
@@ -600,8 +657,8 @@ const tc_op tc_ops_reduce[] = {
     VARIANCE(std, 0, "Tensor", lower_std, grad_std, "square root of var"),
     VARIANCE(var_mean, 1, "(Tensor, Tensor)", lower_var, grad_var, "var and mean"),
     VARIANCE(std_mean, 1, "(Tensor, Tensor)", lower_std, grad_std, "std and mean"),
-    ROW("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_norm,
-        lower_norm, grad_norm, "linalg_vector_norm(f32[3,5], 2, [1]); linalg_vector_norm(f32[3,5], 3)", "(sum |x|^ord)^(1/ord)"),
+    PARTS("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_norm,
+          lower_norm, complex_norm, grad_norm, "linalg_vector_norm(f32[3,5], 2, [1]); linalg_vector_norm(f32[3,5], 3)", "(sum |x|^ord)^(1/ord)"),
     COMPOSED("norm.Scalar(Tensor self, Scalar p=2)", decompose_norm, "norm(f32[3,5])", "linalg_vector_norm"),
     COMPOSED("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False)", decompose_norm, "norm(f32[3,5], 2, [1])",
              "linalg_vector_norm"),
@@ -609,8 +666,8 @@ const tc_op tc_ops_reduce[] = {
              "linalg_vector_norm"),
     COMPOSED("norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype)", decompose_norm,
              "norm(f32[3,5], 2, [1], False, dtype=torch.float64)", "linalg_vector_norm"),
-    ROW("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", shape_logsumexp, lower_logsumexp, grad_logsumexp,
-        "logsumexp(f32[3,5], [1])", "log of the sum of exp"),
+    PARTS("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", shape_logsumexp, lower_logsumexp, complex_logsumexp, grad_logsumexp,
+          "logsumexp(f32[3,5], [1])", "log of the sum of exp"),
     ROW("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumsum, grad_cumsum,
         "cumsum(f32[3,5], 1); cumsum(i64[7], 0)", "running sums"),
     ROW("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumprod, grad_cumprod, "cumprod(f32[3,5], 1)",

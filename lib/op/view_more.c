@@ -164,7 +164,7 @@ static tc_status decompose_mT(tc_emit *e, const tc_node *n) { /* mT, mH, adjoint
     if (x->meta.rank < 2 && !(x->meta.rank == 0 && !name_is(n, "matrix_H")))
         return tc_error(TC_CONTENT, "%s: tensor.%s is only supported on matrices or batches of matrices. Got %d-D tensor.", tc_op_name(n->op),
                         tc_op_schema(n->op)->name, x->meta.rank);
-    if (tc_is_complex(x->meta.dtype) && !name_is(n, "mT")) return tc_error(TC_UNSUPPORTED, "%s: complex numbers", tc_op_name(n->op));
+    if (!name_is(n, "mT")) x = tc_e_conj(e, x);
     if (x->meta.rank == 0) one(e, tc_e1(e, "aten::alias", x));
     else one(e, tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)-2, (int64_t)-1));
     return tc_e_done(e);

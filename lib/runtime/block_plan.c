@@ -299,7 +299,6 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
         return NULL;
     case TC_L_SCALAR: {
         tc_dtype d = in->op == TC_X_WHERE ? (tc_dtype)v->dtype : from;
-        if (in->op == TC_X_WHERE && d == TC_C64) d = TC_I64;
         s->kind = S_FN;
         s->op = in->op;
         s->shift = v->shift;
@@ -499,7 +498,7 @@ static tc_status lay_out(ctx *c, line *l) {
     for (int k = 0; k < n->nred; k++) {
         n->red[k].state = at;
         at += reduction_state(n, &n->red[k]);
-        at = ((at + (size_t)n->R * 8) + 63) & ~(size_t)63; /* also a scan's carry */
+        at = ((at + (size_t)n->R * 16) + 63) & ~(size_t)63; /* also a scan's carry */
     }
     n->tmp = at;
     at += (size_t)(n->R * n->C) * 16 + 64;

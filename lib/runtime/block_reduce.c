@@ -4,6 +4,7 @@
  *     row mode      a tree for each row, fed with the leaves of each block (blocks are multiples of 256)
  *     column mode   lanes[16][R], folded to a leaf at multiples of 256, levels[L][R] of the tree with one count for all columns
  *     no order      a running value (and index) for each row */
+#include "kernel/scalar_complex.h"
 #include "runtime/block_impl.h"
 
 static size_t up(size_t n) { return (n + 63) & ~(size_t)63; }
@@ -331,6 +332,17 @@ static void scan_f32(float *out, const float *x, int64_t n, double *carry, int o
     }
     *carry = s;
 }
+/* Products of c64 and c128, carried in c128. */
+static void scan_complex(tc_dtype t, void *out, const void *x, int64_t n, double carry[2]) {
+    tc_c128 s = {carry[0], carry[1]};
+    for (int64_t i = 0; i < n; i++) {
+        tc_c128 v = t == TC_C64 ? tc_x_cast_c64_c128(((const tc_c64 *)x)[i]) : ((const tc_c128 *)x)[i];
+        s = tc_x_mul_c128(s, v);
+        if (t == TC_C64) ((tc_c64 *)out)[i] = tc_x_cast_c128_c64(s);
+        else ((tc_c128 *)out)[i] = s;
+    }
+    carry[0] = s.re, carry[1] = s.im;
+}
 static void scan_int(tc_dtype t, void *out, const void *x, int64_t n, int64_t *carry, int op) {
     int64_t s = *carry;
     for (int64_t i = 0; i < n; i++) {
@@ -349,19 +361,21 @@ void run_scan(walk *w, const step *s) {
     size_t size = tc_dtype_size((tc_dtype)s->dtype);
     for (int64_t k = 0; k < w->r; k++) {
         union {
-            double f;
+            double f, c[2];
             int64_t i;
-        } *carry = (void *)(w->scratch + r->state + (size_t)k * 8);
+        } *carry = (void *)(w->scratch + r->state + (size_t)k * 16);
         const char *x = (const char *)w->ptr[s->a] + (size_t)(k * w->c) * size;
         char *out = (char *)w->ptr[s->out] + (size_t)(k * w->c) * size;
         bool is_float = tc_is_float((tc_dtype)s->dtype);
         if (!w->i0) {
             bool prod = r->op == TC_R_PROD, max = r->op == TC_R_MAX || r->op == TC_R_ANY;
             if (is_float) carry->f = r->op == TC_R_SUM ? -0.0 : prod ? 1 : max ? -__builtin_inf() : __builtin_inf();
+            else if (tc_is_complex((tc_dtype)s->dtype)) carry->c[0] = 1, carry->c[1] = 0;
             else carry->i = r->op == TC_R_SUM ? 0 : prod ? 1 : max ? INT64_MIN : INT64_MAX;
         }
         if (s->dtype == TC_F32) scan_f32((float *)out, (const float *)x, w->c, &carry->f, r->op);
         else if (s->dtype == TC_F64) scan_f64((double *)out, (const double *)x, w->c, &carry->f, r->op);
+        else if (tc_is_complex((tc_dtype)s->dtype)) scan_complex((tc_dtype)s->dtype, out, x, w->c, carry->c);
         else scan_int((tc_dtype)s->dtype, out, x, w->c, &carry->i, r->op);
     }
 }

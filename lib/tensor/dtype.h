@@ -80,6 +80,7 @@ static inline tc_scalar tc_scalar_float(double f) { return (tc_scalar){.kind = T
 static inline tc_scalar tc_scalar_bool(bool b) { return (tc_scalar){.kind = TC_KIND_BOOL, .i = b}; }
 double tc_scalar_to_double(tc_scalar s);
 int64_t tc_scalar_to_int(tc_scalar s);
+static inline bool tc_scalar_is(tc_scalar s, double v) { return tc_scalar_to_double(s) == v && !(s.kind == TC_KIND_COMPLEX && s.im != 0); }
 /* Reads element i (in elements) of an array of dtype d, or writes it with PyTorch's conversion. */
 tc_scalar tc_scalar_load(tc_dtype d, const void *data, int64_t i);
 void tc_scalar_store(tc_dtype d, void *data, int64_t i, tc_scalar s);

@@ -59,7 +59,7 @@ static tc_lv load(maker *m, int b, int a0, int a1, int a2) {
 }
 static tc_lv op(maker *m, tc_scalar_op o, tc_lv a, tc_lv b, tc_lv c) {
     tc_dtype d = m->l->inst.data[o == TC_X_WHERE ? b : a].dtype;
-    tc_linst in = blank(TC_L_SCALAR, tc_scalar_ops[o].to_bool ? TC_BOOL : d);
+    tc_linst in = blank(TC_L_SCALAR, tc_scalar_result(o, d));
     in.op = (uint8_t)o;
     in.a[0] = a, in.a[1] = b, in.a[2] = c;
     return tc_loop_push(m->l, in);
