@@ -247,7 +247,8 @@ const tc_op tc_ops_cast[] = {
      .shape = shape_to_copy,
      .lower = lower_copy_of_self,
      .grad = grad_through,
-     .samples = "_to_copy(f32[3], dtype=torch.float64); _to_copy(f32[3], dtype=torch.int64)",
+     .samples = "_to_copy(f32[3], dtype=torch.float64); _to_copy(f32[3], dtype=torch.int64); _to_copy(c64[3], dtype=torch.complex128); "
+                "_to_copy(f16[3], dtype=torch.complex64)",
      .doc = "a copy of another type"},
     TO("dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None)"),
     TO("dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None, bool "

@@ -246,7 +246,8 @@ const tc_op tc_ops_conv[] = {{.schema = "aten::convolution(Tensor input, Tensor 
                               .kernel = &tc_k_convolution,
                               .complex = tc_by_parts_convolution,
                               .grad = grad_convolution,
-                              .samples = "convolution(f32[2,3,6,5], f32[4,3,3,3], f32[4], [1,2], [1,1], [1,1], False, [0,0], 1)",
+                              .samples = "convolution(f32[2,3,6,5], f32[4,3,3,3], f32[4], [1,2], [1,1], [1,1], False, [0,0], 1); "
+                                         "convolution(c64[2,2,6], c64[4,1,3], c64[4], [2], [1], [1], False, [0], 2)",
                               .doc = "convolution of 1 to 3 dimensions, or its transpose"},
                              {.schema = "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, " PARAMS
                                         ", bool[3] output_mask) -> (Tensor, Tensor, Tensor)",

@@ -610,27 +610,28 @@ static tc_status decompose_logcumsumexp(tc_emit *e, const tc_node *n) {
     { .schema = "aten::" SCHEMA " -> Tensor", .flags = TC_OP_NONDIFF, .shape = shape_, .lower = lower_, .samples = sample, .doc = text }
 #define COMPOSED(SCHEMA, decompose_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
-#define VARIANCE(name, pair, ret, lower_, grad_, text)                                                                                       \
-    PARTS(#name "(Tensor self, bool unbiased=True) -> " ret, shape_var, lower_, complex_var, grad_, #name "(f32[3,5])", text),               \
-        PARTS(#name ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> " ret, shape_var, lower_, complex_var, grad_, \
-              #name "(f32[3,5], [1])", text),                                                                                                \
-        PARTS(#name ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> " ret, shape_var, lower_, \
+#define VARIANCE(name, pair, ret, lower_, grad_, text)                                                                                              \
+    PARTS(#name "(Tensor self, bool unbiased=True) -> " ret, shape_var, lower_, complex_var, grad_, #name "(f32[3,5]); " #name "(c64[3,5])", text), \
+        PARTS(#name ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> " ret, shape_var, lower_, complex_var, grad_,        \
+              #name "(f32[3,5], [1])", text),                                                                                                       \
+        PARTS(#name ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> " ret, shape_var, lower_,        \
               complex_var, grad_, #name "(f32[3,5], [0], correction=0, keepdim=True)", text)
 const tc_op tc_ops_reduce[] = {
-    ROW("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_sum, grad_sum, "sum(f32[3,5]); sum(bool[7])", "the sum of all"),
+    ROW("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_sum, grad_sum, "sum(f32[3,5]); sum(bool[7]); sum(c64[3,5])",
+        "the sum of all"),
     ROW("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_sum, grad_sum,
-        "sum(f32[3,5], [1]); sum(f32[3,5], [0], True)", "the sums over dim"),
+        "sum(f32[3,5], [1]); sum(f32[3,5], [0], True); sum(c128[300,5], [0])", "the sums over dim"),
     ROW("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_nansum, grad_nansum,
         "nansum(f32[3,5])", "the sum of all that are numbers"),
     ROW("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_mean, lower_mean, grad_mean, "mean(f32[3,5])", "sum / count"),
     ROW("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_mean, lower_mean, grad_mean,
-        "mean(f32[3,5], [1])", "sum / count over dim"),
+        "mean(f32[3,5], [1]); mean(c64[3,5], [1])", "sum / count over dim"),
     COMPOSED("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None)", decompose_nanmean, "nanmean(f32[3,5])",
              "the mean of all that are numbers"),
     PARTS("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, complex_prod, grad_prod, "prod(f32[3,4])",
           "the product of all"),
     PARTS("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_sum, lower_prod, complex_prod,
-          grad_prod, "prod(f32[3,4], 1)", "the products over dim"),
+          grad_prod, "prod(f32[3,4], 1); prod(c64[3,4], 1)", "the products over dim"),
     ROW("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape_extreme, lower_max, grad_amax, "amax(f32[3,5], [1])", "the largest"),
     ROW("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", shape_extreme, lower_min, grad_amax, "amin(f32[3,5], [1])", "the smallest"),
     ROW("max(Tensor self) -> Tensor", shape_extreme, lower_max, grad_amax, "max(f32[3,5])", "the largest of all"),
@@ -658,7 +659,8 @@ const tc_op tc_ops_reduce[] = {
     VARIANCE(var_mean, 1, "(Tensor, Tensor)", lower_var, grad_var, "var and mean"),
     VARIANCE(std_mean, 1, "(Tensor, Tensor)", lower_std, grad_std, "std and mean"),
     PARTS("linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor", shape_norm,
-          lower_norm, complex_norm, grad_norm, "linalg_vector_norm(f32[3,5], 2, [1]); linalg_vector_norm(f32[3,5], 3)", "(sum |x|^ord)^(1/ord)"),
+          lower_norm, complex_norm, grad_norm, "linalg_vector_norm(f32[3,5], 2, [1]); linalg_vector_norm(f32[3,5], 3); linalg_vector_norm(c64[3,5])",
+          "(sum |x|^ord)^(1/ord)"),
     COMPOSED("norm.Scalar(Tensor self, Scalar p=2)", decompose_norm, "norm(f32[3,5])", "linalg_vector_norm"),
     COMPOSED("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False)", decompose_norm, "norm(f32[3,5], 2, [1])",
              "linalg_vector_norm"),
@@ -667,11 +669,11 @@ const tc_op tc_ops_reduce[] = {
     COMPOSED("norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype)", decompose_norm,
              "norm(f32[3,5], 2, [1], False, dtype=torch.float64)", "linalg_vector_norm"),
     PARTS("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", shape_logsumexp, lower_logsumexp, complex_logsumexp, grad_logsumexp,
-          "logsumexp(f32[3,5], [1])", "log of the sum of exp"),
+          "logsumexp(f32[3,5], [1]); logsumexp(c64[3,5], [1])", "log of the sum of exp"),
     ROW("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumsum, grad_cumsum,
-        "cumsum(f32[3,5], 1); cumsum(i64[7], 0)", "running sums"),
-    ROW("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumprod, grad_cumprod, "cumprod(f32[3,5], 1)",
-        "running products"),
+        "cumsum(f32[3,5], 1); cumsum(i64[7], 0); cumsum(c64[3,5], 1)", "running sums"),
+    ROW("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumprod, grad_cumprod,
+        "cumprod(f32[3,5], 1); cumprod(c64[3,5], 1); cumprod(c128[3,5], 0)", "running products"),
     ROW("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummax, grad_pick, "cummax(f32[3,5], 1)",
         "running maxima and where they are"),
     ROW("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummin, grad_pick, "cummin(f32[3,5], 1)",
