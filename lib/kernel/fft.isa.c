@@ -1,0 +1,15 @@
+/* Passes of the Fourier transform (fft_type.h) on float32 and float64. */
+#include "kernel/fft.h"
+#include "kernel/isa_row.h"
+
+#define T float
+#define S f32
+#include "kernel/fft_type.h"
+#undef T
+#undef S
+#define T double
+#define S f64
+#include "kernel/fft_type.h"
+
+extern const tc_fft_ops TC_ROW(tc_fft);
+const tc_fft_ops TC_ROW(tc_fft) = {transform_f32, transform_f64};
