@@ -111,10 +111,10 @@ all: $(SHIM)
 LAPACK_A ?= $(firstword $(foreach d,/usr/lib/$(shell $(CC) -print-multiarch 2>/dev/null) /usr/lib,$(wildcard $(d)/lapack/liblapack.a)))
 BLAS_A   ?= $(subst lapack,blas,$(LAPACK_A))
 LAPACK  := $(BUILD)/bin/tc-lapack.so
-$(LAPACK): lib/kernel/shim/lapack.c lib/kernel/shim/tc_lapack.h $(LAPACK_A) $(BLAS_A)
+$(LAPACK): $(sort $(wildcard lib/kernel/shim/*.[ch])) $(LAPACK_A) $(BLAS_A)
 	@mkdir -p $(@D)
 	@[ -n "$(LAPACK_A)" ] || { echo "liblapack.a is not there: make deps" >&2; exit 1; }
-	$(CC) $(BASEFLAGS) -shared -Wl,--exclude-libs,ALL -o $@ $< $(LAPACK_A) $(BLAS_A) -lm
+	$(CC) $(filter-out $(SAN),$(BASEFLAGS)) -shared -Wl,--exclude-libs,ALL -o $@ $(filter %.c,$^) $(LAPACK_A) $(BLAS_A) -lm
 all: $(LAPACK)
 
 # ---- what people ask for ----

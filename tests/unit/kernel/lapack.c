@@ -232,8 +232,43 @@ static void too_large_is_refused(void **state) {
     expect_error(tc_k_geqrf.run(&c), "LAPACK's workspaces would exceed");
 }
 
+/* The product in tc-lapack.so has the bits of the reference's loops: the same roundings in the same order. */
+static void reference_gemm(bool ta, bool tb, int m, int n, int k, double alpha, const double *a, const double *b, double beta, double *c, int ld) {
+    for (int j = 0; j < n; j++)
+        for (int i = 0; i < m; i++) {
+            double *to = &c[i + j * ld], t = 0;
+            if (!ta) *to = beta == 0 ? 0 : beta == 1 ? *to : beta * *to;
+            for (int l = 0; l < k; l++) {
+                double x = ta ? a[l + i * ld] : a[i + l * ld], y = tb ? b[j + l * ld] : b[l + j * ld];
+                if (ta) t += x * y;
+                else *to += (alpha * y) * x;
+            }
+            if (ta) *to = beta == 0 ? alpha * t : alpha * t + beta * *to;
+        }
+}
+static void products_have_the_reference_bits(void **state) {
+    (void)state;
+    enum { LD = 290 };
+    static double a[LD * LD], b[LD * LD], c[LD * LD], d[LD * LD];
+    static const double alphas[] = {1, -1, 0.37}, betas[] = {0, 1, -1, 1.7};
+    const tc_lapack_table *t;
+    assert_null(tc_lapack_open(&t));
+    for (int i = 0; i < LD * LD; i++) a[i] = kunit(), b[i] = kunit();
+    b[7] = 0, a[11] = -0.0;
+    for (int run = 0; run < 120; run++) {
+        bool ta = run & 1, tb = run >> 1 & 1;
+        int m = (int)(knext() % 75), n = (int)(knext() % 75), k = (int)(knext() % (run % 10 ? 40 : LD));
+        double alpha = alphas[run % 3], beta = betas[run / 4 % 4];
+        for (int i = 0; i < LD * LD; i++) c[i] = d[i] = kunit();
+        t->real.gemm(ta ? 'T' : 'N', tb ? 'T' : 'N', m, n, k, alpha, a, LD, b, LD, beta, c, LD);
+        reference_gemm(ta, tb, m, n, k, alpha, a, b, beta, d, LD);
+        assert_memory_equal(c, d, sizeof c);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(factors_multiply_back), cmocka_unit_test(strides_and_broadcast),
-                                       cmocka_unit_test(broken_matrices_are_named), cmocka_unit_test(too_large_is_refused)};
+                                       cmocka_unit_test(broken_matrices_are_named), cmocka_unit_test(too_large_is_refused),
+                                       cmocka_unit_test(products_have_the_reference_bits)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
