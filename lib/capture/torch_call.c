@@ -361,6 +361,19 @@ static void refuse_overlap(C *c, const tc_schema *s, const tc_binding *b) {
     }
 }
 
+/* Extremes are not converted on the way into out=, and their outs are two tensors. */
+static void check_extremes(C *c, const tc_schema *s, V out, V r) {
+    if (strcmp(s->name, "amax") && strcmp(s->name, "amin") && strcmp(s->name, "aminmax")) return;
+    V one = out, two = r, *to = &one, *from = &two;
+    size_t n = 1, m = 1;
+    if (!tc_is_tensor(out)) to = tc_items(out, &n), from = tc_items(r, &m);
+    if (n == 2 && to[0] == to[1]) tc_raise(c, "ValueError", "aminmax(): the `min` and `max` out= tensors must not overlap.");
+    for (size_t i = 0; i < n && i < m; i++)
+        if (tc_torch_dtype(to[i]) != tc_torch_dtype(from[i]))
+            tc_raise(c, "RuntimeError", "%s: Expected the dtype for input and out to match, but got %s for input's dtype and %s for out's dtype.",
+                     s->name, tc_dtypes[tc_torch_dtype(from[i])].torch, tc_dtypes[tc_torch_dtype(to[i])].torch);
+}
+
 static V into_out(C *c, V out, V r) {
     if (!tc_is_tensor(out)) {
         size_t n, m;
@@ -436,6 +449,7 @@ static V call_op(C *c, const tc_op *op, tc_binding *b) {
     else if (s->inplace) r = c->torch->graph ? record_inplace(c, op, b) : run_inplace(c, op, b);
     else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
     if (b->requires_grad >= 0 && tc_is_tensor(r)) ((tensor *)r)->requires_grad = b->requires_grad;
+    if (b->out) check_extremes(c, s, b->out, r);
     return b->out ? into_out(c, b->out, r) : r;
 }
 

@@ -595,10 +595,12 @@ static tc_status decompose_logcumsumexp(tc_emit *e, const tc_node *n) {
         return tc_e_done(e);
     }
     int64_t d = tc_wrap(tc_arg_int(n, 1), x->meta.rank);
+    tc_dtype type = x->meta.dtype; /* in float64 what lies 700 below the largest is still more than nothing */
+    x = tc_e_cast(e, x, TC_F64);
     tc_value *m = tc_e1(e, "aten::detach", tc_emit_call(e, "aten::amax", "vIb", x, &d, 1, 1));
     m = tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_e1(e, "aten::isinf", m), (int64_t)0, m);
     tc_value *s = tc_emit_call(e, "aten::cumsum", "vi", tc_e1(e, "aten::exp", tc_e_sub(e, x, m)), d);
-    tc_emit_result(e, 0, tc_e_add(e, tc_e1(e, "aten::log", s), m));
+    tc_emit_result(e, 0, tc_e_cast(e, tc_e_add(e, tc_e1(e, "aten::log", s), m), type));
     return tc_e_done(e);
 }
 

@@ -22,6 +22,21 @@ fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
     [[ "$output" == *" 0 failed, 0 not yet" ]] || { echo "$output"; return 1; }
 }
 
+@test "what a later stage reads is kept whole over several blocks" {
+    cat >kept.py <<'EOF'
+import torch
+class M(torch.nn.Module):
+    def forward(self, g):
+        x = g.lerp(g * 2, 0.5).to(torch.bfloat16)
+        y = x.div(x.norm())
+        torch.ops.aten._assert_async.msg((y.float().norm() - 1).abs() < 0.01, "not of length 1")
+        return y
+EOF
+    tc-export kept.py:M --input g=48x64xf64 -o kept.pt2
+    run tc-run kept.pt2 --input g=48x64xf64=1 --cast f32 --output y=@y.npy
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+}
+
 @test "a missing input prints the signature and a command that works" {
     fails 2 "no value for input x" tc-run "$mlp"
     line=$(printf '%s\n' "${stderr_lines[@]}" | grep '^  tc-run')

@@ -63,6 +63,7 @@ static const char *const table[][2] = {
     {"x = torch.tensor([1., 2., 3., 4.])\nr = torch.segment_reduce(x, 'mean', lengths=torch.tensor([1, 0, 3]), initial=2).tolist()\n",
      "[3.0, 2.0, 3.6666667461395264]"},
     {"r = torch.segment_reduce(torch.ones(3), 'sum', lengths=torch.tensor([1, 1])).tolist()\n", "Expected all rows of lengths"},
+    {"r = torch.logcumsumexp(torch.tensor([-200., 0.]), 0).tolist()\n", "[-200.0, 0.0]"},
     /* views share storage, composite ones too; what is contiguous already is no copy */
     {"x = torch.zeros(2, 3)\nx.t()[0] = 5\nx.narrow(1, 1, 2).fill_(1)\nr = x.tolist()\n", "[[5.0, 1.0, 1.0], [5.0, 1.0, 1.0]]"},
     {"x = torch.zeros(2, 3)\ny = x.t().contiguous()\ny[0] = 5\nr = [x.tolist(), y.stride(), x.contiguous().data_ptr() == x.data_ptr()]\n",
