@@ -289,9 +289,6 @@ static tc_status decompose_isin(tc_emit *e, const tc_node *n) { /* elements, tes
 static tc_status decompose_equal(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1), *r;
     tc_symctx *s = tc_e_sym(e);
-    if (a->meta.dtype != b->meta.dtype)
-        return tc_error(TC_CONTENT, "%s: Expected all tensors to have the same type, but found %s and %s", tc_op_name(n->op),
-                        tc_dtypes[a->meta.dtype].torch, tc_dtypes[b->meta.dtype].torch);
     bool same = a->meta.rank == b->meta.rank;
     for (int d = 0; same && d < a->meta.rank; d++) {
         tc_sym eq = tc_sym_op(s, TC_S_EQ, a->meta.size[d], b->meta.size[d], NULL);

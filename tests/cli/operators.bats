@@ -71,6 +71,10 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     tc-run m.pt2 --input x=f32=1 --expect @a.npy
 }
 
+@test "torch.equal compares numbers, whatever their types" {
+    holds 2xi64=1,2 "torch.equal(x, x.float())"
+}
+
 @test "resize_ changes the tensor itself, and no view" {
     holds 2x2xf32=1,2,3,4 "torch.equal(y, torch.tensor([1., 2., 3.]))" "y = x.clone()" "y.resize_(3)"
     holds 2x2xf32=1,2,3,4 "y.shape == (3, 2)" "y = x.clone()" "y.resize_(3, 2)"
