@@ -2,8 +2,8 @@
  *
  *     x = 2^k m,  m in [sqrt(1/2), sqrt 2),  f = m - 1,  s = f / (2 + f),  log m = 2 s + s^3 (2/3 + s^2 Q(s^2))
  *
- * log itself is FreeBSD's e_log.c and e_logf.c (Sun, freely granted) without branches; the others take tc_x_log_dd, which has
- * 10 bits more than float64. */
+ * log itself is FreeBSD's e_log.c (Sun, freely granted) without branches, for float32 f - f^2 / 2 + f^3 P(f) with the polynomial of
+ * Moshier's logf.c (Cephes), summed in pairs; the others take tc_x_log_dd, which has 10 bits more than float64. */
 #ifndef TC_KERNEL_SCALAR_LOG_H
 #define TC_KERNEL_SCALAR_LOG_H
 
@@ -137,17 +137,14 @@ static inline double tc_x_atanh_f64(double x) {
 static inline float tc_x_log_f32(float x) {
     int tiny = x < 0x1p-126f;
     uint32_t u = tc_bits_f32(tiny ? x * 0x1p25f : x) + (0x3f800000u - 0x3f3504f3u);
-    float k = (float)((int32_t)(u >> 23) - 127), m = tc_from_bits_f32((u & 0x007fffffu) + 0x3f3504f3u);
-    k = tiny ? k - 25 : k;
-    float f = m - 1, half = 0.5f * f * f, s = f / (2 + f), z = s * s;
-    float r = tc_fmaf(0x1.f13c4cp-3f, z, 0x1.23d3dcp-2f);
-    r = tc_fmaf(r, z, 0x1.999c26p-2f);
-    r = tc_fmaf(r, z, 0x1.555554p-1f) * z;
-    float y = tc_fmaf(s, half + r, k * 9.0580006145e-06f) - half;
-    y = k * 6.9313812256e-01f + (y + f);
-    y = x == 0 ? -__builtin_inff() : y;
-    y = x < 0 ? __builtin_nanf("") : y;
-    return x < __builtin_inff() ? y : x;
+    float k = (float)((int32_t)(u >> 23) - (tiny ? 152 : 127)), f = tc_from_bits_f32((u & 0x007fffffu) + 0x3f3504f3u) - 1, z = f * f;
+    float p0 = tc_fmaf(-2.4999993993e-1f, f, 3.3333331174e-1f), p1 = tc_fmaf(-1.6668057665e-1f, f, 2.0000714765e-1f);
+    float p2 = tc_fmaf(-1.2420140846e-1f, f, 1.4249322787e-1f), p3 = tc_fmaf(-1.1514610310e-1f, f, 1.1676998740e-1f);
+    float p = tc_fmaf(tc_fmaf(tc_fmaf(tc_fmaf(7.0376836292e-2f, z, p3), z, p2), z, p1), z, p0);
+    float y = tc_fmaf(f * z, p, k * 9.0580006145e-06f);
+    y = tc_fmaf(k, 6.9313812256e-01f, tc_fmaf(-0.5f, z, y) + f);
+    float edge = x < 0 ? __builtin_nanf("") : x == 0 ? -__builtin_inff() : x; /* inf and NaN are themselves */
+    return (x > 0) & (x < __builtin_inff()) ? y : edge;
 }
 static inline double tc_x_log1p_quick(double x) { /* to float64's last bits */
     double u = 1 + x, c = x - (u - 1), l = tc_x_log_f64(u);

@@ -229,7 +229,21 @@ static inline double tc_x_digamma_f64(double x) {
 static inline float tc_x_digamma_f32(float x) { return (float)tc_x_digamma_f64(x); }
 
 /* ---- roots ---- */
-static inline float tc_x_rsqrt_f32(float x) { return (float)(1 / __builtin_sqrt((double)x)); }
+/* A guess from the exponent, two steps of Halley, one of Newton with the rounding of x y taken out: neither division nor root. */
+static inline float tc_x_rsqrt_f32(float x) {
+    int tiny = x < 0x1p-100f;
+    float s = tiny ? x * 0x1p64f : x, y = tc_from_bits_f32(0x5f3759dfu - (tc_bits_f32(s) >> 1));
+    float e = tc_fmaf(-(s * y), y, 1);
+    y = tc_fmaf(y * e, tc_fmaf(0.375f, e, 0.5f), y);
+    e = tc_fmaf(-(s * y), y, 1);
+    y = tc_fmaf(y * e, tc_fmaf(0.375f, e, 0.5f), y);
+    float h = s * y;
+    e = tc_fmaf(-tc_fmaf(s, y, -h), y, tc_fmaf(-h, y, 1));
+    y = tc_fmaf(y * 0.5f, e, y);
+    y = tiny ? y * 0x1p32f : y;
+    float edge = x > 0 ? 0 : x == 0 ? __builtin_copysignf(__builtin_inff(), x) : x < 0 ? __builtin_nanf("") : x;
+    return (x > 0) & (x < __builtin_inff()) ? y : edge;
+}
 static inline double tc_x_rsqrt_f64(double x) {
     int tiny = x < 0x1p-900;
     double a = tiny ? x * 0x1p104 : x, s = __builtin_sqrt(a), y = 1 / s;
