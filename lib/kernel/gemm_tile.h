@@ -102,8 +102,25 @@ static inline int64_t neighbours(const int64_t *at, int64_t k, int64_t n) {
     return i;
 }
 
+/* Neighbouring columns, w of them: row by row over all panels, so that memory is read in its order. */
+static void pack_rows(const tc_gemm *j, const piece *p, int count, const T *b, int64_t w, T *out, int64_t panel) {
+    int64_t whole = w / NR * NR;
+    for (int s = 0; s < count; s++)
+        for (int64_t k = p[s].k, e = k + p[s].n; k < e; k++, out += NR) {
+            const T *y = b + (j->b_k ? j->b_k[k] : k * j->b_rs);
+            T *o = out;
+            for (int64_t c = 0; c < whole; c += NR, o += panel) vstore(o, vload(y + c)), vstore(o + VL, vload(y + c + VL));
+            for (int64_t c = whole; c < w; c++) o[c - whole] = y[c];
+            for (int64_t c = w; whole < w && c < whole + NR; c++) o[c - whole] = 0;
+        }
+}
+
 /* Columns [c0, c0 + w) of the pieces into panels [present k][NR]; panels are `panel` elements apart. */
 static void pack_pieces(const tc_gemm *j, const piece *p, int count, int64_t c0, int64_t w, T *out, int64_t panel) {
+    if (!j->b_col && j->b_cs == 1) {
+        pack_rows(j, p, count, (const T *)j->b + c0, w, out, panel);
+        return;
+    }
     for (int64_t c = 0; c < w; c += NR, out += panel) {
         int64_t m = w - c < NR ? w - c : NR;
         const T *col[NR];
@@ -148,6 +165,15 @@ static void copy_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, i
     }
 }
 
+/* The share of tile `at` of `tiles` in fetching the next rows of A, which are copied when the tiles are done. */
+static inline void fetch_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, int64_t rows, int64_t at, int64_t tiles) {
+    if (j->a_k || j->a_cs != 1 || count != 1) return;
+    for (int64_t r = rows * at / tiles; r < rows * (at + 1) / tiles; r++) {
+        const char *a = (const char *)((const T *)j->a + (r0 + r) * j->a_rs + p->k), *end = a + p->n * (int64_t)sizeof(T);
+        for (; a < end; a += 64) __builtin_prefetch(a);
+    }
+}
+
 /* alpha, beta and the addend on n neighbours in memory */
 static void finish_run(T *c, int64_t n, T alpha, const T *add, int64_t add_cs, T beta) {
     if (alpha != 1)
@@ -188,19 +214,14 @@ static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
 }
 static size_t pack_bytes(int64_t nc, int64_t k) { return (size_t)(padded(nc) * k) * sizeof(T); }
 
-static int64_t present(const tc_gemm *j) { /* k that are */
-    int64_t n = 0;
-    for (int i = 0; i < j->nseg; i++) n += j->seg[i].n;
-    return j->seg ? n : j->k;
-}
 static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
     piece pieces[TC_LEAF];
     int at = 0, count;
     T *o = out;
     for (int64_t k0 = 0; k0 < j->k; k0 += TC_LEAF) {
         int64_t n = leaf_pieces(j, k0, &at, pieces, &count);
-        pack_pieces(j, pieces, count, c0, nc, o, present(j) * NR);
-        o += n * NR;
+        pack_pieces(j, pieces, count, c0, nc, o, n * NR);
+        o += n * padded(nc);
     }
 }
 
@@ -215,7 +236,7 @@ static void store_tile(const tc_gemm *j, const T *tile, int64_t r0, int rows, in
 }
 static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
     T *a = work, *spare = a + MR * LDA, *bbuf = spare + MR * NR, *store = bbuf + padded(nc) * TC_LEAF;
-    int64_t wide = padded(nc), area = nr * wide, leaves = (j->k + TC_LEAF - 1) / TC_LEAF, all = present(j);
+    int64_t wide = padded(nc), area = nr * wide, leaves = (j->k + TC_LEAF - 1) / TC_LEAF;
     const T *b = packed;
     T *level[LEVELS]; /* partial sums: tiles one after the other, each rows x NR */
     int used = 0, free_count = level_count(j->k) + 1, at = 0, count;
@@ -260,8 +281,9 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
             int rows = rows_of(nr - r);
             copy_rows(j, pieces, count, r0 + r, rows, a);
             for (int64_t c = 0; c < nc; c += NR) {
+                if (r + rows < nr) fetch_rows(j, pieces, count, r0 + r + rows, nr - r - rows < MR ? nr - r - rows : MR, c / NR, wide / NR);
                 int64_t where = base + c * rows, w = nc - c < NR ? nc - c : NR;
-                leaf_tile t = {.a = a, .b = b + c * (packed ? all : n), .k = n, .nlevels = nm, .level_ld = NR};
+                leaf_tile t = {.a = a, .b = b + c * n, .k = n, .nlevels = nm, .level_ld = NR};
                 for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
                 int direct = last && w == NR && (j->c_col ? neighbours(j->c_col, c0 + c, NR) == NR : j->c_cs == 1);
                 t.out = !last ? out + where : direct ? (T *)j->c + (r0 + r) * j->c_rs + (j->c_col ? j->c_col[c0 + c] : c0 + c) : spare;
@@ -283,7 +305,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
             for (int m = 0; m < nm; m++) have &= ~((int64_t)1 << merged[m]), free_list[used++] = level[merged[m]];
             level[top] = out, have |= (int64_t)1 << top;
         }
-        if (packed) b += n * NR;
+        if (packed) b += n * wide;
     }
     if (!written) /* k is 0 */
         for (int64_t r = r0; r < r0 + nr; r++)
