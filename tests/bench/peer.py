@@ -52,7 +52,7 @@ def main():
     torch.set_num_threads(THREADS)
     torch.set_grad_enabled(False)
     print(f"PyTorch {torch.__version__}, {THREADS} thread(s); milliseconds, best of {ROUNDS} medians\n")
-    print("| case | PyTorch eager | tc interpreted | tc compiled | interpreted / eager |\n|---|---|---|---|---|")
+    print("| case | PyTorch eager | tc interpreted | tc compiled | eager / interpreted |\n|---|---|---|---|---|")
     for call, fn, shapes in CASES:
         best = {}
         for _ in range(ROUNDS):
