@@ -69,7 +69,14 @@ static void product(const tc_kcall *k, const tc_conv *c, char *scratch, const vo
     else tc_conv_correlate(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
 }
 static size_t weight_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
-    return tc_conv_by_lanes(c) ? tc_conv_lanes_grad_scratch(c, isa, threads) : tc_conv_weight_grad_scratch(c, isa, threads);
+    return tc_conv_by_lanes(c)        ? tc_conv_lanes_grad_scratch(c, isa, threads)
+           : tc_conv_grad_by_tiles(c) ? tc_conv_grad_scratch(c, isa, threads)
+                                      : tc_conv_weight_grad_scratch(c, isa, threads);
+}
+static void weight_product(const tc_kcall *k, const tc_conv *c, char *scratch, const void *in, const void *dout, void *dw, tc_conv_weight strides) {
+    (tc_conv_by_lanes(c)        ? tc_conv_lanes_grad
+     : tc_conv_grad_by_tiles(c) ? tc_conv_grad
+                                : tc_conv_weight_grad)(c, k->isa, k->pool, scratch, in, dout, dw, strides);
 }
 
 /* ---- forward ---- */
@@ -171,8 +178,7 @@ static tc_status backward(tc_kcall *k) {
     if (out[1]) {
         tc_conv p = plain_of(&a.c);
         tc_conv_weight s = weight_of(&a, NULL, a.transposed);
-        (tc_conv_by_lanes(&p) ? tc_conv_lanes_grad : tc_conv_weight_grad)(&p, k->isa, k->pool, scratch, a.transposed ? dout : x,
-                                                                          a.transposed ? x : dout, out[1], s);
+        weight_product(k, &p, scratch, a.transposed ? dout : x, a.transposed ? x : dout, out[1], s);
     }
     if (out[2]) {
         bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), dout, out[2]};

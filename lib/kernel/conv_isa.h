@@ -64,12 +64,29 @@ typedef struct {
     void *work;       /* 64-byte aligned, work_bytes(rows, cols, k) */
 } tc_conv_block;
 
+/* ---- weight gradient in tiles: rows are input channels, columns output channels, k positions; one tap ---- */
+typedef struct {
+    int64_t at, k, n; /* n positions: x from `at` on, a step apart; rows of dout from k on */
+} tc_conv_grad_seg;
+typedef struct {
+    const void *x, *dout; /* plane of the first channel; [position of the leaf][nr] */
+    int64_t plane, step;  /* elements from channel to channel, from position to position */
+    const tc_conv_grad_seg *seg;
+    int nseg, rows;
+    const void *const *level; /* sums [row][nr] to merge with, in this order */
+    int nlevels;
+    void *out; /* [row][nr] */
+} tc_conv_grad_tile;
+
 typedef struct tc_conv_ops {
     int mr, nr; /* a tile */
     size_t (*work_bytes)(int64_t rows, int64_t cols, int64_t k);
     void (*block)(const tc_conv_block *b);
     /* One panel of channels: out[(t * cin + ci) * nr + i] = w[i * w_cout + ci * w_cin + t], 0 from `cols` on. */
     void (*pack)(void *out, const void *w, int64_t w_cout, int64_t w_cin, int64_t cin, int64_t taps, int64_t cols);
+    void (*grad_tile)(const tc_conv_grad_tile *t);
+    /* out[i][c] = in[c][from + i] for nr planes, i < n */
+    void (*grad_turn)(void *out, const void *const *in, int64_t from, int64_t n);
     int lanes;
     /* out[i][l] = in[l][from + i], i < n */
     void (*to_lanes)(void *out, const void *const *in, int64_t from, int64_t n);

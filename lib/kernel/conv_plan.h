@@ -54,6 +54,11 @@ bool tc_conv_pointwise(const tc_conv *c); /* 1x1: a matrix product of the planes
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
 void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
                          tc_conv_weight strides);
+/* The same in tiles of input channels x output channels, a tap at a time (conv_grad.c); where output channels are few the other is faster. */
+bool tc_conv_grad_by_tiles(const tc_conv *c);
+size_t tc_conv_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
+void tc_conv_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
+                  tc_conv_weight strides);
 /* The same products with a lane for each output channel (conv_lanes.c), for groups that are too narrow for tiles. */
 bool tc_conv_by_lanes(const tc_conv *c);
 size_t tc_conv_lanes_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);

@@ -86,15 +86,19 @@ TILE_OF(5)
 TILE_OF(6)
 #endif
 #if MR > 6
-    TILE_OF(7) TILE_OF(8) TILE_OF(9) TILE_OF(10) TILE_OF(11) TILE_OF(12) TILE_OF(13) TILE_OF(14)
+TILE_OF(7)
+TILE_OF(8)
+TILE_OF(9)
+TILE_OF(10)
+TILE_OF(11) TILE_OF(12) TILE_OF(13) TILE_OF(14)
 #endif
-        static void (*const tile_of[])(const tile *) = {
-            NULL,   tile_1, tile_2, tile_3,  tile_4,
+    static void (*const tile_of[])(const tile *) = {
+        NULL,   tile_1, tile_2, tile_3,  tile_4,
 #if MR > 4
-            tile_5, tile_6,
+        tile_5, tile_6,
 #endif
 #if MR > 6
-            tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
+        tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
 #endif
 };
 
@@ -261,5 +265,85 @@ static void pack_panel(void *out, const void *w, int64_t w_cout, int64_t w_cin, 
         }
 }
 
+/* ---- weight gradient ---- */
+/* Rows by fours from one pointer each: x86 has no 14 registers for them. */
+#define GRAD_STEP(i)                                      \
+    if (i < rows) {                                       \
+        VF v = vset1(base[i / 4][i % 4 * plane]);         \
+        x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i); \
+    }
+#define GRAD_MERGE(i)                                                                \
+    if (i < rows) {                                                                  \
+        if (!t->nseg) x##i = y##i = minus_zero;                                      \
+        for (int l = 0; l < t->nlevels; l++) {                                       \
+            const T *s = (const T *)t->level[l] + i * NR;                            \
+            x##i = vload(s) + x##i, y##i = vload(s + VL) + y##i;                     \
+        }                                                                            \
+        vstore((T *)t->out + i * NR, x##i), vstore((T *)t->out + i * NR + VL, y##i); \
+    }
+INLINE void run_grad(const tc_conv_grad_tile *t, const int rows) {
+    const VF minus_zero = vset1((T)-0.0);
+    const int64_t plane = t->plane, step = t->step;
+    EACH_ROW(DECLARE)
+    for (int s = 0; s < t->nseg; s++) {
+        const T *base[4], *b = (const T *)t->dout + t->seg[s].k * NR;
+        for (int i = 0; i < (rows + 3) / 4; i++) base[i] = (const T *)t->x + t->seg[s].at + 4 * i * plane;
+        for (int64_t k = t->seg[s].n; k > 0; k--, b += NR) {
+            VF p = vload(b), q = vload(b + VL);
+            EACH_ROW(GRAD_STEP)
+            for (int i = 0; i < (rows + 3) / 4; i++) base[i] += step;
+        }
+    }
+    EACH_ROW(GRAD_MERGE)
+}
+#define GRAD_OF(n) \
+    static __attribute__((noinline)) void grad_##n(const tc_conv_grad_tile *t) { run_grad(t, n); }
+GRAD_OF(1)
+GRAD_OF(2)
+GRAD_OF(3)
+GRAD_OF(4)
+#if MR > 4
+GRAD_OF(5)
+GRAD_OF(6)
+#endif
+#if MR > 6
+    GRAD_OF(7) GRAD_OF(8) GRAD_OF(9) GRAD_OF(10) GRAD_OF(11) GRAD_OF(12) GRAD_OF(13) GRAD_OF(14)
+#endif
+        static void grad_tile(const tc_conv_grad_tile *t) {
+    static void (*const of[])(const tc_conv_grad_tile *) = {
+        NULL,
+        grad_1,
+        grad_2,
+        grad_3,
+        grad_4,
+#if MR > 4
+        grad_5,
+        grad_6,
+#endif
+#if MR > 6
+        grad_7,
+        grad_8,
+        grad_9,
+        grad_10,
+        grad_11,
+        grad_12,
+        grad_13,
+        grad_14,
+#endif
+    };
+    of[t->rows](t);
+}
+static void grad_turn(void *out, const void *const *in, int64_t from, int64_t n) {
+    const T *const *p = (const T *const *)in;
+    for (int h = 0; h < NR; h += VL) {
+        T *o = (T *)out + h;
+        int64_t i = 0;
+        for (; i + VL <= n; i += VL) square(o + i * NR, NR, p + h, from + i);
+        for (; i < n; i++)
+            for (int l = 0; l < VL; l++) o[i * NR + l] = p[h + l][from + i];
+    }
+}
+
 extern const tc_conv_ops TC_ROW(N_(tc_conv));
-const tc_conv_ops TC_ROW(N_(tc_conv)) = {MR, NR, work_bytes, conv_block, pack_panel, VL, to_lanes, from_lanes, row, grad_row, push, sum};
+const tc_conv_ops TC_ROW(N_(tc_conv)) = {MR, NR,       work_bytes, conv_block, pack_panel, grad_tile, grad_turn,
+                                         VL, to_lanes, from_lanes, row,        grad_row,   push,      sum};

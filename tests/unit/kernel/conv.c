@@ -165,6 +165,10 @@ static void geometries(void **state) {
                                    {"depthwise long row", 1, 3, 3, 1, 1400, 1, 9, 1, 4, 1, 3, 0, false},
                                    {"depthwise of many taps", 1, 4, 4, 1, 320, 1, 300, 1, 150, 1, 4, 0, false},
                                    {"groups of many terms", 1, 64, 8, 5, 6, 3, 3, 1, 1, 1, 2, 0, false},
+                                   {"gradient in tiles", 2, 18, 35, 20, 17, 3, 3, 1, 1, 1, 1, 0, false},
+                                   {"gradient in tiles, stride and dilation", 3, 3, 9, 37, 29, 5, 2, 2, 3, 2, 1, 0, false},
+                                   {"gradient in tiles, groups", 1, 34, 40, 24, 23, 1, 1, 1, 0, 1, 2, 0, false},
+                                   {"gradient in tiles, transposed", 2, 9, 8, 18, 17, 3, 3, 2, 1, 1, 1, 1, true},
                                    {"depthwise, two leaves of gradient", 1, 20, 20, 20, 21, 3, 3, 1, 2, 2, 20, 0, false}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
