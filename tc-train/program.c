@@ -94,7 +94,7 @@ tc_status job_read_program(job *j) {
     } else {
         tc_blob *b = NULL;
         TC_TRY(read_stdin(j, &b));
-        tc_status s = tc_archive_open(b, &a);
+        tc_status s = tc_format_of(b->data, b->len) == TC_FORMAT_ONNX ? tc_cmd_onnx(j->c, b, &a) : tc_archive_open(b, &a);
         tc_blob_release(b);
         TC_TRY(s);
     }

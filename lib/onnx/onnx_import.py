@@ -192,8 +192,10 @@ class Scope:
         if node[0] in RANDOM or node[0] in ("If", "Loop", "Scan", "SequenceMap"):
             return None
         args = []
-        for i in node[3]:
+        for k, i in enumerate(node[3]):
             x = self.concretely(i) if i else None
+            if x is None and k == 1 and node[0] == "CastLike":
+                x = self.find(i)
             if i and (x is None or (isinstance(x, Host) and not x.is_constant())):
                 return None
             args.append(x)
@@ -266,6 +268,8 @@ class Model:
                 args.append(self.numbers_of(n, i, v, kind))
             elif kind == "t":
                 args.append(tensor(v))
+            elif kind == "c":
+                args.append(v.data if isinstance(v, Weight) else tensor(v))
             else:
                 args.append(v)
         if len(args) < row.least:
@@ -320,6 +324,8 @@ class Model:
             return False
         if (node[1], node[0], node[6]) in self.functions:
             return False
+        if node[0] == "CastLike":  # of the second input only the type counts
+            values = values[:1]
         total, any_tensor = 0, False
         for v in values:
             if isinstance(v, Coded):

@@ -1,7 +1,7 @@
 # Elementwise arithmetic, comparisons, activations, matrix products of ai.onnx.
 import torch
 import torch.nn.functional as F
-from onnx_values import numbers
+from onnx_values import Host, Strings, numbers
 import _onnx
 
 
@@ -118,6 +118,15 @@ def compare(f):
         return f(a, legacy(n, a, b))
 
     return rule
+
+
+def equal(n, a, b):
+    if isinstance(a, Strings) and isinstance(b, Strings):
+        from onnx_strings import together
+
+        shape, pairs = together(a, b)
+        return Host(shape, [x == y for x, y in pairs], torch.bool)
+    return torch.eq(a, legacy(n, a, b))
 
 
 def logical(f):
@@ -325,7 +334,7 @@ TABLE = unary_table() + [
     ("", "BitwiseAnd", 18, logical(torch.bitwise_and), "TT"), ("", "BitwiseOr", 18, logical(torch.bitwise_or), "TT"),
     ("", "BitwiseXor", 18, logical(torch.bitwise_xor), "TT"),
     ("", "And", 1, logical(torch.logical_and), "TT"), ("", "Or", 1, logical(torch.logical_or), "TT"), ("", "Xor", 1, logical(torch.logical_xor), "TT"),
-    ("", "Equal", 1, compare(torch.eq), "TT"), ("", "Less", 1, compare(torch.lt), "TT"), ("", "Greater", 1, compare(torch.gt), "TT"),
+    ("", "Equal", 1, equal, "TT"), ("", "Less", 1, compare(torch.lt), "TT"), ("", "Greater", 1, compare(torch.gt), "TT"),
     ("", "LessOrEqual", 12, compare(torch.le), "TT"), ("", "GreaterOrEqual", 12, compare(torch.ge), "TT"),
     ("", "Max", 1, variadic(torch.maximum), "Tt"), ("", "Min", 1, variadic(torch.minimum), "Tt"), ("", "Sum", 1, variadic(add), "Tt"),
     ("", "Mean", 1, mean, "Tt"), ("", "IsInf", 10, is_inf, "T"),

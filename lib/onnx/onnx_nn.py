@@ -559,7 +559,7 @@ TABLE = [
     ("", "AveragePool", 1, average_pool, "T"), ("", "LpPool", 1, lp_pool, "T"), ("", "MaxUnpool", 9, max_unpool, "TTh"),
     ("", "GlobalAveragePool", 1, lambda n, x: torch.mean(x, spatial(x), True), "T"),
     ("", "GlobalMaxPool", 1, lambda n, x: torch.amax(x, spatial(x), True), "T"), ("", "GlobalLpPool", 1, global_lp, "T"),
-    ("", "BatchNormalization", 1, batch_norm, "TTTTT"), ("", "InstanceNormalization", 1, instance_norm, "TTT"),
+    ("", "BatchNormalization", 1, batch_norm, "TTTCC"), ("", "InstanceNormalization", 1, instance_norm, "TTT"),
     ("", "LayerNormalization", 17, layer_norm, "TTt"), ("", "RMSNormalization", 23, rms_norm, "TT"),
     ("", "GroupNormalization", 18, group_norm, "TTT"), ("", "LpNormalization", 1, lp_norm, "T"),
     ("", "MeanVarianceNormalization", 9, mean_variance, "T"), ("", "LRN", 1, lrn, "T"),

@@ -12,18 +12,24 @@ def known_strings(n, *vs):
             n.unsupported("strings that depend on data")
 
 
-def concat(n, a, b):
-    known_strings(n, a, b)
+def together(a, b):
+    """Two tensors of strings broadcast: (sizes, pairs)."""
     shape = broadcast([a.shape, b.shape])
     out, index, sa, sb = [], [0] * len(shape), strides(a.shape, shape), strides(b.shape, shape)
     for _ in range(product(shape)):
-        out.append(a.items[sum([i * s for i, s in zip(index, sa)])] + b.items[sum([i * s for i, s in zip(index, sb)])])
+        out.append((a.items[sum([i * s for i, s in zip(index, sa)])], b.items[sum([i * s for i, s in zip(index, sb)])]))
         for d in range(len(shape) - 1, -1, -1):
             index[d] += 1
             if index[d] < shape[d]:
                 break
             index[d] = 0
-    return Strings(shape, out)
+    return shape, out
+
+
+def concat(n, a, b):
+    known_strings(n, a, b)
+    shape, pairs = together(a, b)
+    return Strings(shape, [x + y for x, y in pairs])
 
 
 def split(n, x):

@@ -44,7 +44,11 @@ def run(w, graph):
 def write(p, opset):
     w = Writer(opset, run)
     for id, name, code, sizes in p["inputs"] + p["state"]:
-        w.declare(id, code, sizes, name)
+        if isinstance(id, tuple):  # a number
+            w.used[name] = True
+            w.numbers[f"{id}"] = w.e("Reshape", [name, w.ints([1])])
+        else:
+            w.declare(id, code, sizes, name)
     outs = run(w, p)
     _onnx.at("")
     final = []

@@ -298,6 +298,10 @@ def sort(w, outs, x, dim=-1, descending=False):
     return w.e("TopK", [x, w.number(x.sizes[dim])], {"axis": dim, "largest": int(descending), "sorted": 1}, 2)
 
 
+def sort_stable(w, outs, x, stable=None, dim=-1, descending=False):
+    return sort(w, outs, x, dim, descending)
+
+
 def cumsum(w, outs, x, dim, dtype=None):
     return w.e("CumSum", [w.cast(x, outs[0].code), w.const(dim, INT64)])
 
@@ -362,7 +366,7 @@ for _k, _v in {
     "any.dim": any_all("ReduceMax"), "all.dim": any_all("ReduceMin"), "any.default": any_all("ReduceMax"), "all.default": any_all("ReduceMin"),
     "var.correction": variance, "var_mean.correction": lambda w, outs, x, dim=None, correction=1, keepdim=False: moments(w, outs[0].code, x, dim, correction, keepdim),
     "std.correction": lambda w, outs, x, *rest: w.e("Sqrt", [variance(w, outs, x, *rest)]), "argmax.default": arg("ArgMax"), "argmin.default": arg("ArgMin"),
-    "max.dim": extreme_dim("ReduceMax"), "min.dim": extreme_dim("ReduceMin"), "topk.default": topk, "sort.default": sort, "cumsum.default": cumsum,
+    "max.dim": extreme_dim("ReduceMax"), "min.dim": extreme_dim("ReduceMin"), "topk.default": topk, "sort.default": sort, "sort.stable": sort_stable, "cumsum.default": cumsum,
     "softmax.int": softmax("Softmax"), "_softmax.default": softmax("Softmax"), "log_softmax.int": softmax("LogSoftmax"),
     "_log_softmax.default": softmax("LogSoftmax"), "linalg_vector_norm.default": vector_norm,
 }.items():

@@ -217,6 +217,8 @@ def sdpa(w, outs, q, k, v, mask=None, dropout=0.0, causal=False, scale=None, gqa
         scale = 1.0 / math.sqrt(q.sizes[-1])
     if w.opset >= 23 and q.rank() == 4:
         m = mask
+        if m is not None:  # runtimes want the last two sizes whole
+            m = w.e("Expand", [m, w.sizes(m.sizes[:-2] + [q.sizes[-2], k.sizes[-2]])])
         return w.e("Attention", [q, k, v, m], {"is_causal": int(causal), "scale": float(scale)})
     if gqa:
         k, v = grouped(w, k, q), grouped(w, v, q)

@@ -322,6 +322,17 @@ def put_between(w, x, src, dim, a, b):
     return w.e("Concat", [w.e("Slice", [x, w.ints([0]), a, axes]), src, w.e("Slice", [x, b, w.ints([2**63 - 1]), axes])], {"axis": dim})
 
 
+def masked_select(w, outs, x, mask):
+    shape = w.e("Shape", [w.e("And", [w.cast(mask, BOOL), w.e("Equal", [x, x])])]) if x.sizes != mask.sizes else None
+    if shape is not None:
+        x, mask = Val_of(w, w.e("Expand", [x, shape]), x.code, []), Val_of(w, w.e("Expand", [mask, shape]), mask.code, [])
+    return w.e("Compress", [w.e("Reshape", [x, w.ints([-1])]), w.e("Reshape", [w.cast(mask, BOOL), w.ints([-1])])])
+
+
+def eye(w, outs, *rest):
+    return w.e("EyeLike", [w.e("Expand", [w.const(0, INT64), w.sizes(outs[0].sizes)])], {"dtype": outs[0].code})
+
+
 def nonzero(w, outs, x):
     return w.e("Transpose", [w.e("NonZero", [x])], {"perm": [1, 0]})
 
@@ -359,7 +370,7 @@ for _k, _v in {
     "scalar_tensor.default": scalar_tensor, "tril.default": tri(0), "triu.default": tri(1), "constant_pad_nd.default": pad_nd, "pad.default": pad_any,
     "embedding.default": embedding, "index_select.default": index_select, "gather.default": gather, "index.Tensor": index, "index_put.default": index_put,
     "scatter.src": scatter(), "scatter.value": scatter(), "scatter_add.default": scatter("add"), "scatter_reduce.two": scatter_reduce,
-    "index_add.default": index_add, "fill.Scalar": fill, "fill.Tensor": fill, "copy.default": copy, "select_scatter.default": select_scatter, "slice_scatter.default": slice_scatter, "nonzero.default": nonzero, "item.default": item,
+    "index_add.default": index_add, "fill.Scalar": fill, "fill.Tensor": fill, "copy.default": copy, "select_scatter.default": select_scatter, "slice_scatter.default": slice_scatter, "masked_select.default": masked_select, "eye.default": eye, "eye.m": eye, "nonzero.default": nonzero, "item.default": item,
     "_local_scalar_dense.default": item, "sym_size.int": size_of, "_assert_async.msg": lambda w, outs, *r: [], "_assert_scalar.default": lambda w, outs, *r: [],
 }.items():
     TABLE["aten." + _k] = _v

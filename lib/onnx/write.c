@@ -146,7 +146,12 @@ static V program_object(C *c, const tc_program *p) {
     for (int i = 0; i < p->ninputs; i++) {
         const tc_input *in = &p->inputs[i];
         if (!in->value) continue;
-        if (in->value->kind != TC_V_TENSOR) tc_raise_code(c, TC_UNSUPPORTED, "input %s is a number: ONNX takes tensors", in->name);
+        if (in->value->kind == TC_V_SYM) { /* a tensor of no dimensions */
+            if (tc_sym_type(in->value->sym) != TC_SYM_INT) tc_raise_code(c, TC_UNSUPPORTED, "input %s is a number that is no integer", in->name);
+            V empty = tc_list_of(c, 0, NULL);
+            tc_list_push(c, (list *)user, tc_tuple_of(c, 4, expression(c, in->value->sym), tc_strz(c, in->name), tc_int(c, TC_ONNX_INT64), empty));
+            continue;
+        }
         if (in->kind != TC_IN_USER && !in->data.storage && in->alias_of < 0) tc_raise_code(c, TC_UNSUPPORTED, "%s has no values", in->name);
         V one =
             tc_tuple_of(c, 4, id_of(c, in->value), tc_strz(c, in->name), code_object(c, in->value->meta.dtype), sizes_object(c, &in->value->meta));
@@ -325,7 +330,8 @@ static void encode(C *c, job *j) {
     }
     for (int i = 0; i < j->p->ninputs; i++) {
         const tc_input *in = &j->p->inputs[i];
-        if (in->kind == TC_IN_USER && in->value)
+        if (in->kind == TC_IN_USER && in->value && in->value->kind == TC_V_SYM) put_value(b, 11, in->name, TC_ONNX_INT64, NULL, 0);
+        else if (in->kind == TC_IN_USER && in->value)
             put_value(b, 11, in->name, tc_onnx_type_of(in->value->meta.dtype), &in->value->meta, in->value->meta.rank);
     }
     items = tc_items(parts[2], &n);
