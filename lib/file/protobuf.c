@@ -124,10 +124,12 @@ tc_pb tc_pb_message(tc_pb *m) {
     s.depth = m->depth + 1;
     s.at = ok ? m->bytes : m->end;
     s.end = ok ? m->bytes + m->len : m->end;
+    s.status = m->status; /* nothing is done with a message that is none */
     return s;
 }
 
 void tc_pb_close(tc_pb *m, tc_pb *sub) {
+    if (m->status && sub->status != m->status) tc_status_free(sub->status);
     if (m->status || !sub->status) return;
     m->status = sub->status;
     sub->status = NULL;

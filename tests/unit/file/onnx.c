@@ -52,6 +52,19 @@ static void test_bad_wire(void **state) {
     expect_failure("\x00\x01", 2, "field number");
 }
 
+/* A record that is no message gives one failure, which its reader hands on. */
+static void test_no_message(void **state) {
+    (void)state;
+    tc_pb m = tc_pb_open("bytes", "\x78\x01", 2);
+    assert_true(tc_pb_next(&m));
+    tc_pb s = tc_pb_message(&m);
+    assert_false(tc_pb_next(&s));
+    tc_pb_fail(&s, TC_CONTENT, "another");
+    tc_pb_close(&m, &s);
+    assert_non_null(strstr(tc_status_message(m.status), "wire type 0"));
+    tc_status_free(m.status);
+}
+
 /* ---- models made by hand ---- */
 static void put_len(tc_buf *b, int field, const tc_buf *sub) {
     tc_buf_putc(b, (char)(field << 3 | 2));
@@ -208,6 +221,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wire_types),
         cmocka_unit_test(test_bad_wire),
+        cmocka_unit_test(test_no_message),
         cmocka_unit_test(test_small_elements),
         cmocka_unit_test(test_bad_tensors),
         cmocka_unit_test(test_external_data_stay_inside),
