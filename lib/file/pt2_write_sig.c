@@ -187,6 +187,19 @@ static const tc_tree *out_tree(const tc_program *p, tc_arena *a) {
     return n == 1 ? TC_NEW(a, tc_tree) : flat_tree(a, n);
 }
 
+/* The name of an argument as PyTorch's generated code can have it ("images:0" is images_0). */
+static void write_identifier(tc_json *j, const char *name, size_t n) {
+    tc_buf b = {0};
+    if (n && *name >= '0' && *name <= '9') tc_buf_putc(&b, '_');
+    for (size_t i = 0; i < n; i++) {
+        char c = name[i];
+        bool fits = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+        tc_buf_putc(&b, fits ? c : '_');
+    }
+    tc_json_stringn(j, tc_buf_str(&b), b.len);
+    tc_buf_free(&b);
+}
+
 /* The parameter names of forward: the first step of the path of each argument's first leaf, then the keywords. */
 static void write_arg_names(tc_json *j, const tc_program *p, const tc_tree *args, const tc_tree *keywords) {
     int leaf = 0, i = 0;
@@ -196,7 +209,7 @@ static void write_arg_names(tc_json *j, const tc_program *p, const tc_tree *args
         for (i = 0; i < p->ninputs; i++)
             if ((p->inputs[i].kind == TC_IN_USER || p->inputs[i].kind == TC_IN_LEAF) && seen-- == 0) break;
         const char *path = n && i < p->ninputs && p->inputs[i].name ? p->inputs[i].name : "args";
-        tc_json_stringn(j, path, strcspn(path, "."));
+        write_identifier(j, path, args->children[c]->kind == TC_TREE_LEAF ? strlen(path) : strcspn(path, "."));
         leaf += n;
     }
     for (int c = 0; keywords->keys && c < keywords->n; c++) tc_json_string(j, keywords->keys[c]);

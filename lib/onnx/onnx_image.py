@@ -122,7 +122,8 @@ def resize(n, x, roi=None, scales=None, sizes=None):
     elif scales is not None:
         for i, a in enumerate(axes):
             factor[a] = scales[i]
-            out[a] = math.floor(x.shape[a] * scales[i])
+            whole = _onnx.number(scales[i]) and scales[i] == int(scales[i])
+            out[a] = x.shape[a] * int(scales[i]) if whole else math.floor(x.shape[a] * scales[i])
     else:
         n.fail("neither scales nor sizes")
     dtype = x.dtype

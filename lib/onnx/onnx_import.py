@@ -416,6 +416,8 @@ def symbol_name(text):
     out = "".join(c if c.isalnum() or c == "_" else "_" for c in text)
     if not any([c.isalnum() for c in out]):
         return None
+    if out[0] in "uz":  # PyTorch's names of numbers that come from data
+        return "d_" + out
     return "s_" + out if out[0].isdigit() else out
 
 
