@@ -3,16 +3,32 @@
 
 #include "ckpt/ckpt.h"
 #include "file/rename.h"
+#include "file/torch.h"
 #include "file/weights.h"
 #include "op/functionalise.h"
+
+/* What torch.save and torch.jit.save write holds weights, and code that is not run. */
+static tc_status refuse_saved(const tc_blob *b) {
+    return tc_status_add(tc_error(TC_CONTENT, "%s is what torch.save or torch.jit.save writes: weights, not a program (.pt2)", b->name),
+                         "make a program of the model's source: tc-export FILE.py:CLASS --weights %s", b->name);
+}
+
+static tc_status open_zip(tc_blob *b, tc_archive **out_archive) {
+    tc_zip *z;
+    TC_TRY(tc_zip_open(b, &z));
+    bool saved = tc_saved_is_zip(z);
+    tc_zip_close(z);
+    return saved ? refuse_saved(b) : tc_archive_open(b, out_archive);
+}
 
 tc_status tc_cmd_archive(tc_cmd *c, const char *path, tc_archive **out_archive) {
     tc_blob *b;
     TC_TRY(tc_cmd_read(c, path, "the program", &b));
     tc_format f = tc_format_of(b->data, b->len);
-    tc_status st = f == TC_FORMAT_ZIP    ? tc_archive_open(b, out_archive)
-                   : f == TC_FORMAT_ONNX ? tc_cmd_onnx(c, b, out_archive)
-                                         : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2) or an ONNX model", b->name, tc_format_name(f));
+    tc_status st = f == TC_FORMAT_ZIP      ? open_zip(b, out_archive)
+                   : f == TC_FORMAT_PICKLE ? refuse_saved(b)
+                   : f == TC_FORMAT_ONNX   ? tc_cmd_onnx(c, b, out_archive)
+                                           : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2) or an ONNX model", b->name, tc_format_name(f));
     tc_blob_release(b);
     return st;
 }

@@ -59,6 +59,8 @@ static tc_status diff_tensor(comparison *d, const char *name, const view *a, siz
         tc_tensor_deinit(&y);
     }
     tc_tensor_deinit(&x);
+    tc_ckpt_forget(a->ckpt, a->shown.data[i]); /* both files may be larger than memory */
+    tc_ckpt_forget(b->ckpt, b->shown.data[k]);
     return st;
 }
 

@@ -57,6 +57,8 @@ tc_ckpt_head tc_ckpt_entry_head(const tc_ckpt *c, size_t i); /* reads nothing */
 /* Tensor i in row-major order to a sink, a few megabytes at a time: its dimensions in the order perm (NULL: as they are), converted to
  * `to`. Pages of the files are given back as it goes. */
 tc_status tc_ckpt_stream(const tc_ckpt *c, size_t i, const int *perm, tc_dtype to, tc_sink sink);
+/* Gives back the pages of tensor i that were read; its elements stay as they are. */
+void tc_ckpt_forget(const tc_ckpt *c, size_t i);
 /* What else it holds: values (JSON text), free text of the files, remarks (tensors left out, an index that is not exact). */
 const tc_metadata *tc_ckpt_values(const tc_ckpt *c, size_t *out_n);
 const tc_metadata *tc_ckpt_metadata(const tc_ckpt *c, size_t *out_n);

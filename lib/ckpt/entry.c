@@ -277,6 +277,11 @@ static tc_status fill(void *self, const void *p, size_t n) {
     return NULL;
 }
 
+void tc_ckpt_forget(const tc_ckpt *c, size_t i) {
+    reader r = {.e = c->entries.data[i]};
+    forget(&r);
+}
+
 tc_status tc_ckpt_tensor(const tc_ckpt *c, size_t i, tc_tensor *out) {
     const tc_entry *e = c->entries.data[i];
     if (e->pieces.len == 1) {

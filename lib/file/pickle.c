@@ -98,7 +98,7 @@ static void add_items(machine *m, tc_pk *v, tc_pk *const *items, size_t n) {
 static void gather(machine *m, tc_pk_kind kind, size_t n) {
     tc_pk *v = make(m, kind);
     m->stack.len -= n;
-    add_items(m, v, m->stack.data + m->stack.len, n);
+    if (n) add_items(m, v, m->stack.data + m->stack.len, n);
     push(m, v);
 }
 

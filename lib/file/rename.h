@@ -33,7 +33,7 @@ typedef struct {
 } tc_select_rule;
 typedef struct {
     TC_VEC(tc_select_rule) rules;
-} tc_select; /* {0} takes everything */
+} tc_select;                                             /* {0} takes everything */
 tc_status tc_select_add(tc_select *s, const char *text); /* TC_USAGE: no extended regular expression */
 bool tc_select_takes(const tc_select *s, const char *name);
 void tc_select_deinit(tc_select *s);

@@ -79,3 +79,10 @@ loads() { # FILE [OPTIONS]: fills one.pt2 with the weights of two.pt2
         loads w.safetensors
     done
 }
+
+@test "what torch.save wrote is no program; the answer says what to do" {
+    tc-ckpt convert two.pt2 -o w.pt
+    run --separate-stderr tc-run w.pt --input 2x3xf32=1
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"weights, not a program"*"tc-export FILE.py:CLASS --weights w.pt"* ]]
+}

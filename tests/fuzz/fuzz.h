@@ -14,7 +14,7 @@ static inline tc_blob borrowed(const void *data, size_t n) {
 }
 
 static inline void put(tc_buf *b, uint64_t v, int bytes) {
-    for (int i = 0; i < bytes; i++) tc_buf_putc(b, (char)(v >> 8 * i));
+    for (int i = 0; i < bytes; i++) tc_buf_putc(b, i < 8 ? (char)(v >> 8 * i) : 0);
 }
 
 /* A ZIP archive of stored entries, as small as it can be. */
