@@ -168,10 +168,10 @@ TC_X_FLOATS(ROW) ROW(bool, uint8_t)
     static inline T tc_x_neg_##S(T a) { return -a; }                                                 \
     static inline T tc_x_abs_##S(T a) { return __builtin_fabs##F(a); }                               \
     static inline T tc_x_sign_##S(T a) { return (T)((a > 0) - (a < 0)); }                            \
-    static inline T tc_x_min_##S(T a, T b) { return (a <= b) | (a != a) ? a : b; }                   \
-    static inline T tc_x_max_##S(T a, T b) { return (a >= b) | (a != a) ? a : b; }                   \
-    static inline T tc_x_fmin_##S(T a, T b) { return (a <= b) | (b != b) ? a : b; }                  \
-    static inline T tc_x_fmax_##S(T a, T b) { return (a >= b) | (b != b) ? a : b; }                  \
+    static inline T tc_x_min_##S(T a, T b) { return ((a <= b) | (a != a)) ? a : b; }                 \
+    static inline T tc_x_max_##S(T a, T b) { return ((a >= b) | (a != a)) ? a : b; }                 \
+    static inline T tc_x_fmin_##S(T a, T b) { return ((a <= b) | (b != b)) ? a : b; }                \
+    static inline T tc_x_fmax_##S(T a, T b) { return ((a >= b) | (b != b)) ? a : b; }                \
     static inline T tc_x_floor_##S(T a) { return __builtin_floor##F(a); }                            \
     static inline T tc_x_ceil_##S(T a) { return __builtin_ceil##F(a); }                              \
     static inline T tc_x_trunc_##S(T a) { return __builtin_trunc##F(a); }                            \
@@ -197,7 +197,7 @@ TC_X_FLOATS(ROW) ROW(bool, uint8_t)
     r = __builtin_fma(-__builtin_trunc(r / y), y, r);
     r = r < 0 ? r + y : r;
     float x = __builtin_copysignf((float)r, a);
-    return (y == inf) & (__builtin_fabs((double)a) < inf) ? a : x;
+    return ((y == inf) & (__builtin_fabs((double)a) < inf)) ? a : x;
 }
 /* The C library's is exact, so it is one function everywhere. */
 static inline double tc_x_fmod_f64(double a, double b) { return __builtin_fmod(a, b); }
@@ -206,11 +206,11 @@ static inline double tc_x_fmod_f64(double a, double b) { return __builtin_fmod(a
 #define ROW(S, T, F, U, B)                                                                  \
     static inline T tc_x_remainder_##S(T a, T b) {                                          \
         T r = tc_x_fmod_##S(a, b);                                                          \
-        return (r != 0) & ((r < 0) != (b < 0)) ? r + b : r;                                 \
+        return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;                               \
     }                                                                                       \
     static inline T tc_x_div_floor_##S(T a, T b) {                                          \
         T r = tc_x_fmod_##S(a, b), q = (a - r) / b;                                         \
-        q = (r != 0) & ((b < 0) != (r < 0)) ? q - 1 : q;                                    \
+        q = ((r != 0) & ((b < 0) != (r < 0))) ? q - 1 : q;                                  \
         T f = __builtin_floor##F(q);                                                        \
         f = q - f > (T)0.5 ? f + 1 : f;                                                     \
         f = q != 0 ? f : __builtin_copysign##F((T)0, a / b);                                \
@@ -219,7 +219,7 @@ static inline double tc_x_fmod_f64(double a, double b) { return __builtin_fmod(a
     static inline T tc_x_nextafter_##S(T a, T b) {                                          \
         U u = tc_bits_##S(a), away = (U)((b > a) == (a > 0)), s = (U)1 << (B - 1);          \
         T x = tc_from_bits_##S(a == 0 ? ((tc_bits_##S(b) & s) | 1) : away ? u + 1 : u - 1); \
-        return (a != a) | (b != b) ? a + b : a == b ? b : x;                                \
+        return ((a != a) | (b != b)) ? a + b : a == b ? b : x;                              \
     }
 TC_X_FLOATS(ROW)
 #undef ROW

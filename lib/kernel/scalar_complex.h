@@ -102,7 +102,7 @@ static inline tc_c128 tc_x_sign_c128(tc_c128 a) {
 
 /* ---- roots, powers, logarithms ---- */
 /* a * b where 0 times infinity (or NaN) is 0 */
-static inline double tc_x_times0(double a, double b) { return (a == 0) & !(__builtin_fabs(b) < __builtin_inf()) ? (b < 0 ? -a : a) : a * b; }
+static inline double tc_x_times0(double a, double b) { return ((a == 0) & !(__builtin_fabs(b) < __builtin_inf())) ? (b < 0 ? -a : a) : a * b; }
 static inline tc_c128 tc_x_sqrt_c128(tc_c128 z) {
     double x = __builtin_fabs(z.re), y = __builtin_fabs(z.im), m = x > y ? x : y, inf = __builtin_inf();
     double f = m > 0x1p1000 ? 0x1p-60 : m < 0x1p-900 ? 0x1p120 : 1, g = m > 0x1p1000 ? 0x1p30 : m < 0x1p-900 ? 0x1p-60 : 1;
@@ -227,7 +227,8 @@ ROW(expm1)
 ROW(log)
 ROW(log2)
 ROW(log10)
-ROW(log1p) ROW(sigmoid) ROW(sin) ROW(cos) ROW(tan) ROW(asin) ROW(acos) ROW(atan) ROW(sinh) ROW(cosh) ROW(tanh) ROW(asinh) ROW(acosh) ROW(atanh)
+ROW(log1p)
+ROW(sigmoid) ROW(sin) ROW(cos) ROW(tan) ROW(asin) ROW(acos) ROW(atan) ROW(sinh) ROW(cosh) ROW(tanh) ROW(asinh) ROW(acosh) ROW(atanh)
 #undef ROW
     static inline tc_c64 tc_x_div_c64(tc_c64 a, tc_c64 b) {
     return tc_x_cast_c128_c64(tc_x_div_c128(tc_x_cast_c64_c128(a), tc_x_cast_c64_c128(b)));

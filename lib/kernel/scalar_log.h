@@ -81,18 +81,18 @@ static inline double tc_x_log1p_f64(double x) {
 static inline double tc_x_pow_edges(double x, double y, double r) {
     double a = __builtin_fabs(x), half = y * 0.5;
     int whole = __builtin_rint(y) == y, odd = whole & (__builtin_rint(half) != half);
-    r = (x < 0) & !whole & (a < __builtin_inf()) ? __builtin_nan("") : r;
+    r = ((x < 0) & !whole & (a < __builtin_inf())) ? __builtin_nan("") : r;
     r = (a == 1) & whole ? 1 : r;
     r = odd ? __builtin_copysign(r, x) : r;
-    r = (x != x) | (y != y) ? __builtin_nan("") : r;
-    return (x == 1) | (y == 0) ? 1 : r;
+    r = ((x != x) | (y != y)) ? __builtin_nan("") : r;
+    return ((x == 1) | (y == 0)) ? 1 : r;
 }
 static inline double tc_x_pow_f64(double x, double y) {
     double a = __builtin_fabs(x), inf = __builtin_inf();
     tc_x_dd l = tc_x_log_dd(a, 0);
     double lh = tc_x_log_edges(a, l.h), p = y * lh, fit = tc_x_clamp_exp(p);
     double pl = tc_fma(y, lh, -p) + y * l.l;
-    pl = (fit == p) & (a > 0) & (a < inf) ? pl : 0;
+    pl = ((fit == p) & (a > 0) & (a < inf)) ? pl : 0;
     tc_x_dd e = tc_x_exp_dd(fit, pl);
     return tc_x_pow_edges(x, y, tc_x_scale_f64(e.h + e.l, e.k));
 }
@@ -144,11 +144,11 @@ static inline float tc_x_log_f32(float x) {
     float y = tc_fmaf(f * z, p, k * 9.0580006145e-06f);
     y = tc_fmaf(k, 6.9313812256e-01f, tc_fmaf(-0.5f, z, y) + f);
     float edge = x < 0 ? __builtin_nanf("") : x == 0 ? -__builtin_inff() : x; /* inf and NaN are themselves */
-    return (x > 0) & (x < __builtin_inff()) ? y : edge;
+    return ((x > 0) & (x < __builtin_inff())) ? y : edge;
 }
 static inline double tc_x_log1p_quick(double x) { /* to float64's last bits */
     double u = 1 + x, c = x - (u - 1), l = tc_x_log_f64(u);
-    return (u > 0) & (u < __builtin_inf()) ? l + c / u : l;
+    return ((u > 0) & (u < __builtin_inf())) ? l + c / u : l;
 }
 static inline float tc_x_log2_f32(float x) { return (float)(tc_x_log_f64(x) * 0x1.71547652b82fep+0); }
 static inline float tc_x_log10_f32(float x) { return (float)(tc_x_log_f64(x) * 0x1.bcb7b1526e50ep-2); }

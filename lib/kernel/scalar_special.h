@@ -242,19 +242,19 @@ static inline float tc_x_rsqrt_f32(float x) {
     y = tc_fmaf(y * 0.5f, e, y);
     y = tiny ? y * 0x1p32f : y;
     float edge = x > 0 ? 0 : x == 0 ? __builtin_copysignf(__builtin_inff(), x) : x < 0 ? __builtin_nanf("") : x;
-    return (x > 0) & (x < __builtin_inff()) ? y : edge;
+    return ((x > 0) & (x < __builtin_inff())) ? y : edge;
 }
 static inline double tc_x_rsqrt_f64(double x) {
     int tiny = x < 0x1p-900;
     double a = tiny ? x * 0x1p104 : x, s = __builtin_sqrt(a), y = 1 / s;
     double e = tc_fma(-s, y, 1) - 0.5 * y * y * tc_fma(-s, s, a);
-    y = (a > 0) & (a < __builtin_inf()) ? tc_fma(y, e, y) : y;
+    y = ((a > 0) & (a < __builtin_inf())) ? tc_fma(y, e, y) : y;
     return tiny ? y * 0x1p52 : y;
 }
 static inline float tc_x_hypot_f32(float x, float y) {
     double a = x, b = y;
     float r = (float)__builtin_sqrt(tc_fma(a, a, b * b)), inf = __builtin_inff();
-    return (__builtin_fabsf(x) == inf) | (__builtin_fabsf(y) == inf) ? inf : r;
+    return ((__builtin_fabsf(x) == inf) | (__builtin_fabsf(y) == inf)) ? inf : r;
 }
 static inline double tc_x_hypot_f64(double x, double y) {
     double a = __builtin_fabs(x), b = __builtin_fabs(y), m = a > b ? a : b, inf = __builtin_inf();
@@ -263,7 +263,7 @@ static inline double tc_x_hypot_f64(double x, double y) {
     double s = p * p, sl = tc_fma(p, p, -s), t = q * q, tl = tc_fma(q, q, -t), h = s + t;
     tc_x_dd r = tc_x_sqrt_dd(h, (s - h) + t + (sl + tl));
     double v = (r.h + r.l) * g;
-    return (a == inf) | (b == inf) ? inf : a != a || b != b ? __builtin_nan("") : v;
+    return ((a == inf) | (b == inf)) ? inf : a != a || b != b ? __builtin_nan("") : v;
 }
 /* A third of the exponent by integer division, two steps of Halley's iteration, one of Newton's with the exact cube. */
 static inline double tc_x_cbrt_f64(double x) {
@@ -279,7 +279,7 @@ static inline double tc_x_cbrt_f64(double x) {
     double s = t * t, sl = tc_fma(t, t, -s), c = tc_fma(s, t, -b) + sl * t;
     t = t - c / (3 * s);
     t = tiny ? t * 0x1p-40 : large ? t * 0x1p80 : t;
-    return (a == 0) | !(a < __builtin_inf()) ? x : __builtin_copysign(t, x);
+    return ((a == 0) | !(a < __builtin_inf())) ? x : __builtin_copysign(t, x);
 }
 static inline float tc_x_cbrt_f32(float x) { return (float)tc_x_cbrt_f64(x); }
 

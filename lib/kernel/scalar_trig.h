@@ -216,20 +216,20 @@ static inline double tc_x_atan2_f64(double y, double x) {
     /* both large or small: scale, so that neither products nor the residual of the quotient leave the range */
     double m = a > b ? a : b, f = m > 0x1p500 ? 0x1p-600 : m < 0x1p-400 ? 0x1p600 : 1;
     double n = a * f, d = b * f;
-    n = (a == inf) & (b == inf) ? 1 : n;
-    d = (a == inf) & (b == inf) ? 1 : d;
+    n = ((a == inf) & (b == inf)) ? 1 : n;
+    d = ((a == inf) & (b == inf)) ? 1 : d;
     tc_x_dd r = tc_x_atan_quotient(n, d);
     double t = r.h, tl = r.l;
     int left = (int)(tc_bits_f64(x) >> 63);
     double q = b > 0 ? a / b : inf; /* tiny quotients: atan is the quotient, subnormal results included */
     t = q < 0x1p-27 ? q : t;
-    t = (b == inf) & (a < inf) ? 0 : t;
-    t = (a == inf) & (b < inf) ? 1.57079632679489655800e+00 : t;
+    t = ((b == inf) & (a < inf)) ? 0 : t;
+    t = ((a == inf) & (b < inf)) ? 1.57079632679489655800e+00 : t;
     tl = t == r.h ? tl : 0;
     double u = 3.14159265358979311600e+00 - t, ul = (3.14159265358979311600e+00 - u) - t;
     t = left ? u + (ul + (1.22464679914735317720e-16 - tl)) : t;
     t = a == 0 ? (left ? 3.14159265358979311600e+00 : 0) : t;
-    return (x != x) | (y != y) ? x + y : __builtin_copysign(t, y);
+    return ((x != x) | (y != y)) ? x + y : __builtin_copysign(t, y);
 }
 /* (asin(s) - s) / s for z = s^2 <= 1/4 */
 static inline double tc_x_asin_r(double z) {
