@@ -411,11 +411,24 @@ static tc_status grad_reducing(tc_emit *e, const tc_node *n, tc_value *g, bool s
 }
 static tc_status grad_scatter_reduce(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_reducing(e, n, gs[0], false); }
 static tc_status grad_index_reduce(tc_emit *e, const tc_node *n, tc_value *const *gs) { return grad_reducing(e, n, gs[0], true); }
+/* On the parts, alpha multiplied before. */
+static tc_status complex_index_add(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *source = tc_e_cast(e, tc_arg_value(n, 3), x->meta.dtype);
+    bool point = x->meta.rank == 0;
+    int64_t dim = tc_wrap(tc_arg_int(n, 1), x->meta.rank), flat = -1;
+    if (!tc_scalar_is(tc_arg_scalar(n, 4), 1)) source = tc_emit_call(e, "aten::mul.Tensor", "va", source, &n->args[4]);
+    if (point) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0), source = tc_emit_call(e, "aten::reshape", "vI", source, &flat, 1);
+    tc_value *sum =
+        tc_emit_call(e, "aten::index_add", "viav", tc_e1(e, "aten::view_as_real", x), dim, &n->args[2], tc_e1(e, "aten::view_as_real", source));
+    sum = tc_e1(e, "aten::view_as_complex", sum);
+    tc_emit_result(e, 0, point ? tc_emit_call(e, "aten::squeeze.dim", "vi", sum, (int64_t)0) : sum);
+    return tc_e_done(e);
+}
 static tc_status grad_index_add(tc_emit *e, const tc_node *n, tc_value *const *gs) { /* ..., alpha */
     tc_e_give(e, n, 0, gs[0]);
     if (tc_emit_wants_grad(e, n, 3)) {
         tc_value *g = tc_emit_call(e, "aten::index_select", "vaa", gs[0], &n->args[1], &n->args[2]);
-        g = tc_emit_call(e, "aten::mul.Tensor", "va", g, &n->args[4]);
+        g = tc_e_conj(e, tc_emit_call(e, "aten::mul.Tensor", "va", tc_e_conj(e, g), &n->args[4]));
         const tc_meta *s = tc_arg_meta(n, 3);
         tc_e_give(e, n, 3, s->rank != g->meta.rank ? tc_emit_call(e, "aten::reshape", "vS", g, s->size, s->rank) : g);
     }
@@ -649,8 +662,13 @@ const tc_op tc_ops_index[] = {
     KERNEL("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)", shape_scatter,
            tc_k_scatter_reduce, grad_scatter_reduce, "scatter_reduce(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], 'amax')",
            "src reduced into index along dim"),
-    KERNEL("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1)", shape_index_write, tc_k_index_add, grad_index_add,
-           "index_add(f32[4,5], 1, i64[3]:0..5, f32[4,3])", "alpha source added to slices at index"),
+    {.schema = "aten::index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+     .shape = shape_index_write,
+     .kernel = &tc_k_index_add,
+     .complex = complex_index_add,
+     .grad = grad_index_add,
+     .samples = "index_add(f32[4,5], 1, i64[3]:0..5, f32[4,3]); index_add(c64[4,5], -1, i64[3]:0..5, c64[4,3], alpha=2)",
+     .doc = "alpha source added to slices at index"},
     KERNEL("index_copy(Tensor self, int dim, Tensor index, Tensor source)", shape_index_write, tc_k_index_copy, grad_index_copy,
            "index_copy(f32[4,5], 1, i64[2]:0..5, f32[4,2])", "source written to slices at index"),
     KERNEL("index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True)", shape_index_write,

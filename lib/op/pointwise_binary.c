@@ -23,9 +23,10 @@ static tc_lv truth(tc_lower *l, int arg, tc_dtype d) { return tc_l_op2(l, TC_X_N
     static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in(l, 0), tc_l_in(l, 1))); }
 BINARY(mul, MUL)
 BINARY(div, DIV)
-BINARY(remainder, REMAINDER) BINARY(fmod, FMOD) BINARY(maximum, MAX) BINARY(minimum, MIN) BINARY(atan2, ATAN2) BINARY(hypot, HYPOT)
-    BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR)
-        BINARY(gcd, GCD) BINARY(floor_divide, DIV_FLOOR)
+BINARY(remainder, REMAINDER)
+BINARY(fmod, FMOD) BINARY(maximum, MAX) BINARY(minimum, MIN) BINARY(atan2, ATAN2) BINARY(hypot, HYPOT) BINARY(copysign, COPYSIGN)
+    BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD)
+        BINARY(floor_divide, DIV_FLOOR)
 #undef BINARY
 
     /* Integers have no NaN to lose. */
@@ -43,7 +44,8 @@ static tc_status lower_fmin(tc_lower *l) {
     }
 COMPARE(eq, EQ)
 COMPARE(ne, NE)
-COMPARE(lt, LT) COMPARE(le, LE) COMPARE(gt, GT) COMPARE(ge, GE)
+COMPARE(lt, LT)
+COMPARE(le, LE) COMPARE(gt, GT) COMPARE(ge, GE)
 #undef COMPARE
 
     static bool is_number(const tc_node *n, int i, double v) {
@@ -112,8 +114,20 @@ static tc_status lower_lcm(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_where(l, tc_l_op2(l, TC_X_EQ, g, zero), zero, r));
 }
 
+/* x + log(1 + exp(y - x)), x the one with the larger real part; both infinite with equal real parts: that one, or log(e^x + e^y) */
+static tc_status complex_logaddexp(tc_lower *l) {
+    tc_dtype real = tc_dtype_real(rtype(l));
+    tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), ra = tc_l_op1(l, TC_X_REAL, a), rb = tc_l_op1(l, TC_X_REAL, b);
+    tc_lv less = tc_l_op2(l, TC_X_LT, ra, rb), x = tc_l_where(l, less, b, a), y = tc_l_where(l, less, a, b);
+    tc_lv r = tc_l_add(l, x, tc_l_op1(l, TC_X_LOG1P, tc_l_op1(l, TC_X_EXP, tc_l_sub(l, y, x))));
+    tc_lv same = tc_l_op2(l, TC_X_AND, tc_l_op1(l, TC_X_ISINF, ra), tc_l_op2(l, TC_X_EQ, ra, rb));
+    tc_lv low = tc_l_op2(l, TC_X_LT, ra, tc_l_f(l, real, 0));
+    tc_lv sum = tc_l_op1(l, TC_X_LOG, tc_l_add(l, tc_l_op1(l, TC_X_EXP, x), tc_l_op1(l, TC_X_EXP, y)));
+    return tc_l_out(l, 0, tc_l_where(l, same, tc_l_where(l, low, a, sum), r));
+}
 static tc_status lower_logaddexp(tc_lower *l) {
     bool two = tc_op_schema(l->node->op)->name[9] == '2';
+    if (tc_is_complex(rtype(l))) return complex_logaddexp(l);
     tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), m = tc_l_op2(l, TC_X_MAX, a, b);
     tc_lv t = tc_l_op1(l, TC_X_NEG, tc_l_op1(l, TC_X_ABS, tc_l_sub(l, a, b)));
     tc_lv r = tc_l_op1(l, TC_X_LOG1P, tc_l_op1(l, two ? TC_X_EXP2 : TC_X_EXP, t));
@@ -145,7 +159,7 @@ LOGICAL(or, OR)
 LOGICAL(xor, XOR)
 #undef LOGICAL
 
-    static tc_status lower_where(tc_lower *l) {
+static tc_status lower_where(tc_lower *l) {
     tc_lv c = tc_l_op2(l, TC_X_NE, tc_l_in_as(l, 0, TC_DTYPE_NONE), zero_of(l, tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype)));
     return tc_l_out(l, 0, tc_l_where(l, c, tc_l_in(l, 1), tc_l_in(l, 2)));
 }
@@ -320,7 +334,8 @@ static tc_status grad_mul(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 }
 static tc_status grad_div(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 0)) give(e, n, 0, over(e, conjugate(e, gs[0]), n, 1));
-    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, tc_e_mul(e, tc_e_neg(e, conjugate(e, gs[0])), over(e, args2(e, "aten::div.Tensor", n, 0, 1), n, 1)));
+    if (tc_emit_wants_grad(e, n, 1))
+        give(e, n, 1, tc_e_mul(e, tc_e_neg(e, conjugate(e, gs[0])), over(e, args2(e, "aten::div.Tensor", n, 0, 1), n, 1)));
     return tc_e_done(e);
 }
 static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
@@ -436,7 +451,7 @@ static tc_status logaddexp_grad(tc_emit *e, const tc_node *n, tc_value *const *g
     for (int i = 0; i < 2; i++) { /* g / (1 + exp(other - self)) */
         if (!tc_emit_wants_grad(e, n, i)) continue;
         tc_value *d = tc_e_adds(e, tc_e1(e, pow, args2(e, "aten::sub.Tensor", n, 1 - i, i)), 1);
-        tc_e_give(e, n, i, tc_e_div(e, gs[0], d));
+        give(e, n, i, tc_e_div(e, conjugate(e, gs[0]), d));
     }
     return tc_e_done(e);
 }
@@ -498,8 +513,7 @@ static tc_status grad_addcdiv(tc_emit *e, const tc_node *n, tc_value *const *gs)
     give(e, n, 0, g);
     if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, over(e, s, n, 2));
     if (tc_emit_wants_grad(e, n, 2))
-        give(e, n, 2,
-                  tc_e_neg(e, times(e, s, n, 1) ? tc_e_div(e, times(e, s, n, 1), tc_e_mul(e, tc_arg_value(n, 2), tc_arg_value(n, 2))) : NULL));
+        give(e, n, 2, tc_e_neg(e, times(e, s, n, 1) ? tc_e_div(e, times(e, s, n, 1), tc_e_mul(e, tc_arg_value(n, 2), tc_arg_value(n, 2))) : NULL));
     return tc_e_done(e);
 }
 
@@ -616,9 +630,11 @@ const tc_op tc_ops_pointwise_binary[] = {
     ROW("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_sub, lower_rsub, grad_rsub, "rsub(f32[3,5], f32[5])",
         "other - alpha self"),
     ROW("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", shape_sub, lower_rsub, grad_rsub, "rsub(f32[3], 2)", "other - alpha self"),
-    ROW("mul.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_mul, grad_mul, "mul(f32[3,5], f32[5]); mul(i64[3], 2.5); mul(c64[3,5], c64[5]); mul(c128[3], f32[3])", "self other"),
+    ROW("mul.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_mul, grad_mul,
+        "mul(f32[3,5], f32[5]); mul(i64[3], 2.5); mul(c64[3,5], c64[5]); mul(c128[3], f32[3])", "self other"),
     ROW("mul.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_mul, grad_mul, "mul(f32[3], 2)", "self other"),
-    ROW("div.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_div, grad_div, "div(f32[3,5], f32[5]:0.5..2); div(c64[3,5], c64[5]); div(c128[3], c128[3])", "self / other"),
+    ROW("div.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_div, grad_div,
+        "div(f32[3,5], f32[5]:0.5..2); div(c64[3,5], c64[5]); div(c128[3], c128[3])", "self / other"),
     ROW("div.Scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_div, grad_div, "div(i64[3], 2)", "self / other"),
     ROW("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode)", shape_div_mode, lower_div_mode, grad_div_mode,
         "div(f32[3,5], f32[5]:0.5..2, rounding_mode='floor')", "self / other, rounded"),
@@ -637,7 +653,8 @@ const tc_op tc_ops_pointwise_binary[] = {
     ROW("fmod.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(f32[5], f32[5]:0.5..2)",
         "self - other trunc(self / other)"),
     ROW("fmod.Scalar(Tensor self, Scalar other)", tc_shape_binary, lower_fmod, grad_fmod, "fmod(i64[5], 3)", "self - other trunc(self / other)"),
-    ROW("pow.Tensor_Tensor(Tensor self, Tensor exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5]:0.5..2, f32[5]); pow(c64[5], c64[5])", "self ^ exponent"),
+    ROW("pow.Tensor_Tensor(Tensor self, Tensor exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5]:0.5..2, f32[5]); pow(c64[5], c64[5])",
+        "self ^ exponent"),
     ROW("pow.Tensor_Scalar(Tensor self, Scalar exponent)", shape_pow, lower_pow, grad_pow, "pow(f32[5], 2); pow(f32[5]:0.5..2, 1.5)",
         "self ^ exponent"),
     ROW("pow.Scalar(Scalar self, Tensor exponent)", tc_shape_binary, lower_pow, grad_pow_scalar, "pow(2.0, f32[5])", "self ^ exponent"),
@@ -686,8 +703,8 @@ const tc_op tc_ops_pointwise_binary[] = {
     BITS(xor, lower_xor, "self ^ other"),
     SHIFT(left_shift, lshift, lower_shl, "self << other"),
     SHIFT(right_shift, rshift, lower_shr, "self >> other"),
-    ROW("where.self(Tensor condition, Tensor self, Tensor other)", shape_where, lower_where, grad_where, "where(bool[5], f32[3,5], f32[5]); where(bool[5], c64[3,5], f32[5])",
-        "self where condition, else other"),
+    ROW("where.self(Tensor condition, Tensor self, Tensor other)", shape_where, lower_where, grad_where,
+        "where(bool[5], f32[3,5], f32[5]); where(bool[5], c64[3,5], f32[5])", "self where condition, else other"),
     ROW("where.ScalarSelf(Tensor condition, Scalar self, Tensor other)", shape_where, lower_where, grad_where, "where(bool[5], 0, f32[5])",
         "self where condition, else other"),
     ROW("where.ScalarOther(Tensor condition, Tensor self, Scalar other)", shape_where, lower_where, grad_where, "where(bool[5], f32[5], 0)",
@@ -704,8 +721,8 @@ const tc_op tc_ops_pointwise_binary[] = {
     ROW("clamp_max.Tensor(Tensor self, Tensor max)", shape_clamp, lower_clamp_max, grad_clamp_max, "clamp_max(f32[5], f32[5])", "min(self, max)"),
     ROW("lerp.Scalar(Tensor self, Tensor end, Scalar weight)", shape_lerp, lower_lerp, grad_lerp, "lerp(f32[5], f32[5], 0.25)",
         "self + weight (end - self)"),
-    ROW("lerp.Tensor(Tensor self, Tensor end, Tensor weight)", shape_lerp, lower_lerp, grad_lerp, "lerp(f32[5], f32[5], f32[5]); lerp(c64[5], c64[5], c64[5])",
-        "self + weight (end - self)"),
+    ROW("lerp.Tensor(Tensor self, Tensor end, Tensor weight)", shape_lerp, lower_lerp, grad_lerp,
+        "lerp(f32[5], f32[5], f32[5]); lerp(c64[5], c64[5], c64[5])", "self + weight (end - self)"),
     ROW("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", tc_shape_ternary, lower_addcmul, grad_addcmul,
         "addcmul(f32[5], f32[3,5], f32[5], value=0.5); addcmul(c64[5], c64[3,5], c64[5])", "self + value tensor1 tensor2"),
     ROW("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", shape_addcdiv, lower_addcdiv, grad_addcdiv,
