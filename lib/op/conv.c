@@ -164,6 +164,106 @@ static int spatial(const tc_node *n) {
     const char *s = tc_op_schema(n->op)->name;
     return s[strcspn(s, "123")] - '0';
 }
+/* ---- integers: the same sums as an integer matrix product ---- */
+typedef struct {
+    int dims;
+    int64_t k[MAX_SPATIAL], stride[MAX_SPATIAL], padding[MAX_SPATIAL], dilation[MAX_SPATIAL], more[MAX_SPATIAL], groups;
+} whole;
+
+static tc_value *padded(tc_emit *e, tc_value *x, int dims, const int64_t *before, const int64_t *after) {
+    int64_t pad[2 * MAX_SPATIAL];
+    for (int d = 0; d < dims; d++) pad[2 * (dims - 1 - d)] = before[d], pad[2 * (dims - 1 - d) + 1] = after[d];
+    return tc_emit_call(e, "aten::constant_pad_nd", "vI", x, pad, 2 * dims);
+}
+/* x [N, C, s..], w [O, C / groups, k..] -> [N, O, o..], padded already */
+static tc_value *integer_correlate(tc_emit *e, tc_value *x, tc_value *w, const whole *p) {
+    tc_symctx *s = tc_e_sym(e);
+    int n = p->dims, r = 0;
+    tc_sym g = tc_sym_int(s, p->groups), size[TC_MAX_RANK], cg = w->meta.size[1], og = tc_sym_floordiv(s, w->meta.size[0], g), rows, taps = cg;
+    for (int d = 0; d < n && x; d++) {
+        x = tc_emit_call(e, "aten::unfold", "viii", x, (int64_t)(2 + d), (p->k[d] - 1) * p->dilation[d] + 1, p->stride[d]);
+        if (p->dilation[d] > 1) x = tc_emit_call(e, "aten::slice.Tensor", "viiii", x, (int64_t)-1, (int64_t)0, (int64_t)INT64_MAX, p->dilation[d]);
+        taps = tc_sym_mul(s, taps, tc_sym_int(s, p->k[d]));
+    }
+    if (!x) return NULL;
+    tc_sym batch = x->meta.size[0], out[MAX_SPATIAL];
+    rows = batch;
+    size[r++] = batch, size[r++] = g, size[r++] = cg; /* [N, G, Cg, o.., k..] */
+    for (int d = 0; d < n; d++) size[r++] = out[d] = x->meta.size[2 + d], rows = tc_sym_mul(s, rows, out[d]);
+    for (int d = 0; d < n; d++) size[r++] = tc_sym_int(s, p->k[d]);
+    int64_t order[TC_MAX_RANK] = {1, 0}; /* [G, N, o.., Cg, k..] */
+    for (int d = 0; d < n; d++) order[2 + d] = 3 + d, order[3 + n + d] = 3 + n + d;
+    order[2 + n] = 2;
+    x = tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::reshape", "vS", x, size, r), order, r);
+    x = tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){g, rows, taps}, 3);
+    w = tc_emit_call(e, "aten::transpose.int", "vii", tc_emit_call(e, "aten::reshape", "vS", w, (tc_sym[]){g, og, taps}, 3), (int64_t)1, (int64_t)2);
+    tc_value *y = tc_emit_call(e, "aten::bmm", "vv", x, w);
+    r = 0;
+    size[r++] = g, size[r++] = batch; /* [G, N, o.., Og] -> [N, G, Og, o..] */
+    for (int d = 0; d < n; d++) size[r++] = out[d];
+    size[r++] = og;
+    int64_t back[TC_MAX_RANK] = {1, 0, 2 + n};
+    for (int d = 0; d < n; d++) back[3 + d] = 2 + d;
+    y = tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::view", "vS", y, size, r), back, r);
+    size[0] = batch, size[1] = tc_sym_mul(s, g, og);
+    for (int d = 0; d < n; d++) size[2 + d] = out[d];
+    return tc_emit_call(e, "aten::reshape", "vS", y, size, n + 2);
+}
+/* Zeros between the elements, and the kernel turned round. */
+static tc_value *integer_transposed(tc_emit *e, tc_value *x, tc_value *w, whole p) {
+    tc_symctx *s = tc_e_sym(e);
+    int64_t before[MAX_SPATIAL], after[MAX_SPATIAL], flips[MAX_SPATIAL], order[2 + MAX_SPATIAL + 1] = {0, 2, 1};
+    tc_sym size[TC_MAX_RANK], g = tc_sym_int(s, p.groups);
+    for (int d = 0; d < p.dims && x; d++) {
+        int64_t at = 2 + d, step = p.stride[d], gap[2 * TC_MAX_RANK] = {0};
+        tc_sym n = x->meta.size[at];
+        gap[2 * (p.dims - d - 1) + 1] = step - 1; /* dimensions after the new one */
+        if (step > 1) {
+            x = tc_emit_call(e, "aten::unsqueeze", "vi", x, at + 1);
+            x = tc_emit_call(e, "aten::constant_pad_nd", "vI", x, gap, 2 * (p.dims - d));
+            for (int k = 0; x && k < p.dims + 2; k++)
+                size[k] = k < at ? x->meta.size[k] : k == at ? tc_sym_mul(s, n, tc_sym_int(s, step)) : x->meta.size[k + 1];
+            x = tc_emit_call(e, "aten::reshape", "vS", x, size, p.dims + 2);
+            x = tc_emit_call(e, "aten::slice.Tensor", "viis", x, at, (int64_t)0, tc_sym_sub(s, size[at], tc_sym_int(s, step - 1)));
+        }
+        before[d] = p.dilation[d] * (p.k[d] - 1) - p.padding[d];
+        after[d] = before[d] + p.more[d];
+        p.stride[d] = 1;
+        flips[d] = -1 - d;
+    }
+    int r = 0;
+    size[r++] = g, size[r++] = tc_sym_floordiv(s, w->meta.size[0], g), size[r++] = w->meta.size[1];
+    for (int d = 0; d < p.dims; d++) size[r++] = w->meta.size[2 + d], order[3 + d] = 3 + d;
+    tc_sym out = tc_sym_mul(s, g, w->meta.size[1]), in = size[1];
+    w = tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::flip", "vI", w, flips, p.dims), size, r),
+                     order, r);
+    size[0] = out, size[1] = in;
+    for (int d = 0; d < p.dims; d++) size[2 + d] = tc_sym_int(s, p.k[d]);
+    w = tc_emit_call(e, "aten::reshape", "vS", w, size, p.dims + 2);
+    x = padded(e, x, p.dims, before, after);
+    return x && w ? integer_correlate(e, x, w, &p) : NULL;
+}
+static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, const tc_arg *const *a, bool transposed, tc_value **out) {
+    whole p = {.dims = spatial(n)};
+    tc_value *w = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
+    int64_t *const to[] = {p.stride, p.padding, p.dilation, p.more}, channels = 0;
+    bool known = x && tc_sym_const_int(a[4]->sym, &p.groups);
+    for (int i = 0; i < 4 && known; i++)
+        for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(a[i]->syms[a[i]->n == 1 ? 0 : d], &to[i][d]);
+    for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(w->meta.size[2 + d], &p.k[d]);
+    if (!known) return tc_error(TC_UNSUPPORTED, "%s: integers with sizes that are not known", tc_op_name(n->op));
+    tc_sym expected = transposed ? w->meta.size[0] : tc_sym_mul(tc_e_sym(e), w->meta.size[1], tc_sym_int(tc_e_sym(e), p.groups));
+    if (x->meta.dtype != w->meta.dtype || (b && b->meta.dtype != x->meta.dtype) || p.groups < 1 ||
+        tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, expected, x->meta.size[1], NULL)) == 0 ||
+        (tc_sym_const_int(w->meta.size[0], &channels) && channels % p.groups))
+        return tc_error(TC_CONTENT, "%s: input, weight, bias and groups do not agree in type and channels", tc_op_name(n->op));
+    if (transposed) *out = integer_transposed(e, x, w, p);
+    else *out = integer_correlate(e, padded(e, x, p.dims, p.padding, p.padding), w, &p);
+    int64_t column[2 + MAX_SPATIAL] = {1, -1, 1, 1, 1};
+    if (b) *out = tc_e_add(e, *out, tc_emit_call(e, "aten::reshape", "vI", b, column, p.dims + 2));
+    return NULL;
+}
+
 /* Runs the kernel; an input without a batch is given one. */
 static tc_status convolve(tc_emit *e, const tc_node *n, tc_value *x, const tc_arg *stride, const tc_arg *padding, const tc_arg *dilation,
                           bool transposed, const tc_arg *output_padding, const tc_arg *groups) {
@@ -178,6 +278,13 @@ static tc_status convolve(tc_emit *e, const tc_node *n, tc_value *x, const tc_ar
                         tc_op_name(n->op), dims + 1, dims + 2, dims, x->meta.rank);
     if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     tc_arg zero = ints(e, (int64_t[]){0, 0, 0}, dims), t = boolean(transposed);
+    if (x && tc_is_integral(x->meta.dtype)) {
+        const tc_arg *given[] = {stride, padding, dilation, output_padding ? output_padding : &zero, groups};
+        tc_value *sum = NULL;
+        TC_TRY(integer_convolve(e, n, x, given, transposed, &sum));
+        tc_emit_result(e, 0, single ? tc_emit_call(e, "aten::squeeze.dim", "vi", sum, (int64_t)0) : sum);
+        return tc_e_done(e);
+    }
     tc_value *y = tc_emit_call(e, "aten::convolution", "vvaaaaaaa", x, w, &n->args[2], stride, padding, dilation, &t,
                                output_padding ? output_padding : &zero, groups);
     tc_emit_result(e, 0, single ? tc_emit_call(e, "aten::squeeze.dim", "vi", y, (int64_t)0) : y);

@@ -64,6 +64,12 @@ static const char *const table[][2] = {
      "[3.0, 2.0, 3.6666667461395264]"},
     {"r = torch.segment_reduce(torch.ones(3), 'sum', lengths=torch.tensor([1, 1])).tolist()\n", "Expected all rows of lengths"},
     {"r = torch.logcumsumexp(torch.tensor([-200., 0.]), 0).tolist()\n", "[-200.0, 0.0]"},
+    {"x = torch.arange(6).view(1, 2, 3)\nr = F.conv1d(x, torch.ones(2, 1, 2, dtype=torch.long), torch.tensor([0, 9]), padding=1, "
+     "groups=2).tolist()\n",
+     "[[[0, 1, 3, 2], [12, 16, 18, 14]]]"},
+    {"x = torch.arange(2).view(1, 1, 2)\nr = F.conv_transpose1d(x, torch.tensor([[[1, 2, 3]]]), stride=2, output_padding=1).tolist()\n",
+     "[[[0, 0, 1, 2, 3, 0]]]"},
+    {"r = F.conv1d(torch.ones(1, 3, 4, dtype=torch.long), torch.ones(1, 2, 2, dtype=torch.long))\n", "do not agree in type and channels"},
     /* views share storage, composite ones too; what is contiguous already is no copy */
     {"x = torch.zeros(2, 3)\nx.t()[0] = 5\nx.narrow(1, 1, 2).fill_(1)\nr = x.tolist()\n", "[[5.0, 1.0, 1.0], [5.0, 1.0, 1.0]]"},
     {"x = torch.zeros(2, 3)\ny = x.t().contiguous()\ny[0] = 5\nr = [x.tolist(), y.stride(), x.contiguous().data_ptr() == x.data_ptr()]\n",
