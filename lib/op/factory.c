@@ -144,8 +144,8 @@ done:;
     return tc_sh_out(c, 0, d, &dims);
 }
 static tc_status shape_linspace(tc_shape_ctx *c) {
-    int64_t n = tc_sh_const(c, 2);
-    if (n < 0) return tc_sh_fail(c, "number of steps must be non-negative");
+    int64_t n;
+    if (tc_sym_const_int(tc_sh_int(c, 2), &n) && n < 0) return tc_sh_fail(c, "number of steps must be non-negative");
     for (int i = 0; i < 2; i++)
         if (tc_sh_meta(c, i) && tc_sh_meta(c, i)->rank != 0)
             return tc_sh_fail(c, "%s only supports 0-dimensional start and end tensors, but got %s with %d dimension(s).", tc_op_schema(c->op)->name,
@@ -186,15 +186,20 @@ static tc_status lower_arange(tc_lower *l) {
     if (s >= 0) i = tc_l_add(l, tc_l_in_as(l, s, d), i);
     return tc_l_out(l, 0, i);
 }
+/* The number of steps may be a size that is known only when it runs. */
 static tc_lv linspace(tc_lower *l, tc_dtype d) {
-    int64_t n = tc_arg_int(l->node, 2);
+    tc_symctx *c = l->node->graph->program->sym;
+    tc_sym n = tc_arg_sym(l->node, 2), last = tc_sym_add(c, n, tc_sym_int(c, -1)), half = tc_sym_op(c, TC_S_FLOORDIV, n, tc_sym_int(c, 2), NULL);
     tc_dtype ends = tc_l_type(l, 0); /* the bounds are of the result's type: integers for integers */
     tc_lv start = tc_l_cast(l, tc_l_in_as(l, 0, ends), d), end = tc_l_cast(l, tc_l_in_as(l, 1, ends), d), i = tc_l_index(l, tc_l_axis(l, 0));
-    if (n == 1) return start;
-    tc_lv step = tc_l_div(l, tc_l_sub(l, end, start), tc_l_f(l, d, (double)(n - 1)));
+    if (tc_sym_is_int(n, 1)) return start;
+    tc_lv step = tc_l_div(l, tc_l_sub(l, end, start), tc_l_host(l, d, tc_sym_op(c, TC_S_TOFLOAT, last, NULL, NULL)));
     tc_lv up = tc_l_op3(l, TC_X_FMA, step, tc_l_cast(l, i, d), start); /* rounded once, as PyTorch's is */
-    tc_lv down = tc_l_op3(l, TC_X_FMA, tc_l_op1(l, TC_X_NEG, step), tc_l_cast(l, tc_l_sub(l, integer(l, n - 1), i), d), end);
-    return tc_l_where(l, tc_l_op2(l, TC_X_LT, i, integer(l, n / 2)), up, down);
+    tc_lv down = tc_l_op3(l, TC_X_FMA, tc_l_op1(l, TC_X_NEG, step), tc_l_cast(l, tc_l_sub(l, tc_l_host(l, TC_I64, last), i), d), end);
+    tc_lv x = tc_l_where(l, tc_l_op2(l, TC_X_LT, i, tc_l_host(l, TC_I64, half)), up, down);
+    int64_t known;
+    if (tc_sym_const_int(n, &known)) return x;
+    return tc_l_where(l, tc_l_op2(l, TC_X_EQ, tc_l_host(l, TC_I64, n), integer(l, 1)), start, x);
 }
 static tc_dtype linspace_type(const tc_lower *l) { return tc_is_float(l->node->outs[0]->meta.dtype) ? tc_l_type(l, 0) : TC_F64; }
 static tc_status lower_linspace(tc_lower *l) { return tc_l_out(l, 0, linspace(l, linspace_type(l))); }
