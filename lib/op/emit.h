@@ -49,6 +49,8 @@ double tc_arg_float(const tc_node *n, int i);
 int tc_arg_ints(const tc_node *n, int i, int64_t *out, int max); /* constant ints; -1 when absent */
 
 /* The usual words, shorter. */
+/* x with src in the elements that as_strided(x, size, stride, offset) shows; where: these three arguments. Differentiable in both. */
+tc_value *tc_e_strided_put(tc_emit *e, tc_value *x, tc_value *src, const tc_arg *where);
 tc_value *tc_e_add(tc_emit *e, tc_value *a, tc_value *b);
 tc_value *tc_e_sub(tc_emit *e, tc_value *a, tc_value *b);
 tc_value *tc_e_mul(tc_emit *e, tc_value *a, tc_value *b);

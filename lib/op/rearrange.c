@@ -701,13 +701,19 @@ static tc_status decompose_unfold_backward(tc_emit *e, const tc_node *n) { /* gr
     return tc_e_done(e);
 }
 static tc_status decompose_as_strided_scatter(tc_emit *e, const tc_node *n) { /* self, src, size, stride, offset */
-    tc_value *x = tc_arg_value(n, 0), *src = tc_arg_value(n, 1);
-    tc_value *pos =
-        tc_emit_call(e, "aten::as_strided", "vaaa", range_to(e, tc_meta_numel(tc_e_sym(e), &x->meta)), &n->args[2], &n->args[3], &n->args[4]);
-    tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
-    pos = tc_emit_call(e, "aten::reshape", "vI", pos, (int64_t[]){-1}, 1);
-    tc_value *r = tc_emit_call(e, "aten::index_put", "vVv", flat, &pos, 1, tc_emit_call(e, "aten::reshape", "vI", src, (int64_t[]){-1}, 1));
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", r, x->meta.size, x->meta.rank));
+    tc_emit_result(e, 0, tc_e_strided_put(e, tc_arg_value(n, 0), tc_arg_value(n, 1), &n->args[2]));
+    return tc_e_done(e);
+}
+/* As PyTorch's as_strided_scatter_backward has it: self gets the gradient of the elements that src took the place of, zero elsewhere (which is
+ * the complement of the derivative). Writing into a strided view is differentiated rightly: functionalisation does not use this operator. */
+static tc_status grad_as_strided_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    const tc_meta *m = tc_arg_meta(n, 0);
+    tc_value *part = tc_emit_call(e, "aten::as_strided", "vaaa", gs[0], &n->args[2], &n->args[3], &n->args[4]);
+    if (tc_emit_wants_grad(e, n, 0)) {
+        tc_value *zero = tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)gs[0]->meta.dtype);
+        tc_e_give(e, n, 0, tc_e_strided_put(e, zero, part, &n->args[2]));
+    }
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, part);
     return tc_e_done(e);
 }
 static tc_status decompose_diag_embed(tc_emit *e, const tc_node *n) {
@@ -943,6 +949,7 @@ const tc_op tc_ops_rearrange[] = {
     {.schema = "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
      .shape = tc_shape_same,
      .decompose = decompose_as_strided_scatter,
+     .grad = grad_as_strided_scatter,
      .samples = "as_strided_scatter(f32[3,4], f32[2,2], [2,2], [4,1], 1)",
      .doc = "self with src in a strided view"},
     COMPOSED("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1)", decompose_diag_embed, "diag_embed(f32[2,3], 1)",

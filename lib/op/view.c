@@ -695,7 +695,7 @@ static tc_status grad_as_strided(tc_emit *e, const tc_node *n, tc_value *const *
     return tc_e_done(e);
 }
 static tc_status inverse_as_strided(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
-    *out = tc_emit_call(e, "aten::as_strided_scatter", "vvaaa", base, view, &n->args[1], &n->args[2], &n->args[3]);
+    *out = tc_e_strided_put(e, base, view, &n->args[1]);
     return tc_e_done(e);
 }
 

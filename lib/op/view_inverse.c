@@ -45,9 +45,16 @@ static tc_value *diagonal(inverse *c) {
     return tc_emit_call(c->e, "aten::diagonal_scatter", "vvaaa", c->base, c->v, &c->args[1], &c->args[2], &c->args[3]);
 }
 
-static tc_value *strided(inverse *c) {
-    return tc_emit_call(c->e, "aten::as_strided_scatter", "vvaaa", c->base, c->v, &c->args[1], &c->args[2], &c->args[3]);
+tc_value *tc_e_strided_put(tc_emit *e, tc_value *x, tc_value *src, const tc_arg *where) {
+    tc_arg end = {.kind = TC_A_INT, .sym = tc_meta_numel(e->graph->program->sym, &x->meta)};
+    tc_value *pos = tc_emit_call(e, "aten::as_strided", "vaaa", tc_emit_call(e, "aten::arange", "a", &end), &where[0], &where[1], &where[2]);
+    tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", x, (int64_t[]){-1}, 1);
+    pos = tc_emit_call(e, "aten::reshape", "vI", pos, (int64_t[]){-1}, 1);
+    tc_value *r = tc_emit_call(e, "aten::index_put", "vVv", flat, &pos, 1, tc_emit_call(e, "aten::reshape", "vI", src, (int64_t[]){-1}, 1));
+    return tc_emit_call(e, "aten::view", "vS", r, x->meta.size, x->meta.rank);
 }
+
+static tc_value *strided(inverse *c) { return tc_e_strided_put(c->e, c->base, c->v, &c->args[1]); }
 
 static tc_value *transposed(inverse *c) { return tc_emit_call(c->e, "aten::transpose.int", "vaa", c->v, &c->args[1], &c->args[2]); }
 

@@ -107,3 +107,8 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
         "torch._foreach_add_(a, 1)" "torch._foreach_mul_(a, 2.0)"
     fails 3 "Tensor lists must have the same number of tensors, got 2 and 1." model "torch._foreach_add([x, x], [x])" 2xf32
 }
+
+@test "writing into a strided view has the derivative of its elements, in functional graphs too" {
+    holds 4xf32=1,2,3,4 "torch.equal(g, torch.tensor([18., 4., 54., 8.]))" "z = x.detach().requires_grad_()" "y = z * 1" \
+        "y.as_strided((2,), (2,)).mul_(3)" "g = torch.autograd.grad((y * y).sum(), z)[0]"
+}
