@@ -19,9 +19,10 @@ static V one(C *c, args *A, const char *name, double (*f)(double), tc_symop sym)
 #define ONE(name, sym) \
     static V m_##name(C *c, args *A) { return one(c, A, #name, name, sym); }
 ONE(sqrt, TC_S_SQRT)
-ONE(exp, TC_S_EXP) ONE(sin, TC_S_SIN) ONE(cos, TC_S_COS) ONE(tan, TC_S_TAN) ONE(tanh, TC_S_TANH) ONE(log10, 0) ONE(asin, 0) ONE(acos, 0) ONE(atan, 0)
-    ONE(sinh, 0) ONE(cosh, 0) ONE(asinh, 0) ONE(acosh, 0) ONE(atanh, 0) ONE(log1p, 0) ONE(expm1, 0) ONE(erf, 0) ONE(erfc, 0) ONE(lgamma, 0)
-        ONE(fabs, TC_S_FABS) ONE(cbrt, 0) ONE(exp2, 0) static double gamma_fn(double x) {
+ONE(exp, TC_S_EXP)
+ONE(sin, TC_S_SIN) ONE(cos, TC_S_COS) ONE(tan, TC_S_TAN) ONE(tanh, TC_S_TANH) ONE(log10, 0) ONE(asin, 0) ONE(acos, 0) ONE(atan, 0) ONE(sinh, 0)
+    ONE(cosh, 0) ONE(asinh, 0) ONE(acosh, 0) ONE(atanh, 0) ONE(log1p, 0) ONE(expm1, 0) ONE(erf, 0) ONE(erfc, 0) ONE(lgamma, 0) ONE(fabs, TC_S_FABS)
+        ONE(cbrt, 0) ONE(exp2, 0) static double gamma_fn(double x) {
     return tgamma(x);
 }
 static V m_gamma(C *c, args *A) { return one(c, A, "gamma", gamma_fn, 0); }

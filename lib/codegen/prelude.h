@@ -100,7 +100,8 @@ ROW(f64, double)
     static inline T tc_above_##S(T a, T b) { return a > b ? a : b; } \
     static inline T tc_below_##S(T a, T b) { return a < b ? a : b; }
 ROW(i8, int8_t)
-ROW(i16, int16_t) ROW(i32, int32_t) ROW(i64, int64_t) ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t) ROW(bool, uint8_t)
+ROW(i16, int16_t)
+ROW(i32, int32_t) ROW(i64, int64_t) ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t) ROW(bool, uint8_t)
 #undef ROW
 #define ROW(S, T, WAY, SIGN)                                                                                        \
     static inline T tc_row_##WAY##_##S(T best, const T *x, int64_t n) {                                             \

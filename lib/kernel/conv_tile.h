@@ -90,7 +90,8 @@ TILE_OF(7)
 TILE_OF(8)
 TILE_OF(9)
 TILE_OF(10)
-TILE_OF(11) TILE_OF(12) TILE_OF(13) TILE_OF(14)
+TILE_OF(11)
+TILE_OF(12) TILE_OF(13) TILE_OF(14)
 #endif
     static void (*const tile_of[])(const tile *) = {
         NULL,   tile_1, tile_2, tile_3,  tile_4,
@@ -307,9 +308,10 @@ GRAD_OF(5)
 GRAD_OF(6)
 #endif
 #if MR > 6
-    GRAD_OF(7) GRAD_OF(8) GRAD_OF(9) GRAD_OF(10) GRAD_OF(11) GRAD_OF(12) GRAD_OF(13) GRAD_OF(14)
+GRAD_OF(7)
+GRAD_OF(8) GRAD_OF(9) GRAD_OF(10) GRAD_OF(11) GRAD_OF(12) GRAD_OF(13) GRAD_OF(14)
 #endif
-        static void grad_tile(const tc_conv_grad_tile *t) {
+    static void grad_tile(const tc_conv_grad_tile *t) {
     static void (*const of[])(const tc_conv_grad_tile *) = {
         NULL,
         grad_1,

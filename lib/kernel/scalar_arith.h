@@ -85,7 +85,7 @@ TC_X_INTS(ROW)
         return (T)r;                                                                                                 \
     }                                                                                                                \
     static inline T tc_x_gcd_##S(T a, T b) {                                                                         \
-        T x = tc_x_abs_##S(a), y = tc_x_abs_##S(b); /* the lowest number stays negative, and so may the result */   \
+        T x = tc_x_abs_##S(a), y = tc_x_abs_##S(b); /* the lowest number stays negative, and so may the result */    \
         while (x) {                                                                                                  \
             T t = (T)(y % x);                                                                                        \
             y = x, x = t;                                                                                            \
@@ -155,7 +155,8 @@ static inline uint8_t tc_x_pow_bool(uint8_t a, uint8_t b) { return a | (b ^ 1); 
     static inline uint8_t tc_x_ge_##S(T a, T b) { return a >= b; } \
     static inline T tc_x_where_##S(uint8_t c, T a, T b) { return c ? a : b; }
 TC_X_INTS(ROW)
-TC_X_FLOATS(ROW) ROW(bool, uint8_t)
+TC_X_FLOATS(ROW)
+ROW(bool, uint8_t)
 #undef ROW
 
 /* ---- floats ---- */

@@ -13,12 +13,12 @@
 #undef bool
 #define ROW_TO(S, T, S2, T2) \
     static inline T2 tc_x_cast_##S##_##S2(T a) { return (T2)a; }
-#define ROW(S, T, ...)                                                                                                                     \
-    ROW_TO(S, T, i8, int8_t)                                                                                                               \
-    ROW_TO(S, T, i16, int16_t) ROW_TO(S, T, i32, int32_t) ROW_TO(S, T, i64, int64_t) ROW_TO(S, T, u8, uint8_t) ROW_TO(S, T, u16, uint16_t) \
-        ROW_TO(S, T, u32, uint32_t) ROW_TO(S, T, u64, uint64_t) ROW_TO(S, T, f32, float)                                                   \
-            ROW_TO(S, T, f64, double) static inline uint8_t tc_x_cast_##S##_bool(T a) {                                                    \
-        return a != 0;                                                                                                                     \
+#define ROW(S, T, ...)                                                                                                                      \
+    ROW_TO(S, T, i8, int8_t)                                                                                                                \
+    ROW_TO(S, T, i16, int16_t)                                                                                                              \
+    ROW_TO(S, T, i32, int32_t) ROW_TO(S, T, i64, int64_t) ROW_TO(S, T, u8, uint8_t) ROW_TO(S, T, u16, uint16_t) ROW_TO(S, T, u32, uint32_t) \
+        ROW_TO(S, T, u64, uint64_t) ROW_TO(S, T, f32, float) ROW_TO(S, T, f64, double) static inline uint8_t tc_x_cast_##S##_bool(T a) {    \
+        return a != 0;                                                                                                                      \
     }
 TC_X_INTS(ROW)
 ROW(bool, uint8_t)
@@ -51,13 +51,11 @@ ROW(bool, uint8_t)
     static inline uint8_t tc_x_cast_##S##_bool(T a) { return a != 0; }                           \
     static inline float tc_x_cast_##S##_f32(T a) { return (float)a; }                            \
     static inline double tc_x_cast_##S##_f64(T a) { return (double)a; }
-    TC_X_FLOATS(ROW)
+TC_X_FLOATS(ROW)
 #undef ROW
 
-    /* ---- 16- and 8-bit floats ---- */
-    static inline float tc_x_cast_bf16_f32(uint16_t a) {
-    return tc_from_bits_f32((uint32_t)a << 16);
-}
+/* ---- 16- and 8-bit floats ---- */
+static inline float tc_x_cast_bf16_f32(uint16_t a) { return tc_from_bits_f32((uint32_t)a << 16); }
 static inline uint16_t tc_x_cast_f32_bf16(float a) {
     uint32_t u = tc_bits_f32(a), r = (u + 0x7fff + (u >> 16 & 1)) >> 16;
     return (uint16_t)(a != a ? 0x7fc0 : r);

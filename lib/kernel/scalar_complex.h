@@ -228,7 +228,8 @@ ROW(log)
 ROW(log2)
 ROW(log10)
 ROW(log1p)
-ROW(sigmoid) ROW(sin) ROW(cos) ROW(tan) ROW(asin) ROW(acos) ROW(atan) ROW(sinh) ROW(cosh) ROW(tanh) ROW(asinh) ROW(acosh) ROW(atanh)
+ROW(sigmoid)
+ROW(sin) ROW(cos) ROW(tan) ROW(asin) ROW(acos) ROW(atan) ROW(sinh) ROW(cosh) ROW(tanh) ROW(asinh) ROW(acosh) ROW(atanh)
 #undef ROW
     static inline tc_c64 tc_x_div_c64(tc_c64 a, tc_c64 b) {
     return tc_x_cast_c128_c64(tc_x_div_c128(tc_x_cast_c64_c128(a), tc_x_cast_c64_c128(b)));

@@ -175,7 +175,7 @@ const tc_op tc_ops_attention[] = {
                 "f32[2,4,5], is_causal=True)",
      .doc = "softmax(q k^T scale + mask) v"},
     {.schema = "aten::_scaled_dot_product_attention_math(" QKV "Tensor? attn_mask=None, float dropout_p=0.0, bool is_causal=False, Tensor? "
-                                                               "dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
+               "dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> (Tensor, Tensor)",
      .shape = tc_shape_decomposed,
      .decompose = decompose_attention_math,
      .doc = "attention and its weights"},

@@ -90,7 +90,8 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
     bag = tc_emit_call(e, "aten::sub.Tensor", "vi", bag, (int64_t)1);
     bag = tc_e_cast(e, bag, TC_I64);
     tc_dtype wide = tc_dtype_compute(w->meta.dtype); /* bags of 16-bit rows are summed in float32 and rounded once */
-    tc_value *rows = tc_e_cast(e, tc_emit_call(e, "aten::embedding", "vviaa", w, idx, (int64_t)-1, &n->args[3], &n->args[5]), wide), *keep = has_pad ? tc_emit_call(e, "aten::ne.Scalar", "vi", idx, pad) : NULL;
+    tc_value *rows = tc_e_cast(e, tc_emit_call(e, "aten::embedding", "vviaa", w, idx, (int64_t)-1, &n->args[3], &n->args[5]), wide),
+             *keep = has_pad ? tc_emit_call(e, "aten::ne.Scalar", "vi", idx, pad) : NULL;
     tc_value *count = tc_emit_call(e, "aten::index_add", "vivv", tc_emit_call(e, "aten::zeros", "Sd", &bags, 1, (int)TC_I64), (int64_t)0, bag,
                                    keep ? tc_e_cast(e, keep, TC_I64) : tc_emit_call(e, "aten::ones_like", "v", bag));
     tc_value *zeros = tc_emit_call(e, "aten::zeros", "Sd", (tc_sym[]){bags, dim}, 2, (int)wide), *r,
@@ -157,7 +158,7 @@ const tc_op tc_ops_embedding[] = {
      .decompose = decompose_bag,
      .doc = "rows by bag, padding left out"},
     {.schema = "aten::_embedding_bag(" BAG "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool "
-                                           "include_last_offset=False, int padding_idx=-1)" QUAD,
+               "include_last_offset=False, int padding_idx=-1)" QUAD,
      .shape = tc_shape_decomposed,
      .decompose = decompose_bag,
      .doc = "rows by bag"},

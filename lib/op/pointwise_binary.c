@@ -24,9 +24,9 @@ static tc_lv truth(tc_lower *l, int arg, tc_dtype d) { return tc_l_op2(l, TC_X_N
 BINARY(mul, MUL)
 BINARY(div, DIV)
 BINARY(remainder, REMAINDER)
-BINARY(fmod, FMOD) BINARY(maximum, MAX) BINARY(minimum, MIN) BINARY(atan2, ATAN2) BINARY(hypot, HYPOT) BINARY(copysign, COPYSIGN)
-    BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD)
-        BINARY(floor_divide, DIV_FLOOR)
+BINARY(fmod, FMOD)
+BINARY(maximum, MAX) BINARY(minimum, MIN) BINARY(atan2, ATAN2) BINARY(hypot, HYPOT) BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER)
+    BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD) BINARY(floor_divide, DIV_FLOOR)
 #undef BINARY
 
     /* Integers have no NaN to lose. */
@@ -45,7 +45,8 @@ static tc_status lower_fmin(tc_lower *l) {
 COMPARE(eq, EQ)
 COMPARE(ne, NE)
 COMPARE(lt, LT)
-COMPARE(le, LE) COMPARE(gt, GT) COMPARE(ge, GE)
+COMPARE(le, LE)
+COMPARE(gt, GT) COMPARE(ge, GE)
 #undef COMPARE
 
     static bool is_number(const tc_node *n, int i, double v) {

@@ -11,17 +11,18 @@
 #define UNARY(name, OP) \
     static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op1(l, TC_X_##OP, tc_l_in(l, 0))); }
 UNARY(neg, NEG)
-UNARY(sign, SIGN) UNARY(exp, EXP) UNARY(exp2, EXP2) UNARY(expm1, EXPM1) UNARY(log, LOG) UNARY(log2, LOG2) UNARY(log10, LOG10) UNARY(log1p, LOG1P)
-    UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN)
-        UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID)
-            UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
+UNARY(sign, SIGN)
+UNARY(exp, EXP) UNARY(exp2, EXP2) UNARY(expm1, EXPM1) UNARY(log, LOG) UNARY(log2, LOG2) UNARY(log10, LOG10) UNARY(log1p, LOG1P) UNARY(sqrt, SQRT)
+    UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH)
+        UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF)
+            UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
 #undef UNARY
 
-    static tc_status lower_abs(tc_lower *l) {
+                static tc_status lower_abs(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op1(l, TC_X_ABS, tc_l_in_as(l, 0, TC_DTYPE_NONE)));
 }
 /* Rounding is the identity on integers. */
-    static tc_status rounding(tc_lower *l, tc_scalar_op op) {
+static tc_status rounding(tc_lower *l, tc_scalar_op op) {
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_is_integral(tc_arg_meta(l->node, 0)->dtype) ? x : tc_l_op1(l, op, x));
 }
@@ -235,12 +236,12 @@ static tc_value *times(tc_emit *e, tc_value *a, double s) { return tc_e_muls(e, 
         return tc_e_done(e);                                                          \
     }
 /* A holomorphic function's gradient is g conj(f'(x)): the formula on the reals with conj(g) for g, conjugated. */
-#define GRAD(name, expr)                                                                        \
-    static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) {           \
-        tc_value *g = tc_e_conj(e, gs[0]), *x = tc_arg_value(n, 0), *y = n->outs[0];            \
-        (void)x, (void)y;                                                                       \
-        tc_e_give(e, n, 0, tc_e_conj(e, expr));                                                 \
-        return tc_e_done(e);                                                                    \
+#define GRAD(name, expr)                                                              \
+    static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) { \
+        tc_value *g = tc_e_conj(e, gs[0]), *x = tc_arg_value(n, 0), *y = n->outs[0];  \
+        (void)x, (void)y;                                                             \
+        tc_e_give(e, n, 0, tc_e_conj(e, expr));                                       \
+        return tc_e_done(e);                                                          \
     }
 PLAIN(identity, g)
 PLAIN(neg, neg(e, g))

@@ -111,8 +111,7 @@ GRAD(k1, 0, tc_e_neg(e, mul(e, g, tc_e_add(e, f1(e, "aten::special_modified_bess
 GRAD(i1e, 0, mul(e, g, bessel_ratio(e, x, y, tc_e_sub(e, f1(e, "aten::special_i0e", x), mul(e, f1(e, "aten::sgn", x), y)), 0.5)))
 /* by the second argument only, as in PyTorch: -s zeta(s + 1, q) */
 static tc_status grad_zeta(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (tc_emit_wants_grad(e, n, 0))
-        return tc_error(TC_UNSUPPORTED, "%s: the derivative by the first argument is not supported", tc_op_name(n->op));
+    if (tc_emit_wants_grad(e, n, 0)) return tc_error(TC_UNSUPPORTED, "%s: the derivative by the first argument is not supported", tc_op_name(n->op));
     tc_value *q = tc_arg_value(n, 1), *s = tc_arg_value(n, 0);
     if (!s) s = tc_emit_call(e, "aten::full_like", "va", q, tc_e_arg(n, 0));
     tc_e_give(e, n, 1, mul(e, gs[0], mul(e, tc_e_neg(e, s), tc_e2(e, "aten::special_zeta", tc_e_adds(e, s, 1), q))));

@@ -80,7 +80,7 @@ static size_t join(tc_graph *g) {
         key.len = 0;
         PUT(&key, n->op);
         PUT(&key, n->no_grad);
-    PUT(&key, n->straight);
+        PUT(&key, n->straight);
         for (int i = 0; i < n->nargs; i++) put_arg(&key, &n->args[i]);
         tc_node **first = (tc_node **)tc_map_put(&seen, key.data, key.len);
         if (!*first) {

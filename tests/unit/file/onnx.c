@@ -219,12 +219,8 @@ static void test_nesting_is_bounded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_wire_types),
-        cmocka_unit_test(test_bad_wire),
-        cmocka_unit_test(test_no_message),
-        cmocka_unit_test(test_small_elements),
-        cmocka_unit_test(test_bad_tensors),
-        cmocka_unit_test(test_external_data_stay_inside),
+        cmocka_unit_test(test_wire_types),         cmocka_unit_test(test_bad_wire),    cmocka_unit_test(test_no_message),
+        cmocka_unit_test(test_small_elements),     cmocka_unit_test(test_bad_tensors), cmocka_unit_test(test_external_data_stay_inside),
         cmocka_unit_test(test_nesting_is_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
