@@ -398,7 +398,7 @@ static int by_order(const void *a, const void *b) {
 }
 
 tc_status tc_fuser_finish(tc_fuser *f) {
-    qsort(f->groups.data, f->groups.len, sizeof *f->groups.data, by_order);
+    if (f->groups.len) qsort(f->groups.data, f->groups.len, sizeof *f->groups.data, by_order);
     for (size_t i = 0; i < f->groups.len; i++) {
         tc_group g = f->groups.data[i].g;
         f->groups.data[i].g.loop = NULL;

@@ -124,7 +124,7 @@ static inline void move_to(walk *w) {
         }
         const access *a = &n->acc[p->acc];
         int64_t off = a->at.base + (p->cls & CLS_O ? w->row[p->acc] : 0) + (p->cls & CLS_I ? reach_offset(&n->I, a->at.i, w->i0) : 0);
-        w->ptr[n->moving[k]] = (char *)w->data[a->buffer] + (off << p->shift);
+        w->ptr[n->moving[k]] = (char *)w->data[a->buffer] + off * ((int64_t)1 << p->shift); /* may lie outside where a predicate keeps it unread */
     }
 }
 

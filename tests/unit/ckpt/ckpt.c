@@ -96,7 +96,7 @@ static void prune_keeps_what_it_is_told(void **state) {
     assert_null(tc_ckpt_prune(dir, 2, 4, 5, 6));
     static const bool stays[] = {[3] = false, [4] = true, [5] = true, [6] = true, [7] = false, [8] = true, [9] = true, [10] = true};
     for (int i = 3; i <= 10; i++) {
-        char name[16];
+        char name[32];
         snprintf(name, sizeof name, "step-%d", i);
         assert_int_equal(access(path_of(name), F_OK) == 0, stays[i]);
     }
