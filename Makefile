@@ -131,7 +131,8 @@ demo: deps              ## the pipelines of the README on the data in tc-train/e
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all
 	@cd tc-train/examples && PATH="$(abspath $(BUILD))/bin:$$PATH" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 $(MAKE) --no-print-directory demo
 
-conformance: all drivers ## PyTorch's answers (ORACLE=DIR); last line "N passed, N failed, N not yet"
+conformance:            ## PyTorch's answers (ORACLE=DIR); last line "N passed, N failed, N not yet"
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all drivers
 	@tests/conformance $(BUILD) "$(ORACLE)" $(if $(V),-v)
 
 peer-check: all         ## on a machine with PyTorch: tc's files load there and give equal outputs
@@ -140,7 +141,8 @@ peer-check: all         ## on a machine with PyTorch: tc's files load there and 
 bench: all              ## the figures of tests/bench/RESULTS.md
 	@tests/bench/run $(BUILD)
 
-lint: all               ## layers, lengths, banned names, exports, formatting, man pages
+lint:                   ## layers, lengths, banned names, exports, formatting, man pages
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all
 	@tests/lint $(BUILD)
 
 asan:                   ## the fast tests under ASan and UBSan
