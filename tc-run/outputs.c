@@ -181,6 +181,7 @@ static tc_status parse_expect(outputs *o, feeds *f, const char *spec) {
 tc_status outputs_open(tc_cmd *c, const tc_program *p, feeds *f, outputs **out) {
     outputs *o = *out = tc_xcalloc(1, sizeof *o);
     const char *cast = tc_cmd_get(c, TC_OPT_cast);
+    if (tc_cmd_count(c, TC_OPT_cast) > 1) return tc_usage(c, "--cast is given %d times, expected once", tc_cmd_count(c, TC_OPT_cast));
     *o = (outputs){.cmd = c, .program = p, .cast = TC_DTYPE_NONE};
     if (cast && (o->cast = tc_dtype_parse(cast, strlen(cast))) == TC_DTYPE_NONE) return tc_usage(c, "--cast %s: there is no such type", cast);
     list_sources(o);

@@ -146,6 +146,14 @@ EOF
         --input "${names[2]}=@$oracle/input_mutation.inputs.safetensors#in2" --expect "${names[0]}=@$oracle/input_mutation.outputs.safetensors#mut.in0" --atol 1e-5
 }
 
+@test "--cast is one type for all outputs: a second one is refused" {
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x\n' >c.py
+    tc-export c.py:M --input x=4xf32 -o c.pt2
+    run --separate-stderr tc-run c.pt2 --input x=4xf32=1 --cast f64 --cast f16
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"--cast is given 2 times, expected once"* ]]
+}
+
 @test "--trace shows every node with what stands in it, and changes no bits" {
     cat >m.py <<'PY'
 import torch, torch.nn as nn
