@@ -5,12 +5,13 @@
 
 #include "base/json.h"
 #include "ckpt/ckpt.h"
+#include "scratch.h"
 
 #include <dirent.h>
 #include <sys/stat.h>
 
 static const char *root, *corpus, *only;
-static char work[64];
+static char work[256];
 enum { SECONDS = 20 };
 
 static bool wanted(const char *name) { return !only || !strncmp(name, only, strlen(only)); }
@@ -36,7 +37,7 @@ static int tc(tc_buf *why, const char *a, const char *b, const char *c, const ch
 /* The expected tensors in another format and back. Types that .npz lacks are left to the others. */
 static verdict round_trip(const char *full, tc_buf *why) {
     static const char *const forms[] = {"pt", "hf", "dcp", "npz"};
-    char path[128];
+    char path[512];
     for (int i = 0; i < 4; i++) {
         snprintf(path, sizeof path, "%s/again.%s", work, forms[i]);
         tc_status_free(tc_remove_tree(path));
@@ -57,7 +58,7 @@ static verdict round_trip(const char *full, tc_buf *why) {
 
 /* source converts to the tensors of full. */
 static void good(const char *name, const char *source, const char *full) {
-    char out[128];
+    char out[512];
     tc_buf why = {0};
     if (!wanted(name)) return;
     snprintf(out, sizeof out, "%s/out.safetensors", work);
@@ -237,8 +238,7 @@ int main(int argc, char **argv) {
     char path[512];
     if (argc < 3) return fprintf(stderr, "usage: conform-ckpt CORPUS NAME [CASE-PREFIX]\n"), 2;
     root = argv[1], corpus = argv[2], only = argc > 3 ? argv[3] : NULL;
-    snprintf(work, sizeof work, "/tmp/conform-ckpt-%ld", (long)getpid());
-    mkdir(work, 0700);
+    if (!scratch_folder(work, sizeof work, "conform-ckpt")) return 1;
     folders("dcp", "");
     folders("hf", "expect/");
     snprintf(path, sizeof path, "%s/pt/INDEX.tsv", root);

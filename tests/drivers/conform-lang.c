@@ -5,12 +5,13 @@
 
 #include "base/json.h"
 #include "file/safetensors.h"
+#include "scratch.h"
 
 #include <ctype.h>
 #include <dirent.h>
 
 static const char *corpus, *folder;
-static char scratch[64];
+static char scratch[256];
 
 typedef struct {
     char *path, *type;
@@ -218,7 +219,7 @@ static int export_model(const header *h, const char *source, const char *text, b
     arg(&c, "tc-export");
     arg(&c, "%s:%s", source, h->cls);
     if (h->config) {
-        char name[128];
+        char name[512];
         first_parameter(text, h->cls, name, sizeof name);
         arg(&c, "--arg");
         arg(&c, "%s=%s", name, h->config);
@@ -288,7 +289,7 @@ static int run_set(const header *h, const char *name, const char *pt2, const cha
         }
         tc_tensor pairs, value; /* stored as pairs */
         int64_t stride[TC_MAX_RANK];
-        char path[128];
+        char path[512];
         tc_out *o;
         tc_tensors set = {0};
         if (tc_tensor_clone(t, &pairs)) continue;
@@ -322,7 +323,7 @@ static int run_set(const header *h, const char *name, const char *pt2, const cha
 }
 
 static void run_model(const char *name) {
-    char path[512], pt2[128];
+    char path[512], pt2[512];
     tc_buf text = {0}, why = {0};
     tc_tensors all = {0};
     header h = {0};
@@ -338,7 +339,7 @@ static void run_model(const char *name) {
     snprintf(data, sizeof data, "%s/%s.safetensors", folder, name);
     st = tc_tensors_load(data, &all);
     snprintf(pt2, sizeof pt2, "%s/m.pt2", scratch);
-    char weights[128];
+    char weights[512];
     snprintf(weights, sizeof weights, "%s/w.safetensors", scratch);
     if (!st) st = write_subset(&all, "p.", weights);
     int rc = st ? 3 : export_model(&h, path, text.data, any(&all, "p."), pt2, &why);
@@ -414,8 +415,7 @@ int main(int argc, char **argv) {
     if (argc < 3) return 2;
     folder = argv[1];
     corpus = argv[2];
-    snprintf(scratch, sizeof scratch, "/tmp/conform-lang.XXXXXX");
-    if (!mkdtemp(scratch)) return 1;
+    if (!scratch_folder(scratch, sizeof scratch, "conform-lang")) return 1;
     const char *only = argc > 3 ? argv[3] : NULL;
     DIR *d = opendir(folder);
     TC_VEC(char *) found = {0};

@@ -6,10 +6,11 @@
 #include "file/npy.h"
 #include "file/tensors.h"
 #include "sym/sym.h"
+#include "scratch.h"
 
 #include <math.h>
 
-static char scratch[64];
+static char scratch[256];
 
 typedef struct {
     char *name, *dtype, *size[16];
@@ -113,7 +114,7 @@ static bool all_finite(const tc_tensor *t) {
 static verdict run_alone(const char *model, tc_buf *why) {
     ports in = {0}, out = {0};
     command c = {0};
-    char result[128];
+    char result[512];
     tc_tensors t = {0};
     int64_t size[64][16] = {{0}};
     int rc = read_signature(model, &in, &out, why);
@@ -205,8 +206,7 @@ int main(int argc, char **argv) {
     if (argc < 3) return 2;
     char path[512];
     tc_buf text = {0};
-    snprintf(scratch, sizeof scratch, "/tmp/conform-models.XXXXXX");
-    if (!mkdtemp(scratch)) return 1;
+    if (!scratch_folder(scratch, sizeof scratch, "conform-models")) return 1;
     snprintf(path, sizeof path, "%s/models.tsv", argv[1]);
     tc_status st = tc_file_read(path, 16 << 20, &text);
     if (st) {

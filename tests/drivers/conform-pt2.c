@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "file/npy.h"
 #include "file/tensors.h"
+#include "scratch.h"
 
 #include <ctype.h>
 
@@ -15,7 +16,7 @@ typedef struct {
 typedef TC_VEC(input) input_list;
 
 static const char *corpus, *folder;
-static char scratch[64];
+static char scratch[256];
 
 /* The message of an error that was printed as JSON, in place. */
 static void message_of(tc_buf *err) {
@@ -158,7 +159,7 @@ static void add_expected(command *c, const job *j, const input_list *sig, const 
         }
     }
     for (int i = 0; i < 200; i++) {
-        char path[128];
+        char path[512];
         if (!described(j->out_desc, "out", i, &b)) break;
         snprintf(path, sizeof path, "%s/out%d.npy", scratch, i);
         if (!write_number(b.data, path)) continue;
@@ -206,7 +207,7 @@ static verdict run_job(const job *j, tc_buf *why) {
     input_list sig = {0};
     tc_tensors in = {0}, out = {0};
     command c = {0};
-    char result[128];
+    char result[512];
     int rc = read_signature(j->pt2, j->model, &sig, why);
     bool shapes = access(j->outputs, F_OK) != 0;
     tc_status st = rc ? NULL : tc_tensors_load(j->inputs, &in);
@@ -277,7 +278,7 @@ static void run_row(const row *head, const row *r, const char *notes_of_io) {
         tc_buf why = {0};
         verdict worst = CASE_PASS;
         for (int k = 0; k < n; k++) {
-            char prefix[160];
+            char prefix[136];
             snprintf(prefix, sizeof prefix, "%.128s%s", names[k], *names[k] ? "." : "");
             job j = {.pt2 = pt2,
                      .model = *names[k] ? names[k] : NULL,
@@ -306,8 +307,7 @@ int main(int argc, char **argv) {
     if (argc < 3) return 2;
     folder = argv[1];
     corpus = argv[2];
-    snprintf(scratch, sizeof scratch, "/tmp/conform-pt2.XXXXXX");
-    if (!mkdtemp(scratch)) return 1;
+    if (!scratch_folder(scratch, sizeof scratch, "conform-pt2")) return 1;
     char path[512];
     tc_buf text = {0};
     snprintf(path, sizeof path, "%s/index.tsv", folder);

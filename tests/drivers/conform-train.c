@@ -9,6 +9,9 @@
 #include "base/yaml.h"
 #include "ckpt/ckpt.h"
 #include "conform.h"
+#include "scratch.h"
+
+#include <dirent.h>
 
 #include <math.h>
 
@@ -337,12 +340,16 @@ static void optimiser_cases(session *q) {
 
 int main(int argc, char **argv) {
     if (argc < 3) return fprintf(stderr, "usage: conform-train FOLDER CORPUS [WORD]\n"), 2;
-    char tmp[] = "/tmp/conform-train-XXXXXX";
-    if (!mkdtemp(tmp)) return 1;
+    char tmp[256];
+    if (!scratch_folder(tmp, sizeof tmp, "conform-train")) return 1;
     session q = {.root = argv[1], .corpus = argv[2], .only = argc > 3 ? argv[3] : NULL, .tmp = tmp};
-    static const char *const names[] = {"mlp", "resnet", "gpt", "lstm", "vit", "vae", "unet", "seq2seq", "dlrm", "mf", "regress", "moe"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        for (size_t k = 0; k < 3; k++) trace_case(&q, names[i], &flavours[k]);
+    struct dirent **entry;
+    int n = scandir(q.root, &entry, NULL, alphasort);
+    for (int i = 0; i < n; i++) { /* folders without traces have no flavour */
+        for (size_t k = 0; k < 3 && entry[i]->d_name[0] != '.'; k++) trace_case(&q, entry[i]->d_name, &flavours[k]);
+        free(entry[i]);
+    }
+    if (n >= 0) free(entry);
     optimiser_cases(&q);
     tc_status_free(tc_remove_tree(tmp));
     tc_arena_free(&q.a);

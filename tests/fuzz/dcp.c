@@ -3,13 +3,14 @@
 #include "fuzz.h"
 
 #include "ckpt/ckpt.h"
+#include "scratch.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char dcp[64], hf[64];
+static char dcp[256], hf[256];
 
 static void write_file(const char *dir, const char *name, const void *data, size_t n) {
     char path[128];
@@ -27,10 +28,7 @@ static void make_folders(void) {
     static const float six[6] = {1, 2, 3, 4, 5, 6};
     static const char tensors[] = "\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}    ####";
     tc_buf zip = {0};
-    snprintf(dcp, sizeof dcp, "/tmp/tc-fuzz-%ld-dcp", (long)getpid());
-    snprintf(hf, sizeof hf, "/tmp/tc-fuzz-%ld-hf", (long)getpid());
-    mkdir(dcp, 0700);
-    mkdir(hf, 0700);
+    if (!scratch_folder(dcp, sizeof dcp, "tc-fuzz-dcp") || !scratch_folder(hf, sizeof hf, "tc-fuzz-hf")) __builtin_trap();
     make_zip(&zip, (member[]){{"archive/data.pkl", pickle, sizeof pickle - 1}, {"archive/data/0", six, sizeof six}}, 2);
     write_file(dcp, "__0_0.distcp", zip.data, zip.len);
     tc_buf_free(&zip);

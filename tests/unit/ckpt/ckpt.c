@@ -9,8 +9,9 @@
 #include <cmocka.h>
 
 #include "file/safetensors.h"
+#include "scratch.h"
 
-static char dir[] = "/tmp/tc-ckpt-XXXXXX";
+static char dir[256];
 
 static tc_tensor numbers(int64_t n, float from) {
     tc_tensor t;
@@ -30,7 +31,7 @@ static void save(int64_t step) {
 }
 
 static char *path_of(const char *name) {
-    static char p[256];
+    static char p[512];
     snprintf(p, sizeof p, "%s/%s", dir, name);
     return p;
 }
@@ -131,7 +132,7 @@ static void shards_are_put_together(void **state) {
 
 static int make_dir(void **state) {
     (void)state;
-    return mkdtemp(dir) ? 0 : -1;
+    return scratch_folder(dir, sizeof dir, "tc-ckpt") ? 0 : -1;
 }
 
 static int remove_dir(void **state) {

@@ -1,5 +1,6 @@
 /* The hand-written specimen of each version of the compiled-code interface builds, loads and computes. */
 #include "codegen/tc_abi.h"
+#include "scratch.h"
 
 #include <dlfcn.h>
 #include <setjmp.h>
@@ -19,8 +20,8 @@ static void backwards(void *pool, int64_t count, int64_t grain, tc_abi_range_fn 
 
 static void test_specimen_1(void **state) {
     (void)state;
-    char so[] = "/tmp/tc-abi1-XXXXXX", command[256];
-    int fd = mkstemp(so);
+    char so[256], command[1024];
+    int fd = scratch_file(so, sizeof so, "tc-abi1");
     assert_true(fd >= 0);
     close(fd);
     const char *cc = getenv("CC");

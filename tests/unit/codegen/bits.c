@@ -8,6 +8,7 @@
 #include "op/functionalise.h"
 #include "op/sample.h"
 #include "runtime/compile.h"
+#include "scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -88,8 +89,8 @@ static void add_case(const tc_op *op, const char *call, size_t len, bool chained
 
 static int setup(void **state) {
     (void)state;
-    static char root[] = "/tmp/tc-bits-XXXXXX";
-    if (!mkdtemp(root)) return -1;
+    static char root[256];
+    if (!scratch_folder(root, sizeof root, "tc-bits")) return -1;
     setenv("XDG_CACHE_HOME", root, 1);
     setenv("XDG_DATA_HOME", root, 1);
     for (size_t i = 0; i < tc_op_count(); i++) {

@@ -4,6 +4,7 @@
 #include "codegen/cache.h"
 #include "codegen/module.h"
 #include "codegen/trust.h"
+#include "scratch.h"
 
 #include <dirent.h>
 #include <setjmp.h>
@@ -13,12 +14,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char root[] = "/tmp/tc-cache-test-XXXXXX";
+static char root[256];
 static tc_buf specimen;
 
 static int setup(void **state) {
     (void)state;
-    if (!mkdtemp(root)) return -1;
+    if (!scratch_folder(root, sizeof root, "tc-cache")) return -1;
     setenv("XDG_CACHE_HOME", root, 1);
     setenv("XDG_DATA_HOME", root, 1);
     setenv("TMPDIR", root, 1);

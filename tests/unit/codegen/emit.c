@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/pool.h"
 #include "loops.h"
+#include "scratch.h"
 
 #include <dlfcn.h>
 #include <math.h>
@@ -88,8 +89,8 @@ static void run_all(const char *cc, const char *isa, bool symbolic) {
     tc_status st =
         tc_cc_build(text.data, text.len, TC_CC_SHARED, &(tc_cc_options){.cc = cc, .cflags = "-Wall -Wextra -Werror", .isa = isa, .dump = dump}, &so);
     if (st) fail_msg("%s\n%s", tc_status_message(st), tc_status_detail(st));
-    char path[] = "/tmp/tc-emit-XXXXXX";
-    int fd = mkstemp(path);
+    char path[256];
+    int fd = scratch_file(path, sizeof path, "tc-emit");
     assert_int_equal(write(fd, so.data, so.len), (long)so.len);
     close(fd);
     void *h = dlopen(path, RTLD_NOW | RTLD_LOCAL);

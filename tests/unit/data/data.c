@@ -2,6 +2,7 @@
 #include "data/data.h"
 
 #include "base/file.h"
+#include "scratch.h"
 
 #include <setjmp.h>
 #include <math.h>
@@ -11,7 +12,7 @@
 
 #include <cmocka.h>
 
-static char dir[] = "/tmp/tc-data-XXXXXX";
+static char dir[256];
 static tc_arena arena;
 
 static tc_dataset *open_set(const char *yaml, const char *part, const tc_dataset *train) {
@@ -25,7 +26,7 @@ static tc_dataset *open_set(const char *yaml, const char *part, const tc_dataset
 }
 
 static void write_file(const char *name, const void *p, size_t n) {
-    char path[200];
+    char path[512];
     snprintf(path, sizeof path, "%s/%s", dir, name);
     assert_null(tc_file_write(path, p, n));
 }
@@ -35,7 +36,7 @@ static void shuffled_epochs_are_randperm(void **state) {
     unsigned char idx[8 + 8 + 40] = {0, 0, 8, 2, 0, 0, 0, 10, 0, 0, 0, 4};
     for (int i = 0; i < 40; i++) idx[12 + i] = (unsigned char)i;
     write_file("x", idx, 52);
-    char gz[200];
+    char gz[512];
     snprintf(gz, sizeof gz, "%s/x.gz", dir);
     gzFile f = gzopen(gz, "wb");
     gzwrite(f, idx, 52);
@@ -158,7 +159,7 @@ static void refusals_name_the_file(void **state) {
 
 static int make_dir(void **state) {
     (void)state;
-    return mkdtemp(dir) ? 0 : -1;
+    return scratch_folder(dir, sizeof dir, "tc-data") ? 0 : -1;
 }
 
 static int remove_dir(void **state) {

@@ -7,6 +7,7 @@
 
 #include "file/onnx.h"
 #include "file/protobuf.h"
+#include "scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -169,9 +170,9 @@ static void external(const char *location, const char *text) {
 
 static void test_external_data_stay_inside(void **state) {
     (void)state;
-    char dir[] = "/tmp/tc-onnx.XXXXXX";
+    char dir[256];
     float one = 1;
-    assert_non_null(mkdtemp(dir));
+    assert_true(scratch_folder(dir, sizeof dir, "tc-onnx"));
     assert_int_equal(chdir(dir), 0);
     mkdir("folder", 0700);
     mkdir("folder/sub", 0700);

@@ -7,12 +7,13 @@
 
 #include "file/pt2.h"
 #include "op/functionalise.h"
+#include "scratch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-static char path[64];
+static char path[256];
 
 static tc_zip *reopen(void) {
     tc_blob *b;
@@ -105,7 +106,9 @@ static void test_programs_share_their_weights(void **state) {
 }
 
 int main(void) {
-    snprintf(path, sizeof path, "/tmp/unit-zip.%d", (int)getpid());
+    int fd = scratch_file(path, sizeof path, "unit-zip");
+    if (fd < 0) return 1;
+    close(fd);
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_entries_come_back_aligned), cmocka_unit_test(test_equal_programs_give_equal_bytes),
                                        cmocka_unit_test(test_programs_share_their_weights)};
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
