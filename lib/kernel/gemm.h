@@ -53,7 +53,7 @@ typedef struct tc_gemm_ops {
     int mr, nr;
     size_t (*work_bytes)(int64_t nr, int64_t nc, int64_t k);
     void (*block)(const tc_gemm *job, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker);
-    /* panels of nr columns, [panel][present k][nr], padded with zeros: pack_bytes(nc, k) */
+    /* panels of nr columns, [panel][k][nr]: present k first, columns padded with zeros; pack_bytes(nc, k) */
     size_t (*pack_bytes)(int64_t nc, int64_t k);
     void (*pack)(const tc_gemm *job, int64_t c0, int64_t nc, void *out);
 } tc_gemm_ops;

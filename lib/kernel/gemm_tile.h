@@ -220,8 +220,8 @@ static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
     T *o = out;
     for (int64_t k0 = 0; k0 < j->k; k0 += TC_LEAF) {
         int64_t n = leaf_pieces(j, k0, &at, pieces, &count);
-        pack_pieces(j, pieces, count, c0, nc, o, n * NR);
-        o += n * padded(nc);
+        pack_pieces(j, pieces, count, c0, nc, o, j->k * NR);
+        o += n * NR;
     }
 }
 
@@ -283,7 +283,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
             for (int64_t c = 0; c < nc; c += NR) {
                 if (r + rows < nr) fetch_rows(j, pieces, count, r0 + r + rows, nr - r - rows < MR ? nr - r - rows : MR, c / NR, wide / NR);
                 int64_t where = base + c * rows, w = nc - c < NR ? nc - c : NR;
-                leaf_tile t = {.a = a, .b = b + c * n, .k = n, .nlevels = nm, .level_ld = NR};
+                leaf_tile t = {.a = a, .b = b + c * (packed ? j->k : n), .k = n, .nlevels = nm, .level_ld = NR};
                 for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
                 int direct = last && w == NR && (j->c_col ? neighbours(j->c_col, c0 + c, NR) == NR : j->c_cs == 1);
                 t.out = !last ? out + where : direct ? (T *)j->c + (r0 + r) * j->c_rs + (j->c_col ? j->c_col[c0 + c] : c0 + c) : spare;
@@ -305,7 +305,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
             for (int m = 0; m < nm; m++) have &= ~((int64_t)1 << merged[m]), free_list[used++] = level[merged[m]];
             level[top] = out, have |= (int64_t)1 << top;
         }
-        if (packed) b += n * wide;
+        if (packed) b += n * NR;
     }
     if (!written) /* k is 0 */
         for (int64_t r = r0; r < r0 + nr; r++)

@@ -82,11 +82,17 @@ static void check(int64_t m, int64_t n, int64_t k, bool at, bool bt, const tc_ge
                       .beta = 0.5,
                       .add = add,
                       .add_cs = 1}};
-            tc_gemm_run(isa, pool, scratch, 1, make, &o);
-            for (int64_t i = 0; i < m * n; i++)
-                if (memcmp(&want[i], &c[i], 4))
-                    fail_msg("%s: %s, %d threads, %lldx%lldx%lld: [%lld, %lld] is %a, expected %a", what, isa->name, threads, (long long)m,
-                             (long long)n, (long long)k, (long long)(i / n), (long long)(i % n), (double)c[i], (double)want[i]);
+            void *packed = aligned_alloc(64, (tc_gemm_packed_bytes(isa, TC_F32, n, k) + 64) / 64 * 64);
+            for (int ahead = 0; ahead < (seg ? 1 : 2); ahead++) { /* with b packed before the call, too */
+                if (ahead) tc_gemm_pack(isa, pool, &o.job, packed), o.job.packed = packed, memset(c, 0x7f, sizeof *c * (size_t)(m * n));
+                tc_gemm_run(isa, pool, scratch, 1, make, &o);
+                for (int64_t i = 0; i < m * n; i++)
+                    if (memcmp(&want[i], &c[i], 4))
+                        fail_msg("%s: %s, %d threads, %lldx%lldx%lld%s: [%lld, %lld] is %a, expected %a", what, isa->name, threads, (long long)m,
+                                 (long long)n, (long long)k, ahead ? " packed" : "", (long long)(i / n), (long long)(i % n), (double)c[i],
+                                 (double)want[i]);
+            }
+            free(packed);
             free(scratch);
             tc_pool_destroy(pool);
         }

@@ -50,6 +50,20 @@ static inline tc_status krun(const tc_kernel *k, const tc_karg *args, int nargs,
     c.scratch = aligned_alloc(64, (n + 127) / 64 * 64);
     memset(c.scratch, 0xa5, n);
     s = k->run(&c);
+    int arg;
+    size_t bytes = !s && k->pack_bytes ? k->pack_bytes(&c, &arg) : 0;
+    if (bytes) { /* the same from an argument that was packed before */
+        size_t size = tc_tensor_bytes(&outs[0]);
+        void *packed = aligned_alloc(64, (bytes + 63) / 64 * 64), *want = malloc(size + 1);
+        memcpy(want, tc_tensor_data(&outs[0]), size);
+        memset(tc_tensor_data(&outs[0]), 0xa5, size), memset(packed, 0xa5, bytes);
+        k->pack(&c, packed);
+        c.packed = packed;
+        memset(c.scratch, 0xa5, n);
+        s = k->run(&c);
+        if (!s && memcmp(want, tc_tensor_data(&outs[0]), size)) s = tc_error(TC_CONTENT, "%s differs with a packed argument", k->name);
+        free(packed), free(want);
+    }
     free(c.scratch);
     tc_pool_destroy(pool);
     return s;

@@ -315,10 +315,53 @@ static void test_single_operators(void **state) {
     tc_evaluator_destroy(v);
 }
 
+/* Weights are packed from the second run on: the results stay, and follow a change of the state. */
+static void test_packed_weights(void **state) {
+    (void)state;
+    int64_t wide[2] = {70, 600}, bias[1] = {70}, rows[2] = {9, 600}, image[4] = {1, 40, 9, 9}, kernel[4] = {33, 40, 3, 3};
+    tc_program *p = program();
+    tc_sym n = tc_sym_int(p->sym, 600);
+    tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 2, tc_sym_int(p->sym, 9), n),
+             *w = input(p, TC_IN_PARAMETER, "w", TC_F32, 2, tc_sym_int(p->sym, 70), n);
+    tc_value *b = input(p, TC_IN_PARAMETER, "b", TC_F32, 1, tc_sym_int(p->sym, 70));
+    tc_value *i = input(p, TC_IN_USER, "i", TC_F32, 4, tc_sym_int(p->sym, 1), tc_sym_int(p->sym, 40), tc_sym_int(p->sym, 9), tc_sym_int(p->sym, 9));
+    tc_value *k =
+        input(p, TC_IN_PARAMETER, "k", TC_F32, 4, tc_sym_int(p->sym, 33), tc_sym_int(p->sym, 40), tc_sym_int(p->sym, 3), tc_sym_int(p->sym, 3));
+    tc_emit e = {.graph = p->graph};
+    output(p, tc_emit_call(&e, "aten::linear", "vvv", x, w, b));
+    output(p, tc_emit_call(&e, "aten::conv2d", "vv", i, k));
+    ok(e.status);
+    p->inputs[1].data = filled(TC_F32, 2, wide, 1), p->inputs[2].data = filled(TC_F32, 1, bias, 2), p->inputs[4].data = filled(TC_F32, 4, kernel, 3);
+    tc_tensor in[2] = {filled(TC_F32, 2, rows, 4), filled(TC_F32, 4, image, 5)}, other = filled(TC_F32, 2, wide, 6), want[2][2], got[2];
+    for (int after = 0; after < 2; after++) { /* as it is without packing */
+        tc_exec *plain;
+        ok(tc_exec_create(p, NULL, &plain));
+        if (after) ok(tc_exec_set_state(plain, 1, &other));
+        memset(want[after], 0, sizeof want[after]);
+        ok(tc_exec_run(plain, in, 2, NULL, want[after], 2));
+        tc_exec_destroy(plain);
+    }
+    for (int threads = 1; threads <= 3; threads += 2) {
+        tc_exec *kept;
+        ok(tc_exec_create(p, &(tc_exec_options){.threads = threads, .keep_packed = true}, &kept));
+        for (int run = 0; run < 6; run++) {
+            if (run == 3) ok(tc_exec_set_state(kept, 1, &other));
+            memset(got, 0, sizeof got);
+            ok(tc_exec_run(kept, in, 2, NULL, got, 2));
+            for (int o = 0; o < 2; o++) same(&got[o], &want[run >= 3][o], run < 2 ? "first runs" : "packed");
+            drop(got, 2);
+        }
+        assert_true(tc_exec_memory_use(kept).packed > 0);
+        tc_exec_destroy(kept);
+    }
+    drop(want[0], 2), drop(want[1], 2), drop(in, 2), drop(&other, 1);
+    tc_program_release(p);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_fused_is_unfused),   cmocka_unit_test(test_sizes_are_checked),
                                        cmocka_unit_test(test_mutations_in_place), cmocka_unit_test(test_results_and_swaps),
                                        cmocka_unit_test(test_memory_is_shared),   cmocka_unit_test(test_long_rows),
-                                       cmocka_unit_test(test_single_operators)};
+                                       cmocka_unit_test(test_single_operators),   cmocka_unit_test(test_packed_weights)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
