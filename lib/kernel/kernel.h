@@ -52,7 +52,7 @@ typedef struct tc_kcall {
 enum {
     TC_KF_CONTIGUOUS = 1,    /* tensors must be contiguous: the executor copies those that are not */
     TC_KF_EPILOGUE = 2,      /* takes an epilogue */
-    TC_KF_INPLACE0 = 4,      /* result 0 may be the storage of argument 0 */
+    TC_KF_INPLACE0 = 4,      /* result 0 may lie where argument 0 does: the kernel reports bad arguments before it writes */
     TC_KF_DYNAMIC = 8,       /* results are made with alloc */
     TC_KF_SPARE_RESULTS = 16 /* results after the first that nothing reads may be left without storage */
 };

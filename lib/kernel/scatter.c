@@ -211,9 +211,11 @@ static tc_status finish(tc_kcall *c, const layout *l, mode m, bool include_self,
     int64_t max = 0;
     if (m == SET) { /* in order: the last source stays */
         for (int64_t s = 0; s < sources; s++)
-            for (int64_t f = 0; f < nfree; f++)
+            for (int64_t f = 0, n; f < nfree; f += n) {
+                for (n = 1; f + n < nfree && l->out_at[f + n] == l->out_at[f] + n && l->value_at[f + n] == l->value_at[f] + n;) n++;
                 memcpy((char *)out->storage->data + (size_t)(out->offset + l->pairs[s].dest + l->out_at[f]) * size,
-                       (const char *)value->storage->data + (size_t)(value->offset + l->from[s] + l->value_at[f]) * size, size);
+                       (const char *)value->storage->data + (size_t)(value->offset + l->from[s] + l->value_at[f]) * size, (size_t)n * size);
+            }
         return NULL;
     }
     for (int64_t s = 0; s < sources; s++) max = l->pairs[s].dest > max ? l->pairs[s].dest : max;
@@ -325,9 +327,11 @@ static tc_status run_index_reduce(tc_kcall *c) {
     if (!mode_of(c->args[4].string, &m)) return tc_error(TC_CONTENT, "index_reduce: unknown reduction '%s'", c->args[4].string);
     return by_dim(c, m, tc_k_bool(c, 5), 1);
 }
-const tc_kernel tc_k_index_add = {.name = "index_add", .flags = TC_KF_CONTIGUOUS, .run = run_index_add, .scratch = scratch_by_dim};
-const tc_kernel tc_k_index_copy = {.name = "index_copy", .flags = TC_KF_CONTIGUOUS, .run = run_index_copy, .scratch = scratch_by_dim};
-const tc_kernel tc_k_index_reduce = {.name = "index_reduce", .flags = TC_KF_CONTIGUOUS, .run = run_index_reduce, .scratch = scratch_by_dim};
+const tc_kernel tc_k_index_add = {.name = "index_add", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_index_add, .scratch = scratch_by_dim};
+const tc_kernel tc_k_index_copy = {
+    .name = "index_copy", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_index_copy, .scratch = scratch_by_dim};
+const tc_kernel tc_k_index_reduce = {
+    .name = "index_reduce", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_index_reduce, .scratch = scratch_by_dim};
 
 /* ---- scatter: every column along dim by itself, so that a row's bits do not depend on its neighbours ---- */
 typedef struct {
@@ -441,7 +445,7 @@ static tc_status run_put(tc_kcall *c) {
     return n ? finish(c, &l, tc_k_bool(c, 3) ? SUM : SET, true, out, src, n, 1, 1) : NULL;
 }
 static size_t scratch_put(const tc_kcall *c, int threads) { return room_for(tc_tensor_numel(tc_k_tensor(c, 1)), 1, threads); }
-const tc_kernel tc_k_put = {.name = "put", .flags = TC_KF_CONTIGUOUS, .run = run_put, .scratch = scratch_put};
+const tc_kernel tc_k_put = {.name = "put", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_put, .scratch = scratch_put};
 
 /* ---- index_put: index tensors that broadcast together take dimensions away; the rest goes along ---- */
 typedef struct {
@@ -537,7 +541,8 @@ static size_t scratch_index_put(const tc_kcall *c, int threads) {
     puts p = plan_puts(c);
     return room_for(p.sources, p.nfree, threads);
 }
-const tc_kernel tc_k_index_put = {.name = "index_put", .flags = TC_KF_CONTIGUOUS, .run = run_index_put, .scratch = scratch_index_put};
+const tc_kernel tc_k_index_put = {
+    .name = "index_put", .flags = TC_KF_CONTIGUOUS | TC_KF_INPLACE0, .run = run_index_put, .scratch = scratch_index_put};
 
 /* ---- embedding: rows of the gradient to the rows of the table ---- */
 static tc_status run_embedding_dense_backward(tc_kcall *c) {

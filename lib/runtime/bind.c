@@ -351,7 +351,44 @@ static void choose_packed(binder *x, kernel_call *k, const tc_kernel *kn) {
     if (r < 0 || x->b->roots[r].kind != ROOT_INPUT || !packed_argument(x->e, x->f->g->inputs[x->b->roots[r].index])) k->pack_bytes = 0;
 }
 
-static tc_status bind_kernel(binder *x, const tc_group *g, int index, const int *last) {
+typedef struct {
+    binder *x;
+    int root, count;
+} root_uses;
+static void count_value(root_uses *u, const tc_value *v) {
+    if (!v) return;
+    if (v->kind == TC_V_LIST)
+        for (int i = 0; i < v->nlist; i++) count_value(u, v->list[i]);
+    if (is_tensor(v) && v->graph == u->x->f->g) u->count += u->x->b->root_of[v->id] == u->root;
+}
+static void count_place(void *ctx, tc_value **place) { count_value(ctx, *place); }
+
+/* Result 0 of a kernel that may write where argument 0 lies: the input that it mutates, or the argument itself, which dies here. No
+ * other argument may lie there. The kernel copies what argument 0 holds where the two are not one. */
+static void kernel_in_place(binder *x, const tc_node *n, int index, int *last) {
+    const tc_value *out = n->outs[0], *self = n->args[0].value;
+    int mine = x->b->root_of[self->id], want = -1;
+    size_t bytes = x->b->roots[out->id].bytes;
+    for (int o = 0; o < x->f->g->noutputs && want < 0; o++) {
+        if (x->f->g->outputs[o] != out || x->f->target[o] < 0 || x->b->in_place[o]) continue;
+        int r = x->b->root_of[x->f->g->inputs[x->f->target[o]]->id];
+        root_uses u = {x, r, 0};
+        tc_node_each_input(n, count_place, &u);
+        if (dies_here(x, r, last, index) && x->b->roots[r].bytes == bytes && u.count == (r == mine)) want = r, x->b->in_place[o] = true;
+    }
+    if (want < 0 && last[out->id] != INT32_MAX && x->b->roots[mine].kind == ROOT_ARENA && x->b->roots[mine].bytes == bytes) {
+        root_uses u = {x, mine, 0};
+        tc_node_each_input(n, count_place, &u);
+        if (dies_here(x, mine, last, index) && u.count == 1) want = mine;
+    }
+    if (want < 0) return;
+    x->b->roots[out->id].kind = ROOT_NONE;
+    x->b->root_of[out->id] = want;
+    if (x->b->roots[want].last < x->now) x->b->roots[want].last = x->now;
+    if (last[want] < last[out->id]) last[want] = last[out->id];
+}
+
+static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last) {
     const tc_node *n = g->node;
     const tc_kernel *kn = n->op->kernel;
     kernel_call *k = tc_xcalloc(1, sizeof *k);
@@ -375,6 +412,7 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index, const int 
             k->out_id[at] = -1;
             if (!is_tensor(o) || (at && kn->flags & TC_KF_SPARE_RESULTS && last[o->id] < 0)) continue;
             s = make_root(x, o, ROOT_ARENA);
+            if (!s && !at && kn->flags & TC_KF_INPLACE0) kernel_in_place(x, n, index, last);
             k->out_id[at] = (int)o->id;
             k->outs[at] = x->b->t[o->id];
         }

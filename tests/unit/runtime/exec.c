@@ -6,6 +6,7 @@
 #include "op/emit.h"
 #include "runtime/runtime.h"
 
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -315,6 +316,59 @@ static void test_single_operators(void **state) {
     tc_evaluator_destroy(v);
 }
 
+/* Rows written into a cache: where it lies, unless what is written or read later lies there too. */
+static void test_cache_in_place(void **state) {
+    (void)state;
+    for (int form = 0; form < 4; form++) { /* a plain write; two; rows of the cache itself; the old cache is read afterwards */
+        tc_program *p = program();
+        tc_sym n = tc_sym_int(p->sym, 6), w = tc_sym_int(p->sym, 5), two = tc_sym_int(p->sym, 2);
+        tc_value *cache = input(p, TC_IN_BUFFER, "cache", TC_F32, 2, n, w), *at = input(p, TC_IN_USER, "at", TC_I64, 1, two),
+                 *rows = input(p, TC_IN_USER, "rows", TC_F32, 2, two, w);
+        p->inputs[0].data = filled(TC_F32, 2, (int64_t[]){6, 5}, 3);
+        tc_emit e = {.graph = p->graph};
+        tc_value *source = form == 2 ? tc_emit_call(&e, "aten::slice.Tensor", "viii", cache, (int64_t)0, (int64_t)0, (int64_t)2) : rows;
+        tc_value *v = tc_emit_call(&e, "aten::index_copy", "vivv", cache, (int64_t)0, at, source);
+        if (form == 1) v = tc_emit_call(&e, "aten::index_add", "vivv", v, (int64_t)0, at, rows);
+        tc_value *sum = tc_emit_call(&e, "aten::sum.dim_IntList", "vI", form == 3 ? cache : v, (int64_t[]){0}, 1);
+        ok(e.status);
+        tc_program_add_output(p, (tc_output){.kind = TC_OUT_BUFFER, .value = v, .target = 0});
+        output(p, sum);
+        tc_exec *x;
+        ok(tc_exec_create(p, &(tc_exec_options){.threads = 2}, &x));
+        float want[30], old[30], got;
+        memcpy(want, tc_tensor_data(&p->inputs[0].data), sizeof want);
+        for (int step = 0; step < 3; step++) {
+            tc_tensor in[2] = {filled(TC_I64, 1, (int64_t[]){2}, 1), filled(TC_F32, 2, (int64_t[]){2, 5}, 7 + (uint32_t)step)}, out[2] = {{0}};
+            int64_t *index = tc_tensor_data(&in[0]);
+            index[0] = 1 + step, index[1] = 5 - step;
+            memcpy(old, want, sizeof want);
+            for (int r = 0; r < 2; r++)
+                for (int k = 0; k < 5; k++) want[index[r] * 5 + k] = form == 2 ? old[r * 5 + k] : ((float *)tc_tensor_data(&in[1]))[r * 5 + k];
+            for (int r = 0; r < 2 && form == 1; r++)
+                for (int k = 0; k < 5; k++) want[index[r] * 5 + k] += ((float *)tc_tensor_data(&in[1]))[r * 5 + k];
+            ok(tc_exec_run(x, in, 2, NULL, out, 2));
+            assert_memory_equal(want, tc_tensor_data(tc_exec_state(x, 0)), sizeof want);
+            got = 0;
+            for (int r = 0; r < 6; r++) got += (form == 3 ? old : want)[r * 5];
+            assert_true(fabsf(got - ((float *)tc_tensor_data(&out[1]))[0]) < 1e-5f);
+            index[0] = 17; /* a bad index changes nothing */
+            drop(&out[1], 1);
+            tc_status s = tc_exec_run(x, in, 2, NULL, out, 2);
+            assert_int_equal(tc_status_code(s), TC_CONTENT);
+            tc_status_free(s);
+            assert_memory_equal(want, tc_tensor_data(tc_exec_state(x, 0)), sizeof want);
+            drop(in, 2), drop(&out[1], 1);
+        }
+        tc_buf report = {0};
+        tc_exec_report(x, &report);
+        assert_int_equal(strstr(tc_buf_str(&report), "is copied") != NULL, form >= 2);
+        tc_buf_free(&report);
+        tc_exec_destroy(x);
+        tc_tensor_deinit(&p->inputs[0].data);
+        tc_program_release(p);
+    }
+}
+
 /* Weights are packed from the second run on: the results stay, and follow a change of the state. */
 static void test_packed_weights(void **state) {
     (void)state;
@@ -359,9 +413,9 @@ static void test_packed_weights(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fused_is_unfused),   cmocka_unit_test(test_sizes_are_checked),
-                                       cmocka_unit_test(test_mutations_in_place), cmocka_unit_test(test_results_and_swaps),
-                                       cmocka_unit_test(test_memory_is_shared),   cmocka_unit_test(test_long_rows),
-                                       cmocka_unit_test(test_single_operators),   cmocka_unit_test(test_packed_weights)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fused_is_unfused),  cmocka_unit_test(test_sizes_are_checked), cmocka_unit_test(test_mutations_in_place),
+        cmocka_unit_test(test_results_and_swaps), cmocka_unit_test(test_memory_is_shared),  cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_single_operators),  cmocka_unit_test(test_packed_weights),    cmocka_unit_test(test_cache_in_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
