@@ -164,7 +164,7 @@ typedef struct {
                 }                                                                                                                         \
                 p.max = tc_row_above_##S(-I, score, m);                                                                                   \
                 for (int64_t j = 0; j < m; j++) score[j] = tc_x_exp_##S(score[j] - (p.max == -I ? 0 : p.max));                            \
-                p.sum = tc_leaf_sum_##S(score, m);                                                                                        \
+                p.sum = tc_leaf_##S(score, m, 0);                                                                                         \
                 for (int64_t e = 0; e < c->dv; e++) p.acc[e] = 0;                                                                         \
                 for (int64_t j = 0; j < m; j++)                                                                                           \
                     for (int64_t e = 0; e < c->dv; e++)                                                                                   \

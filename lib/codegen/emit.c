@@ -22,7 +22,7 @@ static int operands_of(const tc_linst *in, tc_lv out[20]) {
 }
 
 static bool at_item(const ew *e, size_t v) { return !(e->ph->mask[v] & ~e->ph->par) && !(e->ph->columns && e->ph->mask[v] >> e->ph->vec & 1); }
-static bool varies(const ew *e, size_t v) { return e->t->inner >= 0 && e->ph->mask[v] >> e->t->inner & 1; }
+bool ew_varies(const ew *e, size_t v) { return e->t->inner >= 0 && e->ph->mask[v] >> e->t->inner & 1; }
 
 static void mark(ew *e, tc_lv v) {
     if (v == TC_LV_NONE) return;
@@ -67,7 +67,7 @@ static void write_column_values(ew *e) {
     if (!ph->columns || !(e->t->outer | e->t->over)) return;
     for (size_t i = 0; i < e->l->inst.len; i++) {
         const tc_linst *in = &e->l->inst.data[i];
-        if (!e->mine[i] || e->at[i] != AT_NONE || !varies(e, i) || ph->mask[i] & ~ph->par || !(cx_heavy(in) || ph->mat[i])) continue;
+        if (!e->mine[i] || e->at[i] != AT_NONE || !ew_varies(e, i) || ph->mask[i] & ~ph->par || !(cx_heavy(in) || ph->mat[i])) continue;
         bool *saved = TC_NEWN(e->p->a, bool, e->l->inst.len + 1);
         memcpy(saved, e->mine, e->l->inst.len * sizeof *saved);
         memset(e->mine, 0, e->l->inst.len * sizeof *saved);
@@ -103,11 +103,11 @@ static int split(ew *e) {
     int *heavy = TC_NEWN(e->p->a, int, e->l->inst.len + 1); /* elementary functions by segment */
     for (size_t i = 0; i < e->l->inst.len; i++) {
         const tc_linst *in = &e->l->inst.data[i];
-        if (!e->mine[i] || e->at[i] != AT_NONE || !varies(e, i)) continue;
+        if (!e->mine[i] || e->at[i] != AT_NONE || !ew_varies(e, i)) continue;
         tc_lv ops[20];
         int n = operands_of(in, ops), s = 0;
         for (int k = 0; k < n; k++)
-            if (e->at[ops[k]] == AT_NONE && varies(e, (size_t)ops[k]) && !cheap_leaf(&e->l->inst.data[ops[k]]) && e->seg[ops[k]] > s)
+            if (e->at[ops[k]] == AT_NONE && ew_varies(e, (size_t)ops[k]) && !cheap_leaf(&e->l->inst.data[ops[k]]) && e->seg[ops[k]] > s)
                 s = e->seg[ops[k]];
         if (cx_heavy(in)) {
             while (heavy[s]) s++;
@@ -131,6 +131,7 @@ static int *last_uses(ew *e, int nseg) {
     }
     for (int k = 0; k < e->t->n; k++) {
         int r = e->t->item[k];
+        if (ew_direct(e, r)) continue;
         const tc_lstore *s = &e->l->stores.data[e->t->kind == NEST_STORE ? r : 0];
         last[e->t->kind == NEST_STORE ? s->value : e->l->inst.data[r].a[0]] = nseg - 1;
         if (e->t->kind == NEST_STORE && s->pred != TC_LV_NONE) last[s->pred] = nseg - 1;
@@ -141,12 +142,13 @@ static int *last_uses(ew *e, int nseg) {
 /* Values of the row (what the inner range does not change) and pointers to the row. */
 static void write_row(ew *e) {
     for (size_t i = 0; i < e->l->inst.len; i++) {
-        if (!e->mine[i] || e->at[i] != AT_NONE || varies(e, i)) continue;
+        if (!e->mine[i] || e->at[i] != AT_NONE || ew_varies(e, i)) continue;
         declare(e, (tc_lv)i, false);
         e->at[i] = AT_ROW;
     }
 }
 static void write_pointers(ew *e) {
+    ew_lanes(e);
     for (size_t i = 0; i < e->l->inst.len; i++) {
         const tc_linst *in = &e->l->inst.data[i];
         if (!e->mine[i] || e->at[i] != AT_NONE || !ew_plain_load(in)) continue;
@@ -172,8 +174,17 @@ static void write_store(ew *e, int s) {
 
 static void write_results(ew *e);
 
-/* The loop over a block of m elements from k0, in segments. */
-static void write_block(ew *e) {
+/* Nothing is computed in a block: whatever is reduced lies in memory. */
+static bool idle_block(ew *e) {
+    for (int k = 0; k < e->t->n; k++)
+        if (e->t->kind != NEST_REDUCE || e->ph->columns || !ew_direct(e, e->t->item[k])) return false;
+    for (size_t i = 0; i < e->l->inst.len; i++)
+        if (e->mine[i] && e->at[i] == AT_NONE && ew_varies(e, i) && !cheap_leaf(&e->l->inst.data[i])) return false;
+    return true;
+}
+
+/* The loop over elements `from` to `to` of a block that starts at k0, in segments; pointers are there. */
+static void write_block(ew *e, const char *from, const char *to) {
     int nseg = split(e);
     size_t n = e->l->inst.len;
     int *last = last_uses(e, nseg);
@@ -182,10 +193,9 @@ static void write_block(ew *e) {
         if (!e->mine[i] || e->at[i] != AT_NONE || cheap_leaf(in) || last[i] <= e->seg[i]) continue;
         if (e->ph->mat[i] == MAT_NONE) ew_line(e, "%s t%zu[%d];", ew_type(in), i, e->ph->block);
     }
-    write_pointers(e);
     bool *owned = TC_NEWN(e->p->a, bool, n + 1); /* computed in this block: forgotten after it */
     for (int s = 0; s < nseg; s++) {
-        ew_line(e, "TC_IVDEP for (int64_t i = 0; i < m; i++) {");
+        ew_line(e, "TC_IVDEP for (int64_t i = %s; i < %s; i++) {", from, to);
         ew_open(e);
         bool *used = TC_NEWN(e->p->a, bool, n + 1); /* cheap leaves that the segment reads */
         for (size_t i = 0; i < n; i++) {
@@ -244,33 +254,80 @@ static void write_results(ew *e) {
         if (e->t->kind == NEST_STORE) write_store(e, r);
         else if (e->t->kind == NEST_SCAN) ew_scan_step(e, r);
         else if (e->ph->columns) ew_column_step(e, r);
-        else ew_line(e, "r%d[fill + i] = %s;", r, ew_ref(e, e->l->inst.data[r].a[0]));
+        else if (!ew_direct(e, r)) ew_line(e, "r%d[%si] = %s;", r, ew_aligned(e) ? "" : "fill + ", ew_ref(e, e->l->inst.data[r].a[0]));
     }
 }
 
 /* ---- nests ---- */
+/* A block of a reduction whose blocks start at multiples of 256: in pieces, between which the memory of later blocks is fetched. */
+static void write_pieces(ew *e) {
+    bool idle = idle_block(e);
+    if (idle && !ew_each_piece(e)) {
+        ew_fetch(e, "0", "m");
+        ew_flush_rows(e, FLUSH_ALL, "", "m");
+        return;
+    }
+    ew_line(e, "for (int64_t p = 0, q; p < m; p = q) {");
+    ew_open(e);
+    ew_line(e, "q = m - p < 256 ? m : p + 256;");
+    ew_fetch(e, "p", "q");
+    if (!idle) write_block(e, "p", "q");
+    ew_flush_rows(e, idle ? FLUSH_ALL : FLUSH_PIECES, " + p", "q - p");
+    ew_close(e);
+    if (!idle) ew_flush_rows(e, FLUSH_BLOCKS, "", "m");
+}
 static void write_rows(ew *e, const char *room) {
     int inner = e->t->inner;
+    bool reduces = e->t->kind == NEST_REDUCE;
     if (inner < 0) {
         ew_line(e, "{");
         ew_open(e);
         ew_line(e, "const int64_t m = 1;");
-        write_block(e);
     } else {
         ew_line(e, "for (int64_t k0 = 0, m; k0 < n%d; k0 += m) {", inner);
         ew_open(e);
         ew_line(e, "m = n%d - k0 < %s ? n%d - k0 : %s;", inner, room, inner, room);
-        write_block(e);
     }
-    if (e->t->kind == NEST_REDUCE) {
-        ew_line(e, "fill += m;");
-        ew_line(e, "if (fill == %d) {", EMIT_BLOCK);
-        ew_open(e);
-        ew_flush_rows(e);
-        ew_line(e, "fill = 0;");
-        ew_close(e);
+    write_pointers(e);
+    if (reduces && ew_aligned(e)) {
+        write_pieces(e);
+    } else {
+        write_block(e, "0", "m");
+        if (reduces) {
+            ew_line(e, "fill += m;");
+            ew_line(e, "if (fill == %d) {", EMIT_BLOCK);
+            ew_open(e);
+            ew_flush_rows(e, FLUSH_ALL, "", "fill");
+            ew_line(e, "fill = 0;");
+            ew_close(e);
+        }
     }
     ew_close(e);
+}
+static void write_row_reduction(ew *e) {
+    const cnest *t = e->t;
+    for (int k = 0; k < t->n; k++) ew_begin_rows(e, t->item[k]);
+    if (ew_aligned(e)) {
+        write_row(e);
+        write_rows(e, T(e, "%d", EMIT_BLOCK));
+    } else {
+        ew_line(e, "int64_t fill = 0;");
+        int n = open_loops(e, t->over & ~bit(t->inner));
+        write_row(e);
+        write_rows(e, T(e, "%d - fill", EMIT_BLOCK));
+        close_loops(e, n);
+        ew_line(e, "if (fill) {");
+        ew_open(e);
+        ew_flush_rows(e, FLUSH_ALL, "", "fill");
+        ew_close(e);
+    }
+    for (int k = 0; k < t->n; k++) ew_keep(e, t->item[k], ew_row_result(e, t->item[k]));
+}
+
+static void write_column_block(ew *e) {
+    write_pointers(e);
+    ew_fetch_columns(e);
+    write_block(e, "0", "m");
 }
 
 static void write_nest(ew *e, const cnest *t) {
@@ -290,7 +347,7 @@ static void write_nest(ew *e, const cnest *t) {
     int outer = open_loops(e, t->outer & ~bit(t->inner));
     if (t->kind == NEST_STORE) {
         write_row(e);
-        if (ph->columns) write_block(e);
+        if (ph->columns) write_column_block(e);
         else write_rows(e, T(e, "%d", EMIT_BLOCK));
     } else if (t->kind == NEST_SCAN) {
         for (int k = 0; k < t->n; k++) ew_begin_scan(e, t->item[k]);
@@ -303,7 +360,7 @@ static void write_nest(ew *e, const cnest *t) {
         if (tree) ew_line(e, "int64_t leaves = 0;");
         int n = open_loops(e, t->over);
         write_row(e);
-        write_block(e);
+        write_column_block(e);
         ew_line(e, "at++;");
         if (tree) {
             ew_line(e, "if ((at & 255) == 0) {");
@@ -322,17 +379,7 @@ static void write_nest(ew *e, const cnest *t) {
         }
         for (int k = 0; k < t->n; k++) ew_end_columns(e, t->item[k]);
     } else {
-        for (int k = 0; k < t->n; k++) ew_begin_rows(e, t->item[k]);
-        ew_line(e, "int64_t fill = 0;");
-        int n = open_loops(e, t->over & ~bit(t->inner));
-        write_row(e);
-        write_rows(e, T(e, "%d - fill", EMIT_BLOCK));
-        close_loops(e, n);
-        ew_line(e, "if (fill) {");
-        ew_open(e);
-        ew_flush_rows(e);
-        ew_close(e);
-        for (int k = 0; k < t->n; k++) ew_keep(e, t->item[k], ew_row_result(e, t->item[k]));
+        write_row_reduction(e);
     }
     close_loops(e, outer);
     ew_close(e);
@@ -360,6 +407,14 @@ static cexpr product(ew *e, uint64_t set) {
     for (int r = 0; r < e->ph->nr; r++)
         if (set >> r & 1) n = cx_mul(e->p, n, e->ph->range[r].extent.is_const ? e->ph->range[r].extent : (cexpr){.s = T(e, "n%d", r), .sym = NULL});
     return n;
+}
+
+/* Columns of a block: a number, or chosen when it runs. */
+static const char *width(ew *e) { return e->ph->wide ? "width" : T(e, "%d", e->ph->block); }
+static void write_width(ew *e) {
+    if (!e->ph->wide) return;
+    uint64_t others = e->ph->par & ew_ranges(e) & ~bit(e->ph->vec);
+    ew_line(e, "const int64_t width = tc_width(c, %s, n%d, %d);", cx_text(e->p, product(e, others)), e->ph->vec, e->ph->block);
 }
 
 /* Declares what `body` names: extents, numbers, extents of ranges. */
@@ -404,7 +459,8 @@ static void write_phase(ew *e, int index) {
     e->indent = 2;
     uint64_t par = ph->par & ew_ranges(e) & ~(ph->columns ? bit(ph->vec) : 0);
     if (ph->columns) {
-        ew_line(e, "const int64_t k0 = j * %d, m = n%d - k0 < %d ? n%d - k0 : %d;", ph->block, ph->vec, ph->block, ph->vec, ph->block);
+        const char *w = width(e);
+        ew_line(e, "const int64_t k0 = j * %s, m = n%d - k0 < %s ? n%d - k0 : %s;", w, ph->vec, w, ph->vec, w);
     }
     for (size_t i = 0; i < n; i++) {
         const char *ty = ew_type(&e->l->inst.data[i]);
@@ -430,7 +486,10 @@ static void write_phase(ew *e, int index) {
     e->b = &start;
     e->indent = 1;
     bool decode = par || ph->columns;
-    if (ph->columns) ew_line(e, "const int64_t blocks = (n%d + %d) / %d;", ph->vec, ph->block - 1, ph->block);
+    if (ph->columns) {
+        write_width(e);
+        ew_line(e, "const int64_t blocks = (n%d + %s - 1) / %s;", ph->vec, width(e), width(e));
+    }
     if (decode && (npar + ph->columns) > 1) {
         ew_line(e, "int64_t rest = begin;");
         if (ph->columns) ew_line(e, "int64_t j = rest %% blocks;");
@@ -535,9 +594,11 @@ static void write_entry(ew *e, cphase *ph, int nph) {
         e->b = &body;
         e->indent = 2;
         if (e->ph->columns) {
-            cexpr n = {.s = T(e, "((n%d + %d) / %d)", e->ph->vec, e->ph->block - 1, e->ph->block)};
+            const char *w = width(e);
+            cexpr n = {.s = T(e, "((n%d + %s - 1) / %s)", e->ph->vec, w, w)};
+            write_width(e);
             items = cx_mul(e->p, items, n);
-            each = cx_mul(e->p, each, (cexpr){.s = T(e, "(n%d < %d ? n%d : %d)", e->ph->vec, e->ph->block, e->ph->vec, e->ph->block)});
+            each = cx_mul(e->p, each, (cexpr){.s = T(e, "(n%d < %s ? n%d : %s)", e->ph->vec, w, e->ph->vec, w)});
         }
         ew_line(e, "tc_run_items(c, %s, %s, %s_%d);", cx_text(e->p, items), cx_text(e->p, each), e->name, k);
         e->b = out;

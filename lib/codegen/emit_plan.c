@@ -306,7 +306,7 @@ static bool inner_like(cplan *p, cphase *ph) {
 }
 
 /* What a nest computes itself: operands of its roots up to what earlier nests left. */
-static void reach(const tc_loop *l, bool *seen, tc_lv v) {
+void emit_reach(const tc_loop *l, bool *seen, tc_lv v) {
     if (v == TC_LV_NONE) return;
     seen[v] = true;
     for (tc_lv i = v; i >= 0; i--) {
@@ -327,10 +327,10 @@ static void choose_kept(cplan *p, cphase *ph) {
         memset(seen, 0, l->inst.len * sizeof *seen);
         for (int i = 0; i < t->n; i++) {
             if (t->kind == NEST_STORE) {
-                reach(l, seen, l->stores.data[t->item[i]].value);
-                reach(l, seen, l->stores.data[t->item[i]].pred);
+                emit_reach(l, seen, l->stores.data[t->item[i]].value);
+                emit_reach(l, seen, l->stores.data[t->item[i]].pred);
             } else {
-                reach(l, seen, l->inst.data[t->item[i]].a[0]);
+                emit_reach(l, seen, l->inst.data[t->item[i]].a[0]);
             }
         }
         for (size_t i = 0; i < l->inst.len; i++) uses[i] += seen[i];
@@ -351,6 +351,21 @@ static bool column_form(cplan *p, const cphase *ph) {
         if (ph->needed[i] && (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD))) return false;
     }
     return true;
+}
+
+/* Columns that are reduced in one pass go in wide blocks: whole lines of memory in a row. What is read again, or kept for each row, stays
+ * narrow, so that it is in the cache then. The state of the trees stands on the stack: at most 256 KiB. */
+static int column_block(const cplan *p, cphase *ph) {
+    size_t bytes = 1;
+    const cnest *first = ph->nest;
+    for (int k = 0; k < ph->nnests; k++)
+        if (ph->nest[k].kind == NEST_STORE ? ph->nest[k].outer & ~(UINT64_C(1) << ph->vec) : k > 0) return COLS_BLOCK;
+    for (int k = 0; k < first->n && first->kind == NEST_REDUCE; k++)
+        bytes += tc_dtype_size(p->l->inst.data[p->l->inst.data[first->item[k]].a[0]].dtype) * (16 + TREE_LEVELS);
+    int block = COLS_WIDE;
+    while (block > COLS_BLOCK && bytes * (size_t)block > 256 << 10) block /= 2;
+    ph->wide = block > COLS_BLOCK;
+    return block;
 }
 
 static tc_status plan_phase(cplan *p, cphase *ph) {
@@ -383,8 +398,8 @@ static tc_status plan_phase(cplan *p, cphase *ph) {
     }
     ph->vec = choose_vec(p, ph, column_form(p, ph));
     ph->columns = ph->vec >= 0 && ph->par >> ph->vec & 1;
-    ph->block = ph->columns && reduces ? 128 : EMIT_BLOCK;
     if (!inner_like(p, ph)) return tc_error(TC_UNSUPPORTED, "a loop of more than %d passes", EMIT_MAX_NESTS);
+    ph->block = ph->columns && reduces ? column_block(p, ph) : EMIT_BLOCK;
     choose_kept(p, ph);
     return NULL;
 }

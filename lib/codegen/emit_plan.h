@@ -12,7 +12,7 @@
 
 #include "codegen/group.h"
 
-enum { EMIT_BLOCK = 1024, EMIT_MAX_NESTS = 128 };
+enum { EMIT_BLOCK = 1024, EMIT_MAX_NESTS = 128, COLS_BLOCK = 128, COLS_WIDE = 1024, TREE_LEVELS = 32 };
 
 /* A size or step: a constant or C text. sym: its symbolic value, NULL when strides are known at run time only. */
 typedef struct {
@@ -60,6 +60,7 @@ typedef struct {
     int vec;      /* range of unit steps; -1: none */
     bool columns; /* vec is in par: items are blocks of it */
     int block;    /* elements of a block */
+    bool wide;    /* columns: a block may be narrower, by the number of workers */
     cnest *nest;
     int nnests;
     mat_kind *mat; /* by instruction: how its value is kept for later nests */
@@ -79,6 +80,8 @@ typedef struct {
 tc_status emit_plan_init(cplan *p, const tc_loop *l, const tc_group_desc *d, tc_arena *a);
 /* The phases, in order. */
 tc_status emit_plan_phases(cplan *p, cphase **out, int *out_n);
+/* Marks in seen[] what a nest computes itself for v: its operands up to reductions and scans. */
+void emit_reach(const tc_loop *l, bool *seen, tc_lv v);
 
 cexpr cx_int(int64_t v);
 cexpr cx_add(cplan *p, cexpr a, cexpr b);

@@ -32,10 +32,34 @@ static const char *word(const tc_linst *in) { return in->op == TC_R_SUM ? "sum" 
 
 static const char *way(const tc_linst *in) { return is_max(in) ? "above" : "below"; }
 
+bool ew_aligned(const ew *e) { return e->t->inner >= 0 && !e->ph->columns && e->t->over == UINT64_C(1) << e->t->inner; }
+
+const char *ew_direct(ew *e, int r) {
+    if (e->t->kind != NEST_REDUCE || !ew_aligned(e)) return NULL;
+    tc_lv v = e->l->inst.data[r].a[0];
+    const tc_linst *in = &e->l->inst.data[v];
+    if (e->ph->mat[v] == MAT_SCRATCH) {
+        uint64_t rest = e->ph->mask[v] & ~e->ph->par;
+        if (rest >> e->t->inner != 1) return NULL; /* the inner range is the last one, so its steps are 1 */
+        return T(e, "m%d + %s", v, ew_kept_index(e, v, false));
+    }
+    if ((e->at[v] != AT_NONE && e->at[v] != AT_INNER) || !ew_plain_load(in) || in->pred != TC_LV_NONE ||
+        ew_narrow(e->l->buffers.data[in->buffer].dtype))
+        return NULL;
+    cexpr step = cx_step(e->p, e->ph, &e->p->inst_access[v], e->t->inner);
+    return step.is_const && step.v == 1 ? T(e, "x%d", v) : NULL;
+}
+
+bool ew_each_piece(ew *e) {
+    for (int k = 0; k < e->t->n; k++)
+        if (shape_of(e, &e->l->inst.data[e->t->item[k]]) == SHAPE_WELFORD) return true;
+    return ew_fetches_results(e);
+}
+
 void ew_begin_rows(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
     tc_dtype d = e->l->inst.data[in->a[0]].dtype;
-    ew_line(e, "%s r%d[%d];", ew_ctype(d), r, EMIT_BLOCK);
+    if (!ew_direct(e, r)) ew_line(e, "%s r%d[%d];", ew_ctype(d), r, EMIT_BLOCK);
     switch (shape_of(e, in)) {
     case SHAPE_TREE:
         ew_line(e, "tc_tree_%s s%d;", ew_suffix(d), r);
@@ -55,20 +79,24 @@ void ew_begin_rows(ew *e, int r) {
     }
 }
 
-void ew_flush_rows(ew *e) {
+void ew_flush_rows(ew *e, flush_kind which, const char *at, const char *n) {
     for (int k = 0; k < e->t->n; k++) {
         int r = e->t->item[k];
         const tc_linst *in = &e->l->inst.data[r];
         tc_dtype d = e->l->inst.data[in->a[0]].dtype;
-        switch (shape_of(e, in)) {
-        case SHAPE_TREE: ew_line(e, "tc_row_%s_%s(&s%d, r%d, fill);", word(in), ew_suffix(d), r, r); break;
-        case SHAPE_WELFORD: ew_line(e, "tc_row_welford_%s(&s%d, r%d, fill);", ew_suffix(d), r, r); break;
-        case SHAPE_WRAP: ew_line(e, "for (int64_t i = 0; i < fill; i++) s%d %s= (uint64_t)r%d[i];", r, in->op == TC_R_SUM ? "+" : "*", r); break;
-        case SHAPE_FLAG: ew_line(e, "for (int64_t i = 0; i < fill; i++) s%d %s= r%d[i];", r, in->op == TC_R_ANY ? "|" : "&", r); break;
-        case SHAPE_BEST: ew_line(e, "s%d = tc_row_%s_%s(s%d, r%d, fill);", r, way(in), ew_suffix(d), r, r); break;
+        rshape shape = shape_of(e, in);
+        if (which != FLUSH_ALL && (shape == SHAPE_WELFORD) != (which == FLUSH_PIECES)) continue;
+        const char *x = ew_direct(e, r);
+        x = T(e, "%s%s", x ? x : T(e, "r%d", r), at);
+        switch (shape) {
+        case SHAPE_TREE: ew_line(e, "tc_row_%s_%s(&s%d, %s, %s);", word(in), ew_suffix(d), r, x, n); break;
+        case SHAPE_WELFORD: ew_line(e, "tc_row_welford_%s(&s%d, %s, %s);", ew_suffix(d), r, x, n); break;
+        case SHAPE_WRAP: ew_line(e, "for (int64_t i = 0; i < %s; i++) s%d %s= (uint64_t)(%s)[i];", n, r, in->op == TC_R_SUM ? "+" : "*", x); break;
+        case SHAPE_FLAG: ew_line(e, "for (int64_t i = 0; i < %s; i++) s%d %s= (%s)[i];", n, r, in->op == TC_R_ANY ? "|" : "&", x); break;
+        case SHAPE_BEST: ew_line(e, "s%d = tc_row_%s_%s(s%d, %s, %s);", r, way(in), ew_suffix(d), r, x, n); break;
         case SHAPE_ARG:
-            ew_line(e, "tc_row_arg_%s_%s(&w%d, &s%d, r%d, a%d, fill);", way(in), ew_suffix(d), r, r, r, r);
-            ew_line(e, "a%d += fill;", r);
+            ew_line(e, "tc_row_arg_%s_%s(&w%d, &s%d, %s, a%d, %s);", way(in), ew_suffix(d), r, r, x, r, n);
+            ew_line(e, "a%d += %s;", r, n);
             break;
         }
     }
@@ -92,32 +120,43 @@ void ew_keep(ew *e, int r, const char *value) {
 }
 
 /* Columns: lanes of 16 x columns, folded every 256 positions. */
+static void clear_lanes(ew *e, int r) {
+    ew_line(e, "for (int l = 0; l < 16; l++)");
+    ew_line(e, "    for (int64_t i = 0; i < m; i++) s%d[l * %d + i] = %s;", r, e->ph->block, e->l->inst.data[r].op == TC_R_PROD ? "1" : "-0.0f");
+}
+void ew_lanes(ew *e) {
+    for (int k = 0; k < e->t->n && e->t->kind == NEST_REDUCE && e->ph->columns; k++) {
+        const tc_linst *in = &e->l->inst.data[e->t->item[k]];
+        if (shape_of(e, in) != SHAPE_TREE) continue;
+        ew_line(e, "%s *const l%d = s%d + (at & 15) * %d;", ew_ctype(e->l->inst.data[in->a[0]].dtype), e->t->item[k], e->t->item[k], e->ph->block);
+    }
+}
 void ew_begin_columns(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
     tc_dtype d = e->l->inst.data[in->a[0]].dtype;
     const char *ty = ew_ctype(d);
+    int cols = e->ph->block;
     switch (shape_of(e, in)) {
     case SHAPE_TREE:
-        ew_line(e, "%s s%d[16][TC_COLS], g%d[TC_LEVELS][TC_COLS];", ty, r, r);
-        ew_line(e, "for (int l = 0; l < 16; l++)");
-        ew_line(e, "    for (int64_t i = 0; i < m; i++) s%d[l][i] = %s;", r, in->op == TC_R_PROD ? "1" : "-0.0f");
+        ew_line(e, "%s s%d[16 * %d], g%d[TC_LEVELS * %d];", ty, r, cols, r, cols);
+        clear_lanes(e, r);
         break;
     case SHAPE_WRAP:
-        ew_line(e, "uint64_t s%d[TC_COLS];", r);
+        ew_line(e, "uint64_t s%d[%d];", r, cols);
         ew_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = %d;", r, in->op == TC_R_PROD);
         break;
     case SHAPE_FLAG:
-        ew_line(e, "uint8_t s%d[TC_COLS];", r);
+        ew_line(e, "uint8_t s%d[%d];", r, cols);
         ew_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = %d;", r, in->op == TC_R_ALL);
         break;
     case SHAPE_ARG:
-        ew_line(e, "int64_t s%d[TC_COLS];", r);
+        ew_line(e, "int64_t s%d[%d];", r, cols);
         ew_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = -1;", r);
-        ew_line(e, "%s w%d[TC_COLS];", ty, r);
+        ew_line(e, "%s w%d[%d];", ty, r, cols);
         ew_line(e, "for (int64_t i = 0; i < m; i++) w%d[i] = %s;", r, worst(e, d, is_max(in)));
         break;
     default:
-        ew_line(e, "%s s%d[TC_COLS];", ty, r);
+        ew_line(e, "%s s%d[%d];", ty, r, cols);
         ew_line(e, "for (int64_t i = 0; i < m; i++) s%d[i] = %s;", r, worst(e, d, is_max(in)));
         break;
     }
@@ -128,7 +167,7 @@ void ew_column_step(ew *e, int r) {
     tc_dtype d = e->l->inst.data[in->a[0]].dtype;
     const char *v = ew_ref(e, in->a[0]);
     switch (shape_of(e, in)) {
-    case SHAPE_TREE: ew_line(e, "s%d[at & 15][i] = s%d[at & 15][i] %s %s;", r, r, in->op == TC_R_SUM ? "+" : "*", v); break;
+    case SHAPE_TREE: ew_line(e, "l%d[i] = l%d[i] %s %s;", r, r, in->op == TC_R_SUM ? "+" : "*", v); break;
     case SHAPE_WRAP: ew_line(e, "s%d[i] %s= (uint64_t)%s;", r, in->op == TC_R_SUM ? "+" : "*", v); break;
     case SHAPE_FLAG: ew_line(e, "s%d[i] %s= %s;", r, in->op == TC_R_ANY ? "|" : "&", v); break;
     case SHAPE_ARG: ew_line(e, "tc_arg_%s_%s(&w%d[i], &s%d[i], %s, at);", way(in), ew_suffix(d), r, r, v); break;
@@ -142,10 +181,9 @@ void ew_fold_columns(ew *e) {
         const tc_linst *in = &e->l->inst.data[r];
         if (shape_of(e, in) != SHAPE_TREE) continue;
         const char *S = ew_suffix(e->l->inst.data[in->a[0]].dtype);
-        ew_line(e, "tc_cols_fold_%s_%s(s%d, m);", word(in), S, r);
-        ew_line(e, "tc_cols_push_%s_%s(g%d, leaves, s%d[0], m);", word(in), S, r, r);
-        ew_line(e, "for (int l = 0; l < 16; l++)");
-        ew_line(e, "    for (int64_t i = 0; i < m; i++) s%d[l][i] = %s;", r, in->op == TC_R_PROD ? "1" : "-0.0f");
+        ew_line(e, "tc_cols_fold_%s_%s(s%d, %d, m);", word(in), S, r, e->ph->block);
+        ew_line(e, "tc_cols_push_%s_%s(g%d, %d, leaves, s%d, m);", word(in), S, r, e->ph->block, r);
+        clear_lanes(e, r);
     }
 }
 
@@ -159,7 +197,8 @@ void ew_end_columns(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
     tc_dtype d = e->l->inst.data[in->a[0]].dtype;
     const char *out = e->ph->mat[r] == MAT_COLUMNS ? T(e, "m%d", r) : T(e, "(m%d + %s)", r, ew_kept_index(e, r, false));
-    if (shape_of(e, in) == SHAPE_TREE) ew_line(e, "tc_cols_end_%s_%s(g%d, leaves, %s, %d, m);", word(in), ew_suffix(d), r, out, in->op == TC_R_PROD);
+    if (shape_of(e, in) == SHAPE_TREE)
+        ew_line(e, "tc_cols_end_%s_%s(g%d, %d, leaves, %s, %d, m);", word(in), ew_suffix(d), r, e->ph->block, out, in->op == TC_R_PROD);
     else if (shape_of(e, in) == SHAPE_ARG) ew_line(e, "for (int64_t i = 0; i < m; i++) %s[i] = s%d[i] < 0 ? 0 : s%d[i];", out, r, r);
     else ew_line(e, "for (int64_t i = 0; i < m; i++) %s[i] = (%s)s%d[i];", out, ew_type(in), r);
 }

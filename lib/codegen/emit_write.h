@@ -41,18 +41,31 @@ const char *ew_kept_index(ew *e, tc_lv v, bool element);
 const char *ew_ref(ew *e, tc_lv v);               /* a value where it is used */
 const char *ew_value(ew *e, tc_lv v, bool inner); /* the right-hand side of an instruction */
 bool ew_plain_load(const tc_linst *in);           /* a load without gathered indices */
+bool ew_varies(const ew *e, size_t v);            /* along the inner range of the nest (emit.c) */
 
 /* ---- emit_reduce.c: the nest e->t, reduction or scan r of it ---- */
+bool ew_aligned(const ew *e); /* rows whose blocks are blocks of the inner range */
+/* Where the operand's elements of a block already stand in order ("x3", "m5 + k0"); NULL: they go through an array. */
+const char *ew_direct(ew *e, int r);
+bool ew_each_piece(ew *e); /* a block is better reduced piece by piece: others are fetched meanwhile */
 void ew_begin_rows(ew *e, int r);
-void ew_flush_rows(ew *e);
+/* Reduces elements [0, n) from `at` of the block: of all items, of those that go piece by piece, of the others. */
+typedef enum { FLUSH_ALL, FLUSH_PIECES, FLUSH_BLOCKS } flush_kind;
+void ew_flush_rows(ew *e, flush_kind which, const char *at, const char *n);
 const char *ew_row_result(ew *e, int r);
 void ew_keep(ew *e, int r, const char *value);
 void ew_begin_columns(ew *e, int r);
+void ew_lanes(ew *e); /* pointers to the lanes of this row */
 void ew_column_step(ew *e, int r);
 void ew_fold_columns(ew *e);
 bool ew_any_tree(const ew *e);
 void ew_end_columns(ew *e, int r);
 void ew_begin_scan(ew *e, int r);
 void ew_scan_step(ew *e, int r);
+
+/* ---- emit_fetch.c: memory that is asked for before it is needed ---- */
+bool ew_fetches_results(ew *e);                         /* the nest fetches what later nests of its phase will write */
+void ew_fetch(ew *e, const char *from, const char *to); /* rows: for elements [from, to) of the block */
+void ew_fetch_columns(ew *e);
 
 #endif

@@ -7,73 +7,77 @@
 #include "kernel/scalar.h"
 #include "kernel/tree.h"
 
-/* ---- rows: x[0..n) are consecutive reduced positions, n <= 256 ---- */
-#define ROW(S, T, NAME, ONE, OP)                                                                                                   \
-    static inline T tc_leaf_##NAME##_##S(const T *x, int64_t n) {                                                                  \
-        T lane[16];                                                                                                                \
-        int64_t i = 0;                                                                                                             \
-        for (int l = 0; l < 16; l++) lane[l] = ONE;                                                                                \
-        for (; i + 16 <= n; i += 16)                                                                                               \
-            for (int l = 0; l < 16; l++) lane[l] = lane[l] OP x[i + l];                                                            \
-        for (int l = 0; i + l < n; l++) lane[l] = lane[l] OP x[i + l];                                                             \
-        for (int l = 0; l < 8; l++) lane[l] = lane[l] OP lane[l + 8];                                                              \
-        for (int l = 0; l < 4; l++) lane[l] = lane[l] OP lane[l + 4];                                                              \
-        lane[0] = lane[0] OP lane[2];                                                                                              \
-        lane[1] = lane[1] OP lane[3];                                                                                              \
-        return lane[0] OP lane[1];                                                                                                 \
-    }                                                                                                                              \
-    static inline void tc_row_##NAME##_##S(tc_tree_##S *t, const T *x, int64_t n) {                                                \
-        for (int64_t i = 0; i < n; i += 256) tc_tree_##S##_push_##NAME(t, tc_leaf_##NAME##_##S(x + i, n - i < 256 ? n - i : 256)); \
-    }
-#define tc_tree_f32_push_sum tc_tree_f32_push
-#define tc_tree_f64_push_sum tc_tree_f64_push
-ROW(f32, float, sum, -0.0f, +)
-ROW(f64, double, sum, -0.0, +)
-ROW(f32, float, prod, 1.0f, *)
-ROW(f64, double, prod, 1.0, *)
-#undef ROW
+/* Vectors of the native width, TC_VB bytes. Emitted units define it for the instruction set that they are compiled for. */
+#ifndef TC_VB
+#if defined(__AVX512F__)
+#define TC_VB 64
+#elif defined(__AVX__)
+#define TC_VB 32
+#else
+#define TC_VB 16
+#endif
+#endif
+typedef float __attribute__((vector_size(TC_VB), aligned(4), may_alias)) tc_vec_f32;
+typedef float __attribute__((vector_size(TC_VB / 2), aligned(4), may_alias)) tc_half_f32;
+typedef double __attribute__((vector_size(TC_VB), aligned(8), may_alias)) tc_vec_f64;
+static inline tc_vec_f64 tc_widen_f32(const float *x) { return __builtin_convertvector(*(const tc_half_f32 *)x, tc_vec_f64); }
+static inline tc_vec_f64 tc_widen_f64(const double *x) { return *(const tc_vec_f64 *)x; }
+static inline tc_vec_f64 tc_vec_fma_f64(tc_vec_f64 a, tc_vec_f64 b, tc_vec_f64 c) {
+    tc_vec_f64 r;
+    for (int k = 0; k < (int)(TC_VB / 8); k++) r[k] = __builtin_fma(a[k], b[k], c[k]);
+    return r;
+}
 
-#define ROW(S, T)                                                                                                            \
-    static inline tc_welford tc_leaf_welford_##S(const T *x, int64_t n) {                                                    \
-        double v[256];                                                                                                       \
-        for (int64_t i = 0; i < n; i++) v[i] = (double)x[i];                                                                 \
-        double mean = tc_leaf_sum_f64(v, n) / (double)n, lane[16];                                                           \
-        int64_t i = 0;                                                                                                       \
-        for (int l = 0; l < 16; l++) lane[l] = 0;                                                                            \
-        for (; i + 16 <= n; i += 16)                                                                                         \
-            for (int l = 0; l < 16; l++) lane[l] = __builtin_fma(v[i + l] - mean, v[i + l] - mean, lane[l]);                 \
-        for (int l = 0; i + l < n; l++) lane[l] = __builtin_fma(v[i + l] - mean, v[i + l] - mean, lane[l]);                  \
-        for (int w = 8; w; w >>= 1)                                                                                          \
-            for (int l = 0; l < w; l++) lane[l] = lane[l] + lane[l + w];                                                     \
-        return (tc_welford){mean, lane[0], (double)n};                                                                       \
-    }                                                                                                                        \
-    static inline void tc_row_welford_##S(tc_tree_welford *t, const T *x, int64_t n) {                                       \
-        for (int64_t i = 0; i < n; i += 256) tc_tree_welford_push(t, tc_leaf_welford_##S(x + i, n - i < 256 ? n - i : 256)); \
-    }
-ROW(f32, float)
-ROW(f64, double)
-#undef ROW
+/* ---- rows ---- */
+#define T double
+#define S f64
+#define KEY int64_t
+#define KEY_MAX INT64_MAX
+#include "codegen/prelude_rows.h"
+#undef T
+#undef S
+#undef KEY
+#undef KEY_MAX
+#define T float
+#define S f32
+#define KEY int32_t
+#define KEY_MAX INT32_MAX
+#include "codegen/prelude_rows.h"
+#undef T
+#undef S
+#undef KEY
+#undef KEY_MAX
 
-/* ---- columns: TC_COLS at a time; level i of a tree holds the merged 2^i leaves of each column ---- */
-enum { TC_COLS = 128, TC_LEVELS = 40 };
-#define ROW(S, T, NAME, OP)                                                                                     \
-    static inline void tc_cols_fold_##NAME##_##S(T(*lane)[TC_COLS], int64_t m) {                                \
-        for (int w = 8; w; w >>= 1)                                                                             \
-            for (int l = 0; l < w; l++)                                                                         \
-                for (int64_t i = 0; i < m; i++) lane[l][i] = lane[l][i] OP lane[l + w][i];                      \
-    }                                                                                                           \
-    static inline void tc_cols_push_##NAME##_##S(T(*level)[TC_COLS], int64_t count, T *leaf, int64_t m) {       \
-        int k = 0;                                                                                              \
-        for (; count >> k & 1; k++)                                                                             \
-            for (int64_t i = 0; i < m; i++) leaf[i] = level[k][i] OP leaf[i];                                   \
-        for (int64_t i = 0; i < m; i++) level[k][i] = leaf[i];                                                  \
-    }                                                                                                           \
-    static inline void tc_cols_end_##NAME##_##S(T(*level)[TC_COLS], int64_t count, T *out, T none, int64_t m) { \
-        int k = count ? __builtin_ctzll((uint64_t)count) : 0;                                                   \
-        for (int64_t i = 0; i < m; i++) out[i] = count ? level[k][i] : none;                                    \
-        for (k++; count >> k; k++)                                                                              \
-            if (count >> k & 1)                                                                                 \
-                for (int64_t i = 0; i < m; i++) out[i] = level[k][i] OP out[i];                                 \
+/* ---- columns: m of them side by side; lanes [16][width] of the leaf, levels [TC_LEVELS][width] of the trees, all with one count of leaves ---- */
+enum { TC_LEVELS = 32 };
+/* Columns of a block, a power of two from 128 to `most`: fewer when workers would have none. */
+static inline int64_t tc_width(const tc_abi_call *c, int64_t others, int64_t cols, int64_t most) {
+    while (c->workers > 1 && most > 128 && others * ((cols + most - 1) / most) < 2 * c->workers) most /= 2;
+    return most;
+}
+#define ROW(S, T, NAME, OP)                                                                                                \
+    static inline void tc_cols_fold_##NAME##_##S(T *lane, int64_t width, int64_t m) {                                      \
+        for (int64_t i = 0; i < m; i++) {                                                                                  \
+            T l[16];                                                                                                       \
+            for (int k = 0; k < 16; k++) l[k] = lane[k * width + i];                                                       \
+            for (int k = 0; k < 8; k++) l[k] = l[k] OP l[k + 8];                                                           \
+            for (int k = 0; k < 4; k++) l[k] = l[k] OP l[k + 4];                                                           \
+            lane[i] = (l[0] OP l[2])OP(l[1] OP l[3]);                                                                      \
+        }                                                                                                                  \
+    }                                                                                                                      \
+    static inline void tc_cols_push_##NAME##_##S(T *level, int64_t width, int64_t count, T *leaf, int64_t m) {             \
+        for (; count & 1; count >>= 1, level += width)                                                                     \
+            for (int64_t i = 0; i < m; i++) leaf[i] = level[i] OP leaf[i];                                                 \
+        for (int64_t i = 0; i < m; i++) level[i] = leaf[i];                                                                \
+    }                                                                                                                      \
+    static inline void tc_cols_end_##NAME##_##S(const T *level, int64_t width, int64_t count, T *out, T none, int64_t m) { \
+        int first = 1;                                                                                                     \
+        for (int64_t i = 0; i < m && !count; i++) out[i] = none;                                                           \
+        for (; count; count >>= 1, level += width) {                                                                       \
+            if (!(count & 1)) continue;                                                                                    \
+            for (int64_t i = 0; i < m; i++) out[i] = first ? level[i] : level[i] OP out[i];                                \
+            first = 0;                                                                                                     \
+        }                                                                                                                  \
     }
 ROW(f32, float, sum, +)
 ROW(f64, double, sum, +)
@@ -81,40 +85,27 @@ ROW(f32, float, prod, *)
 ROW(f64, double, prod, *)
 #undef ROW
 
-/* ---- extremes: NaN wins, +0 is above -0, so that no order can be seen; of equal ones argmax takes the first ---- */
-#define ROW(S, T)                                                                      \
-    static inline T tc_above_##S(T a, T b) {                                           \
-        T same = tc_from_bits_##S(tc_bits_##S(a) & tc_bits_##S(b)), r = a > b ? a : b; \
-        r = a == b ? same : r;                                                         \
-        return a != a ? a : r;                                                         \
-    }                                                                                  \
-    static inline T tc_below_##S(T a, T b) {                                           \
-        T same = tc_from_bits_##S(tc_bits_##S(a) | tc_bits_##S(b)), r = a < b ? a : b; \
-        r = a == b ? same : r;                                                         \
-        return a != a ? a : r;                                                         \
-    }
-ROW(f32, float)
-ROW(f64, double)
-#undef ROW
+/* ---- extremes of integers; of equal ones argmax takes the first ---- */
 #define ROW(S, T)                                                    \
     static inline T tc_above_##S(T a, T b) { return a > b ? a : b; } \
     static inline T tc_below_##S(T a, T b) { return a < b ? a : b; }
 ROW(i8, int8_t)
 ROW(i16, int16_t)
-ROW(i32, int32_t) ROW(i64, int64_t) ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t) ROW(bool, uint8_t)
+ROW(i32, int32_t)
+ROW(i64, int64_t)
+ROW(u8, uint8_t)
+ROW(u16, uint16_t) ROW(u32, uint32_t) ROW(u64, uint64_t) ROW(bool, uint8_t)
+#undef ROW
+#define ROW(S, T, WAY)                                                     \
+    static inline T tc_row_##WAY##_##S(T best, const T *x, int64_t n) {    \
+        for (int64_t i = 0; i < n; i++) best = tc_##WAY##_##S(best, x[i]); \
+        return best;                                                       \
+    }
+#define BOTH(S, T) ROW(S, T, above) ROW(S, T, below)
+    BOTH(i8, int8_t) BOTH(i16, int16_t) BOTH(i32, int32_t) BOTH(i64, int64_t) BOTH(u8, uint8_t) BOTH(u16, uint16_t) BOTH(u32, uint32_t)
+        BOTH(u64, uint64_t) BOTH(bool, uint8_t)
 #undef ROW
 #define ROW(S, T, WAY, SIGN)                                                                                        \
-    static inline T tc_row_##WAY##_##S(T best, const T *x, int64_t n) {                                             \
-        T lane[64];                                                                                                 \
-        int64_t i = 0;                                                                                              \
-        for (int j = 0; j < 64; j++) lane[j] = best;                                                                \
-        for (; i + 64 <= n; i += 64)                                                                                \
-            for (int j = 0; j < 64; j++) lane[j] = tc_##WAY##_##S(lane[j], x[i + j]);                               \
-        for (int j = 0; i + j < n; j++) lane[j] = tc_##WAY##_##S(lane[j], x[i + j]);                                \
-        for (int w = 32; w; w >>= 1)                                                                                \
-            for (int j = 0; j < w; j++) lane[j] = tc_##WAY##_##S(lane[j], lane[j + w]);                             \
-        return lane[0];                                                                                             \
-    }                                                                                                               \
     static inline void tc_arg_##WAY##_##S(T *best, int64_t *index, T x, int64_t at) {                               \
         uint8_t better = (*index < 0) | (x SIGN * best) | ((x != x) & (*best == *best));                            \
         *best = better ? x : *best;                                                                                 \
@@ -123,16 +114,22 @@ ROW(i32, int32_t) ROW(i64, int64_t) ROW(u8, uint8_t) ROW(u16, uint16_t) ROW(u32,
     static inline void tc_row_arg_##WAY##_##S(T *best, int64_t *index, const T *x, int64_t at, int64_t n) {         \
         const T top = tc_row_##WAY##_##S(x[0], x, n); /* the block's best first: only a better one is looked for */ \
         if (!((*index < 0) | (top SIGN * best) | ((top != top) & (*best == *best)))) return;                        \
-        for (int64_t i = 0; i < n; i++) {                                                                           \
-            if (!((x[i] == top) | ((top != top) & (x[i] != x[i])))) continue;                                       \
-            *best = top;                                                                                            \
-            *index = at + i;                                                                                        \
-            return;                                                                                                 \
+        *best = top;                                                                                                \
+        for (int64_t i = 0; i < n; i += 64) { /* the first that equals it, by pieces */                             \
+            int64_t m = n - i < 64 ? n - i : 64;                                                                    \
+            uint8_t any = 0;                                                                                        \
+            for (int64_t j = 0; j < m; j++) any |= (x[i + j] == top) | ((top != top) & (x[i + j] != x[i + j]));     \
+            for (int64_t j = 0; any; j++) {                                                                         \
+                if (!((x[i + j] == top) | ((top != top) & (x[i + j] != x[i + j])))) continue;                       \
+                *index = at + i + j;                                                                                \
+                return;                                                                                             \
+            }                                                                                                       \
         }                                                                                                           \
     }
+#undef BOTH
 #define BOTH(S, T) ROW(S, T, above, >) ROW(S, T, below, <)
-    BOTH(f32, float) BOTH(f64, double) BOTH(i8, int8_t) BOTH(i16, int16_t) BOTH(i32, int32_t) BOTH(i64, int64_t) BOTH(u8, uint8_t) BOTH(u16, uint16_t)
-        BOTH(u32, uint32_t) BOTH(u64, uint64_t) BOTH(bool, uint8_t)
+            BOTH(f32, float) BOTH(f64, double) BOTH(i8, int8_t) BOTH(i16, int16_t) BOTH(i32, int32_t) BOTH(i64, int64_t) BOTH(u8, uint8_t)
+                BOTH(u16, uint16_t) BOTH(u32, uint32_t) BOTH(u64, uint64_t) BOTH(bool, uint8_t)
 #undef BOTH
 #undef ROW
 

@@ -90,6 +90,13 @@ static const char preamble[] =
     "#endif\n"
     "#define TC_IVDEP _Pragma(\"GCC ivdep\")\n"
     "#endif\n"
+    "#if defined(__AVX512F__) /* bytes of a vector */\n"
+    "#define TC_VB 64\n"
+    "#elif defined(__AVX__)\n"
+    "#define TC_VB 32\n"
+    "#else\n"
+    "#define TC_VB 16\n"
+    "#endif\n"
     "#ifdef __FAST_MATH__\n"
     "#error \"compiled with -ffast-math: results would differ\"\n"
     "#endif\n\n";
