@@ -54,6 +54,35 @@ static tc_status decompose_embedding_backward(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
+/* Rows that an index picks and whose norm is above max_norm are scaled to it, row * (max_norm / (norm + 1e-7)): the factor
+ * is computed in float64 and rounded to the type of the table. */
+static tc_status decompose_renorm_rows(tc_emit *e, const tc_node *n) { /* self, indices, max_norm, norm_type */
+    tc_value *w = tc_arg_value(n, 0), *idx = tc_arg_value(n, 1);
+    double most = tc_arg_float(n, 2);
+    if (!w || !idx || w->meta.rank != 2 || !tc_is_float(w->meta.dtype))
+        return tc_error(TC_CONTENT, "%s: self has to be a 2-D tensor of a floating point type", tc_op_name(n->op));
+    if (idx->meta.dtype != TC_I64 && idx->meta.dtype != TC_I32)
+        return tc_error(TC_CONTENT, "%s: indices have to be Long or Int, but got %s", tc_op_name(n->op), tc_dtypes[idx->meta.dtype].torch);
+    tc_dtype wide = tc_dtype_compute(w->meta.dtype);
+    idx = tc_emit_call(e, "aten::reshape", "vI", tc_e_cast(e, idx, TC_I64), (int64_t[]){-1}, 1);
+    tc_value *picked = tc_emit_call(e, "aten::index_fill.int_Scalar", "vivi", tc_emit_call(e, "aten::zeros", "Sd", w->meta.size, 1, (int)TC_BOOL),
+                                    (int64_t)0, idx, (int64_t)1);
+    tc_value *norm = tc_e_cast(e, tc_emit_call(e, "aten::norm.ScalarOpt_dim", "vaI", w, &n->args[3], (int64_t[]){1}, 1), TC_F64);
+    tc_value *over = tc_e2(e, "aten::logical_and", picked, tc_emit_call(e, "aten::gt.Scalar", "vf", norm, most)),
+             *scale = tc_e_muls(e, tc_e1(e, "aten::reciprocal", tc_e_adds(e, norm, 1e-7)), most);
+    tc_value *rows = tc_e_mul(e, tc_e_cast(e, w, wide),
+                              tc_emit_call(e, "aten::unsqueeze", "vi", tc_e_cast(e, tc_e_cast(e, scale, w->meta.dtype), wide), (int64_t)1));
+    tc_emit_result(
+        e, 0,
+        tc_emit_call(e, "aten::where.self", "vvv", tc_emit_call(e, "aten::unsqueeze", "vi", over, (int64_t)1), tc_e_cast(e, rows, w->meta.dtype), w));
+    return tc_e_done(e);
+}
+/* The table is scaled outside of autograd: to what follows it is the same table. */
+static tc_status grad_renorm_rows(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_e_give(e, n, 0, gs[0]);
+    return tc_e_done(e);
+}
+
 /* ---- bags ---- */
 /* Which bag each index belongs to: how many offsets lie at or before it, less one. */
 static tc_value *bag_of(tc_emit *e, tc_value *offsets, tc_sym count, bool include_last) {
@@ -147,6 +176,12 @@ const tc_op tc_ops_embedding[] = {
      .shape = tc_shape_decomposed,
      .decompose = decompose_embedding_backward,
      .doc = "gradient of embedding"},
+    {.schema = "aten::embedding_renorm(Tensor self, Tensor indices, float max_norm, float norm_type) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_renorm_rows,
+     .grad = grad_renorm_rows,
+     .samples = "embedding_renorm(f32[5,3], i64[4]:0..5, 0.5, 2.0)",
+     .doc = "rows that are picked, scaled down to a norm of at most max_norm"},
     {.schema = "aten::embedding_bag(" BAG
                "bool scale_grad_by_freq=False, int mode=0, bool sparse=False, Tensor? per_sample_weights=None, bool include_last_offset=False)" QUAD,
      .shape = tc_shape_decomposed,

@@ -237,7 +237,7 @@ static tc_status lower_batch_norm(tc_lower *l) {
     const tc_node *n = l->node;
     int rm = param(n->op, "running_mean"), tr = param(n->op, "training"), mo = param(n->op, "momentum"), ep = param(n->op, "eps");
     bool batch = rm < 0 || (tr >= 0 && tc_arg_bool(n, tr));
-    double eps = tc_arg_float(n, ep), momentum = tc_arg_float(n, mo);
+    double eps = tc_arg_float(n, ep);
     tc_dtype d = tc_l_type(l, 0);
     tc_lv x = tc_l_in(l, 0), mean, invstd, w = TC_LV_NONE;
     if (batch) {
@@ -258,6 +258,8 @@ static tc_status lower_batch_norm(tc_lower *l) {
         TC_TRY(out_channel(l, 1, mean));
         TC_TRY(out_channel(l, 2, invstd));
     }
+    tc_lv momentum = tc_l_in_as(l, mo, TC_F64),
+          remains = tc_l_sub(l, tc_l_f(l, TC_F64, 1), momentum); /* a number of the program with momentum=None */
     for (int i = 3; i < n->nouts; i++) {
         if (n->outs[i]->kind != TC_V_TENSOR) continue;
         tc_lv old = channel(l, rm + i - 3, TC_F64);
@@ -271,8 +273,8 @@ static tc_status lower_batch_norm(tc_lower *l) {
         if (tc_dtype_compute(kept) == kept) kept = TC_F64;
         tc_lv now = tc_l_round(l, tc_l_part(l, w, i == 3 ? 0 : 1), kept), rest = tc_l_cast(l, tc_l_part(l, w, 2), tc_dtype_compute(kept));
         if (i == 4) now = tc_l_round(l, tc_l_div(l, now, tc_l_sub(l, rest, tc_l_f(l, tc_dtype_compute(kept), 1))), kept);
-        now = tc_l_round(l, tc_l_mul(l, tc_l_round(l, tc_l_f(l, TC_F64, momentum), kept), now), kept);
-        old = tc_l_round(l, tc_l_mul(l, tc_l_round(l, tc_l_f(l, TC_F64, 1 - momentum), kept), tc_l_cast(l, old, kept)), kept);
+        now = tc_l_round(l, tc_l_mul(l, tc_l_round(l, momentum, kept), now), kept);
+        old = tc_l_round(l, tc_l_mul(l, tc_l_round(l, remains, kept), tc_l_cast(l, old, kept)), kept);
         now = tc_l_cast(l, tc_l_add(l, now, old), TC_F64);
         tc_lv some = tc_l_op2(l, TC_X_GT, tc_l_part(l, w, 2), tc_l_f(l, TC_F64, 0)); /* an empty batch changes nothing */
         TC_TRY(out_channel(l, i, tc_l_where(l, some, now, before)));

@@ -63,6 +63,19 @@ static tc_value *select_state(tc_emit *e, tc_value *states, int i) {
     return tc_emit_call(e, "aten::slice.Tensor", "viii", states, (int64_t)0, (int64_t)i, (int64_t)(i + 1));
 }
 
+/* A projection, h = w_hr (o tanh(c)): the layer runs on m = o tanh(c), whose recurrent weight is w_hh w_hr, and h = m w_hr'. The first step
+ * has h0 itself before it, which need not be a projection: it enters with the input, as columns that are zero at every other step.
+ * x: T B I; h0: 1 B P; w: w_ih, w_hh, changed to those of the layer on m. Returns the layer's input. */
+static tc_value *enter_projected(tc_emit *e, tc_value *x, tc_value *h0, tc_value **w, tc_value *w_hr, bool reverse) {
+    tc_symctx *s = e->graph->program->sym;
+    tc_sym none = tc_sym_int(s, 0), rest = tc_sym_sub(s, x->meta.size[0], tc_sym_int(s, 1));
+    tc_value *columns =
+        tc_emit_call(e, "aten::constant_pad_nd", "vS", h0, (tc_sym[]){none, none, none, none, reverse ? rest : none, reverse ? none : rest}, 6);
+    w[0] = tc_emit_call(e, "aten::cat", "Vi", (tc_value *[]){w[0], w[1]}, 2, (int64_t)1);
+    w[1] = tc_emit_call(e, "aten::matmul", "vv", w[1], w_hr);
+    return tc_emit_call(e, "aten::cat", "Vi", (tc_value *[]){x, columns}, 2, (int64_t)2);
+}
+
 /* input, hx (a list of two for lstm), params, has_biases, num_layers, dropout, train, bidirectional, batch_first */
 static tc_status decompose_network(tc_emit *e, const tc_node *n) {
     int mode = mode_of(n), directions = tc_arg_bool(n, 7) ? 2 : 1, per = tc_arg_bool(n, 3) ? 4 : 2;
@@ -75,13 +88,14 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
     const char *name = tc_op_name(n->op);
     if (!x || !hx) return tc_error(TC_CONTENT, "%s: expected an input and %s", name, lstm ? "two hidden states" : "a hidden state");
     if (x->meta.rank != 3 || hx->meta.rank != 3) return tc_error(TC_CONTENT, "%s: input and hidden states must have three dimensions", name);
-    if (layers < 1 || layers > 10000 || params->n != layers * directions * per)
-        return lstm && params->n == layers * directions * (per + 1)
-                   ? tc_error(TC_UNSUPPORTED, "%s with projections is not supported", name)
-                   : tc_error(TC_CONTENT, "%s: expected %lld parameters, got %d", name, (long long)(layers * directions * per), params->n);
+    bool projected = lstm && layers > 0 && params->n == layers * directions * (per + 1);
+    if (layers < 1 || layers > 10000 || (params->n != layers * directions * per && !projected))
+        return tc_error(TC_CONTENT, "%s: expected %lld parameters, got %d", name, (long long)(layers * directions * per), params->n);
+    int stride = per + projected;
     for (int i = 0; i < params->n; i++)
         if (!params->values[i]) return tc_error(TC_CONTENT, "%s: parameter %d is missing", name, i);
-    if (params->values[1]->meta.rank != 2 || !tc_sym_const_int(params->values[1]->meta.size[1], &hidden))
+    const tc_meta *recurrent = &params->values[projected ? per : 1]->meta;
+    if (recurrent->rank != 2 || !tc_sym_const_int(recurrent->size[1], &hidden))
         return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", name);
     tc_dtype d = x->meta.dtype, work = d == TC_F64 ? TC_F64 : TC_F32;
     if (!tc_is_float(d)) return tc_error(TC_CONTENT, "%s: expected a floating point input", name);
@@ -94,11 +108,14 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
         for (int r = 0; r < directions; r++) {
             int k = (int)l * directions + r;
             tc_value *w[4], *h = select_state(e, hx, k), *c = lstm ? select_state(e, cx, k) : h;
-            for (int i = 0; i < per; i++) w[i] = tc_e_cast(e, params->values[k * per + i], work);
+            for (int i = 0; i < per; i++) w[i] = tc_e_cast(e, params->values[k * stride + i], work);
+            tc_value *w_hr = projected ? tc_e_cast(e, params->values[k * stride + per], work) : NULL, *in = x;
+            if (projected) in = enter_projected(e, x, h, w, w_hr, r), h = tc_e_zeros_like(e, c);
             if (!biases) w[2] = w[3] = tc_emit_call(e, "aten::new_zeros", "vI", x, (int64_t[]){hidden * tc_rnn_gates(mode)}, 1);
-            tc_value *y = tc_emit_call(e, "aten::mkldnn_rnn_layer", "vvvvvvvbIiiibbbb", x, w[0], w[1], w[2], w[3], h, c, r, (int64_t[]){0}, 0,
+            tc_value *y = tc_emit_call(e, "aten::mkldnn_rnn_layer", "vvvvvvvbIiiibbbb", in, w[0], w[1], w[2], w[3], h, c, r, (int64_t[]){0}, 0,
                                        (int64_t)mode, hidden, (int64_t)1, biases, 0, 0, train);
-            out[r] = y, hy[k] = tc_emit_out(y, 1), cy[k] = tc_emit_out(y, 2);
+            out[r] = projected ? tc_emit_call(e, "aten::linear", "vv", y, w_hr) : y;
+            hy[k] = projected ? tc_emit_call(e, "aten::linear", "vv", tc_emit_out(y, 1), w_hr) : tc_emit_out(y, 1), cy[k] = tc_emit_out(y, 2);
         }
         x = directions == 1 ? out[0] : tc_emit_call(e, "aten::cat", "Vi", out, 2, (int64_t)2);
         if (train && dropout > 0 && l < layers - 1) x = tc_emit_call(e, "aten::dropout", "vfb", x, dropout, 1);
@@ -174,7 +191,9 @@ const tc_op tc_ops_rnn[] = {
      .kernel = &tc_k_rnn_layer_backward,
      .doc = "gradients of mkldnn_rnn_layer"},
     NETWORK("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)",
-            "lstm(f32[5,3,4], [f32[1,3,6], f32[1,3,6]], [f32[24,4], f32[24,6], f32[24], f32[24]], True, 1, 0.0, False, False, False)",
+            "lstm(f32[5,3,4], [f32[1,3,6], f32[1,3,6]], [f32[24,4], f32[24,6], f32[24], f32[24]], True, 1, 0.0, False, False, False);"
+            "lstm(f32[5,3,4], [f32[2,3,2], f32[2,3,6]], [f32[24,4], f32[24,2], f32[24], f32[24], f32[2,6], f32[24,4], f32[24,2], f32[24], f32[24],"
+            " f32[2,6]], True, 1, 0.0, False, True, False)",
             "long short-term memory over a sequence"),
     NETWORK("gru", "Tensor", "(Tensor, Tensor)",
             "gru(f32[5,3,4], f32[2,3,6], [f32[18,4], f32[18,6], f32[18,4], f32[18,6]], False, 1, 0.0, False, True, False)",

@@ -36,6 +36,14 @@ static const char *const table[][2] = {
      "[1.0, 2.0, 1.5, 4.5]"},
     {"m, v = torch.zeros(2), torch.ones(2)\nF.batch_norm(torch.zeros(0, 2), m, v, training=True)\nr = m.tolist() + v.tolist()\n",
      "[0.0, 0.0, 1.0, 1.0]"},
+    {"m = torch.nn.BatchNorm1d(1, momentum=None)\nm(torch.tensor([[1.], [3.]]))\nm(torch.tensor([[5.], [9.]]))\n"
+     "r = m.running_mean.tolist() + m.running_var.tolist()\n",
+     "[4.5, 5.0]"},
+    {"r = torch.nn.CrossMapLRN2d(3, alpha=1.0)(torch.ones(1, 5, 1, 1)).view(-1).tolist()\n",
+     "[0.6817315816879272, 0.5946035385131836, 0.5296846628189087, 0.5296846628189087, 0.5946035385131836]"},
+    /* the table's rows that are picked are scaled in place */
+    {"w = torch.tensor([[3., 4.], [0.3, 0.4], [6., 8.]])\nF.embedding(torch.tensor([0, 1]), w, max_norm=1.0)\nr = w.tolist()\n",
+     "[[0.6000000238418579, 0.800000011920929], [0.30000001192092896, 0.4000000059604645], [6.0, 8.0]]"},
     /* the generator draws for what is not positive only */
     {"torch.manual_seed(42)\nr = F.rrelu(torch.tensor([-1., 2., -1.]), training=True).tolist()\n",
      "[-0.13711552321910858, 2.0, -0.13810628652572632]"},

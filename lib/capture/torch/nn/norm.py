@@ -226,6 +226,34 @@ class LocalResponseNorm(Module):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
+# The function and its gradient as PyTorch computes them: the running sum over neighbouring channels never drops the first channel, and the
+# window of the gradient ends at the channel itself for sizes of 3 and 4. squares, ratio: N C H W.
+class _CrossMapLRN2d(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, input, size, alpha, beta, k):
+        reach = int((size - 1) / 2 + 1)
+        squares = input * input
+        total = torch.ops.aten.constant_pad_nd(squares, (0, 0, 0, 0, reach - 1, reach - 1)).unfold(1, 2 * reach - 1, 1).sum(-1)
+        channels = input.size(1)
+        if channels > reach:
+            first = squares.narrow(1, 0, 1).expand(-1, channels - reach, -1, -1)
+            total = total + torch.ops.aten.constant_pad_nd(first, (0, 0, 0, 0, reach, 0))
+        scale = total * (alpha / size) + k
+        output = torch.pow(scale, -beta) * input
+        ctx.size, ctx.alpha, ctx.beta = size, alpha, beta
+        ctx.save_for_backward(input, output, scale)
+        return output
+
+    @staticmethod
+    def backward(ctx, grad_output):
+        input, output, scale = ctx.saved_tensors
+        before = int(ctx.size - (ctx.size - 1) / 2)
+        ratio = torch.ops.aten.constant_pad_nd(grad_output * output / scale, (0, 0, 0, 0, before, ctx.size - 1 - before))
+        total = ratio.unfold(1, ctx.size, 1).sum(-1)
+        grad = torch.pow(scale, -ctx.beta) * grad_output - input * total * (2 * ctx.alpha * ctx.beta / ctx.size)
+        return grad, None, None, None, None
+
+
 class CrossMapLRN2d(Module):
     def __init__(self, size, alpha=1e-4, beta=0.75, k=1):
         super().__init__()
@@ -237,11 +265,7 @@ class CrossMapLRN2d(Module):
     def forward(self, input):
         if input.dim() != 4:
             raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
-        # Sum of squares over `size` neighbouring channels, divided by the size, absent channels counting as zero.
-        before = (self.size - 1) // 2
-        squares = torch.ops.aten.constant_pad_nd(input * input, (0, 0, 0, 0, before, self.size - 1 - before))
-        total = squares.unfold(1, self.size, 1).sum(-1)
-        return input * torch.pow(total * (self.alpha / self.size) + self.k, -self.beta)
+        return _CrossMapLRN2d.apply(input, self.size, self.alpha, self.beta, self.k)
 
     def extra_repr(self):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
