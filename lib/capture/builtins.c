@@ -193,6 +193,11 @@ static V complex_attr(C *c, V o, str *name) {
     return !strcmp(name->s, "real") ? tc_float(c, z->re) : !strcmp(name->s, "imag") ? tc_float(c, z->im) : NULL;
 }
 
+static V z_conjugate(C *c, args *A) {
+    cplx *z = (cplx *)A->a[0];
+    return tc_complex(c, z->re, -z->im);
+}
+
 /* ---- functions ---- */
 static V f_len(C *c, args *A) {
     V v[1];
@@ -384,6 +389,8 @@ static V f_pow(C *c, args *A) {
 static V f_divmod(C *c, args *A) {
     V v[2];
     tc_take(c, A, "divmod", "a b", v);
+    V f = tc_special(c, v[0], c->n___divmod__);
+    if (f) return tc_call2(c, f, v[0], v[1]);
     return tc_tuple_of(c, 2, tc_binary(c, 'f', v[0], v[1]), tc_binary(c, '%', v[0], v[1]));
 }
 
@@ -693,6 +700,8 @@ void tc_builtins_init(C *c) {
     }
     c->types[K_SLICE]->instance_attr = slice_attr;
     c->types[K_RANGE]->instance_attr = range_attr;
+    static const native_def complexes[] = {{"conjugate", z_conjugate}, {NULL, NULL}};
+    tc_type_methods(c, K_COMPLEX, complexes);
     c->types[K_COMPLEX]->instance_attr = complex_attr;
     tc_dict_setc(c, c->builtins, "NotImplemented", c->notimpl);
     tc_dict_setc(c, c->builtins, "Ellipsis", c->ellipsis);

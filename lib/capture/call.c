@@ -92,7 +92,8 @@ _Noreturn static void missing(C *c, func *f, V *slots) {
     for (int i = 0; i < s->nparams; i++) {
         const param *p = &s->params[i];
         if (p->kind == P_VAR || p->kind == P_KW || slots[p->var->slot]) continue;
-        if (p->kind == P_KWONLY && !n) kw = true;
+        if (p->kind == P_KWONLY && n && !kw) break; /* the positional ones are said first */
+        if (p->kind == P_KWONLY) kw = true;
         tc_buf_printf(&b, "%s'%s'", n++ ? ", " : "", p->name->s);
     }
     const char *names = tc_arena_strndup(&c->arena, tc_buf_str(&b), b.len);

@@ -207,6 +207,7 @@ static V resolve_base(C *c, V b) {
     if (tc_kind_of(b) == K_ALIAS) {
         alias *a = (alias *)b;
         if (tc_kind_of(a->origin) == K_TYPE) return a->origin;
+        if (!strcmp(a->name->s, "TypedDict")) return (V)c->types[K_DICT];
         return NULL; /* Generic[T], Protocol: nothing at run time */
     }
     if (tc_kind_of(b) != K_TYPE) tc_raise(c, "TypeError", "a class cannot derive from a '%s' object", tc_type_name(c, b));
@@ -222,11 +223,16 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
     t->user = true;
     t->d = ns;
     t->kind = K_OBJECT;
-    t->bases = tc_mem(c, sizeof(type *) * (nb + 1));
+    t->bases = tc_mem(c, sizeof(type *) * (nb + 2));
+    type *number = NULL;
     for (size_t i = 0; i < nb; i++) {
         V r = resolve_base(c, b[i]);
         if (!r) continue;
         type *base = (type *)r;
+        if (base == c->types[K_INT] || base == c->types[K_FLOAT]) {
+            number = base;
+            continue;
+        }
         if (base == c->types[K_BOOL] || base == c->types[K_NONE] || base == c->types[K_FUNC] || base == c->types[K_SLICE])
             tc_raise(c, "TypeError", "type '%s' is not an acceptable base type", base->name->s);
         t->bases[t->nbases++] = base;
@@ -235,6 +241,12 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
             t->kind = base->kind;
         }
         if (base->instance_attr) t->instance_attr = base->instance_attr, t->instance_setattr = base->instance_setattr;
+    }
+    if (number) { /* its instances are objects that hold a number: std/_number.py */
+        if (t->kind != K_OBJECT) tc_raise(c, "TypeError", "multiple bases have instance lay-out conflict");
+        module *m = tc_import(c, "_number", true);
+        t->bases[t->nbases++] = (type *)tc_dict_gets(c, m->d, tc_intern_str(c, tc_as_str(tc_strz(c, number->kind == K_INT ? "Int" : "Float"))));
+        t->bases[t->nbases++] = number;
     }
     if (!t->nbases) t->bases[t->nbases++] = c->types[K_OBJECT];
     linearise(c, t);

@@ -76,11 +76,14 @@ static V l_clear(C *c, args *A) {
     return c->none;
 }
 static V l_index(C *c, args *A) {
-    V v[3];
-    tc_take(c, A, "index", "self value start=", v);
-    size_t n, from = v[2] ? (size_t)tc_index(c, v[2], "start") : 0;
+    V v[4];
+    tc_take(c, A, "index", "self value start= stop=", v);
+    size_t n;
     V *a = tc_items(A->a[0], &n);
-    int64_t i = from <= n ? position(c, a + from, n - from, v[1]) : -1;
+    int64_t from, to, step, count;
+    slice part = {.start = v[2] ? v[2] : c->none, .stop = v[3] ? v[3] : c->none, .step = c->none};
+    tc_slice_bounds(c, &part, (int64_t)n, &from, &to, &step, &count);
+    int64_t i = count ? position(c, a + from, (size_t)count, v[1]) : -1;
     if (i < 0) tc_raise(c, "ValueError", "%s is not in %s", tc_repr(c, v[1])->s, tc_type_name(c, A->a[0]));
     return tc_int(c, i + (int64_t)from);
 }
@@ -290,14 +293,51 @@ static V s_union(C *c, args *A) { return fold(c, A, '|'); }
 static V s_intersection(C *c, args *A) { return fold(c, A, '&'); }
 static V s_difference(C *c, args *A) { return fold(c, A, '-'); }
 static V s_symmetric(C *c, args *A) { return fold(c, A, '^'); }
-static V s_update(C *c, args *A) {
+static V becomes(C *c, args *A, int op) {
     set *s = self_set(c, A);
-    s->d = ((set *)fold(c, A, '|'))->d;
+    if (s->frozen) tc_raise(c, "AttributeError", "a frozenset cannot be changed");
+    tc_global_guard(c, s->d->module, (V)s);
+    s->d = ((set *)fold(c, A, op))->d;
     return c->none;
 }
+static V s_update(C *c, args *A) { return becomes(c, A, '|'); }
+static V s_intersection_update(C *c, args *A) { return becomes(c, A, '&'); }
+static V s_difference_update(C *c, args *A) { return becomes(c, A, '-'); }
+static V s_symmetric_update(C *c, args *A) { return becomes(c, A, '^'); }
 static V s_issubset(C *c, args *A) { return tc_rich(c, 'L', A->a[0], as_set(c, A->a[1])); }
 static V s_issuperset(C *c, args *A) { return tc_rich(c, 'G', A->a[0], as_set(c, A->a[1])); }
 static V s_isdisjoint(C *c, args *A) { return tc_bool(c, !tc_truth(c, tc_binary(c, '&', A->a[0], as_set(c, A->a[1])))); }
+
+/* ---- range ---- */
+/* Where x stands in the range, or -1. */
+static int64_t range_place(const range *r, V x) {
+    int64_t i;
+    if (tc_kind_of(x) == K_FLOAT && tc_flt(x) == floor(tc_flt(x)) && fabs(tc_flt(x)) < 1e18) i = (int64_t)tc_flt(x);
+    else if (tc_is_small(x)) i = tc_small(x);
+    else return -1;
+    if (r->step > 0 ? i < r->start || i >= r->stop : i > r->start || i <= r->stop) return -1;
+    return (i - r->start) % r->step ? -1 : (i - r->start) / r->step;
+}
+static V r_count(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "count", "self value", v);
+    return tc_int(c, range_place((range *)v[0], v[1]) >= 0);
+}
+static V r_index(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "index", "self value", v);
+    int64_t i = range_place((range *)v[0], v[1]);
+    if (i < 0) tc_raise(c, "ValueError", "%s is not in range", tc_repr(c, v[1])->s);
+    return tc_int(c, i);
+}
+static V slice_indices(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "indices", "self len", v);
+    int64_t n = tc_index(c, v[1], "len"), a, b, st, count;
+    if (n < 0) tc_raise(c, "ValueError", "length should not be negative");
+    tc_slice_bounds(c, (slice *)v[0], n, &a, &b, &st, &count);
+    return tc_tuple_of(c, 3, tc_int(c, a), tc_int(c, b), tc_int(c, st));
+}
 
 /* ---- numbers ---- */
 static V i_bit_length(C *c, args *A) { return tc_int(c, tc_int_bits(tc_kind_of(A->a[0]) == K_BOOL ? tc_int(c, A->a[0] == c->true_) : A->a[0])); }
@@ -356,6 +396,9 @@ void tc_containers_init(C *c) {
                                       {"difference", s_difference},
                                       {"symmetric_difference", s_symmetric},
                                       {"update", s_update},
+                                      {"intersection_update", s_intersection_update},
+                                      {"difference_update", s_difference_update},
+                                      {"symmetric_difference_update", s_symmetric_update},
                                       {"issubset", s_issubset},
                                       {"issuperset", s_issuperset},
                                       {"isdisjoint", s_isdisjoint},
@@ -364,6 +407,10 @@ void tc_containers_init(C *c) {
     static const native_def ints[] = {{"bit_length", i_bit_length}, {"bit_count", i_bit_count}, {"is_integer", f_is_integer}, {"conjugate", i_item},
                                       {"__index__", i_number},      {"__int__", i_number},      {"__float__", i_float},       {NULL, NULL}};
     static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int}, {"is_integer", f_is_integer}, {"conjugate", i_item}, {NULL, NULL}};
+    static const native_def ranges[] = {{"index", r_index}, {"count", r_count}, {NULL, NULL}};
+    static const native_def slices[] = {{"indices", slice_indices}, {NULL, NULL}};
+    tc_type_methods(c, K_RANGE, ranges);
+    tc_type_methods(c, K_SLICE, slices);
     tc_type_methods(c, K_LIST, lists);
     tc_type_methods(c, K_TUPLE, tuples);
     tc_type_methods(c, K_SIZE, tuples);

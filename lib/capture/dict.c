@@ -125,7 +125,6 @@ dict *tc_dict_copy(C *c, dict *d) {
     dict *r = tc_dict(c);
     V k, v;
     for (size_t i = 0; tc_dict_next(d, &i, &k, &v);) tc_dict_set(c, r, k, v);
-    r->default_factory = d->default_factory;
     return r;
 }
 

@@ -563,11 +563,6 @@ static void repr_native(C *c, tc_buf *b, V v) {
         tc_buf_putc(b, ']');
         break;
     case K_DICT: {
-        if (((dict *)v)->default_factory) {
-            tc_buf_puts(b, "defaultdict(");
-            repr_into(c, b, ((dict *)v)->default_factory);
-            tc_buf_puts(b, ", ");
-        } else if (v->type->user) tc_buf_printf(b, "%s(", v->type->name->s);
         tc_buf_putc(b, '{');
         V k, x;
         bool first = true;
@@ -577,7 +572,7 @@ static void repr_native(C *c, tc_buf *b, V v) {
             tc_buf_puts(b, ": ");
             repr_into(c, b, x);
         }
-        tc_buf_puts(b, v->type->user || ((dict *)v)->default_factory ? "})" : "}");
+        tc_buf_putc(b, '}');
         break;
     }
     case K_SET:

@@ -93,7 +93,6 @@ struct dict {
     uint32_t *slot;
     size_t nslots;
     const void *module;
-    V default_factory;
 };
 typedef struct {
     obj h;
@@ -286,7 +285,7 @@ typedef struct file {
                             X(__self__) X(__func__) X(__instancecheck__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__)      \
                                 X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__)  \
                                     X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers)     \
-                                        X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad) X(default_factory)
+                                        X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
 

@@ -82,6 +82,19 @@ static V float_op(C *c, int op, double a, double b) {
     }
 }
 
+/* z to the power n by squaring, as CPython does for whole exponents. */
+static V complex_whole_power(C *c, double re, double im, int n) {
+    double r = 1, i = 0;
+    for (int m = n < 0 ? -n : n; m; m >>= 1) {
+        double x = re, t = r;
+        if (m & 1) r = r * re - i * im, i = t * im + i * re;
+        re = re * re - im * im, im = x * im + im * x;
+    }
+    double d = r * r + i * i;
+    if (n < 0 && d == 0) tc_raise(c, "ZeroDivisionError", "0.0 to a negative or complex power");
+    return n < 0 ? tc_complex(c, r / d, -i / d) : tc_complex(c, r, i);
+}
+
 static V complex_op(C *c, int op, V a, V b) {
     double ar, ai = 0, br, bi = 0;
     if (tc_kind_of(a) == K_COMPLEX) ar = ((cplx *)a)->re, ai = ((cplx *)a)->im;
@@ -99,6 +112,7 @@ static V complex_op(C *c, int op, V a, V b) {
     }
     case 'p': {
         if (br == 0 && bi == 0) return tc_complex(c, 1, 0);
+        if (bi == 0 && br == floor(br) && fabs(br) <= 100) return complex_whole_power(c, ar, ai, (int)br);
         double m = hypot(ar, ai), th = atan2(ai, ar);
         if (m == 0) return tc_complex(c, 0, 0);
         double r = pow(m, br) * exp(-bi * th), w = th * br + bi * log(m);
@@ -427,11 +441,6 @@ V tc_getitem(C *c, V o, V key) {
     case K_DICT: {
         V v = tc_dict_get(c, (dict *)o, key);
         if (v) return v;
-        if (((dict *)o)->default_factory) {
-            v = tc_call0(c, ((dict *)o)->default_factory);
-            tc_dict_set(c, (dict *)o, key, v);
-            return v;
-        }
         V f = o->type->user ? tc_special(c, o, c->n___missing__) : NULL;
         if (f) return tc_call2(c, f, o, key);
         type *t = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "KeyError", 8));

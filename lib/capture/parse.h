@@ -11,6 +11,7 @@ typedef struct {
     token t, ahead; /* the current token and, when has_ahead, the next */
     bool has_ahead;
     scope *sc;
+    str *cls; /* of the innermost class: __x in it is _cls__x; NULL outside */
     int depth, loops;
     int last_line;
 } parser;

@@ -3,10 +3,19 @@
 
 #include <stdio.h>
 
+/* A name private to its class: __x inside class K is _K__x. */
+static str *private_name(parser *p, str *name) {
+    const char *cls = p->cls->s;
+    while (*cls == '_') cls++;
+    if (!*cls || !strncmp(name->s + name->len - 2, "__", 2)) return name;
+    return tc_intern_str(p->c, tc_as_str(tc_strf(p->c, "_%s%s", cls, name->s)));
+}
+
 void tc_p_next(parser *p) {
     p->last_line = p->t.line;
     if (p->has_ahead) p->t = p->ahead, p->has_ahead = false;
     else p->t = tc_lex(&p->lx);
+    if (p->cls && p->t.kind == T_NAME && p->t.name->len > 2 && !strncmp(p->t.name->s, "__", 2)) p->t.name = private_name(p, p->t.name);
 }
 
 const token *tc_p_peek(parser *p) {

@@ -417,9 +417,10 @@ static ast *class_statement(parser *p) {
     n->sc = s;
     p->sc = s;
     int loops = p->loops;
-    p->loops = 0;
+    str *cls = p->cls;
+    p->loops = 0, p->cls = name;
     block(p, &s->body, &s->nbody);
-    p->loops = loops;
+    p->loops = loops, p->cls = cls;
     p->sc = outer;
     docstring(s);
     return n;

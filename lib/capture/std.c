@@ -16,15 +16,19 @@ static V one(C *c, args *A, const char *name, double (*f)(double), tc_symop sym)
     }
     return tc_float(c, r);
 }
-#define ONE(name, sym) \
+
+/* clang-format off */
+#define MATH_OF_ONE(X) /* X(function of one number, its operation on symbolic sizes or 0) */ \
+    X(sqrt, TC_S_SQRT) X(exp, TC_S_EXP) X(sin, TC_S_SIN) X(cos, TC_S_COS) X(tan, TC_S_TAN) X(tanh, TC_S_TANH) X(fabs, TC_S_FABS) \
+    X(log10, 0) X(asin, 0) X(acos, 0) X(atan, 0) X(sinh, 0) X(cosh, 0) X(asinh, 0) X(acosh, 0) X(atanh, 0) \
+    X(log1p, 0) X(expm1, 0) X(exp2, 0) X(erf, 0) X(erfc, 0) X(lgamma, 0) X(cbrt, 0)
+/* clang-format on */
+#define X(name, sym) \
     static V m_##name(C *c, args *A) { return one(c, A, #name, name, sym); }
-ONE(sqrt, TC_S_SQRT)
-ONE(exp, TC_S_EXP)
-ONE(sin, TC_S_SIN) ONE(cos, TC_S_COS) ONE(tan, TC_S_TAN) ONE(tanh, TC_S_TANH) ONE(log10, 0) ONE(asin, 0) ONE(acos, 0) ONE(atan, 0) ONE(sinh, 0)
-    ONE(cosh, 0) ONE(asinh, 0) ONE(acosh, 0) ONE(atanh, 0) ONE(log1p, 0) ONE(expm1, 0) ONE(erf, 0) ONE(erfc, 0) ONE(lgamma, 0) ONE(fabs, TC_S_FABS)
-        ONE(cbrt, 0) ONE(exp2, 0) static double gamma_fn(double x) {
-    return tgamma(x);
-}
+MATH_OF_ONE(X)
+#undef X
+
+static double gamma_fn(double x) { return tgamma(x); }
 static V m_gamma(C *c, args *A) { return one(c, A, "gamma", gamma_fn, 0); }
 static double degrees_fn(double x) { return x * (180.0 / M_PI); }
 static double radians_fn(double x) { return x * (M_PI / 180.0); }
@@ -310,15 +314,6 @@ static V t_namedtuple(C *c, args *A) {
 }
 
 /* ---- what std/ asks for ---- */
-static V s_defaultdict(C *c, args *A) {
-    dict *d = tc_dict(c);
-    if (A->n && A->a[0] != c->none) d->default_factory = A->a[0];
-    args B = *A;
-    if (B.n > 0) B.a++, B.n--;
-    V v = tc_call(c, (V)c->types[K_DICT], &B), k, x;
-    for (size_t i = 0; tc_dict_next((dict *)v, &i, &k, &x);) tc_dict_set(c, d, k, x);
-    return (V)d;
-}
 static V s_kind(C *c, args *A) { return tc_strz(c, c->types[tc_kind_of(A->a[0])]->name->s); }
 static V s_warn(C *c, args *A) {
     str *s = tc_to_str(c, A->n ? A->a[0] : c->none);
@@ -376,7 +371,7 @@ void tc_std_init(C *c) {
     for (size_t i = 0; i < sizeof gen / sizeof *gen; i++)
         tc_dict_setc(c, m->d, gen[i].name, make_typing(c, tc_intern(c, gen[i].name, strlen(gen[i].name)), (V)c->types[gen[i].k]));
     m = tc_module(c, "_lang");
-    static const native_def lang[] = {{"namedtuple", t_namedtuple}, {"defaultdict", s_defaultdict}, {"kind", s_kind}, {"warn", s_warn},
-                                      {"signature", s_params},      {"__import__", s_import},       {NULL, NULL}};
+    static const native_def lang[] = {{"namedtuple", t_namedtuple}, {"kind", s_kind},         {"warn", s_warn},
+                                      {"signature", s_params},      {"__import__", s_import}, {NULL, NULL}};
     tc_define(c, m->d, lang);
 }

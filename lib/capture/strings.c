@@ -340,12 +340,31 @@ static V m_zfill(C *c, args *A) {
     return tc_buf_to_str(c, &b);
 }
 
+static V m_expandtabs(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "expandtabs", "self tabsize=", v);
+    str *s = self_str(c, A, "expandtabs");
+    int64_t size = v[1] ? tc_index(c, v[1], "tabsize") : 8, column = 0;
+    if (size > 1000) tc_raise_limit(c, "expandtabs: a width of %lld is over the limit", (long long)size);
+    tc_buf b = {0};
+    for (uint32_t i = 0; i < s->len; i++) {
+        if (s->s[i] == '\t') {
+            for (int64_t n = size > 0 ? size - column % size : 0; n > 0; n--, column++) tc_buf_putc(&b, ' ');
+            continue;
+        }
+        tc_buf_putc(&b, s->s[i]);
+        column = s->s[i] == '\n' || s->s[i] == '\r' ? 0 : column + ((s->s[i] & 0xc0) != 0x80);
+    }
+    return tc_buf_to_str(c, &b);
+}
+
 void tc_str_init(C *c) {
     static const native_def m[] = {{"upper", m_upper},
                                    {"lower", m_lower},
                                    {"casefold", m_lower},
                                    {"swapcase", m_swapcase},
                                    {"title", m_title},
+                                   {"expandtabs", m_expandtabs},
                                    {"capitalize", m_capitalize},
                                    {"strip", m_strip},
                                    {"lstrip", m_lstrip},

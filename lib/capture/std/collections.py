@@ -1,10 +1,41 @@
 # collections: dicts keep their order, so OrderedDict is a dict that says so.
-from _lang import namedtuple, defaultdict
+from _lang import namedtuple
 
 
 class OrderedDict(dict):
     def __repr__(self):
         return f"{type(self).__name__}({dict(self)!r})" if self else f"{type(self).__name__}()"
+
+    def __eq__(self, other):
+        if isinstance(other, OrderedDict) and list(self) != list(other):
+            return False
+        return dict(self) == other
+
+    def popitem(self, last=True):
+        if not self:
+            raise KeyError("dictionary is empty")
+        key = list(self)[-1 if last else 0]
+        return key, self.pop(key)
+
+
+class defaultdict(dict):
+    def __init__(self, default_factory=None, /, *args, **kw):
+        if default_factory is not None and not callable(default_factory):
+            raise TypeError("first argument must be callable or None")
+        super().__init__(*args, **kw)
+        self.default_factory = default_factory
+
+    def __missing__(self, key):
+        if self.default_factory is None:
+            raise KeyError(key)
+        value = self[key] = self.default_factory()
+        return value
+
+    def copy(self):
+        return type(self)(self.default_factory, self)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.default_factory!r}, {dict(self)!r})"
 
 
 class Counter(dict):
@@ -15,15 +46,20 @@ class Counter(dict):
     def __missing__(self, key):
         return 0
 
+    def _add(self, sign, iterable, kw):
+        for pairs in (iterable, kw):
+            if isinstance(pairs, dict):
+                for k, v in pairs.items():
+                    self[k] = self[k] + sign * v
+            elif pairs is not None:
+                for k in pairs:
+                    self[k] = self[k] + sign
+
     def update(self, iterable=None, /, **kw):
-        if isinstance(iterable, dict):
-            for k, v in iterable.items():
-                self[k] = self[k] + v
-        elif iterable is not None:
-            for k in iterable:
-                self[k] = self[k] + 1
-        for k, v in kw.items():
-            self[k] = self[k] + v
+        self._add(1, iterable, kw)
+
+    def subtract(self, iterable=None, /, **kw):
+        self._add(-1, iterable, kw)
 
     def most_common(self, n=None):
         items = sorted(self.items(), key=lambda kv: kv[1], reverse=True)
@@ -34,6 +70,47 @@ class Counter(dict):
 
     def total(self):
         return sum(self.values())
+
+    def copy(self):
+        return Counter(self)
+
+    def _merge(self, other, of):
+        out = Counter()
+        for k in list(self) + [k for k in other if k not in self]:
+            n = of(self[k], other[k])
+            if n > 0:
+                out[k] = n
+        return out
+
+    def __add__(self, other):
+        return self._merge(other, lambda a, b: a + b)
+
+    def __sub__(self, other):
+        return self._merge(other, lambda a, b: a - b)
+
+    def __and__(self, other):
+        return self._merge(other, min)
+
+    def __or__(self, other):
+        return self._merge(other, max)
+
+    def __pos__(self):
+        return self + Counter()
+
+    def __neg__(self):
+        return Counter() - self
+
+    def __delitem__(self, key):
+        if key in self:
+            super().__delitem__(key)
+
+    def __eq__(self, other):
+        if not isinstance(other, Counter):
+            return dict(self) == other
+        return all(self[k] == other[k] for k in list(self) + list(other))
+
+    def __repr__(self):
+        return f"Counter({dict(self.most_common())!r})" if self else "Counter()"
 
 
 class deque:
@@ -53,14 +130,26 @@ class deque:
             self._items.pop()
 
     def extend(self, iterable):
-        for x in iterable:
+        for x in list(iterable):
             self.append(x)
 
     def extendleft(self, iterable):
-        for x in iterable:
+        for x in list(iterable):
             self.appendleft(x)
 
+    def insert(self, i, x):
+        if self.maxlen is not None and len(self._items) >= self.maxlen:
+            raise IndexError("deque already at its maximum size")
+        self._items.insert(i, x)
+
+    def remove(self, x):
+        if x not in self._items:
+            raise ValueError("deque.remove(x): x not in deque")
+        self._items.remove(x)
+
     def pop(self):
+        if not self._items:
+            raise IndexError("pop from an empty deque")
         return self._items.pop()
 
     def popleft(self):
@@ -70,6 +159,18 @@ class deque:
 
     def clear(self):
         self._items.clear()
+
+    def reverse(self):
+        self._items.reverse()
+
+    def count(self, x):
+        return self._items.count(x)
+
+    def index(self, x, *bounds):
+        return self._items.index(x, *bounds)
+
+    def copy(self):
+        return deque(self._items, self.maxlen)
 
     def rotate(self, n=1):
         if self._items:
@@ -82,28 +183,91 @@ class deque:
     def __iter__(self):
         return iter(self._items)
 
+    def __reversed__(self):
+        return reversed(self._items)
+
     def __getitem__(self, i):
         return self._items[i]
 
     def __setitem__(self, i, x):
         self._items[i] = x
 
+    def __delitem__(self, i):
+        del self._items[i]
+
     def __contains__(self, x):
         return x in self._items
+
+    def __add__(self, other):
+        return deque(self._items + list(other), self.maxlen)
+
+    def __iadd__(self, other):
+        self.extend(other)
+        return self
+
+    def __mul__(self, n):
+        return deque(self._items * n, self.maxlen)
 
     def __eq__(self, other):
         return isinstance(other, deque) and self._items == other._items
 
     def __repr__(self):
-        return f"deque({self._items!r})"
+        return f"deque({self._items!r})" if self.maxlen is None else f"deque({self._items!r}, maxlen={self.maxlen})"
 
 
 class UserDict(dict):
     pass
 
 
-class ChainMap(dict):
+class ChainMap:
     def __init__(self, *maps):
-        super().__init__()
-        for m in reversed(maps):
-            self.update(m)
+        self.maps = list(maps) or [{}]
+
+    def new_child(self, m=None):
+        return ChainMap({} if m is None else m, *self.maps)
+
+    @property
+    def parents(self):
+        return ChainMap(*self.maps[1:])
+
+    def _joined(self):
+        out = {}
+        for m in reversed(self.maps):
+            out.update(m)
+        return out
+
+    def __getitem__(self, key):
+        for m in self.maps:
+            if key in m:
+                return m[key]
+        raise KeyError(key)
+
+    def get(self, key, default=None):
+        return self[key] if key in self else default
+
+    def __setitem__(self, key, value):
+        self.maps[0][key] = value
+
+    def __delitem__(self, key):
+        del self.maps[0][key]
+
+    def __contains__(self, key):
+        return any(key in m for m in self.maps)
+
+    def __iter__(self):
+        return iter(self._joined())
+
+    def __len__(self):
+        return len(self._joined())
+
+    def keys(self):
+        return self._joined().keys()
+
+    def values(self):
+        return self._joined().values()
+
+    def items(self):
+        return self._joined().items()
+
+    def __repr__(self):
+        return f"ChainMap({', '.join(repr(m) for m in self.maps)})"

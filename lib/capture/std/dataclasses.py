@@ -85,6 +85,8 @@ def _init(cls, all_fields):
             elif f.default_factory is not MISSING:
                 value = f.default_factory()
             elif f.default is not MISSING:
+                if not f.init:
+                    continue
                 value = f.default
             elif f.init:
                 missing.append(f"'{f.name}'")

@@ -87,11 +87,8 @@ class Enum:
     def __format__(self, spec):
         return format(str(self), spec)
 
-    def __eq__(self, other):
-        return self is other or (isinstance(self, str) and isinstance(other, str) and str.__eq__(self, other))
-
     def __hash__(self):
-        return hash(self._name_)
+        return hash(self._value_ if isinstance(self, (int, str)) else self._name_)
 
 
 class StrEnum(str, Enum):
@@ -102,78 +99,102 @@ class StrEnum(str, Enum):
     def __str__(self):
         return self._value_
 
-    def __eq__(self, other):
-        return self is other or self._value_ == other
-
-    def __hash__(self):
-        return hash(self._value_)
+    def __format__(self, spec):
+        return format(self._value_, spec)
 
 
-class IntEnum(Enum):
-    def __int__(self):
-        return self._value_
-
-    def __index__(self):
-        return self._value_
-
-    def __float__(self):
-        return float(self._value_)
-
+class IntEnum(int, Enum):
     def __str__(self):
         return str(self._value_)
 
     def __format__(self, spec):
         return format(self._value_, spec)
 
+
+class Flag(Enum):
+    @staticmethod
+    def _generate_next_value_(name, start, count, last_values):
+        return 1 << max([v.bit_length() for v in last_values], default=0)
+
+    @classmethod
+    def __meta_call__(cls, value):
+        for m in cls._member_map_.values():
+            if m._value_ == value:
+                return m
+        mask = 0
+        for m in cls._member_map_.values():
+            mask |= m._value_
+        if value < 0:
+            return cls(mask & value)
+        if value & ~mask and not issubclass(cls, int):
+            raise ValueError(f"{value!r} is not a valid {cls.__name__}")
+        new = object.__new__(cls)
+        object.__setattr__(new, "_value_", value)
+        object.__setattr__(new, "_name_", "|".join(m._name_ for m in cls.__meta_iter__() if m._value_ & value) or None)
+        return new
+
+    @classmethod
+    def __meta_iter__(cls):
+        return iter([m for m in super().__meta_iter__() if m._value_.bit_count() == 1])
+
+    def _combine(self, value):
+        return type(self)(value)
+
+    def __or__(self, other):
+        return self._combine(self._value_ | _bits(other))
+
+    def __and__(self, other):
+        return self._combine(self._value_ & _bits(other))
+
+    def __xor__(self, other):
+        return self._combine(self._value_ ^ _bits(other))
+
+    __ror__ = __or__
+    __rand__ = __and__
+    __rxor__ = __xor__
+
+    def __invert__(self):
+        return self._combine(~self._value_)
+
+    def __contains__(self, other):
+        return other._value_ & self._value_ == other._value_
+
+    def __iter__(self):
+        return iter([m for m in type(self).__meta_iter__() if m._value_ & self._value_])
+
+    def __len__(self):
+        return self._value_.bit_count()
+
     def __bool__(self):
         return self._value_ != 0
+
+    def __eq__(self, other):
+        return self._value_ == (other._value_ if isinstance(other, Flag) else other) and (type(self) is type(other) or isinstance(self, int))
 
     def __hash__(self):
         return hash(self._value_)
 
-    def __eq__(self, other):
-        return self._value_ == (other._value_ if isinstance(other, IntEnum) else other)
+    def __repr__(self):
+        return f"<{type(self).__name__}{'.' + self._name_ if self._name_ else ''}: {self._value_!r}>"
 
-    def __lt__(self, other):
-        return self._value_ < int(other)
-
-    def __le__(self, other):
-        return self._value_ <= int(other)
-
-    def __gt__(self, other):
-        return self._value_ > int(other)
-
-    def __ge__(self, other):
-        return self._value_ >= int(other)
-
-    def __add__(self, other):
-        return self._value_ + other
-
-    def __radd__(self, other):
-        return other + self._value_
-
-    def __sub__(self, other):
-        return self._value_ - other
-
-    def __rsub__(self, other):
-        return other - self._value_
-
-    def __mul__(self, other):
-        return self._value_ * other
-
-    def __rmul__(self, other):
-        return other * self._value_
-
-    def __and__(self, other):
-        return self._value_ & int(other)
-
-    def __or__(self, other):
-        return self._value_ | int(other)
+    def __str__(self):
+        return f"{type(self).__name__}.{self._name_}" if self._name_ else f"{type(self).__name__}({self._value_!r})"
 
 
-IntFlag = IntEnum
-Flag = IntEnum
+def _bits(x):
+    return x._value_ if isinstance(x, Flag) else x
+
+
+class IntFlag(int, Flag):
+    def __str__(self):
+        return str(self._value_)
+
+    def __format__(self, spec):
+        return format(self._value_, spec)
 
 
 def unique(cls):
+    names = [name for name, m in cls._member_map_.items() if m._name_ != name]
+    if names:
+        raise ValueError(f"duplicate values found in {cls!r}: {', '.join(f'{n} -> {cls._member_map_[n]._name_}' for n in names)}")
     return cls

@@ -6,6 +6,7 @@ truediv = lambda a, b: a / b
 floordiv = lambda a, b: a // b
 mod = lambda a, b: a % b
 pow = lambda a, b: a ** b
+concat = lambda a, b: a + b
 matmul = lambda a, b: a @ b
 and_ = lambda a, b: a & b
 or_ = lambda a, b: a | b
@@ -16,7 +17,8 @@ neg = lambda a: -a
 pos = lambda a: +a
 not_ = lambda a: not a
 invert = lambda a: ~a
-abs = lambda a: a if a >= 0 else -a
+inv = invert
+abs = abs
 lt = lambda a, b: a < b
 le = lambda a, b: a <= b
 eq = lambda a, b: a == b
@@ -28,7 +30,92 @@ is_not = lambda a, b: a is not b
 contains = lambda a, b: b in a
 getitem = lambda a, b: a[b]
 truth = bool
-index = lambda a: int(a)
+index = lambda a: range(a).stop
+length_hint = lambda a, default=0: len(a) if hasattr(a, "__len__") else default
+countOf = lambda a, b: sum(1 for x in a if x is b or x == b)
+
+
+def indexOf(a, b):
+    for i, x in enumerate(a):
+        if x is b or x == b:
+            return i
+    raise ValueError("sequence.index(x): x not in sequence")
+
+
+def call(f, /, *args, **kwargs):
+    return f(*args, **kwargs)
+
+
+def delitem(a, b):
+    del a[b]
+
+
+def iadd(a, b):
+    a += b
+    return a
+
+
+def isub(a, b):
+    a -= b
+    return a
+
+
+def imul(a, b):
+    a *= b
+    return a
+
+
+def itruediv(a, b):
+    a /= b
+    return a
+
+
+def ifloordiv(a, b):
+    a //= b
+    return a
+
+
+def imod(a, b):
+    a %= b
+    return a
+
+
+def ipow(a, b):
+    a **= b
+    return a
+
+
+def imatmul(a, b):
+    a @= b
+    return a
+
+
+def iand(a, b):
+    a &= b
+    return a
+
+
+def ior(a, b):
+    a |= b
+    return a
+
+
+def ixor(a, b):
+    a ^= b
+    return a
+
+
+def ilshift(a, b):
+    a <<= b
+    return a
+
+
+def irshift(a, b):
+    a >>= b
+    return a
+
+
+iconcat = iadd
 
 
 def setitem(a, b, c):

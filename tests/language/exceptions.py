@@ -1,0 +1,178 @@
+def f(a, /, b, *, c=3, **k):
+    return a, b, c, k
+
+
+print(f(1, 2), f(1, b=2, c=4, z=5), f(*[1, 2], **{"c": 1}))
+try:
+    f(a=1, b=2)
+except TypeError as e:
+    print(type(e).__name__)
+
+try:
+    try:
+        1 / 0
+    except ZeroDivisionError as e:
+        raise KeyError("k") from e
+    finally:
+        print("fin")
+except KeyError as e:
+    print(repr(e), e.args, type(e.__cause__).__name__)
+else:
+    print("no")
+
+global_v = 1
+
+
+def fn():
+    global global_v
+    global_v += 1
+
+
+fn()
+print(global_v)
+del global_v
+try:
+    print(global_v)
+except NameError as e:
+    print(e)
+
+d = {"b": 1, "a": 2}
+print(
+    sorted(d),
+    sorted(d, key=d.get),
+    max(d, key=d.get),
+    d.pop("b"),
+    d.pop("zz", None),
+    dict.fromkeys("ab", 0),
+    {**d},
+    list(d.items()),
+    d == {"a": 2},
+    "a" in d.keys(),
+    2 in d.values(),
+    len(d.items()),
+    [k for k in d],
+    {v: k for k, v in d.items()},
+    dict(zip("ab", [1, 2])),
+    d.copy() is d,
+)
+d.update(b=5, **{"c": 6})
+d.update([("z", 1)])
+print(d, next(iter(d)), list(d.values())[-1])
+d.clear()
+print(d, not d)
+for k in list({"x": 1}):
+    print(k)
+try:
+    for k in d2 if False else {"x": 1, "y": 2}:
+        pass
+except RuntimeError:
+    pass
+
+
+def outer():
+    x = [0]
+
+    def inner():
+        x[0] += 1
+        return x[0]
+
+    return inner
+
+
+i = outer()
+i()
+print(i())
+
+
+def kw(**k):
+    return sorted(k.items())
+
+
+print(kw(b=1, a=2))
+
+
+def star(a, *b, c, d=4, **e):
+    return a, b, c, d, e
+
+
+print(star(1, 2, 3, c=5, f=6))
+print(star(*(1, 2), c=3, **{"d": 9}))
+try:
+    star(1)
+except TypeError as e:
+    print(e)
+try:
+    star()
+except TypeError as e:
+    print(e)
+
+
+def df(a, b):
+    pass
+
+
+try:
+    df(1, b=2, c=3)
+except TypeError as e:
+    print(e)
+try:
+    df(1, a=2)
+except TypeError as e:
+    print(e)
+
+import math
+
+print(
+    math.floor(3.7),
+    math.ceil(-3.2),
+    math.log(math.e),
+    math.log10(1000),
+    math.log1p(0),
+    math.expm1(0),
+    math.pow(2, 3),
+    math.tau,
+    math.isnan(math.nan),
+    math.isinf(math.inf),
+    math.isfinite(1),
+    math.radians(180),
+    math.sinh(0),
+    math.erf(0),
+    math.gamma(5),
+    math.lgamma(1),
+    math.nextafter(1, 2),
+    math.exp2(3),
+    math.gcd(),
+    math.gcd(4),
+    math.lcm(2, 3, 4),
+    math.prod([]),
+    math.asin(1) > 1.5,
+    math.floor(-0.5),
+)
+try:
+    math.sqrt(-1)
+except ValueError as e:
+    print(e)
+try:
+    math.log(0)
+except ValueError as e:
+    print(e)
+try:
+    math.factorial(-1)
+except ValueError as e:
+    print("fe")
+try:
+    math.exp(1000)
+except OverflowError as e:
+    print("over")
+try:
+    1 // 0
+except ZeroDivisionError as e:
+    print(e)
+try:
+    1.0 / 0
+except ZeroDivisionError as e:
+    print(e)
+try:
+    5 % 0
+except ZeroDivisionError as e:
+    print("mod")
