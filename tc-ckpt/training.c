@@ -68,6 +68,12 @@ static void add_tensors(training *t, tc_saved_node *to, const char *prefix, bool
     }
 }
 
+static bool has(const training *t, const char *prefix) {
+    for (size_t i = 0; i < t->from->n; i++)
+        if (!strncmp(t->from->heads[i].name, prefix, strlen(prefix))) return true;
+    return false;
+}
+
 static void add_state(training *t, tc_saved_node *optimizer) {
     tc_saved_node *state = add(optimizer, node(t, TC_SAVED_DICT, "state"));
     for (size_t k = 0; k < t->params.len; k++) {
@@ -105,6 +111,7 @@ static tc_status write_tree(training *t, tc_out *o, const char *state, bool *out
     if (*out_is) {
         groups->kind = TC_SAVED_LIST;
         add_tensors(t, add(root, node(t, TC_SAVED_DICT, "model")), "model.", NULL);
+        if (has(t, "ema.")) add_tensors(t, add(root, node(t, TC_SAVED_DICT, "ema")), "ema.", NULL);
         tc_saved_node *optimizer = add(root, node(t, TC_SAVED_DICT, "optimizer"));
         add_state(t, optimizer);
         add(optimizer, groups);

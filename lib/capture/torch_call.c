@@ -213,19 +213,22 @@ static V record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
         }
     }
     g->program->no_grad = c->torch->no_grad;
-    if (c->torch->autocast != TC_DTYPE_NONE) {
+    tc_value **outs;
+    int nouts;
+    tc_status st;
+    if (c->torch->autocast != TC_DTYPE_NONE && !tc_op_schema(op)->variadic) {
         tc_emit e = {.graph = g, .source = tc_here(c)};
-        tc_status cast = tc_autocast(&e, op, a, nargs, c->torch->autocast);
-        if (!cast) cast = e.status;
-        if (cast) tc_raise_status(c, "RuntimeError", cast);
+        st = tc_autocast_call(&e, op, a, nargs, c->torch->autocast, &outs, &nouts);
+    } else {
+        tc_node *node = NULL;
+        st = tc_graph_call(g, op, a, nargs, tc_here(c), NULL, &node);
+        if (node) outs = node->outs, nouts = node->nouts;
     }
-    tc_node *node;
-    tc_status st = tc_graph_call(g, op, a, nargs, tc_here(c), NULL, &node);
     if (st) tc_raise_status(c, "RuntimeError", st);
     c->graph_full = c->graph_full || (c->max_graph_nodes && g->nnodes > c->max_graph_nodes);
-    V *r = tc_mem(c, (size_t)(node->nouts ? node->nouts : 1) * sizeof *r);
-    for (int i = 0; i < node->nouts; i++) r[i] = tc_torch_wrap_value(c, node->outs[i]);
-    return results(c, tc_op_schema(op), r, node->nouts);
+    V *r = tc_mem(c, (size_t)(nouts ? nouts : 1) * sizeof *r);
+    for (int i = 0; i < nouts; i++) r[i] = tc_torch_wrap_value(c, outs[i]);
+    return results(c, tc_op_schema(op), r, nouts);
 }
 
 V tc_torch_apply(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {

@@ -346,26 +346,30 @@ static void call(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n, const tc_op *op
         args = in_order(r, n, op);
     }
     if (!tc_jr_ok(&r->j)) return;
-    tc_node *node = NULL;
+    tc_value **outs = NULL;
+    int nouts = 0;
     if (s->autocast != TC_DTYPE_NONE && !tc_op_schema(op)->variadic) {
         tc_emit e = {.graph = s->graph, .source = n->source};
-        fail_in(r, n, tc_autocast(&e, op, args, nargs, s->autocast));
-        if (!tc_jr_ok(&r->j)) return;
+        fail_in(r, n, tc_autocast_call(&e, op, args, nargs, s->autocast, &outs, &nouts));
+    } else {
+        tc_node *node = NULL;
+        fail_in(r, n, tc_graph_call(s->graph, op, args, nargs, n->source, NULL, &node));
+        if (node) outs = node->outs, nouts = node->nouts;
     }
-    fail_in(r, n, tc_graph_call(s->graph, op, args, nargs, n->source, NULL, &node));
-    if (!node) return;
-    if (n->name) node->name = n->name;
-    node->annotations = n->metadata;
-    tc_arg *values = TC_NEWN(&r->scratch, tc_arg, (size_t)node->nouts + 1);
-    for (int i = 0; i < node->nouts; i++) {
-        tc_value *v = node->outs[i];
+    if (!tc_jr_ok(&r->j)) return;
+    tc_node *last = nouts && outs[0]->producer ? outs[0]->producer : s->graph->last;
+    if (n->name && last) last->name = n->name;
+    if (last) last->annotations = n->metadata;
+    tc_arg *values = TC_NEWN(&r->scratch, tc_arg, (size_t)nouts + 1);
+    for (int i = 0; i < nouts; i++) {
+        tc_value *v = outs[i];
         values[i] = v->kind == TC_V_NONE ? (tc_arg){.kind = TC_A_NONE} : (tc_arg){.kind = TC_A_VALUE, .value = v};
         const result *to = (size_t)i < n->results.len ? &n->results.data[i] : NULL;
         if (!to || !to->n) continue;
         if (v->kind != TC_V_LIST) adopt_value(r, s, n, v, to->names[0]);
         for (int k = 0; v->kind == TC_V_LIST && k < v->nlist && k < to->n; k++) adopt_value(r, s, n, v->list[k], to->names[k]);
     }
-    bind_results(r, s, n, values, node->nouts);
+    bind_results(r, s, n, values, nouts);
 }
 
 /* ---- bodies of control flow and regions ---- */

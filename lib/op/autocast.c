@@ -1,34 +1,46 @@
-/* Which types autocast gives to the arguments of an operator (aten/src/ATen/autocast_mode.cpp, the lists of the CPU). */
+/* Which types autocast gives to the arguments of an operator (aten/src/ATen/autocast_mode.cpp, the lists of the CPU).
+ *
+ *     aten.linear(x, w)  ->  aten.linear(to bf16 x, to bf16 w)
+ *     aten.cov(x)        ->  its composition, each operator of which is looked up in turn: PyTorch has no kernel of its own for it
+ *
+ * One mechanism for `with torch.autocast` in model files, for regions of PT2 archives and for a recipe's precision. */
 #include "op/emit.h"
 #include "op/functionalise.h"
 
 #include <string.h>
 
-typedef enum { LOWER, FULL, PROMOTE } policy;
+typedef enum { LOWER, FULL, PROMOTE, ROUND /* to `to` and back */, COMPOSE } policy;
 static const struct {
     const char *names;
     policy p;
 } lists[] = {
     {" conv1d conv2d conv3d bmm mm linalg_vecdot baddbmm addmm addbmm linear _convolution matmul conv_tbc mkldnn_rnn_layer conv_transpose1d "
      "conv_transpose2d"
-     " conv_transpose3d prelu scaled_dot_product_attention _native_multi_head_attention ",
+     " conv_transpose3d prelu scaled_dot_product_attention _native_multi_head_attention _addmm_activation"
+     " lstm rnn_tanh rnn_relu chain_matmul linalg_multi_dot " /* mkldnn_rnn_layer, or made of linear and what follows in its type */,
      LOWER},
-    {" avg_pool3d binary_cross_entropy grid_sampler polar prod quantile nanquantile stft cdist trace view_as_complex cholesky cholesky_inverse "
+    {" avg_pool3d binary_cross_entropy grid_sampler grid_sampler_2d grid_sampler_3d _grid_sampler_2d_cpu_fallback polar prod quantile nanquantile "
+     "stft cdist trace view_as_complex cholesky_inverse "
      "cholesky_solve inverse"
      " lu_solve orgqr ormqr pinverse max_pool3d max_unpool2d max_unpool3d adaptive_avg_pool3d reflection_pad1d reflection_pad2d replication_pad1d"
-     " replication_pad2d replication_pad3d mse_loss cosine_embedding_loss nll_loss nll_loss2d hinge_embedding_loss poisson_nll_loss smooth_l1_loss "
+     " replication_pad2d replication_pad3d mse_loss cosine_embedding_loss nll_loss nll_loss_nd nll_loss2d hinge_embedding_loss poisson_nll_loss "
+     "smooth_l1_loss "
      "cross_entropy_loss"
      " l1_loss huber_loss margin_ranking_loss soft_margin_loss triplet_margin_loss multi_margin_loss ctc_loss kl_div multilabel_margin_loss"
      " binary_cross_entropy_with_logits fft_fft fft_ifft fft_fft2 fft_ifft2 fft_fftn fft_ifftn fft_rfft fft_irfft fft_rfft2 fft_irfft2 fft_rfftn "
      "fft_irfftn fft_hfft"
      " fft_ihfft linalg_cond linalg_matrix_rank linalg_solve linalg_cholesky linalg_svdvals linalg_eigvals linalg_eigvalsh linalg_inv "
      "linalg_householder_product"
-     " linalg_tensorinv linalg_tensorsolve fake_quantize_per_tensor_affine geqrf _lu_with_info qr svd triangular_solve fractional_max_pool2d "
+     " linalg_tensorinv linalg_tensorsolve fake_quantize_per_tensor_affine geqrf _lu_with_info svd triangular_solve fractional_max_pool2d "
      "fractional_max_pool3d"
      " adaptive_max_pool3d multilabel_margin_loss_forward linalg_qr linalg_cholesky_ex linalg_svd linalg_eig linalg_eigh linalg_lstsq linalg_inv_ex "
-     "rms_norm ",
+     "linalg_matrix_sqrth ",
      FULL},
     {" stack cat index_copy ", PROMOTE},
+    {" gru ", ROUND}, /* its products see rounded factors; the state stays in its type, as PyTorch's does */
+    {" inner einsum tensordot matrix_power linalg_matrix_power linalg_pinv cov corrcoef gru_cell lstm_cell "
+     "rnn_tanh_cell rnn_relu_cell pad ",
+     COMPOSE},
 };
 
 static bool listed(const char *names, const char *name) {
@@ -53,22 +65,86 @@ static tc_dtype widest(const tc_arg *args, int nargs, tc_dtype d) {
     return d;
 }
 
-tc_status tc_autocast(tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to) {
+static bool policy_of(const tc_op *op, policy *out) {
     const tc_schema *s = tc_op_schema(op);
-    size_t l = 0;
-    if (strcmp(s->ns, "aten")) return NULL;
-    while (l < sizeof lists / sizeof *lists && !listed(lists[l].names, s->name)) l++;
-    if (l == sizeof lists / sizeof *lists) return NULL;
-    if (lists[l].p == FULL) to = TC_F32;
-    if (lists[l].p == PROMOTE) to = widest(args, nargs, to);
+    if (strcmp(s->ns, "aten")) return false;
+    if (s->overload && !strncmp(s->overload, "dtype", 5)) return false; /* mm.dtype and the like say their type */
+    if (!strcmp(s->name, "_convolution") && !(s->overload && !strcmp(s->overload, "deprecated"))) return false;
+    for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
+        if (listed(lists[l].names, s->name)) {
+            *out = lists[l].p;
+            return true;
+        }
+    return false;
+}
+
+static bool takes(const tc_node *n, const tc_value *v) {
+    for (int i = 0; i < n->nargs; i++) {
+        if (n->args[i].kind == TC_A_VALUE && n->args[i].value == v) return true;
+        for (int k = 0; n->args[i].kind == TC_A_VALUES && k < n->args[i].n; k++)
+            if (n->args[i].values[k] == v) return true;
+    }
+    return false;
+}
+
+static bool writes(const tc_node *n) {
+    const tc_schema *s = tc_op_schema(n->op);
+    for (int i = 0; i < s->nparams; i++)
+        if (s->params[i].mutated) return true;
+    return false;
+}
+
+/* PyTorch casts a weight once, however often it is used: the gradients of its uses meet in the lower type. */
+static tc_value *cast_before(const tc_emit *e, const tc_value *v, tc_dtype to) {
+    if (e->before || v->producer || v->graph != e->graph || !v->meta.requires_grad || v->meta.dtype != TC_F32) return NULL;
+    for (tc_node *n = e->graph->last; n; n = n->prev) {
+        if (!takes(n, v)) continue;
+        if (writes(n)) return NULL;
+        if (!strcmp(tc_op_schema(n->op)->name, "_to_copy") && n->no_grad == e->graph->program->no_grad && n->outs[0]->meta.dtype == to)
+            return n->outs[0];
+    }
+    return NULL;
+}
+
+static tc_value *cast(tc_emit *e, tc_value *v, tc_dtype to, bool back) {
+    if (!eligible(v)) return v;
+    if (v->meta.dtype == to && !back) return v;
+    tc_value *made = to == TC_F32 ? NULL : cast_before(e, v, to);
+    if (!made) made = tc_e_cast(e, v, to);
+    return back ? tc_e_cast(e, made, v->meta.dtype) : made;
+}
+
+tc_status tc_autocast(tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to) {
+    policy p;
+    if (!policy_of(op, &p) || p == COMPOSE) return NULL;
+    bool back = p == ROUND;
+    if (p == FULL) to = TC_F32;
+    if (p == PROMOTE) to = widest(args, nargs, to);
     for (int i = 0; i < nargs; i++) {
-        if (args[i].kind == TC_A_VALUE && eligible(args[i].value)) args[i].value = tc_e_cast(e, args[i].value, to);
+        if (args[i].kind == TC_A_VALUE) args[i].value = cast(e, args[i].value, to, back);
         if (args[i].kind != TC_A_VALUES || !args[i].n) continue;
         args[i].values = tc_arena_dup(&e->graph->program->arena, args[i].values, sizeof *args[i].values * (size_t)args[i].n);
-        for (int k = 0; k < args[i].n; k++)
-            if (eligible(args[i].values[k])) args[i].values[k] = tc_e_cast(e, args[i].values[k], to);
+        for (int k = 0; k < args[i].n; k++) args[i].values[k] = cast(e, args[i].values[k], to, back);
     }
     tc_status st = e->status;
     e->status = NULL;
     return st;
+}
+
+tc_status tc_autocast_call(tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to, tc_value ***outs, int *nouts) {
+    tc_node *node;
+    policy p;
+    TC_TRY(tc_autocast(e, op, args, nargs, to));
+    TC_TRY(tc_graph_call(e->graph, op, args, nargs, e->source, e->before, &node));
+    *outs = node->outs;
+    *nouts = node->nouts;
+    if (!policy_of(op, &p) || p != COMPOSE || !op->decompose) return NULL;
+    tc_emit inner = {.graph = e->graph, .before = node, .source = e->source, .origin = e->origin, .casts = true, .autocast = to};
+    tc_status st = op->decompose(&inner, node);
+    if (!st) st = inner.status;
+    else tc_status_free(inner.status);
+    TC_TRY(st, "%s", tc_op_name(op));
+    *outs = inner.results;
+    tc_node_remove(node);
+    return NULL;
 }

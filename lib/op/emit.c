@@ -1,5 +1,6 @@
 /* Emitting nodes from C: the words in which decompositions and gradient rules are written (emit.h). */
 #include "op/emit.h"
+#include "op/functionalise.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -7,6 +8,14 @@
 void tc_emit_fail(tc_emit *e, tc_status s) {
     if (e->status) tc_status_free(s);
     else e->status = s;
+}
+
+static tc_value *call_with_casts(tc_emit *e, const tc_op *op, tc_arg *args, int n) {
+    tc_value **outs = NULL;
+    int nouts = 0;
+    tc_emit plain = {.graph = e->graph, .before = e->before, .source = e->source, .origin = e->origin};
+    tc_emit_fail(e, tc_autocast_call(&plain, op, args, n, e->autocast, &outs, &nouts));
+    return e->status || !nouts ? NULL : outs[0];
 }
 
 tc_value *tc_emit_call(tc_emit *e, const char *name, const char *fmt, ...) {
@@ -61,6 +70,7 @@ tc_value *tc_emit_call(tc_emit *e, const char *name, const char *fmt, ...) {
         }
     }
     va_end(ap);
+    if (e->casts && !e->status) return call_with_casts(e, op, args, n);
     tc_node *node = NULL;
     if (!e->status) tc_emit_fail(e, tc_graph_call(e->graph, op, args, n, e->source, e->before, &node));
     if (!node) return NULL;

@@ -14,6 +14,8 @@ typedef struct tc_emit {
     tc_node *before; /* new nodes go before this one; NULL: at the end */
     tc_source source;
     const tc_node *origin;
+    bool casts; /* every call is made as under autocast to the next */
+    tc_dtype autocast;
     tc_status status; /* first failure */
     tc_value **results;
     int nresults; /* decompositions: what tc_emit_result set */

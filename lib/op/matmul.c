@@ -491,6 +491,7 @@ static tc_value *contract(tc_emit *e, operand *x, operand *y, const int *used, i
     if (nsx) x->v = tc_e_sum_dims(e, x->v, sx, nsx, true);
     if (nsy) y->v = tc_e_sum_dims(e, y->v, sy, nsy, true);
     if (!x->v || !y->v) return NULL;
+    if (!ns && !nsx && !nsy) return tc_e_mul(e, x->v, y->v); /* as PyTorch: no product of matrices where nothing is summed */
     tc_sym B = tc_sym_int(s, 1), L = B, R = B, S = B, out[LABELS];
     const tc_sym *dx = x->v->meta.size, *dy = y->v->meta.size;
     for (int i = 0; i < nb; i++) order[k++] = batch[i], B = tc_sym_mul(s, B, tc_sym_is_int(dx[batch[i]], 1) ? dy[batch[i]] : dx[batch[i]]);

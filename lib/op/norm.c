@@ -143,9 +143,9 @@ static tc_status decompose_layer_norm(tc_emit *e, const tc_node *n) {
 static tc_status shape_rms_norm(tc_shape_ctx *c) {
     int n;
     TC_TRY(check_normalized(c, 1, 2, -1, &n));
-    const tc_meta *x = tc_sh_meta(c, 0), *w = tc_sh_meta(c, 2);
+    const tc_meta *x = tc_sh_meta(c, 0);
     tc_dims d = tc_dims_of(x), stat = d;
-    TC_TRY(tc_sh_out(c, 0, w ? tc_dtype_promote(x->dtype, w->dtype) : x->dtype, &d));
+    TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
     for (int k = x->rank - n; k < x->rank; k++) stat.size[k] = tc_sym_int(tc_sh_sym(c), 1);
     return c->nouts > 1 ? tc_sh_out(c, 1, tc_dtype_compute(x->dtype), &stat) : NULL;
 }
@@ -159,7 +159,7 @@ static tc_status decompose_rms_norm(tc_emit *e, const tc_node *n) {
     tc_value *f = tc_e_cast(e, x, up), *ms = tc_emit_call(e, "aten::mean.dim", "vIb", tc_e_mul(e, f, f), dims, k, 1);
     tc_value *r = tc_e1(e, "aten::rsqrt", tc_e_adds(e, ms, eps)), *y = tc_e_mul(e, f, r);
     if (w) y = tc_e_mul(e, y, w);
-    tc_emit_result(e, 0, tc_e_cast(e, y, w ? tc_dtype_promote(d, w->meta.dtype) : d));
+    tc_emit_result(e, 0, tc_e_cast(e, y, d)); /* the input's type, whatever the weight's */
     if (tc_op_schema(n->op)->nrets > 1) tc_emit_result(e, 1, r);
     return tc_e_done(e);
 }

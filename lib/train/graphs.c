@@ -126,6 +126,7 @@ static tc_status capture_program(tc_trainer *t, const char *name, void (*declare
     c->torch->hint = NULL;
     c->torch->nhint = 0;
     c->torch->no_grad = false;
+    c->torch->autocast = TC_DTYPE_NONE;
     for (tensor *o = c->torch->owned; o; o = o->next_owned) o->v = NULL;
     free(j.k.hint);
     if (!s) s = tc_functionalise(j.k.p);
@@ -143,6 +144,8 @@ static tc_status capture_program(tc_trainer *t, const char *name, void (*declare
 static const tc_tensor *state_of(const tc_trainer *t, const char *name) {
     for (size_t i = 0; i < t->state.len; i++)
         if (strcmp(t->state.data[i].buffer, name) == 0) return &t->state.data[i].data;
+    for (size_t i = 0; i < t->averages.len; i++)
+        if (strcmp(t->averages.data[i].buffer, name) == 0) return &t->averages.data[i].data;
     return tc_trainer_weight(t, name);
 }
 
@@ -209,7 +212,9 @@ static void declare_columns(capture *k, const tc_dataset *d, int64_t batch, bool
 static void call_step(capture *k, V callee, const tc_dataset *d, const V *columns, int nmetrics) {
     C *c = k->t->lang;
     args A = {.a = (V *)columns, .n = d->ncols};
+    if (!strcmp(k->t->r->precision, "bfloat16")) c->torch->autocast = TC_BF16; /* as torch.autocast around forward and loss */
     V out = tc_call(c, callee, &A);
+    c->torch->autocast = TC_DTYPE_NONE;
     size_t n;
     V *items = tc_items(out, &n);
     output(k, items[0], "loss");
@@ -279,6 +284,10 @@ tc_status tc_train_build_eval(tc_trainer *t) {
     tc_program *p;
     TC_TRY(capture_program(t, "eval", declare_eval, true, &p));
     tc_status s = make_exec(t, p, &t->eval_exec);
+    for (int i = 0; i < p->ninputs; i++) /* parameters by their averages, where these are kept */
+        for (size_t k = 0; k < t->averages.len && !s; k++)
+            if (p->inputs[i].kind == TC_IN_PARAMETER && !strcmp(p->inputs[i].name, t->averages.data[k].param))
+                s = tc_exec_set_state(t->eval_exec, i, &t->averages.data[k].data);
     tc_program_release(p);
     return s;
 }
@@ -295,6 +304,8 @@ static void declare_update(capture *k) {
     C *c = t->lang;
     for (size_t i = 0; i < t->state.len; i++)
         add_state(k, t->state.data[i].buffer, &t->state.data[i].data, false, false, state_object(t, t->state.data[i].buffer));
+    for (size_t i = 0; i < t->averages.len; i++)
+        add_state(k, t->averages.data[i].buffer, &t->averages.data[i].data, false, false, state_object(t, t->averages.data[i].buffer));
     V grads = tc_tuple(c, (size_t)t->nparams, NULL);
     for (int i = 0; i < t->nparams; i++) {
         const tc_tensor *g = &t->grads[i];

@@ -23,11 +23,12 @@ typedef struct {
     V object;     /* in the language */
 } weight;
 
-/* A tensor of the optimiser's state. */
+/* A tensor of the optimiser's state, or (key NULL) the average of a parameter. */
 typedef struct {
     const char *buffer, *param, *key;
     tc_tensor data;
 } opt_state;
+typedef TC_VEC(opt_state) opt_states;
 
 /* A number of the optimiser's groups that is an input of the update program. */
 typedef struct {
@@ -63,10 +64,10 @@ struct tc_trainer {
     int nparams;
     const char **param_names; /* of update.params */
     tc_tensor *grads;         /* accumulated; storage NULL: no gradient */
-    TC_VEC(opt_state) state;
+    opt_states state, averages;
     TC_VEC(opt_number) numbers;
     int nvarying;
-    bool stepped; /* the optimiser has its state: update can be captured */
+    bool stepped; /* the optimiser has its state, and the averages theirs: update can be captured */
 
     int64_t step, total, per_epoch;
     double loss, norm, best;
@@ -83,8 +84,10 @@ tc_status tc_train_make_exec(tc_trainer *t, const tc_program *p, bool no_fuse, t
 /* step.c */
 tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tensor *columns, tc_tensor *out); /* k: which micro-batch */
 tc_status tc_train_next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns);
-tc_status tc_train_step(tc_trainer *t);          /* one optimiser step; advances t->step */
-tc_status tc_train_collect_state(tc_trainer *t); /* the optimiser's tensors, once they are there */
+tc_status tc_train_step(tc_trainer *t);                                             /* one optimiser step; advances t->step */
+tc_status tc_train_collect_state(tc_trainer *t);                                    /* the optimiser's tensors, once they are there */
+void tc_train_list_tensors(C *c, tc_trainer *t, const char *what, opt_states *out); /* what this method of Update lists, shared */
+void tc_train_free_tensors(opt_states *s);
 tc_status tc_train_validate(tc_trainer *t, double *out /* loss, then metrics */);
 /* anomaly.c */
 double tc_train_worst(const tc_tensor *x); /* of a contiguous tensor: NaN when it has one, else INFINITY when it has one, else 0 */

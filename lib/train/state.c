@@ -150,6 +150,7 @@ tc_status tc_train_save(tc_trainer *t, const char *dir) {
     }
     for (size_t i = 0; i < t->state.len && !s; i++)
         s = add(t, &all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
+    for (size_t i = 0; i < t->averages.len && !s; i++) s = add(t, &all, "ema.", t->averages.data[i].param, NULL, &t->averages.data[i].data);
     tc_buf b = {0};
     writer x = {t, &b};
     if (!s) s = tc_lang_run(t->lang, write_state, &x);
@@ -212,6 +213,26 @@ static void restore_tensors(C *c, reader *x) {
     tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
 }
 
+/* Averages begin anew when the checkpoint has none: ema_decay was not in its recipe. */
+static void restore_averages(C *c, reader *x) {
+    opt_states *all = &x->t->averages;
+    size_t found = 0;
+    for (size_t i = 0; i < all->len; i++) {
+        tc_tensor *to = &all->data[i].data, from;
+        int64_t at = tc_ckpt_find(x->k, tc_arena_printf(&x->t->arena, "ema.%s", all->data[i].param));
+        if (at < 0) continue;
+        tc_status s = tc_ckpt_tensor(x->k, (size_t)at, &from);
+        if (s) tc_raise_status(c, "ValueError", s);
+        bool same = from.dtype == to->dtype && from.rank == to->rank && !memcmp(from.size, to->size, (size_t)to->rank * sizeof *to->size);
+        if (same) memcpy(tc_tensor_data(to), tc_tensor_data(&from), tc_tensor_bytes(to));
+        tc_tensor_deinit(&from);
+        if (!same) tc_raise(c, "ValueError", "%s: ema.%s has another type or shape than the weight", x->path, all->data[i].param);
+        found++;
+    }
+    if (found == all->len && found) tc_call_method(c, x->t->update, tc_intern(c, "go_on_averaging", 15), 0, NULL);
+    else if (all->len) tc_train_note(x->t, "%s: holds no averages of all weights: they begin with the next step", x->path);
+}
+
 static void restore(C *c, void *ctx) {
     reader *x = ctx;
     tc_trainer *t = x->t;
@@ -221,6 +242,7 @@ static void restore(C *c, void *ctx) {
     if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y);
     if ((y = tc_yaml_get(x->state, "scheduler")) && t->scheduler) restore_scheduler(c, t, y);
     if (t->step > 0) restore_tensors(c, x);
+    restore_averages(c, x);
 }
 
 static tc_status load_weights(tc_trainer *t, const tc_ckpt *k, const char *path) {

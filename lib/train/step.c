@@ -131,21 +131,30 @@ static void eager_update(C *c, void *ctx) {
     t->norm = scalar_of(&((tensor *)norm)->t);
 }
 
-static void collect_state(C *c, void *ctx) {
-    tc_trainer *t = ctx;
+void tc_train_free_tensors(opt_states *s) {
+    for (size_t i = 0; i < s->len; i++) tc_tensor_deinit(&s->data[i].data);
+    tc_vec_free(s);
+    *s = (opt_states){0};
+}
+
+void tc_train_list_tensors(C *c, tc_trainer *t, const char *what, opt_states *out) {
     size_t n, parts;
-    V *all = tc_items(tc_call_method(c, t->update, tc_intern(c, "attach", 6), 0, NULL), &n);
-    for (size_t i = 0; i < t->state.len; i++) tc_tensor_deinit(&t->state.data[i].data);
-    t->state.len = 0;
+    V *all = tc_items(tc_call_method(c, t->update, tc_intern(c, what, strlen(what)), 0, NULL), &n);
+    tc_train_free_tensors(out);
     for (size_t i = 0; i < n; i++) {
-        V *x = tc_items(all[i], &parts);
+        V *x = tc_items(all[i], &parts); /* buffer, parameter, key or None, tensor */
         opt_state s = {.buffer = tc_arena_strdup(&t->arena, tc_as_str(x[0])->s),
                        .param = tc_arena_strdup(&t->arena, tc_as_str(x[1])->s),
-                       .key = tc_arena_strdup(&t->arena, tc_as_str(x[2])->s),
+                       .key = x[2] == c->none ? NULL : tc_arena_strdup(&t->arena, tc_as_str(x[2])->s),
                        .data = tc_tensor_share(&((tensor *)x[3])->t)};
-        tc_vec_push(&t->state, s);
+        tc_vec_push(out, s);
     }
-    t->stepped = true;
+}
+
+static void collect_state(C *c, void *ctx) {
+    tc_trainer *t = ctx;
+    tc_train_list_tensors(c, t, "attach", &t->state);
+    t->stepped = tc_truth(c, tc_call_method(c, t->update, tc_intern(c, "ready", 5), 0, NULL));
 }
 
 tc_status tc_train_collect_state(tc_trainer *t) { return tc_lang_run(t->lang, collect_state, t); }

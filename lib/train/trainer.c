@@ -242,7 +242,10 @@ static void make_objects(C *c, void *ctx) {
         put_name(t, "scheduler", t->scheduler);
     }
     V clip = r->clip_grad_norm > 0 ? tc_float(c, r->clip_grad_norm) : c->none;
-    t->update = tc_call3(c, class_of(c, "Update"), t->m, t->opt, clip);
+    V settings[4] = {t->m, t->opt, clip, r->ema_decay > 0 ? tc_float(c, r->ema_decay) : c->none};
+    args A = {.a = settings, .n = 4};
+    t->update = tc_call(c, class_of(c, "Update"), &A);
+    tc_train_list_tensors(c, t, "averages", &t->averages);
     V parts = tc_int(c, r->accumulate);
     t->micro = tc_call3(c, class_of(c, "Micro"), t->m, step_function(t, false), parts);
     t->eval = tc_call3(c, class_of(c, "Micro"), t->m, step_function(t, true), tc_int(c, 1));
@@ -293,8 +296,6 @@ static tc_status check_columns(const tc_trainer *t) {
 
 static tc_status setup(tc_trainer *t) {
     tc_recipe *r = t->r;
-    if (strcmp(r->precision, "bfloat16") == 0) return tc_error(TC_UNSUPPORTED, "precision: bfloat16 (autocast) is not supported");
-    if (r->ema_decay > 0) return tc_error(TC_UNSUPPORTED, "ema_decay is not supported");
     TC_TRY(open_data(t), "data");
     TC_TRY(check_columns(t));
     TC_TRY(default_forward(t));
@@ -344,11 +345,11 @@ void tc_trainer_destroy(tc_trainer *t) {
     tc_lang_destroy(t->lang);
     tc_evaluator_destroy(t->evaluator);
     for (size_t i = 0; i < t->weights.len; i++) tc_tensor_deinit(&t->weights.data[i].data);
-    for (size_t i = 0; i < t->state.len; i++) tc_tensor_deinit(&t->state.data[i].data);
+    tc_train_free_tensors(&t->state);
+    tc_train_free_tensors(&t->averages);
     for (int i = 0; t->grads && i < t->nparams; i++) tc_tensor_deinit(&t->grads[i]);
     free(t->grads);
     tc_vec_free(&t->weights);
-    tc_vec_free(&t->state);
     tc_vec_free(&t->numbers);
     tc_map_free(&t->by_fqn);
     tc_sampler_deinit(&t->sampler);

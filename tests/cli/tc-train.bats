@@ -60,6 +60,24 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     cmp <(without_times whole/metrics.jsonl) <(without_times parts/metrics.jsonl)
 }
 
+@test "ema_decay keeps torch's exponential average, through a stop, and validates with it" {
+    tc-train -q r.yaml ema_decay=0.5 steps=1 scheduler=null -o first # the first average is a copy
+    tc-ckpt convert first/latest --select '^ema\.' --rename 's/^ema\.//' -o average.safetensors
+    tc-ckpt consolidate first/latest -o weights.safetensors
+    tc-ckpt diff average.safetensors weights.safetensors
+    tc-train -q r.yaml ema_decay=0.5 -o whole
+    tc-train -q r.yaml ema_decay=0.5 -o parts
+    rm -r parts/step-12 parts/latest
+    tc-train -q r.yaml ema_decay=0.5 -o parts --resume
+    cmp whole/step-12/shard-00001-model-00001-of-00001.safetensors parts/step-12/shard-00001-model-00001-of-00001.safetensors
+    tc-ckpt convert whole/latest --select '^ema\.' --rename 's/^ema\.//' -o average.safetensors
+    tc-ckpt consolidate whole/latest -o weights.safetensors
+    run -4 tc-ckpt diff average.safetensors weights.safetensors
+    # the validation of the averages is that of a run which starts from them and does not move
+    tc-train -q r.yaml weights=average.safetensors steps=1 "optimizer=torch.optim.SGD(m.parameters(), lr=0.0)" scheduler=null -o still
+    [ "$(grep -o '"val_loss": [0-9.]*' still/metrics.jsonl)" = "$(tail -1 whole/metrics.jsonl | grep -o '"val_loss": [0-9.]*')" ]
+}
+
 @test "threads do not change the bits" {
     tc-train -q r.yaml --threads 1 -o one
     tc-train -q r.yaml --threads 3 -o three

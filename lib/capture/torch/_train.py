@@ -57,14 +57,16 @@ def _optimisers(opt):
 
 
 class Update(nn.Module):
-    """Clipping and the optimiser's step on given gradients. The optimiser's state tensors are buffers, so that a capture
-    returns them changed; the numbers of its groups that vary and the step count are inputs."""
+    """Clipping, the optimiser's step on given gradients, and the average of the weights. The optimiser's state tensors and the averages
+    are buffers, so that a capture returns them changed; the numbers of its groups that vary and the step count are inputs."""
 
-    def __init__(self, m, opt, clip):
+    def __init__(self, m, opt, clip, decay):
         super().__init__()
         self.m = m
         self.opt = opt
         self.clip = clip
+        self.decay = decay
+        self.averaging = False
         owned = [(p, o) for o in _optimisers(opt) for g in o.param_groups for p in g["params"] if p.requires_grad]
         self.params = [p for p, _ in owned]
         self.state = [o.state[p] for p, o in owned]
@@ -75,7 +77,32 @@ class Update(nn.Module):
         self.state += [{} for _ in range(len(self.params) - len(self.state))]
         names = {id(p): n for n, p in m.named_parameters()}
         self.names = [names[id(p)] for p in self.params]
-        self.buffer_names = []
+        self.averaged = [] if decay is None else list(m.named_parameters())
+        for i, (_, p) in enumerate(self.averaged):
+            self.register_buffer(f"average_{i}", p.detach().clone())
+
+    def ready(self):
+        """Whether every state tensor exists, so that a step can be captured."""
+        return self.averaging or self.decay is None
+
+    def go_on_averaging(self):
+        self.averaging = True
+
+    def averages(self):
+        """[(name, parameter's name, None, tensor)]"""
+        return [(f"average_{i}", n, None, self._buffers[f"average_{i}"]) for i, (n, _) in enumerate(self.averaged)]
+
+    def average(self):
+        """torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn(decay): the first time a copy. Buffers are not averaged."""
+        for i, (_, p) in enumerate(self.averaged):
+            a = self._buffers[f"average_{i}"]
+            if not self.averaging:
+                a.copy_(p)
+            elif p.is_floating_point() or p.is_complex():
+                a.lerp_(p, 1 - self.decay)
+            else:
+                a.copy_(a * self.decay + p * (1 - self.decay))
+        self.averaging = True
 
     def attach(self):
         """Registers the state tensors that the optimiser has by now; returns [(name, key, tensor)]."""
@@ -146,6 +173,7 @@ class Update(nn.Module):
             if self.clip is not None:
                 clip_grads_with_norm_(self.params, self.clip, norm)
             self.opt.step()
+            self.average()
         for p in self.params:
             p.grad = None
         return norm

@@ -1,0 +1,83 @@
+# torch.autocast("cpu", dtype=torch.bfloat16): which types its operators compute in, in a model file and by precision: of a recipe.
+setup() {
+    bats_require_minimum_version 1.5.0
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Types(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(4, 4))
+
+    def forward(self, a, h):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            mm = a @ a
+            twice = F.linear(F.linear(a, self.w), self.w)
+            prod = torch.prod(h, 1)
+            cat = torch.cat([a, h])
+            norm = F.layer_norm(a, (4,))
+            einsum = torch.einsum("ij,jk->ik", a, a)
+            outer = torch.einsum("i,j->ij", a[0], a[1])
+            cov = torch.cov(a)
+            wide = torch.mm(a.double(), a.double())
+            pad = F.pad(h[None], (1, 1), mode="reflect")
+            lstm = torch.lstm_cell(a, (a, a), torch.ones(16, 4), torch.ones(16, 4))[0]
+            with torch.autocast("cpu", enabled=False):
+                off = a @ a
+        after = a @ a
+        return dict(mm=mm, twice=twice, prod=prod, cat=cat, norm=norm, einsum=einsum, outer=outer, cov=cov, wide=wide, pad=pad, lstm=lstm, off=off,
+                    after=after)
+PY
+}
+
+@test "operators compute in the types of PyTorch's lists" {
+    tc-export m.py:Types --input a=4x4xf32 --input h=4x4xbf16 -o m.pt2
+    tc-run m.pt2 --signature >signature
+    for want in mm:bf16 twice:bf16 prod:f32 cat:f32 norm:f32 einsum:bf16 outer:f32 cov:bf16 wide:f64 pad:f32 lstm:f32 off:f32 after:f32; do
+        grep -qE "\b${want%:*}\b.*\b${want#*:}\b" signature || { cat signature; echo "expected $want"; false; }
+    done
+}
+
+@test "a weight is cast once, however often it is used" {
+    tc-export m.py:Types --input a=4x4xf32 --input h=4x4xbf16 --print >graph
+    [ "$(grep -c '_to_copy.default(%p_w' graph)" -eq 1 ]
+}
+
+@test "precision: bfloat16 trains float32 weights with products in bfloat16, to the same bits with any number of threads" {
+    cat >net.py <<'PY'
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 8)
+        self.b = nn.Linear(8, 4)
+
+    def forward(self, x):
+        return self.b(self.a(x.float()).relu())
+PY
+    printf 'emma\nolivia\nava\nisabella\nsophia\ncharlotte\n' >names.txt
+    cat >r.yaml <<'YAML'
+model: net.py:Net
+input: x=Bx3xi64
+data: {names: names.txt, context: 3, train: {limit: 16}, val: {limit: 8}}
+batch: 8
+steps: 4
+loss: F.cross_entropy(out, y % 4)
+optimizer: torch.optim.AdamW(m.parameters(), lr=0.01)
+precision: bfloat16
+YAML
+    tc-train r.yaml --threads 1 -o one --log micro --log eval 2>log
+    tc-train -q r.yaml --threads 3 -o three
+    tc-ckpt diff one/latest three/latest
+    grep -q 'bf16.*aten.*mm' log
+    tc-ckpt show one/latest | grep -qv bf16
+    tc-train -q r.yaml precision=float32 -o full
+    run -4 tc-ckpt diff one/latest full/latest
+    tc-ckpt diff one/latest full/latest --rtol 0.1 --atol 0.02
+}
