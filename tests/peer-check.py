@@ -21,7 +21,12 @@ for c in (Batch, Point):
     setattr(model, c.__name__, c)
 pytree._register_namedtuple(Point, serialized_type_name="model.Point")
 torch.export.register_dataclass(Batch, serialized_type_name="model.Batch")
-needs = {"bert": "transformers.modeling_outputs", "tv_vision_ops": "torchvision", "pt2e_static": "torch.ao.quantization.fx._decomposed"}
+needs = {"bert": "transformers.modeling_outputs", "tv_vision_ops": "torchvision"}
+for library in ("torchvision", "torch.ao.quantization.fx._decomposed", "transformers.modeling_outputs"):  # they register operators and classes
+    try:
+        importlib.import_module(library)
+    except ImportError:
+        pass
 
 
 def missing(name):

@@ -20,6 +20,10 @@ tc_str tc_pt2_name(tc_pt2_reader *r) {
 
 const tc_arg *tc_pt2_lookup(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name) {
     const tc_arg *a = tc_map_get(&s->names, name.s, name.n);
+    if (!a && s->vmap) {
+        a = tc_pt2_lookup(r, s->outer, name);
+        return a ? tc_pt2_vmap_import(r, s, name, a) : NULL;
+    }
     const char *doubt = a ? tc_map_get(&s->doubtful, name.s, name.n) : NULL;
     if (!a) tc_jr_fail(&r->j, TC_CONTENT, "%.*s is used before anything makes it", (int)(name.n < 200 ? name.n : 200), name.s);
     if (doubt) tc_jr_fail(&r->j, TC_CONTENT, "%s", doubt);
@@ -377,6 +381,7 @@ static const struct {
     {"as_optional_tensors", read_optional_tensors},
     {"as_optional_tensor", read_optional_tensor},
     {"as_complex", read_complex},
+    {"as_operator", read_string},
 };
 
 static void graph_argument(tc_pt2_reader *r, tc_pt2_arg *out) {

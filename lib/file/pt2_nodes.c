@@ -61,6 +61,7 @@ typedef struct {
 
 static void read_inputs(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     tc_jread *j = &r->j;
+    if (s->vmap && n->target && !strcmp(n->target, "torch._functorch.predispatch._add_batch_dim")) s = s->outer; /* takes what stands around vmap */
     for (tc_jr_array(j); tc_jr_item(j);) {
         const char *name = "";
         tc_pt2_arg a = {.name = ""};
@@ -261,7 +262,8 @@ static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_
     }
     if (tc_jr_ok(j)) {
         tc_dtype d = tc_dtype_from_pt2(code);
-        if (!same || rank != v->meta.rank || d != v->meta.dtype) {
+        bool cast = r->any_autocast && d != TC_DTYPE_NONE && tc_is_float(d) && tc_is_float(v->meta.dtype);
+        if (!same || rank != v->meta.rank || (d != v->meta.dtype && !cast)) {
             tc_buf own = {0};
             tc_value_print_type(&own, v);
             char *message = tc_arena_printf(&r->scratch, "%s: %s gives %s, the file says %s[%s]", name, n->target, own.data,
@@ -325,9 +327,10 @@ static tc_arg *in_order(tc_pt2_reader *r, const raw_node *n, const tc_op *op) {
 static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a, tc_dtype autocast);
 
 /* wrap_with_autocast(device, dtype, enabled, cache, graph, ...): the type that its region computes in. */
-static tc_dtype autocast_of(const tc_pt2_scope *s, const raw_node *n) {
+static tc_dtype autocast_of(tc_pt2_reader *r, const tc_pt2_scope *s, const raw_node *n) {
     if (strcmp(n->target, "torch.ops.higher_order.wrap_with_autocast") != 0 || n->args.len < 3) return s->autocast;
     const tc_arg *type = &n->args.data[1].arg, *enabled = &n->args.data[2].arg;
+    r->any_autocast = true;
     if (enabled->kind == TC_A_SCALAR && !enabled->scalar.i) return TC_DTYPE_NONE;
     return type->kind == TC_A_DTYPE ? type->dtype : TC_BF16;
 }
@@ -340,7 +343,8 @@ static void call(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n, const tc_op *op
         args = TC_NEWN(&r->scratch, tc_arg, (size_t)nargs + 1);
         for (int i = 0; i < nargs && tc_jr_ok(&r->j); i++) {
             args[i] = n->args.data[i].arg;
-            if (n->args.data[i].is_graph) args[i] = (tc_arg){.kind = TC_A_GRAPH, .graph = build_subgraph(r, s, &n->args.data[i], autocast_of(s, n))};
+            if (n->args.data[i].is_graph)
+                args[i] = (tc_arg){.kind = TC_A_GRAPH, .graph = build_subgraph(r, s, &n->args.data[i], autocast_of(r, s, n))};
         }
     } else {
         args = in_order(r, n, op);
@@ -439,9 +443,35 @@ static bool static_assert_node(tc_pt2_reader *r, const raw_node *n) {
     return true;
 }
 
-static void do_node(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
+/* with_effects(token, operator, ...): the tokens hold calls that have effects in their order, which is that of the nodes here. */
+static void without_token(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
+    const tc_arg *name = n->args.len >= 2 ? &n->args.data[1].arg : NULL;
+    const tc_op *op = name && name->kind == TC_A_STRING ? tc_op_find(name->string) : NULL;
+    if (!name || name->kind != TC_A_STRING || !n->results.len) {
+        tc_jr_fail(&r->j, TC_CONTENT, "%s: a token and an operator expected", n->target);
+        return;
+    }
+    for (int i = 0; i < n->results.data[0].n; i++) tc_pt2_bind(r, s, n->results.data[0].names[i], (tc_arg){.kind = TC_A_NONE});
+    n->target = name->string;
+    n->args.len -= 2;
+    memmove(n->args.data, n->args.data + 2, n->args.len * sizeof *n->args.data);
+    n->results.len--;
+    memmove(n->results.data, n->results.data + 1, n->results.len * sizeof *n->results.data);
+    if (!op) return;
+    const tc_schema *schema = tc_op_schema(op);
+    for (int i = 0; i < (int)n->args.len && i < schema->nparams; i++)
+        if (!*n->args.data[i].name) n->args.data[i].name = schema->params[i].name;
+    if (!schema->nrets && n->results.len == 1 && n->results.data[0].kind == R_NONE) n->results.len = 0;
+}
+
+static void do_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
     tc_arg number;
     bool no_result;
+    const char *name = n->results.len && n->results.data[0].n ? n->results.data[0].names[0] : NULL;
+    if (tc_pt2_vmap_node(r, at, n->target, n->args.data, (int)n->args.len, name, n->source)) return;
+    tc_pt2_scope *s = *at;
+    if (!strcmp(n->target, "torch.ops.higher_order.with_effects")) without_token(r, s, n);
+    if (!tc_jr_ok(&r->j)) return;
     if (tc_pt2_symbolic(r, n->target, n->args.data, (int)n->args.len, &number, &no_result)) {
         if (tc_jr_ok(&r->j)) bind_results(r, s, n, &number, no_result ? 0 : 1);
         return;
@@ -454,16 +484,19 @@ static void do_node(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
 
 void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_jread *j = &r->j;
+    tc_pt2_scope *at = s;
     tc_jr_seek(j, s->nodes);
     for (tc_jr_array(j); tc_jr_item(j);) {
         raw_node n = {0};
         const char *begin = j->p;
-        read_node(r, s, &n);
+        read_node(r, at, &n);
         if (tc_jr_ok(j)) {
             j->at = begin; /* errors point to the node */
-            do_node(r, s, &n);
+            do_node(r, &at, &n);
         }
         tc_vec_free(&n.args);
         tc_vec_free(&n.results);
     }
+    if (at != s && tc_jr_ok(j)) tc_jr_fail(j, TC_CONTENT, "vmap is not closed");
+    tc_pt2_vmap_abandon(at);
 }

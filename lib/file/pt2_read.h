@@ -27,6 +27,7 @@ struct tc_archive {
 /* The weights of program NAME by FQN -> tc_pt2_weight in `arena`; storage borrowed from the archive, NULL when the bytes are not there. */
 tc_status tc_pt2_read_weights(tc_archive *a, const char *name, tc_arena *arena, tc_map *out);
 
+typedef struct tc_pt2_vmap tc_pt2_vmap;
 /* The names of one graph. */
 typedef struct tc_pt2_scope {
     tc_graph *graph;
@@ -34,8 +35,10 @@ typedef struct tc_pt2_scope {
     tc_map tensors, syms; /* name -> tc_jr_mark of its type or expression */
     tc_jr_mark inputs, outputs, nodes;
     bool single;
-    tc_map doubtful;   /* further results whose types differ from the file's: name -> message, an error once they are read */
-    tc_dtype autocast; /* inside a region of autocast; else TC_DTYPE_NONE */
+    tc_map doubtful;            /* further results whose types differ from the file's: name -> message, an error once they are read */
+    tc_dtype autocast;          /* inside a region of autocast; else TC_DTYPE_NONE */
+    struct tc_pt2_scope *outer; /* inside of torch.vmap: the scope around it, whose names are seen here */
+    tc_pt2_vmap *vmap;
 } tc_pt2_scope;
 
 typedef struct {
@@ -47,6 +50,7 @@ typedef struct {
     TC_VEC(tc_sym) from; /* symbols of the archive that come from data ... */
     TC_VEC(tc_sym) to;   /* ... and those that tc's rules made for the same numbers */
     tc_pt2_scope main;
+    bool any_autocast;                   /* a region of autocast was read: strict export writes the types that its values have without it */
     tc_jr_mark signature, calls, fields; /* parts of graph_module that are read after the ranges of symbols are known */
 } tc_pt2_reader;
 typedef struct {
@@ -80,6 +84,11 @@ tc_str tc_pt2_name(tc_pt2_reader *r);
 void tc_pt2_open_graph(tc_pt2_reader *r, tc_pt2_scope *s); /* at a Graph: remembers where its parts are */
 void tc_pt2_close_scope(tc_pt2_scope *s);
 void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s);
+
+/* pt2_vmap.c: a step of torch.vmap; *at, where nodes go, becomes the body or what is around it. name: of its result, or NULL. False: it is none. */
+bool tc_pt2_vmap_node(tc_pt2_reader *r, tc_pt2_scope **at, const char *target, const tc_pt2_arg *args, int nargs, const char *name, tc_source source);
+const tc_arg *tc_pt2_vmap_import(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name, const tc_arg *a); /* a value of s->outer as one of s */
+void tc_pt2_vmap_abandon(tc_pt2_scope *s);                                                         /* frees what was left open */
 
 /* pt2_sym.c: a node on symbolic numbers (_operator.add, aten.sym_size.int, ...). False: it is none of these. */
 bool tc_pt2_symbolic(tc_pt2_reader *r, const char *target, const tc_pt2_arg *args, int nargs, tc_arg *out, bool *out_no_result);

@@ -149,7 +149,8 @@ static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weight
             x.kind = TC_IN_LEAF;
             x.leaf = s->leaf;
         } else if (x.kind == TC_IN_TOKEN) {
-            tc_jr_fail(&r->j, TC_UNSUPPORTED, "effect tokens in the signature");
+            tc_pt2_bind(r, &r->main, s->value, (tc_arg){.kind = TC_A_NONE}); /* the order of the nodes is that of their effects */
+            continue;
         } else {
             bool tensor = tc_map_find(&r->main.tensors, s->value) != NULL;
             x.value = tc_pt2_input_value(r, &r->main, s->value, tensor || x.kind != TC_IN_USER);
@@ -180,6 +181,7 @@ static void build_outputs(tc_pt2_reader *r, const specs *out) {
     for (size_t i = 0; i < out->len && tc_jr_ok(&r->j); i++) {
         const spec *s = &out->data[i];
         tc_output o = {.kind = (tc_output_kind)s->kind, .target = -1};
+        if (o.kind == TC_OUT_TOKEN) continue;
         if (s->is_leaf) {
             o.kind = TC_OUT_LEAF;
             o.leaf = s->leaf;

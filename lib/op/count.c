@@ -11,6 +11,7 @@
 
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static tc_value *flat(tc_emit *e, tc_value *v) { return v && v->meta.rank == 1 ? v : ATEN("reshape", "vI", v, (int64_t[]){-1}, 1); }
+static tc_value *flat_scalar(tc_emit *e, tc_value *v) { return v && v->meta.rank == 0 ? flat(e, v) : v; }
 static tc_sym numel(tc_emit *e, const tc_value *v) {
     tc_sym n = tc_sym_int(tc_e_sym(e), 1);
     for (int d = 0; d < v->meta.rank; d++) n = tc_sym_mul(tc_e_sym(e), n, v->meta.size[d]);
@@ -44,7 +45,7 @@ static tc_status decompose_bincount(tc_emit *e, const tc_node *n) { /* self, wei
     x = tc_e_cast(e, x, TC_I64);
     if (!tc_sym_is_int(x->meta.size[0], 0)) {
         require(e, ATEN("ge.Scalar", "vi", x, (int64_t)0), "bincount only supports 1-d non-negative integral inputs.");
-        size = tc_sym_max(s, least, tc_sym_add(s, count_in(e, tc_e1(e, "aten::max", x)), tc_sym_int(s, 1)));
+        size = count_in(e, ATEN("clamp", "vs", ATEN("add.Scalar", "vi", tc_e1(e, "aten::max", x), (int64_t)1), least));
     }
     tc_dtype d = !w ? TC_I64 : w->meta.dtype == TC_F32 ? TC_F32 : TC_F64;
     ones = w ? tc_e_cast(e, w, d) : ATEN("ones_like", "v", x);
@@ -256,6 +257,11 @@ static tc_status decompose_argwhere(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e1(e, "aten::nonzero", tc_arg_value(n, 0)));
     return tc_e_done(e);
 }
+static tc_status decompose_nonzero_numpy(tc_emit *e, const tc_node *n) { /* a tensor of indices a dimension; PyTorch makes 0-d ones 1-d */
+    tc_value *where = tc_e1(e, "aten::nonzero", flat_scalar(e, tc_arg_value(n, 0)));
+    tc_emit_result(e, 0, ATEN("unbind.int", "vi", where, (int64_t)1));
+    return tc_e_done(e);
+}
 /* Few elements are compared with each, many are looked up in their sorted order. */
 static tc_status decompose_isin(tc_emit *e, const tc_node *n) { /* elements, test_elements, assume_unique, invert */
     tc_promotion p = {TC_DTYPE_NONE, TC_DTYPE_NONE, TC_DTYPE_NONE};
@@ -437,6 +443,10 @@ const tc_op tc_ops_count[] = {
     RULE("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", nonzero_static, "nonzero_static(bool[4,5], size=7)",
          "indices of the first elements that are not zero, a row each"),
     DATA("argwhere(Tensor self) -> Tensor", argwhere, TC_OP_NONDIFF, "argwhere(bool[3,5])", "indices of the elements that are not zero, a row each"),
+    DATA("nonzero_numpy(Tensor self) -> Tensor[]", nonzero_numpy, TC_OP_NONDIFF, "nonzero_numpy(bool[3,5]); nonzero_numpy(f32[])",
+         "indices of the elements that are not zero, a tensor a dimension"),
+    DATA("where(Tensor condition) -> Tensor[]", nonzero_numpy, TC_OP_NONDIFF, "where(bool[3,5])",
+         "indices of the elements that are not zero, a tensor a dimension"),
     RULE("isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> Tensor", isin,
          "isin(i64[4,5]:0..9, i64[3]:0..9); isin(i64[9]:0..50, i64[40]:0..50, invert=True)", "whether the element is one of test_elements"),
     RULE("isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> Tensor", isin,

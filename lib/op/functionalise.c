@@ -324,9 +324,16 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
     if (!strcmp(fs->name, "copy") && !strcmp(fs->ns, "aten") && n->args[1].kind == TC_A_VALUE) { /* the source, cast and broadcast */
         TC_TRY(write_tensor(f, source[0].value, n->args[1].value, false));
     } else {
+        tc_value *composed = NULL;
         TC_TRY(tc_graph_call(f->g, op, args, fs->nparams, n->source, n, &m));
         m->origin = n->origin;
         m->annotations = n->annotations;
+        if (!strcmp(fs->ns, "tc") && op->decompose) { /* archives hold operators of PyTorch only */
+            f->e.results = NULL, f->e.nresults = 0;
+            TC_TRY(tc_emit_decomposition(&f->e, m));
+            f->e.origin = NULL;
+            composed = f->e.results[0];
+        }
         int r = s->inplace || s->has_out ? 0 : s->nrets;
         for (int i = 0; i < s->nparams; i++) {
             if (!s->params[i].mutated) continue;
@@ -346,12 +353,13 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
                     return tc_error(TC_UNSUPPORTED, "%s: resizing an input, parameter or buffer", tc_op_name(n->op));
                 if (tc_op_resizes(n->op) && tensor_of(f, source[i].value)->a->parent)
                     return tc_error(TC_UNSUPPORTED, "%s: resizing a view", tc_op_name(n->op));
-                TC_TRY(write_tensor(f, source[i].value, result(m, r, 0), s->has_out || tc_op_resizes(n->op)));
+                TC_TRY(write_tensor(f, source[i].value, composed ? composed : result(m, r, 0), s->has_out || tc_op_resizes(n->op)));
             }
             for (int k = 0; source[i].kind == TC_A_VALUES && k < source[i].n; k++)
                 TC_TRY(write_tensor(f, source[i].values[k], result(m, r, k), s->has_out));
             r++;
         }
+        if (composed) tc_node_remove(m);
     }
     int r = 0;
     for (int i = 0; i < s->nparams && (s->inplace || s->has_out); i++) { /* results are the tensors written to */

@@ -56,7 +56,13 @@ static tc_status decompose_quantize(tc_emit *e, const tc_node *n) { /* input, sc
     if (x->meta.dtype == TC_F16 || x->meta.dtype == TC_BF16) x = tc_e_cast(e, x, TC_F32);
     if (x && x->meta.dtype != TC_F32) return refuse(n, "AssertionError: Expecting input to have dtype torch.float32");
     TC_TRY(read_affine(e, n, x, axis_of(n), &a));
-    tc_value *q = ATEN("clamp", "vaa", levels(e, x, &a, at == 3), &n->args[at], &n->args[at + 1]);
+    tc_value *q = levels(e, x, &a, at == 3);
+    if (tc_arg_meta(n, at)) {
+        tc_value *lo = tc_arg_value(n, at), *hi = tc_arg_value(n, at + 1);
+        q = ATEN("clamp.Tensor", "vvv", q, ATEN("reshape", "vI", lo, (int64_t[]){0}, 0), ATEN("reshape", "vI", hi, (int64_t[]){0}, 0));
+    } else {
+        q = ATEN("clamp", "vaa", q, &n->args[at], &n->args[at + 1]);
+    }
     tc_emit_result(e, 0, tc_e_cast(e, q, tc_arg_dtype(n, at + 2, TC_I8)));
     return tc_e_done(e);
 }
@@ -140,6 +146,112 @@ static tc_status decompose_int8pack_mm(tc_emit *e, const tc_node *n) { /* self [
     return tc_e_done(e);
 }
 
+/* ---- scale and zero point from the data: one of each for the tensor, or one a token (the elements of the last dimension) ---- */
+static tc_value *scalar_like(tc_emit *e, tc_value *x, double v) { return ATEN("scalar_tensor", "fd", v, (int)x->meta.dtype); }
+/* min(smallest, 0) and max(largest, 0) */
+static void reach(tc_emit *e, tc_value *x, bool token, tc_value *out[2]) {
+    int64_t last = -1;
+    tc_value *zero = scalar_like(e, x, 0);
+    out[0] = tc_e2(e, "aten::minimum", ATEN("amin", "vIb", x, &last, token ? 1 : 0, token), zero);
+    out[1] = tc_e2(e, "aten::maximum", ATEN("amax", "vIb", x, &last, token ? 1 : 0, token), zero);
+}
+static bool short_float(const tc_value *x) { return x->meta.dtype == TC_F32 || x->meta.dtype == TC_F16 || x->meta.dtype == TC_BF16; }
+/* What the operator computes in float32 it gives as float64 and int64: the types that PyTorch's graphs have for it. */
+static tc_status give_parameters(tc_emit *e, tc_value *scale, tc_value *zero) {
+    tc_emit_result(e, 0, tc_e_cast(e, scale, TC_F64));
+    tc_emit_result(e, 1, tc_e_cast(e, zero, TC_I64));
+    return tc_e_done(e);
+}
+static tc_status decompose_choose(tc_emit *e, const tc_node *n) { /* input, quant_min, quant_max, eps, dtype */
+    tc_value *x = tc_arg_value(n, 0), *r[2], *scale, *zero;
+    int64_t lo = tc_arg_int(n, 1), hi = tc_arg_int(n, 2), one = 1;
+    bool symmetric = strstr(tc_op_schema(n->op)->name, "symmetric") != NULL;
+    if (!short_float(x)) return refuse(n, "AssertionError: Expecting input to have dtype torch.float32/16/b16");
+    if (lo >= hi) return refuse(n, "AssertionError: Expecting quant_min to be smaller than quant_max");
+    reach(e, x, false, r);
+    tc_value *width = symmetric ? tc_e2(e, "aten::maximum", tc_e_neg(e, r[0]), r[1]) : tc_e_sub(e, r[1], r[0]);
+    scale = ATEN("div.Scalar", "vf", width, symmetric ? (double)(hi - lo) / 2 : (double)(hi - lo));
+    scale = tc_e2(e, "aten::maximum", tc_e_cast(e, scale, TC_F32), ATEN("full", "Ifd", &one, 1, tc_arg_float(n, 3), (int)TC_F32));
+    if (symmetric) {
+        zero = ATEN("full", "Iid", &one, 1, (int64_t)(tc_arg_dtype(n, 4, TC_I8) == TC_U8 ? 128 : 0), (int)TC_I64);
+    } else {
+        zero = tc_e_cast(e, tc_e1(e, "aten::round", tc_e_div(e, tc_e_cast(e, r[0], TC_F32), scale)), TC_I64);
+        zero = ATEN("clamp", "vii", ATEN("rsub.Scalar", "vi", zero, lo), lo, hi);
+    }
+    return give_parameters(e, scale, zero);
+}
+static tc_status decompose_choose_token(tc_emit *e, const tc_node *n) { /* input, dtype: symmetric */
+    tc_value *x = tc_arg_value(n, 0), *scale;
+    int64_t last = -1;
+    if (tc_arg_dtype(n, 1, TC_I8) != TC_I8) return refuse(n, "unsupported dtype in choose_qparams_per_token");
+    if (!tc_is_float(x->meta.dtype) || x->meta.rank == 0) return refuse(n, "expected a floating-point tensor with a last dimension");
+    scale = ATEN("amax", "vIb", tc_e1(e, "aten::abs", x), &last, 1, 1);
+    if (x->meta.dtype == TC_F16) scale = tc_e_cast(e, scale, TC_F32);
+    scale = ATEN("div.Scalar", "vf", ATEN("clamp", "vf", scale, 1e-5), 127.0);
+    return give_parameters(e, scale, tc_e1(e, "aten::zeros_like", scale));
+}
+static tc_status decompose_choose_token_asymmetric(tc_emit *e, const tc_node *n) { /* input, dtype */
+    tc_value *x = tc_arg_value(n, 0), *r[2], *zero;
+    if (!tc_is_float(x->meta.dtype) || x->meta.rank == 0) return refuse(n, "expected a floating-point tensor with a last dimension");
+    reach(e, x, true, r);
+    tc_value *scale = ATEN("clamp", "vf", ATEN("div.Scalar", "vf", tc_e_sub(e, r[1], r[0]), 255.0), 0x1p-23);
+    tc_value *low = tc_e_div(e, r[0], scale), *high = tc_e_div(e, r[1], scale);
+    tc_value *error = tc_e_add(e, tc_e_adds(e, low, -128), tc_e_adds(e, high, 127));
+    zero = tc_e3(e, "aten::where.self", ATEN("gt.Scalar", "vi", error, (int64_t)0), ATEN("rsub.Scalar", "vi", low, (int64_t)-128),
+                 ATEN("rsub.Scalar", "vi", high, (int64_t)127));
+    return give_parameters(e, scale, tc_e1(e, "aten::round", ATEN("clamp", "vii", zero, (int64_t)-128, (int64_t)127)));
+}
+
+/* ---- one scale a token, or one a group of a row ---- */
+static tc_value *quantised(tc_emit *e, tc_value *x, tc_value *scale, tc_value *zero, const tc_arg *lo, const tc_arg *hi, tc_dtype d) {
+    tc_value *r = tc_e_add(e, tc_e_mul(e, x, tc_e1(e, "aten::reciprocal", scale)), zero);
+    return tc_e_cast(e, ATEN("clamp", "vaa", tc_e1(e, "aten::round", r), lo, hi), d);
+}
+static tc_status decompose_quantize_token(tc_emit *e, const tc_node *n) { /* input, scales, zero_points, quant_min, quant_max, dtype */
+    tc_value *x = tc_arg_value(n, 0);
+    tc_emit_result(e, 0, quantised(e, x, tc_arg_value(n, 1), tc_arg_value(n, 2), &n->args[3], &n->args[4], tc_arg_dtype(n, 5, TC_I8)));
+    return tc_e_done(e);
+}
+static tc_status decompose_dequantize_token(tc_emit *e,
+                                            const tc_node *n) { /* input, scales, zero_points, quant_min, quant_max, dtype, output_dtype */
+    tc_value *x = tc_e_mul(e, tc_e_sub(e, tc_arg_value(n, 0), tc_arg_value(n, 2)), tc_arg_value(n, 1));
+    tc_emit_result(e, 0, tc_e_cast(e, x, tc_arg_dtype(n, 6, TC_F32)));
+    return tc_e_done(e);
+}
+/* The input as rows of a group each; scales and zero points as columns. */
+static tc_status grouped(tc_emit *e, const tc_node *n, tc_value *out[3]) { /* args: input, scales, zero_points, ..., group_size as 6 */
+    tc_value *x = tc_arg_value(n, 0), *s = tc_arg_value(n, 1), *z = tc_arg_value(n, 2);
+    int64_t size = tc_arg_int(n, 6), row, per;
+    if (x->meta.rank != 2) return refuse(n, "AssertionError: input must be 2-dimensional");
+    if (size <= 1) return refuse(n, "AssertionError: group_size must be > 1");
+    if (!tc_sym_const_int(x->meta.size[1], &row)) return tc_error(TC_UNSUPPORTED, "%s of rows of symbolic length", tc_op_name(n->op));
+    if (size > row && s->meta.rank && tc_sym_const_int(s->meta.size[s->meta.rank - 1], &per) && per == 1) size = row;
+    if (row % size) return refuse(n, "AssertionError: input.shape[-1] must be divisible by group_size");
+    out[0] = ATEN("reshape", "vI", x, ((int64_t[]){-1, size}), 2);
+    out[1] = ATEN("reshape", "vI", s, ((int64_t[]){-1, 1}), 2);
+    out[2] = z ? ATEN("reshape", "vI", z, ((int64_t[]){-1, 1}), 2) : NULL;
+    return NULL;
+}
+static tc_status decompose_quantize_group(tc_emit *e, const tc_node *n) { /* ..., quant_min, quant_max, dtype, group_size */
+    tc_value *g[3], *x = tc_arg_value(n, 0);
+    TC_TRY(grouped(e, n, g));
+    tc_value *q = quantised(e, g[0], g[1], g[2], &n->args[3], &n->args[4], tc_arg_dtype(n, 5, TC_I8));
+    tc_emit_result(e, 0, ATEN("reshape", "vS", q, x->meta.size, 2));
+    return tc_e_done(e);
+}
+static tc_status decompose_dequantize_group(tc_emit *e, const tc_node *n) { /* ..., quant_min, quant_max, dtype, group_size, output_dtype */
+    tc_value *g[3], *x = tc_arg_value(n, 0);
+    TC_TRY(grouped(e, n, g));
+    tc_value *y = tc_e_mul(e, g[2] ? tc_e_sub(e, g[0], g[2]) : g[0], g[1]);
+    tc_emit_result(e, 0, tc_e_cast(e, ATEN("reshape", "vS", y, x->meta.size, 2), tc_arg_dtype(n, 7, TC_F32)));
+    return tc_e_done(e);
+}
+static tc_status decompose_convert(tc_emit *e, const tc_node *n) { /* input, dtype */
+    tc_value *x = tc_arg_value(n, 0);
+    tc_emit_result(e, 0, tc_e_cast(e, x, tc_arg_dtype(n, 1, x->meta.dtype)));
+    return tc_e_done(e);
+}
+
 #define RULE(SCHEMA, name, sample, text) \
     { .schema = SCHEMA, .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 #define FAKE(SCHEMA, name, grad_, sample)                                                                                \
@@ -165,6 +277,33 @@ const tc_op tc_ops_quantize[] = {
     RULE(Q "dequantize_per_channel(Tensor input, Tensor scales, Tensor? zero_points, int axis, " RANGE
            ", ScalarType dtype, *, ScalarType? out_dtype=None) -> Tensor",
          dequantize, NULL, "(x - zero_point) scale a channel"),
+    RULE(Q "quantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype) -> "
+           "Tensor",
+         quantize, NULL, "clamp(round(x / scale) + zero_point)"),
+    RULE(Q "dequantize_per_tensor.tensor2(Tensor input, Tensor scale, Tensor zero_point, Tensor quant_min, Tensor quant_max, ScalarType dtype, *, "
+           "ScalarType? out_dtype=None) -> Tensor",
+         dequantize, NULL, "(x - zero_point) scale"),
+    RULE(Q "choose_qparams.tensor(Tensor input, " RANGE ", float eps, ScalarType dtype) -> (Tensor, Tensor)", choose, NULL,
+         "scale and zero point that cover x and 0"),
+    RULE(Q "choose_qparams_symmetric.tensor(Tensor input, " RANGE ", float eps, ScalarType dtype) -> (Tensor, Tensor)", choose, NULL,
+         "scale that covers the largest magnitude, its zero point"),
+    RULE(Q "choose_qparams_per_token(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_token, NULL,
+         "scale of the largest magnitude a token, zeros"),
+    RULE(Q "choose_qparams_per_token_asymmetric(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_token_asymmetric, NULL,
+         "scale and zero point a token"),
+    RULE(Q "_choose_qparams_per_token_asymmetric_impl(Tensor input, ScalarType dtype) -> (Tensor, Tensor)", choose_token_asymmetric, NULL,
+         "scale and zero point a token"),
+    RULE(Q "quantize_per_token(Tensor input, Tensor scales, Tensor zero_points, " RANGE ", ScalarType dtype) -> Tensor", quantize_token, NULL,
+         "clamp(round(x / scale + zero_point)) a token"),
+    RULE(Q "dequantize_per_token(Tensor input, Tensor scales, Tensor zero_points, " RANGE ", ScalarType dtype, ScalarType output_dtype) -> Tensor",
+         dequantize_token, NULL, "(x - zero_point) scale a token"),
+    RULE(Q "quantize_per_channel_group(Tensor input, Tensor scales, Tensor zero_points, " RANGE ", ScalarType dtype, int group_size) -> Tensor",
+         quantize_group, NULL, "clamp(round(x / scale + zero_point)) a group of a row"),
+    RULE(Q "dequantize_per_channel_group(Tensor input, Tensor scales, Tensor? zero_points, " RANGE
+           ", ScalarType dtype, int group_size, ScalarType output_dtype) -> Tensor",
+         dequantize_group, NULL, "(x - zero_point) scale a group of a row"),
+    RULE(Q "convert_element_type.no_fuse(Tensor input, ScalarType dtype) -> Tensor", convert, NULL, "x in another type"),
+    FAKE(Q "fake_quant_per_channel(Tensor input, Tensor scales, Tensor zero_points, int axis, " RANGE ") -> Tensor", fake_plain, NULL, NULL),
     FAKE("aten::fake_quantize_per_tensor_affine(Tensor self, float scale, int zero_point, " RANGE ") -> Tensor", fake_plain, NULL,
          "fake_quantize_per_tensor_affine(f32[3,5], 0.1, 0, -4, 3)"),
     FAKE("aten::fake_quantize_per_tensor_affine.tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, " RANGE ") -> Tensor", fake_plain, NULL,

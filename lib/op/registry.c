@@ -138,12 +138,14 @@ static const tc_op *functional_of(const tc_schema *s) {
     if (s->inplace) n--;
     int len = snprintf(base, sizeof base, "%s::%.*s", s->ns, (int)n, s->name);
     if (len >= (int)sizeof base) return NULL;
+    char own[128]; /* what PyTorch has no functional form of: tc::fill_diagonal_functional */
+    snprintf(own, sizeof own, "tc::%.*s_functional", (int)n, s->name);
     entry *best = NULL;
     int best_score = 0;
     for (size_t i = 0; i < reg.nrows; i++) {
         entry *e = &reg.rows[i];
         /* normal_ is normal_functional: aten::normal is another function; so is _batch_norm_with_update, which writes running statistics */
-        const char *rest = e->key + (strncmp(e->key, base, (size_t)len) ? 0 : len);
+        const char *rest = !strcmp(e->key, own) ? "_functional" : e->key + (strncmp(e->key, base, (size_t)len) ? 0 : len);
         if (rest == e->key || (*rest && *rest != '.' && strcmp(rest, "_functional"))) continue;
         if (!s->inplace && !s->has_out && strcmp(rest, "_functional")) continue;
         const tc_schema *f = schema_locked(e);

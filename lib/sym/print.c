@@ -161,11 +161,13 @@ static bool nonnegative(tc_sym s) {
 }
 
 void tc_sym_srepr(tc_buf *b, tc_sym s) {
+    if (s->op == TC_S_VAR && s->type == TC_SYM_BOOL) { /* PyTorch's symbols are numbers: a bool from data is one that is 0 or 1 */
+        tc_buf_printf(b, "Equality(Symbol('%s', integer=True), Integer(1))", s->name);
+        return;
+    }
     if (s->op == TC_S_VAR) {
         tc_buf_printf(b, "Symbol('%s'%s%s)", s->name, s->positive || (s->type == TC_SYM_INT && s->lo > 0) ? ", positive=True" : "",
-                      s->type == TC_SYM_INT    ? ", integer=True"
-                      : s->type == TC_SYM_BOOL ? ", boolean=True"
-                                               : "");
+                      s->type == TC_SYM_INT ? ", integer=True" : "");
         return;
     }
     if (s->op == TC_S_CONST) {
