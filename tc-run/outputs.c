@@ -55,12 +55,12 @@ static void list_sources(outputs *o) {
 static tc_status find_source(const outputs *o, const char *name, size_t *out) {
     char *end;
     unsigned long number = strtoul(name, &end, 10);
-    for (*out = 0; *out < o->sources.len; ++*out)
-        if (!strcmp(o->sources.data[*out].name, name)) return NULL;
-    if (end > name && !*end && number < o->nresults) {
+    if (end > name && !*end && number < o->nresults) { /* the index always works, also where a key of a dict is a number */
         *out = number;
         return NULL;
     }
+    for (*out = 0; *out < o->sources.len; ++*out)
+        if (!strcmp(o->sources.data[*out].name, name)) return NULL;
     tc_buf b = {0};
     for (size_t i = 0; i < o->sources.len; i++) tc_buf_printf(&b, "%s%s", i ? ", " : "", o->sources.data[i].name);
     tc_status st = tc_usage(o->cmd, "there is no output %s; the program has %s", name, tc_buf_str(&b));

@@ -296,6 +296,18 @@ static tc_status decompose_rrelu(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
+/* self, noise, lower, upper, training: the result and the slopes, which are 1 where self is positive; noise keeps its old ones otherwise. */
+static tc_status decompose_rrelu_noise(tc_emit *e, const tc_node *n) {
+    double lo = tc_arg_float(n, 2), hi = tc_arg_float(n, 3);
+    tc_value *x = tc_arg_value(n, 0), *old = tc_arg_value(n, 1);
+    if (lo > hi) return tc_error(TC_CONTENT, "aten.rrelu_with_noise: Lower bound should be less than or equal to the upper bound");
+    tc_value *noise = tc_arg_bool(n, 4) ? tc_emit_call(e, "tc::rrelu_noise", "vff", x, lo, hi) : NULL;
+    tc_value *y = noise ? tc_e_mul(e, x, noise) : tc_emit_call(e, "aten::leaky_relu", "vf", x, (lo + hi) / 2);
+    tc_emit_result(e, 0, tc_e_cast(e, y, x ? x->meta.dtype : TC_F32));
+    tc_emit_result(e, 1, noise ? tc_e_cast(e, noise, old->meta.dtype) : tc_emit_call(e, "aten::clone", "v", old));
+    return tc_e_done(e);
+}
+
 /* ---- gradients ---- */
 #define GRAD(name, call)                                                              \
     static tc_status grad_##name(tc_emit *e, const tc_node *n, tc_value *const *gs) { \
@@ -399,6 +411,13 @@ const tc_op tc_ops_activation[] = {
     COMPOSED("glu(Tensor self, int dim=-1)", shape_glu, decompose_glu, NULL, "glu(f32[3,6])", "a sigmoid(b), the halves of x"),
     COMPOSED("glu_backward(Tensor grad_output, Tensor self, int dim)", shape_glu_backward, decompose_glu_backward, NULL,
              "glu_backward(f32[3,3], f32[3,6], -1)", "gradient of glu"),
+    {.schema = "aten::rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
+               "training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
+     .flags = TC_OP_RANDOM,
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_rrelu_noise,
+     .samples = "rrelu_with_noise_functional(f32[5], f32[5])",
+     .doc = "rrelu and its slopes"},
     {.schema =
          "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor",
      .flags = TC_OP_RANDOM,

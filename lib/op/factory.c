@@ -287,6 +287,27 @@ static tc_status decompose_window(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
+/* i0(beta sqrt(1 - u^2)) / i0(beta), u from -1 to 1; one more point than is kept when periodic */
+static tc_status decompose_kaiser(tc_emit *e, const tc_node *n) {
+    int64_t len = tc_arg_int(n, 0);
+    int dt = param(n->op, "dtype"), pe = param(n->op, "periodic"), be = param(n->op, "beta");
+    tc_dtype d = tc_arg_dtype(n, dt, TC_F32), up = tc_dtype_compute(d);
+    double beta = be >= 0 ? tc_arg_float(n, be) : 12, half;
+    if (len < 0) return tc_error(TC_CONTENT, "%s: requires non-negative window_length, got window_length=%lld", tc_op_name(n->op), (long long)len);
+    if (!tc_is_float(d)) return tc_error(TC_CONTENT, "%s: expects floating point dtypes, got: %s", tc_op_name(n->op), tc_dtypes[d].torch);
+    if (len <= 1) {
+        tc_emit_result(e, 0, tc_emit_call(e, "aten::ones", "Id", &len, 1, (int)d));
+        return tc_e_done(e);
+    }
+    half = (double)(pe < 0 || tc_arg_bool(n, pe) ? len : len - 1) / 2;
+    tc_value *u = tc_e_adds(e, tc_e_muls(e, tc_emit_call(e, "aten::arange", "id", len, (int)up), 1 / half), -1);
+    tc_value *r = tc_e_muls(e, tc_e1(e, "aten::sqrt", tc_e_adds(e, tc_e_neg(e, tc_e_mul(e, u, u)), 1)), beta);
+    tc_value *top = tc_emit_call(e, "aten::scalar_tensor", "fd", beta, (int)up);
+    r = tc_e_div(e, tc_e1(e, "aten::special_i0", r), tc_e1(e, "aten::special_i0", top));
+    tc_emit_result(e, 0, tc_e_cast(e, r, d));
+    return tc_e_done(e);
+}
+
 /* ---- gradients ---- */
 static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     (void)gs, (void)n;
@@ -379,4 +400,9 @@ const tc_op tc_ops_factory[] = {
              "hamming_window(8, True, 0.5)", "hamming window"),
     COMPOSED("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, " OPTIONS ")", decompose_window,
              "hamming_window(8, True, 0.5, 0.4)", "hamming window"),
+    COMPOSED("kaiser_window(int window_length, *, " OPTIONS ")", decompose_kaiser, "kaiser_window(8)", "Kaiser window"),
+    COMPOSED("kaiser_window.periodic(int window_length, bool periodic, *, " OPTIONS ")", decompose_kaiser, "kaiser_window(8, False)",
+             "Kaiser window"),
+    COMPOSED("kaiser_window.beta(int window_length, bool periodic, float beta, *, " OPTIONS ")", decompose_kaiser, "kaiser_window(8, False, 6.0)",
+             "Kaiser window"),
     {0}};

@@ -415,6 +415,22 @@ static tc_status decompose_vecdot(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::sum.dim_IntList", "vI", p, (int64_t[]){tc_arg_int(n, 2)}, 1));
     return tc_e_done(e);
 }
+/* i1, i2, i3, where each gets dimensions of one element, which dimensions of the product are summed */
+static tc_status decompose_trilinear(tc_emit *e, const tc_node *n) {
+    tc_value *p = NULL;
+    int64_t at[TC_MAX_RANK];
+    for (int k = 0; k < 3; k++) {
+        tc_value *v = tc_arg_value(n, k);
+        int count = tc_arg_ints(n, 3 + k, at, TC_MAX_RANK), total = v->meta.rank + (count > 0 ? count : 0);
+        if (total > TC_MAX_RANK) return tc_error(TC_UNSUPPORTED, "%s of %d dimensions", tc_op_name(n->op), total);
+        for (int d = 0; d < total; d++)
+            for (int i = 0; i < count; i++)
+                if (at[i] == d || at[i] + total == d) v = tc_emit_call(e, "aten::unsqueeze", "vi", v, (int64_t)d);
+        p = p ? tc_e_mul(e, p, v) : v;
+    }
+    tc_emit_result(e, 0, n->args[6].n ? tc_emit_call(e, "aten::sum.dim_IntList", "va", p, &n->args[6]) : p);
+    return tc_e_done(e);
+}
 static tc_status decompose_bilinear(tc_emit *e, const tc_node *n) { /* y_o = sum_ij x1_i w_oij x2_j + b_o */
     tc_value *x1 = tc_arg_value(n, 0), *x2 = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *b = tc_arg_value(n, 3);
     int r = x1->meta.rank;
@@ -730,6 +746,8 @@ const tc_op tc_ops_matmul[] = {
              "einsum('bij,bjk->bik', [f32[2,3,4], f32[2,4,5]]); einsum('ii->i', [f32[3,3]])", "sums of products by subscripts"),
     COMPOSED("kron(Tensor self, Tensor other)", kron, "kron(f32[2,2], f32[2,3])", "Kronecker product"),
     COMPOSED("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", vecdot, "linalg_vecdot(f32[3,4], f32[3,4])", "sums of products"),
+    COMPOSED("_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1)", trilinear,
+             "_trilinear(f32[2,3], f32[5,3,4], f32[2,4], [1, 3], [0], [1, 2], [2, 3])", "sum of products of three tensors with further dimensions"),
     COMPOSED("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None)", bilinear, "bilinear(f32[2,3], f32[2,4], f32[5,3,4], f32[5])",
              "x1 W x2 + b"),
     COMPOSED("cross(Tensor self, Tensor other, int? dim=None)", cross, "cross(f32[2,3], f32[2,3])", "cross product"),

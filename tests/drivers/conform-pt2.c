@@ -14,6 +14,7 @@ typedef struct {
     bool leaf;
 } input;
 typedef TC_VEC(input) input_list;
+typedef TC_VEC(char *) name_list;
 
 static const char *corpus, *folder;
 static char scratch[256];
@@ -41,7 +42,7 @@ static void message_of(tc_buf *err) {
 }
 
 /* The inputs of a program by tc-run --signature --json; its exit code, err holding why not. */
-static int read_signature(const char *pt2, const char *model, input_list *out, tc_buf *err) {
+static int read_signature(const char *pt2, const char *model, input_list *out, name_list *outputs, tc_buf *err) {
     command c = {0};
     tc_buf text = {0};
     arg(&c, "tc-run");
@@ -62,6 +63,9 @@ static int read_signature(const char *pt2, const char *model, input_list *out, t
             if (tc_str_is(key, "input")) {
                 tc_str s = tc_jr_string(&j);
                 in.name = strndup(s.s, s.n);
+            } else if (tc_str_is(key, "output")) {
+                tc_str s = tc_jr_string(&j);
+                tc_vec_push(outputs, strndup(s.s, s.n));
             } else {
                 if (tc_str_is(key, "value")) in.leaf = true;
                 tc_jr_skip(&j);
@@ -120,6 +124,8 @@ static bool write_number(const char *text, const char *path) {
 typedef struct {
     const char *pt2, *model, *prefix, *inputs, *outputs, *in_desc, *out_desc;
     double tolerance;
+    char *const *output_names;
+    size_t noutputs;
 } job;
 
 static void add_inputs(command *c, const job *j, const input_list *sig, const tc_tensors *in) {
@@ -177,8 +183,9 @@ static verdict check_types(const job *j, const char *path, tc_buf *why) {
     tc_buf want = {0}, found = {0}, b = {0};
     tc_status st = tc_tensors_load(path, &t);
     verdict v = CASE_PASS;
-    for (size_t i = 0; !st && i < t.items.len; i++) {
-        if (!described(j->out_desc, "out", (int)i, &b)) continue;
+    for (size_t i = 0; !st && i < j->noutputs; i++) {
+        const tc_tensor *result = tc_tensors_find(&t, j->output_names[i]); /* the file orders them by their types */
+        if (!result || !described(j->out_desc, "out", (int)i, &b)) continue;
         char *open = strchr(b.data, '[');
         want.len = found.len = 0;
         for (char *p = open ? open + 1 : NULL; p && *p && *p != ']'; p++) tc_buf_putc(&want, *p == ',' ? 'x' : *p);
@@ -186,7 +193,7 @@ static verdict check_types(const job *j, const char *path, tc_buf *why) {
         for (size_t k = 0; open && k < sizeof shorts / sizeof *shorts; k++)
             if (strlen(shorts[k][0]) == (size_t)(open - b.data) && !strncmp(shorts[k][0], b.data, (size_t)(open - b.data)))
                 tc_buf_puts(&want, shorts[k][1]);
-        tc_tensor_print_type(&found, &t.items.data[i].tensor);
+        tc_tensor_print_type(&found, result);
         if (!strcmp(tc_buf_str(&want), found.data)) continue;
         v = CASE_FAIL;
         tc_buf_printf(why, "out%zu is %s, expected %s", i, found.data, tc_buf_str(&want));
@@ -203,12 +210,14 @@ static verdict check_types(const job *j, const char *path, tc_buf *why) {
     return v;
 }
 
-static verdict run_job(const job *j, tc_buf *why) {
+static verdict run_job(job *j, tc_buf *why) {
     input_list sig = {0};
+    name_list names = {0};
     tc_tensors in = {0}, out = {0};
     command c = {0};
     char result[512];
-    int rc = read_signature(j->pt2, j->model, &sig, why);
+    int rc = read_signature(j->pt2, j->model, &sig, &names, why);
+    j->output_names = names.data, j->noutputs = names.len;
     bool shapes = access(j->outputs, F_OK) != 0;
     tc_status st = rc ? NULL : tc_tensors_load(j->inputs, &in);
     if (!rc && !st && !shapes) st = tc_tensors_load(j->outputs, &out);
@@ -238,6 +247,8 @@ static verdict run_job(const job *j, tc_buf *why) {
     tc_status_free(st);
     for (size_t i = 0; i < sig.len; i++) free(sig.data[i].name);
     tc_vec_free(&sig);
+    for (size_t i = 0; i < names.len; i++) free(names.data[i]);
+    tc_vec_free(&names);
     tc_tensors_deinit(&in);
     tc_tensors_deinit(&out);
     command_free(&c);
