@@ -144,6 +144,7 @@ tc_status tc_lang_run(C *c, void (*fn)(C *, void *), void *ctx) {
     }
     pthread_join(th, NULL);
     munmap(stack, STACK_BYTES);
+    if (c->torch) c->torch->nscratch = 0;
     c->fr = NULL;
     c->traps = NULL;
     c->vtop = 0, c->depth = 0, c->repr_depth = 0;

@@ -53,6 +53,7 @@ struct region {
     struct tc_functional *functional; /* once a gradient was asked for */
 };
 
+enum { TC_TORCH_SCRATCH = 8 };
 struct tc_torch {
     tc_eval eval;                       /* call NULL: operators on concrete tensors are refused */
     struct tc_generator *gen;           /* torch.default_generator */
@@ -65,6 +66,8 @@ struct tc_torch {
     tc_dtype autocast;   /* TC_DTYPE_NONE: off */
     tc_program *scratch; /* expressions of eager calls; renewed when it has grown */
     tensor *owned;
+    tensor *scratch_from[TC_TORCH_SCRATCH]; /* where `owned` was at each scratch_begin */
+    int nscratch;
     tc_map overloads; /* of torch_call.c */
     const void *here_file, *here_program;
     const char *here_name;     /* tc_here: the file's name in the program's arena */

@@ -317,6 +317,53 @@ static V c_capturing(C *c, args *A) {
 }
 static V c_deterministic_guard(C *c, args *A) { return A->n && tc_kind_of(A->a[0]) == K_SYM ? c->true_ : c->false_; }
 
+/* ---- memory of long eager work (torch.optim.LBFGS): scratch_begin(); ...; scratch_end(what is kept) ---- */
+/* Marks the storage of every tensor in v, in lists, tuples and dicts too. */
+static void keep(C *c, V v, bool kept, int depth) {
+    if (tc_is_tensor(v)) {
+        if (((tensor *)v)->t.storage) ((tensor *)v)->t.storage->kept = kept;
+        return;
+    }
+    kind k = tc_kind_of(v);
+    if (depth > 20) return;
+    if (k == K_LIST || k == K_TUPLE) {
+        size_t n;
+        V *items = tc_items(v, &n);
+        for (size_t i = 0; i < n; i++) keep(c, items[i], kept, depth + 1);
+    } else if (k == K_DICT) {
+        V key, value;
+        for (size_t i = 0; tc_dict_next((dict *)v, &i, &key, &value);) keep(c, value, kept, depth + 1);
+    }
+}
+
+static V c_scratch_begin(C *c, args *A) {
+    (void)A;
+    if (c->torch->nscratch == TC_TORCH_SCRATCH) tc_raise(c, "RuntimeError", "scratch_begin: nested too deep");
+    c->torch->scratch_from[c->torch->nscratch++] = c->torch->owned;
+    return c->none;
+}
+
+/* Gives back the memory of the tensors made since the last scratch_begin, but for those that are given, which stay, and for what shares
+ * memory with them. */
+static V c_scratch_end(C *c, args *A) {
+    struct tc_torch *T = c->torch;
+    if (!T->nscratch) tc_raise(c, "RuntimeError", "scratch_end without scratch_begin");
+    tensor *until = T->scratch_from[--T->nscratch];
+    for (int i = 0; i < A->n; i++) keep(c, A->a[i], true, 0);
+    for (tensor **at = &T->owned; *at != until;) {
+        tensor *t = *at;
+        if (t->t.storage && t->t.storage->kept) {
+            at = &t->next_owned;
+            continue;
+        }
+        if (t->t.storage) c->tensor_bytes -= tc_tensor_bytes(&t->t) < c->tensor_bytes ? tc_tensor_bytes(&t->t) : c->tensor_bytes;
+        tc_tensor_deinit(&t->t);
+        *at = t->next_owned;
+    }
+    for (int i = 0; i < A->n; i++) keep(c, A->a[i], false, 0);
+    return c->none;
+}
+
 /* Parameter(data=None, requires_grad=True) and Buffer(data=None, persistent=True): share the data's memory. */
 static V tensor_like(C *c, V cls, V data) {
     tensor *o = tc_new(c, K_TENSOR, sizeof *o);
@@ -550,8 +597,13 @@ void tc_torch_init(C *c) {
                                      {"iinfo", t_iinfo},
                                      {NULL, NULL}};
     tc_define(c, m->d, fns);
-    static const native_def internal[] = {
-        {"grad_enabled", c_grad}, {"autocast_dtype", c_autocast}, {"capturing", c_capturing}, {"is_symbolic", c_deterministic_guard}, {NULL, NULL}};
+    static const native_def internal[] = {{"grad_enabled", c_grad},
+                                          {"autocast_dtype", c_autocast},
+                                          {"capturing", c_capturing},
+                                          {"is_symbolic", c_deterministic_guard},
+                                          {"scratch_begin", c_scratch_begin},
+                                          {"scratch_end", c_scratch_end},
+                                          {NULL, NULL}};
     tc_define(c, priv->d, internal);
     constants(c, m);
     tc_torch_tensor_init(c);

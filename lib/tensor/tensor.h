@@ -21,6 +21,7 @@ struct tc_storage {
     void (*deleter)(void *ctx, void *data); /* called once after the last release; NULL: data is borrowed for ever */
     void *ctx;
     bool read_only; /* mapped weights */
+    bool kept;      /* a mark of the model language's, false elsewhere */
 };
 
 /* Uninitialised bytes, 64-byte aligned. Fails with TC_ENV naming the size. */

@@ -67,7 +67,9 @@ struct tc_trainer {
     opt_states state, averages;
     TC_VEC(opt_number) numbers;
     int nvarying;
-    bool stepped; /* the optimiser has its state, and the averages theirs: update can be captured */
+    bool eager;         /* the optimiser calls the loss again (LBFGS): no update is captured */
+    tc_tensor *columns; /* eager: of every micro-batch of the step, for the next call */
+    bool stepped;       /* the optimiser has its state, and the averages theirs: update can be captured */
 
     int64_t step, total, per_epoch;
     double loss, norm, best;
@@ -87,6 +89,7 @@ tc_status tc_train_next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns)
 tc_status tc_train_step(tc_trainer *t);                                             /* one optimiser step; advances t->step */
 tc_status tc_train_collect_state(tc_trainer *t);                                    /* the optimiser's tensors, once they are there */
 void tc_train_list_tensors(C *c, tc_trainer *t, const char *what, opt_states *out); /* what this method of Update lists, shared */
+void tc_train_set_closure(C *c, tc_trainer *t);                                     /* gives Update its way to evaluate the loss again */
 void tc_train_free_tensors(opt_states *s);
 tc_status tc_train_validate(tc_trainer *t, double *out /* loss, then metrics */);
 /* anomaly.c */

@@ -124,6 +124,8 @@ static void write_state(C *c, void *ctx) {
     write_value(c, tc_call_method(c, t->update, tc_intern(c, "numbers", 7), 0, NULL), &w, 0);
     tc_json_key(&w, "param_groups"); /* as PyTorch's own: tc-ckpt convert writes them for it */
     write_value(c, tc_call_method(c, t->update, tc_intern(c, "groups", 6), 0, NULL), &w, 0);
+    tc_json_key(&w, "optimizer_state"); /* what it holds beside tensors, by parameter */
+    write_value(c, tc_call_method(c, t->update, tc_intern(c, "state_numbers", 13), 0, NULL), &w, 0);
     if (t->scheduler) {
         tc_json_key(&w, "scheduler");
         write_value(c, tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL), &w, 0);
@@ -180,7 +182,7 @@ static void restore_groups(C *c, tc_trainer *t, const tc_yaml *y) {
         V *item = tc_kind_of(x) == K_LIST || tc_kind_of(x) == K_TUPLE ? tc_items(x, &parts) : NULL;
         if (!item || parts != 4) tc_raise(c, "ValueError", "the checkpoint's optimiser groups are damaged");
         V put[2] = {tc_tuple(c, 3, item), item[3]};
-        tc_call_method(c, t->update, tc_intern(c, "put", 3), 2, put);
+        tc_call_method(c, t->update, tc_intern(c, "put_back", 8), 2, put);
     }
 }
 
@@ -190,18 +192,35 @@ static void restore_scheduler(C *c, tc_trainer *t, const tc_yaml *y) {
     tc_call_method(c, t->scheduler, tc_intern(c, "load_state_dict", 15), 1, &state);
 }
 
-static void restore_tensors(C *c, reader *x) {
+/* The parameter whose name begins `name`, before a dot: "h.0.bias" of "h.0.bias.old_dirs.3"; NULL: none. */
+static const char *parameter_of(const tc_trainer *t, const char *name) {
+    const char *found = NULL;
+    for (int p = 0; p < t->nparams; p++) {
+        size_t n = strlen(t->param_names[p]);
+        if (strncmp(name, t->param_names[p], n) == 0 && name[n] == '.' && (!found || n > strlen(found))) found = t->param_names[p];
+    }
+    return found;
+}
+
+static void restore_optimiser(C *c, reader *x) {
     tc_trainer *t = x->t;
     static const char prefix[] = "optim.state.";
     list *entries = tc_list(c, 8);
+    const tc_yaml *numbers = tc_yaml_get(x->state, "optimizer_state");
+    for (int i = 0; numbers && numbers->kind == TC_YAML_MAP && i < numbers->n; i++) {
+        const tc_yaml *of = numbers->items[i];
+        for (int k = 0; of->kind == TC_YAML_MAP && k < of->n; k++) {
+            V value = read_value(c, of->items[k], NULL);
+            if (of->items[k]->quoted) value = tc_float(c, strtod(of->items[k]->text, NULL)); /* "inf", "nan" */
+            tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, numbers->keys[i]), tc_strz(c, of->keys[k]), value));
+        }
+    }
     for (size_t i = 0; i < tc_ckpt_count(x->k); i++) {
-        const char *name = tc_ckpt_name(x->k, i), *key = strrchr(name, '.');
+        const char *name = tc_ckpt_name(x->k, i);
         if (strncmp(name, prefix, sizeof prefix - 1)) continue;
-        size_t n = (size_t)(key - name) - (sizeof prefix - 1);
-        const char *param = tc_arena_strndup(&t->arena, name + sizeof prefix - 1, n);
-        bool known = false;
-        for (int p = 0; p < t->nparams; p++) known |= strcmp(t->param_names[p], param) == 0;
-        if (!known) tc_raise(c, "ValueError", "%s: %s is of a parameter that the model lacks", x->path, name);
+        const char *param = parameter_of(t, name + sizeof prefix - 1);
+        if (!param) tc_raise(c, "ValueError", "%s: %s is of a parameter that the model lacks", x->path, name);
+        const char *key = name + sizeof prefix - 1 + strlen(param);
         tc_tensor mapped, own;
         tc_status s = tc_ckpt_tensor(x->k, i, &mapped);
         if (!s) s = tc_tensor_clone(&mapped, &own);
@@ -241,7 +260,7 @@ static void restore(C *c, void *ctx) {
     if ((y = tc_yaml_get(x->state, "best_step"))) tc_status_free(tc_yaml_int(y, &t->best_step));
     if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y);
     if ((y = tc_yaml_get(x->state, "scheduler")) && t->scheduler) restore_scheduler(c, t, y);
-    if (t->step > 0) restore_tensors(c, x);
+    if (t->step > 0) restore_optimiser(c, x);
     restore_averages(c, x);
 }
 
@@ -324,9 +343,15 @@ static void foreign_state(C *c, foreign *x, const char *id, const char *name, li
     const tc_yaml *step = foreign_value(x, tc_arena_printf(a, "%sstep", head)); /* a number, before PyTorch 1.12 */
     int64_t number;
     if (step && step->text && tc_parse_i64(step->text, &number) && number > *io_step) *io_step = number;
+    for (size_t i = 0; i < x->nvalues; i++) { /* numbers that are no step count: LBFGS has some */
+        const char *key = x->values[i].key + n;
+        if (strncmp(x->values[i].key, head, n) || !strcmp(key, "step") || strchr(key, '.')) continue;
+        tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, name), tc_strz(c, key), read_value(c, foreign_value(x, x->values[i].key), NULL)));
+    }
     for (size_t i = 0; i < tc_ckpt_count(x->k); i++) {
         const char *full = tc_ckpt_name(x->k, i), *key = full + n;
-        if (strncmp(full, head, n) || strchr(key, '.')) continue;
+        const char *dot = strchr(key, '.');
+        if (strncmp(full, head, n) || (dot && strspn(dot + 1, "0123456789") != strlen(dot + 1))) continue;
         tc_tensor mapped, own;
         tc_status s = tc_ckpt_tensor(x->k, i, &mapped);
         if (!s) s = tc_tensor_clone(&mapped, &own);
@@ -355,7 +380,7 @@ static void foreign_numbers(C *c, foreign *x) {
         double f;
         if (!y || y->kind == TC_YAML_LIST || y->kind == TC_YAML_MAP || !y->text || !tc_parse_double(y->text, &f)) continue;
         V put[2] = {tc_tuple(c, 3, item), tc_float(c, f)};
-        tc_call_method(c, x->t->update, tc_intern(c, "put", 3), 2, put);
+        tc_call_method(c, x->t->update, tc_intern(c, "put_back", 8), 2, put);
     }
 }
 

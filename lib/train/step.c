@@ -88,6 +88,25 @@ static tc_status all_reduce(tc_trainer *t) {
     return NULL;
 }
 
+/* Loss and gradients of the step's micro-batches, over all ranks: of the next ones, or (eager) of those that the step holds. */
+static tc_status gradients(tc_trainer *t) {
+    int n = t->train->ncols;
+    bool again = t->columns != NULL;
+    int64_t *index = tc_xcalloc((size_t)t->r->batch + 1, sizeof *index);
+    if (t->eager && !again) t->columns = tc_xcalloc((size_t)t->r->accumulate * (size_t)n, sizeof *t->columns);
+    t->loss = 0;
+    for (int i = 0; i < t->nparams; i++) tc_tensor_deinit(&t->grads[i]);
+    tc_status s = NULL;
+    for (int64_t k = 0; k < t->r->accumulate && !s; k++) {
+        tc_tensor own[TC_DATA_MAX_COLUMNS] = {0}, *columns = t->eager ? t->columns + k * n : own;
+        if (!again) s = tc_train_next_batch(t, index, columns);
+        if (!s) s = add_micro(t, k, columns);
+        deinit_all(own, n);
+    }
+    free(index);
+    return s ? s : all_reduce(t);
+}
+
 /* ---- the update ---- */
 
 /* The groups' numbers as they are now. */
@@ -122,12 +141,42 @@ static void read_numbers(C *c, tc_trainer *t) {
     }
 }
 
-static void eager_update(C *c, void *ctx) {
-    tc_trainer *t = ctx;
+/* The step's gradients as a tuple of tensors and None. */
+static V wrap_gradients(C *c, tc_trainer *t) {
     V grads = tc_tuple(c, (size_t)t->nparams, NULL);
     for (int i = 0; i < t->nparams; i++)
         ((tuple *)grads)->a[i] = t->grads[i].storage ? tc_torch_wrap(c, tc_tensor_share(&t->grads[i]), false) : c->none;
-    V norm = tc_call_method(c, t->update, tc_intern(c, "run", 3), 1, &grads);
+    return grads;
+}
+
+typedef struct {
+    obj h;
+    tc_trainer *t;
+} evaluation;
+
+/* evaluate() -> (loss, gradients) at the weights as they are now, on the batch of this step. */
+static V evaluate_again(C *c, args *A) {
+    tc_trainer *t = ((evaluation *)A->a[0])->t;
+    double first = t->loss;
+    tc_status s = gradients(t);
+    if (s) tc_raise_status(c, "RuntimeError", s);
+    V loss = tc_float(c, t->loss);
+    t->loss = first;
+    return tc_tuple_of(c, 2, loss, wrap_gradients(c, t));
+}
+
+void tc_train_set_closure(C *c, tc_trainer *t) {
+    t->eager = tc_truth(c, tc_getattr(c, t->update, tc_intern(c, "eager", 5)));
+    evaluation *e = tc_new(c, K_OBJECT, sizeof *e);
+    e->t = t;
+    tc_setattr(c, t->update, tc_intern(c, "evaluate", 8), tc_method(c, tc_native(c, "evaluate", evaluate_again, NULL), (V)e));
+}
+
+static void eager_update(C *c, void *ctx) {
+    tc_trainer *t = ctx;
+    V norm, given[2] = {tc_float(c, t->loss), wrap_gradients(c, t)};
+    if (t->eager) norm = tc_call_method(c, t->update, tc_intern(c, "run_eagerly", 11), 2, given);
+    else norm = tc_call_method(c, t->update, tc_intern(c, "run", 3), 1, &given[1]);
     t->norm = scalar_of(&((tensor *)norm)->t);
 }
 
@@ -217,20 +266,8 @@ static tc_status check_gradients(tc_trainer *t) {
     return NULL;
 }
 
-tc_status tc_train_step(tc_trainer *t) {
-    int64_t *index = tc_xcalloc((size_t)t->r->batch + 1, sizeof *index);
-    t->loss = 0;
-    for (int i = 0; i < t->nparams; i++) tc_tensor_deinit(&t->grads[i]);
-    tc_status s = NULL;
-    for (int64_t k = 0; k < t->r->accumulate && !s; k++) {
-        tc_tensor columns[TC_DATA_MAX_COLUMNS] = {0};
-        s = tc_train_next_batch(t, index, columns);
-        if (!s) s = add_micro(t, k, columns);
-        deinit_all(columns, t->train->ncols);
-    }
-    free(index);
-    TC_TRY(s);
-    TC_TRY(all_reduce(t));
+static tc_status step(tc_trainer *t) {
+    TC_TRY(gradients(t));
     if (!isfinite(t->loss)) return tc_train_diverged(t, "loss", t->loss);
     TC_TRY(check_gradients(t));
     TC_TRY(tc_lang_run(t->lang, first_numbers, t));
@@ -244,6 +281,14 @@ tc_status tc_train_step(tc_trainer *t) {
     TC_TRY(tc_lang_run(t->lang, host_part, t));
     t->step++;
     return NULL;
+}
+
+tc_status tc_train_step(tc_trainer *t) {
+    tc_status s = step(t);
+    if (t->columns) deinit_all(t->columns, (int)t->r->accumulate * t->train->ncols);
+    free(t->columns);
+    t->columns = NULL;
+    return s;
 }
 
 /* ---- validation ---- */

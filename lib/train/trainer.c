@@ -235,8 +235,6 @@ static void make_objects(C *c, void *ctx) {
     put_name(t, "groups", t->groups);
     t->opt = tc_lang_eval(c, t->names, NULL, "optimizer", r->optimizer);
     put_name(t, "opt", t->opt);
-    if (!strcmp(tc_type_name(c, t->opt), "LBFGS"))
-        tc_raise_code(c, TC_UNSUPPORTED, "torch.optim.LBFGS, which calls the loss again, is not supported by tc-train");
     if (r->scheduler) {
         t->scheduler = tc_lang_eval(c, t->names, NULL, "scheduler", r->scheduler);
         put_name(t, "scheduler", t->scheduler);
@@ -245,6 +243,7 @@ static void make_objects(C *c, void *ctx) {
     V settings[4] = {t->m, t->opt, clip, r->ema_decay > 0 ? tc_float(c, r->ema_decay) : c->none};
     args A = {.a = settings, .n = 4};
     t->update = tc_call(c, class_of(c, "Update"), &A);
+    tc_train_set_closure(c, t);
     tc_train_list_tensors(c, t, "averages", &t->averages);
     V parts = tc_int(c, r->accumulate);
     t->micro = tc_call3(c, class_of(c, "Micro"), t->m, step_function(t, false), parts);

@@ -60,6 +60,20 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     cmp <(without_times whole/metrics.jsonl) <(without_times parts/metrics.jsonl)
 }
 
+@test "every kind of optimiser state goes through a checkpoint: the resumed run has the same bits" {
+    for o in 'Muon([m.a.weight, m.b.weight], lr=0.02)' 'NAdam(m.parameters(), lr=3e-3)' 'ASGD(m.parameters(), lr=0.05, t0=3)' \
+        'RMSprop(m.parameters(), lr=1e-3, centered=True, momentum=0.5)' 'LBFGS(m.parameters(), lr=0.5, max_iter=3, history_size=4)' \
+        "LBFGS(m.parameters(), max_iter=4, line_search_fn='strong_wolfe')"; do
+        rm -rf whole parts
+        tc-train -q r.yaml "optimizer=torch.optim.$o" scheduler=null accumulate=2 -o whole
+        cp -r whole parts
+        rm -r parts/step-8 parts/step-12 parts/latest
+        tc-train -q r.yaml "optimizer=torch.optim.$o" scheduler=null accumulate=2 -o parts --resume
+        cmp whole/step-12/shard-00001-model-00001-of-00001.safetensors parts/step-12/shard-00001-model-00001-of-00001.safetensors
+        cmp whole/step-12/state.json parts/step-12/state.json
+    done
+}
+
 @test "ema_decay keeps torch's exponential average, through a stop, and validates with it" {
     tc-train -q r.yaml ema_decay=0.5 steps=1 scheduler=null -o first # the first average is a copy
     tc-ckpt convert first/latest --select '^ema\.' --rename 's/^ema\.//' -o average.safetensors

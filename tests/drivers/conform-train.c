@@ -1,6 +1,6 @@
 /* Conformance of tc-train: the runs of oracle/train, step by step, from their own model.py, init.safetensors and batches.
  * Usage: conform-train FOLDER CORPUS [WORD]. Cases: NAME.f64, NAME.f32 (trace, final weights, optimiser state), NAME.bf16,
- * optimisers/SETTING (ten steps of every optimiser on mlp, float64).
+ * optimisers/SETTING (ten steps of every optimiser on mlp, float64), schedulers/SETTING (the rates of forty steps).
  *
  * How close (README.md): float64 1e-9 relative and 1e-12 at step 0; float32 loss 1e-6, norm 1e-5. */
 #include "base/json.h"
@@ -242,6 +242,33 @@ static void write_inputs(session *q, tc_json *w, const char *dir, const char *fo
     tc_tensors_deinit(&b);
 }
 
+/* The constructor's arguments of "Net(64, hidden=(8, 8))": ["64"] and {"hidden": "(8, 8)"} cannot be mixed in a recipe, which PyTorch's
+ * keywords allow for: positions alone are a list, keywords alone a map. */
+static void write_arguments(session *q, tc_json *w, const char *build) {
+    const char *p = strchr(build, '(');
+    bool any = false, map = false;
+    while (p && *p && p[1] && p[1] != ')') {
+        const char *start = p + 1 + strspn(p + 1, " "), *end = start, *equals = NULL;
+        for (int depth = 0; *end && (depth || (*end != ',' && *end != ')')); end++) {
+            depth += strchr("([{", *end) != NULL;
+            depth -= strchr(")]}", *end) != NULL;
+            if (!depth && *end == '=' && !equals) equals = end;
+        }
+        if (!any) {
+            map = equals != NULL;
+            tc_json_key(w, "arg");
+            if (map) tc_json_object(w);
+            else tc_json_array(w);
+            any = true;
+        }
+        const char *text = equals ? equals + 1 : start;
+        if (map && equals) tc_json_key(w, tc_arena_strndup(&q->a, start, (size_t)(equals - start)));
+        tc_json_string(w, tc_arena_strndup(&q->a, text, (size_t)(end - text)));
+        p = *end == ',' ? end : NULL;
+    }
+    if (any) tc_json_end(w);
+}
+
 /* recipe.json as a recipe of tc-train. optimizer NULL: its own. */
 static tc_status write_recipe(session *q, const char *dir, const char *precision, const char *optimizer, const char *path) {
     tc_buf text = {0}, out = {0};
@@ -256,6 +283,7 @@ static tc_status write_recipe(session *q, const char *dir, const char *precision
     tc_json w = {.b = &out};
     tc_json_object(&w);
     key_text(&w, "model", tc_arena_printf(&q->a, "%s/model.py:%.*s", dir, (int)strcspn(build, "("), build));
+    write_arguments(q, &w, build);
     write_inputs(q, &w, dir, forward);
     key_text(&w, "weights", tc_arena_printf(&q->a, "%s/init.safetensors", dir));
     key_text(&w, "precision", precision);
@@ -391,6 +419,75 @@ static void optimiser_cases(session *q) {
     }
 }
 
+/* schedulers.tsv: the rate that each of forty steps uses, SGD with lr 0.2; ReduceLROnPlateau is fed cos(s / 3) + 1 / (s + 1). */
+static verdict scheduler_run(session *q, const char *setting, metrics *m, tc_buf *why) {
+    char *dir = tc_arena_printf(&q->a, "%s/mlp", q->root), *recipe = tc_arena_printf(&q->a, "%s/recipe.yaml", q->tmp);
+    char *run = tc_arena_printf(&q->a, "%s/run", q->tmp);
+    tc_buf out = {0}, err = {0};
+    tc_json w = {.b = &out};
+    tc_json_object(&w);
+    key_text(&w, "model", tc_arena_printf(&q->a, "%s/model.py:Net", dir));
+    write_inputs(q, &w, dir, "m(x)");
+    tc_json_key(&w, "data");
+    tc_json_object(&w);
+    key_text(&w, "safetensors", tc_arena_printf(&q->a, "%s/batches.safetensors", dir));
+    tc_json_key(&w, "batches");
+    tc_json_bool(&w, true);
+    tc_json_end(&w);
+    key_text(&w, "forward", "m(x)");
+    key_text(&w, "loss", "1e-6 * F.cross_entropy(out, y)");
+    key_text(&w, "optimizer", "torch.optim.SGD(m.parameters(), lr=0.2, momentum=0.9)");
+    key_text(&w, "functions", "S = torch.optim.lr_scheduler\n");
+    key_text(&w, "scheduler", tc_arena_printf(&q->a, "S.%s", setting));
+    if (!strncmp(setting, "Reduce", 6)) key_text(&w, "scheduler_step", "scheduler.step(math.cos((step - 1) / 3) + 1 / step)");
+    tc_json_key(&w, "steps");
+    tc_json_int(&w, 40);
+    tc_json_end(&w);
+    tc_status s = tc_remove_tree(run);
+    if (!s) s = tc_file_write(recipe, out.data, out.len);
+    verdict v = CASE_FAIL;
+    if (!s) {
+        command c = {0};
+        arg(&c, "tc-train");
+        arg(&c, "-q");
+        arg(&c, "%s", recipe);
+        arg(&c, "-o");
+        arg(&c, "%s", run);
+        v = verdict_of(run_command(&c, NULL, 120, NULL, &err));
+        command_free(&c);
+        if (v != CASE_PASS) tc_buf_puts(why, tc_buf_str(&err));
+        else s = read_metrics(tc_arena_printf(&q->a, "%s/metrics.jsonl", run), m);
+    }
+    if (s) tc_buf_puts(why, tc_status_message(s)), v = CASE_FAIL;
+    tc_status_free(s);
+    tc_buf_free(&out);
+    tc_buf_free(&err);
+    return v;
+}
+
+static void scheduler_cases(session *q) {
+    table t;
+    if (!read_table(tc_arena_printf(&q->a, "%s/schedulers.tsv", q->root), &t)) return;
+    for (size_t i = 0, e; i < t.rows.len; i = e) {
+        const char *setting = t.rows.data[i].cell[0];
+        for (e = i; e < t.rows.len && !strcmp(t.rows.data[e].cell[0], setting); e++) continue;
+        char *id = tc_arena_printf(&q->a, "schedulers/%s", setting);
+        if (q->only && !strstr(id, q->only)) continue;
+        metrics m = {0};
+        tc_buf why = {0};
+        verdict v = scheduler_run(q, setting, &m, &why);
+        for (size_t k = i; k < e && v == CASE_PASS; k++) {
+            double want = cell(&t, k, "lr"), found = k - i < m.lines.len && m.lines.data[k - i].nlr ? m.lines.data[k - i].lr[0] : NAN;
+            if (near(found, want, 1e-12)) continue;
+            tc_buf_printf(&why, "step %zu: lr %.17g, expected %.17g", k - i, found, want);
+            v = CASE_FAIL;
+        }
+        report(v, q->corpus, id, tc_buf_str(&why));
+        tc_buf_free(&why);
+        tc_vec_free(&m.lines);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc < 3) return fprintf(stderr, "usage: conform-train FOLDER CORPUS [WORD]\n"), 2;
     char tmp[256];
@@ -404,6 +501,7 @@ int main(int argc, char **argv) {
     }
     if (n >= 0) free(entry);
     optimiser_cases(&q);
+    scheduler_cases(&q);
     tc_status_free(tc_remove_tree(tmp));
     tc_arena_free(&q.a);
     return 0;

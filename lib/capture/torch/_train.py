@@ -56,6 +56,18 @@ def _optimisers(opt):
     return found
 
 
+def _leaves(state):
+    """Keys and values in one order, those of lists one by one: old_dirs.0, old_dirs.1, ..."""
+    out = []
+    for key in sorted(state):
+        v = state[key]
+        if isinstance(v, (list, tuple)):
+            out += [(f"{key}.{k}", x) for k, x in enumerate(v)]
+        else:
+            out.append((key, v))
+    return out
+
+
 class Update(nn.Module):
     """Clipping, the optimiser's step on given gradients, and the average of the weights. The optimiser's state tensors and the averages
     are buffers, so that a capture returns them changed; the numbers of its groups that vary and the step count are inputs."""
@@ -67,6 +79,10 @@ class Update(nn.Module):
         self.clip = clip
         self.decay = decay
         self.averaging = False
+        # An optimiser that calls the loss again: its steps run eagerly, with the micro-batches' program as the closure.
+        self.eager = any(isinstance(o, torch.optim.LBFGS) for o in _optimisers(opt))
+        self.evaluate = None  # () -> (loss, gradients), set by lib/train
+        self.first = None  # what the step's first evaluation gave
         owned = [(p, o) for o in _optimisers(opt) for g in o.param_groups for p in g["params"] if p.requires_grad]
         self.params = [p for p, _ in owned]
         self.state = [o.state[p] for p, o in owned]
@@ -83,7 +99,7 @@ class Update(nn.Module):
 
     def ready(self):
         """Whether every state tensor exists, so that a step can be captured."""
-        return self.averaging or self.decay is None
+        return not self.eager and (self.averaging or self.decay is None)
 
     def go_on_averaging(self):
         self.averaging = True
@@ -108,19 +124,35 @@ class Update(nn.Module):
         """Registers the state tensors that the optimiser has by now; returns [(name, key, tensor)]."""
         found = []
         for i, p in enumerate(self.params):
-            for key, t in self.state[i].items():
+            for key, t in _leaves(self.state[i]):
                 if isinstance(t, torch.Tensor):
                     name = f"state_{i}_{key}"
-                    if name not in self._buffers:
+                    if not self.eager and name not in self._buffers:
                         self.register_buffer(name, t)
                     found.append((name, self.names[i], key, t))
         return found
 
+    def state_numbers(self):
+        """What the state has beside tensors and the step count: {parameter's name: {key: number}}."""
+        found = {}
+        for i, s in enumerate(self.state):
+            numbers = {k: v for k, v in _leaves(s) if k != "step" and isinstance(v, (int, float))}
+            if numbers:
+                found[self.names[i]] = numbers
+        return found
+
     def restore(self, entries, step):
-        """State from a checkpoint: [(parameter's name, key, tensor)], and the number of steps that were made."""
+        """State from a checkpoint: [(parameter's name, key, tensor or number)], and the number of steps that were made."""
         by_name = {n: s for n, s in zip(self.names, self.state)}
+        parts = {}
         for name, key, t in entries:
-            by_name[name][key] = t
+            head, _, place = key.partition(".")
+            if place == "":
+                by_name[name][head] = t
+            else:
+                parts.setdefault((name, head), {})[int(place)] = t
+        for (name, head), items in parts.items():
+            by_name[name][head] = [items[k] for k in sorted(items)]
         for s in self.state:
             s["step"] = step
 
@@ -151,10 +183,41 @@ class Update(nn.Module):
             v[k] = value
             g[key] = tuple(v)
 
+    def put_back(self, where, value):
+        """A number from a checkpoint, whole where the setting is (ns_steps, max_iter)."""
+        whole = isinstance(self.get(where), int) and value == int(value)
+        self.put(where, int(value) if whole else value)
+
     def get(self, where):
         i, key, k = where
         v = self.opt.param_groups[i][key]
         return v if k < 0 else v[k]
+
+    def closure(self):
+        """What step(closure) calls: loss and gradients at the weights as they are now."""
+        if self.first is None:
+            loss, grads = self.evaluate()
+        else:
+            (loss, grads), self.first = self.first, None
+        for p, g in zip(self.params, grads):
+            p.grad = g
+        if self.clip is not None:
+            with torch.no_grad():
+                clip_grads_with_norm_(self.params, self.clip, get_total_norm([g for g in grads if g is not None]))
+        return torch.tensor(loss, dtype=self.params[0].dtype)
+
+    def run_eagerly(self, loss, grads):
+        """A step of an optimiser that calls the closure again and again; the norm is that of the first evaluation."""
+        torch._C.scratch_begin()
+        norm = get_total_norm([g for g in grads if g is not None])
+        self.first = (loss, grads)
+        self.opt.step(self.closure)
+        with torch.no_grad():
+            self.average()
+        for p in self.params:
+            p.grad = None
+        torch._C.scratch_end(norm, self.state, grads)
+        return norm
 
     def run(self, grads):
         grads = list(grads)

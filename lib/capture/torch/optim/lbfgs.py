@@ -117,7 +117,6 @@ class LBFGS(Optimizer):
 
     def _step(self, closure):
         group = self.param_groups[0]
-        lr, max_iter, max_eval = group["lr"], group["max_iter"], group["max_eval"]
 
         def call():
             with torch.enable_grad():
@@ -127,79 +126,90 @@ class LBFGS(Optimizer):
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
         first = call()
-        loss = float(first)
-        evals = 1
         state["func_evals"] += 1
         grad = self._flat_grad()
         if grad.abs().max() <= group["tolerance_grad"]:
             return first
-        d, t = state.get("d"), state.get("t")
-        dirs, steps, ro = state.get("old_dirs", []), state.get("old_stps", []), state.get("ro", [])
-        h_diag = state.get("H_diag")
-        prev_grad, prev_loss = state.get("prev_flat_grad"), state.get("prev_loss")
-        n = 0
-        while n < max_iter:
-            n += 1
-            state["n_iter"] += 1
-            if state["n_iter"] == 1:
-                d = grad.neg()
-                dirs, steps, ro = [], [], []
-                h_diag = 1
-            else:
-                y = grad.sub(prev_grad)
-                s = d.mul(t)
-                ys = y.dot(s)
-                if ys > 1e-10:
-                    if len(dirs) == group["history_size"]:
-                        dirs.pop(0)
-                        steps.pop(0)
-                        ro.pop(0)
-                    dirs.append(y)
-                    steps.append(s)
-                    ro.append(1.0 / ys)
-                    h_diag = ys / y.dot(y)
-                al = [None] * len(dirs)
-                q = grad.neg()
-                for i in range(len(dirs) - 1, -1, -1):
-                    al[i] = steps[i].dot(q) * ro[i]
-                    q.add_(dirs[i] * -al[i])
-                d = torch.mul(q, h_diag)
-                for i in range(len(dirs)):
-                    be = dirs[i].dot(d) * ro[i]
-                    d.add_(steps[i] * (al[i] - be))
-            prev_grad = grad.clone()
-            prev_loss = loss
-            t = min(1.0, 1.0 / float(grad.abs().sum())) * lr if state["n_iter"] == 1 else lr
-            gtd = grad.dot(d)
-            if gtd > -group["tolerance_change"]:
-                break
-            used = 0
-            if group["line_search_fn"] == "strong_wolfe":
-                saved = [p.clone() for p in self._params]
-
-                def evaluate(x, at, direction):
-                    self._move(at, direction)
-                    value = float(call())
-                    g = self._flat_grad()
-                    self._restore(x)
-                    return value, g
-
-                loss, grad, t, used = _strong_wolfe(evaluate, saved, t, d, loss, grad, gtd)
-                self._move(t, d)
-                converged = grad.abs().max() <= group["tolerance_grad"]
-            else:
-                self._move(t, d)
-                converged = False
-                if n != max_iter:
-                    loss = float(call())
-                    grad = self._flat_grad()
-                    converged = grad.abs().max() <= group["tolerance_grad"]
-                    used = 1
-            evals += used
-            state["func_evals"] += used
-            if n == max_iter or evals >= max_eval or converged:
-                break
-            if d.mul(t).abs().max() <= group["tolerance_change"] or abs(loss - prev_loss) < group["tolerance_change"]:
-                break
-        state.update(dict(d=d, t=t, old_dirs=dirs, old_stps=steps, ro=ro, H_diag=h_diag, prev_flat_grad=prev_grad, prev_loss=prev_loss))
+        now = {"loss": float(first), "grad": grad, "evals": 1, "n": 0}
+        done = False
+        while now["n"] < group["max_iter"] and not done:
+            torch._C.scratch_begin()
+            done = self._iterate(call, group, state, now)
+            torch._C.scratch_end(state, now, [p.grad for p in self._params])
         return first
+
+    def _direction(self, group, state, grad):
+        """Minus the gradient times the inverse Hessian that the last steps and changes of the gradient tell (the two loops)."""
+        dirs, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
+        y = grad.sub(state["prev_flat_grad"])
+        s = state["d"].mul(state["t"])
+        ys = y.dot(s)
+        if ys > 1e-10:
+            if len(dirs) == group["history_size"]:
+                dirs.pop(0)
+                steps.pop(0)
+                ro.pop(0)
+            dirs.append(y)
+            steps.append(s)
+            ro.append(1.0 / ys)
+            state["H_diag"] = ys / y.dot(y)
+        al = [None] * len(dirs)
+        q = grad.neg()
+        for i in range(len(dirs) - 1, -1, -1):
+            torch._C.scratch_begin()
+            al[i] = steps[i].dot(q) * ro[i]
+            q.add_(dirs[i] * -al[i])
+            torch._C.scratch_end(al)
+        d = torch.mul(q, state["H_diag"])
+        for i in range(len(dirs)):
+            torch._C.scratch_begin()
+            be = dirs[i].dot(d) * ro[i]
+            d.add_(steps[i] * (al[i] - be))
+            torch._C.scratch_end()
+        return d
+
+    def _iterate(self, call, group, state, now):
+        """One direction and the step along it; whether it was the last."""
+        lr, max_iter, grad, loss = group["lr"], group["max_iter"], now["grad"], now["loss"]
+        now["n"] += 1
+        state["n_iter"] += 1
+        if state["n_iter"] == 1:
+            state.update(dict(d=grad.neg(), old_dirs=[], old_stps=[], ro=[], H_diag=1))
+        else:
+            state["d"] = self._direction(group, state, grad)
+        d = state["d"]
+        state["prev_flat_grad"] = grad.clone()
+        state["prev_loss"] = loss
+        t = min(1.0, 1.0 / float(grad.abs().sum())) * lr if state["n_iter"] == 1 else lr
+        state["t"] = t
+        gtd = grad.dot(d)
+        if gtd > -group["tolerance_change"]:
+            return True
+        used = 0
+        if group["line_search_fn"] == "strong_wolfe":
+            saved = [p.clone() for p in self._params]
+
+            def evaluate(x, at, direction):
+                self._move(at, direction)
+                value = float(call())
+                g = self._flat_grad()
+                self._restore(x)
+                return value, g
+
+            now["loss"], now["grad"], t, used = _strong_wolfe(evaluate, saved, t, d, loss, grad, gtd)
+            state["t"] = t
+            self._move(t, d)
+            converged = now["grad"].abs().max() <= group["tolerance_grad"]
+        else:
+            self._move(t, d)
+            converged = False
+            if now["n"] != max_iter:
+                now["loss"] = float(call())
+                now["grad"] = self._flat_grad()
+                converged = now["grad"].abs().max() <= group["tolerance_grad"]
+                used = 1
+        now["evals"] += used
+        state["func_evals"] += used
+        if now["n"] == max_iter or now["evals"] >= group["max_eval"] or converged:
+            return True
+        return d.mul(t).abs().max() <= group["tolerance_change"] or abs(now["loss"] - state["prev_loss"]) < group["tolerance_change"]
