@@ -210,12 +210,14 @@ void ew_scan_step(ew *e, int r) {
     bool f = tc_is_float(d);
     if (tc_is_complex(d)) {
         const char *wide = d == TC_C128 ? ew_ref(e, in->a[0]) : T(e, "tc_x_cast_c64_c128(%s)", ew_ref(e, in->a[0]));
-        ew_line(e, "s%d = tc_x_mul_c128(s%d, %s);", r, r, wide);
+        if (in->op == TC_R_PROD) ew_line(e, "s%d = tc_x_mul_c128(s%d, %s);", r, r, wide);
+        else ew_line(e, "s%d = tc_x_logaddexp_c128(%s, s%d);", r, wide, r);
         ew_line(e, d == TC_C128 ? "m%d[%s] = s%d;" : "m%d[%s] = tc_x_cast_c128_c64(s%d);", r, ew_kept_index(e, r, true), r);
         return;
     }
     ew_line(e, "const %s a%d = (%s)%s;", f ? "double" : "int64_t", r, f ? "double" : "int64_t", ew_ref(e, in->a[0]));
-    if (in->op == TC_R_SUM || in->op == TC_R_PROD) {
+    if (in->op == TC_R_LOGADDEXP) ew_line(e, "s%d = tc_x_logaddexp_f64(s%d, a%d);", r, r, r);
+    else if (in->op == TC_R_SUM || in->op == TC_R_PROD) {
         const char *sign = in->op == TC_R_SUM ? "+" : "*";
         if (f) ew_line(e, "s%d = s%d %s a%d;", r, r, sign, r);
         else ew_line(e, "s%d = (int64_t)((uint64_t)s%d %s (uint64_t)a%d);", r, r, sign, r);
@@ -228,15 +230,15 @@ void ew_scan_step(ew *e, int r) {
 
 void ew_begin_scan(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
-    bool f = tc_is_float(e->l->inst.data[in->a[0]].dtype), max = in->op == TC_R_MAX || in->op == TC_R_ANY;
+    bool f = tc_is_float(e->l->inst.data[in->a[0]].dtype), max = in->op == TC_R_MAX || in->op == TC_R_ANY || in->op == TC_R_LOGADDEXP;
     const char *none = in->op == TC_R_SUM    ? f ? "-0.0" : "0"
                        : in->op == TC_R_PROD ? "1"
                        : f                   ? max ? "-__builtin_inf()" : "__builtin_inf()"
                        : max                 ? "INT64_MIN"
                                              : "INT64_MAX";
-    if (in->op > TC_R_MIN && in->op != TC_R_ANY && in->op != TC_R_ALL) ew_refuse(e, "a scan of this kind");
+    if (in->op > TC_R_MIN && in->op != TC_R_ANY && in->op != TC_R_ALL && in->op != TC_R_LOGADDEXP) ew_refuse(e, "a scan of this kind");
     if (tc_is_complex(e->l->inst.data[in->a[0]].dtype)) {
-        ew_line(e, "tc_c128 s%d = {1, 0};", r);
+        ew_line(e, "tc_c128 s%d = {%s, 0};", r, in->op == TC_R_PROD ? "1" : "-__builtin_inf()");
         return;
     }
     ew_line(e, "%s s%d = %s;", f ? "double" : "int64_t", r, none);

@@ -53,6 +53,7 @@ typedef struct {
     /* f32 and f64 only: tc_welford of each row, leaves, as sum_* (kernel/tree.h merges them) */
     void (*welford_rows)(tc_welford *out, const void *x, int64_t rows, int64_t n, int64_t stride);
     void (*welford_leaves)(tc_welford *out, const void *x, int64_t n);
+    void (*logaddexp_scan)(void *out, const void *x, int64_t n, double *carry); /* out[i]: carry after x[i] */
 } tc_reduce_ops;
 
 struct tc_gemm_ops;      /* kernel/gemm.h */

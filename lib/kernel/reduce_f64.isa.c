@@ -5,6 +5,7 @@
 #include "kernel/isa_row.h"
 #include "kernel/row_fold.h"
 #include "kernel/scalar_arith.h"
+#include "kernel/scalar_log.h"
 
 #define T double
 #define S f64

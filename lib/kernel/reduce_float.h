@@ -306,11 +306,20 @@ static void N_(welford_rows)(tc_welford *out, const void *in, int64_t rows, int6
     }
 }
 
+static void N_(logaddexp_scan)(void *out, const void *in, int64_t n, double *carry) {
+    double s = *carry;
+    for (int64_t i = 0; i < n; i++) {
+        s = tc_x_logaddexp_f64(s, (double)((const T *)in)[i]);
+        ((T *)out)[i] = (T)s;
+    }
+    *carry = s;
+}
+
 extern const tc_reduce_ops TC_ROW(N_(tc_reduce));
-const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {N_(sum_rows),      N_(prod_rows),       N_(sum_leaves),      N_(prod_leaves),  N_(sum_cols_add),
-                                             N_(prod_cols_add), N_(sum_cols_fold),   N_(prod_cols_fold),  N_(sum_cols),     N_(prod_cols),
-                                             N_(max_rows),      N_(min_rows),        N_(max_add),         N_(min_add),      N_(argmax_rows),
-                                             N_(argmin_rows),   N_(argmax_cols_add), N_(argmin_cols_add), N_(welford_rows), N_(welford_leaves)};
+const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {
+    N_(sum_rows),       N_(prod_rows),   N_(sum_leaves),      N_(prod_leaves),     N_(sum_cols_add), N_(prod_cols_add),  N_(sum_cols_fold),
+    N_(prod_cols_fold), N_(sum_cols),    N_(prod_cols),       N_(max_rows),        N_(min_rows),     N_(max_add),        N_(min_add),
+    N_(argmax_rows),    N_(argmin_rows), N_(argmax_cols_add), N_(argmin_cols_add), N_(welford_rows), N_(welford_leaves), N_(logaddexp_scan)};
 
 #undef KEY_MAX
 #undef W

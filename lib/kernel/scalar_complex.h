@@ -165,6 +165,17 @@ static inline tc_c128 tc_x_pow_c128(tc_c128 a, tc_c128 b) {
     if ((a.re == 0) & (a.im == 0) & (b.re > 0)) return (tc_c128){0, 0};
     return tc_x_exp_c128(tc_x_mul_c128(b, tc_x_log_c128(a)));
 }
+/* log(e^a + e^b): of the larger real part b, log1p(e^(a - b)) + b; both real parts infinite: b where they are -inf, whose angle says nothing */
+static inline tc_c128 tc_x_logaddexp_c128(tc_c128 a, tc_c128 b) {
+    tc_c128 lo = a.re < b.re ? a : b, hi = a.re < b.re ? b : a, r;
+    if ((a.re != a.re) | (a.im != a.im) | (b.re != b.re) | (b.im != b.im)) return (tc_c128){__builtin_nan(""), __builtin_nan("")};
+    if ((lo.re == hi.re) & !(__builtin_fabs(lo.re) < __builtin_inf())) {
+        if (lo.re < 0) return lo;
+        return tc_x_log_c128(tc_x_add_c128(tc_x_exp_c128(lo), tc_x_exp_c128(hi)));
+    }
+    r = tc_x_log1p_c128(tc_x_exp_c128(tc_x_sub_c128(lo, hi)));
+    return tc_x_add_c128(r, hi);
+}
 static inline tc_c128 tc_x_sigmoid_c128(tc_c128 z) {
     tc_c128 e = tc_x_exp_c128(tc_x_neg_c128(z));
     return tc_x_div_c128((tc_c128){1, 0}, (tc_c128){1 + e.re, e.im});

@@ -18,8 +18,8 @@ tc_dtype tc_scalar_result(tc_scalar_op op, tc_dtype operand) {
 }
 
 const char *const tc_reduce_names[TC_R_COUNT] = {
-    [TC_R_SUM] = "sum",       [TC_R_PROD] = "prod", [TC_R_MAX] = "max", [TC_R_MIN] = "min",        [TC_R_ARGMAX] = "argmax",
-    [TC_R_ARGMIN] = "argmin", [TC_R_ANY] = "any",   [TC_R_ALL] = "all", [TC_R_WELFORD] = "welford"};
+    [TC_R_SUM] = "sum",       [TC_R_PROD] = "prod", [TC_R_MAX] = "max", [TC_R_MIN] = "min",         [TC_R_ARGMAX] = "argmax",
+    [TC_R_ARGMIN] = "argmin", [TC_R_ANY] = "any",   [TC_R_ALL] = "all", [TC_R_WELFORD] = "welford", [TC_R_LOGADDEXP] = "logaddexp"};
 
 tc_loop *tc_loop_create(tc_program *p) {
     tc_loop *l = TC_NEW(&p->arena, tc_loop);

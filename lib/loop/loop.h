@@ -34,6 +34,7 @@ typedef enum {
     TC_R_ANY,
     TC_R_ALL,
     TC_R_WELFORD /* tuple of f64: mean, M2, count; accumulates in float64 */,
+    TC_R_LOGADDEXP /* log(e^a + e^b); scans of floats and complex numbers only */,
     TC_R_COUNT
 } tc_reduce_op;
 
@@ -60,7 +61,7 @@ typedef enum {
     TC_L_ROUND,  /* f32 (c64) a[0] rounded to the 16- or 8-bit type `narrow` (c32) and back: what storing and loading would do */
     TC_L_SCALAR, /* op of the table */
     TC_L_REDUCE, /* op: tc_reduce_op over `over`; tuple results are read with TC_L_PART */
-    TC_L_SCAN, /* op: inclusive scan along the single axis in `over`, ascending; keeps that axis. SUM, PROD of f32 carry in f64, PROD of complex in c128 */
+    TC_L_SCAN, /* op: inclusive scan along the single axis in `over`, ascending; keeps that axis. SUM, PROD and LOGADDEXP of f32 carry in f64, PROD and LOGADDEXP of complex in c128 */
     TC_L_PART, /* component `part` of tuple a[0] */
     TC_L_RAND  /* Philox bits u32x4 component `part` of key (host) and counter a[0]: NUMERICS 10 */
 } tc_lkind;

@@ -78,12 +78,15 @@ static tc_status check_inst(const check *c, const tc_linst *in) {
         if (tc_is_complex(all[in->a[0]].dtype))
             return tc_error(TC_UNSUPPORTED, "reductions of %s are not supported", tc_dtypes[all[in->a[0]].dtype].name);
         if (!in->over && in->op != TC_R_WELFORD) return bad(c, "a reduction over no axis");
+        if (in->op == TC_R_LOGADDEXP) return bad(c, "logaddexp is a scan");
         if ((in->op == TC_R_ANY || in->op == TC_R_ALL) && all[in->a[0]].dtype != TC_BOOL) return bad(c, "any and all need a bool");
         if (in->op == TC_R_WELFORD && !tc_is_float(all[in->a[0]].dtype)) return bad(c, "welford needs a float");
         break;
     case TC_L_SCAN:
-        if (tc_is_complex(all[in->a[0]].dtype) && in->op != TC_R_PROD)
+        if (tc_is_complex(all[in->a[0]].dtype) && in->op != TC_R_PROD && in->op != TC_R_LOGADDEXP)
             return tc_error(TC_UNSUPPORTED, "scans of %s are not supported", tc_dtypes[all[in->a[0]].dtype].name);
+        if (in->op == TC_R_LOGADDEXP && !tc_is_float(all[in->a[0]].dtype) && !tc_is_complex(all[in->a[0]].dtype))
+            return bad(c, "logaddexp needs a float");
         if (__builtin_popcountll(in->over) != 1) return bad(c, "a scan needs one axis");
         break;
     case TC_L_PART:

@@ -1,7 +1,8 @@
 /* Products of several matrices, in the order that takes the fewest multiplications.
  *
  *     cost(i, j) = min over k of cost(i, k) + cost(k + 1, j) + rows_i cols_k cols_j
- *     (T. Cormen et al., Introduction to Algorithms, section 15.2); symbolic sizes go from the left
+ *     (T. Cormen et al., Introduction to Algorithms, section 15.2); symbolic sizes go from the left. Of equal costs the first cut is taken,
+ *     of three matrices the last, as in PyTorch
  *
  * Each product rounds what the next one multiplies: where they are small enough to cost nothing, those between are kept in double precision. */
 #include "op/linalg.h"
@@ -26,7 +27,7 @@ static double cheapest(chain *c, int n) {
             cost[i][j] = -1;
             for (int k = i; k < j; k++) {
                 double x = cost[i][k] + cost[k + 1][j] + (double)c->side[i] * (double)c->side[k + 1] * (double)c->side[j + 1];
-                if (cost[i][j] < 0 || x < cost[i][j]) cost[i][j] = x, c->split[i][j] = k;
+                if (cost[i][j] < 0 || x < cost[i][j] || (n == 3 && x == cost[i][j])) cost[i][j] = x, c->split[i][j] = k;
             }
         }
     return cost[0][n - 1];

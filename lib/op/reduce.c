@@ -8,6 +8,8 @@
 #include "op/lower.h"
 #include "op/shape.h"
 
+#include <float.h>
+
 static int param(const tc_op *op, const char *name) {
     const tc_schema *s = tc_op_schema(op);
     for (int i = 0; i < s->nparams; i++)
@@ -143,6 +145,13 @@ static tc_status shape_scan(tc_shape_ctx *c) {
     return tc_sh_out(c, 0, asked(c, tc_is_integral(m->dtype) ? TC_I64 : m->dtype), &dims);
 }
 
+static tc_status shape_float_scan(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    if (!tc_is_float(tc_sh_meta(c, 0)->dtype) && !tc_is_complex(tc_sh_meta(c, 0)->dtype))
+        return tc_sh_fail(c, "logcumsumexp(): Expected floating point or complex dtype, got %s", tc_dtypes[tc_sh_meta(c, 0)->dtype].torch);
+    return shape_scan(c);
+}
+
 /* ---- lowering ---- */
 static reduced of_node(const tc_node *n) {
     int d = param(n->op, "dim"), k = param(n->op, "keepdim"), rank = tc_arg_meta(n, 0)->rank;
@@ -273,6 +282,7 @@ static tc_status scan(tc_lower *l, tc_reduce_op op) {
     if (l->result_axes == 0) return tc_l_out(l, 0, x);
     return tc_l_out(l, 0, tc_l_scan(l, op, x, tc_wrap(tc_arg_int(l->node, 1), l->result_axes)));
 }
+static tc_status lower_logcumsumexp(tc_lower *l) { return scan(l, TC_R_LOGADDEXP); }
 static tc_status lower_cumsum(tc_lower *l) { return scan(l, TC_R_SUM); }
 static tc_status lower_cumprod(tc_lower *l) { return scan(l, TC_R_PROD); }
 /* The index: the last position so far where the running value was reached. */
@@ -482,6 +492,33 @@ static tc_status grad_cumsum(tc_emit *e, const tc_node *n, tc_value *const *gs) 
     tc_e_give(e, n, 0, reverse_cumsum(e, gs[0], tc_wrap(tc_arg_int(n, 1), gs[0]->meta.rank)));
     return tc_e_done(e);
 }
+static tc_value *backwards(tc_emit *e, tc_value *v, int64_t d) { return tc_emit_call(e, "aten::flip", "vI", v, &d, 1); }
+/* exp(x + the logcumsumexp from the end of log(g) - y): sums of g e^(x - y) in which nothing overflows; g >= 0 or complex */
+static tc_value *weighed(tc_emit *e, tc_value *log_g, tc_value *x, tc_value *y, int64_t d) {
+    tc_value *s = backwards(e, tc_emit_call(e, "aten::logcumsumexp", "vi", backwards(e, tc_e_sub(e, log_g, y), d), d), d);
+    return tc_e1(e, "aten::exp", tc_e_add(e, s, x));
+}
+static tc_status grad_logcumsumexp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *x = tc_arg_value(n, 0), *y = n->outs[0], *g = gs[0], *part[2];
+    if (x->meta.rank == 0) {
+        tc_e_give(e, n, 0, g);
+        return tc_e_done(e);
+    }
+    int64_t d = tc_wrap(tc_arg_int(n, 1), x->meta.rank);
+    if (tc_is_complex(x->meta.dtype)) {
+        tc_e_give(e, n, 0, tc_e_conj(e, weighed(e, tc_e1(e, "aten::log", tc_e_conj(e, g)), x, y, d)));
+        return tc_e_done(e);
+    }
+    tc_dtype t = x->meta.dtype;
+    double lowest = t == TC_F64 ? -DBL_MAX : t == TC_F16 ? -65504 : t == TC_BF16 ? -0x1.fep127 : -FLT_MAX; /* stands for the logarithm of 0 */
+    for (int i = 0; i < 2; i++) {
+        tc_value *v = i ? tc_e_neg(e, g) : g, *positive = tc_emit_call(e, "aten::gt.Scalar", "vi", v, (int64_t)0);
+        tc_value *log = tc_e1(e, "aten::log", tc_emit_call(e, "aten::where.ScalarOther", "vvi", positive, v, (int64_t)1));
+        part[i] = weighed(e, tc_emit_call(e, "aten::where.ScalarOther", "vvf", positive, log, lowest), x, y, d);
+    }
+    tc_e_give(e, n, 0, tc_e_sub(e, part[0], part[1]));
+    return tc_e_done(e);
+}
 static tc_status grad_cumprod(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *x = tc_arg_value(n, 0), *y = n->outs[0], *g = tc_e_conj(e, gs[0]); /* the reals' formula gives the conjugate */
     int64_t d = tc_wrap(tc_arg_int(n, 1), x->meta.rank);
@@ -587,22 +624,6 @@ static tc_status decompose_trace(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e1(e, "aten::sum", tc_e1(e, "aten::diagonal", x)));
     return tc_e_done(e);
 }
-static tc_status decompose_logcumsumexp(tc_emit *e, const tc_node *n) {
-    tc_value *x = tc_arg_value(n, 0);
-    if (!tc_is_float(x->meta.dtype)) return tc_error(TC_CONTENT, "aten.logcumsumexp: logcumsumexp(): Expected floating point dtype");
-    if (x->meta.rank == 0) {
-        tc_emit_result(e, 0, tc_e1(e, "aten::clone", x));
-        return tc_e_done(e);
-    }
-    int64_t d = tc_wrap(tc_arg_int(n, 1), x->meta.rank);
-    tc_dtype type = x->meta.dtype; /* in float64 what lies 700 below the largest is still more than nothing */
-    x = tc_e_cast(e, x, TC_F64);
-    tc_value *m = tc_e1(e, "aten::detach", tc_emit_call(e, "aten::amax", "vIb", x, &d, 1, 1));
-    m = tc_emit_call(e, "aten::where.ScalarSelf", "viv", tc_e1(e, "aten::isinf", m), (int64_t)0, m);
-    tc_value *s = tc_emit_call(e, "aten::cumsum", "vi", tc_e1(e, "aten::exp", tc_e_sub(e, x, m)), d);
-    tc_emit_result(e, 0, tc_e_cast(e, tc_e_add(e, tc_e1(e, "aten::log", s), m), type));
-    return tc_e_done(e);
-}
 
 #define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
     { .schema = "aten::" SCHEMA, .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
@@ -680,6 +701,7 @@ const tc_op tc_ops_reduce[] = {
         "running maxima and where they are"),
     ROW("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummin, grad_pick, "cummin(f32[3,5], 1)",
         "running minima and where they are"),
-    COMPOSED("logcumsumexp(Tensor self, int dim)", decompose_logcumsumexp, "logcumsumexp(f32[3,5], 1)", "running logsumexp"),
+    ROW("logcumsumexp(Tensor self, int dim) -> Tensor", shape_float_scan, lower_logcumsumexp, grad_logcumsumexp,
+        "logcumsumexp(f32[3,5], 1); logcumsumexp(c64[3,5], 0)", "running logsumexp"),
     COMPOSED("trace(Tensor self)", decompose_trace, "trace(f32[3,4])", "the sum of the diagonal"),
     {0}};

@@ -3,6 +3,7 @@
  *
  *     position   i r (align_corners: r = (in - 1) / (out - 1)), else (i + 1/2) r - 1/2 with r = in / out, or 1 / the given factor
  *     nearest    x[floor(i r)], nearest_exact x[floor((i + 1/2) r)]     linear  between two neighbours     cubic  four, A = -0.75 */
+#include "op/upsample.h"
 #include "op/shape.h"
 
 typedef enum { NEAREST, EXACT, LINEAR, CUBIC } method;
@@ -46,28 +47,52 @@ static tc_value *cubic_near(tc_emit *e, tc_value *t) { /* ((A + 2) t - (A + 3)) 
 static tc_value *cubic_far(tc_emit *e, tc_value *t) { /* ((A t - 5 A) t + 8 A) t - 4 A */
     return tc_e_adds(e, tc_e_mul(e, tc_e_adds(e, tc_e_mul(e, tc_e_adds(e, tc_e_muls(e, t, -0.75), 3.75), t), -6), t), 3);
 }
+/* Where the results of one dimension lie in the input, in type `up`. */
+static tc_value *positions(tc_emit *e, const axis *a, method m, tc_dtype up) {
+    tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
+    tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
+    tc_sym r = ratio(tc_e_sym(e), a);
+    if (a->align) i = with_number(e, "aten::mul.Tensor", i, r);
+    else i = tc_e_adds(e, with_number(e, "aten::mul.Tensor", tc_e_adds(e, i, 0.5), r), -0.5);
+    return m == LINEAR ? tc_emit_call(e, "aten::clamp_min", "vi", i, (int64_t)0) : i;
+}
+/* The taps of each result, *out_first the index of the first one (it may be out of range), and their weights. Returns how many. */
+static int taps(tc_emit *e, tc_value *pos, method m, tc_value **out_first, tc_value *w[4]) {
+    tc_value *lo = tc_e1(e, "aten::floor", pos), *t = tc_e_sub(e, pos, lo), *u = tc_e_adds(e, tc_e_neg(e, t), 1);
+    if (m == LINEAR) {
+        *out_first = lo, w[0] = u, w[1] = t;
+        return 2;
+    }
+    *out_first = tc_e_adds(e, lo, -1);
+    w[0] = cubic_far(e, tc_e_adds(e, t, 1)), w[1] = cubic_near(e, t), w[2] = cubic_near(e, u), w[3] = cubic_far(e, tc_e_adds(e, u, 1));
+    return 4;
+}
 static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, const axis *a) {
-    tc_symctx *s = tc_e_sym(e);
     if (!x) return NULL;
     tc_dtype up = tc_dtype_compute(x->meta.dtype);
     if (!tc_is_float(up)) up = TC_F32;
-    tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
-    tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up), *pos;
-    tc_sym r = ratio(s, a);
-    if (m == NEAREST || m == EXACT)
-        return pick(e, x, d, clamped(e, tc_e1(e, "aten::floor", with_number(e, "aten::mul.Tensor", m == EXACT ? tc_e_adds(e, i, 0.5) : i, r)), a));
-    pos = a->align ? with_number(e, "aten::mul.Tensor", i, r) : tc_e_adds(e, with_number(e, "aten::mul.Tensor", tc_e_adds(e, i, 0.5), r), -0.5);
-    if (m == LINEAR) {
-        pos = tc_emit_call(e, "aten::clamp_min", "vi", pos, (int64_t)0);
-        tc_value *lo = tc_e1(e, "aten::floor", pos), *w = tc_e_sub(e, pos, lo);
-        return tc_e_add(e, weighted(e, x, d, clamped(e, lo, a), tc_e_adds(e, tc_e_neg(e, w), 1)),
-                        weighted(e, x, d, clamped(e, tc_e_adds(e, lo, 1), a), w));
+    if (m == NEAREST || m == EXACT) {
+        tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
+        tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
+        if (m == EXACT) i = tc_e_adds(e, i, 0.5);
+        return pick(e, x, d, clamped(e, tc_e1(e, "aten::floor", with_number(e, "aten::mul.Tensor", i, ratio(tc_e_sym(e), a))), a));
     }
-    tc_value *lo = tc_e1(e, "aten::floor", pos), *t = tc_e_sub(e, pos, lo), *u = tc_e_adds(e, tc_e_neg(e, t), 1);
-    tc_value *w[4] = {cubic_far(e, tc_e_adds(e, t, 1)), cubic_near(e, t), cubic_near(e, u), cubic_far(e, tc_e_adds(e, u, 1))}, *sum = NULL;
-    for (int k = 0; k < 4; k++) {
-        tc_value *tap = weighted(e, x, d, clamped(e, tc_e_adds(e, lo, k - 1), a), w[k]);
+    tc_value *first, *w[4], *sum = NULL;
+    for (int k = 0, n = taps(e, positions(e, a, m, up), m, &first, w); k < n; k++) {
+        tc_value *tap = weighted(e, x, d, clamped(e, k ? tc_e_adds(e, first, k) : first, a), w[k]);
         sum = sum ? tc_e_add(e, sum, tap) : tap;
+    }
+    return sum;
+}
+/* The weights of bytes, f64 [out, in]; what lies outside counts for the border. */
+static tc_value *matrix(tc_emit *e, method m, const axis *a) {
+    tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->in};
+    tc_value *j = tc_emit_call(e, "aten::arange", "ad", &end, (int)TC_I64), *first, *w[4], *sum = NULL;
+    for (int k = 0, n = taps(e, positions(e, a, m, TC_F64), m, &first, w); k < n; k++) {
+        tc_value *at = tc_emit_call(e, "aten::unsqueeze", "vi", clamped(e, tc_e_adds(e, first, k), a), (int64_t)1);
+        tc_value *row = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_e2(e, "aten::eq.Tensor", j, at),
+                                     tc_emit_call(e, "aten::unsqueeze", "vi", w[k], (int64_t)1), (int64_t)0);
+        sum = sum ? tc_e_add(e, sum, row) : row;
     }
     return sum;
 }
@@ -90,8 +115,10 @@ static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
     if (sized && n->args[1].n != dims)
         return tc_error(TC_CONTENT, "%s: It is expected output_size equals to %d, but got size %d", tc_op_name(n->op), dims, n->args[1].n);
     tc_dtype d = x->meta.dtype;
-    tc_value *y = m == LINEAR || m == CUBIC ? tc_e_cast(e, x, tc_is_float(d) ? tc_dtype_compute(d) : TC_F32) : x;
-    for (int k = 0; k < dims; k++) {
+    bool weighs = m == LINEAR || m == CUBIC, bytes = weighs && dims == 2 && d == TC_U8;
+    tc_value *y = weighs ? tc_e_cast(e, x, bytes ? TC_F64 : tc_is_float(d) ? tc_dtype_compute(d) : TC_F32) : x;
+    for (int i = 0; i < dims; i++) {
+        int k = bytes ? dims - 1 - i : i; /* bytes, which are rounded in between: the width first */
         axis a = {.in = x->meta.size[2 + k], .align = align};
         int64_t v;
         if (vec && !tc_arg_is_none(n, at)) a.factor = n->args[at].floats[k < n->args[at].n ? k : 0];
@@ -101,7 +128,9 @@ static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
         else a.out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, to_float(s, a.in), tc_sym_float(s, a.factor), NULL), NULL, NULL);
         if ((tc_sym_const_int(a.out, &v) && v <= 0) || tc_sym_is_int(a.in, 0))
             return tc_error(TC_CONTENT, "%s: Input and output sizes should be greater than 0", tc_op_name(n->op));
-        y = resample(e, y, 2 + k, m, &a);
+        if (bytes && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a.in, a.out, NULL)) == 1)
+            continue; /* bytes stay where the size does, whatever the factor */
+        y = bytes ? tc_upsample_bytes(e, y, matrix(e, m, &a), k == 0) : resample(e, y, 2 + k, m, &a);
     }
     tc_emit_result(e, 0, y ? tc_e_cast(e, y, d) : NULL);
     return tc_e_done(e);

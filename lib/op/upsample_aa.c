@@ -5,6 +5,7 @@
  *
  * The weights of one dimension are a matrix [out, in], made in float64; the image is multiplied by it along the width, then along the
  * height. Bytes are weighted by 16-bit integers and rounded after each dimension, as in PyTorch. */
+#include "op/upsample.h"
 #include "op/shape.h"
 
 #include <string.h>
@@ -66,12 +67,13 @@ static tc_value *integers(tc_emit *e, tc_value *w, tc_value **out_scale) {
     w = tc_e_mul(e, w, *out_scale); /* half away from zero */
     return tc_e_mul(e, tc_e1(e, "aten::sign", w), tc_e1(e, "aten::floor", tc_e_adds(e, tc_e1(e, "aten::abs", w), 0.5)));
 }
-static tc_value *along(tc_emit *e, tc_value *x, tc_value *w, bool height, bool bytes) {
+static tc_value *product(tc_emit *e, tc_value *x, tc_value *w, bool height) {
+    return height ? tc_e2(e, "aten::matmul", w, x) : tc_e2(e, "aten::matmul", x, ATEN("t", "v", w));
+}
+tc_value *tc_upsample_bytes(tc_emit *e, tc_value *x, tc_value *w, bool height) {
     tc_value *scale = NULL;
-    if (bytes) w = integers(e, w, &scale);
-    else w = tc_e_cast(e, w, x ? x->meta.dtype : TC_F32);
-    tc_value *y = height ? tc_e2(e, "aten::matmul", w, x) : tc_e2(e, "aten::matmul", x, ATEN("t", "v", w));
-    if (!bytes) return y;
+    w = integers(e, w, &scale);
+    tc_value *y = product(e, x, w, height);
     return ATEN("clamp", "vii", tc_e1(e, "aten::floor", tc_e_adds(e, tc_e_div(e, y, scale), 0.5)), (int64_t)0, (int64_t)255);
 }
 
@@ -100,7 +102,9 @@ static tc_status decompose_upsample_aa(tc_emit *e, const tc_node *n) {
         else if (tc_sym_const_int(in, &v)) out = tc_sym_int(s, (int64_t)__builtin_floor((double)v * factor));
         else out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, tc_sym_op(s, TC_S_TOFLOAT, in, NULL, NULL), number(s, factor), NULL), NULL, NULL);
         if ((tc_sym_const_int(out, &v) && v <= 0) || tc_sym_is_int(in, 0)) return refuse(n, "Input and output sizes should be greater than 0");
-        y = along(e, y, matrix(e, f, in, out, step_of(s, in, out, align, factor)), k == 0, d == TC_U8);
+        if (d == TC_U8 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, in, out, NULL)) == 1) continue; /* bytes stay where the size does */
+        tc_value *w = matrix(e, f, in, out, step_of(s, in, out, align, factor));
+        y = d == TC_U8 ? tc_upsample_bytes(e, y, w, k == 0) : product(e, y, tc_e_cast(e, w, y ? y->meta.dtype : TC_F32), k == 0);
     }
     tc_emit_result(e, 0, y ? tc_e_cast(e, y, d) : NULL);
     return tc_e_done(e);

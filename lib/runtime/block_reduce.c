@@ -332,12 +332,12 @@ static void scan_f32(float *out, const float *x, int64_t n, double *carry, int o
     }
     *carry = s;
 }
-/* Products of c64 and c128, carried in c128. */
-static void scan_complex(tc_dtype t, void *out, const void *x, int64_t n, double carry[2]) {
+/* Products and logaddexp of c64 and c128, carried in c128. */
+static void scan_complex(tc_dtype t, void *out, const void *x, int64_t n, double carry[2], int op) {
     tc_c128 s = {carry[0], carry[1]};
     for (int64_t i = 0; i < n; i++) {
         tc_c128 v = t == TC_C64 ? tc_x_cast_c64_c128(((const tc_c64 *)x)[i]) : ((const tc_c128 *)x)[i];
-        s = tc_x_mul_c128(s, v);
+        s = op == TC_R_PROD ? tc_x_mul_c128(s, v) : tc_x_logaddexp_c128(v, s);
         if (t == TC_C64) ((tc_c64 *)out)[i] = tc_x_cast_c128_c64(s);
         else ((tc_c128 *)out)[i] = s;
     }
@@ -368,14 +368,15 @@ void run_scan(walk *w, const step *s) {
         char *out = (char *)w->ptr[s->out] + (size_t)(k * w->c) * size;
         bool is_float = tc_is_float((tc_dtype)s->dtype);
         if (!w->i0) {
-            bool prod = r->op == TC_R_PROD, max = r->op == TC_R_MAX || r->op == TC_R_ANY;
+            bool prod = r->op == TC_R_PROD, max = r->op == TC_R_MAX || r->op == TC_R_ANY || r->op == TC_R_LOGADDEXP;
             if (is_float) carry->f = r->op == TC_R_SUM ? -0.0 : prod ? 1 : max ? -__builtin_inf() : __builtin_inf();
-            else if (tc_is_complex((tc_dtype)s->dtype)) carry->c[0] = 1, carry->c[1] = 0;
+            else if (tc_is_complex((tc_dtype)s->dtype)) carry->c[0] = prod ? 1 : -__builtin_inf(), carry->c[1] = 0;
             else carry->i = r->op == TC_R_SUM ? 0 : prod ? 1 : max ? INT64_MIN : INT64_MAX;
         }
-        if (s->dtype == TC_F32) scan_f32((float *)out, (const float *)x, w->c, &carry->f, r->op);
+        if (is_float && r->op == TC_R_LOGADDEXP) w->b->isa->reduce[s->dtype]->logaddexp_scan(out, x, w->c, &carry->f);
+        else if (s->dtype == TC_F32) scan_f32((float *)out, (const float *)x, w->c, &carry->f, r->op);
         else if (s->dtype == TC_F64) scan_f64((double *)out, (const double *)x, w->c, &carry->f, r->op);
-        else if (tc_is_complex((tc_dtype)s->dtype)) scan_complex((tc_dtype)s->dtype, out, x, w->c, carry->c);
+        else if (tc_is_complex((tc_dtype)s->dtype)) scan_complex((tc_dtype)s->dtype, out, x, w->c, carry->c, r->op);
         else scan_int((tc_dtype)s->dtype, out, x, w->c, &carry->i, r->op);
     }
 }

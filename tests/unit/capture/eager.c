@@ -71,7 +71,13 @@ static const char *const table[][2] = {
     {"x = torch.tensor([1., 2., 3., 4.])\nr = torch.segment_reduce(x, 'mean', lengths=torch.tensor([1, 0, 3]), initial=2).tolist()\n",
      "[3.0, 2.0, 3.6666667461395264]"},
     {"r = torch.segment_reduce(torch.ones(3), 'sum', lengths=torch.tensor([1, 1])).tolist()\n", "Expected all rows of lengths"},
-    {"r = torch.logcumsumexp(torch.tensor([-200., 0.]), 0).tolist()\n", "[-200.0, 0.0]"},
+    {"r = torch.logcumsumexp(torch.tensor([-1000., 0.]), 0).tolist()\n", "[-1000.0, 0.0]"},
+    {"r = torch.logcumsumexp(torch.tensor([1000., float('inf'), float('nan'), 0.]), 0).tolist()\n", "[1000.0, inf, nan, nan]"},
+    {"r = torch.logcumsumexp(torch.tensor([1, 2]), 0)\n", "Expected floating point or complex dtype"},
+    /* bytes: weights of 16 bits, rounded after each dimension; equal sizes stay as they are */
+    {"x = torch.tensor([[[[0, 255, 3], [7, 90, 201]]]], dtype=torch.uint8)\n"
+     "r = F.interpolate(x, size=(3, 4), mode='bilinear').tolist() + F.interpolate(x, scale_factor=1.3, mode='bicubic').tolist()\n",
+     "[[[[0, 159, 161, 3], [4, 109, 147, 102], [7, 59, 132, 201]]], [[[0, 255, 3], [7, 90, 201]]]]"},
     {"x = torch.arange(6).view(1, 2, 3)\nr = F.conv1d(x, torch.ones(2, 1, 2, dtype=torch.long), torch.tensor([0, 9]), padding=1, "
      "groups=2).tolist()\n",
      "[[[0, 1, 3, 2], [12, 16, 18, 14]]]"},
