@@ -4,7 +4,10 @@
 
 #include "kernel/isa.h"
 
-enum { PACK_LIMIT = 16 << 20 }; /* bytes of panels that a worker keeps for all k */
+enum { PACK_LIMIT = 16 << 20, ROWS_LIMIT = 8 << 20 }; /* bytes of panels, and of rows of a, that a worker keeps for all k */
+/* Columns of a block whose rows of a are kept: two leaves of b and the partial sums stay in the second cache. Packed panels are read in
+ * one piece, rows of an unpacked b should not be short. */
+enum { ROWS_NC = 256, ROWS_NC_PACKED = 128, ROWS_MOST = 2 * TC_GEMM_MC, ROWS_LEAST = 128 };
 
 static const tc_gemm_ops *ops_of(const tc_isa_ops *isa, tc_dtype d) { return d == TC_F64 ? isa->gemm_f64 : isa->gemm_f32; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -14,8 +17,8 @@ static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 typedef struct {
     int64_t cols, rows, ncols, nrows;
 } plan;
-static plan make_plan(const tc_gemm_ops *o, int64_t count, int64_t m, int64_t n, int threads) {
-    plan p = {.cols = least(n, TC_GEMM_NC), .rows = m};
+static plan make_plan(const tc_gemm_ops *o, int64_t count, int64_t m, int64_t n, int threads, int64_t widest) {
+    plan p = {.cols = least(n, widest), .rows = m};
     int64_t want = threads > 1 ? 4 * (int64_t)threads : 1;
     if (m <= 16) p.cols = least(p.cols, 2 * o->nr); /* little work a column: panels that stay in L1 */
     if (count * up(n, p.cols) < want) p.cols = up(up(n, up(want, count)), o->nr) * o->nr;
@@ -35,19 +38,33 @@ typedef struct {
     void *ctx;
     plan plan;
     char *scratch;
-    size_t per_worker, packed_bytes;
+    size_t per_worker, packed_bytes, rows_bytes;
 } run;
 
-static size_t worker_bytes(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k, size_t *out_packed) {
+/* What a worker has: what its rows of a are of (only where they are kept), those rows, panels of b, room for a block. */
+typedef struct {
+    int64_t job, r0; /* job -1: nothing yet */
+} kept_rows;
+enum { KEPT_BYTES = 64 };
+static size_t worker_bytes(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k, size_t *out_packed, size_t *out_rows) {
     int64_t rows = least(m, TC_GEMM_MC), cols = least(n, TC_GEMM_NC);
-    size_t packed = o->pack_bytes(cols, k);
+    size_t packed = o->pack_bytes(cols, k), kept = o->rows_bytes(m, k);
     *out_packed = m > TC_GEMM_MC && packed <= PACK_LIMIT ? (packed + 63) / 64 * 64 : 0;
-    return *out_packed + (o->work_bytes(rows, cols, k) + 127) / 64 * 64;
+    *out_rows = n > ROWS_NC_PACKED && k >= ROWS_LEAST && m >= o->mr && m <= ROWS_MOST && kept <= ROWS_LIMIT ? (kept + 63) / 64 * 64 : 0;
+    return KEPT_BYTES + *out_rows + *out_packed + (o->work_bytes(rows, cols, k) + 127) / 64 * 64;
 }
 
 size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads) {
-    size_t packed;
-    return worker_bytes(ops_of(isa, dtype), m, n, k, &packed) * (size_t)threads + 64;
+    size_t packed, rows;
+    return worker_bytes(ops_of(isa, dtype), m, n, k, &packed, &rows) * (size_t)threads + 64;
+}
+
+/* The rows [r0, r0 + nr) of a, in row blocks; those of the last task often are the same. */
+static void keep_rows(const tc_gemm_ops *o, kept_rows *kept, const tc_gemm *j, int64_t job, int64_t r0, int64_t nr) {
+    if (kept->job == job && kept->r0 == r0) return;
+    char *to = (char *)kept + KEPT_BYTES;
+    for (int64_t i = 0; i < nr; i += TC_GEMM_MC) o->pack_rows(j, r0 + i, least(TC_GEMM_MC, nr - i), to + o->rows_bytes(i, j->k));
+    *kept = (kept_rows){job, r0};
 }
 
 static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
@@ -61,10 +78,15 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
         int64_t c0 = rest / r->plan.nrows * r->plan.cols, r0 = rest % r->plan.nrows * r->plan.rows;
         int64_t nc = least(r->plan.cols, j.n - c0), nr = least(r->plan.rows, j.m - r0);
         if (nc <= 0 || nr <= 0) continue;
-        const void *packed = r->packed_bytes && nr > TC_GEMM_MC ? mine : NULL;
+        char *panels = mine + KEPT_BYTES + r->rows_bytes;
+        const void *packed = r->packed_bytes && nr > TC_GEMM_MC ? panels : NULL;
         if (j.packed) packed = (const char *)j.packed + (size_t)(c0 * j.k) * tc_dtype_size(j.dtype);
-        else if (packed) o->pack(&j, c0, nc, mine);
-        for (int64_t i = 0; i < nr; i += TC_GEMM_MC) o->block(&j, r0 + i, least(TC_GEMM_MC, nr - i), c0, nc, mine + r->packed_bytes, packed, worker);
+        else if (packed) o->pack(&j, c0, nc, panels);
+        if (r->rows_bytes && !j.seg) keep_rows(o, (kept_rows *)mine, &j, t / (r->plan.ncols * r->plan.nrows), r0, nr);
+        for (int64_t i = 0; i < nr; i += TC_GEMM_MC) {
+            if (r->rows_bytes && !j.seg) j.rows = mine + KEPT_BYTES + o->rows_bytes(i, j.k);
+            o->block(&j, r0 + i, least(TC_GEMM_MC, nr - i), c0, nc, panels + r->packed_bytes, packed, worker);
+        }
     }
 }
 
@@ -93,9 +115,13 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
     make(ctx, 0, &j);
     if (j.m <= 0 || j.n <= 0) return;
     const tc_gemm_ops *o = ops_of(isa, j.dtype);
-    run r = {.isa = isa, .count = count, .make = make, .ctx = ctx, .plan = make_plan(o, count, j.m, j.n, tc_pool_threads(pool))};
-    r.per_worker = worker_bytes(o, j.m, j.n, j.k, &r.packed_bytes);
+    run r = {.isa = isa, .count = count, .make = make, .ctx = ctx};
+    r.per_worker = worker_bytes(o, j.m, j.n, j.k, &r.packed_bytes, &r.rows_bytes);
+    int64_t cols = j.packed ? ROWS_NC_PACKED : ROWS_NC;
+    if (j.n <= cols || (j.m > TC_GEMM_MC && !j.packed)) r.rows_bytes = 0;
+    r.plan = make_plan(o, count, j.m, j.n, tc_pool_threads(pool), r.rows_bytes ? cols : TC_GEMM_NC);
     r.scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    for (int w = 0; w < tc_pool_threads(pool); w++) ((kept_rows *)(r.scratch + r.per_worker * (size_t)w))->job = -1;
     double flops = 2.0 * (double)j.m * (double)j.n * (double)(j.k ? j.k : 1) * (double)count;
     int64_t all = count * r.plan.ncols * r.plan.nrows, grain = flops < 2e5 ? all : 1;
     tc_parallel_for(pool, all, grain, tasks, &r);

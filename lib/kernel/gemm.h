@@ -35,6 +35,7 @@ typedef struct {
     int64_t add_rs, add_cs;
     const tc_epilogue *epilogue; /* c_cs must be 1 */
     const void *packed;          /* b as tc_gemm_pack wrote it, or NULL */
+    const void *rows;            /* tc_gemm_ops.block: its rows of a as pack_rows wrote them, or NULL; no seg then */
 } tc_gemm;
 
 /* Bytes of scratch that tc_gemm_run needs for jobs not larger than this, with so many threads. */
@@ -56,5 +57,8 @@ typedef struct tc_gemm_ops {
     /* panels of nr columns, [panel][k][nr]: present k first, columns padded with zeros; pack_bytes(nc, k) */
     size_t (*pack_bytes)(int64_t nc, int64_t k);
     void (*pack)(const tc_gemm *job, int64_t c0, int64_t nc, void *out);
+    /* rows of a, for several blocks of columns: rows_bytes(nr, k) */
+    size_t (*rows_bytes)(int64_t nr, int64_t k);
+    void (*pack_rows)(const tc_gemm *job, int64_t r0, int64_t nr, void *out);
 } tc_gemm_ops;
 #endif

@@ -19,9 +19,17 @@ static inline VF vload(const T *p) {
 }
 static inline void vstore(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
 
+/* Memory that is brought near while tiles are computed: runs of RUN bytes, each FETCH / RUNS of a tile's k long. */
+enum { RUN = 1024, RUNS = 8, FETCH_WIDTH = 1024 /* bytes of a row of b: two leaves of it stay in the second cache */ };
 typedef struct {
-    const T *a, *b;         /* a[row][LDA], b[k][NR] of the leaf's present k */
-    int64_t k;              /* how many */
+    const char *run[RUNS]; /* RUN bytes each, or a line that is near, again and again */
+    int64_t step;          /* 64, or 0 */
+} ahead;
+
+typedef struct {
+    const T *a, *b; /* a[row][LDA], b[k][NR] of the leaf's present k */
+    int64_t k;      /* how many */
+    ahead next;
     const T *level[LEVELS]; /* tiles to merge with, in this order */
     int nlevels;
     T *out;
@@ -50,26 +58,45 @@ typedef struct {
         vstore(t->out + i * t->ld, x##i), vstore(t->out + i * t->ld + VL, y##i); \
     }
 
-static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, const int rows) {
+static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, const int rows, const int fetches) {
     EACH_ROW(DECLARE)
     const T *a = t->a, *b = t->b;
-    int64_t n = t->k;
+    int64_t n = t->k, step = t->next.step, k = 0;
+    for (int part = 0; fetches && part < RUNS / 2 && k + 4 <= n; part++) {
+        const char *f = t->next.run[2 * part], *g = t->next.run[2 * part + 1];
+        for (int64_t e = n - 3 < k + TC_LEAF / (RUNS / 2) ? n - 3 : k + TC_LEAF / (RUNS / 2); k < e; f += step, g += step) {
+            __builtin_prefetch(f, 0, 2), __builtin_prefetch(g, 0, 2);
 #pragma GCC unroll 4
-    for (int64_t k = 0; k < n; k++) {
+            for (int i = 0; i < 4; i++, k++) {
+                VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
+                EACH_ROW(STEP)
+            }
+        }
+    }
+    if (!fetches) {
+#pragma GCC unroll 4
+        for (; k < n; k++) {
+            VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
+            EACH_ROW(STEP)
+        }
+    }
+    for (; k < n; k++) {
         VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
         EACH_ROW(STEP)
     }
     EACH_ROW(MERGE)
 }
-static __attribute__((noinline)) void tile_full(const leaf_tile *t) { run_tile(t, MR); }
-static __attribute__((noinline)) void tile_8(const leaf_tile *t) { run_tile(t, 8 < MR ? 8 : MR); }
-static __attribute__((noinline)) void tile_4(const leaf_tile *t) { run_tile(t, 4); }
-static __attribute__((noinline)) void tile_2(const leaf_tile *t) { run_tile(t, 2); }
-static __attribute__((noinline)) void tile_1(const leaf_tile *t) { run_tile(t, 1); }
+static __attribute__((noinline)) void tile_full(const leaf_tile *t) { run_tile(t, MR, 0); }
+static __attribute__((noinline)) void tile_full_fetching(const leaf_tile *t) { run_tile(t, MR, 1); }
+static __attribute__((noinline)) void tile_8(const leaf_tile *t) { run_tile(t, 8 < MR ? 8 : MR, 0); }
+static __attribute__((noinline)) void tile_4(const leaf_tile *t) { run_tile(t, 4, 0); }
+static __attribute__((noinline)) void tile_2(const leaf_tile *t) { run_tile(t, 2, 0); }
+static __attribute__((noinline)) void tile_1(const leaf_tile *t) { run_tile(t, 1, 0); }
 /* Rows that the next tile takes of `left`, and its function. */
 static inline int rows_of(int64_t left) { return left >= MR ? MR : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1; }
 static inline void run_rows(const leaf_tile *t, int rows) {
-    if (rows == MR) tile_full(t);
+    if (rows == MR && t->next.step) tile_full_fetching(t);
+    else if (rows == MR) tile_full(t);
     else if (rows == 8) tile_8(t);
     else if (rows == 4) tile_4(t);
     else if (rows == 2) tile_2(t);
@@ -174,6 +201,53 @@ static inline void fetch_rows(const tc_gemm *j, const piece *p, int count, int64
     }
 }
 
+/* What the columns [c0, c0 + nc) need next of b, for tiles to fetch on their way: rows of `len` bytes, `stride` bytes apart. */
+typedef struct {
+    const char *at;
+    int64_t stride, len, left, row; /* bytes; left: of this row; rows after it */
+} fetch;
+static fetch fetch_from(const void *at, int64_t stride, int64_t len, int64_t rows) { return (fetch){at, stride, len, rows > 0 ? len : 0, rows - 1}; }
+/* The panels, or the unpacked b, of leaf l; behind the last leaf the first of the next block. */
+static fetch fetch_leaf(const tc_gemm *j, const void *packed, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int64_t l) {
+    int64_t k0 = l * TC_LEAF;
+    const T *b = packed;
+    if (j->seg || nc * (int64_t)sizeof(T) > FETCH_WIDTH) return (fetch){0};
+    if (k0 >= j->k) {
+        k0 = 0;
+        if (r0 + nr >= j->m) {
+            c0 += nc, b += nc * j->k;
+            if (c0 + nc > j->n) nc = j->n - c0;
+        } else if (!packed) return (fetch){0};
+    }
+    int64_t n = j->k - k0 < TC_LEAF ? j->k - k0 : TC_LEAF, e = sizeof(T);
+    if (nc <= 0) return (fetch){0};
+    if (packed) return fetch_from(b + k0 * NR, j->k * NR * e, n * NR * e, (nc + NR - 1) / NR);
+    if (j->b_k || j->b_col) return (fetch){0};
+    const T *from = (const T *)j->b + k0 * j->b_rs + c0 * j->b_cs;
+    return j->b_cs == 1 ? fetch_from(from, j->b_rs * e, nc * e, n) : j->b_rs == 1 ? fetch_from(from, j->b_cs * e, n * e, nc) : (fetch){0};
+}
+/* The kept rows of the tile that begins at row r, or at row 0 in the next leaf. */
+static fetch next_rows(const tc_gemm *j, int64_t nr, int64_t r, int64_t l) {
+    int64_t leaves = (j->k + TC_LEAF - 1) / TC_LEAF;
+    if (r >= nr) r = 0, l++;
+    if (l >= leaves) return (fetch){0};
+    int64_t rows = rows_of(nr - r);
+    return fetch_from((const T *)j->rows + (r * leaves + l * rows) * LDA, 0, rows * LDA * (int64_t)sizeof(T), 1);
+}
+/* The next runs for one tile, of the rows of a first. */
+static inline void take_runs(fetch *a, fetch *b, ahead *out) {
+    for (int i = 0; i < RUNS; i++) {
+        fetch *f = a->left > 0 ? a : b;
+        if (f->left <= 0 && f->row > 0) f->at += f->stride - (f->len - f->left), f->left = f->len, f->row--;
+        if (f->left <= 0) {
+            out->run[i] = i ? out->run[i - 1] : NULL;
+            continue;
+        }
+        out->run[i] = f->at, out->step = 64;
+        f->at += RUN, f->left -= RUN;
+    }
+}
+
 /* alpha, beta and the addend on n neighbours in memory */
 static void finish_run(T *c, int64_t n, T alpha, const T *add, int64_t add_cs, T beta) {
     if (alpha != 1)
@@ -212,6 +286,18 @@ static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
                sizeof(T) +
            TC_LEAF * sizeof(piece);
 }
+/* Rows of a as tiles read them: [rows of a tile][leaf][row][LDA]. */
+static size_t rows_bytes(int64_t nr, int64_t k) { return (size_t)(nr * ((k + TC_LEAF - 1) / TC_LEAF) * LDA) * sizeof(T); }
+static void pack_a(const tc_gemm *j, int64_t r0, int64_t nr, void *out) {
+    T *o = out;
+    for (int64_t r = 0, rows; r < nr; r += rows) {
+        rows = rows_of(nr - r);
+        for (int64_t k = 0; k < j->k; k += TC_LEAF, o += rows * LDA) {
+            piece p = {k, j->k - k < TC_LEAF ? j->k - k : TC_LEAF};
+            copy_rows(j, &p, 1, r0 + r, (int)rows, o);
+        }
+    }
+}
 static size_t pack_bytes(int64_t nc, int64_t k) { return (size_t)(padded(nc) * k) * sizeof(T); }
 
 static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
@@ -235,7 +321,7 @@ static void store_tile(const tc_gemm *j, const T *tile, int64_t r0, int rows, in
     }
 }
 static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
-    T *a = work, *spare = a + MR * LDA, *bbuf = spare + MR * NR, *store = bbuf + padded(nc) * TC_LEAF;
+    T *buffer = work, *spare = buffer + MR * LDA, *bbuf = spare + MR * NR, *store = bbuf + padded(nc) * TC_LEAF;
     int64_t wide = padded(nc), area = nr * wide, leaves = (j->k + TC_LEAF - 1) / TC_LEAF;
     const T *b = packed;
     T *level[LEVELS]; /* partial sums: tiles one after the other, each rows x NR */
@@ -277,13 +363,21 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
             pack_pieces(j, pieces, count, c0, nc, bbuf, n * NR);
             b = bbuf;
         }
+        fetch next = fetch_leaf(j, packed, r0, nr, c0, nc, l + 1);
         for (int64_t r = 0, base = 0; r < nr;) {
             int rows = rows_of(nr - r);
-            copy_rows(j, pieces, count, r0 + r, rows, a);
+            const T *a = buffer;
+            fetch rest = {0};
+            if (j->rows) {
+                a = (const T *)j->rows + (r * leaves + l * rows) * LDA;
+                rest = next_rows(j, nr, r + rows, l);
+            } else copy_rows(j, pieces, count, r0 + r, rows, buffer);
             for (int64_t c = 0; c < nc; c += NR) {
-                if (r + rows < nr) fetch_rows(j, pieces, count, r0 + r + rows, nr - r - rows < MR ? nr - r - rows : MR, c / NR, wide / NR);
+                if (r + rows < nr && !j->rows)
+                    fetch_rows(j, pieces, count, r0 + r + rows, nr - r - rows < MR ? nr - r - rows : MR, c / NR, wide / NR);
                 int64_t where = base + c * rows, w = nc - c < NR ? nc - c : NR;
                 leaf_tile t = {.a = a, .b = b + c * (packed ? j->k : n), .k = n, .nlevels = nm, .level_ld = NR};
+                if (rows == MR) take_runs(&rest, &next, &t.next);
                 for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
                 int direct = last && w == NR && (j->c_col ? neighbours(j->c_col, c0 + c, NR) == NR : j->c_cs == 1);
                 t.out = !last ? out + where : direct ? (T *)j->c + (r0 + r) * j->c_rs + (j->c_col ? j->c_col[c0 + c] : c0 + c) : spare;
@@ -314,4 +408,4 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
 }
 
 extern const tc_gemm_ops TC_ROW(N_(tc_gemm));
-const tc_gemm_ops TC_ROW(N_(tc_gemm)) = {MR, NR, work_bytes, block, pack_bytes, pack};
+const tc_gemm_ops TC_ROW(N_(tc_gemm)) = {MR, NR, work_bytes, block, pack_bytes, pack, rows_bytes, pack_a};
