@@ -62,7 +62,7 @@ static void remember_dim(tc_capture *k, tc_sym symb, const char *where, bool dec
 }
 
 static tc_sym symbol(tc_capture *k, const char *name, const char *where, int64_t example, bool declared) {
-    int64_t lo = example != 0, hi = TC_SYM_NO_HI;
+    int64_t lo = 0, hi = TC_SYM_NO_HI;
     for (int i = 0; i < k->nranges; i++) /* a size of 0 is met only where it is asked for */
         if (k->ranges[i].symbol && !strcmp(k->ranges[i].symbol, name) && k->ranges[i].hi && k->ranges[i].lo == 0) lo = 0;
     for (int i = 0; i < k->nranges; i++)

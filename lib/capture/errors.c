@@ -179,7 +179,11 @@ tc_source tc_here(C *c) {
 }
 
 void tc_warn(C *c, const char *text) {
-    if (c->warn) c->warn(c->warn_self, text);
+    V said = (V)tc_intern(c, text, strlen(text));
+    if (!c->warned) c->warned = tc_dict(c);
+    if (!c->warn || tc_dict_get(c, c->warned, said)) return;
+    tc_dict_set(c, c->warned, said, c->true_);
+    c->warn(c->warn_self, text);
 }
 
 /* The text of line `line` of a file, at most 200 bytes of it around the column. */

@@ -326,6 +326,7 @@ struct tc_lang {
     uint64_t type_version; /* bumped when the dict of a class changes */
     void (*warn)(void *self, const char *text);
     void *warn_self;
+    dict *warned; /* texts that were said; NULL: none */
 };
 
 /* ---- object.c: making and asking ---- */
@@ -411,7 +412,7 @@ bool tc_exc_is(C *c, V exc, const char *type);
 void tc_step(C *c);
 void tc_steps(C *c, uint64_t n);
 void tc_stack_check(C *c);
-void tc_warn(C *c, const char *text);
+void tc_warn(C *c, const char *text); /* a text is said once: the modes of a model are captured one after another */
 tc_source tc_here(C *c); /* place in the user's file, for graph nodes */
 
 /* ---- bigint.c: ints of any size ---- */

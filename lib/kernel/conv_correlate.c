@@ -70,21 +70,22 @@ typedef struct {
 static int64_t part_count(const tc_conv *c) { return step_of(c, 0) * step_of(c, 1) * step_of(c, 2); }
 static int64_t panels(const tc_conv *c, const tc_conv_ops *o) { return up(c->cout, o->nr); }
 
-/* Blocks as large as the caches like, smaller when threads would be idle: channels first, then positions. */
+/* Blocks as large as the caches like, smaller when threads would be idle: channels first, then positions. Of nothing it is a block of one. */
 static void choose_blocks(plan *p, int threads) {
     const tc_conv *c = p->c;
-    int64_t want = threads > 1 ? 4 * threads : 1,
+    int64_t want = threads > 1 ? 4 * threads : 1, cout = c->cout ? c->cout : 1,
             rows = c->n * up(c->out[0], step_of(c, 0)) * up(c->out[1], step_of(c, 1)) * up(c->out[2], step_of(c, 2));
+    if (!rows) rows = 1;
     int64_t all = part_count(c) * c->groups;
-    p->cols = least(up(c->cout, p->o->nr) * p->o->nr, BLOCK_BYTES / (int64_t)elem(c));
+    p->cols = least(up(cout, p->o->nr) * p->o->nr, BLOCK_BYTES / (int64_t)elem(c));
     p->rows = BLOCK_TILES * p->o->mr;
-    if (all * up(rows, p->rows) * up(c->cout, p->cols) < want) p->rows = up(up(rows, up(want, all * up(c->cout, p->cols))), p->o->mr) * p->o->mr;
+    if (all * up(rows, p->rows) * up(cout, p->cols) < want) p->rows = up(up(rows, up(want, all * up(cout, p->cols))), p->o->mr) * p->o->mr;
     if (p->rows < 4 * p->o->mr) p->rows = 4 * p->o->mr;
     if (p->rows > BLOCK_TILES * p->o->mr) p->rows = BLOCK_TILES * p->o->mr;
     int64_t blocks = up(rows, p->rows);
-    if (all * blocks * up(c->cout, p->cols) < want) p->cols = up(up(c->cout, up(want, all * blocks)), p->o->nr) * p->o->nr;
-    p->rows = least(up(rows, blocks ? blocks : 1) + p->o->mr, p->rows); /* of about the same height */
-    p->ncols = up(c->cout, p->cols);
+    if (all * blocks * up(cout, p->cols) < want) p->cols = up(up(cout, up(want, all * blocks)), p->o->nr) * p->o->nr;
+    p->rows = least(up(rows, blocks) + p->o->mr, p->rows); /* of about the same height */
+    p->ncols = up(cout, p->cols);
 }
 static size_t worker_bytes(const plan *p) {
     return tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)) + tc_conv_room((size_t)p->rows * sizeof(tc_conv_place));

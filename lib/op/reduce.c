@@ -60,12 +60,12 @@ static tc_status shape_mean(tc_shape_ctx *c) {
 static tc_status nonempty(tc_shape_ctx *c, uint64_t mask, bool by_dim) {
     const tc_meta *m = tc_sh_meta(c, 0);
     const char *name = tc_op_schema(c->op)->name;
-    tc_dims all = tc_dims_of(m);
-    if (!by_dim && tc_sym_is_int(tc_dims_numel(c, &all), 0))
-        return tc_sh_fail(
-            c, "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", name);
+    for (int k = 0; k < m->rank; k++)
+        if (!by_dim && !tc_sh_not_zero(c, m->size[k]))
+            return tc_sh_fail(
+                c, "%s(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction dim with the 'dim' argument.", name);
     for (int k = 0; by_dim && k < m->rank; k++)
-        if (mask >> k & 1 && tc_sym_is_int(m->size[k], 0))
+        if (mask >> k & 1 && !tc_sh_not_zero(c, m->size[k]))
             return tc_sh_fail_as(c, "IndexError", "%s(): Expected reduction dim %d to have non-zero size.", name, k);
     return NULL;
 }

@@ -169,6 +169,17 @@ bool tc_sh_same(tc_shape_ctx *c, tc_sym a, tc_sym b) { return a == b || tc_sh_gu
 
 bool tc_sh_is_one(const tc_shape_ctx *c, tc_sym s) { return tc_sym_is_int(tc_sym_simplify(c->program->sym, s), 1); }
 
+bool tc_sh_not_zero(tc_shape_ctx *c, tc_sym s) {
+    return tc_sh_guard(c, tc_sym_op(c->program->sym, TC_S_NE, s, tc_sym_int(c->program->sym, 0), NULL));
+}
+
+bool tc_sh_as_one(tc_shape_ctx *c, tc_sym s) {
+    if (tc_sh_is_one(c, s)) return true;
+    int64_t lo, hi;
+    tc_sym_range(c->program->sym, s, &lo, &hi);
+    return hi == 1 && tc_sh_same(c, s, tc_sym_int(c->program->sym, 1));
+}
+
 tc_status tc_sh_need_tensor(const tc_shape_ctx *c, int i) {
     if (tc_sh_meta(c, i)) return NULL;
     return tc_sh_fail_as(c, "TypeError", "argument '%s' must be Tensor", tc_op_schema(c->op)->params[i].name);
@@ -246,8 +257,8 @@ tc_status tc_sh_broadcast_dims(tc_shape_ctx *c, tc_dims *into, const tc_meta *m)
     into->rank = rank;
     for (int k = 0; k < m->rank; k++) {
         tc_sym *a = &into->size[rank - m->rank + k], b = m->size[k];
-        if (*a == b || tc_sh_is_one(c, b)) continue;
-        if (tc_sh_is_one(c, *a)) {
+        if (*a == b || tc_sh_as_one(c, b)) continue;
+        if (tc_sh_as_one(c, *a)) {
             *a = b;
             continue;
         }

@@ -40,7 +40,7 @@ static tc_status shape_picked(tc_shape_ctx *c, int dim_arg, int keep_arg) {
     int dim;
     TC_TRY(need_dim(c, dim_arg, &dim));
     const tc_meta *m = tc_sh_meta(c, 0);
-    if (m->rank && tc_sym_is_int(m->size[dim], 0)) return tc_sh_fail_as(c, "IndexError", "Expected reduction dim %d to have non-zero size.", dim);
+    if (m->rank && !tc_sh_not_zero(c, m->size[dim])) return tc_sh_fail_as(c, "IndexError", "Expected reduction dim %d to have non-zero size.", dim);
     tc_dims d = tc_dims_reduced(c, m, m->rank ? UINT64_C(1) << dim : 0, tc_sh_bool(c, keep_arg));
     TC_TRY(tc_sh_out(c, 0, m->dtype, &d));
     return tc_sh_out(c, 1, TC_I64, &d);

@@ -272,7 +272,7 @@ static tc_status shape_expand(tc_shape_ctx *c) {
         }
         tc_sym own = m->size[k - lead];
         if (keep) d.size[k] = own;
-        if (tc_sh_is_one(c, own) && !tc_sh_is_one(c, d.size[k])) {
+        if (own != d.size[k] && tc_sh_as_one(c, own) && !tc_sh_is_one(c, d.size[k])) {
             stride[k] = zero;
             plain = false;
             continue;
@@ -454,7 +454,7 @@ static tc_status squeezed(tc_shape_ctx *c, uint64_t asked, uint64_t *out_gone) {
     *out_gone = 0;
     for (int k = 0; k < m->rank; k++) {
         if (!(asked >> k & 1)) continue;
-        if (tc_sh_is_one(c, m->size[k])) *out_gone |= (uint64_t)1 << k;
+        if (tc_sh_as_one(c, m->size[k])) *out_gone |= (uint64_t)1 << k;
         else (void)tc_sh_guard(c, tc_sym_op(s, TC_S_NE, m->size[k], tc_sym_int(s, 1), NULL));
     }
     return NULL;

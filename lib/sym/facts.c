@@ -236,6 +236,10 @@ int tc_sym_known(tc_symctx *c, tc_sym cond) {
 /* ---- assuming ---- */
 static void narrow(tc_symctx *c, tc_sym key, int64_t lo, int64_t hi) {
     c->gen++;
+    bool least = key->op == TC_S_MIN && lo != NLO, most = key->op == TC_S_MAX && hi != NHI;
+    for (int i = 0; (least || most) && i < key->n; i++) /* lo <= min(a, b) is lo <= a and lo <= b */
+        tc_sym_assume(c, least ? tc_sym_op(c, TC_S_LE, tc_sym_int(c, lo), key->arg[i], NULL)
+                               : tc_sym_op(c, TC_S_LE, key->arg[i], tc_sym_int(c, hi), NULL));
     if (key->op == TC_S_VAR) {
         tc_sym_set_range(c, key, lo, hi);
         return;
@@ -284,6 +288,7 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
         narrow(c, key, sign > 0 ? l : h == NHI ? NLO : -h, sign > 0 ? h : l == NLO ? NHI : -l);
     }
     tc_sym_range(c, by, &lo, &hi);
+    if (atom->op == TC_S_MIN || atom->op == TC_S_MAX) narrow(c, atom, lo, hi);
     if (atom->op == TC_S_VAR) tc_sym_set_range(c, atom, lo, hi);
     tc_vec_push(&c->equals, ((sym_equal){atom, by}));
     c->gen++;

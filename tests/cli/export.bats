@@ -127,6 +127,32 @@ fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
     tc-run e.pt2 --input x=9x4xf32=1 -o y.npy
 }
 
+@test "free sizes take 0 and 1; what needs an element says so" {
+    cat >z.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Conv(nn.Module):
+    def forward(self, x):
+        y = F.conv1d(x, torch.ones(4, 2, 3), padding=1, groups=x.shape[1] // 2)
+        return torch.cat([y, y.roll(1, 2)], 2).logsumexp(2)
+
+
+class Most(nn.Module):
+    def forward(self, x):
+        return x.max(1).values + x[:, :1].squeeze(1)
+PY
+    tc-export z.py:Conv --input x=Bx4xTxf32 -o conv.pt2
+    for sizes in 3x4x5 1x4x1 0x4x5; do tc-run conv.pt2 --input x=${sizes}xf32=1 -o y.npy; done
+    [ "$(tc-ckpt ls y.npy | grep -c 0x4xf32)" = 1 ]
+    tc-export z.py:Most --input x=BxTxf32 -o most.pt2
+    tc-run most.pt2 --input x=0x3xf32=1 -o y.npy
+    run -3 tc-run most.pt2 --input x=2x0xf32=1
+    [[ $output == *"x.size(1)=0, expected at least 1"* ]]
+}
+
 @test "a pipe carries a program on" {
     tc-export m.py:Net --mode eval --input x=Bx4xf32 | tc-run --input x=2x4xf32=1 >y.npy
     [ "$(head -c 6 y.npy | tail -c 5)" = NUMPY ]

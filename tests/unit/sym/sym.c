@@ -163,6 +163,12 @@ static void guards_decide_later_questions(void **state) {
     tc_sym_assume(ctx, parse("a != 0"));
     assert_int_equal(tc_sym_known(ctx, parse("a >= 1")), 1);
     tc_sym c = tc_sym_var(ctx, "c", TC_SYM_INT, 0, 100);
+    tc_sym_var(ctx, "m", TC_SYM_INT, 0, TC_SYM_NO_HI);
+    tc_sym_var(ctx, "n", TC_SYM_INT, 0, TC_SYM_NO_HI);
+    tc_sym_assume(ctx, parse("min(m, 1) == 1"));
+    assert_int_equal(tc_sym_known(ctx, parse("m >= 1")), 1);
+    tc_sym_assume(ctx, parse("max(m, n) <= 9"));
+    assert_int_equal(tc_sym_known(ctx, parse("n <= 9 and m <= 9")), 1);
     tc_sym_assume(ctx, parse("c == a + b"));
     assert_int_equal(tc_sym_known(ctx, parse("c - a == b")), 1);
     assert_ptr_equal(tc_sym_simplify(ctx, parse("2*c")), parse("2*a + 2*b"));
