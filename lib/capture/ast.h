@@ -29,6 +29,7 @@ typedef enum {
     N_FORCLAUSE, /* a target, b iterable (of the first: evaluated outside), list: conditions */
     N_FSTRING,   /* list: N_CONST or N_FIELD */
     N_FIELD,     /* a, op conversion or 0, b format spec (N_FSTRING) or NULL */
+    N_YIELD,     /* a or NULL; op 1: yield from */
     /* statements */
     N_EXPR,   /* a */
     N_ASSIGN, /* list: targets, b */
@@ -116,6 +117,7 @@ struct scope {
     var **free;
     int nfree;
     var *class_cell;     /* of a class: the cell that __class__ and super() read */
+    const ast *yields;   /* the first `yield` of a function: it is a generator */
     bool plain_params;   /* positional parameters only */
     const ast *returned; /* of a function: the expression of the return that ran last */
     bool prepared;       /* cells is filled in */

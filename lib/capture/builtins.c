@@ -1,5 +1,5 @@
 /* The built-in functions and the constructors of the built-in types. */
-#include "capture/object.h"
+#include "capture/ast.h"
 
 #include <math.h>
 
@@ -614,8 +614,31 @@ static V f_dir(C *c, args *A) {
     tc_sort(c, l, NULL, false);
     return (V)l;
 }
+/* The names of the running function and their values: parameters, then locals in the order in which the source binds them. */
+static V f_locals(C *c, args *A) {
+    tc_take(c, A, "locals", "", NULL);
+    frame *f = c->fr;
+    if (!f || f->locals) return f ? (V)f->locals : (V)tc_dict(c);
+    if (!f->fn) return (V)f->globals;
+    dict *d = tc_dict(c);
+    size_t n = 0;
+    for (var *x = f->sc->vars; x; x = x->next) n++;
+    var **all = tc_mem(c, sizeof(var *) * (n + 1));
+    size_t i = n;
+    for (var *x = f->sc->vars; x; x = x->next) all[--i] = x;
+    for (i = 0; i < n + (size_t)f->sc->nparams; i++) {
+        var *x = i < (size_t)f->sc->nparams ? f->sc->params[i].var : all[i - (size_t)f->sc->nparams];
+        if (x->slot < 0 || (x->kind != VAR_LOCAL && x->kind != VAR_FREE)) continue;
+        V v = f->slots[x->slot];
+        if (v && x->cell) v = ((cell *)v)->v;
+        if (v) tc_dict_set(c, d, (V)x->name, v);
+    }
+    return (V)d;
+}
+
 static V f_vars(C *c, args *A) {
     V v[1];
+    if (!A->n && !A->nk) return f_locals(c, A);
     tc_take(c, A, "vars", "obj", v);
     return tc_getattr(c, v[0], c->n___dict__);
 }
@@ -674,6 +697,7 @@ void tc_builtins_init(C *c) {
                                      {"hex", f_hex},
                                      {"dir", f_dir},
                                      {"vars", f_vars},
+                                     {"locals", f_locals},
                                      {NULL, NULL}};
     tc_define(c, c->builtins, fns);
     static const struct {

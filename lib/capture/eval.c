@@ -28,8 +28,8 @@ static V name_value(C *c, frame *f, const ast *n) {
     if (x) return x;
     f->at = n;
     if (f->sc->file->embedded && (x = tc_dict_gets(c, tc_module(c, "_lang")->d, n->name))) return x; /* __import__ of the library's own sources */
-    static const char *const gone[] = {"open",   "exec", "eval",  "__import__", "__builtins__", "compile",   "globals",
-                                       "locals", "vars", "input", "breakpoint", "memoryview",   "bytearray", "bytes"};
+    static const char *const gone[] = {"open",    "exec",  "eval",       "__import__", "__builtins__", "compile",
+                                       "globals", "input", "breakpoint", "memoryview", "bytearray",    "bytes"};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         if (!strcmp(gone[i], n->name->s)) tc_raise(c, "NameError", "'%s' is not part of the model language", n->name->s);
     tc_raise(c, "NameError", "name '%s' is not defined", n->name->s);
@@ -288,6 +288,10 @@ V tc_eval_expr(C *c, frame *f, const ast *n) {
     case N_COMP: return tc_genexpr(c, f, n);
     case N_FSTRING: return fstring(c, f, n);
     case N_DEF: return function(c, f, n->sc);
+    case N_YIELD: {
+        V tc_yield(C *, frame *, const ast *);
+        return tc_yield(c, f, n);
+    }
     default: TC_BUG("expression node %d", n->kind);
     }
 }

@@ -51,6 +51,24 @@ static bool is_package(const char *name) {
     return false;
 }
 
+/* The names under which PyTorch shows the same module again. */
+static const char *canonical(const char *name) {
+    static const char *const same[][2] = {{"torch.nn.parameter", "torch.nn"},
+                                          {"torch.types", "typing"},
+                                          {"collections.abc", "typing"},
+                                          {"typing_extensions", "typing"},
+                                          {"torch.autograd.function", "torch.autograd"},
+                                          {"torch.nn.modules", "torch.nn"},
+                                          {"torch.nn.common_types", "typing"},
+                                          {"torch._tensor", "torch"},
+                                          {"torch.cuda.amp", "torch.amp"}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        if (!strcmp(name, same[i][0])) return same[i][1];
+    if (!strncmp(name, "torch.nn.modules.", 17)) return "torch.nn";
+    if (!strncmp(name, "torch._higher_order_ops", 23)) return "torch.namespace";
+    return name;
+}
+
 V tc_module_attr(C *c, module *m, str *name) {
     V v = tc_dict_gets(c, m->d, name);
     if (v) return v;
@@ -70,29 +88,12 @@ V tc_module_attr(C *c, module *m, str *name) {
         char full[256];
         int n = snprintf(full, sizeof full, "%s.%s", m->name->s, name->s);
         if (n > 0 && (size_t)n < sizeof full) {
-            if (tc_dict_gets(c, c->modules, tc_intern(c, full, strlen(full))) || embedded(c, full) || is_package(full))
+            if (tc_dict_gets(c, c->modules, tc_intern(c, full, strlen(full))) || embedded(c, full) || is_package(full) ||
+                strcmp(canonical(full), full))
                 return (V)tc_import(c, full, false);
         }
     }
     return NULL;
-}
-
-/* The names under which PyTorch shows the same module again. */
-static const char *canonical(const char *name) {
-    static const char *const same[][2] = {{"torch.nn.parameter", "torch.nn"},
-                                          {"torch.types", "typing"},
-                                          {"collections.abc", "typing"},
-                                          {"typing_extensions", "typing"},
-                                          {"torch.autograd.function", "torch.autograd"},
-                                          {"torch.nn.modules", "torch.nn"},
-                                          {"torch.nn.common_types", "typing"},
-                                          {"torch._tensor", "torch"},
-                                          {"torch.cuda.amp", "torch.amp"}};
-    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
-        if (!strcmp(name, same[i][0])) return same[i][1];
-    if (!strncmp(name, "torch.nn.modules.", 17)) return "torch.nn";
-    if (!strncmp(name, "torch._higher_order_ops", 23)) return "torch.namespace";
-    return name;
 }
 
 static module *sibling(C *c, const char *name) {

@@ -6,7 +6,7 @@
 #include "capture/object.h"
 
 typedef struct {
-    uint64_t max_steps;      /* 0: 2,000,000 statements, calls and iterations */
+    uint64_t max_steps;      /* 0: 5,000,000 statements, calls and iterations */
     size_t max_memory;       /* bytes of objects; 0: 128 MiB */
     size_t max_tensor_bytes; /* of concrete tensors; 0: the memory of the machine */
     size_t max_graph_nodes;  /* 0: 100,000 */

@@ -251,6 +251,7 @@ struct frame {
     V ret;
     V handling; /* exception being handled: bare raise */
     func *fn;
+    struct around *around; /* of a generator under contextlib.contextmanager: what `yield` runs */
     int depth;
 };
 
@@ -283,7 +284,7 @@ typedef struct file {
                     X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) \
                         X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__)        \
                             X(__self__) X(__func__) X(__instancecheck__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__)      \
-                                X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__)  \
+                                X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__) X(__with_generator__) X(__array_priority__) X(_tensor)  \
                                     X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers)     \
                                         X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
 
@@ -321,6 +322,7 @@ struct tc_lang {
     bool capturing; /* forward runs: globals may not be changed */
     struct tc_torch *torch;
     int repr_depth;
+    struct around *around; /* for the generator that is called next */
     const scope *blame;    /* the function whose arguments are being bound: place of an error that no line of the user's is in */
     bool graph_full;       /* more nodes than the limit: said at the head of the loop */
     uint64_t type_version; /* bumped when the dict of a class changes */

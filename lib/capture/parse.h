@@ -33,6 +33,7 @@ ast *tc_p_node(parser *p, ast_kind k, const token *at);
 typedef TC_VEC(ast *) astvec;
 void tc_p_take(parser *p, astvec *v, ast ***out, int *n); /* into the arena; empties v */
 
+ast *tc_p_yield(parser *p);             /* yield [exprs] | yield from expr: the enclosing function is a generator */
 ast *tc_p_expr(parser *p);              /* expr */
 ast *tc_p_nexpr(parser *p);             /* expr or NAME := expr */
 ast *tc_p_exprs(parser *p);             /* expr {"," expr}: a tuple when there is a comma; stars allowed */

@@ -382,6 +382,11 @@ static ast *parenthesised(parser *p) {
         n->paren = true;
         return n;
     }
+    if (tc_p_kw(p, KW_yield)) {
+        ast *n = tc_p_yield(p);
+        tc_p_expect(p, ")");
+        return n;
+    }
     ast *first = star_or_nexpr(p);
     if (tc_p_kw(p, KW_for) || tc_p_kw(p, KW_async)) {
         ast *n = comprehension(p, &at, 'g', first, NULL, mark, kids);
@@ -767,6 +772,17 @@ ast *tc_p_nexpr(parser *p) {
         return n;
     }
     return tc_p_expr(p);
+}
+
+ast *tc_p_yield(parser *p) {
+    token t = p->t;
+    if (p->sc->kind != SC_FUNC) tc_p_fail(p, &t, "'yield' outside function");
+    tc_p_next(p);
+    ast *n = tc_p_node(p, N_YIELD, &t);
+    if (!p->sc->yields) p->sc->yields = n;
+    if (tc_p_accept_kw(p, KW_from)) n->op = 1, n->a = tc_p_expr(p);
+    else if (p->t.kind != T_NEWLINE && p->t.kind != T_EOF && !tc_p_op(p, ")") && !tc_p_op(p, ";")) n->a = tc_p_exprs(p);
+    return n;
 }
 
 ast *tc_p_exprs(parser *p) {

@@ -68,8 +68,7 @@ static ast *expression_statement(parser *p) {
         if (value->kind == N_STAR) tc_p_fail(p, &t, "cannot assign: starred assignment target must be in a list or tuple");
         tc_p_bind(p, value);
         tc_avec_push(p->c, &targets, value);
-        if (p->t.kind == T_KEYWORD && p->t.op == KW_yield) tc_p_fail(p, &p->t, "'yield' is outside the model language");
-        value = tc_p_exprs(p);
+        value = tc_p_kw(p, KW_yield) ? tc_p_yield(p) : tc_p_exprs(p);
     }
     n->b = value;
     tc_p_take(p, &targets, &n->list, &n->n);
@@ -216,6 +215,9 @@ static ast *simple(parser *p) {
     case KW_import: return import_statement(p);
     case KW_from: return from_statement(p);
     case KW_yield:
+        n = tc_p_node(p, N_EXPR, &t);
+        n->a = tc_p_yield(p);
+        return n;
     case KW_async:
     case KW_await: tc_p_fail(p, &t, "'%.*s' is outside the model language", (int)t.n, t.p);
     default: return expression_statement(p);

@@ -13,11 +13,20 @@ typedef struct {
 } job;
 
 /* ---- building the module ---- */
+/* resnet18(pretrained=False, **kw): a function that can be called without inputs, or is given --arg, makes the module. One with a
+ * parameter that must be given is what is captured. */
+static bool is_factory(const func *f, const tc_capture_request *r) {
+    const scope *s = f->sc;
+    bool required = s->npos > s->ndefaults;
+    for (int i = 0; i < s->nparams; i++) required |= s->params[i].kind == P_KWONLY && !s->params[i].def;
+    return r->nargs > 0 || !required;
+}
+
 static V construct(C *c, module *m, const tc_capture_request *r) {
     V cls = tc_dict_gets(c, m->d, tc_intern(c, r->class_name, strlen(r->class_name)));
     if (!cls) tc_raise(c, "NameError", "%s: name '%s' is not defined", r->path, r->class_name);
-    if (tc_kind_of(cls) == K_FUNC) return cls;
-    if (tc_kind_of(cls) != K_TYPE) return cls;
+    bool function = tc_kind_of(cls) == K_FUNC;
+    if (function ? !is_factory((func *)cls, r) : tc_kind_of(cls) != K_TYPE) return cls;
     str **kn = tc_mem(c, sizeof(str *) * (size_t)(r->nargs + 1));
     V *kv = tc_mem(c, sizeof(V) * (size_t)(r->nargs + 1)), *pos = tc_mem(c, sizeof(V) * (size_t)(r->nargs + 1));
     args A = {.a = pos, .kn = kn, .kv = kv};
@@ -27,6 +36,8 @@ static V construct(C *c, module *m, const tc_capture_request *r) {
         else kn[A.nk] = tc_intern(c, r->args[i].name, strlen(r->args[i].name)), kv[A.nk++] = v;
     }
     V made = tc_call(c, cls, &A);
+    if (function && !tc_getattr_or(c, made, c->n_forward))
+        tc_raise(c, "TypeError", "%s() made a '%s', not a module, and takes no inputs", r->class_name, tc_type_name(c, made));
     if (r->wide && tc_kind_of(made) == K_OBJECT) tc_call_method(c, made, tc_intern(c, "double", 6), 0, NULL);
     return made;
 }

@@ -18,10 +18,12 @@ struct tensor {
     tc_tensor t; /* storage NULL: symbolic. Listed in tc_torch.owned, released with the context */
     tc_value *v; /* in graph `v->graph`; NULL: concrete and not lifted */
     bool requires_grad;
-    bool computed;   /* the concrete result of an operator on what requires a gradient: no leaf */
-    bool persistent; /* Buffer */
-    V grad;          /* .grad, or NULL */
-    V base;          /* the tensor of which this one is a view, or NULL */
+    bool computed;      /* the concrete result of an operator on what requires a gradient: no leaf */
+    bool persistent;    /* Buffer */
+    V grad;             /* .grad, or NULL */
+    V base;             /* the tensor of which this one is a view, or NULL */
+    V known;            /* of a tensor that torch.tensor made of numbers in the graph: a concrete one with the same values */
+    tc_value *known_at; /* ... as long as v is this value: no operator has written to it */
     tensor *next_owned;
 };
 
@@ -86,6 +88,7 @@ V tc_torch_wrap_value(C *c, tc_value *v);               /* tensor, tuple of a li
 tc_value *tc_torch_value(C *c, V t);                    /* in the graph being captured */
 tc_dtype tc_torch_dtype(V t);
 int tc_torch_rank(V t);
+const tensor *tc_torch_known(V t);  /* the concrete tensor that has the values of t, a symbolic one; NULL: they are data */
 V tc_torch_size(C *c, V t, int d);  /* an int or a symbolic one; 0 <= d < rank */
 tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scratch program */
 

@@ -11,14 +11,21 @@ typedef struct {
     tc_dtype tensor_type;
 } survey;
 
-static V elements(C *c, V v) { return tc_kind_of(v) == K_RANGE ? (V)tc_to_list(c, v) : v; }
-static bool is_list(V v) { return tc_is_seq(v) || tc_kind_of(v) == K_RANGE; }
+/* The tensor of an array of std/numpy.py; anything else as it is. */
+V tc_torch_of_array(C *c, V v) { return tc_kind_of(v) == K_OBJECT && tc_special(c, v, c->n___array_priority__) ? tc_getattr(c, v, c->n__tensor) : v; }
+static bool is_array(V v) { return tc_kind_of(v) == K_OBJECT && v->attrs; }
+
+static V elements(C *c, V v) {
+    if (is_array(v)) v = tc_torch_to_list(c, tc_torch_of_array(c, v));
+    return tc_kind_of(v) == K_RANGE ? (V)tc_to_list(c, v) : v;
+}
+static bool is_list(C *c, V v) { return tc_is_seq(v) || tc_kind_of(v) == K_RANGE || (is_array(v) && tc_special(c, v, c->n___array_priority__)); }
 
 /* Sizes from the first elements, kinds of numbers from all. */
 static void look(survey *s, V v, int depth, bool first) {
     C *c = s->c;
     tc_step(c);
-    if (is_list(v)) {
+    if (is_list(c, v)) {
         size_t n;
         V *items = tc_items(elements(c, v), &n);
         if (depth == TC_MAX_RANK) tc_raise(c, "ValueError", "too many dimensions");
@@ -73,7 +80,7 @@ static tc_scalar scalar_of(C *c, V v) {
 }
 
 static void fill(C *c, V v, tc_tensor *t, int64_t *at) {
-    if (is_list(v)) {
+    if (is_list(c, v)) {
         size_t n;
         V *items = tc_items(elements(c, v), &n);
         for (size_t i = 0; i < n; i++) fill(c, items[i], t, at);
@@ -84,7 +91,7 @@ static void fill(C *c, V v, tc_tensor *t, int64_t *at) {
 
 /* Numbers and 0-d tensors of the graph: each a 0-d tensor, stacked. */
 static V stack_scalars(C *c, V v, tc_dtype dtype) {
-    if (!is_list(v)) return tc_is_tensor(v) ? tc_torch_cast(c, v, dtype) : tc_torch_full0(c, v, dtype);
+    if (!is_list(c, v)) return tc_is_tensor(v) ? tc_torch_cast(c, v, dtype) : tc_torch_full0(c, v, dtype);
     size_t n;
     V *items = tc_items(elements(c, v), &n);
     V parts = tc_list_of(c, 0, NULL);
@@ -94,7 +101,7 @@ static V stack_scalars(C *c, V v, tc_dtype dtype) {
 
 static bool holds_symbolic_tensor(C *c, V v) {
     if (tc_is_tensor(v)) return tc_is_symbolic((tensor *)v);
-    if (!is_list(v)) return false;
+    if (!is_list(c, v)) return false;
     size_t n;
     V *items = tc_items(elements(c, v), &n);
     for (size_t i = 0; i < n; i++)
@@ -103,6 +110,7 @@ static bool holds_symbolic_tensor(C *c, V v) {
 }
 
 V tc_torch_from_data(C *c, V data, tc_dtype dtype) {
+    data = tc_torch_of_array(c, data);
     if (tc_is_tensor(data)) {
         V t = tc_torch_calln(c, "aten::clone", 1, data);
         t = dtype == TC_DTYPE_NONE ? t : tc_torch_cast(c, t, dtype);
@@ -126,8 +134,15 @@ V tc_torch_from_data(C *c, V data, tc_dtype dtype) {
     V r = tc_torch_wrap(c, t, false);
     int64_t at = 0;
     fill(c, data, &((tensor *)r)->t, &at);
-    if (c->torch->graph) return tc_torch_calln(c, "aten::lift_fresh_copy", 1, r);
-    return r;
+    if (!c->torch->graph) return r;
+    V lifted = tc_torch_calln(c, "aten::lift_fresh_copy", 1, r);
+    ((tensor *)lifted)->known = r, ((tensor *)lifted)->known_at = ((tensor *)lifted)->v;
+    return lifted;
+}
+
+const tensor *tc_torch_known(V v) {
+    const tensor *t = (tensor *)v;
+    return t->known && t->v == t->known_at ? (tensor *)t->known : NULL;
 }
 
 V tc_torch_full0(C *c, V number, tc_dtype dtype) {
@@ -168,7 +183,7 @@ static V listed(C *c, const tc_tensor *t, int dim, int64_t offset) {
 }
 
 V tc_torch_to_list(C *c, V o) {
-    const tensor *t = (tensor *)o;
+    const tensor *t = tc_torch_known(o) ? tc_torch_known(o) : (tensor *)o;
     if (!t->t.storage) tc_raise(c, "RuntimeError", "tolist() of a tensor of the graph: its values are not known while it is captured");
     return listed(c, &t->t, 0, t->t.offset);
 }

@@ -192,6 +192,7 @@ static V t_as_tensor(C *c, args *A) {
     V v[3];
     tc_take(c, A, "as_tensor", "data dtype= device=", v);
     tc_dtype d = want_dtype(c, v[1]);
+    v[0] = tc_torch_of_array(c, v[0]);
     if (tc_is_tensor(v[0])) return d == TC_DTYPE_NONE ? v[0] : tc_torch_cast(c, v[0], d);
     return tc_torch_from_data(c, v[0], d);
 }
@@ -407,7 +408,8 @@ static V tensor_new(C *c, args *A) {
     V kind_of = tc_type_lookup(c, t, tc_intern(c, "_dtype", 6));
     tc_dtype d = kind_of ? ((dtypeobj *)kind_of)->d : c->torch->default_dtype;
     if (A->n == 2 && (tc_kind_of(A->a[1]) == K_LIST || tc_kind_of(A->a[1]) == K_TUPLE)) return tc_torch_from_data(c, A->a[1], d);
-    if (A->n == 2 && tc_is_tensor(A->a[1])) return tc_torch_cast(c, A->a[1], d);
+    V from = A->n == 2 ? tc_torch_of_array(c, A->a[1]) : NULL;
+    if (from && tc_is_tensor(from)) return tc_torch_cast(c, from, d);
     V size = A->n == 2 && tc_kind_of(A->a[1]) == K_SIZE ? A->a[1]
              : A->n == 1                                ? tc_tuple_of(c, 1, tc_int(c, 0))
                                                         : tc_tuple(c, (size_t)A->n - 1, A->a + 1);
@@ -452,8 +454,7 @@ static V ops_missing(C *c, module *m, str *name) {
 }
 
 static bool refused(C *c, const str *name) {
-    static const char *const names[] = {"load",    "save",    "hub",     "from_file",        "multiprocessing",
-                                        "package", "_dynamo", "classes", "import_ir_module", "from_numpy"};
+    static const char *const names[] = {"load", "save", "from_file", "multiprocessing", "package", "_dynamo", "classes", "import_ir_module"};
     (void)c;
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(name->s, names[i])) return true;
@@ -580,6 +581,7 @@ void tc_torch_init(C *c) {
                                      {"scalar_tensor", t_scalar_tensor},
                                      {"as_tensor", t_as_tensor},
                                      {"asarray", t_as_tensor},
+                                     {"from_numpy", t_as_tensor},
                                      {"is_tensor", t_is_tensor},
                                      {"is_floating_point", t_is_floating},
                                      {"is_complex", t_is_complex},

@@ -91,8 +91,8 @@ V tc_tensor_compare_op(C *c, int op, V a, V b) {
 
 /* ---- numbers ---- */
 static V item(C *c, V o) {
-    tensor *t = (tensor *)o;
-    if (t->t.storage && !c->torch->graph) {
+    const tensor *known = tc_torch_known(o), *t = known ? known : (tensor *)o;
+    if (t->t.storage && (known || !c->torch->graph)) {
         if (tc_tensor_numel(&t->t) != 1)
             tc_raise(c, "RuntimeError", "a Tensor with %lld elements cannot be converted to Scalar", (long long)tc_tensor_numel(&t->t));
         tc_scalar s = tc_scalar_load(t->t.dtype, t->t.storage->data, t->t.offset);
@@ -115,8 +115,8 @@ V tc_tensor_number(C *c, V t, const char *what) {
 }
 
 bool tc_tensor_truth(C *c, V v, const char *what) {
-    tensor *t = (tensor *)v;
-    if (t->t.storage && !c->torch->graph) {
+    const tensor *known = tc_torch_known(v), *t = known ? known : (tensor *)v;
+    if (t->t.storage && (known || !c->torch->graph)) {
         int64_t n = tc_tensor_numel(&t->t);
         if (n == 0) return false;
         if (n != 1) tc_raise(c, "RuntimeError", "Boolean value of Tensor with more than one value is ambiguous");
@@ -306,7 +306,7 @@ static V m_dim(C *c, args *A) { return tc_int(c, tc_torch_rank(A->a[0])); }
 static V m_numel(C *c, args *A) { return numel(c, A->a[0]); }
 static V m_item(C *c, args *A) { return item(c, A->a[0]); }
 static V m_tolist(C *c, args *A) {
-    if (c->torch->graph && !((tensor *)A->a[0])->t.storage)
+    if (c->torch->graph && !((tensor *)A->a[0])->t.storage && !tc_torch_known(A->a[0]))
         tc_raise(c, "DataDependentError", "tolist() needs the values of a tensor (data-dependent): keep them in tensors");
     return tc_torch_to_list(c, A->a[0]);
 }
@@ -364,8 +364,11 @@ static V m_register_hook(C *c, args *A) {
     return tc_call2(c, tc_getattr(c, (V)tc_import(c, "torch.autograd", true), tc_intern(c, "register_hook", 13)), v[0], v[1]);
 }
 static V m_numpy(C *c, args *A) {
-    (void)A;
-    tc_raise(c, "RuntimeError", "numpy() is not part of the model language");
+    const tensor *known = tc_torch_known(A->a[0]), *t = known ? known : (tensor *)A->a[0];
+    if (!t->t.storage || (c->torch->graph && !known))
+        tc_raise(c, "DataDependentError", "numpy() needs the values of a tensor (data-dependent), which are not known while forward is captured");
+    V make = tc_getattr(c, (V)tc_import(c, "numpy", true), tc_intern(c, "ndarray", 7));
+    return tc_call1(c, make, known ? (V)known : detached(c, A->a[0]));
 }
 static V m_deepcopy(C *c, args *A) {
     V r = tc_torch_calln(c, "aten::clone", 1, A->a[0]);

@@ -89,6 +89,48 @@ fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
     fails 3 "unexpected keyword argument 'biass'" tc-export m.py:Net --arg biass=False --input x=Bx4xf32 --print
 }
 
+@test "a function that makes a module is called with --arg; one that takes inputs is captured itself" {
+    cat >>m.py <<'PY'
+
+
+def net(bias=True, **kwargs):
+    return Net(Config(**kwargs), bias)
+
+
+def affine(x, y):
+    return x * 2 + y
+PY
+    run --separate-stderr tc-export m.py:net --mode eval --input x=Bx4xf32 --print
+    [[ "$output" == *"fc.bias"* ]]
+    run --separate-stderr tc-export m.py:net --mode eval --arg bias=False --arg width=7 --input x=Bx7xf32 --print
+    [[ "$output" == *"f32[3, 7]"* && "$output" != *"fc.bias"* ]]
+    run --separate-stderr tc-export m.py:affine --input x=Bxf32 --input y=Bxf32 --print
+    [[ "$output" == *"aten.add"* ]]
+}
+
+@test "einops patterns fit any size that the pattern allows" {
+    cat >e.py <<'PY'
+import torch
+from einops import rearrange
+from einops.layers.torch import Rearrange
+
+
+class Patches(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cut = Rearrange("b c (h p) (w q) -> b (h w) (p q c)", p=2, q=2)
+
+    def forward(self, x):
+        y = self.cut(x)
+        return rearrange(y, "b (h w) (p q c) -> b c (h p) (w q)", h=x.shape[2] // 2, p=2, q=2)
+PY
+    tc-export e.py:Patches --input x=Bx3xHxWxf32 -o e.pt2
+    for shape in 1x3x2x4 2x3x6x8; do
+        tc-run e.pt2 --input "x=${shape}xf32=3" -o y.npy
+        tc-run e.pt2 --input x=@y.npy --expect @y.npy
+    done
+}
+
 @test "the seed decides the weights" {
     tc-export m.py:Net --mode eval --input x=2x4xf32 -o a.pt2
     tc-export m.py:Net --mode eval --input x=2x4xf32 --seed 0 -o b.pt2

@@ -15,3 +15,6 @@ class SimpleNamespace:
 NoneType = type(None)
 FunctionType = LambdaType = type(lambda: None)
 MethodType = type(SimpleNamespace().__eq__)
+BuiltinFunctionType = BuiltinMethodType = type(len)
+ModuleType = type(__import__("math"))
+GeneratorType = type(i for i in ())

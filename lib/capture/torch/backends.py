@@ -1,4 +1,7 @@
-# torch.backends: switches without effect here.
+# torch.backends: switches and questions about other devices, without effect here.
+import torch
+
+
 class _Switch:
     enabled = False
     benchmark = False
@@ -13,10 +16,63 @@ class _Switch:
     def is_built():
         return False
 
+    @staticmethod
+    def version():
+        return None
+
+    @staticmethod
+    def flags(*args, **kwargs):
+        return _Nothing()
+
+
+# The choice among kernels of other devices: every one computes the same here.
+class _Nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *args):
+        return False
+
+
+class _Cuda(_Switch):
+    matmul = _Switch()
+
+    @staticmethod
+    def sdp_kernel(enable_flash=True, enable_math=True, enable_mem_efficient=True, enable_cudnn=True):
+        return _Nothing()
+
+    @staticmethod
+    def enable_flash_sdp(enabled):
+        pass
+
+    @staticmethod
+    def enable_math_sdp(enabled):
+        pass
+
+    @staticmethod
+    def enable_mem_efficient_sdp(enabled):
+        pass
+
+    @staticmethod
+    def enable_cudnn_sdp(enabled):
+        pass
+
+    @staticmethod
+    def flash_sdp_enabled():
+        return True
+
+    @staticmethod
+    def math_sdp_enabled():
+        return True
+
+    @staticmethod
+    def mem_efficient_sdp_enabled():
+        return True
+
 
 cudnn = _Switch()
 mps = _Switch()
-cuda = _Switch()
-cuda.matmul = _Switch()
+cuda = _Cuda()
 mkldnn = _Switch()
 opt_einsum = _Switch()
+xnnpack = _Switch()

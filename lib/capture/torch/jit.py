@@ -22,6 +22,14 @@ def script_method(fn):
     return fn
 
 
+def _overload_method(fn):
+    return fn
+
+
+def _overload(fn):
+    return fn
+
+
 def is_scripting():
     return False
 

@@ -102,6 +102,9 @@ class RNNBase(Module):
 
     def _run(self, op, input, hx):
         # One hidden state: RNN and GRU.
+        if not isinstance(input, torch.Tensor):
+            out, states = __import__("torch.nn.utils.rnn").run_packed(self, op, input, None if hx is None else [hx])
+            return out, states[0]
         self.check_input(input)
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
@@ -154,6 +157,9 @@ class LSTM(RNNBase):
         super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
 
     def forward(self, input, hx=None):
+        if not isinstance(input, torch.Tensor):
+            out, states = __import__("torch.nn.utils.rnn").run_packed(self, _aten.lstm.input, input, None if hx is None else list(hx))
+            return out, (states[0], states[1])
         self.check_input(input)
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1

@@ -1,0 +1,1 @@
+# einops.layers: the modules are in einops.layers.torch.

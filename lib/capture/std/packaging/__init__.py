@@ -1,0 +1,1 @@
+# packaging: its module version.

@@ -1,0 +1,127 @@
+/* The small modules of Python and the packages that models import, as std/ gives them: results under CPython with the real packages. */
+#include "base/rng.h"
+#include "capture/capture.h"
+#include "capture/lang.h"
+#include "capture/torch.h"
+#include "runtime/runtime.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    const char *text;
+    const char *result;
+} job;
+
+static void run_module(C *c, void *ctx) {
+    job *j = ctx;
+    module *m = tc_lang_load(c, "test.py", j->text, strlen(j->text));
+    j->result = tc_repr(c, tc_lang_eval(c, m, NULL, "result", "r"))->s;
+}
+
+#define EINOPS "import torch\nfrom einops import rearrange, reduce, repeat, einsum, pack, unpack, parse_shape\nx = torch.arange(24.).view(2, 3, 4)\n"
+#define NUMPY "import numpy as np, torch\n"
+
+/* text sets r; its repr, or a part of the error's message */
+static const char *const table[][2] = {
+    /* contextlib.contextmanager: what is raised in the body passes through the yield; return leaves through it */
+    {"from contextlib import contextmanager\nr = []\n@contextmanager\ndef f(a):\n    r.append(a)\n    try:\n        yield a * 2\n    except "
+     "KeyError:\n"
+     "        r.append('caught')\n    finally:\n        r.append('out')\nwith f(1) as v, f(5):\n    r.append(v)\nwith f(3):\n    raise "
+     "KeyError('k')\n"
+     "def g():\n    for i in range(4):\n        with f(i):\n            if i == 1: return i\nr.append(g())\n",
+     "[1, 5, 2, 'out', 'out', 3, 'caught', 'out', 0, 'out', 1, 'out', 1]"},
+    {"from contextlib import contextmanager\n@contextmanager\ndef f():\n    yield 1\n    yield 2\nwith f():\n    r = 1\n", "generator didn't stop"},
+    {"from contextlib import contextmanager\n@contextmanager\ndef f(a):\n    if a: yield\nwith f(0):\n    r = 1\n", "generator didn't yield"},
+    {"def gen():\n    yield 1\nr = 'defined, never called'\n", "'defined, never called'"},
+    {"def f(a, *, b=2, **k):\n    c = a + b\n    d = lambda: c\n    return {n: v for n, v in locals().items() if n != 'd'}\nr = [f(1, z=3), vars() "
+     "is locals()]\n",
+     "[{'a': 1, 'b': 2, 'k': {'z': 3}, 'c': 3}, True]"},
+    {"from packaging import version\nr = [version.parse(a) < version.parse(b) for a, b in [('1.10', '1.9'), ('2.0a1', '2.0'), ('2.0', '2.0.0'), "
+     "('2.0', '2.0.post1'), ('1.13.1+cu117', '2')]]\n",
+     "[False, True, False, True, True]"},
+    {"from types import SimpleNamespace\nr = SimpleNamespace(a=1, b='x')\n", "namespace(a=1, b='x')"},
+    /* importable, refused where used */
+    {"from random import randrange\nr = randrange(3)\n", "random.randrange() is not part of the model language"},
+    {"import re, json, struct\nr = re.compile('a')\n", "re.compile() is not part of the model language"},
+    {"from torch.hub import load_state_dict_from_url as load\nr = load('x')\n", "load_state_dict_from_url() is not part"},
+    {"import torch.utils.model_zoo as z\nfrom torch.utils.data import Dataset, DataLoader\nclass D(Dataset): pass\nr = DataLoader(D())\n",
+     "DataLoader is not part"},
+    {"import torch\nimport torch.fx\ntorch.fx.wrap('f')\nr = torch.nn.parameter.Parameter is torch.nn.Parameter\n", "True"},
+    /* einops */
+    {EINOPS "y = rearrange(x, 'b (h p) w -> b h (p w)', h=3)\nr = (tuple(y.shape), y[1, 2].tolist(), tuple(rearrange(x, '... w -> w ...').shape))\n",
+     "((2, 3, 4), [20.0, 21.0, 22.0, 23.0], (4, 2, 3))"},
+    {EINOPS "r = rearrange([x[0], x[1]], 'b c w -> c (b w)').tolist()[0]\n", "[0.0, 1.0, 2.0, 3.0, 12.0, 13.0, 14.0, 15.0]"},
+    {EINOPS "r = [reduce(x, 'b c w -> c', 'sum').tolist(), reduce(x, 'b c (w 2) -> b w', 'max').tolist(), reduce(x, '... -> ()', 'mean').tolist(), "
+            "reduce(x, 'b c w -> b 1 w', 'min').shape]\n",
+     "[[60.0, 92.0, 124.0], [[9.0, 11.0], [21.0, 23.0]], [11.5], torch.Size([2, 1, 4])]"},
+    {EINOPS "r = repeat(x[0, :2, :2], 'a b -> (a 2) (b k)', k=2).tolist()\n",
+     "[[0.0, 0.0, 1.0, 1.0], [0.0, 0.0, 1.0, 1.0], [4.0, 4.0, 5.0, 5.0], [4.0, 4.0, 5.0, 5.0]]"},
+    {EINOPS "p, s = pack([x, x[:, 0]], 'b * w')\na, b = unpack(p, s, 'b * w')\nr = [p.shape, s, a.equal(x), b.shape, "
+            "[t.shape for t in unpack(p, [[2], [-1]], 'b * w')]]\n",
+     "[torch.Size([2, 4, 4]), [torch.Size([3]), torch.Size([])], True, torch.Size([2, 4]), [torch.Size([2, 2, 4]), torch.Size([2, 2, 4])]]"},
+    {EINOPS "r = [einsum(x, x, 'batch i d, batch j d -> batch i j').shape, parse_shape(x, 'b _ width')]\n",
+     "[torch.Size([2, 3, 3]), {'b': 2, 'width': 4}]"},
+    {EINOPS "from einops.layers.torch import EinMix\nm = EinMix('b (h p) w -> b h (p o)', weight_shape='p w o', bias_shape='o', p=3, w=4, o=5)\n"
+            "y = m(x)\nr = [y.shape, m.weight.shape, m.bias.shape, list(m.state_dict())]\n",
+     "[torch.Size([2, 1, 15]), torch.Size([3, 4, 5]), torch.Size([1, 1, 1, 5]), ['weight', 'bias']]"},
+    {EINOPS "r = rearrange(x, 'b c -> c b')\n", "expected 2 dims. Received 3-dim tensor"},
+    {EINOPS "r = rearrange(x, 'b (c k) w -> b c k w', k=2)\n", "can't divide axis of length 3 in chunks of 2"},
+    {EINOPS "r = rearrange(x, 'b c w -> b c')\n", "only on one side"},
+    {EINOPS "r = reduce(x, 'b c w -> b', 'middle')\n", "Unknown reduction middle"},
+    /* numpy */
+    {NUMPY "t = np.array([[p / np.power(10000, 2 * (j // 2) / 4) for j in range(4)] for p in range(2)])\nt[:, 0::2] = np.sin(t[:, 0::2])\n"
+           "r = [np.round(t, 3).tolist(), torch.FloatTensor(t).dtype, torch.tensor(t).dtype, t.dtype is np.float64]\n",
+     "[[[0.0, 0.0, 0.0, 0.0], [0.841, 1.0, 0.01, 0.01]], torch.float32, torch.float64, True]"},
+    {NUMPY
+     "g = np.stack(np.meshgrid(np.arange(3, dtype=np.float32), np.arange(2)), axis=0).reshape([2, 1, 3, 2])\nr = [g.shape, g[1].sum(), g.T.shape]\n",
+     "[(2, 1, 3, 2), 3.0, (2, 3, 1, 2)]"},
+    {NUMPY "r = [np.linspace(0, 1, 5).tolist(), np.arange(0, 1, 0.25).tolist(), (np.arange(3) / 2).tolist(), (2 ** np.arange(3)).tolist(), "
+           "np.cumsum([1, 2, 3])[-1], np.prod((2, 3)), np.sqrt(16), float(np.float32(0.1)), np.mean([1, 2])]\n",
+     "[[0.0, 0.25, 0.5, 0.75, 1.0], [0.0, 0.25, 0.5, 0.75], [0.0, 0.5, 1.0], [1, 2, 4], 6, 6, 4.0, 0.10000000149011612, 1.5]"},
+    {NUMPY "m = np.triu(np.ones((1, 2, 2)), k=1).astype('uint8')\nr = (torch.from_numpy(m) == 0).tolist()\n", "[[[True, False], [True, True]]]"},
+    {NUMPY "r = [(torch.ones(2).numpy() + 1).tolist(), torch.tensor([np.arange(2), np.arange(2)]).tolist(), torch.arange(3)[:, np.newaxis].shape]\n",
+     "[[2.0, 2.0], [[0, 1], [0, 1]], torch.Size([3, 1])]"},
+    {NUMPY "r = np.random.randn(3)\n", "numpy.random.randn() is not part of the model language"},
+    {NUMPY "r = np.load('x.npy')\n", "numpy.load is not part of the model language"},
+    /* packed sequences: each step runs the sequences that are that long */
+    {"import torch\nfrom torch.nn.utils.rnn import *\n", "*"},
+    {"import torch\nfrom torch.nn.utils.rnn import pad_sequence, pack_padded_sequence, pad_packed_sequence, pack_sequence, unpack_sequence\n"
+     "x = torch.arange(12.).view(2, 3, 2)\np = pack_padded_sequence(x, [1, 3], batch_first=True, enforce_sorted=False)\ny, n = "
+     "pad_packed_sequence(p, True, -1)\n"
+     "r = [p.batch_sizes.tolist(), p.data[:, 0].tolist(), y[0].tolist(), n.tolist(), pad_sequence([x[0, :1, 0], x[0, :, 0]], True, 9).tolist(), "
+     "[t.tolist() for t in unpack_sequence(pack_sequence([x[0, :2, 0], x[0, :1, 1]]))]]\n",
+     "[[2, 1, 1], [6.0, 0.0, 8.0, 10.0], [[0.0, 1.0], [-1.0, -1.0], [-1.0, -1.0]], [1, 3], [[0.0, 9.0, 9.0], [0.0, 2.0, 4.0]], [[0.0, 2.0], [1.0]]]"},
+    {"import torch\nfrom torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence\ntorch.manual_seed(0)\n"
+     "m = torch.nn.LSTM(3, 4, 2, bidirectional=True)\nx = torch.randn(5, 3, 3)\no, (h, c) = m(pack_padded_sequence(x, [5, 3, 2]))\n"
+     "y = pad_packed_sequence(o)[0]\nr = []\nfor i, n in enumerate([5, 3, 2]):\n    one, (g, d) = m(x[:n, i:i + 1])\n"
+     "    r.append([torch.allclose(one[:, 0], y[:n, i], atol=1e-6), torch.allclose(g[:, 0], h[:, i], atol=1e-6), torch.allclose(d[:, 0], c[:, i], "
+     "atol=1e-6)])\n",
+     "[[True, True, True], [True, True, True], [True, True, True]]"},
+};
+
+static void test_table(void **state) {
+    (void)state;
+    static tc_generator gen;
+    tc_evaluator *evaluator;
+    assert_null(tc_evaluator_create(&(tc_exec_options){.threads = 1}, &evaluator));
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        C *c;
+        assert_null(tc_lang_create_with(&(tc_lang_options){0}, tc_evaluator_eval(evaluator), &gen, &c));
+        job j = {table[i][0], NULL};
+        tc_status st = tc_lang_run(c, run_module, &j);
+        const char *found = st ? tc_status_message(st) : j.result;
+        if (st ? !strstr(found, table[i][1]) : strcmp(found, table[i][1])) fail_msg("%s: %s, expected %s", j.text, found, table[i][1]);
+        tc_status_free(st);
+        tc_lang_destroy(c);
+    }
+    tc_evaluator_destroy(evaluator);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_table)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
