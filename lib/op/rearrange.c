@@ -391,7 +391,8 @@ static tc_status decompose_roll(tc_emit *e, const tc_node *n) {
         tc_sym_const_int(n->args[2].syms[k], &d);
         if (x->meta.rank == 0 || tc_sym_is_int(x->meta.size[tc_wrap(d, x->meta.rank)], 0)) continue;
         d = tc_wrap(d, x->meta.rank);
-        tc_sym size = x->meta.size[d], shift = tc_sym_mod(s, n->args[1].syms[k], tc_sym_max(s, size, tc_sym_int(s, 1))), cut = tc_sym_sub(s, size, shift);
+        tc_sym size = x->meta.size[d], shift = tc_sym_mod(s, n->args[1].syms[k], tc_sym_max(s, size, tc_sym_int(s, 1))),
+               cut = tc_sym_sub(s, size, shift);
         if (tc_sym_const_int(shift, &v) && v == 0) continue;
         tc_value *parts[2] = {tc_emit_call(e, "aten::slice.Tensor", "viss", y, d, cut, size),
                               tc_emit_call(e, "aten::slice.Tensor", "viis", y, d, (int64_t)0, cut)};
