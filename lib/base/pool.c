@@ -1,9 +1,10 @@
 /* The thread pool of pool.h. A parallel loop is cut into chunks at fixed places; each worker takes chunks of its own
  * share first, the same share in every loop of that length, then takes what is left of the others'.
  *
- *   idle --(enter: condition variable)--> awake: spins on `epoch` up to 50 us --(leave, or nothing came)--> idle
+ *   idle --(condition variable)--> awake: spins on `state` up to 50 us --(no loop was opened)--> idle
  *
- * The caller is worker 0. */
+ * The caller is worker 0. A loop is open while there may be chunks left: workers that come in time enter it. The caller closes it and
+ * waits for those that are inside, never for one that has not come: its processor may be somebody else's just now. */
 #include "base/pool.h"
 
 #include "base/mem.h"
@@ -38,9 +39,11 @@ struct tc_pool {
     tc_range_fn fn;
     void *ctx;
     int64_t count, chunk;
-    _Alignas(LINE) _Atomic uint64_t epoch; /* grows by one a loop */
-    _Alignas(LINE) _Atomic int busy;       /* workers that have not finished the loop */
+    _Alignas(LINE) _Atomic uint64_t state; /* number of the loop * LOOP + OPEN + workers inside */
 };
+#define INSIDE UINT64_C(0xffff)
+#define OPEN UINT64_C(0x10000)
+#define LOOP UINT64_C(0x20000)
 
 typedef struct {
     tc_pool *pool;
@@ -74,43 +77,46 @@ static void work(tc_pool *p, int me) {
     }
 }
 
-/* Waits for an epoch other than `seen`: spins while a run may go on, then sleeps. */
-static uint64_t next_epoch(tc_pool *p, uint64_t seen) {
+/* Is there an open loop that this worker has not been in? */
+static inline bool is_new(uint64_t state, uint64_t seen) { return (state & OPEN) && state / LOOP != seen; }
+
+/* Waits for a new loop: spins while a run may go on, then sleeps. */
+static void await_loop(tc_pool *p, uint64_t seen) {
     if (p->spin) {
         int64_t until = now_ns() + SPIN_NS;
         do {
             for (int i = 0; i < 64; i++) {
-                uint64_t e = atomic_load_explicit(&p->epoch, memory_order_acquire);
-                if (e != seen) return e;
+                if (is_new(atomic_load_explicit(&p->state, memory_order_relaxed), seen)) return;
                 relax();
             }
         } while (now_ns() < until);
     }
     pthread_mutex_lock(&p->lock);
     atomic_fetch_add(&p->sleepers, 1);
-    uint64_t e;
-    while ((e = atomic_load(&p->epoch)) == seen && !atomic_load(&p->quit)) pthread_cond_wait(&p->wake, &p->lock);
+    while (!is_new(atomic_load(&p->state), seen) && !atomic_load(&p->quit)) pthread_cond_wait(&p->wake, &p->lock);
     atomic_fetch_sub(&p->sleepers, 1);
     pthread_mutex_unlock(&p->lock);
-    return e;
 }
 
 static void *worker_main(void *arg) {
     start_arg a = *(start_arg *)arg;
     free(arg);
-    uint64_t seen = 0;
-    for (;;) {
-        seen = next_epoch(a.pool, seen);
-        if (atomic_load(&a.pool->quit)) return NULL;
-        work(a.pool, a.worker);
-        atomic_fetch_sub_explicit(&a.pool->busy, 1, memory_order_release);
+    tc_pool *p = a.pool;
+    for (uint64_t seen = 0;;) {
+        await_loop(p, seen);
+        if (atomic_load(&p->quit)) return NULL;
+        uint64_t s = atomic_load(&p->state);
+        while (is_new(s, seen) && !atomic_compare_exchange_weak(&p->state, &s, s + 1)) {}
+        if (!is_new(s, seen)) continue; /* closed meanwhile */
+        seen = s / LOOP;
+        work(p, a.worker);
+        atomic_fetch_sub_explicit(&p->state, 1, memory_order_release);
     }
 }
 
 static void stop_workers(tc_pool *p, int started) {
     pthread_mutex_lock(&p->lock);
     atomic_store(&p->quit, true);
-    atomic_fetch_add(&p->epoch, 1);
     pthread_cond_broadcast(&p->wake);
     pthread_mutex_unlock(&p->lock);
     for (int i = 1; i <= started; i++) pthread_join(p->ids[i], NULL);
@@ -199,15 +205,15 @@ void tc_parallel_for(tc_pool *p, int64_t count, int64_t grain, tc_range_fn fn, v
         p->shares[i].end = chunks * (i + 1) / p->threads;
         atomic_store_explicit(&p->shares[i].next, chunks * i / p->threads, memory_order_relaxed);
     }
-    atomic_store_explicit(&p->busy, p->threads - 1, memory_order_relaxed);
-    atomic_fetch_add(&p->epoch, 1);
+    atomic_fetch_add(&p->state, LOOP + OPEN);
     if (atomic_load(&p->sleepers)) {
         pthread_mutex_lock(&p->lock);
         pthread_cond_broadcast(&p->wake);
         pthread_mutex_unlock(&p->lock);
     }
     work(p, 0);
-    while (atomic_load_explicit(&p->busy, memory_order_acquire)) {
+    atomic_fetch_and(&p->state, ~OPEN);
+    while (atomic_load_explicit(&p->state, memory_order_acquire) & INSIDE) {
         if (p->spin) relax();
         else sched_yield();
     }
