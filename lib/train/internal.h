@@ -45,6 +45,7 @@ struct tc_trainer {
     tc_program *train_p, *eval_p;
     tc_arena arena;
     C *lang;
+    size_t language_bytes; /* what it took when it was made */
     module *names; /* of the expressions: torch, nn, F, the model file's, functions: */
     tc_evaluator *evaluator;
     struct tc_generator eager_gen, step_gen;
@@ -78,6 +79,8 @@ struct tc_trainer {
     int nlrs; /* used by the last step */
 };
 
+/* trainer.c */
+tc_status tc_train_make_language(tc_trainer *t); /* the language's objects anew, by the recipe: state and averages as at the start */
 /* graphs.c */
 tc_status tc_train_build_micro(tc_trainer *t);
 tc_status tc_train_build_eval(tc_trainer *t);
@@ -98,6 +101,9 @@ double tc_train_worst(const tc_tensor *x); /* of a contiguous tensor: NaN when i
  * that made a NaN (or, without one, an infinity from finite tensors). Nothing may have been updated since. */
 tc_status tc_train_diverged(tc_trainer *t, const char *what, double value);
 /* state.c */
+/* Everything that the language makes lives as long as its context: when that has grown, a new one takes its place, the optimiser and the
+ * scheduler going over as they do through a checkpoint. Weights, state and programs stay where they are. */
+tc_status tc_train_renew_language(tc_trainer *t);
 tc_status tc_train_save(tc_trainer *t, const char *dir);
 void tc_train_note(tc_trainer *t, const char *fmt, ...) TC_PRINTF(2, 3);
 

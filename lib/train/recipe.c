@@ -26,6 +26,7 @@ const tc_yaml_field tc_recipe_fields[] = {
     {"scheduler", TC_Y_STRING, AT(scheduler), "expression of opt and total (the number of steps)"},
     {"scheduler_step", TC_Y_STRING, AT(scheduler_step), "what is run after every step; default: scheduler.step(); sees loss and step"},
     {"clip_grad_norm", TC_Y_DOUBLE, AT(clip_grad_norm), "greatest norm of all gradients together"},
+    {"clip_grad_value", TC_Y_DOUBLE, AT(clip_grad_value), "greatest size of each element of a gradient; instead of clip_grad_norm"},
     {"ema_decay", TC_Y_DOUBLE, AT(ema_decay), "keep an exponential average of the weights, and validate with it"},
     {"precision", TC_Y_STRING, AT(precision), "float32, float64 or bfloat16 (autocast)"},
     {"functions", TC_Y_STRING, AT(functions), "source in the model language that the expressions may call"},
@@ -64,6 +65,9 @@ static tc_status check(tc_recipe *r) {
     TC_TRY(at_least(r, "log_every", r->log_every, 1));
     TC_TRY(at_least(r, "seed", r->seed, 0));
     if (r->clip_grad_norm < 0) return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_norm"), "found %g, expected a norm above 0", r->clip_grad_norm);
+    if (r->clip_grad_value < 0) return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_value"), "found %g, expected a size above 0", r->clip_grad_value);
+    if (r->clip_grad_value > 0 && r->clip_grad_norm > 0)
+        return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_value"), "gradients are clipped by clip_grad_norm or by clip_grad_value, not by both");
     if (!(r->ema_decay >= 0 && r->ema_decay < 1)) return tc_yaml_error(tc_yaml_get(r->root, "ema_decay"), "found %g, expected 0 to 1", r->ema_decay);
     if (r->validate.every < 0 || r->validate.batch < 0) return tc_yaml_error(r->validate_node, "found a negative number");
     if (r->checkpoint.every < 0 || r->checkpoint.minutes < 0 || r->checkpoint.keep_last < 0 || r->checkpoint.keep_every < 0)

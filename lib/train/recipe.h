@@ -30,7 +30,7 @@ typedef struct {
     /* what is computed */
     const char *forward, *loss, *param_groups, *optimizer, *scheduler, *scheduler_step, *functions;
     tc_yaml *metrics;      /* {name: expression} */
-    double clip_grad_norm; /* 0: none */
+    double clip_grad_norm, clip_grad_value; /* 0: none */
     double ema_decay;      /* 0: none */
     const char *precision; /* "float32", "float64" or "bfloat16" */
     tc_dtype floats;       /* of weights and batches */

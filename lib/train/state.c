@@ -202,11 +202,9 @@ static const char *parameter_of(const tc_trainer *t, const char *name) {
     return found;
 }
 
-static void restore_optimiser(C *c, reader *x) {
-    tc_trainer *t = x->t;
-    static const char prefix[] = "optim.state.";
-    list *entries = tc_list(c, 8);
-    const tc_yaml *numbers = tc_yaml_get(x->state, "optimizer_state");
+/* What the optimiser's state has beside tensors, to entries. */
+static void restore_numbers(C *c, const tc_yaml *state, list *entries) {
+    const tc_yaml *numbers = tc_yaml_get(state, "optimizer_state");
     for (int i = 0; numbers && numbers->kind == TC_YAML_MAP && i < numbers->n; i++) {
         const tc_yaml *of = numbers->items[i];
         for (int k = 0; of->kind == TC_YAML_MAP && k < of->n; k++) {
@@ -215,6 +213,13 @@ static void restore_optimiser(C *c, reader *x) {
             tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, numbers->keys[i]), tc_strz(c, of->keys[k]), value));
         }
     }
+}
+
+static void restore_optimiser(C *c, reader *x) {
+    tc_trainer *t = x->t;
+    static const char prefix[] = "optim.state.";
+    list *entries = tc_list(c, 8);
+    restore_numbers(c, x->state, entries);
     for (size_t i = 0; i < tc_ckpt_count(x->k); i++) {
         const char *name = tc_ckpt_name(x->k, i);
         if (strncmp(name, prefix, sizeof prefix - 1)) continue;
@@ -303,6 +308,49 @@ tc_status tc_trainer_resume(tc_trainer *t, const char *path) {
     if (!s && t->step > 0) s = tc_train_collect_state(t);
     if (!s) tc_sampler_seek(&t->sampler, t->step * t->r->accumulate);
     tc_ckpt_close(k);
+    return s;
+}
+
+/* ---- a new language during a run ---- */
+static void take_over(C *c, void *ctx) {
+    reader *x = ctx;
+    tc_trainer *t = x->t;
+    const tc_yaml *y;
+    list *entries = tc_list(c, 8), *averages = tc_list(c, 8);
+    if ((y = tc_yaml_get(x->state, "groups"))) restore_groups(c, t, y);
+    if ((y = tc_yaml_get(x->state, "scheduler")) && t->scheduler) restore_scheduler(c, t, y);
+    restore_numbers(c, x->state, entries);
+    for (size_t i = 0; i < t->state.len; i++) {
+        const opt_state *s = &t->state.data[i];
+        tc_list_push(c, entries, tc_tuple_of(c, 3, tc_strz(c, s->param), tc_strz(c, s->key), tc_torch_wrap(c, tc_tensor_share(&s->data), false)));
+    }
+    V given[2] = {(V)entries, tc_int(c, t->step)};
+    tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
+    for (size_t i = 0; i < t->averages.len; i++)
+        tc_list_push(c, averages, tc_torch_wrap(c, tc_tensor_share(&t->averages.data[i].data), false));
+    V taken[2] = {(V)averages, c->true_};
+    tc_call_method(c, t->update, tc_intern(c, "take_averages", 13), 2, taken);
+}
+
+tc_status tc_train_renew_language(tc_trainer *t) {
+    tc_buf b = {0};
+    tc_arena a = {0};
+    writer w = {t, &b};
+    reader x = {.t = t, .path = "state"};
+    opt_states averages = t->averages; /* the programs hold them */
+    tc_status s = tc_lang_run(t->lang, write_state, &w);
+    t->averages = (opt_states){0};
+    if (!s) s = tc_train_make_language(t);
+    tc_train_free_tensors(&t->averages);
+    t->averages = averages;
+    tc_yaml *state;
+    if (!s) s = tc_yaml_parse(&a, "state", tc_buf_str(&b), b.len, &state);
+    x.state = s ? NULL : state;
+    if (!s) s = tc_lang_run(t->lang, take_over, &x);
+    if (!s) s = tc_train_collect_state(t);
+    if (!s) t->language_bytes = t->lang->arena.used;
+    tc_buf_free(&b);
+    tc_arena_free(&a);
     return s;
 }
 

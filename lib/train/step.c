@@ -5,6 +5,8 @@
 #include <math.h>
 #include <stdio.h>
 
+static const size_t LANGUAGE_GROWTH = (size_t)64 << 20; /* bytes of the language's objects after which it is made anew */
+
 /* ---- batches ---- */
 
 /* The next micro-batch of this rank as columns. */
@@ -280,6 +282,7 @@ static tc_status step(tc_trainer *t) {
     if (!isfinite(t->norm)) return tc_error(TC_DIVERGED, "step %lld: the gradient's norm is infinite though no gradient is", (long long)t->step);
     TC_TRY(tc_lang_run(t->lang, host_part, t));
     t->step++;
+    if (t->lang->arena.used > t->language_bytes + LANGUAGE_GROWTH) TC_TRY(tc_train_renew_language(t), "step %lld", (long long)t->step);
     return NULL;
 }
 

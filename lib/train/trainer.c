@@ -235,13 +235,15 @@ static void make_objects(C *c, void *ctx) {
     put_name(t, "groups", t->groups);
     t->opt = tc_lang_eval(c, t->names, NULL, "optimizer", r->optimizer);
     put_name(t, "opt", t->opt);
+    tc_call1(c, class_of(c, "plain_numbers"), t->opt);
     if (r->scheduler) {
         t->scheduler = tc_lang_eval(c, t->names, NULL, "scheduler", r->scheduler);
         put_name(t, "scheduler", t->scheduler);
     }
     V clip = r->clip_grad_norm > 0 ? tc_float(c, r->clip_grad_norm) : c->none;
-    V settings[4] = {t->m, t->opt, clip, r->ema_decay > 0 ? tc_float(c, r->ema_decay) : c->none};
-    args A = {.a = settings, .n = 4};
+    V most = r->clip_grad_value > 0 ? tc_float(c, r->clip_grad_value) : c->none;
+    V settings[5] = {t->m, t->opt, clip, most, r->ema_decay > 0 ? tc_float(c, r->ema_decay) : c->none};
+    args A = {.a = settings, .n = 5};
     t->update = tc_call(c, class_of(c, "Update"), &A);
     tc_train_set_closure(c, t);
     tc_train_list_tensors(c, t, "averages", &t->averages);
@@ -253,6 +255,17 @@ static void make_objects(C *c, void *ctx) {
     t->nparams = (int)n;
     t->param_names = TC_NEWN(&t->arena, const char *, n + 1);
     for (size_t i = 0; i < n; i++) t->param_names[i] = tc_arena_strdup(&t->arena, tc_as_str(names[i])->s);
+}
+
+tc_status tc_train_make_language(tc_trainer *t) {
+    tc_lang_destroy(t->lang);
+    t->lang = NULL;
+    TC_TRY(tc_lang_create(&(tc_lang_options){.max_steps = UINT64_MAX, .max_memory = (size_t)4 << 30}, &t->lang));
+    t->lang->torch->eval = tc_evaluator_eval(t->evaluator);
+    t->lang->torch->gen = &t->eager_gen;
+    TC_TRY(tc_lang_run(t->lang, make_objects, t));
+    t->language_bytes = t->lang->arena.used;
+    return NULL;
 }
 
 /* forward: when the recipe leaves it out: m of the first columns, or of the columns called as the program's inputs. */
@@ -307,11 +320,8 @@ static tc_status setup(tc_trainer *t) {
     TC_TRY(load_weights(t));
     tc_exec_options eo = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .fast = t->o.fast};
     TC_TRY(tc_evaluator_create(&eo, &t->evaluator));
-    TC_TRY(tc_lang_create(&(tc_lang_options){.max_steps = UINT64_MAX, .max_memory = (size_t)4 << 30}, &t->lang));
     tc_generator_seed(&t->eager_gen, (uint64_t)r->seed);
-    t->lang->torch->eval = tc_evaluator_eval(t->evaluator);
-    t->lang->torch->gen = &t->eager_gen;
-    TC_TRY(tc_lang_run(t->lang, make_objects, t));
+    TC_TRY(tc_train_make_language(t));
     TC_TRY(tc_train_build_micro(t));
     if (t->val) TC_TRY(tc_train_build_eval(t));
     t->grads = tc_xcalloc((size_t)t->nparams + 1, sizeof *t->grads);

@@ -74,6 +74,26 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     done
 }
 
+@test "memory does not grow with the number of steps, and what is given back changes nothing" {
+    waste='"[scheduler.step(), \" \" * 6000000][0]"' # 6 MB a step that nobody holds
+    for o in 'Muon([m.a.weight, m.b.weight], lr=0.02)' 'LBFGS(m.parameters(), lr=0.5, max_iter=3, history_size=4)'; do
+        rm -rf plain wasted
+        tc-train -q r.yaml steps=60 "optimizer=torch.optim.$o" ema_decay=0.9 checkpoint=null -o plain
+        tc-train -q r.yaml steps=60 "optimizer=torch.optim.$o" ema_decay=0.9 checkpoint=null "scheduler_step=$waste" --time -o wasted 2>time
+        cmp plain/step-60/shard-00001-model-00001-of-00001.safetensors wasted/step-60/shard-00001-model-00001-of-00001.safetensors
+        cmp plain/step-60/state.json wasted/step-60/state.json
+        [ -n "${ASAN_OPTIONS-}" ] || [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' time)" -lt 200 ]
+    done
+}
+
+@test "clip_grad_value bounds every element of a gradient" {
+    tc-train -q r.yaml steps=1 scheduler=null clip_grad_norm=null "optimizer=torch.optim.SGD(m.parameters(), lr=0.0)" -o before
+    tc-train -q r.yaml steps=1 scheduler=null clip_grad_norm=null clip_grad_value=0.001 "optimizer=torch.optim.SGD(m.parameters(), lr=1)" -o after
+    tc-ckpt diff before/latest after/latest --atol 0.00101
+    run -4 tc-ckpt diff before/latest after/latest --atol 0.00098
+    run -2 tc-train -q r.yaml clip_grad_value=0.001 -o both
+}
+
 @test "ema_decay keeps torch's exponential average, through a stop, and validates with it" {
     tc-train -q r.yaml ema_decay=0.5 steps=1 scheduler=null -o first # the first average is a copy
     tc-ckpt convert first/latest --select '^ema\.' --rename 's/^ema\.//' -o average.safetensors

@@ -3,7 +3,7 @@
 import torch
 import torch.nn as nn
 import torch.nn.functional as F
-from torch.nn.utils import clip_grads_with_norm_, get_total_norm
+from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 
 
 class Program(nn.Module):
@@ -56,6 +56,14 @@ def _optimisers(opt):
     return found
 
 
+def plain_numbers(opt):
+    """lr=torch.tensor(1e-3) and the like become numbers, which a schedule may move and a checkpoint holds."""
+    for g in opt.param_groups:
+        for key, v in g.items():
+            if isinstance(v, torch.Tensor) and v.dim() == 0:
+                g[key] = v.item()
+
+
 def _leaves(state):
     """Keys and values in one order, those of lists one by one: old_dirs.0, old_dirs.1, ..."""
     out = []
@@ -72,11 +80,12 @@ class Update(nn.Module):
     """Clipping, the optimiser's step on given gradients, and the average of the weights. The optimiser's state tensors and the averages
     are buffers, so that a capture returns them changed; the numbers of its groups that vary and the step count are inputs."""
 
-    def __init__(self, m, opt, clip, decay):
+    def __init__(self, m, opt, clip_norm, clip_value, decay):
         super().__init__()
         self.m = m
         self.opt = opt
-        self.clip = clip
+        self.clip_norm = clip_norm
+        self.clip_value = clip_value
         self.decay = decay
         self.averaging = False
         # An optimiser that calls the loss again: its steps run eagerly, with the micro-batches' program as the closure.
@@ -107,6 +116,11 @@ class Update(nn.Module):
     def averages(self):
         """[(name, parameter's name, None, tensor)]"""
         return [(f"average_{i}", n, None, self._buffers[f"average_{i}"]) for i, (n, _) in enumerate(self.averaged)]
+
+    def take_averages(self, tensors, averaging):
+        for (name, _, _, _), t in zip(self.averages(), tensors):
+            self._buffers[name] = t
+        self.averaging = averaging
 
     def average(self):
         """torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn(decay): the first time a copy. Buffers are not averaged."""
@@ -193,6 +207,12 @@ class Update(nn.Module):
         v = self.opt.param_groups[i][key]
         return v if k < 0 else v[k]
 
+    def clip(self, norm):
+        if self.clip_norm is not None:
+            clip_grads_with_norm_(self.params, self.clip_norm, norm)
+        if self.clip_value is not None:
+            clip_grad_value_(self.params, self.clip_value)
+
     def closure(self):
         """What step(closure) calls: loss and gradients at the weights as they are now."""
         if self.first is None:
@@ -201,9 +221,8 @@ class Update(nn.Module):
             (loss, grads), self.first = self.first, None
         for p, g in zip(self.params, grads):
             p.grad = g
-        if self.clip is not None:
-            with torch.no_grad():
-                clip_grads_with_norm_(self.params, self.clip, get_total_norm([g for g in grads if g is not None]))
+        with torch.no_grad():
+            self.clip(get_total_norm([g for g in grads if g is not None]))
         return torch.tensor(loss, dtype=self.params[0].dtype)
 
     def run_eagerly(self, loss, grads):
@@ -233,8 +252,7 @@ class Update(nn.Module):
         present = [g for g in grads if g is not None]
         norm = get_total_norm(present)
         with torch.no_grad():
-            if self.clip is not None:
-                clip_grads_with_norm_(self.params, self.clip, norm)
+            self.clip(norm)
             self.opt.step()
             self.average()
         for p in self.params:

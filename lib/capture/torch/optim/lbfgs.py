@@ -199,17 +199,17 @@ class LBFGS(Optimizer):
             now["loss"], now["grad"], t, used = _strong_wolfe(evaluate, saved, t, d, loss, grad, gtd)
             state["t"] = t
             self._move(t, d)
-            converged = now["grad"].abs().max() <= group["tolerance_grad"]
+            converged = bool(now["grad"].abs().max() <= group["tolerance_grad"])
         else:
             self._move(t, d)
             converged = False
             if now["n"] != max_iter:
                 now["loss"] = float(call())
                 now["grad"] = self._flat_grad()
-                converged = now["grad"].abs().max() <= group["tolerance_grad"]
+                converged = bool(now["grad"].abs().max() <= group["tolerance_grad"])
                 used = 1
         now["evals"] += used
         state["func_evals"] += used
         if now["n"] == max_iter or now["evals"] >= group["max_eval"] or converged:
             return True
-        return d.mul(t).abs().max() <= group["tolerance_change"] or abs(now["loss"] - state["prev_loss"]) < group["tolerance_change"]
+        return bool(d.mul(t).abs().max() <= group["tolerance_change"]) or abs(now["loss"] - state["prev_loss"]) < group["tolerance_change"]
