@@ -195,7 +195,7 @@ static void declare_columns(capture *k, const tc_dataset *d, int64_t batch, bool
         tc_dtype dtype = tokens ? TC_I64 : d->col[i].scaled || tc_is_float(x->dtype) ? t->r->floats : x->dtype;
         for (int a = 0; a < rank && !tokens; a++) size[a] = tc_sym_int(k->p->sym, x->size[d->kind == TC_DATA_BATCHES ? a + 1 : a]);
         if (d->kind != TC_DATA_BATCHES) {
-            first = free_batch ? tc_sym_var(k->p->sym, "B", TC_SYM_INT, 1, TC_SYM_NO_HI) : tc_sym_int(k->p->sym, batch);
+            first = free_batch ? tc_sym_var(k->p->sym, "B", TC_SYM_INT, 1, batch) : tc_sym_int(k->p->sym, batch);
             if (free_batch) hint(k, first, (tc_symvalue){.i = batch});
             size[0] = first;
         }
@@ -230,7 +230,7 @@ static void declare_micro(capture *k) {
     tc_trainer *t = k->t;
     V columns[TC_DATA_MAX_COLUMNS];
     set_mode(t->lang, t->micro, true);
-    declare_columns(k, t->train, t->local_batch, false, columns);
+    declare_columns(k, t->train, t->local_batch, tc_dist_size(t->o.dist) > 1, columns);
     call_step(k, t->micro, t->train, columns, 0);
 }
 
@@ -264,6 +264,7 @@ tc_status tc_train_build_micro(tc_trainer *t) {
         s = tc_error(TC_USAGE, "%s: loss: the expression gives a tensor of rank %d, expected one number", t->r->file, loss->meta.rank);
     if (!s) s = tc_decompose_some(p, draws, NULL);
     if (!s) s = tc_grad_program(p, find_loss(p));
+    if (!s && tc_dist_size(t->o.dist) > 1) s = tc_train_share_draws(t, p);
     if (!s) s = tc_program_verify(p);
     if (!s) s = make_exec(t, p, &t->micro_exec);
     if (!s) {

@@ -2,6 +2,7 @@
  *
  *     trainer.c    making it: data, weights, the language's objects
  *     graphs.c     micro, update and eval as programs and executables
+ *     draws.c      random draws of one of several ranks
  *     step.c       one optimiser step, validation
  *     anomaly.c    which operator made the first NaN
  *     loop.c       the run: metrics, checkpoints, signals
@@ -46,7 +47,7 @@ struct tc_trainer {
     tc_arena arena;
     C *lang;
     size_t language_bytes; /* what it took when it was made */
-    module *names; /* of the expressions: torch, nn, F, the model file's, functions: */
+    module *names;         /* of the expressions: torch, nn, F, the model file's, functions: */
     tc_evaluator *evaluator;
     struct tc_generator eager_gen, step_gen;
     TC_VEC(weight) weights;
@@ -54,7 +55,7 @@ struct tc_trainer {
 
     tc_dataset *train, *val;
     tc_sampler sampler;
-    int64_t local_batch; /* samples of a micro-batch on this rank */
+    int64_t local_batch, first_sample; /* samples of a micro-batch on this rank, and before them on other ranks */
 
     V m, micro, update, eval, opt, scheduler, groups;
     tc_exec *micro_exec, *eval_exec, *update_exec;
@@ -86,6 +87,8 @@ tc_status tc_train_build_micro(tc_trainer *t);
 tc_status tc_train_build_eval(tc_trainer *t);
 tc_status tc_train_build_update(tc_trainer *t);
 tc_status tc_train_make_exec(tc_trainer *t, const tc_program *p, bool no_fuse, tc_exec **out); /* its state is the trainer's */
+/* draws.c */
+tc_status tc_train_share_draws(tc_trainer *t, tc_program *p); /* of a micro program whose first size is this rank's share of the batch */
 /* step.c */
 tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tensor *columns, tc_tensor *out); /* k: which micro-batch */
 tc_status tc_train_next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns);

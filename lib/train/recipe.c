@@ -65,7 +65,8 @@ static tc_status check(tc_recipe *r) {
     TC_TRY(at_least(r, "log_every", r->log_every, 1));
     TC_TRY(at_least(r, "seed", r->seed, 0));
     if (r->clip_grad_norm < 0) return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_norm"), "found %g, expected a norm above 0", r->clip_grad_norm);
-    if (r->clip_grad_value < 0) return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_value"), "found %g, expected a size above 0", r->clip_grad_value);
+    if (r->clip_grad_value < 0)
+        return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_value"), "found %g, expected a size above 0", r->clip_grad_value);
     if (r->clip_grad_value > 0 && r->clip_grad_norm > 0)
         return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_value"), "gradients are clipped by clip_grad_norm or by clip_grad_value, not by both");
     if (!(r->ema_decay >= 0 && r->ema_decay < 1)) return tc_yaml_error(tc_yaml_get(r->root, "ema_decay"), "found %g, expected 0 to 1", r->ema_decay);

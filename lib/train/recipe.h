@@ -29,11 +29,11 @@ typedef struct {
     int64_t steps, epochs, batch, accumulate;
     /* what is computed */
     const char *forward, *loss, *param_groups, *optimizer, *scheduler, *scheduler_step, *functions;
-    tc_yaml *metrics;      /* {name: expression} */
+    tc_yaml *metrics;                       /* {name: expression} */
     double clip_grad_norm, clip_grad_value; /* 0: none */
-    double ema_decay;      /* 0: none */
-    const char *precision; /* "float32", "float64" or "bfloat16" */
-    tc_dtype floats;       /* of weights and batches */
+    double ema_decay;                       /* 0: none */
+    const char *precision;                  /* "float32", "float64" or "bfloat16" */
+    tc_dtype floats;                        /* of weights and batches */
     /* what is kept and said */
     tc_yaml *validate_node, *checkpoint_node;
     tc_recipe_validate validate; /* every 0: only at the end */

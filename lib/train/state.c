@@ -326,8 +326,7 @@ static void take_over(C *c, void *ctx) {
     }
     V given[2] = {(V)entries, tc_int(c, t->step)};
     tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
-    for (size_t i = 0; i < t->averages.len; i++)
-        tc_list_push(c, averages, tc_torch_wrap(c, tc_tensor_share(&t->averages.data[i].data), false));
+    for (size_t i = 0; i < t->averages.len; i++) tc_list_push(c, averages, tc_torch_wrap(c, tc_tensor_share(&t->averages.data[i].data), false));
     V taken[2] = {(V)averages, c->true_};
     tc_call_method(c, t->update, tc_intern(c, "take_averages", 13), 2, taken);
 }

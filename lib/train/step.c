@@ -13,7 +13,7 @@ static const size_t LANGUAGE_GROWTH = (size_t)64 << 20; /* bytes of the language
 tc_status tc_train_next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns) {
     tc_sampler_next(&t->sampler, index);
     if (t->train->kind == TC_DATA_BATCHES) return tc_data_gather(t->train, index, 1, t->r->floats, columns);
-    return tc_data_gather(t->train, index + tc_dist_rank(t->o.dist) * t->local_batch, t->local_batch, t->r->floats, columns);
+    return tc_data_gather(t->train, index + t->first_sample, t->local_batch, t->r->floats, columns);
 }
 
 static double scalar_of(const tc_tensor *x) { return tc_scalar_to_double(tc_scalar_load(x->dtype, tc_tensor_data(x), 0)); }
@@ -47,8 +47,7 @@ static void scale(tc_tensor *a, double by) {
 /* ---- micro-batches ---- */
 
 tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tensor *columns, tc_tensor *out) {
-    uint32_t part = (uint32_t)(k * tc_dist_size(t->o.dist) + tc_dist_rank(t->o.dist));
-    tc_generator_start_step(&t->step_gen, (uint64_t)t->r->seed, (uint64_t)t->step, part);
+    tc_generator_start_step(&t->step_gen, (uint64_t)t->r->seed, (uint64_t)t->step, (uint32_t)k); /* the same on every rank: draws.c */
     return tc_exec_run(e, columns, t->train->ncols, &t->step_gen, out, tc_exec_program(e)->noutputs);
 }
 
@@ -79,11 +78,16 @@ static tc_status add_micro(tc_trainer *t, int64_t k, const tc_tensor *columns) {
 static tc_status all_reduce(tc_trainer *t) {
     int size = tc_dist_size(t->o.dist);
     if (size == 1) return NULL;
+    /* Means over the samples of a rank count by their number: 1 where the slices are even. */
+    double share = (double)t->local_batch * size / (double)t->r->batch;
+    bool even = t->r->batch % size == 0;
+    if (!even) t->loss *= share;
     TC_TRY(tc_dist_sum(t->o.dist, TC_F64, &t->loss, 1));
     t->loss /= size;
     for (int i = 0; i < t->nparams; i++) {
         tc_tensor *g = &t->grads[i];
         if (!g->storage) continue;
+        if (!even) scale(g, share);
         TC_TRY(tc_dist_sum(t->o.dist, g->dtype, tc_tensor_data(g), tc_tensor_numel(g)));
         scale(g, 1.0 / size);
     }

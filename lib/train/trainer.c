@@ -29,12 +29,15 @@ static tc_status open_data(tc_trainer *t) {
     o.train = t->train;
     if (val) TC_TRY(tc_data_open(val, &o, &t->val));
     int size = tc_dist_size(t->o.dist);
-    if (t->train->kind != TC_DATA_BATCHES && r->batch % size)
+    if (t->train->kind != TC_DATA_BATCHES && r->batch < size)
         return tc_yaml_error(tc_yaml_get(r->root, "batch") ? tc_yaml_get(r->root, "batch") : r->root, "%lld samples cannot be shared by %d ranks",
                              (long long)r->batch, size);
     if (t->train->kind == TC_DATA_BATCHES && size > 1)
         return tc_error(TC_UNSUPPORTED, "whole micro-batches (batches: true) over several ranks are not supported");
-    t->local_batch = r->batch / size;
+    /* Slices in the order of ranks; the first ones take one more where they are uneven. */
+    int64_t rank = tc_dist_rank(t->o.dist), least = r->batch / size, more = r->batch % size;
+    t->local_batch = least + (rank < more);
+    t->first_sample = rank * least + (rank < more ? rank : more);
     TC_TRY(tc_sampler_init(&t->sampler, t->train, r->batch, (uint64_t)r->seed));
     t->per_epoch = t->sampler.per_epoch / r->accumulate;
     if (t->per_epoch < 1) t->per_epoch = 1;

@@ -186,6 +186,29 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     [[ $stderr == *"cross_entropi"* ]]
 }
 
+ranks() {
+    command -v mpirun >/dev/null || skip "no mpirun"
+    [ -e "$TC_BUILD/bin/tc-mpi.so" ] || skip "no tc-mpi.so"
+    ASAN_OPTIONS=detect_leaks=0 mpirun --oversubscribe --bind-to none -n "$@"
+}
+
+@test "two ranks have one rank's bits, dropout included, where each has a whole number of leaves" {
+    yes "$(cat names.txt)" | head -400 >many.txt
+    tc-train -q r.yaml data.names=many.txt batch=512 steps=3 validate=null checkpoint=null -o one
+    ranks 2 tc-train -q r.yaml data.names=many.txt batch=512 steps=3 validate=null checkpoint=null -o two
+    cmp one/step-3/shard-00001-model-00001-of-00001.safetensors two/step-3/shard-00001-model-00001-of-00001.safetensors
+    sed -i 's/self.drop(F.relu(self.a(x.float())))/F.relu(self.a(x.float()))/' model.py
+    tc-train -q r.yaml data.names=many.txt batch=512 steps=3 validate=null checkpoint=null -o without
+    run -4 tc-ckpt diff one/latest without/latest --rtol 1e-3 --atol 1e-3
+}
+
+@test "a batch that ranks cannot share evenly counts every sample once" {
+    tc-train -q r.yaml batch=10 -o one
+    ranks 3 tc-train -q r.yaml batch=10 -o three
+    tc-ckpt diff one/latest three/latest --rtol 1e-4 --atol 1e-6
+    run -2 --separate-stderr ranks 3 tc-train -q r.yaml batch=2 -o few
+}
+
 @test "two ranks train what one rank trains on the joined batch" {
     command -v mpirun >/dev/null || skip "no mpirun"
     [ -e "$TC_BUILD/bin/tc-mpi.so" ] || skip "no tc-mpi.so"
