@@ -65,6 +65,8 @@ typedef struct {
     int64_t nparts, k, area, channels, inside;
     int64_t rows, cols, nblocks, ncols; /* a task's; blocks of positions, blocks of channels */
     size_t per_worker;
+    int64_t margin[2]; /* elements that absent taps would read before and behind x; none when they are too many */
+    bool margins;
 } plan;
 
 static int64_t part_count(const tc_conv *c) { return step_of(c, 0) * step_of(c, 1) * step_of(c, 2); }
@@ -95,11 +97,30 @@ static size_t tables_bytes(const tc_conv *c) {
     for (int d = 0; d < 3; d++) s += tc_conv_room((size_t)c->out[d] * sizeof(axis));
     return s;
 }
+/* How far the taps of positions at the borders reach outside. */
+static void find_margins(plan *p) {
+    const tc_conv *c = p->c;
+    int64_t pitch = p->channels;
+    for (int d = 3; d-- > 0; pitch *= c->in[d]) {
+        int64_t low = 0, high = 0, shift;
+        for (int64_t o = 0; o < c->out[d]; o++)
+            for (int64_t t = 0; t < c->kernel[d]; t++) {
+                if (!fits(c, d, o % step_of(c, d), t, &shift)) continue;
+                int64_t i = (c->adjoint ? (o + c->pad[d]) / c->stride[d] : o * c->stride[d]) + shift;
+                low = i < low ? i : low, high = i - c->in[d] + 1 > high ? i - c->in[d] + 1 : high;
+            }
+        p->margin[0] -= low * pitch, p->margin[1] += high * pitch;
+    }
+    p->margins = p->inside > 1 && p->margin[0] + p->margin[1] <= p->channels * p->inside;
+    if (!p->margins) p->margin[0] = p->margin[1] = 0;
+}
+static size_t input_bytes(const plan *p) { return (size_t)(p->margin[0] + p->c->n * p->channels * p->inside + p->margin[1]) * elem(p->c) + 64; }
 static plan start_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     plan p = {.c = c, .o = ops_of(c, isa), .k = tc_conv_volume(c->kernel) * c->cin, .area = tc_conv_volume(c->out), .channels = c->groups * c->cin};
     p.inside = tc_conv_volume(c->in);
     choose_blocks(&p, threads);
     p.per_worker = worker_bytes(&p);
+    find_margins(&p);
     return p;
 }
 static tc_conv_tap *list_taps(const plan *p, part *q, tc_conv_tap *tap) {
@@ -182,6 +203,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
                            .cols = least(p->cols, c->cout - c0),
                            .cin = c->cin,
                            .k = p->k,
+                           .margins = p->margins,
                            .out = p->out + (size_t)((g * c->cout + c0) * p->area) * e,
                            .ld = p->area,
                            .bias = p->bias ? p->bias + (size_t)(g * c->cout + c0) * e : NULL,
@@ -289,8 +311,7 @@ size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int th
         return tc_gemm_scratch(isa, c->dtype, c->cout, tc_conv_volume(c->out), c->cin, threads) + 256 +
                (strided(c) ? tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c)) : 0);
     plan p = start_plan(c, isa, threads);
-    return (packed ? 0 : tc_conv_packed_bytes(c, isa)) + tables_bytes(c) + tc_conv_room((size_t)(c->n * p.channels * p.inside) * elem(c)) +
-           p.per_worker * (size_t)threads + 64;
+    return (packed ? 0 : tc_conv_packed_bytes(c, isa)) + tables_bytes(c) + tc_conv_room(input_bytes(&p)) + p.per_worker * (size_t)threads + 64;
 }
 void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
                        const void *bias, void *out) {
@@ -308,7 +329,10 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
     }
     p.w = packed, p.bias = bias, p.out = out, p.x = in;
     if (p.inside > 1) {
-        char *x = tc_conv_take(&scratch, (size_t)(c->n * p.channels * p.inside) * elem(c));
+        char *x = tc_conv_take(&scratch, input_bytes(&p));
+        memset(x, 0, (size_t)p.margin[0] * elem(c));
+        x += (size_t)p.margin[0] * elem(c);
+        memset(x + (size_t)(c->n * p.channels * p.inside) * elem(c), 0, (size_t)p.margin[1] * elem(c));
         tc_conv_channels_last(isa, pool, elem(c), c->n, p.channels, p.inside, in, x);
         p.x = x;
     }

@@ -58,6 +58,7 @@ typedef struct {
     const tc_conv_place *place;
     const tc_conv_tap *tap; /* ascending */
     int64_t ntaps, rows, cols, cin, k;
+    bool margins; /* what absent taps would read is memory, too */
     void *out;
     int64_t ld;
     const void *bias; /* of the first column, or NULL */

@@ -1,18 +1,20 @@
 /* Convolution in tiles of positions x channels held in registers (kernel/conv_isa.h); included by conv_*.isa.c after conv_lanes.h.
  *
  *     for each leaf of k:           w: 256 x cols in panels of NR (L2)
- *       for each MR positions:      a: their terms copied in rows (L1), in segments that the same rows lack
+ *       for each MR positions:      a: their terms, in segments that the same rows lack: where they lie when the positions are as far
+ *                                   from each other in memory, else copied in rows (L1)
  *         for each NR channels:     tile in registers; merged at once with the sums that the tree has ready
  *
  * A leaf that a row lacks counts as -0, which adding does not change; so one tree serves all rows. */
-enum { NR = 2 * VL, LDA = TC_LEAF + 16, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
+enum { NR = 2 * VL, LDA = TC_LEAF + 16, LEAST_RUN = MR / 2 + 1, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
 
 typedef struct {
     int64_t at, k, n;
     uint32_t absent; /* rows that lack these terms */
 } segment;
 typedef struct {
-    const T *a, *b; /* a[row][LDA]; b[k][NR] */
+    const T *a, *b; /* a[row * lda]; b[k][NR] */
+    int64_t lda;
     const segment *seg;
     int nseg, nlevels;
     uint32_t none, never; /* rows without a term in this leaf; in any leaf, when this is the last */
@@ -29,9 +31,10 @@ typedef struct {
 #define EACH_ROW(M) M(0) M(1) M(2) M(3)
 #endif
 #define DECLARE(i) VF x##i = {0}, y##i = {0};
+/* Rows by fours from one pointer each: x86 has no 14 registers for them. */
 #define STEP(i)                                           \
     if (i < rows) {                                       \
-        VF v = vset1(a[i * LDA + k]);                     \
+        VF v = vset1(a[i / 4][i % 4 * lda + k]);          \
         x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i); \
     }
 #define KEEP(i) \
@@ -57,15 +60,24 @@ typedef struct {
 
 INLINE void run_tile(const tile *t, const int rows) {
     const VF minus_zero = vset1((T)-0.0);
+    const int64_t lda = t->lda;
     T *keep = t->keep;
     EACH_ROW(DECLARE)
     for (const segment *s = t->seg, *end = s + t->nseg; s < end; s++) {
-        const T *a = t->a + s->at, *b = t->b + s->k * NR;
+        const T *a[4], *b = t->b + s->k * NR;
         int64_t n = s->n;
+        for (int i = 0; i < (rows + 3) / 4; i++) a[i] = t->a + s->at + 4 * i * lda;
         if (s->absent) { EACH_ROW(KEEP) }
+        for (; n >= 4; n -= 4, b += 4 * NR) {
 #pragma GCC unroll 4
-        for (int64_t k = 0; k < n; k++) {
-            VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
+            for (int k = 0; k < 4; k++) {
+                VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
+                EACH_ROW(STEP)
+            }
+            for (int i = 0; i < (rows + 3) / 4; i++) a[i] += 4;
+        }
+        for (int k = 0; k < n; k++, b += NR) {
+            VF p = vload(b), q = vload(b + VL);
             EACH_ROW(STEP)
         }
         if (s->absent) { EACH_ROW(TAKE_BACK) }
@@ -91,22 +103,43 @@ TILE_OF(8)
 TILE_OF(9)
 TILE_OF(10)
 TILE_OF(11)
-TILE_OF(12) TILE_OF(13) TILE_OF(14)
+TILE_OF(12)
+TILE_OF(13)
+TILE_OF(14)
 #endif
-    static void (*const tile_of[])(const tile *) = {
-        NULL,   tile_1, tile_2, tile_3,  tile_4,
+static void (*const tile_of[])(const tile *) = {
+    NULL,   tile_1, tile_2, tile_3,  tile_4,
 #if MR > 4
-        tile_5, tile_6,
+    tile_5, tile_6,
 #endif
 #if MR > 6
-        tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
+    tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
 #endif
 };
 
 /* ---- the rows of a ---- */
-static inline bool has(const tc_conv_place *p, const tc_conv_tap *t) {
-    return t->t[0] >= p->first[0] && t->t[0] < p->last[0] && t->t[1] >= p->first[1] && t->t[1] < p->last[1] && t->t[2] >= p->first[2] &&
-           t->t[2] < p->last[2];
+/* Rows that have a tap, as bits: of the last dimension by tap, of the other two for the line of taps that was asked for last. */
+enum { MASKS = 32 };
+typedef struct {
+    uint32_t last[MASKS], line;
+    int32_t t0, t1;
+} presence;
+static inline bool within(const tc_conv_place *p, int d, int32_t t) { return t >= p->first[d] && t < p->last[d]; }
+static void find_presence(const tc_conv_place *p, int rows, presence *out) {
+    memset(out, 0, sizeof *out);
+    out->t0 = -1;
+    for (int r = 0; r < rows; r++)
+        for (int32_t t = p[r].first[2]; t < p[r].last[2] && t < MASKS; t++) out->last[t] |= 1u << r;
+}
+static inline uint32_t present(presence *m, const tc_conv_place *p, int rows, const tc_conv_tap *t) {
+    if (t->t[0] != m->t0 || t->t[1] != m->t1) {
+        m->t0 = t->t[0], m->t1 = t->t[1], m->line = 0;
+        for (int r = 0; r < rows; r++) m->line |= (uint32_t)(within(&p[r], 0, m->t0) && within(&p[r], 1, m->t1)) << r;
+    }
+    if (t->t[2] < MASKS) return m->line & m->last[t->t[2]];
+    uint32_t last = 0;
+    for (int r = 0; r < rows; r++) last |= (uint32_t)within(&p[r], 2, t->t[2]) << r;
+    return m->line & last;
 }
 static inline void copy(T *to, const T *from, int64_t n) {
     if (n >= VL) {
@@ -115,39 +148,57 @@ static inline void copy(T *to, const T *from, int64_t n) {
     } else
         for (int64_t i = 0; i < n; i++) to[i] = from[i];
 }
-/* The terms of leaf [k0, k1) of `rows` positions; taps from number *at on. Returns how many segments; none: rows without any. */
-static int copy_rows(const tc_conv_block *b, const tc_conv_place *p, int rows, int64_t k0, int64_t k1, int64_t at, bool inside, T *a, segment *seg,
-                     uint32_t *none) {
+/* The terms of leaf [k0, k1) of `rows` positions; taps from number *at on. a: room for a copy in rows, NULL when they are read where they
+ * lie. Returns how many segments; none: rows without any. */
+static int list_terms(const tc_conv_block *b, const tc_conv_place *p, int rows, int64_t k0, int64_t k1, int64_t at, bool inside, T *a, segment *seg,
+                      uint32_t *none) {
     const uint32_t all = (1u << rows) - 1;
     int n = 0;
     int64_t filled = 0;
     uint32_t lacking = all;
+    presence m;
+    if (!inside) find_presence(p, rows, &m);
     for (; at < b->ntaps && b->tap[at].tap * b->cin < k1; at++) {
         const tc_conv_tap *t = &b->tap[at];
-        int64_t first = t->tap * b->cin, from = first > k0 ? first : k0, to = first + b->cin < k1 ? first + b->cin : k1, m = to - from;
+        int64_t first = t->tap * b->cin, from = first > k0 ? first : k0, to = first + b->cin < k1 ? first + b->cin : k1, count = to - from;
+        const int64_t offset = t->offset + (from - first);
         uint32_t absent = 0;
         if (!inside) {
-            for (int r = 0; r < rows; r++) absent |= (uint32_t)!has(&p[r], t) << r;
+            absent = all & ~present(&m, p, rows, t);
             if (absent == all) continue;
-        } else /* neighbours in memory and in k are copied at once */
+        } else /* neighbours in memory and in k are taken at once */
             while (at + 1 < b->ntaps && t[1].offset - t->offset == b->cin && t[1].tap == t->tap + 1 && to == first + b->cin && to < k1) {
                 first = t[1].tap * b->cin, to = first + b->cin < k1 ? first + b->cin : k1, t++, at++;
-                m = to - from;
+                count = to - from;
             }
         lacking &= absent;
-        const int64_t offset = t->offset + (from - t->tap * b->cin);
-        for (int r = 0; r < rows; r++) {
+        for (int r = 0; a && r < rows; r++) {
             T *o = a + r * LDA + filled;
-            if (!(absent >> r & 1)) copy(o, (const T *)b->x + p[r].base + offset, m);
+            if (!(absent >> r & 1)) copy(o, (const T *)b->x + p[r].base + offset, count);
             else
-                for (int64_t i = 0; i < m; i++) o[i] = 0;
+                for (int64_t i = 0; i < count; i++) o[i] = 0;
         }
-        if (n && seg[n - 1].absent == absent && seg[n - 1].k + seg[n - 1].n == from) seg[n - 1].n += m;
-        else seg[n++] = (segment){filled, from, m, absent};
-        filled += m;
+        const int64_t place = a ? filled : offset;
+        segment *before = n ? &seg[n - 1] : NULL;
+        if (before && before->absent == absent && before->k + before->n == from && before->at + before->n == place) before->n += count;
+        else seg[n++] = (segment){place, from, count, absent};
+        filled += count;
     }
     *none = lacking;
     return n;
+}
+
+/* How many positions the tile at p takes of the `left` that follow, and whether their terms are read where they lie: neighbours of one
+ * distance, not a multiple of half a way of the first cache. */
+static int tile_rows(const tc_conv_block *b, const tc_conv_place *p, int64_t left, int64_t *step) {
+    const int64_t most = left < 8 * MR ? left : 8 * MR, s = most > 1 ? p[1].base - p[0].base : 0;
+    int64_t run = most > 1 ? 2 : 1;
+    while (run < most && p[run].base - p[run - 1].base == s) run++;
+    bool may = s > 0 && run >= LEAST_RUN && s * (int64_t)sizeof(T) % 2048;
+    for (int64_t r = 0; may && !b->margins && r < run; r++) may = p[r].inside;
+    *step = may ? s : 0;
+    if (!may) run = left;
+    return (int)((run + (run + MR - 1) / MR - 1) / ((run + MR - 1) / MR)); /* tiles of about the same height */
 }
 
 /* ---- results: positions x channels back into planes ---- */
@@ -190,7 +241,7 @@ static size_t work_bytes(int64_t rows, int64_t cols, int64_t k) {
 static void conv_block(const tc_conv_block *b) {
     T *a = b->work, *spare = a + MR * LDA, *keep = spare + TILE_ROWS * NR, *store = keep + MR * NR, *level[MOST_LEVELS], *free_list[MOST_LEVELS],
       last_bias[NR];
-    const int64_t wide = padded(b->cols), area = b->rows * wide, leaves = b->k ? (b->k + TC_LEAF - 1) / TC_LEAF : 1, tiles = (b->rows + MR - 1) / MR;
+    const int64_t wide = padded(b->cols), area = b->rows * wide, leaves = b->k ? (b->k + TC_LEAF - 1) / TC_LEAF : 1;
     int unused = level_count(b->k) + 1;
     int64_t have = 0, at = 0;
     segment seg[TC_LEAF];
@@ -207,13 +258,14 @@ static void conv_block(const tc_conv_block *b) {
             for (; l >> top & 1; top++) merged[nm++] = top;
         T *out = last ? NULL : free_list[--unused];
         while (at < b->ntaps && (b->tap[at].tap + 1) * b->cin <= k0) at++;
-        for (int64_t i = 0, r = 0; i < tiles; i++) {
-            const int rows = (int)((b->rows - r + tiles - i - 1) / (tiles - i)); /* of about the same height */
+        for (int64_t r = 0; r < b->rows;) {
+            int64_t step;
             const tc_conv_place *p = b->place + r;
-            tile t = {.a = a, .seg = seg, .nlevels = nm, .keep = keep};
+            const int rows = tile_rows(b, p, b->rows - r, &step);
+            tile t = {.a = step ? (const T *)b->x + p->base : a, .lda = step ? step : LDA, .seg = seg, .nlevels = nm, .keep = keep};
             bool inside = true;
             for (int q = 0; q < rows; q++) inside &= p[q].inside;
-            t.nseg = copy_rows(b, p, rows, k0, k1, at, inside, a, seg, &t.none);
+            t.nseg = list_terms(b, p, rows, k0, k1, at, inside, step ? NULL : a, seg, &t.none);
             if (!b->k) t.never = (1u << rows) - 1;
             for (int q = 0; last && !inside && q < rows; q++)
                 t.never |= (uint32_t)(p[q].first[0] >= p[q].last[0] || p[q].first[1] >= p[q].last[1] || p[q].first[2] >= p[q].last[2]) << q;
@@ -267,7 +319,6 @@ static void pack_panel(void *out, const void *w, int64_t w_cout, int64_t w_cin, 
 }
 
 /* ---- weight gradient ---- */
-/* Rows by fours from one pointer each: x86 has no 14 registers for them. */
 #define GRAD_STEP(i)                                      \
     if (i < rows) {                                       \
         VF v = vset1(base[i / 4][i % 4 * plane]);         \
@@ -309,7 +360,10 @@ GRAD_OF(6)
 #endif
 #if MR > 6
 GRAD_OF(7)
-GRAD_OF(8) GRAD_OF(9) GRAD_OF(10) GRAD_OF(11) GRAD_OF(12) GRAD_OF(13) GRAD_OF(14)
+GRAD_OF(8)
+GRAD_OF(9)
+GRAD_OF(10)
+GRAD_OF(11) GRAD_OF(12) GRAD_OF(13) GRAD_OF(14)
 #endif
     static void grad_tile(const tc_conv_grad_tile *t) {
     static void (*const of[])(const tc_conv_grad_tile *) = {
