@@ -3,9 +3,10 @@
 
 #include "base/json.h"
 #include "file/literal.h"
-#include "file/npy.h"
+#include "file/tensors.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 /* ---- --input ---- */
 static bool name_char(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' || ch == '.'; }
@@ -41,14 +42,22 @@ static tc_status declared(tc_cmd *c, tc_cmd_source *q, const char *spec, const c
     }
 }
 
-static tc_status example(tc_cmd *c, const char *spec, const char *path, tc_capture_input *in) {
+/* place: FILE or FILE#KEY; without a key the only tensor of the file, or the one that is called as the input. */
+static tc_status example(tc_cmd *c, tc_cmd_source *q, const char *spec, const char *place, tc_capture_input *in) {
+    const char *hash = strrchr(place, '#');
+    if (hash && access(place, F_OK) == 0) hash = NULL; /* a file whose name has a '#' */
+    const char *path = hash ? tc_arena_strndup(&q->arena, place, (size_t)(hash - place)) : place, *key = hash ? hash + 1 : in->name;
     tc_blob *b;
+    tc_tensors all = {0};
     TC_TRY(tc_cmd_read(c, path, spec, &b));
-    tc_source_bytes s = {0};
-    tc_source_from_blob(&s, b);
-    tc_status st = tc_npy_read(&s, &in->example);
-    tc_source_close(&s);
+    tc_status st = tc_tensors_load_blob(b, &all);
     tc_blob_release(b);
+    const tc_tensor *t = st || !key ? NULL : tc_tensors_find(&all, key);
+    if (!st && !t && !hash && all.items.len == 1) t = &all.items.data[0].tensor;
+    if (t) in->example = tc_tensor_share(t);
+    else if (!st)
+        st = tc_error(TC_CONTENT, "--input %s: %s has no tensor %s among its %zu: name one as @FILE#KEY", spec, path, key ? key : "", all.items.len);
+    tc_tensors_deinit(&all);
     return st;
 }
 
@@ -59,7 +68,7 @@ static tc_status add_input(tc_cmd *c, tc_cmd_source *q, const char *spec) {
     in.name = name;
     tc_status st = NULL;
     if (*value == ':') in.kind = TC_INPUT_EXPR, in.expr = value + 1;
-    else if (*value == '@') st = example(c, spec, value + 1, &in);
+    else if (*value == '@') st = example(c, q, spec, value + 1, &in);
     else if (strchr(value, '=')) st = tc_literal_parse(value, &in.example);
     else st = declared(c, q, spec, value, &in);
     if (st) return st;

@@ -285,7 +285,10 @@ V tc_capture_tensor(tc_capture *k, const tc_capture_input *in) {
         for (int j = 0; j < k->nranges; j++)
             if (k->ranges[j].path && !strcmp(k->ranges[j].path, in->name) && (k->ranges[j].axis == i || k->ranges[j].axis == i - rank))
                 text = k->ranges[j].symbol;
+        bool named = false; /* where some axis is named, the others have the size of the example */
+        for (int j = 0; j < k->nranges; j++) named |= k->ranges[j].path != NULL;
         if (text) size[i] = size_of(k, text, where, example);
+        else if (named && in->example.storage) size[i] = tc_sym_int(k->p->sym, example);
         else if (in->example.storage) size[i] = symbol(k, tc_arena_printf(&k->c->arena, "s%zu", tc_sym_var_count(k->p->sym)), where, example, false);
         else tc_raise(k->c, "ValueError", "input %s: dimension %d has no size", in->name, i);
     }

@@ -54,6 +54,7 @@ static const struct {
     {"math.floor", TO_INT, 1, -4, TC_S_FLOOR},
     {"math.ceil", TO_INT, 1, -4, TC_S_CEIL},
     {"builtins.round", TO_INT, 1, -4, TC_S_ROUND},
+    {"torch.sym_sqrt", UNARY_FLOAT, 1, TC_S_SQRT, TC_S_SQRT},
     {"torch._sym_sqrt", UNARY_FLOAT, 1, TC_S_SQRT, TC_S_SQRT},
     {"math.sqrt", UNARY_FLOAT, 1, TC_S_SQRT, TC_S_SQRT},
     {"torch._sym_exp", UNARY_FLOAT, 1, TC_S_EXP, TC_S_EXP},

@@ -54,12 +54,12 @@ const char *tc_pt2_value_name(tc_pt2_writer *w, const tc_value *v) {
 static void write_hint(tc_json *j, const tc_pt2_writer *w, tc_sym s) {
     tc_symvalue v;
     tc_status st = tc_sym_eval(s, w->hints, w->nhints, &v);
-    if (st || tc_sym_type(s) != TC_SYM_INT) {
+    if (st || tc_sym_type(s) == TC_SYM_BOOL || (tc_sym_type(s) == TC_SYM_FLOAT && !isfinite(v.f))) {
         tc_json_null(j);
     } else {
         tc_json_object(j);
-        tc_json_key(j, "as_int");
-        tc_json_int(j, v.i);
+        if (tc_sym_type(s) == TC_SYM_INT) tc_json_key(j, "as_int"), tc_json_int(j, v.i);
+        else tc_json_key(j, "as_float"), tc_json_double(j, v.f);
         tc_json_end(j);
     }
     tc_status_free(st);
@@ -397,6 +397,10 @@ const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s) {
     if (place) return size_node(w, place, s);
     tc_symop op = tc_sym_opcode(s);
     if (op == TC_S_VAR) return symbol(w, s);
+    if (op == TC_S_FLOOR) { /* PyTorch's archives have no floor: int(x // 1.0) */
+        tc_sym whole = tc_sym_op(w->program->sym, TC_S_FFLOORDIV, tc_sym_arg(s, 0), tc_sym_float(w->program->sym, 1), NULL);
+        return function_node(w, "math.trunc", "trunc", s, &whole, 1);
+    }
     for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
         if (functions[i].op != op) continue;
         if (op == TC_S_ADD || op == TC_S_MUL) return chain(w, functions[i].target, functions[i].hint, s, op);

@@ -187,6 +187,14 @@ void tc_sym_srepr(tc_buf *b, tc_sym s) {
         tc_buf_putc(b, ')');
         return;
     }
+    if (s->op == TC_S_FFLOORDIV) { /* SymPy's FloorDiv is of integers */
+        bool whole = s->arg[1]->op == TC_S_CONST && s->arg[1]->f == 1;
+        tc_buf_puts(b, whole ? "ToFloat(FloorToInt(" : "ToFloat(FloorToInt(FloatTrueDiv(");
+        tc_sym_srepr(b, s->arg[0]);
+        if (!whole) tc_buf_puts(b, ", "), tc_sym_srepr(b, s->arg[1]), tc_buf_putc(b, ')');
+        tc_buf_puts(b, "))");
+        return;
+    }
     bool mul = s->op == TC_S_MUL && !s->raw;
     if (mul && s->n > 1 && s->arg[0] == s->arg[s->n - 1]) { /* a lone power */
         tc_buf_puts(b, "Pow(");

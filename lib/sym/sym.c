@@ -326,6 +326,7 @@ static tc_sym float_op(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b) {
         return plain(c, op, TC_SYM_FLOAT, a, b, NULL); /* the quotient of the doubles would round twice */
     if (tc_sym_const_float(a, &x) && (!b || tc_sym_const_float(b, &y)) && float_value(op, x, y, &v)) return tc_sym_float(c, v);
     if (op == TC_S_TOFLOAT && a->type == TC_SYM_FLOAT) return a;
+    if (op == TC_S_FNEG && a->op == TC_S_FNEG) return a->arg[0];
     return plain(c, op, TC_SYM_FLOAT, a, b, NULL);
 }
 
@@ -336,6 +337,16 @@ static tc_sym to_int(tc_symctx *c, tc_symop op, tc_sym a) {
     if (tc_sym_const_float(a, &v) && fabs(v) < 9e18) {
         double r = op == TC_S_TRUNC ? trunc(v) : op == TC_S_FLOOR ? floor(v) : op == TC_S_CEIL ? ceil(v) : round_half_even(v);
         return tc_sym_int(c, (int64_t)r);
+    }
+    /* one form for what archives write in several: int(x // 1.0) is floor(x), ceil(x) is -floor(-x) */
+    if (op == TC_S_TRUNC && a->op == TC_S_FFLOORDIV && tc_sym_const_float(a->arg[1], &v) && v == 1) return to_int(c, TC_S_FLOOR, a->arg[0]);
+    if (op == TC_S_CEIL) return tc_sym_neg(c, to_int(c, TC_S_FLOOR, float_op(c, TC_S_FNEG, a, NULL)));
+    if (op == TC_S_ROUND) { /* up where more than half is left, or half and the floor is odd */
+        tc_sym down = to_int(c, TC_S_FLOOR, a), left = float_op(c, TC_S_FSUB, a, float_op(c, TC_S_TOFLOAT, down, NULL)), half = tc_sym_float(c, 0.5);
+        tc_sym tie = tc_sym_op(c, TC_S_AND, tc_sym_op(c, TC_S_EQ, left, half, NULL),
+                               tc_sym_op(c, TC_S_EQ, tc_sym_op(c, TC_S_MOD, down, tc_sym_int(c, 2), NULL), tc_sym_int(c, 1), NULL), NULL);
+        tc_sym up = tc_sym_op(c, TC_S_OR, tc_sym_op(c, TC_S_LT, half, left, NULL), tie, NULL);
+        return tc_sym_add(c, down, tc_sym_op(c, TC_S_WHERE, up, tc_sym_int(c, 1), tc_sym_int(c, 0)));
     }
     return plain(c, op, TC_SYM_INT, a, NULL, NULL);
 }
@@ -386,7 +397,7 @@ tc_sym tc_sym_op(tc_symctx *c, tc_symop op, tc_sym a, tc_sym b, tc_sym d) {
     case TC_S_POW: return power(c, a, b);
     case TC_S_MIN:
     case TC_S_MAX: return min_max(c, op, a, b);
-    case TC_S_ABS: tc_sym_range(c, a, &lo, &hi); return lo >= 0 ? a : hi <= 0 ? tc_sym_neg(c, a) : plain(c, op, TC_SYM_INT, a, NULL, NULL);
+    case TC_S_ABS: tc_sym_range(c, a, &lo, &hi); return lo >= 0 ? a : hi <= 0 ? tc_sym_neg(c, a) : min_max(c, TC_S_MAX, a, tc_sym_neg(c, a));
     case TC_S_TRUNC:
     case TC_S_FLOOR:
     case TC_S_CEIL:

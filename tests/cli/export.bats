@@ -164,6 +164,38 @@ PY
     [ ! -e d.pt2 ]
 }
 
+@test "an example is taken from a file of many by key; axes that no --dim names keep its sizes" {
+    tc-export m.py:Pair --input batch.a=5x2xf32 --input batch.b.0=5x2xf32 --input batch.b.1=3xi64 -o p.pt2
+    tc-run p.pt2 --input batch.a=5x2xf32=1 --input batch.b.0=5x2xf32=1 --input batch.b.1=3xi64=1 --to safetensors -o y.safetensors
+    run --separate-stderr tc-export m.py:Branch --input x=@y.safetensors#total --dim x.0=B --print=full
+    [[ "$output" == *"x: f32[B, 2]"* ]]
+    fails 3 "has no tensor nope" tc-export m.py:Branch --input x=@y.safetensors#nope --print
+}
+
+@test "floors, ceilings and rounding of sizes are nodes that an archive can hold" {
+    cat >f.py <<'PY'
+import math
+from torch import nn
+
+
+class Floors(nn.Module):
+    def forward(self, x):
+        h, w = x.shape
+        return x.new_ones(math.ceil(w / 4), math.floor(h * 1.3)), x.new_ones(round(w * 0.5), int(h * 0.7) + 1), x.new_ones(abs(h - w) + 1)
+PY
+    tc-export f.py:Floors --input x=HxWxf32 -o f.pt2
+    while read h w a b c; do
+        tc-run f.pt2 --input "x=${h}x${w}xf32=0" --output 0=@a.npy --output 1=@b.npy --output 2=@c.npy
+        head -c 128 a.npy | grep -qaF "($a)"
+        head -c 128 b.npy | grep -qaF "($b)"
+        head -c 128 c.npy | grep -qaF "($c)"
+    done <<'SIZES'
+4 3 1,\ 5 2,\ 3 2,
+5 5 2,\ 6 2,\ 4 1,
+9 7 2,\ 11 4,\ 7 3,
+SIZES
+}
+
 @test "an example gives types and free sizes" {
     tc-export m.py:Net --mode eval --input x=3x4xf32=1 -o e.pt2
     tc-run e.pt2 --input x=9x4xf32=1 -o y.npy

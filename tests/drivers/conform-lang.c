@@ -214,8 +214,9 @@ static bool any(const tc_tensors *all, const char *prefix) {
     return false;
 }
 
-static int export_model(const header *h, const char *source, const char *text, bool weights, const char *pt2, tc_buf *why) {
+static int export_model(const header *h, const char *stored, const char *source, const char *text, bool weights, const char *pt2, tc_buf *why) {
     command c = {0};
+    bool example = stored && h->ndynamic > 0;
     arg(&c, "tc-export");
     arg(&c, "%s:%s", source, h->cls);
     if (h->config) {
@@ -225,7 +226,10 @@ static int export_model(const header *h, const char *source, const char *text, b
         arg(&c, "%s=%s", name, h->config);
     }
     for (size_t i = 0; i < h->args.len; i++) arg(&c, "--arg"), arg(&c, "%s", h->args.data[i]);
-    for (size_t i = 0; i < h->tensors.len; i++) arg(&c, "--input"), arg(&c, "%s=%s", h->tensors.data[i].path, h->tensors.data[i].type);
+    for (size_t i = 0; i < h->tensors.len && !example; i++) arg(&c, "--input"), arg(&c, "%s=%s", h->tensors.data[i].path, h->tensors.data[i].type);
+    for (size_t i = 0; i < h->tensors.len && example; i++) /* as torch.export captures: the inputs are the example, the free sizes are named */
+        arg(&c, "--input"), arg(&c, "%s=@%s/%s.safetensors#in.%s", h->tensors.data[i].path, folder, stored, h->tensors.data[i].path);
+    for (int i = 0; i < h->ndynamic && example; i++) arg(&c, "--dim"), arg(&c, "%s=%s", h->dynamic[i].path, h->dynamic[i].symbol);
     for (size_t i = 0; i < h->constants.len; i++) arg(&c, "--input"), arg(&c, "%s", h->constants.data[i]);
     if (weights) arg(&c, "--weights"), arg(&c, "%s/w.safetensors", scratch);
     arg(&c, "-o");
@@ -342,7 +346,7 @@ static void run_model(const char *name) {
     char weights[512];
     snprintf(weights, sizeof weights, "%s/w.safetensors", scratch);
     if (!st) st = write_subset(&all, "p.", weights);
-    int rc = st ? 3 : export_model(&h, path, text.data, any(&all, "p."), pt2, &why);
+    int rc = st ? 3 : export_model(&h, name, path, text.data, any(&all, "p."), pt2, &why);
     if (st) tc_buf_puts(&why, tc_status_message(st));
     tc_status_free(st);
     report(verdict_of(rc) == CASE_PASS ? (rc = run_set(&h, name, pt2, "model", "in", "out", "b.", &all, &why), verdict_of(rc)) : verdict_of(rc),
@@ -379,7 +383,7 @@ static void run_error(const row *r) {
         tensor_input x = {(char *)(uintptr_t) "x", (char *)(uintptr_t) "2x3xf32"};
         tc_vec_push(&h.tensors, x);
     }
-    int rc = export_model(&h, path, tc_buf_str(&text), false, "/dev/null", &why);
+    int rc = export_model(&h, NULL, path, tc_buf_str(&text), false, "/dev/null", &why);
     verdict v = CASE_FAIL;
     bool may_succeed = r->n > 3 && strstr(r->cell[2], "must succeed");
     if (rc == 0) {
