@@ -84,6 +84,7 @@ static inline bool tc_is_tensor(V v) { return tc_kind_of(v) == K_TENSOR; }
 static inline bool tc_is_symbolic(const tensor *t) { return t->v != NULL; }
 
 V tc_torch_wrap(C *c, tc_tensor t, bool requires_grad); /* takes t */
+void tc_torch_forget(C *c, tensor *t);                  /* gives its memory back before the context ends; nobody looks at it any more */
 V tc_torch_wrap_value(C *c, tc_value *v);               /* tensor, tuple of a list, or number */
 tc_value *tc_torch_value(C *c, V t);                    /* in the graph being captured */
 tc_dtype tc_torch_dtype(V t);

@@ -26,6 +26,13 @@ V tc_torch_wrap(C *c, tc_tensor t, bool requires_grad) {
     return (V)o;
 }
 
+void tc_torch_forget(C *c, tensor *t) {
+    if (!t->t.storage) return;
+    size_t bytes = tc_tensor_bytes(&t->t);
+    c->tensor_bytes -= bytes < c->tensor_bytes ? bytes : c->tensor_bytes;
+    tc_tensor_deinit(&t->t);
+}
+
 V tc_torch_wrap_value(C *c, tc_value *v) {
     if (v->kind == TC_V_NONE) return c->none;
     if (v->kind == TC_V_SYM) return tc_symv(c, v->sym);
@@ -285,6 +292,11 @@ void tc_torch_copy_into(C *c, V dst, V src) {
 }
 
 /* In-place forms on concrete tensors: the functional row, then its result into the storage (or, for views, in place of the view). */
+/* A result that the model never sees: an in-place operation has copied it into its tensor. */
+static void forget_result(C *c, V v) {
+    if (tc_is_tensor(v)) tc_torch_forget(c, (tensor *)v);
+}
+
 static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
     const tc_op *f = tc_op_functional(op);
     const tc_schema *fs = tc_op_schema(f);
@@ -304,7 +316,7 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
         size_t count = 0, made = 0;
         if (!all) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
         V *to = tc_items(self, &count), *from = tc_items(all, &made);
-        for (size_t i = 0; i < count && i < made; i++) tc_torch_copy_into(c, to[i], from[i]);
+        for (size_t i = 0; i < count && i < made; i++) tc_torch_copy_into(c, to[i], from[i]), forget_result(c, from[i]);
         return c->none;
     }
     tensor *t = (tensor *)self;
@@ -323,6 +335,7 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
         tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch,
                  tc_dtypes[t->t.dtype].torch);
     tc_torch_copy_into(c, self, r);
+    forget_result(c, r);
     return self;
 }
 

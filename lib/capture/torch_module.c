@@ -357,8 +357,7 @@ static V c_scratch_end(C *c, args *A) {
             at = &t->next_owned;
             continue;
         }
-        if (t->t.storage) c->tensor_bytes -= tc_tensor_bytes(&t->t) < c->tensor_bytes ? tc_tensor_bytes(&t->t) : c->tensor_bytes;
-        tc_tensor_deinit(&t->t);
+        tc_torch_forget(c, t);
         *at = t->next_owned;
     }
     for (int i = 0; i < A->n; i++) keep(c, A->a[i], false, 0);

@@ -249,3 +249,23 @@ PY
     fails 3 "--source DIR" tc-export s.py:S --input input=Bx4xf32 -o s.pt2
     tc-export s.py:S --source lib --input input=Bx4xf32 -o s.pt2
 }
+
+@test "initialising again takes no memory again" {
+    cat >init.py <<'PY'
+import torch
+from torch import nn
+
+
+class Again(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.empty(4096, 1024))
+        for _ in range(10):
+            nn.init.normal_(self.w)
+
+    def forward(self, i):
+        return self.w[i]
+PY
+    tc-export init.py:Again --input i=Bxi64 -o i.pt2 --time 2>said
+    [ "$(sed -n 's/.* \([0-9]*\)\.[0-9]* MiB peak/\1/p' said)" -lt 64 ]
+}
