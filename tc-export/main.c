@@ -2,6 +2,7 @@
 #include "cmd/program.h"
 #include "cmd/source.h"
 #include "onnx/write.h"
+#include "op/decompose.h"
 #include "op/functionalise.h"
 #include "pass/dce.h"
 #include "runtime/runtime.h"
@@ -37,9 +38,22 @@ static tc_status print_level(tc_cmd *c, tc_print_level *out) {
     return NULL;
 }
 
+/* --decompose core: functional first, then operator by operator. */
+static tc_status decompose(tc_cmd *c, tc_program *p) {
+    static const char *const sets[] = {"core", NULL};
+    int which;
+    if (!tc_cmd_has(c, TC_OPT_decompose)) return NULL;
+    TC_TRY(tc_cmd_choice(c, TC_OPT_decompose, sets, 0, &which));
+    if (!p->functional) TC_TRY(tc_functionalise(p));
+    TC_TRY(tc_decompose_core(p));
+    tc_dce(p, false);
+    return tc_program_verify(p);
+}
+
 static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
     format to = TO_PT2;
     tc_print_level level;
+    for (int i = 0; i < n; i++) TC_TRY(decompose(c, p[i]));
     TC_TRY(choose(c, &to));
     TC_TRY(print_level(c, &level));
     static const char *const stores[] = {"embed", "none", "extern", NULL};
@@ -167,9 +181,9 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_dim,    TC_OPT_arg,           TC_OPT_args,  TC_OPT_source, TC_OPT_weights,
-                                    TC_OPT_rename, TC_OPT_select, TC_OPT_store_weights, TC_OPT_mode,  TC_OPT_model,  TC_OPT_seed,
-                                    TC_OPT_print,  TC_OPT_to,     TC_OPT_out,           TC_OPT_opset, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_dim,           TC_OPT_arg,   TC_OPT_args,  TC_OPT_source, TC_OPT_weights,   TC_OPT_rename,
+                                    TC_OPT_select, TC_OPT_store_weights, TC_OPT_mode,  TC_OPT_model, TC_OPT_seed,   TC_OPT_decompose, TC_OPT_print,
+                                    TC_OPT_to,     TC_OPT_out,           TC_OPT_opset, TC_OPT_NONE};
 static const tc_tool tool = {
     .name = "tc-export",
     .operands = "[FILE.py:CLASS | PROGRAM]",

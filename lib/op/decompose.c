@@ -75,7 +75,7 @@ tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
     tc_program *p = n->graph->program;
     tc_node *last = e->before ? e->before->prev : e->graph->last; /* of what stands before the composition */
     bool was = p->no_grad;
-    tc_decompose_fn rule = by_parts(n) ? n->op->complex : n->op->decompose;
+    tc_decompose_fn rule = e->rule ? e->rule : by_parts(n) ? n->op->complex : n->op->decompose;
     if (!rule) return tc_error(TC_UNSUPPORTED, "operator %s is not supported: it has no decomposition", tc_op_name(n->op));
     e->source = n->source;
     e->origin = n->origin ? n->origin : n;
@@ -114,6 +114,8 @@ typedef struct {
     bool (*want)(void *ctx, const tc_node *n);
     void *ctx;
     bool strict;
+    tc_rule_fn rule; /* NULL: the operators' own */
+    tc_settle_fn settle;
 } policy;
 
 typedef struct {
@@ -141,18 +143,24 @@ static tc_status sweep(tc_graph *g, const policy *pol) {
         for (int i = 0; i < n->nargs && !st; i++)
             if (n->args[i].kind == TC_A_GRAPH) st = sweep(n->args[i].graph, pol);
         if (st || !pol->want(pol->ctx, n)) continue;
-        if (!n->op->decompose && !pol->strict) continue;
+        tc_decompose_fn rule = pol->rule ? pol->rule(n) : NULL;
+        if (!n->op->decompose && !rule && !pol->strict) continue;
         if (budget-- == 0) TC_BUG("the decomposition of %s does not end", tc_op_name(n->op));
-        tc_emit e = {.graph = g, .before = n};
+        tc_emit e = {.graph = g, .before = n, .rule = rule};
         tc_node *prev = n->prev;
         st = tc_emit_decomposition(&e, n);
         if (st) break;
         for (int i = 0; i < n->nouts; i++) {
             tc_value *have = i < e.nresults ? e.results[i] : NULL;
+            if (have && pol->settle) have = pol->settle(&e, have, n->outs[i]);
             if (!have) continue;
             map_value(&map, n->outs[i], have);
             for (int k = 0; n->outs[i]->kind == TC_V_LIST && have->kind == TC_V_LIST && k < n->outs[i]->nlist && k < have->nlist; k++)
                 map_value(&map, n->outs[i]->list[k], have->list[k]);
+        }
+        if (e.status) {
+            st = e.status;
+            break;
         }
         next = prev ? prev->next : g->first; /* visit what was emitted */
         if (next == n) next = n->next;
@@ -172,6 +180,10 @@ static bool not_executable(void *ctx, const tc_node *n) {
 }
 
 tc_status tc_decompose(tc_program *p) { return sweep(p->graph, &(policy){not_executable, NULL, true}); }
+
+tc_status tc_decompose_by(tc_program *p, bool (*want)(void *ctx, const tc_node *n), tc_rule_fn rule, tc_settle_fn settle, void *ctx) {
+    return sweep(p->graph, &(policy){want, ctx, false, rule, settle});
+}
 
 tc_status tc_decompose_some(tc_program *p, bool (*want)(void *ctx, const tc_node *n), void *ctx) {
     return sweep(p->graph, &(policy){want, ctx, false});

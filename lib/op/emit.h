@@ -16,7 +16,8 @@ typedef struct tc_emit {
     const tc_node *origin;
     bool casts; /* every call is made as under autocast to the next */
     tc_dtype autocast;
-    tc_status status; /* first failure */
+    tc_decompose_fn rule; /* decompositions: instead of the operator's own; NULL: that */
+    tc_status status;     /* first failure */
     tc_value **results;
     int nresults; /* decompositions: what tc_emit_result set */
     tc_value **grads;

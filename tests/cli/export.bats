@@ -269,3 +269,41 @@ PY
     tc-export init.py:Again --input i=Bxi64 -o i.pt2 --time 2>said
     [ "$(sed -n 's/.* \([0-9]*\)\.[0-9]* MiB peak/\1/p' said)" -lt 64 ]
 }
+
+@test "--decompose core: core operators only, and the same results" {
+    mkdir core
+    cp "$TC_ROOT"/tests/oracle/pt2/*.safetensors "$TC_ROOT/tests/oracle/pt2/index.tsv" core/
+    for f in "$TC_ROOT"/tests/oracle/pt2/*.pt2; do tc-export --decompose core "$f" -o "core/$(basename "$f")"; done
+    run "$TC_BUILD/drivers/conform-pt2" core pt2
+    [ "$status" -eq 0 ]
+    [ "$(grep -cv '^pass' <<<"$output")" -eq 0 ] || { echo "$output"; return 1; }
+    cat >c.py <<'PY'
+import torch
+from torch import nn
+import torch.nn.functional as F
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c, self.b, self.l = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.LSTM(8, 4, batch_first=True)
+        self.a = nn.MultiheadAttention(4, 2, batch_first=True)
+        self.drop = nn.Dropout(0.1)
+    def forward(self, x):
+        y = F.silu(self.b(self.c(x))).flatten(2).transpose(1, 2)
+        z = self.drop(self.l(y)[0])
+        w = self.a(z, z, z)[0].masked_fill(z > 0.5, 0.0)
+        return F.softplus(w).logsumexp(-1), torch.linalg.norm(w, dim=-1), w.std(), F.cross_entropy(w[:, 0], torch.tensor([0, 1]))
+PY
+    tc-export c.py:M --input x=2x3x6x6xf32 -o c.pt2
+    tc-export --decompose core c.pt2 -o d.pt2
+    tc-export --print d.pt2 | grep -o 'aten\.[a-z0-9_]*' | sort -u >found
+    printf 'aten.%s\n' _softmax _to_copy _native_batch_norm_legit_no_training abs add addmm alias amax any arange bmm \
+        cat clamp clone convolution cos cumsum div eq exp expand full ge gather gt index index_put index_select le log log1p logical_and \
+        logical_not lt mean mm mul native_dropout ne neg permute pow repeat rsqrt scalar_tensor select sigmoid slice split_with_sizes sqrt \
+        squeeze sub sum tanh unsqueeze var view where _log_softmax | sort -u >core.txt
+    comm -23 found core.txt >other
+    [ ! -s other ] || { cat other; return 1; }
+    tc-run c.pt2 --input x=2x3x6x6xf32=0.25 -o want.safetensors
+    tc-run d.pt2 --input x=2x3x6x6xf32=0.25 --expect @want.safetensors --rtol 1e-4 --atol 1e-5
+    run --separate-stderr tc-export --decompose all c.pt2 -o e.pt2
+    [ "$status" -eq 2 ]
+}
