@@ -154,6 +154,7 @@ static tc_status one_step(loop *l) {
 tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
     loop l = {.t = t, .run = run, .started = tc_now(), .saved_at = tc_now(), .first = t->step, .saved_step = t->step ? t->step : -1};
     if (run->out && leads(t)) {
+        TC_TRY(tc_train_sweep(run->out));
         TC_TRY(tc_train_metrics_rewind(run->out, t->step));
         TC_TRY(tc_train_write_environment(run->out, t->r->dir, tc_pool_threads(t->o.pool), tc_dist_size(t->o.dist)));
     }

@@ -5,6 +5,7 @@
 #include "base/json_write.h"
 #include "train/rundir.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/utsname.h>
@@ -51,6 +52,29 @@ tc_status tc_train_metrics_rewind(const char *dir, int64_t step) {
     tc_buf_free(&path);
     tc_buf_free(&all);
     tc_buf_free(&kept);
+    return s;
+}
+
+static bool half_written(const char *name) {
+    static const char *const stems[] = {".step-", ".latest.", ".model.pt2.", ".recipe.yaml.", ".metrics.jsonl.", ".environment."};
+    const char *tmp = strstr(name, ".tmp");
+    if (!tmp || !tmp[4] || strspn(tmp + 4, "0123456789.") != strlen(tmp + 4)) return false;
+    for (size_t i = 0; i < sizeof stems / sizeof *stems; i++)
+        if (strncmp(name, stems[i], strlen(stems[i])) == 0) return true;
+    return false;
+}
+
+tc_status tc_train_sweep(const char *dir) {
+    DIR *d = opendir(dir);
+    tc_status s = NULL;
+    for (struct dirent *e; d && !s && (e = readdir(d));) {
+        if (!half_written(e->d_name)) continue;
+        tc_buf path = {0};
+        tc_buf_printf(&path, "%s/%s", dir, e->d_name);
+        if (unlink(path.data)) s = tc_remove_tree(path.data); /* a folder */
+        tc_buf_free(&path);
+    }
+    if (d) closedir(d);
     return s;
 }
 

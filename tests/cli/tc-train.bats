@@ -250,3 +250,50 @@ PY
     run -6 --separate-stderr tc-train -q r.yaml model=grad.py:Net checkpoint='{every: 1}' -o run
     [[ "$stderr" == *"step 0: the gradient of a."*" is NaN; the first NaN is made by aten."*"grad.py:13"* ]]
 }
+
+@test "SIGKILL at any time loses nothing: the run that is resumed again and again has the bits of one that was not" {
+    settings=(steps=400 "scheduler=torch.optim.lr_scheduler.CosineAnnealingLR(opt, T_max=total)" validate=null ema_decay=0.9
+        "checkpoint={every: 3, keep_last: 3}")
+    tc-train -q r.yaml "${settings[@]}" checkpoint=null -o whole
+    for i in 1 2 3 4 5 6 7 8; do
+        tc-train -q r.yaml "${settings[@]}" -o parts --resume &
+        pid=$!
+        sleep "0.0$((RANDOM % 90 + 10))"
+        kill -KILL $pid 2>/dev/null || true
+        wait $pid || true
+        for c in parts/step-*; do [ ! -e "$c" ] || tc-ckpt verify "$c" >/dev/null; done # what has its name is whole
+    done
+    tc-train -q r.yaml "${settings[@]}" -o parts --resume
+    cmp whole/step-400/shard-00001-model-00001-of-00001.safetensors parts/step-400/shard-00001-model-00001-of-00001.safetensors
+    cmp whole/step-400/state.json parts/step-400/state.json
+    [ "$(grep -c grad_norm parts/metrics.jsonl)" -eq 400 ]
+    [ -z "$(ls -A parts | grep tmp)" ]
+}
+
+@test "a full disk is exit 1; what was saved stays and the run goes on when there is room" {
+    mkdir disk
+    mount -t tmpfs -o size=200k tmpfs disk 2>/dev/null || skip "mounting needs root"
+    code=0
+    tc-train -q r.yaml steps=200 scheduler=null validate=null "checkpoint={every: 2}" -o disk/run 2>err || code=$?
+    verified=0
+    tc-ckpt verify disk/run || verified=$?
+    rm -rf disk/run/step-[2468]
+    again=0
+    tc-train -q r.yaml steps=200 scheduler=null validate=null "checkpoint={every: 2, keep_last: 1}" -o disk/run --resume || again=$?
+    cp -r disk/run/step-200 .
+    umount disk
+    [ "$code" -eq 1 ]
+    grep -q 'No space left on device' err
+    [ "$verified" -eq 0 ]
+    [ "$again" -eq 0 ]
+    tc-train -q r.yaml steps=200 scheduler=null validate=null checkpoint=null -o whole
+    cmp whole/step-200/shard-00001-model-00001-of-00001.safetensors step-200/shard-00001-model-00001-of-00001.safetensors
+}
+
+@test "a program that cannot be written is exit 1" {
+    run -1 --separate-stderr bash -c 'tc-train -q r.yaml >&-'
+    [[ $stderr == *"stdout: cannot write"* ]]
+    run -1 --separate-stderr bash -c 'tc-train -q r.yaml >/dev/full'
+    [[ $stderr == *"No space left on device"* ]]
+    run -1 --separate-stderr bash -c 'set -o pipefail; tc-train -q r.yaml | true'
+}
