@@ -34,22 +34,28 @@ struct tc_capture {
 
 /* ---- symbols ---- */
 /* Example values: large multiples of 16, each another, so that they are like no fixed size and divide well; inside the range. */
-static void set_hint(tc_capture *k, tc_sym symb, int64_t example, int64_t lo, int64_t hi) {
+static tc_symvalue *hint_of(tc_capture *k, tc_sym symb) {
     struct tc_torch *T = k->c->torch;
     size_t i = (size_t)tc_sym_var_index(symb);
     if (i >= T->nhint) {
-        tc_symvalue *grown = tc_mem(k->c, (i + 8) * sizeof *grown);
+        tc_symvalue *grown = tc_mem(k->c, 2 * (i + 8) * sizeof *grown);
         if (T->nhint) memcpy(grown, T->hint, T->nhint * sizeof *grown);
-        T->hint = grown, T->nhint = i + 8;
+        T->hint = grown, T->nhint = 2 * (i + 8);
     }
-    if (T->hint[i].bound) return;
+    return &T->hint[i];
+}
+
+static void set_hint(tc_capture *k, tc_sym symb, int64_t example, int64_t lo, int64_t hi) {
+    size_t i = (size_t)tc_sym_var_index(symb);
+    tc_symvalue *hint = hint_of(k, symb);
+    if (hint->bound) return;
     static const int scale[TC_CAPTURE_MORE_ATTEMPTS][2] = {{32, 48}, {4, 6},   {1, 2},    {16, 16}, {4, 4},  {0, 1}, /* step and first */
                                                            {0, 512}, {0, 256}, {0, 1024}, {0, 160}, {0, 64}, {0, 224}};
     int a = k->attempt % (int)(sizeof scale / sizeof *scale);
     int64_t v = example >= 0 ? example : (int64_t)i * scale[a][0] + scale[a][1];
     if (v < lo) v = lo;
     if (v > hi) v = hi;
-    T->hint[i] = (tc_symvalue){.i = v, .bound = true};
+    *hint = (tc_symvalue){.i = v, .bound = true};
 }
 
 static void remember_dim(tc_capture *k, tc_sym symb, const char *where, bool declared) {
@@ -181,14 +187,14 @@ static tc_tensor contiguous(tc_capture *k, const tc_tensor *t) {
     return out;
 }
 
-static void add_state(tc_capture *k, const char *name, V value, tc_input_kind role, bool persistent) {
+static void add_state(tc_capture *k, const char *name, V value, tc_input_kind role, bool requires_grad, bool persistent) {
     if (!tc_is_tensor(value)) return;
     tensor *t = (tensor *)value;
     if (!t->t.storage) tc_raise(k->c, "RuntimeError", "%s is not a concrete tensor", name);
     int tied = -1;
     for (int i = 0; i < k->p->ninputs && tied < 0; i++)
         if (t->v && t->v->graph == k->p->graph && k->p->inputs[i].value == t->v) tied = i;
-    tc_value *v = tensor_input(k, mangled(k, role == TC_IN_PARAMETER ? "p_" : "b_", name), &t->t, role == TC_IN_PARAMETER && t->requires_grad);
+    tc_value *v = tensor_input(k, mangled(k, role == TC_IN_PARAMETER ? "p_" : "b_", name), &t->t, role == TC_IN_PARAMETER && requires_grad);
     tc_input in = {.kind = role, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .persistent = persistent, .alias_of = tied};
     in.data = tied >= 0 ? tc_tensor_share(&k->p->inputs[tied].data) : contiguous(k, &t->t);
     tc_program_add_input(k->p, in);
@@ -197,7 +203,11 @@ static void add_state(tc_capture *k, const char *name, V value, tc_input_kind ro
 
 void tc_capture_parameter(tc_capture *k, V t, const char *name) {
     ((tensor *)t)->requires_grad = tc_is_float(((tensor *)t)->t.dtype);
-    add_state(k, name, t, TC_IN_PARAMETER, true);
+    add_state(k, name, t, TC_IN_PARAMETER, ((tensor *)t)->requires_grad, true);
+}
+
+void tc_capture_weight(tc_capture *k, V t, const char *name, bool buffer, bool requires_grad) {
+    add_state(k, name, t, buffer ? TC_IN_BUFFER : TC_IN_PARAMETER, requires_grad, true);
 }
 
 V tc_capture_eagerly(C *c, V f, args *A) {
@@ -253,7 +263,8 @@ void tc_capture_state(tc_capture *k, V m, const char *prefix) {
             const char *name = tc_as_str(pair[0])->s;
             char *full = tc_arena_printf(&c->arena, "%s%s%s", prefix ? prefix : "", prefix && *prefix ? "." : "", name);
             bool persistent = tc_kind_of(saved) == K_DICT && tc_dict_get(c, (dict *)saved, pair[0]) != NULL;
-            add_state(k, full, pair[1], w ? TC_IN_BUFFER : TC_IN_PARAMETER, persistent);
+            bool wants = tc_is_tensor(pair[1]) && ((tensor *)pair[1])->requires_grad;
+            add_state(k, full, pair[1], w ? TC_IN_BUFFER : TC_IN_PARAMETER, wants, persistent);
         }
     }
     remember_buffers(k, m);
@@ -280,7 +291,7 @@ V tc_capture_tensor(tc_capture *k, const tc_capture_input *in) {
     tc_dtype d = in->example.storage ? in->example.dtype : in->dtype;
     for (int i = 0; i < rank; i++) {
         char *where = tc_arena_printf(&k->c->arena, "%s.%d", in->name, i);
-        int64_t example = in->example.storage ? in->example.size[i] : -1;
+        int64_t example = in->example.storage ? in->example.size[i] : in->hints ? in->hints[i] : -1;
         const char *text = in->size[i];
         for (int j = 0; j < k->nranges; j++)
             if (k->ranges[j].path && !strcmp(k->ranges[j].path, in->name) && (k->ranges[j].axis == i || k->ranges[j].axis == i - rank))
@@ -300,13 +311,22 @@ V tc_capture_tensor(tc_capture *k, const tc_capture_input *in) {
     return tc_torch_wrap_value(k->c, v);
 }
 
-V tc_capture_number(tc_capture *k, const char *name, tc_dtype d) {
+static tc_sym number_input(tc_capture *k, const char *name, tc_dtype d, int64_t lo) {
     tc_symtype t = d == TC_BOOL ? TC_SYM_BOOL : tc_is_float(d) ? TC_SYM_FLOAT : TC_SYM_INT;
     tc_value *v = tc_graph_value(k->p->graph, TC_V_SYM, mangled(k, "", name));
-    v->sym = tc_sym_var(k->p->sym, name, t, TC_SYM_NO_LO, TC_SYM_NO_HI);
+    v->sym = tc_sym_var(k->p->sym, name, t, lo, TC_SYM_NO_HI);
     tc_graph_add_input(k->p->graph, v);
     tc_program_add_input(k->p, (tc_input){.kind = TC_IN_USER, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .alias_of = -1});
-    return tc_symv(k->c, v->sym);
+    return v->sym;
+}
+
+V tc_capture_number(tc_capture *k, const char *name, tc_dtype d) { return tc_symv(k->c, number_input(k, name, d, TC_SYM_NO_LO)); }
+
+V tc_capture_counted(tc_capture *k, const char *name, tc_dtype d, tc_symvalue now) {
+    tc_sym s = number_input(k, name, d, tc_is_float(d) ? TC_SYM_NO_LO : 0);
+    now.bound = true;
+    *hint_of(k, s) = now;
+    return tc_symv(k->c, s);
 }
 
 /* ---- outputs ---- */

@@ -20,6 +20,7 @@ typedef struct {
     int rank;
     const char *size[TC_MAX_RANK]; /* "B", "2*T", "64"; NULL with an example: free */
     tc_tensor example;             /* storage NULL: none. Its sizes are hints; borrowed */
+    const int64_t *hints;          /* without an example: sizes to think of; NULL: none */
     const char *expr;              /* EXPR: a literal or an expression that sees the file's names */
     bool requires_grad;
 } tc_capture_input;
@@ -71,11 +72,14 @@ void tc_capture_state(tc_capture *k, V module, const char *prefix);       /* par
 void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n); /* before the inputs; borrowed */
 void tc_capture_attempt(tc_capture *k, int attempt); /* which example values symbols without bounds are given: 0, 1, ... TC_CAPTURE_ATTEMPTS - 1 */
 enum { TC_CAPTURE_ATTEMPTS = 5, TC_CAPTURE_MORE_ATTEMPTS = 12 };
-V tc_capture_tensor(tc_capture *k, const tc_capture_input *in);   /* a user input (sizes, example) */
-V tc_capture_number(tc_capture *k, const char *name, tc_dtype d); /* a symbolic number as user input */
-void tc_capture_parameter(tc_capture *k, V t, const char *name);  /* a concrete tensor from now on stands for a parameter */
-void tc_capture_lenient(tc_capture *k);                           /* sizes that the model forces are fixed with a note, not refused */
-V tc_capture_eagerly(C *c, V f, args *A);                         /* f(*A) on concrete tensors: nothing is recorded */
+V tc_capture_tensor(tc_capture *k, const tc_capture_input *in);                     /* a user input (sizes, example) */
+V tc_capture_number(tc_capture *k, const char *name, tc_dtype d);                   /* a symbolic number as user input */
+V tc_capture_counted(tc_capture *k, const char *name, tc_dtype d, tc_symvalue now); /* one from 0 up (i64) or any (f64), that is `now` at present */
+/* A concrete tensor that from now on stands for a parameter or buffer of the program, sharing its memory. */
+void tc_capture_weight(tc_capture *k, V t, const char *name, bool buffer, bool requires_grad);
+void tc_capture_parameter(tc_capture *k, V t, const char *name); /* a concrete tensor from now on stands for a parameter */
+void tc_capture_lenient(tc_capture *k);                          /* sizes that the model forces are fixed with a note, not refused */
+V tc_capture_eagerly(C *c, V f, args *A);                        /* f(*A) on concrete tensors: nothing is recorded */
 void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames); /* flattens; names of the leaves, may be NULL */
 tc_program *tc_capture_end(tc_capture *k);                                              /* functional, verified; raises what is wrong */
 bool tc_capture_chose_sizes(C *c);                                                      /* a branch was decided by example sizes that tc chose */
