@@ -1,6 +1,7 @@
 /* Scaled dot product attention in leaves of 128 keys (NUMERICS 7), in ATen's schema order. f32 and f64; f16 and bf16 through float32.
  * query N.. H L E, key N.. Hk S E, value N.. Hk S Ev, of rank 3 or 4 and any strides; H a multiple of Hk (grouped queries).
- * A mask broadcasts to N H L S: bool (true takes part) or added to the scores. Rows without keys give 0. Dropout is not done here. */
+ * A mask broadcasts to N H L S: bool (true takes part) or added to the scores. A row takes no part in
+ * a leaf that allows it no key; rows without keys give 0. Dropout is not done here. */
 #ifndef TC_KERNEL_ATTENTION_H
 #define TC_KERNEL_ATTENTION_H
 

@@ -10,9 +10,15 @@ typedef struct {
 
 static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) { /* b becomes a and b */
     for (int64_t r = 0; r < rows; r++) {
+        if (a.max[r] == -INFINITY) continue; /* a leaf without an allowed key is absent */
+        if (b.max[r] == -INFINITY) {
+            b.max[r] = a.max[r], b.sum[r] = a.sum[r];
+            for (int64_t i = 0; i < dv; i++) b.acc[r * dv + i] = a.acc[r * dv + i];
+            continue;
+        }
         T m = a.max[r] > b.max[r] ? a.max[r] : b.max[r];
         m = a.max[r] != a.max[r] ? a.max[r] : m;
-        T wa = a.max[r] == -INFINITY ? 0 : EXP(a.max[r] - m), wb = b.max[r] == -INFINITY ? 0 : EXP(b.max[r] - m);
+        T wa = EXP(a.max[r] - m), wb = EXP(b.max[r] - m);
         b.max[r] = m, b.sum[r] = FMA(a.sum[r], wa, b.sum[r] * wb);
         for (int64_t i = 0; i < dv; i++) b.acc[r * dv + i] = FMA(a.acc[r * dv + i], wa, b.acc[r * dv + i] * wb);
     }
@@ -55,6 +61,17 @@ static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, 
     }
 }
 
+/* Does the mask allow any of these rows any of these keys? */
+static bool N_(allowed)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys) {
+    if (!a->mask.data) return true;
+    for (int64_t r = 0; r < (a->mask.l ? rows : 1); r++) {
+        int64_t at = b * a->mask.n + h * a->mask.h + (q0 + r) * a->mask.l + k0 * a->mask.e;
+        for (int64_t i = 0; i < keys; i++, at += a->mask.e)
+            if (a->bool_mask ? ((const uint8_t *)a->mask.data)[at] != 0 : ((const T *)a->mask.data)[at] != -INFINITY) return true;
+    }
+    return false;
+}
+
 static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, char *scratch) {
     int64_t leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF, dv = a->dv;
     if (a->causal && q0 + rows < a->s) leaves = (q0 + rows + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
@@ -67,7 +84,17 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
     const T *v = (const T *)a->v.data + b * a->v.n + h / a->group * a->v.h;
     for (int64_t l = 0; l < leaves; l++) {
         int64_t k0 = l * TC_ATTENTION_LEAF, keys = a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF;
-        N_(part) p = spare[--free_count];
+        N_(part) p = {NULL, NULL, NULL};
+        if (!N_(allowed)(a, b, h, q0, rows, k0, keys)) { /* what is there moves up as it is */
+            int i = 0;
+            for (; l >> i & 1; i++) {
+                if (p.max && level[i].max) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
+                else if (level[i].max) p = level[i];
+            }
+            level[i] = p;
+            continue;
+        }
+        p = spare[--free_count];
         N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, work);
         a->isa->reduce[BITS]->max_rows(p.max, score, rows, keys, TC_ATTENTION_LEAF);
         for (int64_t r = 0; r < rows; r++) {
@@ -93,12 +120,13 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
                      .beta = 1};
         for (int64_t c = 0; c < dv; c += TC_GEMM_NC) a->gemm->block(&j, 0, rows, c, dv - c < TC_GEMM_NC ? dv - c : TC_GEMM_NC, work, NULL, 0);
         int i = 0;
-        for (; l >> i & 1; i++) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
+        for (; l >> i & 1; i++)
+            if (level[i].max) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
         level[i] = p;
     }
     N_(part) total = {NULL, NULL, NULL};
     for (int i = 0; leaves >> i; i++) {
-        if (!(leaves >> i & 1)) continue;
+        if (!(leaves >> i & 1) || !level[i].max) continue;
         if (total.max) N_(merge)(level[i], total, rows, dv);
         else total = level[i];
     }

@@ -27,8 +27,8 @@ typedef struct {
 } ahead;
 
 typedef struct {
-    const T *a, *b; /* a[row][LDA], b[k][NR] of the leaf's present k */
-    int64_t k;      /* how many */
+    const T *a, *b; /* a[row][LDA], b[k * ldb] of the leaf's present k; whole tiles: ldb is NR */
+    int64_t k, ldb; /* how many k */
     ahead next;
     const T *level[LEVELS]; /* tiles to merge with, in this order */
     int nlevels;
@@ -58,7 +58,7 @@ typedef struct {
         vstore(t->out + i * t->ld, x##i), vstore(t->out + i * t->ld + VL, y##i); \
     }
 
-static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, const int rows, const int fetches) {
+static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, const int rows, const int fetches, const int64_t ldb) {
     EACH_ROW(DECLARE)
     const T *a = t->a, *b = t->b;
     int64_t n = t->k, step = t->next.step, k = 0;
@@ -68,7 +68,7 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
             __builtin_prefetch(f, 0, 2), __builtin_prefetch(g, 0, 2);
 #pragma GCC unroll 4
             for (int i = 0; i < 4; i++, k++) {
-                VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
+                VF p = vload(b + k * ldb), q = vload(b + k * ldb + VL);
                 EACH_ROW(STEP)
             }
         }
@@ -76,22 +76,22 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
     if (!fetches) {
 #pragma GCC unroll 4
         for (; k < n; k++) {
-            VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
+            VF p = vload(b + k * ldb), q = vload(b + k * ldb + VL);
             EACH_ROW(STEP)
         }
     }
     for (; k < n; k++) {
-        VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
+        VF p = vload(b + k * ldb), q = vload(b + k * ldb + VL);
         EACH_ROW(STEP)
     }
     EACH_ROW(MERGE)
 }
-static __attribute__((noinline)) void tile_full(const leaf_tile *t) { run_tile(t, MR, 0); }
-static __attribute__((noinline)) void tile_full_fetching(const leaf_tile *t) { run_tile(t, MR, 1); }
-static __attribute__((noinline)) void tile_8(const leaf_tile *t) { run_tile(t, 8 < MR ? 8 : MR, 0); }
-static __attribute__((noinline)) void tile_4(const leaf_tile *t) { run_tile(t, 4, 0); }
-static __attribute__((noinline)) void tile_2(const leaf_tile *t) { run_tile(t, 2, 0); }
-static __attribute__((noinline)) void tile_1(const leaf_tile *t) { run_tile(t, 1, 0); }
+static __attribute__((noinline)) void tile_full(const leaf_tile *t) { run_tile(t, MR, 0, NR); }
+static __attribute__((noinline)) void tile_full_fetching(const leaf_tile *t) { run_tile(t, MR, 1, NR); }
+static __attribute__((noinline)) void tile_8(const leaf_tile *t) { run_tile(t, 8 < MR ? 8 : MR, 0, t->ldb); }
+static __attribute__((noinline)) void tile_4(const leaf_tile *t) { run_tile(t, 4, 0, t->ldb); }
+static __attribute__((noinline)) void tile_2(const leaf_tile *t) { run_tile(t, 2, 0, t->ldb); }
+static __attribute__((noinline)) void tile_1(const leaf_tile *t) { run_tile(t, 1, 0, t->ldb); }
 /* Rows that the next tile takes of `left`, and its function. */
 static inline int rows_of(int64_t left) { return left >= MR ? MR : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1; }
 static inline void run_rows(const leaf_tile *t, int rows) {
@@ -332,6 +332,9 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     used = free_count;
     piece pieces[TC_LEAF];
     int written = 0;
+    /* less than a tile of rows would read panels once: whole vectors of b are read where they lie */
+    const bool direct_b = !packed && nr < MR && nc % NR == 0 && j->b_cs == 1 && !j->b_k && !j->b_col && !j->seg;
+    const int64_t ldb = direct_b ? j->b_rs : NR;
     for (int64_t l = 0; l < leaves; l++) {
         int last = l == leaves - 1;
         int64_t n = leaf_pieces(j, l * TC_LEAF, &at, pieces, &count);
@@ -359,7 +362,8 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
             continue;
         }
         T *out = last ? NULL : free_list[--used];
-        if (!packed) {
+        if (direct_b) b = (const T *)j->b + l * TC_LEAF * j->b_rs + c0;
+        else if (!packed) {
             pack_pieces(j, pieces, count, c0, nc, bbuf, n * NR);
             b = bbuf;
         }
@@ -376,7 +380,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
                 if (r + rows < nr && !j->rows)
                     fetch_rows(j, pieces, count, r0 + r + rows, nr - r - rows < MR ? nr - r - rows : MR, c / NR, wide / NR);
                 int64_t where = base + c * rows, w = nc - c < NR ? nc - c : NR;
-                leaf_tile t = {.a = a, .b = b + c * (packed ? j->k : n), .k = n, .nlevels = nm, .level_ld = NR};
+                leaf_tile t = {.a = a, .b = b + c * (direct_b ? 1 : packed ? j->k : n), .k = n, .ldb = ldb, .nlevels = nm, .level_ld = NR};
                 if (rows == MR) take_runs(&rest, &next, &t.next);
                 for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
                 int direct = last && w == NR && (j->c_col ? neighbours(j->c_col, c0 + c, NR) == NR : j->c_cs == 1);

@@ -103,7 +103,8 @@ static tc_status decompose_attention(tc_emit *e, const tc_node *n) { /* query, k
             int64_t h, hk;
             if (tc_sym_const_int(a.q->meta.size[1], &h) && tc_sym_const_int(a.k->meta.size[1], &hk) && (hk == 0 || h % hk))
                 return refuse(n, "Number of heads in key and value must divide the number of heads in query");
-            a.k = repeat_heads(e, a.k, a.q->meta.size[1]), a.v = repeat_heads(e, a.v, a.q->meta.size[1]);
+            if (a.k->meta.size[1] != a.v->meta.size[1]) /* else the kernel reads each head for all of its queries */
+                a.k = repeat_heads(e, a.k, a.q->meta.size[1]), a.v = repeat_heads(e, a.v, a.q->meta.size[1]);
         }
         tc_emit_result(
             e, 0,

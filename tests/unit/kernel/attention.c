@@ -16,13 +16,13 @@ typedef struct {
     int64_t n, h, hk, l, s, d, dv;
     bool causal;
     int mask;
-} shape; /* mask: 0 none, 1 bool, 2 float */
+} shape; /* mask: 0 none, 1 bool, 2 float, 3 bool, stretches of keys longer than a leaf */
 
 static double score(const shape *c, const float *q, const float *k, const tc_tensor *mask, int64_t i, int64_t j) {
     double v = 0;
     for (int64_t x = 0; x < c->d; x++) v += (double)q[i * c->d + x] * k[j * c->d + x];
     v /= sqrt((double)c->d);
-    if (c->mask == 1 && !((uint8_t *)mask->storage->data)[i * c->s + j]) return -INFINITY;
+    if (c->mask & 1 && !((uint8_t *)mask->storage->data)[i * c->s + j]) return -INFINITY;
     if (c->mask == 2) v += ((float *)mask->storage->data)[i * c->s + j];
     return c->causal && j > i ? -INFINITY : v;
 }
@@ -31,9 +31,11 @@ static void check(const shape *c) {
     tc_tensor q = ktensor(TC_F32, 4, (int64_t[]){c->n, c->h, c->l, c->d}), k = ktensor(TC_F32, 4, (int64_t[]){c->n, c->hk, c->s, c->d}),
               v = ktensor(TC_F32, 4, (int64_t[]){c->n, c->hk, c->s, c->dv});
     tc_tensor g = ktensor(TC_F32, 4, (int64_t[]){c->n, c->h, c->l, c->dv}),
-              mask = ktensor(c->mask == 1 ? TC_BOOL : TC_F32, 2, (int64_t[]){c->l, c->s});
+              mask = ktensor(c->mask & 1 ? TC_BOOL : TC_F32, 2, (int64_t[]){c->l, c->s});
     if (c->mask == 1)
         for (int64_t i = 0; i < c->l * c->s; i++) ((uint8_t *)mask.storage->data)[i] = knext() % 3 != 0 && i / c->s != 1; /* row 1 has no keys */
+    if (c->mask == 3)
+        for (int64_t i = 0; i < c->l * c->s; i++) ((uint8_t *)mask.storage->data)[i] = i % c->s / 150 % c->l == i / c->s;
     tc_tensor out[2] = {ktensor(TC_F32, 4, g.size), ktensor(TC_F32, 3, g.size)}, first[2] = {ktensor(TC_F32, 4, g.size), ktensor(TC_F32, 3, g.size)};
     tc_tensor grads[3] = {ktensor(TC_F32, 4, q.size), ktensor(TC_F32, 4, k.size), ktensor(TC_F32, 4, v.size)},
               gfirst[3] = {ktensor(TC_F32, 4, q.size), ktensor(TC_F32, 4, k.size), ktensor(TC_F32, 4, v.size)};
@@ -90,6 +92,14 @@ static void check(const shape *c) {
         assert_memory_equal(alone.storage->data, (float *)first[0].storage->data + (c->l - 1) * c->dv, 4 * (size_t)c->dv);
         kfree(&alone);
     }
+    for (int64_t i = 0; c->mask == 3 && i < c->l; i++) { /* a row alone skips leaves that others need */
+        tc_tensor one = q, row = mask, alone = ktensor(TC_F32, 4, (int64_t[]){1, 1, 1, c->dv});
+        one.size[2] = row.size[0] = 1, one.offset = i * c->d, row.offset = i * c->s;
+        tc_karg f[] = {karg_t(&one), karg_t(&k), karg_t(&v), karg_f(0), karg_i(0), karg_t(&row), none};
+        assert_null(krun(&tc_k_flash_attention, f, 7, &alone, 1, TC_ROW_portable, 1, NULL));
+        assert_memory_equal(alone.storage->data, (float *)first[0].storage->data + i * c->dv, 4 * (size_t)c->dv);
+        kfree(&alone);
+    }
     kfree(&q), kfree(&k), kfree(&v), kfree(&g), kfree(&mask);
     for (int i = 0; i < 2; i++) kfree(&out[i]), kfree(&first[i]);
     for (int i = 0; i < 3; i++) kfree(&grads[i]), kfree(&gfirst[i]);
@@ -98,9 +108,10 @@ static void check(const shape *c) {
 
 static void shapes(void **state) {
     (void)state;
-    static const shape all[] = {{"small", 2, 3, 3, 5, 7, 8, 6, false, 0},       {"causal", 1, 1, 1, 300, 300, 16, 16, true, 0},
-                                {"bool mask", 1, 2, 2, 9, 150, 4, 5, false, 1}, {"float mask", 1, 2, 2, 70, 130, 8, 8, false, 2},
-                                {"grouped", 2, 4, 2, 70, 65, 8, 12, true, 0},   {"long", 1, 1, 1, 3, 700, 8, 8, false, 0}};
+    static const shape all[] = {{"small", 2, 3, 3, 5, 7, 8, 6, false, 0},          {"causal", 1, 1, 1, 300, 300, 16, 16, true, 0},
+                                {"bool mask", 1, 2, 2, 9, 150, 4, 5, false, 1},    {"float mask", 1, 2, 2, 70, 130, 8, 8, false, 2},
+                                {"grouped", 2, 4, 2, 70, 65, 8, 12, true, 0},      {"long", 1, 1, 1, 3, 700, 8, 8, false, 0},
+                                {"stretches", 1, 1, 1, 4, 1300, 32, 64, false, 3}, {"no keys", 1, 1, 1, 7, 300, 8, 8, false, 3}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
 
