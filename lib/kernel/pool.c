@@ -44,8 +44,17 @@ static pool read_args(const tc_kcall *k, int dims) {
     return p;
 }
 /* A worker's rows: merged input, result, one tap; indices; one as it lies in memory */
+enum { STRIP = 2048 };
+/* Output rows that are computed together: many short ones where every tap of a row of windows reads as many columns as the row has
+ * strides, so that rows that follow each other in memory are one long row. */
+static int64_t together(const pool *p) {
+    bool exact =
+        !p->index && p->work == p->dtype && p->in[2] == p->to[2] * p->stride[2] && !p->pad[2] && (p->kernel[2] - 1) * p->dil[2] < p->stride[2];
+    return exact && p->in[2] < STRIP ? STRIP / p->in[2] : 1;
+}
 static size_t worker_bytes(const pool *p) {
     int64_t widest = p->in[2] > p->to[2] ? p->in[2] : p->to[2];
+    if (widest < STRIP) widest = STRIP;
     return room(widest, 8) * 4 + room(p->to[2], 8);
 }
 static size_t scratch_of(const tc_kcall *k, int threads, int dims) {
@@ -84,26 +93,54 @@ static void one_tap(const pool *p, const rows *r, const char *x, int64_t t, int6
     if (p->index) p->reduce->argmax_cols_add(r->best + (size_t)first * e, r->index + first, from, at, last - first);
     else p->reduce->max_add(r->best + (size_t)first * e, from, last - first);
 }
-static void one_row(const pool *p, const rows *r, int64_t row) {
+/* The maximum of each column over the rows of the windows of output row `row`; false when all are padding. */
+static bool merge_rows(const pool *p, int64_t row, char *out, char *raw) {
     int64_t o1 = row % p->to[1], o0 = row / p->to[1] % p->to[0], plane = row / p->to[1] / p->to[0];
-    size_t e = tc_dtype_size(p->work);
-    char lowest[16];
     bool any = false;
-    tc_scalar_store(p->work, lowest, 0, p->lowest);
-    p->isa->move->fill[__builtin_ctz((unsigned)e)](r->best, lowest, p->to[2]);
-    if (p->index) memset(r->index, 0, (size_t)p->to[2] * 8);
     for (int64_t t0 = 0; t0 < p->kernel[0]; t0++)
         for (int64_t t1 = 0; t1 < p->kernel[1]; t1++) {
             int64_t i0 = o0 * p->stride[0] + t0 * p->dil[0] - p->pad[0], i1 = o1 * p->stride[1] + t1 * p->dil[1] - p->pad[1];
             if (i0 < 0 || i0 >= p->in[0] || i1 < 0 || i1 >= p->in[1]) continue;
-            const char *x = input_row(p, plane, i0, i1, r->raw);
-            if (p->index)
-                for (int64_t t = 0; t < p->kernel[2]; t++) one_tap(p, r, x, t, (t0 * p->kernel[1] + t1) * p->kernel[2] + t);
-            else if (any) p->reduce->max_add(r->merged, x, p->in[2]);
-            else memcpy(r->merged, x, (size_t)p->in[2] * e);
+            const char *x = input_row(p, plane, i0, i1, raw);
+            if (any) p->reduce->max_add(out, x, p->in[2]);
+            else memcpy(out, x, (size_t)p->in[2] * tc_dtype_size(p->work));
             any = true;
         }
-    for (int64_t t = 0; any && !p->index && t < p->kernel[2]; t++) one_tap(p, r, r->merged, t, 0);
+    return any;
+}
+static void fill_lowest(const pool *p, char *out, int64_t n) {
+    char lowest[16];
+    tc_scalar_store(p->work, lowest, 0, p->lowest);
+    p->isa->move->fill[__builtin_ctz((unsigned)tc_dtype_size(p->work))](out, lowest, n);
+}
+/* `count` rows from `row` on, as one (together). */
+static void strip(const pool *p, const rows *r, int64_t row, int64_t count) {
+    size_t e = tc_dtype_size(p->work);
+    for (int64_t i = 0; i < count; i++) {
+        char *to = r->merged + (size_t)(i * p->in[2]) * e;
+        if (!merge_rows(p, row + i, to, r->raw)) fill_lowest(p, to, p->in[2]);
+    }
+    char *out = p->out + (size_t)(row * p->to[2]) * e;
+    fill_lowest(p, out, count * p->to[2]);
+    for (int64_t t = 0; t < p->kernel[2]; t++) {
+        p->isa->move->load[__builtin_ctz((unsigned)e)](r->tap, r->merged + (size_t)(t * p->dil[2]) * e, p->stride[2], count * p->to[2]);
+        p->reduce->max_add(out, r->tap, count * p->to[2]);
+    }
+}
+static void one_row(const pool *p, const rows *r, int64_t row) {
+    int64_t o1 = row % p->to[1], o0 = row / p->to[1] % p->to[0], plane = row / p->to[1] / p->to[0];
+    size_t e = tc_dtype_size(p->work);
+    fill_lowest(p, r->best, p->to[2]);
+    if (p->index) memset(r->index, 0, (size_t)p->to[2] * 8);
+    for (int64_t t0 = 0; p->index && t0 < p->kernel[0]; t0++)
+        for (int64_t t1 = 0; t1 < p->kernel[1]; t1++) {
+            int64_t i0 = o0 * p->stride[0] + t0 * p->dil[0] - p->pad[0], i1 = o1 * p->stride[1] + t1 * p->dil[1] - p->pad[1];
+            if (i0 < 0 || i0 >= p->in[0] || i1 < 0 || i1 >= p->in[1]) continue;
+            const char *x = input_row(p, plane, i0, i1, r->raw);
+            for (int64_t t = 0; t < p->kernel[2]; t++) one_tap(p, r, x, t, (t0 * p->kernel[1] + t1) * p->kernel[2] + t);
+        }
+    bool any = !p->index && merge_rows(p, row, r->merged, r->raw);
+    for (int64_t t = 0; any && t < p->kernel[2]; t++) one_tap(p, r, r->merged, t, 0);
     char *out = p->out + (size_t)(row * p->to[2]) * tc_dtype_size(p->dtype);
     if (p->work == p->dtype) memcpy(out, r->best, (size_t)p->to[2] * e);
     else p->isa->cast[p->work][p->dtype](out, r->best, p->to[2]);
@@ -118,9 +155,14 @@ static void some_rows(void *ctx, int64_t begin, int64_t end, int worker) {
     const pool *p = ctx;
     int64_t widest = p->in[2] > p->to[2] ? p->in[2] : p->to[2];
     char *mine = p->scratch + (size_t)worker * p->per_worker;
+    if (widest < STRIP) widest = STRIP;
     size_t each = room(widest, 8);
+    int64_t step = together(p);
     rows r = {mine, mine + each, mine + 2 * each, mine + 3 * each, (int64_t *)(mine + 4 * each)};
-    for (int64_t i = begin; i < end; i++) one_row(p, &r, i);
+    for (int64_t i = begin; i < end; i += step) {
+        if (step == 1) one_row(p, &r, i);
+        else strip(p, &r, i, end - i < step ? end - i : step);
+    }
 }
 static tc_status run(tc_kcall *k, int dims) {
     pool p = read_args(k, dims);
