@@ -171,7 +171,8 @@ static tc_status run_of(tc_kcall *c, int form) {
     char *scratch = c->scratch;
     tc_dtype d = p.dtype;
     if (narrow(d)) {
-        widen(c->isa, d, &p.a, p.batch, p.m, p.k, &scratch), widen(c->isa, d, &p.b, p.batch, p.k, p.n, &scratch);
+        widen(c->isa, d, &p.a, p.batch, p.m, p.k, &scratch);
+        if (!c->packed) widen(c->isa, d, &p.b, p.batch, p.k, p.n, &scratch);
         widen(c->isa, d, &p.add, p.batch, p.m, p.n, &scratch);
         js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
         p.dtype = TC_F32;
@@ -183,15 +184,46 @@ static tc_status run_of(tc_kcall *c, int form) {
 }
 
 /* ---- b ahead of time ---- */
-enum { PACK_ROWS = 400 }; /* packing an element costs what some 20 rows of the product do (measured) */
+enum { PACK_COLUMNS = 32 }; /* of a panel, at most */
+enum { PACK_ROWS = 400 };   /* packing an element costs what some 20 rows of the product do (measured) */
 static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
     product p = read_form(c, form);
     *out_arg = arg;
-    if ((p.dtype != TC_F32 && p.dtype != TC_F64) || p.m > PACK_ROWS || p.n < 16 || p.k < 16) return 0;
-    return tc_gemm_packed_bytes(c->isa, p.dtype, p.n, p.k);
+    if (!tc_is_float(p.dtype) || (!narrow(p.dtype) && p.m > PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
+    return tc_gemm_packed_bytes(c->isa, work_type(p.dtype), p.n, p.k);
+}
+/* 16-bit floats become float32 panels: a leaf of a panel at a time. */
+typedef struct {
+    const tc_isa_ops *isa;
+    const product *p;
+    float *out;
+} widening;
+static void pack_wide(void *ctx, int64_t begin, int64_t end, int worker) {
+    const widening *w = ctx;
+    const product *p = w->p;
+    const tc_gemm_ops *o = w->isa->gemm_f32;
+    float wide[PACK_COLUMNS * TC_LEAF];
+    (void)worker;
+    for (int64_t c0 = begin * o->nr; c0 < p->n && c0 < end * o->nr; c0 += o->nr)
+        for (int64_t k0 = 0; k0 < p->k; k0 += TC_LEAF) {
+            int64_t n = p->n - c0 < o->nr ? p->n - c0 : o->nr, k = p->k - k0 < TC_LEAF ? p->k - k0 : TC_LEAF;
+            operand b = {(const char *)p->b.data + (size_t)(k0 * p->b.rs + c0 * p->b.cs) * tc_dtype_size(p->dtype), 0, p->b.rs, p->b.cs};
+            char *at = (char *)wide;
+            bool turn = b.rs == 1 && b.cs != 1; /* rows of memory are columns of b */
+            if (turn) b.rs = p->b.cs, b.cs = p->b.rs;
+            widen(w->isa, p->dtype, &b, 1, turn ? n : k, turn ? k : n, &at);
+            tc_gemm j = {.dtype = TC_F32, .n = n, .k = k, .b = b.data, .b_rs = turn ? b.cs : b.rs, .b_cs = turn ? b.rs : b.cs};
+            o->pack(&j, 0, n, w->out + c0 * p->k + k0 * o->nr);
+        }
 }
 static void pack_form(const tc_kcall *c, int form, void *out) {
     product p = read_form(c, form);
+    if (narrow(p.dtype)) {
+        widening w = {c->isa, &p, out};
+        int64_t panels = (p.n + c->isa->gemm_f32->nr - 1) / c->isa->gemm_f32->nr;
+        tc_parallel_for(c->pool, panels, 1 + 32768 / (c->isa->gemm_f32->nr * (p.k + 1)), pack_wide, &w);
+        return;
+    }
     tc_gemm j = {.dtype = p.dtype, .n = p.n, .k = p.k, .b = p.b.data, .b_rs = p.b.rs, .b_cs = p.b.cs};
     tc_gemm_pack(c->isa, c->pool, &j, out);
 }

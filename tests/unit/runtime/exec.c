@@ -370,23 +370,20 @@ static void test_cache_in_place(void **state) {
 }
 
 /* Weights are packed from the second run on: the results stay, and follow a change of the state. */
-static void test_packed_weights(void **state) {
-    (void)state;
+static void check_packed(tc_dtype d) {
     int64_t wide[2] = {70, 600}, bias[1] = {70}, rows[2] = {9, 600}, image[4] = {1, 40, 9, 9}, kernel[4] = {33, 40, 3, 3};
     tc_program *p = program();
     tc_sym n = tc_sym_int(p->sym, 600);
-    tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 2, tc_sym_int(p->sym, 9), n),
-             *w = input(p, TC_IN_PARAMETER, "w", TC_F32, 2, tc_sym_int(p->sym, 70), n);
-    tc_value *b = input(p, TC_IN_PARAMETER, "b", TC_F32, 1, tc_sym_int(p->sym, 70));
-    tc_value *i = input(p, TC_IN_USER, "i", TC_F32, 4, tc_sym_int(p->sym, 1), tc_sym_int(p->sym, 40), tc_sym_int(p->sym, 9), tc_sym_int(p->sym, 9));
-    tc_value *k =
-        input(p, TC_IN_PARAMETER, "k", TC_F32, 4, tc_sym_int(p->sym, 33), tc_sym_int(p->sym, 40), tc_sym_int(p->sym, 3), tc_sym_int(p->sym, 3));
+    tc_value *x = input(p, TC_IN_USER, "x", d, 2, tc_sym_int(p->sym, 9), n), *w = input(p, TC_IN_PARAMETER, "w", d, 2, tc_sym_int(p->sym, 70), n);
+    tc_value *b = input(p, TC_IN_PARAMETER, "b", d, 1, tc_sym_int(p->sym, 70));
+    tc_value *i = input(p, TC_IN_USER, "i", d, 4, tc_sym_int(p->sym, 1), tc_sym_int(p->sym, 40), tc_sym_int(p->sym, 9), tc_sym_int(p->sym, 9));
+    tc_value *k = input(p, TC_IN_PARAMETER, "k", d, 4, tc_sym_int(p->sym, 33), tc_sym_int(p->sym, 40), tc_sym_int(p->sym, 3), tc_sym_int(p->sym, 3));
     tc_emit e = {.graph = p->graph};
     output(p, tc_emit_call(&e, "aten::linear", "vvv", x, w, b));
     output(p, tc_emit_call(&e, "aten::conv2d", "vv", i, k));
     ok(e.status);
-    p->inputs[1].data = filled(TC_F32, 2, wide, 1), p->inputs[2].data = filled(TC_F32, 1, bias, 2), p->inputs[4].data = filled(TC_F32, 4, kernel, 3);
-    tc_tensor in[2] = {filled(TC_F32, 2, rows, 4), filled(TC_F32, 4, image, 5)}, other = filled(TC_F32, 2, wide, 6), want[2][2], got[2];
+    p->inputs[1].data = filled(d, 2, wide, 1), p->inputs[2].data = filled(d, 1, bias, 2), p->inputs[4].data = filled(d, 4, kernel, 3);
+    tc_tensor in[2] = {filled(d, 2, rows, 4), filled(d, 4, image, 5)}, other = filled(d, 2, wide, 6), want[2][2], got[2];
     for (int after = 0; after < 2; after++) { /* as it is without packing */
         tc_exec *plain;
         ok(tc_exec_create(p, NULL, &plain));
@@ -410,6 +407,10 @@ static void test_packed_weights(void **state) {
     }
     drop(want[0], 2), drop(want[1], 2), drop(in, 2), drop(&other, 1);
     tc_program_release(p);
+}
+static void test_packed_weights(void **state) {
+    (void)state;
+    check_packed(TC_F32), check_packed(TC_F64), check_packed(TC_BF16);
 }
 
 int main(void) {
