@@ -34,7 +34,7 @@ void tc_p_fail(parser *p, const token *at, const char *fmt, ...) {
 
 static bool is_op(const token *t, const char *op) {
     uint32_t v = 0;
-    for (int i = 0; op[i]; i++) v |= (uint32_t)(unsigned char)op[i] << (8 * i);
+    for (int i = 0; op[i] && i < 4; i++) v |= (uint32_t)(unsigned char)op[i] << (8 * i);
     return t->kind == T_OP && t->op == v;
 }
 bool tc_p_op(parser *p, const char *op) { return is_op(&p->t, op); }

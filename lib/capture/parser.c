@@ -75,17 +75,21 @@ static ast *expression_statement(parser *p) {
     return n;
 }
 
-static str *dotted(parser *p, tc_buf *b) {
+/* a then b; in the arena of the context, as an error leaves from any depth. */
+static str *joined(parser *p, const str *a, const char *b, size_t n) {
+    char *text = tc_mem(p->c, a->len + n + 1);
+    memcpy(text, a->s, a->len);
+    memcpy(text + a->len, b, n);
+    return tc_intern(p->c, text, a->len + n);
+}
+static str *dotted(parser *p, str *before) {
     for (;;) {
         str *s = tc_p_name(p);
-        tc_buf_append(b, s->s, s->len);
-        if (!tc_p_op(p, ".")) break;
+        before = joined(p, before, s->s, s->len);
+        if (!tc_p_op(p, ".")) return before;
         tc_p_next(p);
-        tc_buf_putc(b, '.');
+        before = joined(p, before, ".", 1);
     }
-    str *r = tc_intern(p->c, b->data, b->len);
-    tc_buf_free(b);
-    return r;
 }
 
 static ast *import_statement(parser *p) {
@@ -96,8 +100,7 @@ static ast *import_statement(parser *p) {
     do {
         token at = p->t;
         ast *al = tc_p_node(p, N_ALIAS, &at);
-        tc_buf b = {0};
-        al->name = dotted(p, &b);
+        al->name = dotted(p, tc_intern(p->c, "", 0));
         if (tc_p_accept_kw(p, KW_as)) {
             token as = p->t;
             al->a = tc_p_bound_name(p, tc_p_name(p), &as);
@@ -117,13 +120,12 @@ static ast *from_statement(parser *p) {
     token t = p->t;
     tc_p_next(p);
     ast *n = tc_p_node(p, N_FROM, &t);
-    tc_buf b = {0};
+    n->name = tc_intern(p->c, "", 0);
     while (tc_p_op(p, ".") || tc_p_op(p, "...")) {
-        tc_buf_puts(&b, tc_p_op(p, ".") ? "." : "...");
+        n->name = joined(p, n->name, "...", tc_p_op(p, ".") ? 1 : 3);
         tc_p_next(p);
     }
-    if (p->t.kind == T_NAME) n->name = dotted(p, &b);
-    else n->name = tc_intern(p->c, tc_buf_str(&b), b.len), tc_buf_free(&b);
+    if (p->t.kind == T_NAME) n->name = dotted(p, n->name);
     if (!tc_p_accept_kw(p, KW_import)) tc_p_expect(p, "import");
     if (tc_p_op(p, "*")) tc_p_fail(p, &t, "'from %s import *' is outside the model language: name what you import", n->name->s);
     bool paren = tc_p_accept(p, "(");

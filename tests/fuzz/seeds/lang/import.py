@@ -1,0 +1,2 @@
+import torch.n nas nn
+from .
