@@ -1,4 +1,4 @@
-/* What the two halves of the parser, expressions and statements, share. */
+/* What the parts of the parser, expressions, literals and statements, share. */
 #ifndef TC_CAPTURE_PARSE_H
 #define TC_CAPTURE_PARSE_H
 
@@ -41,6 +41,10 @@ ast *tc_p_targets(parser *p);           /* of `for`: without `in` */
 void tc_p_bind(parser *p, ast *target); /* checks and binds an assignment's target */
 void tc_p_params(parser *p, scope *s, bool lambda);
 void tc_p_call_args(parser *p, ast *call);
+ast *tc_p_constant(parser *p, const token *at, V v);
+ast *tc_p_name_node(parser *p, str *name, const token *at); /* a use of the name in the scope */
 ast *tc_p_bound_name(parser *p, str *name, const token *at);
+ast *tc_p_strings(parser *p); /* adjacent string literals: a constant, or an f-string */
+ast *tc_p_number(parser *p);
 
 #endif

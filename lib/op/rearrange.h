@@ -1,0 +1,22 @@
+/* Short names that the families of rearrange.c, pad.c and part.c share. */
+#ifndef TC_OP_REARRANGE_H
+#define TC_OP_REARRANGE_H
+
+#include "op/lower.h"
+#include "op/shape.h"
+
+static inline tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
+static inline tc_lv integer(tc_lower *l, int64_t v) { return tc_l_const(l, TC_I64, tc_scalar_int(v)); }
+static inline tc_lv both(tc_lower *l, tc_lv a, tc_lv b) { return a == TC_LV_NONE ? b : b == TC_LV_NONE ? a : tc_l_op2(l, TC_X_AND, a, b); }
+static inline tc_lv zero(tc_lower *l) { return tc_l_cast(l, integer(l, 0), tc_l_type(l, 0)); }
+static inline tc_sym sint(const tc_lower *l, int64_t v) { return tc_sym_int(l->loop->sym, v); }
+static inline tc_affine at(tc_lower *l, const tc_meta *m, int d, int axis) {
+    return tc_sym_is_int(m->size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, axis);
+}
+
+#define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
+#define COMPOSED(SCHEMA, decompose_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
+
+#endif
