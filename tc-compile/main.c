@@ -97,18 +97,9 @@ static tc_status write_pt2(compile_job *j) {
     }
     if (!s) {
         tc_extra extra = {tc_packed_path(&j->arena, j->isa), code.data, code.len};
-        const char *const stores[] = {"embed", "extern", "none", NULL};
-        int store = 0;
-        s = tc_cmd_choice(j->c, TC_OPT_store_weights, stores, 0, &store);
-        tc_archive_content content = {.programs = (const tc_program *const *)j->programs,
-                                      .nprograms = j->n,
-                                      .extra = &extra,
-                                      .nextra = code.len > 0,
-                                      .without_weights = store == 2};
-        if (!s && store == 1) s = tc_error(TC_UNSUPPORTED, "--store-weights=extern");
-        tc_out *o = NULL;
-        if (!s) s = tc_cmd_create(j->c, tc_cmd_get(j->c, TC_OPT_out), true, &o);
-        if (!s) s = tc_cmd_finish(j->c, o, tc_archive_write(o, &content));
+        tc_archive_content content = {
+            .programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = &extra, .nextra = code.len > 0};
+        s = tc_cmd_write_archive(j->c, content);
     }
     tc_buf_free(&code);
     return s;

@@ -56,19 +56,13 @@ static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
     for (int i = 0; i < n; i++) TC_TRY(decompose(c, p[i]));
     TC_TRY(choose(c, &to));
     TC_TRY(print_level(c, &level));
-    static const char *const stores[] = {"embed", "none", "extern", NULL};
-    int store;
-    TC_TRY(tc_cmd_choice(c, TC_OPT_store_weights, stores, 0, &store));
-    if (store == 2) return tc_error(TC_UNSUPPORTED, "--store-weights=extern is not supported");
+    if (to == TO_PT2) return tc_cmd_write_archive(c, (tc_archive_content){.programs = (const tc_program *const *)p, .nprograms = n});
     tc_out *o;
     int64_t opset;
     TC_TRY(tc_cmd_int(c, TC_OPT_opset, TC_ONNX_OPSET_MIN, TC_ONNX_OPSET_MAX, TC_ONNX_OPSET_DEFAULT, &opset));
-    TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), to == TO_PT2 || to == TO_ONNX, &o));
+    TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), to == TO_ONNX, &o));
     tc_status st = NULL;
-    if (to == TO_PT2) {
-        tc_archive_content content = {.programs = (const tc_program *const *)p, .nprograms = n, .without_weights = store == 1};
-        st = tc_archive_write(o, &content);
-    } else if (to == TO_ONNX) {
+    if (to == TO_ONNX) {
         st = tc_onnx_write(o, p[0], (int)opset, TC_VERSION); /* the program for inference is the first */
     } else {
         tc_buf b = {0};

@@ -24,6 +24,7 @@ tc_status tc_archive_open(tc_blob *b, tc_archive **out_archive);
 tc_archive *tc_archive_of_program(tc_program *p, const char *file);
 void tc_archive_close(tc_archive *a); /* NULL is allowed */
 size_t tc_archive_count(const tc_archive *a);
+const char *tc_archive_path(const tc_archive *a); /* of its file, as messages name it */
 const char *tc_archive_name(const tc_archive *a, size_t i);
 /* NAME NULL: the only program, else "model". TC_USAGE listing the names when there is no such one. The program is as the archive has it: in-place
  * operators and views included (pass/functionalise.h is the caller's next step). Values keep their names; results are typed by
@@ -47,7 +48,7 @@ typedef struct {
     int nprograms; /* by tc_program.name; weights that they share are written once */
     const tc_extra *extra;
     int nextra;           /* compiled code and the like; the models' source is added from the programs */
-    bool without_weights; /* --store-weights=none: the configuration is written, the bytes are not */
+    bool without_weights; /* --store-weights=none and extern: the configuration is written, the bytes are not */
 } tc_archive_content;
 /* Programs must be functional. What torch.export.load accepts. TC_UNSUPPORTED names what PyTorch has no form for. */
 tc_status tc_archive_write(tc_out *o, const tc_archive_content *content);

@@ -138,7 +138,8 @@ static tc_status add_config(tc_zip_writer *z, const folder *f, const tc_program 
 
 static tc_status add_folder(tc_zip_writer *z, const folder *f, const tc_archive_content *c, bool (*wanted)(const tc_input *)) {
     char path[64];
-    for (size_t g = 0; g < f->groups.len && !c->without_weights; g++) {
+    bool left_out = c->without_weights && !strcmp(f->folder, "weights"); /* constants have no other place */
+    for (size_t g = 0; g < f->groups.len && !left_out; g++) {
         snprintf(path, sizeof path, "data/%s/%s_%zu", f->folder, f->stem, g);
         TC_TRY(add(z, path, (const void *)f->groups.data[g].begin, f->groups.data[g].end - f->groups.data[g].begin));
     }

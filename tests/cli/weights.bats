@@ -86,3 +86,29 @@ loads() { # FILE [OPTIONS]: fills one.pt2 with the weights of two.pt2
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"weights, not a program"*"tc-export FILE.py:CLASS --weights w.pt"* ]]
 }
+
+@test "--store-weights=extern keeps weights beside the program, which finds them, compiled or not, constants staying inside" {
+    cat >c.py <<'P'
+import torch
+import torch.nn as nn
+class C(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 4)
+        self.register_buffer("scale", torch.tensor([1.0, 2.0, 3.0, 4.0]), persistent=False)
+    def forward(self, x):
+        return self.a(x) * self.scale + torch.tensor([0.5, 0.25, 0.125, 1.0])
+P
+    tc-export c.py:C --input x=2x3xf32 -o inside.pt2
+    tc-export c.py:C --input x=2x3xf32 --store-weights=extern -o outside.pt2
+    tc-run inside.pt2 --input x=2x3xf32=1,2,3,4,5,6 --output @y.npy
+    tc-run outside.pt2 --input x=2x3xf32=1,2,3,4,5,6 --expect @y.npy
+    tc-compile outside.pt2 --store-weights=extern -o native.pt2
+    tc-run native.pt2 --input x=2x3xf32=1,2,3,4,5,6 --expect @y.npy
+    [ "$(tc-ckpt ls outside.safetensors | grep -c 'a\.\(weight\|bias\)')" -eq 2 ]
+    tc-export outside.pt2 -o joined.pt2 # embedded again
+    rm outside.safetensors native.safetensors
+    tc-run joined.pt2 --input x=2x3xf32=1,2,3,4,5,6 --expect @y.npy
+    run -3 tc-run outside.pt2 --input x=2x3xf32=1,2,3,4,5,6
+    run -2 bash -c 'tc-export c.py:C --input x=2x3xf32 --store-weights=extern >none.pt2'
+}
