@@ -150,11 +150,13 @@ tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_log); i++) {
         const char *t = tc_cmd_value(c, TC_OPT_log, i);
         tc_buf list = {0};
-        bool known = false;
-        for (const char *const *k = c->tool->topics; k && *k; k++) {
-            known |= strcmp(*k, t) == 0;
-            tc_buf_printf(&list, "%s%s", list.len ? ", " : "", *k);
+        bool known = true;
+        for (const char *p = t; known; p += strcspn(p, ",") + 1) { /* guards,shapes */
+            known = false;
+            for (const char *const *k = c->tool->topics; k && *k; k++) known |= strlen(*k) == strcspn(p, ",") && !strncmp(*k, p, strlen(*k));
+            if (!p[strcspn(p, ",")]) break;
         }
+        for (const char *const *k = c->tool->topics; k && *k; k++) tc_buf_printf(&list, "%s%s", list.len ? ", " : "", *k);
         tc_status s =
             known ? NULL : tc_usage(c, "--log %s: no such topic, expected one of %s", t, list.len ? list.data : "none (this program has no topics)");
         tc_buf_free(&list);
@@ -237,6 +239,9 @@ tc_status tc_cmd_seconds(const tc_cmd *c, tc_opt_id id, double *out) {
 
 bool tc_cmd_logs(const tc_cmd *c, const char *topic) {
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_log); i++)
-        if (strcmp(tc_cmd_value(c, TC_OPT_log, i), topic) == 0) return true;
+        for (const char *p = tc_cmd_value(c, TC_OPT_log, i);; p += strcspn(p, ",") + 1) {
+            if (strlen(topic) == strcspn(p, ",") && !strncmp(topic, p, strlen(topic))) return true;
+            if (!p[strcspn(p, ",")]) break;
+        }
     return false;
 }

@@ -1,4 +1,5 @@
 /* --help in its forms, all from the option table: text for people, a tab-separated list for tests, bash completion, mdoc. */
+#include "capture/codes.h"
 #include "base/text.h"
 #include "cmd/internal.h"
 
@@ -147,5 +148,10 @@ tc_status tc_cmd_print_help(const tc_cmd *c, const char *form) {
         tc_buf_free(&b);
         return NULL;
     }
-    return tc_usage(c, "--help=%s: expected text, options, bash or man", form);
+    tc_buf b = {0};
+    bool known = !strncmp(form, "TC", 2) && tc_capture_explain(&b, form);
+    if (!strcmp(form, "codes")) known = true, tc_capture_codes_mdoc(&b);
+    if (known) fwrite(b.data, 1, b.len, stdout);
+    tc_buf_free(&b);
+    return known ? NULL : tc_usage(c, "--help=%s: expected text, options, bash, man, codes or an identifier as TC0123", form);
 }

@@ -5,6 +5,7 @@
 #include "op/decompose.h"
 #include "op/functionalise.h"
 #include "pass/dce.h"
+#include "report.h"
 #include "runtime/runtime.h"
 #include "version.h"
 
@@ -26,7 +27,7 @@ static tc_status choose(tc_cmd *c, format *out) {
         if (!strcmp(dot + 1, formats[i])) suffix = i;
     if (to >= 0 && suffix >= 0 && to != suffix) return tc_usage(c, "--to %s does not fit -o %s", formats[to], path);
     *out = to >= 0 ? (format)to : suffix >= 0 ? (format)suffix : TO_PT2;
-    if (tc_cmd_has(c, TC_OPT_print)) *out = TO_TEXT;
+    if (tc_cmd_has(c, TC_OPT_print) || tc_cmd_has(c, TC_OPT_summary)) *out = TO_TEXT;
     return NULL;
 }
 
@@ -50,7 +51,16 @@ static tc_status decompose(tc_cmd *c, tc_program *p) {
     return tc_program_verify(p);
 }
 
+static void log_topics(const tc_cmd *c, const tc_program *p) {
+    tc_buf b = {0};
+    if (tc_cmd_logs(c, "guards")) report_guards(&b, p);
+    if (tc_cmd_logs(c, "shapes")) report_shapes(&b, p);
+    fwrite(tc_buf_str(&b), 1, b.len, stderr);
+    tc_buf_free(&b);
+}
+
 static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
+    for (int i = 0; i < n; i++) log_topics(c, p[i]);
     format to = TO_PT2;
     tc_print_level level;
     for (int i = 0; i < n; i++) TC_TRY(decompose(c, p[i]));
@@ -67,7 +77,8 @@ static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
     } else {
         tc_buf b = {0};
         for (int i = 0; i < n; i++) {
-            if (to == TO_DOT) tc_program_print_dot(&b, p[i]);
+            if (tc_cmd_has(c, TC_OPT_summary)) report_summary(&b, p[i]);
+            else if (to == TO_DOT) tc_program_print_dot(&b, p[i]);
             else tc_program_print(&b, p[i], level);
         }
         st = tc_out_write(o, tc_buf_str(&b), b.len);
@@ -175,9 +186,11 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_dim,           TC_OPT_arg,   TC_OPT_args,  TC_OPT_source, TC_OPT_weights,   TC_OPT_rename,
-                                    TC_OPT_select, TC_OPT_store_weights, TC_OPT_mode,  TC_OPT_model, TC_OPT_seed,   TC_OPT_decompose, TC_OPT_print,
-                                    TC_OPT_to,     TC_OPT_out,           TC_OPT_opset, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,   TC_OPT_dim,    TC_OPT_arg,       TC_OPT_args,          TC_OPT_source,
+                                    TC_OPT_weights, TC_OPT_rename, TC_OPT_select,    TC_OPT_store_weights, TC_OPT_mode,
+                                    TC_OPT_model,   TC_OPT_seed,   TC_OPT_decompose, TC_OPT_print,         TC_OPT_summary,
+                                    TC_OPT_to,      TC_OPT_out,    TC_OPT_opset,     TC_OPT_NONE};
+static const char *const topics[] = {"guards", "shapes", NULL};
 static const tc_tool tool = {
     .name = "tc-export",
     .operands = "[FILE.py:CLASS | PROGRAM]",
@@ -186,6 +199,7 @@ static const tc_tool tool = {
     .details = "FILE.py:CLASS is a module in the model language; without CLASS its classes are listed. A .pt2 archive or an ONNX model (stdin when "
                "absent or -) is read, checked and written again.",
     .options = options,
+    .topics = topics,
     .run = run,
 };
 

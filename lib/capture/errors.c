@@ -1,6 +1,7 @@
 /* Exceptions of the language and limits: raising, catching, and turning what nobody caught into a tc_status with the place in
  * the user's file. Frames of the embedded sources are skipped: the place is the innermost line of the user's own. */
 #include "capture/ast.h"
+#include "capture/codes.h"
 #include "capture/torch.h"
 
 #include <stdio.h>
@@ -217,7 +218,7 @@ static const char *message_of(C *c, V v) {
 
 tc_status tc_exc_status(C *c, V v) {
     exc *e = (exc *)v;
-    const char *name = v->type->name->s, *msg = message_of(c, v);
+    const char *name = v->type->name->s, *msg = message_of(c, v), *id = tc_capture_code_of(name, msg, e->raised);
     if (e->limit || !strcmp(name, "UnsupportedError")) name = NULL;
     const char *sep = name && *msg ? ": " : "";
     if (!name) name = "";
@@ -225,8 +226,9 @@ tc_status tc_exc_status(C *c, V v) {
     if (e->file) {
         int col = e->col;
         char *src = line_text(c, e->file, e->line, &col);
-        s = tc_error_at(e->code, (tc_place){.file = e->file->name, .line = e->line, .col = col, .offset = -1, .text = src}, "%s%s%s", name, sep, msg);
-    } else s = tc_error(e->code, "%s%s%s", name, sep, msg);
+        s = tc_error_at(e->code, (tc_place){.file = e->file->name, .line = e->line, .col = col, .offset = -1, .text = src}, "%s%s%s [%s]", name, sep,
+                        msg, id);
+    } else s = tc_error(e->code, "%s%s%s [%s]", name, sep, msg, id);
     if (e->trace) {
         const char *p = e->trace;
         while (*p) {

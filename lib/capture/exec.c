@@ -181,6 +181,7 @@ _Noreturn static void raise_statement(C *c, frame *f, const ast *n) {
         ((exc *)e)->cause = cause == c->none ? cause : as_exception(c, cause);
     }
     if (f->handling) ((exc *)e)->context = f->handling;
+    ((exc *)e)->raised = !f->sc->file->embedded;
     tc_raise_value(c, e);
 }
 
@@ -480,7 +481,9 @@ static void assertion(C *c, frame *f, const ast *n) {
     V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
     f->at = n;
     type *e = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "AssertionError", 14));
-    tc_raise_value(c, tc_exc_new(c, e, msg ? tc_tuple(c, 1, &msg) : tc_tuple(c, 0, NULL)));
+    V failed = tc_exc_new(c, e, msg ? tc_tuple(c, 1, &msg) : tc_tuple(c, 0, NULL));
+    ((exc *)failed)->raised = !f->sc->file->embedded;
+    tc_raise_value(c, failed);
 }
 
 static flow statement(C *c, frame *f, const ast *n) {

@@ -179,6 +179,7 @@ typedef struct {
     int line, col;
     const char *trace;
     bool limit;
+    bool raised; /* by the model's own raise or assert */
     tc_code code;
 } exc;
 typedef struct {

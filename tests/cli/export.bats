@@ -131,6 +131,35 @@ PY
     done
 }
 
+@test "errors end in an identifier that --help explains" {
+    fails 3 "[TC0121]" tc-export m.py:Data --input x=Bxf32 --print
+    fails 3 "[TC0181]" tc-export m.py:Net --arg biass=False --input x=Bx4xf32 --print
+    run --separate-stderr tc-export --help=TC0121
+    [[ "$status" -eq 0 && "$output" == TC0121*cause:*branch*cure:*torch.cond* ]]
+    fails 2 "identifier as TC0123" tc-export --help=TC0998
+    cat >own.py <<'PY'
+from torch import nn
+
+
+class Own(nn.Module):
+    def forward(self, x):
+        if x.dim() != 2:
+            raise RuntimeError("two dimensions, please")
+        return x.expand(7, 3)
+PY
+    fails 3 "two dimensions, please [TC0190]" tc-export own.py:Own --input x=Bxf32 --print
+    fails 3 "[TC0162]" tc-export own.py:Own --input x=Bx2xf32 --print
+}
+
+@test "--log=guards,shapes names the line that forced each; --summary counts" {
+    run --separate-stderr tc-export m.py:Branch --input x=Bx3xf32 --dim B=1..9 --log=guards,shapes --summary
+    [[ "$stderr" == *"4 <= B  # m.py:28"*"x: f32[B, 3]"*"B: 4 to 9  # m.py:28"* ]]
+    [[ "$output" == *"graph: 1 nodes of 1 operators, 1 inputs, 1 outputs, 1 guards"*"1 aten.mul"* ]]
+    run --separate-stderr tc-export m.py:Net --mode eval --input x=Bx4xf32 --summary
+    [[ "$output" == *"parameters: 2 tensors, 15 elements, 60 bytes"* ]]
+    fails 2 "expected one of guards, shapes" tc-export m.py:Branch --input x=Bx3xf32 --log=guards,none --print
+}
+
 @test "the seed decides the weights" {
     tc-export m.py:Net --mode eval --input x=2x4xf32 -o a.pt2
     tc-export m.py:Net --mode eval --input x=2x4xf32 --seed 0 -o b.pt2
