@@ -172,8 +172,6 @@ static void write_store(ew *e, int s) {
     ew_line(e, "%sy%d[%s] = %s;", when, s, cx_text(e->p, step), v);
 }
 
-static void write_results(ew *e);
-
 /* Nothing is computed in a block: whatever is reduced lies in memory. */
 static bool idle_block(ew *e) {
     for (int k = 0; k < e->t->n; k++)
@@ -183,48 +181,111 @@ static bool idle_block(ew *e) {
     return true;
 }
 
-/* The loop over elements `from` to `to` of a block that starts at k0, in segments; pointers are there. */
-static void write_block(ew *e, const char *from, const char *to) {
-    int nseg = split(e);
+/* Segments of one loop over elements `from` to `to` of a block that starts at k0. */
+typedef struct {
+    const char *from, *to;
+    int n, at;       /* segments; the one being written */
+    const int *uses; /* last_uses */
+} segments;
+
+static bool in_segment(const ew *e, const segments *g, size_t i) {
+    return e->mine[i] && e->at[i] == AT_NONE && !cheap_leaf(&e->l->inst.data[i]) && e->seg[i] == g->at;
+}
+/* The values that the segment computes, and the cheap leaves that it reads. */
+static bool *segment_values(ew *e, const segments *g) {
     size_t n = e->l->inst.len;
-    int *last = last_uses(e, nseg);
-    for (size_t i = 0; i < n && nseg > 1; i++) { /* what crosses a segment has an array */
+    bool *used = TC_NEWN(e->p->a, bool, n + 1);
+    for (size_t i = 0; i < n; i++) {
+        if (!in_segment(e, g, i)) continue;
+        tc_lv ops[20];
+        int k = operands_of(&e->l->inst.data[i], ops);
+        used[i] = true;
+        while (k-- > 0) used[ops[k]] |= cheap_leaf(&e->l->inst.data[ops[k]]);
+    }
+    for (size_t i = 0; i < n; i++) used[i] |= g->at == g->n - 1 && g->uses[i] == g->at && cheap_leaf(&e->l->inst.data[i]);
+    for (size_t i = 0; i < n; i++) used[i] &= e->mine[i] && e->at[i] == AT_NONE;
+    return used;
+}
+
+static void write_results(ew *e);
+static void write_segment(ew *e, const segments *g, const bool *values) {
+    size_t n = e->l->inst.len;
+    ew_line(e, "TC_IVDEP for (int64_t i = %s; i < %s; i++) {", g->from, g->to);
+    ew_open(e);
+    for (size_t i = 0; i < n; i++)
+        if (values[i]) declare(e, (tc_lv)i, true), e->at[i] = AT_INNER;
+    for (size_t i = 0; i < n; i++) {
+        if (e->at[i] != AT_INNER) continue;
+        if (e->ph->mat[i] == MAT_SCRATCH) ew_line(e, "m%zu[%s] = v%zu;", i, ew_kept_index(e, (tc_lv)i, true), i);
+        else if (e->ph->mat[i] == MAT_COLUMNS) ew_line(e, "m%zu[i] = v%zu;", i, i);
+        else if (!cheap_leaf(&e->l->inst.data[i]) && g->uses[i] > g->at) ew_line(e, "t%zu[i] = v%zu;", i, i);
+    }
+    if (g->at == g->n - 1) write_results(e);
+    ew_close(e);
+    for (size_t i = 0; i < n; i++)
+        if (e->at[i] == AT_INNER) e->at[i] = AT_NONE;
+}
+
+/* A segment with an operation that has a branch for large arguments: one loop looks for them, then one of two computes. */
+static void write_rare(ew *e, const segments *g, const bool *values, tc_lv op) {
+    tc_lv x = e->l->inst.data[op].a[0];
+    bool *need = TC_NEWN(e->p->a, bool, e->l->inst.len + 1);
+    need[x] = true;
+    for (tc_lv i = x; i >= 0; i--) {
+        tc_lv ops[20];
+        int k = need[i] && values[i] ? operands_of(&e->l->inst.data[i], ops) : 0;
+        while (k-- > 0) need[ops[k]] = true;
+    }
+    ew_line(e, "int large = 0;");
+    ew_line(e, "TC_IVDEP for (int64_t i = %s; i < %s; i++) {", g->from, g->to);
+    ew_open(e);
+    for (tc_lv i = 0; i <= x; i++)
+        if (need[i] && values[i]) declare(e, i, true), e->at[i] = AT_INNER;
+    ew_line(e, "large |= tc_x_is_large_%s(%s);", ew_suffix(e->l->inst.data[op].dtype), ew_ref(e, x));
+    ew_close(e);
+    for (tc_lv i = 0; i <= x; i++)
+        if (e->at[i] == AT_INNER) e->at[i] = AT_NONE;
+    ew_line(e, "if (!large) {");
+    ew_open(e);
+    e->quick = true;
+    write_segment(e, g, values);
+    e->quick = false;
+    ew_close(e);
+    ew_line(e, "if (large) {");
+    ew_open(e);
+    write_segment(e, g, values);
+    ew_close(e);
+}
+
+/* The loop over elements `from` to `to` of a block, in segments; pointers are there. */
+static void write_block(ew *e, const char *from, const char *to) {
+    segments g = {.from = from, .to = to, .n = split(e)};
+    size_t n = e->l->inst.len;
+    g.uses = last_uses(e, g.n);
+    for (size_t i = 0; i < n && g.n > 1; i++) { /* what crosses a segment has an array */
         const tc_linst *in = &e->l->inst.data[i];
-        if (!e->mine[i] || e->at[i] != AT_NONE || cheap_leaf(in) || last[i] <= e->seg[i]) continue;
+        if (!e->mine[i] || e->at[i] != AT_NONE || cheap_leaf(in) || g.uses[i] <= e->seg[i]) continue;
         if (e->ph->mat[i] == MAT_NONE) ew_line(e, "%s t%zu[%d];", ew_type(in), i, e->ph->block);
     }
     bool *owned = TC_NEWN(e->p->a, bool, n + 1); /* computed in this block: forgotten after it */
-    for (int s = 0; s < nseg; s++) {
-        ew_line(e, "TC_IVDEP for (int64_t i = %s; i < %s; i++) {", from, to);
-        ew_open(e);
-        bool *used = TC_NEWN(e->p->a, bool, n + 1); /* cheap leaves that the segment reads */
-        for (size_t i = 0; i < n; i++) {
-            if (!e->mine[i] || e->at[i] != AT_NONE || cheap_leaf(&e->l->inst.data[i]) || e->seg[i] != s) continue;
-            tc_lv ops[20];
-            int k = operands_of(&e->l->inst.data[i], ops);
-            while (k-- > 0) used[ops[k]] = true;
-        }
-        for (size_t i = 0; i < n; i++) used[i] |= s == nseg - 1 && last[i] == s;
-        for (size_t i = 0; i < n; i++) {
-            const tc_linst *in = &e->l->inst.data[i];
-            if (!e->mine[i] || e->at[i] != AT_NONE) continue;
-            bool leaf = cheap_leaf(in);
-            if (leaf ? !used[i] : e->seg[i] != s) continue;
-            declare(e, (tc_lv)i, true);
-            e->at[i] = AT_INNER;
-            owned[i] = true;
-        }
-        for (size_t i = 0; i < n; i++) {
-            if (e->at[i] != AT_INNER) continue;
-            bool leaf = cheap_leaf(&e->l->inst.data[i]);
-            if (e->ph->mat[i] == MAT_SCRATCH) ew_line(e, "m%zu[%s] = v%zu;", i, ew_kept_index(e, (tc_lv)i, true), i);
-            else if (e->ph->mat[i] == MAT_COLUMNS) ew_line(e, "m%zu[i] = v%zu;", i, i);
-            else if (!leaf && last[i] > s) ew_line(e, "t%zu[i] = v%zu;", i, i);
-        }
-        if (s == nseg - 1) write_results(e);
-        ew_close(e);
+    for (; g.at < g.n; g.at++) {
+        const bool *values = segment_values(e, &g);
+        tc_lv rare = TC_LV_NONE;
         for (size_t i = 0; i < n; i++)
-            if (e->at[i] == AT_INNER) e->at[i] = cheap_leaf(&e->l->inst.data[i]) || s == nseg - 1 ? AT_NONE : e->ph->mat[i] ? AT_KEPT : AT_ARRAY;
+            if (values[i] && ew_rare(&e->l->inst.data[i])) rare = (tc_lv)i;
+        if (rare == TC_LV_NONE) {
+            write_segment(e, &g, values);
+        } else {
+            ew_line(e, "{");
+            ew_open(e);
+            write_rare(e, &g, values, rare);
+            ew_close(e);
+        }
+        for (size_t i = 0; i < n; i++) {
+            if (!values[i]) continue;
+            owned[i] = true;
+            if (!cheap_leaf(&e->l->inst.data[i]) && g.at < g.n - 1) e->at[i] = e->ph->mat[i] ? AT_KEPT : AT_ARRAY;
+        }
     }
     for (size_t i = 0; i < n; i++)
         if (owned[i]) e->at[i] = e->ph->mat[i] ? AT_KEPT : AT_NONE;

@@ -135,6 +135,10 @@ bool ew_plain_load(const tc_linst *in) {
     return true;
 }
 
+bool ew_rare(const tc_linst *in) {
+    return in->kind == TC_L_SCALAR && (in->op == TC_X_SIN || in->op == TC_X_COS || in->op == TC_X_TAN) && tc_is_float(in->dtype);
+}
+
 static const char *load_text(ew *e, tc_lv v, bool inner) {
     const tc_linst *in = &e->l->inst.data[v];
     const caccess *x = &e->p->inst_access[v];
@@ -196,8 +200,8 @@ const char *ew_value(ew *e, tc_lv v, bool inner) {
         return T(e, "tc_x_cast_%s_%s(tc_x_cast_%s_%s(%s))", ew_suffix(in->narrow), ew_suffix(in->dtype), ew_suffix(in->dtype), ew_suffix(in->narrow),
                  ew_ref(e, in->a[0]));
     case TC_L_SCALAR: {
-        const char *s =
-            T(e, "tc_x_%s_%s(%s", op_names[in->op], ew_suffix(in->op == TC_X_WHERE ? in->dtype : all[in->a[0]].dtype), ew_ref(e, in->a[0]));
+        const char *s = T(e, "tc_x_%s%s_%s(%s", op_names[in->op], e->quick && ew_rare(in) ? "_small" : "",
+                          ew_suffix(in->op == TC_X_WHERE ? in->dtype : all[in->a[0]].dtype), ew_ref(e, in->a[0]));
         for (int k = 1; k < 3 && in->a[k] != TC_LV_NONE; k++) s = T(e, "%s, %s", s, ew_ref(e, in->a[k]));
         return T(e, "%s)", s);
     }

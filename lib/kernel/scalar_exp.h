@@ -121,6 +121,18 @@ static inline double tc_x_tanh_f64(double x) {
     return __builtin_copysign(a < 0x1p-28 ? a : q + r / d, x);
 }
 
+/* For float32 functions: exp(x) to 2^-32 for -1022 < x / ln 2 < 1023 */
+static inline double tc_x_exp_lite(double x) {
+    double t = tc_fma(x, 0x1.71547652b82fep+0, 0x1.8p52 + 1023), r = tc_fma(-(t - (0x1.8p52 + 1023)), 0x1.62e42fefa39efp-1, x);
+    double p = tc_fma(0x1.6c7425d9cd9cbp-13, r, 0x1.6d74cc765f505p-10);
+    p = tc_fma(p, r, 0x1.113d15b7d27a0p-7);
+    p = tc_fma(p, r, 0x1.5554ad5f4a139p-5);
+    p = tc_fma(p, r, 0x1.55552b071082ep-3);
+    p = tc_fma(p, r, 0x1.000000283aa52p-1);
+    p = tc_fma(p, r, 0x1.0000001431fb3p+0);
+    return tc_fma(p, r, 1) * tc_from_bits_f64(tc_bits_f64(t) << 52);
+}
+
 /* ---- float32 ----
  * Polynomials are summed in pairs (Estrin): half of the latency. t = 1.5 * 2^23 + bias + k holds k in its low bits, so that powers
  * of two are made by a shift: 2^k with a bias of 127, 2^floor(k / 2) and the rest of 2^k with 254. */
@@ -175,7 +187,21 @@ static inline float tc_x_tanh_f32(float x) {
     float d = tc_fmaf(h, tc_x_exp_p_f32(tc_x_exp_r_f32(2 * c, t - TC_X_EXP_T1)), h + 1);
     return __builtin_copysignf(a >= 0.9f ? 1 - 2 / d : low, x); /* NaN takes the lower piece */
 }
-static inline float tc_x_expm1_f32(float x) { return (float)tc_x_expm1_f64(x); }
+/* exp(r) - 1 - r for -0.35 <= r <= 0.405, to 2^-30 of exp(r) - 1 */
+static inline float tc_x_exp_w_f32(float r) {
+    float s = r * r, b = tc_fmaf(0x1.110ad6p-7f, r, 0x1.5554cep-5f), c = tc_fmaf(0x1.ab8534p-13f, r, 0x1.6d6e1cp-10f);
+    return tc_fmaf(0.5f * r, r, tc_fmaf(tc_fmaf(c, s, b), s, 0x1.555558p-3f * r) * s);
+}
+/* In halves, so that it does not overflow: 2^(k-1) - 1/2 + 2^(k-1) r, with what its rounding loses, and the small rest. k = 0 up to 0.4:
+ * from there on less is lost in 1/2 + r. */
+static inline float tc_x_expm1_f32(float x) {
+    float c = tc_x_clamp_f32(x, -20, 89), t = tc_fmaf(c, 0x1.715476p+0f, -0.08f) + 0x1.8000fcp23f, k = t - 0x1.8000fcp23f, h = tc_x_pow2_all_f32(t);
+    float a = tc_fmaf(-k, 0x1.62e43p-1f, c), r = tc_fmaf(k, 0x1.05c61p-29f, a), l = tc_fmaf(k, 0x1.05c61p-29f, a - r);
+    float u = h - 0.5f, y = tc_fmaf(h, r, u), e = tc_fmaf(h, r, u - y) + ((h - u) - 0.5f);
+    y = 2 * (y + tc_fmaf(h, tc_x_exp_w_f32(r), tc_fmaf(h, tc_fmaf(l, r, l), e)));
+    y = __builtin_fabsf(x) < 0x1p-25f ? x : y;
+    return x != x ? x : y;
+}
 static inline float tc_x_sinh_f32(float x) {
     double a = __builtin_fabsf(x), e = tc_x_expm1_f64(a > 100 ? 100 : a);
     return __builtin_copysignf((float)(0.5 * (e + e / (e + 1))), x);

@@ -133,29 +133,85 @@ static inline double tc_x_atanh_f64(double x) {
     return __builtin_copysign(y, x);
 }
 
-/* ---- float32: log in float32, the others through float64, where an error of an ulp does not show ---- */
-static inline float tc_x_log_f32(float x) {
+/* ---- float32: logarithms in float32, the others through float64, where an error of an ulp does not show ---- */
+typedef struct {
+    float k, f;
+} tc_x_split32;
+static inline tc_x_split32 tc_x_log_split_f32(float x) { /* x > 0 is 2^k (1 + f) */
     int tiny = x < 0x1p-126f;
     uint32_t u = tc_bits_f32(tiny ? x * 0x1p25f : x) + (0x3f800000u - 0x3f3504f3u);
-    float k = (float)((int32_t)(u >> 23) - (tiny ? 152 : 127)), f = tc_from_bits_f32((u & 0x007fffffu) + 0x3f3504f3u) - 1, z = f * f;
+    return (tc_x_split32){(float)((int32_t)(u >> 23) - (tiny ? 152 : 127)), tc_from_bits_f32((u & 0x007fffffu) + 0x3f3504f3u) - 1};
+}
+/* P of log(1 + f) = f - f^2 / 2 + f^3 P(f) */
+static inline float tc_x_log_p_f32(float f, float z) {
     float p0 = tc_fmaf(-2.4999993993e-1f, f, 3.3333331174e-1f), p1 = tc_fmaf(-1.6668057665e-1f, f, 2.0000714765e-1f);
     float p2 = tc_fmaf(-1.2420140846e-1f, f, 1.4249322787e-1f), p3 = tc_fmaf(-1.1514610310e-1f, f, 1.1676998740e-1f);
-    float p = tc_fmaf(tc_fmaf(tc_fmaf(tc_fmaf(7.0376836292e-2f, z, p3), z, p2), z, p1), z, p0);
-    float y = tc_fmaf(f * z, p, k * 9.0580006145e-06f);
-    y = tc_fmaf(k, 6.9313812256e-01f, tc_fmaf(-0.5f, z, y) + f);
+    return tc_fmaf(tc_fmaf(tc_fmaf(tc_fmaf(7.0376836292e-2f, z, p3), z, p2), z, p1), z, p0);
+}
+static inline float tc_x_log_edges_f32(float x, float y) {
     float edge = x < 0 ? __builtin_nanf("") : x == 0 ? -__builtin_inff() : x; /* inf and NaN are themselves */
     return ((x > 0) & (x < __builtin_inff())) ? y : edge;
 }
-static inline double tc_x_log1p_quick(double x) { /* to float64's last bits */
-    double u = 1 + x, c = x - (u - 1), l = tc_x_log_f64(u);
-    return ((u > 0) & (u < __builtin_inf())) ? l + c / u : l;
+static inline float tc_x_log_f32(float x) {
+    tc_x_split32 a = tc_x_log_split_f32(x);
+    float f = a.f, z = f * f, y = tc_fmaf(f * z, tc_x_log_p_f32(f, z), a.k * 9.0580006145e-06f);
+    return tc_x_log_edges_f32(x, tc_fmaf(a.k, 6.9313812256e-01f, tc_fmaf(-0.5f, z, y) + f));
 }
-static inline float tc_x_log2_f32(float x) { return (float)(tc_x_log_f64(x) * 0x1.71547652b82fep+0); }
-static inline float tc_x_log10_f32(float x) { return (float)(tc_x_log_f64(x) * 0x1.bcb7b1526e50ep-2); }
-static inline float tc_x_log1p_f32(float x) { return __builtin_fabsf(x) < 0x1p-30f ? x : (float)tc_x_log1p_quick(x); }
+/* log(1 + f) as h + l: f - f^2 / 2 with what its rounding loses, and the rest */
+typedef struct {
+    float h, l;
+} tc_x_ff;
+static inline tc_x_ff tc_x_log_ff_f32(float f) {
+    float z = f * f, h = tc_fmaf(-0.5f, z, f), l = tc_fmaf(-0.5f, tc_fmaf(f, f, -z), tc_fmaf(-0.5f, z, f - h));
+    return (tc_x_ff){h, tc_fmaf(f * z, tc_x_log_p_f32(f, z), l)};
+}
+/* kh + kl + log(1 + f) (c + cl), kh 0 or larger than what is added */
+static inline float tc_x_log_scaled_f32(float f, float kh, float kl, float c, float cl) {
+    tc_x_ff a = tc_x_log_ff_f32(f);
+    float p = a.h * c, e = tc_fmaf(a.l, c, tc_fmaf(a.h, cl, tc_fmaf(a.h, c, -p))), s = kh + p;
+    return s + (((kh - s) + p) + (kl + e));
+}
+static inline float tc_x_log2_f32(float x) {
+    tc_x_split32 a = tc_x_log_split_f32(x);
+    return tc_x_log_edges_f32(x, tc_x_log_scaled_f32(a.f, a.k, 0, 0x1.715476p+0f, 0x1.4ae0cp-26f));
+}
+static inline float tc_x_log10_f32(float x) {
+    tc_x_split32 a = tc_x_log_split_f32(x);
+    return tc_x_log_edges_f32(x, tc_x_log_scaled_f32(a.f, a.k * 0x1.344p-2f, a.k * 0x1.3509f8p-18f, 0x1.bcb7b2p-2f, -0x1.5b235ep-27f));
+}
+/* u = 1 + x and what its rounding lost, which goes to f's scale */
+static inline float tc_x_log1p_f32(float x) {
+    float u = 1 + x, c = x > 1 ? 1 - (u - x) : x - (u - 1);
+    uint32_t v = tc_bits_f32(u) + (0x3f800000u - 0x3f3504f3u);
+    int32_t e = (int32_t)(v >> 23), least = e < 250 ? e : 250;
+    float k = (float)(e - 127), f = tc_from_bits_f32((v & 0x007fffffu) + 0x3f3504f3u) - 1;
+    float l = c * tc_from_bits_f32((uint32_t)(254 - least) << 23), kh = k * 6.9313812256e-01f;
+    tc_x_ff a = tc_x_log_ff_f32(f);
+    float s = kh + a.h, y = s + (((kh - s) + a.h) + (tc_fmaf(k, 9.0580006145e-06f, a.l) + tc_fmaf(-f, l, l)));
+    y = tc_x_log_edges_f32(u, y);
+    return __builtin_fabsf(x) < 0x1p-26f ? x : y;
+}
+/* For float32 functions: log(x) to 2^-37 for a normal x > 0; the quotient s in float32 and one step of Newton's iteration. */
+static inline double tc_x_log_lite(double x) {
+    uint64_t u = tc_bits_f64(x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
+    double k = tc_from_bits_f64(0x4330000000000000u | u >> 52) - (0x1p52 + 1023),
+           f = tc_from_bits_f64((u & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1;
+    double d = 2 + f, y = 1.0f / (float)d;
+    y = tc_fma(y, tc_fma(-d, y, 1), y);
+    double s = f * y, z = s * s, q = tc_fma(0x1.e3b72a64f688fp-3, z, 0x1.24328e95fa18dp-2);
+    q = tc_fma(q, z, 0x1.999a9d5899722p-2);
+    q = tc_fma(q, z, 0x1.555554da52ee4p-1);
+    q = tc_fma(q, z, 0x1.0000000004a79p+1);
+    return tc_fma(k, 0x1.62e42fefa39efp-1, s * q);
+}
+static inline double tc_x_log1p_quick(double x) { /* x > -1, finite */
+    double u = 1 + x, c = x - (u - 1);
+    return tc_x_log_lite(u) + c * (1.0f / (float)u);
+}
 static inline float tc_x_pow_f32(float x, float y) {
-    double l = tc_x_log_f64(__builtin_fabs((double)x));
-    return (float)tc_x_pow_edges(x, y, tc_x_exp_f64(y * l));
+    double a = __builtin_fabs((double)x), p = y * tc_x_log_edges(a, tc_x_log_lite(a));
+    p = p > 200 ? 200 : p < -200 ? -200 : p;
+    return (float)tc_x_pow_edges(x, y, tc_x_exp_lite(p));
 }
 static inline float tc_x_asinh_f32(float x) {
     double a = __builtin_fabs((double)x), r = tc_x_log1p_quick(a + a * a / (1 + __builtin_sqrt(tc_fma(a, a, 1))));
@@ -163,11 +219,13 @@ static inline float tc_x_asinh_f32(float x) {
 }
 static inline float tc_x_acosh_f32(float x) {
     double t = (double)x - 1;
-    return x < 1 ? __builtin_nanf("") : (float)tc_x_log1p_quick(t + __builtin_sqrt(tc_fma(t, t, 2 * t)));
+    float y = (float)tc_x_log1p_quick(t + __builtin_sqrt(tc_fma(t, t, 2 * t)));
+    return x < 1 ? __builtin_nanf("") : x < __builtin_inff() ? y : x;
 }
 static inline float tc_x_atanh_f32(float x) {
     double a = __builtin_fabs((double)x), r = 0.5 * tc_x_log1p_quick(2 * a / (1 - a));
-    return __builtin_copysignf(a < 0x1p-14 ? (float)tc_fma(a * a, a * (1.0 / 3), a) : (float)r, x);
+    float edge = a == 1 ? __builtin_inff() : __builtin_nanf("");
+    return __builtin_copysignf(a < 0x1p-14 ? (float)tc_fma(a * a, a * (1.0 / 3), a) : a < 1 ? (float)r : edge, x);
 }
 
 /* 2^y in PyTorch's ldexp is pow(2, y) rounded to the type. */

@@ -79,7 +79,26 @@ static inline float tc_x_erf_f32(float x) {
     float p2 = tc_fmaf(-0x1.38e000p-11f, s, 0x1.471a58p-8f);
     return t > 0.927734375f ? far : tc_fmaf(tc_fmaf(tc_fmaf(p2, s2, p1), s2, p0), x, x); /* NaN takes the nearer piece */
 }
-static inline float tc_x_erfc_f32(float x) { return (float)tc_x_erfc_f64(x); }
+/* exp(-x^2) R(q) in float64 with q = (x - 4) / (x + 4) from 0 on, to 2^-32: the square of a float32 is exact, 1 / (x + 4) is a float32
+ * quotient and one step of Newton's iteration. */
+static inline float tc_x_erfc_f32(float x) {
+    double a = __builtin_fabsf(x), c = a > 10.3 ? 10.3 : a, s = c * c, d = c + 4, y = 1.0f / (float)d;
+    y = tc_fma(y, tc_fma(-d, y, 1), y);
+    double q = tc_fma(-8, y, 1);
+    double p = tc_fma(0x1.a9ca3c0aebd32p-14, q, -0x1.d9a23d68fb16ep-16);
+    p = tc_fma(p, q, -0x1.ab5515708dcf9p-11);
+    p = tc_fma(p, q, 0x1.09fe06e3f03f4p-8);
+    p = tc_fma(p, q, -0x1.a4bbac861aac3p-7);
+    p = tc_fma(p, q, 0x1.00686cb777a89p-5);
+    p = tc_fma(p, q, -0x1.027de22d828fap-4);
+    p = tc_fma(p, q, 0x1.be50167ca37cdp-4);
+    p = tc_fma(p, q, -0x1.5066631ca9459p-3);
+    p = tc_fma(p, q, 0x1.bff01ab658092p-3);
+    p = tc_fma(p, q, -0x1.0949227bbc9d8p-2);
+    p = tc_fma(p, q, 0x1.18932bf03c36fp-3);
+    double far = p * tc_x_exp_lite(-s);
+    return (float)(x != x ? (double)x : x < 0 ? 2 - far : far);
+}
 
 /* Activations that would take five passes or more over a block: x Phi(x), its approximation by tanh, x sigmoid(x). */
 static inline float tc_x_gelu_f32(float x) { return x * 0.5f * (1 + tc_x_erf_f32(x * 0x1.6a09e6p-1f)); }
@@ -113,7 +132,23 @@ static inline double tc_x_erfinv_f64(double y) {
     x = a <= 1 ? x : __builtin_nan("");
     return __builtin_copysign(x, y);
 }
-static inline float tc_x_erfinv_f32(float y) { return (float)tc_x_erfinv_f64(y); }
+/* y P(w), w = -log(1 - y^2): to 2^-29, in w below 5 and in sqrt(w) above, where 1 - |y| is exact */
+static inline float tc_x_erfinv_f32(float y) {
+    double a = __builtin_fabsf(y), w = -tc_x_log_lite((1 - a) * (1 + a)), v = w - 2.5, g = __builtin_sqrt(w > 5 ? w : 5) - 3;
+    double p = tc_fma(0x1.24288e49a807bp-33, v, 0x1.e084dbfdf34dbp-32), q = tc_fma(-0x1.ea360d2413d14p-16, g, 0x1.504175df8c5e8p-13);
+    p = tc_fma(p, v, -0x1.7ac11729c3f40p-27);
+    p = tc_fma(p, v, 0x1.1abbc86d6fa68p-26), q = tc_fma(q, g, -0x1.2384ded26631cp-12);
+    p = tc_fma(p, v, 0x1.01894bc5e7cbdp-21), q = tc_fma(q, g, -0x1.f64cc58586af5p-14);
+    p = tc_fma(p, v, -0x1.cbd4e30700151p-19), q = tc_fma(q, g, 0x1.82c7e46147ce8p-10);
+    p = tc_fma(p, v, -0x1.4f76093b5e274p-18), q = tc_fma(q, g, -0x1.d38fc8031cd5ap-9);
+    p = tc_fma(p, v, 0x1.c9bb5af802c63p-13), q = tc_fma(q, g, 0x1.74be295b29662p-8);
+    p = tc_fma(p, v, -0x1.486399e870935p-10), q = tc_fma(q, g, -0x1.f4e00717ab494p-8);
+    p = tc_fma(p, v, -0x1.11c3e0b2b1900p-8), q = tc_fma(q, g, 0x1.3581062412b04p-7);
+    p = tc_fma(p, v, 0x1.f91e8972fd62ap-3), q = tc_fma(q, g, 0x1.006dc9ccc07d9p+0);
+    p = tc_fma(p, v, 0x1.805c5cff6d61dp+0), q = tc_fma(q, g, 0x1.6a9efbdbfc80ap+1);
+    float edge = a == 1 ? __builtin_copysignf(__builtin_inff(), y) : __builtin_nanf("");
+    return a < 1 ? (float)((w < 5 ? p : q) * (double)y) : edge;
+}
 
 /* sin(pi x) with the exact fraction of x */
 static inline double tc_x_sinpi(double x) {

@@ -1,10 +1,11 @@
 /* sin, cos, tan and their inverses. Part of scalar.h.
  *
- *     x = n pi/2 + r,  |r| <= pi/4;  n mod 4 chooses between sin r and cos r and the sign
+ *     float32:  x = n pi + r,  |r| <= pi/2, one polynomial for sin and, with n half-way between integers, for cos
+ *     float64:  x = n pi/2 + r,  |r| <= pi/4;  n mod 4 chooses between sin r and cos r and the sign
  *
- * float32 is done in float64: n and r by two exact steps for |x| < 2^30, above that x = m 2^e is first replaced by
- * m (2^e mod 2 pi) from a table of double-doubles. float64 takes three steps, and from 2^30 on a product with 192 bits of 2/pi,
- * the one branch here: block primitives run the branch-free part over a block and repair large arguments afterwards.
+ * float32 is reduced in float64 by two exact steps for |x| < 2^40; above that x = m 2^e is first replaced by m (2^e mod 2 pi) from a
+ * table of double-doubles. float64 takes three steps, and from 2^30 on a product with 192 bits of 2/pi. These are the branches here:
+ * block primitives and emitted loops take the branch-free part, tc_x_sin_small_T, where no argument of a block is large.
  * Polynomials of float64 are FreeBSD's k_sin.c, k_cos.c, s_atan.c, e_asin.c (Sun, freely granted). */
 #ifndef TC_KERNEL_SCALAR_TRIG_H
 #define TC_KERNEL_SCALAR_TRIG_H
@@ -50,46 +51,68 @@ static const double tc_x_mod_2pi[88][2] = {
     {0x1.0a7d251dd9c4fp+2, 0x1.f9ee4d60d597bp-53},  {0x1.05b529eee170cp+1, 0x1.bf17d45f1fae7p-53},  {0x1.05b529eee170cp+2, 0x1.bf17d45f1fae7p-52},
     {0x1.e52a7a6600402p+0, 0x1.8f351633e671fp-54},
 };
-static inline tc_x_angle tc_x_reduce_f32(float x) {
-    uint32_t u = tc_bits_f32(x), e = u >> 23 & 0xff;
-    int big = (e >= 127 + 40) & (e < 255);
-    uint32_t at = big ? e - (127 + 40) : 0;
-    double m = tc_from_bits_f32((u & 0x807fffff) | 0x4b000000); /* whole, 24 bits */
-    double h = tc_x_mod_2pi[at][0], p = m * h, pl = tc_fma(m, h, -p) + m * tc_x_mod_2pi[at][1];
-    double y = big ? p : (double)x, yl = big ? pl : 0;
-    double t = tc_fma(y, 0x1.45f306dc9c883p-1, 0x1.8p52), n = t - 0x1.8p52;
-    double r = tc_fma(-n, 0x1.921fb54442d18p+0, y);
-    return (tc_x_angle){tc_fma(-n, 0x1.1a62633145c07p-54, r + yl), 0, tc_bits_f64(t)};
-}
+/* sin r for |r| <= pi/2, to 2^-35 */
 static inline double tc_x_sin_r32(double r) {
-    double z = r * r, p = tc_fma(0x1.6dbbee1f24647p-19, z, -0x1.a013a11619d1bp-13);
-    p = tc_fma(p, z, 0x1.11110dea5e8c0p-7);
-    p = tc_fma(p, z, -0x1.555555545c0f8p-3);
-    return tc_fma(r * z, p, r);
+    double z = r * r, p = tc_fma(-0x1.9a68279477b13p-26, z, 0x1.71707c83f7093p-19);
+    p = tc_fma(p, z, -0x1.a017d989b2fa1p-13);
+    p = tc_fma(p, z, 0x1.11110c49cdc6fp-7);
+    p = tc_fma(p, z, -0x1.5555554768cdbp-3);
+    return r * tc_fma(z, p, 1);
 }
-static inline double tc_x_cos_r32(double r) {
-    double z = r * r, p = tc_fma(-0x1.2473214f428b9p-22, z, 0x1.a01291464359ep-16);
-    p = tc_fma(p, z, -0x1.6c16badbea939p-10);
-    p = tc_fma(p, z, 0x1.5555555147373p-5);
-    p = tc_fma(p, z, -0x1.fffffffffe656p-2);
-    return tc_fma(z, p, 1);
+/* tan r for |r| <= pi/4, to 2^-29 */
+static inline double tc_x_tan_r32(double r) {
+    double z = r * r, p = tc_fma(0x1.1ece004217bbbp-8, z, 0x1.7895c05407271p-14);
+    p = tc_fma(p, z, 0x1.630d9dfe181a9p-7);
+    p = tc_fma(p, z, 0x1.5cb123d5106dep-6);
+    p = tc_fma(p, z, 0x1.badbb401616bfp-5);
+    p = tc_fma(p, z, 0x1.110d8ef3c173cp-3);
+    p = tc_fma(p, z, 0x1.555560557a599p-2);
+    return r * tc_fma(z, p, 1);
+}
+/* The low bit of t is n's: where n is odd, the other sign. */
+static inline float tc_x_sin_end_f32(double r, double t) { return (float)tc_from_bits_f64(tc_bits_f64(tc_x_sin_r32(r)) ^ tc_bits_f64(t) << 63); }
+/* Where n is odd -1 / tan r, by a float32 quotient and one step of Newton's iteration. */
+static inline float tc_x_tan_end_f32(double r, double t) {
+    double p = tc_x_tan_r32(r), q = -1.0f / (float)p;
+    q = tc_fma(q, tc_fma(p, q, 1), q);
+    return (float)(tc_bits_f64(t) & 1 ? q : p);
+}
+static inline float tc_x_sin_small_f32(float x) {
+    double t = tc_fma(x, 0x1.45f306dc9c883p-2, 0x1.8p52), n = t - 0x1.8p52;
+    return tc_x_sin_end_f32(tc_fma(-n, 0x1.1a62633145c07p-53, tc_fma(-n, 0x1.921fb54442d18p+1, x)), t);
+}
+static inline float tc_x_cos_small_f32(float x) {
+    double t = tc_fma(x, 0x1.45f306dc9c883p-2, -0.5) + 0x1.8p52, n = (t - 0x1.8p52) + 0.5;
+    return tc_x_sin_end_f32(tc_fma(n, 0x1.1a62633145c07p-53, tc_fma(n, 0x1.921fb54442d18p+1, -(double)x)), t);
+}
+static inline float tc_x_tan_small_f32(float x) {
+    double t = tc_fma(x, 0x1.45f306dc9c883p-1, 0x1.8p52), n = t - 0x1.8p52;
+    return tc_x_tan_end_f32(tc_fma(-n, 0x1.1a62633145c07p-54, tc_fma(-n, 0x1.921fb54442d18p+0, x)), t);
+}
+static inline int tc_x_is_large_f32(float x) { return (__builtin_fabsf(x) >= 0x1p40f) & (__builtin_fabsf(x) < __builtin_inff()); }
+/* r + l = m (2^e mod 2 pi) for a large x = m 2^e with a whole m of 24 bits */
+static inline tc_x_angle tc_x_fold_f32(float x) {
+    uint32_t u = tc_bits_f32(x), at = (u >> 23 & 0xff) - (127 + 40);
+    double m = tc_from_bits_f32((u & 0x807fffff) | 0x4b000000), h = tc_x_mod_2pi[at][0], p = m * h;
+    return (tc_x_angle){p, tc_fma(m, h, -p) + m * tc_x_mod_2pi[at][1], 0};
 }
 static inline float tc_x_sin_f32(float x) {
-    tc_x_angle a = tc_x_reduce_f32(x);
-    double s = a.n & 1 ? tc_x_cos_r32(a.r) : tc_x_sin_r32(a.r);
-    float y = (float)(a.n & 2 ? -s : s);
-    return x == 0 ? x : y;
+    if (!tc_x_is_large_f32(x)) return tc_x_sin_small_f32(x);
+    tc_x_angle a = tc_x_fold_f32(x);
+    double t = tc_fma(a.r, 0x1.45f306dc9c883p-2, 0x1.8p52), n = t - 0x1.8p52;
+    return tc_x_sin_end_f32(tc_fma(-n, 0x1.1a62633145c07p-53, tc_fma(-n, 0x1.921fb54442d18p+1, a.r) + a.l), t);
 }
 static inline float tc_x_cos_f32(float x) {
-    tc_x_angle a = tc_x_reduce_f32(x);
-    double s = a.n & 1 ? tc_x_sin_r32(a.r) : tc_x_cos_r32(a.r);
-    return (float)((a.n + 1) & 2 ? -s : s);
+    if (!tc_x_is_large_f32(x)) return tc_x_cos_small_f32(x);
+    tc_x_angle a = tc_x_fold_f32(x);
+    double t = tc_fma(a.r, 0x1.45f306dc9c883p-2, -0.5) + 0x1.8p52, n = (t - 0x1.8p52) + 0.5;
+    return tc_x_sin_end_f32(tc_fma(n, 0x1.1a62633145c07p-53, tc_fma(n, 0x1.921fb54442d18p+1, -a.r) - a.l), t);
 }
 static inline float tc_x_tan_f32(float x) {
-    tc_x_angle a = tc_x_reduce_f32(x);
-    double s = tc_x_sin_r32(a.r), c = tc_x_cos_r32(a.r);
-    float y = (float)(a.n & 1 ? -c / s : s / c);
-    return x == 0 ? x : y;
+    if (!tc_x_is_large_f32(x)) return tc_x_tan_small_f32(x);
+    tc_x_angle a = tc_x_fold_f32(x);
+    double t = tc_fma(a.r, 0x1.45f306dc9c883p-1, 0x1.8p52), n = t - 0x1.8p52;
+    return tc_x_tan_end_f32(tc_fma(-n, 0x1.1a62633145c07p-54, tc_fma(-n, 0x1.921fb54442d18p+0, a.r) + a.l), t);
 }
 
 /* ---- float64 ---- */
@@ -127,7 +150,7 @@ static inline tc_x_angle tc_x_reduce_f64(double x) {
     double h = r + l;
     return (tc_x_angle){h, (r - h) + l, tc_bits_f64(t)};
 }
-static inline int tc_x_is_large(double x) { return (__builtin_fabs(x) >= 0x1p30) & (__builtin_fabs(x) < __builtin_inf()); }
+static inline int tc_x_is_large_f64(double x) { return (__builtin_fabs(x) >= 0x1p30) & (__builtin_fabs(x) < __builtin_inf()); }
 /* sin(r + l) and cos(r + l) as h + l */
 static inline tc_x_dd tc_x_sin_r64(double r, double l) {
     double z = r * r, v = z * r;
@@ -160,27 +183,27 @@ static inline double tc_x_tan_angle(tc_x_angle a) {
     double q = nh / dh;
     return q + (tc_fma(-q, dh, nh) + tc_fma(-q, dl, nl)) / dh;
 }
-/* Right for all but large arguments (tc_x_is_large), without branches. */
-static inline double tc_x_sin_small(double x) {
+/* Right for all but large arguments (tc_x_is_large_f64), without branches. */
+static inline double tc_x_sin_small_f64(double x) {
     double y = tc_x_sin_angle(tc_x_reduce_f64(x));
     return __builtin_fabs(x) < 0x1p-27 ? x : y;
 }
-static inline double tc_x_cos_small(double x) {
+static inline double tc_x_cos_small_f64(double x) {
     tc_x_angle a = tc_x_reduce_f64(x);
     a.n++;
     return tc_x_sin_angle(a);
 }
-static inline double tc_x_tan_small(double x) {
+static inline double tc_x_tan_small_f64(double x) {
     double y = tc_x_tan_angle(tc_x_reduce_f64(x));
     return __builtin_fabs(x) < 0x1p-27 ? x : y;
 }
-static inline double tc_x_sin_f64(double x) { return tc_x_is_large(x) ? tc_x_sin_angle(tc_x_reduce_large(x)) : tc_x_sin_small(x); }
+static inline double tc_x_sin_f64(double x) { return tc_x_is_large_f64(x) ? tc_x_sin_angle(tc_x_reduce_large(x)) : tc_x_sin_small_f64(x); }
 static inline double tc_x_cos_f64(double x) {
-    tc_x_angle a = tc_x_is_large(x) ? tc_x_reduce_large(x) : tc_x_reduce_f64(x);
+    tc_x_angle a = tc_x_is_large_f64(x) ? tc_x_reduce_large(x) : tc_x_reduce_f64(x);
     a.n++;
     return tc_x_sin_angle(a);
 }
-static inline double tc_x_tan_f64(double x) { return tc_x_is_large(x) ? tc_x_tan_angle(tc_x_reduce_large(x)) : tc_x_tan_small(x); }
+static inline double tc_x_tan_f64(double x) { return tc_x_is_large_f64(x) ? tc_x_tan_angle(tc_x_reduce_large(x)) : tc_x_tan_small_f64(x); }
 
 /* ---- inverses ---- */
 /* atan(n / d) for n, d >= 0, not both 0 or inf: five intervals around 0, 1/2, 1, 3/2 and inf, as s_atan.c. */
@@ -260,9 +283,71 @@ static inline double tc_x_acos_f64(double x) {
     double mid = m + (ml + tc_fma(-x, r, 6.12323399573676603587e-17));
     return a < 0.5 ? mid : x > 0 ? near : far;
 }
-static inline float tc_x_asin_f32(float x) { return (float)tc_x_asin_f64(x); }
-static inline float tc_x_acos_f32(float x) { return (float)tc_x_acos_f64(x); }
-static inline float tc_x_atan_f32(float x) { return (float)tc_x_atan_f64(x); }
-static inline float tc_x_atan2_f32(float y, float x) { return (float)tc_x_atan2_f64(y, x); }
+/* float32: pi/2 and pi as h + l, quotient and root with their rounding taken out */
+#define TC_X_PIO2_H 0x1.921fb6p+0f
+#define TC_X_PIO2_L -0x1.777a5cp-25f
+/* (asin(s) - s) / s for z = s^2 <= 1/4, to 2^-27 */
+static inline float tc_x_asin_r32(float z) {
+    float p = tc_fmaf(0x1.595c26p-5f, z, 0x1.8c3e80p-6f);
+    p = tc_fmaf(p, z, 0x1.747bb6p-5f);
+    p = tc_fmaf(p, z, 0x1.330204p-4f);
+    return tc_fmaf(p, z, 0x1.5555c8p-3f) * z;
+}
+/* sqrt(z) - s, where s is the rounded root: 1 / 2s from the exponent is good enough */
+static inline float tc_x_root_rest_f32(float z, float s) { return tc_fmaf(-s, s, z) * tc_from_bits_f32(0x7e7311c3u - tc_bits_f32(s)); }
+static inline float tc_x_asin_f32(float x) {
+    float a = __builtin_fabsf(x);
+    int far = a > 0.5f;
+    float z = far ? tc_fmaf(-0.5f, a, 0.5f) : a * a, s = far ? __builtin_sqrtf(z) : a, r = s * tc_x_asin_r32(z);
+    float h = tc_fmaf(-2, s, TC_X_PIO2_H), e = tc_fmaf(-2, s, TC_X_PIO2_H - h);
+    float y = h + (e + tc_fmaf(-2, r + tc_x_root_rest_f32(z, s), TC_X_PIO2_L));
+    return __builtin_copysignf(far ? y : a + r, x);
+}
+/* a multiple of pi/2, and 2 asin(sqrt((1 - |x|) / 2)) or asin |x| added or taken off */
+static inline float tc_x_acos_f32(float x) {
+    float a = __builtin_fabsf(x);
+    int far = a > 0.5f;
+    float z = far ? tc_fmaf(-0.5f, a, 0.5f) : a * a, s = far ? __builtin_sqrtf(z) : a, r = s * tc_x_asin_r32(z);
+    r = far ? 2 * (r + tc_x_root_rest_f32(z, s)) : r, s = far ? 2 * s : s;
+    uint32_t flip = (tc_bits_f32(x) & 0x80000000u) ^ (far ? 0 : 0x80000000u);
+    s = tc_from_bits_f32(tc_bits_f32(s) ^ flip), r = tc_from_bits_f32(tc_bits_f32(r) ^ flip);
+    float b = !far ? TC_X_PIO2_H : x > 0 ? 0 : 2 * TC_X_PIO2_H, l = !far ? TC_X_PIO2_L : x > 0 ? 0 : 2 * TC_X_PIO2_L;
+    float h = b + s, e = (b - h) + s;
+    return h + (e + (l + r));
+}
+/* atan |x|, above 1 as pi/2 - atan(1 / |x|); to 2^-28 */
+static inline float tc_x_atan_f32(float x) {
+    float a = __builtin_fabsf(x), c = a > 0x1p60f ? 0x1p60f : a;
+    int far = c > 1;
+    float q = far ? -1 / c : c, ql = far ? tc_fmaf(q, c, 1) * q : 0, z = q * q, z2 = z * z; /* q + ql, and -ql stands for it */
+    float p0 = tc_fmaf(0x1.9991e4p-3f, z, -0x1.55553ep-2f), p1 = tc_fmaf(0x1.c08c1ap-4f, z, -0x1.242084p-3f);
+    float p2 = tc_fmaf(0x1.da24cap-5f, z, -0x1.580814p-4f), p3 = tc_fmaf(0x1.6410e6p-7f, z, -0x1.fd6fbcp-6f);
+    float p = tc_fmaf(tc_fmaf(tc_fmaf(tc_fmaf(-0x1.d32dbcp-10f, z2, p3), z2, p2), z2, p1), z2, p0);
+    float c3 = q * z, l3 = tc_fmaf(q, tc_fmaf(q, q, -z), tc_fmaf(q, z, -c3));
+    float r = tc_fmaf(c3, p, tc_fmaf(l3, p, ql * tc_fmaf(-0.5f, z, 1)));
+    float b = far ? TC_X_PIO2_H : 0, h = b + q, e = (b - h) + q;
+    return __builtin_copysignf(h + (e + ((far ? TC_X_PIO2_L : 0) + r)), x);
+}
+/* In float64 no quotient of two float32 overflows or is subnormal. */
+static inline float tc_x_atan2_f32(float y, float x) {
+    double a = __builtin_fabs((double)y), b = __builtin_fabs((double)x);
+    int steep = a > b, none = a == b; /* 0 / 0 is 0 and inf / inf is 1, as C has them */
+    double n = steep ? b : a, d = steep ? a : b, q = n / d;
+    q = none ? (a == 0 ? 0 : 1) : q;
+    double z = q * q, p = tc_fma(-0x1.6dec226154b56p-11, z, 0x1.42d91a11f7294p-8);
+    p = tc_fma(p, z, -0x1.0b0bfd468f527p-6);
+    p = tc_fma(p, z, 0x1.1a6c9331dbf61p-5);
+    p = tc_fma(p, z, -0x1.be97cb8a8cd84p-5);
+    p = tc_fma(p, z, 0x1.29589a6ff7ba0p-4);
+    p = tc_fma(p, z, -0x1.700b1e507ccf5p-4);
+    p = tc_fma(p, z, 0x1.c66e4b9ad96cbp-4);
+    p = tc_fma(p, z, -0x1.248a2ca0219adp-3);
+    p = tc_fma(p, z, 0x1.999937f19912cp-3);
+    p = tc_fma(p, z, -0x1.555554873cdc1p-2);
+    double t = tc_fma(q * z, p, q);
+    t = steep ? 0x1.921fb54442d18p+0 - t : t;
+    t = tc_bits_f32(x) >> 31 ? 0x1.921fb54442d18p+1 - t : t;
+    return ((x != x) | (y != y)) ? x + y : __builtin_copysignf((float)t, y);
+}
 
 #endif

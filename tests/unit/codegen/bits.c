@@ -115,6 +115,12 @@ static int setup(void **state) {
                                         "var(f64[9,2900], [1])",
                                         "_log_softmax(f32[5,2500], 1, False)",
                                         "gelu(f32[20000])",
+                                        "sin(f32[3000]:-4e12..4e12)", /* some arguments are large */
+                                        "cos(f64[3000]:-4e9..4e9)",
+                                        "tan(f32[3000]:-2e12..2e12)",
+                                        "erfc(f32[3000]:-3..11)",
+                                        "pow(f32[3000]:0..90, f32[3000]:-3..30)",
+                                        "expm1(f32[3000]:-30..90)",
                                         "cumsum(f32[3,5000], 1)",
                                         "argmax(f32[40,3000], 1)"};
     for (size_t i = 0; i < sizeof large / sizeof *large; i++) {
