@@ -52,12 +52,14 @@ $(BUILD)/gen/embed.c: $(EMBED) Makefile
 	   echo 'const tc_embedded tc_embedded_sources[] = {'; i=0; for f in $(EMBED); do echo "    {\"$${f#lib/capture/torch/}\", src$$i, sizeof src$$i - 1},"; i=$$((i+1)); done; echo '    {NULL, NULL, 0}};'; } > $@
 
 # What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out), and tc_abi.h.
-PASTE   := lib/codegen/prelude.h lib/codegen/prelude_rows.h lib/codegen/ckernels.h lib/codegen/tc_abi.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
+PASTE   := lib/codegen/prelude.h lib/codegen/prelude_rows.h lib/codegen/ckernels.h lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
 $(BUILD)/gen/paste.c: $(PASTE) Makefile
 	@mkdir -p $(BUILD)/gen/none && for h in stdint stddef stdbool math string; do : > $(BUILD)/gen/none/$$h.h; done
-	@{ echo 'extern const char tc_paste_text[], tc_abi_text[];'; \
+	@{ echo 'extern const char tc_paste_text[], tc_abi_text[], tc_filter_text[];'; \
 	   echo 'const char tc_paste_text[] = {'; $(CC) -E -P -nostdinc -isystem $(BUILD)/gen/none -Ilib -DTC_ABI_H -DTC_VB=TC_VB lib/codegen/prelude.h | od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/'; echo '0};'; \
-	   echo 'const char tc_abi_text[] = {'; od -An -v -tu1 lib/codegen/tc_abi.h | sed 's/  */,/g; s/^,//; s/$$/,/'; echo '0};'; } > $@.tmp && mv $@.tmp $@
+	   for h in tc_abi filter; do \
+	       echo "const char tc_$${h#tc_}_text[] = {"; od -An -v -tu1 lib/codegen/$$h.h | sed 's/  */,/g; s/^,//; s/$$/,/'; echo '0};'; \
+	   done; } > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c | $(HEADERS)
 	@mkdir -p $(@D)

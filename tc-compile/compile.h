@@ -24,7 +24,8 @@ typedef struct {
 } compile_job;
 
 tc_status compile_object(compile_job *j, tc_cc_kind kind, tc_buf *out);
-tc_status compile_to_c(compile_job *j);      /* STEM.c and STEM.h, to_c.c */
-void say_memory(compile_job *j, tc_exec *e); /* -v: what a run needs at both ends of the ranges, memory.c */
+tc_status compile_to_c(compile_job *j);                       /* STEM.c and STEM.h, to_c.c */
+tc_status compile_to_native(compile_job *j, tc_cc_kind kind); /* a library or object and STEM.h, or a filter, to_c.c */
+void say_memory(compile_job *j, tc_exec *e);                  /* -v: what a run needs at both ends of the ranges, memory.c */
 
 #endif

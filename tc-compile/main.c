@@ -1,8 +1,8 @@
 /* tc-compile: a program becomes a compiled program, or C. Fuses, emits, compiles, packages; the work is in lib/codegen. */
 #include "tc-compile/compile.h"
 
-static const char *const formats[] = {"pt2", "c", "so", "o", NULL};
-enum { TO_PT2, TO_C, TO_SO, TO_O };
+static const char *const formats[] = {"pt2", "c", "so", "o", "a", "exe", NULL};
+enum { TO_PT2, TO_C, TO_SO, TO_O, TO_A, TO_EXE };
 
 /* --to, else the suffix of -o, else pt2; a conflict of the two is a usage error. */
 static tc_status choose_format(tc_cmd *c, int *out) {
@@ -81,12 +81,6 @@ tc_status compile_object(compile_job *j, tc_cc_kind kind, tc_buf *out) {
     return s;
 }
 
-static tc_status write_file(compile_job *j, const void *data, size_t len) {
-    tc_out *o;
-    TC_TRY(tc_cmd_create(j->c, tc_cmd_get(j->c, TC_OPT_out), true, &o));
-    return tc_cmd_finish(j->c, o, tc_out_write(o, data, len));
-}
-
 static tc_status write_pt2(compile_job *j) {
     tc_buf code = {0};
     unsigned char hash[TC_TRUST_BYTES];
@@ -105,23 +99,16 @@ static tc_status write_pt2(compile_job *j) {
     return s;
 }
 
-static tc_status write_code(compile_job *j, tc_cc_kind kind) {
-    tc_buf code = {0};
-    tc_status s = compile_object(j, kind, &code);
-    if (!s) s = write_file(j, code.data, code.len);
-    tc_buf_free(&code);
-    return s;
-}
-
 static tc_status run(tc_cmd *c) {
     compile_job j = {.c = c};
     int format;
     TC_TRY(choose_format(c, &format));
     tc_status s = open_programs(&j);
-    if (!s) s = emit(&j, format == TO_C);
+    static const tc_cc_kind kinds[] = {[TO_SO] = TC_CC_SHARED, [TO_O] = TC_CC_OBJECT, [TO_A] = TC_CC_ARCHIVE, [TO_EXE] = TC_CC_PROGRAM};
+    if (!s) s = emit(&j, format != TO_PT2);
     if (!s && format == TO_PT2) s = write_pt2(&j);
     else if (!s && format == TO_C) s = compile_to_c(&j);
-    else if (!s) s = write_code(&j, format == TO_SO ? TC_CC_SHARED : TC_CC_OBJECT);
+    else if (!s) s = compile_to_native(&j, kinds[format]);
     close_all(&j);
     return s;
 }

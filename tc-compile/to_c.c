@@ -1,7 +1,13 @@
-/* --to c: the program as STEM.c and STEM.h (and STEM.weights with --store-weights=extern). */
+/* --to c: the program as STEM.c and STEM.h (and STEM.weights with --store-weights=extern); --to so, o, a, exe: the same C, compiled. */
 #include "tc-compile/compile.h"
 
+#include "base/file.h"
+#include "codegen/cc.h"
 #include "runtime/to_c.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
 
 /* Sizes: --dim SYM=N; what is not given takes the upper end of its range. */
 static tc_status sizes(compile_job *j, const tc_program *p, tc_symvalue *vars, size_t n) {
@@ -12,7 +18,7 @@ static tc_status sizes(compile_job *j, const tc_program *p, tc_symvalue *vars, s
         if (vars[i].bound || tc_sym_type(s) != TC_SYM_INT) continue;
         tc_sym_range(p->sym, s, &lo, &hi);
         if (hi == TC_SYM_NO_HI || hi > (INT64_C(1) << 40))
-            return tc_usage(j->c, "--to c needs the size of %s: --dim %s=N", tc_sym_var_name(s), tc_sym_var_name(s));
+            return tc_usage(j->c, "C needs the size of %s: --dim %s=N", tc_sym_var_name(s), tc_sym_var_name(s));
         vars[i] = (tc_symvalue){.i = hi, .bound = true};
         tc_cmd_verbose(j->c, "%s = %lld, the upper end of its range", tc_sym_var_name(s), (long long)hi);
     }
@@ -25,23 +31,36 @@ static tc_status save(compile_job *j, const char *stem, const char *suffix, cons
     return tc_cmd_finish(j->c, o, tc_out_write(o, tc_buf_str(b), b->len));
 }
 
+/* The program to write, its sizes bound, and its name: the last part of -o without its suffix. */
+static tc_status chosen(compile_job *j, const char *suffix, char **out_stem, int *out_which, tc_symvalue **out_vars, size_t *out_n) {
+    const char *path = tc_cmd_get(j->c, TC_OPT_out);
+    *out_which = 0;
+    *out_stem = tc_arena_strdup(&j->arena, path);
+    size_t len = strlen(path), tail = strlen(suffix);
+    if (tail && len > tail && !strcmp(path + len - tail, suffix)) (*out_stem)[len - tail] = 0;
+    for (int i = 0; i < j->n; i++)
+        if (!strcmp(j->programs[i]->name, "model")) *out_which = i;
+    const tc_program *p = tc_exec_program(j->execs[*out_which]);
+    *out_n = tc_sym_var_count(p->sym);
+    *out_vars = TC_NEWN(&j->arena, tc_symvalue, *out_n + 1);
+    return sizes(j, p, *out_vars, *out_n);
+}
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 tc_status compile_to_c(compile_job *j) {
     const char *path = tc_cmd_get(j->c, TC_OPT_out), *const stores[] = {"embed", "extern", NULL};
-    int which = 0, store;
+    int which, store;
+    char *stem;
+    size_t n;
+    tc_symvalue *vars;
     if (!path || !strcmp(path, "-")) return tc_usage(j->c, "--to c writes two files: -o STEM");
     TC_TRY(tc_cmd_choice(j->c, TC_OPT_store_weights, stores, 0, &store));
-    char *stem = tc_arena_strdup(&j->arena, path);
-    size_t len = strlen(stem);
-    if (len > 2 && !strcmp(stem + len - 2, ".c")) stem[len - 2] = 0;
-    const char *slash = strrchr(stem, '/');
-    for (int i = 0; i < j->n; i++)
-        if (!strcmp(j->programs[i]->name, "model")) which = i;
-    const tc_program *p = tc_exec_program(j->execs[which]);
-    size_t n = tc_sym_var_count(p->sym);
-    tc_symvalue *vars = TC_NEWN(&j->arena, tc_symvalue, n + 1);
-    TC_TRY(sizes(j, p, vars, n));
+    TC_TRY(chosen(j, ".c", &stem, &which, &vars, &n));
     tc_buf c = {0}, h = {0}, weights = {0};
-    tc_to_c_options o = {.stem = slash ? slash + 1 : stem, .made_by = "tc-compile " TC_VERSION, .weights_inside = store == 0};
+    tc_to_c_options o = {.stem = last_part(stem), .made_by = "tc-compile " TC_VERSION, .weights_inside = store == 0};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
     if (!s) s = save(j, stem, ".c", &c);
     if (!s) s = save(j, stem, ".h", &h);
@@ -49,5 +68,54 @@ tc_status compile_to_c(compile_job *j) {
     tc_buf_free(&c);
     tc_buf_free(&h);
     tc_buf_free(&weights);
+    return s;
+}
+
+/* A file of this run from which the assembler takes the weights. */
+static tc_status weights_file(compile_job *j, char **out_path) {
+    const char *tmp = getenv("TMPDIR");
+    *out_path = tc_arena_printf(&j->arena, "%s/tc-weights-XXXXXX", tmp && *tmp ? tmp : P_tmpdir);
+    if (strpbrk(*out_path, "\"\\\n")) return tc_error(TC_ENV, "TMPDIR holds a quote, a backslash or a line break");
+    int fd = mkstemp(*out_path);
+    if (fd < 0) return tc_error(TC_ENV, "%s: %s", *out_path, strerror(errno));
+    close(fd);
+    return NULL;
+}
+
+static tc_status save_code(compile_job *j, const char *path, const tc_buf *code, bool program) {
+    tc_out *o;
+    TC_TRY(tc_cmd_create(j->c, path, true, &o));
+    if (program) tc_out_executable(o);
+    return tc_cmd_finish(j->c, o, tc_out_write(o, code->data, code->len));
+}
+
+tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
+    static const char *const suffix[] = {[TC_CC_SHARED] = ".so", [TC_CC_OBJECT] = ".o", [TC_CC_ARCHIVE] = ".a", [TC_CC_PROGRAM] = ""};
+    const char *path = tc_cmd_get(j->c, TC_OPT_out), *const stores[] = {"embed", "extern", NULL};
+    bool program = kind == TC_CC_PROGRAM;
+    int which, store;
+    char *stem, *bytes;
+    size_t n;
+    tc_symvalue *vars;
+    if (!path || !strcmp(path, "-")) return tc_usage(j->c, "--to %s needs -o PATH", program ? "exe" : suffix[kind] + 1);
+    TC_TRY(tc_cmd_choice(j->c, TC_OPT_store_weights, stores, 0, &store));
+    if (program && store) return tc_usage(j->c, "--to exe holds its weights: --store-weights=embed");
+    TC_TRY(chosen(j, suffix[kind], &stem, &which, &vars, &n));
+    TC_TRY(weights_file(j, &bytes));
+    tc_buf c = {0}, h = {0}, weights = {0}, code = {0};
+    tc_to_c_options o = {
+        .stem = last_part(stem), .made_by = "tc-compile " TC_VERSION, .joined = true, .filter = program, .weights_path = store ? NULL : bytes};
+    tc_cc_options build = {.cc = tc_cmd_get(j->c, TC_OPT_cc), .isa = j->isa, .name = "model", .dump = tc_cmd_get(j->c, TC_OPT_dump)};
+    tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
+    if (!s && !store) s = tc_file_write(bytes, tc_buf_str(&weights), weights.len);
+    if (!s) s = tc_cc_build(c.data, c.len, kind, &build, &code);
+    if (!s) s = save_code(j, path, &code, program);
+    if (!s && !program) s = save(j, stem, ".h", &h);
+    if (!s && store) s = save(j, stem, ".weights", &weights);
+    unlink(bytes);
+    tc_buf_free(&c);
+    tc_buf_free(&h);
+    tc_buf_free(&weights);
+    tc_buf_free(&code);
     return s;
 }

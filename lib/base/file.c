@@ -305,6 +305,11 @@ static tc_status commit(tc_out *o) {
     return tc_fsync_dir(o->target);
 }
 
+void tc_out_executable(tc_out *o) {
+    struct stat st;
+    if (o->temporary && !fstat(o->fd, &st)) fchmod(o->fd, (st.st_mode | (st.st_mode & 0444) >> 2) & 07777);
+}
+
 tc_status tc_out_finish(tc_out *o, tc_status s) {
     if (!o) return s;
     if (!s) s = tc_out_flush(o);

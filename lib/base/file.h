@@ -49,6 +49,7 @@ uint64_t tc_out_offset(const tc_out *o);                    /* bytes written so 
 const char *tc_out_temporary(const tc_out *o);              /* path of the temporary file, or NULL; lives as long as o */
 /* s NULL: flush, fsync, rename, fsync the folder. s failing: the temporary is removed. Frees o in both cases (NULL is allowed).
  * Returns s, or what went wrong here. */
+void tc_out_executable(tc_out *o); /* whoever may read the file may run it */
 tc_status tc_out_finish(tc_out *o, tc_status s);
 /* The whole text or bytes to a path in one call. */
 tc_status tc_file_write(const char *path, const void *p, size_t n);

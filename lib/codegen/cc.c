@@ -52,7 +52,7 @@ static tc_status command(words *w, tc_arena *a, tc_cc_kind kind, const tc_cc_opt
     add_words(w, a, cflags);
     add_words(w, a, fixed);
     add_words(w, a, isa);
-    add_words(w, a, kind == TC_CC_SHARED ? "-shared" : "-c");
+    if (kind != TC_CC_PROGRAM) add_words(w, a, kind == TC_CC_SHARED ? "-shared" : "-c");
     return NULL;
 }
 
@@ -129,6 +129,22 @@ static tc_status run(words *w, const char *log) {
     return s;
 }
 
+static const char *const suffix[] = {[TC_CC_SHARED] = ".so", [TC_CC_OBJECT] = ".o", [TC_CC_ARCHIVE] = ".o", [TC_CC_PROGRAM] = ""};
+
+/* An archive of one object, the same bytes at any time and for any user. */
+static tc_status archive(tc_arena *a, const char *log, const char *object, const char *path) {
+    const char *ar = getenv("AR");
+    words w = {0};
+    add_words(&w, a, ar && *ar ? ar : "ar");
+    if (!w.len) tc_vec_push(&w, "ar");
+    tc_vec_push(&w, "rcsD");
+    tc_vec_push(&w, path);
+    tc_vec_push(&w, object);
+    tc_status s = run(&w, log);
+    tc_vec_free(&w);
+    return s;
+}
+
 tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out) {
     tc_arena a = {0};
     words w = {0};
@@ -138,12 +154,12 @@ tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc
     if (!s && o->dump) s = tc_make_dirs(dir);
     else if (!s && !mkdtemp(dir)) s = tc_error(TC_ENV, "%s: %s", dir, strerror(errno));
     if (!s) {
-        const char *source = tc_arena_printf(&a, "%s/%s.c", dir, "groups"), *log = tc_arena_printf(&a, "%s/cc.log", dir);
-        const char *object = tc_arena_printf(&a, "%s/groups.%s", dir, kind == TC_CC_SHARED ? "so" : "o");
+        const char *name = o->name ? o->name : "groups", *source = tc_arena_printf(&a, "%s/%s.c", dir, name);
+        const char *log = tc_arena_printf(&a, "%s/cc.log", dir), *object = tc_arena_printf(&a, "%s/%s%s", dir, name, suffix[kind]);
         tc_vec_push(&w, source);
         tc_vec_push(&w, "-o");
         tc_vec_push(&w, object);
-        if (kind == TC_CC_SHARED) tc_vec_push(&w, "-lm");
+        if (kind == TC_CC_SHARED || kind == TC_CC_PROGRAM) tc_vec_push(&w, "-lm");
         tc_buf line = {0};
         for (size_t i = 0; i < w.len; i++) tc_buf_printf(&line, "%s%s", i ? " " : "", w.data[i]);
         tc_buf_putc(&line, '\n');
@@ -151,6 +167,11 @@ tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc
         if (!s && o->dump) s = tc_file_write(tc_arena_printf(&a, "%s/command", dir), line.data, line.len);
         tc_buf_free(&line);
         if (!s) s = run(&w, log);
+        if (!s && kind == TC_CC_ARCHIVE) {
+            const char *path = tc_arena_printf(&a, "%s/%s.a", dir, name);
+            s = archive(&a, log, object, path);
+            object = path;
+        }
         if (!s) s = tc_file_read(object, SIZE_MAX / 2, out);
         if (!o->dump && !s) s = tc_remove_tree(dir);
     }

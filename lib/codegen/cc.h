@@ -7,11 +7,12 @@
 
 #include "base/mem.h"
 
-typedef enum { TC_CC_SHARED, TC_CC_OBJECT } tc_cc_kind;
+typedef enum { TC_CC_SHARED, TC_CC_OBJECT, TC_CC_ARCHIVE, TC_CC_PROGRAM } tc_cc_kind; /* an archive is made by $AR (default ar) */
 
 typedef struct {
     const char *cc, *cflags; /* NULL: from the environment */
     const char *isa;         /* row of isa.tab; NULL: portable */
+    const char *name;        /* of the object, inside an archive too; NULL: groups */
     const char *dump;        /* a folder where source, command and log are kept; NULL: a temporary one, removed unless the compiler fails */
 } tc_cc_options;
 

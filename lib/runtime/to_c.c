@@ -374,7 +374,7 @@ static void write_header(writer *w, tc_buf *h) {
         if (w->field[p->ninputs + i]) write_field(w, h, w->field[p->ninputs + i], &w->b->t[w->f->g->outputs[i]->id], ""), n++;
     if (!n) tc_buf_puts(h, "    char none;\n");
     tc_buf_printf(h, "} %s_outputs;\n\n", s);
-    if (w->o->weights_inside) tc_buf_printf(h, "extern const unsigned char *const %s_weights; /* of %s.c */\n", s, s);
+    if (w->o->weights_inside || w->o->weights_path) tc_buf_printf(h, "extern const unsigned char *const %s_weights; /* of %s.c */\n", s, s);
     else tc_buf_printf(h, "/* weights: the bytes of %s.weights, 64-byte aligned */\n", s);
     tc_buf_printf(h, "int %s_run(const void *weights, const %s_inputs *in, const %s_outputs *out, void *arena);\n\n#endif\n", s, s, s);
 }
@@ -383,9 +383,14 @@ static void write_unit(writer *w, tc_buf *c) {
     const char *s = w->stem;
     tc_buf_puts(c, "/* Made by ");
     tc_emit_comment(c, w->o->made_by);
-    tc_buf_printf(
-        c, ". Compile with: cc -std=c11 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -c %s.c */\n#include \"%s.h\"\n\n", s,
-        s);
+    tc_buf_printf(c, ". Compile with: cc -std=c11 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -c %s.c */\n", s);
+    if (!w->o->joined) tc_buf_printf(c, "#include \"%s.h\"\n\n", s);
+    else {
+        tc_buf_puts(c, "#pragma GCC visibility push(default)\n");
+        write_header(w, c);
+        tc_buf_puts(c, "#pragma GCC visibility pop\n\n");
+    }
+    if (w->o->filter) tc_buf_puts(c, tc_filter_text);
     tc_buf_puts(c, tc_abi_text);
     tc_buf_putc(c, '\n');
     tc_unit_body(w->unit, tc_buf_str(&w->calls), c);
@@ -399,6 +404,12 @@ static void write_unit(writer *w, tc_buf *c) {
         }
         tc_buf_printf(c, "\n0}};\nconst unsigned char *const %s_weights = (const unsigned char *)&weight_words;\n\n", s);
     }
+    if (w->o->weights_path)
+        tc_buf_printf(c,
+                      "__asm__(\".section .rodata\\n.balign 64\\n%s_weight_bytes:\\n.incbin \\\"%s\\\"\\n.balign 64\\n.previous\\n\");\n"
+                      "extern const unsigned char %s_weight_bytes[] __attribute__((visibility(\"hidden\")));\n"
+                      "const unsigned char *const %s_weights = %s_weight_bytes;\n\n",
+                      s, w->o->weights_path, s, s, s);
     tc_buf_printf(c, "int %s_run(const void *weights_, const %s_inputs *in, const %s_outputs *out, void *arena_) {\n", s, s, s);
     tc_buf_puts(c, "    char *const weights = (char *)(uintptr_t)weights_, *const arena = (char *)arena_;\n");
     tc_buf_printf(c, "    char *const scratch = arena + %zu;\n    tc_abi_fault fault = {0};\n", w->b->arena_bytes);
@@ -408,6 +419,47 @@ static void write_unit(writer *w, tc_buf *c) {
                    "    (void)weights, (void)in, (void)out, (void)arena, (void)scratch;\n");
     tc_buf_append(c, tc_buf_str(&w->calls), w->calls.len);
     tc_buf_puts(c, "    return fault.set;\n}\n");
+}
+
+/* ---- the filter ---- */
+static tc_status write_port(tc_buf *c, const char *name, const tc_tensor *t) {
+    const char *descr = tc_dtypes[t->dtype].npy;
+    if (!descr) return tc_error(TC_UNSUPPORTED, "a filter with %s, which is %s: .npy has no such type", name, tc_dtypes[t->dtype].torch);
+    tc_buf type = {0};
+    tc_tensor_print_type(&type, t);
+    tc_buf_printf(c, "        {\"%s\", \"%s\", \"%s\", \"(", name, tc_buf_str(&type), descr);
+    for (int d = 0; d < t->rank; d++) tc_buf_printf(c, "%s%lld", d ? "," : "", (long long)t->size[d]);
+    tc_buf_printf(c, ")\", %zu},\n", tc_tensor_bytes(t));
+    tc_buf_free(&type);
+    return NULL;
+}
+
+/* What codegen/filter.h asks for: the ports, and the call with their memory. */
+static tc_status write_filter(writer *w, tc_buf *c) {
+    const tc_program *p = w->e->program;
+    const char *m = w->stem, *end = "        {0}};\n    return ports;\n}\n";
+    tc_buf fields = {0};
+    tc_status s = NULL;
+    tc_buf_puts(c, "\nstatic filter_port *filter_inputs(void) {\n    static filter_port ports[] = {\n");
+    for (int i = 0, k = 0; i < p->ninputs && !s; i++)
+        if (w->field[i]) {
+            s = write_port(c, w->field[i], &w->b->t[p->inputs[i].value->id]);
+            tc_buf_printf(&fields, "    given.%s = in[%d].data;\n", w->field[i], k++);
+        }
+    tc_buf_printf(c, "%sstatic filter_port *filter_outputs(void) {\n    static filter_port ports[] = {\n", end);
+    for (int i = 0, k = 0; i < w->f->g->noutputs && !s; i++)
+        if (w->field[p->ninputs + i]) {
+            s = write_port(c, w->field[p->ninputs + i], &w->b->t[w->f->g->outputs[i]->id]);
+            tc_buf_printf(&fields, "    made.%s = out[%d].data;\n", w->field[p->ninputs + i], k++);
+        }
+    tc_buf_printf(c, "%sstatic const char *filter_name(void) { return \"%s\"; }\n", end, m);
+    tc_buf_printf(c, "static size_t filter_arena(void) { return %s_ARENA_BYTES; }\n", m);
+    tc_buf_printf(
+        c, "static int filter_run(filter_port *in, filter_port *out, void *arena) {\n    %s_inputs given = {0};\n    %s_outputs made = {0};\n", m, m);
+    tc_buf_append(c, tc_buf_str(&fields), fields.len);
+    tc_buf_printf(c, "    (void)in, (void)out;\n    return %s_run(%s_weights, &given, &made, arena);\n}\n", m, m);
+    tc_buf_free(&fields);
+    return s;
 }
 
 static tc_status write_all(writer *w, tc_buf *c, tc_buf *h) {
@@ -439,7 +491,7 @@ static tc_status write_all(writer *w, tc_buf *c, tc_buf *h) {
     }
     write_header(w, h);
     write_unit(w, c);
-    return NULL;
+    return w->o->filter ? write_filter(w, c) : NULL;
 }
 
 tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const tc_to_c_options *o, tc_buf *out_c, tc_buf *out_h,

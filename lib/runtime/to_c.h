@@ -3,6 +3,8 @@
  *     STEM.h   sizes, the structures of inputs and outputs, int STEM_run(weights, in, out, arena)
  *     STEM.c   the groups, the kernels that are used, the list of calls; libc and libm only, no malloc, no state
  *
+ * Or as one text for the compiler: the header inside, STEM_run visible, the weights from a file, a main function when it is to be a filter.
+ *
  * The bits are those of tc-run for the same sizes. */
 #ifndef TC_RUNTIME_TO_C_H
 #define TC_RUNTIME_TO_C_H
@@ -12,7 +14,10 @@
 typedef struct {
     const char *stem; /* name of the functions: an identifier is made of it */
     const char *made_by;
-    bool weights_inside; /* as an array in the .c; else STEM_run's caller maps the file of weights */
+    bool weights_inside;      /* as an array in the .c; else STEM_run's caller maps the file of weights */
+    bool joined;              /* one text */
+    bool filter;              /* joined, with the main function of codegen/filter.h */
+    const char *weights_path; /* joined: a file that the assembler takes the weights from (out_weights are to be written there); NULL: as above */
 } tc_to_c_options;
 
 /* vars: values of the program's symbols, by index (those of sizes must be bound). weights: the bytes that STEM_run is given, 64-byte aligned

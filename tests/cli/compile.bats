@@ -136,6 +136,52 @@ C
     [[ "$output" != *alloc* && "$output" != *printf* ]]
 }
 
+@test "--to exe is a filter with the bits of tc-run; --to so, a and o serve a C program" {
+    tc-compile "$mlp" --to exe -o mlp-filter --dim s77=5
+    awk 'BEGIN {for (i = 0; i < 80; i++) printf "%s%g", i ? "," : "", 0.125 * (i - 40)}' >values
+    cat >id.py <<'PY'
+from torch import nn
+
+
+class Id(nn.Module):
+    def forward(self, x):
+        return x * 1
+PY
+    tc-export id.py:Id --input x=5x16xf32 | tc-run --input x=5x16xf32="$(cat values)" -o x.npy
+    tc-run "$mlp" --input x=@x.npy -o want.npy
+    ./mlp-filter <x.npy | cmp - want.npy
+    cat x.npy x.npy | ./mlp-filter x=- -o out_0=two.npy
+    cat want.npy want.npy | cmp - two.npy
+    ./mlp-filter --help | grep -q 'input   x: 5x16xf32'
+    fails 3 "nothing arrived" ./mlp-filter </dev/null
+    fails 3 "has sizes (5,10), expected 5x16xf32" ./mlp-filter want.npy
+    fails 3 "is no .npy record" ./mlp-filter values
+    head -c 200 x.npy >cut.npy
+    fails 3 "ends within a record" ./mlp-filter cut.npy
+    fails 2 "there is no such input" ./mlp-filter y=x.npy
+    cat >main.c <<'C'
+#include "mlp.h"
+#include <stdio.h>
+#include <stdlib.h>
+static float x[5 * 16], y[5 * 10];
+int main(void) {
+    void *arena = aligned_alloc(64, (mlp_ARENA_BYTES + 63) / 64 * 64);
+    for (int i = 0; i < 80; i++) x[i] = 0.125f * (float)(i - 40);
+    if (mlp_run(mlp_weights, &(mlp_inputs){.x = x}, &(mlp_outputs){.out_0 = y}, arena)) return 1;
+    fwrite(y, 1, sizeof y, stdout);
+    return 0;
+}
+C
+    for form in so a o; do
+        tc-compile "$mlp" -o mlp.$form --dim s77=5
+        gcc main.c ./mlp.$form -o by-$form -lm
+        ./by-$form | cmp - <(tail -c 200 want.npy)
+    done
+    mkdir again
+    (cd / && TMPDIR=$BATS_TEST_TMPDIR/again tc-compile "$mlp" -o "$BATS_TEST_TMPDIR/again/mlp.a" --dim s77=5)
+    cmp mlp.a again/mlp.a
+}
+
 @test "--dump keeps the C, the command and the log" {
     tc-compile "$mlp" --dump=kept -o mlp.pt2
     grep -q 'tc_abi_module_1' kept/groups.c
