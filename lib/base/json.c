@@ -53,8 +53,12 @@ static void expected(tc_jread *j, const char *what) {
 }
 
 /* ---- structure ---- */
-static int next_byte(tc_jread *j) { /* after white space; -1 at the end or after an error */
+static inline int next_byte(tc_jread *j) { /* after white space; -1 at the end or after an error */
     if (j->status) return -1;
+    if (j->p < j->end && (unsigned char)*j->p > ' ') {
+        j->at = j->p;
+        return (unsigned char)*j->p;
+    }
     while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\t' || *j->p == '\r')) j->p++;
     j->at = j->p;
     return j->p < j->end ? (unsigned char)*j->p : -1;
@@ -309,6 +313,21 @@ static int utf8_length(const char *p, const char *end) {
     return n;
 }
 
+/* The first of the bytes from p on that a string does not take as it is: a quote, a backslash, a control character or one beyond ASCII.
+ * Eight bytes at a time: of the bytes whose top bit is set in `stop`, the lowest is such a one; less than eight before the end it may be early. */
+static inline const char *plain(const char *p, const char *end) {
+    const uint64_t ones = UINT64_MAX / 255, high = ones * 0x80;
+    for (uint64_t w; end - p >= 8; p += 8) {
+        memcpy(&w, p, 8);
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        w = __builtin_bswap64(w);
+#endif
+        uint64_t quote = w ^ ones * '"', slash = w ^ ones * '\\', stop = ((quote - ones) | (slash - ones) | (w - ones * 0x20) | w) & high;
+        if (stop) return p + (__builtin_ctzll(stop) >> 3);
+    }
+    return p;
+}
+
 tc_str tc_jr_string(tc_jread *j) {
     static const tc_str empty = {"", 0};
     if (next_byte(j) != '"') {
@@ -317,7 +336,7 @@ tc_str tc_jr_string(tc_jread *j) {
     }
     const char *open = j->p, *p = open + 1, *run = p;
     bool escaped = false;
-    while (p < j->end && *p != '"') {
+    for (p = plain(p, j->end); p < j->end && *p != '"';) {
         unsigned char c = (unsigned char)*p;
         if (c == '\\') {
             if (!escaped) j->scratch.len = 0;
@@ -327,7 +346,7 @@ tc_str tc_jr_string(tc_jread *j) {
         } else if (c < 0x20) {
             fail_at(j, p, TC_CONTENT, "a control character in a string");
         } else if (c < 0x80) {
-            p++;
+            p = plain(p + 1, j->end);
         } else {
             int n = utf8_length(p, j->end);
             if (!n) fail_at(j, p, TC_CONTENT, "a string is not UTF-8");
@@ -384,6 +403,28 @@ tc_str tc_jr_skip(tc_jread *j) {
     } while (more);
     j->at = begin;
     return j->status ? (tc_str){"", 0} : (tc_str){begin, (size_t)(j->p - begin)};
+}
+
+void tc_jr_skip_unread(tc_jread *j) {
+    int depth = j->depth, c = next_byte(j);
+    if (c != '{' && c != '[') {
+        tc_jr_skip(j);
+        return;
+    }
+    while (!j->status && j->p < j->end) {
+        c = *j->p;
+        if (c == '"') {
+            tc_jr_string(j);
+            continue;
+        }
+        j->p++;
+        if ((c == '{' || c == '[') && ++depth > TC_JR_DEPTH) tc_jr_fail(j, TC_CONTENT, "nested deeper than %d", TC_JR_DEPTH);
+        if ((c == '}' || c == ']') && --depth == j->depth) {
+            j->first = false;
+            return;
+        }
+    }
+    if (!j->status) expected(j, "the end of an object or list");
 }
 
 tc_status tc_jr_finish(tc_jread *j) {

@@ -33,7 +33,8 @@ void tc_pt2_open_graph(tc_pt2_reader *r, tc_pt2_scope *s) {
             if (tc_str_is(key, "inputs")) s->inputs = mark;
             if (tc_str_is(key, "outputs")) s->outputs = mark;
             if (tc_str_is(key, "nodes")) s->nodes = mark;
-            tc_jr_skip(j);
+            if (tc_str_is(key, "nodes")) tc_jr_skip_unread(j);
+            else tc_jr_skip(j);
         }
     }
     if (!s->inputs.p || !s->outputs.p || !s->nodes.p) tc_jr_fail(j, TC_CONTENT, "a graph without inputs, outputs or nodes");
@@ -230,6 +231,26 @@ static bool glance(tc_pt2_reader *r, int64_t *out_int, tc_str *out_symbol) {
     return constant;
 }
 
+/* The sizes that the file has for a value, for a message. */
+static void print_sizes(tc_pt2_reader *r, const tc_jr_mark *mark, tc_buf *b) {
+    tc_jread *j = &r->j;
+    tc_jr_seek(j, *mark);
+    tc_jr_object(j);
+    for (tc_str key; tc_jr_member(j, &key);) {
+        if (!tc_str_is(key, "sizes")) {
+            tc_jr_skip(j);
+            continue;
+        }
+        int n = 0;
+        for (tc_jr_array(j); tc_jr_item(j); n++) {
+            int64_t size = 0;
+            tc_str symbol;
+            if (glance(r, &size, &symbol)) tc_buf_printf(b, "%s%lld", n ? ", " : "", (long long)size);
+            else tc_buf_printf(b, "%s%.*s", n ? ", " : "", symbol.n ? (int)symbol.n : 1, symbol.n ? symbol.s : "?");
+        }
+    }
+}
+
 /* dtype, rank and constant sizes must be those of tc's rule. Strides are taken over: PyTorch's kernels choose the layout of some results,
  * and later views are legal or not by it. */
 static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, const char *name, const tc_jr_mark *mark) {
@@ -237,7 +258,6 @@ static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_
     tc_jr_mark here = tc_jr_tell(j), strides = {0};
     int rank = -1, code = 0;
     bool same = true;
-    tc_buf theirs = {0};
     tc_jr_seek(j, *mark);
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
@@ -249,8 +269,6 @@ static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_
                 int64_t size = 0, own;
                 tc_str symbol;
                 bool constant = glance(r, &size, &symbol);
-                if (constant) tc_buf_printf(&theirs, "%s%lld", rank ? ", " : "", (long long)size);
-                else tc_buf_printf(&theirs, "%s%.*s", rank ? ", " : "", symbol.n ? (int)symbol.n : 1, symbol.n ? symbol.s : "?");
                 if (rank >= v->meta.rank) continue;
                 if (constant && tc_sym_const_int(v->meta.size[rank], &own)) same = same && own == size;
                 pair_symbols(r, v->meta.size[rank], symbol);
@@ -264,13 +282,15 @@ static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_
         tc_dtype d = tc_dtype_from_pt2(code);
         bool cast = r->any_autocast && d != TC_DTYPE_NONE && tc_is_float(d) && tc_is_float(v->meta.dtype);
         if (!same || rank != v->meta.rank || (d != v->meta.dtype && !cast)) {
-            tc_buf own = {0};
+            tc_buf own = {0}, theirs = {0};
             tc_value_print_type(&own, v);
+            print_sizes(r, mark, &theirs);
             char *message = tc_arena_printf(&r->scratch, "%s: %s gives %s, the file says %s[%s]", name, n->target, own.data,
                                             d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
             if (v->out_index) tc_map_set(&s->doubtful, name, message);
             else tc_jr_fail(j, TC_CONTENT, "%s", message);
             tc_buf_free(&own);
+            tc_buf_free(&theirs);
         } else if (strides.p) {
             tc_sym list[TC_MAX_RANK];
             tc_jr_seek(j, strides);
@@ -279,7 +299,6 @@ static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_
             if (tc_jr_ok(j)) tc_pt2_set_strides(r->program, &v->meta, list);
         }
     }
-    tc_buf_free(&theirs);
     if (tc_jr_ok(j)) tc_jr_seek(j, here);
 }
 

@@ -52,7 +52,8 @@ def write(p, opset):
     outs = run(w, p)
     _onnx.at("")
     final = []
-    for wanted, got in zip(p["output_names"], [o for o in outs if o]):
+    pairs = [(wanted, late, got) for (wanted, late), got in zip(p["output_names"], [o for o in outs if o])]
+    for wanted, late, got in [q for q in pairs if not q[1]] + [q for q in pairs if q[1]]:
         if wanted in w.used:
             wanted = w.fresh(wanted)
         w.used[wanted] = True

@@ -140,6 +140,9 @@ static V graph_object(C *c, const tc_graph *g) {
     return (V)d;
 }
 
+/* What the program writes: an ONNX model keeps no state, the new values are outputs behind the results. */
+static bool is_write(const tc_output *o) { return o->kind >= TC_OUT_BUFFER && o->kind <= TC_OUT_USER_INPUT && o->target >= 0; }
+
 static V program_object(C *c, const tc_program *p) {
     dict *d = (dict *)graph_object(c, p->graph);
     V user = tc_list_of(c, 0, NULL), state = tc_list_of(c, 0, NULL), names = tc_list_of(c, 0, NULL);
@@ -159,10 +162,10 @@ static V program_object(C *c, const tc_program *p) {
     }
     for (int i = 0; i < p->noutputs; i++) {
         const tc_output *o = &p->outputs[i];
-        if (o->kind == TC_OUT_USER && o->value) tc_list_push(c, (list *)names, tc_strz(c, o->name));
-        else if (o->kind != TC_OUT_LEAF)
-            tc_raise_code(c, TC_UNSUPPORTED, "the program writes to %s: an ONNX model keeps no state",
-                          o->target >= 0 ? p->inputs[o->target].name : o->name);
+        if (o->kind == TC_OUT_LEAF || !o->value) continue;
+        if (o->kind != TC_OUT_USER && !is_write(o)) tc_raise_code(c, TC_UNSUPPORTED, "output %s is no result of a program for inference", o->name);
+        V name = is_write(o) ? tc_strf(c, "%s.new", p->inputs[o->target].name) : tc_strz(c, o->name);
+        tc_list_push(c, (list *)names, tc_tuple_of(c, 2, name, tc_bool(c, is_write(o))));
     }
     put(c, d, "inputs", user);
     put(c, d, "state", state);
@@ -336,9 +339,9 @@ static void encode(C *c, job *j) {
     }
     items = tc_items(parts[2], &n);
     size_t k = 0;
-    for (int i = 0; i < j->p->noutputs && k < n; i++) {
-        const tc_output *o = &j->p->outputs[i];
-        if (o->kind != TC_OUT_USER || !o->value) continue;
+    for (int i = 0; i < 2 * j->p->noutputs && k < n; i++) { /* results first, then what is written */
+        const tc_output *o = &j->p->outputs[i % j->p->noutputs];
+        if (!o->value || (i < j->p->noutputs ? o->kind != TC_OUT_USER : !is_write(o))) continue;
         put_value(b, 12, text_of(items[k++]), tc_onnx_type_of(o->value->meta.dtype), &o->value->meta, o->value->meta.rank);
     }
 }
