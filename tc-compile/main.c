@@ -91,8 +91,7 @@ static tc_status write_pt2(compile_job *j) {
     }
     if (!s) {
         tc_extra extra = {tc_packed_path(&j->arena, j->isa), code.data, code.len};
-        tc_archive_content content = {
-            .programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = &extra, .nextra = code.len > 0};
+        tc_archive_content content = {.programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = &extra, .nextra = code.len > 0};
         s = tc_cmd_write_archive(j->c, content);
     }
     tc_buf_free(&code);
