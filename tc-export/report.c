@@ -1,3 +1,5 @@
+/* Text about a captured program: its guards with the lines that made them, the sizes it runs at, what it consists of.
+ * A symbol that the model fixed is shown with its value and the line of the guard that fixed it. */
 #include "report.h"
 
 #include "op/op.h"

@@ -92,7 +92,7 @@ void tc_capture_codes_mdoc(tc_buf *out) {
     tc_buf_puts(out, ".Bl -tag -width TC0101\n");
     for (int number = 0; number < 1000; number++) { /* by number */
         for (const tc_capture_code *k = tc_capture_codes; k->id; k++) {
-            if (atoi(k->id + 2) != number || !*k->cause) continue;
+            if (strtol(k->id + 2, NULL, 10) != number || !*k->cause) continue;
             tc_buf_printf(out, ".It Li %s\n%s.\n%c%s.\n", k->id, k->cause, k->cure[0] >= 'a' && k->cure[0] <= 'z' ? k->cure[0] - 32 : k->cure[0],
                           k->cure + 1);
             break;

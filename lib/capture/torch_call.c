@@ -550,7 +550,8 @@ V tc_torch_opfn(C *c, const char *name, V self) {
     const char *sep = strstr(name, "::"), *plain = sep ? sep + 2 : name;
     const tc_op *op = strchr(plain, '.') ? tc_op_find(name) : NULL;
     const tc_op *any[MAX_OVERLOADS];
-    if (!op && tc_op_overloads(name, any, MAX_OVERLOADS) == 0 && !tc_op_is_known_to_pytorch(name)) return NULL;
+    int n = op ? 1 : strchr(plain, '.') ? tc_op_overloads(name, any, MAX_OVERLOADS) : overloads_of(c, name)->n;
+    if (n == 0 && !tc_op_is_known_to_pytorch(name)) return NULL;
     opfn *f = tc_new(c, K_OPFN, sizeof *f);
     f->name = tc_intern(c, name, strlen(name))->s;
     f->op = op;

@@ -225,6 +225,24 @@ PY
 SIZES
 }
 
+@test "a loop over an example, and taking it apart, fixes its size with a note" {
+    cat >u.py <<'PY'
+from torch import nn
+
+
+class Edges(nn.Module):
+    def forward(self, e, x):
+        src, dst = e
+        total = x.new_zeros(x.shape[1])
+        for row in x:
+            total = total + row
+        return src + dst, total
+PY
+    run --separate-stderr tc-export u.py:Edges --input e=2x5xi64=1 --input x=3x4xf32=1 --print
+    [[ "$output" == *"e: i64[2, s1]"*"x: f32[3, s3]"* ]]
+    [[ "$stderr" == *"e.0 is fixed to 2 by"*"u.py:6"*"x.0 is fixed to 3 by"*"u.py:8"* ]]
+}
+
 @test "an example gives types and free sizes" {
     tc-export m.py:Net --mode eval --input x=3x4xf32=1 -o e.pt2
     tc-run e.pt2 --input x=9x4xf32=1 -o y.npy

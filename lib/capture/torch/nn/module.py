@@ -446,7 +446,7 @@ class Module:
         for name, b in self._buffers.items():
             if b is not None and name not in self._non_persistent_buffers_set:
                 destination[prefix + name] = b if keep_vars else b.detach()
-        if "get_extra_state" in dir(type(self)):
+        if hasattr(type(self), "get_extra_state"):
             destination[prefix + "_extra_state"] = self.get_extra_state()
 
     def _load_from_state_dict(self, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs):

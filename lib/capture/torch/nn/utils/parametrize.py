@@ -12,7 +12,7 @@ class ParametrizationList(ModuleList):
         self.unsafe = unsafe
         new = original
         for m in reversed(list(self)):
-            if "right_inverse" in dir(type(m)):
+            if hasattr(type(m), "right_inverse"):
                 with torch.no_grad():
                     new = m.right_inverse(new)
         object.__setattr__(self, "is_tensor", isinstance(new, torch.Tensor))
