@@ -95,8 +95,8 @@ static tc_status lower_mish_backward(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_mul(l, g, tc_l_add(l, t, d)));
 }
 static tc_status lower_hardtanh_backward(tc_lower *l) { /* grad_output, self, min_val, max_val */
-    tc_lv x = tc_l_in(l, 1), out = tc_l_op2(l, TC_X_OR, cmp(l, TC_X_LE, x, tc_l_in(l, 2)), cmp(l, TC_X_GE, x, tc_l_in(l, 3)));
-    return tc_l_out(l, 0, tc_l_where(l, out, num(l, 0), tc_l_in(l, 0)));
+    tc_lv x = tc_l_in(l, 1), in = tc_l_op2(l, TC_X_AND, cmp(l, TC_X_GT, x, tc_l_in(l, 2)), cmp(l, TC_X_LT, x, tc_l_in(l, 3)));
+    return tc_l_out(l, 0, tc_l_where(l, in, tc_l_in(l, 0), num(l, 0)));
 }
 static tc_status lower_hardsigmoid(tc_lower *l) {
     tc_lv x = clampf(l, tc_l_add(l, tc_l_in(l, 0), num(l, 3)), num(l, 0), num(l, 6));
@@ -137,7 +137,8 @@ static tc_status lower_hardshrink(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_where(l, inside(l, x, tc_l_in(l, 1)), num(l, 0), x));
 }
 static tc_status lower_shrink_backward(tc_lower *l) {
-    return tc_l_out(l, 0, tc_l_where(l, inside(l, tc_l_in(l, 1), tc_l_in(l, 2)), num(l, 0), tc_l_in(l, 0)));
+    tc_lv x = tc_l_in(l, 1), k = tc_l_in(l, 2), out = tc_l_op2(l, TC_X_OR, cmp(l, TC_X_LT, x, f1(l, TC_X_NEG, k)), cmp(l, TC_X_GT, x, k));
+    return tc_l_out(l, 0, tc_l_where(l, out, tc_l_in(l, 0), num(l, 0))); /* NaN gets nothing */
 }
 static tc_status lower_log_sigmoid(tc_lower *l) { /* min(x, 0) - log1p(exp(-|x|)); the buffer of the CPU kernel is exp(-|x|) */
     tc_lv x = tc_l_in(l, 0), z = f1(l, TC_X_EXP, f1(l, TC_X_NEG, f1(l, TC_X_ABS, x)));

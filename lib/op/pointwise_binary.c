@@ -76,25 +76,24 @@ static tc_status lower_div_mode(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op2(l, op, tc_l_in(l, 0), tc_l_in(l, 1)));
 }
 
-/* Integer power by squaring; negative exponents give 0 but for bases 1 and -1. */
-static tc_lv int_pow(tc_lower *l, tc_lv x, tc_lv e, tc_dtype d) {
-    tc_lv one = tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(1)), d), zero = zero_of(l, d), r = one, b = x;
-    for (int k = 0; k < 6; k++) {
-        tc_lv bit = tc_l_op2(l, TC_X_AND, tc_l_op2(l, TC_X_SHR, e, tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(k)), d)), one);
-        r = tc_l_where(l, tc_l_op2(l, TC_X_NE, bit, zero), tc_l_mul(l, r, b), r);
-        b = tc_l_mul(l, b, b);
-    }
-    if (!tc_dtypes[d].is_signed) return r;
-    tc_lv odd = tc_l_op2(l, TC_X_NE, tc_l_op2(l, TC_X_AND, e, one), zero), minus = tc_l_op1(l, TC_X_NEG, one);
-    tc_lv neg = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, one), one, tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, minus), tc_l_where(l, odd, minus, one), zero));
-    return tc_l_where(l, tc_l_op2(l, TC_X_LT, e, zero), neg, r);
+/* x^e of integers for a number e in 0..63, by squaring. */
+static tc_lv int_power(tc_lower *l, tc_lv x, int64_t e, tc_dtype d) {
+    tc_lv r = TC_LV_NONE;
+    for (; e; e >>= 1, x = e ? tc_l_mul(l, x, x) : x)
+        if (e & 1) r = r == TC_LV_NONE ? x : tc_l_mul(l, r, x);
+    return r == TC_LV_NONE ? tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(1)), d) : r;
 }
 static tc_status lower_pow(tc_lower *l) {
     tc_dtype d = rtype(l);
     tc_lv x = tc_l_in(l, 0);
     if (d == TC_BOOL) return tc_l_out(l, 0, tc_l_op2(l, TC_X_OR, x, tc_l_op1(l, TC_X_NOT, tc_l_in(l, 1))));
-    if (tc_is_integral(d)) return tc_l_out(l, 0, int_pow(l, x, tc_l_in(l, 1), d));
     const tc_node *n = l->node;
+    if (tc_is_integral(d)) {
+        const tc_arg *a = &n->args[1];
+        double e = a->kind == TC_A_SCALAR && !a->is_sym ? tc_scalar_to_double(a->scalar) : -1;
+        if (e >= 0 && e < 64 && e == (double)(int64_t)e) return tc_l_out(l, 0, int_power(l, x, (int64_t)e, d));
+        return tc_l_out(l, 0, tc_l_op2(l, TC_X_POW, x, tc_l_in(l, 1)));
+    }
     tc_lv one = tc_l_f(l, d, 1);
     if (is_number(n, 1, 0)) return tc_l_out(l, 0, one);
     if (is_number(n, 1, 1)) return tc_l_out(l, 0, x);
@@ -406,13 +405,11 @@ static tc_status grad_pow_scalar(tc_emit *e, const tc_node *n, tc_value *const *
     give(e, n, 1, d);
     return tc_e_done(e);
 }
+/* g, half of it where both are equal, 0 where the argument loses; NaN does not lose */
 static tc_status extremum(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *loses) {
-    tc_value *half = only(e, args2(e, "aten::eq.Tensor", n, 0, 1), tc_e_muls(e, gs[0], 0.5));
-    for (int i = 0; i < 2; i++) { /* g where it wins, g/2 where equal */
-        if (!tc_emit_wants_grad(e, n, i)) continue;
-        tc_value *wins = args2(e, loses, n, 1 - i, i);
-        tc_e_give(e, n, i, tc_e3(e, "aten::where.self", wins, gs[0], half));
-    }
+    tc_value *share = tc_e3(e, "aten::where.self", args2(e, "aten::eq.Tensor", n, 0, 1), tc_e_muls(e, gs[0], 0.5), gs[0]);
+    for (int i = 0; i < 2; i++)
+        if (tc_emit_wants_grad(e, n, i)) tc_e_give(e, n, i, except(e, args2(e, loses, n, i, 1 - i), share));
     return tc_e_done(e);
 }
 /* The next number moves as self does; where both are equal it is other, which PyTorch gives no gradient. */
@@ -423,17 +420,21 @@ static tc_status grad_nextafter(tc_emit *e, const tc_node *n, tc_value *const *g
 }
 static tc_status grad_maximum(tc_emit *e, const tc_node *n, tc_value *const *gs) { return extremum(e, n, gs, "aten::lt.Tensor"); }
 static tc_status grad_minimum(tc_emit *e, const tc_node *n, tc_value *const *gs) { return extremum(e, n, gs, "aten::gt.Tensor"); }
+/* the same where NaN loses, to another NaN in the first argument too */
 static tc_status fextremum(tc_emit *e, const tc_node *n, tc_value *const *gs, const char *wins) {
+    tc_value *share = tc_e3(e, "aten::where.self", args2(e, "aten::eq.Tensor", n, 0, 1), tc_e_muls(e, gs[0], 0.5), gs[0]);
     tc_value *first = tc_e2(e, "aten::logical_or", args2(e, wins, n, 0, 1), tc_e1(e, "aten::isnan", tc_arg_value(n, 1)));
-    tc_e_give(e, n, 0, only(e, first, gs[0]));
-    tc_e_give(e, n, 1, except(e, first, gs[0]));
+    tc_value *tie = args2(e, "aten::eq.Tensor", n, 0, 1);
+    tc_e_give(e, n, 0, only(e, first, share));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, only(e, tc_e2(e, "aten::logical_or", tie, tc_e1(e, "aten::logical_not", first)), share));
     return tc_e_done(e);
 }
 static tc_status grad_fmax(tc_emit *e, const tc_node *n, tc_value *const *gs) { return fextremum(e, n, gs, "aten::ge.Tensor"); }
 static tc_status grad_fmin(tc_emit *e, const tc_node *n, tc_value *const *gs) { return fextremum(e, n, gs, "aten::le.Tensor"); }
 static tc_status grad_atan2(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
-    tc_value *r = tc_e_div(e, gs[0], tc_e_add(e, tc_e_mul(e, a, a), tc_e_mul(e, b, b)));
+    tc_value *square = tc_e_add(e, tc_e_mul(e, a, a), tc_e_mul(e, b, b)); /* 0 at the origin, as in PyTorch */
+    tc_value *r = except(e, tc_emit_call(e, "aten::eq.Scalar", "vi", square, (int64_t)0), tc_e_div(e, gs[0], square));
     tc_e_give(e, n, 0, tc_e_mul(e, r, b));
     tc_e_give(e, n, 1, tc_e_neg(e, tc_e_mul(e, r, a)));
     return tc_e_done(e);
@@ -476,21 +477,41 @@ static tc_status grad_where(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, except(e, c, gs[0]));
     return tc_e_done(e);
 }
-static tc_status clamp_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, int lo, int hi) {
-    bool has_lo = lo > 0 && !tc_arg_is_none(n, lo), has_hi = hi > 0 && !tc_arg_is_none(n, hi);
-    tc_value *above = has_lo ? args2(e, "aten::ge.Tensor", n, 0, lo) : NULL, *below = has_hi ? args2(e, "aten::le.Tensor", n, 0, hi) : NULL;
+/* Numbers as bounds: g strictly between them. */
+static tc_status clamp_grad_numbers(tc_emit *e, const tc_node *n, tc_value *const *gs, int lo, int hi) {
+    tc_value *above = lo ? args2(e, "aten::gt.Tensor", n, 0, lo) : NULL, *below = hi ? args2(e, "aten::lt.Tensor", n, 0, hi) : NULL;
     tc_value *in = above && below ? tc_e2(e, "aten::logical_and", above, below) : above ? above : below;
     tc_e_give(e, n, 0, in ? only(e, in, gs[0]) : gs[0]);
-    if (has_lo && tc_emit_wants_grad(e, n, lo)) {
-        tc_value *m = args2(e, "aten::lt.Tensor", n, 0, lo);
-        if (has_hi) m = tc_e2(e, "aten::logical_and", m, args2(e, "aten::lt.Tensor", n, lo, hi));
-        tc_e_give(e, n, lo, only(e, m, gs[0]));
+    return tc_e_done(e);
+}
+/* One bound: as maximum and minimum. */
+static tc_status clamp_grad_one(tc_emit *e, const tc_node *n, tc_value *const *gs, int bound, bool low) {
+    tc_value *share = tc_e3(e, "aten::where.self", args2(e, "aten::eq.Tensor", n, 0, bound), tc_e_muls(e, gs[0], 0.5), gs[0]);
+    tc_value *under = args2(e, "aten::lt.Tensor", n, 0, bound), *over = args2(e, "aten::gt.Tensor", n, 0, bound);
+    tc_e_give(e, n, 0, except(e, low ? under : over, share));
+    if (tc_emit_wants_grad(e, n, bound)) tc_e_give(e, n, bound, except(e, low ? over : under, share));
+    return tc_e_done(e);
+}
+/* Tensors as bounds: who gives the value gets g; self and the bound that it is equal to share it, unless the bounds are equal too. */
+static tc_status clamp_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, int lo, int hi) {
+    lo = lo > 0 && !tc_arg_is_none(n, lo) ? lo : 0, hi = hi > 0 && !tc_arg_is_none(n, hi) ? hi : 0;
+    if (!(lo && tc_arg_value(n, lo)) && !(hi && tc_arg_value(n, hi))) return clamp_grad_numbers(e, n, gs, lo, hi);
+    if (!lo || !hi) return clamp_grad_one(e, n, gs, lo ? lo : hi, lo != 0);
+    tc_value *apart = args2(e, "aten::lt.Tensor", n, lo, hi), *crossed = args2(e, "aten::gt.Tensor", n, lo, hi);
+    tc_value *half = tc_e_muls(e, gs[0], 0.5), *mine = gs[0];
+    int bound[2] = {lo, hi};
+    const char *const beyond[2] = {"aten::lt.Tensor", "aten::gt.Tensor"};
+    for (int i = 0; i < 2; i++) {
+        tc_value *over = args2(e, beyond[i], n, 0, bound[i]);
+        tc_value *tie = tc_e2(e, "aten::logical_and", args2(e, "aten::eq.Tensor", n, 0, bound[i]), apart);
+        mine = except(e, over, tc_e3(e, "aten::where.self", tie, half, mine));
+        if (!tc_emit_wants_grad(e, n, bound[i])) continue;
+        tc_value *its = i ? tc_e2(e, "aten::logical_or", tc_e2(e, "aten::logical_and", over, args2(e, "aten::le.Tensor", n, lo, hi)), crossed)
+                          : tc_e2(e, "aten::logical_and", over, args2(e, "aten::le.Tensor", n, lo, hi));
+        tc_e_give(e, n, bound[i], tc_e_add(e, only(e, its, gs[0]), only(e, tie, half)));
     }
-    if (has_hi && tc_emit_wants_grad(e, n, hi)) {
-        tc_value *m = args2(e, "aten::gt.Tensor", n, 0, hi);
-        if (has_lo) m = tc_e2(e, "aten::logical_or", m, args2(e, "aten::lt.Tensor", n, hi, lo));
-        tc_e_give(e, n, hi, only(e, m, gs[0]));
-    }
+    tc_value *number = tc_e1(e, "aten::logical_not", tc_e1(e, "aten::isnan", tc_arg_value(n, 0))); /* NaN is its own value between any bounds */
+    tc_e_give(e, n, 0, except(e, tc_e2(e, "aten::logical_and", crossed, number), mine));
     return tc_e_done(e);
 }
 static tc_status grad_clamp(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 1, 2); }

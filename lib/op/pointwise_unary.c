@@ -309,6 +309,10 @@ static tc_status grad_logit(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         tc_value *in =
             tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", x, eps), tc_emit_call(e, "aten::le.Scalar", "vf", x, 1 - eps));
         g = tc_e3(e, "aten::where.self", in, g, tc_e_zeros_like(e, g));
+    } else { /* nothing outside of [0, 1] has a logit */
+        tc_value *in =
+            tc_e2(e, "aten::logical_and", tc_emit_call(e, "aten::ge.Scalar", "vf", x, 0.0), tc_emit_call(e, "aten::le.Scalar", "vf", x, 1.0));
+        g = tc_emit_call(e, "aten::where.ScalarOther", "vvf", in, g, __builtin_nan(""));
     }
     tc_e_give(e, n, 0, g);
     return tc_e_done(e);
@@ -320,8 +324,8 @@ static tc_status grad_frexp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 static tc_status grad_sinc(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const double pi = 3.14159265358979323846;
     tc_value *x = tc_arg_value(n, 0), *p = times(e, x, pi), *cg = tc_e_conj(e, gs[0]);
-    tc_value *d = dvd(e, tc_e_sub(e, mul(e, p, f1(e, "aten::cos", p)), f1(e, "aten::sin", p)), times(e, sq(e, x), pi));
-    tc_value *zero = tc_emit_call(e, "aten::eq.Scalar", "vf", x, 0.0);
+    tc_value *down = times(e, sq(e, x), pi), *zero = tc_emit_call(e, "aten::eq.Scalar", "vf", down, 0.0); /* so small that the slope is 0 */
+    tc_value *d = dvd(e, tc_e_sub(e, mul(e, p, f1(e, "aten::cos", p)), f1(e, "aten::sin", p)), down);
     tc_value *g = tc_e_conj(e, mul(e, cg, d));
     tc_e_give(e, n, 0, tc_e3(e, "aten::where.self", zero, tc_e_zeros_like(e, g), g));
     return tc_e_done(e);

@@ -467,7 +467,7 @@ static tc_status grad_norm(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         for (int d = 0; d < x->meta.rank; d++)
             if (rd.mask >> d & 1) dims[k++] = d;
         tc_value *count = k ? tc_emit_call(e, "aten::sum.dim_IntList", "vIb", mask, dims, k, 1) : mask;
-        r = tc_e_mul(e, tc_e_mul(e, sign, mask), tc_e_div(e, g, count));
+        r = tc_emit_call(e, "aten::where.ScalarOther", "vvi", mask, tc_e_mul(e, sign, tc_e_div(e, g, count)), (int64_t)0); /* nowhere: 0 */
     } else {
         tc_value *a = tc_e1(e, "aten::abs", x);
         tc_value *up = tc_e_mul(e, sign, tc_emit_call(e, "aten::pow.Tensor_Scalar", "vf", a, p - 1));
