@@ -178,18 +178,25 @@ $(BUILD)/install/libtc.a: $(BUILD)/libtc.a
 	@rm -f $@
 	ar rcsD $@ $(@D)/libtc.o
 
-install: all $(BUILD)/install/libtc.a ## programs, library, header, pages and completions under DESTDIR PREFIX
+# tc-ops(7) is written from the operator table.
+$(BUILD)/gen/ops-page: man/tc-ops.c $(BUILD)/libtc.a
+	$(CC) $(BASEFLAGS) -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(BUILD)/libtc.a $(LIBS)
+$(BUILD)/gen/tc-ops.7: $(BUILD)/gen/ops-page
+	@$< > $@.tmp && mv $@.tmp $@
+PAGES   := $(wildcard man/*.[1-9]) $(BUILD)/gen/tc-ops.7
+
+install: all $(BUILD)/install/libtc.a $(BUILD)/gen/tc-ops.7 ## programs, library, header, pages and completions under DESTDIR PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(TOOLS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
 	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(LAPACK) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 lib/tc.h $(DESTDIR)$(PREFIX)/include
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' tc.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for t in $(TOOLS); do $(BUILD)/bin/$$t --help=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t; done
-	for p in $(wildcard man/*.[1-9]); do s=$${p##*.}; install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/$${p##*/}; done
+	for p in $(PAGES); do s=$${p##*.}; install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/$${p##*/}; done
 uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
 	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(DESTDIR)$(PREFIX)/lib/tc-mpi.so $(DESTDIR)$(PREFIX)/lib/tc-lapack.so $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
-	for p in $(notdir $(wildcard man/*.[1-9])); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
+	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
 clean:                  ## removes everything that was built
 	rm -rf build build-*
 help:                   ## this list

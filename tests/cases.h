@@ -37,7 +37,7 @@ typedef struct {
 } test_case;
 typedef verdict (*case_fn)(C *c, const test_case *t, const tc_tensors *all, tc_status wide, tc_buf *why);
 
-static const char *corpus;
+static const char *corpus, *case_file; /* case_file: the name of the file that is read */
 static tc_evaluator *evaluator;
 static tc_generator gen;
 
@@ -267,6 +267,7 @@ static inline void run_line(const char *line, const char *name, int number, C *c
     if (!only || !t.id || !strcmp(only, t.id)) {
         snprintf(label, sizeof label, "%s/%s", name, t.id ? t.id : "unreadable");
         dprintf(say, "%d %s\n", number, label);
+        case_file = name;
         alarm(CASE_SECONDS);
         verdict v = CASE_FAIL;
         if (!sound) tc_buf_puts(&why, "the case is not valid");

@@ -2,6 +2,7 @@
  *
  *     torch.add(x, 1)  ->  overloads of aten::add  ->  binding  ->  tc_torch_apply  ->  tensor, tuple or number */
 #include "capture/torch_bind.h"
+#include "capture/torch_data.h"
 #include "op/emit.h"
 #include "op/functionalise.h"
 
@@ -353,6 +354,7 @@ static const char *const apart[] = {"cat",          "concat",    "concatenate", 
 
 static bool share_memory(V a, V b) {
     const tensor *x = (tensor *)a, *y = (tensor *)b;
+    if (x == y) return true;
     return x->t.storage ? x->t.storage == y->t.storage && tc_tensor_numel(&x->t) && tc_tensor_numel(&y->t) : x->v == y->v;
 }
 
@@ -388,6 +390,124 @@ static void check_extremes(C *c, const tc_schema *s, V out, V r) {
         if (tc_torch_dtype(to[i]) != tc_torch_dtype(from[i]))
             tc_raise(c, "RuntimeError", "%s: Expected the dtype for input and out to match, but got %s for input's dtype and %s for out's dtype.",
                      s->name, tc_dtypes[tc_torch_dtype(from[i])].torch, tc_dtypes[tc_torch_dtype(to[i])].torch);
+}
+
+/* Operators whose out= has the type of the result: PyTorch converts only on the way into the others. */
+static const char *const exact_out[] = {"_log_softmax",
+                                        "_softmax",
+                                        "abs",
+                                        "absolute",
+                                        "addbmm",
+                                        "addmm",
+                                        "addmv",
+                                        "alias_copy",
+                                        "all",
+                                        "any",
+                                        "argmax",
+                                        "argmin",
+                                        "as_strided_copy",
+                                        "avg_pool2d",
+                                        "avg_pool3d",
+                                        "baddbmm",
+                                        "bitwise_not",
+                                        "bmm",
+                                        "bucketize",
+                                        "ceil",
+                                        "complex",
+                                        "conj_physical",
+                                        "cross",
+                                        "detach_copy",
+                                        "diag",
+                                        "diagonal_copy",
+                                        "diff",
+                                        "dot",
+                                        "expand_copy",
+                                        "fix",
+                                        "floor",
+                                        "frac",
+                                        "gather",
+                                        "gelu",
+                                        "hardshrink",
+                                        "hash_tensor",
+                                        "heaviside",
+                                        "histc",
+                                        "index_add",
+                                        "index_copy",
+                                        "index_select",
+                                        "inner",
+                                        "isin",
+                                        "isneginf",
+                                        "isposinf",
+                                        "linalg_cholesky",
+                                        "linalg_cross",
+                                        "linalg_det",
+                                        "linalg_eigvalsh",
+                                        "linalg_inv",
+                                        "linalg_ldl_solve",
+                                        "linalg_lu_solve",
+                                        "linalg_matrix_norm",
+                                        "linalg_multi_dot",
+                                        "linalg_norm",
+                                        "linalg_solve",
+                                        "linalg_solve_triangular",
+                                        "linalg_svdvals",
+                                        "linalg_vecdot",
+                                        "linalg_vector_norm",
+                                        "linear",
+                                        "log_sigmoid",
+                                        "log_softmax",
+                                        "logcumsumexp",
+                                        "lu_solve",
+                                        "masked_select",
+                                        "matmul",
+                                        "mm",
+                                        "msort",
+                                        "multinomial",
+                                        "mv",
+                                        "nan_to_num",
+                                        "nanquantile",
+                                        "narrow_copy",
+                                        "neg",
+                                        "negative",
+                                        "norm",
+                                        "ormqr",
+                                        "permute_copy",
+                                        "polar",
+                                        "quantile",
+                                        "renorm",
+                                        "round",
+                                        "scatter",
+                                        "scatter_add",
+                                        "scatter_reduce",
+                                        "searchsorted",
+                                        "sgn",
+                                        "sign",
+                                        "signbit",
+                                        "softmax",
+                                        "softplus",
+                                        "softshrink",
+                                        "squeeze_copy",
+                                        "t_copy",
+                                        "take",
+                                        "take_along_dim",
+                                        "tensordot",
+                                        "transpose_copy",
+                                        "tril",
+                                        "triu",
+                                        "trunc",
+                                        "unfold_copy",
+                                        "unsqueeze_copy",
+                                        "vdot",
+                                        "view_copy",
+                                        "where"};
+static void check_exact(C *c, const tc_schema *s, V out, V r) {
+    bool exact = false, truth = !strcmp(s->name, "all") || !strcmp(s->name, "any");
+    for (size_t i = 0; i < sizeof exact_out / sizeof *exact_out; i++) exact |= !strcmp(exact_out[i], s->name);
+    if (!exact || !tc_is_tensor(out) || !tc_is_tensor(r)) return;
+    tc_dtype want = tc_torch_dtype(r), got = tc_torch_dtype(out);
+    if (got != want && !(truth && got == TC_U8))
+        tc_raise(c, "RuntimeError", "%s: Expected out tensor to have dtype %s, but got %s instead", s->name, tc_dtypes[want].torch,
+                 tc_dtypes[got].torch);
 }
 
 static V into_out(C *c, V out, V r) {
@@ -466,6 +586,7 @@ static V call_op(C *c, const tc_op *op, tc_binding *b) {
     else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
     if (b->requires_grad >= 0 && tc_is_tensor(r)) ((tensor *)r)->requires_grad = b->requires_grad;
     if (b->out) check_extremes(c, s, b->out, r);
+    if (b->out) check_exact(c, s, b->out, r);
     return b->out ? into_out(c, b->out, r) : r;
 }
 
@@ -526,8 +647,38 @@ static const overloads *overloads_of(C *c, const char *name) {
     return *at;
 }
 
+/* bool, int, float, complex: 0 to 3; -1: no number */
+static int category(V v) {
+    switch (tc_kind_of(v)) {
+    case K_BOOL: return 0;
+    case K_INT: return 1;
+    case K_FLOAT: return 2;
+    case K_COMPLEX: return 3;
+    case K_SYM: return tc_sym_type(((symobj *)v)->s) == TC_SYM_FLOAT ? 2 : 1;
+    default: return -1;
+    }
+}
+/* torch.mul(2.5, x): the first number as a 0-d tensor of the type that the number and the other operand have together. */
+static V number_operand(C *c, V v, V other) {
+    int mine = category(v), theirs = category(other);
+    tc_dtype d = theirs < 0 ? tc_torch_dtype(other) : TC_DTYPE_NONE, wide = c->torch->default_dtype;
+    if (theirs < 0) theirs = d == TC_BOOL ? 0 : tc_is_integral(d) ? 1 : tc_is_float(d) ? 2 : 3;
+    int both = mine > theirs ? mine : theirs;
+    if (d == TC_DTYPE_NONE || mine > theirs)
+        d = both == 0 ? TC_BOOL : both == 1 ? TC_I64 : both == 2 ? wide : tc_dtype_to_complex(d != TC_DTYPE_NONE && tc_is_float(d) ? d : wide);
+    return tc_torch_full0(c, v, d);
+}
+
 V tc_torch_call(C *c, const char *name, args *A, bool is_method) {
     const overloads *o = overloads_of(c, name);
+    if (!is_method && A->n >= 2 && category(A->a[0]) >= 0 && o->n && tc_op_takes_numbers(o->ops[0]) &&
+        (tc_is_tensor(A->a[1]) || category(A->a[1]) >= 0)) {
+        args with = *A;
+        with.a = tc_mem(c, (size_t)A->n * sizeof *with.a);
+        memcpy(with.a, A->a, (size_t)A->n * sizeof *with.a);
+        with.a[0] = number_operand(c, A->a[0], A->a[1]);
+        return call_overloads(c, name, o->ops, o->n, &with, false, false);
+    }
     return call_overloads(c, name, o->ops, o->n, A, is_method, false);
 }
 

@@ -131,11 +131,12 @@ static inline tc_c128 tc_x_exp_c128(tc_c128 z) {
 }
 static inline tc_c128 tc_x_exp2_c128(tc_c128 z) {
     double y = z.im * 0.69314718055994530942, e = tc_x_exp2_f64(z.re);
+    if ((!(__builtin_fabs(z.re) < __builtin_inf())) | (!(__builtin_fabs(z.im) < __builtin_inf()))) return tc_x_exp_c128(z);
     return (tc_c128){tc_x_times0(tc_x_cos_f64(y), e), tc_x_times0(tc_x_sin_f64(y), e)};
 }
 static inline tc_c128 tc_x_expm1_c128(tc_c128 z) { /* (e^x - 1) cos y - 2 sin(y / 2)^2 */
     double h = tc_x_sin_f64(z.im * 0.5);
-    return (tc_c128){tc_x_fma_f64(tc_x_expm1_f64(z.re), tc_x_cos_f64(z.im), -2 * h * h), tc_x_times0(tc_x_sin_f64(z.im), tc_x_exp_f64(z.re))};
+    return (tc_c128){tc_x_fma_f64(tc_x_expm1_f64(z.re), tc_x_cos_f64(z.im), -2 * h * h), tc_x_sin_f64(z.im) * tc_x_exp_f64(z.re)};
 }
 /* log |x + iy|: near 1 by log1p of |z|^2 - 1, whose leading terms are exact */
 static inline double tc_x_log_abs(double x, double y) {
@@ -156,6 +157,7 @@ static inline tc_c128 tc_x_log10_c128(tc_c128 z) {
 }
 static inline tc_c128 tc_x_log1p_c128(tc_c128 z) {
     double x = 1 + z.re, small = tc_x_hypot_f64(z.re, z.im);
+    if ((z.re != z.re) | (z.im != z.im)) return (tc_c128){__builtin_nan(""), __builtin_nan("")};
     double re = small < 0.5 ? 0.5 * tc_x_log1p_f64(tc_x_fma_f64(z.re, z.re + 2, z.im * z.im)) : tc_x_log_abs(x, z.im);
     return (tc_c128){re, tc_x_atan2_f64(z.im, x)};
 }
@@ -181,37 +183,78 @@ static inline tc_c128 tc_x_sigmoid_c128(tc_c128 z) {
     return tc_x_div_c128((tc_c128){1, 0}, (tc_c128){1 + e.re, e.im});
 }
 
-/* ---- circular and hyperbolic functions: f(iz) = i g(z) ---- */
+/* ---- circular and hyperbolic functions: f(iz) = i g(z); infinities and NaN as in annex G of C11 ---- */
+static inline uint8_t tc_x_finite(double x) { return __builtin_fabs(x) < __builtin_inf(); }
 static inline tc_c128 tc_x_sinh_c128(tc_c128 z) {
+    double inf = __builtin_inf(), nan = __builtin_nan("");
+    if ((!tc_x_finite(z.im)) & (z.re == 0)) return (tc_c128){z.re, nan};
+    if ((!tc_x_finite(z.im)) & (__builtin_fabs(z.re) == inf)) return (tc_c128){inf, nan};
     return (tc_c128){tc_x_times0(tc_x_cos_f64(z.im), tc_x_sinh_f64(z.re)), tc_x_times0(tc_x_sin_f64(z.im), tc_x_cosh_f64(z.re))};
 }
 static inline tc_c128 tc_x_cosh_c128(tc_c128 z) {
+    double inf = __builtin_inf(), nan = __builtin_nan("");
+    if ((!tc_x_finite(z.im)) & (__builtin_fabs(z.re) == inf)) return (tc_c128){inf, nan};
+    if ((!tc_x_finite(z.im)) & (z.re == 0)) return (tc_c128){nan, 0};
     return (tc_c128){tc_x_times0(tc_x_cos_f64(z.im), tc_x_cosh_f64(z.re)), tc_x_times0(tc_x_sin_f64(z.im), tc_x_sinh_f64(z.re))};
 }
 static inline tc_c128 tc_x_tanh_c128(tc_c128 z) {
     double x = __builtin_fabs(z.re);
-    if (x > 22) {
+    if ((x > 22) & ((x == __builtin_inf()) | tc_x_finite(z.im))) {
         double turn = __builtin_fabs(z.im) < __builtin_inf() ? 4 * tc_x_sin_f64(z.im) * tc_x_cos_f64(z.im) * tc_x_exp_f64(-2 * x) : 0;
         return (tc_c128){__builtin_copysign(1.0, z.re), turn};
     }
+    if ((z.re == 0) & !tc_x_finite(z.im)) return (tc_c128){z.re, __builtin_nan("")};
+    if ((z.re != z.re) & (z.im == 0)) return z;
     double t = tc_x_tan_f64(z.im), s = tc_x_sinh_f64(z.re), beta = 1 + t * t, rho = __builtin_sqrt(1 + s * s), d = 1 + beta * s * s;
     return (tc_c128){beta * rho * s / d, t / d};
 }
-static inline tc_c128 tc_x_asin_c128(tc_c128 z) {
-    tc_c128 a = tc_x_sqrt_c128((tc_c128){1 - z.re, -z.im}), b = tc_x_sqrt_c128((tc_c128){1 + z.re, z.im});
-    return (tc_c128){tc_x_atan2_f64(z.re, a.re * b.re - a.im * b.im), tc_x_asinh_f64(a.re * b.im - a.im * b.re)};
+/* acos where a part is not finite; acosh is (-im, re) of it with the sign of z's imaginary part */
+static inline tc_c128 tc_x_acos_edges(tc_c128 z) {
+    double inf = __builtin_inf(), nan = __builtin_nan(""), pi = 3.14159265358979323846;
+    if (__builtin_fabs(z.re) == inf) {
+        if (z.im != z.im) return (tc_c128){nan, -inf};
+        double turn = __builtin_fabs(z.im) == inf ? pi / 4 : 0;
+        return (tc_c128){z.re < 0 ? pi - turn : turn, -__builtin_copysign(inf, z.im)};
+    }
+    if (__builtin_fabs(z.im) == inf) return (tc_c128){z.re == z.re ? pi / 2 : nan, -z.im};
+    return (tc_c128){z.re == 0 ? pi / 2 : nan, nan};
 }
 static inline tc_c128 tc_x_acos_c128(tc_c128 z) {
+    if ((!tc_x_finite(z.re)) | (!tc_x_finite(z.im))) return tc_x_acos_edges(z);
     tc_c128 a = tc_x_sqrt_c128((tc_c128){1 - z.re, -z.im}), b = tc_x_sqrt_c128((tc_c128){1 + z.re, z.im});
     return (tc_c128){2 * tc_x_atan2_f64(a.re, b.re), tc_x_asinh_f64(b.re * a.im - b.im * a.re)};
 }
 static inline tc_c128 tc_x_acosh_c128(tc_c128 z) {
+    if ((!tc_x_finite(z.re)) | (!tc_x_finite(z.im))) {
+        tc_c128 r = tc_x_acos_edges(z);
+        return (tc_c128){__builtin_fabs(r.im), __builtin_copysign(r.re, z.im)};
+    }
     tc_c128 a = tc_x_sqrt_c128((tc_c128){z.re - 1, z.im}), b = tc_x_sqrt_c128((tc_c128){z.re + 1, z.im});
     return (tc_c128){tc_x_asinh_f64(a.re * b.re + a.im * b.im), 2 * tc_x_atan2_f64(a.im, b.re)};
 }
+/* pi / 2 - acos; its real part keeps the sign of 0 */
+static inline tc_c128 tc_x_asin_c128(tc_c128 z) {
+    double inf = __builtin_inf(), nan = __builtin_nan(""), pi = 3.14159265358979323846;
+    if ((!tc_x_finite(z.re)) | (!tc_x_finite(z.im))) {
+        if (__builtin_fabs(z.im) == inf) {
+            double turn = __builtin_fabs(z.re) == inf ? pi / 4 : 0;
+            return (tc_c128){z.re == z.re ? __builtin_copysign(turn, z.re) : nan, z.im};
+        }
+        if (__builtin_fabs(z.re) == inf) return (tc_c128){z.im == z.im ? __builtin_copysign(pi / 2, z.re) : nan, __builtin_copysign(inf, z.im)};
+        return (tc_c128){z.re == 0 ? z.re : nan, nan};
+    }
+    tc_c128 a = tc_x_sqrt_c128((tc_c128){1 - z.re, -z.im}), b = tc_x_sqrt_c128((tc_c128){1 + z.re, z.im});
+    return (tc_c128){tc_x_atan2_f64(z.re, a.re * b.re - a.im * b.im), tc_x_asinh_f64(a.re * b.im - a.im * b.re)};
+}
 static inline tc_c128 tc_x_atanh_c128(tc_c128 z) {
-    double h = tc_x_hypot_f64(1 - z.re, z.im);
-    return (tc_c128){h == 0 ? __builtin_inf() : 0.25 * tc_x_log1p_f64(4 * z.re / h / h),
+    double inf = __builtin_inf(), nan = __builtin_nan(""), x = __builtin_fabs(z.re), h = tc_x_hypot_f64(1 - x, z.im);
+    if ((!tc_x_finite(z.re)) | (!tc_x_finite(z.im))) {
+        if (__builtin_fabs(z.im) == inf) return (tc_c128){__builtin_copysign(0.0, z.re), __builtin_copysign(1.57079632679489661923, z.im)};
+        if (__builtin_fabs(z.re) == inf)
+            return (tc_c128){__builtin_copysign(0.0, z.re), z.im == z.im ? __builtin_copysign(1.57079632679489661923, z.im) : nan};
+        return (tc_c128){z.re == 0 ? z.re : nan, nan};
+    }
+    return (tc_c128){__builtin_copysign(h == 0 ? inf : 0.25 * tc_x_log1p_f64(4 * x / h / h), z.re),
                      0.5 * tc_x_atan2_f64(2 * z.im, (1 - z.re) * (1 + z.re) - z.im * z.im)};
 }
 #define ROW(NAME, OF)                                         \
@@ -219,11 +262,15 @@ static inline tc_c128 tc_x_atanh_c128(tc_c128 z) {
         tc_c128 r = tc_x_##OF##_c128((tc_c128){-z.im, z.re}); \
         return (tc_c128){r.im, -r.re};                        \
     }
-ROW(sin, sinh)
 ROW(tan, tanh)
 ROW(atan, atanh)
 ROW(asinh, asin)
 #undef ROW
+static inline tc_c128 tc_x_sin_c128(tc_c128 z) {
+    if ((!tc_x_finite(z.re)) & (__builtin_fabs(z.im) == __builtin_inf())) return (tc_c128){__builtin_nan(""), __builtin_inf()};
+    tc_c128 r = tc_x_sinh_c128((tc_c128){-z.im, z.re});
+    return (tc_c128){r.im, -r.re};
+}
 static inline tc_c128 tc_x_cos_c128(tc_c128 z) { return tc_x_cosh_c128((tc_c128){-z.im, z.re}); }
 
 /* ---- c64: float64's results, rounded ---- */
@@ -240,7 +287,8 @@ ROW(log2)
 ROW(log10)
 ROW(log1p)
 ROW(sigmoid)
-ROW(sin) ROW(cos) ROW(tan) ROW(asin) ROW(acos) ROW(atan) ROW(sinh) ROW(cosh) ROW(tanh) ROW(asinh) ROW(acosh) ROW(atanh)
+ROW(sin)
+ROW(cos) ROW(tan) ROW(asin) ROW(acos) ROW(atan) ROW(sinh) ROW(cosh) ROW(tanh) ROW(asinh) ROW(acosh) ROW(atanh)
 #undef ROW
     static inline tc_c64 tc_x_div_c64(tc_c64 a, tc_c64 b) {
     return tc_x_cast_c128_c64(tc_x_div_c128(tc_x_cast_c64_c128(a), tc_x_cast_c64_c128(b)));

@@ -37,12 +37,12 @@ static inline double tc_x_zeta_f64(double x, double q) {
                                  1.8152105401943546773e17,
                                  -7.1661652561756670113e18};
     if (x == 1) return __builtin_inf();
-    if (!(x > 1)) return __builtin_nan("");
+    if (x < 1) return __builtin_nan("");
     if (q <= 0) {
         if (q == __builtin_floor(q)) return __builtin_inf();
         if (x != __builtin_floor(x)) return __builtin_nan("");
     }
-    if (q != q) return q;
+    if (x != x || q != q) return __builtin_nan("");
     double s = tc_x_pow_f64(q, -x), a = q, t = 0, k = 0, f = 1;
     for (int i = 0; i < 9 || a <= 9; i++) {
         a += 1, t = tc_x_pow_f64(a, -x), s += t;
@@ -64,11 +64,12 @@ static inline double tc_x_igamma_factor(double a, double x) { return tc_x_exp_f6
 /* The lower part by its series, or the upper by its continued fraction (Lentz); the other is 1 less that. */
 static inline double tc_x_igamma_parts(double a, double x, int upper) {
     double inf = __builtin_inf();
-    if (a != a || x != x || a < 0 || x < 0) return __builtin_nan("");
+    if (a < 0 || x < 0) return __builtin_nan("");
     if (a == 0) return x > 0 ? !upper : __builtin_nan("");
     if (x == 0) return upper;
     if (a == inf) return x == inf ? __builtin_nan("") : upper;
     if (x == inf) return !upper;
+    if (a != a || x != x) return __builtin_nan("");
     if (x < a + 1) {
         double t = 1 / a, s = t;
         for (int i = 1; i < 2000 && t > s * 0x1p-54; i++) t *= x / (a + i), s += t;
@@ -115,14 +116,17 @@ static inline double tc_x_log_ndtr_f64(double x) {
 }
 
 /* ---- orthogonal polynomials of degree trunc(n): p[k + 1] from p[k] and p[k - 1] ----
- * kinds 0..3: Chebyshev T U V W, 4: Hermite H, 5: Hermite He, 6: Laguerre, 7: Legendre (NaN beyond degree 10000) */
-static inline double tc_x_polynomial(int kind, double x, double degree) {
-    int64_t n = tc_x_cast_f64_i64(degree);
+ * kinds 0..3: Chebyshev T U V W, 4: Hermite H, 5: Hermite He, 6: Laguerre, 7: Legendre. float32 overflows where PyTorch's steps do, and what
+ * has overflowed is NaN at the next step. Hermite beyond degree 512 (float32: 128), the others of 6 and 7 beyond 10000: NaN. */
+static inline double tc_x_polynomial(int kind, double x, double degree, int narrow) {
+    int64_t n = tc_x_cast_f64_i64(degree), most = kind > 5 ? 10000 : narrow ? 128 : 512;
     double m0 = (double)n, sign = n & 1 ? -1 : 1;
-    if (n < 0 || degree != degree) return degree != degree && kind < 4 ? degree : 0;
+    if (n < 0 || degree != degree) return 0;
     if (x == 1 && kind < 4) return kind == 0 || kind == 2 ? 1 : kind == 1 ? m0 + 1 : 2 * m0 + 1;
     if (x == -1 && kind < 4) return sign * (kind == 0 || kind == 3 ? 1 : kind == 1 ? m0 + 1 : 2 * m0 + 1);
-    if (n > 10000 && kind >= 4) return __builtin_nan("");
+    if (kind == 7 && (x == 1 || x == -1)) return x == 1 ? 1 : sign;
+    if (kind == 6 && x == 0) return 1;
+    if (n > most && kind >= 4) return __builtin_nan("");
     if (n > 1000 && __builtin_fabs(x) < 1) { /* the closed forms */
         double a = tc_x_acos_f64(x);
         if (kind == 0) return tc_x_cos_f64(m0 * a);
@@ -135,20 +139,21 @@ static inline double tc_x_polynomial(int kind, double x, double degree) {
                       : kind == 3                         ? 2 * x + 1
                                                           : 1 - x;
     if (n == 0) return q;
-    for (int64_t k = 1; k < n && __builtin_fabs(p) < __builtin_inf(); k++) {
+    for (int64_t k = 1; k < n && p == p; k++) {
         double r, m = (double)k;
         if (kind < 4) r = 2 * x * p - q;
         else if (kind == 4) r = 2 * (x * p - m * q);
         else if (kind == 5) r = x * p - m * q;
         else if (kind == 6) r = ((2 * m + 1 - x) * p - m * q) / (m + 1);
         else r = ((2 * m + 1) * x * p - m * q) / (m + 1);
+        if (narrow && !(__builtin_fabs(r) < 0x1p128)) r = r > 0 ? __builtin_inf() : r < 0 ? -__builtin_inf() : r;
         q = p, p = r;
     }
     return p;
 }
-#define ROW(name, kind)                                                                                \
-    static inline double tc_x_##name##_f64(double x, double n) { return tc_x_polynomial(kind, x, n); } \
-    static inline float tc_x_##name##_f32(float x, float n) { return (float)tc_x_polynomial(kind, x, n); }
+#define ROW(name, kind)                                                                                   \
+    static inline double tc_x_##name##_f64(double x, double n) { return tc_x_polynomial(kind, x, n, 0); } \
+    static inline float tc_x_##name##_f32(float x, float n) { return (float)tc_x_polynomial(kind, x, n, 1); }
 ROW(chebyshev_t, 0)
 ROW(chebyshev_u, 1)
 ROW(chebyshev_v, 2)

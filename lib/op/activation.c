@@ -195,7 +195,7 @@ static tc_status shape_prelu_kernel(tc_shape_ctx *c) { return tc_shape_binary(c)
 static tc_status shape_glu(tc_shape_ctx *c) {
     int d;
     int64_t n;
-    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
     if (m->rank == 0) return tc_sh_fail(c, "glu does not support 0-dimensional tensors");
     TC_TRY(tc_sh_dim_arg(c, 1, m->rank, &d));
@@ -208,7 +208,7 @@ static tc_status shape_glu(tc_shape_ctx *c) {
     return tc_sh_out(c, 0, m->dtype, &dims);
 }
 static tc_status shape_glu_backward(tc_shape_ctx *c) {
-    TC_TRY(tc_sh_need_tensor(c, 1));
+    TC_TRY(tc_sh_need_float(c, 1));
     tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
     return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
 }

@@ -155,6 +155,7 @@ static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self
     tc_sym cs = x->meta.size[c];
     bool fixed = tc_sym_const_int(cs, &classes);
     tc_value *lp = tc_emit_call(e, "aten::log_softmax.int", "vid", x, c, (int)x->meta.dtype), *wv = NULL;
+    if (!lp) return tc_e_done(e);
     if (w) {
         int64_t size[TC_MAX_RANK];
         for (int k = 0; k < x->meta.rank; k++) size[k] = k == c ? -1 : 1;
@@ -460,7 +461,7 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
     int64_t classes;
     double p = tc_arg_float(n, 2);
     if (p != 1 && p != 2) return refuse(n, "only p == 1 and p == 2 supported");
-    bool single = x->meta.rank < 2;
+    bool single = x->meta.rank < 2, scalar = single && t && t->meta.rank == 0;
     if (x->meta.rank == 0) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
     if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0), t = tc_emit_call(e, "aten::reshape", "vI", t, (int64_t[]){1}, 1);
     if (!x || !t) return tc_e_done(e);
@@ -473,7 +474,7 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
     tc_value *other = tc_e2(e, "aten::ne.Tensor", tc_emit_call(e, "aten::arange", "i", classes), i);
     z = tc_emit_call(e, "aten::div.Tensor", "vf", tc_e_sum_dims(e, where_s(e, other, z, 0), (int64_t[]){1}, 1, false), (double)classes);
     int64_t r = tc_arg_int(n, 5);
-    tc_emit_result(e, 0, r == 0 && single ? tc_emit_call(e, "aten::squeeze.dim", "vi", z, (int64_t)0) : reduce(e, z, r));
+    tc_emit_result(e, 0, r == 0 && scalar ? tc_emit_call(e, "aten::squeeze.dim", "vi", z, (int64_t)0) : reduce(e, z, r));
     return tc_e_done(e);
 }
 

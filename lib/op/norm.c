@@ -204,8 +204,13 @@ static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
     bool batch = training(c) || rm < 0;
     if (!batch && (!tc_sh_given(c, rm) || !tc_sh_given(c, rm + 1)))
         return tc_sh_fail(c, "Expected running_mean and running_var to be defined when training=False");
-    tc_dtype st = tc_dtype_compute(x->dtype);
-    if (tc_sh_meta(c, 1)) st = tc_sh_meta(c, 1)->dtype;
+    tc_dtype st = x->dtype; /* of the first parameter or statistic that is given */
+    const int given[4] = {1, 2, rm, rm + 1};
+    for (int i = 0; i < (rm > 0 ? 4 : 2); i++)
+        if (tc_sh_meta(c, given[i])) {
+            st = tc_sh_meta(c, given[i])->dtype;
+            break;
+        }
     TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
     TC_TRY(tc_sh_out(c, 1, st, batch ? &stat : &none));
     TC_TRY(tc_sh_out(c, 2, st, batch ? &stat : &none));

@@ -270,7 +270,12 @@ GRAD(atan, dvd(e, g, plus(e, sq(e, x), 1)))
 GRAD(sinh, mul(e, g, f1(e, "aten::cosh", x)))
 GRAD(cosh, mul(e, g, f1(e, "aten::sinh", x)))
 GRAD(asinh, mul(e, g, f1(e, "aten::rsqrt", plus(e, sq(e, x), 1))))
-GRAD(acosh, mul(e, g, f1(e, "aten::rsqrt", plus(e, sq(e, x), -1))))
+/* the root of the product is the product of the roots on the reals above 1 only */
+static tc_value *acosh_slope(tc_emit *e, tc_value *x) {
+    if (!tc_is_complex(x->meta.dtype)) return f1(e, "aten::rsqrt", plus(e, sq(e, x), -1));
+    return mul(e, f1(e, "aten::rsqrt", plus(e, x, 1)), f1(e, "aten::rsqrt", plus(e, x, -1)));
+}
+GRAD(acosh, mul(e, g, acosh_slope(e, x)))
 GRAD(atanh, dvd(e, g, plus(e, neg(e, sq(e, x)), 1)))
 GRAD(erf, mul(e, times(e, f1(e, "aten::exp", neg(e, sq(e, x))), 1.12837916709551257390), g))
 GRAD(erfc, mul(e, times(e, f1(e, "aten::exp", neg(e, sq(e, x))), -1.12837916709551257390), g))
@@ -332,6 +337,12 @@ static tc_status grad_sinc(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 }
 
 /* ---- compositions ---- */
+static tc_status shape_of_slopes(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_like_arg1(c));
+    if (tc_is_integral(tc_sh_meta(c, 0)->dtype) && tc_is_integral(tc_sh_meta(c, 1)->dtype))
+        return tc_sh_fail(c, "not implemented for '%s'", tc_dtypes[tc_sh_meta(c, 1)->dtype].torch);
+    return NULL;
+}
 static tc_status decompose_deg2rad(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::mul.Tensor", "vz", tc_arg_value(n, 0), tc_scalar_float(0.017453292519943295769)));
     return tc_e_done(e);
@@ -572,12 +583,12 @@ const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Te
                                          .samples = "rad2deg(f32[5])",
                                          .doc = "x 180 / pi"},
                                         {.schema = "aten::sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
-                                         .shape = tc_shape_like_arg1,
+                                         .shape = shape_of_slopes,
                                          .decompose = decompose_sigmoid_backward,
                                          .samples = "sigmoid_backward(f32[5], f32[5])",
                                          .doc = "g (1 - y) y"},
                                         {.schema = "aten::tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
-                                         .shape = tc_shape_like_arg1,
+                                         .shape = shape_of_slopes,
                                          .decompose = decompose_tanh_backward,
                                          .samples = "tanh_backward(f32[5], f32[5])",
                                          .doc = "g (1 - y^2)"},

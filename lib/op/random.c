@@ -62,10 +62,14 @@ static tc_status shape_multinomial(tc_shape_ctx *c) {
 static tc_status check_dropout(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_arg *p = &c->args[1];
-    if (p->kind == TC_A_SCALAR && !p->is_sym) {
-        double v = tc_scalar_to_double(p->scalar);
-        if (!(v >= 0 && v <= 1)) return tc_sh_fail(c, "dropout probability has to be between 0 and 1, but got %g", v);
-    }
+    const tc_meta *x = tc_sh_meta(c, 0);
+    bool train = c->args[2].kind == TC_A_NONE || tc_sh_bool(c, 2), alone = !strcmp(tc_op_schema(c->op)->name, "dropout");
+    if (p->kind != TC_A_SCALAR || p->is_sym)
+        return tc_error(TC_UNSUPPORTED, "%s: the probability has to be known before it runs, here it is a value of the program", tc_op_name(c->op));
+    double v = tc_scalar_to_double(p->scalar);
+    if (!(v >= 0 && v <= 1)) return tc_sh_fail(c, "dropout probability has to be between 0 and 1, but got %g", v);
+    if (tc_is_integral(x->dtype) && train && v != 0 && !(v == 1 && alone))
+        return tc_sh_fail(c, "result type Float can't be cast to the desired output type %s", tc_dtypes[x->dtype].torch);
     return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype);
 }
 static tc_status shape_native_dropout(tc_shape_ctx *c) {

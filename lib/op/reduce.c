@@ -584,6 +584,13 @@ static tc_status complex_norm(tc_emit *e, const tc_node *n) {
 /* m + log(sum(exp(x - m))), m the largest real part */
 static tc_status complex_logsumexp(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *re = tc_e1(e, "aten::real", x);
+    reduced over = of_node(n);
+    for (int d = 0; d < x->meta.rank; d++)
+        if ((over.mask >> d & 1) && tc_sym_is_int(x->meta.size[d], 0)) { /* the logarithm of an empty sum */
+            tc_value *none = tc_emit_call(e, "aten::sum.dim_IntList", "vaa", x, &n->args[1], &n->args[2]);
+            tc_emit_result(e, 0, tc_e1(e, "aten::log", none));
+            return tc_e_done(e);
+        }
     tc_value *m = tc_emit_call(e, "aten::amax", "vab", re, &n->args[1], 1), *zero = tc_e_zeros_like(e, m);
     m = tc_e3(e, "aten::where.self", tc_e1(e, "aten::isinf", m), zero, m);
     tc_value *s = tc_emit_call(e, "aten::sum.dim_IntList", "vaa", tc_e1(e, "aten::exp", tc_e_sub(e, x, m)), &n->args[1], &n->args[2]);

@@ -147,11 +147,12 @@ static tc_status decompose_mvlgamma(tc_emit *e, const tc_node *n) { /* sum of lg
     int64_t p = tc_arg_int(n, 1);
     if (p < 1 || p > 1000) return tc_error(TC_CONTENT, "%s: p has to be greater than or equal to 1", tc_op_name(n->op));
     if (x && tc_is_integral(x->meta.dtype)) x = tc_e_cast(e, x, TC_F32);
+    tc_dtype d = x ? x->meta.dtype : TC_F32; /* 16 bits: rounded before and after lgamma, and once when all are summed */
     for (int64_t j = 0; j < p; j++) {
-        tc_value *t = f1(e, "aten::lgamma", tc_e_adds(e, x, -0.5 * (double)j));
+        tc_value *t = tc_e_cast(e, f1(e, "aten::lgamma", tc_e_adds(e, x, -0.5 * (double)j)), tc_dtype_compute(d));
         sum = sum ? tc_e_add(e, sum, t) : t;
     }
-    tc_emit_result(e, 0, tc_e_adds(e, sum, (double)(p * (p - 1)) * 0.28618247146235004353));
+    tc_emit_result(e, 0, tc_e_adds(e, tc_e_cast(e, sum, d), (double)(p * (p - 1)) * 0.28618247146235004353));
     return tc_e_done(e);
 }
 static tc_status decompose_special_polygamma(tc_emit *e, const tc_node *n) { return tc_e_forward(e, "aten::polygamma", n); }

@@ -3,6 +3,8 @@
  * Usage: conform-ops FOLDER CORPUS [NAME[/ID]]. */
 #include "cases.h"
 
+#include <fnmatch.h>
+
 /* ---- evaluating ---- */
 typedef struct {
     const test_case *t;
@@ -209,11 +211,41 @@ static verdict run_case(C *c, const test_case *t, const tc_tensors *all, tc_stat
     return v;
 }
 
+/* ---- tests/oracle/NOT-ops.tsv: operator, cases as patterns, reason. A listed failure is a failure, and says why ---- */
+static tc_buf listed;
+
+static void read_listed(void) {
+    char path[1024];
+    snprintf(path, sizeof path, "%.900s/tests/oracle/NOT-ops.tsv", getenv("TC_ROOT") ? getenv("TC_ROOT") : ".");
+    tc_status_free(tc_file_read(path, 1 << 20, &listed));
+}
+
+static void say_reason(const test_case *t, tc_buf *why) {
+    char line[1024];
+    for (const char *p = listed.data, *end; p && *p; p = *end ? end + 1 : end) {
+        end = strchrnul(p, '\n');
+        snprintf(line, sizeof line, "%.*s", (int)(end - p < 1000 ? end - p : 1000), p);
+        char *cases = strchr(line, '\t'), *reason = cases ? strchr(cases + 1, '\t') : NULL, *save = NULL;
+        if (!reason) continue;
+        *cases++ = 0, *reason++ = 0;
+        if (strcmp(line, case_file)) continue;
+        for (char *w = strtok_r(cases, " ", &save); w; w = strtok_r(NULL, " ", &save))
+            if (!fnmatch(w, t->id, 0)) tc_buf_printf(why, " [NOT-ops: %s]", reason);
+    }
+}
+
+static verdict run_listed(C *c, const test_case *t, const tc_tensors *all, tc_status wide, tc_buf *why) {
+    verdict v = run_case(c, t, all, wide, why);
+    if (v == CASE_FAIL) say_reason(t, why);
+    return v;
+}
+
 int main(int argc, char **argv) {
     char path[1024];
     if (argc < 3) return 2;
     corpus = argv[2];
-    run_folder(argv[1], argc > 3 ? argv[3] : NULL, run_case);
+    read_listed();
+    run_folder(argv[1], argc > 3 ? argv[3] : NULL, run_listed);
     snprintf(path, sizeof path, "%s/rng", argv[1]);
     corpus = "rng";
     run_folder(path, argc > 3 ? argv[3] : NULL, run_case);

@@ -44,6 +44,17 @@ static const char *const table[][2] = {
     /* the table's rows that are picked are scaled in place */
     {"w = torch.tensor([[3., 4.], [0.3, 0.4], [6., 8.]])\nF.embedding(torch.tensor([0, 1]), w, max_norm=1.0)\nr = w.tolist()\n",
      "[[0.6000000238418579, 0.800000011920929], [0.30000001192092896, 0.4000000059604645], [6.0, 8.0]]"},
+    /* integers have no part of them dropped, nor gates */
+    {"r = F.dropout(torch.ones(3, dtype=torch.long), 0.5)\n", "can't be cast to the desired output type int64"},
+    {"r = F.dropout(torch.ones(2, dtype=torch.long), 1.0).tolist()\n", "[0, 0]"},
+    {"r = F.glu(torch.ones(4, dtype=torch.int32))\n", "aten.glu"},
+    {"r = F.cross_entropy(torch.ones(2, 3, dtype=torch.long), torch.tensor([0, 1]))\n", "log_softmax"},
+    /* numbers in the place of the first tensor */
+    {"r = [torch.mul(2.5, torch.tensor([2, 4])).tolist(), torch.sub(3, torch.tensor([1.5])).tolist(), torch.add(1, 2).item()]\n",
+     "[[5.0, 10.0], [1.5], 3]"},
+    {"r = torch.pow(torch.tensor([55, 0], dtype=torch.int32), torch.tensor([127, 128], dtype=torch.int32)).tolist()\n", "[1665565063, 0]"},
+    {"r = torch.gather(torch.ones(1, 2), 1, torch.tensor([[0]]), out=torch.zeros(1, 1, dtype=torch.double))\n", "Expected out tensor to have dtype"},
+    {"r = torch.acos(torch.tensor(complex(float('inf'), float('inf')))).item()\n", "(0.7853981852531433-infj)"},
     /* the generator draws for what is not positive only */
     {"torch.manual_seed(42)\nr = F.rrelu(torch.tensor([-1., 2., -1.]), training=True).tolist()\n",
      "[-0.13711552321910858, 2.0, -0.13810628652572632]"},
