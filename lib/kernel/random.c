@@ -190,7 +190,7 @@ static tc_status run_normal(tc_kcall *c) {
     if (!(std >= 0)) return tc_error(TC_CONTENT, "normal expects std >= 0.0, but found std %g", std);
     if (philox(c, mean, std, p_normal)) return NULL;
     if (n < 16) {
-        for (int64_t i = 0; i < n; i++) store(t, i, tc_rng_normal(c->gen) * std + mean);
+        for (int64_t i = 0; i < n; i++) store(t, i, fma(tc_rng_normal(c->gen), std, mean)); /* one rounding, as PyTorch */
         return NULL;
     }
     if (t->dtype == TC_F32) {
@@ -258,8 +258,8 @@ static double d_exponential(tc_generator *g, double lambd, double b) {
     (void)b;
     return -log1p(-tc_rng_uniform_f64(g)) / lambd;
 }
-static double d_cauchy(tc_generator *g, double median, double sigma) { return median + sigma * tan(M_PI * (tc_rng_uniform_f64(g) - 0.5)); }
-static double d_log_normal(tc_generator *g, double mean, double std) { return exp(tc_rng_normal(g) * std + mean); }
+static double d_cauchy(tc_generator *g, double median, double sigma) { return fma(sigma, tan(M_PI * (tc_rng_uniform_f64(g) - 0.5)), median); }
+static double d_log_normal(tc_generator *g, double mean, double std) { return exp(fma(tc_rng_normal(g), std, mean)); }
 static double d_geometric(tc_generator *g, double p, double b) {
     (void)b;
     return ceil(log(tc_rng_uniform_f64(g)) / log1p(-p));

@@ -55,6 +55,10 @@ static const char *const table[][2] = {
     {"r = torch.pow(torch.tensor([55, 0], dtype=torch.int32), torch.tensor([127, 128], dtype=torch.int32)).tolist()\n", "[1665565063, 0]"},
     {"r = torch.gather(torch.ones(1, 2), 1, torch.tensor([[0]]), out=torch.zeros(1, 1, dtype=torch.double))\n", "Expected out tensor to have dtype"},
     {"r = torch.acos(torch.tensor(complex(float('inf'), float('inf')))).item()\n", "(0.7853981852531433-infj)"},
+    /* location and scale of float64 draws are rounded once */
+    {"torch.manual_seed(5)\nd = torch.float64\n"
+     "r = torch.empty(3, dtype=d).cauchy_(1.0, 2.5).tolist() + torch.empty(3, dtype=d).normal_(-2.0, 3.0).tolist()\n",
+     "[2.1957988652420513, -1.3512368177509817, -0.16848095563317128, -2.93904848796441, 0.16506195897012654, 0.3490209602741561]"},
     /* the generator draws for what is not positive only */
     {"torch.manual_seed(42)\nr = F.rrelu(torch.tensor([-1., 2., -1.]), training=True).tolist()\n",
      "[-0.13711552321910858, 2.0, -0.13810628652572632]"},
