@@ -96,22 +96,24 @@ static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     }
 }
 static size_t forward_per_worker(const tc_attention *a) { return room(a->ops->forward_bytes(a)); }
-static size_t forward_scratch_of(const tc_kcall *c, int threads, int mask, int causal, int scale) {
-    tc_attention a = read_args(c, 0, mask, causal, scale);
+/* query, key, value, dropout_p, is_causal, attn_mask, scale */
+enum { DROPOUT = 3, CAUSAL, MASK, SCALE };
+static size_t flash_scratch(const tc_kcall *c, int threads) {
+    tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
     size_t s = forward_per_worker(&a) * (size_t)threads + 64;
     for (int i = 0; i < 3; i++) s += widened(tc_k_tensor(c, i));
-    if (tc_k_given(c, mask)) s += widened(tc_k_tensor(c, mask));
+    if (tc_k_given(c, MASK)) s += widened(tc_k_tensor(c, MASK));
     if (narrow(tc_k_tensor(c, 0)->dtype)) s += room((size_t)(a.n * a.h * a.l * a.dv) * 4);
     return s;
 }
-static tc_status forward_of(tc_kcall *c, int mask, int causal, int scale, int dropout) {
-    TC_TRY(check(c, dropout));
-    tc_attention a = read_args(c, 0, mask, causal, scale);
+static tc_status flash(tc_kcall *c) {
+    TC_TRY(check(c, DROPOUT));
+    tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
     char *scratch = c->scratch;
     tc_dtype d = tc_k_tensor(c, 0)->dtype;
     widen(c->isa, tc_k_tensor(c, 0), &a.q, false, &scratch), widen(c->isa, tc_k_tensor(c, 1), &a.k, false, &scratch),
         widen(c->isa, tc_k_tensor(c, 2), &a.v, false, &scratch);
-    if (tc_k_given(c, mask)) widen(c->isa, tc_k_tensor(c, mask), &a.mask, true, &scratch);
+    if (tc_k_given(c, MASK)) widen(c->isa, tc_k_tensor(c, MASK), &a.mask, true, &scratch);
     int64_t n = a.n * a.h * a.l * a.dv;
     void *out = tc_tensor_data(&c->outs[0]);
     a.out = out;
@@ -122,10 +124,6 @@ static tc_status forward_of(tc_kcall *c, int mask, int causal, int scale, int dr
     if (narrow(d)) c->isa->cast[TC_F32][d](out, a.out, n);
     return NULL;
 }
-static size_t sdpa_scratch(const tc_kcall *c, int threads) { return forward_scratch_of(c, threads, 3, 5, 6); }
-static tc_status sdpa(tc_kcall *c) { return forward_of(c, 3, 5, 6, 4); }
-static size_t flash_scratch(const tc_kcall *c, int threads) { return forward_scratch_of(c, threads, 5, 4, 6); }
-static tc_status flash(tc_kcall *c) { return forward_of(c, 5, 4, 6, 3); }
 
 /* ---- backward: grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale ---- */
 static void backward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
@@ -166,6 +164,5 @@ static tc_status backward(tc_kcall *c) {
     return NULL;
 }
 
-const tc_kernel tc_k_sdpa = {"scaled_dot_product_attention", 0, sdpa, sdpa_scratch};
 const tc_kernel tc_k_flash_attention = {"flash_attention", 0, flash, flash_scratch};
 const tc_kernel tc_k_flash_attention_backward = {"flash_attention_backward", 0, backward, backward_scratch};

@@ -9,7 +9,6 @@
 
 /* aten::scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float dropout_p=0.0,
  *     bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor */
-extern const tc_kernel tc_k_sdpa;
 /* aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *,
  *     Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)   logsumexp: N H L, float32 or float64 */
 extern const tc_kernel tc_k_flash_attention;

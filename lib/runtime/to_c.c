@@ -268,19 +268,36 @@ static tc_status write_convolution(writer *w, const call *c, const char *kind) {
     return NULL;
 }
 
+typedef struct {
+    const tc_value *v;
+    bool found;
+} search;
+static void look(void *ctx, tc_value **place) {
+    search *s = ctx;
+    s->found = s->found || *place == s->v;
+}
+static bool is_used(const tc_graph *g, const tc_value *v) {
+    search s = {v, false};
+    for (tc_node *n = g->first; n; n = n->next) tc_node_each_input(n, look, &s);
+    for (int i = 0; i < g->noutputs; i++) s.found = s.found || g->outputs[i] == v;
+    return s.found;
+}
+
+/* query, key, value, dropout_p, is_causal, attn_mask, scale -> output, logsumexp, which nobody may ask for */
 static tc_status write_attention(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
     const tc_kcall kc = {.args = k->args, .nargs = c->group->node->nargs};
     operand x[4];
     const char *o;
     (void)kind;
-    for (int i = 0; i < 4; i++) TC_TRY(tensor_arg(w, k, i, &x[i]));
+    for (int i = 0; i < 4; i++) TC_TRY(tensor_arg(w, k, i < 3 ? i : 5, &x[i]));
     TC_TRY(address(w, k->out_id[0], &o));
+    if (is_used(w->f->g, c->group->node->outs[1])) return tc_error(TC_UNSUPPORTED, "the logsumexp of attention as C");
     const tc_tensor *q = x[0].t, *key = x[1].t, *v = x[2].t;
     int r = q->rank;
     int64_t d = q->size[r - 1], dv = v->size[r - 1], st[4][4] = {{0}}, h = r == 4 ? q->size[1] : 1;
     if (q->dtype != TC_F32 && q->dtype != TC_F64) return tc_error(TC_UNSUPPORTED, "attention of %s as C", tc_dtypes[q->dtype].torch);
-    if (d > 256 || dv > 256 || tc_k_float(&kc, 4) != 0)
+    if (d > 256 || dv > 256 || tc_k_float(&kc, 3) != 0)
         return tc_error(TC_UNSUPPORTED, "attention with more than 256 elements a head, or dropout, as C");
     for (int t = 0; t < 3; t++)
         for (int i = 0; i < r; i++) st[t][r == 3 && i == 0 ? 0 : 4 - r + i] = x[t].t->stride[i];
@@ -290,7 +307,7 @@ static tc_status write_attention(writer *w, const call *c, const char *kind) {
     int64_t sizes[7] = {r >= 3 ? q->size[0] : 1, h, r == 4 && key->size[1] ? h / key->size[1] : 1, q->size[r - 2], key->size[r - 2], d, dv};
     const char *S = tc_dtypes[q->dtype].name, *ty = ctype_of(q->dtype);
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a};\n", list(w, sizes, 7),
-                  list(w, st[0], 4), list(w, st[1], 4), list(w, st[2], 4), list(w, st[3], 4), tc_k_bool(&kc, 5), x[3].t && x[3].t->dtype == TC_BOOL,
+                  list(w, st[0], 4), list(w, st[1], 4), list(w, st[2], 4), list(w, st[3], 4), tc_k_bool(&kc, 4), x[3].t && x[3].t->dtype == TC_BOOL,
                   scale);
     tc_buf_printf(&w->calls, "        tc_c_attention_%s(&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s));\n    }\n", S, ty,
                   x[0].at, ty, x[1].at, ty, x[2].at, x[3].at, ty, o);
@@ -310,7 +327,7 @@ static const struct {
     {"dot", write_product},
     {"linear", write_product},
     {"convolution", write_convolution},
-    {"scaled_dot_product_attention", write_attention},
+    {"flash_attention", write_attention},
 };
 
 static tc_status write_kernel(writer *w, const call *c) {

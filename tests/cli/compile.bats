@@ -182,6 +182,42 @@ C
     cmp mlp.a again/mlp.a
 }
 
+@test "attention as C has the bits of tc-run" {
+    cat >att.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Att(nn.Module):
+    def __init__(self, causal=True):
+        super().__init__()
+        self.qkv = nn.Linear(12, 36)
+        self.causal = causal
+
+    def forward(self, x):
+        q, k, v = (t.view(2, 9, 3, 4).transpose(1, 2) for t in self.qkv(x).split(12, dim=2))
+        mask = None if self.causal else x[:, None, :, :9] > 0
+        return F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=self.causal)
+PY
+    cat >in.py <<'PY'
+import torch
+from torch import nn
+
+
+class In(nn.Module):
+    def forward(self, i):
+        return torch.sin(torch.arange(216.0)).view(2, 9, 12) * i
+PY
+    tc-export in.py:In --input i=f32 | tc-run --input i=f32=1 -o x.npy
+    for causal in True False; do
+        tc-export att.py:Att --arg causal=$causal --input x=2x9x12xf32 -o att.pt2
+        tc-compile att.pt2 --to exe -o att
+        tc-run att.pt2 --input x=@x.npy -o want.npy
+        ./att <x.npy | cmp - want.npy
+    done
+}
+
 @test "--dump keeps the C, the command and the log" {
     tc-compile "$mlp" --dump=kept -o mlp.pt2
     grep -q 'tc_abi_module_1' kept/groups.c
