@@ -361,6 +361,8 @@ static V f_at(C *c, args *A) {
 
 static bool without_rule(void *ctx, const tc_node *n) { return !tc_map_find(&((job *)ctx)->known, tc_op_name(n->op)); }
 
+static tc_decompose_fn own_or_core(const tc_node *n) { return n->op->decompose ? NULL : tc_core_rule(n); }
+
 static size_t count_without(job *j) {
     size_t k = 0;
     for (const tc_node *n = j->p->graph->first; n; n = n->next) k += without_rule(j, n);
@@ -376,7 +378,7 @@ static void run(C *c, void *ctx) {
     V *names = tc_items(tc_call1(c, tc_module_attr(c, m, tc_intern(c, "known", 5)), tc_int(c, j->opset)), &n);
     for (size_t i = 0; i < n; i++) tc_map_set(&j->known, text_of(names[i]), j);
     for (size_t before = SIZE_MAX, left; (left = count_without(j)) != 0 && left != before; before = left) {
-        tc_status st = tc_decompose_some(j->p, without_rule, j);
+        tc_status st = tc_decompose_by(j->p, without_rule, own_or_core, NULL, j);
         if (st) tc_raise_status(c, "RuntimeError", st);
     }
     tc_dce(j->p, false);

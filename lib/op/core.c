@@ -2,7 +2,7 @@
  *
  * An operator outside the set is replaced by its decomposition, or by its rule in core_rules.c when it is one that tc executes as it is. What
  * has neither stays, as it does in PyTorch's own core programs (linear algebra, random numbers, quantisation). */
-#include "op/core.h"
+#include "op/decompose.h"
 #include "op/shape.h"
 
 #include <stdio.h>

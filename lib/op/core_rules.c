@@ -2,7 +2,7 @@
  *
  * A rule computes in the type that the operator computes in, float32 for shorter floats, and rounds once at the end. */
 #include "kernel/rnn.h"
-#include "op/core.h"
+#include "op/decompose.h"
 #include "op/shape.h"
 
 #include <math.h>
@@ -310,12 +310,16 @@ static tc_status core_vector_norm(tc_emit *e, const tc_node *n) { /* self, ord, 
 }
 
 /* ---- elements picked and written ---- */
-static tc_status put_along(tc_emit *e, const tc_node *n, tc_value *source, bool accumulate) { /* self, dim, index: self[:, index] = source */
-    tc_value *x = tc_arg_value(n, 0), *at[TC_MAX_RANK] = {NULL}, *index = tc_arg_value(n, 2);
+/* self, dim, index: self[:, index] = source. dim goes to the front, where every back end can write by index. */
+static tc_status put_along(tc_emit *e, const tc_node *n, tc_value *source, bool accumulate) {
+    tc_value *x = tc_arg_value(n, 0), *index = tc_arg_value(n, 2);
     if (x->meta.rank == 0) return tc_error(TC_UNSUPPORTED, "%s of a number has no core form", tc_op_name(n->op));
-    int d = tc_wrap(tc_arg_int(n, 1), x->meta.rank);
-    at[d] = index->meta.rank ? index : ATEN("unsqueeze", "vi", index, (int64_t)0);
-    tc_emit_result(e, 0, ATEN("index_put", "vVvb", x, at, d + 1, source, accumulate));
+    int64_t d = tc_wrap(tc_arg_int(n, 1), x->meta.rank), front = 0;
+    if (index->meta.rank == 0) index = ATEN("unsqueeze", "vi", index, front);
+    if (d > 0) x = ATEN("transpose.int", "vii", x, front, d);
+    if (d > 0 && source && source->meta.rank > d) source = ATEN("transpose.int", "vii", source, front, d);
+    tc_value *y = ATEN("index_put", "vVvb", x, &index, 1, source, accumulate);
+    tc_emit_result(e, 0, d > 0 ? ATEN("transpose.int", "vii", y, front, d) : y);
     return tc_e_done(e);
 }
 static tc_status core_index_copy(tc_emit *e, const tc_node *n) { return put_along(e, n, tc_arg_value(n, 3), false); }
@@ -428,6 +432,11 @@ static tc_status core_attention(tc_emit *e, const tc_node *n) { /* query, key, v
     if (!tc_sym_const_int(q->meta.size[r - 1], &width) && tc_arg_is_none(n, 6))
         return tc_error(TC_UNSUPPORTED, "attention of a symbolic width has no core form");
     double scale = tc_arg_is_none(n, 6) ? 1 / sqrt((double)width) : tc_arg_float(n, 6);
+    int64_t heads, groups; /* fewer heads of keys and values: each serves several of the query */
+    if (r == 4 && tc_sym_const_int(q->meta.size[1], &heads) && tc_sym_const_int(k->meta.size[1], &groups) && groups > 0 && groups < heads) {
+        k = ATEN("repeat_interleave.self_int", "vii", k, heads / groups, (int64_t)1);
+        v = ATEN("repeat_interleave.self_int", "vii", v, heads / groups, (int64_t)1);
+    }
     tc_value *s = tc_e_muls(e, F2("matmul", q, ATEN("transpose.int", "vii", k, (int64_t)-2, (int64_t)-1)), scale);
     if (tc_arg_bool(n, 4)) {
         tc_value *rise = tc_e_sub(e, positions(e, k->meta.size[r - 2], false), positions(e, q->meta.size[r - 2], true));

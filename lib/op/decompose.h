@@ -20,6 +20,7 @@ tc_status tc_decompose_by(tc_program *p, bool (*want)(void *ctx, const tc_node *
 /* core.c: as far as that goes, by core ATen operators; the program is functional. */
 tc_status tc_decompose_core(tc_program *p);
 bool tc_op_is_core(const tc_op *op);
+tc_decompose_fn tc_core_rule(const tc_node *n); /* core_rules.c: by core operators, else the operator's own decomposition; NULL: it stays */
 
 /* Emits the decomposition of n with e (which says where); e->results are set, one for each result of n, of the same dtype and rank. */
 tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n);
