@@ -1,0 +1,68 @@
+"""Whole models: tc against PyTorch eager and ONNX Runtime, one thread, processor time (what other work on the machine disturbs least).
+Optional: needs PyTorch, safetensors, onnxruntime; never part of make check.
+
+    cc -O2 -shared -fPIC -o cputime.so tests/bench/cputime.c         makes tc-bench measure processor time
+    python3 tests/bench/whole.py BUILD DIR [MODEL...]                prints least and median milliseconds of each engine
+
+Programs are written to DIR by torch.export and read by tc-bench; ONNX Runtime gets what tc-export makes of them."""
+import json
+import os
+import subprocess
+import sys
+import time
+
+os.environ["OMP_NUM_THREADS"] = "1"
+import torch
+from models import TABLE
+
+
+def measure(f, seconds=3.0):
+    for _ in range(3):
+        f()
+    times, end = [], time.perf_counter() + seconds
+    while time.perf_counter() < end or len(times) < 5:
+        t = time.process_time()
+        f()
+        times.append(time.process_time() - t)
+    return min(times), sorted(times)[len(times) // 2]
+
+
+def make(name, path):
+    torch.manual_seed(0)
+    model, inputs = TABLE[name]
+    model = model().eval()
+    torch.manual_seed(1)
+    inputs = inputs()
+    torch.export.save(torch.export.export(model, inputs), path)
+    return model, inputs
+
+
+def onnx(tools, path, inputs):
+    if subprocess.run([tools + "tc-export", path, "--to", "onnx", "-o", path + ".onnx"]).returncode:
+        return None  # a model with state
+    import onnxruntime as ort
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    s = ort.InferenceSession(path + ".onnx", options, providers=["CPUExecutionProvider"])
+    feed = {i.name: x.numpy() for i, x in zip(s.get_inputs(), inputs)}
+    return measure(lambda: s.run(None, feed))
+
+
+def main():
+    tools, folder = os.path.join(os.path.abspath(sys.argv[1]), "bin/"), sys.argv[2]
+    torch.set_num_threads(1)
+    torch.set_grad_enabled(False)
+    os.makedirs(folder, exist_ok=True)
+    for name in sys.argv[3:] or TABLE:
+        path = os.path.join(folder, name + ".pt2")
+        model, inputs = make(name, path)
+        found = {"eager": measure(lambda: model(*inputs)), "onnxruntime": onnx(tools, path, inputs)}
+        run = [tools + "tc-bench", path, "--threads", "1", "--compare", "interpreted,compiled", "--min-time", "2", "--json"]
+        env = dict(os.environ, LD_PRELOAD=os.path.abspath("cputime.so")) if os.path.exists("cputime.so") else None
+        for line in subprocess.run(run, capture_output=True, text=True, check=True, env=env).stdout.splitlines():
+            row = json.loads(line)
+            found["tc " + row["executor"]] = row["best"], row["median"]
+        print(name, *(f"{k} {v[0] * 1e3:.3f} {v[1] * 1e3:.3f}" for k, v in found.items() if v), sep="  ", flush=True)
+
+
+main()
