@@ -54,8 +54,13 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
     return tuple(torch.zeros_like(x) if g is None and materialize_grads else g for g, x in zip(result, inputs))
 
 
+# What tensors were called before PyTorch 0.4: the call gives the tensor, and every tensor is one.
 class Variable:
-    pass
+    def __meta_call__(cls, data, requires_grad=False, volatile=None):
+        return data.detach().requires_grad_() if requires_grad else data
+
+    def __instancecheck__(cls, x):
+        return isinstance(x, torch.Tensor)
 
 
 class profiler:

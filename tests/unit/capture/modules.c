@@ -87,6 +87,18 @@ static const char *const table[][2] = {
      "[[2.0, 2.0], [[0, 1], [0, 1]], torch.Size([3, 1])]"},
     {NUMPY "r = np.random.randn(3)\n", "numpy.random.randn() is not part of the model language"},
     {NUMPY "r = np.load('x.npy')\n", "numpy.load is not part of the model language"},
+    /* names that older files use */
+    {"import torch\nfrom torch.autograd import Variable\nx = torch.ones(2)\nr = [Variable(x) is x, isinstance(x, Variable), isinstance(1, Variable), "
+     "Variable(x, requires_grad=True).requires_grad, torch.spmm(torch.eye(2), torch.ones(2, 1)).tolist()]\n",
+     "[True, True, False, True, [[1.0], [1.0]]]"},
+    {"import torch\ntorch.manual_seed(0)\nfrom torch.nn.utils import weight_norm, remove_weight_norm, spectral_norm, remove_spectral_norm\n"
+     "l = torch.nn.Linear(3, 2)\nw = l.weight.data.clone()\nm = weight_norm(l)\nr = [sorted(m.state_dict()), torch.allclose(m.weight, w)]\n"
+     "m.weight_g.data.mul_(2)\nx = torch.ones(1, 3)\ny = m(x)\nr.append(torch.allclose(y, torch.nn.functional.linear(x, 2 * w, m.bias)))\n"
+     "remove_weight_norm(m)\nr += [sorted(m.state_dict()), torch.equal(m(x), y)]\ns = spectral_norm(torch.nn.Linear(3, 3))\n"
+     "for i in range(60): s(x)\ns.eval()\ns(x)\nr += [sorted(s.state_dict()), abs(torch.linalg.matrix_norm(s.weight, 2).item() - 1) < 1e-3]\n"
+     "r.append(sorted(remove_spectral_norm(s).state_dict()))\n",
+     "[['bias', 'weight_g', 'weight_v'], True, True, ['bias', 'weight'], True, ['bias', 'weight_orig', 'weight_u', 'weight_v'], True, ['bias', "
+     "'weight']]"},
     /* packed sequences: each step runs the sequences that are that long */
     {"import torch\nfrom torch.nn.utils.rnn import *\n", "*"},
     {"import torch\nfrom torch.nn.utils.rnn import pad_sequence, pack_padded_sequence, pad_packed_sequence, pack_sequence, unpack_sequence\n"
