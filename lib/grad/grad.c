@@ -177,7 +177,7 @@ static tc_status by_rule(sweep *s, tc_node *n, tc_value *const *gs) {
     e->grad_lists = TC_NEWN(a, tc_value **, (size_t)(n->nargs ? n->nargs : 1));
     for (int i = 0; i < n->nargs; i++)
         if (n->args[i].kind == TC_A_VALUES) e->grad_lists[i] = TC_NEWN(a, tc_value *, (size_t)(n->args[i].n ? n->args[i].n : 1));
-    TC_TRY(n->op->grad(e, n, gs));
+    TC_TRY(tc_op_checked(s->graph->program, n->op->grad(e, n, gs)));
     tc_value **grads = e->grads, ***lists = e->grad_lists;
     for (int i = 0; i < n->nargs && !e->status; i++) {
         const tc_arg *arg = &n->args[i];

@@ -25,6 +25,7 @@ static void free_names(tc_graph *g) {
 void tc_program_release(tc_program *p) {
     if (!p || __atomic_sub_fetch(&p->refs, 1, __ATOMIC_ACQ_REL) > 0) return;
     for (int i = 0; i < p->ninputs; i++) tc_tensor_deinit(&p->inputs[i].data);
+    tc_status_free(p->refused);
     free_names(p->graph);
     free(p->inputs);
     free(p->outputs);

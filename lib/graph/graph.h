@@ -199,6 +199,7 @@ struct tc_program {
     bool functional;                       /* no in-place or aliasing node: set by functionalise, required by later passes */
     bool no_grad;                          /* while set, new nodes' results require no gradient (no_grad regions during capture) */
     int nfresh;                            /* symbols handed out by tc_program_fresh */
+    tc_status refused;                     /* a rule asked for the value of an argument that has none yet (op/emit.h); taken by tc_op_checked */
     int refs;
 };
 

@@ -140,7 +140,7 @@ tc_status tc_autocast_call(tc_emit *e, const tc_op *op, tc_arg *args, int nargs,
     *nouts = node->nouts;
     if (!policy_of(op, &p) || p != COMPOSE || !op->decompose) return NULL;
     tc_emit inner = {.graph = e->graph, .before = node, .source = e->source, .origin = e->origin, .casts = true, .autocast = to};
-    tc_status st = op->decompose(&inner, node);
+    tc_status st = tc_op_checked(e->graph->program, op->decompose(&inner, node));
     if (!st) st = inner.status;
     else tc_status_free(inner.status);
     TC_TRY(st, "%s", tc_op_name(op));

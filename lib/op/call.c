@@ -269,7 +269,7 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
     tc_value *to = f != op && nf > nouts ? more : outs; /* forms that return nothing: foreach_, list out */
     if (nf > 16 && to == more) TC_BUG("%s has more than 16 results", tc_op_name(f));
     tc_shape_ctx c = {.program = p, .op = f, .args = fargs, .nargs = nfargs, .source = src, .outs = to, .nouts = nf};
-    tc_status st = f->shape(&c);
+    tc_status st = tc_op_checked(p, f->shape(&c));
     if (st) return strstr(tc_status_message(st), tc_op_name(f)) ? st : tc_annotate(st, "%s", tc_op_name(op));
     if (f != op) TC_TRY(onto_targets(p, op, args, to, nf));
     if (to == more) memcpy(outs, more, sizeof *outs * (size_t)nouts);

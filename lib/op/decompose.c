@@ -82,7 +82,7 @@ tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
     e->results = NULL;
     e->nresults = 0;
     p->no_grad = n->no_grad;
-    tc_status st = rule(e, n);
+    tc_status st = tc_op_checked(p, rule(e, n));
     p->no_grad = was;
     if (!st) {
         st = e->status;

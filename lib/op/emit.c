@@ -125,9 +125,24 @@ tc_sym tc_arg_sym(const tc_node *n, int i) {
     return a->scalar.kind <= TC_KIND_INT ? tc_sym_int(c, a->scalar.i) : tc_sym_float(c, a->scalar.f);
 }
 
+/* A rule cannot go on without a value, and has no way to say so: the first such argument is kept with the program. */
+static void refuse_symbol(const tc_node *n, int i) {
+    tc_program *p = n->graph->program;
+    const char *name = tc_op_schema(n->op)->params[i].name;
+    if (!p->refused)
+        p->refused = tc_error(TC_UNSUPPORTED, "%s with a symbolic '%s': it must be a constant, not a size or a number read from a tensor",
+                              tc_op_name(n->op), name);
+}
+tc_status tc_op_checked(tc_program *p, tc_status s) {
+    tc_status r = p->refused;
+    p->refused = NULL;
+    if (r) tc_status_free(s);
+    return r ? r : s;
+}
+
 int64_t tc_arg_int(const tc_node *n, int i) {
-    int64_t v;
-    if (!tc_sym_const_int(tc_arg_sym(n, i), &v)) TC_BUG("%s: argument %d is symbolic", tc_op_name(n->op), i);
+    int64_t v = 0;
+    if (!tc_sym_const_int(tc_arg_sym(n, i), &v)) refuse_symbol(n, i);
     return v;
 }
 
@@ -138,17 +153,20 @@ bool tc_arg_bool(const tc_node *n, int i) {
 
 double tc_arg_float(const tc_node *n, int i) {
     const tc_arg *a = &n->args[i];
-    double v;
+    double v = 0;
     if (a->kind == TC_A_SCALAR && !a->is_sym) return tc_scalar_to_double(a->scalar);
-    if (!tc_sym_const_float(tc_arg_sym(n, i), &v)) TC_BUG("%s: argument %d is symbolic", tc_op_name(n->op), i);
+    if (!tc_sym_const_float(tc_arg_sym(n, i), &v)) refuse_symbol(n, i);
     return v;
 }
 
 int tc_arg_ints(const tc_node *n, int i, int64_t *out, int max) {
     const tc_arg *a = &n->args[i];
     if (a->kind != TC_A_INTS) return -1;
-    for (int k = 0; k < a->n; k++)
-        if (k >= max || !tc_sym_const_int(a->syms[k], &out[k])) TC_BUG("%s: argument %d is symbolic or longer than %d", tc_op_name(n->op), i, max);
+    for (int k = 0; k < a->n; k++) {
+        if (k >= max) TC_BUG("%s: argument %d is longer than %d", tc_op_name(n->op), i, max);
+        out[k] = 0;
+        if (!tc_sym_const_int(a->syms[k], &out[k])) refuse_symbol(n, i);
+    }
     return a->n;
 }
 

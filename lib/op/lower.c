@@ -241,7 +241,7 @@ tc_status tc_lower_node(tc_program *p, const tc_node *node, tc_loop **out_loop) 
     *self = node;
     l.loop->nodes = self;
     l.loop->nnodes = 1;
-    tc_status s = node->op->lower(&l);
+    tc_status s = tc_op_checked(p, node->op->lower(&l));
     if (!s) s = l.status;
     if (!s) s = tc_loop_verify(l.loop);
     if (s) {

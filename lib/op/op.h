@@ -161,4 +161,8 @@ typedef struct {
     void *self;
 } tc_eval;
 
+/* What a rule answered, or what it could not read: tc_arg_int, tc_arg_float and tc_arg_ints give 0 for a symbolic argument, and the caller of
+ * the rule asks here. */
+tc_status tc_op_checked(tc_program *p, tc_status s);
+
 #endif

@@ -484,7 +484,7 @@ tc_status tc_shape_decomposed(tc_shape_ctx *c) {
     tc_arg *args = c->nargs ? tc_arena_dup(a, c->args, (size_t)c->nargs * sizeof *args) : NULL;
     tc_node n = {.op = c->op, .args = args, .nargs = c->nargs, .outs = outs, .nouts = c->nouts, .name = "shape", .source = c->source, .graph = g};
     tc_emit e = {.graph = g, .source = c->source, .results = results, .nresults = c->nouts};
-    tc_status s = c->op->decompose(&e, &n);
+    tc_status s = tc_op_checked(c->program, c->op->decompose(&e, &n));
     if (!s) s = e.status;
     else if (e.status && e.status != s) tc_status_free(e.status);
     TC_TRY(s, "%s", tc_op_name(c->op));

@@ -354,3 +354,24 @@ PY
     run --separate-stderr tc-export --decompose all c.pt2 -o e.pt2
     [ "$status" -eq 2 ]
 }
+
+@test "a number read from a tensor where a constant is needed is named, not an abort" {
+    cat >num.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Norm(nn.Module):
+    def forward(self, x):
+        return F.layer_norm(x, (5,), eps=x.sum().item())
+
+
+class Dist(nn.Module):
+    def forward(self, x):
+        return torch.cdist(x, x, p=x.max().item())
+PY
+    fails 5 "'p'" tc-export num.py:Dist --input x=4x5xf32 -o d.pt2
+    tc-export num.py:Norm --input x=4x5xf32 -o n.pt2
+    fails 5 "'eps'" tc-run n.pt2 --input x=4x5xf32=1
+}
