@@ -31,11 +31,17 @@ static tc_status choose(tc_cmd *c, format *out) {
     return NULL;
 }
 
-static tc_status print_level(tc_cmd *c, tc_print_level *out) {
-    static const char *const levels[] = {"short", "full", NULL};
-    int level = 0;
-    if (tc_cmd_get(c, TC_OPT_print)) TC_TRY(tc_cmd_choice(c, TC_OPT_print, levels, 0, &level));
-    *out = level ? TC_PRINT_FULL : TC_PRINT_SHORT;
+enum { PRINT_SHORT, PRINT_FULL, PRINT_JSON };
+static tc_status print_form(tc_cmd *c, int *out) {
+    static const char *const forms[] = {"short", "full", "json", NULL};
+    *out = PRINT_SHORT;
+    return tc_cmd_get(c, TC_OPT_print) ? tc_cmd_choice(c, TC_OPT_print, forms, 0, out) : NULL;
+}
+
+/* --print=json: a line a program. */
+static tc_status print_json(tc_buf *b, const tc_program *p) {
+    TC_TRY(tc_pt2_write_program(p, b));
+    tc_buf_putc(b, '\n');
     return NULL;
 }
 
@@ -62,10 +68,10 @@ static void log_topics(const tc_cmd *c, const tc_program *p) {
 static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
     for (int i = 0; i < n; i++) log_topics(c, p[i]);
     format to = TO_PT2;
-    tc_print_level level;
+    int form;
     for (int i = 0; i < n; i++) TC_TRY(decompose(c, p[i]));
     TC_TRY(choose(c, &to));
-    TC_TRY(print_level(c, &level));
+    TC_TRY(print_form(c, &form));
     if (to == TO_PT2) return tc_cmd_write_archive(c, (tc_archive_content){.programs = (const tc_program *const *)p, .nprograms = n});
     tc_out *o;
     int64_t opset;
@@ -76,12 +82,13 @@ static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
         st = tc_onnx_write(o, p[0], (int)opset, TC_VERSION); /* the program for inference is the first */
     } else {
         tc_buf b = {0};
-        for (int i = 0; i < n; i++) {
+        for (int i = 0; i < n && !st; i++) {
             if (tc_cmd_has(c, TC_OPT_summary)) report_summary(&b, p[i]);
             else if (to == TO_DOT) tc_program_print_dot(&b, p[i]);
-            else tc_program_print(&b, p[i], level);
+            else if (form == PRINT_JSON) st = print_json(&b, p[i]);
+            else tc_program_print(&b, p[i], form == PRINT_FULL ? TC_PRINT_FULL : TC_PRINT_SHORT);
         }
-        st = tc_out_write(o, tc_buf_str(&b), b.len);
+        if (!st) st = tc_out_write(o, tc_buf_str(&b), b.len);
         tc_buf_free(&b);
     }
     return tc_cmd_finish(c, o, st);

@@ -53,4 +53,7 @@ typedef struct {
 /* Programs must be functional. What torch.export.load accepts. TC_UNSUPPORTED names what PyTorch has no form for. */
 tc_status tc_archive_write(tc_out *o, const tc_archive_content *content);
 
+/* The program as an archive's models/NAME.json has it: an ExportedProgram of PyTorch's schema, without weights. */
+tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out);
+
 #endif

@@ -45,8 +45,7 @@ const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s); /* the name of a value th
 /* pt2_write_nodes.c: the whole Graph object, subgraphs inside. */
 void tc_pt2_write_graph(tc_pt2_writer *w, tc_json *j);
 
-/* pt2_write_sig.c: the whole ExportedProgram. */
-tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out);
+/* pt2_write_sig.c */
 /* extra/tc/NAME.json: guards, names of inputs and outputs, the source file. */
 void tc_pt2_write_state(const tc_program *p, tc_buf *out);
 

@@ -289,6 +289,14 @@ PY
     fails 1 "none.py" tc-export none.py:Net
 }
 
+@test "--print=json is what an archive holds" {
+    tc-export m.py:Net --mode eval --input x=Bx4xf32 --print=json >printed
+    [ "$(wc -l <printed)" = 1 ]
+    tc-export m.py:Net --mode eval --input x=Bx4xf32 -o p.pt2
+    grep -qaFf <(head -c 400 printed) p.pt2
+    tc-export p.pt2 --print=json | cmp - printed
+}
+
 @test "siblings are imported only with --source" {
     mkdir lib
     echo 'width = 4' >lib/sizes.py
