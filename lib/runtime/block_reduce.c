@@ -343,17 +343,41 @@ static void scan_complex(tc_dtype t, void *out, const void *x, int64_t n, double
     }
     carry[0] = s.re, carry[1] = s.im;
 }
-static void scan_int(tc_dtype t, void *out, const void *x, int64_t n, int64_t *carry, int op) {
-    int64_t s = *carry;
-    for (int64_t i = 0; i < n; i++) {
-        int64_t v = tc_scalar_load(t, x, i).i;
-        if (op == TC_R_SUM) s = (int64_t)((uint64_t)s + (uint64_t)v);
-        else if (op == TC_R_PROD) s = (int64_t)((uint64_t)s * (uint64_t)v);
-        else if (op == TC_R_MAX || op == TC_R_ANY) s = s > v ? s : v;
-        else s = s < v ? s : v;
-        tc_scalar_store(t, out, i, tc_scalar_int(s));
+#define SCAN_INT(T)                                                               \
+    static void scan_##T(T *out, const T *x, int64_t n, int64_t *carry, int op) { \
+        int64_t s = *carry;                                                       \
+        for (int64_t i = 0; i < n; i++) {                                         \
+            int64_t v = (int64_t)x[i];                                            \
+            if (op == TC_R_SUM) s = (int64_t)((uint64_t)s + (uint64_t)v);         \
+            else if (op == TC_R_PROD) s = (int64_t)((uint64_t)s * (uint64_t)v);   \
+            else if (op == TC_R_MAX || op == TC_R_ANY) s = s > v ? s : v;         \
+            else s = s < v ? s : v;                                               \
+            out[i] = (T)s;                                                        \
+        }                                                                         \
+        *carry = s;                                                               \
     }
-    *carry = s;
+SCAN_INT(int8_t)
+SCAN_INT(int16_t)
+SCAN_INT(int32_t)
+SCAN_INT(int64_t)
+SCAN_INT(uint8_t)
+SCAN_INT(uint16_t)
+SCAN_INT(uint32_t)
+SCAN_INT(uint64_t)
+#undef SCAN_INT
+static void scan_int(tc_dtype t, void *out, const void *x, int64_t n, int64_t *carry, int op) {
+    switch (t) {
+    case TC_I8: scan_int8_t(out, x, n, carry, op); break;
+    case TC_I16: scan_int16_t(out, x, n, carry, op); break;
+    case TC_I32: scan_int32_t(out, x, n, carry, op); break;
+    case TC_I64: scan_int64_t(out, x, n, carry, op); break;
+    case TC_BOOL:
+    case TC_U8: scan_uint8_t(out, x, n, carry, op); break;
+    case TC_U16: scan_uint16_t(out, x, n, carry, op); break;
+    case TC_U32: scan_uint32_t(out, x, n, carry, op); break;
+    case TC_U64: scan_uint64_t(out, x, n, carry, op); break;
+    default: TC_BUG("a scan of %s", tc_dtypes[t].name);
+    }
 }
 
 void run_scan(walk *w, const step *s) {

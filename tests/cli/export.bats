@@ -306,6 +306,7 @@ PY
 }
 
 @test "initialising again takes no memory again" {
+    if grep -q __asan_init "$TC_BUILD/bin/tc-export"; then skip "a sanitizer's own memory is not ours"; fi
     cat >init.py <<'PY'
 import torch
 from torch import nn

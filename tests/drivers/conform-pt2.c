@@ -343,6 +343,9 @@ int main(int argc, char **argv) {
         if (argc > 3 && strcmp(argv[3], rows.data[i].cell[cname])) continue;
         run_row(head, &rows.data[i], notes);
     }
+    for (size_t i = 0; i < rows.len; i++) free(rows.data[i].cell);
+    tc_vec_free(&rows);
+    tc_buf_free(&text);
     tc_status_free(tc_remove_tree(scratch));
     return 0;
 }
