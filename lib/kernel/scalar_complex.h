@@ -220,12 +220,12 @@ static inline tc_c128 tc_x_acos_edges(tc_c128 z) {
     return (tc_c128){z.re == 0 ? pi / 2 : nan, nan};
 }
 static inline tc_c128 tc_x_acos_c128(tc_c128 z) {
-    if ((!tc_x_finite(z.re)) | (!tc_x_finite(z.im))) return tc_x_acos_edges(z);
+    if (!tc_x_finite(z.re) || !tc_x_finite(z.im)) return tc_x_acos_edges(z);
     tc_c128 a = tc_x_sqrt_c128((tc_c128){1 - z.re, -z.im}), b = tc_x_sqrt_c128((tc_c128){1 + z.re, z.im});
     return (tc_c128){2 * tc_x_atan2_f64(a.re, b.re), tc_x_asinh_f64(b.re * a.im - b.im * a.re)};
 }
 static inline tc_c128 tc_x_acosh_c128(tc_c128 z) {
-    if ((!tc_x_finite(z.re)) | (!tc_x_finite(z.im))) {
+    if (!tc_x_finite(z.re) || !tc_x_finite(z.im)) {
         tc_c128 r = tc_x_acos_edges(z);
         return (tc_c128){__builtin_fabs(r.im), __builtin_copysign(r.re, z.im)};
     }
@@ -235,7 +235,7 @@ static inline tc_c128 tc_x_acosh_c128(tc_c128 z) {
 /* pi / 2 - acos; its real part keeps the sign of 0 */
 static inline tc_c128 tc_x_asin_c128(tc_c128 z) {
     double inf = __builtin_inf(), nan = __builtin_nan(""), pi = 3.14159265358979323846;
-    if ((!tc_x_finite(z.re)) | (!tc_x_finite(z.im))) {
+    if (!tc_x_finite(z.re) || !tc_x_finite(z.im)) {
         if (__builtin_fabs(z.im) == inf) {
             double turn = __builtin_fabs(z.re) == inf ? pi / 4 : 0;
             return (tc_c128){z.re == z.re ? __builtin_copysign(turn, z.re) : nan, z.im};
@@ -248,7 +248,7 @@ static inline tc_c128 tc_x_asin_c128(tc_c128 z) {
 }
 static inline tc_c128 tc_x_atanh_c128(tc_c128 z) {
     double inf = __builtin_inf(), nan = __builtin_nan(""), x = __builtin_fabs(z.re), h = tc_x_hypot_f64(1 - x, z.im);
-    if ((!tc_x_finite(z.re)) | (!tc_x_finite(z.im))) {
+    if (!tc_x_finite(z.re) || !tc_x_finite(z.im)) {
         if (__builtin_fabs(z.im) == inf) return (tc_c128){__builtin_copysign(0.0, z.re), __builtin_copysign(1.57079632679489661923, z.im)};
         if (__builtin_fabs(z.re) == inf)
             return (tc_c128){__builtin_copysign(0.0, z.re), z.im == z.im ? __builtin_copysign(1.57079632679489661923, z.im) : nan};

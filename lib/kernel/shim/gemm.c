@@ -11,7 +11,7 @@ enum { MR = 8, NR = 4, PANELS = 8, NC = 32, KC = 128 };
 typedef double v4 __attribute__((vector_size(32), aligned(8), may_alias));
 
 /* acc[4][8] += a[l][8] b[l][4] over l; multiplied and added apart (-ffp-contract=off, and no fma in these targets) */
-__attribute__((target_clones("avx2", "default"), noinline)) static void tile(int k, const double *a, const double *b, double *acc) {
+__attribute__((target_clones("avx2", "default"))) static void tile(int k, const double *a, const double *b, double *acc) {
     v4 *c = (v4 *)acc;
     v4 c0 = c[0], c1 = c[1], c2 = c[2], c3 = c[3], c4 = c[4], c5 = c[5], c6 = c[6], c7 = c[7];
     for (int l = 0; l < k; l++, a += MR, b += NR) {

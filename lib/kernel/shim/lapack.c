@@ -4,6 +4,7 @@
 #include <complex.h>
 #include <math.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "kernel/scalar.h"
 
@@ -30,10 +31,16 @@ double cabs(double complex z) { /* as dlapy2 */
     if (a != a || b != b) return a + b;
     return v == 0 || w > 0x1.fffffffffffffp1023 ? w : w * sqrt(1 + v / w * (v / w));
 }
+static double complex of_parts(double re, double im) { /* CMPLX is not everywhere, and re + I * im loses signs of 0 */
+    double parts[2] = {re, im};
+    double complex z;
+    memcpy(&z, parts, sizeof z);
+    return z;
+}
 double complex csqrt(double complex z) {
     double a = creal(z), b = cimag(z), t = sqrt((fabs(a) + cabs(z)) / 2);
-    if (t == 0) return CMPLX(0, b);
-    return a >= 0 ? CMPLX(t, b / (2 * t)) : CMPLX(fabs(b) / (2 * t), copysign(t, b));
+    if (t == 0) return of_parts(0, b);
+    return a >= 0 ? of_parts(t, b / (2 * t)) : of_parts(fabs(b) / (2 * t), copysign(t, b));
 }
 
 #define BOTH(name, args)  \
