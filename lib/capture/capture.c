@@ -1,7 +1,7 @@
 /* Building a program while the language runs: inputs with symbols, state by name, outputs with their tree, guards checked. */
 #include "capture/capture.h"
 
-#include "capture/ast.h"
+#include "capture/keep.h"
 #include "capture/torch.h"
 #include "op/functionalise.h"
 
@@ -217,7 +217,7 @@ V tc_capture_eagerly(C *c, V f, args *A) {
     V volatile result = NULL;
     trap t;
     T->region = NULL, T->graph = NULL;
-    if (TC_TRAP(c, t)) {
+    if (TC_TRAP_PASSING(c, t)) {
         result = tc_call(c, f, A);
         tc_untrap(c, &t);
     }
@@ -506,8 +506,22 @@ static void check_forced(tc_capture *k) {
         ((exc *)e)->args = tc_tuple(c, 1, &msg);
         for (file *f = c->files; f; f = f->next)
             if (at.file && !strcmp(f->name, at.file)) ((exc *)e)->file = f, ((exc *)e)->line = at.line, ((exc *)e)->col = at.col;
-        tc_raise_value(c, e);
+        if (!c->keep) tc_raise_value(c, e);
+        tc_keep_point at_point = tc_keep_mark(c, NULL);
+        c->exc = e;
+        tc_keep_note(c, at_point);
     }
+}
+
+void tc_capture_look(tc_capture *k, V result) {
+    C *c = k->c;
+    tc_keep_point at = tc_keep_mark(c, NULL);
+    trap t;
+    if (TC_TRAP_PASSING(c, t)) {
+        tc_capture_outputs(k, result, NULL, 0);
+        tc_untrap(c, &t);
+    } else tc_keep_note(c, at);
+    check_forced(k);
 }
 
 tc_program *tc_capture_end(tc_capture *k) {

@@ -47,6 +47,7 @@ typedef struct {
     const tc_capture_dim *dims;
     int ndims;
     bool eval, train; /* which modes; neither: both */
+    bool keep_going;  /* when the capture fails: everything in the source that cannot be captured */
     bool wide;        /* the module is turned to float64 when it is made (module.double()) */
     uint64_t seed;
     tc_eval run; /* executes constructors and initialisers */
@@ -58,6 +59,8 @@ typedef struct {
 typedef struct {
     tc_program *model, *train; /* owned by the caller; train NULL when it is the same as model or was not asked for */
     char *printed;             /* what print() wrote, malloc'ed; NULL when nothing */
+    tc_status *failures;       /* keep_going: what failed, by place; the list is malloc'ed, it and the statuses are the caller's */
+    size_t nfailures;
 } tc_capture_result;
 
 tc_status tc_capture_source(const tc_capture_request *r, tc_capture_result *out);
@@ -82,8 +85,9 @@ void tc_capture_lenient(tc_capture *k);                          /* sizes that t
 V tc_capture_eagerly(C *c, V f, args *A);                        /* f(*A) on concrete tensors: nothing is recorded */
 void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames); /* flattens; names of the leaves, may be NULL */
 tc_program *tc_capture_end(tc_capture *k);                                              /* functional, verified; raises what is wrong */
-bool tc_capture_chose_sizes(C *c);                                                      /* a branch was decided by example sizes that tc chose */
-void tc_capture_abandon(C *c);                                                          /* after an error: back to concrete execution */
+void tc_capture_look(tc_capture *k, V result); /* with C.keep: notes what is wrong with the outputs and the sizes; tc_capture_abandon follows */
+bool tc_capture_chose_sizes(C *c);             /* a branch was decided by example sizes that tc chose */
+void tc_capture_abandon(C *c);                 /* after an error: back to concrete execution */
 
 /* ---- values at the boundary (inside tc_lang_run) ---- */
 V tc_value_of_tensor(C *c, const tc_tensor *t, bool requires_grad); /* shares the storage */

@@ -6,12 +6,11 @@ typedef struct {
     obj h;
     const ast *n;
     frame fr;
-    V *its;    /* iterator of each clause */
-    int level; /* clause that runs next; -1 finished */
+    V *its;              /* iterator of each clause */
+    running_loop *loops; /* and where it stands */
+    int level;           /* clause that runs next; -1 finished */
     bool running;
 } generator;
-
-void tc_store(C *c, frame *f, const ast *t, V v);
 
 /* Runs to the next element; false at the end. */
 static bool advance(C *c, generator *g) {
@@ -23,7 +22,9 @@ static bool advance(C *c, generator *g) {
             V seq = tc_eval_expr(c, &g->fr, cl->b);
             g->fr.at = cl->b;
             g->its[g->level] = tc_iter(c, seq);
+            g->loops[g->level].i = -1;
         }
+        g->fr.loop = g->loops[g->level].outer;
         g->fr.at = cl->b;
         V v = tc_next(c, g->its[g->level]);
         if (!v) {
@@ -31,6 +32,8 @@ static bool advance(C *c, generator *g) {
             g->level--;
             continue;
         }
+        g->loops[g->level].i++;
+        g->fr.loop = &g->loops[g->level];
         tc_store(c, &g->fr, cl->a, v);
         bool ok = true;
         for (int i = 0; i < cl->n && ok; i++) {
@@ -55,7 +58,7 @@ static V next_element(C *c, V self) {
     c->fr = &g->fr;
     V v = NULL;
     trap t;
-    if (TC_TRAP(c, t)) {
+    if (TC_TRAP_PASSING(c, t)) {
         if (advance(c, g)) v = tc_eval_expr(c, &g->fr, g->n->a);
         tc_untrap(c, &t);
     } else {
@@ -80,6 +83,8 @@ V tc_genexpr(C *c, frame *f, const ast *n) {
     g->n = n;
     g->its = tc_mem(c, sizeof(V) * (size_t)n->n);
     g->its[0] = it;
+    g->loops = tc_mem(c, sizeof(running_loop) * (size_t)n->n);
+    for (int i = 0; i < n->n; i++) g->loops[i] = (running_loop){.at = n->list[i], .i = -1, .outer = i ? &g->loops[i - 1] : NULL};
     g->fr = (frame){.prev = c->fr, .sc = s, .globals = f->globals, .module = f->module, .fn = f->fn, .at = n, .depth = c->depth};
     g->fr.slots = tc_mem(c, sizeof(V) * (size_t)(s->nslots + 1));
     for (int i = 0; i < s->nfree; i++) g->fr.slots[s->free[i]->slot] = f->slots[s->free[i]->from];

@@ -8,6 +8,7 @@
 
 void tc_trap_push(C *c, trap *t) {
     t->prev = c->traps, t->fr = c->fr, t->vtop = c->vtop, t->depth = c->depth;
+    t->loop = c->fr ? c->fr->loop : NULL, t->passes = false;
     c->traps = t;
 }
 
@@ -18,6 +19,7 @@ _Noreturn static void jump(C *c) {
     if (!t) TC_BUG("an error of the language outside every handler");
     c->traps = t->prev;
     c->fr = t->fr;
+    if (t->fr) t->fr->loop = t->loop;
     c->vtop = t->vtop;
     c->depth = t->depth;
     longjmp(t->jb, 1);
@@ -46,6 +48,21 @@ static const char *trace(C *c) {
     return s;
 }
 
+/* The loops of the user's that run, innermost first. */
+static const char *loops(C *c, const file *here) {
+    tc_buf b = {0};
+    int shown = 0;
+    for (const frame *f = c->fr; f; f = f->prev)
+        for (const running_loop *l = f->sc->file->embedded ? NULL : f->loop; l && shown < 4; l = l->outer, shown++) {
+            tc_buf_printf(&b, "%sline %d", shown ? "; " : "", l->at->line);
+            if (f->sc->file != here) tc_buf_printf(&b, " of %s", f->sc->file->name);
+            tc_buf_printf(&b, ", iteration %lld", (long long)l->i);
+        }
+    const char *s = b.len ? tc_arena_strndup(&c->arena, b.data, b.len) : NULL;
+    tc_buf_free(&b);
+    return s;
+}
+
 void tc_raise_value(C *c, V v) {
     exc *e = (exc *)v;
     if (!e->file) {
@@ -53,6 +70,7 @@ void tc_raise_value(C *c, V v) {
         if (f) e->file = f->sc->file, e->line = f->at->line, e->col = f->at->col;
         else if (c->blame && !c->blame->file->embedded) e->file = c->blame->file, e->line = c->blame->line, e->col = 1;
         e->trace = trace(c);
+        e->loops = loops(c, e->file);
     }
     c->exc = v;
     jump(c);
@@ -222,6 +240,7 @@ tc_status tc_exc_status(C *c, V v) {
     if (e->limit || !strcmp(name, "UnsupportedError")) name = NULL;
     const char *sep = name && *msg ? ": " : "";
     if (!name) name = "";
+    if (e->loops) msg = tc_arena_printf(&c->arena, "%s (%s)", msg, e->loops);
     tc_status s;
     if (e->file) {
         int col = e->col;

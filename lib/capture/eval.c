@@ -1,5 +1,5 @@
 /* Expressions: a walk over the tree. Each function evaluates one kind of node, left to right as Python does. */
-#include "capture/ast.h"
+#include "capture/keep.h"
 
 static V name_value(C *c, frame *f, const ast *n) {
     var *v = n->var;
@@ -97,7 +97,7 @@ static V call_node(C *c, frame *f, const ast *n) {
             V a = tc_type_lookup(c, o->type, callee->name);
             if (a && (tc_kind_of(a) == K_FUNC || tc_kind_of(a) == K_NATIVE)) fn = a, self = o;
         }
-        if (!fn) fn = tc_getattr(c, o, callee->name);
+        if (!fn) fn = c->keep && !f->sc->file->embedded ? tc_keep_getattr(c, o, callee->name) : tc_getattr(c, o, callee->name);
     } else fn = tc_eval_expr(c, f, callee);
     if (self) off = 1;
     int np;
@@ -211,6 +211,11 @@ static V function(C *c, frame *f, scope *s) {
 static V slice_part(C *c, frame *f, const ast *n) { return n ? tc_eval_expr(c, f, n) : c->none; }
 
 V tc_eval_expr(C *c, frame *f, const ast *n) {
+    if (__builtin_expect(c->keep != NULL, 0) && !f->sc->file->embedded) return tc_keep_eval(c, f, n);
+    return tc_eval_node(c, f, n);
+}
+
+V tc_eval_node(C *c, frame *f, const ast *n) {
     tc_stack_check(c);
     switch (n->kind) {
     case N_CONST: return n->value;
@@ -281,7 +286,6 @@ V tc_eval_expr(C *c, frame *f, const ast *n) {
     case N_STAR: f->at = n; tc_raise(c, "SyntaxError", "can't use starred expression here");
     case N_WALRUS: {
         V v = tc_eval_expr(c, f, n->b);
-        void tc_store(C *, frame *, const ast *, V);
         tc_store(c, f, n->a, v);
         return v;
     }

@@ -1,10 +1,9 @@
 /* Statements: blocks, loops, exceptions, definitions. What a block ends with is its value: on, break, continue or return. */
-#include "capture/ast.h"
+#include "capture/keep.h"
 
 typedef enum { ON, BREAK, CONTINUE, RETURN } flow;
 
 static flow block(C *c, frame *f, ast *const *body, int n);
-void tc_store(C *c, frame *f, const ast *t, V v);
 
 /* A global's object is changed while forward runs: the result would differ between the first call and the next. */
 void tc_global_guard(C *c, const void *owner, V o) {
@@ -20,6 +19,10 @@ void tc_global_guard(C *c, const void *owner, V o) {
 static void unpack(C *c, frame *f, const ast *t, V v) {
     size_t n;
     V *a;
+    if (tc_keep_unknown(c, v)) {
+        for (int i = 0; i < t->n; i++) tc_store(c, f, t->list[i]->kind == N_STAR ? t->list[i]->a : t->list[i], v);
+        return;
+    }
     if (tc_is_seq(v)) a = tc_items(v, &n);
     else {
         kind k = tc_kind_of(v);
@@ -130,7 +133,8 @@ static void augmented(C *c, frame *f, const ast *n) {
     if (t->kind == N_NAME) {
         V old = tc_eval_expr(c, f, t), rhs = tc_eval_expr(c, f, n->b);
         f->at = n;
-        tc_store(c, f, t, tc_inplace(c, n->op, old, rhs));
+        V v = tc_inplace(c, n->op, old, rhs);
+        if (!c->keep || !tc_keep_retains(c, f, t, v)) tc_store(c, f, t, v);
     } else if (t->kind == N_ATTR) {
         V o = tc_eval_expr(c, f, t->a);
         f->at = t;
@@ -264,7 +268,7 @@ static flow try_statement(C *c, frame *f, const ast *n) {
     trap t;
     volatile flow r = ON;
     V volatile err = NULL;
-    if (TC_TRAP(c, t)) {
+    if (TC_TRAP_PASSING(c, t)) {
         r = try_except(c, f, n);
         tc_untrap(c, &t);
     } else {
@@ -334,7 +338,7 @@ static flow with_items(C *c, frame *f, const ast *n, int i) {
     trap t;
     volatile flow r = ON;
     V volatile err = NULL;
-    if (TC_TRAP(c, t)) {
+    if (TC_TRAP_PASSING(c, t)) {
         if (it->b) tc_store(c, f, it->b, got);
         r = with_items(c, f, n, i + 1);
         tc_untrap(c, &t);
@@ -352,17 +356,40 @@ static flow with_items(C *c, frame *f, const ast *n, int i) {
 }
 
 /* ---- loops ---- */
+/* Truth of a condition; -1 when --keep-going is to look at both branches. */
+static int condition(C *c, V t, const char *what) {
+    if (c->keep) return tc_keep_truth(c, t, what);
+    return tc_kind_of(t) == K_TENSOR ? tc_tensor_truth(c, t, what) : tc_truth(c, t);
+}
+
+/* Both branches, one after the other. One that leaves the loop or the function does so for good only when the other does, too; inside a
+ * loop, which might not end otherwise, any does. */
+static flow both_branches(C *c, frame *f, const ast *n) {
+    if (!tc_keep_enter(c, n)) return ON;
+    flow a = block(c, f, n->list, n->n), b = block(c, f, n->list2, n->n2);
+    tc_keep_leave(c);
+    if (f->loop && (a == BREAK || b == BREAK || a == RETURN || b == RETURN)) return BREAK;
+    return a == ON ? ON : b;
+}
+
 static flow while_loop(C *c, frame *f, const ast *n) {
+    running_loop l = {.at = n, .i = -1, .outer = f->loop};
+    flow r = ON;
     for (;;) {
         f->at = n;
         tc_step(c);
+        l.i++;
+        f->loop = &l;
         V t = tc_eval_expr(c, f, n->a);
         f->at = n->a;
-        if (tc_kind_of(t) == K_TENSOR ? !tc_tensor_truth(c, t, "a 'while' condition") : !tc_truth(c, t)) break;
-        flow r = block(c, f, n->list, n->n);
-        if (r == BREAK) return ON;
+        int yes = condition(c, t, "a 'while' condition");
+        if (!yes) break;
+        r = block(c, f, n->list, n->n);
+        f->loop = l.outer;
+        if (r == BREAK || (yes < 0 && r != RETURN)) return ON;
         if (r == RETURN) return r;
     }
+    f->loop = l.outer;
     return block(c, f, n->list2, n->n2);
 }
 
@@ -370,13 +397,17 @@ static flow for_loop(C *c, frame *f, const ast *n) {
     V seq = tc_eval_expr(c, f, n->b);
     f->at = n->b;
     V it = tc_iter(c, seq);
+    running_loop l = {.at = n, .i = -1, .outer = f->loop};
     for (;;) {
         f->at = n->b;
         tc_step(c);
         V v = tc_next(c, it);
         if (!v) break;
+        l.i++;
+        f->loop = &l;
         tc_store(c, f, n->a, v);
         flow r = block(c, f, n->list, n->n);
+        f->loop = l.outer;
         if (r == BREAK) return ON;
         if (r == RETURN) return r;
     }
@@ -477,7 +508,7 @@ static void class_statement(C *c, frame *f, const ast *n) {
 static void assertion(C *c, frame *f, const ast *n) {
     V t = tc_eval_expr(c, f, n->a);
     f->at = n;
-    if (tc_kind_of(t) == K_TENSOR ? tc_tensor_truth(c, t, "an 'assert'") : tc_truth(c, t)) return;
+    if (condition(c, t, "an 'assert'")) return;
     V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
     f->at = n;
     type *e = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "AssertionError", 14));
@@ -494,7 +525,8 @@ again:
     case N_EXPR: tc_eval_expr(c, f, n->a); return ON;
     case N_ASSIGN: {
         V v = tc_eval_expr(c, f, n->b);
-        for (int i = 0; i < n->n; i++) tc_store(c, f, n->list[i], v);
+        for (int i = 0; i < n->n; i++)
+            if (!c->keep || !tc_keep_retains(c, f, n->list[i], v)) tc_store(c, f, n->list[i], v);
         return ON;
     }
     case N_AUG: augmented(c, f, n); return ON;
@@ -516,7 +548,9 @@ again:
     case N_IF: {
         V t = tc_eval_expr(c, f, n->a);
         f->at = n->a;
-        if (tc_truth(c, t)) return block(c, f, n->list, n->n);
+        int yes = condition(c, t, "a branch");
+        if (yes < 0) return both_branches(c, f, n);
+        if (yes) return block(c, f, n->list, n->n);
         if (n->n2 == 1 && n->list2[0]->kind == N_IF) {
             n = n->list2[0];
             goto again;
@@ -533,9 +567,22 @@ again:
     }
 }
 
+/* With --keep-going: one that fails is noted, and what it binds is unknown from then on. */
+static flow kept_statement(C *c, frame *f, const ast *n) {
+    tc_keep_point at = tc_keep_mark(c, f);
+    volatile flow r = ON;
+    trap t;
+    if (TC_TRAP_PASSING(c, t)) {
+        r = statement(c, f, n);
+        tc_untrap(c, &t);
+    } else if (tc_keep_failed(c, f, n, at)) r = RETURN;
+    return r;
+}
+
 static flow block(C *c, frame *f, ast *const *body, int n) {
+    bool keep = c->keep && !f->sc->file->embedded;
     for (int i = 0; i < n; i++) {
-        flow r = statement(c, f, body[i]);
+        flow r = keep ? kept_statement(c, f, body[i]) : statement(c, f, body[i]);
         if (r != ON) return r;
     }
     return ON;

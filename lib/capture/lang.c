@@ -1,5 +1,6 @@
 /* The context: its singletons and types, the deep stack that it runs on, and the loading of sources. */
 #include "capture/lang.h"
+#include "capture/keep.h"
 
 #include "capture/ast.h"
 #include "capture/torch.h"
@@ -95,6 +96,7 @@ void tc_torch_deinit(C *c);
 
 void tc_lang_destroy(C *c) {
     if (!c) return;
+    tc_keep_release(c);
     tc_torch_deinit(c);
     munmap(c->vstack, c->vcap * sizeof(V));
     tc_map_free(&c->interned);
@@ -116,7 +118,7 @@ static void *on_stack(void *arg) {
     C *c = j->c;
     c->stack_limit = j->lowest;
     trap t;
-    if (TC_TRAP(c, t)) {
+    if (TC_TRAP_PASSING(c, t)) {
         j->fn(c, j->ctx);
         tc_untrap(c, &t);
     } else j->status = tc_exc_status(c, c->exc);

@@ -695,7 +695,7 @@ str *tc_repr(C *c, V v) {
         return tc_as_str(tc_buf_to_str(c, &b));
     }
     int depth = c->repr_depth;
-    if (TC_TRAP(c, t)) {
+    if (TC_TRAP_PASSING(c, t)) {
         repr_into(c, &b, v);
         tc_untrap(c, &t);
     } else {

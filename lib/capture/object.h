@@ -44,6 +44,7 @@ typedef struct str str;
 typedef struct ast ast;
 typedef struct scope scope;
 typedef struct frame frame;
+typedef struct running_loop running_loop;
 
 struct tc_obj {
     type *type;
@@ -177,7 +178,7 @@ typedef struct {
     bool suppress;
     struct file *file;
     int line, col;
-    const char *trace;
+    const char *trace, *loops; /* loops: "line 12, iteration 3", or NULL */
     bool limit;
     bool raised; /* by the model's own raise or assert */
     tc_code code;
@@ -253,18 +254,29 @@ struct frame {
     V handling; /* exception being handled: bare raise */
     func *fn;
     struct around *around; /* of a generator under contextlib.contextmanager: what `yield` runs */
+    const running_loop *loop;      /* the innermost that runs; NULL: none */
     int depth;
+};
+
+/* A loop that runs, for messages. */
+struct running_loop {
+    const ast *at;
+    int64_t i; /* iteration, from 0 */
+    const running_loop *outer;
 };
 
 typedef struct trap {
     jmp_buf jb;
     struct trap *prev;
     frame *fr;
+    const running_loop *loop;
     size_t vtop;
     int depth;
+    bool passes; /* whatever it catches it raises again */
 } trap;
 /* if (TC_TRAP(c, t)) { body } else { handler: c->exc }; leave the body with tc_untrap(c, &t). */
 #define TC_TRAP(c, t) (tc_trap_push((c), &(t)), setjmp((t).jb) == 0)
+#define TC_TRAP_PASSING(c, t) (tc_trap_push((c), &(t)), (t).passes = true, setjmp((t).jb) == 0)
 
 typedef struct file {
     const char *name;
@@ -330,6 +342,7 @@ struct tc_lang {
     void (*warn)(void *self, const char *text);
     void *warn_self;
     dict *warned; /* texts that were said; NULL: none */
+    struct tc_keep *keep; /* keep.h; NULL: the first failure ends the run */
 };
 
 /* ---- object.c: making and asking ---- */
@@ -480,6 +493,8 @@ void tc_take(C *c, args *A, const char *fname, const char *spec, V *out);
 
 /* ---- eval.c ---- */
 V tc_eval_expr(C *c, frame *f, const ast *n);
+V tc_eval_node(C *c, frame *f, const ast *n);            /* its walk, without C.keep */
+void tc_store(C *c, frame *f, const ast *target, V v); /* to a name, attribute, item or tuple of them */
 V tc_run_code(C *c, frame *f);       /* body of f->sc; value of return */
 V tc_binary(C *c, int op, V a, V b); /* op as in ast.h */
 V tc_unary(C *c, int op, V a);

@@ -1,4 +1,5 @@
 /* Statements and files of the model language. What Python has and the language leaves out is refused by name. */
+#include "capture/keep.h"
 #include "capture/parse.h"
 
 static void block(parser *p, ast ***out, int *n);
@@ -446,7 +447,7 @@ static ast *decorated(parser *p) {
     return n;
 }
 
-static void statement(parser *p, astvec *out) {
+static void strict_statement(parser *p, astvec *out) {
     ast *n = NULL;
     if (p->t.kind == T_INDENT) tc_p_fail(p, &p->t, "unexpected indent");
     if (p->t.kind == T_OP && p->t.op == '@') n = decorated(p);
@@ -471,6 +472,43 @@ static void statement(parser *p, astvec *out) {
         if (p->t.kind == T_NEWLINE || p->t.kind == T_EOF) break;
     }
     end_simple(p);
+}
+
+/* Tokens up to the end of a statement that was refused, its block included; names among them are lost. */
+static void skip_statement(parser *p) {
+    do {
+        int depth = 0;
+        while (p->t.kind != T_EOF && p->t.kind != T_NEWLINE) {
+            if (p->t.kind == T_NAME) tc_keep_lose(p->c, p->t.name);
+            tc_p_next(p);
+        }
+        if (p->t.kind == T_NEWLINE) tc_p_next(p);
+        if (p->t.kind != T_INDENT) continue;
+        do {
+            depth += (p->t.kind == T_INDENT) - (p->t.kind == T_DEDENT);
+            if (p->t.kind == T_NAME) tc_keep_lose(p->c, p->t.name);
+            tc_p_next(p);
+        } while (depth && p->t.kind != T_EOF);
+    } while (tc_p_kw(p, KW_elif) || tc_p_kw(p, KW_else) || tc_p_kw(p, KW_except) || tc_p_kw(p, KW_finally));
+}
+
+/* With --keep-going: one that is refused is noted and skipped. */
+static void statement(parser *p, astvec *out) {
+    if (!p->c->keep || p->f->embedded) {
+        strict_statement(p, out);
+        return;
+    }
+    parser *start = tc_mem(p->c, sizeof *start);
+    *start = *p;
+    trap t;
+    if (TC_TRAP_PASSING(p->c, t)) {
+        strict_statement(p, out);
+        tc_untrap(p->c, &t);
+    } else {
+        tc_keep_syntax(p->c);
+        *p = *start;
+        skip_statement(p);
+    }
 }
 
 static void block(parser *p, ast ***out, int *n) {
@@ -522,7 +560,7 @@ static scope *guarded(C *c, file *f, bool expression) {
     scope *root = tc_scope_new(c, SC_MODULE, NULL, f, tc_intern(c, "<module>", 8), 1);
     root->qualname = root->name;
     trap t;
-    if (TC_TRAP(c, t)) {
+    if (TC_TRAP_PASSING(c, t)) {
         parse(c, f, expression, root);
         tc_untrap(c, &t);
     } else {

@@ -1,7 +1,7 @@
 /* tc-export's work as one call: load a source, build its module, capture forward in eval and in train mode. */
 #include "capture/capture.h"
 
-#include "capture/ast.h"
+#include "capture/keep.h"
 #include "capture/torch.h"
 
 #include <stdio.h>
@@ -10,6 +10,8 @@ typedef struct {
     const tc_capture_request *r;
     tc_capture_result *out;
     tc_buf *list;
+    tc_status *failures;
+    size_t nfailures;
 } job;
 
 /* ---- building the module ---- */
@@ -206,6 +208,10 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
     c->capturing = true;
     V result = tc_call(c, m, &A);
     c->capturing = false;
+    if (c->keep) {
+        tc_capture_look(k, result);
+        return NULL;
+    }
     const char **names = NULL;
     int nnames = returned_names(c, m, &names);
     tc_capture_outputs(k, result, names, nnames);
@@ -217,7 +223,7 @@ static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request
     V volatile first = NULL;
     for (volatile int attempt = 0; !p; attempt++) {
         trap t;
-        if (TC_TRAP(c, t)) {
+        if (TC_TRAP_PASSING(c, t)) {
             p = capture_mode(c, m, mod, r, name, attempt);
             tc_untrap(c, &t);
         } else {
@@ -236,6 +242,46 @@ static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request
     return p;
 }
 
+static V set_mode(C *c, V m, bool train) {
+    if (tc_kind_of(m) == K_FUNC) return m;
+    V f = tc_getattr_or(c, m, tc_intern(c, "train", 5));
+    if (f) tc_call1(c, f, tc_bool(c, train));
+    return m;
+}
+
+/* The same for the list of failures. A refusal of the model's own may be due to the sizes that were chosen: others are tried. */
+static void look_at_mode(C *c, V m, module *mod, const tc_capture_request *r) {
+    size_t from = tc_keep_count(c), first = from;
+    for (int attempt = 0; attempt < TC_CAPTURE_ATTEMPTS; attempt++) {
+        size_t now = tc_keep_count(c);
+        tc_keep_point at = tc_keep_mark(c, NULL);
+        trap t;
+        if (TC_TRAP_PASSING(c, t)) {
+            capture_mode(c, m, mod, r, "model", attempt);
+            tc_untrap(c, &t);
+        } else tc_keep_note(c, at);
+        bool chosen = tc_capture_chose_sizes(c), refused = tc_keep_refused(c, now);
+        tc_capture_abandon(c);
+        if (attempt == 0) first = tc_keep_count(c);
+        else if (refused) tc_keep_drop(c, now, tc_keep_count(c));
+        else tc_keep_drop(c, from, first);
+        if (!refused || !chosen) break;
+    }
+}
+
+static void look(C *c, const tc_capture_request *r) {
+    tc_keep_point at = tc_keep_mark(c, NULL);
+    trap t;
+    if (TC_TRAP_PASSING(c, t)) {
+        module *mod = tc_lang_load(c, r->path, tc_arena_strndup(&c->arena, r->text, r->len), r->len);
+        V m = construct(c, mod, r);
+        bool known = !tc_keep_unknown(c, m), both = r->eval == r->train;
+        if (known && (both || r->eval)) look_at_mode(c, set_mode(c, m, false), mod, r);
+        if (known && (both || r->train)) look_at_mode(c, set_mode(c, m, true), mod, r);
+        tc_untrap(c, &t);
+    } else tc_keep_note(c, at);
+}
+
 static bool same_graph(const tc_program *a, const tc_program *b) {
     tc_buf x = {0}, y = {0};
     tc_program_print(&x, a, TC_PRINT_SHORT);
@@ -245,13 +291,6 @@ static bool same_graph(const tc_program *a, const tc_program *b) {
     tc_buf_free(&x);
     tc_buf_free(&y);
     return same;
-}
-
-static V set_mode(C *c, V m, bool train) {
-    if (tc_kind_of(m) == K_FUNC) return m;
-    V f = tc_getattr_or(c, m, tc_intern(c, "train", 5));
-    if (f) tc_call1(c, f, tc_bool(c, train));
-    return m;
 }
 
 static void run(C *c, void *ctx) {
@@ -280,10 +319,38 @@ static tc_status with_context(const tc_capture_request *r, void (*fn)(C *, void 
     return st;
 }
 
+static void keep_going(C *c, void *ctx) {
+    job *j = ctx;
+    c->warn = NULL; /* said by the run that failed */
+    tc_keep_begin(c);
+    look(c, j->r);
+    j->failures = tc_keep_take(c, &j->nfailures);
+}
+
+/* Every failure of the source besides `first`, which is among them. */
+static tc_status list_failures(const tc_capture_request *r, tc_status first, tc_capture_result *out) {
+    job j = {.r = r};
+    tc_status st = with_context(r, keep_going, &j);
+    tc_place a = tc_status_place(first);
+    bool listed = false;
+    for (size_t i = 0; i < j.nfailures && !listed; i++) {
+        tc_place b = tc_status_place(j.failures[i]);
+        listed = (a.file && b.file ? !strcmp(a.file, b.file) : a.file == b.file) && a.line == b.line && a.col == b.col;
+    }
+    tc_status_free(st);
+    out->failures = tc_xcalloc(j.nfailures + 1, sizeof *out->failures);
+    if (!listed) out->failures[out->nfailures++] = first;
+    else tc_status_free(first);
+    for (size_t i = 0; i < j.nfailures; i++) out->failures[out->nfailures++] = j.failures[i];
+    free(j.failures);
+    return tc_error(TC_CONTENT, "%s: %zu construct%s cannot be captured", r->path, out->nfailures, out->nfailures == 1 ? "" : "s");
+}
+
 tc_status tc_capture_source(const tc_capture_request *r, tc_capture_result *out) {
     *out = (tc_capture_result){0};
     job j = {.r = r, .out = out};
     tc_status st = with_context(r, run, &j);
+    if (st && r->keep_going && tc_status_code(st) != TC_ENV) st = list_failures(r, st, out);
     if (st) {
         tc_program_release(out->model);
         tc_program_release(out->train);

@@ -160,6 +160,134 @@ PY
     fails 2 "expected one of guards, shapes" tc-export m.py:Branch --input x=Bx3xf32 --log=guards,none --print
 }
 
+@test "--keep-going lists every construct that cannot be captured and writes nothing" {
+    cat >k.py <<'PY'
+import torch
+import foo
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, i):
+        super().__init__()
+        self.i = i
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        if self.i == 2 and x.sum() > 0:
+            x = x + 1
+        return self.fc(x)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(i) for i in range(4)])
+
+    def forward(self, x):
+        for b in self.blocks:
+            x = b(x)
+        for i in range(int(x.sum())):
+            x = x + i
+        if x.mean() > 1:
+            y = x.tolist()
+            return y[0] + torch.nothing(x)
+        else:
+            y = x.numpy()
+        try:
+            z = self.missing
+        except AttributeError:
+            z = 1
+        match x.dim():
+            case 2:
+                v = 1
+        g = [t for t in range(3) if x[t].sum() > 0]
+        a, b = (x, x) if x.max() > 2 else torch.lobpcg(x)
+        return foo.bar(a + z) + v
+
+
+class Well(nn.Module):
+    def forward(self, x):
+        return x * 2
+PY
+    run --separate-stderr tc-export k.py:Net --input x=Bx4xf32 --keep-going -o k.pt2
+    [ "$status" -eq 3 ] && [ ! -e k.pt2 ]
+    printf '%s\n' "${stderr_lines[@]}" | grep -o '^k.py:[0-9]*:' | tr -d '\n' >places
+    [ "$(cat places)" = k.py:2:k.py:13:k.py:26:k.py:28:k.py:29:k.py:30:k.py:32:k.py:37:k.py:40:k.py:41:k.py:41: ] || { echo "$stderr"; return 1; }
+    for line in "${stderr_lines[@]}"; do
+        [[ "$line" == k.py:*:*:*"[TC0"[0-9][0-9][0-9]"]" || "$line" == "tc-export: k.py: 11 constructs cannot be captured" ]] || { echo "$line"; return 1; }
+    done
+    tc-export k.py:Net --input x=Bx4xf32 --keep-going --json 2>&1 | grep -c '"line":' | grep -qx 11
+    sed -i /foo/d k.py
+    tc-export k.py:Well --input x=Bx4xf32 --print 2>&1 | grep -q "'match' is outside"
+    sed -i '/match x/,/v = 1/d' k.py
+    tc-export k.py:Well --input x=Bx4xf32 --keep-going -o w.pt2
+    [ -s w.pt2 ]
+    fails 2 "--keep-going" tc-export w.pt2 --keep-going --print
+}
+
+@test "--keep-going does not list what the model catches, nor its own refusal of some sizes" {
+    cat >k.py <<'PY'
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    @property
+    def kind(self):
+        raise AttributeError("none")
+
+    def forward(self, x):
+        if x.shape[0] != 7:
+            raise ValueError("seven rows")
+        scale = getattr(self, "scale", 2) if not hasattr(self, "kind") else 3
+        for k in ("a", "b"):
+            try:
+                scale += {"a": 1}[k]
+            except KeyError:
+                pass
+        if (x < 0).any():
+            raise ValueError("negative")
+        return x.unknown(scale)
+PY
+    run --separate-stderr tc-export k.py:Net --input x=7x4xf32 --keep-going --print
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == "k.py:19:"*TC0121*"k.py:21:"*TC0109*"k.py: 2 constructs"* ]] || { echo "$stderr"; return 1; }
+}
+
+@test "an error inside a loop or comprehension names its line and the iteration" {
+    cat >l.py <<'PY'
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def forward(self, x, i):
+        if i == 3 and x.sum() > 0:
+            x = x + 1
+        return x
+
+
+class Loop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList(Block() for _ in range(12))
+
+    def forward(self, x):
+        for i, b in enumerate(self.blocks):
+            x = b(x, i)
+        return x
+
+
+class Comp(nn.Module):
+    def forward(self, x):
+        return [x * i for i in range(5) if i < 3 or x.sum() > 0]
+PY
+    fails 3 "l.py:7:12: " tc-export l.py:Loop --input x=Bxf32 -o l.pt2
+    [[ "$stderr" == *"(line 18, iteration 3) [TC0121]"* ]] || { echo "$stderr"; return 1; }
+    fails 3 "(line 25, iteration 3) [TC0121]" tc-export l.py:Comp --input x=Bxf32 -o l.pt2
+}
+
 @test "the seed decides the weights" {
     tc-export m.py:Net --mode eval --input x=2x4xf32 -o a.pt2
     tc-export m.py:Net --mode eval --input x=2x4xf32 --seed 0 -o b.pt2
