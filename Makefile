@@ -122,6 +122,13 @@ $(LAPACK): $(sort $(wildcard lib/kernel/shim/*.[ch])) $(LAPACK_A) $(BLAS_A)
 	$(CC) $(filter-out $(SAN),$(BASEFLAGS)) -shared -Wl,--exclude-libs,ALL -o $@ $(filter %.c,$^) $(LAPACK_A) $(BLAS_A) -lm
 all: $(LAPACK)
 
+# libpng and libjpeg-turbo, opened by the first image (lib/kernel/image.c).
+IMAGE   := $(BUILD)/bin/tc-image.so
+$(IMAGE): $(sort $(wildcard lib/kernel/image/*.[ch]))
+	@mkdir -p $(@D)
+	$(CC) $(BASEFLAGS) $(LDFLAGS) -shared -o $@ $(filter %.c,$^) -lpng -ljpeg
+all: $(IMAGE)
+
 # ---- what people ask for ----
 ORACLE ?= ../shared/oracle
 check: deps             ## the fast tests; last line "N passed, N failed"
@@ -155,11 +162,11 @@ cover:                  ## lines reached by the fast tests, by folder
 	@TC_NO_DEPS=1 $(MAKE) --no-print-directory BUILD=build-cover OPT="-O0 -g" SAN="--coverage" check
 	@tests/cover build-cover
 fuzz:                   ## every fuzz target for its share of FUZZ_TIME=60 seconds
-	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang-14 BUILD=build-fuzz OPT="-O1 -g" SAN="-fsanitize=address,undefined,fuzzer-no-link" build-fuzz/libtc.a
+	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang-14 BUILD=build-fuzz OPT="-O1 -g" SAN="-fsanitize=address,undefined,fuzzer-no-link" build-fuzz/libtc.a build-fuzz/bin/tc-image.so
 	@tests/fuzz/run build-fuzz "$(BASEFLAGS)" "$(LIBS)"
 
 # Debian packages: what building, checking and the demo need; LINT_PKGS besides for lint and fuzz.
-PKGS := gcc libc6-dev liblapack-dev libblas-dev libyaml-dev libsodium-dev zlib1g-dev libopenmpi-dev openmpi-bin libcmocka-dev libmpfr-dev bats mandoc
+PKGS := gcc libc6-dev liblapack-dev libblas-dev libyaml-dev libsodium-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev libopenmpi-dev openmpi-bin libcmocka-dev libmpfr-dev bats mandoc
 LINT_PKGS := clang-14 clang-format-14 libclang-rt-14-dev
 deps:                   ## installs the missing packages (as root, on Debian; TC_NO_DEPS=1: never)
 	@[ -z "$(DESTDIR)$(DEB_BUILD_OPTIONS)$(TC_NO_DEPS)" ] && command -v dpkg-query >/dev/null || exit 0; \
@@ -188,7 +195,7 @@ PAGES   := $(wildcard man/*.[1-9]) $(BUILD)/gen/tc-ops.7
 install: all $(BUILD)/install/libtc.a $(BUILD)/gen/tc-ops.7 ## programs, library, header, pages and completions under DESTDIR PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(TOOLS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(LAPACK) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(LAPACK) $(IMAGE) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 lib/tc.h $(DESTDIR)$(PREFIX)/include
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' tc.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for t in $(TOOLS); do $(BUILD)/bin/$$t --help=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t; done

@@ -199,6 +199,10 @@ tc_status inputs_get(const inputs *in, tc_tensor *out) {
         const slot *s = &in->slots.data[i];
         const tc_tensor *t = &s->fixed;
         if (s->from) TC_TRY(feed_pick(s->from, s->key, s->in->name, &t));
+        if (s->from && s->from->record.format == tc_image_format && !s->key) {
+            TC_TRY(image_fit(tc_stream_name(s->from->stream), t, s->in, &out[i]), "input %s", s->in->name);
+            continue;
+        }
         if (s->written) TC_TRY(tc_tensor_clone(t, &out[i]));
         else out[i] = tc_tensor_share(t);
     }

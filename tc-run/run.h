@@ -37,6 +37,9 @@ int inputs_count(const inputs *in);
  * writes to are copies. */
 tc_status inputs_get(const inputs *in, tc_tensor *out);
 
+/* The bytes of an image file as the tensor that the input takes (image.c); owned by the caller. */
+tc_status image_fit(const char *file, const tc_tensor *bytes, const tc_input *in, tc_tensor *out);
+
 /* ---- outputs ---- */
 typedef struct outputs outputs;
 /* Parses --output, --expect, --to, --cast and -o, and refuses before anything is computed. */

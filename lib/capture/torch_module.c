@@ -445,7 +445,10 @@ static V ops_missing(C *c, module *m, str *name) {
     char full[192];
     if (name->len > 60 || !strncmp(name->s, "__", 2)) return NULL;
     snprintf(full, sizeof full, "torch.ops.%s", name->s);
-    if (strcmp(name->s, "aten") && strcmp(name->s, "prims") && strcmp(name->s, "higher_order")) return NULL;
+    static const char *const spaces[] = {"aten", "prims", "higher_order", "quantized_decomposed", "torchvision", "image"};
+    bool known = false;
+    for (size_t i = 0; i < sizeof spaces / sizeof *spaces; i++) known |= !strcmp(name->s, spaces[i]);
+    if (!known) return NULL;
     module *ns = tc_module(c, full);
     ns->missing = aten_missing;
     tc_dict_set(c, m->d, (V)name, (V)ns);

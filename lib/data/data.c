@@ -14,6 +14,9 @@ static const tc_yaml_field fields[] = {
     {"names", TC_Y_STRING, offsetof(tc_data_spec, names), "words, one a line"},
     {"csv", TC_Y_STRING, offsetof(tc_data_spec, csv), "comma-separated table with a header line"},
     {"safetensors", TC_Y_STRING, offsetof(tc_data_spec, safetensors), "tensors by key"},
+    {"images", TC_Y_STRING, offsetof(tc_data_spec, images), "folder with a folder of images a class, or a list of FILE LABEL"},
+    {"size", TC_Y_NODE, offsetof(tc_data_spec, size), "images: [HEIGHT, WIDTH] that others are resampled to; default: of the first"},
+    {"channels", TC_Y_INT, offsetof(tc_data_spec, channels), "images: 1 grey, 3 colour (the default), 2 or 4 with opacity"},
     {"as", TC_Y_STRING, offsetof(tc_data_spec, as), "text: bytes, or chars (those present, sorted)"},
     {"block", TC_Y_INT, offsetof(tc_data_spec, block), "text: tokens of a window"},
     {"context", TC_Y_INT, offsetof(tc_data_spec, context), "names: characters of a window"},
@@ -138,7 +141,7 @@ static tc_status read_order(tc_dataset *d, const tc_data_spec *s) {
 
 tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_dataset **out) {
     *out = NULL;
-    tc_data_spec s = {.dir = options->dir, .train = options->train, .target_scale = 1, .node = node};
+    tc_data_spec s = {.dir = options->dir, .train = options->train, .target_scale = 1, .channels = 3, .node = node};
     TC_TRY(tc_yaml_read(node, fields, &s));
     s.has_pad = tc_yaml_get(node, "pad") != NULL;
     TC_TRY(tc_data_check_rows(&s));
@@ -149,14 +152,15 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
                    {s.text, tc_data_read_text},
                    {s.names, tc_data_read_names},
                    {s.csv, tc_data_read_csv},
-                   {s.safetensors, tc_data_read_safetensors}};
+                   {s.safetensors, tc_data_read_safetensors},
+                   {s.images, tc_data_read_images}};
     int which = -1;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         if (!readers[i].given) continue;
-        if (which >= 0) return tc_yaml_error(node, "two sources of data, expected one of idx, text, names, csv, safetensors");
+        if (which >= 0) return tc_yaml_error(node, "two sources of data, expected one of idx, text, names, csv, safetensors, images");
         which = i;
     }
-    if (which < 0) return tc_yaml_error(node, "no source of data, expected one of idx, text, names, csv, safetensors");
+    if (which < 0) return tc_yaml_error(node, "no source of data, expected one of idx, text, names, csv, safetensors, images");
     if (s.limit < 0) return tc_yaml_error(tc_yaml_get(node, "limit"), "found %lld, expected 1 or more", (long long)s.limit);
     tc_dataset *d = tc_xcalloc(1, sizeof *d);
     d->limit = s.limit;
@@ -176,6 +180,7 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
 void tc_data_close(tc_dataset *d) {
     if (!d) return;
     for (int i = 0; i < TC_DATA_MAX_COLUMNS; i++) tc_tensor_deinit(&d->col[i].data);
+    tc_image_set_close(d->images);
     tc_arena_free(&d->arena);
     free(d);
 }
@@ -233,6 +238,17 @@ tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out) {
 
 /* ---- batches ---- */
 
+/* The images index[0..n) as bytes [n, C, H, W]. */
+static tc_status read_images(const tc_dataset *d, const int64_t *index, int64_t n, tc_tensor *out) {
+    int64_t size[4];
+    memcpy(size, d->col[0].data.size, sizeof size);
+    size[0] = n;
+    TC_TRY(tc_tensor_empty(TC_U8, 4, size, out));
+    tc_status s = NULL;
+    for (int64_t k = 0; k < n && !s; k++) s = tc_image_set_get(d->images, index[k], (unsigned char *)tc_tensor_data(out) + k * out->stride[0]);
+    return s;
+}
+
 /* One column of a table: rows copied, scaled or converted on the way. */
 static tc_status gather_rows(const tc_column *c, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out) {
     const tc_tensor *t = &c->data;
@@ -263,6 +279,19 @@ static tc_status gather_rows(const tc_column *c, const int64_t *index, int64_t n
     tc_status s = tc_tensor_cast(out, floats, &cast);
     tc_tensor_deinit(out);
     if (!s) *out = cast;
+    return s;
+}
+
+/* As rows of a table that holds only this batch. */
+static tc_status gather_images(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out) {
+    tc_column c = d->col[0];
+    int64_t *row = tc_xmalloc((size_t)(n + 1) * sizeof *row);
+    for (int64_t k = 0; k < n; k++) row[k] = k;
+    c.data = (tc_tensor){0};
+    tc_status s = read_images(d, index, n, &c.data);
+    if (!s) s = gather_rows(&c, row, n, floats, out);
+    tc_tensor_deinit(&c.data);
+    free(row);
     return s;
 }
 
@@ -311,7 +340,8 @@ tc_status tc_data_gather(const tc_dataset *d, const int64_t *index, int64_t n, t
     if (d->kind == TC_DATA_WINDOWS) s = gather_windows(d, index, n, out);
     else if (d->kind == TC_DATA_SEQUENCES) s = gather_sequences(d, index, n, out);
     for (int i = 0; i < d->ncols && !s; i++) {
-        if (d->kind == TC_DATA_TABLE) s = gather_rows(&d->col[i], index, n, floats, &out[i]);
+        if (d->images && i == 0) s = gather_images(d, index, n, floats, out);
+        else if (d->kind == TC_DATA_TABLE) s = gather_rows(&d->col[i], index, n, floats, &out[i]);
         else if (d->kind == TC_DATA_BATCHES) s = gather_batch(&d->col[i], index[0], floats, &out[i]);
     }
     for (int i = 0; i < d->ncols && s; i++) tc_tensor_deinit(&out[i]);

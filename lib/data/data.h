@@ -4,12 +4,13 @@
  *     tc_sampler s;   tc_sampler_init(&s, d, batch, seed);
  *     for each micro-batch: tc_sampler_next(&s, index); tc_data_gather(d, index, batch, tensors);
  *
- * Four kinds, by the key that names the file:
+ * Kinds, by the key that names the file:
  *     idx          {x: IMAGES, y: LABELS}   one sample a row                                   table
  *     csv          columns of numbers, categories as one-hot                                   table
  *     names        words, one a line: windows of `context` characters, or whole words padded   table or sequences
  *     text         tokens are bytes or the characters present: windows of `block`              windows
- *     safetensors  tensors by key; a row is a sample, or a whole micro-batch (`batches: true`) table or batches */
+ *     safetensors  tensors by key; a row is a sample, or a whole micro-batch (`batches: true`) table or batches
+ *     images       files of a folder a class, or of a list; decoded when a batch is put together              table */
 #ifndef TC_DATA_DATA_H
 #define TC_DATA_DATA_H
 
@@ -29,6 +30,8 @@ typedef struct {
     double divide, mean, std;
 } tc_column;
 
+typedef struct tc_image_set tc_image_set; /* images.c */
+
 typedef struct tc_dataset {
     tc_arena arena;
     tc_data_kind kind;
@@ -41,8 +44,9 @@ typedef struct tc_dataset {
     int64_t *offset; /* SEQUENCES: count + 1 places in the tokens; a word is its tokens with a boundary on both sides */
     int64_t limit;   /* validation: at most so many samples; 0: all */
     uint32_t *vocab;
-    int64_t nvocab;     /* characters present, ascending; token t of text is vocab[t]. NULL: bytes */
-    double *mean, *std; /* csv: statistics of the numeric columns, for the validation rows */
+    int64_t nvocab;       /* characters present, ascending; token t of text is vocab[t]. NULL: bytes */
+    tc_image_set *images; /* column 0, whose `data` has a type and no storage; or NULL */
+    double *mean, *std;   /* csv: statistics of the numeric columns, for the validation rows */
 } tc_dataset;
 
 typedef struct {
@@ -81,9 +85,9 @@ void tc_sampler_deinit(tc_sampler *s);
 typedef struct {
     const char *dir;
     const tc_dataset *train;
-    tc_yaml *idx, *normalize, *shape, *columns, *rows, *range;
-    const char *text, *names, *csv, *safetensors, *as, *order, *target;
-    int64_t block, context, pad, limit;
+    tc_yaml *idx, *normalize, *shape, *columns, *rows, *range, *size;
+    const char *text, *names, *csv, *safetensors, *images, *as, *order, *target;
+    int64_t block, context, pad, limit, channels;
     bool batches, standardize, has_pad;
     double target_scale;
     const tc_yaml *node;
@@ -93,6 +97,9 @@ tc_status tc_data_read_text(tc_dataset *d, const tc_data_spec *s);
 tc_status tc_data_read_names(tc_dataset *d, const tc_data_spec *s);
 tc_status tc_data_read_csv(tc_dataset *d, const tc_data_spec *s);
 tc_status tc_data_read_safetensors(tc_dataset *d, const tc_data_spec *s);
+tc_status tc_data_read_images(tc_dataset *d, const tc_data_spec *s);
+tc_status tc_image_set_get(const tc_image_set *s, int64_t i, unsigned char *to); /* image i as [channels, height, width] */
+void tc_image_set_close(tc_image_set *s);                                        /* NULL is allowed */
 /* The whole of a file, through gzip when it is; caller frees with tc_buf_free. */
 tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out);
 /* Does row i belong to this set? `rows: {every: 10, only: 9}` or `{every: 10, except: 9}`. */

@@ -70,6 +70,20 @@ void tc_stream_close(tc_stream *s) {
 
 const char *tc_stream_name(const tc_stream *s) { return s->name; }
 
+const char tc_image_format[] = "image";
+
+/* The rest of the stream is the image: its bytes. */
+static tc_status read_image(tc_source_bytes *source, tc_tensors *out) {
+    tc_storage *bytes;
+    tc_tensor t;
+    TC_TRY(tc_source_take_rest(source, 1, &bytes));
+    int64_t n = (int64_t)bytes->bytes, one = 1;
+    tc_status st = tc_tensor_view(bytes, TC_U8, 1, &n, &one, 0, &t);
+    tc_storage_release(bytes);
+    out->format = tc_image_format;
+    return st ? st : tc_tensors_add(out, "", t);
+}
+
 tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end) {
     const unsigned char *p;
     size_t n;
@@ -87,8 +101,9 @@ tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end) {
         if (!st) st = tc_tensors_add(out, "", t);
         break;
     case TC_FORMAT_SAFETENSORS: st = tc_safetensors_read(&s->source, out); break;
+    case TC_FORMAT_IMAGE: st = read_image(&s->source, out); break;
     default:
-        st = tc_source_error(&s->source, TC_CONTENT, "%s, expected .npy or safetensors (NAME:text= and NAME:raw= take bytes)",
+        st = tc_source_error(&s->source, TC_CONTENT, "%s, expected .npy, safetensors or an image (NAME:text= and NAME:raw= take bytes)",
                              s->count ? "what follows the last record is neither" : tc_format_name(tc_format_of(p, n)));
     }
     if (st) {

@@ -7,6 +7,7 @@
 #include "file/pt2.h"
 #include "file/safetensors.h"
 #include "file/torch.h"
+#include "kernel/image.h"
 
 void tc_tensors_deinit(tc_tensors *t) {
     for (size_t i = 0; i < t->items.len; i++) tc_tensor_deinit(&t->items.data[i].tensor);
@@ -66,6 +67,7 @@ tc_format tc_format_of(const void *data, size_t n) {
     if (n >= 2 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5) return TC_FORMAT_PICKLE;
     if (p[0] == '{') return TC_FORMAT_JSON;
     if (n >= 512 && !memcmp(p + 257, "ustar", 5)) return TC_FORMAT_TAR;
+    if (tc_image_is(p, n)) return TC_FORMAT_IMAGE;
     if (tc_onnx_is_model(p, n)) return TC_FORMAT_ONNX;
     return TC_FORMAT_UNKNOWN;
 }
@@ -82,6 +84,7 @@ const char *tc_format_name(tc_format f) {
         [TC_FORMAT_JSON] = "a JSON text",
         [TC_FORMAT_TAR] = "a tar archive",
         [TC_FORMAT_ONNX] = "an ONNX model",
+        [TC_FORMAT_IMAGE] = "an image",
     };
     return names[f];
 }

@@ -54,7 +54,8 @@ typedef enum {
     TC_FORMAT_GGUF,
     TC_FORMAT_JSON,
     TC_FORMAT_TAR,
-    TC_FORMAT_ONNX
+    TC_FORMAT_ONNX,
+    TC_FORMAT_IMAGE
 } tc_format;
 /* What content of n bytes that begins with `data` is: 16 bytes are enough, 512 for a tar. */
 tc_format tc_format_of(const void *data, size_t n);

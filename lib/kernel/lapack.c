@@ -1,12 +1,12 @@
 /* Opening LAPACK, and running it over a batch (lapack.h). */
 #include "kernel/lapack.h"
 
+#include "kernel/shim.h"
+
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 /* ---- the library: opened once, never closed ---- */
 static struct {
@@ -15,21 +15,8 @@ static struct {
     char why[512];
 } lib = {.once = PTHREAD_ONCE_INIT};
 
-/* Beside the program, in ../lib or ../bin of it (installed; a build's drivers and unit tests), or wherever the loader looks. */
 static void open_library(void) {
-    static const char *const places[] = {"%s/tc-lapack.so", "%s/../lib/tc-lapack.so", "%s/../bin/tc-lapack.so", "%s/../../bin/tc-lapack.so",
-                                         "tc-lapack.so"};
-    char exe[PATH_MAX], path[PATH_MAX + 32];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-    exe[n > 0 ? n : 0] = 0;
-    char *slash = strrchr(exe, '/');
-    if (slash) *slash = 0;
-    void *so = NULL;
-    for (int i = 0; i < 5 && !so; i++) {
-        snprintf(path, sizeof path, places[i], exe);
-        so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        if (!so && i == 0) snprintf(lib.why, sizeof lib.why, "%s", dlerror());
-    }
+    void *so = tc_shim_open("tc-lapack.so", lib.why, sizeof lib.why);
     const tc_lapack_table *t = so ? dlsym(so, "tc_lapack") : NULL;
     if (t && t->version != TC_LAPACK_VERSION) {
         snprintf(lib.why, sizeof lib.why, "it is of version %d, expected %d", t->version, TC_LAPACK_VERSION);

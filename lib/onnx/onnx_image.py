@@ -278,6 +278,21 @@ def deform_conv(n, x, w, offset, bias=None, mask=None):
     return y if bias is None else y + bias.reshape([1, -1, 1, 1])
 
 
+# ---- ImageDecoder ----
+def image_decoder(n, data):
+    """[H, W, C] of the bytes of an image file; grey as Pillow weighs colours."""
+    form = n.get("pixel_format", "RGB")
+    x = torch.ops.image.decode_image(data, 3).permute(1, 2, 0)
+    if form == "BGR":
+        return torch.flip(x, [2])
+    if form == "RGB":
+        return x.contiguous()
+    if form != "Grayscale":
+        n.fail(f"pixel_format {form}")
+    weights = torch.tensor([19595, 38470, 7471], dtype=torch.int32)
+    return ((x * weights).sum(2, keepdim=True, dtype=torch.int32) + 32768 >> 16).to(torch.uint8)
+
+
 # ---- NonMaxSuppression ----
 def nms(n, boxes, scores, most=None, iou=None, threshold=None):
     """[selected, 3]: batch, class, box; best first in each class. The boxes of a class are gone through in the order of their scores: a scan
@@ -438,7 +453,7 @@ def multinomial(n, logits):
 TABLE = [
     ("", "Resize", 10, resize_10, "TS"), ("", "Resize", 11, resize, "Thss"), ("", "Upsample", 7, upsample_7, "T"), ("", "Upsample", 9, resize_10, "TS"),
     ("", "GridSample", 16, grid_sample, "TT"), ("", "AffineGrid", 20, affine_grid, "TS"), ("", "RoiAlign", 10, roi_align, "TTT"),
-    ("", "DeformConv", 19, deform_conv, "TTTtt"), ("", "NonMaxSuppression", 10, nms, "TThtt"),
+    ("", "DeformConv", 19, deform_conv, "TTTtt"), ("", "NonMaxSuppression", 10, nms, "TThtt"), ("", "ImageDecoder", 20, image_decoder, "T"),
     ("", "DFT", 17, dft_17, "Ts"), ("", "DFT", 20, dft_20, "Tsh"), ("", "STFT", 17, stft, "TSts"),
     ("", "HannWindow", 17, window_of([0.5, -0.5]), "S"), ("", "HammingWindow", 17, window_of([25.0 / 46, -21.0 / 46]), "S"),
     ("", "BlackmanWindow", 17, window_of([0.42, -0.5, 0.08]), "S"), ("", "MelWeightMatrix", 17, mel_weights, "HHHHH"),

@@ -2,6 +2,7 @@
  *
  * Boxes are x1, y1, x2, y2; a region is the number of its image, then a box. What samples between pixels picks the four around a point by
  * index and weighs them, so the gradients of the image and of the offsets follow. */
+#include "kernel/image.h"
 #include "kernel/nms.h"
 #include "op/shape.h"
 
@@ -30,6 +31,19 @@ static tc_status shape_nms(tc_shape_ctx *c) {
     if (b->dtype != s->dtype) return tc_sh_fail(c, "dets should have the same type as scores");
     tc_dims d = {.rank = 1, .size = {tc_program_fresh(c->program, TC_SYM_INT, 0, INT64_MAX)}};
     return tc_sh_out(c, 0, TC_I64, &d);
+}
+
+/* ---- images ---- */
+static tc_status shape_decode(tc_shape_ctx *c) { /* data, mode, apply_exif_orientation */
+    const tc_meta *x = tc_sh_meta(c, 0);
+    int64_t mode;
+    if (x->rank != 1 || x->dtype != TC_U8) return tc_sh_fail(c, "data must be a 1-dimensional tensor of bytes (uint8)");
+    if (!tc_sym_const_int(tc_sh_int(c, 1), &mode) || mode < 0 || mode > TC_IMAGE_RGB_ALPHA) return tc_sh_fail(c, "mode must be a constant of 0 to 4");
+    tc_symctx *s = tc_sh_sym(c);
+    tc_dims d = {.rank = 3};
+    d.size[0] = mode ? tc_sym_int(s, mode) : tc_program_fresh(c->program, TC_SYM_INT, 1, 4);
+    for (int k = 1; k < 3; k++) d.size[k] = tc_program_fresh(c->program, TC_SYM_INT, 1, TC_IMAGE_SIDE);
+    return tc_sh_out(c, 0, TC_U8, &d);
 }
 
 /* ---- regions ---- */
@@ -211,6 +225,11 @@ static tc_status decompose_deform_conv(tc_emit *e, const tc_node *n) { /* input,
 }
 
 const tc_op tc_ops_vision[] = {
+    {.schema = "image::decode_image(Tensor data, int mode, bool apply_exif_orientation=False) -> Tensor",
+     .flags = TC_OP_DATA_SHAPE | TC_OP_NONDIFF,
+     .shape = shape_decode,
+     .kernel = &tc_k_decode_image,
+     .doc = "the pixels [C, H, W] of an image file: PNG, JPEG, PNM, BMP, TIFF; mode as torchvision.io.ImageReadMode"},
     {.schema = "torchvision::nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
      .flags = TC_OP_DATA_SHAPE | TC_OP_NONDIFF,
      .shape = shape_nms,

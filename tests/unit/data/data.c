@@ -125,6 +125,44 @@ static void csv_standardises_by_the_training_rows(void **state) {
     tc_data_close(d);
 }
 
+/* What F.interpolate(mode="bilinear", antialias=True) gives, rounded: narrower, wider, both ways. */
+static void images_are_resampled(void **state) {
+    (void)state;
+    static const struct {
+        const char *head, *yaml;
+        int n;
+        unsigned char pixels[20];
+        int64_t size[2];
+        unsigned char want[9];
+    } cases[] = {
+        {"P5 4 1 255\n", "images: list\nsize: [1, 2]\nchannels: 1\n", 4, {0, 40, 80, 200}, {1, 2}, {29, 126}},
+        {"P5 4 1 255\n", "images: list\nsize: [1, 6]\nchannels: 1\n", 4, {0, 40, 80, 200}, {1, 6}, {0, 20, 47, 73, 140, 200}},
+        {"P5 5 4 255\n",
+         "images: list\nsize: [3, 3]\nchannels: 1\n",
+         20,
+         {0, 11, 22, 33, 44, 55, 66, 77, 88, 99, 110, 121, 132, 143, 154, 165, 176, 187, 198, 209},
+         {3, 3},
+         {21, 39, 56, 87, 105, 122, 153, 171, 188}},
+    };
+    write_file("list", "a.pgm 7\n", 8);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        tc_buf b = {0};
+        tc_tensor t[2];
+        tc_buf_puts(&b, cases[i].head);
+        tc_buf_append(&b, cases[i].pixels, (size_t)cases[i].n);
+        write_file("a.pgm", b.data, b.len);
+        tc_dataset *d = open_set(cases[i].yaml, "train", NULL);
+        assert_null(tc_data_gather(d, (int64_t[]){0}, 1, TC_F32, t));
+        assert_int_equal(t[0].size[2], cases[i].size[0]);
+        assert_int_equal(t[0].size[3], cases[i].size[1]);
+        assert_memory_equal(tc_tensor_data(&t[0]), cases[i].want, (size_t)(cases[i].size[0] * cases[i].size[1]));
+        assert_int_equal(*(int64_t *)tc_tensor_data(&t[1]), 7);
+        for (int k = 0; k < 2; k++) tc_tensor_deinit(&t[k]);
+        tc_data_close(d);
+        tc_buf_free(&b);
+    }
+}
+
 static void refusals_name_the_file(void **state) {
     (void)state;
     write_file("bad", "\0\0\x08\x01\0\0\0\x05xyz", 11);
@@ -137,7 +175,7 @@ static void refusals_name_the_file(void **state) {
         {"idx: {x: absent}\n", "reading data: DIR/absent: cannot open: No such file or directory", TC_ENV},
         {"idx: {x: cut.gz}\n", "DIR/cut.gz: the gzip data end early", TC_CONTENT},
         {"txt: a\n", "r.yaml:1: unknown key 'txt'; did you mean 'text'?", TC_USAGE},
-        {"text: t\nidx: {x: bad}\n", "r.yaml:1:1: two sources of data, expected one of idx, text, names, csv, safetensors", TC_USAGE},
+        {"text: t\nidx: {x: bad}\n", "r.yaml:1:1: two sources of data, expected one of idx, text, names, csv, safetensors, images", TC_USAGE},
         {"text: t\nblock: 3\nas: words\n", "r.yaml:3:5: as: found 'words', expected bytes or chars", TC_USAGE},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -172,7 +210,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shuffled_epochs_are_randperm), cmocka_unit_test(text_is_characters_present),
         cmocka_unit_test(names_as_windows_and_padded),  cmocka_unit_test(csv_standardises_by_the_training_rows),
-        cmocka_unit_test(refusals_name_the_file),
+        cmocka_unit_test(images_are_resampled),         cmocka_unit_test(refusals_name_the_file),
     };
     return cmocka_run_group_tests_name("data", tests, make_dir, remove_dir);
 }
