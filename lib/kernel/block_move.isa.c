@@ -34,6 +34,16 @@ typedef struct {
         const T *x = in;                                                                                           \
         for (int64_t i = 0; i < n; i++) out[i] = x[index[i]];                                                      \
     }                                                                                                              \
+    static void copy##B(void *o, int64_t out_stride, const void *in, int64_t in_stride, int64_t n) {               \
+        T *out = o;                                                                                                \
+        const T *x = in;                                                                                           \
+        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i * out_stride] = x[i * in_stride];                     \
+    }                                                                                                              \
+    static void gather_two##B(void *o, const void *in, const int64_t *a, const int64_t *b, int64_t n) {            \
+        T *out = o;                                                                                                \
+        const T *x = in;                                                                                           \
+        for (int64_t i = 0; i < n; i++) out[i] = x[a[i] + b[i]];                                                   \
+    }                                                                                                              \
     static void gather_if##B(void *o, const void *in, const int64_t *index, const uint8_t *pred, int64_t n) {      \
         T *out = o;                                                                                                \
         const T *x = in;                                                                                           \
@@ -70,8 +80,25 @@ static void iota(int64_t *out, int64_t first, int64_t step, int64_t n) {
     for (int64_t i = 0; i < n; i++) out[i] = first + i * step;
 }
 
+static int in_range(const int64_t *x, int64_t base, int64_t size, int64_t n) {
+    uint64_t out = 0;
+    TC_VECTOR_LOOP
+    for (int64_t i = 0; i < n; i++) out |= (uint64_t)base + (uint64_t)x[i] >= (uint64_t)size;
+    return !out;
+}
+static void add_scaled(int64_t *out, const int64_t *x, int64_t base, int64_t scale, int64_t n) {
+    if (scale == 1) {
+        TC_VECTOR_LOOP
+        for (int64_t i = 0; i < n; i++) out[i] += base + x[i];
+        return;
+    }
+    TC_VECTOR_LOOP
+    for (int64_t i = 0; i < n; i++) out[i] += (base + x[i]) * scale;
+}
+
 extern const tc_move_ops TC_ROW(tc_block_move);
 #define EACH(f) \
     { f##1, f##2, f##4, f##8, f##16 }
-const tc_move_ops TC_ROW(tc_block_move) = {EACH(fill),       EACH(load),     EACH(store),     EACH(gather), EACH(gather_if),
-                                           EACH(scatter_if), EACH(store_if), EACH(transpose), iota};
+const tc_move_ops TC_ROW(tc_block_move) = {EACH(fill),      EACH(load),       EACH(store),    EACH(copy),      EACH(gather), EACH(gather_two),
+                                           EACH(gather_if), EACH(scatter_if), EACH(store_if), EACH(transpose), iota,         in_range,
+                                           add_scaled};

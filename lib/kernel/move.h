@@ -7,14 +7,18 @@
 
 typedef struct {
     void (*fill[5])(void *out, const void *value, int64_t n);
-    void (*load[5])(void *out, const void *in, int64_t stride, int64_t n);                                  /* out[i] = in[i * stride] */
-    void (*store[5])(void *out, int64_t stride, const void *in, int64_t n);                                 /* out[i * stride] = in[i] */
-    void (*gather[5])(void *out, const void *in, const int64_t *index, int64_t n);                          /* out[i] = in[index[i]] */
+    void (*load[5])(void *out, const void *in, int64_t stride, int64_t n);                           /* out[i] = in[i * stride] */
+    void (*store[5])(void *out, int64_t stride, const void *in, int64_t n);                          /* out[i * stride] = in[i] */
+    void (*copy[5])(void *out, int64_t out_stride, const void *in, int64_t in_stride, int64_t n);    /* out[i * out_stride] = in[i * in_stride] */
+    void (*gather[5])(void *out, const void *in, const int64_t *index, int64_t n);                   /* out[i] = in[index[i]] */
+    void (*gather_two[5])(void *out, const void *in, const int64_t *a, const int64_t *b, int64_t n); /* out[i] = in[a[i] + b[i]] */
     void (*gather_if[5])(void *out, const void *in, const int64_t *index, const uint8_t *pred, int64_t n);  /* 0 where pred is 0 */
     void (*scatter_if[5])(void *out, const int64_t *index, const uint8_t *pred, const void *in, int64_t n); /* pred NULL: all */
     void (*store_if[5])(void *out, int64_t stride, const uint8_t *pred, const void *in, int64_t n);
     void (*transpose[5])(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols); /* out[c][r] = in[r][c] */
     void (*iota)(int64_t *out, int64_t first, int64_t step, int64_t n);
+    int (*in_range)(const int64_t *x, int64_t base, int64_t size, int64_t n);                   /* 0 <= base + x[i] < size for all i */
+    void (*add_scaled)(int64_t *out, const int64_t *x, int64_t base, int64_t scale, int64_t n); /* out[i] += (base + x[i]) * scale */
 } tc_move_ops;
 
 #endif

@@ -9,4 +9,9 @@
  * NaN is the largest, +0 is above -0, the first of ties has the index; a window without input gives the lowest value. */
 extern const tc_kernel tc_k_max_pool1d, tc_k_max_pool2d, tc_k_max_pool3d;
 
+/* aten::avg_poolNd(Tensor self, int[N] kernel_size, int[N] stride=[], int[N] padding=0, bool ceil_mode=False, bool count_include_pad=True,
+ *                  int? divisor_override=None) -> Tensor;  aten::_adaptive_avg_poolNd(Tensor self, SymInt[N] output_size) -> Tensor; N 2 or 3.
+ * The taps of a window are summed in the order of NUMERICS 4, row-major, those outside of the input as 0. */
+extern const tc_kernel tc_k_avg_pool2d, tc_k_avg_pool3d, tc_k_adaptive_avg_pool2d, tc_k_adaptive_avg_pool3d;
+
 #endif

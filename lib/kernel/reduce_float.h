@@ -127,6 +127,30 @@ static void N_(prod_cols_fold)(void *o, const void *lanes, int64_t cols) {
 #undef QUAD
 #undef AT
 }
+/* At most 16 rows: what sum_cols_fold does with a row a lane, lanes without one left out as -0.0. */
+static void N_(few_rows)(T *out, const T *x, int64_t n, int64_t cols, int64_t stride) {
+    enum { TILE = 256 };
+    T absent[TILE];
+    for (int64_t c = 0; c < TILE; c++) absent[c] = (T)-0.0;
+    for (int64_t c0 = 0; c0 < cols; c0 += TILE) {
+        int64_t w = cols - c0 < TILE ? cols - c0 : TILE;
+        const T *l[16];
+        T *o = out + c0;
+        for (int i = 0; i < 16; i++) l[i] = i < n ? x + i * stride + c0 : absent;
+#define QUAD(i) ((l[i][c] + l[i + 8][c]) + (l[i + 4][c] + l[i + 12][c]))
+        if (n <= 4) {
+            TC_VECTOR_LOOP
+            for (int64_t c = 0; c < w; c++) o[c] = (l[0][c] + l[2][c]) + (l[1][c] + l[3][c]);
+        } else if (n <= 8) {
+            TC_VECTOR_LOOP
+            for (int64_t c = 0; c < w; c++) o[c] = ((l[0][c] + l[4][c]) + (l[2][c] + l[6][c])) + ((l[1][c] + l[5][c]) + (l[3][c] + l[7][c]));
+        } else {
+            TC_VECTOR_LOOP
+            for (int64_t c = 0; c < w; c++) o[c] = (QUAD(0) + QUAD(2)) + (QUAD(1) + QUAD(3));
+        }
+#undef QUAD
+    }
+}
 /* Tiles of 64 columns; a tree a column, all of them pushed together: level[i] is a row of the tile. */
 static void N_(cols)(T *out, const T *x, int64_t n, int64_t cols, int64_t stride, int product) {
     enum { TILE = 64, LEVELS = 40 };
@@ -152,7 +176,10 @@ static void N_(cols)(T *out, const T *x, int64_t n, int64_t cols, int64_t stride
         }
     }
 }
-static void N_(sum_cols)(void *out, const void *x, int64_t n, int64_t cols, int64_t stride) { N_(cols)(out, x, n, cols, stride, 0); }
+static void N_(sum_cols)(void *out, const void *x, int64_t n, int64_t cols, int64_t stride) {
+    if (n > 0 && n <= 16) N_(few_rows)(out, x, n, cols, stride);
+    else N_(cols)(out, x, n, cols, stride, 0);
+}
 static void N_(prod_cols)(void *out, const void *x, int64_t n, int64_t cols, int64_t stride) { N_(cols)(out, x, n, cols, stride, 1); }
 
 /* ---- extremes: NaN wins, +0 is above -0, so that no order can be seen ---- */

@@ -515,6 +515,7 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
                "] padding=0, bool ceil_mode=False, bool count_include_pad=True, int? divisor_override=None) -> Tensor",                  \
      .shape = shape_avg_pool,                                                                                                            \
      .lower = lower_avg_pool,                                                                                                            \
+     .kernel = &tc_k_avg_pool##n##d,                                                                                                     \
      .grad = grad_avg_pool,                                                                                                              \
      .doc = "the mean of each window"},                                                                                                  \
     {                                                                                                                                    \
@@ -530,6 +531,7 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
         {.schema = "aten::_adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor",                                             \
          .shape = shape_adaptive,                                                                                                                    \
          .lower = lower_adaptive_avg,                                                                                                                \
+         .kernel = &tc_k_adaptive_avg_pool##n##d,                                                                                                    \
          .grad = grad_adaptive_avg,                                                                                                                  \
          .doc = "means of that many windows"},                                                                                                       \
         {.schema = "aten::_adaptive_avg_pool" #n "d_backward(Tensor grad_output, Tensor self) -> Tensor",                                            \

@@ -45,12 +45,19 @@ static bool merges(const plan *p, int outer, int inner, int64_t ext) {
     return true;
 }
 
-static tc_status gather_side(plan *p, const int64_t *ext, uint64_t axes, side *out, int group[64]) {
+static int64_t magnitude(int64_t v) { return v < 0 ? -v : v; }
+
+/* by: the axes are ordered by their strides there, the smallest last; NULL: by their numbers, the order of reductions. */
+static tc_status gather_side(plan *p, const int64_t *ext, uint64_t axes, const raw *by, side *out, int group[64]) {
     int list[64], n = 0;
     out->n = 0;
     out->total = 1;
     for (int a = 0; a < 64; a++)
-        if (axes >> a & 1 && ext[a] != 1) list[n++] = a;
+        if (axes >> a & 1 && ext[a] != 1) {
+            int k = n++;
+            for (; by && k && magnitude(by->s[list[k - 1]]) < magnitude(by->s[a]); k--) list[k] = list[k - 1];
+            list[k] = a;
+        }
     for (int i = 0; i < n; i++) {
         int a = list[i];
         out->total *= ext[a];
@@ -65,19 +72,41 @@ static tc_status gather_side(plan *p, const int64_t *ext, uint64_t axes, side *o
     return NULL;
 }
 
-/* A nest without reductions: the last merged axis is the inner side. */
+/* A nest without reductions: the last merged axes are the inner side, so many that there is something to do in a row. */
 static void split_inner(plan *p, nest *n, const int64_t *ext, uint64_t *inner, const int group[64]) {
+    enum { ENOUGH = 64 };
     if (!n->O.n) return;
-    int last = n->O.n - 1;
-    n->I = (side){.n = 1, .ext = {n->O.ext[last]}, .total = n->O.ext[last]};
-    n->O.n--;
-    n->O.total = 1;
-    for (int k = 0; k < n->O.n; k++) n->O.total *= n->O.ext[k];
+    int first = n->O.n - 1;
+    n->I.total = n->O.ext[first];
+    while (first && n->I.total < ENOUGH) n->I.total *= n->O.ext[--first];
+    for (int k = first; k < n->O.n; k++) {
+        p->inner_axis[n->I.n] = p->outer_axis[k];
+        n->I.ext[n->I.n++] = n->O.ext[k];
+    }
     *inner = 0;
     for (int a = 0; a < 64; a++)
-        if (p->outer >> a & 1 && ext[a] != 1 && group[a] == last) *inner |= UINT64_C(1) << a;
-    p->inner_axis[0] = p->outer_axis[last];
+        if (p->outer >> a & 1 && ext[a] != 1 && group[a] >= first) *inner |= UINT64_C(1) << a;
+    n->O.n = first;
+    n->O.total = 1;
+    for (int k = 0; k < n->O.n; k++) n->O.total *= n->O.ext[k];
     p->outer &= ~*inner;
+}
+
+/* Rows may come in any order. Where memory runs along an outer axis and never along the inner ones, that axis becomes the last of the
+ * outer ones: blocks are then tiles that use whole lines of both sides. */
+static void order_outer(plan *p, nest *n) {
+    int votes[MAX_AXES] = {0}, best = n->O.n - 1;
+    if (n->O.n < 2) return;
+    for (int i = 0; i < p->nraw; i++) {
+        if (p->raws[i].s[p->inner_axis[n->I.n - 1]] == 1) continue;
+        for (int k = 0; k < n->O.n; k++) votes[k] += p->raws[i].s[p->outer_axis[k]] == 1;
+    }
+    for (int k = 0; k < n->O.n; k++)
+        if (votes[k] > votes[best] && n->O.ext[k] >= 4) best = k;
+    int axis = p->outer_axis[best];
+    int64_t ext = n->O.ext[best];
+    for (int k = best; k + 1 < n->O.n; k++) p->outer_axis[k] = p->outer_axis[k + 1], n->O.ext[k] = n->O.ext[k + 1];
+    p->outer_axis[n->O.n - 1] = axis, n->O.ext[n->O.n - 1] = ext;
 }
 
 static reach to_reach(const plan *p, const nest *n, const raw *r) {
@@ -109,14 +138,14 @@ static void choose_block(const plan *p, nest *n) {
     orientation(p, n, &in, &out);
     n->col = false;
     if (!n->reduces) {
-        if (out && EI >= 16 && EO >= 16 && n->O.n == 1) n->R = 32, n->C = clamp(EI, 1, 64); /* a tile: both directions use whole lines */
+        if (out && EI >= 16 && n->O.ext[n->O.n - 1] >= 16) n->R = 32, n->C = clamp(EI, 1, 64); /* a tile: both directions use whole lines */
         else if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), 1, EO), n->C = EI;
         else {
             int64_t blocks = (EI + T + T / 2 - 1) / (T + T / 2);
             n->C = clamp(((EI + blocks - 1) / blocks + 63) & ~(int64_t)63, 1, EI);
             n->R = 1;
         }
-    } else if (!p->row_only && EI <= 48 && EO >= 64 && n->O.n == 1 && n->I.n == 1) { /* short rows: side by side */
+    } else if (!p->row_only && EI <= 48 && EO >= 64) { /* short rows: side by side */
         n->col = true;
         n->C = EI;
         n->R = clamp(4 * T / (EI ? EI : 1), 1, 256);
@@ -277,15 +306,16 @@ static tc_status bind_nest(const binder *b, const tc_nest *tn, nest *n) {
     tc_status s = collect(b, &p, tn);
     int group_o[64], group_i[64];
     uint64_t inner = tn->inner;
-    if (!s) s = gather_side(&p, b->ext, tn->outer, &n->O, group_o);
+    if (!s) s = gather_side(&p, b->ext, tn->outer, inner || tn->nstores != 1 ? NULL : &p.raws[p.store_raw], &n->O, group_o);
     if (!s) {
         memcpy(p.outer_axis, p.last_axis, sizeof p.outer_axis);
         if (inner) {
-            s = gather_side(&p, b->ext, inner, &n->I, group_i);
+            s = gather_side(&p, b->ext, inner, NULL, &n->I, group_i);
             memcpy(p.inner_axis, p.last_axis, sizeof p.inner_axis);
         } else {
             n->I = (side){.total = 1};
             split_inner(&p, n, b->ext, &inner, group_o);
+            if (tn->nstores == 1) order_outer(&p, n);
         }
     }
     if (!s) {

@@ -31,7 +31,9 @@ typedef struct {
         int64_t stride, size;
         reach at;
         int dim;
+        uint8_t cls; /* split: of the value */
     } * gather;
+    bool along[2]; /* split: some gathered value varies along the outer, the inner side and no other */
     bool checked;
     int inst;
     int pred; /* value or -1 */

@@ -1,18 +1,37 @@
 /* Memory of the block executor: strided, gathered and predicated loads and stores of blocks, spreading, index values.
  *
  * A block of class c is walked as a slow side and a fast side (row mode: outer slow, inner fast). Along the fast side it is cut into
- * runs over the last merged axis, each one call of a strided primitive. */
+ * runs over the last merged axis; runs that follow each other make a tile, which is one call of a strided primitive or a few. */
 #include "runtime/block_impl.h"
 
-int64_t reach_offset(const side *s, const int64_t *stride, int64_t flat) {
-    if (flat == 0) return 0; /* an extent may be 0 */
-    if (s->n == 1) return stride[0] * flat;
+/* The digits of a flat index, at[a] along axis a, and the offset there. 32-bit divisions take a third of the time. */
+static int64_t digits(const side *s, const int64_t *stride, int64_t flat, int64_t *at) {
     int64_t off = 0;
     for (int a = s->n - 1; a >= 0; a--) {
-        off += stride[a] * (flat % s->ext[a]);
-        flat /= s->ext[a];
+        int64_t ext = s->ext[a], left;
+        if (flat == 0) left = 0, at[a] = 0; /* an extent may be 0 */
+        else if (a == 0) left = 0, at[a] = flat;
+        else if (((flat | ext) >> 32) == 0) left = (uint32_t)flat / (uint32_t)ext, at[a] = flat - left * ext;
+        else left = flat / ext, at[a] = flat - left * ext;
+        off += stride[a] * at[a];
+        flat = left;
     }
     return off;
+}
+int64_t reach_offset(const side *s, const int64_t *stride, int64_t flat) {
+    int64_t at[MAX_AXES];
+    if (flat == 0) return 0;
+    return s->n == 1 ? stride[0] * flat : digits(s, stride, flat, at);
+}
+/* From at[a] on by `by`, which stays within the axis or ends it; the offset moves along. */
+static int64_t advance(const side *s, const int64_t *stride, int64_t *at, int a, int64_t by, int64_t off) {
+    for (;; a--, by = 1) {
+        at[a] += by;
+        off += by * stride[a];
+        if (at[a] < s->ext[a] || !a) return off;
+        off -= at[a] * stride[a];
+        at[a] = 0;
+    }
 }
 
 /* The block's two sides for a class: those that the class lacks have one element. */
@@ -31,25 +50,59 @@ static view view_of(const walk *w, const reach *at, int cls) {
     return (view){o, i, at->o, at->i, o0, i0, r, c};
 }
 
-typedef void (*run_fn)(void *ctx, int64_t offset, int64_t stride, int64_t done, int64_t n);
+/* m runs of n elements: run r begins at offset + r * next and steps by stride; it is n elements of the block from done + r * n on. */
+typedef struct {
+    int64_t offset, done, n, stride, m, next;
+} tile;
+typedef void (*tile_fn)(void *ctx, const tile *t);
 
-/* Calls fn for every run: offset of its first element from `base`, stride, elements of the block before it, length. */
-static void each_run(const view *v, int64_t base, run_fn fn, void *ctx) {
-    int64_t done = 0;
-    for (int64_t s = 0; s < v->slow_n; s++) {
-        int64_t off = base + (v->slow->n ? reach_offset(v->slow, v->slow_stride, v->slow0 + s) : 0);
-        if (!v->fast->n) {
-            fn(ctx, off, 0, done++, 1);
+/* The fast side from flat index v->fast0 on: runs along its last axis, whole ones together. */
+static void fast_tiles(const view *v, int64_t off, int64_t done, tile_fn fn, void *ctx) {
+    const side *f = v->fast;
+    const int64_t *stride = v->fast_stride;
+    int last = f->n - 1;
+    int64_t at[MAX_AXES], left = v->fast_n;
+    off += digits(f, stride, v->fast0, at);
+    while (left) {
+        tile t = {.offset = off, .done = done, .n = f->ext[last] - at[last], .stride = stride[last], .m = 1, .next = stride[last - 1]};
+        if (t.n > left) t.n = left;
+        if (t.n == f->ext[last] && left / t.n > 1) {
+            t.m = f->ext[last - 1] - at[last - 1];
+            if (t.m > left / t.n) t.m = left / t.n;
+        }
+        fn(ctx, &t);
+        done += t.n * t.m;
+        left -= t.n * t.m;
+        if (at[last] + t.n < f->ext[last]) {
+            off = advance(f, stride, at, last, t.n, off);
             continue;
         }
-        int last = v->fast->n - 1;
-        int64_t ext = v->fast->ext[last], stride = v->fast_stride[last];
-        for (int64_t f = 0; f < v->fast_n;) {
-            int64_t flat = v->fast0 + f, room = last ? ext - flat % ext : v->fast_n, n = v->fast_n - f < room ? v->fast_n - f : room;
-            fn(ctx, off + reach_offset(v->fast, v->fast_stride, flat), stride, done, n);
-            done += n;
-            f += n;
+        off -= at[last] * stride[last];
+        at[last] = 0;
+        off = advance(f, stride, at, last - 1, t.m, off);
+    }
+}
+
+/* Calls fn for the block's tiles, addresses from `base` on. */
+static void each_tile(const view *v, int64_t base, tile_fn fn, void *ctx) {
+    const side *s = v->slow;
+    int last = s->n - 1;
+    int64_t done = 0, at[MAX_AXES], off = base;
+    if (s->n) off += digits(s, v->slow_stride, v->slow0, at);
+    for (int64_t k = 0, m; k < v->slow_n; k += m) { /* slow rows that follow each other along one axis */
+        int64_t next = 0;
+        m = v->slow_n - k;
+        if (s->n) {
+            if (last && m > s->ext[last] - at[last]) m = s->ext[last] - at[last];
+            next = v->slow_stride[last];
         }
+        if (v->fast->n < 2) {
+            int64_t stride = v->fast->n ? v->fast_stride[0] : 0;
+            fn(ctx, &(tile){off + v->fast0 * stride, done, v->fast_n, stride, m, next});
+        } else
+            for (int64_t r = 0; r < m; r++) fast_tiles(v, off + r * next, done + r * v->fast_n, fn, ctx);
+        done += m * v->fast_n;
+        if (s->n) off = advance(s, v->slow_stride, at, last, m, off);
     }
 }
 
@@ -60,37 +113,61 @@ typedef struct {
     const uint8_t *pred;
 } copy_ctx;
 
-static void copy_in(void *p, int64_t offset, int64_t stride, int64_t done, int64_t n) {
+enum { SHORT = 8 }; /* runs of fewer elements are walked across */
+
+static void copy_in(void *p, const tile *t) {
     const copy_ctx *c = p;
-    char *to = c->block + (done << c->shift);
-    const char *from = c->memory + (offset << c->shift);
-    if (stride == 1) memcpy(to, from, (size_t)n << c->shift);
-    else if (stride == 0) c->isa->move->fill[c->shift](to, from, n);
-    else c->isa->move->load[c->shift](to, from, stride, n);
+    const tc_move_ops *move = c->isa->move;
+    int s = c->shift;
+    char *to = c->block + (t->done << s);
+    const char *from = c->memory + t->offset * ((int64_t)1 << s);
+    if (t->n == 1) {
+        move->load[s](to, from, t->next, t->m);
+        return;
+    }
+    if (t->stride == 0 && t->next == 0) {
+        move->fill[s](to, from, t->n * t->m);
+        return;
+    }
+    if (t->n < SHORT && t->m > t->n) {
+        for (int64_t j = 0; j < t->n; j++) move->copy[s](to + (j << s), t->n, from + j * t->stride * ((int64_t)1 << s), t->next, t->m);
+        return;
+    }
+    if (t->next == 1 && t->m >= 4 && t->stride != 1 && t->stride != 0) {
+        move->transpose[s](to, t->n, from, t->stride, t->n, t->m);
+        return;
+    }
+    for (int64_t r = 0; r < t->m; r++, to += t->n << s, from += t->next * ((int64_t)1 << s)) {
+        if (t->stride == 1) memcpy(to, from, (size_t)t->n << s);
+        else if (t->stride == 0) move->fill[s](to, from, t->n);
+        else move->load[s](to, from, t->stride, t->n);
+    }
 }
 
-static void copy_out(void *p, int64_t offset, int64_t stride, int64_t done, int64_t n) {
+static void copy_out(void *p, const tile *t) {
     const copy_ctx *c = p;
-    char *to = c->memory + (offset << c->shift);
-    const char *from = c->block + (done << c->shift);
-    if (c->pred) c->isa->move->store_if[c->shift](to, stride, c->pred + done, from, n);
-    else if (stride == 1) memcpy(to, from, (size_t)n << c->shift);
-    else c->isa->move->store[c->shift](to, stride, from, n);
-}
-
-/* Memory runs along the slow side: move a tile by transposing it. */
-static bool transposed(const view *v) {
-    return v->slow->n == 1 && v->fast->n == 1 && v->slow_stride[0] == 1 && v->fast_stride[0] != 1 && v->fast_stride[0] != 0 && v->slow_n >= 4 &&
-           v->fast_n >= 4;
+    const tc_move_ops *move = c->isa->move;
+    int s = c->shift;
+    char *to = c->memory + t->offset * ((int64_t)1 << s);
+    const char *from = c->block + (t->done << s);
+    if (!c->pred && t->n < SHORT && t->m > t->n) {
+        for (int64_t j = 0; j < t->n; j++) move->copy[s](to + j * t->stride * ((int64_t)1 << s), t->next, from + (j << s), t->n, t->m);
+        return;
+    }
+    if (!c->pred && t->next == 1 && t->m >= 4 && t->stride != 1 && t->stride != 0) {
+        move->transpose[s](to, t->stride, from, t->n, t->m, t->n);
+        return;
+    }
+    for (int64_t r = 0; r < t->m; r++, from += t->n << s, to += t->next * ((int64_t)1 << s)) {
+        if (c->pred) move->store_if[s](to, t->stride, c->pred + t->done + r * t->n, from, t->n);
+        else if (t->stride == 1) memcpy(to, from, (size_t)t->n << s);
+        else move->store[s](to, t->stride, from, t->n);
+    }
 }
 
 static void load_block(walk *w, const access *a, void *to) {
     view v = view_of(w, &a->at, a->cls);
-    copy_ctx c = {w->b->isa, to, w->data[a->buffer], a->shift, NULL};
-    if (transposed(&v)) {
-        int64_t off = a->at.base + v.slow0 + v.fast0 * v.fast_stride[0];
-        c.isa->move->transpose[a->shift](to, v.fast_n, c.memory + (off << a->shift), v.fast_stride[0], v.fast_n, v.slow_n);
-    } else each_run(&v, a->at.base, copy_in, &c);
+    each_tile(&v, a->at.base, copy_in, &(copy_ctx){w->b->isa, to, w->data[a->buffer], a->shift, NULL});
 }
 
 void run_load(walk *w, const step *s) {
@@ -124,24 +201,21 @@ void run_store(walk *w, const step *s) {
         from = w->scratch + w->n->tmp;
     }
     copy_ctx c = {w->b->isa, (char *)from, w->data[a->buffer], a->shift, a->pred < 0 ? NULL : w->ptr[a->pred]};
-    if (!c.pred && transposed(&v)) {
-        int64_t off = a->at.base + v.slow0 + v.fast0 * v.fast_stride[0];
-        c.isa->move->transpose[a->shift](c.memory + (off << a->shift), v.fast_stride[0], from, v.fast_n, v.slow_n, v.fast_n);
-    } else each_run(&v, a->at.base, copy_out, &c);
+    each_tile(&v, a->at.base, copy_out, &c);
 }
 
 typedef struct {
     const tc_isa_ops *isa;
     int64_t *out;
 } iota_ctx;
-static void iota_run(void *p, int64_t offset, int64_t stride, int64_t done, int64_t n) {
+static void iota_tile(void *p, const tile *t) {
     const iota_ctx *c = p;
-    c->isa->move->iota(c->out + done, offset, stride, n);
+    for (int64_t r = 0; r < t->m; r++) c->isa->move->iota(c->out + t->done + r * t->n, t->offset + r * t->next, t->stride, t->n);
 }
 
 void index_block(walk *w, const reach *at, int cls, int64_t *out) {
     view v = view_of(w, at, cls);
-    each_run(&v, at->base, iota_run, &(iota_ctx){w->b->isa, out});
+    each_tile(&v, at->base, iota_tile, &(iota_ctx){w->b->isa, out});
 }
 
 void run_index(walk *w, const step *s) { index_block(w, &w->n->acc[s->aux].at, s->cls, w->ptr[s->out]); }
@@ -172,24 +246,65 @@ static void add_gathered(walk *w, const access *a, int64_t n, int64_t *index, in
     }
 }
 
-/* One row: the gathered index is one number, what follows is a strided load. */
-static bool gather_row(walk *w, const step *s, const access *a) {
-    if (w->r != 1 || a->pred >= 0 || a->dtype != s->dtype || w->n->col) return false;
-    int64_t off = a->at.base + (a->cls & CLS_O ? w->row[s->aux] : 0);
+/* The gathered dimensions of one class (what they vary along), checked: adds their offsets to out, or sets it; true when there were any. */
+static bool gathered_part(walk *w, const access *a, int cls, bool add, int64_t *out) {
+    int64_t n = w->count[cls];
+    bool any = false;
     for (int k = 0; k < a->ngather; k++) {
-        for (int d = 0; d < w->n->I.n; d++)
-            if (a->gather[k].at.i[d]) return false;
-        int64_t at = a->gather[k].at.base + reach_offset(&w->n->O, a->gather[k].at.o, w->o0) + *(const int64_t *)w->ptr[a->gather[k].value];
-        if (at < 0 || at >= a->gather[k].size) {
-            report(w, a, a->gather[k].dim, at, a->gather[k].size);
-            at = 0;
-            if (!a->gather[k].size) return true;
-        }
-        off += at * a->gather[k].stride;
+        if (a->gather[k].cls != cls) continue;
+        const int64_t *g = w->ptr[a->gather[k].value];
+        int64_t stride = a->gather[k].stride, size = a->gather[k].size, base = a->gather[k].at.base;
+        bool good = w->b->isa->move->in_range(g, base, size, n);
+        if (!add && !any) memset(out, 0, (size_t)n * sizeof *out);
+        any = true;
+        if (good) w->b->isa->move->add_scaled(out, g, base, stride, n);
+        else
+            for (int64_t i = 0; i < n; i++) {
+                int64_t at = base + g[i];
+                if (at < 0 || at >= size) {
+                    report(w, a, a->gather[k].dim, at, size);
+                    at = 0;
+                }
+                out[i] += at * stride;
+            }
     }
-    view v = view_of(w, &a->at, a->cls & CLS_I);
-    each_run(&v, off, copy_in, &(copy_ctx){w->b->isa, w->ptr[s->out], w->data[a->buffer], a->shift, NULL});
-    return true;
+    return any;
+}
+
+/* Gathered dimensions that have no affine part: what varies along the rows only moves a row's address, what varies along the
+ * columns only is computed once for all rows. */
+static void gather_split(walk *w, const access *a, char *to) {
+    int slow_bit = w->n->col ? CLS_I : CLS_O, fast_bit = CLS_OI & ~slow_bit, s = a->shift;
+    view v = view_of(w, &a->at, a->cls);
+    int64_t room = w->n->R * w->n->C, *fast = (int64_t *)(w->scratch + w->n->index), *full = fast + room, *slow = full + room, one_offset = 0;
+    const char *memory = w->data[a->buffer];
+    for (int k = 0; k < a->ngather; k++)
+        if (!a->gather[k].size) {
+            int64_t at[1];
+            gathered_part(w, a, a->gather[k].cls, false, a->gather[k].cls ? full : at); /* reports */
+            memset(to, 0, (size_t)w->count[a->cls] << s);
+            return;
+        }
+    gathered_part(w, a, CLS_0, false, &one_offset);
+    bool by_row = gathered_part(w, a, slow_bit, false, slow), all = gathered_part(w, a, CLS_OI, false, full), by_col = false;
+    if (all || a->along[fast_bit >> 1]) {
+        view f = v;
+        f.slow = &one, f.slow_n = 1;
+        each_tile(&f, 0, iota_tile, &(iota_ctx){w->b->isa, fast}); /* the affine part along the fast side */
+        gathered_part(w, a, fast_bit, true, fast);
+        by_col = true;
+    }
+    for (int64_t k = 0; k < v.slow_n; k++) {
+        int64_t off = a->at.base + one_offset + (by_row ? slow[k] : 0) + (v.slow->n ? reach_offset(v.slow, v.slow_stride, v.slow0 + k) : 0);
+        char *row = to + ((k * v.fast_n) << s);
+        if (all) w->b->isa->move->gather_two[s](row, memory + off * ((int64_t)1 << s), fast, full + k * v.fast_n, v.fast_n);
+        else if (by_col) w->b->isa->move->gather[s](row, memory + off * ((int64_t)1 << s), fast, v.fast_n);
+        else {
+            view f = v;
+            f.slow = &one, f.slow_n = 1;
+            each_tile(&f, off, copy_in, &(copy_ctx){w->b->isa, row, (char *)w->data[a->buffer], s, NULL});
+        }
+    }
 }
 
 /* Affine addresses under a predicate: runs of true are strided loads, the rest is 0. */
@@ -207,7 +322,7 @@ static bool load_runs(walk *w, const access *a, const uint8_t *pred, void *to, i
             i = first - (pred + row);
             const uint8_t *end = memchr(first, 0, (size_t)(v.fast_n - i));
             int64_t len = end ? end - first : v.fast_n - i;
-            copy_in(&c, off + i * stride, stride, row + i, len);
+            copy_in(&c, &(tile){off + i * stride, row + i, len, stride, 1, 0});
             i += len;
         }
     }
@@ -216,10 +331,14 @@ static bool load_runs(walk *w, const access *a, const uint8_t *pred, void *to, i
 
 void run_gather(walk *w, const step *s) {
     const access *a = &w->n->acc[s->aux];
-    if (s->part && gather_row(w, s, a)) return; /* part: the gathered values vary along the rows only */
     int64_t n = w->count[s->cls], *index = (int64_t *)(w->scratch + w->n->index), *tmp = index + w->n->R * w->n->C;
     const uint8_t *pred = a->pred < 0 ? NULL : w->ptr[a->pred];
     void *to = a->dtype == s->dtype ? w->ptr[s->out] : w->scratch + w->n->tmp;
+    if (s->part) { /* add_load: no predicate, gathered dimensions without an affine part */
+        gather_split(w, a, to);
+        if (a->dtype != s->dtype) w->b->isa->cast[a->dtype][s->dtype](w->ptr[s->out], to, n);
+        return;
+    }
     if (!a->ngather && load_runs(w, a, pred, to, n)) {
         if (a->dtype != s->dtype) w->b->isa->cast[a->dtype][s->dtype](w->ptr[s->out], to, n);
         return;

@@ -9,7 +9,8 @@ enum { V_INST, V_SPREAD, V_STORE };
 
 typedef struct {
     uint8_t what, cls, level, dtype, shift;
-    bool kept, emitted, rowwise;
+    bool kept, emitted;
+    bool split;   /* a gather that keeps apart what varies along the rows and along the columns */
     bool strided; /* a load in column mode that only reductions read: they step through memory themselves */
     int stage;
     uint64_t need;         /* BODY: stages that use it */
@@ -84,15 +85,16 @@ static tc_status add_load(ctx *c, node *v, const tc_linst *in) {
     a->pred = v->pred = in->pred == TC_LV_NONE ? -1 : spread(c, c->of[in->pred], v->cls);
     raise_to(c, v, v->pred);
     if (!a->ngather) return NULL;
-    bool rowwise = c->n->R == 1 && !c->n->col && v->pred < 0 && a->dtype == v->dtype;
+    v->split = v->pred < 0;
     for (int k = 0; k < a->ngather; k++) {
-        rowwise &= !(c->v[c->of[a->gather[k].value]].cls & CLS_I);
-        for (int d = 0; d < c->n->I.n; d++) rowwise &= a->gather[k].at.i[d] == 0;
+        for (int d = 0; d < c->n->O.n; d++) v->split &= a->gather[k].at.o[d] == 0;
+        for (int d = 0; d < c->n->I.n; d++) v->split &= a->gather[k].at.i[d] == 0;
     }
-    v->rowwise = rowwise;
     for (int k = 0; k < a->ngather; k++) {
         int g = c->of[a->gather[k].value];
-        a->gather[k].value = rowwise ? g : spread(c, g, v->cls);
+        a->gather[k].value = v->split ? g : spread(c, g, v->cls);
+        a->gather[k].cls = c->v[g].cls;
+        if (c->v[g].cls == CLS_O || c->v[g].cls == CLS_I) a->along[c->v[g].cls >> 1] = true;
         raise_to(c, v, a->gather[k].value);
     }
     return NULL;
@@ -286,7 +288,7 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
     case TC_L_LOAD:
         s->aux = v->acc;
         s->kind = c->n->acc[v->acc].ngather || v->pred >= 0 ? S_GATHER : S_LOAD;
-        s->part = v->rowwise;
+        s->part = v->split;
         return NULL;
     case TC_L_CAST:
         s->kind = S_CAST;
@@ -505,7 +507,7 @@ static tc_status lay_out(ctx *c, line *l) {
     n->index = at;
     bool gathers = false;
     for (int k = 0; k < n->nacc; k++) gathers |= n->acc[k].ngather || n->acc[k].pred >= 0;
-    if (gathers) at += (size_t)(n->R * n->C) * 16;
+    if (gathers) at += (size_t)(n->R * n->C) * 24;
     at = (at + 63) & ~(size_t)63;
     n->partial = at;
     if (n->wide) at += ((size_t)((n->I.total + CHUNK - 1) / CHUNK + 1) * (size_t)n->nred * PART_BYTES + 63) & ~(size_t)63;

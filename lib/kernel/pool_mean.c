@@ -1,0 +1,247 @@
+/* Means of windows, strips of results at a time: every tap of a strip's windows becomes a row of a table, and the table's columns are
+ * summed by the primitive that sums columns elsewhere; or, where a window has long rows and results are few, its taps become a row.
+ *
+ *     taps     r0 r1 r2 ...      results of the strip
+ *     0,0      x  x  x
+ *     0,1      x  x  0           a tap outside of the input is 0
+ *
+ * A window along one dimension is [start, end), seen through `span` taps that are `step` apart in the input. */
+
+#include <string.h>
+
+#include "kernel/isa.h"
+#include "kernel/pool.h"
+
+typedef struct {
+    int64_t in, to, span;
+    int64_t kernel, stride, pad; /* fixed windows; kernel 0: adaptive */
+} dim;
+
+/* Of window o along a dimension: its first input position, the end of what is read, how many count. */
+typedef struct {
+    int64_t start, end, count;
+} extent;
+typedef struct {
+    int64_t first, last;
+} range;
+typedef struct {
+    const tc_isa_ops *isa;
+    tc_dtype dtype, work, sum; /* in memory; of the taps; of the sums */
+    dim d[3];
+    int64_t planes, taps, strip; /* strip: results of one table */
+    bool count_pad, by_rows;
+    int64_t divisor; /* 0: the window's own */
+    extent *win[3];  /* by result */
+    range *inside;   /* fixed windows: by tap along the last dimension, results whose tap lies in the input */
+    bool uniform;    /* every window has the same count */
+    const char *x;
+    char *out, *scratch;
+    size_t per_worker;
+} mean;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
+static extent window(const mean *m, const dim *d, int64_t o) {
+    if (!d->kernel) {
+        int64_t start = o * d->in / d->to, end = ((o + 1) * d->in + d->to - 1) / d->to;
+        return (extent){start, end, end - start};
+    }
+    int64_t start = o * d->stride - d->pad, end = least(start + d->kernel, d->in + d->pad);
+    return (extent){start, least(start + d->kernel, d->in), m->count_pad ? end - start : least(end, d->in) - most(start, 0)};
+}
+
+static size_t room(int64_t n, size_t size) { return ((size_t)n * size + 63) / 64 * 64; }
+enum { TABLE = 4096, LONG = 8, FEW = 16 };
+
+static mean read_args(const tc_kcall *k, int dims, bool adaptive) {
+    const tc_tensor *x = tc_k_tensor(k, 0);
+    mean m = {.isa = k->isa, .dtype = x->dtype, .work = tc_dtype_compute(x->dtype), .planes = 1, .taps = 1};
+    m.sum = tc_is_integral(m.work) ? TC_I64 : m.work;
+    for (int i = 0; i + dims < x->rank; i++) m.planes *= x->size[i];
+    for (int i = 0; i < 3; i++) {
+        int a = i - (3 - dims), at = x->rank - 3 + i;
+        dim *d = &m.d[i];
+        *d = a < 0 ? (dim){1, 1, 1, 1, 1, 0} : (dim){.in = x->size[at], .to = k->outs[0].size[at]};
+        if (a >= 0 && adaptive) d->span = d->to ? d->in % d->to ? (d->in + d->to - 1) / d->to + 1 : d->in / d->to : 0;
+        if (a >= 0 && !adaptive) {
+            int64_t v[3] = {0, 0, 0};
+            for (int g = 0; g < 3; g++) {
+                const tc_karg *list = &k->args[1 + g];
+                if (list->kind == TC_K_INTS && list->n) v[g] = list->ints[list->n == 1 ? 0 : a];
+                else if (g == 1) v[g] = v[0];
+            }
+            d->kernel = d->span = v[0], d->stride = v[1], d->pad = v[2];
+        }
+        m.taps *= d->span;
+    }
+    if (!adaptive) {
+        m.count_pad = tc_k_bool(k, 5);
+        if (k->nargs > 6 && tc_k_given(k, 6)) m.divisor = tc_k_int(k, 6);
+    }
+    m.by_rows = m.d[2].span >= LONG && m.d[2].to < FEW;
+    m.strip = m.by_rows ? 1 : most(1, least(256, TABLE / most(m.taps, 1)) / most(m.d[2].to, 1)) * m.d[2].to;
+    return m;
+}
+static size_t worker_bytes(const mean *m) {
+    size_t table = room(m->strip * m->taps, tc_dtype_size(m->work)), results = room(m->strip, 8);
+    return table + 3 * results + room(m->d[2].in, 8) + 64;
+}
+static size_t shared_bytes(const mean *m) { return room(m->d[0].to + m->d[1].to + m->d[2].to, sizeof(extent)) + room(m->d[2].span, sizeof(range)); }
+static size_t scratch_of(const tc_kcall *k, int threads, int dims, bool adaptive) {
+    mean m = read_args(k, dims, adaptive);
+    return worker_bytes(&m) * (size_t)threads + shared_bytes(&m) + 64;
+}
+/* The tables that all workers read, at `at`. */
+static void find_windows(mean *m, char *at) {
+    m->uniform = true;
+    extent *e = (extent *)at;
+    for (int i = 0; i < 3; i++) {
+        m->win[i] = e;
+        for (int64_t o = 0; o < m->d[i].to; o++) {
+            *e++ = window(m, &m->d[i], o);
+            m->uniform &= m->divisor || m->win[i][o].count == m->win[i][0].count;
+        }
+    }
+    m->inside = (range *)(at + room(m->d[0].to + m->d[1].to + m->d[2].to, sizeof(extent)));
+    const dim *d = &m->d[2];
+    for (int64_t t = 0; d->kernel && t < d->span; t++) {
+        int64_t shift = t - d->pad, s = d->stride;
+        int64_t first = least(d->to, shift >= 0 ? 0 : (-shift + s - 1) / s), last = d->in > shift ? least(d->to, (d->in - shift + s - 1) / s) : 0;
+        m->inside[t] = (range){first, most(first, last)};
+    }
+}
+
+/* A row of the input in the work type: where it lies, or a copy. */
+static const char *input_row(const mean *m, int64_t plane, int64_t i0, int64_t i1, char *copy) {
+    const char *x = m->x + (size_t)(((plane * m->d[0].in + i0) * m->d[1].in + i1) * m->d[2].in) * tc_dtype_size(m->dtype);
+    if (m->work == m->dtype) return x;
+    m->isa->cast[m->dtype][m->work](copy, x, m->d[2].in);
+    return copy;
+}
+/* Tap t of windows 0..to-1 along the last dimension. */
+static void tap_row(const mean *m, char *to, const char *x, int64_t t) {
+    const dim *d = &m->d[2];
+    size_t e = tc_dtype_size(m->work);
+    if (d->kernel) {
+        int64_t first = m->inside[t].first, last = m->inside[t].last, shift = t - d->pad, s = d->stride;
+        if (first) memset(to, 0, (size_t)first * e);
+        const char *from = x + (first * s + shift) * (int64_t)e;
+        if (s == 1) memcpy(to + (size_t)first * e, from, (size_t)(last - first) * e);
+        else m->isa->move->load[__builtin_ctz((unsigned)e)](to + (size_t)first * e, from, s, last - first);
+        if (last < d->to) memset(to + (size_t)last * e, 0, (size_t)(d->to - last) * e);
+        return;
+    }
+    for (int64_t o = 0; o < d->to; o++) {
+        extent w = m->win[2][o];
+        bool inside = w.start + t < w.end;
+        if (e == 4) ((uint32_t *)to)[o] = inside ? ((const uint32_t *)x)[w.start + t] : 0;
+        else ((uint64_t *)to)[o] = inside ? ((const uint64_t *)x)[w.start + t] : 0;
+    }
+}
+typedef struct {
+    char *table, *sums, *counts, *wide, *raw;
+} place;
+
+/* The taps of output row `row` from column `at` of the table on. */
+static void fill_table(const mean *m, const place *p, int64_t row, int64_t at) {
+    size_t e = tc_dtype_size(m->work);
+    int64_t o1 = row % m->d[1].to, o0 = row / m->d[1].to % m->d[0].to, plane = row / m->d[1].to / m->d[0].to, width = m->d[2].to;
+    extent w0 = m->win[0][o0], w1 = m->win[1][o1];
+    char *to = p->table + (size_t)at * e;
+    for (int64_t t0 = 0; t0 < m->d[0].span; t0++)
+        for (int64_t t1 = 0; t1 < m->d[1].span; t1++) {
+            int64_t i0 = w0.start + t0, i1 = w1.start + t1;
+            bool inside = i0 >= 0 && i0 < w0.end && i1 >= 0 && i1 < w1.end;
+            const char *x = inside ? input_row(m, plane, i0, i1, p->raw) : NULL;
+            for (int64_t t = 0; t < m->d[2].span; t++, to += (size_t)m->strip * e) {
+                if (inside) tap_row(m, to, x, t);
+                else memset(to, 0, (size_t)width * e);
+            }
+        }
+}
+/* The taps of one result as a row. */
+static void fill_row(const mean *m, const place *p, int64_t row, int64_t o2) {
+    size_t e = tc_dtype_size(m->work);
+    int64_t o1 = row % m->d[1].to, o0 = row / m->d[1].to % m->d[0].to, plane = row / m->d[1].to / m->d[0].to, span = m->d[2].span;
+    extent w0 = m->win[0][o0], w1 = m->win[1][o1], w = m->win[2][o2];
+    int64_t first = most(0, -w.start), last = most(first, least(span, w.end - w.start));
+    char *to = p->table;
+    for (int64_t t0 = 0; t0 < m->d[0].span; t0++)
+        for (int64_t t1 = 0; t1 < m->d[1].span; t1++, to += (size_t)span * e) {
+            int64_t i0 = w0.start + t0, i1 = w1.start + t1;
+            if (i0 < 0 || i0 >= w0.end || i1 < 0 || i1 >= w1.end) {
+                memset(to, 0, (size_t)span * e);
+                continue;
+            }
+            const char *x = input_row(m, plane, i0, i1, p->raw);
+            memset(to, 0, (size_t)first * e);
+            memcpy(to + (size_t)first * e, x + (w.start + first) * (int64_t)e, (size_t)(last - first) * e);
+            memset(to + (size_t)last * e, 0, (size_t)(span - last) * e);
+        }
+}
+/* What the sums of columns [o2, o2 + n) of a row are divided by. */
+static void fill_counts(const mean *m, char *to, int64_t row, int64_t o2, int64_t n) {
+    int64_t rows = m->divisor ? m->divisor : window(m, &m->d[1], row % m->d[1].to).count * window(m, &m->d[0], row / m->d[1].to % m->d[0].to).count;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t v = m->divisor ? rows : rows * window(m, &m->d[2], o2 + i).count;
+        if (m->sum == TC_F32) ((float *)to)[i] = (float)v;
+        else if (m->sum == TC_F64) ((double *)to)[i] = (double)v;
+        else ((int64_t *)to)[i] = v;
+    }
+}
+/* n sums, divided, to result `at` on. */
+static void put(const mean *m, const place *p, int64_t at, int64_t n) {
+    char *out = m->out + (size_t)at * tc_dtype_size(m->dtype);
+    bool same = m->sum == m->dtype;
+    m->isa->scalar[m->sum][tc_is_integral(m->sum) ? TC_X_DIV_TRUNC : TC_X_DIV](same ? out : p->sums, p->sums, p->counts, NULL, n);
+    if (!same) m->isa->cast[m->sum][m->dtype](out, p->sums, n);
+}
+
+/* Strips [begin, end): output rows, several at a time, or one result. */
+static void some(void *ctx, int64_t begin, int64_t end, int worker) {
+    const mean *m = ctx;
+    const tc_reduce_ops *ops = m->isa->reduce[m->work];
+    char *mine = m->scratch + (size_t)worker * m->per_worker;
+    size_t table = room(m->strip * m->taps, tc_dtype_size(m->work)), results = room(m->strip, 8);
+    place p = {mine, mine + table, mine + table + results, NULL, mine + table + 2 * results};
+    int64_t width = m->d[2].to, all = m->planes * m->d[0].to * m->d[1].to, each = m->by_rows ? 1 : m->strip / width;
+    for (int64_t r = 0; m->uniform && r < m->strip; r += m->by_rows ? 1 : width)
+        fill_counts(m, p.counts + (size_t)r * tc_dtype_size(m->sum), 0, 0, m->by_rows ? 1 : width);
+    for (int64_t i = begin; i < end; i++) {
+        if (m->by_rows) {
+            fill_row(m, &p, i / width, i % width);
+            if (!m->uniform) fill_counts(m, p.counts, i / width, i % width, 1);
+            ops->sum_rows(p.sums, p.table, 1, m->taps, m->taps);
+            put(m, &p, i, 1);
+            continue;
+        }
+        int64_t rows = least(each, all - i * each), n = rows * width;
+        for (int64_t r = 0; r < rows; r++) {
+            fill_table(m, &p, i * each + r, r * width);
+            if (!m->uniform) fill_counts(m, p.counts + (size_t)(r * width) * tc_dtype_size(m->sum), i * each + r, 0, width);
+        }
+        ops->sum_cols(p.sums, p.table, m->taps, n, m->strip);
+        put(m, &p, i * m->strip, n);
+    }
+}
+static tc_status run(tc_kcall *k, int dims, bool adaptive) {
+    mean m = read_args(k, dims, adaptive);
+    m.x = tc_tensor_data(tc_k_tensor(k, 0)), m.out = tc_tensor_data(&k->outs[0]);
+    m.scratch = (char *)(((uintptr_t)k->scratch + 63) / 64 * 64), m.per_worker = worker_bytes(&m);
+    int64_t results = tc_tensor_numel(&k->outs[0]);
+    if (results) {
+        find_windows(&m, m.scratch);
+        m.scratch += shared_bytes(&m);
+        tc_parallel_for(k->pool, (results + m.strip - 1) / m.strip, 1 + 16384 / (m.strip * most(m.taps, 1)), some, &m);
+    }
+    return NULL;
+}
+
+#define KERNEL(op, n, adaptive)                                                                                   \
+    static tc_status run_##op##n(tc_kcall *k) { return run(k, n, adaptive); }                                     \
+    static size_t scratch_##op##n(const tc_kcall *k, int threads) { return scratch_of(k, threads, n, adaptive); } \
+    const tc_kernel tc_k_##op##n##d = {.name = #op, .flags = TC_KF_CONTIGUOUS, .run = run_##op##n, .scratch = scratch_##op##n};
+KERNEL(avg_pool, 2, false)
+KERNEL(avg_pool, 3, false)
+KERNEL(adaptive_avg_pool, 2, true)
+KERNEL(adaptive_avg_pool, 3, true)
