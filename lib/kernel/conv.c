@@ -33,6 +33,20 @@ static args read_args(const tc_kcall *k, int x, int w, int at, const int64_t *ou
     }
     return a;
 }
+/* Channels last and nothing else: what also lies contiguous is read as planes. */
+static bool last(const tc_tensor *t) { return tc_tensor_is_channels_last(t) && !tc_tensor_is_contiguous(t); }
+/* Planes of one element lie either way: tiles write them as channels. */
+static args forward_args(const tc_kcall *k) {
+    args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    a.c.in_last = last(a.x);
+    a.c.out_last = last(&k->outs[0]) || (tc_conv_volume(a.c.out) == 1 && !tc_conv_by_lanes(&a.c));
+    if (tc_conv_by_lanes(&a.c)) a.c.in_last = a.c.out_last = a.c.in_last || a.c.out_last; /* one of them may be 1x1 */
+    return a;
+}
+static tc_layouts forward_layouts(const tc_kcall *k) {
+    args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    return !tc_conv_by_lanes(&a.c) ? TC_LAYOUT_ANY : tc_conv_depthwise(&a.c) ? TC_LAYOUT_SAME : TC_LAYOUT_PLANES;
+}
 /* Strides of the weight as output channels see them, and as input channels do (the transpose). */
 static tc_conv_weight weight_of(const args *a, const void *data, bool flip) {
     int64_t taps = tc_conv_volume(a->c.kernel), inner = a->w->size[1] * taps; /* a row of dimension 0 */
@@ -81,13 +95,13 @@ static void weight_product(const tc_kcall *k, const tc_conv *c, char *scratch, c
 
 /* ---- forward ---- */
 static size_t forward_scratch(const tc_kcall *k, int threads) {
-    args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    args a = forward_args(k);
     size_t s = widened(a.x) + widened(a.w) + widened(tc_k_tensor(k, 2)) + product_scratch(&a.c, k->isa, threads, k->packed);
     if (narrow(a.x->dtype)) s += tc_conv_room((size_t)(a.c.n * a.out_channels * tc_conv_volume(a.c.out)) * 4);
     return s + 64;
 }
 static tc_status forward(tc_kcall *k) {
-    args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    args a = forward_args(k);
     char *scratch = k->scratch;
     int64_t n = a.c.n * a.out_channels * tc_conv_volume(a.c.out);
     const void *x = widen(k, a.x, &scratch), *w = widen(k, a.w, &scratch), *bias = tc_k_given(k, 2) ? widen(k, tc_k_tensor(k, 2), &scratch) : NULL;
@@ -99,7 +113,7 @@ static tc_status forward(tc_kcall *k) {
 }
 
 static size_t forward_pack_bytes(const tc_kcall *k, int *arg) {
-    args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    args a = forward_args(k);
     *arg = 1;
     return !narrow(a.x->dtype) && tc_conv_packs(&a.c) ? tc_conv_packed_bytes(&a.c, k->isa) : 0;
 }
@@ -189,5 +203,5 @@ static tc_status backward(tc_kcall *k) {
     return NULL;
 }
 
-const tc_kernel tc_k_convolution = {"convolution", TC_KF_CONTIGUOUS, forward, forward_scratch, forward_pack_bytes, forward_pack};
+const tc_kernel tc_k_convolution = {"convolution", TC_KF_CONTIGUOUS, forward, forward_scratch, forward_pack_bytes, forward_pack, forward_layouts};
 const tc_kernel tc_k_convolution_backward = {"convolution_backward", TC_KF_CONTIGUOUS, backward, backward_scratch};

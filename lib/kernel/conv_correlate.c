@@ -53,7 +53,7 @@ typedef struct {
     int64_t residue[3], count[3];
     int64_t rows, blocks, first_block; /* positions of all images; blocks of them; number of the first */
     const tc_conv_tap *tap;
-    int64_t ntaps;
+    int64_t ntaps, least, most; /* as in tc_conv_block */
 } part;
 typedef struct {
     const tc_conv *c;
@@ -65,8 +65,7 @@ typedef struct {
     int64_t nparts, k, area, channels, inside;
     int64_t rows, cols, nblocks, ncols; /* a task's; blocks of positions, blocks of channels */
     size_t per_worker;
-    int64_t margin[2]; /* elements that absent taps would read before and behind x; none when they are too many */
-    bool margins;
+    int64_t margin[2]; /* elements that absent taps would read before and behind x; none when they are too many or x is no copy */
 } plan;
 
 static int64_t part_count(const tc_conv *c) { return step_of(c, 0) * step_of(c, 1) * step_of(c, 2); }
@@ -97,6 +96,7 @@ static size_t tables_bytes(const tc_conv *c) {
     for (int d = 0; d < 3; d++) s += tc_conv_room((size_t)c->out[d] * sizeof(axis));
     return s;
 }
+static bool copies(const plan *p) { return p->inside > 1 && !p->c->in_last; } /* the input lies as planes */
 /* How far the taps of positions at the borders reach outside. */
 static void find_margins(plan *p) {
     const tc_conv *c = p->c;
@@ -111,8 +111,7 @@ static void find_margins(plan *p) {
             }
         p->margin[0] -= low * pitch, p->margin[1] += high * pitch;
     }
-    p->margins = p->inside > 1 && p->margin[0] + p->margin[1] <= p->channels * p->inside;
-    if (!p->margins) p->margin[0] = p->margin[1] = 0;
+    if (!copies(p) || p->margin[0] + p->margin[1] > p->channels * p->inside) p->margin[0] = p->margin[1] = 0;
 }
 static size_t input_bytes(const plan *p) { return (size_t)(p->margin[0] + p->c->n * p->channels * p->inside + p->margin[1]) * elem(p->c) + 64; }
 static plan start_plan(const tc_conv *c, const tc_isa_ops *isa, int threads) {
@@ -135,6 +134,9 @@ static tc_conv_tap *list_taps(const plan *p, part *q, tc_conv_tap *tap) {
                                            (t0 * c->kernel[1] + t1) * c->kernel[2] + t2,
                                            {(int32_t)t0, (int32_t)t1, (int32_t)t2}};
     q->ntaps = tap - q->tap;
+    int64_t low = 0, high = 0;
+    for (const tc_conv_tap *t = q->tap; t < tap; t++) low = t->offset < low ? t->offset : low, high = t->offset > high ? t->offset : high;
+    q->least = -p->margin[0] - low, q->most = (c->n * p->inside - 1) * p->channels + p->margin[1] - high;
     return tap;
 }
 static void make_tables(plan *p, char **scratch) {
@@ -166,12 +168,13 @@ static void fill_places(const plan *p, const part *q, int64_t first, int64_t n, 
         int64_t o0 = q->residue[0] + q0 * step_of(c, 0), o1 = q->residue[1] + q1 * step_of(c, 1);
         const axis *a0 = &p->axes[0][o0], *a1 = &p->axes[1][o1];
         int64_t base = image * p->inside + (a0->start * c->in[1] + a1->start) * c->in[2];
-        int64_t to = image * c->groups * c->cout * p->area + (o0 * c->out[1] + o1) * c->out[2];
+        const int64_t channels = c->groups * c->cout, each = c->out_last ? channels : 1;
+        int64_t to = image * channels * p->area + (o0 * c->out[1] + o1) * c->out[2] * each;
         for (; q2 < q->count[2] && i < n; q2++, i++) {
             int64_t o2 = q->residue[2] + q2 * step_of(c, 2);
             const axis *a2 = &p->axes[2][o2];
             out[i] = (tc_conv_place){(base + a2->start) * p->channels,
-                                     to + o2,
+                                     to + o2 * each,
                                      {a0->first, a1->first, a2->first},
                                      {a0->last, a1->last, a2->last},
                                      a0->inside && a1->inside && a2->inside};
@@ -203,9 +206,10 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
                            .cols = least(p->cols, c->cout - c0),
                            .cin = c->cin,
                            .k = p->k,
-                           .margins = p->margins,
-                           .out = p->out + (size_t)((g * c->cout + c0) * p->area) * e,
-                           .ld = p->area,
+                           .least = q->least,
+                           .most = q->most,
+                           .out = p->out + (size_t)((g * c->cout + c0) * (c->out_last ? 1 : p->area)) * e,
+                           .ld = c->out_last ? 1 : p->area,
                            .bias = p->bias ? p->bias + (size_t)(g * c->cout + c0) * e : NULL,
                            .work = mine};
         p->o->block(&b);
@@ -245,7 +249,7 @@ bool tc_conv_packs(const tc_conv *c) { return !tc_conv_by_lanes(c) && !tc_conv_p
 
 /* ---- 1x1 ---- */
 bool tc_conv_pointwise(const tc_conv *c) {
-    bool one = tc_conv_volume(c->kernel) == 1;
+    bool one = tc_conv_volume(c->kernel) == 1 && !c->in_last && !c->out_last;
     for (int d = 0; d < 3; d++) one = one && !c->pad[d] && (c->stride[d] == 1 || !c->adjoint);
     return one && tc_conv_volume(c->out) >= 16;
 }
@@ -311,7 +315,8 @@ size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int th
         return tc_gemm_scratch(isa, c->dtype, c->cout, tc_conv_volume(c->out), c->cin, threads) + 256 +
                (strided(c) ? tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c)) : 0);
     plan p = start_plan(c, isa, threads);
-    return (packed ? 0 : tc_conv_packed_bytes(c, isa)) + tables_bytes(c) + tc_conv_room(input_bytes(&p)) + p.per_worker * (size_t)threads + 64;
+    return (packed ? 0 : tc_conv_packed_bytes(c, isa)) + tables_bytes(c) + (copies(&p) ? tc_conv_room(input_bytes(&p)) : 0) +
+           p.per_worker * (size_t)threads + 64;
 }
 void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
                        const void *bias, void *out) {
@@ -328,7 +333,7 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
         packed = here;
     }
     p.w = packed, p.bias = bias, p.out = out, p.x = in;
-    if (p.inside > 1) {
+    if (copies(&p)) {
         char *x = tc_conv_take(&scratch, input_bytes(&p));
         memset(x, 0, (size_t)p.margin[0] * elem(c));
         x += (size_t)p.margin[0] * elem(c);

@@ -35,11 +35,12 @@ typedef struct {
     void *out;           /* [position][lanes]: forward the result, weight gradient the gradient of it; of position `first` */
     void *acc;           /* weight gradient: [k][lanes], the leaf that is being summed */
     uint8_t *any;        /* weight gradient: by k, set where a term was added */
+    int64_t channels;    /* row_last: x and out are [position][channels], w is [block of lanes][tap, then bias][lanes] */
 } tc_conv_row;
 
 /* ---- tiles: rows are output positions, columns output channels ----
  *
- *     out[to + channel * ld] = sum over taps and ci of x[base + tap's offset + ci] * w[k][channel]
+ *     out[to + channel * ld] = sum over taps and ci of x[base + tap's offset + ci] * w[k][channel]        ld 1: channels last
  *
  * The input lies channels last, so that the ci of a tap are neighbours. A tap in the padding is absent: the tile is computed with whatever
  * lies there, and the rows that lack it get their sums back. */
@@ -58,7 +59,7 @@ typedef struct {
     const tc_conv_place *place;
     const tc_conv_tap *tap; /* ascending */
     int64_t ntaps, rows, cols, cin, k;
-    bool margins; /* what absent taps would read is memory, too */
+    int64_t least, most; /* places whose base lies in [least, most] read memory only, absent taps included */
     void *out;
     int64_t ld;
     const void *bias; /* of the first column, or NULL */
@@ -94,6 +95,9 @@ typedef struct tc_conv_ops {
     /* out[l * ld + i] = in[i][l], i < n, l < m <= lanes */
     void (*from_lanes)(void *out, int64_t ld, int m, const void *in, int64_t n);
     void (*row)(const tc_conv_row *r);
+    /* A whole row of a depthwise convolution, all channels; the last block of lanes ends with the last channel (at least `lanes` of them,
+     * a sum of one leaf). */
+    void (*row_last)(const tc_conv_row *r);
     void (*grad_row)(const tc_conv_row *r);
     /* The leaf of index `leaf` of `n` sums: *have says which of level[i * n] .. hold something (NUMERICS 5), present whether acc does. */
     void (*push)(void *level, uint64_t *have, int64_t leaf, void *acc, bool present);

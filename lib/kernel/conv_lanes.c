@@ -21,6 +21,10 @@ static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 bool tc_conv_by_lanes(const tc_conv *c) { return c->groups > 1 && c->cout < NARROW && c->cin <= 2 * NARROW; }
 
+bool tc_conv_depthwise(const tc_conv *c) {
+    return tc_conv_by_lanes(c) && c->cin == 1 && c->cout == 1 && !c->adjoint && c->groups >= MOST_LANES && tc_conv_volume(c->kernel) <= TC_LEAF;
+}
+
 /* Input positions that outputs [a, b) of dimension d read: [*lo, *hi), empty when lo == hi. */
 static void span(const tc_conv *c, int d, int64_t a, int64_t b, int64_t *lo, int64_t *hi) {
     int64_t reach = (c->kernel[d] - 1) * c->dil[d], l, h;
@@ -163,7 +167,7 @@ static void pack_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
     for (int64_t b = begin; b < end; b++) {
         char *to = p->weights + (size_t)(b * (p->k + 1) * p->o->lanes) * e;
         for (int l = 0; l < p->o->lanes; l++) {
-            int64_t oc = least(b * p->o->lanes + l, p->channels - 1);
+            int64_t oc = p->c->out_last ? least(b * p->o->lanes, p->channels - p->o->lanes) + l : least(b * p->o->lanes + l, p->channels - 1);
             rows[l] = (const char *)p->w.data + (size_t)(oc / p->c->cout * p->w.group + oc % p->c->cout * p->w.cout) * e;
             if (p->bias) memcpy(to + (size_t)(p->k * p->o->lanes + l) * e, p->bias + (size_t)oc * e, e);
         }
@@ -199,6 +203,30 @@ static void strips(void *ctx, int64_t begin, int64_t end, int worker) {
     }
 }
 
+/* Rows of the result of a depthwise convolution, images channels last. */
+static void rows_last(void *ctx, int64_t begin, int64_t end, int worker) {
+    const plan *p = ctx;
+    const tc_conv *c = p->c;
+    const size_t e = elem(c);
+    tc_conv_line *line = (tc_conv_line *)(p->scratch + (size_t)worker * p->per_worker);
+    for (int64_t i = begin; i < end; i++) {
+        int64_t o1 = i % c->out[1], o0 = i / c->out[1] % c->out[0], n = i / c->out[1] / c->out[0];
+        tc_conv_row job = {
+            .line = line, .run = p->runs, .nruns = p->nruns, .taps = p->taps, .w = p->weights, .bias = p->bias, .channels = p->channels};
+        for (int64_t t0 = 0; t0 < c->kernel[0]; t0++) {
+            int64_t i0 = tc_conv_source(c, 0, o0, t0);
+            for (int64_t t1 = 0; i0 >= 0 && t1 < c->kernel[1]; t1++) {
+                int64_t i1 = p->source[o1 * c->kernel[1] + t1];
+                if (i1 < 0) continue;
+                line[job.nlines++] = (tc_conv_line){p->x + (size_t)(((n * c->in[0] + i0) * c->in[1] + i1) * c->in[2] * p->channels) * e,
+                                                    (t0 * c->kernel[1] + t1) * c->kernel[2]};
+            }
+        }
+        job.out = p->out + (size_t)(i * c->out[2] * p->channels) * e;
+        p->o->row_last(&job);
+    }
+}
+
 static size_t packed_bytes(const plan *p) { return tc_conv_room((size_t)(p->blocks * (p->k + 1) * p->o->lanes) * elem(p->c)); }
 static size_t runs_bytes(const tc_conv *c) {
     return tc_conv_room((size_t)most_runs(c) * sizeof(tc_conv_run)) + tc_conv_room((size_t)(c->out[1] * c->kernel[1]) * 8);
@@ -229,7 +257,8 @@ void tc_conv_lanes(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char 
     take_runs(&p, &scratch);
     p.scratch = scratch;
     tc_parallel_for(pool, p.blocks, 1 + 16384 / (p.k * p.o->lanes + 1), pack_blocks, &p);
-    tc_parallel_for(pool, tasks, 1, strips, &p);
+    if (c->out_last) tc_parallel_for(pool, c->n * c->out[0] * c->out[1], 1 + 16384 / (c->out[2] * p.channels * p.taps + 1), rows_last, &p);
+    else tc_parallel_for(pool, tasks, 1, strips, &p);
 }
 
 /* ---- weight gradient ---- */

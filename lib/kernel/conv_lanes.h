@@ -163,6 +163,38 @@ static void row(const tc_conv_row *r) {
     }
 }
 
+/* Eight positions at a time, for them all channels: what they read of a line is then one piece of memory. */
+INLINE void all_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, const int np) {
+    const int64_t c = r->channels, s = u->istep * c, ioff = u->ioff * c, tstep = u->tstep * VL, nt = u->nt, block = (r->taps + 1) * VL;
+    T *out = (T *)r->out + (u->o + p0 * u->step) * c;
+    for (int64_t b = 0; b * VL < c; b++) {
+        const int64_t c0 = (b + 1) * VL <= c ? b * VL : c - VL;
+        VF acc[WIDE];
+        for (int p = 0; p < np; p++) acc[p] = (VF){0};
+        for (const tc_conv_line *l = r->line, *last = l + r->nlines; l < last; l++) {
+            const T *x = (const T *)l->x + (u->i + p0 * u->istep) * c + c0, *x4 = x + 4 * s, *w = (const T *)r->w + b * block + (l->tap + u->t) * VL;
+            for (int64_t j = 0; j < nt; j++, x += ioff, x4 += ioff, w += tstep) {
+                VF v = vload(w);
+                for (int p = 0; p < np; p++) acc[p] = vfma(v, vload((p < 4 ? x : x4) + p % 4 * s), acc[p]);
+            }
+        }
+        for (int p = 0; p < np; p++) {
+            if (r->bias) acc[p] = acc[p] + vload((const T *)r->w + b * block + r->taps * VL);
+            vstore(out + p * u->step * c + c0, acc[p]);
+        }
+    }
+}
+static void row_last(const tc_conv_row *r) {
+    for (int i = 0; i < r->nruns; i++) {
+        const tc_conv_run *u = &r->run[i];
+        int64_t p = 0;
+        for (; p + 8 <= u->count; p += 8) all_channels(r, u, p, 8);
+        if (p + 4 <= u->count) all_channels(r, u, p, 4), p += 4;
+        if (p + 2 <= u->count) all_channels(r, u, p, 2), p += 2;
+        if (p < u->count) all_channels(r, u, p, 1);
+    }
+}
+
 /* ---- weight gradient ---- */
 /* acc[m] += dout[p] * x[m][p] over n positions, for na sums at once */
 INLINE void grad_sums(T *const *acc, const T *const *x, const T *dout, int64_t n, int64_t istep, const int na) {

@@ -15,6 +15,7 @@ typedef struct {
     int64_t n, groups, cin, cout;
     int64_t in[3], out[3], kernel[3], stride[3], pad[3], dil[3];
     bool adjoint;
+    bool in_last, out_last; /* forward: `in`, `out` lie channels last */
 } tc_conv;
 
 static inline int64_t tc_conv_volume(const int64_t *d) { return d[0] * d[1] * d[2]; }
@@ -49,7 +50,8 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
 size_t tc_conv_packed_bytes(const tc_conv *c, const tc_isa_ops *isa);
 void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out);
 bool tc_conv_packs(const tc_conv *c);     /* packing costs 5 % of the product or more */
-bool tc_conv_pointwise(const tc_conv *c); /* 1x1: a matrix product of the planes as they are */
+bool tc_conv_pointwise(const tc_conv *c); /* 1x1 of planes: a matrix product of them as they are */
+bool tc_conv_depthwise(const tc_conv *c); /* by lanes, where images may lie channels last on both sides */
 /* dw[co, ci, tap] = sum over n, o of dout[n, co, o] * in[n, ci, i(o, tap)]; c is not adjoint. dw strides as of weights. */
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
 void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
@@ -67,7 +69,7 @@ void tc_conv_lanes(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char 
 size_t tc_conv_lanes_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
 void tc_conv_lanes_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
                         tc_conv_weight strides);
-/* N C S to N S C, on the pool. */
+/* N C S to N S C, on the pool; the way back with c and s exchanged. */
 void tc_conv_channels_last(const tc_isa_ops *isa, tc_pool *pool, size_t elem, int64_t n, int64_t c, int64_t s, const void *in, void *out);
 
 #endif

@@ -19,7 +19,8 @@ typedef struct {
     int nseg, nlevels;
     uint32_t none, never; /* rows without a term in this leaf; in any leaf, when this is the last */
     const T *level[MOST_LEVELS];
-    T *out, *keep; /* [row][NR]; keep is room */
+    T *out, *keep; /* [row][ldo], [row][NR]; keep is room */
+    int64_t ldo;
     const T *bias;
 } tile;
 
@@ -55,7 +56,7 @@ typedef struct {
 #define STORE(i)                                                                      \
     if (i < rows) {                                                                   \
         if (t->bias) x##i = x##i + vload(t->bias), y##i = y##i + vload(t->bias + VL); \
-        vstore(t->out + i * NR, x##i), vstore(t->out + i * NR + VL, y##i);            \
+        vstore(t->out + i * t->ldo, x##i), vstore(t->out + i * t->ldo + VL, y##i);    \
     }
 
 INLINE void run_tile(const tile *t, const int rows) {
@@ -188,23 +189,36 @@ static int list_terms(const tc_conv_block *b, const tc_conv_place *p, int rows, 
     return n;
 }
 
-/* How many positions the tile at p takes of the `left` that follow, and whether their terms are read where they lie: neighbours of one
- * distance, not a multiple of half a way of the first cache. */
-static int tile_rows(const tc_conv_block *b, const tc_conv_place *p, int64_t left, int64_t *step) {
-    const int64_t most = left < 8 * MR ? left : 8 * MR, s = most > 1 ? p[1].base - p[0].base : 0;
-    int64_t run = most > 1 ? 2 : 1;
-    while (run < most && p[run].base - p[run - 1].base == s) run++;
-    bool may = s > 0 && run >= LEAST_RUN && s * (int64_t)sizeof(T) % 2048;
-    for (int64_t r = 0; may && !b->margins && r < run; r++) may = p[r].inside;
-    *step = may ? s : 0;
-    if (!may) run = left;
-    return (int)((run + (run + MR - 1) / MR - 1) / ((run + MR - 1) / MR)); /* tiles of about the same height */
+/* Positions that follow each other at one distance in memory, not a multiple of half a way of the first cache: their terms are read where
+ * they lie. */
+typedef struct {
+    int64_t left, step; /* positions that no tile has taken yet */
+} run_in_place;
+static inline bool readable(const tc_conv_block *b, const tc_conv_place *p) { return p->inside || (p->base >= b->least && p->base <= b->most); }
+/* How many positions the tile at p takes of the `left` that follow; u->step is 0 when their terms must be copied. */
+static int tile_rows(const tc_conv_block *b, const tc_conv_place *p, int64_t left, run_in_place *u) {
+    if (!u->left) {
+        const int64_t s = left > 1 ? p[1].base - p[0].base : 0;
+        int64_t run = 0;
+        if (s > 0 && s * (int64_t)sizeof(T) % 2048 && readable(b, p))
+            for (run = 1; run < left && p[run].base - p[run - 1].base == s && readable(b, p + run);) run++;
+        u->step = run >= LEAST_RUN ? s : 0, u->left = run >= LEAST_RUN ? run : left;
+    }
+    const int rows = (int)((u->left + (u->left + MR - 1) / MR - 1) / ((u->left + MR - 1) / MR)); /* tiles of about the same height */
+    u->left = u->step ? u->left - rows : 0;
+    return rows;
 }
 
-/* ---- results: positions x channels back into planes ---- */
+/* ---- results: positions x channels into planes, or as they are ---- */
 static void store_tile(const tc_conv_block *b, const tc_conv_place *p, int rows, T *from, int64_t c0) {
     int64_t cols = b->cols - c0 < NR ? b->cols - c0 : NR;
     T *out = (T *)b->out + c0 * b->ld, turned[VL * VL];
+    if (b->ld == 1) {
+        for (int r = 0; r < rows; r++)
+            for (int64_t h = 0; h < cols; h += VL)
+                vstore_some(out + p[r].to + h, vload(from + r * NR + h), (int)(cols - h < VL ? cols - h : VL));
+        return;
+    }
     bool together = p[rows - 1].to - p[0].to == rows - 1;
     for (int r = 1; together && r < rows; r++) together = p[r].to == p[0].to + r;
     if (!together) {
@@ -227,6 +241,14 @@ static void store_tile(const tc_conv_block *b, const tc_conv_place *p, int rows,
         }
 }
 
+/* Where a tile of all its columns can store: rows of the result at one distance, *ldo. */
+static bool stores_in_place(const tc_conv_block *b, const tc_conv_place *p, int rows, int64_t *ldo) {
+    *ldo = rows > 1 ? p[1].to - p[0].to : NR;
+    bool even = b->ld == 1;
+    for (int r = 2; even && r < rows; r++) even = p[r].to - p[r - 1].to == *ldo;
+    return even;
+}
+
 /* ---- a block ---- */
 static int level_count(int64_t k) {
     int n = 0;
@@ -243,7 +265,7 @@ static void conv_block(const tc_conv_block *b) {
       last_bias[NR];
     const int64_t wide = padded(b->cols), area = b->rows * wide, leaves = b->k ? (b->k + TC_LEAF - 1) / TC_LEAF : 1;
     int unused = level_count(b->k) + 1;
-    int64_t have = 0, at = 0;
+    int64_t have = 0, at = 0, ldo;
     segment seg[TC_LEAF];
     for (int i = 0; i < unused; i++) free_list[i] = store + i * area;
     for (int i = 0; i < NR; i++) last_bias[i] = b->bias && wide - NR + i < b->cols ? ((const T *)b->bias)[wide - NR + i] : 0;
@@ -258,10 +280,12 @@ static void conv_block(const tc_conv_block *b) {
             for (; l >> top & 1; top++) merged[nm++] = top;
         T *out = last ? NULL : free_list[--unused];
         while (at < b->ntaps && (b->tap[at].tap + 1) * b->cin <= k0) at++;
+        run_in_place run = {0};
         for (int64_t r = 0; r < b->rows;) {
-            int64_t step;
             const tc_conv_place *p = b->place + r;
-            const int rows = tile_rows(b, p, b->rows - r, &step);
+            const int rows = tile_rows(b, p, b->rows - r, &run);
+            const int64_t step = run.step;
+            const bool direct = last && stores_in_place(b, p, rows, &ldo);
             tile t = {.a = step ? (const T *)b->x + p->base : a, .lda = step ? step : LDA, .seg = seg, .nlevels = nm, .keep = keep};
             bool inside = true;
             for (int q = 0; q < rows; q++) inside &= p[q].inside;
@@ -273,10 +297,11 @@ static void conv_block(const tc_conv_block *b) {
                 const int64_t where = r * wide + c * rows;
                 t.b = (const T *)b->w + c * b->k;
                 for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
-                t.out = last ? spare : out + where;
+                const bool here = direct && c + NR <= b->cols;
+                t.out = here ? (T *)b->out + p->to + c : last ? spare : out + where, t.ldo = here ? ldo : NR;
                 if (last && b->bias) t.bias = c + NR > b->cols ? last_bias : (const T *)b->bias + c;
                 tile_of[rows](&t);
-                if (last) store_tile(b, p, rows, spare, c);
+                if (last && !here) store_tile(b, p, rows, spare, c);
             }
             r += rows;
         }
@@ -402,4 +427,4 @@ static void grad_turn(void *out, const void *const *in, int64_t from, int64_t n)
 
 extern const tc_conv_ops TC_ROW(N_(tc_conv));
 const tc_conv_ops TC_ROW(N_(tc_conv)) = {MR, NR,       work_bytes, conv_block, pack_panel, grad_tile, grad_turn,
-                                         VL, to_lanes, from_lanes, row,        grad_row,   push,      sum};
+                                         VL, to_lanes, from_lanes, row, row_last, grad_row, push, sum};

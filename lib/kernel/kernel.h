@@ -57,6 +57,10 @@ enum {
     TC_KF_SPARE_RESULTS = 16 /* results after the first that nothing reads may be left without storage */
 };
 
+/* Tensors of three to five dimensions may lie channels last: N (D) (H) W C in memory under sizes in the order N C (D) (H) W. What a call
+ * takes of argument 0 and result 0; everything else is contiguous. SAME: both or neither. ANY: each on its own. */
+typedef enum { TC_LAYOUT_PLANES, TC_LAYOUT_SAME, TC_LAYOUT_ANY } tc_layouts;
+
 typedef struct tc_kernel {
     const char *name;
     unsigned flags;
@@ -66,6 +70,7 @@ typedef struct tc_kernel {
      * 5 %. Sizes only. pack writes it, 64-byte aligned; later calls get it as `packed`. NULL: never. */
     size_t (*pack_bytes)(const tc_kcall *call, int *out_arg);
     void (*pack)(const tc_kcall *call, void *out);
+    tc_layouts (*layouts)(const tc_kcall *call); /* sizes and dtypes only, no strides; results that nothing reads are not counted. NULL: PLANES */
 } tc_kernel;
 
 static inline const tc_tensor *tc_k_tensor(const tc_kcall *c, int i) { return c->args[i].kind == TC_K_TENSOR ? c->args[i].tensor : NULL; }

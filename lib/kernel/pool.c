@@ -13,6 +13,7 @@ typedef struct {
     const char *x;
     char *out;
     int64_t *index; /* or NULL */
+    int64_t c;      /* channels that lie side by side at a position: 1, or all of channels last */
     int64_t planes, in[3], to[3], kernel[3], stride[3], pad[3], dil[3];
     char *scratch;
     size_t per_worker;
@@ -20,13 +21,16 @@ typedef struct {
 } pool;
 
 static size_t room(int64_t n, size_t size) { return ((size_t)n * size + 63) / 64 * 64; }
-static int64_t volume(const int64_t *d) { return d[0] * d[1] * d[2]; }
 
 static pool read_args(const tc_kcall *k, int dims) {
     const tc_tensor *x = tc_k_tensor(k, 0);
-    pool p = {.isa = k->isa, .dtype = x->dtype, .work = tc_dtype_compute(x->dtype), .planes = 1};
+    pool p = {.isa = k->isa, .dtype = x->dtype, .work = tc_dtype_compute(x->dtype), .planes = 1, .c = 1};
     p.reduce = p.isa->reduce[p.work];
+    if (tc_tensor_is_channels_last(x) && tc_tensor_is_channels_last(&k->outs[0]) && x->rank == dims + 2 && x->size[1] > 1 &&
+        !(k->nouts > 1 && k->outs[1].storage))
+        p.c = x->size[1];
     for (int i = 0; i + dims < x->rank; i++) p.planes *= x->size[i];
+    if (p.c) p.planes /= p.c;
     for (int d = 0; d < 3; d++) {
         int i = d - (3 - dims), at = x->rank - 3 + d;
         p.in[d] = i < 0 ? 1 : x->size[at], p.to[d] = i < 0 ? 1 : k->outs[0].size[at];
@@ -48,14 +52,14 @@ enum { STRIP = 2048 };
 /* Output rows that are computed together: many short ones where every tap of a row of windows reads as many columns as the row has
  * strides, so that rows that follow each other in memory are one long row. */
 static int64_t together(const pool *p) {
-    bool exact =
-        !p->index && p->work == p->dtype && p->in[2] == p->to[2] * p->stride[2] && !p->pad[2] && (p->kernel[2] - 1) * p->dil[2] < p->stride[2];
+    bool exact = !p->index && p->c == 1 && p->work == p->dtype && p->in[2] == p->to[2] * p->stride[2] && !p->pad[2] &&
+                 (p->kernel[2] - 1) * p->dil[2] < p->stride[2];
     return exact && p->in[2] < STRIP ? STRIP / p->in[2] : 1;
 }
 static size_t worker_bytes(const pool *p) {
     int64_t widest = p->in[2] > p->to[2] ? p->in[2] : p->to[2];
     if (widest < STRIP) widest = STRIP;
-    return room(widest, 8) * 4 + room(p->to[2], 8);
+    return room(widest * p->c, 8) * 4 + room(p->to[2], 8);
 }
 static size_t scratch_of(const tc_kcall *k, int threads, int dims) {
     pool p = read_args(k, dims);
@@ -75,9 +79,9 @@ typedef struct {
 } rows;
 /* Row (i0, i1) of a plane in the work type: where it lies, or a copy. */
 static const char *input_row(const pool *p, int64_t plane, int64_t i0, int64_t i1, char *copy) {
-    const char *x = p->x + (size_t)((plane * volume(p->in)) + (i0 * p->in[1] + i1) * p->in[2]) * tc_dtype_size(p->dtype);
+    const char *x = p->x + (size_t)(((plane * p->in[0] + i0) * p->in[1] + i1) * p->in[2] * p->c) * tc_dtype_size(p->dtype);
     if (p->work == p->dtype) return x;
-    p->isa->cast[p->dtype][p->work](copy, x, p->in[2]);
+    p->isa->cast[p->dtype][p->work](copy, x, p->in[2] * p->c);
     return copy;
 }
 static void one_tap(const pool *p, const rows *r, const char *x, int64_t t, int64_t at) {
@@ -85,6 +89,12 @@ static void one_tap(const pool *p, const rows *r, const char *x, int64_t t, int6
     size_t e = tc_dtype_size(p->work);
     columns(p, t, &first, &last);
     if (first >= last) return;
+    if (p->c > 1) {
+        const int64_t n = p->stride[2] == 1 ? last - first : 1; /* positions at once */
+        for (int64_t o = first; o < last; o += n)
+            p->reduce->max_add(r->best + (size_t)(o * p->c) * e, x + (o * p->stride[2] + t * p->dil[2] - p->pad[2]) * p->c * (int64_t)e, n * p->c);
+        return;
+    }
     const char *from = x + (first * p->stride[2] + t * p->dil[2] - p->pad[2]) * (int64_t)e;
     if (p->stride[2] != 1) {
         p->isa->move->load[__builtin_ctz((unsigned)e)](r->tap, from, p->stride[2], last - first);
@@ -102,8 +112,8 @@ static bool merge_rows(const pool *p, int64_t row, char *out, char *raw) {
             int64_t i0 = o0 * p->stride[0] + t0 * p->dil[0] - p->pad[0], i1 = o1 * p->stride[1] + t1 * p->dil[1] - p->pad[1];
             if (i0 < 0 || i0 >= p->in[0] || i1 < 0 || i1 >= p->in[1]) continue;
             const char *x = input_row(p, plane, i0, i1, raw);
-            if (any) p->reduce->max_add(out, x, p->in[2]);
-            else memcpy(out, x, (size_t)p->in[2] * tc_dtype_size(p->work));
+            if (any) p->reduce->max_add(out, x, p->in[2] * p->c);
+            else memcpy(out, x, (size_t)(p->in[2] * p->c) * tc_dtype_size(p->work));
             any = true;
         }
     return any;
@@ -130,7 +140,7 @@ static void strip(const pool *p, const rows *r, int64_t row, int64_t count) {
 static void one_row(const pool *p, const rows *r, int64_t row) {
     int64_t o1 = row % p->to[1], o0 = row / p->to[1] % p->to[0], plane = row / p->to[1] / p->to[0];
     size_t e = tc_dtype_size(p->work);
-    fill_lowest(p, r->best, p->to[2]);
+    fill_lowest(p, r->best, p->to[2] * p->c);
     if (p->index) memset(r->index, 0, (size_t)p->to[2] * 8);
     for (int64_t t0 = 0; p->index && t0 < p->kernel[0]; t0++)
         for (int64_t t1 = 0; t1 < p->kernel[1]; t1++) {
@@ -141,9 +151,9 @@ static void one_row(const pool *p, const rows *r, int64_t row) {
         }
     bool any = !p->index && merge_rows(p, row, r->merged, r->raw);
     for (int64_t t = 0; any && t < p->kernel[2]; t++) one_tap(p, r, r->merged, t, 0);
-    char *out = p->out + (size_t)(row * p->to[2]) * tc_dtype_size(p->dtype);
-    if (p->work == p->dtype) memcpy(out, r->best, (size_t)p->to[2] * e);
-    else p->isa->cast[p->work][p->dtype](out, r->best, p->to[2]);
+    char *out = p->out + (size_t)(row * p->to[2] * p->c) * tc_dtype_size(p->dtype);
+    if (p->work == p->dtype) memcpy(out, r->best, (size_t)(p->to[2] * p->c) * e);
+    else p->isa->cast[p->work][p->dtype](out, r->best, p->to[2] * p->c);
     for (int64_t o2 = 0; p->index && o2 < p->to[2]; o2++) {
         int64_t t = r->index[o2], i2 = o2 * p->stride[2] + t % p->kernel[2] * p->dil[2] - p->pad[2];
         int64_t i1 = o1 * p->stride[1] + t / p->kernel[2] % p->kernel[1] * p->dil[1] - p->pad[1];
@@ -156,7 +166,7 @@ static void some_rows(void *ctx, int64_t begin, int64_t end, int worker) {
     int64_t widest = p->in[2] > p->to[2] ? p->in[2] : p->to[2];
     char *mine = p->scratch + (size_t)worker * p->per_worker;
     if (widest < STRIP) widest = STRIP;
-    size_t each = room(widest, 8);
+    size_t each = room(widest * p->c, 8);
     int64_t step = together(p);
     rows r = {mine, mine + each, mine + 2 * each, mine + 3 * each, (int64_t *)(mine + 4 * each)};
     for (int64_t i = begin; i < end; i += step) {
@@ -170,14 +180,18 @@ static tc_status run(tc_kcall *k, int dims) {
     if (k->nouts > 1 && k->outs[1].storage) p.index = tc_tensor_data(&k->outs[1]);
     p.scratch = (char *)(((uintptr_t)k->scratch + 63) / 64 * 64), p.per_worker = worker_bytes(&p);
     int64_t count = p.planes * p.to[0] * p.to[1];
-    if (p.to[2]) tc_parallel_for(k->pool, count, 1 + 4096 / (p.to[2] * p.kernel[1] + 1), some_rows, &p);
+    if (p.to[2]) tc_parallel_for(k->pool, count, 1 + 4096 / (p.to[2] * p.c * p.kernel[1] + 1), some_rows, &p);
     return NULL;
 }
 
+static tc_layouts layouts_of(const tc_kcall *k, int dims) {
+    return k->nouts == 1 && tc_k_tensor(k, 0)->rank == dims + 2 ? TC_LAYOUT_SAME : TC_LAYOUT_PLANES;
+}
 #define KERNEL(n)                                                                                   \
     static tc_status run_##n(tc_kcall *k) { return run(k, n); }                                     \
     static size_t scratch_##n(const tc_kcall *k, int threads) { return scratch_of(k, threads, n); } \
-    const tc_kernel tc_k_max_pool##n##d = {"max_pool", TC_KF_CONTIGUOUS | TC_KF_SPARE_RESULTS, run_##n, scratch_##n};
+    static tc_layouts layouts_##n(const tc_kcall *k) { return layouts_of(k, n); }                   \
+    const tc_kernel tc_k_max_pool##n##d = {"max_pool", TC_KF_CONTIGUOUS | TC_KF_SPARE_RESULTS, run_##n, scratch_##n, NULL, NULL, layouts_##n};
 KERNEL(1)
 KERNEL(2)
 KERNEL(3)

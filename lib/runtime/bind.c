@@ -7,8 +7,9 @@ typedef struct {
     frame *f;
     tc_exec *e;
     bound *b;
-    int now;       /* the call being bound */
-    bool *dynamic; /* by value id: its sizes depend on data */
+    int now;                          /* the call being bound */
+    bool *dynamic;                    /* by value id: its sizes depend on data */
+    bool *channels_last, *takes_last; /* by value id; by group: argument 0 */
 } binder;
 
 static bool is_tensor(const tc_value *v) { return v && v->kind == TC_V_TENSOR; }
@@ -24,7 +25,7 @@ static void note_use(binder *x, const tc_value *v) {
 }
 static void note_place(void *ctx, tc_value **place) { note_use(ctx, *place); }
 
-/* A contiguous tensor of the value's sizes with memory of its own. */
+/* A tensor of the value's sizes with memory of its own, dense. */
 static tc_status make_root(binder *x, const tc_value *v, root_kind kind) {
     tc_tensor *t = &x->b->t[v->id];
     *t = (tc_tensor){.storage = x->e->dummy, .dtype = v->meta.dtype, .rank = v->meta.rank};
@@ -33,7 +34,7 @@ static tc_status make_root(binder *x, const tc_value *v, root_kind kind) {
     for (int d = 0; d < t->rank; d++)
         if (t->size[d] < 0 || !tc_mul_size(bytes, (size_t)t->size[d], &bytes) || bytes > (size_t)1 << 46)
             return tc_error(TC_CONTENT, "%s: a tensor of impossible size", v->name);
-    tc_contiguous_strides(t->rank, t->size, t->stride);
+    (x->channels_last[v->id] ? tc_channels_last_strides : tc_contiguous_strides)(t->rank, t->size, t->stride);
     x->b->root_of[v->id] = (int)v->id;
     x->b->delta[v->id] = 0;
     x->b->roots[v->id] = (root){.kind = kind, .bytes = bytes, .first = x->now, .last = x->now};
@@ -208,6 +209,12 @@ static bool same_index(const tc_lstore *st, const tc_linst *ld) {
     return true;
 }
 
+static bool same_strides(const tc_tensor *a, const tc_tensor *b) {
+    bool same = a->rank == b->rank;
+    for (int d = 0; same && d < a->rank; d++) same = a->size[d] == b->size[d] && (a->size[d] == 1 || a->stride[d] == b->stride[d]);
+    return same;
+}
+
 /* May the loop write value `out` where `old` is? Each element must be read, if at all, where it is written, and nothing later. */
 static bool may_overwrite(binder *x, const tc_loop *l, const tc_schedule *s, const tc_value *out, int old_root) {
     const tc_lstore *st = NULL;
@@ -225,7 +232,7 @@ static bool may_overwrite(binder *x, const tc_loop *l, const tc_schedule *s, con
         if (x->b->root_of[v->id] != old_root) continue;
         if (in->gather || in->pred != TC_LV_NONE || !same_index(st, in) || x->b->delta[v->id]) return false;
         const tc_tensor *t = &x->b->t[v->id];
-        if (!tc_tensor_is_contiguous(t) || tc_dtype_size(t->dtype) != tc_dtype_size(out->meta.dtype)) return false;
+        if (!same_strides(t, &x->b->t[out->id]) || tc_dtype_size(t->dtype) != tc_dtype_size(out->meta.dtype)) return false;
     }
     return true;
 }
@@ -400,7 +407,9 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last)
     k->out_id = tc_xcalloc((size_t)k->k.nouts + 1, sizeof *k->out_id);
     k->k.outs = k->outs;
     tc_status s = kernel_args(n, x->b->t, x->e->vars, x->e->nvars, false, k);
-    for (int i = 0; i < n->nargs && !s && kn->flags & TC_KF_CONTIGUOUS; i++) contiguous_arg(x, &k->args[i]);
+    for (int i = 0; i < n->nargs && !s && kn->flags & TC_KF_CONTIGUOUS; i++)
+        if (i || !x->takes_last[index] || k->args[0].kind != TC_K_TENSOR || !tc_tensor_is_channels_last(k->args[0].tensor))
+            contiguous_arg(x, &k->args[i]);
     tc_node_each_input(n, note_place, x);
     for (int i = 0; i < n->nargs; i++) /* copies live until here */
         if (k->args[i].kind == TC_K_TENSOR && k->args[i].tensor >= x->b->t + x->f->g->nvalues) x->b->roots[k->args[i].tensor - x->b->t].last = x->now;
@@ -557,6 +566,7 @@ static tc_status bind_all(binder *x) {
             b->root_of[f->g->inputs[i]->id] = (int)f->g->inputs[f->tied[i]]->id;
         }
     int *last = last_groups(f);
+    frame_layouts(f, last, x->channels_last, x->takes_last);
     tc_status s = NULL;
     for (size_t i = 0; i < f->plan->groups.len && !s; i++) {
         const tc_group *g = &f->plan->groups.data[i];
@@ -587,8 +597,12 @@ static tc_status bind_all(binder *x) {
 tc_status frame_bind(frame *f, bound **out) {
     binder x = {.f = f, .e = f->e, .b = tc_xcalloc(1, sizeof(bound))};
     x.dynamic = tc_xcalloc(f->g->nvalues + 1, sizeof *x.dynamic);
+    x.channels_last = tc_xcalloc(f->g->nvalues + 1, sizeof *x.channels_last);
+    x.takes_last = tc_xcalloc(f->plan->groups.len + 1, sizeof *x.takes_last);
     tc_status s = bind_all(&x);
     free(x.dynamic);
+    free(x.channels_last);
+    free(x.takes_last);
     if (s) bound_destroy(x.b);
     else *out = x.b;
     return s;

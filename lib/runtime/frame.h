@@ -123,8 +123,9 @@ struct tc_exec {
     size_t packed_bytes;
     size_t dynamic_bytes;
     struct tc_generator *gen;
-    bool random;    /* a node draws random numbers */
-    bool plan_only; /* frame_bind makes the plan and no memory */
+    bool random;      /* a node draws random numbers */
+    bool planes_only; /* no value lies channels last: to_c.c */
+    bool plan_only;   /* frame_bind makes the plan and no memory */
     void (*profile)(void *ctx, const tc_exec_event *event);
     void *profile_ctx;
     recycler *memory;  /* of results */
@@ -145,6 +146,9 @@ size_t call_scratch(tc_exec *e, const call *c); /* bytes that this call needs of
 /* solve.c */
 tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs);
 tc_status check_guards(const tc_exec *e);
+/* layout.c: the values that lie channels last (out, by value id), the groups that take argument 0 so (takes, by group); both zeroed.
+ * last: by value id, the last group that reads it (INT32_MAX: a result). */
+void frame_layouts(frame *f, const int *last, bool *out, bool *takes);
 /* kargs.c: arguments of a node for a kernel; tensors point into t. *late is set when a number must be computed in each run. */
 tc_status kernel_args(const tc_node *n, tc_tensor *t, const tc_symvalue *vars, size_t nvars, bool run_time, kernel_call *out);
 void kernel_call_free(kernel_call *k);

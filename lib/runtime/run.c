@@ -114,6 +114,24 @@ tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n) {
     return kn->run(&k->k);
 }
 
+/* Between planes and channels last: each image is a matrix that is turned, in strips. */
+static bool turn(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *from, size_t size) {
+    const bool back = tc_tensor_is_channels_last(from) && tc_tensor_is_contiguous(to);
+    if (!back && !(tc_tensor_is_channels_last(to) && tc_tensor_is_contiguous(from))) return false;
+    enum { STRIP = 64 };
+    const int64_t n = to->size[0], area = n && to->size[1] ? tc_tensor_numel(to) / n / to->size[1] : 0;
+    const int64_t rows = back ? area : to->size[1], cols = back ? to->size[1] : area; /* of what is read */
+    const int shift = __builtin_ctz((unsigned)size);
+    for (int64_t i = 0; i < n; i++) {
+        char *dst = (char *)tc_tensor_data(to) + (size_t)(i * rows * cols) * size;
+        const char *src = (const char *)tc_tensor_data(from) + (size_t)(i * rows * cols) * size;
+        for (int64_t c = 0; c < cols; c += STRIP)
+            isa->move->transpose[shift](dst + (size_t)(c * rows) * size, rows, src + (size_t)c * size, cols, rows,
+                                        cols - c < STRIP ? cols - c : STRIP);
+    }
+    return true;
+}
+
 /* to and from have the same sizes and types. */
 void copy_tensor(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *from) {
     size_t size = tc_dtype_size(to->dtype);
@@ -122,6 +140,7 @@ void copy_tensor(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *fr
         if (bytes) memmove(tc_tensor_data(to), tc_tensor_data(from), bytes);
         return;
     }
+    if (turn(isa, to, from, size)) return;
     int shift = __builtin_ctz((unsigned)size), rank = to->rank, last = rank - 1;
     int64_t at[TC_MAX_RANK] = {0}, n = tc_tensor_numel(to), row = rank ? to->size[last] : 1;
     if (!n) return;

@@ -520,7 +520,9 @@ tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const 
     w.field = TC_NEWN(&w.a, const char *, (size_t)(e->program->ninputs + e->program->graph->noutputs) + 1);
     for (size_t i = 0; i < e->nvars && i < nvars; i++) e->vars[i] = vars[i];
     tc_status s = check_guards(e);
+    e->planes_only = true; /* the C forms of kernels take contiguous tensors */
     if (!s) s = frame_bind(e->main, &w.b);
+    e->planes_only = false;
     if (!s) s = write_all(&w, out_c, out_h);
     if (!s && !o->weights_inside) tc_buf_append(out_weights, tc_buf_str(&w.weights), w.weights.len);
     bound_destroy(w.b);

@@ -98,6 +98,26 @@ bool tc_tensor_is_contiguous(const tc_tensor *t) {
     return true;
 }
 
+void tc_channels_last_strides(int rank, const int64_t *size, int64_t *out_stride) {
+    int64_t step = size[1] > 1 ? size[1] : 1;
+    out_stride[1] = 1;
+    for (int d = rank - 1; d >= 0; d--) {
+        if (d == 1) continue;
+        out_stride[d] = step;
+        step *= size[d] > 1 ? size[d] : 1;
+    }
+}
+
+bool tc_tensor_is_channels_last(const tc_tensor *t) {
+    int64_t want[TC_MAX_RANK];
+    if (t->rank < 3 || t->rank > 5) return false;
+    if (tc_tensor_numel(t) == 0) return true;
+    tc_channels_last_strides(t->rank, t->size, want);
+    for (int d = 0; d < t->rank; d++)
+        if (t->size[d] != 1 && t->stride[d] != want[d]) return false;
+    return true;
+}
+
 /* ---- copying: rows of the last dimension, the others counted like an odometer ---- */
 static void gather_row(char *dst, const char *src, int64_t n, int64_t stride, size_t size) {
     if (stride == 1) {

@@ -112,6 +112,23 @@ static void same(const geometry *g, const char *part, int row, int threads, cons
                      (double)f[i], (double)want[i]);
 }
 
+/* The forward with images that lie channels last, on the sides that the kernel takes so. */
+static void layouts(const geometry *g, tc_karg *f, const tc_tensor *x, const tc_tensor *y, const float *want, int row, int threads) {
+    tc_tensor shape = *y;
+    tc_kcall c = {.args = f, .nargs = 9, .outs = &shape, .nouts = 1, .isa = tc_isa_ops_of((tc_isa_row)row)};
+    tc_layouts can = tc_k_convolution.layouts(&c);
+    for (int l = 1; l < 4; l++) {
+        if (can == TC_LAYOUT_PLANES || (can == TC_LAYOUT_SAME && l != 3)) continue;
+        tc_tensor in = klayout(x, l & 1), out = klayout(y, l & 2);
+        f[0] = karg_t(&in);
+        assert_null(krun(&tc_k_convolution, f, 9, &out, 1, (tc_isa_row)row, threads, NULL));
+        tc_tensor planes = klayout(&out, false);
+        same(g, l == 1 ? "channels last to planes" : l == 2 ? "planes to channels last" : "channels last", row, threads, want, &planes);
+        kfree(&in), kfree(&out), kfree(&planes);
+    }
+    f[0] = karg_t(x);
+}
+
 static void check(const geometry *g) {
     int64_t oh = result(g->h, g->kh, g), ow = result(g->w, g->kw, g);
     tc_tensor x = ktensor(TC_F32, 4, (int64_t[]){g->n, g->c, g->h, g->w}), b = ktensor(TC_F32, 1, (int64_t[]){g->o});
@@ -132,6 +149,7 @@ static void check(const geometry *g) {
                            karg_is(op, 2), karg_i(g->g)};
             assert_null(krun(&tc_k_convolution, f, 9, &y, 1, (tc_isa_row)r, threads, NULL));
             same(g, "forward", r, threads, wy, &y);
+            layouts(g, f, &x, &y, wy, r, threads);
             tc_karg a[] = {karg_t(&dy),           karg_t(&x),     karg_t(&w),   karg_is(b.size, 1), karg_is(s, 2), karg_is(p, 2), karg_is(d, 2),
                            karg_i(g->transposed), karg_is(op, 2), karg_i(g->g), karg_is(mask, 3)};
             assert_null(krun(&tc_k_convolution_backward, a, 11, grads, 3, (tc_isa_row)r, threads, NULL));
@@ -169,6 +187,11 @@ static void geometries(void **state) {
                                    {"gradient in tiles, stride and dilation", 3, 3, 9, 37, 29, 5, 2, 2, 3, 2, 1, 0, false},
                                    {"gradient in tiles, groups", 1, 34, 40, 24, 23, 1, 1, 1, 0, 1, 2, 0, false},
                                    {"gradient in tiles, transposed", 2, 9, 8, 18, 17, 3, 3, 2, 1, 1, 1, 1, true},
+                                   {"tiles and a part of one", 2, 64, 70, 13, 12, 3, 3, 1, 1, 1, 1, 0, false},
+                                   {"grouped tiles", 2, 64, 96, 9, 8, 3, 3, 2, 1, 1, 2, 0, false},
+                                   {"1x1 of many", 1, 512, 40, 6, 7, 1, 1, 1, 0, 1, 1, 0, false},
+                                   {"to one element", 3, 24, 24, 3, 3, 3, 3, 1, 0, 1, 24, 0, false},
+                                   {"of one element", 2, 20, 40, 1, 1, 3, 3, 1, 2, 1, 1, 0, false},
                                    {"depthwise, two leaves of gradient", 1, 20, 20, 20, 21, 3, 3, 1, 2, 2, 20, 0, false}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }

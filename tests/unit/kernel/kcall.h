@@ -30,6 +30,21 @@ static inline tc_tensor ktensor(tc_dtype d, int rank, const int64_t *size) {
     }
     return t;
 }
+/* The elements of a tensor of three to five dimensions in another layout. */
+static inline tc_tensor klayout(const tc_tensor *t, bool last) {
+    tc_tensor r = ktensor(t->dtype, t->rank, t->size);
+    size_t e = tc_dtype_size(t->dtype);
+    int64_t at[TC_MAX_RANK] = {0}, n = 1;
+    if (last) tc_channels_last_strides(t->rank, t->size, r.stride);
+    for (int i = 0; i < t->rank; i++) n *= t->size[i];
+    for (; n > 0; n--) {
+        int64_t from = 0, to = 0;
+        for (int d = 0; d < t->rank; d++) from += at[d] * t->stride[d], to += at[d] * r.stride[d];
+        memcpy((char *)r.storage->data + (size_t)to * e, (char *)t->storage->data + (size_t)from * e, e);
+        for (int d = t->rank - 1; d >= 0 && ++at[d] == t->size[d]; d--) at[d] = 0;
+    }
+    return r;
+}
 static inline void kfree(tc_tensor *t) {
     if (!t->storage) return;
     free(t->storage->data), free(t->storage);

@@ -25,6 +25,22 @@ static float window(const shape *c, const float *x, int64_t i, int64_t j) {
         }
     return m;
 }
+/* Two images channels last, against planes. */
+static void channels_last(const shape *c, int64_t oh, int64_t ow, int row, int threads) {
+    const int64_t channels = c->planes > 1 ? c->planes : 19;
+    tc_tensor x = ktensor(TC_F32, 4, (int64_t[]){2, channels, c->h, c->w}), y = ktensor(TC_F32, 4, (int64_t[]){2, channels, oh, ow});
+    ((float *)x.storage->data)[c->w] = NAN;
+    tc_karg a[] = {karg_t(&x), karg_is(c->k, 2), karg_is(c->s, 2), karg_is(c->p, 2), karg_is(c->d, 2), karg_i(0)};
+    assert_null(krun(&tc_k_max_pool2d, a, 6, &y, 1, (tc_isa_row)row, threads, NULL));
+    tc_tensor x2 = klayout(&x, true), y2 = klayout(&y, true);
+    memset(y2.storage->data, 0x55, y2.storage->bytes);
+    a[0] = karg_t(&x2);
+    assert_null(krun(&tc_k_max_pool2d, a, 6, &y2, 1, (tc_isa_row)row, threads, NULL));
+    tc_tensor got = klayout(&y2, false);
+    const float *want = y.storage->data, *f = got.storage->data;
+    for (int64_t i = 0; i < 2 * channels * oh * ow; i++) assert_true(want[i] == f[i] || (want[i] != want[i] && f[i] != f[i]));
+    kfree(&x), kfree(&y), kfree(&x2), kfree(&y2), kfree(&got);
+}
 static void check(const shape *c) {
     int64_t oh = (c->h + 2 * c->p[0] - c->d[0] * (c->k[0] - 1) - 1) / c->s[0] + 1,
             ow = (c->w + 2 * c->p[1] - c->d[1] * (c->k[1] - 1) - 1) / c->s[1] + 1;
@@ -43,6 +59,7 @@ static void check(const shape *c) {
                     fail_msg("%lldx%lld, element %lld is %g, expected %g", (long long)c->h, (long long)c->w, (long long)i, (double)got[i],
                              (double)want);
             }
+            channels_last(c, oh, ow, r, threads);
         }
     kfree(&x), kfree(&y);
 }

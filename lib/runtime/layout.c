@@ -1,0 +1,118 @@
+/* Which intermediate values lie channels last: N (D) (H) W C in memory. Only strides differ, so no bit of a result does.
+ *
+ * A value is asked for by kernels that take it so (tc_kernel.layouts), directly or through loops without reductions, and refused by
+ * kernels that do not. What makes it must be able to: a kernel that gives either layout, a loop that reads such values, or a kernel
+ * that keeps the layout of what it reads. Results of the graph are always contiguous. */
+#include "runtime/frame.h"
+
+typedef struct {
+    frame *f;
+    tc_tensor *shape;    /* by value id; storage NULL: sizes not known */
+    bool *asked, *last;  /* by value id */
+    bool *takes;         /* by group */
+    bool *refused;       /* by value id */
+    tc_layouts *layouts; /* by group */
+} chooser;
+
+static bool is_image(const tc_value *v) { return v && v->kind == TC_V_TENSOR && v->meta.rank >= 3 && v->meta.rank <= 5; }
+
+/* Fills in sizes where they are known before the run. */
+static bool known(chooser *c, const tc_value *v) {
+    tc_tensor *t = &c->shape[v->id];
+    if (v->kind != TC_V_TENSOR || v->graph != c->f->g) return false;
+    if (t->storage) return true;
+    tc_status s = meta_sizes(c->f->e, v, t->size);
+    tc_status_free(s);
+    if (s) return false;
+    t->dtype = v->meta.dtype, t->rank = v->meta.rank;
+    tc_contiguous_strides(t->rank, t->size, t->stride);
+    t->storage = c->f->e->dummy;
+    return true;
+}
+
+static tc_layouts layouts_of(chooser *c, const tc_node *n, const int *last) {
+    const tc_kernel *kn = n->op->kernel;
+    if (!kn->layouts || kn->flags & TC_KF_DYNAMIC || n->args[0].kind != TC_A_VALUE || n->nouts > 8) return TC_LAYOUT_PLANES;
+    for (int i = 0; i < n->nargs; i++)
+        if ((n->args[i].kind == TC_A_VALUE && !known(c, n->args[i].value)) || n->args[i].kind == TC_A_VALUES) return TC_LAYOUT_PLANES;
+    tc_tensor outs[8] = {{0}};
+    kernel_call *k = tc_xcalloc(1, sizeof *k);
+    for (int i = 0; i < n->nouts; i++) {
+        if (n->outs[i]->kind != TC_V_TENSOR || (i && last[n->outs[i]->id] < 0)) continue;
+        if (known(c, n->outs[i])) outs[i] = c->shape[n->outs[i]->id], k->k.nouts = i + 1;
+    }
+    tc_status s = kernel_args(n, c->shape, c->f->e->vars, c->f->e->nvars, true, k);
+    k->k.outs = outs, k->k.isa = c->f->e->isa, k->k.pool = c->f->e->pool;
+    tc_layouts l = !s && k->k.nouts ? kn->layouts(&k->k) : TC_LAYOUT_PLANES;
+    tc_status_free(s);
+    kernel_call_free(k);
+    return l;
+}
+
+/* Every point on its own. */
+static bool pointwise(const tc_schedule *s) {
+    for (int i = 0; i < s->n; i++)
+        if (s->nests[i].inner) return false;
+    return !s->own_loop;
+}
+
+static void ask(chooser *c, size_t i, const int *last) {
+    const tc_group *g = &c->f->plan->groups.data[i];
+    if (g->kind == TC_GROUP_LOOP && pointwise(&c->f->schedules[i])) {
+        bool asked = false;
+        for (size_t k = 0; k < g->loop->buffers.len; k++)
+            asked |=
+                g->loop->buffers.data[k].written && c->asked[g->loop->buffers.data[k].value->id] && !c->refused[g->loop->buffers.data[k].value->id];
+        for (size_t k = 0; asked && k < g->loop->buffers.len; k++) c->asked[g->loop->buffers.data[k].value->id] = true;
+    }
+    if (g->kind != TC_GROUP_KERNEL) return;
+    c->layouts[i] = layouts_of(c, g->node, last);
+    bool takes = c->layouts[i] == TC_LAYOUT_ANY ||
+                 (c->layouts[i] == TC_LAYOUT_SAME && !c->refused[g->node->outs[0]->id] && last[g->node->outs[0]->id] != INT32_MAX);
+    if (takes) c->asked[g->node->args[0].value->id] = true;
+    else if (!takes)
+        for (int k = 0; k < g->node->nargs; k++)
+            if (g->node->args[k].kind == TC_A_VALUE && g->node->args[k].value->graph == c->f->g) c->refused[g->node->args[k].value->id] = true;
+}
+
+static bool may_be_last(chooser *c, const tc_value *v, const int *last) {
+    if (!is_image(v) || last[v->id] == INT32_MAX || c->refused[v->id] || !known(c, v)) return false;
+    return !tc_tensor_is_channels_last(&c->shape[v->id]); /* else there is nothing to choose */
+}
+
+static void decide(chooser *c, size_t i, const int *last) {
+    const tc_group *g = &c->f->plan->groups.data[i];
+    if (g->kind == TC_GROUP_KERNEL && c->layouts[i] != TC_LAYOUT_PLANES) {
+        const tc_value *out = g->node->outs[0], *in = g->node->args[0].value;
+        bool wish = c->layouts[i] == TC_LAYOUT_ANY ? c->asked[out->id] : c->last[in->id];
+        c->last[out->id] = wish && may_be_last(c, out, last);
+        c->takes[i] = c->layouts[i] == TC_LAYOUT_ANY || c->last[out->id] || (known(c, out) && tc_tensor_is_channels_last(&c->shape[out->id]));
+    }
+    if (g->kind != TC_GROUP_LOOP || !pointwise(&c->f->schedules[i])) return;
+    const tc_value *from = NULL;
+    for (size_t k = 0; k < g->loop->buffers.len && !from; k++)
+        if (!g->loop->buffers.data[k].written && c->last[g->loop->buffers.data[k].value->id]) from = g->loop->buffers.data[k].value;
+    for (size_t k = 0; from && k < g->loop->buffers.len; k++) {
+        const tc_value *v = g->loop->buffers.data[k].value;
+        if (g->loop->buffers.data[k].written && v->meta.rank == from->meta.rank && c->asked[v->id]) c->last[v->id] = may_be_last(c, v, last);
+    }
+}
+
+void frame_layouts(frame *f, const int *last, bool *out, bool *takes) {
+    size_t n = f->g->nvalues, groups = f->plan->groups.len;
+    chooser c = {.f = f, .last = out, .takes = takes};
+    bool any = false;
+    for (size_t i = 0; i < groups && !any; i++)
+        any = f->plan->groups.data[i].kind == TC_GROUP_KERNEL && f->plan->groups.data[i].node->op->kernel->layouts;
+    if (!any || f->e->planes_only) return;
+    c.shape = tc_xcalloc(n + 1, sizeof *c.shape);
+    c.asked = tc_xcalloc(n + 1, sizeof *c.asked);
+    c.refused = tc_xcalloc(n + 1, sizeof *c.refused);
+    c.layouts = tc_xcalloc(groups + 1, sizeof *c.layouts);
+    for (size_t i = groups; i-- > 0;) ask(&c, i, last);
+    for (size_t i = 0; i < groups; i++) decide(&c, i, last);
+    free(c.shape);
+    free(c.asked);
+    free(c.refused);
+    free(c.layouts);
+}
