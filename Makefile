@@ -52,7 +52,7 @@ $(BUILD)/gen/embed.c: $(EMBED) Makefile
 	   echo 'const tc_embedded tc_embedded_sources[] = {'; i=0; for f in $(EMBED); do echo "    {\"$${f#lib/capture/torch/}\", src$$i, sizeof src$$i - 1},"; i=$$((i+1)); done; echo '    {NULL, NULL, 0}};'; } > $@
 
 # What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out), and tc_abi.h.
-PASTE   := lib/codegen/prelude.h lib/codegen/prelude_rows.h lib/codegen/ckernels.h lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
+PASTE   := lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
 $(BUILD)/gen/paste.c: $(PASTE) Makefile
 	@mkdir -p $(BUILD)/gen/none && for h in stdint stddef stdbool math string; do : > $(BUILD)/gen/none/$$h.h; done
 	@{ echo 'extern const char tc_paste_text[], tc_abi_text[], tc_filter_text[];'; \

@@ -10,6 +10,8 @@
 #include "runtime/compile.h"
 #include "version.h"
 
+enum { MAX_TARGETS = 8 };
+
 typedef struct {
     tc_cmd *c;
     tc_archive *archive;
@@ -17,15 +19,15 @@ typedef struct {
     tc_program **programs;
     tc_exec **execs;
     int n;
-    tc_isa_row row;
-    const char *isa;
-    tc_unit *unit;
+    const char *targets[MAX_TARGETS]; /* rows of isa.tab, or what only the compiler knows; as --targets gives them, else this machine's best */
+    tc_unit *units[MAX_TARGETS];      /* the groups for each */
+    int ntargets;
     tc_arena arena;
 } compile_job;
 
-tc_status compile_object(compile_job *j, tc_cc_kind kind, tc_buf *out);
 tc_status compile_to_c(compile_job *j);                       /* STEM.c and STEM.h, to_c.c */
 tc_status compile_to_native(compile_job *j, tc_cc_kind kind); /* a library or object and STEM.h, or a filter, to_c.c */
+tc_status dump_stages(compile_job *j, int which);             /* --dump: what each stage made of a program, dump.c */
 void say_memory(compile_job *j, tc_exec *e);                  /* -v: what a run needs at both ends of the ranges, memory.c */
 
 #endif

@@ -20,7 +20,7 @@ static void close_all(compile_job *j) {
         tc_exec_destroy(j->execs[i]);
         tc_program_release(j->programs[i]);
     }
-    tc_unit_destroy(j->unit);
+    for (int i = 0; i < j->ntargets; i++) tc_unit_destroy(j->units[i]);
     tc_archive_close(j->archive);
     tc_arena_free(&j->arena);
 }
@@ -48,53 +48,107 @@ static tc_status open_programs(compile_job *j) {
 
 static void interpreted(void *ctx, const char *group, const char *why) { tc_cmd_verbose(ctx, "%s stays interpreted: %s", group, why); }
 
-/* Every loop of every program becomes a group of the unit; equal ones once. */
+/* --targets A,B,..., each once; else the best that this machine runs. */
+static tc_status choose_targets(compile_job *j) {
+    const char *list = tc_cmd_get(j->c, TC_OPT_targets);
+    tc_isa_row row;
+    if (!list) {
+        TC_TRY(tc_isa_choose(NULL, &row));
+        j->targets[j->ntargets++] = tc_isa_name(row);
+        return NULL;
+    }
+    for (const char *s = list;; s++) {
+        size_t n = strcspn(s, ",");
+        char *name = tc_arena_strndup(&j->arena, s, n);
+        bool again = false;
+        if (!tc_cc_isa_flags(name))
+            return tc_usage(j->c, "--targets %s: no instruction set is called '%s'; there are %s", list, name, tc_cc_isa_names());
+        for (int i = 0; i < j->ntargets; i++) again |= !strcmp(j->targets[i], name);
+        if (again) return tc_usage(j->c, "--targets %s: %s stands there twice", list, name);
+        if (j->ntargets == MAX_TARGETS) return tc_usage(j->c, "more than %d --targets", MAX_TARGETS);
+        int at = j->ntargets++; /* best first: an object's code is chosen in this order */
+        for (; at > 0 && tc_cc_isa_rank(j->targets[at - 1]) < tc_cc_isa_rank(name); at--) j->targets[at] = j->targets[at - 1];
+        j->targets[at] = name;
+        s += n;
+        if (!*s) return NULL;
+    }
+}
+
+static void report_exec(compile_job *j, tc_exec *e) {
+    tc_buf b = {0};
+    if (!j->c->verbose) return;
+    tc_exec_report(e, &b);
+    fprintf(stderr, "%s", tc_buf_str(&b));
+    tc_buf_free(&b);
+    say_memory(j, e);
+}
+
+/* Every loop of every program becomes a group of the units; equal ones once. */
 static tc_status emit(compile_job *j, bool loops) {
     tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c), .loops = loops};
     tc_emit_count count = {0};
-    TC_TRY(tc_isa_choose(NULL, &j->row));
-    j->isa = tc_isa_name(j->row);
-    j->unit = tc_unit_create(&(tc_unit_options){.isa = j->isa, .made_by = "tc " TC_VERSION});
+    TC_TRY(choose_targets(j));
+    for (int t = 0; t < j->ntargets; t++) j->units[t] = tc_unit_create(&(tc_unit_options){.isa = j->targets[t], .made_by = "tc " TC_VERSION});
     for (int i = 0; i < j->n; i++) {
         TC_TRY(tc_exec_create(j->programs[i], &o, &j->execs[i]), "%s", j->programs[i]->name);
-        TC_TRY(tc_exec_emit(j->execs[i], j->unit, interpreted, j->c, &count));
-        if (!j->c->verbose) continue;
-        tc_buf b = {0};
-        tc_exec_report(j->execs[i], &b);
-        fprintf(stderr, "%s", tc_buf_str(&b));
-        tc_buf_free(&b);
-        say_memory(j, j->execs[i]);
+        for (int t = 0; t < j->ntargets; t++) {
+            tc_emit_count also = {0};
+            TC_TRY(tc_exec_emit(j->execs[i], j->units[t], t ? NULL : interpreted, j->c, t ? &also : &count));
+        }
+        report_exec(j, j->execs[i]);
+        TC_TRY(dump_stages(j, i));
     }
-    tc_cmd_verbose(j->c, "%zu loops, %zu different groups for %s, %zu interpreted", count.loops, tc_unit_groups(j->unit), j->isa, count.left);
+    for (int t = 0; t < j->ntargets; t++)
+        tc_cmd_verbose(j->c, "%zu loops, %zu different groups for %s, %zu interpreted", count.loops, tc_unit_groups(j->units[t]), j->targets[t],
+                       count.left);
     return NULL;
 }
 
-tc_status compile_object(compile_job *j, tc_cc_kind kind, tc_buf *out) {
+static tc_status compile_groups(compile_job *j, int t, tc_buf *out) {
     tc_buf text = {0};
     bool hit = false;
-    tc_cc_options o = {.cc = tc_cmd_get(j->c, TC_OPT_cc), .isa = j->isa, .dump = tc_cmd_get(j->c, TC_OPT_dump)};
+    const char *dump = tc_cmd_get(j->c, TC_OPT_dump);
+    if (dump && j->ntargets > 1) dump = tc_arena_printf(&j->arena, "%s/%s", dump, j->targets[t]);
+    tc_cc_options o = {.cc = tc_cmd_get(j->c, TC_OPT_cc), .isa = j->targets[t], .dump = dump};
     bool build = o.dump || tc_cmd_has(j->c, TC_OPT_no_cache);
-    tc_unit_finish(j->unit, &text);
-    tc_status s = build ? tc_cc_build(text.data, text.len, kind, &o, out) : tc_cc_cached(text.data, text.len, kind, &o, out, &hit);
+    tc_unit_finish(j->units[t], &text);
+    tc_status s = build ? tc_cc_build(text.data, text.len, TC_CC_SHARED, &o, out) : tc_cc_cached(text.data, text.len, TC_CC_SHARED, &o, out, &hit);
     if (!s) tc_cmd_verbose(j->c, "%zu bytes of C, %zu bytes of code%s", text.len, out->len, hit ? ", from the cache" : "");
     tc_buf_free(&text);
     return s;
 }
 
-static tc_status write_pt2(compile_job *j) {
-    tc_buf code = {0};
+/* The code of one instruction set. A compiler that fails costs the code, not the program: *out stays empty, with a warning. */
+static tc_status make_code(compile_job *j, int t, tc_buf *out) {
     unsigned char hash[TC_TRUST_BYTES];
-    tc_status s = tc_unit_groups(j->unit) ? compile_object(j, TC_CC_SHARED, &code) : NULL;
-    if (!s && code.len) {
-        tc_trust_hash(code.data, code.len, j->isa, tc_packed_scope, strlen(tc_packed_scope), hash);
-        s = tc_trust_add(hash);
+    if (!tc_unit_groups(j->units[t])) return NULL;
+    tc_status s = compile_groups(j, t, out);
+    if (tc_status_code(s) == TC_ENV) {
+        tc_cmd_note(j->c, "warning: no code for %s, the program is written without it: %s%s%s", j->targets[t], tc_status_message(s),
+                    *tc_status_detail(s) ? "\n" : "", tc_status_detail(s));
+        tc_status_free(s);
+        tc_buf_free(out);
+        return NULL;
+    }
+    if (s) return s;
+    tc_trust_hash(out->data, out->len, j->targets[t], tc_packed_scope, strlen(tc_packed_scope), hash);
+    return tc_trust_add(hash);
+}
+
+static tc_status write_pt2(compile_job *j) {
+    tc_buf code[MAX_TARGETS] = {{0}};
+    tc_extra extra[MAX_TARGETS];
+    int n = 0;
+    tc_status s = NULL;
+    for (int t = 0; t < j->ntargets && !s; t++) {
+        s = make_code(j, t, &code[t]);
+        if (!s && code[t].len) extra[n++] = (tc_extra){tc_packed_path(&j->arena, j->targets[t]), code[t].data, code[t].len};
     }
     if (!s) {
-        tc_extra extra = {tc_packed_path(&j->arena, j->isa), code.data, code.len};
-        tc_archive_content content = {.programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = &extra, .nextra = code.len > 0};
+        tc_archive_content content = {.programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = extra, .nextra = n};
         s = tc_cmd_write_archive(j->c, content);
     }
-    tc_buf_free(&code);
+    for (int t = 0; t < j->ntargets; t++) tc_buf_free(&code[t]);
     return s;
 }
 
@@ -112,8 +166,8 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out,           TC_OPT_to, TC_OPT_model, TC_OPT_mode,     TC_OPT_dim, TC_OPT_weights, TC_OPT_rename,
-                                    TC_OPT_store_weights, TC_OPT_cc, TC_OPT_dump,  TC_OPT_no_cache, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out,           TC_OPT_to,     TC_OPT_model,   TC_OPT_mode, TC_OPT_dim,  TC_OPT_weights,  TC_OPT_rename,
+                                    TC_OPT_store_weights, TC_OPT_prefix, TC_OPT_targets, TC_OPT_cc,   TC_OPT_dump, TC_OPT_no_cache, TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-compile",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,

@@ -60,7 +60,8 @@ tc_status compile_to_c(compile_job *j) {
     TC_TRY(tc_cmd_choice(j->c, TC_OPT_store_weights, stores, 0, &store));
     TC_TRY(chosen(j, ".c", &stem, &which, &vars, &n));
     tc_buf c = {0}, h = {0}, weights = {0};
-    tc_to_c_options o = {.stem = last_part(stem), .made_by = "tc-compile " TC_VERSION, .weights_inside = store == 0};
+    tc_to_c_options o = {
+        .stem = last_part(stem), .prefix = tc_cmd_get(j->c, TC_OPT_prefix), .made_by = "tc-compile " TC_VERSION, .weights_inside = store == 0};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
     if (!s) s = save(j, stem, ".c", &c);
     if (!s) s = save(j, stem, ".h", &h);
@@ -103,9 +104,20 @@ tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
     TC_TRY(chosen(j, suffix[kind], &stem, &which, &vars, &n));
     TC_TRY(weights_file(j, &bytes));
     tc_buf c = {0}, h = {0}, weights = {0}, code = {0};
-    tc_to_c_options o = {
-        .stem = last_part(stem), .made_by = "tc-compile " TC_VERSION, .joined = true, .filter = program, .weights_path = store ? NULL : bytes};
-    tc_cc_options build = {.cc = tc_cmd_get(j->c, TC_OPT_cc), .isa = j->isa, .name = "model", .dump = tc_cmd_get(j->c, TC_OPT_dump)};
+    tc_to_c_options o = {.stem = last_part(stem),
+                         .prefix = tc_cmd_get(j->c, TC_OPT_prefix),
+                         .made_by = "tc-compile " TC_VERSION,
+                         .joined = true,
+                         .filter = program,
+                         .weights_path = store ? NULL : bytes,
+                         .targets = j->targets,
+                         .ntargets = j->ntargets};
+    tc_cc_options build = {.cc = tc_cmd_get(j->c, TC_OPT_cc),
+                           .isa = j->targets[0],
+                           .targets = j->targets,
+                           .ntargets = j->ntargets,
+                           .name = "model",
+                           .dump = tc_cmd_get(j->c, TC_OPT_dump)};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
     if (!s && !store) s = tc_file_write(bytes, tc_buf_str(&weights), weights.len);
     if (!s) s = tc_cc_build(c.data, c.len, kind, &build, &code);

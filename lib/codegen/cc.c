@@ -6,9 +6,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +23,7 @@ static const struct {
 #define X(name, flags) {#name, flags},
     TC_ISA_ROWS(X)
 #undef X
+        {"neon", "-DTC_FOR_AARCH64"}, /* emitted code only, by a compiler for aarch64, where it is the baseline */
 };
 
 /* Vectors for loops, no contraction, no errno: what changes no bit. The last word: after $CFLAGS. */
@@ -30,6 +34,20 @@ const char *tc_cc_isa_flags(const char *isa) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         if (!strcmp(rows[i].name, isa ? isa : "portable")) return rows[i].flags;
     return NULL;
+}
+
+int tc_cc_isa_rank(const char *isa) {
+    int n = (int)(sizeof rows / sizeof *rows);
+    for (int i = 0; i < n; i++)
+        if (!strcmp(rows[i].name, isa)) return i;
+    return -1;
+}
+
+const char *tc_cc_isa_names(void) {
+    return
+#define X(name, flags) #name ", "
+        TC_ISA_ROWS(X) "neon";
+#undef X
 }
 
 typedef TC_VEC(const char *) words;
@@ -91,6 +109,36 @@ tc_status tc_cc_identity(tc_cc_kind kind, const tc_cc_options *o, tc_buf *out) {
     return s;
 }
 
+/* A whole positive number of the environment, else the default. */
+static int64_t limit(const char *variable, int64_t otherwise) {
+    const char *s = getenv(variable);
+    char *end = NULL;
+    long long v = s ? strtoll(s, &end, 10) : 0;
+    return s && end != s && !*end && v > 0 && v < (1 << 30) ? v : otherwise;
+}
+
+/* Processor time and address space of the compiler and all that it starts. */
+static void restrict_child(pid_t pid, int64_t seconds, int64_t mebibytes) {
+    const struct rlimit cpu = {(rlim_t)seconds, (rlim_t)seconds + 1}, space = {(rlim_t)mebibytes << 20, (rlim_t)mebibytes << 20};
+    prlimit(pid, RLIMIT_CPU, &cpu, NULL);
+    prlimit(pid, RLIMIT_AS, &space, NULL);
+}
+
+/* Waits at most `seconds`; then the child is ended, at first so that it can remove its files. False: it was too slow. */
+static bool wait_for(pid_t pid, int64_t seconds) {
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (fd < 0) return true; /* an old kernel: the limit of processor time is left */
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+    int n, left = seconds > 1000000 ? 1000000000 : (int)seconds * 1000;
+    while ((n = poll(&p, 1, left)) < 0 && errno == EINTR) continue;
+    if (n == 0) {
+        kill(pid, SIGTERM);
+        if (poll(&p, 1, 1000) == 0) kill(pid, SIGKILL);
+    }
+    close(fd);
+    return n != 0;
+}
+
 static tc_status run(words *w, const char *log) {
     posix_spawn_file_actions_t fa;
     posix_spawnattr_t at;
@@ -111,8 +159,14 @@ static tc_status run(words *w, const char *log) {
     if (e == ENOENT) return not_found(w->data[0]);
     if (e) return tc_error(TC_ENV, "starting %s: %s", w->data[0], strerror(e));
     int status;
+    const int64_t seconds = limit("TC_CC_SECONDS", 600), mebibytes = limit("TC_CC_MEMORY", 8192);
+    restrict_child(pid, seconds, mebibytes);
+    bool in_time = wait_for(pid, seconds);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return tc_error(TC_ENV, "waiting for %s: %s", w->data[0], strerror(errno));
+    if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
+        return tc_status_add(tc_error(TC_ENV, "the compiler %s was stopped after %lld seconds; its log: %s", w->data[0], (long long)seconds, log),
+                             "TC_CC_SECONDS=N gives it more");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return NULL;
     tc_status s = WIFSIGNALED(status) ? tc_error(TC_ENV, "the compiler %s was killed by signal %d; its log: %s", w->data[0], WTERMSIG(status), log)
                                       : tc_error(TC_ENV, "the compiler %s failed (exit %d); its log: %s", w->data[0], WEXITSTATUS(status), log);
@@ -129,53 +183,104 @@ static tc_status run(words *w, const char *log) {
     return s;
 }
 
-static const char *const suffix[] = {[TC_CC_SHARED] = ".so", [TC_CC_OBJECT] = ".o", [TC_CC_ARCHIVE] = ".o", [TC_CC_PROGRAM] = ""};
-
-/* An archive of one object, the same bytes at any time and for any user. */
-static tc_status archive(tc_arena *a, const char *log, const char *object, const char *path) {
+/* An archive, the same bytes at any time and for any user. */
+static tc_status archive(tc_arena *a, const char *log, const char *const *objects, int n, const char *path) {
     const char *ar = getenv("AR");
     words w = {0};
     add_words(&w, a, ar && *ar ? ar : "ar");
     if (!w.len) tc_vec_push(&w, "ar");
     tc_vec_push(&w, "rcsD");
     tc_vec_push(&w, path);
-    tc_vec_push(&w, object);
+    for (int i = 0; i < n; i++) tc_vec_push(&w, objects[i]);
     tc_status s = run(&w, log);
     tc_vec_free(&w);
     return s;
 }
 
+/* Where one build works: its folder, its words so far, its log. */
+typedef struct {
+    tc_arena *a;
+    const char *dir, *name, *log;
+    tc_buf lines; /* commands, for --dump */
+    const tc_cc_options *o;
+} build;
+
+static tc_status start(build *b, words *w) {
+    for (size_t i = 0; i < w->len; i++) tc_buf_printf(&b->lines, "%s%s", i ? " " : "", w->data[i]);
+    tc_buf_putc(&b->lines, '\n');
+    return run(w, b->log);
+}
+
+static bool linked(tc_cc_kind kind) { return kind == TC_CC_SHARED || kind == TC_CC_PROGRAM; }
+
+/* NAME.c by one command to `object`. */
+static tc_status build_one(build *b, tc_cc_kind kind, const char *isa, const char *define, const char *object) {
+    words w = {0};
+    tc_cc_options o = *b->o;
+    o.isa = isa;
+    tc_status s = command(&w, b->a, kind, &o);
+    if (define) tc_vec_push(&w, define);
+    tc_vec_push(&w, tc_arena_printf(b->a, "%s/%s.c", b->dir, b->name));
+    tc_vec_push(&w, "-o");
+    tc_vec_push(&w, object);
+    if (linked(kind)) tc_vec_push(&w, "-lm");
+    if (!s) s = start(b, &w);
+    tc_vec_free(&w);
+    return s;
+}
+
+/* Objects into one product: linked, or left to be linked. */
+static tc_status join(build *b, tc_cc_kind kind, const char *const *objects, int n, const char *product) {
+    words w = {0};
+    const char *cc = b->o->cc ? b->o->cc : getenv("CC");
+    add_words(&w, b->a, cc && *cc ? cc : "cc");
+    if (!w.len) tc_vec_push(&w, "cc");
+    if (kind == TC_CC_OBJECT) add_words(&w, b->a, "-r -nostdlib");
+    if (kind == TC_CC_SHARED) tc_vec_push(&w, "-shared");
+    for (int i = 0; i < n; i++) tc_vec_push(&w, objects[i]);
+    tc_vec_push(&w, "-o");
+    tc_vec_push(&w, product);
+    if (linked(kind)) tc_vec_push(&w, "-lm");
+    tc_status s = start(b, &w);
+    tc_vec_free(&w);
+    return s;
+}
+
+static tc_status build_all(build *b, tc_cc_kind kind, const char **out_product) {
+    static const char *const suffix[] = {[TC_CC_SHARED] = ".so", [TC_CC_OBJECT] = ".o", [TC_CC_ARCHIVE] = ".a", [TC_CC_PROGRAM] = ""};
+    enum { MOST = 16 };
+    const char *objects[MOST + 1], *product = tc_arena_printf(b->a, "%s/%s%s", b->dir, b->name, suffix[kind]);
+    int n = b->o->ntargets > 1 ? b->o->ntargets : 0;
+    *out_product = product;
+    if (n > MOST) return tc_error(TC_USAGE, "more than %d instruction sets in one object", MOST);
+    if (!n && kind != TC_CC_ARCHIVE) return build_one(b, kind, b->o->isa, NULL, product);
+    for (int i = 0; i < n; i++) {
+        objects[i] = tc_arena_printf(b->a, "%s/%s-%s.o", b->dir, b->name, b->o->targets[i]);
+        TC_TRY(build_one(b, TC_CC_OBJECT, b->o->targets[i], tc_arena_printf(b->a, "-DTC_TARGET=%s", b->o->targets[i]), objects[i]));
+    }
+    objects[n] = tc_arena_printf(b->a, n ? "%s/%s-any.o" : "%s/%s.o", b->dir, b->name);
+    TC_TRY(build_one(b, TC_CC_OBJECT, n ? "portable" : b->o->isa, NULL, objects[n]));
+    return kind == TC_CC_ARCHIVE ? archive(b->a, b->log, objects, n + 1, product) : join(b, kind, objects, n + 1, product);
+}
+
 tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out) {
     tc_arena a = {0};
-    words w = {0};
-    const char *tmp = getenv("TMPDIR");
+    const char *tmp = getenv("TMPDIR"), *product = NULL;
     char *dir = o->dump ? tc_arena_strdup(&a, o->dump) : tc_arena_printf(&a, "%s/tc-cc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    tc_status s = command(&w, &a, kind, o);
-    if (!s && o->dump) s = tc_make_dirs(dir);
-    else if (!s && !mkdtemp(dir)) s = tc_error(TC_ENV, "%s: %s", dir, strerror(errno));
+    tc_status s = NULL;
+    if (o->dump) s = tc_make_dirs(dir);
+    else if (!mkdtemp(dir)) s = tc_error(TC_ENV, "%s: %s", dir, strerror(errno));
     if (!s) {
-        const char *name = o->name ? o->name : "groups", *source = tc_arena_printf(&a, "%s/%s.c", dir, name);
-        const char *log = tc_arena_printf(&a, "%s/cc.log", dir), *object = tc_arena_printf(&a, "%s/%s%s", dir, name, suffix[kind]);
-        tc_vec_push(&w, source);
-        tc_vec_push(&w, "-o");
-        tc_vec_push(&w, object);
-        if (kind == TC_CC_SHARED || kind == TC_CC_PROGRAM) tc_vec_push(&w, "-lm");
-        tc_buf line = {0};
-        for (size_t i = 0; i < w.len; i++) tc_buf_printf(&line, "%s%s", i ? " " : "", w.data[i]);
-        tc_buf_putc(&line, '\n');
-        s = tc_file_write(source, text, len);
-        if (!s && o->dump) s = tc_file_write(tc_arena_printf(&a, "%s/command", dir), line.data, line.len);
-        tc_buf_free(&line);
-        if (!s) s = run(&w, log);
-        if (!s && kind == TC_CC_ARCHIVE) {
-            const char *path = tc_arena_printf(&a, "%s/%s.a", dir, name);
-            s = archive(&a, log, object, path);
-            object = path;
-        }
-        if (!s) s = tc_file_read(object, SIZE_MAX / 2, out);
+        build b = {.a = &a, .dir = dir, .name = o->name ? o->name : "groups", .log = tc_arena_printf(&a, "%s/cc.log", dir), .o = o};
+        s = tc_file_write(tc_arena_printf(&a, "%s/%s.c", dir, b.name), text, len);
+        if (!s) s = build_all(&b, kind, &product);
+        tc_status kept = o->dump ? tc_file_write(tc_arena_printf(&a, "%s/command", dir), tc_buf_str(&b.lines), b.lines.len) : NULL;
+        if (!s) s = kept;
+        else tc_status_free(kept);
+        tc_buf_free(&b.lines);
+        if (!s) s = tc_file_read(product, SIZE_MAX / 2, out);
         if (!o->dump && !s) s = tc_remove_tree(dir);
     }
-    tc_vec_free(&w);
     tc_arena_free(&a);
     return s;
 }

@@ -210,4 +210,56 @@ static inline void tc_c_copy(const tc_c_copies *c, void *to, const void *from) {
     }
 }
 
+/* ---- 16- and 8-bit floats: computed in float32, every result rounded once ---- */
+#define ROW(S, T)                                                                       \
+    static inline void tc_c_widen_##S(const tc_c_copies *c, float *to, const T *from) { \
+        int64_t at[16] = {0}, n = 1;                                                    \
+        for (int d = 0; d < c->rank; d++) n *= c->size[d];                              \
+        for (int64_t i = 0; i < n; i++) {                                               \
+            int64_t of = 0;                                                             \
+            for (int d = 0; d < c->rank; d++) of += at[d] * c->from[d];                 \
+            to[i] = tc_x_cast_##S##_f32(from[of]);                                      \
+            for (int d = c->rank - 1; d >= 0; d--) {                                    \
+                if (++at[d] < c->size[d]) break;                                        \
+                at[d] = 0;                                                              \
+            }                                                                           \
+        }                                                                               \
+    }                                                                                   \
+    static inline void tc_c_narrow_##S(int64_t n, T *to, const float *from) {           \
+        for (int64_t i = 0; i < n; i++) to[i] = tc_x_cast_f32_##S(from[i]);             \
+    }
+ROW(f16, uint16_t)
+ROW(bf16, uint16_t)
+ROW(f8e5m2, uint8_t)
+ROW(f8e4m3, uint8_t)
+#undef ROW
+
+/* ---- products of integers: exact, wrapping ---- */
+#define ROW(S, T, STORE)                                                                                                                  \
+    static inline void tc_c_product_##S(const tc_c_product *p, int64_t alpha, int64_t beta, const T *a, const T *b, const T *add, T *c) { \
+        for (int64_t z = 0; z < p->batch; z++)                                                                                            \
+            for (int64_t i = 0; i < p->m; i++)                                                                                            \
+                for (int64_t j = 0; j < p->n; j++) {                                                                                      \
+                    uint64_t s = 0;                                                                                                       \
+                    for (int64_t k = 0; k < p->k; k++)                                                                                    \
+                        s += (uint64_t)a[z * p->a_bs + i * p->a_rs + k * p->a_cs] * (uint64_t)b[z * p->b_bs + k * p->b_rs + j * p->b_cs]; \
+                    s *= (uint64_t)alpha;                                                                                                 \
+                    if (add) s += (uint64_t)beta * (uint64_t)add[z * p->add_bs + i * p->add_rs + j * p->add_cs];                          \
+                    c[(z * p->m + i) * p->n + j] = (T)STORE;                                                                              \
+                }                                                                                                                         \
+    }
+ROW(u8, uint8_t, s)
+ROW(u16, uint16_t, s)
+ROW(u32, uint32_t, s)
+ROW(u64, uint64_t, s)
+ROW(i8, int8_t, s)
+ROW(i16, int16_t, s)
+ROW(i32, int32_t, s)
+ROW(i64, int64_t, s)
+ROW(bool, uint8_t, (s != 0))
+#undef ROW
+
+#include "codegen/ckernels_index.h"
+#include "codegen/ckernels_rnn.h"
+
 #endif

@@ -97,6 +97,9 @@ static const char preamble[] =
     "#else\n"
     "#define TC_VB 16\n"
     "#endif\n"
+    "#if defined(TC_FOR_AARCH64) && !defined(__aarch64__)\n"
+    "#error \"compiled for neon by a compiler that is not for aarch64: CC=aarch64-linux-gnu-gcc\"\n"
+    "#endif\n"
     "#ifdef __FAST_MATH__\n"
     "#error \"compiled with -ffast-math: results would differ\"\n"
     "#endif\n\n";

@@ -1,30 +1,13 @@
 /* Writes a bound program as C (to_c.h). */
 #include "runtime/to_c.h"
 
-#include "codegen/emit.h"
+#include "codegen/cc.h"
 #include "codegen/paste.h"
-#include "runtime/frame.h"
+#include "runtime/to_c_write.h"
 
 #include <ctype.h>
-#include <math.h>
 
-typedef struct {
-    tc_exec *e;
-    frame *f;
-    bound *b;
-    const tc_to_c_options *o;
-    const char *stem;
-    tc_arena a;
-    tc_unit *unit;
-    tc_buf calls, weights;
-    int64_t *weight_at; /* by program input: offset in the weights; -1: no weight */
-    const char **field; /* by program input and, behind them, by output of the graph: name in its structure */
-    size_t scratch;
-} writer;
-
-#define T(w, ...) tc_arena_printf(&(w)->a, __VA_ARGS__)
-
-static const char *ctype_of(tc_dtype d) {
+const char *to_c_type(tc_dtype d) {
     static const char *const names[TC_DTYPE_COUNT] = {
         [TC_U8] = "uint8_t",   [TC_I8] = "int8_t",    [TC_I16] = "int16_t",  [TC_I32] = "int32_t",  [TC_I64] = "int64_t",
         [TC_U16] = "uint16_t", [TC_U32] = "uint32_t", [TC_U64] = "uint64_t", [TC_F16] = "uint16_t", [TC_F32] = "float",
@@ -43,7 +26,7 @@ static const char *identifier(writer *w, const char *s, const char *prefix) {
     for (char *c = out; *c; c++)
         if (!isascii((unsigned char)*c) || (!isalnum((unsigned char)*c) && *c != '_')) *c = '_';
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) plain &= strcmp(out, words[i]) != 0;
-    return plain ? out : T(w, "%s%s", prefix, out);
+    return plain ? out : TC_TEXT(w, "%s%s", prefix, out);
 }
 
 /* A name that no earlier field has. */
@@ -52,7 +35,7 @@ static void name_field(writer *w, int first, int at, const char *s, const char *
     for (int k = 2, again = 1; again; k++) {
         again = 0;
         for (int i = first; i < at; i++) again |= w->field[i] && !strcmp(w->field[i], name);
-        if (again) name = T(w, "%s_%d", base, k);
+        if (again) name = TC_TEXT(w, "%s_%d", base, k);
     }
     w->field[at] = name;
 }
@@ -65,14 +48,20 @@ static int program_input(const writer *w, const tc_value *v) {
     return -1;
 }
 
+static int untied(const writer *w, int input) {
+    const tc_input *all = w->e->program->inputs;
+    while (all[input].alias_of >= 0 && all[input].alias_of != input) input = all[input].alias_of;
+    return input;
+}
+
 static tc_status weight(writer *w, int input) {
     const tc_tensor *t = &w->e->state[input];
     if (w->weight_at[input] >= 0) return NULL;
     if (!t->storage) return tc_error(TC_CONTENT, "%s has no data: --weights gives it", w->e->program->inputs[input].name);
-    for (int i = 0; i < w->e->program->ninputs; i++) { /* tied weights are written once */
+    for (int i = 0; i < w->e->program->ninputs && !w->changes[input]; i++) { /* tied weights are written once */
         const tc_tensor *u = &w->e->state[i];
-        if (w->weight_at[i] < 0 || u->storage != t->storage || u->offset != t->offset || u->dtype != t->dtype || u->rank != t->rank ||
-            memcmp(u->size, t->size, sizeof *u->size * (size_t)t->rank))
+        if (w->weight_at[i] < 0 || w->changes[i] || u->storage != t->storage || u->offset != t->offset || u->dtype != t->dtype ||
+            u->rank != t->rank || memcmp(u->size, t->size, sizeof *u->size * (size_t)t->rank))
             continue;
         w->weight_at[input] = w->weight_at[i];
         return NULL;
@@ -86,41 +75,39 @@ static tc_status weight(writer *w, int input) {
     return NULL;
 }
 
-/* The address of a value's element 0, as C text. */
-static tc_status address(writer *w, int id, const char **out) {
+tc_status to_c_address(writer *w, int id, const char **out) {
     const bound *b = w->b;
     int r = b->root_of[id];
     int64_t delta = b->delta[id];
     if (r < 0) return tc_error(TC_UNSUPPORTED, "a value without memory in a C unit");
     const root *ro = &b->roots[r];
     switch (ro->kind) {
-    case ROOT_ARENA: *out = T(w, "arena + %lld", (long long)((int64_t)ro->offset + delta)); return NULL;
+    case ROOT_ARENA: *out = TC_TEXT(w, "arena + %lld", (long long)((int64_t)ro->offset + delta)); return NULL;
     case ROOT_OUTPUT:
-        *out = delta ? T(w, "(char *)out->%s + %lld", w->field[w->e->program->ninputs + ro->index], (long long)delta)
-                     : T(w, "out->%s", w->field[w->e->program->ninputs + ro->index]);
+        *out = delta ? TC_TEXT(w, "(char *)out->%s + %lld", w->field[w->e->program->ninputs + ro->index], (long long)delta)
+                     : TC_TEXT(w, "out->%s", w->field[w->e->program->ninputs + ro->index]);
         return NULL;
     case ROOT_INPUT: {
         int input = program_input(w, w->f->g->inputs[ro->index]);
         if (input < 0) return tc_error(TC_UNSUPPORTED, "an input that the program does not name");
         if (w->e->program->inputs[input].kind == TC_IN_USER) {
-            *out = delta ? T(w, "(char *)(uintptr_t)in->%s + %lld", w->field[input], (long long)delta)
-                         : T(w, "(void *)(uintptr_t)in->%s", w->field[input]);
+            *out = delta ? TC_TEXT(w, "(char *)(uintptr_t)in->%s + %lld", w->field[input], (long long)delta)
+                         : TC_TEXT(w, "(void *)(uintptr_t)in->%s", w->field[input]);
             return NULL;
         }
-        const tc_input *all = w->e->program->inputs;
-        while (all[input].alias_of >= 0 && all[input].alias_of != input) input = all[input].alias_of; /* tied */
+        input = untied(w, input);
         TC_TRY(weight(w, input));
-        *out = T(w, "weights + %lld", (long long)(w->weight_at[input] + delta));
+        *out = TC_TEXT(w, w->changes[input] ? "state + %lld" : "weights + %lld", (long long)(w->weight_at[input] + delta));
         return NULL;
     }
     default: return tc_error(TC_UNSUPPORTED, "a size that depends on data in a C unit");
     }
 }
 
-static const char *list(writer *w, const int64_t *v, int n) {
+const char *to_c_list(writer *w, const int64_t *v, int n) {
     tc_buf b = {0};
     for (int i = 0; i < n; i++) tc_buf_printf(&b, "%s%lld", i ? ", " : "", (long long)v[i]);
-    const char *s = T(w, "%s", n ? tc_buf_str(&b) : "0");
+    const char *s = TC_TEXT(w, "%s", n ? tc_buf_str(&b) : "0");
     tc_buf_free(&b);
     return s;
 }
@@ -147,10 +134,10 @@ static tc_status write_loop(writer *w, const call *c) {
     tc_buf_puts(b, "    {\n");
     for (size_t i = 0; i < l->buffers.len; i++) {
         const tc_tensor *t = &w->b->t[c->id[i]];
-        tc_buf_printf(b, "        static const int64_t size%zu[] = {%s}, stride%zu[] = {%s};\n", i, list(w, t->size, t->rank), i,
-                      list(w, t->stride, t->rank));
+        tc_buf_printf(b, "        static const int64_t size%zu[] = {%s}, stride%zu[] = {%s};\n", i, to_c_list(w, t->size, t->rank), i,
+                      to_c_list(w, t->stride, t->rank));
     }
-    tc_buf_printf(b, "        static const int64_t extents[] = {%s};\n", list(w, extents, l->naxes));
+    tc_buf_printf(b, "        static const int64_t extents[] = {%s};\n", to_c_list(w, extents, l->naxes));
     tc_buf_puts(b, "        static const tc_abi_number numbers[] = {");
     for (int i = 0; i < d.nnumbers; i++) {
         tc_symvalue v;
@@ -161,7 +148,7 @@ static tc_status write_loop(writer *w, const call *c) {
     tc_buf_puts(b, "{.i = 0}};\n        const tc_abi_buffer buffers[] = {\n");
     for (size_t i = 0; i < l->buffers.len; i++) {
         const char *at;
-        TC_TRY(address(w, c->id[i], &at));
+        TC_TRY(to_c_address(w, c->id[i], &at));
         tc_buf_printf(b, "            {%s, size%zu, stride%zu}, /* ", at, i, i);
         tc_emit_comment(b, l->buffers.data[i].value && l->buffers.data[i].value->name ? l->buffers.data[i].value->name : "");
         tc_buf_puts(b, " */\n");
@@ -174,167 +161,9 @@ static tc_status write_loop(writer *w, const call *c) {
 
 static tc_status write_copy(writer *w, const tc_tensor *to, const char *to_at, const tc_tensor *from, const char *from_at) {
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_copies c = {%d, %zu, {%s}, {%s}, {%s}};\n        tc_c_copy(&c, %s, %s);\n    }\n",
-                  from->rank, tc_dtype_size(from->dtype), list(w, from->size, from->rank), list(w, to->stride, to->rank),
-                  list(w, from->stride, from->rank), to_at, from_at);
+                  from->rank, tc_dtype_size(from->dtype), to_c_list(w, from->size, from->rank), to_c_list(w, to->stride, to->rank),
+                  to_c_list(w, from->stride, from->rank), to_at, from_at);
     return NULL;
-}
-
-/* ---- kernels ---- */
-typedef struct {
-    const tc_tensor *t;
-    const char *at;
-} operand;
-
-static tc_status tensor_arg(writer *w, const kernel_call *k, int i, operand *out) {
-    const tc_karg *a = &k->args[i];
-    *out = (operand){NULL, "NULL"};
-    if (a->kind != TC_K_TENSOR) return NULL;
-    out->t = a->tensor;
-    return address(w, (int)(a->tensor - w->b->t), &out->at);
-}
-
-static int64_t step(const tc_tensor *t, int from_right) {
-    int d = t->rank - 1 - from_right;
-    return d >= 0 && t->size[d] != 1 ? t->stride[d] : 0;
-}
-
-/* The matrix products: which dimensions of the operands are batch, rows and columns. */
-static tc_status write_product(writer *w, const call *c, const char *kind) {
-    const kernel_call *k = c->kernel;
-    bool first = !strncmp(kind, "add", 3) || !strcmp(kind, "baddbmm"), linear = !strcmp(kind, "linear");
-    operand a, b, add = {NULL, "NULL"}, o = {&k->outs[0], NULL};
-    TC_TRY(tensor_arg(w, k, first, &a));
-    TC_TRY(tensor_arg(w, k, first + 1, &b));
-    TC_TRY(address(w, k->out_id[0], &o.at));
-    double alpha = 1, beta = 1;
-    if (first) {
-        beta = tc_k_float(&(tc_kcall){.args = k->args}, 3), alpha = tc_k_float(&(tc_kcall){.args = k->args}, 4);
-        if (beta != 0) TC_TRY(tensor_arg(w, k, 0, &add));
-    } else if (linear && c->group->node->nargs > 2) TC_TRY(tensor_arg(w, k, 2, &add));
-    if (a.t->dtype != TC_F32 && a.t->dtype != TC_F64) return tc_error(TC_UNSUPPORTED, "a matrix product of %s as C", tc_dtypes[a.t->dtype].torch);
-    int64_t batch = 1, m = 1, n = 1, kk, as[3] = {0}, bs[3] = {0}, ds[3] = {0};
-    if (linear) {
-        for (int i = 0; i + 1 < a.t->rank; i++) m *= a.t->size[i];
-        kk = a.t->size[a.t->rank - 1], n = b.t->rank == 1 ? 1 : b.t->size[0];
-        as[1] = kk, as[2] = 1, bs[1] = 1, bs[2] = kk;
-    } else {
-        bool vector = b.t->rank == 1, dot = a.t->rank == 1;
-        kk = a.t->size[a.t->rank - 1];
-        if (!dot) m = a.t->size[a.t->rank - 2];
-        if (!vector) n = b.t->size[b.t->rank - 1];
-        if (a.t->rank == 3) batch = a.t->size[0], as[0] = step(a.t, 2), bs[0] = step(b.t, 2);
-        as[1] = dot ? 0 : step(a.t, 1), as[2] = step(a.t, 0);
-        bs[1] = vector ? step(b.t, 0) : step(b.t, 1), bs[2] = vector ? 0 : step(b.t, 0);
-    }
-    if (add.t) ds[0] = step(add.t, 2), ds[1] = step(add.t, 1), ds[2] = step(add.t, 0);
-    if (add.t && !strcmp(kind, "addmv")) ds[0] = 0, ds[1] = step(add.t, 0), ds[2] = 0;
-    const char *S = tc_dtypes[a.t->dtype].name, *ty = ctype_of(a.t->dtype);
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_product p = {%lld, %lld, %lld, %lld, %s, %s, %s, %a, %a};\n", (long long)batch,
-                  (long long)m, (long long)n, (long long)kk, list(w, as, 3), list(w, bs, 3), list(w, ds, 3), alpha, beta);
-    tc_buf_printf(&w->calls, "        tc_c_product_%s(&p, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", S, ty, a.at,
-                  ty, b.at, ty, add.at, ty, o.at);
-    return NULL;
-}
-
-static tc_status write_convolution(writer *w, const call *c, const char *kind) {
-    const kernel_call *k = c->kernel;
-    const tc_kcall kc = {.args = k->args};
-    operand x, wt, bias, o = {&k->outs[0], NULL};
-    (void)kind;
-    TC_TRY(tensor_arg(w, k, 0, &x));
-    TC_TRY(tensor_arg(w, k, 1, &wt));
-    TC_TRY(tensor_arg(w, k, 2, &bias));
-    TC_TRY(address(w, k->out_id[0], &o.at));
-    if (x.t->dtype != TC_F32 && x.t->dtype != TC_F64) return tc_error(TC_UNSUPPORTED, "a convolution of %s as C", tc_dtypes[x.t->dtype].torch);
-    bool transposed = tc_k_bool(&kc, 6);
-    int64_t groups = tc_k_int(&kc, 8), geo[6][3], taps = 1, cin = x.t->size[1] / groups, cout = transposed ? wt.t->size[1] : wt.t->size[0] / groups;
-    int dims = x.t->rank - 2;
-    for (int d = 0; d < 3; d++) {
-        int i = d - (3 - dims);
-        geo[0][d] = i < 0 ? 1 : x.t->size[2 + i], geo[1][d] = i < 0 ? 1 : o.t->size[2 + i], geo[2][d] = i < 0 ? 1 : wt.t->size[2 + i];
-        for (int v = 0; v < 3; v++) geo[3 + v][d] = i < 0 ? v != 1 : k->args[3 + v].ints[k->args[3 + v].n == 1 ? 0 : i];
-        taps *= geo[2][d];
-    }
-    if ((taps * cin + 255) / 256 > 512) return tc_error(TC_UNSUPPORTED, "a convolution over %lld terms as C", (long long)(taps * cin));
-    int64_t row = wt.t->size[1] * taps;
-    const char *S = tc_dtypes[x.t->dtype].name, *ty = ctype_of(x.t->dtype);
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_conv g = {%lld, %lld, %lld, %lld, ", (long long)x.t->size[0], (long long)groups,
-                  (long long)cin, (long long)cout);
-    for (int v = 0; v < 6; v++) tc_buf_printf(&w->calls, "{%s}, ", list(w, geo[v], 3));
-    tc_buf_printf(&w->calls, "%lld, %lld, %lld, %d};\n", (long long)(wt.t->size[0] / groups * row), (long long)(transposed ? taps : row),
-                  (long long)(transposed ? row : taps), transposed);
-    tc_buf_printf(&w->calls, "        tc_c_conv_%s(&g, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", S, ty, x.at, ty,
-                  wt.at, ty, bias.at, ty, o.at);
-    return NULL;
-}
-
-typedef struct {
-    const tc_value *v;
-    bool found;
-} search;
-static void look(void *ctx, tc_value **place) {
-    search *s = ctx;
-    s->found = s->found || *place == s->v;
-}
-static bool is_used(const tc_graph *g, const tc_value *v) {
-    search s = {v, false};
-    for (tc_node *n = g->first; n; n = n->next) tc_node_each_input(n, look, &s);
-    for (int i = 0; i < g->noutputs; i++) s.found = s.found || g->outputs[i] == v;
-    return s.found;
-}
-
-/* query, key, value, dropout_p, is_causal, attn_mask, scale -> output, logsumexp, which nobody may ask for */
-static tc_status write_attention(writer *w, const call *c, const char *kind) {
-    const kernel_call *k = c->kernel;
-    const tc_kcall kc = {.args = k->args, .nargs = c->group->node->nargs};
-    operand x[4];
-    const char *o;
-    (void)kind;
-    for (int i = 0; i < 4; i++) TC_TRY(tensor_arg(w, k, i < 3 ? i : 5, &x[i]));
-    TC_TRY(address(w, k->out_id[0], &o));
-    if (is_used(w->f->g, c->group->node->outs[1])) return tc_error(TC_UNSUPPORTED, "the logsumexp of attention as C");
-    const tc_tensor *q = x[0].t, *key = x[1].t, *v = x[2].t;
-    int r = q->rank;
-    int64_t d = q->size[r - 1], dv = v->size[r - 1], st[4][4] = {{0}}, h = r == 4 ? q->size[1] : 1;
-    if (q->dtype != TC_F32 && q->dtype != TC_F64) return tc_error(TC_UNSUPPORTED, "attention of %s as C", tc_dtypes[q->dtype].torch);
-    if (d > 256 || dv > 256 || tc_k_float(&kc, 3) != 0)
-        return tc_error(TC_UNSUPPORTED, "attention with more than 256 elements a head, or dropout, as C");
-    for (int t = 0; t < 3; t++)
-        for (int i = 0; i < r; i++) st[t][r == 3 && i == 0 ? 0 : 4 - r + i] = x[t].t->stride[i];
-    for (int i = 0; x[3].t && i < 4; i++) st[3][3 - i] = step(x[3].t, i);
-    if (x[3].t && r == 3) st[3][0] = st[3][1], st[3][1] = 0;
-    double scale = tc_k_given(&kc, 6) ? tc_k_float(&kc, 6) : 1 / sqrt((double)d);
-    int64_t sizes[7] = {r >= 3 ? q->size[0] : 1, h, r == 4 && key->size[1] ? h / key->size[1] : 1, q->size[r - 2], key->size[r - 2], d, dv};
-    const char *S = tc_dtypes[q->dtype].name, *ty = ctype_of(q->dtype);
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a};\n", list(w, sizes, 7),
-                  list(w, st[0], 4), list(w, st[1], 4), list(w, st[2], 4), list(w, st[3], 4), tc_k_bool(&kc, 4), x[3].t && x[3].t->dtype == TC_BOOL,
-                  scale);
-    tc_buf_printf(&w->calls, "        tc_c_attention_%s(&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s));\n    }\n", S, ty,
-                  x[0].at, ty, x[1].at, ty, x[2].at, x[3].at, ty, o);
-    return NULL;
-}
-
-static const struct {
-    const char *kernel;
-    tc_status (*write)(writer *w, const call *c, const char *kind);
-} kernels[] = {
-    {"mm", write_product},
-    {"bmm", write_product},
-    {"addmm", write_product},
-    {"baddbmm", write_product},
-    {"addmv", write_product},
-    {"mv", write_product},
-    {"dot", write_product},
-    {"linear", write_product},
-    {"convolution", write_convolution},
-    {"flash_attention", write_attention},
-};
-
-static tc_status write_kernel(writer *w, const call *c) {
-    const char *name = c->group->node->op->kernel->name;
-    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-        if (!strcmp(kernels[i].kernel, name)) return kernels[i].write(w, c, name);
-    return tc_error(TC_UNSUPPORTED, "%s as C", tc_op_name(c->group->node->op));
 }
 
 static tc_status write_call(writer *w, const call *c) {
@@ -346,12 +175,12 @@ static tc_status write_call(writer *w, const call *c) {
     }
     switch (c->kind) {
     case CALL_LOOP: return write_loop(w, c);
-    case CALL_KERNEL: return write_kernel(w, c);
+    case CALL_KERNEL: return to_c_kernel(w, c);
     case CALL_COPY: {
         const tc_tensor *t = c->copy[0].storage ? &c->copy[0] : &w->b->t[c->id[0]];
         int root_id = w->b->root_of[c->id[0]];
-        TC_TRY(address(w, c->copy[0].storage ? root_id : c->id[0], &to));
-        TC_TRY(address(w, c->id[1], &from));
+        TC_TRY(to_c_address(w, c->copy[0].storage ? root_id : c->id[0], &to));
+        TC_TRY(to_c_address(w, c->id[1], &from));
         return write_copy(w, t, to, &w->b->t[c->id[1]], from);
     }
     default: return tc_error(TC_UNSUPPORTED, "control flow and sizes that depend on data in a C unit");
@@ -359,58 +188,57 @@ static tc_status write_call(writer *w, const call *c) {
 }
 
 /* ---- the two files ---- */
-static void write_field(writer *w, tc_buf *h, const char *field, const tc_tensor *t, const char *qualifier) {
+static void write_field(tc_buf *h, const char *field, const tc_tensor *t, const char *qualifier, const char *note) {
     tc_buf type = {0};
     tc_tensor_print_type(&type, t);
-    tc_buf_printf(h, "    %s%s *%s; /* %s, contiguous */\n", qualifier, ctype_of(t->dtype), field, tc_buf_str(&type));
+    tc_buf_printf(h, "    %s%s *%s; /* %s, contiguous%s */\n", qualifier, to_c_type(t->dtype), field, tc_buf_str(&type), note);
     tc_buf_free(&type);
-    (void)w;
 }
+
+static size_t arena_bytes(const writer *w) { return w->b->arena_bytes + w->scratch + w->late + 64; }
 
 static void write_header(writer *w, tc_buf *h) {
     const tc_program *p = w->e->program;
     const char *s = w->stem;
     tc_buf_puts(h, "/* Made by ");
     tc_emit_comment(h, w->o->made_by);
-    tc_buf_printf(h,
-                  ". %s_run computes the program for the sizes below: no allocation, no state, libc and libm only.\n"
-                  " * Returns 0; 1: an index was out of bounds; 2: compiled with flags that change results (see %s.c). */\n",
-                  s, s);
+    tc_buf_printf(
+        h,
+        ". %s_run computes the program for the sizes below: no allocation, no state of its own, libc and libm only.\n"
+        " * Any number of threads may call it, each with memory of its own for results, arena and state; weights are only read, so that other\n"
+        " * weights may stand at another address for the next call.\n"
+        " * Returns 0; 1: an index was out of bounds; 2: compiled with flags that change results (see %s.c); 3: this processor lacks the\n"
+        " * instructions that it was compiled for. */\n",
+        s, w->file);
     tc_buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", s, s);
-    tc_buf_printf(h, "#define %s_ARENA_BYTES %zu /* intermediate results; the caller's memory, 64-byte aligned */\n", s,
-                  w->b->arena_bytes + w->scratch + 64);
-    tc_buf_printf(h, "#define %s_WEIGHTS_BYTES %zu\n\n", s, w->weights.len);
+    tc_buf_printf(h, "#define %s_ARENA_BYTES %zu /* intermediate results; the caller's memory, 64-byte aligned */\n", s, arena_bytes(w));
+    tc_buf_printf(h, "#define %s_WEIGHTS_BYTES %zu\n", s, w->weights.len);
+    if (w->state_bytes) tc_buf_printf(h, "#define %s_STATE_BYTES %zu\n", s, w->state_bytes);
+    tc_buf_putc(h, '\n');
     tc_buf_puts(h, "typedef struct {\n");
     int n = 0;
     for (int i = 0; i < p->ninputs; i++)
-        if (w->field[i]) write_field(w, h, w->field[i], &w->b->t[p->inputs[i].value->id], "const "), n++;
+        if (w->field[i]) {
+            bool changes = w->changes[i];
+            write_field(h, w->field[i], &w->b->t[p->inputs[i].value->id], changes ? "" : "const ", changes ? "; a run changes it" : ""), n++;
+        }
+    if (w->state_bytes)
+        tc_buf_printf(h, "    void *state; /* %s_STATE_BYTES, 64-byte aligned: what a run changes; begins as the first bytes of the weights */\n", s),
+            n++;
     if (!n) tc_buf_puts(h, "    char none;\n");
     tc_buf_printf(h, "} %s_inputs;\ntypedef struct {\n", s);
     n = 0;
     for (int i = 0; i < w->f->g->noutputs; i++)
-        if (w->field[p->ninputs + i]) write_field(w, h, w->field[p->ninputs + i], &w->b->t[w->f->g->outputs[i]->id], ""), n++;
+        if (w->field[p->ninputs + i]) write_field(h, w->field[p->ninputs + i], &w->b->t[w->f->g->outputs[i]->id], "", ""), n++;
     if (!n) tc_buf_puts(h, "    char none;\n");
     tc_buf_printf(h, "} %s_outputs;\n\n", s);
-    if (w->o->weights_inside || w->o->weights_path) tc_buf_printf(h, "extern const unsigned char *const %s_weights; /* of %s.c */\n", s, s);
-    else tc_buf_printf(h, "/* weights: the bytes of %s.weights, 64-byte aligned */\n", s);
+    if (w->o->weights_inside || w->o->weights_path) tc_buf_printf(h, "extern const unsigned char *const %s_weights; /* of %s.c */\n", s, w->file);
+    else tc_buf_printf(h, "/* weights: the bytes of %s.weights, 64-byte aligned */\n", w->file);
     tc_buf_printf(h, "int %s_run(const void *weights, const %s_inputs *in, const %s_outputs *out, void *arena);\n\n#endif\n", s, s, s);
 }
 
-static void write_unit(writer *w, tc_buf *c) {
+static void write_weights(writer *w, tc_buf *c) {
     const char *s = w->stem;
-    tc_buf_puts(c, "/* Made by ");
-    tc_emit_comment(c, w->o->made_by);
-    tc_buf_printf(c, ". Compile with: cc -std=c11 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -c %s.c */\n", s);
-    if (!w->o->joined) tc_buf_printf(c, "#include \"%s.h\"\n\n", s);
-    else {
-        tc_buf_puts(c, "#pragma GCC visibility push(default)\n");
-        write_header(w, c);
-        tc_buf_puts(c, "#pragma GCC visibility pop\n\n");
-    }
-    if (w->o->filter) tc_buf_puts(c, tc_filter_text);
-    tc_buf_puts(c, tc_abi_text);
-    tc_buf_putc(c, '\n');
-    tc_unit_body(w->unit, tc_buf_str(&w->calls), c);
     if (w->o->weights_inside) {
         tc_buf_printf(c, "static const union { uint32_t word[%zu]; double align[1]; } weight_words __attribute__((aligned(64))) = {{",
                       w->weights.len / 4 + 1);
@@ -427,15 +255,88 @@ static void write_unit(writer *w, tc_buf *c) {
                       "extern const unsigned char %s_weight_bytes[] __attribute__((visibility(\"hidden\")));\n"
                       "const unsigned char *const %s_weights = %s_weight_bytes;\n\n",
                       s, w->o->weights_path, s, s, s);
-    tc_buf_printf(c, "int %s_run(const void *weights_, const %s_inputs *in, const %s_outputs *out, void *arena_) {\n", s, s, s);
-    tc_buf_puts(c, "    char *const weights = (char *)(uintptr_t)weights_, *const arena = (char *)arena_;\n");
+}
+
+/* Whether the processor has what the compiler's flags for `isa` ask for, as a C condition: "1" where nothing is asked. */
+static void write_condition(tc_buf *c, const char *isa) {
+    const char *flag = tc_cc_isa_flags(isa);
+    int n = 0;
+    for (flag = flag ? strstr(flag, "-m") : NULL; flag; flag = strstr(flag + 2, "-m")) {
+        size_t len = strcspn(flag, " ");
+        if (memchr(flag, '=', len) || !strncmp(flag, "-mf16c", len)) continue; /* f16c: every processor with avx2 has it, and clang has no word */
+        tc_buf_printf(c, "%s__builtin_cpu_supports(\"%.*s\")", n++ ? " && " : "", (int)len - 2, flag + 2);
+    }
+    if (!n) tc_buf_puts(c, "1");
+}
+
+static void write_signature(writer *w, tc_buf *c, const char *name) {
+    tc_buf_printf(c, "int %s(const void *weights_, const %s_inputs *in, const %s_outputs *out, void *arena_)", name, w->stem, w->stem);
+}
+
+static void write_run(writer *w, tc_buf *c) {
+    write_signature(w, c, TC_TEXT(w, "%s_run", w->stem));
+    tc_buf_puts(c, " {\n    char *const weights = (char *)(uintptr_t)weights_, *const arena = (char *)arena_;\n");
+    if (w->state_bytes) tc_buf_puts(c, "    char *const state = (char *)in->state;\n");
     tc_buf_printf(c, "    char *const scratch = arena + %zu;\n    tc_abi_fault fault = {0};\n", w->b->arena_bytes);
+    if (w->late) tc_buf_printf(c, "    char *const kept = arena + %zu;\n", w->b->arena_bytes + w->scratch);
+    if (w->o->joined && w->o->ntargets == 1) {
+        tc_buf_puts(c, "#if defined(__x86_64__)\n    if (!(");
+        write_condition(c, w->o->targets[0]);
+        tc_buf_puts(c, ")) return 3;\n#endif\n");
+    }
     tc_buf_puts(c, "    volatile float one = 0x1.001p0f;\n"
                    "    const float x = one, rest = x * x - 0x1.002p0f; /* 0 when the product is rounded: contraction is off */\n"
                    "    if (rest != 0) return 2;\n"
                    "    (void)weights, (void)in, (void)out, (void)arena, (void)scratch;\n");
     tc_buf_append(c, tc_buf_str(&w->calls), w->calls.len);
     tc_buf_puts(c, "    return fault.set;\n}\n");
+}
+
+/* Of several instruction sets, compiled one by one (codegen/cc.h), the first that this processor has: the best ones come first. */
+static void write_choice(writer *w, tc_buf *c) {
+    for (int i = 0; i < w->o->ntargets; i++) {
+        write_signature(w, c, TC_TEXT(w, "%s_run_%s", w->stem, w->o->targets[i]));
+        tc_buf_puts(c, ";\n");
+    }
+    write_signature(w, c, TC_TEXT(w, "%s_run", w->stem));
+    tc_buf_puts(c, " {\n#if defined(__x86_64__)\n    __builtin_cpu_init();\n#endif\n");
+    for (int i = 0; i < w->o->ntargets; i++) {
+        tc_buf_puts(c, "    if (");
+        write_condition(c, w->o->targets[i]);
+        tc_buf_printf(c, ") return %s_run_%s(weights_, in, out, arena_);\n", w->stem, w->o->targets[i]);
+    }
+    tc_buf_puts(c, "    return 3;\n}\n");
+}
+
+static void write_unit(writer *w, tc_buf *c) {
+    const char *s = w->stem;
+    bool several = w->o->joined && w->o->ntargets > 1;
+    tc_buf_puts(c, "/* Made by ");
+    tc_emit_comment(c, w->o->made_by);
+    tc_buf_printf(c, ". Compile with: cc -std=c11 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -c %s.c */\n", w->file);
+    if (several) /* with TC_TARGET: the code for one instruction set; without: the choice among them and the rest */
+        tc_buf_printf(c,
+                      "#ifdef TC_TARGET\n#define TC_JOIN_(a, b) a##b\n#define TC_JOIN(a, b) TC_JOIN_(a, b)\n#define %s_run TC_JOIN(%s_run_, "
+                      "TC_TARGET)\n#pragma GCC visibility push(hidden)\n#else\n#pragma GCC visibility push(default)\n#endif\n",
+                      s, s);
+    else if (w->o->joined) tc_buf_puts(c, "#pragma GCC visibility push(default)\n");
+    if (w->o->joined) write_header(w, c);
+    else tc_buf_printf(c, "#include \"%s.h\"\n\n", w->file);
+    if (w->o->joined) tc_buf_puts(c, "#pragma GCC visibility pop\n\n");
+    if (w->o->filter) tc_buf_puts(c, several ? "#ifndef TC_TARGET\n" : "");
+    if (w->o->filter) tc_buf_puts(c, tc_filter_text);
+    if (w->o->filter) tc_buf_puts(c, several ? "#endif\n" : "");
+    if (several) tc_buf_puts(c, "#ifdef TC_TARGET\n");
+    tc_buf_puts(c, tc_abi_text);
+    tc_buf_putc(c, '\n');
+    tc_unit_body(w->unit, tc_buf_str(&w->calls), c);
+    if (!several) write_weights(w, c);
+    write_run(w, c);
+    if (!several) return;
+    tc_buf_puts(c, "#else\n");
+    write_weights(w, c);
+    write_choice(w, c);
+    tc_buf_puts(c, "#endif\n");
 }
 
 /* ---- the filter ---- */
@@ -470,51 +371,101 @@ static tc_status write_filter(writer *w, tc_buf *c) {
             tc_buf_printf(&fields, "    made.%s = out[%d].data;\n", w->field[p->ninputs + i], k++);
         }
     tc_buf_printf(c, "%sstatic const char *filter_name(void) { return \"%s\"; }\n", end, m);
-    tc_buf_printf(c, "static size_t filter_arena(void) { return %s_ARENA_BYTES; }\n", m);
+    if (w->state_bytes) tc_buf_printf(c, "static size_t filter_arena(void) { return %s_ARENA_BYTES + %s_STATE_BYTES + 64; }\n", m, m);
+    else tc_buf_printf(c, "static size_t filter_arena(void) { return %s_ARENA_BYTES; }\n", m);
     tc_buf_printf(
         c, "static int filter_run(filter_port *in, filter_port *out, void *arena) {\n    %s_inputs given = {0};\n    %s_outputs made = {0};\n", m, m);
+    if (w->state_bytes) /* behind the arena, from record to record */
+        tc_buf_printf(c,
+                      "    static void *state;\n    if (!state) state = memcpy((char *)arena + (%s_ARENA_BYTES + 63) / 64 * 64, %s_weights, "
+                      "%s_STATE_BYTES);\n    given.state = state;\n",
+                      m, m, m);
     tc_buf_append(c, tc_buf_str(&fields), fields.len);
     tc_buf_printf(c, "    (void)in, (void)out;\n    return %s_run(%s_weights, &given, &made, arena);\n}\n", m, m);
     tc_buf_free(&fields);
     return s;
 }
 
-static tc_status write_all(writer *w, tc_buf *c, tc_buf *h) {
+/* Names of the fields, and what a run changes. What it changes of the weights is written first, so that it is one piece. */
+static tc_status prepare(writer *w) {
     const tc_program *p = w->e->program;
-    for (int i = 0; i < w->f->g->noutputs; i++)
-        if (w->f->target[i] >= 0) return tc_error(TC_UNSUPPORTED, "a program that changes %s as C", w->f->g->inputs[w->f->target[i]]->name);
+    const frame *f = w->f;
+    for (int i = 0; i < p->ninputs; i++) w->weight_at[i] = -1;
+    for (int o = 0; o < f->g->noutputs; o++)
+        if (f->target[o] >= 0) {
+            int input = program_input(w, f->g->inputs[f->target[o]]);
+            if (input < 0) return tc_error(TC_UNSUPPORTED, "a program that changes what it does not name, as C");
+            w->changes[untied(w, input)] = true;
+        }
     for (int i = 0; i < p->ninputs; i++) {
-        w->weight_at[i] = -1;
+        if (w->changes[i] && p->inputs[i].kind != TC_IN_USER) TC_TRY(weight(w, i));
         if (p->inputs[i].kind == TC_IN_USER && p->inputs[i].value && p->inputs[i].value->kind == TC_V_TENSOR)
             name_field(w, 0, i, p->inputs[i].name, "in_");
     }
-    for (int i = 0, k = 0; i < p->noutputs && k < w->f->g->noutputs;
-         i++) { /* the graph's outputs are those of the program that have a value, in order */
+    w->state_bytes = w->weights.len;
+    for (int i = 0, k = 0; i < p->noutputs && k < f->g->noutputs; i++) { /* the graph's outputs are those of the program with a value, in order */
         if (!p->outputs[i].value) continue;
-        if (p->outputs[i].value->kind == TC_V_TENSOR) name_field(w, p->ninputs, p->ninputs + k, p->outputs[i].name, "out_");
+        if (p->outputs[i].value->kind == TC_V_TENSOR && f->target[k] < 0) name_field(w, p->ninputs, p->ninputs + k, p->outputs[i].name, "out_");
         k++;
     }
+    return NULL;
+}
+
+/* Results that lie elsewhere, then what the run changes and could not change in place; what reads an input that another of these writes is
+ * kept aside before. */
+static tc_status write_end(writer *w) {
+    const tc_program *p = w->e->program;
+    const frame *f = w->f;
+    const char *from, *to;
+    const char **aside = TC_NEWN(&w->a, const char *, w->b->end_copies.len + 1);
+    for (int step = 0; step < 3; step++) /* results; kept aside; changes */
+        for (size_t i = 0; i < w->b->end_copies.len; i++) {
+            int o = w->b->end_copies.data[i], id = (int)f->g->outputs[o]->id;
+            bool change = f->target[o] >= 0;
+            if (change != (step > 0)) continue;
+            tc_tensor dense = w->b->t[id];
+            tc_contiguous_strides(dense.rank, dense.size, dense.stride);
+            TC_TRY(to_c_address(w, id, &from));
+            if (step == 0) {
+                TC_TRY(write_copy(w, &dense, TC_TEXT(w, "out->%s", w->field[p->ninputs + o]), &w->b->t[id], from));
+            } else if (step == 1) {
+                if (w->b->roots[w->b->root_of[id]].kind != ROOT_INPUT) continue;
+                aside[i] = TC_TEXT(w, "kept + %zu", w->late);
+                w->late += (tc_tensor_bytes(&dense) + 63) / 64 * 64;
+                TC_TRY(write_copy(w, &dense, aside[i], &w->b->t[id], from));
+            } else {
+                int target = (int)f->g->inputs[f->target[o]]->id;
+                TC_TRY(to_c_address(w, target, &to));
+                TC_TRY(write_copy(w, &w->b->t[target], to, aside[i] ? &dense : &w->b->t[id], aside[i] ? aside[i] : from));
+            }
+        }
+    return NULL;
+}
+
+static tc_status write_all(writer *w, tc_buf *c, tc_buf *h) {
+    TC_TRY(prepare(w));
     for (size_t i = 0; i < w->b->calls.len; i++) {
         const call *k = &w->b->calls.data[i];
         TC_TRY(write_call(w, k), "%s", k->group && k->group->node->name ? k->group->node->name : "copy");
     }
-    for (size_t i = 0; i < w->b->end_copies.len; i++) {
-        int o = w->b->end_copies.data[i], id = (int)w->f->g->outputs[o]->id;
-        const char *from;
-        tc_tensor to = w->b->t[id];
-        tc_contiguous_strides(to.rank, to.size, to.stride);
-        TC_TRY(address(w, id, &from));
-        TC_TRY(write_copy(w, &to, T(w, "out->%s", w->field[p->ninputs + o]), &w->b->t[id], from));
-    }
+    TC_TRY(write_end(w));
     write_header(w, h);
     write_unit(w, c);
-    return w->o->filter ? write_filter(w, c) : NULL;
+    if (!w->o->filter) return NULL;
+    bool several = w->o->ntargets > 1;
+    if (several) tc_buf_puts(c, "#ifndef TC_TARGET\n");
+    tc_status s = write_filter(w, c);
+    if (several) tc_buf_puts(c, "#endif\n");
+    return s;
 }
 
 tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const tc_to_c_options *o, tc_buf *out_c, tc_buf *out_h,
                        tc_buf *out_weights) {
     writer w = {.e = e, .f = e->main, .o = o};
-    w.stem = identifier(&w, o->stem, "m_");
+    if (strpbrk(o->stem, "\"\\\n\r")) return tc_error(TC_USAGE, "a file name with a quote, a backslash or a line break cannot stand in C");
+    w.stem = identifier(&w, o->prefix ? o->prefix : o->stem, "m_");
+    w.file = o->stem;
+    w.changes = TC_NEWN(&w.a, bool, (size_t)e->program->ninputs + 1);
     w.unit = tc_unit_create(&(tc_unit_options){.made_by = o->made_by});
     w.weight_at = TC_NEWN(&w.a, int64_t, (size_t)e->program->ninputs + 1);
     w.field = TC_NEWN(&w.a, const char *, (size_t)(e->program->ninputs + e->program->graph->noutputs) + 1);

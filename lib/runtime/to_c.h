@@ -12,12 +12,15 @@
 #include "runtime/runtime.h"
 
 typedef struct {
-    const char *stem; /* name of the functions: an identifier is made of it */
+    const char *stem;   /* of the files; the names of functions begin with it unless there is a prefix: an identifier is made of it */
+    const char *prefix; /* or NULL */
     const char *made_by;
-    bool weights_inside;      /* as an array in the .c; else STEM_run's caller maps the file of weights */
-    bool joined;              /* one text */
-    bool filter;              /* joined, with the main function of codegen/filter.h */
-    const char *weights_path; /* joined: a file that the assembler takes the weights from (out_weights are to be written there); NULL: as above */
+    bool weights_inside;        /* as an array in the .c; else STEM_run's caller maps the file of weights */
+    bool joined;                /* one text */
+    bool filter;                /* joined, with the main function of codegen/filter.h */
+    const char *weights_path;   /* joined: a file that the assembler takes the weights from (out_weights are to be written there); NULL: as above */
+    const char *const *targets; /* joined: instruction sets that the text will be compiled for, one after another (codegen/cc.h) */
+    int ntargets;
 } tc_to_c_options;
 
 /* vars: values of the program's symbols, by index (those of sizes must be bound). weights: the bytes that STEM_run is given, 64-byte aligned

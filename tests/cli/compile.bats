@@ -78,13 +78,31 @@ fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
     [ -e started ]
 }
 
-@test "a compiler that fails is exit 1 with its log" {
+@test "a compiler that fails costs the code of a program, with a warning; a library or filter is exit 1" {
     printf '#!/bin/sh\necho "disk on fire" >&2\nexit 3\n' >badcc
     chmod +x badcc
-    fails 1 "failed (exit 3); its log: " tc-compile "$mlp" --cc "$PWD/badcc" -o x.pt2
-    [[ "$stderr" == *"disk on fire"* ]]
-    [ ! -e x.pt2 ]
-    fails 1 "no-such-cc: no such compiler" tc-compile "$mlp" --cc no-such-cc -o x.pt2
+    tc-run "$mlp" --input x=3x16xf32=1 -o want.npy
+    fails 0 "failed (exit 3); its log: " tc-compile "$mlp" --cc "$PWD/badcc" -o x.pt2
+    [[ "$stderr" == *"warning: no code for "*"disk on fire"* ]]
+    tc-run x.pt2 --input x=3x16xf32=1 --expect @want.npy
+    fails 5 "no compiled code" tc-run x.pt2 --input x=3x16xf32=1 --stance=fail_on_recompile
+    fails 0 "no-such-cc: no such compiler" tc-compile "$mlp" --cc no-such-cc -o y.pt2
+    for form in so a o exe; do
+        fails 1 "failed (exit 3); its log: " tc-compile "$mlp" --cc "$PWD/badcc" --dim s77=1 --to $form -o x.$form
+        [ ! -e x.$form ]
+    done
+}
+
+@test "the compiler has limits of time and memory" {
+    printf '#!/bin/sh\nexec sleep 60\n' >slowcc
+    printf '#!/bin/sh\nsleep 0.2\nulimit -v >%s/space\nulimit -t >%s/time\nexec cc "$@"\n' "$PWD" "$PWD" >askcc
+    chmod +x slowcc askcc
+    SECONDS=0
+    TC_CC_SECONDS=1 fails 1 "was stopped after 1 seconds" tc-compile "$mlp" --cc "$PWD/slowcc" -o x.so --dim s77=1
+    [ $SECONDS -lt 20 ]
+    TC_CC_SECONDS=77 TC_CC_MEMORY=2000 tc-compile "$mlp" --cc "$PWD/askcc" -o x.so --dim s77=1
+    [ "$(cat space)" -eq 2048000 ]
+    [ "$(cat time)" -eq 77 ]
 }
 
 @test "usage errors name what does not fit" {
@@ -218,8 +236,15 @@ PY
     done
 }
 
-@test "--dump keeps the C, the command and the log" {
+@test "--dump keeps graph, groups, loops, C, the command and the log" {
     tc-compile "$mlp" --dump=kept -o mlp.pt2
+    grep -q '= aten.linear.default(' kept/model.graph
+    grep -q '= aten\.' kept/model.planned
+    grep -q 'groups of ' kept/model.groups
+    grep -q '%0 = load f32 ' kept/model.loops
+    for name in $(sed -n 's/^# loop [0-9]*: \([^,]*\), computing .*/\1/p' kept/model.loops); do grep -q "static void $name(" kept/groups.c; done
+    tc-compile "$mlp" --dump=c --to c -o net --dim s77=2
+    cmp c/model.graph kept/model.graph
     grep -q 'tc_abi_module_1' kept/groups.c
     grep -q -- '-ffp-contract=off' kept/command
     [ -e kept/cc.log ]

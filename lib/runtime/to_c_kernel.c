@@ -1,0 +1,256 @@
+/* Calls of kernels as C: products, convolution, attention, recurrent layers (ckernels.h has their text). 16- and 8-bit floats are widened into
+ * scratch before the call and rounded after it, as the kernels of lib/kernel do it. */
+#include "runtime/to_c_write.h"
+
+#include <math.h>
+
+tc_status to_c_argument(writer *w, const kernel_call *k, int i, to_c_operand *out) {
+    const tc_karg *a = &k->args[i];
+    *out = (to_c_operand){NULL, "NULL"};
+    if (a->kind != TC_K_TENSOR) return NULL;
+    out->t = a->tensor;
+    return to_c_address(w, (int)(a->tensor - w->b->t), &out->at);
+}
+
+const char *to_c_scratch(writer *w, size_t *used, size_t bytes) {
+    const char *at = TC_TEXT(w, "scratch + %zu", *used);
+    *used += (bytes + 63) / 64 * 64;
+    if (*used > w->scratch) w->scratch = *used;
+    return at;
+}
+
+static bool narrow(tc_dtype d) { return tc_is_float(d) && d != TC_F32 && d != TC_F64; }
+
+/* A contiguous float32 tensor of the same sizes, and the same memory elsewhere. */
+static to_c_operand as_float(writer *w, const tc_tensor *t, size_t *used) {
+    tc_tensor *f = TC_NEWN(&w->a, tc_tensor, 1);
+    *f = *t;
+    f->storage = NULL;
+    f->dtype = TC_F32;
+    tc_contiguous_strides(f->rank, f->size, f->stride);
+    return (to_c_operand){f, to_c_scratch(w, used, (size_t)tc_tensor_numel(t) * 4)};
+}
+
+static void widen(writer *w, to_c_operand *x, size_t *used) {
+    if (!x->t || !narrow(x->t->dtype)) return;
+    const to_c_operand f = as_float(w, x->t, used);
+    const char *S = tc_dtypes[x->t->dtype].name, *ty = to_c_type(x->t->dtype);
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_copies c = {%d, %zu, {%s}, {%s}, {%s}};\n", x->t->rank, tc_dtype_size(x->t->dtype),
+                  to_c_list(w, x->t->size, x->t->rank), to_c_list(w, f.t->stride, f.t->rank), to_c_list(w, x->t->stride, x->t->rank));
+    tc_buf_printf(&w->calls, "        tc_c_widen_%s(&c, (float *)(%s), (const %s *)(%s));\n    }\n", S, f.at, ty, x->at);
+    *x = f;
+}
+
+/* Where the call writes when *out is of a narrow type: float32 in scratch; round_result then brings it home. */
+static to_c_operand wide_result(writer *w, to_c_operand out, size_t *used) { return narrow(out.t->dtype) ? as_float(w, out.t, used) : out; }
+static void round_result(writer *w, to_c_operand out, to_c_operand wide) {
+    if (out.t == wide.t) return;
+    tc_buf_printf(&w->calls, "    tc_c_narrow_%s(%lld, (%s *)(%s), (const float *)(%s));\n", tc_dtypes[out.t->dtype].name,
+                  (long long)tc_tensor_numel(out.t), to_c_type(out.t->dtype), out.at, wide.at);
+}
+
+static int64_t step(const tc_tensor *t, int from_right) {
+    int d = t->rank - 1 - from_right;
+    return d >= 0 && t->size[d] != 1 ? t->stride[d] : 0;
+}
+
+/* The matrix products: which dimensions of the operands are batch, rows and columns. */
+static tc_status write_product(writer *w, const call *c, const char *kind) {
+    const kernel_call *k = c->kernel;
+    bool first = !strncmp(kind, "add", 3) || !strcmp(kind, "baddbmm"), linear = !strcmp(kind, "linear");
+    to_c_operand a, b, add = {NULL, "NULL"}, o = {&k->outs[0], NULL};
+    TC_TRY(to_c_argument(w, k, first, &a));
+    TC_TRY(to_c_argument(w, k, first + 1, &b));
+    TC_TRY(to_c_address(w, k->out_id[0], &o.at));
+    double alpha = 1, beta = 1;
+    if (first) {
+        beta = tc_k_float(&(tc_kcall){.args = k->args}, 3), alpha = tc_k_float(&(tc_kcall){.args = k->args}, 4);
+        if (beta != 0) TC_TRY(to_c_argument(w, k, 0, &add));
+    } else if (linear && c->group->node->nargs > 2) TC_TRY(to_c_argument(w, k, 2, &add));
+    if (tc_is_complex(a.t->dtype)) return tc_error(TC_UNSUPPORTED, "a matrix product of %s as C", tc_dtypes[a.t->dtype].torch);
+    const to_c_operand result = o;
+    size_t used = 0;
+    widen(w, &a, &used), widen(w, &b, &used), widen(w, &add, &used);
+    o = wide_result(w, result, &used);
+    int64_t batch = 1, m = 1, n = 1, kk, as[3] = {0}, bs[3] = {0}, ds[3] = {0};
+    if (linear) {
+        for (int i = 0; i + 1 < a.t->rank; i++) m *= a.t->size[i];
+        kk = a.t->size[a.t->rank - 1], n = b.t->rank == 1 ? 1 : b.t->size[0];
+        as[1] = kk, as[2] = 1, bs[1] = 1, bs[2] = kk;
+    } else {
+        bool vector = b.t->rank == 1, dot = a.t->rank == 1;
+        kk = a.t->size[a.t->rank - 1];
+        if (!dot) m = a.t->size[a.t->rank - 2];
+        if (!vector) n = b.t->size[b.t->rank - 1];
+        if (a.t->rank == 3) batch = a.t->size[0], as[0] = step(a.t, 2), bs[0] = step(b.t, 2);
+        as[1] = dot ? 0 : step(a.t, 1), as[2] = step(a.t, 0);
+        bs[1] = vector ? step(b.t, 0) : step(b.t, 1), bs[2] = vector ? 0 : step(b.t, 0);
+    }
+    if (add.t) ds[0] = step(add.t, 2), ds[1] = step(add.t, 1), ds[2] = step(add.t, 0);
+    if (add.t && !strcmp(kind, "addmv")) ds[0] = 0, ds[1] = step(add.t, 0), ds[2] = 0;
+    const char *S = tc_dtypes[a.t->dtype].name, *ty = to_c_type(a.t->dtype);
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_product p = {%lld, %lld, %lld, %lld, %s, %s, %s, %a, %a};\n", (long long)batch,
+                  (long long)m, (long long)n, (long long)kk, to_c_list(w, as, 3), to_c_list(w, bs, 3), to_c_list(w, ds, 3), alpha, beta);
+    tc_buf_printf(&w->calls, "        tc_c_product_%s(&p, ", S);
+    if (!tc_is_float(a.t->dtype)) /* of integers: alpha and beta as integers */
+        tc_buf_printf(&w->calls, "%lld, %lld, ", first ? (long long)tc_scalar_to_int(k->args[4].num) : 1,
+                      first ? (long long)tc_scalar_to_int(k->args[3].num) : 1);
+    tc_buf_printf(&w->calls, "(const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", ty, a.at, ty, b.at, ty, add.at, ty, o.at);
+    round_result(w, result, o);
+    return NULL;
+}
+
+static tc_status write_convolution(writer *w, const call *c, const char *kind) {
+    const kernel_call *k = c->kernel;
+    const tc_kcall kc = {.args = k->args};
+    to_c_operand x, wt, bias, o = {&k->outs[0], NULL};
+    (void)kind;
+    TC_TRY(to_c_argument(w, k, 0, &x));
+    TC_TRY(to_c_argument(w, k, 1, &wt));
+    TC_TRY(to_c_argument(w, k, 2, &bias));
+    TC_TRY(to_c_address(w, k->out_id[0], &o.at));
+    if (!tc_is_float(x.t->dtype)) return tc_error(TC_UNSUPPORTED, "a convolution of %s as C", tc_dtypes[x.t->dtype].torch);
+    const to_c_operand result = o;
+    size_t used = 0;
+    widen(w, &x, &used), widen(w, &wt, &used), widen(w, &bias, &used);
+    o = wide_result(w, result, &used);
+    bool transposed = tc_k_bool(&kc, 6);
+    int64_t groups = tc_k_int(&kc, 8), geo[6][3], taps = 1, cin = x.t->size[1] / groups, cout = transposed ? wt.t->size[1] : wt.t->size[0] / groups;
+    int dims = x.t->rank - 2;
+    for (int d = 0; d < 3; d++) {
+        int i = d - (3 - dims);
+        geo[0][d] = i < 0 ? 1 : x.t->size[2 + i], geo[1][d] = i < 0 ? 1 : o.t->size[2 + i], geo[2][d] = i < 0 ? 1 : wt.t->size[2 + i];
+        for (int v = 0; v < 3; v++) geo[3 + v][d] = i < 0 ? v != 1 : k->args[3 + v].ints[k->args[3 + v].n == 1 ? 0 : i];
+        taps *= geo[2][d];
+    }
+    if ((taps * cin + 255) / 256 > 512) return tc_error(TC_UNSUPPORTED, "a convolution over %lld terms as C", (long long)(taps * cin));
+    int64_t row = wt.t->size[1] * taps;
+    const char *S = tc_dtypes[x.t->dtype].name, *ty = to_c_type(x.t->dtype);
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_conv g = {%lld, %lld, %lld, %lld, ", (long long)x.t->size[0], (long long)groups,
+                  (long long)cin, (long long)cout);
+    for (int v = 0; v < 6; v++) tc_buf_printf(&w->calls, "{%s}, ", to_c_list(w, geo[v], 3));
+    tc_buf_printf(&w->calls, "%lld, %lld, %lld, %d};\n", (long long)(wt.t->size[0] / groups * row), (long long)(transposed ? taps : row),
+                  (long long)(transposed ? row : taps), transposed);
+    tc_buf_printf(&w->calls, "        tc_c_conv_%s(&g, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", S, ty, x.at, ty,
+                  wt.at, ty, bias.at, ty, o.at);
+    round_result(w, result, o);
+    return NULL;
+}
+
+typedef struct {
+    const tc_value *v;
+    bool found;
+} search;
+static void look(void *ctx, tc_value **place) {
+    search *s = ctx;
+    s->found = s->found || *place == s->v;
+}
+static bool is_used(const tc_graph *g, const tc_value *v) {
+    search s = {v, false};
+    for (tc_node *n = g->first; n; n = n->next) tc_node_each_input(n, look, &s);
+    for (int i = 0; i < g->noutputs; i++) s.found = s.found || g->outputs[i] == v;
+    return s.found;
+}
+
+/* query, key, value, dropout_p, is_causal, attn_mask, scale -> output, logsumexp, which nobody may ask for */
+static tc_status write_attention(writer *w, const call *c, const char *kind) {
+    const kernel_call *k = c->kernel;
+    const tc_kcall kc = {.args = k->args, .nargs = c->group->node->nargs};
+    to_c_operand x[4];
+    to_c_operand o = {&k->outs[0], NULL};
+    (void)kind;
+    for (int i = 0; i < 4; i++) TC_TRY(to_c_argument(w, k, i < 3 ? i : 5, &x[i]));
+    TC_TRY(to_c_address(w, k->out_id[0], &o.at));
+    if (is_used(w->f->g, c->group->node->outs[1])) return tc_error(TC_UNSUPPORTED, "the logsumexp of attention as C");
+    const to_c_operand result = o;
+    size_t used = 0;
+    if (!tc_is_float(x[0].t->dtype)) return tc_error(TC_UNSUPPORTED, "attention of %s as C", tc_dtypes[x[0].t->dtype].torch);
+    for (int i = 0; i < 4; i++) widen(w, &x[i], &used);
+    o = wide_result(w, result, &used);
+    const tc_tensor *q = x[0].t, *key = x[1].t, *v = x[2].t;
+    int r = q->rank;
+    int64_t d = q->size[r - 1], dv = v->size[r - 1], st[4][4] = {{0}}, h = r == 4 ? q->size[1] : 1;
+    if (d > 256 || dv > 256 || tc_k_float(&kc, 3) != 0)
+        return tc_error(TC_UNSUPPORTED, "attention with more than 256 elements a head, or dropout, as C");
+    for (int t = 0; t < 3; t++)
+        for (int i = 0; i < r; i++) st[t][r == 3 && i == 0 ? 0 : 4 - r + i] = x[t].t->stride[i];
+    for (int i = 0; x[3].t && i < 4; i++) st[3][3 - i] = step(x[3].t, i);
+    if (x[3].t && r == 3) st[3][0] = st[3][1], st[3][1] = 0;
+    double scale = tc_k_given(&kc, 6) ? tc_k_float(&kc, 6) : 1 / sqrt((double)d);
+    int64_t sizes[7] = {r >= 3 ? q->size[0] : 1, h, r == 4 && key->size[1] ? h / key->size[1] : 1, q->size[r - 2], key->size[r - 2], d, dv};
+    const char *S = tc_dtypes[q->dtype].name, *ty = to_c_type(q->dtype);
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a};\n", to_c_list(w, sizes, 7),
+                  to_c_list(w, st[0], 4), to_c_list(w, st[1], 4), to_c_list(w, st[2], 4), to_c_list(w, st[3], 4), tc_k_bool(&kc, 4),
+                  x[3].t && x[3].t->dtype == TC_BOOL, scale);
+    tc_buf_printf(&w->calls, "        tc_c_attention_%s(&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s));\n    }\n", S, ty,
+                  x[0].at, ty, x[1].at, ty, x[2].at, x[3].at, ty, o.at);
+    round_result(w, result, o);
+    return NULL;
+}
+
+/* input, w_ih, w_hh, b_ih, b_hh, hx, cx, reverse, batch_sizes, mode, hidden_size, num_layers, has_biases, ... -> output, hy, cy, workspace */
+tc_status to_c_rnn(writer *w, const call *c, const char *kind) {
+    const kernel_call *k = c->kernel;
+    const tc_kcall kc = {.args = k->args};
+    const tc_tensor *x = tc_k_tensor(&kc, 0);
+    const char *S = tc_dtypes[x->dtype].name, *ty = to_c_type(x->dtype);
+    (void)kind;
+    if (x->dtype != TC_F32 && x->dtype != TC_F64) return tc_error(TC_UNSUPPORTED, "a recurrent layer of %s as C", tc_dtypes[x->dtype].torch);
+    int64_t mode = tc_k_int(&kc, 9), gates = mode == 2 ? 4 : mode == 3 ? 3 : 1, sizes[] = {x->size[0], x->size[1], x->size[2], tc_k_int(&kc, 10)};
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_rnn c = {%s, %lld, %d};\n        tc_c_rnn_%s(&c", to_c_list(w, sizes, 4),
+                  (long long)mode, tc_k_bool(&kc, 7), S);
+    for (int i = 0; i < 7; i++) {
+        to_c_operand a;
+        TC_TRY(to_c_argument(w, k, i, &a));
+        bool given = i < 3 || i == 5 || (i == 6 ? mode == 2 : tc_k_bool(&kc, 12));
+        tc_buf_printf(&w->calls, ", (const %s *)(%s)", ty, given ? a.at : "NULL");
+    }
+    for (int i = 0; i < 4; i++) {
+        const char *at;
+        TC_TRY(to_c_address(w, k->out_id[i], &at));
+        tc_buf_printf(&w->calls, ", (%s *)(%s)", ty, at);
+    }
+    size_t used = 0;
+    tc_buf_printf(&w->calls, ", (%s *)(%s));\n    }\n", ty,
+                  to_c_scratch(w, &used, (size_t)((sizes[0] * sizes[1] + sizes[1] + 1) * gates * sizes[3]) * tc_dtype_size(x->dtype)));
+    return NULL;
+}
+
+static const struct {
+    const char *kernel;
+    tc_status (*write)(writer *w, const call *c, const char *kind);
+} kernels[] = {
+    {"mm", write_product},
+    {"bmm", write_product},
+    {"addmm", write_product},
+    {"baddbmm", write_product},
+    {"addmv", write_product},
+    {"mv", write_product},
+    {"dot", write_product},
+    {"linear", write_product},
+    {"convolution", write_convolution},
+    {"flash_attention", write_attention},
+    {"rnn_layer", to_c_rnn},
+    {"sort", to_c_rows},
+    {"topk", to_c_rows},
+    {"kthvalue", to_c_rows},
+    {"median", to_c_rows},
+    {"nanmedian", to_c_rows},
+    {"mode", to_c_rows},
+    {"searchsorted", to_c_rows},
+    {"index_add", to_c_scatter},
+    {"index_copy", to_c_scatter},
+    {"index_reduce", to_c_scatter},
+    {"index_put", to_c_scatter},
+    {"put", to_c_scatter},
+    {"scatter", to_c_scatter},
+    {"scatter_add", to_c_scatter},
+    {"scatter_reduce", to_c_scatter},
+};
+
+tc_status to_c_kernel(writer *w, const call *c) {
+    const char *name = c->group->node->op->kernel->name;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
+        if (!strcmp(kernels[i].kernel, name)) return kernels[i].write(w, c, name);
+    return tc_error(TC_UNSUPPORTED, "%s as C", tc_op_name(c->group->node->op));
+}

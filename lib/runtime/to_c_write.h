@@ -1,0 +1,46 @@
+/* Inside of tc_exec_to_c: the writer, where values are, and the calls of kernels as C (to_c_kernel.c, to_c_index.c). */
+#ifndef TC_RUNTIME_TO_C_WRITE_H
+#define TC_RUNTIME_TO_C_WRITE_H
+
+#include "codegen/emit.h"
+#include "runtime/frame.h"
+#include "runtime/to_c.h"
+
+typedef struct {
+    tc_exec *e;
+    frame *f;
+    bound *b;
+    const tc_to_c_options *o;
+    const char *stem, *file; /* names of functions and types; of the .c and .h */
+    tc_arena a;
+    tc_unit *unit;
+    tc_buf calls, weights;
+    bool *changes;        /* by program input: a run writes it */
+    int64_t *weight_at;   /* by program input: offset in the weights; -1: no weight. Those that change come first: the state */
+    size_t state_bytes;   /* of the weights, from their beginning: what a run changes, in memory of the caller */
+    const char **field;   /* by program input and, behind them, by output of the graph: name in its structure */
+    size_t scratch, late; /* bytes: of one call; of copies at the end */
+} writer;
+
+#define TC_TEXT(w, ...) tc_arena_printf(&(w)->a, __VA_ARGS__)
+
+const char *to_c_type(tc_dtype d);                           /* of an element in C: "float" */
+tc_status to_c_address(writer *w, int id, const char **out); /* of a value's element 0, as C text */
+const char *to_c_list(writer *w, const int64_t *v, int n);   /* "1, 2, 3"; "0" when empty */
+
+/* One argument of a kernel: its tensor (NULL: not given) and the C text of its address. */
+typedef struct {
+    const tc_tensor *t;
+    const char *at;
+} to_c_operand;
+tc_status to_c_argument(writer *w, const kernel_call *k, int i, to_c_operand *out);
+/* Scratch of the call that is being written: C text of its address. *used begins at 0 for each call; bytes are rounded up to 64. */
+const char *to_c_scratch(writer *w, size_t *used, size_t bytes);
+
+tc_status to_c_kernel(writer *w, const call *c);
+/* Families; TC_UNSUPPORTED when the arguments have no C form. */
+tc_status to_c_rows(writer *w, const call *c, const char *kind);    /* sort, topk, kthvalue, median, mode, searchsorted */
+tc_status to_c_scatter(writer *w, const call *c, const char *kind); /* scatter, index_add, index_put and their kin */
+tc_status to_c_rnn(writer *w, const call *c, const char *kind);
+
+#endif

@@ -1,0 +1,370 @@
+#!/usr/bin/env bats
+# Programs as C (tc-compile --to c, so, a, o, exe): every kernel with a C form has the bits of tc-run; what a run changes stays in the
+# caller's memory; one object holds several instruction sets; the bytes depend on the program alone.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    oracle=$TC_ROOT/tests/oracle/pt2
+    mlp=$oracle/mlp.pt2
+    cd "$BATS_TEST_TMPDIR"
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+}
+
+fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
+    local code=$1 text=$2
+    shift 2
+    run --separate-stderr "$@"
+    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
+    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
+}
+
+same() { # CLASS: the filter that m.py:CLASS becomes gives the bits of tc-run for x, 6 rows of 40 numbers, every result and two records
+    tc-export m.py:$1 --input x=6x40xf32 -o $1.pt2
+    tc-compile $1.pt2 --to exe -o $1
+    local out=() want=() k=0
+    for name in $(./$1 --help | sed -n 's/^  output  \([^:]*\):.*/\1/p'); do
+        out+=(-o $name=got$k.npy) want+=(--output $k=@want$k.npy)
+        k=$((k + 1))
+    done
+    cat x.npy x.npy >two.npy
+    tc-run $1.pt2 --input x=@two.npy "${want[@]}"
+    ./$1 x=two.npy "${out[@]}"
+    while [ $k -gt 0 ]; do
+        k=$((k - 1))
+        cmp got$k.npy want$k.npy || { echo "$1: result $k differs"; return 1; }
+    done
+}
+
+numbers() { # x.npy: 6x40, with equal ones among them
+    cat >in.py <<'PY'
+import torch
+from torch import nn
+
+
+class In(nn.Module):
+    def forward(self, i):
+        return torch.round(torch.sin(torch.arange(240.0) * 7.7) * 16).view(6, 40) / 8 * i
+PY
+    tc-export in.py:In --input i=f32 | tc-run --input i=f32=1 -o x.npy
+}
+
+@test "recurrent layers as C" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, kind, **more):
+        super().__init__()
+        self.net = kind(8, 5, batch_first=True, **more)
+
+    def forward(self, x):
+        y = self.net(x.view(6, 5, 8))
+        return y[0], y[1]
+
+
+class Lstm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.LSTM(8, 5, num_layers=2, bidirectional=True)
+
+    def forward(self, x):
+        y, (h, c) = self.net(x.view(5, 6, 8))
+        return y, h, c
+
+
+class Gru(Net):
+    def __init__(self):
+        super().__init__(nn.GRU, bidirectional=True)
+
+
+class NoBias(Net):
+    def __init__(self):
+        super().__init__(nn.GRU, bias=False)
+
+
+class Rnn(Net):
+    def __init__(self):
+        super().__init__(nn.RNN, nonlinearity="relu")
+
+
+class Tanh(Net):
+    def __init__(self):
+        super().__init__(nn.RNN)
+PY
+    for class in Lstm Gru NoBias Rnn Tanh; do same $class; done
+}
+
+@test "order and search as C" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Order(nn.Module):
+    def forward(self, x):
+        v, i = torch.sort(x, dim=0, descending=True, stable=True)
+        w, j = torch.topk(x, 7, dim=1)
+        s, k = torch.topk(x.to(torch.int32), 3, dim=0, largest=False)
+        return v, i, w, j, s, k, torch.sort(x > 0, dim=1)[1]
+
+
+class Middle(nn.Module):
+    def forward(self, x):
+        n = torch.where(x > 1.5, torch.nan, x)
+        a, b, c, d, e = (torch.median(x, 1), torch.median(n, 1), torch.nanmedian(n, 1), torch.mode(x, 1), torch.kthvalue(x, 3, 0))
+        s = torch.sort(x, dim=1)[0]
+        return a[0], a[1], b[0], c[0], c[1], d[0], d[1], e[0], e[1], torch.searchsorted(s, x), torch.searchsorted(s[0], x, right=True)
+PY
+    same Order
+    same Middle
+}
+
+@test "writing and adding by index as C" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Scatter(nn.Module):
+    def forward(self, x):
+        i = (x * 8).to(torch.int64) % 6
+        z = torch.zeros(6, 40)
+        d = torch.ones(6, 40, dtype=torch.float64)
+        return (
+            z.scatter_add(0, i, x), z.scatter(0, i, x), z.scatter(0, i, 2.5), d.scatter_reduce(0, i, x.double(), "mean", include_self=False),
+            z.scatter_reduce(0, i, x, "amax"), z.to(torch.int32).scatter_reduce(0, i, i.to(torch.int32), "sum"),
+        )
+
+
+class Long(nn.Module):  # more than a leaf of sources for a place
+    def forward(self, x):
+        y = x.repeat(1, 40).view(-1)
+        i = (torch.arange(9600) * 37 // 11) % 7
+        return torch.zeros(7).index_add(0, i, y, alpha=0.5), torch.zeros(7).scatter_add(0, i, y), torch.ones(7).index_reduce(0, i, y, "prod")
+
+
+class Put(nn.Module):
+    def forward(self, x):
+        i = torch.tensor([[0, 3], [-1, 3]])
+        y = x.clone()
+        y[:, i] = x[:, :4].reshape(6, 2, 2)
+        z = x.clone().index_put((i, i.t()), x[:2, :2], accumulate=True)
+        w = x.clone().index_put((torch.tensor([1, 1, 2]),), x[0], accumulate=True)
+        return y, z, w, x.index_copy(1, torch.tensor([2, 0]), x[:, 5:7]), x.put(torch.tensor([7, -1]), torch.tensor([1.0, 2.0]))
+PY
+    for class in Scatter Long Put; do same $class; done
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Bad(nn.Module):
+    def forward(self, x):
+        return torch.zeros(2, 40).scatter_add(0, x.to(torch.int64).abs() + 2, x)
+PY
+    tc-export m.py:Bad --input x=6x40xf32 -o Bad.pt2
+    tc-compile Bad.pt2 --to exe -o Bad
+    fails 3 "index was out of bounds" ./Bad x.npy
+}
+
+@test "products of narrow floats and of integers as C" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Narrow(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(40, 300)
+        self.b = nn.Linear(300, 3)
+        self.c = nn.Conv1d(6, 4, 3)
+
+    def forward(self, x):
+        h = F.linear(x.to(torch.bfloat16), self.a.weight.to(torch.bfloat16), self.a.bias.to(torch.bfloat16))
+        y = F.linear(torch.relu(h).to(torch.float16), self.b.weight.to(torch.float16))
+        z = F.conv1d(x.to(torch.bfloat16)[None], self.c.weight.to(torch.bfloat16), self.c.bias.to(torch.bfloat16))
+        q = x.to(torch.bfloat16).view(1, 3, 4, 20)
+        return h.float(), y, z.float(), F.scaled_dot_product_attention(q, q, q, is_causal=True).float(), torch.baddbmm(q[0], q[0] @ q[0].mT, q[0]).float()
+
+
+class Whole(nn.Module):
+    def forward(self, x):
+        i = (x * 8).to(torch.int64)
+        return i @ i.t(), torch.mm((i * 7).to(torch.int8), i.t().to(torch.int8)), torch.addmm(i[:, :6].to(torch.int32), i.to(torch.int32), i.t().to(torch.int32), alpha=3, beta=2)
+PY
+    same Narrow
+    same Whole
+}
+
+@test "what a run changes is the caller's memory" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Cache(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(6, 40))
+        self.register_buffer("steps", torch.tensor(3))
+        self.register_buffer("older", torch.ones(6, 40))
+        self.weight = nn.Parameter(torch.arange(40.0))
+
+    def forward(self, x):
+        self.older.copy_(self.seen)
+        self.seen[1:3] += x[:2] * self.weight
+        self.steps += 2
+        return self.seen + self.steps, self.older * 2
+PY
+    same Cache
+    tc-compile Cache.pt2 -o net.so
+    cat >main.c <<'C'
+#include "net.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static float x[240], y[240], z[240];
+int main(void) {
+    void *arena = aligned_alloc(64, (net_ARENA_BYTES + 63) / 64 * 64), *state[2];
+    float first = 0;
+    for (int i = 0; i < 240; i++) x[i] = 1;
+    for (int k = 0; k < 2; k++) {
+        state[k] = aligned_alloc(64, (net_STATE_BYTES + 63) / 64 * 64);
+        memcpy(state[k], net_weights, net_STATE_BYTES);
+    }
+    for (int k = 0; k < 4; k++) { /* two streams: each remembers its own */
+        net_inputs in = {.x = x, .state = state[k % 2]};
+        if (net_run(net_weights, &in, &(net_outputs){.out_0 = y, .out_1 = z}, arena)) return 1;
+        if (k == 0) first = y[41];
+        if (k == 1 && y[41] != first) return 2;
+    }
+    printf("%g %g\n", (double)first, (double)y[41]);
+    /* other weights at the next call, while the old ones are still there */
+    unsigned char *w = aligned_alloc(64, (net_WEIGHTS_BYTES + 63) / 64 * 64);
+    memcpy(w, net_weights, net_WEIGHTS_BYTES);
+    memset(w + net_STATE_BYTES, 0, net_WEIGHTS_BYTES - net_STATE_BYTES);
+    memcpy(state[0], net_weights, net_STATE_BYTES);
+    if (net_run(w, &(net_inputs){.x = x, .state = state[0]}, &(net_outputs){.out_0 = y, .out_1 = z}, arena)) return 3;
+    printf("%g\n", (double)y[41]);
+    return 0;
+}
+C
+    gcc -Wall -Werror main.c ./net.so -o main
+    [ "$(./main)" = $'6 9\n5' ]
+}
+
+@test "one object for several instruction sets" {
+    tc-run "$mlp" --input x=5x16xf32=0.3 -o want.npy
+    cat >in.py <<'PY'
+import torch
+from torch import nn
+
+
+class In(nn.Module):
+    def forward(self, i):
+        return torch.full((5, 16), 0.3) * i
+PY
+    tc-export in.py:In --input i=f32 | tc-run --input i=f32=1 -o x.npy
+    tc-compile "$mlp" --to exe -o all --dim s77=5 --targets portable,avx512,avx2
+    ./all x.npy | cmp - want.npy
+    if command -v qemu-x86_64 >/dev/null; then qemu-x86_64 -cpu Nehalem ./all x.npy 2>/dev/null | cmp - want.npy; fi
+    for form in so a o; do
+        tc-compile "$mlp" -o net.$form --dim s77=5 --targets portable,avx2
+        cat >main.c <<'C'
+#include "net.h"
+#include <stdio.h>
+#include <stdlib.h>
+static float x[80], y[50];
+int main(void) {
+    void *arena = aligned_alloc(64, (net_ARENA_BYTES + 63) / 64 * 64);
+    for (int i = 0; i < 80; i++) x[i] = 0.3f;
+    if (net_run(net_weights, &(net_inputs){.x = x}, &(net_outputs){.out_0 = y}, arena)) return 1;
+    fwrite(y, 1, sizeof y, stdout);
+    return 0;
+}
+C
+        gcc main.c ./net.$form -o by-$form -lm
+        ./by-$form | cmp - <(tail -c 200 want.npy)
+    done
+    tc-compile "$mlp" -o two.pt2 --targets portable,avx2
+    for isa in portable avx2; do
+        TC_ISA=$isa tc-run two.pt2 --input x=5x16xf32=0.3 --stance=fail_on_recompile --expect @want.npy
+    done
+    fails 2 "no instruction set is called 'mmx'; there are portable, avx2, avx512, neon" tc-compile "$mlp" -o x.pt2 --targets avx2,mmx
+    fails 2 "stands there twice" tc-compile "$mlp" -o x.pt2 --targets avx2,avx2
+    fails 1 "compiler that is not for aarch64" tc-compile "$mlp" --to exe -o x --dim s77=5 --targets neon --cc gcc
+}
+
+@test "for another processor: aarch64 under qemu" {
+    command -v aarch64-linux-gnu-gcc >/dev/null || skip "aarch64-linux-gnu-gcc is not installed"
+    command -v qemu-aarch64 >/dev/null || skip "qemu-aarch64 (qemu-user) is not installed"
+    numbers
+    cat >m.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(8, 5, batch_first=True)
+        self.lin = nn.Linear(300, 33)
+        self.norm = nn.LayerNorm(40)
+
+    def forward(self, x):
+        h = F.softmax(self.norm(x), -1)
+        y = self.lin(h.repeat(1, 8)[:, :300])
+        return torch.exp(x), F.gelu(y), self.rnn(h.view(6, 5, 8))[0], torch.topk(y, 4)[0], y.sum(), y.std(0), y.to(torch.float16)
+PY
+    tc-export m.py:Net --input x=6x40xf32 -o Net.pt2
+    CC=aarch64-linux-gnu-gcc tc-compile Net.pt2 --to exe -o Net --targets neon
+    run -0 od -An -tx1 -j18 -N2 Net
+    [ "$output" = " b7 00" ] # EM_AARCH64
+    out=() want=()
+    k=0
+    for name in $(qemu-aarch64 -L /usr/aarch64-linux-gnu ./Net --help | sed -n 's/^  output  \([^:]*\):.*/\1/p'); do
+        out+=(-o $name=got$k.npy) want+=(--output $k=@want$k.npy)
+        k=$((k + 1))
+    done
+    [ $k -eq 7 ]
+    tc-run Net.pt2 --input x=@x.npy "${want[@]}"
+    qemu-aarch64 -L /usr/aarch64-linux-gnu ./Net x=x.npy "${out[@]}"
+    for i in 0 1 2 3 4 5 6; do cmp got$i.npy want$i.npy; done
+}
+
+@test "names in C begin with --prefix" {
+    tc-compile "$mlp" --to c -o my-net --dim s77=5 --prefix lib1
+    grep -q '^#include "my-net.h"' my-net.c
+    grep -q '^int lib1_run(' my-net.h
+    gcc -std=c11 -O1 -ffp-contract=off -c my-net.c -o net.o
+    run nm -g --defined-only net.o
+    [[ "$output" == *" lib1_run"* && "$output" == *" lib1_weights"* && "$output" != *my* ]]
+    tc-compile "$mlp" -o net.so --dim s77=5 --prefix=other
+    run nm -D --defined-only net.so
+    [[ "$output" == *" other_run"* ]]
+    fails 2 "cannot stand in C" tc-compile "$mlp" --to c -o 'a"b' --dim s77=5
+}
+
+@test "the bytes depend on the program alone: not on folder, user, locale, threads or addresses" {
+    other=$BATS_TEST_TMPDIR/an-other-place
+    mkdir -p "$other/home"
+    cp "$mlp" "$other/copy.pt2"
+    for form in c so a o exe; do
+        tc-compile "$mlp" --to $form -o net-$form --dim s77=5 --no-cache
+        (cd "$other" && HOME=$other/home USER=somebody LC_ALL=de_DE.UTF-8 LANG=tr_TR.UTF-8 TMPDIR=$other TC_NUM_THREADS=1 \
+            setarch -R tc-compile copy.pt2 --to $form -o net-$form --dim s77=5 --no-cache)
+    done
+    tc-compile "$mlp" -o net.pt2 --no-cache --threads 2
+    (cd "$other" && TMPDIR=$other LC_ALL=C setarch -R tc-compile copy.pt2 -o net.pt2 --no-cache --threads 1)
+    for f in net-c.c net-c.h net-so net-a net-o net-exe net.pt2; do cmp $f "$other/$f"; done
+}
