@@ -1,12 +1,10 @@
-/* Matrix products: mm, bmm and their sums with a third term are kernels (kernel/gemm); linear, matmul, einsum and the rest are
+/* Matrix products: mm, bmm and their sums with a third term are kernels (kernel/gemm); linear, matmul and the rest are
  * written with them.
  *
  *     matmul   1-D by 1-D: dot      2-D by 2-D: mm      more: the batches broadcast, folded into one bmm (or into the rows of mm) */
 #include "kernel/matmul.h"
 #include "op/by_parts.h"
 #include "op/shape.h"
-
-#include <ctype.h>
 
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 
@@ -479,210 +477,6 @@ static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
-/* ---- einsum ---- */
-/* Labels are 0..51 for letters, then the ellipsis dimensions. An operand is permuted to all labels in one order, size 1 where it
- * lacks one; operands are multiplied from the left, labels that occur no more are summed by a bmm. */
-enum { LABELS = 52 + TC_MAX_RANK };
-typedef struct {
-    tc_value *v;
-    bool has[LABELS];
-} operand; /* v has one dimension a label, LABELS-order restricted to `used` */
-
-static int label(char c) { return c >= 'a' ? c - 'a' + 26 : c - 'A'; }
-/* Product of x and y over the labels in `used` (count n), summing those in `gone`. */
-static tc_value *contract(tc_emit *e, operand *x, operand *y, const int *used, int n, const bool *gone) {
-    tc_symctx *s = tc_e_sym(e);
-    int64_t batch[LABELS], lo[LABELS], ro[LABELS], sum[LABELS], sx[LABELS], sy[LABELS], order[LABELS], back[LABELS];
-    int nb = 0, nl = 0, nr = 0, ns = 0, nsx = 0, nsy = 0, k = 0;
-    for (int i = 0; i < n; i++) {
-        bool a = x->has[used[i]], b = y->has[used[i]];
-        if (gone[used[i]] && a && b) sum[ns++] = i;
-        else if (gone[used[i]] && a) sx[nsx++] = i, lo[nl++] = i;
-        else if (gone[used[i]] && b) sy[nsy++] = i, ro[nr++] = i;
-        else if (a && b) batch[nb++] = i;
-        else if (a) lo[nl++] = i;
-        else if (b) ro[nr++] = i;
-        else batch[nb++] = i;
-    }
-    if (nsx) x->v = tc_e_sum_dims(e, x->v, sx, nsx, true);
-    if (nsy) y->v = tc_e_sum_dims(e, y->v, sy, nsy, true);
-    if (!x->v || !y->v) return NULL;
-    if (!ns && !nsx && !nsy) return tc_e_mul(e, x->v, y->v); /* as PyTorch: no product of matrices where nothing is summed */
-    tc_sym B = tc_sym_int(s, 1), L = B, R = B, S = B, out[LABELS];
-    const tc_sym *dx = x->v->meta.size, *dy = y->v->meta.size;
-    for (int i = 0; i < nb; i++) order[k++] = batch[i], B = tc_sym_mul(s, B, tc_sym_is_int(dx[batch[i]], 1) ? dy[batch[i]] : dx[batch[i]]);
-    /* size 1 against more broadcasts: expand both to the common size */
-    tc_sym ex[LABELS], ey[LABELS];
-    for (int i = 0; i < n; i++) {
-        bool shared = x->has[used[i]] && y->has[used[i]];
-        tc_sym big = tc_sym_is_int(dx[i], 1) ? dy[i] : dx[i];
-        ex[i] = shared ? big : dx[i];
-        ey[i] = shared ? big : dy[i];
-    }
-    x->v = tc_emit_call(e, "aten::expand", "vS", x->v, ex, n);
-    y->v = tc_emit_call(e, "aten::expand", "vS", y->v, ey, n);
-    for (int i = 0; i < nl; i++) L = tc_sym_mul(s, L, ex[lo[i]]);
-    for (int i = 0; i < nr; i++) R = tc_sym_mul(s, R, ey[ro[i]]);
-    for (int i = 0; i < ns; i++) S = tc_sym_mul(s, S, ex[sum[i]]);
-    int at = nb;
-    for (int i = 0; i < nl; i++) order[at++] = lo[i];
-    for (int i = 0; i < ns; i++) order[at++] = sum[i];
-    for (int i = 0; i < nr; i++) order[at++] = ro[i];
-    tc_value *a = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", x->v, order, n), (tc_sym[]){B, L, S}, 3);
-    at = nb;
-    for (int i = 0; i < ns; i++) order[at++] = sum[i];
-    for (int i = 0; i < nr; i++) order[at++] = ro[i];
-    for (int i = 0; i < nl; i++) order[at++] = lo[i];
-    tc_value *b = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", y->v, order, n), (tc_sym[]){B, S, R}, 3);
-    tc_value *p = tc_e2(e, "aten::bmm", a, b);
-    at = 0;
-    for (int i = 0; i < nb; i++) out[at] = ex[batch[i]], back[batch[i]] = at++;
-    for (int i = 0; i < nl; i++) out[at] = ex[lo[i]], back[lo[i]] = at++;
-    for (int i = 0; i < nr; i++) out[at] = ey[ro[i]], back[ro[i]] = at++;
-    for (int i = 0; i < ns; i++) out[at] = tc_sym_int(s, 1), back[sum[i]] = at++;
-    return tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::view", "vS", p, out, n), back, n);
-}
-static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
-    const char *eq = tc_arg_string(n, 0), *arrow = strstr(eq, "->"), *p = eq;
-    const tc_arg *list = &n->args[1];
-    int subs[64][TC_MAX_RANK], rank[64], ell[64], count = 0, nell = 0, occurs[LABELS] = {0}, last[LABELS], used[LABELS], nused = 0;
-    if (list->n == 0) return refuse(n, "einsum(): must provide at least one operand");
-    if (list->n > 64) return refuse(n, "einsum(): more than 64 operands");
-    for (int k = 0; k < LABELS; k++) last[k] = -1;
-    for (count = 0; count < list->n; count++) { /* subscripts of each operand; the ellipsis stands for what is left */
-        const tc_meta *m = &list->values[count]->meta;
-        const char *end = p;
-        int letters = 0, dots = -1, k = 0;
-        while (*end && *end != ',' && !(end[0] == '-' && end[1] == '>')) end++;
-        for (const char *q = p; q < end; q++) letters += isalpha((unsigned char)*q) != 0;
-        ell[count] = -1;
-        for (const char *q = p; q < end; q++) {
-            if (*q == ' ') continue;
-            if (*q == '.') {
-                if (q + 2 >= end || q[1] != '.' || q[2] != '.' || dots >= 0)
-                    return tc_error(TC_CONTENT, "%s: einsum(): found '.' for operand %d that is not part of any ellipsis", tc_op_name(n->op), count);
-                q += 2;
-                dots = m->rank - letters;
-                if (dots < 0)
-                    return refuse(n, "einsum(): the number of subscripts in the equation does not match the number of dimensions for an operand");
-                ell[count] = dots;
-                if (dots > nell) nell = dots;
-                for (int j = 0; j < dots && k < TC_MAX_RANK; j++) subs[count][k++] = -1 - j; /* filled in below */
-                continue;
-            }
-            if (!isalpha((unsigned char)*q))
-                return tc_error(TC_CONTENT,
-                                "%s: einsum(): invalid subscript given at index %d in the equation string, subscripts must be in [a-zA-Z]",
-                                tc_op_name(n->op), (int)(q - eq));
-            if (k < TC_MAX_RANK) subs[count][k++] = label(*q);
-        }
-        if (letters + (dots > 0 ? dots : 0) != m->rank)
-            return tc_error(TC_CONTENT,
-                            "%s: einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %d",
-                            tc_op_name(n->op), letters, m->rank, count);
-        rank[count] = k;
-        p = end;
-        if (*p == ',') {
-            p++;
-            if (count + 1 == list->n) return refuse(n, "einsum(): fewer operands were provided than specified in the equation");
-        } else if (count + 1 < list->n) {
-            return refuse(n, "einsum(): more operands were provided than specified in the equation");
-        }
-    }
-    for (int i = 0; i < count; i++)
-        for (int k = 0; k < rank[i]; k++) {
-            if (subs[i][k] < 0) subs[i][k] = 52 + nell - ell[i] + (-1 - subs[i][k]); /* aligned at the last */
-            occurs[subs[i][k]]++;
-            last[subs[i][k]] = i;
-        }
-    bool keep[LABELS] = {false};
-    int out[LABELS], nout = 0;
-    if (arrow) {
-        for (const char *q = arrow + 2; *q; q++) {
-            if (*q == ' ') continue;
-            if (*q == '.') {
-                q += q[1] == '.' && q[2] == '.' ? 2 : 0;
-                for (int j = 0; j < nell; j++) keep[out[nout++] = 52 + j] = true;
-                continue;
-            }
-            if (!isalpha((unsigned char)*q)) return refuse(n, "einsum(): invalid output subscript");
-            int id = label(*q);
-            if (!occurs[id])
-                return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c does not appear in the equation for any input operand",
-                                tc_op_name(n->op), *q);
-            if (keep[id])
-                return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c appears more than once in the output", tc_op_name(n->op), *q);
-            keep[out[nout++] = id] = true;
-        }
-    } else {
-        for (int j = 0; j < nell; j++) keep[out[nout++] = 52 + j] = true;
-        for (int id = 0; id < 52; id++)
-            if (occurs[id] == 1) keep[out[nout++] = id] = true;
-    }
-    for (int id = 0; id < LABELS; id++)
-        if (occurs[id]) used[nused++] = id;
-    if (nused > TC_MAX_RANK) return refuse(n, "einsum(): too many distinct subscripts");
-    operand acc = {0};
-    for (int i = 0; i < count; i++) {
-        operand o = {.v = list->values[i]};
-        int have[TC_MAX_RANK], r = 0;
-        int64_t order[TC_MAX_RANK];
-        for (int k = 0; k < rank[i]; k++) { /* a repeated label is a diagonal */
-            int at = -1;
-            for (int j = 0; j < r; j++)
-                if (have[j] == subs[i][k]) at = j;
-            if (at < 0) {
-                have[r++] = subs[i][k];
-                continue;
-            }
-            o.v = tc_emit_call(e, "aten::diagonal", "viii", o.v, (int64_t)0, (int64_t)at, (int64_t)r);
-            o.v = tc_emit_call(e, "aten::movedim.int", "vii", o.v, (int64_t)-1, (int64_t)at);
-        }
-        for (int j = 0; j < nused; j++) {
-            int at = -1;
-            for (int q = 0; q < r; q++)
-                if (have[q] == used[j]) at = q;
-            o.has[used[j]] = at >= 0;
-            if (at < 0) {
-                at = r;
-                have[r++] = used[j];
-                o.v = tc_emit_call(e, "aten::unsqueeze", "vi", o.v, (int64_t)-1);
-            }
-            order[j] = at;
-        }
-        o.v = tc_emit_call(e, "aten::permute", "vI", o.v, order, nused);
-        bool gone[LABELS];
-        for (int id = 0; id < LABELS; id++) gone[id] = occurs[id] && !keep[id] && last[id] <= i;
-        if (i == 0) {
-            acc = o;
-        } else {
-            acc.v = contract(e, &acc, &o, used, nused, gone);
-            for (int id = 0; id < LABELS; id++) acc.has[id] = (acc.has[id] || o.has[id]) && !gone[id];
-        }
-        if (e->status) return tc_e_done(e);
-        if (i == 0) { /* labels that only the first operand has */
-            int64_t sum[TC_MAX_RANK];
-            int ns = 0;
-            for (int j = 0; j < nused; j++)
-                if (gone[used[j]] && acc.has[used[j]]) sum[ns++] = j, acc.has[used[j]] = false;
-            if (ns) acc.v = tc_e_sum_dims(e, acc.v, sum, ns, true);
-        }
-    }
-    int64_t order[TC_MAX_RANK];
-    int k = 0;
-    bool placed[TC_MAX_RANK] = {false};
-    for (int i = 0; i < nout; i++)
-        for (int j = 0; j < nused; j++)
-            if (used[j] == out[i]) order[k++] = j, placed[j] = true;
-    for (int j = 0; j < nused; j++)
-        if (!placed[j]) order[k++] = j;
-    tc_value *r = tc_emit_call(e, "aten::permute", "vI", acc.v, order, nused);
-    if (r && k > nout)
-        r = tc_emit_call(e, "aten::view", "vS", tc_emit_call(e, "aten::clone", "va", r, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}), r->meta.size,
-                         nout);
-    tc_emit_result(e, 0, r);
-    return tc_e_done(e);
-}
 static tc_status decompose_linear_backward(tc_emit *e, const tc_node *n) { /* self, grad_output, weight, mask */
     tc_value *x = tc_arg_value(n, 0), *g = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
     const tc_arg *mask = &n->args[3];
@@ -742,8 +536,6 @@ const tc_op tc_ops_matmul[] = {
     COMPOSED("inner(Tensor self, Tensor other)", inner, "inner(f32[2,4], f32[3,4])", "sums of products of last dimensions"),
     COMPOSED("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other)", tensordot, "tensordot(f32[2,3,4], f32[4,3,5], [1,2], [1,0])",
              "sums of products over dimensions"),
-    COMPOSED("einsum(str equation, Tensor[] tensors, *, int[]? path=None)", einsum,
-             "einsum('bij,bjk->bik', [f32[2,3,4], f32[2,4,5]]); einsum('ii->i', [f32[3,3]])", "sums of products by subscripts"),
     COMPOSED("kron(Tensor self, Tensor other)", kron, "kron(f32[2,2], f32[2,3])", "Kronecker product"),
     COMPOSED("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1)", vecdot, "linalg_vecdot(f32[3,4], f32[3,4])", "sums of products"),
     COMPOSED("_trilinear(Tensor i1, Tensor i2, Tensor i3, int[] expand1, int[] expand2, int[] expand3, int[] sumdim, int unroll_dim=1)", trilinear,

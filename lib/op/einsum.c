@@ -1,0 +1,282 @@
+/* einsum: sums of products by subscripts.
+ *
+ *     'bij,bjk->bik'    labels are 0..51 for the letters, then the dimensions of the ellipsis, aligned at the last
+ *
+ * Every operand is permuted to all labels in one order, with size 1 where it lacks one. Operands are multiplied two at a time, from the
+ * left or as `path` says; labels that neither the rest of the operands nor the result has are summed by the bmm that multiplies. */
+#include "op/emit.h"
+#include "op/shape.h"
+
+#include <ctype.h>
+
+enum { LABELS = 52 + TC_MAX_RANK, OPERANDS = 64 };
+
+/* One operand as it is written: a label a dimension. Dimension j of the ellipsis is -1 - j until the longest ellipsis is known. */
+typedef struct {
+    int label[TC_MAX_RANK], rank, ellipsis; /* -1: it has no ellipsis */
+} subscript;
+typedef struct {
+    subscript in[OPERANDS];
+    int n, longest; /* operands; dimensions of the longest ellipsis */
+    int occurs[LABELS], out[LABELS], nout, used[TC_MAX_RANK], nused;
+    bool kept[LABELS]; /* in the result */
+} equation;
+/* A tensor with a dimension for each of equation.used; has: whether that label is its own and not yet summed. */
+typedef struct {
+    tc_value *v;
+    bool has[LABELS];
+} operand;
+
+static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: einsum(): %s", tc_op_name(n->op), text); }
+static int label_of(char c) { return c >= 'a' ? c - 'a' + 26 : c - 'A'; }
+static bool is_letter(char c) { return isalpha((unsigned char)c); }
+static bool ends_operand(const char *p) { return !*p || *p == ',' || (p[0] == '-' && p[1] == '>'); }
+
+/* ---- reading the equation ---- */
+/* The subscripts of operand k, which has `rank` dimensions, from *p on. */
+static tc_status read_operand(const tc_node *n, const char **p, int k, int rank, subscript *out) {
+    const char *text = tc_arg_string(n, 0);
+    int letters = 0;
+    *out = (subscript){.ellipsis = -1};
+    for (const char *q = *p; !ends_operand(q); q++) letters += is_letter(*q);
+    for (; !ends_operand(*p); (*p)++) {
+        char c = **p;
+        if (c == ' ') continue;
+        if (c == '.') {
+            if ((*p)[1] != '.' || (*p)[2] != '.' || out->ellipsis >= 0)
+                return tc_error(TC_CONTENT, "%s: einsum(): found '.' for operand %d that is not part of any ellipsis", tc_op_name(n->op), k);
+            *p += 2;
+            out->ellipsis = rank - letters;
+            if (out->ellipsis < 0)
+                return refuse(n, "the number of subscripts in the equation does not match the number of dimensions for an operand");
+            for (int j = 0; j < out->ellipsis && out->rank < TC_MAX_RANK; j++) out->label[out->rank++] = -1 - j;
+        } else if (is_letter(c)) {
+            if (out->rank < TC_MAX_RANK) out->label[out->rank++] = label_of(c);
+        } else {
+            return tc_error(TC_CONTENT, "%s: einsum(): invalid subscript given at index %d in the equation string, subscripts must be in [a-zA-Z]",
+                            tc_op_name(n->op), (int)(*p - text));
+        }
+    }
+    if (letters + (out->ellipsis > 0 ? out->ellipsis : 0) != rank)
+        return tc_error(TC_CONTENT,
+                        "%s: einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %d",
+                        tc_op_name(n->op), letters, rank, k);
+    return NULL;
+}
+static void keep(equation *q, int label) { q->kept[q->out[q->nout++] = label] = true; }
+static void keep_ellipsis(equation *q) {
+    for (int j = 0; j < q->longest; j++) keep(q, 52 + j);
+}
+/* The subscripts of the result, after the arrow. */
+static tc_status read_result(const tc_node *n, const char *p, equation *q) {
+    bool dots = false;
+    for (; *p; p++) {
+        if (*p == ' ') continue;
+        if (*p == '.') {
+            if (dots || p[1] != '.' || p[2] != '.') return refuse(n, "found '.' for output but an ellipsis (...) was already found or is incomplete");
+            dots = true;
+            p += 2;
+            keep_ellipsis(q);
+            continue;
+        }
+        if (!is_letter(*p)) return refuse(n, "invalid output subscript, subscripts must be in [a-zA-Z]");
+        int id = label_of(*p);
+        if (!q->occurs[id])
+            return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c does not appear in the equation for any input operand", tc_op_name(n->op),
+                            *p);
+        if (q->kept[id]) return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c appears more than once in the output", tc_op_name(n->op), *p);
+        keep(q, id);
+    }
+    return NULL;
+}
+static tc_status read_equation(const tc_node *n, equation *q) {
+    const char *text = tc_arg_string(n, 0), *arrow = strstr(text, "->"), *p = text;
+    const tc_arg *list = &n->args[1];
+    *q = (equation){0};
+    if (list->n == 0) return refuse(n, "must provide at least one operand");
+    if (list->n > OPERANDS) return refuse(n, "more than 64 operands");
+    for (q->n = 0; q->n < list->n; q->n++) {
+        subscript *s = &q->in[q->n];
+        TC_TRY(read_operand(n, &p, q->n, list->values[q->n]->meta.rank, s));
+        if (s->ellipsis > q->longest) q->longest = s->ellipsis;
+        bool last = q->n + 1 == list->n;
+        if (*p == ',' && last) return refuse(n, "fewer operands were provided than specified in the equation");
+        if (*p != ',' && !last) return refuse(n, "more operands were provided than specified in the equation");
+        p += *p == ',';
+    }
+    for (subscript *s = q->in; s < q->in + q->n; s++)
+        for (int k = 0; k < s->rank; k++) {
+            if (s->label[k] < 0) s->label[k] += 53 + q->longest - s->ellipsis;
+            q->occurs[s->label[k]]++;
+        }
+    if (arrow) {
+        TC_TRY(read_result(n, arrow + 2, q));
+    } else { /* the ellipsis, then in alphabetical order what occurs once */
+        keep_ellipsis(q);
+        for (int id = 0; id < 52; id++)
+            if (q->occurs[id] == 1) keep(q, id);
+    }
+    for (int id = 0; id < LABELS; id++)
+        if (q->occurs[id]) {
+            if (q->nused == TC_MAX_RANK) return refuse(n, "too many distinct subscripts");
+            q->used[q->nused++] = id;
+        }
+    return NULL;
+}
+
+/* ---- writing it with other operators ---- */
+/* v with a dimension for each used label, in their order; a label twice in one operand is a diagonal. */
+static operand spread(tc_emit *e, const equation *q, const subscript *s, tc_value *v) {
+    operand o = {0};
+    int at[LABELS], n = 0;
+    int64_t order[TC_MAX_RANK];
+    for (int k = 0; k < s->rank; k++) {
+        int id = s->label[k];
+        if (o.has[id]) {
+            v = tc_emit_call(e, "aten::diagonal", "viii", v, (int64_t)0, (int64_t)at[id], (int64_t)n);
+            v = tc_emit_call(e, "aten::movedim.int", "vii", v, (int64_t)-1, (int64_t)at[id]);
+        } else {
+            o.has[id] = true;
+            at[id] = n++;
+        }
+    }
+    for (int j = 0; j < q->nused; j++) {
+        int id = q->used[j];
+        if (!o.has[id]) v = tc_emit_call(e, "aten::unsqueeze", "vi", v, (int64_t)-1), at[id] = n++;
+        order[j] = at[id];
+    }
+    o.v = tc_emit_call(e, "aten::permute", "vI", v, order, q->nused);
+    return o;
+}
+/* Sums the labels of `gone` that o has and `other` (NULL: none) lacks. */
+static void sum_alone(tc_emit *e, const equation *q, operand *o, const operand *other, const bool *gone) {
+    int64_t dims[TC_MAX_RANK];
+    int n = 0;
+    for (int i = 0; i < q->nused; i++) {
+        int id = q->used[i];
+        if (gone[id] && o->has[id] && !(other && other->has[id])) dims[n++] = i, o->has[id] = false;
+    }
+    if (n) o->v = tc_e_sum_dims(e, o->v, dims, n, true);
+}
+
+/* Dimensions of one role in a product, and the product of their sizes. */
+typedef struct {
+    int64_t dim[TC_MAX_RANK];
+    int n;
+    tc_sym size;
+} role;
+static void take(tc_emit *e, role *r, int i, tc_sym size) { r->dim[r->n++] = i, r->size = tc_sym_mul(tc_e_sym(e), r->size, size); }
+/* v as [a, b, c]; the dimensions of `lacks` have size 1 in it. */
+static tc_value *folded(tc_emit *e, tc_value *v, const role *a, const role *b, const role *c, const role *lacks) {
+    const role *parts[] = {a, b, c, lacks};
+    int64_t order[TC_MAX_RANK];
+    int n = 0;
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < parts[k]->n; i++) order[n++] = parts[k]->dim[i];
+    return tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", v, order, n), (tc_sym[]){a->size, b->size, c->size}, 3);
+}
+/* The product of x and y, summed over the labels of `gone`. */
+static operand product(tc_emit *e, const equation *q, operand x, operand y, const bool *gone) {
+    operand r = {0};
+    int n = q->nused;
+    bool sums = false;
+    sum_alone(e, q, &x, &y, gone);
+    sum_alone(e, q, &y, &x, gone);
+    for (int i = 0; i < n; i++) {
+        int id = q->used[i];
+        r.has[id] = (x.has[id] || y.has[id]) && !gone[id];
+        sums |= gone[id] && x.has[id];
+    }
+    if (!x.v || !y.v) return r;
+    if (!sums) { /* as PyTorch: no product of matrices where nothing is summed */
+        r.v = tc_e_mul(e, x.v, y.v);
+        return r;
+    }
+    tc_sym one = tc_sym_int(tc_e_sym(e), 1), xs[TC_MAX_RANK], ys[TC_MAX_RANK], size[TC_MAX_RANK];
+    role batch = {.size = one}, rows = batch, cols = batch, inner = batch;
+    for (int i = 0; i < n; i++) {
+        int id = q->used[i];
+        xs[i] = x.v->meta.size[i], ys[i] = y.v->meta.size[i];
+        if (x.has[id] && y.has[id]) xs[i] = ys[i] = tc_sym_is_int(xs[i], 1) ? ys[i] : xs[i]; /* 1 against more broadcasts */
+        if (gone[id] && x.has[id]) take(e, &inner, i, xs[i]);
+        else if (x.has[id] == y.has[id]) take(e, &batch, i, xs[i]);
+        else if (x.has[id]) take(e, &rows, i, xs[i]);
+        else take(e, &cols, i, ys[i]);
+    }
+    tc_value *a = folded(e, tc_emit_call(e, "aten::expand", "vS", x.v, xs, n), &batch, &rows, &inner, &cols);
+    tc_value *b = folded(e, tc_emit_call(e, "aten::expand", "vS", y.v, ys, n), &batch, &inner, &cols, &rows);
+    int64_t back[TC_MAX_RANK];
+    int at = 0;
+    for (int i = 0; i < batch.n; i++) size[at] = xs[batch.dim[i]], back[batch.dim[i]] = at++;
+    for (int i = 0; i < rows.n; i++) size[at] = xs[rows.dim[i]], back[rows.dim[i]] = at++;
+    for (int i = 0; i < cols.n; i++) size[at] = ys[cols.dim[i]], back[cols.dim[i]] = at++;
+    for (int i = 0; i < inner.n; i++) size[at] = one, back[inner.dim[i]] = at++;
+    r.v = tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::view", "vS", tc_e2(e, "aten::bmm", a, b), size, n), back, n);
+    return r;
+}
+/* The pair that `path` names next among `left` operands, i < j; without a path the first two. */
+static tc_status next_pair(const tc_node *n, const int64_t *path, int step, int left, int *i, int *j) {
+    *i = 0, *j = 1;
+    if (!path) return NULL;
+    int64_t a = path[2 * step], b = path[2 * step + 1], lo = a < b ? a : b, hi = a < b ? b : a;
+    if (lo == hi || lo < 0 || hi >= left)
+        return tc_error(TC_CONTENT, "%s: einsum(): invalid contraction path (%lld, %lld is not a valid pair)", tc_op_name(n->op), (long long)lo,
+                        (long long)hi);
+    *i = (int)lo, *j = (int)hi;
+    return NULL;
+}
+/* Labels that neither the result nor an operand besides i and j has. */
+static void find_gone(const equation *q, const operand *o, int left, int i, int j, bool *gone) {
+    for (int id = 0; id < LABELS; id++) gone[id] = q->occurs[id] && !q->kept[id];
+    for (int k = 0; k < left; k++)
+        for (int id = 0; k != i && k != j && id < LABELS; id++) gone[id] &= !o[k].has[id];
+}
+static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
+    equation q;
+    operand o[OPERANDS];
+    bool gone[LABELS];
+    int64_t path[2 * OPERANDS], order[TC_MAX_RANK];
+    TC_TRY(read_equation(n, &q));
+    int given = tc_arg_is_none(n, 2) ? -1 : tc_arg_ints(n, 2, path, 2 * OPERANDS), pairs = q.n == 1 ? 1 : 2 * (q.n - 1);
+    if (given >= 0 && given != pairs)
+        return tc_error(TC_CONTENT, "%s: einsum(): expected contraction path given in path parameter to have size %d but got %d", tc_op_name(n->op),
+                        pairs, given);
+    for (int k = 0; k < q.n; k++) o[k] = spread(e, &q, &q.in[k], n->args[1].values[k]);
+    for (int step = 0, left = q.n; left > 1; step++, left--) {
+        int i, j;
+        TC_TRY(next_pair(n, given >= 0 ? path : NULL, step, left, &i, &j));
+        find_gone(&q, o, left, i, j, gone);
+        operand r = product(e, &q, o[i], o[j], gone);
+        memmove(o + j, o + j + 1, (size_t)(left - j - 1) * sizeof *o);
+        if (given < 0) {
+            o[i] = r;
+        } else { /* as opt_einsum: the product goes to the end */
+            memmove(o + i, o + i + 1, (size_t)(left - i - 2) * sizeof *o);
+            o[left - 2] = r;
+        }
+        if (e->status) return tc_e_done(e);
+    }
+    find_gone(&q, o, 1, 0, 0, gone);
+    sum_alone(e, &q, &o[0], NULL, gone);
+    int k = 0;
+    for (int i = 0; i < q.nout; i++)
+        for (int j = 0; j < q.nused; j++)
+            if (q.used[j] == q.out[i]) order[k++] = j;
+    for (int j = 0; j < q.nused; j++)
+        if (!q.kept[q.used[j]]) order[k++] = j;
+    tc_value *r = tc_emit_call(e, "aten::permute", "vI", o[0].v, order, q.nused);
+    if (r && k > q.nout) /* the summed dimensions, of size 1, stand at the end */
+        r = tc_emit_call(e, "aten::view", "vS", tc_emit_call(e, "aten::clone", "va", r, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}), r->meta.size,
+                         q.nout);
+    tc_emit_result(e, 0, r);
+    return tc_e_done(e);
+}
+
+const tc_op tc_ops_einsum[] = {
+    {.schema = "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_einsum,
+     .samples = "einsum('bij,bjk->bik', [f32[2,3,4], f32[2,4,5]]); einsum('ii->i', [f32[3,3]]); einsum('ij,k,jl->lk', [f32[2,3], f32[4], f32[3,5]]); "
+                "einsum('ij,jk,kl->il', [f32[2,3], f32[3,4], f32[4,5]], path=[1, 2, 0, 1])",
+     .doc = "sums of products by subscripts"},
+    {0}};
