@@ -1,32 +1,10 @@
 /* The small modules of Python and the packages that models import, as std/ gives them: results under CPython with the real packages. */
-#include "base/rng.h"
-#include "capture/capture.h"
-#include "capture/lang.h"
-#include "capture/torch.h"
-#include "runtime/runtime.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
-typedef struct {
-    const char *text;
-    const char *result;
-} job;
-
-static void run_module(C *c, void *ctx) {
-    job *j = ctx;
-    module *m = tc_lang_load(c, "test.py", j->text, strlen(j->text));
-    j->result = tc_repr(c, tc_lang_eval(c, m, NULL, "result", "r"))->s;
-}
+#include "snippets.h"
 
 #define EINOPS "import torch\nfrom einops import rearrange, reduce, repeat, einsum, pack, unpack, parse_shape\nx = torch.arange(24.).view(2, 3, 4)\n"
 #define NUMPY "import numpy as np, torch\n"
 
-/* text sets r; its repr, or a part of the error's message */
-static const char *const table[][2] = {
+static const snippet table[] = {
     /* contextlib.contextmanager: what is raised in the body passes through the yield; return leaves through it */
     {"from contextlib import contextmanager\nr = []\n@contextmanager\ndef f(a):\n    r.append(a)\n    try:\n        yield a * 2\n    except "
      "KeyError:\n"
@@ -117,20 +95,7 @@ static const char *const table[][2] = {
 
 static void test_table(void **state) {
     (void)state;
-    static tc_generator gen;
-    tc_evaluator *evaluator;
-    assert_null(tc_evaluator_create(&(tc_exec_options){.threads = 1}, &evaluator));
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        C *c;
-        assert_null(tc_lang_create_with(&(tc_lang_options){0}, tc_evaluator_eval(evaluator), &gen, &c));
-        job j = {table[i][0], NULL};
-        tc_status st = tc_lang_run(c, run_module, &j);
-        const char *found = st ? tc_status_message(st) : j.result;
-        if (st ? !strstr(found, table[i][1]) : strcmp(found, table[i][1])) fail_msg("%s: %s, expected %s", j.text, found, table[i][1]);
-        tc_status_free(st);
-        tc_lang_destroy(c);
-    }
-    tc_evaluator_destroy(evaluator);
+    snippets_check("", table, sizeof table / sizeof *table);
 }
 
 int main(void) {
