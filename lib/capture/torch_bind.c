@@ -81,136 +81,176 @@ static tc_dtype dtype_of(C *c, V v) {
     return TC_DTYPE_NONE;
 }
 
-static bool numbers_for_tensors(const tc_op *op) { return tc_op_takes_numbers(op); }
+/* One value given for one parameter: a form puts what it means into a and, for tensors, b->object[at]. A form that does not take the
+ * value answers false; v is then what is named in the message (of a sequence, its item). */
+typedef struct {
+    C *c;
+    const tc_op *op;
+    const tc_param *p;
+    tc_binding *b;
+    tc_arg *a;
+    int at;
+    V v;
+} given;
 
-static bool tensors_arg(C *c, const tc_param *p, V v, bool optional, int at, tc_binding *b) {
+static bool as_tensor(given *g) {
+    if (tc_is_tensor(g->v)) {
+        *g->a = (tc_arg){.kind = TC_A_VALUE};
+        g->b->object[g->at] = g->v;
+        return true;
+    }
+    return g->at > 0 && is_number(g->v) && tc_op_takes_numbers(g->op) && number_arg(g->c, g->v, g->a);
+}
+
+static bool tensor_list(given *g, bool optional) {
     size_t n;
-    if (!tc_is_seq(v)) return refuse(b, p, c, v, "tuple of Tensors");
-    V *items = tc_items(v, &n);
+    if (!tc_is_seq(g->v)) return false;
+    V all = g->v, *items = tc_items(all, &n);
     for (size_t i = 0; i < n; i++)
-        if (!tc_is_tensor(items[i]) && !(optional && items[i] == c->none)) return refuse(b, p, c, items[i], "tuple of Tensors");
-    b->arg[at] = (tc_arg){.kind = TC_A_VALUES, .n = (int)n};
-    b->object[at] = v;
+        if (!tc_is_tensor(items[i]) && !(optional && items[i] == g->c->none)) {
+            g->v = items[i];
+            return false;
+        }
+    *g->a = (tc_arg){.kind = TC_A_VALUES, .n = (int)n};
+    g->b->object[g->at] = all;
+    return true;
+}
+static bool as_tensors(given *g) { return tensor_list(g, false); }
+static bool as_optional_tensors(given *g) { return tensor_list(g, true); }
+
+static bool as_int(given *g) {
+    tc_sym s;
+    /* max(x, tensor) is no max(x, dim): a tensor is read out when nothing takes it as it is */
+    if ((tc_kind_of(g->v) == K_TENSOR && !g->b->reads) || !int_sym(g->c, g->v, &s)) return false;
+    *g->a = (tc_arg){.kind = TC_A_INT, .sym = s};
     return true;
 }
 
-static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_binding *b) {
-    tc_arg *a = &b->arg[at];
+static bool as_ints(given *g) {
+    if (!tc_is_seq(g->v)) return g->p->fixed_len > 0 && ints_arg(g->c, &g->v, 1, g->a);
     size_t n;
-    if (v == c->none && (p->optional || p->type == TC_T_OPT_TENSOR || p->type == TC_T_GENERATOR || p->type == TC_T_LAYOUT || p->type == TC_T_DEVICE ||
-                         p->type == TC_T_DTYPE || p->type == TC_T_MEMFORMAT)) {
-        *a = (tc_arg){.kind = TC_A_NONE};
+    V *items = tc_items(g->v, &n);
+    return ints_arg(g->c, items, n, g->a);
+}
+
+static bool as_float(given *g) {
+    if (tc_kind_of(g->v) == K_COMPLEX || !is_number(g->v)) {
+        if (!(g->b->reads && tc_is_tensor(g->v) && tc_torch_rank(g->v) == 0)) return false;
+        g->v = tc_tensor_number(g->c, g->v, "a float argument");
+    }
+    if (!number_arg(g->c, g->v, g->a)) return false;
+    if (g->a->kind == TC_A_SCALAR && !g->a->is_sym) g->a->scalar = tc_scalar_float(tc_scalar_to_double(g->a->scalar));
+    return true;
+}
+
+static bool as_floats(given *g) {
+    size_t n;
+    if (!tc_is_seq(g->v)) return false;
+    V *items = tc_items(g->v, &n);
+    double *f = TC_NEWN(&tc_torch_program(g->c)->arena, double, n ? n : 1);
+    for (size_t i = 0; i < n; i++) {
+        if (!is_number(items[i]) || tc_kind_of(items[i]) == K_SYM || tc_kind_of(items[i]) == K_COMPLEX) return false;
+        f[i] = tc_to_double(g->c, items[i]);
+    }
+    *g->a = (tc_arg){.kind = TC_A_FLOATS, .n = (int)n, .floats = f};
+    return true;
+}
+
+static bool as_bool(given *g) {
+    if (tc_kind_of(g->v) == K_SYM && tc_sym_type(tc_to_sym(g->c, g->v)) == TC_SYM_BOOL) g->v = tc_bool(g->c, tc_sym_truth(g->c, g->v));
+    return tc_kind_of(g->v) == K_BOOL && number_arg(g->c, g->v, g->a);
+}
+
+static bool as_bools(given *g) {
+    size_t n;
+    if (!tc_is_seq(g->v)) return false;
+    V *items = tc_items(g->v, &n);
+    bool *f = TC_NEWN(&tc_torch_program(g->c)->arena, bool, n ? n : 1);
+    for (size_t i = 0; i < n; i++) {
+        if (tc_kind_of(items[i]) != K_BOOL) return false;
+        f[i] = items[i] == g->c->true_;
+    }
+    *g->a = (tc_arg){.kind = TC_A_BOOLS, .n = (int)n, .bools = f};
+    return true;
+}
+
+static bool as_scalar(given *g) {
+    if (tc_is_tensor(g->v)) {
+        if (!g->b->reads || tc_torch_rank(g->v) != 0 || ((tensor *)g->v)->requires_grad) return false;
+        g->v = tc_tensor_number(g->c, g->v, "a number argument");
+    }
+    return is_number(g->v) && number_arg(g->c, g->v, g->a);
+}
+
+static bool as_string(given *g) {
+    if (tc_kind_of(g->v) != K_STR) return false;
+    str *s = tc_as_str(g->v);
+    *g->a = (tc_arg){.kind = TC_A_STRING, .string = tc_arena_strndup(&tc_torch_program(g->c)->arena, s->s, s->len)};
+    return true;
+}
+
+static bool as_dtype(given *g) {
+    tc_dtype d = dtype_of(g->c, g->v);
+    *g->a = (tc_arg){.kind = TC_A_DTYPE, .dtype = d};
+    return d != TC_DTYPE_NONE;
+}
+
+static bool layout_code(given *g, bool memory_format) {
+    layoutobj *l = (layoutobj *)g->v;
+    if (tc_kind_of(g->v) != K_LAYOUT || l->memory_format != memory_format) return false;
+    *g->a = (tc_arg){.kind = memory_format ? TC_A_MEMFORMAT : TC_A_LAYOUT, .code = l->code};
+    return true;
+}
+static bool as_layout(given *g) { return layout_code(g, false); }
+static bool as_memory_format(given *g) { return layout_code(g, true); }
+
+static bool as_device(given *g) { /* device words are mapped to the one device */
+    *g->a = (tc_arg){.kind = TC_A_STRING, .string = "cpu"};
+    return tc_kind_of(g->v) == K_DEVICE || tc_kind_of(g->v) == K_STR || tc_is_int(g->v);
+}
+
+static bool as_generator(given *g) {
+    if (tc_kind_of(g->v) != K_GENERATOR) return false;
+    g->b->gen = &((genobj *)g->v)->g;
+    *g->a = (tc_arg){.kind = TC_A_NONE};
+    return true;
+}
+
+/* What each type of the schemas takes; none: whether None may stand for it though the schema has no `?`. */
+static const struct {
+    bool (*take)(given *g);
+    const char *expected;
+    bool none;
+} forms[] = {
+    [TC_T_TENSOR] = {as_tensor, "Tensor"},
+    [TC_T_OPT_TENSOR] = {as_tensor, "Tensor", true},
+    [TC_T_TENSORS] = {as_tensors, "tuple of Tensors"},
+    [TC_T_OPT_TENSORS] = {as_optional_tensors, "tuple of Tensors"},
+    [TC_T_INT] = {as_int, "int"},
+    [TC_T_INTS] = {as_ints, "tuple of ints"},
+    [TC_T_FLOAT] = {as_float, "float"},
+    [TC_T_FLOATS] = {as_floats, "tuple of floats"},
+    [TC_T_BOOL] = {as_bool, "bool"},
+    [TC_T_BOOLS] = {as_bools, "tuple of bools"},
+    [TC_T_SCALAR] = {as_scalar, "Number"},
+    [TC_T_SCALARS] = {as_floats, "tuple of Numbers"},
+    [TC_T_STRING] = {as_string, "str"},
+    [TC_T_DTYPE] = {as_dtype, "torch.dtype", true},
+    [TC_T_LAYOUT] = {as_layout, "torch.layout", true},
+    [TC_T_MEMFORMAT] = {as_memory_format, "torch.memory_format", true},
+    [TC_T_DEVICE] = {as_device, "torch.device", true},
+    [TC_T_GENERATOR] = {as_generator, "torch.Generator", true},
+};
+
+static bool match(C *c, const tc_op *op, const tc_param *p, V v, int at, tc_binding *b) {
+    bool known = (size_t)p->type < sizeof forms / sizeof *forms && forms[p->type].take;
+    if (v == c->none && (p->optional || (known && forms[p->type].none))) {
+        b->arg[at] = (tc_arg){.kind = TC_A_NONE};
         return true;
     }
-    switch (p->type) {
-    case TC_T_TENSOR:
-    case TC_T_OPT_TENSOR:
-        if (tc_is_tensor(v)) {
-            *a = (tc_arg){.kind = TC_A_VALUE};
-            b->object[at] = v;
-            return true;
-        }
-        if (at > 0 && is_number(v) && numbers_for_tensors(op)) return number_arg(c, v, a) || refuse(b, p, c, v, "Tensor");
-        return refuse(b, p, c, v, "Tensor");
-    case TC_T_TENSORS: return tensors_arg(c, p, v, false, at, b);
-    case TC_T_OPT_TENSORS: return tensors_arg(c, p, v, true, at, b);
-    case TC_T_INT: {
-        tc_sym s;
-        /* max(x, tensor) is no max(x, dim): a tensor is read out when nothing takes it as it is */
-        if ((tc_kind_of(v) == K_TENSOR && !b->reads) || !int_sym(c, v, &s)) return refuse(b, p, c, v, "int");
-        *a = (tc_arg){.kind = TC_A_INT, .sym = s};
-        return true;
-    }
-    case TC_T_INTS:
-        if (tc_is_seq(v)) {
-            V *items = tc_items(v, &n);
-            return ints_arg(c, items, n, a) || refuse(b, p, c, v, "tuple of ints");
-        }
-        if (p->fixed_len > 0 && ints_arg(c, &v, 1, a)) return true;
-        return refuse(b, p, c, v, "tuple of ints");
-    case TC_T_FLOAT:
-        if (tc_kind_of(v) == K_COMPLEX || !is_number(v)) {
-            if (!(b->reads && tc_is_tensor(v) && tc_torch_rank(v) == 0)) return refuse(b, p, c, v, "float");
-            v = tc_tensor_number(c, v, "a float argument");
-        }
-        if (!number_arg(c, v, a)) return refuse(b, p, c, v, "float");
-        if (a->kind == TC_A_SCALAR && !a->is_sym) a->scalar = tc_scalar_float(tc_scalar_to_double(a->scalar));
-        return true;
-    case TC_T_FLOATS: {
-        if (!tc_is_seq(v)) return refuse(b, p, c, v, "tuple of floats");
-        V *items = tc_items(v, &n);
-        double *f = TC_NEWN(&tc_torch_program(c)->arena, double, n ? n : 1);
-        for (size_t i = 0; i < n; i++) {
-            if (!is_number(items[i]) || tc_kind_of(items[i]) == K_SYM || tc_kind_of(items[i]) == K_COMPLEX)
-                return refuse(b, p, c, v, "tuple of floats");
-            f[i] = tc_to_double(c, items[i]);
-        }
-        *a = (tc_arg){.kind = TC_A_FLOATS, .n = (int)n, .floats = f};
-        return true;
-    }
-    case TC_T_BOOL:
-        if (tc_kind_of(v) == K_SYM && tc_sym_type(tc_to_sym(c, v)) == TC_SYM_BOOL) v = tc_bool(c, tc_sym_truth(c, v));
-        if (tc_kind_of(v) != K_BOOL) return refuse(b, p, c, v, "bool");
-        return number_arg(c, v, a);
-    case TC_T_BOOLS: {
-        if (!tc_is_seq(v)) return refuse(b, p, c, v, "tuple of bools");
-        V *items = tc_items(v, &n);
-        bool *f = TC_NEWN(&tc_torch_program(c)->arena, bool, n ? n : 1);
-        for (size_t i = 0; i < n; i++) {
-            if (tc_kind_of(items[i]) != K_BOOL) return refuse(b, p, c, v, "tuple of bools");
-            f[i] = items[i] == c->true_;
-        }
-        *a = (tc_arg){.kind = TC_A_BOOLS, .n = (int)n, .bools = f};
-        return true;
-    }
-    case TC_T_SCALAR:
-        if (tc_is_tensor(v)) {
-            if (!b->reads || tc_torch_rank(v) != 0 || ((tensor *)v)->requires_grad) return refuse(b, p, c, v, "Number");
-            v = tc_tensor_number(c, v, "a number argument");
-        }
-        if (!is_number(v) || !number_arg(c, v, a)) return refuse(b, p, c, v, "Number");
-        return true;
-    case TC_T_SCALARS: {
-        if (!tc_is_seq(v)) return refuse(b, p, c, v, "tuple of Numbers");
-        V *items = tc_items(v, &n);
-        double *f = TC_NEWN(&tc_torch_program(c)->arena, double, n ? n : 1);
-        for (size_t i = 0; i < n; i++) {
-            if (!is_number(items[i]) || tc_kind_of(items[i]) == K_SYM || tc_kind_of(items[i]) == K_COMPLEX)
-                return refuse(b, p, c, v, "tuple of Numbers");
-            f[i] = tc_to_double(c, items[i]);
-        }
-        *a = (tc_arg){.kind = TC_A_FLOATS, .n = (int)n, .floats = f};
-        return true;
-    }
-    case TC_T_STRING:
-        if (tc_kind_of(v) != K_STR) return refuse(b, p, c, v, "str");
-        *a = (tc_arg){.kind = TC_A_STRING, .string = tc_arena_strndup(&tc_torch_program(c)->arena, tc_as_str(v)->s, tc_as_str(v)->len)};
-        return true;
-    case TC_T_DTYPE: {
-        tc_dtype d = dtype_of(c, v);
-        if (d == TC_DTYPE_NONE) return refuse(b, p, c, v, "torch.dtype");
-        *a = (tc_arg){.kind = TC_A_DTYPE, .dtype = d};
-        return true;
-    }
-    case TC_T_LAYOUT:
-    case TC_T_MEMFORMAT:
-        if (tc_kind_of(v) != K_LAYOUT || ((layoutobj *)v)->memory_format != (p->type == TC_T_MEMFORMAT))
-            return refuse(b, p, c, v, p->type == TC_T_LAYOUT ? "torch.layout" : "torch.memory_format");
-        *a = (tc_arg){.kind = p->type == TC_T_LAYOUT ? TC_A_LAYOUT : TC_A_MEMFORMAT, .code = ((layoutobj *)v)->code};
-        return true;
-    case TC_T_DEVICE: /* device words are mapped to the one device */
-        if (tc_kind_of(v) != K_DEVICE && tc_kind_of(v) != K_STR && !tc_is_int(v)) return refuse(b, p, c, v, "torch.device");
-        *a = (tc_arg){.kind = TC_A_STRING, .string = "cpu"};
-        return true;
-    case TC_T_GENERATOR:
-        if (tc_kind_of(v) != K_GENERATOR) return refuse(b, p, c, v, "torch.Generator");
-        b->gen = &((genobj *)v)->g;
-        *a = (tc_arg){.kind = TC_A_NONE};
-        return true;
-    case TC_T_DIMNAME:
-    case TC_T_GRAPH: break;
-    }
-    return refuse(b, p, c, v, "something tc has no form for");
+    given g = {c, op, p, b, &b->arg[at], at, v};
+    if (known && forms[p->type].take(&g)) return true;
+    return refuse(b, p, c, g.v, known ? forms[p->type].expected : "something tc has no form for");
 }
 
 /* Keyword names that PyTorch takes besides the schema's. */
