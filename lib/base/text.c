@@ -23,6 +23,14 @@ static size_t distance(const char *a, const char *b) {
     return row[m];
 }
 
+bool tc_word_in(const char *words, const char *word) {
+    size_t n = strlen(word);
+    if (n == 0 || strchr(word, ' ')) return false;
+    for (const char *p = words; (p = strstr(p, word)); p++)
+        if (p[-1] == ' ' && p[n] == ' ') return true;
+    return false;
+}
+
 const char *tc_suggest(const char *word, const char *const *candidates, size_t n) {
     const char *best = NULL;
     size_t best_d = strlen(word) / 3 + 2;

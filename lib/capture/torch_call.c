@@ -1,6 +1,7 @@
 /* Calling operators from the model language: the overload that fits, then the node (capture) or the result (concrete tensors).
  *
  *     torch.add(x, 1)  ->  overloads of aten::add  ->  binding  ->  tc_torch_apply  ->  tensor, tuple or number */
+#include "base/text.h"
 #include "capture/torch_bind.h"
 #include "capture/torch_data.h"
 #include "op/emit.h"
@@ -393,117 +394,19 @@ static void check_extremes(C *c, const tc_schema *s, V out, V r) {
 }
 
 /* Operators whose out= has the type of the result: PyTorch converts only on the way into the others. */
-static const char *const exact_out[] = {"_log_softmax",
-                                        "_softmax",
-                                        "abs",
-                                        "absolute",
-                                        "addbmm",
-                                        "addmm",
-                                        "addmv",
-                                        "alias_copy",
-                                        "all",
-                                        "any",
-                                        "argmax",
-                                        "argmin",
-                                        "as_strided_copy",
-                                        "avg_pool2d",
-                                        "avg_pool3d",
-                                        "baddbmm",
-                                        "bitwise_not",
-                                        "bmm",
-                                        "bucketize",
-                                        "ceil",
-                                        "complex",
-                                        "conj_physical",
-                                        "cross",
-                                        "detach_copy",
-                                        "diag",
-                                        "diagonal_copy",
-                                        "diff",
-                                        "dot",
-                                        "expand_copy",
-                                        "fix",
-                                        "floor",
-                                        "frac",
-                                        "gather",
-                                        "gelu",
-                                        "hardshrink",
-                                        "hash_tensor",
-                                        "heaviside",
-                                        "histc",
-                                        "index_add",
-                                        "index_copy",
-                                        "index_select",
-                                        "inner",
-                                        "isin",
-                                        "isneginf",
-                                        "isposinf",
-                                        "linalg_cholesky",
-                                        "linalg_cross",
-                                        "linalg_det",
-                                        "linalg_eigvalsh",
-                                        "linalg_inv",
-                                        "linalg_ldl_solve",
-                                        "linalg_lu_solve",
-                                        "linalg_matrix_norm",
-                                        "linalg_multi_dot",
-                                        "linalg_norm",
-                                        "linalg_solve",
-                                        "linalg_solve_triangular",
-                                        "linalg_svdvals",
-                                        "linalg_vecdot",
-                                        "linalg_vector_norm",
-                                        "linear",
-                                        "log_sigmoid",
-                                        "log_softmax",
-                                        "logcumsumexp",
-                                        "lu_solve",
-                                        "masked_select",
-                                        "matmul",
-                                        "mm",
-                                        "msort",
-                                        "multinomial",
-                                        "mv",
-                                        "nan_to_num",
-                                        "nanquantile",
-                                        "narrow_copy",
-                                        "neg",
-                                        "negative",
-                                        "norm",
-                                        "ormqr",
-                                        "permute_copy",
-                                        "polar",
-                                        "quantile",
-                                        "renorm",
-                                        "round",
-                                        "scatter",
-                                        "scatter_add",
-                                        "scatter_reduce",
-                                        "searchsorted",
-                                        "sgn",
-                                        "sign",
-                                        "signbit",
-                                        "softmax",
-                                        "softplus",
-                                        "softshrink",
-                                        "squeeze_copy",
-                                        "t_copy",
-                                        "take",
-                                        "take_along_dim",
-                                        "tensordot",
-                                        "transpose_copy",
-                                        "tril",
-                                        "triu",
-                                        "trunc",
-                                        "unfold_copy",
-                                        "unsqueeze_copy",
-                                        "vdot",
-                                        "view_copy",
-                                        "where"};
+static const char exact_out[] =
+    " _log_softmax _softmax abs absolute addbmm addmm addmv alias_copy all any argmax argmin as_strided_copy avg_pool2d avg_pool3d "
+    "baddbmm bitwise_not bmm bucketize ceil complex conj_physical cross detach_copy diag diagonal_copy diff dot expand_copy fix "
+    "floor frac gather gelu hardshrink hash_tensor heaviside histc index_add index_copy index_select inner isin isneginf isposinf "
+    "linalg_cholesky linalg_cross linalg_det linalg_eigvalsh linalg_inv linalg_ldl_solve linalg_lu_solve linalg_matrix_norm "
+    "linalg_multi_dot linalg_norm linalg_solve linalg_solve_triangular linalg_svdvals linalg_vecdot linalg_vector_norm linear "
+    "log_sigmoid log_softmax logcumsumexp lu_solve masked_select matmul mm msort multinomial mv nan_to_num nanquantile narrow_copy "
+    "neg negative norm ormqr permute_copy polar quantile renorm round scatter scatter_add scatter_reduce searchsorted sgn sign "
+    "signbit softmax softplus softshrink squeeze_copy t_copy take take_along_dim tensordot transpose_copy tril triu trunc "
+    "unfold_copy unsqueeze_copy vdot view_copy where ";
 static void check_exact(C *c, const tc_schema *s, V out, V r) {
-    bool exact = false, truth = !strcmp(s->name, "all") || !strcmp(s->name, "any");
-    for (size_t i = 0; i < sizeof exact_out / sizeof *exact_out; i++) exact |= !strcmp(exact_out[i], s->name);
-    if (!exact || !tc_is_tensor(out) || !tc_is_tensor(r)) return;
+    bool truth = !strcmp(s->name, "all") || !strcmp(s->name, "any");
+    if (!tc_word_in(exact_out, s->name) || !tc_is_tensor(out) || !tc_is_tensor(r)) return;
     tc_dtype want = tc_torch_dtype(r), got = tc_torch_dtype(out);
     if (got != want && !(truth && got == TC_U8))
         tc_raise(c, "RuntimeError", "%s: Expected out tensor to have dtype %s, but got %s instead", s->name, tc_dtypes[want].torch,

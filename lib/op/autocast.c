@@ -4,6 +4,7 @@
  *     aten.cov(x)        ->  its composition, each operator of which is looked up in turn: PyTorch has no kernel of its own for it
  *
  * One mechanism for `with torch.autocast` in model files, for regions of PT2 archives and for a recipe's precision. */
+#include "base/text.h"
 #include "op/emit.h"
 #include "op/functionalise.h"
 
@@ -43,16 +44,6 @@ static const struct {
      COMPOSE},
 };
 
-static bool listed(const char *names, const char *name) {
-    char key[96];
-    size_t n = strlen(name);
-    if (n + 3 > sizeof key) return false;
-    key[0] = ' ';
-    memcpy(key + 1, name, n);
-    memcpy(key + 1 + n, " ", 2);
-    return strstr(names, key) != NULL;
-}
-
 /* Autocast leaves float64 alone, as it does what is no float. */
 static bool eligible(const tc_value *v) { return v && v->kind == TC_V_TENSOR && tc_is_float(v->meta.dtype) && v->meta.dtype != TC_F64; }
 
@@ -71,7 +62,7 @@ static bool policy_of(const tc_op *op, policy *out) {
     if (s->overload && !strncmp(s->overload, "dtype", 5)) return false; /* mm.dtype and the like say their type */
     if (!strcmp(s->name, "_convolution") && !(s->overload && !strcmp(s->overload, "deprecated"))) return false;
     for (size_t l = 0; l < sizeof lists / sizeof *lists; l++)
-        if (listed(lists[l].names, s->name)) {
+        if (tc_word_in(lists[l].names, s->name)) {
             *out = lists[l].p;
             return true;
         }

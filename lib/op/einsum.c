@@ -106,7 +106,7 @@ static tc_status read_equation(const tc_node *n, equation *q) {
     }
     for (subscript *s = q->in; s < q->in + q->n; s++)
         for (int k = 0; k < s->rank; k++) {
-            if (s->label[k] < 0) s->label[k] += 53 + q->longest - s->ellipsis;
+            if (s->label[k] < 0) s->label[k] = 51 - s->label[k] + q->longest - s->ellipsis;
             q->occurs[s->label[k]]++;
         }
     if (arrow) {

@@ -90,6 +90,13 @@ static const snippet table[] = {
     {"r = torch.linspace(-2, 2, 21)[7].item()\n", "-0.5999999642372131"},
     {"r = torch.logspace(torch.tensor(1.9), torch.tensor(1.2), 2, dtype=torch.int64).tolist()\n", "[10, 10]"},
     {"r = torch.max(torch.tensor(3), torch.tensor(9)).item()\n", "9"},
+    /* the dimensions of the ellipsis keep their order and are aligned at the last */
+    {"x = torch.arange(24.).view(2, 3, 2, 2)\nr = [torch.einsum('...ij->...ji', x)[1, 2].tolist(), torch.einsum('...ij,kj->k...', x, torch.ones(2, "
+     "2)).shape, "
+     "torch.einsum('...i,...i->...', x, x[0]).flatten()[-3:].tolist(), torch.einsum('a...,...a->...', torch.ones(2, 3), torch.ones(4, 3, 2)).shape, "
+     "torch.einsum('ij,jk,kl->il', torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 4)).tolist()]\n",
+     "[[[20.0, 22.0], [21.0, 23.0]], torch.Size([2, 2, 3]), [241.0, 349.0, 473.0], torch.Size([4, 3]), [[6.0, 6.0, 6.0, 6.0]]]"},
+    {"r = torch.einsum('i.j->ij', torch.ones(2, 2))\n", "found '.' for operand 0 that is not part of any ellipsis"},
     /* what an operator made is no leaf */
     {"x = torch.ones(2, requires_grad=True)\ny = x.clone()\ny.zero_()\nr = [x.is_leaf, y.is_leaf, y.tolist()]\n", "[True, False, [0.0, 0.0]]"},
     {"x = torch.ones(2, requires_grad=True)\nx.zero_()\nr = 0\n", "a leaf Variable that requires grad"},
