@@ -59,8 +59,10 @@ static tc_status capture_source(job *j) {
     TC_TRY(give(j, r->input, TC_OPT_input));
     TC_TRY(give(j, r->dim, TC_OPT_dim));
     TC_TRY(give(j, r->source, TC_OPT_source));
+    for (size_t i = 0; i < j->c->values[TC_OPT_source].len; i++)
+        j->c->values[TC_OPT_source].data[i] = tc_recipe_path(j->recipe, j->c->values[TC_OPT_source].data[i]);
     tc_vec_push(&j->c->values[TC_OPT_seed], tc_arena_printf(&j->arena, "%lld", (long long)r->seed));
-    const char *path = r->dir && r->model[0] != '/' ? tc_arena_printf(&j->arena, "%s/%s", r->dir, r->model) : r->model;
+    const char *path = tc_recipe_path(j->recipe, r->model);
     tc_cmd_source q = {0};
     tc_capture_result result = {0};
     tc_evaluator *v = NULL;

@@ -261,18 +261,19 @@ static tc_status gather_rows(const tc_column *c, const int64_t *index, int64_t n
     const char *from = tc_tensor_data(t);
     char *to = tc_tensor_data(out);
     size_t bytes = (size_t)row * tc_dtype_size(t->dtype);
-    float divide = (float)c->divide, mean = (float)c->mean, std = (float)c->std;
+    float divide = (float)c->divide, mean = (float)c->mean, std = (float)c->std, of_byte[256];
+    bool bytes_in = c->scaled && t->dtype == TC_U8;
+    for (int i = 0; i < 256 && bytes_in; i++) of_byte[i] = ((float)i / divide - mean) / std;
     for (int64_t k = 0; k < n; k++) {
         if (!c->scaled) {
             memcpy(to + (size_t)k * bytes, from + (size_t)index[k] * bytes, bytes);
             continue;
         }
         float *o = (float *)to + k * row;
-        for (int64_t i = 0; i < row; i++) {
-            int64_t at = index[k] * row + i;
-            float v = t->dtype == TC_U8 ? (float)((const unsigned char *)from)[at] : (float)tc_scalar_to_double(tc_scalar_load(t->dtype, from, at));
-            o[i] = (v / divide - mean) / std;
-        }
+        const unsigned char *u = (const unsigned char *)from + index[k] * row;
+        for (int64_t i = 0; i < row && bytes_in; i++) o[i] = of_byte[u[i]];
+        for (int64_t i = 0; i < row && !bytes_in; i++)
+            o[i] = ((float)tc_scalar_to_double(tc_scalar_load(t->dtype, from, index[k] * row + i)) / divide - mean) / std;
     }
     if (!tc_is_float(dtype) || dtype == floats) return NULL;
     tc_tensor cast;

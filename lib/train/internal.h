@@ -48,6 +48,7 @@ struct tc_trainer {
     C *lang;
     size_t language_bytes; /* what it took when it was made */
     module *names;         /* of the expressions: torch, nn, F, the model file's, functions: */
+    module *file_names;    /* the model file's; NULL: the program carries no source */
     tc_evaluator *evaluator;
     struct tc_generator eager_gen, step_gen;
     TC_VEC(weight) weights;

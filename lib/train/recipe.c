@@ -9,7 +9,7 @@ const tc_yaml_field tc_recipe_fields[] = {
     {"arg", TC_Y_NODE, AT(arg), "{NAME: EXPR}, or a list of EXPR: constructor arguments"},
     {"input", TC_Y_NODE, AT(input), "declared inputs as for tc-export, x=Bx1x28x28xf32; one or a list"},
     {"dim", TC_Y_NODE, AT(dim), "bounds of sizes as for tc-export, B=1..64; one or a list"},
-    {"source", TC_Y_NODE, AT(source), "folders from which the model file may import"},
+    {"source", TC_Y_NODE, AT(source), "folder from which the model file may import"},
     {"weights", TC_Y_STRING, AT(weights), "start from these weights"},
     {"resume_from", TC_Y_STRING, AT(resume_from), "go on from this checkpoint of PyTorch: weights, the optimiser's state and step, the scheduler"},
     {"seed", TC_Y_INT, AT(seed), "of the order of samples and of dropout; with model: also of initialisation"},
@@ -156,4 +156,8 @@ tc_status tc_recipe_strings(tc_recipe *r, const tc_yaml *y, const char ***out, i
     for (int i = 0; i < n; i++) TC_TRY(tc_yaml_string(list ? y->items[i] : y, &(*out)[i]));
     *out_n = n;
     return NULL;
+}
+
+const char *tc_recipe_path(tc_recipe *r, const char *name) {
+    return r->dir && name[0] != '/' ? tc_arena_printf(&r->arena, "%s/%s", r->dir, name) : name;
 }

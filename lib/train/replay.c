@@ -72,8 +72,44 @@ static const tc_sym *syms_here(replay *r, const tc_sym *s, int n) {
     return out;
 }
 
+static void run_node(replay *r, const tc_node *n);
+
+/* A subgraph (a branch, a body, the two halves of an autograd.Function) captured again inside the graph being captured. Its values have
+ * numbers of their own; what is learnt of symbols stays. */
+static tc_graph *graph_here(replay *r, const tc_graph *g) {
+    C *c = r->c;
+    tc_graph *outer = c->torch->graph;
+    region here = {.graph = tc_graph_create(outer->program, outer, tc_graph_unique(outer, g->name))};
+    V *around = r->value;
+    size_t bytes = (g->nvalues ? g->nvalues : 1) * sizeof *r->value;
+    r->value = tc_mem(c, bytes);
+    memset(r->value, 0, bytes);
+    here.graph->single_tensor_return = g->single_tensor_return;
+    for (int i = 0; i < g->ninputs; i++) {
+        const tc_value *from = g->inputs[i];
+        tc_value *v = tc_graph_value(here.graph, from->kind, from->name);
+        if (from->kind == TC_V_TENSOR) {
+            v->meta = tc_meta_make(&outer->program->arena, from->meta.dtype, from->meta.rank, syms_here(r, from->meta.size, from->meta.rank), NULL);
+            v->meta.requires_grad = from->meta.requires_grad;
+        } else if (from->kind == TC_V_SYM) {
+            v->sym = sym_here(r, from->sym);
+        }
+        tc_graph_add_input(here.graph, v);
+        r->value[from->id] = tc_torch_wrap_value(c, v);
+    }
+    tc_torch_enter(c, &here, here.graph);
+    for (const tc_node *n = g->first; n; n = n->next) run_node(r, n);
+    for (int i = 0; i < g->noutputs; i++) {
+        V x = value_here(r, g->outputs[i]);
+        tc_graph_add_output(here.graph, x && x != c->none ? tc_torch_value(c, x) : NULL);
+    }
+    tc_torch_leave(c);
+    r->value = around;
+    return here.graph;
+}
+
 /* An argument here; *object is set for tensors. */
-static tc_arg arg_here(replay *r, const tc_node *n, const tc_arg *a, V *object) {
+static tc_arg arg_here(replay *r, const tc_arg *a, V *object) {
     tc_arg out = *a;
     *object = NULL;
     switch (a->kind) {
@@ -106,7 +142,7 @@ static tc_arg arg_here(replay *r, const tc_node *n, const tc_arg *a, V *object) 
     case TC_A_SCALAR:
         if (a->is_sym) out.sym = sym_here(r, a->sym);
         break;
-    case TC_A_GRAPH: tc_raise_code(r->c, TC_UNSUPPORTED, "%s inside a program that is trained is not supported", tc_op_name(n->op)); break;
+    case TC_A_GRAPH: out.graph = graph_here(r, a->graph); break;
     default: break;
     }
     return out;
@@ -116,7 +152,7 @@ static void run_node(replay *r, const tc_node *n) {
     C *c = r->c;
     tc_arg *a = tc_mem(c, (size_t)(n->nargs ? n->nargs : 1) * sizeof *a);
     V *objects = tc_mem(c, (size_t)(n->nargs ? n->nargs : 1) * sizeof *objects);
-    for (int i = 0; i < n->nargs; i++) a[i] = arg_here(r, n, &n->args[i], &objects[i]);
+    for (int i = 0; i < n->nargs; i++) a[i] = arg_here(r, &n->args[i], &objects[i]);
     bool outside = c->torch->no_grad;
     c->torch->no_grad = outside || n->no_grad;
     V out = tc_torch_apply(c, n->op, a, n->nargs, objects, NULL);
@@ -233,14 +269,42 @@ static V run_program(C *c, const tc_program *p, V *tensors, args *A) {
     return nleaves == 1 ? leaves[0] : tc_tuple(c, (size_t)nleaves, leaves);
 }
 
+/* m(x, mask=mask): keywords put in their places by the names of the program's inputs. */
+static void place_keywords(C *c, const tc_program *p, args *A) {
+    V *a = tc_mem(c, sizeof(V) * (size_t)(A->n + p->ninputs + 1));
+    memcpy(a, A->a, sizeof(V) * (size_t)A->n);
+    int at = 0, n = A->n, used = 0;
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (in->kind != TC_IN_USER && in->kind != TC_IN_LEAF) continue;
+        if (++at < A->n) continue;
+        V given = in->kind == TC_IN_LEAF ? c->none : NULL;
+        for (int k = 0; k < A->nk; k++)
+            if (!strcmp(A->kn[k]->s, in->name)) given = A->kv[k], used++;
+        if (!given) break;
+        a[n++] = given;
+    }
+    if (used < A->nk) {
+        for (int k = 0; k < A->nk; k++) {
+            bool known = false;
+            for (int i = 0; i < p->ninputs; i++) known |= !strcmp(A->kn[k]->s, p->inputs[i].name);
+            if (!known) tc_raise(c, "TypeError", "the program has no input '%s'", A->kn[k]->s);
+        }
+        tc_raise(c, "TypeError", "an input of the program is missing, or given twice");
+    }
+    A->a = a;
+    A->n = n;
+    A->nk = 0;
+}
+
 static V call_program(C *c, args *A) {
     callable *f = (callable *)A->a[0];
     args rest = *A;
     rest.a++;
     rest.n--;
-    if (rest.n < 1 || rest.nk) tc_raise(c, "TypeError", "a program is called with its inputs in order, without keywords");
     int training = tc_truth(c, rest.a[0]);
     if (!f->program[training]) training = !training;
+    if (rest.nk) place_keywords(c, f->program[training], &rest);
     return run_program(c, f->program[training], f->tensors[training], &rest);
 }
 

@@ -175,16 +175,49 @@ static V class_of(C *c, const char *name) {
     return v;
 }
 
+/* The recipe's model: CLASS(arg...) of the model's file, so that m has the classes, methods and submodules that the file gives it; NULL where
+ * the program came as an archive, or the model is no module. Its weights are replaced by the run's. */
+static V source_module(tc_trainer *t) {
+    C *c = t->lang;
+    const tc_recipe *r = t->r;
+    const char *name = r->model ? strrchr(r->model, ':') : NULL;
+    V cls = name && t->file_names ? tc_dict_get(c, t->file_names->d, tc_strz(c, name + 1)) : NULL;
+    if (!cls || tc_kind_of(cls) != K_TYPE) return NULL;
+    tc_buf b = {0};
+    tc_buf_printf(&b, "%s(", name + 1);
+    for (int i = 0; r->arg && i < (r->arg->kind == TC_YAML_SCALAR ? 1 : r->arg->n); i++) {
+        const tc_yaml *y = r->arg->kind == TC_YAML_SCALAR ? r->arg : r->arg->items[i];
+        tc_buf_printf(&b, "%s%s%s%s", i ? ", " : "", r->arg->kind == TC_YAML_MAP ? r->arg->keys[i] : "", r->arg->kind == TC_YAML_MAP ? "=" : "",
+                      y->text);
+    }
+    tc_buf_puts(&b, ")");
+    const char *text = tc_arena_strdup(&t->arena, tc_buf_str(&b));
+    tc_buf_free(&b);
+    return tc_lang_eval(c, t->file_names, NULL, "model", text);
+}
+
+/* The module's own tensor of that name, with the run's memory in place of its own. */
+static V adopt_weight(tc_trainer *t, V of, const weight *w) {
+    C *c = t->lang;
+    V own = tc_call2(c, class_of(c, "tensor_of"), of, tc_strz(c, w->fqn));
+    if (!tc_is_tensor(own)) return wrap_weight(c, w);
+    tc_torch_forget(c, (tensor *)own);
+    ((tensor *)own)->t = tc_tensor_share(&w->data);
+    return own;
+}
+
 static void make_model(tc_trainer *t) {
     C *c = t->lang;
+    V made = source_module(t);
     list *tensors = tc_list(c, t->weights.len);
     for (size_t i = 0; i < t->weights.len; i++) {
         weight *w = &t->weights.data[i];
-        w->object = w->alias_of >= 0 ? t->weights.data[w->alias_of].object : wrap_weight(c, w);
+        w->object = w->alias_of >= 0 ? t->weights.data[w->alias_of].object : made ? adopt_weight(t, made, w) : wrap_weight(c, w);
         tc_list_push(c, tensors, tc_tuple_of(c, 4, tc_bool(c, w->buffer), tc_bool(c, w->persistent), tc_strz(c, w->fqn), w->object));
     }
     V call = tc_replay_callable(c, t->train_p, input_objects(t, t->train_p), t->eval_p, t->eval_p ? input_objects(t, t->eval_p) : NULL);
-    t->m = tc_call2(c, class_of(c, "Program"), call, (V)tensors);
+    if (made) t->m = tc_call2(c, class_of(c, "adopt"), made, call);
+    else t->m = tc_call2(c, class_of(c, "Program"), call, (V)tensors);
 }
 
 /* A function in the names of the recipe: f(m, *columns) -> (loss, (metrics...)). */
@@ -212,8 +245,9 @@ static void load_names(tc_trainer *t) {
     t->names = tc_lang_load(c, "recipe", text, b.len);
     tc_buf_free(&b);
     const char *source = t->train_p->source_text;
+    t->file_names = NULL;
     if (!source) return;
-    module *file_names = tc_lang_load(c, "model_file", source, strlen(source));
+    module *file_names = t->file_names = tc_lang_load(c, "model_file", source, strlen(source));
     V key, value;
     for (size_t i = 0; tc_dict_next(file_names->d, &i, &key, &value);)
         if (!tc_dict_get(c, t->names->d, key)) tc_dict_set(c, t->names->d, key, value);
@@ -263,7 +297,12 @@ static void make_objects(C *c, void *ctx) {
 tc_status tc_train_make_language(tc_trainer *t) {
     tc_lang_destroy(t->lang);
     t->lang = NULL;
-    TC_TRY(tc_lang_create(&(tc_lang_options){.max_steps = UINT64_MAX, .max_memory = (size_t)4 << 30}, &t->lang));
+    tc_lang_options o = {.max_steps = UINT64_MAX, .max_memory = (size_t)4 << 30};
+    const char **folders = NULL;
+    int nfolders;
+    TC_TRY(tc_recipe_strings(t->r, t->r->source, &folders, &nfolders));
+    if (nfolders) o.source_dir = tc_recipe_path(t->r, folders[nfolders - 1]);
+    TC_TRY(tc_lang_create(&o, &t->lang));
     t->lang->torch->eval = tc_evaluator_eval(t->evaluator);
     t->lang->torch->gen = &t->eager_gen;
     TC_TRY(tc_lang_run(t->lang, make_objects, t));

@@ -297,3 +297,97 @@ PY
     [[ $stderr == *"No space left on device"* ]]
     run -1 --separate-stderr bash -c 'set -o pipefail; tc-train -q r.yaml | true'
 }
+
+@test "m is the module of the model's file: its methods, classes and parts; keywords; siblings from the recipe's folder; autograd.Function" {
+    mkdir sub
+    cat >sub/parts.py <<'PY'
+import torch
+
+
+class Sign(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return torch.sign(x)
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+PY
+    cat >sub/net.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from parts import Sign
+
+
+class Net(nn.Module):
+    def __init__(self, k=4):
+        super().__init__()
+        self.a = nn.Linear(3, k)
+        self.n = nn.LayerNorm(k)
+        self.heads = nn.ModuleDict({"x": nn.Linear(k, 4)})
+        self.scale = nn.ParameterDict({"x": nn.Parameter(torch.ones(1))})
+
+    def forward(self, x, gain):
+        return self.heads["x"](Sign.apply(self.n(self.a(x)))) * gain
+
+    def loss(self, out, y):
+        return F.cross_entropy(out * self.scale["x"], y)
+PY
+    cat >sub/r.yaml <<'YAML'
+model: net.py:Net
+arg: {k: 5}
+input: [x=Bx3xf32, gain=Bx1xf32]
+source: .
+data: {safetensors: d.safetensors, batches: true}
+steps: 3
+forward: m(x, gain=g)
+loss: m.loss(out, y) + 0.1 * m.scale["x"].pow(2).sum()
+functions: |
+  def groups_of(m):
+      slow = [p for mod in m.modules() if isinstance(mod, nn.LayerNorm) for p in mod.parameters()]
+      return [{"params": slow, "lr": 1e-3}, {"params": [p for p in m.parameters() if all(p is not q for q in slow)]}]
+param_groups: groups_of(m)
+optimizer: torch.optim.SGD(groups, lr=0.5)
+YAML
+    cat >data.py <<'PY'
+import torch
+
+
+class D(torch.nn.Module):
+    def forward(self):
+        x = torch.arange(4 * 6 * 3).reshape(4, 6, 3) % 7 - 3.0
+        return {"x": x, "g": x[:, :, :1] * 0 + 2, "y": torch.arange(24).reshape(4, 6) % 4}
+PY
+    tc-export data.py:D | tc-run - --to safetensors -o sub/d.safetensors
+    tc-train -q sub/r.yaml -o run
+    grep -q '"lr": \[0.001, 0.5\]' run/metrics.jsonl
+    # the straight-through gradient reaches the first layer: its weights have moved
+    tc-train -q sub/r.yaml steps=1 optimizer='torch.optim.SGD(groups, lr=0.0)' param_groups='list(m.parameters())' -o still
+    tc-ckpt consolidate run/latest -o a.safetensors
+    tc-ckpt consolidate still/latest -o b.safetensors
+    run -4 --separate-stderr tc-ckpt diff a.safetensors b.safetensors
+    [[ $output == *a.weight* ]]
+    run -3 --separate-stderr tc-train -q sub/r.yaml forward='m(x, gein=g)' -o none
+    [[ $stderr == *"no input 'gein'"* ]] || false
+}
+
+@test "SequentialLR takes back the steps of schedulers inside its schedulers, and refuses ReduceLROnPlateau" {
+    local S=torch.optim.lr_scheduler
+    tc-train -q r.yaml steps=4 'optimizer=torch.optim.SGD(m.parameters(), lr=1.0)' \
+        "scheduler=$S.SequentialLR(opt, [$S.ChainedScheduler([$S.ConstantLR(opt, 0.25, 2), $S.ExponentialLR(opt, 0.5)]), $S.StepLR(opt, 9)], milestones=[3])" -o run
+    [ "$(grep -o '"lr": [^,]*' run/metrics.jsonl | tr '\n' ' ')" = '"lr": [0.125] "lr": [0.0625] "lr": [0.125] "lr": [1] ' ] # as PyTorch
+    run -3 --separate-stderr tc-train -q r.yaml "scheduler=$S.SequentialLR(opt, [$S.ReduceLROnPlateau(opt)], milestones=[])" -o none
+    [[ $stderr == *"SequentialLR does not support"* ]] || false
+}
+
+@test "ASGD steps with the rate of the step before" {
+    # step 1 at rate 0.5, then the schedule sets 0: step 2 still moves, step 3 does not
+    for n in 1 2 3; do
+        tc-train -q r.yaml steps=$n 'optimizer=torch.optim.ASGD(m.parameters(), lr=0.5)' 'scheduler="torch.optim.lr_scheduler.LambdaLR(opt, lambda s: float(s < 1))"' -o run$n
+        tc-ckpt consolidate run$n/latest -o w$n.safetensors
+    done
+    run -4 tc-ckpt diff w1.safetensors w2.safetensors
+    tc-ckpt diff w2.safetensors w3.safetensors
+}

@@ -6,6 +6,61 @@ import torch.nn.functional as F
 from torch.nn.utils import clip_grad_value_, clip_grads_with_norm_, get_total_norm
 
 
+class Part(nn.Module):
+    """A place in the names of a program's weights; what stands below it is found by key and index, as in PyTorch's containers."""
+
+    def _entries(self):
+        return {**self._parameters, **self._modules}
+
+    def __getitem__(self, key):
+        entries = self._entries()
+        if isinstance(key, int):
+            key = str(key if key >= 0 else key + len(entries))
+        if key not in entries:
+            raise KeyError(key)
+        return entries[key]
+
+    def __contains__(self, key):
+        return key in self._entries()
+
+    def __len__(self):
+        return len(self._entries())
+
+    def __iter__(self):
+        return iter(self._entries().values())
+
+    def keys(self):
+        return self._entries().keys()
+
+    def values(self):
+        return self._entries().values()
+
+    def items(self):
+        return self._entries().items()
+
+    def forward(self, *args):
+        raise RuntimeError("only the whole program can be called: this part of it is names of weights; a recipe with model: has the modules themselves")
+
+
+def tensor_of(module, name):
+    """The parameter or buffer of that name, or None."""
+    path = name.split(".")
+    for part in path[:-1]:
+        module = module._modules.get(part)
+        if module is None:
+            return None
+    found = module._parameters.get(path[-1])
+    return module._buffers.get(path[-1]) if found is None else found
+
+
+def adopt(module, call):
+    """The module of the model's file, whose tensors are the run's, with the captured program as what a call of it runs."""
+    module.__dict__["forward"] = lambda *args, **kwargs: call(module.training, *args, **kwargs)
+    module.__dict__["_forward_pre_hooks"] = {}  # the captured program has what they did
+    module.__dict__["_forward_hooks"] = {}
+    return module
+
+
 class Program(nn.Module):
     """A program as a module: its parameters and buffers by their names, its graph as forward. call(mode) -> native function."""
 
@@ -17,15 +72,15 @@ class Program(nn.Module):
             owner = self
             for part in path[:-1]:
                 if part not in owner._modules:
-                    owner.add_module(part, nn.Module())
+                    owner.add_module(part, Part())
                 owner = owner._modules[part]
             if is_buffer:
                 owner.register_buffer(path[-1], t, persistent=persistent)
             else:
                 owner.register_parameter(path[-1], t)
 
-    def forward(self, *args):
-        return self._call(self.training, *args)
+    def forward(self, *args, **kwargs):
+        return self._call(self.training, *args, **kwargs)
 
 
 class Micro(nn.Module):

@@ -18,6 +18,9 @@ class LRScheduler:
                     raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming an optimizer")
         self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
         self.last_epoch = last_epoch
+        self._initial_step()
+
+    def _initial_step(self):
         self._is_initial = True
         self.step()
         self._is_initial = False
@@ -38,6 +41,9 @@ class LRScheduler:
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def step(self, epoch=None):
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch=None):
         if epoch is None:
             self.last_epoch += 1
             values = self.get_lr()
@@ -47,6 +53,19 @@ class LRScheduler:
         for group, lr in zip(self.optimizer.param_groups, values):
             group["lr"] = lr
         self._last_lr = self._lrs()
+
+
+# What SequentialLR and ChainedScheduler ask of their schedulers.
+def _check_parts(name, schedulers, optimizer):
+    for i, s in enumerate(schedulers):
+        if not hasattr(s, "optimizer"):
+            raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
+        if isinstance(s, ReduceLROnPlateau):
+            raise ValueError(f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when calling "
+                             f"`step`, but got one at index {i} in the given schedulers sequence.")
+        if optimizer is not s.optimizer:
+            raise ValueError(f"{name} expects all schedulers to belong to the same optimizer, but got scheduler {type(s).__name__} at index {i} "
+                             "which belongs to another.")
 
 
 def _per_group(value, optimizer, name):
@@ -246,7 +265,8 @@ class CosineAnnealingWarmRestarts(LRScheduler):
 class SequentialLR(LRScheduler):
     def __init__(self, optimizer, schedulers, milestones, last_epoch=-1):
         if len(schedulers) < 1:
-            raise ValueError("SequentialLR expects at least one scheduler to be chained, but got no scheduler.")
+            raise ValueError("SequentialLR expects at least one scheduler, but got no scheduler.")
+        _check_parts("SequentialLR", schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError("Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got "
                              f"number of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}")
@@ -256,20 +276,26 @@ class SequentialLR(LRScheduler):
         self.optimizer = optimizer
         for group in optimizer.param_groups:
             group["lr"] = group["initial_lr"]
-        for s in schedulers:
-            s.last_epoch -= 1
-        first = schedulers[0]
-        first._is_initial = True
-        first.step()
-        first._is_initial = False
+        self.recursive_undo()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
         self._last_lr = first.get_last_lr()
+
+    # Takes back the steps that the schedulers' own construction made.
+    def recursive_undo(self, sched=None):
+        sched = self if sched is None else sched
+        if hasattr(sched, "_schedulers"):
+            for s in sched._schedulers:
+                self.recursive_undo(s)
+        elif hasattr(sched, "last_epoch"):
+            sched.last_epoch -= 1
 
     def step(self):
         self.last_epoch += 1
         i = bisect_right(self._milestones, self.last_epoch)
         s = self._schedulers[i]
         if i > 0 and self._milestones[i - 1] == self.last_epoch:
-            s.step(0)
+            s._update_lr(0)
         else:
             s.step()
         self._last_lr = s.get_last_lr()
@@ -290,8 +316,10 @@ class ChainedScheduler(LRScheduler):
     def __init__(self, schedulers, optimizer=None):
         if len(schedulers) < 1:
             raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no scheduler.")
+        optimizer = optimizer if optimizer is not None else schedulers[0].optimizer
+        _check_parts("ChainedScheduler", schedulers, optimizer)
         self._schedulers = schedulers
-        self.optimizer = optimizer if optimizer is not None else schedulers[0].optimizer
+        self.optimizer = optimizer
         self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
 
     def step(self):

@@ -133,18 +133,20 @@ class ASGD(Optimizer):
     def _update(self, p, grad, state, group):
         if "ax" not in state:
             state["step"] = 0
+            # 0-d float32 tensors, as PyTorch keeps them: each step uses those that the one before has set, from the rate it had.
+            state["eta"] = torch.full((), group["lr"], dtype=torch.float32)
+            state["mu"] = torch.ones((), dtype=torch.float32)
             state["ax"] = torch.zeros_like(p)
         step = self._count(state)
         lr, lambd, t0 = group["lr"], group["lambd"], group["t0"]
         if group["weight_decay"] != 0:
             grad = grad.add(p, alpha=group["weight_decay"])
-        # eta and mu of this step are those set at the end of the one before.
-        eta = lr / ((1 + lambd * lr * (step - 1)) ** group["alpha"])
-        mu = 1 / max(1, step - 1 - t0)
+        eta, mu, ax = state["eta"].to(torch.float64), state["mu"], state["ax"]
         p.mul_(1 - lambd * eta)
-        p.add_(grad, alpha=-eta)
-        ax = state["ax"]
-        if mu == 1:
+        p.addcmul_(grad, eta, value=-1)
+        if step - 1 - t0 <= 1:
             ax.copy_(p)
         else:
             ax.add_(p.sub(ax).mul_(mu))
+        state["eta"].fill_(lr / ((1 + lambd * lr * step) ** group["alpha"]))
+        mu.fill_(1 / max(1, step - t0))
