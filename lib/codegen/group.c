@@ -133,7 +133,8 @@ tc_status tc_group_describe(const tc_loop *l, tc_arena *a, tc_group_desc *out) {
     writer w = {0};
     *out = (tc_group_desc){0};
     uint8_t *dense = TC_NEWN(a, uint8_t, l->buffers.len + 1);
-    tc_buf_puts(&w.text, "group 1\n");
+    if (l->region) tc_buf_printf(&w.text, "region 1 %llx\n", (unsigned long long)l->columns);
+    else tc_buf_puts(&w.text, "group 1\n");
     for (int i = 0; i < l->naxes; i++) {
         write_sym(&w, l->axes[i].extent);
         tc_buf_putc(&w.text, i + 1 < l->naxes ? ' ' : '\n');

@@ -33,9 +33,10 @@ typedef struct {
     double alpha, beta;
     const void *add;
     int64_t add_rs, add_cs;
-    const tc_epilogue *epilogue; /* c_cs must be 1 */
-    const void *packed;          /* b as tc_gemm_pack wrote it, or NULL */
-    const void *rows;            /* tc_gemm_ops.block: its rows of a as pack_rows wrote them, or NULL; no seg then */
+    const tc_epilogue *epilogue; /* or NULL; regions are rows row0 + i and columns j */
+    int64_t row0;
+    const void *packed; /* b as tc_gemm_pack wrote it, or NULL */
+    const void *rows;   /* tc_gemm_ops.block: its rows of a as pack_rows wrote them, or NULL; no seg then */
 } tc_gemm;
 
 /* Bytes of scratch that tc_gemm_run needs for jobs not larger than this, with so many threads. */

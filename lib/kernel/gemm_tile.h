@@ -272,7 +272,7 @@ static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t
                 finish_run((T *)j->c + r * j->c_rs + (j->c_col ? j->c_col[i] : i * j->c_cs), n, alpha,
                            add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
         }
-    if (j->epilogue) j->epilogue->fn(j->epilogue->ctx, (T *)j->c + r0 * j->c_rs + c0, j->c_rs, r0, nr, c0, nc, worker);
+    if (j->epilogue) j->epilogue->fn(j->epilogue->ctx, j->row0 + r0, nr, c0, nc, worker);
 }
 
 static int level_count(int64_t k) {

@@ -27,10 +27,12 @@ typedef struct {
     };
 } tc_karg;
 
-/* What follows on each finished tile of a kernel's result, in place, on the accumulator type: bias, activation, residual.
- * rows [r0, r0+nr), columns [c0, c0+nc) of the logical result; tile has leading dimension ld. Runs on any worker. */
+/* What follows on each finished region of a kernel's result 0: activation, residual. Rows [r0, r0+nr), columns [c0, c0+nc) of the
+ * result seen as a matrix (tc_kernel.row_dims) have their last values, in the result's type and memory. The regions of a call do not
+ * overlap, make up the whole result, and may be reported by any worker; what a region's epilogue writes may be the region itself, so the
+ * kernel reads no finished region again. */
 typedef struct {
-    void (*fn)(void *ctx, void *tile, int64_t ld, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker);
+    void (*fn)(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker);
     void *ctx;
 } tc_epilogue;
 
@@ -71,6 +73,8 @@ typedef struct tc_kernel {
     size_t (*pack_bytes)(const tc_kcall *call, int *out_arg);
     void (*pack)(const tc_kcall *call, void *out);
     tc_layouts (*layouts)(const tc_kcall *call); /* sizes and dtypes only, no strides; results that nothing reads are not counted. NULL: PLANES */
+    /* TC_KF_EPILOGUE: dimensions of result 0 that are rows, in row-major order; the others are columns. Negative: all but so many. */
+    int row_dims;
 } tc_kernel;
 
 static inline const tc_tensor *tc_k_tensor(const tc_kcall *c, int i) { return c->args[i].kind == TC_K_TENSOR ? c->args[i].tensor : NULL; }

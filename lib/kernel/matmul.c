@@ -64,6 +64,7 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
                      .alpha = p->alpha,
                      .beta = p->beta,
                      .epilogue = p->epilogue,
+                     .row0 = i * p->m,
                      .packed = p->packed,
                      .add_rs = p->add.rs,
                      .add_cs = p->add.cs};
@@ -159,27 +160,48 @@ static size_t scratch_of(const tc_kcall *c, int threads, int form) {
     if (narrow(p.dtype)) n += 4 * (size_t)(p.batch * (p.m * p.k + p.k * p.n + 2 * p.m * p.n)) + 256;
     return n;
 }
+/* Results of 16-bit floats are rounded region by region, while they are in a cache. */
+typedef struct {
+    const tc_isa_ops *isa;
+    tc_dtype dtype;
+    const float *wide;
+    void *out;
+    int64_t n;
+    const tc_epilogue *then; /* or NULL */
+} narrowing;
+static void narrow_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+    const narrowing *x = ctx;
+    bool whole = nc == x->n;
+    for (int64_t r = r0; r < r0 + nr; r += whole ? nr : 1)
+        x->isa->cast[TC_F32][x->dtype]((char *)x->out + (size_t)(r * x->n + c0) * tc_dtype_size(x->dtype), x->wide + r * x->n + c0,
+                                       whole ? nr * nc : nc);
+    if (x->then) x->then->fn(x->then->ctx, r0, nr, c0, nc, worker);
+}
+
 static tc_status run_of(tc_kcall *c, int form) {
     product p = read_form(c, form);
     void *out = tc_tensor_data(&c->outs[0]);
     if (tc_is_complex(p.dtype)) return tc_error(TC_UNSUPPORTED, "matrix product of %s is not supported", tc_dtypes[p.dtype].torch);
     if (!tc_is_float(p.dtype)) {
         integers(&p, out);
+        if (c->epilogue && p.batch > 0 && p.m > 0 && p.n > 0) c->epilogue->fn(c->epilogue->ctx, 0, p.batch * p.m, 0, p.n, 0);
         return NULL;
     }
     jobs js = {&p, out};
     char *scratch = c->scratch;
     tc_dtype d = p.dtype;
+    narrowing round = {c->isa, d, NULL, out, p.n, c->epilogue};
+    tc_epilogue rounds = {narrow_region, &round};
+    p.epilogue = c->epilogue, p.packed = c->packed;
     if (narrow(d)) {
         widen(c->isa, d, &p.a, p.batch, p.m, p.k, &scratch);
         if (!c->packed) widen(c->isa, d, &p.b, p.batch, p.k, p.n, &scratch);
         widen(c->isa, d, &p.add, p.batch, p.m, p.n, &scratch);
-        js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
+        round.wide = js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
         p.dtype = TC_F32;
+        p.epilogue = &rounds;
     }
-    p.epilogue = c->epilogue, p.packed = c->packed;
     tc_gemm_run(c->isa, c->pool, scratch, p.batch, make_job, &js);
-    if (narrow(d)) c->isa->cast[TC_F32][d](out, js.c, p.batch * p.m * p.n);
     return NULL;
 }
 
@@ -238,11 +260,11 @@ PACKS(linear, LINEAR, 1)
     static tc_status run_##id(tc_kcall *c) { return run_of(c, FORM); }                                  \
     static size_t scratch_##id(const tc_kcall *c, int threads) { return scratch_of(c, threads, FORM); } \
     const tc_kernel tc_k_##id = {#id, kflags, run_##id, scratch_##id, __VA_ARGS__};
-KERNEL(mm, MM, TC_KF_EPILOGUE, pack_bytes_mm, pack_mm)
-KERNEL(bmm, BMM, 0, NULL, NULL)
-KERNEL(addmm, ADDMM, TC_KF_EPILOGUE, pack_bytes_addmm, pack_addmm)
-KERNEL(baddbmm, BADDBMM, 0, NULL, NULL)
+KERNEL(mm, MM, TC_KF_EPILOGUE, pack_bytes_mm, pack_mm, .row_dims = -1)
+KERNEL(bmm, BMM, TC_KF_EPILOGUE, NULL, NULL, .row_dims = -1)
+KERNEL(addmm, ADDMM, TC_KF_EPILOGUE, pack_bytes_addmm, pack_addmm, .row_dims = -1)
+KERNEL(baddbmm, BADDBMM, TC_KF_EPILOGUE, NULL, NULL, .row_dims = -1)
 KERNEL(addmv, ADDMV, 0, NULL, NULL)
 KERNEL(mv, MV, 0, NULL, NULL)
 KERNEL(dot, DOT, 0, NULL, NULL)
-KERNEL(linear, LINEAR, TC_KF_CONTIGUOUS | TC_KF_EPILOGUE, pack_bytes_linear, pack_linear)
+KERNEL(linear, LINEAR, TC_KF_CONTIGUOUS | TC_KF_EPILOGUE, pack_bytes_linear, pack_linear, .row_dims = -1)

@@ -118,6 +118,10 @@ typedef struct tc_loop {
     TC_VEC(tc_lbuffer) buffers;
     const tc_node **nodes;
     int nnodes; /* what it computes, for -v, profiles and comments in emitted C */
+    /* An epilogue (pass/epilogue.h): it is run on regions, a range of the points of the axes that are no columns by one of those that
+     * are, both in row-major order. */
+    bool region;
+    uint64_t columns;
 } tc_loop;
 
 tc_loop *tc_loop_create(tc_program *p); /* lives in the program's arena; its vectors until tc_loop_free */

@@ -231,10 +231,10 @@ static tc_status grad_fill(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         .schema = "aten::_cast_" #name "(Tensor self, bool non_blocking=False) -> Tensor", .shape = tc_shape_decomposed, \
         .decompose = decompose_cast_to, .doc = "another type"                                                            \
     }
-#define ALIAS(SCHEMA, flags_, text)                                                                                               \
-    {                                                                                                                             \
-        .schema = "aten::" SCHEMA, .flags = flags_, .shape = shape_alias, .view_alias = alias_self, .view_inverse = inverse_self, \
-        .grad = grad_through, .doc = text                                                                                         \
+#define ALIAS(SCHEMA, flags_, text)                                                                                      \
+    {                                                                                                                    \
+        .schema = "aten::" SCHEMA, .flags = (flags_) | TC_OP_SAME_ORDER, .shape = shape_alias, .view_alias = alias_self, \
+        .view_inverse = inverse_self, .grad = grad_through, .doc = text                                                  \
     }
 #define COPY(SCHEMA, flags_, sample, text)                                                                                                \
     {                                                                                                                                     \

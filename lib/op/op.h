@@ -99,7 +99,8 @@ enum {
     TC_OP_COMPOSITE = 4, /* CompositeImplicit in PyTorch: decomposed at capture, never recorded */
     TC_OP_HIGHER_ORDER = 8,
     TC_OP_DATA_SHAPE = 16, /* result sizes depend on data: new symbols u0.. */
-    TC_OP_NONDIFF = 32     /* results carry no gradient */
+    TC_OP_NONDIFF = 32,    /* results carry no gradient */
+    TC_OP_SAME_ORDER = 64  /* a view whose elements, in row-major order, are its argument's */
 };
 
 struct tc_op {

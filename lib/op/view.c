@@ -549,9 +549,10 @@ static tc_status decompose_reshape(tc_emit *e, const tc_node *n) {
 }
 
 const tc_op tc_ops_view[] = {
-    VIEW("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view, grad_view, inverse_view, "view(f32[2,6], [3,4]); view(f32[2,6], [-1])",
-         "the same elements in other sizes"),
+    RESIZED("view(Tensor(a) self, SymInt[] size) -> Tensor(a)", view, "view(f32[2,6], [3,4]); view(f32[2,6], [-1])",
+            "the same elements in other sizes"),
     {.schema = "aten::_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+     .flags = TC_OP_SAME_ORDER,
      .shape = shape_unsafe_view,
      .view_alias = alias_view,
      .view_inverse = inverse_view,
@@ -573,11 +574,9 @@ const tc_op tc_ops_view[] = {
          "one index of a dimension"),
     VIEW("slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice, grad_slice,
          inverse_slice, "slice(f32[7,4], 0, 1, 6, 2)", "start, start + step, ... below end"),
-    VIEW("squeeze(Tensor(a) self) -> Tensor(a)", squeeze, grad_view, inverse_view, "squeeze(f32[1,3,1])", "without dimensions of size 1"),
-    VIEW("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze, grad_view, inverse_view, "squeeze(f32[1,3,1], 0)",
-         "without that dimension if its size is 1"),
-    VIEW("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", squeeze, grad_view, inverse_view, "squeeze(f32[1,3,1], [0,2])",
-         "without those dimensions whose size is 1"),
-    VIEW("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", unsqueeze, grad_view, inverse_view, "unsqueeze(f32[3,4], -1)",
-         "a new dimension of size 1"),
+    RESIZED("squeeze(Tensor(a) self) -> Tensor(a)", squeeze, "squeeze(f32[1,3,1])", "without dimensions of size 1"),
+    RESIZED("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze, "squeeze(f32[1,3,1], 0)", "without that dimension if its size is 1"),
+    RESIZED("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", squeeze, "squeeze(f32[1,3,1], [0,2])",
+            "without those dimensions whose size is 1"),
+    RESIZED("unsqueeze(Tensor(a) self, int dim) -> Tensor(a)", unsqueeze, "unsqueeze(f32[3,4], -1)", "a new dimension of size 1"),
     {0}};

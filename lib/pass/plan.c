@@ -3,6 +3,7 @@
 
 #include "kernel/kernel.h"
 #include "op/lower.h"
+#include "pass/epilogue.h"
 #include "pass/fuse.h"
 
 /* Operators that the runtime knows itself: a number out of a tensor, an assertion about numbers, control flow. */
@@ -41,6 +42,7 @@ tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_p
     tc_status s = NULL;
     for (const tc_node *n = g->first; n && !s; n = n->next) s = plan_node(plan, f, n);
     if (!s) s = tc_fuser_finish(f);
+    if (!s && fuse) tc_plan_epilogues(plan);
     tc_fuser_destroy(f);
     if (s) tc_plan_destroy(plan);
     else *out_plan = plan;
@@ -49,7 +51,10 @@ tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_p
 
 void tc_plan_destroy(tc_plan *plan) {
     if (!plan) return;
-    for (size_t i = 0; i < plan->groups.len; i++) tc_loop_free(plan->groups.data[i].loop);
+    for (size_t i = 0; i < plan->groups.len; i++) {
+        tc_loop_free(plan->groups.data[i].loop);
+        tc_loop_free(plan->groups.data[i].epilogue);
+    }
     tc_vec_free(&plan->groups);
     tc_buf_free(&plan->log);
     free(plan);

@@ -15,6 +15,10 @@ typedef struct {
     tc_group_kind kind;
     tc_loop *loop;       /* LOOP */
     const tc_node *node; /* the node; of a fused loop its last */
+    /* KERNEL: the loop that runs on each finished region of its result, or NULL (pass/epilogue.h), and views of the result that it reads */
+    tc_loop *epilogue;
+    const tc_node *const *views;
+    int nviews;
 } tc_group;
 
 typedef struct tc_plan {

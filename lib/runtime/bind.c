@@ -103,16 +103,20 @@ static bool loop_known(binder *x, const tc_loop *l) {
     return true;
 }
 
+static bool loop_dynamic(binder *x, const tc_loop *l) {
+    bool dynamic = false;
+    for (size_t i = 0; i < l->buffers.len; i++) {
+        const tc_value *v = l->buffers.data[i].value;
+        dynamic |= l->buffers.data[i].written ? !sizes_known(x, v) : x->dynamic[v->id];
+    }
+    return dynamic || !loop_known(x, l);
+}
+
 /* A group is dynamic when a tensor or an integer that it reads or makes is not known before the run. */
 static bool group_dynamic(binder *x, const tc_group *g) {
     dyn_ctx d = {x, false};
-    if (g->kind == TC_GROUP_LOOP) {
-        for (size_t i = 0; i < g->loop->buffers.len; i++) {
-            const tc_value *v = g->loop->buffers.data[i].value;
-            d.dynamic |= g->loop->buffers.data[i].written ? !sizes_known(x, v) : x->dynamic[v->id];
-        }
-        return d.dynamic || !loop_known(x, g->loop);
-    }
+    if (g->kind == TC_GROUP_LOOP) return loop_dynamic(x, g->loop);
+    if (g->epilogue && loop_dynamic(x, g->epilogue)) return true;
     tc_node_each_input(g->node, look_place, &d);
     for (int i = 0; i < g->node->nargs && !d.dynamic; i++) {
         const tc_arg *a = &g->node->args[i];
@@ -134,15 +138,21 @@ static void mark_dynamic(binder *x, const tc_value *v) {
     x->b->t[v->id] = (tc_tensor){0};
 }
 
+static void mark_loop_dynamic(binder *x, const tc_loop *l) {
+    for (size_t i = 0; i < l->buffers.len; i++) {
+        note_use(x, l->buffers.data[i].value);
+        if (l->buffers.data[i].written) mark_dynamic(x, l->buffers.data[i].value);
+    }
+}
+
 static tc_status bind_dynamic(binder *x, const tc_group *g, int index) {
     if (g->kind == TC_GROUP_LOOP) {
-        for (size_t i = 0; i < g->loop->buffers.len; i++) {
-            note_use(x, g->loop->buffers.data[i].value);
-            if (g->loop->buffers.data[i].written) mark_dynamic(x, g->loop->buffers.data[i].value);
-        }
+        mark_loop_dynamic(x, g->loop);
     } else {
         tc_node_each_input(g->node, note_place, x);
         for (int i = 0; i < g->node->nouts; i++) mark_dynamic(x, g->node->outs[i]);
+        for (int i = 0; i < g->nviews; i++) mark_dynamic(x, g->views[i]->outs[0]);
+        if (g->epilogue) mark_loop_dynamic(x, g->epilogue);
     }
     call c = {.kind = CALL_DYNAMIC, .group = g, .group_index = index};
     tc_vec_push(&x->b->calls, c);
@@ -171,8 +181,7 @@ static tc_status alias(binder *x, const tc_node *n, tc_tensor *from, tc_tensor *
     return s;
 }
 
-static tc_status bind_view(binder *x, const tc_group *g) {
-    const tc_node *n = g->node;
+static tc_status bind_view(binder *x, const tc_node *n) {
     const tc_value *in = n->args[0].value, *out = n->outs[0];
     tc_tensor t = {0};
     bool possible;
@@ -240,30 +249,38 @@ static bool may_overwrite(binder *x, const tc_loop *l, const tc_schedule *s, con
 /* Nothing reads the root after this group. */
 static bool dies_here(const binder *x, int r, const int *last, int index) { return last[r] <= index && x->b->roots[r].kind != ROOT_OUTPUT; }
 
-static tc_status bind_loop(binder *x, const tc_group *g, int index, int *last) {
-    const tc_loop *l = g->loop;
-    const tc_schedule *sched = &x->f->schedules[index];
-    call c = {.kind = CALL_LOOP, .group = g, .group_index = index, .nid = (int)l->buffers.len};
-    c.id = tc_xcalloc(l->buffers.len + 1, sizeof *c.id);
-    c.data = tc_xcalloc(sched->loop->buffers.len + 1, sizeof *c.data);
-    bool in_place = false;
+/* The input that value v is to be written over, because it is what mutates it, or -1. */
+static int mutated_root(binder *x, const tc_loop *l, const tc_schedule *sched, const tc_value *v, int index, const int *last) {
+    for (int o = 0; o < x->f->g->noutputs; o++)
+        if (x->f->g->outputs[o] == v && x->f->target[o] >= 0 && !x->b->in_place[o]) {
+            int r = x->b->root_of[x->f->g->inputs[x->f->target[o]]->id];
+            if (dies_here(x, r, last, index) && x->b->roots[r].bytes == x->b->roots[v->id].bytes && may_overwrite(x, l, sched, v, r)) {
+                x->b->in_place[o] = true;
+                return r;
+            }
+        }
+    return -1;
+}
+
+/* Value v, a root of its own so far, lies where root `want` does from now on. */
+static void lie_in(binder *x, const tc_value *v, int want, int *last) {
+    x->b->roots[v->id].kind = ROOT_NONE;
+    x->b->root_of[v->id] = want;
+    root *r = &x->b->roots[want];
+    if (r->last < x->now) r->last = x->now;
+    if (last[want] < last[v->id]) last[want] = last[v->id];
+}
+
+/* Memory for what a loop writes: the input that it mutates, what dies here, or new. */
+static tc_status make_results(binder *x, const tc_loop *l, const tc_schedule *sched, int index, int *last, call *c, bool *in_place) {
     uint64_t taken = 0;
     for (size_t i = 0; i < l->buffers.len; i++) {
         const tc_value *v = l->buffers.data[i].value;
-        c.id[i] = (int)v->id;
+        c->id[i] = (int)v->id;
         note_use(x, v);
         if (!l->buffers.data[i].written) continue;
         TC_TRY(make_root(x, v, ROOT_ARENA));
-        int want = -1; /* where it is to be written: the input that it mutates, or what dies here */
-        for (int o = 0; o < x->f->g->noutputs; o++)
-            if (x->f->g->outputs[o] == v && x->f->target[o] >= 0 && !x->b->in_place[o]) {
-                int r = x->b->root_of[x->f->g->inputs[x->f->target[o]]->id];
-                if (dies_here(x, r, last, index) && x->b->roots[r].bytes == x->b->roots[v->id].bytes && may_overwrite(x, l, sched, v, r)) {
-                    want = r;
-                    x->b->in_place[o] = true;
-                    break;
-                }
-            }
+        int want = mutated_root(x, l, sched, v, index, last);
         bool result = last[v->id] == INT32_MAX;
         for (size_t k = 0; k < l->buffers.len && want < 0 && !result && k < 64; k++) {
             const tc_value *u = l->buffers.data[k].value;
@@ -276,46 +293,63 @@ static tc_status bind_loop(binder *x, const tc_group *g, int index, int *last) {
             taken |= UINT64_C(1) << k;
         }
         if (want < 0) continue;
-        in_place = true;
-        x->b->roots[v->id].kind = ROOT_NONE;
-        x->b->root_of[v->id] = want;
-        root *r = &x->b->roots[want];
-        if (r->last < x->now) r->last = x->now;
-        if (last[want] < last[v->id]) last[want] = last[v->id];
+        *in_place = true;
+        lie_in(x, v, want, last);
     }
-    const tc_loop *sl = sched->loop;
-    tc_block_shape *shapes = tc_xcalloc(sl->buffers.len + 1, sizeof *shapes);
-    for (size_t i = 0; i < l->buffers.len; i++) shapes[i] = (tc_block_shape){x->b->t[c.id[i]].size, x->b->t[c.id[i]].stride};
+    return NULL;
+}
+
+/* The compiled group or the block that runs a loop, whose buffers are bound. */
+static tc_status bind_code(binder *x, const tc_loop *l, int index, bool in_place, call *c) {
+    const tc_schedule *sched = &x->f->schedules[index];
+    tc_block_shape *shapes = tc_xcalloc(sched->loop->buffers.len + 1, sizeof *shapes);
+    for (size_t i = 0; i < l->buffers.len; i++) shapes[i] = (tc_block_shape){x->b->t[c->id[i]].size, x->b->t[c->id[i]].stride};
     const tc_abi_group *code = x->f->code ? x->f->code[index] : NULL;
     for (size_t i = 0; code && i < l->buffers.len; i++)
-        if (code->dense[i] && !tc_tensor_is_contiguous(&x->b->t[c.id[i]])) code = NULL;
+        if (code->dense[i] && !tc_tensor_is_contiguous(&x->b->t[c->id[i]])) code = NULL;
     tc_status s = NULL;
     if (code) {
         const tc_group_desc *d = &x->f->descs[index];
-        c.code = code;
-        c.buffers = tc_xcalloc(l->buffers.len + 1, sizeof *c.buffers);
-        c.extents = tc_xcalloc((size_t)l->naxes + 1, sizeof *c.extents);
-        c.numbers = tc_xcalloc((size_t)d->nnumbers + 1, sizeof *c.numbers);
-        c.number_syms = d->numbers;
-        c.nnumbers = d->nnumbers;
-        for (size_t i = 0; i < l->buffers.len; i++) c.buffers[i] = (tc_abi_buffer){.size = shapes[i].size, .stride = shapes[i].stride};
-        for (int a = 0; a < l->naxes && !s; a++) s = tc_sym_eval_int(l->axes[a].extent, x->e->vars, x->e->nvars, &c.extents[a]);
+        c->code = code;
+        c->buffers = tc_xcalloc(l->buffers.len + 1, sizeof *c->buffers);
+        c->extents = tc_xcalloc((size_t)l->naxes + 1, sizeof *c->extents);
+        c->numbers = tc_xcalloc((size_t)d->nnumbers + 1, sizeof *c->numbers);
+        c->number_syms = d->numbers;
+        c->nnumbers = d->nnumbers;
+        for (size_t i = 0; i < l->buffers.len; i++) c->buffers[i] = (tc_abi_buffer){.size = shapes[i].size, .stride = shapes[i].stride};
+        for (int a = 0; a < l->naxes && !s; a++) s = tc_sym_eval_int(l->axes[a].extent, x->e->vars, x->e->nvars, &c->extents[a]);
         for (int i = 0; i < d->nnumbers && !s; i++) {
             tc_symvalue v;
             s = tc_sym_eval(d->numbers[i], x->e->vars, x->e->nvars, &v);
-            if (!s) c.numbers[i].i = v.i;
+            if (!s) c->numbers[i].i = v.i;
         }
-        c.abi = (tc_abi_call){
-            .bytes = sizeof c.abi, .workers = tc_pool_threads(x->e->pool), .buffers = c.buffers, .extents = c.extents, .numbers = c.numbers};
-        int64_t scratch = !s && code->scratch ? code->scratch(&c.abi) : 0;
+        c->abi = (tc_abi_call){
+            .bytes = sizeof c->abi, .workers = tc_pool_threads(x->e->pool), .buffers = c->buffers, .extents = c->extents, .numbers = c->numbers};
+        int64_t scratch = !s && code->scratch ? code->scratch(&c->abi) : 0;
         if ((size_t)scratch > x->b->kernel_scratch) x->b->kernel_scratch = (size_t)scratch;
     } else {
         s = tc_block_bind(sched, &(tc_block_env){.isa = x->e->isa, .vars = x->e->vars, .nvars = x->e->nvars, .shapes = shapes, .in_place = in_place},
-                          &c.block);
-        if (!s && tc_block_scratch(c.block) > x->b->scratch) x->b->scratch = tc_block_scratch(c.block);
-        if (!s && tc_block_temps(c.block) > x->b->temps) x->b->temps = tc_block_temps(c.block);
+                          &c->block);
+        if (!s && tc_block_scratch(c->block) > x->b->scratch) x->b->scratch = tc_block_scratch(c->block);
+        if (!s && tc_block_temps(c->block) > x->b->temps) x->b->temps = tc_block_temps(c->block);
     }
     free(shapes);
+    return s;
+}
+
+static void loop_buffers(const tc_loop *l, const tc_schedule *sched, call *c) {
+    c->nid = (int)l->buffers.len;
+    c->id = tc_xcalloc(l->buffers.len + 1, sizeof *c->id);
+    c->data = tc_xcalloc(sched->loop->buffers.len + 1, sizeof *c->data);
+}
+
+static tc_status bind_loop(binder *x, const tc_group *g, int index, int *last) {
+    const tc_schedule *sched = &x->f->schedules[index];
+    call c = {.kind = CALL_LOOP, .group = g, .group_index = index};
+    loop_buffers(g->loop, sched, &c);
+    bool in_place = false;
+    tc_status s = make_results(x, g->loop, sched, index, last, &c, &in_place);
+    if (!s) s = bind_code(x, g->loop, index, in_place, &c);
     tc_vec_push(&x->b->calls, c);
     x->now++;
     return tc_annotate(s, "%s", g->node->name ? g->node->name : tc_op_name(g->node->op));
@@ -395,6 +429,50 @@ static void kernel_in_place(binder *x, const tc_node *n, int index, int *last) {
     if (last[want] < last[out->id]) last[want] = last[out->id];
 }
 
+static int uses_of_root(binder *x, const tc_node *n, int id) {
+    root_uses u = {x, id, 0};
+    tc_node_each_input(n, count_place, &u);
+    return u.count;
+}
+
+/* The kernel's result, and what is a view of it, lie where value v does, a root of its own. */
+static void lie_under(binder *x, int result, const tc_value *v) {
+    for (size_t i = 0; i < x->f->g->nvalues; i++)
+        if (x->b->root_of[i] == result) x->b->root_of[i] = (int)v->id;
+    x->b->roots[result].kind = ROOT_NONE;
+}
+
+/* The loop behind the kernel. What it writes over must not be what the kernel reads: the kernel is not done when the first region is.
+ * Nothing else dies here in good time, but the kernel's own result. */
+static tc_status bind_epilogue(binder *x, const tc_group *g, int index, int *last, call *c) {
+    const tc_loop *l = g->epilogue;
+    const tc_schedule *sched = &x->f->schedules[index];
+    int result = x->b->root_of[g->node->outs[0]->id];
+    bool in_place = false;
+    for (int i = 0; i < g->nviews; i++) TC_TRY(bind_view(x, g->views[i]));
+    loop_buffers(l, sched, c);
+    for (size_t i = 0; i < l->buffers.len; i++) {
+        const tc_value *v = l->buffers.data[i].value;
+        c->id[i] = (int)v->id;
+        note_use(x, v);
+        if (!l->buffers.data[i].written) continue;
+        TC_TRY(make_root(x, v, ROOT_ARENA));
+        int want = mutated_root(x, l, sched, v, index, last);
+        if (want >= 0 && uses_of_root(x, g->node, want)) {
+            for (int o = 0; o < x->f->g->noutputs; o++)
+                if (x->f->g->outputs[o] == v) x->b->in_place[o] = false;
+        } else if (want >= 0) {
+            in_place = true;
+            lie_in(x, v, want, last);
+        } else if (x->b->roots[result].kind == ROOT_ARENA && dies_here(x, result, last, index) &&
+                   x->b->roots[result].bytes == x->b->roots[v->id].bytes && may_overwrite(x, l, sched, v, result)) {
+            in_place = true;
+            lie_under(x, result, v);
+        }
+    }
+    return bind_code(x, l, index, in_place, c);
+}
+
 static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last) {
     const tc_node *n = g->node;
     const tc_kernel *kn = n->op->kernel;
@@ -430,6 +508,7 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last)
     k->k.isa = x->e->isa;
     k->k.fast = x->e->o.fast;
     if (!s) choose_packed(x, k, kn);
+    if (!s && g->epilogue) s = bind_epilogue(x, g, index, last, &c);
     if (!s && kn->scratch) {
         size_t bytes = kn->scratch(&k->k, tc_pool_threads(x->e->pool));
         if (bytes > x->b->kernel_scratch) x->b->kernel_scratch = bytes;
@@ -468,6 +547,10 @@ static void last_use(last_ctx *c, const tc_value *v) {
 }
 static void last_place(void *ctx, tc_value **place) { last_use(ctx, *place); }
 
+static void set_base(int *base, const tc_node *view) {
+    if (is_tensor(view->outs[0]) && is_tensor(view->args[0].value)) base[view->outs[0]->id] = (int)view->args[0].value->id;
+}
+
 /* By value id (of what views look at): the last group that reads it; INT32_MAX for results of the graph. In-place results extend the
  * life of the value they replace, so they are entered as they are made. */
 static int *last_groups(const frame *f) {
@@ -479,11 +562,11 @@ static int *last_groups(const frame *f) {
     for (size_t i = 0; i < f->plan->groups.len; i++) {
         const tc_group *g = &f->plan->groups.data[i];
         c.group = (int)i;
-        if (g->kind == TC_GROUP_LOOP)
-            for (size_t k = 0; k < g->loop->buffers.len; k++) last_use(&c, g->loop->buffers.data[k].value);
-        else tc_node_each_input(g->node, last_place, &c);
-        if (g->kind == TC_GROUP_VIEW && is_tensor(g->node->outs[0]) && is_tensor(g->node->args[0].value))
-            base[g->node->outs[0]->id] = (int)g->node->args[0].value->id;
+        const tc_loop *l = g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue;
+        if (g->kind != TC_GROUP_LOOP) tc_node_each_input(g->node, last_place, &c);
+        if (g->kind == TC_GROUP_VIEW) set_base(base, g->node);
+        for (int k = 0; k < g->nviews; k++) set_base(base, g->views[k]);
+        for (size_t k = 0; l && k < l->buffers.len; k++) last_use(&c, l->buffers.data[k].value);
     }
     c.group = INT32_MAX;
     for (int i = 0; i < f->g->noutputs; i++) last_use(&c, f->g->outputs[i]);
@@ -578,7 +661,7 @@ static tc_status bind_all(binder *x) {
         }
         switch (g->kind) {
         case TC_GROUP_LOOP: s = bind_loop(x, g, (int)i, last); break;
-        case TC_GROUP_VIEW: s = bind_view(x, g); break;
+        case TC_GROUP_VIEW: s = bind_view(x, g->node); break;
         case TC_GROUP_KERNEL: s = bind_kernel(x, g, (int)i, last); break;
         case TC_GROUP_CONTROL: s = bind_control(x, g, (int)i); break;
         }

@@ -12,6 +12,7 @@
 #include "base/pool.h"
 #include "codegen/tc_abi.h"
 #include "kernel/isa.h"
+#include "kernel/kernel.h"
 #include "loop/nest.h"
 
 typedef struct tc_block tc_block;
@@ -39,5 +40,11 @@ size_t tc_block_temps(const tc_block *b);   /* bytes for its temporaries, shared
  * aligned. vars: for the numbers that are computed once a run. fault: zeroed; set when a checked gather found a bad index. */
 tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, void *temps, tc_pool *pool,
                        tc_abi_fault *fault);
+
+/* A loop that is an epilogue (tc_loop.region), run region by region from any worker of a pool of so many. scratch: as many bytes as
+ * tc_block_region_scratch says, 64-byte aligned; it, data and fault are used until the last region is done. */
+size_t tc_block_region_scratch(const tc_block *b, int workers);
+tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, int workers, tc_abi_fault *fault,
+                           tc_epilogue *out);
 
 #endif

@@ -137,7 +137,8 @@ static void choose_block(const plan *p, nest *n) {
     int in, out;
     orientation(p, n, &in, &out);
     n->col = false;
-    if (!n->reduces) {
+    if (p->loop->region) n->C = clamp(EI, 1, 128), n->R = T / n->C; /* regions have few columns and many rows */
+    else if (!n->reduces) {
         if (out && EI >= 16 && n->O.ext[n->O.n - 1] >= 16) n->R = 32, n->C = clamp(EI, 1, 64); /* a tile: both directions use whole lines */
         else if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), 1, EO), n->C = EI;
         else {
@@ -286,6 +287,7 @@ static bool chain(const side *s, const int64_t *stride, int64_t last) {
 
 static bool dense(const nest *n, const access *a) {
     bool o = a->cls & CLS_O && n->R > 1, i = a->cls & CLS_I && n->C > 1;
+    if (o && i && n->regions) return false; /* a region may have a part of the columns */
     if (o && i) {
         if (n->col) return unit(&n->O, a->at.o) && n->R == n->O.total && chain(&n->I, a->at.i, n->R);
         return unit(&n->I, a->at.i) && n->C == n->I.total && chain(&n->O, a->at.o, n->C);
@@ -298,18 +300,20 @@ static bool dense(const nest *n, const access *a) {
 static tc_status bind_nest(const binder *b, const tc_nest *tn, nest *n) {
     const tc_loop *l = b->s->loop;
     size_t ni = l->inst.len;
-    plan p = {.loop = l, .isa = b->env->isa, .tn = tn, .in_place = b->env->in_place, .outer = tn->outer};
+    plan p = {.loop = l, .isa = b->env->isa, .tn = tn, .in_place = b->env->in_place, .outer = tn->outer & ~l->columns};
     p.live = tc_xcalloc(ni + 1, 1);
     p.raw_of = tc_xcalloc(ni + 1, sizeof *p.raw_of);
     p.acc_of = tc_xcalloc(ni + 1, sizeof *p.acc_of);
     p.store_acc = tc_xcalloc((size_t)tn->nstores + 1, sizeof *p.store_acc);
     tc_status s = collect(b, &p, tn);
     int group_o[64], group_i[64];
-    uint64_t inner = tn->inner;
-    if (!s) s = gather_side(&p, b->ext, tn->outer, inner || tn->nstores != 1 ? NULL : &p.raws[p.store_raw], &n->O, group_o);
+    uint64_t inner = tn->inner | (l->columns & tn->outer);
+    bool sides = inner || l->region; /* the inner side is given */
+    n->regions = l->region;
+    if (!s) s = gather_side(&p, b->ext, p.outer, sides || tn->nstores != 1 ? NULL : &p.raws[p.store_raw], &n->O, group_o);
     if (!s) {
         memcpy(p.outer_axis, p.last_axis, sizeof p.outer_axis);
-        if (inner) {
+        if (sides) {
             s = gather_side(&p, b->ext, inner, NULL, &n->I, group_i);
             memcpy(p.inner_axis, p.last_axis, sizeof p.inner_axis);
         } else {

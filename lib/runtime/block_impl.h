@@ -111,6 +111,7 @@ typedef struct {
     int64_t R, C; /* block */
     bool col;     /* blocks lie column-major: inner index slow, outer fast */
     bool reduces;
+    bool regions; /* blocks are parts of regions (tc_block_regions): pieces of rows, with no memory to fetch ahead */
     int nstages;
     steps once, *row, *body; /* at a worker's start; before stage k (row[nstages]: at the end); in stage k */
     access *acc;

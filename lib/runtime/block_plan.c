@@ -556,7 +556,7 @@ static void plan_ahead(const ctx *c) {
 }
 
 tc_status block_plan(const plan *p, nest *n) {
-    ctx c = {.p = p, .n = n, .single = n->C >= n->I.total};
+    ctx c = {.p = p, .n = n, .single = n->C >= n->I.total && !n->regions};
     size_t ni = p->loop->inst.len;
     c.of = tc_xcalloc(ni + 1, sizeof *c.of);
     n->red = tc_xcalloc(ni + 1, sizeof *n->red);

@@ -264,6 +264,30 @@ static void run_wide(job *j, tc_pool *pool, int workers) {
     }
 }
 
+/* ---- regions ---- */
+static void run_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+    job *j = ctx;
+    walk *w = start(j, worker);
+    const nest *n = w->n;
+    for (int64_t o = r0; o < r0 + nr; o += n->R) {
+        int64_t r = r0 + nr - o < n->R ? r0 + nr - o : n->R;
+        to_row(w, o);
+        set_counts(w, r, n->C);
+        run_steps(w, &n->row[0]);
+        for (w->i0 = c0; w->i0 < c0 + nc; w->i0 += n->C) {
+            set_counts(w, r, c0 + nc - w->i0 < n->C ? c0 + nc - w->i0 : n->C);
+            move_to(w);
+            run_steps(w, &n->body[0]);
+        }
+        w->i0 = 0;
+    }
+}
+
+static size_t up64(size_t n) { return (n + 63) & ~(size_t)63; }
+size_t tc_block_region_scratch(const tc_block *b, int workers) {
+    return up64(sizeof(job)) + up64((size_t)workers * sizeof(walk)) + (size_t)workers * b->scratch;
+}
+
 static tc_status host_numbers(nest *n, const tc_symvalue *vars, size_t nvars) {
     for (int k = 0; k < n->ncon; k++) {
         constant *c = &n->con[k];
@@ -307,4 +331,17 @@ tc_status tc_block_run(tc_block *b, void *const *data, const tc_symvalue *vars, 
     if (own != table) free(own);
     if (walks != some) free(walks);
     return st;
+}
+
+tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *vars, size_t nvars, void *scratch, int workers, tc_abi_fault *fault,
+                           tc_epilogue *out) {
+    job *j = scratch;
+    walk *walks = (walk *)((char *)scratch + up64(sizeof *j));
+    *out = (tc_epilogue){0};
+    if (!b->nnests) return NULL; /* nothing to store */
+    TC_TRY(host_numbers(b->nests, vars, nvars));
+    for (int i = 0; i < workers; i++) walks[i].n = NULL;
+    *j = (job){.b = b, .n = b->nests, .data = data, .scratch = (char *)walks + up64((size_t)workers * sizeof *walks), .fault = fault, .walks = walks};
+    *out = (tc_epilogue){run_region, j};
+    return NULL;
 }

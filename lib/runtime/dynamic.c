@@ -21,8 +21,7 @@ static tc_status make(frame *f, const tc_value *v) {
     return NULL;
 }
 
-static tc_status dynamic_loop(frame *f, const tc_group *g, int index) {
-    const tc_loop *l = g->loop;
+static tc_status dynamic_loop(frame *f, const tc_loop *l, int index) {
     const tc_schedule *sched = &f->schedules[index];
     tc_block_shape *shapes = tc_xcalloc(sched->loop->buffers.len + 1, sizeof *shapes);
     void **data = tc_xcalloc(sched->loop->buffers.len + 1, sizeof *data);
@@ -87,7 +86,7 @@ static tc_status dynamic_kernel(frame *f, const tc_node *n) {
             k->outs[at] = f->b->t[of[at]->id];
         }
     }
-    if (!s) s = run_kernel(f->e, k, n);
+    if (!s) s = run_kernel(f->e, k, n, NULL);
     for (int i = 0; i < k->k.nouts; i++) {
         if (!of[i] || of[i]->kind != TC_V_TENSOR) continue;
         if (kn->flags & TC_KF_DYNAMIC) f->b->t[of[i]->id] = k->outs[i];
@@ -102,9 +101,12 @@ static tc_status dynamic_kernel(frame *f, const tc_node *n) {
 
 tc_status run_dynamic(frame *f, const tc_group *g, int index) {
     switch (g->kind) {
-    case TC_GROUP_LOOP: return dynamic_loop(f, g, index);
+    case TC_GROUP_LOOP: return dynamic_loop(f, g->loop, index);
     case TC_GROUP_VIEW: return dynamic_view(f, g->node);
-    case TC_GROUP_KERNEL: return dynamic_kernel(f, g->node);
+    case TC_GROUP_KERNEL:
+        TC_TRY(dynamic_kernel(f, g->node));
+        for (int i = 0; i < g->nviews; i++) TC_TRY(dynamic_view(f, g->views[i]));
+        return g->epilogue ? dynamic_loop(f, g->epilogue, index) : NULL;
     case TC_GROUP_CONTROL: break;
     }
     TC_TRY(run_control(f, g->node));

@@ -26,6 +26,9 @@ void frame_destroy(frame *f) {
     free(f);
 }
 
+/* What a group runs as loop IR: all of it, the epilogue of a kernel, or nothing. */
+static tc_loop *loop_of(const tc_group *g) { return g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue; }
+
 static tc_status find_code(frame *f) {
     const tc_exec_code *code = f->e->o.code;
     if (!code) return NULL;
@@ -58,7 +61,7 @@ static tc_status frame_init(frame *f) {
     TC_TRY(tc_plan_create(f->e->program, f->g, !f->e->o.no_fuse, f->e->o.loops, &f->plan));
     f->schedules = tc_xcalloc(f->plan->groups.len + 1, sizeof *f->schedules);
     for (size_t i = 0; i < f->plan->groups.len; i++)
-        if (f->plan->groups.data[i].kind == TC_GROUP_LOOP) TC_TRY(tc_loop_schedule(f->plan->groups.data[i].loop, &f->schedules[i]));
+        if (loop_of(&f->plan->groups.data[i])) TC_TRY(tc_loop_schedule(loop_of(&f->plan->groups.data[i]), &f->schedules[i]));
     f->target = tc_xcalloc((size_t)f->g->noutputs + 1, sizeof *f->target);
     for (int o = 0; o < f->g->noutputs; o++) f->target[o] = -1;
     TC_TRY(find_code(f));
@@ -356,10 +359,12 @@ const tc_program *tc_exec_program(const tc_exec *e) { return e->program; }
 static void report_group(tc_buf *b, const tc_group *g, size_t i) {
     static const char *const kinds[] = {"loop", "kernel", "view", "control"};
     tc_buf_printf(b, "%4zu %-8s", i, kinds[g->kind]);
-    int n = g->loop ? g->loop->nnodes : 1;
+    const tc_loop *l = loop_of(g);
+    int n = l ? l->nnodes : 1;
     for (int k = 0; k < n; k++) {
-        const tc_node *node = g->loop ? g->loop->nodes[k] : g->node;
-        tc_buf_printf(b, "%s%s", k ? " + " : "", node->name ? node->name : tc_op_name(node->op));
+        const tc_node *node = l ? l->nodes[k] : g->node;
+        const char *sign = !k ? "" : k == 1 && g->epilogue ? " with the epilogue " : " + ";
+        tc_buf_printf(b, "%s%s", sign, node->name ? node->name : tc_op_name(node->op));
     }
     tc_buf_putc(b, '\n');
 }

@@ -49,11 +49,11 @@ typedef struct {
     call_kind kind;
     const tc_group *group;
     int group_index;
-    tc_block *block; /* LOOP, interpreted */
-    void **data;     /* LOOP: addresses of buffers */
-    int *id;         /* LOOP: values of buffers; COPY: to, from; ITEM: from */
+    tc_block *block; /* LOOP, or the epilogue of a KERNEL, interpreted */
+    void **data;     /* the same: addresses of buffers */
+    int *id;         /* the same: values of buffers; COPY: to, from; ITEM: from */
     int nid;
-    const tc_abi_group *code; /* LOOP, compiled */
+    const tc_abi_group *code; /* the same, compiled */
     tc_abi_call abi;
     tc_abi_buffer *buffers;
     int64_t *extents;
@@ -164,7 +164,7 @@ tc_status run_control(frame *f, const tc_node *n);
 /* run.c */
 tc_status exec_scratch(tc_exec *e, size_t bytes, void **out);
 tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_loop *l);
-tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n);
+tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogue); /* epilogue: the call, or NULL */
 tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault);
 void copy_tensor(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *from);
 

@@ -87,16 +87,20 @@ static void kernel_setup(tc_exec *e, kernel_call *k) {
     k->k.alloc = alloc_out;
 }
 
+static size_t up64(size_t n) { return (n + 63) & ~(size_t)63; }
+
 size_t call_scratch(tc_exec *e, const call *c) {
     size_t workers = (size_t)tc_pool_threads(e->pool);
     if (c->kind == CALL_LOOP && c->code) return c->code->scratch ? (size_t)c->code->scratch(&c->abi) : 0;
     if (c->kind == CALL_LOOP) return workers * tc_block_scratch(c->block) + tc_block_temps(c->block);
-    if (c->kind != CALL_KERNEL || !c->group->node->op->kernel->scratch) return 0;
+    if (c->kind != CALL_KERNEL) return 0;
+    size_t more = c->block ? tc_block_region_scratch(c->block, (int)workers) : 0;
+    if (!c->group->node->op->kernel->scratch) return more;
     kernel_setup(e, c->kernel);
-    return c->group->node->op->kernel->scratch(&c->kernel->k, (int)workers);
+    return up64(c->group->node->op->kernel->scratch(&c->kernel->k, (int)workers)) + more;
 }
 
-tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n) {
+tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogue) {
     const tc_kernel *kn = n->op->kernel;
     for (int i = 0; i < k->nlate; i++) {
         tc_symvalue v;
@@ -107,11 +111,18 @@ tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n) {
     k->k.packed = NULL;
     if (k->pack_bytes) TC_TRY(packed_data(e, k, n, &k->k.packed));
     if (n->op->flags & TC_OP_RANDOM && !e->gen) return tc_error(TC_USAGE, "%s draws random numbers and no generator was given", tc_op_name(n->op));
-    if (kn->scratch) {
-        size_t bytes = kn->scratch(&k->k, tc_pool_threads(e->pool));
-        if (bytes) TC_TRY(exec_scratch(e, bytes, &k->k.scratch));
-    }
-    return kn->run(&k->k);
+    int workers = tc_pool_threads(e->pool);
+    size_t bytes = kn->scratch ? up64(kn->scratch(&k->k, workers)) : 0;
+    size_t more = epilogue && epilogue->block ? tc_block_region_scratch(epilogue->block, workers) : 0;
+    if (bytes + more) TC_TRY(exec_scratch(e, bytes + more, &k->k.scratch));
+    k->k.epilogue = NULL;
+    if (!more) return kn->run(&k->k);
+    tc_epilogue regions;
+    tc_abi_fault fault = {0};
+    TC_TRY(tc_block_regions(epilogue->block, epilogue->data, e->vars, e->nvars, (char *)k->k.scratch + bytes, workers, &fault, &regions));
+    if (regions.fn) k->k.epilogue = &regions;
+    TC_TRY(kn->run(&k->k));
+    return fault_status(epilogue->group->epilogue, &fault);
 }
 
 /* Between planes and channels last: each image is a matrix that is turned, in strips. */
@@ -195,20 +206,23 @@ static tc_status run_item(frame *f, const tc_node *n) {
     return NULL;
 }
 
+static void loop_addresses(const bound *b, call *c) {
+    for (int i = 0; i < c->nid; i++) c->data[i] = b->t[c->id[i]].storage ? tc_tensor_data(&b->t[c->id[i]]) : NULL;
+}
+
 static tc_status run_call(frame *f, call *c) {
     tc_exec *e = f->e;
     bound *b = f->b;
     switch (c->kind) {
-    case CALL_LOOP:
-        for (int i = 0; i < c->nid; i++) c->data[i] = b->t[c->id[i]].storage ? tc_tensor_data(&b->t[c->id[i]]) : NULL;
-        return c->code ? run_compiled(e, c) : run_loop_block(e, c->block, c->data, c->group->loop);
+    case CALL_LOOP: loop_addresses(b, c); return c->code ? run_compiled(e, c) : run_loop_block(e, c->block, c->data, c->group->loop);
     case CALL_KERNEL:
         for (int i = 0; i < c->kernel->k.nouts; i++)
             if (c->kernel->out_id[i] >= 0) {
                 c->kernel->outs[i].storage = b->t[c->kernel->out_id[i]].storage;
                 c->kernel->outs[i].offset = b->t[c->kernel->out_id[i]].offset;
             }
-        return run_kernel(e, c->kernel, c->group->node);
+        loop_addresses(b, c);
+        return run_kernel(e, c->kernel, c->group->node, c->block ? c : NULL);
     case CALL_COPY: {
         const tc_tensor *to = &b->t[c->id[0]], *from = &b->t[c->id[1]];
         if (c->copy[0].storage) { /* the argument's sizes over the result's memory */
@@ -235,15 +249,19 @@ static uint64_t now_ns(void) {
 typedef TC_VEC(const tc_value *) values_vec;
 typedef TC_VEC(const tc_tensor *) tensors_vec;
 
-/* The tensors that a group wrote: what its loop stores, or the node's results. */
+/* The tensors that a group wrote: what its loop stores, the node's results where its epilogue does not write over them. */
+static void wrote(frame *f, const tc_value *v, values_vec *values, tensors_vec *tensors) {
+    if (!v || v->kind != TC_V_TENSOR || v->graph != f->g || f->b->root_of[v->id] < 0 || !f->b->t[v->id].storage) return;
+    tc_vec_push(values, v);
+    tc_vec_push(tensors, &f->b->t[v->id]);
+}
 static void written(frame *f, const tc_group *g, values_vec *values, tensors_vec *tensors) {
-    size_t n = !g ? 0 : g->loop ? g->loop->buffers.len : (size_t)g->node->nouts;
-    for (size_t i = 0; i < n; i++) {
-        const tc_value *v = g->loop ? g->loop->buffers.data[i].value : g->node->outs[i];
-        if (!v || v->kind != TC_V_TENSOR || v->graph != f->g || f->b->root_of[v->id] < 0) continue;
-        if ((g->loop && !g->loop->buffers.data[i].written) || !f->b->t[v->id].storage) continue;
-        tc_vec_push(values, v);
-        tc_vec_push(tensors, &f->b->t[v->id]);
+    const tc_loop *l = !g ? NULL : g->loop ? g->loop : g->epilogue;
+    for (size_t i = 0; l && i < l->buffers.len; i++)
+        if (l->buffers.data[i].written) wrote(f, l->buffers.data[i].value, values, tensors);
+    for (int i = 0; g && !g->loop && i < g->node->nouts; i++) {
+        const tc_value *v = g->node->outs[i];
+        if (!g->epilogue || f->b->root_of[v->id] == (int)v->id) wrote(f, v, values, tensors);
     }
 }
 
@@ -257,7 +275,8 @@ static tc_status run_profiled(frame *f, call *c) {
     uint64_t ns = now_ns() - start;
     const tc_node *const *nodes = c->group ? &c->group->node : NULL;
     int n = c->group ? 1 : 0;
-    if (c->group && c->group->loop) nodes = (const tc_node *const *)c->group->loop->nodes, n = c->group->loop->nnodes;
+    const tc_loop *l = !c->group ? NULL : c->group->loop ? c->group->loop : c->group->epilogue;
+    if (l) nodes = (const tc_node *const *)l->nodes, n = l->nnodes;
     values_vec values = {0};
     tensors_vec tensors = {0};
     written(f, c->group, &values, &tensors);

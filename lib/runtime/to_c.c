@@ -113,8 +113,7 @@ const char *to_c_list(writer *w, const int64_t *v, int n) {
 }
 
 /* ---- calls ---- */
-static tc_status write_loop(writer *w, const call *c) {
-    const tc_loop *l = c->group->loop;
+static tc_status write_loop(writer *w, const call *c, const tc_loop *l) {
     tc_group_desc d;
     int64_t extents[64], bytes;
     TC_TRY(tc_group_describe(l, &w->a, &d));
@@ -166,6 +165,14 @@ static tc_status write_copy(writer *w, const tc_tensor *to, const char *to_at, c
     return NULL;
 }
 
+/* An epilogue, as a loop over the whole result behind the kernel. */
+static tc_status write_epilogue(writer *w, const call *c) {
+    tc_loop *whole = tc_arena_dup(&w->a, c->group->epilogue, sizeof *whole);
+    whole->region = false;
+    whole->columns = 0;
+    return write_loop(w, c, whole);
+}
+
 static tc_status write_call(writer *w, const call *c) {
     const char *to, *from;
     if (c->group && c->group->node->name) {
@@ -174,8 +181,8 @@ static tc_status write_call(writer *w, const call *c) {
         tc_buf_puts(&w->calls, " */\n");
     }
     switch (c->kind) {
-    case CALL_LOOP: return write_loop(w, c);
-    case CALL_KERNEL: return to_c_kernel(w, c);
+    case CALL_LOOP: return write_loop(w, c, c->group->loop);
+    case CALL_KERNEL: TC_TRY(to_c_kernel(w, c)); return c->group->epilogue ? write_epilogue(w, c) : NULL;
     case CALL_COPY: {
         const tc_tensor *t = c->copy[0].storage ? &c->copy[0] : &w->b->t[c->id[0]];
         int root_id = w->b->root_of[c->id[0]];
