@@ -184,14 +184,29 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
     }
 }
 
-static tc_status write_profile(tc_cmd *c, const char *path, profile *p) {
-    tc_buf b = {0};
-    tc_out *o = NULL;
-    profile_finish(p, &b);
-    tc_status s = tc_cmd_create(c, path, false, &o);
-    if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&b), b.len));
-    tc_buf_free(&b);
+/* Each --profile FILE in the form of its suffix. */
+static tc_status write_profiles(tc_cmd *c, const profile *p) {
+    tc_status s = NULL;
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile) && !s; i++) {
+        const char *path = tc_cmd_value(c, TC_OPT_profile, i), *dot = strrchr(path, '.');
+        tc_buf b = {0};
+        tc_out *o;
+        (dot && !strcmp(dot, ".json") ? profile_trace : dot && !strcmp(dot, ".svg") ? profile_svg : profile_table)(p, &b);
+        s = tc_cmd_create(c, path, false, &o);
+        if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&b), b.len));
+        tc_buf_free(&b);
+    }
     return s;
+}
+
+/* A profile is written to its argument: never over a program that was meant to be read. */
+static tc_status check_profiles(tc_cmd *c) {
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile); i++) {
+        const char *path = tc_cmd_value(c, TC_OPT_profile, i), *dot = strrchr(path, '.');
+        if (dot && (!strcmp(dot, ".pt2") || !strcmp(dot, ".onnx")))
+            return tc_usage(c, "--profile %s: expected where the profile goes: FILE.json, FILE.svg, a table in FILE.txt, or - (stdout)", path);
+    }
+    return NULL;
 }
 
 static tc_status run(tc_cmd *c) {
@@ -210,13 +225,15 @@ static tc_status run(tc_cmd *c) {
     TC_TRY(tc_cmd_int(c, TC_OPT_warmup, 0, 1000000, 3, &warmup));
     TC_TRY(tc_cmd_double(c, TC_OPT_min_time, 0, 3600, 0.5, &plan.min_time));
     plan.warmup = (int)warmup;
+    TC_TRY(check_profiles(c));
+    if (r.profile) p.limits = measure_limits(tc_cmd_pool(c));
     tc_status s = NULL;
     int nops = tc_cmd_count(c, TC_OPT_op);
     if (nops && c->noperands) return tc_usage(c, "--op and a program: expected one of the two");
     for (int i = 0; i < nops && !s; i++) s = bench_op(&r, tc_cmd_value(c, TC_OPT_op, i), &plan, &different);
     if (!nops) s = bench_program(&r, &plan, &different);
-    if (!s && r.profile) s = write_profile(c, tc_cmd_get(c, TC_OPT_profile), &p);
-    tc_buf_free(&p.events);
+    if (!s && r.profile) s = write_profiles(c, &p);
+    profile_free(&p);
     tc_out *o = NULL;
     if (!s) s = tc_cmd_create(c, path, false, &o);
     if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&r.out), r.out.len));

@@ -161,6 +161,11 @@ tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void *
 void packed_free(tc_exec *e);
 /* control.c */
 tc_status run_control(frame *f, const tc_node *n);
+/* cost.c */
+typedef struct {
+    double bytes, flops;
+} call_cost;
+call_cost cost_of(const frame *f, const call *c); /* of the sizes that f is bound to */
 /* run.c */
 tc_status exec_scratch(tc_exec *e, size_t bytes, void **out);
 tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_loop *l);

@@ -84,6 +84,7 @@ typedef struct {
     int nnodes;
     uint64_t ns;
     bool compiled;
+    double bytes, flops;           /* that it must move and compute, counted from its sizes; a multiply-add is two; 0: not known */
     const tc_value *const *values; /* tensors[i] is values[i] now */
     const tc_tensor *const *tensors;
     int nvalues;

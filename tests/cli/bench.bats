@@ -62,3 +62,32 @@ PY
     [ "$(grep -c '"pid": 1' p.json)" -lt "$(grep -c '"pid": 2' p.json)" ] # softmax and exp are one group
     grep -q '"operators": "aten._softmax.default + aten.exp.default", "source": "m.py:7"' p.json
 }
+
+@test "--profile: bytes, FLOPs and percent of the machine's limit of each group, as a table and a picture" {
+    cat >m.py <<'PY'
+import torch, torch.nn as nn
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(64, 32)
+        self.c = nn.Conv2d(3, 8, 3)
+    def forward(self, x, i):
+        y = torch.relu(self.a(x))
+        return y.sum(0), self.c(i)
+PY
+    tc-export m.py:M --input x=16x64xf32 --input i=2x3x10x10xf32 -o m.pt2
+    tc-bench m.pt2 --repeat 2 --executor interpreted --profile p.json --profile p.svg --profile - -o times >table
+    head -1 table | grep -qE '^machine: [0-9.]+ GFLOP/s, [0-9.]+ GB/s$'
+    # a product of 16x64 and 64x32 with its bias: 65.5 KFLOP; x, weight, bias and result: 14.5 KB
+    grep -qE ' 14\.5 +65\.5 +[0-9.]+  m\.py:8 +aten\.addmm' table
+    # 2x8x8x8 results of 27 terms: 55.3 KFLOP
+    grep -qE ' 55\.3 +[0-9.]+  m\.py:9 +aten\.convolution' table
+    grep -qE ' all [0-9]+ groups$' table
+    grep -q '"flops": 65536' p.json
+    grep -q '<title>m.py:8: ' p.svg
+    [ "$(grep -c '<g>' p.svg)" -eq "$(grep -c '</g>' p.svg)" ]
+    [ "$(tail -1 p.svg)" = "</svg>" ]
+    run --separate-stderr tc-bench --profile m.pt2
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"expected where the profile goes"* ]]
+}

@@ -1,0 +1,85 @@
+/* What a call must move and compute, counted from sizes: for profiles. */
+#include "runtime/frame.h"
+
+/* Bytes of the different elements: a size that is broadcast counts once. */
+static double bytes_of(const tc_tensor *t) {
+    double n = (double)tc_dtype_size(t->dtype);
+    for (int d = 0; d < t->rank; d++) n *= t->stride[d] == 0 && t->size[d] > 0 ? 1 : (double)t->size[d];
+    return n;
+}
+
+static double points(const double *extent, uint64_t axes) {
+    double n = 1;
+    for (int a = 0; a < 64; a++)
+        if (axes >> a & 1) n *= extent[a];
+    return n;
+}
+
+/* Every buffer once, but of one that is only gathered from no more than the elements that are gathered; every scalar operation, and every
+ * element that a reduction or scan takes in, counts as one. */
+static void loop_cost(const frame *f, const call *c, call_cost *out) {
+    const tc_loop *l = c->group->loop;
+    double extent[64], *gathered = tc_xcalloc(l->buffers.len + 1, sizeof *gathered);
+    for (int a = 0; a < l->naxes; a++) {
+        int64_t n = 0;
+        tc_status_free(tc_sym_eval_int(l->axes[a].extent, f->e->vars, f->e->nvars, &n));
+        extent[a] = (double)n;
+    }
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        double n = points(extent, in->axes | (in->kind == TC_L_REDUCE ? in->over : 0));
+        if (in->kind == TC_L_SCALAR || in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN) out->flops += n;
+        if (in->kind != TC_L_LOAD || gathered[in->buffer] < 0) continue;
+        if (in->gather) gathered[in->buffer] += n * (double)tc_dtype_size(l->buffers.data[in->buffer].dtype);
+        else gathered[in->buffer] = -1;
+    }
+    for (size_t i = 0; i < l->buffers.len; i++) {
+        double whole = bytes_of(&f->b->t[c->id[i]]);
+        out->bytes += gathered[i] > 0 && gathered[i] < whole ? gathered[i] : whole;
+    }
+    free(gathered);
+}
+
+static double last(const tc_tensor *t, int from_right) { return t->rank > from_right ? (double)t->size[t->rank - 1 - from_right] : 1; }
+
+/* A multiplication and an addition are two; kernels that only move or compare count none. */
+static double kernel_flops(const kernel_call *k, const char *name) {
+    const tc_kcall kc = {.args = k->args};
+    const double results = (double)tc_tensor_numel(&k->outs[0]);
+    bool first = !strcmp(name, "addmm") || !strcmp(name, "baddbmm") || !strcmp(name, "addmv");
+    if (first || !strcmp(name, "mm") || !strcmp(name, "bmm") || !strcmp(name, "mv") || !strcmp(name, "dot") || !strcmp(name, "linear"))
+        return 2 * results * last(tc_k_tensor(&kc, first), 0);
+    if (!strcmp(name, "convolution")) {
+        const tc_tensor *x = tc_k_tensor(&kc, 0), *w = tc_k_tensor(&kc, 1);
+        return w->size[0] ? 2 * (tc_k_bool(&kc, 6) ? (double)tc_tensor_numel(x) : results) * (double)(tc_tensor_numel(w) / w->size[0]) : 0;
+    }
+    if (!strcmp(name, "flash_attention")) {
+        const tc_tensor *q = tc_k_tensor(&kc, 0), *key = tc_k_tensor(&kc, 1), *v = tc_k_tensor(&kc, 2);
+        return 2 * (double)tc_tensor_numel(q) * last(key, 1) * (1 + last(v, 0) / last(q, 0)) * (tc_k_bool(&kc, 4) ? 0.5 : 1);
+    }
+    if (!strcmp(name, "rnn_layer")) {
+        const tc_tensor *x = tc_k_tensor(&kc, 0), *w = tc_k_tensor(&kc, 1), *h = tc_k_tensor(&kc, 2);
+        return 2 * (double)(x->size[0] * x->size[1]) * (double)(tc_tensor_numel(w) + tc_tensor_numel(h));
+    }
+    return 0;
+}
+
+static void kernel_cost(const call *c, call_cost *out) {
+    const kernel_call *k = c->kernel;
+    for (int i = 0; i < c->group->node->nargs; i++) {
+        const tc_karg *a = &k->args[i];
+        if (a->kind == TC_K_TENSOR) out->bytes += bytes_of(a->tensor);
+        for (int j = 0; a->kind == TC_K_TENSORS && j < a->n; j++) out->bytes += a->tensors[j] ? bytes_of(a->tensors[j]) : 0;
+    }
+    for (int i = 0; i < k->k.nouts; i++)
+        if (k->out_id[i] >= 0) out->bytes += bytes_of(&k->outs[i]);
+    out->flops = k->k.nouts ? kernel_flops(k, c->group->node->op->kernel->name) : 0;
+}
+
+call_cost cost_of(const frame *f, const call *c) {
+    call_cost out = {0};
+    if (c->kind == CALL_LOOP) loop_cost(f, c, &out);
+    else if (c->kind == CALL_KERNEL) kernel_cost(c, &out);
+    else if (c->kind == CALL_COPY) out.bytes = 2 * bytes_of(&f->b->t[c->id[1]]);
+    return out;
+}
