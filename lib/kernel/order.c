@@ -1,7 +1,9 @@
-/* Ordering keys and their radix sort. */
+/* Ordering keys, their radix sort and selection by radix. */
 #include "kernel/order.h"
 
 #include <string.h>
+
+#include "kernel/isa_row.h"
 
 static uint64_t of_float(uint64_t bits, int width, uint64_t exponent) {
     uint64_t sign = UINT64_C(1) << (width - 1), all = width == 64 ? ~UINT64_C(0) : (UINT64_C(1) << width) - 1;
@@ -54,6 +56,134 @@ int tc_order_keys(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, boo
     uint64_t flip = descending ? (bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1) : 0;
     for (int64_t i = 0; i < n; i++) out[i] = (tc_order){key_of(t->dtype, t->storage->data, t->offset + at + i * stride) ^ flip, i};
     return bits;
+}
+
+static uint32_t key_f32(uint32_t u) {
+    uint32_t key = u ^ ((uint32_t)((int32_t)u >> 31) | 0x80000000u), size = u & 0x7fffffffu;
+    key = size == 0 ? 0x80000000u : key;
+    return size > 0x7f800000u ? 0xffffffffu : key;
+}
+static uint64_t key_f64(uint64_t u) {
+    uint64_t key = u ^ ((uint64_t)((int64_t)u >> 63) | UINT64_C(1) << 63), size = u & ~(UINT64_C(1) << 63);
+    key = size == 0 ? UINT64_C(1) << 63 : key;
+    return size > UINT64_C(0x7ff0000000000000) ? ~UINT64_C(0) : key;
+}
+int tc_order_plain(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, uint64_t *out) {
+    const void *data = t->storage->data;
+    at += t->offset;
+    if (t->dtype == TC_F32) {
+        const uint32_t *x = (const uint32_t *)data + at;
+        TC_VECTOR_LOOP
+        for (int64_t i = 0; i < n; i++) out[i] = key_f32(x[i * stride]);
+    } else if (t->dtype == TC_F64) {
+        const uint64_t *x = (const uint64_t *)data + at;
+        TC_VECTOR_LOOP
+        for (int64_t i = 0; i < n; i++) out[i] = key_f64(x[i * stride]);
+    } else if (t->dtype == TC_I64) {
+        const uint64_t *x = (const uint64_t *)data + at;
+        for (int64_t i = 0; i < n; i++) out[i] = x[i * stride] ^ UINT64_C(1) << 63;
+    } else if (t->dtype == TC_I32) {
+        const uint32_t *x = (const uint32_t *)data + at;
+        for (int64_t i = 0; i < n; i++) out[i] = x[i * stride] ^ 0x80000000u;
+    } else
+        for (int64_t i = 0; i < n; i++) out[i] = key_of(t->dtype, data, at + i * stride);
+    return (int)tc_dtypes[t->dtype].size * 8;
+}
+bool tc_order_packs(tc_dtype d, int64_t n) { return tc_dtypes[d].size <= 4 && n <= INT64_C(0xffffffff); }
+int tc_order_pack(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, uint64_t *out) {
+    int bits = tc_order_plain(t, at, stride, n, out);
+    uint64_t flip = descending ? (UINT64_C(1) << bits) - 1 : 0;
+    TC_VECTOR_LOOP
+    for (int64_t i = 0; i < n; i++) out[i] = (out[i] ^ flip) << 32 | (uint64_t)i;
+    return bits;
+}
+static void insertion_packed(uint64_t *a, int64_t n) {
+    for (int64_t i = 1; i < n; i++) {
+        uint64_t x = a[i];
+        int64_t j = i;
+        for (; j > 0 && a[j - 1] > x; j--) a[j] = a[j - 1];
+        a[j] = x;
+    }
+}
+enum { FEW = 48 };
+void tc_order_sort_packed(uint64_t *a, uint64_t *room, int64_t n, int bits) {
+    if (n <= FEW) {
+        insertion_packed(a, n);
+        return;
+    }
+    enum { MOST = 2048 };
+    int width = n < 4096 ? 8 : 11, all = 1 << width;
+    uint64_t *from = a, *to = room;
+    for (int shift = 0; shift < bits; shift += width) {
+        uint32_t count[MOST] = {0}, sum = 0;
+        for (int64_t i = 0; i < n; i++) count[from[i] >> (32 + shift) & (uint64_t)(all - 1)]++;
+        if (count[from[0] >> (32 + shift) & (uint64_t)(all - 1)] == n) continue; /* all alike in these bits */
+        for (int b = 0; b < all; b++) {
+            uint32_t here = count[b];
+            count[b] = sum;
+            sum += here;
+        }
+        for (int64_t i = 0; i < n; i++) to[count[from[i] >> (32 + shift) & (uint64_t)(all - 1)]++] = from[i];
+        uint64_t *t = from;
+        from = to, to = t;
+    }
+    if (from != a) memcpy(a, from, (size_t)n * sizeof *a);
+}
+uint64_t tc_order_select(uint64_t *a, int64_t n, int64_t k, int bits) {
+    int top = 32 + bits;
+    while (n > FEW && top > 0) {
+        int width = top < 8 ? top : 8;
+        uint64_t mask = (UINT64_C(1) << width) - 1;
+        uint32_t count[256] = {0};
+        top -= width;
+        for (int64_t i = 0; i < n; i++) count[a[i] >> top & mask]++;
+        int64_t bin = 0, m = 0;
+        while (k >= count[bin]) k -= count[bin++];
+        if (count[bin] == n) continue;
+        for (int64_t i = 0; i < n; i++) {
+            a[m] = a[i];
+            m += (int64_t)(a[i] >> top & mask) == bin;
+        }
+        n = m;
+    }
+    insertion_packed(a, n);
+    return a[k];
+}
+/* Hoare's selection: a[k] is where sorting would put it, smaller ones before it. */
+static void partition_at(uint64_t *a, int64_t n, int64_t k) {
+    for (int64_t l = 0, r = n - 1; l < r;) {
+        uint64_t x = a[k];
+        int64_t p = l, q = r;
+        while (p <= q) {
+            while (a[p] < x) p++;
+            while (x < a[q]) q--;
+            if (p <= q) {
+                uint64_t t = a[p];
+                a[p++] = a[q], a[q--] = t;
+            }
+        }
+        if (q < k) l = p;
+        if (k < p) r = q;
+    }
+}
+enum { SLACK = 160, PIECE = 32 };
+int64_t tc_order_room(int64_t k) { return 4 * k + SLACK; }
+uint64_t tc_order_smallest(const uint64_t *a, int64_t n, int64_t k, int bits, uint64_t *room) {
+    uint64_t limit = ~UINT64_C(0);
+    int64_t m = 0, most = tc_order_room(k) - PIECE;
+    for (int64_t i = 0; i < n; i += PIECE) {
+        int64_t end = i + PIECE < n ? i + PIECE : n;
+        for (int64_t j = i; j < end; j++) {
+            room[m] = a[j];
+            m += a[j] <= limit;
+        }
+        if (m > most) { /* keep the k smallest */
+            partition_at(room, m, k - 1);
+            limit = room[k - 1];
+            m = k;
+        }
+    }
+    return tc_order_select(room, m, k - 1, bits);
 }
 
 static void insertion(tc_order *a, int64_t n) {

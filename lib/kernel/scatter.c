@@ -5,6 +5,8 @@
  * Sources are sorted by destination (stable), so each destination is one run of them, reduced by one worker in the contract's order. */
 #include "kernel/scatter.h"
 
+#include "kernel/isa.h"
+#include "kernel/scatter_dense.h"
 #include "kernel/tree.h"
 
 #include <math.h>
@@ -17,8 +19,9 @@ typedef struct {
 } pair;
 
 typedef struct {
+    const tc_isa_ops *isa;
     mode m;
-    bool include_self;
+    bool include_self, rows; /* rows: sums whose free elements lie next to each other, by the vector addition */
     tc_tensor *out;
     const tc_tensor *value;
     double alpha; /* SUM: value is multiplied by it, rounded to the type */
@@ -153,6 +156,31 @@ static void reduce_float(const job *j, int64_t lo, int64_t hi, double *rows) {
     }
 }
 
+/* The same for rows of f32 and f64 that are added as they lie in memory: a leaf with one source is that source. */
+static void reduce_rows(const job *j, int64_t lo, int64_t hi, double *room) {
+    int64_t index[64], n = j->nfree, e = (int64_t)tc_dtype_size(j->out->dtype);
+    const char *row[64], *x = (const char *)j->value->storage->data + (j->value->offset + j->value_at[0]) * e;
+    tc_block_fn add = j->isa->scalar[j->out->dtype][TC_X_ADD];
+    int depth = 0;
+#define MERGE() \
+    (add((char *)(room + (depth - 2) * n), row[depth - 2], row[depth - 1], NULL, n), row[depth - 2] = (char *)(room + (depth - 2) * n), depth--)
+    for (int64_t i = lo; i < hi;) {
+        int64_t leaf = j->pairs[i].source / TC_LEAF;
+        while (depth >= 2 && highest_bit(index[depth - 1] ^ index[depth - 2]) < highest_bit(index[depth - 1] ^ leaf)) MERGE();
+        row[depth] = x + j->from[j->pairs[i++].source] * e;
+        for (; i < hi && j->pairs[i].source / TC_LEAF == leaf; i++) {
+            add((char *)(room + depth * n), row[depth], x + j->from[j->pairs[i].source] * e, NULL, n);
+            row[depth] = (char *)(room + depth * n);
+        }
+        index[depth++] = leaf;
+    }
+    while (depth > 1) MERGE();
+#undef MERGE
+    char *to = (char *)j->out->storage->data + (j->out->offset + j->pairs[lo].dest + j->out_at[0]) * e;
+    if (j->include_self) add(to, to, row[0], NULL, n);
+    else memcpy(to, row[0], (size_t)(n * e));
+}
+
 /* Runs of equal destinations that begin in [begin, end) of the pairs. */
 static void reduce_range(void *ctx, int64_t begin, int64_t end, int worker) {
     const job *j = ctx;
@@ -162,7 +190,8 @@ static void reduce_range(void *ctx, int64_t begin, int64_t end, int worker) {
         if (i > 0 && j->pairs[i - 1].dest == j->pairs[i].dest) continue;
         int64_t hi = i + 1;
         while (hi < j->npairs && j->pairs[hi].dest == j->pairs[i].dest) hi++;
-        if (ints) reduce_int(j, i, hi);
+        if (j->rows) reduce_rows(j, i, hi, rows);
+        else if (ints) reduce_int(j, i, hi);
         else reduce_float(j, i, hi, rows);
         i = hi - 1;
     }
@@ -220,7 +249,8 @@ static tc_status finish(tc_kcall *c, const layout *l, mode m, bool include_self,
     }
     for (int64_t s = 0; s < sources; s++) max = l->pairs[s].dest > max ? l->pairs[s].dest : max;
     sort_pairs(l->pairs, l->room, sources, max);
-    job j = {.m = m,
+    job j = {.isa = c->isa,
+             .m = m,
              .include_self = include_self,
              .out = out,
              .value = value,
@@ -233,6 +263,9 @@ static tc_status finish(tc_kcall *c, const layout *l, mode m, bool include_self,
              .nfree = nfree,
              .acc = l->acc,
              .levels = levels_of(sources)};
+    bool real = out->dtype == TC_F32 || out->dtype == TC_F64;
+    j.rows = m == SUM && alpha == 1 && real && value->dtype == out->dtype && nfree >= 8;
+    for (int64_t f = 1; j.rows && f < nfree; f++) j.rows = l->out_at[f] == l->out_at[0] + f && l->value_at[f] == l->value_at[0] + f;
     int64_t grain = 1 + 8192 / (nfree + 1);
     if (!tc_is_complex(out->dtype)) {
         tc_parallel_for(c->pool, sources, grain, reduce_range, &j);
@@ -280,6 +313,27 @@ static int64_t get_index(const tc_tensor *t, int64_t at) {
 }
 
 /* ---- index_add, index_copy, index_reduce: one dimension, whole slices ---- */
+/* Along the last dimension every row of the result is a row of its own. */
+typedef struct {
+    tc_dense_row row;
+    const layout *l;
+    char *out;
+    const char *x;
+    size_t share;
+} lines;
+static void line_range(void *ctx, int64_t begin, int64_t end, int worker) {
+    const lines *k = ctx;
+    int64_t e = (int64_t)tc_dtype_size(k->row.dtype);
+    for (int64_t f = begin; f < end; f++) {
+        tc_dense_row r = k->row;
+        r.out = k->out + k->l->out_at[f] * e;
+        r.x = k->x + k->l->value_at[f] * e;
+        tc_dense_add(&r, (char *)k->l->acc + (size_t)worker * k->share);
+    }
+}
+static bool dense_lines(const tc_tensor *out, int dim, mode m, double alpha, int64_t sources) {
+    return m == SUM && alpha == 1 && out->rank && out->stride[dim] == 1 && tc_dense_pays(out->dtype, sources, out->size[dim]);
+}
 static tc_status by_dim(tc_kcall *c, mode m, bool include_self, double alpha) {
     tc_tensor *out = &c->outs[0];
     const tc_tensor *index = tc_k_tensor(c, 2), *src = tc_k_tensor(c, 3);
@@ -298,7 +352,19 @@ static tc_status by_dim(tc_kcall *c, mode m, bool include_self, double alpha) {
         l.pairs[s] = (pair){rank ? v * out->stride[dim] : 0, s};
         l.from[s] = src->rank ? s * src->stride[dim] : 0;
     }
-    return nfree && sources ? finish(c, &l, m, include_self, out, src, sources, nfree, alpha) : NULL;
+    if (!nfree || !sources) return NULL;
+    if (include_self && dense_lines(out, dim, m, alpha, sources) && src->dtype == out->dtype && index->dtype == TC_I64) {
+        int64_t e = (int64_t)tc_dtype_size(out->dtype);
+        lines k = {.row = {c->isa, out->dtype, NULL, NULL, (const int64_t *)index->storage->data + index->offset, sources, out->size[dim],
+                           src->rank ? src->stride[dim] : 0, 1, index->rank ? index->stride[0] : 0},
+                   .l = &l,
+                   .out = (char *)out->storage->data + out->offset * e,
+                   .x = (const char *)src->storage->data + src->offset * e,
+                   .share = tc_dense_bytes(sources, out->size[dim])};
+        tc_parallel_for(c->pool, nfree, 1 + 8192 / sources, line_range, &k);
+        return NULL;
+    }
+    return finish(c, &l, m, include_self, out, src, sources, nfree, alpha);
 }
 static size_t scratch_by_dim(const tc_kcall *c, int threads) {
     const tc_tensor *out = &c->outs[0];
@@ -306,7 +372,9 @@ static size_t scratch_by_dim(const tc_kcall *c, int threads) {
     int dim = out->rank ? wrap(tc_k_int(c, 1), out->rank) : 0;
     for (int d = 0; d < out->rank; d++)
         if (d != dim) nfree *= out->size[d];
-    return room_for(tc_tensor_numel(tc_k_tensor(c, 2)), nfree, threads);
+    int64_t sources = tc_tensor_numel(tc_k_tensor(c, 2));
+    size_t dense = dense_lines(out, dim, SUM, 1, sources) ? (size_t)threads * tc_dense_bytes(sources, out->size[dim]) : 0;
+    return room_for(sources, nfree, threads) + dense;
 }
 static bool mode_of(const char *s, mode *out) {
     static const struct {
@@ -346,6 +414,52 @@ typedef struct {
     int failed; /* atomic flag; the first bad index is reported by the caller */
 } columns;
 
+typedef void (*dense_fn)(const tc_dense_row *, void *);
+static void dense_set(const tc_dense_row *r, void *room) {
+    (void)room;
+    tc_dense_set(r);
+}
+static void dense_int(const tc_dense_row *r, void *room) {
+    (void)room;
+    tc_dense_add_int(r);
+}
+/* How to do rows without sorting; NULL: there is no way. */
+static dense_fn dense_way(const columns *k, int64_t n, int64_t size) {
+    tc_dtype d = k->c->outs[0].dtype;
+    if (k->index->dtype != TC_I64 || (k->src ? k->src : &k->value)->dtype != d) return NULL;
+    if (k->m == SET) return dense_set;
+    if (k->m != SUM || !k->include_self) return NULL;
+    return tc_is_integral(d) ? dense_int : tc_dense_pays(d, n, size) ? tc_dense_add : NULL;
+}
+/* `count` columns from the one at `at` on, which are neighbours along the last dimension. */
+static void dense_columns(columns *k, const int64_t *at, int64_t count, dense_fn run, char *room) {
+    tc_tensor *out = &k->c->outs[0];
+    const tc_tensor *x = k->index, *v = k->src ? k->src : &k->value;
+    int64_t xo = x->offset, oo = out->offset, vo = v->offset, e = (int64_t)tc_dtype_size(out->dtype), dim = k->dim;
+    for (int d = 0; d < x->rank; d++) {
+        xo += at[d] * x->stride[d], oo += at[d] * out->stride[d];
+        if (k->src) vo += at[d] * v->stride[d];
+    }
+    tc_dense_row r = {.isa = k->c->isa,
+                      .dtype = out->dtype,
+                      .x = (const char *)v->storage->data + vo * e,
+                      .out = (char *)out->storage->data + oo * e,
+                      .index = (const int64_t *)x->storage->data + xo,
+                      .n = x->rank ? x->size[dim] : 1,
+                      .size = out->rank ? out->size[dim] : 1,
+                      .x_step = k->src && v->rank ? v->stride[dim] : 0,
+                      .out_step = out->rank ? out->stride[dim] : 0,
+                      .index_step = x->rank ? x->stride[dim] : 0};
+    for (int64_t s = 0; s < r.n; s++)
+        for (int64_t c = 0; c < count; c++)
+            if ((uint64_t)r.index[s * r.index_step + c] >= (uint64_t)r.size) {
+                __atomic_store_n(&k->failed, 1, __ATOMIC_RELAXED);
+                return;
+            }
+    if (count == 1) run(&r, room);
+    else tc_dense_block(&r, count, k->src != NULL, run, room + tc_dense_block_bytes(r.n, r.size), room);
+}
+
 static void one_column(columns *k, const int64_t *at, char *room) {
     tc_tensor *out = &k->c->outs[0];
     const tc_tensor *x = k->index, *v = k->src ? k->src : &k->value;
@@ -355,9 +469,9 @@ static void one_column(columns *k, const int64_t *at, char *room) {
         xo += at[d] * x->stride[d], oo += at[d] * out->stride[d];
         if (k->src) vo += at[d] * v->stride[d];
     }
+    int64_t size = out->rank ? out->size[k->dim] : 1;
     layout l = lay(room, n, 1);
     l.out_at[0] = oo, l.value_at[0] = vo;
-    int64_t size = out->rank ? out->size[k->dim] : 1;
     for (int64_t s = 0; s < n; s++) {
         int64_t i = get_index(x, xo + (x->rank ? s * x->stride[k->dim] : 0));
         if (i < 0 || i >= size) {
@@ -372,8 +486,18 @@ static void one_column(columns *k, const int64_t *at, char *room) {
     finish(&serial, &l, k->m, k->include_self, out, v, n, 1, 1);
 }
 
+/* Columns are turned into rows where they are far apart in memory and not much longer in the result. */
+static bool turns(const tc_tensor *x, const tc_tensor *out, int dim) {
+    return x->rank && dim < x->rank - 1 && x->size[x->rank - 1] >= 4 && x->size[dim] >= 16 && out->size[dim] <= 8 * x->size[dim];
+}
+
 static void column_range(void *ctx, int64_t begin, int64_t end, int worker) {
     columns *k = ctx;
+    const tc_tensor *out = &k->c->outs[0];
+    int last = k->index->rank - 1;
+    int64_t n = k->index->rank ? k->index->size[k->dim] : 1, size = out->rank ? out->size[k->dim] : 1;
+    dense_fn run = dense_way(k, n, size);
+    bool blocks = turns(k->index, out, k->dim);
     for (int64_t i = begin; i < end; i++) {
         int64_t at[TC_MAX_RANK] = {0}, rest = i;
         for (int d = k->index->rank; d-- > 0;) {
@@ -381,7 +505,19 @@ static void column_range(void *ctx, int64_t begin, int64_t end, int worker) {
             at[d] = rest % k->index->size[d];
             rest /= k->index->size[d];
         }
-        one_column(k, at, k->scratch + (size_t)worker * k->share);
+        char *room = k->scratch + (size_t)worker * k->share;
+        if (!run) {
+            one_column(k, at, room);
+            continue;
+        }
+        int64_t count = 1;
+        if (k->dim < last && blocks) {
+            count = k->index->size[last] - at[last];
+            if (count > end - i) count = end - i;
+            if (count > TC_DENSE_BLOCK) count = TC_DENSE_BLOCK;
+        }
+        dense_columns(k, at, count, run, room);
+        i += count - 1;
     }
 }
 
@@ -393,7 +529,12 @@ static tc_status first_bad(const tc_tensor *x, int dim, int64_t size) {
     return NULL;
 }
 
-static size_t column_share(int64_t n) { return (room_for(n, 1, 1) + 63) / 64 * 64; }
+static size_t column_share(const tc_tensor *x, const tc_tensor *out, int dim) {
+    int64_t n = x->rank ? x->size[dim] : 1, size = out->rank ? out->size[dim] : 1;
+    size_t sorted = room_for(n, 1, 1), dense = tc_dense_pays(out->dtype, n, size) ? tc_dense_bytes(n, size) : 0;
+    if (turns(x, out, dim)) dense += tc_dense_block_bytes(n, size);
+    return ((sorted > dense ? sorted : dense) + 63) / 64 * 64;
+}
 
 static tc_status scatter(tc_kcall *c, mode m, bool include_self) {
     tc_tensor *out = &c->outs[0];
@@ -409,13 +550,13 @@ static tc_status scatter(tc_kcall *c, mode m, bool include_self) {
         one.data = bytes;
         k.value = (tc_tensor){.storage = &one, .dtype = out->dtype};
     }
-    k.share = column_share(along);
+    k.share = column_share(k.index, out, k.dim);
     tc_parallel_for(c->pool, n / along, 1 + 2048 / along, column_range, &k);
     return k.failed ? first_bad(k.index, k.dim, out->rank ? out->size[k.dim] : 1) : NULL;
 }
 static size_t scratch_scatter(const tc_kcall *c, int threads) {
-    const tc_tensor *x = tc_k_tensor(c, 2);
-    return (size_t)threads * column_share(x->rank ? x->size[wrap(tc_k_int(c, 1), x->rank)] : 1);
+    const tc_tensor *x = tc_k_tensor(c, 2), *out = &c->outs[0];
+    return (size_t)threads * column_share(x, out, x->rank ? wrap(tc_k_int(c, 1), x->rank) : 0);
 }
 static tc_status run_scatter(tc_kcall *c) { return scatter(c, SET, false); }
 static tc_status run_scatter_add(tc_kcall *c) { return scatter(c, SUM, true); }

@@ -4,21 +4,54 @@
 
 #include <string.h>
 
+#include "kernel/isa.h"
+#include "kernel/isa_row.h"
+
 static bool is_set(const tc_tensor *t, int64_t i) {
     tc_scalar s = tc_scalar_load(t->dtype, t->storage->data, t->offset + i);
     return s.kind == TC_KIND_FLOAT ? s.f != 0 : s.kind == TC_KIND_COMPLEX ? s.re != 0 || s.im != 0 : s.i != 0;
 }
 
+/* Elements [first, first + n) of a contiguous tensor as bools: where they lie, or in room. */
+enum { PIECE = 2048 };
+static const uint8_t *as_bools(const tc_kcall *c, const tc_tensor *t, int64_t first, int64_t n, uint8_t *room) {
+    const char *x = (const char *)tc_tensor_data(t) + (size_t)first * tc_dtype_size(t->dtype);
+    if (t->dtype == TC_BOOL) return (const uint8_t *)x;
+    c->isa->cast[t->dtype][TC_BOOL](room, x, n);
+    return room;
+}
+static int64_t count_set(const tc_kcall *c, const tc_tensor *t) {
+    uint8_t room[PIECE];
+    int64_t all = tc_tensor_numel(t), count = 0;
+    for (int64_t i = 0; i < all; i += PIECE) {
+        int64_t n = all - i < PIECE ? all - i : PIECE;
+        const uint8_t *set = as_bools(c, t, i, n, room);
+        int32_t here = 0;
+        TC_VECTOR_LOOP
+        for (int64_t k = 0; k < n; k++) here += set[k];
+        count += here;
+    }
+    return count;
+}
+
 static tc_status run_nonzero(tc_kcall *c) {
     const tc_tensor *t = tc_k_tensor(c, 0);
-    int64_t n = tc_tensor_numel(t), count = 0;
-    for (int64_t i = 0; i < n; i++) count += is_set(t, i);
+    int64_t all = tc_tensor_numel(t), count = count_set(c, t), last = t->rank - 1, width = t->rank ? t->size[last] : 1;
+    uint8_t room[PIECE];
     TC_TRY(c->alloc(c, 0, TC_I64, 2, (int64_t[]){count, t->rank}));
     int64_t *out = tc_tensor_data(&c->outs[0]), index[TC_MAX_RANK] = {0};
-    for (int64_t i = 0; i < n; i++) {
-        if (is_set(t, i))
-            for (int d = 0; d < t->rank; d++) *out++ = index[d];
-        for (int d = t->rank; d-- > 0;) {
+    if (!t->rank) return NULL;
+    for (int64_t row = 0; row < all; row += width) { /* rows of the last dimension, in pieces */
+        for (int64_t i = 0; i < width; i += PIECE) {
+            int64_t n = width - i < PIECE ? width - i : PIECE;
+            const uint8_t *set = as_bools(c, t, row + i, n, room);
+            for (int64_t k = 0; k < n; k++) {
+                if (!set[k]) continue;
+                for (int d = 0; d < last; d++) *out++ = index[d];
+                *out++ = i + k;
+            }
+        }
+        for (int d = (int)last; d-- > 0;) {
             if (++index[d] < t->size[d]) break;
             index[d] = 0;
         }
@@ -58,10 +91,46 @@ static void advance(pairwise *p) {
     }
 }
 
+/* Elements where the mask of the same shape is set. */
+typedef struct {
+    uint64_t a, b;
+} wide;
+#define SELECT(T)                                        \
+    {                                                    \
+        const T *x = (const T *)tc_tensor_data(t) + i;   \
+        T *to = (T *)tc_tensor_data(&c->outs[0]) + done; \
+        int64_t m = 0;                                   \
+        for (int64_t k = 0; k < n; k++)                  \
+            if (set[k]) to[m++] = x[k];                  \
+        done += m;                                       \
+        break;                                           \
+    }
+static tc_status select_flat(tc_kcall *c, const tc_tensor *t, const tc_tensor *mask) {
+    int64_t all = tc_tensor_numel(t), count = count_set(c, mask), done = 0;
+    uint8_t room[PIECE];
+    TC_TRY(c->alloc(c, 0, t->dtype, 1, &count));
+    for (int64_t i = 0; i < all; i += PIECE) {
+        int64_t n = all - i < PIECE ? all - i : PIECE;
+        const uint8_t *set = as_bools(c, mask, i, n, room);
+        switch (tc_dtype_size(t->dtype)) {
+        case 1: SELECT(uint8_t)
+        case 2: SELECT(uint16_t)
+        case 4: SELECT(uint32_t)
+        case 8: SELECT(uint64_t)
+        default: SELECT(wide)
+        }
+    }
+    return NULL;
+}
+#undef SELECT
+
 static tc_status run_masked_select(tc_kcall *c) {
     const tc_tensor *t = tc_k_tensor(c, 0), *mask = tc_k_tensor(c, 1);
     int64_t count = 0;
     size_t size = tc_dtype_size(t->dtype);
+    bool same = t->rank == mask->rank;
+    for (int d = 0; d < t->rank && same; d++) same = t->size[d] == mask->size[d];
+    if (same) return select_flat(c, t, mask);
     pairwise p = pair_up(t, mask);
     for (int64_t i = 0; i < p.n; i++, advance(&p)) count += is_set(mask, p.at[1]);
     TC_TRY(c->alloc(c, 0, t->dtype, 1, &count));
@@ -117,15 +186,20 @@ static void merge_sort(const tc_tensor *t, const slices *s, int64_t *a, int64_t 
 /* order: slices in the order in which equal ones stand together. Results: values, inverse (sizes of it given), counts. */
 static tc_status write_groups(tc_kcall *c, const tc_tensor *t, int dim, const slices *s, const int64_t *order, int64_t *group, bool want_inverse,
                               bool want_counts) {
-    int64_t groups = 0;
-    /* NaN differs from itself, so each is a group of its own */
-    for (int64_t i = 0; i < s->n; i++) {
-        bool nan = false;
-        if (dim < 0 && tc_is_float(t->dtype)) {
-            double v = tc_scalar_to_double(tc_scalar_load(t->dtype, t->storage->data, t->offset + order[i]));
-            nan = v != v;
+    int64_t groups = 0, sorted = 0;
+    /* NaN differs from itself, so each is a group of its own; it has the largest key of its type */
+    if (dim < 0 && s->n) {
+        uint64_t key, before = 0, nan;
+        int bits = tc_order_plain(t, order[0], 1, 1, &key);
+        nan = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
+        for (; sorted < s->n; sorted++, before = key) {
+            tc_order_plain(t, order[sorted], 1, 1, &key);
+            group[sorted] = sorted == 0 ? 0 : group[sorted - 1] + (key != before || (key == nan && tc_is_float(t->dtype)));
         }
-        group[i] = i == 0 ? 0 : group[i - 1] + (nan || compare(t, s, order[i - 1], order[i]) != 0);
+        groups = group[s->n - 1] + 1;
+    }
+    for (int64_t i = sorted; i < s->n; i++) {
+        group[i] = i == 0 ? 0 : group[i - 1] + (compare(t, s, order[i - 1], order[i]) != 0);
         groups = group[i] + 1;
     }
     int64_t size[TC_MAX_RANK], rank = dim < 0 ? 1 : t->rank, none = 0;
@@ -158,7 +232,11 @@ static tc_status unique(tc_kcall *c, int dim, bool sort, bool want_inverse, bool
     if (tc_is_complex(t->dtype)) return tc_error(TC_CONTENT, "unique is not defined for complex numbers");
     slices s = slices_of(t, dim);
     int64_t *order = c->scratch, *group = order + s.n;
-    if (sort && dim < 0) {
+    if (sort && dim < 0 && tc_order_packs(t->dtype, s.n)) {
+        uint64_t *a = (uint64_t *)(group + s.n);
+        tc_order_sort_packed(a, a + s.n, s.n, tc_order_pack(t, 0, 1, s.n, false, a));
+        for (int64_t i = 0; i < s.n; i++) order[i] = (int64_t)(uint32_t)a[i];
+    } else if (sort && dim < 0) {
         tc_order *a = (tc_order *)(void *)(group + s.n);
         int bits = tc_order_keys(t, 0, 1, s.n, false, a);
         tc_order_sort(a, a + s.n, s.n, bits);

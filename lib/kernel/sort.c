@@ -3,7 +3,6 @@
 
 #include "kernel/order.h"
 
-#include <math.h>
 #include <string.h>
 
 static int wrap(int64_t d, int rank) { return (int)(d < 0 ? d + rank : d); }
@@ -30,130 +29,210 @@ struct row_job {
     tc_kcall *c;
     const tc_tensor *in;
     lines l;
-    int64_t k, out_n;
+    int64_t k;
     bool descending;
-    void (*emit)(const row_job *j, int64_t r, tc_order *a);
+    /* What is taken from a row: its first k in order, or one element; which: place of it in the sorted row, by the number of NaN. */
+    enum { FIRST, ONE, MODE } take;
+    int64_t (*which)(const row_job *j, int64_t nans);
     char *scratch;
+    size_t share;
 };
 
 static void copy_element(tc_tensor *out, int64_t to, const tc_tensor *in, int64_t from) {
-    size_t size = tc_dtype_size(in->dtype);
-    memcpy((char *)out->storage->data + (size_t)(out->offset + to) * size, (const char *)in->storage->data + (size_t)(in->offset + from) * size,
-           size);
+    char *o = out->storage->data;
+    const char *x = in->storage->data;
+    to += out->offset, from += in->offset;
+    switch (tc_dtype_size(in->dtype)) {
+    case 1: o[to] = x[from]; break;
+    case 2: ((uint16_t *)(void *)o)[to] = ((const uint16_t *)(const void *)x)[from]; break;
+    case 4: ((uint32_t *)(void *)o)[to] = ((const uint32_t *)(const void *)x)[from]; break;
+    default: ((uint64_t *)(void *)o)[to] = ((const uint64_t *)(const void *)x)[from];
+    }
 }
 static void put_index(tc_tensor *out, int64_t to, int64_t v) { ((int64_t *)out->storage->data)[out->offset + to] = v; }
 
+/* One element of each row, and its index: results have one element a row in row order. */
+static void emit_one(const row_job *j, int64_t r, int64_t index) {
+    copy_element(&j->c->outs[0], r, j->in, row_at(&j->l, r) + index * j->l.stride);
+    put_index(&j->c->outs[1], r, index);
+}
+/* Element i of the first k of a row. Result rows have k elements along the same dimension. */
+static void emit_first(const row_job *j, int64_t r, int64_t i, int64_t index) {
+    int64_t to = r / j->l.stride * j->l.stride * j->k + r % j->l.stride + i * j->l.stride;
+    copy_element(&j->c->outs[0], to, j->in, row_at(&j->l, r) + index * j->l.stride);
+    put_index(&j->c->outs[1], to, index);
+}
+/* The last of the longest run of equal keys, the first such run. */
+static int64_t mode_at(const uint64_t *keys, int64_t step, int64_t n, int shift) {
+    int64_t best = 0, best_n = 0;
+    for (int64_t i = 0; i < n;) {
+        int64_t k = i + 1;
+        while (k < n && keys[k * step] >> shift == keys[i * step] >> shift) k++;
+        if (k - i > best_n) best_n = k - i, best = k - 1;
+        i = k;
+    }
+    return best;
+}
+/* NaN has the largest key of its type, and nothing else has. */
+static int64_t count_nan(const row_job *j, const uint64_t *keys, int64_t step, int shift, int bits) {
+    int64_t n = 0;
+    uint64_t nan = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
+    if (!tc_is_float(j->in->dtype)) return 0;
+    for (int64_t i = 0; i < j->l.n; i++) n += keys[i * step] >> shift == nan;
+    return n;
+}
+
+/* Rows of packed words (kernel/order.h): a, and as much room again. */
+static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
+    int64_t n = j->l.n, k = j->k;
+    int bits = tc_order_pack(j->in, row_at(&j->l, r), j->l.stride, n, j->descending, a);
+    uint64_t *room = a + n;
+    if (j->take == ONE) {
+        int64_t at = j->which(j, count_nan(j, a, 1, 32, bits));
+        emit_one(j, r, (int64_t)(uint32_t)tc_order_select(a, n, at, bits));
+    } else if (j->take == MODE) {
+        tc_order_sort_packed(a, room, n, bits);
+        emit_one(j, r, (int64_t)(uint32_t)a[mode_at(a, 1, n, 32)]);
+    } else {
+        if (k < n && k) { /* those up to the k-th, in the order of their indices */
+            uint64_t kth;
+            int64_t m = 0;
+            if (tc_order_room(k) <= n) kth = tc_order_smallest(a, n, k, bits, room);
+            else memcpy(room, a, (size_t)n * sizeof *a), kth = tc_order_select(room, n, k - 1, bits);
+            for (int64_t i = 0; m < k; i++) {
+                a[m] = a[i];
+                m += a[i] <= kth;
+            }
+        }
+        tc_order_sort_packed(a, room, k, bits);
+        for (int64_t i = 0; i < k; i++) emit_first(j, r, i, (int64_t)(uint32_t)a[i]);
+    }
+}
+static void wide_row(const row_job *j, int64_t r, tc_order *a) {
+    int bits = tc_order_keys(j->in, row_at(&j->l, r), j->l.stride, j->l.n, j->descending, a);
+    tc_order_sort(a, a + j->l.n, j->l.n, bits);
+    if (j->take == ONE) emit_one(j, r, a[j->which(j, count_nan(j, &a[0].key, 2, 0, bits))].index);
+    else if (j->take == MODE) emit_one(j, r, a[mode_at(&a[0].key, 2, j->l.n, 0)].index);
+    else
+        for (int64_t i = 0; i < j->k; i++) emit_first(j, r, i, a[i].index);
+}
+
+static size_t row_bytes(const tc_tensor *t, const lines *l) {
+    size_t words = tc_order_packs(t->dtype, l->n) ? 2 * sizeof(uint64_t) : 2 * sizeof(tc_order);
+    return ((size_t)l->n * words + 127) / 64 * 64;
+}
 static void row_range(void *ctx, int64_t begin, int64_t end, int worker) {
     const row_job *j = ctx;
-    tc_order *a = (tc_order *)(void *)(j->scratch + (size_t)worker * (size_t)j->l.n * 2 * sizeof(tc_order));
+    void *mine = j->scratch + (size_t)worker * j->share;
+    bool packs = tc_order_packs(j->in->dtype, j->l.n);
     for (int64_t r = begin; r < end; r++) {
-        int bits = tc_order_keys(j->in, row_at(&j->l, r), j->l.stride, j->l.n, j->descending, a);
-        tc_order_sort(a, a + j->l.n, j->l.n, bits);
-        j->emit(j, r, a);
+        if (packs) packed_row(j, r, mine);
+        else wide_row(j, r, mine);
     }
 }
 
-static tc_status by_row(tc_kcall *c, int dim_arg, int64_t k, bool descending, void (*emit)(const row_job *, int64_t, tc_order *)) {
+static tc_status by_row(tc_kcall *c, int dim_arg, row_job j) {
     const tc_tensor *in = tc_k_tensor(c, 0);
     if (tc_is_complex(in->dtype)) return tc_error(TC_CONTENT, "sorting is not defined for complex numbers");
-    row_job j = {.c = c,
-                 .in = in,
-                 .l = lines_of(in, in->rank ? wrap(tc_k_int(c, dim_arg), in->rank) : 0),
-                 .k = k,
-                 .descending = descending,
-                 .emit = emit,
-                 .scratch = c->scratch};
+    j.c = c, j.in = in, j.scratch = c->scratch;
+    j.l = lines_of(in, in->rank ? wrap(tc_k_int(c, dim_arg), in->rank) : 0);
+    j.share = row_bytes(in, &j.l);
     if (j.l.n) tc_parallel_for(c->pool, j.l.rows, 1 + 16384 / j.l.n, row_range, &j);
     return NULL;
 }
 static size_t room(const tc_kcall *c, int dim_arg, int threads) {
     const tc_tensor *in = tc_k_tensor(c, 0);
-    return (size_t)threads * (size_t)lines_of(in, in->rank ? wrap(tc_k_int(c, dim_arg), in->rank) : 0).n * 2 * sizeof(tc_order);
+    lines l = lines_of(in, in->rank ? wrap(tc_k_int(c, dim_arg), in->rank) : 0);
+    return (size_t)threads * row_bytes(in, &l);
 }
 
-/* The first k of each row. Result rows have k elements along the same dimension. */
-static void emit_first(const row_job *j, int64_t r, tc_order *a) {
-    lines o = {.n = j->k, .stride = j->l.stride};
-    int64_t from = row_at(&j->l, r), to = r / o.stride * o.stride * o.n + r % o.stride;
-    for (int64_t i = 0; i < j->k; i++) {
-        copy_element(&j->c->outs[0], to + i * o.stride, j->in, from + a[i].index * j->l.stride);
-        put_index(&j->c->outs[1], to + i * o.stride, a[i].index);
-    }
-}
 static tc_status run_sort(tc_kcall *c) {
     const tc_tensor *in = tc_k_tensor(c, 0);
-    int64_t n = in->rank ? in->size[wrap(tc_k_int(c, 2), in->rank)] : 1;
-    return by_row(c, 2, n, tc_k_bool(c, 3), emit_first);
+    return by_row(c, 2, (row_job){.k = in->rank ? in->size[wrap(tc_k_int(c, 2), in->rank)] : 1, .descending = tc_k_bool(c, 3)});
 }
 static size_t scratch_sort(const tc_kcall *c, int threads) { return room(c, 2, threads); }
 const tc_kernel tc_k_sort = {.name = "sort", .flags = TC_KF_CONTIGUOUS, .run = run_sort, .scratch = scratch_sort};
 
-static tc_status run_topk(tc_kcall *c) { return by_row(c, 2, tc_k_int(c, 1), tc_k_bool(c, 3), emit_first); }
+static tc_status run_topk(tc_kcall *c) { return by_row(c, 2, (row_job){.k = tc_k_int(c, 1), .descending = tc_k_bool(c, 3)}); }
 const tc_kernel tc_k_topk = {.name = "topk", .flags = TC_KF_CONTIGUOUS, .run = run_topk, .scratch = scratch_sort};
 
-/* One element of each row, and its index: results have one element a row in row order. */
-static void emit_one(const row_job *j, int64_t r, const tc_order *x) {
-    copy_element(&j->c->outs[0], r, j->in, row_at(&j->l, r) + x->index * j->l.stride);
-    put_index(&j->c->outs[1], r, x->index);
+static int64_t which_kth(const row_job *j, int64_t nans) {
+    (void)nans;
+    return j->k - 1;
 }
-static void emit_kth(const row_job *j, int64_t r, tc_order *a) { emit_one(j, r, &a[j->k - 1]); }
-static tc_status run_kthvalue(tc_kcall *c) { return by_row(c, 2, tc_k_int(c, 1), false, emit_kth); }
+static int64_t which_median(const row_job *j, int64_t nans) {
+    return nans ? j->l.n - nans : (j->l.n - 1) / 2;
+} /* the first NaN is behind the numbers */
+static int64_t which_nanmedian(const row_job *j, int64_t nans) { return j->l.n > nans ? (j->l.n - nans - 1) / 2 : 0; }
+static tc_status run_kthvalue(tc_kcall *c) { return by_row(c, 2, (row_job){.k = tc_k_int(c, 1), .take = ONE, .which = which_kth}); }
 const tc_kernel tc_k_kthvalue = {.name = "kthvalue", .flags = TC_KF_CONTIGUOUS, .run = run_kthvalue, .scratch = scratch_sort};
 
-static int64_t count_nan(const row_job *j, int64_t r) {
-    int64_t n = 0;
-    if (!tc_is_float(j->in->dtype)) return 0;
-    for (int64_t i = 0; i < j->l.n; i++)
-        n += isnan(tc_scalar_to_double(tc_scalar_load(j->in->dtype, j->in->storage->data, j->in->offset + row_at(&j->l, r) + i * j->l.stride)));
-    return n;
-}
-static void emit_median(const row_job *j, int64_t r, tc_order *a) {
-    int64_t nans = count_nan(j, r);
-    emit_one(j, r, &a[nans ? j->l.n - nans : (j->l.n - 1) / 2]); /* the first NaN, which sorts behind the numbers */
-}
-static void emit_nanmedian(const row_job *j, int64_t r, tc_order *a) {
-    int64_t n = j->l.n - count_nan(j, r);
-    emit_one(j, r, &a[n ? (n - 1) / 2 : 0]);
-}
-static void emit_mode(const row_job *j, int64_t r, tc_order *a) {
-    int64_t best = 0, best_n = 0;
-    for (int64_t i = 0; i < j->l.n;) {
-        int64_t k = i + 1;
-        while (k < j->l.n && a[k].key == a[i].key) k++;
-        if (k - i > best_n) best_n = k - i, best = k - 1;
-        i = k;
-    }
-    emit_one(j, r, &a[best]);
-}
-static tc_status run_median(tc_kcall *c) { return by_row(c, 1, 0, false, emit_median); }
-static tc_status run_nanmedian(tc_kcall *c) { return by_row(c, 1, 0, false, emit_nanmedian); }
-static tc_status run_mode(tc_kcall *c) { return by_row(c, 1, 0, false, emit_mode); }
+static tc_status run_median(tc_kcall *c) { return by_row(c, 1, (row_job){.take = ONE, .which = which_median}); }
+static tc_status run_nanmedian(tc_kcall *c) { return by_row(c, 1, (row_job){.take = ONE, .which = which_nanmedian}); }
+static tc_status run_mode(tc_kcall *c) { return by_row(c, 1, (row_job){.take = MODE}); }
 static size_t scratch_dim1(const tc_kcall *c, int threads) { return room(c, 1, threads); }
 const tc_kernel tc_k_median = {.name = "median", .flags = TC_KF_CONTIGUOUS, .run = run_median, .scratch = scratch_dim1};
 const tc_kernel tc_k_nanmedian = {.name = "nanmedian", .flags = TC_KF_CONTIGUOUS, .run = run_nanmedian, .scratch = scratch_dim1};
 const tc_kernel tc_k_mode = {.name = "mode", .flags = TC_KF_CONTIGUOUS, .run = run_mode, .scratch = scratch_dim1};
 
 /* ---- searchsorted: in each row of the sequence, the first place whose element is not below (right: is above) the value ---- */
+/* The places of `count` values in keys[0..n), several searches side by side: each waits for memory and for its last step. */
+enum { TOGETHER = 8, VALUES = 256 };
+static inline void search(const uint64_t *keys, int64_t n, const uint64_t *value, bool right, int64_t *out) {
+    int64_t lo[TOGETHER] = {0};
+    for (int64_t left = n; left > 0;) {
+        int64_t half = left / 2, step = left - half;
+        for (int i = 0; i < TOGETHER; i++) {
+            uint64_t key = keys[lo[i] + half];
+            lo[i] += step & -(int64_t)(right ? key <= value[i] : key < value[i]);
+        }
+        left = half;
+    }
+    for (int i = 0; i < TOGETHER; i++) out[i] = lo[i];
+}
+/* `count` values, rounded up to a multiple of TOGETHER. */
+static void search_all(const uint64_t *keys, int64_t n, const uint64_t *value, int64_t count, bool right, int64_t *out) {
+    if (right)
+        for (int64_t i = 0; i < count; i += TOGETHER) search(keys, n, value + i, true, out + i);
+    else
+        for (int64_t i = 0; i < count; i += TOGETHER) search(keys, n, value + i, false, out + i);
+}
+static tc_status sequence_keys(const tc_tensor *seq, const tc_tensor *sorter, int64_t base, int64_t n, uint64_t *out) {
+    if (!sorter) {
+        tc_order_plain(seq, base, 1, n, out);
+        return NULL;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        int64_t at = tc_scalar_load(sorter->dtype, sorter->storage->data, sorter->offset + base + i).i;
+        if (at < 0 || at >= n) return tc_error(TC_CONTENT, "searchsorted: sorter index %lld is out of range for %lld", (long long)at, (long long)n);
+        tc_order_plain(seq, base + at, 1, 1, &out[i]);
+    }
+    return NULL;
+}
 static tc_status run_searchsorted(tc_kcall *c) {
     const tc_tensor *seq = tc_k_tensor(c, 0), *v = tc_k_tensor(c, 1), *sorter = c->nargs > 5 ? tc_k_tensor(c, 5) : NULL;
     tc_tensor *out = &c->outs[0];
     bool right = tc_k_bool(c, 3);
     if (c->nargs > 4 && tc_k_given(c, 4)) right = right || !strcmp(c->args[4].string, "right");
     int64_t n = seq->size[seq->rank - 1], per = seq->rank == 1 ? tc_tensor_numel(v) : v->size[v->rank - 1], total = tc_tensor_numel(v);
-    for (int64_t i = 0; i < total; i++) {
-        int64_t base = seq->rank == 1 ? 0 : i / per * n, lo = 0, hi = n;
-        tc_order x, y;
-        tc_order_keys(v, i, 1, 1, false, &x);
-        while (lo < hi) {
-            int64_t mid = lo + (hi - lo) / 2, at = sorter ? tc_scalar_load(sorter->dtype, sorter->storage->data, sorter->offset + base + mid).i : mid;
-            if (at < 0 || at >= n)
-                return tc_error(TC_CONTENT, "searchsorted: sorter index %lld is out of range for %lld", (long long)at, (long long)n);
-            tc_order_keys(seq, base + at, 1, 1, false, &y);
-            if (right ? y.key <= x.key : y.key < x.key) lo = mid + 1;
-            else hi = mid;
+    uint64_t *keys = c->scratch;
+    for (int64_t row = 0; row * per < total; row++) {
+        TC_TRY(sequence_keys(seq, sorter, seq->rank == 1 ? 0 : row * n, n, keys));
+        for (int64_t i = 0; i < per; i += VALUES) {
+            uint64_t value[VALUES] = {0};
+            int64_t found[VALUES], count = per - i < VALUES ? per - i : VALUES, at = out->offset + row * per + i;
+            tc_order_plain(v, row * per + i, 1, count, value);
+            search_all(keys, n, value, count, right, found);
+            if (out->dtype == TC_I64) memcpy((int64_t *)out->storage->data + at, found, (size_t)count * sizeof *found);
+            else
+                for (int64_t k = 0; k < count; k++) tc_scalar_store(out->dtype, out->storage->data, at + k, tc_scalar_int(found[k]));
         }
-        tc_scalar_store(out->dtype, out->storage->data, out->offset + i, tc_scalar_int(lo));
     }
     return NULL;
 }
-const tc_kernel tc_k_searchsorted = {.name = "searchsorted", .flags = TC_KF_CONTIGUOUS, .run = run_searchsorted};
+static size_t scratch_searchsorted(const tc_kcall *c, int threads) {
+    const tc_tensor *seq = tc_k_tensor(c, 0);
+    (void)threads;
+    return (size_t)seq->size[seq->rank - 1] * sizeof(uint64_t);
+}
+const tc_kernel tc_k_searchsorted = {.name = "searchsorted", .flags = TC_KF_CONTIGUOUS, .run = run_searchsorted, .scratch = scratch_searchsorted};

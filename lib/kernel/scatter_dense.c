@@ -1,0 +1,131 @@
+/* The sums of one leaf of sources stand in a row of accumulators, one a destination; rows of leaves merge by the tree:
+ *
+ *     leaf of 256 sources     acc = -0 ...;  acc[index[s]] += x[s], ascending
+ *     tree                    level[k] holds the merged rows of 2^k leaves
+ *
+ * A destination without sources in a leaf keeps -0, and -0 + v is v: the same bits as leaving the leaf out. */
+#include "kernel/scatter_dense.h"
+
+#include "kernel/isa.h"
+#include "kernel/tree.h"
+
+static int64_t leaves_of(int64_t n) { return (n + TC_LEAF - 1) / TC_LEAF; }
+
+bool tc_dense_pays(tc_dtype dtype, int64_t n, int64_t size) {
+    if (dtype != TC_F32 && dtype != TC_F64) return false;
+    return size <= (1 << 20) && leaves_of(n) * size <= 16 * n; /* passes over the accumulators against sorting the sources */
+}
+static int levels_of(int64_t n) {
+    int k = 2;
+    for (int64_t l = leaves_of(n); l; l >>= 1) k++;
+    return k;
+}
+size_t tc_dense_bytes(int64_t n, int64_t size) { return (size_t)levels_of(n) * (((size_t)size * 8 + 63) & ~(size_t)63); }
+
+#define ADD(T, S)                                                                                     \
+    static void leaf_##S(const tc_dense_row *r, T *acc, int64_t first, int64_t last) {                \
+        const T *x = r->x, zero = (T)-0.0;                                                            \
+        const int64_t *index = r->index;                                                              \
+        r->isa->move->fill[sizeof(T) == 4 ? 2 : 3](acc, &zero, r->size);                              \
+        if (r->x_step == 1 && r->index_step == 1)                                                     \
+            for (int64_t s = first; s < last; s++) acc[index[s]] += x[s];                             \
+        else                                                                                          \
+            for (int64_t s = first; s < last; s++) acc[index[s * r->index_step]] += x[s * r->x_step]; \
+    }                                                                                                 \
+    static void finish_##S(const tc_dense_row *r, const T *sum) {                                     \
+        T *out = r->out;                                                                              \
+        for (int64_t i = 0; i < r->size; i++) out[i * r->out_step] += sum[i];                         \
+    }
+ADD(float, f32)
+ADD(double, f64)
+#undef ADD
+
+void tc_dense_add(const tc_dense_row *r, void *scratch) {
+    size_t row = ((size_t)r->size * 8 + 63) & ~(size_t)63;
+    char *level[64], *spare = scratch, *next = spare + row;
+    tc_block_fn add = r->isa->scalar[r->dtype][TC_X_ADD];
+    int64_t leaves = leaves_of(r->n);
+    for (int k = 0; k < 64; k++) level[k] = NULL;
+    for (int64_t leaf = 0; leaf < leaves; leaf++) {
+        int64_t first = leaf * TC_LEAF, last = first + TC_LEAF < r->n ? first + TC_LEAF : r->n;
+        if (r->dtype == TC_F32) leaf_f32(r, (float *)(void *)spare, first, last);
+        else leaf_f64(r, (double *)(void *)spare, first, last);
+        int k = 0;
+        for (; leaf >> k & 1; k++) add(spare, level[k], spare, NULL, r->size);
+        char *free_row = level[k] ? level[k] : next;
+        if (!level[k]) next += row;
+        level[k] = spare;
+        spare = free_row;
+    }
+    char *sum = NULL;
+    for (int k = 0; leaves >> k; k++) {
+        if (!(leaves >> k & 1)) continue;
+        if (sum) add(sum, level[k], sum, NULL, r->size);
+        else sum = level[k];
+    }
+    if (!sum) return;
+    if (r->out_step == 1) add(r->out, r->out, sum, NULL, r->size);
+    else if (r->dtype == TC_F32) finish_f32(r, (const float *)(const void *)sum);
+    else finish_f64(r, (const double *)(const void *)sum);
+}
+
+static int64_t dense_side(int64_t n) { return n + 16; }
+size_t tc_dense_block_bytes(int64_t n, int64_t size) { return (size_t)(dense_side(n) * 16 + dense_side(size) * 8) * TC_DENSE_BLOCK + 64; }
+/* Column c of the block as a row in `room`. */
+static void turn(const tc_isa_ops *isa, void *to, const void *from, int64_t step, int64_t n, int64_t columns, size_t e) {
+    isa->move->transpose[__builtin_ctz((unsigned)e)](to, dense_side(n), from, step, n, columns);
+}
+void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run)(const tc_dense_row *, void *), void *scratch, void *room) {
+    size_t e = tc_dtype_size(r->dtype);
+    int64_t *index = room;
+    char *x = (char *)(index + TC_DENSE_BLOCK * dense_side(r->n)), *out = x + TC_DENSE_BLOCK * dense_side(r->n) * 8;
+    turn(r->isa, index, r->index, r->index_step, r->n, columns, 8);
+    if (src) turn(r->isa, x, r->x, r->x_step, r->n, columns, e);
+    turn(r->isa, out, r->out, r->out_step, r->size, columns, e);
+    for (int64_t c = 0; c < columns; c++) {
+        tc_dense_row one = *r;
+        one.index = index + c * dense_side(r->n), one.index_step = 1;
+        if (src) one.x = x + (size_t)(c * dense_side(r->n)) * e, one.x_step = 1;
+        one.out = out + (size_t)(c * dense_side(r->size)) * e, one.out_step = 1;
+        run(&one, scratch);
+    }
+    r->isa->move->transpose[__builtin_ctz((unsigned)e)](r->out, r->out_step, out, dense_side(r->size), columns, r->size);
+}
+
+#define EACH(T, op)                                                  \
+    {                                                                \
+        T *out = r->out;                                             \
+        const T *x = r->x;                                           \
+        for (int64_t s = 0; s < r->n; s++) {                         \
+            T *to = out + r->index[s * r->index_step] * r->out_step; \
+            *to = (T)(op);                                           \
+        }                                                            \
+        break;                                                       \
+    }
+void tc_dense_add_int(const tc_dense_row *r) {
+    switch (tc_dtype_size(r->dtype)) {
+    case 1:
+        if (r->dtype == TC_BOOL) EACH(uint8_t, *to | x[s * r->x_step])
+        else EACH(uint8_t, *to + x[s * r->x_step])
+    case 2: EACH(uint16_t, *to + x[s * r->x_step])
+    case 4: EACH(uint32_t, *to + x[s * r->x_step])
+    default: EACH(uint64_t, *to + x[s * r->x_step])
+    }
+}
+typedef struct {
+    uint64_t a, b;
+} u128;
+void tc_dense_set(const tc_dense_row *r) {
+    switch (tc_dtype_size(r->dtype)) {
+    case 1: EACH(uint8_t, x[s * r->x_step])
+    case 2: EACH(uint16_t, x[s * r->x_step])
+    case 4: EACH(uint32_t, x[s * r->x_step])
+    case 8: EACH(uint64_t, x[s * r->x_step])
+    default: {
+        u128 *out = r->out;
+        const u128 *x = r->x;
+        for (int64_t s = 0; s < r->n; s++) out[r->index[s * r->index_step] * r->out_step] = x[s * r->x_step];
+    }
+    }
+}
+#undef EACH

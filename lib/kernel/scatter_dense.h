@@ -1,0 +1,31 @@
+/* Adding by index where every destination of a row has an accumulator of its own: no sorting. Used by scatter.c. */
+#ifndef TC_KERNEL_SCATTER_DENSE_H
+#define TC_KERNEL_SCATTER_DENSE_H
+
+#include "kernel/kernel.h"
+
+/* A row: source s adds x[s * x_step] to destination index[s * index_step] of `size`, at out[destination * out_step]. Steps in elements. */
+typedef struct {
+    const tc_isa_ops *isa;
+    tc_dtype dtype; /* of out and x */
+    const void *x;
+    void *out;
+    const int64_t *index; /* all in range */
+    int64_t n, size, x_step, out_step, index_step;
+} tc_dense_row;
+
+/* Sums of f32 and f64 in the order of NUMERICS 8: worth it, and the bytes of scratch a worker needs. */
+bool tc_dense_pays(tc_dtype dtype, int64_t n, int64_t size);
+size_t tc_dense_bytes(int64_t n, int64_t size);
+void tc_dense_add(const tc_dense_row *r, void *scratch);
+/* Integer sums (wrapping), which have no order, and overwriting, where the last source stays. */
+void tc_dense_add_int(const tc_dense_row *r);
+void tc_dense_set(const tc_dense_row *r);
+
+/* Columns that lie side by side (each step to the next column is 1 element in index, x and out): turned into rows in `room`, run, and
+ * turned back, since elements that are a power of two apart share few lines of a cache. src: x has columns, too. */
+enum { TC_DENSE_BLOCK = 16 };
+size_t tc_dense_block_bytes(int64_t n, int64_t size);
+void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run)(const tc_dense_row *, void *), void *scratch, void *room);
+
+#endif
