@@ -1,59 +1,93 @@
-/* Conversions of blocks: every pair of types. 16- and 8-bit floats go by way of float32, as PyTorch does, c32 by way of c64. */
+/* Conversions of blocks: every pair of types.
+ *
+ *     real -> real            one loop a pair
+ *     f16, bf16, f8 <-> x     by way of float32, as PyTorch does
+ *     complex <-> real        by way of the float of its parts; c32 by way of c64
+ *
+ * What goes by way of another type does so in pieces that stay in the first cache: 180 loops less in each instruction set. */
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
 #include "kernel/scalar.h"
 
+#include <string.h>
+
 #undef bool /* a suffix here */
 
+/* clang-format off */
 /* suffix, C type, id */
-#define COMPUTE(M)                                                                                                                 \
-    M(i8, int8_t, I8)                                                                                                              \
-    M(i16, int16_t, I16)                                                                                                           \
-    M(i32, int32_t, I32) M(i64, int64_t, I64) M(u8, uint8_t, U8) M(u16, uint16_t, U16) M(u32, uint32_t, U32) M(u64, uint64_t, U64) \
-        M(f32, float, F32) M(f64, double, F64) M(bool, uint8_t, BOOL) M(c64, tc_c64, C64) M(c128, tc_c128, C128)
+#define REAL(M) \
+    M(i8, int8_t, I8) M(i16, int16_t, I16) M(i32, int32_t, I32) M(i64, int64_t, I64) \
+    M(u8, uint8_t, U8) M(u16, uint16_t, U16) M(u32, uint32_t, U32) M(u64, uint64_t, U64) \
+    M(f32, float, F32) M(f64, double, F64) M(bool, uint8_t, BOOL)
 #define NARROW(M) M(f16, uint16_t, F16) M(bf16, uint16_t, BF16) M(f8e4m3, uint8_t, F8E4M3) M(f8e5m2, uint8_t, F8E5M2)
 
-#define LOOP(from, TF, to, TT, EXPR)                                  \
-    static void from##_to_##to(void *o, const void *in, int64_t n) {  \
-        TT *out = o;                                                  \
-        const TF *x = in;                                             \
-        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = EXPR; \
+/* ---- in one step ---- */
+#define LOOP(from, TF, to, TT)                                                                                \
+    static void from##_to_##to(void *o, const void *in, int64_t n) {                                          \
+        TT *out = o;                                                                                          \
+        const TF *x = in;                                                                                     \
+        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = tc_x_cast_##from##_##to(x[i]);                \
     }
-#define PAIR(from, TF, to, TT) LOOP(from, TF, to, TT, tc_x_cast_##from##_##to(x[i]))
+#define M(f, TF, id) \
+    LOOP(f, TF, i8, int8_t) LOOP(f, TF, i16, int16_t) LOOP(f, TF, i32, int32_t) LOOP(f, TF, i64, int64_t) \
+    LOOP(f, TF, u8, uint8_t) LOOP(f, TF, u16, uint16_t) LOOP(f, TF, u32, uint32_t) LOOP(f, TF, u64, uint64_t) \
+    LOOP(f, TF, f32, float) LOOP(f, TF, f64, double) LOOP(f, TF, bool, uint8_t)
+REAL(M)
+#undef M
+#define M(f, TF, id) LOOP(f, TF, f32, float) LOOP(f32, float, f, TF)
+NARROW(M)
+#undef M
+LOOP(f32, float, c64, tc_c64) LOOP(c64, tc_c64, f32, float) LOOP(c64, tc_c64, bool, uint8_t)
+LOOP(f64, double, c128, tc_c128) LOOP(c128, tc_c128, f64, double) LOOP(c128, tc_c128, bool, uint8_t)
+LOOP(c64, tc_c64, c128, tc_c128) LOOP(c128, tc_c128, c64, tc_c64)
+LOOP(c64, tc_c64, c32, tc_c32) LOOP(c32, tc_c32, c64, tc_c64)
 
-/* compute types among themselves */
-#define FROM(f, TF)                                                                                                                     \
-    PAIR(f, TF, i8, int8_t)                                                                                                             \
-    PAIR(f, TF, i16, int16_t)                                                                                                           \
-    PAIR(f, TF, i32, int32_t) PAIR(f, TF, i64, int64_t) PAIR(f, TF, u8, uint8_t) PAIR(f, TF, u16, uint16_t) PAIR(f, TF, u32, uint32_t)  \
-        PAIR(f, TF, u64, uint64_t) PAIR(f, TF, f32, float) PAIR(f, TF, f64, double) PAIR(f, TF, bool, uint8_t) PAIR(f, TF, c64, tc_c64) \
-            PAIR(f, TF, c128, tc_c128) LOOP(f, TF, c32, tc_c32, tc_x_cast_c64_c32(tc_x_cast_##f##_c64(x[i])))
-#define M(f, TF, id) FROM(f, TF)
-COMPUTE(M)
+/* ---- in two steps, by way of a type that holds the result of the first exactly as PyTorch rounds it ---- */
+enum { PIECE = 512 };
+static void two_steps(char *out, const char *in, int64_t n, int from, int to, tc_cast_fn first, tc_cast_fn second) {
+    tc_c128 between[PIECE];
+    for (int64_t i = 0; i < n; i += PIECE) {
+        int64_t m = n - i < PIECE ? n - i : PIECE;
+        first(between, in + i * from, m);
+        second(out + i * to, between, m);
+    }
+}
+#define VIA(from, TF, way, to, TT)                                                                            \
+    static void from##_to_##to(void *o, const void *in, int64_t n) {                                          \
+        two_steps(o, in, n, sizeof(TF), sizeof(TT), from##_to_##way, way##_to_##to);                          \
+    }
+#define COPY(S, T) static void S##_to_##S(void *o, const void *in, int64_t n) { memcpy(o, in, (size_t)n * sizeof(T)); }
+COPY(c64, tc_c64) COPY(c128, tc_c128) COPY(c32, tc_c32)
+/* complex from real by way of the float of its parts, and back by the real part */
+#define TO_C64(M) \
+    M(i8, int8_t) M(i16, int16_t) M(i32, int32_t) M(i64, int64_t) M(u8, uint8_t) M(u16, uint16_t) M(u32, uint32_t) M(u64, uint64_t)
+#define M(f, TF) \
+    VIA(f, TF, f32, c64, tc_c64) VIA(c64, tc_c64, f32, f, TF) VIA(f, TF, f64, c128, tc_c128) VIA(c128, tc_c128, f64, f, TF)
+TO_C64(M)
 #undef M
-/* narrow floats to and from compute types */
-#define WIDEN(f, TF, to, TT) LOOP(f, TF, to, TT, tc_x_cast_f32_##to(tc_x_cast_##f##_f32(x[i])))
-#define M(f, TF, id)                                                                                                                         \
-    WIDEN(f, TF, i8, int8_t)                                                                                                                 \
-    WIDEN(f, TF, i16, int16_t)                                                                                                               \
-    WIDEN(f, TF, i32, int32_t) WIDEN(f, TF, i64, int64_t) WIDEN(f, TF, u8, uint8_t) WIDEN(f, TF, u16, uint16_t) WIDEN(f, TF, u32, uint32_t)  \
-        WIDEN(f, TF, u64, uint64_t) WIDEN(f, TF, f32, float) WIDEN(f, TF, f64, double) WIDEN(f, TF, bool, uint8_t) WIDEN(f, TF, c64, tc_c64) \
-            WIDEN(f, TF, c128, tc_c128) LOOP(f, TF, c32, tc_c32, tc_x_cast_c64_c32(tc_x_cast_f32_c64(tc_x_cast_##f##_f32(x[i]))))            \
-                WIDEN(f, TF, f16, uint16_t) WIDEN(f, TF, bf16, uint16_t) WIDEN(f, TF, f8e4m3, uint8_t) WIDEN(f, TF, f8e5m2, uint8_t)
+VIA(bool, uint8_t, f32, c64, tc_c64) VIA(bool, uint8_t, f64, c128, tc_c128)
+VIA(f64, double, f32, c64, tc_c64) VIA(c64, tc_c64, f32, f64, double)
+VIA(f32, float, f64, c128, tc_c128) VIA(c128, tc_c128, f64, f32, float)
+/* c32 by way of c64 */
+#define M(f, TF, id) VIA(f, TF, c64, c32, tc_c32) VIA(c32, tc_c32, c64, f, TF)
+REAL(M)
+#undef M
+VIA(c128, tc_c128, c64, c32, tc_c32) VIA(c32, tc_c32, c64, c128, tc_c128)
+/* narrow floats by way of float32 */
+#define M(f, TF, id) \
+    VIA(f, TF, f32, i8, int8_t) VIA(f, TF, f32, i16, int16_t) VIA(f, TF, f32, i32, int32_t) VIA(f, TF, f32, i64, int64_t) \
+    VIA(f, TF, f32, u8, uint8_t) VIA(f, TF, f32, u16, uint16_t) VIA(f, TF, f32, u32, uint32_t) VIA(f, TF, f32, u64, uint64_t) \
+    VIA(f, TF, f32, f64, double) VIA(f, TF, f32, bool, uint8_t) VIA(f, TF, f32, c64, tc_c64) VIA(f, TF, f32, c128, tc_c128) \
+    VIA(f, TF, f32, c32, tc_c32) \
+    VIA(f, TF, f32, f16, uint16_t) VIA(f, TF, f32, bf16, uint16_t) VIA(f, TF, f32, f8e4m3, uint8_t) VIA(f, TF, f32, f8e5m2, uint8_t) \
+    VIA(i8, int8_t, f32, f, TF) VIA(i16, int16_t, f32, f, TF) VIA(i32, int32_t, f32, f, TF) VIA(i64, int64_t, f32, f, TF) \
+    VIA(u8, uint8_t, f32, f, TF) VIA(u16, uint16_t, f32, f, TF) VIA(u32, uint32_t, f32, f, TF) VIA(u64, uint64_t, f32, f, TF) \
+    VIA(f64, double, f32, f, TF) VIA(bool, uint8_t, f32, f, TF) VIA(c64, tc_c64, f32, f, TF) VIA(c128, tc_c128, f32, f, TF) \
+    VIA(c32, tc_c32, c64, f, TF)
 NARROW(M)
 #undef M
-#define SHRINK(f, TF, to, TT) LOOP(f, TF, to, TT, tc_x_cast_f32_##to(tc_x_cast_##f##_f32(x[i])))
-#define M(f, TF, id) SHRINK(f, TF, f16, uint16_t) SHRINK(f, TF, bf16, uint16_t) SHRINK(f, TF, f8e4m3, uint8_t) SHRINK(f, TF, f8e5m2, uint8_t)
-COMPUTE(M)
-#undef M
-/* c32 to everything */
-#define M(to, TT, id) LOOP(c32, tc_c32, to, TT, tc_x_cast_c64_##to(tc_x_cast_c32_c64(x[i])))
-COMPUTE(M)
-#undef M
-#define M(to, TT, id) LOOP(c32, tc_c32, to, TT, tc_x_cast_f32_##to(tc_x_cast_f16_f32(x[i].re)))
-NARROW(M)
-#undef M
-LOOP(c32, tc_c32, c32, tc_c32, x[i])
+/* clang-format on */
+
 static void round_c32(void *o, const void *in, int64_t n) {
     tc_c64 *out = o;
     const tc_c64 *x = in;
@@ -77,7 +111,8 @@ extern const tc_cast_fn TC_ROW(tc_block_round)[TC_DTYPE_COUNT];
     [TC_C32] = f##_to_c32, [TC_C64] = f##_to_c64, [TC_C128] = f##_to_c128, [TC_BF16] = f##_to_bf16, [TC_F8E4M3] = f##_to_f8e4m3,                \
     [TC_F8E5M2] = f##_to_f8e5m2
 #define M(f, TF, id) [TC_##id] = {TO(f)},
-const tc_cast_fn TC_ROW(tc_block_cast)[TC_DTYPE_COUNT][TC_DTYPE_COUNT] = {COMPUTE(M) NARROW(M) M(c32, tc_c32, C32)};
+const tc_cast_fn TC_ROW(tc_block_cast)[TC_DTYPE_COUNT][TC_DTYPE_COUNT] = {
+    REAL(M) NARROW(M) M(c64, tc_c64, C64) M(c128, tc_c128, C128) M(c32, tc_c32, C32)};
 #undef M
 #define M(f, TF, id) [TC_##id] = round_##f,
 const tc_cast_fn TC_ROW(tc_block_round)[TC_DTYPE_COUNT] = {NARROW(M) M(c32, tc_c32, C32)};
