@@ -120,6 +120,7 @@ tc_capture *tc_capture_begin(C *c, const char *name) {
     T->capture = k;
     T->lift = lift;
     T->hint = NULL, T->nhint = 0;
+    T->reads.len = 0, T->writes = 0;
     k->was_capturing = c->capturing;
     c->graph_full = false;
     tc_torch_enter(c, k->root, k->p->graph);

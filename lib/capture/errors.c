@@ -25,7 +25,7 @@ _Noreturn static void jump(C *c) {
     longjmp(t->jb, 1);
 }
 
-static const frame *user_frame(C *c) {
+const frame *tc_user_frame(C *c) {
     const frame *f = c->fr;
     while (f && (f->sc->file->embedded || !f->at)) f = f->prev;
     return f;
@@ -34,7 +34,7 @@ static const frame *user_frame(C *c) {
 static const char *trace(C *c) {
     tc_buf b = {0};
     int shown = 0, total = 0;
-    const frame *first = user_frame(c);
+    const frame *first = tc_user_frame(c);
     for (const frame *f = c->fr; f; f = f->prev) {
         if (f->sc->file->embedded || !f->at || f == first || f->sc->kind == SC_COMP) continue;
         total++;
@@ -66,7 +66,7 @@ static const char *loops(C *c, const file *here) {
 void tc_raise_value(C *c, V v) {
     exc *e = (exc *)v;
     if (!e->file) {
-        const frame *f = user_frame(c);
+        const frame *f = tc_user_frame(c);
         if (f) e->file = f->sc->file, e->line = f->at->line, e->col = f->at->col;
         else if (c->blame && !c->blame->file->embedded) e->file = c->blame->file, e->line = c->blame->line, e->col = 1;
         e->trace = trace(c);
@@ -164,6 +164,15 @@ void tc_syntax(C *c, file *f, int line, int col, const char *fmt, ...) {
     tc_raise_value(c, e);
 }
 
+void tc_raise_data(C *c, const char *cure, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    V e = make(c, "DataDependentError", fmt, ap);
+    va_end(ap);
+    ((exc *)e)->cure = cure;
+    tc_raise_value(c, e);
+}
+
 V tc_exc_new(C *c, type *t, V values) {
     exc *e = tc_new(c, K_EXC, sizeof *e);
     e->h.type = t;
@@ -191,7 +200,7 @@ tc_source tc_here(C *c) {
     struct tc_torch *T = c->torch && c->torch->graph ? c->torch : NULL;
     if (T && T->replayed && T->replayed->file)
         return (tc_source){.file = kept_name(T, T->replayed->file, T->replayed->file), .line = T->replayed->line, .col = T->replayed->col};
-    const frame *f = user_frame(c);
+    const frame *f = tc_user_frame(c);
     if (!f) return (tc_source){0};
     const char *name = f->sc->file->name;
     return (tc_source){.file = T ? kept_name(T, f->sc->file, name) : name, .line = f->at->line, .col = f->at->col};
@@ -234,6 +243,15 @@ static const char *message_of(C *c, V v) {
     return text ? text->s : "";
 }
 
+static tc_status add_lines(tc_status s, const char *p) {
+    while (p && *p) {
+        size_t n = strcspn(p, "\n");
+        s = tc_status_add(s, "%.*s", (int)n, p);
+        p += n + (p[n] == '\n');
+    }
+    return s;
+}
+
 tc_status tc_exc_status(C *c, V v) {
     exc *e = (exc *)v;
     const char *name = v->type->name->s, *msg = message_of(c, v), *id = tc_capture_code_of(name, msg, e->raised);
@@ -248,15 +266,8 @@ tc_status tc_exc_status(C *c, V v) {
         s = tc_error_at(e->code, (tc_place){.file = e->file->name, .line = e->line, .col = col, .offset = -1, .text = src}, "%s%s%s [%s]", name, sep,
                         msg, id);
     } else s = tc_error(e->code, "%s%s%s [%s]", name, sep, msg, id);
-    if (e->trace) {
-        const char *p = e->trace;
-        while (*p) {
-            size_t n = strcspn(p, "\n");
-            s = tc_status_add(s, "%.*s", (int)n, p);
-            p += n + (p[n] == '\n');
-        }
-    }
-    return s;
+    s = add_lines(s, e->trace);
+    return add_lines(s, e->cure);
 }
 
 /* ---- limits ---- */

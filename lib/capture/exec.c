@@ -520,7 +520,7 @@ static void assertion(C *c, frame *f, const ast *n) {
 static flow statement(C *c, frame *f, const ast *n) {
 again:
     c->steps++; /* checked where a loop or a call begins */
-    f->at = n;
+    f->at = f->statement = n;
     switch (n->kind) {
     case N_EXPR: tc_eval_expr(c, f, n->a); return ON;
     case N_ASSIGN: {

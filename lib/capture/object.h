@@ -179,6 +179,7 @@ typedef struct {
     struct file *file;
     int line, col;
     const char *trace, *loops; /* loops: "line 12, iteration 3", or NULL */
+    const char *cure;          /* lines that help, or NULL */
     bool limit;
     bool raised; /* by the model's own raise or assert */
     tc_code code;
@@ -250,6 +251,7 @@ struct frame {
     dict *locals; /* of a class body, else NULL */
     module *module;
     const ast *at; /* the node being evaluated: place of an error */
+    const ast *statement;
     V ret;
     V handling; /* exception being handled: bare raise */
     func *fn;
@@ -418,6 +420,8 @@ _Noreturn void tc_raise_value(C *c, V exc);
 _Noreturn void tc_raise(C *c, const char *type, const char *fmt, ...) TC_PRINTF(3, 4); /* type: "TypeError" */
 _Noreturn void tc_raise_limit(C *c, const char *fmt, ...) TC_PRINTF(2, 3);
 _Noreturn void tc_raise_code(C *c, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
+/* DataDependentError; cure: lines that help, or NULL */
+_Noreturn void tc_raise_data(C *c, const char *cure, const char *fmt, ...) TC_PRINTF(3, 4);
 _Noreturn void tc_raise_status(C *c, const char *type, tc_status s); /* takes s */
 _Noreturn void tc_syntax(C *c, file *f, int line, int col, const char *fmt, ...) TC_PRINTF(5, 6);
 _Noreturn void tc_raise_again(C *c, V exc); /* keeps its place */
@@ -429,6 +433,7 @@ void tc_step(C *c);
 void tc_steps(C *c, uint64_t n);
 void tc_stack_check(C *c);
 void tc_warn(C *c, const char *text); /* a text is said once: the modes of a model are captured one after another */
+const frame *tc_user_frame(C *c); /* the innermost of the user's own files; NULL: none */
 tc_source tc_here(C *c); /* place in the user's file, for graph nodes */
 
 /* ---- bigint.c: ints of any size ---- */
@@ -532,6 +537,8 @@ V tc_sym_binary(C *c, int op, V a, V b); /* NULL: not for it */
 V tc_sym_compare(C *c, int op, V a, V b);
 V tc_sym_unary(C *c, int op, V a);
 bool tc_sym_truth(C *c, V v); /* decides, recording a guard */
+V tc_sym_force_as(C *c, V v, const char *part); /* the number itself, pinned with a guard; part: ".shape[0]" of what is evaluated, or "" */
+bool tc_sym_from_data(C *c, V v); /* a condition that nothing known decides, on numbers that come from data */
 V tc_sym_math(C *c, tc_symop op, V a);
 
 /* ---- tensors: torch_*.c ---- */

@@ -1,5 +1,6 @@
 /* Symbolic numbers in the model language: sizes of dynamic dimensions, numbers that come from data, and what is computed from them.
  * A branch on one asks what is known; what is not decided by ranges is decided by the example value and recorded as a guard. */
+#include "capture/cure.h"
 #include "capture/torch.h"
 
 #include <math.h>
@@ -146,11 +147,17 @@ static const char *text_of(C *c, tc_sym s) {
     return t;
 }
 
-_Noreturn static void data_dependent(C *c, tc_sym s, const char *what) {
-    tc_raise(c, "DataDependentError",
-             "%s depends on data: the number %s comes from a tensor (.item() or a shape that data decide); use torch.cond, torch.where or "
-             "torch.while_loop",
-             what, text_of(c, s));
+bool tc_sym_from_data(C *c, V v) {
+    tc_sym s = ((symobj *)v)->s;
+    return tc_sym_type(s) == TC_SYM_BOOL ? tc_sym_known(ctx(c), s) < 0 && unbacked(c, s) : unbacked(c, s);
+}
+
+_Noreturn static void data_dependent(C *c, tc_sym s, const char *what, const char *part) {
+    bool branch = tc_sym_type(s) == TC_SYM_BOOL;
+    tc_raise_data(c, branch ? tc_cure_branch(c, s) : tc_cure_number(c, s, part),
+                  "%s depends on data: the number %s comes from a tensor (.item() or a shape that data decide); use torch.cond, torch.where or "
+                  "torch.while_loop",
+                  what, text_of(c, s));
 }
 
 bool tc_sym_truth(C *c, V v) {
@@ -163,9 +170,9 @@ bool tc_sym_truth(C *c, V v) {
     }
     int k = tc_sym_known(s, a);
     if (k >= 0) return k;
-    if (unbacked(c, a)) data_dependent(c, a, "a branch");
+    if (unbacked(c, a)) data_dependent(c, a, "a branch", "");
     tc_symvalue val = {0};
-    if (!tc_torch_eval_hint(c, a, &val)) data_dependent(c, a, "a branch");
+    if (!tc_torch_eval_hint(c, a, &val)) data_dependent(c, a, "a branch", "");
     bool yes = val.i != 0;
     tc_sym cond = yes ? a : tc_sym_op(s, TC_S_NOT, a, NULL, NULL);
     tc_program_guard(tc_torch_program(c), cond, tc_here(c), text_of(c, cond));
@@ -174,16 +181,23 @@ bool tc_sym_truth(C *c, V v) {
 
 /* The number itself is needed (a loop count, an index of a list): it is pinned, with a guard. */
 V tc_sym_force(C *c, V v);
-V tc_sym_force(C *c, V v) {
+V tc_sym_force(C *c, V v) { return tc_sym_force_as(c, v, ""); }
+
+V tc_sym_force_as(C *c, V v, const char *part) {
     tc_symctx *s = ctx(c);
     tc_sym a = tc_sym_simplify(s, ((symobj *)v)->s);
     int64_t i;
     double f;
     if (tc_sym_type(a) == TC_SYM_INT && tc_sym_const_int(a, &i)) return tc_int(c, i);
     if (tc_sym_type(a) == TC_SYM_FLOAT && tc_sym_const_float(a, &f)) return tc_float(c, f);
+    int64_t lo, hi;
+    if (tc_sym_type(a) == TC_SYM_INT) {
+        tc_sym_range(s, a, &lo, &hi);
+        if (lo == hi && unbacked(c, a)) return tc_int(c, lo); /* promised (torch._check) */
+    }
     tc_symvalue val = {0};
-    if (unbacked(c, a)) data_dependent(c, a, "a loop count, list index or Python number (range, index)");
-    if (!tc_torch_eval_hint(c, a, &val)) data_dependent(c, a, "a Python number");
+    if (unbacked(c, a)) data_dependent(c, a, "a loop count, list index or Python number (range, index)", part);
+    if (!tc_torch_eval_hint(c, a, &val)) data_dependent(c, a, "a Python number", part);
     if (tc_sym_type(a) == TC_SYM_BOOL) return tc_bool(c, tc_sym_truth(c, v));
     tc_sym k = tc_sym_type(a) == TC_SYM_INT ? tc_sym_int(s, val.i) : tc_sym_float(s, val.f);
     tc_sym cond = tc_sym_op(s, TC_S_EQ, a, k, NULL);

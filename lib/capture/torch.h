@@ -55,6 +55,14 @@ struct region {
     struct tc_functional *functional; /* once a gradient was asked for */
 };
 
+/* A number that was read out of a tensor while a graph is captured. */
+struct read {
+    const tc_graph *graph;
+    const tc_value *of;
+    uint64_t writes; /* tc_torch.writes at that time */
+    V number;
+};
+
 enum { TC_TORCH_SCRATCH = 8 };
 struct tc_torch {
     tc_eval eval;                       /* call NULL: operators on concrete tensors are refused */
@@ -75,7 +83,9 @@ struct tc_torch {
     const char *here_name;     /* tc_here: the file's name in the program's arena */
     const tc_source *replayed; /* of the node of another program that is called again: its place is the place; NULL: none */
     tc_symvalue *hint;
-    size_t nhint; /* example values of the captured program's symbols, by index; unbound: from data */
+    size_t nhint;    /* example values of the captured program's symbols, by index; unbound: from data */
+    uint64_t writes; /* nodes so far that write to a tensor */
+    TC_VEC(struct read) reads;
     type *tensor_type, *parameter_type, *buffer_type;
 };
 

@@ -221,6 +221,7 @@ static V record(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects) {
             a[i].value = tc_torch_value(c, objects[i]);
         }
     }
+    for (int i = 0; i < tc_op_schema(op)->nparams; i++) c->torch->writes += tc_op_schema(op)->params[i].mutated;
     g->program->no_grad = c->torch->no_grad;
     tc_value **outs;
     int nouts;

@@ -318,6 +318,9 @@ static V c_capturing(C *c, args *A) {
 }
 static V c_deterministic_guard(C *c, args *A) { return A->n && tc_kind_of(A->a[0]) == K_SYM ? c->true_ : c->false_; }
 
+/* Is it a condition that only the data decide? */
+static V c_from_data(C *c, args *A) { return tc_bool(c, A->n && tc_kind_of(A->a[0]) == K_SYM && tc_sym_from_data(c, A->a[0])); }
+
 /* ---- memory of long eager work (torch.optim.LBFGS): scratch_begin(); ...; scratch_end(what is kept) ---- */
 /* Marks the storage of every tensor in v, in lists, tuples and dicts too. */
 static void keep(C *c, V v, bool kept, int depth) {
@@ -601,13 +604,9 @@ void tc_torch_init(C *c) {
                                      {"iinfo", t_iinfo},
                                      {NULL, NULL}};
     tc_define(c, m->d, fns);
-    static const native_def internal[] = {{"grad_enabled", c_grad},
-                                          {"autocast_dtype", c_autocast},
-                                          {"capturing", c_capturing},
-                                          {"is_symbolic", c_deterministic_guard},
-                                          {"scratch_begin", c_scratch_begin},
-                                          {"scratch_end", c_scratch_end},
-                                          {NULL, NULL}};
+    static const native_def internal[] = {
+        {"grad_enabled", c_grad},   {"autocast_dtype", c_autocast},     {"capturing", c_capturing},     {"is_symbolic", c_deterministic_guard},
+        {"from_data", c_from_data}, {"scratch_begin", c_scratch_begin}, {"scratch_end", c_scratch_end}, {NULL, NULL}};
     tc_define(c, priv->d, internal);
     constants(c, m);
     tc_torch_tensor_init(c);

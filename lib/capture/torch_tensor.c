@@ -1,4 +1,5 @@
 /* Tensors as Python objects: operators written as symbols, attributes, the methods that are not operators, truth, length, text. */
+#include "capture/cure.h"
 #include "capture/torch_data.h"
 
 #include <stdio.h>
@@ -90,6 +91,62 @@ V tc_tensor_compare_op(C *c, int op, V a, V b) {
 }
 
 /* ---- numbers ---- */
+static bool same_argument(const tc_arg *a, const tc_arg *b, int depth);
+
+/* Which result of its node v is; elements of lists count. */
+static int place_of(const tc_value *v) {
+    int at = 0;
+    for (int i = 0; i < v->producer->nouts; i++) {
+        const tc_value *o = v->producer->outs[i];
+        if (o == v) return at;
+        for (int k = 0; o->kind == TC_V_LIST && k < o->nlist; k++)
+            if (o->list[k] == v) return at + 1 + k;
+        at += 1 + (o->kind == TC_V_LIST ? o->nlist : 0);
+    }
+    return -1;
+}
+
+/* The same by construction: one value, or results of equal calls. */
+static bool same_value(const tc_value *a, const tc_value *b, int depth) {
+    const tc_node *x = a ? a->producer : NULL, *y = b ? b->producer : NULL;
+    if (a == b) return true;
+    if (!x || !y || !depth || x->op != y->op || x->nargs != y->nargs || x->op->flags & (TC_OP_IMPURE | TC_OP_RANDOM | TC_OP_HIGHER_ORDER))
+        return false;
+    if (place_of(a) != place_of(b) || place_of(a) < 0) return false;
+    for (int i = 0; i < x->nargs; i++)
+        if (!same_argument(&x->args[i], &y->args[i], depth - 1)) return false;
+    return true;
+}
+
+static bool same_argument(const tc_arg *a, const tc_arg *b, int depth) {
+    if (a->kind != b->kind || a->n != b->n || a->is_sym != b->is_sym) return false;
+    switch (a->kind) {
+    case TC_A_NONE: return true;
+    case TC_A_VALUE: return same_value(a->value, b->value, depth);
+    case TC_A_INT: return a->sym == b->sym;
+    case TC_A_INTS: return !a->n || !memcmp(a->syms, b->syms, sizeof *a->syms * (size_t)a->n);
+    case TC_A_BOOLS: return !a->n || !memcmp(a->bools, b->bools, sizeof *a->bools * (size_t)a->n);
+    case TC_A_DTYPE: return a->dtype == b->dtype;
+    case TC_A_SCALAR:
+        return a->is_sym ? a->sym == b->sym
+                         : a->scalar.kind == b->scalar.kind && !memcmp(&a->scalar.re, &b->scalar.re, sizeof a->scalar.re) &&
+                               a->scalar.kind != TC_KIND_COMPLEX;
+    default: return false;
+    }
+}
+
+/* The number that was read before out of this tensor, or out of one that was computed the same way; NULL: none. */
+static V item_of(C *c, V o) {
+    struct tc_torch *T = c->torch;
+    if (!T->graph || !T->reads.len) return NULL;
+    const tc_value *v = tc_torch_value(c, o);
+    for (size_t i = 0; i < T->reads.len; i++) {
+        const struct read *r = &T->reads.data[i];
+        if (r->graph == T->graph && r->writes == T->writes && same_value(r->of, v, 16)) return r->number;
+    }
+    return NULL;
+}
+
 static V item(C *c, V o) {
     const tensor *known = tc_torch_known(o), *t = known ? known : (tensor *)o;
     if (t->t.storage && (known || !c->torch->graph)) {
@@ -101,7 +158,14 @@ static V item(C *c, V o) {
                : s.kind == TC_KIND_FLOAT ? tc_float(c, s.f)
                                          : tc_complex(c, s.re, s.im);
     }
-    return tc_torch_calln(c, "aten::item", 1, o);
+    V again = item_of(c, o);
+    if (again) return again;
+    V number = tc_torch_calln(c, "aten::item", 1, o);
+    if (tc_kind_of(number) == K_SYM && c->torch->graph) {
+        struct read r = {c->torch->graph, tc_torch_value(c, o), c->torch->writes, number};
+        tc_avec_push(c, &c->torch->reads, r);
+    }
+    return number;
 }
 
 V tc_tensor_number(C *c, V t, const char *what) {
@@ -122,18 +186,26 @@ bool tc_tensor_truth(C *c, V v, const char *what) {
         if (n != 1) tc_raise(c, "RuntimeError", "Boolean value of Tensor with more than one value is ambiguous");
         return tc_truth(c, item(c, v));
     }
-    tc_raise(c, "DataDependentError",
-             "%s depends on the values of a tensor (data-dependent control flow): use torch.cond, torch.where or torch.while_loop", what);
+    V read = item_of(c, v);
+    if (read) return tc_sym_truth(c, read);
+    tc_raise_data(c, tc_cure_branch(c, NULL),
+                  "%s depends on the values of a tensor (data-dependent control flow): use torch.cond, torch.where or torch.while_loop", what);
+}
+
+/* The first size as a number: a free one is pinned here. */
+static int64_t pinned_length(C *c, V t, const char *what) {
+    V n = tc_torch_size(c, t, 0);
+    return tc_index(c, tc_kind_of(n) == K_SYM ? tc_sym_force_as(c, n, ".shape[0]") : n, what);
 }
 
 int64_t tc_tensor_len(C *c, V t) {
     if (tc_torch_rank(t) == 0) tc_raise(c, "TypeError", "len() of a 0-d tensor");
-    return tc_index(c, tc_torch_size(c, t, 0), "len() of a tensor");
+    return pinned_length(c, t, "len() of a tensor");
 }
 
 V tc_tensor_iter(C *c, V t) {
     if (tc_torch_rank(t) == 0) tc_raise(c, "TypeError", "iteration over a 0-d tensor");
-    tc_index(c, tc_torch_size(c, t, 0), "the number of elements to unpack"); /* a free size is pinned here */
+    pinned_length(c, t, "the number of elements to unpack");
     return tc_iter(c, tc_torch_calln(c, "aten::unbind", 1, t));
 }
 
@@ -305,9 +377,26 @@ static V m_stride(C *c, args *A) {
 static V m_dim(C *c, args *A) { return tc_int(c, tc_torch_rank(A->a[0])); }
 static V m_numel(C *c, args *A) { return numel(c, A->a[0]); }
 static V m_item(C *c, args *A) { return item(c, A->a[0]); }
+/* tolist() of a tensor in the graph: the numbers are read one by one, where it is known how many there are. */
+static V numbers_of(C *c, V t) {
+    enum { MOST = 1000 };
+    int64_t all = 1, n;
+    for (int d = 0; d < tc_torch_rank(t); d++) {
+        V size = tc_torch_size(c, t, d);
+        if (tc_kind_of(size) != K_INT || !tc_int_fits(size, &n) || (n && all > MOST / n))
+            tc_raise_data(
+                c, NULL,
+                "tolist() needs the values of a tensor (data-dependent), of sizes that are known and %d elements at most: keep them in tensors",
+                MOST);
+        all *= n;
+    }
+    if (tc_torch_rank(t) == 0) return item(c, t);
+    list *rows = tc_to_list(c, tc_tensor_iter(c, t));
+    for (size_t i = 0; i < rows->n; i++) rows->a[i] = numbers_of(c, rows->a[i]);
+    return (V)rows;
+}
 static V m_tolist(C *c, args *A) {
-    if (c->torch->graph && !((tensor *)A->a[0])->t.storage && !tc_torch_known(A->a[0]))
-        tc_raise(c, "DataDependentError", "tolist() needs the values of a tensor (data-dependent): keep them in tensors");
+    if (c->torch->graph && !((tensor *)A->a[0])->t.storage && !tc_torch_known(A->a[0])) return numbers_of(c, A->a[0]);
     return tc_torch_to_list(c, A->a[0]);
 }
 static V m_element_size(C *c, args *A) { return tc_int(c, (int64_t)tc_dtype_size(tc_torch_dtype(A->a[0]))); }

@@ -350,7 +350,9 @@ static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {
     int64_t m;
     if (x->meta.rank == 0) return tc_error(TC_CONTENT, "IndexError: %s: Dimension specified as 0 but tensor has no dimensions", tc_op_name(n->op));
     TC_TRY(wrap(n, 1, x->meta.rank, &d));
-    if (!tc_sym_const_int(tc_sym_simplify(tc_e_sym(e), x->meta.size[d]), &m)) /* a loop over the tensor has pinned it */
+    int64_t most;
+    tc_sym_range(tc_e_sym(e), tc_sym_simplify(tc_e_sym(e), x->meta.size[d]), &m, &most);
+    if (m != most) /* a loop over the tensor has pinned it */
         return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
     if (m > 100000) return refuse(n, "too many pieces");
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(m ? m : 1));

@@ -44,6 +44,19 @@ static bool defines_live(const live *l, const tc_value *v) {
     return false;
 }
 
+/* A number or size that data decide and that the program bounds: the node asks whether it keeps to the bounds. */
+static bool bounded(const tc_node *n, const tc_value *v) {
+    const tc_meta *m = v->kind == TC_V_TENSOR && n->op->flags & TC_OP_DATA_SHAPE ? &v->meta : NULL;
+    int64_t lo, hi;
+    for (int i = 0; i < (m ? m->rank : v->kind == TC_V_SYM); i++) {
+        tc_sym s = m ? m->size[i] : v->sym;
+        if (!s || tc_sym_opcode(s) != TC_S_VAR || tc_sym_type(s) != TC_SYM_INT) continue;
+        tc_sym_range(n->graph->program->sym, s, &lo, &hi);
+        if ((m ? lo > 0 : lo != TC_SYM_NO_LO) || hi != TC_SYM_NO_HI) return true;
+    }
+    return false;
+}
+
 static bool writes(const tc_node *n) {
     const tc_schema *s = tc_op_schema(n->op);
     for (int i = 0; i < s->nparams; i++)
@@ -56,7 +69,7 @@ static bool is_live(const live *l, const tc_node *n, bool drop_random) {
     if ((f & TC_OP_IMPURE) || ((f & TC_OP_RANDOM) && !drop_random) || writes(n)) return true;
     for (int i = 0; i < n->nouts; i++) {
         const tc_value *v = n->outs[i];
-        if (l->value[v->id]) return true;
+        if (l->value[v->id] || bounded(n, v)) return true;
         for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++)
             if (l->value[v->list[k]->id]) return true;
         if ((f & TC_OP_DATA_SHAPE || v->kind == TC_V_SYM || (f & TC_OP_HIGHER_ORDER)) && defines_live(l, v)) return true;

@@ -1,15 +1,33 @@
 /* Groups whose sizes depend on data: sizes, memory and steps are worked out when their turn comes. */
 #include "runtime/frame.h"
 
+/* A size that the data decided is not what the program promises of it (torch._check). */
+static tc_status broken_promise(const tc_value *v, int d, int64_t size, int64_t lo, int64_t hi) {
+    tc_source at = v->producer ? v->producer->source : (tc_source){0};
+    tc_status s = hi == TC_SYM_NO_HI ? tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected at least %lld", v->name, d, (long long)size, (long long)lo)
+                  : lo == hi
+                      ? tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld", v->name, d, (long long)size, (long long)lo)
+                      : tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld..%lld", v->name, d, (long long)size, (long long)lo, (long long)hi);
+    return at.file ? tc_status_add(s, "this size depends on data: %s:%d", at.file, at.line) : s;
+}
+
 /* Sizes of a result that were made by data give their symbols a value. */
-static void learn(frame *f, const tc_value *v, const tc_tensor *t) {
-    if (v->kind != TC_V_TENSOR || !t->storage) return;
+static tc_status learn(frame *f, const tc_value *v, const tc_tensor *t) {
+    if (v->kind != TC_V_TENSOR || !t->storage) return NULL;
     for (int d = 0; d < v->meta.rank && d < t->rank; d++) {
         tc_sym s = v->meta.size[d];
-        if (tc_sym_opcode(s) != TC_S_VAR) continue;
-        tc_symvalue *x = &f->e->vars[tc_sym_var_index(s)];
-        if (!x->bound) *x = (tc_symvalue){.i = t->size[d], .bound = true};
+        int64_t lo, hi;
+        tc_symvalue *x = tc_sym_opcode(s) == TC_S_VAR ? &f->e->vars[tc_sym_var_index(s)] : NULL;
+        if (x && !x->bound) {
+            *x = (tc_symvalue){.i = t->size[d], .bound = true};
+            tc_sym_range(f->e->program->sym, s, &lo, &hi);
+            if (x->i < lo || x->i > hi) return broken_promise(v, d, x->i, lo, hi);
+        }
+        tc_status none = tc_sym_eval_int(s, f->e->vars, f->e->nvars, &lo);
+        if (!none && lo != t->size[d]) return broken_promise(v, d, t->size[d], lo, lo);
+        tc_status_free(none);
     }
+    return NULL;
 }
 
 static tc_status make(frame *f, const tc_value *v) {
@@ -90,7 +108,7 @@ static tc_status dynamic_kernel(frame *f, const tc_node *n) {
     for (int i = 0; i < k->k.nouts; i++) {
         if (!of[i] || of[i]->kind != TC_V_TENSOR) continue;
         if (kn->flags & TC_KF_DYNAMIC) f->b->t[of[i]->id] = k->outs[i];
-        if (!s) learn(f, of[i], &f->b->t[of[i]->id]);
+        if (!s) s = learn(f, of[i], &f->b->t[of[i]->id]);
     }
     for (int i = 0; i < n->nargs; i++) tc_tensor_deinit(&copies[i]);
     free(copies);
@@ -110,7 +128,6 @@ tc_status run_dynamic(frame *f, const tc_group *g, int index) {
     case TC_GROUP_CONTROL: break;
     }
     TC_TRY(run_control(f, g->node));
-    for (int i = 0; i < g->node->nouts; i++)
-        if (g->node->outs[i]->kind == TC_V_TENSOR) learn(f, g->node->outs[i], &f->b->t[g->node->outs[i]->id]);
+    for (int i = 0; i < g->node->nouts; i++) TC_TRY(learn(f, g->node->outs[i], &f->b->t[g->node->outs[i]->id]));
     return NULL;
 }

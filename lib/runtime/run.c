@@ -180,8 +180,8 @@ static tc_status run_assert(frame *f, const tc_node *n) {
     tc_symvalue v = {.i = s ? 0 : tc_scalar_to_int(a->scalar)};
     if (s) TC_TRY(tc_sym_eval(s, f->e->vars, f->e->nvars, &v));
     if (s && tc_sym_type(s) == TC_SYM_FLOAT ? v.f != 0 : v.i != 0) return NULL;
-    return tc_error(TC_CONTENT, "%s",
-                    n->nargs > 1 && n->args[1].kind == TC_A_STRING && n->args[1].string ? n->args[1].string : "an assertion does not hold");
+    const char *text = n->nargs > 1 && n->args[1].kind == TC_A_STRING && n->args[1].string ? n->args[1].string : "an assertion does not hold";
+    return tc_error(TC_CONTENT, "%s", text);
 }
 
 /* A number out of a tensor gives its symbol a value. */
@@ -190,8 +190,15 @@ static tc_status run_item(frame *f, const tc_node *n) {
     const tc_value *in = n->args[0].value, *out = n->outs[0];
     const tc_tensor *t = &f->b->t[in->id];
     if (tc_tensor_numel(t) != 1) return tc_error(TC_CONTENT, "a number was asked of a tensor with %lld elements", (long long)tc_tensor_numel(t));
-    if (!out->sym || tc_sym_opcode(out->sym) != TC_S_VAR) return NULL;
+    if (!out->sym) return NULL;
     tc_scalar v = tc_scalar_load(t->dtype, tc_tensor_data(t), 0);
+    if (tc_sym_opcode(out->sym) != TC_S_VAR) { /* the program knows what it must be */
+        tc_symvalue known;
+        tc_status none = tc_sym_eval(out->sym, f->e->vars, f->e->nvars, &known);
+        bool same = none || (tc_sym_type(out->sym) == TC_SYM_FLOAT ? known.f == tc_scalar_to_double(v) : known.i == tc_scalar_to_int(v));
+        tc_status_free(none);
+        return same ? NULL : tc_error(TC_CONTENT, "%s is not the number that the program expects there", out->name);
+    }
     tc_symvalue *to = &f->e->vars[tc_sym_var_index(out->sym)];
     to->bound = true;
     if (tc_sym_type(out->sym) == TC_SYM_FLOAT) {

@@ -228,6 +228,7 @@ int tc_sym_known(tc_symctx *c, tc_sym cond) {
         if (cond->op == TC_S_LE && hi <= 0) return 1;
         if (cond->op == TC_S_LE && lo > 0) return 0;
         if (cond->op != TC_S_LE && (lo > 0 || hi < 0)) return cond->op == TC_S_NE;
+        if (cond->op != TC_S_LE && lo == 0 && hi == 0) return cond->op == TC_S_EQ;
     }
     if (is_assumed(c, cond)) return 1;
     return is_assumed(c, tc_sym_op(c, TC_S_NOT, cond, NULL, NULL)) ? 0 : -1;
@@ -294,18 +295,22 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
     c->gen++;
 }
 
-void tc_sym_assume(tc_symctx *c, tc_sym cond) {
+static void assume(tc_symctx *c, tc_sym cond, bool substitute) {
     int64_t k, sign;
     cond = tc_sym_simplify(c, cond);
     if (cond->op == TC_S_CONST) return;
     if (cond->op == TC_S_AND) {
-        tc_sym_assume(c, cond->arg[0]);
-        tc_sym_assume(c, cond->arg[1]);
+        assume(c, cond->arg[0], substitute);
+        assume(c, cond->arg[1], substitute);
         return;
     }
     if (!is_assumed(c, cond)) tc_vec_push(&c->assumed, cond);
     c->gen++;
-    if (cond->op == TC_S_EQ) equate(c, cond->arg[0], cond->arg[1]);
+    if (cond->op == TC_S_EQ && substitute) equate(c, cond->arg[0], cond->arg[1]);
+    if (cond->op == TC_S_EQ && !substitute && cond->arg[0]->type == TC_SYM_INT && cond->arg[1]->type == TC_SYM_INT) {
+        tc_sym key = fact_key(c, tc_sym_sub(c, cond->arg[0], cond->arg[1]), &k, &sign); /* sign * key + k == 0 */
+        if (key) narrow(c, key, sign > 0 ? -k : k, sign > 0 ? -k : k);
+    }
     if (cond->op == TC_S_LE && cond->arg[0]->type == TC_SYM_INT && cond->arg[1]->type == TC_SYM_INT) {
         tc_sym key = fact_key(c, tc_sym_sub(c, cond->arg[0], cond->arg[1]), &k, &sign); /* sign * key + k <= 0 */
         if (key && sign > 0) narrow(c, key, NLO, -k);
@@ -321,3 +326,6 @@ void tc_sym_assume(tc_symctx *c, tc_sym cond) {
         else if (hi == bad) narrow(c, key, NLO, bad - 1);
     }
 }
+
+void tc_sym_assume(tc_symctx *c, tc_sym cond) { assume(c, cond, true); }
+void tc_sym_promise(tc_symctx *c, tc_sym cond) { assume(c, cond, false); }

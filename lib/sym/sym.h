@@ -112,6 +112,8 @@ void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi);
 int tc_sym_known(tc_symctx *c, tc_sym cond);
 /* From now on cond is taken as true (a guard was recorded): equalities substitute, inequalities narrow ranges. */
 void tc_sym_assume(tc_symctx *c, tc_sym cond);
+/* The same of numbers that come from data, asked when they are met: equalities narrow ranges, every symbol stays. */
+void tc_sym_promise(tc_symctx *c, tc_sym cond);
 /* a with known equalities applied. */
 tc_sym tc_sym_simplify(tc_symctx *c, tc_sym a);
 tc_sym tc_sym_substitute(tc_symctx *c, tc_sym s, const tc_sym *var, const tc_sym *by, size_t n);

@@ -288,6 +288,45 @@ PY
     fails 3 "(line 25, iteration 3) [TC0121]" tc-export l.py:Comp --input x=Bxf32 -o l.pt2
 }
 
+@test "what a data-dependent failure suggests makes the export succeed when pasted, and is asked when the program runs" {
+    local -a bodies=(
+        'n = x.sum().item()|if n > 3:|    x = x * 2|return x'
+        'y = x.nonzero()|if y.shape[0] == 0:|    return x|return y.float()'
+        'k = n.item()|for i in range(k):|    x = x + x|return x'
+        'k = n.item()|return [x, x * 2, x * 3][k]'
+        'y = x[x > 0]|assert y.numel() > 2|return y.max()'
+        'k = n.item()|while k > 0:|    k = k - n.item()|return x'
+        'k = n.item()|y = x * 2 if k % 2 == 0 else x|return y'
+        'if x.sum() > 0:|    return x * 2|return x'
+        'y = x.nonzero()|a, b = y|return a + b'
+        'k = n.item()|if not (k > 2 and k < x.shape[0] + 9):|    return x|return x + 1'
+        'k = n.item()|if k:|    return x|return x + 1'
+    )
+    local case=0 body check line turn
+    for body in "${bodies[@]}"; do
+        case=$((case + 1))
+        { printf 'import torch\nfrom torch import nn\n\n\nclass M(nn.Module):\n    def forward(self, x, n):\n'; tr '|' '\n' <<<"$body" | sed 's/^/        /'; } >"d$case.py"
+        for turn in 1 2; do # one line may show the next
+            run --separate-stderr tc-export "d$case.py:M" --input x=BxTxf32 --input n=i64=3 -o "d$case.pt2"
+            [ "$status" -ne 0 ] || break
+            [ "$status" -eq 3 ]
+            line=$(sed -n 's/.*paste before line \([0-9]*\).*/\1/p' <<<"$stderr")
+            check=$(grep -o 'torch._check(.*' <<<"$stderr" | sed 's/  or  .*//')
+            [ -n "$check" ] || { echo "$body: $stderr"; return 1; }
+            sed -i "${line}i\\        $check" "d$case.py"
+        done
+        [ "$turn" -gt 1 ]
+        tc-export "d$case.py:M" --input x=BxTxf32 --input n=i64=3 -o "d$case.pt2" || { cat "d$case.py"; return 1; }
+        tc-export "d$case.pt2" -o "again$case.pt2"
+    done
+    tc-run d5.pt2 --input x=2x2xf32=1,0,5,2 --input n=i64=1 -o y.npy
+    fails 3 "size(0)=2, expected at least 3" tc-run again5.pt2 --input x=2x2xf32=1,0,5,0 --input n=i64=1
+    tc-run d9.pt2 --input x=2x2xf32=1,0,5,0 --input n=i64=1 -o y.npy
+    fails 3 "size(0)=3, expected 2" tc-run again9.pt2 --input x=2x2xf32=1,0,5,1 --input n=i64=1
+    fails 3 "2 is outside of 1..1" tc-run again3.pt2 --input x=2x2xf32=1 --input n=i64=2
+    fails 3 "Expected cond to be True" tc-run d8.pt2 --input x=2x2xf32=-1 --input n=i64=1
+}
+
 @test "the seed decides the weights" {
     tc-export m.py:Net --mode eval --input x=2x4xf32 -o a.pt2
     tc-export m.py:Net --mode eval --input x=2x4xf32 --seed 0 -o b.pt2

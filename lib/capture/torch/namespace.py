@@ -134,11 +134,40 @@ def sym_not(a):
     return not a
 
 
+# A condition on numbers that come from data is asked when the program runs, and taken as true from here on.
+def _check_with(error, cond, message):
+    if not isinstance(cond, bool) and not _C.is_symbolic(cond):
+        raise TypeError(f"cond must be a bool, but got {type(cond)}")
+    if _C.from_data(cond):
+        torch.ops.aten._assert_scalar(cond, str(message()) if message else "Expected cond to be True, but got False.")
+    elif not cond:
+        raise error(str(message()) if message else "Expected cond to be True, but got False.")
+
+
 def _check(cond, message=None):
-    if _C.is_symbolic(cond):
-        return
-    if not cond:
-        raise RuntimeError(message() if message else "Expected cond to be True, but got False.")
+    _check_with(RuntimeError, cond, message)
+
+
+def _check_is_size(i, message=None, *, max=None):
+    _check_with(RuntimeError, i >= 0, message)
+    if max is not None:
+        _check_with(RuntimeError, i <= max, message)
+
+
+def _check_index(cond, message=None):
+    _check_with(IndexError, cond, message)
+
+
+def _check_value(cond, message=None):
+    _check_with(ValueError, cond, message)
+
+
+def _check_type(cond, message=None):
+    _check_with(TypeError, cond, message)
+
+
+def _check_not_implemented(cond, message=None):
+    _check_with(NotImplementedError, cond, message)
 
 
 def cond(pred, true_fn, false_fn, operands=()):
