@@ -60,8 +60,10 @@ bool tc_jr_number(tc_jread *j, int64_t *out_int, double *out_double); /* true: i
 tc_str tc_jr_string(tc_jread *j);                                     /* not NUL-terminated; lives until the next string is read; never holds a NUL */
 char *tc_jr_strdup(tc_jread *j, tc_arena *a);                         /* "" after an error */
 tc_str tc_jr_skip(tc_jread *j);                                       /* any value; returns its text, checked */
-/* The same for an object or list that is read later: only its strings and the depth of its brackets are checked. */
+/* The same for an object or list that is read later: only where its strings end and the depth of its brackets are checked. */
 void tc_jr_skip_unread(tc_jread *j);
+/* Passes the object or list here when it is byte for byte `like`, which tc_jr_skip gave; else false, and nothing is read. */
+bool tc_jr_skip_same(tc_jread *j, tc_str like);
 
 /* A place to come back to, inside the same containers. */
 typedef struct {

@@ -7,6 +7,46 @@
 #include <stdio.h>
 
 /* ---- scopes ---- */
+/* Where the type of a value stands, and what it says once it was read. Neighbours tend to have the same text: they share an entry. */
+typedef struct {
+    tc_jr_mark mark; /* the maps of a scope point here */
+    bool read, with_strides;
+    int code, rank;
+    struct {
+        bool constant;
+        int64_t size;
+        tc_str symbol;
+    } dim[TC_MAX_RANK];
+    tc_jr_mark strides;
+    size_t pairs; /* of symbols from data that were known when `stride` was read */
+    int nstrides;
+    tc_sym stride[TC_MAX_RANK];
+} type_text;
+enum { ALIKE = 8 };
+
+static void remember_types(tc_pt2_reader *r, tc_pt2_scope *s) {
+    tc_jread *j = &r->j;
+    struct {
+        tc_str text;
+        type_text *type;
+    } last[ALIKE] = {0};
+    int next = 0;
+    tc_jr_object(j);
+    for (tc_str name; tc_jr_member(j, &name);) {
+        void **slot = tc_map_put(&s->tensors, name.s, name.n);
+        *tc_map_put(&s->graph->names, name.s, name.n) = (void *)(uintptr_t)1; /* later names avoid it */
+        int k = 0;
+        while (k < ALIKE && !tc_jr_skip_same(j, last[k].text)) k++;
+        if (k == ALIKE) {
+            k = next++ % ALIKE;
+            last[k].type = TC_NEW(&r->scratch, type_text);
+            last[k].type->mark = tc_jr_tell(j);
+            last[k].text = tc_jr_skip(j);
+        }
+        *slot = last[k].type;
+    }
+}
+
 static void remember(tc_pt2_reader *r, tc_pt2_scope *s, tc_map *map) {
     tc_jr_object(&r->j);
     for (tc_str name; tc_jr_member(&r->j, &name);) {
@@ -23,7 +63,7 @@ void tc_pt2_open_graph(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "tensor_values")) {
-            remember(r, s, &s->tensors);
+            remember_types(r, s);
         } else if (tc_str_is(key, "sym_int_values") || tc_str_is(key, "sym_float_values") || tc_str_is(key, "sym_bool_values")) {
             remember(r, s, &s->syms);
         } else if (tc_str_is(key, "is_single_tensor_return")) {
@@ -251,59 +291,77 @@ static void print_sizes(tc_pt2_reader *r, const tc_jr_mark *mark, tc_buf *b) {
     }
 }
 
-/* dtype, rank and constant sizes must be those of tc's rule. Strides are taken over: PyTorch's kernels choose the layout of some results,
- * and later views are legal or not by it. */
-static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, const char *name, const tc_jr_mark *mark) {
+static void read_type(tc_pt2_reader *r, type_text *t) {
     tc_jread *j = &r->j;
-    tc_jr_mark here = tc_jr_tell(j), strides = {0};
-    int rank = -1, code = 0;
-    bool same = true;
-    tc_jr_seek(j, *mark);
+    tc_jr_seek(j, t->mark);
+    t->rank = -1;
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "dtype")) {
-            code = (int)tc_jr_int(j);
+            t->code = (int)tc_jr_int(j);
         } else if (tc_str_is(key, "sizes")) {
-            rank = 0;
-            for (tc_jr_array(j); tc_jr_item(j); rank++) {
-                int64_t size = 0, own;
+            t->rank = 0;
+            for (tc_jr_array(j); tc_jr_item(j); t->rank++) {
+                int64_t size = 0;
                 tc_str symbol;
                 bool constant = glance(r, &size, &symbol);
-                if (rank >= v->meta.rank) continue;
-                if (constant && tc_sym_const_int(v->meta.size[rank], &own)) same = same && own == size;
-                pair_symbols(r, v->meta.size[rank], symbol);
+                if (t->rank >= TC_MAX_RANK) continue;
+                if (symbol.n) symbol.s = tc_arena_strndup(&r->scratch, symbol.s, symbol.n);
+                t->dim[t->rank].constant = constant, t->dim[t->rank].size = size, t->dim[t->rank].symbol = symbol;
             }
         } else {
-            if (tc_str_is(key, "strides")) strides = tc_jr_tell(j);
+            if (tc_str_is(key, "strides")) t->strides = tc_jr_tell(j), t->with_strides = true;
             tc_jr_skip(j);
         }
     }
+    t->read = tc_jr_ok(j);
+}
+
+/* Strides are taken over: PyTorch's kernels choose the layout of some results, and later views are legal or not by it. */
+static void take_strides(tc_pt2_reader *r, type_text *t, tc_value *v, const char *name) {
+    tc_jread *j = &r->j;
+    if (!t->nstrides || t->pairs != r->from.len) {
+        tc_jr_seek(j, t->strides);
+        t->nstrides = tc_pt2_sizes(r, t->stride);
+        t->pairs = r->from.len;
+    }
+    if (tc_jr_ok(j) && t->nstrides != t->rank) tc_jr_fail(j, TC_CONTENT, "%s has %d sizes and %d strides", name, t->rank, t->nstrides);
+    if (tc_jr_ok(j)) tc_pt2_set_strides(r->program, &v->meta, t->stride);
+}
+
+/* dtype, rank and constant sizes must be those of tc's rule. */
+static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, const char *name, type_text *t) {
+    tc_jread *j = &r->j;
+    tc_jr_mark here = tc_jr_tell(j);
+    if (!t->read) read_type(r, t);
+    bool same = tc_jr_ok(j);
+    for (int d = 0; same && d < t->rank && d < v->meta.rank; d++) {
+        int64_t own;
+        if (t->dim[d].constant && tc_sym_const_int(v->meta.size[d], &own)) same = own == t->dim[d].size;
+    }
+    for (int d = 0; tc_jr_ok(j) && d < t->rank && d < v->meta.rank; d++) pair_symbols(r, v->meta.size[d], t->dim[d].symbol);
     if (tc_jr_ok(j)) {
-        tc_dtype d = tc_dtype_from_pt2(code);
+        tc_dtype d = tc_dtype_from_pt2(t->code);
         bool cast = r->any_autocast && d != TC_DTYPE_NONE && tc_is_float(d) && tc_is_float(v->meta.dtype);
-        if (!same || rank != v->meta.rank || (d != v->meta.dtype && !cast)) {
+        if (!same || t->rank != v->meta.rank || (d != v->meta.dtype && !cast)) {
             tc_buf own = {0}, theirs = {0};
             tc_value_print_type(&own, v);
-            print_sizes(r, mark, &theirs);
+            print_sizes(r, &t->mark, &theirs);
             char *message = tc_arena_printf(&r->scratch, "%s: %s gives %s, the file says %s[%s]", name, n->target, own.data,
                                             d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
             if (v->out_index) tc_map_set(&s->doubtful, name, message);
             else tc_jr_fail(j, TC_CONTENT, "%s", message);
             tc_buf_free(&own);
             tc_buf_free(&theirs);
-        } else if (strides.p) {
-            tc_sym list[TC_MAX_RANK];
-            tc_jr_seek(j, strides);
-            int count = tc_pt2_sizes(r, list);
-            if (tc_jr_ok(j) && count != rank) tc_jr_fail(j, TC_CONTENT, "%s has %d sizes and %d strides", name, rank, count);
-            if (tc_jr_ok(j)) tc_pt2_set_strides(r->program, &v->meta, list);
+        } else if (t->with_strides) {
+            take_strides(r, t, v, name);
         }
     }
     if (tc_jr_ok(j)) tc_jr_seek(j, here);
 }
 
 static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, const char *name) {
-    const tc_jr_mark *mark = tc_map_find(v->kind == TC_V_SYM ? &s->syms : &s->tensors, name);
+    void *mark = tc_map_find(v->kind == TC_V_SYM ? &s->syms : &s->tensors, name);
     v->name = tc_arena_strdup(&r->program->arena, name);
     if (!mark || !tc_jr_ok(&r->j)) return;
     if (v->kind == TC_V_TENSOR) {
@@ -312,7 +370,7 @@ static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc
         tc_jr_mark here = tc_jr_tell(&r->j);
         int64_t constant;
         tc_str symbol;
-        tc_jr_seek(&r->j, *mark);
+        tc_jr_seek(&r->j, *(const tc_jr_mark *)mark);
         if (!glance(r, &constant, &symbol)) pair_symbols(r, v->sym, symbol);
         if (tc_jr_ok(&r->j)) tc_jr_seek(&r->j, here);
     }
@@ -496,7 +554,8 @@ static void do_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
         return;
     }
     if (static_assert_node(r, n)) return;
-    const tc_op *op = tc_op_find(n->target);
+    void **known = tc_map_put(&r->ops, n->target, strlen(n->target));
+    const tc_op *op = *known ? *known : (*known = (void *)(uintptr_t)tc_op_find(n->target));
     if (op) call(r, s, n, op);
     else unknown(r, n);
 }

@@ -47,6 +47,7 @@ typedef struct {
     tc_program *program;
     tc_arena scratch;    /* lives as long as the reading */
     tc_map ranges;       /* symbol -> tc_pt2_range */
+    tc_map ops;          /* target -> const tc_op *, of those that were found */
     TC_VEC(tc_sym) from; /* symbols of the archive that come from data ... */
     TC_VEC(tc_sym) to;   /* ... and those that tc's rules made for the same numbers */
     tc_pt2_scope main;

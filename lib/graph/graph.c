@@ -47,6 +47,17 @@ tc_graph *tc_graph_create(tc_program *p, tc_graph *parent, const char *name) {
     return g;
 }
 
+/* Decimal digits and a NUL; how many digits. Half of the names of a large graph are made here. */
+static size_t put_number(char *to, uintptr_t n) {
+    char digits[24];
+    size_t len = 0;
+    do digits[len++] = (char)('0' + n % 10);
+    while (n /= 10);
+    for (size_t i = 0; i < len; i++) to[i] = digits[len - 1 - i];
+    to[len] = 0;
+    return len;
+}
+
 const char *tc_graph_unique(tc_graph *g, const char *hint) {
     void **count = tc_map_put(&g->names, hint, strlen(hint));
     uintptr_t n = (uintptr_t)*count;
@@ -54,10 +65,13 @@ const char *tc_graph_unique(tc_graph *g, const char *hint) {
         *count = (void *)(uintptr_t)1;
         return tc_arena_strdup(&g->program->arena, hint);
     }
+    char name[256];
+    size_t stem = strnlen(hint, 200);
+    memcpy(name, hint, stem);
+    name[stem] = '_';
     for (;; n++) {
-        char name[256];
-        int len = snprintf(name, sizeof name, "%.200s_%zu", hint, (size_t)n);
-        void **slot = tc_map_put(&g->names, name, (size_t)len);
+        size_t len = stem + 1 + put_number(name + stem + 1, n);
+        void **slot = tc_map_put(&g->names, name, len);
         if (*slot) continue;
         *slot = (void *)(uintptr_t)1;
         *tc_map_put(&g->names, hint, strlen(hint)) = (void *)(n + 1);

@@ -102,6 +102,50 @@ static void test_refusals(void **state) {
     tc_buf_free(&deep);
 }
 
+/* A value that is passed over unread ends where it does when it is read: brackets, quotes and backslashes in strings at every place of a block. */
+static void test_unread_values_end_where_read_ones_do(void **state) {
+    (void)state;
+    static const char *const bits[] = {"\"}]\"",
+                                       "\"\\\\\"",
+                                       "\"\\\"[{\"",
+                                       "[1, {}]",
+                                       "{\"a\\\\\\\"\": [\"b\"]}",
+                                       "12345",
+                                       "\"long enough to reach over blocks of sixty-four bytes \\\\\\\\ }}}}]]]] end\"",
+                                       "null"};
+    uint32_t seed = 1;
+    for (int round = 0; round < 2000; round++) {
+        tc_buf b = {0};
+        tc_buf_puts(&b, round % 2 ? "[" : "[[");
+        for (int i = 0, n = round % 40; i < n; i++) {
+            seed = seed * 1664525 + 1013904223;
+            tc_buf_printf(&b, "%s%*s%s", i ? "," : "", (int)(seed >> 28), "", bits[seed >> 16 & 7]);
+        }
+        tc_buf_puts(&b, round % 2 ? "]" : "], 7]");
+        size_t end = b.len;
+        tc_buf_puts(&b, ", \"behind\", [1]");
+        tc_jread j, k;
+        tc_jr_init(&j, "x.json", b.data, b.len);
+        tc_jr_init(&k, "x.json", b.data, b.len);
+        tc_str text = tc_jr_skip(&j);
+        assert_int_equal(text.n, end);
+        tc_jr_skip_unread(&k);
+        assert_true(tc_jr_ok(&k));
+        assert_int_equal(k.p - k.text, end);
+        assert_int_equal(k.depth, 0);
+        tc_jr_init(&j, "x.json", b.data, b.len);
+        assert_true(tc_jr_skip_same(&j, text));
+        assert_int_equal(j.p - j.text, end);
+        assert_false(tc_jr_skip_same(&j, text));
+        tc_jr_init(&j, "x.json", b.data, end - 1);
+        tc_jr_skip_unread(&j);
+        assert_false(tc_jr_ok(&j));
+        tc_status_free(tc_jr_finish(&j));
+        tc_buf_free(&k.scratch);
+        tc_buf_free(&b);
+    }
+}
+
 static void test_errors_end_loops(void **state) {
     (void)state;
     tc_jread j = reader("[1, x");
@@ -118,6 +162,6 @@ static void test_errors_end_loops(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk), cmocka_unit_test(test_numbers), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_errors_end_loops)};
+                                       cmocka_unit_test(test_unread_values_end_where_read_ones_do), cmocka_unit_test(test_errors_end_loops)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
