@@ -79,6 +79,7 @@ static tc_sym symbol(tc_capture *k, const char *name, const char *where, int64_t
     if (lo > hi) tc_raise(k->c, "ValueError", "the range of %s is empty: %lld..%lld", name, (long long)lo, (long long)hi);
     tc_sym v = tc_sym_var(k->p->sym, name, TC_SYM_INT, lo, hi);
     set_hint(k, v, example, lo, hi);
+    if (example >= 0) tc_program_set_example(k->p, v, example);
     remember_dim(k, v, where, declared);
     return v;
 }
@@ -119,7 +120,7 @@ tc_capture *tc_capture_begin(C *c, const char *name) {
     k->root = tc_mem(c, sizeof(region));
     T->capture = k;
     T->lift = lift;
-    T->hint = NULL, T->nhint = 0;
+    T->hint = NULL, T->nhint = 0, T->refolded = 0;
     T->reads.len = 0, T->writes = 0;
     k->was_capturing = c->capturing;
     c->graph_full = false;

@@ -56,3 +56,9 @@ void tc_capture_refold(C *c, tc_program *p) {
     graph(c, p, p->graph);
     for (tc_graph *g = p->graph->first_sub; g; g = g->next_sub) graph(c, p, g);
 }
+
+void tc_capture_refold_new(C *c, tc_program *p) {
+    if (c->torch->refolded == p->guards.len) return;
+    tc_capture_refold(c, p);
+    c->torch->refolded = p->guards.len;
+}

@@ -83,6 +83,7 @@ struct tc_torch {
     const char *here_name;     /* tc_here: the file's name in the program's arena */
     const tc_source *replayed; /* of the node of another program that is called again: its place is the place; NULL: none */
     tc_symvalue *hint;
+    size_t refolded; /* guards that tc_capture_refold_new has seen */
     size_t nhint;    /* example values of the captured program's symbols, by index; unbound: from data */
     uint64_t writes; /* nodes so far that write to a tensor */
     TC_VEC(struct read) reads;
@@ -103,7 +104,8 @@ const tensor *tc_torch_known(V t);  /* the concrete tensor that has the values o
 V tc_torch_size(C *c, V t, int d);  /* an int or a symbolic one; 0 <= d < rank */
 tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scratch program */
 
-void tc_capture_refold(C *c, tc_program *p); /* sizes and size arguments in their final form, before the program is verified */
+void tc_capture_refold_new(C *c, tc_program *p); /* the same while capturing, where guards have come since it was last called */
+void tc_capture_refold(C *c, tc_program *p);     /* sizes and size arguments in their final form, before the program is verified */
 void tc_torch_enter(C *c, region *r, tc_graph *g);
 void tc_torch_leave(C *c);
 tc_value *tc_torch_lift_region(C *c, tc_value *outer); /* a value of an outer graph, in the one being captured */

@@ -342,11 +342,18 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
     return self;
 }
 
-/* In a capture the node is recorded as it is (functionalise rewrites it); the object goes on as the node's result. */
+/* In a capture the node is recorded as it is (functionalise rewrites it); the object goes on as the node's result. What is written
+ * through a view is written to its base, which requires a gradient from then on if that does. */
 static V record_inplace(C *c, const tc_op *op, tc_binding *b) {
     tensor *t = (tensor *)b->object[0];
     V r = record(c, op, b->arg, b->n, b->object);
     if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
+    for (tc_value *v = t->v; v && t->v->meta.requires_grad;) {
+        const tc_node *n = v->producer;
+        const tc_schema *s = n ? tc_op_schema(n->op) : NULL;
+        v->meta.requires_grad = true;
+        v = s && (s->inplace || (s->is_view && strcmp(s->name, "detach"))) ? tc_arg_value(n, 0) : NULL;
+    }
     return (V)t;
 }
 

@@ -393,9 +393,11 @@ static V h_grad(C *c, args *A) {
     for (size_t i = 0; i < no; i++) o[i] = current(c, r->functional, o[i]), g[i] = g[i] ? current(c, r->functional, g[i]) : NULL;
     for (size_t i = 0; i < ni; i++) w[i] = current(c, r->functional, w[i]);
     tc_grad_request q = {.graph = r->graph, .outputs = o, .cotangents = g, .noutputs = (int)no, .wrt = w, .nwrt = (int)ni};
+    tc_capture_refold_new(c, r->graph->program); /* rules compare sizes: a guard may have made min(T, 1) the 1 that it was expanded as */
     bool keep = r->graph->program->no_grad;
     r->graph->program->no_grad = !tc_truth(c, v[3]);
     st = tc_grad_build(&q, d);
+    tc_functional_skip(r->functional); /* rules name what a tensor held before it was written to */
     r->graph->program->no_grad = keep;
     if (st) tc_raise_status(c, "RuntimeError", st);
     V all = tc_tuple(c, ni, NULL);

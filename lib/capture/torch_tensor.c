@@ -420,7 +420,9 @@ static V m_requires_grad(C *c, args *A) {
     if (on && !tc_is_float(tc_torch_dtype(v[0])) && !tc_is_complex(tc_torch_dtype(v[0])))
         tc_raise(c, "RuntimeError", "only Tensors of floating point dtype can require gradients");
     ((tensor *)v[0])->requires_grad = on;
-    if (((tensor *)v[0])->v) ((tensor *)v[0])->v->meta.requires_grad = on;
+    tc_value *in_graph = ((tensor *)v[0])->v;
+    if (in_graph) in_graph->meta.requires_grad = on;
+    if (in_graph && in_graph->producer) in_graph->producer->leaf = on;
     return v[0];
 }
 static V m_detach(C *c, args *A) { return detached(c, A->a[0]); }

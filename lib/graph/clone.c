@@ -88,6 +88,7 @@ static tc_graph *graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_v
         m->source = source_of(c, n->source);
         m->no_grad = n->no_grad;
         m->straight = n->straight;
+        m->leaf = n->leaf;
         m->annotations = text_of(c, n->annotations);
     }
     for (int i = 0; i < g->noutputs; i++) tc_graph_add_output(into, mapped(c, into, g->outputs[i], map));
@@ -182,5 +183,6 @@ void tc_graph_copy_nodes(tc_graph *to, const tc_graph *from, tc_value **map, tc_
         m->origin = n->origin;
         m->no_grad = n->no_grad;
         m->straight = n->straight;
+        m->leaf = n->leaf;
     }
 }

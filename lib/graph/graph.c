@@ -30,6 +30,7 @@ void tc_program_release(tc_program *p) {
     free(p->inputs);
     free(p->outputs);
     tc_vec_free(&p->guards);
+    tc_vec_free(&p->examples);
     tc_symctx_destroy(p->sym);
     tc_arena_free(&p->arena);
     free(p);
@@ -164,6 +165,34 @@ void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *
     tc_guard g = {cond, source, text ? tc_arena_strdup(&p->arena, text) : NULL};
     tc_vec_push(&p->guards, g);
     tc_sym_assume(p->sym, cond);
+}
+
+void tc_program_set_example(tc_program *p, tc_sym var, int64_t value) {
+    size_t i = (size_t)tc_sym_var_index(var);
+    while (p->examples.len <= i) tc_vec_push(&p->examples, (tc_symvalue){0});
+    p->examples.data[i] = (tc_symvalue){.i = value, .bound = true};
+}
+
+bool tc_program_example(const tc_program *p, tc_sym s, int64_t *out) {
+    tc_symvalue v;
+    if (tc_sym_const_int(s, out)) return true;
+    if (!p->examples.len) return false;
+    tc_status st = tc_sym_eval(s, p->examples.data, p->examples.len, &v);
+    if (!st) *out = v.i;
+    bool known = !st;
+    tc_status_free(st);
+    return known;
+}
+
+bool tc_program_pin(tc_program *p, tc_sym s, tc_source source, const char *text, int64_t *out) {
+    int64_t most;
+    s = tc_sym_simplify(p->sym, s);
+    if (tc_sym_const_int(s, out)) return true;
+    tc_sym_range(p->sym, s, out, &most);
+    if (*out == most) return true;
+    if (!tc_program_example(p, s, out)) return false;
+    tc_program_guard(p, tc_sym_op(p->sym, TC_S_EQ, s, tc_sym_int(p->sym, *out), NULL), source, text);
+    return true;
 }
 
 tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi) {

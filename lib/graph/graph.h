@@ -105,6 +105,7 @@ struct tc_node {
     const tc_node *origin;   /* the node of the captured program that this one came from; NULL: itself */
     bool no_grad;            /* stands in a no_grad region: no gradient flows through it */
     bool straight;           /* ... but for a write there: what was written to keeps its history, the gradient of result 0 is that of argument 0 */
+    bool leaf;               /* requires_grad_() was called on a result: it requires a gradient whatever the arguments do */
     const char *annotations; /* JSON text of PT2 metadata that tc only passes through, or NULL */
     tc_node *prev, *next;
     tc_graph *graph;
@@ -194,6 +195,7 @@ struct tc_program {
     tc_output *outputs;
     int noutputs;
     TC_VEC(tc_guard) guards;
+    TC_VEC(tc_symvalue) examples;          /* while capturing: what symbols are in the example inputs, by index; not copied, not stored */
     tc_tree *in_tree, *out_tree;           /* in_tree: ((args...), {kwargs}) */
     const char *source_text, *source_file; /* the model source, when the archive carries it */
     bool functional;                       /* no in-place or aliasing node: set by functionalise, required by later passes */
@@ -222,6 +224,10 @@ tc_input *tc_program_add_input(tc_program *p, tc_input in);                     
 tc_output *tc_program_add_output(tc_program *p, tc_output out);                  /* a value is also appended to graph->outputs */
 tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi); /* a new symbol for a number that comes from data: u0, u1, ... */
 void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text); /* also assumed in the symctx; duplicates merge */
+void tc_program_set_example(tc_program *p, tc_sym var, int64_t value);
+bool tc_program_example(const tc_program *p, tc_sym s, int64_t *out); /* the value in the example inputs; false: there is none */
+/* s becomes a constant: what it is known to be, else its value in the example, with a guard. False: neither is known. */
+bool tc_program_pin(tc_program *p, tc_sym s, tc_source source, const char *text, int64_t *out);
 
 /* Copies type (kind, meta, sym, list with new element values) of `like`, also of another program, to v. */
 void tc_value_copy_type(tc_value *v, const tc_value *like);

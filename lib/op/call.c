@@ -279,7 +279,7 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
 }
 
 void tc_op_propagate_grad(tc_node *n) {
-    bool grad = n->straight || (!n->no_grad && !(n->op->flags & TC_OP_NONDIFF) && requires_grad(n->args, n->nargs));
+    bool grad = n->straight || n->leaf || (!n->no_grad && !(n->op->flags & TC_OP_NONDIFF) && requires_grad(n->args, n->nargs));
     for (int i = 0; i < n->nouts; i++) set_requires_grad(n->outs[i], grad);
 }
 

@@ -310,8 +310,7 @@ static tc_status decompose_conv_padding(tc_emit *e, const tc_node *n) { /* paddi
     bool odd = false;
     for (int d = 0; d < dims; d++) {
         if (stride[d] != 1) return tc_error(TC_CONTENT, "%s: padding='same' is not supported for strided convolutions", tc_op_name(n->op));
-        if (!tc_sym_const_int(w->meta.size[2 + d], &k))
-            return tc_error(TC_UNSUPPORTED, "%s: padding='same' with a symbolic kernel", tc_op_name(n->op));
+        if (!tc_e_pin(e, n, w->meta.size[2 + d], &k)) return tc_error(TC_UNSUPPORTED, "%s: padding='same' with a symbolic kernel", tc_op_name(n->op));
         int64_t total = dilation[d] * (k - 1);
         pad[d] = total / 2;
         if (total % 2) around[2 * (dims - 1 - d) + 1] = 1, odd = true;

@@ -109,7 +109,7 @@ static tc_status decompose_bag(tc_emit *e, const tc_node *n) {
                         tc_op_name(n->op));
     if (has_pad && pad < 0) {
         int64_t rows;
-        if (!tc_sym_const_int(w->meta.size[0], &rows))
+        if (!tc_e_pin(e, n, w->meta.size[0], &rows))
             return tc_error(TC_UNSUPPORTED, "%s: a negative padding_idx with a symbolic number of rows", tc_op_name(n->op));
         pad += rows;
     }

@@ -304,7 +304,8 @@ static tc_status window_of(tc_emit *e, const tc_node *n, int64_t n_fft, int64_t 
     *out = NULL;
     if (length < 1 || length > n_fft)
         return tc_error(TC_CONTENT, "%s: expected 0 < win_length <= n_fft, but got win_length=%lld", tc_op_name(n->op), (long long)length);
-    if (w && (w->meta.rank != 1 || !tc_sym_is_int(w->meta.size[0], length)))
+    int64_t given;
+    if (w && (w->meta.rank != 1 || !tc_e_pin(e, n, w->meta.size[0], &given) || given != length))
         return tc_error(TC_CONTENT, "%s: expected a 1D window tensor of size equal to win_length=%lld", tc_op_name(n->op), (long long)length);
     if (!w && (always || length < n_fft)) w = tc_emit_call(e, "aten::ones", "Id", &length, 1, (int)d);
     if (w && length < n_fft) w = tc_emit_call(e, "aten::constant_pad_nd", "vI", w, (int64_t[]){left, n_fft - length - left}, 2);

@@ -24,6 +24,7 @@ tc_functional *tc_functional_create(tc_graph *g);
 tc_status tc_functional_step(tc_functional *f);                                       /* rewrites the nodes appended since the last step */
 tc_status tc_functional_current(tc_functional *f, tc_value *v, tc_value **out_value); /* what v holds now; may append nodes */
 tc_status tc_functional_finish(tc_functional *f);                                     /* a last step, outputs, mutations */
+void tc_functional_skip(tc_functional *f);                                            /* the nodes appended since then are functional as they are */
 void tc_functional_destroy(tc_functional *f);
 
 /* Normalisations in training write their running statistics though their schema does not mark them. rank: of argument 0. true for such a call: `functional` has

@@ -40,8 +40,7 @@ static tc_status decompose_pdist(tc_emit *e, const tc_node *n) {
     if (x->meta.rank != 2) return tc_error(TC_CONTENT, "%s: pdist only supports 2D tensors, got: %dD", tc_op_name(n->op), x->meta.rank);
     if (!tc_is_float(x->meta.dtype)) return refuse(n, "pdist only supports floating-point dtypes");
     if (!(p >= 0)) return refuse(n, "pdist only supports non-negative p values");
-    if (!tc_sym_const_int(tc_la_rows(x), &rows))
-        return tc_error(TC_UNSUPPORTED, "%s of a symbolic number of rows is not supported", tc_op_name(n->op));
+    if (!tc_e_pin(e, n, tc_la_rows(x), &rows)) return tc_error(TC_UNSUPPORTED, "%s of a symbolic number of rows is not supported", tc_op_name(n->op));
     tc_value *pairs = tc_emit_call(e, "aten::triu_indices", "iii", rows, rows, (int64_t)1), *side[2];
     for (int i = 0; i < 2; i++)
         side[i] =

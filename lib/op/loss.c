@@ -466,7 +466,7 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
     if (single) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0), t = tc_emit_call(e, "aten::reshape", "vI", t, (int64_t[]){1}, 1);
     if (!x || !t) return tc_e_done(e);
     if (x->meta.rank != 2 || t->meta.rank != 1) return tc_error(TC_CONTENT, "%s: inconsistent target size", tc_op_name(n->op));
-    if (!tc_sym_const_int(x->meta.size[1], &classes)) return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of classes", tc_op_name(n->op));
+    if (!tc_e_pin(e, n, x->meta.size[1], &classes)) return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of classes", tc_op_name(n->op));
     tc_value *i = tc_emit_call(e, "aten::unsqueeze", "vi", t, (int64_t)1), *at = tc_emit_call(e, "aten::gather", "viv", x, (int64_t)1, i);
     tc_value *z = tc_emit_call(e, "aten::clamp_min", "vi", tc_e_adds(e, tc_e_sub(e, x, at), tc_arg_float(n, 3)), (int64_t)0);
     if (p == 2) z = tc_e_mul(e, z, z);

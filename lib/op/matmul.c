@@ -463,11 +463,16 @@ static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
         d = tc_wrap(v, r);
     } else {
         for (int k = 0; k < r && d < 0; k++)
-            if (tc_sym_is_int(a->meta.size[k], 3)) d = k;
+            if (tc_program_example(e->graph->program, tc_sym_simplify(tc_e_sym(e), a->meta.size[k]), &three) && three == 3) d = k;
         if (d < 0) return refuse(n, "no dimension of size 3 in input");
     }
-    if ((tc_sym_const_int(a->meta.size[d], &three) && three != 3) || (tc_sym_const_int(b->meta.size[d], &three) && three != 3))
-        return tc_error(TC_CONTENT, "%s: linalg.cross: inputs dimension %d must have length 3. Got %lld", tc_op_name(n->op), d, (long long)three);
+    for (int k = 0; k < 2; k++) {
+        tc_symctx *s = tc_e_sym(e);
+        tc_sym size = (k ? b : a)->meta.size[d], is3 = tc_sym_op(s, TC_S_EQ, size, tc_sym_int(s, 3), NULL);
+        if (tc_sym_const_int(tc_sym_simplify(s, size), &three) && three != 3)
+            return tc_error(TC_CONTENT, "%s: linalg.cross: inputs dimension %d must have length 3. Got %lld", tc_op_name(n->op), d, (long long)three);
+        if (tc_sym_known(s, is3) < 0) tc_program_guard(e->graph->program, is3, n->source, "required by aten.cross");
+    }
     tc_value *x[3], *y[3], *out[3];
     for (int k = 0; k < 3; k++)
         x[k] = tc_emit_call(e, "aten::select.int", "vii", a, (int64_t)d, (int64_t)k),

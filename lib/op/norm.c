@@ -464,7 +464,7 @@ decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, 
                                     &n->args[6], &n->args[7]));
         return tc_e_done(e);
     }
-    if (x->meta.rank < 2 || !tc_sym_const_int(x->meta.size[1], &channels))
+    if (x->meta.rank < 2 || !tc_e_pin(e, n, x->meta.size[1], &channels))
         return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of channels", tc_op_name(n->op));
     tc_symctx *s = tc_e_sym(e);
     tc_emit_result(e, 0,

@@ -224,7 +224,7 @@ static tc_status grouped(tc_emit *e, const tc_node *n, tc_value *out[3]) { /* ar
     int64_t size = tc_arg_int(n, 6), row, per;
     if (x->meta.rank != 2) return refuse(n, "AssertionError: input must be 2-dimensional");
     if (size <= 1) return refuse(n, "AssertionError: group_size must be > 1");
-    if (!tc_sym_const_int(x->meta.size[1], &row)) return tc_error(TC_UNSUPPORTED, "%s of rows of symbolic length", tc_op_name(n->op));
+    if (!tc_e_pin(e, n, x->meta.size[1], &row)) return tc_error(TC_UNSUPPORTED, "%s of rows of symbolic length", tc_op_name(n->op));
     if (size > row && s->meta.rank && tc_sym_const_int(s->meta.size[s->meta.rank - 1], &per) && per == 1) size = row;
     if (row % size) return refuse(n, "AssertionError: input.shape[-1] must be divisible by group_size");
     out[0] = ATEN("reshape", "vI", x, ((int64_t[]){-1, size}), 2);

@@ -140,7 +140,7 @@ static tc_status decompose_cell(tc_emit *e, const tc_node *n) {
              *w = tc_arg_value(n, 3);
     int64_t hidden;
     if (!x || !h || !w || w->meta.rank != 2) return tc_error(TC_CONTENT, "%s: expected an input, hidden states and weights", tc_op_name(n->op));
-    if (!tc_sym_const_int(w->meta.size[1], &hidden))
+    if (!tc_e_pin(e, n, w->meta.size[1], &hidden))
         return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", tc_op_name(n->op));
     tc_value *a = linear(e, x, &n->args[2], &n->args[4]), *b = linear(e, h, &n->args[3], &n->args[5]);
     if (mode == TC_RNN_GRU) {

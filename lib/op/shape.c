@@ -160,7 +160,9 @@ tc_status tc_sh_fail_as(const tc_shape_ctx *c, const char *exception, const char
 }
 
 bool tc_sh_guard(tc_shape_ctx *c, tc_sym cond) {
+    int64_t now;
     int k = tc_sym_known(c->program->sym, cond);
+    if (k < 0 && tc_program_example(c->program, cond, &now) && !now) return false; /* the example itself would be refused */
     if (k < 0) tc_program_guard(c->program, cond, c->source, tc_arena_printf(&c->program->arena, "required by %s", tc_op_name(c->op)));
     return k != 0;
 }
@@ -178,6 +180,17 @@ bool tc_sh_as_one(tc_shape_ctx *c, tc_sym s) {
     int64_t lo, hi;
     tc_sym_range(c->program->sym, s, &lo, &hi);
     return hi == 1 && tc_sh_same(c, s, tc_sym_int(c->program->sym, 1));
+}
+
+bool tc_sh_pin(tc_shape_ctx *c, tc_sym s, int64_t *out) {
+    return tc_program_pin(c->program, s, c->source, tc_arena_printf(&c->program->arena, "required by %s", tc_op_name(c->op)), out);
+}
+
+bool tc_sh_repeats(tc_shape_ctx *c, tc_sym s, tc_sym other) {
+    int64_t own, want;
+    if (tc_sh_as_one(c, s)) return true;
+    if (!tc_program_example(c->program, s, &own) || own != 1 || !tc_program_example(c->program, other, &want) || want == 1) return false;
+    return tc_sh_same(c, s, tc_sym_int(c->program->sym, 1));
 }
 
 tc_status tc_sh_need_tensor(const tc_shape_ctx *c, int i) {
@@ -257,8 +270,8 @@ tc_status tc_sh_broadcast_dims(tc_shape_ctx *c, tc_dims *into, const tc_meta *m)
     into->rank = rank;
     for (int k = 0; k < m->rank; k++) {
         tc_sym *a = &into->size[rank - m->rank + k], b = m->size[k];
-        if (*a == b || tc_sh_as_one(c, b)) continue;
-        if (tc_sh_as_one(c, *a)) {
+        if (*a == b || tc_sh_repeats(c, b, *a)) continue;
+        if (tc_sh_repeats(c, *a, b)) {
             *a = b;
             continue;
         }
@@ -525,6 +538,11 @@ tc_value *tc_e_conj(tc_emit *e, tc_value *a) { return a && tc_is_complex(a->meta
 tc_value *tc_e_sum_dims(tc_emit *e, tc_value *a, const int64_t *dims, int n, bool keepdim) {
     if (n == 0) return a;
     return tc_emit_call(e, "aten::sum.dim_IntList", "vIb", a, dims, n, (int)keepdim);
+}
+
+bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out) {
+    tc_program *p = e->graph->program;
+    return tc_program_pin(p, s, n->source, tc_arena_printf(&p->arena, "required by %s", tc_op_name(n->op)), out);
 }
 
 void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g) {

@@ -46,6 +46,8 @@ bool tc_sh_is_one(const tc_shape_ctx *c, tc_sym s); /* the literal 1 */
 bool tc_sh_not_zero(tc_shape_ctx *c, tc_sym s);     /* by a guard; false when it is known to be 0 */
 /* 1, or at most 1, as the size of x[:1] is: then a guard is recorded that it is 1. */
 bool tc_sh_as_one(tc_shape_ctx *c, tc_sym s);
+bool tc_sh_repeats(tc_shape_ctx *c, tc_sym s, tc_sym other); /* as one, also where the example has 1 here and not in other: a guard */
+bool tc_sh_pin(tc_shape_ctx *c, tc_sym s, int64_t *out);     /* tc_program_pin with the operator's name */
 tc_status tc_sh_need_tensor(const tc_shape_ctx *c, int i);
 tc_status tc_sh_need_float(const tc_shape_ctx *c, int i);
 
@@ -116,6 +118,7 @@ tc_symctx *tc_e_sym(const tc_emit *e);
 tc_value *tc_e_list(tc_emit *e, tc_value *const *v, int n); /* a Tensor[] result of n tensors; NULL after a failure */
 tc_status tc_e_done(tc_emit *e);                            /* what a rule returns: the first failure, handed over */
 /* gradient of argument i, if it is wanted, summed to its sizes and cast to its type */
+bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out); /* tc_program_pin with the operator's name */
 void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g);
 /* Calls `op` with the node's own arguments and gives its results: aliases and overloads that differ only in name. */
 tc_status tc_e_forward(tc_emit *e, const char *op, const tc_node *n);

@@ -274,7 +274,7 @@ static tc_status shape_expand(tc_shape_ctx *c) {
         }
         tc_sym own = m->size[k - lead];
         if (keep) d.size[k] = own;
-        if (own != d.size[k] && tc_sh_as_one(c, own) && !tc_sh_is_one(c, d.size[k])) {
+        if (own != d.size[k] && tc_sh_repeats(c, own, d.size[k]) && !tc_sh_is_one(c, d.size[k])) {
             stride[k] = zero;
             plain = false;
             continue;

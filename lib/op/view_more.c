@@ -277,8 +277,7 @@ static tc_status pieces(tc_emit *e, const tc_node *n, tc_value *x, int d, const 
 static tc_status even_pieces(tc_emit *e, const tc_node *n, tc_value *x, int d, tc_sym size, tc_sym count) {
     int64_t m;
     tc_symctx *s = tc_e_sym(e);
-    if (!tc_sym_const_int(tc_sym_simplify(s, count), &m))
-        return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
+    if (!tc_e_pin(e, n, count, &m)) return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
     if (m < 1) m = 1;
     if (m > 100000) return refuse(n, "too many pieces");
     tc_sym *at = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)m + 1);
@@ -350,9 +349,7 @@ static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {
     int64_t m;
     if (x->meta.rank == 0) return tc_error(TC_CONTENT, "IndexError: %s: Dimension specified as 0 but tensor has no dimensions", tc_op_name(n->op));
     TC_TRY(wrap(n, 1, x->meta.rank, &d));
-    int64_t most;
-    tc_sym_range(tc_e_sym(e), tc_sym_simplify(tc_e_sym(e), x->meta.size[d]), &m, &most);
-    if (m != most) /* a loop over the tensor has pinned it */
+    if (!tc_e_pin(e, n, x->meta.size[d], &m)) /* a loop over the tensor may have pinned it */
         return tc_error(TC_UNSUPPORTED, "%s: the number of pieces depends on a symbolic size", tc_op_name(n->op));
     if (m > 100000) return refuse(n, "too many pieces");
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(m ? m : 1));

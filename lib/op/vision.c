@@ -194,7 +194,7 @@ static tc_status decompose_deform_conv(tc_emit *e, const tc_node *n) { /* input,
     if (x->meta.rank != 4 || w->meta.rank != 4 || off->meta.rank != 4 || !tc_is_float(d))
         return refuse(n, "input, weight and offset must have four dimensions");
     for (int k = 0; k < 2; k++)
-        if (!tc_sym_const_int(w->meta.size[2 + k], &kernel[k])) return tc_error(TC_UNSUPPORTED, "%s: a symbolic kernel", tc_op_name(n->op));
+        if (!tc_e_pin(e, n, w->meta.size[2 + k], &kernel[k])) return tc_error(TC_UNSUPPORTED, "%s: a symbolic kernel", tc_op_name(n->op));
     if (groups < 1 || og < 1) return refuse(n, "groups and offset_groups must be positive");
     tc_sym batch = x->meta.size[0], channels = x->meta.size[1], filters = w->meta.size[0], taps = tc_sym_int(s, kernel[0] * kernel[1]);
     tc_sym each = tc_sym_floordiv(s, channels, tc_sym_int(s, og)), out[2] = {off->meta.size[2], off->meta.size[3]};

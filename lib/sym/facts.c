@@ -53,6 +53,77 @@ static tc_sym fact_key(tc_symctx *c, tc_sym s, int64_t *out_const, int64_t *out_
     return sym_from_terms(c, t, n);
 }
 
+/* ---- sums of which one term depends on the others: n - n//2, n - 1 % max(n, 1) ---- */
+static void meet(int64_t r[2], int64_t lo, int64_t hi) {
+    if (lo > r[0]) r[0] = lo;
+    if (hi < r[1]) r[1] = hi;
+}
+
+static void range_of_sum(tc_symctx *c, tc_sym a, tc_sym b, int64_t scale, int64_t out[2]) {
+    tc_sym s = a && b ? sym_poly_add(c, a, b, scale) : NULL;
+    out[0] = NLO, out[1] = NHI;
+    if (s) tc_sym_range(c, s, &out[0], &out[1]);
+}
+
+/* rest + q * min(x, y ...): between the least and the greatest of rest + q * x, rest + q * y. */
+static void with_choice(tc_symctx *c, tc_sym rest, int64_t q, tc_sym key, int64_t r[2]) {
+    int64_t least[2] = {NHI, NHI}, most[2] = {NLO, NLO}, b[2];
+    for (int i = 0; i < key->n; i++) {
+        range_of_sum(c, rest, key->arg[i], q, b);
+        for (int k = 0; k < 2; k++) {
+            if (b[k] < least[k]) least[k] = b[k];
+            if (b[k] > most[k]) most[k] = b[k];
+        }
+    }
+    bool smaller = (key->op == TC_S_MIN) == (q > 0); /* the result is the least of the sums, else the greatest */
+    if (smaller) meet(r, least[0], least[1]);
+    else meet(r, most[0], most[1]);
+}
+
+/* rest + q * (x // k), k > 0 a constant: (x - k + 1) / k <= x // k <= x / k. */
+static void with_quotient(tc_symctx *c, tc_sym rest, int64_t q, tc_sym key, int64_t r[2]) {
+    int64_t k, b[2], d[2];
+    if (!tc_sym_const_int(key->arg[1], &k) || k <= 0) return;
+    tc_sym most = tc_sym_mul(c, rest, tc_sym_int(c, k)), x = key->arg[0], least = tc_sym_sub(c, x, tc_sym_int(c, k - 1));
+    range_of_sum(c, most, x, q, b);
+    range_of_sum(c, most, least, q, d);
+    if (q < 0) { /* lower bound where x // k is greatest */
+        int64_t t = b[0];
+        b[0] = d[0], d[0] = t;
+    }
+    int64_t lo = infinite(d[0]) ? d[0] : -sym_floordiv_i64(-d[0], k), up = q < 0 ? d[1] : b[1];
+    meet(r, lo, infinite(up) ? up : sym_floordiv_i64(up, k));
+}
+
+/* rest + q * (x % m), m > 0: 0 <= x % m <= m - 1. */
+static void with_remainder(tc_symctx *c, tc_sym rest, int64_t q, tc_sym key, int64_t r[2]) {
+    int64_t m[2], b[2];
+    tc_sym_range(c, key->arg[1], &m[0], &m[1]);
+    if (m[0] <= 0) return;
+    range_of_sum(c, rest, tc_sym_sub(c, key->arg[1], tc_sym_int(c, 1)), q, b);
+    if (q < 0) meet(r, b[0], NHI);
+    else meet(r, NLO, b[1]);
+}
+
+static void tighten(tc_symctx *c, tc_sym s, int64_t r[2]) {
+    sym_term t[8], rest[8];
+    int n = c->tight < 3 ? sym_terms(s, t, 8) : 0;
+    c->tight++;
+    for (int i = 0; i < n; i++) {
+        tc_sym key = t[i].key;
+        if (!key || (key->op != TC_S_MIN && key->op != TC_S_MAX && key->op != TC_S_FLOORDIV && key->op != TC_S_MOD)) continue;
+        int m = 0;
+        for (int k = 0; k < n; k++)
+            if (k != i) rest[m++] = t[k];
+        tc_sym others = sym_from_terms(c, rest, m);
+        if (!others) continue;
+        if (key->op == TC_S_FLOORDIV) with_quotient(c, others, t[i].c, key, r);
+        else if (key->op == TC_S_MOD) with_remainder(c, others, t[i].c, key, r);
+        else with_choice(c, others, t[i].c, key, r);
+    }
+    c->tight--;
+}
+
 static void compute_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
     int64_t a[2] = {NLO, NHI}, b[2] = {NLO, NHI};
     *lo = NLO;
@@ -73,6 +144,7 @@ static void compute_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi) {
                 r[1] = q;
             }
         }
+        if (s->op == TC_S_ADD && !s->raw) tighten(c, s, r);
         *lo = r[0];
         *hi = r[1];
         return;

@@ -45,6 +45,7 @@ struct tc_symctx {
     TC_VEC(sym_fact) facts;
     TC_VEC(sym_equal) equals;
     TC_VEC(tc_sym) assumed;
+    int tight; /* how deep bounds of sums are taken apart just now */
 };
 
 /* Hash-consing constructor without simplification. */

@@ -112,3 +112,32 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     holds 4xf32=1,2,3,4 "torch.equal(g, torch.tensor([18., 4., 54., 8.]))" "z = x.detach().requires_grad_()" "y = z * 1" \
         "y.as_strided((2,), (2,)).mul_(3)" "g = torch.autograd.grad((y * y).sum(), z)[0]"
 }
+
+@test "gradients inside forward read what was there before a write" {
+    leaf="z = x.detach().requires_grad_()"
+    holds 2xf32=1,2 "torch.equal(torch.autograd.grad(w.sum(), z)[0], 4 * x ** 3)" "$leaf" "w = (z ** 2).clone()" "w **= 2"
+    holds 2xf32=1,2 "torch.equal(torch.autograd.grad(h.pow(2).sum(), z)[0], 8 * x)" "$leaf" "h = torch.eye(2) * 2" "h.diagonal().mul_(z)"
+    holds 2xf32=1,-2 "torch.equal(torch.autograd.grad(v.pow(2).sum(), z)[0], torch.tensor([2., 0.]))" "$leaf" "v = z.clone()" \
+        "with torch.no_grad():" "    v.clamp_(min=0)"
+    holds 2xf32=1,2 "b.requires_grad and torch.equal(torch.autograd.grad(b.pow(2).sum(), z)[0], 2 * x)" "$leaf" "b = torch.zeros(3)" "b[1:] = z"
+}
+
+@test "gradients over free sizes" {
+    free() { # TYPE VALUES WANT EXPRESSION: the gradient of the sum of squares of EXPRESSION
+        model "torch.autograd.grad(($4).pow(2).sum(), z)[0]" "$1" "z = x.detach().requires_grad_()"
+        tc-run m.pt2 --input x="$2" --to npy -o a.npy
+        model "x" "${3%%=*}" && tc-run m.pt2 --input x="$3" --expect @a.npy
+    }
+    free BxTxf32 2x3xf32=1,2,3,4,5,6 2x3xf32=4,0,0,16,0,0 "z[:, :1].expand(-1, 2)"
+    free BxTxf32 2x3xf32=1,2,3,4,5,6 2x3xf32=2,4,6,8,10,12 "z.roll(1, 1)"
+    free BxTxf32 1x2xf32=1,2 1x2xf32=2,4 "torch.fft.fftshift(z)"
+    free TxBxf32 4x1xf32=1,2,0,0 4x1xf32=0.5,1,0.25,1 "F.glu(z, 0)"
+}
+
+@test "an example says how sizes go together: which is repeated, how many pieces there are" {
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x, y):\n        a, b = x.unbind(0)\n        return (a * y + b).sum(), len(x.split(2, 1))\n' >two.py
+    fails 3 "must match the size of tensor b" tc-export two.py:M --input x=2x3xf32=0 --input y=2xf32=2 -o m.pt2
+    model "x" f32 && tc-run m.pt2 --input x=f32=27 --to npy -o want.npy
+    tc-export two.py:M --input x=2x3xf32=1,2,3,4,5,6 --input y=1xf32=2 -o m.pt2
+    tc-run m.pt2 --input x=2x3xf32=1,2,3,4,5,6 --input y=1xf32=2 --expect 0=@want.npy
+}

@@ -1,5 +1,6 @@
 /* The ops corpus: each case's expression is evaluated in the model language on the case's tensors and compared with what PyTorch
  * computed; gradients come from a module that calls torch.autograd.grad, captured and run. Also rng/ (random streams, bit for bit).
+ * With TC_FREE_SIZES set every expression is captured as a module whose sizes are all free, and its outputs come from that program too.
  * Usage: conform-ops FOLDER CORPUS [NAME[/ID]]. */
 #include "cases.h"
 
@@ -62,6 +63,8 @@ static void write_integers(const test_case *t, const tc_tensor *operands, tc_buf
     }
 }
 
+static bool free_sizes;
+
 /* constants: a graph has to know how many results there are, so integers that may say so stand in the source, as a model would have them. */
 static tc_status run_gradients(const test_case *t, const tc_tensors *all, const tc_tensor *operands, bool constants, tc_buf *why, bool *out_wrong) {
     tc_buf text = {0};
@@ -88,7 +91,8 @@ static tc_status run_gradients(const test_case *t, const tc_tensors *all, const 
         else if (!take(all, t, name, has(&t->cplx, name), &given[n])) break;
         in[n] = (tc_capture_input){
             .name = name, .kind = TC_INPUT_TENSOR, .dtype = given[n].dtype, .rank = given[n].rank, .requires_grad = arg && has(&t->wrt, name)};
-        for (int d = 0; d < given[n].rank; d++) {
+        if (free_sizes) in[n].example = given[n];
+        for (int d = 0; d < given[n].rank && !free_sizes; d++) {
             snprintf(sizes[n * TC_MAX_RANK + d], 24, "%lld", (long long)given[n].size[d]);
             in[n].size[d] = sizes[n * TC_MAX_RANK + d];
         }
@@ -244,6 +248,7 @@ int main(int argc, char **argv) {
     char path[1024];
     if (argc < 3) return 2;
     corpus = argv[2];
+    free_sizes = getenv("TC_FREE_SIZES") != NULL;
     read_listed();
     run_folder(argv[1], argc > 3 ? argv[3] : NULL, run_listed);
     snprintf(path, sizeof path, "%s/rng", argv[1]);
