@@ -17,6 +17,7 @@
 
 #include "base/file.h"
 #include "base/pool.h"
+#include "base/steps.h"
 #include "base/status.h"
 
 typedef enum {
@@ -58,6 +59,7 @@ struct tc_cmd {
     tc_pool *pool;
     int threads;
     double started;
+    tc_stepping steps;
     const char **words; /* what operands points into */
 };
 
@@ -96,6 +98,7 @@ tc_code tc_cmd_report(const tc_cmd *c, tc_status s);
 
 tc_pool *tc_cmd_pool(tc_cmd *c); /* made when first asked for; NULL means one thread */
 int tc_cmd_threads(tc_cmd *c);
+tc_stepping *tc_cmd_steps(tc_cmd *c); /* as TC_STEPS and TC_STEPS_LOG say, from the first again; NULL when neither is set */
 
 /* ---- progress: one line with rate and ETA, on a terminal only ---- */
 typedef struct {

@@ -152,6 +152,7 @@ static void fill_descriptors(void) {
 }
 
 static void free_cmd(tc_cmd *c) {
+    tc_cmd_steps_end(c);
     tc_pool_destroy(c->pool);
     for (int i = 0; i < TC_OPT_COUNT; i++) tc_vec_free(&c->values[i]);
     free(c->words);

@@ -62,7 +62,8 @@ static tc_status make_inputs(bench_case *b, tc_symvalue *vars, size_t nvars, con
 static tc_status make_execs(tc_cmd *c, bench_case *b, const way *ways, int nways) {
     tc_exec_code code = {tc_modules_find, NULL};
     for (int w = 0; w < nways; w++) {
-        tc_exec_options o = {.keep_packed = true, .pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .no_fuse = ways[w].unfused};
+        tc_exec_options o = {
+            .keep_packed = true, .steps = tc_cmd_steps(c), .pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .no_fuse = ways[w].unfused};
         b->outputs[w] = tc_xcalloc((size_t)b->program->noutputs + 1, sizeof(tc_tensor));
         if (ways[w].compiled) {
             tc_isa_row row;

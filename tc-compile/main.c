@@ -1,6 +1,8 @@
 /* tc-compile: a program becomes a compiled program, or C. Fuses, emits, compiles, packages; the work is in lib/codegen. */
 #include "tc-compile/compile.h"
 
+#include "base/file.h"
+
 static const char *const formats[] = {"pt2", "c", "so", "o", "a", "exe", NULL};
 enum { TO_PT2, TO_C, TO_SO, TO_O, TO_A, TO_EXE };
 
@@ -135,7 +137,7 @@ static tc_status make_code(compile_job *j, int t, tc_buf *out) {
     return tc_trust_add(hash);
 }
 
-static tc_status write_pt2(compile_job *j) {
+tc_status write_pt2_to(compile_job *j, const char *path) {
     tc_buf code[MAX_TARGETS] = {{0}};
     tc_extra extra[MAX_TARGETS];
     int n = 0;
@@ -146,7 +148,9 @@ static tc_status write_pt2(compile_job *j) {
     }
     if (!s) {
         tc_archive_content content = {.programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = extra, .nextra = n};
-        s = tc_cmd_write_archive(j->c, content);
+        tc_out *o;
+        if (!path) s = tc_cmd_write_archive(j->c, content);
+        else if (!(s = tc_out_open(path, &o))) s = tc_out_finish(o, tc_archive_write(o, &content));
     }
     for (int t = 0; t < j->ntargets; t++) tc_buf_free(&code[t]);
     return s;
@@ -155,19 +159,28 @@ static tc_status write_pt2(compile_job *j) {
 static tc_status run(tc_cmd *c) {
     compile_job j = {.c = c};
     int format;
+    if (tc_cmd_has(c, TC_OPT_bisect) && tc_cmd_has(c, TC_OPT_minify)) return tc_usage(c, "--bisect and --minify: expected one of the two");
     TC_TRY(choose_format(c, &format));
     tc_status s = open_programs(&j);
     static const tc_cc_kind kinds[] = {[TO_SO] = TC_CC_SHARED, [TO_O] = TC_CC_OBJECT, [TO_A] = TC_CC_ARCHIVE, [TO_EXE] = TC_CC_PROGRAM};
+    if (tc_cmd_has(c, TC_OPT_bisect) || tc_cmd_has(c, TC_OPT_minify)) {
+        if (!s && format != TO_PT2) s = tc_usage(c, "--bisect and --minify work on a program: --to pt2");
+        if (!s) s = tc_cmd_has(c, TC_OPT_minify) ? minify(&j) : emit(&j, false);
+        if (!s && !tc_cmd_has(c, TC_OPT_minify)) s = bisect(&j);
+        close_all(&j);
+        return s;
+    }
     if (!s) s = emit(&j, format != TO_PT2);
-    if (!s && format == TO_PT2) s = write_pt2(&j);
+    if (!s && format == TO_PT2) s = write_pt2_to(&j, NULL);
     else if (!s && format == TO_C) s = compile_to_c(&j);
     else if (!s) s = compile_to_native(&j, kinds[format]);
     close_all(&j);
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out,           TC_OPT_to,     TC_OPT_model,   TC_OPT_mode, TC_OPT_dim,  TC_OPT_weights,  TC_OPT_rename,
-                                    TC_OPT_store_weights, TC_OPT_prefix, TC_OPT_targets, TC_OPT_cc,   TC_OPT_dump, TC_OPT_no_cache, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out,           TC_OPT_to,     TC_OPT_model,   TC_OPT_mode, TC_OPT_dim,  TC_OPT_weights, TC_OPT_rename,
+                                    TC_OPT_store_weights, TC_OPT_prefix, TC_OPT_targets, TC_OPT_cc,   TC_OPT_dump, TC_OPT_bisect,  TC_OPT_minify,
+                                    TC_OPT_no_cache,      TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-compile",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,

@@ -47,6 +47,7 @@ static tc_status run_records(tc_cmd *c, const tc_program *p, const tc_cmd_code *
                                .threads = tc_cmd_threads(c),
                                .fast = numerics == 1,
                                .keep_packed = true,
+                               .steps = tc_cmd_steps(c),
                                .code = code->code.find ? &code->code : NULL};
     bool trace = tc_cmd_has(c, TC_OPT_trace);
     if (trace) {

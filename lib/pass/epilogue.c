@@ -211,6 +211,8 @@ static void attach(ctx *c, int at) {
     bool up = false;
     const char *why = g->kind == TC_GROUP_LOOP ? fits(c, &p, &columns) : "it is one of another kernel";
     if (!why) why = place(c, &p, &up);
+    if (!why && !TC_STEP(plan->steps, "%s becomes the epilogue of %s", name_of(p.l->nodes[p.l->nnodes - 1]), name_of(kernel)))
+        why = "TC_STEPS is reached";
     if (why) tc_buf_printf(&plan->log, "%s is no epilogue of %s: %s\n", name_of(p.l->nodes[p.l->nnodes - 1]), name_of(kernel), why);
     else join(c, &p, up, columns);
 }

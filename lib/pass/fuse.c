@@ -262,11 +262,27 @@ static void add_node(tc_loop *l, const tc_node *n) {
     l->nodes = nodes;
 }
 
+static const char *name_of(const tc_node *n) { return n->name ? n->name : tc_op_name(n->op); }
+
+/* One step more, in words: "exp (m.py:8) joins the loop of softmax (m.py:7)". */
+static void took(tc_fuser *f, const tc_node *n, const char *how, const tc_node *of) {
+    tc_buf at[2] = {{0}};
+    const tc_node *both[2] = {n, of};
+    if (!f->plan->steps) return;
+    for (int i = 0; i < 2; i++) {
+        tc_buf_puts(&at[i], name_of(both[i]));
+        if (both[i]->source.file) tc_buf_printf(&at[i], " (%s:%d)", both[i]->source.file, both[i]->source.line);
+    }
+    tc_steps_took(f->plan->steps, "%s %s %s", tc_buf_str(&at[0]), how, tc_buf_str(&at[1]));
+    for (int i = 0; i < 2; i++) tc_buf_free(&at[i]);
+}
+
 /* Two producers of one node become one group: sigmoid(x) + tanh(x). What only the reader has read may move to its place. */
 static void merge(tc_fuser *f, int from, int to) {
     grp *a = &f->groups.data[from], *b = &f->groups.data[to];
     if (a->read || !a->g.loop || a->g.kind != TC_GROUP_LOOP || a->order > b->order) return;
-    if (join(a->g.loop, b->g.loop)) return;
+    if (!tc_steps_left(f->plan->steps) || join(a->g.loop, b->g.loop)) return;
+    took(f, a->g.node, "goes into the loop of", b->g.node);
     for (int k = 0; k < b->g.loop->nnodes; k++) add_node(a->g.loop, b->g.loop->nodes[k]);
     tc_loop_free(b->g.loop);
     b->g.loop = a->g.loop;
@@ -295,8 +311,10 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
             later |= p >= 0 && p != best && f->groups.data[p].order > g->order;
         }
         if (later && g->read) why = "others stand between";
+        if (!why && !tc_steps_left(f->plan->steps)) why = "TC_STEPS is reached";
         if (!why) why = join(g->g.loop, loop);
         if (!why) {
+            took(f, n, "joins the loop of", g->g.node);
             if (later) g->order = f->clock++;
             to = best;
             break;

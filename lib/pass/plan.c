@@ -33,11 +33,12 @@ static tc_status plan_node(tc_plan *plan, tc_fuser *f, const tc_node *n) {
     return tc_fuser_other(f, g);
 }
 
-tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_plan **out_plan) {
+tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_stepping *steps, tc_plan **out_plan) {
     tc_plan *plan = tc_xcalloc(1, sizeof *plan);
     plan->program = p;
     plan->graph = g;
     plan->loops = loops;
+    plan->steps = steps;
     tc_fuser *f = tc_fuser_create(plan, fuse);
     tc_status s = NULL;
     for (const tc_node *n = g->first; n && !s; n = n->next) s = plan_node(plan, f, n);

@@ -6,6 +6,7 @@
 #ifndef TC_PASS_PLAN_H
 #define TC_PASS_PLAN_H
 
+#include "base/steps.h"
 #include "loop/loop.h"
 #include "op/op.h"
 
@@ -26,12 +27,13 @@ typedef struct tc_plan {
     tc_graph *graph;
     TC_VEC(tc_group) groups;
     bool loops;
-    tc_buf log; /* a line for every pair that could have been fused and was not, and why */
+    tc_stepping *steps; /* borrowed, or NULL: fusions are steps of it */
+    tc_buf log;         /* a line for every pair that could have been fused and was not, and why */
 } tc_plan;
 
 /* program must be functional and decomposed: every node has a lowering, a kernel, a view or is control flow (TC_UNSUPPORTED naming it).
  * fuse false: a group a node. loops: operators that have a loop and a kernel run as loops. Linear in the graph. Loops live in the program's arena. */
-tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_plan **out_plan);
+tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_stepping *steps, tc_plan **out_plan);
 void tc_plan_destroy(tc_plan *plan);
 
 #endif

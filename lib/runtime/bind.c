@@ -649,7 +649,7 @@ static tc_status bind_all(binder *x) {
             b->root_of[f->g->inputs[i]->id] = (int)f->g->inputs[f->tied[i]]->id;
         }
     int *last = last_groups(f);
-    frame_layouts(f, last, x->channels_last, x->takes_last);
+    if (x->e->layouts) frame_layouts(f, last, x->channels_last, x->takes_last);
     tc_status s = NULL;
     for (size_t i = 0; i < f->plan->groups.len && !s; i++) {
         const tc_group *g = &f->plan->groups.data[i];

@@ -38,7 +38,11 @@ static tc_status find_code(frame *f) {
         const tc_group *g = &f->plan->groups.data[i];
         if (g->kind != TC_GROUP_LOOP) continue;
         TC_TRY(tc_group_describe(g->loop, &f->arena, &f->descs[i]));
-        f->code[i] = code->find(code->self, f->descs[i].key);
+        const tc_abi_group *found = code->find(code->self, f->descs[i].key);
+        const tc_source *at = &g->node->source;
+        if (found && TC_STEP(f->e->o.steps, "the compiled code of %s, which ends in %s (%s:%d)", found->name,
+                             g->node->name ? g->node->name : tc_op_name(g->node->op), at->file ? at->file : "?", at->line))
+            f->code[i] = found;
     }
     return NULL;
 }
@@ -58,7 +62,7 @@ static tc_status add_children(frame *f) {
 }
 
 static tc_status frame_init(frame *f) {
-    TC_TRY(tc_plan_create(f->e->program, f->g, !f->e->o.no_fuse, f->e->o.loops, &f->plan));
+    TC_TRY(tc_plan_create(f->e->program, f->g, !f->e->o.no_fuse, f->e->o.loops, f->e->o.steps, &f->plan));
     f->schedules = tc_xcalloc(f->plan->groups.len + 1, sizeof *f->schedules);
     for (size_t i = 0; i < f->plan->groups.len; i++)
         if (loop_of(&f->plan->groups.data[i])) TC_TRY(tc_loop_schedule(loop_of(&f->plan->groups.data[i]), &f->schedules[i]));
@@ -139,8 +143,10 @@ static tc_status init_state(tc_exec *e) {
 static tc_status open(tc_exec *e, const tc_program *p) {
     e->program = tc_program_clone(p);
     TC_TRY(tc_decompose(e->program));
-    tc_cse(e->program); /* gradients repeat the forward's compositions */
-    tc_dce(e->program, false);
+    if (TC_STEP(e->o.steps, "the pass cse: nodes that compute the same become one")) tc_cse(e->program); /* gradients repeat the forward's parts */
+    if (TC_STEP(e->o.steps, "the pass dce: nodes that nothing reads are removed")) tc_dce(e->program, false);
+    e->layouts = TC_STEP(e->o.steps, "the pass layout: images lie channels last between kernels");
+    if (e->o.keep_packed) e->o.keep_packed = TC_STEP(e->o.steps, "weights are kept in the form that kernels read");
     e->isa = e->o.isa;
     if (!e->isa) TC_TRY(tc_isa_ops_choose(&e->isa));
     e->pool = e->o.pool;

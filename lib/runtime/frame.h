@@ -123,6 +123,7 @@ struct tc_exec {
     size_t packed_bytes;
     size_t dynamic_bytes;
     struct tc_generator *gen;
+    bool layouts;     /* images may lie channels last */
     bool random;      /* a node draws random numbers */
     bool planes_only; /* no value lies channels last: to_c.c */
     bool plan_only;   /* frame_bind makes the plan and no memory */

@@ -11,6 +11,7 @@
 #define TC_RUNTIME_RUNTIME_H
 
 #include "base/pool.h"
+#include "base/steps.h"
 #include "codegen/tc_abi.h"
 #include "kernel/isa.h"
 #include "loop/loop.h"
@@ -33,6 +34,7 @@ typedef struct {
     bool no_fuse;             /* every node a group of its own: same bits, for tests and diagnosis */
     bool loops;               /* operators that have a loop and a kernel run as loops, which can be written as C */
     bool keep_packed;         /* parameters and constants change through tc_exec_set_state only: from the second run on their packed forms are kept */
+    tc_stepping *steps;       /* borrowed while the tc_exec is made: how far to optimise; NULL: all the way */
     const tc_exec_code *code; /* NULL: interpret everything */
 } tc_exec_options;
 

@@ -46,7 +46,7 @@ static tc_plan *plan_of(fixture *f, bool fuse) {
     tc_plan *plan;
     assert_null(f->e.status);
     assert_null(tc_decompose(f->p));
-    tc_status s = tc_plan_create(f->p, f->p->graph, fuse, false, &plan);
+    tc_status s = tc_plan_create(f->p, f->p->graph, fuse, false, NULL, &plan);
     if (s) fail_msg("%s", tc_status_message(s));
     return plan;
 }

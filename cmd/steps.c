@@ -1,0 +1,25 @@
+/* TC_STEPS=N: plan programs with their first N optional steps only. TC_STEPS_LOG=FILE: write the steps that were taken there, a line each. Both
+ * are how tc-compile --bisect drives the command that it is given. */
+#include "base/file.h"
+#include "base/text.h"
+#include "cmd/internal.h"
+
+tc_stepping *tc_cmd_steps(tc_cmd *c) {
+    const char *n = getenv("TC_STEPS"), *log = getenv("TC_STEPS_LOG");
+    int64_t limit = -1;
+    if (!n && !log) return NULL;
+    if (n && (!tc_parse_i64(n, &limit) || limit < 0)) tc_cmd_note(c, "TC_STEPS=%s: expected a number of steps; all are taken", n), limit = -1;
+    tc_buf_free(&c->steps.log);
+    c->steps = (tc_stepping){.limit = limit};
+    return &c->steps;
+}
+
+void tc_cmd_steps_end(tc_cmd *c) {
+    const char *log = getenv("TC_STEPS_LOG");
+    if (log && *log && c->steps.log.len) {
+        tc_status s = tc_file_write(log, c->steps.log.data, c->steps.log.len);
+        if (s) tc_cmd_note(c, "%s", tc_status_message(s));
+        tc_status_free(s);
+    }
+    tc_buf_free(&c->steps.log);
+}
