@@ -5,6 +5,7 @@
 #include "op/decompose.h"
 #include "op/functionalise.h"
 #include "pass/dce.h"
+#include "draft.h"
 #include "report.h"
 #include "runtime/runtime.h"
 #include "version.h"
@@ -138,16 +139,20 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     tc_cmd_source q = {0};
     tc_capture_result r = {0};
     tc_evaluator *v = NULL;
+    draft d;
     tc_status st = tc_cmd_source_open(c, operand, &q);
     if (!st) st = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c)}, &v);
     if (!st) {
         q.r.run = tc_evaluator_eval(v);
         q.r.warn = warn, q.r.warn_self = c;
         q.r.keep_going = tc_cmd_has(c, TC_OPT_keep_going);
-        st = q.r.class_name ? tc_capture_source(&q.r, &r) : list_classes(c, &q);
+        if (tc_cmd_has(c, TC_OPT_draft)) st = draft_start(c, &q, &d);
+        if (!st) st = q.r.class_name ? tc_capture_source(&q.r, &r) : list_classes(c, &q);
     }
     if (r.printed && !c->quiet) fputs(r.printed, stderr);
     list_failures(c, &r);
+    if (!st && tc_cmd_has(c, TC_OPT_draft)) st = draft_report(c, operand, &r);
+    free(r.draft);
     tc_program *p[2];
     int n = 0;
     if (r.model) p[n++] = r.model;
@@ -172,7 +177,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
 
 /* ---- a program ---- */
 static tc_status from_archive(tc_cmd *c, const char *path) {
-    static const tc_opt_id only[] = {TC_OPT_arg, TC_OPT_args, TC_OPT_source, TC_OPT_keep_going, TC_OPT_input};
+    static const tc_opt_id only[] = {TC_OPT_arg, TC_OPT_args, TC_OPT_source, TC_OPT_keep_going, TC_OPT_draft, TC_OPT_input};
     tc_archive *a;
     TC_TRY(tc_cmd_archive(c, path, &a));
     tc_program *p[16];
@@ -181,7 +186,7 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     bool onnx = !tc_archive_zip(a); /* its inputs may be given by value */
     for (size_t i = 0; i < sizeof only / sizeof *only - onnx; i++)
         if (!st && tc_cmd_has(c, only[i]))
-            st = tc_usage(c, "%s is a program, not a source: --input, --arg, --args, --source and --keep-going are for FILE.py:CLASS", path);
+            st = tc_usage(c, "%s is a program, not a source: --input, --arg, --args, --source, --keep-going and --draft are for FILE.py:CLASS", path);
     const char *wanted = tc_cmd_get(c, TC_OPT_model), *mode = tc_cmd_get(c, TC_OPT_mode);
     if (mode && !wanted && tc_archive_count(a) > 1) wanted = !strcmp(mode, "train") ? "train" : "model";
     for (size_t i = 0; !st && i < tc_archive_count(a) && n < 16; i++) {
@@ -208,10 +213,10 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,   TC_OPT_dim,    TC_OPT_arg,        TC_OPT_args,          TC_OPT_source,
-                                    TC_OPT_weights, TC_OPT_rename, TC_OPT_select,     TC_OPT_store_weights, TC_OPT_mode,
-                                    TC_OPT_model,   TC_OPT_seed,   TC_OPT_keep_going, TC_OPT_decompose,     TC_OPT_print,
-                                    TC_OPT_summary, TC_OPT_to,     TC_OPT_out,        TC_OPT_opset,         TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,      TC_OPT_dim,    TC_OPT_arg,           TC_OPT_args,  TC_OPT_source,  TC_OPT_weights,
+                                    TC_OPT_rename,     TC_OPT_select, TC_OPT_store_weights, TC_OPT_mode,  TC_OPT_model,   TC_OPT_seed,
+                                    TC_OPT_keep_going, TC_OPT_draft,  TC_OPT_decompose,     TC_OPT_print, TC_OPT_summary, TC_OPT_to,
+                                    TC_OPT_out,        TC_OPT_opset,  TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

@@ -1,6 +1,7 @@
 /* Building a program while the language runs: inputs with symbols, state by name, outputs with their tree, guards checked. */
 #include "capture/capture.h"
 
+#include "capture/draft.h"
 #include "capture/keep.h"
 #include "capture/torch.h"
 #include "op/functionalise.h"
@@ -496,7 +497,9 @@ static void check_forced(tc_capture *k) {
             tc_buf_free(&t);
             if (names) at = p->guards.data[g].source;
         }
-        if (!k->declared.data[i] || k->lenient) {
+        if (c->draft)
+            tc_draft_note(c, at, tc_arena_printf(&c->arena, "the size %s (%s) is fixed to %s", k->dims.data[i], tc_sym_var_name(symb), text));
+        if (!k->declared.data[i] || k->lenient || c->draft) {
             if (c->warn)
                 tc_warn(c, tc_arena_printf(&c->arena, "%s is fixed to %s by %s:%d", k->dims.data[i], text, at.file ? at.file : "the model", at.line));
             continue;

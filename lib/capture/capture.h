@@ -8,6 +8,7 @@
 #ifndef TC_CAPTURE_CAPTURE_H
 #define TC_CAPTURE_CAPTURE_H
 
+#include "capture/draft.h"
 #include "capture/lang.h"
 #include "op/op.h"
 
@@ -46,9 +47,11 @@ typedef struct {
     int ninputs;
     const tc_capture_dim *dims;
     int ndims;
-    bool eval, train; /* which modes; neither: both */
-    bool keep_going;  /* when the capture fails: everything in the source that cannot be captured */
-    bool wide;        /* the module is turned to float64 when it is made (module.double()) */
+    bool eval, train;   /* which modes; neither: both */
+    tc_observe observe; /* not NULL: a draft, decided by the examples that every input has */
+    void *observe_self;
+    bool keep_going; /* when the capture fails: everything in the source that cannot be captured */
+    bool wide;       /* the module is turned to float64 when it is made (module.double()) */
     uint64_t seed;
     tc_eval run; /* executes constructors and initialisers */
     tc_lang_options limits;
@@ -59,6 +62,8 @@ typedef struct {
 typedef struct {
     tc_program *model, *train; /* owned by the caller; train NULL when it is the same as model or was not asked for */
     char *printed;             /* what print() wrote, malloc'ed; NULL when nothing */
+    char *draft;               /* observe: the report, malloc'ed */
+    size_t decided;            /* ... and how many places it names */
     tc_status *failures;       /* keep_going: what failed, by place; the list is malloc'ed, it and the statuses are the caller's */
     size_t nfailures;
 } tc_capture_result;

@@ -74,14 +74,17 @@ static bool slice_text(C *c, tc_buf *b, const ast *n) {
     return tc_unparse(c, b, n->c);
 }
 
+/* Signs bind tighter than comparisons. */
+static bool compared(C *c, tc_buf *b, const ast *n) { return n->kind == N_UNARY && n->op != 'n' ? tc_unparse(c, b, n) : operand(c, b, n); }
+
 static bool compare(C *c, tc_buf *b, const ast *n, bool inverted) {
-    if (!operand(c, b, n->a)) return false;
+    if (!compared(c, b, n->a)) return false;
     for (int i = 0; i < n->n; i++) {
         char op = n->ops[i];
         for (size_t k = 0; inverted && k < sizeof comparisons / sizeof *comparisons; k++)
             if (comparisons[k].op == n->ops[i]) op = comparisons[k].not ;
         tc_buf_printf(b, " %s ", comparison(op));
-        if (!operand(c, b, n->list[i])) return false;
+        if (!compared(c, b, n->list[i])) return false;
     }
     return true;
 }
@@ -182,28 +185,24 @@ static const ast *asked(const frame *f) {
     return n;
 }
 
-const char *tc_cure_branch(C *c, tc_sym cond) {
+const char *tc_cure_branch(C *c, tc_sym cond, int outcome) {
     const frame *f = tc_user_frame(c);
     const ast *n = asked(f);
-    tc_buf b = {0}, e = {0}, inverse = {0};
-    int line = n ? f->statement->line : 0;
+    tc_buf b = {0}, e = {0}, yes = {0}, no = {0};
     if (cond) origin(c, &b, cond);
-    bool ok = n && tc_unparse(c, &e, n);
-    if (ok && !cond) {
-        tc_buf_printf(&b, "to promise it, paste before line %d  torch._check((%s).item())  or  torch._check(not (%s).item())\n", line, tc_buf_str(&e),
-                      tc_buf_str(&e));
-    } else if (ok) {
-        bool one = n->kind == N_COMPARE && n->n == 1;
-        if (one) compare(c, &inverse, n, true);
-        if (!one && tc_sym_opcode(cond) == TC_S_NE) { /* the truth of a number */
-            tc_buf_printf(&inverse, "%s == 0", tc_buf_str(&e));
-            tc_buf_puts(&e, " != 0");
-        } else if (!one) tc_buf_printf(&inverse, "torch.sym_not(%s)", tc_buf_str(&e));
-        tc_buf_printf(&b, "to promise it, paste before line %d  torch._check(%s)  or  torch._check(%s)\n", line, tc_buf_str(&e),
-                      tc_buf_str(&inverse));
+    if (n && tc_unparse(c, &e, n)) {
+        const char *text = tc_buf_str(&e);
+        if (!cond) tc_buf_printf(&yes, "(%s).item()", text), tc_buf_printf(&no, "not (%s).item()", text);
+        else if (n->kind == N_COMPARE && n->n == 1) tc_buf_puts(&yes, text), compare(c, &no, n, true);
+        else if (tc_sym_opcode(cond) == TC_S_NE) tc_buf_printf(&yes, "%s != 0", text), tc_buf_printf(&no, "%s == 0", text); /* of a number */
+        else tc_buf_puts(&yes, text), tc_buf_printf(&no, "torch.sym_not(%s)", text);
+        tc_buf_printf(&b, "to promise it, paste before line %d  torch._check(%s)", f->statement->line, tc_buf_str(outcome ? &yes : &no));
+        if (outcome < 0) tc_buf_printf(&b, "  or  torch._check(%s)", tc_buf_str(&no));
+        tc_buf_putc(&b, '\n');
     }
     tc_buf_free(&e);
-    tc_buf_free(&inverse);
+    tc_buf_free(&yes);
+    tc_buf_free(&no);
     return kept(c, &b, true);
 }
 
@@ -221,17 +220,18 @@ static const ast *argument(C *c, const ast *n) {
     return only;
 }
 
-const char *tc_cure_number(C *c, tc_sym s, const char *part) {
+const char *tc_cure_number(C *c, tc_sym s, const char *part, const int64_t *known) {
     const frame *f = tc_user_frame(c);
     const ast *n = asked(f);
     tc_buf b = {0}, e = {0};
-    int value = n && n->kind == N_INDEX ? 0 : 1;
+    int64_t value = n && n->kind == N_INDEX ? 0 : 1;
     if (f && unpacking(f)) value = f->at->n;
+    if (known) value = *known;
     origin(c, &b, s);
     if (n && !*part) n = argument(c, n);
     if (n && operand(c, &e, n))
-        tc_buf_printf(&b, "to promise it, paste before line %d, with the value that it always has,  torch._check(%s%s == %d)\n", f->statement->line,
-                      tc_buf_str(&e), part, value);
+        tc_buf_printf(&b, "to promise it, paste before line %d%s  torch._check(%s%s == %lld)\n", f->statement->line,
+                      known ? "" : ", with the value that it always has,", tc_buf_str(&e), part, (long long)value);
     tc_buf_free(&e);
     return kept(c, &b, true);
 }

@@ -313,7 +313,11 @@ static tc_status with_context(const tc_capture_request *r, void (*fn)(C *, void 
     tc_generator_seed(&gen, r->seed);
     TC_TRY(tc_lang_create_with(&r->limits, r->run, &gen, &c));
     c->warn = r->warn, c->warn_self = r->warn_self;
+    tc_draft draft = {.observe = r->observe, .self = r->observe_self};
+    if (r->observe && fn == run) c->draft = &draft;
     tc_status st = tc_lang_run(c, fn, j);
+    if (draft.report.len && j->out) j->out->draft = tc_xstrdup(tc_buf_str(&draft.report)), j->out->decided = draft.places;
+    tc_buf_free(&draft.report);
     if (j->out && c->printed.len) j->out->printed = tc_xstrdup(tc_buf_str(&c->printed));
     tc_lang_destroy(c);
     return st;

@@ -1,6 +1,7 @@
 /* Symbolic numbers in the model language: sizes of dynamic dimensions, numbers that come from data, and what is computed from them.
  * A branch on one asks what is known; what is not decided by ranges is decided by the example value and recorded as a guard. */
 #include "capture/cure.h"
+#include "capture/draft.h"
 #include "capture/torch.h"
 
 #include <math.h>
@@ -154,7 +155,7 @@ bool tc_sym_from_data(C *c, V v) {
 
 _Noreturn static void data_dependent(C *c, tc_sym s, const char *what, const char *part) {
     bool branch = tc_sym_type(s) == TC_SYM_BOOL;
-    tc_raise_data(c, branch ? tc_cure_branch(c, s) : tc_cure_number(c, s, part),
+    tc_raise_data(c, branch ? tc_cure_branch(c, s, -1) : tc_cure_number(c, s, part, NULL),
                   "%s depends on data: the number %s comes from a tensor (.item() or a shape that data decide); use torch.cond, torch.where or "
                   "torch.while_loop",
                   what, text_of(c, s));
@@ -170,8 +171,11 @@ bool tc_sym_truth(C *c, V v) {
     }
     int k = tc_sym_known(s, a);
     if (k >= 0) return k;
-    if (unbacked(c, a)) data_dependent(c, a, "a branch", "");
     tc_symvalue val = {0};
+    if (unbacked(c, a)) {
+        if (c->draft && tc_draft_decide(c, a, "a branch", "", &val)) return val.i != 0;
+        data_dependent(c, a, "a branch", "");
+    }
     if (!tc_torch_eval_hint(c, a, &val)) data_dependent(c, a, "a branch", "");
     bool yes = val.i != 0;
     tc_sym cond = yes ? a : tc_sym_op(s, TC_S_NOT, a, NULL, NULL);
@@ -196,6 +200,8 @@ V tc_sym_force_as(C *c, V v, const char *part) {
         if (lo == hi && unbacked(c, a)) return tc_int(c, lo); /* promised (torch._check) */
     }
     tc_symvalue val = {0};
+    if (c->draft && unbacked(c, a) && tc_draft_decide(c, a, "a number", part, &val))
+        return tc_sym_type(a) == TC_SYM_INT ? tc_int(c, val.i) : tc_sym_type(a) == TC_SYM_FLOAT ? tc_float(c, val.f) : tc_bool(c, val.i != 0);
     if (unbacked(c, a)) data_dependent(c, a, "a loop count, list index or Python number (range, index)", part);
     if (!tc_torch_eval_hint(c, a, &val)) data_dependent(c, a, "a Python number", part);
     if (tc_sym_type(a) == TC_SYM_BOOL) return tc_bool(c, tc_sym_truth(c, v));

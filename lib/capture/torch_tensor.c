@@ -1,5 +1,6 @@
 /* Tensors as Python objects: operators written as symbols, attributes, the methods that are not operators, truth, length, text. */
 #include "capture/cure.h"
+#include "capture/draft.h"
 #include "capture/torch_data.h"
 
 #include <stdio.h>
@@ -187,8 +188,12 @@ bool tc_tensor_truth(C *c, V v, const char *what) {
         return tc_truth(c, item(c, v));
     }
     V read = item_of(c, v);
-    if (read) return tc_sym_truth(c, read);
-    tc_raise_data(c, tc_cure_branch(c, NULL),
+    if (c->draft && !read) read = item(c, v);
+    if (c->draft) c->draft->of_tensor = true;
+    bool truth = read && tc_truth(c, read);
+    if (c->draft) c->draft->of_tensor = false;
+    if (read) return truth;
+    tc_raise_data(c, tc_cure_branch(c, NULL, -1),
                   "%s depends on the values of a tensor (data-dependent control flow): use torch.cond, torch.where or torch.while_loop", what);
 }
 

@@ -327,6 +327,48 @@ PY
     fails 3 "Expected cond to be True" tc-run d8.pt2 --input x=2x2xf32=-1 --input n=i64=1
 }
 
+@test "--draft decides by the example inputs, reports each place once, and asserts what it took" {
+    cat >d.py <<'PY'
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        self.register_buffer("seen", torch.zeros(()))
+
+    def forward(self, x, n):
+        self.seen += 1
+        x = self.fc(x)
+        if x.sum() > -1000:
+            x = x * 2
+        for i in range(n.item()):
+            x = x + i
+        y = x[x > -100]
+        if y.shape[0] > 3:
+            y = y[:3]
+        return x, y
+PY
+    fails 3 "[TC0121]" tc-export d.py:Net --input x=2x3xf32=1 --input n=i64=2 -o d.pt2
+    fails 2 "x has sizes only" tc-export d.py:Net --input x=2x3xf32 --input n=i64=2 -o d.pt2 --draft
+    tc-export d.py:Net --input x=2x3xf32=1 --input n=i64=2 -o d.pt2 --draft=report 2>/dev/null
+    [ "$(grep -o '^d.py:[0-9]*' report | tr '\n' ' ')" = "d.py:14 d.py:16 d.py:19 d.py:13 " ] || { cat report; return 1; }
+    grep -q '^draft of d.py:Net: 4 places decided' report
+    grep -q 'before line 14  torch._check((x.sum() > -1000).item())$' report
+    grep -q 'before line 16  torch._check(n.item() == 2)$' report
+    grep -q 'before line 19  torch._check(y.shape\[0\] > 3)$' report
+    for x in 2 5; do tc-run d.pt2 --input x=${x}x3xf32=1 --input n=i64=2 --output 1=@y.npy; done
+    fails 3 "3 is outside of 2..2" tc-run d.pt2 --input x=2x3xf32=1 --input n=i64=3 --output 1=@y.npy
+    fails 3 "expected at least 4" tc-run d.pt2 --input x=1x3xf32=1 --input n=i64=2 --output 1=@y.npy
+    fails 3 "took a branch at d.py:14" tc-run d.pt2 --input x=2x3xf32=-1e6,1e6,-1e6,1e7,1e6,1e6 --input n=i64=2 --output 1=@y.npy ||
+        fails 3 "took a branch at d.py:14" tc-run d.pt2 --input x=2x3xf32=1e6,-1e6,1e6,-1e7,-1e6,-1e6 --input n=i64=2 --output 1=@y.npy
+    # the lines of the report make the source one that needs no draft
+    sed 's/^        if x.sum/        torch._check((x.sum() > -1000).item())\n&/; s/^        for i/        torch._check(n.item() == 2)\n&/; s/^        if y/        torch._check(y.shape[0] > 3)\n&/' d.py >p.py
+    tc-export p.py:Net --input x=Bx3xf32 --input n=i64=2 -o p.pt2
+}
+
 @test "the seed decides the weights" {
     tc-export m.py:Net --mode eval --input x=2x4xf32 -o a.pt2
     tc-export m.py:Net --mode eval --input x=2x4xf32 --seed 0 -o b.pt2
