@@ -294,6 +294,31 @@ def topk(w, outs, x, k, dim=-1, largest=True, sorted=True):
     return w.e("TopK", [x, w.number(k)], {"axis": dim, "largest": int(largest), "sorted": 1}, 2)
 
 
+def kthvalue(w, outs, x, k, dim=-1, keepdim=False):
+    if not x.rank():
+        return w.e("Identity", [x]), w.const(0, INT64)
+    got = w.e("TopK", [x, w.number(k)], {"axis": dim, "largest": 0, "sorted": 1}, 2)
+    last = [w.e("Slice", [g, w.ints([-1]), w.ints([2**63 - 1]), w.ints([dim])]) for g in got]
+    return last if keepdim else [w.e("Squeeze", [g, w.ints([dim])]) for g in last]
+
+
+def median(w, outs, x, dim, keepdim=False):
+    n = x.sizes[dim] if x.rank() else 1
+    if isinstance(n, Sym):
+        _onnx.unsupported("a median over a size that is not constant")
+    return kthvalue(w, outs, x, (n + 1) // 2, dim, keepdim)
+
+
+def unique(w, outs, x, sorted=True, inverse=False, counts=False):
+    got = w.e("Unique", [x], {"sorted": 1}, 4)
+    return got[0], w.e("Reshape", [got[2], w.e("Shape", [x])]), got[3]
+
+
+def unique_dim(w, outs, x, dim, sorted=True, inverse=False, counts=False):
+    got = w.e("Unique", [x], {"sorted": 1, "axis": dim}, 4)
+    return got[0], got[2], got[3]
+
+
 def sort(w, outs, x, dim=-1, descending=False):
     return w.e("TopK", [x, w.number(x.sizes[dim])], {"axis": dim, "largest": int(descending), "sorted": 1}, 2)
 
@@ -366,7 +391,7 @@ for _k, _v in {
     "any.dim": any_all("ReduceMax"), "all.dim": any_all("ReduceMin"), "any.default": any_all("ReduceMax"), "all.default": any_all("ReduceMin"),
     "var.correction": variance, "var_mean.correction": lambda w, outs, x, dim=None, correction=1, keepdim=False: moments(w, outs[0].code, x, dim, correction, keepdim),
     "std.correction": lambda w, outs, x, *rest: w.e("Sqrt", [variance(w, outs, x, *rest)]), "argmax.default": arg("ArgMax"), "argmin.default": arg("ArgMin"),
-    "max.dim": extreme_dim("ReduceMax"), "min.dim": extreme_dim("ReduceMin"), "topk.default": topk, "sort.default": sort, "sort.stable": sort_stable, "cumsum.default": cumsum,
+    "max.dim": extreme_dim("ReduceMax"), "min.dim": extreme_dim("ReduceMin"), "topk.default": topk, "kthvalue.default": kthvalue, "median.dim": median, "_unique2.default": unique, "unique_dim.default": unique_dim, "sort.default": sort, "sort.stable": sort_stable, "cumsum.default": cumsum,
     "softmax.int": softmax("Softmax"), "_softmax.default": softmax("Softmax"), "log_softmax.int": softmax("LogSoftmax"),
     "_log_softmax.default": softmax("LogSoftmax"), "linalg_vector_norm.default": vector_norm,
 }.items():

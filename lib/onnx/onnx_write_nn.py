@@ -108,14 +108,32 @@ def avg_pool(k):
     return rule
 
 
+def averaged(w, x, k, size, have):
+    """Windows of uneven lengths: a product with the matrix of their weights, one dimension after the other."""
+    y, rank = x, x.rank()
+    for i in range(k):
+        flat = []
+        for row in range(have[i]):
+            for o in range(size[i]):
+                begin, end = o * have[i] // size[i], -(-(o + 1) * have[i] // size[i])
+                flat.append(1.0 / (end - begin) if begin <= row < end else 0.0)
+        d = rank - k + i
+        perm = [a for a in range(rank) if a != d] + [d]
+        back = [perm.index(a) for a in range(rank)]
+        y = w.e("Transpose", [y], {"perm": perm})
+        y = w.e("Transpose", [w.e("MatMul", [y, w.const(flat, x.code, [have[i], size[i]])])], {"perm": back})
+    return y
+
+
 def adaptive_avg(k):
     def rule(w, outs, x, size):
         size, have = each(size, k), x.sizes[-k:]
         if all([not isinstance(s, Sym) and s == 1 for s in size]):
             return w.e("ReduceMean", [x, w.ints(list(range(-k, 0)))], {"keepdims": 1})
-        for s, h in zip(size, have):
-            if isinstance(h, Sym) or h % s:
-                _onnx.unsupported("adaptive_avg_pool to sizes that do not divide the input's")
+        if any([isinstance(v, Sym) for v in size + have]):
+            _onnx.unsupported("adaptive_avg_pool between sizes that are not constant")
+        if any([h % s for s, h in zip(size, have)]):
+            return averaged(w, x, k, size, have)
         kernel = [h // s for s, h in zip(size, have)]
         return batched(w, x, k + 2, lambda v: w.e("AveragePool", [v], {"kernel_shape": kernel, "strides": kernel}))
 
@@ -161,6 +179,22 @@ def batch_norm(w, outs, x, weight, bias, mean, var, training, momentum, eps, *re
 
 def native_batch_norm(w, outs, x, weight, bias, mean, var, momentum, eps):
     return [batch_norm(w, outs, x, weight, bias, mean, var, False, momentum, eps), None, None]
+
+
+def batch_statistics(w, outs, x, weight, bias, training, momentum, eps):
+    """By the mean and variance of the batch: the normed values, the mean, 1 / sqrt(variance + eps)."""
+    if not training:
+        _onnx.unsupported("a batch norm without statistics outside training")
+    axes, column = w.ints([0] + list(range(2, x.rank()))), [-1] + [1] * (x.rank() - 2)
+    mean = w.e("ReduceMean", [x, axes], {"keepdims": 1})
+    off = w.e("Sub", [x, mean])
+    scale = w.e("Reciprocal", [w.e("Sqrt", [w.e("Add", [w.e("ReduceMean", [w.e("Mul", [off, off]), axes], {"keepdims": 1}), w.const(float(eps), x.code)])])])
+    y = w.e("Mul", [off, scale])
+    if weight is not None:
+        y = w.e("Mul", [y, w.e("Reshape", [weight, w.ints(column)])])
+    if bias is not None:
+        y = w.e("Add", [y, w.e("Reshape", [bias, w.ints(column)])])
+    return y, w.e("Reshape", [mean, w.ints([-1])]), w.e("Reshape", [scale, w.ints([-1])])
 
 
 def layer_norm(w, outs, x, shape, weight=None, bias=None, eps=1e-5, *rest):
@@ -356,7 +390,8 @@ def while_loop(w, outs, test, graph, carried, more=None):
 
 
 def cond(w, outs, pred, yes, no, operands=None):
-    got = w.e("If", [w.cast(pred, BOOL)], {"then_branch": inner(w, yes, operands or []), "else_branch": inner(w, no, operands or [])}, len(outs))
+    test = w.condition(pred) if isinstance(pred, Sym) else w.cast(pred, BOOL) if isinstance(pred, Val) else w.const(pred, BOOL)
+    got = w.e("If", [test], {"then_branch": inner(w, yes, operands or []), "else_branch": inner(w, no, operands or [])}, len(outs))
     return got
 
 
@@ -367,11 +402,11 @@ TABLE = {
     "aten.conv_transpose1d.default": conv_transpose, "aten.conv_transpose2d.input": conv_transpose, "aten.conv_transpose3d.input": conv_transpose,
     "aten.max_pool1d.default": max_pool(1), "aten.max_pool2d.default": max_pool(2), "aten.max_pool3d.default": max_pool(3),
     "aten.max_pool2d_with_indices.default": max_pool(2, True), "aten.avg_pool1d.default": avg_pool(1), "aten.avg_pool2d.default": avg_pool(2),
-    "aten.avg_pool3d.default": avg_pool(3), "aten.adaptive_avg_pool1d.default": adaptive_avg(1), "aten.adaptive_avg_pool2d.default": adaptive_avg(2),
+    "aten.avg_pool3d.default": avg_pool(3), "aten.adaptive_avg_pool1d.default": adaptive_avg(1), "aten.adaptive_avg_pool2d.default": adaptive_avg(2), "aten._adaptive_avg_pool2d.default": adaptive_avg(2), "aten._adaptive_avg_pool3d.default": adaptive_avg(3),
     "aten.adaptive_avg_pool3d.default": adaptive_avg(3), "aten.upsample_nearest1d.vec": upsample("nearest", 1), "aten.upsample_nearest2d.vec": upsample("nearest", 2),
     "aten.upsample_linear1d.vec": upsample("linear", 1), "aten.upsample_bilinear2d.vec": upsample("linear", 2),
     "aten.upsample_trilinear3d.vec": upsample("linear", 3), "aten.upsample_bicubic2d.vec": upsample("cubic", 2), "aten.pixel_shuffle.default": pixel_shuffle,
-    "aten.grid_sampler.default": grid_sampler, "aten.batch_norm.default": batch_norm, "aten._native_batch_norm_legit_no_training.default": native_batch_norm,
+    "aten.grid_sampler.default": grid_sampler, "aten.batch_norm.default": batch_norm, "aten._native_batch_norm_legit_no_training.default": native_batch_norm, "aten._native_batch_norm_legit.no_stats": batch_statistics,
     "aten.layer_norm.default": layer_norm, "aten.native_layer_norm.default": native_layer_norm, "aten.rms_norm.default": rms_norm,
     "aten.group_norm.default": group_norm, "aten.instance_norm.default": instance_norm, "aten.scaled_dot_product_attention.default": sdpa,
     "aten.lstm.input": recurrent("LSTM", [0, 3, 1, 2]), "aten.gru.input": recurrent("GRU", [1, 0, 2]), "aten.rnn_tanh.input": recurrent("RNN", [0]),

@@ -241,9 +241,14 @@ def index_put(w, outs, x, indices, values, accumulate=False):
     dims = [i for i, t in enumerate(indices) if t is not None]
     whole = w.e("Concat", [w.e("Shape", [at], {"start": 0, "end": rank}), w.e("Shape", [y], {"start": k})], {"axis": 0})
     v = w.cast(values, x.code)
-    if adjacent and first and values.rank():
-        _onnx.unsupported("index_put behind the first dimension")
-    y = w.e("ScatterND", [y, at, w.e("Expand", [v, whole])], {"reduction": "add"} if accumulate else {})
+    if adjacent and first and values.rank():  # values have the indexed part in its place: it goes to the front
+        s = [w.e("Shape", [y], {"start": k, "end": k + first}), w.e("Shape", [at], {"start": 0, "end": rank}), w.e("Shape", [y], {"start": k + first})]
+        total = rank + x.rank() - k
+        perm = list(range(first, first + rank)) + list(range(first)) + list(range(first + rank, total))
+        v = w.e("Transpose", [w.e("Expand", [v, w.e("Concat", s, {"axis": 0})])], {"perm": perm})
+    else:
+        v = w.e("Expand", [v, whole])
+    y = w.e("ScatterND", [y, at, v], {"reduction": "add"} if accumulate else {})
     if first or dims != list(range(len(dims))):
         if len(dims) == 1 and indices[dims[0]].code == BOOL:
             m = indices[dims[0]].rank()
@@ -300,8 +305,6 @@ def select_scatter(w, outs, x, src, dim, index):
 
 
 def slice_scatter(w, outs, x, src, dim=0, start=None, end=None, step=1):
-    if step != 1:
-        _onnx.unsupported("slice_scatter with a step")
     start = 0 if start is None else start
     length = w.number(x.sizes[dim])
 
@@ -311,9 +314,14 @@ def slice_scatter(w, outs, x, src, dim=0, start=None, end=None, step=1):
         p = w.number(v)
         if not isinstance(v, Sym) and v < 0:
             p = w.e("Add", [p, length])
-        return w.e("Min", [p, length])
+        return w.e("Max", [w.e("Min", [p, length]), w.ints([0])])
 
     a = place(start, w.ints([0]))
+    if step != 1:
+        d, one = dim % x.rank(), lambda v: w.e("Squeeze", [v, w.ints([0])])
+        at = w.e("Range", [one(a), one(place(end, length)), one(w.number(step))])
+        at = w.e("Reshape", [at, w.ints([1] * d + [-1] + [1] * (x.rank() - d - 1))])
+        return w.e("ScatterElements", [x, w.e("Expand", [at, w.e("Shape", [src])]), src], {"axis": d})
     return put_between(w, x, src, dim, a, w.e("Add", [a, w.e("Shape", [src], {"start": dim % x.rank(), "end": dim % x.rank() + 1})]))
 
 

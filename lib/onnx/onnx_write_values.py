@@ -87,6 +87,8 @@ class Writer:
         ins = ["" if i is None else self.name(i) for i in inputs]
         while ins and ins[-1] == "":
             ins.pop()
+        if not all([isinstance(i, str) for i in ins]):
+            _onnx.unsupported(f"a number that depends on sizes as an operand of {op}")
         self.nodes.append((op, domain, ins, outs, attrs or {}))
         return outs[0] if n == 1 else outs
 
@@ -162,6 +164,21 @@ class Writer:
             rest = [self.e("Cast", [r], {"to": DOUBLE}) for r in rest]
             return self.e(floats[op], rest) if floats[op] else rest[0]
         _onnx.unsupported(f"the size operation '{op}'")
+
+    def condition(self, s):
+        """A truth value about sizes, 0-d."""
+        op, rest = s.expr[0], s.expr[1:]
+        if op in ("and", "or", "not"):
+            parts = [self.condition(Sym(a)) if isinstance(a, tuple) else self.const(a, BOOL) for a in rest]
+            out = self.e("Not", parts) if op == "not" else parts[0]
+            for p in parts[1:]:
+                out = self.e(op.title(), [out, p])
+            return out
+        names = {"eq": "Equal", "ne": "Equal", "lt": "Less", "le": "LessOrEqual"}
+        if op not in names:
+            _onnx.unsupported(f"the condition '{op}' on sizes")
+        out = self.e("Squeeze", [self.e(names[op], [self.number(Sym(a) if isinstance(a, tuple) else a) for a in rest]), self.ints([0])])
+        return self.e("Not", [out]) if op == "ne" else out
 
     def sizes(self, items):
         """Sizes as an int64 vector."""

@@ -11,7 +11,9 @@
 typedef struct {
     tc_program *p;
     int opset;
-    tc_map known; /* operators that have a rule */
+    tc_map known;  /* operators that have a rule */
+    tc_map graphs; /* name -> the first graph of that name; address of another one -> its number */
+    size_t twice;
     const char *where;
     V result;     /* (nodes, initialisers, outputs) */
     tc_buf graph; /* GraphProto without the weights */
@@ -23,11 +25,15 @@ static job *job_of(C *c) { return (job *)c->warn_self; }
 
 /* ---- the program as objects ---- */
 static V expression(C *c, tc_sym s) {
-    static const char *const names[] = {
-        [TC_S_ADD] = "add",     [TC_S_MUL] = "mul",         [TC_S_FLOORDIV] = "floordiv", [TC_S_MOD] = "mod",     [TC_S_MIN] = "min",
-        [TC_S_MAX] = "max",     [TC_S_ABS] = "abs",         [TC_S_TRUNC] = "trunc",       [TC_S_FLOOR] = "floor", [TC_S_CEIL] = "ceil",
-        [TC_S_ROUND] = "round", [TC_S_TOFLOAT] = "tofloat", [TC_S_FADD] = "fadd",         [TC_S_FSUB] = "fsub",   [TC_S_FMUL] = "fmul",
-        [TC_S_FDIV] = "fdiv",   [TC_S_FNEG] = "fneg",       [TC_S_FMIN] = "fmin",         [TC_S_FMAX] = "fmax",   [TC_S_SQRT] = "sqrt"};
+    static const char *const names[] = {[TC_S_ADD] = "add",   [TC_S_MUL] = "mul",     [TC_S_FLOORDIV] = "floordiv",
+                                        [TC_S_MOD] = "mod",   [TC_S_MIN] = "min",     [TC_S_MAX] = "max",
+                                        [TC_S_ABS] = "abs",   [TC_S_TRUNC] = "trunc", [TC_S_FLOOR] = "floor",
+                                        [TC_S_CEIL] = "ceil", [TC_S_ROUND] = "round", [TC_S_TOFLOAT] = "tofloat",
+                                        [TC_S_FADD] = "fadd", [TC_S_FSUB] = "fsub",   [TC_S_FMUL] = "fmul",
+                                        [TC_S_FDIV] = "fdiv", [TC_S_FNEG] = "fneg",   [TC_S_FMIN] = "fmin",
+                                        [TC_S_FMAX] = "fmax", [TC_S_SQRT] = "sqrt",   [TC_S_EQ] = "eq",
+                                        [TC_S_NE] = "ne",     [TC_S_LT] = "lt",       [TC_S_LE] = "le",
+                                        [TC_S_AND] = "and",   [TC_S_OR] = "or",       [TC_S_NOT] = "not"};
     int64_t i;
     double f;
     bool b;
@@ -51,7 +57,18 @@ static V sizes_object(C *c, const tc_meta *m) {
     return l;
 }
 
-static V id_of(C *c, const tc_value *v) { return tc_strf(c, "%s.%u", v->graph ? v->graph->name : "", v->id); }
+/* "main.3"; graphs of one name (bodies in bodies) are told apart by their number. */
+static V id_of(C *c, const tc_value *v) {
+    const tc_graph *g = v->graph;
+    if (!g) return tc_strf(c, ".%u", v->id);
+    job *j = job_of(c);
+    void **of_name = tc_map_put(&j->graphs, g->name, strlen(g->name));
+    if (!*of_name) *of_name = (void *)(uintptr_t)g;
+    if (*of_name == g) return tc_strf(c, "%s.%u", g->name, v->id);
+    void **number = tc_map_put(&j->graphs, (const char *)&g, sizeof g);
+    if (!*number) *number = (void *)(uintptr_t)++j->twice;
+    return tc_strf(c, "%s@%zu.%u", g->name, (size_t)(uintptr_t)*number, v->id);
+}
 
 static V code_object(C *c, tc_dtype d) {
     int code = tc_onnx_type_of(d);
@@ -468,6 +485,7 @@ tc_status tc_onnx_write(tc_out *o, const tc_program *p, int opset, const char *v
     if (!st) st = write_file(o, &j, version);
     tc_buf_free(&j.graph);
     tc_map_free(&j.known);
+    tc_map_free(&j.graphs);
     tc_map_free(&j.used);
     tc_program_release(j.p);
     return st;

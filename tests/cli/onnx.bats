@@ -84,3 +84,59 @@ PY
     tc-run m.onnx --input 0=@$i#in0 --input 1=@$i#in1 --expect 0=@$o#out0 --expect 1=@$o#out1 --expect y.new=@$o#mut.in1
 }
 
+
+@test "bodies in bodies, scattered writes, uneven windows and order statistics go to ONNX and back" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+import torch.nn.functional as F
+
+
+class Nested(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.b = nn.Linear(4, 4)
+
+    def forward(self, x, p):
+        def yes(x):
+            return torch.cond(x.sum() > 0, lambda y: self.a(y), lambda y: self.b(y) * 2, (x,))
+
+        def no(x):
+            return torch.cond(x.max() > 0.3, lambda y: self.b(y).sin(), lambda y: y - 1, (x,))
+
+        return torch.cond(p, yes, no, (x,))
+
+
+class Writes(nn.Module):
+    def forward(self, x, i, m):
+        y = x.clone()
+        y[:, i] = m
+        y[..., 1::2] *= 3
+        k = x.kthvalue(2, 1)
+        u, back, n = torch.unique((x * 2).round(), return_inverse=True, return_counts=True)
+        return y, F.adaptive_avg_pool2d(x, (2, 3)), k.values, k.indices, x.median(0).values, u, back, n
+
+
+class Batch(nn.Module):
+    def forward(self, x):
+        return F.batch_norm(x, None, None, training=True), F.instance_norm(x)
+PY
+    same() { # CLASS INPUT...
+        local class=$1 values=() i
+        shift
+        for i in "$@"; do values+=(--input "$i"); done
+        tc-run m.pt2 "${values[@]}" --to safetensors -o a.safetensors
+        tc-run m.onnx "${values[@]}" --to safetensors -o b.safetensors
+        tc-ckpt diff a.safetensors b.safetensors --rtol 1e-5 --atol 1e-6 || { echo "$class $*"; return 1; }
+    }
+    tc-export m.py:Nested --input x=Bx4xf32 --input p=bool -o m.pt2
+    tc-export m.pt2 --to onnx -o m.onnx
+    for p in true false; do same Nested x=3x4xf32=0.5 p=bool=$p; same Nested x=3x4xf32=-0.5 p=bool=$p; same Nested x=7x4xf32=0.25 p=bool=$p; done
+    tc-export m.py:Writes --input x=2x5x7xf32 --input i=3xi64 --input m=3x7xf32 -o m.pt2
+    tc-export m.pt2 --to onnx -o m.onnx
+    same Writes "x=2x5x7xf32=$(seq -s, 70 | sed 's/\([0-9]*[37]\)/-\1/g')" i=3xi64=4,0,2 "m=3x7xf32=$(seq -s, 21)"
+    tc-export m.py:Batch --input x=3x2x5xf32 -o m.pt2
+    tc-export m.pt2 --to onnx -o m.onnx
+    same Batch "x=3x2x5xf32=$(seq -s, 30)"
+}
