@@ -44,22 +44,21 @@ $(BUILD)/gen/op_families.c: $(OP_C) Makefile
 	  echo 'extern const tc_op *const tc_op_families[];'; echo 'const tc_op *const tc_op_families[] = {'; for f in $$fams; do echo "    tc_ops_$$f,"; done; echo '    NULL};'; } > $@.tmp
 	@cmp -s $@.tmp $@ && rm $@.tmp && touch $@ || mv $@.tmp $@
 
-# Sources in the model language that are part of the library: names relative to lib/capture/torch, bytes as they are.
+# Texts that are part of the library (lib/base/embedded.h): $(call packed,COMMAND,I) writes what COMMAND prints as array I, gzipped, and its length.
+packed = n=$$($(1) | wc -c); echo "static const unsigned char packed$(2)[] = {"; $(1) | gzip -9n | od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/'; echo "}; enum { len$(2) = $$n };"
+# Sources in the model language: names relative to lib/capture/torch.
 $(BUILD)/gen/embed.c: $(EMBED) Makefile
 	@mkdir -p $(@D)
-	@{ echo '#include <stddef.h>'; echo 'typedef struct { const char *name; const char *text; size_t len; } tc_embedded;'; echo 'extern const tc_embedded tc_embedded_sources[];'; \
-	   i=0; for f in $(EMBED); do echo "static const char src$$i[] = {"; od -An -v -tu1 $$f | sed 's/  */,/g; s/^,//; s/$$/,/'; echo "0};"; i=$$((i+1)); done; \
-	   echo 'const tc_embedded tc_embedded_sources[] = {'; i=0; for f in $(EMBED); do echo "    {\"$${f#lib/capture/torch/}\", src$$i, sizeof src$$i - 1},"; i=$$((i+1)); done; echo '    {NULL, NULL, 0}};'; } > $@
-
-# What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out), and tc_abi.h.
+	@{ echo '#include "base/embedded.h"'; i=0; for f in $(EMBED); do $(call packed,cat $$f,$$i); i=$$((i+1)); done; \
+	   echo 'const tc_embedded tc_embedded_sources[] = {'; i=0; \
+	   for f in $(EMBED); do echo "    {\"$${f#lib/capture/torch/}\", packed$$i, sizeof packed$$i, len$$i},"; i=$$((i+1)); done; echo '    {0}};'; } > $@.tmp && mv $@.tmp $@
+# What emitted C is pasted from: codegen/prelude.h with the scalar functions, preprocessed (system headers left out); tc_abi.h; filter.h.
 PASTE   := lib/codegen/prelude.h lib/codegen/prelude_rows.h $(sort $(wildcard lib/codegen/ckernels*.h)) lib/codegen/tc_abi.h lib/codegen/filter.h $(sort $(wildcard lib/kernel/scalar*.h)) lib/kernel/tree.h
+PRELUDE  = $(CC) -E -P -nostdinc -isystem $(BUILD)/gen/none -Ilib -DTC_ABI_H -DTC_VB=TC_VB lib/codegen/prelude.h
 $(BUILD)/gen/paste.c: $(PASTE) Makefile
 	@mkdir -p $(BUILD)/gen/none && for h in stdint stddef stdbool math string; do : > $(BUILD)/gen/none/$$h.h; done
-	@{ echo 'extern const char tc_paste_text[], tc_abi_text[], tc_filter_text[];'; \
-	   echo 'const char tc_paste_text[] = {'; $(CC) -E -P -nostdinc -isystem $(BUILD)/gen/none -Ilib -DTC_ABI_H -DTC_VB=TC_VB lib/codegen/prelude.h | od -An -v -tu1 | sed 's/  */,/g; s/^,//; s/$$/,/'; echo '0};'; \
-	   for h in tc_abi filter; do \
-	       echo "const char tc_$${h#tc_}_text[] = {"; od -An -v -tu1 lib/codegen/$$h.h | sed 's/  */,/g; s/^,//; s/$$/,/'; echo '0};'; \
-	   done; } > $@.tmp && mv $@.tmp $@
+	@{ echo '#include "codegen/paste.h"'; $(call packed,$(PRELUDE),0); $(call packed,cat lib/codegen/tc_abi.h,1); $(call packed,cat lib/codegen/filter.h,2); \
+	   i=0; for t in prelude abi filter; do echo "const tc_embedded tc_$${t}_text = {\"$$t\", packed$$i, sizeof packed$$i, len$$i};"; i=$$((i+1)); done; } > $@.tmp && mv $@.tmp $@
 
 $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c | $(HEADERS)
 	@mkdir -p $(@D)

@@ -1,13 +1,9 @@
 /* Modules: native ones, the embedded sources of torch and of the standard library's small parts, and, with --source DIR, siblings. */
 #include "capture/ast.h"
+#include "base/embedded.h"
 #include "base/file.h"
 #include "capture/torch.h"
 
-typedef struct {
-    const char *name;
-    const char *text;
-    size_t len;
-} tc_embedded;
 extern const tc_embedded tc_embedded_sources[];
 
 module *tc_module(C *c, const char *name) {
@@ -129,7 +125,11 @@ static module *load(C *c, const char *name) {
     m = tc_module(c, name);
     if (!strcmp(name, "torch.nn.functional")) tc_torch_functional(c, m);
     V path = tc_strf(c, "<%s>", e->name);
-    file *f = tc_file_add(c, tc_as_str(path)->s, e->text, e->len);
+    tc_buf b = {0};
+    tc_embedded_append(&b, e);
+    char *text = tc_arena_strndup(&c->arena, b.data, b.len);
+    tc_buf_free(&b);
+    file *f = tc_file_add(c, tc_as_str(path)->s, text, e->len);
     f->embedded = true;
     return tc_module_run(c, m, f);
 }

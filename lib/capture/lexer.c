@@ -34,7 +34,7 @@ void tc_lex_init(lexer *l, C *c, file *f) {
     const char *start = l->p;
     for (const char *p = l->p; p < l->end;) {
         if (*p == 0) l->line = line, l->line_start = start, fail(l, p, "source contains a NUL byte");
-        int n = utf8((const unsigned char *)p, (const unsigned char *)l->end);
+        int n = (unsigned char)*p < 0x80 ? 1 : utf8((const unsigned char *)p, (const unsigned char *)l->end);
         if (n == 0) l->line = line, l->line_start = start, fail(l, p, "source is not valid UTF-8");
         if (*p == '\n') line++, start = p + 1;
         p += n;
@@ -86,13 +86,16 @@ static void indentation(lexer *l) {
 }
 
 static tc_keyword keyword(const char *p, size_t n) {
-    static const char *const words[] = {"",
-#define X(k) #k,
-                                        TC_KEYWORDS(X)
+    static const struct {
+        const char *text;
+        size_t n;
+    } words[] = {{"", 0},
+#define X(k) {#k, sizeof #k - 1},
+                 TC_KEYWORDS(X)
 #undef X
     };
     for (size_t i = 1; i < sizeof words / sizeof *words; i++)
-        if (strlen(words[i]) == n && !memcmp(words[i], p, n)) return (tc_keyword)i;
+        if (words[i].n == n && words[i].text[0] == *p && !memcmp(words[i].text, p, n)) return (tc_keyword)i;
     return KW_none_;
 }
 
@@ -177,17 +180,20 @@ static token number(lexer *l, const char *start) {
     return t;
 }
 
+/* Bytes of the operator at p: 1 when none is longer. */
+static size_t operator_len(const char *p, size_t left) {
+    static const char *const longer[] = {"**=", "//=", ">>=", "<<=", "...", "**", "//", "<<", ">>", "<=", ">=", "==",
+                                         "!=",  "->",  "+=",  "-=",  "*=",  "/=", "%=", "@=", "&=", "|=", "^=", ":="};
+    if (left < 2 || (p[1] != '=' && p[1] != p[0] && p[1] != '>')) return 1;
+    for (size_t i = 0; i < sizeof longer / sizeof *longer; i++) {
+        size_t n = i < 5 ? 3 : 2;
+        if (left >= n && !memcmp(p, longer[i], n)) return n;
+    }
+    return 1;
+}
 static token operator_token(lexer *l, const char *p) {
-    static const char *const three[] = {"**=", "//=", ">>=", "<<=", "..."};
-    static const char *const two[] = {
-        "**", "//", ">>", "<<", "<=", ">=", "==", "!=", "->", "+=", "-=", "*=", "/=", "%=", "@=", "&=", "|=", "^=", ":="};
     token t = make(l, T_OP, p);
-    size_t left = (size_t)(l->end - p);
-    t.n = 1;
-    for (size_t i = 0; left >= 3 && i < sizeof three / sizeof *three; i++)
-        if (!memcmp(p, three[i], 3)) t.n = 3;
-    for (size_t i = 0; t.n == 1 && left >= 2 && i < sizeof two / sizeof *two; i++)
-        if (!memcmp(p, two[i], 2)) t.n = 2;
+    t.n = operator_len(p, (size_t)(l->end - p));
     for (size_t i = 0; i < t.n; i++) t.op |= (uint32_t)(unsigned char)p[i] << (8 * i);
     if (t.n == 1) {
         if (l->nested && l->depth == 0 && (*p == '!' || *p == '}')) {

@@ -12,6 +12,7 @@ typedef struct {
     bool used;
 } item;
 typedef struct {
+    tc_buf text; /* which the items point into */
     TC_VEC(item) items;
     tc_map names; /* name -> index of the item + 1 */
 } pasted;
@@ -62,7 +63,8 @@ static void name_of(pasted *p, const item *it, size_t index) {
 }
 
 static void cut(pasted *p) {
-    const char *s = tc_paste_text;
+    tc_embedded_append(&p->text, &tc_prelude_text);
+    const char *s = tc_buf_str(&p->text);
     while (*s) {
         while (isspace((unsigned char)*s) || *s == ';') s++;
         if (!*s) break;
@@ -147,6 +149,7 @@ void tc_paste_used(tc_buf *out, const char *code) {
     use(&p, code, strlen(code));
     for (size_t i = 0; i < p.items.len; i++)
         if (p.items.data[i].used) layout(out, &p.items.data[i]);
+    tc_buf_free(&p.text);
     tc_vec_free(&p.items);
     tc_map_free(&p.names);
 }

@@ -2,8 +2,10 @@
 #ifndef TC_CODEGEN_PASTE_H
 #define TC_CODEGEN_PASTE_H
 
-extern const char tc_paste_text[];  /* codegen/prelude.h and what it includes, preprocessed */
-extern const char tc_abi_text[];    /* codegen/tc_abi.h as it is */
-extern const char tc_filter_text[]; /* codegen/filter.h as it is */
+#include "base/embedded.h"
+
+extern const tc_embedded tc_prelude_text; /* codegen/prelude.h and what it includes, preprocessed */
+extern const tc_embedded tc_abi_text;     /* codegen/tc_abi.h as it is */
+extern const tc_embedded tc_filter_text;  /* codegen/filter.h as it is */
 
 #endif

@@ -134,7 +134,7 @@ void tc_unit_finish(tc_unit *u, tc_buf *out) {
     tc_buf_puts(out, "/* Groups compiled by ");
     tc_emit_comment(out, u->made_by);
     tc_buf_puts(out, ". Its interface, tc_abi.h: */\n");
-    tc_buf_puts(out, tc_abi_text);
+    tc_embedded_append(out, &tc_abi_text);
     tc_buf_putc(out, '\n');
     tc_unit_body(u, "", out);
     const group **sorted = tc_xcalloc(u->groups.len + 1, sizeof *sorted);

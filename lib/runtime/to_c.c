@@ -331,10 +331,10 @@ static void write_unit(writer *w, tc_buf *c) {
     else tc_buf_printf(c, "#include \"%s.h\"\n\n", w->file);
     if (w->o->joined) tc_buf_puts(c, "#pragma GCC visibility pop\n\n");
     if (w->o->filter) tc_buf_puts(c, several ? "#ifndef TC_TARGET\n" : "");
-    if (w->o->filter) tc_buf_puts(c, tc_filter_text);
+    if (w->o->filter) tc_embedded_append(c, &tc_filter_text);
     if (w->o->filter) tc_buf_puts(c, several ? "#endif\n" : "");
     if (several) tc_buf_puts(c, "#ifdef TC_TARGET\n");
-    tc_buf_puts(c, tc_abi_text);
+    tc_embedded_append(c, &tc_abi_text);
     tc_buf_putc(c, '\n');
     tc_unit_body(w->unit, tc_buf_str(&w->calls), c);
     if (!several) write_weights(w, c);
