@@ -50,8 +50,10 @@ typedef struct {
     bool eval, train;   /* which modes; neither: both */
     tc_observe observe; /* not NULL: a draft, decided by the examples that every input has */
     void *observe_self;
-    bool keep_going; /* when the capture fails: everything in the source that cannot be captured */
-    bool wide;       /* the module is turned to float64 when it is made (module.double()) */
+    bool keep_going;               /* when the capture fails: everything in the source that cannot be captured */
+    const char *const *checkpoint; /* classes whose modules run under torch.utils.checkpoint */
+    int ncheckpoint;
+    bool wide; /* the module is turned to float64 when it is made (module.double()) */
     uint64_t seed;
     tc_eval run; /* executes constructors and initialisers */
     tc_lang_options limits;

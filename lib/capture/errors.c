@@ -196,14 +196,22 @@ static const char *kept_name(struct tc_torch *T, const void *key, const char *na
     return T->here_name;
 }
 
+/* The call of torch.utils.checkpoint that is captured; a program that is called again brings its own. */
+static int checkpoint_here(const struct tc_torch *T) {
+    if (T && T->replayed && T->replayed->checkpoint) return T->replay_base + T->replayed->checkpoint;
+    return T ? T->checkpoint : 0;
+}
+
 tc_source tc_here(C *c) {
     struct tc_torch *T = c->torch && c->torch->graph ? c->torch : NULL;
+    int checkpoint = checkpoint_here(T);
     if (T && T->replayed && T->replayed->file)
-        return (tc_source){.file = kept_name(T, T->replayed->file, T->replayed->file), .line = T->replayed->line, .col = T->replayed->col};
+        return (tc_source){
+            .file = kept_name(T, T->replayed->file, T->replayed->file), .line = T->replayed->line, .col = T->replayed->col, .checkpoint = checkpoint};
     const frame *f = tc_user_frame(c);
-    if (!f) return (tc_source){0};
+    if (!f) return (tc_source){.checkpoint = checkpoint};
     const char *name = f->sc->file->name;
-    return (tc_source){.file = T ? kept_name(T, f->sc->file, name) : name, .line = f->at->line, .col = f->at->col};
+    return (tc_source){.file = T ? kept_name(T, f->sc->file, name) : name, .line = f->at->line, .col = f->at->col, .checkpoint = checkpoint};
 }
 
 void tc_warn(C *c, const char *text) {

@@ -40,6 +40,11 @@ static V construct(C *c, module *m, const tc_capture_request *r) {
     V made = tc_call(c, cls, &A);
     if (function && !tc_getattr_or(c, made, c->n_forward))
         tc_raise(c, "TypeError", "%s() made a '%s', not a module, and takes no inputs", r->class_name, tc_type_name(c, made));
+    if (r->ncheckpoint && !function) {
+        V names = tc_tuple(c, (size_t)r->ncheckpoint, NULL), util = (V)tc_import(c, "torch.utils.checkpoint", true);
+        for (int i = 0; i < r->ncheckpoint; i++) ((tuple *)names)->a[i] = tc_strz(c, r->checkpoint[i]);
+        tc_call2(c, tc_getattr(c, util, tc_intern(c, "wrap_classes", 12)), made, names);
+    }
     if (r->wide && tc_kind_of(made) == K_OBJECT) tc_call_method(c, made, tc_intern(c, "double", 6), 0, NULL);
     return made;
 }

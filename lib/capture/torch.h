@@ -80,8 +80,9 @@ struct tc_torch {
     int nscratch;
     tc_map overloads; /* of torch_call.c */
     const void *here_file, *here_program;
-    const char *here_name;     /* tc_here: the file's name in the program's arena */
-    const tc_source *replayed; /* of the node of another program that is called again: its place is the place; NULL: none */
+    const char *here_name;                     /* tc_here: the file's name in the program's arena */
+    int checkpoint, ncheckpoints, replay_base; /* the call of torch.utils.checkpoint that is captured, how many there were, before `replayed` */
+    const tc_source *replayed;                 /* of the node of another program that is called again: its place is the place; NULL: none */
     tc_symvalue *hint;
     size_t refolded; /* guards that tc_capture_refold_new has seen */
     size_t nhint;    /* example values of the captured program's symbols, by index; unbound: from data */

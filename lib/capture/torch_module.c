@@ -312,6 +312,17 @@ static V c_autocast(C *c, args *A) {
     if (A->n) c->torch->autocast = want_dtype(c, A->a[0]);
     return old == TC_DTYPE_NONE ? c->none : dtype_object(c, old);
 }
+/* checkpoint_begin() -> the call around this one; checkpoint_end(that) */
+static V c_checkpoint_begin(C *c, args *A) {
+    (void)A;
+    int around = c->torch->checkpoint;
+    c->torch->checkpoint = ++c->torch->ncheckpoints;
+    return tc_int(c, around);
+}
+static V c_checkpoint_end(C *c, args *A) {
+    c->torch->checkpoint = A->n ? (int)tc_small(A->a[0]) : 0;
+    return c->none;
+}
 static V c_capturing(C *c, args *A) {
     (void)A;
     return tc_bool(c, c->torch->graph != NULL);
@@ -604,9 +615,16 @@ void tc_torch_init(C *c) {
                                      {"iinfo", t_iinfo},
                                      {NULL, NULL}};
     tc_define(c, m->d, fns);
-    static const native_def internal[] = {
-        {"grad_enabled", c_grad},   {"autocast_dtype", c_autocast},     {"capturing", c_capturing},     {"is_symbolic", c_deterministic_guard},
-        {"from_data", c_from_data}, {"scratch_begin", c_scratch_begin}, {"scratch_end", c_scratch_end}, {NULL, NULL}};
+    static const native_def internal[] = {{"grad_enabled", c_grad},
+                                          {"autocast_dtype", c_autocast},
+                                          {"capturing", c_capturing},
+                                          {"checkpoint_begin", c_checkpoint_begin},
+                                          {"checkpoint_end", c_checkpoint_end},
+                                          {"is_symbolic", c_deterministic_guard},
+                                          {"from_data", c_from_data},
+                                          {"scratch_begin", c_scratch_begin},
+                                          {"scratch_end", c_scratch_end},
+                                          {NULL, NULL}};
     tc_define(c, priv->d, internal);
     constants(c, m);
     tc_torch_tensor_init(c);

@@ -176,6 +176,14 @@ static void read_modules(tc_arena *a, tc_str text, tc_source *out) {
     if (stop && stop > fqn + 1) out->module = tc_arena_strndup(a, fqn + 1, (size_t)(stop - fqn - 1));
 }
 
+/* What tc adds to a node's metadata: {"recompute": 3} */
+static void read_custom(tc_str text, tc_source *out) {
+    static const char mark[] = "\"recompute\": ";
+    const char *end = text.s + text.n, *p = memmem(text.s, text.n, mark, sizeof mark - 1);
+    for (p = p ? p + sizeof mark - 1 : end; p < end && *p >= '0' && *p <= '9' && out->checkpoint < 100000000; p++)
+        out->checkpoint = out->checkpoint * 10 + (*p - '0');
+}
+
 static void read_metadata(tc_pt2_reader *r, raw_node *n) {
     tc_arena *a = &r->program->arena;
     const char *begin = r->j.p;
@@ -184,6 +192,7 @@ static void read_metadata(tc_pt2_reader *r, raw_node *n) {
     for (tc_str key; tc_jr_member(&r->j, &key); count++) {
         if (tc_str_is(key, "stack_trace")) read_stack(a, tc_jr_string(&r->j), &n->source);
         else if (tc_str_is(key, "nn_module_stack")) read_modules(a, tc_jr_string(&r->j), &n->source);
+        else if (tc_str_is(key, "custom") && tc_jr_peek(&r->j) == TC_JR_STRING) read_custom(tc_jr_string(&r->j), &n->source);
         else tc_jr_skip(&r->j);
     }
     if (tc_jr_ok(&r->j) && count) n->metadata = tc_arena_strndup(a, begin, (size_t)(r->j.p - begin));

@@ -48,6 +48,12 @@ static void write_metadata(tc_json *j, const tc_node *n) {
         tc_json_key(j, "nn_module_stack");
         tc_json_string(j, b.data);
     }
+    if (n->source.checkpoint) {
+        b.len = 0;
+        tc_buf_printf(&b, "{\"recompute\": %d}", n->source.checkpoint);
+        tc_json_key(j, "custom");
+        tc_json_string(j, b.data);
+    }
     tc_json_end(j);
     tc_buf_free(&b);
 }

@@ -252,12 +252,13 @@ static tc_status seed(sweep *s, const tc_grad_request *r) {
     return taken(&s->e);
 }
 
-tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads) {
+/* *end: the last node of the forward. */
+static tc_status build(const tc_grad_request *r, tc_value **out_grads, tc_node **end) {
     sweep s;
     grad_begin(&s, r->graph);
     for (int i = 0; i < r->nwrt; i++) grad_mark(&s, r->wrt[i]);
     tc_status st = r->graph->last ? grad_spread(&s, r->graph->first, r->graph->last) : NULL;
-    tc_node *last = r->graph->last;
+    tc_node *last = *end = r->graph->last;
     if (!st) st = seed(&s, r);
     if (!st && last) st = grad_sweep(&s, r->graph->first, last);
     for (int i = 0; i < r->nwrt && !st; i++) {
@@ -267,6 +268,11 @@ tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads) {
     if (!st) st = taken(&s.e);
     grad_end(&s);
     return st;
+}
+
+tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads) {
+    tc_node *end;
+    return build(r, out_grads, &end);
 }
 
 tc_status tc_grad_program(tc_program *p, int loss) {
@@ -280,7 +286,9 @@ tc_status tc_grad_program(tc_program *p, int loss) {
         wrt[n] = p->inputs[i].value;
         index[n++] = i;
     }
-    TC_TRY(tc_grad_build(&(tc_grad_request){.graph = p->graph, .outputs = &y, .noutputs = 1, .wrt = wrt, .nwrt = n}, grads));
+    tc_node *end;
+    TC_TRY(build(&(tc_grad_request){.graph = p->graph, .outputs = &y, .noutputs = 1, .wrt = wrt, .nwrt = n}, grads, &end));
+    if (end) grad_recompute(p->graph, end);
     p->outputs[loss].kind = TC_OUT_LOSS;
     tc_emit e = {.graph = p->graph};
     for (int i = 0; i < n; i++)

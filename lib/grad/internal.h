@@ -20,6 +20,9 @@ void grad_accumulate(sweep *s, tc_value *v, tc_value *grad);
 tc_value *grad_result(const sweep *s, const tc_value *v);
 tc_status grad_sweep(sweep *s, tc_node *first, tc_node *last);
 
+/* recompute.c: what the backward of a checkpointed call reads of its inside is computed again there. last: of the forward. */
+void grad_recompute(tc_graph *g, tc_node *last);
+
 /* higher_order.c: gradients of nodes with subgraphs. gs: by result. */
 tc_status grad_higher_order(sweep *s, tc_node *n, tc_value *const *gs);
 

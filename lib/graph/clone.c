@@ -17,7 +17,11 @@ static const tc_sym *syms_of(const pair *c, const tc_sym *s, int n) {
     return out;
 }
 
-static tc_source source_of(const pair *c, tc_source s) { return (tc_source){text_of(c, s.file), s.line, s.col, text_of(c, s.module)}; }
+static tc_source source_of(const pair *c, tc_source s) {
+    s.file = text_of(c, s.file);
+    s.module = text_of(c, s.module);
+    return s;
+}
 
 static tc_graph *graph_of(const pair *c, const tc_graph *g, tc_graph *into, tc_value **map, tc_graph *parent);
 static tc_value *value_of(const pair *c, tc_graph *g, const tc_value *v, tc_value **map);

@@ -41,6 +41,8 @@ typedef struct {
     const char *file;
     int line, col;
     const char *module; /* "blocks.3.attn", class and file of the frame */
+    int checkpoint;     /* which call of torch.utils.checkpoint it stands in: what is saved there is computed again in the backward; 0: none */
+    bool again;         /* such a computation: not joined with the first (grad/recompute.c) */
 } tc_source;
 
 struct tc_value {

@@ -36,15 +36,26 @@ static tc_status shape_cat(tc_shape_ctx *c) {
     }
     return tc_sh_out(c, 0, tc_sh_result_type(c, 1, (int[]){0}), &dims);
 }
+/* The axis along piece k of many (a loop has at most 64 axes): pieces of one size share one. */
+static int shared_axis(tc_lower *l, const tc_arg *list, int k, int d, int *axis) {
+    for (int i = 0; i < k; i++) /* equal expressions are one pointer */
+        if (axis[i] >= 0 && list->values[i]->meta.size[d] == list->values[k]->meta.size[d]) return axis[i];
+    return tc_l_new_axis(l, list->values[k]->meta.size[d]);
+}
+
 static tc_status lower_cat(tc_lower *l) {
     const tc_arg *list = &l->node->args[0];
     int rank = l->result_axes, d = tc_wrap(tc_arg_int(l->node, 1), rank);
+    bool many = list->n > 32;
+    int *axis = many ? TC_NEWN(l->loop->arena, int, (size_t)list->n) : NULL;
     tc_sym offset = sint(l, 0);
     for (int k = 0; k < list->n; k++) {
         const tc_meta *m = &list->values[k]->meta;
+        if (many) axis[k] = -1;
         if (legacy_empty(m) && rank != 1) continue;
         tc_affine from[TC_MAX_RANK], to[TC_MAX_RANK];
-        int a = tc_l_new_axis(l, m->size[d]);
+        int a = many ? shared_axis(l, list, k, d, axis) : tc_l_new_axis(l, m->size[d]);
+        if (many) axis[k] = a;
         for (int j = 0; j < rank; j++) {
             from[j] = j == d ? tc_l_axis(l, a) : at(l, m, j, j);
             to[j] = j == d ? tc_l_affine(l, offset, a, sint(l, 1)) : at(l, m, j, j);

@@ -29,6 +29,8 @@ const tc_yaml_field tc_recipe_fields[] = {
     {"clip_grad_value", TC_Y_DOUBLE, AT(clip_grad_value), "greatest size of each element of a gradient; instead of clip_grad_norm"},
     {"ema_decay", TC_Y_DOUBLE, AT(ema_decay), "keep an exponential average of the weights, and validate with it"},
     {"precision", TC_Y_STRING, AT(precision), "float32, float64 or bfloat16 (autocast)"},
+    {"activation_checkpointing", TC_Y_NODE, AT(activation_checkpointing),
+     "classes of the model's file (one, a list, or {modules: LIST}) whose modules are computed again in the backward"},
     {"functions", TC_Y_STRING, AT(functions), "source in the model language that the expressions may call"},
     {"validate", TC_Y_NODE, AT(validate_node), "{every: STEPS, batch: SAMPLES}"},
     {"checkpoint", TC_Y_NODE, AT(checkpoint_node), "{every: STEPS, minutes: M, keep_last: N, keep_every: N, keep_best: true}"},
@@ -91,6 +93,11 @@ static tc_status check(tc_recipe *r) {
         if (!needed[i].value) return tc_error(TC_USAGE, "%s: the key '%s' is missing", r->file, needed[i].key);
     if (r->data->kind != TC_YAML_MAP) return tc_yaml_error(r->data, "expected a map of keys");
     if (!r->steps && !r->epochs) return tc_error(TC_USAGE, "%s: neither steps nor epochs is given", r->file);
+    const tc_yaml *again = r->activation_checkpointing;
+    if (!tc_yaml_is_null(again) && !r->model)
+        return tc_yaml_error(again, "activation_checkpointing names classes of model:, which is missing; call torch.utils.checkpoint in the model");
+    if (again && again->kind == TC_YAML_MAP && !tc_yaml_get(again, "modules"))
+        return tc_yaml_error(again, "expected names of classes, or {modules: names}");
     if (r->metrics && r->metrics->kind != TC_YAML_MAP) return tc_yaml_error(r->metrics, "expected {NAME: expression}");
     for (int i = 0; r->metrics && i < r->metrics->n; i++)
         if (r->metrics->items[i]->kind != TC_YAML_SCALAR) return tc_yaml_error(r->metrics->items[i], "expected an expression");

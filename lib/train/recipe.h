@@ -31,6 +31,7 @@ typedef struct {
     const char *forward, *loss, *param_groups, *optimizer, *scheduler, *scheduler_step, *functions;
     tc_yaml *metrics;                       /* {name: expression} */
     double clip_grad_norm, clip_grad_value; /* 0: none */
+    tc_yaml *activation_checkpointing;      /* names of classes, or {modules: names} */
     double ema_decay;                       /* 0: none */
     const char *precision;                  /* "float32", "float64" or "bfloat16" */
     tc_dtype floats;                        /* of weights and batches */

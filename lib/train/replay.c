@@ -250,11 +250,15 @@ static V run_program(C *c, const tc_program *p, V *tensors, args *A) {
             user++;
             if (p->inputs[i].kind == TC_IN_USER) guard_sizes(&r, &p->inputs[i], A->a[user]);
         }
+    int calls = 0; /* of torch.utils.checkpoint: each time the program is called they are others */
+    c->torch->replay_base = c->torch->ncheckpoints;
     for (const tc_node *node = p->graph->first; node; node = node->next) {
         c->torch->replayed = &node->source;
+        if (node->source.checkpoint > calls) calls = node->source.checkpoint;
         run_node(&r, node);
     }
     c->torch->replayed = NULL;
+    c->torch->ncheckpoints += calls;
 
     V *leaves = tc_mem(c, (size_t)(p->noutputs ? p->noutputs : 1) * sizeof *leaves);
     int nleaves = 0;

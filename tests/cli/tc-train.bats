@@ -377,7 +377,7 @@ PY
     local S=torch.optim.lr_scheduler
     tc-train -q r.yaml steps=4 'optimizer=torch.optim.SGD(m.parameters(), lr=1.0)' \
         "scheduler=$S.SequentialLR(opt, [$S.ChainedScheduler([$S.ConstantLR(opt, 0.25, 2), $S.ExponentialLR(opt, 0.5)]), $S.StepLR(opt, 9)], milestones=[3])" -o run
-    [ "$(grep -o '"lr": [^,]*' run/metrics.jsonl | tr '\n' ' ')" = '"lr": [0.125] "lr": [0.0625] "lr": [0.125] "lr": [1] ' ] # as PyTorch
+    [ "$(grep -o '"lr": [^,]*' run/metrics.jsonl | tr '\n' ' ')" = '"lr": [0.125] "lr": [0.0625] "lr": [0.125] "lr": [1.0] ' ] # as PyTorch
     run -3 --separate-stderr tc-train -q r.yaml "scheduler=$S.SequentialLR(opt, [$S.ReduceLROnPlateau(opt)], milestones=[])" -o none
     [[ $stderr == *"SequentialLR does not support"* ]] || false
 }
@@ -390,4 +390,59 @@ PY
     done
     run -4 tc-ckpt diff w1.safetensors w2.safetensors
     tc-ckpt diff w2.safetensors w3.safetensors
+}
+
+# bytes of micro's intermediates, from --log memory
+micro_bytes() { sed -n 's/.*intermediates of micro \([0-9]*\).*/\1/p' "$1" | head -1; }
+
+@test "activation_checkpointing and torch.utils.checkpoint: less memory, the same bits, dropout included" {
+    cat >deep.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+from torch.utils.checkpoint import checkpoint
+
+
+class Block(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.a, self.b, self.drop = nn.Linear(d, 4 * d), nn.Linear(4 * d, d), nn.Dropout(0.1)
+
+    def forward(self, x):
+        return x + self.drop(self.b(torch.tanh(F.gelu(self.a(x)))))
+
+
+class Net(nn.Module):
+    def __init__(self, use=0, layers=6):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(24) for _ in range(layers)])
+        self.use = use
+
+    def forward(self, x):
+        x = x.float().unsqueeze(1).repeat(1, 16, 8) / 27
+        for b in self.blocks:
+            x = checkpoint(b, x, use_reentrant=False) if self.use else b(x)
+        return x[:, 0, :4]
+PY
+    deep() { tc-train r.yaml --threads 1 --log memory model=deep.py:Net batch=32 steps=3 data.train='{rows: {every: 50, except: 49}}' validate=null checkpoint=null "$@"; }
+    deep arg=null -o plain 2>plain.log
+    deep arg=null activation_checkpointing=Block -o key 2>key.log
+    deep arg='{use: 1}' -o call 2>call.log
+    for r in key call; do
+        cmp plain/latest/shard-00001-model-00001-of-00001.safetensors $r/latest/shard-00001-model-00001-of-00001.safetensors
+        cmp <(without_times plain/metrics.jsonl) <(without_times $r/metrics.jsonl)
+        [ "$(micro_bytes $r.log)" -lt $(($(micro_bytes plain.log) * 6 / 10)) ]
+    done
+    # the calls stay marked in an archive
+    tc-export deep.py:Net --arg use=1 --input x=Bx3xi64 --seed 3 -o deep.pt2
+    grep -v '^model\|^arg\|^input' r.yaml >piped.yaml
+    tc-train piped.yaml --threads 1 --log memory batch=32 steps=3 data.train='{rows: {every: 50, except: 49}}' validate=null checkpoint=null -o piped <deep.pt2 2>piped.log
+    cmp plain/latest/shard-00001-model-00001-of-00001.safetensors piped/latest/shard-00001-model-00001-of-00001.safetensors
+    [ "$(micro_bytes piped.log)" -eq "$(micro_bytes call.log)" ]
+    run -3 --separate-stderr deep arg=null activation_checkpointing=Blok -o none
+    [[ $stderr == *"no module of class 'Blok'"* ]]
+    run -2 --separate-stderr tc-train piped.yaml activation_checkpointing=Block -o none
+    [[ $stderr == *"names classes of model:"* ]]
+    # more parameters than a loop has axes: the norm of all gradients is a stack of as many numbers
+    deep arg='{layers: 20}' -o many 2>many.log
 }

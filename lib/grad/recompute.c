@@ -1,0 +1,122 @@
+/* Activation checkpointing: the backward of a call of torch.utils.checkpoint reads its inside from a second computation.
+ *
+ *     x -> [a -> b -> c] -> loss ... c', b', a'        a and b wait in memory until the backward has come back to the call
+ *     x -> [a -> b -> c] -> loss ... [a2 -> b2] c', b', a'     only x waits; a2 and b2 have the bits of a and b
+ *
+ * Nodes carry the number of their call (tc_source), those of the backward that of the node whose rule made them. Only what is read is computed
+ * again, so it ends at the last value needed. Draws of random numbers, and what depends on data in its sizes, are kept instead. */
+#include "grad/internal.h"
+#include "op/op.h"
+
+typedef struct {
+    tc_graph *graph;
+    size_t nvalues;    /* of the graph before */
+    bool *inside;      /* by id: made by the forward */
+    tc_value **second; /* by id: its second computation, for the call at hand */
+    int call;
+    tc_node *before; /* where second computations go */
+} again;
+
+static bool repeats(const again *a, const tc_value *v) {
+    const tc_node *n = v->producer;
+    if (!n || v->id >= a->nvalues || !a->inside[v->id] || n->source.checkpoint != a->call) return false;
+    if (n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_DATA_SHAPE | TC_OP_HIGHER_ORDER) || tc_op_schema(n->op)->variadic) return false;
+    for (int i = 0; i < n->nouts; i++)
+        if (n->outs[i]->kind == TC_V_SYM) return false;
+    return true;
+}
+
+static void note(again *a, const tc_value *v, tc_value *w) {
+    a->second[v->id] = w;
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) a->second[v->list[i]->id] = w->list[i];
+}
+
+static void copy(again *a, const tc_node *n) {
+    tc_arena *arena = &a->graph->program->arena;
+    tc_node *m = tc_graph_node(a->graph, n->op, n->nargs, n->nouts, a->before);
+    for (int i = 0; i < n->nargs; i++) {
+        m->args[i] = n->args[i];
+        if (n->args[i].kind == TC_A_VALUE && n->args[i].value) {
+            const tc_value *v = n->args[i].value;
+            if (v->id < a->nvalues && a->second[v->id]) m->args[i].value = a->second[v->id];
+        } else if (n->args[i].kind == TC_A_VALUES) {
+            m->args[i].values = TC_NEWN(arena, tc_value *, (size_t)(n->args[i].n ? n->args[i].n : 1));
+            for (int k = 0; k < n->args[i].n; k++) {
+                tc_value *v = n->args[i].values[k];
+                m->args[i].values[k] = v && v->id < a->nvalues && a->second[v->id] ? a->second[v->id] : v;
+            }
+        }
+    }
+    for (int i = 0; i < n->nouts; i++) {
+        tc_value *w = tc_graph_value(a->graph, n->outs[i]->kind, n->outs[i]->name);
+        tc_value_copy_type(w, n->outs[i]);
+        tc_node_set_output(m, i, w);
+        note(a, n->outs[i], w);
+    }
+    m->name = tc_graph_unique(a->graph, n->name ? n->name : "node");
+    m->source = n->source;
+    m->source.again = true;
+    m->origin = n->origin;
+    m->no_grad = n->no_grad;
+    m->straight = n->straight;
+}
+
+/* ---- what is needed ---- */
+typedef struct {
+    again *a;
+    bool *needed; /* by id */
+} wanted;
+
+static void want(void *ctx, tc_value **place) {
+    wanted *w = ctx;
+    const tc_value *v = *place;
+    if (!v || !repeats(w->a, v)) return;
+    for (int i = 0; i < v->producer->nouts; i++) w->needed[v->producer->outs[i]->id] = true;
+}
+
+static void read_second(void *ctx, tc_value **place) {
+    const again *a = ctx;
+    if (*place && (*place)->id < a->nvalues && a->second[(*place)->id]) *place = a->second[(*place)->id];
+}
+
+/* One call, whose backward begins at `first`. */
+static void one_call(again *a, tc_node *first, tc_node *last) {
+    wanted w = {a, tc_xcalloc(a->nvalues, sizeof(bool))};
+    memset(a->second, 0, a->nvalues * sizeof *a->second);
+    for (tc_node *n = first; n; n = n->next)
+        if (n->source.checkpoint == a->call && !n->source.again) tc_node_each_input(n, want, &w);
+    for (tc_node *n = last; n; n = n->prev) /* what those need; uses stand behind */
+        if (n->nouts && w.needed[n->outs[0]->id]) tc_node_each_input(n, want, &w);
+    a->before = first;
+    for (const tc_node *n = a->graph->first; n; n = n == last ? NULL : n->next)
+        if (n->nouts && w.needed[n->outs[0]->id]) copy(a, n);
+    for (tc_node *n = first; n; n = n->next)
+        if (n->source.checkpoint == a->call && !n->source.again) tc_node_each_input(n, read_second, a);
+    free(w.needed);
+}
+
+void grad_recompute(tc_graph *g, tc_node *last) {
+    int calls = 0;
+    again a = {.graph = g, .nvalues = g->nvalues};
+    for (const tc_node *n = g->first; n; n = n == last ? NULL : n->next)
+        if (n->source.checkpoint > calls) calls = n->source.checkpoint;
+    if (!calls) return;
+    a.inside = tc_xcalloc(a.nvalues, sizeof *a.inside);
+    a.second = tc_xcalloc(a.nvalues, sizeof *a.second);
+    bool *done = tc_xcalloc((size_t)calls + 1, sizeof *done);
+    for (const tc_node *n = g->first; n; n = n == last ? NULL : n->next)
+        for (int i = 0; i < n->nouts; i++) {
+            a.inside[n->outs[i]->id] = true;
+            for (int k = 0; n->outs[i]->kind == TC_V_LIST && k < n->outs[i]->nlist; k++) a.inside[n->outs[i]->list[k]->id] = true;
+        }
+    for (tc_node *n = last->next, *next; n; n = next) { /* calls in the order in which the backward comes to them */
+        next = n->next;
+        a.call = n->source.checkpoint;
+        if (!a.call || a.call > calls || done[a.call]) continue;
+        done[a.call] = true;
+        one_call(&a, n, last);
+    }
+    free(done);
+    free(a.inside);
+    free(a.second);
+}
