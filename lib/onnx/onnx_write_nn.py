@@ -172,6 +172,8 @@ def ones(w, v, like, value):
 
 
 def batch_norm(w, outs, x, weight, bias, mean, var, training, momentum, eps, *rest):
+    if training and mean is None:
+        return batch_statistics(w, outs, x, weight, bias, training, momentum, eps)[0]
     if training:
         _onnx.unsupported("batch_norm in training")
     return w.e("BatchNormalization", [x, ones(w, weight, x, 1.0), ones(w, bias, x, 0.0), mean, var], {"epsilon": float(eps)})
