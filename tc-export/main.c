@@ -67,6 +67,23 @@ static void log_topics(const tc_cmd *c, const tc_program *p) {
     tc_buf_free(&b);
 }
 
+/* --store-weights=extern: the weights go to FILE.onnx.data beside FILE.onnx. */
+static tc_status put_onnx(tc_cmd *c, tc_out *o, const tc_program *p, int opset) {
+    static const char *const stores[] = {"embed", "extern", NULL};
+    const char *to = tc_cmd_get(c, TC_OPT_out), *slash = to ? strrchr(to, '/') : NULL;
+    int store = 0;
+    TC_TRY(tc_cmd_choice(c, TC_OPT_store_weights, stores, 0, &store));
+    if (!store) return tc_onnx_write(o, p, opset, TC_VERSION, NULL);
+    if (!to || !strcmp(to, "-")) return tc_usage(c, "--store-weights=extern needs -o FILE.onnx: the weights go to FILE.onnx.data beside it");
+    tc_buf path = {0};
+    tc_buf_printf(&path, "%s.data", to);
+    tc_onnx_data_file data = {.location = path.data + (slash ? slash + 1 - to : 0)};
+    tc_status st = tc_cmd_create(c, path.data, true, &data.o);
+    if (!st) st = tc_cmd_finish(c, data.o, tc_onnx_write(o, p, opset, TC_VERSION, &data));
+    tc_buf_free(&path);
+    return st;
+}
+
 static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
     for (int i = 0; i < n; i++) log_topics(c, p[i]);
     format to = TO_PT2;
@@ -81,7 +98,7 @@ static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
     TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), to == TO_ONNX, &o));
     tc_status st = NULL;
     if (to == TO_ONNX) {
-        st = tc_onnx_write(o, p[0], (int)opset, TC_VERSION); /* the program for inference is the first */
+        st = put_onnx(c, o, p[0], (int)opset); /* the program for inference is the first */
     } else {
         tc_buf b = {0};
         for (int i = 0; i < n && !st; i++) {

@@ -405,20 +405,42 @@ static void run(C *c, void *ctx) {
 }
 
 /* ---- the file ---- */
-/* TensorProto of a weight up to its bytes, which follow. */
-static void weight_header(tc_buf *b, const tc_input *in, const tc_tensor *t) {
+static void put_entry(tc_buf *b, const char *key, const char *value) {
+    tc_buf e = {0};
+    put_text(&e, 1, key);
+    put_text(&e, 2, value);
+    put_message(b, 13, &e);
+    tc_buf_free(&e);
+}
+
+/* TensorProto of a weight up to its bytes, which follow; or, with data, whole: they stand at `offset` of that file. */
+static void weight_header(tc_buf *b, const tc_input *in, const tc_tensor *t, const tc_onnx_data_file *data, uint64_t offset) {
     tc_buf head = {0};
     size_t bytes = tc_tensor_bytes(t);
     for (int i = 0; i < t->rank; i++) put_int(&head, 1, t->size[i]);
     put_int(&head, 2, tc_onnx_type_of(t->dtype));
     put_text(&head, 8, in->name);
-    varint(&head, 9 << 3 | 2);
-    varint(&head, bytes);
+    if (data) {
+        char at[24], length[24];
+        snprintf(at, sizeof at, "%llu", (unsigned long long)offset);
+        snprintf(length, sizeof length, "%zu", bytes);
+        put_entry(&head, "location", data->location);
+        put_entry(&head, "offset", at);
+        put_entry(&head, "length", length);
+        put_int(&head, 14, 1);
+        bytes = 0;
+    } else {
+        varint(&head, 9 << 3 | 2);
+        varint(&head, bytes);
+    }
     varint(b, 5 << 3 | 2);
     varint(b, head.len + bytes);
     tc_buf_append(b, head.data, head.len);
     tc_buf_free(&head);
 }
+
+enum { DATA_ALIGN = 4096 }; /* of external data, as ONNX advises for mapping */
+static uint64_t aligned(uint64_t at) { return (at + DATA_ALIGN - 1) / DATA_ALIGN * DATA_ALIGN; }
 
 static const tc_tensor *weight_of(const job *j, int i) {
     const tc_input *in = &j->p->inputs[i];
@@ -427,51 +449,76 @@ static const tc_tensor *weight_of(const job *j, int i) {
     return in->data.storage ? &in->data : NULL;
 }
 
-static tc_status write_file(tc_out *o, job *j, const char *version) {
-    tc_buf head = {0}, tail = {0}, opset = {0}, one = {0};
-    uint64_t total = j->graph.len;
+static tc_status write_bytes(tc_out *o, const tc_tensor *t) {
+    tc_tensor flat;
+    TC_TRY(tc_tensor_contiguous(t, &flat));
+    tc_status st = tc_out_write(o, tc_tensor_data(&flat), tc_tensor_bytes(&flat));
+    tc_tensor_deinit(&flat);
+    return st;
+}
+
+/* The weights, each at a multiple of DATA_ALIGN. */
+static tc_status write_data(const tc_onnx_data_file *data, const job *j) {
+    static const char zeros[DATA_ALIGN];
+    uint64_t at = 0;
     for (int i = 0; i < j->p->ninputs; i++) {
         const tc_tensor *t = weight_of(j, i);
         if (!t) continue;
+        TC_TRY(tc_out_write(data->o, zeros, aligned(at) - at));
+        TC_TRY(write_bytes(data->o, t));
+        at = aligned(at) + tc_tensor_bytes(t);
+    }
+    return NULL;
+}
+
+/* The graph's fields behind those of j->graph: one initialiser a weight. o NULL: only *out_bytes, their length. */
+static tc_status write_weights(tc_out *o, const job *j, const tc_onnx_data_file *data, uint64_t *out_bytes) {
+    tc_buf one = {0};
+    tc_status st = NULL;
+    uint64_t at = 0;
+    *out_bytes = 0;
+    for (int i = 0; i < j->p->ninputs && !st; i++) {
+        const tc_tensor *t = weight_of(j, i);
+        if (!t) continue;
         one.len = 0;
-        weight_header(&one, &j->p->inputs[i], t);
-        total += one.len + tc_tensor_bytes(t);
+        at = aligned(at);
+        weight_header(&one, &j->p->inputs[i], t, data, at);
+        at += tc_tensor_bytes(t);
+        *out_bytes += one.len + (data ? 0 : tc_tensor_bytes(t));
+        if (o) st = tc_out_write(o, one.data, one.len);
+        if (o && !data && !st) st = write_bytes(o, t);
     }
-    if (total > INT32_MAX) {
-        tc_buf_free(&one);
-        return tc_error(TC_UNSUPPORTED, "the model is larger than 2 GiB, which a protocol buffer cannot be");
-    }
+    tc_buf_free(&one);
+    return st;
+}
+
+static tc_status write_file(tc_out *o, job *j, const char *version, const tc_onnx_data_file *data) {
+    tc_buf head = {0}, tail = {0}, opset = {0};
+    uint64_t weights;
+    TC_TRY(write_weights(NULL, j, data, &weights));
+    if (j->graph.len + weights > INT32_MAX)
+        return tc_status_add(tc_error(TC_UNSUPPORTED, "the model is larger than 2 GiB, which a protocol buffer cannot be"),
+                             "--store-weights=extern with -o FILE.onnx writes the weights to FILE.onnx.data");
     static const int ir[] = {8, 9, 9, 10, 10, 11}; /* of opsets 18 to 23 */
     put_int(&head, 1, ir[j->opset - TC_ONNX_OPSET_MIN]);
     put_text(&head, 2, "tc");
     put_text(&head, 3, version);
     varint(&head, 7 << 3 | 2);
-    varint(&head, total);
+    varint(&head, j->graph.len + weights);
     put_text(&opset, 1, "");
     put_int(&opset, 2, j->opset);
     put_message(&tail, 8, &opset);
-    tc_status st = tc_out_write(o, head.data, head.len);
+    tc_status st = data ? write_data(data, j) : NULL;
+    if (!st) st = tc_out_write(o, head.data, head.len);
     if (!st) st = tc_out_write(o, tc_buf_str(&j->graph), j->graph.len);
-    for (int i = 0; i < j->p->ninputs && !st; i++) {
-        const tc_tensor *t = weight_of(j, i);
-        tc_tensor flat;
-        if (!t) continue;
-        one.len = 0;
-        weight_header(&one, &j->p->inputs[i], t);
-        st = tc_tensor_contiguous(t, &flat);
-        if (st) break;
-        st = tc_out_write(o, one.data, one.len);
-        if (!st) st = tc_out_write(o, tc_tensor_data(&flat), tc_tensor_bytes(&flat));
-        tc_tensor_deinit(&flat);
-    }
+    if (!st) st = write_weights(o, j, data, &weights);
     if (!st) st = tc_out_write(o, tail.data, tail.len);
     tc_buf_free(&head);
     tc_buf_free(&tail);
-    tc_buf_free(&one);
     return st;
 }
 
-tc_status tc_onnx_write(tc_out *o, const tc_program *p, int opset, const char *version) {
+tc_status tc_onnx_write(tc_out *o, const tc_program *p, int opset, const char *version, const tc_onnx_data_file *data) {
     C *c;
     if (opset < TC_ONNX_OPSET_MIN || opset > TC_ONNX_OPSET_MAX)
         return tc_error(TC_USAGE, "opset %d: expected %d..%d", opset, TC_ONNX_OPSET_MIN, TC_ONNX_OPSET_MAX);
@@ -482,7 +529,7 @@ tc_status tc_onnx_write(tc_out *o, const tc_program *p, int opset, const char *v
     tc_status st = tc_lang_run(c, run, &j);
     if (st && j.where && *j.where) st = tc_annotate(st, "%s", j.where);
     tc_lang_destroy(c);
-    if (!st) st = write_file(o, &j, version);
+    if (!st) st = write_file(o, &j, version, data);
     tc_buf_free(&j.graph);
     tc_map_free(&j.known);
     tc_map_free(&j.graphs);

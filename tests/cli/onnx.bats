@@ -140,3 +140,20 @@ PY
     tc-export m.pt2 --to onnx -o m.onnx
     same Batch "x=3x2x5xf32=$(seq -s, 30)"
 }
+
+@test "the weights of a model can stand in a file beside it" {
+    x=$TC_ROOT/tests/oracle/pt2/mlp.inputs.safetensors
+    mkdir sub
+    tc-export "$TC_ROOT/tests/oracle/pt2/mlp.pt2" --to onnx --store-weights=extern -o sub/m.onnx
+    tc-export "$TC_ROOT/tests/oracle/pt2/mlp.pt2" --to onnx -o e.onnx
+    [ "$(stat -c %s sub/m.onnx)" -lt "$(stat -c %s e.onnx)" ]
+    name=$(tc-run e.onnx --signature --json | head -1 | sed 's/.*"input": "\([^"]*\)".*/\1/')
+    tc-run sub/m.onnx --input "$name=@$x#in0" -o a.npy
+    tc-run e.onnx --input "$name=@$x#in0" -o b.npy
+    cmp a.npy b.npy
+    mv sub/m.onnx.data sub/n
+    run --separate-stderr tc-run sub/m.onnx --input "$name=@$x#in0"
+    [ "$status" -ne 0 ] && [[ "$stderr" == *m.onnx.data* ]] || { echo "$stderr"; return 1; }
+    run --separate-stderr tc-export "$TC_ROOT/tests/oracle/pt2/mlp.pt2" --to onnx --store-weights=extern
+    [ "$status" -eq 2 ] && [[ "$stderr" == *"needs -o FILE.onnx"* ]] || { echo "$stderr"; return 1; }
+}
