@@ -5,6 +5,7 @@
 #include "op/decompose.h"
 #include "op/functionalise.h"
 #include "pass/dce.h"
+#include "capture/profile.h"
 #include "draft.h"
 #include "report.h"
 #include "runtime/runtime.h"
@@ -152,6 +153,15 @@ static void list_failures(tc_cmd *c, tc_capture_result *r) {
     free(r->failures);
 }
 
+/* --time: before the line of totals. */
+static void print_profile(const tc_cmd *c, tc_profile *p) {
+    tc_buf b = {0};
+    if (p) tc_profile_print(p, &b);
+    if (b.len) fprintf(stderr, "%s: where the time went\n%s", c->tool->name, tc_buf_str(&b));
+    tc_buf_free(&b);
+    tc_profile_destroy(p);
+}
+
 static tc_status from_source(tc_cmd *c, const char *operand) {
     tc_cmd_source q = {0};
     tc_capture_result r = {0};
@@ -163,6 +173,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         q.r.run = tc_evaluator_eval(v);
         q.r.warn = warn, q.r.warn_self = c;
         q.r.keep_going = tc_cmd_has(c, TC_OPT_keep_going);
+        if (tc_cmd_has(c, TC_OPT_time)) q.r.profile = tc_profile_create(c->started);
         if (tc_cmd_has(c, TC_OPT_draft)) st = draft_start(c, &q, &d);
         if (!st) st = q.r.class_name ? tc_capture_source(&q.r, &r) : list_classes(c, &q);
     }
@@ -179,11 +190,14 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         if (i) share_weights(p[i], p[0]); /* before names change */
     }
     bool loaded = tc_cmd_get(c, TC_OPT_weights) != NULL;
+    if (loaded) tc_profile_phase(q.r.profile, "loading weights");
     for (int i = 0; i < n && !st; i++) {
         st = i == 0 || !loaded ? tc_cmd_weights(c, p[i]) : NULL;
         if (i && loaded) share_weights(p[i], p[0]);
     }
+    tc_profile_phase(q.r.profile, "writing");
     if (!st) st = put(c, p, n);
+    print_profile(c, q.r.profile);
     tc_program_release(r.model);
     tc_program_release(r.train);
     free(r.printed);

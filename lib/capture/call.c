@@ -1,5 +1,6 @@
 /* Calls: Python's binding of arguments to parameters, frames, classes as callables, and arguments of natives by a short spec. */
 #include "capture/ast.h"
+#include "capture/profile.h"
 
 #include <stdio.h>
 
@@ -175,7 +176,9 @@ V tc_func_call(C *c, func *f, args *A) {
     for (int i = 0; i < s->nfree; i++) slots[s->free[i]->slot] = f->cells[i];
     frame fr = {.prev = c->fr, .sc = s, .slots = slots, .globals = f->globals, .module = f->module, .fn = f, .around = around, .depth = ++c->depth};
     c->fr = &fr;
+    tc_profile_row *caller = c->profile ? tc_profile_here(c->profile) : NULL;
     V r = tc_run_code(c, &fr);
+    if (caller) tc_profile_back(c->profile, caller);
     c->fr = fr.prev;
     c->depth--;
     c->vtop = vtop;

@@ -50,6 +50,7 @@ typedef struct {
     bool eval, train;   /* which modes; neither: both */
     tc_observe observe; /* not NULL: a draft, decided by the examples that every input has */
     void *observe_self;
+    struct tc_profile *profile;    /* capture/profile.h: time by line; NULL: none */
     bool keep_going;               /* when the capture fails: everything in the source that cannot be captured */
     const char *const *checkpoint; /* classes whose modules run under torch.utils.checkpoint */
     int ncheckpoint;

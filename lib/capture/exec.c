@@ -1,5 +1,6 @@
 /* Statements: blocks, loops, exceptions, definitions. What a block ends with is its value: on, break, continue or return. */
 #include "capture/keep.h"
+#include "capture/profile.h"
 
 typedef enum { ON, BREAK, CONTINUE, RETURN } flow;
 
@@ -581,7 +582,9 @@ static flow kept_statement(C *c, frame *f, const ast *n) {
 
 static flow block(C *c, frame *f, ast *const *body, int n) {
     bool keep = c->keep && !f->sc->file->embedded;
+    bool timed = c->profile && !f->sc->file->embedded;
     for (int i = 0; i < n; i++) {
+        if (timed) tc_profile_line(c->profile, f->sc, body[i]->line);
         flow r = keep ? kept_statement(c, f, body[i]) : statement(c, f, body[i]);
         if (r != ON) return r;
     }

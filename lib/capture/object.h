@@ -344,6 +344,7 @@ struct tc_lang {
     void (*warn)(void *self, const char *text);
     void *warn_self;
     dict *warned; /* texts that were said; NULL: none */
+    struct tc_profile *profile; /* profile.h, or NULL */
     struct tc_draft *draft; /* draft.h; NULL: what is not known is refused */
     struct tc_keep *keep; /* keep.h; NULL: the first failure ends the run */
 };

@@ -2,6 +2,7 @@
 #include "capture/capture.h"
 
 #include "capture/keep.h"
+#include "capture/profile.h"
 #include "capture/torch.h"
 
 #include <stdio.h>
@@ -170,6 +171,7 @@ static int returned_names(C *c, V m, const char ***out) {
 }
 
 static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name, int attempt) {
+    tc_profile_phase(c->profile, "naming inputs and weights");
     list *params = parameters(c, m);
     tc_capture_input *in = ordered(c, r, params);
     tc_capture *k = tc_capture_begin(c, name);
@@ -213,6 +215,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
     c->capturing = true;
     V result = tc_call(c, m, &A);
     c->capturing = false;
+    tc_profile_phase(c->profile, "finishing the graph");
     if (c->keep) {
         tc_capture_look(k, result);
         return NULL;
@@ -316,8 +319,11 @@ static tc_status with_context(const tc_capture_request *r, void (*fn)(C *, void 
     C *c;
     struct tc_generator gen = {0};
     tc_generator_seed(&gen, r->seed);
+    tc_profile_phase(r->profile, "setting up the model language");
     TC_TRY(tc_lang_create_with(&r->limits, r->run, &gen, &c));
     c->warn = r->warn, c->warn_self = r->warn_self;
+    c->profile = r->profile;
+    tc_profile_phase(r->profile, "reading the source");
     tc_draft draft = {.observe = r->observe, .self = r->observe_self};
     if (r->observe && fn == run) c->draft = &draft;
     tc_status st = tc_lang_run(c, fn, j);

@@ -369,6 +369,36 @@ PY
     tc-export p.py:Net --input x=Bx3xf32 --input n=i64=2 -o p.pt2
 }
 
+@test "--time attributes the wall time to the lines of the model" {
+    cat >slow.py <<'PY'
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    @property
+    def scale(self):
+        total = 0
+        for i in range(400000):
+            total += i % 7
+        return total / 300000
+
+    def forward(self, x):
+        return torch.relu(self.fc(x)) * self.scale
+PY
+    run --separate-stderr tc-export slow.py:Net --input x=Bx4xf32 --time -o slow.pt2
+    [ "$status" -eq 0 ]
+    [[ "${stderr_lines[0]}" == "tc-export: where the time went" ]]
+    [[ "${stderr_lines[1]}" == *" ms  Net.scale, slow.py:14" ]] || { echo "$stderr"; return 1; }
+    awk '/ ms  / {sum += $3} / s wall/ {wall = 1000 * $2} END {exit !(sum > 0.95 * wall && sum < 1.05 * wall)}' <<<"$stderr" || { echo "$stderr"; return 1; }
+    run --separate-stderr tc-export slow.py:Net --input x=Bx4xf32 -o slow.pt2
+    [ -z "$stderr" ]
+}
+
 @test "the seed decides the weights" {
     tc-export m.py:Net --mode eval --input x=2x4xf32 -o a.pt2
     tc-export m.py:Net --mode eval --input x=2x4xf32 --seed 0 -o b.pt2
