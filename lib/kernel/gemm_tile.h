@@ -43,6 +43,8 @@ typedef struct {
 #else
 #define EACH_ROW(M) M(0) M(1) M(2) M(3)
 #endif
+/* b comes from the second cache: its lines are asked for some k ahead */
+#define NEAR __builtin_prefetch(b + (k + 12) * ldb), __builtin_prefetch(b + (k + 12) * ldb + VL);
 #define DECLARE(i) VF x##i = {0}, y##i = {0};
 #define STEP(i)                                           \
     if (i < rows) {                                       \
@@ -69,6 +71,7 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
 #pragma GCC unroll 4
             for (int i = 0; i < 4; i++, k++) {
                 VF p = vload(b + k * ldb), q = vload(b + k * ldb + VL);
+                NEAR
                 EACH_ROW(STEP)
             }
         }
@@ -77,6 +80,7 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
 #pragma GCC unroll 4
         for (; k < n; k++) {
             VF p = vload(b + k * ldb), q = vload(b + k * ldb + VL);
+            NEAR
             EACH_ROW(STEP)
         }
     }
@@ -184,7 +188,11 @@ static void copy_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, i
                 __builtin_memcpy(o, a + j->a_k[k0], (size_t)n * sizeof(T));
             else if (j->a_k)
                 for (int64_t k = 0; k < n; k++) o[k] = a[j->a_k[k0 + k]];
-            else if (j->a_cs == 1) __builtin_memcpy(o, a + k0, (size_t)n * sizeof(T));
+            else if (j->a_cs == 1) {
+                int64_t k = 0;
+                for (; k + VL <= n; k += VL) vstore(o + k, vload(a + k0 + k));
+                for (; k < n; k++) o[k] = a[k0 + k];
+            }
             else
                 for (int64_t k = 0; k < n; k++) o[k] = a[(k0 + k) * j->a_cs];
         }
@@ -368,6 +376,8 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
             b = bbuf;
         }
         fetch next = fetch_leaf(j, packed, r0, nr, c0, nc, l + 1);
+        leaf_tile t; /* what is the same for all tiles of the leaf; the rest is set for each */
+        t.k = n, t.ldb = ldb, t.nlevels = nm, t.level_ld = NR;
         for (int64_t r = 0, base = 0; r < nr;) {
             int rows = rows_of(nr - r);
             const T *a = buffer;
@@ -380,7 +390,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
                 if (r + rows < nr && !j->rows)
                     fetch_rows(j, pieces, count, r0 + r + rows, nr - r - rows < MR ? nr - r - rows : MR, c / NR, wide / NR);
                 int64_t where = base + c * rows, w = nc - c < NR ? nc - c : NR;
-                leaf_tile t = {.a = a, .b = b + c * (direct_b ? 1 : packed ? j->k : n), .k = n, .ldb = ldb, .nlevels = nm, .level_ld = NR};
+                t.a = a, t.b = b + c * (direct_b ? 1 : packed ? j->k : n), t.next.step = 0;
                 if (rows == MR) take_runs(&rest, &next, &t.next);
                 for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
                 int direct = last && w == NR && (j->c_col ? neighbours(j->c_col, c0 + c, NR) == NR : j->c_cs == 1);
