@@ -203,6 +203,9 @@ void ew_end_columns(ew *e, int r) {
     else ew_line(e, "for (int64_t i = 0; i < m; i++) %s[i] = (%s)s%d[i];", out, ew_type(in), r);
 }
 
+/* Where a scan puts what it has so far; over one position (an axis of size 1) that is one number. */
+static const char *scanned(ew *e, int r) { return e->ph->mat[r] == MAT_SCALAR ? T(e, "m%d", r) : T(e, "m%d[%s]", r, ew_kept_index(e, r, true)); }
+
 /* Scans carry float64 for floats, c128 for complex numbers and int64 for integers, as the block executor does. */
 void ew_scan_step(ew *e, int r) {
     const tc_linst *in = &e->l->inst.data[r];
@@ -212,7 +215,7 @@ void ew_scan_step(ew *e, int r) {
         const char *wide = d == TC_C128 ? ew_ref(e, in->a[0]) : T(e, "tc_x_cast_c64_c128(%s)", ew_ref(e, in->a[0]));
         if (in->op == TC_R_PROD) ew_line(e, "s%d = tc_x_mul_c128(s%d, %s);", r, r, wide);
         else ew_line(e, "s%d = tc_x_logaddexp_c128(%s, s%d);", r, wide, r);
-        ew_line(e, d == TC_C128 ? "m%d[%s] = s%d;" : "m%d[%s] = tc_x_cast_c128_c64(s%d);", r, ew_kept_index(e, r, true), r);
+        ew_line(e, d == TC_C128 ? "%s = s%d;" : "%s = tc_x_cast_c128_c64(s%d);", scanned(e, r), r);
         return;
     }
     ew_line(e, "const %s a%d = (%s)%s;", f ? "double" : "int64_t", r, f ? "double" : "int64_t", ew_ref(e, in->a[0]));
@@ -225,7 +228,7 @@ void ew_scan_step(ew *e, int r) {
         const char *sign = in->op == TC_R_MAX || in->op == TC_R_ANY ? ">" : "<", *nan = f ? T(e, "s%d != s%d || ", r, r) : "";
         ew_line(e, "s%d = %ss%d %s a%d ? s%d : a%d;", r, nan, r, sign, r, r, r);
     }
-    ew_line(e, "m%d[%s] = (%s)s%d;", r, ew_kept_index(e, r, true), ew_type(in), r);
+    ew_line(e, "%s = (%s)s%d;", scanned(e, r), ew_type(in), r);
 }
 
 void ew_begin_scan(ew *e, int r) {

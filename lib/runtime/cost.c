@@ -17,8 +17,7 @@ static double points(const double *extent, uint64_t axes) {
 
 /* Every buffer once, but of one that is only gathered from no more than the elements that are gathered; every scalar operation, and every
  * element that a reduction or scan takes in, counts as one. */
-static void loop_cost(const frame *f, const call *c, call_cost *out) {
-    const tc_loop *l = c->group->loop;
+static void loop_cost(const frame *f, const call *c, const tc_loop *l, call_cost *out) {
     double extent[64], *gathered = tc_xcalloc(l->buffers.len + 1, sizeof *gathered);
     for (int a = 0; a < l->naxes; a++) {
         int64_t n = 0;
@@ -78,8 +77,11 @@ static void kernel_cost(const call *c, call_cost *out) {
 
 call_cost cost_of(const frame *f, const call *c) {
     call_cost out = {0};
-    if (c->kind == CALL_LOOP) loop_cost(f, c, &out);
+    if (c->kind == CALL_LOOP) loop_cost(f, c, c->group->loop, &out);
     else if (c->kind == CALL_KERNEL) kernel_cost(c, &out);
-    else if (c->kind == CALL_COPY) out.bytes = 2 * bytes_of(&f->b->t[c->id[1]]);
+    if (c->kind == CALL_KERNEL && c->group->epilogue) { /* what it reads of the kernel's result never reaches memory, nor does that result */
+        loop_cost(f, c, c->group->epilogue, &out);
+        out.bytes -= 2 * bytes_of(&c->kernel->outs[0]);
+    } else if (c->kind == CALL_COPY) out.bytes = 2 * bytes_of(&f->b->t[c->id[1]]);
     return out;
 }

@@ -277,3 +277,17 @@ EOF
     used=$(grep -oE 'scratch [0-9]+' <<<"$stderr" | tr -dc 0-9)
     [ "$used" -ge "$said" ] && [ "$used" -lt $((said + 4096)) ]
 }
+
+@test "scans along an axis of size 1 compile" {
+    cat >m.py <<'PY'
+import torch, torch.nn as nn
+class M(nn.Module):
+    def forward(self, x):
+        return x.exp().cumsum(0).sum(0), (x > 0).to(torch.int64).cumsum(0), x.cumprod(0).exp(), x.cummax(0)[0]
+PY
+    tc-export m.py:M --input x=1x64xf32 -o m.pt2
+    tc-run m.pt2 --input x=1x64xf32=0.3 --output 0=@a.npy --output 1=@b.npy --output 2=@c.npy --output 3=@d.npy
+    run --separate-stderr tc-compile m.pt2 -o c.pt2
+    [ -z "$stderr" ]
+    tc-run c.pt2 --input x=1x64xf32=0.3 --executor=compiled --expect 0=@a.npy --expect 1=@b.npy --expect 2=@c.npy --expect 3=@d.npy
+}
