@@ -22,15 +22,17 @@ typedef struct {
     const char *targets[MAX_TARGETS]; /* rows of isa.tab, or what only the compiler knows; as --targets gives them, else this machine's best */
     tc_unit *units[MAX_TARGETS];      /* the groups for each */
     int ntargets;
+    tc_buf variants; /* lines SYM=N, for the archive */
     tc_arena arena;
 } compile_job;
 
-tc_status compile_to_c(compile_job *j);                       /* STEM.c and STEM.h, to_c.c */
-tc_status compile_to_native(compile_job *j, tc_cc_kind kind); /* a library or object and STEM.h, or a filter, to_c.c */
-tc_status dump_stages(compile_job *j, int which);             /* --dump: what each stage made of a program, dump.c */
-tc_status write_pt2_to(compile_job *j, const char *path);     /* the programs with their code; NULL: to --out */
-tc_status bisect(compile_job *j);                             /* --bisect CMD: which step makes it fail */
-tc_status minify(compile_job *j);                             /* --minify CMD: the smallest program with which it fails, to --out */
+tc_status compile_to_c(compile_job *j);                            /* STEM.c and STEM.h, to_c.c */
+tc_status compile_to_native(compile_job *j, tc_cc_kind kind);      /* a library or object and STEM.h, or a filter, to_c.c */
+tc_status dump_stages(compile_job *j, int which);                  /* --dump: what each stage made of a program, dump.c */
+tc_status write_pt2_to(compile_job *j, const char *path);          /* the programs with their code; NULL: to --out */
+tc_status bisect(compile_job *j);                                  /* --bisect CMD: which step makes it fail */
+tc_status minify(compile_job *j);                                  /* --minify CMD: the smallest program with which it fails, to --out */
+tc_status emit_variants(compile_job *j, const tc_exec_options *o); /* --variants: groups of the programs at those sizes, variants.c */
 /* Runs CMD by the shell with the program's path as $1; its exit code, 128 + N for a signal. What it prints is seen with -v. */
 tc_status run_check(compile_job *j, const char *cmd, const char *program, int *out_code);
 tc_status work_folder(compile_job *j, char **out_dir); /* a new one in TMPDIR */

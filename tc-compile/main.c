@@ -24,6 +24,7 @@ static void close_all(compile_job *j) {
     }
     for (int i = 0; i < j->ntargets; i++) tc_unit_destroy(j->units[i]);
     tc_archive_close(j->archive);
+    tc_buf_free(&j->variants);
     tc_arena_free(&j->arena);
 }
 
@@ -100,6 +101,7 @@ static tc_status emit(compile_job *j, bool loops) {
         report_exec(j, j->execs[i]);
         TC_TRY(dump_stages(j, i));
     }
+    if (tc_cmd_has(j->c, TC_OPT_variants)) TC_TRY(emit_variants(j, &o));
     for (int t = 0; t < j->ntargets; t++)
         tc_cmd_verbose(j->c, "%zu loops, %zu different groups for %s, %zu interpreted", count.loops, tc_unit_groups(j->units[t]), j->targets[t],
                        count.left);
@@ -139,13 +141,14 @@ static tc_status make_code(compile_job *j, int t, tc_buf *out) {
 
 tc_status write_pt2_to(compile_job *j, const char *path) {
     tc_buf code[MAX_TARGETS] = {{0}};
-    tc_extra extra[MAX_TARGETS];
+    tc_extra extra[MAX_TARGETS + 1];
     int n = 0;
     tc_status s = NULL;
     for (int t = 0; t < j->ntargets && !s; t++) {
         s = make_code(j, t, &code[t]);
         if (!s && code[t].len) extra[n++] = (tc_extra){tc_packed_path(&j->arena, j->targets[t]), code[t].data, code[t].len};
     }
+    if (j->variants.len) extra[n++] = (tc_extra){tc_packed_variants, j->variants.data, j->variants.len};
     if (!s) {
         tc_archive_content content = {.programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = extra, .nextra = n};
         tc_out *o;
@@ -170,6 +173,7 @@ static tc_status run(tc_cmd *c) {
         close_all(&j);
         return s;
     }
+    if (!s && format != TO_PT2 && tc_cmd_has(c, TC_OPT_variants)) s = tc_usage(c, "--variants belong to --to pt2; C is for one size: --dim SYM=N");
     if (!s) s = emit(&j, format != TO_PT2);
     if (!s && format == TO_PT2) s = write_pt2_to(&j, NULL);
     else if (!s && format == TO_C) s = compile_to_c(&j);
@@ -178,9 +182,9 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out,           TC_OPT_to,     TC_OPT_model,   TC_OPT_mode, TC_OPT_dim,  TC_OPT_weights, TC_OPT_rename,
-                                    TC_OPT_store_weights, TC_OPT_prefix, TC_OPT_targets, TC_OPT_cc,   TC_OPT_dump, TC_OPT_bisect,  TC_OPT_minify,
-                                    TC_OPT_no_cache,      TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out,           TC_OPT_to,       TC_OPT_model,  TC_OPT_mode,    TC_OPT_dim, TC_OPT_weights, TC_OPT_rename,
+                                    TC_OPT_store_weights, TC_OPT_variants, TC_OPT_prefix, TC_OPT_targets, TC_OPT_cc,  TC_OPT_dump,    TC_OPT_bisect,
+                                    TC_OPT_minify,        TC_OPT_no_cache, TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-compile",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,

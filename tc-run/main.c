@@ -20,10 +20,11 @@ static tc_status show_signature(tc_cmd *c, const tc_program *p, const char *path
     return NULL;
 }
 
-static tc_status run_record(tc_exec *e, const tc_program *p, const inputs *in, outputs *out, int64_t record, struct tc_generator *gen) {
+static tc_status run_record(tc_exec *e, variants *v, const tc_program *p, const inputs *in, outputs *out, int64_t record, struct tc_generator *gen) {
     int n = inputs_count(in);
     tc_tensor *given = tc_xcalloc((size_t)n + 1, sizeof *given), *results = tc_xcalloc((size_t)p->noutputs + 1, sizeof *results);
     tc_status st = inputs_get(in, given);
+    if (!st) st = variants_choose(v, given, &e);
     if (!st) st = tc_exec_run(e, given, n, gen, results, p->noutputs);
     if (st && record) st = tc_annotate(st, "record %lld", (long long)record);
     if (!st) st = outputs_put(out, record, e, results, given);
@@ -34,8 +35,9 @@ static tc_status run_record(tc_exec *e, const tc_program *p, const inputs *in, o
     return st;
 }
 
-static tc_status run_records(tc_cmd *c, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
+static tc_status run_records(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
     tc_exec *e;
+    variants *v = NULL;
     tc_generator gen;
     int64_t seed;
     int numerics;
@@ -57,11 +59,12 @@ static tc_status run_records(tc_cmd *c, const tc_program *p, const tc_cmd_code *
     TC_TRY(tc_exec_create(p, &options, &e));
     if (trace) tc_exec_set_profile(e, trace_event, c);
     tc_status st = tc_cmd_code_check(c, code);
+    if (!st) st = variants_open(c, a, p, &options, &v);
     bool end = false;
     for (int64_t record = 0; !st; record++) {
         st = feeds_next(f, record, &end);
         if (st || end) break;
-        st = run_record(e, p, in, out, record, &gen);
+        st = run_record(e, v, p, in, out, record, &gen);
         if (!f->list.len) break; /* literals only: one record */
     }
     if (!st && c->verbose) {
@@ -70,17 +73,18 @@ static tc_status run_records(tc_cmd *c, const tc_program *p, const tc_cmd_code *
         tc_cmd_verbose(c, "%s", tc_buf_str(&report));
         tc_buf_free(&report);
     }
+    variants_close(v);
     tc_exec_destroy(e);
     return st;
 }
 
-static tc_status run_program(tc_cmd *c, const tc_program *p, const tc_cmd_code *code, const char *path) {
+static tc_status run_program(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_cmd_code *code, const char *path) {
     feeds f = {0};
     inputs *in = NULL;
     outputs *out = NULL;
     tc_status st = inputs_open(c, p, path, &f, &in);
     if (!st) st = outputs_open(c, p, &f, &out);
-    if (!st) st = run_records(c, p, code, &f, in, out);
+    if (!st) st = run_records(c, a, p, code, &f, in, out);
     st = outputs_close(out, st);
     inputs_close(in);
     feeds_close(&f);
@@ -97,7 +101,7 @@ static tc_status run(tc_cmd *c) {
         tc_cmd_code code = {0};
         bool show = tc_cmd_has(c, TC_OPT_signature);
         if (!show) st = tc_cmd_code_open(c, a, &code);
-        if (!st) st = show ? show_signature(c, p, path) : run_program(c, p, &code, path);
+        if (!st) st = show ? show_signature(c, p, path) : run_program(c, a, p, &code, path);
         tc_cmd_code_close(&code);
         tc_program_release(p);
     }

@@ -4,6 +4,7 @@
 #define TC_RUN_RUN_H
 
 #include "cmd/cmd.h"
+#include "file/pt2.h"
 #include "file/stream.h"
 #include "graph/graph.h"
 #include "runtime/runtime.h"
@@ -48,6 +49,13 @@ tc_status outputs_open(tc_cmd *c, const tc_program *p, feeds *f, outputs **out);
 tc_status outputs_put(outputs *o, int64_t record, const tc_exec *e, const tc_tensor *results, const tc_tensor *given);
 /* Closes the files, s failing: removes them. Returns s, or a failure, or TC_DIFFERENT when a comparison found something. */
 tc_status outputs_close(outputs *o, tc_status s);
+
+/* ---- code for some values of a size (variants.c) ---- */
+typedef struct variants variants;
+tc_status variants_open(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_exec_options *o, variants **out);
+/* *e becomes the executor for the sizes of these inputs, where there is one. */
+tc_status variants_choose(variants *v, const tc_tensor *given, tc_exec **e);
+void variants_close(variants *v); /* NULL is allowed */
 
 /* ---- --trace: a line on stderr for every node that runs (trace.c); ctx is the tc_cmd ---- */
 void trace_event(void *ctx, const tc_exec_event *event);

@@ -5,6 +5,8 @@
 
 const char tc_packed_scope[] = "groups by key";
 
+const char tc_packed_variants[] = "tc/variants";
+
 const char *tc_packed_path(tc_arena *a, const char *isa) { return tc_arena_printf(a, "tc/code/%d/%s.so", TC_ABI_VERSION, isa); }
 
 tc_status tc_packed_load(const tc_archive *a, const char *cap, bool trusted, tc_modules *m, tc_packed *out) {

@@ -4,9 +4,14 @@
 typedef struct {
     tc_program *to;
     const tc_program *from;
+    tc_sym var, value; /* in the new context: value takes the place of var; NULL: nothing does */
 } pair;
 
-static tc_sym sym_of(const pair *c, tc_sym s) { return s ? tc_sym_import(c->to->sym, s, c->from->sym) : NULL; }
+static tc_sym sym_of(const pair *c, tc_sym s) {
+    if (!s) return NULL;
+    tc_sym r = tc_sym_import(c->to->sym, s, c->from->sym);
+    return c->var ? tc_sym_substitute(c->to->sym, r, &c->var, &c->value, 1) : r;
+}
 
 static const char *text_of(const pair *c, const char *s) { return s ? tc_arena_strdup(&c->to->arena, s) : NULL; }
 
@@ -114,10 +119,14 @@ static tc_tree *tree_of(const pair *c, const tc_tree *t) {
     return r;
 }
 
-tc_program *tc_program_clone(const tc_program *p) {
+static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
     tc_program *q = tc_program_create(p->name);
-    pair c = {q, p};
+    pair c = {.to = q, .from = p};
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) tc_sym_import(q->sym, tc_sym_var_at(p->sym, i), p->sym); /* the same indices */
+    if (var) {
+        c.var = tc_sym_import(q->sym, var, p->sym);
+        c.value = tc_sym_int(q->sym, value);
+    }
     for (size_t i = 0; i < p->guards.len; i++) {
         const tc_guard *g = &p->guards.data[i];
         tc_program_guard(q, sym_of(&c, g->cond), source_of(&c, g->source), g->text);
@@ -148,6 +157,9 @@ tc_program *tc_program_clone(const tc_program *p) {
     q->nfresh = p->nfresh;
     return q;
 }
+
+tc_program *tc_program_clone(const tc_program *p) { return clone(p, NULL, 0); }
+tc_program *tc_program_clone_at(const tc_program *p, tc_sym var, int64_t value) { return clone(p, var, value); }
 
 /* ---- copies inside one program ---- */
 static tc_value *copy_value(tc_graph *to, const tc_value *v, tc_value **map) {

@@ -250,6 +250,8 @@ void tc_graph_apply_rewrite(tc_graph *g, const tc_rewrite *r);
 /* The nodes of a subgraph again in another graph of the same program. map: by value id of `from`, its inputs filled in; all its values after. */
 void tc_graph_copy_nodes(tc_graph *to, const tc_graph *from, tc_value **map, tc_node *before);
 tc_program *tc_program_clone(const tc_program *p); /* deep; weights share storage */
+/* The same with a number in the place of one of p's int symbols, which stays, unused. The number must lie in its range. */
+tc_program *tc_program_clone_at(const tc_program *p, tc_sym var, int64_t value);
 
 /* ---- verify.c: structure, types, schemas, signature, single assignment; TC_CONTENT naming the node ---- */
 tc_status tc_program_verify(const tc_program *p);

@@ -291,3 +291,55 @@ PY
     [ -z "$stderr" ]
     tc-run c.pt2 --input x=1x64xf32=0.3 --executor=compiled --expect 0=@a.npy --expect 1=@b.npy --expect 2=@c.npy --expect 3=@d.npy
 }
+
+@test "--variants: the code for a size is taken where it fits, with the bits of the code for all" {
+    cat >m.py <<'PY'
+import torch, torch.nn as nn, torch.nn.functional as F
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(16, 8)
+    def forward(self, x):
+        y = F.softmax(self.a(x), -1) + x.sum(1, keepdim=True).exp()
+        return y.cumsum(0).mean(0), y.view(-1)
+class Counts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("n", torch.zeros(()))
+    def forward(self, x):
+        self.n += 1
+        return x + self.n
+PY
+    tc-export m.py:M --input x=Bx16xf32 --dim B=1..64 -o m.pt2
+    tc-compile m.pt2 --variants B=1,8,64 -o v.pt2
+    for b in 1 2 8 9 64; do
+        tc-run m.pt2 --input x=${b}x16xf32=0.3 --output 0=@a.npy --output 1=@b.npy
+        run --separate-stderr tc-run v.pt2 -v --stance=fail_on_recompile --input x=${b}x16xf32=0.3 --expect 0=@a.npy --expect 1=@b.npy
+        [ "$status" -eq 0 ]
+        case $b in
+        1 | 8 | 64) [[ "$stderr" == *"the variant for B=$b is used"* ]] ;;
+        *) [[ "$stderr" != *variant* ]] ;;
+        esac
+        tc-run v.pt2 --stance=force_eager --input x=${b}x16xf32=0.3 --expect 0=@a.npy --expect 1=@b.npy
+    done
+    cat >ramp.py <<'PY'
+import torch, torch.nn as nn
+class R(nn.Module):
+    def forward(self, x):
+        return torch.arange(16.0) * x.sum() + x
+PY
+    # records of different sizes, one after another
+    for b in 8 3 8 1; do tc-export ramp.py:R --input x=${b}x16xf32 | tc-run --input x=${b}x16xf32=0.01; done >records.npy
+    tc-run m.pt2 --input x=@records.npy --output 0=@a.npy --output 1=@b.npy
+    tc-run v.pt2 --input x=@records.npy --expect 0=@a.npy --expect 1=@b.npy
+    fails 3 "expected 1..64" tc-run v.pt2 --input x=65x16xf32=1 --output 0=@a.npy --output 1=@b.npy
+    fails 2 "80, expected 1..64" tc-compile m.pt2 --variants B=8,80 -o x.pt2
+    fails 2 "no such symbol" tc-compile m.pt2 --variants C=8 -o x.pt2
+    fails 2 "expected SYM=N" tc-compile m.pt2 --variants B=8, -o x.pt2
+    fails 2 "--variants belong to --to pt2" tc-compile m.pt2 --variants B=8 -o x.so
+    tc-export m.py:Counts --input x=Bx16xf32 -o c.pt2
+    fails 5 "would not share it" tc-compile c.pt2 --variants B=8 -o x.pt2
+    run tc-compile v.pt2 -o again.pt2 # native entries and their list are dropped
+    run grep -ac 'tc/variants' again.pt2
+    [ "$output" -eq 0 ]
+}
