@@ -66,8 +66,9 @@ static tc_status check(tc_recipe *r) {
     TC_TRY(at_least(r, "accumulate", r->accumulate, 1));
     TC_TRY(at_least(r, "log_every", r->log_every, 1));
     TC_TRY(at_least(r, "seed", r->seed, 0));
-    if (r->clip_grad_norm < 0) return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_norm"), "found %g, expected a norm above 0", r->clip_grad_norm);
-    if (r->clip_grad_value < 0)
+    if (!(r->clip_grad_norm >= 0))
+        return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_norm"), "found %g, expected a norm above 0", r->clip_grad_norm);
+    if (!(r->clip_grad_value >= 0))
         return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_value"), "found %g, expected a size above 0", r->clip_grad_value);
     if (r->clip_grad_value > 0 && r->clip_grad_norm > 0)
         return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_value"), "gradients are clipped by clip_grad_norm or by clip_grad_value, not by both");

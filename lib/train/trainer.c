@@ -220,30 +220,47 @@ static void make_model(tc_trainer *t) {
     else t->m = tc_call2(c, class_of(c, "Program"), call, (V)tensors);
 }
 
-/* A function in the names of the recipe: f(m, *columns) -> (loss, (metrics...)). */
-static V step_function(tc_trainer *t, bool metrics) {
-    C *c = t->lang;
+/* "r.yaml:7: loss": where an expression of the recipe stands, for messages; its own line and column follow. */
+static const char *place_of(tc_trainer *t, const char *key) {
+    const tc_yaml *y = tc_yaml_get(t->r->root, key);
+    if (!y || !y->file) return key;
+    return tc_arena_printf(&t->arena, "%s:%d: %s", y->file, y->line, key);
+}
+
+static V expression(tc_trainer *t, const char *key, const char *text) { return tc_lang_eval(t->lang, t->names, NULL, place_of(t, key), text); }
+
+/* An expression of the recipe as a function of the model, the batch's columns and, but for forward, out. */
+static V function_of(tc_trainer *t, const char *place, const char *text, bool with_out) {
     tc_buf b = {0};
-    tc_buf_puts(&b, "def tc_step(m");
+    tc_buf_puts(&b, "lambda m");
     for (int i = 0; i < t->train->ncols; i++) tc_buf_printf(&b, ", %s", t->train->col[i].name);
-    tc_buf_printf(&b, "):\n    out = (%s)\n    return (%s), (", t->r->forward, t->r->loss);
-    for (int i = 0; metrics && i < t->nmetrics; i++) tc_buf_printf(&b, "(%s), ", t->r->metrics->items[i]->text);
-    tc_buf_puts(&b, ")\n");
-    file *f = tc_file_add(c, t->r->file, tc_arena_strdup(&t->arena, b.data), b.len);
+    tc_buf_printf(&b, "%s: (%s)", with_out ? ", out" : "", text);
+    const char *source = tc_arena_strdup(&t->arena, tc_buf_str(&b));
     tc_buf_free(&b);
-    tc_module_run(c, t->names, f);
-    return tc_dict_get(c, t->names->d, tc_strz(c, "tc_step"));
+    return tc_lang_eval(t->lang, t->names, NULL, place, source);
+}
+
+/* The functions that Micro calls: forward, loss and, for validation, the metrics. */
+static V micro_module(tc_trainer *t, bool metrics, int64_t parts) {
+    C *c = t->lang;
+    const tc_recipe *r = t->r;
+    list *more = tc_list(c, 4);
+    for (int i = 0; metrics && i < t->nmetrics; i++) {
+        const tc_yaml *y = r->metrics->items[i];
+        const char *place = y->file ? tc_arena_printf(&t->arena, "%s:%d: metrics.%s", y->file, y->line, r->metrics->keys[i]) : r->metrics->keys[i];
+        tc_list_push(c, more, function_of(t, place, y->text, true));
+    }
+    V settings[5] = {t->m, function_of(t, place_of(t, "forward"), r->forward, false), function_of(t, place_of(t, "loss"), r->loss, true), (V)more,
+                     tc_int(c, parts)};
+    return tc_call(c, class_of(c, "Micro"), &(args){.a = settings, .n = 5});
 }
 
 /* torch, nn, F and math; the model file's names; functions:. */
 static void load_names(tc_trainer *t) {
     C *c = t->lang;
-    tc_buf b = {0};
-    tc_buf_puts(&b, "import math\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n");
-    if (t->r->functions) tc_buf_puts(&b, t->r->functions);
-    const char *text = tc_arena_strdup(&t->arena, b.data);
-    t->names = tc_lang_load(c, "recipe", text, b.len);
-    tc_buf_free(&b);
+    static const char imports[] = "import math\nimport torch\nimport torch.nn as nn\nimport torch.nn.functional as F\n";
+    t->names = tc_lang_load(c, "recipe", imports, sizeof imports - 1);
+    if (t->r->functions) tc_module_run(c, t->names, tc_file_add(c, place_of(t, "functions"), t->r->functions, strlen(t->r->functions)));
     const char *source = t->train_p->source_text;
     t->file_names = NULL;
     if (!source) return;
@@ -268,13 +285,13 @@ static void make_objects(C *c, void *ctx) {
     put_name(t, "m", t->m);
     put_name(t, "total", tc_int(c, t->total));
     put_name(t, "per_epoch", tc_int(c, t->per_epoch));
-    t->groups = tc_lang_eval(c, t->names, NULL, "param_groups", r->param_groups ? r->param_groups : "list(m.parameters())");
+    t->groups = expression(t, "param_groups", r->param_groups ? r->param_groups : "list(m.parameters())");
     put_name(t, "groups", t->groups);
-    t->opt = tc_lang_eval(c, t->names, NULL, "optimizer", r->optimizer);
+    t->opt = expression(t, "optimizer", r->optimizer);
     put_name(t, "opt", t->opt);
     tc_call1(c, class_of(c, "plain_numbers"), t->opt);
     if (r->scheduler) {
-        t->scheduler = tc_lang_eval(c, t->names, NULL, "scheduler", r->scheduler);
+        t->scheduler = expression(t, "scheduler", r->scheduler);
         put_name(t, "scheduler", t->scheduler);
     }
     V clip = r->clip_grad_norm > 0 ? tc_float(c, r->clip_grad_norm) : c->none;
@@ -284,9 +301,8 @@ static void make_objects(C *c, void *ctx) {
     t->update = tc_call(c, class_of(c, "Update"), &A);
     tc_train_set_closure(c, t);
     tc_train_list_tensors(c, t, "averages", &t->averages);
-    V parts = tc_int(c, r->accumulate);
-    t->micro = tc_call3(c, class_of(c, "Micro"), t->m, step_function(t, false), parts);
-    t->eval = tc_call3(c, class_of(c, "Micro"), t->m, step_function(t, true), tc_int(c, 1));
+    t->micro = micro_module(t, false, r->accumulate);
+    t->eval = micro_module(t, true, 1);
     size_t n;
     V *names = tc_items(tc_getattr(c, t->update, tc_intern(c, "names", 5)), &n);
     t->nparams = (int)n;

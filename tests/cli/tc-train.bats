@@ -446,3 +446,16 @@ PY
     # more parameters than a loop has axes: the norm of all gradients is a stack of as many numbers
     deep arg='{layers: 20}' -o many 2>many.log
 }
+
+@test "errors in expressions name the recipe's line" {
+    run -3 --separate-stderr tc-train -q r.yaml loss='F.cross_entropy(out, z)' -o none
+    [[ ${stderr_lines[0]} == "tc-train: micro: argument loss:1: loss:1:"*"name 'z' is not defined"* ]]
+    sed 's/AdamW/Adamw/' r.yaml >wrong.yaml
+    run -3 --separate-stderr tc-train -q wrong.yaml -o none
+    [[ ${stderr_lines[0]} == "tc-train: wrong.yaml:$(grep -n Adamw wrong.yaml | cut -d: -f1): optimizer:1:"* ]]
+    printf 'functions: |\n  a = 1\n  b = zz\n' | cat r.yaml - >wrong.yaml
+    run -3 --separate-stderr tc-train -q wrong.yaml -o none
+    [[ ${stderr_lines[0]} == "tc-train: wrong.yaml:$(grep -n functions wrong.yaml | cut -d: -f1): functions:2:5: NameError"* ]]
+    run -2 --separate-stderr tc-train -q r.yaml clip_grad_norm=.nan -o none
+    [[ $stderr == *"found nan"* ]]
+}

@@ -318,13 +318,11 @@ static tc_status write_recipe(session *q, const char *dir, const char *precision
 
 /* ---- a case ---- */
 
-static verdict train(session *q, const char *dir, const char *precision, const char *optimizer, char *run, size_t n, metrics *m, tc_buf *why) {
-    snprintf(run, n, "%s/run", q->tmp);
-    char *recipe = tc_arena_printf(&q->a, "%s/recipe.yaml", q->tmp);
-    tc_status s = tc_remove_tree(run);
-    if (!s) s = write_recipe(q, dir, precision, optimizer, recipe);
+/* Trains by a recipe that was written (s: whether it was) into an empty run directory, and reads its metrics. Takes s. */
+static verdict run_recipe(session *q, tc_status s, const char *recipe, const char *run, metrics *m, tc_buf *why) {
     tc_buf err = {0};
     verdict v = CASE_FAIL;
+    if (!s) s = tc_remove_tree(run);
     if (!s) {
         command c = {0};
         arg(&c, "tc-train");
@@ -337,13 +335,16 @@ static verdict train(session *q, const char *dir, const char *precision, const c
         if (v != CASE_PASS) tc_buf_puts(why, tc_buf_str(&err));
         else s = read_metrics(tc_arena_printf(&q->a, "%s/metrics.jsonl", run), m);
     }
-    if (s) {
-        tc_buf_puts(why, tc_status_message(s));
-        v = CASE_FAIL;
-    }
+    if (s) tc_buf_puts(why, tc_status_message(s)), v = CASE_FAIL;
     tc_status_free(s);
     tc_buf_free(&err);
     return v;
+}
+
+static verdict train(session *q, const char *dir, const char *precision, const char *optimizer, char *run, size_t n, metrics *m, tc_buf *why) {
+    snprintf(run, n, "%s/run", q->tmp);
+    char *recipe = tc_arena_printf(&q->a, "%s/recipe.yaml", q->tmp);
+    return run_recipe(q, write_recipe(q, dir, precision, optimizer, recipe), recipe, run, m, why);
 }
 
 /* Muon orthogonalises in bfloat16 in every run, where rounding decides: PyTorch's own float64 and float32 runs are 9e-6 apart in the loss and 4e-5
@@ -423,7 +424,7 @@ static void optimiser_cases(session *q) {
 static verdict scheduler_run(session *q, const char *setting, metrics *m, tc_buf *why) {
     char *dir = tc_arena_printf(&q->a, "%s/mlp", q->root), *recipe = tc_arena_printf(&q->a, "%s/recipe.yaml", q->tmp);
     char *run = tc_arena_printf(&q->a, "%s/run", q->tmp);
-    tc_buf out = {0}, err = {0};
+    tc_buf out = {0};
     tc_json w = {.b = &out};
     tc_json_object(&w);
     key_text(&w, "model", tc_arena_printf(&q->a, "%s/model.py:Net", dir));
@@ -443,26 +444,9 @@ static verdict scheduler_run(session *q, const char *setting, metrics *m, tc_buf
     tc_json_key(&w, "steps");
     tc_json_int(&w, 40);
     tc_json_end(&w);
-    tc_status s = tc_remove_tree(run);
-    if (!s) s = tc_file_write(recipe, out.data, out.len);
-    verdict v = CASE_FAIL;
-    if (!s) {
-        command c = {0};
-        arg(&c, "tc-train");
-        arg(&c, "-q");
-        arg(&c, "%s", recipe);
-        arg(&c, "-o");
-        arg(&c, "%s", run);
-        v = verdict_of(run_command(&c, NULL, 120, NULL, &err));
-        command_free(&c);
-        if (v != CASE_PASS) tc_buf_puts(why, tc_buf_str(&err));
-        else s = read_metrics(tc_arena_printf(&q->a, "%s/metrics.jsonl", run), m);
-    }
-    if (s) tc_buf_puts(why, tc_status_message(s)), v = CASE_FAIL;
-    tc_status_free(s);
+    tc_status s = tc_file_write(recipe, out.data, out.len);
     tc_buf_free(&out);
-    tc_buf_free(&err);
-    return v;
+    return run_recipe(q, s, recipe, run, m, why);
 }
 
 static void scheduler_cases(session *q) {

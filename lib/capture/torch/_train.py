@@ -84,16 +84,20 @@ class Program(nn.Module):
 
 
 class Micro(nn.Module):
-    """One micro-batch: f(m, *columns) gives the loss and the metrics; the loss is divided by `parts` for accumulation."""
+    """One micro-batch: the recipe's forward, loss and metrics of the model and the columns; the loss is divided by `parts` for accumulation."""
 
-    def __init__(self, m, f, parts):
+    def __init__(self, m, forward, loss, metrics, parts):
         super().__init__()
         self.m = m
-        self.f = f
+        self.out_of = forward
+        self.loss_of = loss
+        self.metrics = metrics
         self.parts = parts
 
     def forward(self, *columns):
-        loss, metrics = self.f(self.m, *columns)
+        out = self.out_of(self.m, *columns)
+        loss = self.loss_of(self.m, *columns, out)
+        metrics = [f(self.m, *columns, out) for f in self.metrics]
         if self.parts != 1:
             loss = loss / self.parts
         return (loss, *metrics)
