@@ -146,7 +146,9 @@ static tc_status open_inside(const char *folder, const char *location, int *out_
 static tc_status external_blob(tc_onnx_model *m, const char *location, tc_blob **out) {
     *out = tc_map_find(&m->external, location);
     if (*out) return NULL;
-    if (!m->folder) return tc_error(TC_CONTENT, "external data '%.200s': the model came from a pipe and has no folder", location);
+    if (!m->folder)
+        return tc_status_add(tc_error(TC_CONTENT, "external data '%.200s': the model came from a pipe and has no folder", location),
+                             "tc-export MODEL.onnx finds what stands beside the file, and writes a program that holds it");
     int fd = -1;
     struct stat st;
     TC_TRY(open_inside(m->folder, location, &fd));

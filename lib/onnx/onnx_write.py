@@ -19,16 +19,16 @@ def known(opset):
     return [k for k, v in TABLE.items() if not isinstance(v, tuple) or v[0] <= opset]
 
 
-def rule_of(op):
+def rule_of(op, opset):
     v = TABLE.get(op)
-    return v[1] if isinstance(v, tuple) else v
+    return v if not isinstance(v, tuple) else v[1] if v[0] <= opset else None
 
 
 def run(w, graph):
     """The nodes of one graph; the names of its outputs."""
     for op, args, outs in graph["nodes"]:
         _onnx.at(f"{op} that makes '{outs[0][0] if outs else ''}'")
-        rule = rule_of(op)
+        rule = rule_of(op, w.opset)
         if rule is None:
             _onnx.unsupported(f"{op} has no form in ONNX (opset {w.opset})")
         values = [w.value(o) for o in outs]

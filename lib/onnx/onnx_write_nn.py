@@ -320,6 +320,13 @@ def recurrent(kind, order):
     return rule
 
 
+# ---- images ----
+def decode_image(w, outs, data, mode, orientation=False):
+    if mode != 3 or orientation:
+        _onnx.unsupported("decode_image in a mode other than RGB")
+    return w.e("Transpose", [w.e("ImageDecoder", [data], {"pixel_format": "RGB"})], {"perm": [2, 0, 1]})
+
+
 # ---- control flow ----
 def inner(w, graph, operands):
     """A subgraph as an attribute; its inputs are the operands' own names."""
@@ -398,6 +405,7 @@ def cond(w, outs, pred, yes, no, operands=None):
 
 
 TABLE = {
+    "image.decode_image.default": (20, decode_image),
     "aten.matmul.default": matmul, "aten.mm.default": matmul, "aten.bmm.default": matmul, "aten.linear.default": linear, "aten.addmm.default": addmm,
     "aten.baddbmm.default": baddbmm, "aten.einsum.default": einsum, "aten.convolution.default": convolution, "aten.conv1d.default": conv,
     "aten.conv2d.default": conv, "aten.conv3d.default": conv, "aten.conv1d.padding": conv, "aten.conv2d.padding": conv, "aten.conv3d.padding": conv,

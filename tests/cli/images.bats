@@ -32,6 +32,10 @@ pbm() { # NAME WIDTH HEIGHT R G B: an image of one colour
     tc-run hwc.pt2 --expect "@$images/expect.safetensors#rgb.jpg" --input @- <"$images/rgb.jpg"
     tc-export same.py:Decode --input data=Nxu8 -o decode.pt2
     tc-run decode.pt2 --input @"$images/lzw.tif" --expect "@$images/expect.safetensors#lzw.tif"
+    tc-export decode.pt2 --to onnx -o decode.onnx
+    tc-run decode.onnx --input @"$images/rgb.jpg" --expect "@$images/expect.safetensors#rgb.jpg"
+    run --separate-stderr tc-export decode.pt2 --to onnx --opset 18 -o old.onnx
+    [ "$status" -eq 5 ] && [[ "$stderr" == *decode_image* ]] || { echo "$stderr"; return 1; }
     pbm p.ppm 2 1 255 51 0
     tc-export same.py:Same --input x=Bx3xHxWxf32 -o nchw.pt2
     tc-run nchw.pt2 --input x=@p.ppm --output @x.npy
