@@ -111,3 +111,13 @@ setup() {
     run --separate-stderr "$probe" $'a\e[31m'
     [ "$stderr" = 'cmd-probe: reading the program: a\x1b[31m: cannot open: No such file or directory' ]
 }
+
+@test "a stripped program has at most 6 MB" {
+    if grep -q __asan_init "$TC_BUILD/bin/tc-run"; then skip "a sanitizer's checks are not ours"; fi
+    for tool in export train compile run bench ckpt; do
+        strip -o "$BATS_TEST_TMPDIR/stripped" "$TC_BUILD/bin/tc-$tool"
+        size=$(stat -c %s "$BATS_TEST_TMPDIR/stripped")
+        echo "tc-$tool: $size bytes"
+        [ "$size" -le 6000000 ]
+    done
+}
