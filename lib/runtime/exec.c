@@ -389,13 +389,15 @@ void tc_exec_report(const tc_exec *e, tc_buf *out) {
     report_frame(out, e->main);
     if (!e->main->b) return;
     tc_exec_memory m = tc_exec_memory_use(e);
-    tc_buf_printf(out, "memory: state %zu, intermediates %zu (%zu without sharing), data-dependent %zu, scratch %zu, packed weights %zu bytes\n",
-                  m.state, m.arena, m.naive, m.dynamic, m.scratch, m.packed);
+    tc_buf_printf(
+        out, "memory: state %zu, intermediates %zu (%zu at once, %zu without sharing), data-dependent %zu, scratch %zu, packed weights %zu bytes\n",
+        m.state, m.arena, m.live, m.naive, m.dynamic, m.scratch, m.packed);
 }
 
 static void add_memory(const frame *f, tc_exec_memory *m) {
     if (f->b) {
         m->arena += f->b->arena_bytes;
+        m->live += f->b->live_bytes;
         m->naive += f->b->naive_bytes;
     }
     for (size_t i = 0; i < f->children.len; i++) add_memory(f->children.data[i], m);
@@ -414,6 +416,7 @@ static tc_status estimate_frame(frame *f, tc_exec_memory *m) {
     bound *b;
     TC_TRY(frame_bind(f, &b));
     m->arena += b->arena_bytes;
+    m->live += b->live_bytes;
     m->naive += b->naive_bytes;
     for (int o = 0; f == f->e->main && o < f->g->noutputs; o++) {
         const tc_value *v = f->g->outputs[o];
@@ -431,7 +434,7 @@ static tc_status estimate_frame(frame *f, tc_exec_memory *m) {
 
 tc_status tc_exec_estimate(tc_exec *e, const tc_symvalue *vars, size_t nvars, tc_exec_memory *out) {
     tc_exec_memory m = tc_exec_memory_use(e);
-    m.arena = m.naive = m.dynamic = m.scratch = 0;
+    m.arena = m.live = m.naive = m.dynamic = m.scratch = 0;
     for (size_t i = 0; i < e->nvars && i < nvars; i++) e->vars[i] = vars[i];
     TC_TRY(check_guards(e));
     e->plan_only = true;

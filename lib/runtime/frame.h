@@ -75,7 +75,7 @@ typedef struct bound {
     TC_VEC(call) calls;
     TC_VEC(int) moved;      /* values whose storage changes from run to run: inputs, results, views of them; roots first */
     TC_VEC(int) end_copies; /* outputs that are copied at the end */
-    size_t arena_bytes, naive_bytes;
+    size_t arena_bytes, live_bytes, naive_bytes;
     size_t scratch, temps, kernel_scratch;
     bool *in_place; /* by output: a mutation that is done where the old value was */
 } bound;

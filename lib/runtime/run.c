@@ -16,6 +16,7 @@ void bound_plan_memory(bound *b, size_t nvalues) {
         b->naive_bytes += (b->roots[i].bytes + 63) & ~(size_t)63;
     }
     b->arena_bytes = tc_arena_plan(items, n);
+    b->live_bytes = tc_arena_live(items, n);
     for (size_t k = 0; k < n; k++) b->roots[of[k]].offset = items[k].offset;
     free(items);
     free(of);

@@ -64,6 +64,7 @@ void tc_exec_report(const tc_exec *e, tc_buf *out);
 typedef struct {
     size_t state;   /* bytes of parameters, buffers, constants */
     size_t arena;   /* planned intermediates of the last sizes */
+    size_t live;    /* the most of them that live in one step: no plan is smaller */
     size_t naive;   /* the same without sharing memory between lifetimes */
     size_t packed;  /* weights in the form that kernels read, kept between runs */
     size_t dynamic; /* made during the run: data-dependent sizes */
