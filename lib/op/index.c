@@ -609,6 +609,12 @@ static tc_status decompose_masked_put(tc_emit *e, const tc_node *n) { /* self, m
     tc_emit_result(e, 0, tc_emit_call(e, "aten::_unsafe_index_put", "vVvb", x, v, count, out, 1));
     return tc_e_done(e);
 }
+static tc_status decompose_scatter_value_reduce(tc_emit *e, const tc_node *n) { /* self, dim, index, value, reduce */
+    const tc_meta *at = tc_arg_meta(n, 2);
+    tc_value *src = tc_emit_call(e, "aten::full", "Sad", at->size, at->rank, &n->args[3], (int)tc_arg_meta(n, 0)->dtype);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::scatter.reduce", "aaava", &n->args[0], &n->args[1], &n->args[2], src, &n->args[4]));
+    return tc_e_done(e);
+}
 static tc_status decompose_index_select_backward(tc_emit *e, const tc_node *n) { /* grad, self_sizes, dim, index */
     tc_value *zero = tc_emit_call(e, "aten::zeros", "ad", &n->args[1], (int)tc_arg_meta(n, 0)->dtype);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::index_add", "vaav", zero, &n->args[2], &n->args[3], tc_arg_value(n, 0)));
@@ -691,6 +697,8 @@ const tc_op tc_ops_index[] = {
            "scatter(f32[4,5], 1, i64[4,2]:0..5, 1.5)", "value written at index along dim"),
     KERNEL("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce)", shape_scatter, tc_k_scatter_reduce, NULL,
            "scatter(f32[4,5], 1, i64[4,2]:0..5, f32[4,2], reduce='add')", "src added or multiplied at index along dim"),
+    COMPOSED("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce)", scatter_value_reduce,
+             "scatter(f32[4,5], 1, i64[4,2]:0..5, 1.5, reduce='add')", "value added or multiplied at index along dim"),
     KERNEL("scatter_add(Tensor self, int dim, Tensor index, Tensor src)", shape_scatter, tc_k_scatter_add, grad_scatter_add,
            "scatter_add(f32[4,5], 1, i64[4,2]:0..5, f32[4,2])", "src added at index along dim"),
     KERNEL("scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True)", shape_scatter,

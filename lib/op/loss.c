@@ -153,7 +153,7 @@ static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self
     bool same = x->meta.rank == t->meta.rank;
     for (int k = 0; same && k < x->meta.rank; k++) same = tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[k], t->meta.size[k], NULL)) != 0;
     tc_sym cs = x->meta.size[c];
-    bool fixed = tc_sym_const_int(cs, &classes);
+    bool fixed = ls > 0 ? tc_e_pin(e, n, cs, &classes) : tc_sym_const_int(cs, &classes);
     tc_value *lp = tc_emit_call(e, "aten::log_softmax.int", "vid", x, c, (int)x->meta.dtype), *wv = NULL;
     if (!lp) return tc_e_done(e);
     if (w) {

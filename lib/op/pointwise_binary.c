@@ -556,8 +556,15 @@ static tc_status decompose_float_power(tc_emit *e, const tc_node *n) {
                                 "aa", &a[0], &a[1]));
     return tc_e_done(e);
 }
-static tc_status decompose_ldexp(tc_emit *e, const tc_node *n) { /* self 2^other */
+/* self 2^other. The power of an integer is of the type of self: a float32, unless that is wider or a half type takes its place. */
+static tc_status decompose_ldexp(tc_emit *e, const tc_node *n) {
     tc_value *p = tc_emit_call(e, "aten::pow.Scalar", "fv", 2.0, tc_arg_value(n, 1));
+    tc_dtype d = tc_arg_value(n, 0)->meta.dtype;
+    if (p && tc_is_integral(tc_arg_value(n, 1)->meta.dtype) && (d == TC_F16 || d == TC_BF16)) {
+        tc_value *wide = tc_e_mul(e, tc_e_cast(e, tc_arg_value(n, 0), TC_F32), p);
+        tc_emit_result(e, 0, tc_e_cast(e, wide, d));
+        return tc_e_done(e);
+    }
     tc_emit_result(e, 0, tc_e_mul(e, tc_arg_value(n, 0), p));
     return tc_e_done(e);
 }

@@ -140,7 +140,8 @@ static tc_status decompose_sum_to_size(tc_emit *e, const tc_node *n) {
     if (!ok) return refuse(n, "size is not expandable to the size of the tensor");
     tc_meta like = {.dtype = x->meta.dtype, .rank = rank, .size = n->args[1].syms};
     tc_value *r = tc_e_sum_to(e, x, &like);
-    if (r && r != x && tc_is_integral(x->meta.dtype)) r = tc_e_sum_to(e, tc_e_cast(e, x, TC_I64), &like); /* sums of integers are wide */
+    if (r && (r != x || rank == 0) && tc_is_integral(x->meta.dtype))
+        r = tc_e_sum_to(e, tc_e_cast(e, x, TC_I64), &like); /* sums of integers are wide */
     one(e, r == x ? tc_e1(e, "aten::alias", x) : r);
     return tc_e_done(e);
 }

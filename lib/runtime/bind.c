@@ -541,9 +541,8 @@ static void last_use(last_ctx *c, const tc_value *v) {
     if (v->kind == TC_V_LIST)
         for (int i = 0; i < v->nlist; i++) last_use(c, v->list[i]);
     if (v->kind != TC_V_TENSOR || v->graph != c->f->g) return;
-    int r = (int)v->id;
-    while (c->base[r] >= 0) r = c->base[r];
-    if (c->last[r] < c->group) c->last[r] = c->group;
+    for (int r = (int)v->id; r >= 0; r = c->base[r]) /* a view may turn out to be a copy, with memory of its own */
+        if (c->last[r] < c->group) c->last[r] = c->group;
 }
 static void last_place(void *ctx, tc_value **place) { last_use(ctx, *place); }
 
@@ -551,7 +550,7 @@ static void set_base(int *base, const tc_node *view) {
     if (is_tensor(view->outs[0]) && is_tensor(view->args[0].value)) base[view->outs[0]->id] = (int)view->args[0].value->id;
 }
 
-/* By value id (of what views look at): the last group that reads it; INT32_MAX for results of the graph. In-place results extend the
+/* By value id: the last group that reads it or a view of it; INT32_MAX for results of the graph. In-place results extend the
  * life of the value they replace, so they are entered as they are made. */
 static int *last_groups(const frame *f) {
     int *last = tc_xcalloc(f->g->nvalues + 1, sizeof *last), *base = tc_xcalloc(f->g->nvalues + 1, sizeof *base);

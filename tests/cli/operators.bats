@@ -141,3 +141,19 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     tc-export two.py:M --input x=2x3xf32=1,2,3,4,5,6 --input y=1xf32=2 -o m.pt2
     tc-run m.pt2 --input x=2x3xf32=1,2,3,4,5,6 --input y=1xf32=2 --expect 0=@want.npy
 }
+
+@test "what a view that had to be copied holds is not written over while it is still read" {
+    model "torch.ops.aten.slice_backward(a, [12], 0, 0, 12, 2) + torch.slice_scatter(s, torch.zeros(6), step=2)" 3x4xf32 "t = (x * 2).transpose(0, 1)" \
+        "u = torch.select_scatter(t, torch.zeros(3), 0, 0) + torch.ops.aten.select_backward(t.select(0, 0), [4, 3], 0, 0)" \
+        "r = u.transpose(0, 1).reshape(12)" "s = torch.slice_scatter(r, torch.zeros(6), step=2)" "a = (r[::2] + s[::2]) * 3"
+    tc-run m.pt2 --input x=3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 --to npy -o a.npy
+    model "x" 12xf32
+    tc-run m.pt2 --input x=12xf32=6,4,18,8,30,12,42,16,54,20,66,24 --expect @a.npy
+}
+
+@test "scatter of a number with reduce, ldexp of half types, sums to no dimensions, igamma of large numbers" {
+    holds 2xf32=1,2 "torch.equal(torch.scatter(x, 0, torch.tensor([0, 0]), 2.5, reduce='add'), torch.tensor([6., 2.]))"
+    holds 2xbf16=3,5 "torch.ldexp(x, torch.tensor([1, 2])).dtype == torch.bfloat16 and torch.equal(torch.ldexp(x, torch.tensor([1, 2])), x * torch.tensor([2, 4]))"
+    holds i32=3 "x.sum_to_size(()).dtype == torch.int64"
+    holds 1xf64=1e20 "torch.equal(torch.igamma(x, x), torch.tensor([0.5], dtype=torch.float64) + 1 / (3 * torch.sqrt(2 * math.pi * x)))" "import math"
+}
