@@ -142,6 +142,8 @@ static void reset(tc_capture *k) {
     }
     if (k->root->functional) tc_functional_destroy(k->root->functional);
     k->root->functional = NULL;
+    tc_map_free(&T->modules);
+    T->modules = (tc_map){0};
     T->region = NULL, T->graph = NULL, T->capture = NULL, T->hint = NULL, T->nhint = 0;
     k->c->capturing = k->was_capturing;
 }
@@ -251,6 +253,43 @@ static void remember_buffers(tc_capture *k, V m) {
     }
 }
 
+/* Lists and dicts that a module holds are marked: what forward does to them is not part of the program. */
+static void mark_held(tc_capture *k, V o) {
+    V key, v;
+    for (size_t i = 0; o->attrs && tc_dict_next(o->attrs, &i, &key, &v);) {
+        if (tc_as_str(key)->s[0] == '_') continue;
+        if (tc_kind_of(v) == K_LIST && !((list *)v)->module) ((list *)v)->module = k->c;
+        if (tc_kind_of(v) == K_DICT && !((dict *)v)->module) ((dict *)v)->module = k->c;
+    }
+}
+
+static void name_modules(tc_capture *k, V m, const char *prefix) {
+    C *c = k->c;
+    V named = tc_getattr_or(c, m, tc_intern(c, "named_modules", 13));
+    list *l = named ? tc_to_list(c, tc_call0(c, named)) : tc_list(c, 0);
+    for (size_t i = 0; i < l->n; i++) {
+        size_t n;
+        V *pair = tc_items(l->a[i], &n);
+        const char *name = tc_as_str(pair[0])->s;
+        void **at = tc_map_put(&c->torch->modules, (const char *)&pair[1], sizeof pair[1]);
+        if (!*at) *at = tc_arena_printf(&k->p->arena, "%s%s%s", prefix ? prefix : "", prefix && *prefix && *name ? "." : "", name);
+        mark_held(k, pair[1]);
+    }
+}
+
+const char *tc_torch_module(C *c) {
+    if (!c->torch || !c->torch->modules.len) return NULL;
+    for (const frame *f = c->fr; f; f = f->prev) {
+        const scope *s = f->sc;
+        if (s->kind != SC_FUNC || !s->nparams || s->params[0].name != c->n_self) continue;
+        V self = f->slots[s->params[0].var->slot];
+        if (self && s->params[0].var->cell) self = ((cell *)self)->v;
+        const char *name = self && !tc_is_small(self) ? tc_map_get(&c->torch->modules, (const char *)&self, sizeof self) : NULL;
+        if (name) return *name ? name : NULL;
+    }
+    return NULL;
+}
+
 void tc_capture_state(tc_capture *k, V m, const char *prefix) {
     C *c = k->c;
     struct tc_torch *T = c->torch;
@@ -271,6 +310,7 @@ void tc_capture_state(tc_capture *k, V m, const char *prefix) {
         }
     }
     remember_buffers(k, m);
+    name_modules(k, m, prefix);
     T->region = r, T->graph = r ? r->graph : NULL;
 }
 

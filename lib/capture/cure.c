@@ -182,6 +182,7 @@ static const ast *asked(const frame *f) {
     if (unpacking(f)) n = f->statement->b;
     if (n->kind == N_ASSERT || (n->kind == N_UNARY && n->op == 'n')) n = n->a;
     if (n->kind == N_CALL && n->a->kind == N_NAME && n->n == 1 && !n->n2 && !strcmp(n->a->name->s, "bool")) n = n->list[0];
+    while (n->kind == N_BOOL) n = n->list[n->n - 1]; /* those before it are asked one by one */
     return n;
 }
 

@@ -48,10 +48,12 @@ static const char *trace(C *c) {
     return s;
 }
 
-/* The loops of the user's that run, innermost first. */
+/* The module whose method runs, and the loops of the user's that run, innermost first. */
 static const char *loops(C *c, const file *here) {
     tc_buf b = {0};
     int shown = 0;
+    const char *where = tc_torch_module(c);
+    if (where) tc_buf_printf(&b, "module %s", where), shown = 1;
     for (const frame *f = c->fr; f; f = f->prev)
         for (const running_loop *l = f->sc->file->embedded ? NULL : f->loop; l && shown < 4; l = l->outer, shown++) {
             tc_buf_printf(&b, "%sline %d", shown ? "; " : "", l->at->line);
@@ -211,7 +213,11 @@ tc_source tc_here(C *c) {
     const frame *f = tc_user_frame(c);
     if (!f) return (tc_source){.checkpoint = checkpoint};
     const char *name = f->sc->file->name;
-    return (tc_source){.file = T ? kept_name(T, f->sc->file, name) : name, .line = f->at->line, .col = f->at->col, .checkpoint = checkpoint};
+    return (tc_source){.file = T ? kept_name(T, f->sc->file, name) : name,
+                       .line = f->at->line,
+                       .col = f->at->col,
+                       .module = T ? tc_torch_module(c) : NULL,
+                       .checkpoint = checkpoint};
 }
 
 void tc_warn(C *c, const char *text) {

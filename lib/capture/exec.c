@@ -1,15 +1,28 @@
 /* Statements: blocks, loops, exceptions, definitions. What a block ends with is its value: on, break, continue or return. */
 #include "capture/keep.h"
 #include "capture/profile.h"
+#include "capture/torch.h"
 
 typedef enum { ON, BREAK, CONTINUE, RETURN } flow;
 
 static flow block(C *c, frame *f, ast *const *body, int n);
 
+/* What a call of the model would do besides its results, and the program does not: said once a line. */
+static void side_effect(C *c, const char *what) {
+    tc_source at = tc_here(c);
+    tc_warn(c,
+            tc_arena_printf(&c->arena, "%s:%d: %s while forward is captured; the program does not do that", at.file ? at.file : "?", at.line, what));
+}
+
 /* A global's object is changed while forward runs: the result would differ between the first call and the next. */
 void tc_global_guard(C *c, const void *owner, V o) {
     const module *m = owner;
-    if (!c->capturing || !m || m->embedded) return;
+    if (!c->capturing || !m) return;
+    if (owner == c) { /* held by a module of the model */
+        if (!c->fr->sc->file->embedded) side_effect(c, "a list or dict that a module holds is changed");
+        return;
+    }
+    if (m->embedded) return;
     const char *name = "an object";
     V k, v;
     for (size_t i = 0; tc_dict_next(m->d, &i, &k, &v);)
@@ -52,6 +65,17 @@ static void unpack(C *c, frame *f, const ast *t, V v) {
     for (size_t i = 0; i < after; i++) tc_store(c, f, t->list[(size_t)star + 1 + i], a[(size_t)star + mid + i]);
 }
 
+/* An attribute of a module; a registered buffer that is assigned is written by the program. */
+static void assigned(C *c, V o, str *name) {
+    static const char *const kept[] = {"_buffers", "_parameters", "_modules"};
+    if (tc_is_small(o) || !tc_map_get(&c->torch->modules, (const char *)&o, sizeof o)) return;
+    for (size_t i = 0; i < 3; i++) {
+        V d = tc_getattr_or(c, o, tc_intern(c, kept[i], strlen(kept[i])));
+        if (d && tc_kind_of(d) == K_DICT && tc_dict_gets(c, (dict *)d, name)) return;
+    }
+    side_effect(c, tc_arena_printf(&c->arena, "the attribute %s of a module is assigned", name->s));
+}
+
 void tc_store(C *c, frame *f, const ast *t, V v) {
     switch (t->kind) {
     case N_NAME: {
@@ -79,6 +103,7 @@ void tc_store(C *c, frame *f, const ast *t, V v) {
         V o = tc_eval_expr(c, f, t->a);
         f->at = t;
         tc_setattr(c, o, t->name, v);
+        if (c->capturing && !f->sc->file->embedded) assigned(c, o, t->name);
         return;
     }
     case N_INDEX: {
@@ -142,6 +167,7 @@ static void augmented(C *c, frame *f, const ast *n) {
         V old = tc_getattr(c, o, t->name), rhs = tc_eval_expr(c, f, n->b);
         f->at = n;
         tc_setattr(c, o, t->name, tc_inplace(c, n->op, old, rhs));
+        if (c->capturing && !f->sc->file->embedded) assigned(c, o, t->name);
     } else {
         V o = tc_eval_expr(c, f, t->a), k = tc_eval_expr(c, f, t->b);
         f->at = t;

@@ -87,6 +87,7 @@ struct tc_torch {
     size_t refolded; /* guards that tc_capture_refold_new has seen */
     size_t nhint;    /* example values of the captured program's symbols, by index; unbound: from data */
     uint64_t writes; /* nodes so far that write to a tensor */
+    tc_map modules;  /* of the model that is captured: object -> its qualified name, "" for the model itself */
     TC_VEC(struct read) reads;
     type *tensor_type, *parameter_type, *buffer_type;
 };
@@ -103,6 +104,7 @@ tc_dtype tc_torch_dtype(V t);
 int tc_torch_rank(V t);
 const tensor *tc_torch_known(V t);  /* the concrete tensor that has the values of t, a symbolic one; NULL: they are data */
 V tc_torch_size(C *c, V t, int d);  /* an int or a symbolic one; 0 <= d < rank */
+const char *tc_torch_module(C *c);  /* qualified name of the module whose method runs, in the program's arena; NULL: none, or the model itself */
 tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scratch program */
 
 void tc_capture_refold_new(C *c, tc_program *p); /* the same while capturing, where guards have come since it was last called */

@@ -284,7 +284,7 @@ class Comp(nn.Module):
         return [x * i for i in range(5) if i < 3 or x.sum() > 0]
 PY
     fails 3 "l.py:7:12: " tc-export l.py:Loop --input x=Bxf32 -o l.pt2
-    [[ "$stderr" == *"(line 18, iteration 3) [TC0121]"* ]] || { echo "$stderr"; return 1; }
+    [[ "$stderr" == *"(module blocks.3; line 18, iteration 3) [TC0121]"* ]] || { echo "$stderr"; return 1; }
     fails 3 "(line 25, iteration 3) [TC0121]" tc-export l.py:Comp --input x=Bxf32 -o l.pt2
 }
 
@@ -397,6 +397,58 @@ PY
     awk '/ ms  / {sum += $3} / s wall/ {wall = 1000 * $2} END {exit !(sum > 0.95 * wall && sum < 1.05 * wall)}' <<<"$stderr" || { echo "$stderr"; return 1; }
     run --separate-stderr tc-export slow.py:Net --input x=Bx4xf32 -o slow.pt2
     [ -z "$stderr" ]
+}
+
+@test "errors and nodes name the module; what forward does besides its results is said with its line" {
+    cat >b.py <<'PY'
+import torch
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.fc = nn.Linear(n, n)
+
+    def forward(self, x):
+        return self.fc(x)
+
+
+class Bad(nn.Module):
+    def __init__(self, last=5):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(3), Block(3), Block(3), Block(last)])
+
+    def forward(self, x):
+        for b in self.blocks:
+            x = b(x)
+        return x
+
+
+class Side(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.counter = 0
+        self.log = []
+        self.register_buffer("b", torch.zeros(2))
+
+    def forward(self, x):
+        self.counter += 1
+        self.b = self.b + 1
+        self.log.append(x)
+        seen = []
+        seen.append(x)
+        return x + self.b
+PY
+    fails 3 "b.py:11:" tc-export b.py:Bad --input x=Bx3xf32 -o b.pt2
+    [[ "$stderr" == *"(module blocks.3.fc; line 20, iteration 3)"* ]] || { echo "$stderr"; return 1; }
+    tc-export b.py:Bad --arg last=3 --input x=Bx3xf32 -o b.pt2
+    tc-export b.pt2 --print=full | grep -q 'aten.linear.*b.py:11 blocks.2.fc$'
+    run --separate-stderr tc-export b.py:Side --input x=2xf32 --print
+    [[ "$output" == *"out  buffer b = %add"* ]]
+    [ "${#stderr_lines[@]}" -eq 2 ] || { echo "$stderr"; return 1; }
+    [[ "${stderr_lines[0]}" == "tc-export: b.py:33: the attribute counter of a module is assigned"* ]]
+    [[ "${stderr_lines[1]}" == "tc-export: b.py:35: a list or dict that a module holds is changed"* ]]
 }
 
 @test "the seed decides the weights" {
