@@ -8,6 +8,14 @@
 
 #include <stdint.h>
 
+/* What vector loops call from several places: a compiler that counts would leave some of them calls, and such a loop is no vector loop.
+ * TC_VB: the text that emitted C carries (codegen/paste.c), a few functions at a time. */
+#ifdef TC_VB
+#define TC_X_INLINE static inline
+#else
+#define TC_X_INLINE static inline __attribute__((always_inline))
+#endif
+
 typedef union {
     float f;
     uint32_t u;
@@ -26,11 +34,11 @@ static inline float tc_from_bits_f32(uint32_t u) {
     tc_bits32 b = {.u = u};
     return b.f;
 }
-static inline uint64_t tc_bits_f64(double x) {
+TC_X_INLINE uint64_t tc_bits_f64(double x) {
     tc_bits64 b = {.f = x};
     return b.u;
 }
-static inline double tc_from_bits_f64(uint64_t u) {
+TC_X_INLINE double tc_from_bits_f64(uint64_t u) {
     tc_bits64 b = {.u = u};
     return b.f;
 }
@@ -199,6 +207,19 @@ ROW(bool, uint8_t)
     r = r < 0 ? r + y : r;
     float x = __builtin_copysignf((float)r, a);
     return ((y == inf) & (__builtin_fabs((double)a) < inf)) ? a : x;
+}
+/* The same by one step where the quotient has no more than 50 bits; unusual: it has, or there is none. */
+static inline int tc_x_fmod_unusual(float a, float b) { return !(__builtin_fabsf(a) < __builtin_fabsf(b) * 0x1p50f); }
+TC_X_INLINE float tc_x_fmod_quick_f32(float a, float b) {
+    double y = __builtin_fabs((double)b), r = __builtin_fabs((double)a);
+    r = __builtin_fma(-__builtin_trunc(r / y), y, r);
+    r = r < 0 ? r + y : r;
+    float x = __builtin_copysignf((float)r, a);
+    return y == __builtin_inf() ? a : x;
+}
+TC_X_INLINE float tc_x_remainder_quick_f32(float a, float b) {
+    float r = tc_x_fmod_quick_f32(a, b);
+    return ((r != 0) & ((r < 0) != (b < 0))) ? r + b : r;
 }
 /* The C library's is exact, so it is one function everywhere. */
 static inline double tc_x_fmod_f64(double a, double b) { return __builtin_fmod(a, b); }

@@ -210,9 +210,41 @@ static inline double tc_x_spherical_j0_f64(double x) {
 }
 #undef TC_X_CHEB
 
+/* float32 of the first kind without branches: so many coefficients as 2^-36 asks for. */
+#define TC_X_SHORT(c, n, t) tc_x_cheb_short(c, n, t)
+TC_X_INLINE double tc_x_cheb_short(const double *c, int n, double t) {
+    double a = 0, b = 0;
+    _Pragma("GCC unroll 24") for (int k = n - 1; k > 0; k--) {
+        double d = tc_fma(2 * t, a, c[k] - b);
+        b = a, a = d;
+    }
+    return tc_fma(t, a, c[0] - b);
+}
+TC_X_INLINE double tc_x_i0e_short(double a) { /* a >= 0 */
+    double n = a < 8 ? a : 8, f = a > 8 ? a : 8;
+    double near = TC_X_SHORT(tc_x_i0_near, 22, n * 0.25 - 1), far = TC_X_SHORT(tc_x_i0_far, 12, 16 / f - 1) / __builtin_sqrt(f);
+    return a <= 8 ? near : a > 8 ? far : a;
+}
+TC_X_INLINE double tc_x_i1e_short(double a) {
+    double n = a < 8 ? a : 8, f = a > 8 ? a : 8;
+    double near = TC_X_SHORT(tc_x_i1_near, 22, n * 0.25 - 1) * a, far = TC_X_SHORT(tc_x_i1_far, 12, 16 / f - 1) / __builtin_sqrt(f);
+    return a <= 8 ? near : a > 8 ? far : a;
+}
+#undef TC_X_SHORT
+static inline float tc_x_i0e_f32(float x) { return (float)tc_x_i0e_short(__builtin_fabsf(x)); }
+static inline float tc_x_i1e_f32(float x) { return __builtin_copysignf((float)tc_x_i1e_short(__builtin_fabsf(x)), x); }
+static inline float tc_x_i0_f32(float x) {
+    double a = __builtin_fabsf(x), h = tc_x_exp_lite(a > 200 ? 200 : a);
+    return a < __builtin_inf() ? (float)(tc_x_i0e_short(a > 200 ? 200 : a) * h) : __builtin_nanf(""); /* as PyTorch */
+}
+static inline float tc_x_i1_f32(float x) {
+    double a = __builtin_fabsf(x), h = tc_x_exp_lite(a > 200 ? 200 : a);
+    return a < __builtin_inf() ? __builtin_copysignf((float)(tc_x_i1e_short(a > 200 ? 200 : a) * h), x) : __builtin_nanf("");
+}
+
 #define ROW(name) \
     static inline float tc_x_##name##_f32(float x) { return (float)tc_x_##name##_f64(x); }
-ROW(i0) ROW(i0e) ROW(i1) ROW(i1e) ROW(k0) ROW(k0e) ROW(k1) ROW(k1e) ROW(j0) ROW(j1) ROW(y0) ROW(y1) ROW(airy_ai) ROW(spherical_j0)
+ROW(k0) ROW(k0e) ROW(k1) ROW(k1e) ROW(j0) ROW(j1) ROW(y0) ROW(y1) ROW(airy_ai) ROW(spherical_j0)
 #undef ROW
 
 #endif

@@ -9,12 +9,18 @@
 
 #include "kernel/scalar_arith.h"
 
+/* c ? a : b by masks: a compiler that sees a choice may compute a and b in branches, which do not become vectors. */
+TC_X_INLINE double tc_x_pick(int c, double a, double b) {
+    uint64_t m = (uint64_t)0 - (uint64_t)(c != 0);
+    return tc_from_bits_f64((tc_bits_f64(a) & m) | (tc_bits_f64(b) & ~m));
+}
+
 typedef struct {
     double h, l, k;
 } tc_x_dd; /* (h + l) * 2^k */
 
-static inline double tc_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
-static inline float tc_fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+TC_X_INLINE double tc_fma(double a, double b, double c) { return __builtin_fma(a, b, c); }
+TC_X_INLINE float tc_fmaf(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 
 /* rint for |x| < 2^51, and 2^k for whole k in [-1022, 1023]: the low bits of 1.5 * 2^52 + k are k's. */
 static inline double tc_x_round_f64(double x) { return x + 0x1.8p52 - 0x1.8p52; }
@@ -122,7 +128,7 @@ static inline double tc_x_tanh_f64(double x) {
 }
 
 /* For float32 functions: exp(x) to 2^-32 for -1022 < x / ln 2 < 1023 */
-static inline double tc_x_exp_lite(double x) {
+TC_X_INLINE double tc_x_exp_lite(double x) {
     double t = tc_fma(x, 0x1.71547652b82fep+0, 0x1.8p52 + 1023), r = tc_fma(-(t - (0x1.8p52 + 1023)), 0x1.62e42fefa39efp-1, x);
     double p = tc_fma(0x1.6c7425d9cd9cbp-13, r, 0x1.6d74cc765f505p-10);
     p = tc_fma(p, r, 0x1.113d15b7d27a0p-7);

@@ -22,6 +22,21 @@ static inline double tc_x_trigamma_f64(double x) {
     return sign * (y + (1 + 0.5 / x + z * w) / x);
 }
 
+/* For 0 < x < 2^100, without branches: the sum of 1 / (x + k)^2, k 0 to 5, as a quotient in q = x^2 + 5 x. */
+TC_X_INLINE float tc_x_trigamma_quick_f32(float v) {
+    double x = v, q = tc_fma(x, x, 5 * x), a = q * q, b = (q + 4) * (q + 4), c = (q + 6) * (q + 6);
+    double n = tc_fma(tc_fma(2 * q + 25, b, a * (2 * q + 17)), c, a * b * (2 * q + 13)), sum = n / (a * b * c);
+    int small = x < 6;
+    double y = small ? x + 6 : x, i = 1 / y, z = i * i;
+    double w = tc_fma(-2.53113553113553113553e-1, z, 7.57575757575757575758e-2);
+    w = tc_fma(w, z, -3.33333333333333333333e-2);
+    w = tc_fma(w, z, 2.38095238095238095238e-2);
+    w = tc_fma(w, z, -3.33333333333333333333e-2);
+    w = tc_fma(w, z, 1.66666666666666666667e-1);
+    return (float)((1 + tc_fma(z, w, 0.5 * i)) * i + tc_x_pick(small, sum, 0));
+}
+static inline float tc_x_trigamma_f32(float x) { return tc_x_is_unusual_f32(x) ? (float)tc_x_trigamma_f64(x) : tc_x_trigamma_quick_f32(x); }
+
 /* Hurwitz's zeta: sum of (q + k)^-x, Euler and Maclaurin's formula after the first terms, as Cephes. */
 static inline double tc_x_zeta_f64(double x, double q) {
     static const double b[12] = {12,
@@ -137,6 +152,30 @@ static inline double tc_x_ndtri_f64(double p) {
     }
     return (p < 0.5 ? -1.41421356237309504880 : 1.41421356237309504880) * x;
 }
+/* As tc_x_erfinv_f32 with y = 2 p - 1 and 1 - y^2 = 4 p (1 - p), for which p needs no rounding; beyond sqrt(w) = 3.9 one polynomial more
+ * (made with mpmath: 2^-27.7). */
+TC_X_INLINE double tc_x_ndtri_tail(double s) { /* erfinv(y) / |y|, s = sqrt(w) */
+    double g = (s > 10.2 ? 10.2 : s) - 7;
+    double p = -0x1.0f7503d356903p-34;
+    p = tc_fma(p, g, 0x1.d1d7e7cb8098bp-32);
+    p = tc_fma(p, g, -0x1.f954bbe9428dbp-31);
+    p = tc_fma(p, g, 0x1.8026d5a0f14b7p-28);
+    p = tc_fma(p, g, -0x1.df5f50d971aa0p-25);
+    p = tc_fma(p, g, 0x1.63ef61f96335cp-22);
+    p = tc_fma(p, g, -0x1.b1f58be3c8d03p-20);
+    p = tc_fma(p, g, 0x1.9384784e3c49bp-18);
+    p = tc_fma(p, g, 0x1.a5d6994fa1f74p-18);
+    p = tc_fma(p, g, -0x1.0cc2833a7f0f1p-11);
+    p = tc_fma(p, g, 0x1.0233528cb9232p+0);
+    p = tc_fma(p, g, 0x1.b79e0494d8359p+2);
+    return p;
+}
+TC_X_INLINE float tc_x_ndtri_f32(float x) {
+    double p = x, y = 2 * p - 1, u = 4 * p * (1 - p), w = -tc_x_log_lite(u > 0x1p-200 ? u : 0x1p-200), s = __builtin_sqrt(w > 0 ? w : 0);
+    double r = tc_x_pick(s > 3.9, tc_x_ndtri_tail(s), tc_x_erfinv_ratio(w)) * y * 1.41421356237309504880;
+    float edge = x == 0 ? -__builtin_inff() : x == 1 ? __builtin_inff() : __builtin_nanf("");
+    return ((x > 0) & (x < 1)) ? (float)r : edge;
+}
 static inline double tc_x_log_ndtr_f64(double x) {
     double t = x * 0.70710678118654752440;
     return x < -1 ? tc_x_log_f64(tc_x_erfcx_f64(-t) * 0.5) - t * t : tc_x_log1p_f64(-0.5 * tc_x_erfc_f64(t));
@@ -193,9 +232,7 @@ ROW(legendre_p, 7)
 
 #define ROW(name) \
     static inline float tc_x_##name##_f32(float x) { return (float)tc_x_##name##_f64(x); }
-ROW(trigamma)
 ROW(erfcx)
-ROW(ndtri)
 ROW(log_ndtr)
 #undef ROW
 #define ROW(name) \

@@ -10,7 +10,7 @@
 #include "kernel/scalar_exp.h"
 
 /* The edges of every logarithm: 0, negative, inf, NaN. */
-static inline double tc_x_log_edges(double x, double y) {
+TC_X_INLINE double tc_x_log_edges(double x, double y) {
     y = x == 0 ? -__builtin_inf() : y;
     y = x < 0 ? __builtin_nan("") : y;
     return x < __builtin_inf() ? y : x;
@@ -18,13 +18,13 @@ static inline double tc_x_log_edges(double x, double y) {
 typedef struct {
     double k, m;
 } tc_x_split;
-static inline tc_x_split tc_x_log_split(double x) { /* x > 0 */
+TC_X_INLINE tc_x_split tc_x_log_split(double x) { /* x > 0 */
     int tiny = x < 0x1p-1022;
     uint64_t u = tc_bits_f64(tiny ? x * 0x1p54 : x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
     double k = tc_from_bits_f64(0x4330000000000000u | (u >> 52 & 0x7ff)) - (0x1p52 + 1023);
     return (tc_x_split){tiny ? k - 54 : k, tc_from_bits_f64((u & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu)};
 }
-static inline double tc_x_log_f64(double x) {
+TC_X_INLINE double tc_x_log_f64(double x) {
     tc_x_split a = tc_x_log_split(x);
     double f = a.m - 1, half = 0.5 * f * f, s = f / (2 + f), z = s * s;
     double r = tc_fma(1.479819860511658591e-01, z, 1.531383769920937332e-01);
@@ -192,7 +192,7 @@ static inline float tc_x_log1p_f32(float x) {
     return __builtin_fabsf(x) < 0x1p-26f ? x : y;
 }
 /* For float32 functions: log(x) to 2^-37 for a normal x > 0; the quotient s in float32 and one step of Newton's iteration. */
-static inline double tc_x_log_lite(double x) {
+TC_X_INLINE double tc_x_log_lite(double x) {
     uint64_t u = tc_bits_f64(x) + (0x3ff0000000000000u - 0x3fe6a09e667f3bcdu);
     double k = tc_from_bits_f64(0x4330000000000000u | u >> 52) - (0x1p52 + 1023),
            f = tc_from_bits_f64((u & 0x000fffffffffffffu) + 0x3fe6a09e667f3bcdu) - 1;

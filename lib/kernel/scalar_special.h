@@ -132,9 +132,9 @@ static inline double tc_x_erfinv_f64(double y) {
     x = a <= 1 ? x : __builtin_nan("");
     return __builtin_copysign(x, y);
 }
-/* y P(w), w = -log(1 - y^2): to 2^-29, in w below 5 and in sqrt(w) above, where 1 - |y| is exact */
-static inline float tc_x_erfinv_f32(float y) {
-    double a = __builtin_fabsf(y), w = -tc_x_log_lite((1 - a) * (1 + a)), v = w - 2.5, g = __builtin_sqrt(w > 5 ? w : 5) - 3;
+/* erfinv(y) / y = P(w), w = -log(1 - y^2): to 2^-29, in w below 5 and in sqrt(w) above */
+TC_X_INLINE double tc_x_erfinv_ratio(double w) {
+    double v = w - 2.5, g = __builtin_sqrt(w > 5 ? w : 5) - 3;
     double p = tc_fma(0x1.24288e49a807bp-33, v, 0x1.e084dbfdf34dbp-32), q = tc_fma(-0x1.ea360d2413d14p-16, g, 0x1.504175df8c5e8p-13);
     p = tc_fma(p, v, -0x1.7ac11729c3f40p-27);
     p = tc_fma(p, v, 0x1.1abbc86d6fa68p-26), q = tc_fma(q, g, -0x1.2384ded26631cp-12);
@@ -146,8 +146,12 @@ static inline float tc_x_erfinv_f32(float y) {
     p = tc_fma(p, v, -0x1.11c3e0b2b1900p-8), q = tc_fma(q, g, 0x1.3581062412b04p-7);
     p = tc_fma(p, v, 0x1.f91e8972fd62ap-3), q = tc_fma(q, g, 0x1.006dc9ccc07d9p+0);
     p = tc_fma(p, v, 0x1.805c5cff6d61dp+0), q = tc_fma(q, g, 0x1.6a9efbdbfc80ap+1);
+    return tc_x_pick(w < 5, p, q);
+}
+TC_X_INLINE float tc_x_erfinv_f32(float y) { /* 1 - |y| is exact */
+    double a = __builtin_fabsf(y), r = tc_x_erfinv_ratio(-tc_x_log_lite((1 - a) * (1 + a)));
     float edge = a == 1 ? __builtin_copysignf(__builtin_inff(), y) : __builtin_nanf("");
-    return a < 1 ? (float)((w < 5 ? p : q) * (double)y) : edge;
+    return a < 1 ? (float)(r * (double)y) : edge;
 }
 
 /* sin(pi x) with the exact fraction of x */
@@ -206,10 +210,40 @@ static inline double tc_x_lgamma_f64(double x) {
     double s = __builtin_fabs(tc_x_sinpi(a));
     return s == 0 ? __builtin_inf() : tc_x_log_f64(3.14159265358979311600e+00 / (a * s)) - tc_x_lgamma_positive(a);
 }
-static inline float tc_x_lgamma_f32(float x) {
-    double y = tc_x_lgamma_f64(x);
-    return (float)y;
+/* For 0 < x < 2^100, without branches: one logarithm of what x, the recurrence's product or x (1 + x) makes of the three ranges. */
+static inline int tc_x_is_unusual_f32(float x) { return !((x > 0) & (x < 0x1p100f)); }
+TC_X_INLINE float tc_x_lgamma_quick_f32(float v) {
+    double x = v, r = x, num = 1;
+    int low = x < 0.5, mid = x < 1.5, far = x >= 8, more;
+#define STEP more = r > 2.5, r = tc_x_pick(more, r - 1, r), num = tc_x_pick(more, num * r, num);
+    STEP STEP STEP STEP STEP STEP
+#undef STEP
+        double t = low   ? x
+                   : mid ? x - 1
+                         : r - 2,
+               l = tc_x_log_lite(low         ? x * (1 + x)
+                                 : mid | far ? x
+                                             : num);
+    double p = -0x1.127c16d5e6ad9p-19;
+    p = tc_fma(p, t, 0x1.258ee535f9033p-18);
+    p = tc_fma(p, t, -0x1.3cb36f9ac5337p-17);
+    p = tc_fma(p, t, 0x1.580e0d914dff7p-16);
+    p = tc_fma(p, t, -0x1.78de9d6cfd6dcp-15);
+    p = tc_fma(p, t, 0x1.a127afe0f9995p-14);
+    p = tc_fma(p, t, -0x1.d3fd4b59a3833p-13);
+    p = tc_fma(p, t, 0x1.0b36af878d01cp-11);
+    p = tc_fma(p, t, -0x1.38ac5c2d5c3c1p-10);
+    p = tc_fma(p, t, 0x1.7add6eadb515fp-9);
+    p = tc_fma(p, t, -0x1.e404fc218d9e2p-8);
+    p = tc_fma(p, t, 0x1.51322ac7d848ap-6);
+    p = tc_fma(p, t, -0x1.13e001a55760ap-4);
+    p = tc_fma(p, t, 0x1.4a34cc4a60fa6p-2);
+    p = tc_fma(p, t, 0x1.b0ee6072093cep-2);
+    double i = 1 / x, z = i * i, w = tc_fma(7.93650793650793650794e-04, z, -2.77777777777777777778e-03);
+    w = tc_fma(w, z, 8.33333333333333333333e-02) * i;
+    return (float)tc_x_pick(far, tc_fma(x - 0.5, l - 1, w + 0.41893853320467274178), tc_fma(t, p, mid ? -l : l));
 }
+static inline float tc_x_lgamma_f32(float x) { return tc_x_is_unusual_f32(x) ? (float)tc_x_lgamma_f64(x) : tc_x_lgamma_quick_f32(x); }
 
 static inline double tc_x_digamma_root(double x) { /* 1 <= x <= 2, relative to the root at 1.46 */
     double t = x - 1.5;
@@ -261,7 +295,21 @@ static inline double tc_x_digamma_f64(double x) {
     w = tc_fma(w, z, -8.33333333333333333333e-2) * z;
     return x < 0x1p100 ? y + (tc_x_log_f64(x) - 0.5 * i + w) : y + tc_x_log_f64(x);
 }
-static inline float tc_x_digamma_f32(float x) { return (float)tc_x_digamma_f64(x); }
+/* For 0 < x < 2^100, without branches: the sum of 1 / (x + k), k 0 to 9, is a quotient of polynomials in q = x^2 + 9 x. */
+TC_X_INLINE float tc_x_digamma_quick_f32(float v) {
+    double x = v, q = tc_fma(x, x, 9 * x), a = q * (q + 8), b = (q + 14) * (q + 18), e = q + 20;
+    double n = tc_fma(tc_fma(2 * q + 8, b, a * (2 * q + 32)), e, a * b), sum = (2 * x + 9) * n / (a * b * e);
+    int small = x < 10;
+    double y = small ? x + 10 : x, i = 1 / y, z = i * i;
+    double w = tc_fma(-8.33333333333333333333e-2, z, 2.10927960927960927961e-2);
+    w = tc_fma(w, z, -7.57575757575757575758e-3);
+    w = tc_fma(w, z, 4.16666666666666666667e-3);
+    w = tc_fma(w, z, -3.96825396825396825397e-3);
+    w = tc_fma(w, z, 8.33333333333333333333e-3);
+    w = tc_fma(w, z, -8.33333333333333333333e-2) * z;
+    return (float)(tc_x_log_f64(y) - 0.5 * i + w - tc_x_pick(small, sum, 0));
+}
+static inline float tc_x_digamma_f32(float x) { return tc_x_is_unusual_f32(x) ? (float)tc_x_digamma_f64(x) : tc_x_digamma_quick_f32(x); }
 
 /* ---- roots ---- */
 /* A guess from the exponent, two steps of Halley, one of Newton with the rounding of x y taken out: neither division nor root. */

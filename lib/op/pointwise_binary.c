@@ -1,9 +1,10 @@
-/* Pointwise functions of two and three tensors, broadcast against each other; numbers take the place of tensors.
+/* Pointwise functions of two tensors, broadcast against each other; numbers take the place of tensors.
  *
  * The operands are brought to their promoted type, then combined. Kinks follow PyTorch: equal operands of maximum share the
- * gradient, clamp passes it on the bounds, rounding divisions have none. */
+ * gradient, rounding divisions have none. */
 #include "kernel/scalar.h"
 #include "op/lower.h"
+#include "op/pointwise.h"
 #include "op/shape.h"
 
 #include <stdio.h>
@@ -49,14 +50,6 @@ COMPARE(le, LE)
 COMPARE(gt, GT) COMPARE(ge, GE)
 #undef COMPARE
 
-    static bool is_number(const tc_node *n, int i, double v) {
-    tc_kind k;
-    tc_scalar s;
-    if (!tc_arg_number(&n->args[i], &k) || n->args[i].kind == TC_A_VALUE || (n->args[i].kind == TC_A_SCALAR && n->args[i].is_sym)) return false;
-    if (n->args[i].kind == TC_A_INT && tc_sym_opcode(n->args[i].sym) != TC_S_CONST) return false;
-    s = tc_arg_scalar(n, i);
-    return tc_scalar_is(s, v);
-}
 
 /* a + alpha b, one rounding where alpha is not 1 */
 static tc_lv scaled_sum(tc_lower *l, tc_lv a, tc_lv b, tc_scalar_op plain, int alpha) {
@@ -159,39 +152,6 @@ LOGICAL(or, OR)
 LOGICAL(xor, XOR)
 #undef LOGICAL
 
-static tc_status lower_where(tc_lower *l) {
-    tc_lv c = tc_l_op2(l, TC_X_NE, tc_l_in_as(l, 0, TC_DTYPE_NONE), zero_of(l, tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype)));
-    return tc_l_out(l, 0, tc_l_where(l, c, tc_l_in(l, 1), tc_l_in(l, 2)));
-}
-/* NaN stays: min(max(x, lo), hi) with the scalar's own order of NaN */
-static tc_status clamp(tc_lower *l, int lo, int hi) {
-    tc_lv x = tc_l_in(l, 0);
-    if (lo > 0 && !tc_arg_is_none(l->node, lo)) x = tc_l_op2(l, TC_X_MAX, x, tc_l_in(l, lo));
-    if (hi > 0 && !tc_arg_is_none(l->node, hi)) x = tc_l_op2(l, TC_X_MIN, x, tc_l_in(l, hi));
-    return tc_l_out(l, 0, x);
-}
-static tc_status lower_clamp(tc_lower *l) { return clamp(l, 1, 2); }
-static tc_status lower_clamp_min(tc_lower *l) { return clamp(l, 1, 0); }
-static tc_status lower_clamp_max(tc_lower *l) { return clamp(l, 0, 1); }
-/* from the nearer end: a + w (b - a), or b - (1 - w)(b - a) */
-static tc_status lower_lerp(tc_lower *l) {
-    tc_dtype d = rtype(l);
-    tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), w = tc_l_in(l, 2), diff = tc_l_sub(l, b, a);
-    tc_lv small = tc_l_op2(l, TC_X_LT, tc_l_op1(l, TC_X_ABS, w), tc_l_f(l, tc_dtype_real(d), 0.5));
-    tc_lv coef = tc_l_where(l, small, w, tc_l_sub(l, w, tc_l_f(l, d, 1)));
-    return tc_l_out(l, 0, tc_l_op3(l, TC_X_FMA, coef, diff, tc_l_where(l, small, a, b)));
-}
-static tc_status lower_addcmul(tc_lower *l) { /* self + (value t1) t2 */
-    tc_lv p = tc_l_mul(l, tc_l_in(l, 1), tc_l_in(l, 2));
-    if (!is_number(l->node, 3, 1)) p = tc_l_mul(l, tc_l_mul(l, tc_l_in(l, 3), tc_l_in(l, 1)), tc_l_in(l, 2));
-    return tc_l_out(l, 0, tc_l_add(l, tc_l_in(l, 0), p));
-}
-static tc_status lower_addcdiv(tc_lower *l) {
-    tc_lv t = tc_l_in(l, 1);
-    if (!is_number(l->node, 3, 1)) t = tc_l_mul(l, tc_l_in(l, 3), t);
-    return tc_l_out(l, 0, tc_l_add(l, tc_l_in(l, 0), tc_l_div(l, t, tc_l_in(l, 2))));
-}
-
 /* ---- shapes ---- */
 static tc_status shape_add(tc_shape_ctx *c) {
     tc_kind k;
@@ -257,61 +217,11 @@ static tc_status shape_heaviside(tc_shape_ctx *c) {
     if (a && b && a->dtype != b->dtype) return tc_sh_fail(c, "heaviside is not yet implemented for tensors with different dtypes.");
     return NULL;
 }
-static tc_status shape_where(tc_shape_ctx *c) {
-    TC_TRY(tc_sh_need_tensor(c, 0));
-    tc_dtype cond = tc_sh_meta(c, 0)->dtype;
-    if (cond != TC_BOOL && cond != TC_U8)
-        return tc_sh_fail(c, "where expected condition to be a boolean tensor, but got a tensor with dtype %s", tc_dtypes[cond].torch);
-    return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, 2, (int[]){1, 2}), 3, (int[]){0, 1, 2});
-}
-/* The result type of clamp counts the bounds that are given. */
-static tc_status shape_clamp(tc_shape_ctx *c) {
-    int a[3] = {0}, n = 1;
-    for (int i = 1; i < c->nargs && i < 3; i++)
-        if (tc_sh_given(c, i)) a[n++] = i;
-    TC_TRY(tc_sh_need_tensor(c, 0));
-    if (n == 1) return tc_sh_fail(c, "At least one of 'min' or 'max' must not be None");
-    return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, n, a), n, a);
-}
-static tc_status shape_lerp(tc_shape_ctx *c) {
-    TC_TRY(tc_sh_need_tensor(c, 0));
-    TC_TRY(tc_sh_need_tensor(c, 1));
-    tc_dtype d = tc_sh_meta(c, 0)->dtype;
-    for (int i = 1; i < 3; i++)
-        if (tc_sh_meta(c, i) && tc_sh_meta(c, i)->dtype != d)
-            return tc_sh_fail(c, "expected dtype %s for `%s` but got dtype %s", tc_dtypes[d].torch, i == 1 ? "end" : "weight",
-                              tc_dtypes[tc_sh_meta(c, i)->dtype].torch);
-    TC_TRY(tc_sh_need_float(c, 0));
-    return tc_sh_out_pointwise(c, 0, d, 3, (int[]){0, 1, 2});
-}
-static tc_status shape_addcdiv(tc_shape_ctx *c) {
-    TC_TRY(tc_shape_ternary(c));
-    if (tc_is_integral(tc_sh_result_type(c, 2, (int[]){1, 2})))
-        return tc_sh_fail(
-            c, "Integer division with addcdiv is no longer supported, and in a future release addcdiv will perform a true division of tensor1 "
-               "and tensor2.");
-    return NULL;
-}
 static tc_status shape_float_power(tc_shape_ctx *c) {
     return tc_sh_out_pointwise(c, 0, tc_is_complex(tc_sh_result_type(c, 2, (int[]){0, 1})) ? TC_C128 : TC_F64, 2, (int[]){0, 1});
 }
 
 /* ---- gradients ---- */
-static tc_value *with_arg(tc_emit *e, const char *op, tc_value *a, const tc_node *n, int i) { return tc_emit_call(e, op, "va", a, &n->args[i]); }
-static tc_value *times(tc_emit *e, tc_value *g, const tc_node *n, int i) { return with_arg(e, "aten::mul.Tensor", g, n, i); }
-static tc_value *over(tc_emit *e, tc_value *g, const tc_node *n, int i) { return with_arg(e, "aten::div.Tensor", g, n, i); }
-static tc_value *args2(tc_emit *e, const char *op, const tc_node *n, int a, int b) { return tc_emit_call(e, op, "aa", &n->args[a], &n->args[b]); }
-static tc_value *only(tc_emit *e, tc_value *mask, tc_value *g) {
-    return tc_emit_call(e, "aten::where.ScalarOther", "vvz", mask, g, tc_scalar_int(0));
-}
-static tc_value *except(tc_emit *e, tc_value *mask, tc_value *g) {
-    return tc_emit_call(e, "aten::where.ScalarSelf", "vzv", mask, tc_scalar_int(0), g);
-}
-static tc_value *scaled(tc_emit *e, tc_value *g, const tc_node *n, int i) { return is_number(n, i, 1) ? g : times(e, g, n, i); }
-/* Holomorphic functions: the formula on the reals, with the conjugate of g, gives the conjugate of the gradient. */
-static tc_value *conjugate(tc_emit *e, tc_value *g) { return tc_e_conj(e, g); }
-static void give(tc_emit *e, const tc_node *n, int i, tc_value *v) { tc_e_give(e, n, i, conjugate(e, v)); }
-
 static tc_status grad_add(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, gs[0]);
     if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, scaled(e, conjugate(e, gs[0]), n, 2));
@@ -471,74 +381,6 @@ static tc_status xlog_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, co
 }
 static tc_status grad_xlogy(tc_emit *e, const tc_node *n, tc_value *const *gs) { return xlog_grad(e, n, gs, "aten::log", 0); }
 static tc_status grad_xlog1py(tc_emit *e, const tc_node *n, tc_value *const *gs) { return xlog_grad(e, n, gs, "aten::log1p", 1); }
-static tc_status grad_where(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *c = tc_arg_value(n, 0);
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, only(e, c, gs[0]));
-    if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, except(e, c, gs[0]));
-    return tc_e_done(e);
-}
-/* Numbers as bounds: g strictly between them. */
-static tc_status clamp_grad_numbers(tc_emit *e, const tc_node *n, tc_value *const *gs, int lo, int hi) {
-    tc_value *above = lo ? args2(e, "aten::gt.Tensor", n, 0, lo) : NULL, *below = hi ? args2(e, "aten::lt.Tensor", n, 0, hi) : NULL;
-    tc_value *in = above && below ? tc_e2(e, "aten::logical_and", above, below) : above ? above : below;
-    tc_e_give(e, n, 0, in ? only(e, in, gs[0]) : gs[0]);
-    return tc_e_done(e);
-}
-/* One bound: as maximum and minimum. */
-static tc_status clamp_grad_one(tc_emit *e, const tc_node *n, tc_value *const *gs, int bound, bool low) {
-    tc_value *share = tc_e3(e, "aten::where.self", args2(e, "aten::eq.Tensor", n, 0, bound), tc_e_muls(e, gs[0], 0.5), gs[0]);
-    tc_value *under = args2(e, "aten::lt.Tensor", n, 0, bound), *over = args2(e, "aten::gt.Tensor", n, 0, bound);
-    tc_e_give(e, n, 0, except(e, low ? under : over, share));
-    if (tc_emit_wants_grad(e, n, bound)) tc_e_give(e, n, bound, except(e, low ? over : under, share));
-    return tc_e_done(e);
-}
-/* Tensors as bounds: who gives the value gets g; self and the bound that it is equal to share it, unless the bounds are equal too. */
-static tc_status clamp_grad(tc_emit *e, const tc_node *n, tc_value *const *gs, int lo, int hi) {
-    lo = lo > 0 && !tc_arg_is_none(n, lo) ? lo : 0, hi = hi > 0 && !tc_arg_is_none(n, hi) ? hi : 0;
-    if (!(lo && tc_arg_value(n, lo)) && !(hi && tc_arg_value(n, hi))) return clamp_grad_numbers(e, n, gs, lo, hi);
-    if (!lo || !hi) return clamp_grad_one(e, n, gs, lo ? lo : hi, lo != 0);
-    tc_value *apart = args2(e, "aten::lt.Tensor", n, lo, hi), *crossed = args2(e, "aten::gt.Tensor", n, lo, hi);
-    tc_value *half = tc_e_muls(e, gs[0], 0.5), *mine = gs[0];
-    int bound[2] = {lo, hi};
-    const char *const beyond[2] = {"aten::lt.Tensor", "aten::gt.Tensor"};
-    for (int i = 0; i < 2; i++) {
-        tc_value *over = args2(e, beyond[i], n, 0, bound[i]);
-        tc_value *tie = tc_e2(e, "aten::logical_and", args2(e, "aten::eq.Tensor", n, 0, bound[i]), apart);
-        mine = except(e, over, tc_e3(e, "aten::where.self", tie, half, mine));
-        if (!tc_emit_wants_grad(e, n, bound[i])) continue;
-        tc_value *its = i ? tc_e2(e, "aten::logical_or", tc_e2(e, "aten::logical_and", over, args2(e, "aten::le.Tensor", n, lo, hi)), crossed)
-                          : tc_e2(e, "aten::logical_and", over, args2(e, "aten::le.Tensor", n, lo, hi));
-        tc_e_give(e, n, bound[i], tc_e_add(e, only(e, its, gs[0]), only(e, tie, half)));
-    }
-    tc_value *number = tc_e1(e, "aten::logical_not", tc_e1(e, "aten::isnan", tc_arg_value(n, 0))); /* NaN is its own value between any bounds */
-    tc_e_give(e, n, 0, except(e, tc_e2(e, "aten::logical_and", crossed, number), mine));
-    return tc_e_done(e);
-}
-static tc_status grad_clamp(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 1, 2); }
-static tc_status grad_clamp_min(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 1, 0); }
-static tc_status grad_clamp_max(tc_emit *e, const tc_node *n, tc_value *const *gs) { return clamp_grad(e, n, gs, 0, 1); }
-static tc_status grad_lerp(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (tc_emit_wants_grad(e, n, 0)) give(e, n, 0, tc_e_sub(e, conjugate(e, gs[0]), times(e, conjugate(e, gs[0]), n, 2)));
-    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, times(e, conjugate(e, gs[0]), n, 2));
-    if (tc_emit_wants_grad(e, n, 2)) give(e, n, 2, tc_e_mul(e, conjugate(e, gs[0]), args2(e, "aten::sub.Tensor", n, 1, 0)));
-    return tc_e_done(e);
-}
-static tc_status grad_addcmul(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *g = conjugate(e, gs[0]), *s = scaled(e, g, n, 3);
-    give(e, n, 0, g);
-    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, times(e, s, n, 2));
-    if (tc_emit_wants_grad(e, n, 2)) give(e, n, 2, times(e, s, n, 1));
-    return tc_e_done(e);
-}
-static tc_status grad_addcdiv(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *g = conjugate(e, gs[0]), *s = scaled(e, g, n, 3);
-    give(e, n, 0, g);
-    if (tc_emit_wants_grad(e, n, 1)) give(e, n, 1, over(e, s, n, 2));
-    if (tc_emit_wants_grad(e, n, 2))
-        give(e, n, 2, tc_e_neg(e, times(e, s, n, 1) ? tc_e_div(e, times(e, s, n, 1), tc_e_mul(e, tc_arg_value(n, 2), tc_arg_value(n, 2))) : NULL));
-    return tc_e_done(e);
-}
-
 /* ---- compositions ---- */
 static tc_status decompose_float_power(tc_emit *e, const tc_node *n) {
     tc_arg a[2] = {n->args[0], n->args[1]};
@@ -732,30 +574,6 @@ const tc_op tc_ops_pointwise_binary[] = {
     BITS(xor, lower_xor, "self ^ other"),
     SHIFT(left_shift, lshift, lower_shl, "self << other"),
     SHIFT(right_shift, rshift, lower_shr, "self >> other"),
-    ROW("where.self(Tensor condition, Tensor self, Tensor other)", shape_where, lower_where, grad_where,
-        "where(bool[5], f32[3,5], f32[5]); where(bool[5], c64[3,5], f32[5])", "self where condition, else other"),
-    ROW("where.ScalarSelf(Tensor condition, Scalar self, Tensor other)", shape_where, lower_where, grad_where, "where(bool[5], 0, f32[5])",
-        "self where condition, else other"),
-    ROW("where.ScalarOther(Tensor condition, Tensor self, Scalar other)", shape_where, lower_where, grad_where, "where(bool[5], f32[5], 0)",
-        "self where condition, else other"),
-    ROW("where.Scalar(Tensor condition, Scalar self, Scalar other)", shape_where, lower_where, grad_where, "where(bool[5], 1.5, 0)",
-        "self where condition, else other"),
-    ROW("clamp(Tensor self, Scalar? min=None, Scalar? max=None)", shape_clamp, lower_clamp, grad_clamp,
-        "clamp(f32[5], -0.5, 0.5); clamp(i64[5], max=3)", "min(max(self, min), max)"),
-    ROW("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None)", shape_clamp, lower_clamp, grad_clamp, "clamp(f32[3,5], f32[5])",
-        "min(max(self, min), max)"),
-    ROW("clamp_min(Tensor self, Scalar min)", shape_clamp, lower_clamp_min, grad_clamp_min, "clamp_min(f32[5], 0)", "max(self, min)"),
-    ROW("clamp_min.Tensor(Tensor self, Tensor min)", shape_clamp, lower_clamp_min, grad_clamp_min, "clamp_min(f32[5], f32[5])", "max(self, min)"),
-    ROW("clamp_max(Tensor self, Scalar max)", shape_clamp, lower_clamp_max, grad_clamp_max, "clamp_max(f32[5], 0)", "min(self, max)"),
-    ROW("clamp_max.Tensor(Tensor self, Tensor max)", shape_clamp, lower_clamp_max, grad_clamp_max, "clamp_max(f32[5], f32[5])", "min(self, max)"),
-    ROW("lerp.Scalar(Tensor self, Tensor end, Scalar weight)", shape_lerp, lower_lerp, grad_lerp, "lerp(f32[5], f32[5], 0.25)",
-        "self + weight (end - self)"),
-    ROW("lerp.Tensor(Tensor self, Tensor end, Tensor weight)", shape_lerp, lower_lerp, grad_lerp,
-        "lerp(f32[5], f32[5], f32[5]); lerp(c64[5], c64[5], c64[5])", "self + weight (end - self)"),
-    ROW("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", tc_shape_ternary, lower_addcmul, grad_addcmul,
-        "addcmul(f32[5], f32[3,5], f32[5], value=0.5); addcmul(c64[5], c64[3,5], c64[5])", "self + value tensor1 tensor2"),
-    ROW("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)", shape_addcdiv, lower_addcdiv, grad_addcdiv,
-        "addcdiv(f32[5], f32[3,5], f32[5]:0.5..2, value=0.5)", "self + value tensor1 / tensor2"),
     {.schema = "aten::float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
      .shape = shape_float_power,
      .decompose = decompose_float_power,
