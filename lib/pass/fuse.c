@@ -211,11 +211,22 @@ static void append(tc_loop *g, const tc_loop *n, const int map[64]) {
     free(to);
 }
 
+/* Without reductions: something that takes long varies along some axes only and would be computed again along the others. */
+static bool repeats(const tc_loop *l, uint64_t all) {
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        const bool heavy = in->op == TC_X_DIV || in->op == TC_X_SQRT || in->op >= TC_X_EXP;
+        if (in->kind == TC_L_SCALAR && heavy && tc_is_float(in->dtype) && in->axes && in->axes != all) return true;
+    }
+    return false;
+}
+
 /* A value that does not vary along the rows of a nest would be computed again for each; loads and what is cheap may be. */
 static bool wasteful(const tc_loop *l) {
     uint64_t bound = bound_axes(l), all = 0;
     for (size_t i = 0; i < l->stores.len; i++) all |= l->stores.data[i].axes;
-    if (!bound || !(all & ~bound)) return false;
+    if (!bound) return repeats(l, all);
+    if (!(all & ~bound)) return false;
     int n = 0;
     for (size_t i = 0; i < l->inst.len; i++) {
         const tc_linst *in = &l->inst.data[i];

@@ -1,7 +1,7 @@
 /* Programs made ready to run: planning of all graphs, state, reports. */
 #include "runtime/frame.h"
 
-#include "op/decompose.h"
+#include "op/norm_eval.h"
 #include "pass/cse.h"
 #include "pass/dce.h"
 
@@ -140,9 +140,18 @@ static tc_status init_state(tc_exec *e) {
     return NULL;
 }
 
+static bool is_batch_norm_eval(void *ctx, const tc_node *n) {
+    (void)ctx;
+    return tc_batch_norm_eval_rule(n) != NULL;
+}
+
 static tc_status open(tc_exec *e, const tc_program *p) {
     e->program = tc_program_clone(p);
     TC_TRY(tc_decompose(e->program));
+    if (TC_STEP(e->o.steps, "the pass norm: batch norm by running statistics is scale and shift")) {
+        TC_TRY(tc_decompose_by(e->program, is_batch_norm_eval, tc_batch_norm_eval_rule, NULL, NULL));
+        TC_TRY(tc_decompose(e->program));
+    }
     if (TC_STEP(e->o.steps, "the pass cse: nodes that compute the same become one")) tc_cse(e->program); /* gradients repeat the forward's parts */
     if (TC_STEP(e->o.steps, "the pass dce: nodes that nothing reads are removed")) tc_dce(e->program, false);
     e->layouts = TC_STEP(e->o.steps, "the pass layout: images lie channels last between kernels");
