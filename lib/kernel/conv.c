@@ -100,6 +100,20 @@ static size_t forward_scratch(const tc_kcall *k, int threads) {
     if (narrow(a.x->dtype)) s += tc_conv_room((size_t)(a.c.n * a.out_channels * tc_conv_volume(a.c.out)) * 4);
     return s + 64;
 }
+/* The epilogue where the product itself reports nothing: on some positions after another. */
+typedef struct {
+    const tc_epilogue *then;
+    int64_t channels;
+} after;
+static void after_positions(void *ctx, int64_t begin, int64_t end, int worker) {
+    const after *a = ctx;
+    for (int64_t i = begin, n; i < end; i += n) {
+        n = 1 + 4096 / a->channels;
+        if (n > end - i) n = end - i;
+        a->then->fn(a->then->ctx, i, n, 0, a->channels, worker);
+    }
+}
+
 static tc_status forward(tc_kcall *k) {
     args a = forward_args(k);
     char *scratch = k->scratch;
@@ -107,8 +121,12 @@ static tc_status forward(tc_kcall *k) {
     const void *x = widen(k, a.x, &scratch), *w = widen(k, a.w, &scratch), *bias = tc_k_given(k, 2) ? widen(k, tc_k_tensor(k, 2), &scratch) : NULL;
     void *out = tc_tensor_data(&k->outs[0]);
     void *to = narrow(a.x->dtype) ? tc_conv_take(&scratch, (size_t)n * 4) : out;
+    const bool reports = tc_conv_reports(&a.c) && to == out;
+    if (reports) a.c.then = k->epilogue;
     product(k, &a.c, scratch, x, weight_of(&a, w, false), k->packed, bias, to);
     if (to != out) k->isa->cast[TC_F32][a.x->dtype](out, to, n);
+    if (k->epilogue && !reports && n)
+        tc_parallel_for(k->pool, n / a.out_channels, 1 + 16384 / a.out_channels, after_positions, &(after){k->epilogue, a.out_channels});
     return NULL;
 }
 
@@ -203,5 +221,12 @@ static tc_status backward(tc_kcall *k) {
     return NULL;
 }
 
-const tc_kernel tc_k_convolution = {"convolution", TC_KF_CONTIGUOUS, forward, forward_scratch, forward_pack_bytes, forward_pack, forward_layouts};
+const tc_kernel tc_k_convolution = {.name = "convolution",
+                                    .flags = TC_KF_CONTIGUOUS | TC_KF_EPILOGUE,
+                                    .run = forward,
+                                    .scratch = forward_scratch,
+                                    .pack_bytes = forward_pack_bytes,
+                                    .pack = forward_pack,
+                                    .layouts = forward_layouts,
+                                    .row_dims = TC_ROWS_POSITIONS};
 const tc_kernel tc_k_convolution_backward = {"convolution_backward", TC_KF_CONTIGUOUS, backward, backward_scratch};

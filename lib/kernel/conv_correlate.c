@@ -211,6 +211,10 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
                            .out = p->out + (size_t)((g * c->cout + c0) * (c->out_last ? 1 : p->area)) * e,
                            .ld = c->out_last ? 1 : p->area,
                            .bias = p->bias ? p->bias + (size_t)(g * c->cout + c0) * e : NULL,
+                           .then = c->then,
+                           .row0 = r0,
+                           .col0 = g * c->cout + c0,
+                           .worker = worker,
                            .work = mine};
         p->o->block(&b);
     }
@@ -246,6 +250,11 @@ void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_con
 
 /* A weight is read once to be packed, and then for each position: some 20 of them cost as much as packing (measured). */
 bool tc_conv_packs(const tc_conv *c) { return !tc_conv_by_lanes(c) && !tc_conv_pointwise(c) && c->n * tc_conv_volume(c->out) <= 512; }
+
+/* Positions of tiles must follow each other. */
+bool tc_conv_reports(const tc_conv *c) {
+    return c->out_last && !c->adjoint && !tc_conv_pointwise(c) && (!tc_conv_by_lanes(c) || tc_conv_depthwise(c));
+}
 
 /* ---- 1x1 ---- */
 bool tc_conv_pointwise(const tc_conv *c) {

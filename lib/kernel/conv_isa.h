@@ -62,8 +62,11 @@ typedef struct {
     int64_t least, most; /* places whose base lies in [least, most] read memory only, absent taps included */
     void *out;
     int64_t ld;
-    const void *bias; /* of the first column, or NULL */
-    void *work;       /* 64-byte aligned, work_bytes(rows, cols, k) */
+    const void *bias;        /* of the first column, or NULL */
+    const tc_epilogue *then; /* or NULL: on finished rows row0 + r, columns col0 + c */
+    int64_t row0, col0;
+    int worker;
+    void *work; /* 64-byte aligned, work_bytes(rows, cols, k) */
 } tc_conv_block;
 
 /* ---- weight gradient in tiles: rows are input channels, columns output channels, k positions; one tap ---- */

@@ -224,6 +224,7 @@ static void rows_last(void *ctx, int64_t begin, int64_t end, int worker) {
         }
         job.out = p->out + (size_t)(i * c->out[2] * p->channels) * e;
         p->o->row_last(&job);
+        if (c->then) c->then->fn(c->then->ctx, i * c->out[2], c->out[2], 0, p->channels, worker);
     }
 }
 

@@ -15,7 +15,8 @@ typedef struct {
     int64_t n, groups, cin, cout;
     int64_t in[3], out[3], kernel[3], stride[3], pad[3], dil[3];
     bool adjoint;
-    bool in_last, out_last; /* forward: `in`, `out` lie channels last */
+    bool in_last, out_last;  /* forward: `in`, `out` lie channels last */
+    const tc_epilogue *then; /* where tc_conv_reports: on finished positions x channels; or NULL */
 } tc_conv;
 
 static inline int64_t tc_conv_volume(const int64_t *d) { return d[0] * d[1] * d[2]; }
@@ -50,6 +51,7 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
 size_t tc_conv_packed_bytes(const tc_conv *c, const tc_isa_ops *isa);
 void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out);
 bool tc_conv_packs(const tc_conv *c);     /* packing costs 5 % of the product or more */
+bool tc_conv_reports(const tc_conv *c);   /* regions are reported as they are done */
 bool tc_conv_pointwise(const tc_conv *c); /* 1x1 of planes: a matrix product of them as they are */
 bool tc_conv_depthwise(const tc_conv *c); /* by lanes, where images may lie channels last on both sides */
 /* dw[co, ci, tap] = sum over n, o of dout[n, co, o] * in[n, ci, i(o, tap)]; c is not adjoint. dw strides as of weights. */

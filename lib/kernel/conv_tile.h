@@ -6,7 +6,7 @@
  *         for each NR channels:     tile in registers; merged at once with the sums that the tree has ready
  *
  * A leaf that a row lacks counts as -0, which adding does not change; so one tree serves all rows. */
-enum { NR = 2 * VL, LDA = TC_LEAF + 16, LEAST_RUN = MR / 2 + 1, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
+enum { NR = 2 * VL, LDA = TC_LEAF + 16, LEAST_RUN = MR / 2 + 1, REGION = 4096, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
 
 typedef struct {
     int64_t at, k, n;
@@ -265,7 +265,7 @@ static void conv_block(const tc_conv_block *b) {
       last_bias[NR];
     const int64_t wide = padded(b->cols), area = b->rows * wide, leaves = b->k ? (b->k + TC_LEAF - 1) / TC_LEAF : 1;
     int unused = level_count(b->k) + 1;
-    int64_t have = 0, at = 0, ldo;
+    int64_t have = 0, at = 0, told = 0, ldo;
     segment seg[TC_LEAF];
     for (int i = 0; i < unused; i++) free_list[i] = store + i * area;
     for (int i = 0; i < NR; i++) last_bias[i] = b->bias && wide - NR + i < b->cols ? ((const T *)b->bias)[wide - NR + i] : 0;
@@ -304,6 +304,8 @@ static void conv_block(const tc_conv_block *b) {
                 if (last && !here) store_tile(b, p, rows, spare, c);
             }
             r += rows;
+            if (last && b->then && (r == b->rows || (r - told) * b->cols >= REGION))
+                b->then->fn(b->then->ctx, b->row0 + told, r - told, b->col0, b->cols, b->worker), told = r;
         }
         if (last) continue;
         for (int m = 0; m < nm; m++) have &= ~((int64_t)1 << merged[m]), free_list[unused++] = level[merged[m]];

@@ -63,6 +63,8 @@ enum {
  * takes of argument 0 and result 0; everything else is contiguous. SAME: both or neither. ANY: each on its own. */
 typedef enum { TC_LAYOUT_PLANES, TC_LAYOUT_SAME, TC_LAYOUT_ANY } tc_layouts;
 
+enum { TC_ROWS_POSITIONS = 1000 };
+
 typedef struct tc_kernel {
     const char *name;
     unsigned flags;
@@ -74,7 +76,7 @@ typedef struct tc_kernel {
     void (*pack)(const tc_kcall *call, void *out);
     tc_layouts (*layouts)(const tc_kcall *call); /* sizes and dtypes only, no strides; results that nothing reads are not counted. NULL: PLANES */
     /* TC_KF_EPILOGUE: dimensions of result 0 that are rows, in row-major order; the others are columns. Negative: all but so many. */
-    int row_dims;
+    int row_dims; /* TC_ROWS_POSITIONS: all but dimension 1; regions then come only where result 0 lies channels last */
 } tc_kernel;
 
 static inline const tc_tensor *tc_k_tensor(const tc_kcall *c, int i) { return c->args[i].kind == TC_K_TENSOR ? c->args[i].tensor : NULL; }

@@ -46,11 +46,21 @@ static int parameter(const tc_op *op, const char *name) {
         if (!strcmp(s->params[i].name, name)) return i;
     return -1;
 }
+/* Of the graph's inputs scale and shift are computed first of all, so that nothing stands between x and what follows. */
+static bool of_inputs(const tc_node *n, int rm) {
+    const int args[4] = {1, 2, rm, rm + 1};
+    for (int i = 0; i < 4; i++)
+        if (tc_arg_meta(n, args[i]) && tc_arg_value(n, args[i])->producer) return false;
+    return n->args[parameter(n->op, "eps")].kind == TC_A_SCALAR && !n->args[parameter(n->op, "eps")].is_sym;
+}
 static tc_status by_scale_and_shift(tc_emit *e, const tc_node *n) {
     const int rm = parameter(n->op, "running_mean"), eps = parameter(n->op, "eps");
     tc_value *x = tc_arg_value(n, 0);
+    tc_node *here = e->before;
+    if (of_inputs(n, rm)) e->before = e->graph->first;
     tc_value *s = tc_emit_call(e, "tc::batch_norm_scale", "aaaaad", &n->args[1], &n->args[2], &n->args[rm], &n->args[rm + 1], &n->args[eps],
                                (int)tc_dtype_compute(x->meta.dtype));
+    e->before = here;
     tc_emit_result(e, 0, tc_emit_call(e, "tc::scale_shift", "vvv", x, tc_emit_out(s, 0), tc_emit_out(s, 1)));
     for (int i = 1; i < 3; i++) /* statistics of the batch: none */
         tc_emit_result(e, i, tc_emit_call(e, "aten::zeros", "Id___", (int64_t[]){0}, 1, (int)n->outs[i]->meta.dtype));

@@ -52,6 +52,7 @@ static const tc_value *base_of(const ctx *c, const tc_value *v, bool keep) {
 /* The dimensions of `seen`, a view of the result, from which on they are columns; -1: columns do not begin at a dimension. */
 static int first_column(tc_symctx *s, const tc_value *result, int row_dims, const tc_value *seen) {
     const tc_meta *m = &result->meta, *v = &seen->meta;
+    if (row_dims == TC_ROWS_POSITIONS) return seen == result ? 1 : -1;
     tc_sym columns = tc_sym_int(s, 1), have = tc_sym_int(s, 1);
     for (int d = row_dims < 0 ? m->rank + row_dims : row_dims; d < m->rank; d++) columns = tc_sym_mul(s, columns, m->size[d]);
     for (int d = v->rank; d >= 0; d--) {
@@ -61,8 +62,8 @@ static int first_column(tc_symctx *s, const tc_value *result, int row_dims, cons
     return -1;
 }
 
-/* Reads of the result: every dimension along an axis of its own, in ascending order. */
-static const char *reads_in_order(const tc_loop *l, const tc_linst *ld, uint64_t *axes, int first, uint64_t *columns) {
+/* Reads of the result: every dimension along an axis of its own, in ascending order; [first, end) are columns. */
+static const char *reads_in_order(const tc_loop *l, const tc_linst *ld, uint64_t *axes, int first, int end, uint64_t *columns) {
     int last = -1;
     uint64_t seen = 0, cols = 0;
     if (ld->gather || ld->pred != TC_LV_NONE) return "it reads the result by gathered or predicated index";
@@ -77,7 +78,7 @@ static const char *reads_in_order(const tc_loop *l, const tc_linst *ld, uint64_t
         if (a <= last) return "it goes over the result in another order";
         last = a;
         seen |= UINT64_C(1) << a;
-        if (d >= first) cols |= UINT64_C(1) << a;
+        if (d >= first && d < end) cols |= UINT64_C(1) << a;
     }
     if (*axes && (*axes != seen || *columns != cols)) return "it reads the result in two ways";
     *axes = seen, *columns = cols;
@@ -99,7 +100,7 @@ static const char *fits(const ctx *c, const pair *p, uint64_t *columns) {
         if (base_of(c, v, true) != p->result) return "it reads the result in another order";
         int first = first_column(c->plan->program->sym, p->result, kn->row_dims, v);
         if (first < 0) return "rows and columns of the result share a dimension";
-        const char *why = reads_in_order(l, in, &axes, first, columns);
+        const char *why = reads_in_order(l, in, &axes, first, kn->row_dims == TC_ROWS_POSITIONS ? 2 : in->rank, columns);
         if (why) return why;
         scalar = !axes;
     }

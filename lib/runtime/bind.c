@@ -300,8 +300,7 @@ static tc_status make_results(binder *x, const tc_loop *l, const tc_schedule *sc
 }
 
 /* The compiled group or the block that runs a loop, whose buffers are bound. */
-static tc_status bind_code(binder *x, const tc_loop *l, int index, bool in_place, call *c) {
-    const tc_schedule *sched = &x->f->schedules[index];
+static tc_status bind_code(binder *x, const tc_loop *l, const tc_schedule *sched, int index, bool in_place, call *c) {
     tc_block_shape *shapes = tc_xcalloc(sched->loop->buffers.len + 1, sizeof *shapes);
     for (size_t i = 0; i < l->buffers.len; i++) shapes[i] = (tc_block_shape){x->b->t[c->id[i]].size, x->b->t[c->id[i]].stride};
     const tc_abi_group *code = x->f->code ? x->f->code[index] : NULL;
@@ -349,7 +348,7 @@ static tc_status bind_loop(binder *x, const tc_group *g, int index, int *last) {
     loop_buffers(g->loop, sched, &c);
     bool in_place = false;
     tc_status s = make_results(x, g->loop, sched, index, last, &c, &in_place);
-    if (!s) s = bind_code(x, g->loop, index, in_place, &c);
+    if (!s) s = bind_code(x, g->loop, sched, index, in_place, &c);
     tc_vec_push(&x->b->calls, c);
     x->now++;
     return tc_annotate(s, "%s", g->node->name ? g->node->name : tc_op_name(g->node->op));
@@ -442,6 +441,15 @@ static void lie_under(binder *x, int result, const tc_value *v) {
     x->b->roots[result].kind = ROOT_NONE;
 }
 
+/* The schedule of an epilogue that is run when the kernel is done, as any loop. */
+static const tc_schedule *whole_schedule(binder *x, const tc_schedule *s) {
+    tc_schedule *out = tc_arena_dup(&x->f->arena, s, sizeof *s);
+    out->loop = tc_arena_dup(&x->f->arena, s->loop, sizeof *s->loop);
+    out->loop->region = false;
+    out->loop->columns = 0;
+    return out;
+}
+
 /* The loop behind the kernel. What it writes over must not be what the kernel reads: the kernel is not done when the first region is.
  * Nothing else dies here in good time, but the kernel's own result. */
 static tc_status bind_epilogue(binder *x, const tc_group *g, int index, int *last, call *c) {
@@ -470,7 +478,9 @@ static tc_status bind_epilogue(binder *x, const tc_group *g, int index, int *las
             lie_under(x, result, v);
         }
     }
-    return bind_code(x, l, index, in_place, c);
+    const bool positions = g->node->op->kernel->row_dims == TC_ROWS_POSITIONS;
+    c->apart = positions && !tc_tensor_is_channels_last(&x->b->t[g->node->outs[0]->id]);
+    return bind_code(x, l, c->apart ? whole_schedule(x, sched) : sched, index, in_place, c);
 }
 
 static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last) {

@@ -137,7 +137,7 @@ static void choose_block(const plan *p, nest *n) {
     int in, out;
     orientation(p, n, &in, &out);
     n->col = false;
-    if (p->loop->region) n->C = clamp(EI, 1, 128), n->R = T / n->C; /* regions have few columns and many rows */
+    if (p->loop->region) n->C = n->regions ? clamp(EI, 1, 128) : EI, n->R = T / (n->C ? n->C : 1); /* regions have few columns and many rows */
     else if (!n->reduces) {
         if (out && EI >= 16 && n->O.ext[n->O.n - 1] >= 16) n->R = 32, n->C = clamp(EI, 1, 64); /* a tile: both directions use whole lines */
         else if (EI <= T / 2) n->R = clamp(T / (EI ? EI : 1), 1, EO), n->C = EI;
@@ -297,7 +297,8 @@ static bool dense(const nest *n, const access *a) {
     return true;
 }
 
-static tc_status bind_nest(const binder *b, const tc_nest *tn, nest *n) {
+/* whole: of a region loop, for regions that have all columns. */
+static tc_status bind_nest(const binder *b, const tc_nest *tn, bool whole, nest *n) {
     const tc_loop *l = b->s->loop;
     size_t ni = l->inst.len;
     plan p = {.loop = l, .isa = b->env->isa, .tn = tn, .in_place = b->env->in_place, .outer = tn->outer & ~l->columns};
@@ -309,7 +310,7 @@ static tc_status bind_nest(const binder *b, const tc_nest *tn, nest *n) {
     int group_o[64], group_i[64];
     uint64_t inner = tn->inner | (l->columns & tn->outer);
     bool sides = inner || l->region; /* the inner side is given */
-    n->regions = l->region;
+    n->regions = l->region && !whole;
     if (!s) s = gather_side(&p, b->ext, p.outer, sides || tn->nstores != 1 ? NULL : &p.raws[p.store_raw], &n->O, group_o);
     if (!s) {
         memcpy(p.outer_axis, p.last_axis, sizeof p.outer_axis);
@@ -383,13 +384,18 @@ tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc
     tc_status s = NULL;
     for (int a = 0; a < l->naxes && !s; a++) s = eval(&b, l->axes[a].extent, &b.ext[a]);
     if (!s) s = bind_temps(&b, out);
-    out->nests = tc_xcalloc((size_t)schedule->n + 1, sizeof *out->nests);
+    out->nests = tc_xcalloc((size_t)schedule->n + 2, sizeof *out->nests);
     for (int k = 0; k < schedule->n && !s; k++) {
         bool empty = false;
         for (int a = 0; a < l->naxes; a++) empty |= schedule->nests[k].outer >> a & 1 && b.ext[a] == 0;
         if (empty) continue; /* nothing to store */
         nest *n = &out->nests[out->nnests++];
-        s = bind_nest(&b, &schedule->nests[k], n);
+        s = bind_nest(&b, &schedule->nests[k], false, n);
+        if (!s && n->scratch > out->scratch) out->scratch = n->scratch;
+    }
+    if (!s && l->region && out->nnests == 1 && out->nests[0].I.total <= WHOLE_COLUMNS && out->nests[0].I.total > 1) {
+        nest *n = &out->nests[out->nnests++];
+        s = bind_nest(&b, &schedule->nests[0], true, n);
         if (!s && n->scratch > out->scratch) out->scratch = n->scratch;
     }
     free(b.temp_size);

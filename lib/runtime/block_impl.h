@@ -132,6 +132,9 @@ typedef struct {
     size_t partial; /* wide: offset of the chunks' results in the first worker's scratch */
 } nest;
 
+/* Regions of a loop with at most so many columns are often whole rows, and these have a second nest. */
+enum { WHOLE_COLUMNS = 1024 };
+
 /* Wide: 2^8 leaves, so that chunks merge by the same tree as leaves. */
 enum { CHUNK = 256 * TC_LEAF, PART_BYTES = 48 };
 

@@ -530,6 +530,7 @@ static int pieces(const nest *n, const step *s) {
 enum { FAR = 4 << 20 };
 static void plan_ahead(const ctx *c) {
     nest *n = c->n;
+    if (c->p->loop->region) return; /* what comes next is not there yet */
     int total = 0, count = 0, *work = tc_xcalloc((size_t)n->nstages + 1, sizeof *work);
     size_t footprint = 0;
     for (int s = 0; s < n->nstages; s++) {

@@ -138,9 +138,8 @@ static void to_row(walk *w, int64_t o0) {
     move_to(w);
 }
 
-static walk *start(job *j, int worker) {
+static walk *start_nest(job *j, const nest *n, int worker) {
     walk *w = &j->walks[worker];
-    const nest *n = j->n;
     if (w->n == n) return w;
     char *scratch = j->scratch + (size_t)worker * j->b->scratch;
     size_t table = ((size_t)n->nplaces * sizeof(void *) + 63) & ~(size_t)63;
@@ -152,6 +151,7 @@ static walk *start(job *j, int worker) {
     run_steps(w, &n->once);
     return w;
 }
+static walk *start(job *j, int worker) { return start_nest(j, j->n, worker); }
 
 /* A block of rows through all stages. */
 static void run_rows(walk *w, int64_t o0) {
@@ -267,7 +267,8 @@ static void run_wide(job *j, tc_pool *pool, int workers) {
 /* ---- regions ---- */
 static void run_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
     job *j = ctx;
-    walk *w = start(j, worker);
+    const bool whole = j->b->nnests > 1 && nc == j->n->I.total;
+    walk *w = start_nest(j, j->n + whole, worker);
     const nest *n = w->n;
     for (int64_t o = r0; o < r0 + nr; o += n->R) {
         int64_t r = r0 + nr - o < n->R ? r0 + nr - o : n->R;
@@ -339,7 +340,7 @@ tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *va
     walk *walks = (walk *)((char *)scratch + up64(sizeof *j));
     *out = (tc_epilogue){0};
     if (!b->nnests) return NULL; /* nothing to store */
-    TC_TRY(host_numbers(b->nests, vars, nvars));
+    for (int k = 0; k < b->nnests; k++) TC_TRY(host_numbers(&b->nests[k], vars, nvars));
     for (int i = 0; i < workers; i++) walks[i].n = NULL;
     *j = (job){.b = b, .n = b->nests, .data = data, .scratch = (char *)walks + up64((size_t)workers * sizeof *walks), .fault = fault, .walks = walks};
     *out = (tc_epilogue){run_region, j};

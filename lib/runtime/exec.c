@@ -148,7 +148,9 @@ static bool is_batch_norm_eval(void *ctx, const tc_node *n) {
 static tc_status open(tc_exec *e, const tc_program *p) {
     e->program = tc_program_clone(p);
     TC_TRY(tc_decompose(e->program));
-    if (TC_STEP(e->o.steps, "the pass norm: batch norm by running statistics is scale and shift")) {
+    bool norms = false;
+    for (const tc_node *n = e->program->graph->first; n && !norms; n = n->next) norms = is_batch_norm_eval(NULL, n);
+    if (norms && TC_STEP(e->o.steps, "the pass norm: batch norm by running statistics is scale and shift")) {
         TC_TRY(tc_decompose_by(e->program, is_batch_norm_eval, tc_batch_norm_eval_rule, NULL, NULL));
         TC_TRY(tc_decompose(e->program));
     }

@@ -50,6 +50,7 @@ typedef struct {
     const tc_group *group;
     int group_index;
     tc_block *block; /* LOOP, or the epilogue of a KERNEL, interpreted */
+    bool apart;      /* the epilogue is a loop of its own: the kernel's result lies such that it has no regions */
     void **data;     /* the same: addresses of buffers */
     int *id;         /* the same: values of buffers; COPY: to, from; ITEM: from */
     int nid;

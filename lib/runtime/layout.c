@@ -56,23 +56,24 @@ static bool pointwise(const tc_schedule *s) {
     return !s->own_loop;
 }
 
+/* What is asked of a loop's results is asked of what it reads. */
+static void ask_loop(chooser *c, const tc_loop *l) {
+    bool asked = false;
+    for (size_t k = 0; k < l->buffers.len; k++)
+        asked |= l->buffers.data[k].written && c->asked[l->buffers.data[k].value->id] && !c->refused[l->buffers.data[k].value->id];
+    for (size_t k = 0; asked && k < l->buffers.len; k++) c->asked[l->buffers.data[k].value->id] = true;
+}
 static void ask(chooser *c, size_t i, const int *last) {
     const tc_group *g = &c->f->plan->groups.data[i];
-    if (g->kind == TC_GROUP_LOOP && pointwise(&c->f->schedules[i])) {
-        bool asked = false;
-        for (size_t k = 0; k < g->loop->buffers.len; k++)
-            asked |=
-                g->loop->buffers.data[k].written && c->asked[g->loop->buffers.data[k].value->id] && !c->refused[g->loop->buffers.data[k].value->id];
-        for (size_t k = 0; asked && k < g->loop->buffers.len; k++) c->asked[g->loop->buffers.data[k].value->id] = true;
-    }
+    const tc_loop *l = g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue;
+    if (l && pointwise(&c->f->schedules[i])) ask_loop(c, l);
     if (g->kind != TC_GROUP_KERNEL) return;
     c->layouts[i] = layouts_of(c, g->node, last);
-    bool takes = c->layouts[i] == TC_LAYOUT_ANY ||
-                 (c->layouts[i] == TC_LAYOUT_SAME && !c->refused[g->node->outs[0]->id] && last[g->node->outs[0]->id] != INT32_MAX);
+    const bool takes = c->layouts[i] == TC_LAYOUT_ANY ||
+                       (c->layouts[i] == TC_LAYOUT_SAME && !c->refused[g->node->outs[0]->id] && last[g->node->outs[0]->id] != INT32_MAX);
     if (takes) c->asked[g->node->args[0].value->id] = true;
-    else if (!takes)
-        for (int k = 0; k < g->node->nargs; k++)
-            if (g->node->args[k].kind == TC_A_VALUE && g->node->args[k].value->graph == c->f->g) c->refused[g->node->args[k].value->id] = true;
+    for (int k = 0; !takes && k < g->node->nargs; k++)
+        if (g->node->args[k].kind == TC_A_VALUE && g->node->args[k].value->graph == c->f->g) c->refused[g->node->args[k].value->id] = true;
 }
 
 static bool may_be_last(chooser *c, const tc_value *v, const int *last) {
@@ -80,6 +81,15 @@ static bool may_be_last(chooser *c, const tc_value *v, const int *last) {
     return !tc_tensor_is_channels_last(&c->shape[v->id]); /* else there is nothing to choose */
 }
 
+static void decide_loop(chooser *c, const tc_loop *l, const int *last) {
+    const tc_value *from = NULL;
+    for (size_t k = 0; k < l->buffers.len && !from; k++)
+        if (!l->buffers.data[k].written && c->last[l->buffers.data[k].value->id]) from = l->buffers.data[k].value;
+    for (size_t k = 0; from && k < l->buffers.len; k++) {
+        const tc_value *v = l->buffers.data[k].value;
+        if (l->buffers.data[k].written && v->meta.rank == from->meta.rank && c->asked[v->id]) c->last[v->id] = may_be_last(c, v, last);
+    }
+}
 static void decide(chooser *c, size_t i, const int *last) {
     const tc_group *g = &c->f->plan->groups.data[i];
     if (g->kind == TC_GROUP_KERNEL && c->layouts[i] != TC_LAYOUT_PLANES) {
@@ -88,14 +98,8 @@ static void decide(chooser *c, size_t i, const int *last) {
         c->last[out->id] = wish && may_be_last(c, out, last);
         c->takes[i] = c->layouts[i] == TC_LAYOUT_ANY || c->last[out->id] || (known(c, out) && tc_tensor_is_channels_last(&c->shape[out->id]));
     }
-    if (g->kind != TC_GROUP_LOOP || !pointwise(&c->f->schedules[i])) return;
-    const tc_value *from = NULL;
-    for (size_t k = 0; k < g->loop->buffers.len && !from; k++)
-        if (!g->loop->buffers.data[k].written && c->last[g->loop->buffers.data[k].value->id]) from = g->loop->buffers.data[k].value;
-    for (size_t k = 0; from && k < g->loop->buffers.len; k++) {
-        const tc_value *v = g->loop->buffers.data[k].value;
-        if (g->loop->buffers.data[k].written && v->meta.rank == from->meta.rank && c->asked[v->id]) c->last[v->id] = may_be_last(c, v, last);
-    }
+    const tc_loop *l = g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue;
+    if (l && pointwise(&c->f->schedules[i])) decide_loop(c, l, last);
 }
 
 void frame_layouts(frame *f, const int *last, bool *out, bool *takes) {

@@ -95,10 +95,11 @@ size_t call_scratch(tc_exec *e, const call *c) {
     if (c->kind == CALL_LOOP && c->code) return c->code->scratch ? (size_t)c->code->scratch(&c->abi) : 0;
     if (c->kind == CALL_LOOP) return workers * tc_block_scratch(c->block) + tc_block_temps(c->block);
     if (c->kind != CALL_KERNEL) return 0;
-    size_t more = c->block ? tc_block_region_scratch(c->block, (int)workers) : 0;
-    if (!c->group->node->op->kernel->scratch) return more;
+    size_t more = c->block && !c->apart ? tc_block_region_scratch(c->block, (int)workers) : 0, own = 0;
+    size_t loop = c->apart ? workers * tc_block_scratch(c->block) + tc_block_temps(c->block) : 0;
     kernel_setup(e, c->kernel);
-    return up64(c->group->node->op->kernel->scratch(&c->kernel->k, (int)workers)) + more;
+    if (c->group->node->op->kernel->scratch) own = up64(c->group->node->op->kernel->scratch(&c->kernel->k, (int)workers));
+    return own + more > loop ? own + more : loop;
 }
 
 tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogue) {
@@ -114,10 +115,13 @@ tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogu
     if (n->op->flags & TC_OP_RANDOM && !e->gen) return tc_error(TC_USAGE, "%s draws random numbers and no generator was given", tc_op_name(n->op));
     int workers = tc_pool_threads(e->pool);
     size_t bytes = kn->scratch ? up64(kn->scratch(&k->k, workers)) : 0;
-    size_t more = epilogue && epilogue->block ? tc_block_region_scratch(epilogue->block, workers) : 0;
+    size_t more = epilogue && epilogue->block && !epilogue->apart ? tc_block_region_scratch(epilogue->block, workers) : 0;
     if (bytes + more) TC_TRY(exec_scratch(e, bytes + more, &k->k.scratch));
     k->k.epilogue = NULL;
-    if (!more) return kn->run(&k->k);
+    if (!more) {
+        TC_TRY(kn->run(&k->k));
+        return epilogue && epilogue->apart ? run_loop_block(e, epilogue->block, epilogue->data, epilogue->group->epilogue) : NULL;
+    }
     tc_epilogue regions;
     tc_abi_fault fault = {0};
     TC_TRY(tc_block_regions(epilogue->block, epilogue->data, e->vars, e->nvars, (char *)k->k.scratch + bytes, workers, &fault, &regions));
