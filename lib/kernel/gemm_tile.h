@@ -44,7 +44,7 @@ typedef struct {
 #define EACH_ROW(M) M(0) M(1) M(2) M(3)
 #endif
 /* b comes from the second cache: its lines are asked for some k ahead */
-#define NEAR __builtin_prefetch(b + (k + 12) * ldb), __builtin_prefetch(b + (k + 12) * ldb + VL);
+#define NEAR __builtin_prefetch(b + (k + 12) * ldb), __builtin_prefetch(b + (k + 12) * ldb + VL)
 #define DECLARE(i) VF x##i = {0}, y##i = {0};
 #define STEP(i)                                           \
     if (i < rows) {                                       \
@@ -71,7 +71,7 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
 #pragma GCC unroll 4
             for (int i = 0; i < 4; i++, k++) {
                 VF p = vload(b + k * ldb), q = vload(b + k * ldb + VL);
-                NEAR
+                NEAR;
                 EACH_ROW(STEP)
             }
         }
@@ -80,7 +80,7 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
 #pragma GCC unroll 4
         for (; k < n; k++) {
             VF p = vload(b + k * ldb), q = vload(b + k * ldb + VL);
-            NEAR
+            NEAR;
             EACH_ROW(STEP)
         }
     }
@@ -192,8 +192,7 @@ static void copy_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, i
                 int64_t k = 0;
                 for (; k + VL <= n; k += VL) vstore(o + k, vload(a + k0 + k));
                 for (; k < n; k++) o[k] = a[k0 + k];
-            }
-            else
+            } else
                 for (int64_t k = 0; k < n; k++) o[k] = a[(k0 + k) * j->a_cs];
         }
         out += n;
