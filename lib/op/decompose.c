@@ -71,11 +71,20 @@ static bool by_parts(const tc_node *n) {
     return any;
 }
 
+/* The composition that executes n instead of what its row says for ordinary arguments; NULL: none does. */
+static tc_decompose_fn instead(const tc_node *n) {
+    if (by_parts(n)) return n->op->complex;
+    for (int i = 0; n->op->many && i < n->nargs; i++)
+        if (n->args[i].kind == TC_A_VALUES && n->args[i].n > TC_OP_MANY) return n->op->many;
+    return NULL;
+}
+
 tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
     tc_program *p = n->graph->program;
     tc_node *last = e->before ? e->before->prev : e->graph->last; /* of what stands before the composition */
     bool was = p->no_grad;
-    tc_decompose_fn rule = e->rule ? e->rule : by_parts(n) ? n->op->complex : n->op->decompose;
+    tc_decompose_fn rule = e->rule ? e->rule : instead(n);
+    if (!rule) rule = n->op->decompose;
     if (!rule) return tc_error(TC_UNSUPPORTED, "operator %s is not supported: it has no decomposition", tc_op_name(n->op));
     e->source = n->source;
     e->origin = n->origin ? n->origin : n;
@@ -176,7 +185,7 @@ static tc_status sweep(tc_graph *g, const policy *pol) {
 
 static bool not_executable(void *ctx, const tc_node *n) {
     (void)ctx;
-    return !tc_op_executable(n->op) || by_parts(n);
+    return !tc_op_executable(n->op) || instead(n);
 }
 
 tc_status tc_decompose(tc_program *p) { return sweep(p->graph, &(policy){not_executable, NULL, true}); }

@@ -103,6 +103,8 @@ enum {
     TC_OP_SAME_ORDER = 64  /* a view whose elements, in row-major order, are its argument's */
 };
 
+enum { TC_OP_MANY = 48 };
+
 struct tc_op {
     const char *schema;
     unsigned flags;
@@ -111,6 +113,7 @@ struct tc_op {
     const struct tc_kernel *kernel;
     tc_decompose_fn decompose;
     tc_decompose_fn complex; /* executes it, instead of those, when an argument is complex; NULL: they do that too */
+    tc_decompose_fn many;    /* the same when a list has more than TC_OP_MANY tensors, which a loop has no axes for */
     tc_view_alias_fn view_alias;
     tc_view_inverse_fn view_inverse;
     tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */

@@ -36,26 +36,15 @@ static tc_status shape_cat(tc_shape_ctx *c) {
     }
     return tc_sh_out(c, 0, tc_sh_result_type(c, 1, (int[]){0}), &dims);
 }
-/* The axis along piece k of many (a loop has at most 64 axes): pieces of one size share one. */
-static int shared_axis(tc_lower *l, const tc_arg *list, int k, int d, int *axis) {
-    for (int i = 0; i < k; i++) /* equal expressions are one pointer */
-        if (axis[i] >= 0 && list->values[i]->meta.size[d] == list->values[k]->meta.size[d]) return axis[i];
-    return tc_l_new_axis(l, list->values[k]->meta.size[d]);
-}
-
 static tc_status lower_cat(tc_lower *l) {
     const tc_arg *list = &l->node->args[0];
     int rank = l->result_axes, d = tc_wrap(tc_arg_int(l->node, 1), rank);
-    bool many = list->n > 32;
-    int *axis = many ? TC_NEWN(l->loop->arena, int, (size_t)list->n) : NULL;
     tc_sym offset = sint(l, 0);
     for (int k = 0; k < list->n; k++) {
         const tc_meta *m = &list->values[k]->meta;
-        if (many) axis[k] = -1;
         if (legacy_empty(m) && rank != 1) continue;
         tc_affine from[TC_MAX_RANK], to[TC_MAX_RANK];
-        int a = many ? shared_axis(l, list, k, d, axis) : tc_l_new_axis(l, m->size[d]);
-        if (many) axis[k] = a;
+        int a = tc_l_new_axis(l, m->size[d]);
         for (int j = 0; j < rank; j++) {
             from[j] = j == d ? tc_l_axis(l, a) : at(l, m, j, j);
             to[j] = j == d ? tc_l_affine(l, offset, a, sint(l, 1)) : at(l, m, j, j);
@@ -64,6 +53,18 @@ static tc_status lower_cat(tc_lower *l) {
         offset = tc_sym_add(l->loop->sym, offset, m->size[d]);
     }
     return l->status;
+}
+/* Of many: pieces that a loop takes, and then these, in the type of the result from the first on. */
+static tc_status decompose_many_cat(tc_emit *e, const tc_node *n) {
+    const tc_arg *list = &n->args[0];
+    int64_t d = tc_arg_int(n, 1);
+    int pieces = 0;
+    tc_value **of = TC_NEWN(&n->graph->program->arena, tc_value *, 2 * (size_t)list->n), **piece = of + list->n;
+    for (int k = 0; k < list->n; k++) of[k] = tc_e_cast(e, list->values[k], n->outs[0]->meta.dtype);
+    for (int k = 0; k < list->n; k += TC_OP_MANY)
+        piece[pieces++] = tc_emit_call(e, "aten::cat", "Vi", of + k, list->n - k < TC_OP_MANY ? list->n - k : TC_OP_MANY, d);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::cat", "Vi", piece, pieces, d));
+    return tc_e_done(e);
 }
 static tc_status grad_cat(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_arg *list = &n->args[0];
@@ -495,8 +496,13 @@ static tc_status decompose_channel_shuffle(tc_emit *e, const tc_node *n) {
 }
 
 const tc_op tc_ops_rearrange[] = {
-    ROW("cat(Tensor[] tensors, int dim=0)", shape_cat, lower_cat, grad_cat, "cat([f32[2,3], f32[4,3]]); cat([f32[2,3], i64[2,1]], 1)",
-        "one after the other along dim"),
+    {.schema = "aten::cat(Tensor[] tensors, int dim=0) -> Tensor",
+     .shape = shape_cat,
+     .lower = lower_cat,
+     .many = decompose_many_cat,
+     .grad = grad_cat,
+     .samples = "cat([f32[2,3], f32[4,3]]); cat([f32[2,3], i64[2,1]], 1)",
+     .doc = "one after the other along dim"},
     COMPOSED("concat(Tensor[] tensors, int dim=0)", decompose_cat, NULL, "cat"),
     COMPOSED("concatenate(Tensor[] tensors, int dim=0)", decompose_cat, NULL, "cat"),
     COMPOSED("stack(Tensor[] tensors, int dim=0)", decompose_stack, "stack([f32[2,3], f32[2,3]], 1)", "side by side along a new dimension"),

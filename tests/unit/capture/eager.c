@@ -97,6 +97,13 @@ static const snippet table[] = {
      "torch.einsum('ij,jk,kl->il', torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 4)).tolist()]\n",
      "[[[20.0, 22.0], [21.0, 23.0]], torch.Size([2, 2, 3]), [241.0, 349.0, 473.0], torch.Size([4, 3]), [[6.0, 6.0, 6.0, 6.0]]]"},
     {"r = torch.einsum('i.j->ij', torch.ones(2, 2))\n", "found '.' for operand 0 that is not part of any ellipsis"},
+    /* more pieces than a loop has axes, of many sizes and two types */
+    {"x = torch.arange(100.)\ny = torch.cat([x[:i] if i % 2 else x[:i].long() for i in range(100)])\n"
+     "r = [y.dtype, y.shape, y.sum().item(), y[1225:1228].tolist(), torch.stack([x[i] for i in range(99)]).sum().item()]\n",
+     "[torch.float32, torch.Size([4950]), 161700.0, [0.0, 1.0, 2.0], 4851.0]"},
+    {"x = torch.arange(100., requires_grad=True)\n"
+     "r = torch.autograd.grad(torch.cat([x[:i] for i in range(100)]).sum(), x)[0][[0, 1, 98, 99]].tolist()\n",
+     "[99.0, 98.0, 1.0, 0.0]"},
     /* what an operator made is no leaf */
     {"x = torch.ones(2, requires_grad=True)\ny = x.clone()\ny.zero_()\nr = [x.is_leaf, y.is_leaf, y.tolist()]\n", "[True, False, [0.0, 0.0]]"},
     {"x = torch.ones(2, requires_grad=True)\nx.zero_()\nr = 0\n", "a leaf Variable that requires grad"},
