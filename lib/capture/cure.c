@@ -24,24 +24,6 @@ static bool operand(C *c, tc_buf *b, const ast *n) {
     return true;
 }
 
-static const char *binary(int op) {
-    switch (op) {
-    case 'f': return "//";
-    case 'p': return "**";
-    case 'l': return "<<";
-    case 'r': return ">>";
-    case '+': return "+";
-    case '-': return "-";
-    case '*': return "*";
-    case '/': return "/";
-    case '%': return "%";
-    case '@': return "@";
-    case '&': return "&";
-    case '|': return "|";
-    default: return "^";
-    }
-}
-
 static const struct {
     char op, not ;
     const char *text;
@@ -104,7 +86,7 @@ bool tc_unparse(C *c, tc_buf *b, const ast *n) {
         return true;
     case N_BINARY:
         if (!operand(c, b, n->a)) return false;
-        tc_buf_printf(b, " %s ", binary(n->op));
+        tc_buf_printf(b, " %s ", tc_binary_symbol(n->op));
         return operand(c, b, n->b);
     case N_UNARY: tc_buf_puts(b, n->op == 'n' ? "not " : n->op == '-' ? "-" : n->op == '~' ? "~" : "+"); return operand(c, b, n->a);
     case N_BOOL:

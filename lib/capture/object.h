@@ -504,6 +504,7 @@ V tc_eval_node(C *c, frame *f, const ast *n);            /* its walk, without C.
 void tc_store(C *c, frame *f, const ast *target, V v); /* to a name, attribute, item or tuple of them */
 V tc_run_code(C *c, frame *f);       /* body of f->sc; value of return */
 V tc_binary(C *c, int op, V a, V b); /* op as in ast.h */
+const char *tc_binary_symbol(int op);
 V tc_unary(C *c, int op, V a);
 V tc_getitem(C *c, V o, V key);
 void tc_setitem(C *c, V o, V key, V v);

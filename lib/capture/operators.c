@@ -3,10 +3,10 @@
 
 #include <math.h>
 
-static const char *symbol(int op) {
+const char *tc_binary_symbol(int op) {
     switch (op) {
     case 'f': return "//";
-    case 'p': return "** or pow()";
+    case 'p': return "**";
     case 'l': return "<<";
     case 'r': return ">>";
     case '+': return "+";
@@ -280,7 +280,8 @@ V tc_binary(C *c, int op, V a, V b) {
     }
     r = native_binary(c, op, a, b);
     if (r) return r;
-    tc_raise(c, "TypeError", "unsupported operand type(s) for %s: '%s' and '%s'", symbol(op), tc_type_name(c, a), tc_type_name(c, b));
+    tc_raise(c, "TypeError", "unsupported operand type(s) for %s: '%s' and '%s'", op == 'p' ? "** or pow()" : tc_binary_symbol(op),
+             tc_type_name(c, a), tc_type_name(c, b));
 }
 
 V tc_inplace(C *c, int op, V a, V b) {

@@ -3,32 +3,18 @@
 
 #include "kernel/shim.h"
 
-#include <dlfcn.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- the library: opened once, never closed ---- */
-static struct {
-    pthread_once_t once;
-    const tc_image_table *table;
-    char why[512];
-} lib = {.once = PTHREAD_ONCE_INIT};
-
-static void open_library(void) {
-    void *so = tc_shim_open("tc-image.so", lib.why, sizeof lib.why);
-    const tc_image_table *t = so ? dlsym(so, "tc_image") : NULL;
-    if (t && t->version != TC_IMAGE_VERSION) {
-        snprintf(lib.why, sizeof lib.why, "it is of version %d, expected %d", t->version, TC_IMAGE_VERSION);
-        t = NULL;
-    }
-    lib.table = t;
-}
+/* ---- the library ---- */
 static tc_status open_table(const tc_image_table **out) {
-    pthread_once(&lib.once, open_library);
-    *out = lib.table;
-    return lib.table ? NULL : tc_error(TC_ENV, "PNG and JPEG need tc-image.so, which cannot be loaded: %s", lib.why);
+    static tc_shim shim = {
+        .file = "tc-image.so", .symbol = "tc_image", .purpose = "PNG and JPEG need", .version = TC_IMAGE_VERSION, .lock = PTHREAD_MUTEX_INITIALIZER};
+    const void *table;
+    TC_TRY(tc_shim_table(&shim, &table));
+    *out = table;
+    return NULL;
 }
 
 /* ---- kinds of files ---- */

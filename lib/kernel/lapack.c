@@ -3,31 +3,20 @@
 
 #include "kernel/shim.h"
 
-#include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdio.h>
 
-/* ---- the library: opened once, never closed ---- */
-static struct {
-    pthread_once_t once;
-    const tc_lapack_table *table;
-    char why[512];
-} lib = {.once = PTHREAD_ONCE_INIT};
-
-static void open_library(void) {
-    void *so = tc_shim_open("tc-lapack.so", lib.why, sizeof lib.why);
-    const tc_lapack_table *t = so ? dlsym(so, "tc_lapack") : NULL;
-    if (t && t->version != TC_LAPACK_VERSION) {
-        snprintf(lib.why, sizeof lib.why, "it is of version %d, expected %d", t->version, TC_LAPACK_VERSION);
-        t = NULL;
-    }
-    lib.table = t;
-}
+/* ---- the library ---- */
 tc_status tc_lapack_open(const tc_lapack_table **out) {
-    pthread_once(&lib.once, open_library);
-    *out = lib.table;
-    return lib.table ? NULL : tc_error(TC_ENV, "linear algebra needs tc-lapack.so, which cannot be loaded: %s", lib.why);
+    static tc_shim shim = {.file = "tc-lapack.so",
+                           .symbol = "tc_lapack",
+                           .purpose = "linear algebra needs",
+                           .version = TC_LAPACK_VERSION,
+                           .lock = PTHREAD_MUTEX_INITIALIZER};
+    const void *table;
+    TC_TRY(tc_shim_table(&shim, &table));
+    *out = table;
+    return NULL;
 }
 
 /* ---- plans ---- */
