@@ -67,7 +67,7 @@ static tc_status add_class(tc_image_set *set, tc_arena *a, const char *folder, c
     for (size_t i = 0; i < found.len && !st; i++) {
         const char *path = tc_arena_printf(a, "%s/%s", folder, found.data[i]);
         struct stat info;
-        if (stat(path, &info)) continue;
+        if (stat(path, &info)) info.st_mode = S_IFREG; /* a link that leads nowhere: an error when it is read */
         entry e = {path, label};
         if (S_ISDIR(info.st_mode)) st = add_class(set, a, path, label, depth + 1);
         else if (S_ISREG(info.st_mode) && is_image_name(path)) tc_vec_push(&set->files, e);
@@ -114,6 +114,11 @@ static tc_status read_list(tc_image_set *set, tc_arena *a, const tc_data_spec *s
         }
         entry e = {.label = tc_arena_printf(a, "%.*s", (int)(stop - label), label)};
         int n = (int)(label - p) - 1;
+        while (n && (p[n - 1] == ' ' || p[n - 1] == '\t' || p[n - 1] == ',')) n--;
+        if (!n) {
+            st = tc_error(TC_CONTENT, "%s:%lld: expected FILE LABEL", path, (long long)line);
+            break;
+        }
         e.path = *p == '/' ? tc_arena_printf(a, "%.*s", n, p) : tc_arena_printf(a, "%.*s%.*s", folder, path, n, p);
         words |= !tc_parse_i64(e.label, &number);
         tc_vec_push(&set->files, e);
@@ -161,10 +166,12 @@ static void resample_axis(const float *from, int64_t have, float *to, int64_t wa
 static void resample(const tc_tensor *t, const int64_t *size, float *work, unsigned char *to) {
     const unsigned char *from = tc_tensor_data(t);
     int64_t h = t->size[0], w = t->size[1], c = size[0];
-    float *wide = work + h * w, *done = wide + h * size[2];
+    float *wide = work + w, *done = wide + h * size[2];
     for (int64_t k = 0; k < c; k++) {
-        for (int64_t i = 0; i < h * w; i++) work[i] = from[i * c + k];
-        for (int64_t y = 0; y < h; y++) resample_axis(work + y * w, w, wide + y * size[2], size[2], 1);
+        for (int64_t y = 0; y < h; y++) {
+            for (int64_t x = 0; x < w; x++) work[x] = from[(y * w + x) * c + k];
+            resample_axis(work, w, wide + y * size[2], size[2], 1);
+        }
         for (int64_t x = 0; x < size[2]; x++) resample_axis(wide + x, h, done + x, size[1], size[2]);
         for (int64_t i = 0; i < size[1] * size[2]; i++) *to++ = (unsigned char)floorf(done[i] + 0.5f);
     }
@@ -189,8 +196,11 @@ tc_status tc_image_set_get(const tc_image_set *set, int64_t i, unsigned char *to
         const unsigned char *from = tc_tensor_data(&t);
         for (int64_t p = 0; p < h * w; p++)
             for (int64_t k = 0; k < c; k++) to[k * h * w + p] = *from++;
+    } else if (set->resample && h * size[2] > TC_IMAGE_MOST / (int64_t)sizeof(float)) {
+        st = tc_error(TC_CONTENT, "%s: %lld by %lld pixels are too many to resample to %lld by %lld", e->path, (long long)w, (long long)h,
+                      (long long)size[2], (long long)size[1]);
     } else if (set->resample) {
-        float *work = tc_xmalloc((size_t)(h * w + h * size[2] + size[1] * size[2]) * sizeof *work);
+        float *work = tc_xmalloc((size_t)(w + h * size[2] + size[1] * size[2]) * sizeof *work);
         resample(&t, size, work, to);
         free(work);
     } else {

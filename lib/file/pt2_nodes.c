@@ -180,7 +180,7 @@ static void read_modules(tc_arena *a, tc_str text, tc_source *out) {
 static void read_custom(tc_str text, tc_source *out) {
     static const char mark[] = "\"recompute\": ";
     const char *end = text.s + text.n, *p = memmem(text.s, text.n, mark, sizeof mark - 1);
-    for (p = p ? p + sizeof mark - 1 : end; p < end && *p >= '0' && *p <= '9' && out->checkpoint < 100000000; p++)
+    for (p = p ? p + sizeof mark - 1 : end; p < end && *p >= '0' && *p <= '9' && out->checkpoint < 1000000; p++)
         out->checkpoint = out->checkpoint * 10 + (*p - '0');
 }
 

@@ -72,15 +72,17 @@ typedef struct {
     tc_image_sink base;
     tc_tensor t;
     tc_status st;
+    int want; /* channels that it is converted to; 0: as the file has */
 } target;
 
 static unsigned char *begin(tc_image_sink *s, int64_t height, int64_t width, int channels) {
     target *o = (target *)s;
     if (o->t.storage) return NULL;
-    bool fits = height <= TC_IMAGE_SIDE && width <= TC_IMAGE_SIDE && height * width * channels <= TC_IMAGE_MOST;
+    int most = o->want > channels ? o->want : channels;
+    bool fits = height <= TC_IMAGE_SIDE && width <= TC_IMAGE_SIDE && height * width * most <= TC_IMAGE_MOST;
     if (height < 1 || width < 1 || !fits) {
         o->st = tc_error(TC_CONTENT, "an image of %lld by %lld pixels, %d bytes each; expected at most %d MiB", (long long)width, (long long)height,
-                         channels, TC_IMAGE_MOST >> 20);
+                         most, TC_IMAGE_MOST >> 20);
         return NULL;
     }
     o->st = tc_tensor_empty(TC_U8, 3, (int64_t[]){height, width, channels}, &o->t);
@@ -90,7 +92,7 @@ static unsigned char *begin(tc_image_sink *s, int64_t height, int64_t width, int
 tc_status tc_image_decode(const char *name, const void *data, size_t n, tc_image_mode mode, tc_tensor *out) {
     static const char *const words[] = {"", "PNG", "JPEG", "PNM", "BMP", "TIFF", "JPEG 2000", "WebP", "GIF"};
     const tc_image_table *lib_table = NULL;
-    target to = {.base.begin = begin};
+    target to = {.base.begin = begin, .want = (int)mode};
     file_kind kind = kind_of(data, n);
     bool done = false, gray = mode == TC_IMAGE_GRAY || mode == TC_IMAGE_GRAY_ALPHA;
     if (kind == PNG || kind == JPEG) TC_TRY(open_table(&lib_table));

@@ -154,11 +154,13 @@ static void place(const tiff *t, unsigned char *part, int64_t wide, int64_t y, i
 static bool read_parts(tiff *t, unsigned char *out, int channels, unsigned char *part, lzw_table *w) {
     int64_t wide = t->tile_w ? t->tile_w : t->w, row = t->bits == 1 ? (wide + 7) / 8 : wide * t->channels;
     uint32_t i = 0;
+    int64_t left = (int64_t)t->n + t->w * t->h * t->channels; /* bytes to unpack: parts may share them, but not without end */
     field places = find(t, t->tile_w ? 324 : 273), lengths = find(t, t->tile_w ? 325 : 279);
     for (int64_t y = 0; y < t->h; y += t->rows)
         for (int64_t x = 0; x < t->w; x += wide, i++) {
             int64_t rows = !t->tile_w && y + t->rows > t->h ? t->h - y : t->rows, at = value(t, &places, i, -1), n = value(t, &lengths, i, -1);
             if (at < 0 || n < 0 || at > (int64_t)t->n || n > (int64_t)t->n - at) return tc_image_fail(t->s, "part %u lies outside the file", i);
+            if ((left -= n) < 0) return tc_image_fail(t->s, "the parts up to %u lie over one another", i);
             if (!unpack(t, t->p + at, (size_t)n, part, (size_t)(row * rows), w))
                 return *t->s->why ? false : tc_image_fail(t->s, "part %u: damaged data", i);
             place(t, part, wide, y, x, rows, out, channels);
@@ -171,10 +173,12 @@ bool tc_image_tiff(const unsigned char *data, size_t n, tc_image_sink *s) {
     if (!read_head(&t)) return false;
     int channels = t.photo == 3 ? 3 : (int)t.channels;
     int64_t wide = t.tile_w ? t.tile_w : t.w;
-    if (wide * t.rows * t.channels > TC_IMAGE_MOST) return tc_image_fail(s, "parts of %lld by %lld pixels", (long long)wide, (long long)t.rows);
+    int64_t parts = ((t.w + wide - 1) / wide) * ((t.h + t.rows - 1) / t.rows), part_bytes = wide * t.rows * t.channels;
+    if (part_bytes > TC_IMAGE_MOST || part_bytes * parts > 2 * (int64_t)TC_IMAGE_MOST)
+        return tc_image_fail(s, "%lld parts of %lld by %lld pixels", (long long)parts, (long long)wide, (long long)t.rows);
     unsigned char *out = s->begin(s, t.h, t.w, channels);
     if (!out) return false;
-    unsigned char *part = malloc((size_t)(wide * t.rows * t.channels));
+    unsigned char *part = malloc((size_t)part_bytes);
     lzw_table *w = t.method == 5 ? malloc(sizeof *w) : NULL;
     bool done = part && (w || t.method != 5) && read_parts(&t, out, channels, part, w);
     free(part);

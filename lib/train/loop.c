@@ -145,7 +145,7 @@ static size_t tensors_bytes(const opt_states *s) {
 static size_t data_bytes(const tc_dataset *d) {
     size_t n = 0;
     for (int i = 0; d && i < d->ncols; i++)
-        if (i == 0 || d->col[i].data.storage != d->col[0].data.storage) n += tc_tensor_bytes(&d->col[i].data);
+        if (d->col[i].data.storage && (i == 0 || d->col[i].data.storage != d->col[0].data.storage)) n += tc_tensor_bytes(&d->col[i].data);
     return n;
 }
 

@@ -75,13 +75,17 @@ metrics: {acc: "(out.argmax(1) == y).float().mean()"}
 validate: {every: 40}
 optimizer: torch.optim.Adam(m.parameters(), lr=0.1)
 EOF
-    tc-train -q r.yaml -o run
+    tc-train -v r.yaml -o run 2>err
+    grep -q ", data 128, " err # 16 classes; the pixels are not held
     grep -q '"acc": 1.0}' run/metrics.jsonl
-    (cd train; ls */*.ppm | sed 's|^\([a-z]*\)/.*|&\t\1|') >train/list.tsv
+    (cd train; ls */*.ppm | sed 's|^\([a-z]*\)/.*|&, \1|') >train/list.tsv
     tc-train -q r.yaml 'data={size: [4, 4], normalize: {x: {divide: 255}}, train: {images: train/list.tsv}, val: {images: train}}' -o list
     diff <(sed 's/, "seconds.*//' run/metrics.jsonl) <(sed 's/, "seconds.*//' list/metrics.jsonl)
     run --separate-stderr tc-train -q r.yaml 'data={normalize: {x: {divide: 255}}, train: {images: train}}' -o none
     [ "$status" -ne 0 ] && [[ "$stderr" == *"ppm: "*" pixels, expected "*" as the first image has"* ]] || { echo "$stderr"; return 1; }
+    ln -s nowhere train/red/9.ppm
+    run --separate-stderr tc-train -q r.yaml -o none3
+    [ "$status" -ne 0 ] && [[ "$stderr" == *red/9.ppm* ]] || { echo "$stderr"; return 1; }
     echo "red/1.ppm" >train/list.tsv
     run --separate-stderr tc-train -q r.yaml 'data={train: {images: train/list.tsv}}' -o none2
     [ "$status" -eq 3 ] && [[ "$stderr" == *"list.tsv:1: expected FILE LABEL"* ]] || { echo "$stderr"; return 1; }

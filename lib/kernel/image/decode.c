@@ -12,7 +12,8 @@
 #include <png.h>
 
 /* ---- JPEG ---- */
-enum { MOST_SCANS = 500 }; /* a progressive file of a few kilobytes can ask for millions */
+enum { SCANS = 16, MOST_SCANS = 500 }; /* a progressive file of a few kilobytes can ask for millions; of large images each takes long */
+static const int64_t MOST_SCANNED = (int64_t)1 << 32; /* pixels, of all scans behind the first SCANS */
 
 typedef struct {
     struct jpeg_error_mgr base;
@@ -33,8 +34,12 @@ static void jpeg_message(j_common_ptr j, int level) {
     if (level < 0 && code != JWRN_EXTRANEOUS_DATA && code != JWRN_ADOBE_XFORM && code != JWRN_JFIF_MAJOR) jpeg_fail(j);
 }
 static void jpeg_progress(j_common_ptr j) {
-    if (!j->is_decompressor || ((j_decompress_ptr)j)->input_scan_number <= MOST_SCANS) return;
-    snprintf(((jpeg_failure *)j->err)->why, sizeof((tc_image_sink *)0)->why, "more than %d scans", MOST_SCANS);
+    const struct jpeg_decompress_struct *d = (j_decompress_ptr)j;
+    if (!j->is_decompressor || d->input_scan_number <= SCANS) return;
+    int64_t pixels = (int64_t)d->image_width * d->image_height, most = MOST_SCANNED / (pixels ? pixels : 1);
+    most = most < SCANS ? SCANS : most > MOST_SCANS ? MOST_SCANS : most;
+    if (d->input_scan_number <= most) return;
+    snprintf(((jpeg_failure *)j->err)->why, sizeof((tc_image_sink *)0)->why, "more than %d scans", (int)most);
     longjmp(((jpeg_failure *)j->err)->back, 1);
 }
 

@@ -104,16 +104,19 @@ static void refusals_say_what_is_wrong(void **state) {
         size_t n;
         const char *message;
         tc_code code;
+        tc_image_mode mode;
     } cases[] = {
         {"hello", 5, "f: 5 bytes that are no image, expected PNG, JPEG, PNM, BMP or TIFF", TC_CONTENT},
         {"GIF89a", 6, "f: GIF images are not read; PNG, JPEG, PNM, BMP and TIFF are", TC_UNSUPPORTED},
         {"P6 100000 100000 255 ", 21, "f: an image of 100000 by 100000 pixels, 3 bytes each; expected at most 192 MiB", TC_CONTENT},
+        {"P5 9000 9000 255 ", 17, "f: an image of 9000 by 9000 pixels, 3 bytes each; expected at most 192 MiB", TC_CONTENT, TC_IMAGE_RGB},
+        {"P5 9000 9000 255 ", 17, "f: PNM: 17 bytes, expected 81000000 behind the header", TC_CONTENT},
         {"P6 2000000 1 255 ", 17, "f: PNM: at byte 10: expected width, height and the largest sample", TC_CONTENT},
         {"P5 2 2 255\nabc", 14, "f: PNM: 14 bytes, expected 4 behind the header", TC_CONTENT},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tc_tensor t;
-        tc_status s = tc_image_decode("f", cases[i].data, cases[i].n, TC_IMAGE_UNCHANGED, &t);
+        tc_status s = tc_image_decode("f", cases[i].data, cases[i].n, cases[i].mode, &t);
         assert_non_null(s);
         assert_string_equal(tc_status_message(s), cases[i].message);
         assert_int_equal(tc_status_code(s), cases[i].code);
@@ -121,12 +124,51 @@ static void refusals_say_what_is_wrong(void **state) {
     }
 }
 
+static void put(unsigned char *p, int64_t v, int n) {
+    for (int i = 0; i < n; i++) p[i] = (unsigned char)(v >> 8 * i);
+}
+/* A grey TIFF of w by h by PackBits in `parts` parts, that all are the last `len` bytes of the file, which begin with what does nothing. */
+static tc_status decode_tiff(const int64_t (*tags)[4], int ntags, int64_t parts, int64_t len) {
+    int64_t at = 10 + 12 * ntags, n = at + 8 * parts + len;
+    unsigned char *p = tc_xcalloc(1, (size_t)n);
+    tc_tensor t;
+    memcpy(p, "II*\0\10\0\0", 7);
+    put(p + 8, ntags, 2);
+    for (int k = 0; k < ntags; k++) {
+        unsigned char *e = p + 10 + 12 * k;
+        put(e, tags[k][0], 2), put(e + 2, tags[k][1], 2), put(e + 4, tags[k][2], 4), put(e + 8, tags[k][3], 4);
+    }
+    for (int64_t i = 0; i < parts; i++) put(p + at + 4 * i, n - len, 4), put(p + at + 4 * (parts + i), len, 4);
+    memset(p + n - len, 0x80, (size_t)len - 2); /* and then one byte, 0 */
+    tc_status s = tc_image_decode("f", p, (size_t)n, TC_IMAGE_UNCHANGED, &t);
+    if (!s) tc_tensor_deinit(&t);
+    free(p);
+    return s;
+}
+/* A small file must not ask for more work than its pixels. */
+static void parts_are_bounded(void **state) {
+    (void)state;
+    enum { H = 20000, AT = 10 + 12 * 8 };
+    const int64_t strips[][4] = {{256, 3, 1, 1}, {257, 3, 1, H}, {258, 3, 1, 8},  {259, 4, 1, 32773},
+                                 {262, 3, 1, 1}, {278, 3, 1, 1}, {273, 4, H, AT}, {279, 4, H, AT + 4 * H}};
+    tc_status s = decode_tiff(strips, 8, H, H);
+    assert_non_null(s);
+    assert_non_null(strstr(tc_status_message(s), "lie over one another"));
+    tc_status_free(s);
+    assert_null(decode_tiff(strips, 8, H, 2)); /* equal parts may be shared */
+    const int64_t tiles[][4] = {{256, 3, 1, 1}, {257, 3, 1, H},       {258, 3, 1, 8},  {259, 4, 1, 32773},
+                                {262, 3, 1, 1}, {322, 4, 1, 1 << 20}, {323, 3, 1, 16}, {324, 4, H / 16, AT}};
+    s = decode_tiff(tiles, 8, H / 16, 2);
+    assert_non_null(s);
+    assert_string_equal(tc_status_message(s), "f: TIFF: 1250 parts of 1048576 by 16 pixels");
+    tc_status_free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pixels_are_those_of_pillow),
-        cmocka_unit_test(channels_are_those_asked_for),
-        cmocka_unit_test(damage_is_an_error),
-        cmocka_unit_test(refusals_say_what_is_wrong),
+        cmocka_unit_test(pixels_are_those_of_pillow), cmocka_unit_test(channels_are_those_asked_for),
+        cmocka_unit_test(damage_is_an_error),         cmocka_unit_test(refusals_say_what_is_wrong),
+        cmocka_unit_test(parts_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
