@@ -159,21 +159,32 @@ tc_status write_pt2_to(compile_job *j, const char *path) {
     return s;
 }
 
+/* Options that would have no effect are refused. */
+static tc_status check_options(tc_cmd *c, int format) {
+    const bool finds = tc_cmd_has(c, TC_OPT_bisect), shrinks = tc_cmd_has(c, TC_OPT_minify);
+    if (finds && shrinks) return tc_usage(c, "--bisect and --minify: expected one of the two");
+    if ((finds || shrinks) && format != TO_PT2) return tc_usage(c, "--bisect and --minify work on a program: --to pt2");
+    if (finds && tc_cmd_has(c, TC_OPT_out)) return tc_usage(c, "--bisect writes no program: no -o");
+    if (shrinks && (tc_cmd_has(c, TC_OPT_variants) || tc_cmd_has(c, TC_OPT_targets) || tc_cmd_has(c, TC_OPT_dump)))
+        return tc_usage(c, "--minify compiles nothing: no --variants, --targets or --dump");
+    if (format == TO_PT2 && tc_cmd_has(c, TC_OPT_prefix)) return tc_usage(c, "--prefix names what C declares: --to c, so, a or o");
+    if (format != TO_PT2 && tc_cmd_has(c, TC_OPT_variants)) return tc_usage(c, "--variants belong to --to pt2; C is for one size: --dim SYM=N");
+    return NULL;
+}
+
 static tc_status run(tc_cmd *c) {
     compile_job j = {.c = c};
     int format;
-    if (tc_cmd_has(c, TC_OPT_bisect) && tc_cmd_has(c, TC_OPT_minify)) return tc_usage(c, "--bisect and --minify: expected one of the two");
     TC_TRY(choose_format(c, &format));
+    TC_TRY(check_options(c, format));
     tc_status s = open_programs(&j);
     static const tc_cc_kind kinds[] = {[TO_SO] = TC_CC_SHARED, [TO_O] = TC_CC_OBJECT, [TO_A] = TC_CC_ARCHIVE, [TO_EXE] = TC_CC_PROGRAM};
     if (tc_cmd_has(c, TC_OPT_bisect) || tc_cmd_has(c, TC_OPT_minify)) {
-        if (!s && format != TO_PT2) s = tc_usage(c, "--bisect and --minify work on a program: --to pt2");
         if (!s) s = tc_cmd_has(c, TC_OPT_minify) ? minify(&j) : emit(&j, false);
         if (!s && !tc_cmd_has(c, TC_OPT_minify)) s = bisect(&j);
         close_all(&j);
         return s;
     }
-    if (!s && format != TO_PT2 && tc_cmd_has(c, TC_OPT_variants)) s = tc_usage(c, "--variants belong to --to pt2; C is for one size: --dim SYM=N");
     if (!s) s = emit(&j, format != TO_PT2);
     if (!s && format == TO_PT2) s = write_pt2_to(&j, NULL);
     else if (!s && format == TO_C) s = compile_to_c(&j);

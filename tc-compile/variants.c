@@ -2,6 +2,7 @@
 #include "tc-compile/compile.h"
 
 #include "base/text.h"
+#include "codegen/packed.h"
 
 static tc_sym symbol(const tc_program *p, const char *name, size_t len) {
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
@@ -27,7 +28,8 @@ static tc_status emit_at(compile_job *j, const tc_exec_options *o, const tc_prog
 tc_status emit_variants(compile_job *j, const tc_exec_options *o) {
     const char *spec = tc_cmd_get(j->c, TC_OPT_variants), *eq = strchr(spec, '=');
     const tc_program *p = j->programs[0];
-    int64_t lo, hi, value;
+    int64_t lo, hi, value, seen[TC_PACKED_VARIANTS];
+    int n_seen = 0;
     if (!eq || eq == spec) return tc_usage(j->c, "--variants %s: expected SYM=N,N,...", spec);
     if (j->n > 1) return tc_usage(j->c, "--variants of %d programs: --model NAME picks one", j->n);
     tc_sym var = symbol(p, spec, (size_t)(eq - spec));
@@ -42,6 +44,10 @@ tc_status emit_variants(compile_job *j, const tc_exec_options *o) {
         if (!tc_parse_i64(tc_arena_strndup(&j->arena, s, n), &value)) return tc_usage(j->c, "--variants %s: expected SYM=N,N,...", spec);
         if (value < lo || value > hi)
             return tc_usage(j->c, "--variants %s: %lld, expected %lld..%lld", spec, (long long)value, (long long)lo, (long long)hi);
+        if (n_seen == TC_PACKED_VARIANTS) return tc_usage(j->c, "--variants %s: more than %d values", spec, TC_PACKED_VARIANTS);
+        for (int i = 0; i < n_seen; i++)
+            if (seen[i] == value) return tc_usage(j->c, "--variants %s: %lld stands there twice", spec, (long long)value);
+        seen[n_seen++] = value;
         TC_TRY(emit_at(j, o, p, var, value));
         tc_buf_printf(&j->variants, "%s=%lld\n", tc_sym_var_name(var), (long long)value);
     }

@@ -24,7 +24,7 @@ static void read_line(variants *v, const char *line, size_t len) {
     const char *eq = memchr(line, '=', len);
     char number[32] = {0};
     int64_t value, lo, hi;
-    if (!eq || (size_t)(line + len - eq) > sizeof number || v->all.len == 64) return;
+    if (!eq || (size_t)(line + len - eq) > sizeof number || v->all.len == TC_PACKED_VARIANTS) return;
     memcpy(number, eq + 1, (size_t)(line + len - eq - 1));
     if (!tc_parse_i64(number, &value)) return;
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {

@@ -8,7 +8,8 @@
 #include "codegen/module.h"
 #include "file/pt2.h"
 
-/* Path below extra/ of the list of sizes that have code of their own: lines SYM=N. */
+/* Path below extra/ of the list of sizes that have code of their own: lines SYM=N, at most so many. */
+enum { TC_PACKED_VARIANTS = 64 };
 extern const char tc_packed_variants[];
 /* Path of the entry below extra/, for tc_extra. */
 const char *tc_packed_path(tc_arena *a, const char *isa);

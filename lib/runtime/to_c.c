@@ -16,24 +16,34 @@ const char *to_c_type(tc_dtype d) {
 }
 
 /* ---- names ---- */
+/* Words of C to C23 and of compilers beside it, and macros that a program which includes the header may have. */
+static bool taken(const char *s) {
+    static const char *const words[] = {"alignas",  "alignof",       "asm",           "auto",     "bool",     "break",        "case",   "char",
+                                        "const",    "constexpr",     "continue",      "default",  "do",       "double",       "else",   "enum",
+                                        "extern",   "false",         "float",         "for",      "goto",     "if",           "inline", "int",
+                                        "long",     "main",          "nullptr",       "register", "restrict", "return",       "short",  "signed",
+                                        "sizeof",   "static",        "static_assert", "struct",   "switch",   "thread_local", "true",   "typedef",
+                                        "typeof",   "typeof_unqual", "union",         "unsigned", "void",     "volatile",     "while",  "EOF",
+                                        "INFINITY", "NAN",           "NULL",          "errno",    "linux",    "unix"};
+    if (s[0] == '_' && (s[1] == '_' || isupper((unsigned char)s[1]))) return true; /* reserved: _Bool, __asm */
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (!strcmp(s, words[i])) return true;
+    return false;
+}
+
 static const char *identifier(writer *w, const char *s, const char *prefix) {
-    static const char *const words[] = {"auto",   "break",    "case",     "char",     "const", "continue", "default", "do",     "double",
-                                        "else",   "enum",     "extern",   "float",    "for",   "goto",     "if",      "inline", "int",
-                                        "long",   "register", "restrict", "return",   "short", "signed",   "sizeof",  "static", "struct",
-                                        "switch", "typedef",  "union",    "unsigned", "void",  "volatile", "while",   "main"};
     char *out = tc_arena_strdup(&w->a, s && *s ? s : "x");
     bool plain = isalpha((unsigned char)out[0]) || out[0] == '_';
     for (char *c = out; *c; c++)
         if (!isascii((unsigned char)*c) || (!isalnum((unsigned char)*c) && *c != '_')) *c = '_';
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++) plain &= strcmp(out, words[i]) != 0;
-    return plain ? out : TC_TEXT(w, "%s%s", prefix, out);
+    return plain && !taken(out) ? out : TC_TEXT(w, "%s%s", prefix, out);
 }
 
-/* A name that no earlier field has. */
+/* A name that no earlier field has, nor the state beside the inputs. */
 static void name_field(writer *w, int first, int at, const char *s, const char *prefix) {
     const char *name = identifier(w, s, prefix), *base = name;
     for (int k = 2, again = 1; again; k++) {
-        again = 0;
+        again = at < w->e->program->ninputs && w->state_bytes && !strcmp(name, "state");
         for (int i = first; i < at; i++) again |= w->field[i] && !strcmp(w->field[i], name);
         if (again) name = TC_TEXT(w, "%s_%d", base, k);
     }
@@ -404,12 +414,12 @@ static tc_status prepare(writer *w) {
             if (input < 0) return tc_error(TC_UNSUPPORTED, "a program that changes what it does not name, as C");
             w->changes[untied(w, input)] = true;
         }
-    for (int i = 0; i < p->ninputs; i++) {
+    for (int i = 0; i < p->ninputs; i++)
         if (w->changes[i] && p->inputs[i].kind != TC_IN_USER) TC_TRY(weight(w, i));
+    w->state_bytes = w->weights.len;
+    for (int i = 0; i < p->ninputs; i++)
         if (p->inputs[i].kind == TC_IN_USER && p->inputs[i].value && p->inputs[i].value->kind == TC_V_TENSOR)
             name_field(w, 0, i, p->inputs[i].name, "in_");
-    }
-    w->state_bytes = w->weights.len;
     for (int i = 0, k = 0; i < p->noutputs && k < f->g->noutputs; i++) { /* the graph's outputs are those of the program with a value, in order */
         if (!p->outputs[i].value) continue;
         if (p->outputs[i].value->kind == TC_V_TENSOR && f->target[k] < 0) name_field(w, p->ninputs, p->ninputs + k, p->outputs[i].name, "out_");

@@ -335,8 +335,14 @@ PY
     fails 3 "expected 1..64" tc-run v.pt2 --input x=65x16xf32=1 --output 0=@a.npy --output 1=@b.npy
     fails 2 "80, expected 1..64" tc-compile m.pt2 --variants B=8,80 -o x.pt2
     fails 2 "no such symbol" tc-compile m.pt2 --variants C=8 -o x.pt2
+    fails 2 "8 stands there twice" tc-compile m.pt2 --variants B=8,2,8 -o x.pt2
     fails 2 "expected SYM=N" tc-compile m.pt2 --variants B=8, -o x.pt2
     fails 2 "--variants belong to --to pt2" tc-compile m.pt2 --variants B=8 -o x.so
+    fails 2 "--prefix names what C declares" tc-compile m.pt2 --prefix other -o x.pt2
+    fails 2 "--minify compiles nothing" tc-compile m.pt2 --variants B=8 --minify false -o x.pt2
+    fails 2 "--bisect writes no program" tc-compile m.pt2 --bisect true -o x.pt2
+    tc-export ramp.py:R --input x=Bx16xf32 -o r.pt2
+    fails 2 "more than 64 values" tc-compile r.pt2 --variants "B=$(seq -s, 1 65)" -o x.pt2
     tc-export m.py:Counts --input x=Bx16xf32 -o c.pt2
     fails 5 "would not share it" tc-compile c.pt2 --variants B=8 -o x.pt2
     run tc-compile v.pt2 -o again.pt2 # native entries and their list are dropped

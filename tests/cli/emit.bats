@@ -355,6 +355,35 @@ PY
     fails 2 "cannot stand in C" tc-compile "$mlp" --to c -o 'a"b' --dim s77=5
 }
 
+@test "names of inputs and results that C or its compilers take" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Names(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.zeros(3))
+
+    def forward(self, state, linux, asm, bool, NULL, float, _Bool, out, arena):
+        self.b += state
+        s = self.b + linux + asm + bool + NULL + float + _Bool + out + arena
+        return {"é è": s, "a b": s * 2, "a_b": s * 3, "int": s * 4, "state": s * 5, "unix": s * 6}
+PY
+    in=()
+    for name in state linux asm bool NULL float _Bool out arena; do in+=(--input $name=3xf32); done
+    tc-export m.py:Names "${in[@]}" -o names.pt2
+    tc-compile names.pt2 --to exe -o names
+    tc-compile names.pt2 --to c -o unit
+    for cc in gcc clang; do
+        command -v $cc >/dev/null || continue
+        for std in c11 gnu17 gnu2x; do $cc -std=$std -Wall -Wextra -Werror -O1 -ffp-contract=off -c unit.c -o unit.o; done
+    done
+    grep -q 'const float \*state_2;' unit.h # beside the state itself
+    grep -q 'float \*a_b_2;' unit.h
+}
+
 @test "the bytes depend on the program alone: not on folder, user, locale, threads or addresses" {
     other=$BATS_TEST_TMPDIR/an-other-place
     mkdir -p "$other/home"
