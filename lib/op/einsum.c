@@ -13,7 +13,7 @@ enum { LABELS = 52 + TC_MAX_RANK, OPERANDS = 64 };
 
 /* One operand as it is written: a label a dimension. Dimension j of the ellipsis is -1 - j until the longest ellipsis is known. */
 typedef struct {
-    int label[TC_MAX_RANK], rank, ellipsis; /* -1: it has no ellipsis */
+    int label[TC_MAX_RANK], rank, ellipsis; /* dimensions of its ellipsis; -1: it has none */
 } subscript;
 typedef struct {
     subscript in[OPERANDS];
@@ -33,34 +33,41 @@ static bool is_letter(char c) { return isalpha((unsigned char)c); }
 static bool ends_operand(const char *p) { return !*p || *p == ',' || (p[0] == '-' && p[1] == '>'); }
 
 /* ---- reading the equation ---- */
-/* The subscripts of operand k, which has `rank` dimensions, from *p on. */
-static tc_status read_operand(const tc_node *n, const char **p, int k, int rank, subscript *out) {
-    const char *text = tc_arg_string(n, 0);
-    int letters = 0;
+static tc_status refuse_subscript(const tc_node *n, const char *at) {
+    return tc_error(TC_CONTENT, "%s: einsum(): invalid subscript given at index %d in the equation string, subscripts must be in [a-zA-Z]",
+                    tc_op_name(n->op), (int)(at - tc_arg_string(n, 0)));
+}
+/* The subscripts of operand k from *p on: letters, and `ellipsis` says before which of them it stands. */
+static tc_status read_operand(const tc_node *n, const char **p, int k, subscript *out) {
     *out = (subscript){.ellipsis = -1};
-    for (const char *q = *p; !ends_operand(q); q++) letters += is_letter(*q);
     for (; !ends_operand(*p); (*p)++) {
         char c = **p;
         if (c == ' ') continue;
         if (c == '.') {
-            if ((*p)[1] != '.' || (*p)[2] != '.' || out->ellipsis >= 0)
+            if (out->ellipsis >= 0)
+                return tc_error(TC_CONTENT, "%s: einsum(): found '.' for operand %d for which an ellipsis was already found", tc_op_name(n->op), k);
+            if ((*p)[1] != '.' || (*p)[2] != '.')
                 return tc_error(TC_CONTENT, "%s: einsum(): found '.' for operand %d that is not part of any ellipsis", tc_op_name(n->op), k);
             *p += 2;
-            out->ellipsis = rank - letters;
-            if (out->ellipsis < 0)
-                return refuse(n, "the number of subscripts in the equation does not match the number of dimensions for an operand");
-            for (int j = 0; j < out->ellipsis && out->rank < TC_MAX_RANK; j++) out->label[out->rank++] = -1 - j;
-        } else if (is_letter(c)) {
-            if (out->rank < TC_MAX_RANK) out->label[out->rank++] = label_of(c);
-        } else {
-            return tc_error(TC_CONTENT, "%s: einsum(): invalid subscript given at index %d in the equation string, subscripts must be in [a-zA-Z]",
-                            tc_op_name(n->op), (int)(*p - text));
+            out->ellipsis = out->rank;
+            continue;
         }
+        if (!is_letter(c)) return refuse_subscript(n, *p);
+        if (out->rank == TC_MAX_RANK) return refuse(n, "too many subscripts for an operand");
+        out->label[out->rank++] = label_of(c);
     }
-    if (letters + (out->ellipsis > 0 ? out->ellipsis : 0) != rank)
-        return tc_error(TC_CONTENT,
-                        "%s: einsum(): the number of subscripts in the equation (%d) does not match the number of dimensions (%d) for operand %d",
-                        tc_op_name(n->op), letters, rank, k);
+    return NULL;
+}
+/* Gives the ellipsis of operand k the dimensions that its letters leave; `ellipsis` is their number from then on. */
+static tc_status fit_operand(const tc_node *n, int k, subscript *s) {
+    int rank = n->args[1].values[k]->meta.rank, at = s->ellipsis, more = rank - s->rank;
+    if (at < 0 ? more != 0 : more < 0)
+        return tc_error(TC_CONTENT, "%s: einsum(): the number of subscripts in the equation (%d) %s the number of dimensions (%d) for operand %d",
+                        tc_op_name(n->op), s->rank, at < 0 ? "does not match" : "is more than", rank, k);
+    if (at < 0) return NULL;
+    memmove(s->label + at + more, s->label + at, (size_t)(s->rank - at) * sizeof *s->label);
+    for (int j = 0; j < more; j++) s->label[at + j] = -1 - j;
+    s->rank = rank, s->ellipsis = more;
     return NULL;
 }
 static void keep(equation *q, int label) { q->kept[q->out[q->nout++] = label] = true; }
@@ -73,13 +80,14 @@ static tc_status read_result(const tc_node *n, const char *p, equation *q) {
     for (; *p; p++) {
         if (*p == ' ') continue;
         if (*p == '.') {
-            if (dots || p[1] != '.' || p[2] != '.') return refuse(n, "found '.' for output but an ellipsis (...) was already found or is incomplete");
+            if (dots) return refuse(n, "found '.' for output but an ellipsis (...) was already found");
+            if (p[1] != '.' || p[2] != '.') return refuse(n, "found '.' for output that is not part of any ellipsis (...)");
             dots = true;
             p += 2;
             keep_ellipsis(q);
             continue;
         }
-        if (!is_letter(*p)) return refuse(n, "invalid output subscript, subscripts must be in [a-zA-Z]");
+        if (!is_letter(*p)) return refuse_subscript(n, p);
         int id = label_of(*p);
         if (!q->occurs[id])
             return tc_error(TC_CONTENT, "%s: einsum(): output subscript %c does not appear in the equation for any input operand", tc_op_name(n->op),
@@ -96,13 +104,15 @@ static tc_status read_equation(const tc_node *n, equation *q) {
     if (list->n == 0) return refuse(n, "must provide at least one operand");
     if (list->n > OPERANDS) return refuse(n, "more than 64 operands");
     for (q->n = 0; q->n < list->n; q->n++) {
-        subscript *s = &q->in[q->n];
-        TC_TRY(read_operand(n, &p, q->n, list->values[q->n]->meta.rank, s));
-        if (s->ellipsis > q->longest) q->longest = s->ellipsis;
+        TC_TRY(read_operand(n, &p, q->n, &q->in[q->n]));
         bool last = q->n + 1 == list->n;
         if (*p == ',' && last) return refuse(n, "fewer operands were provided than specified in the equation");
         if (*p != ',' && !last) return refuse(n, "more operands were provided than specified in the equation");
         p += *p == ',';
+    }
+    for (int k = 0; k < q->n; k++) {
+        TC_TRY(fit_operand(n, k, &q->in[k]));
+        if (q->in[k].ellipsis > q->longest) q->longest = q->in[k].ellipsis;
     }
     for (subscript *s = q->in; s < q->in + q->n; s++)
         for (int k = 0; k < s->rank; k++) {
@@ -121,6 +131,46 @@ static tc_status read_equation(const tc_node *n, equation *q) {
             if (q->nused == TC_MAX_RANK) return refuse(n, "too many distinct subscripts");
             q->used[q->nused++] = id;
         }
+    return NULL;
+}
+
+/* ---- sizes ---- */
+/* "subscript i" + before, a size + between, a size */
+static tc_status refuse_sizes(const tc_node *n, int label, const char *before, tc_sym a, const char *between, tc_sym b) {
+    tc_buf t = {0};
+    if (label < 52) tc_buf_printf(&t, "subscript %c", label < 26 ? 'A' + label : 'a' + label - 26);
+    else tc_buf_printf(&t, "dimension %d of the ellipsis", label - 52);
+    tc_buf_puts(&t, before);
+    tc_sym_print(&t, a);
+    tc_buf_puts(&t, between);
+    tc_sym_print(&t, b);
+    tc_status s = refuse(n, tc_buf_str(&t));
+    tc_buf_free(&t);
+    return s;
+}
+/* Equal where a label is twice in one operand (a guard where the sizes are free); numbers that differ between operands have a 1 among
+ * them. What is free there the operators decide that multiply. */
+static tc_status check_sizes(tc_emit *e, const tc_node *n, const equation *q) {
+    tc_shape_ctx c = {.program = e->graph->program, .op = n->op, .source = n->source};
+    tc_sym seen[LABELS] = {0};
+    for (int k = 0; k < q->n; k++) {
+        tc_sym own[LABELS] = {0};
+        for (int i = 0; i < q->in[k].rank; i++) {
+            int id = q->in[k].label[i];
+            int64_t before, now;
+            tc_sym size = n->args[1].values[k]->meta.size[i];
+            if (own[id] && !tc_sh_same(&c, size, own[id])) {
+                const char *text = tc_arena_printf(&c.program->arena, " is repeated for operand %d but the sizes don't match, ", k);
+                return refuse_sizes(n, id, text, size, " != ", own[id]);
+            }
+            own[id] = size;
+            if (!seen[id] || (tc_sym_const_int(seen[id], &before) && before == 1)) seen[id] = size;
+            if (tc_sym_const_int(seen[id], &before) && tc_sym_const_int(size, &now) && now != 1 && before != now) {
+                const char *text = tc_arena_printf(&c.program->arena, " for operand %d which does not broadcast with previously seen size ", k);
+                return refuse_sizes(n, id, " has size ", size, text, seen[id]);
+            }
+        }
+    }
     return NULL;
 }
 
@@ -237,6 +287,7 @@ static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
     bool gone[LABELS];
     int64_t path[2 * OPERANDS], order[TC_MAX_RANK];
     TC_TRY(read_equation(n, &q));
+    TC_TRY(check_sizes(e, n, &q));
     int given = tc_arg_is_none(n, 2) ? -1 : tc_arg_ints(n, 2, path, 2 * OPERANDS), pairs = q.n == 1 ? 1 : 2 * (q.n - 1);
     if (given >= 0 && given != pairs)
         return tc_error(TC_CONTENT, "%s: einsum(): expected contraction path given in path parameter to have size %d but got %d", tc_op_name(n->op),

@@ -675,3 +675,18 @@ PY
     tc-export num.py:Norm --input x=4x5xf32 -o n.pt2
     fails 5 "'eps'" tc-run n.pt2 --input x=4x5xf32=1
 }
+
+@test "einsum: a label twice in one operand makes its sizes equal" {
+    cat > m.py <<'P'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        return torch.einsum('ii->i', x)
+P
+    run tc-export m.py:M --input x=AxBxf32 --print=full
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"guard A == B"* ]]
+    run tc-export m.py:M --input x=2x3xf32 --print
+    [ "$status" -eq 3 ]
+    [[ "$output" == *"subscript i is repeated for operand 0 but the sizes don't match, 3 != 2"* ]]
+}

@@ -97,6 +97,16 @@ static const snippet table[] = {
      "torch.einsum('ij,jk,kl->il', torch.ones(1, 2), torch.ones(2, 3), torch.ones(3, 4)).tolist()]\n",
      "[[[20.0, 22.0], [21.0, 23.0]], torch.Size([2, 2, 3]), [241.0, 349.0, 473.0], torch.Size([4, 3]), [[6.0, 6.0, 6.0, 6.0]]]"},
     {"r = torch.einsum('i.j->ij', torch.ones(2, 2))\n", "found '.' for operand 0 that is not part of any ellipsis"},
+    {"r = torch.einsum('...i...', torch.ones(2, 2))\n", "found '.' for operand 0 for which an ellipsis was already found"},
+    {"r = torch.einsum('i->i..', torch.ones(2))\n", "found '.' for output that is not part of any ellipsis (...)"},
+    {"r = torch.einsum('ij,', torch.ones(2))\n", "fewer operands were provided than specified in the equation"},
+    {"r = torch.einsum('i->i1', torch.ones(2))\n", "invalid subscript given at index 4 in the equation string"},
+    {"r = torch.einsum('ijk...', torch.ones(2))\n",
+     "the number of subscripts in the equation (3) is more than the number of dimensions (1) for operand 0"},
+    {"r = torch.einsum('ii->i', torch.ones(2, 3))\n", "subscript i is repeated for operand 0 but the sizes don't match, 3 != 2"},
+    {"r = torch.einsum('iji->j', torch.ones(1, 2, 3))\n", "subscript i is repeated for operand 0 but the sizes don't match, 3 != 1"},
+    {"r = torch.einsum('ij,jk,kl->il', torch.ones(1, 2), torch.ones(2, 3), torch.ones(4, 4))\n",
+     "subscript k has size 4 for operand 2 which does not broadcast with previously seen size 3"},
     /* more pieces than a loop has axes, of many sizes and two types */
     {"x = torch.arange(100.)\ny = torch.cat([x[:i] if i % 2 else x[:i].long() for i in range(100)])\n"
      "r = [y.dtype, y.shape, y.sum().item(), y[1225:1228].tolist(), torch.stack([x[i] for i in range(99)]).sum().item()]\n",
