@@ -132,6 +132,47 @@ static bool others_late(const ctx *c, const pair *p) {
     return false;
 }
 
+/* ---- numbers that data decides: item, sizes of nonzero ---- */
+static bool has(const ctx *c, tc_sym s, tc_sym var) {
+    return s && tc_sym_substitute(c->plan->program->sym, s, &var, (tc_sym[]){tc_sym_int(c->plan->program->sym, 0)}, 1) != s;
+}
+static bool affines_have(const ctx *c, const tc_affine *a, int rank, tc_sym var) {
+    for (int d = 0; a && d < rank; d++) {
+        if (has(c, a[d].base, var)) return true;
+        for (int k = 0; k < a[d].n; k++)
+            if (has(c, a[d].term[k].coef, var)) return true;
+    }
+    return false;
+}
+static bool loop_has(const ctx *c, const tc_loop *l, tc_sym var) {
+    for (int a = 0; a < l->naxes; a++)
+        if (has(c, l->axes[a].extent, var)) return true;
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        if (has(c, in->host, var) || affines_have(c, in->index, in->kind == TC_L_INDEX ? 1 : in->rank, var)) return true;
+    }
+    for (size_t i = 0; i < l->stores.len; i++)
+        if (affines_have(c, l->stores.data[i].index, l->stores.data[i].rank, var)) return true;
+    return false;
+}
+static bool value_numbers(const ctx *c, const tc_loop *l, const tc_value *v) {
+    bool found = v->kind == TC_V_SYM && v->sym && tc_sym_opcode(v->sym) == TC_S_VAR && loop_has(c, l, v->sym);
+    for (int d = 0; v->kind == TC_V_TENSOR && d < v->meta.rank; d++)
+        found |= tc_sym_opcode(v->meta.size[d]) == TC_S_VAR && loop_has(c, l, v->meta.size[d]);
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) found |= value_numbers(c, l, v->list[i]);
+    return found;
+}
+/* Does the loop compute with a number that is known only when a group between the kernel and it has run? */
+static bool numbers_late(const ctx *c, const pair *p) {
+    for (int k = p->at + 1; k < p->loop; k++) {
+        const tc_group *g = &c->plan->groups.data[k];
+        if (g->kind != TC_GROUP_CONTROL && !(g->kind == TC_GROUP_KERNEL && g->node->op->kernel->flags & TC_KF_DYNAMIC)) continue;
+        for (int i = 0; i < g->node->nouts; i++)
+            if (value_numbers(c, p->l, g->node->outs[i])) return true;
+    }
+    return false;
+}
+
 /* The loop moves up to the kernel, or, where nothing but views stands between, the kernel down to the loop. */
 static const char *place(const ctx *c, const pair *p, bool *out_up) {
     bool apart = false, mutates = false;
@@ -141,6 +182,7 @@ static const char *place(const ctx *c, const pair *p, bool *out_up) {
     *out_up = apart;
     if (!apart) return NULL;
     if (others_late(c, p)) return "others stand between";
+    if (numbers_late(c, p)) return "it takes a number that is made in between";
     return mutates ? "it writes state that others may read before" : NULL;
 }
 

@@ -319,6 +319,7 @@ static tc_status bind_code(binder *x, const tc_loop *l, const tc_schedule *sched
         for (int a = 0; a < l->naxes && !s; a++) s = tc_sym_eval_int(l->axes[a].extent, x->e->vars, x->e->nvars, &c->extents[a]);
         for (int i = 0; i < d->nnumbers && !s; i++) {
             tc_symvalue v;
+            if (tc_sym_type(d->numbers[i]) != TC_SYM_INT) continue; /* data may decide it: run_compiled */
             s = tc_sym_eval(d->numbers[i], x->e->vars, x->e->nvars, &v);
             if (!s) c->numbers[i].i = v.i;
         }

@@ -60,10 +60,12 @@ static tc_status run_compiled(tc_exec *e, call *c) {
     tc_abi_fault fault = {0};
     for (int i = 0; i < c->nid; i++) c->buffers[i].data = c->data[i];
     for (int i = 0; i < c->nnumbers; i++) {
-        if (tc_sym_type(c->number_syms[i]) != TC_SYM_FLOAT) continue;
+        tc_symtype type = tc_sym_type(c->number_syms[i]);
+        if (type == TC_SYM_INT) continue;
         tc_symvalue v;
         TC_TRY(tc_sym_eval(c->number_syms[i], e->vars, e->nvars, &v));
-        c->numbers[i].f = v.f;
+        if (type == TC_SYM_FLOAT) c->numbers[i].f = v.f;
+        else c->numbers[i].i = v.i;
     }
     int64_t scratch = c->code->scratch ? c->code->scratch(&c->abi) : 0;
     TC_TRY(exec_scratch(e, (size_t)scratch, &c->abi.scratch));

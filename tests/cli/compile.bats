@@ -349,3 +349,39 @@ PY
     run grep -ac 'tc/variants' again.pt2
     [ "$output" -eq 0 ]
 }
+
+@test "a loop that takes a number out of data runs behind the node that gives it" {
+    cat >numbers.py <<'EOF'
+import torch
+from torch import nn
+
+
+class Real(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 6)
+
+    def forward(self, x):
+        h = self.fc(x)
+        return h * x.sum().item()
+
+
+class Whole(Real):
+    def forward(self, x):
+        h = self.fc(x)
+        return h * x.sum().to(torch.int64).item()
+
+
+class Size(Real):
+    def forward(self, x):
+        h = self.fc(x)
+        return h + x.nonzero().shape[0]
+EOF
+    for c in Real Whole Size; do
+        tc-export numbers.py:$c --mode eval --input x=3x4xf32 -o $c.pt2
+        tc-compile $c.pt2 -o compiled.pt2
+        tc-run $c.pt2 --trace --input x=3x4xf32=2 -o want.npy 2>/dev/null
+        tc-run $c.pt2 --input x=3x4xf32=2 --expect @want.npy
+        tc-run compiled.pt2 --input x=3x4xf32=2 --stance=fail_on_recompile --expect @want.npy
+    done
+}
