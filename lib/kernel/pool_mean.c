@@ -1,5 +1,6 @@
 /* Means of windows, strips of results at a time: every tap of a strip's windows becomes a row of a table, and the table's columns are
- * summed by the primitive that sums columns elsewhere; or, where a window has long rows and results are few, its taps become a row.
+ * summed by the primitive that sums columns elsewhere; or, where a window has long rows and results are few, or the table would be huge, the
+ * taps of one window become a row.
  *
  *     taps     r0 r1 r2 ...      results of the strip
  *     0,0      x  x  x
@@ -51,7 +52,7 @@ static extent window(const mean *m, const dim *d, int64_t o) {
 }
 
 static size_t room(int64_t n, size_t size) { return ((size_t)n * size + 63) / 64 * 64; }
-enum { TABLE = 4096, LONG = 8, FEW = 16 };
+enum { TABLE = 4096, LONG = 8, FEW = 16, HUGE_TABLE = 1 << 18 };
 
 static mean read_args(const tc_kcall *k, int dims, bool adaptive) {
     const tc_tensor *x = tc_k_tensor(k, 0);
@@ -78,7 +79,7 @@ static mean read_args(const tc_kcall *k, int dims, bool adaptive) {
         m.count_pad = tc_k_bool(k, 5);
         if (k->nargs > 6 && tc_k_given(k, 6)) m.divisor = tc_k_int(k, 6);
     }
-    m.by_rows = m.d[2].span >= LONG && m.d[2].to < FEW;
+    m.by_rows = (m.d[2].span >= LONG && m.d[2].to < FEW) || m.taps > HUGE_TABLE / most(m.d[2].to, 1);
     m.strip = m.by_rows ? 1 : most(1, least(256, TABLE / most(m.taps, 1)) / most(m.d[2].to, 1)) * m.d[2].to;
     return m;
 }
@@ -173,9 +174,9 @@ static void fill_row(const mean *m, const place *p, int64_t row, int64_t o2) {
                 memset(to, 0, (size_t)span * e);
                 continue;
             }
-            const char *x = input_row(m, plane, i0, i1, p->raw);
+            int64_t from = ((plane * m->d[0].in + i0) * m->d[1].in + i1) * m->d[2].in + w.start + first;
             memset(to, 0, (size_t)first * e);
-            memcpy(to + (size_t)first * e, x + (w.start + first) * (int64_t)e, (size_t)(last - first) * e);
+            m->isa->cast[m->dtype][m->work](to + (size_t)first * e, m->x + (size_t)from * tc_dtype_size(m->dtype), last - first);
             memset(to + (size_t)last * e, 0, (size_t)(span - last) * e);
         }
 }

@@ -28,7 +28,7 @@ static int64_t count_set(const tc_kcall *c, const tc_tensor *t) {
         const uint8_t *set = as_bools(c, t, i, n, room);
         int32_t here = 0;
         TC_VECTOR_LOOP
-        for (int64_t k = 0; k < n; k++) here += set[k];
+        for (int64_t k = 0; k < n; k++) here += set[k] != 0; /* a file's bools may hold any byte */
         count += here;
     }
     return count;

@@ -153,7 +153,10 @@ static tc_status run_sort(tc_kcall *c) {
 static size_t scratch_sort(const tc_kcall *c, int threads) { return room(c, 2, threads); }
 const tc_kernel tc_k_sort = {.name = "sort", .flags = TC_KF_CONTIGUOUS, .run = run_sort, .scratch = scratch_sort};
 
-static tc_status run_topk(tc_kcall *c) { return by_row(c, 2, (row_job){.k = tc_k_int(c, 1), .descending = tc_k_bool(c, 3)}); }
+/* A number is its own result even where k is 0, since the results are numbers too. */
+static tc_status run_topk(tc_kcall *c) {
+    return by_row(c, 2, (row_job){.k = tc_k_tensor(c, 0)->rank ? tc_k_int(c, 1) : 1, .descending = tc_k_bool(c, 3)});
+}
 const tc_kernel tc_k_topk = {.name = "topk", .flags = TC_KF_CONTIGUOUS, .run = run_topk, .scratch = scratch_sort};
 
 static int64_t which_kth(const row_job *j, int64_t nans) {

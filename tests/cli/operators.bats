@@ -157,3 +157,25 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     holds i32=3 "x.sum_to_size(()).dtype == torch.int64"
     holds 1xf64=1e20 "torch.equal(torch.igamma(x, x), torch.tensor([0.5], dtype=torch.float64) + 1 / (3 * torch.sqrt(2 * math.pi * x)))" "import math"
 }
+
+@test "bools of a file that are neither 0 nor 1 are true, once each" {
+    model "x.nonzero()[:, 0]" 8xbool
+    printf '\x40\0\0\0\0\0\0\0%-64s\2\0\377\1\0\3\0\1' '{"x":{"dtype":"BOOL","shape":[8],"data_offsets":[0,8]}}' >x.safetensors
+    tc-run m.pt2 --input x=@x.safetensors#x --to npy -o a.npy
+    tc-run m.pt2 --input x=8xbool=1,0,1,1,0,1,0,1 --to npy -o b.npy
+    cmp a.npy b.npy
+}
+
+@test "topk of a number with k = 0 is the number" {
+    holds f32=5.5 "torch.topk(x, 0)[0] == 5.5"
+}
+
+@test "the mean of long windows over a long row takes memory by the window, not by the row" {
+    model "F.avg_pool1d(x, 1024, 1)" 1x1x200000xf32
+    head -c 800000 /dev/zero >zeros
+    { printf '\x50\0\0\0\0\0\0\0%-80s' '{"x":{"dtype":"F32","shape":[1,1,200000],"data_offsets":[0,800000]}}' && cat zeros; } >x.safetensors
+    (
+        ulimit -v 400000
+        tc-run m.pt2 --threads 1 --input x=@x.safetensors#x -o out.safetensors
+    )
+}
