@@ -171,6 +171,7 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
 }
 
 @test "the mean of long windows over a long row takes memory by the window, not by the row" {
+    if grep -q __asan_init "$TC_BUILD/bin/tc-run"; then skip "a sanitizer's own memory is not ours"; fi
     model "F.avg_pool1d(x, 1024, 1)" 1x1x200000xf32
     head -c 800000 /dev/zero >zeros
     { printf '\x50\0\0\0\0\0\0\0%-80s' '{"x":{"dtype":"F32","shape":[1,1,200000],"data_offsets":[0,800000]}}' && cat zeros; } >x.safetensors
