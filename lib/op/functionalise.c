@@ -198,23 +198,26 @@ static tc_status part_of_list(tc_functional *f, alias *a) {
     return a->op ? NULL : tc_error(TC_UNSUPPORTED, "operator aten.slice.Tensor is not supported");
 }
 
-/* In a no_grad region a write changes the value only: gradients go on through what was there (a clamp of the variance, say). */
-static tc_value *with_history(tc_functional *f, tc_value *old, tc_value *v) {
-    if (!v || !f->g->program->no_grad || !old->meta.requires_grad || v == old) return v;
+/* In a no_grad region, and through detach(), a write changes the value only: gradients go on through what was there (a clamp of the
+ * variance, say). */
+static tc_value *with_history(tc_functional *f, tc_value *old, tc_value *v, bool detached) {
+    if (!v || !(detached || f->g->program->no_grad) || !old->meta.requires_grad || v == old) return v;
     v = tc_emit_call(&f->e, "aten::copy", "vv", old, v);
     if (v) v->producer->straight = v->meta.requires_grad = true;
     return v;
 }
 
-static tc_status write_alias(tc_functional *f, alias *a, tc_value *v) {
+/* detached: the write came through detach() or .data. */
+static tc_status write_alias(tc_functional *f, alias *a, tc_value *v, bool detached) {
+    detached |= a->parent && !strcmp(tc_op_schema(a->op)->name, "detach");
     if (!a->parent) {
-        a->base->current = v = with_history(f, a->base->current, v);
+        a->base->current = v = with_history(f, a->base->current, v, detached);
     } else {
         tc_value *parent, *whole;
         TC_TRY(value_of(f, a->parent, &parent));
         if (a->element_of) TC_TRY(part_of_list(f, a));
         TC_TRY(tc_view_inverse(&f->e, a->op, a->args, a->nargs, parent, v, &whole));
-        TC_TRY(write_alias(f, a->parent, whole));
+        TC_TRY(write_alias(f, a->parent, whole, detached));
     }
     a->base->version++;
     const tc_node *by = a->base->current->producer;
@@ -236,7 +239,7 @@ static tc_status write_tensor(tc_functional *f, tc_value *target, tc_value *v, b
         f->e.status = NULL;
         return s;
     }
-    return write_alias(f, a, v);
+    return write_alias(f, a, v, false);
 }
 
 /* ---- nodes ---- */

@@ -119,6 +119,8 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     holds 2xf32=1,2 "torch.equal(torch.autograd.grad(h.pow(2).sum(), z)[0], 8 * x)" "$leaf" "h = torch.eye(2) * 2" "h.diagonal().mul_(z)"
     holds 2xf32=1,-2 "torch.equal(torch.autograd.grad(v.pow(2).sum(), z)[0], torch.tensor([2., 0.]))" "$leaf" "v = z.clone()" \
         "with torch.no_grad():" "    v.clamp_(min=0)"
+    holds 2xf32=1,-2 "torch.equal(torch.autograd.grad(v.pow(2).sum() + d.pow(2).sum() + z.sum(), z)[0], torch.tensor([21., 31.]))" "$leaf" "v = z * 1" \
+        "v.data.clamp_(min=0)" "d = z * 3" "d.detach()[1:].add_(11)"
     holds 2xf32=1,2 "b.requires_grad and torch.equal(torch.autograd.grad(b.pow(2).sum(), z)[0], 2 * x)" "$leaf" "b = torch.zeros(3)" "b[1:] = z"
 }
 
