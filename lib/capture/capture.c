@@ -493,7 +493,7 @@ static void order_inputs(tc_capture *k) {
         if (in[i].alias_of >= 0) in[i].alias_of = to[in[i].alias_of];
     for (size_t i = 0; i < k->slots.len; i++)
         if (k->slots.data[i].input >= 0) k->slots.data[i].input = to[k->slots.data[i].input];
-    memcpy(p->inputs, in, sizeof *in * (size_t)n);
+    if (n) memcpy(p->inputs, in, sizeof *in * (size_t)n);
     int g = 0;
     for (int i = 0; i < n; i++)
         if (in[i].value) p->graph->inputs[g++] = in[i].value;
