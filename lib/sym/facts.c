@@ -293,7 +293,7 @@ int tc_sym_known(tc_symctx *c, tc_sym cond) {
     } else if (cond->op == TC_S_NOT) {
         int a = tc_sym_known(c, cond->arg[0]);
         if (a >= 0) return !a;
-    } else if (cond->n == 2 && cond->arg[0]->type == TC_SYM_INT && cond->op >= TC_S_EQ && cond->op <= TC_S_LE) {
+    } else if (cond->op >= TC_S_EQ && cond->op <= TC_S_LE && cond->arg[0]->type == TC_SYM_INT) {
         tc_sym again = sym_relation(c, cond->op, cond->arg[0], cond->arg[1]); /* with what is known by now */
         if (tc_sym_const_bool(again, &v)) return v;
         tc_sym_range(c, tc_sym_sub(c, cond->arg[0], cond->arg[1]), &lo, &hi);
