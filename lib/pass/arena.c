@@ -62,7 +62,8 @@ static size_t lowest(const tc_lifetime *t, const tc_lifetime *const *list, size_
     }
     return at;
 }
-/* Things in p->near that t may meet; 0 and all of them in *out_list when they are not worth collecting. */
+/* What is placed and may live when t does, by offset: collected in p->near from t's steps, or everything placed when collecting would
+ * give more than a quarter of that. Returns how many; *out_list stays valid until the next call. */
 static size_t meet(placing *p, const tc_lifetime *t, const tc_lifetime *const **out_list) {
     size_t n = p->nlasting, limit = p->nplaced / 4;
     *out_list = p->placed;

@@ -2,20 +2,13 @@
 # tc-compile through real pipes: compiled programs have the interpreter's bits, code is trusted only where it was made, C units build
 # with nothing but libc and libm.
 bats_require_minimum_version 1.5.0
+load fails
 
 setup() {
     oracle=$TC_ROOT/tests/oracle/pt2
     mlp=$oracle/mlp.pt2
     cd "$BATS_TEST_TMPDIR"
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
-}
-
-fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
-    local code=$1 text=$2
-    shift 2
-    run --separate-stderr "$@"
-    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
-    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
 }
 
 @test "a compiled program gives the bits of the graph, from files and through pipes" {

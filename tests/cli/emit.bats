@@ -2,20 +2,13 @@
 # Programs as C (tc-compile --to c, so, a, o, exe): every kernel with a C form has the bits of tc-run; what a run changes stays in the
 # caller's memory; one object holds several instruction sets; the bytes depend on the program alone.
 bats_require_minimum_version 1.5.0
+load fails
 
 setup() {
     oracle=$TC_ROOT/tests/oracle/pt2
     mlp=$oracle/mlp.pt2
     cd "$BATS_TEST_TMPDIR"
     export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
-}
-
-fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
-    local code=$1 text=$2
-    shift 2
-    run --separate-stderr "$@"
-    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
-    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
 }
 
 same() { # CLASS: the filter that m.py:CLASS becomes gives the bits of tc-run for x, 6 rows of 40 numbers, every result and two records

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # tc-export: sources and programs in, programs and prints out, through real pipes.
 bats_require_minimum_version 1.5.0
+load fails
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
@@ -49,14 +50,6 @@ class Pair(nn.Module):
         total = batch["a"] + batch["b"][0]
         return {"total": total, "parts": [batch["a"], batch["b"][1]]}
 PY
-}
-
-fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
-    local code=$1 text=$2
-    shift 2
-    run --separate-stderr "$@"
-    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
-    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
 }
 
 @test "a class becomes a program that tc-run runs" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Linear algebra through the programs: errors that only the data show, a program without tc-lapack.so, low-rank factorisations.
 bats_require_minimum_version 1.5.0
+load fails
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
@@ -10,14 +11,6 @@ model() { # the body of forward(self, x)
     printf 'import torch\nfrom torch import nn\nclass M(nn.Module):\n    def forward(self, x):\n        return %s\n' "$1" >m.py
     tc-export m.py:M --input x="$2" -o m.pt2
 }
-fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
-    local code=$1 text=$2
-    shift 2
-    run --separate-stderr "$@"
-    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
-    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
-}
-
 @test "a singular matrix is an error that names the function, the matrix and the place" {
     model "torch.linalg.inv(x)" Bx2x2xf32
     fails 3 "linalg.inv: (Batch element 0): The diagonal element 1 is zero" tc-run m.pt2 --input x=3x2x2xf32=0

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Operators through the programs: what they mean on small inputs, sizes that come from the data, and errors that only the data show.
 bats_require_minimum_version 1.5.0
+load fails
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
@@ -13,13 +14,6 @@ model() { # the body of forward(self, x), or lines of it, the last one returned
         printf '        return %s\n' "$1"
     } >m.py
     tc-export m.py:M --input x="$2" -o m.pt2
-}
-fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
-    local code=$1 text=$2
-    shift 2
-    run --separate-stderr "$@"
-    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
-    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
 }
 holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     local x=$1 what=$2

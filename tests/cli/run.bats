@@ -1,19 +1,12 @@
 #!/usr/bin/env bats
 # tc-run through real pipes: inputs in all forms, outputs, streams, comparison, exit codes.
 bats_require_minimum_version 1.5.0
+load fails
 
 setup() {
     oracle=$TC_ROOT/tests/oracle/pt2
     mlp=$oracle/mlp.pt2
     cd "$BATS_TEST_TMPDIR"
-}
-
-fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
-    local code=$1 text=$2
-    shift 2
-    run --separate-stderr "$@"
-    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
-    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
 }
 
 @test "PyTorch's programs give PyTorch's results" {

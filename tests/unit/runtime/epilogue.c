@@ -1,44 +1,9 @@
 /* Epilogues: a pointwise loop that runs on the regions of a kernel's result has the bits of the two apart, for every type, instruction
  * set, number of threads and size; the kernel's result takes no memory where nothing else reads it; what it cannot be is said. */
+#include "graphs.h"
+
 #include "base/cpu.h"
 #include "op/decompose.h"
-#include "op/emit.h"
-#include "runtime/runtime.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
-
-static tc_value *input(tc_program *p, tc_input_kind kind, const char *name, tc_dtype d, int rank, ...) {
-    tc_value *v = tc_graph_value(p->graph, TC_V_TENSOR, name);
-    tc_sym size[TC_MAX_RANK];
-    va_list ap;
-    va_start(ap, rank);
-    for (int i = 0; i < rank; i++) size[i] = va_arg(ap, tc_sym);
-    va_end(ap);
-    v->meta = tc_meta_make(&p->arena, d, rank, size, NULL);
-    tc_graph_add_input(p->graph, v);
-    tc_program_add_input(p, (tc_input){.kind = kind, .value = v, .name = name, .alias_of = -1});
-    return v;
-}
-static void output(tc_program *p, tc_value *v) {
-    tc_program_add_output(p, (tc_output){.kind = TC_OUT_USER, .value = v, .name = v->name, .target = -1});
-}
-static void ok(tc_status s) {
-    if (s) fail_msg("%s", tc_status_message(s));
-}
-static tc_tensor filled(tc_dtype d, int rank, const int64_t *size, uint32_t seed) {
-    tc_tensor t;
-    ok(tc_tensor_empty(d, rank, size, &t));
-    for (int64_t i = 0, n = tc_tensor_numel(&t); i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        tc_scalar_store(d, tc_tensor_data(&t), i, tc_is_float(d) ? tc_scalar_float((double)(seed >> 8) / (1 << 22) - 2) : tc_scalar_int(seed >> 28));
-    }
-    return t;
-}
 
 /* x [B, T, K], w [N, K], bias [N], r [B, T, N], s [T, 1] */
 typedef struct {

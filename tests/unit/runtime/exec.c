@@ -1,31 +1,12 @@
 /* Whole programs: results equal fused or not, for every instruction set and number of threads; sizes solved and checked; mutations in
  * place; results that are views, inputs, or the same twice; single operators. */
+#include "graphs.h"
+
 #include "base/cpu.h"
 #include "base/rng.h"
 #include "op/decompose.h"
-#include "op/emit.h"
-#include "runtime/runtime.h"
 
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdint.h>
-#include <cmocka.h>
-
-static tc_value *input(tc_program *p, tc_input_kind kind, const char *name, tc_dtype d, int rank, ...) {
-    tc_value *v = tc_graph_value(p->graph, TC_V_TENSOR, name);
-    tc_sym size[TC_MAX_RANK];
-    va_list ap;
-    va_start(ap, rank);
-    for (int i = 0; i < rank; i++) size[i] = va_arg(ap, tc_sym);
-    va_end(ap);
-    v->meta = tc_meta_make(&p->arena, d, rank, size, NULL);
-    tc_graph_add_input(p->graph, v);
-    tc_program_add_input(p, (tc_input){.kind = kind, .value = v, .name = name, .alias_of = -1});
-    return v;
-}
 
 static tc_program *program(void) {
     tc_program *p = tc_program_create("t");
@@ -33,24 +14,6 @@ static tc_program *program(void) {
     p->functional = true;
     return p;
 }
-static void output(tc_program *p, tc_value *v) {
-    tc_program_add_output(p, (tc_output){.kind = TC_OUT_USER, .value = v, .name = v->name, .target = -1});
-}
-
-static void ok(tc_status s) {
-    if (s) fail_msg("%s", tc_status_message(s));
-}
-
-static tc_tensor filled(tc_dtype d, int rank, const int64_t *size, uint32_t seed) {
-    tc_tensor t;
-    ok(tc_tensor_empty(d, rank, size, &t));
-    for (int64_t i = 0, n = tc_tensor_numel(&t); i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        tc_scalar_store(d, tc_tensor_data(&t), i, tc_is_float(d) ? tc_scalar_float((double)(seed >> 8) / (1 << 22) - 2) : tc_scalar_int(seed >> 28));
-    }
-    return t;
-}
-
 static void same(const tc_tensor *a, const tc_tensor *b, const char *what) {
     tc_diff d;
     ok(tc_tensor_compare(a, b, 0, 0, &d));

@@ -1,19 +1,8 @@
 /* Values that lie channels last: a network's result is, bit for bit, what it is when every intermediate value is a result too and so
  * lies contiguous; for every type, instruction set, number of threads and batch size. */
+#include "graphs.h"
+
 #include "base/cpu.h"
-#include "op/emit.h"
-#include "runtime/runtime.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <cmocka.h>
-
-static void ok(tc_status s) {
-    if (s) fail_msg("%s", tc_status_message(s));
-}
 
 typedef struct {
     tc_program *p;
@@ -24,15 +13,6 @@ typedef struct {
 } net;
 
 static uint32_t seed = 1;
-static tc_tensor filled(tc_dtype d, int rank, const int64_t *size, double low) {
-    tc_tensor t;
-    ok(tc_tensor_empty(d, rank, size, &t));
-    for (int64_t i = 0, n = tc_tensor_numel(&t); i < n; i++) {
-        seed = seed * 1664525u + 1013904223u;
-        tc_scalar_store(d, tc_tensor_data(&t), i, tc_scalar_float((double)(seed >> 8) / (1 << 24) - low));
-    }
-    return t;
-}
 static tc_value *weight(net *n, double low, int rank, int64_t a, int64_t b, int64_t c, int64_t d) {
     const int64_t size[4] = {a, b, c, d};
     char *name = tc_arena_printf(&n->p->arena, "w%d", n->weights);
@@ -42,8 +22,9 @@ static tc_value *weight(net *n, double low, int rank, int64_t a, int64_t b, int6
     v->meta = tc_meta_make(&n->p->arena, n->dtype, rank, s, NULL);
     tc_graph_add_input(n->p->graph, v);
     n->weights++;
-    tc_program_add_input(n->p,
-                         (tc_input){.kind = TC_IN_PARAMETER, .value = v, .name = name, .alias_of = -1, .data = filled(n->dtype, rank, size, low)});
+    tc_program_add_input(
+        n->p,
+        (tc_input){.kind = TC_IN_PARAMETER, .value = v, .name = name, .alias_of = -1, .data = random_tensor(n->dtype, rank, size, -low, 1, &seed)});
     return v;
 }
 static tc_value *add(net *n, tc_value *v) {
@@ -146,7 +127,7 @@ static void check(form f, tc_dtype dtype, const char *what) {
             ok(tc_exec_create(plain.p, &o, &one));
             ok(tc_exec_create(net1.p, &o, &other));
             for (int64_t b = 0; b < 4; b += 1 + (b == 1)) {
-                tc_tensor x = filled(dtype, 4, (int64_t[]){b, 3, 22, 26}, 0.5), want[64] = {{0}}, got = {0};
+                tc_tensor x = random_tensor(dtype, 4, (int64_t[]){b, 3, 22, 26}, -0.5, 1, &seed), want[64] = {{0}}, got = {0};
                 ok(tc_exec_run(one, &x, 1, NULL, want, plain.n));
                 ok(tc_exec_run(other, &x, 1, NULL, &got, 1));
                 same(&want[plain.n - 1], &got, what, tc_isa_name((tc_isa_row)r), threads);
