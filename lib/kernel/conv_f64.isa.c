@@ -1,54 +1,5 @@
 /* Convolution loops of float64. */
-#include <stddef.h>
-#include <stdint.h>
+#include "kernel/vec_f64.h"
 
-#include "kernel/isa_row.h"
-
-typedef row_f64 VF;
-#define T double
-#define S f64
-static inline VF vfma(VF a, VF b, VF c) { return row_fma_f64(a, b, c); }
-/* vstore_some: the first n lanes; square: out[k * ld + i] = in[i][at + k] for a square of vectors */
-#if defined TC_ISA_avx512
-#define MR 14
-static inline VF vset1(double x) { return (VF)_mm512_set1_pd(x); }
-static inline void vstore_some(double *p, VF v, int n) { _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), (__m512d)v); }
-static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
-    __m512d r[8], t[8];
-    for (int i = 0; i < 8; i++) r[i] = _mm512_loadu_pd(in[i] + at);
-    for (int i = 0; i < 8; i += 2) t[i] = _mm512_unpacklo_pd(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_pd(r[i], r[i + 1]);
-    for (int i = 0; i < 2; i++) { /* rows i, i + 2, i + 4, i + 6 hold columns i, i + 2, i + 4, i + 6 by pairs of rows */
-        r[i] = _mm512_shuffle_f64x2(t[i], t[i + 2], 0x88), r[i + 2] = _mm512_shuffle_f64x2(t[i], t[i + 2], 0xdd);
-        r[i + 4] = _mm512_shuffle_f64x2(t[i + 4], t[i + 6], 0x88), r[i + 6] = _mm512_shuffle_f64x2(t[i + 4], t[i + 6], 0xdd);
-    }
-    for (int i = 0; i < 2; i++) {
-        _mm512_storeu_pd(out + i * ld, _mm512_shuffle_f64x2(r[i], r[i + 4], 0x88));
-        _mm512_storeu_pd(out + (i + 4) * ld, _mm512_shuffle_f64x2(r[i], r[i + 4], 0xdd));
-        _mm512_storeu_pd(out + (i + 2) * ld, _mm512_shuffle_f64x2(r[i + 2], r[i + 6], 0x88));
-        _mm512_storeu_pd(out + (i + 6) * ld, _mm512_shuffle_f64x2(r[i + 2], r[i + 6], 0xdd));
-    }
-}
-#elif defined TC_ISA_avx2
-#define MR 6
-static inline VF vset1(double x) { return (VF)_mm256_set1_pd(x); }
-static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
-static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
-    __m256d r[4], t[4];
-    for (int i = 0; i < 4; i++) r[i] = _mm256_loadu_pd(in[i] + at);
-    for (int i = 0; i < 4; i += 2) t[i] = _mm256_unpacklo_pd(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_pd(r[i], r[i + 1]);
-    for (int i = 0; i < 2; i++) {
-        _mm256_storeu_pd(out + i * ld, _mm256_permute2f128_pd(t[i], t[i + 2], 0x20));
-        _mm256_storeu_pd(out + (i + 2) * ld, _mm256_permute2f128_pd(t[i], t[i + 2], 0x31));
-    }
-}
-#else
-#define MR 4
-static inline VF vset1(double x) { return (VF){x, x}; }
-static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
-static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < 2; i++) out[k * ld + i] = in[i][at + k];
-}
-#endif
 #include "kernel/conv_lanes.h"
 #include "kernel/conv_tile.h"

@@ -1,4 +1,4 @@
-/* Convolution with a vector for each position, one lane for each output channel; included by conv_*.isa.c with T, S, VF, vfma and square.
+/* Convolution with a vector for each position, one lane for each output channel; included by conv_*.isa.c after vec_*.h.
  * The order of sums is NUMERICS 6: an ascending fma chain over the present k of each leaf of 256, leaves merged by the tree. */
 #include "kernel/conv_isa.h"
 #include "kernel/tree.h"

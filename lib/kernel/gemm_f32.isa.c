@@ -1,68 +1,6 @@
 /* Matrix products of float32: 14 x 32 tiles with AVX-512, 6 x 16 with AVX2, and by the emulated fma for any machine. */
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
-#include "kernel/isa_row.h"
+#include "kernel/vec_f32.h"
 
-typedef float VF __attribute__((vector_size(ROW_BYTES)));
-#define T float
-#define S f32
-#define FMA __builtin_fmaf
-#if defined TC_ISA_avx512
-#include <immintrin.h>
-#define MR 14
-static inline VF vset1(float x) { return (VF)_mm512_set1_ps(x); }
-static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
-/* out[k][i] = in[i][at + k] for a square of vectors, rows of out are two vectors apart */
-static void transpose_square(float *out, const float *const *in, int64_t at) {
-    __m512 r[16], t[16];
-    for (int i = 0; i < 16; i++) r[i] = _mm512_loadu_ps(in[i] + at);
-    for (int i = 0; i < 16; i += 2) t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
-    for (int i = 0; i < 16; i += 4) {
-        r[i] = (__m512)_mm512_unpacklo_pd((__m512d)t[i], (__m512d)t[i + 2]), r[i + 1] = (__m512)_mm512_unpackhi_pd((__m512d)t[i], (__m512d)t[i + 2]);
-        r[i + 2] = (__m512)_mm512_unpacklo_pd((__m512d)t[i + 1], (__m512d)t[i + 3]),
-              r[i + 3] = (__m512)_mm512_unpackhi_pd((__m512d)t[i + 1], (__m512d)t[i + 3]);
-    }
-    for (int i = 0; i < 4; i++) {
-        t[i] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0x88), t[i + 4] = _mm512_shuffle_f32x4(r[i], r[i + 4], 0xdd);
-        t[i + 8] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0x88), t[i + 12] = _mm512_shuffle_f32x4(r[i + 8], r[i + 12], 0xdd);
-    }
-    for (int i = 0; i < 4; i++) {
-        _mm512_storeu_ps(out + i * 32, _mm512_shuffle_f32x4(t[i], t[i + 8], 0x88)),
-            _mm512_storeu_ps(out + (i + 8) * 32, _mm512_shuffle_f32x4(t[i], t[i + 8], 0xdd));
-        _mm512_storeu_ps(out + (i + 4) * 32, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0x88)),
-            _mm512_storeu_ps(out + (i + 12) * 32, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd));
-    }
-}
-#elif defined TC_ISA_avx2
-#include <immintrin.h>
-#define MR 6
-static inline VF vset1(float x) { return (VF)_mm256_set1_ps(x); }
-static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
-static void transpose_square(float *out, const float *const *in, int64_t at) {
-    __m256 r[8], t[8];
-    for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(in[i] + at);
-    for (int i = 0; i < 8; i += 2) t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
-    for (int i = 0; i < 8; i += 4) {
-        r[i] = (__m256)_mm256_unpacklo_pd((__m256d)t[i], (__m256d)t[i + 2]), r[i + 1] = (__m256)_mm256_unpackhi_pd((__m256d)t[i], (__m256d)t[i + 2]);
-        r[i + 2] = (__m256)_mm256_unpacklo_pd((__m256d)t[i + 1], (__m256d)t[i + 3]),
-              r[i + 3] = (__m256)_mm256_unpackhi_pd((__m256d)t[i + 1], (__m256d)t[i + 3]);
-    }
-    for (int i = 0; i < 4; i++) {
-        _mm256_storeu_ps(out + i * 16, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
-        _mm256_storeu_ps(out + (i + 4) * 16, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
-    }
-}
-#else
-#define MR 4
-static inline VF vset1(float x) { return (VF){x, x, x, x}; }
-static inline VF vfma(VF a, VF b, VF c) {
-    VF r;
-    for (int i = 0; i < 4; i++) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
-    return r;
-}
-static void transpose_square(float *out, const float *const *in, int64_t at) {
-    for (int k = 0; k < 4; k++)
-        for (int i = 0; i < 4; i++) out[k * 8 + i] = in[i][at + k];
-}
-#endif
 #include "kernel/gemm_tile.h"

@@ -1,4 +1,4 @@
-/* The matrix product of one type and instruction set, included by gemm_*.isa.c with T, S and, of the vector type VF: vfma, vset1.
+/* The matrix product of one type and instruction set, included by gemm_*.isa.c after vec_*.h.
  *
  *     block of the result, nr x nc
  *       for each leaf of k:            B: 256 x nc packed in panels of NR columns (L2)
@@ -169,7 +169,7 @@ static void pack_pieces(const tc_gemm *j, const piece *p, int count, int64_t c0,
                     }
                 } else if (m == NR && e - k >= VL && (n = j->b_k ? neighbours(j->b_k, k, e - k) : j->b_rs == 1 ? e - k : 1) >= VL) {
                     for (; n >= VL; n -= VL, k += VL, at += VL, o += VL * NR) /* neighbouring k: squares, transposed */
-                        transpose_square(o, col, at), transpose_square(o + VL, col + VL, at);
+                        square(o, NR, col, at), square(o + VL, NR, col + VL, at);
                 } else {
                     for (int64_t i = 0; i < m; i++) o[i] = col[i][at];
                     for (int64_t i = m; i < NR; i++) o[i] = 0;
