@@ -22,7 +22,8 @@ typedef struct {
     const char *targets[MAX_TARGETS]; /* rows of isa.tab, or what only the compiler knows; as --targets gives them, else this machine's best */
     tc_unit *units[MAX_TARGETS];      /* the groups for each */
     int ntargets;
-    tc_buf variants; /* lines SYM=N, for the archive */
+    bool must_freeze, must_code; /* --require */
+    tc_buf variants;             /* lines SYM=N, for the archive */
     tc_arena arena;
 } compile_job;
 
@@ -30,6 +31,8 @@ tc_status compile_to_c(compile_job *j);                            /* STEM.c and
 tc_status compile_to_native(compile_job *j, tc_cc_kind kind);      /* a library or object and STEM.h, or a filter, to_c.c */
 tc_status dump_stages(compile_job *j, int which);                  /* --dump: what each stage made of a program, dump.c */
 tc_status write_pt2_to(compile_job *j, const char *path);          /* the programs with their code; NULL: to --out */
+tc_status read_require(compile_job *j);                            /* --require */
+tc_status freeze_programs(compile_job *j);                         /* --freeze, freeze.c */
 tc_status bisect(compile_job *j);                                  /* --bisect CMD: which step makes it fail */
 tc_status minify(compile_job *j);                                  /* --minify CMD: the smallest program with which it fails, to --out */
 tc_status emit_variants(compile_job *j, const tc_exec_options *o); /* --variants: groups of the programs at those sizes, variants.c */

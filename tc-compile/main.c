@@ -105,6 +105,7 @@ static tc_status emit(compile_job *j, bool loops) {
     for (int t = 0; t < j->ntargets; t++)
         tc_cmd_verbose(j->c, "%zu loops, %zu different groups for %s, %zu interpreted", count.loops, tc_unit_groups(j->units[t]), j->targets[t],
                        count.left);
+    if (j->must_code && count.left) return tc_error(TC_ENV, "--require=code: %zu loops have no C form (-v names them)", count.left);
     return NULL;
 }
 
@@ -127,7 +128,7 @@ static tc_status make_code(compile_job *j, int t, tc_buf *out) {
     unsigned char hash[TC_TRUST_BYTES];
     if (!tc_unit_groups(j->units[t])) return NULL;
     tc_status s = compile_groups(j, t, out);
-    if (tc_status_code(s) == TC_ENV) {
+    if (tc_status_code(s) == TC_ENV && !j->must_code) {
         tc_cmd_note(j->c, "warning: no code for %s, the program is written without it: %s%s%s", j->targets[t], tc_status_message(s),
                     *tc_status_detail(s) ? "\n" : "", tc_status_detail(s));
         tc_status_free(s);
@@ -177,7 +178,9 @@ static tc_status run(tc_cmd *c) {
     int format;
     TC_TRY(choose_format(c, &format));
     TC_TRY(check_options(c, format));
+    TC_TRY(read_require(&j));
     tc_status s = open_programs(&j);
+    if (!s) s = freeze_programs(&j);
     static const tc_cc_kind kinds[] = {[TO_SO] = TC_CC_SHARED, [TO_O] = TC_CC_OBJECT, [TO_A] = TC_CC_ARCHIVE, [TO_EXE] = TC_CC_PROGRAM};
     if (tc_cmd_has(c, TC_OPT_bisect) || tc_cmd_has(c, TC_OPT_minify)) {
         if (!s) s = tc_cmd_has(c, TC_OPT_minify) ? minify(&j) : emit(&j, false);
@@ -193,9 +196,10 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out,           TC_OPT_to,       TC_OPT_model,  TC_OPT_mode,    TC_OPT_dim, TC_OPT_weights, TC_OPT_rename,
-                                    TC_OPT_store_weights, TC_OPT_variants, TC_OPT_prefix, TC_OPT_targets, TC_OPT_cc,  TC_OPT_dump,    TC_OPT_bisect,
-                                    TC_OPT_minify,        TC_OPT_no_cache, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out,      TC_OPT_to,     TC_OPT_model,         TC_OPT_mode,   TC_OPT_dim,
+                                    TC_OPT_weights,  TC_OPT_rename, TC_OPT_store_weights, TC_OPT_freeze, TC_OPT_require,
+                                    TC_OPT_variants, TC_OPT_prefix, TC_OPT_targets,       TC_OPT_cc,     TC_OPT_dump,
+                                    TC_OPT_bisect,   TC_OPT_minify, TC_OPT_no_cache,      TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-compile",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,

@@ -82,34 +82,6 @@ static bool is_read(const tc_program *p, const tc_value *v) {
     return r.used;
 }
 
-/* Weights that nothing reads go; places of those that stay change. */
-static void drop_inputs(tc_program *p) {
-    int *to = TC_NEWN(&p->arena, int, (size_t)p->ninputs + 1), kept = 0;
-    for (int pass = 0; pass < 2; pass++) /* first which, then where */
-        for (int i = 0; i < p->ninputs; i++) {
-            tc_input *in = &p->inputs[i];
-            if (pass) {
-                if (to[i] < 0) continue;
-                in->alias_of = in->alias_of >= 0 ? to[in->alias_of] : -1;
-                p->inputs[to[i]] = *in;
-                continue;
-            }
-            bool weight = in->kind == TC_IN_PARAMETER || in->kind == TC_IN_BUFFER || in->kind == TC_IN_CONSTANT, aliased = false;
-            for (int k = 0; k < p->ninputs; k++) aliased |= p->inputs[k].alias_of == i;
-            to[i] = -1;
-            if (!weight || aliased || is_read(p, in->value)) {
-                to[i] = kept++;
-                continue;
-            }
-            tc_tensor_deinit(&in->data);
-            for (int k = 0, at = 0; k < p->graph->ninputs; k++) {
-                if (p->graph->inputs[k] != in->value) p->graph->inputs[at++] = p->graph->inputs[k];
-                if (k + 1 == p->graph->ninputs) p->graph->ninputs = at;
-            }
-        }
-    p->ninputs = kept;
-}
-
 /* The nodes [from, to) give way to operands (or constants). False: one of them cannot. */
 static bool remove_run(tc_program *p, size_t from, size_t to, bool constants) {
     tc_node *n = node_at(p, from);
@@ -143,7 +115,7 @@ static tc_status attempt(minifier *m, tc_program *p, bool *out_kept) {
     int code;
     *out_kept = false;
     tc_dce(p, true);
-    drop_inputs(p);
+    tc_drop_weights(p);
     tc_status s = tc_program_verify(p);
     bool sound = !s && p->graph->nnodes < m->best->graph->nnodes;
     tc_status_free(s);

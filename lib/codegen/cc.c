@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -124,22 +126,27 @@ static void restrict_child(pid_t pid, int64_t seconds, int64_t mebibytes) {
     prlimit(pid, RLIMIT_AS, &space, NULL);
 }
 
-/* Waits at most `seconds`; then the child is ended, at first so that it can remove its files. False: it was too slow. */
-static bool wait_for(pid_t pid, int64_t seconds) {
-    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (fd < 0) return true; /* an old kernel: the limit of processor time is left */
-    struct pollfd p = {.fd = fd, .events = POLLIN};
+/* The compiler and all that it started, which are a process group of their own: at first so that they can remove their files. */
+static void end_group(pid_t pid, struct pollfd *leader) {
+    kill(-pid, SIGTERM);
+    if (leader->fd >= 0) poll(leader, 1, 1000);
+    kill(-pid, SIGKILL);
+}
+
+/* Waits at most `seconds`; then the group is ended. So it is when this program is told to stop, which `stop` shows: the signal stays pending
+ * and is taken when the caller lets it in again. False: the compiler was too slow. */
+static bool wait_for(pid_t pid, int64_t seconds, int stop) {
+    struct pollfd p[2] = {{.fd = (int)syscall(SYS_pidfd_open, pid, 0), .events = POLLIN}, {.fd = stop, .events = POLLIN}};
+    if (p[0].fd < 0) return true; /* an old kernel: the limit of processor time is left */
     int n, left = seconds > 1000000 ? 1000000000 : (int)seconds * 1000;
-    while ((n = poll(&p, 1, left)) < 0 && errno == EINTR) continue;
-    if (n == 0) {
-        kill(pid, SIGTERM);
-        if (poll(&p, 1, 1000) == 0) kill(pid, SIGKILL);
-    }
-    close(fd);
+    while ((n = poll(p, 2, left)) < 0 && errno == EINTR) continue;
+    if (!(p[0].revents & POLLIN)) end_group(pid, p);
+    close(p[0].fd);
     return n != 0;
 }
 
-static tc_status run(words *w, const char *log) {
+/* Starts the command in a process group of its own, with what it prints in the log. */
+static tc_status spawn(words *w, const char *log, pid_t *out) {
     posix_spawn_file_actions_t fa;
     posix_spawnattr_t at;
     sigset_t none;
@@ -150,26 +157,17 @@ static tc_status run(words *w, const char *log) {
     posix_spawn_file_actions_addopen(&fa, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     posix_spawn_file_actions_adddup2(&fa, 1, 2);
     posix_spawnattr_setsigmask(&at, &none);
-    posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGMASK);
-    pid_t pid;
+    posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
     tc_vec_push(w, NULL);
-    int e = posix_spawnp(&pid, w->data[0], &fa, &at, (char *const *)w->data, environ);
+    int e = posix_spawnp(out, w->data[0], &fa, &at, (char *const *)w->data, environ);
     posix_spawn_file_actions_destroy(&fa);
     posix_spawnattr_destroy(&at);
     if (e == ENOENT) return not_found(w->data[0]);
-    if (e) return tc_error(TC_ENV, "starting %s: %s", w->data[0], strerror(e));
-    int status;
-    const int64_t seconds = limit("TC_CC_SECONDS", 600), mebibytes = limit("TC_CC_MEMORY", 8192);
-    restrict_child(pid, seconds, mebibytes);
-    bool in_time = wait_for(pid, seconds);
-    while (waitpid(pid, &status, 0) < 0)
-        if (errno != EINTR) return tc_error(TC_ENV, "waiting for %s: %s", w->data[0], strerror(errno));
-    if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-        return tc_status_add(tc_error(TC_ENV, "the compiler %s was stopped after %lld seconds; its log: %s", w->data[0], (long long)seconds, log),
-                             "TC_CC_SECONDS=N gives it more");
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return NULL;
-    tc_status s = WIFSIGNALED(status) ? tc_error(TC_ENV, "the compiler %s was killed by signal %d; its log: %s", w->data[0], WTERMSIG(status), log)
-                                      : tc_error(TC_ENV, "the compiler %s failed (exit %d); its log: %s", w->data[0], WEXITSTATUS(status), log);
+    return e ? tc_error(TC_ENV, "starting %s: %s", w->data[0], strerror(e)) : NULL;
+}
+
+/* What the compiler says, at most five lines of it. */
+static tc_status with_log(tc_status s, const char *log) {
     tc_buf text = {0};
     tc_status r = tc_file_read(log, 1 << 20, &text);
     const char *line = r ? "" : tc_buf_str(&text);
@@ -180,6 +178,39 @@ static tc_status run(words *w, const char *log) {
     }
     tc_status_free(r);
     tc_buf_free(&text);
+    return s;
+}
+
+static tc_status spawn_and_wait(words *w, const char *log, int stop) {
+    const int64_t seconds = limit("TC_CC_SECONDS", 600), mebibytes = limit("TC_CC_MEMORY", 8192);
+    pid_t pid;
+    int status;
+    TC_TRY(spawn(w, log, &pid));
+    restrict_child(pid, seconds, mebibytes);
+    bool in_time = wait_for(pid, seconds, stop);
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) return tc_error(TC_ENV, "waiting for %s: %s", w->data[0], strerror(errno));
+    if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
+        return tc_status_add(tc_error(TC_ENV, "the compiler %s was stopped after %lld seconds; its log: %s", w->data[0], (long long)seconds, log),
+                             "TC_CC_SECONDS=N gives it more");
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return NULL;
+    return with_log(WIFSIGNALED(status) ? tc_error(TC_ENV, "the compiler %s was killed by signal %d; its log: %s", w->data[0], WTERMSIG(status), log)
+                                        : tc_error(TC_ENV, "the compiler %s failed (exit %d); its log: %s", w->data[0], WEXITSTATUS(status), log),
+                    log);
+}
+
+/* Signals that stop this program wait until the compiler, which does not get them from a terminal, has been ended. */
+static tc_status run(words *w, const char *log) {
+    sigset_t stops, before;
+    sigemptyset(&stops);
+    sigaddset(&stops, SIGINT);
+    sigaddset(&stops, SIGTERM);
+    sigaddset(&stops, SIGHUP);
+    pthread_sigmask(SIG_BLOCK, &stops, &before);
+    int stop = signalfd(-1, &stops, SFD_CLOEXEC);
+    tc_status s = spawn_and_wait(w, log, stop);
+    if (stop >= 0) close(stop);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return s;
 }
 

@@ -120,3 +120,43 @@ size_t tc_dce(tc_program *p, bool drop_random) {
     tc_map_free(&seen);
     return removed;
 }
+
+/* ---- weights ---- */
+static void mark_read(void *ctx, tc_value **place) { ((bool *)ctx)[(*place)->id] = true; }
+
+void tc_drop_weights(tc_program *p) {
+    tc_graph *g = p->graph;
+    bool *read = tc_xcalloc((size_t)g->nvalues + 1, sizeof *read), *keep = tc_xcalloc((size_t)p->ninputs + 1, sizeof *keep);
+    int *to = tc_xcalloc((size_t)p->ninputs + 1, sizeof *to), kept = 0, at = 0;
+    for (tc_node *n = g->first; n; n = n->next) tc_node_each_input(n, mark_read, read);
+    for (int i = 0; i < g->noutputs; i++)
+        if (g->outputs[i]) read[g->outputs[i]->id] = true;
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        keep[i] |= !in->value || read[in->value->id] || (in->kind != TC_IN_PARAMETER && in->kind != TC_IN_BUFFER && in->kind != TC_IN_CONSTANT);
+    }
+    for (int o = 0; o < p->noutputs; o++)
+        if (p->outputs[o].target >= 0) keep[p->outputs[o].target] = true;
+    for (int i = 0; i < p->ninputs; i++)
+        for (int k = p->inputs[i].alias_of; keep[i] && k >= 0 && !keep[k]; k = p->inputs[k].alias_of) keep[k] = true;
+    for (int i = 0; i < p->ninputs; i++) {
+        to[i] = keep[i] ? kept++ : -1;
+        if (!keep[i]) read[p->inputs[i].value->id] = false, tc_tensor_deinit(&p->inputs[i].data);
+        else if (p->inputs[i].value) read[p->inputs[i].value->id] = true;
+    }
+    for (int i = 0; i < g->ninputs; i++)
+        if (read[g->inputs[i]->id]) g->inputs[at++] = g->inputs[i];
+    g->ninputs = at;
+    for (int i = 0; i < p->ninputs; i++) {
+        tc_input in = p->inputs[i];
+        if (!keep[i]) continue;
+        if (in.alias_of >= 0) in.alias_of = to[in.alias_of];
+        p->inputs[to[i]] = in;
+    }
+    p->ninputs = kept;
+    for (int o = 0; o < p->noutputs; o++)
+        if (p->outputs[o].target >= 0) p->outputs[o].target = to[p->outputs[o].target];
+    free(read);
+    free(keep);
+    free(to);
+}

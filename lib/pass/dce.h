@@ -8,4 +8,7 @@
  * do writes; random ones stay unless drop_random. Returns how many went. Linear. */
 size_t tc_dce(tc_program *p, bool drop_random);
 
+/* Parameters, buffers and constants that nothing reads, writes or shares leave the signature and the graph. Linear. */
+void tc_drop_weights(tc_program *p);
+
 #endif

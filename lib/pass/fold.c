@@ -1,27 +1,25 @@
 /* Constant folding: marks what depends on constants alone, evaluates it where something else reads it, and makes it an input with data. */
 #include "pass/fold.h"
 
-#include <stdio.h>
-
 typedef struct {
     tc_program *p;
     const tc_eval *eval;
     size_t max_bytes;
     bool *constant;    /* by value id */
-    bool *computed;    /* constant, and more than a factory */
+    bool *computed;    /* constant, and more than a factory or a view of what is stored */
     tc_tensor *data;   /* by value id, once evaluated */
     tc_value **folded; /* by value id: the new input */
     size_t n;
-    int count;
 } folder;
 
 typedef struct {
     const folder *f;
-    bool all, some;
+    bool all, some, computed;
 } inputs;
 static void look(void *ctx, tc_value **place) {
     inputs *in = ctx;
-    if ((*place)->id < in->f->n && in->f->constant[(*place)->id]) in->some = true;
+    const bool known = (*place)->id < in->f->n && in->f->constant[(*place)->id];
+    if (known) in->some = true, in->computed |= in->f->computed[(*place)->id];
     else in->all = false;
 }
 
@@ -59,11 +57,11 @@ static void mark(folder *f, const tc_value *v, bool computed) {
 
 static void find_constants(folder *f) {
     for (tc_node *n = f->p->graph->first; n; n = n->next) {
-        inputs in = {f, true, false};
+        inputs in = {f, true, false, false};
         bool ok = n->nouts > 0 && !(n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_DATA_SHAPE | TC_OP_HIGHER_ORDER)) && fixed_args(n);
         tc_node_each_input(n, look, &in);
         for (int i = 0; i < n->nouts && ok; i++) ok = fixed_size(f, n->outs[i]);
-        for (int i = 0; i < n->nouts && ok && in.all; i++) mark(f, n->outs[i], in.some);
+        for (int i = 0; i < n->nouts && ok && in.all; i++) mark(f, n->outs[i], n->op->view_alias ? in.computed : in.some);
     }
 }
 
@@ -110,14 +108,12 @@ static tc_status evaluate(folder *f, const tc_value *v, int depth) {
 static tc_status fold_value(folder *f, tc_value *v, tc_value **out) {
     tc_program *p = f->p;
     if (!f->folded[v->id]) {
-        char name[32];
         tc_tensor t;
         TC_TRY(evaluate(f, v, 0));
         TC_TRY(tc_tensor_contiguous(&f->data[v->id], &t)); /* a view would keep a large storage */
-        snprintf(name, sizeof name, "_folded_%d", f->count++);
-        tc_value *in = tc_graph_add_input(p->graph, tc_graph_value(p->graph, TC_V_TENSOR, name));
+        tc_value *in = tc_graph_add_input(p->graph, tc_graph_value(p->graph, TC_V_TENSOR, "_folded"));
         in->meta = tc_meta_make(&p->arena, v->meta.dtype, v->meta.rank, v->meta.size, NULL);
-        tc_program_add_input(p, (tc_input){.kind = TC_IN_CONSTANT, .value = in, .name = name, .data = t, .alias_of = -1});
+        tc_program_add_input(p, (tc_input){.kind = TC_IN_CONSTANT, .value = in, .name = in->name, .data = t, .alias_of = -1});
         f->folded[v->id] = in;
     }
     *out = f->folded[v->id];

@@ -9,8 +9,9 @@ typedef struct {
     bool parameters;  /* also fold what depends on parameters and buffers alone (inference with fixed weights) */
 } tc_fold_options;
 
-/* Values that only constants reach, and that something else reads, become constants of the program (names "_folded_N"). Random, impure and
- * data-dependent nodes and plain factories (zeros, full) that nothing constant reads stay. The program must be functional. */
+/* Values that only constants reach, and that something else reads, become constants of the program (names "_folded", "_folded_1"). Random, impure
+ * and data-dependent nodes, views of what is stored and plain factories (zeros, full) that nothing constant reads stay. The program must be
+ * functional. */
 tc_status tc_fold(tc_program *p, const tc_eval *eval, const tc_fold_options *options);
 
 #endif

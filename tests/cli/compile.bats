@@ -93,6 +93,17 @@ setup() {
     SECONDS=0
     TC_CC_SECONDS=1 fails 1 "was stopped after 1 seconds" tc-compile "$mlp" --cc "$PWD/slowcc" -o x.so --dim s77=1
     [ $SECONDS -lt 20 ]
+    printf '#!/bin/sh\nsleep 61 &\necho $! >%s/started\nwait\n' "$PWD" >driver # as a compiler's driver starts its stages
+    chmod +x driver
+    TC_CC_SECONDS=1 fails 1 "was stopped after 1 seconds" tc-compile "$mlp" --cc "$PWD/driver" -o x.so --dim s77=1
+    ! kill -0 "$(cat started)"
+    rm started
+    tc-compile "$mlp" --cc "$PWD/driver" -o x.so --dim s77=1 &
+    while [ ! -s started ]; do sleep 0.05; done
+    kill -TERM $!
+    wait $! && return 1
+    [ $? -eq 143 ]
+    ! kill -0 "$(cat started)"
     TC_CC_SECONDS=77 TC_CC_MEMORY=2000 tc-compile "$mlp" --cc "$PWD/askcc" -o x.so --dim s77=1
     [ "$(cat space)" -eq 2048000 ]
     [ "$(cat time)" -eq 77 ]

@@ -1,0 +1,132 @@
+#!/usr/bin/env bats
+# tc-compile --freeze and --require: what follows a product goes into its weights where it may, and results agree to rounding.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    cat >m.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Norm(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.register_buffer("mean", torch.randn(n) * 0.3)
+        self.register_buffer("var", torch.rand(n) + 0.5)
+        self.weight = nn.Parameter(torch.randn(n))
+        self.bias = nn.Parameter(torch.randn(n))
+
+    def forward(self, x):
+        return F.batch_norm(x, self.mean, self.var, self.weight, self.bias, False, 0.1, 1e-5)
+
+
+class All(nn.Module):  # 5 norms and 6 operations go
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv2d(4, 6, 3, groups=2, bias=False)
+        self.b = nn.ConvTranspose2d(6, 4, 3, groups=2, stride=2)
+        self.c = nn.Conv1d(20, 3, 1)
+        self.d = nn.Linear(15, 5)
+        self.e = nn.Conv2d(4, 4, 3, padding="same")
+        self.na, self.nb, self.nc, self.nd, self.ne = Norm(6), Norm(4), Norm(3), Norm(5), Norm(4)
+        self.scale = nn.Parameter(torch.rand(4, 1, 1) + 0.5)
+        self.gain = nn.Parameter(torch.rand(5))
+
+    def forward(self, x):
+        y = self.na(self.a(x)).relu()
+        y = self.ne(self.e(self.nb(self.b(y)) * self.scale)) / 3.0
+        z = self.nc(self.c(y.flatten(2)[:, :, :25].reshape(2, 20, 5))) - 0.25
+        return self.nd(self.d(z.reshape(2, 15))), 2 * self.d(z.reshape(2, 15)) + self.gain - 1
+
+
+class Stays(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv1d(4, 4, 3)
+        self.n = Norm(4)
+
+    def forward(self, x):
+        y = self.a(x.reshape(2, 4, -1))
+        return self.n(y), y, y * x[0, 0, 0, 0]
+
+
+class Mixed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.n, self.m = nn.Conv1d(4, 4, 3), nn.Conv1d(4, 4, 3), Norm(4), Norm(4)
+        self.row = nn.Parameter(torch.rand(1))
+
+    def forward(self, x):
+        y = self.a(x.reshape(2, 4, -1))
+        return self.n(y) + y, self.m(self.b(y)), torch.relu(self.row + 1).expand(3)
+PY
+}
+
+agree() { # CLASS RESULTS: frozen, interpreted and compiled, against the program as it is
+    tc-export m.py:$1 --input x=2x4x6x6xf32 -o $1.pt2
+    tc-compile $1.pt2 --freeze -v -o $1-frozen.pt2 2>$1.log
+    tc-run $1.pt2 --input x=@x.npy --to safetensors -o want.safetensors
+    tc-run $1-frozen.pt2 --input x=@x.npy --executor interpreted --to safetensors -o a.safetensors
+    tc-run $1-frozen.pt2 --input x=@x.npy --stance fail_on_recompile --to safetensors -o b.safetensors
+    cmp a.safetensors b.safetensors
+    local k expect=()
+    for k in $(seq 0 $(($2 - 1))); do expect+=(--expect "out.$k=@want.safetensors#out.$k"); done
+    tc-run $1-frozen.pt2 --input x=@x.npy "${expect[@]}" --rtol 1e-5 --atol 1e-5
+}
+
+input() {
+    printf 'import torch\nfrom torch import nn\nclass In(nn.Module):\n    def forward(self, i):\n        return torch.sin(torch.arange(288.0) * 7.7).view(2, 4, 6, 6) * i\n' >in.py
+    tc-export in.py:In --input i=f32 | tc-run --input i=f32=1 -o x.npy
+}
+
+@test "norms and operations a channel go into the weights of convolutions and linear layers" {
+    input
+    agree All 2
+    grep -q "5 batch norms and 6 operations a channel went into weights" All.log
+    tc-export All-frozen.pt2 --print >graph
+    run grep -cE "batch_norm|aten.(mul|div|sub|add)" graph
+    [ "$output" = 0 ]
+    run grep -c " in *buffer" graph
+    [ "$output" = 0 ]
+    tc-compile All.pt2 --freeze --to exe -o all
+}
+
+@test "what others read stays, and what depends on weights alone is computed" {
+    input
+    agree Mixed 3
+    grep -q "1 batch norms and 0 operations" Mixed.log
+    tc-export Mixed-frozen.pt2 --print >graph
+    [ "$(grep -c aten.batch_norm graph)" = 1 ]
+    [ "$(grep -c aten.relu graph)" = 0 ]
+}
+
+@test "without --freeze weights can be given to the compiled program" {
+    tc-export m.py:All --input x=2x4x6x6xf32 -o All.pt2
+    tc-export m.py:All --input x=2x4x6x6xf32 --seed 1 -o other.pt2
+    input
+    tc-ckpt convert other.pt2 -o other.safetensors
+    tc-compile All.pt2 -o c.pt2
+    tc-run other.pt2 --input x=@x.npy --to safetensors -o want.safetensors
+    tc-run c.pt2 --weights other.safetensors --input x=@x.npy --stance fail_on_recompile --to safetensors -o got.safetensors
+    cmp want.safetensors got.safetensors
+}
+
+@test "--require says what was not done" {
+    tc-export m.py:Stays --input x=2x4x6x6xf32 -o Stays.pt2
+    run --separate-stderr tc-compile Stays.pt2 --require=freeze -o x.pt2
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"--require=freeze: 1 batch norms of model stay"* ]]
+    [ ! -e x.pt2 ]
+    tc-export m.py:All --input x=2x4x6x6xf32 -o All.pt2
+    tc-compile All.pt2 --require=freeze,code -o x.pt2
+    [ "$(tc-export x.pt2 --print | grep -c batch_norm)" = 0 ]
+    run --separate-stderr tc-compile All.pt2 --require=code --cc false --no-cache -o y.pt2
+    [ "$status" -eq 1 ]
+    [ ! -e y.pt2 ]
+    run --separate-stderr tc-compile All.pt2 --require=speed -o y.pt2
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"there are freeze, code"* ]]
+}
