@@ -115,16 +115,23 @@ static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
 }
 
 /* ---- a source ---- */
-/* The train program holds the very tensors of the eval one, so that they are written once. */
+/* The train program holds the very tensors of the eval one, so that they are written once. Both name them in much the same order: each
+ * search goes on where the last one ended. */
 static void share_weights(tc_program *to, const tc_program *from) {
-    for (int i = 0; i < to->ninputs; i++)
-        for (int j = 0; j < from->ninputs; j++)
-            if (to->inputs[i].data.storage && from->inputs[j].data.storage && to->inputs[i].kind == from->inputs[j].kind &&
-                !strcmp(to->inputs[i].name, from->inputs[j].name)) {
-                tc_tensor t = tc_tensor_share(&from->inputs[j].data);
-                tc_tensor_deinit(&to->inputs[i].data);
-                to->inputs[i].data = t;
-            }
+    int at = 0;
+    for (int i = 0; i < to->ninputs; i++) {
+        tc_input *in = &to->inputs[i];
+        for (int k = 0; k < from->ninputs && in->data.storage; k++, at++) {
+            if (at >= from->ninputs) at = 0;
+            const tc_input *other = &from->inputs[at];
+            if (!other->data.storage || in->kind != other->kind || strcmp(in->name, other->name)) continue;
+            tc_tensor t = tc_tensor_share(&other->data);
+            tc_tensor_deinit(&in->data);
+            in->data = t;
+            at++;
+            break;
+        }
+    }
 }
 
 static tc_status list_classes(tc_cmd *c, tc_cmd_source *q) {

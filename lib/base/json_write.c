@@ -41,10 +41,21 @@ static size_t utf8_len(const unsigned char *s, size_t n) {
     return k;
 }
 
+/* Bytes from s on, at most n, that stand in JSON text as they are. */
+static size_t plain_run(const unsigned char *s, size_t n) {
+    size_t i = 0;
+    while (i < n && s[i] >= 0x20 && s[i] < 0x7f && s[i] != '"' && s[i] != '\\') i++;
+    return i;
+}
+
 static void quoted(tc_buf *b, const char *text, size_t n) {
     const unsigned char *s = (const unsigned char *)text;
     tc_buf_putc(b, '"');
     for (size_t i = 0; i < n;) {
+        size_t k = plain_run(s + i, n - i);
+        tc_buf_append(b, s + i, k);
+        i += k;
+        if (i == n) break;
         unsigned char c = s[i];
         if (c == '"' || c == '\\') tc_buf_printf(b, "\\%c", c), i++;
         else if (c == '\n') tc_buf_puts(b, "\\n"), i++;
@@ -52,7 +63,7 @@ static void quoted(tc_buf *b, const char *text, size_t n) {
         else if (c == '\r') tc_buf_puts(b, "\\r"), i++;
         else if (c < 0x20 || c == 0x7f) tc_buf_printf(b, "\\u%04x", c), i++;
         else {
-            size_t k = utf8_len(s + i, n - i);
+            k = utf8_len(s + i, n - i);
             if (k) tc_buf_append(b, s + i, k);
             else tc_buf_puts(b, "\\ufffd");
             i += k ? k : 1;
@@ -77,14 +88,22 @@ void tc_json_stringn(tc_json *w, const char *s, size_t n) {
 
 void tc_json_string(tc_json *w, const char *s) { tc_json_stringn(w, s, strlen(s)); }
 
+static void digits(tc_buf *b, uint64_t v) {
+    char t[20], *p = t + sizeof t;
+    do *--p = (char)('0' + v % 10);
+    while (v /= 10);
+    tc_buf_append(b, p, (size_t)(t + sizeof t - p));
+}
+
 void tc_json_int(tc_json *w, int64_t v) {
     before_value(w);
-    tc_buf_printf(w->b, "%lld", (long long)v);
+    if (v < 0) tc_buf_putc(w->b, '-');
+    digits(w->b, v < 0 ? 0 - (uint64_t)v : (uint64_t)v);
 }
 
 void tc_json_uint(tc_json *w, uint64_t v) {
     before_value(w);
-    tc_buf_printf(w->b, "%llu", (unsigned long long)v);
+    digits(w->b, v);
 }
 
 void tc_double_text(tc_buf *b, double v) {

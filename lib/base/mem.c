@@ -117,14 +117,18 @@ void tc_buf_reserve(tc_buf *b, size_t extra) {
 }
 
 void tc_buf_append(tc_buf *b, const void *p, size_t n) {
-    tc_buf_reserve(b, n);
+    if (n >= b->cap - b->len) tc_buf_reserve(b, n);
     if (n) memcpy(b->data + b->len, p, n);
     b->len += n;
     b->data[b->len] = 0;
 }
 
 void tc_buf_puts(tc_buf *b, const char *s) { tc_buf_append(b, s, strlen(s)); }
-void tc_buf_putc(tc_buf *b, char c) { tc_buf_append(b, &c, 1); }
+void tc_buf_putc(tc_buf *b, char c) {
+    if (b->cap - b->len < 2) tc_buf_reserve(b, 1);
+    b->data[b->len++] = c;
+    b->data[b->len] = 0;
+}
 
 void tc_buf_vprintf(tc_buf *b, const char *fmt, va_list ap) {
     va_list again;

@@ -197,8 +197,9 @@ static void add_state(tc_capture *k, const char *name, V value, tc_input_kind ro
     tensor *t = (tensor *)value;
     if (!t->t.storage) tc_raise(k->c, "RuntimeError", "%s is not a concrete tensor", name);
     int tied = -1;
-    for (int i = 0; i < k->p->ninputs && tied < 0; i++)
-        if (t->v && t->v->graph == k->p->graph && k->p->inputs[i].value == t->v) tied = i;
+    if (t->v && t->v->graph == k->p->graph)
+        for (int i = 0; i < k->p->ninputs && tied < 0; i++)
+            if (k->p->inputs[i].value == t->v) tied = i;
     tc_value *v = tensor_input(k, mangled(k, role == TC_IN_PARAMETER ? "p_" : "b_", name), &t->t, role == TC_IN_PARAMETER && requires_grad);
     tc_input in = {.kind = role, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .persistent = persistent, .alias_of = tied};
     in.data = tied >= 0 ? tc_tensor_share(&k->p->inputs[tied].data) : contiguous(k, &t->t);

@@ -82,7 +82,7 @@ V tc_dict_gets(C *c, dict *d, str *key) {
         for (size_t i = 0; i < d->used; i++)
             if (d->e[i].key == (V)key) return d->e[i].val;
     }
-    dentry *e = find(c, d, (V)key, tc_hash_value(c, (V)key));
+    dentry *e = find(c, d, (V)key, key->hash ? key->hash : tc_hash_value(c, (V)key));
     return e ? e->val : NULL;
 }
 

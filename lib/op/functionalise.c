@@ -35,6 +35,9 @@ struct tc_functional {
     tc_arena arena;
     TC_VEC(tensor *) tensors;   /* by value id; NULL: never viewed nor written, the value itself */
     TC_VEC(tc_value *) inlined; /* by value id: what a result of an inlined region is */
+    TC_VEC(int) inputs;         /* by value id: 1 + which input of the program the value is, or 0 */
+    TC_VEC(int) tied;           /* by input: the next one that holds the same tensor, in a ring */
+    tc_map places;              /* what inputs hold -> 1 + the first of them */
     tc_node *last;              /* of what was rewritten */
     tc_emit e;
 };
@@ -50,6 +53,9 @@ void tc_functional_destroy(tc_functional *f) {
     if (!f) return;
     tc_vec_free(&f->tensors);
     tc_vec_free(&f->inlined);
+    tc_vec_free(&f->inputs);
+    tc_vec_free(&f->tied);
+    tc_map_free(&f->places);
     tc_arena_free(&f->arena);
     tc_status_free(f->e.status);
     free(f);
@@ -60,16 +66,35 @@ static tensor **place(tc_functional *f, const tc_value *v) { /* valid until the 
     return &f->tensors.data[v->id];
 }
 
-static int input_of(const tc_program *p, const tc_graph *g, const tc_value *v) {
-    if (g != p->graph || v->producer) return -1;
-    for (int i = 0; i < p->ninputs; i++)
-        if (p->inputs[i].value == v) return i;
-    return -1;
+/* Weights that are one tensor (tied) come next to each other in a ring. */
+static void tie(tc_functional *f, int i, const tc_tensor *t) {
+    int64_t key[4 + 2 * TC_MAX_RANK] = {(int64_t)(intptr_t)t->storage, t->offset, t->rank, t->dtype};
+    const size_t n = (size_t)t->rank;
+    memcpy(key + 4, t->size, n * sizeof *key);
+    memcpy(key + 4 + n, t->stride, n * sizeof *key);
+    void **first = tc_map_put(&f->places, (const char *)key, (4 + 2 * n) * sizeof *key);
+    if (!*first) {
+        *first = (void *)(intptr_t)(i + 1);
+        return;
+    }
+    int *next = &f->tied.data[(intptr_t)*first - 1];
+    f->tied.data[i] = *next;
+    *next = i;
 }
 
-static bool same_place(const tc_tensor *a, const tc_tensor *b) {
-    return a->storage && a->storage == b->storage && a->offset == b->offset && a->rank == b->rank && a->dtype == b->dtype &&
-           !memcmp(a->size, b->size, sizeof *a->size * (size_t)a->rank) && !memcmp(a->stride, b->stride, sizeof *a->stride * (size_t)a->rank);
+/* The input of the program that v is, or -1. Capture adds inputs while it goes on. */
+static int input_of(tc_functional *f, const tc_value *v) {
+    const tc_program *p = f->g->program;
+    if (f->g != p->graph || v->producer) return -1;
+    for (int i = (int)f->tied.len; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        tc_vec_push(&f->tied, i);
+        if (!in->value) continue;
+        while (f->inputs.len <= in->value->id) tc_vec_push(&f->inputs, 0);
+        if (!f->inputs.data[in->value->id]) f->inputs.data[in->value->id] = i + 1;
+        if (in->kind <= TC_IN_CONSTANT && in->data.storage) tie(f, i, &in->data);
+    }
+    return v->id < f->inputs.len ? f->inputs.data[v->id] - 1 : -1;
 }
 
 /* The tensor that v names, made a base when nothing is known of it. */
@@ -78,20 +103,18 @@ static tensor *tensor_of(tc_functional *f, tc_value *v) {
     if (t) return t;
     storage *s = TC_NEW(&f->arena, storage);
     alias *a = TC_NEW(&f->arena, alias);
-    const tc_program *p = f->g->program;
     t = TC_NEW(&f->arena, tensor);
     s->current = v;
-    s->input = input_of(p, f->g, v);
+    s->input = input_of(f, v);
     a->base = s;
     t->a = a;
     *place(f, v) = t;
-    for (int i = 0; s->input >= 0 && p->inputs[s->input].kind <= TC_IN_CONSTANT && i < p->ninputs; i++) { /* tied weights are one tensor */
-        const tc_input *in = &p->inputs[i];
-        if (i != s->input && in->value && in->kind <= TC_IN_CONSTANT && same_place(&in->data, &p->inputs[s->input].data)) {
-            *place(f, in->value) = t;
+    const tc_input *inputs = f->g->program->inputs;
+    if (s->input >= 0)
+        for (int first = s->input, i = f->tied.data[first]; i != first; i = f->tied.data[i]) {
+            *place(f, inputs[i].value) = t;
             if (i < s->input) s->input = i;
         }
-    }
     return t;
 }
 
