@@ -52,12 +52,6 @@ static tc_status give(job *j, const tc_yaml *y, tc_opt_id id) {
 
 static void warn(void *self, const char *text) { tc_cmd_note(self, "%s", text); }
 
-/* activation_checkpointing: Block, [Block, Head], or {modules: ...}. NULL: none. */
-static const tc_yaml *checkpointed_classes(const tc_recipe *r) {
-    const tc_yaml *y = r->activation_checkpointing;
-    return y && y->kind == TC_YAML_MAP ? tc_yaml_get(y, "modules") : tc_yaml_is_null(y) ? NULL : y;
-}
-
 /* model: FILE.py:Class, captured as tc-export does. */
 static tc_status capture_source(job *j) {
     const tc_recipe *r = j->recipe;
@@ -79,7 +73,7 @@ static tc_status capture_source(job *j) {
         q.r.wide = r->floats == TC_F64; /* dtypes that the source asks a tensor for are then those of the run */
         for (size_t i = 0; i < q.inputs.len && q.r.wide; i++)
             if (tc_is_float(q.inputs.data[i].dtype)) q.inputs.data[i].dtype = TC_F64;
-        s = tc_recipe_strings(j->recipe, checkpointed_classes(r), (const char ***)&q.r.checkpoint, &q.r.ncheckpoint);
+        s = tc_recipe_strings(j->recipe, tc_recipe_checkpointed(r), (const char ***)&q.r.checkpoint, &q.r.ncheckpoint);
     }
     if (!s) {
         q.r.run = tc_evaluator_eval(v);

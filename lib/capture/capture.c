@@ -291,6 +291,14 @@ const char *tc_torch_module(C *c) {
     return NULL;
 }
 
+void tc_capture_places(tc_capture *k, V m) {
+    region *r = k->c->torch->region;
+    k->c->torch->region = NULL, k->c->torch->graph = NULL;
+    remember_buffers(k, m);
+    name_modules(k, m, NULL);
+    k->c->torch->region = r, k->c->torch->graph = r ? r->graph : NULL;
+}
+
 void tc_capture_state(tc_capture *k, V m, const char *prefix) {
     C *c = k->c;
     struct tc_torch *T = c->torch;

@@ -88,6 +88,8 @@ V tc_capture_number(tc_capture *k, const char *name, tc_dtype d);               
 V tc_capture_counted(tc_capture *k, const char *name, tc_dtype d, tc_symvalue now); /* one from 0 up (i64) or any (f64), that is `now` at present */
 /* A concrete tensor that from now on stands for a parameter or buffer of the program, sharing its memory. */
 void tc_capture_weight(tc_capture *k, V t, const char *name, bool buffer, bool requires_grad);
+/* Names of this module's parts, and the places of its buffers (given before by tc_capture_weight): one that is assigned anew is a buffer written. */
+void tc_capture_places(tc_capture *k, V module);
 void tc_capture_parameter(tc_capture *k, V t, const char *name); /* a concrete tensor from now on stands for a parameter */
 void tc_capture_lenient(tc_capture *k);                          /* sizes that the model forces are fixed with a note, not refused */
 V tc_capture_eagerly(C *c, V f, args *A);                        /* f(*A) on concrete tensors: nothing is recorded */

@@ -122,14 +122,37 @@ tc_status tc_autocast(tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_d
     return st;
 }
 
+/* The arguments with their floats in one type, for shape rules, which know nothing of autocast: stand-ins that no node keeps. */
+static const tc_arg *in_one_type(tc_arena *a, const tc_arg *args, int nargs, tc_dtype to) {
+    tc_dtype d = widest(args, nargs, to);
+    tc_arg *same = tc_arena_dup(a, args, sizeof *args * (size_t)(nargs ? nargs : 1));
+    for (int i = 0; i < nargs; i++) {
+        bool list = args[i].kind == TC_A_VALUES;
+        if (list) same[i].values = tc_arena_dup(a, args[i].values, sizeof *args[i].values * (size_t)(args[i].n ? args[i].n : 1));
+        for (int k = 0; k < (list ? args[i].n : args[i].kind == TC_A_VALUE); k++) {
+            tc_value **v = list ? &same[i].values[k] : &same[i].value;
+            if (!eligible(*v) || (*v)->meta.dtype == d) continue;
+            *v = tc_arena_dup(a, *v, sizeof **v);
+            (*v)->meta.dtype = d;
+        }
+    }
+    return same;
+}
+
 tc_status tc_autocast_call(tc_emit *e, const tc_op *op, tc_arg *args, int nargs, tc_dtype to, tc_value ***outs, int *nouts) {
     tc_node *node;
     policy p;
     TC_TRY(tc_autocast(e, op, args, nargs, to));
-    TC_TRY(tc_graph_call(e->graph, op, args, nargs, e->source, e->before, &node));
+    bool composed = policy_of(op, &p) && p == COMPOSE && op->decompose;
+    TC_TRY(
+        tc_graph_call(e->graph, op, composed ? in_one_type(&e->graph->program->arena, args, nargs, to) : args, nargs, e->source, e->before, &node));
     *outs = node->outs;
     *nouts = node->nouts;
-    if (!policy_of(op, &p) || p != COMPOSE || !op->decompose) return NULL;
+    if (!composed) return NULL;
+    for (int i = 0; i < nargs; i++) {
+        if (args[i].kind == TC_A_VALUE) node->args[i].value = args[i].value;
+        else if (args[i].kind == TC_A_VALUES) node->args[i].values = args[i].values;
+    }
     tc_emit inner = {.graph = e->graph, .before = node, .source = e->source, .origin = e->origin, .casts = true, .autocast = to};
     tc_status st = tc_op_checked(e->graph->program, op->decompose(&inner, node));
     if (!st) st = inner.status;

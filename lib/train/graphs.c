@@ -45,6 +45,7 @@ static void capture_inside(C *c, void *ctx) {
         weight *w = &j->t->weights.data[i];
         if (w->alias_of < 0) tc_capture_weight(j->k, w->object, w->fqn, w->buffer, w->requires_grad && !j->plain);
     }
+    if (j->t->runs_source) tc_capture_places(j->k, j->t->m);
     j->declare(j, results, names);
     for (size_t i = 0; i < results->n; i++)
         if (!tc_is_tensor(results->a[i])) tc_raise(c, "TypeError", "%s is %s, expected a tensor", names[i], tc_type_name(c, results->a[i]));

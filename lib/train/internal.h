@@ -58,6 +58,7 @@ struct tc_trainer {
     tc_sampler sampler;
     int64_t local_batch, first_sample; /* samples of a micro-batch on this rank, and before them on other ranks */
 
+    bool runs_source; /* m runs the forward of the model's file, not the captured program */
     V m, micro, update, eval, opt, scheduler, groups;
     tc_exec *micro_exec, *eval_exec, *update_exec;
     const char **metric;

@@ -169,3 +169,9 @@ tc_status tc_recipe_strings(tc_recipe *r, const tc_yaml *y, const char ***out, i
 const char *tc_recipe_path(tc_recipe *r, const char *name) {
     return r->dir && name[0] != '/' ? tc_arena_printf(&r->arena, "%s/%s", r->dir, name) : name;
 }
+
+/* Block, [Block, Head], or {modules: ...}. */
+const tc_yaml *tc_recipe_checkpointed(const tc_recipe *r) {
+    const tc_yaml *y = r->activation_checkpointing;
+    return y && y->kind == TC_YAML_MAP ? tc_yaml_get(y, "modules") : tc_yaml_is_null(y) ? NULL : y;
+}

@@ -51,6 +51,8 @@ void tc_recipe_print(const tc_recipe *r, tc_buf *b);
 void tc_recipe_diff(const tc_recipe *a, const tc_recipe *b, tc_buf *out);
 /* A string, or a list of strings, as an array; 0 for NULL. */
 tc_status tc_recipe_strings(tc_recipe *r, const tc_yaml *y, const char ***out, int *out_n);
+/* activation_checkpointing: the class or list of classes, or NULL. */
+const tc_yaml *tc_recipe_checkpointed(const tc_recipe *r);
 /* A file name of the recipe, relative ones from its folder; in the recipe's arena, or the name itself. */
 const char *tc_recipe_path(tc_recipe *r, const char *name);
 extern const tc_yaml_field tc_recipe_fields[]; /* with a sentence each: tc-recipe(5) is tested against it */

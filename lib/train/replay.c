@@ -148,6 +148,12 @@ static tc_arg arg_here(replay *r, const tc_arg *a, V *object) {
     return out;
 }
 
+/* A write under no_grad, as of embedding's max_norm: gradients go on through what was written to (`straight` of graph.h). */
+static void keep_history(V out, V written) {
+    tc_value *v = tc_is_tensor(out) ? ((tensor *)out)->v : NULL, *old = written && tc_is_tensor(written) ? ((tensor *)written)->v : NULL;
+    if (v && old && v->producer && old->meta.requires_grad) v->producer->straight = v->meta.requires_grad = true;
+}
+
 static void run_node(replay *r, const tc_node *n) {
     C *c = r->c;
     tc_arg *a = tc_mem(c, (size_t)(n->nargs ? n->nargs : 1) * sizeof *a);
@@ -157,6 +163,7 @@ static void run_node(replay *r, const tc_node *n) {
     c->torch->no_grad = outside || n->no_grad;
     V out = tc_torch_apply(c, n->op, a, n->nargs, objects, NULL);
     c->torch->no_grad = outside;
+    if (n->straight && !outside) keep_history(out, objects[0]);
     if (n->nouts == 1) {
         learn(r, n->outs[0], out);
         return;
@@ -218,6 +225,21 @@ static V build_tree(replay *r, const tc_tree *t, V *leaves, int n, int *at) {
     return all;
 }
 
+/* Its gradients went on at the write itself. */
+static void write_parameter(C *c, V to, V value) {
+    bool outside = c->torch->no_grad;
+    c->torch->no_grad = true;
+    tc_torch_copy_into(c, to, value);
+    c->torch->no_grad = outside;
+}
+
+/* User inputs before input i. */
+static int user_before(const tc_program *p, int i) {
+    int n = 0;
+    for (int k = 0; k < i; k++) n += p->inputs[k].kind == TC_IN_USER || p->inputs[k].kind == TC_IN_LEAF;
+    return n;
+}
+
 static V run_program(C *c, const tc_program *p, V *tensors, args *A) {
     replay r = {.c = c, .p = p, .nsyms = tc_sym_var_count(p->sym)};
     size_t n = r.nsyms ? r.nsyms : 1;
@@ -267,6 +289,8 @@ static V run_program(C *c, const tc_program *p, V *tensors, args *A) {
         if (o->kind == TC_OUT_USER || o->kind == TC_OUT_LOSS) leaves[nleaves++] = value_here(&r, o->value);
         else if (o->kind == TC_OUT_LEAF) leaves[nleaves++] = c->none;
         else if (o->kind == TC_OUT_BUFFER) tc_torch_copy_into(c, tensors[o->target], value_here(&r, o->value));
+        else if (o->kind == TC_OUT_PARAMETER) write_parameter(c, tensors[o->target], value_here(&r, o->value));
+        else if (o->kind == TC_OUT_USER_INPUT) tc_torch_copy_into(c, A->a[1 + user_before(p, o->target)], value_here(&r, o->value));
     }
     int at = 0;
     if (p->out_tree) return build_tree(&r, p->out_tree, leaves, nleaves, &at);

@@ -196,24 +196,47 @@ static V source_module(tc_trainer *t) {
     return tc_lang_eval(c, t->file_names, NULL, "model", text);
 }
 
-/* The module's own tensor of that name, with the run's memory in place of its own. */
-static V adopt_weight(tc_trainer *t, V of, const weight *w) {
+/* The module's own tensor of that name, with the run's memory in place of its own. *missing is set where it has none. */
+static V adopt_weight(tc_trainer *t, V of, const weight *w, bool *missing) {
     C *c = t->lang;
     V own = tc_call2(c, class_of(c, "tensor_of"), of, tc_strz(c, w->fqn));
-    if (!tc_is_tensor(own)) return wrap_weight(c, w);
+    if (!tc_is_tensor(own)) {
+        *missing = true;
+        return wrap_weight(c, w);
+    }
     tc_torch_forget(c, (tensor *)own);
     ((tensor *)own)->t = tc_tensor_share(&w->data);
     return own;
 }
 
+static void checkpoint_classes(tc_trainer *t, V made) {
+    C *c = t->lang;
+    const char **names;
+    int n;
+    tc_status s = tc_recipe_strings(t->r, tc_recipe_checkpointed(t->r), &names, &n);
+    if (s) tc_raise_status(c, "RuntimeError", s);
+    V all = tc_tuple(c, (size_t)n, NULL);
+    for (int i = 0; i < n; i++) ((tuple *)all)->a[i] = tc_strz(c, names[i]);
+    V wrap = tc_getattr(c, (V)tc_import(c, "torch.utils.checkpoint", true), tc_intern(c, "wrap_classes", 12));
+    tc_call2(c, wrap, made, all);
+}
+
 static void make_model(tc_trainer *t) {
     C *c = t->lang;
     V made = source_module(t);
+    bool missing = false;
     list *tensors = tc_list(c, t->weights.len);
     for (size_t i = 0; i < t->weights.len; i++) {
         weight *w = &t->weights.data[i];
-        w->object = w->alias_of >= 0 ? t->weights.data[w->alias_of].object : made ? adopt_weight(t, made, w) : wrap_weight(c, w);
+        w->object = w->alias_of >= 0 ? t->weights.data[w->alias_of].object : made ? adopt_weight(t, made, w, &missing) : wrap_weight(c, w);
         tc_list_push(c, tensors, tc_tuple_of(c, 4, tc_bool(c, w->buffer), tc_bool(c, w->persistent), tc_strz(c, w->fqn), w->object));
+    }
+    /* Types that a forward asks its tensors for are others under autocast than when the program was captured: the source itself is called. */
+    t->runs_source = made && !missing && !strcmp(t->r->precision, "bfloat16");
+    if (t->runs_source) {
+        checkpoint_classes(t, made);
+        t->m = made;
+        return;
     }
     V call = tc_replay_callable(c, t->train_p, input_objects(t, t->train_p), t->eval_p, t->eval_p ? input_objects(t, t->eval_p) : NULL);
     if (made) t->m = tc_call2(c, class_of(c, "adopt"), made, call);
@@ -264,12 +287,13 @@ static void load_names(tc_trainer *t) {
     const char *source = t->train_p->source_text;
     t->file_names = NULL;
     if (!source) return;
-    module *file_names = t->file_names = tc_lang_load(c, "model_file", source, strlen(source));
+    const char *path = t->train_p->source_file ? t->train_p->source_file : "model.py";
+    module *file_names = t->file_names = tc_lang_load(c, path, source, strlen(source));
     V key, value;
     for (size_t i = 0; tc_dict_next(file_names->d, &i, &key, &value);)
         if (!tc_dict_get(c, t->names->d, key)) tc_dict_set(c, t->names->d, key, value);
     /* The file itself, as `import model` would name it: model.elbo(out, x). */
-    const char *path = t->train_p->source_file ? t->train_p->source_file : "model.py", *slash = strrchr(path, '/'), *stem = slash ? slash + 1 : path;
+    const char *slash = strrchr(path, '/'), *stem = slash ? slash + 1 : path;
     size_t n = strlen(stem) > 3 && !strcmp(stem + strlen(stem) - 3, ".py") ? strlen(stem) - 3 : strlen(stem);
     V name = (V)tc_intern(c, stem, n);
     if (!tc_dict_get(c, t->names->d, name)) tc_dict_set(c, t->names->d, name, (V)file_names);

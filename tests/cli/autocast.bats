@@ -26,18 +26,20 @@ class Types(nn.Module):
             wide = torch.mm(a.double(), a.double())
             pad = F.pad(h[None], (1, 1), mode="reflect")
             lstm = torch.lstm_cell(a, (a, a), torch.ones(16, 4), torch.ones(16, 4))[0]
+            mixed = torch.lstm_cell(mm, (a, a), torch.ones(16, 4), torch.ones(16, 4))[1]
+            cell = torch.lstm_cell(a, (a, mm), torch.ones(16, 4), torch.ones(16, 4))[1]
             with torch.autocast("cpu", enabled=False):
                 off = a @ a
         after = a @ a
         return dict(mm=mm, twice=twice, prod=prod, cat=cat, norm=norm, einsum=einsum, outer=outer, cov=cov, wide=wide, pad=pad, lstm=lstm, off=off,
-                    after=after)
+                    after=after, mixed=mixed, cell=cell)
 PY
 }
 
 @test "operators compute in the types of PyTorch's lists" {
     tc-export m.py:Types --input a=4x4xf32 --input h=4x4xbf16 -o m.pt2
     tc-run m.pt2 --signature >signature
-    for want in mm:bf16 twice:bf16 prod:f32 cat:f32 norm:f32 einsum:bf16 outer:f32 cov:bf16 wide:f64 pad:f32 lstm:f32 off:f32 after:f32; do
+    for want in mm:bf16 twice:bf16 prod:f32 cat:f32 norm:f32 einsum:bf16 outer:f32 cov:bf16 wide:f64 pad:f32 lstm:f32 mixed:f32 cell:bf16 off:f32 after:f32; do
         grep -qE "\b${want%:*}\b.*\b${want#*:}\b" signature || { cat signature; echo "expected $want"; false; }
     done
 }
@@ -80,4 +82,52 @@ YAML
     tc-train -q r.yaml precision=float32 -o full
     run -4 tc-ckpt diff one/latest full/latest
     tc-ckpt diff one/latest full/latest --rtol 0.1 --atol 0.02
+}
+
+@test "precision: bfloat16 runs the model's own forward: types it asks tensors for, buffers it assigns, checkpointed classes" {
+    cat >net.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 8)
+
+    def forward(self, x):
+        return self.a(x)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.part = Part()
+        self.b = nn.Linear(8, 4)
+        self.register_buffer("seen", torch.zeros(()))
+
+    def forward(self, x):
+        h = self.part(x.float())
+        self.seen = self.seen + x.size(0)
+        return self.b(torch.zeros(2, 8, dtype=h.dtype).index_add(0, x[:, 0] % 2, h))[x[:, 0] % 2]
+PY
+    printf 'emma\nolivia\nava\nisabella\nsophia\ncharlotte\n' >names.txt
+    cat >r.yaml <<'YAML'
+model: net.py:Net
+input: x=8x3xi64
+data: {names: names.txt, context: 3, train: {limit: 16}}
+batch: 8
+steps: 3
+loss: F.cross_entropy(out, y % 4)
+optimizer: torch.optim.SGD(m.parameters(), lr=0.1)
+precision: bfloat16
+YAML
+    tc-train -q r.yaml -o run
+    tc-ckpt show run/latest model.seen --json >seen
+    grep -q 24 seen
+    tc-train -q r.yaml activation_checkpointing=Part -o again
+    tc-ckpt diff run/latest again/latest
+    run -3 --separate-stderr tc-train -q r.yaml loss='F.cross_entropy(out, y) + torch.nope(out)' -o none
+    run -3 --separate-stderr tc-train -q r.yaml activation_checkpointing=Port -o none
+    [[ $stderr == *"no module of class 'Port'"* ]]
 }

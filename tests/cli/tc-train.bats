@@ -459,3 +459,29 @@ PY
     run -2 --separate-stderr tc-train -q r.yaml clip_grad_norm=.nan -o none
     [[ $stderr == *"found nan"* ]]
 }
+
+@test "an embedding with max_norm is scaled as it trains, and has its gradient" {
+    cat >emb.py <<'PY'
+import torch.nn as nn
+
+
+class Net(nn.Module):
+    def __init__(self, hidden=4):
+        super().__init__()
+        self.e = nn.Embedding(30, hidden, max_norm=0.5)
+
+    def forward(self, x):
+        return self.e(x).sum(1)
+PY
+    train() { tc-train -q r.yaml model=emb.py:Net arg=null batch=30 scheduler=null clip_grad_norm=null validate=null checkpoint=null "$@"; }
+    train steps=1 'optimizer=torch.optim.SGD(m.parameters(), lr=0.0)' -o scaled
+    train steps=1 'optimizer=torch.optim.SGD(m.parameters(), lr=0.1)' -o moved
+    run -4 tc-ckpt diff scaled/latest moved/latest
+    [[ $output == *"model.e.weight: "* ]]
+    tc-ckpt consolidate scaled/latest -o w.safetensors
+    train steps=1 weights=w.safetensors 'optimizer=torch.optim.SGD(m.parameters(), lr=0.0)' -o twice
+    tc-ckpt diff scaled/latest twice/latest --rtol 1e-6
+    sed -i 's/, max_norm=0.5//' emb.py
+    train steps=1 'optimizer=torch.optim.SGD(m.parameters(), lr=0.0)' -o free
+    run -4 tc-ckpt diff scaled/latest free/latest
+}
