@@ -291,6 +291,7 @@ static void look(C *c, const tc_capture_request *r) {
 }
 
 static bool same_graph(const tc_program *a, const tc_program *b) {
+    if (a->graph->nnodes != b->graph->nnodes) return false;
     tc_buf x = {0}, y = {0};
     tc_program_print(&x, a, TC_PRINT_SHORT);
     tc_program_print(&y, b, TC_PRINT_SHORT);
