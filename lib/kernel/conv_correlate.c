@@ -21,6 +21,7 @@ static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 /* ---- one dimension ---- */
 typedef struct {
     int64_t start; /* a tap reads start + its shift */
+    int64_t same;  /* so many positions of one residue, from this on, have the same taps */
     int32_t first, last;
     bool inside;
 } axis;
@@ -33,7 +34,7 @@ static bool fits(const tc_conv *c, int d, int64_t residue, int64_t t, int64_t *s
     return !c->adjoint || v % s == 0;
 }
 static axis axis_at(const tc_conv *c, int d, int64_t o) {
-    axis a = {.start = c->adjoint ? (o + c->pad[d]) / c->stride[d] : o * c->stride[d], .inside = true};
+    axis a = {.start = c->adjoint ? (o + c->pad[d]) / c->stride[d] : o * c->stride[d], .same = 1, .inside = true};
     int64_t shift;
     for (int64_t t = 0; t < c->kernel[d]; t++) {
         if (!fits(c, d, o % step_of(c, d), t, &shift)) continue;
@@ -89,7 +90,7 @@ static void choose_blocks(plan *p, int threads) {
     p->ncols = up(cout, p->cols);
 }
 static size_t worker_bytes(const plan *p) {
-    return tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)) + tc_conv_room((size_t)p->rows * sizeof(tc_conv_place));
+    return tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)) + tc_conv_room((size_t)p->rows * sizeof(tc_conv_places));
 }
 static size_t tables_bytes(const tc_conv *c) {
     size_t s = tc_conv_room((size_t)part_count(c) * sizeof(part)) + tc_conv_room((size_t)tc_conv_volume(c->kernel) * sizeof(tc_conv_tap));
@@ -143,7 +144,11 @@ static void make_tables(plan *p, char **scratch) {
     const tc_conv *c = p->c;
     for (int d = 0; d < 3; d++) {
         p->axes[d] = tc_conv_take(scratch, (size_t)c->out[d] * sizeof(axis));
-        for (int64_t o = 0; o < c->out[d]; o++) p->axes[d][o] = axis_at(c, d, o);
+        for (int64_t o = c->out[d]; o-- > 0;) {
+            axis *a = &p->axes[d][o], *next = a + step_of(c, d);
+            *a = axis_at(c, d, o);
+            if (o + step_of(c, d) < c->out[d] && next->first == a->first && next->last == a->last) a->same += next->same;
+        }
     }
     p->parts = tc_conv_take(scratch, (size_t)part_count(c) * sizeof(part));
     tc_conv_tap *tap = tc_conv_take(scratch, (size_t)tc_conv_volume(c->kernel) * sizeof(tc_conv_tap));
@@ -160,46 +165,62 @@ static void make_tables(plan *p, char **scratch) {
 }
 
 /* ---- tasks ---- */
-static void fill_places(const plan *p, const part *q, int64_t first, int64_t n, tc_conv_place *out) {
+/* One entry goes on where the other ends: in memory, in the result, and with the same taps. */
+static bool goes_on(const tc_conv_places *a, const tc_conv_places *b) {
+    return a->inside && b->inside && a->step == b->step && a->pace == b->pace && a->base + a->count * a->step == b->base &&
+           a->to + a->count * a->pace == b->to;
+}
+/* Positions [first, first + n) of the part; returns the number of entries, at most n. */
+static int64_t fill_places(const plan *p, const part *q, int64_t first, int64_t n, tc_conv_places *out) {
     const tc_conv *c = p->c;
+    const int64_t channels = c->groups * c->cout, each = c->out_last ? channels : 1;
     int64_t q2 = first % q->count[2], q1 = first / q->count[2] % q->count[1], q0 = first / q->count[2] / q->count[1] % q->count[0],
-            image = first / q->count[2] / q->count[1] / q->count[0];
-    for (int64_t i = 0; i < n;) {
+            image = first / q->count[2] / q->count[1] / q->count[0], used = 0;
+    for (int64_t left = n; left > 0;) {
         int64_t o0 = q->residue[0] + q0 * step_of(c, 0), o1 = q->residue[1] + q1 * step_of(c, 1);
         const axis *a0 = &p->axes[0][o0], *a1 = &p->axes[1][o1];
         int64_t base = image * p->inside + (a0->start * c->in[1] + a1->start) * c->in[2];
-        const int64_t channels = c->groups * c->cout, each = c->out_last ? channels : 1;
         int64_t to = image * channels * p->area + (o0 * c->out[1] + o1) * c->out[2] * each;
-        for (; q2 < q->count[2] && i < n; q2++, i++) {
+        while (q2 < q->count[2] && left > 0) {
             int64_t o2 = q->residue[2] + q2 * step_of(c, 2);
             const axis *a2 = &p->axes[2][o2];
-            out[i] = (tc_conv_place){(base + a2->start) * p->channels,
-                                     to + o2 * each,
-                                     {a0->first, a1->first, a2->first},
-                                     {a0->last, a1->last, a2->last},
-                                     a0->inside && a1->inside && a2->inside};
+            tc_conv_places *l = &out[used];
+            *l = (tc_conv_places){.base = (base + a2->start) * p->channels,
+                                  .to = to + o2 * each,
+                                  .step = (c->adjoint ? 1 : c->stride[2]) * p->channels,
+                                  .pace = step_of(c, 2) * each,
+                                  .count = least(a2->same, left),
+                                  .first = {a0->first, a1->first, a2->first},
+                                  .last = {a0->last, a1->last, a2->last},
+                                  .inside = a0->inside && a1->inside && a2->inside};
+            q2 += l->count, left -= l->count;
+            if (used && goes_on(l - 1, l)) l[-1].count += l->count;
+            else used++;
         }
         q2 = 0;
         if (++q1 == q->count[1]) q1 = 0, q0++;
         if (q0 == q->count[0]) q0 = 0, image++;
     }
+    return used;
 }
 static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
     const tc_conv *c = p->c;
     const size_t e = elem(c);
     char *mine = p->scratch + (size_t)worker * p->per_worker;
-    tc_conv_place *place = (tc_conv_place *)(mine + tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)));
+    tc_conv_places *place = (tc_conv_places *)(mine + tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)));
     for (int64_t i = begin; i < end; i++) {
         int64_t block = i % p->nblocks, c0 = i / p->nblocks % p->ncols * p->cols, g = i / p->nblocks / p->ncols;
         const part *q = p->parts;
         while (block >= q->first_block + q->blocks) q++;
         block -= q->first_block;
         int64_t r0 = block * q->rows / q->blocks, r1 = (block + 1) * q->rows / q->blocks;
-        fill_places(p, q, r0, r1 - r0, place);
+        const size_t at = (size_t)((g * c->cout + c0) * (c->out_last ? 1 : p->area)) * e;
+        tc_epilogue_plain plain;
         tc_conv_block b = {.x = p->x + (size_t)(g * c->cin) * e,
                            .w = p->w + (size_t)((g * panels(c, p->o) * p->o->nr + c0) * p->k) * e,
                            .place = place,
+                           .nplaces = fill_places(p, q, r0, r1 - r0, place),
                            .tap = q->tap,
                            .ntaps = q->ntaps,
                            .rows = r1 - r0,
@@ -208,14 +229,16 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
                            .k = p->k,
                            .least = q->least,
                            .most = q->most,
-                           .out = p->out + (size_t)((g * c->cout + c0) * (c->out_last ? 1 : p->area)) * e,
+                           .out = p->out + at,
                            .ld = c->out_last ? 1 : p->area,
                            .bias = p->bias ? p->bias + (size_t)(g * c->cout + c0) * e : NULL,
+                           .plain = tc_conv_plain(c, g * c->cout + c0, at, &plain),
                            .then = c->then,
                            .row0 = r0,
                            .col0 = g * c->cout + c0,
                            .worker = worker,
                            .work = mine};
+        if (b.plain) b.then = NULL;
         p->o->block(&b);
     }
 }

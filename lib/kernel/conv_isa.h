@@ -27,15 +27,16 @@ typedef struct {
     int nlines;
     const tc_conv_run *run;
     int nruns;
-    int64_t first, last; /* only positions of [first, last) */
-    int64_t cin, plane;  /* input channels of a group; elements from one to the next in a line's x */
-    int64_t taps;        /* of the kernel; k is tap * cin + channel */
-    const void *w;       /* forward: [channel][tap][lanes] */
-    const void *bias;    /* forward: [lanes] or NULL */
-    void *out;           /* [position][lanes]: forward the result, weight gradient the gradient of it; of position `first` */
-    void *acc;           /* weight gradient: [k][lanes], the leaf that is being summed */
-    uint8_t *any;        /* weight gradient: by k, set where a term was added */
-    int64_t channels;    /* row_last: x and out are [position][channels], w is [block of lanes][tap, then bias][lanes] */
+    int64_t first, last;            /* only positions of [first, last) */
+    int64_t cin, plane;             /* input channels of a group; elements from one to the next in a line's x */
+    int64_t taps;                   /* of the kernel; k is tap * cin + channel */
+    const void *w;                  /* forward: [channel][tap][lanes] */
+    const void *bias;               /* forward: [lanes] or NULL */
+    void *out;                      /* [position][lanes]: forward the result, weight gradient the gradient of it; of position `first` */
+    void *acc;                      /* weight gradient: [k][lanes], the leaf that is being summed */
+    uint8_t *any;                   /* weight gradient: by k, set where a term was added */
+    int64_t channels;               /* row_last: x and out are [position][channels], w is [block of lanes][tap, then bias][lanes] */
+    const tc_epilogue_plain *plain; /* row_last: or NULL; `more` from out[0] on */
 } tc_conv_row;
 
 /* ---- tiles: rows are output positions, columns output channels ----
@@ -44,11 +45,12 @@ typedef struct {
  *
  * The input lies channels last, so that the ci of a tap are neighbours. A tap in the padding is absent: the tile is computed with whatever
  * lies there, and the rows that lack it get their sums back. */
+/* Positions 0 <= i < count that have the same taps: i reads from base + i * step on and is stored at to + i * pace. */
 typedef struct {
-    int64_t base, to;
+    int64_t base, to, step, pace, count;
     int32_t first[3], last[3]; /* taps that are present, by dimension: [first, last); empty: no term at all */
     bool inside;               /* no tap is absent */
-} tc_conv_place;
+} tc_conv_places;
 typedef struct {
     int64_t offset;
     int64_t tap; /* k is tap * cin + ci */
@@ -56,14 +58,15 @@ typedef struct {
 } tc_conv_tap;
 typedef struct {
     const void *x, *w; /* w: panels [panel][k][nr] of the columns, as pack made them */
-    const tc_conv_place *place;
+    const tc_conv_places *place;
     const tc_conv_tap *tap; /* ascending */
-    int64_t ntaps, rows, cols, cin, k;
+    int64_t nplaces, ntaps, rows, cols, cin, k;
     int64_t least, most; /* places whose base lies in [least, most] read memory only, absent taps included */
     void *out;
     int64_t ld;
-    const void *bias;        /* of the first column, or NULL */
-    const tc_epilogue *then; /* or NULL: on finished rows row0 + r, columns col0 + c */
+    const void *bias;               /* of the first column, or NULL */
+    const tc_epilogue_plain *plain; /* or NULL: on all; `more` from out[0] on, scale and shift from the first column on */
+    const tc_epilogue *then;        /* or NULL: on finished rows row0 + r, columns col0 + c */
     int64_t row0, col0;
     int worker;
     void *work; /* 64-byte aligned, work_bytes(rows, cols, k) */

@@ -222,9 +222,12 @@ static void rows_last(void *ctx, int64_t begin, int64_t end, int worker) {
                                                     (t0 * c->kernel[1] + t1) * c->kernel[2]};
             }
         }
-        job.out = p->out + (size_t)(i * c->out[2] * p->channels) * e;
+        const size_t at = (size_t)(i * c->out[2] * p->channels) * e;
+        tc_epilogue_plain plain;
+        job.out = p->out + at;
+        job.plain = tc_conv_plain(c, 0, at, &plain);
         p->o->row_last(&job);
-        if (c->then) c->then->fn(c->then->ctx, i * c->out[2], c->out[2], 0, p->channels, worker);
+        if (c->then && !job.plain) c->then->fn(c->then->ctx, i * c->out[2], c->out[2], 0, p->channels, worker);
     }
 }
 

@@ -163,6 +163,22 @@ static void row(const tc_conv_row *r) {
     }
 }
 
+/* The plain epilogue's part by column, for n <= VL columns from number c on. */
+typedef struct {
+    VF scale, shift, low, high;
+} column_part;
+INLINE column_part columns_of(const tc_epilogue_plain *e, int64_t c, int n) {
+    column_part p = {.low = vset1((T)e->low), .high = vset1((T)e->high)};
+    if (e->scale) p.scale = vload_some((const T *)e->scale + c, n), p.shift = vload_some((const T *)e->shift + c, n);
+    return p;
+}
+/* more: of these elements */
+INLINE VF finish(const column_part *p, VF x, bool scaled, const VF *more) {
+    if (scaled) x = vfma(x, p->scale, p->shift);
+    if (more) x = x + *more;
+    return vmin(vmax(x, p->low), p->high);
+}
+
 /* Eight positions at a time, for them all channels: what they read of a line is then one piece of memory. */
 INLINE void all_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, const int np) {
     const int64_t c = r->channels, s = u->istep * c, ioff = u->ioff * c, tstep = u->tstep * VL, nt = u->nt, block = (r->taps + 1) * VL;
@@ -178,10 +194,20 @@ INLINE void all_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0,
                 for (int p = 0; p < np; p++) acc[p] = vfma(v, vload((p < 4 ? x : x4) + p % 4 * s), acc[p]);
             }
         }
-        for (int p = 0; p < np; p++) {
-            if (r->bias) acc[p] = acc[p] + vload((const T *)r->w + b * block + r->taps * VL);
-            vstore(out + p * u->step * c + c0, acc[p]);
+        if (r->bias) {
+            VF v = vload((const T *)r->w + b * block + r->taps * VL);
+            for (int p = 0; p < np; p++) acc[p] = acc[p] + v;
         }
+        if (r->plain) {
+            const column_part e = columns_of(r->plain, c0, VL);
+            const T *more = r->plain->more ? (const T *)r->plain->more + (out - (T *)r->out) + c0 : NULL;
+            const bool scaled = r->plain->scale;
+            for (int p = 0; p < np; p++) {
+                const VF m = more ? vload(more + p * u->step * c) : (VF){0};
+                acc[p] = finish(&e, acc[p], scaled, more ? &m : NULL);
+            }
+        }
+        for (int p = 0; p < np; p++) vstore(out + p * u->step * c + c0, acc[p]);
     }
 }
 static void row_last(const tc_conv_row *r) {

@@ -73,6 +73,7 @@ INLINE void run_tile(const tile *t, const int rows) {
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++) {
                 VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
+                __builtin_prefetch(b + (k + 12) * NR), __builtin_prefetch(b + (k + 12) * NR + VL); /* from the second cache */
                 EACH_ROW(STEP)
             }
             for (int i = 0; i < (rows + 3) / 4; i++) a[i] += 4;
@@ -118,29 +119,109 @@ static void (*const tile_of[])(const tile *) = {
 #endif
 };
 
-/* ---- the rows of a ---- */
-/* Rows that have a tap, as bits: of the last dimension by tap, of the other two for the line of taps that was asked for last. */
-enum { MASKS = 32 };
+/* ---- tiles of positions ---- */
+/* What a tile's positions are for every leaf: from number `skip` of entry `at` on. */
 typedef struct {
-    uint32_t last[MASKS], line;
-    int32_t t0, t1;
-} presence;
-static inline bool within(const tc_conv_place *p, int d, int32_t t) { return t >= p->first[d] && t < p->last[d]; }
-static void find_presence(const tc_conv_place *p, int rows, presence *out) {
-    memset(out, 0, sizeof *out);
-    out->t0 = -1;
-    for (int r = 0; r < rows; r++)
-        for (int32_t t = p[r].first[2]; t < p[r].last[2] && t < MASKS; t++) out->last[t] |= 1u << r;
+    const tc_conv_places *at;
+    int64_t skip, first; /* first: row of the block */
+    int rows;
+    bool inside;
+    int64_t step; /* they are read where they lie, so far from each other; 0: they are copied */
+    int64_t pace; /* their results lie so far from each other; 0: at several distances */
+    uint32_t never; /* rows without any term */
+} tile_place;
+
+/* Positions of a tile in one entry: rows [row, row + n), from number `skip` of it on. */
+typedef struct {
+    const tc_conv_places *p;
+    int64_t skip;
+    int row, n;
+} piece;
+static inline piece piece_from(const tile_place *t, const tc_conv_places *p, int64_t skip, int row) {
+    return (piece){p, skip, row, (int)(p->count - skip < t->rows - row ? p->count - skip : t->rows - row)};
 }
-static inline uint32_t present(presence *m, const tc_conv_place *p, int rows, const tc_conv_tap *t) {
-    if (t->t[0] != m->t0 || t->t[1] != m->t1) {
-        m->t0 = t->t[0], m->t1 = t->t[1], m->line = 0;
-        for (int r = 0; r < rows; r++) m->line |= (uint32_t)(within(&p[r], 0, m->t0) && within(&p[r], 1, m->t1)) << r;
+static inline piece first_piece(const tile_place *t) { return piece_from(t, t->at, t->skip, 0); }
+static inline bool next_piece(const tile_place *t, piece *c) {
+    if (c->row + c->n >= t->rows) return false;
+    *c = piece_from(t, c->p + 1, 0, c->row + c->n);
+    return true;
+}
+static inline uint32_t rows_of(const piece *c) { return ((1u << c->n) - 1) << c->row; }
+/* By row: where it reads from, or where it is stored. */
+static void list_bases(const tile_place *t, int64_t *base) {
+    piece c = first_piece(t);
+    do
+        for (int i = 0; i < c.n; i++) base[c.row + i] = c.p->base + (c.skip + i) * c.p->step;
+    while (next_piece(t, &c));
+}
+static void list_results(const tile_place *t, int64_t *to) {
+    piece c = first_piece(t);
+    do
+        for (int i = 0; i < c.n; i++) to[c.row + i] = c.p->to + (c.skip + i) * c.p->pace;
+    while (next_piece(t, &c));
+}
+
+/* Absent taps included. */
+static bool readable(const tc_conv_block *b, const tc_conv_places *p, int64_t skip) {
+    return p->inside || (p->base + skip * p->step >= b->least && p->base + (p->count - 1) * p->step <= b->most);
+}
+/* How many positions, from number `skip` of p on, are all *step apart, not a multiple of half a way of the first cache, and may be read
+ * where they lie. */
+static int64_t even_run(const tc_conv_block *b, const tc_conv_places *p, int64_t skip, int64_t *step) {
+    const tc_conv_places *end = b->place + b->nplaces;
+    const int64_t at = p->base + skip * p->step, s = p->count - skip > 1 ? p->step : p + 1 < end ? p[1].base - at : 0;
+    int64_t n = 0;
+    *step = s;
+    if (s <= 0 || s * (int64_t)sizeof(T) % 2048 == 0) return 0;
+    for (; p < end && p->base + skip * p->step == at + n * s && (p->count - skip == 1 || p->step == s) && readable(b, p, skip); p++, skip = 0)
+        n += p->count - skip;
+    return n;
+}
+static void describe(const tc_conv_block *b, tile_place *t) {
+    piece c = first_piece(t);
+    int64_t end = c.p->to + c.skip * c.p->pace; /* where the next row of an even tile is stored */
+    const tc_conv_places *next = c.p + 1;
+    t->inside = true;
+    t->pace = b->ld > 1 ? 0 : t->rows == 1 ? NR : c.n > 1 ? c.p->pace : next->to - end;
+    do {
+        t->inside &= c.p->inside;
+        for (int d = 0; d < 3; d++)
+            if (c.p->first[d] >= c.p->last[d]) t->never |= rows_of(&c);
+        if (c.p->to + c.skip * c.p->pace != end || (c.n > 1 && c.p->pace != t->pace)) t->pace = 0;
+        end += c.n * t->pace;
+    } while (next_piece(t, &c));
+    if (!b->k) t->never = (1u << t->rows) - 1;
+}
+/* Cuts the block's positions into tiles of about the same height; at most one for each position. */
+static int64_t cut_tiles(const tc_conv_block *b, tile_place *out) {
+    const tc_conv_places *p = b->place;
+    int64_t n = 0, skip = 0, left = 0, step = 0;
+    for (int64_t first = 0; first < b->rows; n++) {
+        if (!left) {
+            const int64_t run = even_run(b, p, skip, &step);
+            left = run >= LEAST_RUN ? run : b->rows - first;
+            if (run < LEAST_RUN) step = 0;
+        }
+        const int64_t tiles = (left + MR - 1) / MR, rows = (left + tiles - 1) / tiles;
+        out[n] = (tile_place){.at = p, .skip = skip, .first = first, .rows = (int)rows, .step = step};
+        describe(b, &out[n]);
+        left = step ? left - rows : 0;
+        first += rows;
+        for (skip += rows; first < b->rows && skip >= p->count; p++) skip -= p->count;
     }
-    if (t->t[2] < MASKS) return m->line & m->last[t->t[2]];
-    uint32_t last = 0;
-    for (int r = 0; r < rows; r++) last |= (uint32_t)within(&p[r], 2, t->t[2]) << r;
-    return m->line & last;
+    return n;
+}
+
+/* ---- the rows of a ---- */
+static inline uint32_t present(const tile_place *t, const tc_conv_tap *tap) {
+    uint32_t rows = 0;
+    piece c = first_piece(t);
+    do {
+        bool here = true;
+        for (int d = 0; d < 3; d++) here &= tap->t[d] >= c.p->first[d] && tap->t[d] < c.p->last[d];
+        if (here) rows |= rows_of(&c);
+    } while (next_piece(t, &c));
+    return rows;
 }
 static inline void copy(T *to, const T *from, int64_t n) {
     if (n >= VL) {
@@ -149,23 +230,21 @@ static inline void copy(T *to, const T *from, int64_t n) {
     } else
         for (int64_t i = 0; i < n; i++) to[i] = from[i];
 }
-/* The terms of leaf [k0, k1) of `rows` positions; taps from number *at on. a: room for a copy in rows, NULL when they are read where they
- * lie. Returns how many segments; none: rows without any. */
-static int list_terms(const tc_conv_block *b, const tc_conv_place *p, int rows, int64_t k0, int64_t k1, int64_t at, bool inside, T *a, segment *seg,
-                      uint32_t *none) {
-    const uint32_t all = (1u << rows) - 1;
+/* The terms of leaf [k0, k1) of a tile's positions; taps from number `at` on. a: room for a copy in rows where they are not read in place.
+ * Returns how many segments; none: rows without any. */
+static int list_terms(const tc_conv_block *b, const tile_place *p, int64_t k0, int64_t k1, int64_t at, T *a, segment *seg, uint32_t *none) {
+    const uint32_t all = (1u << p->rows) - 1;
     int n = 0;
-    int64_t filled = 0;
+    int64_t filled = 0, base[MR];
     uint32_t lacking = all;
-    presence m;
-    if (!inside) find_presence(p, rows, &m);
+    if (!p->step) list_bases(p, base);
     for (; at < b->ntaps && b->tap[at].tap * b->cin < k1; at++) {
         const tc_conv_tap *t = &b->tap[at];
         int64_t first = t->tap * b->cin, from = first > k0 ? first : k0, to = first + b->cin < k1 ? first + b->cin : k1, count = to - from;
         const int64_t offset = t->offset + (from - first);
         uint32_t absent = 0;
-        if (!inside) {
-            absent = all & ~present(&m, p, rows, t);
+        if (!p->inside) {
+            absent = all & ~present(p, t);
             if (absent == all) continue;
         } else /* neighbours in memory and in k are taken at once */
             while (at + 1 < b->ntaps && t[1].offset - t->offset == b->cin && t[1].tap == t->tap + 1 && to == first + b->cin && to < k1) {
@@ -173,13 +252,13 @@ static int list_terms(const tc_conv_block *b, const tc_conv_place *p, int rows, 
                 count = to - from;
             }
         lacking &= absent;
-        for (int r = 0; a && r < rows; r++) {
+        for (int r = 0; !p->step && r < p->rows; r++) {
             T *o = a + r * LDA + filled;
-            if (!(absent >> r & 1)) copy(o, (const T *)b->x + p[r].base + offset, count);
+            if (!(absent >> r & 1)) copy(o, (const T *)b->x + base[r] + offset, count);
             else
                 for (int64_t i = 0; i < count; i++) o[i] = 0;
         }
-        const int64_t place = a ? filled : offset;
+        const int64_t place = p->step ? offset : filled;
         segment *before = n ? &seg[n - 1] : NULL;
         if (before && before->absent == absent && before->k + before->n == from && before->at + before->n == place) before->n += count;
         else seg[n++] = (segment){place, from, count, absent};
@@ -189,41 +268,45 @@ static int list_terms(const tc_conv_block *b, const tc_conv_place *p, int rows, 
     return n;
 }
 
-/* Positions that follow each other at one distance in memory, not a multiple of half a way of the first cache: their terms are read where
- * they lie. */
-typedef struct {
-    int64_t left, step; /* positions that no tile has taken yet */
-} run_in_place;
-static inline bool readable(const tc_conv_block *b, const tc_conv_place *p) { return p->inside || (p->base >= b->least && p->base <= b->most); }
-/* How many positions the tile at p takes of the `left` that follow; u->step is 0 when their terms must be copied. */
-static int tile_rows(const tc_conv_block *b, const tc_conv_place *p, int64_t left, run_in_place *u) {
-    if (!u->left) {
-        const int64_t s = left > 1 ? p[1].base - p[0].base : 0;
-        int64_t run = 0;
-        if (s > 0 && s * (int64_t)sizeof(T) % 2048 && readable(b, p))
-            for (run = 1; run < left && p[run].base - p[run - 1].base == s && readable(b, p + run);) run++;
-        u->step = run >= LEAST_RUN ? s : 0, u->left = run >= LEAST_RUN ? run : left;
-    }
-    const int rows = (int)((u->left + (u->left + MR - 1) / MR - 1) / ((u->left + MR - 1) / MR)); /* tiles of about the same height */
-    u->left = u->step ? u->left - rows : 0;
-    return rows;
-}
-
 /* ---- results: positions x channels into planes, or as they are ---- */
-static void store_tile(const tc_conv_block *b, const tc_conv_place *p, int rows, T *from, int64_t c0) {
-    int64_t cols = b->cols - c0 < NR ? b->cols - c0 : NR;
+/* The plain epilogue on a tile's columns from number c0 on, which lie at x, a row ld apart. */
+INLINE void finish_rows(const tc_conv_block *b, const tile_place *p, T *x, int64_t ld, int64_t c0, const bool scaled, const bool more) {
+    const int64_t cols = b->cols - c0 < NR ? b->cols - c0 : NR;
+    int64_t to[MR];
+    if (more) list_results(p, to);
+    for (int64_t h = 0; h < cols; h += VL) {
+        const int n = (int)(cols - h < VL ? cols - h : VL);
+        const column_part e = columns_of(b->plain, c0 + h, n);
+        for (int r = 0; r < p->rows; r++) {
+            T *at = x + r * ld + h;
+            const VF m = more ? vload_some((const T *)b->plain->more + to[r] + c0 + h, n) : (VF){0};
+            vstore(at, finish(&e, vload(at), scaled, more ? &m : NULL));
+        }
+    }
+}
+static void finish_tile(const tc_conv_block *b, const tile_place *p, T *x, int64_t ld, int64_t c0) {
+    if (b->plain->scale && b->plain->more) finish_rows(b, p, x, ld, c0, true, true);
+    else if (b->plain->scale) finish_rows(b, p, x, ld, c0, true, false);
+    else if (b->plain->more) finish_rows(b, p, x, ld, c0, false, true);
+    else finish_rows(b, p, x, ld, c0, false, false);
+}
+static void store_tile(const tc_conv_block *b, const tile_place *p, T *from, int64_t c0) {
+    const int64_t cols = b->cols - c0 < NR ? b->cols - c0 : NR;
+    const int rows = p->rows;
     T *out = (T *)b->out + c0 * b->ld, turned[VL * VL];
+    int64_t to[MR];
+    list_results(p, to);
     if (b->ld == 1) {
         for (int r = 0; r < rows; r++)
             for (int64_t h = 0; h < cols; h += VL)
-                vstore_some(out + p[r].to + h, vload(from + r * NR + h), (int)(cols - h < VL ? cols - h : VL));
+                vstore_some(out + to[r] + h, vload(from + r * NR + h), (int)(cols - h < VL ? cols - h : VL));
         return;
     }
-    bool together = p[rows - 1].to - p[0].to == rows - 1;
-    for (int r = 1; together && r < rows; r++) together = p[r].to == p[0].to + r;
+    bool together = to[rows - 1] - to[0] == rows - 1;
+    for (int r = 1; together && r < rows; r++) together = to[r] == to[0] + r;
     if (!together) {
         for (int64_t c = 0; c < cols; c++)
-            for (int r = 0; r < rows; r++) out[c * b->ld + p[r].to] = from[r * NR + c];
+            for (int r = 0; r < rows; r++) out[c * b->ld + to[r]] = from[r * NR + c];
         return;
     }
     for (int r0 = 0; r0 < rows; r0 += VL)
@@ -231,7 +314,7 @@ static void store_tile(const tc_conv_block *b, const tc_conv_place *p, int rows,
             const T *row[VL];
             int m = rows - r0 < VL ? rows - r0 : VL;
             for (int r = 0; r < VL; r++) row[r] = from + (r0 + r) * NR + h; /* rows past the end are room */
-            T *o = out + h * b->ld + p[0].to + r0;
+            T *o = out + h * b->ld + to[0] + r0;
             if (m == VL && cols - h >= VL) {
                 square(o, b->ld, row, 0);
                 continue;
@@ -241,14 +324,6 @@ static void store_tile(const tc_conv_block *b, const tc_conv_place *p, int rows,
         }
 }
 
-/* Where a tile of all its columns can store: rows of the result at one distance, *ldo. */
-static bool stores_in_place(const tc_conv_block *b, const tc_conv_place *p, int rows, int64_t *ldo) {
-    *ldo = rows > 1 ? p[1].to - p[0].to : NR;
-    bool even = b->ld == 1;
-    for (int r = 2; even && r < rows; r++) even = p[r].to - p[r - 1].to == *ldo;
-    return even;
-}
-
 /* ---- a block ---- */
 static int level_count(int64_t k) {
     int n = 0;
@@ -256,23 +331,58 @@ static int level_count(int64_t k) {
     return n;
 }
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
-static size_t work_bytes(int64_t rows, int64_t cols, int64_t k) {
+static size_t store_bytes(int64_t rows, int64_t cols, int64_t k) {
     return ((size_t)MR * LDA + (size_t)(TILE_ROWS + MR) * NR + (size_t)(rows * padded(cols)) * (size_t)(level_count(k) + 1)) * sizeof(T);
+}
+static size_t work_bytes(int64_t rows, int64_t cols, int64_t k) { return store_bytes(rows, cols, k) + (size_t)rows * sizeof(tile_place); }
+
+/* A tile of the last leaf: all its columns into the result, or by way of `spare`. */
+static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, T *spare, const T *last_bias) {
+    piece first = first_piece(p);
+    T *const out = (T *)b->out + first.p->to + first.skip * first.p->pace;
+    const int64_t wide = padded(b->cols);
+    const T *level[MOST_LEVELS];
+    t->never = p->never;
+    for (int m = 0; m < t->nlevels; m++) level[m] = t->level[m];
+    for (int64_t c = 0; c < b->cols; c += NR) {
+        const bool whole = c + NR <= b->cols, here = p->pace && whole;
+        t->b = (const T *)b->w + c * b->k;
+        for (int m = 0; m < t->nlevels; m++) t->level[m] = level[m] + p->first * wide + c * p->rows;
+        t->out = here ? out + c : spare, t->ldo = here ? p->pace : NR;
+        if (b->bias) t->bias = whole ? (const T *)b->bias + c : last_bias;
+        tile_of[p->rows](t);
+        if (b->plain) finish_tile(b, p, t->out, t->ldo, c);
+        if (!here) store_tile(b, p, spare, c);
+    }
+}
+/* A tile of another leaf, into level `out`. */
+static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, T *out) {
+    const int64_t wide = padded(b->cols);
+    const T *level[MOST_LEVELS];
+    t->ldo = NR;
+    for (int m = 0; m < t->nlevels; m++) level[m] = t->level[m];
+    for (int64_t c = 0; c < b->cols; c += NR) {
+        const int64_t where = p->first * wide + c * p->rows;
+        t->b = (const T *)b->w + c * b->k, t->out = out + where;
+        for (int m = 0; m < t->nlevels; m++) t->level[m] = level[m] + where;
+        tile_of[p->rows](t);
+    }
 }
 
 static void conv_block(const tc_conv_block *b) {
     T *a = b->work, *spare = a + MR * LDA, *keep = spare + TILE_ROWS * NR, *store = keep + MR * NR, *level[MOST_LEVELS], *free_list[MOST_LEVELS],
       last_bias[NR];
-    const int64_t wide = padded(b->cols), area = b->rows * wide, leaves = b->k ? (b->k + TC_LEAF - 1) / TC_LEAF : 1;
+    tile_place *places = (tile_place *)((char *)b->work + store_bytes(b->rows, b->cols, b->k));
+    const int64_t wide = padded(b->cols), area = b->rows * wide, leaves = b->k ? (b->k + TC_LEAF - 1) / TC_LEAF : 1, tiles = cut_tiles(b, places);
     int unused = level_count(b->k) + 1;
-    int64_t have = 0, at = 0, told = 0, ldo;
-    segment seg[TC_LEAF];
+    int64_t have = 0, at = 0, told = 0;
+    segment seg[TC_LEAF], inside[TC_LEAF]; /* inside: of every tile whose positions lack no tap and are read in place */
     for (int i = 0; i < unused; i++) free_list[i] = store + i * area;
     for (int i = 0; i < NR; i++) last_bias[i] = b->bias && wide - NR + i < b->cols ? ((const T *)b->bias)[wide - NR + i] : 0;
     for (int64_t l = 0; l < leaves; l++) {
         const bool last = l == leaves - 1;
         const int64_t k0 = l * TC_LEAF, k1 = last ? b->k : k0 + TC_LEAF;
-        int merged[MOST_LEVELS], nm = 0, top = 0; /* the sums that this leaf meets */
+        int merged[MOST_LEVELS], nm = 0, top = 0, ninside = 0; /* merged: the sums that this leaf meets */
         if (last) {
             for (int i = 0; l >> i; i++)
                 if (l >> i & 1 && have >> i & 1) merged[nm++] = i;
@@ -280,30 +390,18 @@ static void conv_block(const tc_conv_block *b) {
             for (; l >> top & 1; top++) merged[nm++] = top;
         T *out = last ? NULL : free_list[--unused];
         while (at < b->ntaps && (b->tap[at].tap + 1) * b->cin <= k0) at++;
-        run_in_place run = {0};
-        for (int64_t r = 0; r < b->rows;) {
-            const tc_conv_place *p = b->place + r;
-            const int rows = tile_rows(b, p, b->rows - r, &run);
-            const int64_t step = run.step;
-            const bool direct = last && stores_in_place(b, p, rows, &ldo);
-            tile t = {.a = step ? (const T *)b->x + p->base : a, .lda = step ? step : LDA, .seg = seg, .nlevels = nm, .keep = keep};
-            bool inside = true;
-            for (int q = 0; q < rows; q++) inside &= p[q].inside;
-            t.nseg = list_terms(b, p, rows, k0, k1, at, inside, step ? NULL : a, seg, &t.none);
-            if (!b->k) t.never = (1u << rows) - 1;
-            for (int q = 0; last && !inside && q < rows; q++)
-                t.never |= (uint32_t)(p[q].first[0] >= p[q].last[0] || p[q].first[1] >= p[q].last[1] || p[q].first[2] >= p[q].last[2]) << q;
-            for (int64_t c = 0; c < b->cols; c += NR) {
-                const int64_t where = r * wide + c * rows;
-                t.b = (const T *)b->w + c * b->k;
-                for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
-                const bool here = direct && c + NR <= b->cols;
-                t.out = here ? (T *)b->out + p->to + c : last ? spare : out + where, t.ldo = here ? ldo : NR;
-                if (last && b->bias) t.bias = c + NR > b->cols ? last_bias : (const T *)b->bias + c;
-                tile_of[rows](&t);
-                if (last && !here) store_tile(b, p, rows, spare, c);
-            }
-            r += rows;
+        for (int64_t i = 0; i < tiles; i++) {
+            const tile_place *p = &places[i];
+            const bool common = p->inside && p->step;
+            tile t = {.a = a, .lda = LDA, .seg = common ? inside : seg, .nlevels = nm, .keep = keep};
+            if (p->step) t.a = (const T *)b->x + p->at->base + p->skip * p->at->step, t.lda = p->step;
+            if (!common) t.nseg = list_terms(b, p, k0, k1, at, a, seg, &t.none);
+            else if (ninside || !b->k) t.nseg = ninside;
+            else t.nseg = ninside = list_terms(b, p, k0, k1, at, a, inside, &t.none);
+            for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]];
+            if (last) last_tiles(b, p, &t, spare, last_bias);
+            else inner_tiles(b, p, &t, out);
+            const int64_t r = p->first + p->rows;
             if (last && b->then && (r == b->rows || (r - told) * b->cols >= REGION))
                 b->then->fn(b->then->ctx, b->row0 + told, r - told, b->col0, b->cols, b->worker), told = r;
         }

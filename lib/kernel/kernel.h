@@ -34,7 +34,16 @@ typedef struct {
 typedef struct {
     void (*fn)(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker);
     void *ctx;
+    const struct tc_epilogue_plain *plain; /* the same in another form, or NULL: a kernel that computes it reports no regions */
 } tc_epilogue;
+
+/* x becomes min(max(fma(x, scale[c], shift[c]) + more[r, c], low), high) in its place, each rounded to the result's type; what is NULL is
+ * left out. Values are of the result's type, f32 or f64. Maximum and minimum are those of scalar.h with x as the first operand. */
+typedef struct tc_epilogue_plain {
+    const void *scale, *shift; /* by column; both or neither */
+    const void *more;          /* rows x columns in the order of the result's memory */
+    double low, high;          /* no NaN; infinite where there is no bound */
+} tc_epilogue_plain;
 
 typedef struct tc_kcall {
     const tc_karg *args;

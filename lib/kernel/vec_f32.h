@@ -2,6 +2,8 @@
  *   vset1(x)                  x in each lane
  *   vfma(a, b, c)             a * b + c, rounded once; FMA(a, b, c) the same of elements
  *   vstore_some(p, v, n)      the first n lanes, 0 < n <= lanes
+ *   vload_some(p, n)         the first n lanes, the others 0
+ *   vmax(x, y), vmin(x, y)    scalar.h's, where y is no NaN
  *   square(out, ld, in, at)   out[k * ld + i] = in[i][at + k] for as many rows and columns as a vector has lanes */
 #include "kernel/isa_row.h"
 
@@ -16,6 +18,9 @@ typedef float VF __attribute__((vector_size(ROW_BYTES)));
 #define MR 14
 static inline VF vset1(float x) { return (VF)_mm512_set1_ps(x); }
 static inline void vstore_some(float *p, VF v, int n) { _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v); }
+static inline VF vload_some(const float *p, int n) { return (VF)_mm512_maskz_loadu_ps((__mmask16)((1u << n) - 1), p); }
+static inline VF vmax(VF x, VF y) { return (VF)_mm512_max_ps((__m512)y, (__m512)x); }
+static inline VF vmin(VF x, VF y) { return (VF)_mm512_min_ps((__m512)y, (__m512)x); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
 static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
     __m512 r[16], t[16];
@@ -41,6 +46,13 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
 #define MR 6
 static inline VF vset1(float x) { return (VF)_mm256_set1_ps(x); }
 static inline void vstore_some(float *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
+static inline VF vload_some(const float *p, int n) {
+    VF v = {0};
+    __builtin_memcpy(&v, p, (size_t)n * sizeof *p);
+    return v;
+}
+static inline VF vmax(VF x, VF y) { return (VF)_mm256_max_ps((__m256)y, (__m256)x); }
+static inline VF vmin(VF x, VF y) { return (VF)_mm256_min_ps((__m256)y, (__m256)x); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
     __m256 r[8], t[8];
@@ -60,6 +72,19 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
 #define MR 4
 static inline VF vset1(float x) { return (VF){x, x, x, x}; }
 static inline void vstore_some(float *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
+static inline VF vload_some(const float *p, int n) {
+    VF v = {0};
+    __builtin_memcpy(&v, p, (size_t)n * sizeof *p);
+    return v;
+}
+static inline VF vmax(VF x, VF y) {
+    for (int i = 0; i < 4; i++) x[i] = (x[i] >= y[i]) | (x[i] != x[i]) ? x[i] : y[i];
+    return x;
+}
+static inline VF vmin(VF x, VF y) {
+    for (int i = 0; i < 4; i++) x[i] = (x[i] <= y[i]) | (x[i] != x[i]) ? x[i] : y[i];
+    return x;
+}
 static inline VF vfma(VF a, VF b, VF c) {
     VF r;
     for (int i = 0; i < 4; i++) r[i] = __builtin_fmaf(a[i], b[i], c[i]);

@@ -2,6 +2,8 @@
  *   vset1(x)                  x in each lane
  *   vfma(a, b, c)             a * b + c, rounded once; FMA(a, b, c) the same of elements
  *   vstore_some(p, v, n)      the first n lanes, 0 < n <= lanes
+ *   vload_some(p, n)         the first n lanes, the others 0
+ *   vmax(x, y), vmin(x, y)    scalar.h's, where y is no NaN
  *   square(out, ld, in, at)   out[k * ld + i] = in[i][at + k] for as many rows and columns as a vector has lanes */
 #include "kernel/isa_row.h"
 
@@ -17,6 +19,9 @@ static inline VF vfma(VF a, VF b, VF c) { return row_fma_f64(a, b, c); }
 #define MR 14
 static inline VF vset1(double x) { return (VF)_mm512_set1_pd(x); }
 static inline void vstore_some(double *p, VF v, int n) { _mm512_mask_storeu_pd(p, (__mmask8)((1u << n) - 1), (__m512d)v); }
+static inline VF vload_some(const double *p, int n) { return (VF)_mm512_maskz_loadu_pd((__mmask8)((1u << n) - 1), p); }
+static inline VF vmax(VF x, VF y) { return (VF)_mm512_max_pd((__m512d)y, (__m512d)x); }
+static inline VF vmin(VF x, VF y) { return (VF)_mm512_min_pd((__m512d)y, (__m512d)x); }
 static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
     __m512d r[8], t[8];
     for (int i = 0; i < 8; i++) r[i] = _mm512_loadu_pd(in[i] + at);
@@ -36,6 +41,13 @@ static inline void square(double *out, int64_t ld, const double *const *in, int6
 #define MR 6
 static inline VF vset1(double x) { return (VF)_mm256_set1_pd(x); }
 static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
+static inline VF vload_some(const double *p, int n) {
+    VF v = {0};
+    __builtin_memcpy(&v, p, (size_t)n * sizeof *p);
+    return v;
+}
+static inline VF vmax(VF x, VF y) { return (VF)_mm256_max_pd((__m256d)y, (__m256d)x); }
+static inline VF vmin(VF x, VF y) { return (VF)_mm256_min_pd((__m256d)y, (__m256d)x); }
 static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
     __m256d r[4], t[4];
     for (int i = 0; i < 4; i++) r[i] = _mm256_loadu_pd(in[i] + at);
@@ -49,6 +61,19 @@ static inline void square(double *out, int64_t ld, const double *const *in, int6
 #define MR 4
 static inline VF vset1(double x) { return (VF){x, x}; }
 static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
+static inline VF vload_some(const double *p, int n) {
+    VF v = {0};
+    __builtin_memcpy(&v, p, (size_t)n * sizeof *p);
+    return v;
+}
+static inline VF vmax(VF x, VF y) {
+    for (int i = 0; i < 2; i++) x[i] = (x[i] >= y[i]) | (x[i] != x[i]) ? x[i] : y[i];
+    return x;
+}
+static inline VF vmin(VF x, VF y) {
+    for (int i = 0; i < 2; i++) x[i] = (x[i] <= y[i]) | (x[i] != x[i]) ? x[i] : y[i];
+    return x;
+}
 static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 2; i++) out[k * ld + i] = in[i][at + k];

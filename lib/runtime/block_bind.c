@@ -269,28 +269,21 @@ static void make_accesses(const binder *b, plan *p, nest *n, const tc_nest *tn) 
     }
 }
 
-/* Flat indices of the side are consecutive elements. */
-static bool unit(const side *s, const int64_t *stride) {
-    if (!s->n) return true;
-    if (stride[s->n - 1] != 1) return false;
-    for (int k = s->n - 1; k > 0; k--)
-        if (stride[k - 1] != stride[k] * s->ext[k]) return false;
-    return true;
-}
-static bool chain(const side *s, const int64_t *stride, int64_t last) {
+bool side_chain(const side *s, const int64_t *stride, int64_t last) {
     if (!s->n) return true;
     if (stride[s->n - 1] != last) return false;
     for (int k = s->n - 1; k > 0; k--)
         if (stride[k - 1] != stride[k] * s->ext[k]) return false;
     return true;
 }
+static bool unit(const side *s, const int64_t *stride) { return side_chain(s, stride, 1); }
 
 static bool dense(const nest *n, const access *a) {
     bool o = a->cls & CLS_O && n->R > 1, i = a->cls & CLS_I && n->C > 1;
     if (o && i && n->regions) return false; /* a region may have a part of the columns */
     if (o && i) {
-        if (n->col) return unit(&n->O, a->at.o) && n->R == n->O.total && chain(&n->I, a->at.i, n->R);
-        return unit(&n->I, a->at.i) && n->C == n->I.total && chain(&n->O, a->at.o, n->C);
+        if (n->col) return unit(&n->O, a->at.o) && n->R == n->O.total && side_chain(&n->I, a->at.i, n->R);
+        return unit(&n->I, a->at.i) && n->C == n->I.total && side_chain(&n->O, a->at.o, n->C);
     }
     if (o) return unit(&n->O, a->at.o);
     if (i) return unit(&n->I, a->at.i);
@@ -393,6 +386,8 @@ tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc
         s = bind_nest(&b, &schedule->nests[k], false, n);
         if (!s && n->scratch > out->scratch) out->scratch = n->scratch;
     }
+    out->plain.result = -1;
+    if (!s && l->region && out->nnests == 1) find_plain(l, out->nests, &out->plain);
     if (!s && l->region && out->nnests == 1 && out->nests[0].I.total <= WHOLE_COLUMNS && out->nests[0].I.total > 1) {
         nest *n = &out->nests[out->nnests++];
         s = bind_nest(&b, &schedule->nests[0], true, n);

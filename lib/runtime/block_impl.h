@@ -138,6 +138,12 @@ enum { WHOLE_COLUMNS = 1024 };
 /* Wide: 2^8 leaves, so that chunks merge by the same tree as leaves. */
 enum { CHUNK = 256 * TC_LEAF, PART_BYTES = 48 };
 
+/* An epilogue's loop in the form of tc_epilogue_plain: buffers, -1: none. result -1: it has another form. */
+typedef struct {
+    int result, store, scale, shift, more;
+    double low, high;
+} block_plain;
+
 struct tc_block {
     const tc_isa_ops *isa;
     const tc_schedule *schedule;
@@ -146,6 +152,7 @@ struct tc_block {
     size_t *temp_offset; /* a buffer; SIZE_MAX: not a temporary */
     nest *nests;
     int nnests;
+    block_plain plain; /* of a region loop */
 };
 
 /* One worker in one run of a nest. */
@@ -163,6 +170,13 @@ typedef struct {
     int stage;          /* wide: row steps done so far */
     bool quiet;         /* wide: another worker stores what does not vary along the row */
 } walk;
+
+/* block_bind.c */
+bool side_chain(const side *s, const int64_t *stride, int64_t last); /* flat indices of the side are `last` elements apart */
+
+/* block_plain.c */
+void find_plain(const tc_loop *l, const nest *n, block_plain *out); /* n: of a region loop */
+bool plain_regions(const block_plain *p, void *const *data, tc_epilogue_plain *out);
 
 /* block_mem.c */
 int64_t reach_offset(const side *s, const int64_t *stride, int64_t flat);

@@ -8,6 +8,7 @@ typedef struct {
     char *scratch;
     tc_abi_fault *fault;
     walk *walks; /* a worker's is set up for the nest that it names */
+    tc_epilogue_plain plain;
 } job;
 
 /* Before a piece of work: lines of the next block. Addresses may lie outside of the tensor: nothing is read by the program. */
@@ -343,6 +344,6 @@ tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *va
     for (int k = 0; k < b->nnests; k++) TC_TRY(host_numbers(&b->nests[k], vars, nvars));
     for (int i = 0; i < workers; i++) walks[i].n = NULL;
     *j = (job){.b = b, .n = b->nests, .data = data, .scratch = (char *)walks + up64((size_t)workers * sizeof *walks), .fault = fault, .walks = walks};
-    *out = (tc_epilogue){run_region, j};
+    *out = (tc_epilogue){run_region, j, plain_regions(&b->plain, data, &j->plain) ? &j->plain : NULL};
     return NULL;
 }

@@ -1,0 +1,81 @@
+/* Epilogues of the form that kernels compute themselves (tc_epilogue_plain): found among a loop's instructions when it is bound.
+ *
+ *     store min(max(fma(result, scale[c], shift[c]) + more, low), high)      every part but the result may be missing */
+#include <math.h>
+
+#include "runtime/block_impl.h"
+
+typedef struct {
+    const tc_loop *l;
+    const nest *n;
+    tc_dtype dtype;
+} finder;
+
+static const tc_linst *inst(const finder *f, tc_lv v) { return &f->l->inst.data[v]; }
+static bool is_scalar(const finder *f, tc_lv v, tc_scalar_op op) {
+    return inst(f, v)->kind == TC_L_SCALAR && inst(f, v)->op == op && inst(f, v)->dtype == f->dtype;
+}
+static const access *access_of(const finder *f, int inst, int buffer) {
+    for (int k = 0; k < f->n->nacc; k++)
+        if (f->n->acc[k].inst == inst && f->n->acc[k].buffer == buffer) return &f->n->acc[k];
+    return NULL;
+}
+/* Rows x columns as the result lies, or all columns one after another. */
+static bool is_whole(const finder *f, const access *a) {
+    return a && a->cls == CLS_OI && a->dtype == f->dtype && !a->at.base && side_chain(&f->n->I, a->at.i, 1) &&
+           side_chain(&f->n->O, a->at.o, f->n->I.total);
+}
+static bool is_column(const finder *f, const access *a) {
+    return a && a->cls == CLS_I && a->dtype == f->dtype && !a->at.base && side_chain(&f->n->I, a->at.i, 1);
+}
+/* The buffer that v loads in one of these two ways, or -1. */
+static int loaded(const finder *f, tc_lv v, bool whole) {
+    const tc_linst *in = inst(f, v);
+    if (in->kind != TC_L_LOAD || in->gather || in->pred != TC_LV_NONE) return -1;
+    const access *a = access_of(f, v, in->buffer);
+    return (whole ? is_whole(f, a) : is_column(f, a)) ? in->buffer : -1;
+}
+/* Of op(x, number): x, and the number in *out. */
+static tc_lv bounded(const finder *f, tc_lv v, tc_scalar_op op, double *out) {
+    if (!is_scalar(f, v, op) || inst(f, inst(f, v)->a[1])->kind != TC_L_CONST) return v;
+    const double bound = tc_scalar_to_double(inst(f, inst(f, v)->a[1])->imm);
+    if (isnan(bound)) return v;
+    *out = bound;
+    return inst(f, v)->a[0];
+}
+/* Of x + more: x, which is a product's or a load's. */
+static tc_lv added(const finder *f, tc_lv v, block_plain *out) {
+    if (!is_scalar(f, v, TC_X_ADD)) return v;
+    const tc_lv *a = inst(f, v)->a;
+    const int from = is_scalar(f, a[1], TC_X_FMA) ? 1 : 0;
+    out->more = loaded(f, a[1 - from], true);
+    return out->more < 0 ? v : a[from];
+}
+
+void find_plain(const tc_loop *l, const nest *n, block_plain *out) {
+    *out = (block_plain){.result = -1, .scale = -1, .shift = -1, .more = -1, .low = -INFINITY, .high = INFINITY};
+    if (l->stores.len != 1 || l->stores.data[0].pred != TC_LV_NONE) return;
+    out->store = l->stores.data[0].buffer;
+    const finder f = {l, n, l->buffers.data[out->store].dtype};
+    if ((f.dtype != TC_F32 && f.dtype != TC_F64) || !is_whole(&f, access_of(&f, -1, out->store))) return;
+    tc_lv v = bounded(&f, l->stores.data[0].value, TC_X_MIN, &out->high);
+    v = added(&f, bounded(&f, v, TC_X_MAX, &out->low), out);
+    if (is_scalar(&f, v, TC_X_FMA)) {
+        out->scale = loaded(&f, inst(&f, v)->a[1], false), out->shift = loaded(&f, inst(&f, v)->a[2], false);
+        if (out->scale < 0 || out->shift < 0) return;
+        v = inst(&f, v)->a[0];
+    }
+    out->result = loaded(&f, v, true);
+}
+
+/* The result is what lies where the loop stores; of a sum of two loads either may be. */
+bool plain_regions(const block_plain *p, void *const *data, tc_epilogue_plain *out) {
+    if (p->result < 0) return false;
+    int result = p->result, more = p->more;
+    if (more >= 0 && p->scale < 0 && data[more] == data[p->store]) result = p->more, more = p->result;
+    if (data[result] != data[p->store] || (more >= 0 && data[more] == data[p->store])) return false;
+    *out = (tc_epilogue_plain){.low = p->low, .high = p->high};
+    if (p->scale >= 0) out->scale = data[p->scale], out->shift = data[p->shift];
+    if (more >= 0) out->more = data[more];
+    return true;
+}
