@@ -2,12 +2,11 @@
 #include "cmd/program.h"
 #include "cmd/source.h"
 #include "onnx/write.h"
-#include "op/decompose.h"
-#include "op/functionalise.h"
 #include "pass/dce.h"
 #include "capture/profile.h"
 #include "draft.h"
 #include "report.h"
+#include "rework.h"
 #include "runtime/runtime.h"
 #include "version.h"
 
@@ -48,18 +47,6 @@ static tc_status print_json(tc_buf *b, const tc_program *p) {
     return NULL;
 }
 
-/* --decompose core: functional first, then operator by operator. */
-static tc_status decompose(tc_cmd *c, tc_program *p) {
-    static const char *const sets[] = {"core", NULL};
-    int which;
-    if (!tc_cmd_has(c, TC_OPT_decompose)) return NULL;
-    TC_TRY(tc_cmd_choice(c, TC_OPT_decompose, sets, 0, &which));
-    if (!p->functional) TC_TRY(tc_functionalise(p));
-    TC_TRY(tc_decompose_core(p));
-    tc_dce(p, false);
-    return tc_program_verify(p);
-}
-
 static void log_topics(const tc_cmd *c, const tc_program *p) {
     tc_buf b = {0};
     if (tc_cmd_logs(c, "guards")) report_guards(&b, p);
@@ -85,13 +72,15 @@ static tc_status put_onnx(tc_cmd *c, tc_out *o, const tc_program *p, int opset) 
     return st;
 }
 
-static tc_status put(tc_cmd *c, tc_program *const *p, int n) {
-    for (int i = 0; i < n; i++) log_topics(c, p[i]);
+static tc_status put(tc_cmd *c, programs *all) {
+    for (size_t i = 0; i < all->len; i++) log_topics(c, all->data[i]);
     format to = TO_PT2;
     int form;
-    for (int i = 0; i < n; i++) TC_TRY(decompose(c, p[i]));
+    TC_TRY(rework(c, all));
     TC_TRY(choose(c, &to));
     TC_TRY(print_form(c, &form));
+    tc_program *const *p = all->data;
+    int n = (int)all->len;
     if (to == TO_PT2) return tc_cmd_write_archive(c, (tc_archive_content){.programs = (const tc_program *const *)p, .nprograms = n});
     tc_out *o;
     int64_t opset;
@@ -188,25 +177,24 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     list_failures(c, &r);
     if (!st && tc_cmd_has(c, TC_OPT_draft)) st = draft_report(c, operand, &r);
     free(r.draft);
-    tc_program *p[2];
-    int n = 0;
-    if (r.model) p[n++] = r.model;
-    if (r.train) p[n++] = r.train;
-    for (int i = 0; i < n && !st; i++) {
+    programs all = {0};
+    if (r.model) tc_vec_push(&all, r.model);
+    if (r.train) tc_vec_push(&all, r.train);
+    tc_program *const *p = all.data;
+    for (size_t i = 0; i < all.len && !st; i++) {
         tc_dce(p[i], false);
         if (i) share_weights(p[i], p[0]); /* before names change */
     }
     bool loaded = tc_cmd_get(c, TC_OPT_weights) != NULL;
     if (loaded) tc_profile_phase(q.r.profile, "loading weights");
-    for (int i = 0; i < n && !st; i++) {
+    for (size_t i = 0; i < all.len && !st; i++) {
         st = i == 0 || !loaded ? tc_cmd_weights(c, p[i]) : NULL;
         if (i && loaded) share_weights(p[i], p[0]);
     }
     tc_profile_phase(q.r.profile, "writing");
-    if (!st) st = put(c, p, n);
+    if (!st) st = put(c, &all);
     print_profile(c, q.r.profile);
-    tc_program_release(r.model);
-    tc_program_release(r.train);
+    release_programs(&all);
     free(r.printed);
     tc_evaluator_destroy(v);
     tc_cmd_source_close(&q);
@@ -218,8 +206,7 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     static const tc_opt_id only[] = {TC_OPT_arg, TC_OPT_args, TC_OPT_source, TC_OPT_keep_going, TC_OPT_draft, TC_OPT_input};
     tc_archive *a;
     TC_TRY(tc_cmd_archive(c, path, &a));
-    tc_program *p[16];
-    int n = 0;
+    programs all = {0};
     tc_status st = NULL;
     bool onnx = !tc_archive_zip(a); /* its inputs may be given by value */
     for (size_t i = 0; i < sizeof only / sizeof *only - onnx; i++)
@@ -227,15 +214,16 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
             st = tc_usage(c, "%s is a program, not a source: --input, --arg, --args, --source, --keep-going and --draft are for FILE.py:CLASS", path);
     const char *wanted = tc_cmd_get(c, TC_OPT_model), *mode = tc_cmd_get(c, TC_OPT_mode);
     if (mode && !wanted && tc_archive_count(a) > 1) wanted = !strcmp(mode, "train") ? "train" : "model";
-    for (size_t i = 0; !st && i < tc_archive_count(a) && n < 16; i++) {
+    for (size_t i = 0; !st && i < tc_archive_count(a); i++) {
         const char *name = tc_archive_name(a, i);
         if (wanted && strcmp(wanted, name)) continue;
-        st = tc_cmd_program_named(c, a, name, &p[n]);
-        if (!st) n++;
+        tc_program *p;
+        st = tc_cmd_program_named(c, a, name, &p);
+        if (!st) tc_vec_push(&all, p);
     }
-    if (!st && n == 0) st = tc_usage(c, "%s has no program '%s'", path, wanted);
-    if (!st) st = put(c, p, n);
-    for (int i = 0; i < n; i++) tc_program_release(p[i]);
+    if (!st && !all.len) st = tc_usage(c, "%s has no program '%s'", path, wanted);
+    if (!st) st = put(c, &all);
+    release_programs(&all);
     tc_archive_close(a);
     return st;
 }
@@ -251,11 +239,11 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,      TC_OPT_dim,    TC_OPT_arg,           TC_OPT_args,  TC_OPT_source,  TC_OPT_weights,
-                                    TC_OPT_rename,     TC_OPT_select, TC_OPT_store_weights, TC_OPT_mode,  TC_OPT_model,   TC_OPT_seed,
-                                    TC_OPT_keep_going, TC_OPT_draft,  TC_OPT_decompose,     TC_OPT_print, TC_OPT_summary, TC_OPT_to,
-                                    TC_OPT_out,        TC_OPT_opset,  TC_OPT_NONE};
-static const char *const topics[] = {"guards", "shapes", NULL};
+static const tc_opt_id options[] = {
+    TC_OPT_input,         TC_OPT_dim,   TC_OPT_arg,   TC_OPT_args,    TC_OPT_source,     TC_OPT_weights, TC_OPT_rename,    TC_OPT_select,
+    TC_OPT_store_weights, TC_OPT_mode,  TC_OPT_model, TC_OPT_seed,    TC_OPT_keep_going, TC_OPT_draft,   TC_OPT_decompose, TC_OPT_joint,
+    TC_OPT_partition,     TC_OPT_split, TC_OPT_print, TC_OPT_summary, TC_OPT_to,         TC_OPT_out,     TC_OPT_opset,     TC_OPT_NONE};
+static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",
     .operands = "[FILE.py:CLASS | PROGRAM]",

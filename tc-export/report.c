@@ -108,7 +108,7 @@ void report_summary(tc_buf *b, const tc_program *p) {
     size_t users = 0, results = 0;
     add_graph(&all, p->graph);
     for (int i = 0; i < p->ninputs; i++) users += p->inputs[i].kind == TC_IN_USER;
-    for (int i = 0; i < p->noutputs; i++) results += p->outputs[i].kind == TC_OUT_USER || p->outputs[i].kind == TC_OUT_LEAF;
+    for (int i = 0; i < p->noutputs; i++) results += tc_output_is_result(&p->outputs[i]);
     tc_buf_printf(b, "program %s\n  graph: %zu nodes of %zu operators", p->name, all.nodes, all.ops.len);
     if (all.graphs > 1) tc_buf_printf(b, " in %zu graphs", all.graphs);
     tc_buf_printf(b, ", %zu inputs, %zu outputs, %zu guards\n", users, results, p->guards.len);

@@ -42,7 +42,7 @@ static void list_sources(outputs *o) {
     const tc_program *p = o->program;
     for (int i = 0; i < p->noutputs; i++) {
         source s = {i, p->outputs[i].name};
-        if (p->outputs[i].kind == TC_OUT_USER || p->outputs[i].kind == TC_OUT_LOSS || p->outputs[i].kind == TC_OUT_LEAF) tc_vec_push(&o->sources, s);
+        if (tc_output_is_result(&p->outputs[i])) tc_vec_push(&o->sources, s);
     }
     o->nresults = o->sources.len;
     for (int i = 0; i < p->noutputs; i++) {

@@ -3,8 +3,6 @@
 
 #include "base/json_write.h"
 
-static bool is_result(const tc_output *o) { return o->kind == TC_OUT_USER || o->kind == TC_OUT_LEAF || o->kind == TC_OUT_LOSS; }
-
 static void print_leaf(tc_buf *b, const tc_arg *a) {
     int64_t i;
     switch (a->kind) {
@@ -29,7 +27,7 @@ static size_t widest_name(const tc_program *p) {
     for (int i = 0; i < p->ninputs; i++)
         if ((p->inputs[i].kind == TC_IN_USER || p->inputs[i].kind == TC_IN_LEAF) && strlen(p->inputs[i].name) > w) w = strlen(p->inputs[i].name);
     for (int i = 0; i < p->noutputs; i++)
-        if (is_result(&p->outputs[i]) && strlen(p->outputs[i].name) > w) w = strlen(p->outputs[i].name);
+        if (tc_output_is_result(&p->outputs[i]) && strlen(p->outputs[i].name) > w) w = strlen(p->outputs[i].name);
     return w;
 }
 
@@ -88,7 +86,7 @@ void signature_print(tc_buf *b, const tc_program *p, const char *path) {
     tc_buf_puts(b, "outputs:\n");
     for (int i = 0; i < p->noutputs; i++) {
         const tc_output *o = &p->outputs[i];
-        if (!is_result(o)) continue;
+        if (!tc_output_is_result(o)) continue;
         results++;
         tc_buf_printf(b, "  %-*s  ", width, o->name);
         if (o->kind == TC_OUT_LEAF) print_leaf(b, &o->leaf);
@@ -151,5 +149,5 @@ void signature_print_json(tc_buf *b, const tc_program *p) {
         if (p->inputs[i].kind == TC_IN_USER || p->inputs[i].kind == TC_IN_LEAF)
             json_entry(b, "input", p->inputs[i].name, p->inputs[i].value, &p->inputs[i].leaf);
     for (int i = 0; i < p->noutputs; i++)
-        if (is_result(&p->outputs[i])) json_entry(b, "output", p->outputs[i].name, p->outputs[i].value, &p->outputs[i].leaf);
+        if (tc_output_is_result(&p->outputs[i])) json_entry(b, "output", p->outputs[i].name, p->outputs[i].value, &p->outputs[i].leaf);
 }

@@ -128,7 +128,7 @@ static void list_ports(tc_model *m) {
     for (int i = 0; i < p->ninputs; i++)
         if (p->inputs[i].kind == TC_IN_USER) m->inputs[m->ninputs++] = (port){i, p->inputs[i].name, type_text(m, p->inputs[i].value)};
     for (int i = 0; i < p->noutputs; i++)
-        if (p->outputs[i].kind == TC_OUT_USER || p->outputs[i].kind == TC_OUT_LOSS)
+        if (p->outputs[i].kind != TC_OUT_LEAF && tc_output_is_result(&p->outputs[i]))
             m->outputs[m->noutputs++] = (port){i, p->outputs[i].name, type_text(m, p->outputs[i].value)};
 }
 

@@ -59,21 +59,28 @@ static tc_sym parse_expression(tc_pt2_reader *r) { /* SymExpr */
     return s;
 }
 
-tc_sym tc_pt2_expression(tc_pt2_reader *r, tc_symtype type) {
+/* SymInt, SymFloat or SymBool; NULL after a failure. */
+static tc_sym any_expression(tc_pt2_reader *r) {
     tc_jread *j = &r->j;
     tc_symctx *c = r->program->sym;
     tc_sym s = NULL;
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "as_expr")) s = parse_expression(r);
-        else if (tc_str_is(key, "as_int") && type == TC_SYM_INT) s = tc_sym_int(c, tc_jr_int(j));
-        else if (tc_str_is(key, "as_float") && type == TC_SYM_FLOAT) s = tc_sym_float(c, tc_jr_double(j));
-        else if (tc_str_is(key, "as_bool") && type == TC_SYM_BOOL) s = tc_sym_bool(c, tc_jr_bool(j));
+        else if (tc_str_is(key, "as_int")) s = tc_sym_int(c, tc_jr_int(j));
+        else if (tc_str_is(key, "as_float")) s = tc_sym_float(c, tc_jr_double(j));
+        else if (tc_str_is(key, "as_bool")) s = tc_sym_bool(c, tc_jr_bool(j));
         else tc_jr_fail(j, TC_CONTENT, "a symbolic number of kind %.*s", (int)(key.n < 40 ? key.n : 40), key.s);
     }
-    if (s && tc_sym_type(s) != type) tc_jr_fail(j, TC_CONTENT, "a symbolic number of the wrong type");
-    else if (!s) tc_jr_fail(j, TC_CONTENT, "an empty symbolic number");
-    return tc_jr_ok(j) ? s : type == TC_SYM_INT ? tc_sym_int(c, 1) : type == TC_SYM_FLOAT ? tc_sym_float(c, 0) : tc_sym_bool(c, false);
+    if (!s) tc_jr_fail(j, TC_CONTENT, "an empty symbolic number");
+    return tc_jr_ok(j) ? s : NULL;
+}
+
+tc_sym tc_pt2_expression(tc_pt2_reader *r, tc_symtype type) {
+    tc_symctx *c = r->program->sym;
+    tc_sym s = any_expression(r);
+    if (s && tc_sym_type(s) != type) tc_jr_fail(&r->j, TC_CONTENT, "a symbolic number of the wrong type");
+    return tc_jr_ok(&r->j) ? s : type == TC_SYM_INT ? tc_sym_int(c, 1) : type == TC_SYM_FLOAT ? tc_sym_float(c, 0) : tc_sym_bool(c, false);
 }
 
 /* SymIntArgument, SymFloatArgument, SymBoolArgument: a name or a literal. */
@@ -169,8 +176,9 @@ tc_value *tc_pt2_input_value(tc_pt2_reader *r, tc_pt2_scope *s, const char *name
     tc_sym offset;
     tc_jr_seek(j, *mark);
     if (tensor) tc_pt2_meta(r, &v->meta, &offset);
-    else v->sym = tc_pt2_expression(r, TC_SYM_INT);
+    else v->sym = any_expression(r);
     if (tc_jr_ok(j)) tc_jr_seek(j, here);
+    else if (!tensor) v->sym = tc_sym_int(r->program->sym, 1);
     tc_pt2_bind(r, s, name, (tc_arg){.kind = TC_A_VALUE, .value = v});
     return tc_graph_add_input(s->graph, v);
 }

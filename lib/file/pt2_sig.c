@@ -412,6 +412,8 @@ static void name_outputs(tc_program *p) {
     int leaf = 0;
     for (int i = 0; i < p->noutputs; i++) {
         tc_output *o = &p->outputs[i];
+        if ((o->kind == TC_OUT_GRAD_PARAMETER || o->kind == TC_OUT_GRAD_USER) && o->target >= 0)
+            o->name = tc_arena_printf(&p->arena, "grad.%s", p->inputs[o->target].name);
         if (o->kind != TC_OUT_USER && o->kind != TC_OUT_LEAF && o->kind != TC_OUT_LOSS) continue;
         o->name = leaf < paths.n ? paths.names[leaf] : tc_arena_printf(&p->arena, "out.%d", leaf);
         leaf++;

@@ -275,32 +275,85 @@ tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads) {
     return build(r, out_grads, &end);
 }
 
-tc_status tc_grad_program(tc_program *p, int loss) {
-    if (loss < 0 || loss >= p->noutputs || !p->outputs[loss].value) return tc_error(TC_USAGE, "the program has no output %d to differentiate", loss);
-    if (!p->functional) TC_BUG("differentiating a program that is not functional");
-    size_t room = (size_t)(p->ninputs ? p->ninputs : 1);
-    tc_value *y = p->outputs[loss].value, **wrt = TC_NEWN(&p->arena, tc_value *, room), **grads = TC_NEWN(&p->arena, tc_value *, room);
-    int *index = TC_NEWN(&p->arena, int, room), n = 0;
+/* ---- programs ---- */
+typedef struct {
+    tc_program *p;
+    tc_value **wrt, **grads; /* grads: NULL where the outputs do not reach */
+    int *input, n;           /* which input each is */
+} gradients;
+
+static gradients list_inputs(tc_program *p, bool floats) {
+    size_t room = (size_t)p->ninputs + 1;
+    gradients g = {p, TC_NEWN(&p->arena, tc_value *, room), TC_NEWN(&p->arena, tc_value *, room), TC_NEWN(&p->arena, int, room), 0};
     for (int i = 0; i < p->ninputs; i++) {
-        if (p->inputs[i].kind != TC_IN_PARAMETER || !p->inputs[i].value->meta.requires_grad) continue;
-        wrt[n] = p->inputs[i].value;
-        index[n++] = i;
+        const tc_input *in = &p->inputs[i];
+        if (in->kind == TC_IN_USER ? !in->value || !differentiable(in->value) || !(floats || in->value->meta.requires_grad)
+                                   : in->kind != TC_IN_PARAMETER || !in->value->meta.requires_grad)
+            continue;
+        g.wrt[g.n] = in->value;
+        g.input[g.n++] = i;
     }
-    tc_node *end;
-    TC_TRY(build(&(tc_grad_request){.graph = p->graph, .outputs = &y, .noutputs = 1, .wrt = wrt, .nwrt = n}, grads, &end));
-    if (end) grad_recompute(p->graph, end);
-    p->outputs[loss].kind = TC_OUT_LOSS;
-    tc_emit e = {.graph = p->graph};
-    for (int i = 0; i < n; i++)
-        for (int k = 0; k < n && grads[i] && p->inputs[index[i]].alias_of >= 0; k++) { /* tied: the first takes the sum */
-            if (index[k] != p->inputs[index[i]].alias_of || k == i) continue;
-            grads[k] = grads[k] ? tc_e_add(&e, grads[k], grads[i]) : grads[i];
-            grads[i] = NULL;
+    return g;
+}
+
+/* Of tied parameters the first takes the sum. */
+static tc_status join_tied(gradients *g) {
+    tc_emit e = {.graph = g->p->graph};
+    for (int i = 0; i < g->n; i++)
+        for (int k = 0; k < g->n && g->grads[i] && g->p->inputs[g->input[i]].alias_of >= 0; k++) {
+            if (g->input[k] != g->p->inputs[g->input[i]].alias_of || k == i) continue;
+            g->grads[k] = g->grads[k] ? tc_e_add(&e, g->grads[k], g->grads[i]) : g->grads[i];
+            g->grads[i] = NULL;
         }
-    if (e.status) return e.status;
-    for (int i = 0; i < n; i++)
-        if (grads[i])
-            tc_program_add_output(
-                p, (tc_output){.kind = TC_OUT_GRAD_PARAMETER, .value = grads[i], .name = p->inputs[index[i]].name, .target = index[i]});
+    return e.status;
+}
+
+static void add_outputs(const gradients *g) {
+    tc_program *p = g->p;
+    for (int i = 0; i < g->n; i++) {
+        const tc_input *in = &p->inputs[g->input[i]];
+        tc_output_kind kind = in->kind == TC_IN_PARAMETER ? TC_OUT_GRAD_PARAMETER : TC_OUT_GRAD_USER;
+        if (!g->grads[i]) continue;
+        tc_program_add_output(
+            p, (tc_output){.kind = kind, .value = g->grads[i], .name = tc_arena_printf(&p->arena, "grad.%s", in->name), .target = g->input[i]});
+    }
+}
+
+static tc_status differentiate(gradients *g, tc_value *const *outputs, tc_value *const *cotangents, int n, tc_node **out_end) {
+    tc_node *end;
+    if (!g->p->functional) TC_BUG("differentiating a program that is not functional");
+    tc_grad_request r = {.graph = g->p->graph, .outputs = outputs, .cotangents = cotangents, .noutputs = n, .wrt = g->wrt, .nwrt = g->n};
+    TC_TRY(build(&r, g->grads, &end));
+    if (end) grad_recompute(g->p->graph, end);
+    if (out_end) *out_end = end;
+    TC_TRY(join_tied(g));
+    add_outputs(g);
     return NULL;
+}
+
+tc_status tc_grad_program(tc_program *p, int loss, tc_node **out_end) {
+    if (loss < 0 || loss >= p->noutputs || !p->outputs[loss].value) return tc_error(TC_USAGE, "the program has no output %d to differentiate", loss);
+    gradients g = list_inputs(p, false);
+    if (!g.n) g = list_inputs(p, true);
+    p->outputs[loss].kind = TC_OUT_LOSS;
+    return differentiate(&g, &p->outputs[loss].value, NULL, 1, out_end);
+}
+
+tc_status tc_grad_program_vjp(tc_program *p, tc_node **out_end) {
+    gradients g = list_inputs(p, true);
+    size_t room = (size_t)p->noutputs + 1;
+    tc_value **outputs = TC_NEWN(&p->arena, tc_value *, room), **cotangents = TC_NEWN(&p->arena, tc_value *, room);
+    int n = 0;
+    for (int i = 0; i < p->noutputs; i++) {
+        const tc_output *o = &p->outputs[i];
+        if (o->kind != TC_OUT_USER || !o->value || !differentiable(o->value)) continue;
+        outputs[n] = o->value;
+        tc_value *t = cotangents[n++] = tc_graph_add_input(p->graph, tc_graph_value(p->graph, TC_V_TENSOR, "tangents"));
+        t->meta = tc_meta_make(&p->arena, o->value->meta.dtype, o->value->meta.rank, o->value->meta.size, NULL);
+        tc_program_add_input(
+            p, (tc_input){.kind = TC_IN_USER, .value = t, .name = tc_arena_printf(&p->arena, "%s%s", TC_TANGENTS, o->name), .alias_of = -1});
+    }
+    if (!n) return tc_error(TC_CONTENT, "program %s has no result of floating point to differentiate", p->name);
+    p->in_tree = p->out_tree = NULL;
+    return differentiate(&g, outputs, cotangents, n, out_end);
 }

@@ -24,9 +24,21 @@ typedef struct {
  * TC_CONTENT for an output of more than one element without cotangent ("grad can be implicitly created only for scalar outputs"). */
 tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads);
 
-/* The gradient part of a training step: program p (functional) with the loss among its outputs. Appends gradients of the parameters
- * that require one (tied ones once), as outputs TC_OUT_GRAD_PARAMETER in the order of the inputs; the loss output becomes
- * TC_OUT_LOSS. loss: index in p->outputs. Parameters that the loss does not reach get no output. */
-tc_status tc_grad_program(tc_program *p, int loss);
+/* The gradient part of a training step: program p (functional) with the loss among its outputs. Appends the gradients of the parameters
+ * (tied ones once) and inputs that require one (of all inputs of floating point when nothing does), as outputs TC_OUT_GRAD_PARAMETER and TC_OUT_GRAD_USER named "grad.NAME", in the order of the
+ * inputs; the loss output becomes TC_OUT_LOSS. loss: index in p->outputs. What the loss does not reach gets no output.
+ * out_end: the last node of the forward, NULL when it has none; may be NULL. */
+tc_status tc_grad_program(tc_program *p, int loss, tc_node **out_end);
+
+/* The same of every result of floating point: each has a further input "tangents.NAME" of its type, the gradient that comes in there, and
+ * every input of floating point gets a gradient too. */
+#define TC_TANGENTS "tangents."
+tc_status tc_grad_program_vjp(tc_program *p, tc_node **out_end);
+
+/* recompute.c: in a graph whose forward ends with node `end`, the nodes behind it read only those values of the forward that keep() chooses:
+ * others are computed again just before they are read first, the same bits. What draws random numbers or has sizes that data decide is kept
+ * without asking. */
+void tc_grad_recompute(tc_graph *g, tc_node *end, bool (*keep)(void *ctx, const tc_value *v), void *ctx);
+bool tc_grad_recomputes(const tc_node *n); /* can it be computed again to the same bits? */
 
 #endif

@@ -1,12 +1,15 @@
-/* Activation checkpointing: the backward of a call of torch.utils.checkpoint reads its inside from a second computation.
+/* Computing values of the forward again in the backward instead of keeping them. Activation checkpointing first: the backward of a call of
+ * torch.utils.checkpoint reads its inside from a second computation.
  *
  *     x -> [a -> b -> c] -> loss ... c', b', a'        a and b wait in memory until the backward has come back to the call
  *     x -> [a -> b -> c] -> loss ... [a2 -> b2] c', b', a'     only x waits; a2 and b2 have the bits of a and b
  *
  * Nodes carry the number of their call (tc_source), those of the backward that of the node whose rule made them. Only what is read is computed
- * again, so it ends at the last value needed. Draws of random numbers, and what depends on data in its sizes, are kept instead. */
+ * again, so it ends at the last value needed. Draws of random numbers, and what depends on data in its sizes, are kept instead.
+ *
+ * tc_grad_recompute does the same for any choice of values to keep, each second computation standing where it is read first. */
+#include "grad/grad.h"
 #include "grad/internal.h"
-#include "op/op.h"
 
 typedef struct {
     tc_graph *graph;
@@ -14,16 +17,22 @@ typedef struct {
     bool *inside;      /* by id: made by the forward */
     tc_value **second; /* by id: its second computation, for the call at hand */
     int call;
+    bool (*keep)(void *ctx, const tc_value *v); /* instead of a call: what is not computed again */
+    void *keep_ctx;
     tc_node *before; /* where second computations go */
 } again;
 
-static bool repeats(const again *a, const tc_value *v) {
-    const tc_node *n = v->producer;
-    if (!n || v->id >= a->nvalues || !a->inside[v->id] || n->source.checkpoint != a->call) return false;
+bool tc_grad_recomputes(const tc_node *n) {
     if (n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_DATA_SHAPE | TC_OP_HIGHER_ORDER) || tc_op_schema(n->op)->variadic) return false;
     for (int i = 0; i < n->nouts; i++)
         if (n->outs[i]->kind == TC_V_SYM) return false;
     return true;
+}
+
+static bool repeats(const again *a, const tc_value *v) {
+    const tc_node *n = v->producer;
+    if (!n || v->id >= a->nvalues || !a->inside[v->id]) return false;
+    return (a->keep ? !a->keep(a->keep_ctx, v) : n->source.checkpoint == a->call) && tc_grad_recomputes(n);
 }
 
 static void note(again *a, const tc_value *v, tc_value *w) {
@@ -95,20 +104,30 @@ static void one_call(again *a, tc_node *first, tc_node *last) {
     free(w.needed);
 }
 
-void grad_recompute(tc_graph *g, tc_node *last) {
-    int calls = 0;
+static again begin(tc_graph *g, const tc_node *last) {
     again a = {.graph = g, .nvalues = g->nvalues};
-    for (const tc_node *n = g->first; n; n = n == last ? NULL : n->next)
-        if (n->source.checkpoint > calls) calls = n->source.checkpoint;
-    if (!calls) return;
-    a.inside = tc_xcalloc(a.nvalues, sizeof *a.inside);
-    a.second = tc_xcalloc(a.nvalues, sizeof *a.second);
-    bool *done = tc_xcalloc((size_t)calls + 1, sizeof *done);
+    a.inside = tc_xcalloc(a.nvalues + 1, sizeof *a.inside);
+    a.second = tc_xcalloc(a.nvalues + 1, sizeof *a.second);
     for (const tc_node *n = g->first; n; n = n == last ? NULL : n->next)
         for (int i = 0; i < n->nouts; i++) {
             a.inside[n->outs[i]->id] = true;
             for (int k = 0; n->outs[i]->kind == TC_V_LIST && k < n->outs[i]->nlist; k++) a.inside[n->outs[i]->list[k]->id] = true;
         }
+    return a;
+}
+
+static void end(again *a) {
+    free(a->inside);
+    free(a->second);
+}
+
+void grad_recompute(tc_graph *g, tc_node *last) {
+    int calls = 0;
+    for (const tc_node *n = g->first; n; n = n == last ? NULL : n->next)
+        if (n->source.checkpoint > calls) calls = n->source.checkpoint;
+    if (!calls) return;
+    again a = begin(g, last);
+    bool *done = tc_xcalloc((size_t)calls + 1, sizeof *done);
     for (tc_node *n = last->next, *next; n; n = next) { /* calls in the order in which the backward comes to them */
         next = n->next;
         a.call = n->source.checkpoint;
@@ -117,6 +136,41 @@ void grad_recompute(tc_graph *g, tc_node *last) {
         one_call(&a, n, last);
     }
     free(done);
-    free(a.inside);
-    free(a.second);
+    end(&a);
+}
+
+/* ---- any choice ---- */
+typedef struct {
+    const again *a;
+    TC_VEC(const tc_node *) open; /* to compute again, those that wait for operands below those operands */
+    size_t found;
+} chain;
+
+static void push_operand(void *ctx, tc_value **place) {
+    chain *c = ctx;
+    if (!*place || !repeats(c->a, *place) || c->a->second[(*place)->id]) return;
+    tc_vec_push(&c->open, (*place)->producer);
+    c->found++;
+}
+
+void tc_grad_recompute(tc_graph *g, tc_node *last, bool (*keep)(void *ctx, const tc_value *v), void *ctx) {
+    again a = begin(g, last);
+    a.keep = keep;
+    a.keep_ctx = ctx;
+    chain c = {&a, {0}, 0};
+    for (tc_node *n = last->next; n; n = n->next) {
+        a.before = n;
+        tc_node_each_input(n, push_operand, &c);
+        while (c.open.len) {
+            const tc_node *m = c.open.data[c.open.len - 1];
+            c.found = 0;
+            if (!a.second[m->outs[0]->id]) tc_node_each_input(m, push_operand, &c);
+            if (c.found) continue;
+            if (!a.second[m->outs[0]->id]) copy(&a, m);
+            c.open.len--;
+        }
+        tc_node_each_input(n, read_second, &a);
+    }
+    tc_vec_free(&c.open);
+    end(&a);
 }

@@ -176,6 +176,11 @@ typedef struct {
     const char *text;
 } tc_guard; /* must hold when run; text names it for people */
 
+/* What a run gives to the user: results, gradients, numbers; the rest are writes. */
+static inline bool tc_output_is_result(const tc_output *o) {
+    return o->kind == TC_OUT_USER || o->kind == TC_OUT_LEAF || (o->kind >= TC_OUT_LOSS && o->kind <= TC_OUT_GRAD_USER);
+}
+
 /* Structure of inputs and outputs as a tree (pytree). */
 typedef enum { TC_TREE_LEAF, TC_TREE_TUPLE, TC_TREE_LIST, TC_TREE_DICT, TC_TREE_OTHER } tc_tree_kind;
 typedef struct tc_tree {

@@ -81,7 +81,7 @@ static size_t join(tc_graph *g) {
         PUT(&key, n->op);
         PUT(&key, n->no_grad);
         PUT(&key, n->straight);
-        int again = n->source.again ? n->source.checkpoint : 0;
+        int again = n->source.again ? n->source.checkpoint + 1 : 0;
         PUT(&key, again);
         for (int i = 0; i < n->nargs; i++) put_arg(&key, &n->args[i]);
         tc_node **first = (tc_node **)tc_map_put(&seen, key.data, key.len);

@@ -1,0 +1,204 @@
+#!/usr/bin/env bats
+# tc-export --joint, --partition and --split: programs with gradients, and programs cut into pieces that compose.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Block(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.bn = nn.BatchNorm1d(n)
+        self.fc = nn.Linear(n, n)
+
+    def forward(self, x):
+        return x + torch.sigmoid(self.fc(torch.tanh(self.bn(x))))
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(8) for _ in range(3)])
+        self.drop = nn.Dropout(0.3)
+        self.head = nn.Linear(8, 3)
+
+    def forward(self, x):
+        for b in self.blocks:
+            x = self.drop(b(x))
+        return self.head(x)
+
+
+class Loss(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = Net()
+
+    def forward(self, x, t):
+        return F.cross_entropy(self.net(x), t)
+
+
+class Cube(nn.Module):
+    def forward(self, x, y):
+        return x * x * x, (x * y).sum()
+
+
+class Sizes(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(()))
+
+    def forward(self, pair, n: int):
+        x, y = pair["x"], pair["y"][0]
+        old = self.count.clone()
+        self.count += 1
+        z = torch.cat([x.reshape(-1), y.reshape(-1)])
+        picked = torch.nonzero(z > 0.5).squeeze(1)
+        parts = torch.split(z.repeat(2), z.shape[0])
+        k = (x > 0).sum().item()
+        torch._check(k >= 0)
+        torch._check(k < 1000)
+        top = x.max().item()
+        return {"top": y * top, "picked": picked, "sum": parts[1] + old, "ones": torch.ones(k) * x.shape[0] * n, "size": x.shape[1] * y.shape[0], "name": "sizes"}
+PY
+    x=$(awk 'BEGIN { for (i = 0; i < 40; i++) printf "%s%.3f", i ? "," : "", sin(i * 7 + 1) }')
+}
+
+fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
+    local code=$1 text=$2
+    shift 2
+    run --separate-stderr "$@"
+    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
+    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
+}
+
+numbers() { # FILE.npy N: its N elements
+    tail -c $((4 * $2)) "$1" | od -An -tf4 | awk '{ $1 = $1; print }'
+}
+
+chain() { # ARCHIVE OUT INPUT...: runs the pieces in order, each on the results of the one before
+    local archive=$1 out=$2 name first=1
+    shift 2
+    for name in $(tc-export "$archive" --print | awk '$1 == "program" { print $2 }'); do
+        if [ "$first" ]; then tc-run "$archive" --model "$name" "$@" --to safetensors -o this.st
+        else tc-run "$archive" --model "$name" --input @last.st --to safetensors -o this.st; fi
+        first=
+        mv this.st last.st
+    done
+    mv last.st "$out"
+}
+
+# ---- --joint ----
+@test "a joint program says of every input and output what it is" {
+    tc-export m.py:Net --input x=Bx8xf32 --joint -o joint.pt2
+    tc-export joint.pt2 --print >text
+    grep -q '^program joint' text
+    [ "$(grep -c '^  in ' text)" -eq "$(grep -cE '^  in   (parameter|buffer|input) [a-z]' text)" ]
+    [ "$(grep -c '^  out ' text)" -eq "$(grep -cE '^  out  (output|buffer|gradient of parameter|gradient of input) [a-z]' text)" ]
+    grep -q 'in   input tangents.out.0 %tangents: f32\[B, 3\]' text
+    [ "$(grep -c 'out  gradient of parameter' text)" -eq "$(grep -c 'in   parameter' text)" ]
+    grep -q 'out  gradient of input x' text
+    grep -q 'out  buffer blocks.2.bn.running_var' text
+}
+
+@test "gradients of a joint program are those of its formula" {
+    tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint -o joint.pt2
+    tc-run joint.pt2 --input x=2xf32=1,2 --input y=2xf32=5,7 --input tangents.out.0=2xf32=1,10 --input tangents.out.1=f32=2 \
+        --output grad.x=@gx.npy --output grad.y=@gy.npy --output 1=@sum.npy
+    [ "$(numbers gx.npy 2)" = "13 134" ] # 3 x^2 t + 2 y
+    [ "$(numbers gy.npy 2)" = "2 4" ]
+    [ "$(numbers sum.npy 1)" = 19 ]
+}
+
+@test "the gradient of one result needs no tangent" {
+    tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=out.1 --print >text
+    ! grep -q tangents text
+    grep -q 'out  loss out.1' text
+    fails 2 "there are out.0, out.1" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=loss -o j.pt2
+    fails 3 "only for scalar outputs" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=out.0 -o j.pt2
+}
+
+# ---- --partition ----
+steps() { # POLICY: forward and backward of a training step, gradients in grad.st, what is said in said
+    tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --dim B=1..64 --joint=out.0 --partition="$1" -v -o both.pt2 2>said
+    tc-run both.pt2 --model forward --input x=5x8xf32="$x" --input t=5xi64=0,1,2,0,1 --to safetensors -o forward.st
+    tc-run both.pt2 --model backward --input @forward.st --to safetensors -o grad.st
+}
+
+@test "each policy gives the same gradients, from fewer bytes, as many as it says" {
+    for policy in save-all recompute-all min-cut; do
+        steps $policy
+        [[ "$(cat said)" =~ "saves "([0-9]+)" values, "([0-9]+)"*B + "([0-9]+)" bytes" ]]
+        said=$((BASH_REMATCH[2] * 5 + BASH_REMATCH[3]))
+        bytes=$(tc-ckpt ls forward.st | awk '$NF ~ /^saved\./ { n += $2 } END { print n }')
+        [ "$said" -eq "$bytes" ] || { echo "$policy: said $said, there are $bytes"; false; }
+        eval "${policy/-/_}=$bytes"
+        mv grad.st "$policy.st"
+    done
+    cmp save-all.st recompute-all.st
+    cmp save-all.st min-cut.st
+    [ "$recompute_all" -lt "$min_cut" ] && [ "$min_cut" -lt "$save_all" ]
+}
+
+@test "a file says which values are saved" {
+    steps save-all
+    mv grad.st all.st
+    echo "tanh_1 # of the second block" >keep
+    steps keep
+    cmp all.st grad.st
+    tc-ckpt ls forward.st | grep -q 'saved\.tanh_1$'
+    ! tc-ckpt ls forward.st | grep -qE 'saved\.(tanh|tanh_2|sigmoid)$'
+    echo tanh_9 >keep
+    fails 2 "tanh_9 is no value of the forward" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --partition=keep -o no.pt2
+    fails 2 "--partition without --joint" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --partition=min-cut -o no.pt2
+    fails 1 "neither save-all, recompute-all, min-cut nor a file" \
+        tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --partition=nothing -o no.pt2
+}
+
+@test "the partition log lists what is saved" {
+    tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --partition=recompute-all --log=partition -o both.pt2 2>log
+    grep -q '^  x: f32\[B, 8\], 32\*B bytes$' log
+}
+
+# ---- --split ----
+@test "cut at every node, the pieces in order give the same bits" {
+    tc-export m.py:Net --mode eval --input x=Bx8xf32 -o net.pt2
+    tc-run net.pt2 --input x=5x8xf32="$x" --to safetensors -o whole.st
+    tc-export net.pt2 --split=1000 -o pieces.pt2
+    [ "$(tc-export pieces.pt2 --print | grep -c ^program)" -eq "$(tc-export net.pt2 --print | grep -c ' = aten')" ]
+    chain pieces.pt2 parts.st --input x=5x8xf32="$x"
+    cmp whole.st parts.st
+}
+
+@test "sizes of data, nested inputs, lists and buffers that are written cross a cut" {
+    tc-export m.py:Sizes --input pair.x=AxBxf32 --input pair.y.0=BxCxf32 --input n=i64=2 -o sizes.pt2
+    give=(--input pair.x=4x5xf32="${x%,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*,*}" --input pair.y.0=5x1xf32=1,-1,0.25,0.75,3 --input n=i64=3)
+    tc-run sizes.pt2 "${give[@]}" --to safetensors -o whole.st
+    for n in 2 3 1000; do
+        tc-export sizes.pt2 --split=$n -o pieces.pt2
+        chain pieces.pt2 parts.st "${give[@]}"
+        cmp whole.st parts.st
+    done
+}
+
+@test "pieces by module begin and end where the modules do" {
+    tc-export m.py:Net --mode eval --input x=Bx8xf32 --split='by=blocks.*' --log=split -o pieces.pt2 2>log
+    [ "$(tc-export pieces.pt2 --print | grep -c ^program)" -eq 6 ] # between blocks stands a dropout
+    tc-export pieces.pt2 --model model.2 --print >one
+    grep -q 'parameter blocks.1.fc.weight' one
+    ! grep -q 'parameter blocks.[02]' one
+    grep -q 'tanh_1 (aten.tanh.default): piece 2, as part of module blocks.1' log
+    grep -q "as module 'head' does not match blocks.\*" log
+}
+
+@test "no piece is empty, and pieces are about as large as each other" {
+    tc-export m.py:Net --mode eval --input x=Bx8xf32 --split=3 -o three.pt2
+    [ "$(tc-export three.pt2 --print | grep -c ^program)" -eq 3 ]
+    for i in 0 1 2; do [ "$(tc-export three.pt2 --model model.$i --print | grep -c ' = aten')" -ge 3 ]; done
+    fails 2 "--split" tc-export m.py:Net --input x=Bx8xf32 --split=0 -o no.pt2
+    fails 2 "--split" tc-export m.py:Net --input x=Bx8xf32 --split=by= -o no.pt2
+}
