@@ -269,14 +269,16 @@ static V t_finfo(C *c, args *A) {
         double resolution;
     } table[] = {{TC_F32, FLT_MAX, FLT_EPSILON, FLT_MIN, 1e-6}, {TC_F64, DBL_MAX, DBL_EPSILON, DBL_MIN, 1e-15},
                  {TC_F16, 65504, 0x1p-10, 0x1p-14, 1e-3},       {TC_BF16, 0x1.fep127, 0x1p-7, 0x1p-126, 1e-2},
-                 {TC_F8E4M3, 448, 0x1p-3, 0x1p-6, 1},           {TC_F8E5M2, 57344, 0x1p-2, 0x1p-14, 1}};
+                 {TC_F8E4M3, 448, 0x1p-3, 0x1p-6, 1},           {TC_F8E5M2, 57344, 0x1p-2, 0x1p-14, 1},
+                 {TC_F8E4M3FNUZ, 240, 0x1p-3, 0x1p-7, 1},       {TC_F8E5M2FNUZ, 57344, 0x1p-2, 0x1p-15, 1},
+                 {TC_F8E8M0, 0x1p127, 1, 0x1p-127, 1}};
     tc_dtype d = A->n ? want_dtype(c, A->a[0]) : c->torch->default_dtype;
     d = tc_dtype_real(d);
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         if (table[i].d != d) continue;
         V o = info_object(c, "finfo");
         tc_dict_setc(c, o->attrs, "max", tc_float(c, table[i].max));
-        tc_dict_setc(c, o->attrs, "min", tc_float(c, -table[i].max));
+        tc_dict_setc(c, o->attrs, "min", tc_float(c, tc_dtypes[d].is_signed ? -table[i].max : table[i].tiny));
         tc_dict_setc(c, o->attrs, "eps", tc_float(c, table[i].eps));
         tc_dict_setc(c, o->attrs, "tiny", tc_float(c, table[i].tiny));
         tc_dict_setc(c, o->attrs, "smallest_normal", tc_float(c, table[i].tiny));
@@ -489,8 +491,8 @@ static V torch_missing(C *c, module *m, str *name) {
     if (name->s[0] != '_') {
         tc_dtype d = tc_dtype_parse(name->s, name->len);
         if (d != TC_DTYPE_NONE && !strchr(name->s, '.')) {
-            static const char *const odd[] = {"f16", "f32", "f64",  "i8",  "i16",  "i32", "i64",    "u8",    "u16",
-                                              "u32", "u64", "bf16", "c64", "c128", "c32", "f8e4m3", "f8e5m2"};
+            static const char *const odd[] = {"f16", "f32",  "f64", "i8",   "i16", "i32",    "i64",    "u8",         "u16",        "u32",
+                                              "u64", "bf16", "c64", "c128", "c32", "f8e4m3", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "f8e8m0"};
             bool own = false;
             for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) own |= !strcmp(odd[i], name->s);
             if (!own) v = dtype_object(c, d);

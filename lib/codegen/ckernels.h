@@ -232,6 +232,9 @@ ROW(f16, uint16_t)
 ROW(bf16, uint16_t)
 ROW(f8e5m2, uint8_t)
 ROW(f8e4m3, uint8_t)
+ROW(f8e5m2fnuz, uint8_t)
+ROW(f8e4m3fnuz, uint8_t)
+ROW(f8e8m0, uint8_t)
 #undef ROW
 
 /* ---- products of integers: exact, wrapping ---- */

@@ -27,7 +27,7 @@ typedef struct {
 
 /* Types that the format has and tc lacks, and those that nobody has. */
 static void refuse_type(tc_jread *j, const char *name, const char *type) {
-    static const char *const lacking[] = {"F4", "F6_E2M3", "F6_E3M2", "F8_E8M0", "F8_E4M3FNUZ", "F8_E5M2FNUZ"};
+    static const char *const lacking[] = {"F4", "F6_E2M3", "F6_E3M2"};
     bool known = false;
     for (size_t i = 0; i < sizeof lacking / sizeof *lacking; i++) known = known || !strcmp(type, lacking[i]);
     if (known) tc_jr_fail(j, TC_UNSUPPORTED, "%s has element type %s, which is not supported", name, type);
@@ -187,8 +187,9 @@ tc_status tc_safetensors_read(tc_source_bytes *s, tc_tensors *out) {
 /* ---- writing ---- */
 /* The order of types in which the reference implementation lays out data: large elements first, so that all are aligned. */
 static const unsigned char rank_of_type[TC_DTYPE_COUNT] = {
-    [TC_U64] = 17, [TC_I64] = 16, [TC_F64] = 15, [TC_C64] = 14,   [TC_F32] = 13,   [TC_U32] = 12, [TC_I32] = 11, [TC_BF16] = 10,
-    [TC_F16] = 9,  [TC_U16] = 8,  [TC_I16] = 7,  [TC_F8E4M3] = 6, [TC_F8E5M2] = 5, [TC_I8] = 4,   [TC_U8] = 3,   [TC_BOOL] = 2,
+    [TC_U64] = 20,   [TC_I64] = 19,   [TC_F64] = 18, [TC_C64] = 17, [TC_F32] = 16,       [TC_U32] = 15,       [TC_I32] = 14,
+    [TC_BF16] = 13,  [TC_F16] = 12,   [TC_U16] = 11, [TC_I16] = 10, [TC_F8E5M2FNUZ] = 9, [TC_F8E4M3FNUZ] = 8, [TC_F8E8M0] = 7,
+    [TC_F8E4M3] = 6, [TC_F8E5M2] = 5, [TC_I8] = 4,   [TC_U8] = 3,   [TC_BOOL] = 2,
 };
 
 static int by_type_and_name(const void *a, const void *b) {

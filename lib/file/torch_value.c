@@ -47,7 +47,10 @@ bool tc_saved_storage_type(const char *global, tc_saved_id *out) {
                  {"UntypedStorage", TC_DTYPE_NONE},
                  {"_UntypedStorage", TC_DTYPE_NONE},
                  {"Float8_e4m3fnStorage", TC_F8E4M3},
-                 {"Float8_e5m2Storage", TC_F8E5M2}};
+                 {"Float8_e5m2Storage", TC_F8E5M2},
+                 {"Float8_e4m3fnuzStorage", TC_F8E4M3FNUZ},
+                 {"Float8_e5m2fnuzStorage", TC_F8E5M2FNUZ},
+                 {"Float8_e8m0fnuStorage", TC_F8E8M0}};
     static const struct {
         const char *name, *what;
         tc_dtype bytes;

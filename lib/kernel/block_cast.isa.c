@@ -19,7 +19,9 @@
     M(i8, int8_t, I8) M(i16, int16_t, I16) M(i32, int32_t, I32) M(i64, int64_t, I64) \
     M(u8, uint8_t, U8) M(u16, uint16_t, U16) M(u32, uint32_t, U32) M(u64, uint64_t, U64) \
     M(f32, float, F32) M(f64, double, F64) M(bool, uint8_t, BOOL)
-#define NARROW(M) M(f16, uint16_t, F16) M(bf16, uint16_t, BF16) M(f8e4m3, uint8_t, F8E4M3) M(f8e5m2, uint8_t, F8E5M2)
+#define NARROW(M) \
+    M(f16, uint16_t, F16) M(bf16, uint16_t, BF16) M(f8e4m3, uint8_t, F8E4M3) M(f8e5m2, uint8_t, F8E5M2) \
+    M(f8e4m3fnuz, uint8_t, F8E4M3FNUZ) M(f8e5m2fnuz, uint8_t, F8E5M2FNUZ) M(f8e8m0, uint8_t, F8E8M0)
 
 /* ---- in one step ---- */
 #define LOOP(from, TF, to, TT)                                                                                \
@@ -80,6 +82,7 @@ VIA(c128, tc_c128, c64, c32, tc_c32) VIA(c32, tc_c32, c64, c128, tc_c128)
     VIA(f, TF, f32, f64, double) VIA(f, TF, f32, bool, uint8_t) VIA(f, TF, f32, c64, tc_c64) VIA(f, TF, f32, c128, tc_c128) \
     VIA(f, TF, f32, c32, tc_c32) \
     VIA(f, TF, f32, f16, uint16_t) VIA(f, TF, f32, bf16, uint16_t) VIA(f, TF, f32, f8e4m3, uint8_t) VIA(f, TF, f32, f8e5m2, uint8_t) \
+    VIA(f, TF, f32, f8e4m3fnuz, uint8_t) VIA(f, TF, f32, f8e5m2fnuz, uint8_t) VIA(f, TF, f32, f8e8m0, uint8_t) \
     VIA(i8, int8_t, f32, f, TF) VIA(i16, int16_t, f32, f, TF) VIA(i32, int32_t, f32, f, TF) VIA(i64, int64_t, f32, f, TF) \
     VIA(u8, uint8_t, f32, f, TF) VIA(u16, uint16_t, f32, f, TF) VIA(u32, uint32_t, f32, f, TF) VIA(u64, uint64_t, f32, f, TF) \
     VIA(f64, double, f32, f, TF) VIA(bool, uint8_t, f32, f, TF) VIA(c64, tc_c64, f32, f, TF) VIA(c128, tc_c128, f32, f, TF) \
@@ -109,7 +112,7 @@ extern const tc_cast_fn TC_ROW(tc_block_round)[TC_DTYPE_COUNT];
     [TC_I8] = f##_to_i8, [TC_I16] = f##_to_i16, [TC_I32] = f##_to_i32, [TC_I64] = f##_to_i64, [TC_U8] = f##_to_u8, [TC_U16] = f##_to_u16,       \
     [TC_U32] = f##_to_u32, [TC_U64] = f##_to_u64, [TC_F32] = f##_to_f32, [TC_F64] = f##_to_f64, [TC_BOOL] = f##_to_bool, [TC_F16] = f##_to_f16, \
     [TC_C32] = f##_to_c32, [TC_C64] = f##_to_c64, [TC_C128] = f##_to_c128, [TC_BF16] = f##_to_bf16, [TC_F8E4M3] = f##_to_f8e4m3,                \
-    [TC_F8E5M2] = f##_to_f8e5m2
+    [TC_F8E5M2] = f##_to_f8e5m2, [TC_F8E4M3FNUZ] = f##_to_f8e4m3fnuz, [TC_F8E5M2FNUZ] = f##_to_f8e5m2fnuz, [TC_F8E8M0] = f##_to_f8e8m0
 #define M(f, TF, id) [TC_##id] = {TO(f)},
 const tc_cast_fn TC_ROW(tc_block_cast)[TC_DTYPE_COUNT][TC_DTYPE_COUNT] = {
     REAL(M) NARROW(M) M(c64, tc_c64, C64) M(c128, tc_c128, C128) M(c32, tc_c32, C32)};

@@ -42,6 +42,12 @@ static uint64_t key_of(tc_dtype d, const void *data, int64_t i) {
         uint8_t u = ((const uint8_t *)data)[i];
         return of_float(u, 8, 0x7cu);
     }
+    case TC_F8E4M3FNUZ:
+    case TC_F8E5M2FNUZ: { /* 0x80 is NaN, the other codes are all numbers */
+        uint8_t u = ((const uint8_t *)data)[i];
+        return u == 0x80u ? 0xffu : of_float(u, 8, 0x7fu);
+    }
+    case TC_F8E8M0: return ((const uint8_t *)data)[i];
     default: {
         uint64_t v = (uint64_t)tc_scalar_load(d, data, i).i;
         int width = (int)tc_dtypes[d].size * 8;

@@ -13,12 +13,13 @@
 #undef bool
 #define ROW_TO(S, T, S2, T2) \
     static inline T2 tc_x_cast_##S##_##S2(T a) { return (T2)a; }
-#define ROW(S, T, ...)                                                                                                                      \
-    ROW_TO(S, T, i8, int8_t)                                                                                                                \
-    ROW_TO(S, T, i16, int16_t)                                                                                                              \
-    ROW_TO(S, T, i32, int32_t) ROW_TO(S, T, i64, int64_t) ROW_TO(S, T, u8, uint8_t) ROW_TO(S, T, u16, uint16_t) ROW_TO(S, T, u32, uint32_t) \
-        ROW_TO(S, T, u64, uint64_t) ROW_TO(S, T, f32, float) ROW_TO(S, T, f64, double) static inline uint8_t tc_x_cast_##S##_bool(T a) {    \
-        return a != 0;                                                                                                                      \
+#define ROW(S, T, ...)                                                                                                                       \
+    ROW_TO(S, T, i8, int8_t)                                                                                                                 \
+    ROW_TO(S, T, i16, int16_t)                                                                                                               \
+    ROW_TO(S, T, i32, int32_t)                                                                                                               \
+    ROW_TO(S, T, i64, int64_t) ROW_TO(S, T, u8, uint8_t) ROW_TO(S, T, u16, uint16_t) ROW_TO(S, T, u32, uint32_t) ROW_TO(S, T, u64, uint64_t) \
+        ROW_TO(S, T, f32, float) ROW_TO(S, T, f64, double) static inline uint8_t tc_x_cast_##S##_bool(T a) {                                 \
+        return a != 0;                                                                                                                       \
     }
 TC_X_INTS(ROW)
 ROW(bool, uint8_t)
@@ -100,6 +101,37 @@ static inline float tc_x_cast_f8e4m3_f32(uint8_t a) {
     uint32_t normal = ((uint32_t)(a & 0x7f) << 20) + 0x3c000000, small = tc_bits_f32((float)(a & 7) * 0x1p-9f);
     uint32_t r = (a & 0x7f) == 0x7f ? 0x7fc00000 : e == 0 ? small : normal;
     return tc_from_bits_f32(r | s);
+}
+/* one zero, one NaN (0x80), which what is too large becomes as well */
+static inline uint8_t tc_x_cast_f32_f8e4m3fnuz(float a) {
+    uint32_t u = tc_bits_f32(a), abs = u & 0x7fffffff, r = tc_x_narrow(abs < 0x43800000 ? abs : 0x43800000, 8, 3);
+    return (uint8_t)(r >= 0x80 ? 0x80 : r == 0 ? 0 : r | (u >> 24 & 0x80));
+}
+static inline float tc_x_cast_f8e4m3fnuz_f32(uint8_t a) {
+    uint32_t e = a & 0x78, s = (uint32_t)(a & 0x80) << 24;
+    uint32_t normal = ((uint32_t)(a & 0x7f) << 20) + 0x3b800000, small = tc_bits_f32((float)(a & 7) * 0x1p-10f);
+    uint32_t r = (e == 0 ? small : normal) | s;
+    return tc_from_bits_f32(a == 0x80 ? 0x7fc00000 : r);
+}
+static inline uint8_t tc_x_cast_f32_f8e5m2fnuz(float a) {
+    uint32_t u = tc_bits_f32(a), abs = u & 0x7fffffff, r = tc_x_narrow(abs < 0x47800000 ? abs : 0x47800000, 16, 2);
+    return (uint8_t)(r >= 0x80 ? 0x80 : r == 0 ? 0 : r | (u >> 24 & 0x80));
+}
+static inline float tc_x_cast_f8e5m2fnuz_f32(uint8_t a) {
+    uint32_t e = a & 0x7c, s = (uint32_t)(a & 0x80) << 24;
+    uint32_t normal = ((uint32_t)(a & 0x7f) << 21) + 0x37800000, small = tc_bits_f32((float)(a & 3) * 0x1p-17f);
+    uint32_t r = (e == 0 ? small : normal) | s;
+    return tc_from_bits_f32(a == 0x80 ? 0x7fc00000 : r);
+}
+/* an exponent without sign; 0 is 2^-127, 255 NaN */
+static inline uint8_t tc_x_cast_f32_f8e8m0(float a) {
+    uint32_t abs = tc_bits_f32(a) & 0x7fffffff, e = abs >> 23, rest = abs & 0x7fffff;
+    uint32_t up = rest > 0x400000 || (rest == 0x400000 && e > 0);
+    return (uint8_t)(e == 255 ? 255 : e + up);
+}
+static inline float tc_x_cast_f8e8m0_f32(uint8_t a) {
+    uint32_t r = (uint32_t)a << 23;
+    return tc_from_bits_f32(a == 255 ? 0x7fc00000 : a == 0 ? 0x00400000 : r);
 }
 
 #endif

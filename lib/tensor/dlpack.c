@@ -8,8 +8,9 @@ static const struct {
     tc_dtype dtype;
     uint8_t code;
 } codes[] = {
-    {TC_I8, 0},  {TC_I16, 0}, {TC_I32, 0},  {TC_I64, 0}, {TC_U8, 1},  {TC_U16, 1},  {TC_U32, 1},  {TC_U64, 1},     {TC_F16, 2},
-    {TC_F32, 2}, {TC_F64, 2}, {TC_BF16, 4}, {TC_C32, 5}, {TC_C64, 5}, {TC_C128, 5}, {TC_BOOL, 6}, {TC_F8E4M3, 10}, {TC_F8E5M2, 12},
+    {TC_I8, 0},   {TC_I16, 0},  {TC_I32, 0},     {TC_I64, 0},     {TC_U8, 1},          {TC_U16, 1},         {TC_U32, 1},
+    {TC_U64, 1},  {TC_F16, 2},  {TC_F32, 2},     {TC_F64, 2},     {TC_BF16, 4},        {TC_C32, 5},         {TC_C64, 5},
+    {TC_C128, 5}, {TC_BOOL, 6}, {TC_F8E4M3, 10}, {TC_F8E5M2, 12}, {TC_F8E4M3FNUZ, 11}, {TC_F8E5M2FNUZ, 13}, {TC_F8E8M0, 14},
 };
 
 typedef struct {

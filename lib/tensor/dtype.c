@@ -14,22 +14,16 @@ static const struct {
     const char *name;
     tc_dtype dtype;
 } aliases[] = {
-    {"half", TC_F16},  {"float", TC_F32},  {"double", TC_F64},   {"short", TC_I16},       {"int", TC_I32}, {"long", TC_I64},
-    {"chalf", TC_C32}, {"cfloat", TC_C64}, {"cdouble", TC_C128}, {"f8e4m3fn", TC_F8E4M3}, {"i1", TC_BOOL},
+    {"half", TC_F16},  {"float", TC_F32},  {"double", TC_F64},   {"short", TC_I16},       {"int", TC_I32},          {"long", TC_I64},
+    {"chalf", TC_C32}, {"cfloat", TC_C64}, {"cdouble", TC_C128}, {"f8e4m3fn", TC_F8E4M3}, {"f8e8m0fnu", TC_F8E8M0}, {"i1", TC_BOOL},
 };
 
 tc_dtype tc_dtype_compute(tc_dtype d) {
-    switch (d) {
-    case TC_F16:
-    case TC_BF16:
-    case TC_F8E4M3:
-    case TC_F8E5M2: return TC_F32;
-    case TC_C32: return TC_C64;
-    default: return d;
-    }
+    if (tc_is_float(d) && tc_dtypes[d].size < 4) return TC_F32;
+    return d == TC_C32 ? TC_C64 : d;
 }
 
-static bool is_f8(tc_dtype d) { return d == TC_F8E4M3 || d == TC_F8E5M2; }
+static bool is_f8(tc_dtype d) { return tc_is_float(d) && tc_dtypes[d].size == 1; }
 static bool is_wide_unsigned(tc_dtype d) { return d == TC_U16 || d == TC_U32 || d == TC_U64; }
 
 /* The float that a number of this type brings into a promotion with a complex or another float. */

@@ -7,25 +7,28 @@
 typedef enum { TC_KIND_BOOL, TC_KIND_INT, TC_KIND_FLOAT, TC_KIND_COMPLEX } tc_kind; /* promotion categories, ascending */
 
 /* X(id, short, torch name, bytes, kind, signed, PT2 schema code, safetensors name, npy descr or NULL) */
-#define TC_DTYPES(X)                                                               \
-    X(U8, "u8", "uint8", 1, TC_KIND_INT, 0, 1, "U8", "|u1")                        \
-    X(I8, "i8", "int8", 1, TC_KIND_INT, 1, 2, "I8", "|i1")                         \
-    X(I16, "i16", "int16", 2, TC_KIND_INT, 1, 3, "I16", "<i2")                     \
-    X(I32, "i32", "int32", 4, TC_KIND_INT, 1, 4, "I32", "<i4")                     \
-    X(I64, "i64", "int64", 8, TC_KIND_INT, 1, 5, "I64", "<i8")                     \
-    X(U16, "u16", "uint16", 2, TC_KIND_INT, 0, 28, "U16", "<u2")                   \
-    X(U32, "u32", "uint32", 4, TC_KIND_INT, 0, 34, "U32", "<u4")                   \
-    X(U64, "u64", "uint64", 8, TC_KIND_INT, 0, 35, "U64", "<u8")                   \
-    X(F16, "f16", "float16", 2, TC_KIND_FLOAT, 1, 6, "F16", "<f2")                 \
-    X(F32, "f32", "float32", 4, TC_KIND_FLOAT, 1, 7, "F32", "<f4")                 \
-    X(F64, "f64", "float64", 8, TC_KIND_FLOAT, 1, 8, "F64", "<f8")                 \
-    X(C32, "c32", "complex32", 4, TC_KIND_COMPLEX, 1, 9, NULL, NULL)               \
-    X(C64, "c64", "complex64", 8, TC_KIND_COMPLEX, 1, 10, "C64", "<c8")            \
-    X(C128, "c128", "complex128", 16, TC_KIND_COMPLEX, 1, 11, NULL, "<c16")        \
-    X(BOOL, "bool", "bool", 1, TC_KIND_BOOL, 0, 12, "BOOL", "|b1")                 \
-    X(BF16, "bf16", "bfloat16", 2, TC_KIND_FLOAT, 1, 13, "BF16", NULL)             \
-    X(F8E4M3, "f8e4m3", "float8_e4m3fn", 1, TC_KIND_FLOAT, 1, 29, "F8_E4M3", NULL) \
-    X(F8E5M2, "f8e5m2", "float8_e5m2", 1, TC_KIND_FLOAT, 1, 30, "F8_E5M2", NULL)
+#define TC_DTYPES(X)                                                                             \
+    X(U8, "u8", "uint8", 1, TC_KIND_INT, 0, 1, "U8", "|u1")                                      \
+    X(I8, "i8", "int8", 1, TC_KIND_INT, 1, 2, "I8", "|i1")                                       \
+    X(I16, "i16", "int16", 2, TC_KIND_INT, 1, 3, "I16", "<i2")                                   \
+    X(I32, "i32", "int32", 4, TC_KIND_INT, 1, 4, "I32", "<i4")                                   \
+    X(I64, "i64", "int64", 8, TC_KIND_INT, 1, 5, "I64", "<i8")                                   \
+    X(U16, "u16", "uint16", 2, TC_KIND_INT, 0, 28, "U16", "<u2")                                 \
+    X(U32, "u32", "uint32", 4, TC_KIND_INT, 0, 34, "U32", "<u4")                                 \
+    X(U64, "u64", "uint64", 8, TC_KIND_INT, 0, 35, "U64", "<u8")                                 \
+    X(F16, "f16", "float16", 2, TC_KIND_FLOAT, 1, 6, "F16", "<f2")                               \
+    X(F32, "f32", "float32", 4, TC_KIND_FLOAT, 1, 7, "F32", "<f4")                               \
+    X(F64, "f64", "float64", 8, TC_KIND_FLOAT, 1, 8, "F64", "<f8")                               \
+    X(C32, "c32", "complex32", 4, TC_KIND_COMPLEX, 1, 9, NULL, NULL)                             \
+    X(C64, "c64", "complex64", 8, TC_KIND_COMPLEX, 1, 10, "C64", "<c8")                          \
+    X(C128, "c128", "complex128", 16, TC_KIND_COMPLEX, 1, 11, NULL, "<c16")                      \
+    X(BOOL, "bool", "bool", 1, TC_KIND_BOOL, 0, 12, "BOOL", "|b1")                               \
+    X(BF16, "bf16", "bfloat16", 2, TC_KIND_FLOAT, 1, 13, "BF16", NULL)                           \
+    X(F8E4M3, "f8e4m3", "float8_e4m3fn", 1, TC_KIND_FLOAT, 1, 29, "F8_E4M3", NULL)               \
+    X(F8E5M2, "f8e5m2", "float8_e5m2", 1, TC_KIND_FLOAT, 1, 30, "F8_E5M2", NULL)                 \
+    X(F8E4M3FNUZ, "f8e4m3fnuz", "float8_e4m3fnuz", 1, TC_KIND_FLOAT, 1, 31, "F8_E4M3FNUZ", NULL) \
+    X(F8E5M2FNUZ, "f8e5m2fnuz", "float8_e5m2fnuz", 1, TC_KIND_FLOAT, 1, 32, "F8_E5M2FNUZ", NULL) \
+    X(F8E8M0, "f8e8m0", "float8_e8m0fnu", 1, TC_KIND_FLOAT, 0, 33, "F8_E8M0", NULL)
 
 typedef enum {
 #define X(id, ...) TC_##id,

@@ -1,6 +1,7 @@
 /* Conversions between float and the 16- and 8-bit float types, by integer arithmetic: round to nearest even, subnormals kept,
  * NaN stays NaN (bits of PyTorch: bf16 0x7FC0, f16 payload shifted, f8 0x7F). e4m3fn has no
- * infinity: what is too large becomes 448. */
+ * infinity: what is too large becomes 448. The fnuz types have one zero and one NaN, the code 0x80, which stands for what is too
+ * large as well; e8m0 is an exponent alone, without sign and zero. */
 #ifndef TC_TENSOR_NARROW_H
 #define TC_TENSOR_NARROW_H
 
@@ -82,5 +83,24 @@ static inline float tc_f8e4m3_to_f32(uint8_t b) {
     if ((b & 0x7fu) == 0x7fu) return tc_bits_f32(sign | 0x7fc00000u);
     return tc_widen(b & 0x7fu, sign, 7, 3, -1);
 }
+
+static inline uint8_t tc_f32_to_fnuz(float f, int bias, int mbits) {
+    uint32_t u = tc_f32_bits(f), mag = u & 0x7fffffffu, sign = (u >> 24) & 0x80u;
+    uint32_t h = mag > 0x7f800000u ? 0x80u : tc_narrow_mag(mag, bias, mbits);
+    return (uint8_t)(h >= 0x80u ? 0x80u : h ? sign | h : 0);
+}
+static inline float tc_fnuz_to_f32(uint8_t b, int bias, int mbits) {
+    return b == 0x80u ? tc_bits_f32(0x7fc00000u) : tc_widen(b & 0x7fu, (uint32_t)(b & 0x80u) << 24, bias, mbits, -1);
+}
+static inline uint8_t tc_f32_to_f8e4m3fnuz(float f) { return tc_f32_to_fnuz(f, 8, 3); }
+static inline float tc_f8e4m3fnuz_to_f32(uint8_t b) { return tc_fnuz_to_f32(b, 8, 3); }
+static inline uint8_t tc_f32_to_f8e5m2fnuz(float f) { return tc_f32_to_fnuz(f, 16, 2); }
+static inline float tc_f8e5m2fnuz_to_f32(uint8_t b) { return tc_fnuz_to_f32(b, 16, 2); }
+
+static inline uint8_t tc_f32_to_f8e8m0(float f) {
+    uint32_t mag = tc_f32_bits(f) & 0x7fffffffu, e = mag >> 23, rest = mag & 0x7fffffu;
+    return (uint8_t)(e == 255 ? e : e + (rest > 0x400000u || (rest == 0x400000u && e > 0)));
+}
+static inline float tc_f8e8m0_to_f32(uint8_t b) { return tc_bits_f32(b == 255 ? 0x7fc00000u : b == 0 ? 0x400000u : (uint32_t)b << 23); }
 
 #endif

@@ -88,6 +88,21 @@ static void load_block(tc_dtype d, const void *src, int n, wide *w) {
         EACH(w->f[k] = tc_f8e5m2_to_f32(p[k]));
         return;
     }
+    case TC_F8E4M3FNUZ: {
+        const uint8_t *p = src;
+        EACH(w->f[k] = tc_f8e4m3fnuz_to_f32(p[k]));
+        return;
+    }
+    case TC_F8E5M2FNUZ: {
+        const uint8_t *p = src;
+        EACH(w->f[k] = tc_f8e5m2fnuz_to_f32(p[k]));
+        return;
+    }
+    case TC_F8E8M0: {
+        const uint8_t *p = src;
+        EACH(w->f[k] = tc_f8e8m0_to_f32(p[k]));
+        return;
+    }
     case TC_C32:
     case TC_C64:
     case TC_C128: {
@@ -166,6 +181,21 @@ static void store_ints(tc_dtype d, void *dst, int n, const int64_t *v, bool is_u
         EACH(p[k] = tc_f32_to_f8e5m2(AS_FLOAT));
         return;
     }
+    case TC_F8E4M3FNUZ: {
+        uint8_t *p = dst;
+        EACH(p[k] = tc_f32_to_f8e4m3fnuz(AS_FLOAT));
+        return;
+    }
+    case TC_F8E5M2FNUZ: {
+        uint8_t *p = dst;
+        EACH(p[k] = tc_f32_to_f8e5m2fnuz(AS_FLOAT));
+        return;
+    }
+    case TC_F8E8M0: {
+        uint8_t *p = dst;
+        EACH(p[k] = tc_f32_to_f8e8m0(AS_FLOAT));
+        return;
+    }
     default: TC_BUG("dtype %d", d);
     }
 }
@@ -241,6 +271,21 @@ static void store_floats(tc_dtype d, void *dst, int n, const double *v) {
     case TC_F8E5M2: {
         uint8_t *p = dst;
         EACH(p[k] = tc_f32_to_f8e5m2((float)v[k]));
+        return;
+    }
+    case TC_F8E4M3FNUZ: {
+        uint8_t *p = dst;
+        EACH(p[k] = tc_f32_to_f8e4m3fnuz((float)v[k]));
+        return;
+    }
+    case TC_F8E5M2FNUZ: {
+        uint8_t *p = dst;
+        EACH(p[k] = tc_f32_to_f8e5m2fnuz((float)v[k]));
+        return;
+    }
+    case TC_F8E8M0: {
+        uint8_t *p = dst;
+        EACH(p[k] = tc_f32_to_f8e8m0((float)v[k]));
         return;
     }
     default: TC_BUG("dtype %d", d);

@@ -126,6 +126,32 @@ static void conversions(void **s) {
     }
 }
 
+/* A block's casts between float32 and the 8-bit floats are those of single numbers: every code, and what lies about each. */
+static void small_floats(void **s) {
+    (void)s;
+    static const tc_dtype types[] = {TC_F8E4M3, TC_F8E5M2, TC_F8E4M3FNUZ, TC_F8E5M2FNUZ, TC_F8E8M0};
+    const tc_isa_ops *base = tc_isa_ops_of(TC_ROW_portable);
+    for (size_t k = 0; k < sizeof types / sizeof *types; k++) {
+        uint8_t codes[256], back[256], want;
+        float wide[256], moved[256];
+        for (int i = 0; i < 256; i++) codes[i] = (uint8_t)i;
+        base->cast[types[k]][TC_F32](wide, codes, 256);
+        for (int i = 0; i < 256; i++) {
+            double v = tc_scalar_load(types[k], codes, i).f;
+            assert_true(isnan(v) ? isnan(wide[i]) : (double)wide[i] == v);
+        }
+        static const float by[] = {1, 1.03125f, 1.0625f, 1.125f, 1.25f, 1.5f};
+        for (size_t f = 0; f < sizeof by / sizeof *by; f++) {
+            for (int i = 0; i < 256; i++) moved[i] = wide[i] * by[f];
+            base->cast[TC_F32][types[k]](back, moved, 256);
+            for (int i = 0; i < 256; i++) {
+                tc_scalar_store(types[k], &want, 0, tc_scalar_float(moved[i]));
+                assert_int_equal(back[i], want);
+            }
+        }
+    }
+}
+
 /* The contract, written out slowly. */
 static float slow_leaf(const float *x, int64_t n, int64_t stride) {
     float lane[16];
@@ -232,7 +258,8 @@ static void moves(void **s) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scalar_operations), cmocka_unit_test(conversions), cmocka_unit_test(sums),
-                                       cmocka_unit_test(other_reductions), cmocka_unit_test(moves)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(scalar_operations), cmocka_unit_test(conversions),
+                                       cmocka_unit_test(small_floats),      cmocka_unit_test(sums),
+                                       cmocka_unit_test(other_reductions),  cmocka_unit_test(moves)};
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }

@@ -80,9 +80,28 @@ static void test_casts_as_pytorch(void **state) {
         tc_dtype to;
         double from;
         int64_t bits;
-    } cases[] = {{TC_U8, -1, 255},       {TC_I8, 300, 44},        {TC_I32, 3e9, INT32_MIN},           {TC_I64, 1e30, INT64_MIN},
-                 {TC_BOOL, 0.25, 1},     {TC_F16, 65520, 0x7c00}, {TC_F16, 5.9604644775390625e-8, 1}, {TC_BF16, 1.00390625, 0x3f80},
-                 {TC_F8E4M3, 1e9, 0x7e}, {TC_F8E5M2, 61440, 0x7c}};
+    } cases[] = {{TC_U8, -1, 255},
+                 {TC_I8, 300, 44},
+                 {TC_I32, 3e9, INT32_MIN},
+                 {TC_I64, 1e30, INT64_MIN},
+                 {TC_BOOL, 0.25, 1},
+                 {TC_F16, 65520, 0x7c00},
+                 {TC_F16, 5.9604644775390625e-8, 1},
+                 {TC_BF16, 1.00390625, 0x3f80},
+                 {TC_F8E4M3, 1e9, 0x7e},
+                 {TC_F8E5M2, 61440, 0x7c},
+                 {TC_F8E4M3FNUZ, 248, 0x80},
+                 {TC_F8E4M3FNUZ, 247.9, 0x7f},
+                 {TC_F8E4M3FNUZ, -1e-9, 0},
+                 {TC_F8E4M3FNUZ, -1, 0xc0},
+                 {TC_F8E5M2FNUZ, 61440, 0x80},
+                 {TC_F8E5M2FNUZ, 57344, 0x7f},
+                 {TC_F8E5M2FNUZ, -0.0, 0},
+                 {TC_F8E8M0, 6, 0x82},
+                 {TC_F8E8M0, 5.9, 0x81},
+                 {TC_F8E8M0, -1, 0x7f},
+                 {TC_F8E8M0, 0, 0},
+                 {TC_F8E8M0, INFINITY, 0xff}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         tc_tensor a, b;
         int64_t bits = 0;
