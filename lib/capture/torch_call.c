@@ -424,11 +424,13 @@ static void check_exact(C *c, const tc_schema *s, V out, V r) {
 static V into_out(C *c, V out, V r) {
     if (!tc_is_tensor(out)) {
         size_t n, m;
-        V *to = tc_items(out, &n), *from = tc_items(r, &m);
-        for (size_t i = 0; i < n && i < m; i++) into_out(c, to[i], from[i]);
+        V *to = tc_items(out, &n), *from = tc_is_seq(r) ? tc_items(r, &m) : (m = 1, &r);
+        if (n != m) tc_raise(c, "TypeError", "out= wants %zu tensors, got %zu", m, n);
+        for (size_t i = 0; i < n; i++) into_out(c, to[i], from[i]);
         return out;
     }
     tensor *o = (tensor *)out, *from = (tensor *)r;
+    if (!tc_is_tensor(r)) tc_raise(c, "TypeError", "out= wants a sequence of tensors, got one tensor");
     if (tc_dtype_kind(tc_torch_dtype(r)) > tc_dtype_kind(tc_torch_dtype(out)))
         tc_raise(c, "RuntimeError", "result type %s can't be cast to the desired output type %s", tc_dtypes[tc_torch_dtype(r)].torch,
                  tc_dtypes[tc_torch_dtype(out)].torch);

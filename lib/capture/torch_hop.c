@@ -376,6 +376,35 @@ static tc_value *current(C *c, struct tc_functional *f, tc_value *v) {
     return now;
 }
 
+/* Is a gradient of x that no rule gives 0 rather than absent? PyTorch's backward of a pool, say, reads its operand (places, masks), which
+ * joins the two although no number flows: the walk goes from the outputs to what requires a gradient, and through all that nodes
+ * of gradients and of compositions (they have an origin) make and read. */
+typedef struct {
+    TC_VEC(tc_value *) todo;
+    uint8_t *seen; /* by value id */
+    bool all;
+} reader;
+static void read_operand(void *ctx, tc_value **place) {
+    reader *r = ctx;
+    tc_value *v = *place;
+    if (!v || r->seen[v->id] || !(r->all || v->meta.requires_grad || (v->producer && v->producer->origin))) return;
+    r->seen[v->id] = 1;
+    tc_vec_push(&r->todo, v);
+}
+static bool reads(C *c, const tc_graph *g, tc_value *const *outputs, size_t n, const tc_value *x) {
+    reader r = {.seen = tc_mem(c, g->nvalues + 1), .all = true};
+    memset(r.seen, 0, g->nvalues + 1);
+    for (size_t i = 0; i < n; i++) read_operand(&r, (tc_value *[]){outputs[i]});
+    while (r.todo.len && !r.seen[x->id]) {
+        const tc_node *p = r.todo.data[--r.todo.len]->producer;
+        if (!p || p->no_grad || (!p->origin && p->op->flags & TC_OP_NONDIFF)) continue;
+        r.all = p->origin != NULL;
+        tc_node_each_input(p, read_operand, &r);
+    }
+    tc_vec_free(&r.todo);
+    return r.seen[x->id];
+}
+
 static V h_grad(C *c, args *A) {
     V v[4];
     tc_take(c, A, "grad", "outputs inputs grad_outputs create_graph", v);
@@ -401,8 +430,10 @@ static V h_grad(C *c, args *A) {
     r->graph->program->no_grad = keep;
     if (st) tc_raise_status(c, "RuntimeError", st);
     V all = tc_tuple(c, ni, NULL);
-    for (size_t i = 0; i < ni; i++)
+    for (size_t i = 0; i < ni; i++) {
         if (d[i]) ((tuple *)all)->a[i] = tc_torch_wrap_value(c, d[i]);
+        else if (w[i]->graph == r->graph && reads(c, r->graph, o, no, w[i])) ((tuple *)all)->a[i] = tc_bool(c, false); /* 0 */
+    }
     return all;
 }
 

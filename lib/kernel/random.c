@@ -209,7 +209,8 @@ static tc_status run_normal(tc_kcall *c) {
 static size_t scratch_normal(const tc_kcall *c, int threads) {
     (void)threads;
     const tc_tensor *t = &c->outs[0];
-    return t->dtype == TC_F32 || t->dtype == TC_F64 || tc_is_complex(t->dtype) ? 0 : (size_t)tc_tensor_numel(t) * sizeof(float);
+    tc_dtype d = tc_is_complex(t->dtype) ? tc_dtype_real(t->dtype) : t->dtype;
+    return d == TC_F32 || d == TC_F64 ? 0 : (size_t)tc_tensor_numel(t) * (d == t->dtype ? 1 : 2) * sizeof(float);
 }
 const tc_kernel tc_k_normal = {.name = "normal", .run = run_normal, .scratch = scratch_normal};
 

@@ -113,24 +113,26 @@ static tc_value *through(tc_emit *e, tc_value *const w[4], tc_value *const v[4])
         if (k != 1) sum = tc_e_add(e, sum, tc_e_mul(e, w[k], tc_e_sub(e, v[k], v[1])));
     return sum;
 }
+/* Between four neighbours along each dimension up to k, the others at at[k + 1 ..]. */
+static tc_value *cubic_along(tc_emit *e, const sampler *p, int k, tc_value *const *low, tc_value *(*w)[4], tc_value **at) {
+    tc_value *v[4];
+    if (k < 0) return pick(e, p, at);
+    for (int i = 0; i < 4; i++) {
+        at[k] = padded(e, p, tc_e_adds(e, low[k], i - 1), k);
+        v[i] = cubic_along(e, p, k - 1, low, w, at);
+    }
+    return through(e, w[k], v);
+}
 static tc_value *cubic(tc_emit *e, const sampler *p, tc_value *const *c) {
-    tc_value *low[2], *w[2][4], *at[2], *lines[4], *v[4];
-    for (int k = 0; k < 2; k++) {
+    tc_value *low[3], *w[3][4], *at[3];
+    for (int k = 0; k < p->nd; k++) {
         low[k] = tc_e1(e, "aten::floor", c[k]);
         cubic_weights(e, fraction(e, p, c[k], low[k]), w[k]);
     }
-    for (int y = 0; y < 4; y++) {
-        at[1] = padded(e, p, tc_e_adds(e, low[1], y - 1), 1);
-        for (int x = 0; x < 4; x++) {
-            at[0] = padded(e, p, tc_e_adds(e, low[0], x - 1), 0);
-            v[x] = pick(e, p, at);
-        }
-        lines[y] = through(e, w[0], v);
-    }
-    return through(e, w[1], lines);
+    return cubic_along(e, p, p->nd - 1, low, w, at);
 }
 
-static tc_status check_sampler(const tc_node *n, int nd, int64_t mode) {
+static tc_status check_sampler(const tc_node *n, int nd) {
     const tc_meta *x = tc_arg_meta(n, 0), *g = tc_arg_meta(n, 1);
     tc_symctx *s = n->graph->program->sym;
     int64_t v;
@@ -152,7 +154,6 @@ static tc_status check_sampler(const tc_node *n, int nd, int64_t mode) {
         return tc_error(TC_CONTENT, "%s: grid_sampler(): expected grid to have size %d in last dimension", tc_op_name(n->op), nd);
     for (int k = 2; k < x->rank; k++)
         if (tc_sym_const_int(x->size[k], &v) && v <= 0) return refuse(n, "grid_sampler(): expected input to have non-empty spatial dimensions");
-    if (mode == BICUBIC && nd == 3) return refuse(n, "grid_sampler(): bicubic interpolation only supports 4D input");
     return NULL;
 }
 static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input, grid, interpolation_mode, padding_mode, align_corners */
@@ -160,7 +161,7 @@ static tc_status decompose_grid_sampler(tc_emit *e, const tc_node *n) { /* input
     tc_value *x = tc_arg_value(n, 0), *g = tc_arg_value(n, 1), *c[3], *y;
     int nd = name[12] == '_' ? name[13] - '0' : x->meta.rank == 5 ? 3 : 2;
     int64_t mode = tc_arg_int(n, 2);
-    TC_TRY(check_sampler(n, nd, mode));
+    TC_TRY(check_sampler(n, nd));
     if (mode < BILINEAR || mode > BICUBIC) return refuse(n, "unknown interpolation mode");
     tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
     sampler p = {.image = tc_e_cast(e, x, up), .nd = nd, .padding = (int)tc_arg_int(n, 3), .align = tc_arg_bool(n, 4)};
@@ -234,7 +235,8 @@ static tc_status decompose_affine_grid(tc_emit *e, const tc_node *n) { /* theta,
 const tc_op tc_ops_grid[] = {
     SAMPLER("grid_sampler", "grid_sampler(f32[2,3,4,5], f32[2,6,7,2], 0, 0, False); grid_sampler(f32[1,2,3,4,5], f32[1,2,3,4,3], 1, 1, True)"),
     SAMPLER("grid_sampler_2d", "grid_sampler_2d(f32[2,3,4,5], f32[2,6,7,2], 2, 2, False); grid_sampler_2d(f64[2,3,4,5], f64[2,6,7,2], 0, 2, True)"),
-    SAMPLER("grid_sampler_3d", "grid_sampler_3d(f32[1,2,3,4,5], f32[1,2,3,4,3], 0, 1, False)"),
+    SAMPLER("grid_sampler_3d",
+            "grid_sampler_3d(f32[1,2,3,4,5], f32[1,2,3,4,3], 0, 1, False); grid_sampler_3d(f32[1,2,3,4,5], f32[1,2,3,4,3], 2, 0, True)"),
     {.schema = "aten::affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
      .shape = tc_shape_decomposed,
      .decompose = decompose_affine_grid,

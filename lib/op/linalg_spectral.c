@@ -2,7 +2,7 @@
  *
  *     QR    A = Q R         gA = (gQ + Q S) R^-H, S(M) = the Hermitian matrix that has M's upper triangle, M = gR R^H - Q^H gQ
  *     SVD   A = U S V^H     gA = U ((K(U^H gU) S + S K(V^H gV)) / E + gS) V^H + ..., K(X) = X - X^H, E_ij = s_j^2 - s_i^2
- *     eigh  A = V L V^H     gA = V ((V^H gV) / E + gL) V^H,                     E_ij = l_j - l_i
+ *     eigh  A = V L V^H     gA = V (skew(V^H gV) / E + gL) V^H,                     E_ij = l_j - l_i
  *     eig   A V = V L       gA = V^-H ((V^H gV - V^H V Re(diag(V^H gV))) / conj(E) + gL) V^H
  *
  * M. Giles, Collected matrix derivative results for forward and reverse mode (2008); S. Walter, L. Lehmann, Algorithmic differentiation of
@@ -251,7 +251,10 @@ static tc_status grad_eigh_full(tc_emit *e, const tc_node *n, tc_value *const *g
         if (!l) return tc_e_done(e);
     }
     tc_value *vh = tc_la_mH(e, v);
-    if (gv) mid = off_diagonal(e, tc_e_div(e, tc_la_mm(e, vh, gv), differences(e, l)));
+    if (gv) {
+        tc_value *m = tc_la_mm(e, vh, gv); /* what turns V, which stays unitary: the skew-Hermitian part */
+        mid = off_diagonal(e, tc_e_div(e, tc_e_muls(e, tc_e_sub(e, m, tc_la_mH(e, m)), 0.5), differences(e, l)));
+    }
     if (gs[0]) mid = tc_la_sum2(e, mid, tc_e_cast(e, tc_la_diag(e, gs[0]), a->meta.dtype));
     tc_e_give(e, n, 0, tc_la_mm(e, v, tc_la_mm(e, mid, vh)));
     return tc_e_done(e);

@@ -520,16 +520,21 @@ static tc_status grad_logcumsumexp(tc_emit *e, const tc_node *n, tc_value *const
     return tc_e_done(e);
 }
 static tc_status grad_cumprod(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *x = tc_arg_value(n, 0), *y = n->outs[0], *g = tc_e_conj(e, gs[0]); /* the reals' formula gives the conjugate */
-    int64_t d = tc_wrap(tc_arg_int(n, 1), x->meta.rank);
+    tc_e_give(e, n, 0, tc_emit_call(e, "aten::cumprod_backward", "vvav", gs[0], tc_arg_value(n, 0), tc_e_arg(n, 1), n->outs[0]));
+    return tc_e_done(e);
+}
+/* grad, input, dim, output */
+static tc_status decompose_cumprod_backward(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 1), *y = tc_arg_value(n, 3), *g = tc_e_conj(e, tc_arg_value(n, 0)); /* the reals' formula gives the conjugate */
+    int64_t d = tc_wrap(tc_arg_int(n, 2), x->meta.rank);
+    if (x->meta.rank == 0) {
+        tc_emit_result(e, 0, tc_e1(e, "aten::alias", tc_arg_value(n, 0)));
+        return tc_e_done(e);
+    }
     /* before and at the first zero of a line: sum of g y over what follows, divided by x; at it, y without that factor */
     tc_value *is0 = tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0);
     tc_value *safe = tc_emit_call(e, "aten::where.ScalarSelf", "viv", is0, (int64_t)1, x);
     tc_value *plain = tc_e_div(e, reverse_cumsum(e, tc_e_mul(e, g, y), d), safe);
-    if (x->meta.rank == 0) {
-        tc_e_give(e, n, 0, gs[0]);
-        return tc_e_done(e);
-    }
     tc_value *zeros = tc_emit_call(e, "aten::cumsum", "vi", is0, d);
     tc_value *first = tc_e2(e, "aten::logical_and", is0, tc_emit_call(e, "aten::eq.Scalar", "vi", zeros, (int64_t)1));
     tc_value *with1 = tc_emit_call(e, "aten::where.ScalarSelf", "viv", first, (int64_t)1, x);
@@ -538,7 +543,41 @@ static tc_status grad_cumprod(tc_emit *e, const tc_node *n, tc_value *const *gs)
     tc_value *tail = tc_emit_call(e, "aten::where.ScalarOther", "vvi", from, tc_e_mul(e, g, y1), (int64_t)0);
     tc_value *at_zero = reverse_cumsum(e, tail, d);
     tc_value *r = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_e1(e, "aten::logical_not", from), plain, (int64_t)0);
-    tc_e_give(e, n, 0, tc_e_conj(e, tc_e3(e, "aten::where.self", first, at_zero, r)));
+    tc_emit_result(e, 0, tc_e_conj(e, tc_e3(e, "aten::where.self", first, at_zero, r)));
+    return tc_e_done(e);
+}
+static tc_value *last_axis(tc_emit *e, tc_value *v, int64_t d) { return tc_emit_call(e, "aten::transpose.int", "vii", v, d, (int64_t)-1); }
+static tc_value *cumprod_pull(tc_emit *e, tc_value *g, tc_value *x, tc_value *y) { /* along the last axis, no conjugates */
+    return tc_emit_call(e, "aten::cumprod_backward", "vviv", g, tc_e_conj(e, x), (int64_t)-1, tc_e_conj(e, y));
+}
+/* With z = conj x: the result is b_i sum over k >= i of g_k W_ik, b_i the product of z before i, W_ik that of z_i+1 .. z_k; zeros of z divide
+ * nothing here. The square W is made in second derivatives only. */
+static tc_status grad_cumprod_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *g = tc_arg_value(n, 0), *z = tc_e_conj(e, tc_arg_value(n, 1)), *u = tc_e_conj(e, gs[0]), *list[2];
+    int64_t d = tc_wrap(tc_arg_int(n, 2), z->meta.rank), last = -1, rows = -2;
+    if (z->meta.rank == 0) {
+        tc_e_give(e, n, 0, gs[0]);
+        return tc_e_done(e);
+    }
+    g = last_axis(e, g, d), z = last_axis(e, z, d), u = last_axis(e, u, d);
+    tc_value *one = tc_emit_call(e, "aten::ones_like", "v", tc_emit_call(e, "aten::slice.Tensor", "viii", z, last, (int64_t)0, (int64_t)1));
+    list[0] = one, list[1] = tc_emit_call(e, "aten::slice.Tensor", "viii", z, last, (int64_t)0, (int64_t)-1);
+    tc_value *before = tc_emit_call(e, "aten::cat", "Vi", list, 2, last), *b = tc_emit_call(e, "aten::cumprod", "vi", before, last);
+    tc_value *all = tc_e_mul(e, tc_emit_call(e, "aten::unsqueeze", "vi", tc_emit_call(e, "aten::ones_like", "v", z), last),
+                             tc_emit_call(e, "aten::unsqueeze", "vi", z, rows));
+    tc_value *m =
+        tc_e_add(e, tc_emit_call(e, "aten::triu", "vi", all, (int64_t)1), tc_e1(e, "aten::tril", tc_emit_call(e, "aten::ones_like", "v", all)));
+    tc_value *w = tc_emit_call(e, "aten::cumprod", "vi", m, last), *from = tc_e1(e, "aten::triu", w), *ub = tc_e_mul(e, u, b);
+    tc_value *ub_column = tc_emit_call(e, "aten::unsqueeze", "vi", ub, last), *g_row = tc_emit_call(e, "aten::unsqueeze", "vi", g, rows);
+    tc_value *gg = tc_emit_call(e, "aten::sum.dim_IntList", "vI", tc_e_mul(e, from, ub_column), &rows, 1);
+    tc_value *s = tc_emit_call(e, "aten::sum.dim_IntList", "vI", tc_e_mul(e, from, g_row), &last, 1);
+    list[0] = tc_emit_call(e, "aten::slice.Tensor", "vii", cumprod_pull(e, tc_e_mul(e, u, s), before, b), last, (int64_t)1);
+    list[1] = tc_e_zeros_like(e, one);
+    tc_value *gz = tc_emit_call(e, "aten::cat", "Vi", list, 2, last);
+    tc_value *gm = tc_emit_call(e, "aten::triu", "vi", cumprod_pull(e, tc_e1(e, "aten::triu", tc_e_mul(e, ub_column, g_row)), m, w), (int64_t)1);
+    gz = tc_e_add(e, gz, tc_emit_call(e, "aten::sum.dim_IntList", "vI", gm, &rows, 1));
+    tc_e_give(e, n, 0, tc_e_conj(e, last_axis(e, gg, d)));
+    tc_e_give(e, n, 1, last_axis(e, gz, d));
     return tc_e_done(e);
 }
 
@@ -704,6 +743,11 @@ const tc_op tc_ops_reduce[] = {
         "cumsum(f32[3,5], 1); cumsum(i64[7], 0); cumsum(c64[3,5], 1)", "running sums"),
     ROW("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumprod, grad_cumprod,
         "cumprod(f32[3,5], 1); cumprod(c64[3,5], 1); cumprod(c128[3,5], 0)", "running products"),
+    {.schema = "aten::cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_cumprod_backward,
+     .grad = grad_cumprod_backward,
+     .doc = "gradient of the running products"},
     ROW("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummax, grad_pick, "cummax(f32[3,5], 1)",
         "running maxima and where they are"),
     ROW("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", shape_scan, lower_cummin, grad_pick, "cummin(f32[3,5], 1)",

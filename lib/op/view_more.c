@@ -452,11 +452,13 @@ static tc_status decompose_meshgrid(tc_emit *e, const tc_node *n) {
 }
 
 /* X_copy: the view, then a copy. */
+/* view_copy needs no sizes that fit the strides: it is reshape's copy. */
 static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
     const tc_schema *s = tc_op_schema(n->op);
     char name[96];
     snprintf(name, sizeof name, "aten::%.*s%s%s", (int)(strlen(s->name) - 5), s->name, *s->overload ? "." : "", s->overload);
-    tc_node *v = tc_e_args(e, name, n->args, n->nargs);
+    bool resizes = !strcmp(s->name, "view_copy") && !*s->overload;
+    tc_node *v = tc_e_args(e, resizes ? "aten::reshape" : name, n->args, n->nargs);
     tc_emit_result(e, 0, v ? tc_emit_call(e, "aten::clone", "va", v->outs[0], &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}) : NULL);
     return tc_e_done(e);
 }

@@ -133,7 +133,7 @@ static void to_row(walk *w, int64_t o0) {
     const nest *n = w->n;
     w->o0 = o0;
     w->i0 = 0;
-    set_counts(w, n->O.total - o0 < n->R ? n->O.total - o0 : n->R, n->C);
+    set_counts(w, n->O.total - o0 < n->R ? n->O.total - o0 : n->R, n->C < n->I.total ? n->C : n->I.total);
     if (n->O.n)
         for (int k = 0; k < n->nacc; k++) w->row[k] = reach_offset(&n->O, n->acc[k].at.o, o0);
     move_to(w);

@@ -176,3 +176,22 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
         tc-run m.pt2 --threads 1 --input x=@x.safetensors#x -o out.safetensors
     )
 }
+
+@test "forward mode gives integers a tangent of 0, and goes through logarithms and empty matrices" {
+    x=3xf64=1,3,2
+    jvp="a, b = torch.func.jvp"
+    holds $x "torch.equal(torch.cat(tuple(b)), torch.tensor([4., 5., 0., 0.], dtype=x.dtype))" \
+        "$jvp(lambda v: torch.topk(v, 2), (x,), (torch.tensor([6., 4., 5.], dtype=x.dtype),))"
+    holds $x "torch.allclose(b, torch.logcumsumexp(x, 0).exp() * 0 + 2)" "$jvp(lambda v: torch.logcumsumexp(v, 0), (x,), (x * 0 + 2,))"
+    holds $x "torch.equal(torch.stack((a, b)), torch.tensor([1., 0.], dtype=x.dtype))" "$jvp(torch.linalg.det, (x.new_zeros(0, 0),), (x.new_zeros(0, 0),))"
+}
+
+@test "second derivatives: 0 where a first one reads its operand only, zeros among running products, eigenvectors that stay unitary" {
+    x=3xf64=1,0,-2
+    start="x = x.clone().requires_grad_()"
+    holds $x "torch.equal(h, x * 0)" "$start" "g, = torch.autograd.grad(F.relu(x).sum(), x, create_graph=True)" "h, = torch.autograd.grad(g.sum(), x)"
+    # of x0 + x0 x1 + x0 x1 x2, all three gradients added up: 1 + x1 + x1 x2 + x0 + x0 x2 + x0 x1
+    holds $x "torch.equal(h, torch.tensor([-1., 0., 1.], dtype=x.dtype))" "$start" "g, = torch.autograd.grad(x.cumprod(0).sum(), x, create_graph=True)" "h, = torch.autograd.grad(g.sum(), x)"
+    holds $x "torch.allclose(g, g.mT)" "a = (torch.diag(x) + 1).requires_grad_()" "g, = torch.autograd.grad(torch.linalg.eigh(a)[1], a, torch.arange(9., dtype=x.dtype).view(3, 3))"
+    fails 3 "appears to not have been used" model "torch.autograd.grad(((x > 0) * y).sum(), x)" 3xf64 "$start" "y = x.detach().requires_grad_()"
+}

@@ -27,6 +27,10 @@ def _fill(like, leaves):
     return _map(lambda t: next(it), like)
 
 
+def _is_smooth(x):
+    return x.is_floating_point() or x.is_complex()
+
+
 def _fresh(x):
     return _map(lambda t: (t * 1).requires_grad_(), x)
 
@@ -106,7 +110,8 @@ def vjp(func, *primals, has_aux=False):
     xs, ys = _leaves(primals), _leaves(out)
 
     def pull(*cotangents, retain_graph=True, create_graph=True):
-        return _fill(primals, _zeros(_grad(ys, xs, _leaves(cotangents), create_graph=True, allow_unused=True), xs))
+        pairs = [(y, g) for y, g in zip(ys, _leaves(cotangents)) if _is_smooth(y)]
+        return _fill(primals, _zeros(_grad([y for y, _ in pairs], xs, [g for _, g in pairs], create_graph=True, allow_unused=True), xs))
 
     return (out, pull, aux) if has_aux else (out, pull)
 
@@ -118,10 +123,11 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         out = func(*primals)
         out, aux = out if has_aux else (out, None)
         ys, xs = _leaves(out), _leaves(primals)
-        dummies = [torch.zeros_like(y).requires_grad_() for y in ys]
-        back = _zeros(_grad(ys, xs, dummies, create_graph=True, allow_unused=True), xs)
-        forward = _zeros(_grad(back, dummies, _leaves(tuple(tangents)), create_graph=True, allow_unused=True), dummies)
-    result = _fill(out, forward)
+        smooth = [y for y in ys if _is_smooth(y)]
+        dummies = [torch.ones_like(y).requires_grad_() for y in smooth]  # any point does; a rule may take logarithms of them
+        back = _zeros(_grad(smooth, xs, dummies, create_graph=True, allow_unused=True), xs)
+        forward = iter(_zeros(_grad(back, dummies, _leaves(tuple(tangents)), create_graph=True, allow_unused=True), dummies))
+    result = _fill(out, [next(forward) if _is_smooth(y) else torch.zeros_like(y) for y in ys])
     return (out, result, aux) if has_aux else (out, result)
 
 

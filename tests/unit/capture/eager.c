@@ -44,6 +44,15 @@ static const snippet table[] = {
     {"x = torch.ones(3)\nr = torch.gather(x, 0, torch.tensor([1]), out=x)\n", "refer to a single memory location"},
     {"x = torch.ones(3)\nr = torch.cat((torch.ones(1), x), out=x)\n", "refer to a single memory location"},
     {"x = torch.ones(3)\nr = torch.add(x, x, out=x).tolist()\n", "[2.0, 2.0, 2.0]"},
+    {"r = torch.slogdet(torch.eye(2), out=torch.ones(1))\n", "out= wants a sequence of tensors"},
+    {"r = torch.topk(torch.ones(3), 1, out=(torch.ones(1),))\n", "out= wants 2 tensors, got 1"},
+    {"r = torch.view_copy(torch.arange(4).view(2, 2).t(), (4,)).tolist()\n", "[0, 2, 1, 3]"},
+    /* pairs of halves are drawn through float32, in memory of its own */
+    {"torch.manual_seed(1)\nr = torch.isfinite(torch.randn(40, dtype=torch.complex32).real).all().item()\n", "True"},
+    /* four neighbours along each of three dimensions */
+    {"x = torch.arange(27.).view(1, 1, 3, 3, 3)\ng = torch.zeros(1, 1, 1, 1, 3)\nr = F.grid_sample(x, g, mode='bicubic', "
+     "align_corners=True).item()\n",
+     "13.0"},
     /* an index without elements may be of any type and rank */
     {"r = torch.gather(torch.ones(3), 0, torch.empty(2, 0, dtype=torch.uint8)).shape\n", "torch.Size([2, 0])"},
     {"r = torch.take_along_dim(torch.arange(4.).view(2, 2), torch.tensor([[-1], [0]]), 1).tolist()\n", "[[1.0], [2.0]]"},
