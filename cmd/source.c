@@ -175,7 +175,7 @@ tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q) {
     q->r.path = path;
     q->r.text = (const char *)q->source->data, q->r.len = q->source->len;
     q->r.class_name = colon && colon[1] ? colon + 1 : NULL;
-    q->r.limits.source_dir = tc_cmd_get(c, TC_OPT_source);
+    q->r.limits.source_dirs = c->values[TC_OPT_source].data, q->r.limits.nsource_dirs = tc_cmd_count(c, TC_OPT_source);
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_args); i++) TC_TRY(add_args_file(c, q, tc_cmd_value(c, TC_OPT_args, i)));
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_arg); i++) add_arg(q, tc_cmd_value(c, TC_OPT_arg, i));
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_input); i++) TC_TRY(add_input(c, q, tc_cmd_value(c, TC_OPT_input, i)));

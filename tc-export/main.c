@@ -168,6 +168,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     if (!st) {
         q.r.run = tc_evaluator_eval(v);
         q.r.warn = warn, q.r.warn_self = c;
+        q.r.eval_suffices = true;
         q.r.keep_going = tc_cmd_has(c, TC_OPT_keep_going);
         if (tc_cmd_has(c, TC_OPT_time)) q.r.profile = tc_profile_create(c->started);
         if (tc_cmd_has(c, TC_OPT_draft)) st = draft_start(c, &q, &d);

@@ -135,6 +135,8 @@ void tc_capture_lenient(tc_capture *k) { k->lenient = true; }
 
 static void reset(tc_capture *k) {
     struct tc_torch *T = k->c->torch;
+    k->c->capturing = k->was_capturing;
+    tc_undo_all(k->c);
     for (size_t i = 0; i < k->touched.len; i++) k->touched.data[i].t->v = k->touched.data[i].before;
     for (size_t i = 0; i < k->slots.len; i++) {
         slot *s = &k->slots.data[i];
@@ -145,7 +147,6 @@ static void reset(tc_capture *k) {
     tc_map_free(&T->modules);
     T->modules = (tc_map){0};
     T->region = NULL, T->graph = NULL, T->capture = NULL, T->hint = NULL, T->nhint = 0;
-    k->c->capturing = k->was_capturing;
 }
 
 bool tc_capture_chose_sizes(C *c) {
@@ -254,11 +255,11 @@ static void remember_buffers(tc_capture *k, V m) {
     }
 }
 
-/* Lists and dicts that a module holds are marked: what forward does to them is not part of the program. */
+/* Lists and dicts that a module holds are marked: what forward does to them is not part of the program, but for its buffers. */
 static void mark_held(tc_capture *k, V o) {
     V key, v;
     for (size_t i = 0; o->attrs && tc_dict_next(o->attrs, &i, &key, &v);) {
-        if (tc_as_str(key)->s[0] == '_') continue;
+        if (!strcmp(tc_as_str(key)->s, "_buffers")) continue;
         if (tc_kind_of(v) == K_LIST && !((list *)v)->module) ((list *)v)->module = k->c;
         if (tc_kind_of(v) == K_DICT && !((dict *)v)->module) ((dict *)v)->module = k->c;
     }

@@ -48,6 +48,7 @@ typedef struct {
     const tc_capture_dim *dims;
     int ndims;
     bool eval, train;   /* which modes; neither: both */
+    bool eval_suffices; /* of both, train may be left out, with a warning, when the model itself refuses it (an assert, a ValueError) */
     tc_observe observe; /* not NULL: a draft, decided by the examples that every input has */
     void *observe_self;
     struct tc_profile *profile;    /* capture/profile.h: time by line; NULL: none */

@@ -530,6 +530,7 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
         o->type = (type *)v;
         return;
     }
+    tc_undo_attr(c, o, name);
     if (!o->attrs) o->attrs = tc_dict(c), o->attrs->module = NULL;
     tc_dict_set(c, o->attrs, (V)name, v);
 }
@@ -559,6 +560,7 @@ static void object_delattr(C *c, V o, str *name) {
             tc_call1(c, ((property *)a)->del, o);
             return;
         }
+        tc_undo_attr(c, o, name);
         if (o->attrs && tc_dict_del(c, o->attrs, (V)name)) return;
     }
     tc_raise(c, "AttributeError", "'%s' object has no attribute '%s'", tc_type_name(c, o), name->s);

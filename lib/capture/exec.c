@@ -19,6 +19,7 @@ void tc_global_guard(C *c, const void *owner, V o) {
     const module *m = owner;
     if (!c->capturing || !m) return;
     if (owner == c) { /* held by a module of the model */
+        tc_undo_container(c, o);
         if (!c->fr->sc->file->embedded) side_effect(c, "a list or dict that a module holds is changed");
         return;
     }
@@ -229,13 +230,12 @@ static void import_names(C *c, frame *f, const ast *n) {
 static void import_from(C *c, frame *f, const ast *n) {
     f->at = n;
     if (!strcmp(n->name->s, "__future__")) return;
-    if (n->name->s[0] == '.' && !c->source_dir && !f->sc->file->embedded)
-        tc_raise(c, "ImportError", "import of '%s' from a sibling file needs --source DIR", n->name->s);
-    module *m = tc_import(c, n->name->s[0] == '.' ? n->name->s + 1 : n->name->s, true);
+    const char *name = tc_import_name(c, f->module, n->name->s);
+    module *m = *name ? tc_import(c, name, true) : NULL; /* NULL: `from . import a, b` in the folder of --source itself */
     for (int i = 0; i < n->n; i++) {
         const ast *al = n->list[i];
         f->at = n;
-        V v = tc_module_attr(c, m, al->name);
+        V v = m ? tc_module_attr(c, m, al->name) : (V)tc_import(c, al->name->s, true);
         if (!v) {
             V full = tc_strf(c, "%s.%s", m->name->s, al->name->s);
             v = (V)tc_import(c, tc_as_str(full)->s, false);

@@ -4,6 +4,8 @@
 #include "base/file.h"
 #include "capture/torch.h"
 
+#include <sys/stat.h>
+
 extern const tc_embedded tc_embedded_sources[];
 
 module *tc_module(C *c, const char *name) {
@@ -92,27 +94,73 @@ V tc_module_attr(C *c, module *m, str *name) {
     return NULL;
 }
 
-static module *sibling(C *c, const char *name) {
-    if (!c->source_dir) return NULL;
-    char path[512];
-    size_t n = strlen(c->source_dir);
-    if (n + strlen(name) + 8 > sizeof path || strstr(name, "..")) return NULL;
-    memcpy(path, c->source_dir, n);
-    path[n++] = '/';
-    for (const char *p = name; *p; p++) path[n++] = *p == '.' ? '/' : *p;
-    snprintf(path + n, sizeof path - n, ".py");
-    tc_buf b = {0};
-    tc_status s = tc_file_read(path, (size_t)16 << 20, &b);
-    if (s) {
-        tc_status_free(s);
-        return NULL;
+/* ---- files of --source ---- */
+static str *package_part(C *c, const char *name) { /* "a.b" of "a.b.c", "" of "c" */
+    const char *dot = strrchr(name, '.');
+    return tc_intern(c, name, dot ? (size_t)(dot - name) : 0);
+}
+
+str *tc_package_of(C *c, const char *path) {
+    if (!strncmp(path, "./", 2)) path += 2;
+    for (int i = 0; i < c->nsource_dirs; i++) {
+        const char *dir = c->source_dirs[i];
+        if (!strncmp(dir, "./", 2)) dir += 2;
+        size_t n = strcmp(dir, ".") ? strlen(dir) : 0;
+        while (n && dir[n - 1] == '/') n--;
+        if (n && (strncmp(path, dir, n) || path[n] != '/')) continue;
+        char *name = tc_arena_strdup(&c->arena, n ? path + n + 1 : path), *slash = strrchr(name, '/');
+        if (slash) *slash = 0;
+        else *name = 0;
+        for (char *p = name; *p; p++)
+            if (*p == '/') *p = '.';
+        return tc_intern(c, name, strlen(name));
     }
-    char *text = tc_arena_strndup(&c->arena, b.data, b.len);
-    size_t len = b.len;
-    tc_buf_free(&b);
+    return tc_intern(c, "", 0);
+}
+
+const char *tc_import_name(C *c, const module *from, const char *name) {
+    if (*name != '.') return name;
+    const char *package = from && from->package ? from->package->s : "";
+    if (!c->nsource_dirs && !(from && from->embedded)) tc_raise(c, "ImportError", "import of '%s' from a sibling file needs --source DIR", name);
+    for (name++; *name == '.'; name++) {
+        if (!strchr(package, '.')) tc_raise(c, "ImportError", "attempted relative import beyond top-level package");
+        package = package_part(c, package)->s;
+    }
+    return *package && *name ? tc_arena_printf(&c->arena, "%s.%s", package, name) : *package ? package : name;
+}
+
+/* DIR/a/b/__init__.py, DIR/a/b.py, or the folder DIR/a/b without a source of its own. */
+static module *sibling_in(C *c, const char *dir, const char *name) {
+    char *base = tc_arena_printf(&c->arena, "%s/%s", dir, name);
+    for (char *p = base + strlen(dir); *p; p++)
+        if (*p == '.') *p = '/';
+    for (int package = 1; package >= 0; package--) {
+        char *path = tc_arena_printf(&c->arena, "%s%s", base, package ? "/__init__.py" : ".py");
+        tc_buf b = {0};
+        tc_status s = tc_file_read(path, (size_t)16 << 20, &b);
+        if (s) {
+            tc_status_free(s);
+            continue;
+        }
+        char *text = tc_arena_strndup(&c->arena, b.data, b.len);
+        size_t len = b.len;
+        tc_buf_free(&b);
+        module *m = tc_module(c, name);
+        m->embedded = false;
+        m->package = package ? m->name : package_part(c, name);
+        return tc_module_run(c, m, tc_file_add(c, path, text, len));
+    }
+    struct stat st;
+    if (stat(base, &st) || !S_ISDIR(st.st_mode)) return NULL;
     module *m = tc_module(c, name);
     m->embedded = false;
-    return tc_module_run(c, m, tc_file_add(c, path, text, len));
+    return m;
+}
+
+static module *sibling(C *c, const char *name) {
+    module *m = NULL;
+    for (int i = 0; i < c->nsource_dirs && !m && !strstr(name, ".."); i++) m = sibling_in(c, c->source_dirs[i], name);
+    return m;
 }
 
 static module *load(C *c, const char *name) {
@@ -150,7 +198,9 @@ module *tc_import(C *c, const char *name, bool required) {
     }
     if (m && parent && m != parent && !tc_dict_gets(c, parent->d, tc_intern(c, dot + 1, strlen(dot + 1)))) tc_dict_setc(c, parent->d, dot + 1, (V)m);
     if (!m && required) {
-        if (c->source_dir) tc_raise(c, "ModuleNotFoundError", "No module named '%s' in the model language or in %s", name, c->source_dir);
+        if (c->nsource_dirs)
+            tc_raise(c, "ModuleNotFoundError", "No module named '%s' in the model language or in %s%s", name, c->source_dirs[0],
+                     c->nsource_dirs > 1 ? " and the other folders of --source" : "");
         tc_raise(c, "ModuleNotFoundError", "No module named '%s' in the model language (a sibling file needs --source DIR)", name);
     }
     return m;

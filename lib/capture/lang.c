@@ -75,7 +75,7 @@ tc_status tc_lang_create(const tc_lang_options *o, C **out) {
     c->max_tensor_bytes = o->max_tensor_bytes ? o->max_tensor_bytes : (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE);
     c->max_graph_nodes = o->max_graph_nodes ? o->max_graph_nodes : 100000;
     c->max_depth = MAX_DEPTH;
-    c->source_dir = o->source_dir;
+    c->source_dirs = o->source_dirs, c->nsource_dirs = o->nsource_dirs;
     c->vcap = (size_t)1 << 20;
     void *m = mmap(NULL, c->vcap * sizeof(V), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (m == MAP_FAILED) {
@@ -192,6 +192,7 @@ module *tc_lang_load(C *c, const char *name, const char *text, size_t len) {
     m->d = tc_dict(c);
     tc_dict_set(c, m->d, (V)c->n___name__, (V)m->name);
     tc_dict_set(c, m->d, (V)c->n___file__, tc_strz(c, name));
+    m->package = tc_package_of(c, name);
     return tc_module_run(c, m, tc_file_add(c, name, text, len));
 }
 

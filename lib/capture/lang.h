@@ -6,11 +6,12 @@
 #include "capture/object.h"
 
 typedef struct {
-    uint64_t max_steps;      /* 0: 5,000,000 statements, calls and iterations */
-    size_t max_memory;       /* bytes of objects; 0: 128 MiB */
-    size_t max_tensor_bytes; /* of concrete tensors; 0: the memory of the machine */
-    size_t max_graph_nodes;  /* 0: 100,000 */
-    const char *source_dir;  /* siblings may be imported from here; NULL: refused */
+    uint64_t max_steps;             /* 0: 5,000,000 statements, calls and iterations */
+    size_t max_memory;              /* bytes of objects; 0: 128 MiB */
+    size_t max_tensor_bytes;        /* of concrete tensors; 0: the memory of the machine */
+    size_t max_graph_nodes;         /* 0: 100,000 */
+    const char *const *source_dirs; /* siblings and packages may be imported from these folders, the first that has one */
+    int nsource_dirs;               /* 0: refused */
 } tc_lang_options;
 
 tc_status tc_lang_create(const tc_lang_options *o, C **out);

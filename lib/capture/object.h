@@ -155,6 +155,7 @@ typedef struct module {
     dict *d;
     V (*missing)(C *c, struct module *m, str *name);
     struct file *file;
+    str *package; /* what relative imports begin at: "a.b", "" the folder of --source itself */
     bool loading, embedded;
 } module;
 typedef struct {
@@ -329,7 +330,8 @@ struct tc_lang {
     size_t max_memory, max_tensor_bytes, max_graph_nodes, tensor_bytes;
     int max_depth;
     file *files;
-    const char *source_dir; /* --source, or NULL */
+    const char *const *source_dirs; /* --source */
+    int nsource_dirs;
     const char *(*read_source)(void *self, C *c, const char *path, size_t *len);
     void *read_self;
     V print_sink; /* list that print() appends to, or none */
@@ -514,6 +516,9 @@ int64_t tc_len(C *c, V o);
 V tc_genexpr(C *c, frame *f, const ast *n);
 V tc_inplace(C *c, int op, V a, V b);
 void tc_global_guard(C *c, const void *owner, V o); /* raises when a global object is changed while forward runs */
+/* Called before an attribute is set or deleted, and before a list or dict that the model holds is changed: undo.c. */
+void tc_undo_attr(C *c, obj *o, str *name);
+void tc_undo_container(C *c, V o);
 
 /* ---- iter.c ---- */
 V tc_iter(C *c, V o);
@@ -524,6 +529,9 @@ iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
 /* ---- modules ---- */
 module *tc_module(C *c, const char *name);
 module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when absent and not required */
+/* "..a" as the absolute name that it has in `from`; the package of a model file: "" outside the folders of --source. */
+const char *tc_import_name(C *c, const module *from, const char *name);
+str *tc_package_of(C *c, const char *path);
 V tc_module_attr(C *c, module *m, str *name);             /* NULL when absent */
 module *tc_module_run(C *c, module *m, file *f);
 void tc_builtins_init(C *c);

@@ -226,7 +226,17 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
     return tc_capture_end(k);
 }
 
-static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name) {
+/* What the model or PyTorch itself refuses in train mode: batch norm of one value per channel. */
+static bool left_out(C *c, V e, bool in_forward) {
+    if (!in_forward || !(tc_exc_is(c, e, "ValueError") || tc_exc_is(c, e, "AssertionError"))) return false;
+    tc_status s = tc_exc_status(c, e);
+    tc_warn(c, tc_arena_printf(&c->arena, "there is no train program: %s", tc_status_message(s)));
+    tc_status_free(s);
+    return true;
+}
+
+/* NULL: the mode may be left out, and the model refuses it. */
+static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name, bool optional) {
     tc_program *volatile p = NULL;
     V volatile first = NULL;
     for (volatile int attempt = 0; !p; attempt++) {
@@ -237,12 +247,14 @@ static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request
         } else {
             /* the model itself refused these sizes (an assert, a raise): others may do */
             V e = c->exc;
-            bool chosen = tc_capture_chose_sizes(c);
+            bool chosen = tc_capture_chose_sizes(c), in_forward = c->capturing;
             tc_capture_abandon(c);
             if (!first) first = e;
             bool refused = tc_exc_is(c, e, "AssertionError") || tc_exc_is(c, e, "ValueError") || tc_exc_is(c, e, "RuntimeError") ||
                            tc_exc_is(c, e, "IndexError");
-            if (!refused || !chosen || attempt + 1 == TC_CAPTURE_ATTEMPTS) tc_raise_again(c, first);
+            if (refused && chosen && attempt + 1 < TC_CAPTURE_ATTEMPTS) continue;
+            if (optional && left_out(c, first, in_forward)) return NULL;
+            tc_raise_again(c, first);
         }
     }
     p->source_file = tc_arena_strdup(&p->arena, r->path);
@@ -308,10 +320,10 @@ static void run(C *c, void *ctx) {
     module *mod = tc_lang_load(c, r->path, tc_arena_strndup(&c->arena, r->text, r->len), r->len);
     V m = construct(c, mod, r);
     bool both = r->eval == r->train;
-    if (both || r->eval) j->out->model = guarded_mode(c, set_mode(c, m, false), mod, r, "model");
+    if (both || r->eval) j->out->model = guarded_mode(c, set_mode(c, m, false), mod, r, "model", false);
     if (both || r->train) {
-        tc_program *t = guarded_mode(c, set_mode(c, m, true), mod, r, "train");
-        if (both && same_graph(j->out->model, t)) tc_program_release(t);
+        tc_program *t = guarded_mode(c, set_mode(c, m, true), mod, r, "train", both && r->eval_suffices);
+        if (both && t && same_graph(j->out->model, t)) tc_program_release(t);
         else j->out->train = t;
     }
 }

@@ -64,6 +64,12 @@ struct read {
 };
 
 enum { TC_TORCH_SCRATCH = 8 };
+struct change {
+    V owner;
+    str *name; /* of the attribute; NULL: a list or dict, whole */
+    V before;  /* NULL: there was none */
+};
+
 struct tc_torch {
     tc_eval eval;                       /* call NULL: operators on concrete tensors are refused */
     struct tc_generator *gen;           /* torch.default_generator */
@@ -89,6 +95,7 @@ struct tc_torch {
     uint64_t writes; /* nodes so far that write to a tensor */
     tc_map modules;  /* of the model that is captured: object -> its qualified name, "" for the model itself */
     TC_VEC(struct read) reads;
+    TC_VEC(struct change) changes; /* of undo.c */
     type *tensor_type, *parameter_type, *buffer_type;
 };
 
@@ -106,6 +113,8 @@ const tensor *tc_torch_known(V t);  /* the concrete tensor that has the values o
 V tc_torch_size(C *c, V t, int d);  /* an int or a symbolic one; 0 <= d < rank */
 const char *tc_torch_module(C *c);  /* qualified name of the module whose method runs, in the program's arena; NULL: none, or the model itself */
 tc_program *tc_torch_program(C *c); /* of the graph being captured, or the scratch program */
+
+void tc_undo_all(C *c); /* what tc_undo_attr and tc_undo_container noted */
 
 void tc_capture_refold_new(C *c, tc_program *p); /* the same while capturing, where guards have come since it was last called */
 void tc_capture_refold(C *c, tc_program *p);     /* sizes and size arguments in their final form, before the program is verified */

@@ -487,6 +487,7 @@ static V from_source(C *c, const char *modname, str *name) {
 static V torch_missing(C *c, module *m, str *name) {
     if (refused(c, name)) tc_raise(c, "AttributeError", "torch.%s is not part of the model language: it reads files or runs foreign code", name->s);
     if (!strncmp(name->s, "__", 2)) return NULL;
+    if (!strcmp(name->s, "random")) return (V)tc_import(c, "torch.random", true); /* not the operator of that name */
     V v = NULL;
     if (name->s[0] != '_') {
         tc_dtype d = tc_dtype_parse(name->s, name->len);

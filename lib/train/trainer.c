@@ -341,7 +341,8 @@ tc_status tc_train_make_language(tc_trainer *t) {
     const char **folders = NULL;
     int nfolders;
     TC_TRY(tc_recipe_strings(t->r, t->r->source, &folders, &nfolders));
-    if (nfolders) o.source_dir = tc_recipe_path(t->r, folders[nfolders - 1]);
+    for (int i = 0; i < nfolders; i++) folders[i] = tc_recipe_path(t->r, folders[i]);
+    o.source_dirs = folders, o.nsource_dirs = nfolders;
     TC_TRY(tc_lang_create(&o, &t->lang));
     t->lang->torch->eval = tc_evaluator_eval(t->evaluator);
     t->lang->torch->gen = &t->eager_gen;

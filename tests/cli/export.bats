@@ -589,6 +589,65 @@ PY
     tc-export s.py:S --source lib --input input=Bx4xf32 -o s.pt2
 }
 
+@test "packages of several --source folders, and relative imports in them" {
+    mkdir -p a/net/parts b
+    echo 'from .model import Net' >a/net/__init__.py
+    printf 'from torch import nn\nfrom . import sizes\nfrom .parts.block import Block\nfrom depth import depth\n' >a/net/model.py
+    printf 'class Net(nn.Sequential):\n    def __init__(self):\n        super().__init__(*[Block(sizes.width) for _ in range(depth)])\n' >>a/net/model.py
+    echo 'width = 4' >a/net/sizes.py
+    printf 'from torch import nn\nfrom ..sizes import width\nclass Block(nn.Linear):\n    def __init__(self, n):\n        super().__init__(n, width)\n' >a/net/parts/block.py
+    echo 'depth = 2' >b/depth.py
+    echo 'from net import Net' >s.py
+    tc-export s.py:Net --source a --source b --input input=Bx4xf32 -o s.pt2
+    tc-export a/net/model.py:Net --source b --source ./a --input input=Bx4xf32 -o m.pt2
+    [ "$(tc-export s.pt2 --print | grep -c aten.linear)" = 2 ]
+    [ "$(tc-export m.pt2 --print | grep -c aten.linear)" = 2 ]
+    fails 3 "No module named 'depth'" tc-export s.py:Net --source a --input input=Bx4xf32 -o s.pt2
+    echo 'from ...above import x' >a/net/parts/block.py
+    fails 3 "beyond top-level package" tc-export s.py:Net --source a --source b --input input=Bx4xf32 -o s.pt2
+}
+
+@test "what forward keeps in the model is not met by the train program" {
+    cat >keep.py <<'PY'
+import torch
+from torch import nn
+
+
+class Keep(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.ones(4))
+        self.drop = nn.Dropout(0.5)
+        self._seen = []
+        self.cache = {}
+        self.n = 0
+
+    def forward(self, x):
+        if not hasattr(self, "table"):
+            self.table = torch.arange(x.shape[0]).float()[:, None] * self.w
+        if "k" not in self.cache:
+            self.cache["k"] = x * 2
+        self._seen.append(x)
+        assert len(self._seen) == 1
+        self.n += 1
+        self.w = nn.Parameter(self.w * 2)
+        return self.drop(x) + self.table + self.cache["k"] * self.n
+PY
+    tc-export keep.py:Keep --input x=Bx4xf32 --print >both 2>/dev/null
+    for mode in eval train; do tc-export keep.py:Keep --input x=Bx4xf32 --mode $mode --print 2>/dev/null; done >each
+    diff <(sed 's/ *#.*//' both | grep -v ^program) <(sed 's/ *#.*//' each | grep -v ^program)
+}
+
+@test "a model that refuses train mode is written for eval, with a warning" {
+    printf 'from torch import nn\nclass M(nn.BatchNorm1d):\n    def forward(self, x):\n        return super().forward(x)\n' >bn.py
+    tc-export bn.py:M --arg num_features=4 --input x=1x4xf32 -o bn.pt2 2>err
+    grep -q "there is no train program: bn.py:4:.*Expected more than 1 value per channel" err
+    [ "$(tc-export bn.pt2 --print | grep ^program)" = "program model" ]
+    fails 3 "Expected more than 1 value per channel" tc-export bn.py:M --arg num_features=4 --mode train --input x=1x4xf32 -o bn.pt2
+    printf 'from torch import nn\nclass M(nn.Module):\n    def forward(self, x):\n        return x * 2 if not self.training or x.sum() > 0 else x\n' >branch.py
+    fails 3 "a branch depends on the values of a tensor" tc-export branch.py:M --input x=1x4xf32 -o bn.pt2
+}
+
 @test "initialising again takes no memory again" {
     if grep -q __asan_init "$TC_BUILD/bin/tc-export"; then skip "a sanitizer's own memory is not ours"; fi
     cat >init.py <<'PY'

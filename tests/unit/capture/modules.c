@@ -29,6 +29,11 @@ static const snippet table[] = {
     {"import torch.utils.model_zoo as z\nfrom torch.utils.data import Dataset, DataLoader\nclass D(Dataset): pass\nr = DataLoader(D())\n",
      "DataLoader is not part"},
     {"import torch\nimport torch.fx\ntorch.fx.wrap('f')\nr = torch.nn.parameter.Parameter is torch.nn.Parameter\n", "True"},
+    /* the default generator by its module */
+    {"import torch\ntorch.random.manual_seed(3)\na = torch.rand(1)\ntorch.manual_seed(3)\nwith torch.random.fork_rng(devices=[]):\n    "
+     "torch.rand(7)\n"
+     "r = [torch.rand(1).equal(a), torch.random.initial_seed()]\n",
+     "[True, 3]"},
     /* einops */
     {EINOPS "y = rearrange(x, 'b (h p) w -> b h (p w)', h=3)\nr = (tuple(y.shape), y[1, 2].tolist(), tuple(rearrange(x, '... w -> w ...').shape))\n",
      "((2, 3, 4), [20.0, 21.0, 22.0, 23.0], (4, 2, 3))"},

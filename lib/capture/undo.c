@@ -1,0 +1,38 @@
+/* What forward changes of the objects it is called on, taken back when its capture ends: the next capture of the model (train mode, other
+ * example sizes) meets it as the constructor left it, not tensors of a graph that is closed. */
+#include "capture/torch.h"
+
+static void note(C *c, struct change x) { tc_avec_push(c, &c->torch->changes, x); }
+
+void tc_undo_attr(C *c, obj *o, str *name) {
+    if (!c->capturing || !c->torch) return;
+    note(c, (struct change){.owner = (V)o, .name = name, .before = o->attrs ? tc_dict_gets(c, o->attrs, name) : NULL});
+}
+
+void tc_undo_container(C *c, V o) {
+    if (!c->capturing || !c->torch) return;
+    for (size_t i = 0; i < c->torch->changes.len; i++)
+        if (c->torch->changes.data[i].owner == o && !c->torch->changes.data[i].name) return;
+    V copy = tc_kind_of(o) == K_LIST ? (V)tc_list_of(c, ((list *)o)->n, ((list *)o)->a) : (V)tc_dict_copy(c, (dict *)o);
+    note(c, (struct change){.owner = o, .before = copy});
+}
+
+void tc_undo_all(C *c) {
+    struct tc_torch *T = c->torch;
+    for (size_t i = T->changes.len; i-- > 0;) {
+        struct change *x = &T->changes.data[i];
+        if (x->name && !x->owner->attrs) continue;
+        if (x->name && x->before) tc_dict_set(c, x->owner->attrs, (V)x->name, x->before);
+        else if (x->name) tc_dict_del(c, x->owner->attrs, (V)x->name);
+        else if (tc_kind_of(x->owner) == K_LIST) {
+            list *l = (list *)x->owner, *before = (list *)x->before;
+            l->a = before->a, l->n = before->n, l->cap = before->cap;
+        } else {
+            dict *d = (dict *)x->owner;
+            V key, value;
+            tc_dict_clear(c, d);
+            for (size_t j = 0; tc_dict_next((dict *)x->before, &j, &key, &value);) tc_dict_set(c, d, key, value);
+        }
+    }
+    T->changes.len = 0;
+}
