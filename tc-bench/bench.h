@@ -29,12 +29,14 @@ typedef struct {
     sample_times times[MAX_WAYS];
     double bytes;   /* of inputs, weights and outputs: what a run must move at least */
     bool different; /* the ways' results differ */
+    bool guards;    /* --phase guards: what is timed is the check of the inputs */
 } bench_case;
 
 typedef struct {
     int warmup;
     int64_t repeat;
     double min_time;
+    bool guards;
 } bench_plan;
 
 /* Runs the ways alternately, so that what disturbs the machine disturbs all. */

@@ -124,7 +124,7 @@ static tc_status bench_call(report *r, const tc_op *op, const char *call, size_t
     tc_symvalue *vars = tc_xcalloc(nvars + 1, sizeof *vars);
     char *label = tc_xcalloc(len + 1, 1);
     memcpy(label, call, len);
-    bench_case b = {.label = label, .program = sample.program};
+    bench_case b = {.label = label, .program = sample.program, .guards = plan->guards};
     if (!s) s = run_case(r, &b, vars, nvars, &sample, plan, different);
     else tc_program_release(sample.program);
     free(vars);
@@ -153,7 +153,7 @@ static tc_status bench_program(report *r, const bench_plan *plan, bool *differen
     tc_archive *a;
     const char *path = r->c->noperands ? r->c->operands[0] : "-", *mode = tc_cmd_get(r->c, TC_OPT_mode);
     TC_TRY(tc_cmd_archive(r->c, path, &a));
-    bench_case b = {.label = strcmp(path, "-") ? path : "stdin"};
+    bench_case b = {.label = strcmp(path, "-") ? path : "stdin", .guards = plan->guards};
     bool train = mode && !strcmp(mode, "train") && !tc_cmd_has(r->c, TC_OPT_model);
     tc_status s = train ? tc_cmd_program_named(r->c, a, "train", &b.program) : tc_cmd_program(r->c, a, &b.program);
     tc_archive_close(a);
@@ -211,12 +211,13 @@ static tc_status check_profiles(tc_cmd *c) {
 }
 
 static tc_status run(tc_cmd *c) {
-    static const char *const formats[] = {"table", "csv", "json", NULL};
+    static const char *const formats[] = {"table", "csv", "json", NULL}, *const phases[] = {"run", "guards", NULL};
     way ways[MAX_WAYS];
     profile p = {0};
     report r = {.c = c, .ways = ways, .profile = tc_cmd_has(c, TC_OPT_profile) ? &p : NULL};
     bench_plan plan;
     int64_t warmup;
+    int phase;
     bool different = false;
     const char *path = tc_cmd_get(c, TC_OPT_out), *dot = path ? strrchr(path, '.') : NULL;
     int by_suffix = c->json || (dot && !strcmp(dot, ".json")) ? AS_JSON : dot && !strcmp(dot, ".csv") ? AS_CSV : AS_TABLE;
@@ -225,7 +226,10 @@ static tc_status run(tc_cmd *c) {
     TC_TRY(tc_cmd_int(c, TC_OPT_repeat, 1, 10000000, 0, &plan.repeat));
     TC_TRY(tc_cmd_int(c, TC_OPT_warmup, 0, 1000000, 3, &warmup));
     TC_TRY(tc_cmd_double(c, TC_OPT_min_time, 0, 3600, 0.5, &plan.min_time));
+    TC_TRY(tc_cmd_choice(c, TC_OPT_phase, phases, 0, &phase));
     plan.warmup = (int)warmup;
+    plan.guards = phase == 1;
+    if (plan.guards && tc_cmd_has(c, TC_OPT_profile)) return tc_usage(c, "--profile and --phase guards: expected one of the two");
     TC_TRY(check_profiles(c));
     if (r.profile) p.limits = measure_limits(tc_cmd_pool(c));
     tc_status s = NULL;
@@ -244,8 +248,8 @@ static tc_status run(tc_cmd *c) {
 }
 
 static const tc_opt_id options[] = {TC_OPT_op,      TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,    TC_OPT_model,    TC_OPT_mode,
-                                    TC_OPT_weights, TC_OPT_rename,  TC_OPT_repeat,   TC_OPT_warmup, TC_OPT_min_time, TC_OPT_profile,
-                                    TC_OPT_cc,      TC_OPT_to,      TC_OPT_out,      TC_OPT_NONE};
+                                    TC_OPT_weights, TC_OPT_rename,  TC_OPT_repeat,   TC_OPT_warmup, TC_OPT_min_time, TC_OPT_phase,
+                                    TC_OPT_profile, TC_OPT_cc,      TC_OPT_to,       TC_OPT_out,    TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-bench",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,

@@ -86,22 +86,23 @@ static void report_exec(compile_job *j, tc_exec *e) {
     say_memory(j, e);
 }
 
-/* Every loop of every program becomes a group of the units; equal ones once. */
+/* Every loop of every program becomes a group of the units; equal ones once. With --dim the code of an archive is for those sizes only. */
 static tc_status emit(compile_job *j, bool loops) {
+    const bool all = loops || !tc_cmd_has(j->c, TC_OPT_dim);
     tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c), .loops = loops};
     tc_emit_count count = {0};
     TC_TRY(choose_targets(j));
     for (int t = 0; t < j->ntargets; t++) j->units[t] = tc_unit_create(&(tc_unit_options){.isa = j->targets[t], .made_by = "tc " TC_VERSION});
     for (int i = 0; i < j->n; i++) {
         TC_TRY(tc_exec_create(j->programs[i], &o, &j->execs[i]), "%s", j->programs[i]->name);
-        for (int t = 0; t < j->ntargets; t++) {
+        for (int t = 0; t < j->ntargets && all; t++) {
             tc_emit_count also = {0};
             TC_TRY(tc_exec_emit(j->execs[i], j->units[t], t ? NULL : interpreted, j->c, t ? &also : &count));
         }
         report_exec(j, j->execs[i]);
         TC_TRY(dump_stages(j, i));
     }
-    if (tc_cmd_has(j->c, TC_OPT_variants)) TC_TRY(emit_variants(j, &o));
+    if (tc_cmd_has(j->c, TC_OPT_variants) || !all) TC_TRY(emit_variants(j, &o));
     for (int t = 0; t < j->ntargets; t++)
         tc_cmd_verbose(j->c, "%zu loops, %zu different groups for %s, %zu interpreted", count.loops, tc_unit_groups(j->units[t]), j->targets[t],
                        count.left);

@@ -1,55 +1,78 @@
-/* --variants SYM=N,...: groups of the same program with a size known, beside those for every size. tc-run takes the one that fits. */
+/* --variants SYM=N,... and --dim SYM=N: groups of the same program with sizes known, beside those for every size or in their place. tc-run takes
+ * the ones that fit. */
 #include "tc-compile/compile.h"
 
 #include "base/text.h"
 #include "codegen/packed.h"
 
-static tc_sym symbol(const tc_program *p, const char *name, size_t len) {
+static int symbol(const tc_program *p, const char *name, size_t len) {
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
         tc_sym v = tc_sym_var_at(p->sym, i);
         const char *s = tc_sym_var_name(v);
-        if (tc_sym_type(v) == TC_SYM_INT && strlen(s) == len && !memcmp(s, name, len)) return v;
+        if (tc_sym_type(v) == TC_SYM_INT && strlen(s) == len && !memcmp(s, name, len)) return (int)i;
     }
-    return NULL;
+    return -1;
 }
 
-static tc_status emit_at(compile_job *j, const tc_exec_options *o, const tc_program *p, tc_sym var, int64_t value) {
+/* The program with the symbols known that have a value; its line in the list. */
+static tc_status emit_at(compile_job *j, const tc_exec_options *o, const tc_program *p, const tc_symvalue *vars, size_t n) {
     tc_exec *e = NULL;
     tc_emit_count count = {0};
-    tc_program *at = tc_program_clone_at(p, var, value);
+    tc_program *at = tc_program_clone(p);
+    const size_t line = j->variants.len;
+    for (size_t i = 0; i < n; i++) {
+        tc_sym var = tc_sym_var_at(at->sym, i);
+        if (!vars[i].bound) continue;
+        tc_buf_printf(&j->variants, "%s%s=%lld", j->variants.len > line ? " " : "", tc_sym_var_name(var), (long long)vars[i].i);
+        tc_program *next = tc_program_clone_at(at, var, vars[i].i);
+        tc_program_release(at);
+        at = next;
+    }
     tc_status s = tc_program_verify(at);
     if (!s) s = tc_exec_create(at, o, &e);
     for (int t = 0; t < j->ntargets && !s; t++) s = tc_exec_emit(e, j->units[t], NULL, NULL, &count);
     tc_exec_destroy(e);
     tc_program_release(at);
-    return tc_annotate(s, "%s at %s=%lld", p->name, tc_sym_var_name(var), (long long)value);
+    s = tc_annotate(s, "%s at %s", p->name, tc_buf_str(&j->variants) + line);
+    tc_buf_putc(&j->variants, '\n');
+    return s;
 }
 
-tc_status emit_variants(compile_job *j, const tc_exec_options *o) {
+/* Values of one symbol, each with what --dim fixes. */
+static tc_status emit_values(compile_job *j, const tc_exec_options *o, const tc_program *p, tc_symvalue *vars, size_t n) {
     const char *spec = tc_cmd_get(j->c, TC_OPT_variants), *eq = strchr(spec, '=');
-    const tc_program *p = j->programs[0];
     int64_t lo, hi, value, seen[TC_PACKED_VARIANTS];
     int n_seen = 0;
     if (!eq || eq == spec) return tc_usage(j->c, "--variants %s: expected SYM=N,N,...", spec);
-    if (j->n > 1) return tc_usage(j->c, "--variants of %d programs: --model NAME picks one", j->n);
-    tc_sym var = symbol(p, spec, (size_t)(eq - spec));
-    if (!var) return tc_usage(j->c, "--variants %s: the program has no such symbol; tc-run --signature shows them", spec);
-    for (int i = 0; i < p->noutputs; i++)
-        if (p->outputs[i].kind == TC_OUT_BUFFER || p->outputs[i].kind == TC_OUT_PARAMETER)
-            return tc_error(TC_UNSUPPORTED, "--variants of a program that changes its %s: its variants would not share it",
-                            p->inputs[p->outputs[i].target].name);
-    tc_sym_range(p->sym, var, &lo, &hi);
+    const int var = symbol(p, spec, (size_t)(eq - spec));
+    if (var < 0) return tc_usage(j->c, "--variants %s: the program has no such symbol; tc-run --signature shows them", spec);
+    if (vars[var].bound) return tc_usage(j->c, "--variants %s: --dim fixes the same size", spec);
+    tc_sym_range(p->sym, tc_sym_var_at(p->sym, (size_t)var), &lo, &hi);
     for (const char *s = eq; *s; s += strcspn(s, ",")) {
-        size_t n = strcspn(++s, ",");
-        if (!tc_parse_i64(tc_arena_strndup(&j->arena, s, n), &value)) return tc_usage(j->c, "--variants %s: expected SYM=N,N,...", spec);
+        size_t len = strcspn(++s, ",");
+        if (!tc_parse_i64(tc_arena_strndup(&j->arena, s, len), &value)) return tc_usage(j->c, "--variants %s: expected SYM=N,N,...", spec);
         if (value < lo || value > hi)
             return tc_usage(j->c, "--variants %s: %lld, expected %lld..%lld", spec, (long long)value, (long long)lo, (long long)hi);
         if (n_seen == TC_PACKED_VARIANTS) return tc_usage(j->c, "--variants %s: more than %d values", spec, TC_PACKED_VARIANTS);
         for (int i = 0; i < n_seen; i++)
             if (seen[i] == value) return tc_usage(j->c, "--variants %s: %lld stands there twice", spec, (long long)value);
         seen[n_seen++] = value;
-        TC_TRY(emit_at(j, o, p, var, value));
-        tc_buf_printf(&j->variants, "%s=%lld\n", tc_sym_var_name(var), (long long)value);
+        vars[var] = (tc_symvalue){.i = value, .bound = true};
+        TC_TRY(emit_at(j, o, p, vars, n));
     }
     return NULL;
+}
+
+tc_status emit_variants(compile_job *j, const tc_exec_options *o) {
+    const char *option = tc_cmd_has(j->c, TC_OPT_variants) ? "--variants" : "--dim";
+    const tc_program *p = j->programs[0];
+    const size_t n = tc_sym_var_count(p->sym);
+    tc_symvalue *vars = TC_NEWN(&j->arena, tc_symvalue, n + 1);
+    if (j->n > 1) return tc_usage(j->c, "%s of %d programs: --model NAME picks one", option, j->n);
+    TC_TRY(tc_cmd_bind(j->c, p, vars, n));
+    for (int i = 0; i < p->noutputs; i++)
+        if (p->outputs[i].kind == TC_OUT_BUFFER || p->outputs[i].kind == TC_OUT_PARAMETER)
+            return tc_error(TC_UNSUPPORTED, "%s of a program that changes its %s: its variants would not share it", option,
+                            p->inputs[p->outputs[i].target].name);
+    return tc_cmd_has(j->c, TC_OPT_variants) ? emit_values(j, o, p, vars, n) : emit_at(j, o, p, vars, n);
 }

@@ -12,17 +12,6 @@ static void place(tc_buf *b, tc_source s) {
     tc_buf_putc(b, '\n');
 }
 
-void report_guards(tc_buf *b, const tc_program *p) {
-    tc_buf_printf(b, "%s: %zu guard%s\n", p->name, p->guards.len, p->guards.len == 1 ? "" : "s");
-    for (size_t i = 0; i < p->guards.len; i++) {
-        const tc_guard *g = &p->guards.data[i];
-        tc_buf_puts(b, "  ");
-        tc_sym_print(b, g->cond);
-        if (g->text && !strncmp(g->text, "required", 8)) tc_buf_printf(b, "  (%s)", g->text);
-        place(b, g->source);
-    }
-}
-
 static bool holds(tc_sym s, tc_sym var) {
     if (s == var) return true;
     for (int i = 0; i < tc_sym_arity(s); i++)

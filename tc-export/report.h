@@ -1,10 +1,9 @@
-/* What tc-export says of a captured program beside its print: --log=guards, --log=shapes and --summary. */
+/* What tc-export says of a captured program beside its print: --log=shapes and --summary. */
 #ifndef TC_EXPORT_REPORT_H
 #define TC_EXPORT_REPORT_H
 
 #include "graph/graph.h"
 
-void report_guards(tc_buf *b, const tc_program *p);  /* each condition that a run must meet, and the line that made it */
 void report_shapes(tc_buf *b, const tc_program *p);  /* sizes of the inputs; the range of each symbol, or its value and the line that fixed it */
 void report_summary(tc_buf *b, const tc_program *p); /* nodes, operators by number of calls, parameters and their bytes */
 

@@ -20,11 +20,13 @@ static tc_status show_signature(tc_cmd *c, const tc_program *p, const char *path
     return NULL;
 }
 
-static tc_status run_record(tc_exec *e, variants *v, const tc_program *p, const inputs *in, outputs *out, int64_t record, struct tc_generator *gen) {
+static tc_status run_record(tc_variants *v, bool must, const tc_program *p, const inputs *in, outputs *out, int64_t record,
+                            struct tc_generator *gen) {
+    tc_exec *e = NULL;
     int n = inputs_count(in);
     tc_tensor *given = tc_xcalloc((size_t)n + 1, sizeof *given), *results = tc_xcalloc((size_t)p->noutputs + 1, sizeof *results);
     tc_status st = inputs_get(in, given);
-    if (!st) st = variants_choose(v, given, &e);
+    if (!st) st = tc_variants_choose(v, given, must, &e);
     if (!st) st = tc_exec_run(e, given, n, gen, results, p->noutputs);
     if (st && record) st = tc_annotate(st, "record %lld", (long long)record);
     if (!st) st = outputs_put(out, record, e, results, given);
@@ -36,8 +38,7 @@ static tc_status run_record(tc_exec *e, variants *v, const tc_program *p, const 
 }
 
 static tc_status run_records(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
-    tc_exec *e;
-    variants *v = NULL;
+    tc_variants *v;
     tc_generator gen;
     int64_t seed;
     int numerics;
@@ -56,25 +57,23 @@ static tc_status run_records(tc_cmd *c, const tc_archive *a, const tc_program *p
         options.no_fuse = true;
         options.code = NULL;
     }
-    TC_TRY(tc_exec_create(p, &options, &e));
-    if (trace) tc_exec_set_profile(e, trace_event, c);
-    tc_status st = tc_cmd_code_check(c, code);
-    if (!st) st = variants_open(c, a, p, &options, &v);
+    TC_TRY(variants_open(c, a, p, &options, &v));
+    if (trace) tc_exec_set_profile(tc_variants_main(v), trace_event, c);
+    tc_status st = tc_variants_count(v) ? NULL : tc_cmd_code_check(c, code);
     bool end = false;
     for (int64_t record = 0; !st; record++) {
         st = feeds_next(f, record, &end);
         if (st || end) break;
-        st = run_record(e, v, p, in, out, record, &gen);
+        st = run_record(v, code->must, p, in, out, record, &gen);
         if (!f->list.len) break; /* literals only: one record */
     }
     if (!st && c->verbose) {
         tc_buf report = {0};
-        tc_exec_report(e, &report);
+        tc_exec_report(tc_variants_main(v), &report);
         tc_cmd_verbose(c, "%s", tc_buf_str(&report));
         tc_buf_free(&report);
     }
-    variants_close(v);
-    tc_exec_destroy(e);
+    tc_variants_destroy(v);
     return st;
 }
 
@@ -112,6 +111,7 @@ static tc_status run(tc_cmd *c) {
 static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_output,   TC_OPT_expect,  TC_OPT_rtol,   TC_OPT_atol, TC_OPT_to,        TC_OPT_out,
                                     TC_OPT_cast,   TC_OPT_model,    TC_OPT_weights, TC_OPT_rename, TC_OPT_seed, TC_OPT_signature, TC_OPT_numerics,
                                     TC_OPT_stance, TC_OPT_executor, TC_OPT_trust,   TC_OPT_trace,  TC_OPT_NONE};
+static const char *const topics[] = {"guards", "recompiles", NULL};
 static const tc_tool tool = {
     .name = "tc-run",
     .operands = "[PROGRAM]",
@@ -119,6 +119,7 @@ static const tc_tool tool = {
     .summary = "run a program on tensors",
     .details = "PROGRAM is a .pt2 archive; absent or -, it is stdin. Several records in a file or pipe run one after another.",
     .options = options,
+    .topics = topics,
     .run = run,
 };
 

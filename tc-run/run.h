@@ -7,7 +7,7 @@
 #include "file/pt2.h"
 #include "file/stream.h"
 #include "graph/graph.h"
-#include "runtime/runtime.h"
+#include "runtime/variants.h"
 
 /* ---- records that are read: a file or pipe, opened once however many inputs or expectations take from it ---- */
 typedef struct {
@@ -50,12 +50,8 @@ tc_status outputs_put(outputs *o, int64_t record, const tc_exec *e, const tc_ten
 /* Closes the files, s failing: removes them. Returns s, or a failure, or TC_DIFFERENT when a comparison found something. */
 tc_status outputs_close(outputs *o, tc_status s);
 
-/* ---- code for some values of a size (variants.c) ---- */
-typedef struct variants variants;
-tc_status variants_open(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_exec_options *o, variants **out);
-/* *e becomes the executor for the sizes of these inputs, where there is one. */
-tc_status variants_choose(variants *v, const tc_tensor *given, tc_exec **e);
-void variants_close(variants *v); /* NULL is allowed */
+/* ---- code for some sizes (variants.c): the program of the archive with its variants, and what is said of them ---- */
+tc_status variants_open(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_exec_options *o, tc_variants **out);
 
 /* ---- --trace: a line on stderr for every node that runs (trace.c); ctx is the tc_cmd ---- */
 void trace_event(void *ctx, const tc_exec_event *event);

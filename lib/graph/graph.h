@@ -265,6 +265,7 @@ tc_status tc_program_verify(const tc_program *p);
 typedef enum { TC_PRINT_SHORT, TC_PRINT_FULL } tc_print_level;
 void tc_program_print(tc_buf *b, const tc_program *p, tc_print_level level);
 void tc_program_print_dot(tc_buf *b, const tc_program *p);
-void tc_value_print_type(tc_buf *b, const tc_value *v); /* "f32[B, T, 64]" */
+void tc_program_print_guards(tc_buf *b, const tc_program *p); /* each condition that a run must meet, and the line that made it */
+void tc_value_print_type(tc_buf *b, const tc_value *v);       /* "f32[B, T, 64]" */
 
 #endif

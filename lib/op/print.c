@@ -324,3 +324,15 @@ void tc_program_print_dot(tc_buf *b, const tc_program *p) {
     tc_buf_free(&t);
     tc_map_free(&ids);
 }
+
+void tc_program_print_guards(tc_buf *b, const tc_program *p) {
+    tc_buf_printf(b, "%s: %zu guard%s\n", p->name, p->guards.len, p->guards.len == 1 ? "" : "s");
+    for (size_t i = 0; i < p->guards.len; i++) {
+        const tc_guard *g = &p->guards.data[i];
+        tc_buf_puts(b, "  ");
+        tc_sym_print(b, g->cond);
+        if (g->text && !strncmp(g->text, "required", 8)) tc_buf_printf(b, "  (%s)", g->text);
+        if (g->source.file) tc_buf_printf(b, "  # %s:%d", g->source.file, g->source.line);
+        tc_buf_putc(b, '\n');
+    }
+}

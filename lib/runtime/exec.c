@@ -172,6 +172,7 @@ static tc_status open(tc_exec *e, const tc_program *p) {
     e->owned = tc_xcalloc((size_t)n + 1, sizeof *e->owned);
     e->mutated = tc_xcalloc((size_t)n + 1, sizeof *e->mutated);
     TC_TRY(frame_create(e, e->program->graph, &e->main));
+    for (int i = 0; i < n; i++) e->nuser += e->program->inputs[i].kind == TC_IN_USER;
     e->nvars = tc_sym_var_count(e->program->sym);
     e->vars = tc_xcalloc(e->nvars + 1, sizeof *e->vars);
     TC_TRY(read_signature(e));
@@ -200,6 +201,8 @@ void tc_exec_destroy(tc_exec *e) {
     free(e->owned);
     free(e->mutated);
     free(e->vars);
+    free(e->last.shapes);
+    free(e->last.vars);
     free(e->scratch);
     tc_program_release(e->program);
     free(e);
@@ -477,6 +480,14 @@ static size_t count_loops(const frame *f) {
     return n;
 }
 size_t tc_exec_loop_count(const tc_exec *e) { return count_loops(e->main); }
+
+static size_t uncompiled(const frame *f) {
+    size_t n = 0;
+    for (size_t k = 0; f->code && k < f->plan->groups.len; k++) n += f->plan->groups.data[k].kind == TC_GROUP_LOOP && !f->code[k];
+    for (size_t k = 0; k < f->children.len; k++) n += uncompiled(f->children.data[k]);
+    return n;
+}
+size_t tc_exec_uncompiled(const tc_exec *e) { return uncompiled(e->main); }
 
 void tc_exec_set_profile(tc_exec *e, void (*fn)(void *ctx, const tc_exec_event *event), void *ctx) {
     e->profile = fn;

@@ -106,6 +106,18 @@ typedef struct {
     void *data;
 } packed_form;
 
+/* What the inputs of the last run were: where they are the same again, so are the symbols. */
+typedef struct {
+    tc_dtype dtype;
+    int rank;
+    const int64_t *size;
+} seen_shape;
+typedef struct {
+    seen_shape *shapes; /* by user input, sizes behind them; NULL: none yet, or a number among the inputs */
+    tc_symvalue *vars;
+    bool guarded; /* guards hold there */
+} seen_sizes;
+
 struct tc_exec {
     tc_program *program;
     tc_exec_options o;
@@ -117,6 +129,8 @@ struct tc_exec {
     bool *mutated;    /* by program input */
     tc_symvalue *vars;
     size_t nvars;
+    seen_sizes last;
+    int nuser; /* user inputs */
     void *scratch;
     size_t scratch_bytes;
     uint64_t clock, runs, version; /* version: of the state, as set from outside */

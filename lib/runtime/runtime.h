@@ -51,6 +51,10 @@ void tc_exec_destroy(tc_exec *e); /* NULL is allowed */
  * mutations, constant leaves and tokens stay {0}: mutated buffers are state, mutated user inputs are written in place. */
 tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct tc_generator *gen, tc_tensor *outputs, int noutputs);
 
+/* The conditions of a run alone: types, sizes, ranges and guards of the inputs, as tc_exec_run checks them. */
+tc_status tc_exec_check(tc_exec *e, const tc_tensor *inputs, int ninputs);
+size_t tc_exec_uncompiled(const tc_exec *e); /* loops that options.code has no group for; 0 without code */
+
 /* The current tensor of input `index` of the program (parameter, buffer, constant): valid until the next run or set. NULL for other kinds. */
 const tc_tensor *tc_exec_state(const tc_exec *e, int index);
 /* Runs use (and mutate in place) this storage from now on; type and sizes must be the input's. Shares the storage. Ties follow (alias_of). */

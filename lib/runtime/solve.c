@@ -116,17 +116,42 @@ static tc_status bind_number(tc_exec *e, const tc_input *in, const tc_tensor *t)
     return NULL;
 }
 
-tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs) {
+/* ---- the last sizes ---- */
+static void remember(tc_exec *e, const tc_tensor *inputs, int ninputs) {
+    size_t dims = 0;
+    for (int i = 0; i < ninputs; i++) dims += (size_t)inputs[i].rank;
+    free(e->last.shapes);
+    e->last.shapes = tc_xcalloc(1, sizeof(seen_shape) * ((size_t)ninputs + 1) + sizeof(int64_t) * dims);
+    int64_t *size = (int64_t *)(void *)(e->last.shapes + ninputs + 1);
+    for (int i = 0; i < ninputs; i++, size += inputs[i - 1].rank) {
+        e->last.shapes[i] = (seen_shape){inputs[i].dtype, inputs[i].rank, size};
+        memcpy(size, inputs[i].size, sizeof *size * (size_t)inputs[i].rank);
+    }
+    if (!e->last.vars) e->last.vars = tc_xcalloc(e->nvars + 1, sizeof *e->last.vars);
+    memcpy(e->last.vars, e->vars, e->nvars * sizeof *e->vars);
+}
+
+static bool as_before(const tc_exec *e, const tc_tensor *inputs, int ninputs) {
+    if (!e->last.shapes) return false;
+    for (int i = 0; i < ninputs; i++) {
+        const seen_shape *s = &e->last.shapes[i];
+        if (!inputs[i].storage || inputs[i].dtype != s->dtype || inputs[i].rank != s->rank) return false;
+        for (int d = 0; d < s->rank; d++)
+            if (inputs[i].size[d] != s->size[d]) return false;
+    }
+    return true;
+}
+
+static tc_status solve(tc_exec *e, const tc_tensor *inputs, bool *out_numbers) {
     const tc_program *p = e->program;
+    *out_numbers = false;
     for (size_t i = 0; i < e->nvars; i++) e->vars[i].bound = false;
-    int n = 0;
-    for (int i = 0; i < p->ninputs; i++) n += p->inputs[i].kind == TC_IN_USER;
-    if (n != ninputs) return tc_error(TC_USAGE, "%d inputs were given, the program takes %d", ninputs, n);
     for (int i = 0, k = 0; i < p->ninputs; i++) {
         const tc_input *in = &p->inputs[i];
         if (in->kind != TC_IN_USER) continue;
         const tc_tensor *t = &inputs[k++];
         if (!in->value) continue;
+        *out_numbers |= in->value->kind == TC_V_SYM;
         if (in->value->kind == TC_V_SYM) TC_TRY(bind_number(e, in, t));
         else if (in->value->kind == TC_V_TENSOR) TC_TRY(bind_tensor(e, in, t));
     }
@@ -137,6 +162,32 @@ tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs) {
             if (in->value && in->value->kind == TC_V_TENSOR) TC_TRY(check_sizes(e, in, t));
         }
     }
+    return NULL;
+}
+
+static bool taken_again(tc_exec *e, const tc_tensor *inputs, int ninputs) {
+    if (!as_before(e, inputs, ninputs)) return false;
+    memcpy(e->vars, e->last.vars, e->nvars * sizeof *e->vars);
+    return true;
+}
+
+tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs) {
+    bool numbers;
+    if (ninputs != e->nuser) return tc_error(TC_USAGE, "%d inputs were given, the program takes %d", ninputs, e->nuser);
+    if (taken_again(e, inputs, ninputs)) return NULL;
+    free(e->last.shapes);
+    e->last.shapes = NULL;
+    e->last.guarded = false;
+    TC_TRY(solve(e, inputs, &numbers));
+    if (!numbers) remember(e, inputs, ninputs);
+    return NULL;
+}
+
+tc_status tc_exec_check(tc_exec *e, const tc_tensor *inputs, int ninputs) {
+    if (ninputs == e->nuser && e->last.guarded && taken_again(e, inputs, ninputs)) return NULL;
+    TC_TRY(solve_sizes(e, inputs, ninputs));
+    TC_TRY(check_guards(e));
+    e->last.guarded = e->last.shapes != NULL;
     return NULL;
 }
 

@@ -1,0 +1,202 @@
+/* Choosing among compiled variants (variants.h). */
+#include "runtime/variants.h"
+
+#include "base/text.h"
+#include "codegen/packed.h"
+
+enum { MOST_SIZES = 8 };
+
+typedef struct {
+    tc_sym var;
+    int64_t value;
+} fixed;
+typedef struct {
+    fixed size[MOST_SIZES];
+    int n;
+    char *guard;
+    tc_program *program;
+    tc_exec *exec; /* NULL: not met yet */
+} variant;
+struct tc_variants {
+    const tc_program *program;
+    tc_exec_options options;
+    tc_variants_events events;
+    tc_exec *main;
+    bool told; /* the event recompile */
+    TC_VEC(variant) all;
+};
+
+/* ---- the list ---- */
+static tc_sym symbol(const tc_program *p, const char *name, size_t len) {
+    for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
+        tc_sym s = tc_sym_var_at(p->sym, i);
+        if (tc_sym_type(s) == TC_SYM_INT && strlen(tc_sym_var_name(s)) == len && !memcmp(tc_sym_var_name(s), name, len)) return s;
+    }
+    return NULL;
+}
+
+static bool read_size(const tc_program *p, const char *word, size_t len, fixed *out) {
+    const char *eq = memchr(word, '=', len);
+    char number[32] = {0};
+    int64_t lo, hi;
+    if (!eq || (size_t)(word + len - eq) > sizeof number) return false;
+    memcpy(number, eq + 1, (size_t)(word + len - eq - 1));
+    out->var = symbol(p, word, (size_t)(eq - word));
+    if (!out->var || !tc_parse_i64(number, &out->value)) return false;
+    tc_sym_range(p->sym, out->var, &lo, &hi);
+    return out->value >= lo && out->value <= hi;
+}
+
+static void read_line(tc_variants *v, const char *line, size_t len) {
+    variant one = {0};
+    tc_buf guard = {0};
+    bool fits = v->all.len < TC_PACKED_VARIANTS;
+    for (size_t at = 0, n; fits && at < len; at += n + 1) {
+        for (n = 0; at + n < len && line[at + n] != ' ';) n++;
+        fits = one.n < MOST_SIZES && read_size(v->program, line + at, n, &one.size[one.n]);
+        if (fits) tc_buf_printf(&guard, "%s%s == %lld", one.n ? " and " : "", tc_sym_var_name(one.size[one.n].var), (long long)one.size[one.n].value);
+        one.n++;
+    }
+    if (fits && one.n) {
+        one.guard = tc_xstrdup(tc_buf_str(&guard));
+        tc_vec_push(&v->all, one);
+        for (size_t i = v->all.len - 1; i > 0 && v->all.data[i - 1].n < one.n; i--) { /* those that fix most come first */
+            v->all.data[i] = v->all.data[i - 1];
+            v->all.data[i - 1] = one;
+        }
+    }
+    tc_buf_free(&guard);
+}
+
+static bool changes_state(const tc_program *p) {
+    for (int i = 0; i < p->noutputs; i++)
+        if (p->outputs[i].kind == TC_OUT_BUFFER || p->outputs[i].kind == TC_OUT_PARAMETER) return true;
+    return false;
+}
+
+tc_status tc_variants_create(const tc_program *p, const char *list, size_t len, const tc_exec_options *o, const tc_variants_events *events,
+                             tc_variants **out) {
+    tc_variants *v = tc_xcalloc(1, sizeof *v);
+    *v = (tc_variants){.program = p, .options = *o};
+    if (events) v->events = *events;
+    for (size_t at = 0, end; o->code && !changes_state(p) && at < len; at = end + 1) {
+        for (end = at; end < len && list[end] != '\n';) end++;
+        read_line(v, list + at, end - at);
+    }
+    tc_status s = tc_exec_create(p, o, &v->main);
+    if (s) tc_variants_destroy(v);
+    else *out = v;
+    return s;
+}
+
+void tc_variants_destroy(tc_variants *v) {
+    if (!v) return;
+    for (size_t i = 0; i < v->all.len; i++) {
+        tc_exec_destroy(v->all.data[i].exec);
+        tc_program_release(v->all.data[i].program);
+        free(v->all.data[i].guard);
+    }
+    tc_vec_free(&v->all);
+    tc_exec_destroy(v->main);
+    free(v);
+}
+
+int tc_variants_count(const tc_variants *v) { return (int)v->all.len; }
+tc_exec *tc_variants_main(const tc_variants *v) { return v->main; }
+const char *tc_variants_guard(const tc_variants *v, int i) { return v->all.data[i].guard; }
+
+/* ---- a run ---- */
+typedef struct {
+    const tc_input *in;
+    int dim;
+    int64_t size; /* -1: no input shows it */
+} met;
+
+/* Where the inputs show a symbol first. */
+static met find(const tc_program *p, tc_sym var, const tc_tensor *inputs) {
+    for (int i = 0, k = 0; i < p->ninputs; i++) {
+        if (p->inputs[i].kind != TC_IN_USER) continue;
+        const tc_value *x = p->inputs[i].value;
+        const tc_tensor *t = &inputs[k++];
+        for (int d = 0; x && x->kind == TC_V_TENSOR && t->rank == x->meta.rank && d < t->rank; d++)
+            if (x->meta.size[d] == var) return (met){&p->inputs[i], d, t->size[d]};
+    }
+    return (met){.size = -1};
+}
+
+static bool matches(const tc_variants *v, const variant *one, const tc_tensor *inputs, met *out_other) {
+    for (int i = 0; i < one->n; i++) {
+        met m = find(v->program, one->size[i].var, inputs);
+        if (m.size == one->size[i].value) continue;
+        *out_other = m;
+        return false;
+    }
+    return true;
+}
+
+static tc_status plan(tc_variants *v, variant *one) {
+    tc_program *p = NULL;
+    for (int i = 0; i < one->n; i++) {
+        const tc_program *from = p ? p : v->program;
+        tc_program *at = tc_program_clone_at(from, tc_sym_var_at(from->sym, tc_sym_var_index(one->size[i].var)), one->size[i].value);
+        if (p) tc_program_release(p);
+        p = at;
+    }
+    one->program = p;
+    TC_TRY(tc_exec_create(p, &v->options, &one->exec), "the variant for %s", one->guard);
+    if (v->events.chosen) v->events.chosen(v->events.ctx, one->guard);
+    return NULL;
+}
+
+typedef struct {
+    tc_sym var;
+    bool found;
+} use;
+static void uses(void *ctx, tc_value **place) {
+    use *u = ctx;
+    for (int d = 0; (*place)->kind == TC_V_TENSOR && d < (*place)->meta.rank; d++) u->found |= (*place)->meta.size[d] == u->var;
+}
+/* The line of the first node that reads a value of this size. */
+static tc_source first_use(const tc_program *p, tc_sym var) {
+    use u = {var, false};
+    for (const tc_node *n = p->graph->first; n; n = n->next) {
+        tc_node_each_input(n, uses, &u);
+        if (u.found && n->source.file) return n->source;
+    }
+    return (tc_source){0};
+}
+
+/* The code for all sizes runs, or what stands in its place. */
+static tc_status no_variant(tc_variants *v, const tc_tensor *inputs, met m, bool must) {
+    tc_buf guard = {0}, found = {0};
+    tc_status s = NULL;
+    int ninputs = 0;
+    if (!tc_exec_uncompiled(v->main) || !v->all.len || (v->told && !must)) return NULL;
+    for (int i = 0; i < v->program->ninputs; i++) ninputs += v->program->inputs[i].kind == TC_IN_USER;
+    TC_TRY(tc_exec_check(v->main, inputs, ninputs)); /* sizes that the program does not take at all */
+    for (size_t i = 0; i < v->all.len; i++) tc_buf_printf(&guard, "%s%s", i ? ", or " : "", v->all.data[i].guard);
+    if (m.in) tc_buf_printf(&found, "%s.size(%d) = %lld", m.in->name, m.dim, (long long)m.size);
+    else tc_buf_puts(&found, "no input shows it");
+    tc_recompile r = {tc_buf_str(&guard), tc_buf_str(&found),
+                      first_use(v->program, m.in ? m.in->value->meta.size[m.dim] : v->all.data[0].size[0].var)};
+    if (v->events.recompile && !v->told) v->events.recompile(v->events.ctx, &r);
+    v->told = true;
+    if (must && r.at.file) s = tc_error(TC_ENV, "no compiled variant fits: it is for %s; %s (%s:%d)", r.guard, r.met, r.at.file, r.at.line);
+    else if (must) s = tc_error(TC_ENV, "no compiled variant fits: it is for %s; %s", r.guard, r.met);
+    tc_buf_free(&guard);
+    tc_buf_free(&found);
+    return s;
+}
+
+tc_status tc_variants_choose(tc_variants *v, const tc_tensor *inputs, bool must, tc_exec **out) {
+    met other = {.size = -1};
+    *out = v->main;
+    for (size_t i = 0; i < v->all.len; i++) {
+        variant *one = &v->all.data[i];
+        if (!matches(v, one, inputs, &other)) continue;
+        if (!one->exec) TC_TRY(plan(v, one));
+        *out = one->exec;
+        return NULL;
+    }
+    return no_variant(v, inputs, other, must);
+}

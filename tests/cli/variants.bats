@@ -1,0 +1,102 @@
+#!/usr/bin/env bats
+# Code for some sizes only (tc-compile --dim, --variants): which code runs, what a stance does where none fits, what --log says, and that
+# the bits are always the same.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    cat >m.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(16, 8)
+
+    def forward(self, x):
+        y = F.softmax(self.a(x), -1) + x.sum(1, keepdim=True).exp()
+        return y.cumsum(0).mean(0)
+
+
+class Two(nn.Module):
+    def forward(self, x, y):
+        if x.size(0) < 3 * y.size(0):
+            return torch.softmax(x, 0).sum(1) * torch.softmax(y, 0).sum()
+        return x.sum(1)
+
+
+class Ramp(nn.Module):
+    def forward(self, x):
+        return torch.arange(16.0) * x.sum() + x
+PY
+    tc-export m.py:M --input x=Bx16xf32 --dim B=1..64 -o m.pt2
+}
+
+records() { # SIZE...: records.npy with that many rows each
+    for b in "$@"; do tc-export m.py:Ramp --input x=${b}x16xf32 | tc-run --input x=${b}x16xf32=0.01; done >records.npy
+    tc-run m.pt2 --input x=@records.npy -o want.npy
+}
+
+@test "a program compiled for one batch, under every stance" {
+    tc-compile m.pt2 --dim B=8 -o c.pt2
+    records 8 9 8 7
+    for stance in default force_eager eager_on_recompile; do
+        run --separate-stderr tc-run c.pt2 --stance=$stance --input x=@records.npy --expect @want.npy
+        [ "$status" -eq 0 ]
+        if [ $stance = eager_on_recompile ]; then
+            [ "$stderr" = "tc-run: no compiled variant fits: it is for B == 8; x.size(0) = 9 (m.py:12); the graph is interpreted, with the same bits" ]
+        else
+            [ -z "$stderr" ]
+        fi
+    done
+    run --separate-stderr tc-run c.pt2 --stance=fail_on_recompile --input x=@records.npy -o got.npy
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"record 1: no compiled variant fits: it is for B == 8; x.size(0) = 9 (m.py:12)"* ]]
+    run --separate-stderr tc-run c.pt2 --stance=fail_on_recompile --input x=65x16xf32=1 -o got.npy
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"expected 1..64"* ]]
+    run --separate-stderr tc-run c.pt2 --input x=8x17xf32=1 -o got.npy
+    [ "$status" -eq 3 ]
+}
+
+@test "--log=recompiles says the first change, and no more" {
+    tc-compile m.pt2 --dim B=4 -o c.pt2
+    records 4 5 6
+    run --separate-stderr tc-run c.pt2 --log=recompiles --input x=@records.npy --expect @want.npy
+    [ "$status" -eq 0 ]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    [[ "$stderr" == *"B == 4; x.size(0) = 5 (m.py:12)"* ]]
+    # code for all sizes is no recompilation
+    tc-compile m.pt2 --variants B=4 -o v.pt2
+    run --separate-stderr tc-run v.pt2 --log=recompiles --input x=@records.npy --expect @want.npy
+    [ -z "$stderr" ]
+}
+
+@test "--log=guards prints every condition and which variant runs; the one that fixes most is taken" {
+    tc-export m.py:Two --input x=Ax4xf32 --input y=Bx4xf32 --dim A=1..64 --dim B=4..64 -o two.pt2
+    tc-compile two.pt2 --dim B=8 --variants A=2,6 -o c.pt2
+    run --separate-stderr tc-run c.pt2 --log=guards --input x=6x4xf32=1 --input y=8x4xf32=2 -o got.npy
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"model: 1 guard"*"# m.py:18"*"x: f32[A, 4]"*"A <= 64"*"B >= 4"*"variant 1: A == 2 and B == 8"*"variant 2: A == 6 and B == 8"* ]]
+    [[ "$stderr" == *"the variant for A == 6 and B == 8 is used"* ]]
+    tc-run two.pt2 --input x=6x4xf32=1 --input y=8x4xf32=2 --expect @got.npy
+    run --separate-stderr tc-run c.pt2 --stance=fail_on_recompile --input x=6x4xf32=1 --input y=9x4xf32=2 -o got.npy
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"A == 2 and B == 8, or A == 6 and B == 8"* ]]
+    run --separate-stderr tc-compile two.pt2 --dim B=8 --variants B=2 -o x.pt2
+    [ "$status" -eq 2 ]
+    run --separate-stderr tc-run c.pt2 --log=nothing --input x=6x4xf32=1 --input y=9x4xf32=2
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"guards, recompiles"* ]]
+}
+
+@test "the check of the inputs is timed apart" {
+    tc-bench m.pt2 --phase guards --dim B=3 --min-time 0.01 --repeat 5 --to json >out
+    grep -q "\"runs\": *5" out
+    run --separate-stderr tc-bench m.pt2 --phase guards --profile p.txt
+    [ "$status" -eq 2 ]
+}
