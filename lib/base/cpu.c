@@ -59,6 +59,8 @@ static bool has_flag(const char *flag, size_t n) { return (void)flag, n == 0; }
 void tc_cpu_model(char out[64]) { memset(out, 0, 64); }
 #endif
 
+bool tc_cpu_has(const char *flag) { return has_flag(flag, strlen(flag)); }
+
 bool tc_isa_supported(tc_isa_row row) {
     for (const char *f = rows[row].flags; *f;) {
         size_t n = strcspn(f, " ");

@@ -15,6 +15,7 @@ typedef enum {
 
 const char *tc_isa_name(tc_isa_row row);
 bool tc_isa_supported(tc_isa_row row);
+bool tc_cpu_has(const char *flag); /* of a compiler flag of cpu.c's table, "-mavx512vnni": the CPU and the system support it */
 /* The best row that is supported and not above `cap`, a row's name; NULL: TC_ISA from the environment, or no cap.
  * TC_USAGE naming the rows when the cap is none. */
 tc_status tc_isa_choose(const char *cap, tc_isa_row *out_row);

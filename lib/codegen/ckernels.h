@@ -237,9 +237,9 @@ ROW(f8e4m3fnuz, uint8_t)
 ROW(f8e8m0, uint8_t)
 #undef ROW
 
-/* ---- products of integers: exact, wrapping ---- */
-#define ROW(S, T, STORE)                                                                                                                  \
-    static inline void tc_c_product_##S(const tc_c_product *p, int64_t alpha, int64_t beta, const T *a, const T *b, const T *add, T *c) { \
+/* ---- products of integers: exact, wrapping; T by T in R ---- */
+#define ROW(S, T, R, STORE)                                                                                                               \
+    static inline void tc_c_product_##S(const tc_c_product *p, int64_t alpha, int64_t beta, const T *a, const T *b, const R *add, R *c) { \
         for (int64_t z = 0; z < p->batch; z++)                                                                                            \
             for (int64_t i = 0; i < p->m; i++)                                                                                            \
                 for (int64_t j = 0; j < p->n; j++) {                                                                                      \
@@ -248,18 +248,19 @@ ROW(f8e8m0, uint8_t)
                         s += (uint64_t)a[z * p->a_bs + i * p->a_rs + k * p->a_cs] * (uint64_t)b[z * p->b_bs + k * p->b_rs + j * p->b_cs]; \
                     s *= (uint64_t)alpha;                                                                                                 \
                     if (add) s += (uint64_t)beta * (uint64_t)add[z * p->add_bs + i * p->add_rs + j * p->add_cs];                          \
-                    c[(z * p->m + i) * p->n + j] = (T)STORE;                                                                              \
+                    c[(z * p->m + i) * p->n + j] = (R)STORE;                                                                              \
                 }                                                                                                                         \
     }
-ROW(u8, uint8_t, s)
-ROW(u16, uint16_t, s)
-ROW(u32, uint32_t, s)
-ROW(u64, uint64_t, s)
-ROW(i8, int8_t, s)
-ROW(i16, int16_t, s)
-ROW(i32, int32_t, s)
-ROW(i64, int64_t, s)
-ROW(bool, uint8_t, (s != 0))
+ROW(u8, uint8_t, uint8_t, s)
+ROW(u16, uint16_t, uint16_t, s)
+ROW(u32, uint32_t, uint32_t, s)
+ROW(u64, uint64_t, uint64_t, s)
+ROW(i8, int8_t, int8_t, s)
+ROW(i16, int16_t, int16_t, s)
+ROW(i32, int32_t, int32_t, s)
+ROW(i64, int64_t, int64_t, s)
+ROW(bool, uint8_t, uint8_t, (s != 0))
+ROW(i8_i32, int8_t, int32_t, s)
 #undef ROW
 
 #include "codegen/ckernels_index.h"

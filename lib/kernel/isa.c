@@ -3,6 +3,7 @@
 #include "kernel/attention_impl.h"
 #include "kernel/conv_isa.h"
 #include "kernel/gemm.h"
+#include "kernel/gemm_i8.h"
 
 #undef bool /* a suffix here */
 
@@ -15,6 +16,8 @@
     extern const tc_attention_ops tc_attention_f32_##row, tc_attention_f64_##row;                                                           \
     extern const tc_conv_ops tc_conv_f32_##row, tc_conv_f64_##row;                                                                          \
     extern const tc_gemm_ops tc_gemm_f32_##row, tc_gemm_f64_##row;                                                                          \
+    extern const tc_gemm_int_fn tc_gemm_int_##row[4];                                                                                       \
+    extern const tc_gemm_i8_ops tc_gemm_i8_pairs_##row;                                                                                     \
     extern const tc_move_ops tc_block_move_##row;                                                                                           \
     extern const tc_reduce_ops tc_reduce_f32_##row, tc_reduce_f64_##row, tc_reduce_i8_##row, tc_reduce_i16_##row, tc_reduce_i32_##row,      \
         tc_reduce_i64_##row, tc_reduce_u8_##row, tc_reduce_u16_##row, tc_reduce_u32_##row, tc_reduce_u64_##row, tc_reduce_bool_##row;
@@ -24,51 +27,35 @@
 TC_ISA_ROWS(DECLARE)
 TC_ISA_ROWS(DECLARE_NORMAL)
 
-#define ENTRY(row, flags)                         \
-    {.name = #row,                                \
-     .normal_f32 = tc_normal_f32_##row,           \
-     .philox = tc_philox_words_##row,             \
-     .scalar = {[TC_F32] = tc_block_f32_##row,    \
-                [TC_F64] = tc_block_f64_##row,    \
-                [TC_I8] = tc_block_i8_##row,      \
-                [TC_I16] = tc_block_i16_##row,    \
-                [TC_I32] = tc_block_i32_##row,    \
-                [TC_I64] = tc_block_i64_##row,    \
-                [TC_U8] = tc_block_u8_##row,      \
-                [TC_U16] = tc_block_u16_##row,    \
-                [TC_U32] = tc_block_u32_##row,    \
-                [TC_U64] = tc_block_u64_##row,    \
-                [TC_BOOL] = tc_block_bool_##row,  \
-                [TC_C64] = tc_block_c64_##row,    \
-                [TC_C128] = tc_block_c128_##row}, \
-     .scalar_one = tc_block_one_##row,            \
-     .cast = tc_block_cast_##row,                 \
-     .round = tc_block_round_##row,               \
-     .move = &tc_block_move_##row,                \
-     .gemm_f32 = &tc_gemm_f32_##row,              \
-     .gemm_f64 = &tc_gemm_f64_##row,              \
-     .conv_f32 = &tc_conv_f32_##row,              \
-     .conv_f64 = &tc_conv_f64_##row,              \
-     .attention_f32 = &tc_attention_f32_##row,    \
-     .attention_f64 = &tc_attention_f64_##row,    \
-     .reduce = {[TC_F32] = &tc_reduce_f32_##row,  \
-                [TC_F64] = &tc_reduce_f64_##row,  \
-                [TC_I8] = &tc_reduce_i8_##row,    \
-                [TC_I16] = &tc_reduce_i16_##row,  \
-                [TC_I32] = &tc_reduce_i32_##row,  \
-                [TC_I64] = &tc_reduce_i64_##row,  \
-                [TC_U8] = &tc_reduce_u8_##row,    \
-                [TC_U16] = &tc_reduce_u16_##row,  \
-                [TC_U32] = &tc_reduce_u32_##row,  \
-                [TC_U64] = &tc_reduce_u64_##row,  \
-                [TC_BOOL] = &tc_reduce_bool_##row}},
+#define FIELDS(row)                                                                                                                                 \
+    .name = #row, .normal_f32 = tc_normal_f32_##row, .philox = tc_philox_words_##row,                                                               \
+    .scalar = {[TC_F32] = tc_block_f32_##row,  [TC_F64] = tc_block_f64_##row, [TC_I8] = tc_block_i8_##row,     [TC_I16] = tc_block_i16_##row,       \
+               [TC_I32] = tc_block_i32_##row,  [TC_I64] = tc_block_i64_##row, [TC_U8] = tc_block_u8_##row,     [TC_U16] = tc_block_u16_##row,       \
+               [TC_U32] = tc_block_u32_##row,  [TC_U64] = tc_block_u64_##row, [TC_BOOL] = tc_block_bool_##row, [TC_C64] = tc_block_c64_##row,       \
+               [TC_C128] = tc_block_c128_##row},                                                                                                    \
+    .scalar_one = tc_block_one_##row, .cast = tc_block_cast_##row, .round = tc_block_round_##row, .move = &tc_block_move_##row,                     \
+    .gemm_f32 = &tc_gemm_f32_##row, .gemm_f64 = &tc_gemm_f64_##row, .gemm_int = tc_gemm_int_##row, .conv_f32 = &tc_conv_f32_##row,                  \
+    .conv_f64 = &tc_conv_f64_##row, .attention_f32 = &tc_attention_f32_##row, .attention_f64 = &tc_attention_f64_##row,                             \
+    .reduce = {[TC_F32] = &tc_reduce_f32_##row, [TC_F64] = &tc_reduce_f64_##row, [TC_I8] = &tc_reduce_i8_##row,    [TC_I16] = &tc_reduce_i16_##row, \
+               [TC_I32] = &tc_reduce_i32_##row, [TC_I64] = &tc_reduce_i64_##row, [TC_U8] = &tc_reduce_u8_##row,    [TC_U16] = &tc_reduce_u16_##row, \
+               [TC_U32] = &tc_reduce_u32_##row, [TC_U64] = &tc_reduce_u64_##row, [TC_BOOL] = &tc_reduce_bool_##row}
+#define ENTRY(row, flags) {FIELDS(row), .gemm_i8 = &tc_gemm_i8_pairs_##row},
 static const tc_isa_ops rows[] = {TC_ISA_ROWS(ENTRY)};
+
+/* Most CPUs of the AVX-512 row multiply bytes in one instruction: that row with another product of int8, of the same integers. */
+#if defined __x86_64__
+extern const tc_gemm_i8_ops tc_gemm_i8_vnni_avx512;
+static const tc_isa_ops avx512_vnni = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_vnni_avx512};
+static const tc_isa_ops *with_bytes(tc_isa_row row) { return row == TC_ROW_avx512 && tc_cpu_has("-mavx512vnni") ? &avx512_vnni : &rows[row]; }
+#else
+static const tc_isa_ops *with_bytes(tc_isa_row row) { return &rows[row]; }
+#endif
 
 const tc_isa_ops *tc_isa_ops_of(tc_isa_row row) { return &rows[row]; }
 
 tc_status tc_isa_ops_choose(const tc_isa_ops **out_isa) {
     tc_isa_row row;
     TC_TRY(tc_isa_choose(NULL, &row));
-    *out_isa = &rows[row];
+    *out_isa = with_bytes(row);
     return NULL;
 }

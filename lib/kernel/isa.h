@@ -12,6 +12,7 @@
 #define TC_KERNEL_ISA_H
 
 #include "base/cpu.h"
+#include "kernel/gemm_int.h"
 #include "kernel/move.h"
 #include "kernel/scalar_op.h"
 #include "kernel/tree.h"
@@ -57,6 +58,7 @@ typedef struct {
 } tc_reduce_ops;
 
 struct tc_gemm_ops;      /* kernel/gemm.h */
+struct tc_gemm_i8_ops;   /* kernel/gemm_i8.h */
 struct tc_attention_ops; /* kernel/attention_impl.h */
 struct tc_conv_ops;      /* kernel/conv_isa.h */
 
@@ -69,6 +71,8 @@ struct tc_isa_ops {
     const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool */
     const tc_move_ops *move;
     const struct tc_gemm_ops *gemm_f32, *gemm_f64;
+    const struct tc_gemm_i8_ops *gemm_i8;
+    const tc_gemm_int_fn *gemm_int; /* [log2 of the bytes of an element] */
     const struct tc_attention_ops *attention_f32, *attention_f64;
     const struct tc_conv_ops *conv_f32, *conv_f64;
     void (*philox)(uint32_t *out, uint64_t key, uint64_t first, uint64_t hi, int64_t blocks); /* random.isa.c: 4 words for each counter */

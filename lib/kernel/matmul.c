@@ -1,7 +1,8 @@
-/* Matrix products as kernels: arguments to strided operands, 16-bit floats through float32, integers by plain loops. */
+/* Matrix products as kernels: arguments to strided operands, 16-bit floats through float32, integers by their own (gemm_int, gemm_i8). */
 #include "kernel/matmul.h"
 
 #include "kernel/gemm.h"
+#include "kernel/gemm_i8.h"
 #include "kernel/isa.h"
 
 /* One operand as a batch of matrices: element (b, i, j) is data[b * bs + i * rs + j * cs]. */
@@ -93,21 +94,49 @@ static void widen(const tc_isa_ops *isa, tc_dtype d, operand *o, int64_t batch, 
 }
 
 /* ---- integers ---- */
-static void integers(const product *p, void *c) {
-    tc_dtype d = p->dtype;
-    for (int64_t b = 0; b < p->batch; b++)
-        for (int64_t i = 0; i < p->m; i++)
-            for (int64_t j = 0; j < p->n; j++) {
-                uint64_t s = 0;
-                for (int64_t k = 0; k < p->k; k++)
-                    s += (uint64_t)tc_scalar_load(d, p->a.data, b * p->a.bs + i * p->a.rs + k * p->a.cs).i *
-                         (uint64_t)tc_scalar_load(d, p->b.data, b * p->b.bs + k * p->b.rs + j * p->b.cs).i;
-                s *= (uint64_t)tc_scalar_to_int(p->ialpha);
-                if (p->add.data && tc_scalar_to_int(p->ibeta))
-                    s += (uint64_t)tc_scalar_to_int(p->ibeta) *
-                         (uint64_t)tc_scalar_load(d, p->add.data, b * p->add.bs + i * p->add.rs + j * p->add.cs).i;
-                tc_scalar_store(d, c, (b * p->m + i) * p->n + j, tc_scalar_int((int64_t)s));
-            }
+typedef struct {
+    const product *p;
+    char *c;
+    tc_gemm_int_fn block;
+    int64_t rows, cols; /* blocks of a matrix */
+    const tc_epilogue *epilogue;
+} int_blocks;
+static void run_int_blocks(void *ctx, int64_t begin, int64_t end, int worker) {
+    const int_blocks *x = ctx;
+    const product *p = x->p;
+    int64_t e = (int64_t)tc_dtype_size(p->dtype);
+    for (int64_t t = begin; t < end; t++) {
+        int64_t i = t / (x->rows * x->cols), r0 = t / x->cols % x->rows * TC_GEMM_INT_ROWS, c0 = t % x->cols * TC_GEMM_INT_COLS;
+        int64_t nr = p->m - r0 < TC_GEMM_INT_ROWS ? p->m - r0 : TC_GEMM_INT_ROWS, nc = p->n - c0 < TC_GEMM_INT_COLS ? p->n - c0 : TC_GEMM_INT_COLS;
+        tc_gemm_int j = {.m = p->m,
+                         .n = p->n,
+                         .k = p->k,
+                         .a = (const char *)p->a.data + i * p->a.bs * e,
+                         .b = (const char *)p->b.data + i * p->b.bs * e,
+                         .a_rs = p->a.rs,
+                         .a_cs = p->a.cs,
+                         .b_rs = p->b.rs,
+                         .b_cs = p->b.cs,
+                         .add_rs = p->add.rs,
+                         .add_cs = p->add.cs,
+                         .c = x->c + i * p->m * p->n * e,
+                         .alpha = (uint64_t)tc_scalar_to_int(p->ialpha),
+                         .beta = (uint64_t)tc_scalar_to_int(p->ibeta)};
+        if (p->add.data && j.beta) j.add = (const char *)p->add.data + i * p->add.bs * e;
+        x->block(&j, r0, nr, c0, nc);
+        if (x->epilogue) x->epilogue->fn(x->epilogue->ctx, i * p->m + r0, nr, c0, nc, worker);
+    }
+}
+static void integers(const tc_kcall *c, const product *p, void *out) {
+    int bytes = (int)tc_dtype_size(p->dtype);
+    int_blocks x = {p,
+                    out,
+                    c->isa->gemm_int[bytes == 8 ? 3 : bytes / 2],
+                    (p->m + TC_GEMM_INT_ROWS - 1) / TC_GEMM_INT_ROWS,
+                    (p->n + TC_GEMM_INT_COLS - 1) / TC_GEMM_INT_COLS,
+                    c->epilogue};
+    int64_t all = p->batch * x.rows * x.cols;
+    tc_parallel_for(c->pool, all, 1 + 64 / (p->k + 1), run_int_blocks, &x);
 }
 
 /* ---- arguments ---- */
@@ -183,8 +212,7 @@ static tc_status run_of(tc_kcall *c, int form) {
     void *out = tc_tensor_data(&c->outs[0]);
     if (tc_is_complex(p.dtype)) return tc_error(TC_UNSUPPORTED, "matrix product of %s is not supported", tc_dtypes[p.dtype].torch);
     if (!tc_is_float(p.dtype)) {
-        integers(&p, out);
-        if (c->epilogue && p.batch > 0 && p.m > 0 && p.n > 0) c->epilogue->fn(c->epilogue->ctx, 0, p.batch * p.m, 0, p.n, 0);
+        integers(c, &p, out);
         return NULL;
     }
     jobs js = {&p, out};
@@ -255,6 +283,42 @@ static void pack_form(const tc_kcall *c, int form, void *out) {
 PACKS(mm, MM, 1)
 PACKS(addmm, ADDMM, 2)
 PACKS(linear, LINEAR, 1)
+
+/* ---- int8 in int32 ---- */
+static tc_gemm_i8 int_mm_job(const tc_kcall *c) {
+    const tc_tensor *a = tc_k_tensor(c, 0), *b = tc_k_tensor(c, 1);
+    operand x = matrix(a, 0, 1), y = matrix(b, 0, 1);
+    return (tc_gemm_i8){.m = a->size[0],
+                        .n = b->size[1],
+                        .k = a->size[1],
+                        .a = x.data,
+                        .b = y.data,
+                        .a_rs = x.rs,
+                        .a_cs = x.cs,
+                        .b_rs = y.rs,
+                        .b_cs = y.cs,
+                        .packed = c->packed,
+                        .epilogue = c->epilogue};
+}
+static size_t scratch_int_mm(const tc_kcall *c, int threads) {
+    return tc_gemm_i8_scratch(c->isa, tc_k_tensor(c, 1)->size[1], tc_k_tensor(c, 1)->size[0], c->packed != NULL, threads);
+}
+static tc_status run_int_mm(tc_kcall *c) {
+    tc_gemm_i8 j = int_mm_job(c);
+    j.c = tc_tensor_data(&c->outs[0]);
+    tc_gemm_i8_run(c->isa, c->pool, c->scratch, &j);
+    return NULL;
+}
+static size_t pack_bytes_int_mm(const tc_kcall *c, int *out_arg) {
+    const tc_tensor *b = tc_k_tensor(c, 1);
+    *out_arg = 1;
+    return b->size[0] < 16 || b->size[1] < 16 ? 0 : tc_gemm_i8_packed_bytes(c->isa, b->size[1], b->size[0]);
+}
+static void pack_int_mm(const tc_kcall *c, void *out) {
+    tc_gemm_i8 j = int_mm_job(c);
+    tc_gemm_i8_pack(c->isa, c->pool, &j, out);
+}
+const tc_kernel tc_k_int_mm = {"int_mm", TC_KF_EPILOGUE, run_int_mm, scratch_int_mm, pack_bytes_int_mm, pack_int_mm, .row_dims = -1};
 
 #define KERNEL(id, FORM, kflags, ...)                                                                   \
     static tc_status run_##id(tc_kcall *c) { return run_of(c, FORM); }                                  \

@@ -257,35 +257,72 @@ def dynamic_quantize(n, x):
     return y.to(torch.uint8), scale, zero.to(torch.uint8)
 
 
-def row_zero(zero, x):
-    """The zero point of a left operand: one, or one a row."""
-    z = plain(zero).to(torch.float64)
+def per_row(z):
+    """A scale or zero point of a left operand: one, or one a row."""
     return z.unsqueeze(-1) if z.dim() == 1 and z.shape[0] != 1 else z
 
 
+def signed_bytes(t):
+    return torch.bitwise_xor(t, 128).to(torch.int8)
+
+
+def column_sums(t):
+    return t.sum(0, dtype=torch.int32)
+
+
+def at_once(f, t):
+    """f(t), now where t is a constant."""
+    return _onnx.eager(f, t) if _onnx.known(t) else f(t)
+
+
+def without_sign(t):
+    return t.dtype == torch.uint8
+
+
+def centred(t, zero):
+    """The zero point of bytes as they are multiplied: those without sign become int8, 128 lower."""
+    z = torch.zeros([], dtype=torch.int32) if zero is None else plain(zero).to(torch.int32)
+    return z - 128 if without_sign(t) else z
+
+
+def integer_product(a, az, b, bz):
+    """sum over k of (a - az) (b - bz): int32 where a matrix of bytes is on the right, else exact in float64."""
+    x, y = plain(a), plain(b)
+    bytes_ = (torch.int8, torch.uint8)
+    if x.dtype not in bytes_ or y.dtype not in bytes_ or y.dim() != 2:
+        x, y = x.to(torch.float64), y.to(torch.float64)
+        if az is not None:
+            x = x - per_row(plain(az).to(torch.float64))
+        if bz is not None:
+            y = y - plain(bz).to(torch.float64)
+        return torch.matmul(x, y)
+    xz, yz = per_row(centred(x, az)), centred(y, bz)
+    x = at_once(signed_bytes, x) if without_sign(x) else x
+    y = at_once(signed_bytes, y) if without_sign(y) else y
+    k, n = y.shape[0], y.shape[1]
+    acc = torch._int_mm(x.reshape([-1, k]), y).reshape(list(x.shape[:-1]) + [n])
+    if az is not None or without_sign(plain(a)):
+        acc = acc - xz * at_once(column_sums, y)
+    if bz is not None or without_sign(plain(b)):
+        rows = x.sum(-1, keepdim=True, dtype=torch.int32) - k * xz
+        acc = acc - (yz * rows if x.dim() > 1 else yz * rows.reshape([]))
+    return acc
+
+
 def matmul_integer(n, a, b, az=None, bz=None):
-    x, y = plain(a).to(torch.float64), plain(b).to(torch.float64)
-    if az is not None:
-        x = x - row_zero(az, x)
-    if bz is not None:
-        y = y - plain(bz).to(torch.float64)
-    return torch.matmul(x, y).to(torch.int32)
+    return integer_product(a, az, b, bz).to(torch.int32)
 
 
 def saturated(acc, scale, zero, to):
     """round(acc * scale) + zero in the type of the zero point."""
     low, high = RANGE[to]
-    y = torch.clamp(torch.round(acc * scale) + zero, low, high)
+    y = torch.clamp(torch.round(acc.to(torch.float64) * scale) + zero, low, high)
     return integers(y, to)
 
 
 def q_matmul(n, a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
-    x = plain(a).to(torch.float64) - row_zero(a_zero, a)
-    w = plain(b).to(torch.float64) - plain(b_zero).to(torch.float64)
-    acc = torch.matmul(x, w)
-    sa = plain(a_scale).to(torch.float64)
-    sa = sa.unsqueeze(-1) if sa.dim() == 1 and sa.shape[0] != 1 else sa
-    scale = sa * plain(b_scale).to(torch.float64) / plain(y_scale).to(torch.float64)
+    acc = integer_product(a, a_zero, b, b_zero)
+    scale = per_row(plain(a_scale).to(torch.float64)) * plain(b_scale).to(torch.float64) / plain(y_scale).to(torch.float64)
     return saturated(acc, scale, plain(y_zero).to(torch.float64), code_of(y_zero))
 
 

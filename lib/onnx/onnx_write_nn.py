@@ -15,6 +15,10 @@ def matmul(w, outs, a, b):
     return w.e("MatMul", [a, b])
 
 
+def int_mm(w, outs, a, b):
+    return w.e("MatMulInteger", [a, b])
+
+
 def linear(w, outs, x, weight, bias=None):
     if x.rank() == 2:
         return w.e("Gemm", [x, weight, bias], {"transB": 1})
@@ -406,7 +410,7 @@ def cond(w, outs, pred, yes, no, operands=None):
 
 TABLE = {
     "image.decode_image.default": (20, decode_image),
-    "aten.matmul.default": matmul, "aten.mm.default": matmul, "aten.bmm.default": matmul, "aten.linear.default": linear, "aten.addmm.default": addmm,
+    "aten.matmul.default": matmul, "aten.mm.default": matmul, "aten._int_mm.default": int_mm, "aten.bmm.default": matmul, "aten.linear.default": linear, "aten.addmm.default": addmm,
     "aten.baddbmm.default": baddbmm, "aten.einsum.default": einsum, "aten.convolution.default": convolution, "aten.conv1d.default": conv,
     "aten.conv2d.default": conv, "aten.conv3d.default": conv, "aten.conv1d.padding": conv, "aten.conv2d.padding": conv, "aten.conv3d.padding": conv,
     "aten.conv_transpose1d.default": conv_transpose, "aten.conv_transpose2d.input": conv_transpose, "aten.conv_transpose3d.input": conv_transpose,

@@ -57,6 +57,19 @@ static tc_status shape_bmm(tc_shape_ctx *c) {
     TC_TRY(product(c, 0, 3, &d));
     return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
 }
+static tc_status shape_int_mm(tc_shape_ctx *c) {
+    tc_dims d;
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    for (int i = 0; i < 2; i++) {
+        const tc_meta *t = tc_sh_meta(c, i);
+        const char *name = tc_op_schema(c->op)->params[i].name;
+        if (t->rank != 2) return tc_sh_fail(c, "Expected %s to be of dimension 2 but got %d", name, t->rank);
+        if (t->dtype != TC_I8) return tc_sh_fail(c, "Expected %s dtype to be of type int8 but got %s", name, tc_dtypes[t->dtype].torch);
+    }
+    TC_TRY(product(c, 0, 2, &d));
+    return tc_sh_out(c, 0, TC_I32, &d);
+}
 static tc_status added(tc_shape_ctx *c, int rank) { /* self must broadcast to the product */
     tc_dims d, r;
     TC_TRY(product(c, 1, rank, &d));
@@ -500,13 +513,20 @@ static tc_status decompose_linear_backward(tc_emit *e, const tc_node *n) { /* se
 #define COMPOSED(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
 const tc_op tc_ops_matmul[] = {
-    KERNEL("mm(Tensor self, Tensor mat2)", mm, tc_by_parts_product, "mm(f32[3,4], f32[4,5]); mm(f64[3,0], f64[0,2]); mm(c64[3,4], c64[4,2])",
+    KERNEL("mm(Tensor self, Tensor mat2)", mm, tc_by_parts_product,
+           "mm(f32[3,4], f32[4,5]); mm(f64[3,0], f64[0,2]); mm(i64[5,70], i64[70,66]); mm(i8[17,3], i8[3,5]); mm(c64[3,4], c64[4,2])",
            "matrix product"),
     KERNEL("bmm(Tensor self, Tensor mat2)", bmm, tc_by_parts_product, "bmm(f32[2,3,4], f32[2,4,5])", "matrix products of a batch"),
     KERNEL("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1)", addmm, tc_by_parts_added,
            "addmm(f32[5], f32[3,4], f32[4,5])", "beta self + alpha mat1 mat2"),
     KERNEL("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1)", baddbmm, tc_by_parts_added,
            "baddbmm(f32[2,3,5], f32[2,3,4], f32[2,4,5])", "beta self + alpha batch1 batch2"),
+    {.schema = "aten::_int_mm(Tensor self, Tensor mat2) -> Tensor",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_int_mm,
+     .kernel = &tc_k_int_mm,
+     .samples = "_int_mm(i8[3,4], i8[4,5]); _int_mm(i8[37,1100], i8[1100,70]); _int_mm(i8[2,0], i8[0,3])",
+     .doc = "product of int8 matrices in int32"},
     {.schema = "aten::linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor",
      .shape = shape_linear,
      .decompose = decompose_linear,

@@ -2,7 +2,7 @@
  *
  *     quantized_decomposed::*   the two halves, as torch.ao's graphs hold them
  *     fake_quantize_*           both in one; the gradient passes where nothing was clamped
- *     _int_mm, _weight_int8pack_mm   products with int8 matrices */
+ *     _weight_int8pack_mm       the product with an int8 matrix */
 #include "op/shape.h"
 
 #include <string.h>
@@ -127,13 +127,6 @@ static tc_status decompose_fake_switched(tc_emit *e, const tc_node *n) { /* self
 }
 
 /* ---- products ---- */
-static tc_status decompose_int_mm(tc_emit *e, const tc_node *n) {
-    tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
-    if (a->meta.rank != 2 || b->meta.rank != 2) return refuse(n, "Expected self and mat2 to be of dimension 2");
-    if (a->meta.dtype != TC_I8 || b->meta.dtype != TC_I8) return refuse(n, "Expected self and mat2 to be of type int8");
-    tc_emit_result(e, 0, ATEN("mm", "vv", tc_e_cast(e, a, TC_I32), tc_e_cast(e, b, TC_I32)));
-    return tc_e_done(e);
-}
 static tc_status decompose_int8pack_mm(tc_emit *e, const tc_node *n) { /* self [M, K], mat2 int8 [N, K], scales [N] */
     tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1), *s = tc_arg_value(n, 2);
     if (x->meta.rank != 2 || w->meta.rank != 2 || !tc_is_float(x->meta.dtype))
@@ -316,7 +309,6 @@ const tc_op tc_ops_quantize[] = {
     FAKE("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor "
          "fake_quant_enabled, " RANGE ")" MASKED,
          fake_switched, grad_fake, NULL),
-    RULE("aten::_int_mm(Tensor self, Tensor mat2) -> Tensor", int_mm, "_int_mm(i8[3,4], i8[4,5])", "product of int8 matrices in int32"),
     RULE("aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_mm,
          "_weight_int8pack_mm(f32[3,4], i8[5,4], f32[5])", "self mat2' with a scale a row of mat2"),
     {0}};

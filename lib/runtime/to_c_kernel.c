@@ -88,14 +88,16 @@ static tc_status write_product(writer *w, const call *c, const char *kind) {
     }
     if (add.t) ds[0] = step(add.t, 2), ds[1] = step(add.t, 1), ds[2] = step(add.t, 0);
     if (add.t && !strcmp(kind, "addmv")) ds[0] = 0, ds[1] = step(add.t, 0), ds[2] = 0;
-    const char *S = tc_dtypes[a.t->dtype].name, *ty = to_c_type(a.t->dtype);
+    const char *ty = to_c_type(a.t->dtype), *out = to_c_type(o.t->dtype);
+    const char *S = o.t->dtype == a.t->dtype ? tc_dtypes[a.t->dtype].name : "i8_i32"; /* int_mm */
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_product p = {%lld, %lld, %lld, %lld, %s, %s, %s, %a, %a};\n", (long long)batch,
                   (long long)m, (long long)n, (long long)kk, to_c_list(w, as, 3), to_c_list(w, bs, 3), to_c_list(w, ds, 3), alpha, beta);
     tc_buf_printf(&w->calls, "        tc_c_product_%s(&p, ", S);
     if (!tc_is_float(a.t->dtype)) /* of integers: alpha and beta as integers */
         tc_buf_printf(&w->calls, "%lld, %lld, ", first ? (long long)tc_scalar_to_int(k->args[4].num) : 1,
                       first ? (long long)tc_scalar_to_int(k->args[3].num) : 1);
-    tc_buf_printf(&w->calls, "(const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", ty, a.at, ty, b.at, ty, add.at, ty, o.at);
+    tc_buf_printf(&w->calls, "(const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", ty, a.at, ty, b.at, out, add.at, out,
+                  o.at);
     round_result(w, result, o);
     return NULL;
 }
@@ -228,6 +230,7 @@ static const struct {
     {"mv", write_product},
     {"dot", write_product},
     {"linear", write_product},
+    {"int_mm", write_product},
     {"convolution", write_convolution},
     {"flash_attention", write_attention},
     {"rnn_layer", to_c_rnn},

@@ -157,3 +157,33 @@ PY
     run --separate-stderr tc-export "$TC_ROOT/tests/oracle/pt2/mlp.pt2" --to onnx --store-weights=extern
     [ "$status" -eq 2 ] && [[ "$stderr" == *"needs -o FILE.onnx"* ]] || { echo "$stderr"; return 1; }
 }
+
+@test "a product of int8 has the same integers as ONNX's, as C and on every instruction set" {
+    cat >bytes.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x, w):
+        return torch._int_mm(x, w)
+class Same(torch.nn.Module):
+    def forward(self, x):
+        return x.clone()
+PY
+    awk 'BEGIN {for (i = 0; i < 3 * 70; i++) printf "%s%d", i ? "," : "", i * 37 % 256 - 128}' >x
+    awk 'BEGIN {for (i = 0; i < 70 * 33; i++) printf "%s%d", i ? "," : "", i * 101 % 256 - 128}' >w
+    tc-export bytes.py:M --input x=3x70xi8 --input w=70x33xi8 -o p.pt2
+    tc-export p.pt2 --to onnx -o p.onnx
+    tc-compile p.pt2 --to exe -o bytes
+    inputs=(--input "x=3x70xi8=$(<x)" --input "w=70x33xi8=$(<w)")
+    TC_ISA=portable tc-run p.pt2 "${inputs[@]}" -o portable.npy
+    for isa in avx2 avx512; do
+        TC_ISA=$isa tc-run p.pt2 "${inputs[@]}" -o isa.npy
+        cmp portable.npy isa.npy
+    done
+    tc-run p.onnx "${inputs[@]}" -o onnx.npy
+    cmp portable.npy onnx.npy
+    tc-export bytes.py:Same --input x=NxMxi8 -o same.pt2
+    tc-run same.pt2 --input "x=3x70xi8=$(<x)" -o x.npy
+    tc-run same.pt2 --input "x=70x33xi8=$(<w)" -o w.npy
+    ./bytes x=x.npy w=w.npy -o out_0=c.npy
+    cmp portable.npy c.npy
+}

@@ -1,0 +1,49 @@
+/* Products of int8: tiles of 14 x 32 with AVX-512 (by VNNI where the CPU has it, isa.c chooses), of 4 x 2 vectors elsewhere. */
+#include "kernel/gemm_i8.h"
+#include "kernel/isa.h"
+#include "kernel/isa_row.h"
+
+typedef int32_t VI __attribute__((vector_size(ROW_BYTES)));
+typedef int16_t VH __attribute__((vector_size(ROW_BYTES)));
+typedef uint16_t VU __attribute__((vector_size(ROW_BYTES)));
+enum { NR = 2 * ROW_BYTES / 4, LDA = TC_GEMM_I8_LDA };
+
+#if defined TC_ISA_avx512
+enum { MR = 14 };
+static inline VI vset1(int32_t x) { return (VI)_mm512_set1_epi32(x); }
+static inline VI madd(VH a, VH b) { return (VI)_mm512_madd_epi16((__m512i)a, (__m512i)b); }
+#elif defined TC_ISA_avx2
+enum { MR = 4 };
+static inline VI vset1(int32_t x) { return (VI)_mm256_set1_epi32(x); }
+static inline VI madd(VH a, VH b) { return (VI)_mm256_madd_epi16((__m256i)a, (__m256i)b); }
+#else
+enum { MR = 4 };
+static inline VI vset1(int32_t x) { return (VI){x, x, x, x}; }
+#ifdef __SSE2__
+#include <emmintrin.h>
+static inline VI madd(VH a, VH b) { return (VI)_mm_madd_epi16((__m128i)a, (__m128i)b); }
+#else
+static inline VI madd(VH a, VH b) {
+    VI r;
+    for (int i = 0; i < 4; i++) r[i] = a[2 * i] * b[2 * i] + a[2 * i + 1] * b[2 * i + 1];
+    return r;
+}
+#endif
+#endif
+
+static inline VH even(VI x) { return (VH)((VU)x << 8) >> 8; }
+static inline VH odd(VI x) { return (VH)x >> 8; }
+static inline VI vdot(VI acc, VI a, VI b) { return acc + madd(even(a), even(b)) + madd(odd(a), odd(b)); }
+#define TARGET
+#define FLIP 0
+#define NAME pairs
+#include "kernel/gemm_i8_tile.h"
+
+#if defined TC_ISA_avx512
+#define TARGET __attribute__((target("avx512vnni")))
+TARGET static inline VI dpbusd(VI acc, VI a, VI b) { return (VI)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)a, (__m512i)b); }
+#define vdot dpbusd
+#define FLIP 0x80
+#define NAME vnni
+#include "kernel/gemm_i8_tile.h"
+#endif
