@@ -8,60 +8,63 @@ typedef struct {
 } u128;
 
 #define SIZES(M) M(1, uint8_t) M(2, uint16_t) M(4, uint32_t) M(8, uint64_t) M(16, u128)
+#define M(B, T)                                                                                                \
+    static void fill##B(void *o, const void *value, int64_t n) {                                               \
+        T *out = o, v = *(const T *)value;                                                                     \
+        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = v;                                             \
+    }                                                                                                          \
+    static void load##B(void *o, const void *in, int64_t stride, int64_t n) {                                  \
+        T *out = o;                                                                                            \
+        const T *x = in;                                                                                       \
+        if (stride == 1) {                                                                                     \
+            TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = x[i];                                      \
+        } else                                                                                                 \
+            for (int64_t i = 0; i < n; i++) out[i] = x[i * stride];                                            \
+    }                                                                                                          \
+    static void store##B(void *o, int64_t stride, const void *in, int64_t n) {                                 \
+        T *out = o;                                                                                            \
+        const T *x = in;                                                                                       \
+        if (stride == 1) {                                                                                     \
+            TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = x[i];                                      \
+        } else                                                                                                 \
+            for (int64_t i = 0; i < n; i++) out[i * stride] = x[i];                                            \
+    }                                                                                                          \
+    static void gather##B(void *o, const void *in, const int64_t *index, int64_t n) {                          \
+        T *out = o;                                                                                            \
+        const T *x = in;                                                                                       \
+        for (int64_t i = 0; i < n; i++) out[i] = x[index[i]];                                                  \
+    }                                                                                                          \
+    static void copy##B(void *o, int64_t out_stride, const void *in, int64_t in_stride, int64_t n) {           \
+        T *out = o;                                                                                            \
+        const T *x = in;                                                                                       \
+        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i * out_stride] = x[i * in_stride];                 \
+    }                                                                                                          \
+    static void gather_two##B(void *o, const void *in, const int64_t *a, const int64_t *b, int64_t n) {        \
+        T *out = o;                                                                                            \
+        const T *x = in;                                                                                       \
+        for (int64_t i = 0; i < n; i++) out[i] = x[a[i] + b[i]];                                               \
+    }                                                                                                          \
+    static void gather_if##B(void *o, const void *in, const int64_t *index, const uint8_t *pred, int64_t n) {  \
+        T *out = o;                                                                                            \
+        const T *x = in;                                                                                       \
+        T zero = {0};                                                                                          \
+        for (int64_t i = 0; i < n; i++) out[i] = pred[i] ? x[index[i]] : zero;                                 \
+    }                                                                                                          \
+    static void scatter_if##B(void *o, const int64_t *index, const uint8_t *pred, const void *in, int64_t n) { \
+        T *out = o;                                                                                            \
+        const T *x = in;                                                                                       \
+        for (int64_t i = 0; i < n; i++)                                                                        \
+            if (!pred || pred[i]) out[index[i]] = x[i];                                                        \
+    }                                                                                                          \
+    static void store_if##B(void *o, int64_t stride, const uint8_t *pred, const void *in, int64_t n) {         \
+        T *out = o;                                                                                            \
+        const T *x = in;                                                                                       \
+        for (int64_t i = 0; i < n; i++)                                                                        \
+            if (pred[i]) out[i * stride] = x[i];                                                               \
+    }
+SIZES(M)
+#undef M
 #define M(B, T)                                                                                                    \
-    static void fill##B(void *o, const void *value, int64_t n) {                                                   \
-        T *out = o, v = *(const T *)value;                                                                         \
-        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = v;                                                 \
-    }                                                                                                              \
-    static void load##B(void *o, const void *in, int64_t stride, int64_t n) {                                      \
-        T *out = o;                                                                                                \
-        const T *x = in;                                                                                           \
-        if (stride == 1) {                                                                                         \
-            TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = x[i];                                          \
-        } else                                                                                                     \
-            for (int64_t i = 0; i < n; i++) out[i] = x[i * stride];                                                \
-    }                                                                                                              \
-    static void store##B(void *o, int64_t stride, const void *in, int64_t n) {                                     \
-        T *out = o;                                                                                                \
-        const T *x = in;                                                                                           \
-        if (stride == 1) {                                                                                         \
-            TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i] = x[i];                                          \
-        } else                                                                                                     \
-            for (int64_t i = 0; i < n; i++) out[i * stride] = x[i];                                                \
-    }                                                                                                              \
-    static void gather##B(void *o, const void *in, const int64_t *index, int64_t n) {                              \
-        T *out = o;                                                                                                \
-        const T *x = in;                                                                                           \
-        for (int64_t i = 0; i < n; i++) out[i] = x[index[i]];                                                      \
-    }                                                                                                              \
-    static void copy##B(void *o, int64_t out_stride, const void *in, int64_t in_stride, int64_t n) {               \
-        T *out = o;                                                                                                \
-        const T *x = in;                                                                                           \
-        TC_VECTOR_LOOP for (int64_t i = 0; i < n; i++) out[i * out_stride] = x[i * in_stride];                     \
-    }                                                                                                              \
-    static void gather_two##B(void *o, const void *in, const int64_t *a, const int64_t *b, int64_t n) {            \
-        T *out = o;                                                                                                \
-        const T *x = in;                                                                                           \
-        for (int64_t i = 0; i < n; i++) out[i] = x[a[i] + b[i]];                                                   \
-    }                                                                                                              \
-    static void gather_if##B(void *o, const void *in, const int64_t *index, const uint8_t *pred, int64_t n) {      \
-        T *out = o;                                                                                                \
-        const T *x = in;                                                                                           \
-        T zero = {0};                                                                                              \
-        for (int64_t i = 0; i < n; i++) out[i] = pred[i] ? x[index[i]] : zero;                                     \
-    }                                                                                                              \
-    static void scatter_if##B(void *o, const int64_t *index, const uint8_t *pred, const void *in, int64_t n) {     \
-        T *out = o;                                                                                                \
-        const T *x = in;                                                                                           \
-        for (int64_t i = 0; i < n; i++)                                                                            \
-            if (!pred || pred[i]) out[index[i]] = x[i];                                                            \
-    }                                                                                                              \
-    static void store_if##B(void *o, int64_t stride, const uint8_t *pred, const void *in, int64_t n) {             \
-        T *out = o;                                                                                                \
-        const T *x = in;                                                                                           \
-        for (int64_t i = 0; i < n; i++)                                                                            \
-            if (pred[i]) out[i * stride] = x[i];                                                                   \
-    }                                                                                                              \
     static void transpose##B(void *o, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols) { \
         T *out = o;                                                                                                \
         const T *x = in;                                                                                           \
@@ -72,8 +75,12 @@ typedef struct {
                     for (int64_t r = r0; r < r1; r++) out[c * out_ld + r] = x[r * in_ld + c];                      \
             }                                                                                                      \
     }
-SIZES(M)
+M(1, uint8_t)
+M(2, uint16_t)
+M(16, u128)
 #undef M
+    typedef void transpose_fn(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols);
+extern transpose_fn TC_ROW(tc_transpose_f32), TC_ROW(tc_transpose_f64); /* transpose_*.isa.c */
 
 static void iota(int64_t *out, int64_t first, int64_t step, int64_t n) {
     TC_VECTOR_LOOP
@@ -99,6 +106,16 @@ static void add_scaled(int64_t *out, const int64_t *x, int64_t base, int64_t sca
 extern const tc_move_ops TC_ROW(tc_block_move);
 #define EACH(f) \
     { f##1, f##2, f##4, f##8, f##16 }
-const tc_move_ops TC_ROW(tc_block_move) = {EACH(fill),      EACH(load),       EACH(store),    EACH(copy),      EACH(gather), EACH(gather_two),
-                                           EACH(gather_if), EACH(scatter_if), EACH(store_if), EACH(transpose), iota,         in_range,
+const tc_move_ops TC_ROW(tc_block_move) = {EACH(fill),
+                                           EACH(load),
+                                           EACH(store),
+                                           EACH(copy),
+                                           EACH(gather),
+                                           EACH(gather_two),
+                                           EACH(gather_if),
+                                           EACH(scatter_if),
+                                           EACH(store_if),
+                                           {transpose1, transpose2, TC_ROW(tc_transpose_f32), TC_ROW(tc_transpose_f64), transpose16},
+                                           iota,
+                                           in_range,
                                            add_scaled};

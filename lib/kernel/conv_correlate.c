@@ -12,6 +12,8 @@
 #include "kernel/conv_plan.h"
 
 enum { BLOCK_TILES = 16, BLOCK_BYTES = 1024 }; /* of a task: tiles of positions; bytes of channels */
+/* Tiles of LEAST_ROWS hide the latency of their sums. Positions that lack a tap of few terms cost more than it among others. */
+enum { LEAST_ROWS = 4, SHORT_TAP = 16 };
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
 static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
@@ -90,7 +92,7 @@ static void choose_blocks(plan *p, int threads) {
     p->ncols = up(cout, p->cols);
 }
 static size_t worker_bytes(const plan *p) {
-    return tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)) + tc_conv_room((size_t)p->rows * sizeof(tc_conv_places));
+    return tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)) + tc_conv_room((size_t)(2 * p->rows) * sizeof(tc_conv_places));
 }
 static size_t tables_bytes(const tc_conv *c) {
     size_t s = tc_conv_room((size_t)part_count(c) * sizeof(part)) + tc_conv_room((size_t)tc_conv_volume(c->kernel) * sizeof(tc_conv_tap));
@@ -192,7 +194,8 @@ static int64_t fill_places(const plan *p, const part *q, int64_t first, int64_t 
                                   .count = least(a2->same, left),
                                   .first = {a0->first, a1->first, a2->first},
                                   .last = {a0->last, a1->last, a2->last},
-                                  .inside = a0->inside && a1->inside && a2->inside};
+                                  .inside = a0->inside && a1->inside && a2->inside,
+                                  .mixed = true};
             q2 += l->count, left -= l->count;
             if (used && goes_on(l - 1, l)) l[-1].count += l->count;
             else used++;
@@ -202,6 +205,25 @@ static int64_t fill_places(const plan *p, const part *q, int64_t first, int64_t 
         if (q0 == q->count[0]) q0 = 0, image++;
     }
     return used;
+}
+/* Entries with the same taps one after another, so that tiles compute no absent term; last those of which there are less than `few`
+ * positions, mixed. The order stays where there are too many kinds. */
+static void sort_by_taps(tc_conv_places *place, int64_t n, int64_t few, tc_conv_places *room) {
+    enum { KINDS = 32 };
+    const tc_conv_places *kind[KINDS];
+    int64_t rows[KINDS] = {0}, used = 0;
+    int kinds = 0;
+    for (int64_t i = 0, k; i < n; i++) {
+        for (k = 0; k < kinds && !tc_conv_same_taps(kind[k], &place[i]);) k++;
+        if (k == KINDS) return;
+        if (k == kinds) kind[kinds++] = &place[i];
+        rows[k] += place[i].count;
+    }
+    for (int mixed = 0; mixed < 2; mixed++)
+        for (int k = 0; k < kinds; k++)
+            for (const tc_conv_places *p = kind[k]; (rows[k] < few) == mixed && p < place + n; p++)
+                if (tc_conv_same_taps(kind[k], p)) room[used] = *p, room[used++].mixed = mixed;
+    memcpy(place, room, (size_t)n * sizeof *place);
 }
 static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const plan *p = ctx;
@@ -239,6 +261,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
                            .worker = worker,
                            .work = mine};
         if (b.plain) b.then = NULL;
+        if (!b.then && b.nplaces > 1) sort_by_taps(place, b.nplaces, c->cin < SHORT_TAP ? 1 : LEAST_ROWS, place + p->rows);
         p->o->block(&b);
     }
 }

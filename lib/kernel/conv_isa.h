@@ -5,6 +5,8 @@
 #ifndef TC_KERNEL_CONV_ISA_H
 #define TC_KERNEL_CONV_ISA_H
 
+#include <string.h>
+
 #include "kernel/kernel.h"
 
 /* Output positions o, o + step, ... of one row (the last dimension) that read the same taps t, t + tstep, ...: position p reads column
@@ -50,7 +52,11 @@ typedef struct {
     int64_t base, to, step, pace, count;
     int32_t first[3], last[3]; /* taps that are present, by dimension: [first, last); empty: no term at all */
     bool inside;               /* no tap is absent */
+    bool mixed;                /* tiles may hold them together with mixed ones that have other taps */
 } tc_conv_places;
+static inline bool tc_conv_same_taps(const tc_conv_places *a, const tc_conv_places *b) {
+    return !memcmp(a->first, b->first, sizeof a->first) && !memcmp(a->last, b->last, sizeof a->last);
+}
 typedef struct {
     int64_t offset;
     int64_t tap; /* k is tap * cin + ci */

@@ -21,7 +21,7 @@ typedef struct {
     const T *level[MOST_LEVELS];
     T *out, *keep; /* [row][ldo], [row][NR]; keep is room */
     int64_t ldo;
-    const T *bias;
+    const T *bias, *ahead; /* ahead: weights that are brought near meanwhile, one row of NR each 4 k; or NULL */
 } tile;
 
 #if MR == 14
@@ -63,13 +63,16 @@ INLINE void run_tile(const tile *t, const int rows) {
     const VF minus_zero = vset1((T)-0.0);
     const int64_t lda = t->lda;
     T *keep = t->keep;
+    const T *ahead = t->ahead ? t->ahead : t->b;
+    const int64_t ahead_step = t->ahead ? NR : 0;
     EACH_ROW(DECLARE)
     for (const segment *s = t->seg, *end = s + t->nseg; s < end; s++) {
         const T *a[4], *b = t->b + s->k * NR;
         int64_t n = s->n;
         for (int i = 0; i < (rows + 3) / 4; i++) a[i] = t->a + s->at + 4 * i * lda;
         if (s->absent) { EACH_ROW(KEEP) }
-        for (; n >= 4; n -= 4, b += 4 * NR) {
+        for (; n >= 4; n -= 4, b += 4 * NR, ahead += ahead_step) {
+            __builtin_prefetch(ahead, 0, 2), __builtin_prefetch(ahead + VL, 0, 2);
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++) {
                 VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
@@ -165,15 +168,22 @@ static void list_results(const tile_place *t, int64_t *to) {
 static bool readable(const tc_conv_block *b, const tc_conv_places *p, int64_t skip) {
     return p->inside || (p->base + skip * p->step >= b->least && p->base + (p->count - 1) * p->step <= b->most);
 }
-/* How many positions, from number `skip` of p on, are all *step apart, not a multiple of half a way of the first cache, and may be read
+static inline bool alike(const tc_conv_places *a, const tc_conv_places *b) { return a->mixed ? b->mixed : !b->mixed && tc_conv_same_taps(a, b); }
+/* How many positions, from number `skip` of p on, may lie in one tile. */
+static int64_t rows_alike(const tc_conv_block *b, const tc_conv_places *p, int64_t skip) {
+    int64_t n = -skip;
+    for (const tc_conv_places *q = p; q < b->place + b->nplaces && alike(p, q); q++) n += q->count;
+    return n;
+}
+/* How many of these are all *step apart, not a multiple of half a way of the first cache, and may be read
  * where they lie. */
 static int64_t even_run(const tc_conv_block *b, const tc_conv_places *p, int64_t skip, int64_t *step) {
-    const tc_conv_places *end = b->place + b->nplaces;
+    const tc_conv_places *const from = p, *end = b->place + b->nplaces;
     const int64_t at = p->base + skip * p->step, s = p->count - skip > 1 ? p->step : p + 1 < end ? p[1].base - at : 0;
     int64_t n = 0;
     *step = s;
     if (s <= 0 || s * (int64_t)sizeof(T) % 2048 == 0) return 0;
-    for (; p < end && p->base + skip * p->step == at + n * s && (p->count - skip == 1 || p->step == s) && readable(b, p, skip); p++, skip = 0)
+    for (; p < end && p->base + skip * p->step == at + n * s && (p->count - skip == 1 || p->step == s) && readable(b, p, skip) && alike(from, p); p++, skip = 0)
         n += p->count - skip;
     return n;
 }
@@ -198,9 +208,9 @@ static int64_t cut_tiles(const tc_conv_block *b, tile_place *out) {
     int64_t n = 0, skip = 0, left = 0, step = 0;
     for (int64_t first = 0; first < b->rows; n++) {
         if (!left) {
-            const int64_t run = even_run(b, p, skip, &step);
-            left = run >= LEAST_RUN ? run : b->rows - first;
-            if (run < LEAST_RUN) step = 0;
+            const int64_t run = even_run(b, p, skip, &step), all = rows_alike(b, p, skip);
+            left = run >= LEAST_RUN || run == all ? run : all;
+            if (left != run) step = 0;
         }
         const int64_t tiles = (left + MR - 1) / MR, rows = (left + tiles - 1) / tiles;
         out[n] = (tile_place){.at = p, .skip = skip, .first = first, .rows = (int)rows, .step = step};
@@ -355,8 +365,8 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, T *
         if (!here) store_tile(b, p, spare, c);
     }
 }
-/* A tile of another leaf, into level `out`. */
-static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, T *out) {
+/* A tile of another leaf, which ends at k1, into level `out`. The first four bring a quarter of the next leaf's weights near each. */
+static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, T *out, int64_t k1, int64_t quarter) {
     const int64_t wide = padded(b->cols);
     const T *level[MOST_LEVELS];
     t->ldo = NR;
@@ -364,6 +374,7 @@ static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, T 
     for (int64_t c = 0; c < b->cols; c += NR) {
         const int64_t where = p->first * wide + c * p->rows;
         t->b = (const T *)b->w + c * b->k, t->out = out + where;
+        t->ahead = quarter < 4 ? t->b + k1 * NR + quarter * (TC_LEAF / 4 * NR) : NULL;
         for (int m = 0; m < t->nlevels; m++) t->level[m] = level[m] + where;
         tile_of[p->rows](t);
     }
@@ -400,7 +411,7 @@ static void conv_block(const tc_conv_block *b) {
             else t.nseg = ninside = list_terms(b, p, k0, k1, at, a, inside, &t.none);
             for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]];
             if (last) last_tiles(b, p, &t, spare, last_bias);
-            else inner_tiles(b, p, &t, out);
+            else inner_tiles(b, p, &t, out, k1, i);
             const int64_t r = p->first + p->rows;
             if (last && b->then && (r == b->rows || (r - told) * b->cols >= REGION))
                 b->then->fn(b->then->ctx, b->row0 + told, r - told, b->col0, b->cols, b->worker), told = r;
