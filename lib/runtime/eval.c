@@ -30,6 +30,12 @@ static void entry_free(entry *n) {
     free(n);
 }
 
+void tc_evaluator_forget(tc_evaluator *v) {
+    for (size_t i = 0; i < v->plans.len; i++) entry_free(v->plans.entries[i].value);
+    tc_map_free(&v->plans);
+    v->plans = (tc_map){0};
+}
+
 /* ---- keys ---- */
 static void key_tensor(tc_buf *b, const tc_tensor *t) {
     if (!t || !t->storage) {
@@ -217,11 +223,8 @@ static tc_status evaluate(void *self, const tc_op *op, const tc_arg *args, int n
     entry *n = *place;
     if (!n) {
         TC_TRY(plan(v, op, args, nargs, &n), "%s", tc_op_name(op));
-        if (v->plans.len > MAX_PLANS) { /* forget them all: calls of a loop come back soon */
-            for (size_t i = 0; i < v->plans.len; i++) entry_free(v->plans.entries[i].value);
-            tc_map_free(&v->plans);
-            place = tc_map_put(&v->plans, v->key.data, v->key.len);
-        } else place = tc_map_put(&v->plans, v->key.data, v->key.len);
+        if (v->plans.len > MAX_PLANS) tc_evaluator_forget(v); /* calls of a loop come back soon */
+        place = tc_map_put(&v->plans, v->key.data, v->key.len);
         *place = n;
     }
     if (tc_exec_program(n->e)->noutputs != nouts)
@@ -256,8 +259,7 @@ tc_status tc_evaluator_create(const tc_exec_options *options, tc_evaluator **out
 
 void tc_evaluator_destroy(tc_evaluator *v) {
     if (!v) return;
-    for (size_t i = 0; i < v->plans.len; i++) entry_free(v->plans.entries[i].value);
-    tc_map_free(&v->plans);
+    tc_evaluator_forget(v);
     tc_buf_free(&v->key);
     tc_pool_destroy(v->own_pool);
     free(v);

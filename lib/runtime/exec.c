@@ -175,6 +175,7 @@ static tc_status open(tc_exec *e, const tc_program *p) {
     for (int i = 0; i < n; i++) e->nuser += e->program->inputs[i].kind == TC_IN_USER;
     e->nvars = tc_sym_var_count(e->program->sym);
     e->vars = tc_xcalloc(e->nvars + 1, sizeof *e->vars);
+    e->guards_number = guards_have_floats(e);
     TC_TRY(read_signature(e));
     read_ties(e);
     return init_state(e);

@@ -138,10 +138,11 @@ struct tc_exec {
     size_t packed_bytes;
     size_t dynamic_bytes;
     struct tc_generator *gen;
-    bool layouts;     /* images may lie channels last */
-    bool random;      /* a node draws random numbers */
-    bool planes_only; /* no value lies channels last: to_c.c */
-    bool plan_only;   /* frame_bind makes the plan and no memory */
+    bool layouts;       /* images may lie channels last */
+    bool guards_number; /* a guard is about a number that is no part of the key of a bound: checked in every run */
+    bool random;        /* a node draws random numbers */
+    bool planes_only;   /* no value lies channels last: to_c.c */
+    bool plan_only;     /* frame_bind makes the plan and no memory */
     void (*profile)(void *ctx, const tc_exec_event *event);
     void *profile_ctx;
     recycler *memory;  /* of results */
@@ -162,6 +163,7 @@ size_t call_scratch(tc_exec *e, const call *c); /* bytes that this call needs of
 /* solve.c */
 tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs);
 tc_status check_guards(const tc_exec *e);
+bool guards_have_floats(const tc_exec *e); /* is one about an input of a float type? */
 /* layout.c: the values that lie channels last (out, by value id), the groups that take argument 0 so (takes, by group); both zeroed.
  * last: by value id, the last group that reads it (INT32_MAX: a result). */
 void frame_layouts(frame *f, const int *last, bool *out, bool *takes);

@@ -337,6 +337,7 @@ static tc_status find_bound(frame *f) {
     for (size_t i = 0; i < f->cache.len; i++) {
         bound *b = f->cache.data[i];
         if (same_key(f, b)) {
+            if (f == e->main && e->guards_number) TC_TRY(check_guards(e));
             b->stamp = ++e->clock;
             f->b = b;
             return NULL;

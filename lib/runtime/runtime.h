@@ -103,6 +103,7 @@ typedef struct tc_evaluator tc_evaluator;
 /* Plans are kept, keyed by operator, types, sizes and literal arguments. */
 tc_status tc_evaluator_create(const tc_exec_options *options, tc_evaluator **out);
 void tc_evaluator_destroy(tc_evaluator *v);
+void tc_evaluator_forget(tc_evaluator *v); /* gives back the plans and the memory that they keep for their next results */
 tc_eval tc_evaluator_eval(tc_evaluator *v);
 
 #endif

@@ -213,3 +213,16 @@ tc_status check_guards(const tc_exec *e) {
     }
     return NULL;
 }
+
+static bool has_float(tc_sym s) {
+    if (tc_sym_opcode(s) == TC_S_VAR) return tc_sym_type(s) == TC_SYM_FLOAT;
+    for (int i = 0; i < tc_sym_arity(s); i++)
+        if (has_float(tc_sym_arg(s, i))) return true;
+    return false;
+}
+
+bool guards_have_floats(const tc_exec *e) {
+    for (size_t i = 0; i < e->program->guards.len; i++)
+        if (has_float(e->program->guards.data[i].cond)) return true;
+    return false;
+}

@@ -243,7 +243,7 @@ static void declare_update(capturing *j, list *results, const char **names) {
         tc_list_push(c, where, tc_tuple_of(c, 3, tc_int(c, o->group), tc_strz(c, o->key), tc_int(c, o->index)));
         tc_list_push(c, values, tc_capture_counted(j->k, name, TC_F64, (tc_symvalue){.f = o->value}));
     }
-    V a[4] = {grads, (V)where, (V)values, tc_capture_counted(j->k, "step", TC_I64, (tc_symvalue){.i = t->step})};
+    V a[4] = {grads, (V)where, (V)values, tc_capture_counted(j->k, "step", TC_F64, (tc_symvalue){.f = (double)t->step})};
     args A = {.a = a, .n = 4};
     names[0] = "norm";
     tc_list_push(c, results, tc_call(c, t->update, &A));

@@ -7,6 +7,7 @@
 #include "train/rundir.h"
 
 #include <math.h>
+#include <sys/resource.h>
 
 int64_t tc_trainer_step(const tc_trainer *t) { return t->step; }
 int64_t tc_trainer_total(const tc_trainer *t) { return t->total; }
@@ -158,7 +159,14 @@ static size_t work_bytes(const tc_exec *e) {
 
 static size_t graph_bytes(const tc_exec *e) { return e ? tc_exec_program(e)->arena.used : 0; }
 
-/* The memory that the run holds, by what it is for. A step's gradients are the results of micro and stay until the update has read them. */
+/* The most memory that the process has had so far, resident. */
+static size_t most_resident(void) {
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) ? 0 : (size_t)u.ru_maxrss << 10;
+}
+
+/* The memory that the run holds, by what it is for. A step's gradients are the results of micro and stay until the update has read them.
+ * The rest is measured: the program and its libraries, plans, what was needed to capture, what the allocator keeps. */
 static void report_memory(const loop *l) {
     const tc_trainer *t = l->t;
     if (!t->o.log) return;
@@ -170,13 +178,12 @@ static void report_memory(const loop *l) {
     size_t micro = work_bytes(t->micro_exec), update = work_bytes(t->update_exec), eval = work_bytes(t->eval_exec), language = t->lang->arena.used;
     size_t graphs = t->train_p->arena.used + (t->eval_p ? t->eval_p->arena.used : 0) + graph_bytes(t->micro_exec) + graph_bytes(t->update_exec) +
                     graph_bytes(t->eval_exec);
+    size_t sum = weights + grads + state + data + micro + update + eval + graphs + language, most = most_resident();
     tc_buf b = {0};
-    tc_buf_printf(
-        &b,
-        "after step %lld: weights %zu, gradients %zu, optimiser and averages %zu, data %zu, intermediates of micro %zu, update %zu, eval %zu, "
-        "graphs %zu, language %zu, together %zu bytes",
-        (long long)t->step, weights, grads, state, data, micro, update, eval, graphs, language,
-        weights + grads + state + data + micro + update + eval + graphs + language);
+    tc_buf_printf(&b,
+                  "after step %lld: weights %zu, gradients %zu, optimiser and averages %zu, data %zu, intermediates of micro %zu, update %zu, "
+                  "eval %zu, graphs %zu, language %zu, together %zu bytes; with the program itself, plans and capturing it took %zu bytes",
+                  (long long)t->step, weights, grads, state, data, micro, update, eval, graphs, language, sum, most > sum ? most : sum);
     t->o.log(t->o.ctx, "memory", tc_buf_str(&b));
     tc_buf_free(&b);
 }
@@ -194,7 +201,7 @@ static tc_status one_step(loop *l) {
     int64_t every = t->r->validate.every;
     bool validates = (every && t->step % every == 0) || t->step == t->total;
     if (validates) TC_TRY(validate(l));
-    if (t->step == l->first + 2 || t->step == t->total) report_memory(l); /* the second step's update is the first that was captured */
+    if (t->step == l->first + 2 && t->step < t->total) report_memory(l); /* the second step's update is the first that was captured */
     TC_TRY(save_if_due(l));
     return NULL;
 }
@@ -215,5 +222,7 @@ tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
             return tc_error(TC_STOPPED, "saved at step %lld of %lld and stopped", (long long)t->step, (long long)t->total);
         TC_TRY(one_step(&l));
     }
-    return save(&l);
+    TC_TRY(save(&l));
+    report_memory(&l);
+    return NULL;
 }

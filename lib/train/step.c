@@ -182,7 +182,7 @@ static void eager_update(C *c, void *ctx) {
     tc_trainer *t = ctx;
     V norm, given[2] = {tc_float(c, t->loss), wrap_gradients(c, t)};
     if (t->eager) norm = tc_call_method(c, t->update, tc_intern(c, "run_eagerly", 11), 2, given);
-    else norm = tc_call_method(c, t->update, tc_intern(c, "run", 3), 1, &given[1]);
+    else norm = tc_call_method(c, t->update, tc_intern(c, "run_first", 9), 1, &given[1]);
     t->norm = scalar_of(&((tensor *)norm)->t);
 }
 
@@ -222,7 +222,7 @@ static tc_status run_update(tc_trainer *t) {
         if (t->grads[i].storage) in[n++] = tc_tensor_share(&t->grads[i]);
     for (size_t i = 0; i < t->numbers.len && !s; i++)
         if (t->numbers.data[i].varies) s = tc_tensor_scalar(TC_F64, tc_scalar_float(t->numbers.data[i].value), &in[n++]);
-    if (!s) s = tc_tensor_scalar(TC_I64, tc_scalar_int(t->step), &in[n++]);
+    if (!s) s = tc_tensor_scalar(TC_F64, tc_scalar_float((double)t->step), &in[n++]);
     const tc_program *p = tc_exec_program(t->update_exec);
     tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
     if (!s) s = tc_exec_run(t->update_exec, in, n, NULL, out, p->noutputs);
@@ -280,6 +280,7 @@ static tc_status step(tc_trainer *t) {
     if (!t->stepped) {
         TC_TRY(tc_lang_run(t->lang, eager_update, t));
         TC_TRY(tc_train_collect_state(t));
+        if (t->stepped) tc_evaluator_forget(t->evaluator); /* from now on steps are captured */
     } else {
         TC_TRY(captured_update(t));
     }

@@ -33,7 +33,8 @@ typedef struct {
     void *ctx;
 } tc_train_options;
 
-/* The programs are functional and verified; eval may be NULL (train serves both). They are retained. */
+/* The programs are functional and verified; eval may be NULL (train serves both). They are retained, and their weights become the run's:
+ * those of weights: or resume_from:, trained in place. */
 tc_status tc_trainer_create(tc_recipe *r, tc_program *train, tc_program *eval, const tc_train_options *options, tc_trainer **out);
 void tc_trainer_destroy(tc_trainer *t); /* NULL is allowed */
 

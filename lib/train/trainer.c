@@ -196,6 +196,18 @@ static V source_module(tc_trainer *t) {
     return tc_lang_eval(c, t->file_names, NULL, "model", text);
 }
 
+/* Every tensor of the language that shares a weight's own memory shares the run's from now on: nothing holds what the initialiser made. */
+static void move_sharers(C *c, const tc_tensor *own, const tc_tensor *run) {
+    tc_storage *old = own->storage;
+    bool whole = own->dtype == run->dtype && !own->offset && !run->offset && tc_tensor_numel(own) == tc_tensor_numel(run);
+    if (!old || !whole || !tc_tensor_is_contiguous(own) || old->bytes > tc_tensor_bytes(own) + ((size_t)2 << 20)) return;
+    for (tensor *x = c->torch->owned; x; x = x->next_owned) {
+        if (x->t.storage != old || &x->t == own) continue;
+        x->t.storage = tc_storage_retain(run->storage);
+        tc_storage_release(old);
+    }
+}
+
 /* The module's own tensor of that name, with the run's memory in place of its own. *missing is set where it has none. */
 static V adopt_weight(tc_trainer *t, V of, const weight *w, bool *missing) {
     C *c = t->lang;
@@ -204,6 +216,7 @@ static V adopt_weight(tc_trainer *t, V of, const weight *w, bool *missing) {
         *missing = true;
         return wrap_weight(c, w);
     }
+    move_sharers(c, &((tensor *)own)->t, &w->data);
     tc_torch_forget(c, (tensor *)own);
     ((tensor *)own)->t = tc_tensor_share(&w->data);
     return own;
@@ -347,6 +360,7 @@ tc_status tc_train_make_language(tc_trainer *t) {
     t->lang->torch->eval = tc_evaluator_eval(t->evaluator);
     t->lang->torch->gen = &t->eager_gen;
     TC_TRY(tc_lang_run(t->lang, make_objects, t));
+    tc_evaluator_forget(t->evaluator); /* of the initialisers: their results are replaced by the run's weights */
     t->language_bytes = t->lang->arena.used;
     return NULL;
 }
@@ -401,6 +415,8 @@ static tc_status setup(tc_trainer *t) {
     TC_TRY(add_weights(t, t->train_p));
     if (t->eval_p) TC_TRY(add_weights(t, t->eval_p));
     TC_TRY(load_weights(t));
+    TC_TRY(tc_trainer_fill(t, t->train_p)); /* their own tensors are not needed any more */
+    if (t->eval_p) TC_TRY(tc_trainer_fill(t, t->eval_p));
     tc_exec_options eo = {.pool = t->o.pool, .threads = t->o.pool ? 0 : 1, .fast = t->o.fast};
     TC_TRY(tc_evaluator_create(&eo, &t->evaluator));
     tc_generator_seed(&t->eager_gen, (uint64_t)r->seed);

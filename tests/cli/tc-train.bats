@@ -61,7 +61,7 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
 }
 
 @test "every kind of optimiser state goes through a checkpoint: the resumed run has the same bits" {
-    for o in 'Muon([m.a.weight, m.b.weight], lr=0.02)' 'NAdam(m.parameters(), lr=3e-3)' 'ASGD(m.parameters(), lr=0.05, t0=3)' \
+    for o in 'Muon([m.a.weight, m.b.weight], lr=0.02)' 'NAdam(m.parameters(), lr=3e-3)' 'RAdam(m.parameters(), lr=1e-2)' 'ASGD(m.parameters(), lr=0.05, t0=3)' \
         'RMSprop(m.parameters(), lr=1e-3, centered=True, momentum=0.5)' 'LBFGS(m.parameters(), lr=0.5, max_iter=3, history_size=4)' \
         "LBFGS(m.parameters(), max_iter=4, line_search_fn='strong_wolfe')"; do
         rm -rf whole parts
@@ -484,4 +484,17 @@ PY
     sed -i 's/, max_norm=0.5//' emb.py
     train steps=1 'optimizer=torch.optim.SGD(m.parameters(), lr=0.0)' -o free
     run -4 tc-ckpt diff scaled/latest free/latest
+}
+
+@test "-v says the memory that a run took; later steps need no more of it" {
+    [ -z "${ASAN_OPTIONS-}" ] || skip "sanitizers have memory of their own"
+    measure() { tc-train r.yaml -v --time --threads 1 arg='{hidden: 20000}' "$@" scheduler=null checkpoint=null validate=null 2>log; }
+    took() { sed -n 's/.* took \([0-9]*\) bytes.*/\1/p' log | tail -1; }
+    measure steps=3 -o short
+    short=$(took)
+    peak=$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' log)
+    [ "$short" -gt $((peak * 1048576 * 9 / 10)) ]
+    [ "$short" -lt $(((peak + 1) * 1048576 * 11 / 10)) ]
+    measure steps=60 -o long
+    [ "$(took)" -lt $((short * 11 / 10)) ]
 }

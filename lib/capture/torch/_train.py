@@ -297,6 +297,13 @@ class Update(nn.Module):
         torch._C.scratch_end(norm, self.state, grads)
         return norm
 
+    def run_first(self, grads):
+        """The step that makes the optimiser's state; what it had to compute on the way is given back."""
+        torch._C.scratch_begin()
+        norm = self.run(grads)
+        torch._C.scratch_end(norm, self.state, grads, [vars(o) for o in _optimisers(self.opt)], vars(self.opt))
+        return norm
+
     def run(self, grads):
         grads = list(grads)
         with torch.no_grad():
