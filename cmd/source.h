@@ -17,6 +17,8 @@ typedef struct {
 
 /* FILE.py:Class, --input, --dim, --arg, --args, --source. */
 tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q);
+/* shapes.c: --profile-shapes; inputs that --input does not name. TC_CONTENT with the line. */
+tc_status tc_cmd_source_shapes(tc_cmd *c, tc_cmd_source *q);
 void tc_cmd_source_close(tc_cmd_source *q);
 
 #endif

@@ -204,7 +204,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
 
 /* ---- a program ---- */
 static tc_status from_archive(tc_cmd *c, const char *path) {
-    static const tc_opt_id only[] = {TC_OPT_arg, TC_OPT_args, TC_OPT_source, TC_OPT_keep_going, TC_OPT_draft, TC_OPT_input};
+    static const tc_opt_id only[] = {TC_OPT_arg, TC_OPT_args, TC_OPT_source, TC_OPT_keep_going, TC_OPT_draft, TC_OPT_profile_shapes, TC_OPT_input};
     tc_archive *a;
     TC_TRY(tc_cmd_archive(c, path, &a));
     programs all = {0};
@@ -212,7 +212,10 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     bool onnx = !tc_archive_zip(a); /* its inputs may be given by value */
     for (size_t i = 0; i < sizeof only / sizeof *only - onnx; i++)
         if (!st && tc_cmd_has(c, only[i]))
-            st = tc_usage(c, "%s is a program, not a source: --input, --arg, --args, --source, --keep-going and --draft are for FILE.py:CLASS", path);
+            st = tc_usage(
+                c,
+                "%s is a program, not a source: --input, --arg, --args, --source, --keep-going, --profile-shapes and --draft are for FILE.py:CLASS",
+                path);
     const char *wanted = tc_cmd_get(c, TC_OPT_model), *mode = tc_cmd_get(c, TC_OPT_mode);
     if (mode && !wanted && tc_archive_count(a) > 1) wanted = !strcmp(mode, "train") ? "train" : "model";
     for (size_t i = 0; !st && i < tc_archive_count(a); i++) {
@@ -240,10 +243,11 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {
-    TC_OPT_input,         TC_OPT_dim,   TC_OPT_arg,   TC_OPT_args,    TC_OPT_source,     TC_OPT_weights, TC_OPT_rename,    TC_OPT_select,
-    TC_OPT_store_weights, TC_OPT_mode,  TC_OPT_model, TC_OPT_seed,    TC_OPT_keep_going, TC_OPT_draft,   TC_OPT_decompose, TC_OPT_joint,
-    TC_OPT_partition,     TC_OPT_split, TC_OPT_print, TC_OPT_summary, TC_OPT_to,         TC_OPT_out,     TC_OPT_opset,     TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,   TC_OPT_dim,       TC_OPT_arg,        TC_OPT_args,           TC_OPT_source,
+                                    TC_OPT_weights, TC_OPT_rename,    TC_OPT_select,     TC_OPT_store_weights,  TC_OPT_mode,
+                                    TC_OPT_model,   TC_OPT_seed,      TC_OPT_keep_going, TC_OPT_draft,          TC_OPT_decompose,
+                                    TC_OPT_joint,   TC_OPT_partition, TC_OPT_split,      TC_OPT_print,          TC_OPT_summary,
+                                    TC_OPT_to,      TC_OPT_out,       TC_OPT_opset,      TC_OPT_profile_shapes, TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

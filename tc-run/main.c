@@ -20,16 +20,29 @@ static tc_status show_signature(tc_cmd *c, const tc_program *p, const char *path
     return NULL;
 }
 
-static tc_status run_record(tc_variants *v, bool must, const tc_program *p, const inputs *in, outputs *out, int64_t record,
-                            struct tc_generator *gen) {
+/* What records go through. */
+typedef struct {
+    const tc_program *p;
+    tc_variants *v;
+    bool must; /* compiled code only */
+    shapes *seen;
+    const inputs *in;
+    outputs *out;
+    tc_generator gen;
+} line;
+
+static tc_status run_record(line *l, int64_t record) {
+    const tc_program *p = l->p;
+    const inputs *in = l->in;
     tc_exec *e = NULL;
     int n = inputs_count(in);
     tc_tensor *given = tc_xcalloc((size_t)n + 1, sizeof *given), *results = tc_xcalloc((size_t)p->noutputs + 1, sizeof *results);
     tc_status st = inputs_get(in, given);
-    if (!st) st = tc_variants_choose(v, given, must, &e);
-    if (!st) st = tc_exec_run(e, given, n, gen, results, p->noutputs);
+    if (!st) st = shapes_add(l->seen, p, given); /* also of a run that fails as its sizes do not fit */
+    if (!st) st = tc_variants_choose(l->v, given, l->must, &e);
+    if (!st) st = tc_exec_run(e, given, n, &l->gen, results, p->noutputs);
     if (st && record) st = tc_annotate(st, "record %lld", (long long)record);
-    if (!st) st = outputs_put(out, record, e, results, given);
+    if (!st) st = outputs_put(l->out, record, e, results, given);
     for (int i = 0; i < n; i++) tc_tensor_deinit(&given[i]);
     for (int i = 0; i < p->noutputs; i++) tc_tensor_deinit(&results[i]);
     free(given);
@@ -38,14 +51,13 @@ static tc_status run_record(tc_variants *v, bool must, const tc_program *p, cons
 }
 
 static tc_status run_records(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
-    tc_variants *v;
-    tc_generator gen;
+    line l = {.p = p, .must = code->must, .in = in, .out = out};
     int64_t seed;
     int numerics;
     static const char *const modes[] = {"strict", "fast", NULL};
     TC_TRY(tc_cmd_int(c, TC_OPT_seed, 0, INT64_MAX, 0, &seed));
     TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &numerics));
-    tc_generator_seed(&gen, (uint64_t)seed);
+    tc_generator_seed(&l.gen, (uint64_t)seed);
     tc_exec_options options = {.pool = tc_cmd_pool(c),
                                .threads = tc_cmd_threads(c),
                                .fast = numerics == 1,
@@ -57,23 +69,25 @@ static tc_status run_records(tc_cmd *c, const tc_archive *a, const tc_program *p
         options.no_fuse = true;
         options.code = NULL;
     }
-    TC_TRY(variants_open(c, a, p, &options, &v));
-    if (trace) tc_exec_set_profile(tc_variants_main(v), trace_event, c);
-    tc_status st = tc_variants_count(v) ? NULL : tc_cmd_code_check(c, code);
+    TC_TRY(variants_open(c, a, p, &options, &l.v));
+    if (trace) tc_exec_set_profile(tc_variants_main(l.v), trace_event, c);
+    tc_status st = tc_variants_count(l.v) ? NULL : tc_cmd_code_check(c, code);
+    if (!st) st = shapes_open(c, &l.seen);
     bool end = false;
     for (int64_t record = 0; !st; record++) {
         st = feeds_next(f, record, &end);
         if (st || end) break;
-        st = run_record(v, code->must, p, in, out, record, &gen);
+        st = run_record(&l, record);
         if (!f->list.len) break; /* literals only: one record */
     }
     if (!st && c->verbose) {
         tc_buf report = {0};
-        tc_exec_report(tc_variants_main(v), &report);
+        tc_exec_report(tc_variants_main(l.v), &report);
         tc_cmd_verbose(c, "%s", tc_buf_str(&report));
         tc_buf_free(&report);
     }
-    tc_variants_destroy(v);
+    shapes_close(l.seen);
+    tc_variants_destroy(l.v);
     return st;
 }
 
@@ -108,9 +122,10 @@ static tc_status run(tc_cmd *c) {
     return st;
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,  TC_OPT_output,   TC_OPT_expect,  TC_OPT_rtol,   TC_OPT_atol, TC_OPT_to,        TC_OPT_out,
-                                    TC_OPT_cast,   TC_OPT_model,    TC_OPT_weights, TC_OPT_rename, TC_OPT_seed, TC_OPT_signature, TC_OPT_numerics,
-                                    TC_OPT_stance, TC_OPT_executor, TC_OPT_trust,   TC_OPT_trace,  TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,    TC_OPT_output, TC_OPT_expect,    TC_OPT_rtol,           TC_OPT_atol,
+                                    TC_OPT_to,       TC_OPT_out,    TC_OPT_cast,      TC_OPT_model,          TC_OPT_weights,
+                                    TC_OPT_rename,   TC_OPT_seed,   TC_OPT_signature, TC_OPT_numerics,       TC_OPT_stance,
+                                    TC_OPT_executor, TC_OPT_trust,  TC_OPT_trace,     TC_OPT_profile_shapes, TC_OPT_NONE};
 static const char *const topics[] = {"guards", "recompiles", NULL};
 static const tc_tool tool = {
     .name = "tc-run",

@@ -1,5 +1,5 @@
 /* The parts of tc-run: where inputs come from (inputs.c), where outputs go and what they are compared with (outputs.c), what the
- * program asks for (signature.c), what every node gives (trace.c). */
+ * program asks for (signature.c), what every node gives (trace.c), what sizes were seen (shapes.c). */
 #ifndef TC_RUN_RUN_H
 #define TC_RUN_RUN_H
 
@@ -52,6 +52,12 @@ tc_status outputs_close(outputs *o, tc_status s);
 
 /* ---- code for some sizes (variants.c): the program of the archive with its variants, and what is said of them ---- */
 tc_status variants_open(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_exec_options *o, tc_variants **out);
+
+/* ---- --profile-shapes (shapes.c) ---- */
+typedef struct shapes shapes;
+tc_status shapes_open(tc_cmd *c, shapes **out);                               /* NULL when it is not asked for */
+tc_status shapes_add(shapes *s, const tc_program *p, const tc_tensor *given); /* one run's inputs; s NULL: nothing */
+void shapes_close(shapes *s);                                                 /* NULL is allowed */
 
 /* ---- --trace: a line on stderr for every node that runs (trace.c); ctx is the tc_cmd ---- */
 void trace_event(void *ctx, const tc_exec_event *event);

@@ -216,7 +216,7 @@ static V f_print(C *c, args *A) {
         if (!strcmp(A->kn[i]->s, "sep")) sep = A->kv[i];
         else if (!strcmp(A->kn[i]->s, "end")) end = A->kv[i];
     }
-    tc_buf b = {0};
+    if (c->capturing) tc_side_effect(c, "print writes");
     for (int i = 0; i < A->n; i++) {
         str *s = tc_to_str(c, A->a[i]);
         if (c->printed.len + s->len > (1u << 20)) tc_raise_limit(c, "print: more than the limit of 1 MB of text");
@@ -224,7 +224,6 @@ static V f_print(C *c, args *A) {
         tc_buf_append(&c->printed, s->s, s->len);
     }
     tc_buf_puts(&c->printed, end && end != c->none ? tc_as_str(end)->s : "\n");
-    tc_buf_free(&b);
     return c->none;
 }
 

@@ -8,7 +8,7 @@ typedef enum { ON, BREAK, CONTINUE, RETURN } flow;
 static flow block(C *c, frame *f, ast *const *body, int n);
 
 /* What a call of the model would do besides its results, and the program does not: said once a line. */
-static void side_effect(C *c, const char *what) {
+void tc_side_effect(C *c, const char *what) {
     tc_source at = tc_here(c);
     tc_warn(c,
             tc_arena_printf(&c->arena, "%s:%d: %s while forward is captured; the program does not do that", at.file ? at.file : "?", at.line, what));
@@ -20,7 +20,7 @@ void tc_global_guard(C *c, const void *owner, V o) {
     if (!c->capturing || !m) return;
     if (owner == c) { /* held by a module of the model */
         tc_undo_container(c, o);
-        if (!c->fr->sc->file->embedded) side_effect(c, "a list or dict that a module holds is changed");
+        if (!c->fr->sc->file->embedded) tc_side_effect(c, "a list or dict that a module holds is changed");
         return;
     }
     if (m->embedded) return;
@@ -74,7 +74,7 @@ static void assigned(C *c, V o, str *name) {
         V d = tc_getattr_or(c, o, tc_intern(c, kept[i], strlen(kept[i])));
         if (d && tc_kind_of(d) == K_DICT && tc_dict_gets(c, (dict *)d, name)) return;
     }
-    side_effect(c, tc_arena_printf(&c->arena, "the attribute %s of a module is assigned", name->s));
+    tc_side_effect(c, tc_arena_printf(&c->arena, "the attribute %s of a module is assigned", name->s));
 }
 
 void tc_store(C *c, frame *f, const ast *t, V v) {
@@ -535,7 +535,7 @@ static void class_statement(C *c, frame *f, const ast *n) {
 static void assertion(C *c, frame *f, const ast *n) {
     V t = tc_eval_expr(c, f, n->a);
     f->at = n;
-    if (condition(c, t, "an 'assert'")) return;
+    if (!c->keep && tc_kind_of(t) == K_SYM && !tc_sym_from_data(c, t) ? tc_sym_require(c, t) : condition(c, t, "an 'assert'") != 0) return;
     V msg = n->b ? tc_eval_expr(c, f, n->b) : NULL;
     f->at = n;
     type *e = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "AssertionError", 14));

@@ -515,6 +515,7 @@ bool tc_contains(C *c, V o, V x);
 int64_t tc_len(C *c, V o);
 V tc_genexpr(C *c, frame *f, const ast *n);
 V tc_inplace(C *c, int op, V a, V b);
+void tc_side_effect(C *c, const char *what); /* "FILE:LINE: WHAT while forward is captured; the program does not do that" */
 void tc_global_guard(C *c, const void *owner, V o); /* raises when a global object is changed while forward runs */
 /* Called before an attribute is set or deleted, and before a list or dict that the model holds is changed: undo.c. */
 void tc_undo_attr(C *c, obj *o, str *name);
@@ -548,6 +549,8 @@ V tc_sym_binary(C *c, int op, V a, V b); /* NULL: not for it */
 V tc_sym_compare(C *c, int op, V a, V b);
 V tc_sym_unary(C *c, int op, V a);
 bool tc_sym_truth(C *c, V v); /* decides, recording a guard */
+/* The same of a condition that the source demands: a size without example that breaks it takes another value where there is one. */
+bool tc_sym_require(C *c, V v);
 V tc_sym_force_as(C *c, V v, const char *part); /* the number itself, pinned with a guard; part: ".shape[0]" of what is evaluated, or "" */
 bool tc_sym_from_data(C *c, V v); /* a condition that nothing known decides, on numbers that come from data */
 V tc_sym_math(C *c, tc_symop op, V a);

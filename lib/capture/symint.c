@@ -183,6 +183,42 @@ bool tc_sym_truth(C *c, V v) {
     return yes;
 }
 
+/* ---- conditions that the source asks for: torch._check, assert ---- */
+static bool all_hold(C *c, tc_sym cond) {
+    const tc_program *p = tc_torch_program(c);
+    tc_symvalue v;
+    if (!tc_torch_eval_hint(c, cond, &v) || !v.i) return false;
+    for (size_t i = 0; i < p->guards.len; i++)
+        if (tc_torch_eval_hint(c, p->guards.data[i].cond, &v) && !v.i) return false;
+    return true;
+}
+
+/* Another value for a symbol of s that no example gave, with which cond and all guards hold. */
+static bool choose_hint(C *c, tc_sym s, tc_sym cond) {
+    enum { TRIES = 4096 };
+    int64_t lo, hi, given;
+    for (int i = 0; i < tc_sym_arity(s); i++)
+        if (choose_hint(c, tc_sym_arg(s, i), cond)) return true;
+    if (tc_sym_opcode(s) != TC_S_VAR || tc_sym_type(s) != TC_SYM_INT || tc_program_example(tc_torch_program(c), s, &given)) return false;
+    tc_symvalue *hint = &c->torch->hint[tc_sym_var_index(s)], was = *hint;
+    tc_sym_range(ctx(c), s, &lo, &hi);
+    for (int64_t v = lo > 2 || hi < 2 ? lo : 2, tries = 0; v <= hi && tries < TRIES; v++, tries++) { /* 0 and 1 are no example of anything */
+        hint->i = v;
+        if (all_hold(c, cond)) return true;
+    }
+    *hint = was;
+    return false;
+}
+
+bool tc_sym_require(C *c, V v) {
+    tc_sym cond = ((symobj *)v)->s;
+    if (tc_sym_type(cond) != TC_SYM_BOOL || tc_sym_known(ctx(c), cond) >= 0 || unbacked(c, cond)) return tc_sym_truth(c, v);
+    tc_symvalue val;
+    if ((!tc_torch_eval_hint(c, cond, &val) || !val.i) && !choose_hint(c, cond, cond)) return tc_sym_truth(c, v);
+    tc_program_guard(tc_torch_program(c), cond, tc_here(c), text_of(c, cond));
+    return true;
+}
+
 /* The number itself is needed (a loop count, an index of a list): it is pinned, with a guard. */
 V tc_sym_force(C *c, V v);
 V tc_sym_force(C *c, V v) { return tc_sym_force_as(c, v, ""); }

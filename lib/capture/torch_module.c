@@ -334,6 +334,11 @@ static V c_deterministic_guard(C *c, args *A) { return A->n && tc_kind_of(A->a[0
 /* Is it a condition that only the data decide? */
 static V c_from_data(C *c, args *A) { return tc_bool(c, A->n && tc_kind_of(A->a[0]) == K_SYM && tc_sym_from_data(c, A->a[0])); }
 
+static V c_holds(C *c, args *A) {
+    if (A->n != 1) tc_raise(c, "TypeError", "holds takes a condition");
+    return tc_bool(c, tc_kind_of(A->a[0]) == K_SYM ? tc_sym_require(c, A->a[0]) : tc_truth(c, A->a[0]));
+}
+
 /* ---- memory of long eager work (torch.optim.LBFGS): scratch_begin(); ...; scratch_end(what is kept) ---- */
 /* Marks the storage of every tensor in v, in lists, tuples and dicts too. */
 static void keep(C *c, V v, bool kept, int depth) {
@@ -625,6 +630,7 @@ void tc_torch_init(C *c) {
                                           {"checkpoint_end", c_checkpoint_end},
                                           {"is_symbolic", c_deterministic_guard},
                                           {"from_data", c_from_data},
+                                          {"holds", c_holds},
                                           {"scratch_begin", c_scratch_begin},
                                           {"scratch_end", c_scratch_end},
                                           {NULL, NULL}};

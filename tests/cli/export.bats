@@ -429,6 +429,7 @@ class Side(nn.Module):
         self.counter += 1
         self.b = self.b + 1
         self.log.append(x)
+        print("seen", 3)
         seen = []
         seen.append(x)
         return x + self.b
@@ -439,9 +440,53 @@ PY
     tc-export b.pt2 --print=full | grep -q 'aten.linear.*b.py:11 blocks.2.fc$'
     run --separate-stderr tc-export b.py:Side --input x=2xf32 --print
     [[ "$output" == *"out  buffer b = %add"* ]]
-    [ "${#stderr_lines[@]}" -eq 2 ] || { echo "$stderr"; return 1; }
+    [ "${#stderr_lines[@]}" -eq 5 ] || { echo "$stderr"; return 1; }
+    [[ "${stderr_lines[2]}" == "tc-export: b.py:36: print writes while forward is captured; the program does not do that" ]]
+    [[ "${stderr_lines[3]}" == "seen 3" ]]
     [[ "${stderr_lines[0]}" == "tc-export: b.py:33: the attribute counter of a module is assigned"* ]]
     [[ "${stderr_lines[1]}" == "tc-export: b.py:35: a list or dict that a module holds is changed"* ]]
+}
+
+@test "a demand on a size without example is kept, not judged by a value that nobody gave" {
+    cat >c.py <<'PY'
+import torch
+from torch import nn
+
+
+class Sevens(nn.Module):
+    def forward(self, x):
+        torch._check(x.shape[0] % 7 == 0)
+        assert x.shape[1] > 1000
+        return x * 2 if x.shape[0] % 7 == 0 else x
+PY
+    tc-export c.py:Sevens --input x=AxBxf32 -o c.pt2
+    tc-run c.pt2 --input x=14x1001xf32=1 -o y.npy
+    fails 3 "A % 7 == 0 (c.py:7)" tc-run c.pt2 --input x=15x1001xf32=1 -o y.npy
+    fails 3 "x.size(1)=1000, expected at least 1001" tc-run c.pt2 --input x=14x1000xf32=1 -o y.npy
+    fails 3 "Expected cond to be True" tc-export c.py:Sevens --input x=15x1001xf32=1 -o c.pt2
+}
+
+@test "sizes that runs had declare the inputs" {
+    tc-export m.py:Net --mode eval --input x=1x4xf32 -o one.pt2
+    for n in 1 2 2 7; do tc-run one.pt2 --input x=${n}x4xf32=1 --profile-shapes seen -o y.npy || true; done
+    [ "$(cat seen)" = "$(printf 'x=1x4xf32\nx=2x4xf32\nx=7x4xf32')" ]
+    tc-export m.py:Net --mode eval --profile-shapes seen -o any.pt2
+    tc-export any.pt2 --print | grep -q 'input x %x: f32\[S0, 4\]'
+    tc-run any.pt2 --input x=5x4xf32=1 -o y.npy
+    cat >two.py <<'PY'
+from torch import nn
+
+
+class Two(nn.Module):
+    def forward(self, x, t, n: int):
+        return x * 2, t + n
+PY
+    printf 'x=2x5xf32 t=2x3xi64 n=i64\nx=4x5xf32 t=4x6xi64 n=i64\n' >two
+    tc-export two.py:Two --profile-shapes two --print >text
+    grep -q 'x %x: f32\[S0, 5\]' text && grep -q 't %t: i64\[S0, S1\]' text
+    echo 'x=2x5xf64' >>two
+    fails 3 "two:3: x=2x5xf64: another type or rank" tc-export two.py:Two --profile-shapes two --print
+    fails 2 "--profile-shapes" tc-export any.pt2 --profile-shapes two --print
 }
 
 @test "the seed decides the weights" {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # tc-export --joint, --partition and --split: programs with gradients, and programs cut into pieces that compose.
 bats_require_minimum_version 1.5.0
+load fails
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
@@ -68,13 +69,6 @@ PY
     x=$(awk 'BEGIN { for (i = 0; i < 40; i++) printf "%s%.3f", i ? "," : "", sin(i * 7 + 1) }')
 }
 
-fails() { # CODE TEXT COMMAND...: the exit code, and TEXT on stderr
-    local code=$1 text=$2
-    shift 2
-    run --separate-stderr "$@"
-    [ "$status" -eq "$code" ] || { echo "exit $status, expected $code: $stderr"; return 1; }
-    [[ "$stderr" == *"$text"* ]] || { echo "found: $stderr"; return 1; }
-}
 
 numbers() { # FILE.npy N: its N elements
     tail -c $((4 * $2)) "$1" | od -An -tf4 | awk '{ $1 = $1; print }'

@@ -140,7 +140,7 @@ def _check_with(error, cond, message):
         raise TypeError(f"cond must be a bool, but got {type(cond)}")
     if _C.from_data(cond):
         torch.ops.aten._assert_scalar(cond, str(message()) if message else "Expected cond to be True, but got False.")
-    elif not cond:
+    elif not _C.holds(cond):
         raise error(str(message()) if message else "Expected cond to be True, but got False.")
 
 
