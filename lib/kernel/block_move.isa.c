@@ -79,7 +79,7 @@ M(1, uint8_t)
 M(2, uint16_t)
 M(16, u128)
 #undef M
-    typedef void transpose_fn(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols);
+typedef void transpose_fn(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols);
 extern transpose_fn TC_ROW(tc_transpose_f32), TC_ROW(tc_transpose_f64); /* transpose_*.isa.c */
 
 static void iota(int64_t *out, int64_t first, int64_t step, int64_t n) {

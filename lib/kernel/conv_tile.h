@@ -346,18 +346,16 @@ static size_t store_bytes(int64_t rows, int64_t cols, int64_t k) {
 }
 static size_t work_bytes(int64_t rows, int64_t cols, int64_t k) { return store_bytes(rows, cols, k) + (size_t)rows * sizeof(tile_place); }
 
-/* A tile of the last leaf: all its columns into the result, or by way of `spare`. */
-static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, T *spare, const T *last_bias) {
+/* Tiles of the last leaf: all columns into the result, or by way of `spare`. with: levels to merge with. */
+static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const T *const *with, T *spare, const T *last_bias) {
     piece first = first_piece(p);
     T *const out = (T *)b->out + first.p->to + first.skip * first.p->pace;
     const int64_t wide = padded(b->cols);
-    const T *level[MOST_LEVELS];
-    t->never = p->never;
-    for (int m = 0; m < t->nlevels; m++) level[m] = t->level[m];
+    t->never = p->never, t->ahead = NULL;
     for (int64_t c = 0; c < b->cols; c += NR) {
         const bool whole = c + NR <= b->cols, here = p->pace && whole;
         t->b = (const T *)b->w + c * b->k;
-        for (int m = 0; m < t->nlevels; m++) t->level[m] = level[m] + p->first * wide + c * p->rows;
+        for (int m = 0; m < t->nlevels; m++) t->level[m] = with[m] + p->first * wide + c * p->rows;
         t->out = here ? out + c : spare, t->ldo = here ? p->pace : NR;
         if (b->bias) t->bias = whole ? (const T *)b->bias + c : last_bias;
         tile_of[p->rows](t);
@@ -365,17 +363,15 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, T *
         if (!here) store_tile(b, p, spare, c);
     }
 }
-/* A tile of another leaf, which ends at k1, into level `out`. The first four bring a quarter of the next leaf's weights near each. */
-static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, T *out, int64_t k1, int64_t quarter) {
+/* Tiles of another leaf, which ends at k1, into level `out`. The first four bring a quarter of the next leaf's weights near each. */
+static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const T *const *with, T *out, int64_t k1, int64_t quarter) {
     const int64_t wide = padded(b->cols);
-    const T *level[MOST_LEVELS];
     t->ldo = NR;
-    for (int m = 0; m < t->nlevels; m++) level[m] = t->level[m];
     for (int64_t c = 0; c < b->cols; c += NR) {
         const int64_t where = p->first * wide + c * p->rows;
         t->b = (const T *)b->w + c * b->k, t->out = out + where;
         t->ahead = quarter < 4 ? t->b + k1 * NR + quarter * (TC_LEAF / 4 * NR) : NULL;
-        for (int m = 0; m < t->nlevels; m++) t->level[m] = level[m] + where;
+        for (int m = 0; m < t->nlevels; m++) t->level[m] = with[m] + where;
         tile_of[p->rows](t);
     }
 }
@@ -388,6 +384,9 @@ static void conv_block(const tc_conv_block *b) {
     int unused = level_count(b->k) + 1;
     int64_t have = 0, at = 0, told = 0;
     segment seg[TC_LEAF], inside[TC_LEAF]; /* inside: of every tile whose positions lack no tap and are read in place */
+    const T *with[MOST_LEVELS];
+    tile t; /* its levels are too many to be cleared for each */
+    t.keep = keep, t.never = 0, t.bias = NULL;
     for (int i = 0; i < unused; i++) free_list[i] = store + i * area;
     for (int i = 0; i < NR; i++) last_bias[i] = b->bias && wide - NR + i < b->cols ? ((const T *)b->bias)[wide - NR + i] : 0;
     for (int64_t l = 0; l < leaves; l++) {
@@ -401,17 +400,18 @@ static void conv_block(const tc_conv_block *b) {
             for (; l >> top & 1; top++) merged[nm++] = top;
         T *out = last ? NULL : free_list[--unused];
         while (at < b->ntaps && (b->tap[at].tap + 1) * b->cin <= k0) at++;
+        t.nlevels = nm;
+        for (int m = 0; m < nm; m++) with[m] = level[merged[m]];
         for (int64_t i = 0; i < tiles; i++) {
             const tile_place *p = &places[i];
             const bool common = p->inside && p->step;
-            tile t = {.a = a, .lda = LDA, .seg = common ? inside : seg, .nlevels = nm, .keep = keep};
-            if (p->step) t.a = (const T *)b->x + p->at->base + p->skip * p->at->step, t.lda = p->step;
+            t.a = p->step ? (const T *)b->x + p->at->base + p->skip * p->at->step : a, t.lda = p->step ? p->step : LDA;
+            t.seg = common ? inside : seg, t.none = 0;
             if (!common) t.nseg = list_terms(b, p, k0, k1, at, a, seg, &t.none);
             else if (ninside || !b->k) t.nseg = ninside;
             else t.nseg = ninside = list_terms(b, p, k0, k1, at, a, inside, &t.none);
-            for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]];
-            if (last) last_tiles(b, p, &t, spare, last_bias);
-            else inner_tiles(b, p, &t, out, k1, i);
+            if (last) last_tiles(b, p, &t, with, spare, last_bias);
+            else inner_tiles(b, p, &t, with, out, k1, i);
             const int64_t r = p->first + p->rows;
             if (last && b->then && (r == b->rows || (r - told) * b->cols >= REGION))
                 b->then->fn(b->then->ctx, b->row0 + told, r - told, b->col0, b->cols, b->worker), told = r;

@@ -1,7 +1,7 @@
 /* Which intermediate values lie channels last: N (D) (H) W C in memory. Only strides differ, so no bit of a result does.
  *
- * A value is asked for by kernels that take it so (tc_kernel.layouts), directly or through loops without reductions, and refused by
- * kernels that do not. What makes it must be able to: a kernel that gives either layout, a loop that reads such values, or a kernel
+ * A value is asked for by kernels that take it so (tc_kernel.layouts), directly or through loops that sum at most within planes, and
+ * refused by kernels that do not. What makes it must be able to: a kernel that gives either layout, a loop that reads such values, or a kernel
  * that keeps the layout of what it reads. Results of the graph are always contiguous. */
 #include "runtime/frame.h"
 
@@ -49,10 +49,17 @@ static tc_layouts layouts_of(chooser *c, const tc_node *n, const int *last) {
     return l;
 }
 
-/* Every point on its own. */
-static bool pointwise(const tc_schedule *s) {
-    for (int i = 0; i < s->n; i++)
-        if (s->nests[i].inner) return false;
+/* Every point on its own, or sums that leave the channels of images apart: these then lie side by side. */
+static bool by_channel(const tc_schedule *s) {
+    const tc_loop *l = s->loop;
+    uint64_t inner = 0;
+    for (int i = 0; i < s->n; i++) inner |= s->nests[i].inner;
+    for (size_t i = 0; inner && i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        int channel;
+        if (in->kind != TC_L_LOAD || in->rank < 3 || tc_affine_is_zero(&in->index[1])) continue;
+        if (!tc_affine_is_axis(&in->index[1], &channel) || inner >> channel & 1) return false;
+    }
     return !s->own_loop;
 }
 
@@ -66,7 +73,7 @@ static void ask_loop(chooser *c, const tc_loop *l) {
 static void ask(chooser *c, size_t i, const int *last) {
     const tc_group *g = &c->f->plan->groups.data[i];
     const tc_loop *l = g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue;
-    if (l && pointwise(&c->f->schedules[i])) ask_loop(c, l);
+    if (l && by_channel(&c->f->schedules[i])) ask_loop(c, l);
     if (g->kind != TC_GROUP_KERNEL) return;
     c->layouts[i] = layouts_of(c, g->node, last);
     const bool takes = c->layouts[i] == TC_LAYOUT_ANY ||
@@ -99,7 +106,7 @@ static void decide(chooser *c, size_t i, const int *last) {
         c->takes[i] = c->layouts[i] == TC_LAYOUT_ANY || c->last[out->id] || (known(c, out) && tc_tensor_is_channels_last(&c->shape[out->id]));
     }
     const tc_loop *l = g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue;
-    if (l && pointwise(&c->f->schedules[i])) decide_loop(c, l, last);
+    if (l && by_channel(&c->f->schedules[i])) decide_loop(c, l, last);
 }
 
 void frame_layouts(frame *f, const int *last, bool *out, bool *takes) {

@@ -139,6 +139,65 @@ class MobileNetV2(nn.Module):
         s.l = nn.Sequential(*l); s.f = nn.Linear(1280, 1000)
     def forward(s, x): return s.f(torch.flatten(F.adaptive_avg_pool2d(s.l(x), 1), 1))
 
+class Bottleneck(nn.Module):
+    def __init__(s, i, m, st):
+        super().__init__()
+        o = 4 * m
+        s.c1 = nn.Conv2d(i, m, 1, bias=False); s.b1 = nn.BatchNorm2d(m); s.c2 = nn.Conv2d(m, m, 3, st, 1, bias=False); s.b2 = nn.BatchNorm2d(m)
+        s.c3 = nn.Conv2d(m, o, 1, bias=False); s.b3 = nn.BatchNorm2d(o)
+        s.d = nn.Sequential(nn.Conv2d(i, o, 1, st, bias=False), nn.BatchNorm2d(o)) if st != 1 or i != o else None
+    def forward(s, x):
+        y = s.b3(s.c3(F.relu(s.b2(s.c2(F.relu(s.b1(s.c1(x))))))))
+        return F.relu(y + (x if s.d is None else s.d(x)))
+class ResNet50(nn.Module):
+    def __init__(s):
+        super().__init__()
+        s.c = nn.Conv2d(3, 64, 7, 2, 3, bias=False); s.n = nn.BatchNorm2d(64)
+        l = []; i = 64
+        for m, n, st in ((64, 3, 1), (128, 4, 2), (256, 6, 2), (512, 3, 2)):
+            for k in range(n): l.append(Bottleneck(i, m, st if k == 0 else 1)); i = 4 * m
+        s.l = nn.Sequential(*l); s.f = nn.Linear(2048, 1000)
+    def forward(s, x):
+        x = F.max_pool2d(F.relu(s.n(s.c(x))), 3, 2, 1)
+        return s.f(torch.flatten(F.adaptive_avg_pool2d(s.l(x), 1), 1))
+
+class MBConv(nn.Module):
+    def __init__(s, i, o, k, st, t):
+        super().__init__()
+        h = i * t; q = max(1, i // 4)
+        s.e = nn.Sequential(nn.Conv2d(i, h, 1, bias=False), nn.BatchNorm2d(h), nn.SiLU()) if t != 1 else nn.Identity()
+        s.d = nn.Sequential(nn.Conv2d(h, h, k, st, k // 2, groups=h, bias=False), nn.BatchNorm2d(h), nn.SiLU())
+        s.a = nn.Conv2d(h, q, 1); s.b = nn.Conv2d(q, h, 1); s.p = nn.Sequential(nn.Conv2d(h, o, 1, bias=False), nn.BatchNorm2d(o))
+        s.r = st == 1 and i == o
+    def forward(s, x):
+        y = s.d(s.e(x))
+        y = s.p(y * torch.sigmoid(s.b(F.silu(s.a(F.adaptive_avg_pool2d(y, 1))))))
+        return x + y if s.r else y
+class EfficientNetB0(nn.Module):
+    def __init__(s):
+        super().__init__()
+        l = [nn.Conv2d(3, 32, 3, 2, 1, bias=False), nn.BatchNorm2d(32), nn.SiLU()]; i = 32
+        for t, o, n, st, k in ((1, 16, 1, 1, 3), (6, 24, 2, 2, 3), (6, 40, 2, 2, 5), (6, 80, 3, 2, 3), (6, 112, 3, 1, 5), (6, 192, 4, 2, 5), (6, 320, 1, 1, 3)):
+            for j in range(n): l.append(MBConv(i, o, k, st if j == 0 else 1, t)); i = o
+        s.l = nn.Sequential(*l, nn.Conv2d(320, 1280, 1, bias=False), nn.BatchNorm2d(1280), nn.SiLU()); s.f = nn.Linear(1280, 1000)
+    def forward(s, x): return s.f(torch.flatten(F.adaptive_avg_pool2d(s.l(x), 1), 1))
+
+def double(i, o): return nn.Sequential(nn.Conv2d(i, o, 3, 1, 1), nn.ReLU(), nn.Conv2d(o, o, 3, 1, 1), nn.ReLU())
+class UNet(nn.Module):  # half the published channels
+    def __init__(s, c=32):
+        super().__init__()
+        w = [c, 2 * c, 4 * c, 8 * c, 16 * c]
+        s.d = nn.ModuleList(double(i, o) for i, o in zip([3] + w, w))
+        s.t = nn.ModuleList(nn.ConvTranspose2d(2 * o, o, 2, 2) for o in w[3::-1]); s.u = nn.ModuleList(double(2 * o, o) for o in w[3::-1])
+        s.h = nn.Conv2d(c, 2, 1)
+    def forward(s, x):
+        kept = []
+        for d in s.d:
+            x = d(F.max_pool2d(x, 2) if kept else x); kept.append(x)
+        kept.pop()
+        for t, u in zip(s.t, s.u): x = u(torch.cat([kept.pop(), t(x)], 1))
+        return s.h(x)
+
 I = lambda *s: torch.randint(0, 256, s)
 R = torch.randn
 TABLE = {
@@ -149,6 +208,8 @@ TABLE = {
     "gpt2-decode": (GPTDecode, lambda: (I(1, 1), torch.tensor([0]))),
     "resnet18-b1": (ResNet18, lambda: (R(1, 3, 224, 224),)), "resnet18-b8": (ResNet18, lambda: (R(8, 3, 224, 224),)),
     "mobilenetv2-b1": (MobileNetV2, lambda: (R(1, 3, 224, 224),)),
+    "resnet50-b1": (ResNet50, lambda: (R(1, 3, 224, 224),)), "efficientnet-b0-b1": (EfficientNetB0, lambda: (R(1, 3, 224, 224),)),
+    "unet-b1": (UNet, lambda: (R(1, 3, 256, 256),)),
     "vit-b16-b1": (ViT, lambda: (R(1, 3, 224, 224),)),
     "bert-base-s128": (BERT, lambda: (I(1, 128),)),
 }
