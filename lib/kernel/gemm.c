@@ -7,6 +7,8 @@
 enum { PACK_LIMIT = 16 << 20, ROWS_LIMIT = 8 << 20 }; /* bytes of panels, and of rows of a, that a worker keeps for all k */
 /* Columns of a block whose rows of a are kept: two leaves of b and the partial sums stay in the second cache. Packed panels are read in
  * one piece, rows of an unpacked b should not be short. */
+enum { THIN = 2 }; /* rows that are so few that b is read where it lies */
+enum { FEW = 8 };  /* columns that are better computed as rows */
 enum { ROWS_NC = 256, ROWS_NC_PACKED = 128, ROWS_MOST = 2 * TC_GEMM_MC, ROWS_LEAST = 128 };
 
 static const tc_gemm_ops *ops_of(const tc_isa_ops *isa, tc_dtype d) { return d == TC_F64 ? isa->gemm_f64 : isa->gemm_f32; }
@@ -17,10 +19,10 @@ static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 typedef struct {
     int64_t cols, rows, ncols, nrows;
 } plan;
-static plan make_plan(const tc_gemm_ops *o, int64_t count, int64_t m, int64_t n, int threads, int64_t widest) {
+static plan make_plan(const tc_gemm_ops *o, int64_t count, int64_t m, int64_t n, int threads, int64_t widest, bool wide) {
     plan p = {.cols = least(n, widest), .rows = m};
     int64_t want = threads > 1 ? 4 * (int64_t)threads : 1;
-    if (m <= 16) p.cols = least(p.cols, 2 * o->nr); /* little work a column: panels that stay in L1 */
+    if (m <= 16 && (m > THIN || !wide)) p.cols = least(p.cols, m > THIN ? 2 * o->nr : o->nr); /* little work a column: panels that stay in L1 */
     if (count * up(n, p.cols) < want) p.cols = up(up(n, up(want, count)), o->nr) * o->nr;
     if (p.cols < 4 * o->nr && m > 64) p.cols = 4 * o->nr;
     p.cols = least(p.cols, least(up(n, o->nr) * o->nr, TC_GEMM_NC));
@@ -39,6 +41,7 @@ typedef struct {
     plan plan;
     char *scratch;
     size_t per_worker, packed_bytes, rows_bytes;
+    bool swapped;
 } run;
 
 /* What a worker has: what its rows of a are of (only where they are kept), those rows, panels of b, room for a block. */
@@ -56,6 +59,10 @@ static size_t worker_bytes(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k
 
 size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads) {
     size_t packed, rows;
+    if (n <= FEW && m > n) {
+        size_t swapped = worker_bytes(ops_of(isa, dtype), n, m, k, &packed, &rows), as_is = worker_bytes(ops_of(isa, dtype), m, n, k, &packed, &rows);
+        return (swapped > as_is ? swapped : as_is) * (size_t)threads + 64;
+    }
     return worker_bytes(ops_of(isa, dtype), m, n, k, &packed, &rows) * (size_t)threads + 64;
 }
 
@@ -67,6 +74,17 @@ static void keep_rows(const tc_gemm_ops *o, kept_rows *kept, const tc_gemm *j, i
     *kept = (kept_rows){job, r0};
 }
 
+/* c' = b' a': a result of few columns is computed as one of few rows. The same products and sums. */
+static bool swaps(const tc_gemm *j) { return j->n <= FEW && j->m > j->n && !j->packed && !j->b_col && !j->c_col; }
+static void swap_operands(tc_gemm *j) {
+    tc_gemm s = *j;
+    s.m = j->n, s.n = j->m, s.a = j->b, s.b = j->a, s.swapped = true;
+    s.a_rs = j->b_cs, s.a_cs = j->b_rs, s.b_rs = j->a_cs, s.b_cs = j->a_rs;
+    s.a_k = j->b_k, s.b_k = j->a_k;
+    s.c_rs = j->c_cs, s.c_cs = j->c_rs, s.add_rs = j->add_cs, s.add_cs = j->add_rs;
+    *j = s;
+}
+
 static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const run *r = ctx;
     char *mine = r->scratch + r->per_worker * (size_t)worker;
@@ -74,6 +92,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
         tc_gemm j;
         int64_t rest = t % (r->plan.ncols * r->plan.nrows);
         r->make(r->ctx, t / (r->plan.ncols * r->plan.nrows), &j);
+        if (r->swapped) swap_operands(&j);
         const tc_gemm_ops *o = ops_of(r->isa, j.dtype);
         int64_t c0 = rest / r->plan.nrows * r->plan.cols, r0 = rest % r->plan.nrows * r->plan.rows;
         int64_t nc = least(r->plan.cols, j.n - c0), nr = least(r->plan.rows, j.m - r0);
@@ -116,10 +135,11 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
     if (j.m <= 0 || j.n <= 0) return;
     const tc_gemm_ops *o = ops_of(isa, j.dtype);
     run r = {.isa = isa, .count = count, .make = make, .ctx = ctx};
+    if ((r.swapped = swaps(&j))) swap_operands(&j);
     r.per_worker = worker_bytes(o, j.m, j.n, j.k, &r.packed_bytes, &r.rows_bytes);
     int64_t cols = j.packed ? ROWS_NC_PACKED : ROWS_NC;
     if (j.n <= cols || (j.m > TC_GEMM_MC && !j.packed)) r.rows_bytes = 0;
-    r.plan = make_plan(o, count, j.m, j.n, tc_pool_threads(pool), r.rows_bytes ? cols : TC_GEMM_NC);
+    r.plan = make_plan(o, count, j.m, j.n, tc_pool_threads(pool), r.rows_bytes ? cols : TC_GEMM_NC, !j.packed && j.b_cs == 1);
     r.scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
     for (int w = 0; w < tc_pool_threads(pool); w++) ((kept_rows *)(r.scratch + r.per_worker * (size_t)w))->job = -1;
     double flops = 2.0 * (double)j.m * (double)j.n * (double)(j.k ? j.k : 1) * (double)count;

@@ -35,6 +35,7 @@ typedef struct {
     int64_t add_rs, add_cs;
     const tc_epilogue *epilogue; /* or NULL; regions are rows row0 + i and columns j */
     int64_t row0;
+    bool swapped;       /* by tc_gemm_run: rows and columns have changed places, the epilogue's have not */
     const void *packed; /* b as tc_gemm_pack wrote it, or NULL */
     const void *rows;   /* tc_gemm_ops.block: its rows of a as pack_rows wrote them, or NULL; no seg then */
 } tc_gemm;

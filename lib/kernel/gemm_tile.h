@@ -29,6 +29,7 @@ typedef struct {
 typedef struct {
     const T *a, *b; /* a[row][LDA], b[k * ldb] of the leaf's present k; whole tiles: ldb is NR */
     int64_t k, ldb; /* how many k */
+    bool turned;    /* the columns of b are ldb apart and its k are neighbours */
     ahead next;
     const T *level[LEVELS]; /* tiles to merge with, in this order */
     int nlevels;
@@ -96,9 +97,81 @@ static __attribute__((noinline)) void tile_8(const leaf_tile *t) { run_tile(t, 8
 static __attribute__((noinline)) void tile_4(const leaf_tile *t) { run_tile(t, 4, 0, t->ldb); }
 static __attribute__((noinline)) void tile_2(const leaf_tile *t) { run_tile(t, 2, 0, t->ldb); }
 static __attribute__((noinline)) void tile_1(const leaf_tile *t) { run_tile(t, 1, 0, t->ldb); }
+
+/* Few rows meet each element of b once: it is read where it lies. THIN rows at most, of neighbouring k (turned) or columns (strip). */
+enum { THIN = 2, DEEP = 8, TURNED_AHEAD = 8 * VL };
+/* A tile whose columns are rows of memory, ldb apart: squares of vectors are transposed on their way. */
+static inline __attribute__((always_inline)) void run_turned(const leaf_tile *t, const int rows) {
+    EACH_ROW(DECLARE)
+    T turned[VL * NR];
+    const T *a = t->a, *col[NR];
+    int64_t n = t->k, k = 0;
+    for (int i = 0; i < NR; i++) col[i] = t->b + i * t->ldb;
+    while (k + VL <= n) {
+        for (int i = 0; i < NR; i++) __builtin_prefetch(col[i] + k + TURNED_AHEAD, 0, 2);
+        square(turned, NR, col, k), square(turned + VL, NR, col + VL, k);
+#pragma GCC unroll 16
+        for (int64_t i = 0; i < VL; i++, k++) {
+            VF p = vload(turned + i * NR), q = vload(turned + i * NR + VL);
+            EACH_ROW(STEP)
+        }
+    }
+    for (; k < n; k++) {
+        for (int i = 0; i < NR; i++) turned[i] = col[i][k];
+        VF p = vload(turned), q = vload(turned + VL);
+        EACH_ROW(STEP)
+    }
+    EACH_ROW(MERGE)
+}
+static __attribute__((noinline)) void turned_1(const leaf_tile *t) { run_turned(t, 1); }
+static __attribute__((noinline)) void turned_2(const leaf_tile *t) { run_turned(t, 2); }
+
+/* Sums of a leaf of `rows` rows and all columns of a block, tile after tile, each rows x NR; nc is a multiple of NR. A few rows of b are
+ * read side by side, so that memory is read in long pieces. */
+static inline __attribute__((always_inline)) void run_strip(const T *a, const T *b, int64_t ldb, int64_t n, int64_t nc, T *out, const int rows) {
+    for (int64_t k = 0; k < n; k += DEEP) {
+        int64_t deep = n - k < DEEP ? n - k : DEEP;
+        const T *from = b + k * ldb;
+        for (int64_t c = 0; c < nc; c += VL) {
+            VF x[THIN];
+            T *o = out + c / NR * NR * rows + c % NR;
+            for (int i = 0; i < rows; i++) x[i] = k ? vload(o + i * NR) : (VF){0};
+            if (deep == DEEP) {
+#pragma GCC unroll 8
+                for (int d = 0; d < DEEP; d++) {
+                    VF p = vload(from + d * ldb + c);
+                    __builtin_prefetch(from + (d + DEEP) * ldb + c);
+                    for (int i = 0; i < rows; i++) x[i] = vfma(vset1(a[i * LDA + k + d]), p, x[i]);
+                }
+            } else
+                for (int d = 0; d < deep; d++)
+                    for (int i = 0; i < rows; i++) x[i] = vfma(vset1(a[i * LDA + k + d]), vload(from + d * ldb + c), x[i]);
+            for (int i = 0; i < rows; i++) vstore(o + i * NR, x[i]);
+        }
+    }
+}
+static __attribute__((noinline)) void strip(const T *a, const T *b, int64_t ldb, int64_t n, int64_t nc, T *out, int rows) {
+    if (rows == 1) run_strip(a, b, ldb, n, nc, out, 1);
+    else run_strip(a, b, ldb, n, nc, out, 2);
+}
+/* What a strip gave for one tile merges with its partial sums. */
+static void merge_strip(const leaf_tile *t, const T *sums, int rows) {
+    for (int i = 0; i < rows; i++)
+        for (int v = 0; v < NR; v += VL) {
+            VF x = vload(sums + i * NR + v);
+            for (int l = 0; l < t->nlevels; l++) x = vload(t->level[l] + i * t->level_ld + v) + x;
+            vstore(t->out + i * t->ld + v, x);
+        }
+}
+
 /* Rows that the next tile takes of `left`, and its function. */
 static inline int rows_of(int64_t left) { return left >= MR ? MR : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1; }
 static inline void run_rows(const leaf_tile *t, int rows) {
+    if (t->turned) {
+        if (rows == 2) turned_2(t);
+        else turned_1(t);
+        return;
+    }
     if (rows == MR && t->next.step) tile_full_fetching(t);
     else if (rows == MR) tile_full(t);
     else if (rows == 8) tile_8(t);
@@ -279,7 +352,9 @@ static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t
                 finish_run((T *)j->c + r * j->c_rs + (j->c_col ? j->c_col[i] : i * j->c_cs), n, alpha,
                            add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
         }
-    if (j->epilogue) j->epilogue->fn(j->epilogue->ctx, j->row0 + r0, nr, c0, nc, worker);
+    if (!j->epilogue) return;
+    if (j->swapped) j->epilogue->fn(j->epilogue->ctx, j->row0 + c0, nc, r0, nr, worker);
+    else j->epilogue->fn(j->epilogue->ctx, j->row0 + r0, nr, c0, nc, worker);
 }
 
 static int level_count(int64_t k) {
@@ -340,7 +415,9 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     piece pieces[TC_LEAF];
     int written = 0;
     /* less than a tile of rows would read panels once: whole vectors of b are read where they lie */
+    const bool turned = !packed && nr <= THIN && nc >= NR && j->b_rs == 1 && j->b_cs != 1 && !j->b_k && !j->b_col && !j->seg;
     const bool direct_b = !packed && nr < MR && nc % NR == 0 && j->b_cs == 1 && !j->b_k && !j->b_col && !j->seg;
+    const bool by_strip = direct_b && nr <= THIN;
     const int64_t ldb = direct_b ? j->b_rs : NR;
     for (int64_t l = 0; l < leaves; l++) {
         int last = l == leaves - 1;
@@ -371,7 +448,8 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
         T *out = last ? NULL : free_list[--used];
         if (direct_b) b = (const T *)j->b + l * TC_LEAF * j->b_rs + c0;
         else if (!packed) {
-            pack_pieces(j, pieces, count, c0, nc, bbuf, n * NR);
+            int64_t whole = turned ? nc / NR * NR : 0; /* columns that are not copied */
+            pack_pieces(j, pieces, count, c0 + whole, nc - whole, bbuf + whole * n, n * NR);
             b = bbuf;
         }
         fetch next = fetch_leaf(j, packed, r0, nr, c0, nc, l + 1);
@@ -385,11 +463,18 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
                 a = (const T *)j->rows + (r * leaves + l * rows) * LDA;
                 rest = next_rows(j, nr, r + rows, l);
             } else copy_rows(j, pieces, count, r0 + r, rows, buffer);
+            if (by_strip) strip(a, b, ldb, n, nc, bbuf, rows);
             for (int64_t c = 0; c < nc; c += NR) {
                 if (r + rows < nr && !j->rows)
                     fetch_rows(j, pieces, count, r0 + r + rows, nr - r - rows < MR ? nr - r - rows : MR, c / NR, wide / NR);
                 int64_t where = base + c * rows, w = nc - c < NR ? nc - c : NR;
-                t.a = a, t.b = b + c * (direct_b ? 1 : packed ? j->k : n), t.next.step = 0;
+                t.turned = turned && w == NR;
+                t.a = a,
+                t.b = t.turned ? (const T *)j->b + l * TC_LEAF + (c0 + c) * j->b_cs
+                               : b + c * (direct_b ? 1
+                                          : packed ? j->k
+                                                   : n),
+                t.next.step = 0, t.ldb = t.turned ? j->b_cs : ldb;
                 if (rows == MR) take_runs(&rest, &next, &t.next);
                 for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
                 int direct = last && w == NR && (j->c_col ? neighbours(j->c_col, c0 + c, NR) == NR : j->c_cs == 1);
@@ -402,7 +487,8 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
                     store_tile(j, spare, r0 + r, rows, c0 + c, w);
                     continue;
                 }
-                run_rows(&t, rows);
+                if (by_strip) merge_strip(&t, bbuf + c * rows, rows);
+                else run_rows(&t, rows);
                 if (last && !direct) store_tile(j, spare, r0 + r, rows, c0 + c, w);
             }
             r += rows, base += rows * wide;
