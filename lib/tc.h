@@ -9,8 +9,8 @@
  *     tc_array_release(y); tc_array_release(x); tc_model_close(m);
  *
  * Ownership: what a function puts in an out-parameter is the caller's, to be released with the function named. Strings that are
- * returned live as long as the handle they came from. Threads: a handle is used by one thread at a time, different handles freely;
- * reference counts of arrays are atomic. Nothing here prints, exits or changes global state.
+ * returned live as long as the handle they came from. Threads: any number may run one model and replace its weights; other handles are used
+ * by one thread at a time; reference counts of arrays are atomic. Nothing here prints, exits or changes global state.
  * Versions are semantic: within TC_VERSION_MAJOR nothing that is declared here changes its meaning. */
 #ifndef TC_H
 #define TC_H
@@ -64,8 +64,13 @@ TC_API const char *tc_model_output_name(const tc_model *m, int i);
 TC_API const char *tc_model_output_type(const tc_model *m, int i);
 TC_API void tc_model_seed(tc_model *m, uint64_t seed); /* torch.manual_seed for random operators; 0 until then */
 /* One run. inputs in order, all given; outputs[i] is made when it is NULL (the caller's to release), else written into when its type and
- * sizes are right. Inputs that the program mutates are written in place. */
+ * sizes are right. Inputs that the program mutates are written in place, others are only read. Runs of several threads go on at once, each
+ * with intermediate memory of its own, kept for the next; those of a program that changes its buffers or draws random numbers wait for
+ * each other. */
 TC_API tc_failure *tc_model_run(tc_model *m, tc_array *const *inputs, int ninputs, tc_array **outputs, int noutputs);
+/* Weights, buffers and constants by name, all n or none: code 3 naming the first that the model lacks or whose type or sizes differ. Shares
+ * the arrays, which must not be written afterwards. Runs that have begun end with the old ones, those that begin later have all the new. */
+TC_API tc_failure *tc_model_set_weights(tc_model *m, const char *const *names, tc_array *const *arrays, int n);
 
 #ifdef __cplusplus
 }

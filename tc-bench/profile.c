@@ -30,10 +30,11 @@ static char *source_of(const tc_exec_event *e) {
     return s;
 }
 
-static void take(void *ctx, const tc_exec_event *e) {
+static tc_status take(void *ctx, const tc_exec_event *e) {
     profile_rows *rows = ctx;
     profile_row r = {e->name, operators_of(e), source_of(e), (double)e->ns, e->bytes, e->flops, e->compiled};
     tc_vec_push(rows, r);
+    return NULL;
 }
 
 static void rows_free(profile_rows *rows) {

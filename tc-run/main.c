@@ -53,10 +53,11 @@ static tc_status run_record(line *l, int64_t record) {
 static tc_status run_records(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
     line l = {.p = p, .must = code->must, .in = in, .out = out};
     int64_t seed;
-    int numerics;
-    static const char *const modes[] = {"strict", "fast", NULL};
+    int numerics, check;
+    static const char *const modes[] = {"strict", "fast", NULL}, *const checks[] = {"nan", NULL};
     TC_TRY(tc_cmd_int(c, TC_OPT_seed, 0, INT64_MAX, 0, &seed));
     TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &numerics));
+    TC_TRY(tc_cmd_choice(c, TC_OPT_check, checks, -1, &check));
     tc_generator_seed(&l.gen, (uint64_t)seed);
     tc_exec_options options = {.pool = tc_cmd_pool(c),
                                .threads = tc_cmd_threads(c),
@@ -64,13 +65,13 @@ static tc_status run_records(tc_cmd *c, const tc_archive *a, const tc_program *p
                                .keep_packed = true,
                                .steps = tc_cmd_steps(c),
                                .code = code->code.find ? &code->code : NULL};
-    bool trace = tc_cmd_has(c, TC_OPT_trace);
-    if (trace) {
+    trace watch = {c, tc_cmd_has(c, TC_OPT_trace) || tc_cmd_has(c, TC_OPT_debug_values), check == 0};
+    if (tc_cmd_has(c, TC_OPT_trace)) {
         options.no_fuse = true;
         options.code = NULL;
     }
     TC_TRY(variants_open(c, a, p, &options, &l.v));
-    if (trace) tc_exec_set_profile(tc_variants_main(l.v), trace_event, c);
+    if (watch.print || watch.check) tc_variants_set_profile(l.v, trace_event, &watch);
     tc_status st = tc_variants_count(l.v) ? NULL : tc_cmd_code_check(c, code);
     if (!st) st = shapes_open(c, &l.seen);
     bool end = false;
@@ -122,10 +123,10 @@ static tc_status run(tc_cmd *c) {
     return st;
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,    TC_OPT_output, TC_OPT_expect,    TC_OPT_rtol,           TC_OPT_atol,
-                                    TC_OPT_to,       TC_OPT_out,    TC_OPT_cast,      TC_OPT_model,          TC_OPT_weights,
-                                    TC_OPT_rename,   TC_OPT_seed,   TC_OPT_signature, TC_OPT_numerics,       TC_OPT_stance,
-                                    TC_OPT_executor, TC_OPT_trust,  TC_OPT_trace,     TC_OPT_profile_shapes, TC_OPT_NONE};
+static const tc_opt_id options[] = {
+    TC_OPT_input, TC_OPT_output,  TC_OPT_expect,         TC_OPT_rtol,         TC_OPT_atol,      TC_OPT_to,       TC_OPT_out,    TC_OPT_cast,
+    TC_OPT_model, TC_OPT_weights, TC_OPT_rename,         TC_OPT_seed,         TC_OPT_signature, TC_OPT_numerics, TC_OPT_stance, TC_OPT_executor,
+    TC_OPT_trust, TC_OPT_trace,   TC_OPT_profile_shapes, TC_OPT_debug_values, TC_OPT_check,     TC_OPT_NONE};
 static const char *const topics[] = {"guards", "recompiles", NULL};
 static const tc_tool tool = {
     .name = "tc-run",

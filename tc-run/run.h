@@ -59,8 +59,12 @@ tc_status shapes_open(tc_cmd *c, shapes **out);                               /*
 tc_status shapes_add(shapes *s, const tc_program *p, const tc_tensor *given); /* one run's inputs; s NULL: nothing */
 void shapes_close(shapes *s);                                                 /* NULL is allowed */
 
-/* ---- --trace: a line on stderr for every node that runs (trace.c); ctx is the tc_cmd ---- */
-void trace_event(void *ctx, const tc_exec_event *event);
+/* ---- --trace, --debug-values: a line on stderr for every value that is written; --check nan: the first NaN ends the run (trace.c) ---- */
+typedef struct {
+    const tc_cmd *c;
+    bool print, check;
+} trace;
+tc_status trace_event(void *trace, const tc_exec_event *event);
 
 /* ---- the signature ---- */
 void signature_print(tc_buf *b, const tc_program *p, const char *path);

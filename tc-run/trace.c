@@ -1,4 +1,4 @@
-/* --trace: every node with the type of its results and what stands in them. */
+/* --trace, --debug-values and --check: the results of nodes or of whole groups, their types and what stands in them. */
 #include "tc-run/run.h"
 
 #include "base/json_write.h"
@@ -80,19 +80,27 @@ static void json_line(tc_buf *b, const char *name, const char *op, const char *p
     tc_buf_putc(b, '\n');
 }
 
-void trace_event(void *ctx, const tc_exec_event *event) {
-    const tc_cmd *c = ctx;
+static tc_status not_a_number(const char *name, const tc_node *n, const char *place, const statistics *s) {
+    return tc_error(TC_DIVERGED, "%s%s%s makes the first NaN: %lld of %lld elements of %s", place, *place ? ": " : "", tc_op_name(n->op),
+                    (long long)s->nans, (long long)s->n, name);
+}
+
+tc_status trace_event(void *ctx, const tc_exec_event *event) {
+    const trace *t = ctx;
     tc_buf b = {0}, place = {0};
-    for (int i = 0; i < event->nvalues; i++) {
+    tc_status st = NULL;
+    for (int i = 0; i < event->nvalues && !st; i++) {
         const tc_node *n = event->values[i]->producer ? event->values[i]->producer : event->nodes[event->nnodes - 1];
         const tc_source *at = &n->source;
         statistics s = look(event->tensors[i]);
         place.len = 0;
         if (at->file) tc_buf_printf(&place, "%s:%d", at->file, at->line);
-        (c->json ? json_line : text_line)(&b, event->values[i]->name ? event->values[i]->name : "?", tc_op_name(n->op), tc_buf_str(&place),
-                                          event->tensors[i], &s);
+        const char *name = event->values[i]->name ? event->values[i]->name : "?";
+        if (t->print) (t->c->json ? json_line : text_line)(&b, name, tc_op_name(n->op), tc_buf_str(&place), event->tensors[i], &s);
+        if (t->check && s.nans) st = not_a_number(name, n, tc_buf_str(&place), &s);
     }
     fputs(tc_buf_str(&b), stderr);
     tc_buf_free(&b);
     tc_buf_free(&place);
+    return st;
 }

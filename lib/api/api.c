@@ -1,5 +1,8 @@
 /* tc.h over the library: handles around tensors, programs and executors. */
 #include "base/rng.h"
+
+#include <pthread.h>
+
 #include "file/pt2.h"
 #include "op/functionalise.h"
 #include "runtime/runtime.h"
@@ -104,9 +107,25 @@ typedef struct {
     int index;
     const char *name, *type;
 } port;
+/* What one run at a time uses. */
+typedef struct lane {
+    tc_exec *exec;
+    uint64_t version; /* of the weights that it has */
+    struct lane *next;
+} lane;
+typedef struct {
+    tc_tensor data;
+    uint64_t version; /* when it was given; 0: the program's own */
+} given_weight;
 struct tc_model {
     tc_program *program;
-    tc_exec *exec;
+    int threads;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t freed; /* a lane */
+    lane *idle;
+    int lanes, most_lanes; /* made; 0: as many as there are runs at once */
+    given_weight *weights; /* by program input */
+    uint64_t version;
     tc_generator generator;
     tc_arena arena;
     port *inputs, *outputs;
@@ -148,9 +167,68 @@ static tc_status open_program(const char *path, const char *name, tc_program **o
     return st;
 }
 
+/* ---- lanes ---- */
+/* Is there something that runs share: buffers that they change, the stream of random numbers? */
+static bool shares_state(const tc_program *p) {
+    for (int i = 0; i < p->noutputs; i++)
+        if (p->outputs[i].kind == TC_OUT_BUFFER || p->outputs[i].kind == TC_OUT_PARAMETER) return true;
+    for (const tc_graph *g = p->graph; g; g = g == p->graph ? g->first_sub : g->next_sub)
+        for (const tc_node *n = g->first; n; n = n->next)
+            if (n->op->flags & TC_OP_RANDOM) return true;
+    return false;
+}
+
+static tc_status make_lane(tc_model *m, lane **out) {
+    lane *l = tc_xcalloc(1, sizeof *l);
+    tc_status s = tc_exec_create(m->program, &(tc_exec_options){.threads = m->threads, .keep_packed = true}, &l->exec);
+    if (s) free(l);
+    else *out = l;
+    return s;
+}
+
+/* The weights that were given since the lane ran last. Under the lock. */
+static tc_status renew(const tc_model *m, lane *l) {
+    for (int i = 0; i < m->program->ninputs && l->version != m->version; i++)
+        if (m->weights[i].version > l->version) TC_TRY(tc_exec_set_state(l->exec, i, &m->weights[i].data));
+    l->version = m->version;
+    return NULL;
+}
+
+static void put_lane(tc_model *m, lane *l) {
+    pthread_mutex_lock(&m->lock);
+    l->next = m->idle;
+    m->idle = l;
+    pthread_cond_signal(&m->freed);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static tc_status take_lane(tc_model *m, lane **out) {
+    tc_status s = NULL;
+    pthread_mutex_lock(&m->lock);
+    while (!m->idle && m->most_lanes && m->lanes == m->most_lanes) pthread_cond_wait(&m->freed, &m->lock);
+    lane *l = m->idle;
+    if (l) m->idle = l->next;
+    else m->lanes++;
+    pthread_mutex_unlock(&m->lock);
+    if (!l) s = make_lane(m, &l);
+    pthread_mutex_lock(&m->lock);
+    if (!l) m->lanes--;
+    else s = renew(m, l);
+    pthread_mutex_unlock(&m->lock);
+    if (s && l) put_lane(m, l);
+    else *out = l;
+    return s;
+}
+
 static tc_status open_model(const char *path, const char *name, int threads, tc_model *m) {
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->freed, NULL);
+    m->threads = threads;
     TC_TRY(open_program(path, name, &m->program));
-    TC_TRY(tc_exec_create(m->program, &(tc_exec_options){.threads = threads, .keep_packed = true}, &m->exec));
+    m->most_lanes = shares_state(m->program);
+    m->weights = tc_xcalloc((size_t)m->program->ninputs + 1, sizeof *m->weights);
+    m->lanes = 1;
+    TC_TRY(make_lane(m, &m->idle));
     tc_generator_seed(&m->generator, 0);
     list_ports(m);
     return NULL;
@@ -166,7 +244,15 @@ tc_failure *tc_model_open(const char *path, const char *name, int threads, tc_mo
 
 void tc_model_close(tc_model *m) {
     if (!m) return;
-    tc_exec_destroy(m->exec);
+    for (lane *l = m->idle, *next; l; l = next) {
+        next = l->next;
+        tc_exec_destroy(l->exec);
+        free(l);
+    }
+    for (int i = 0; m->weights && i < m->program->ninputs; i++) tc_tensor_deinit(&m->weights[i].data);
+    free(m->weights);
+    pthread_mutex_destroy(&m->lock);
+    pthread_cond_destroy(&m->freed);
     tc_program_release(m->program);
     tc_arena_free(&m->arena);
     free(m);
@@ -189,7 +275,11 @@ static tc_status run_model(tc_model *m, tc_array *const *inputs, int ninputs, tc
     }
     for (int i = 0; i < noutputs; i++)
         if (outputs[i]) out[m->outputs[i].index] = outputs[i]->tensor;
-    TC_TRY(tc_exec_run(m->exec, in, ninputs, &m->generator, out, m->program->noutputs));
+    lane *l = NULL;
+    TC_TRY(take_lane(m, &l));
+    tc_status s = tc_exec_run(l->exec, in, ninputs, &m->generator, out, m->program->noutputs);
+    put_lane(m, l);
+    if (s) return s;
     for (int i = 0; i < noutputs; i++)
         if (!outputs[i]) outputs[i] = make_array(out[m->outputs[i].index]);
     return NULL;
@@ -201,4 +291,49 @@ tc_failure *tc_model_run(tc_model *m, tc_array *const *inputs, int ninputs, tc_a
     free(in);
     free(out);
     return failure(st);
+}
+
+/* ---- weights ---- */
+static tc_status find_weight(const tc_model *m, const char *name, const tc_array *a, int *out) {
+    const tc_program *p = m->program;
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if ((in->kind != TC_IN_PARAMETER && in->kind != TC_IN_BUFFER && in->kind != TC_IN_CONSTANT) || !in->value || strcmp(in->name, name)) continue;
+        *out = i;
+        return a ? NULL : tc_error(TC_USAGE, "the array for %s is NULL", name);
+    }
+    return tc_error(TC_CONTENT, "the model has no weight %s", name);
+}
+
+/* lane: any, which says what fits. */
+static tc_status set_weights(tc_model *m, const lane *l, const char *const *names, tc_array *const *arrays, int n, int *index, tc_tensor *data) {
+    for (int i = 0; i < n; i++) {
+        TC_TRY(find_weight(m, names[i], arrays[i], &index[i]));
+        TC_TRY(tc_exec_state_fits(l->exec, index[i], &arrays[i]->tensor));
+        TC_TRY(tc_tensor_contiguous(&arrays[i]->tensor, &data[i]));
+    }
+    pthread_mutex_lock(&m->lock);
+    m->version++;
+    for (int i = 0; i < n; i++) {
+        given_weight *w = &m->weights[index[i]];
+        const tc_tensor old = w->data;
+        *w = (given_weight){data[i], m->version};
+        data[i] = old;
+    }
+    pthread_mutex_unlock(&m->lock);
+    return NULL;
+}
+
+tc_failure *tc_model_set_weights(tc_model *m, const char *const *names, tc_array *const *arrays, int n) {
+    lane *l = NULL;
+    tc_status s = take_lane(m, &l);
+    if (s) return failure(s);
+    int *index = tc_xcalloc((size_t)n + 1, sizeof *index);
+    tc_tensor *data = tc_xcalloc((size_t)n + 1, sizeof *data);
+    s = set_weights(m, l, names, arrays, n, index, data);
+    put_lane(m, l);
+    for (int i = 0; i < n; i++) tc_tensor_deinit(&data[i]);
+    free(index);
+    free(data);
+    return failure(s);
 }

@@ -6,52 +6,82 @@
 
 #include <stdint.h>
 
+/* Threads of the caller, as STEM_threads of an emitted header gives them; parallel_for NULL: everything in the caller. */
+typedef void (*tc_c_range)(void *ctx, int64_t begin, int64_t end, int worker);
+typedef struct {
+    int workers;
+    void (*parallel_for)(void *pool, int64_t count, int64_t grain, tc_c_range fn, void *ctx);
+    void *pool;
+} tc_c_threads;
+/* items of about `each` operations: shared out where there are enough for two. */
+static inline void tc_c_split(const tc_c_threads *t, int64_t items, int64_t each, tc_c_range fn, const void *ctx) {
+    const int64_t grain = each >= 32768 ? 1 : 32768 / (each > 0 ? each : 1);
+    if (t->parallel_for && items > grain) t->parallel_for(t->pool, items, grain, fn, (void *)(uintptr_t)ctx);
+    else if (items > 0) fn((void *)(uintptr_t)ctx, 0, items, 0);
+}
+
 /* c[b, i, j] = alpha * sum over k of a[b, i, k] b[b, k, j] + beta * add[b, i, j]; strides in elements, c contiguous. Leaf l is an ascending
  * chain of fused multiply-adds over k in [256 l, 256 l + 256); leaves merge by the tree. */
 typedef struct {
     int64_t batch, m, n, k, a_bs, a_rs, a_cs, b_bs, b_rs, b_cs, add_bs, add_rs, add_cs;
     double alpha, beta;
 } tc_c_product;
-#define ROW(S, T, F)                                                                                                               \
-    static inline void tc_c_product_##S(const tc_c_product *p, const T *a, const T *b, const T *add, T *c) {                       \
-        T level[8][24][32], panel[256][32], acc[32];                                                                               \
-        const T alpha = (T)p->alpha, beta = (T)p->beta;                                                                            \
-        for (int64_t z = 0; z < p->batch; z++, a += p->a_bs, b += p->b_bs, add = add ? add + p->add_bs : add, c += p->m * p->n)    \
-            for (int64_t j0 = 0; j0 < p->n; j0 += 32)                                                                              \
-                for (int64_t i0 = 0; i0 < p->m; i0 += 8) {                                                                         \
-                    const int64_t w = p->n - j0 < 32 ? p->n - j0 : 32, h = p->m - i0 < 8 ? p->m - i0 : 8;                          \
-                    int64_t leaves = 0;                                                                                            \
-                    for (int64_t k0 = 0; k0 < p->k; k0 += 256, leaves++) {                                                         \
-                        const int64_t d = p->k - k0 < 256 ? p->k - k0 : 256;                                                       \
-                        for (int64_t k = 0; k < d; k++)                                                                            \
-                            for (int64_t j = 0; j < 32; j++) panel[k][j] = j < w ? b[(k0 + k) * p->b_rs + (j0 + j) * p->b_cs] : 0; \
-                        for (int64_t i = 0; i < h; i++) {                                                                          \
-                            for (int j = 0; j < 32; j++) acc[j] = 0;                                                               \
-                            for (int64_t k = 0; k < d; k++) {                                                                      \
-                                const T x = a[(i0 + i) * p->a_rs + (k0 + k) * p->a_cs];                                            \
-                                for (int j = 0; j < 32; j++) acc[j] = __builtin_fma##F(x, panel[k][j], acc[j]);                    \
-                            }                                                                                                      \
-                            int t = 0;                                                                                             \
-                            for (; leaves >> t & 1; t++)                                                                           \
-                                for (int j = 0; j < 32; j++) acc[j] = level[i][t][j] + acc[j];                                     \
-                            for (int j = 0; j < 32; j++) level[i][t][j] = acc[j];                                                  \
-                        }                                                                                                          \
-                    }                                                                                                              \
-                    for (int64_t i = 0; i < h; i++) {                                                                              \
-                        int first = 1;                                                                                             \
-                        for (int j = 0; j < 32; j++) acc[j] = 0;                                                                   \
-                        for (int t = 0; leaves >> t; t++) {                                                                        \
-                            if (!(leaves >> t & 1)) continue;                                                                      \
-                            for (int j = 0; j < 32; j++) acc[j] = first ? level[i][t][j] : level[i][t][j] + acc[j];                \
-                            first = 0;                                                                                             \
-                        }                                                                                                          \
-                        for (int64_t j = 0; j < w; j++) {                                                                          \
-                            T v = alpha == 1 ? acc[j] : acc[j] * alpha;                                                            \
-                            if (add) v = __builtin_fma##F(beta, add[(i0 + i) * p->add_rs + (j0 + j) * p->add_cs], v);              \
-                            c[(i0 + i) * p->n + j0 + j] = v;                                                                       \
-                        }                                                                                                          \
-                    }                                                                                                              \
-                }                                                                                                                  \
+static inline int64_t tc_c_tiles(const tc_c_product *p) { return p->batch * ((p->m + 7) / 8) * ((p->n + 31) / 32); }
+#define ROW(S, T, F)                                                                                                                       \
+    static inline void tc_c_tiles_##S(const tc_c_product *p, const T *a0, const T *b0, const T *add0, T *c0, int64_t begin, int64_t end) { \
+        T level[8][24][32], panel[256][32], acc[32];                                                                                       \
+        const T alpha = (T)p->alpha, beta = (T)p->beta;                                                                                    \
+        const int64_t down = (p->m + 7) / 8, across = (p->n + 31) / 32;                                                                    \
+        for (int64_t tile = begin; tile < end; tile++) {                                                                                   \
+            const int64_t i0 = tile % down * 8, j0 = tile / down % across * 32, z = tile / down / across;                                  \
+            const T *const a = a0 + z * p->a_bs, *const b = b0 + z * p->b_bs, *const add = add0 ? add0 + z * p->add_bs : add0;             \
+            T *const c = c0 + z * p->m * p->n;                                                                                             \
+            const int64_t w = p->n - j0 < 32 ? p->n - j0 : 32, h = p->m - i0 < 8 ? p->m - i0 : 8;                                          \
+            int64_t leaves = 0;                                                                                                            \
+            for (int64_t k0 = 0; k0 < p->k; k0 += 256, leaves++) {                                                                         \
+                const int64_t d = p->k - k0 < 256 ? p->k - k0 : 256;                                                                       \
+                for (int64_t k = 0; k < d; k++)                                                                                            \
+                    for (int64_t j = 0; j < 32; j++) panel[k][j] = j < w ? b[(k0 + k) * p->b_rs + (j0 + j) * p->b_cs] : 0;                 \
+                for (int64_t i = 0; i < h; i++) {                                                                                          \
+                    for (int j = 0; j < 32; j++) acc[j] = 0;                                                                               \
+                    for (int64_t k = 0; k < d; k++) {                                                                                      \
+                        const T x = a[(i0 + i) * p->a_rs + (k0 + k) * p->a_cs];                                                            \
+                        for (int j = 0; j < 32; j++) acc[j] = __builtin_fma##F(x, panel[k][j], acc[j]);                                    \
+                    }                                                                                                                      \
+                    int t = 0;                                                                                                             \
+                    for (; leaves >> t & 1; t++)                                                                                           \
+                        for (int j = 0; j < 32; j++) acc[j] = level[i][t][j] + acc[j];                                                     \
+                    for (int j = 0; j < 32; j++) level[i][t][j] = acc[j];                                                                  \
+                }                                                                                                                          \
+            }                                                                                                                              \
+            for (int64_t i = 0; i < h; i++) {                                                                                              \
+                int first = 1;                                                                                                             \
+                for (int j = 0; j < 32; j++) acc[j] = 0;                                                                                   \
+                for (int t = 0; leaves >> t; t++) {                                                                                        \
+                    if (!(leaves >> t & 1)) continue;                                                                                      \
+                    for (int j = 0; j < 32; j++) acc[j] = first ? level[i][t][j] : level[i][t][j] + acc[j];                                \
+                    first = 0;                                                                                                             \
+                }                                                                                                                          \
+                for (int64_t j = 0; j < w; j++) {                                                                                          \
+                    T v = alpha == 1 ? acc[j] : acc[j] * alpha;                                                                            \
+                    if (add) v = __builtin_fma##F(beta, add[(i0 + i) * p->add_rs + (j0 + j) * p->add_cs], v);                              \
+                    c[(i0 + i) * p->n + j0 + j] = v;                                                                                       \
+                }                                                                                                                          \
+            }                                                                                                                              \
+        }                                                                                                                                  \
+    }                                                                                                                                      \
+    static inline void tc_c_product_##S(const tc_c_product *p, const T *a, const T *b, const T *add, T *c) {                               \
+        tc_c_tiles_##S(p, a, b, add, c, 0, tc_c_tiles(p));                                                                                 \
+    }                                                                                                                                      \
+    typedef struct {                                                                                                                       \
+        const tc_c_product *p;                                                                                                             \
+        const T *a, *b, *add;                                                                                                              \
+        T *c;                                                                                                                              \
+    } tc_c_product_call_##S;                                                                                                               \
+    static inline void tc_c_product_range_##S(void *ctx, int64_t begin, int64_t end, int worker) {                                         \
+        const tc_c_product_call_##S *k = (const tc_c_product_call_##S *)ctx;                                                               \
+        (void)worker;                                                                                                                      \
+        tc_c_tiles_##S(k->p, k->a, k->b, k->add, k->c, begin, end);                                                                        \
     }
 ROW(f32, float, f)
 ROW(f64, double, )
@@ -86,38 +116,49 @@ ROW(f32, float)
 ROW(f64, double)
 #undef ROW
 enum { TC_C_LEAVES = 512 };
-#define ROW(S, T, F)                                                                                                                             \
-    static inline void tc_c_conv_##S(const tc_c_conv *c, const T *x, const T *w, const T *bias, T *out) {                                        \
-        const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], area = c->in[0] * c->in[1] * c->in[2];                                  \
-        const int64_t outs = c->out[0] * c->out[1] * c->out[2], leaves = (taps * c->cin + 255) / 256;                                            \
-        T leaf[TC_C_LEAVES][16];                                                                                                                 \
-        uint8_t there[TC_C_LEAVES];                                                                                                              \
-        for (int64_t ng = 0; ng < c->n * c->groups; ng++)                                                                                        \
-            for (int64_t o = 0; o < outs; o++)                                                                                                   \
-                for (int64_t c0 = 0; c0 < c->cout; c0 += 16) {                                                                                   \
-                    const int64_t g = ng % c->groups, m = c->cout - c0 < 16 ? c->cout - c0 : 16;                                                 \
-                    const int64_t o0 = o / (c->out[1] * c->out[2]), o1 = o / c->out[2] % c->out[1], o2 = o % c->out[2];                          \
-                    const T *const wg = w + g * c->w_group + c0 * c->w_cout;                                                                     \
-                    for (int64_t l = 0; l < leaves; l++) there[l] = 0;                                                                           \
-                    for (int64_t t = 0; t < taps; t++) {                                                                                         \
-                        const int64_t i0 = tc_c_source(c, 0, o0, t / (c->kernel[1] * c->kernel[2]));                                             \
-                        const int64_t i1 = tc_c_source(c, 1, o1, t / c->kernel[2] % c->kernel[1]), i2 = tc_c_source(c, 2, o2, t % c->kernel[2]); \
-                        if (i0 < 0 || i1 < 0 || i2 < 0) continue;                                                                                \
-                        const T *const xs = x + ng * c->cin * area + (i0 * c->in[1] + i1) * c->in[2] + i2;                                       \
-                        for (int64_t ci = 0; ci < c->cin; ci++) {                                                                                \
-                            const int64_t l = (t * c->cin + ci) >> 8;                                                                            \
-                            for (int j = 0; j < 16 && !there[l]; j++) leaf[l][j] = 0;                                                            \
-                            there[l] = 1;                                                                                                        \
-                            for (int64_t j = 0; j < m; j++)                                                                                      \
-                                leaf[l][j] = __builtin_fma##F(wg[j * c->w_cout + ci * c->w_cin + t], xs[ci * area], leaf[l][j]);                 \
-                        }                                                                                                                        \
-                    }                                                                                                                            \
-                    tc_c_merge_##S(leaf, there, leaves);                                                                                         \
-                    for (int64_t j = 0; j < m; j++)                                                                                              \
-                        out[(ng * c->cout + c0 + j) * outs + o] = leaves ? bias ? leaf[0][j] + bias[g * c->cout + c0 + j] : leaf[0][j]           \
-                                                                  : bias ? bias[g * c->cout + c0 + j]                                            \
-                                                                         : 0;                                                                    \
-                }                                                                                                                                \
+#define ROW(S, T, F)                                                                                                                         \
+    typedef struct {                                                                                                                         \
+        const tc_c_conv *c;                                                                                                                  \
+        const T *x, *w, *bias;                                                                                                               \
+        T *out;                                                                                                                              \
+    } tc_c_conv_call_##S;                                                                                                                    \
+    static inline void tc_c_conv_range_##S(void *ctx, int64_t begin, int64_t end, int worker) {                                              \
+        const tc_c_conv_call_##S *k = (const tc_c_conv_call_##S *)ctx;                                                                       \
+        const tc_c_conv *const c = k->c;                                                                                                     \
+        const T *const x = k->x, *const w = k->w, *const bias = k->bias;                                                                     \
+        T *const out = k->out;                                                                                                               \
+        (void)worker;                                                                                                                        \
+        const int64_t taps = c->kernel[0] * c->kernel[1] * c->kernel[2], area = c->in[0] * c->in[1] * c->in[2];                              \
+        const int64_t outs = c->out[0] * c->out[1] * c->out[2], leaves = (taps * c->cin + 255) / 256;                                        \
+        T leaf[TC_C_LEAVES][16];                                                                                                             \
+        uint8_t there[TC_C_LEAVES];                                                                                                          \
+        for (int64_t at = begin; at < end; at++) { /* one position of one image and group */                                                 \
+            const int64_t ng = at / outs, o = at % outs;                                                                                     \
+            for (int64_t c0 = 0; c0 < c->cout; c0 += 16) {                                                                                   \
+                const int64_t g = ng % c->groups, m = c->cout - c0 < 16 ? c->cout - c0 : 16;                                                 \
+                const int64_t o0 = o / (c->out[1] * c->out[2]), o1 = o / c->out[2] % c->out[1], o2 = o % c->out[2];                          \
+                const T *const wg = w + g * c->w_group + c0 * c->w_cout;                                                                     \
+                for (int64_t l = 0; l < leaves; l++) there[l] = 0;                                                                           \
+                for (int64_t t = 0; t < taps; t++) {                                                                                         \
+                    const int64_t i0 = tc_c_source(c, 0, o0, t / (c->kernel[1] * c->kernel[2]));                                             \
+                    const int64_t i1 = tc_c_source(c, 1, o1, t / c->kernel[2] % c->kernel[1]), i2 = tc_c_source(c, 2, o2, t % c->kernel[2]); \
+                    if (i0 < 0 || i1 < 0 || i2 < 0) continue;                                                                                \
+                    const T *const xs = x + ng * c->cin * area + (i0 * c->in[1] + i1) * c->in[2] + i2;                                       \
+                    for (int64_t ci = 0; ci < c->cin; ci++) {                                                                                \
+                        const int64_t l = (t * c->cin + ci) >> 8;                                                                            \
+                        for (int j = 0; j < 16 && !there[l]; j++) leaf[l][j] = 0;                                                            \
+                        there[l] = 1;                                                                                                        \
+                        for (int64_t j = 0; j < m; j++)                                                                                      \
+                            leaf[l][j] = __builtin_fma##F(wg[j * c->w_cout + ci * c->w_cin + t], xs[ci * area], leaf[l][j]);                 \
+                    }                                                                                                                        \
+                }                                                                                                                            \
+                tc_c_merge_##S(leaf, there, leaves);                                                                                         \
+                for (int64_t j = 0; j < m; j++)                                                                                              \
+                    out[(ng * c->cout + c0 + j) * outs + o] = leaves ? bias ? leaf[0][j] + bias[g * c->cout + c0 + j] : leaf[0][j]           \
+                                                              : bias ? bias[g * c->cout + c0 + j]                                            \
+                                                                     : 0;                                                                    \
+            }                                                                                                                                \
+        }                                                                                                                                    \
     }
 ROW(f32, float, f)
 ROW(f64, double, )
@@ -142,10 +183,22 @@ typedef struct {
         b->sum = __builtin_fma##F(a->sum, wa, b->sum * wb);                                                                               \
         for (int64_t i = 0; i < dv; i++) b->acc[i] = __builtin_fma##F(a->acc[i], wa, b->acc[i] * wb);                                     \
     }                                                                                                                                     \
-    static inline void tc_c_attention_##S(const tc_c_attention *c, const T *q, const T *k, const T *v, const void *mask, T *out) {        \
+    typedef struct {                                                                                                                      \
+        const tc_c_attention *c;                                                                                                          \
+        const T *q, *k, *v;                                                                                                               \
+        const void *mask;                                                                                                                 \
+        T *out;                                                                                                                           \
+    } tc_c_attention_call_##S;                                                                                                            \
+    static inline void tc_c_attention_range_##S(void *ctx, int64_t begin, int64_t end, int worker) {                                      \
+        const tc_c_attention_call_##S *call = (const tc_c_attention_call_##S *)ctx;                                                       \
+        const tc_c_attention *const c = call->c;                                                                                          \
+        const T *const q = call->q, *const k = call->k, *const v = call->v;                                                               \
+        const void *const mask = call->mask;                                                                                              \
+        T *const out = call->out;                                                                                                         \
+        (void)worker;                                                                                                                     \
         tc_c_part_##S level[32], p;                                                                                                       \
         T score[128];                                                                                                                     \
-        for (int64_t row = 0; row < c->n * c->h * c->l; row++) {                                                                          \
+        for (int64_t row = begin; row < end; row++) {                                                                                     \
             const int64_t i = row % c->l, h = row / c->l % c->h, z = row / c->l / c->h, g = h / c->group,                                 \
                           tile = i / 64 * 64 + 64 < c->l ? i / 64 * 64 + 64 : c->l;                                                       \
             const int64_t keys = c->causal && tile < c->s ? tile : c->s, leaves = (keys + 127) / 128;                                     \

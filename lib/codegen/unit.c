@@ -83,6 +83,7 @@ static const char preamble[] =
     " * never -ffast-math. -fno-math-errno -fno-trapping-math let loops become vectors and change no result. */\n"
     "#if defined(__clang__)\n"
     "#pragma STDC FP_CONTRACT OFF\n"
+    "#pragma clang diagnostic ignored \"-Wpass-failed\" /* loops that are too short to become vectors */\n"
     "#define TC_IVDEP _Pragma(\"clang loop vectorize(assume_safety)\")\n"
     "#else\n"
     "#ifndef TC_NO_CONTRACTION\n"

@@ -344,7 +344,7 @@ const tc_tensor *tc_exec_state(const tc_exec *e, int index) {
     return t->storage ? t : NULL;
 }
 
-tc_status tc_exec_set_state(tc_exec *e, int index, const tc_tensor *t) {
+tc_status tc_exec_state_fits(const tc_exec *e, int index, const tc_tensor *t) {
     const tc_program *p = e->program;
     if (index < 0 || index >= p->ninputs || !p->inputs[index].value) return tc_error(TC_USAGE, "input %d has no state", index);
     const tc_input *in = &p->inputs[index];
@@ -354,16 +354,19 @@ tc_status tc_exec_set_state(tc_exec *e, int index, const tc_tensor *t) {
         int64_t n;
         same = !tc_sym_const_int(m->size[d], &n) || n == t->size[d];
     }
-    if (!same) {
-        tc_buf b = {0};
-        tc_tensor_print_type(&b, t);
-        tc_buf_puts(&b, ", expected ");
-        tc_value_print_type(&b, in->value);
-        tc_status s = tc_error(TC_CONTENT, "%s is %s", in->name, tc_buf_str(&b));
-        tc_buf_free(&b);
-        return s;
-    }
-    int r = real_input(p, index);
+    if (same) return NULL;
+    tc_buf b = {0};
+    tc_tensor_print_type(&b, t);
+    tc_buf_puts(&b, ", expected ");
+    tc_value_print_type(&b, in->value);
+    tc_status s = tc_error(TC_CONTENT, "%s is %s", in->name, tc_buf_str(&b));
+    tc_buf_free(&b);
+    return s;
+}
+
+tc_status tc_exec_set_state(tc_exec *e, int index, const tc_tensor *t) {
+    TC_TRY(tc_exec_state_fits(e, index, t));
+    int r = real_input(e->program, index);
     e->version++;
     tc_tensor own;
     if (tc_tensor_is_contiguous(t)) own = tc_tensor_share(t);
@@ -490,7 +493,7 @@ static size_t uncompiled(const frame *f) {
 }
 size_t tc_exec_uncompiled(const tc_exec *e) { return uncompiled(e->main); }
 
-void tc_exec_set_profile(tc_exec *e, void (*fn)(void *ctx, const tc_exec_event *event), void *ctx) {
+void tc_exec_set_profile(tc_exec *e, tc_exec_profile fn, void *ctx) {
     e->profile = fn;
     e->profile_ctx = ctx;
 }

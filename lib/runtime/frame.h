@@ -143,7 +143,7 @@ struct tc_exec {
     bool random;        /* a node draws random numbers */
     bool planes_only;   /* no value lies channels last: to_c.c */
     bool plan_only;     /* frame_bind makes the plan and no memory */
-    void (*profile)(void *ctx, const tc_exec_event *event);
+    tc_exec_profile profile;
     void *profile_ctx;
     recycler *memory;  /* of results */
     tc_storage *dummy; /* stands for memory while views are computed */

@@ -295,19 +295,19 @@ static tc_status run_profiled(frame *f, call *c) {
     tensors_vec tensors = {0};
     written(f, c->group, &values, &tensors);
     const call_cost cost = cost_of(f, c);
-    e->profile(e->profile_ctx, &(tc_exec_event){.name = n ? tc_op_name(nodes[n - 1]->op) : "copy",
-                                                .nodes = nodes,
-                                                .nnodes = n,
-                                                .ns = ns,
-                                                .compiled = c->code != NULL,
-                                                .bytes = cost.bytes,
-                                                .flops = cost.flops,
-                                                .values = values.data,
-                                                .tensors = tensors.data,
-                                                .nvalues = (int)values.len});
+    s = e->profile(e->profile_ctx, &(tc_exec_event){.name = n ? tc_op_name(nodes[n - 1]->op) : "copy",
+                                                    .nodes = nodes,
+                                                    .nnodes = n,
+                                                    .ns = ns,
+                                                    .compiled = c->code != NULL,
+                                                    .bytes = cost.bytes,
+                                                    .flops = cost.flops,
+                                                    .values = values.data,
+                                                    .tensors = tensors.data,
+                                                    .nvalues = (int)values.len});
     tc_vec_free(&values);
     tc_vec_free(&tensors);
-    return NULL;
+    return s;
 }
 
 static const char *call_name(const call *c) {

@@ -59,6 +59,7 @@ size_t tc_exec_uncompiled(const tc_exec *e); /* loops that options.code has no g
 const tc_tensor *tc_exec_state(const tc_exec *e, int index);
 /* Runs use (and mutate in place) this storage from now on; type and sizes must be the input's. Shares the storage. Ties follow (alias_of). */
 tc_status tc_exec_set_state(tc_exec *e, int index, const tc_tensor *t);
+tc_status tc_exec_state_fits(const tc_exec *e, int index, const tc_tensor *t); /* would set take it? */
 
 const tc_program *tc_exec_program(const tc_exec *e); /* the planned (decomposed) program; inputs and outputs are as in the original */
 
@@ -96,7 +97,8 @@ typedef struct {
     const tc_tensor *const *tensors;
     int nvalues;
 } tc_exec_event;
-void tc_exec_set_profile(tc_exec *e, void (*fn)(void *ctx, const tc_exec_event *event), void *ctx);
+typedef tc_status (*tc_exec_profile)(void *ctx, const tc_exec_event *event); /* a failure ends the run */
+void tc_exec_set_profile(tc_exec *e, tc_exec_profile fn, void *ctx);
 
 /* ---- single operators on concrete tensors (op/op.h, tc_eval) ---- */
 typedef struct tc_evaluator tc_evaluator;

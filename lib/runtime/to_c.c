@@ -137,7 +137,7 @@ static tc_status write_loop(writer *w, const call *c, const tc_loop *l) {
     for (int i = 0; i < l->naxes; i++) TC_TRY(tc_sym_eval_int(l->axes[i].extent, w->e->vars, w->e->nvars, &extents[i]));
     TC_TRY(tc_unit_add(w->unit, l, &d));
     TC_TRY(tc_emit_scratch(l, &d, extents, &bytes));
-    if ((size_t)bytes > w->scratch) w->scratch = (size_t)bytes;
+    if ((size_t)bytes > w->each) w->each = (size_t)bytes;
     tc_buf *b = &w->calls;
     const char *name = tc_unit_group_name(w->unit, &d);
     tc_buf_puts(b, "    {\n");
@@ -162,8 +162,9 @@ static tc_status write_loop(writer *w, const call *c, const tc_loop *l) {
         tc_emit_comment(b, l->buffers.data[i].value && l->buffers.data[i].value->name ? l->buffers.data[i].value->name : "");
         tc_buf_puts(b, " */\n");
     }
-    tc_buf_puts(b, "        };\n        const tc_abi_call call = {.bytes = sizeof call, .workers = 1, .buffers = buffers, .extents = extents, "
-                   ".numbers = numbers, .scratch = scratch, .fault = &fault};\n");
+    tc_buf_puts(
+        b, "        };\n        const tc_abi_call call = {.bytes = sizeof call, .workers = threads.workers, .buffers = buffers, .extents = extents, "
+           ".numbers = numbers, .scratch = scratch, .parallel_for = threads.parallel_for, .pool = threads.pool, .fault = &fault};\n");
     tc_buf_printf(b, "        %s(&call);\n    }\n", name);
     return NULL;
 }
@@ -212,7 +213,45 @@ static void write_field(tc_buf *h, const char *field, const tc_tensor *t, const 
     tc_buf_free(&type);
 }
 
-static size_t arena_bytes(const writer *w) { return w->b->arena_bytes + w->scratch + w->late + 64; }
+static size_t arena_bytes(const writer *w) { return w->b->arena_bytes + w->late + (w->scratch > w->each ? w->scratch : w->each) + 64; }
+
+/* A string of C. */
+static void write_string(tc_buf *c, const char *s) {
+    tc_buf_putc(c, '"');
+    for (; *s; s++) /* octal: it ends after three digits */
+        tc_buf_printf(c, *s == '"' || *s == '\\' || *s == '?' || (unsigned char)*s < 32 || (unsigned char)*s > 126 ? "\\%03o" : "%c",
+                      (unsigned char)*s);
+    tc_buf_putc(c, '"');
+}
+
+/* Names, types and places of the weights, for those who replace them. */
+static void write_weight_list(writer *w, tc_buf *c) {
+    const tc_program *p = w->e->program;
+    tc_buf_printf(c, "const %s_weight %s_weight_list[] = {\n", w->stem, w->stem);
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_tensor *t = &w->e->state[i];
+        if (w->weight_at[i] < 0 || !t->storage) continue;
+        tc_buf type = {0};
+        tc_tensor_print_type(&type, t);
+        tc_buf_puts(c, "    {");
+        write_string(c, p->inputs[i].name);
+        tc_buf_printf(c, ", \"%s\", %lld, %zu},\n", tc_buf_str(&type), (long long)w->weight_at[i], tc_tensor_bytes(t));
+        tc_buf_free(&type);
+    }
+    tc_buf_puts(c, "    {NULL, NULL, 0, 0}};\n");
+    tc_buf_printf(c,
+                  "int %s_set_weight(void *weights, const char *name, const void *data, size_t bytes) {\n"
+                  "    for (const %s_weight *w = %s_weight_list; w->name; w++) {\n"
+                  "        const char *a = w->name, *b = name;\n"
+                  "        while (*a && *a == *b) a++, b++;\n"
+                  "        if (*a != *b) continue;\n"
+                  "        if (bytes != w->bytes) return 2;\n"
+                  "        for (size_t i = 0; i < bytes; i++) ((unsigned char *)weights)[w->offset + i] = ((const unsigned char *)data)[i];\n"
+                  "        return 0;\n"
+                  "    }\n"
+                  "    return 1;\n}\n\n",
+                  w->stem, w->stem, w->stem);
+}
 
 static void write_header(writer *w, tc_buf *h) {
     const tc_program *p = w->e->program;
@@ -229,6 +268,7 @@ static void write_header(writer *w, tc_buf *h) {
         s, w->file);
     tc_buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", s, s);
     tc_buf_printf(h, "#define %s_ARENA_BYTES %zu /* intermediate results; the caller's memory, 64-byte aligned */\n", s, arena_bytes(w));
+    tc_buf_printf(h, "#define %s_ARENA_BYTES_FOR(workers) (%s_ARENA_BYTES + (size_t)((workers)-1) * %zu) /* for %s_run_on */\n", s, s, w->each, s);
     tc_buf_printf(h, "#define %s_WEIGHTS_BYTES %zu\n", s, w->weights.len);
     if (w->state_bytes) tc_buf_printf(h, "#define %s_STATE_BYTES %zu\n", s, w->state_bytes);
     tc_buf_putc(h, '\n');
@@ -251,7 +291,23 @@ static void write_header(writer *w, tc_buf *h) {
     tc_buf_printf(h, "} %s_outputs;\n\n", s);
     if (w->o->weights_inside || w->o->weights_path) tc_buf_printf(h, "extern const unsigned char *const %s_weights; /* of %s.c */\n", s, w->file);
     else tc_buf_printf(h, "/* weights: the bytes of %s.weights, 64-byte aligned */\n", w->file);
-    tc_buf_printf(h, "int %s_run(const void *weights, const %s_inputs *in, const %s_outputs *out, void *arena);\n\n#endif\n", s, s, s);
+    tc_buf_printf(h, "int %s_run(const void *weights, const %s_inputs *in, const %s_outputs *out, void *arena);\n\n", s, s, s);
+    tc_buf_printf(
+        h,
+        "/* The same on threads of the caller, with the same bits. parallel_for calls fn for ranges of at least `grain` items, each of\n"
+        " * [0, count) once, and returns when all are done; worker is in 0..workers-1 and unique among concurrent calls. */\n"
+        "typedef struct {\n    int workers;\n    void (*parallel_for)(void *pool, int64_t count, int64_t grain, void (*fn)(void *ctx, int64_t "
+        "begin, int64_t end, int worker), void *ctx);\n    void *pool;\n} %s_threads;\n"
+        "int %s_run_on(const %s_threads *threads, const void *weights, const %s_inputs *in, const %s_outputs *out, void *arena);\n\n",
+        s, s, s, s, s);
+    tc_buf_printf(
+        h,
+        "/* What the weights hold, ended by a NULL name. To replace some while runs go on: copy the block, set them in the copy, give its address\n"
+        " * to the runs that follow, and free the old block when the last run that was given it is done. */\n"
+        "typedef struct {\n    const char *name, *type;\n    size_t offset, bytes;\n} %s_weight;\n"
+        "extern const %s_weight %s_weight_list[];\n"
+        "int %s_set_weight(void *weights, const char *name, const void *data, size_t bytes); /* 1: no such name, 2: not its size */\n\n#endif\n",
+        s, s, s, s);
 }
 
 static void write_weights(writer *w, tc_buf *c) {
@@ -287,15 +343,18 @@ static void write_condition(tc_buf *c, const char *isa) {
 }
 
 static void write_signature(writer *w, tc_buf *c, const char *name) {
-    tc_buf_printf(c, "int %s(const void *weights_, const %s_inputs *in, const %s_outputs *out, void *arena_)", name, w->stem, w->stem);
+    tc_buf_printf(c, "int %s(const %s_threads *threads_, const void *weights_, const %s_inputs *in, const %s_outputs *out, void *arena_)", name,
+                  w->stem, w->stem, w->stem);
 }
 
 static void write_run(writer *w, tc_buf *c) {
-    write_signature(w, c, TC_TEXT(w, "%s_run", w->stem));
+    write_signature(w, c, TC_TEXT(w, "%s_run_on", w->stem));
     tc_buf_puts(c, " {\n    char *const weights = (char *)(uintptr_t)weights_, *const arena = (char *)arena_;\n");
     if (w->state_bytes) tc_buf_puts(c, "    char *const state = (char *)in->state;\n");
-    tc_buf_printf(c, "    char *const scratch = arena + %zu;\n    tc_abi_fault fault = {0};\n", w->b->arena_bytes);
-    if (w->late) tc_buf_printf(c, "    char *const kept = arena + %zu;\n", w->b->arena_bytes + w->scratch);
+    tc_buf_printf(c, "    char *const scratch = arena + %zu;\n    tc_abi_fault fault = {0};\n", w->b->arena_bytes + w->late);
+    tc_buf_puts(c, "    const tc_c_threads threads = {threads_ ? threads_->workers : 1, threads_ ? threads_->parallel_for : NULL, threads_ ? "
+                   "threads_->pool : NULL};\n");
+    if (w->late) tc_buf_printf(c, "    char *const kept = arena + %zu;\n", w->b->arena_bytes);
     if (w->o->joined && w->o->ntargets == 1) {
         tc_buf_puts(c, "#if defined(__x86_64__)\n    if (!(");
         write_condition(c, w->o->targets[0]);
@@ -304,23 +363,33 @@ static void write_run(writer *w, tc_buf *c) {
     tc_buf_puts(c, "    volatile float one = 0x1.001p0f;\n"
                    "    const float x = one, rest = x * x - 0x1.002p0f; /* 0 when the product is rounded: contraction is off */\n"
                    "    if (rest != 0) return 2;\n"
-                   "    (void)weights, (void)in, (void)out, (void)arena, (void)scratch;\n");
+                   "    (void)weights, (void)in, (void)out, (void)arena, (void)scratch, (void)threads;\n");
     tc_buf_append(c, tc_buf_str(&w->calls), w->calls.len);
     tc_buf_puts(c, "    return fault.set;\n}\n");
+}
+
+/* STEM_run: one thread. */
+static void write_serial(writer *w, tc_buf *c) {
+    const char *s = w->stem;
+    tc_buf_printf(
+        c,
+        "int %s_run(const void *weights, const %s_inputs *in, const %s_outputs *out, void *arena) {\n    return %s_run_on(NULL, weights, in, "
+        "out, arena);\n}\n",
+        s, s, s, s);
 }
 
 /* Of several instruction sets, compiled one by one (codegen/cc.h), the first that this processor has: the best ones come first. */
 static void write_choice(writer *w, tc_buf *c) {
     for (int i = 0; i < w->o->ntargets; i++) {
-        write_signature(w, c, TC_TEXT(w, "%s_run_%s", w->stem, w->o->targets[i]));
+        write_signature(w, c, TC_TEXT(w, "%s_run_on_%s", w->stem, w->o->targets[i]));
         tc_buf_puts(c, ";\n");
     }
-    write_signature(w, c, TC_TEXT(w, "%s_run", w->stem));
+    write_signature(w, c, TC_TEXT(w, "%s_run_on", w->stem));
     tc_buf_puts(c, " {\n#if defined(__x86_64__)\n    __builtin_cpu_init();\n#endif\n");
     for (int i = 0; i < w->o->ntargets; i++) {
         tc_buf_puts(c, "    if (");
         write_condition(c, w->o->targets[i]);
-        tc_buf_printf(c, ") return %s_run_%s(weights_, in, out, arena_);\n", w->stem, w->o->targets[i]);
+        tc_buf_printf(c, ") return %s_run_on_%s(threads_, weights_, in, out, arena_);\n", w->stem, w->o->targets[i]);
     }
     tc_buf_puts(c, "    return 3;\n}\n");
 }
@@ -333,7 +402,7 @@ static void write_unit(writer *w, tc_buf *c) {
     tc_buf_printf(c, ". Compile with: cc -std=c11 -O3 -march=native -ffp-contract=off -fno-math-errno -fno-trapping-math -c %s.c */\n", w->file);
     if (several) /* with TC_TARGET: the code for one instruction set; without: the choice among them and the rest */
         tc_buf_printf(c,
-                      "#ifdef TC_TARGET\n#define TC_JOIN_(a, b) a##b\n#define TC_JOIN(a, b) TC_JOIN_(a, b)\n#define %s_run TC_JOIN(%s_run_, "
+                      "#ifdef TC_TARGET\n#define TC_JOIN_(a, b) a##b\n#define TC_JOIN(a, b) TC_JOIN_(a, b)\n#define %s_run_on TC_JOIN(%s_run_on_, "
                       "TC_TARGET)\n#pragma GCC visibility push(hidden)\n#else\n#pragma GCC visibility push(default)\n#endif\n",
                       s, s);
     else if (w->o->joined) tc_buf_puts(c, "#pragma GCC visibility push(default)\n");
@@ -346,13 +415,17 @@ static void write_unit(writer *w, tc_buf *c) {
     if (several) tc_buf_puts(c, "#ifdef TC_TARGET\n");
     tc_embedded_append(c, &tc_abi_text);
     tc_buf_putc(c, '\n');
-    tc_unit_body(w->unit, tc_buf_str(&w->calls), c);
+    tc_unit_body(w->unit, TC_TEXT(w, "%s tc_c_threads", tc_buf_str(&w->calls)), c);
     if (!several) write_weights(w, c);
+    if (!several) write_weight_list(w, c);
     write_run(w, c);
+    if (!several) write_serial(w, c);
     if (!several) return;
     tc_buf_puts(c, "#else\n");
     write_weights(w, c);
+    write_weight_list(w, c);
     write_choice(w, c);
+    write_serial(w, c);
     tc_buf_puts(c, "#endif\n");
 }
 

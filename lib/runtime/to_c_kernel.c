@@ -92,12 +92,15 @@ static tc_status write_product(writer *w, const call *c, const char *kind) {
     const char *S = o.t->dtype == a.t->dtype ? tc_dtypes[a.t->dtype].name : "i8_i32"; /* int_mm */
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_product p = {%lld, %lld, %lld, %lld, %s, %s, %s, %a, %a};\n", (long long)batch,
                   (long long)m, (long long)n, (long long)kk, to_c_list(w, as, 3), to_c_list(w, bs, 3), to_c_list(w, ds, 3), alpha, beta);
-    tc_buf_printf(&w->calls, "        tc_c_product_%s(&p, ", S);
-    if (!tc_is_float(a.t->dtype)) /* of integers: alpha and beta as integers */
-        tc_buf_printf(&w->calls, "%lld, %lld, ", first ? (long long)tc_scalar_to_int(k->args[4].num) : 1,
-                      first ? (long long)tc_scalar_to_int(k->args[3].num) : 1);
-    tc_buf_printf(&w->calls, "(const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", ty, a.at, ty, b.at, out, add.at, out,
-                  o.at);
+    const char *operands = TC_TEXT(w, "(const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s)", ty, a.at, ty, b.at, out, add.at, out, o.at);
+    if (tc_is_float(a.t->dtype))
+        tc_buf_printf(&w->calls,
+                      "        const tc_c_product_call_%s call = {&p, %s};\n        tc_c_split(&threads, tc_c_tiles(&p), 512 * p.k, "
+                      "tc_c_product_range_%s, &call);\n    }\n",
+                      S, operands, S);
+    else /* alpha and beta as integers */
+        tc_buf_printf(&w->calls, "        tc_c_product_%s(&p, %lld, %lld, %s);\n    }\n", S, first ? (long long)tc_scalar_to_int(k->args[4].num) : 1,
+                      first ? (long long)tc_scalar_to_int(k->args[3].num) : 1, operands);
     round_result(w, result, o);
     return NULL;
 }
@@ -133,8 +136,11 @@ static tc_status write_convolution(writer *w, const call *c, const char *kind) {
     for (int v = 0; v < 6; v++) tc_buf_printf(&w->calls, "{%s}, ", to_c_list(w, geo[v], 3));
     tc_buf_printf(&w->calls, "%lld, %lld, %lld, %d};\n", (long long)(wt.t->size[0] / groups * row), (long long)(transposed ? taps : row),
                   (long long)(transposed ? row : taps), transposed);
-    tc_buf_printf(&w->calls, "        tc_c_conv_%s(&g, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s));\n    }\n", S, ty, x.at, ty,
-                  wt.at, ty, bias.at, ty, o.at);
+    tc_buf_printf(&w->calls,
+                  "        const tc_c_conv_call_%s call = {&g, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), (%s *)(%s)};\n        "
+                  "tc_c_split(&threads, %lld, %lld, tc_c_conv_range_%s, &call);\n    }\n",
+                  S, ty, x.at, ty, wt.at, ty, bias.at, ty, o.at, (long long)(x.t->size[0] * groups * geo[1][0] * geo[1][1] * geo[1][2]),
+                  (long long)(cin * cout * taps), S);
     round_result(w, result, o);
     return NULL;
 }
@@ -184,8 +190,11 @@ static tc_status write_attention(writer *w, const call *c, const char *kind) {
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a};\n", to_c_list(w, sizes, 7),
                   to_c_list(w, st[0], 4), to_c_list(w, st[1], 4), to_c_list(w, st[2], 4), to_c_list(w, st[3], 4), tc_k_bool(&kc, 4),
                   x[3].t && x[3].t->dtype == TC_BOOL, scale);
-    tc_buf_printf(&w->calls, "        tc_c_attention_%s(&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s));\n    }\n", S, ty,
-                  x[0].at, ty, x[1].at, ty, x[2].at, x[3].at, ty, o.at);
+    tc_buf_printf(&w->calls,
+                  "        const tc_c_attention_call_%s call = {&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s)};\n        "
+                  "tc_c_split(&threads, %lld, %lld, tc_c_attention_range_%s, &call);\n    }\n",
+                  S, ty, x[0].at, ty, x[1].at, ty, x[2].at, x[3].at, ty, o.at, (long long)(sizes[0] * sizes[1] * sizes[3]),
+                  (long long)(sizes[4] * (d + dv)), S);
     round_result(w, result, o);
     return NULL;
 }

@@ -19,7 +19,8 @@ typedef struct {
     int64_t *weight_at;   /* by program input: offset in the weights; -1: no weight. Those that change come first: the state */
     size_t state_bytes;   /* of the weights, from their beginning: what a run changes, in memory of the caller */
     const char **field;   /* by program input and, behind them, by output of the graph: name in its structure */
-    size_t scratch, late; /* bytes: of one call; of copies at the end */
+    size_t scratch, late; /* bytes: of one call of a kernel; of copies at the end */
+    size_t each;          /* bytes of scratch of a loop, for each worker */
 } writer;
 
 #define TC_TEXT(w, ...) tc_arena_printf(&(w)->a, __VA_ARGS__)

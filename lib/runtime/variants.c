@@ -23,6 +23,8 @@ struct tc_variants {
     tc_variants_events events;
     tc_exec *main;
     bool told; /* the event recompile */
+    tc_exec_profile profile;
+    void *profile_ctx;
     TC_VEC(variant) all;
 };
 
@@ -105,6 +107,13 @@ int tc_variants_count(const tc_variants *v) { return (int)v->all.len; }
 tc_exec *tc_variants_main(const tc_variants *v) { return v->main; }
 const char *tc_variants_guard(const tc_variants *v, int i) { return v->all.data[i].guard; }
 
+void tc_variants_set_profile(tc_variants *v, tc_exec_profile fn, void *ctx) {
+    v->profile = fn, v->profile_ctx = ctx;
+    tc_exec_set_profile(v->main, fn, ctx);
+    for (size_t i = 0; i < v->all.len; i++)
+        if (v->all.data[i].exec) tc_exec_set_profile(v->all.data[i].exec, fn, ctx);
+}
+
 /* ---- a run ---- */
 typedef struct {
     const tc_input *in;
@@ -144,6 +153,7 @@ static tc_status plan(tc_variants *v, variant *one) {
     }
     one->program = p;
     TC_TRY(tc_exec_create(p, &v->options, &one->exec), "the variant for %s", one->guard);
+    tc_exec_set_profile(one->exec, v->profile, v->profile_ctx);
     if (v->events.chosen) v->events.chosen(v->events.ctx, one->guard);
     return NULL;
 }

@@ -27,9 +27,10 @@ typedef struct {
 /* list: lines of SYM=N with blanks between, len bytes; one that does not fit the program is passed over. */
 tc_status tc_variants_create(const tc_program *p, const char *list, size_t len, const tc_exec_options *o, const tc_variants_events *events,
                              tc_variants **out);
-void tc_variants_destroy(tc_variants *v);        /* NULL is allowed */
-int tc_variants_count(const tc_variants *v);     /* without the program for all sizes */
-tc_exec *tc_variants_main(const tc_variants *v); /* the program for all sizes */
+void tc_variants_destroy(tc_variants *v);                                    /* NULL is allowed */
+int tc_variants_count(const tc_variants *v);                                 /* without the program for all sizes */
+tc_exec *tc_variants_main(const tc_variants *v);                             /* the program for all sizes */
+void tc_variants_set_profile(tc_variants *v, tc_exec_profile fn, void *ctx); /* of every variant */
 /* What variant i is for, "B == 8". */
 const char *tc_variants_guard(const tc_variants *v, int i);
 /* The executor for a run with these inputs. must: TC_ENV naming the guard where no compiled code fits. */

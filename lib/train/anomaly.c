@@ -66,7 +66,7 @@ static void look_input(void *ctx, tc_value **place) {
     l->meant |= from->graph == l->s->main && l->s->meant[from->id];
 }
 
-static void after(void *ctx, const tc_exec_event *event) {
+static tc_status after(void *ctx, const tc_exec_event *event) {
     search *s = ctx;
     for (int i = 0; i < event->nvalues && !s->nan; i++) {
         double found = look(event->tensors[i]);
@@ -85,6 +85,7 @@ static void after(void *ctx, const tc_exec_event *event) {
             s->inf_value = v;
         }
     }
+    return NULL;
 }
 
 static void describe_one(tc_buf *b, const char *what, const tc_node *n, const tc_value *v) {

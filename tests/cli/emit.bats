@@ -390,3 +390,104 @@ PY
     (cd "$other" && TMPDIR=$other LC_ALL=C setarch -R tc-compile copy.pt2 -o net.pt2 --no-cache --threads 1)
     for f in net-c.c net-c.h net-so net-a net-o net-exe net.pt2; do cmp $f "$other/$f"; done
 }
+
+@test "C on threads of the caller, and weights replaced by name between runs" {
+    cat >m.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 8, 3, padding=1)
+        self.lin = nn.Linear(256, 40)
+        self.head = nn.Linear(40, 40)
+
+    def forward(self, x):
+        y = torch.relu(self.conv(x)).flatten(2)
+        q = self.lin(y)
+        z = F.scaled_dot_product_attention(q, q, torch.softmax(self.head(q), -1), is_causal=True)
+        return z.exp().cumsum(1)
+PY
+    tc-export m.py:Net --input x=4x3x16x16xf32 -o m.pt2
+    tc-compile m.pt2 --to c -o net
+    tc-compile m.pt2 --to so --targets=avx2,portable -o lib.so --prefix net
+    cat >main.c <<'C'
+#include "net.h"
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+enum { X = 4 * 3 * 16 * 16, Y = 4 * 8 * 40 };
+static int calls;
+typedef struct {
+    void (*fn)(void *, int64_t, int64_t, int);
+    void *ctx;
+    int64_t begin, end;
+    int worker;
+} job;
+static void *go(void *p) {
+    job *j = p;
+    j->fn(j->ctx, j->begin, j->end, j->worker);
+    return NULL;
+}
+static void parallel(void *pool, int64_t count, int64_t grain, void (*fn)(void *, int64_t, int64_t, int), void *ctx) {
+    int n = *(int *)pool, k = 0;
+    pthread_t t[16];
+    job j[16];
+    int64_t each = (count + n - 1) / n < grain ? grain : (count + n - 1) / n;
+    calls++;
+    for (int64_t b = 0; b < count; b += each, k++) {
+        j[k] = (job){fn, ctx, b, b + each < count ? b + each : count, k};
+        pthread_create(&t[k], NULL, go, &j[k]);
+    }
+    for (int i = 0; i < k; i++) pthread_join(t[i], NULL);
+}
+int main(void) {
+    static float x[X], y[Y], z[Y];
+    int n = 4;
+    for (int i = 0; i < X; i++) x[i] = 0.01f * (float)(i % 97) - 0.4f;
+    void *arena = aligned_alloc(64, (net_ARENA_BYTES_FOR(4) + 63) / 64 * 64);
+    net_threads threads = {4, parallel, &n};
+    if (net_run(net_weights, &(net_inputs){x}, &(net_outputs){y}, arena)) return 1;
+    if (net_run_on(&threads, net_weights, &(net_inputs){x}, &(net_outputs){z}, arena)) return 2;
+    if (memcmp(y, z, sizeof y) || calls < 4) return 3;
+    unsigned char *copy = aligned_alloc(64, (net_WEIGHTS_BYTES + 63) / 64 * 64);
+    memcpy(copy, net_weights, net_WEIGHTS_BYTES);
+    float ones[40];
+    for (int i = 0; i < 40; i++) ones[i] = 1;
+    if (net_set_weight(copy, "nothing", ones, sizeof ones) != 1 || net_set_weight(copy, "lin.bias", ones, 4) != 2) return 4;
+    if (memcmp(copy, net_weights, net_WEIGHTS_BYTES)) return 5;
+    if (net_set_weight(copy, "lin.bias", ones, sizeof ones)) return 6;
+    int others = 0;
+    for (const net_weight *w = net_weight_list; w->name; w++)
+        others += strcmp(w->name, "lin.bias") && memcmp(copy + w->offset, net_weights + w->offset, w->bytes);
+    if (others) return 7;
+    if (net_run_on(&threads, copy, &(net_inputs){x}, &(net_outputs){z}, arena) || !memcmp(y, z, sizeof y)) return 8;
+    return fwrite(y, sizeof y, 1, stdout) != 1 || fwrite(z, sizeof z, 1, stdout) != 1;
+}
+C
+    for cc in gcc clang-14; do
+        command -v $cc >/dev/null || continue
+        $cc -std=c11 -O2 -ffp-contract=off -Wall -Wextra -Werror main.c net.c -o net -lm -lpthread
+        ./net >$cc.bin
+    done
+    gcc -std=c11 -O2 -I. main.c ./lib.so -o shared -lm -lpthread
+    ./shared >so.bin
+    for f in clang-14.bin so.bin; do [ ! -e $f ] || cmp gcc.bin $f; done
+    # the bits of tc-run
+    cat >x.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class X(nn.Module):
+    def forward(self, i):
+        return (torch.arange(3072) % 97).float().view(4, 3, 16, 16) * 0.01 * i - 0.4
+PY
+    tc-export x.py:X --input i=f32 | tc-run --input i=f32=1 -o x.npy
+    tc-run m.pt2 --input x=@x.npy -o want.npy
+    cmp <(tail -c 5120 want.npy) <(head -c 5120 gcc.bin)
+}

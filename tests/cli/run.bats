@@ -147,6 +147,55 @@ EOF
     [[ "$stderr" == *"--cast is given 2 times, expected once"* ]]
 }
 
+@test "--check nan names the line that makes the first NaN, --debug-values what every group writes; neither changes bits" {
+    cat >blocks.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class Block(nn.Module):
+    def __init__(self, bad):
+        super().__init__()
+        self.lin, self.bad = nn.Linear(8, 8), bad
+
+    def forward(self, x):
+        y = self.lin(x)
+        if self.bad:
+            y = torch.log(-1 - y * y)
+        return torch.relu(y) + x
+
+
+class Net(nn.Module):
+    def __init__(self, bad=-1):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block(i == bad) for i in range(10)])
+
+    def forward(self, x):
+        for b in self.blocks:
+            x = b(x)
+        return x
+PY
+    export XDG_CACHE_HOME=$PWD/cache XDG_DATA_HOME=$PWD/data
+    tc-export blocks.py:Net --input x=2x8xf32 -o good.pt2
+    tc-export blocks.py:Net --arg bad=7 --input x=2x8xf32 -o bad.pt2
+    for p in good bad; do tc-compile $p.pt2 -o $p-c.pt2; done
+    for p in bad bad-c; do
+        run --separate-stderr tc-run $p.pt2 --check=nan --input x=2x8xf32=0.5 -o y.npy
+        [ "$status" -eq 6 ]
+        [[ "$stderr" == *"blocks.py:1"[45]": "*"makes the first NaN: "*" of 16 elements of "* ]]
+        run -0 --separate-stderr tc-run $p.pt2 --debug-values --input x=2x8xf32=0.5 -o y.npy
+        [[ "$stderr" == *" NaN "* ]]
+    done
+    tc-run good.pt2 --input x=2x8xf32=0.5 -o want.npy
+    for p in good good-c; do
+        tc-run $p.pt2 --check nan --input x=2x8xf32=0.5 --expect @want.npy
+        run -0 --separate-stderr tc-run $p.pt2 --debug-values --input x=2x8xf32=0.5 --expect @want.npy
+        [[ "$stderr" == *"2x8xf32"*"mean"*"blocks.py:"* ]]
+    done
+    run tc-run good.pt2 --check inf --input x=2x8xf32=0.5
+    [ "$status" -eq 2 ]
+}
+
 @test "--trace shows every node with what stands in it, and changes no bits" {
     cat >m.py <<'PY'
 import torch, torch.nn as nn

@@ -8,9 +8,11 @@
 #include "tc.h"
 #include "tensor/dlpack.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 static void count(void *ctx, void *data) {
     (void)data;
@@ -122,8 +124,88 @@ static void test_a_model_runs(void **state) {
     tc_failure_release(f);
 }
 
+/* ---- threads ---- */
+typedef struct {
+    tc_model *m;
+    tc_array *x;
+    const float *want[2]; /* with the old weights and with the new */
+    int wrong;
+} runner;
+static void *run_often(void *ctx) {
+    runner *r = ctx;
+    for (int i = 0; i < 200; i++) {
+        tc_array *y = NULL;
+        tc_failure *f = tc_model_run(r->m, &r->x, 1, &y, 1);
+        if (f) {
+            r->wrong++;
+            tc_failure_release(f);
+            continue;
+        }
+        const void *got = tc_array_data(y);
+        r->wrong += memcmp(got, r->want[0], 3 * 10 * 4) && memcmp(got, r->want[1], 3 * 10 * 4);
+        tc_array_release(y);
+    }
+    return NULL;
+}
+
+/* Eight threads share a model whose inputs are read-only while two weights change to and fro: every result is that of all the old ones or of all the new. */
+static void test_threads_share_a_model(void **state) {
+    (void)state;
+    const char *root = getenv("TC_ROOT"), *names[] = {"layers.2.bias", "layers.0.bias", "nothing"};
+    char path[512];
+    tc_model *m;
+    tc_array *x, *y[2] = {NULL, NULL}, *bias[2][2];
+    runner r[8];
+    pthread_t thread[8];
+    snprintf(path, sizeof path, "%s/tests/oracle/pt2/mlp.pt2", root ? root : ".");
+    assert_null(tc_model_open(path, NULL, 1, &m));
+    float *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    for (int i = 0; i < 48; i++) page[i] = 0.1f * (float)(i - 20);
+    mprotect(page, 4096, PROT_READ);
+    assert_null(tc_array_from_blob(page, "f32", 2, (int64_t[]){3, 16}, NULL, NULL, NULL, &x));
+    for (int v = 0; v < 2; v++)
+        for (int k = 0; k < 2; k++) {
+            const int64_t n = k ? 64 : 10;
+            assert_null(tc_array_empty("f32", 1, &n, &bias[v][k]));
+            for (int64_t i = 0; i < n; i++) ((float *)tc_array_data(bias[v][k]))[i] = (float)v + 0.01f * (float)i;
+        }
+    for (int v = 1; v >= 0; v--) {
+        assert_null(tc_model_set_weights(m, names, bias[v], 2));
+        assert_null(tc_model_run(m, &x, 1, &y[v], 1));
+    }
+    assert_memory_not_equal(tc_array_data(y[0]), tc_array_data(y[1]), 3 * 10 * 4);
+    for (int i = 0; i < 8; i++) {
+        r[i] = (runner){.m = m, .x = x, .want = {tc_array_data(y[0]), tc_array_data(y[1])}};
+        assert_int_equal(pthread_create(&thread[i], NULL, run_often, &r[i]), 0);
+    }
+    for (int i = 0; i < 100; i++) assert_null(tc_model_set_weights(m, names, bias[i % 2], 2));
+    for (int i = 0; i < 8; i++) {
+        pthread_join(thread[i], NULL);
+        assert_int_equal(r[i].wrong, 0);
+    }
+    /* all or none: the second does not fit */
+    tc_array *pair[2] = {bias[0][0], bias[0][0]}, *z = NULL;
+    tc_failure *f = tc_model_set_weights(m, names, pair, 2);
+    assert_int_equal(tc_failure_code(f), 3);
+    tc_failure_release(f);
+    f = tc_model_set_weights(m, names + 2, pair, 1);
+    assert_int_equal(tc_failure_code(f), 3);
+    tc_failure_release(f);
+    assert_null(tc_model_run(m, &x, 1, &z, 1));
+    assert_memory_equal(tc_array_data(z), tc_array_data(y[1]), 3 * 10 * 4);
+    tc_model_close(m);
+    tc_array_release(z);
+    tc_array_release(x);
+    for (int v = 0; v < 2; v++) {
+        tc_array_release(y[v]);
+        for (int k = 0; k < 2; k++) tc_array_release(bias[v][k]);
+    }
+    munmap(page, 4096);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_blob_is_given_back_once), cmocka_unit_test(test_dlpack_there_and_back),
-                                       cmocka_unit_test(test_foreign_dlpack_is_checked), cmocka_unit_test(test_a_model_runs)};
+                                       cmocka_unit_test(test_foreign_dlpack_is_checked), cmocka_unit_test(test_a_model_runs),
+                                       cmocka_unit_test(test_threads_share_a_model)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
