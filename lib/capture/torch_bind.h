@@ -22,4 +22,7 @@ typedef struct {
  * self. strict_names: only the schema's own parameter names (torch.ops). */
 bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_names, tc_binding *b);
 
+/* Raises where PyTorch has no kernel for the type of the first tensor (torch_types.c). arg, objects: as bound, in op's order. */
+void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *objects);
+
 #endif

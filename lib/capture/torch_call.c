@@ -492,6 +492,7 @@ static V call_op(C *c, const tc_op *op, tc_binding *b) {
     tc_unmarked_writes w;
     V r;
     if (b->out) refuse_overlap(c, s, b);
+    tc_torch_check_type(c, op, b->arg, b->object);
     if (!c->torch->graph && writes_besides(s)) r = run_marked(c, op, b);
     else if (!c->torch->graph && tc_op_unmarked_writes(op, b->arg, b->object[0] && tc_is_tensor(b->object[0]) ? tc_torch_rank(b->object[0]) : 0, &w))
         r = run_unmarked(c, op, b, &w);

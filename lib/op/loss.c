@@ -272,6 +272,12 @@ static tc_value *bce(tc_emit *e, const tc_node *n) {
 }
 static tc_status decompose_bce(tc_emit *e, const tc_node *n) {
     TC_TRY(same_size(n, 0, 1));
+    for (int k = 1; k < 3; k++) {
+        const tc_meta *x = tc_arg_meta(n, 0), *m = tc_arg_meta(n, k);
+        if (m && tc_dtype_promote(x->dtype, m->dtype) != x->dtype)
+            return tc_error(TC_CONTENT, "%s: result type %s can't be cast to the desired output type %s", tc_op_name(n->op),
+                            tc_dtypes[m->dtype].torch, tc_dtypes[x->dtype].torch);
+    }
     tc_emit_result(e, 0, reduce(e, bce(e, n), tc_arg_int(n, 3)));
     return tc_e_done(e);
 }

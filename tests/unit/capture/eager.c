@@ -49,6 +49,13 @@ static const snippet table[] = {
     {"r = torch.view_copy(torch.arange(4).view(2, 2).t(), (4,)).tolist()\n", "[0, 2, 1, 3]"},
     /* pairs of halves are drawn through float32, in memory of its own */
     {"torch.manual_seed(1)\nr = torch.isfinite(torch.randn(40, dtype=torch.complex32).real).all().item()\n", "True"},
+    /* types that PyTorch's CPU has no kernel for; a fraction beside whole numbers makes another type */
+    {"r = F.avg_pool2d(torch.ones(1, 4, 4, dtype=torch.complex64), 2)\n", "\"avg_pool2d\" not implemented for 'complex64'"},
+    {"r = torch.topk(torch.tensor([True, False]), 1)\n", "\"topk\" not implemented for 'bool'"},
+    {"r = torch.median(torch.ones(3, dtype=torch.uint16))\n", "\"median\" not implemented for 'uint16'"},
+    {"r = torch.add(torch.ones(2, dtype=torch.uint16), 0.5).tolist()\n", "[1.5, 1.5]"},
+    {"r = torch.cumsum(torch.ones(2, dtype=torch.bool), 0).tolist()\n", "[1, 2]"},
+    {"r = F.binary_cross_entropy(torch.ones(2).bfloat16(), torch.ones(2).bfloat16(), torch.ones(2))\n", "can't be cast to the desired output type"},
     /* four neighbours along each of three dimensions */
     {"x = torch.arange(27.).view(1, 1, 3, 3, 3)\ng = torch.zeros(1, 1, 1, 1, 3)\nr = F.grid_sample(x, g, mode='bicubic', "
      "align_corners=True).item()\n",
