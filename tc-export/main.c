@@ -33,9 +33,9 @@ static tc_status choose(tc_cmd *c, format *out) {
     return NULL;
 }
 
-enum { PRINT_SHORT, PRINT_FULL, PRINT_JSON };
+enum { PRINT_SHORT, PRINT_FULL, PRINT_JSON, PRINT_MODULES };
 static tc_status print_form(tc_cmd *c, int *out) {
-    static const char *const forms[] = {"short", "full", "json", NULL};
+    static const char *const forms[] = {"short", "full", "json", "modules", NULL};
     *out = PRINT_SHORT;
     return tc_cmd_get(c, TC_OPT_print) ? tc_cmd_choice(c, TC_OPT_print, forms, 0, out) : NULL;
 }
@@ -94,6 +94,7 @@ static tc_status put(tc_cmd *c, programs *all) {
         for (int i = 0; i < n && !st; i++) {
             if (tc_cmd_has(c, TC_OPT_summary)) report_summary(&b, p[i]);
             else if (to == TO_DOT) tc_program_print_dot(&b, p[i]);
+            else if (form == PRINT_MODULES) report_modules(&b, p[i]);
             else if (form == PRINT_JSON) st = print_json(&b, p[i]);
             else tc_program_print(&b, p[i], form == PRINT_FULL ? TC_PRINT_FULL : TC_PRINT_SHORT);
         }

@@ -196,3 +196,46 @@ steps() { # POLICY: forward and backward of a training step, gradients in grad.s
     fails 2 "--split" tc-export m.py:Net --input x=Bx8xf32 --split=0 -o no.pt2
     fails 2 "--split" tc-export m.py:Net --input x=Bx8xf32 --split=by= -o no.pt2
 }
+
+# ---- --print=modules ----
+@test "the tree of modules has the types of every call, of one that is called twice both" {
+    cat >two.py <<'PY'
+import torch
+from torch import nn
+
+
+class Body(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.fc(x).relu()
+
+
+class Twice(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = Body()
+        self.out = nn.Linear(4, 2, bias=False)
+
+    def forward(self, x, flag):
+        y = self.body(x)
+        z = self.body(y[:2].sin())
+        return torch.cond(flag, lambda v: self.out(v), lambda v: v[:, :2].clone(), (z,))
+PY
+    tc-export two.py:Twice --input x=Bx4xf32 --dim B=2..64 --input flag=bool --print=modules >text
+    cat >want <<'END'
+program model
+  10 operators, 28 parameters
+  body: 4 operators, 20 parameters
+    f32[B, 4] -> f32[B, 4]
+    f32[2, 4] -> f32[2, 4]
+    body.fc: 2 operators, 20 parameters
+      f32[B, 4] -> f32[B, 4]
+      f32[2, 4] -> f32[2, 4]
+  out: 1 operator, 8 parameters
+    bool[], f32[2, 4] -> f32[2, 2]
+END
+    diff text want
+}

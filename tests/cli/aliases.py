@@ -1,0 +1,385 @@
+import torch
+from torch import nn
+
+
+class C0(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        x[1:].add_(1)
+        return x
+
+
+class C1(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y[1:].add_(1)
+        return y
+
+
+class C2(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y[::2] = 7
+        return y
+
+
+class C3(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        a = y[1:4]
+        b = y[2:5]
+        a.mul_(2)
+        b.add_(a.clone())
+        return torch.cat([y, a, b])
+
+
+class C4(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        v = y.view(2, 3)
+        v[0].zero_()
+        return torch.cat([y, v.reshape(-1)])
+
+
+class C5(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        v = y.view(3, 2).t()
+        v[1] += 10
+        return torch.cat([y, v.reshape(-1)])
+
+
+class C6(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        u = y.unfold(0, 3, 1)
+        y[2] = 50
+        return u.reshape(-1)
+
+
+class C7(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        s = y.split(2)
+        s[1].add_(3)
+        s[0].copy_(s[1])
+        return y
+
+
+class C8(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        a, b = y.chunk(2)
+        a.sub_(b)
+        b.mul_(a)
+        return y
+
+
+class C9(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y.view(2, 3).select(1, 2).fill_(9)
+        return y
+
+
+class C10(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y.as_strided((2, 2), (3, 1), 1).neg_()
+        return y
+
+
+class C11(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        z = y.expand(2, 6)
+        y.add_(1)
+        return z.reshape(-1)
+
+
+class C12(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        z = y.unsqueeze(0).squeeze(0)
+        z.mul_(3)
+        return y
+
+
+class C13(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y.resize_(2, 3)
+        y[1, 1] = -1
+        return y.reshape(-1)
+
+
+class C14(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        z = y.reshape(3, 2)
+        z.add_(2)
+        return y
+
+
+class C15(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        z = y.view(2, 3).t().reshape(6)
+        z.add_(2)
+        return torch.cat([y, z])
+
+
+class C16(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        z = y.detach()
+        z.add_(2)
+        return y
+
+
+class C17(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        z = y.narrow(0, 2, 3)
+        y.zero_()
+        return z
+
+
+class C18(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        z = y[[0, 2]]
+        z.add_(9)
+        return torch.cat([y, z])
+
+
+class C19(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y[[0, 2]] += 9
+        return y
+
+
+class C20(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y[y > 2] = 0
+        return y
+
+
+class C21(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        z = y.diagonal(0) if y.dim() > 1 else y.view(2, 3).diagonal()
+        z.add_(4)
+        return y
+
+
+class C22(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        z = y.view(2, 3).transpose(0, 1)[1:]
+        z[:, 0].mul_(5)
+        return torch.cat([y, z.reshape(-1)])
+
+
+class C23(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y.transpose_(0, 0)
+        y.unsqueeze_(1)
+        y[3] = 8
+        return y.reshape(-1)
+
+
+class C24(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        w = y.view(6, 1).expand(6, 2).clone()
+        w[0].add_(1)
+        return torch.cat([y, w.reshape(-1)])
+
+
+class C25(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        a = y[:3]
+        b = a[1:]
+        c = b[1:]
+        c.add_(100)
+        a.add_(1)
+        return torch.cat([y, a, b, c])
+
+
+class C26(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y[0], y[1] = y[1].clone(), y[0].clone()
+        return y
+
+
+class C27(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y[1:] = y[:-1].clone()
+        return y
+
+
+class C28(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        z = y.flip(0)
+        z[0] = 77
+        return torch.cat([y, z])
+
+
+class C29(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        r = y.view(2, 3)
+        r.scatter_(1, torch.tensor([[0], [2]]), 6.0)
+        r.index_add_(0, torch.tensor([1]), torch.ones(1, 3))
+        return y
+
+
+class C30(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        y = x.clone()
+        y.clamp_(2, 4).mul_(2)
+        torch.add(y, 1, out=y)
+        return y
+
+
+class C31(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(6.0))
+
+    def forward(self, x):
+        self.b.add_(x)
+        c = self.b[1:]
+        c.mul_(2)
+        return torch.cat([self.b, c])

@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# What graphs keep of a model: writes through aliases, sizes that data decide, random draws, numbers without digits.
+# aliases.txt and counts.safetensors hold what PyTorch 2.15 gives the models in aliases.py and counts.py.
+bats_require_minimum_version 1.5.0
+load fails
+
+setup() {
+    here=$BATS_TEST_DIRNAME
+    cd "$BATS_TEST_TMPDIR"
+}
+
+@test "32 ways to write through an alias give PyTorch's values" {
+    while read -r class want; do
+        tc-export "$here/aliases.py:$class" --input x=6xf32 -o a.pt2
+        tc-run a.pt2 --input x=6xf32=1,2,3,4,5,6 --output 0=@a.npy
+        n=$(wc -w <<<"$want")
+        got=$(tail -c $((4 * n)) a.npy | od -An -v -tf4 | tr '\n' ' ' | awk '{ $1 = $1; print }')
+        [ "$got" = "$want" ] || { echo "$class: $got, expected $want"; return 1; }
+    done <"$here/aliases.txt"
+}
+
+@test "25 computations on sizes that data decide: none, one and many, interpreted and compiled" {
+    tc-export "$here/counts.py:Counts" --input x=5x3xf32 --input w=6x2xf32 -o counts.pt2
+    tc-compile counts.pt2 -o compiled.pt2
+    mapfile -t names < <(tc-ckpt ls "$here/counts.safetensors" | awk '$NF ~ /^0\./ { print substr($NF, 3) }')
+    [ ${#names[@]} -eq 25 ]
+    data=(-1,2,-3,-1,-2,0.5,-4,1,1,-0.5,2,3,-1,-1,-1 -1,2,-3,1,-2,0.5,-4,1,1,-0.5,2,3,-1,-1,-1 1,2,-3,1,-2,0.5,4,1,1,0.5,2,3,1,-1,-1)
+    for i in 0 1 2; do
+        give=(--input x=5x3xf32="${data[i]}" --input w=6x2xf32=1,2,3,4,5,6,7,8,9,10,11,12)
+        expect=()
+        for name in "${names[@]}"; do expect+=(--expect "$name=@$here/counts.safetensors#$i.$name"); done
+        tc-run counts.pt2 "${give[@]}" "${expect[@]}" --rtol 1e-5 --atol 1e-5
+        tc-run counts.pt2 "${give[@]}" --to safetensors -o one.st
+        tc-run compiled.pt2 --executor compiled "${give[@]}" --to safetensors -o two.st
+        cmp one.st two.st
+    done
+}
+
+@test "what nothing reads goes, but for random draws, so that later ones stay the same; large constants are not folded" {
+    cat >r.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Unread(nn.Module):
+    def forward(self, x):
+        torch.relu(x)
+        F.dropout(x, 0.5, True)
+        return torch.rand(3)
+
+
+class Read(nn.Module):
+    def forward(self, x):
+        y = F.dropout(x, 0.5, True)
+        return torch.rand(3), y
+
+
+class Zeros(nn.Module):
+    def forward(self, x):
+        return torch.zeros(10**9)[:1] + x, x.shape[0] * 2
+PY
+    tc-export r.py:Unread --mode eval --input x=4xf32 -o unread.pt2
+    tc-export unread.pt2 --print >text
+    ! grep -q relu text
+    grep -q dropout text
+    tc-export r.py:Read --mode eval --input x=4xf32 -o read.pt2
+    tc-run unread.pt2 --input x=4xf32=1 -o a.npy
+    tc-run read.pt2 --input x=4xf32=1 --output 0=@b.npy
+    cmp a.npy b.npy
+    tc-export r.py:Zeros --input x=Nxf32 -o zeros.pt2
+    tc-export zeros.pt2 --print | grep -q 'out.1 = 2\*N'
+    tc-compile zeros.pt2 -o zerosc.pt2
+    [ "$(wc -c <zerosc.pt2)" -lt 1000000 ]
+}
+
+@test "numbers without digits, complex numbers and constant results come back from an archive; written again it is the same bytes" {
+    cat >n.py <<'PY'
+import torch
+from torch import nn
+
+
+class Numbers(nn.Module):
+    def forward(self, x):
+        y = torch.full((1,), float("nan")) + torch.full((1,), float("inf")) * x.masked_fill(x > 0, -float("inf"))
+        z = torch.mul(x, 1 - 2j)
+        return {"y": y, "z": z, "name": "gelu", "none": None, "size": torch.Size([2, 3]), "flag": True, "part": x[..., None, 0:None]}
+PY
+    tc-export n.py:Numbers --input x=Nxf32 -o n.pt2
+    tc-export n.pt2 -o again.pt2
+    cmp n.pt2 again.pt2
+    tc-export again.pt2 --print >text
+    grep -q 'full.default(\[1\], nan' text
+    grep -q ', inf' text
+    grep -q ', -inf)' text
+    grep -q 'complex(1.0, -2.0)' text
+    grep -qF "name = \"gelu\"" text
+    grep -q 'none = None' text
+}
