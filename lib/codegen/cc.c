@@ -4,12 +4,14 @@
 #include "base/cpu.h"
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -199,47 +201,34 @@ static tc_status spawn_and_wait(words *w, const char *log, int stop) {
                     log);
 }
 
-/* Signals that stop this program wait until the compiler, which does not get them from a terminal, has been ended. */
-static tc_status run(words *w, const char *log) {
-    sigset_t stops, before;
-    sigemptyset(&stops);
-    sigaddset(&stops, SIGINT);
-    sigaddset(&stops, SIGTERM);
-    sigaddset(&stops, SIGHUP);
-    pthread_sigmask(SIG_BLOCK, &stops, &before);
-    int stop = signalfd(-1, &stops, SFD_CLOEXEC);
-    tc_status s = spawn_and_wait(w, log, stop);
-    if (stop >= 0) close(stop);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return s;
-}
-
-/* An archive, the same bytes at any time and for any user. */
-static tc_status archive(tc_arena *a, const char *log, const char *const *objects, int n, const char *path) {
-    const char *ar = getenv("AR");
-    words w = {0};
-    add_words(&w, a, ar && *ar ? ar : "ar");
-    if (!w.len) tc_vec_push(&w, "ar");
-    tc_vec_push(&w, "rcsD");
-    tc_vec_push(&w, path);
-    for (int i = 0; i < n; i++) tc_vec_push(&w, objects[i]);
-    tc_status s = run(&w, log);
-    tc_vec_free(&w);
-    return s;
-}
-
-/* Where one build works: its folder, its words so far, its log. */
+/* Where one build works: its folder, its words so far, its log; `stop` shows when one of `stops` came (wait_for). */
 typedef struct {
     tc_arena *a;
     const char *dir, *name, *log;
     tc_buf lines; /* commands, for --dump */
     const tc_cc_options *o;
+    sigset_t stops;
+    int stop;
 } build;
+
+/* An archive, the same bytes at any time and for any user. */
+static tc_status archive(const build *b, const char *const *objects, int n, const char *path) {
+    const char *ar = getenv("AR");
+    words w = {0};
+    add_words(&w, b->a, ar && *ar ? ar : "ar");
+    if (!w.len) tc_vec_push(&w, "ar");
+    tc_vec_push(&w, "rcsD");
+    tc_vec_push(&w, path);
+    for (int i = 0; i < n; i++) tc_vec_push(&w, objects[i]);
+    tc_status s = spawn_and_wait(&w, b->log, b->stop);
+    tc_vec_free(&w);
+    return s;
+}
 
 static tc_status start(build *b, words *w) {
     for (size_t i = 0; i < w->len; i++) tc_buf_printf(&b->lines, "%s%s", i ? " " : "", w->data[i]);
     tc_buf_putc(&b->lines, '\n');
-    return run(w, b->log);
+    return spawn_and_wait(w, b->log, b->stop);
 }
 
 static bool linked(tc_cc_kind kind) { return kind == TC_CC_SHARED || kind == TC_CC_PROGRAM; }
@@ -291,27 +280,102 @@ static tc_status build_all(build *b, tc_cc_kind kind, const char **out_product) 
     }
     objects[n] = tc_arena_printf(b->a, n ? "%s/%s-any.o" : "%s/%s.o", b->dir, b->name);
     TC_TRY(build_one(b, TC_CC_OBJECT, n ? "portable" : b->o->isa, NULL, objects[n]));
-    return kind == TC_CC_ARCHIVE ? archive(b->a, b->log, objects, n + 1, product) : join(b, kind, objects, n + 1, product);
+    return kind == TC_CC_ARCHIVE ? archive(b, objects, n + 1, product) : join(b, kind, objects, n + 1, product);
 }
 
+/* ---- the folder of a build ---- */
+#define WORK "tc-cc-"
+static const char *temporary_folder(void) {
+    const char *tmp = getenv("TMPDIR");
+    return tmp && *tmp ? tmp : "/tmp";
+}
+
+/* Removes what builds of this user that were killed left behind: folders that nobody locks. Those of builds that failed stay, for their logs. */
+static void sweep(tc_arena *a) {
+    const char *tmp = temporary_folder();
+    DIR *d = opendir(tmp);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (strncmp(e->d_name, WORK, sizeof WORK - 1)) continue;
+        const char *path = tc_arena_printf(a, "%s/%s", tmp, e->d_name);
+        struct stat st;
+        int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0) continue;
+        bool ours = !fstat(fd, &st) && st.st_uid == geteuid(), failed = !faccessat(fd, "failed", F_OK, 0);
+        if (ours && !failed && !flock(fd, LOCK_EX | LOCK_NB)) tc_status_free(tc_remove_tree(path));
+        close(fd);
+    }
+    if (d) closedir(d);
+}
+
+/* A folder that this process holds locked. One that another's sweep took between the two steps is made again. */
+static tc_status make_folder(tc_arena *a, char **out_dir, int *out_lock) {
+    for (int i = 0; i < 100; i++) {
+        struct stat st;
+        char *dir = tc_arena_printf(a, "%s/" WORK "XXXXXX", temporary_folder());
+        if (!mkdtemp(dir)) return tc_error(TC_ENV, "%s: %s", dir, strerror(errno));
+        int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &st) && st.st_nlink) {
+            *out_dir = dir;
+            *out_lock = fd;
+            return NULL;
+        }
+        close(fd);
+    }
+    return tc_error(TC_ENV, "%s: no folder of our own can be made", temporary_folder());
+}
+
+static tc_status build_in(build *b, const char *text, size_t len, tc_cc_kind kind, tc_buf *out) {
+    const char *product = NULL;
+    tc_status s = tc_file_write(tc_arena_printf(b->a, "%s/%s.c", b->dir, b->name), text, len);
+    if (!s) s = build_all(b, kind, &product);
+    tc_status kept = b->o->dump ? tc_file_write(tc_arena_printf(b->a, "%s/command", b->dir), tc_buf_str(&b->lines), b->lines.len) : NULL;
+    if (!s) s = kept;
+    else tc_status_free(kept);
+    tc_buf_free(&b->lines);
+    return s ? s : tc_file_read(product, SIZE_MAX / 2, out);
+}
+
+/* A build that signals ended leaves nothing, one that failed its log. */
+static tc_status leave_folder(const build *b, bool failed) {
+    sigset_t pending, told;
+    bool stopped = !sigpending(&pending) && !sigandset(&told, &pending, &b->stops) && !sigisemptyset(&told);
+    if (failed && !stopped) return tc_file_write(tc_arena_printf(b->a, "%s/failed", b->dir), "", 0);
+    return tc_remove_tree(b->dir);
+}
+
+/* Those that end this program: under nohup, and in the background of some shells, a signal is ignored. */
+static sigset_t ending_signals(void) {
+    static const int all[] = {SIGINT, SIGTERM, SIGHUP};
+    sigset_t set;
+    sigemptyset(&set);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct sigaction now;
+        if (!sigaction(all[i], NULL, &now) && now.sa_handler != SIG_IGN) sigaddset(&set, all[i]);
+    }
+    return set;
+}
+
+/* Signals that stop this program wait until the compiler, which does not get them from a terminal, has been ended and its files are gone. */
 tc_status tc_cc_build(const char *text, size_t len, tc_cc_kind kind, const tc_cc_options *o, tc_buf *out) {
     tc_arena a = {0};
-    const char *tmp = getenv("TMPDIR"), *product = NULL;
-    char *dir = o->dump ? tc_arena_strdup(&a, o->dump) : tc_arena_printf(&a, "%s/tc-cc-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    tc_status s = NULL;
-    if (o->dump) s = tc_make_dirs(dir);
-    else if (!mkdtemp(dir)) s = tc_error(TC_ENV, "%s: %s", dir, strerror(errno));
+    int lock = -1;
+    char *dir = o->dump ? tc_arena_strdup(&a, o->dump) : NULL;
+    sigset_t stops = ending_signals(), before;
+    pthread_sigmask(SIG_BLOCK, &stops, &before);
+    if (!dir) sweep(&a);
+    tc_status s = dir ? tc_make_dirs(dir) : make_folder(&a, &dir, &lock);
     if (!s) {
-        build b = {.a = &a, .dir = dir, .name = o->name ? o->name : "groups", .log = tc_arena_printf(&a, "%s/cc.log", dir), .o = o};
-        s = tc_file_write(tc_arena_printf(&a, "%s/%s.c", dir, b.name), text, len);
-        if (!s) s = build_all(&b, kind, &product);
-        tc_status kept = o->dump ? tc_file_write(tc_arena_printf(&a, "%s/command", dir), tc_buf_str(&b.lines), b.lines.len) : NULL;
-        if (!s) s = kept;
-        else tc_status_free(kept);
-        tc_buf_free(&b.lines);
-        if (!s) s = tc_file_read(product, SIZE_MAX / 2, out);
-        if (!o->dump && !s) s = tc_remove_tree(dir);
+        build b = {.a = &a, .dir = dir, .name = o->name ? o->name : "groups", .log = tc_arena_printf(&a, "%s/cc.log", dir), .o = o, .stops = stops};
+        b.stop = signalfd(-1, &stops, SFD_CLOEXEC);
+        s = build_in(&b, text, len, kind, out);
+        if (b.stop >= 0) close(b.stop);
+        tc_status left = o->dump ? NULL : leave_folder(&b, s != NULL);
+        if (!s) s = left;
+        else tc_status_free(left);
     }
+    if (lock >= 0) close(lock);
     tc_arena_free(&a);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return s;
 }

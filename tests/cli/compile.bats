@@ -109,6 +109,30 @@ setup() {
     [ "$(cat time)" -eq 77 ]
 }
 
+@test "a compile that is stopped leaves nothing, one that is killed nothing after the next" {
+    mkdir tmp
+    printf '#!/bin/sh\n: >started\nexec sleep 5\n' >slow
+    chmod +x slow
+    set -m # a job of its own: interrupts are not ignored
+    for signal in INT TERM KILL; do
+        rm -f started
+        TMPDIR=$PWD/tmp CC=$PWD/slow tc-compile "$mlp" -o out.pt2 &
+        pid=$!
+        for i in $(seq 200); do [ -e started ] && break; sleep 0.05; done
+        kill -$signal $pid
+        code=0
+        wait $pid || code=$?
+        [ "$code" -eq $((128 + $(kill -l $signal))) ]
+        [ ! -e out.pt2 ]
+        [ "$(ls tmp | wc -l)" -eq "$([ $signal = KILL ] && echo 1 || echo 0)" ]
+    done
+    TMPDIR=$PWD/tmp tc-compile "$mlp" -o out.pt2
+    [ -z "$(ls tmp)" ]
+    TMPDIR=$PWD/tmp CC=false tc-compile -q "$mlp" -o other.pt2 # its log stays
+    TMPDIR=$PWD/tmp tc-compile "$mlp" -o out.pt2
+    [ "$(ls tmp | wc -l)" -eq 1 ]
+}
+
 @test "usage errors name what does not fit" {
     fails 2 "do not agree" tc-compile "$mlp" --to so -o x.pt2
     fails 2 "--to" tc-compile "$mlp" --to elf -o x
