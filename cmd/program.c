@@ -111,7 +111,40 @@ static tc_status write_beside(tc_cmd *c, const tc_archive_content *content) {
     return st;
 }
 
-tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive_content content) {
+/* ---- --meta ---- */
+typedef TC_VEC(tc_extra) extras;
+
+static bool has_extra(const extras *all, const char *name) {
+    for (size_t i = 0; i < all->len; i++)
+        if (!strcmp(all->data[i].path, name)) return true;
+    return false;
+}
+
+/* KEY=VALUE is a file KEY of extra/, as torch.export.save has them; those given now count before those of the archive that was read. */
+static tc_status collect_meta(tc_cmd *c, const tc_archive *from, tc_arena *a, extras *all) {
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_meta); i++) {
+        const char *spec = tc_cmd_value(c, TC_OPT_meta, i), *eq = strchr(spec, '=');
+        const size_t n = eq ? (size_t)(eq - spec) : 0;
+        if (!n || n > 100 || strspn(spec, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") != n || spec[0] == '.')
+            return tc_usage(c, "--meta %s: expected KEY=VALUE, the key of letters, digits, '_', '-' and '.'", spec);
+        const tc_extra e = {tc_arena_strndup(a, spec, n), eq + 1, strlen(eq + 1)};
+        if (has_extra(all, e.path)) return tc_usage(c, "--meta %s is given twice", e.path);
+        tc_vec_push(all, e);
+    }
+    const char *name;
+    for (size_t i = 0; from && (name = tc_archive_user_extra(from, i)); i++) {
+        const unsigned char *data;
+        size_t len;
+        bool found;
+        if (has_extra(all, name)) continue;
+        TC_TRY(tc_archive_extra(from, name, &data, &len, &found));
+        const tc_extra e = {name, data, len};
+        if (found) tc_vec_push(all, e);
+    }
+    return NULL;
+}
+
+static tc_status write_archive(tc_cmd *c, tc_archive_content content) {
     static const char *const stores[] = {"embed", "none", "extern", NULL};
     int store = 0;
     tc_out *o;
@@ -120,6 +153,18 @@ tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive_content content) {
     if (store == 2) TC_TRY(write_beside(c, &content));
     TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o));
     return tc_cmd_finish(c, o, tc_archive_write(o, &content));
+}
+
+tc_status tc_cmd_write_archive(tc_cmd *c, const tc_archive *from, tc_archive_content content) {
+    tc_arena a = {0};
+    extras all = {0};
+    for (int i = 0; i < content.nextra; i++) tc_vec_push(&all, content.extra[i]);
+    tc_status s = collect_meta(c, from, &a, &all);
+    content.extra = all.data, content.nextra = (int)all.len;
+    if (!s) s = write_archive(c, content);
+    tc_vec_free(&all);
+    tc_arena_free(&a);
+    return s;
 }
 
 tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program) {

@@ -154,7 +154,7 @@ tc_status write_pt2_to(compile_job *j, const char *path) {
     if (!s) {
         tc_archive_content content = {.programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = extra, .nextra = n};
         tc_out *o;
-        if (!path) s = tc_cmd_write_archive(j->c, content);
+        if (!path) s = tc_cmd_write_archive(j->c, j->archive, content);
         else if (!(s = tc_out_open(path, &o))) s = tc_out_finish(o, tc_archive_write(o, &content));
     }
     for (int t = 0; t < j->ntargets; t++) tc_buf_free(&code[t]);
@@ -197,10 +197,10 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out,      TC_OPT_to,     TC_OPT_model,         TC_OPT_mode,   TC_OPT_dim,
-                                    TC_OPT_weights,  TC_OPT_rename, TC_OPT_store_weights, TC_OPT_freeze, TC_OPT_require,
-                                    TC_OPT_variants, TC_OPT_prefix, TC_OPT_targets,       TC_OPT_cc,     TC_OPT_dump,
-                                    TC_OPT_bisect,   TC_OPT_minify, TC_OPT_no_cache,      TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out,     TC_OPT_to,       TC_OPT_model,         TC_OPT_mode,     TC_OPT_dim,
+                                    TC_OPT_weights, TC_OPT_rename,   TC_OPT_store_weights, TC_OPT_meta,     TC_OPT_freeze,
+                                    TC_OPT_require, TC_OPT_variants, TC_OPT_prefix,        TC_OPT_targets,  TC_OPT_cc,
+                                    TC_OPT_dump,    TC_OPT_bisect,   TC_OPT_minify,        TC_OPT_no_cache, TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-compile",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,

@@ -201,7 +201,7 @@ tc_status minify(compile_job *j) {
     if (!s) {
         tc_cmd_note(j->c, "%zu nodes of %zu are left after %d runs; exit %d as before", m.best->graph->nnodes, whole, m.runs, m.code);
         const tc_program *const one[] = {m.best};
-        s = tc_cmd_write_archive(j->c, (tc_archive_content){.programs = one, .nprograms = 1});
+        s = tc_cmd_write_archive(j->c, NULL, (tc_archive_content){.programs = one, .nprograms = 1});
     }
     tc_program_release(m.best);
     tc_status gone = tc_remove_tree(dir);

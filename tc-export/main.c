@@ -81,7 +81,7 @@ static tc_status put(tc_cmd *c, programs *all) {
     TC_TRY(print_form(c, &form));
     tc_program *const *p = all->data;
     int n = (int)all->len;
-    if (to == TO_PT2) return tc_cmd_write_archive(c, (tc_archive_content){.programs = (const tc_program *const *)p, .nprograms = n});
+    if (to == TO_PT2) return tc_cmd_write_archive(c, NULL, (tc_archive_content){.programs = (const tc_program *const *)p, .nprograms = n});
     tc_out *o;
     int64_t opset;
     TC_TRY(tc_cmd_int(c, TC_OPT_opset, TC_ONNX_OPSET_MIN, TC_ONNX_OPSET_MAX, TC_ONNX_OPSET_DEFAULT, &opset));
@@ -244,11 +244,11 @@ static tc_status run(tc_cmd *c) {
     return is_source(operand) ? from_source(c, operand) : from_archive(c, operand);
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,   TC_OPT_dim,       TC_OPT_arg,        TC_OPT_args,           TC_OPT_source,
-                                    TC_OPT_weights, TC_OPT_rename,    TC_OPT_select,     TC_OPT_store_weights,  TC_OPT_mode,
-                                    TC_OPT_model,   TC_OPT_seed,      TC_OPT_keep_going, TC_OPT_draft,          TC_OPT_decompose,
-                                    TC_OPT_joint,   TC_OPT_partition, TC_OPT_split,      TC_OPT_print,          TC_OPT_summary,
-                                    TC_OPT_to,      TC_OPT_out,       TC_OPT_opset,      TC_OPT_profile_shapes, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,          TC_OPT_dim,        TC_OPT_arg,           TC_OPT_args,      TC_OPT_source, TC_OPT_weights,
+                                    TC_OPT_rename,         TC_OPT_select,     TC_OPT_store_weights, TC_OPT_meta,      TC_OPT_mode,   TC_OPT_model,
+                                    TC_OPT_seed,           TC_OPT_keep_going, TC_OPT_draft,         TC_OPT_decompose, TC_OPT_joint,  TC_OPT_partition,
+                                    TC_OPT_split,          TC_OPT_print,      TC_OPT_summary,       TC_OPT_to,        TC_OPT_out,    TC_OPT_opset,
+                                    TC_OPT_profile_shapes, TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

@@ -1,14 +1,43 @@
 /* tc-run: runs a program on tensors from the command line, files and pipes, record by record. */
 #include "tc-run/run.h"
 
+#include "base/json_write.h"
 #include "base/rng.h"
 #include "cmd/code.h"
 #include "cmd/program.h"
 
 #include <stdio.h>
 
-static tc_status show_signature(tc_cmd *c, const tc_program *p, const char *path) {
+/* What --meta gave the archive. */
+static tc_status show_meta(tc_cmd *c, const tc_archive *a, tc_buf *b) {
+    const char *name;
+    for (size_t i = 0; (name = tc_archive_user_extra(a, i)); i++) {
+        const unsigned char *data;
+        size_t len;
+        bool found;
+        TC_TRY(tc_archive_extra(a, name, &data, &len, &found));
+        if (c->json) {
+            tc_json j = {.b = b};
+            tc_json_object(&j);
+            tc_json_key(&j, "meta");
+            tc_json_string(&j, name);
+            tc_json_key(&j, "value");
+            tc_json_stringn(&j, (const char *)data, len);
+            tc_json_end(&j);
+            tc_buf_putc(b, '\n');
+            continue;
+        }
+        tc_buf_puts(b, i ? "  " : "meta:\n  ");
+        tc_buf_printf(b, "%s = ", name);
+        for (size_t k = 0; k < len && k < 1000; k++) tc_buf_printf(b, data[k] < 32 || data[k] == 127 ? "\\x%02X" : "%c", data[k]);
+        tc_buf_puts(b, len > 1000 ? " ...\n" : "\n");
+    }
+    return NULL;
+}
+
+static tc_status show_signature(tc_cmd *c, const tc_archive *a, const tc_program *p, const char *path) {
     tc_buf b = {0};
+    tc_status s = show_meta(c, a, &b);
     if (c->json) {
         signature_print_json(&b, p);
     } else {
@@ -17,7 +46,7 @@ static tc_status show_signature(tc_cmd *c, const tc_program *p, const char *path
     }
     fputs(b.data, stdout);
     tc_buf_free(&b);
-    return NULL;
+    return s;
 }
 
 /* What records go through. */
@@ -115,7 +144,7 @@ static tc_status run(tc_cmd *c) {
         tc_cmd_code code = {0};
         bool show = tc_cmd_has(c, TC_OPT_signature);
         if (!show) st = tc_cmd_code_open(c, a, &code);
-        if (!st) st = show ? show_signature(c, p, path) : run_program(c, a, p, &code, path);
+        if (!st) st = show ? show_signature(c, a, p, path) : run_program(c, a, p, &code, path);
         tc_cmd_code_close(&code);
         tc_program_release(p);
     }

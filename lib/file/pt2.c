@@ -86,6 +86,17 @@ tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned
     return st;
 }
 
+const char *tc_archive_user_extra(const tc_archive *a, size_t i) {
+    const size_t root = strlen(a->root);
+    for (size_t k = 0; a->zip && k < a->zip->n; k++) {
+        const char *name = a->zip->entries[k].name;
+        if (strncmp(name, a->root, root) || strncmp(name + root, "extra/", 6)) continue;
+        name += root + 6;
+        if (*name && !strchr(name, '/') && i-- == 0) return name;
+    }
+    return NULL;
+}
+
 /* ---- weights ---- */
 
 /* The storage of one entry: mapped where the element size allows, else an aligned copy. Owned by the archive. */
