@@ -229,9 +229,22 @@ static V leaf_slice(C *c, void *ctx, V t) {
     tc_avec_push(c, &s->outer, v);
     return tc_torch_wrap_value(c, in);
 }
+/* Each call of a body draws anew, which is randomness="different" of vmap. */
+static void check_random(C *c, const tc_graph *g, V mode) {
+    if (tc_kind_of(mode) != K_STR || !strcmp(tc_as_str(mode)->s, "different")) return;
+    for (const tc_node *n = g->first; n; n = n->next) {
+        if (!(n->op->flags & TC_OP_RANDOM)) continue;
+        if (!strcmp(tc_as_str(mode)->s, "same"))
+            tc_raise(c, "NotImplementedError", "vmap with randomness='same' is not part of the model language: draw before vmap");
+        tc_raise(c, "RuntimeError",
+                 "vmap: called random operation while in randomness error mode. Please either use the 'different' randomness flag on vmap or "
+                 "perform the randomness operation out of vmap");
+    }
+}
+
 static V h_map(C *c, args *A) {
-    V v[2];
-    tc_take(c, A, "map", "f xs", v);
+    V v[3] = {0};
+    tc_take(c, A, "map", "f xs mode=", v);
     need_graph(c, "torch.vmap");
     region *r = tc_mem(c, sizeof *r);
     r->graph = subgraph(c, "body_graph");
@@ -241,6 +254,7 @@ static V h_map(C *c, args *A) {
     V out = call_with(c, v[0], in);
     mapped(c, out, leaf_output, r->graph);
     tc_torch_leave(c);
+    if (v[2]) check_random(c, r->graph, v[2]);
     tc_program *p = c->torch->graph->program;
     tc_arg a[3] = {graph_arg(r->graph), values_arg(p, s.outer.data, s.outer.len), values_arg(p, r->from.data, r->from.len)};
     results res = {emit(c, "higher_order::map_impl", a, 3), 0};

@@ -74,6 +74,8 @@ def _split(args, argnums):
     nums = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     args = list(args)
     for n in nums:
+        if not -len(args) <= n < len(args):
+            raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
         args[n] = _fresh(args[n])
     picked = args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in nums)
     return args, picked
@@ -85,6 +87,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
         with torch.enable_grad():
             out = func(*args, **kwargs)
         value, aux = out if has_aux else (out, None)
+        if value.dim():
+            raise RuntimeError(f"grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with {value.dim()} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
         xs = _leaves(picked)
         gs = _fill(picked, _zeros(_grad(value, xs, create_graph=True, allow_unused=True), xs))
         return (gs, (value, aux)) if has_aux else (gs, value)
@@ -118,6 +122,11 @@ def vjp(func, *primals, has_aux=False):
 
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     # The gradient of a vjp, which is linear in its cotangent.
+    if not isinstance(primals, tuple):
+        raise RuntimeError("jvp(f, primals, tangents): Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    for p, t in zip(_leaves(primals), _leaves(tangents)):
+        if p.shape != t.shape:
+            raise RuntimeError(f"Trying to set a forward gradient that has a different size than that of the original Tensor, this is not supported. Tensor is of size {list(p.shape)} while the given forward gradient is of size {list(t.shape)}.")
     primals = _fresh(tuple(primals))
     with torch.enable_grad():
         out = func(*primals)
@@ -131,48 +140,116 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     return (out, result, aux) if has_aux else (out, result)
 
 
+def _label(func):
+    return getattr(func, "__name__", type(func).__name__)
+
+
+def _check_in(func, in_dims, d, x):
+    where = f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): "
+    if d is None:
+        return
+    if not isinstance(x, torch.Tensor):
+        raise ValueError(f"{where}Got in_dim={d} for an input but the input is of type {type(x)}. We cannot vmap over non-Tensor arguments, please use None as the respective in_dim")
+    if not -x.dim() <= d < x.dim():
+        raise ValueError(f"{where}Got in_dim={d} for some input, but that input is a Tensor of dimensionality {x.dim()} so expected in_dim to satisfy {-x.dim()} <= in_dim < {x.dim()}.")
+
+
+def _mark(func, in_dims, x, d, mapped):
+    # What stands for x: None (the same in each call), the index of its rows in `mapped`, or the like for each of its parts.
+    nested = isinstance(d, (list, tuple, dict))
+    if isinstance(x, dict):
+        return {k: _mark(func, in_dims, v, d[k] if nested else d, mapped) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        if nested and len(d) != len(x):
+            raise ValueError(f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): in_dims is not compatible with the structure of `inputs`.")
+        return [_mark(func, in_dims, v, d[i] if nested else d, mapped) for i, v in enumerate(x)]
+    _check_in(func, in_dims, d, x)
+    if d is None:
+        return None
+    mapped.append(x.movedim(d, 0))
+    return len(mapped) - 1
+
+
+def _put(x, where, slices):
+    if isinstance(x, dict):
+        return {k: _put(v, where[k], slices) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        return type(x)([_put(v, w, slices) for v, w in zip(x, where)])
+    return x if where is None else slices[where]
+
+
+def _check_out(func, x):
+    if isinstance(x, (list, tuple, dict)):
+        for v in x.values() if isinstance(x, dict) else x:
+            _check_out(func, v)
+    elif not isinstance(x, torch.Tensor):
+        raise ValueError(f"vmap({_label(func)}, ...): `{_label(func)}` must only return Tensors, got type {type(x)}. Did you mean to set out_dims= to None for output?")
+
+
+def _move_out(func, out_dims, x, d):
+    if isinstance(x, dict):
+        return {k: _move_out(func, out_dims, v, d[k] if isinstance(d, dict) else d) for k, v in x.items()}
+    if isinstance(x, (list, tuple)):
+        nested = isinstance(d, (list, tuple))
+        if nested and len(d) != len(x):
+            raise ValueError(f"vmap({_label(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`.")
+        return type(x)([_move_out(func, out_dims, v, d[i] if nested else d) for i, v in enumerate(x)])
+    if d is None:
+        raise ValueError(f"vmap({_label(func)}, ...): `{_label(func)}` can not return a BatchedTensor when out_dim is None")
+    if isinstance(d, (list, tuple)):
+        if len(d) != 1:
+            raise ValueError(f"vmap({_label(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`.")
+        d = d[0]
+    return x.movedim(0, d)
+
+
 def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError(f"Only allowed values for randomness are 'error', 'different', or 'same'. Got {randomness}")
+
     def inner(*args, **kwargs):
-        dims = in_dims if isinstance(in_dims, (tuple, list)) else (in_dims,) * len(args)
+        if not isinstance(in_dims, (int, tuple, list)):
+            raise ValueError(f"vmap({_label(func)}, in_dims={in_dims}, ...)(<inputs>): expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}.")
         mapped = []
-
-        def mark(x, d):
-            if isinstance(x, torch.Tensor):
-                if d is None:
-                    return None
-                mapped.append(x.movedim(d, 0))
-                return len(mapped) - 1
-            if isinstance(x, dict):
-                return {k: mark(v, d[k] if isinstance(d, dict) else d) for k, v in x.items()}
-            if isinstance(x, (list, tuple)):
-                return [mark(v, d[i] if isinstance(d, (list, tuple)) else d) for i, v in enumerate(x)]
-            return None
-
-        def put(x, where, slices):
-            if isinstance(x, torch.Tensor):
-                return x if where is None else slices[where]
-            if isinstance(x, dict):
-                return {k: put(v, where[k], slices) for k, v in x.items()}
-            if isinstance(x, (list, tuple)):
-                return type(x)([put(v, w, slices) for v, w in zip(x, where)])
-            return x
-
-        where = [mark(x, d) for x, d in zip(args, dims)]
+        where = _mark(func, in_dims, args, in_dims, mapped)
         if not mapped:
             raise ValueError("vmap: at least one input must have a mapped dimension")
-        body = lambda *slices: func(*[put(x, w, slices) for x, w in zip(args, where)], **kwargs)
+        sizes = [m.shape[0] for m in mapped]
+        if any(s != sizes[0] for s in sizes):
+            raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
+
+        def body(*slices):
+            out = func(*[_put(x, w, slices) for x, w in zip(args, where)], **kwargs)
+            _check_out(func, out)
+            return out
+
         if _C.capturing():
-            out = _C.map(body, tuple(mapped))
+            out = _C.map(body, tuple(mapped), randomness)
         else:
-            rows = [body(*[m[i] for m in mapped]) for i in range(mapped[0].shape[0])]
+            rows = [body(*[m[i] for m in mapped]) for i in range(sizes[0])]
             out = _fill(rows[0], [torch.stack(ts) for ts in zip(*[_leaves(r) for r in rows])])
-        if isinstance(out, torch.Tensor):
-            return out.movedim(0, out_dims)
-        if isinstance(out_dims, int):
-            return _map(lambda t: t.movedim(0, out_dims), out)
-        return type(out)([_map(lambda t: t.movedim(0, d), o) for o, d in zip(out, out_dims)])
+        return _move_out(func, out_dims, out, out_dims)
 
     return inner
+
+
+def linearize(func, *primals):
+    # The derivative at a fixed point: no gradient goes back from it into the primals.
+    at = _map(lambda t: t.detach(), primals)
+    return func(*primals), lambda *tangents: jvp(func, at, tangents)[1]
+
+
+def functionalize(func, *, remove="mutations"):
+    # A program has neither mutations nor views: nothing is left to remove.
+    return func
+
+
+def replace_all_batch_norm_modules_(root):
+    for m in root.modules():
+        if isinstance(m, torch.nn.modules.batchnorm._BatchNorm):
+            m.track_running_stats = False
+            m.running_mean = m.running_var = m.num_batches_tracked = None
+    return root
 
 
 def _basis(y):
@@ -184,10 +261,15 @@ def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None):
         args, picked = _split(args, argnums)
         with torch.enable_grad():
             out = func(*args)
+        out, aux = out if has_aux else (out, None)
         xs = _leaves(picked)
-        n = out.numel()
-        rows = [_zeros(_grad(out, xs, e, create_graph=True, allow_unused=True), xs) for e in _basis(out).unbind(0)]
-        return _fill(picked, [torch.stack(r).view(*out.shape, *x.shape) for r, x in zip(zip(*rows), xs)])
+
+        def of(y):
+            rows = [_zeros(_grad(y, xs, e, create_graph=True, allow_unused=True), xs) for e in _basis(y).unbind(0)]
+            return _fill(picked, [torch.stack(r).view(*y.shape, *x.shape) for r, x in zip(zip(*rows), xs)])
+
+        jacobians = _map(of, out)
+        return (jacobians, aux) if has_aux else jacobians
 
     return inner
 
@@ -202,6 +284,7 @@ def hessian(func, argnums=0):
 
 def stack_module_state(models):
     names = [n for n, _ in models[0].named_parameters()]
-    params = {n: torch.stack([dict(m.named_parameters())[n] for m in models]) for n in names}
-    buffers = {n: torch.stack([dict(m.named_buffers())[n] for m in models]) for n, _ in models[0].named_buffers()}
+    # new leaves, as in PyTorch: gradients end at the stacked tensors
+    params = {n: torch.stack([dict(m.named_parameters())[n] for m in models]).detach().requires_grad_() for n in names}
+    buffers = {n: torch.stack([dict(m.named_buffers())[n] for m in models]).detach() for n, _ in models[0].named_buffers()}
     return params, buffers

@@ -1,0 +1,120 @@
+#!/usr/bin/env bats
+# torch.func and torch._higher_order_ops in a model: each output is True where the transform gives what the plain form of the same sum gives.
+bats_require_minimum_version 1.5.0
+load fails
+
+# holds FILE:Class N SIZES: each of the N outputs is one True, at two sizes where SIZES are symbols.
+holds() {
+    tc-export "$1" --input "x=$3xf32" -o m.pt2
+    for shape in 3x2 $([ "$3" = 3x2 ] || echo 5x4); do
+        tc-run m.pt2 --input "x=${shape}xf32=0.75" --to safetensors -o out.safetensors
+        [ "$(tail -c "$2" out.safetensors | od -An -v -tu1 | tr -d ' \n')" = "$(printf '1%.0s' $(seq "$2"))" ]
+    done
+}
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    cat >head.py <<'PY'
+import torch
+from torch import nn
+from torch._higher_order_ops import associative_scan
+from torch._higher_order_ops.map import map as tmap
+from torch._higher_order_ops.scan import scan
+from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, linearize, stack_module_state, vmap
+
+
+def near(a, b):
+    return ((a - b).abs() < 1e-4).all()
+
+
+class Base(nn.Module):
+    def near(self, x, f, g):
+        # f and g agree on x, and so do the gradients of their squares
+        x = (x * torch.arange(1, x.shape[0] + 1)[:, None] / 4).detach().requires_grad_()
+        with torch.enable_grad():
+            a, b = f(x), g(x)
+            da, db = [torch.autograd.grad(y.pow(2).sum(), x)[0] for y in (a, b)]
+        return near(a, b), near(da, db)
+PY
+}
+
+@test "scan, associative_scan and map equal the sums they spell, with gradients" {
+    { cat head.py; cat <<'PY'; } >m.py
+class M(Base):
+    def forward(self, x):
+        def add(c, v):
+            return c + v, (c + v) * 1
+        start = torch.zeros(x.shape[1])
+        side = torch.zeros(x.shape[0])
+        pair = lambda l, r: (l[0] * r[0], l[1] * r[0] + r[1])
+        return (
+            self.near(x, lambda t: scan(add, start, t)[1], lambda t: t.cumsum(0)),
+            self.near(x, lambda t: scan(add, start, t)[0], lambda t: t.sum(0)),
+            self.near(x, lambda t: scan(add, side, t, dim=1, reverse=True)[1], lambda t: t.flip(1).cumsum(1).flip(1)),
+            self.near(x, lambda t: scan(lambda c, _: (c * 2, c + 0), t, None, length=3)[0], lambda t: t * 8),
+            self.near(x, lambda t: associative_scan(torch.add, t, 0), lambda t: t.cumsum(0)),
+            self.near(x, lambda t: associative_scan(torch.mul, t, -1, reverse=True, combine_mode="generic"), lambda t: t.flip(1).cumprod(1).flip(1)),
+            self.near(x, lambda t: associative_scan(pair, (t * 0 + 0.5, t), 0)[1], lambda t: scan(lambda c, v: (c * 0.5 + v, c * 0.5 + v + 0), start, t)[1]),
+            self.near(x, lambda t: tmap(lambda r, k: r.sin() * k, t, t[0]), lambda t: t.sin() * t[0]),
+        )
+PY
+    holds m.py:M 16 TxB
+}
+
+@test "what scan, vmap and grad refuse names the function and the sizes" {
+    { cat head.py; cat <<'PY'; } >m.py
+class Carry(nn.Module):
+    def forward(self, x):
+        return scan(lambda c, v: (torch.cat([c, v]), v), x[0], x)
+class Sizes(nn.Module):
+    def forward(self, x):
+        return vmap(lambda a, b: a + b)(x, torch.ones(7, 2))
+class Scalar(nn.Module):
+    def forward(self, x):
+        return grad(lambda v: v * 2)(x)
+class Draw(nn.Module):
+    def forward(self, x):
+        return vmap(lambda a: a + torch.rand_like(a), randomness=self.mode)(x)
+    def __init__(self, mode="error"):
+        super().__init__()
+        self.mode = mode
+class Number(nn.Module):
+    def forward(self, x):
+        return vmap(lambda a: 3)(x)
+PY
+    fails 3 "m.py:23:16: RuntimeError: scan: the carry must keep its metadata: init is torch.float32[2], the new carry torch.float32[4]" tc-export m.py:Carry --input x=3x2xf32 -o m.pt2
+    fails 3 "same size in the mapped dimension, got sizes [3, 7]" tc-export m.py:Sizes --input x=3x2xf32 -o m.pt2
+    fails 3 "m.py:29:16: RuntimeError: grad_and_value(f)(*args): Expected f(*args) to return a scalar Tensor, got tensor with 2 dims" tc-export m.py:Scalar --input x=3x2xf32 -o m.pt2
+    fails 3 "vmap: called random operation while in randomness error mode" tc-export m.py:Draw --input x=3x2xf32 -o m.pt2
+    fails 3 "randomness='same' is not part of the model language" tc-export m.py:Draw --arg 'mode="same"' --input x=3x2xf32 -o m.pt2
+    tc-export m.py:Draw --arg 'mode="different"' --input x=3x2xf32 -o m.pt2
+    fails 3 "must only return Tensors, got type <class 'int'>" tc-export m.py:Number --input x=3x2xf32 -o m.pt2
+}
+
+@test "Jacobians of several results, auxiliary values, linearize, and stacked states as leaves" {
+    { cat head.py; cat <<'PY'; } >m.py
+class M(Base):
+    def __init__(self):
+        super().__init__()
+        self.ms = nn.ModuleList(nn.Linear(1, 1) for _ in range(3))
+
+    def forward(self, x):
+        x = x[:, :1]
+        both, aux = jacrev(lambda v: ({"s": v.sin(), "t": v.sum()}, v * 2), has_aux=True)(x)
+        out, push = linearize(torch.sin, x)
+        moved = vmap(lambda v, k: (v * k, v.sum()), in_dims=(0, None), out_dims=(1, 0))(x, torch.full((1,), 2.0))
+        params, _ = stack_module_state(list(self.ms))
+        with torch.enable_grad():
+            y = vmap(lambda p, v: functional_call(self.ms[0], p, (v,)), in_dims=(0, None))(params, x)
+            g = torch.autograd.grad(y.sum(), params["weight"])[0]
+        return (
+            near(both["s"][0, 0, 0, 0], x[0, 0].cos()),
+            near(both["t"], torch.ones_like(x)),
+            near(aux, x * 2),
+            near(push(x), x.cos() * x),
+            near(moved[0], x.t() * 2),
+            near(g, x.sum().expand(3, 1, 1)),
+        )
+PY
+    holds m.py:M 6 3x2
+}
