@@ -29,6 +29,20 @@ static const snippet table[] = {
     {"import torch.utils.model_zoo as z\nfrom torch.utils.data import Dataset, DataLoader\nclass D(Dataset): pass\nr = DataLoader(D())\n",
      "DataLoader is not part"},
     {"import torch\nimport torch.fx\ntorch.fx.wrap('f')\nr = torch.nn.parameter.Parameter is torch.nn.Parameter\n", "True"},
+    /* orthogonal weights: columns (or rows) of length 1, right after registration and after a step; a weight that is orthogonal stays */
+    {"import torch\nfrom torch import nn\nfrom torch.nn.utils.parametrizations import orthogonal\ntorch.manual_seed(0)\nr = []\n"
+     "for kind, base in [(None, True), ('cayley', True), ('householder', True), ('matrix_exp', False), ('householder', False)]:\n"
+     "    for i, o in [(4, 4), (3, 5), (5, 3)]:\n        l = nn.Linear(i, o)\n"
+     "        if kind == 'matrix_exp':\n            try:\n                orthogonal(l, 'weight', kind, use_trivialization=base).weight = "
+     "torch.eye(o, i)\n"
+     "            except NotImplementedError as e:\n                r.append('not possible to assign' in str(e))\n            continue\n"
+     "        l = orthogonal(l, 'weight', kind, use_trivialization=base)\n"
+     "        for step in (0, 0.1):\n            with torch.no_grad():\n                x = l.parametrizations.weight.original\n"
+     "                x += step * torch.rand_like(x).tril(-1)\n            w = l.weight if i <= o else l.weight.mT\n"
+     "            r.append(torch.allclose(w.mT @ w, torch.eye(min(i, o)), atol=1e-5))\n"
+     "q = torch.eye(3).roll(1, 0)\nl = nn.Linear(3, 3)\nl.weight.data.copy_(q)\nr = [[k for k, ok in enumerate(r) if not ok], len(r), "
+     "orthogonal(l).weight.equal(q)]\n",
+     "[[], 27, True]"},
     /* the default generator by its module */
     {"import torch\ntorch.random.manual_seed(3)\na = torch.rand(1)\ntorch.manual_seed(3)\nwith torch.random.fork_rng(devices=[]):\n    "
      "torch.rand(7)\n"

@@ -41,7 +41,7 @@ static inline void snippets_check(const char *preamble, const snippet *table, si
         snippet_job j = {tc_buf_str(&text), NULL};
         tc_status st = tc_lang_run(c, snippet_load, &j);
         const char *found = st ? tc_status_message(st) : j.result;
-        if (st ? !strstr(found, s->expected) : strcmp(found, s->expected)) fail_msg("%s: %s, expected %s", s->text, found, s->expected);
+        if (st ? !strstr(found, s->expected) : strcmp(found, s->expected)) fail_msg("%s, expected %s: %s", found, s->expected, s->text);
         tc_status_free(st);
         tc_buf_free(&text);
         tc_lang_destroy(c);

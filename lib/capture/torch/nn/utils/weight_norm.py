@@ -67,6 +67,16 @@ def _found(module, kind, name):
     return None, None
 
 
+def _remove(module, kind, label, name):
+    # The weight as the hook last computed it, a parameter again.
+    key, hook = _found(module, kind, name)
+    if hook is None:
+        raise ValueError(f"{label} of '{name}' not found in {module}")
+    hook.remove(module)
+    del module._forward_pre_hooks[key]
+    return module
+
+
 def weight_norm(module, name="weight", dim=0):
     if _found(module, WeightNorm, name)[1] is not None:
         raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
@@ -81,12 +91,7 @@ def weight_norm(module, name="weight", dim=0):
 
 
 def remove_weight_norm(module, name="weight"):
-    key, hook = _found(module, WeightNorm, name)
-    if hook is None:
-        raise ValueError(f"weight_norm of '{name}' not found in {module}")
-    hook.remove(module)
-    del module._forward_pre_hooks[key]
-    return module
+    return _remove(module, WeightNorm, "weight_norm", name)
 
 
 def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=None):
@@ -110,9 +115,4 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 
 
 def remove_spectral_norm(module, name="weight"):
-    key, hook = _found(module, SpectralNorm, name)
-    if hook is None:
-        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    hook.remove(module)
-    del module._forward_pre_hooks[key]
-    return module
+    return _remove(module, SpectralNorm, "spectral_norm", name)
