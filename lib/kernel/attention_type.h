@@ -99,8 +99,11 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
         a->isa->reduce[BITS]->max_rows(p.max, score, rows, keys, TC_ATTENTION_LEAF);
         for (int64_t r = 0; r < rows; r++) {
             T *row = score + r * TC_ATTENTION_LEAF, m = p.max[r] == -INFINITY ? 0 : p.max[r];
-            for (int64_t i = 0; i < keys; i++) row[i] -= m;
-            a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, keys);
+            int64_t live = a->causal && q0 + r + 1 - k0 < keys ? q0 + r + 1 - k0 : keys; /* exp(-inf) would go through subnormal numbers, slowly */
+            if (live < 0) live = 0;
+            for (int64_t i = 0; i < live; i++) row[i] -= m;
+            a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, live);
+            for (int64_t i = live; i < keys; i++) row[i] = 0;
         }
         a->isa->reduce[BITS]->sum_rows(p.sum, score, rows, keys, TC_ATTENTION_LEAF);
         tc_gemm j = {.dtype = BITS,
