@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "base/json_write.h"
+#include "cmd/inputs.h"
 #include "op/functionalise.h"
 #include "op/sample.h"
 
@@ -23,40 +24,11 @@ static void close_case(bench_case *b, int nways) {
     tc_program_release(b->program);
 }
 
-/* User inputs of the program's types: floats in [lo, hi), integers 0 (or in the sample's range). Symbols that nothing binds take the least
- * size of their range. */
-static tc_status make_inputs(bench_case *b, tc_symvalue *vars, size_t nvars, const tc_sample *ranges) {
-    tc_program *p = b->program;
-    for (size_t i = 0; i < nvars; i++) {
-        int64_t lo, hi;
-        if (vars[i].bound) continue;
-        tc_sym_range(p->sym, tc_sym_var_at(p->sym, i), &lo, &hi);
-        vars[i] = (tc_symvalue){.i = lo > 0 ? lo : hi > 0 ? 1 : 0, .bound = true};
-    }
-    b->inputs = tc_xcalloc((size_t)p->ninputs + 1, sizeof *b->inputs);
-    for (int i = 0; i < p->ninputs; i++) {
-        const tc_value *v = p->inputs[i].value;
-        int64_t size[TC_MAX_RANK];
-        if (p->inputs[i].kind != TC_IN_USER) {
-            if (p->inputs[i].data.storage) b->bytes += (double)tc_tensor_bytes(&p->inputs[i].data);
-            continue;
-        }
-        tc_tensor *t = &b->inputs[b->ninputs];
-        if (v->kind == TC_V_SYM) {
-            tc_symvalue n;
-            TC_TRY(tc_sym_eval(v->sym, vars, nvars, &n), "input %s", p->inputs[i].name);
-            bool f = tc_sym_type(v->sym) == TC_SYM_FLOAT;
-            TC_TRY(tc_tensor_scalar(f ? TC_F64 : TC_I64, f ? tc_scalar_float(n.f) : tc_scalar_int(n.i), t));
-        } else {
-            for (int d = 0; d < v->meta.rank; d++) TC_TRY(tc_sym_eval_int(v->meta.size[d], vars, nvars, &size[d]), "input %s", p->inputs[i].name);
-            TC_TRY(tc_tensor_empty(v->meta.dtype, v->meta.rank, size, t), "input %s", p->inputs[i].name);
-            bool f = tc_is_float(v->meta.dtype) || tc_is_complex(v->meta.dtype);
-            tc_sample_fill(t, ranges ? ranges->lo[b->ninputs] : f ? -1 : 0, ranges ? ranges->hi[b->ninputs] : 1, (uint64_t)i + 1);
-        }
-        b->bytes += (double)tc_tensor_bytes(t);
-        b->ninputs++;
-    }
-    return NULL;
+/* What a run must read: inputs and state. */
+static void count_bytes(bench_case *b) {
+    for (int i = 0; i < b->ninputs; i++) b->bytes += (double)tc_tensor_bytes(&b->inputs[i]);
+    for (int i = 0; i < b->program->ninputs; i++)
+        if (b->program->inputs[i].data.storage) b->bytes += (double)tc_tensor_bytes(&b->program->inputs[i].data);
 }
 
 static tc_status make_execs(tc_cmd *c, bench_case *b, const way *ways, int nways) {
@@ -101,7 +73,8 @@ static tc_status compare_results(tc_cmd *c, bench_case *b, const way *ways, int 
 
 static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nvars, const tc_sample *ranges, const bench_plan *plan,
                           bool *different) {
-    tc_status s = make_inputs(b, vars, nvars, ranges);
+    tc_status s = tc_cmd_make_inputs(b->program, vars, nvars, ranges ? ranges->lo : NULL, ranges ? ranges->hi : NULL, &b->inputs, &b->ninputs);
+    count_bytes(b);
     if (!s) s = make_execs(r->c, b, r->ways, r->nways);
     if (!s) s = measure(b, r->nways, plan);
     if (!s) s = compare_results(r->c, b, r->ways, r->nways);

@@ -7,6 +7,7 @@
 #include "draft.h"
 #include "report.h"
 #include "rework.h"
+#include "verify.h"
 #include "runtime/runtime.h"
 #include "version.h"
 
@@ -72,6 +73,17 @@ static tc_status put_onnx(tc_cmd *c, tc_out *o, const tc_program *p, int opset) 
     return st;
 }
 
+/* --verify: where the model is that is run beside the program; *out: NULL without the option. */
+static tc_status verified_path(const tc_cmd *c, format to, const char **out) {
+    const char *named = tc_cmd_get(c, TC_OPT_verify), *written = tc_cmd_get(c, TC_OPT_out);
+    *out = NULL;
+    if (!tc_cmd_has(c, TC_OPT_verify)) return NULL;
+    if (to != TO_ONNX) return tc_usage(c, "--verify runs an ONNX model: --to onnx");
+    if (!named && (!written || !strcmp(written, "-"))) return tc_usage(c, "--verify needs -o FILE.onnx, which is read back");
+    *out = named ? named : written;
+    return NULL;
+}
+
 static tc_status put(tc_cmd *c, programs *all) {
     for (size_t i = 0; i < all->len; i++) log_topics(c, all->data[i]);
     format to = TO_PT2;
@@ -81,6 +93,8 @@ static tc_status put(tc_cmd *c, programs *all) {
     TC_TRY(print_form(c, &form));
     tc_program *const *p = all->data;
     int n = (int)all->len;
+    const char *verified;
+    TC_TRY(verified_path(c, to, &verified));
     if (to == TO_PT2) return tc_cmd_write_archive(c, NULL, (tc_archive_content){.programs = (const tc_program *const *)p, .nprograms = n});
     tc_out *o;
     int64_t opset;
@@ -101,7 +115,8 @@ static tc_status put(tc_cmd *c, programs *all) {
         if (!st) st = tc_out_write(o, tc_buf_str(&b), b.len);
         tc_buf_free(&b);
     }
-    return tc_cmd_finish(c, o, st);
+    st = tc_cmd_finish(c, o, st);
+    return st || !verified ? st : verify_onnx(c, p[0], verified);
 }
 
 /* ---- a source ---- */
@@ -248,7 +263,7 @@ static const tc_opt_id options[] = {TC_OPT_input,          TC_OPT_dim,        TC
                                     TC_OPT_rename,         TC_OPT_select,     TC_OPT_store_weights, TC_OPT_meta,      TC_OPT_mode,   TC_OPT_model,
                                     TC_OPT_seed,           TC_OPT_keep_going, TC_OPT_draft,         TC_OPT_decompose, TC_OPT_joint,  TC_OPT_partition,
                                     TC_OPT_split,          TC_OPT_print,      TC_OPT_summary,       TC_OPT_to,        TC_OPT_out,    TC_OPT_opset,
-                                    TC_OPT_profile_shapes, TC_OPT_NONE};
+                                    TC_OPT_profile_shapes, TC_OPT_verify,     TC_OPT_NONE};
 static const char *const topics[] = {"guards", "shapes", "split", "partition", NULL};
 static const tc_tool tool = {
     .name = "tc-export",

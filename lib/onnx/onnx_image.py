@@ -16,9 +16,9 @@ def cubic(d, a):
     return torch.where(d <= 1, near, torch.where(d < 2, far, torch.zeros_like(d)))
 
 
-def source(count, length, scale, how, roi):
+def source(count, length, scale, how, roi, dtype):
     """Where output positions 0..count-1 lie in the input."""
-    x = torch.arange(count, dtype=torch.float64)
+    x = torch.arange(count, dtype=dtype)
     wide = length * scale
     if how == "align_corners":
         return x * 0.0 if wide == 1 else x * (length - 1) / (wide - 1)
@@ -41,7 +41,8 @@ def source(count, length, scale, how, roi):
 
 def taps(count, length, scale, mode, how, roi, nearest, a, antialias, exclude):
     """(positions, weights, outside): for each tap the input positions [count] and their weights; which outputs lie outside (or None)."""
-    x = source(count, length, scale, how, roi)
+    # which element is the nearest is decided in float32, as ONNX Runtime does it: 3 / 0.6 is 5
+    x = source(count, length, scale, how, roi, torch.float32 if mode == "nearest" else torch.float64)
     outside = torch.logical_or(x < 0, x > length - 1) if how == "tf_crop_and_resize" else None
     if mode == "nearest":
         if nearest == "round_prefer_floor":
@@ -216,6 +217,27 @@ def roi_align(n, x, rois, batch):
         rows = [pooled(x, i, batch, x0, y0, bh, bw, ph, pw, gh[i], gw[i], mode) for i in range(len(gh))]
         return torch.cat(rows, 0)
     return pooled(x, None, batch, x0, y0, bh, bw, ph, pw, ratio, ratio, mode)
+
+
+def max_roi_pool(n, x, rois):
+    """The largest of each bin of each region; a bin without a pixel gives 0."""
+    ph, pw = n.get("pooled_shape")
+    at = torch.floor(rois[:, 1:] * n.get("spatial_scale", 1.0) + 0.5)  # left, top, right, bottom: pixels of both ends belong to it
+
+    def inside(first, last, bins, length):
+        """[R, bins, length]: which pixels are in a bin."""
+        size = torch.clamp(last - first + 1.0, min=1.0).unsqueeze(1) / bins
+        k, first = torch.arange(bins, dtype=rois.dtype).unsqueeze(0), first.unsqueeze(1)
+        low, high = torch.floor(k * size) + first, torch.ceil((k + 1.0) * size) + first
+        p = torch.arange(length, dtype=rois.dtype)
+        return torch.logical_and(p >= low.unsqueeze(2), p < high.unsqueeze(2))
+
+    maps = torch.index_select(x, 0, rois[:, 0].to(torch.int64))
+    cols, rows = inside(at[:, 0], at[:, 2], pw, x.shape[3]), inside(at[:, 1], at[:, 3], ph, x.shape[2])
+    low = torch.full([], float("-inf"), dtype=x.dtype)
+    y = torch.amax(torch.where(cols.unsqueeze(1).unsqueeze(1), maps.unsqueeze(3), low), [4])  # [R, C, H, pw]
+    y = torch.amax(torch.where(rows.unsqueeze(1).unsqueeze(4), y.unsqueeze(2), low), [3])
+    return torch.where(y == low, torch.zeros_like(y), y)
 
 
 def pooled(x, only, batch, x0, y0, bh, bw, ph, pw, gh, gw, mode):
@@ -452,7 +474,7 @@ def multinomial(n, logits):
 
 TABLE = [
     ("", "Resize", 10, resize_10, "TS"), ("", "Resize", 11, resize, "Thss"), ("", "Upsample", 7, upsample_7, "T"), ("", "Upsample", 9, resize_10, "TS"),
-    ("", "GridSample", 16, grid_sample, "TT"), ("", "AffineGrid", 20, affine_grid, "TS"), ("", "RoiAlign", 10, roi_align, "TTT"),
+    ("", "GridSample", 16, grid_sample, "TT"), ("", "AffineGrid", 20, affine_grid, "TS"), ("", "RoiAlign", 10, roi_align, "TTT"), ("", "MaxRoiPool", 1, max_roi_pool, "TT"),
     ("", "DeformConv", 19, deform_conv, "TTTtt"), ("", "NonMaxSuppression", 10, nms, "TThtt"), ("", "ImageDecoder", 20, image_decoder, "T"),
     ("", "DFT", 17, dft_17, "Ts"), ("", "DFT", 20, dft_20, "Tsh"), ("", "STFT", 17, stft, "TSts"),
     ("", "HannWindow", 17, window_of([0.5, -0.5]), "S"), ("", "HammingWindow", 17, window_of([25.0 / 46, -21.0 / 46]), "S"),

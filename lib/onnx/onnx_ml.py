@@ -1,5 +1,4 @@
-# ai.onnx.ml as far as models of numbers use it, and operators of com.microsoft and of old experimental sets.
-import math
+# ai.onnx.ml as far as models of numbers use it.
 import torch
 import torch.nn.functional as F
 from onnx_values import Strings, flat, numbers, tensor
@@ -356,109 +355,39 @@ def tf_idf(n, x):
     return y.reshape([size]) if single else y
 
 
-# ---- com.microsoft ----
-def skip_layer_norm(n, x, skip, gamma, beta=None, bias=None):
-    s = x + skip
-    if bias is not None:
-        s = s + bias
-    y = F.layer_norm(s, [s.shape[-1]], gamma, beta, n.get("epsilon", 1e-12))
-    return y, None, None, s
+# ---- support vector machines ----
+def kernel_of(n, x, vectors):
+    """How alike rows of x [N, F] and the support vectors [S, F] are: [N, S]."""
+    how, p = n.get("kernel_type", "LINEAR"), n.get("kernel_params", None) or [0.0, 0.0, 0.0]
+    gamma, shift, degree = p[0], p[1], p[2]
+    if how == "RBF":
+        apart = x.unsqueeze(1) - vectors.unsqueeze(0)
+        return torch.exp(torch.sum(apart * apart, [-1]) * -gamma)
+    dot = F.linear(x, vectors)
+    if how == "LINEAR":
+        return dot
+    if how == "POLY":
+        return torch.pow(dot * gamma + shift, degree)
+    if how == "SIGMOID":
+        return torch.tanh(dot * gamma + shift)
+    n.unsupported(f"kernel_type {how}")
 
 
-def embed_layer_norm(n, ids, segments, words, places, kinds, gamma, beta, mask=None, at=None):
-    steps = ids.shape[1]
-    e = F.embedding(ids.to(torch.int64), words)
-    p = F.embedding(at.to(torch.int64), places) if at is not None else places[:steps]
-    e = e + p
-    if kinds is not None and segments is not None:
-        e = e + F.embedding(segments.to(torch.int64), kinds)
-    y = F.layer_norm(e, [e.shape[-1]], gamma, beta, n.get("epsilon", 1e-12))
-    sums = torch.sum(mask.to(torch.int32), [1], dtype=torch.int32) if mask is not None else torch.zeros([ids.shape[0]], dtype=torch.int32)
-    return y, sums, e
+def svm_regressor(n, x):
+    x = x if x.dtype.is_floating_point else x.to(torch.float32)
+    count, w = n.get("n_supports", 0), floats(n.get("coefficients"), x.dtype)
+    like = kernel_of(n, x, floats(n.get("support_vectors"), x.dtype).reshape([count, -1])) if count else x
+    y = F.linear(like, w.reshape([1, -1])) + n.get("rho")[0]
+    if n.get("one_class", 0):
+        y = torch.where(y > 0, torch.ones_like(y), -torch.ones_like(y))
+    return transformed(n, y)
 
 
-def ms_attention(n, x, w, b=None, mask=None, past=None, bias=None, past_length=None):
-    heads = n.get("num_heads")
-    sizes = n.get("qkv_hidden_sizes", None) or [w.shape[1] // 3] * 3
-    a = torch.matmul(x, w)
-    a = a if b is None else a + b
-    q, k, v = torch.split(a, sizes, -1)
-
-    def parted(t, size):
-        return t.reshape([t.shape[0], t.shape[1], heads, size // heads]).transpose(1, 2)
-
-    q, k, v = parted(q, sizes[0]), parted(k, sizes[1]), parted(v, sizes[2])
-    before = 0
-    if past is not None:
-        before = past.shape[3]
-        k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
-    scores = torch.matmul(q, k.transpose(2, 3)) * (n.get("scale", 0.0) or 1.0 / math.sqrt(sizes[0] // heads))
-    rows, cols = q.shape[2], k.shape[2]
-    low = n.get("mask_filter_value", -10000.0)
-    if n.get("unidirectional", 0):
-        ok = torch.arange(cols).unsqueeze(0) <= torch.arange(rows).unsqueeze(1) + before
-        scores = torch.where(ok, scores, torch.full([], low, dtype=scores.dtype))
-    if mask is not None:
-        if mask.dim() == 1:
-            n.unsupported("an attention mask of lengths")
-        m = mask.unsqueeze(1).unsqueeze(1) if mask.dim() == 2 else mask.unsqueeze(1) if mask.dim() == 3 else mask
-        scores = scores + (1.0 - m.to(scores.dtype)) * low
-    if bias is not None:
-        scores = scores + bias
-    y = torch.matmul(torch.softmax(scores, -1), v).transpose(1, 2)
-    return y.reshape([y.shape[0], y.shape[1], sizes[2]]), torch.stack([k, v], 0)
-
-
-def fast_gelu(n, x, b=None):
-    return F.gelu(x if b is None else x + b, approximate="tanh")
-
-
-def bias_gelu(n, x, b):
-    return F.gelu(x + b)
-
-
-def fused_matmul(n, a, b):
-    a = a.transpose(-1, -2) if n.get("transA", 0) else a
-    b = b.transpose(-1, -2) if n.get("transB", 0) else b
-    y, alpha = torch.matmul(a, b), n.get("alpha", 1.0)
-    return y if alpha == 1.0 else y * alpha
-
-
-# ---- experimental operators of opsets below 9 ----
-def image_scaler(n, x):
-    return x * n.get("scale", 1.0) + floats(n.get("bias", [0.0])).reshape([1, -1, 1, 1])
-
-
-def crop(n, x):
-    left, top, right, bottom = n.get("border")
-    size = n.get("scale", None)
-    if size:
-        return x[:, :, top:top + size[0], left:left + size[1]]
-    return x.narrow(2, top, x.shape[2] - top - bottom).narrow(3, left, x.shape[3] - left - right)
-
-
-def affine(n, x):
-    return x * n.get("alpha", 1.0) + n.get("beta", 0.0)
-
-
-def scaled_tanh(n, x):
-    return torch.tanh(x * n.get("beta", 1.0)) * n.get("alpha", 1.0)
-
-
-def parametric_softplus(n, x):
-    return F.softplus(x * n.get("beta", 1.0)) * n.get("alpha", 1.0)
-
-
-ML, MS = "ai.onnx.ml", "com.microsoft"
+ML = "ai.onnx.ml"
 TABLE = [
     (ML, "Normalizer", 1, normalizer, "T"), (ML, "Scaler", 1, scaler, "T"), (ML, "Binarizer", 1, binarizer, "T"), (ML, "Imputer", 1, imputer, "T"),
     (ML, "ArrayFeatureExtractor", 1, feature_extractor, "TT"), (ML, "FeatureVectorizer", 1, feature_vectorizer, "T"), (ML, "OneHotEncoder", 1, one_hot, "T"),
     (ML, "LabelEncoder", 2, label_encoder, "R"), (ML, "LinearClassifier", 1, linear_classifier, "T"), (ML, "LinearRegressor", 1, linear_regressor, "T"),
     (ML, "ZipMap", 1, zip_map, "T"), (ML, "TreeEnsemble", 5, tree_ensemble, "T"), (ML, "TreeEnsembleClassifier", 1, tree_classifier, "T"),
-    (ML, "TreeEnsembleRegressor", 1, tree_regressor, "T"), ("", "TfIdfVectorizer", 9, tf_idf, "T"),
-    (MS, "SkipLayerNormalization", 1, skip_layer_norm, "TTTtt"), (MS, "EmbedLayerNormalization", 1, embed_layer_norm, "TtTTtTTtt"),
-    (MS, "Attention", 1, ms_attention, "TTtttt"), (MS, "FastGelu", 1, fast_gelu, "Tt"), (MS, "BiasGelu", 1, bias_gelu, "TT"),
-    (MS, "Gelu", 1, lambda n, x: F.gelu(x), "T"), (MS, "FusedMatMul", 1, fused_matmul, "TT"),
-    ("", "ImageScaler", 1, image_scaler, "T"), ("", "Crop", 1, crop, "T"), ("", "Affine", 1, affine, "T"), ("", "ScaledTanh", 1, scaled_tanh, "T"),
-    ("", "ParametricSoftplus", 1, parametric_softplus, "T"),
+    (ML, "TreeEnsembleRegressor", 1, tree_regressor, "T"), ("", "TfIdfVectorizer", 9, tf_idf, "T"), (ML, "SVMRegressor", 1, svm_regressor, "T"),
 ]

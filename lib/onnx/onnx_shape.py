@@ -429,7 +429,11 @@ def pad_of(n, x, pads, mode, value, axes):
 
 
 def pad(n, x, pads, value=None, axes=None):
-    return pad_of(n, x, pads, n.get("mode", "constant"), 0 if not value else value[0], axes)
+    mode, known = n.get("mode", "constant"), n.known(2)
+    if value is None or known or mode != "constant":
+        return pad_of(n, x, pads, mode, known[0] if known else 0, axes)
+    inside = pad_of(n, torch.ones_like(x, dtype=torch.bool), pads, mode, 0, axes)
+    return torch.where(inside, pad_of(n, x, pads, mode, 0, axes), value.reshape([]))
 
 
 def pad_2(n, x):
@@ -514,7 +518,7 @@ TABLE = [
     ("", "Scatter", 9, scatter_elements, "TTT"), ("", "ScatterElements", 11, scatter_elements, "TTT"), ("", "ScatterND", 11, scatter_nd, "TTT"),
     ("", "Compress", 9, compress, "TT"), ("", "NonZero", 9, nonzero, "T"), ("", "Where", 9, where, "TTT"), ("", "Trilu", 14, trilu, "Th"),
     ("", "Unique", 11, unique, "T"), ("", "ReverseSequence", 10, reverse_sequence, "TT"), ("", "DepthToSpace", 1, depth_to_space, "T"),
-    ("", "SpaceToDepth", 1, space_to_depth, "T"), ("", "Pad", 1, pad_2, "T"), ("", "Pad", 11, pad, "TShh"),
+    ("", "SpaceToDepth", 1, space_to_depth, "T"), ("", "Pad", 1, pad_2, "T"), ("", "Pad", 11, pad, "TSth"),
     ("", "CenterCropPad", 18, center_crop_pad, "TS"), ("", "TensorScatter", 24, tensor_scatter, "TTt"), ("", "Col2Im", 18, col2im, "THH"),
     ("", "Identity", 1, identity, "R"), ("", "Dropout", 1, dropout, "Thh"),
 ]

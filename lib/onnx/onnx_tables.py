@@ -3,6 +3,7 @@ import onnx_control
 import onnx_host
 import onnx_image
 import onnx_math
+import onnx_microsoft
 import onnx_ml
 import onnx_nn
 import onnx_quant
@@ -45,7 +46,7 @@ def _rows(module):
     return out
 
 
-TABLES = [_rows(m) for m in (onnx_math, onnx_shape, onnx_reduce, onnx_nn, onnx_quant, onnx_control, onnx_sequence, onnx_image, onnx_ml, onnx_strings, onnx_train)]
+TABLES = [_rows(m) for m in (onnx_math, onnx_shape, onnx_reduce, onnx_nn, onnx_quant, onnx_control, onnx_sequence, onnx_image, onnx_ml, onnx_microsoft, onnx_strings, onnx_train)]
 
 
 def find(domain, op, version):

@@ -3,7 +3,7 @@
 # A rule is rule(w, node, *args) with the arguments of the schema in order: Val for tensors, numbers, Sym for symbolic ones, None, lists. It gives
 # the names of the results; w.e("Add", [a, b]) makes a node.
 import _onnx
-from onnx_write_values import Sym, Val, Writer
+from onnx_write_values import INT64, Sym, Val, Writer
 import onnx_write_math
 import onnx_write_nn
 import onnx_write_shape
@@ -52,7 +52,9 @@ def write(p, opset):
     outs = run(w, p)
     _onnx.at("")
     final = []
-    pairs = [(wanted, late, got) for (wanted, late), got in zip(p["output_names"], [o for o in outs if o])]
+    outs, pairs = [o for o in outs if o], []
+    for wanted, late, number in p["output_names"]:
+        pairs.append((wanted, late, w.scalar(Sym(number), INT64) if number is not None else outs.pop(0)))
     for wanted, late, got in [q for q in pairs if not q[1]] + [q for q in pairs if q[1]]:
         if wanted in w.used:
             wanted = w.fresh(wanted)

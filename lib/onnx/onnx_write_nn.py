@@ -154,7 +154,7 @@ def upsample(mode, k):
             attrs["nearest_mode"] = "floor"
         if mode == "cubic":
             attrs["cubic_coeff_a"] = -0.75
-        if factors and factors[0]:
+        if factors and factors[0] and not corners:
             return w.e("Resize", [x, None, w.const([1.0, 1.0] + [float(f) for f in factors[0]], FLOAT)], attrs)
         return w.e("Resize", [x, None, None, w.sizes(outs[0].sizes)], attrs)
 

@@ -160,6 +160,12 @@ static V graph_object(C *c, const tc_graph *g) {
 /* What the program writes: an ONNX model keeps no state, the new values are outputs behind the results. */
 static bool is_write(const tc_output *o) { return o->kind >= TC_OUT_BUFFER && o->kind <= TC_OUT_USER_INPUT && o->target >= 0; }
 
+/* A result that is an integer of the program's sizes: a tensor of no dimensions. NULL: another kind of result, or a constant. */
+static tc_sym number_of(const tc_output *o) {
+    int64_t known;
+    return o->kind == TC_OUT_LEAF && o->leaf.kind == TC_A_INT && !tc_sym_const_int(o->leaf.sym, &known) ? o->leaf.sym : NULL;
+}
+
 static V program_object(C *c, const tc_program *p) {
     dict *d = (dict *)graph_object(c, p->graph);
     V user = tc_list_of(c, 0, NULL), state = tc_list_of(c, 0, NULL), names = tc_list_of(c, 0, NULL);
@@ -179,10 +185,14 @@ static V program_object(C *c, const tc_program *p) {
     }
     for (int i = 0; i < p->noutputs; i++) {
         const tc_output *o = &p->outputs[i];
+        if (number_of(o)) {
+            tc_list_push(c, (list *)names, tc_tuple_of(c, 3, tc_strz(c, o->name), c->false_, expression(c, o->leaf.sym)));
+            continue;
+        }
         if (o->kind == TC_OUT_LEAF || !o->value) continue;
         if (o->kind != TC_OUT_USER && !is_write(o)) tc_raise_code(c, TC_UNSUPPORTED, "output %s is no result of a program for inference", o->name);
         V name = is_write(o) ? tc_strf(c, "%s.new", p->inputs[o->target].name) : tc_strz(c, o->name);
-        tc_list_push(c, (list *)names, tc_tuple_of(c, 2, name, tc_bool(c, is_write(o))));
+        tc_list_push(c, (list *)names, tc_tuple_of(c, 3, name, tc_bool(c, is_write(o)), c->none));
     }
     put(c, d, "inputs", user);
     put(c, d, "state", state);
@@ -358,6 +368,10 @@ static void encode(C *c, job *j) {
     size_t k = 0;
     for (int i = 0; i < 2 * j->p->noutputs && k < n; i++) { /* results first, then what is written */
         const tc_output *o = &j->p->outputs[i % j->p->noutputs];
+        if (i < j->p->noutputs && number_of(o)) {
+            put_value(b, 12, text_of(items[k++]), TC_ONNX_INT64, NULL, 0);
+            continue;
+        }
         if (!o->value || (i < j->p->noutputs ? o->kind != TC_OUT_USER : !is_write(o))) continue;
         put_value(b, 12, text_of(items[k++]), tc_onnx_type_of(o->value->meta.dtype), &o->value->meta, o->value->meta.rank);
     }

@@ -187,3 +187,39 @@ PY
     ./bytes x=x.npy w=w.npy -o out_0=c.npy
     cmp portable.npy c.npy
 }
+
+@test "--verify compares the program with the ONNX model that was written" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(4, 3)
+        self.register_buffer("seen", torch.zeros(3))
+
+    def forward(self, x, cache):
+        y = self.l(x).softmax(-1)
+        self.seen += y.sum(0)
+        cache.mul_(2)
+        return {"y": y, "n": x.shape[0] * 2}
+PY
+    tc-export m.py:M --input x=Bx4xf32 --input cache=2xf32 --seed 1 -o m.pt2
+    run --separate-stderr tc-export m.pt2 --to onnx --verify -o m.onnx
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"y: largest difference"* ]]
+    [[ "$stderr" == *"n: largest difference 0"* ]]
+    [[ "$stderr" == *"seen: largest difference 0"* ]]
+    [[ "$stderr" == *"cache: largest difference 0"* ]]
+    tc-export m.py:M --input x=Bx4xf32 --input cache=2xf32 --seed 2 --to onnx -o other.onnx
+    run --separate-stderr tc-export m.pt2 --to onnx --verify=other.onnx -o m.onnx
+    [ "$status" -eq 4 ]
+    [[ "$stderr" == *"other.onnx: result y differs"* ]]
+    run tc-export m.pt2 --verify -o n.pt2
+    [ "$status" -eq 2 ]
+    [ ! -e n.pt2 ]
+    run tc-export m.pt2 --to onnx --verify
+    [ "$status" -eq 2 ]
+}

@@ -1,0 +1,119 @@
+/* Both programs are given the inputs that tc-bench would make: floats in [-1, 1), integers 0, sizes that are free the least of their
+ * range. Inputs and results are matched by their order, which ONNX keeps. */
+#include "verify.h"
+
+#include "cmd/inputs.h"
+#include "cmd/program.h"
+#include "file/pt2.h"
+#include "runtime/runtime.h"
+
+typedef struct {
+    const tc_program *program;
+    tc_exec *exec;
+    tc_tensor *inputs, *outputs;
+    int ninputs;
+} side;
+
+static void close_side(side *s) {
+    tc_exec_destroy(s->exec);
+    for (int i = 0; i < s->ninputs; i++) tc_tensor_deinit(&s->inputs[i]);
+    for (int i = 0; s->outputs && i < s->program->noutputs; i++) tc_tensor_deinit(&s->outputs[i]);
+    free(s->inputs);
+    free(s->outputs);
+}
+
+static tc_status run_side(tc_cmd *c, side *s) {
+    s->outputs = tc_xcalloc((size_t)s->program->noutputs + 1, sizeof *s->outputs);
+    TC_TRY(tc_exec_create(s->program, &(tc_exec_options){.pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c)}, &s->exec));
+    return tc_exec_run(s->exec, s->inputs, s->ninputs, NULL, s->outputs, s->program->noutputs);
+}
+
+/* What the first program takes; a copy for the second, since a run may write to its inputs. */
+static tc_status make_inputs(side *a, side *b) {
+    size_t nvars = tc_sym_var_count(a->program->sym);
+    tc_symvalue *vars = tc_xcalloc(nvars + 1, sizeof *vars);
+    tc_status st = tc_cmd_make_inputs(a->program, vars, nvars, NULL, NULL, &a->inputs, &a->ninputs);
+    b->inputs = tc_xcalloc((size_t)a->ninputs + 1, sizeof *b->inputs);
+    for (; !st && b->ninputs < a->ninputs; b->ninputs += !st) st = tc_tensor_clone(&a->inputs[b->ninputs], &b->inputs[b->ninputs]);
+    free(vars);
+    return st;
+}
+
+/* The i-th of a run's results, and behind them of what it wrote, which are results of an ONNX model: NULL when there are fewer. */
+static const tc_tensor *result_at(const side *s, int i, const char **out_name) {
+    const tc_program *p = s->program;
+    for (int k = 0; k < p->noutputs; k++) {
+        *out_name = p->outputs[k].name;
+        if (s->outputs[k].storage && i-- == 0) return &s->outputs[k];
+    }
+    for (int k = 0; k < p->noutputs; k++) {
+        const tc_output *o = &p->outputs[k];
+        if (o->kind < TC_OUT_BUFFER || o->kind > TC_OUT_USER_INPUT || o->target < 0 || i-- != 0) continue;
+        *out_name = p->inputs[o->target].name;
+        int user = 0;
+        for (int n = 0; n < o->target; n++) user += p->inputs[n].kind == TC_IN_USER;
+        return o->kind == TC_OUT_USER_INPUT ? &s->inputs[user] : tc_exec_state(s->exec, o->target);
+    }
+    return NULL;
+}
+
+static int user_inputs(const tc_program *p) {
+    int n = 0;
+    for (int i = 0; i < p->ninputs; i++) n += p->inputs[i].kind == TC_IN_USER;
+    return n;
+}
+
+static bool is_narrow(const tc_tensor *t) { return t->storage && tc_is_float(t->dtype) && tc_dtype_size(t->dtype) < 4; }
+
+static double tolerance_of(const side *s) {
+    bool narrow = false;
+    for (int i = 0; i < s->program->ninputs; i++) narrow = narrow || is_narrow(&s->program->inputs[i].data);
+    for (int i = 0; i < s->program->noutputs; i++) narrow = narrow || is_narrow(&s->outputs[i]);
+    return narrow ? 1e-2 : 1e-4;
+}
+
+static tc_status compare(tc_cmd *c, const side *a, const side *b, const char *path) {
+    double tolerance = tolerance_of(a);
+    const char *worst = NULL, *name, *other;
+    const tc_tensor *x, *y;
+    for (int i = 0; (x = result_at(a, i, &name)); i++) {
+        tc_diff d = {0};
+        y = result_at(b, i, &other);
+        if (!y) return tc_error(TC_DIFFERENT, "%s: result %s is missing", path, name);
+        TC_TRY(tc_tensor_compare(y, x, tolerance, tolerance, &d), "%s: result %s", path, name);
+        tc_cmd_note(c, "%s: largest difference %.3g, relative %.3g", name, d.max_abs, d.max_rel);
+        if (d.count && !worst) worst = name;
+    }
+    return worst ? tc_error(TC_DIFFERENT, "%s: result %s differs from the program's", path, worst) : NULL;
+}
+
+static tc_status open_model(tc_cmd *c, const char *path, tc_archive **out_archive) {
+    tc_blob *b;
+    TC_TRY(tc_blob_open(path, &b));
+    tc_status st = tc_cmd_onnx(c, b, out_archive);
+    tc_blob_release(b);
+    return st;
+}
+
+static tc_status run_both(tc_cmd *c, const tc_program *p, const tc_program *q, const char *path) {
+    side a = {.program = p}, b = {.program = q};
+    tc_status st = make_inputs(&a, &b);
+    if (!st) st = run_side(c, &a);
+    if (!st) st = run_side(c, &b);
+    if (!st) st = compare(c, &a, &b, path);
+    close_side(&a), close_side(&b);
+    return st;
+}
+
+tc_status verify_onnx(tc_cmd *c, const tc_program *p, const char *path) {
+    tc_archive *a;
+    tc_program *q = NULL;
+    TC_TRY(open_model(c, path, &a), "reading %s back", path);
+    tc_status st = tc_archive_program(a, tc_archive_name(a, 0), &q);
+    int n = user_inputs(p), m = q ? user_inputs(q) : 0;
+    if (!st && n != m) st = tc_error(TC_DIFFERENT, "%s has %d inputs, the program %d", path, m, n);
+    if (!st) st = run_both(c, p, q, path);
+    tc_program_release(q);
+    tc_archive_close(a);
+    return st;
+}
