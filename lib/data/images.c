@@ -59,17 +59,31 @@ static tc_status list_folder(tc_arena *a, const char *path, names *out) {
     return NULL;
 }
 
+/* A class may hold a folder once: by links that lead back or cross, a few of them would be any number of images. */
+static tc_status enter(tc_map *entered, const char *folder) {
+    struct stat info;
+    if (stat(folder, &info)) return tc_error(TC_ENV, "%s: %s", folder, strerror(errno));
+    struct {
+        uint64_t device, node;
+    } id = {(uint64_t)info.st_dev, (uint64_t)info.st_ino};
+    void **place = tc_map_put(entered, (const char *)&id, sizeof id);
+    if (*place) return tc_error(TC_CONTENT, "%s: a link to a folder that its class holds already", folder);
+    *place = entered;
+    return NULL;
+}
+
 /* The images of a class's folder, in the order of their names, folders inside it too. */
-static tc_status add_class(tc_image_set *set, tc_arena *a, const char *folder, const char *label, int depth) {
+static tc_status add_class(tc_image_set *set, tc_arena *a, const char *folder, const char *label, tc_map *entered, int depth) {
     names found = {0};
     if (depth > MOST_DEPTH) return tc_error(TC_CONTENT, "%s: folders more than %d deep", folder, MOST_DEPTH);
-    tc_status st = list_folder(a, folder, &found);
+    tc_status st = enter(entered, folder);
+    if (!st) st = list_folder(a, folder, &found);
     for (size_t i = 0; i < found.len && !st; i++) {
         const char *path = tc_arena_printf(a, "%s/%s", folder, found.data[i]);
         struct stat info;
         if (stat(path, &info)) info.st_mode = S_IFREG; /* a link that leads nowhere: an error when it is read */
         entry e = {path, label};
-        if (S_ISDIR(info.st_mode)) st = add_class(set, a, path, label, depth + 1);
+        if (S_ISDIR(info.st_mode)) st = add_class(set, a, path, label, entered, depth + 1);
         else if (S_ISREG(info.st_mode) && is_image_name(path)) tc_vec_push(&set->files, e);
     }
     tc_vec_free(&found);
@@ -84,7 +98,9 @@ static tc_status read_folder(tc_image_set *set, tc_arena *a, const char *path) {
         struct stat info;
         if (stat(folder, &info) || !S_ISDIR(info.st_mode)) continue;
         tc_vec_push(&set->classes, found.data[i]);
-        st = add_class(set, a, folder, found.data[i], 0);
+        tc_map entered = {0};
+        st = add_class(set, a, folder, found.data[i], &entered, 0);
+        tc_map_free(&entered);
     }
     tc_vec_free(&found);
     if (!st && !set->classes.len) st = tc_error(TC_CONTENT, "%s: no folder in it, expected one a class", path);

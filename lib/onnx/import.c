@@ -286,11 +286,23 @@ static void run(C *c, void *ctx) {
     }
 }
 
+/* What an import may take: more for models of many nodes and large attributes, so that a few functions that call each other again and
+ * again end early. */
+static size_t memory_for(const tc_onnx_model *m) {
+    static const size_t most = (size_t)1 << 30, base = (size_t)192 << 20, node = (size_t)100 << 10, byte = 64;
+    size_t nodes = m->graph.nodes.len, len = m->blob ? m->blob->len : 0;
+    for (size_t i = 0; i < m->functions.len; i++) nodes += m->functions.data[i].body.nodes.len;
+    for (const tc_onnx_graph *g = m->graphs; g; g = g->next) nodes += g->nodes.len;
+    if (nodes > most / node || len > most / byte) return most;
+    size_t all = base + nodes * node + len * byte;
+    return all < most ? all : most;
+}
+
 tc_status tc_onnx_import(const tc_onnx_model *m, const tc_onnx_options *o, tc_program **out_program, char **out_wants) {
     C *c;
     tc_generator gen = {0};
     job j = {.m = m, .o = o};
-    tc_lang_options limits = {.max_steps = 200000000, .max_memory = (size_t)1 << 30, .max_tensor_bytes = (size_t)256 << 20};
+    tc_lang_options limits = {.max_steps = 200000000, .max_memory = memory_for(m), .max_tensor_bytes = (size_t)256 << 20};
     if (out_wants) *out_wants = NULL;
     tc_generator_seed(&gen, 0);
     TC_TRY(tc_lang_create_with(&limits, o->run, &gen, &c));

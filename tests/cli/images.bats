@@ -86,6 +86,11 @@ EOF
     ln -s nowhere train/red/9.ppm
     run --separate-stderr tc-train -q r.yaml -o none3
     [ "$status" -ne 0 ] && [[ "$stderr" == *red/9.ppm* ]] || { echo "$stderr"; return 1; }
+    rm train/red/9.ppm
+    ln -s .. train/red/up
+    run --separate-stderr timeout 5 tc-train -q r.yaml -o none4
+    [ "$status" -eq 3 ] && [[ "$stderr" == *red/up/*"a link to a folder that its class holds already"* ]] || { echo "$stderr"; return 1; }
+    rm train/red/up
     echo "red/1.ppm" >train/list.tsv
     run --separate-stderr tc-train -q r.yaml 'data={train: {images: train/list.tsv}}' -o none2
     [ "$status" -eq 3 ] && [[ "$stderr" == *"list.tsv:1: expected FILE LABEL"* ]] || { echo "$stderr"; return 1; }

@@ -13,7 +13,7 @@
 
 /* ---- JPEG ---- */
 enum { SCANS = 16, MOST_SCANS = 500 }; /* a progressive file of a few kilobytes can ask for millions; of large images each takes long */
-static const int64_t MOST_SCANNED = (int64_t)1 << 32; /* pixels, of all scans behind the first SCANS */
+static const int64_t MOST_SCANNED = (int64_t)1 << 30; /* pixels, of all scans: half a second or so */
 
 typedef struct {
     struct jpeg_error_mgr base;
