@@ -160,12 +160,8 @@ static inline double tc_x_sinpi(double x) {
     double h = r * 3.14159265358979311600e+00, l = tc_fma(r, 3.14159265358979311600e+00, -h) + r * 1.22464679914735317720e-16;
     return tc_x_sin_angle((tc_x_angle){h, l, (uint64_t)(int64_t)n});
 }
-static inline double tc_x_lgamma_2(double t) { /* lgamma(2 + t) / t for |t| <= 1/2 */
-    double p = tc_fma(0x1.12a1ee3e68abdp-24, t, -0x1.20b912c8c369ap-23);
-    p = tc_fma(p, t, 0x1.b3b18f458585ap-23);
-    p = tc_fma(p, t, -0x1.cdb9e4a933292p-22);
-    p = tc_fma(p, t, 0x1.0125033614e9fp-20);
-    p = tc_fma(p, t, -0x1.127c16d5e6ad9p-19);
+/* lgamma(2 + t) / t for |t| <= 1/2: the terms after p, which is float64's first five or float32's one */
+TC_X_INLINE double tc_x_lgamma_2_after(double p, double t) {
     p = tc_fma(p, t, 0x1.258ee535f9033p-18);
     p = tc_fma(p, t, -0x1.3cb36f9ac5337p-17);
     p = tc_fma(p, t, 0x1.580e0d914dff7p-16);
@@ -179,8 +175,15 @@ static inline double tc_x_lgamma_2(double t) { /* lgamma(2 + t) / t for |t| <= 1
     p = tc_fma(p, t, 0x1.51322ac7d848ap-6);
     p = tc_fma(p, t, -0x1.13e001a55760ap-4);
     p = tc_fma(p, t, 0x1.4a34cc4a60fa6p-2);
-    p = tc_fma(p, t, 0x1.b0ee6072093cep-2);
-    return p;
+    return tc_fma(p, t, 0x1.b0ee6072093cep-2);
+}
+static inline double tc_x_lgamma_2(double t) {
+    double p = tc_fma(0x1.12a1ee3e68abdp-24, t, -0x1.20b912c8c369ap-23);
+    p = tc_fma(p, t, 0x1.b3b18f458585ap-23);
+    p = tc_fma(p, t, -0x1.cdb9e4a933292p-22);
+    p = tc_fma(p, t, 0x1.0125033614e9fp-20);
+    p = tc_fma(p, t, -0x1.127c16d5e6ad9p-19);
+    return tc_x_lgamma_2_after(p, t);
 }
 /* log |Gamma(x)| for x > 0: to [1.5, 2.5] by the recurrence, t P(t) around 2, Stirling's series from 8 on */
 static inline double tc_x_lgamma_positive(double x) {
@@ -224,21 +227,7 @@ TC_X_INLINE float tc_x_lgamma_quick_f32(float v) {
                l = tc_x_log_lite(low         ? x * (1 + x)
                                  : mid | far ? x
                                              : num);
-    double p = -0x1.127c16d5e6ad9p-19;
-    p = tc_fma(p, t, 0x1.258ee535f9033p-18);
-    p = tc_fma(p, t, -0x1.3cb36f9ac5337p-17);
-    p = tc_fma(p, t, 0x1.580e0d914dff7p-16);
-    p = tc_fma(p, t, -0x1.78de9d6cfd6dcp-15);
-    p = tc_fma(p, t, 0x1.a127afe0f9995p-14);
-    p = tc_fma(p, t, -0x1.d3fd4b59a3833p-13);
-    p = tc_fma(p, t, 0x1.0b36af878d01cp-11);
-    p = tc_fma(p, t, -0x1.38ac5c2d5c3c1p-10);
-    p = tc_fma(p, t, 0x1.7add6eadb515fp-9);
-    p = tc_fma(p, t, -0x1.e404fc218d9e2p-8);
-    p = tc_fma(p, t, 0x1.51322ac7d848ap-6);
-    p = tc_fma(p, t, -0x1.13e001a55760ap-4);
-    p = tc_fma(p, t, 0x1.4a34cc4a60fa6p-2);
-    p = tc_fma(p, t, 0x1.b0ee6072093cep-2);
+    double p = tc_x_lgamma_2_after(-0x1.127c16d5e6ad9p-19, t);
     double i = 1 / x, z = i * i, w = tc_fma(7.93650793650793650794e-04, z, -2.77777777777777777778e-03);
     w = tc_fma(w, z, 8.33333333333333333333e-02) * i;
     return (float)tc_x_pick(far, tc_fma(x - 0.5, l - 1, w + 0.41893853320467274178), tc_fma(t, p, mid ? -l : l));

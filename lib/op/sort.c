@@ -157,7 +157,14 @@ static tc_status decompose_msort(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::sort.stable", "vbi", tc_arg_value(n, 0), 0, (int64_t)0));
     return tc_e_done(e);
 }
+/* of all elements; of none no number */
 static tc_status whole(tc_emit *e, const tc_node *n, const char *op) {
+    const tc_meta *m = tc_arg_meta(n, 0);
+    if (tc_sym_is_int(tc_meta_numel(tc_e_sym(e), m), 0)) {
+        tc_value *nan = tc_emit_call(e, "aten::scalar_tensor", "fd", __builtin_nan(""), (int)TC_F64);
+        tc_emit_result(e, 0, tc_e_cast(e, nan, m->dtype));
+        return tc_e_done(e);
+    }
     tc_value *flat = tc_emit_call(e, "aten::reshape", "vI", tc_arg_value(n, 0), (int64_t[]){-1}, 1);
     tc_emit_result(e, 0, tc_emit_call(e, op, "vi", flat, (int64_t)0));
     return tc_e_done(e);

@@ -56,6 +56,7 @@ static const snippet table[] = {
     {"r = torch.add(torch.ones(2, dtype=torch.uint16), 0.5).tolist()\n", "[1.5, 1.5]"},
     {"r = torch.cumsum(torch.ones(2, dtype=torch.bool), 0).tolist()\n", "[1, 2]"},
     {"r = F.binary_cross_entropy(torch.ones(2).bfloat16(), torch.ones(2).bfloat16(), torch.ones(2))\n", "can't be cast to the desired output type"},
+    {"r = [torch.median(torch.empty(0, 3)).item(), torch.nanmedian(torch.empty(0)).shape]\n", "[nan, torch.Size([])]"},
     /* four neighbours along each of three dimensions */
     {"x = torch.arange(27.).view(1, 1, 3, 3, 3)\ng = torch.zeros(1, 1, 1, 1, 3)\nr = F.grid_sample(x, g, mode='bicubic', "
      "align_corners=True).item()\n",
