@@ -110,8 +110,7 @@ static inline __attribute__((always_inline)) void run_turned(const leaf_tile *t,
     while (k + VL <= n) {
         for (int i = 0; i < NR; i++) __builtin_prefetch(col[i] + k + TURNED_AHEAD, 0, 2);
         square(turned, NR, col, k), square(turned + VL, NR, col + VL, k);
-#pragma GCC unroll 16
-        for (int64_t i = 0; i < VL; i++, k++) {
+        for (int i = 0; i < VL; i++, k++) {
             VF p = vload(turned + i * NR), q = vload(turned + i * NR + VL);
             EACH_ROW(STEP)
         }
