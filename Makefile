@@ -201,7 +201,7 @@ install: all $(BUILD)/install/libtc.a $(BUILD)/gen/tc-ops.7 ## programs, library
 	for p in $(PAGES); do s=$${p##*.}; install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/$${p##*/}; done
 uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
-	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(DESTDIR)$(PREFIX)/lib/tc-mpi.so $(DESTDIR)$(PREFIX)/lib/tc-lapack.so $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
+	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(addprefix $(DESTDIR)$(PREFIX)/lib/,tc-mpi.so tc-lapack.so tc-image.so) $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
 clean:                  ## removes everything that was built
 	rm -rf build build-*
