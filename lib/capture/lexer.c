@@ -143,7 +143,7 @@ static token string(lexer *l, const char *start, bool raw, bool fstr) {
             return t;
         }
     }
-    if (p >= l->end && p > l->f->text && p[-1] == '\\' && !triple) fail(l, start, "unterminated string literal after a backslash");
+    if (p > l->end && !triple) fail(l, start, "unterminated string literal after a backslash");
     fail(l, start,
          fstr && depth ? "f-string: expecting '}', unterminated"
          : triple      ? "unterminated triple-quoted string literal"
