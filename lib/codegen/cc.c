@@ -290,7 +290,11 @@ static const char *temporary_folder(void) {
     return tmp && *tmp ? tmp : "/tmp";
 }
 
-/* Removes what builds of this user that were killed left behind: folders that nobody locks. Those of builds that failed stay, for their logs. */
+/* A folder is a build's when it holds this file, which the build keeps locked. */
+#define LOCK "lock"
+
+/* Removes what builds of this user that were killed left behind: folders whose lock nobody holds. Those of builds that failed stay, for
+ * their logs. */
 static void sweep(tc_arena *a) {
     const char *tmp = temporary_folder();
     DIR *d = opendir(tmp);
@@ -298,23 +302,26 @@ static void sweep(tc_arena *a) {
         if (strncmp(e->d_name, WORK, sizeof WORK - 1)) continue;
         const char *path = tc_arena_printf(a, "%s/%s", tmp, e->d_name);
         struct stat st;
-        int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0) continue;
-        bool ours = !fstat(fd, &st) && st.st_uid == geteuid(), failed = !faccessat(fd, "failed", F_OK, 0);
+        int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        if (dir < 0) continue;
+        int fd = openat(dir, LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+        bool ours = fd >= 0 && !fstat(dir, &st) && st.st_uid == geteuid(), failed = !faccessat(dir, "failed", F_OK, 0);
         if (ours && !failed && !flock(fd, LOCK_EX | LOCK_NB)) tc_status_free(tc_remove_tree(path));
-        close(fd);
+        if (fd >= 0) close(fd);
+        close(dir);
     }
     if (d) closedir(d);
 }
 
-/* A folder that this process holds locked. One that another's sweep took between the two steps is made again. */
+/* A folder whose lock this process holds. One that another's sweep took between the two steps is made again. */
 static tc_status make_folder(tc_arena *a, char **out_dir, int *out_lock) {
     for (int i = 0; i < 100; i++) {
         struct stat st;
         char *dir = tc_arena_printf(a, "%s/" WORK "XXXXXX", temporary_folder());
         if (!mkdtemp(dir)) return tc_error(TC_ENV, "%s: %s", dir, strerror(errno));
-        int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0) continue;
+        const char *path = tc_arena_printf(a, "%s/" LOCK, dir);
+        int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+        if (fd < 0) return tc_error(TC_ENV, "%s: %s", path, strerror(errno));
         if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &st) && st.st_nlink) {
             *out_dir = dir;
             *out_lock = fd;

@@ -126,11 +126,12 @@ setup() {
         [ ! -e out.pt2 ]
         [ "$(ls tmp | wc -l)" -eq "$([ $signal = KILL ] && echo 1 || echo 0)" ]
     done
+    mkdir tmp/tc-cc-mine # somebody's, with a name like that
     TMPDIR=$PWD/tmp tc-compile "$mlp" -o out.pt2
-    [ -z "$(ls tmp)" ]
+    [ "$(ls tmp)" = tc-cc-mine ]
     TMPDIR=$PWD/tmp CC=false tc-compile -q "$mlp" -o other.pt2 # its log stays
     TMPDIR=$PWD/tmp tc-compile "$mlp" -o out.pt2
-    [ "$(ls tmp | wc -l)" -eq 1 ]
+    [ "$(ls tmp | wc -l)" -eq 2 ]
 }
 
 @test "usage errors name what does not fit" {
