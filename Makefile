@@ -102,9 +102,10 @@ $(BUILD)/drivers/%: tests/drivers/%.c $(CMD_O) $(BUILD)/libtc.a
 	$(CC) $(BASEFLAGS) -Itests -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(CMD_O) $(BUILD)/libtc.a $(LIBS)
 drivers: $(DRIVERS)
 
-# The MPI shim is the only object that includes mpi.h; it is opened under a launcher only. Without mpicc there is none.
+# The MPI shim is the only object that includes mpi.h; it is opened under a launcher only. Without mpicc, or with MPI=no, there is none.
 MPICC   ?= mpicc
-SHIM    := $(if $(wildcard lib/dist/shim/*.c),$(if $(shell command -v $(MPICC) 2>/dev/null),$(BUILD)/bin/tc-mpi.so))
+MPI     ?= yes
+SHIM    := $(if $(filter-out no,$(MPI)),$(if $(shell command -v $(MPICC) 2>/dev/null),$(BUILD)/bin/tc-mpi.so))
 $(BUILD)/bin/tc-mpi.so: $(sort $(wildcard lib/dist/shim/*.c lib/dist/shim/*.h))
 	@mkdir -p $(@D)
 	$(MPICC) $(BASEFLAGS) -shared -o $@ $(filter %.c,$^)

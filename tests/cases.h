@@ -1,7 +1,7 @@
 /* Cases of ../shared/oracle/ops, read, run and compared: what conform-ops, conform-modules and conform-optim share.
  *
  *     static verdict run_case(C *c, const test_case *t, const tc_tensors *all, tc_status wide, tc_buf *why) { ... }
- *     int main(int argc, char **argv) { corpus = argv[2]; run_folder(argv[1], argc > 3 ? argv[3] : NULL, run_case); }
+ *     int main(int argc, char **argv) { return run_corpus(argc, argv, run_case); }
  *
  * A folder holds NAME.jsonl, a case a line, and NAME.safetensors with the case's tensors as ID.NAME. Every file runs in a child, so that
  * a case that dies is one failure. */
@@ -363,6 +363,22 @@ static inline void run_folder(const char *folder, const char *only, case_fn fn) 
         free(found.data[i]);
     }
     tc_vec_free(&found);
+}
+
+/* How a case ended that the language ran: st is released, its message goes to why. wrong: a result is not the expected one. */
+static inline verdict case_ended(tc_status st, bool wrong, tc_buf *why) {
+    verdict v = !st ? wrong ? CASE_FAIL : CASE_PASS : tc_status_code(st) == TC_UNSUPPORTED ? CASE_NOT_YET : CASE_FAIL;
+    if (st) tc_buf_puts(why, tc_status_message(st));
+    tc_status_free(st);
+    return v;
+}
+
+/* main of a driver: FOLDER CORPUS [NAME[/ID]]. The exit code. */
+static inline int run_corpus(int argc, char **argv, case_fn fn) {
+    if (argc < 3) return 2;
+    corpus = argv[2];
+    run_folder(argv[1], argc > 3 ? argv[3] : NULL, fn);
+    return 0;
 }
 
 #endif

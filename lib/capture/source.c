@@ -170,6 +170,23 @@ static int returned_names(C *c, V m, const char ***out) {
     return count;
 }
 
+/* Every bound of r is about a symbol of the inputs, every named axis one that an input has. */
+static void check_dims(C *c, const tc_program *p, const tc_capture_request *r) {
+    for (int i = 0; i < r->ndims; i++) {
+        const tc_capture_dim *d = &r->dims[i];
+        bool found = false;
+        for (size_t s = 0; s < tc_sym_var_count(p->sym) && !d->path; s++) found |= !strcmp(tc_sym_var_name(tc_sym_var_at(p->sym, s)), d->symbol);
+        for (int k = 0; k < p->ninputs && d->path; k++) {
+            const tc_input *in = &p->inputs[k];
+            const int rank = in->kind == TC_IN_USER && in->value && in->value->kind == TC_V_TENSOR ? in->value->meta.rank : 0;
+            found |= rank && !strcmp(in->name, d->path) && d->axis < rank && d->axis >= -rank;
+        }
+        if (found) continue;
+        if (d->path) tc_raise(c, "ValueError", "--dim %s.%d=%s: no input has this axis", d->path, d->axis, d->symbol);
+        tc_raise(c, "ValueError", "--dim %s: no input has a size %s", d->symbol, d->symbol);
+    }
+}
+
 static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name, int attempt) {
     tc_profile_phase(c->profile, "naming inputs and weights");
     list *params = parameters(c, m);
@@ -189,6 +206,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
         else v = tc_capture_tensor(k, &in[i]);
         put(c, given, in[i].name, v);
     }
+    check_dims(c, p, r);
     /* positional while there is no gap, then by keyword */
     V *pos = tc_mem(c, sizeof(V) * (params->n + 1)), key, v;
     str **kn = tc_mem(c, sizeof(str *) * (given->live + 1));

@@ -121,3 +121,24 @@ setup() {
         [ "$size" -le 6000000 ]
     done
 }
+
+@test "a program in C is built from what make install leaves with the flags of tc.pc" {
+    if nm "$TC_BUILD/bin/tc-run" | grep -qE '__(asan|tsan)_init'; then skip "sanitised objects"; fi
+    env -u MAKEFLAGS -u MFLAGS make -s -C "$TC_ROOT" install TC_NO_DEPS=1 BUILD="$TC_BUILD" PREFIX="$PWD/p"
+    flag() { sed -n "s/^$1: //p" p/lib/pkgconfig/tc.pc | sed "s|\${libdir}|$PWD/p/lib|; s|\${includedir}|$PWD/p/include|"; }
+    cat >p.c <<'END'
+#include <stdio.h>
+#include <tc.h>
+int main(void) {
+    tc_model *m;
+    tc_failure *f = tc_model_open("none.pt2", NULL, 1, &m);
+    printf("%d\n", tc_failure_code(f));
+    tc_failure_release(f);
+    return 0;
+}
+END
+    cc -std=c11 $(flag Cflags) p.c -o prog $(flag Libs)
+    [ "$(./prog)" = 1 ]
+    env -u MAKEFLAGS -u MFLAGS make -s -C "$TC_ROOT" uninstall BUILD="$TC_BUILD" PREFIX="$PWD/p"
+    [ -z "$(find p -type f)" ]
+}

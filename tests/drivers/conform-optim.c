@@ -288,15 +288,7 @@ static verdict run_case(C *c, const test_case *t, const tc_tensors *all, tc_stat
     tc_status st = case_text(t, "loss") ? capture_loss(t, all, &j.loss) : NULL;
     if (!st) st = tc_lang_run(c, run, &j);
     tc_exec_destroy(j.loss);
-    verdict v = !st ? j.wrong ? CASE_FAIL : CASE_PASS : tc_status_code(st) == TC_UNSUPPORTED ? CASE_NOT_YET : CASE_FAIL;
-    if (st) tc_buf_puts(why, tc_status_message(st));
-    tc_status_free(st);
-    return v;
+    return case_ended(st, j.wrong, why);
 }
 
-int main(int argc, char **argv) {
-    if (argc < 3) return 2;
-    corpus = argv[2];
-    run_folder(argv[1], argc > 3 ? argv[3] : NULL, run_case);
-    return 0;
-}
+int main(int argc, char **argv) { return run_corpus(argc, argv, run_case); }
