@@ -17,15 +17,16 @@ typedef struct {
 
 static int64_t most_segments(const tc_conv *c) { return c->n * c->out[0] * c->out[1]; }
 
-size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
-    int64_t k = c->n * tc_conv_volume(c->out), taps = tc_conv_volume(c->kernel), most = c->cout > c->cin ? c->cout : c->cin;
-    return tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c)) + 2 * tc_conv_room((size_t)k * 8) +
-           tc_conv_room((size_t)taps * sizeof(int)) + tc_conv_room((size_t)(taps * most_segments(c)) * sizeof(tc_gemm_seg)) +
-           tc_gemm_scratch(isa, c->dtype, most, most, k, threads) + 256;
-}
-
 /* Few input channels: they are the rows, that no panel is mostly padding. A product's bits do not depend on which is which. */
 static bool swapped(const tc_conv *c) { return c->cin < 8 && c->cin < c->cout; }
+
+size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
+    int64_t k = c->n * tc_conv_volume(c->out), taps = tc_conv_volume(c->kernel);
+    const bool s = swapped(c);
+    return tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c)) + 2 * tc_conv_room((size_t)k * 8) +
+           tc_conv_room((size_t)taps * sizeof(int)) + tc_conv_room((size_t)(taps * most_segments(c)) * sizeof(tc_gemm_seg)) +
+           tc_gemm_scratch(isa, c->dtype, s ? c->cin : c->cout, s ? c->cout : c->cin, k, threads) + 256;
+}
 
 static void make_job(void *ctx, int64_t i, tc_gemm *j) {
     const plan *p = ctx;

@@ -40,7 +40,7 @@ typedef struct {
     const void *rows;   /* tc_gemm_ops.block: its rows of a as pack_rows wrote them, or NULL; no seg then */
 } tc_gemm;
 
-/* Bytes of scratch that tc_gemm_run needs for jobs not larger than this, with so many threads. */
+/* Bytes of scratch that tc_gemm_run needs for jobs of this size, with so many threads. A smaller job may need more. */
 size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads);
 /* The right operand as tiles read it, for products that have it in common. Only b, n and k of the job are read. */
 size_t tc_gemm_packed_bytes(const tc_isa_ops *isa, tc_dtype dtype, int64_t n, int64_t k);

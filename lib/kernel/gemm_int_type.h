@@ -1,5 +1,6 @@
 /* The product of one width of integers, included with T (element), W (what sums are computed in) and S (a suffix). Columns of b are copied
- * next to each other; four rows of sums then go over them. */
+ * next to each other; rows of sums then go over them.
+ * 1u: 16 bits by 16 are int otherwise, which may not overflow. */
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
 
@@ -22,14 +23,14 @@ static void CAT_(block, S)(const tc_gemm_int *j, int64_t r0, int64_t nr, int64_t
             const T *x = a + r * j->a_rs + k0 * j->a_cs;
             for (int64_t k = 0; k < deep; k++) {
                 const W v = x[k * j->a_cs];
-                for (int c = 0; c < COLS; c++) s[c] = (W)(s[c] + v * panel[k][c]);
+                for (int c = 0; c < COLS; c++) s[c] = (W)(s[c] + 1u * v * panel[k][c]);
             }
         }
     }
     const T *add = j->add ? (const T *)j->add + r0 * j->add_rs + c0 * j->add_cs : NULL;
     for (int64_t r = 0; r < nr; r++) {
         T *o = (T *)j->c + (r0 + r) * j->n + c0;
-        for (int64_t c = 0; c < nc; c++) o[c] = (T)(sum[r][c] * (W)j->alpha + (add ? (W)j->beta * add[r * j->add_rs + c * j->add_cs] : 0));
+        for (int64_t c = 0; c < nc; c++) o[c] = (T)(1u * sum[r][c] * (W)j->alpha + (add ? 1u * (W)j->beta * add[r * j->add_rs + c * j->add_cs] : 0));
     }
 }
 #undef CAT__

@@ -246,12 +246,15 @@ static void backward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
 static size_t backward_per_worker(const layer *l) {
     return room((size_t)(2 * l->h) * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->g));
 }
+static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 static size_t backward_scratch(const tc_kcall *c, int threads) {
     layer l = read_layer(c, 5, 14);
-    int64_t widest = l.i > l.h ? l.i : l.h, tb = l.t * l.b, most = tb > l.g ? tb : l.g;
+    int64_t tb = l.t * l.b;
+    size_t products = tc_gemm_scratch(c->isa, l.dtype, tb, l.i, l.g, threads); /* the largest need of the three */
+    products = larger(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.i, tb, threads));
+    products = larger(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.h, tb, threads));
     return 2 * room((size_t)(tb * l.g) * l.e) + room((size_t)(tb * l.h) * l.e) + 2 * room((size_t)(l.b * l.h) * l.e) + room((size_t)l.h * l.e) +
-           packed_bytes(&l, l.h, l.g) + backward_per_worker(&l) * (size_t)threads + tc_gemm_scratch(c->isa, l.dtype, most, widest, most, threads) +
-           256;
+           packed_bytes(&l, l.h, l.g) + backward_per_worker(&l) * (size_t)threads + products + 256;
 }
 static void give(const tc_kcall *c, int i, const char *from, size_t n) {
     if (i < c->nouts && c->outs[i].storage) memcpy(tc_tensor_data(&c->outs[i]), from, n);

@@ -55,6 +55,20 @@ static inline tc_karg karg_i(int64_t v) { return (tc_karg){.kind = TC_K_NUMBER, 
 static inline tc_karg karg_f(double v) { return (tc_karg){.kind = TC_K_NUMBER, .num = tc_scalar_float(v)}; }
 static inline tc_karg karg_is(const int64_t *v, int n) { return (tc_karg){.kind = TC_K_INTS, .n = n, .ints = v}; }
 
+/* Scratch of n bytes, behind which lie bytes that no kernel may write: kguard says whether they are as they were. */
+enum { KGUARD = 1 << 20 };
+static inline void *kscratch(size_t n) {
+    char *p = aligned_alloc(64, (n + KGUARD + 63) / 64 * 64);
+    memset(p, 0xa5, n), memset(p + n, 0x5a, KGUARD);
+    return p;
+}
+static inline tc_status kguard(const tc_kernel *k, const void *scratch, size_t n) {
+    for (size_t i = 0; i < KGUARD; i++)
+        if (((const uint8_t *)scratch)[n + i] != 0x5a)
+            return tc_error(TC_CONTENT, "%s writes %zu bytes past its %zu bytes of scratch", k->name, i + 1, n);
+    return NULL;
+}
+
 static inline tc_status krun(const tc_kernel *k, const tc_karg *args, int nargs, tc_tensor *outs, int nouts, tc_isa_row row, int threads,
                              struct tc_generator *gen) {
     tc_pool *pool = NULL;
@@ -62,9 +76,9 @@ static inline tc_status krun(const tc_kernel *k, const tc_karg *args, int nargs,
     if (s) return s;
     tc_kcall c = {.args = args, .nargs = nargs, .outs = outs, .nouts = nouts, .pool = pool, .isa = tc_isa_ops_of(row), .gen = gen};
     size_t n = k->scratch ? k->scratch(&c, threads) : 0;
-    c.scratch = aligned_alloc(64, (n + 127) / 64 * 64);
-    memset(c.scratch, 0xa5, n);
+    c.scratch = kscratch(n);
     s = k->run(&c);
+    if (!s) s = kguard(k, c.scratch, n);
     int arg;
     size_t bytes = !s && k->pack_bytes ? k->pack_bytes(&c, &arg) : 0;
     if (bytes) { /* the same from an argument that was packed before */
@@ -78,6 +92,7 @@ static inline tc_status krun(const tc_kernel *k, const tc_karg *args, int nargs,
         s = k->run(&c);
         if (!s && memcmp(want, tc_tensor_data(&outs[0]), size)) s = tc_error(TC_CONTENT, "%s differs with a packed argument", k->name);
         free(packed), free(want);
+        if (!s) s = kguard(k, c.scratch, n);
     }
     free(c.scratch);
     tc_pool_destroy(pool);

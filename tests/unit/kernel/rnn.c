@@ -100,7 +100,48 @@ static void lstm(void **s) { (void)s, check(TC_RNN_LSTM, false), check(TC_RNN_LS
 static void gru(void **s) { (void)s, check(TC_RNN_GRU, false), check(TC_RNN_GRU, true); }
 static void plain(void **s) { (void)s, check(TC_RNN_TANH, false), check(TC_RNN_RELU, true); }
 
+static tc_isa_row best_row(void) {
+    tc_isa_row row;
+    assert_null(tc_isa_choose(NULL, &row));
+    return row;
+}
+/* Products of every proportion: few or many columns beside few or many rows, each within the scratch that was asked for. */
+static void proportions(void **state) {
+    static const int64_t sizes[][4] = {{100, 3, 1, 5}, {300, 1, 1, 16}, {40, 16, 200, 64}, {1, 2, 300, 2}, {3, 130, 7, 65}};
+    (void)state;
+    for (size_t k = 0; k < sizeof sizes / sizeof *sizes; k++) {
+        const int64_t *n = sizes[k], g = tc_rnn_gates(TC_RNN_LSTM) * n[3];
+        const int64_t shape[][3] = {{n[0], n[1], n[2]}, {g, n[2]}, {g, n[3]}, {g}, {g}, {1, n[1], n[3]}, {1, n[1], n[3]}};
+        const int64_t os[][3] = {{n[0], n[1], n[3]}, {1, n[1], n[3]}, {1, n[1], n[3]}, {n[0], n[1], tc_rnn_workspace(TC_RNN_LSTM, n[3])}};
+        const int ranks[] = {3, 2, 2, 1, 1, 3, 3};
+        tc_tensor in[7], grads[2][7], out[4], go = ktensor(TC_F32, 3, os[0]), none_of = ktensor(TC_F32, 3, os[1]);
+        for (int i = 0; i < 7; i++) {
+            in[i] = ktensor(TC_F32, ranks[i], shape[i]);
+            for (int t = 0; t < 2; t++) grads[t][i] = ktensor(TC_F32, ranks[i], shape[i]);
+        }
+        for (int i = 0; i < 4; i++) out[i] = ktensor(TC_F32, 3, os[i]);
+        tc_karg none = {.kind = TC_K_INTS}, f[23] = {{0}};
+        for (int t = 0; t < 2; t++) {
+            for (int i = 0; i < 7; i++) f[i] = karg_t(&in[i]);
+            tc_karg forward[] = {karg_i(0), none, karg_i(TC_RNN_LSTM), karg_i(n[3]), karg_i(1), karg_i(1), karg_i(0), karg_i(0), karg_i(1)};
+            memcpy(f + 7, forward, sizeof forward);
+            assert_null(krun(&tc_k_rnn_layer, f, 16, out, 4, t ? TC_ROW_portable : best_row(), t ? 1 : 3, NULL));
+            tc_karg back[] = {karg_t(&out[0]),     karg_t(&out[1]), karg_t(&out[2]), karg_t(&go), karg_t(&none_of), karg_t(&none_of), karg_i(0),
+                              karg_i(TC_RNN_LSTM), karg_i(n[3]),    karg_i(1),       karg_i(1),   karg_i(1),        karg_i(0),        none,
+                              karg_i(0),           karg_t(&out[3])};
+            memcpy(f + 7, back, sizeof back);
+            assert_null(krun(&tc_k_rnn_layer_backward, f, 23, grads[t], 7, t ? TC_ROW_portable : best_row(), t ? 1 : 3, NULL));
+        }
+        for (int i = 0; i < 7; i++) {
+            assert_memory_equal(grads[0][i].storage->data, grads[1][i].storage->data, grads[0][i].storage->bytes);
+            kfree(&in[i]), kfree(&grads[0][i]), kfree(&grads[1][i]);
+        }
+        for (int i = 0; i < 4; i++) kfree(&out[i]);
+        kfree(&go), kfree(&none_of);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(lstm), cmocka_unit_test(gru), cmocka_unit_test(plain)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(lstm), cmocka_unit_test(gru), cmocka_unit_test(plain), cmocka_unit_test(proportions)};
     return cmocka_run_group_tests_name("rnn", tests, NULL, NULL);
 }
