@@ -107,6 +107,16 @@ void tc_graph_add_output(tc_graph *g, tc_value *v) {
     g->outputs[g->noutputs++] = v;
 }
 
+/* NULL: at the end. */
+static void link_before(tc_node *n, tc_node *before) {
+    tc_graph *g = n->graph;
+    n->next = before;
+    n->prev = before ? before->prev : g->last;
+    *(n->prev ? &n->prev->next : &g->first) = n;
+    *(before ? &before->prev : &g->last) = n;
+    g->nnodes++;
+}
+
 tc_node *tc_graph_node(tc_graph *g, const struct tc_op *op, int nargs, int nouts, tc_node *before) {
     tc_arena *a = &g->program->arena;
     tc_node *n = TC_NEW(a, tc_node);
@@ -116,11 +126,7 @@ tc_node *tc_graph_node(tc_graph *g, const struct tc_op *op, int nargs, int nouts
     n->nouts = nouts;
     n->args = nargs ? TC_NEWN(a, tc_arg, (size_t)nargs) : NULL;
     n->outs = nouts ? TC_NEWN(a, tc_value *, (size_t)nouts) : NULL;
-    n->next = before;
-    n->prev = before ? before->prev : g->last;
-    *(n->prev ? &n->prev->next : &g->first) = n;
-    *(before ? &before->prev : &g->last) = n;
-    g->nnodes++;
+    link_before(n, before);
     return n;
 }
 
@@ -140,6 +146,11 @@ void tc_node_remove(tc_node *n) {
     *(n->next ? &n->next->prev : &g->last) = n->prev;
     n->prev = n->next = NULL;
     g->nnodes--;
+}
+
+void tc_node_move(tc_node *n, tc_node *before) {
+    tc_node_remove(n);
+    link_before(n, before);
 }
 
 tc_input *tc_program_add_input(tc_program *p, tc_input in) {

@@ -225,7 +225,8 @@ void tc_graph_add_output(tc_graph *g, tc_value *v);
 /* Appends a node (before `before` if not NULL) with room for nargs arguments and nouts outputs (values set by the caller). */
 tc_node *tc_graph_node(tc_graph *g, const struct tc_op *op, int nargs, int nouts, tc_node *before);
 void tc_node_set_output(tc_node *n, int i, tc_value *v);
-void tc_node_remove(tc_node *n); /* unlink; its outputs must be unused */
+void tc_node_remove(tc_node *n);                /* unlink; its outputs must be unused */
+void tc_node_move(tc_node *n, tc_node *before); /* within its graph; NULL: to the end */
 const char *tc_graph_unique(tc_graph *g, const char *hint);
 tc_input *tc_program_add_input(tc_program *p, tc_input in);                      /* value must be a graph input already, or NULL */
 tc_output *tc_program_add_output(tc_program *p, tc_output out);                  /* a value is also appended to graph->outputs */

@@ -170,7 +170,7 @@ static const product *product_before(const freezer *f, const tc_node *n, int at)
     if (!p || y->id >= f->n || f->uses[y->id] != 1 || !tc_is_float(y->meta.dtype) || n->outs[0]->meta.dtype != y->meta.dtype) return NULL;
     const tc_value *w = now(f, tc_arg_value(m, p->weight)), *b = now(f, tc_arg_value(m, p->bias));
     if (!w || !is_constant(f, w) || (b && !is_constant(f, b)) || w->meta.dtype != y->meta.dtype) return NULL;
-    if (!p->last && y->meta.rank != w->meta.rank) return NULL;
+    if (p->last ? w->meta.rank != 2 : y->meta.rank != w->meta.rank) return NULL;        /* no batch, or linear with one row for a weight */
     if (!strcmp(p->name, "aten.convolution.default") && tc_arg_bool(m, 6)) return NULL; /* transposed: its weight lies otherwise */
     if (n->outs[0]->meta.rank != y->meta.rank) return NULL;
     for (int d = 0; d < y->meta.rank; d++)
@@ -204,8 +204,8 @@ static tc_value *each_channel(tc_emit *e, tc_value *v, int64_t channels) {
     return v ? tc_emit_call(e, "aten::expand", "vI", v, (int64_t[]){channels}, 1) : NULL;
 }
 
-/* The product m takes a into its weight and bias. */
-static void absorb(const freezer *f, tc_emit *e, const product *p, tc_node *m, affine a) {
+/* The product m takes a into its weight and bias. It goes to where n is, its only reader: what a was computed from may stand behind it. */
+static void absorb(const freezer *f, tc_emit *e, const product *p, tc_node *m, tc_node *n, affine a) {
     tc_value *w = now(f, tc_arg_value(m, p->weight)), *b = now(f, tc_arg_value(m, p->bias)), *bias = b ? wide(e, b) : NULL;
     const int64_t channels = channels_of(p, m, w);
     const tc_dtype type = w->meta.dtype;
@@ -216,6 +216,7 @@ static void absorb(const freezer *f, tc_emit *e, const product *p, tc_node *m, a
     if (e->status) return;
     m->args[p->weight] = (tc_arg){.kind = TC_A_VALUE, .value = w};
     if (bias) m->args[p->bias] = (tc_arg){.kind = TC_A_VALUE, .value = tc_e_cast(e, bias, type)};
+    tc_node_move(m, n);
 }
 
 /* n's first result is m's from now on. */
@@ -231,8 +232,8 @@ static tc_status fold_norm(freezer *f, tc_node *n) {
         return NULL;
     }
     tc_node *m = now(f, tc_arg_value(n, 0))->producer;
-    tc_emit e = {.graph = n->graph, .before = m, .source = n->source};
-    absorb(f, &e, p, m, of_norm(f, &e, n));
+    tc_emit e = {.graph = n->graph, .before = n, .source = n->source};
+    absorb(f, &e, p, m, n, of_norm(f, &e, n));
     if (e.status) return e.status;
     replace(f, n, m);
     f->out->norms++;
@@ -245,8 +246,8 @@ static tc_status fold_binary(freezer *f, tc_node *n, int kind) {
         const product *p = product_before(f, n, x_at);
         if (!p || !binary_fits(f, n, kind, x_at, p->last ? n->outs[0]->meta.rank - 1 : 1)) continue;
         tc_node *m = now(f, tc_arg_value(n, x_at))->producer;
-        tc_emit e = {.graph = n->graph, .before = m, .source = n->source};
-        absorb(f, &e, p, m, of_binary(f, &e, n, kind, x_at));
+        tc_emit e = {.graph = n->graph, .before = n, .source = n->source};
+        absorb(f, &e, p, m, n, of_binary(f, &e, n, kind, x_at));
         if (e.status) return e.status;
         replace(f, n, m);
         f->out->binaries++;
@@ -267,10 +268,10 @@ static tc_status fold_into_weights(freezer *f) {
     return NULL;
 }
 
-/* What is folded is no larger than the weights together. */
-static size_t weight_bytes(const tc_program *p) {
+/* What is folded is no larger than the weights together would be in float64, as which new weights are computed. */
+static size_t most_bytes(const tc_program *p) {
     size_t n = 0;
-    for (int i = 0; i < p->ninputs; i++) n += p->inputs[i].data.storage ? tc_tensor_bytes(&p->inputs[i].data) : 0;
+    for (int i = 0; i < p->ninputs; i++) n += p->inputs[i].data.storage ? 8 * (size_t)tc_tensor_numel(&p->inputs[i].data) : 0;
     return n ? n : 1;
 }
 
@@ -283,7 +284,7 @@ tc_status tc_freeze(tc_program *p, const tc_eval *eval, tc_frozen *out) {
     survey(&f);
     tc_status s = fold_into_weights(&f);
     tc_dce(p, false);
-    if (!s) s = tc_fold(p, eval, &(tc_fold_options){.max_bytes = weight_bytes(p), .parameters = true});
+    if (!s) s = tc_fold(p, eval, &(tc_fold_options){.max_bytes = most_bytes(p), .parameters = true});
     tc_dce(p, false);
     tc_drop_weights(p);
     free(f.rewrite.to);

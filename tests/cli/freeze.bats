@@ -53,6 +53,29 @@ class Stays(nn.Module):
         return self.n(y), y, y * x[0, 0, 0, 0]
 
 
+class Late(nn.Module):  # the factor is computed after the product; the weight of one result is a row
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Conv2d(4, 6, 3)
+        self.log = nn.Parameter(torch.rand(6, 1, 1))
+        self.row = nn.Parameter(torch.rand(6))
+        self.gain = nn.Parameter(torch.rand(4))
+
+    def forward(self, x):
+        y = self.a(x)
+        s = torch.exp(self.log) * 2
+        return (y * s - 1) / s, F.linear(x[0], self.row) * self.gain[:1], F.linear(x[0, :, 0], self.row) * self.gain
+
+
+class Small(nn.Module):  # all weights of the program are one layer's
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(6, 5, bias=False)
+
+    def forward(self, x):
+        return self.a(x) * 3.0 + 1.0
+
+
 class Mixed(nn.Module):
     def __init__(self):
         super().__init__()
@@ -103,6 +126,17 @@ input() {
     [ "$(grep -c aten.relu graph)" = 0 ]
 }
 
+@test "factors that are computed after the product, weights of one row, programs of one layer" {
+    input
+    agree Late 3
+    grep -q "0 batch norms and 3 operations" Late.log
+    tc-export Late-frozen.pt2 --print >graph
+    [ "$(grep -cE 'aten.exp|aten.(mul|div|sub)' graph)" = 2 ]
+    agree Small 1
+    tc-export Small-frozen.pt2 --print >graph
+    [ "$(grep -cE 'aten.(reshape|_to_copy|mul|full|expand)' graph)" = 0 ]
+}
+
 @test "without --freeze weights can be given to the compiled program" {
     tc-export m.py:All --input x=2x4x6x6xf32 -o All.pt2
     tc-export m.py:All --input x=2x4x6x6xf32 --seed 1 -o other.pt2
@@ -129,4 +163,11 @@ input() {
     run --separate-stderr tc-compile All.pt2 --require=speed -o y.pt2
     [ "$status" -eq 2 ]
     [[ "$stderr" == *"there are freeze, code"* ]]
+}
+
+@test "--require=code counts the loops of the sizes that --dim fixes" {
+    printf 'from torch import nn\nclass Sum(nn.Module):\n    def forward(self, x):\n        return x - x.sum(-1, keepdim=True)\n' >sum.py
+    tc-export sum.py:Sum --input x=nx6xf32 --dim n=2..9 -o n.pt2
+    tc-compile n.pt2 --dim n=4 --require=code -v -o y.pt2 2>log
+    grep -q "[1-9][0-9]* loops, .* 0 interpreted" log
 }
