@@ -69,7 +69,7 @@ TC_API void tc_model_seed(tc_model *m, uint64_t seed); /* torch.manual_seed for 
  * each other. */
 TC_API tc_failure *tc_model_run(tc_model *m, tc_array *const *inputs, int ninputs, tc_array **outputs, int noutputs);
 /* Weights, buffers and constants by name, all n or none: code 3 naming the first that the model lacks or whose type or sizes differ. Shares
- * the arrays, which must not be written afterwards. Runs that have begun end with the old ones, those that begin later have all the new. */
+ * the arrays, which must not be written afterwards; of a model whose runs wait for each other copies are taken. Runs that have begun end with the old ones, those that begin later have all the new. */
 TC_API tc_failure *tc_model_set_weights(tc_model *m, const char *const *names, tc_array *const *arrays, int n);
 
 #ifdef __cplusplus

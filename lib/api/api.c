@@ -310,7 +310,8 @@ static tc_status set_weights(tc_model *m, const lane *l, const char *const *name
     for (int i = 0; i < n; i++) {
         TC_TRY(find_weight(m, names[i], arrays[i], &index[i]));
         TC_TRY(tc_exec_state_fits(l->exec, index[i], &arrays[i]->tensor));
-        TC_TRY(tc_tensor_contiguous(&arrays[i]->tensor, &data[i]));
+        /* what runs change is the model's own */
+        TC_TRY((m->most_lanes ? tc_tensor_clone : tc_tensor_contiguous)(&arrays[i]->tensor, &data[i]));
     }
     pthread_mutex_lock(&m->lock);
     m->version++;

@@ -148,6 +148,30 @@ static void *run_often(void *ctx) {
     return NULL;
 }
 
+/* A buffer that runs change is a copy of the array that was given. */
+static void test_given_buffers_are_copied(void **state) {
+    (void)state;
+    const char *root = getenv("TC_ROOT"), *name = "n";
+    char path[512];
+    tc_model *m;
+    tc_array *in[2], *n, *out[3] = {NULL};
+    snprintf(path, sizeof path, "%s/tests/oracle/pt2/linalg_effects.pt2", root ? root : ".");
+    assert_null(tc_model_open(path, NULL, 1, &m));
+    assert_null(tc_array_empty("f32", 0, NULL, &n));
+    *(float *)tc_array_data(n) = 5;
+    for (int i = 0; i < 2; i++) {
+        assert_null(tc_array_empty("f32", 3, (int64_t[]){2, 3, 3}, &in[i]));
+        for (int k = 0; k < 18; k++) ((float *)tc_array_data(in[i]))[k] = k % 9 % 4 ? 0 : 1;
+    }
+    assert_null(tc_model_set_weights(m, &name, &n, 1));
+    assert_null(tc_model_run(m, in, 2, out, tc_model_output_count(m)));
+    assert_true(*(float *)tc_array_data(n) == 5);
+    for (int i = 0; i < 3; i++) tc_array_release(out[i]);
+    for (int i = 0; i < 2; i++) tc_array_release(in[i]);
+    tc_array_release(n);
+    tc_model_close(m);
+}
+
 /* Eight threads share a model whose inputs are read-only while two weights change to and fro: every result is that of all the old ones or of all the new. */
 static void test_threads_share_a_model(void **state) {
     (void)state;
@@ -204,8 +228,8 @@ static void test_threads_share_a_model(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blob_is_given_back_once), cmocka_unit_test(test_dlpack_there_and_back),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blob_is_given_back_once),   cmocka_unit_test(test_dlpack_there_and_back),
                                        cmocka_unit_test(test_foreign_dlpack_is_checked), cmocka_unit_test(test_a_model_runs),
-                                       cmocka_unit_test(test_threads_share_a_model)};
+                                       cmocka_unit_test(test_given_buffers_are_copied),  cmocka_unit_test(test_threads_share_a_model)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
