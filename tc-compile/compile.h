@@ -27,15 +27,16 @@ typedef struct {
     tc_arena arena;
 } compile_job;
 
-tc_status compile_to_c(compile_job *j);                            /* STEM.c and STEM.h, to_c.c */
-tc_status compile_to_native(compile_job *j, tc_cc_kind kind);      /* a library or object and STEM.h, or a filter, to_c.c */
-tc_status dump_stages(compile_job *j, int which);                  /* --dump: what each stage made of a program, dump.c */
-tc_status write_pt2_to(compile_job *j, const char *path);          /* the programs with their code; NULL: to --out */
-tc_status read_require(compile_job *j);                            /* --require */
-tc_status freeze_programs(compile_job *j);                         /* --freeze, freeze.c */
-tc_status bisect(compile_job *j);                                  /* --bisect CMD: which step makes it fail */
-tc_status minify(compile_job *j);                                  /* --minify CMD: the smallest program with which it fails, to --out */
-tc_status emit_variants(compile_job *j, const tc_exec_options *o); /* --variants: groups of the programs at those sizes, variants.c */
+tc_status compile_to_c(compile_job *j);                       /* STEM.c and STEM.h, to_c.c */
+tc_status compile_to_native(compile_job *j, tc_cc_kind kind); /* a library or object and STEM.h, or a filter, to_c.c */
+tc_status dump_stages(compile_job *j, int which);             /* --dump: what each stage made of a program, dump.c */
+tc_status write_pt2_to(compile_job *j, const char *path);     /* the programs with their code; NULL: to --out */
+tc_status read_require(compile_job *j);                       /* --require */
+tc_status freeze_programs(compile_job *j);                    /* --freeze, freeze.c */
+tc_status bisect(compile_job *j);                             /* --bisect CMD: which step makes it fail */
+tc_status minify(compile_job *j);                             /* --minify CMD: the smallest program with which it fails, to --out */
+/* --variants, --dim: groups of the program at those sizes, variants.c; note (which may be NULL) of those without C, and their count. */
+tc_status emit_variants(compile_job *j, const tc_exec_options *o, void (*note)(void *ctx, const char *group, const char *why), tc_emit_count *count);
 /* Runs CMD by the shell with the program's path as $1; its exit code, 128 + N for a signal. What it prints is seen with -v. */
 tc_status run_check(compile_job *j, const char *cmd, const char *program, int *out_code);
 tc_status work_folder(compile_job *j, char **out_dir); /* a new one in TMPDIR */

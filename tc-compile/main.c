@@ -90,7 +90,7 @@ static void report_exec(compile_job *j, tc_exec *e) {
 static tc_status emit(compile_job *j, bool loops) {
     const bool all = loops || !tc_cmd_has(j->c, TC_OPT_dim);
     tc_exec_options o = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c), .loops = loops};
-    tc_emit_count count = {0};
+    tc_emit_count count = {0}, known = {0}; /* for all sizes, and for those of --dim and --variants */
     TC_TRY(choose_targets(j));
     for (int t = 0; t < j->ntargets; t++) j->units[t] = tc_unit_create(&(tc_unit_options){.isa = j->targets[t], .made_by = "tc " TC_VERSION});
     for (int i = 0; i < j->n; i++) {
@@ -102,11 +102,13 @@ static tc_status emit(compile_job *j, bool loops) {
         report_exec(j, j->execs[i]);
         TC_TRY(dump_stages(j, i));
     }
-    if (tc_cmd_has(j->c, TC_OPT_variants) || !all) TC_TRY(emit_variants(j, &o));
+    if (tc_cmd_has(j->c, TC_OPT_variants) || !all) TC_TRY(emit_variants(j, &o, all ? NULL : interpreted, &known));
+    if (!all) count = known;
     for (int t = 0; t < j->ntargets; t++)
         tc_cmd_verbose(j->c, "%zu loops, %zu different groups for %s, %zu interpreted", count.loops, tc_unit_groups(j->units[t]), j->targets[t],
                        count.left);
-    if (j->must_code && count.left) return tc_error(TC_ENV, "--require=code: %zu loops have no C form (-v names them)", count.left);
+    const size_t left = count.left ? count.left : known.left;
+    if (j->must_code && left) return tc_error(TC_ENV, "--require=code: %zu loops have no C form (-v names them)", left);
     return NULL;
 }
 

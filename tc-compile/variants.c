@@ -5,6 +5,14 @@
 #include "base/text.h"
 #include "codegen/packed.h"
 
+/* What every variant is emitted with. */
+typedef struct {
+    compile_job *j;
+    const tc_exec_options *options;
+    void (*note)(void *ctx, const char *group, const char *why);
+    tc_emit_count *count;
+} emission;
+
 static int symbol(const tc_program *p, const char *name, size_t len) {
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
         tc_sym v = tc_sym_var_at(p->sym, i);
@@ -15,9 +23,9 @@ static int symbol(const tc_program *p, const char *name, size_t len) {
 }
 
 /* The program with the symbols known that have a value; its line in the list. */
-static tc_status emit_at(compile_job *j, const tc_exec_options *o, const tc_program *p, const tc_symvalue *vars, size_t n) {
-    tc_exec *e = NULL;
-    tc_emit_count count = {0};
+static tc_status emit_at(const emission *e, const tc_program *p, const tc_symvalue *vars, size_t n) {
+    compile_job *j = e->j;
+    tc_exec *exec = NULL;
     tc_program *at = tc_program_clone(p);
     const size_t line = j->variants.len;
     for (size_t i = 0; i < n; i++) {
@@ -29,9 +37,12 @@ static tc_status emit_at(compile_job *j, const tc_exec_options *o, const tc_prog
         at = next;
     }
     tc_status s = tc_program_verify(at);
-    if (!s) s = tc_exec_create(at, o, &e);
-    for (int t = 0; t < j->ntargets && !s; t++) s = tc_exec_emit(e, j->units[t], NULL, NULL, &count);
-    tc_exec_destroy(e);
+    if (!s) s = tc_exec_create(at, e->options, &exec);
+    for (int t = 0; t < j->ntargets && !s; t++) {
+        tc_emit_count also = {0};
+        s = tc_exec_emit(exec, j->units[t], t ? NULL : e->note, j->c, t ? &also : e->count);
+    }
+    tc_exec_destroy(exec);
     tc_program_release(at);
     s = tc_annotate(s, "%s at %s", p->name, tc_buf_str(&j->variants) + line);
     tc_buf_putc(&j->variants, '\n');
@@ -39,7 +50,8 @@ static tc_status emit_at(compile_job *j, const tc_exec_options *o, const tc_prog
 }
 
 /* Values of one symbol, each with what --dim fixes. */
-static tc_status emit_values(compile_job *j, const tc_exec_options *o, const tc_program *p, tc_symvalue *vars, size_t n) {
+static tc_status emit_values(const emission *e, const tc_program *p, tc_symvalue *vars, size_t n) {
+    compile_job *j = e->j;
     const char *spec = tc_cmd_get(j->c, TC_OPT_variants), *eq = strchr(spec, '=');
     int64_t lo, hi, value, seen[TC_PACKED_VARIANTS];
     int n_seen = 0;
@@ -58,12 +70,13 @@ static tc_status emit_values(compile_job *j, const tc_exec_options *o, const tc_
             if (seen[i] == value) return tc_usage(j->c, "--variants %s: %lld stands there twice", spec, (long long)value);
         seen[n_seen++] = value;
         vars[var] = (tc_symvalue){.i = value, .bound = true};
-        TC_TRY(emit_at(j, o, p, vars, n));
+        TC_TRY(emit_at(e, p, vars, n));
     }
     return NULL;
 }
 
-tc_status emit_variants(compile_job *j, const tc_exec_options *o) {
+tc_status emit_variants(compile_job *j, const tc_exec_options *o, void (*note)(void *ctx, const char *group, const char *why), tc_emit_count *count) {
+    const emission e = {j, o, note, count};
     const char *option = tc_cmd_has(j->c, TC_OPT_variants) ? "--variants" : "--dim";
     const tc_program *p = j->programs[0];
     const size_t n = tc_sym_var_count(p->sym);
@@ -74,5 +87,5 @@ tc_status emit_variants(compile_job *j, const tc_exec_options *o) {
         if (p->outputs[i].kind == TC_OUT_BUFFER || p->outputs[i].kind == TC_OUT_PARAMETER)
             return tc_error(TC_UNSUPPORTED, "%s of a program that changes its %s: its variants would not share it", option,
                             p->inputs[p->outputs[i].target].name);
-    return tc_cmd_has(j->c, TC_OPT_variants) ? emit_values(j, o, p, vars, n) : emit_at(j, o, p, vars, n);
+    return tc_cmd_has(j->c, TC_OPT_variants) ? emit_values(&e, p, vars, n) : emit_at(&e, p, vars, n);
 }

@@ -305,15 +305,16 @@ static void sweep(tc_arena *a) {
         int dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (dir < 0) continue;
         int fd = openat(dir, LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        bool ours = fd >= 0 && !fstat(dir, &st) && st.st_uid == geteuid(), failed = !faccessat(dir, "failed", F_OK, 0);
-        if (ours && !failed && !flock(fd, LOCK_EX | LOCK_NB)) tc_status_free(tc_remove_tree(path));
+        bool ours = fd >= 0 && !fstat(dir, &st) && st.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB);
+        if (ours && faccessat(dir, "failed", F_OK, 0)) tc_status_free(tc_remove_tree(path)); /* a build writes "failed" under its lock */
         if (fd >= 0) close(fd);
         close(dir);
     }
     if (d) closedir(d);
 }
 
-/* A folder whose lock this process holds. One that another's sweep took between the two steps is made again. */
+/* A folder whose lock this process holds. One that another's sweep took between the two steps is made again. Where the file system has no
+ * locks there are none, and nothing is swept. */
 static tc_status make_folder(tc_arena *a, char **out_dir, int *out_lock) {
     for (int i = 0; i < 100; i++) {
         struct stat st;
@@ -322,7 +323,7 @@ static tc_status make_folder(tc_arena *a, char **out_dir, int *out_lock) {
         const char *path = tc_arena_printf(a, "%s/" LOCK, dir);
         int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
         if (fd < 0) return tc_error(TC_ENV, "%s: %s", path, strerror(errno));
-        if (!flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &st) && st.st_nlink) {
+        if ((!flock(fd, LOCK_EX | LOCK_NB) || errno != EWOULDBLOCK) && !fstat(fd, &st) && st.st_nlink) {
             *out_dir = dir;
             *out_lock = fd;
             return NULL;
