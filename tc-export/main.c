@@ -30,7 +30,20 @@ static tc_status choose(tc_cmd *c, format *out) {
         if (!strcmp(dot + 1, formats[i])) suffix = i;
     if (to >= 0 && suffix >= 0 && to != suffix) return tc_usage(c, "--to %s does not fit -o %s", formats[to], path);
     *out = to >= 0 ? (format)to : suffix >= 0 ? (format)suffix : TO_PT2;
-    if (tc_cmd_has(c, TC_OPT_print) || tc_cmd_has(c, TC_OPT_summary)) *out = TO_TEXT;
+    const char *shown = tc_cmd_has(c, TC_OPT_print) ? "--print" : tc_cmd_has(c, TC_OPT_summary) ? "--summary" : NULL;
+    if (!shown) return NULL;
+    if (tc_cmd_has(c, TC_OPT_print) && tc_cmd_has(c, TC_OPT_summary)) return tc_usage(c, "--print and --summary: one of them");
+    if ((to >= 0 || suffix >= 0) && *out != TO_TEXT) return tc_usage(c, "%s gives text: it does not go with %s", shown, to >= 0 ? "--to" : path);
+    *out = TO_TEXT;
+    return NULL;
+}
+
+/* Options of one format are refused with another, and ONNX holds one program: of two modes the first, of halves and pieces none. */
+static tc_status check_format(tc_cmd *c, format to, const programs *all) {
+    if (to != TO_ONNX && tc_cmd_has(c, TC_OPT_opset)) return tc_usage(c, "--opset is of ONNX models: --to onnx");
+    if (to != TO_PT2 && tc_cmd_has(c, TC_OPT_meta)) return tc_usage(c, "--meta is kept by archives: --to pt2");
+    if (to == TO_ONNX && all->len > 1 && (tc_cmd_has(c, TC_OPT_split) || tc_cmd_has(c, TC_OPT_partition)))
+        return tc_usage(c, "an ONNX model holds one program, these are %zu: write a .pt2 and take one of it with --model", all->len);
     return NULL;
 }
 
@@ -90,6 +103,7 @@ static tc_status put(tc_cmd *c, programs *all) {
     int form;
     TC_TRY(rework(c, all));
     TC_TRY(choose(c, &to));
+    TC_TRY(check_format(c, to, all));
     TC_TRY(print_form(c, &form));
     tc_program *const *p = all->data;
     int n = (int)all->len;

@@ -1,5 +1,6 @@
 /* extra/tc/NAME.json: what tc knows of a program and PyTorch's schema has no place for. It may be absent, and is believed only where
- * it fits: names where the counts agree, guards whose symbols the program has. */
+ * it fits: names where the counts agree. Guards on the sizes of inputs are taken before the nodes are read, whose types may rest on them
+ * (a dimension that squeeze takes away is 1 by a guard); those on numbers that nodes make, behind them. */
 #include "file/pt2_read.h"
 
 static void read_names(tc_jread *j, tc_arena *a, const char **out, int want) {
@@ -11,7 +12,19 @@ static void read_names(tc_jread *j, tc_arena *a, const char **out, int want) {
     if (n != want) tc_jr_fail(j, TC_CONTENT, "%d names for %d values", n, want);
 }
 
-static void read_guard(tc_jread *j, tc_program *p) {
+/* Whether p has all symbols of a condition by now. What cannot be parsed has them: its error comes from read_guard. */
+static bool symbols_known(const tc_program *p, tc_str cond) {
+    tc_symctx *own = tc_symctx_create();
+    tc_sym s = NULL;
+    bool known = true;
+    tc_status_free(tc_sym_parse_srepr(own, cond.s, cond.n, &s));
+    for (size_t i = 0; i < tc_sym_var_count(own) && known; i++) known = tc_sym_find(p->sym, tc_sym_var_name(tc_sym_var_at(own, i))) != NULL;
+    tc_symctx_destroy(own);
+    return known;
+}
+
+/* early: a guard on numbers that p does not have yet is left for later. */
+static void read_guard(tc_jread *j, tc_program *p, bool early) {
     tc_sym cond = NULL;
     const char *text = NULL;
     tc_source source = {0};
@@ -19,7 +32,7 @@ static void read_guard(tc_jread *j, tc_program *p) {
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "cond")) {
             tc_str s = tc_jr_string(j);
-            if (tc_jr_ok(j)) tc_jr_fail_with(j, tc_sym_parse_srepr(p->sym, s.s, s.n, &cond));
+            if (tc_jr_ok(j) && (!early || symbols_known(p, s))) tc_jr_fail_with(j, tc_sym_parse_srepr(p->sym, s.s, s.n, &cond));
         } else if (tc_str_is(key, "text")) {
             text = tc_jr_strdup(j, &p->arena);
         } else if (tc_str_is(key, "file")) {
@@ -36,6 +49,18 @@ static void read_guard(tc_jread *j, tc_program *p) {
     else tc_program_guard(p, cond, source, text && *text ? text : NULL);
 }
 
+static tc_status read_guards(tc_program *p, const char *where, const unsigned char *data, size_t n) {
+    tc_jread j;
+    tc_jr_init(&j, where, (const char *)data, n);
+    tc_jr_object(&j);
+    for (tc_str key; tc_jr_member(&j, &key);) {
+        if (!tc_str_is(key, "guards")) tc_jr_skip(&j);
+        else
+            for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, p, true);
+    }
+    return tc_jr_finish(&j);
+}
+
 static tc_status read_state(tc_program *p, const char *where, const unsigned char *data, size_t n) {
     tc_jread j;
     int64_t version = 0;
@@ -48,7 +73,7 @@ static tc_status read_state(tc_program *p, const char *where, const unsigned cha
         else if (tc_str_is(key, "inputs")) read_names(&j, &p->arena, in, p->ninputs);
         else if (tc_str_is(key, "outputs")) read_names(&j, &p->arena, out, p->noutputs);
         else if (tc_str_is(key, "guards"))
-            for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, p);
+            for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, p, false);
         else if (tc_str_is(key, "source")) p->source_file = tc_jr_strdup(&j, &p->arena);
         else tc_jr_skip(&j);
     }
@@ -61,21 +86,25 @@ static tc_status read_state(tc_program *p, const char *where, const unsigned cha
     return NULL;
 }
 
+typedef tc_status reader_of(tc_program *p, const char *where, const unsigned char *data, size_t n);
+/* Runs `read` on extra/tc/NAME.json, if it is there. */
+static tc_status with_state(tc_archive *a, tc_program *p, reader_of *read) {
+    const unsigned char *data;
+    size_t n;
+    bool found;
+    const char *path = tc_arena_printf(&p->arena, "tc/%s.json", p->name);
+    TC_TRY(tc_archive_extra(a, path, &data, &n, &found));
+    return found ? read(p, tc_arena_printf(&p->arena, "%s:extra/%s", a->zip->blob->name, path), data, n) : NULL;
+}
+
+tc_status tc_pt2_read_guards(tc_archive *a, tc_program *p) { return with_state(a, p, read_guards); }
+
 tc_status tc_pt2_read_state(tc_archive *a, tc_program *p) {
     const unsigned char *data;
     size_t n;
     bool found;
-    tc_buf path = {0};
-    tc_buf_printf(&path, "tc/%s.json", p->name);
-    tc_status st = tc_archive_extra(a, path.data, &data, &n, &found);
-    if (!st && found) {
-        char *where = tc_arena_printf(&p->arena, "%s:extra/%s", a->zip->blob->name, path.data);
-        st = read_state(p, where, data, n);
-    }
-    path.len = 0;
-    tc_buf_printf(&path, "tc/%s.py", p->name);
-    if (!st) st = tc_archive_extra(a, path.data, &data, &n, &found);
-    if (!st && found) p->source_text = tc_arena_strndup(&p->arena, (const char *)data, n);
-    tc_buf_free(&path);
-    return st;
+    TC_TRY(with_state(a, p, read_state));
+    TC_TRY(tc_archive_extra(a, tc_arena_printf(&p->arena, "tc/%s.py", p->name), &data, &n, &found));
+    if (found) p->source_text = tc_arena_strndup(&p->arena, (const char *)data, n);
+    return NULL;
 }

@@ -3,8 +3,9 @@
  *     forward nodes                       x -> linear -> gelu -> loss
  *     appended by tc_grad_build           1 -> gelu's rule -> linear's rule -> gradients of x and of the parameters
  *
- * Every operator's rule stands in its row (op.h); one without a rule becomes its decomposition first, its results staying the same values. Contributions to a
- * value are added in the order in which a backward sweep of the nodes meets them, which is PyTorch's, so sums have its order. */
+ * Every operator's rule stands in its row (op.h); one without a rule becomes its decomposition first, its results staying the same values.
+ * Contributions to a value are added in the order in which a backward sweep of the nodes meets them, which is PyTorch's, so sums have its
+ * order. */
 #ifndef TC_GRAD_GRAD_H
 #define TC_GRAD_GRAD_H
 
@@ -25,9 +26,9 @@ typedef struct {
 tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads);
 
 /* The gradient part of a training step: program p (functional) with the loss among its outputs. Appends the gradients of the parameters
- * (tied ones once) and inputs that require one (of all inputs of floating point when nothing does), as outputs TC_OUT_GRAD_PARAMETER and TC_OUT_GRAD_USER named "grad.NAME", in the order of the
- * inputs; the loss output becomes TC_OUT_LOSS. loss: index in p->outputs. What the loss does not reach gets no output.
- * out_end: the last node of the forward, NULL when it has none; may be NULL. */
+ * (tied ones once) and of inputs that require one (of all inputs of floating point when nothing does) as outputs TC_OUT_GRAD_PARAMETER and
+ * TC_OUT_GRAD_USER named "grad.NAME", in the order of the inputs; the loss output becomes TC_OUT_LOSS. loss: index in p->outputs. What the
+ * loss does not reach gets no output. out_end: the last node of the forward, NULL when it has none; may be NULL. */
 tc_status tc_grad_program(tc_program *p, int loss, tc_node **out_end);
 
 /* The same of every result of floating point: each has a further input "tangents.NAME" of its type, the gradient that comes in there, and

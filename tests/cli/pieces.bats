@@ -197,6 +197,20 @@ steps() { # POLICY: forward and backward of a training step, gradients in grad.s
     fails 2 "--split" tc-export m.py:Net --input x=Bx8xf32 --split=by= -o no.pt2
 }
 
+@test "options that do not go together are refused" {
+    net=(m.py:Net --mode eval --input x=Bx8xf32)
+    fails 2 "one program, these are 3" tc-export "${net[@]}" --split=3 -o no.onnx
+    fails 2 "one program, these are 2" tc-export "${net[@]}" --joint --partition=save-all -o no.onnx
+    fails 2 "--print and --summary" tc-export "${net[@]}" --print --summary
+    fails 2 "--print gives text: it does not go with no.pt2" tc-export "${net[@]}" --print -o no.pt2
+    fails 2 "--summary gives text: it does not go with --to" tc-export "${net[@]}" --summary --to pt2
+    fails 2 "--opset is of ONNX" tc-export "${net[@]}" --opset=18 -o no.pt2
+    fails 2 "--meta is kept by archives" tc-export "${net[@]}" --meta a=b -o no.onnx
+    [ ! -e no.pt2 ] && [ ! -e no.onnx ]
+    tc-export "${net[@]}" --split=1 -o one.onnx
+    tc-export "${net[@]}" --print -o text
+}
+
 # ---- --print=modules ----
 @test "the tree of modules has the types of every call, of one that is called twice both" {
     cat >two.py <<'PY'
