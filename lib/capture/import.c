@@ -4,7 +4,9 @@
 #include "base/file.h"
 #include "capture/torch.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 extern const tc_embedded tc_embedded_sources[];
 
@@ -129,6 +131,17 @@ const char *tc_import_name(C *c, const module *from, const char *name) {
     return *package && *name ? tc_arena_printf(&c->arena, "%s.%s", package, name) : *package ? package : name;
 }
 
+/* Links may lead from one place in dir to another, not out of it. */
+static bool is_inside(const char *dir, const char *path) {
+    char *folder = realpath(dir, NULL), *target = realpath(path, NULL);
+    size_t n = folder ? strlen(folder) : 0;
+    while (n && folder[n - 1] == '/') n--;
+    bool inside = folder && target && !strncmp(target, folder, n) && target[n] == '/';
+    free(folder);
+    free(target);
+    return inside;
+}
+
 /* DIR/a/b/__init__.py, DIR/a/b.py, or the folder DIR/a/b without a source of its own. */
 static module *sibling_in(C *c, const char *dir, const char *name) {
     char *base = tc_arena_printf(&c->arena, "%s/%s", dir, name);
@@ -137,6 +150,8 @@ static module *sibling_in(C *c, const char *dir, const char *name) {
     for (int package = 1; package >= 0; package--) {
         char *path = tc_arena_printf(&c->arena, "%s%s", base, package ? "/__init__.py" : ".py");
         tc_buf b = {0};
+        if (access(path, F_OK)) continue;
+        if (!is_inside(dir, path)) tc_raise(c, "ImportError", "%s leads out of the folder of --source", path);
         tc_status s = tc_file_read(path, (size_t)16 << 20, &b);
         if (s) {
             tc_status_free(s);
@@ -151,7 +166,7 @@ static module *sibling_in(C *c, const char *dir, const char *name) {
         return tc_module_run(c, m, tc_file_add(c, path, text, len));
     }
     struct stat st;
-    if (stat(base, &st) || !S_ISDIR(st.st_mode)) return NULL;
+    if (stat(base, &st) || !S_ISDIR(st.st_mode) || !is_inside(dir, base)) return NULL;
     module *m = tc_module(c, name);
     m->embedded = false;
     return m;

@@ -96,6 +96,7 @@ struct tc_torch {
     tc_map modules;  /* of the model that is captured: object -> its qualified name, "" for the model itself */
     TC_VEC(struct read) reads;
     TC_VEC(struct change) changes; /* of undo.c */
+    tc_map noted;                  /* of undo.c: the lists and dicts among them, by address */
     type *tensor_type, *parameter_type, *buffer_type;
 };
 

@@ -11,8 +11,9 @@ void tc_undo_attr(C *c, obj *o, str *name) {
 
 void tc_undo_container(C *c, V o) {
     if (!c->capturing || !c->torch) return;
-    for (size_t i = 0; i < c->torch->changes.len; i++)
-        if (c->torch->changes.data[i].owner == o && !c->torch->changes.data[i].name) return;
+    void **noted = tc_map_put(&c->torch->noted, (const char *)&o, sizeof o);
+    if (*noted) return;
+    *noted = o;
     V copy = tc_kind_of(o) == K_LIST ? (V)tc_list_of(c, ((list *)o)->n, ((list *)o)->a) : (V)tc_dict_copy(c, (dict *)o);
     note(c, (struct change){.owner = o, .before = copy});
 }
@@ -35,4 +36,6 @@ void tc_undo_all(C *c) {
         }
     }
     T->changes.len = 0;
+    tc_map_free(&T->noted);
+    T->noted = (tc_map){0};
 }

@@ -2,6 +2,7 @@
 # The model language against CPython: each tests/language/NAME.py prints the same text under `python3 -W ignore NAME.py`, which wrote NAME.out
 # (3.11 or later), and when tc-export evaluates it.
 bats_require_minimum_version 1.5.0
+load fails
 
 @test "the model language prints what CPython prints" {
     cd "$BATS_TEST_TMPDIR"
@@ -10,4 +11,45 @@ bats_require_minimum_version 1.5.0
         tc-export m.py:M --input x=2xf32 -o m.pt2 2>printed
         diff -u "${source%.py}.out" printed
     done
+}
+
+@test "imports stay in the folders of --source, through links too" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p in/pkg out
+    echo 'K = 3' | tee out/secret.py in/pkg/k.py >/dev/null
+    touch in/pkg/__init__.py
+    ln -s ../out/secret.py in/link.py
+    ln -s ../out in/folder
+    ln -s k.py in/pkg/alias.py
+    uses() { # IMPORT NAME
+        printf 'import torch\n%s\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return x * %s\n' "$1" "$2" >in/m.py
+    }
+    uses 'from link import K' K
+    fails 3 "link.py leads out of the folder" tc-export in/m.py:M --source in --input x=2xf32 --print
+    uses 'from folder.secret import K' K
+    fails 3 "No module named 'folder" tc-export in/m.py:M --source in --input x=2xf32 --print
+    uses 'from pkg.alias import K' K
+    tc-export in/m.py:M --source in --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 3)'
+}
+
+@test "a capture that notes many changes of what the model holds takes time in proportion" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >many.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.n, self.items = 0, []
+
+    def forward(self, x):
+        for i in range(90000):
+            self.n = i
+        for i in range(90000):
+            self.items.append(i)
+        return x + len(self.items)
+PY
+    timeout 10 tc-export -q many.py:M --input x=2xf32 -o many.pt2
+    [ "$(tc-export many.pt2 --print | grep -c 'aten.add.Tensor(%x, 90000)')" -eq 1 ] # train mode met the list as it was
 }
