@@ -103,6 +103,10 @@ static V apply_basic(C *c, V t, indexing *x) {
             put_tensor(c, x, dim++, tc_torch_from_data(c, tc_list_of(c, 1, &v), TC_BOOL));
             break;
         case K_TENSOR:
+            if (!takes(c, v)) { /* a 0-d mask: over a new dimension of 1 */
+                t = tc_torch_calln(c, "aten::unsqueeze", 2, t, at);
+                v = tc_torch_calln(c, "aten::unsqueeze", 2, v, tc_int(c, 0));
+            }
             put_tensor(c, x, dim, v);
             dim += takes(c, v);
             break;

@@ -59,10 +59,23 @@ tc_status tc_npy_write_content(tc_out *o, const tc_content *c) {
     return put_array(c, 0, tc_sink_out(o));
 }
 
+/* A member's name is a path where the archive is unpacked: whether it stays below the folder. */
+static bool stays_below(const char *name) {
+    if (*name == '/') return false;
+    for (const char *p = name;; p++) {
+        size_t n = strcspn(p, "/");
+        if (n == 2 && p[0] == '.' && p[1] == '.') return false;
+        p += n;
+        if (!*p) return true;
+    }
+}
+
 tc_status tc_npz_write_content(tc_out *o, const tc_content *c) {
     tc_status st = NULL;
     for (size_t i = 0; i < c->n; i++) { /* before anything is written */
         tc_buf head = {0};
+        if (!stays_below(c->heads[i].name))
+            return tc_error(TC_CONTENT, "%s: a path that leads out of its folder is no name in an .npz: give --rename", c->heads[i].name);
         TC_TRY(tc_npy_header(&head, c->heads[i].dtype, c->heads[i].rank, c->heads[i].size), "%s", c->heads[i].name);
         tc_buf_free(&head);
     }

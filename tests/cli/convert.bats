@@ -81,6 +81,25 @@ setup() {
     [ "$status" -eq 5 ]
 }
 
+@test "a name that leads out of its folder is no member of an .npz" {
+    named() { # NAME: one f32 of this name
+        local header='{"'$1'": {"dtype": "F32", "shape": [], "data_offsets": [0, 4]}}'
+        { printf '\x80\000\000\000\000\000\000\000' && printf '%-128s' "$header" && printf '\000\000\000\000'; } >named.safetensors
+    }
+    for name in ../../x /x a/.. a/../x ..; do
+        named "$name"
+        run --separate-stderr tc-ckpt convert named.safetensors -o named.npz
+        [ "$status" -eq 3 ]
+        [[ "$stderr" == *"$name"*"leads out of its folder"* ]]
+        [ ! -e named.npz ]
+    done
+    for name in x/y ..x x..; do
+        named "$name"
+        tc-ckpt convert named.safetensors -o named.npz
+        rm named.npz
+    done
+}
+
 @test "memory does not grow with the file" {
     if grep -q __asan_init "$TC_BUILD/bin/tc-ckpt"; then skip "a sanitizer's own memory is not ours"; fi
     n=$((3 << 30)) # a sparse file: a header of 256 bytes and zeros

@@ -24,6 +24,14 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     cmp found.npy true.npy || { echo "not so: $what"; return 1; }
 }
 
+@test "a mask of no dimensions is one over a new dimension of 1" {
+    local x=3xf32=0,1,2
+    holds $x "torch.equal(x[x.sum() > 0], x.unsqueeze(0))"
+    holds $x "torch.equal(x[..., x.sum() > 0], x.unsqueeze(1))"
+    holds $x "torch.equal(x[x.sum() < 0].sum(1), torch.zeros(0))"
+    holds $x "torch.equal(x.sum()[x.sum() > 0], torch.tensor([3.]))"
+}
+
 @test "torch.masked reduces what the mask keeps" {
     x=2x3xf32=1,-2,3,4,-5,-6
     holds $x "torch.equal(torch.masked.sum(x, 1, mask=x > 0), torch.tensor([4., 4.]))"
