@@ -78,11 +78,11 @@ static inline VF vload_some(const float *p, int n) {
     return v;
 }
 static inline VF vmax(VF x, VF y) {
-    for (int i = 0; i < 4; i++) x[i] = (x[i] >= y[i]) | (x[i] != x[i]) ? x[i] : y[i];
+    for (int i = 0; i < 4; i++) x[i] = x[i] >= y[i] || x[i] != x[i] ? x[i] : y[i];
     return x;
 }
 static inline VF vmin(VF x, VF y) {
-    for (int i = 0; i < 4; i++) x[i] = (x[i] <= y[i]) | (x[i] != x[i]) ? x[i] : y[i];
+    for (int i = 0; i < 4; i++) x[i] = x[i] <= y[i] || x[i] != x[i] ? x[i] : y[i];
     return x;
 }
 static inline VF vfma(VF a, VF b, VF c) {

@@ -67,11 +67,11 @@ static inline VF vload_some(const double *p, int n) {
     return v;
 }
 static inline VF vmax(VF x, VF y) {
-    for (int i = 0; i < 2; i++) x[i] = (x[i] >= y[i]) | (x[i] != x[i]) ? x[i] : y[i];
+    for (int i = 0; i < 2; i++) x[i] = x[i] >= y[i] || x[i] != x[i] ? x[i] : y[i];
     return x;
 }
 static inline VF vmin(VF x, VF y) {
-    for (int i = 0; i < 2; i++) x[i] = (x[i] <= y[i]) | (x[i] != x[i]) ? x[i] : y[i];
+    for (int i = 0; i < 2; i++) x[i] = x[i] <= y[i] || x[i] != x[i] ? x[i] : y[i];
     return x;
 }
 static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
