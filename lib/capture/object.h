@@ -20,16 +20,16 @@ typedef struct tc_obj *V;
 typedef struct tc_lang C;
 
 /* X(id, Python's name of the type) */
-#define TC_LANG_KINDS(X)                                                                                                                         \
-    X(OBJECT, "object")                                                                                                                          \
-    X(NONE, "NoneType")                                                                                                                          \
-    X(INT, "int") X(BOOL, "bool") X(FLOAT, "float") X(COMPLEX, "complex") X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict")        \
-        X(SET, "set") X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType")     \
-            X(FUNC, "function") X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type") X(MODULE, "module")                  \
-                X(PROPERTY, "property") X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator")                 \
-                    X(GENEXPR, "generator") X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view")            \
-                        X(TENSOR, "Tensor") X(DTYPE, "dtype") X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator") \
-                            X(LAYOUT, "layout") X(SIZE, "Size")
+#define TC_LANG_KINDS(X)                                                                                                                            \
+    X(OBJECT, "object")                                                                                                                             \
+    X(NONE, "NoneType")                                                                                                                             \
+    X(INT, "int")                                                                                                                                   \
+    X(BOOL, "bool") X(FLOAT, "float") X(COMPLEX, "complex") X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set")           \
+        X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function")  \
+            X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property")                 \
+                X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator")                    \
+                    X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") \
+                        X(DEVICE, "device") X(SYM, "SymInt") X(OPFN, "operator") X(GENERATOR, "Generator") X(LAYOUT, "layout") X(SIZE, "Size")
 
 typedef enum {
 #define X(id, name) K_##id,
@@ -256,8 +256,8 @@ struct frame {
     V ret;
     V handling; /* exception being handled: bare raise */
     func *fn;
-    struct around *around; /* of a generator under contextlib.contextmanager: what `yield` runs */
-    const running_loop *loop;      /* the innermost that runs; NULL: none */
+    struct around *around;    /* of a generator under contextlib.contextmanager: what `yield` runs */
+    const running_loop *loop; /* the innermost that runs; NULL: none */
     int depth;
 };
 
@@ -290,19 +290,20 @@ typedef struct file {
 } file;
 
 /* ---- names that the evaluator asks for by pointer ---- */
-#define TC_LANG_NAMES(X)                                                                                                                            \
-    X(__init__)                                                                                                                                     \
-    X(__new__)                                                                                                                                      \
-    X(__call__) X(__class__) X(__dict__) X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__)     \
-        X(__delattr__) X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__)  \
-            X(__delitem__) X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__)         \
-                X(__ge__) X(__hash__) X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__)  \
-                    X(__int__) X(__float__) X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) \
-                        X(__file__) X(__all__) X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__)        \
-                            X(__self__) X(__func__) X(__instancecheck__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__)      \
-                                X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__) X(__with_generator__) X(__array_priority__) X(_tensor)  \
-                                    X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key) X(reverse) X(_parameters) X(_buffers)     \
-                                        X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
+#define TC_LANG_NAMES(X)                                                                                                                             \
+    X(__init__)                                                                                                                                      \
+    X(__new__)                                                                                                                                       \
+    X(__call__)                                                                                                                                      \
+    X(__class__) X(__dict__) X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__)   \
+        X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__)   \
+            X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__)   \
+                X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) \
+                    X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__)   \
+                        X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__)        \
+                            X(__instancecheck__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__)       \
+                                X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__) X(__with_generator__)     \
+                                    X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key)           \
+                                        X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
 
@@ -336,6 +337,7 @@ struct tc_lang {
     void *read_self;
     V print_sink; /* list that print() appends to, or none */
     tc_buf printed;
+    bool all_types; /* see tc_lang_options */
     bool capturing; /* forward runs: globals may not be changed */
     struct tc_torch *torch;
     int repr_depth;
@@ -345,10 +347,10 @@ struct tc_lang {
     uint64_t type_version; /* bumped when the dict of a class changes */
     void (*warn)(void *self, const char *text);
     void *warn_self;
-    dict *warned; /* texts that were said; NULL: none */
+    dict *warned;               /* texts that were said; NULL: none */
     struct tc_profile *profile; /* profile.h, or NULL */
-    struct tc_draft *draft; /* draft.h; NULL: what is not known is refused */
-    struct tc_keep *keep; /* keep.h; NULL: the first failure ends the run */
+    struct tc_draft *draft;     /* draft.h; NULL: what is not known is refused */
+    struct tc_keep *keep;       /* keep.h; NULL: the first failure ends the run */
 };
 
 /* ---- object.c: making and asking ---- */
@@ -437,8 +439,8 @@ void tc_step(C *c);
 void tc_steps(C *c, uint64_t n);
 void tc_stack_check(C *c);
 void tc_warn(C *c, const char *text); /* a text is said once: the modes of a model are captured one after another */
-const frame *tc_user_frame(C *c); /* the innermost of the user's own files; NULL: none */
-tc_source tc_here(C *c); /* place in the user's file, for graph nodes */
+const frame *tc_user_frame(C *c);     /* the innermost of the user's own files; NULL: none */
+tc_source tc_here(C *c);              /* place in the user's file, for graph nodes */
 
 /* ---- bigint.c: ints of any size ---- */
 V tc_int_op(C *c, int op, V a, V b); /* '+' '-' '*' '/'(floor) '%' '&' '|' '^' 'l'(<<) 'r'(>>) '*'*'*' */
@@ -502,10 +504,10 @@ void tc_take(C *c, args *A, const char *fname, const char *spec, V *out);
 
 /* ---- eval.c ---- */
 V tc_eval_expr(C *c, frame *f, const ast *n);
-V tc_eval_node(C *c, frame *f, const ast *n);            /* its walk, without C.keep */
+V tc_eval_node(C *c, frame *f, const ast *n);          /* its walk, without C.keep */
 void tc_store(C *c, frame *f, const ast *target, V v); /* to a name, attribute, item or tuple of them */
-V tc_run_code(C *c, frame *f);       /* body of f->sc; value of return */
-V tc_binary(C *c, int op, V a, V b); /* op as in ast.h */
+V tc_run_code(C *c, frame *f);                         /* body of f->sc; value of return */
+V tc_binary(C *c, int op, V a, V b);                   /* op as in ast.h */
 const char *tc_binary_symbol(int op);
 V tc_unary(C *c, int op, V a);
 V tc_getitem(C *c, V o, V key);
@@ -515,7 +517,7 @@ bool tc_contains(C *c, V o, V x);
 int64_t tc_len(C *c, V o);
 V tc_genexpr(C *c, frame *f, const ast *n);
 V tc_inplace(C *c, int op, V a, V b);
-void tc_side_effect(C *c, const char *what); /* "FILE:LINE: WHAT while forward is captured; the program does not do that" */
+void tc_side_effect(C *c, const char *what);        /* "FILE:LINE: WHAT while forward is captured; the program does not do that" */
 void tc_global_guard(C *c, const void *owner, V o); /* raises when a global object is changed while forward runs */
 /* Called before an attribute is set or deleted, and before a list or dict that the model holds is changed: undo.c. */
 void tc_undo_attr(C *c, obj *o, str *name);
@@ -533,7 +535,7 @@ module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when
 /* "..a" as the absolute name that it has in `from`; the package of a model file: "" outside the folders of --source. */
 const char *tc_import_name(C *c, const module *from, const char *name);
 str *tc_package_of(C *c, const char *path);
-V tc_module_attr(C *c, module *m, str *name);             /* NULL when absent */
+V tc_module_attr(C *c, module *m, str *name); /* NULL when absent */
 module *tc_module_run(C *c, module *m, file *f);
 void tc_builtins_init(C *c);
 void tc_str_init(C *c);
@@ -552,7 +554,7 @@ bool tc_sym_truth(C *c, V v); /* decides, recording a guard */
 /* The same of a condition that the source demands: a size without example that breaks it takes another value where there is one. */
 bool tc_sym_require(C *c, V v);
 V tc_sym_force_as(C *c, V v, const char *part); /* the number itself, pinned with a guard; part: ".shape[0]" of what is evaluated, or "" */
-bool tc_sym_from_data(C *c, V v); /* a condition that nothing known decides, on numbers that come from data */
+bool tc_sym_from_data(C *c, V v);               /* a condition that nothing known decides, on numbers that come from data */
 V tc_sym_math(C *c, tc_symop op, V a);
 
 /* ---- tensors: torch_*.c ---- */

@@ -302,7 +302,7 @@ tc_status tc_onnx_import(const tc_onnx_model *m, const tc_onnx_options *o, tc_pr
     C *c;
     tc_generator gen = {0};
     job j = {.m = m, .o = o};
-    tc_lang_options limits = {.max_steps = 200000000, .max_memory = memory_for(m), .max_tensor_bytes = (size_t)256 << 20};
+    tc_lang_options limits = {.max_steps = 200000000, .max_memory = memory_for(m), .max_tensor_bytes = (size_t)256 << 20, .all_types = true};
     if (out_wants) *out_wants = NULL;
     tc_generator_seed(&gen, 0);
     TC_TRY(tc_lang_create_with(&limits, o->run, &gen, &c));

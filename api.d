@@ -1,0 +1,67 @@
+api.o: lib/api/api.c lib/base/rng.h lib/base/status.h lib/file/pt2.h \
+  lib/file/tensors.h lib/base/file.h lib/base/mem.h lib/tensor/tensor.h \
+  lib/tensor/dtype.h lib/file/zip.h lib/graph/graph.h lib/sym/sym.h \
+  lib/op/functionalise.h lib/op/op.h lib/runtime/runtime.h \
+  lib/base/pool.h lib/base/steps.h lib/codegen/tc_abi.h lib/kernel/isa.h \
+  lib/base/cpu.h build/gen/isa_rows.h lib/kernel/gemm_int.h \
+  lib/kernel/kernel.h lib/kernel/move.h lib/kernel/scalar_op.h \
+  lib/kernel/scalar.def lib/kernel/tree.h lib/loop/loop.h lib/tc.h \
+  lib/tensor/dlpack.h
+
+lib/base/rng.h:
+
+lib/base/status.h:
+
+lib/file/pt2.h:
+
+lib/file/tensors.h:
+
+lib/base/file.h:
+
+lib/base/mem.h:
+
+lib/tensor/tensor.h:
+
+lib/tensor/dtype.h:
+
+lib/file/zip.h:
+
+lib/graph/graph.h:
+
+lib/sym/sym.h:
+
+lib/op/functionalise.h:
+
+lib/op/op.h:
+
+lib/runtime/runtime.h:
+
+lib/base/pool.h:
+
+lib/base/steps.h:
+
+lib/codegen/tc_abi.h:
+
+lib/kernel/isa.h:
+
+lib/base/cpu.h:
+
+build/gen/isa_rows.h:
+
+lib/kernel/gemm_int.h:
+
+lib/kernel/kernel.h:
+
+lib/kernel/move.h:
+
+lib/kernel/scalar_op.h:
+
+lib/kernel/scalar.def:
+
+lib/kernel/tree.h:
+
+lib/loop/loop.h:
+
+lib/tc.h:
+
+lib/tensor/dlpack.h:

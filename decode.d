@@ -1,0 +1,3 @@
+decode.o: lib/kernel/image/decode.c lib/kernel/image/tc_image.h
+
+lib/kernel/image/tc_image.h:

@@ -1,0 +1,30 @@
+loss.o: lib/op/loss.c lib/op/lower.h lib/loop/loop.h lib/graph/graph.h \
+  lib/base/mem.h lib/base/status.h lib/sym/sym.h lib/tensor/tensor.h \
+  lib/tensor/dtype.h lib/kernel/scalar_op.h lib/kernel/scalar.def \
+  lib/op/shape.h lib/op/emit.h lib/op/op.h
+
+lib/op/lower.h:
+
+lib/loop/loop.h:
+
+lib/graph/graph.h:
+
+lib/base/mem.h:
+
+lib/base/status.h:
+
+lib/sym/sym.h:
+
+lib/tensor/tensor.h:
+
+lib/tensor/dtype.h:
+
+lib/kernel/scalar_op.h:
+
+lib/kernel/scalar.def:
+
+lib/op/shape.h:
+
+lib/op/emit.h:
+
+lib/op/op.h:

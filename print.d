@@ -1,0 +1,16 @@
+print.o: lib/op/print.c lib/op/op.h lib/graph/graph.h lib/base/mem.h \
+  lib/base/status.h lib/sym/sym.h lib/tensor/tensor.h lib/tensor/dtype.h
+
+lib/op/op.h:
+
+lib/graph/graph.h:
+
+lib/base/mem.h:
+
+lib/base/status.h:
+
+lib/sym/sym.h:
+
+lib/tensor/tensor.h:
+
+lib/tensor/dtype.h:

@@ -1,0 +1,94 @@
+program.o: tc-train/program.c cmd/program.h cmd/cmd.h lib/base/file.h \
+  lib/base/mem.h lib/base/status.h lib/base/pool.h lib/base/steps.h \
+  cmd/options.def lib/file/pt2.h lib/file/tensors.h lib/tensor/tensor.h \
+  lib/tensor/dtype.h lib/file/zip.h lib/graph/graph.h lib/sym/sym.h \
+  cmd/source.h lib/capture/capture.h lib/capture/draft.h \
+  lib/capture/object.h lib/capture/lang.h lib/op/op.h tc-train/tool.h \
+  lib/train/train.h lib/data/data.h lib/base/rng.h lib/base/yaml.h \
+  lib/dist/dist.h lib/train/recipe.h lib/pass/dce.h \
+  lib/runtime/runtime.h lib/codegen/tc_abi.h lib/kernel/isa.h \
+  lib/base/cpu.h build/gen/isa_rows.h lib/kernel/gemm_int.h \
+  lib/kernel/kernel.h lib/kernel/move.h lib/kernel/scalar_op.h \
+  lib/kernel/scalar.def lib/kernel/tree.h lib/loop/loop.h
+
+cmd/program.h:
+
+cmd/cmd.h:
+
+lib/base/file.h:
+
+lib/base/mem.h:
+
+lib/base/status.h:
+
+lib/base/pool.h:
+
+lib/base/steps.h:
+
+cmd/options.def:
+
+lib/file/pt2.h:
+
+lib/file/tensors.h:
+
+lib/tensor/tensor.h:
+
+lib/tensor/dtype.h:
+
+lib/file/zip.h:
+
+lib/graph/graph.h:
+
+lib/sym/sym.h:
+
+cmd/source.h:
+
+lib/capture/capture.h:
+
+lib/capture/draft.h:
+
+lib/capture/object.h:
+
+lib/capture/lang.h:
+
+lib/op/op.h:
+
+tc-train/tool.h:
+
+lib/train/train.h:
+
+lib/data/data.h:
+
+lib/base/rng.h:
+
+lib/base/yaml.h:
+
+lib/dist/dist.h:
+
+lib/train/recipe.h:
+
+lib/pass/dce.h:
+
+lib/runtime/runtime.h:
+
+lib/codegen/tc_abi.h:
+
+lib/kernel/isa.h:
+
+lib/base/cpu.h:
+
+build/gen/isa_rows.h:
+
+lib/kernel/gemm_int.h:
+
+lib/kernel/kernel.h:
+
+lib/kernel/move.h:
+
+lib/kernel/scalar_op.h:
+
+lib/kernel/scalar.def:
+
+lib/kernel/tree.h:
+
+lib/loop/loop.h:

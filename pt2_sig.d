@@ -1,0 +1,30 @@
+pt2_sig.o: lib/file/pt2_sig.c lib/file/pt2_read.h lib/base/json.h \
+  lib/base/mem.h lib/base/status.h lib/file/pt2.h lib/file/tensors.h \
+  lib/base/file.h lib/tensor/tensor.h lib/tensor/dtype.h lib/file/zip.h \
+  lib/graph/graph.h lib/sym/sym.h lib/op/op.h
+
+lib/file/pt2_read.h:
+
+lib/base/json.h:
+
+lib/base/mem.h:
+
+lib/base/status.h:
+
+lib/file/pt2.h:
+
+lib/file/tensors.h:
+
+lib/base/file.h:
+
+lib/tensor/tensor.h:
+
+lib/tensor/dtype.h:
+
+lib/file/zip.h:
+
+lib/graph/graph.h:
+
+lib/sym/sym.h:
+
+lib/op/op.h:

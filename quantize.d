@@ -1,0 +1,21 @@
+quantize.o: lib/op/quantize.c lib/op/shape.h lib/op/emit.h lib/op/op.h \
+  lib/graph/graph.h lib/base/mem.h lib/base/status.h lib/sym/sym.h \
+  lib/tensor/tensor.h lib/tensor/dtype.h
+
+lib/op/shape.h:
+
+lib/op/emit.h:
+
+lib/op/op.h:
+
+lib/graph/graph.h:
+
+lib/base/mem.h:
+
+lib/base/status.h:
+
+lib/sym/sym.h:
+
+lib/tensor/tensor.h:
+
+lib/tensor/dtype.h:

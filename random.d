@@ -1,0 +1,28 @@
+random.o: lib/op/random.c lib/kernel/random.h lib/kernel/kernel.h \
+  lib/base/pool.h lib/base/status.h lib/tensor/tensor.h lib/base/mem.h \
+  lib/tensor/dtype.h lib/op/shape.h lib/op/emit.h lib/op/op.h \
+  lib/graph/graph.h lib/sym/sym.h
+
+lib/kernel/random.h:
+
+lib/kernel/kernel.h:
+
+lib/base/pool.h:
+
+lib/base/status.h:
+
+lib/tensor/tensor.h:
+
+lib/base/mem.h:
+
+lib/tensor/dtype.h:
+
+lib/op/shape.h:
+
+lib/op/emit.h:
+
+lib/op/op.h:
+
+lib/graph/graph.h:
+
+lib/sym/sym.h:

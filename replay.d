@@ -1,0 +1,28 @@
+replay.o: lib/train/replay.c lib/train/replay.h lib/capture/lang.h \
+  lib/capture/object.h lib/base/mem.h lib/base/status.h \
+  lib/graph/graph.h lib/sym/sym.h lib/tensor/tensor.h lib/tensor/dtype.h \
+  lib/capture/torch.h lib/base/rng.h lib/op/op.h
+
+lib/train/replay.h:
+
+lib/capture/lang.h:
+
+lib/capture/object.h:
+
+lib/base/mem.h:
+
+lib/base/status.h:
+
+lib/graph/graph.h:
+
+lib/sym/sym.h:
+
+lib/tensor/tensor.h:
+
+lib/tensor/dtype.h:
+
+lib/capture/torch.h:
+
+lib/base/rng.h:
+
+lib/op/op.h:

@@ -1,0 +1,21 @@
+split.o: lib/pass/split.c lib/pass/split.h lib/graph/graph.h \
+  lib/base/mem.h lib/base/status.h lib/sym/sym.h lib/tensor/tensor.h \
+  lib/tensor/dtype.h lib/op/op.h lib/pass/weigh.h
+
+lib/pass/split.h:
+
+lib/graph/graph.h:
+
+lib/base/mem.h:
+
+lib/base/status.h:
+
+lib/sym/sym.h:
+
+lib/tensor/tensor.h:
+
+lib/tensor/dtype.h:
+
+lib/op/op.h:
+
+lib/pass/weigh.h:

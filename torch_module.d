@@ -1,0 +1,26 @@
+torch_module.o: lib/capture/torch_module.c lib/capture/torch_data.h \
+  lib/capture/torch.h lib/base/rng.h lib/base/status.h \
+  lib/capture/object.h lib/base/mem.h lib/graph/graph.h lib/sym/sym.h \
+  lib/tensor/tensor.h lib/tensor/dtype.h lib/op/op.h
+
+lib/capture/torch_data.h:
+
+lib/capture/torch.h:
+
+lib/base/rng.h:
+
+lib/base/status.h:
+
+lib/capture/object.h:
+
+lib/base/mem.h:
+
+lib/graph/graph.h:
+
+lib/sym/sym.h:
+
+lib/tensor/tensor.h:
+
+lib/tensor/dtype.h:
+
+lib/op/op.h:
