@@ -93,24 +93,37 @@ def in_order(nodes):
     return out
 
 
+HINTS = ("accuracy_level",)
+
+
 class Node:
     """A node while its rule runs: attributes, opset, what is asked about inputs."""
 
     def __init__(self, scope, node, attrs, version):
         self.scope, self.op, self.domain, self.name = scope, node[0], node[1], node[2]
         self.inputs, self.outputs, self.attrs, self.version = node[3], node[4], attrs, version
+        self.asked = set()
 
     def get(self, name, default=None):
+        self.asked.add(name)
         return self.attrs.get(name, default)
 
     def has(self, name):
+        self.asked.add(name)
         return name in self.attrs
+
+    def leave_none(self):
+        """Attributes that the rule did not ask for say nothing (0, hints of speed), or the node is not supported."""
+        for name, value in self.attrs.items():
+            if name not in self.asked and name not in HINTS and value not in (0, 0.0, "", []):
+                self.unsupported(f"attribute {name} of {self.op} is not supported")
 
     def wants(self, i):
         """Is output i used?"""
         return i < len(self.outputs) and self.outputs[i] != ""
 
     def tensor_attr(self, name):
+        self.asked.add(name)
         return from_proto(self.attrs[name], "")
 
     def known(self, i):
@@ -275,6 +288,8 @@ class Model:
         if len(args) < row.least:
             n.fail(f"{len(args)} inputs, expected at least {row.least}")
         out = row.rule(n, *args)
+        if n.domain == "com.microsoft":
+            n.leave_none()
         if code is not None:
             out = tuple(Coded(code, t) for t in out) if isinstance(out, tuple) else Coded(code, out)
         return out
