@@ -1,8 +1,0 @@
-arena.o: lib/pass/arena.c lib/pass/arena.h lib/base/mem.h \
-  lib/base/status.h
-
-lib/pass/arena.h:
-
-lib/base/mem.h:
-
-lib/base/status.h:

@@ -1,3 +1,0 @@
-decode.o: lib/kernel/image/decode.c lib/kernel/image/tc_image.h
-
-lib/kernel/image/tc_image.h:
