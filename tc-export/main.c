@@ -234,7 +234,8 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
 
 /* ---- a program ---- */
 static tc_status from_archive(tc_cmd *c, const char *path) {
-    static const tc_opt_id only[] = {TC_OPT_arg, TC_OPT_args, TC_OPT_source, TC_OPT_keep_going, TC_OPT_draft, TC_OPT_profile_shapes, TC_OPT_input};
+    static const tc_opt_id only[] = {TC_OPT_dim,        TC_OPT_arg,   TC_OPT_args,           TC_OPT_source,
+                                     TC_OPT_keep_going, TC_OPT_draft, TC_OPT_profile_shapes, TC_OPT_input};
     tc_archive *a;
     TC_TRY(tc_cmd_archive(c, path, &a));
     programs all = {0};
@@ -242,10 +243,10 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
     bool onnx = !tc_archive_zip(a); /* its inputs may be given by value */
     for (size_t i = 0; i < sizeof only / sizeof *only - onnx; i++)
         if (!st && tc_cmd_has(c, only[i]))
-            st = tc_usage(
-                c,
-                "%s is a program, not a source: --input, --arg, --args, --source, --keep-going, --profile-shapes and --draft are for FILE.py:CLASS",
-                path);
+            st = tc_usage(c,
+                          "%s is a program, not a source: --input, --dim, --arg, --args, --source, --keep-going, --profile-shapes and --draft are "
+                          "for FILE.py:CLASS",
+                          path);
     const char *wanted = tc_cmd_get(c, TC_OPT_model), *mode = tc_cmd_get(c, TC_OPT_mode);
     if (mode && !wanted && tc_archive_count(a) > 1) wanted = !strcmp(mode, "train") ? "train" : "model";
     for (size_t i = 0; !st && i < tc_archive_count(a); i++) {

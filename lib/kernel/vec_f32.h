@@ -14,6 +14,14 @@ typedef float VF __attribute__((vector_size(ROW_BYTES)));
 #define T float
 #define S f32
 #define FMA __builtin_fmaf
+#ifndef TC_ISA_avx512
+static inline void vstore_some(float *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
+static inline VF vload_some(const float *p, int n) {
+    VF v = {0};
+    __builtin_memcpy(&v, p, (size_t)n * sizeof *p);
+    return v;
+}
+#endif
 #if defined TC_ISA_avx512
 #define MR 14
 static inline VF vset1(float x) { return (VF)_mm512_set1_ps(x); }
@@ -45,12 +53,6 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
 #elif defined TC_ISA_avx2
 #define MR 6
 static inline VF vset1(float x) { return (VF)_mm256_set1_ps(x); }
-static inline void vstore_some(float *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
-static inline VF vload_some(const float *p, int n) {
-    VF v = {0};
-    __builtin_memcpy(&v, p, (size_t)n * sizeof *p);
-    return v;
-}
 static inline VF vmax(VF x, VF y) { return (VF)_mm256_max_ps((__m256)y, (__m256)x); }
 static inline VF vmin(VF x, VF y) { return (VF)_mm256_min_ps((__m256)y, (__m256)x); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
@@ -71,12 +73,6 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
 #else
 #define MR 4
 static inline VF vset1(float x) { return (VF){x, x, x, x}; }
-static inline void vstore_some(float *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
-static inline VF vload_some(const float *p, int n) {
-    VF v = {0};
-    __builtin_memcpy(&v, p, (size_t)n * sizeof *p);
-    return v;
-}
 static inline VF vmax(VF x, VF y) {
     for (int i = 0; i < 4; i++) x[i] = x[i] >= y[i] || x[i] != x[i] ? x[i] : y[i];
     return x;

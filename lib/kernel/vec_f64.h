@@ -15,6 +15,14 @@ typedef row_f64 VF;
 #define S f64
 #define FMA __builtin_fma
 static inline VF vfma(VF a, VF b, VF c) { return row_fma_f64(a, b, c); }
+#ifndef TC_ISA_avx512
+static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
+static inline VF vload_some(const double *p, int n) {
+    VF v = {0};
+    __builtin_memcpy(&v, p, (size_t)n * sizeof *p);
+    return v;
+}
+#endif
 #if defined TC_ISA_avx512
 #define MR 14
 static inline VF vset1(double x) { return (VF)_mm512_set1_pd(x); }
@@ -40,12 +48,6 @@ static inline void square(double *out, int64_t ld, const double *const *in, int6
 #elif defined TC_ISA_avx2
 #define MR 6
 static inline VF vset1(double x) { return (VF)_mm256_set1_pd(x); }
-static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
-static inline VF vload_some(const double *p, int n) {
-    VF v = {0};
-    __builtin_memcpy(&v, p, (size_t)n * sizeof *p);
-    return v;
-}
 static inline VF vmax(VF x, VF y) { return (VF)_mm256_max_pd((__m256d)y, (__m256d)x); }
 static inline VF vmin(VF x, VF y) { return (VF)_mm256_min_pd((__m256d)y, (__m256d)x); }
 static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
@@ -60,12 +62,6 @@ static inline void square(double *out, int64_t ld, const double *const *in, int6
 #else
 #define MR 4
 static inline VF vset1(double x) { return (VF){x, x}; }
-static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
-static inline VF vload_some(const double *p, int n) {
-    VF v = {0};
-    __builtin_memcpy(&v, p, (size_t)n * sizeof *p);
-    return v;
-}
 static inline VF vmax(VF x, VF y) {
     for (int i = 0; i < 2; i++) x[i] = x[i] >= y[i] || x[i] != x[i] ? x[i] : y[i];
     return x;

@@ -615,6 +615,7 @@ PY
     fails 3 "--dim Q: no input has a size Q" tc-export m.py:Net --input x=Bx4xf32 --dim Q=1..3 -o x.pt2
     fails 3 "--dim x.2=Q: no input has this axis" tc-export m.py:Net --input x=2x4xf32=1 --dim x.2=Q -o x.pt2
     fails 3 "--dim y.0=Q: no input has this axis" tc-export m.py:Net --input x=2x4xf32=1 --dim y.0=Q -o x.pt2
+    fails 2 "--dim" tc-export "$TC_ROOT/tests/oracle/pt2/mlp.pt2" --dim B=1..3 -o x.pt2
     fails 2 "does not fit" tc-export m.py:Net --input x=Bx4xf32 --to dot -o x.pt2
     fails 3 "is not defined" tc-export m.py:Nothing --input x=Bx4xf32
     fails 3 "missing 1 required" tc-export m.py:Net -o x.pt2
