@@ -82,10 +82,13 @@ $(BUILD)/libtc.a: $(LIB_O)
 	@rm -f $@
 	ar rcsD $@ $(LIB_O)
 
+# Packed relative relocations (DT_RELR: glibc 2.36, binutils 2.38) take a tenth of the bytes; an older linker warns and leaves them.
+RELR    := -Wl,-z,pack-relative-relocs
+
 define tool_rule
 $(BUILD)/bin/$(1): $(patsubst %.c,$(BUILD)/obj/%.o,$(sort $(wildcard $(1)/*.c))) $(CMD_O) $(BUILD)/libtc.a
 	@mkdir -p $$(@D)
-	$(CC) $(BASEFLAGS) $(LDFLAGS) -o $$@ $$^ $(LIBS)
+	$(CC) $(BASEFLAGS) $(LDFLAGS) $(RELR) -o $$@ $$^ $(LIBS)
 endef
 $(foreach t,$(TOOLS),$(eval $(call tool_rule,$(t))))
 
