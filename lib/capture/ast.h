@@ -122,7 +122,7 @@ struct scope {
     const ast *returned; /* of a function: the expression of the return that ran last */
     bool prepared;       /* cells is filled in */
     int *cells, ncells;  /* slots of locals that live in cells */
-    int line;
+    int line, col;
 };
 
 /* Parses a file; raises SyntaxError with its place. The scope of the module: body, names resolved. */

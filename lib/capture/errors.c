@@ -70,7 +70,7 @@ void tc_raise_value(C *c, V v) {
     if (!e->file) {
         const frame *f = tc_user_frame(c);
         if (f) e->file = f->sc->file, e->line = f->at->line, e->col = f->at->col;
-        else if (c->blame && !c->blame->file->embedded) e->file = c->blame->file, e->line = c->blame->line, e->col = 1;
+        else if (c->blame && !c->blame->file->embedded) e->file = c->blame->file, e->line = c->blame->line, e->col = c->blame->col;
         e->trace = trace(c);
         e->loops = loops(c, e->file);
     }

@@ -128,7 +128,7 @@ static ast *comprehension(parser *p, const token *at, char op, ast *elt, ast *va
     static const char *const names[] = {"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"};
     const char *name = names[op == 'l' ? 0 : op == 's' ? 1 : op == 'd' ? 2 : 3];
     size_t nkids = outer->kids.len;
-    scope *s = tc_scope_new(c, SC_COMP, outer, p->f, tc_intern(c, name, strlen(name)), at->line);
+    scope *s = tc_scope_new(c, SC_COMP, outer, p->f, tc_intern(c, name, strlen(name)), at->line, at->col);
     s->qualname = s->name;
     for (size_t i = mark; i < outer->uses.len; i++) tc_vec_push(&s->uses, outer->uses.data[i]);
     outer->uses.len = mark;
@@ -533,7 +533,7 @@ static ast *lambda(parser *p) {
     token t = p->t;
     tc_p_next(p);
     ast *n = tc_p_node(p, N_LAMBDA, &t);
-    scope *s = tc_scope_new(p->c, SC_LAMBDA, p->sc, p->f, tc_intern(p->c, "<lambda>", 8), t.line);
+    scope *s = tc_scope_new(p->c, SC_LAMBDA, p->sc, p->f, tc_intern(p->c, "<lambda>", 8), t.line, t.col);
     s->qualname = s->name;
     n->sc = s;
     tc_p_params(p, s, true);

@@ -380,7 +380,7 @@ static ast *def_statement(parser *p) {
     ast *n = tc_p_node(p, N_DEF, &t);
     n->a = tc_p_bound_name(p, name, &at);
     scope *outer = p->sc;
-    scope *s = tc_scope_new(p->c, SC_FUNC, outer, p->f, name, t.line);
+    scope *s = tc_scope_new(p->c, SC_FUNC, outer, p->f, name, t.line, t.col);
     s->qualname = qualified(p, name);
     n->sc = s;
     if (tc_p_op(p, "[")) tc_p_fail(p, &p->t, "type parameters are outside the model language");
@@ -417,7 +417,7 @@ static ast *class_statement(parser *p) {
                 tc_syntax(p->c, p->f, n->b->list2[i]->line, n->b->list2[i]->col, "a metaclass is outside the model language");
     }
     scope *outer = p->sc;
-    scope *s = tc_scope_new(p->c, SC_CLASS, outer, p->f, name, t.line);
+    scope *s = tc_scope_new(p->c, SC_CLASS, outer, p->f, name, t.line, t.col);
     s->qualname = qualified(p, name);
     n->sc = s;
     p->sc = s;
@@ -557,7 +557,7 @@ static scope *parse(C *c, file *f, bool expression, scope *volatile root) {
 }
 
 static scope *guarded(C *c, file *f, bool expression) {
-    scope *root = tc_scope_new(c, SC_MODULE, NULL, f, tc_intern(c, "<module>", 8), 1);
+    scope *root = tc_scope_new(c, SC_MODULE, NULL, f, tc_intern(c, "<module>", 8), 1, 1);
     root->qualname = root->name;
     trap t;
     if (TC_TRAP_PASSING(c, t)) {

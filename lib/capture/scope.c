@@ -3,9 +3,9 @@
  * inner function reads lives in a cell, which both hold. */
 #include "capture/scope.h"
 
-scope *tc_scope_new(C *c, scope_kind k, scope *parent, file *f, str *name, int line) {
+scope *tc_scope_new(C *c, scope_kind k, scope *parent, file *f, str *name, int line, int col) {
     scope *s = tc_mem(c, sizeof *s);
-    s->kind = k, s->parent = parent, s->file = f, s->name = name, s->line = line;
+    s->kind = k, s->parent = parent, s->file = f, s->name = name, s->line = line, s->col = col;
     s->vararg = s->kwarg = -1;
     if (parent) tc_vec_push(&parent->kids, s);
     return s;

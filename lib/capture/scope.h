@@ -4,7 +4,7 @@
 
 #include "capture/ast.h"
 
-scope *tc_scope_new(C *c, scope_kind k, scope *parent, file *f, str *name, int line);
+scope *tc_scope_new(C *c, scope_kind k, scope *parent, file *f, str *name, int line, int col);
 var *tc_scope_var(C *c, scope *s, str *name);  /* the entry of the name, made when new */
 var *tc_scope_bind(C *c, scope *s, str *name); /* ... as bound here */
 void tc_scope_use(C *c, scope *s, ast *name);

@@ -618,7 +618,7 @@ PY
     fails 2 "--dim" tc-export "$TC_ROOT/tests/oracle/pt2/mlp.pt2" --dim B=1..3 -o x.pt2
     fails 2 "does not fit" tc-export m.py:Net --input x=Bx4xf32 --to dot -o x.pt2
     fails 3 "is not defined" tc-export m.py:Nothing --input x=Bx4xf32
-    fails 3 "missing 1 required" tc-export m.py:Net -o x.pt2
+    fails 3 ":5: TypeError: Net.forward() missing 1 required" tc-export m.py:Net -o x.pt2
     fails 1 "none.py" tc-export none.py:Net
 }
 
