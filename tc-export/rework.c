@@ -1,14 +1,11 @@
 /* Programs into other programs, as the options say (rework.h). */
 #include "rework.h"
 
-#include "grad/grad.h"
 #include "op/decompose.h"
 #include "op/functionalise.h"
 #include "pass/cut.h"
 #include "pass/dce.h"
-#include "pass/partition.h"
 #include "pass/split.h"
-#include "pass/weigh.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,139 +15,28 @@ void release_programs(programs *all) {
     tc_vec_free(all);
 }
 
-static void replace_by(programs *all, tc_program *const *with, size_t n) {
+void replace_programs(programs *all, tc_program *const *with, size_t n) {
     release_programs(all);
     for (size_t i = 0; i < n; i++) tc_vec_push(all, with[i]);
 }
 
-/* --decompose core: functional first, then operator by operator. */
+/* ---- --decompose ---- */
+static bool composite(void *ctx, const tc_node *n) {
+    (void)ctx;
+    return n->op && !n->op->grad && !(n->op->flags & (TC_OP_NONDIFF | TC_OP_HIGHER_ORDER));
+}
+
+/* Functional first, then operator by operator. */
 static tc_status decompose(tc_cmd *c, tc_program *p) {
-    static const char *const sets[] = {"core", NULL};
+    enum { NOTHING, TRAIN, CORE };
+    static const char *const sets[] = {"none", "train", "core", NULL};
     int which;
-    if (!tc_cmd_has(c, TC_OPT_decompose)) return NULL;
-    TC_TRY(tc_cmd_choice(c, TC_OPT_decompose, sets, 0, &which));
+    TC_TRY(tc_cmd_choice(c, TC_OPT_decompose, sets, NOTHING, &which));
+    if (which == NOTHING) return NULL;
     if (!p->functional) TC_TRY(tc_functionalise(p));
-    TC_TRY(tc_decompose_core(p));
+    TC_TRY(which == CORE ? tc_decompose_core(p) : tc_decompose_some(p, composite, NULL));
     tc_dce(p, false);
     return tc_program_verify(p);
-}
-
-/* ---- --joint and --partition ---- */
-
-/* What is trained: the program `train` where there is one. */
-static tc_program *to_differentiate(const programs *all) {
-    for (size_t i = 0; i < all->len; i++)
-        if (!strcmp(all->data[i]->name, "train")) return all->data[i];
-    return all->data[0];
-}
-
-static tc_status find_loss(tc_cmd *c, const tc_program *p, const char *name, int *out) {
-    tc_buf known = {0};
-    for (*out = 0; *out < p->noutputs; ++*out) {
-        const tc_output *o = &p->outputs[*out];
-        if (o->kind != TC_OUT_USER || !o->value) continue;
-        if (!strcmp(o->name, name)) return tc_buf_free(&known), NULL;
-        tc_buf_printf(&known, "%s%s", known.len ? ", " : "", o->name);
-    }
-    tc_status st = tc_usage(c, "--joint=%s: no such result; there are %s", name, known.len ? tc_buf_str(&known) : "none");
-    tc_buf_free(&known);
-    return st;
-}
-
-static tc_status differentiate(tc_cmd *c, tc_program *p, tc_node **end) {
-    const char *name = tc_cmd_get(c, TC_OPT_joint);
-    int loss;
-    if (!p->functional) TC_TRY(tc_functionalise(p));
-    if (name) TC_TRY(find_loss(c, p, name, &loss));
-    TC_TRY(name ? tc_grad_program(p, loss, end) : tc_grad_program_vjp(p, end), "--joint of program %s", p->name);
-    p->name = "joint";
-    return NULL;
-}
-
-static void report_saved(const tc_cmd *c, const tc_program *backward) {
-    tc_symctx *s = backward->sym;
-    tc_sym total = tc_sym_int(s, 0);
-    int n = 0;
-    tc_buf b = {0};
-    for (int i = 0; i < backward->ninputs; i++) {
-        const tc_input *in = &backward->inputs[i];
-        if (in->kind != TC_IN_USER || strncmp(in->name, TC_SAVED, strlen(TC_SAVED))) continue;
-        tc_sym bytes = tc_value_bytes_sym(s, in->value);
-        total = tc_sym_add(s, total, bytes);
-        n++;
-        tc_buf_printf(&b, "  %s: ", in->name + strlen(TC_SAVED));
-        tc_value_print_type(&b, in->value);
-        tc_buf_puts(&b, ", ");
-        tc_sym_print(&b, bytes);
-        tc_buf_puts(&b, " bytes\n");
-    }
-    if (tc_cmd_logs(c, "partition")) {
-        fputs("partition: saved for the backward\n", stderr);
-        fwrite(tc_buf_str(&b), 1, b.len, stderr);
-    }
-    b.len = 0;
-    tc_sym_print(&b, total);
-    tc_cmd_verbose(c, "the forward saves %d values, %s bytes", n, tc_buf_str(&b));
-    tc_buf_free(&b);
-}
-
-/* A value's name a line; blank lines and what follows a # do not count. */
-static void names_of(tc_arena *a, const tc_blob *file, tc_partition_options *o) {
-    TC_VEC(const char *) names = {0};
-    const char *p = (const char *)file->data, *end = p + file->len;
-    while (p < end) {
-        const char *line = p, *stop = memchr(p, '\n', (size_t)(end - p));
-        p = stop ? stop + 1 : end;
-        size_t n = (size_t)((stop ? stop : end) - line), k = 0;
-        while (k < n && line[k] != '#') k++;
-        while (k && (line[k - 1] == ' ' || line[k - 1] == '\t' || line[k - 1] == '\r')) k--;
-        while (k && (*line == ' ' || *line == '\t' || *line == '%')) line++, k--;
-        if (k) tc_vec_push(&names, (const char *)tc_arena_strndup(a, line, k));
-    }
-    o->save = tc_arena_dup(a, names.data, names.len * sizeof *names.data);
-    o->nsave = names.len;
-    tc_vec_free(&names);
-}
-
-static tc_status partition(tc_cmd *c, tc_program *p, tc_node *end, tc_program *out[2]) {
-    static const struct {
-        const char *name;
-        tc_save_policy policy;
-    } policies[] = {{"save-all", TC_SAVE_ALL}, {"recompute-all", TC_RECOMPUTE_ALL}, {"min-cut", TC_MIN_CUT}};
-    const char *word = tc_cmd_get(c, TC_OPT_partition);
-    tc_partition_options o = {.policy = TC_SAVE_LISTED};
-    for (size_t i = 0; i < sizeof policies / sizeof *policies; i++)
-        if (!strcmp(word, policies[i].name)) o.policy = policies[i].policy;
-    if (o.policy == TC_SAVE_LISTED) {
-        tc_blob *file;
-        TC_TRY(tc_cmd_read(c, word, "--partition", &file), "--partition %s: neither save-all, recompute-all, min-cut nor a file", word);
-        names_of(&p->arena, file, &o);
-        tc_blob_release(file);
-    }
-    TC_TRY(tc_partition(p, end, &o, out), "--partition %s", word);
-    report_saved(c, out[1]);
-    return NULL;
-}
-
-static tc_status joint(tc_cmd *c, programs *all) {
-    if (!tc_cmd_has(c, TC_OPT_joint)) return tc_cmd_has(c, TC_OPT_partition) ? tc_usage(c, "--partition without --joint") : NULL;
-    tc_program *p = tc_program_retain(to_differentiate(all)), *halves[2];
-    tc_node *end;
-    tc_status st = differentiate(c, p, &end);
-    bool two = tc_cmd_has(c, TC_OPT_partition);
-    if (!st && two) {
-        st = partition(c, p, end, halves);
-        if (!st) replace_by(all, halves, 2);
-        tc_program_release(p);
-        return st;
-    }
-    if (!st) {
-        tc_dce(p, false);
-        st = tc_program_verify(p);
-    }
-    if (st) tc_program_release(p);
-    else replace_by(all, &p, 1);
-    return st;
 }
 
 /* ---- --split ---- */
@@ -194,13 +80,13 @@ static tc_status split(tc_cmd *c, programs *all) {
         release_programs(&pieces);
         return st;
     }
-    replace_by(all, pieces.data, pieces.len);
+    replace_programs(all, pieces.data, pieces.len);
     tc_vec_free(&pieces);
     return NULL;
 }
 
 tc_status rework(tc_cmd *c, programs *all) {
-    TC_TRY(joint(c, all));
+    TC_TRY(differentiate(c, all));
     for (size_t i = 0; i < all->len; i++) TC_TRY(decompose(c, all->data[i]));
     return split(c, all);
 }

@@ -1,4 +1,4 @@
-/* What tc-export makes of programs before it writes them: --decompose, --joint, --partition, --split. */
+/* What tc-export makes of programs before it writes them: --joint, --grad-of, --partition, --jvp, then --decompose, then --split. */
 #ifndef TC_EXPORT_REWORK_H
 #define TC_EXPORT_REWORK_H
 
@@ -8,6 +8,9 @@
 typedef TC_VEC(tc_program *) programs; /* owned */
 
 tc_status rework(tc_cmd *c, programs *all);
+tc_status differentiate(tc_cmd *c, programs *all); /* differentiate.c: the first step */
+
 void release_programs(programs *all);
+void replace_programs(programs *all, tc_program *const *with, size_t n); /* releases those that were there and takes these over */
 
 #endif

@@ -279,21 +279,52 @@ tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads) {
 typedef struct {
     tc_program *p;
     tc_value **wrt, **grads; /* grads: NULL where the outputs do not reach */
-    int *input, n;           /* which input each is */
+    const char **name;
+    int *input, n; /* which input each is; -1: a value between */
 } gradients;
 
-static gradients list_inputs(tc_program *p, bool floats) {
-    size_t room = (size_t)p->ninputs + 1;
-    gradients g = {p, TC_NEWN(&p->arena, tc_value *, room), TC_NEWN(&p->arena, tc_value *, room), TC_NEWN(&p->arena, int, room), 0};
+static gradients no_gradients(tc_program *p, int most) {
+    size_t room = (size_t)most + 1;
+    return (gradients){p,
+                       TC_NEWN(&p->arena, tc_value *, room),
+                       TC_NEWN(&p->arena, tc_value *, room),
+                       TC_NEWN(&p->arena, const char *, room),
+                       TC_NEWN(&p->arena, int, room),
+                       0};
+}
+
+static void add_gradient(gradients *g, tc_value *v, const char *name, int input) {
+    g->wrt[g->n] = v;
+    g->name[g->n] = name;
+    g->input[g->n++] = input;
+}
+
+static gradients of_inputs(tc_program *p, bool floats) {
+    gradients g = no_gradients(p, p->ninputs);
     for (int i = 0; i < p->ninputs; i++) {
         const tc_input *in = &p->inputs[i];
         if (in->kind == TC_IN_USER ? !in->value || !differentiable(in->value) || !(floats || in->value->meta.requires_grad)
                                    : in->kind != TC_IN_PARAMETER || !in->value->meta.requires_grad)
             continue;
-        g.wrt[g.n] = in->value;
-        g.input[g.n++] = i;
+        add_gradient(&g, in->value, in->name, i);
     }
     return g;
+}
+
+static gradients of_named(tc_program *p, const tc_grad_named *of, int nof) {
+    gradients g = no_gradients(p, nof);
+    for (int i = 0; i < nof; i++) {
+        int input = p->ninputs - 1;
+        while (input >= 0 && p->inputs[input].value != of[i].value) input--;
+        add_gradient(&g, of[i].value, of[i].name, input);
+    }
+    return g;
+}
+
+static tc_status all_reached(const gradients *g) {
+    for (int i = 0; i < g->n; i++)
+        if (!g->grads[i]) return tc_error(TC_CONTENT, "what is differentiated does not depend on %s", g->name[i]);
+    return NULL;
 }
 
 /* Of tied parameters the first takes the sum. */
@@ -311,49 +342,94 @@ static tc_status join_tied(gradients *g) {
 static void add_outputs(const gradients *g) {
     tc_program *p = g->p;
     for (int i = 0; i < g->n; i++) {
-        const tc_input *in = &p->inputs[g->input[i]];
-        tc_output_kind kind = in->kind == TC_IN_PARAMETER ? TC_OUT_GRAD_PARAMETER : TC_OUT_GRAD_USER;
+        int in = g->input[i];
+        tc_output_kind kind = in < 0 ? TC_OUT_USER : p->inputs[in].kind == TC_IN_PARAMETER ? TC_OUT_GRAD_PARAMETER : TC_OUT_GRAD_USER;
         if (!g->grads[i]) continue;
         tc_program_add_output(
-            p, (tc_output){.kind = kind, .value = g->grads[i], .name = tc_arena_printf(&p->arena, "grad.%s", in->name), .target = g->input[i]});
+            p, (tc_output){.kind = kind, .value = g->grads[i], .name = tc_arena_printf(&p->arena, "grad.%s", g->name[i]), .target = in});
     }
 }
 
-static tc_status differentiate(gradients *g, tc_value *const *outputs, tc_value *const *cotangents, int n, tc_node **out_end) {
+static tc_status differentiate(gradients *g, bool named, tc_value *const *outputs, tc_value *const *cotangents, int n, tc_node **out_end) {
     tc_node *end;
     if (!g->p->functional) TC_BUG("differentiating a program that is not functional");
     tc_grad_request r = {.graph = g->p->graph, .outputs = outputs, .cotangents = cotangents, .noutputs = n, .wrt = g->wrt, .nwrt = g->n};
     TC_TRY(build(&r, g->grads, &end));
     if (end) grad_recompute(g->p->graph, end);
     if (out_end) *out_end = end;
-    TC_TRY(join_tied(g));
+    TC_TRY(named ? all_reached(g) : join_tied(g));
     add_outputs(g);
     return NULL;
 }
 
-tc_status tc_grad_program(tc_program *p, int loss, tc_node **out_end) {
+tc_status tc_grad_program(tc_program *p, int loss, const tc_grad_named *of, int nof, tc_node **out_end) {
     if (loss < 0 || loss >= p->noutputs || !p->outputs[loss].value) return tc_error(TC_USAGE, "the program has no output %d to differentiate", loss);
-    gradients g = list_inputs(p, false);
-    if (!g.n) g = list_inputs(p, true);
+    gradients g = nof ? of_named(p, of, nof) : of_inputs(p, false);
+    if (!g.n) g = of_inputs(p, true);
     p->outputs[loss].kind = TC_OUT_LOSS;
-    return differentiate(&g, &p->outputs[loss].value, NULL, 1, out_end);
+    return differentiate(&g, nof, &p->outputs[loss].value, NULL, 1, out_end);
 }
 
-tc_status tc_grad_program_vjp(tc_program *p, tc_node **out_end) {
-    gradients g = list_inputs(p, true);
-    size_t room = (size_t)p->noutputs + 1;
-    tc_value **outputs = TC_NEWN(&p->arena, tc_value *, room), **cotangents = TC_NEWN(&p->arena, tc_value *, room);
-    int n = 0;
+/* A further input of the type of v. */
+static tc_value *add_tangent(tc_program *p, const tc_value *v, const char *name) {
+    tc_value *t = tc_graph_add_input(p->graph, tc_graph_value(p->graph, TC_V_TENSOR, "tangents"));
+    t->meta = tc_meta_make(&p->arena, v->meta.dtype, v->meta.rank, v->meta.size, NULL);
+    tc_program_add_input(p,
+                         (tc_input){.kind = TC_IN_USER, .value = t, .name = tc_arena_printf(&p->arena, "%s%s", TC_TANGENTS, name), .alias_of = -1});
+    return t;
+}
+
+/* The results of floating point. out: room for p->noutputs; which[i]: the index of each. */
+static tc_status smooth_results(const tc_program *p, tc_value **out, int *which, int *n) {
+    *n = 0;
     for (int i = 0; i < p->noutputs; i++) {
         const tc_output *o = &p->outputs[i];
         if (o->kind != TC_OUT_USER || !o->value || !differentiable(o->value)) continue;
-        outputs[n] = o->value;
-        tc_value *t = cotangents[n++] = tc_graph_add_input(p->graph, tc_graph_value(p->graph, TC_V_TENSOR, "tangents"));
-        t->meta = tc_meta_make(&p->arena, o->value->meta.dtype, o->value->meta.rank, o->value->meta.size, NULL);
-        tc_program_add_input(
-            p, (tc_input){.kind = TC_IN_USER, .value = t, .name = tc_arena_printf(&p->arena, "%s%s", TC_TANGENTS, o->name), .alias_of = -1});
+        which[*n] = i;
+        out[(*n)++] = o->value;
     }
-    if (!n) return tc_error(TC_CONTENT, "program %s has no result of floating point to differentiate", p->name);
+    return *n ? NULL : tc_error(TC_CONTENT, "program %s has no result of floating point to differentiate", p->name);
+}
+
+tc_status tc_grad_program_vjp(tc_program *p, const tc_grad_named *of, int nof, tc_node **out_end) {
+    gradients g = nof ? of_named(p, of, nof) : of_inputs(p, true);
+    size_t room = (size_t)p->noutputs + 1;
+    tc_value **outputs = TC_NEWN(&p->arena, tc_value *, room), **cotangents = TC_NEWN(&p->arena, tc_value *, room);
+    int n, *which = TC_NEWN(&p->arena, int, room);
+    TC_TRY(smooth_results(p, outputs, which, &n));
+    for (int i = 0; i < n; i++) cotangents[i] = add_tangent(p, outputs[i], p->outputs[which[i]].name);
     p->in_tree = p->out_tree = NULL;
-    return differentiate(&g, outputs, cotangents, n, out_end);
+    return differentiate(&g, nof, outputs, cotangents, n, out_end);
+}
+
+/* The user inputs of floating point, and the gradients of the results by them for cotangents `dummy`. */
+static tc_status vjp_at(tc_program *p, tc_value *const *results, int n, tc_value **dummy, gradients *g) {
+    tc_emit e = {.graph = p->graph};
+    for (int i = 0; i < n; i++) dummy[i] = tc_emit_call(&e, "aten::ones_like", "v", results[i]); /* any point does: it is linear there */
+    TC_TRY(taken(&e));
+    *g = no_gradients(p, p->ninputs);
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].kind == TC_IN_USER && p->inputs[i].value && differentiable(p->inputs[i].value))
+            add_gradient(g, p->inputs[i].value, p->inputs[i].name, i);
+    if (!g->n) return tc_error(TC_CONTENT, "program %s has no input of floating point to differentiate by", p->name);
+    return tc_grad_build(&(tc_grad_request){p->graph, results, dummy, n, g->wrt, g->n, .zeros = true}, g->grads);
+}
+
+tc_status tc_grad_program_jvp(tc_program *p) {
+    size_t room = (size_t)p->noutputs + 1;
+    tc_value **results = TC_NEWN(&p->arena, tc_value *, room), **dummy = TC_NEWN(&p->arena, tc_value *, room),
+             **rates = TC_NEWN(&p->arena, tc_value *, room);
+    int n, *which = TC_NEWN(&p->arena, int, room);
+    gradients g;
+    if (!p->functional) TC_BUG("differentiating a program that is not functional");
+    TC_TRY(smooth_results(p, results, which, &n));
+    TC_TRY(vjp_at(p, results, n, dummy, &g));
+    tc_value **along = TC_NEWN(&p->arena, tc_value *, (size_t)g.n);
+    for (int i = 0; i < g.n; i++) along[i] = add_tangent(p, g.wrt[i], g.name[i]);
+    TC_TRY(tc_grad_build(&(tc_grad_request){p->graph, g.grads, along, g.n, dummy, n, .zeros = true}, rates));
+    for (int i = 0; i < n; i++)
+        tc_program_add_output(
+            p, (tc_output){.kind = TC_OUT_USER, .value = rates[i], .name = tc_arena_printf(&p->arena, "jvp.%s", p->outputs[which[i]].name)});
+    p->in_tree = p->out_tree = NULL;
+    return NULL;
 }

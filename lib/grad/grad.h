@@ -25,16 +25,29 @@ typedef struct {
  * TC_CONTENT for an output of more than one element without cotangent ("grad can be implicitly created only for scalar outputs"). */
 tc_status tc_grad_build(const tc_grad_request *r, tc_value **out_grads);
 
+/* A value of a program, an input or one between, whose gradient is asked for. */
+typedef struct {
+    tc_value *value;
+    const char *name; /* the gradient's is "grad.NAME" */
+} tc_grad_named;
+
 /* The gradient part of a training step: program p (functional) with the loss among its outputs. Appends the gradients of the parameters
  * (tied ones once) and of inputs that require one (of all inputs of floating point when nothing does) as outputs TC_OUT_GRAD_PARAMETER and
  * TC_OUT_GRAD_USER named "grad.NAME", in the order of the inputs; the loss output becomes TC_OUT_LOSS. loss: index in p->outputs. What the
- * loss does not reach gets no output. out_end: the last node of the forward, NULL when it has none; may be NULL. */
-tc_status tc_grad_program(tc_program *p, int loss, tc_node **out_end);
+ * loss does not reach gets no output. out_end: the last node of the forward, NULL when it has none; may be NULL.
+ * of, nof: with nof > 0 the gradients are these instead, in this order, of values between as TC_OUT_USER; TC_CONTENT naming one that the loss
+ * does not reach. */
+tc_status tc_grad_program(tc_program *p, int loss, const tc_grad_named *of, int nof, tc_node **out_end);
 
 /* The same of every result of floating point: each has a further input "tangents.NAME" of its type, the gradient that comes in there, and
  * every input of floating point gets a gradient too. */
 #define TC_TANGENTS "tangents."
-tc_status tc_grad_program_vjp(tc_program *p, tc_node **out_end);
+tc_status tc_grad_program_vjp(tc_program *p, const tc_grad_named *of, int nof, tc_node **out_end);
+
+/* Forward mode: every user input of floating point has a further input "tangents.NAME" of its type, the direction, and every result of
+ * floating point a further output "jvp.NAME", how fast it changes in that direction. It is the gradient of the gradient program above, which
+ * is linear in what comes in there; what only that program read is left for dead-code removal. TC_CONTENT without such an input or result. */
+tc_status tc_grad_program_jvp(tc_program *p);
 
 /* recompute.c: in a graph whose forward ends with node `end`, the nodes behind it read only those values of the forward that keep() chooses:
  * others are computed again just before they are read first, the same bits. What draws random numbers or has sizes that data decide is kept

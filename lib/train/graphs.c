@@ -193,7 +193,7 @@ tc_status tc_train_build_micro(tc_trainer *t) {
     if (!tc_is_float(loss->meta.dtype) || loss->meta.rank != 0)
         s = tc_error(TC_USAGE, "%s: loss: the expression gives a tensor of rank %d, expected one number", t->r->file, loss->meta.rank);
     if (!s) s = tc_decompose_some(p, draws, NULL);
-    if (!s) s = tc_grad_program(p, find_loss(p), NULL);
+    if (!s) s = tc_grad_program(p, find_loss(p), NULL, 0, NULL);
     if (!s && tc_dist_size(t->o.dist) > 1) s = tc_train_share_draws(t, p);
     if (!s) s = tc_program_verify(p);
     if (!s) s = make_exec(t, p, &t->micro_exec);

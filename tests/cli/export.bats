@@ -742,6 +742,12 @@ class M(nn.Module):
         return F.softplus(w).logsumexp(-1), torch.linalg.norm(w, dim=-1), w.std(), F.cross_entropy(w[:, 0], torch.tensor([0, 1]))
 PY
     tc-export c.py:M --input x=2x3x6x6xf32 -o c.pt2
+    tc-export --decompose train c.pt2 -o t.pt2
+    tc-export --print t.pt2 >text
+    ! grep -qE 'aten\.(batch_norm|conv2d|cross_entropy_loss|scaled_dot_product_attention|lstm)\.' text # their gradients are their compositions'
+    grep -q 'aten\.silu\.' text                                                                       # has a rule of its own
+    tc-run c.pt2 --input 2x3x6x6xf32=0.5 --to safetensors -o c.st
+    tc-run t.pt2 --input 2x3x6x6xf32=0.5 --expect @c.st
     tc-export --decompose core c.pt2 -o d.pt2
     tc-export --print d.pt2 | grep -o 'aten\.[a-z0-9_]*' | sort -u >found
     printf 'aten.%s\n' _softmax _to_copy _native_batch_norm_legit_no_training abs add addmm alias amax any arange bmm \

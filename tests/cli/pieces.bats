@@ -48,6 +48,11 @@ class Cube(nn.Module):
         return x * x * x, (x * y).sum()
 
 
+class Count(nn.Module):
+    def forward(self, n):
+        return n / 2
+
+
 class Sizes(nn.Module):
     def __init__(self):
         super().__init__()
@@ -114,6 +119,33 @@ chain() { # ARCHIVE OUT INPUT...: runs the pieces in order, each on the results 
     grep -q 'out  loss out.1' text
     fails 2 "there are out.0, out.1" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=loss -o j.pt2
     fails 3 "only for scalar outputs" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=out.0 -o j.pt2
+}
+
+# Cube's module is the program itself: its values go by the names that --print gives them.
+@test "a gradient can be asked of any value" {
+    tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=out.0 --dim N=1..1 --grad-of mul --grad-of x -o of.pt2
+    tc-run of.pt2 --input x=1xf32=3 --input y=1xf32=7 --output grad.mul=@gm.npy --output grad.x=@gx.npy --output out.0=@y.npy
+    [ "$(numbers gm.npy 1) $(numbers gx.npy 1)" = "3 27" ] # of x^2 in x^2 x, of x in x^3
+    tc-export m.py:Net --input x=Bx8xf32 --joint --grad-of blocks.1 --print >text
+    grep -q 'out  output grad.blocks.1 = ' text
+    ! grep -q 'out  gradient of' text
+    fails 2 "no input, value (see --print) or module of this name" tc-export m.py:Net --input x=Bx8xf32 --joint --grad-of blocks.7 -o no.pt2
+    fails 3 "does not depend on y" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=out.0 --dim N=1..1 --grad-of y -o no.pt2
+    fails 3 "t: only tensors of floating point" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --grad-of t -o no.pt2
+    fails 2 "--grad-of without --joint" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --grad-of x -o no.pt2
+}
+
+@test "--jvp: the derivative along a direction, that of the gradients" {
+    tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --jvp -o jvp.pt2
+    tc-run jvp.pt2 --input x=2xf32=1,2 --input y=2xf32=5,7 --input tangents.x=2xf32=1,10 --input tangents.y=2xf32=3,1 \
+        --output jvp.out.0=@cube.npy --output jvp.out.1=@sum.npy --output out.1=@value.npy
+    [ "$(numbers cube.npy 2)" = "3 120" ]  # 3 x^2 t
+    [ "$(numbers sum.npy 1)" = 80 ]        # y . tx + x . ty
+    [ "$(numbers value.npy 1)" = 19 ]
+    tc-export jvp.pt2 --print >text
+    ! grep -q ones_like text # nothing of the gradient program that was only its means
+    fails 3 "no input of floating point" tc-export m.py:Count --input n=Nxi64 --jvp -o no.pt2
+    fails 2 "give one of them" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --jvp --joint -o no.pt2
 }
 
 # ---- --partition ----
