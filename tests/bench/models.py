@@ -198,12 +198,28 @@ class UNet(nn.Module):  # half the published channels
         for t, u in zip(s.t, s.u): x = u(torch.cat([kept.pop(), t(x)], 1))
         return s.h(x)
 
+class LSTM(nn.Module):
+    def __init__(s):
+        super().__init__(); s.e = nn.Embedding(256, 128); s.r = nn.LSTM(128, 256, 2, batch_first=True); s.f = nn.Linear(256, 256)
+    def forward(s, i):
+        return s.f(s.r(s.e(i))[0])
+
+
+class Chain(nn.Module):  # what fusion is for: layer norm, pointwise operators, softmax
+    def forward(s, x, g, b):
+        m = x.mean(-1, keepdim=True)
+        y = (x - m) * torch.rsqrt((x - m).pow(2).mean(-1, keepdim=True) + 1e-5) * g + b
+        return torch.softmax(F.gelu(y) * torch.sigmoid(y) + torch.tanh(y), dim=-1)
+
+
 I = lambda *s: torch.randint(0, 256, s)
 R = torch.randn
 TABLE = {
     "mlp-b1": (MLP, lambda: (R(1, 784),)), "mlp-b256": (MLP, lambda: (R(256, 784),)),
     "cnn-b64": (CNN, lambda: (R(64, 1, 28, 28),)),
-    "gpt6x384-b1": (GPT, lambda: (I(1, 256),)),
+    "gpt6x384-b1": (GPT, lambda: (I(1, 256),)), "gpt6x384-b8": (GPT, lambda: (I(8, 256),)),
+    "lstm-b8": (LSTM, lambda: (I(8, 64),)),
+    "chain-64k": (Chain, lambda: (R(64, 1024), R(1024), R(1024))), "chain-16m": (Chain, lambda: (R(16384, 1024), R(1024), R(1024))),
     "gpt2-t128": (lambda: GPT(50257, 12, 768, 12, 1024), lambda: (I(1, 128),)),
     "gpt2-decode": (GPTDecode, lambda: (I(1, 1), torch.tensor([0]))),
     "resnet18-b1": (ResNet18, lambda: (R(1, 3, 224, 224),)), "resnet18-b8": (ResNet18, lambda: (R(8, 3, 224, 224),)),
