@@ -9,13 +9,25 @@
 #include <stdio.h>
 #include <unistd.h>
 
+/* Do the inputs show the symbol? Others get their values from data, in the run. */
+static bool shown(const tc_program *p, tc_sym var) {
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_value *v = p->inputs[i].value;
+        if (p->inputs[i].kind != TC_IN_USER || !v) continue;
+        if (v->kind == TC_V_SYM && tc_sym_contains(v->sym, var)) return true;
+        for (int d = 0; v->kind == TC_V_TENSOR && d < v->meta.rank; d++)
+            if (tc_sym_contains(v->meta.size[d], var)) return true;
+    }
+    return false;
+}
+
 /* Sizes: --dim SYM=N; what is not given takes the upper end of its range. */
 static tc_status sizes(compile_job *j, const tc_program *p, tc_symvalue *vars, size_t n) {
     TC_TRY(tc_cmd_bind(j->c, p, vars, n));
     for (size_t i = 0; i < n; i++) {
         int64_t lo, hi;
         tc_sym s = tc_sym_var_at(p->sym, i);
-        if (vars[i].bound || tc_sym_type(s) != TC_SYM_INT) continue;
+        if (vars[i].bound || tc_sym_type(s) != TC_SYM_INT || !shown(p, s)) continue;
         tc_sym_range(p->sym, s, &lo, &hi);
         if (hi == TC_SYM_NO_HI || hi > (INT64_C(1) << 40))
             return tc_usage(j->c, "C needs the size of %s: --dim %s=N", tc_sym_var_name(s), tc_sym_var_name(s));

@@ -263,6 +263,36 @@ static inline void tc_c_copy(const tc_c_copies *c, void *to, const void *from) {
     }
 }
 
+/* ---- control flow and the numbers that it makes ---- */
+/* What a pass wrote is read by the next one, which writes where this one read, but never over the operands of the first. */
+static inline void tc_c_turn(int n, char **now, char **next, char *const *other, int pass) {
+    for (int i = 0; i < n; i++) {
+        char *old = now[i];
+        now[i] = next[i], next[i] = pass ? old : other[i];
+    }
+}
+static inline int64_t tc_c_min(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t tc_c_max(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t tc_c_floordiv(int64_t a, int64_t b, int *broken) {
+    if (!b) *broken = 1;
+    if (b == 0 || b == -1) return b ? (int64_t)(0 - (uint64_t)a) : 0;
+    return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
+}
+static inline int64_t tc_c_mod(int64_t a, int64_t b, int *broken) {
+    if (!b) *broken = 1;
+    if (b == 0 || b == -1) return 0;
+    return a % b + (a % b != 0 && (a % b < 0) != (b < 0) ? b : 0);
+}
+static inline double tc_c_quotient(double a, double b, int *broken) {
+    if (b == 0) *broken = 1;
+    return b == 0 ? 0 : a / b;
+}
+static inline int64_t tc_c_whole(double v, int *broken) {
+    if (v > -9.2e18 && v < 9.2e18) return (int64_t)v;
+    *broken = 1;
+    return 0;
+}
+
 /* ---- 16- and 8-bit floats: computed in float32, every result rounded once ---- */
 #define ROW(S, T)                                                                       \
     static inline void tc_c_widen_##S(const tc_c_copies *c, float *to, const T *from) { \

@@ -175,6 +175,7 @@ int main(int argc, char **argv) {
         int code = filter_run(in, out, arena);
         if (code == 1) filter_fail(3, NULL, "an index was out of bounds");
         if (code == 3) filter_fail(1, NULL, "this processor has not what the program was compiled for");
+        if (code == 4) filter_fail(3, NULL, "a number that was computed is none that the program allows");
         if (code) filter_fail(1, NULL, "compiled with flags that change results");
         for (filter_port *p = out; p->name; p++) filter_write(p);
     }

@@ -79,11 +79,14 @@ static bool number_known(binder *x, tc_sym s) {
     return ok;
 }
 
+/* A number that is read when the loop runs. */
+static bool late_known(binder *x, tc_sym s) { return x->e->for_c || number_known(x, s); }
+
 static bool affines_known(binder *x, const tc_affine *a, int rank) {
     for (int d = 0; a && d < rank; d++) {
-        if (a[d].base && !number_known(x, a[d].base)) return false;
+        if (a[d].base && !late_known(x, a[d].base)) return false;
         for (int k = 0; k < a[d].n; k++)
-            if (!number_known(x, a[d].term[k].coef)) return false;
+            if (!late_known(x, a[d].term[k].coef)) return false;
     }
     return true;
 }
@@ -95,7 +98,7 @@ static bool loop_known(binder *x, const tc_loop *l) {
     for (size_t i = 0; i < l->inst.len; i++) {
         const tc_linst *in = &l->inst.data[i];
         bool indexed = in->kind == TC_L_LOAD || in->kind == TC_L_INDEX;
-        if (in->kind == TC_L_HOST && !number_known(x, in->host)) return false;
+        if (in->kind == TC_L_HOST && !late_known(x, in->host)) return false;
         if (indexed && !affines_known(x, in->index, in->kind == TC_L_INDEX ? 1 : in->rank)) return false;
     }
     for (size_t i = 0; i < l->stores.len; i++)
@@ -301,6 +304,7 @@ static tc_status make_results(binder *x, const tc_loop *l, const tc_schedule *sc
 
 /* The compiled group or the block that runs a loop, whose buffers are bound. */
 static tc_status bind_code(binder *x, const tc_loop *l, const tc_schedule *sched, int index, bool in_place, call *c) {
+    if (x->e->for_c) return NULL;
     tc_block_shape *shapes = tc_xcalloc(sched->loop->buffers.len + 1, sizeof *shapes);
     for (size_t i = 0; i < l->buffers.len; i++) shapes[i] = (tc_block_shape){x->b->t[c->id[i]].size, x->b->t[c->id[i]].stride};
     const tc_abi_group *code = x->f->code ? x->f->code[index] : NULL;
@@ -529,11 +533,19 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last)
     return tc_annotate(s, "%s", n->name ? n->name : tc_op_name(n->op));
 }
 
+/* Results of control flow whose subgraphs are written as C into the same unit. */
+static tc_status control_results(binder *x, const tc_node *n) {
+    for (int i = 0; i < n->nouts; i++)
+        if (is_tensor(n->outs[i])) TC_TRY(make_root(x, n->outs[i], ROOT_ARENA), "%s", n->name);
+    return NULL;
+}
+
 static tc_status bind_control(binder *x, const tc_group *g, int index) {
     bool item = !(g->node->op->flags & TC_OP_HIGHER_ORDER);
-    if (!item) return bind_dynamic(x, g, index); /* subgraphs make their results themselves */
+    if (!item && !x->e->for_c) return bind_dynamic(x, g, index); /* subgraphs make their results themselves */
     tc_node_each_input(g->node, note_place, x);
-    call c = {.kind = CALL_ITEM, .group = g, .group_index = index};
+    if (!item) TC_TRY(control_results(x, g->node));
+    call c = {.kind = item ? CALL_ITEM : CALL_CONTROL, .group = g, .group_index = index};
     tc_vec_push(&x->b->calls, c);
     x->now++;
     return NULL;

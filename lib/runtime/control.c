@@ -9,7 +9,7 @@ typedef struct {
     int nin;
 } invocation;
 
-static frame *child(frame *f, const tc_graph *g) {
+frame *frame_child(const frame *f, const tc_graph *g) {
     for (size_t i = 0; i < f->children.len; i++)
         if (f->children.data[i]->g == g) return f->children.data[i];
     return NULL;
@@ -107,7 +107,7 @@ static tc_status run_cond(frame *f, const tc_node *n) {
         TC_TRY(number_of(f->e, p->sym, &v));
         yes = v.i != 0;
     }
-    frame *to = child(f, n->args[yes ? 1 : 2].graph);
+    frame *to = frame_child(f, n->args[yes ? 1 : 2].graph);
     tc_tensor *in = tc_xcalloc((size_t)to->g->ninputs + 1, sizeof *in), *out = tc_xcalloc((size_t)n->nouts + 1, sizeof *out);
     int at = 0;
     tc_status s = n->nargs > 3 ? operands(f, &n->args[3], to, in, &at) : NULL;
@@ -124,7 +124,7 @@ static tc_status run_cond(frame *f, const tc_node *n) {
 }
 
 static tc_status run_while(frame *f, const tc_node *n) {
-    frame *test = child(f, n->args[0].graph), *body = child(f, n->args[1].graph);
+    frame *test = frame_child(f, n->args[0].graph), *body = frame_child(f, n->args[1].graph);
     int nin = body->g->ninputs, carried = n->args[2].n, at = 0;
     tc_tensor *in = tc_xcalloc((size_t)nin + 1, sizeof *in), *out = tc_xcalloc((size_t)carried + 1, sizeof *out);
     tc_symvalue *numbers = tc_xcalloc((size_t)carried + 1, sizeof *numbers);
@@ -207,9 +207,10 @@ static tc_status empty_stack(frame *f, const tc_value *out) {
 }
 
 /* carry (ninit of them), y[t] = graph(*carry, *xs[t], *more); for an associative scan the carry is y[t-1], beginning with xs[0]. */
-static tc_status run_scan_like(frame *f, const tc_node *n, const tc_arg *graph, const tc_arg *init, const tc_arg *xs, const tc_arg *more,
-                               bool associative) {
-    frame *to = child(f, graph->graph);
+static tc_status run_scan_like(frame *f, const tc_node *n, const control_form *c) {
+    const tc_arg *init = c->init, *xs = c->xs, *more = c->more;
+    const bool associative = c->associative;
+    frame *to = frame_child(f, c->graph->graph);
     int nin = to->g->ninputs, ninit = associative ? xs->n : init ? init->n : 0, nout = to->g->noutputs;
     int64_t length = xs->n && xs->values[0]->kind == TC_V_TENSOR ? f->b->t[xs->values[0]->id].size[0] : 0;
     tc_tensor *carry = tc_xcalloc((size_t)ninit + 1, sizeof *carry);
@@ -239,25 +240,46 @@ static tc_status run_scan_like(frame *f, const tc_node *n, const tc_arg *graph, 
     }
     for (int i = 0; i < n->nouts && !s; i++) {
         if (!associative && i < ninit) {
-            tc_tensor c;
-            s = tc_tensor_clone(&carry[i], &c);
-            if (!s) f->b->t[n->outs[i]->id] = c;
+            tc_tensor own;
+            s = tc_tensor_clone(&carry[i], &own);
+            if (!s) f->b->t[n->outs[i]->id] = own;
         } else if (!length) s = empty_stack(f, n->outs[i]);
     }
     drop(carry, ninit);
     return s;
 }
 
+tc_status control_read(const tc_node *n, control_form *out) {
+    static const struct {
+        const char *name;
+        control_kind kind;
+        signed char graph, init, xs, more; /* places of arguments; -1: none */
+        bool associative;
+    } forms[] = {{"cond", CONTROL_COND, 1, -1, -1, 3, false},
+                 {"while_loop", CONTROL_WHILE, 0, 2, -1, 3, false},
+                 {"scan", CONTROL_SCAN, 0, 1, 2, 3, false},
+                 {"associative_scan", CONTROL_SCAN, 0, -1, 1, 2, true},
+                 {"map_impl", CONTROL_SCAN, 0, -1, 1, 2, false}};
+    const char *name = tc_op_name(n->op), *whole = strstr(name, "higher_order."), *dot = strrchr(name, '.');
+    name = whole ? whole + strlen("higher_order.") : dot ? dot + 1 : name;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+        if (strncmp(name, forms[i].name, strlen(forms[i].name))) continue;
+        const int at[] = {forms[i].graph, forms[i].init, forms[i].xs, forms[i].more};
+        const tc_arg *a[4];
+        for (int k = 0; k < 4; k++) a[k] = at[k] >= 0 && at[k] < n->nargs ? &n->args[at[k]] : NULL;
+        *out = (control_form){forms[i].kind, a[0], a[1], a[2], a[3], forms[i].associative};
+        return NULL;
+    }
+    return tc_error(TC_UNSUPPORTED, "%s is not executed", tc_op_name(n->op));
+}
+
 tc_status run_control(frame *f, const tc_node *n) {
-    const char *name = strrchr(tc_op_name(n->op), '.');
-    const char *full = tc_op_name(n->op);
-    name = strstr(full, "higher_order.") ? full + strlen("higher_order.") : name ? name + 1 : full;
-    const tc_arg *a = n->args;
-    const tc_arg *last = n->nargs > 3 ? &a[3] : NULL;
-    if (!strncmp(name, "cond", 4)) return run_cond(f, n);
-    if (!strncmp(name, "while_loop", 10)) return run_while(f, n);
-    if (!strncmp(name, "scan", 4)) return run_scan_like(f, n, &a[0], &a[1], &a[2], last, false);
-    if (!strncmp(name, "associative_scan", 16)) return run_scan_like(f, n, &a[0], NULL, &a[1], n->nargs > 2 ? &a[2] : NULL, true);
-    if (!strncmp(name, "map_impl", 8)) return run_scan_like(f, n, &a[0], NULL, &a[1], n->nargs > 2 ? &a[2] : NULL, false);
-    return tc_error(TC_UNSUPPORTED, "%s is not executed", full);
+    control_form c;
+    TC_TRY(control_read(n, &c));
+    switch (c.kind) {
+    case CONTROL_COND: return run_cond(f, n);
+    case CONTROL_WHILE: return run_while(f, n);
+    case CONTROL_SCAN: break;
+    }
+    return run_scan_like(f, n, &c);
 }

@@ -141,7 +141,8 @@ struct tc_exec {
     bool layouts;       /* images may lie channels last */
     bool guards_number; /* a guard is about a number that is no part of the key of a bound: checked in every run */
     bool random;        /* a node draws random numbers */
-    bool planes_only;   /* no value lies channels last: to_c.c */
+    bool for_c;         /* bound to be written as C: no value lies channels last, loops have no blocks, control flow writes into the arena,
+                           integers may be known in the run only */
     bool plan_only;     /* frame_bind makes the plan and no memory */
     tc_exec_profile profile;
     void *profile_ctx;
@@ -178,6 +179,15 @@ bool packed_argument(const tc_exec *e, const tc_value *input); /* input of the m
 tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void **out);
 void packed_free(tc_exec *e);
 /* control.c */
+typedef enum { CONTROL_COND, CONTROL_WHILE, CONTROL_SCAN } control_kind;
+/* Arguments of a control node. Where there are more than one, graphs stand as in the call: true, false; test, body. */
+typedef struct {
+    control_kind kind;
+    const tc_arg *graph, *init, *xs, *more; /* NULL: not given; COND: its operands are `more` */
+    bool associative;                       /* a scan whose carry is the result before, beginning with the first of xs */
+} control_form;
+tc_status control_read(const tc_node *n, control_form *out); /* TC_UNSUPPORTED: another operator */
+frame *frame_child(const frame *f, const tc_graph *g);
 tc_status run_control(frame *f, const tc_node *n);
 /* cost.c */
 typedef struct {

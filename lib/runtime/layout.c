@@ -115,7 +115,7 @@ void frame_layouts(frame *f, const int *last, bool *out, bool *takes) {
     bool any = false;
     for (size_t i = 0; i < groups && !any; i++)
         any = f->plan->groups.data[i].kind == TC_GROUP_KERNEL && f->plan->groups.data[i].node->op->kernel->layouts;
-    if (!any || f->e->planes_only) return;
+    if (!any || f->e->for_c) return;
     c.shape = tc_xcalloc(n + 1, sizeof *c.shape);
     c.asked = tc_xcalloc(n + 1, sizeof *c.asked);
     c.refused = tc_xcalloc(n + 1, sizeof *c.refused);

@@ -85,6 +85,8 @@ static tc_status weight(writer *w, int input) {
     return NULL;
 }
 
+static const char *beyond(writer *w, const char *at, int64_t bytes) { return bytes ? TC_TEXT(w, "%s + %lld", at, (long long)bytes) : at; }
+
 tc_status to_c_address(writer *w, int id, const char **out) {
     const bound *b = w->b;
     int r = b->root_of[id];
@@ -92,12 +94,14 @@ tc_status to_c_address(writer *w, int id, const char **out) {
     if (r < 0) return tc_error(TC_UNSUPPORTED, "a value without memory in a C unit");
     const root *ro = &b->roots[r];
     switch (ro->kind) {
-    case ROOT_ARENA: *out = TC_TEXT(w, "arena + %lld", (long long)((int64_t)ro->offset + delta)); return NULL;
+    case ROOT_ARENA: *out = TC_TEXT(w, "arena + %lld", (long long)((int64_t)(w->base + ro->offset) + delta)); return NULL;
     case ROOT_OUTPUT:
+        if (w->out_at) return *out = beyond(w, w->out_at[ro->index], delta), NULL;
         *out = delta ? TC_TEXT(w, "(char *)out->%s + %lld", w->field[w->e->program->ninputs + ro->index], (long long)delta)
                      : TC_TEXT(w, "out->%s", w->field[w->e->program->ninputs + ro->index]);
         return NULL;
     case ROOT_INPUT: {
+        if (w->in_at) return *out = beyond(w, w->in_at[ro->index], delta), NULL;
         int input = program_input(w, w->f->g->inputs[ro->index]);
         if (input < 0) return tc_error(TC_UNSUPPORTED, "an input that the program does not name");
         if (w->e->program->inputs[input].kind == TC_IN_USER) {
@@ -147,12 +151,13 @@ static tc_status write_loop(writer *w, const call *c, const tc_loop *l) {
                       to_c_list(w, t->stride, t->rank));
     }
     tc_buf_printf(b, "        static const int64_t extents[] = {%s};\n", to_c_list(w, extents, l->naxes));
-    tc_buf_puts(b, "        static const tc_abi_number numbers[] = {");
+    bool late = false;
+    for (int i = 0; i < d.nnumbers; i++) late |= !to_c_known(w, d.numbers[i]);
+    tc_buf_printf(b, "        %sconst tc_abi_number numbers[] = {", late ? "" : "static ");
     for (int i = 0; i < d.nnumbers; i++) {
-        tc_symvalue v;
-        TC_TRY(tc_sym_eval(d.numbers[i], w->e->vars, w->e->nvars, &v));
-        if (tc_sym_type(d.numbers[i]) == TC_SYM_FLOAT) tc_buf_printf(b, "{.f = %a}, ", v.f);
-        else tc_buf_printf(b, "{.i = %lld}, ", (long long)v.i);
+        const char *text;
+        TC_TRY(to_c_number(w, d.numbers[i], &text));
+        tc_buf_printf(b, "{.%c = %s}, ", tc_sym_type(d.numbers[i]) == TC_SYM_FLOAT ? 'f' : 'i', text);
     }
     tc_buf_puts(b, "{.i = 0}};\n        const tc_abi_buffer buffers[] = {\n");
     for (size_t i = 0; i < l->buffers.len; i++) {
@@ -169,7 +174,11 @@ static tc_status write_loop(writer *w, const call *c, const tc_loop *l) {
     return NULL;
 }
 
-static tc_status write_copy(writer *w, const tc_tensor *to, const char *to_at, const tc_tensor *from, const char *from_at) {
+tc_status to_c_copy(writer *w, const tc_tensor *to, const char *to_at, const tc_tensor *from, const char *from_at) {
+    if (tc_tensor_is_contiguous(to) && tc_tensor_is_contiguous(from)) {
+        tc_buf_printf(&w->calls, "    tc_c_bytes(%s, %s, %zu);\n", to_at, from_at, tc_tensor_bytes(from));
+        return NULL;
+    }
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_copies c = {%d, %zu, {%s}, {%s}, {%s}};\n        tc_c_copy(&c, %s, %s);\n    }\n",
                   from->rank, tc_dtype_size(from->dtype), to_c_list(w, from->size, from->rank), to_c_list(w, to->stride, to->rank),
                   to_c_list(w, from->stride, from->rank), to_at, from_at);
@@ -199,10 +208,21 @@ static tc_status write_call(writer *w, const call *c) {
         int root_id = w->b->root_of[c->id[0]];
         TC_TRY(to_c_address(w, c->copy[0].storage ? root_id : c->id[0], &to));
         TC_TRY(to_c_address(w, c->id[1], &from));
-        return write_copy(w, t, to, &w->b->t[c->id[1]], from);
+        return to_c_copy(w, t, to, &w->b->t[c->id[1]], from);
     }
-    default: return tc_error(TC_UNSUPPORTED, "control flow and sizes that depend on data in a C unit");
+    case CALL_CONTROL: return to_c_control(w, c->group->node);
+    case CALL_ITEM: return to_c_item(w, c->group->node);
+    case CALL_DYNAMIC: break;
     }
+    return tc_error(TC_UNSUPPORTED, "sizes that depend on data in a C unit");
+}
+
+static tc_status write_calls(writer *w) {
+    for (size_t i = 0; i < w->b->calls.len; i++) {
+        const call *k = &w->b->calls.data[i];
+        TC_TRY(write_call(w, k), "%s", k->group && k->group->node->name ? k->group->node->name : "copy");
+    }
+    return NULL;
 }
 
 /* ---- the two files ---- */
@@ -213,7 +233,7 @@ static void write_field(tc_buf *h, const char *field, const tc_tensor *t, const 
     tc_buf_free(&type);
 }
 
-static size_t arena_bytes(const writer *w) { return w->b->arena_bytes + w->late + (w->scratch > w->each ? w->scratch : w->each) + 64; }
+static size_t arena_bytes(const writer *w) { return w->top + w->late + (w->scratch > w->each ? w->scratch : w->each) + 64; }
 
 /* A string of C. */
 static void write_string(tc_buf *c, const char *s) {
@@ -264,7 +284,7 @@ static void write_header(writer *w, tc_buf *h) {
         " * Any number of threads may call it, each with memory of its own for results, arena and state; weights are only read, so that other\n"
         " * weights may stand at another address for the next call.\n"
         " * Returns 0; 1: an index was out of bounds; 2: compiled with flags that change results (see %s.c); 3: this processor lacks the\n"
-        " * instructions that it was compiled for. */\n",
+        " * instructions that it was compiled for; 4: a number that was computed is none that the program allows. */\n",
         s, w->file);
     tc_buf_printf(h, "#ifndef %s_H\n#define %s_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n", s, s);
     tc_buf_printf(h, "#define %s_ARENA_BYTES %zu /* intermediate results; the caller's memory, 64-byte aligned */\n", s, arena_bytes(w));
@@ -351,10 +371,11 @@ static void write_run(writer *w, tc_buf *c) {
     write_signature(w, c, TC_TEXT(w, "%s_run_on", w->stem));
     tc_buf_puts(c, " {\n    char *const weights = (char *)(uintptr_t)weights_, *const arena = (char *)arena_;\n");
     if (w->state_bytes) tc_buf_puts(c, "    char *const state = (char *)in->state;\n");
-    tc_buf_printf(c, "    char *const scratch = arena + %zu;\n    tc_abi_fault fault = {0};\n", w->b->arena_bytes + w->late);
+    tc_buf_printf(c, "    char *const scratch = arena + %zu;\n    tc_abi_fault fault = {0};\n", w->top + w->late);
     tc_buf_puts(c, "    const tc_c_threads threads = {threads_ ? threads_->workers : 1, threads_ ? threads_->parallel_for : NULL, threads_ ? "
                    "threads_->pool : NULL};\n");
-    if (w->late) tc_buf_printf(c, "    char *const kept = arena + %zu;\n", w->b->arena_bytes);
+    if (w->late) tc_buf_printf(c, "    char *const kept = arena + %zu;\n", w->top);
+    to_c_variables(w, c);
     if (w->o->joined && w->o->ntargets == 1) {
         tc_buf_puts(c, "#if defined(__x86_64__)\n    if (!(");
         write_condition(c, w->o->targets[0]);
@@ -365,7 +386,7 @@ static void write_run(writer *w, tc_buf *c) {
                    "    if (rest != 0) return 2;\n"
                    "    (void)weights, (void)in, (void)out, (void)arena, (void)scratch, (void)threads;\n");
     tc_buf_append(c, tc_buf_str(&w->calls), w->calls.len);
-    tc_buf_puts(c, "    return fault.set;\n}\n");
+    tc_buf_puts(c, w->numbers ? "    return fault.set ? 1 : broken ? 4 : 0;\n}\n" : "    return fault.set;\n}\n");
 }
 
 /* STEM_run: one thread. */
@@ -517,27 +538,50 @@ static tc_status write_end(writer *w) {
             tc_contiguous_strides(dense.rank, dense.size, dense.stride);
             TC_TRY(to_c_address(w, id, &from));
             if (step == 0) {
-                TC_TRY(write_copy(w, &dense, TC_TEXT(w, "out->%s", w->field[p->ninputs + o]), &w->b->t[id], from));
+                TC_TRY(to_c_copy(w, &dense, w->out_at ? w->out_at[o] : TC_TEXT(w, "out->%s", w->field[p->ninputs + o]), &w->b->t[id], from));
             } else if (step == 1) {
                 if (w->b->roots[w->b->root_of[id]].kind != ROOT_INPUT) continue;
                 aside[i] = TC_TEXT(w, "kept + %zu", w->late);
                 w->late += (tc_tensor_bytes(&dense) + 63) / 64 * 64;
-                TC_TRY(write_copy(w, &dense, aside[i], &w->b->t[id], from));
+                TC_TRY(to_c_copy(w, &dense, aside[i], &w->b->t[id], from));
             } else {
                 int target = (int)f->g->inputs[f->target[o]]->id;
                 TC_TRY(to_c_address(w, target, &to));
-                TC_TRY(write_copy(w, &w->b->t[target], to, aside[i] ? &dense : &w->b->t[id], aside[i] ? aside[i] : from));
+                TC_TRY(to_c_copy(w, &w->b->t[target], to, aside[i] ? &dense : &w->b->t[id], aside[i] ? aside[i] : from));
             }
         }
     return NULL;
 }
 
+void to_c_indent(writer *w, size_t from) {
+    const char *text = TC_TEXT(w, "%s", tc_buf_str(&w->calls) + from);
+    w->calls.len = from;
+    while (*text) {
+        const size_t n = strcspn(text, "\n");
+        if (n) tc_buf_printf(&w->calls, "    %.*s", (int)n, text);
+        tc_buf_putc(&w->calls, '\n');
+        text += n + (text[n] == '\n');
+    }
+}
+
+tc_status to_c_graph(writer *w, frame *f, const char *const *in_at, const char *const *out_at) {
+    const writer outer = *w;
+    tc_status s = frame_bind(f, &w->b);
+    if (s) return w->b = outer.b, s;
+    w->f = f, w->in_at = in_at, w->out_at = out_at;
+    w->base = outer.end, w->end = w->base + (w->b->arena_bytes + 63) / 64 * 64;
+    if (w->end > w->top) w->top = w->end;
+    s = write_calls(w);
+    if (!s) s = write_end(w);
+    bound_destroy(w->b);
+    w->f = outer.f, w->b = outer.b, w->in_at = outer.in_at, w->out_at = outer.out_at, w->base = outer.base, w->end = outer.end;
+    return s;
+}
+
 static tc_status write_all(writer *w, tc_buf *c, tc_buf *h) {
     TC_TRY(prepare(w));
-    for (size_t i = 0; i < w->b->calls.len; i++) {
-        const call *k = &w->b->calls.data[i];
-        TC_TRY(write_call(w, k), "%s", k->group && k->group->node->name ? k->group->node->name : "copy");
-    }
+    w->end = w->top = (w->b->arena_bytes + 63) / 64 * 64;
+    TC_TRY(write_calls(w));
     TC_TRY(write_end(w));
     write_header(w, h);
     write_unit(w, c);
@@ -555,16 +599,17 @@ tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const 
     if (strpbrk(o->stem, "\"\\\n\r")) return tc_error(TC_USAGE, "a file name with a quote, a backslash or a line break cannot stand in C");
     w.stem = identifier(&w, o->prefix ? o->prefix : o->stem, "m_");
     w.file = o->stem;
+    w.variable = TC_NEWN(&w.a, bool, e->nvars + 1);
     w.changes = TC_NEWN(&w.a, bool, (size_t)e->program->ninputs + 1);
     w.unit = tc_unit_create(&(tc_unit_options){.made_by = o->made_by});
     w.weight_at = TC_NEWN(&w.a, int64_t, (size_t)e->program->ninputs + 1);
     w.field = TC_NEWN(&w.a, const char *, (size_t)(e->program->ninputs + e->program->graph->noutputs) + 1);
     for (size_t i = 0; i < e->nvars && i < nvars; i++) e->vars[i] = vars[i];
     tc_status s = check_guards(e);
-    e->planes_only = true; /* the C forms of kernels take contiguous tensors */
+    e->for_c = true; /* the C forms of kernels take contiguous tensors */
     if (!s) s = frame_bind(e->main, &w.b);
-    e->planes_only = false;
     if (!s) s = write_all(&w, out_c, out_h);
+    e->for_c = false;
     if (!s && !o->weights_inside) tc_buf_append(out_weights, tc_buf_str(&w.weights), w.weights.len);
     bound_destroy(w.b);
     tc_unit_destroy(w.unit);

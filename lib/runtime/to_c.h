@@ -24,7 +24,8 @@ typedef struct {
 } tc_to_c_options;
 
 /* vars: values of the program's symbols, by index (those of sizes must be bound). weights: the bytes that STEM_run is given, 64-byte aligned
- * tensors; empty with weights_inside. TC_UNSUPPORTED: control flow on data, a kernel without a C form, a program that changes its buffers. */
+ * tensors; empty with weights_inside. TC_UNSUPPORTED: sizes that depend on data, a kernel without
+ * a C form. */
 tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const tc_to_c_options *o, tc_buf *out_c, tc_buf *out_h,
                        tc_buf *out_weights);
 

@@ -267,10 +267,10 @@ tc_sym tc_sym_simplify(tc_symctx *c, tc_sym s) {
     return n->simple = r;
 }
 
-static bool contains(tc_sym s, tc_sym part) {
+bool tc_sym_contains(tc_sym s, tc_sym part) {
     if (s == part) return true;
     for (int i = 0; i < tc_sym_arity(s); i++)
-        if (contains(s->arg[i], part)) return true;
+        if (tc_sym_contains(s->arg[i], part)) return true;
     return false;
 }
 
@@ -341,7 +341,7 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
         if (!t[i].key || (t[i].c != 1 && t[i].c != -1) || !sym_is_atom(t[i].key)) continue;
         bool inside = false;
         for (int k = 0; k < n; k++)
-            if (k != i && t[k].key && contains(t[k].key, t[i].key)) inside = true;
+            if (k != i && t[k].key && tc_sym_contains(t[k].key, t[i].key)) inside = true;
         if (inside) continue;
         if (best < 0 || (t[i].key->op == TC_S_VAR) > (t[best].key->op == TC_S_VAR) ||
             ((t[i].key->op == TC_S_VAR) == (t[best].key->op == TC_S_VAR) && t[i].key->id > t[best].key->id))
@@ -353,7 +353,7 @@ static void equate(tc_symctx *c, tc_sym a, tc_sym b) {
         if (i != best) rest[m++] = (sym_term){t[best].c == 1 ? -t[i].c : t[i].c, t[i].key};
     tc_sym by = sym_from_terms(c, rest, m), atom = t[best].key;
     int64_t lo, hi, k, sign;
-    if (!by || contains(by, atom)) return;
+    if (!by || tc_sym_contains(by, atom)) return;
     tc_sym_range(c, atom, &lo, &hi);
     tc_sym key = fact_key(c, by, &k, &sign);
     if (key && (lo != NLO || hi != NHI)) { /* by inherits the range of what it replaces */

@@ -106,6 +106,8 @@ bool tc_sym_const_float(tc_sym s, double *out); /* also of an int constant */
 bool tc_sym_const_bool(tc_sym s, bool *out);
 bool tc_sym_is_int(tc_sym s, int64_t v); /* the constant v */
 
+bool tc_sym_contains(tc_sym s, tc_sym part);
+
 /* Interval of an int expression from the ranges of its symbols. */
 void tc_sym_range(tc_symctx *c, tc_sym s, int64_t *lo, int64_t *hi);
 /* A bool expression: 1 always true, 0 always false, -1 depends. Uses ranges, canonical differences and assumed facts. */

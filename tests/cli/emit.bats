@@ -90,6 +90,165 @@ PY
     for class in Lstm Gru NoBias Rnn Tanh; do same $class; done
 }
 
+@test "control flow as C: while_loop, cond, one within the other" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class While(nn.Module):
+    """What is carried: a counter, a matrix whose values end the loop, the operand itself, a number of Python."""
+
+    def forward(self, x):
+        def keep(i, acc, same, k):
+            return (i < 5) & (acc.abs().max() < 50.0)
+
+        def body(i, acc, same, k):
+            return i + 1, acc * 1.5 + same * k, same, k + 2
+
+        return torch.while_loop(keep, body, (torch.zeros((), dtype=torch.int64), torch.zeros_like(x), x, 1))[:3]
+
+
+class Never(nn.Module):
+    def forward(self, x):
+        return torch.while_loop(lambda a: a.sum() > 1e9, lambda a: a.t().contiguous().t() + 1, (x.t(),))
+
+
+class Cond(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(40, 40), nn.Linear(40, 40)
+
+    def forward(self, x):
+        y = torch.cond(x.sum() > 0, lambda t: self.a(t).relu(), lambda t: self.b(t) * 2, (x,))
+
+        def inner(t):
+            return torch.cond(t.mean() > 0.1, lambda u: u + 1, lambda u: u - 1, (t,))
+
+        return y, torch.cond(y.sum() > 3, inner, lambda t: t.neg(), (x.t(),))
+
+
+class Nested(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(40, 40)
+
+    def forward(self, x):
+        def body(i, a):
+            def more(j, b):
+                return j + 1, torch.tanh(self.l(b))
+
+            j, b = torch.while_loop(lambda j, b: j < i, more, (torch.zeros((), dtype=torch.int64), a + 1))
+            return i + 1, torch.cond(b.sum() > 0, lambda t: t * 2, lambda t: t.clone(), (b,))
+
+        return torch.while_loop(lambda i, a: i < 3, body, (torch.zeros((), dtype=torch.int64), x))
+
+
+class Generate(nn.Module):
+    """Greedy decoding of 11 tokens behind the first."""
+
+    def __init__(self):
+        super().__init__()
+        self.emb, self.head, self.rnn = nn.Embedding(17, 40), nn.Linear(40, 17), nn.GRUCell(40, 40)
+
+    def forward(self, x):
+        def body(i, h, out):
+            h = self.rnn(self.emb(torch.index_select(out, 1, i.view(1)).squeeze(1)), h)
+            return i + 1, h, out.index_copy(1, (i + 1).view(1), self.head(h).argmax(-1).unsqueeze(1))
+
+        i, h, out = torch.while_loop(
+            lambda i, h, out: i < 11, body, (torch.zeros((), dtype=torch.int64), x, torch.zeros(6, 12, dtype=torch.int64))
+        )
+        return out, h
+PY
+    same While && same Never && same Cond && same Nested && same Generate
+    tc-compile Generate.pt2 --to c -o generate
+    cc -std=c11 -Wall -Wextra -pedantic -Werror -ffp-contract=off -march=native -c generate.c
+}
+
+@test "scans as C" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.associative_scan import associative_scan
+from torch._higher_order_ops.map import map as each
+
+
+class Scan(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(40, 40)
+
+    def forward(self, x):
+        def step(h, t):
+            h = torch.tanh(self.l(h) + t)
+            return h, h * 2
+
+        return scan(step, torch.zeros(40), x, dim=0)
+
+
+class Turned(nn.Module):
+    def forward(self, x):
+        return scan(lambda c, t: (c + t.sum(), c * t), torch.zeros(()), x, dim=1, reverse=True)
+
+
+class Recurrence(nn.Module):
+    def forward(self, x):
+        return associative_scan(lambda l, r: (l[0] * r[0], r[0] * l[1] + r[1]), (x.tanh(), x), dim=1, combine_mode="pointwise")
+
+
+class Each(nn.Module):
+    def forward(self, x):
+        return each(lambda row, w: torch.softmax(row * w, -1), x, x[0])
+PY
+    same Scan && same Turned && same Recurrence && same Each
+}
+
+@test "numbers out of tensors as C, and what they may not be" {
+    numbers
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Item(nn.Module):
+    def forward(self, x):
+        n = (x.sum() * 8).to(torch.int64).abs().item()
+        f = x.max().item()
+        torch._check(n < 100000)
+        return x * f + n, x - n // 3, torch.where(x > f / 2, x, x * (n % 6))
+
+
+class Less(nn.Module):
+    def forward(self, x):
+        n = x.sum().to(torch.int64).item()
+        torch._check(n < 7)
+        return x + n
+PY
+    same Item
+    tc-export m.py:Less --input x=2x3xf32 -o less.pt2
+    tc-compile less.pt2 --to exe -o less
+    cat >small.py <<'PY'
+import torch
+from torch import nn
+
+
+class Fill(nn.Module):
+    def forward(self, i):
+        return torch.ones(2, 3) * i
+PY
+    tc-export small.py:Fill --input i=f32 -o fill.pt2
+    tc-run fill.pt2 --input i=f32=1 | ./less -o y.npy
+    tc-run fill.pt2 --input i=f32=1 -o x.npy
+    tc-run less.pt2 --input x=@x.npy -o want.npy
+    cmp y.npy want.npy
+    tc-run fill.pt2 --input i=f32=2 -o x.npy
+    fails 3 "none that the program allows" ./less x=x.npy
+}
+
 @test "order and search as C" {
     numbers
     cat >m.py <<'PY'
