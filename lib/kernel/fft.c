@@ -1,4 +1,10 @@
-/* The Fourier transform of complex tensors: dimension by dimension, lines of it gathered side by side, transformed (fft_type.h) and put back.
+/* The Fourier transform of tensors: dimension by dimension, lines of it gathered side by side, transformed (fft_type.h) and put back.
+ *
+ * A real line of even length is transformed as half as many complex numbers, x[2 k] + i x[2 k + 1], from which its first half follows
+ * (fft_type.h's split; join before the inverse); one of odd length, or whose half is left to Bluestein, as complex numbers.
+ *
+ * A long line of a b numbers is a matrix of a rows: its columns are transformed, side by side, each number is multiplied by root
+ * (row)(column) of 1, then the rows are, and the result is read down its columns. Thus each half fits a cache.
  *
  * Lengths whose prime factors are at most 31 go by passes of radix 4, 2, 3, 5 and those primes. Others by Bluestein's identity
  * jk = (j^2 + k^2 - (k - j)^2) / 2, a convolution with exp(i pi k^2 / n) by transforms of a power of 2, in float64 for both types.
@@ -10,13 +16,19 @@
 
 #include <string.h>
 
-enum { MAX_RADIX = 31, MAX_PASSES = 64, LANES = 16, TILE = 16 };
+enum { MAX_RADIX = 31, MAX_PASSES = 64, LANES = TC_FFT_LANES, TILE = 16, LONG = 4096 };
 
 typedef struct {
-    int64_t n, size; /* of a line; of the transform that is run: n, or Bluestein's power of 2 */
+    int64_t length;
     int radix[MAX_PASSES], count;
-    bool chirp;
-    bool wide; /* float64 */
+} passes;
+typedef struct {
+    int64_t n, size;  /* complex numbers of a line; of the transform that is run: n, or Bluestein's power of 2 */
+    int64_t roots;    /* which roots of 1 the table holds: size, or 2 size where half */
+    passes part[2];   /* size is the product of their lengths; that of part[1] is 1 but for long lines */
+    bool chirp, half; /* half: the line is 2 n real numbers */
+    bool wide;        /* float64 */
+    bool is_long;
 } plan;
 
 static int factorise(int64_t n, int *radix) { /* 0: a prime above MAX_RADIX */
@@ -27,13 +39,32 @@ static int factorise(int64_t n, int *radix) { /* 0: a prime above MAX_RADIX */
     return n == 1 ? count : 0;
 }
 
-static plan plan_of(int64_t n, bool f64) {
-    plan p = {.n = n, .size = n, .wide = f64};
+static passes passes_of(int64_t n) {
+    passes p = {.length = n};
     p.count = factorise(n, p.radix);
-    if (p.count || n == 1) return p;
-    p.chirp = p.wide = true;
-    for (p.size = 1; p.size < 2 * n - 1; p.size *= 2) {}
-    p.count = factorise(p.size, p.radix);
+    return p;
+}
+static bool is_smooth(int64_t n) {
+    passes p = passes_of(n);
+    return n == 1 || p.count;
+}
+static plan plan_of(int64_t n, bool f64, bool real) {
+    plan p = {.n = n, .wide = f64, .half = real && n % 2 == 0 && is_smooth(n / 2)};
+    if (p.half) p.n = n / 2;
+    p.size = p.n;
+    if (!is_smooth(p.n)) {
+        p.chirp = p.wide = true;
+        for (p.size = 1; p.size < 2 * n - 1; p.size *= 2) {}
+    }
+    p.roots = p.half ? 2 * p.size : p.size;
+    p.is_long = p.size >= LONG;
+    int64_t a = p.size;
+    if (p.is_long) { /* the divisor next below the square root: at least LANES, primes being at most 31 */
+        a = (int64_t)__builtin_sqrt((double)p.size);
+        while (p.size % a) a--;
+    }
+    p.part[0] = passes_of(a);
+    p.part[1] = passes_of(p.size / a);
     return p;
 }
 
@@ -49,18 +80,18 @@ static tc_c128 root_of_1(int64_t k, int64_t n) {
     return (tc_c128){c, e < 4 ? -s : s};
 }
 
-/* Roots first..first+count-1 of n (modulo n when squares are asked for), as parts. */
-static void put_root(const plan *p, void *re, void *im, int64_t at, tc_c128 w) {
-    if (p->wide) ((double *)re)[at] = w.re, ((double *)im)[at] = w.im;
+/* All n-th roots of 1 as parts; table: room for the root of n and one. */
+static void put_root(bool wide, void *re, void *im, int64_t at, tc_c128 w) {
+    if (wide) ((double *)re)[at] = w.re, ((double *)im)[at] = w.im;
     else ((float *)re)[at] = (float)w.re, ((float *)im)[at] = (float)w.im;
 }
-static void roots(const plan *p, void *re, void *im, tc_c128 *table) {
-    int64_t n = p->size, fine = 1;
+static void roots(bool wide, int64_t n, void *re, void *im, tc_c128 *table) {
+    int64_t fine = 1;
     while (fine * fine < n) fine++;
     for (int64_t k = 0; k < fine; k++) table[k] = root_of_1(k, n);
     for (int64_t base = 0; base < n; base += fine) {
         tc_c128 b = root_of_1(base, n);
-        for (int64_t k = 0; k < fine && base + k < n; k++) put_root(p, re, im, base + k, base ? tc_x_mul_c128(b, table[k]) : table[k]);
+        for (int64_t k = 0; k < fine && base + k < n; k++) put_root(wide, re, im, base + k, base ? tc_x_mul_c128(b, table[k]) : table[k]);
     }
 }
 
@@ -75,45 +106,110 @@ static const tc_fft_ops *ops_of(const tc_isa_ops *isa) {
     TC_BUG("no row %s", isa->name);
 }
 
-/* ---- memory: roots; Bluestein's chirp and the transform of its conjugate; for each worker two buffers of lines ---- */
+/* ---- memory: roots of 1 for whole lines and for the parts of long ones, and tables whose products are those of long lines; Bluestein's
+ * chirp and the transform of its conjugate; for each worker two buffers of lines and, for long lines, two of a part's ---- */
 typedef struct {
-    size_t elem, line; /* bytes of a number; of the parts of `lanes` lines */
-    size_t w, chirp, worker, each, total;
+    size_t elem, line, small; /* bytes of a number; of a part of `lanes` lines; of a part of LANES lines of a part */
+    size_t w, wp[2], twist, chirp, worker, each, total;
     int64_t lanes;
+    int shift; /* of twist's tables */
 } layout;
 static size_t up(size_t n) { return (n + 63) & ~(size_t)63; }
 
 static layout layout_of(const plan *p, int threads) {
-    layout l = {.elem = p->wide ? 8 : 4, .lanes = p->size >= 4096 ? 1 : LANES}; /* the first pass fills a vector by lanes only */
-    l.line = up((size_t)(p->size * l.lanes) * l.elem);
-    l.w = 0;
-    l.chirp = 2 * up((size_t)p->size * l.elem);
+    layout l = {.elem = p->wide ? 8 : 4, .lanes = p->is_long ? 1 : LANES};
+    l.line = up((size_t)((p->size + 1) * l.lanes) * l.elem); /* 1: the last of the first half */
+    l.wp[0] = !p->is_long || p->half ? 2 * up((size_t)p->roots * l.elem) : 0;
+    l.wp[1] = l.twist = l.chirp = l.wp[0];
+    if (p->is_long) {
+        const int64_t a = p->part[0].length, b = p->part[1].length;
+        while (((int64_t)1 << 2 * l.shift) < p->size) l.shift++;
+        l.wp[1] += 2 * up((size_t)a * l.elem);
+        l.twist = l.wp[1] + 2 * up((size_t)b * l.elem);
+        l.chirp = l.twist + 4 * up((size_t)8 << l.shift);
+        l.small = up((size_t)((a > b ? a : b) * LANES) * l.elem);
+    }
     l.worker = l.chirp + (p->chirp ? 4 * up((size_t)p->size * 8) : 0);
-    l.each = 4 * l.line;
-    size_t table = up((size_t)(p->size + 64) * sizeof(tc_c128)); /* while the roots are made */
+    l.each = 4 * (l.line + l.small);
     l.total = l.worker + l.each * (size_t)threads;
-    if (l.total < l.worker + table) l.total = l.worker + table;
     return l;
 }
 
+/* The lines of a tensor along a dimension of `length` elements `inner` apart; `count` numbers of each are moved. Number k of a line begins
+ * k * step floats after the line, its imaginary part lies `part` floats further (0: there is none). */
+typedef struct {
+    char *data;
+    int64_t inner, length, count;
+    int64_t unit; /* floats of an element: 2 of a complex one, 1 */
+    int64_t step, part;
+} side;
+typedef enum { C2C, R2C, C2R } direction;
 typedef struct {
     const tc_kcall *c;
     plan p;
     layout l;
-    int64_t inner, lines; /* elements between neighbours of a line; lines in all */
-    const char *from;     /* what is transformed: the operand, then the result of the dimension before */
-    char *data;           /* of the result */
-    size_t size;          /* bytes of a complex number */
+    side from, to;
+    direction kind;
+    int64_t lines; /* in all */
+    bool single;   /* memory holds float32 */
     bool forward;
     double scale;
 } job;
 
-static void run(const job *j, char *b[4], int64_t lanes, char **re, char **im) { /* parts in b[0], b[1] */
+static int64_t line_at(const side *s, int64_t r) { return s->unit * (r / s->inner * s->inner * s->length + r % s->inner); }
+
+static char *roots_at(const job *j, int part) { return (char *)j->c->scratch + j->l.w + (size_t)part * up((size_t)j->p.roots * j->l.elem); }
+static char *part_roots(const job *j, int k, int part) {
+    return (char *)j->c->scratch + j->l.wp[k] + (size_t)part * up((size_t)j->p.part[k].length * j->l.elem);
+}
+static double *twist_table(const job *j, int i) {
+    return (double *)(void *)((char *)j->c->scratch + j->l.twist + (size_t)i * up((size_t)8 << j->l.shift));
+}
+
+static void copy_row(char *to, const char *from, size_t elem) {
+    if (elem == sizeof(float)) memcpy(to, from, LANES * sizeof(float));
+    else memcpy(to, from, LANES * sizeof(double));
+}
+
+/* One part of a long line: n numbers of LANES columns. x: parts of n rows `pitch` apart, from column c on; s: small buffers. The result: r. */
+static void columns(const job *j, int part, char *const *x, int64_t pitch, int64_t c, char *const *s, char **r) {
     const tc_fft_ops *ops = ops_of(j->c->isa);
-    char *scratch = j->c->scratch;
-    char *w = scratch + j->l.w;
-    int in_y =
-        (j->p.wide ? ops->f64 : ops->f32)(b[0], b[1], b[2], b[3], j->p.size, lanes, j->p.radix, j->p.count, w, w + up((size_t)j->p.size * j->l.elem));
+    const passes *p = &j->p.part[part];
+    const size_t elem = j->l.elem;
+    for (int i = 0; i < 2; i++)
+        if (part == 0)
+            for (int64_t k = 0; k < p->length; k++) copy_row(s[i] + (size_t)(k * LANES) * elem, x[i] + (size_t)(k * pitch + c) * elem, elem);
+        else j->c->isa->move->transpose[elem == 8 ? 3 : 2](s[i], LANES, x[i] + (size_t)(c * pitch) * elem, pitch, LANES, p->length);
+    int in_y = ops->transform[j->p.wide](s[0], s[1], s[2], s[3], p->length, p->radix, p->count, part_roots(j, part, 0), part_roots(j, part, 1), 1);
+    r[0] = s[in_y ? 2 : 0], r[1] = s[in_y ? 3 : 1];
+    const double *tables[4] = {twist_table(j, 0), twist_table(j, 1), twist_table(j, 2), twist_table(j, 3)};
+    if (part == 0) ops->twist[j->p.wide](r[0], r[1], p->length, c, tables, j->l.shift);
+}
+/* A long line in b[0], b[1], by way of b[2], b[3]; behind each of the buffers lies a small one. The last columns overlap those before. */
+static void run_long(const job *j, char *const *b, char *const *small) {
+    const int64_t rows = j->p.part[0].length, cols = j->p.part[1].length;
+    char *r[2];
+    for (int part = 0; part < 2; part++) {
+        const int64_t width = part ? rows : cols, height = part ? cols : rows;
+        for (int64_t c0 = 0; c0 < width; c0 += LANES) {
+            const int64_t c = c0 + LANES <= width ? c0 : width - LANES;
+            columns(j, part, b + 2 * part, cols, c, small, r);
+            for (int i = 0; i < 2; i++)
+                for (int64_t k = 0; k < height; k++)
+                    copy_row(b[2 * !part + i] + (size_t)(k * width + c) * j->l.elem, r[i] + (size_t)(k * LANES) * j->l.elem, j->l.elem);
+        }
+    }
+}
+/* The transform of b[0], b[1] by way of b[2], b[3]; small: buffers that long lines need. */
+static void run(const job *j, char *const *b, char *const *small, char **re, char **im) {
+    if (j->p.is_long) {
+        run_long(j, b, small);
+        *re = b[0], *im = b[1];
+        return;
+    }
+    const passes *p = &j->p.part[0];
+    int in_y = ops_of(j->c->isa)->transform[j->p.wide](b[0], b[1], b[2], b[3], j->p.size, p->radix, p->count, roots_at(j, 0), roots_at(j, 1),
+                                                       j->p.roots / j->p.size);
     *re = in_y ? b[2] : b[0];
     *im = in_y ? b[3] : b[1];
 }
@@ -122,60 +218,90 @@ static double *chirp_part(const job *j, int k) {
     return (double *)(void *)((char *)j->c->scratch + j->l.chirp + (size_t)k * up((size_t)j->p.size * 8));
 }
 
+static void worker_buffers(const job *j, int worker, char **b, char **small) {
+    char *mine = (char *)j->c->scratch + j->l.worker + j->l.each * (size_t)worker;
+    for (int k = 0; k < 4; k++) b[k] = mine + (size_t)k * j->l.line, small[k] = mine + 4 * j->l.line + (size_t)k * j->l.small;
+}
+
 /* exp(-i pi k^2 / n) into parts 0, 1; the transform of its conjugate, wrapped around, divided by its length, into parts 2, 3 */
 static void make_chirp(const job *j) {
-    int64_t n = j->p.n, size = j->p.size, square = 0;
+    int64_t n = j->p.n, size = j->p.size, square = 0, step = j->l.lanes;
     double *cr = chirp_part(j, 0), *ci = chirp_part(j, 1), *fr = chirp_part(j, 2), *fi = chirp_part(j, 3);
-    char *scratch = j->c->scratch, *b[4], *re, *im;
-    for (int k = 0; k < 4; k++) b[k] = scratch + j->l.worker + (size_t)k * j->l.line;
-    double *xr = (double *)(void *)b[0], *xi = (double *)(void *)b[1];
-    memset(xr, 0, (size_t)size * 8);
-    memset(xi, 0, (size_t)size * 8);
+    char *b[4], *small[4], *re, *im;
+    worker_buffers(j, 0, b, small);
+    double *xr = (double *)(void *)b[0], *xi = (double *)(void *)b[1]; /* the first of the lanes; the others are 0 */
+    memset(xr, 0, (size_t)(size * step) * 8);
+    memset(xi, 0, (size_t)(size * step) * 8);
     for (int64_t k = 0; k < n; k++) { /* square: k^2 mod 2 n */
         tc_c128 w = root_of_1(square, 2 * n);
         cr[k] = w.re, ci[k] = w.im;
-        xr[k] = w.re, xi[k] = -w.im;
-        if (k) xr[size - k] = w.re, xi[size - k] = -w.im;
+        xr[k * step] = w.re, xi[k * step] = -w.im;
+        if (k) xr[(size - k) * step] = w.re, xi[(size - k) * step] = -w.im;
         square = (square + 2 * k + 1) % (2 * n);
     }
-    run(j, b, 1, &re, &im);
-    for (int64_t k = 0; k < size; k++) fr[k] = ((double *)(void *)re)[k] / (double)size, fi[k] = ((double *)(void *)im)[k] / (double)size;
+    run(j, b, small, &re, &im);
+    for (int64_t k = 0; k < size; k++) {
+        fr[k] = ((double *)(void *)re)[k * step] / (double)size;
+        fi[k] = ((double *)(void *)im)[k * step] / (double)size;
+    }
 }
 
-/* Lines r0 .. r0 + lanes into parts side by side and back. A line begins at line_at. */
-static int64_t line_at(const job *j, int64_t r) { return r / j->inner * j->inner * j->p.n + r % j->inner; }
-
-/* In tiles of TILE numbers of each line, which stay in the first cache whatever the distance of lines is. */
-#define MOVE(NAME, T, W)                                                                                  \
-    static void load_##NAME(const job *j, int64_t r0, int64_t lanes, void *re_, void *im_) {              \
-        W *re = re_, *im = im_;                                                                           \
-        for (int64_t k0 = 0; k0 < j->p.n; k0 += TILE)                                                     \
-            for (int64_t l = 0; l < lanes; l++) {                                                         \
-                const T *x = (const T *)(const void *)j->from + 2 * line_at(j, r0 + l);                   \
-                const int64_t end = k0 + TILE < j->p.n ? k0 + TILE : j->p.n;                              \
-                for (int64_t k = k0; k < end; k++) {                                                      \
-                    re[k * lanes + l] = (W)x[2 * k * j->inner + !j->forward];                             \
-                    im[k * lanes + l] = (W)x[2 * k * j->inner + j->forward];                              \
-                }                                                                                         \
-            }                                                                                             \
-    }                                                                                                     \
-    static void store_##NAME(const job *j, int64_t r0, int64_t lanes, const void *re_, const void *im_) { \
-        const W *re = re_, *im = im_;                                                                     \
-        const W s = (W)j->scale;                                                                          \
-        for (int64_t k0 = 0; k0 < j->p.n; k0 += TILE)                                                     \
-            for (int64_t l = 0; l < lanes; l++) {                                                         \
-                T *x = (T *)(void *)j->data + 2 * line_at(j, r0 + l);                                     \
-                const int64_t end = k0 + TILE < j->p.n ? k0 + TILE : j->p.n;                              \
-                for (int64_t k = k0; k < end; k++) {                                                      \
-                    x[2 * k * j->inner + !j->forward] = (T)(re[k * lanes + l] * s);                       \
-                    x[2 * k * j->inner + j->forward] = (T)(im[k * lanes + l] * s);                        \
-                }                                                                                         \
-            }                                                                                             \
+/* ---- lines r0 .. r0 + lanes into parts side by side and back ---- */
+#define MOVE(NAME, T, W)                                                                                                       \
+    static void load_##NAME(const side *s, const int64_t *at, int64_t lanes, void *re_, void *im_) {                           \
+        W *re = re_, *im = im_;                                                                                                \
+        for (int64_t k = 0; k < s->count; k++)                                                                                 \
+            for (int64_t l = 0; l < lanes; l++) {                                                                              \
+                const T *x = (const T *)(const void *)s->data + at[l] + k * s->step;                                           \
+                re[k * lanes + l] = (W)*x;                                                                                     \
+                im[k * lanes + l] = s->part ? (W)x[s->part] : 0;                                                               \
+            }                                                                                                                  \
+    }                                                                                                                          \
+    static void store_##NAME(const side *s, const int64_t *at, int64_t lanes, int64_t row, const void *re_, const void *im_) { \
+        const W *re = re_, *im = im_;                                                                                          \
+        for (int64_t k = 0; k < s->count; k++)                                                                                 \
+            for (int64_t l = 0; l < lanes; l++) {                                                                              \
+                T *x = (T *)(void *)s->data + at[l] + k * s->step;                                                             \
+                *x = (T)re[k * row + l];                                                                                       \
+                if (s->part) x[s->part] = (T)im[k * row + l];                                                                  \
+            }                                                                                                                  \
     }
 MOVE(f32, float, float)
 MOVE(f64, double, double)
 MOVE(mixed, float, double)
 #undef MOVE
+
+/* Lines whose floats lie one after another, in squares of TILE numbers. */
+static void turn(const job *j, const side *s, int64_t r0, int64_t lanes, char *re, char *im, bool load) {
+    const size_t elem = j->l.elem, row = LANES * elem;
+    const int64_t pitch = s->unit * s->length;
+    char tile[2 * TILE * LANES * sizeof(double)];
+    memset(tile, 0, sizeof tile);
+    for (int64_t k0 = 0; k0 < s->count; k0 += TILE) {
+        const int64_t m = s->count - k0 < TILE ? s->count - k0 : TILE;
+        char *x = s->data + (size_t)(line_at(s, r0) + 2 * k0) * elem;
+        if (load) j->c->isa->move->transpose[elem == 8 ? 3 : 2](tile, LANES, x, pitch, lanes, 2 * m);
+        for (int64_t k = 0; k < m; k++) {
+            char *parts[2] = {re + (size_t)(k0 + k) * row, im + (size_t)(k0 + k) * row};
+            for (int i = 0; i < 2; i++) {
+                char *t = tile + (size_t)(2 * k + i) * row;
+                copy_row(load ? parts[i] : t, load ? t : parts[i], elem);
+            }
+        }
+        if (!load) j->c->isa->move->transpose[elem == 8 ? 3 : 2](x, pitch, tile, LANES, 2 * m, lanes);
+    }
+}
+/* Lanes without a line hold the first line when they are loaded. */
+static void move(const job *j, const side *s, int64_t r0, int64_t lanes, char *re, char *im, bool load) {
+    if (s->step == 2 && s->part == 1 && lanes > 1 && j->single != j->p.wide) {
+        turn(j, s, r0, lanes, re, im, load);
+        return;
+    }
+    int64_t at[LANES];
+    for (int64_t l = 0; l < LANES; l++) at[l] = line_at(s, l < lanes ? r0 + l : r0);
+    if (load) (!j->single ? load_f64 : j->p.wide ? load_mixed : load_f32)(s, at, j->l.lanes, re, im);
+    else (!j->single ? store_f64 : j->p.wide ? store_mixed : store_f32)(s, at, lanes, j->l.lanes, re, im);
+}
 
 /* x times a chirp, for every lane */
 static void times(double *re, double *im, const double *wr, const double *wi, int64_t n, int64_t lanes) {
@@ -186,79 +312,170 @@ static void times(double *re, double *im, const double *wr, const double *wi, in
             im[k * lanes + l] = s + t;
         }
 }
-static void bluestein(const job *j, char *b[4], int64_t lanes, char **re, char **im) {
-    int64_t n = j->p.n, size = j->p.size;
+static void bluestein(const job *j, char *const *b, char *const *small, char **re, char **im) {
+    int64_t n = j->p.n, size = j->p.size, lanes = j->l.lanes;
     double *xr = (double *)(void *)b[0], *xi = (double *)(void *)b[1];
     times(xr, xi, chirp_part(j, 0), chirp_part(j, 1), n, lanes);
     memset(xr + n * lanes, 0, (size_t)((size - n) * lanes) * 8);
     memset(xi + n * lanes, 0, (size_t)((size - n) * lanes) * 8);
-    run(j, b, lanes, re, im);
+    run(j, b, small, re, im);
     times((double *)(void *)*re, (double *)(void *)*im, chirp_part(j, 2), chirp_part(j, 3), size, lanes);
     bool second = *re == b[2];
     char *back[4] = {*im, *re, second ? b[1] : b[3], second ? b[0] : b[2]}, *r, *i; /* parts exchanged: the inverse */
-    run(j, back, lanes, &r, &i);
+    run(j, back, small, &r, &i);
     *re = i, *im = r;
     times((double *)(void *)*re, (double *)(void *)*im, chirp_part(j, 0), chirp_part(j, 1), n, lanes);
 }
 
+/* Rows n - k become the conjugates of rows k. */
+static void mirror(const job *j, char *re, char *im) {
+    const int64_t lanes = j->l.lanes;
+    const size_t row = (size_t)lanes * j->l.elem;
+    for (int64_t k = 1, n = j->p.n; 2 * k < n; k++) {
+        memcpy(re + (size_t)(n - k) * row, re + (size_t)k * row, row);
+        if (j->p.wide)
+            for (int64_t l = 0; l < lanes; l++) ((double *)(void *)im)[(n - k) * lanes + l] = -((double *)(void *)im)[k * lanes + l];
+        else
+            for (int64_t l = 0; l < lanes; l++) ((float *)(void *)im)[(n - k) * lanes + l] = -((float *)(void *)im)[k * lanes + l];
+    }
+}
+
+/* Lines r0 .. r0 + lanes. */
+static void lines(const job *j, char *const *b, char *const *small, int64_t r0, int64_t lanes) {
+    const tc_fft_ops *ops = ops_of(j->c->isa);
+    const bool one = j->p.is_long, back = !j->forward;
+    char *re, *im;
+    int first = 0; /* parts of the transform's operand: b[first], b[first + 1] */
+    move(j, &j->from, r0, lanes, b[0], b[1], true);
+    if (j->kind == C2R && !j->p.half) mirror(j, b[0], b[1]);
+    if (j->kind == C2R && j->p.half) {
+        first = 2;
+        ops->join[j->p.wide]((void *[]){b[2], b[3]}, (const void *[]){b[0], b[1]}, j->p.n, one, roots_at(j, 0), roots_at(j, 1));
+    }
+    char *x[4] = {b[first + back], b[first + !back], b[2 - first + back], b[2 - first + !back]};
+    if (j->p.chirp) bluestein(j, x, small, &re, &im);
+    else run(j, x, small, &re, &im);
+    if (back) {
+        char *t = re;
+        re = im, im = t;
+    }
+    if (j->kind == R2C && j->p.half) {
+        int other = re == b[0] ? 2 : 0;
+        ops->split[j->p.wide]((void *[]){b[other], b[other + 1]}, (const void *[]){re, im}, j->p.n, one, roots_at(j, 0), roots_at(j, 1));
+        re = b[other], im = b[other + 1];
+    }
+    if (j->scale != 1) {
+        const float narrow = (float)j->scale;
+        tc_block_fn times_one = j->c->isa->scalar_one[j->p.wide][TC_X_MUL];
+        const void *s = j->p.wide ? (const void *)&j->scale : &narrow;
+        times_one(re, re, s, NULL, j->to.count * j->l.lanes);
+        times_one(im, im, s, NULL, j->to.count * j->l.lanes);
+    }
+    move(j, &j->to, r0, lanes, re, im, false);
+}
 static void range(void *ctx, int64_t begin, int64_t end, int worker) {
     const job *j = ctx;
-    char *b[4], *re, *im, *mine = (char *)j->c->scratch + j->l.worker + j->l.each * (size_t)worker;
-    for (int k = 0; k < 4; k++) b[k] = mine + (size_t)k * j->l.line;
+    char *b[4], *small[4];
+    worker_buffers(j, worker, b, small);
     for (int64_t g = begin; g < end; g++) {
-        int64_t r0 = g * j->l.lanes, lanes = j->lines - r0 < j->l.lanes ? j->lines - r0 : j->l.lanes;
-        bool single = j->size == 8;
-        (!single ? load_f64 : j->p.wide ? load_mixed : load_f32)(j, r0, lanes, b[0], b[1]);
-        if (j->p.chirp) bluestein(j, b, lanes, &re, &im);
-        else run(j, b, lanes, &re, &im);
-        (!single ? store_f64 : j->p.wide ? store_mixed : store_f32)(j, r0, lanes, re, im);
+        int64_t r0 = g * j->l.lanes;
+        lines(j, b, small, r0, j->lines - r0 < j->l.lanes ? j->lines - r0 : j->l.lanes);
     }
+}
+
+/* ---- calls ---- */
+static void make_roots(const job *j) {
+    tc_c128 *table = (tc_c128 *)(void *)((char *)j->c->scratch + j->l.worker);
+    if (!j->p.is_long || j->p.half) roots(j->p.wide, j->p.roots, roots_at(j, 0), roots_at(j, 1), table);
+    if (!j->p.is_long) return;
+    for (int k = 0; k < 2; k++) roots(j->p.wide, j->p.part[k].length, part_roots(j, k, 0), part_roots(j, k, 1), table);
+    for (int64_t k = 0; k < (int64_t)1 << j->l.shift; k++) {
+        if (k << j->l.shift < j->p.size) put_root(true, twist_table(j, 0), twist_table(j, 1), k, root_of_1(k << j->l.shift, j->p.size));
+        put_root(true, twist_table(j, 2), twist_table(j, 3), k, root_of_1(k, j->p.size));
+    }
+}
+static side side_of(const tc_tensor *t, char *data, int dim, const plan *p, int64_t count) {
+    side s = {.data = data, .inner = 1, .length = t->size[dim], .count = count, .unit = tc_is_complex(t->dtype) ? 2 : 1};
+    for (int e = dim + 1; e < t->rank; e++) s.inner *= t->size[e];
+    s.step = s.unit * s.inner, s.part = s.unit - 1;
+    if (s.unit == 1 && p->half) s.step = 2 * s.inner, s.part = s.inner;
+    return s;
+}
+/* One dimension: `from`, of in's type, to `to`, of out's. */
+static void dimension(const tc_kcall *c, direction kind, const tc_tensor *in, const void *from, const tc_tensor *out, void *to, int dim,
+                      bool forward) {
+    const tc_tensor *whole = kind == C2R ? out : in;
+    const int64_t n = whole->size[dim], part = n / 2 + 1;
+    const bool f64 = tc_dtype_size(whole->dtype) == (kind == C2C ? 16 : 8);
+    job j = {.c = c, .kind = kind, .single = !f64, .forward = forward, .lines = tc_tensor_numel(whole) / n};
+    j.p = plan_of(n, f64, kind == C2R || (kind == R2C && out->size[dim] == part));
+    const int64_t real = kind != C2C && j.p.half ? n / 2 : n;
+    j.from = side_of(in, (char *)(uintptr_t)from, dim, &j.p, kind == C2R ? part : real);
+    j.to = side_of(out, to, dim, &j.p, kind == C2R ? real : out->size[dim]);
+    const int64_t code = tc_k_int(c, 2);
+    j.scale = code == 0 ? 1 : code == 1 ? 1 / __builtin_sqrt((double)n) : 1 / (double)n;
+    j.l = layout_of(&j.p, tc_pool_threads(c->pool));
+    make_roots(&j);
+    if (j.p.chirp) make_chirp(&j);
+    tc_parallel_for(c->pool, (j.lines + j.l.lanes - 1) / j.l.lanes, 1 + 4096 / (j.p.size * j.l.lanes), range, &j);
+}
+static int dim_of(const tc_kcall *c, int k) {
+    int64_t d = c->args[1].ints[k];
+    return (int)(d < 0 ? d + tc_k_tensor(c, 0)->rank : d);
 }
 
 static tc_status run_c2c(tc_kcall *c) {
-    const tc_tensor *in = tc_k_tensor(c, 0);
-    tc_tensor *out = &c->outs[0];
-    const int64_t *dims = c->args[1].ints, code = tc_k_int(c, 2);
-    int64_t numel = tc_tensor_numel(in);
-    size_t size = tc_dtype_size(in->dtype);
-    char *data = tc_tensor_data(out);
-    if (!numel) return NULL;
-    if (!c->args[1].n) memcpy(data, tc_tensor_data(in), (size_t)numel * size);
-    const char *from = tc_tensor_data(in);
-    for (int k = 0; k < c->args[1].n; k++) {
-        int d = (int)(dims[k] < 0 ? dims[k] + in->rank : dims[k]);
-        int64_t n = in->size[d];
-        job j = {.c = c,
-                 .p = plan_of(n, size == 16),
-                 .inner = 1,
-                 .lines = numel / n,
-                 .from = k ? data : from,
-                 .data = data,
-                 .size = size,
-                 .forward = tc_k_bool(c, 3)};
-        for (int e = d + 1; e < in->rank; e++) j.inner *= in->size[e];
-        j.scale = code == 0 ? 1 : code == 1 ? 1 / __builtin_sqrt((double)n) : 1 / (double)n;
-        j.l = layout_of(&j.p, tc_pool_threads(c->pool));
-        char *w = (char *)c->scratch + j.l.w;
-        roots(&j.p, w, w + up((size_t)j.p.size * j.l.elem), (tc_c128 *)(void *)((char *)c->scratch + j.l.worker));
-        if (j.p.chirp) make_chirp(&j);
-        tc_parallel_for(c->pool, (j.lines + j.l.lanes - 1) / j.l.lanes, 1 + 4096 / (j.p.size * j.l.lanes), range, &j);
-    }
+    const tc_tensor *in = tc_k_tensor(c, 0), *out = &c->outs[0];
+    const size_t bytes = (size_t)tc_tensor_numel(in) * tc_dtype_size(in->dtype);
+    if (bytes && !c->args[1].n) memcpy(tc_tensor_data(out), tc_tensor_data(in), bytes);
+    for (int k = 0; k < c->args[1].n && bytes; k++)
+        dimension(c, C2C, in, tc_tensor_data(k ? out : in), out, tc_tensor_data(out), dim_of(c, k), tc_k_bool(c, 3));
+    return NULL;
+}
+static tc_status run_r2c(tc_kcall *c) { /* the last of the dimensions first */
+    const tc_tensor *in = tc_k_tensor(c, 0), *out = &c->outs[0];
+    if (!tc_tensor_numel(in)) return NULL;
+    for (int k = c->args[1].n - 1, last = k; k >= 0; k--)
+        dimension(c, k == last ? R2C : C2C, k == last ? in : out, tc_tensor_data(k == last ? in : out), out, tc_tensor_data(out), dim_of(c, k), true);
     return NULL;
 }
 
-static size_t scratch(const tc_kcall *c, int threads) {
+static size_t most_scratch(const tc_kcall *c, direction kind, int threads) {
     const tc_tensor *in = tc_k_tensor(c, 0);
     size_t most = 0;
     for (int k = 0; k < c->args[1].n; k++) {
-        int64_t dim = c->args[1].ints[k];
-        int64_t n = in->size[dim < 0 ? dim + in->rank : dim];
+        const bool last = k == c->args[1].n - 1;
+        int64_t n = kind == C2R && last ? tc_k_int(c, 3) : in->size[dim_of(c, k)];
         if (n < 1) continue;
-        plan p = plan_of(n, tc_dtype_size(in->dtype) == 16);
-        size_t bytes = layout_of(&p, threads).total;
-        if (bytes > most) most = bytes;
+        for (int real = 0; real <= (last && kind != C2C); real++) {
+            plan p = plan_of(n, tc_dtype_size(in->dtype) == (tc_is_complex(in->dtype) ? 16 : 8), real);
+            size_t bytes = layout_of(&p, threads).total;
+            if (bytes > most) most = bytes;
+        }
     }
-    return most;
+    return up(most);
+}
+static size_t scratch_c2c(const tc_kcall *c, int threads) { return most_scratch(c, C2C, threads); }
+static size_t scratch_r2c(const tc_kcall *c, int threads) { return most_scratch(c, R2C, threads); }
+static size_t scratch_c2r(const tc_kcall *c, int threads) { /* behind it the operand after its other dimensions */
+    const tc_tensor *in = tc_k_tensor(c, 0);
+    return most_scratch(c, C2R, threads) + (c->args[1].n > 1 ? (size_t)tc_tensor_numel(in) * tc_dtype_size(in->dtype) : 0);
 }
 
-const tc_kernel tc_k_fft_c2c = {.name = "fft_c2c", .flags = TC_KF_CONTIGUOUS, .run = run_c2c, .scratch = scratch};
+static tc_status run_c2r(tc_kcall *c) { /* the last of the dimensions last */
+    const tc_tensor *in = tc_k_tensor(c, 0), *out = &c->outs[0];
+    const char *from = tc_tensor_data(in);
+    char *copy = (char *)c->scratch + most_scratch(c, C2R, tc_pool_threads(c->pool));
+    const int last = dim_of(c, c->args[1].n - 1);
+    if (in->size[last] < out->size[last] / 2 + 1)
+        return tc_error(TC_CONTENT, "aten._fft_c2r: %lld numbers along dimension %d are not the first half of %lld", (long long)in->size[last], last,
+                        (long long)out->size[last]);
+    if (!tc_tensor_numel(out)) return NULL;
+    for (int k = 0; k < c->args[1].n - 1; k++, from = copy) dimension(c, C2C, in, from, in, copy, dim_of(c, k), false);
+    dimension(c, C2R, in, from, out, tc_tensor_data(out), last, false);
+    return NULL;
+}
+
+const tc_kernel tc_k_fft_c2c = {.name = "fft_c2c", .flags = TC_KF_CONTIGUOUS, .run = run_c2c, .scratch = scratch_c2c};
+const tc_kernel tc_k_fft_r2c = {.name = "fft_r2c", .flags = TC_KF_CONTIGUOUS, .run = run_r2c, .scratch = scratch_r2c};
+const tc_kernel tc_k_fft_c2r = {.name = "fft_c2r", .flags = TC_KF_CONTIGUOUS, .run = run_c2r, .scratch = scratch_c2r};

@@ -1,17 +1,28 @@
-/* The discrete Fourier transform along dimensions of complex tensors, any length. */
+/* The discrete Fourier transform along dimensions of complex and real tensors, any length. */
 #ifndef TC_KERNEL_FFT_H
 #define TC_KERNEL_FFT_H
 
 #include "kernel/kernel.h"
 
-/* x: parts of `lanes` transforms of length n side by side, [n][lanes]; y: as much again; w: the n-th roots of 1, exp(-2 pi i k / n).
- * radix: `count` factors of n. True: the result is in y, else in x. */
-typedef int (*tc_fft_fn)(void *x_re, void *x_im, void *y_re, void *y_im, int64_t n, int64_t lanes, const int *radix, int count, const void *w_re,
-                         const void *w_im);
-typedef struct tc_fft_ops {
-    tc_fft_fn f32, f64;
+enum { TC_FFT_LANES = 16 }; /* lines side by side */
+/* x: parts of LANES transforms of length n side by side, [n][LANES]; y: as much again; w: the (n stretch)-th roots of 1,
+ * exp(-2 pi i k / (n stretch)). radix: `count` factors of n. True: the result is in y, else in x. */
+typedef int (*tc_fft_fn)(void *x_re, void *x_im, void *y_re, void *y_im, int64_t n, const int *radix, int count, const void *w_re, const void *w_im,
+                         int64_t stretch);
+/* Real lines of 2 h numbers by complex ones of h; w: the (2 h)-th roots of 1; arrays of two parts; one: a single line instead of LANES.
+ * split: x, the transform of x[2 k] + i x[2 k + 1], h rows, to y, the first half of the line's, h + 1 rows.
+ * join: back, times 2, the imaginary parts of rows 0 and h taken as 0. */
+typedef void (*tc_fft_real_fn)(void *const *y, const void *const *x, int64_t h, bool one, const void *w_re, const void *w_im);
+/* Row k, column q of [rows][LANES] times root k (c + q) of 1: hi[i >> shift] lo[i - ...]; tables: parts of hi, parts of lo. */
+typedef void (*tc_fft_twist_fn)(void *re, void *im, int64_t rows, int64_t c, const double *const *tables, int shift);
+typedef struct tc_fft_ops { /* f32, f64 */
+    tc_fft_fn transform[2];
+    tc_fft_real_fn split[2], join[2];
+    tc_fft_twist_fn twist[2];
 } tc_fft_ops;
 
 extern const tc_kernel tc_k_fft_c2c; /* _fft_c2c(Tensor self, SymInt[] dim, int normalization, bool forward) */
+extern const tc_kernel tc_k_fft_r2c; /* _fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) */
+extern const tc_kernel tc_k_fft_c2r; /* _fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) */
 
 #endif

@@ -3,7 +3,7 @@
  *     X[k] = sum_j x[j] exp(-2 pi i j k / n)
  *
  * Stockham's self-sorting form (decimation in frequency), mixed radix: the pass of radix r takes lines of length l, s of them side by
- * side, to lines of length l / r, r s side by side. Several transforms at once are side by side from the start. Real and imaginary
+ * side, to lines of length l / r, r s side by side. LANES transforms are side by side from the start. Real and imaginary
  * parts lie apart, so that every loop runs along memory; each term is rounded by itself, so that all instruction sets agree. */
 #define F__(name, s) name##_##s
 #define F_(name, s) F__(name, s)
@@ -13,10 +13,14 @@
 typedef struct {
     const T *xr, *xi;
     T *yr, *yi;
-    int64_t s, m, step;
+    int64_t s, m, step; /* s: a multiple of LANES */
     const T *wr, *wi;
 } F(pass);
 
+/* By LANES: compilers then write no loops for what remains. */
+#define EACH(q)                                                       \
+    for (int64_t q##0 = 0; q##0 < v->s; q##0 += LANES) TC_VECTOR_LOOP \
+    for (int64_t q = q##0; q < q##0 + LANES; q++)
 #define LOAD(i) const T *restrict ar##i = v->xr + (p + v->m * (i)) * v->s, *restrict ai##i = v->xi + (p + v->m * (i)) * v->s
 #define STORE(r, j)                                                                                   \
     T *restrict br##j = v->yr + ((r)*p + (j)) * v->s, *restrict bi##j = v->yi + ((r)*p + (j)) * v->s; \
@@ -35,8 +39,7 @@ static void F(radix2)(const F(pass) * v) {
         STORE(2, 0);
         STORE(2, 1);
         (void)cr0, (void)ci0;
-        TC_VECTOR_LOOP
-        for (int64_t q = 0; q < v->s; q++) {
+        EACH(q) {
             br0[q] = ar0[q] + ar1[q];
             bi0[q] = ai0[q] + ai1[q];
             PUT(1, ar0[q] - ar1[q], ai0[q] - ai1[q]);
@@ -53,8 +56,7 @@ static void F(radix3)(const F(pass) * v) {
         STORE(3, 1);
         STORE(3, 2);
         (void)cr0, (void)ci0;
-        TC_VECTOR_LOOP
-        for (int64_t q = 0; q < v->s; q++) {
+        EACH(q) {
             T tr = ar1[q] + ar2[q], ti = ai1[q] + ai2[q], ur = ar0[q] - (T)0.5 * tr, ui = ai0[q] - (T)0.5 * ti;
             T dr = h * (ar1[q] - ar2[q]), di = h * (ai1[q] - ai2[q]);
             br0[q] = ar0[q] + tr;
@@ -75,8 +77,7 @@ static void F(radix4)(const F(pass) * v) {
         STORE(4, 2);
         STORE(4, 3);
         (void)cr0, (void)ci0;
-        TC_VECTOR_LOOP
-        for (int64_t q = 0; q < v->s; q++) {
+        EACH(q) {
             T er = ar0[q] + ar2[q], ei = ai0[q] + ai2[q], fr = ar0[q] - ar2[q], fi = ai0[q] - ai2[q];
             T gr = ar1[q] + ar3[q], gi = ai1[q] + ai3[q], hr = ar1[q] - ar3[q], hi = ai1[q] - ai3[q];
             br0[q] = er + gr;
@@ -101,8 +102,7 @@ static void F(radix5)(const F(pass) * v) {
         STORE(5, 3);
         STORE(5, 4);
         (void)cr0, (void)ci0;
-        TC_VECTOR_LOOP
-        for (int64_t q = 0; q < v->s; q++) {
+        EACH(q) {
             T er = ar1[q] + ar4[q], ei = ai1[q] + ai4[q], fr = ar2[q] + ar3[q], fi = ai2[q] + ai3[q];
             T gr = ar1[q] - ar4[q], gi = ai1[q] - ai4[q], hr = ar2[q] - ar3[q], hi = ai2[q] - ai3[q];
             T ur = ar0[q] + c1 * er + c2 * fr, ui = ai0[q] + c1 * ei + c2 * fi, vr = ar0[q] + c2 * er + c1 * fr, vi = ai0[q] + c2 * ei + c1 * fi;
@@ -126,46 +126,103 @@ static void F(radix_any)(const F(pass) * v, int64_t r, int64_t root) {
                 const T *restrict ar = v->xr + (p + v->m * i) * v->s, *restrict ai = v->xi + (p + v->m * i) * v->s;
                 const T er = v->wr[i * j % r * root], ei = v->wi[i * j % r * root];
                 if (i == 0) {
-                    TC_VECTOR_LOOP
-                    for (int64_t q = 0; q < v->s; q++) br[q] = ar[q], bi[q] = ai[q];
+                    EACH(q) br[q] = ar[q], bi[q] = ai[q];
                     continue;
                 }
-                TC_VECTOR_LOOP
-                for (int64_t q = 0; q < v->s; q++) {
+                EACH(q) {
                     const T a_ = ar[q] * er, b_ = ai[q] * ei, c_ = ar[q] * ei, d_ = ai[q] * er;
                     br[q] += a_ - b_;
                     bi[q] += c_ + d_;
                 }
             }
-            TC_VECTOR_LOOP
-            for (int64_t q = 0; q < v->s; q++) {
+            EACH(q) {
                 const T a_ = br[q] * cr, b_ = bi[q] * ci, c_ = br[q] * ci, d_ = bi[q] * cr;
                 br[q] = a_ - b_;
                 bi[q] = c_ + d_;
             }
         }
 }
-/* x holds `lanes` transforms of length n side by side; y as much again. w: the n-th roots exp(-2 pi i k / n). True: the result is in y. */
-static int F(transform)(void *x_re, void *x_im, void *y_re, void *y_im, int64_t n, int64_t lanes, const int *radix, int count, const void *w_re,
-                        const void *w_im) {
+/* tc_fft_fn */
+static int F(transform)(void *x_re, void *x_im, void *y_re, void *y_im, int64_t n, const int *radix, int count, const void *w_re, const void *w_im,
+                        int64_t stretch) {
     T *a[2] = {x_re, x_im}, *b[2] = {y_re, y_im};
-    F(pass) v = {.s = lanes, .wr = w_re, .wi = w_im};
+    F(pass) v = {.s = LANES, .wr = w_re, .wi = w_im};
     int64_t length = n;
     for (int k = 0; k < count; k++) {
         int64_t r = radix[k];
         v.xr = a[0], v.xi = a[1], v.yr = b[0], v.yi = b[1];
-        v.m = length / r, v.step = n / length;
+        v.m = length / r, v.step = n / length * stretch;
         if (r == 2) F(radix2)(&v);
         else if (r == 3) F(radix3)(&v);
         else if (r == 4) F(radix4)(&v);
         else if (r == 5) F(radix5)(&v);
-        else F(radix_any)(&v, r, n / r);
+        else F(radix_any)(&v, r, n / r * stretch);
         length = v.m, v.s *= r;
         T *t0 = a[0], *t1 = a[1];
         a[0] = b[0], a[1] = b[1], b[0] = t0, b[1] = t1;
     }
     return count & 1;
 }
+
+/* With E and O the transforms of the even and the odd numbers of a real line, x = E + i O and y[k] = E[k] + w^k O[k];
+ * E[h - k] and O[h - k] are the conjugates of E[k] and O[k]. at[0]: where row k begins, at[1]: row h - k, of x[0] for k = 0. */
+static inline void F(split_row)(T *const *y, const T *const *x, const int64_t *at, int64_t end, T wr, T wi, int64_t lanes) {
+    const T *ar = x[0] + at[0], *ai = x[1] + at[0], *br = x[0] + at[1], *bi = x[1] + at[1];
+    T *pr = y[0] + at[0], *pi = y[1] + at[0], *qr = y[0] + end, *qi = y[1] + end;
+    TC_VECTOR_LOOP
+    for (int64_t q = 0; q < lanes; q++) {
+        const T er = (T)0.5 * (ar[q] + br[q]), ei = (T)0.5 * (ai[q] - bi[q]), or = (T)0.5 * (ai[q] + bi[q]), oi = (T)0.5 * (br[q] - ar[q]);
+        const T a_ = wr * or, b_ = wi * oi, c_ = wr * oi, d_ = wi * or, tr = a_ - b_, ti = c_ + d_;
+        pr[q] = er + tr;
+        pi[q] = ei + ti;
+        qr[q] = er - tr;
+        qi[q] = ti - ei;
+    }
+}
+static inline void F(join_row)(T *const *y, const T *const *x, const int64_t *at, int64_t end, T wr, T wi, int64_t lanes) {
+    const T *ar = x[0] + at[0], *ai = x[1] + at[0], *br = x[0] + end, *bi = x[1] + end;
+    T *pr = y[0] + at[0], *pi = y[1] + at[0], *qr = y[0] + at[1], *qi = y[1] + at[1];
+    const bool inner = at[0] != 0; /* of rows 0 and h the imaginary parts are 0 */
+    TC_VECTOR_LOOP
+    for (int64_t q = 0; q < lanes; q++) {
+        const T si = inner ? ai[q] : 0, ti = inner ? bi[q] : 0;
+        const T er = ar[q] + br[q], ei = si - ti, dr = ar[q] - br[q], di = si + ti;
+        const T a_ = wr * dr, b_ = wi * di, c_ = wr * di, d_ = wi * dr, or = a_ + b_, oi = c_ - d_;
+        qr[q] = er + oi;
+        qi[q] = or -ei;
+        pr[q] = er - oi;
+        pi[q] = or +ei;
+    }
+}
+#define REAL_LINE(name)                                                                                                    \
+    static void F(name)(void *const *y_, const void *const *x_, int64_t h, bool one, const void *w_re, const void *w_im) { \
+        T *const y[2] = {y_[0], y_[1]};                                                                                    \
+        const T *const x[2] = {x_[0], x_[1]};                                                                              \
+        for (int64_t k = 0, lanes = one ? 1 : LANES; 2 * k <= h; k++) {                                                    \
+            const int64_t at[2] = {k * lanes, (k ? h - k : 0) * lanes}, end = (h - k) * lanes;                             \
+            if (one) F(name##_row)(y, x, at, end, ((const T *)w_re)[k], ((const T *)w_im)[k], 1);                          \
+            else F(name##_row)(y, x, at, end, ((const T *)w_re)[k], ((const T *)w_im)[k], LANES);                          \
+        }                                                                                                                  \
+    }
+REAL_LINE(split)
+REAL_LINE(join)
+/* Row k, column q times the (k (c + q))-th of the roots of 1 that tables hold, hi[i >> shift] lo[i & mask]. */
+static void F(twist)(void *re_, void *im_, int64_t rows, int64_t c, const double *const *tables, int shift) {
+    const int64_t mask = ((int64_t)1 << shift) - 1;
+    for (int64_t k = 0; k < rows; k++) {
+        T *re = (T *)re_ + k * LANES, *im = (T *)im_ + k * LANES;
+        TC_VECTOR_LOOP
+        for (int64_t q = 0; q < LANES; q++) {
+            const int64_t i = k * (c + q), hi = i >> shift, lo = i & mask;
+            const double a = tables[0][hi], b = tables[1][hi], r = tables[2][lo], s = tables[3][lo], ar = a * r, bs = b * s, as = a * s, br = b * r;
+            const T wr = (T)(ar - bs), wi = (T)(as + br), x_ = re[q] * wr, y_ = im[q] * wi, z_ = re[q] * wi, t_ = im[q] * wr;
+            re[q] = x_ - y_;
+            im[q] = z_ + t_;
+        }
+    }
+}
+#undef REAL_LINE
+#undef EACH
 #undef LOAD
 #undef STORE
 #undef PUT

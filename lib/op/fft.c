@@ -2,8 +2,7 @@
  *
  *     fft   X[k] = c sum_j x[j] exp(-2 pi i j k / n)      norm "backward": c = 1 (inverse 1/n), "ortho": 1/sqrt n, "forward": 1/n (inverse 1)
  *
- * One kernel transforms complex tensors (kernel/fft.h). That of a real tensor is the transform of the same numbers as complex ones, its
- * first half kept; a real result is the transform of the mirrored half, its real part. */
+ * Kernels transform complex tensors, real ones to the first half of the result, and such halves back (kernel/fft.h). */
 #include "kernel/fft.h"
 #include "op/shape.h"
 
@@ -33,39 +32,75 @@ static tc_sym num(tc_emit *e, int64_t v) { return tc_sym_int(tc_e_sym(e), v); }
 static tc_sym half(tc_emit *e, tc_sym s) { return tc_sym_floordiv(tc_e_sym(e), s, num(e, 2)); }
 static tc_sym plus(tc_emit *e, tc_sym s, int64_t v) { return tc_sym_add(tc_e_sym(e), s, num(e, v)); }
 
-/* of a real tensor over dims; of the last of them only the first half where onesided */
+/* x with `size` elements along dim: cut, or zeros appended */
+static tc_value *resized(tc_emit *e, tc_value *x, int64_t dim, tc_sym size) {
+    int64_t have, want;
+    if (!x || x->meta.size[dim] == size) return x;
+    if (tc_sym_const_int(x->meta.size[dim], &have) && tc_sym_const_int(size, &want)) {
+        if (want < have) return slice(e, x, dim, num(e, 0), size);
+        int64_t pad[2 * TC_MAX_RANK] = {0};
+        int at = x->meta.rank - 1 - (int)dim;
+        pad[2 * at + 1] = want - have;
+        return tc_emit_call(e, "aten::constant_pad_nd", "vI", x, pad, 2 * (at + 1));
+    }
+    tc_sym zeros[TC_MAX_RANK]; /* one of the two unknown: zeros appended, then cut */
+    memcpy(zeros, x->meta.size, sizeof *zeros * (size_t)x->meta.rank);
+    zeros[dim] = size;
+    tc_value *list[2] = {x, tc_emit_call(e, "aten::zeros", "Sd", zeros, x->meta.rank, (int)x->meta.dtype)};
+    return slice(e, tc_emit_call(e, "aten::cat", "Vi", list, 2, dim), dim, num(e, 0), size);
+}
+
+static tc_status shape_real(tc_shape_ctx *c, bool forward) { /* _fft_r2c, _fft_c2r */
+    int64_t dims[TC_MAX_RANK], seen = 0;
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_meta *m = tc_sh_meta(c, 0);
+    const bool single = m->dtype == (forward ? TC_F32 : TC_C64);
+    if (!single && m->dtype != (forward ? TC_F64 : TC_C128)) return tc_sh_fail(c, "Unsupported dtype %s", tc_dtypes[m->dtype].torch);
+    tc_dims d = tc_dims_of(m);
+    int n = tc_sh_const_ints(c, 1, dims, TC_MAX_RANK), last = 0;
+    if (n < 1) return tc_sh_fail(c, "must transform at least one axis");
+    for (int i = 0; i < n; i++, seen |= (int64_t)1 << last) {
+        TC_TRY(tc_sh_wrap_dim(c, dims[i], m->rank, &last));
+        if (seen >> last & 1) return tc_sh_fail(c, "FFT dims must be unique");
+    }
+    tc_symctx *s = tc_sh_sym(c);
+    if (!forward) d.size[last] = tc_sh_int(c, 3);
+    else if (tc_sh_bool(c, 3)) d.size[last] = tc_sym_add(s, tc_sym_floordiv(s, d.size[last], tc_sym_int(s, 2)), tc_sym_int(s, 1));
+    return tc_sh_out(c, 0, forward ? (single ? TC_C64 : TC_C128) : single ? TC_F32 : TC_F64, &d);
+}
+static tc_status shape_r2c(tc_shape_ctx *c) { return shape_real(c, true); }
+static tc_status shape_c2r(tc_shape_ctx *c) { return shape_real(c, false); }
+
+/* of a real tensor over dims; of the last of them only the first half where onesided. The inverse is the conjugate. */
 static tc_value *r2c(tc_emit *e, tc_value *x, const int64_t *dims, int n, int64_t norm, bool onesided, bool forward) {
     if (!x || !n) return x ? tc_e_cast(e, x, tc_dtype_to_complex(x->meta.dtype)) : NULL;
-    tc_value *y = c2c(e, tc_e_cast(e, x, tc_dtype_to_complex(x->meta.dtype)), dims, n, norm, forward);
-    if (!onesided || !y) return y;
-    return slice(e, y, dims[n - 1], num(e, 0), plus(e, half(e, y->meta.size[dims[n - 1]]), 1));
+    tc_value *y = tc_emit_call(e, "aten::_fft_r2c", "vIib", x, dims, n, norm, (int)onesided);
+    return forward ? y : tc_e_conj(e, y);
 }
-/* the inverse, of a half along the last of dims, to `last` real numbers there */
+/* the inverse, of a half along the last of dims, to `last` real numbers there; forward: of the conjugates */
 static tc_value *c2r(tc_emit *e, tc_value *x, const int64_t *dims, int n, int64_t norm, tc_sym last, bool forward) {
-    int64_t d = dims[n - 1];
-    x = c2c(e, x, dims, n - 1, norm, forward);
-    tc_sym keep = plus(e, half(e, last), 1), rest = half(e, plus(e, last, 1)); /* x[1 .. rest) comes back mirrored */
-    tc_value *list[2] = {slice(e, x, d, num(e, 0), keep), tc_emit_call(e, "aten::flip", "vI", slice(e, x, d, num(e, 1), rest), &d, 1)};
-    list[1] = tc_e_conj(e, list[1]);
-    return tc_e1(e, "aten::real", c2c(e, tc_emit_call(e, "aten::cat", "Vi", list, 2, d), &d, 1, norm, forward));
+    return tc_emit_call(e, "aten::_fft_c2r", "vIis", forward ? tc_e_conj(e, x) : x, dims, n, norm, last);
 }
-static int wrapped(const tc_node *n, int arg, int rank, int64_t *dims) {
-    int k = tc_arg_ints(n, arg, dims, TC_MAX_RANK);
-    for (int i = 0; i < k; i++) dims[i] = tc_wrap(dims[i], rank);
-    return k;
-}
-static tc_status decompose_r2c(tc_emit *e, const tc_node *n) {
+static int64_t last_dim(const tc_node *n) {
     int64_t dims[TC_MAX_RANK];
-    tc_value *x = tc_arg_value(n, 0);
-    int k = wrapped(n, 1, x->meta.rank, dims);
-    tc_emit_result(e, 0, tc_emit_call(e, "aten::alias", "v", r2c(e, x, dims, k, tc_arg_int(n, 2), tc_arg_bool(n, 3), true)));
+    int k = tc_arg_ints(n, 1, dims, TC_MAX_RANK);
+    return tc_wrap(dims[k - 1], tc_arg_meta(n, 0)->rank);
+}
+/* Each result is the sum of the operand's numbers times roots of 1: the gradient is the real part of the inverse sums, of those that are kept. */
+static tc_status grad_r2c(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *x = tc_arg_value(n, 0), *g = gs[0];
+    if (tc_arg_bool(n, 3)) g = resized(e, g, last_dim(n), x->meta.size[last_dim(n)]);
+    tc_e_give(e, n, 0, tc_e1(e, "aten::real", tc_emit_call(e, "aten::_fft_c2c", "vaab", g, &n->args[1], &n->args[2], 0)));
     return tc_e_done(e);
 }
-static tc_status decompose_c2r(tc_emit *e, const tc_node *n) {
-    int64_t dims[TC_MAX_RANK];
-    tc_value *x = tc_arg_value(n, 0);
-    int k = wrapped(n, 1, x->meta.rank, dims);
-    tc_emit_result(e, 0, c2r(e, x, dims, k, tc_arg_int(n, 2), tc_arg_sym(n, 3), false));
+/* Numbers that stand for their mirrored ones too count twice. */
+static tc_status grad_c2r(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    int64_t d = last_dim(n);
+    tc_sym have = tc_arg_meta(n, 0)->size[d], twice = half(e, plus(e, tc_arg_sym(n, 3), 1)); /* 1 .. twice have a mirrored one */
+    tc_value *g = tc_emit_call(e, "aten::_fft_r2c", "vaab", gs[0], &n->args[1], &n->args[2], 1);
+    g = resized(e, g, d, have);
+    tc_value *list[3] = {slice(e, g, d, num(e, 0), num(e, 1)), tc_e_muls(e, slice(e, g, d, num(e, 1), twice), 2), slice(e, g, d, twice, have)};
+    tc_e_give(e, n, 0, tc_emit_call(e, "aten::cat", "Vi", list, 3, d));
     return tc_e_done(e);
 }
 
@@ -108,24 +143,6 @@ static tc_status positive(const tc_node *n, tc_sym s) {
         return tc_error(TC_CONTENT, "%s: Invalid number of data points (%lld) specified", tc_op_name(n->op), (long long)v);
     return NULL;
 }
-/* x with `size` elements along dim: cut, or zeros appended */
-static tc_value *resized(tc_emit *e, tc_value *x, int64_t dim, tc_sym size) {
-    int64_t have, want;
-    if (!x || x->meta.size[dim] == size) return x;
-    if (tc_sym_const_int(x->meta.size[dim], &have) && tc_sym_const_int(size, &want)) {
-        if (want < have) return slice(e, x, dim, num(e, 0), size);
-        int64_t pad[2 * TC_MAX_RANK] = {0};
-        int at = x->meta.rank - 1 - (int)dim;
-        pad[2 * at + 1] = want - have;
-        return tc_emit_call(e, "aten::constant_pad_nd", "vI", x, pad, 2 * (at + 1));
-    }
-    tc_sym zeros[TC_MAX_RANK]; /* one of the two unknown: zeros appended, then cut */
-    memcpy(zeros, x->meta.size, sizeof *zeros * (size_t)x->meta.rank);
-    zeros[dim] = size;
-    tc_value *list[2] = {x, tc_emit_call(e, "aten::zeros", "Sd", zeros, x->meta.rank, (int)x->meta.dtype)};
-    return slice(e, tc_emit_call(e, "aten::cat", "Vi", list, 2, dim), dim, num(e, 0), size);
-}
-
 /* ---- one dimension: (self, n, dim, norm) ---- */
 static tc_status line(tc_emit *e, const tc_node *n, int64_t *dim, tc_sym *size) {
     tc_value *x = tc_arg_value(n, 0);
@@ -397,10 +414,21 @@ const tc_op tc_ops_fft[] = {
      .grad = grad_c2c,
      .samples = "_fft_c2c(c64[3,12], [1], 0, True); _fft_c2c(c128[37,2], [0], 2, False); _fft_c2c(c64[6,35], [0,1], 1, True)",
      .doc = "transform over dim; normalization 0: none, 1: 1/sqrt(n), 2: 1/n"},
-    COMPOSED("_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided)", r2c, "_fft_r2c(f32[3,8], [1], 0, True)",
-             "transform of a real tensor; onesided: the first half of the last of dim"),
-    COMPOSED("_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size)", c2r, "_fft_c2r(c64[3,5], [1], 2, 8)",
-             "inverse transform to real numbers, from half of them"),
+    {.schema = "aten::_fft_r2c(Tensor self, int[] dim, int normalization, bool onesided) -> Tensor",
+     .shape = shape_r2c,
+     .kernel = &tc_k_fft_r2c,
+     .grad = grad_r2c,
+     .samples = "_fft_r2c(f32[3,8], [1], 0, True); _fft_r2c(f64[37,30], [0,1], 2, True); _fft_r2c(f32[17,3,15], [1,2], 1, False); "
+                "_fft_r2c(f32[5,74], [1], 0, "
+                "True)",
+     .doc = "transform of a real tensor; onesided: the first half of the last of dim"},
+    {.schema = "aten::_fft_c2r(Tensor self, int[] dim, int normalization, SymInt last_dim_size) -> Tensor",
+     .shape = shape_c2r,
+     .kernel = &tc_k_fft_c2r,
+     .grad = grad_c2r,
+     .samples =
+         "_fft_c2r(c64[3,5], [1], 2, 8); _fft_c2r(c128[17,16], [0,1], 1, 30); _fft_c2r(c64[5,8,4], [0,1], 0, 15); _fft_c2r(c64[2,38], [1], 0, 74)",
+     .doc = "inverse transform to real numbers, from half of them"},
     LINE(fft, "fft_fft(c64[3,12]); fft_fft(f32[3,10], 7)", "transform along dim"),
     LINE(ifft, "fft_ifft(c64[3,12])", "inverse transform along dim"),
     LINE(rfft, "fft_rfft(f32[3,12])", "first half of the transform of a real tensor"),
