@@ -43,7 +43,14 @@ static tc_status save(compile_job *j, const char *stem, const char *suffix, cons
     return tc_cmd_finish(j->c, o, tc_out_write(o, tc_buf_str(b), b->len));
 }
 
-/* The program to write, its sizes bound, and its name: the last part of -o without its suffix. */
+static tc_status bound(compile_job *j, int which, tc_symvalue **out_vars, size_t *out_n) {
+    const tc_program *p = tc_exec_program(j->execs[which]);
+    *out_n = tc_sym_var_count(p->sym);
+    *out_vars = TC_NEWN(&j->arena, tc_symvalue, *out_n + 1);
+    return sizes(j, p, *out_vars, *out_n);
+}
+
+/* The program to write, of those that stand for one model the one for these sizes, its sizes bound, and its name: the last part of -o without its suffix. */
 static tc_status chosen(compile_job *j, const char *suffix, char **out_stem, int *out_which, tc_symvalue **out_vars, size_t *out_n) {
     const char *path = tc_cmd_get(j->c, TC_OPT_out);
     *out_which = 0;
@@ -52,10 +59,21 @@ static tc_status chosen(compile_job *j, const char *suffix, char **out_stem, int
     if (tail && len > tail && !strcmp(path + len - tail, suffix)) (*out_stem)[len - tail] = 0;
     for (int i = 0; i < j->n; i++)
         if (!strcmp(j->programs[i]->name, "model")) *out_which = i;
-    const tc_program *p = tc_exec_program(j->execs[*out_which]);
-    *out_n = tc_sym_var_count(p->sym);
-    *out_vars = TC_NEWN(&j->arena, tc_symvalue, *out_n + 1);
-    return sizes(j, p, *out_vars, *out_n);
+    const char *name = j->programs[*out_which]->name;
+    tc_status first = bound(j, *out_which, out_vars, out_n);
+    bool fits = !first && tc_program_admits(j->programs[*out_which], *out_vars, *out_n);
+    for (int i = 0; i < j->n && !fits; i++) {
+        tc_symvalue *vars;
+        size_t n;
+        if (!j->programs[i]->instead_of || strcmp(j->programs[i]->instead_of, name)) continue;
+        tc_status st = bound(j, i, &vars, &n);
+        fits = !st && tc_program_admits(j->programs[i], vars, n);
+        if (fits) *out_which = i, *out_vars = vars, *out_n = n;
+        tc_status_free(st);
+    }
+    if (!fits) return first;
+    tc_status_free(first);
+    return NULL;
 }
 static const char *last_part(const char *path) {
     const char *slash = strrchr(path, '/');

@@ -81,7 +81,9 @@ tc_status emit_variants(compile_job *j, const tc_exec_options *o, void (*note)(v
     const tc_program *p = j->programs[0];
     const size_t n = tc_sym_var_count(p->sym);
     tc_symvalue *vars = TC_NEWN(&j->arena, tc_symvalue, n + 1);
-    if (j->n > 1) return tc_usage(j->c, "%s of %d programs: --model NAME picks one", option, j->n);
+    for (int i = 1; i < j->n; i++) /* those for other sizes of the first have their code for all of theirs */
+        if (!j->programs[i]->instead_of || strcmp(j->programs[i]->instead_of, p->name))
+            return tc_usage(j->c, "%s of %d programs: --model NAME picks one", option, j->n);
     TC_TRY(tc_cmd_bind(j->c, p, vars, n));
     for (int i = 0; i < p->noutputs; i++)
         if (p->outputs[i].kind == TC_OUT_BUFFER || p->outputs[i].kind == TC_OUT_PARAMETER)

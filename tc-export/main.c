@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+enum { MOST_SIDES = 8 }; /* programs a mode, where the model branches on its sizes */
 typedef enum { TO_PT2, TO_DOT, TO_TEXT, TO_ONNX } format;
 static const char *const formats[] = {"pt2", "dot", "text", "onnx", NULL};
 
@@ -116,6 +117,9 @@ static tc_status put(tc_cmd *c, programs *all) {
     TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), to == TO_ONNX, &o));
     tc_status st = NULL;
     if (to == TO_ONNX) {
+        for (int i = 1; i < n; i++)
+            if (p[i]->instead_of && !strcmp(p[i]->instead_of, p[0]->name))
+                tc_cmd_note(c, "warning: an ONNX model holds one program: that for the guards of %s, without %s", p[0]->name, p[i]->name);
         st = put_onnx(c, o, p[0], (int)opset); /* the program for inference is the first */
     } else {
         tc_buf b = {0};
@@ -199,6 +203,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         q.r.run = tc_evaluator_eval(v);
         q.r.warn = warn, q.r.warn_self = c;
         q.r.eval_suffices = true;
+        q.r.sides = MOST_SIDES;
         q.r.keep_going = tc_cmd_has(c, TC_OPT_keep_going);
         if (tc_cmd_has(c, TC_OPT_time)) q.r.profile = tc_profile_create(c->started);
         if (tc_cmd_has(c, TC_OPT_draft)) st = draft_start(c, &q, &d);
@@ -211,6 +216,8 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     programs all = {0};
     if (r.model) tc_vec_push(&all, r.model);
     if (r.train) tc_vec_push(&all, r.train);
+    for (size_t i = 0; i < r.nothers; i++) tc_vec_push(&all, r.others[i]);
+    free(r.others);
     tc_program *const *p = all.data;
     for (size_t i = 0; i < all.len && !st; i++) {
         tc_dce(p[i], false);

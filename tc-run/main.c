@@ -79,7 +79,7 @@ static tc_status run_record(line *l, int64_t record) {
     return st;
 }
 
-static tc_status run_records(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
+static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
     line l = {.p = p, .must = code->must, .in = in, .out = out};
     int64_t seed;
     int numerics, check;
@@ -99,7 +99,8 @@ static tc_status run_records(tc_cmd *c, const tc_archive *a, const tc_program *p
         options.no_fuse = true;
         options.code = NULL;
     }
-    TC_TRY(variants_open(c, a, p, &options, &l.v));
+    versions from = {c, a, p};
+    TC_TRY(variants_open(&from, &options, &l.v));
     if (watch.print || watch.check) tc_variants_set_profile(l.v, trace_event, &watch);
     tc_status st = tc_variants_count(l.v) ? NULL : tc_cmd_code_check(c, code);
     if (!st) st = shapes_open(c, &l.seen);
@@ -121,7 +122,7 @@ static tc_status run_records(tc_cmd *c, const tc_archive *a, const tc_program *p
     return st;
 }
 
-static tc_status run_program(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_cmd_code *code, const char *path) {
+static tc_status run_program(tc_cmd *c, tc_archive *a, const tc_program *p, const tc_cmd_code *code, const char *path) {
     feeds f = {0};
     inputs *in = NULL;
     outputs *out = NULL;

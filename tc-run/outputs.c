@@ -215,7 +215,7 @@ static tc_status leaf_tensor(const tc_arg *a, tc_tensor *out) {
 }
 
 static tc_status fetch(const outputs *o, size_t k, const tc_exec *e, const tc_tensor *results, const tc_tensor *given, bool cast, tc_tensor *out) {
-    const tc_program *p = o->program;
+    const tc_program *p = tc_exec_program(e); /* of the form of o->program */
     int i = o->sources.data[k].output, target = p->outputs[i].target, user = 0;
     tc_tensor t = {0};
     switch (p->outputs[i].kind) {

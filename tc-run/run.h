@@ -50,8 +50,13 @@ tc_status outputs_put(outputs *o, int64_t record, const tc_exec *e, const tc_ten
 /* Closes the files, s failing: removes them. Returns s, or a failure, or TC_DIFFERENT when a comparison found something. */
 tc_status outputs_close(outputs *o, tc_status s);
 
-/* ---- code for some sizes (variants.c): the program of the archive with its variants, and what is said of them ---- */
-tc_status variants_open(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_exec_options *o, tc_variants **out);
+/* ---- what runs at which sizes (variants.c): the program of the archive with its others and variants, and what is said of them ---- */
+typedef struct {
+    tc_cmd *c;
+    tc_archive *a;
+    const tc_program *p; /* of the archive */
+} versions;
+tc_status variants_open(versions *from, const tc_exec_options *o, tc_variants **out); /* from is read until the variants are destroyed */
 
 /* ---- --profile-shapes (shapes.c) ---- */
 typedef struct shapes shapes;

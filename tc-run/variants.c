@@ -1,15 +1,16 @@
 /* What tc-run says of compiled variants: --log guards, --log recompiles, -v. */
 #include "tc-run/run.h"
 
+#include "cmd/program.h"
 #include "codegen/packed.h"
 
 static void chosen(void *ctx, const char *sizes) {
-    const tc_cmd *c = ctx;
+    const tc_cmd *c = ((const versions *)ctx)->c;
     if (tc_cmd_logs(c, "guards") || c->verbose) fprintf(stderr, "%s: the variant for %s is used\n", c->tool->name, sizes);
 }
 
 static void recompile(void *ctx, const tc_recompile *r) {
-    const tc_cmd *c = ctx;
+    const tc_cmd *c = ((const versions *)ctx)->c;
     const char *stance = tc_cmd_get(c, TC_OPT_stance);
     tc_buf at = {0};
     if (r->at.file) tc_buf_printf(&at, " (%s:%d)", r->at.file, r->at.line);
@@ -17,6 +18,11 @@ static void recompile(void *ctx, const tc_recompile *r) {
         fprintf(stderr, "%s: no compiled variant fits: it is for %s; %s%s%s\n", c->tool->name, r->guard, r->met, tc_buf_str(&at),
                 stance && !strcmp(stance, "fail_on_recompile") ? "" : "; the graph is interpreted, with the same bits");
     tc_buf_free(&at);
+}
+
+static void turned(void *ctx, const tc_program *to) {
+    const tc_cmd *c = ((const versions *)ctx)->c;
+    if (tc_cmd_logs(c, "guards") || c->verbose) fprintf(stderr, "%s: these sizes are those of program %s\n", c->tool->name, to->name);
 }
 
 /* Types and ranges of the inputs, the program's own guards, and what its variants are for. */
@@ -42,12 +48,32 @@ static void log_guards(const tc_program *p, const tc_variants *v) {
     tc_buf_free(&b);
 }
 
-tc_status variants_open(tc_cmd *c, const tc_archive *a, const tc_program *p, const tc_exec_options *o, tc_variants **out) {
+/* NAME-2, NAME-3 ... of the archive, where they say that they stand in the place of NAME. */
+static tc_status other(void *ctx, int i, tc_program **out) {
+    const versions *from = ctx;
+    tc_buf name = {0};
+    bool there = false;
+    tc_status s = NULL;
+    tc_buf_printf(&name, "%s-%d", from->p->name, i + 2);
+    for (size_t k = 0; k < tc_archive_count(from->a) && !there; k++) there = !strcmp(tc_archive_name(from->a, k), tc_buf_str(&name));
+    *out = NULL;
+    if (there) s = tc_cmd_program_named(from->c, from->a, tc_buf_str(&name), out);
+    if (*out && !((*out)->instead_of && !strcmp((*out)->instead_of, from->p->name))) {
+        tc_program_release(*out);
+        *out = NULL;
+    }
+    tc_buf_free(&name);
+    return s;
+}
+
+tc_status variants_open(versions *from, const tc_exec_options *o, tc_variants **out) {
+    const tc_variants_events events = {
+        .chosen = chosen, .recompile = recompile, .turned = turned, .other = tc_archive_count(from->a) > 1 ? other : NULL, .ctx = from};
     const unsigned char *list;
     size_t len;
     bool found;
-    TC_TRY(tc_archive_extra(a, tc_packed_variants, &list, &len, &found));
-    TC_TRY(tc_variants_create(p, (const char *)list, found ? len : 0, o, &(tc_variants_events){chosen, recompile, c}, out));
-    if (tc_cmd_logs(c, "guards")) log_guards(p, *out);
+    TC_TRY(tc_archive_extra(from->a, tc_packed_variants, &list, &len, &found));
+    TC_TRY(tc_variants_create(from->p, (const char *)list, found ? len : 0, o, &events, out));
+    if (tc_cmd_logs(from->c, "guards")) log_guards(from->p, *out);
     return NULL;
 }

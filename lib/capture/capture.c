@@ -29,8 +29,11 @@ struct tc_capture {
     TC_VEC(bool) declared;
     const tc_capture_dim *ranges;
     int nranges;
+    const tc_side_size *sizes; /* example values given from outside, by index */
+    size_t nsizes;
     int nconstants, attempt;
     bool no_grad, was_capturing, lenient;
+    bool sided, side_forced; /* branches have other sides; one of this program fixes a declared size */
 };
 
 /* ---- symbols ---- */
@@ -79,6 +82,7 @@ static tc_sym symbol(tc_capture *k, const char *name, const char *where, int64_t
         }
     if (lo > hi) tc_raise(k->c, "ValueError", "the range of %s is empty: %lld..%lld", name, (long long)lo, (long long)hi);
     tc_sym v = tc_sym_var(k->p->sym, name, TC_SYM_INT, lo, hi);
+    if ((size_t)tc_sym_var_index(v) < k->nsizes) example = k->sizes[tc_sym_var_index(v)].value;
     set_hint(k, v, example, lo, hi);
     if (example >= 0) tc_program_set_example(k->p, v, example);
     remember_dim(k, v, where, declared);
@@ -132,6 +136,24 @@ tc_capture *tc_capture_begin(C *c, const char *name) {
 void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n) { k->ranges = dims, k->nranges = n; }
 void tc_capture_attempt(tc_capture *k, int attempt) { k->attempt = attempt; }
 void tc_capture_lenient(tc_capture *k) { k->lenient = true; }
+
+void tc_capture_sizes(tc_capture *k, const tc_side_size *sizes, size_t n) { k->sizes = sizes, k->nsizes = n, k->lenient = true; }
+
+size_t tc_capture_sided(tc_capture *k, tc_side_size **out) {
+    const struct tc_torch *T = k->c->torch;
+    const size_t n = tc_sym_var_count(k->p->sym) < k->dims.len ? tc_sym_var_count(k->p->sym) : k->dims.len;
+    *out = tc_mem(k->c, sizeof **out * (n + 1));
+    for (size_t i = 0; i < n; i++) {
+        tc_side_size *s = &(*out)[i];
+        tc_sym v = tc_sym_var_at(k->p->sym, i);
+        *s = (tc_side_size){.declared = k->declared.data[i] && T->hint[i].bound && tc_sym_type(v) == TC_SYM_INT, .value = T->hint[i].i};
+        if (s->declared) tc_sym_range(k->p->sym, v, &s->lo, &s->hi);
+    }
+    k->sided = true;
+    return n;
+}
+
+bool tc_capture_side_forced(const tc_capture *k) { return k->side_forced; }
 
 static void reset(tc_capture *k) {
     struct tc_torch *T = k->c->torch;
@@ -539,13 +561,18 @@ static void check_forced(tc_capture *k) {
         int64_t value;
         bool constant = tc_sym_const_int(s, &value);
         tc_source at = {0};
+        bool side = false;
         for (size_t g = 0; g < p->guards.len; g++) {
             tc_sym cond = p->guards.data[g].cond;
             tc_buf t = {0};
             tc_sym_print(&t, cond);
             bool names = strstr(tc_buf_str(&t), tc_sym_var_name(symb)) != NULL;
             tc_buf_free(&t);
-            if (names) at = p->guards.data[g].source;
+            if (names) at = p->guards.data[g].source, side = p->guards.data[g].branch;
+        }
+        if (side && k->sided && k->declared.data[i] && !c->draft) {
+            k->side_forced = true;
+            continue;
         }
         if (c->draft)
             tc_draft_note(c, at, tc_arena_printf(&c->arena, "the size %s (%s) is fixed to %s", k->dims.data[i], tc_sym_var_name(symb), text));

@@ -10,6 +10,7 @@
 
 #include "capture/draft.h"
 #include "capture/lang.h"
+#include "capture/sides.h"
 #include "op/op.h"
 
 /* ---- inputs ---- */
@@ -48,6 +49,7 @@ typedef struct {
     const tc_capture_dim *dims;
     int ndims;
     bool eval, train;   /* which modes; neither: both */
+    int sides;          /* programs a mode at most, where the model branches on declared sizes (capture/sides.h); 0, 1: the one of the example */
     bool eval_suffices; /* of both, train may be left out, with a warning, when the model itself refuses it (an assert, a ValueError) */
     tc_observe observe; /* not NULL: a draft, decided by the examples that every input has */
     void *observe_self;
@@ -65,10 +67,12 @@ typedef struct {
 
 typedef struct {
     tc_program *model, *train; /* owned by the caller; train NULL when it is the same as model or was not asked for */
-    char *printed;             /* what print() wrote, malloc'ed; NULL when nothing */
-    char *draft;               /* observe: the report, malloc'ed */
-    size_t decided;            /* ... and how many places it names */
-    tc_status *failures;       /* keep_going: what failed, by place; the list is malloc'ed, it and the statuses are the caller's */
+    tc_program **others;       /* sides: those that take the place of one of them at other sizes; owned by the caller, the list malloc'ed */
+    size_t nothers;
+    char *printed;       /* what print() wrote, malloc'ed; NULL when nothing */
+    char *draft;         /* observe: the report, malloc'ed */
+    size_t decided;      /* ... and how many places it names */
+    tc_status *failures; /* keep_going: what failed, by place; the list is malloc'ed, it and the statuses are the caller's */
     size_t nfailures;
 } tc_capture_result;
 
@@ -84,6 +88,12 @@ void tc_capture_state(tc_capture *k, V module, const char *prefix);       /* par
 void tc_capture_ranges(tc_capture *k, const tc_capture_dim *dims, int n); /* before the inputs; borrowed */
 void tc_capture_attempt(tc_capture *k, int attempt); /* which example values symbols without bounds are given: 0, 1, ... TC_CAPTURE_ATTEMPTS - 1 */
 enum { TC_CAPTURE_ATTEMPTS = 5, TC_CAPTURE_MORE_ATTEMPTS = 12 };
+/* Sizes in the place of all example values: of the symbols in order of their appearance; borrowed. What they force is no error. */
+void tc_capture_sizes(tc_capture *k, const tc_side_size *sizes, size_t n);
+/* After the inputs: their symbols as they are, in the context's arena. From here on a declared size that a branch fixes is no error of the
+ * capture, but of a model without another side: tc_capture_side_forced tells. */
+size_t tc_capture_sided(tc_capture *k, tc_side_size **out);
+bool tc_capture_side_forced(const tc_capture *k);                                   /* of a capture that has ended, too */
 V tc_capture_tensor(tc_capture *k, const tc_capture_input *in);                     /* a user input (sizes, example) */
 V tc_capture_number(tc_capture *k, const char *name, tc_dtype d);                   /* a symbolic number as user input */
 V tc_capture_counted(tc_capture *k, const char *name, tc_dtype d, tc_symvalue now); /* one from 0 up (i64) or any (f64), that is `now` at present */

@@ -13,6 +13,7 @@ typedef struct {
     tc_buf *list;
     tc_status *failures;
     size_t nfailures;
+    tc_side_programs model, train; /* each mode's program, and those for its other sides */
 } job;
 
 /* ---- building the module ---- */
@@ -187,14 +188,27 @@ static void check_dims(C *c, const tc_program *p, const tc_capture_request *r) {
     }
 }
 
-static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name, int attempt) {
+/* One capture of forward. */
+typedef struct {
+    const char *name;       /* of the program */
+    int attempt;            /* tc_capture_attempt */
+    const tc_side_size *at; /* sizes in the place of the examples, `n` of them; NULL: none */
+    size_t n;
+    tc_capture *k; /* out, with r->sides: what is being captured, and the symbols of its inputs */
+    tc_side_size *seen;
+    size_t nseen;
+    bool strict; /* a size that a branch fixes is an error */
+} one_capture;
+
+static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request *r, one_capture *o) {
     tc_profile_phase(c->profile, "naming inputs and weights");
     list *params = parameters(c, m);
     tc_capture_input *in = ordered(c, r, params);
-    tc_capture *k = tc_capture_begin(c, name);
+    tc_capture *k = tc_capture_begin(c, o->name);
     tc_program *p = c->torch->graph->program;
     tc_capture_ranges(k, r->dims, r->ndims);
-    tc_capture_attempt(k, attempt);
+    tc_capture_attempt(k, o->attempt);
+    if (o->at) tc_capture_sizes(k, o->at, o->n);
     if (tc_kind_of(m) != K_FUNC) tc_capture_state(k, m, "");
     dict *given = tc_dict(c);
     for (int i = 0; i < r->ninputs; i++) {
@@ -207,6 +221,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
         put(c, given, in[i].name, v);
     }
     check_dims(c, p, r);
+    if (r->sides > 1 && !c->draft && !c->keep && !o->strict) o->k = k, o->nseen = tc_capture_sided(k, &o->seen);
     /* positional while there is no gap, then by keyword */
     V *pos = tc_mem(c, sizeof(V) * (params->n + 1)), key, v;
     str **kn = tc_mem(c, sizeof(str *) * (given->live + 1));
@@ -254,13 +269,14 @@ static bool left_out(C *c, V e, bool in_forward) {
 }
 
 /* NULL: the mode may be left out, and the model refuses it. */
-static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request *r, const char *name, bool optional) {
+static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request *r, one_capture *o, bool optional) {
     tc_program *volatile p = NULL;
     V volatile first = NULL;
     for (volatile int attempt = 0; !p; attempt++) {
         trap t;
         if (TC_TRAP_PASSING(c, t)) {
-            p = capture_mode(c, m, mod, r, name, attempt);
+            o->attempt = attempt;
+            p = capture_mode(c, m, mod, r, o);
             tc_untrap(c, &t);
         } else {
             /* the model itself refused these sizes (an assert, a raise): others may do */
@@ -280,6 +296,53 @@ static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request
     return p;
 }
 
+/* ---- the other sides of a mode's branches ---- */
+typedef struct {
+    C *c;
+    V m;
+    module *mod;
+    const tc_capture_request *r;
+    const char *name; /* of the mode's first program */
+    size_t count;     /* programs so far */
+} side_job;
+
+static tc_program *capture_side(void *ctx, const tc_side_size *sizes, size_t n) {
+    side_job *j = ctx;
+    C *c = j->c;
+    tc_program *volatile p = NULL;
+    void (*warn)(void *, const char *) = c->warn;
+    const size_t printed = c->printed.len; /* the first program has said it */
+    one_capture o = {.name = tc_arena_printf(&c->arena, "%s-%zu", j->name, j->count + 1), .at = sizes, .n = n};
+    trap t;
+    c->warn = NULL;
+    if (TC_TRAP_PASSING(c, t)) {
+        p = capture_mode(c, j->m, j->mod, j->r, &o);
+        tc_untrap(c, &t);
+    } else tc_capture_abandon(c);
+    c->warn = warn, c->printed.len = printed;
+    if (!p) return NULL;
+    p->instead_of = tc_arena_strdup(&p->arena, j->name);
+    p->source_file = tc_arena_strdup(&p->arena, j->r->path);
+    j->count++;
+    return p;
+}
+
+/* The mode's program and, behind it in `all`, those for its other sides. */
+static void mode_and_sides(C *c, V m, module *mod, const tc_capture_request *r, const char *name, bool optional, tc_side_programs *all) {
+    one_capture o = {.name = name};
+    tc_program *p = guarded_mode(c, m, mod, r, &o, optional);
+    if (!p) return;
+    tc_vec_push(all, p);
+    if (!o.k) return;
+    side_job j = {.c = c, .m = m, .mod = mod, .r = r, .name = name, .count = 1};
+    tc_sides(all, o.seen, o.nseen, (size_t)r->sides, capture_side, &j);
+    if (all->len > 1 || !tc_capture_side_forced(o.k)) return;
+    all->len = 0; /* no other side: the branch forces the size after all */
+    tc_program_release(p);
+    o = (one_capture){.name = name, .strict = true};
+    tc_vec_push(all, guarded_mode(c, m, mod, r, &o, optional));
+}
+
 static V set_mode(C *c, V m, bool train) {
     if (tc_kind_of(m) == K_FUNC) return m;
     V f = tc_getattr_or(c, m, tc_intern(c, "train", 5));
@@ -295,7 +358,7 @@ static void look_at_mode(C *c, V m, module *mod, const tc_capture_request *r) {
         tc_keep_point at = tc_keep_mark(c, NULL);
         trap t;
         if (TC_TRAP_PASSING(c, t)) {
-            capture_mode(c, m, mod, r, "model", attempt);
+            capture_mode(c, m, mod, r, &(one_capture){.name = "model", .attempt = attempt});
             tc_untrap(c, &t);
         } else tc_keep_note(c, at);
         bool chosen = tc_capture_chose_sizes(c), refused = tc_keep_refused(c, now);
@@ -332,18 +395,38 @@ static bool same_graph(const tc_program *a, const tc_program *b) {
     return same;
 }
 
+static void release_all(tc_side_programs *all) {
+    for (size_t i = 0; i < all->len; i++) tc_program_release(all->data[i]);
+    all->len = 0;
+}
+
 static void run(C *c, void *ctx) {
     job *j = ctx;
     const tc_capture_request *r = j->r;
     module *mod = tc_lang_load(c, r->path, tc_arena_strndup(&c->arena, r->text, r->len), r->len);
     V m = construct(c, mod, r);
     bool both = r->eval == r->train;
-    if (both || r->eval) j->out->model = guarded_mode(c, set_mode(c, m, false), mod, r, "model", false);
+    if (both || r->eval) mode_and_sides(c, set_mode(c, m, false), mod, r, "model", false, &j->model);
     if (both || r->train) {
-        tc_program *t = guarded_mode(c, set_mode(c, m, true), mod, r, "train", both && r->eval_suffices);
-        if (both && t && same_graph(j->out->model, t)) tc_program_release(t);
-        else j->out->train = t;
+        mode_and_sides(c, set_mode(c, m, true), mod, r, "train", both && r->eval_suffices, &j->train);
+        bool same = both && j->train.len == j->model.len;
+        for (size_t i = 0; i < j->train.len && same; i++) same = same_graph(j->model.data[i], j->train.data[i]);
+        if (same) release_all(&j->train);
     }
+}
+
+/* What was captured, as the caller gets it. */
+static void hand_over(job *j, bool failed) {
+    tc_capture_result *out = j->out;
+    if (failed) release_all(&j->model), release_all(&j->train);
+    const size_t nmodel = j->model.len, ntrain = j->train.len;
+    if (nmodel) out->model = j->model.data[0];
+    if (ntrain) out->train = j->train.data[0];
+    if (nmodel > 1 || ntrain > 1) out->others = tc_xcalloc(nmodel + ntrain, sizeof *out->others);
+    for (size_t i = 1; i < nmodel && out->others; i++) out->others[out->nothers++] = j->model.data[i];
+    for (size_t i = 1; i < ntrain && out->others; i++) out->others[out->nothers++] = j->train.data[i];
+    tc_vec_free(&j->model);
+    tc_vec_free(&j->train);
 }
 
 static tc_status with_context(const tc_capture_request *r, void (*fn)(C *, void *), job *j) {
@@ -397,11 +480,7 @@ tc_status tc_capture_source(const tc_capture_request *r, tc_capture_result *out)
     job j = {.r = r, .out = out};
     tc_status st = with_context(r, run, &j);
     if (st && r->keep_going && tc_status_code(st) != TC_ENV) st = list_failures(r, st, out);
-    if (st) {
-        tc_program_release(out->model);
-        tc_program_release(out->train);
-        out->model = out->train = NULL;
-    }
+    hand_over(&j, st != NULL);
     return st;
 }
 

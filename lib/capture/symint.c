@@ -179,7 +179,7 @@ bool tc_sym_truth(C *c, V v) {
     if (!tc_torch_eval_hint(c, a, &val)) data_dependent(c, a, "a branch", "");
     bool yes = val.i != 0;
     tc_sym cond = yes ? a : tc_sym_op(s, TC_S_NOT, a, NULL, NULL);
-    tc_program_guard(tc_torch_program(c), cond, tc_here(c), text_of(c, cond));
+    tc_program_branch(tc_torch_program(c), cond, tc_here(c), text_of(c, cond));
     return yes;
 }
 

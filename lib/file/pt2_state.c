@@ -74,6 +74,7 @@ static tc_status read_state(tc_program *p, const char *where, const unsigned cha
         else if (tc_str_is(key, "outputs")) read_names(&j, &p->arena, out, p->noutputs);
         else if (tc_str_is(key, "guards"))
             for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, p, false);
+        else if (tc_str_is(key, "instead_of")) p->instead_of = tc_jr_strdup(&j, &p->arena);
         else if (tc_str_is(key, "source")) p->source_file = tc_jr_strdup(&j, &p->arena);
         else tc_jr_skip(&j);
     }

@@ -153,6 +153,7 @@ static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
     q->out_tree = tree_of(&c, p->out_tree);
     q->source_text = text_of(&c, p->source_text);
     q->source_file = text_of(&c, p->source_file);
+    q->instead_of = text_of(&c, p->instead_of);
     q->functional = p->functional;
     q->nfresh = p->nfresh;
     return q;

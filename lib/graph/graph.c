@@ -168,15 +168,48 @@ tc_output *tc_program_add_output(tc_program *p, tc_output out) {
     return &p->outputs[p->noutputs++];
 }
 
-void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text) {
-    bool fixed;
-    if (tc_sym_const_bool(cond, &fixed) && fixed) return;
-    for (size_t i = 0; i < p->guards.len; i++)
-        if (p->guards.data[i].cond == cond) return;
-    tc_guard g = {cond, source, text ? tc_arena_strdup(&p->arena, text) : NULL};
-    tc_vec_push(&p->guards, g);
-    tc_sym_assume(p->sym, cond);
+bool tc_program_admits(const tc_program *p, const tc_symvalue *vars, size_t n) {
+    bool admits = true;
+    for (size_t i = 0; i < p->guards.len && admits; i++) {
+        tc_symvalue v;
+        tc_status st = tc_sym_eval(p->guards.data[i].cond, vars, n, &v);
+        admits = st || v.i;
+        tc_status_free(st);
+    }
+    return admits;
 }
+
+static int next_user(const tc_program *p, int i) {
+    while (i < p->ninputs && p->inputs[i].kind != TC_IN_USER) i++;
+    return i;
+}
+
+bool tc_program_same_form(const tc_program *a, const tc_program *b) {
+    int i = next_user(a, 0), j = next_user(b, 0);
+    for (; i < a->ninputs && j < b->ninputs; i = next_user(a, i + 1), j = next_user(b, j + 1))
+        if (!a->inputs[i].value != !b->inputs[j].value || strcmp(a->inputs[i].name, b->inputs[j].name)) return false;
+    if (i < a->ninputs || j < b->ninputs || a->noutputs != b->noutputs) return false;
+    for (int k = 0; k < a->noutputs; k++) {
+        const tc_output *x = &a->outputs[k], *y = &b->outputs[k];
+        if (x->kind != y->kind || (x->target >= 0) != (y->target >= 0)) return false;
+        if (x->target >= 0 && strcmp(a->inputs[x->target].name, b->inputs[y->target].name)) return false;
+    }
+    return true;
+}
+
+static void add_guard(tc_program *p, tc_guard g) {
+    bool fixed;
+    if (tc_sym_const_bool(g.cond, &fixed) && fixed) return;
+    for (size_t i = 0; i < p->guards.len; i++)
+        if (p->guards.data[i].cond == g.cond) return;
+    if (g.text) g.text = tc_arena_strdup(&p->arena, g.text);
+    tc_vec_push(&p->guards, g);
+    tc_sym_assume(p->sym, g.cond);
+}
+
+void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text) { add_guard(p, (tc_guard){cond, source, text, false}); }
+
+void tc_program_branch(tc_program *p, tc_sym cond, tc_source source, const char *text) { add_guard(p, (tc_guard){cond, source, text, true}); }
 
 void tc_program_set_example(tc_program *p, tc_sym var, int64_t value) {
     size_t i = (size_t)tc_sym_var_index(var);

@@ -174,7 +174,8 @@ typedef struct {
     tc_sym cond;
     tc_source source;
     const char *text;
-} tc_guard; /* must hold when run; text names it for people */
+    bool branch; /* while capturing: the model has another side for sizes with which it does not hold; not stored */
+} tc_guard;      /* must hold when run; text names it for people */
 
 /* What a run gives to the user: results, gradients, numbers; the rest are writes. */
 static inline bool tc_output_is_result(const tc_output *o) {
@@ -195,7 +196,8 @@ typedef struct tc_tree {
 struct tc_program {
     tc_arena arena;
     tc_symctx *sym;
-    const char *name; /* "model", "train" */
+    const char *name;       /* "model", "train" */
+    const char *instead_of; /* this program takes its place at sizes that break the guards of the one of this name; NULL: of none */
     tc_graph *graph;
     tc_input *inputs;
     int ninputs;
@@ -211,6 +213,11 @@ struct tc_program {
     tc_status refused;                     /* a rule asked for the value of an argument that has none yet (op/emit.h); taken by tc_op_checked */
     int refs;
 };
+
+/* Whether the guards hold for these values of its symbols, by index; those that need one which is not bound are passed over. */
+bool tc_program_admits(const tc_program *p, const tc_symvalue *vars, size_t n);
+/* Whether one takes the place of the other: what a run hands over and gets back is the same but for types and sizes. */
+bool tc_program_same_form(const tc_program *a, const tc_program *b);
 
 /* ---- building ---- */
 tc_program *tc_program_create(const char *name);
@@ -231,7 +238,8 @@ const char *tc_graph_unique(tc_graph *g, const char *hint);
 tc_input *tc_program_add_input(tc_program *p, tc_input in);                      /* value must be a graph input already, or NULL */
 tc_output *tc_program_add_output(tc_program *p, tc_output out);                  /* a value is also appended to graph->outputs */
 tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi); /* a new symbol for a number that comes from data: u0, u1, ... */
-void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text); /* also assumed in the symctx; duplicates merge */
+void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text);  /* also assumed in the symctx; duplicates merge */
+void tc_program_branch(tc_program *p, tc_sym cond, tc_source source, const char *text); /* the same, of a side that was taken */
 void tc_program_set_example(tc_program *p, tc_sym var, int64_t value);
 bool tc_program_example(const tc_program *p, tc_sym s, int64_t *out); /* the value in the example inputs; false: there is none */
 /* s becomes a constant: what it is known to be, else its value in the example, with a guard. False: neither is known. */

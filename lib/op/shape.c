@@ -167,6 +167,17 @@ bool tc_sh_guard(tc_shape_ctx *c, tc_sym cond) {
     return k != 0;
 }
 
+bool tc_sh_branch(tc_shape_ctx *c, tc_sym cond) {
+    tc_symctx *s = c->program->sym;
+    int64_t now = 0;
+    int k = tc_sym_known(s, cond);
+    if (k >= 0) return k;
+    if (!tc_program_example(c->program, cond, &now)) now = 0;
+    tc_sym taken = now ? cond : tc_sym_op(s, TC_S_NOT, cond, NULL, NULL);
+    tc_program_branch(c->program, taken, c->source, tc_arena_printf(&c->program->arena, "required by %s", tc_op_name(c->op)));
+    return now;
+}
+
 bool tc_sh_same(tc_shape_ctx *c, tc_sym a, tc_sym b) { return a == b || tc_sh_guard(c, tc_sym_op(c->program->sym, TC_S_EQ, a, b, NULL)); }
 
 bool tc_sh_is_one(const tc_shape_ctx *c, tc_sym s) { return tc_sym_is_int(tc_sym_simplify(c->program->sym, s), 1); }

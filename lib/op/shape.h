@@ -42,6 +42,8 @@ tc_status tc_sh_fail_as(const tc_shape_ctx *c, const char *exception, const char
 bool tc_sh_same(tc_shape_ctx *c, tc_sym a, tc_sym b);
 /* cond holds, or a guard is recorded; false only when it is known not to. */
 bool tc_sh_guard(tc_shape_ctx *c, tc_sym cond);
+/* Whether cond holds, where the operator is defined both ways: as the example has it, else not; a guard of the side that is taken. */
+bool tc_sh_branch(tc_shape_ctx *c, tc_sym cond);
 bool tc_sh_is_one(const tc_shape_ctx *c, tc_sym s); /* the literal 1 */
 bool tc_sh_not_zero(tc_shape_ctx *c, tc_sym s);     /* by a guard; false when it is known to be 0 */
 /* 1, or at most 1, as the size of x[:1] is: then a guard is recorded that it is 1. */

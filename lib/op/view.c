@@ -449,15 +449,14 @@ static tc_status grad_slice(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 }
 
 /* ---- squeeze, unsqueeze ---- */
-/* Which of the dimensions asked for have size 1; a symbolic size that may be 1 is guarded not to be. */
+/* Which of the dimensions asked for have size 1; a symbolic size that may be 1 is guarded to be what its example is. */
 static tc_status squeezed(tc_shape_ctx *c, uint64_t asked, uint64_t *out_gone) {
     const tc_meta *m = tc_sh_meta(c, 0);
     tc_symctx *s = tc_sh_sym(c);
     *out_gone = 0;
     for (int k = 0; k < m->rank; k++) {
         if (!(asked >> k & 1)) continue;
-        if (tc_sh_as_one(c, m->size[k])) *out_gone |= (uint64_t)1 << k;
-        else (void)tc_sh_guard(c, tc_sym_op(s, TC_S_NE, m->size[k], tc_sym_int(s, 1), NULL));
+        if (tc_sh_as_one(c, m->size[k]) || tc_sh_branch(c, tc_sym_op(s, TC_S_EQ, m->size[k], tc_sym_int(s, 1), NULL))) *out_gone |= (uint64_t)1 << k;
     }
     return NULL;
 }

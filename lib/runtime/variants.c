@@ -17,6 +17,10 @@ typedef struct {
     tc_program *program;
     tc_exec *exec; /* NULL: not met yet */
 } variant;
+typedef struct {
+    tc_program *program;
+    tc_exec *exec;
+} side;
 struct tc_variants {
     const tc_program *program;
     tc_exec_options options;
@@ -26,6 +30,10 @@ struct tc_variants {
     tc_exec_profile profile;
     void *profile_ctx;
     TC_VEC(variant) all;
+    TC_VEC(side) others;
+    bool read;                    /* `others` has all there are */
+    tc_exec *running;             /* of the last run: main, or one of `others` */
+    TC_VEC(const char *) written; /* state that programs which have run write to; names of those programs */
 };
 
 /* ---- the list ---- */
@@ -70,6 +78,12 @@ static void read_line(tc_variants *v, const char *line, size_t len) {
     tc_buf_free(&guard);
 }
 
+static int count_user(const tc_program *p) {
+    int n = 0;
+    for (int i = 0; i < p->ninputs; i++) n += p->inputs[i].kind == TC_IN_USER;
+    return n;
+}
+
 static bool changes_state(const tc_program *p) {
     for (int i = 0; i < p->noutputs; i++)
         if (p->outputs[i].kind == TC_OUT_BUFFER || p->outputs[i].kind == TC_OUT_PARAMETER) return true;
@@ -86,6 +100,7 @@ tc_status tc_variants_create(const tc_program *p, const char *list, size_t len, 
         read_line(v, list + at, end - at);
     }
     tc_status s = tc_exec_create(p, o, &v->main);
+    v->running = v->main;
     if (s) tc_variants_destroy(v);
     else *out = v;
     return s;
@@ -98,7 +113,13 @@ void tc_variants_destroy(tc_variants *v) {
         tc_program_release(v->all.data[i].program);
         free(v->all.data[i].guard);
     }
+    for (size_t i = 0; i < v->others.len; i++) {
+        tc_exec_destroy(v->others.data[i].exec);
+        tc_program_release(v->others.data[i].program);
+    }
     tc_vec_free(&v->all);
+    tc_vec_free(&v->others);
+    tc_vec_free(&v->written);
     tc_exec_destroy(v->main);
     free(v);
 }
@@ -110,6 +131,7 @@ const char *tc_variants_guard(const tc_variants *v, int i) { return v->all.data[
 void tc_variants_set_profile(tc_variants *v, tc_exec_profile fn, void *ctx) {
     v->profile = fn, v->profile_ctx = ctx;
     tc_exec_set_profile(v->main, fn, ctx);
+    for (size_t i = 0; i < v->others.len; i++) tc_exec_set_profile(v->others.data[i].exec, fn, ctx);
     for (size_t i = 0; i < v->all.len; i++)
         if (v->all.data[i].exec) tc_exec_set_profile(v->all.data[i].exec, fn, ctx);
 }
@@ -180,10 +202,8 @@ static tc_source first_use(const tc_program *p, tc_sym var) {
 static tc_status no_variant(tc_variants *v, const tc_tensor *inputs, met m, bool must) {
     tc_buf guard = {0}, found = {0};
     tc_status s = NULL;
-    int ninputs = 0;
     if (!tc_exec_uncompiled(v->main) || !v->all.len || (v->told && !must)) return NULL;
-    for (int i = 0; i < v->program->ninputs; i++) ninputs += v->program->inputs[i].kind == TC_IN_USER;
-    TC_TRY(tc_exec_check(v->main, inputs, ninputs)); /* sizes that the program does not take at all */
+    TC_TRY(tc_exec_check(v->main, inputs, count_user(v->program))); /* sizes that the program does not take at all */
     for (size_t i = 0; i < v->all.len; i++) tc_buf_printf(&guard, "%s%s", i ? ", or " : "", v->all.data[i].guard);
     if (m.in) tc_buf_printf(&found, "%s.size(%d) = %lld", m.in->name, m.dim, (long long)m.size);
     else tc_buf_puts(&found, "no input shows it");
@@ -198,9 +218,90 @@ static tc_status no_variant(tc_variants *v, const tc_tensor *inputs, met m, bool
     return s;
 }
 
+/* ---- programs for other sizes ---- */
+static tc_status read_others(tc_variants *v) {
+    while (!v->read) {
+        side s = {0};
+        if (v->events.other) TC_TRY(v->events.other(v->events.ctx, (int)v->others.len, &s.program));
+        v->read = !s.program;
+        if (v->read) break;
+        tc_status st = tc_program_same_form(v->program, s.program) ? tc_exec_create(s.program, &v->options, &s.exec)
+                                                                   : tc_error(TC_CONTENT, "it has other inputs or outputs than %s", v->program->name);
+        if (st) {
+            st = tc_annotate(st, "program %s", s.program->name);
+            tc_program_release(s.program);
+            return st;
+        }
+        tc_exec_set_profile(s.exec, v->profile, v->profile_ctx);
+        tc_vec_push(&v->others, s);
+    }
+    return NULL;
+}
+
+/* The main program where its guards hold, else the first that has them; the error is the main one's. */
+static tc_status fitting(tc_variants *v, const tc_tensor *inputs, side *out) {
+    const int n = count_user(v->program);
+    *out = (side){(tc_program *)(uintptr_t)v->program, v->main};
+    tc_status refused = tc_exec_check(v->main, inputs, n);
+    if (!refused) return NULL;
+    tc_status st = read_others(v);
+    for (size_t i = 0; !st && i < v->others.len; i++) {
+        tc_status no = tc_exec_check(v->others.data[i].exec, inputs, n);
+        tc_status_free(no);
+        if (no) continue;
+        *out = v->others.data[i];
+        tc_status_free(refused);
+        return NULL;
+    }
+    if (!st) return refused;
+    tc_status_free(refused);
+    return st;
+}
+
+static int state_of(const tc_program *p, const char *name) {
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].kind != TC_IN_USER && p->inputs[i].data.storage && p->inputs[i].name && !strcmp(p->inputs[i].name, name)) return i;
+    return -1;
+}
+
+static void note_written(tc_variants *v, const tc_program *p) {
+    for (int i = 0; i < p->noutputs; i++) {
+        if (p->outputs[i].kind != TC_OUT_BUFFER && p->outputs[i].kind != TC_OUT_PARAMETER) continue;
+        const char *name = p->inputs[p->outputs[i].target].name;
+        bool known = false;
+        for (size_t k = 0; k < v->written.len && !known; k++) known = !strcmp(v->written.data[k], name);
+        if (!known) tc_vec_push(&v->written, name);
+    }
+}
+
+/* What has been written so far goes along to the next program. */
+static tc_status turn_to(tc_variants *v, const tc_program *from, side to) {
+    note_written(v, from);
+    for (size_t k = 0; k < v->written.len; k++) {
+        int i = state_of(from, v->written.data[k]), j = state_of(to.program, v->written.data[k]);
+        const tc_tensor *t = i < 0 ? NULL : tc_exec_state(v->running, i);
+        if (t && j >= 0) TC_TRY(tc_exec_set_state(to.exec, j, t), "program %s", to.program->name);
+    }
+    if (v->events.turned) v->events.turned(v->events.ctx, to.program);
+    return NULL;
+}
+
+static tc_status choose_program(tc_variants *v, const tc_tensor *inputs, tc_exec **out) {
+    side to;
+    TC_TRY(fitting(v, inputs, &to));
+    const tc_program *from = v->program;
+    for (size_t i = 0; i < v->others.len; i++)
+        if (v->others.data[i].exec == v->running) from = v->others.data[i].program;
+    if (to.exec != v->running) TC_TRY(turn_to(v, from, to));
+    *out = v->running = to.exec;
+    return NULL;
+}
+
 tc_status tc_variants_choose(tc_variants *v, const tc_tensor *inputs, bool must, tc_exec **out) {
     met other = {.size = -1};
     *out = v->main;
+    if (v->events.other) TC_TRY(choose_program(v, inputs, out));
+    if (*out != v->main) return NULL;
     for (size_t i = 0; i < v->all.len; i++) {
         variant *one = &v->all.data[i];
         if (!matches(v, one, inputs, &other)) continue;

@@ -1,4 +1,8 @@
-/* Compiled code for some sizes of a program, beside the code for all or instead of it (tc-compile --variants, --dim).
+/* What runs at which sizes: the programs that stand for one model where it branches on sizes (capture/sides.h), and compiled code for some
+ * sizes of a program, beside the code for all or instead of it (tc-compile --variants, --dim).
+ *
+ * Of the programs the first whose guards hold is taken. The others are asked for only when the sizes of a run break the first one's guards;
+ * what one has written to its buffers the next one finds there.
  *
  * The list in the archive (codegen/packed.h) only says where to look: a variant is the program with those sizes known, planned when a run
  * first has them, so the bits are the same with any list. The variant that fixes most sizes is taken; where none fits the code for
@@ -20,7 +24,10 @@ typedef struct {
 /* What happens on the way; each may be NULL. */
 typedef struct {
     void (*chosen)(void *ctx, const char *sizes);                /* a variant is planned, "B == 8" */
+    void (*turned)(void *ctx, const tc_program *to);             /* another program runs than in the run before, at first the main one */
     void (*recompile)(void *ctx, const tc_recompile *recompile); /* once a program: from then on such sizes are expected */
+    /* Program i = 0, 1 ... for sizes that the main one has no place for, the caller's reference; NULL: there are no more. */
+    tc_status (*other)(void *ctx, int i, tc_program **out);
     void *ctx;
 } tc_variants_events;
 

@@ -52,7 +52,7 @@ static void test_variants(void **state) {
     tc_variants *v;
     tc_exec *e, *again;
     ok(tc_variants_create(p, list, sizeof list - 1, &(tc_exec_options){.threads = 1, .code = &code},
-                          &(tc_variants_events){on_chosen, on_recompile, &c}, &v));
+                          &(tc_variants_events){.chosen = on_chosen, .recompile = on_recompile, .ctx = &c}, &v));
     assert_int_equal(tc_variants_count(v), 3); /* the others do not fit the program */
     ok(choose(v, 4, 3, false, &e));
     assert_string_equal(c.last, "B == 4 and T == 3"); /* the most specific */

@@ -1,0 +1,190 @@
+/* The search for sizes that take other sides of a model's branches (sides.h). */
+#include "capture/sides.h"
+
+enum {
+    MOST_NUMBERS = 12, /* constants of a condition that candidates are made of */
+    MOST_VALUES = 192, /* candidates of one symbol */
+    PAIR_VALUES = 64,  /* ... when two symbols change at once */
+    MOST_SYMBOLS = 4,
+    CAPTURES_A_SIDE = 4 /* captures tried for each program that may be made: most of those that fail are refused by the model */
+};
+
+typedef struct {
+    const tc_program *p;
+    size_t at, n;
+    tc_symvalue *vars; /* by index; beyond n unbound */
+    size_t nvars;
+    const tc_side_size *now;
+    int var[MOST_SYMBOLS], nvar; /* symbols of the condition that may change */
+    int64_t number[MOST_NUMBERS];
+    int nnumber;
+    tc_side_size *best;
+    int score; /* -1: nothing found yet */
+} search;
+
+/* ---- judging ---- */
+static bool holds(const search *s, tc_sym cond) {
+    tc_symvalue v;
+    tc_status st = tc_sym_eval(cond, s->vars, s->nvars, &v);
+    tc_status_free(st);
+    return st || v.i; /* about a number that comes from data: nothing is said */
+}
+
+/* How many of the guards behind the branch hold; -1: these sizes do not lead to its other side. */
+static int judge(const search *s) {
+    const tc_program *p = s->p;
+    int score = 0;
+    if (holds(s, p->guards.data[s->at].cond)) return -1;
+    for (size_t i = 0; i < s->at; i++)
+        if (!holds(s, p->guards.data[i].cond)) return -1;
+    for (size_t i = s->at + 1; i < p->guards.len; i++) score += holds(s, p->guards.data[i].cond);
+    return score;
+}
+
+static bool consider(search *s) {
+    int score = judge(s);
+    if (score > s->score) {
+        s->score = score;
+        for (size_t i = 0; i < s->n; i++) s->best[i] = s->now[i], s->best[i].value = s->vars[i].i;
+    }
+    return s->score == (int)(s->p->guards.len - s->at - 1);
+}
+
+/* ---- candidates ---- */
+/* The symbols and the constants of a condition. false: one of its symbols may not change. */
+static bool read_condition(search *s, tc_sym e) {
+    int64_t v;
+    if (tc_sym_const_int(e, &v)) {
+        if (s->nnumber < MOST_NUMBERS) s->number[s->nnumber++] = v;
+        return true;
+    }
+    if (tc_sym_opcode(e) == TC_S_VAR) {
+        const int i = tc_sym_var_index(e);
+        if ((size_t)i >= s->n || !s->now[i].declared) return false;
+        for (int k = 0; k < s->nvar; k++)
+            if (s->var[k] == i) return true;
+        if (s->nvar == MOST_SYMBOLS) return false;
+        s->var[s->nvar++] = i;
+        return true;
+    }
+    for (int i = 0; i < tc_sym_arity(e); i++)
+        if (!read_condition(s, tc_sym_arg(e, i))) return false;
+    return true;
+}
+
+typedef struct {
+    int64_t at[MOST_VALUES];
+    int n;
+    const tc_side_size *size;
+} values;
+
+static void add(values *v, int64_t x) {
+    if (x < v->size->lo || x > v->size->hi || x == v->size->value || v->n == MOST_VALUES) return;
+    for (int i = 0; i < v->n; i++)
+        if (v->at[i] == x) return;
+    v->at[v->n++] = x;
+}
+
+static void add_near(values *v, int64_t x) {
+    add(v, x);
+    add(v, x + 1);
+    add(v, x - 1);
+}
+
+/* What symbol i may be, the usual sizes first: multiples of the present one, what the condition's constants make, small ones, the ends of the
+ * range, and 1 and 0, which are special to many operators, last. */
+static void values_of(const search *s, int i, values *v) {
+    const tc_side_size *size = &s->now[i];
+    int64_t x;
+    *v = (values){.size = size};
+    for (int k = 2; k <= 4; k++)
+        if (tc_mul_i64(size->value, k, &x)) add(v, x);
+    add(v, size->value / 2);
+    for (int a = 0; a < s->nnumber; a++) {
+        if (s->number[a] > 1) add_near(v, s->number[a]);
+        for (int b = 0; b < s->nnumber; b++)
+            if (s->number[a] > 1 && s->number[b] > 1 && tc_mul_i64(s->number[a], s->number[b], &x)) add_near(v, x);
+    }
+    for (x = 2; x <= 64; x++) add(v, x);
+    for (x = 128; x <= 1 << 16; x *= 2) add(v, x);
+    add(v, size->hi);
+    add(v, size->lo);
+    add(v, 1);
+    add(v, 0);
+}
+
+static bool try_one(search *s, int i) {
+    values v;
+    bool done = false;
+    values_of(s, i, &v);
+    for (int k = 0; k < v.n && !done; k++) {
+        s->vars[i].i = v.at[k];
+        done = consider(s);
+    }
+    s->vars[i].i = s->now[i].value;
+    return done;
+}
+
+static bool try_two(search *s, int i, int j) {
+    values v, w;
+    bool done = false;
+    values_of(s, i, &v);
+    values_of(s, j, &w);
+    for (int a = 0; a < v.n && a < PAIR_VALUES && !done; a++)
+        for (int b = 0; b < w.n && b < PAIR_VALUES && !done; b++) {
+            s->vars[i].i = v.at[a], s->vars[j].i = w.at[b];
+            done = consider(s);
+        }
+    s->vars[i].i = s->now[i].value, s->vars[j].i = s->now[j].value;
+    return done;
+}
+
+bool tc_side_find(const tc_program *p, size_t at, const tc_side_size *now, size_t n, tc_side_size *out) {
+    search s = {.p = p, .at = at, .n = n, .nvars = tc_sym_var_count(p->sym), .now = now, .best = out, .score = -1};
+    if (!read_condition(&s, p->guards.data[at].cond)) return false;
+    s.vars = tc_xcalloc(s.nvars + 1, sizeof *s.vars);
+    for (size_t i = 0; i < n && i < s.nvars; i++) s.vars[i] = (tc_symvalue){.i = now[i].value, .bound = true};
+    bool done = false;
+    for (int i = 0; i < s.nvar && !done; i++) done = try_one(&s, s.var[i]);
+    for (int i = 0; i < s.nvar && s.score < 0; i++)
+        for (int j = i + 1; j < s.nvar && s.score < 0; j++) try_two(&s, s.var[i], s.var[j]);
+    free(s.vars);
+    return s.score >= 0;
+}
+
+/* ---- the programs ---- */
+typedef struct {
+    tc_side_programs *all;
+    size_t n, most, captures; /* captures: that may still be tried */
+    tc_side_capture capture;
+    void *ctx;
+} exploration;
+
+/* Sizes that a program is for already: another way led there. */
+static bool covered(const exploration *x, const tc_side_size *sizes) {
+    tc_symvalue *vars = tc_xcalloc(x->n + 1, sizeof *vars); /* the symbols of the inputs are the first of every program */
+    bool fits = false;
+    for (size_t i = 0; i < x->n; i++) vars[i] = (tc_symvalue){.i = sizes[i].value, .bound = true};
+    for (size_t k = 0; k < x->all->len && !fits; k++) fits = tc_program_admits(x->all->data[k], vars, x->n);
+    free(vars);
+    return fits;
+}
+
+static void explore(exploration *x, const tc_program *p, const tc_side_size *sizes, size_t from) {
+    tc_side_size *other = tc_xcalloc(x->n + 1, sizeof *other);
+    for (size_t i = from; i < p->guards.len && x->captures && x->all->len < x->most; i++) {
+        if (!p->guards.data[i].branch || !tc_side_find(p, i, sizes, x->n, other) || covered(x, other)) continue;
+        x->captures--;
+        tc_program *q = x->capture(x->ctx, other, x->n);
+        if (q && tc_program_same_form(x->all->data[0], q)) {
+            tc_vec_push(x->all, q);
+            explore(x, q, other, i + 1);
+        } else tc_program_release(q);
+    }
+    free(other);
+}
+
+void tc_sides(tc_side_programs *all, const tc_side_size *sizes, size_t n, size_t most, tc_side_capture capture, void *ctx) {
+    exploration x = {.all = all, .n = n, .most = most, .captures = CAPTURES_A_SIDE * most, .capture = capture, .ctx = ctx};
+    explore(&x, all->data[0], sizes, 0);
+}

@@ -1,0 +1,141 @@
+#!/usr/bin/env bats
+# A model that branches on its sizes: a program for each side that the declared sizes reach, one archive, chosen by the sizes of a run.
+bats_require_minimum_version 1.5.0
+load fails
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    cat >m.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Same(nn.Module):
+    def forward(self, x):
+        return x * 1
+
+
+class Three(nn.Module):
+    def forward(self, x):
+        if x.size(0) == 1:
+            return x.squeeze(0)
+        if x.size(1) > 10:
+            return x * 2
+        return x + 1
+
+
+class Grid(nn.Module):  # positions of one grid, interpolated for others
+    def __init__(self):
+        super().__init__()
+        self.pos = nn.Parameter(torch.arange(16.0).reshape(1, 1, 4, 4))
+
+    def forward(self, x):
+        h, w = x.shape[-2:]
+        if h == 4 and w == 4:
+            return x + self.pos
+        return x + F.interpolate(self.pos, size=(h, w), mode="nearest")
+
+
+class Cache(nn.Module):  # a prompt fills the cache, a step adds to it
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.zeros(4))
+
+    def forward(self, x):
+        if x.size(0) == 1:
+            self.seen.add_(x[0])
+            return self.seen * 1
+        self.seen.copy_(x.sum(0))
+        return self.seen * 10
+
+
+class Raises(nn.Module):
+    def forward(self, x):
+        if x.size(0) > 100:
+            raise ValueError("too long")
+        return x * 2
+
+
+class Drop(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.d = nn.Dropout(0.5)
+
+    def forward(self, x):
+        y = self.d(self.a(x))
+        return y if x.size(0) > 8 else y.relu()
+PY
+}
+
+literal() { # SHAPE=VALUES: as .npy on stdout
+    tc-export m.py:Same --input x="${1%%=*}" | tc-run --input x="$1"
+}
+
+takes() { # PROGRAM ARCHIVE INPUT OUTPUT: a run of the archive gives OUTPUT, by that program ("": the main one)
+    literal "$4" >want.npy
+    run --separate-stderr tc-run "$2" --input x="$3" --log=guards -o got.npy
+    [ "$status" -eq 0 ]
+    if [ -n "$1" ]; then [[ "$stderr" == *"these sizes are those of program $1" ]]; else [[ "$stderr" != *"these sizes"* ]]; fi
+    cmp want.npy got.npy
+}
+
+@test "every side of the branches is a program, and a run takes the one for its sizes" {
+    tc-export m.py:Three --input x=BxTxf32 -o m.pt2
+    [ "$(tc-export m.pt2 --print | grep -c '^program ')" -eq 3 ]
+    takes "" m.pt2 2x11xf32=3 2x11xf32=6
+    takes model-2 m.pt2 1x2xf32=3 2xf32=3
+    takes model-2 m.pt2 1x12xf32=3 12xf32=3
+    takes model-3 m.pt2 2x2xf32=3 2x2xf32=4
+    tc-run m.pt2 --model model-3 --input x=2x2xf32=3 -o y.npy
+    fails 3 "x.size(0)=2, expected 1" tc-run m.pt2 --model model-2 --input x=2x2xf32=3 -o y.npy
+}
+
+@test "positions are interpolated only where the grid is another" {
+    tc-export m.py:Grid --input x=Bx1xHxWxf32 -o g.pt2
+    takes "" g.pt2 1x1x2x4xf32=0 1x1x2x4xf32=0,1,2,3,8,9,10,11
+    takes model-2 g.pt2 1x1x4x2xf32=0 1x1x4x2xf32=0,2,4,6,8,10,12,14
+    takes model-3 g.pt2 1x1x4x4xf32=0 1x1x4x4xf32=0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15
+}
+
+@test "what one program writes to a buffer the next one finds there" {
+    tc-export m.py:Cache --input x=Tx4xf32 -o c.pt2
+    for record in 3x4xf32=1 1x4xf32=5 1x4xf32=2 2x4xf32=4 1x4xf32=1; do literal $record; done >in.npy
+    for record in 4xf32=30 4xf32=8 4xf32=10 4xf32=80 4xf32=9; do literal $record; done >want.npy
+    tc-run c.pt2 --input x=@in.npy -o got.npy
+    cmp want.npy got.npy
+}
+
+@test "a side that the model refuses is none, and a size that only a branch fixes is no error" {
+    tc-export m.py:Raises --input x=Bx4xf32 -o r.pt2
+    [ "$(tc-export r.pt2 --print | grep -c '^program ')" -eq 1 ]
+    fails 3 "x.size(0)=101, expected 0..100" tc-run r.pt2 --input x=101x4xf32=1 -o y.npy
+    literal 1x4xf32=1 >x.npy
+    tc-export m.py:Three --input x=@x.npy --dim x.0=B -o b.pt2
+    takes "" b.pt2 1x4xf32=1 4xf32=1
+    takes model-2 b.pt2 3x4xf32=1 3x4xf32=2
+    fails 3 "x.size(1)=5" tc-run b.pt2 --input x=1x5xf32=1 -o y.npy
+}
+
+@test "both modes have their sides, over the same weights; they compile, and C is of the side that its sizes take" {
+    tc-export m.py:Drop --input x=Bx4xf32 -o d.pt2
+    [ "$(tc-export d.pt2 --print | grep '^program ' | tr '\n' ' ')" = "program model program train program model-2 program train-2 " ]
+    [ "$(unzip -l d.pt2 | grep -c 'data/weights/weight_')" -eq 2 ]
+    tc-compile d.pt2 -o dc.pt2
+    for b in 3 9; do
+        tc-run d.pt2 --input x=${b}x4xf32=-0.5 -o a.npy
+        tc-run dc.pt2 --input x=${b}x4xf32=-0.5 -o b.npy
+        cmp a.npy b.npy
+    done
+    tc-compile d.pt2 --dim B=3 -o small.c
+    tc-compile d.pt2 --dim B=9 -o large.c
+    grep -q fmax small.c || grep -q relu small.c
+    ! grep -q relu large.c
+    run --separate-stderr tc-export d.pt2 --model model --to onnx -o d.onnx
+    [ "$status" -eq 0 ]
+    tc-export m.py:Three --input x=BxTxf32 -o m.pt2
+    run --separate-stderr tc-export m.pt2 --to onnx -o m.onnx
+    [[ "$stderr" == *"without model-2"*"without model-3"* ]]
+}
