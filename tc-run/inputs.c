@@ -100,6 +100,7 @@ static tc_status read_bytes(tc_cmd *c, slot *s, bool text, const char *value) {
     else if (data->bytes % tc_dtype_size(d))
         st = tc_error(TC_CONTENT, "input %s: %zu bytes are no whole number of elements", s->in->name, data->bytes);
     if (!st) st = shape_bytes(c, &v->meta, s->in->name, text, n, size);
+    if (!st && d == TC_BOOL) st = tc_storage_bools(&data);
     if (!st) {
         tc_contiguous_strides(v->meta.rank, size, stride);
         st = tc_tensor_view(data, d, v->meta.rank, size, stride, 0, &bytes);

@@ -4,6 +4,7 @@
 #include "file/npy.h"
 
 #include "file/pack.h"
+#include "file/tensors.h"
 
 #include <stdio.h>
 
@@ -144,13 +145,14 @@ tc_status tc_npy_read(tc_source_bytes *s, tc_tensor *out) {
     TC_TRY(byte_count(s, &h, d, &bytes));
     tc_storage *data;
     TC_TRY(tc_source_take_storage(s, bytes, size, "a .npy array", &data));
+    tc_status st = d == TC_BOOL ? tc_storage_bools(&data) : NULL;
     int64_t stride[TC_MAX_RANK], step = 1;
     tc_contiguous_strides(h.rank, h.size, stride);
     for (int i = 0; h.fortran && i < h.rank; i++) {
         stride[i] = step;
         step *= h.size[i] > 1 ? h.size[i] : 1;
     }
-    tc_status st = tc_tensor_view(data, d, h.rank, h.size, stride, 0, out);
+    if (!st) st = tc_tensor_view(data, d, h.rank, h.size, stride, 0, out);
     tc_storage_release(data);
     if (!st && swap) {
         tc_tensor turned;

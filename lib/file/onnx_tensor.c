@@ -204,7 +204,7 @@ static tc_status from_bytes(tc_blob *b, const unsigned char *p, size_t have, tc_
     if (!fits || want != have) return tc_error(TC_CONTENT, "%zu bytes of data, expected %zu for its sizes and type", have, fits ? want : 0);
     if (bits < 8) return unpack(p, t, n);
     TC_TRY(place_bytes(b, p, have, t));
-    if (t->type == TC_ONNX_BOOL) /* any byte but 0 is true */
+    if (t->type == TC_ONNX_BOOL)
         for (size_t i = 0; i < have; i++)
             if (p[i] > 1) return tc_error(TC_CONTENT, "byte %zu of a bool tensor is %u, expected 0 or 1", i, p[i]);
     return NULL;

@@ -99,25 +99,27 @@ const char *tc_archive_user_extra(const tc_archive *a, size_t i) {
 
 /* ---- weights ---- */
 
-/* The storage of one entry: mapped where the element size allows, else an aligned copy. Owned by the archive. */
-static tc_status storage_of(tc_archive *a, const char *folder, tc_str file, size_t align, tc_storage **out) {
+/* The storage of one entry for elements of type d: mapped where the element size allows, else an aligned copy. Owned by the archive. */
+static tc_status storage_of(tc_archive *a, const char *folder, tc_str file, tc_dtype d, tc_storage **out) {
     tc_buf b = {0};
     tc_buf_printf(&b, "%sdata/%s/%.*s", a->root, folder, (int)file.n, file.s);
     const tc_zip_entry *e = tc_zip_find(a->zip, b.data);
+    if (d == TC_BOOL) tc_buf_puts(&b, " as bools");
     void **slot = e ? tc_map_put(&a->storages, b.data, b.len) : NULL;
     tc_buf_free(&b);
     *out = slot ? *slot : NULL;
     if (!e || *out) return NULL;
     if (e->method) return tc_error(TC_UNSUPPORTED, "%s: %s is compressed, expected stored weights", a->zip->blob->name, e->name);
-    if ((uintptr_t)e->data % align) {
+    if ((uintptr_t)e->data % tc_dtype_size(d)) {
         TC_TRY(tc_storage_alloc(e->len, out));
         memcpy((*out)->data, e->data, e->len);
     } else {
         *out = tc_storage_wrap((void *)(uintptr_t)e->data, e->len, tc_blob_deleter, tc_blob_retain(a->zip->blob));
         (*out)->read_only = true;
     }
+    tc_status st = d == TC_BOOL ? tc_storage_bools(out) : NULL;
     *slot = *out;
-    return NULL;
+    return st;
 }
 
 static int64_t constant_size(tc_jread *j) { /* {"as_int": 3} */
@@ -189,7 +191,7 @@ static void read_weight(tc_archive *a, tc_jread *j, const char *folder, const ch
     } else if (w->dtype == TC_DTYPE_NONE) {
         tc_jr_fail(j, TC_CONTENT, "%s has no tensor_meta", fqn);
     } else {
-        tc_jr_fail_with(j, storage_of(a, folder, (tc_str){file, strlen(file)}, tc_dtype_size(w->dtype), &w->storage));
+        tc_jr_fail_with(j, storage_of(a, folder, (tc_str){file, strlen(file)}, w->dtype, &w->storage));
         tc_tensor t;
         if (!tc_jr_ok(j) || !w->storage) return;
         tc_status st = tc_tensor_view(w->storage, w->dtype, w->rank, w->size, w->stride, w->offset, &t);

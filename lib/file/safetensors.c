@@ -141,11 +141,13 @@ static tc_status make_tensor(tc_storage *data, const entry *e, tc_blob *raw, tc_
         tc_storage_release(part);
         return st;
     }
-    if (((uintptr_t)data->data + (size_t)e->begin) % size == 0 && (size_t)e->begin % size == 0)
+    const char *from = (char *)data->data + e->begin;
+    bool ready = (uintptr_t)from % size == 0 && (size_t)e->begin % size == 0;
+    if (ready && (e->dtype != TC_BOOL || tc_are_bools(from, (size_t)(e->end - e->begin))))
         return tc_tensor_view(data, e->dtype, e->rank, e->size, stride, e->begin / (int64_t)size, out);
     TC_TRY(tc_tensor_empty(e->dtype, e->rank, e->size, out));
-    if (e->end > e->begin) memcpy(tc_tensor_data(out), (char *)data->data + e->begin, (size_t)(e->end - e->begin));
-    return NULL;
+    if (e->end > e->begin) memcpy(tc_tensor_data(out), from, (size_t)(e->end - e->begin));
+    return e->dtype == TC_BOOL ? tc_storage_bools(&out->storage) : NULL;
 }
 
 static tc_status read_file(tc_source_bytes *s, header *h, tc_tensors *out) {

@@ -47,6 +47,26 @@ void tc_tensors_add_value(tc_tensors *t, const char *name, const char *json) {
     tc_vec_push(&t->values, m);
 }
 
+bool tc_are_bools(const void *data, size_t n) {
+    const unsigned char *p = data;
+    unsigned char all = 0;
+    for (size_t i = 0; i < n; i++) all |= p[i];
+    return all <= 1;
+}
+
+tc_status tc_storage_bools(tc_storage **io) {
+    const size_t n = (*io)->bytes;
+    tc_storage *s;
+    if (tc_are_bools((*io)->data, n)) return NULL;
+    TC_TRY(tc_storage_alloc(n, &s));
+    const unsigned char *from = (*io)->data;
+    unsigned char *to = s->data;
+    for (size_t i = 0; i < n; i++) to[i] = from[i] != 0;
+    tc_storage_release(*io);
+    *io = s;
+    return NULL;
+}
+
 void tc_tensors_leave_out(tc_tensors *t, const char *name, const char *what) {
     tc_metadata m = {tc_arena_strdup(&t->arena, name), tc_arena_strdup(&t->arena, what)};
     tc_vec_push(&t->left_out, m);

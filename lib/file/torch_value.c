@@ -127,6 +127,7 @@ static tc_status storage_of(tc_saved *t, const tc_saved_id *id, tc_dtype d, tc_s
     TC_TRY(t->open(t, id, bytes, &s));
     tc_status st = NULL;
     if ((t->swap && size > 1) || (!t->out->raw && (uintptr_t)s->data % size)) st = own_copy(t, d, &s);
+    if (!st && d == TC_BOOL && !t->out->raw) st = tc_storage_bools(&s);
     if (st) {
         tc_storage_release(s);
         return st;

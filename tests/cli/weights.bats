@@ -41,6 +41,30 @@ loads() { # FILE [OPTIONS]: fills one.pt2 with the weights of two.pt2
     tc-ckpt convert two.pt2 --to dcp -o dcp && loads dcp
 }
 
+@test "any byte but 0 is true in the bools of any file" {
+    cat >b.py <<'P'
+import torch
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.tensor([True, False, True, True]))
+    def forward(self, x):
+        return x.long() + 10 * self.b.long()
+P
+    tc-export b.py:M --input x=4xbool -o b.pt2
+    tc-run b.pt2 --input x=4xbool=1,0,1,1 -o right.npy
+    printf '\2\0\377\1' >raw
+    { printf '\x40\0\0\0\0\0\0\0%-64s' '{"b":{"dtype":"BOOL","shape":[4],"data_offsets":[0,4]}}' && cat raw; } >b.safetensors
+    { printf '\x93NUMPY\1\0\x76\0%-117s\n' "{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }" && cat raw; } >b.npy
+    for x in x=@b.npy x=@b.safetensors x:raw=@raw; do tc-run b.pt2 --input $x --expect @right.npy; done
+    for w in pt npz hf; do
+        tc-ckpt convert b.safetensors --to $w -o w.$w
+        tc-run b.pt2 --weights w.$w --input x=4xbool=1,0,1,1 --expect @right.npy
+    done
+    tc-export b.pt2 --weights b.safetensors -o odd.pt2
+    tc-run odd.pt2 --input x=4xbool=1,0,1,1 --expect @right.npy
+}
+
 @test "what wrappers add to names is taken away" {
     tc-ckpt convert two.pt2 --rename 's/^/module./' -o w.pt && loads w.pt
     tc-ckpt convert two.pt2 --rename 's/^/_orig_mod./' -o w.pt && loads w.pt
