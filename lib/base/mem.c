@@ -30,7 +30,7 @@ char *tc_xstrdup(const char *s) {
 
 struct tc_arena_block {
     tc_arena_block *next;
-    size_t used, cap; /* of data */
+    size_t used, cap; /* of data, which is zero beyond used */
     _Alignas(16) unsigned char data[];
 };
 
@@ -45,8 +45,7 @@ void *tc_arena_alloc(tc_arena *a, size_t n) {
         size_t cap = b ? (b->cap < ARENA_MAX ? b->cap * 2 : ARENA_MAX) : ARENA_FIRST;
         bool alone = need > cap / 2; /* a large request gets a block of its own and the current one stays in use */
         if (alone) cap = need;
-        tc_arena_block *nb = tc_xmalloc(sizeof *nb + cap);
-        nb->used = 0;
+        tc_arena_block *nb = tc_xcalloc(1, sizeof *nb + cap);
         nb->cap = cap;
         if (alone && b) {
             nb->next = b->next;
@@ -60,7 +59,7 @@ void *tc_arena_alloc(tc_arena *a, size_t n) {
     void *p = b->data + b->used;
     b->used += need;
     a->used += need;
-    return memset(p, 0, need);
+    return p;
 }
 
 void *tc_arena_array(tc_arena *a, size_t count, size_t size) {
@@ -170,17 +169,29 @@ void *tc_vec_grow_(void *data, size_t *cap, size_t need, size_t elem) {
 
 /* ---- map: open addressing, slot = index of the entry + 1 ---- */
 
+static uint64_t word_at(const unsigned char *s) {
+    uint64_t w;
+    memcpy(&w, s, sizeof w);
+    return w;
+}
+
+/* The n < 8 bytes before `end` as a number, the first lowest; `before`: the eight bytes before `end` may be read. */
+static uint64_t tail_before(const unsigned char *end, size_t n, bool before) {
+    uint64_t w = 0;
+    if (n && before && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) return word_at(end - 8) >> (64 - 8 * n);
+    for (size_t i = 1; i <= n; i++) w = w << 8 | end[-(ptrdiff_t)i];
+    return w;
+}
+
 uint64_t tc_hash(const void *p, size_t n, uint64_t seed) {
     const unsigned char *s = p;
     uint64_t h = seed ^ (n * 0x9e3779b97f4a7c15u);
+    const bool before = n >= 8;
     for (; n >= 8; n -= 8, s += 8) {
-        uint64_t w;
-        memcpy(&w, s, 8);
-        h = (h ^ w) * 0xff51afd7ed558ccdu;
+        h = (h ^ word_at(s)) * 0xff51afd7ed558ccdu;
         h ^= h >> 32;
     }
-    uint64_t w = 0;
-    if (n) memcpy(&w, s, n);
+    uint64_t w = tail_before(s + n, n, before);
     h = (h ^ w) * 0xc4ceb9fe1a85ec53u;
     h ^= h >> 29;
     h *= 0xff51afd7ed558ccdu;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 /* ---- scopes ---- */
-/* Where the type of a value stands, and what it says once it was read. Neighbours tend to have the same text: they share an entry. */
+/* Where the type of a value stands, and what it says once it was read. Values whose types have the same text share an entry; neighbours tend to. */
 typedef struct {
     tc_jr_mark mark; /* the maps of a scope point here */
     bool read, with_strides;
@@ -21,6 +21,9 @@ typedef struct {
     size_t pairs; /* of symbols from data that were known when `stride` was read */
     int nstrides;
     tc_sym stride[TC_MAX_RANK];
+    bool placed; /* sizes and strides of the value that took them last: many have the same */
+    tc_sym placed_size[TC_MAX_RANK];
+    const tc_sym *placed_stride;
 } type_text;
 enum { ALIKE = 8 };
 
@@ -31,6 +34,7 @@ static void remember_types(tc_pt2_reader *r, tc_pt2_scope *s) {
         type_text *type;
     } last[ALIKE] = {0};
     int next = 0;
+    tc_map types = {0}; /* by text */
     tc_jr_object(j);
     for (tc_str name; tc_jr_member(j, &name);) {
         void **slot = tc_map_put(&s->tensors, name.s, name.n);
@@ -39,12 +43,18 @@ static void remember_types(tc_pt2_reader *r, tc_pt2_scope *s) {
         while (k < ALIKE && !tc_jr_skip_same(j, last[k].text)) k++;
         if (k == ALIKE) {
             k = next++ % ALIKE;
-            last[k].type = TC_NEW(&r->scratch, type_text);
-            last[k].type->mark = tc_jr_tell(j);
+            tc_jr_mark mark = tc_jr_tell(j);
             last[k].text = tc_jr_skip(j);
+            void **type = tc_map_put(&types, last[k].text.s, last[k].text.n);
+            if (!*type) {
+                type_text *t = *type = TC_NEW(&r->scratch, type_text);
+                t->mark = mark;
+            }
+            last[k].type = *type;
         }
         *slot = last[k].type;
     }
+    tc_map_free(&types);
 }
 
 static void remember(tc_pt2_reader *r, tc_pt2_scope *s, tc_map *map) {
@@ -333,9 +343,19 @@ static void take_strides(tc_pt2_reader *r, type_text *t, tc_value *v, const char
         tc_jr_seek(j, t->strides);
         t->nstrides = tc_pt2_sizes(r, t->stride);
         t->pairs = r->from.len;
+        t->placed = false;
     }
     if (tc_jr_ok(j) && t->nstrides != t->rank) tc_jr_fail(j, TC_CONTENT, "%s has %d sizes and %d strides", name, t->rank, t->nstrides);
-    if (tc_jr_ok(j)) tc_pt2_set_strides(r->program, &v->meta, t->stride);
+    if (!tc_jr_ok(j)) return;
+    const size_t bytes = sizeof(tc_sym) * (size_t)t->rank;
+    if (t->placed && !memcmp(v->meta.size, t->placed_size, bytes)) {
+        v->meta.stride = t->placed_stride;
+        return;
+    }
+    tc_pt2_set_strides(r->program, &v->meta, t->stride);
+    memcpy(t->placed_size, v->meta.size, bytes);
+    t->placed_stride = v->meta.stride;
+    t->placed = t->rank > 0;
 }
 
 /* dtype, rank and constant sizes must be those of tc's rule. */
@@ -573,17 +593,19 @@ void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_jread *j = &r->j;
     tc_pt2_scope *at = s;
     tc_jr_seek(j, s->nodes);
+    raw_node n = {0};
     for (tc_jr_array(j); tc_jr_item(j);) {
-        raw_node n = {0};
+        n = (raw_node){.args = n.args, .results = n.results}; /* the room of these lists serves all nodes */
+        n.args.len = n.results.len = 0;
         const char *begin = j->p;
         read_node(r, at, &n);
         if (tc_jr_ok(j)) {
             j->at = begin; /* errors point to the node */
             do_node(r, &at, &n);
         }
-        tc_vec_free(&n.args);
-        tc_vec_free(&n.results);
     }
+    tc_vec_free(&n.args);
+    tc_vec_free(&n.results);
     if (at != s && tc_jr_ok(j)) tc_jr_fail(j, TC_CONTENT, "vmap is not closed");
     tc_pt2_vmap_abandon(at);
 }

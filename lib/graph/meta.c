@@ -5,7 +5,7 @@ tc_sym *tc_contiguous_sym_strides(tc_symctx *c, tc_arena *a, int rank, const tc_
     tc_sym *stride = TC_NEWN(a, tc_sym, rank ? (size_t)rank : 1), s = tc_sym_int(c, 1);
     for (int i = rank; i-- > 0;) {
         stride[i] = s; /* of an empty tensor they do not matter: a symbolic size enters as it is */
-        if (!tc_sym_is_int(size[i], 0)) s = tc_sym_mul(c, s, size[i]);
+        if (i && !tc_sym_is_int(size[i], 0)) s = tc_sym_mul(c, s, size[i]);
     }
     return stride;
 }

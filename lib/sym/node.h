@@ -35,6 +35,7 @@ typedef struct {
     tc_sym atom, by;
 } sym_equal;
 
+enum { SYM_SMALL = 64 };
 struct tc_symctx {
     tc_arena arena;
     node **table;
@@ -45,7 +46,8 @@ struct tc_symctx {
     TC_VEC(sym_fact) facts;
     TC_VEC(sym_equal) equals;
     TC_VEC(tc_sym) assumed;
-    int tight; /* how deep bounds of sums are taken apart just now */
+    int tight;               /* how deep bounds of sums are taken apart just now */
+    tc_sym small[SYM_SMALL]; /* the integers from 0 on that were asked for */
 };
 
 /* Hash-consing constructor without simplification. */

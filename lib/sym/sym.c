@@ -63,7 +63,13 @@ tc_sym sym_node(tc_symctx *c, tc_symop op, tc_symtype type, int n, const tc_sym 
     return intern(c, &(node){.op = op, .type = type, .n = n, .raw = raw}, args);
 }
 
-tc_sym tc_sym_int(tc_symctx *c, int64_t v) { return intern(c, &(node){.op = TC_S_CONST, .type = TC_SYM_INT, .i = v}, NULL); }
+tc_sym tc_sym_int(tc_symctx *c, int64_t v) {
+    bool small = v >= 0 && v < SYM_SMALL;
+    if (small && c->small[v]) return c->small[v];
+    tc_sym s = intern(c, &(node){.op = TC_S_CONST, .type = TC_SYM_INT, .i = v}, NULL);
+    if (small) c->small[v] = s;
+    return s;
+}
 tc_sym tc_sym_float(tc_symctx *c, double v) { return intern(c, &(node){.op = TC_S_CONST, .type = TC_SYM_FLOAT, .f = v}, NULL); }
 tc_sym tc_sym_bool(tc_symctx *c, bool v) { return intern(c, &(node){.op = TC_S_CONST, .type = TC_SYM_BOOL, .i = v}, NULL); }
 

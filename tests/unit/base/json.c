@@ -8,6 +8,7 @@
 #include "base/json.h"
 
 #include <math.h>
+#include <stdio.h>
 
 static tc_jread reader(const char *text) {
     tc_jread j;
@@ -103,6 +104,46 @@ static void test_refusals(void **state) {
 }
 
 /* A value that is passed over unread ends where it does when it is read: brackets, quotes and backslashes in strings at every place of a block. */
+/* Strings end where they should wherever the byte that ends or breaks them stands, as names and as values. */
+static void test_strings_of_all_lengths(void **state) {
+    (void)state;
+    static const struct {
+        const char *put;
+        bool good;
+    } odd[] = {{"x", true}, {"\\n", true}, {"\\\"", true}, {"\xc3\xa9", true}, {"}", true}, {"\t", false}, {"\x80", false}, {"\"", false}};
+    for (size_t k = 0; k < sizeof odd / sizeof *odd; k++)
+        for (int n = 0; n < 40; n++)
+            for (int at = 0; at <= n; at++) {
+                char s[80], text[200];
+                snprintf(s, sizeof s, "%.*s%s%.*s", at, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", odd[k].put, n - at,
+                         "ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZ");
+                snprintf(text, sizeof text, "{\"first\": 1, \"%s\": \"%s\"}", s, s);
+                tc_jread j = reader(text);
+                tc_str key;
+                tc_jr_object(&j);
+                assert_true(tc_jr_member(&j, &key) && tc_str_is(key, "first"));
+                assert_int_equal(tc_jr_int(&j), 1);
+                bool more = tc_jr_member(&j, &key);
+                size_t want = (size_t)n + (strlen(odd[k].put) == 2 && odd[k].put[0] == '\\' ? 1 : strlen(odd[k].put));
+                if (odd[k].good) {
+                    assert_true(more);
+                    assert_int_equal(key.n, want);
+                    assert_memory_equal(key.s, s, (size_t)at);
+                    assert_int_equal(tc_jr_string(&j).n, want);
+                    assert_false(tc_jr_member(&j, &key));
+                } else {
+                    tc_jr_skip(&j);
+                }
+                tc_status st = tc_jr_finish(&j);
+                assert_int_equal(st == NULL, odd[k].good);
+                tc_status_free(st);
+            }
+    refuses("{\"a\": 1 \"b\": 2}", "x.json:1:9: found '\"', expected ',' or '}'");
+    refuses("{, \"a\": 1}", "x.json:1:2: found ',', expected a name in double quotes");
+    refuses("{\"a\": 1,}", "x.json:1:9: found '}', expected a name in double quotes");
+    refuses("{\"a\"", "x.json:1:5: the text ends, expected ':'");
+}
+
 static void test_unread_values_end_where_read_ones_do(void **state) {
     (void)state;
     static const char *const bits[] = {"\"}]\"",
@@ -161,7 +202,11 @@ static void test_errors_end_loops(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk), cmocka_unit_test(test_numbers), cmocka_unit_test(test_refusals),
-                                       cmocka_unit_test(test_unread_values_end_where_read_ones_do), cmocka_unit_test(test_errors_end_loops)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_walk),
+                                       cmocka_unit_test(test_numbers),
+                                       cmocka_unit_test(test_refusals),
+                                       cmocka_unit_test(test_strings_of_all_lengths),
+                                       cmocka_unit_test(test_unread_values_end_where_read_ones_do),
+                                       cmocka_unit_test(test_errors_end_loops)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
