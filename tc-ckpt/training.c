@@ -57,15 +57,36 @@ static tc_saved_node *read_value(training *t, tc_jread *j, const char *key, bool
     return n;
 }
 
-static void add_tensors(training *t, tc_saved_node *to, const char *prefix, bool *out_step) {
+static tc_saved_node *item(const tc_saved_node *of, const char *key) {
+    for (size_t i = 0; i < of->items.len; i++)
+        if (of->items.data[i]->key && !strcmp(of->items.data[i]->key, key)) return of->items.data[i];
+    return NULL;
+}
+
+static void add_tensors(training *t, tc_saved_node *to, const char *prefix) {
     size_t n = strlen(prefix);
     for (size_t i = 0; i < t->from->n; i++) {
         const char *name = t->from->heads[i].name;
-        if (strncmp(name, prefix, n) || (out_step && strchr(name + n, '.'))) continue;
-        tc_saved_node *x = add(to, node(t, TC_SAVED_TENSOR, name + n));
-        x->i = (int64_t)i;
-        if (out_step && strcmp(name + n, "momentum_buffer")) *out_step = true; /* all that keep more count their steps */
+        if (!strncmp(name, prefix, n)) add(to, node(t, TC_SAVED_TENSOR, name + n))->i = (int64_t)i;
     }
+}
+
+/* Tensor i of a parameter's state: "exp_avg", or an item of a list, "old_dirs.3". Other names are of other parameters. */
+static void add_state_tensor(training *t, tc_saved_node *to, const char *name, size_t i) {
+    const char *dot = strchr(name, '.');
+    tc_saved_node *x = node(t, TC_SAVED_TENSOR, dot ? NULL : name);
+    x->i = (int64_t)i;
+    if (!dot) {
+        add(to, x);
+        return;
+    }
+    size_t digits = strspn(dot + 1, "0123456789"), place = (size_t)strtoull(dot + 1, NULL, 10);
+    if (!digits || dot[1 + digits] || place >= t->from->n) return;
+    const char *key = tc_arena_strndup(&t->arena, name, (size_t)(dot - name));
+    tc_saved_node *list = item(to, key);
+    if (!list) list = add(to, node(t, TC_SAVED_LIST, key));
+    while (list->items.len <= place) add(list, node(t, TC_SAVED_NONE, NULL));
+    list->items.data[place] = x;
 }
 
 static bool has(const training *t, const char *prefix) {
@@ -74,13 +95,23 @@ static bool has(const training *t, const char *prefix) {
     return false;
 }
 
-static void add_state(training *t, tc_saved_node *optimizer) {
+/* numbers: what states hold beside tensors, by parameter; its items move. */
+static void add_state(training *t, tc_saved_node *optimizer, tc_saved_node *numbers) {
     tc_saved_node *state = add(optimizer, node(t, TC_SAVED_DICT, "state"));
     for (size_t k = 0; k < t->params.len; k++) {
-        bool counts = false;
-        tc_saved_node *one = node(t, TC_SAVED_DICT, NULL);
+        const char *prefix = tc_arena_printf(&t->arena, "optim.state.%s.", t->params.data[k]);
+        const size_t n = strlen(prefix);
+        tc_saved_node *one = node(t, TC_SAVED_DICT, NULL), *own = numbers ? item(numbers, t->params.data[k]) : NULL;
         one->number = (int64_t)k;
-        add_tensors(t, one, tc_arena_printf(&t->arena, "optim.state.%s.", t->params.data[k]), &counts);
+        for (size_t i = 0; i < t->from->n; i++)
+            if (!strncmp(t->from->heads[i].name, prefix, n)) add_state_tensor(t, one, t->from->heads[i].name + n, i);
+        /* All that keep more than a momentum count their steps; those with numbers of their own (LBFGS) keep the count among these. */
+        bool counts = !own && one->items.len && !(one->items.len == 1 && item(one, "momentum_buffer"));
+        for (size_t i = 0; own && i < own->items.len; i++) {
+            tc_saved_node *x = add(one, own->items.data[i]);
+            if (x->kind == TC_SAVED_TEXT) x->kind = TC_SAVED_FLOAT, x->f = strtod(x->text, NULL); /* "inf", "nan" */
+        }
+        if (own) own->items.len = 0;
         if (counts) { /* each its own: PyTorch counts them up in place */
             tc_head s = {.name = "step", .dtype = TC_F32, .same_as = t->heads.len};
             tc_vec_push(&t->heads, s);
@@ -97,29 +128,31 @@ static tc_status stream(void *self, size_t i, tc_sink to) {
 }
 
 static tc_status write_tree(training *t, tc_out *o, const char *state, bool *out_is) {
-    tc_saved_node *root = node(t, TC_SAVED_DICT, NULL), *groups = NULL, *scheduler = NULL;
+    tc_saved_node *root = node(t, TC_SAVED_DICT, NULL), *groups = NULL, *scheduler = NULL, *numbers = NULL;
     tc_jread j;
     tc_jr_init(&j, "state.json", state, strlen(state));
     tc_jr_object(&j);
     for (tc_str key; tc_jr_member(&j, &key);) {
         if (tc_str_is(key, "param_groups")) groups = read_value(t, &j, "param_groups", false);
         else if (tc_str_is(key, "scheduler")) scheduler = read_value(t, &j, "scheduler", false);
+        else if (tc_str_is(key, "optimizer_state")) numbers = read_value(t, &j, NULL, false);
         else tc_jr_skip(&j);
     }
     tc_status st = tc_jr_finish(&j);
     *out_is = !st && groups && groups->items.len;
     if (*out_is) {
         groups->kind = TC_SAVED_LIST;
-        add_tensors(t, add(root, node(t, TC_SAVED_DICT, "model")), "model.", NULL);
-        if (has(t, "ema.")) add_tensors(t, add(root, node(t, TC_SAVED_DICT, "ema")), "ema.", NULL);
+        add_tensors(t, add(root, node(t, TC_SAVED_DICT, "model")), "model.");
+        if (has(t, "ema.")) add_tensors(t, add(root, node(t, TC_SAVED_DICT, "ema")), "ema.");
         tc_saved_node *optimizer = add(root, node(t, TC_SAVED_DICT, "optimizer"));
-        add_state(t, optimizer);
+        add_state(t, optimizer, numbers);
         add(optimizer, groups);
         if (scheduler) add(root, scheduler);
         add(root, node(t, TC_SAVED_INT, "step"))->i = (int64_t)t->step;
         tc_content c = {.heads = t->heads.data, .n = t->heads.len, .stream = stream, .self = t};
         st = tc_saved_write_tree(o, &c, root);
     }
+    if (numbers) node_free(numbers);
     node_free(root);
     return st;
 }

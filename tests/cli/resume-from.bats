@@ -34,7 +34,8 @@ YAML
 }
 
 @test "a checkpoint written for PyTorch is gone on from to the same bits" {
-    for optimizer in 'torch.optim.AdamW(groups, lr=0.01)' 'torch.optim.SGD(groups, lr=0.1, momentum=0.9)' 'torch.optim.RMSprop(groups, lr=0.01, momentum=0.5)'; do
+    for optimizer in 'torch.optim.AdamW(groups, lr=0.01)' 'torch.optim.SGD(groups, lr=0.1, momentum=0.9)' 'torch.optim.RMSprop(groups, lr=0.01, momentum=0.5)' \
+        'torch.optim.LBFGS(list(m.parameters()), lr=0.1, max_iter=4)'; do
         rm -rf full rest
         tc-train -q r.yaml optimizer="$optimizer" -o full
         tc-ckpt convert full/step-4 -o half.pt
