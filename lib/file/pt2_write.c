@@ -124,7 +124,7 @@ static tc_status add_config(tc_zip_writer *z, const folder *f, const tc_program 
         tc_json_bool(&j, false);
         tc_json_key(&j, "tensor_meta");
         tc_pt2_write_concrete_meta(&j, key, (int64_t)((s->begin - f->groups.data[s->group].begin) / tc_dtype_size(key->dtype)),
-                                   in->kind == TC_IN_PARAMETER && in->value->meta.requires_grad);
+                                   in->value->meta.requires_grad);
         tc_json_end(&j);
     }
     tc_json_end(&j);
