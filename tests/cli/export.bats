@@ -622,6 +622,26 @@ PY
     fails 1 "none.py" tc-export none.py:Net
 }
 
+@test "a constant that requires grad keeps that in an archive, and in an archive of it" {
+    cat >constant.py <<'P'
+import torch
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.k = torch.tensor([1.0, 2.0], requires_grad=True)
+        self.register_buffer("b", torch.ones(2))
+    def forward(self, x):
+        return x * self.k + self.b
+P
+    tc-export constant.py:M --input x=2xf32 -o once.pt2
+    tc-export once.pt2 -o twice.pt2
+    for file in once twice; do
+        grep -aoE '"[a-z_0-9]+": \{"path_name[^}]*\}\], "requires_grad": [a-z]+' $file.pt2 | sed 's/:.*:/:/' >$file
+    done
+    [ "$(cat once)" = $'"b": false\n"lifted_tensor_0": true' ] || { cat once; return 1; }
+    cmp once twice
+}
+
 @test "--print=json is what an archive holds" {
     tc-export m.py:Net --mode eval --input x=Bx4xf32 --print=json >printed
     [ "$(wc -l <printed)" = 1 ]
