@@ -86,6 +86,17 @@ static bool computes_in_other(const tc_schema *s, const tc_arg *arg, const V *ob
     }
     return false;
 }
+/* Whether PyTorch takes another way than the operator's kernel: dropout that does not train, the mean of all positions of complex numbers. */
+static bool goes_elsewhere(const tc_schema *s, const tc_arg *arg, tc_dtype d) {
+    for (int i = 0; i < s->nparams; i++) {
+        if (!strcmp(s->params[i].name, "train") && arg[i].kind == TC_A_SCALAR && !arg[i].scalar.i) return true;
+        if (strcmp(s->params[i].name, "output_size") || arg[i].kind != TC_A_INTS || (d != TC_C64 && d != TC_C128)) continue;
+        int ones = 0;
+        while (ones < arg[i].n && tc_sym_is_int(arg[i].syms[ones], 1)) ones++;
+        return ones == arg[i].n && !strncmp(s->name, "adaptive_avg", 12);
+    }
+    return false;
+}
 static bool has_elements(C *c, V v) {
     const tensor *t = (const tensor *)v;
     if (t->t.storage) return tc_tensor_numel(&t->t) > 0;
@@ -104,6 +115,6 @@ void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *obje
     const char *own = tc_is_float(d) && tc_dtype_size(d) == 1 ? "f8" : tc_dtypes[d].name;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
         if (tc_word_in(refused[i].types, own) && tc_word_in(refused[i].names, f->name) && has_elements(c, first) &&
-            !computes_in_other(s, arg, objects, d))
+            !computes_in_other(s, arg, objects, d) && !goes_elsewhere(s, arg, d))
             tc_raise(c, "RuntimeError", "aten.%s: \"%s\" not implemented for '%s'", s->name, f->name, tc_dtypes[d].torch);
 }

@@ -52,6 +52,11 @@ static const snippet table[] = {
     /* types that PyTorch's CPU has no kernel for; a fraction beside whole numbers makes another type */
     {"r = F.avg_pool2d(torch.ones(1, 4, 4, dtype=torch.complex64), 2)\n", "\"avg_pool2d\" not implemented for 'complex64'"},
     {"r = torch.topk(torch.tensor([True, False]), 1)\n", "\"topk\" not implemented for 'bool'"},
+    /* unless it takes another way: the mean of all positions, dropout that does not train */
+    {"r = F.adaptive_avg_pool2d(torch.ones(1, 4, 4, dtype=torch.complex64), 2)\n", "\"adaptive_avg_pool2d\" not implemented for 'complex64'"},
+    {"r = F.adaptive_avg_pool3d(torch.ones(1, 2, 4, 4, dtype=torch.complex64), 1).tolist()\n", "[[[[(1+0j)]]]]"},
+    {"r = F.dropout(torch.ones(2).to(torch.float8_e4m3fn), 0.5)\n", "\"dropout\" not implemented for 'float8_e4m3fn'"},
+    {"r = F.dropout(torch.ones(2).to(torch.float8_e4m3fn), 0.5, training=False).float().tolist()\n", "[1.0, 1.0]"},
     {"r = torch.median(torch.ones(3, dtype=torch.uint16))\n", "\"median\" not implemented for 'uint16'"},
     {"r = torch.add(torch.ones(2, dtype=torch.uint16), 0.5).tolist()\n", "[1.5, 1.5]"},
     {"r = torch.cumsum(torch.ones(2, dtype=torch.bool), 0).tolist()\n", "[1, 2]"},
