@@ -11,7 +11,8 @@
 #include "kernel/conv_isa.h"
 #include "kernel/conv_plan.h"
 
-enum { BLOCK_TILES = 16, BLOCK_BYTES = 1024 }; /* of a task: tiles of positions; bytes of channels */
+/* Of a task: tiles of positions, more where no sums are kept; bytes of channels; bytes of sums, of a second cache of 1 MiB. */
+enum { BLOCK_TILES = 16, LEAF_TILES = 64, BLOCK_BYTES = 1024, SUM_BYTES = 768 << 10 };
 /* Tiles of LEAST_ROWS hide the latency of their sums. Positions that lack a tap of few terms cost more than it among others. */
 enum { LEAST_ROWS = 4, SHORT_TAP = 16 };
 
@@ -77,18 +78,22 @@ static int64_t panels(const tc_conv *c, const tc_conv_ops *o) { return up(c->cou
 /* Blocks as large as the caches like, smaller when threads would be idle: channels first, then positions. Of nothing it is a block of one. */
 static void choose_blocks(plan *p, int threads) {
     const tc_conv *c = p->c;
-    int64_t want = threads > 1 ? 4 * threads : 1, cout = c->cout ? c->cout : 1,
-            rows = c->n * up(c->out[0], step_of(c, 0)) * up(c->out[1], step_of(c, 1)) * up(c->out[2], step_of(c, 2));
+    const int64_t want = threads > 1 ? 4 * threads : 1, cout = c->cout ? c->cout : 1, mr = p->o->mr, nr = p->o->nr, across = up(cout, nr),
+                  all = part_count(c) * c->groups, sums = tc_conv_sums(p->k), most = (sums ? BLOCK_TILES : LEAF_TILES) * mr;
+    int64_t rows = c->n * up(c->out[0], step_of(c, 0)) * up(c->out[1], step_of(c, 1)) * up(c->out[2], step_of(c, 2));
     if (!rows) rows = 1;
-    int64_t all = part_count(c) * c->groups;
-    p->cols = least(up(cout, p->o->nr) * p->o->nr, BLOCK_BYTES / (int64_t)elem(c));
-    p->rows = BLOCK_TILES * p->o->mr;
-    if (all * up(rows, p->rows) * up(cout, p->cols) < want) p->rows = up(up(rows, up(want, all * up(cout, p->cols))), p->o->mr) * p->o->mr;
-    if (p->rows < 4 * p->o->mr) p->rows = 4 * p->o->mr;
-    if (p->rows > BLOCK_TILES * p->o->mr) p->rows = BLOCK_TILES * p->o->mr;
-    int64_t blocks = up(rows, p->rows);
-    if (all * blocks * up(cout, p->cols) < want) p->cols = up(up(cout, up(want, all * blocks)), p->o->nr) * p->o->nr;
-    p->rows = least(up(rows, blocks) + p->o->mr, p->rows); /* of about the same height */
+    p->cols = least(across * nr, BLOCK_BYTES / (int64_t)elem(c));
+    p->rows = most;
+    if (all * up(rows, p->rows) * up(cout, p->cols) < want) p->rows = up(up(rows, up(want, all * up(cout, p->cols))), mr) * mr;
+    if (p->rows < 4 * mr) p->rows = 4 * mr;
+    if (p->rows > most) p->rows = most;
+    const int64_t blocks = up(rows, p->rows);
+    p->rows = least(up(rows, blocks) + mr, p->rows); /* of about the same height */
+    const int64_t kept = p->rows * sums * (int64_t)elem(c);
+    if (p->cols * kept > SUM_BYTES) p->cols = SUM_BYTES / kept > 2 * nr ? SUM_BYTES / kept / nr * nr : least(across * nr, 2 * nr);
+    if (all * blocks * up(cout, p->cols) < want) p->cols = up(up(cout, up(want, all * blocks)), nr) * nr;
+    p->ncols = up(cout, p->cols);
+    p->cols = up(across, p->ncols) * nr; /* of about the same width */
     p->ncols = up(cout, p->cols);
 }
 static size_t worker_bytes(const plan *p) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "kernel/kernel.h"
+#include "kernel/tree.h"
 
 /* Output positions o, o + step, ... of one row (the last dimension) that read the same taps t, t + tstep, ...: position p reads column
  * i + p * istep + j * ioff for its tap number j. */
@@ -92,6 +93,12 @@ typedef struct {
     void *out; /* [row][nr] */
 } tc_conv_grad_tile;
 
+/* Sums that a block of k terms keeps at once, besides the tile's own: levels of the tree and the leaf that meets them. */
+static inline int tc_conv_sums(int64_t k) {
+    int n = 0;
+    for (int64_t l = (k + TC_LEAF - 1) / TC_LEAF; l > 1; l = (l + 1) / 2) n++;
+    return n ? n + 1 : 0;
+}
 typedef struct tc_conv_ops {
     int mr, nr; /* a tile */
     size_t (*work_bytes)(int64_t rows, int64_t cols, int64_t k);

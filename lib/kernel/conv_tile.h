@@ -335,17 +335,16 @@ static void store_tile(const tc_conv_block *b, const tile_place *p, T *from, int
 }
 
 /* ---- a block ---- */
-static int level_count(int64_t k) {
-    int n = 0;
-    for (int64_t l = (k + TC_LEAF - 1) / TC_LEAF; l > 1; l = (l + 1) / 2) n++;
-    return n;
-}
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
 static size_t store_bytes(int64_t rows, int64_t cols, int64_t k) {
-    return ((size_t)MR * LDA + (size_t)(TILE_ROWS + MR) * NR + (size_t)(rows * padded(cols)) * (size_t)(level_count(k) + 1)) * sizeof(T);
+    return ((size_t)MR * LDA + (size_t)(TILE_ROWS + MR) * NR + (size_t)(rows * padded(cols)) * (size_t)tc_conv_sums(k)) * sizeof(T);
 }
 static size_t work_bytes(int64_t rows, int64_t cols, int64_t k) { return store_bytes(rows, cols, k) + (size_t)rows * sizeof(tile_place); }
 
+/* Brings the lines of a tile's results near while it is computed: memory fetches no lines that lie a row apart by itself. */
+static inline void fetch_rows(const T *x, const tile_place *p) {
+    for (int r = 0; r < p->rows; r++, x += p->pace) __builtin_prefetch(x), __builtin_prefetch(x + VL);
+}
 /* Tiles of the last leaf: all columns into the result, or by way of `spare`. with: levels to merge with. */
 static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const T *const *with, T *spare, const T *last_bias) {
     piece first = first_piece(p);
@@ -358,6 +357,8 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
         for (int m = 0; m < t->nlevels; m++) t->level[m] = with[m] + p->first * wide + c * p->rows;
         t->out = here ? out + c : spare, t->ldo = here ? p->pace : NR;
         if (b->bias) t->bias = whole ? (const T *)b->bias + c : last_bias;
+        if (here) fetch_rows(t->out, p);
+        if (here && b->plain && b->plain->more) fetch_rows((const T *)b->plain->more + (t->out - (T *)b->out), p);
         tile_of[p->rows](t);
         if (b->plain) finish_tile(b, p, t->out, t->ldo, c);
         if (!here) store_tile(b, p, spare, c);
@@ -381,7 +382,7 @@ static void conv_block(const tc_conv_block *b) {
       last_bias[NR];
     tile_place *places = (tile_place *)((char *)b->work + store_bytes(b->rows, b->cols, b->k));
     const int64_t wide = padded(b->cols), area = b->rows * wide, leaves = b->k ? (b->k + TC_LEAF - 1) / TC_LEAF : 1, tiles = cut_tiles(b, places);
-    int unused = level_count(b->k) + 1;
+    int unused = tc_conv_sums(b->k);
     int64_t have = 0, at = 0, told = 0;
     segment seg[TC_LEAF], inside[TC_LEAF]; /* inside: of every tile whose positions lack no tap and are read in place */
     const T *with[MOST_LEVELS];
@@ -393,13 +394,17 @@ static void conv_block(const tc_conv_block *b) {
         const bool last = l == leaves - 1;
         const int64_t k0 = l * TC_LEAF, k1 = last ? b->k : k0 + TC_LEAF;
         int merged[MOST_LEVELS], nm = 0, top = 0, ninside = 0; /* merged: the sums that this leaf meets */
-        if (last) {
-            for (int i = 0; l >> i; i++)
-                if (l >> i & 1 && have >> i & 1) merged[nm++] = i;
-        } else
-            for (; l >> top & 1; top++) merged[nm++] = top;
-        T *out = last ? NULL : free_list[--unused];
+        if (!last)
+            while (l >> top & 1) top++;
+        for (int i = 0; last ? l >> i : i < top; i++)
+            if (l >> i & have >> i & 1) merged[nm++] = i;
         while (at < b->ntaps && (b->tap[at].tap + 1) * b->cin <= k0) at++;
+        if (!last && nm < 2 && (at == b->ntaps || b->tap[at].tap * b->cin >= k1)) { /* no terms: what it meets goes up as it is */
+            if (!nm) continue;
+            level[top] = level[merged[0]], have ^= (int64_t)1 << merged[0] | (int64_t)1 << top;
+            continue;
+        }
+        T *out = last ? NULL : free_list[--unused];
         t.nlevels = nm;
         for (int m = 0; m < nm; m++) with[m] = level[merged[m]];
         for (int64_t i = 0; i < tiles; i++) {

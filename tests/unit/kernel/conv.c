@@ -192,6 +192,9 @@ static void geometries(void **state) {
                                    {"1x1 of many", 1, 512, 40, 6, 7, 1, 1, 1, 0, 1, 1, 0, false},
                                    {"to one element", 3, 24, 24, 3, 3, 3, 3, 1, 0, 1, 24, 0, false},
                                    {"of one element", 2, 20, 40, 1, 1, 3, 3, 1, 2, 1, 1, 0, false},
+                                   {"transposed, leaves without terms", 2, 300, 20, 4, 5, 2, 2, 2, 0, 1, 1, 0, true},
+                                   {"transposed, sums of several leaves that meet none", 1, 280, 9, 5, 4, 4, 4, 2, 1, 1, 1, 0, true},
+                                   {"transposed, positions without terms", 1, 270, 10, 3, 4, 2, 2, 3, 0, 1, 1, 1, true},
                                    {"depthwise, two leaves of gradient", 1, 20, 20, 20, 21, 3, 3, 1, 2, 2, 20, 0, false}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
