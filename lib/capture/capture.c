@@ -31,6 +31,10 @@ struct tc_capture {
     int nranges;
     const tc_side_size *sizes; /* example values given from outside, by index */
     size_t nsizes;
+    const char *const *follow; /* axes that no --dim names and yet are symbols, for they follow one that has a name: "pad.0" */
+    size_t nfollow;
+    int64_t same_as; /* without `follow`: every such axis whose example is this; 0: none */
+    int64_t forced;  /* what a declared size was refused for: the model forces it to be this; 0: it was not */
     int nconstants, attempt;
     bool no_grad, was_capturing, lenient;
     bool sided, side_forced; /* branches have other sides; one of this program fixes a declared size */
@@ -138,6 +142,31 @@ void tc_capture_attempt(tc_capture *k, int attempt) { k->attempt = attempt; }
 void tc_capture_lenient(tc_capture *k) { k->lenient = true; }
 
 void tc_capture_sizes(tc_capture *k, const tc_side_size *sizes, size_t n) { k->sizes = sizes, k->nsizes = n, k->lenient = true; }
+
+void tc_capture_follow(tc_capture *k, const char *const *axes, size_t n, int64_t same_as) { k->follow = axes, k->nfollow = n, k->same_as = same_as; }
+
+int64_t tc_capture_forced(C *c) { return active(c) ? active(c)->forced : 0; }
+
+size_t tc_capture_tied(tc_capture *k, const char ***out) {
+    tc_symctx *s = k->p->sym;
+    size_t n = 0;
+    *out = tc_mem(k->c, sizeof **out * (k->dims.len + 1));
+    for (size_t i = 0; i < k->dims.len; i++) {
+        tc_sym v = tc_sym_var_at(s, i), now = tc_sym_simplify(s, v);
+        int64_t value;
+        if (!k->dims.data[i] || k->declared.data[i] || tc_sym_const_int(now, &value)) continue;
+        bool tied = now != v;
+        for (size_t j = 0; j < k->dims.len; j++) tied |= k->dims.data[j] && k->declared.data[j] && tc_sym_simplify(s, tc_sym_var_at(s, j)) == v;
+        if (tied) (*out)[n++] = k->dims.data[i];
+    }
+    return n;
+}
+
+static bool follows(const tc_capture *k, const char *axis, int64_t example) {
+    for (size_t i = 0; i < k->nfollow; i++)
+        if (!strcmp(axis, k->follow[i])) return true;
+    return !k->nfollow && example == k->same_as && k->same_as;
+}
 
 size_t tc_capture_sided(tc_capture *k, tc_side_size **out) {
     const struct tc_torch *T = k->c->torch;
@@ -374,7 +403,7 @@ V tc_capture_tensor(tc_capture *k, const tc_capture_input *in) {
         bool named = false; /* where some axis is named, the others have the size of the example */
         for (int j = 0; j < k->nranges; j++) named |= k->ranges[j].path != NULL;
         if (text) size[i] = size_of(k, text, where, example);
-        else if (named && in->example.storage) size[i] = tc_sym_int(k->p->sym, example);
+        else if (named && in->example.storage && !follows(k, where, example)) size[i] = tc_sym_int(k->p->sym, example);
         else if (in->example.storage) size[i] = symbol(k, tc_arena_printf(&k->c->arena, "s%zu", tc_sym_var_count(k->p->sym)), where, example, false);
         else tc_raise(k->c, "ValueError", "input %s: dimension %d has no size", in->name, i);
     }
@@ -582,6 +611,7 @@ static void check_forced(tc_capture *k) {
             continue;
         }
         if (!constant) continue;
+        k->forced = value;
         V e = tc_exc_new(c, (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, "ValueError", 10)), c->none);
         V msg = tc_strf(c, "the size %s (%s) was declared free, but the model forces it to be %s: declare %s, or change this line", k->dims.data[i],
                         tc_sym_var_name(symb), text, text);

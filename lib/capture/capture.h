@@ -93,8 +93,13 @@ void tc_capture_sizes(tc_capture *k, const tc_side_size *sizes, size_t n);
 /* After the inputs: their symbols as they are, in the context's arena. From here on a declared size that a branch fixes is no error of the
  * capture, but of a model without another side: tc_capture_side_forced tells. */
 size_t tc_capture_sided(tc_capture *k, tc_side_size **out);
-bool tc_capture_side_forced(const tc_capture *k);                                   /* of a capture that has ended, too */
-V tc_capture_tensor(tc_capture *k, const tc_capture_input *in);                     /* a user input (sizes, example) */
+bool tc_capture_side_forced(const tc_capture *k); /* of a capture that has ended, too */
+/* A declared size that the model forces to be the example of an axis that no --dim names: the two may be one size, as the batch of an input
+ * and of its mask. Before the inputs: these axes ("pad.0"), or with none of them every one whose example is `same_as`, are symbols, too. */
+void tc_capture_follow(tc_capture *k, const char *const *axes, size_t n, int64_t same_as);
+int64_t tc_capture_forced(C *c);                                /* the size that a capture was refused for, before it is abandoned; 0: it was not */
+size_t tc_capture_tied(tc_capture *k, const char ***out);       /* at the end: the axes among these that are another size's, in the context's arena */
+V tc_capture_tensor(tc_capture *k, const tc_capture_input *in); /* a user input (sizes, example) */
 V tc_capture_number(tc_capture *k, const char *name, tc_dtype d);                   /* a symbolic number as user input */
 V tc_capture_counted(tc_capture *k, const char *name, tc_dtype d, tc_symvalue now); /* one from 0 up (i64) or any (f64), that is `now` at present */
 /* A concrete tensor that from now on stands for a parameter or buffer of the program, sharing its memory. */

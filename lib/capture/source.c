@@ -194,6 +194,9 @@ typedef struct {
     int attempt;            /* tc_capture_attempt */
     const tc_side_size *at; /* sizes in the place of the examples, `n` of them; NULL: none */
     size_t n;
+    const char *const *follow; /* tc_capture_follow */
+    size_t nfollow;
+    int64_t same_as;
     tc_capture *k; /* out, with r->sides: what is being captured, and the symbols of its inputs */
     tc_side_size *seen;
     size_t nseen;
@@ -209,6 +212,8 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
     tc_capture_ranges(k, r->dims, r->ndims);
     tc_capture_attempt(k, o->attempt);
     if (o->at) tc_capture_sizes(k, o->at, o->n);
+    tc_capture_follow(k, o->follow, o->nfollow, o->same_as);
+    o->k = k;
     if (tc_kind_of(m) != K_FUNC) tc_capture_state(k, m, "");
     dict *given = tc_dict(c);
     for (int i = 0; i < r->ninputs; i++) {
@@ -221,7 +226,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
         put(c, given, in[i].name, v);
     }
     check_dims(c, p, r);
-    if (r->sides > 1 && !c->draft && !c->keep && !o->strict) o->k = k, o->nseen = tc_capture_sided(k, &o->seen);
+    if (r->sides > 1 && !c->draft && !c->keep && !o->strict) o->nseen = tc_capture_sided(k, &o->seen);
     /* positional while there is no gap, then by keyword */
     V *pos = tc_mem(c, sizeof(V) * (params->n + 1)), key, v;
     str **kn = tc_mem(c, sizeof(str *) * (given->live + 1));
@@ -268,6 +273,24 @@ static bool left_out(C *c, V e, bool in_forward) {
     return true;
 }
 
+/* The axes without a name that are one with a declared size which the model forces to be `size`, the example of both; false: there are none. */
+static bool find_followers(C *c, V m, module *mod, const tc_capture_request *r, one_capture *o, int64_t size) {
+    one_capture all = {.name = o->name, .same_as = size, .strict = true};
+    const char **axes = NULL;
+    void (*warn)(void *, const char *) = c->warn;
+    trap t;
+    c->warn = NULL; /* the capture that follows says it */
+    if (TC_TRAP_PASSING(c, t)) {
+        tc_program *p = capture_mode(c, m, mod, r, &all);
+        o->nfollow = tc_capture_tied(all.k, &axes);
+        o->follow = axes;
+        tc_program_release(p);
+        tc_untrap(c, &t);
+    } else tc_capture_abandon(c);
+    c->warn = warn;
+    return o->nfollow > 0;
+}
+
 /* NULL: the mode may be left out, and the model refuses it. */
 static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request *r, one_capture *o, bool optional) {
     tc_program *volatile p = NULL;
@@ -282,7 +305,9 @@ static tc_program *guarded_mode(C *c, V m, module *mod, const tc_capture_request
             /* the model itself refused these sizes (an assert, a raise): others may do */
             V e = c->exc;
             bool chosen = tc_capture_chose_sizes(c), in_forward = c->capturing;
+            int64_t forced = tc_capture_forced(c);
             tc_capture_abandon(c);
+            if (forced && !o->nfollow && find_followers(c, m, mod, r, o, forced)) continue;
             if (!first) first = e;
             bool refused = tc_exc_is(c, e, "AssertionError") || tc_exc_is(c, e, "ValueError") || tc_exc_is(c, e, "RuntimeError") ||
                            tc_exc_is(c, e, "IndexError");
@@ -303,7 +328,9 @@ typedef struct {
     module *mod;
     const tc_capture_request *r;
     const char *name; /* of the mode's first program */
-    size_t count;     /* programs so far */
+    const char *const *follow;
+    size_t nfollow;
+    size_t count; /* programs so far */
 } side_job;
 
 static tc_program *capture_side(void *ctx, const tc_side_size *sizes, size_t n) {
@@ -313,6 +340,7 @@ static tc_program *capture_side(void *ctx, const tc_side_size *sizes, size_t n) 
     void (*warn)(void *, const char *) = c->warn;
     const size_t printed = c->printed.len; /* the first program has said it */
     one_capture o = {.name = tc_arena_printf(&c->arena, "%s-%zu", j->name, j->count + 1), .at = sizes, .n = n};
+    o.follow = j->follow, o.nfollow = j->nfollow;
     trap t;
     c->warn = NULL;
     if (TC_TRAP_PASSING(c, t)) {
@@ -333,13 +361,13 @@ static void mode_and_sides(C *c, V m, module *mod, const tc_capture_request *r, 
     tc_program *p = guarded_mode(c, m, mod, r, &o, optional);
     if (!p) return;
     tc_vec_push(all, p);
-    if (!o.k) return;
-    side_job j = {.c = c, .m = m, .mod = mod, .r = r, .name = name, .count = 1};
+    if (!o.nseen) return;
+    side_job j = {.c = c, .m = m, .mod = mod, .r = r, .name = name, .follow = o.follow, .nfollow = o.nfollow, .count = 1};
     tc_sides(all, o.seen, o.nseen, (size_t)r->sides, capture_side, &j);
     if (all->len > 1 || !tc_capture_side_forced(o.k)) return;
     all->len = 0; /* no other side: the branch forces the size after all */
     tc_program_release(p);
-    o = (one_capture){.name = name, .strict = true};
+    o = (one_capture){.name = name, .follow = j.follow, .nfollow = j.nfollow, .strict = true};
     tc_vec_push(all, guarded_mode(c, m, mod, r, &o, optional));
 }
 

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 
 class Same(nn.Module):
     def forward(self, x):
-        return x * 1
+        return x.clone()
 
 
 class Three(nn.Module):
@@ -138,4 +138,27 @@ takes() { # PROGRAM ARCHIVE INPUT OUTPUT: a run of the archive gives OUTPUT, by 
     tc-export m.py:Three --input x=BxTxf32 -o m.pt2
     run --separate-stderr tc-export m.pt2 --to onnx -o m.onnx
     [[ "$stderr" == *"without model-2"*"without model-3"* ]]
+}
+
+@test "an axis that no --dim names follows the named one that it must equal" {
+    cat >f.py <<'PY'
+import torch
+
+
+class Masked(torch.nn.Module):
+    def forward(self, x, pad, scale):
+        return x.masked_fill(pad[:, :, None], 0.0) * scale[0] + scale[1]
+
+
+class Forced(torch.nn.Module):
+    def forward(self, x, y):
+        return x.view(2, 3) + y
+PY
+    for type in 2x3x4xf32 2x3xbool 2xf32 2x3xf32; do literal $type=1 >$type.npy; done
+    run --separate-stderr tc-export f.py:Masked --input x=@2x3x4xf32.npy --input pad=@2x3xbool.npy --input scale=@2xf32.npy --dim x.0=B --print
+    [ "$status" -eq 0 ]
+    [[ "$output" == *"x: f32[B, 3, 4]"*"pad: bool[B, 3]"*"scale: f32[2]"* ]]
+    [[ "$stderr" == *"pad.0 is fixed to B by f.py:6"* ]]
+    fails 3 "f.py:11:18: ValueError: the size x.0 (B) was declared free, but the model forces it to be 2" \
+        tc-export f.py:Forced --input x=@2x3xf32.npy --input y=@2x3xf32.npy --dim x.0=B --print
 }
