@@ -85,22 +85,34 @@ static tc_status check(const tc_kcall *c, int dropout) {
 }
 
 /* ---- forward ---- */
+enum { KEPT_HEADER = 64, KEPT_LIMIT = 8 << 20 };
 static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_attention *a = ctx;
     int64_t tiles = (a->l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES;
     for (int64_t t = begin; t < end; t++) {
         int64_t tile = tiles - 1 - t % tiles, head = t / tiles, q0 = tile * TC_ATTENTION_QUERIES,
                 rows = a->l - q0 < TC_ATTENTION_QUERIES ? a->l - q0 : TC_ATTENTION_QUERIES; /* long rows of a causal mask first */
-        char *scratch = a->scratch + a->per_worker * (size_t)worker;
-        a->ops->forward_tile(a, head / a->h, head % a->h, q0, rows, scratch);
+        char *scratch = a->scratch + a->per_worker * (size_t)worker, *packed = a->kept ? scratch + KEPT_HEADER : NULL;
+        int64_t *kept = (int64_t *)scratch; /* whose keys and values are packed */
+        if (packed && *kept != head / a->group) {
+            a->ops->pack_head(a, head / a->h, head % a->h / a->group, packed);
+            *kept = head / a->group;
+        }
+        a->ops->forward_tile(a, head / a->h, head % a->h, q0, rows, packed, packed ? packed + a->kept : scratch);
     }
 }
-static size_t forward_per_worker(const tc_attention *a) { return room(a->ops->forward_bytes(a)); }
+/* Keys and values are packed once for all tiles of queries that meet them. */
+static void keep_heads(tc_attention *a) {
+    size_t bytes = room(a->ops->head_bytes(a));
+    a->kept = (a->l > TC_ATTENTION_QUERIES || (a->group > 1 && a->l > 1)) && bytes <= KEPT_LIMIT ? bytes : 0;
+    a->per_worker = room(a->ops->forward_bytes(a)) + a->kept + KEPT_HEADER;
+}
 /* query, key, value, dropout_p, is_causal, attn_mask, scale */
 enum { DROPOUT = 3, CAUSAL, MASK, SCALE };
 static size_t flash_scratch(const tc_kcall *c, int threads) {
     tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
-    size_t s = forward_per_worker(&a) * (size_t)threads + 64;
+    keep_heads(&a);
+    size_t s = a.per_worker * (size_t)threads + 64;
     for (int i = 0; i < 3; i++) s += widened(tc_k_tensor(c, i));
     if (tc_k_given(c, MASK)) s += widened(tc_k_tensor(c, MASK));
     if (narrow(tc_k_tensor(c, 0)->dtype)) s += room((size_t)(a.n * a.h * a.l * a.dv) * 4);
@@ -119,7 +131,9 @@ static tc_status flash(tc_kcall *c) {
     a.out = out;
     if (narrow(d)) a.out = scratch, scratch += room((size_t)n * 4);
     if (c->nouts > 1 && c->outs[1].storage) a.lse = tc_tensor_data(&c->outs[1]);
-    a.scratch = scratch, a.per_worker = forward_per_worker(&a);
+    a.scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    keep_heads(&a);
+    for (int w = 0; w < tc_pool_threads(c->pool); w++) *(int64_t *)(a.scratch + a.per_worker * (size_t)w) = -1;
     tc_parallel_for(c->pool, a.n * a.h * ((a.l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES), 1, forward_tasks, &a);
     if (narrow(d)) c->isa->cast[TC_F32][d](out, a.out, n);
     return NULL;

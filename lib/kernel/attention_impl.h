@@ -23,7 +23,7 @@ typedef struct {
     double scale;
     void *out, *lse, *dq, *dk, *dvalue;
     char *scratch;
-    size_t per_worker;
+    size_t per_worker, kept; /* kept: bytes of a head's packed keys and values at the front of a worker's scratch, or 0 */
 } tc_attention;
 
 static inline int tc_attention_leaf_levels(int64_t leaves) {
@@ -34,8 +34,12 @@ static inline int tc_attention_leaf_levels(int64_t leaves) {
 static inline int tc_attention_levels(int64_t keys) { return tc_attention_leaf_levels((keys + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF); }
 
 struct tc_attention_ops {
-    /* rows queries from q0 on of a head of a batch element, all keys; scratch of forward_bytes is private to the caller */
-    void (*forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, char *scratch);
+    /* keys and values of key head hk as products read them; out has head_bytes */
+    size_t (*head_bytes)(const tc_attention *a);
+    void (*pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out);
+    /* rows queries from q0 on of a head of a batch element, all keys; scratch of forward_bytes is private to the caller.
+     * packed: the key head by pack_head, or NULL */
+    void (*forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch);
     size_t (*forward_bytes)(const tc_attention *a);
     /* all queries of all heads that use key head hk */
     void (*backward_head)(const tc_attention *a, int64_t b, int64_t hk, char *scratch);

@@ -24,26 +24,37 @@ static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) { /* b b
     }
 }
 
+/* A key head's keys, then its values leaf by leaf, as the right operands of products. */
+static tc_gemm N_(keys_of)(const tc_attention *a, int64_t b, int64_t hk) {
+    return (tc_gemm){.dtype = BITS, .n = a->s, .k = a->d, .b = (const T *)a->k.data + b * a->k.n + hk * a->k.h, .b_rs = a->k.e, .b_cs = a->k.l};
+}
+static tc_gemm N_(values_of)(const tc_attention *a, int64_t b, int64_t hk, int64_t k0) {
+    int64_t keys = a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF;
+    const T *v = (const T *)a->v.data + b * a->v.n + hk * a->v.h;
+    return (tc_gemm){.dtype = BITS, .n = a->dv, .k = keys, .b = v + k0 * a->v.l, .b_rs = a->v.l, .b_cs = a->v.e};
+}
+static const char *N_(packed_values)(const tc_attention *a, const char *packed, int64_t k0) {
+    return packed + a->gemm->pack_bytes(a->s, a->d) + a->gemm->pack_bytes(a->dv, k0);
+}
+static size_t N_(head_bytes)(const tc_attention *a) { return a->gemm->pack_bytes(a->s, a->d) + a->gemm->pack_bytes(a->dv, a->s); }
+static void N_(pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out) {
+    tc_gemm j = N_(keys_of)(a, b, hk);
+    a->gemm->pack(&j, 0, j.n, out);
+    for (int64_t k0 = 0; k0 < a->s; k0 += TC_ATTENTION_LEAF) {
+        j = N_(values_of)(a, b, hk, k0);
+        a->gemm->pack(&j, 0, j.n, (char *)N_(packed_values)(a, out, k0));
+    }
+}
+
 /* Scores of rows [q0, q0 + rows) against keys [k0, k0 + keys): scale * q k + mask, -inf where a key is absent. */
 static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld,
-                       void *work) {
-    const T *q = (const T *)a->q.data + b * a->q.n + h * a->q.h, *k = (const T *)a->k.data + b * a->k.n + h / a->group * a->k.h;
-    tc_gemm j = {.dtype = BITS,
-                 .m = rows,
-                 .n = keys,
-                 .k = a->d,
-                 .a = q + q0 * a->q.l,
-                 .a_rs = a->q.l,
-                 .a_cs = a->q.e,
-                 .b = k + k0 * a->k.l,
-                 .b_rs = a->k.e,
-                 .b_cs = a->k.l,
-                 .c = s,
-                 .c_rs = ld,
-                 .c_cs = 1,
-                 .alpha = a->scale,
-                 .beta = 1};
-    for (int64_t c = 0; c < keys; c += TC_GEMM_NC) a->gemm->block(&j, 0, rows, c, keys - c < TC_GEMM_NC ? keys - c : TC_GEMM_NC, work, NULL, 0);
+                       const char *packed, void *work) {
+    tc_gemm j = N_(keys_of)(a, b, h / a->group);
+    j.m = rows, j.a = (const T *)a->q.data + b * a->q.n + h * a->q.h + q0 * a->q.l, j.a_rs = a->q.l, j.a_cs = a->q.e;
+    j.c = s - k0, j.c_rs = ld, j.c_cs = 1, j.alpha = a->scale, j.beta = 1;
+    int64_t end = a->causal && q0 + rows < k0 + keys ? q0 + rows : k0 + keys; /* no row sees more */
+    for (int64_t c = k0; c < end; c += TC_GEMM_NC)
+        a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work, packed ? packed + sizeof(T) * (size_t)(c * a->d) : NULL, 0);
     for (int64_t r = 0; r < rows; r++) {
         T *row = s + r * ld;
         if (a->mask.data) {
@@ -72,7 +83,31 @@ static bool N_(allowed)(const tc_attention *a, int64_t b, int64_t h, int64_t q0,
     return false;
 }
 
-static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, char *scratch) {
+/* What rows [q0, q0 + rows) get from the leaf of keys at k0. */
+static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, N_(part) out, const char *packed,
+                          T *score, void *work) {
+    tc_gemm j = N_(values_of)(a, b, h / a->group, k0);
+    int64_t keys = j.k;
+    N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, work);
+    a->isa->reduce[BITS]->max_rows(out.max, score, rows, keys, TC_ATTENTION_LEAF);
+    for (int64_t r = 0; r < rows; r++) {
+        T *row = score + r * TC_ATTENTION_LEAF, m = out.max[r] == -INFINITY ? 0 : out.max[r];
+        int64_t live = a->causal && q0 + r + 1 - k0 < keys ? q0 + r + 1 - k0 : keys; /* exp(-inf) would go through subnormal numbers, slowly */
+        if (live < 0) live = 0;
+        for (int64_t i = 0; i < live; i++) row[i] -= m;
+        a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, live);
+        for (int64_t i = live; i < keys; i++) row[i] = 0;
+    }
+    a->isa->reduce[BITS]->sum_rows(out.sum, score, rows, keys, TC_ATTENTION_LEAF);
+    j.m = rows, j.a = score, j.a_rs = TC_ATTENTION_LEAF, j.a_cs = 1, j.c = out.acc, j.c_rs = a->dv, j.c_cs = 1, j.alpha = 1, j.beta = 1;
+    const char *values = packed ? N_(packed_values)(a, packed, k0) : NULL;
+    for (int64_t c = 0, n; c < a->dv; c += n) {
+        n = a->dv - c < TC_GEMM_NC ? a->dv - c : TC_GEMM_NC;
+        a->gemm->block(&j, 0, rows, c, n, work, values ? values + sizeof(T) * (size_t)(c * keys) : NULL, 0);
+    }
+}
+
+static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch) {
     int64_t leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF, dv = a->dv;
     if (a->causal && q0 + rows < a->s) leaves = (q0 + rows + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
     T *score = (T *)scratch, *at = score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF;
@@ -81,7 +116,6 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
     for (int i = 0; i < free_count; i++, at += TC_ATTENTION_QUERIES * (dv + 2))
         spare[i] = (N_(part)){at, at + TC_ATTENTION_QUERIES, at + 2 * TC_ATTENTION_QUERIES};
     void *work = (void *)(((uintptr_t)at + 63) / 64 * 64);
-    const T *v = (const T *)a->v.data + b * a->v.n + h / a->group * a->v.h;
     for (int64_t l = 0; l < leaves; l++) {
         int64_t k0 = l * TC_ATTENTION_LEAF, keys = a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF;
         N_(part) p = {NULL, NULL, NULL};
@@ -95,33 +129,7 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
             continue;
         }
         p = spare[--free_count];
-        N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, work);
-        a->isa->reduce[BITS]->max_rows(p.max, score, rows, keys, TC_ATTENTION_LEAF);
-        for (int64_t r = 0; r < rows; r++) {
-            T *row = score + r * TC_ATTENTION_LEAF, m = p.max[r] == -INFINITY ? 0 : p.max[r];
-            int64_t live = a->causal && q0 + r + 1 - k0 < keys ? q0 + r + 1 - k0 : keys; /* exp(-inf) would go through subnormal numbers, slowly */
-            if (live < 0) live = 0;
-            for (int64_t i = 0; i < live; i++) row[i] -= m;
-            a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, live);
-            for (int64_t i = live; i < keys; i++) row[i] = 0;
-        }
-        a->isa->reduce[BITS]->sum_rows(p.sum, score, rows, keys, TC_ATTENTION_LEAF);
-        tc_gemm j = {.dtype = BITS,
-                     .m = rows,
-                     .n = dv,
-                     .k = keys,
-                     .a = score,
-                     .a_rs = TC_ATTENTION_LEAF,
-                     .a_cs = 1,
-                     .b = v + k0 * a->v.l,
-                     .b_rs = a->v.l,
-                     .b_cs = a->v.e,
-                     .c = p.acc,
-                     .c_rs = dv,
-                     .c_cs = 1,
-                     .alpha = 1,
-                     .beta = 1};
-        for (int64_t c = 0; c < dv; c += TC_GEMM_NC) a->gemm->block(&j, 0, rows, c, dv - c < TC_GEMM_NC ? dv - c : TC_GEMM_NC, work, NULL, 0);
+        N_(leaf_part)(a, b, h, q0, rows, k0, p, packed, score, work);
         int i = 0;
         for (; l >> i & 1; i++)
             if (level[i].max) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
@@ -173,7 +181,7 @@ static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char
                 *o = (const T *)a->fwd.data + b * a->fwd.n + h * a->fwd.h + q0 * a->fwd.l;
         const T *lse = (const T *)a->lse + (b * a->h + h) * a->l + q0;
         for (int64_t r = 0; r < rows; r += TC_GEMM_MC)
-            N_(scores)(a, b, h, q0 + r, rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC, 0, s, p + r * s, s, work);
+            N_(scores)(a, b, h, q0 + r, rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC, 0, s, p + r * s, s, NULL, work);
         for (int64_t r = 0; r < rows; r++) {
             T *row = p + r * s, m = lse[r] == -INFINITY ? 0 : lse[r], line[256];
             for (int64_t i = 0; i < s; i++) row[i] -= m;
@@ -264,4 +272,5 @@ static size_t N_(backward_bytes)(const tc_attention *a) {
 }
 
 extern const tc_attention_ops TC_ROW(N_(tc_attention));
-const tc_attention_ops TC_ROW(N_(tc_attention)) = {N_(forward_tile), N_(forward_bytes), N_(backward_head), N_(backward_bytes)};
+const tc_attention_ops TC_ROW(N_(tc_attention)) = {N_(head_bytes),    N_(pack_head),     N_(forward_tile),
+                                                   N_(forward_bytes), N_(backward_head), N_(backward_bytes)};
