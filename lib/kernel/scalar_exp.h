@@ -166,7 +166,8 @@ static inline float tc_x_exp_p_f32(float r) {
 }
 static inline float tc_x_exp_r_f32(float x, float k) { return tc_fmaf(k, 0x1.05c61p-29f, tc_fmaf(-k, 0x1.62e43p-1f, x)); }
 static inline float tc_x_exp_f32(float x) {
-    float c = tc_x_clamp_f32(x, -104, 89), t = tc_fmaf(c, 0x1.715476p+0f, TC_X_EXP_T2);
+    float c = tc_x_clamp_f32(x, -176, 89); /* 0 from -104 on; at -176 without subnormal numbers, which are slow */
+    float t = tc_fmaf(c, 0x1.715476p+0f, TC_X_EXP_T2);
     float p = tc_x_exp_p_f32(tc_x_exp_r_f32(c, t - TC_X_EXP_T2)), h = tc_x_pow2_half_f32(t);
     float y = tc_fmaf(h, p, h) * tc_x_pow2_rest_f32(t);
     return x != x ? x : y;
