@@ -7,8 +7,9 @@
 enum { PACK_LIMIT = 16 << 20, ROWS_LIMIT = 8 << 20 }; /* bytes of panels, and of rows of a, that a worker keeps for all k */
 /* Columns of a block whose rows of a are kept: two leaves of b and the partial sums stay in the second cache. Packed panels are read in
  * one piece, rows of an unpacked b should not be short. */
-enum { THIN = 2 }; /* rows that are so few that b is read where it lies */
-enum { FEW = 8 };  /* columns that are better computed as rows */
+enum { THIN = 2 };                   /* rows that are so few that b is read where it lies */
+enum { FEW = 8 };                    /* columns that are better computed as rows */
+enum { DEEP = 1024, DEEP_NC = 256 }; /* k of so many leaves that partial sums of wide blocks would leave the second cache */
 enum { ROWS_NC = 256, ROWS_NC_PACKED = 128, ROWS_MOST = 2 * TC_GEMM_MC, ROWS_LEAST = 128 };
 
 static const tc_gemm_ops *ops_of(const tc_isa_ops *isa, tc_dtype d) { return d == TC_F64 ? isa->gemm_f64 : isa->gemm_f32; }
@@ -139,7 +140,7 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
     r.per_worker = worker_bytes(o, j.m, j.n, j.k, &r.packed_bytes, &r.rows_bytes);
     int64_t cols = j.packed ? ROWS_NC_PACKED : ROWS_NC;
     if (j.n <= cols || (j.m > TC_GEMM_MC && !j.packed)) r.rows_bytes = 0;
-    r.plan = make_plan(o, count, j.m, j.n, tc_pool_threads(pool), r.rows_bytes ? cols : TC_GEMM_NC, !j.packed && j.b_cs == 1);
+    r.plan = make_plan(o, count, j.m, j.n, tc_pool_threads(pool), r.rows_bytes ? cols : j.k > DEEP ? DEEP_NC : TC_GEMM_NC, !j.packed && j.b_cs == 1);
     r.scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
     for (int w = 0; w < tc_pool_threads(pool); w++) ((kept_rows *)(r.scratch + r.per_worker * (size_t)w))->job = -1;
     double flops = 2.0 * (double)j.m * (double)j.n * (double)(j.k ? j.k : 1) * (double)count;

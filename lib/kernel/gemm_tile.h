@@ -21,6 +21,7 @@ static inline void vstore(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
 
 /* Memory that is brought near while tiles are computed: runs of RUN bytes, each FETCH / RUNS of a tile's k long. */
 enum { RUN = 1024, RUNS = 8, FETCH_WIDTH = 1024 /* bytes of a row of b: two leaves of it stay in the second cache */ };
+enum { SMALL = 32768 /* bytes of b that stay in the first cache */ };
 typedef struct {
     const char *run[RUNS]; /* RUN bytes each, or a line that is near, again and again */
     int64_t step;          /* 64, or 0 */
@@ -91,7 +92,7 @@ static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, c
     }
     EACH_ROW(MERGE)
 }
-static __attribute__((noinline)) void tile_full(const leaf_tile *t) { run_tile(t, MR, 0, NR); }
+static __attribute__((noinline)) void tile_full(const leaf_tile *t) { run_tile(t, MR, 0, t->ldb); }
 static __attribute__((noinline)) void tile_full_fetching(const leaf_tile *t) { run_tile(t, MR, 1, NR); }
 static __attribute__((noinline)) void tile_8(const leaf_tile *t) { run_tile(t, 8 < MR ? 8 : MR, 0, t->ldb); }
 static __attribute__((noinline)) void tile_4(const leaf_tile *t) { run_tile(t, 4, 0, t->ldb); }
@@ -99,32 +100,7 @@ static __attribute__((noinline)) void tile_2(const leaf_tile *t) { run_tile(t, 2
 static __attribute__((noinline)) void tile_1(const leaf_tile *t) { run_tile(t, 1, 0, t->ldb); }
 
 /* Few rows meet each element of b once: it is read where it lies. THIN rows at most, of neighbouring k (turned) or columns (strip). */
-enum { THIN = 2, DEEP = 8, TURNED_AHEAD = 8 * VL };
-/* A tile whose columns are rows of memory, ldb apart: squares of vectors are transposed on their way. */
-static inline __attribute__((always_inline)) void run_turned(const leaf_tile *t, const int rows) {
-    EACH_ROW(DECLARE)
-    T turned[VL * NR];
-    const T *a = t->a, *col[NR];
-    int64_t n = t->k, k = 0;
-    for (int i = 0; i < NR; i++) col[i] = t->b + i * t->ldb;
-    while (k + VL <= n) {
-        for (int i = 0; i < NR; i++) __builtin_prefetch(col[i] + k + TURNED_AHEAD, 0, 2);
-        square(turned, NR, col, k), square(turned + VL, NR, col + VL, k);
-        for (int i = 0; i < VL; i++, k++) {
-            VF p = vload(turned + i * NR), q = vload(turned + i * NR + VL);
-            EACH_ROW(STEP)
-        }
-    }
-    for (; k < n; k++) {
-        for (int i = 0; i < NR; i++) turned[i] = col[i][k];
-        VF p = vload(turned), q = vload(turned + VL);
-        EACH_ROW(STEP)
-    }
-    EACH_ROW(MERGE)
-}
-static __attribute__((noinline)) void turned_1(const leaf_tile *t) { run_turned(t, 1); }
-static __attribute__((noinline)) void turned_2(const leaf_tile *t) { run_turned(t, 2); }
-
+enum { THIN = 2, DEEP = 8, SHORT = 512 };
 /* Sums of a leaf of `rows` rows and all columns of a block, tile after tile, each rows x NR; nc is a multiple of NR. A few rows of b are
  * read side by side, so that memory is read in long pieces. */
 static inline __attribute__((always_inline)) void run_strip(const T *a, const T *b, int64_t ldb, int64_t n, int64_t nc, T *out, const int rows) {
@@ -162,6 +138,35 @@ static void merge_strip(const leaf_tile *t, const T *sums, int rows) {
             vstore(t->out + i * t->ld + v, x);
         }
 }
+
+/* A tile whose columns are rows of memory, ldb apart: one vector of columns after the other, so that few streams of memory run at once.
+ * Rows of SHORT bytes end before the processor fetches ahead: those of the next vector are asked for. */
+static inline __attribute__((always_inline)) void run_turned(const leaf_tile *t, const int rows) {
+    const bool brief = t->k * (int64_t)sizeof(T) <= SHORT;
+    T sums[THIN * NR];
+    for (int c = 0; c < NR; c += VL) {
+        VF x[THIN] = {0};
+        const T *a = t->a, *b = t->b + c * t->ldb;
+        int64_t k = 0;
+#pragma GCC unroll 4
+        for (; k + QUAD <= t->k; k += QUAD) {
+            VF col[QUAD];
+            columns(col, b + k, t->ldb);
+            for (int i = 0; brief && i < QUAD; i++) __builtin_prefetch(b + (VL + k % VL + i) * t->ldb + k / VL * VL);
+            for (int i = 0; i < QUAD; i++)
+                for (int r = 0; r < rows; r++) x[r] = vfma(vset1(a[r * LDA + k + i]), col[i], x[r]);
+        }
+        for (; k < t->k; k++) {
+            VF col;
+            for (int i = 0; i < VL; i++) col[i] = b[i * t->ldb + k];
+            for (int r = 0; r < rows; r++) x[r] = vfma(vset1(a[r * LDA + k]), col, x[r]);
+        }
+        for (int r = 0; r < rows; r++) vstore(sums + r * NR + c, x[r]);
+    }
+    merge_strip(t, sums, rows);
+}
+static __attribute__((noinline)) void turned_1(const leaf_tile *t) { run_turned(t, 1); }
+static __attribute__((noinline)) void turned_2(const leaf_tile *t) { run_turned(t, 2); }
 
 /* Rows that the next tile takes of `left`, and its function. */
 static inline int rows_of(int64_t left) { return left >= MR ? MR : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1; }
@@ -271,15 +276,6 @@ static void copy_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, i
     }
 }
 
-/* The share of tile `at` of `tiles` in fetching the next rows of A, which are copied when the tiles are done. */
-static inline void fetch_rows(const tc_gemm *j, const piece *p, int count, int64_t r0, int64_t rows, int64_t at, int64_t tiles) {
-    if (j->a_k || j->a_cs != 1 || count != 1) return;
-    for (int64_t r = rows * at / tiles; r < rows * (at + 1) / tiles; r++) {
-        const char *a = (const char *)((const T *)j->a + (r0 + r) * j->a_rs + p->k), *end = a + p->n * (int64_t)sizeof(T);
-        for (; a < end; a += 64) __builtin_prefetch(a);
-    }
-}
-
 /* What the columns [c0, c0 + nc) need next of b, for tiles to fetch on their way: rows of `len` bytes, `stride` bytes apart. */
 typedef struct {
     const char *at;
@@ -305,13 +301,18 @@ static fetch fetch_leaf(const tc_gemm *j, const void *packed, int64_t r0, int64_
     const T *from = (const T *)j->b + k0 * j->b_rs + c0 * j->b_cs;
     return j->b_cs == 1 ? fetch_from(from, j->b_rs * e, nc * e, n) : j->b_rs == 1 ? fetch_from(from, j->b_cs * e, n * e, nc) : (fetch){0};
 }
-/* The kept rows of the tile that begins at row r, or at row 0 in the next leaf. */
-static fetch next_rows(const tc_gemm *j, int64_t nr, int64_t r, int64_t l) {
-    int64_t leaves = (j->k + TC_LEAF - 1) / TC_LEAF;
+/* The rows of the tile that begins at row r of a block: those kept, at the end row 0 in the next leaf, or n elements each of leaf l of a,
+ * which are copied when they are due. */
+static fetch next_rows(const tc_gemm *j, int64_t r0, int64_t nr, int64_t r, int64_t l, int64_t n) {
+    int64_t leaves = (j->k + TC_LEAF - 1) / TC_LEAF, e = sizeof(T);
+    if (!j->rows) {
+        if (r >= nr || j->a_k || j->a_cs != 1 || j->seg) return (fetch){0};
+        return fetch_from((const T *)j->a + (r0 + r) * j->a_rs + l * TC_LEAF, j->a_rs * e, n * e, nr - r < MR ? nr - r : MR);
+    }
     if (r >= nr) r = 0, l++;
     if (l >= leaves) return (fetch){0};
     int64_t rows = rows_of(nr - r);
-    return fetch_from((const T *)j->rows + (r * leaves + l * rows) * LDA, 0, rows * LDA * (int64_t)sizeof(T), 1);
+    return fetch_from((const T *)j->rows + (r * leaves + l * rows) * LDA, 0, rows * LDA * e, 1);
 }
 /* The next runs for one tile, of the rows of a first. */
 static inline void take_runs(fetch *a, fetch *b, ahead *out) {
@@ -413,9 +414,10 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     used = free_count;
     piece pieces[TC_LEAF];
     int written = 0;
-    /* less than a tile of rows would read panels once: whole vectors of b are read where they lie */
+    /* less than a tile of rows would read panels once, and a small b stays in the first cache: it is read where it lies */
     const bool turned = !packed && nr <= THIN && nc >= NR && j->b_rs == 1 && j->b_cs != 1 && !j->b_k && !j->b_col && !j->seg;
-    const bool direct_b = !packed && nr < MR && nc % NR == 0 && j->b_cs == 1 && !j->b_k && !j->b_col && !j->seg;
+    const bool small_b = j->k * j->b_rs * (int64_t)sizeof(T) <= SMALL;
+    const bool direct_b = !packed && (nr < MR || small_b) && nc % NR == 0 && j->b_cs == 1 && !j->b_k && !j->b_col && !j->seg;
     const bool by_strip = direct_b && nr <= THIN;
     const int64_t ldb = direct_b ? j->b_rs : NR;
     for (int64_t l = 0; l < leaves; l++) {
@@ -457,15 +459,11 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
         for (int64_t r = 0, base = 0; r < nr;) {
             int rows = rows_of(nr - r);
             const T *a = buffer;
-            fetch rest = {0};
-            if (j->rows) {
-                a = (const T *)j->rows + (r * leaves + l * rows) * LDA;
-                rest = next_rows(j, nr, r + rows, l);
-            } else copy_rows(j, pieces, count, r0 + r, rows, buffer);
+            fetch rest = next_rows(j, r0, nr, r + rows, l, n);
+            if (j->rows) a = (const T *)j->rows + (r * leaves + l * rows) * LDA;
+            else copy_rows(j, pieces, count, r0 + r, rows, buffer);
             if (by_strip) strip(a, b, ldb, n, nc, bbuf, rows);
             for (int64_t c = 0; c < nc; c += NR) {
-                if (r + rows < nr && !j->rows)
-                    fetch_rows(j, pieces, count, r0 + r + rows, nr - r - rows < MR ? nr - r - rows : MR, c / NR, wide / NR);
                 int64_t where = base + c * rows, w = nc - c < NR ? nc - c : NR;
                 t.turned = turned && w == NR;
                 t.a = a,
@@ -474,7 +472,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
                                           : packed ? j->k
                                                    : n),
                 t.next.step = 0, t.ldb = t.turned ? j->b_cs : ldb;
-                if (rows == MR) take_runs(&rest, &next, &t.next);
+                if (rows == MR && ldb == NR) take_runs(&rest, &next, &t.next);
                 for (int m = 0; m < nm; m++) t.level[m] = level[merged[m]] + where;
                 int direct = last && w == NR && (j->c_col ? neighbours(j->c_col, c0 + c, NR) == NR : j->c_cs == 1);
                 t.out = !last ? out + where : direct ? (T *)j->c + (r0 + r) * j->c_rs + (j->c_col ? j->c_col[c0 + c] : c0 + c) : spare;

@@ -4,7 +4,8 @@
  *   vstore_some(p, v, n)      the first n lanes, 0 < n <= lanes
  *   vload_some(p, n)         the first n lanes, the others 0
  *   vmax(x, y), vmin(x, y)    scalar.h's, where y is no NaN
- *   square(out, ld, in, at)   out[k * ld + i] = in[i][at + k] for as many rows and columns as a vector has lanes */
+ *   square(out, ld, in, at)   out[k * ld + i] = in[i][at + k] for as many rows and columns as a vector has lanes
+ *   columns(out, p, ld)       out[k] = p[i * ld + k] for each lane i and k < QUAD: in pieces of 16 bytes, which loads put in their lanes */
 #include "kernel/isa_row.h"
 
 #include <stddef.h>
@@ -14,6 +15,7 @@ typedef float VF __attribute__((vector_size(ROW_BYTES)));
 #define T float
 #define S f32
 #define FMA __builtin_fmaf
+enum { QUAD = 4 };
 #ifndef TC_ISA_avx512
 static inline void vstore_some(float *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
 static inline VF vload_some(const float *p, int n) {
@@ -50,6 +52,20 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
         _mm512_storeu_ps(out + (i + 12) * ld, _mm512_shuffle_f32x4(t[i + 4], t[i + 12], 0xdd));
     }
 }
+static inline void columns(VF *out, const float *p, int64_t ld) {
+    __m512 r[4], t[4];
+    for (int i = 0; i < 4; i++) {
+        r[i] = _mm512_castps128_ps512(_mm_loadu_ps(p + i * ld));
+        r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(p + (i + 4) * ld), 1);
+        r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(p + (i + 8) * ld), 2);
+        r[i] = _mm512_insertf32x4(r[i], _mm_loadu_ps(p + (i + 12) * ld), 3);
+    }
+    for (int i = 0; i < 4; i += 2) t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
+    for (int i = 0; i < 2; i++) {
+        out[2 * i] = (VF)_mm512_unpacklo_pd((__m512d)t[i], (__m512d)t[i + 2]);
+        out[2 * i + 1] = (VF)_mm512_unpackhi_pd((__m512d)t[i], (__m512d)t[i + 2]);
+    }
+}
 #elif defined TC_ISA_avx2
 #define MR 6
 static inline VF vset1(float x) { return (VF)_mm256_set1_ps(x); }
@@ -68,6 +84,15 @@ static inline void square(float *out, int64_t ld, const float *const *in, int64_
     for (int i = 0; i < 4; i++) {
         _mm256_storeu_ps(out + i * ld, _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
         _mm256_storeu_ps(out + (i + 4) * ld, _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+    }
+}
+static inline void columns(VF *out, const float *p, int64_t ld) {
+    __m256 r[4], t[4];
+    for (int i = 0; i < 4; i++) r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(p + i * ld)), _mm_loadu_ps(p + (i + 4) * ld), 1);
+    for (int i = 0; i < 4; i += 2) t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]), t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+    for (int i = 0; i < 2; i++) {
+        out[2 * i] = (VF)_mm256_unpacklo_pd((__m256d)t[i], (__m256d)t[i + 2]);
+        out[2 * i + 1] = (VF)_mm256_unpackhi_pd((__m256d)t[i], (__m256d)t[i + 2]);
     }
 }
 #else
@@ -89,5 +114,8 @@ static inline VF vfma(VF a, VF b, VF c) {
 static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
     for (int k = 0; k < 4; k++)
         for (int i = 0; i < 4; i++) out[k * ld + i] = in[i][at + k];
+}
+static inline void columns(VF *out, const float *p, int64_t ld) {
+    for (int k = 0; k < QUAD; k++) out[k] = (VF){p[k], p[ld + k], p[2 * ld + k], p[3 * ld + k]};
 }
 #endif

@@ -4,7 +4,8 @@
  *   vstore_some(p, v, n)      the first n lanes, 0 < n <= lanes
  *   vload_some(p, n)         the first n lanes, the others 0
  *   vmax(x, y), vmin(x, y)    scalar.h's, where y is no NaN
- *   square(out, ld, in, at)   out[k * ld + i] = in[i][at + k] for as many rows and columns as a vector has lanes */
+ *   square(out, ld, in, at)   out[k * ld + i] = in[i][at + k] for as many rows and columns as a vector has lanes
+ *   columns(out, p, ld)       out[k] = p[i * ld + k] for each lane i and k < QUAD: in pieces of 16 bytes, which loads put in their lanes */
 #include "kernel/isa_row.h"
 
 #include <stddef.h>
@@ -14,6 +15,7 @@ typedef row_f64 VF;
 #define T double
 #define S f64
 #define FMA __builtin_fma
+enum { QUAD = 2 };
 static inline VF vfma(VF a, VF b, VF c) { return row_fma_f64(a, b, c); }
 #ifndef TC_ISA_avx512
 static inline void vstore_some(double *p, VF v, int n) { __builtin_memcpy(p, &v, (size_t)n * sizeof *p); }
@@ -45,6 +47,16 @@ static inline void square(double *out, int64_t ld, const double *const *in, int6
         _mm512_storeu_pd(out + (i + 6) * ld, _mm512_shuffle_f64x2(r[i + 2], r[i + 6], 0xdd));
     }
 }
+static inline void columns(VF *out, const double *p, int64_t ld) {
+    __m512d r[2];
+    for (int i = 0; i < 2; i++) {
+        r[i] = _mm512_castpd128_pd512(_mm_loadu_pd(p + i * ld));
+        r[i] = _mm512_insertf64x2(r[i], _mm_loadu_pd(p + (i + 2) * ld), 1);
+        r[i] = _mm512_insertf64x2(r[i], _mm_loadu_pd(p + (i + 4) * ld), 2);
+        r[i] = _mm512_insertf64x2(r[i], _mm_loadu_pd(p + (i + 6) * ld), 3);
+    }
+    out[0] = (VF)_mm512_unpacklo_pd(r[0], r[1]), out[1] = (VF)_mm512_unpackhi_pd(r[0], r[1]);
+}
 #elif defined TC_ISA_avx2
 #define MR 6
 static inline VF vset1(double x) { return (VF)_mm256_set1_pd(x); }
@@ -58,6 +70,11 @@ static inline void square(double *out, int64_t ld, const double *const *in, int6
         _mm256_storeu_pd(out + i * ld, _mm256_permute2f128_pd(t[i], t[i + 2], 0x20));
         _mm256_storeu_pd(out + (i + 2) * ld, _mm256_permute2f128_pd(t[i], t[i + 2], 0x31));
     }
+}
+static inline void columns(VF *out, const double *p, int64_t ld) {
+    __m256d r[2];
+    for (int i = 0; i < 2; i++) r[i] = _mm256_insertf128_pd(_mm256_castpd128_pd256(_mm_loadu_pd(p + i * ld)), _mm_loadu_pd(p + (i + 2) * ld), 1);
+    out[0] = (VF)_mm256_unpacklo_pd(r[0], r[1]), out[1] = (VF)_mm256_unpackhi_pd(r[0], r[1]);
 }
 #else
 #define MR 4
@@ -73,5 +90,8 @@ static inline VF vmin(VF x, VF y) {
 static inline void square(double *out, int64_t ld, const double *const *in, int64_t at) {
     for (int k = 0; k < 2; k++)
         for (int i = 0; i < 2; i++) out[k * ld + i] = in[i][at + k];
+}
+static inline void columns(VF *out, const double *p, int64_t ld) {
+    for (int k = 0; k < QUAD; k++) out[k] = (VF){p[k], p[ld + k]};
 }
 #endif
