@@ -37,8 +37,14 @@ tc_status freeze_programs(compile_job *j) {
     TC_TRY(tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c)}, &v));
     tc_eval eval = tc_evaluator_eval(v);
     tc_status s = NULL;
-    for (int i = 0; i < j->n && !s; i++)
-        if (strcmp(j->programs[i]->name, "train")) s = freeze_one(j, j->programs[i], &eval);
+    int frozen = 0;
+    for (int i = 0; i < j->n && !s; i++) {
+        if (!strcmp(j->programs[i]->name, "train")) continue;
+        s = freeze_one(j, j->programs[i], &eval);
+        frozen++;
+    }
     tc_evaluator_destroy(v);
+    if (!s && !frozen && j->must_freeze)
+        s = tc_error(TC_ENV, "--require=freeze: the archive holds the program of training alone, whose weights change");
     return s;
 }

@@ -9,6 +9,7 @@
 #include "pass/dce.h"
 #include "pass/fold.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Operators with a weight and a bias, one output channel a row of the weight. */
@@ -134,14 +135,36 @@ static bool one_a_channel(const tc_value *c, const tc_meta *y, int channel) {
         if (d + y->rank - c->meta.rank != channel && !(tc_sym_const_int(c->meta.size[d], &size) && size == 1)) return false;
     return true;
 }
+/* What makes a finite number infinite stays an operation: a weight of 0 times infinity would be NaN, where the product's sum is infinite. */
+static bool is_finite(double v) { return v - v == 0; }
+static bool stays_finite(const freezer *f, const tc_value *v, bool inverse) {
+    const tc_tensor *t = NULL;
+    for (int i = 0; i < f->p->ninputs; i++)
+        if (f->p->inputs[i].value == v) t = &f->p->inputs[i].data;
+    tc_tensor dense;
+    bool finite = true;
+    if (!t || !t->storage) return true; /* computed from weights */
+    tc_status s = tc_tensor_contiguous(t, &dense);
+    if (s) return tc_status_free(s), false;
+    for (int64_t i = 0; i < tc_tensor_numel(&dense) && finite; i++) {
+        const double x = tc_scalar_to_double(tc_scalar_load(dense.dtype, tc_tensor_data(&dense), i));
+        finite = is_finite(x) && (!inverse || is_finite(1 / x));
+    }
+    tc_tensor_deinit(&dense);
+    return finite;
+}
+
 static bool binary_fits(const freezer *f, const tc_node *n, int kind, int x_at, int channel) {
     const tc_arg *c = &n->args[1 - x_at];
     if (kind % 2 && x_at) return false; /* c - x, c / x */
     if (kind < 2 && n->nargs > 2 && (n->args[2].is_sym || tc_arg_float(n, 2) != 1)) return false;
-    if (c->kind == TC_A_SCALAR) return !c->is_sym && c->scalar.kind <= TC_KIND_FLOAT;
+    if (c->kind == TC_A_SCALAR) {
+        const double v = c->is_sym || c->scalar.kind > TC_KIND_FLOAT ? NAN : tc_scalar_to_double(c->scalar);
+        return is_finite(v) && (kind != 3 || is_finite(1 / v));
+    }
     if (c->kind != TC_A_VALUE) return false;
     const tc_value *v = now(f, c->value);
-    return v->kind == TC_V_TENSOR && is_constant(f, v) && one_a_channel(v, &n->outs[0]->meta, channel);
+    return v->kind == TC_V_TENSOR && is_constant(f, v) && one_a_channel(v, &n->outs[0]->meta, channel) && (kind < 2 || stays_finite(f, v, kind == 3));
 }
 static affine of_binary(const freezer *f, tc_emit *e, const tc_node *n, int kind, int x_at) {
     const tc_arg *arg = &n->args[1 - x_at];

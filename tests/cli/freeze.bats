@@ -171,3 +171,36 @@ input() {
     tc-compile n.pt2 --dim n=4 --require=code -v -o y.pt2 2>log
     grep -q "[1-9][0-9]* loops, .* 0 interpreted" log
 }
+
+@test "--require=freeze on a program of training alone" {
+    tc-export m.py:All --input x=2x4x9x9xf32 --mode train -o train.pt2
+    run -1 tc-compile train.pt2 --model train --require=freeze -o out.pt2
+    [[ "$output" == *"--require=freeze: the archive holds the program of training alone"* ]]
+    [ ! -e out.pt2 ]
+}
+
+@test "what makes a result infinite stays an operation" {
+    cat >inf.py <<'PY'
+import torch
+from torch import nn
+
+
+class Inf(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b, self.c, self.d = nn.Linear(3, 4), nn.Linear(3, 4), nn.Linear(3, 4), nn.Linear(3, 4)
+        with torch.no_grad():
+            for l in (self.a, self.b, self.c, self.d):
+                l.weight[0] = 0.0
+        self.register_buffer("zero", torch.tensor([1.0, 0.0, 2.0, 4.0]))
+        self.register_buffer("inf", torch.tensor([float("inf"), 0.0, 2.0, 4.0]))
+
+    def forward(self, x):
+        return self.a(x) / 0.0, self.b(x) * float("inf"), self.c(x) / self.zero, self.d(x) * self.inf
+PY
+    tc-export inf.py:Inf --input x=2x3xf32 -o inf.pt2
+    tc-compile inf.pt2 --freeze -o frozen.pt2
+    tc-run inf.pt2 --input x=2x3xf32=1,2,3,-1,0,2 --to safetensors -o want.safetensors
+    tc-run frozen.pt2 --input x=2x3xf32=1,2,3,-1,0,2 --to safetensors -o got.safetensors
+    cmp got.safetensors want.safetensors
+}
