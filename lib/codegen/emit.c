@@ -510,31 +510,33 @@ static bool needs_scratch(const ew *e) {
     return false;
 }
 
-static void write_phase(ew *e, int index) {
+/* The axes over which the items of a phase go, one item a place in them. */
+static uint64_t item_axes(const ew *e) { return e->ph->par & ew_ranges(e) & ~(e->ph->columns ? bit(e->ph->vec) : 0); }
+
+/* What an item keeps in variables: every value that later nests of the phase read. */
+static void write_kept(ew *e) {
     const cphase *ph = e->ph;
-    size_t n = e->l->inst.len;
-    bool scratch = needs_scratch(e);
-    tc_buf body = {0}, *out = e->b;
-    memset(e->at, 0, n * sizeof *e->at);
-    e->b = &body;
-    e->indent = 2;
-    uint64_t par = ph->par & ew_ranges(e) & ~(ph->columns ? bit(ph->vec) : 0);
-    if (ph->columns) {
-        const char *w = width(e);
-        ew_line(e, "const int64_t k0 = j * %s, m = n%d - k0 < %s ? n%d - k0 : %s;", w, ph->vec, w, ph->vec, w);
-    }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < e->l->inst.len; i++) {
         const char *ty = ew_type(&e->l->inst.data[i]);
         if (ph->mat[i] == MAT_SCALAR && e->l->inst.data[i].kind != TC_L_REDUCE && e->l->inst.data[i].kind != TC_L_SCAN)
             ((mat_kind *)ph->mat)[i] = MAT_NONE; /* an item value anyway */
         if (ph->mat[i] == MAT_SCALAR) ew_line(e, "%s m%zu;", ty, i);
         if (ph->mat[i] == MAT_COLUMNS) ew_line(e, "%s m%zu[%d];", ty, i, ph->block);
     }
+}
+
+/* One item, then the step to the next: the last index first. */
+static void write_item(ew *e, uint64_t par) {
+    const cphase *ph = e->ph;
+    int shown = 0, npar = __builtin_popcountll(par);
+    if (ph->columns) {
+        const char *w = width(e);
+        ew_line(e, "const int64_t k0 = j * %s, m = n%d - k0 < %s ? n%d - k0 : %s;", w, ph->vec, w, ph->vec, w);
+    }
+    write_kept(e);
     for (int k = 0; k < ph->nnests; k++) write_nest(e, &ph->nest[k]);
-    /* the next item: the last index first */
     if (ph->columns) ew_line(e, "if (++j < blocks) continue;");
     if (ph->columns) ew_line(e, "j = 0;");
-    int shown = 0, npar = __builtin_popcountll(par);
     for (int r = ph->nr - 1; r >= 0; r--) {
         if (!(par >> r & 1)) continue;
         if (++shown == npar) ew_line(e, "i%d++;", r);
@@ -543,15 +545,17 @@ static void write_phase(ew *e, int index) {
             ew_line(e, "i%d = 0;", r);
         }
     }
-    tc_buf start = {0};
-    e->b = &start;
-    e->indent = 1;
-    bool decode = par || ph->columns;
+}
+
+/* The indices of item `begin`. */
+static void write_start(ew *e, uint64_t par) {
+    const cphase *ph = e->ph;
+    int npar = __builtin_popcountll(par);
     if (ph->columns) {
         write_width(e);
         ew_line(e, "const int64_t blocks = (n%d + %s - 1) / %s;", ph->vec, width(e), width(e));
     }
-    if (decode && (npar + ph->columns) > 1) {
+    if (npar + ph->columns > 1) {
         ew_line(e, "int64_t rest = begin;");
         if (ph->columns) ew_line(e, "int64_t j = rest %% blocks;");
         if (ph->columns) ew_line(e, "rest /= blocks;");
@@ -565,51 +569,62 @@ static void write_phase(ew *e, int index) {
     } else if (par) {
         ew_line(e, "int64_t i%d = begin;", __builtin_ctzll(par));
     }
-    tc_buf_putc(&body, '\0');
-    tc_buf all = {0};
-    tc_buf_puts(&all, tc_buf_str(&start));
-    tc_buf_puts(&all, body.data);
-    const char *text = tc_buf_str(&all);
+}
 
-    e->b = out;
-    e->indent = 0;
-    ew_line(e, "static void %s_%d(void *ctx, int64_t begin, int64_t end, int worker) {", e->name, index);
-    e->indent = 1;
-    ew_line(e, "const tc_abi_call *const c = (const tc_abi_call *)ctx;");
-    tc_buf kept = {0};
-    e->b = &kept;
-    if (scratch) {
-        ew_line(e, "char *scratch = (char *)c->scratch + worker * %s_bytes(c);", e->name);
-        for (size_t i = 0; i < n; i++) {
-            if (ph->mat[i] != MAT_SCRATCH) continue;
-            ew_line(e, "%s *const m%zu = (%s *)scratch;", ew_type(&e->l->inst.data[i]), i, ew_type(&e->l->inst.data[i]));
-            ew_line(e, "scratch += %s;", kept_bytes(e, i));
-        }
+/* Places in the worker's scratch. */
+static void write_scratch(ew *e) {
+    ew_line(e, "char *scratch = (char *)c->scratch + worker * %s_bytes(c);", e->name);
+    for (size_t i = 0; i < e->l->inst.len; i++) {
+        if (e->ph->mat[i] != MAT_SCRATCH) continue;
+        ew_line(e, "%s *const m%zu = (%s *)scratch;", ew_type(&e->l->inst.data[i]), i, ew_type(&e->l->inst.data[i]));
+        ew_line(e, "scratch += %s;", kept_bytes(e, i));
     }
-    e->b = out;
-    tc_buf both = {0};
-    tc_buf_puts(&both, text);
-    tc_buf_puts(&both, tc_buf_str(&kept));
-    declare_used(e, tc_buf_str(&both));
+}
+
+/* Addresses of the buffers that the text names. */
+static void write_buffers(ew *e, const char *text) {
     for (size_t i = 0; i < e->l->buffers.len; i++) {
         if (!has_word(text, T(e, "b%zu", i))) continue;
         const char *ty = ew_ctype(e->l->buffers.data[i].dtype);
         bool w = e->l->buffers.data[i].written;
         ew_line(e, "%s%s *const b%zu = (%s%s *)c->buffers[%zu].data;", w ? "" : "const ", ty, i, w ? "" : "const ", ty, i);
     }
+}
+
+/* A phase as a function over a range of items. Its parts are written first: what they name is declared before them. */
+static void write_phase(ew *e, int index) {
+    const bool scratch = needs_scratch(e);
+    const uint64_t par = item_axes(e);
+    tc_buf body = {0}, start = {0}, kept = {0}, all = {0}, *out = e->b;
+    memset(e->at, 0, e->l->inst.len * sizeof *e->at);
+    e->b = &body, e->indent = 2;
+    write_item(e, par);
+    e->b = &start, e->indent = 1;
+    write_start(e, par);
+    tc_buf_puts(&all, tc_buf_str(&start));
+    tc_buf_puts(&all, tc_buf_str(&body));
+    e->b = &kept;
+    if (scratch) write_scratch(e);
+
+    e->b = out, e->indent = 0;
+    ew_line(e, "static void %s_%d(void *ctx, int64_t begin, int64_t end, int worker) {", e->name, index);
+    e->indent = 1;
+    ew_line(e, "const tc_abi_call *const c = (const tc_abi_call *)ctx;");
+    tc_buf_puts(&all, tc_buf_str(&kept));
+    declare_used(e, tc_buf_str(&all));
+    write_buffers(e, tc_buf_str(&all));
     tc_buf_puts(out, tc_buf_str(&kept));
     if (!scratch) ew_line(e, "(void)worker;");
     tc_buf_puts(out, tc_buf_str(&start));
     ew_line(e, "for (int64_t item = begin; item < end; item++) {");
-    tc_buf_puts(out, body.data);
+    tc_buf_puts(out, tc_buf_str(&body));
     ew_line(e, "}");
     e->indent = 0;
     ew_line(e, "}");
     tc_buf_free(&start);
     tc_buf_free(&body);
-    tc_buf_free(&all);
-    tc_buf_free(&both);
     tc_buf_free(&kept);
+    tc_buf_free(&all);
     e->scratch |= scratch;
 }
 
