@@ -227,6 +227,18 @@ tc_status to_c_rnn(writer *w, const call *c, const char *kind) {
     return NULL;
 }
 
+/* One number of a tensor that must not be 0. */
+static tc_status write_check(writer *w, const call *c, const char *kind) {
+    to_c_operand x;
+    const char *element;
+    (void)kind;
+    TC_TRY(to_c_argument(w, c->kernel, 0, &x));
+    if (tc_tensor_numel(x.t) != 1) return tc_error(TC_UNSUPPORTED, "an assertion about %lld numbers as C", (long long)tc_tensor_numel(x.t));
+    TC_TRY(to_c_element(w, x.t->dtype, x.at, &element));
+    tc_buf_printf(&w->calls, "    if (!%s) return 4;\n", element);
+    return NULL;
+}
+
 static const struct {
     const char *kernel;
     tc_status (*write)(writer *w, const call *c, const char *kind);
@@ -243,6 +255,7 @@ static const struct {
     {"convolution", write_convolution},
     {"flash_attention", write_attention},
     {"rnn_layer", to_c_rnn},
+    {"assert_async", write_check},
     {"sort", to_c_rows},
     {"topk", to_c_rows},
     {"kthvalue", to_c_rows},

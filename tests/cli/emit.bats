@@ -227,6 +227,12 @@ class Less(nn.Module):
         n = x.sum().to(torch.int64).item()
         torch._check(n < 7)
         return x + n
+
+
+class Sure(nn.Module):
+    def forward(self, x):
+        torch._assert_async(x.max() < 1.5, "too large")
+        return x + 1
 PY
     same Item
     tc-export m.py:Less --input x=2x3xf32 -o less.pt2
@@ -247,6 +253,12 @@ PY
     cmp y.npy want.npy
     tc-run fill.pt2 --input i=f32=2 -o x.npy
     fails 3 "none that the program allows" ./less x=x.npy
+    tc-export m.py:Sure --input x=2x3xf32 -o sure.pt2
+    tc-compile sure.pt2 --to exe -o sure
+    fails 3 "none that the program allows" ./sure x=x.npy
+    tc-run fill.pt2 --input i=f32=1 | ./sure -o y.npy
+    tc-run fill.pt2 --input i=f32=2 -o want.npy
+    cmp y.npy want.npy
 }
 
 @test "order and search as C" {
