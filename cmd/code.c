@@ -1,6 +1,10 @@
 /* Compiled code of the program operand (code.h). */
 #include "cmd/code.h"
 
+#include "base/file.h"
+
+#include <unistd.h>
+
 static const tc_abi_group *find(void *self, const uint8_t key[TC_ABI_KEY_BYTES]) {
     tc_cmd_code *code = self;
     const tc_abi_group *g = tc_modules_find(code->modules, key);
@@ -48,4 +52,28 @@ tc_status tc_cmd_code_check(tc_cmd *c, const tc_cmd_code *code) {
 void tc_cmd_code_close(tc_cmd_code *code) {
     tc_modules_destroy(code->modules);
     code->modules = NULL;
+}
+
+tc_status tc_cmd_tuning(tc_cmd *c, const tc_archive *a, bool made, tc_tuning **out) {
+    const char *path = tc_cmd_get(c, TC_OPT_tuning);
+    const unsigned char *data = NULL;
+    size_t len = 0;
+    bool found = false;
+    *out = NULL;
+    if (a) TC_TRY(tc_archive_extra(a, tc_packed_tuning, &data, &len, &found));
+    if (!found && !path && !made) return NULL;
+    tc_tuning *t;
+    tc_buf text = {0};
+    TC_TRY(tc_tuning_create(tc_pool_threads(tc_cmd_pool(c)), &t));
+    tc_status s = found ? tc_tuning_read(t, (const char *)data, len, tc_packed_tuning) : NULL;
+    if (!s && path && !(made && access(path, F_OK))) {
+        s = tc_file_read(path, (size_t)64 << 20, &text);
+        if (!s) s = tc_tuning_read(t, tc_buf_str(&text), text.len, path);
+    }
+    tc_buf_free(&text);
+    if (s) tc_tuning_destroy(t);
+    else *out = t;
+    if (!s && !made && !tc_tuning_lines(t, false) && tc_tuning_lines(t, true))
+        tc_cmd_verbose(c, "the tuning is of other machines; this one is: %s", tc_tuning_machine(t));
+    return s;
 }

@@ -4,7 +4,7 @@
 
 #include "cmd/cmd.h"
 #include "codegen/packed.h"
-#include "runtime/runtime.h"
+#include "runtime/tuning.h"
 
 typedef struct {
     tc_modules *modules;
@@ -19,6 +19,9 @@ typedef struct {
 tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out);
 /* After tc_exec_create: TC_UNSUPPORTED when a stance that wants compiled code everywhere did not find it. */
 tc_status tc_cmd_code_check(tc_cmd *c, const tc_cmd_code *code);
+/* What was measured on machines: what the archive (NULL: none) carries, and the file of --tuning, whose lines come last; a missing file is
+ * an error unless it is to be `made`. NULL where there is neither and it is not to be made. It outlives the tc_execs that are given it. */
+tc_status tc_cmd_tuning(tc_cmd *c, const tc_archive *a, bool made, tc_tuning **out);
 void tc_cmd_code_close(tc_cmd_code *code); /* after the tc_exec */
 
 #endif

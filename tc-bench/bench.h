@@ -2,6 +2,7 @@
 #ifndef TC_BENCH_BENCH_H
 #define TC_BENCH_BENCH_H
 
+#include "cmd/code.h"
 #include "cmd/program.h"
 #include "runtime/compile.h"
 
@@ -49,6 +50,7 @@ typedef struct {
     double flops, bytes;
 } machine_limits;
 machine_limits measure_limits(tc_pool *pool);
+tc_status calibrate(tc_cmd *c); /* --calibrate: the constants of runtime/costs.h into --out */
 
 /* One group of one run. operators and source are owned. */
 typedef struct {
@@ -78,7 +80,8 @@ void profile_svg(const profile *p, tc_buf *out); /* source lines above groups; w
 
 typedef struct {
     tc_cmd *c;
-    profile *profile; /* --profile, or NULL */
+    tc_tuning *tuning; /* of --tuning or the archive, or NULL */
+    profile *profile;  /* --profile, or NULL */
     int format;
     const way *ways;
     int nways;

@@ -31,11 +31,15 @@ static void count_bytes(bench_case *b) {
         if (b->program->inputs[i].data.storage) b->bytes += (double)tc_tensor_bytes(&b->program->inputs[i].data);
 }
 
-static tc_status make_execs(tc_cmd *c, bench_case *b, const way *ways, int nways) {
+static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, const way *ways, int nways) {
     tc_exec_code code = {tc_modules_find, NULL};
     for (int w = 0; w < nways; w++) {
-        tc_exec_options o = {
-            .keep_packed = true, .steps = tc_cmd_steps(c), .pool = tc_cmd_pool(c), .threads = tc_cmd_threads(c), .no_fuse = ways[w].unfused};
+        tc_exec_options o = {.keep_packed = true,
+
+                             .steps = tc_cmd_steps(c),
+                             .pool = tc_cmd_pool(c),
+                             .threads = tc_cmd_threads(c),
+                             .no_fuse = ways[w].unfused};
         b->outputs[w] = tc_xcalloc((size_t)b->program->noutputs + 1, sizeof(tc_tensor));
         if (ways[w].compiled) {
             tc_isa_row row;
@@ -52,6 +56,7 @@ static tc_status make_execs(tc_cmd *c, bench_case *b, const way *ways, int nways
             o.code = &code;
         }
         TC_TRY(tc_exec_create(b->program, &o, &b->exec[w]), "%s", b->label);
+        tc_exec_set_tuning(b->exec[w], tuning);
     }
     return NULL;
 }
@@ -75,7 +80,7 @@ static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nv
                           bool *different) {
     tc_status s = tc_cmd_make_inputs(b->program, vars, nvars, ranges ? ranges->lo : NULL, ranges ? ranges->hi : NULL, &b->inputs, &b->ninputs);
     count_bytes(b);
-    if (!s) s = make_execs(r->c, b, r->ways, r->nways);
+    if (!s) s = make_execs(r->c, r->tuning, b, r->ways, r->nways);
     if (!s) s = measure(b, r->nways, plan);
     if (!s) s = compare_results(r->c, b, r->ways, r->nways);
     for (int w = 0; !s && r->profile && w < r->nways; w++) s = profile_case(r->profile, b, r->ways, w);
@@ -127,8 +132,9 @@ static tc_status bench_program(report *r, const bench_plan *plan, bool *differen
     const char *path = r->c->noperands ? r->c->operands[0] : "-", *mode = tc_cmd_get(r->c, TC_OPT_mode);
     TC_TRY(tc_cmd_archive(r->c, path, &a));
     bench_case b = {.label = strcmp(path, "-") ? path : "stdin", .guards = plan->guards};
+    tc_status s = tc_cmd_tuning(r->c, a, false, &r->tuning);
     bool train = mode && !strcmp(mode, "train") && !tc_cmd_has(r->c, TC_OPT_model);
-    tc_status s = train ? tc_cmd_program_named(r->c, a, "train", &b.program) : tc_cmd_program(r->c, a, &b.program);
+    if (!s) s = train ? tc_cmd_program_named(r->c, a, "train", &b.program) : tc_cmd_program(r->c, a, &b.program);
     tc_archive_close(a);
     if (s) return s;
     size_t nvars = tc_sym_var_count(b.program->sym);
@@ -202,16 +208,22 @@ static tc_status run(tc_cmd *c) {
     TC_TRY(tc_cmd_choice(c, TC_OPT_phase, phases, 0, &phase));
     plan.warmup = (int)warmup;
     plan.guards = phase == 1;
+    if (tc_cmd_has(c, TC_OPT_calibrate)) {
+        if (c->noperands || tc_cmd_count(c, TC_OPT_op)) return tc_usage(c, "--calibrate is of the machine: no program, no --op");
+        return calibrate(c);
+    }
     if (plan.guards && tc_cmd_has(c, TC_OPT_profile)) return tc_usage(c, "--profile and --phase guards: expected one of the two");
     TC_TRY(check_profiles(c));
     if (r.profile) p.limits = measure_limits(tc_cmd_pool(c));
     tc_status s = NULL;
     int nops = tc_cmd_count(c, TC_OPT_op);
+    if (nops) TC_TRY(tc_cmd_tuning(c, NULL, false, &r.tuning));
     if (nops && c->noperands) return tc_usage(c, "--op and a program: expected one of the two");
     for (int i = 0; i < nops && !s; i++) s = bench_op(&r, tc_cmd_value(c, TC_OPT_op, i), &plan, &different);
     if (!nops) s = bench_program(&r, &plan, &different);
     if (!s && r.profile) s = write_profiles(c, &p);
     profile_free(&p);
+    tc_tuning_destroy(r.tuning);
     tc_out *o = NULL;
     if (!s) s = tc_cmd_create(c, path, false, &o);
     if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&r.out), r.out.len));
@@ -220,9 +232,9 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_op,      TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,    TC_OPT_model,    TC_OPT_mode,
-                                    TC_OPT_weights, TC_OPT_rename,  TC_OPT_repeat,   TC_OPT_warmup, TC_OPT_min_time, TC_OPT_phase,
-                                    TC_OPT_profile, TC_OPT_cc,      TC_OPT_to,       TC_OPT_out,    TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_op,      TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,      TC_OPT_model, TC_OPT_mode,      TC_OPT_weights,
+                                    TC_OPT_rename,  TC_OPT_repeat,  TC_OPT_warmup,   TC_OPT_min_time, TC_OPT_phase, TC_OPT_calibrate, TC_OPT_tuning,
+                                    TC_OPT_profile, TC_OPT_cc,      TC_OPT_to,       TC_OPT_out,      TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-bench",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,

@@ -23,7 +23,7 @@ typedef struct {
     tc_unit *units[MAX_TARGETS];      /* the groups for each */
     int ntargets;
     bool must_freeze, must_code; /* --require */
-    tc_buf variants;             /* lines SYM=N, for the archive */
+    tc_buf variants, tuning;     /* for the archive: lines SYM=N; a tuning file */
     tc_arena arena;
 } compile_job;
 
@@ -33,6 +33,7 @@ tc_status dump_stages(compile_job *j, int which);             /* --dump: what ea
 tc_status write_pt2_to(compile_job *j, const char *path);     /* the programs with their code; NULL: to --out */
 tc_status read_require(compile_job *j);                       /* --require */
 tc_status freeze_programs(compile_job *j);                    /* --freeze, freeze.c */
+tc_status tune(compile_job *j);                               /* --tune, --tuning: tune.c */
 tc_status bisect(compile_job *j);                             /* --bisect CMD: which step makes it fail */
 tc_status minify(compile_job *j);                             /* --minify CMD: the smallest program with which it fails, to --out */
 /* --variants, --dim: groups of the program at those sizes, variants.c; note (which may be NULL) of those without C, and their count. */

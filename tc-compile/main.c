@@ -25,6 +25,7 @@ static void close_all(compile_job *j) {
     for (int i = 0; i < j->ntargets; i++) tc_unit_destroy(j->units[i]);
     tc_archive_close(j->archive);
     tc_buf_free(&j->variants);
+    tc_buf_free(&j->tuning);
     tc_arena_free(&j->arena);
 }
 
@@ -145,7 +146,7 @@ static tc_status make_code(compile_job *j, int t, tc_buf *out) {
 
 tc_status write_pt2_to(compile_job *j, const char *path) {
     tc_buf code[MAX_TARGETS] = {{0}};
-    tc_extra extra[MAX_TARGETS + 1];
+    tc_extra extra[MAX_TARGETS + 2];
     int n = 0;
     tc_status s = NULL;
     for (int t = 0; t < j->ntargets && !s; t++) {
@@ -153,6 +154,7 @@ tc_status write_pt2_to(compile_job *j, const char *path) {
         if (!s && code[t].len) extra[n++] = (tc_extra){tc_packed_path(&j->arena, j->targets[t]), code[t].data, code[t].len};
     }
     if (j->variants.len) extra[n++] = (tc_extra){tc_packed_variants, j->variants.data, j->variants.len};
+    if (j->tuning.len) extra[n++] = (tc_extra){tc_packed_tuning, j->tuning.data, j->tuning.len};
     if (!s) {
         tc_archive_content content = {.programs = (const tc_program *const *)j->programs, .nprograms = j->n, .extra = extra, .nextra = n};
         tc_out *o;
@@ -173,6 +175,9 @@ static tc_status check_options(tc_cmd *c, int format) {
         return tc_usage(c, "--minify compiles nothing: no --variants, --targets or --dump");
     if (format == TO_PT2 && tc_cmd_has(c, TC_OPT_prefix)) return tc_usage(c, "--prefix names what C declares: --to c, so, a or o");
     if (format != TO_PT2 && tc_cmd_has(c, TC_OPT_variants)) return tc_usage(c, "--variants belong to --to pt2; C is for one size: --dim SYM=N");
+    if (format != TO_PT2 && (tc_cmd_has(c, TC_OPT_tune) || tc_cmd_has(c, TC_OPT_tuning)))
+        return tc_usage(c, "--tune and --tuning are for the kernels of tc-run: --to pt2");
+    if ((finds || shrinks) && tc_cmd_has(c, TC_OPT_tune)) return tc_usage(c, "--bisect and --minify tune nothing: no --tune");
     return NULL;
 }
 
@@ -192,6 +197,7 @@ static tc_status run(tc_cmd *c) {
         return s;
     }
     if (!s) s = emit(&j, format != TO_PT2);
+    if (!s && format == TO_PT2) s = tune(&j);
     if (!s && format == TO_PT2) s = write_pt2_to(&j, NULL);
     else if (!s && format == TO_C) s = compile_to_c(&j);
     else if (!s) s = compile_to_native(&j, kinds[format]);
@@ -199,10 +205,10 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out,     TC_OPT_to,       TC_OPT_model,         TC_OPT_mode,     TC_OPT_dim,
-                                    TC_OPT_weights, TC_OPT_rename,   TC_OPT_store_weights, TC_OPT_meta,     TC_OPT_freeze,
-                                    TC_OPT_require, TC_OPT_variants, TC_OPT_prefix,        TC_OPT_targets,  TC_OPT_cc,
-                                    TC_OPT_dump,    TC_OPT_bisect,   TC_OPT_minify,        TC_OPT_no_cache, TC_OPT_NONE};
+static const tc_opt_id options[] = {
+    TC_OPT_out,  TC_OPT_to,     TC_OPT_model,   TC_OPT_mode,     TC_OPT_dim,      TC_OPT_weights, TC_OPT_rename, TC_OPT_store_weights,
+    TC_OPT_meta, TC_OPT_freeze, TC_OPT_require, TC_OPT_variants, TC_OPT_tune,     TC_OPT_tuning,  TC_OPT_prefix, TC_OPT_targets,
+    TC_OPT_cc,   TC_OPT_dump,   TC_OPT_bisect,  TC_OPT_minify,   TC_OPT_no_cache, TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-compile",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,

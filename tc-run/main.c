@@ -100,7 +100,11 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
         options.code = NULL;
     }
     versions from = {c, a, p};
-    TC_TRY(variants_open(&from, &options, &l.v));
+    tc_tuning *tuning;
+    TC_TRY(tc_cmd_tuning(c, a, false, &tuning));
+    tc_status opened = variants_open(&from, &options, &l.v);
+    if (opened) return tc_tuning_destroy(tuning), opened;
+    tc_exec_set_tuning(tc_variants_main(l.v), tuning);
     if (watch.print || watch.check) tc_variants_set_profile(l.v, trace_event, &watch);
     tc_status st = tc_variants_count(l.v) ? NULL : tc_cmd_code_check(c, code);
     if (!st) st = shapes_open(c, &l.seen);
@@ -119,6 +123,7 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
     }
     shapes_close(l.seen);
     tc_variants_destroy(l.v);
+    tc_tuning_destroy(tuning);
     return st;
 }
 
@@ -153,10 +158,10 @@ static tc_status run(tc_cmd *c) {
     return st;
 }
 
-static const tc_opt_id options[] = {
-    TC_OPT_input, TC_OPT_output,  TC_OPT_expect,         TC_OPT_rtol,         TC_OPT_atol,      TC_OPT_to,       TC_OPT_out,    TC_OPT_cast,
-    TC_OPT_model, TC_OPT_weights, TC_OPT_rename,         TC_OPT_seed,         TC_OPT_signature, TC_OPT_numerics, TC_OPT_stance, TC_OPT_executor,
-    TC_OPT_trust, TC_OPT_trace,   TC_OPT_profile_shapes, TC_OPT_debug_values, TC_OPT_check,     TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_output,         TC_OPT_expect,       TC_OPT_rtol,     TC_OPT_atol,   TC_OPT_to,
+                                    TC_OPT_out,       TC_OPT_cast,           TC_OPT_model,        TC_OPT_weights,  TC_OPT_rename, TC_OPT_seed,
+                                    TC_OPT_signature, TC_OPT_numerics,       TC_OPT_stance,       TC_OPT_executor, TC_OPT_tuning, TC_OPT_trust,
+                                    TC_OPT_trace,     TC_OPT_profile_shapes, TC_OPT_debug_values, TC_OPT_check,    TC_OPT_NONE};
 static const char *const topics[] = {"guards", "recompiles", NULL};
 static const tc_tool tool = {
     .name = "tc-run",

@@ -6,6 +6,7 @@
 const char tc_packed_scope[] = "groups by key";
 
 const char tc_packed_variants[] = "tc/variants";
+const char tc_packed_tuning[] = "tc/tuning";
 
 const char *tc_packed_path(tc_arena *a, const char *isa) { return tc_arena_printf(a, "tc/code/%d/%s.so", TC_ABI_VERSION, isa); }
 

@@ -11,6 +11,7 @@
 /* Path below extra/ of the list of sizes that have code of their own: lines SYM=N, at most so many. */
 enum { TC_PACKED_VARIANTS = 64 };
 extern const char tc_packed_variants[];
+extern const char tc_packed_tuning[]; /* of a tuning file (runtime/tuning.h) */
 /* Path of the entry below extra/, for tc_extra. */
 const char *tc_packed_path(tc_arena *a, const char *isa);
 /* What the trust record's hash covers beside the code. */

@@ -332,7 +332,14 @@ static tc_status bind_code(binder *x, const tc_loop *l, const tc_schedule *sched
         int64_t scratch = !s && code->scratch ? code->scratch(&c->abi) : 0;
         if ((size_t)scratch > x->b->kernel_scratch) x->b->kernel_scratch = (size_t)scratch;
     } else {
-        s = tc_block_bind(sched, &(tc_block_env){.isa = x->e->isa, .vars = x->e->vars, .nvars = x->e->nvars, .shapes = shapes, .in_place = in_place},
+        s = tc_block_bind(sched,
+                          &(tc_block_env){.isa = x->e->isa,
+                                          .vars = x->e->vars,
+                                          .nvars = x->e->nvars,
+                                          .shapes = shapes,
+                                          .costs = tuning_costs(x->e),
+                                          .block = tuning_block(x->e, l),
+                                          .in_place = in_place},
                           &c->block);
         if (!s && tc_block_scratch(c->block) > x->b->scratch) x->b->scratch = tc_block_scratch(c->block);
         if (!s && tc_block_temps(c->block) > x->b->temps) x->b->temps = tc_block_temps(c->block);
@@ -523,6 +530,8 @@ static tc_status bind_kernel(binder *x, const tc_group *g, int index, int *last)
     k->k.isa = x->e->isa;
     k->k.fast = x->e->o.fast;
     if (!s) choose_packed(x, k, kn);
+    k->may_pack = k->pack_bytes > 0;
+    if (k->may_pack && tuning_unpacked(x->e, n, k)) k->pack_bytes = 0;
     if (!s && g->epilogue) s = bind_epilogue(x, g, index, last, &c);
     if (!s && kn->scratch) {
         size_t bytes = kn->scratch(&k->k, tc_pool_threads(x->e->pool));

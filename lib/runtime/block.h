@@ -14,6 +14,7 @@
 #include "kernel/isa.h"
 #include "kernel/kernel.h"
 #include "loop/nest.h"
+#include "runtime/costs.h"
 
 typedef struct tc_block tc_block;
 
@@ -26,6 +27,8 @@ typedef struct {
     const tc_symvalue *vars;
     size_t nvars;                 /* the sizes */
     const tc_block_shape *shapes; /* for each buffer of schedule->loop that has a value; temporaries are the block's own */
+    const tc_costs *costs;        /* NULL: as shipped */
+    int64_t block;                /* values of a block, a multiple of TC_LEAF; 0: chosen */
     bool in_place;                /* a written buffer may be the memory of one that is read at the same index */
 } tc_block_env;
 

@@ -133,7 +133,7 @@ static void orientation(const plan *p, const nest *n, int *along_inner, int *alo
 }
 
 static void choose_block(const plan *p, nest *n) {
-    int64_t EO = n->O.total, EI = n->I.total, T = p->widest > 4 ? 768 : 1024;
+    int64_t EO = n->O.total, EI = n->I.total, T = p->block ? p->block : p->widest > 4 ? 768 : 1024;
     int in, out;
     orientation(p, n, &in, &out);
     n->col = false;
@@ -294,7 +294,13 @@ static bool dense(const nest *n, const access *a) {
 static tc_status bind_nest(const binder *b, const tc_nest *tn, bool whole, nest *n) {
     const tc_loop *l = b->s->loop;
     size_t ni = l->inst.len;
-    plan p = {.loop = l, .isa = b->env->isa, .tn = tn, .in_place = b->env->in_place, .outer = tn->outer & ~l->columns};
+    plan p = {.loop = l,
+              .isa = b->env->isa,
+              .costs = b->env->costs ? b->env->costs : &tc_costs_shipped,
+              .block = b->env->block,
+              .tn = tn,
+              .in_place = b->env->in_place,
+              .outer = tn->outer & ~l->columns};
     p.live = tc_xcalloc(ni + 1, 1);
     p.raw_of = tc_xcalloc(ni + 1, sizeof *p.raw_of);
     p.acc_of = tc_xcalloc(ni + 1, sizeof *p.acc_of);

@@ -234,7 +234,7 @@ static void need(ctx *c, int at, int stage, size_t *budget) {
 }
 
 static void find_needs(ctx *c) {
-    size_t budget = c->n->wide ? 0 : 384 << 10; /* a chunk's row buffer would be its worker's only */
+    size_t budget = c->n->wide ? 0 : (size_t)c->p->costs->near_bytes; /* a chunk's row buffer would be its worker's only */
     for (int s = 0; s < c->n->nstages; s++)
         for (int i = 0; i < c->nv; i++) {
             node *v = &c->v[i];
@@ -527,7 +527,6 @@ static int pieces(const nest *n, const step *s) {
 }
 
 /* Streams: what every block reads or writes in memory from end to end, once there is more of it than stays in a cache near by. */
-enum { FAR = 4 << 20 };
 static void plan_ahead(const ctx *c) {
     nest *n = c->n;
     if (c->p->loop->region) return; /* what comes next is not there yet */
@@ -551,7 +550,7 @@ static void plan_ahead(const ctx *c) {
         footprint += (size_t)(n->O.total * n->I.total) << at->shift;
     }
     free(work);
-    if (footprint >= FAR && count > 1) return; /* for one step the processor does it better */
+    if (footprint >= (size_t)c->p->costs->far_bytes && count > 1) return; /* for one step the processor does it better */
     for (int k = 0; k < n->nahead; k++) free(n->ahead[k].pace);
     n->nahead = 0;
 }
@@ -598,7 +597,8 @@ tc_status block_plan(const plan *p, nest *n) {
         n->items = n->reduces ? rows : rows * cols;
         for (int k = 0; k < n->nstages; k++) work += (int64_t)n->body[k].len + 1;
         int64_t each = n->R * (n->reduces ? n->I.total : n->C) * work; /* element operations an item */
-        n->grain = each >= 65536 ? 1 : (65536 + each) / (each + 1);
+        const int64_t task = p->costs->task_ops;
+        n->grain = each >= task ? 1 : (task + each) / (each + 1);
     }
     free(c.v);
     free(c.of);

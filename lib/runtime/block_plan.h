@@ -12,6 +12,8 @@ typedef struct {
     const tc_loop *loop;
     const tc_isa_ops *isa;
     const tc_nest *tn;
+    const tc_costs *costs;
+    int64_t block;            /* as tc_block_env has it */
     bool in_place, row_only;  /* row_only: something in it is not done column-wise */
     int widest, work, blocks; /* bytes of the widest value; instructions, and those of them that make blocks, loads aside */
     uint8_t *live;            /* by instruction: the nest needs it */

@@ -52,7 +52,9 @@ static tc_status dynamic_loop(frame *f, const tc_loop *l, int index) {
         data[i] = t->storage ? tc_tensor_data(t) : NULL;
     }
     tc_block *b = NULL;
-    if (!s) s = tc_block_bind(sched, &(tc_block_env){.isa = f->e->isa, .vars = f->e->vars, .nvars = f->e->nvars, .shapes = shapes}, &b);
+    if (!s)
+        s = tc_block_bind(
+            sched, &(tc_block_env){.isa = f->e->isa, .vars = f->e->vars, .nvars = f->e->nvars, .shapes = shapes, .costs = tuning_costs(f->e)}, &b);
     if (!s) s = run_loop_block(f->e, b, data, l);
     tc_block_destroy(b);
     free(shapes);

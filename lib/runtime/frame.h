@@ -11,7 +11,7 @@
 #include "pass/plan.h"
 #include "runtime/block.h"
 #include "runtime/recycle.h"
-#include "runtime/runtime.h"
+#include "runtime/tuning.h"
 
 typedef struct frame frame;
 
@@ -42,6 +42,7 @@ typedef struct {
     const tc_tensor **lists;
     int64_t *ints;
     size_t pack_bytes; /* 0: nothing of it is kept packed */
+    bool may_pack;     /* as far as its sizes go */
     int pack_arg;
 } kernel_call;
 
@@ -138,12 +139,15 @@ struct tc_exec {
     size_t packed_bytes;
     size_t dynamic_bytes;
     struct tc_generator *gen;
-    bool layouts;       /* images may lie channels last */
-    bool guards_number; /* a guard is about a number that is no part of the key of a bound: checked in every run */
-    bool random;        /* a node draws random numbers */
-    bool for_c;         /* bound to be written as C: no value lies channels last, loops have no blocks, control flow writes into the arena,
+    bool layouts;            /* images may lie channels last */
+    bool guards_number;      /* a guard is about a number that is no part of the key of a bound: checked in every run */
+    bool random;             /* a node draws random numbers */
+    bool for_c;              /* bound to be written as C: no value lies channels last, loops have no blocks, control flow writes into the arena,
                            integers may be known in the run only */
-    bool plan_only;     /* frame_bind makes the plan and no memory */
+    bool plan_only;          /* frame_bind makes the plan and no memory */
+    const tc_tuning *tuning; /* or NULL */
+    tc_exec_timed timed;     /* or NULL */
+    void *timed_ctx;
     tc_exec_profile profile;
     void *profile_ctx;
     recycler *memory;  /* of results */
@@ -178,6 +182,11 @@ tc_status run_dynamic(frame *f, const tc_group *g, int index);
 bool packed_argument(const tc_exec *e, const tc_value *input); /* input of the main graph that stays as it is between runs */
 tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void **out);
 void packed_free(tc_exec *e);
+/* tuning.c */
+int64_t tuning_block(const tc_exec *e, const tc_loop *l);                       /* values of a block of this loop; 0: as it is chosen */
+bool tuning_unpacked(const tc_exec *e, const tc_node *n, const kernel_call *k); /* it reads its weights as they lie */
+const int64_t *tuning_choices(const frame *f, const call *c, tc_buf *key);      /* NULL: the call has none */
+const tc_costs *tuning_costs(const tc_exec *e);
 /* control.c */
 typedef enum { CONTROL_COND, CONTROL_WHILE, CONTROL_SCAN } control_kind;
 /* Arguments of a control node. Where there are more than one, graphs stand as in the call: true, false; test, body. */

@@ -260,6 +260,17 @@ static uint64_t now_ns(void) {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+static tc_status run_timed(frame *f, call *c) {
+    tc_buf key = {0};
+    const uint64_t start = now_ns();
+    tc_status s = run_call(f, c);
+    const uint64_t ns = now_ns() - start;
+    const int64_t *choices = s ? NULL : tuning_choices(f, c, &key);
+    if (choices) f->e->timed(f->e->timed_ctx, tc_buf_str(&key), choices, ns);
+    tc_buf_free(&key);
+    return s;
+}
+
 typedef TC_VEC(const tc_value *) values_vec;
 typedef TC_VEC(const tc_tensor *) tensors_vec;
 
@@ -447,7 +458,7 @@ tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out) {
     tc_status s = NULL;
     for (size_t i = 0; i < b->calls.len && !s; i++) {
         call *c = &b->calls.data[i];
-        s = f->e->profile ? run_profiled(f, c) : run_call(f, c);
+        s = f->e->profile ? run_profiled(f, c) : f->e->timed ? run_timed(f, c) : run_call(f, c);
         if (s) s = place_error(s, c);
         f->b = b; /* a subgraph of another frame may have run */
     }

@@ -3,15 +3,14 @@
 
 #include "base/text.h"
 #include "codegen/packed.h"
-
-enum { MOST_SIZES = 8 };
+#include "runtime/frame.h"
 
 typedef struct {
     tc_sym var;
     int64_t value;
 } fixed;
 typedef struct {
-    fixed size[MOST_SIZES];
+    fixed *size; /* n of them */
     int n;
     char *guard;
     tc_program *program;
@@ -63,7 +62,8 @@ static void read_line(tc_variants *v, const char *line, size_t len) {
     bool fits = v->all.len < TC_PACKED_VARIANTS;
     for (size_t at = 0, n; fits && at < len; at += n + 1) {
         for (n = 0; at + n < len && line[at + n] != ' ';) n++;
-        fits = one.n < MOST_SIZES && read_size(v->program, line + at, n, &one.size[one.n]);
+        one.size = tc_xrealloc(one.size, (size_t)(one.n + 1) * sizeof *one.size);
+        fits = read_size(v->program, line + at, n, &one.size[one.n]);
         if (fits) tc_buf_printf(&guard, "%s%s == %lld", one.n ? " and " : "", tc_sym_var_name(one.size[one.n].var), (long long)one.size[one.n].value);
         one.n++;
     }
@@ -74,7 +74,7 @@ static void read_line(tc_variants *v, const char *line, size_t len) {
             v->all.data[i] = v->all.data[i - 1];
             v->all.data[i - 1] = one;
         }
-    }
+    } else free(one.size);
     tc_buf_free(&guard);
 }
 
@@ -112,6 +112,7 @@ void tc_variants_destroy(tc_variants *v) {
         tc_exec_destroy(v->all.data[i].exec);
         tc_program_release(v->all.data[i].program);
         free(v->all.data[i].guard);
+        free(v->all.data[i].size);
     }
     for (size_t i = 0; i < v->others.len; i++) {
         tc_exec_destroy(v->others.data[i].exec);
@@ -138,28 +139,32 @@ void tc_variants_set_profile(tc_variants *v, tc_exec_profile fn, void *ctx) {
 
 /* ---- a run ---- */
 typedef struct {
-    const tc_input *in;
+    tc_sym var;
+    const tc_input *in; /* NULL: no size is the symbol itself */
     int dim;
-    int64_t size; /* -1: no input shows it */
+    int64_t size; /* -1: not known */
 } met;
 
-/* Where the inputs show a symbol first. */
+/* Where a size of the inputs is the symbol itself, first. */
 static met find(const tc_program *p, tc_sym var, const tc_tensor *inputs) {
     for (int i = 0, k = 0; i < p->ninputs; i++) {
         if (p->inputs[i].kind != TC_IN_USER) continue;
         const tc_value *x = p->inputs[i].value;
         const tc_tensor *t = &inputs[k++];
         for (int d = 0; x && x->kind == TC_V_TENSOR && t->rank == x->meta.rank && d < t->rank; d++)
-            if (x->meta.size[d] == var) return (met){&p->inputs[i], d, t->size[d]};
+            if (x->meta.size[d] == var) return (met){var, &p->inputs[i], d, t->size[d]};
     }
-    return (met){.size = -1};
+    return (met){.var = var, .size = -1};
 }
 
+/* By what the inputs make of the symbols, also where they show 2*B or B + 1 only. */
 static bool matches(const tc_variants *v, const variant *one, const tc_tensor *inputs, met *out_other) {
+    const tc_symvalue *vars = v->main->vars;
     for (int i = 0; i < one->n; i++) {
-        met m = find(v->program, one->size[i].var, inputs);
-        if (m.size == one->size[i].value) continue;
-        *out_other = m;
+        const tc_symvalue *x = &vars[tc_sym_var_index(one->size[i].var)];
+        if (x->bound && x->i == one->size[i].value) continue;
+        *out_other = find(v->program, one->size[i].var, inputs);
+        if (!out_other->in && x->bound) out_other->size = x->i;
         return false;
     }
     return true;
@@ -176,6 +181,7 @@ static tc_status plan(tc_variants *v, variant *one) {
     one->program = p;
     TC_TRY(tc_exec_create(p, &v->options, &one->exec), "the variant for %s", one->guard);
     tc_exec_set_profile(one->exec, v->profile, v->profile_ctx);
+    tc_exec_set_tuning(one->exec, v->main->tuning);
     if (v->events.chosen) v->events.chosen(v->events.ctx, one->guard);
     return NULL;
 }
@@ -206,9 +212,9 @@ static tc_status no_variant(tc_variants *v, const tc_tensor *inputs, met m, bool
     TC_TRY(tc_exec_check(v->main, inputs, count_user(v->program))); /* sizes that the program does not take at all */
     for (size_t i = 0; i < v->all.len; i++) tc_buf_printf(&guard, "%s%s", i ? ", or " : "", v->all.data[i].guard);
     if (m.in) tc_buf_printf(&found, "%s.size(%d) = %lld", m.in->name, m.dim, (long long)m.size);
+    else if (m.size >= 0) tc_buf_printf(&found, "%s = %lld", tc_sym_var_name(m.var), (long long)m.size);
     else tc_buf_puts(&found, "no input shows it");
-    tc_recompile r = {tc_buf_str(&guard), tc_buf_str(&found),
-                      first_use(v->program, m.in ? m.in->value->meta.size[m.dim] : v->all.data[0].size[0].var)};
+    tc_recompile r = {tc_buf_str(&guard), tc_buf_str(&found), first_use(v->program, m.var ? m.var : v->all.data[0].size[0].var)};
     if (v->events.recompile && !v->told) v->events.recompile(v->events.ctx, &r);
     v->told = true;
     if (must && r.at.file) s = tc_error(TC_ENV, "no compiled variant fits: it is for %s; %s (%s:%d)", r.guard, r.met, r.at.file, r.at.line);
@@ -302,6 +308,10 @@ tc_status tc_variants_choose(tc_variants *v, const tc_tensor *inputs, bool must,
     *out = v->main;
     if (v->events.other) TC_TRY(choose_program(v, inputs, out));
     if (*out != v->main) return NULL;
+    if (v->all.len) {
+        tc_status wrong = solve_sizes(v->main, inputs, v->main->nuser);
+        if (wrong) return tc_status_free(wrong), NULL; /* main will say what */
+    }
     for (size_t i = 0; i < v->all.len; i++) {
         variant *one = &v->all.data[i];
         if (!matches(v, one, inputs, &other)) continue;

@@ -100,3 +100,39 @@ records() { # SIZE...: records.npy with that many rows each
     run --separate-stderr tc-bench m.pt2 --phase guards --profile p.txt
     [ "$status" -eq 2 ]
 }
+
+@test "a size that inputs show as a multiple only, and more than eight symbols" {
+    cat >many.py <<'PY'
+import torch
+from torch import nn
+
+
+class Twice(nn.Module):
+    def forward(self, x):
+        return x.view(-1, 2, 16).sum(1).softmax(-1)
+
+
+class Many(nn.Module):
+    def forward(self, a, b, c, d, e, f, g, h, i):
+        return torch.cat([a, b, c, d, e, f, g, h, i]).softmax(0)
+PY
+    tc-export many.py:Twice --input x=2*Bx16xf32 --dim B=1..64 -o twice.pt2
+    tc-compile twice.pt2 --dim B=4 -o one.pt2
+    run --separate-stderr tc-run one.pt2 --stance=fail_on_recompile -v --input x=8x16xf32=0.5 -o got.npy
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"B == 4"* ]]
+    tc-run twice.pt2 --input x=8x16xf32=0.5 -o want.npy
+    cmp got.npy want.npy
+    run --separate-stderr tc-run one.pt2 --stance=fail_on_recompile --input x=10x16xf32=0.5 -o got.npy
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"B = 5"* ]]
+    local in=() dims=() give=()
+    for k in a b c d e f g h i; do
+        in+=(--input "$k=${k^^}xf32") dims+=(--dim "${k^^}=3") give+=(--input "$k=3xf32=0.5")
+    done
+    tc-export many.py:Many "${in[@]}" -o many.pt2
+    tc-compile many.pt2 "${dims[@]}" -o nine.pt2
+    tc-run nine.pt2 --stance=fail_on_recompile "${give[@]}" -o got.npy
+    tc-run many.pt2 "${give[@]}" -o want.npy
+    cmp got.npy want.npy
+}

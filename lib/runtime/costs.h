@@ -1,0 +1,24 @@
+/* What decisions about speed assume of the machine. No bit of a result depends on them. tc-bench --calibrate measures them into a tuning file
+ * (runtime/tuning.h); without one, and for other machines, what is shipped holds. */
+#ifndef TC_RUNTIME_COSTS_H
+#define TC_RUNTIME_COSTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    int64_t near_bytes; /* a row that is needed again is kept in a buffer up to this size, else computed again */
+    int64_t far_bytes;  /* loops over more than this much memory fetch it ahead */
+    int64_t task_ops;   /* element operations of the smallest task that is worth handing to another thread */
+} tc_costs;
+extern const tc_costs tc_costs_shipped;
+
+typedef struct {
+    const char *name;
+    size_t at;      /* in tc_costs */
+    int64_t lo, hi; /* what a file may say */
+} tc_cost_row;
+enum { TC_COST_ROWS = 3 };
+extern const tc_cost_row tc_cost_rows[TC_COST_ROWS];
+
+#endif

@@ -1,0 +1,97 @@
+#!/usr/bin/env bats
+# tc-compile --tune and tc-bench --calibrate: what is measured stands in a text file and in the archive, is not measured twice, and changes
+# no bit of a result.
+bats_require_minimum_version 1.5.0
+load fails
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(300, 700), nn.Linear(700, 90)
+
+    def forward(self, x):
+        y = torch.softmax(self.b(torch.relu(self.a(x))), -1)
+        return y @ y.transpose(-1, -2)
+PY
+    tc-export m.py:Net --input x=5x70x300xf32 -o net.pt2
+    cat >x.py <<'PY'
+import torch
+from torch import nn
+
+
+class X(nn.Module):
+    def forward(self, i):
+        return torch.sin(torch.arange(5 * 70 * 300.0) * i).view(5, 70, 300)
+PY
+    tc-export x.py:X --input i=f32 | tc-run --input i=f32=0.7 -o x.npy
+    tc-run net.pt2 --input x=@x.npy -o want.npy
+}
+
+@test "--tune measures each loop and product once, and the file says what it found" {
+    tc-compile net.pt2 --tune 2 --tuning t.txt -v -o tuned.pt2 2>log
+    grep -q "6 tiles measured" log
+    [ "$(cut -f1 t.txt | sort -u)" = tile ]
+    grep -q $'\tlinear f32 5x70x300 700x300 700\t\|\taddmm f32 700 350x300 300x700\t' t.txt
+    grep -q $'\tloop [a-z_]* 350x90\t\|\tloop [a-z_]* 5x70x90\t' t.txt
+    LC_ALL=C sort -c t.txt
+    cp t.txt before.txt
+    tc-compile net.pt2 --tune 2 --tuning t.txt -v -o again.pt2 2>log
+    grep -q "0 tiles measured" log
+    cmp t.txt before.txt
+    cmp tuned.pt2 again.pt2
+    unzip -p tuned.pt2 '*/extra/tc/tuning' | cmp - t.txt
+}
+
+@test "whatever a tuning file says, results have the same bits" {
+    tc-compile net.pt2 --tune 1 --tuning t.txt -o tuned.pt2
+    tc-run tuned.pt2 --input x=@x.npy -o got.npy
+    cmp got.npy want.npy
+    for tile in 0 1 512 1024 1536 2048 3072 7; do
+        awk -F'\t' -v t=$tile 'BEGIN {OFS = FS} {$4 = t} 1' t.txt >other.txt
+        for threads in 1 2 3; do
+            sed "s/, [0-9]* threads*\t/, $threads thread$([ $threads = 1 ] || echo s)\t/" other.txt >mine.txt
+            cat x.npy x.npy x.npy >three.npy
+            tc-run net.pt2 --threads $threads --tuning mine.txt --input x=@three.npy -o got.npy
+            cat want.npy want.npy want.npy | cmp - got.npy || { echo "tile $tile, $threads threads"; return 1; }
+        done
+    done
+    tc-bench --calibrate -o costs.txt
+    for value in 1 4096 1000000000; do
+        awk -F'\t' -v v=$value 'BEGIN {OFS = FS} {$4 = v} 1' costs.txt >other.txt
+        tc-run net.pt2 --tuning other.txt --input x=@x.npy -o got.npy
+        cmp got.npy want.npy
+    done
+}
+
+@test "--calibrate writes the constants of this machine; other lines stay" {
+    tc-bench --calibrate --threads 2 -o a.txt
+    [ "$(cut -f3 a.txt | xargs)" = "far_bytes near_bytes task_ops" ]
+    printf 'tile\tanother machine\tmm f32 1x1 1x1\t64\n' >>a.txt
+    tc-bench --calibrate --threads 2 --tuning a.txt -o b.txt
+    [ "$(wc -l <b.txt)" = 4 ]
+    grep -q "another machine" b.txt
+    tc-run net.pt2 --tuning <(grep another b.txt) --input x=@x.npy -v -o got.npy 2>log
+    grep -q "the tuning is of other machines" log
+}
+
+@test "tuning files that are none" {
+    printf 'cost\there\tfar_bytes\n' >a.txt
+    fails 3 "a.txt:1: expected 'cost' or 'tile'" tc-run net.pt2 --tuning a.txt --input x=@x.npy -o y.npy
+    printf '# a comment\n\ncost\there\tfar\t1\n' >a.txt
+    fails 3 "a.txt:3: no cost is called 'far'" tc-run net.pt2 --tuning a.txt --input x=@x.npy -o y.npy
+    printf 'cost\there\ttask_ops\t0\n' >a.txt
+    fails 3 "task_ops is 0, expected 1.." tc-run net.pt2 --tuning a.txt --input x=@x.npy -o y.npy
+    printf 'tile\there\tmm\t-4\n' >a.txt
+    fails 3 "'-4' is no number" tc-run net.pt2 --tuning a.txt --input x=@x.npy -o y.npy
+    fails 1 "nowhere.txt" tc-run net.pt2 --tuning nowhere.txt --input x=@x.npy -o y.npy
+    fails 2 "--to pt2" tc-compile net.pt2 --to c --tune 1 -o net
+    fails 2 "of the machine" tc-bench net.pt2 --calibrate
+}
