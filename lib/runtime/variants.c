@@ -310,7 +310,8 @@ tc_status tc_variants_choose(tc_variants *v, const tc_tensor *inputs, bool must,
     if (*out != v->main) return NULL;
     if (v->all.len) {
         tc_status wrong = solve_sizes(v->main, inputs, v->main->nuser);
-        if (wrong) return tc_status_free(wrong), NULL; /* main will say what */
+        if (wrong && must) return wrong;
+        if (wrong) return tc_status_free(wrong), NULL; /* the run says what */
     }
     for (size_t i = 0; i < v->all.len; i++) {
         variant *one = &v->all.data[i];
