@@ -239,6 +239,7 @@ static tc_status read_others(tc_variants *v) {
             return st;
         }
         tc_exec_set_profile(s.exec, v->profile, v->profile_ctx);
+        tc_exec_set_tuning(s.exec, v->main->tuning);
         tc_vec_push(&v->others, s);
     }
     return NULL;
