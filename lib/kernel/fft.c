@@ -127,6 +127,7 @@ static layout layout_of(const plan *p, int threads) {
         l.wp[1] += 2 * up((size_t)a * l.elem);
         l.twist = l.wp[1] + 2 * up((size_t)b * l.elem);
         l.chirp = l.twist + 4 * up((size_t)8 << l.shift);
+        l.line += up((size_t)(a * LANES) * l.elem); /* columns go by LANES */
         l.small = up((size_t)((a > b ? a : b) * LANES) * l.elem);
     }
     l.worker = l.chirp + (p->chirp ? 4 * up((size_t)p->size * 8) : 0);
@@ -171,33 +172,41 @@ static void copy_row(char *to, const char *from, size_t elem) {
     else memcpy(to, from, LANES * sizeof(double));
 }
 
-/* One part of a long line: n numbers of LANES columns. x: parts of n rows `pitch` apart, from column c on; s: small buffers. The result: r. */
-static void columns(const job *j, int part, char *const *x, int64_t pitch, int64_t c, char *const *s, char **r) {
+/* Where the LANES of `width` begin that stand for those from c0 on: the last overlap those before. */
+static int64_t group_at(int64_t c0, int64_t width) { return c0 + LANES <= width ? c0 : width - LANES; }
+/* LANES columns of a long line's matrix, from column c on (part 0), or rows (part 1), which lie as part 0 left them: columns by LANES, those
+ * one after another. x: parts; s: small buffers. The result: r. */
+static void columns(const job *j, int part, char *const *x, int64_t c, char *const *s, char **r) {
     const tc_fft_ops *ops = ops_of(j->c->isa);
     const passes *p = &j->p.part[part];
     const size_t elem = j->l.elem;
+    const int64_t rows = j->p.part[0].length, cols = j->p.part[1].length;
     for (int i = 0; i < 2; i++)
         if (part == 0)
-            for (int64_t k = 0; k < p->length; k++) copy_row(s[i] + (size_t)(k * LANES) * elem, x[i] + (size_t)(k * pitch + c) * elem, elem);
-        else j->c->isa->move->transpose[elem == 8 ? 3 : 2](s[i], LANES, x[i] + (size_t)(c * pitch) * elem, pitch, LANES, p->length);
+            for (int64_t k = 0; k < rows; k++) copy_row(s[i] + (size_t)(k * LANES) * elem, x[i] + (size_t)(k * cols + c) * elem, elem);
+        else
+            for (int64_t c0 = 0; c0 < cols; c0 += LANES)
+                j->c->isa->move->transpose[elem == 8 ? 3 : 2](s[i] + (size_t)(group_at(c0, cols) * LANES) * elem, LANES,
+                                                              x[i] + (size_t)(c0 * rows + c * LANES) * elem, LANES, LANES, LANES);
     int in_y = ops->transform[j->p.wide](s[0], s[1], s[2], s[3], p->length, p->radix, p->count, part_roots(j, part, 0), part_roots(j, part, 1), 1);
     r[0] = s[in_y ? 2 : 0], r[1] = s[in_y ? 3 : 1];
     const double *tables[4] = {twist_table(j, 0), twist_table(j, 1), twist_table(j, 2), twist_table(j, 3)};
     if (part == 0) ops->twist[j->p.wide](r[0], r[1], p->length, c, tables, j->l.shift);
 }
-/* A long line in b[0], b[1], by way of b[2], b[3]; behind each of the buffers lies a small one. The last columns overlap those before. */
+/* A long line in b[0], b[1], by way of b[2], b[3]. */
 static void run_long(const job *j, char *const *b, char *const *small) {
     const int64_t rows = j->p.part[0].length, cols = j->p.part[1].length;
+    const size_t elem = j->l.elem;
     char *r[2];
-    for (int part = 0; part < 2; part++) {
-        const int64_t width = part ? rows : cols, height = part ? cols : rows;
-        for (int64_t c0 = 0; c0 < width; c0 += LANES) {
-            const int64_t c = c0 + LANES <= width ? c0 : width - LANES;
-            columns(j, part, b + 2 * part, cols, c, small, r);
-            for (int i = 0; i < 2; i++)
-                for (int64_t k = 0; k < height; k++)
-                    copy_row(b[2 * !part + i] + (size_t)(k * width + c) * j->l.elem, r[i] + (size_t)(k * LANES) * j->l.elem, j->l.elem);
-        }
+    for (int64_t c0 = 0; c0 < cols; c0 += LANES) {
+        columns(j, 0, b, group_at(c0, cols), small, r);
+        for (int i = 0; i < 2; i++) memcpy(b[2 + i] + (size_t)(c0 * rows) * elem, r[i], (size_t)(rows * LANES) * elem);
+    }
+    for (int64_t r0 = 0; r0 < rows; r0 += LANES) {
+        const int64_t at = group_at(r0, rows);
+        columns(j, 1, b + 2, at, small, r);
+        for (int i = 0; i < 2; i++)
+            for (int64_t k = 0; k < cols; k++) copy_row(b[i] + (size_t)(k * rows + at) * elem, r[i] + (size_t)(k * LANES) * elem, elem);
     }
 }
 /* The transform of b[0], b[1] by way of b[2], b[3]; small: buffers that long lines need. */
