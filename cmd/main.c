@@ -1,6 +1,7 @@
 /* The life of a program: descriptors, signals, parsing, the run, the report of what failed, stdout's close, the exit code. */
 #include "base/cpu.h"
 #include "base/json_write.h"
+#include "base/resident.h"
 #include "base/text.h"
 #include "cmd/internal.h"
 #include "version.h"
@@ -142,7 +143,7 @@ static void print_time(const tc_cmd *c) {
     getrusage(RUSAGE_SELF, &u);
     fprintf(stderr, "%s: %.3f s wall, %ld.%03ld s user, %ld.%03ld s system, %.1f MiB peak\n", c->tool->name, tc_now() - c->started,
             (long)u.ru_utime.tv_sec, (long)u.ru_utime.tv_usec / 1000, (long)u.ru_stime.tv_sec, (long)u.ru_stime.tv_usec / 1000,
-            (double)u.ru_maxrss / 1024);
+            (double)tc_resident_most() / (1 << 20));
 }
 
 /* A program started with a standard descriptor closed must not open its files there: it gets one that fails to read or write. */

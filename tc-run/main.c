@@ -2,6 +2,7 @@
 #include "tc-run/run.h"
 
 #include "base/json_write.h"
+#include "base/resident.h"
 #include "base/rng.h"
 #include "cmd/code.h"
 #include "cmd/program.h"
@@ -51,6 +52,7 @@ static tc_status show_signature(tc_cmd *c, const tc_archive *a, const tc_program
 
 /* What records go through. */
 typedef struct {
+    tc_cmd *c;
     const tc_program *p;
     tc_variants *v;
     bool must; /* compiled code only */
@@ -59,6 +61,22 @@ typedef struct {
     outputs *out;
     tc_generator gen;
 } line;
+
+/* Code of kernels that the first run brings into memory, as measured: more or less of it, by what the program uses. */
+enum { FIRST_RUN = 448 << 10 };
+
+/* -v: the memory that runs at the sizes of these inputs need, before the first; the inputs are there already. */
+static tc_status say_needs(const tc_cmd *c, tc_exec *e, const tc_tensor *given, int n) {
+    tc_exec_memory m;
+    if (!c->verbose) return NULL;
+    TC_TRY(tc_exec_forecast(e, given, n, &m));
+    size_t now = tc_resident_now(); /* with the plan */
+    tc_cmd_verbose(c,
+                   "a run needs %zu bytes of memory: %zu are taken (the program, its plan and inputs), weights in files %zu, intermediates %zu, "
+                   "results %zu, scratch of kernels %zu; further ones %zu more for packed weights",
+                   now + m.unread + m.pages + FIRST_RUN, now, m.unread, m.arena, m.results, m.scratch, m.packed);
+    return NULL;
+}
 
 static tc_status run_record(line *l, int64_t record) {
     const tc_program *p = l->p;
@@ -69,6 +87,7 @@ static tc_status run_record(line *l, int64_t record) {
     tc_status st = inputs_get(in, given);
     if (!st) st = shapes_add(l->seen, p, given); /* also of a run that fails as its sizes do not fit */
     if (!st) st = tc_variants_choose(l->v, given, l->must, &e);
+    if (!st && !record) st = say_needs(l->c, e, given, n);
     if (!st) st = tc_exec_run(e, given, n, &l->gen, results, p->noutputs);
     if (st && record) st = tc_annotate(st, "record %lld", (long long)record);
     if (!st) st = outputs_put(l->out, record, e, results, given);
@@ -80,7 +99,7 @@ static tc_status run_record(line *l, int64_t record) {
 }
 
 static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
-    line l = {.p = p, .must = code->must, .in = in, .out = out};
+    line l = {.c = c, .p = p, .must = code->must, .in = in, .out = out};
     int64_t seed;
     int numerics, check;
     static const char *const modes[] = {"strict", "fast", NULL}, *const checks[] = {"nan", NULL};

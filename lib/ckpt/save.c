@@ -12,11 +12,20 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { PIECE = 1 << 20 }; /* bytes */
+
 tc_status tc_ckpt_hash(const char *path, char out[65], int64_t *out_bytes) {
     tc_blob *b;
     TC_TRY(tc_blob_open(path, &b));
     unsigned char h[32];
-    crypto_generichash(h, sizeof h, b->data, b->len, NULL, 0);
+    crypto_generichash_state state;
+    crypto_generichash_init(&state, NULL, 0, sizeof h);
+    for (size_t at = 0, n; at < b->len; at += n) {
+        n = b->len - at < PIECE ? b->len - at : PIECE;
+        crypto_generichash_update(&state, b->data + at, n);
+        tc_blob_forget(b, b->data + at, n); /* the file takes no memory beside what it was made from */
+    }
+    crypto_generichash_final(&state, h, sizeof h);
     for (int i = 0; i < 32; i++) snprintf(out + 2 * i, 3, "%02x", h[i]);
     *out_bytes = (int64_t)b->len;
     tc_blob_release(b);

@@ -634,7 +634,7 @@ static void bind_outputs(binder *x) {
 static tc_status grow_memory(frame *f, size_t bytes) {
     if (!f->memory) f->memory = tc_storage_wrap(NULL, 0, NULL, NULL);
     if (bytes <= f->memory->bytes || f->e->plan_only) return NULL;
-    size_t unit = bytes >= (size_t)4 << 20 ? (size_t)2 << 20 : 4096, n = (bytes + unit - 1) / unit * unit;
+    size_t unit = memory_page(bytes), n = memory_pages(bytes);
     free(f->memory->data);
     f->memory->bytes = 0;
     f->memory->data = aligned_alloc(unit, n);

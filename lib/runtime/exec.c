@@ -412,56 +412,6 @@ void tc_exec_report(const tc_exec *e, tc_buf *out) {
         m.state, m.arena, m.live, m.naive, m.dynamic, m.scratch, m.packed);
 }
 
-static void add_memory(const frame *f, tc_exec_memory *m) {
-    if (f->b) {
-        m->arena += f->b->arena_bytes;
-        m->live += f->b->live_bytes;
-        m->naive += f->b->naive_bytes;
-    }
-    for (size_t i = 0; i < f->children.len; i++) add_memory(f->children.data[i], m);
-}
-
-tc_exec_memory tc_exec_memory_use(const tc_exec *e) {
-    tc_exec_memory m = {.packed = e->packed_bytes, .dynamic = e->dynamic_bytes, .scratch = e->scratch_bytes};
-    for (int i = 0; i < e->program->ninputs; i++)
-        if (e->state[i].storage) m.state += tc_tensor_bytes(&e->state[i]);
-    add_memory(e->main, &m);
-    return m;
-}
-
-/* Of a frame and its subgraphs, where their sizes are known. */
-static tc_status estimate_frame(frame *f, tc_exec_memory *m) {
-    bound *b;
-    TC_TRY(frame_bind(f, &b));
-    m->arena += b->arena_bytes;
-    m->live += b->live_bytes;
-    m->naive += b->naive_bytes;
-    for (int o = 0; f == f->e->main && o < f->g->noutputs; o++) {
-        const tc_value *v = f->g->outputs[o];
-        if (f->target[o] < 0 && v->kind == TC_V_TENSOR && b->root_of[v->id] >= 0) m->results += tc_tensor_bytes(&b->t[v->id]);
-    }
-    for (size_t i = 0; i < b->calls.len; i++) {
-        size_t n = call_scratch(f->e, &b->calls.data[i]);
-        if (n > m->scratch) m->scratch = n;
-    }
-    bound_destroy(b);
-    tc_status s = NULL;
-    for (size_t i = 0; i < f->children.len && !s; i++) s = estimate_frame(f->children.data[i], m);
-    return s;
-}
-
-tc_status tc_exec_estimate(tc_exec *e, const tc_symvalue *vars, size_t nvars, tc_exec_memory *out) {
-    tc_exec_memory m = tc_exec_memory_use(e);
-    m.arena = m.live = m.naive = m.dynamic = m.scratch = 0;
-    for (size_t i = 0; i < e->nvars && i < nvars; i++) e->vars[i] = vars[i];
-    TC_TRY(check_guards(e));
-    e->plan_only = true;
-    tc_status s = estimate_frame(e->main, &m);
-    e->plan_only = false;
-    if (!s) *out = m;
-    return s;
-}
-
 static const tc_loop *loop_at(const frame *f, size_t *i) {
     for (size_t k = 0; k < f->plan->groups.len; k++) {
         if (f->plan->groups.data[k].kind != TC_GROUP_LOOP) continue;

@@ -6,8 +6,7 @@
 
 enum { KEPT = 16 };
 #define SMALL ((size_t)64 << 10) /* below: the allocator is quick enough */
-#define HUGE_PAGE ((size_t)2 << 20)
-#define MOST ((size_t)1 << 30) /* bytes kept at most */
+#define MOST ((size_t)1 << 30)   /* bytes kept at most */
 
 typedef struct {
     recycler *of;
@@ -72,9 +71,10 @@ static void give_back(void *ctx, void *data) {
 
 static block *take(recycler *r, size_t bytes) {
     block *found = NULL;
+    size_t want = memory_pages(bytes);
     pthread_mutex_lock(&r->lock);
     for (int i = 0; i < r->nfree && !found; i++) {
-        if (r->free[i]->bytes < bytes || r->free[i]->bytes > bytes + bytes / 4) continue;
+        if (r->free[i]->bytes < bytes || r->free[i]->bytes > want + want / 4) continue;
         found = r->free[i];
         r->held -= found->bytes;
         r->free[i] = r->free[--r->nfree];
@@ -85,15 +85,14 @@ static block *take(recycler *r, size_t bytes) {
 }
 
 static block *make(recycler *r, size_t bytes) {
-    bool huge = bytes >= 2 * HUGE_PAGE;
-    size_t unit = huge ? HUGE_PAGE : 4096, n = (bytes + unit - 1) / unit * unit;
+    size_t unit = memory_page(bytes), n = memory_pages(bytes);
     block *b = tc_xcalloc(1, sizeof *b);
     *b = (block){.of = r, .bytes = n, .data = aligned_alloc(unit, n)};
     if (!b->data) {
         free(b);
         return NULL;
     }
-    if (huge) madvise(b->data, n, MADV_HUGEPAGE);
+    if (unit > 4096) madvise(b->data, n, MADV_HUGEPAGE);
     return b;
 }
 

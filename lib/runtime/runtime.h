@@ -71,7 +71,10 @@ typedef struct {
     size_t arena;   /* planned intermediates of the last sizes */
     size_t live;    /* the most of them that live in one step: no plan is smaller */
     size_t naive;   /* the same without sharing memory between lifetimes */
-    size_t packed;  /* weights in the form that kernels read, kept between runs */
+    size_t packed;  /* weights in the form that kernels read, kept from the second run on; estimates: of all runs */
+    size_t unread;  /* of state: in mapped files, of which runs read what they use (estimates only) */
+    size_t inputs;  /* of the user (estimates only) */
+    size_t pages;   /* arena, results and what is touched of scratch, in the pages that they are taken in (estimates only) */
     size_t dynamic; /* made during the run: data-dependent sizes */
     size_t scratch; /* of kernels and blocks, all workers */
     size_t results; /* of the program, without those that are state (estimates only) */
@@ -80,6 +83,8 @@ tc_exec_memory tc_exec_memory_use(const tc_exec *e);
 /* What a run at these sizes would need, without running or allocating it. vars: by symbol, in the order of tc_sym_var_at; those that are
  * not bound make the groups that depend on them dynamic, which are not counted. TC_CONTENT: a guard or range does not hold. */
 tc_status tc_exec_estimate(tc_exec *e, const tc_symvalue *vars, size_t nvars, tc_exec_memory *out);
+/* The same of a run with these inputs. */
+tc_status tc_exec_forecast(tc_exec *e, const tc_tensor *inputs, int ninputs, tc_exec_memory *out);
 
 /* The loops that a run executes, for the code generator, in program order (subgraphs included). */
 size_t tc_exec_loop_count(const tc_exec *e);

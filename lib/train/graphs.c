@@ -17,8 +17,9 @@ struct capturing {
     tc_trainer *t;
     tc_capture *k;
     const char *name;
-    bool plain;                                                       /* an update: nothing is differentiated through it */
-    void (*declare)(capturing *j, list *results, const char **names); /* inputs, the call, what comes out */
+    bool plain;                                   /* an update: nothing is differentiated through it */
+    void (*declare)(capturing *j, list *results); /* inputs, the call, what comes out */
+    const char **names;                           /* of the results; room for the metrics and one more */
     tc_program *p;
 };
 
@@ -37,7 +38,7 @@ static void state_input(capturing *j, const opt_state *s) {
 
 static void capture_inside(C *c, void *ctx) {
     capturing *j = ctx;
-    const char **names = TC_NEWN(&c->arena, const char *, (size_t)j->t->nmetrics + 1);
+    j->names = TC_NEWN(&c->arena, const char *, (size_t)j->t->nmetrics + 1);
     list *results = tc_list(c, 4);
     j->k = tc_capture_begin(c, j->name);
     tc_capture_lenient(j->k);
@@ -46,10 +47,10 @@ static void capture_inside(C *c, void *ctx) {
         if (w->alias_of < 0) tc_capture_weight(j->k, w->object, w->fqn, w->buffer, w->requires_grad && !j->plain);
     }
     if (j->t->runs_source) tc_capture_places(j->k, j->t->m);
-    j->declare(j, results, names);
+    j->declare(j, results);
     for (size_t i = 0; i < results->n; i++)
-        if (!tc_is_tensor(results->a[i])) tc_raise(c, "TypeError", "%s is %s, expected a tensor", names[i], tc_type_name(c, results->a[i]));
-    tc_capture_outputs(j->k, tc_tuple(c, results->n, results->a), names, (int)results->n);
+        if (!tc_is_tensor(results->a[i])) tc_raise(c, "TypeError", "%s is %s, expected a tensor", j->names[i], tc_type_name(c, results->a[i]));
+    tc_capture_outputs(j->k, tc_tuple(c, results->n, results->a), j->names, (int)results->n);
     j->p = tc_capture_end(j->k);
 }
 
@@ -156,21 +157,21 @@ static void set_mode(C *c, V object, bool train) {
     tc_call_method(c, object, tc_intern(c, "train", 5), 1, &flag);
 }
 
-static void declare_micro(capturing *j, list *results, const char **names) {
+static void declare_micro(capturing *j, list *results) {
     tc_trainer *t = j->t;
     V columns[TC_DATA_MAX_COLUMNS];
     set_mode(t->lang, t->micro, true);
     declare_columns(j, t->train, t->local_batch, tc_dist_size(t->o.dist) > 1, columns);
-    call_step(j, t->micro, t->train, columns, 0, results, names);
+    call_step(j, t->micro, t->train, columns, 0, results, j->names);
 }
 
-static void declare_eval(capturing *j, list *results, const char **names) {
+static void declare_eval(capturing *j, list *results) {
     tc_trainer *t = j->t;
     V columns[TC_DATA_MAX_COLUMNS];
     set_mode(t->lang, t->eval, false);
     t->lang->torch->no_grad = true;
     declare_columns(j, t->val, t->r->validate.batch ? t->r->validate.batch : t->r->batch, true, columns);
-    call_step(j, t->eval, t->val, columns, t->nmetrics, results, names);
+    call_step(j, t->eval, t->val, columns, t->nmetrics, results, j->names);
 }
 
 static int find_loss(const tc_program *p) {
@@ -225,16 +226,24 @@ tc_status tc_train_build_eval(tc_trainer *t) {
 
 /* ---- update ---- */
 
-static void declare_update(capturing *j, list *results, const char **names) {
+/* The gradients that a step has, as inputs: a tuple of tensors and None. */
+static V gradient_inputs(capturing *j) {
+    tc_trainer *t = j->t;
+    C *c = t->lang;
+    V grads = tc_tuple(c, (size_t)t->nparams, NULL);
+    for (int i = 0; i < t->nparams; i++) {
+        const tc_tensor *p = tc_trainer_weight(t, t->param_names[i]);
+        if (t->grad_of[i] >= 0) ((tuple *)grads)->a[i] = input_of(j, tc_arena_printf(&c->arena, "grad_%d", i), p->dtype, p->rank, p->size, NULL);
+    }
+    return grads;
+}
+
+static void declare_update(capturing *j, list *results) {
     tc_trainer *t = j->t;
     C *c = t->lang;
     for (size_t i = 0; i < t->state.len; i++) state_input(j, &t->state.data[i]);
     for (size_t i = 0; i < t->averages.len; i++) state_input(j, &t->averages.data[i]);
-    V grads = tc_tuple(c, (size_t)t->nparams, NULL);
-    for (int i = 0; i < t->nparams; i++) {
-        const tc_tensor *g = &t->grads[i];
-        if (g->storage) ((tuple *)grads)->a[i] = input_of(j, tc_arena_printf(&c->arena, "grad_%d", i), g->dtype, g->rank, g->size, NULL);
-    }
+    V grads = gradient_inputs(j);
     list *where = tc_list(c, 4), *values = tc_list(c, 4);
     for (size_t i = 0; i < t->numbers.len; i++) {
         const opt_number *o = &t->numbers.data[i];
@@ -245,8 +254,51 @@ static void declare_update(capturing *j, list *results, const char **names) {
     }
     V a[4] = {grads, (V)where, (V)values, tc_capture_counted(j->k, "step", TC_F64, (tc_symvalue){.f = (double)t->step})};
     args A = {.a = a, .n = 4};
-    names[0] = "norm";
+    j->names[0] = "norm";
     tc_list_push(c, results, tc_call(c, t->update, &A));
+}
+
+/* The step before there is any state: results are the norm and the state that it makes. Its numbers are those of this one step. */
+static void declare_first(capturing *j, list *results) {
+    tc_trainer *t = j->t;
+    C *c = t->lang;
+    for (size_t i = 0; i < t->state.len; i++) state_input(j, &t->state.data[i]);
+    for (size_t i = 0; i < t->averages.len; i++) state_input(j, &t->averages.data[i]);
+    V grads = gradient_inputs(j);
+    size_t n;
+    V *made = tc_items(tc_call_method(c, t->update, tc_intern(c, "make_state", 10), 1, &grads), &n);
+    V *leaves = tc_items(made[1], &n);
+    t->first_leaves = made[1];
+    j->names = TC_NEWN(&c->arena, const char *, n + 1);
+    j->names[0] = "norm";
+    tc_list_push(c, results, made[0]);
+    for (size_t i = 0, three; i < n; i++) {
+        V *leaf = tc_items(leaves[i], &three);
+        if (tc_kind_of(leaf[2]) == K_SYM) tc_raise(c, "RuntimeError", "a number of the state is not known before the step");
+        if (!tc_is_tensor(leaf[2])) continue;
+        j->names[results->n] = tc_arena_printf(&c->arena, "state_%lld_%s", (long long)tc_small(leaf[0]), tc_as_str(leaf[1])->s);
+        tc_list_push(c, results, leaf[2]);
+    }
+}
+
+static void begin_first(C *c, void *ctx) {
+    tc_trainer *t = ctx;
+    tc_call_method(c, t->update, tc_intern(c, "begin_first", 11), 0, NULL);
+    tc_train_list_tensors(c, t, "attach", &t->state);
+}
+
+static void forget_first(C *c, void *ctx) { tc_call_method(c, ((tc_trainer *)ctx)->update, tc_intern(c, "forget_first", 12), 0, NULL); }
+
+tc_status tc_train_build_first(tc_trainer *t) {
+    tc_program *p = NULL;
+    TC_TRY(tc_lang_run(t->lang, begin_first, t));
+    tc_status s = capture_program((capturing){.t = t, .name = "first", .declare = declare_first, .plain = true}, &p);
+    tc_status f = tc_lang_run(t->lang, forget_first, t);
+    if (!s && f) s = f;
+    else tc_status_free(f);
+    if (!s) s = make_exec(t, p, &t->first_exec);
+    if (p) tc_program_release(p);
+    return s;
 }
 
 tc_status tc_train_build_update(tc_trainer *t) {

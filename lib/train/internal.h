@@ -6,6 +6,7 @@
  *     step.c       one optimiser step, validation
  *     anomaly.c    which operator made the first NaN
  *     loop.c       the run: metrics, checkpoints, signals
+ *     memory.c     what the run needs, for -v
  *     state.c      what a checkpoint holds */
 #ifndef TC_TRAIN_INTERNAL_H
 #define TC_TRAIN_INTERNAL_H
@@ -60,7 +61,8 @@ struct tc_trainer {
 
     bool runs_source; /* m runs the forward of the model's file, not the captured program */
     V m, micro, update, eval, opt, scheduler, groups;
-    tc_exec *micro_exec, *eval_exec, *update_exec;
+    tc_exec *micro_exec, *eval_exec, *update_exec, *first_exec; /* first: the update that makes the state */
+    V first_leaves;                                             /* what first makes: [(parameter, key, value)] */
     const char **metric;
     int nmetrics;
     int loss_at;  /* micro: output index of the loss */
@@ -73,6 +75,7 @@ struct tc_trainer {
     int nvarying;
     bool eager;         /* the optimiser calls the loss again (LBFGS): no update is captured */
     tc_tensor *columns; /* eager: of every micro-batch of the step, for the next call */
+    bool by_operators;  /* the first update cannot be captured */
     bool stepped;       /* the optimiser has its state, and the averages theirs: update can be captured */
 
     int64_t step, total, per_epoch;
@@ -88,12 +91,14 @@ tc_status tc_train_make_language(tc_trainer *t); /* the language's objects anew,
 tc_status tc_train_build_micro(tc_trainer *t);
 tc_status tc_train_build_eval(tc_trainer *t);
 tc_status tc_train_build_update(tc_trainer *t);
+tc_status tc_train_build_first(tc_trainer *t);                                                 /* an error: a branch of it looks at data */
 tc_status tc_train_make_exec(tc_trainer *t, const tc_program *p, bool no_fuse, tc_exec **out); /* its state is the trainer's */
 /* draws.c */
 tc_status tc_train_share_draws(tc_trainer *t, tc_program *p); /* of a micro program whose first size is this rank's share of the batch */
 /* step.c */
 tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tensor *columns, tc_tensor *out); /* k: which micro-batch */
 tc_status tc_train_next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns);
+tc_status tc_train_plan_update(tc_trainer *t);                                      /* makes the program of the next update */
 tc_status tc_train_step(tc_trainer *t);                                             /* one optimiser step; advances t->step */
 tc_status tc_train_collect_state(tc_trainer *t);                                    /* the optimiser's tensors, once they are there */
 void tc_train_list_tensors(C *c, tc_trainer *t, const char *what, opt_states *out); /* what this method of Update lists, shared */
@@ -105,6 +110,9 @@ double tc_train_worst(const tc_tensor *x); /* of a contiguous tensor: NaN when i
 /* The error of a step whose loss or gradient is `value`: runs the step's micro-batches again, operator by operator, and names the first
  * that made a NaN (or, without one, an infinity from finite tensors). Nothing may have been updated since. */
 tc_status tc_train_diverged(tc_trainer *t, const char *what, double value);
+/* memory.c: lines of the topic "memory" */
+tc_status tc_train_say_needed(tc_trainer *t); /* plans the next update for it */
+void tc_train_say_taken(const tc_trainer *t);
 /* state.c */
 /* Everything that the language makes lives as long as its context: when that has grown, a new one takes its place, the optimiser and the
  * scheduler going over as they do through a checkpoint. Weights, state and programs stay where they are. */

@@ -7,7 +7,6 @@
 #include "train/rundir.h"
 
 #include <math.h>
-#include <sys/resource.h>
 
 int64_t tc_trainer_step(const tc_trainer *t) { return t->step; }
 int64_t tc_trainer_total(const tc_trainer *t) { return t->total; }
@@ -20,7 +19,7 @@ typedef struct {
     tc_trainer *t;
     const tc_train_run *run;
     double started, saved_at, slowest_step, save_time;
-    int64_t first, saved_step;
+    int64_t saved_step;
 } loop;
 
 /* ---- metrics ---- */
@@ -136,58 +135,6 @@ static tc_status save_if_due(loop *l) {
     return due ? save(l) : NULL;
 }
 
-/* ---- memory ---- */
-static size_t tensors_bytes(const opt_states *s) {
-    size_t n = 0;
-    for (size_t i = 0; i < s->len; i++) n += tc_tensor_bytes(&s->data[i].data);
-    return n;
-}
-
-static size_t data_bytes(const tc_dataset *d) {
-    size_t n = 0;
-    for (int i = 0; d && i < d->ncols; i++)
-        if (d->col[i].data.storage && (i == 0 || d->col[i].data.storage != d->col[0].data.storage)) n += tc_tensor_bytes(&d->col[i].data);
-    return n;
-}
-
-/* What a program has beside weights and state, once it has run. */
-static size_t work_bytes(const tc_exec *e) {
-    if (!e) return 0;
-    tc_exec_memory m = tc_exec_memory_use(e);
-    return m.arena + m.dynamic + m.scratch + m.packed;
-}
-
-static size_t graph_bytes(const tc_exec *e) { return e ? tc_exec_program(e)->arena.used : 0; }
-
-/* The most memory that the process has had so far, resident. */
-static size_t most_resident(void) {
-    struct rusage u;
-    return getrusage(RUSAGE_SELF, &u) ? 0 : (size_t)u.ru_maxrss << 10;
-}
-
-/* The memory that the run holds, by what it is for. A step's gradients are the results of micro and stay until the update has read them.
- * The rest is measured: the program and its libraries, plans, what was needed to capture, what the allocator keeps. */
-static void report_memory(const loop *l) {
-    const tc_trainer *t = l->t;
-    if (!t->o.log) return;
-    size_t weights = 0, grads = 0, state = tensors_bytes(&t->state) + tensors_bytes(&t->averages), data = data_bytes(t->train) + data_bytes(t->val);
-    for (size_t i = 0; i < t->weights.len; i++)
-        if (t->weights.data[i].alias_of < 0) weights += tc_tensor_bytes(&t->weights.data[i].data);
-    for (int i = 0; i < t->nparams; i++)
-        if (t->grads[i].storage) grads += tc_tensor_bytes(&t->grads[i]);
-    size_t micro = work_bytes(t->micro_exec), update = work_bytes(t->update_exec), eval = work_bytes(t->eval_exec), language = t->lang->arena.used;
-    size_t graphs = t->train_p->arena.used + (t->eval_p ? t->eval_p->arena.used : 0) + graph_bytes(t->micro_exec) + graph_bytes(t->update_exec) +
-                    graph_bytes(t->eval_exec);
-    size_t sum = weights + grads + state + data + micro + update + eval + graphs + language, most = most_resident();
-    tc_buf b = {0};
-    tc_buf_printf(&b,
-                  "after step %lld: weights %zu, gradients %zu, optimiser and averages %zu, data %zu, intermediates of micro %zu, update %zu, "
-                  "eval %zu, graphs %zu, language %zu, together %zu bytes; with the program itself, plans and capturing it took %zu bytes",
-                  (long long)t->step, weights, grads, state, data, micro, update, eval, graphs, language, sum, most > sum ? most : sum);
-    t->o.log(t->o.ctx, "memory", tc_buf_str(&b));
-    tc_buf_free(&b);
-}
-
 /* ---- the loop ---- */
 
 static tc_status one_step(loop *l) {
@@ -201,18 +148,18 @@ static tc_status one_step(loop *l) {
     int64_t every = t->r->validate.every;
     bool validates = (every && t->step % every == 0) || t->step == t->total;
     if (validates) TC_TRY(validate(l));
-    if (t->step == l->first + 2 && t->step < t->total) report_memory(l); /* the second step's update is the first that was captured */
     TC_TRY(save_if_due(l));
     return NULL;
 }
 
 tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
-    loop l = {.t = t, .run = run, .started = tc_now(), .saved_at = tc_now(), .first = t->step, .saved_step = t->step ? t->step : -1};
+    loop l = {.t = t, .run = run, .started = tc_now(), .saved_at = tc_now(), .saved_step = t->step ? t->step : -1};
     if (run->out && leads(t)) {
         TC_TRY(tc_train_sweep(run->out));
         TC_TRY(tc_train_metrics_rewind(run->out, t->step));
         TC_TRY(tc_train_write_environment(run->out, t->r->dir, tc_pool_threads(t->o.pool), tc_dist_size(t->o.dist)));
     }
+    if (t->step < t->total && t->o.log) TC_TRY(tc_train_say_needed(t));
     while (t->step < t->total) {
         tc_stop stop;
         TC_TRY(asked(&l, &stop));
@@ -223,6 +170,6 @@ tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
         TC_TRY(one_step(&l));
     }
     TC_TRY(save(&l));
-    report_memory(&l);
+    tc_train_say_taken(t);
     return NULL;
 }

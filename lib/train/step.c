@@ -214,31 +214,89 @@ static void collect_state(C *c, void *ctx) {
 
 tc_status tc_train_collect_state(tc_trainer *t) { return tc_lang_run(t->lang, collect_state, t); }
 
-static tc_status run_update(tc_trainer *t) {
+/* A captured update on the step's gradients and, but for the first one, the numbers that vary and the step count. out: its noutputs. */
+static tc_status run_captured(tc_trainer *t, tc_exec *e, tc_tensor *out) {
     int n = 0, max = t->nparams + (int)t->numbers.len + 1;
     tc_tensor *in = tc_xcalloc((size_t)max, sizeof *in);
     tc_status s = NULL;
+    bool first = e == t->first_exec;
     for (int i = 0; i < t->nparams; i++)
         if (t->grads[i].storage) in[n++] = tc_tensor_share(&t->grads[i]);
-    for (size_t i = 0; i < t->numbers.len && !s; i++)
+    for (size_t i = 0; i < t->numbers.len && !s && !first; i++)
         if (t->numbers.data[i].varies) s = tc_tensor_scalar(TC_F64, tc_scalar_float(t->numbers.data[i].value), &in[n++]);
-    if (!s) s = tc_tensor_scalar(TC_F64, tc_scalar_float((double)t->step), &in[n++]);
+    if (!s && !first) s = tc_tensor_scalar(TC_F64, tc_scalar_float((double)t->step), &in[n++]);
+    if (!s) s = tc_exec_run(e, in, n, NULL, out, tc_exec_program(e)->noutputs);
+    deinit_all(in, max);
+    free(in);
+    return s;
+}
+
+static tc_status run_update(tc_trainer *t) {
     const tc_program *p = tc_exec_program(t->update_exec);
     tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
-    if (!s) s = tc_exec_run(t->update_exec, in, n, NULL, out, p->noutputs);
+    tc_status s = run_captured(t, t->update_exec, out);
     for (int i = 0; i < p->noutputs && !s; i++)
         if (p->outputs[i].kind == TC_OUT_USER) t->norm = scalar_of(&out[i]);
     deinit_all(out, p->noutputs);
-    deinit_all(in, max);
     free(out);
-    free(in);
     return s;
+}
+
+typedef struct {
+    tc_trainer *t;
+    tc_tensor *out;
+} first_results;
+
+/* The norm, and the state as the optimiser's. */
+static void take_first(C *c, void *ctx) {
+    first_results *r = ctx;
+    tc_trainer *t = r->t;
+    const tc_program *p = tc_exec_program(t->first_exec);
+    list *made = tc_list(c, 8);
+    bool norm = true;
+    for (int i = 0; i < p->noutputs; i++) {
+        if (p->outputs[i].kind != TC_OUT_USER) continue;
+        if (norm) t->norm = scalar_of(&r->out[i]);
+        else tc_list_push(c, made, tc_torch_wrap(c, tc_tensor_share(&r->out[i]), false));
+        norm = false;
+    }
+    V given[2] = {t->first_leaves, (V)made};
+    tc_call_method(c, t->update, tc_intern(c, "take_first", 10), 2, given);
+}
+
+/* The update that makes the optimiser's state: captured, and not needed again. */
+static tc_status first_update(tc_trainer *t) {
+    const tc_program *p = tc_exec_program(t->first_exec);
+    tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
+    tc_status s = run_captured(t, t->first_exec, out);
+    if (!s) s = tc_lang_run(t->lang, take_first, &(first_results){t, out});
+    deinit_all(out, p->noutputs);
+    free(out);
+    tc_exec_destroy(t->first_exec);
+    t->first_exec = NULL;
+    return s;
+}
+
+/* Before a step: the numbers it uses. */
+static void first_numbers(C *c, void *ctx) { read_numbers(c, ctx); }
+
+tc_status tc_train_plan_update(tc_trainer *t) {
+    if (t->eager || t->first_exec || t->update_exec) return NULL;
+    TC_TRY(tc_lang_run(t->lang, first_numbers, t));
+    if (t->stepped) return tc_train_build_update(t);
+    if (t->by_operators) return NULL;
+    tc_status s = tc_train_build_first(t);
+    if (!s) return NULL;
+    t->by_operators = true;
+    if (t->o.log) t->o.log(t->o.ctx, "update", tc_status_message(s));
+    tc_status_free(s);
+    return NULL;
 }
 
 /* A step() that branches on the step count or a rate is captured for one side of the branch; when the other side's turn comes the program's
  * condition fails before anything ran, and the step is captured again. */
 static tc_status captured_update(tc_trainer *t) {
-    if (!t->update_exec) TC_TRY(tc_train_build_update(t));
+    TC_TRY(tc_train_plan_update(t));
     tc_status s = run_update(t);
     if (tc_status_code(s) != TC_CONTENT) return s;
     tc_status_free(s);
@@ -247,9 +305,6 @@ static tc_status captured_update(tc_trainer *t) {
     TC_TRY(tc_train_build_update(t));
     return run_update(t);
 }
-
-/* Before the first step: the numbers it uses. */
-static void first_numbers(C *c, void *ctx) { read_numbers(c, ctx); }
 
 /* After a step: scheduler_step, then the numbers of the next one. */
 static void host_part(C *c, void *ctx) {
@@ -278,7 +333,8 @@ static tc_status step(tc_trainer *t) {
     TC_TRY(check_gradients(t));
     TC_TRY(tc_lang_run(t->lang, first_numbers, t));
     if (!t->stepped) {
-        TC_TRY(tc_lang_run(t->lang, eager_update, t));
+        TC_TRY(tc_train_plan_update(t));
+        TC_TRY(t->first_exec ? first_update(t) : tc_lang_run(t->lang, eager_update, t));
         TC_TRY(tc_train_collect_state(t));
         if (t->stepped) tc_evaluator_forget(t->evaluator); /* from now on steps are captured */
     } else {

@@ -450,6 +450,7 @@ void tc_trainer_destroy(tc_trainer *t) {
     tc_exec_destroy(t->micro_exec);
     tc_exec_destroy(t->eval_exec);
     tc_exec_destroy(t->update_exec);
+    tc_exec_destroy(t->first_exec);
     tc_lang_destroy(t->lang);
     tc_evaluator_destroy(t->evaluator);
     for (size_t i = 0; i < t->weights.len; i++) tc_tensor_deinit(&t->weights.data[i].data);

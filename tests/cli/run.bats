@@ -213,3 +213,53 @@ PY
     run --separate-stderr tc-run m.pt2 --trace --json --input x=4xf32=1,2,3,4 --output @y.npy
     [[ "$stderr" == *'"op": "aten.log.default", "dtype": "f32", "size": [4], "least": 0.0, '* ]]
 }
+
+@test "-v says before a run what it will take of memory, to 10 %, interpreted and compiled" {
+    if grep -q __asan_init "$TC_BUILD/bin/tc-run"; then skip "a sanitizer's own memory is not ours"; fi
+    cat >sizes.py <<'EOF'
+import torch, torch.nn as nn, torch.nn.functional as F
+
+
+class MLP(nn.Module):
+    def __init__(self, h=64):
+        super().__init__()
+        self.a, self.b, self.c = nn.Linear(784, h), nn.Linear(h, h), nn.Linear(h, 10)
+
+    def forward(self, x):
+        return self.c(F.gelu(self.b(F.gelu(self.a(x)))))
+
+
+class Conv(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.n, self.b = nn.Conv2d(1, 32, 3, padding=1), nn.BatchNorm2d(32), nn.Conv2d(32, 32, 3, padding=1)
+
+    def forward(self, x):
+        return self.b(F.relu(self.n(self.a(x.view(-1, 1, 28, 28))))).mean((2, 3))
+
+
+class Rows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.e = nn.Embedding(100000, 64)
+
+    def forward(self, x):
+        i = torch.arange(x.size(0)).unsqueeze(1) * 8 + torch.arange(8)
+        return torch.softmax(self.e(i).sum(1), -1), x.sort(-1)[0].cumsum(-1)
+EOF
+    for model in "MLP --arg h=500" "MLP --arg h=2000" Conv Rows; do
+        tc-export sizes.py:$model --input x=Bx784xf32 -o sizes.pt2
+        tc-compile -q sizes.pt2 -o compiled.pt2
+        for p in sizes compiled; do
+            for b in 300 700; do
+                tc-run $p.pt2 -v --time --threads 1 --input x=${b}x784xf32=0.5 --to safetensors -o y.safetensors 2>log
+                said=$(($(sed -n 's/.* needs \([0-9]*\) bytes.*/\1/p' log) / 1024))
+                took=$(sed -n 's/.* \([0-9]*\)\.\([0-9]\) MiB peak/\1\2/p' log)
+                took=$((took * 1024 / 10))
+                echo "$model $p $b: $said of $took KiB"
+                [ "$said" -gt $((took * 9 / 10)) ]
+                [ "$said" -lt $((took * 11 / 10)) ]
+            done
+        done
+    done
+}

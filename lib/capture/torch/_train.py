@@ -214,18 +214,22 @@ class Update(nn.Module):
                 found[self.names[i]] = numbers
         return found
 
+    def _put_leaves(self, entries):
+        """[(state, key, value)] with the keys of _leaves."""
+        parts = {}
+        for state, key, v in entries:
+            head, _, place = key.partition(".")
+            if place == "":
+                state[head] = v
+            else:
+                parts.setdefault((id(state), head), (state, {}))[1][int(place)] = v
+        for (_, head), (state, items) in parts.items():
+            state[head] = [items[k] for k in sorted(items)]
+
     def restore(self, entries, step):
         """State from a checkpoint: [(parameter's name, key, tensor or number)], and the number of steps that were made."""
         by_name = {n: s for n, s in zip(self.names, self.state)}
-        parts = {}
-        for name, key, t in entries:
-            head, _, place = key.partition(".")
-            if place == "":
-                by_name[name][head] = t
-            else:
-                parts.setdefault((name, head), {})[int(place)] = t
-        for (name, head), items in parts.items():
-            by_name[name][head] = [items[k] for k in sorted(items)]
+        self._put_leaves([(by_name[name], key, t) for name, key, t in entries])
         for s in self.state:
             s["step"] = step
 
@@ -297,8 +301,32 @@ class Update(nn.Module):
         torch._C.scratch_end(norm, self.state, grads)
         return norm
 
+    def begin_first(self):
+        """Before `make_state`: what the constructor made of the state (Adagrad) stays."""
+        self.before = [dict(_leaves(s)) for s in self.state]
+
+    def make_state(self, grads):
+        """The step that makes the optimiser's state, for a capture: the norm, and what it made as [(index, key, value)]."""
+        norm = self.run(grads)
+        leaves = [(i, key, v) for i, s in enumerate(self.state) for key, v in _leaves(s)]
+        return norm, [(i, key, v) for i, key, v in leaves if not (isinstance(v, torch.Tensor) and v is self.before[i].get(key))]
+
+    def take_first(self, leaves, tensors):
+        """What `make_state` made, `tensors` in place of those among its leaves."""
+        made = iter(tensors)
+        self._put_leaves([(self.state[i], key, next(made) if isinstance(v, torch.Tensor) else v) for i, key, v in leaves])
+        self.averaging = self.decay is not None
+
+    def forget_first(self):
+        for s, before in zip(self.state, self.before):
+            s.clear()
+            self._put_leaves([(s, key, v) for key, v in before.items()])
+        for p in self.params:
+            p.grad = None
+        self.averaging = False
+
     def run_first(self, grads):
-        """The step that makes the optimiser's state; what it had to compute on the way is given back."""
+        """The same operator by operator, where a branch looks at data; what it had to compute on the way is given back."""
         torch._C.scratch_begin()
         norm = self.run(grads)
         torch._C.scratch_end(norm, self.state, grads, [vars(o) for o in _optimisers(self.opt)], vars(self.opt))
