@@ -247,7 +247,7 @@ class Rows(nn.Module):
         i = torch.arange(x.size(0)).unsqueeze(1) * 8 + torch.arange(8)
         return torch.softmax(self.e(i).sum(1), -1), x.sort(-1)[0].cumsum(-1)
 EOF
-    for model in "MLP --arg h=500" "MLP --arg h=2000" Conv Rows; do
+    for model in "MLP --arg h=2000" "MLP --arg h=3000" Conv Rows; do
         tc-export sizes.py:$model --input x=Bx784xf32 -o sizes.pt2
         tc-compile -q sizes.pt2 -o compiled.pt2
         for p in sizes compiled; do
