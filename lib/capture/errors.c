@@ -269,7 +269,9 @@ static tc_status add_lines(tc_status s, const char *p) {
 tc_status tc_exc_status(C *c, V v) {
     exc *e = (exc *)v;
     const char *name = v->type->name->s, *msg = message_of(c, v), *id = tc_capture_code_of(name, msg, e->raised);
-    if (e->limit || !strcmp(name, "UnsupportedError")) name = NULL;
+    bool unsupported = !strcmp(name, "UnsupportedError");
+    tc_code code = unsupported ? TC_UNSUPPORTED : e->code;
+    if (e->limit || unsupported) name = NULL;
     const char *sep = name && *msg ? ": " : "";
     if (!name) name = "";
     if (e->loops) msg = tc_arena_printf(&c->arena, "%s (%s)", msg, e->loops);
@@ -277,9 +279,9 @@ tc_status tc_exc_status(C *c, V v) {
     if (e->file) {
         int col = e->col;
         char *src = line_text(c, e->file, e->line, &col);
-        s = tc_error_at(e->code, (tc_place){.file = e->file->name, .line = e->line, .col = col, .offset = -1, .text = src}, "%s%s%s [%s]", name, sep,
+        s = tc_error_at(code, (tc_place){.file = e->file->name, .line = e->line, .col = col, .offset = -1, .text = src}, "%s%s%s [%s]", name, sep,
                         msg, id);
-    } else s = tc_error(e->code, "%s%s%s [%s]", name, sep, msg, id);
+    } else s = tc_error(code, "%s%s%s [%s]", name, sep, msg, id);
     s = add_lines(s, e->trace);
     return add_lines(s, e->cure);
 }

@@ -55,7 +55,7 @@ static const tc_yaml_field checkpoint_fields[] = {
 
 static tc_status at_least(const tc_recipe *r, const char *key, int64_t v, int64_t least) {
     const tc_yaml *y = tc_yaml_get(r->root, key);
-    if (v >= least || !y) return NULL;
+    if (v >= least || tc_yaml_is_null(y)) return NULL;
     return tc_yaml_error(y, "found %lld, expected %lld or more", (long long)v, (long long)least);
 }
 

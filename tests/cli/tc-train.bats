@@ -447,6 +447,17 @@ PY
     deep arg='{layers: 20}' -o many 2>many.log
 }
 
+@test "tensors among an optimiser's numbers; a null takes a key away; SparseAdam is refused" {
+    tc-train -q r.yaml 'optimizer=torch.optim.Adam(m.parameters(), lr=0.01, betas=(0.8, 0.99))' -o numbers
+    tc-train -q r.yaml 'optimizer=torch.optim.Adam(m.parameters(), lr=torch.tensor(0.01, dtype=torch.float64),
+        betas=(torch.tensor(0.8, dtype=torch.float64), torch.tensor(0.99, dtype=torch.float64)))' epochs=null -o tensors
+    cmp numbers/step-12/shard-00001-model-00001-of-00001.safetensors tensors/step-12/shard-00001-model-00001-of-00001.safetensors
+    run -2 --separate-stderr tc-train r.yaml steps=null -o none
+    [[ "$stderr" == *"neither steps nor epochs is given"* ]]
+    run -5 --separate-stderr tc-train r.yaml 'optimizer=torch.optim.SparseAdam(m.parameters())' -o sparse
+    [[ "$stderr" == *"torch.optim.SparseAdam"*"no sparse tensors"* ]]
+}
+
 @test "errors in expressions name the recipe's line" {
     run -3 --separate-stderr tc-train -q r.yaml loss='F.cross_entropy(out, z)' -o none
     [[ ${stderr_lines[0]} == "tc-train: micro: argument loss:1: loss:1:"*"name 'z' is not defined"* ]]

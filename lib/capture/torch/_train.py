@@ -115,12 +115,18 @@ def _optimisers(opt):
     return found
 
 
+def _plain(v):
+    return v.item() if isinstance(v, torch.Tensor) and v.dim() == 0 else v
+
+
 def plain_numbers(opt):
-    """lr=torch.tensor(1e-3) and the like become numbers, which a schedule may move and a checkpoint holds."""
+    """lr=torch.tensor(1e-3) and the like, also in betas, become numbers, which a schedule may move and a checkpoint holds."""
     for g in opt.param_groups:
         for key, v in g.items():
-            if isinstance(v, torch.Tensor) and v.dim() == 0:
-                g[key] = v.item()
+            if key != "params" and isinstance(v, (tuple, list)):
+                g[key] = tuple(_plain(x) for x in v)
+            else:
+                g[key] = _plain(v)
 
 
 def _leaves(state):

@@ -17,4 +17,6 @@ def __getattr__(name):
         return getattr(__import__("torch.optim." + _index[name]), name)
     if name in ("lr_scheduler", "swa_utils"):
         return __import__("torch.optim." + name)
+    if name == "SparseAdam":
+        raise UnsupportedError("torch.optim.SparseAdam steps on sparse gradients, and there are no sparse tensors here: use torch.optim.Adam")
     raise AttributeError("module 'torch.optim' has no attribute '" + name + "'")
