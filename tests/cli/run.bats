@@ -251,7 +251,7 @@ EOF
         tc-export sizes.py:$model --input x=Bx784xf32 -o sizes.pt2
         tc-compile -q sizes.pt2 -o compiled.pt2
         for p in sizes compiled; do
-            for b in 300 700; do
+            for b in 700 1500; do
                 tc-run $p.pt2 -v --time --threads 1 --input x=${b}x784xf32=0.5 --to safetensors -o y.safetensors 2>log
                 said=$(($(sed -n 's/.* needs \([0-9]*\) bytes.*/\1/p' log) / 1024))
                 took=$(sed -n 's/.* \([0-9]*\)\.\([0-9]\) MiB peak/\1\2/p' log)
