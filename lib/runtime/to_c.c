@@ -233,6 +233,16 @@ static void write_field(tc_buf *h, const char *field, const tc_tensor *t, const 
     tc_buf_free(&type);
 }
 
+/* The type of result i, a tensor's or behind these a number's, which is one element. false: it is not in the structure. */
+static bool result_type(const writer *w, int i, tc_tensor *out) {
+    const int tensors = w->f->g->noutputs;
+    if (!w->field[w->e->program->ninputs + i]) return false;
+    if (i < tensors) return *out = w->b->t[w->f->g->outputs[i]->id], true;
+    const tc_symtype t = tc_sym_type(w->number[i - tensors]);
+    *out = (tc_tensor){.dtype = t == TC_SYM_FLOAT ? TC_F64 : t == TC_SYM_BOOL ? TC_BOOL : TC_I64};
+    return true;
+}
+
 static size_t arena_bytes(const writer *w) { return w->top + w->late + (w->scratch > w->each ? w->scratch : w->each) + 64; }
 
 /* A string of C. */
@@ -305,8 +315,9 @@ static void write_header(writer *w, tc_buf *h) {
     if (!n) tc_buf_puts(h, "    char none;\n");
     tc_buf_printf(h, "} %s_inputs;\ntypedef struct {\n", s);
     n = 0;
-    for (int i = 0; i < w->f->g->noutputs; i++)
-        if (w->field[p->ninputs + i]) write_field(h, w->field[p->ninputs + i], &w->b->t[w->f->g->outputs[i]->id], "", ""), n++;
+    tc_tensor type;
+    for (int i = 0; i < w->f->g->noutputs + w->nnumber; i++)
+        if (result_type(w, i, &type)) write_field(h, w->field[p->ninputs + i], &type, "", ""), n++;
     if (!n) tc_buf_puts(h, "    char none;\n");
     tc_buf_printf(h, "} %s_outputs;\n\n", s);
     if (w->o->weights_inside || w->o->weights_path) tc_buf_printf(h, "extern const unsigned char *const %s_weights; /* of %s.c */\n", s, w->file);
@@ -476,9 +487,10 @@ static tc_status write_filter(writer *w, tc_buf *c) {
             tc_buf_printf(&fields, "    given.%s = in[%d].data;\n", w->field[i], k++);
         }
     tc_buf_printf(c, "%sstatic filter_port *filter_outputs(void) {\n    static filter_port ports[] = {\n", end);
-    for (int i = 0, k = 0; i < w->f->g->noutputs && !s; i++)
-        if (w->field[p->ninputs + i]) {
-            s = write_port(c, w->field[p->ninputs + i], &w->b->t[w->f->g->outputs[i]->id]);
+    tc_tensor type;
+    for (int i = 0, k = 0; i < w->f->g->noutputs + w->nnumber && !s; i++)
+        if (result_type(w, i, &type)) {
+            s = write_port(c, w->field[p->ninputs + i], &type);
             tc_buf_printf(&fields, "    made.%s = out[%d].data;\n", w->field[p->ninputs + i], k++);
         }
     tc_buf_printf(c, "%sstatic const char *filter_name(void) { return \"%s\"; }\n", end, m);
@@ -495,6 +507,29 @@ static tc_status write_filter(writer *w, tc_buf *c) {
     tc_buf_printf(c, "    (void)in, (void)out;\n    return %s_run(%s_weights, &given, &made, arena);\n}\n", m, m);
     tc_buf_free(&fields);
     return s;
+}
+
+/* Results that are numbers: of a size, or read from a tensor. */
+static void name_numbers(writer *w) {
+    const tc_program *p = w->e->program;
+    w->number = TC_NEWN(&w->a, tc_sym, (size_t)p->noutputs + 1);
+    for (int i = 0; i < p->noutputs; i++) {
+        const tc_output *o = &p->outputs[i];
+        const bool leaf = o->kind == TC_OUT_LEAF && (o->leaf.kind == TC_A_INT || (o->leaf.kind == TC_A_SCALAR && o->leaf.is_sym));
+        const tc_sym s = leaf ? o->leaf.sym : o->kind == TC_OUT_USER && o->value && o->value->kind == TC_V_SYM ? o->value->sym : 0;
+        if (!s || tc_sym_opcode(s) == TC_S_CONST) continue;
+        name_field(w, p->ninputs, p->ninputs + w->f->g->noutputs + w->nnumber, o->name, "out_");
+        w->number[w->nnumber++] = s;
+    }
+}
+
+static tc_status write_numbers(writer *w) {
+    const char *text;
+    for (int i = 0; i < w->nnumber; i++) {
+        TC_TRY(to_c_number(w, w->number[i], &text));
+        tc_buf_printf(&w->calls, "    *out->%s = %s;\n", w->field[w->e->program->ninputs + w->f->g->noutputs + i], text);
+    }
+    return NULL;
 }
 
 /* Names of the fields, and what a run changes. What it changes of the weights is written first, so that it is one piece. */
@@ -519,6 +554,7 @@ static tc_status prepare(writer *w) {
         if (p->outputs[i].value->kind == TC_V_TENSOR && f->target[k] < 0) name_field(w, p->ninputs, p->ninputs + k, p->outputs[i].name, "out_");
         k++;
     }
+    name_numbers(w);
     return NULL;
 }
 
@@ -583,6 +619,7 @@ static tc_status write_all(writer *w, tc_buf *c, tc_buf *h) {
     w->end = w->top = (w->b->arena_bytes + 63) / 64 * 64;
     TC_TRY(write_calls(w));
     TC_TRY(write_end(w));
+    TC_TRY(write_numbers(w));
     write_header(w, h);
     write_unit(w, c);
     if (!w->o->filter) return NULL;
@@ -603,7 +640,7 @@ tc_status tc_exec_to_c(tc_exec *e, const tc_symvalue *vars, size_t nvars, const 
     w.changes = TC_NEWN(&w.a, bool, (size_t)e->program->ninputs + 1);
     w.unit = tc_unit_create(&(tc_unit_options){.made_by = o->made_by});
     w.weight_at = TC_NEWN(&w.a, int64_t, (size_t)e->program->ninputs + 1);
-    w.field = TC_NEWN(&w.a, const char *, (size_t)(e->program->ninputs + e->program->graph->noutputs) + 1);
+    w.field = TC_NEWN(&w.a, const char *, (size_t)(e->program->ninputs + e->program->graph->noutputs + e->program->noutputs) + 1);
     for (size_t i = 0; i < e->nvars && i < nvars; i++) e->vars[i] = vars[i];
     tc_status s = check_guards(e);
     e->for_c = true; /* the C forms of kernels take contiguous tensors */

@@ -20,10 +20,12 @@ typedef struct {
     tc_arena a;
     tc_unit *unit;
     tc_buf calls, weights;
-    bool *changes;        /* by program input: a run writes it */
-    int64_t *weight_at;   /* by program input: offset in the weights; -1: no weight. Those that change come first: the state */
-    size_t state_bytes;   /* of the weights, from their beginning: what a run changes, in memory of the caller */
-    const char **field;   /* by program input and, behind them, by output of the graph: name in its structure */
+    bool *changes;      /* by program input: a run writes it */
+    int64_t *weight_at; /* by program input: offset in the weights; -1: no weight. Those that change come first: the state */
+    size_t state_bytes; /* of the weights, from their beginning: what a run changes, in memory of the caller */
+    const char **field; /* by program input and, behind them, by output of the graph, then by `number`: name in its structure */
+    tc_sym *number;     /* results that are numbers, not tensors: nnumber */
+    int nnumber;
     size_t scratch, late; /* bytes: of one call of a kernel; of copies at the end */
     size_t each;          /* bytes of scratch of a loop, for each worker */
 } writer;

@@ -229,6 +229,12 @@ class Less(nn.Module):
         return x + n
 
 
+class Count(nn.Module):
+    def forward(self, x):
+        n = x.max().to(torch.int64).item()
+        return x + 1, x.shape[0] * 3, n + x.shape[1], x.sum().item() * 0.5
+
+
 class Sure(nn.Module):
     def forward(self, x):
         torch._assert_async(x.max() < 1.5, "too large")
@@ -253,6 +259,10 @@ PY
     cmp y.npy want.npy
     tc-run fill.pt2 --input i=f32=2 -o x.npy
     fails 3 "none that the program allows" ./less x=x.npy
+    tc-export m.py:Count --input x=Bx3xf32 -o count.pt2
+    tc-compile count.pt2 --dim B=2 --to exe -o count
+    ./count x=x.npy -o out_0=0.npy -o out_1=1.npy -o out_2=2.npy -o out_3=3.npy
+    tc-run count.pt2 --input x=@x.npy --expect 0=@0.npy --expect 1=@1.npy --expect 2=@2.npy --expect 3=@3.npy
     tc-export m.py:Sure --input x=2x3xf32 -o sure.pt2
     tc-compile sure.pt2 --to exe -o sure
     fails 3 "none that the program allows" ./sure x=x.npy
