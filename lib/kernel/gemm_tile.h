@@ -21,7 +21,7 @@ static inline void vstore(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
 
 /* Memory that is brought near while tiles are computed: runs of RUN bytes, each FETCH / RUNS of a tile's k long. */
 enum { RUN = 1024, RUNS = 8, FETCH_WIDTH = 1024 /* bytes of a row of b: two leaves of it stay in the second cache */ };
-enum { SMALL = 32768 /* bytes of b that stay in the first cache */ };
+enum { SMALL = 32768 /* bytes of b that stay in the first cache */, FAR = 8 << 20 /* bytes that do not stay in the last */ };
 typedef struct {
     const char *run[RUNS]; /* RUN bytes each, or a line that is near, again and again */
     int64_t step;          /* 64, or 0 */
@@ -31,6 +31,7 @@ typedef struct {
     const T *a, *b; /* a[row][LDA], b[k * ldb] of the leaf's present k; whole tiles: ldb is NR */
     int64_t k, ldb; /* how many k */
     bool turned;    /* the columns of b are ldb apart and its k are neighbours */
+    bool far;       /* b is larger than FAR */
     ahead next;
     const T *level[LEVELS]; /* tiles to merge with, in this order */
     int nlevels;
@@ -100,7 +101,7 @@ static __attribute__((noinline)) void tile_2(const leaf_tile *t) { run_tile(t, 2
 static __attribute__((noinline)) void tile_1(const leaf_tile *t) { run_tile(t, 1, 0, t->ldb); }
 
 /* Few rows meet each element of b once: it is read where it lies. THIN rows at most, of neighbouring k (turned) or columns (strip). */
-enum { THIN = 2, DEEP = 8, SHORT = 512 };
+enum { THIN = 2, DEEP = 8, SHORT = 512, AHEAD = 8 * VL };
 /* Sums of a leaf of `rows` rows and all columns of a block, tile after tile, each rows x NR; nc is a multiple of NR. A few rows of b are
  * read side by side, so that memory is read in long pieces. */
 static inline __attribute__((always_inline)) void run_strip(const T *a, const T *b, int64_t ldb, int64_t n, int64_t nc, T *out, const int rows) {
@@ -140,9 +141,10 @@ static void merge_strip(const leaf_tile *t, const T *sums, int rows) {
 }
 
 /* A tile whose columns are rows of memory, ldb apart: one vector of columns after the other, so that few streams of memory run at once.
- * Rows of SHORT bytes end before the processor fetches ahead: those of the next vector are asked for. */
+ * Rows of SHORT bytes end before the processor fetches ahead: those of the next vector are asked for. What comes from memory is asked
+ * for earlier than the processor does. */
 static inline __attribute__((always_inline)) void run_turned(const leaf_tile *t, const int rows) {
-    const bool brief = t->k * (int64_t)sizeof(T) <= SHORT;
+    const int64_t soon = t->k * (int64_t)sizeof(T) <= SHORT ? VL * t->ldb : t->far ? AHEAD : 0;
     T sums[THIN * NR];
     for (int c = 0; c < NR; c += VL) {
         VF x[THIN] = {0};
@@ -152,7 +154,7 @@ static inline __attribute__((always_inline)) void run_turned(const leaf_tile *t,
         for (; k + QUAD <= t->k; k += QUAD) {
             VF col[QUAD];
             columns(col, b + k, t->ldb);
-            for (int i = 0; brief && i < QUAD; i++) __builtin_prefetch(b + (VL + k % VL + i) * t->ldb + k / VL * VL);
+            for (int i = 0; soon && i < QUAD; i++) __builtin_prefetch(b + (k % VL + i) * t->ldb + k / VL * VL + soon, 0, 2);
             for (int i = 0; i < QUAD; i++)
                 for (int r = 0; r < rows; r++) x[r] = vfma(vset1(a[r * LDA + k + i]), col[i], x[r]);
         }
@@ -455,7 +457,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
         }
         fetch next = fetch_leaf(j, packed, r0, nr, c0, nc, l + 1);
         leaf_tile t; /* what is the same for all tiles of the leaf; the rest is set for each */
-        t.k = n, t.ldb = ldb, t.nlevels = nm, t.level_ld = NR;
+        t.k = n, t.ldb = ldb, t.nlevels = nm, t.level_ld = NR, t.far = turned && j->n * j->b_cs > FAR / (int64_t)sizeof(T);
         for (int64_t r = 0, base = 0; r < nr;) {
             int rows = rows_of(nr - r);
             const T *a = buffer;
