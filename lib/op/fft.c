@@ -9,10 +9,24 @@
 enum { NONE = 0, BY_ROOT_N = 1, BY_N = 2 };
 
 /* ---- the transforms that the others are made of ---- */
+/* The dimensions that argument 1 names: how many, and the last of them. */
+static tc_status transformed(tc_shape_ctx *c, int rank, int *out_n, int *out_last) {
+    int64_t dims[TC_MAX_RANK + 1], seen = 0;
+    *out_last = 0;
+    *out_n = tc_sh_const_ints(c, 1, dims, TC_MAX_RANK + 1);
+    for (int i = 0; i < *out_n; i++, seen |= (int64_t)1 << *out_last) {
+        if (!rank) return tc_sh_fail_as(c, "IndexError", "Dimension specified as %lld but tensor has no dimensions", (long long)dims[i]);
+        TC_TRY(tc_sh_wrap_dim(c, dims[i], rank, out_last));
+        if (seen >> *out_last & 1) return tc_sh_fail(c, "FFT dims must be unique");
+    }
+    return NULL;
+}
 static tc_status shape_c2c(tc_shape_ctx *c) {
+    int n, last;
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
     if (m->dtype != TC_C64 && m->dtype != TC_C128) return tc_sh_fail(c, "Unsupported dtype %s", tc_dtypes[m->dtype].torch);
+    TC_TRY(transformed(c, m->rank, &n, &last));
     tc_dims d = tc_dims_of(m);
     return tc_sh_out(c, 0, m->dtype, &d);
 }
@@ -51,18 +65,14 @@ static tc_value *resized(tc_emit *e, tc_value *x, int64_t dim, tc_sym size) {
 }
 
 static tc_status shape_real(tc_shape_ctx *c, bool forward) { /* _fft_r2c, _fft_c2r */
-    int64_t dims[TC_MAX_RANK], seen = 0;
+    int n, last;
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
     const bool single = m->dtype == (forward ? TC_F32 : TC_C64);
     if (!single && m->dtype != (forward ? TC_F64 : TC_C128)) return tc_sh_fail(c, "Unsupported dtype %s", tc_dtypes[m->dtype].torch);
     tc_dims d = tc_dims_of(m);
-    int n = tc_sh_const_ints(c, 1, dims, TC_MAX_RANK), last = 0;
+    TC_TRY(transformed(c, m->rank, &n, &last));
     if (n < 1) return tc_sh_fail(c, "must transform at least one axis");
-    for (int i = 0; i < n; i++, seen |= (int64_t)1 << last) {
-        TC_TRY(tc_sh_wrap_dim(c, dims[i], m->rank, &last));
-        if (seen >> last & 1) return tc_sh_fail(c, "FFT dims must be unique");
-    }
     tc_symctx *s = tc_sh_sym(c);
     if (!forward) d.size[last] = tc_sh_int(c, 3);
     else if (tc_sh_bool(c, 3)) d.size[last] = tc_sym_add(s, tc_sym_floordiv(s, d.size[last], tc_sym_int(s, 2)), tc_sym_int(s, 1));

@@ -203,3 +203,10 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     holds $x "torch.allclose(g, g.mT)" "a = (torch.diag(x) + 1).requires_grad_()" "g, = torch.autograd.grad(torch.linalg.eigh(a)[1], a, torch.arange(9., dtype=x.dtype).view(3, 3))"
     fails 3 "appears to not have been used" model "torch.autograd.grad(((x > 0) * y).sum(), x)" 3xf64 "$start" "y = x.detach().requires_grad_()"
 }
+
+@test "transforms over dimensions that are not there, or twice over one, are refused" {
+    fails 3 "Dimension out of range" model "torch._fft_c2c(x, [2], 0, True)" 2x3xc64
+    fails 3 "FFT dims must be unique" model "torch._fft_c2c(x, [0, -2], 0, True)" 2x3xc64
+    fails 3 "tensor has no dimensions" model "torch._fft_c2c(x, [0], 0, True)" c64
+    fails 3 "tensor has no dimensions" model "torch._fft_r2c(x, [0], 0, True)" f32
+}
