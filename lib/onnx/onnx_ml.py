@@ -115,13 +115,24 @@ def transformed(n, scores):
         e = torch.exp(scores - torch.amax(scores, [-1], True))
         e = torch.where(torch.abs(scores) > 1e-7, e, scores * torch.exp(-torch.amax(scores, [-1], True)))
         return e / torch.sum(e, [-1], True)
+    if how == "PROBIT":  # sqrt(2) erfinv(2 p - 1) by Winitzki's formula with a = 0.147, as ONNX Runtime has it
+        log = torch.log(4 * scores * (1 - scores))
+        half = 2 / (3.14159 * 0.147) + 0.5 * log
+        size = torch.sqrt(torch.sqrt(half * half - log / 0.147) - half) * 1.41421356
+        return torch.where(scores < 0.5, -size, size)
     n.unsupported(f"post_transform {how}")
 
 
+def class_labels(n, ints, strings):
+    """The labels of a classifier by the names of its two attributes: numbers, or None."""
+    labels = n.get(ints, None)
+    if not labels and n.get(strings, None):
+        n.unsupported(f"{strings}: a program has no tensors of strings, which its labels would be")
+    return labels
+
+
 def labels_of(n, scores, names, binary_limit):
-    ints = n.get(names[0], None)
-    if not ints and n.get(names[1], None):
-        n.unsupported("labels that are strings")
+    ints = class_labels(n, *names)
     if scores.shape[1] == 1:
         hit = scores[:, 0] > binary_limit
         return torch.where(hit, floats([ints[-1] if ints and len(ints) > 1 else ints[0] if ints else 1], torch.int64),
@@ -300,9 +311,7 @@ def tree_classifier(n, x):
         how = n.get("post_transform", "NONE")
         scores = torch.cat([1 - s, s], 1) if how == "NONE" else torch.cat([1 - transformed(n, s), transformed(n, s)], 1) if how == "LOGISTIC" else transformed(n, torch.cat([-s, s], 1))
         hit = scores[:, 1] > 0.5
-        labels = n.get("classlabels_int64s", None)
-        if not labels:
-            n.unsupported("labels that are strings")
+        labels = class_labels(n, "classlabels_int64s", "classlabels_strings")
         return torch.where(hit, floats(labels[1], torch.int64), floats(labels[0], torch.int64)), scores
     scores = transformed(n, y)
     return labels_of(n, scores, ("classlabels_int64s", "classlabels_strings"), 0.5), scores
@@ -355,39 +364,11 @@ def tf_idf(n, x):
     return y.reshape([size]) if single else y
 
 
-# ---- support vector machines ----
-def kernel_of(n, x, vectors):
-    """How alike rows of x [N, F] and the support vectors [S, F] are: [N, S]."""
-    how, p = n.get("kernel_type", "LINEAR"), n.get("kernel_params", None) or [0.0, 0.0, 0.0]
-    gamma, shift, degree = p[0], p[1], p[2]
-    if how == "RBF":
-        apart = x.unsqueeze(1) - vectors.unsqueeze(0)
-        return torch.exp(torch.sum(apart * apart, [-1]) * -gamma)
-    dot = F.linear(x, vectors)
-    if how == "LINEAR":
-        return dot
-    if how == "POLY":
-        return torch.pow(dot * gamma + shift, degree)
-    if how == "SIGMOID":
-        return torch.tanh(dot * gamma + shift)
-    n.unsupported(f"kernel_type {how}")
-
-
-def svm_regressor(n, x):
-    x = x if x.dtype.is_floating_point else x.to(torch.float32)
-    count, w = n.get("n_supports", 0), floats(n.get("coefficients"), x.dtype)
-    like = kernel_of(n, x, floats(n.get("support_vectors"), x.dtype).reshape([count, -1])) if count else x
-    y = F.linear(like, w.reshape([1, -1])) + n.get("rho")[0]
-    if n.get("one_class", 0):
-        y = torch.where(y > 0, torch.ones_like(y), -torch.ones_like(y))
-    return transformed(n, y)
-
-
 ML = "ai.onnx.ml"
 TABLE = [
     (ML, "Normalizer", 1, normalizer, "T"), (ML, "Scaler", 1, scaler, "T"), (ML, "Binarizer", 1, binarizer, "T"), (ML, "Imputer", 1, imputer, "T"),
     (ML, "ArrayFeatureExtractor", 1, feature_extractor, "TT"), (ML, "FeatureVectorizer", 1, feature_vectorizer, "T"), (ML, "OneHotEncoder", 1, one_hot, "T"),
     (ML, "LabelEncoder", 2, label_encoder, "R"), (ML, "LinearClassifier", 1, linear_classifier, "T"), (ML, "LinearRegressor", 1, linear_regressor, "T"),
     (ML, "ZipMap", 1, zip_map, "T"), (ML, "TreeEnsemble", 5, tree_ensemble, "T"), (ML, "TreeEnsembleClassifier", 1, tree_classifier, "T"),
-    (ML, "TreeEnsembleRegressor", 1, tree_regressor, "T"), ("", "TfIdfVectorizer", 9, tf_idf, "T"), (ML, "SVMRegressor", 1, svm_regressor, "T"),
+    (ML, "TreeEnsembleRegressor", 1, tree_regressor, "T"), ("", "TfIdfVectorizer", 9, tf_idf, "T"),
 ]

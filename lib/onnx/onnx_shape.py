@@ -417,7 +417,8 @@ def pad_of(n, x, pads, mode, value, axes):
         if mode == "edge":
             at = torch.clamp(at, 0, length - 1)
         elif mode == "wrap":
-            at = torch.remainder(at, length)
+            cut = torch.sym_max(-a, 0)  # around what negative paddings leave, as in ONNX Runtime
+            at = torch.remainder(at - cut, length - cut - torch.sym_max(-e, 0)) + cut
         elif mode == "reflect":
             period = torch.sym_max(2 * (length - 1), 1)
             at = torch.remainder(at, period)

@@ -11,6 +11,7 @@ import onnx_reduce
 import onnx_sequence
 import onnx_shape
 import onnx_strings
+import onnx_svm
 import onnx_train
 
 HOST = onnx_host.HOST
@@ -46,7 +47,7 @@ def _rows(module):
     return out
 
 
-TABLES = [_rows(m) for m in (onnx_math, onnx_shape, onnx_reduce, onnx_nn, onnx_quant, onnx_control, onnx_sequence, onnx_image, onnx_ml, onnx_microsoft, onnx_strings, onnx_train)]
+TABLES = [_rows(m) for m in (onnx_math, onnx_shape, onnx_reduce, onnx_nn, onnx_quant, onnx_control, onnx_sequence, onnx_image, onnx_ml, onnx_microsoft, onnx_strings, onnx_svm, onnx_train)]
 
 
 def find(domain, op, version):
