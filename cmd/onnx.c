@@ -1,16 +1,20 @@
 /* An ONNX model as the program operand. */
 #include "cmd/program.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "file/literal.h"
 #include "onnx/onnx.h"
 #include "runtime/runtime.h"
 
+#include <stdio.h>
+
 static void warn(void *self, const char *text) { tc_cmd_verbose(self, "%s", text); }
 
-/* "NAME=VALUE" or "NAME:HINT=VALUE" for this input: where VALUE begins, else NULL. */
+/* "NAME=VALUE" for this input, or VALUE for the only one: where VALUE begins, else NULL. */
 static const char *value_for(const char *spec, const char *name, bool only) {
     size_t n = strlen(name);
     if (!strncmp(spec, name, n) && spec[n] == '=') return spec + n + 1;
-    return only && (*spec == '@' || tc_literal_type(spec, true)) ? spec : NULL;
+    return only && ((*spec && strchr("@[\"", *spec)) || tc_literal_type(spec, true)) ? spec : NULL;
 }
 
 /* @FILE or @FILE#KEY, or a literal, as a tensor; anything else stays unknown. */
@@ -30,23 +34,96 @@ static tc_status read_value(const char *value, const char *name, tc_tensor *out)
     return NULL;
 }
 
+/* ---- strings ---- */
+typedef struct {
+    tc_arena *arena;
+    TC_VEC(const char *) items; /* in row-major order */
+    int rank;                   /* -1: no string or empty list was met yet */
+    int64_t size[TC_MAX_RANK];  /* of the lists of each depth; -1: none was met yet */
+} strings;
+
+/* A string at `depth`, or a list of what stands one deeper, all as deep and long as the first. */
+static void read_strings(tc_jread *j, int depth, strings *s) {
+    bool nested = tc_jr_peek(j) == TC_JR_ARRAY;
+    int64_t n = 0;
+    if (!nested && s->rank < 0) s->rank = depth;
+    if (nested ? depth == TC_MAX_RANK || (s->rank >= 0 && depth >= s->rank) : depth != s->rank) {
+        tc_jr_skip(j);
+        tc_jr_fail(j, TC_CONTENT, s->rank < 0 ? "more than %d lists in one another" : "strings stand %d lists deep before this",
+                   s->rank < 0 ? TC_MAX_RANK : s->rank);
+        return;
+    }
+    if (!nested) {
+        tc_vec_push(&s->items, tc_jr_strdup(j, s->arena));
+        return;
+    }
+    for (tc_jr_array(j); tc_jr_item(j); n++) read_strings(j, depth + 1, s);
+    if (!n && s->rank < 0) s->rank = depth + 1;
+    if (s->size[depth] < 0) s->size[depth] = n;
+    if (s->size[depth] != n) tc_jr_fail(j, TC_CONTENT, "a list of %lld, others have %lld", (long long)n, (long long)s->size[depth]);
+}
+
+/* JSON, a string or strings in lists, from @FILE, @- or the value itself. The elements are of the arena, their list is the caller's. */
+static tc_status read_text(tc_cmd *c, const char *value, const char *name, tc_arena *a, tc_onnx_tensor *out) {
+    tc_jread j;
+    tc_blob *b = NULL;
+    char who[128];
+    strings s = {.arena = a, .rank = -1};
+    snprintf(who, sizeof who, "--input %.100s", name);
+    if (!strcmp(value, "@-")) TC_TRY(tc_cmd_claim_stdin(c, who));
+    if (*value == '@') TC_TRY(tc_blob_open(value + 1, &b));
+    for (int d = 0; d < TC_MAX_RANK; d++) s.size[d] = -1;
+    tc_jr_init(&j, b ? b->name : who, b ? (const char *)b->data : value, b ? b->len : strlen(value));
+    read_strings(&j, 0, &s);
+    tc_status st = tc_jr_finish(&j);
+    tc_blob_release(b);
+    *out = (tc_onnx_tensor){.name = name, .type = TC_ONNX_STRING, .strings = s.items.data, .nstrings = s.items.len, .rank = s.rank};
+    for (int d = 0; d < s.rank; d++) out->size[d] = s.size[d];
+    return st;
+}
+
+/* ---- values of inputs ---- */
+enum { MOST = 256 };
 typedef struct {
     TC_VEC(tc_onnx_fixed) list;
-    tc_tensor values[256];
+    tc_tensor values[MOST];
+    tc_onnx_tensor texts[MOST];
+    tc_arena arena; /* of the texts' elements */
 } fixed_inputs;
 
+static void free_fixed(fixed_inputs *f) {
+    for (size_t i = 0; i < MOST; i++) {
+        tc_tensor_deinit(&f->values[i]);
+        free(f->texts[i].strings);
+    }
+    tc_arena_free(&f->arena);
+    tc_vec_free(&f->list);
+    free(f);
+}
+
+/* The k-th --input is used up: the program has no input for it. */
+static void spend(tc_cmd *c, int k) {
+    const char **all = c->values[TC_OPT_input].data;
+    size_t after = --c->values[TC_OPT_input].len - (size_t)k;
+    memmove(all + k, all + k + 1, after * sizeof *all);
+}
+
 static tc_status read_fixed(tc_cmd *c, const tc_onnx_model *m, fixed_inputs *f) {
-    int n = tc_cmd_count(c, TC_OPT_input);
-    for (size_t i = 0; i < m->graph.inputs.len && f->list.len < 256; i++) {
+    bool only = m->graph.inputs.len == 1;
+    for (size_t i = 0; i < m->graph.inputs.len && f->list.len < MOST; i++) {
+        const tc_onnx_type *its = &m->graph.inputs.data[i].type;
         const char *name = m->graph.inputs.data[i].name;
+        bool is_text = its->kind == TC_ONNX_T_TENSOR && its->elem == TC_ONNX_STRING;
         tc_tensor *t = &f->values[f->list.len];
-        for (int k = 0; k < n && !t->storage; k++) {
-            const char *value = value_for(tc_cmd_value(c, TC_OPT_input, k), name, m->graph.inputs.len == 1);
-            if (value) TC_TRY(read_value(value, name, t));
+        tc_onnx_tensor *text = &f->texts[f->list.len];
+        for (int k = 0; k < tc_cmd_count(c, TC_OPT_input) && !t->storage && !text->type; k++) {
+            const char *value = value_for(tc_cmd_value(c, TC_OPT_input, k), name, only);
+            if (!value) continue;
+            TC_TRY(is_text ? read_text(c, value, name, &f->arena, text) : read_value(value, name, t));
+            if (is_text) spend(c, k);
         }
-        if (!t->storage) continue;
-        tc_onnx_fixed one = {.name = name, .items = t, .n = 1};
-        tc_vec_push(&f->list, one);
+        tc_onnx_fixed one = {.name = name, .items = t, .n = t->storage != NULL, .text = text->type ? text : NULL};
+        if (t->storage || text->type) tc_vec_push(&f->list, one);
     }
     return NULL;
 }
@@ -68,9 +145,7 @@ tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, tc_archive **out_archive) {
     if (p) *out_archive = tc_archive_of_program(p, b->name);
     tc_program_release(p);
     tc_evaluator_destroy(v);
-    for (size_t i = 0; i < f->list.len; i++) tc_tensor_deinit(&f->values[i]);
-    tc_vec_free(&f->list);
-    free(f);
+    free_fixed(f);
     free(wants);
     tc_onnx_free(m);
     return st;

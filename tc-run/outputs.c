@@ -86,6 +86,18 @@ static tc_dtype type_of(const outputs *o, size_t i) {
     return o->cast != TC_DTYPE_NONE && tc_is_float(d) ? o->cast : d;
 }
 
+/* The string that a source is, or NULL. */
+static const char *string_of(const outputs *o, size_t i) {
+    const tc_output *out = &o->program->outputs[o->sources.data[i].output];
+    return out->kind == TC_OUT_LEAF && out->leaf.kind == TC_A_STRING ? out->leaf.string : NULL;
+}
+
+static bool all_strings(const outputs *o, const size_t *sources, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (!string_of(o, sources ? sources[i] : i)) return false;
+    return n > 0;
+}
+
 static sink *find_sink(outputs *o, const char *path, form f) {
     for (size_t i = 0; i < o->sinks.len; i++)
         if (!strcmp(o->sinks.data[i].path, path)) return &o->sinks.data[i];
@@ -99,22 +111,23 @@ static bool ends_with(const char *s, const char *tail) {
     return n >= m && !strcmp(s + n - m, tail);
 }
 
-/* --to, else the suffix, else .npy. */
-static tc_status form_of(const outputs *o, const char *path, form *out) {
+/* --to, else the suffix, else text for strings and .npy for others. */
+static tc_status form_of(const outputs *o, const char *path, bool strings, form *out) {
     static const char *const names[] = {"npy", "safetensors", "text", NULL};
     int to;
     TC_TRY(tc_cmd_choice(o->cmd, TC_OPT_to, names, -1, &to));
     int suffix = ends_with(path, ".safetensors") ? AS_SAFETENSORS : ends_with(path, ".npy") ? AS_NPY : ends_with(path, ".txt") ? AS_TEXT : -1;
     if (to >= 0 && suffix >= 0 && to != suffix) return tc_usage(o->cmd, "--to %s, but the name is %s", names[to], path);
-    *out = to >= 0 ? (form)to : suffix >= 0 ? (form)suffix : AS_NPY;
+    *out = to >= 0 ? (form)to : suffix >= 0 ? (form)suffix : strings ? AS_TEXT : AS_NPY;
     return NULL;
 }
 
 static tc_status check_sink(const outputs *o, const sink *s) {
-    if ((s->form == AS_NPY || s->form == AS_TEXT) && s->sources.len > 1)
+    bool lines = s->form == AS_TEXT && all_strings(o, s->sources.data, s->sources.len);
+    if ((s->form == AS_NPY || (s->form == AS_TEXT && !lines)) && s->sources.len > 1)
         return tc_usage(o->cmd, "%zu outputs for %s: give each its --output NAME=@FILE, or --to safetensors", s->sources.len,
                         strcmp(s->path, "-") ? s->path : "stdout");
-    for (size_t i = 0; i < s->sources.len; i++) {
+    for (size_t i = 0; i < s->sources.len && !lines; i++) {
         size_t k = s->sources.data[i];
         tc_dtype d = type_of(o, k);
         const char *name = o->sources.data[k].name;
@@ -134,7 +147,7 @@ static tc_status parse_output(outputs *o, const char *spec, const char *name, bo
     else if (o->nresults != 1) return tc_usage(o->cmd, "--output %s: the program has %zu outputs, say which (NAME=%s)", spec, o->nresults, value);
     const char *path = !strcmp(value, "-") || !strcmp(value, "@-") ? "-" : *value == '@' && value[1] ? value + 1 : NULL;
     if (!path) return tc_usage(o->cmd, "--output %s: expected @FILE or -", spec);
-    if (!text) TC_TRY(form_of(o, path, &f));
+    if (!text) TC_TRY(form_of(o, path, string_of(o, k), &f));
     if (!text && !strcmp(path, "-") && f == AS_NPY && isatty(STDOUT_FILENO)) f = AS_PRINT;
     sink *s = find_sink(o, path, f);
     if (s->sources.len && s->form != f) return tc_usage(o->cmd, "%s is given two formats", path);
@@ -145,12 +158,13 @@ static tc_status parse_output(outputs *o, const char *spec, const char *name, bo
 /* Without --output: everything to -o or stdout. */
 static tc_status default_sink(outputs *o) {
     const char *path = tc_cmd_get(o->cmd, TC_OPT_out);
+    bool strings = all_strings(o, NULL, o->nresults);
     form f;
-    TC_TRY(form_of(o, path ? path : "-", &f));
+    TC_TRY(form_of(o, path ? path : "-", strings, &f));
     if (!path && f == AS_NPY && isatty(STDOUT_FILENO)) f = AS_PRINT;
     sink *s = find_sink(o, path ? path : "-", f);
     for (size_t i = 0; i < o->nresults; i++)
-        if (f == AS_PRINT || type_of(o, i) != TC_DTYPE_NONE || o->nresults == 1) tc_vec_push(&s->sources, i);
+        if (f == AS_PRINT || strings || type_of(o, i) != TC_DTYPE_NONE || o->nresults == 1) tc_vec_push(&s->sources, i);
     return NULL;
 }
 
@@ -266,6 +280,16 @@ static tc_status put_printed(sink *s, const outputs *o, const tc_tensor *t, size
     return st;
 }
 
+/* A line of it. */
+static tc_status put_string(sink *s, const outputs *o, const char *text, size_t k) {
+    tc_buf b = {0};
+    if (s->form == AS_PRINT && s->sources.len > 1) tc_buf_printf(&b, "%s = ", o->sources.data[k].name);
+    tc_buf_printf(&b, "%s\n", text);
+    tc_status st = tc_out_write(s->out, b.data, b.len);
+    tc_buf_free(&b);
+    return st;
+}
+
 static tc_status put_sink(outputs *o, sink *s, const tc_exec *e, const tc_tensor *results, const tc_tensor *given) {
     tc_tensors set = {0};
     tc_status st = NULL;
@@ -273,6 +297,8 @@ static tc_status put_sink(outputs *o, sink *s, const tc_exec *e, const tc_tensor
     for (size_t i = 0; i < s->sources.len && !st; i++) {
         size_t k = s->sources.data[i];
         tc_tensor t;
+        const char *text = s->form == AS_TEXT || s->form == AS_PRINT ? string_of(o, k) : NULL;
+        if (text) st = put_string(s, o, text, k);
         if (type_of(o, k) == TC_DTYPE_NONE) continue;
         st = fetch(o, k, e, results, given, true, &t);
         if (st) break;

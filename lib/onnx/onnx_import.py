@@ -450,11 +450,17 @@ def user_input(name, kind, fixed, differentiated=False):
         return [_onnx.input(f"{name}.{i}", t.dtype, list(t.shape), None) for i, t in enumerate(given)]
     if kind[0] != "tensor":
         _onnx.unsupported(f"input '{name}' is a {kind[0]}")
-    if kind[1] == 8 and isinstance(given, tuple):
+    if kind[1] == 8:
+        if not isinstance(given, tuple):
+            _onnx.wants(name)
+            _onnx.unsupported(f"input '{name}' is of strings, which must be known when the program is made")
+        wanted = given[1] if kind[2] is None else kind[2]
+        if len(wanted) != len(given[1]) or any([_onnx.number(w) and w != g for w, g in zip(wanted, given[1])]):
+            raise ValueError(f"input '{name}' has sizes {given[1]}, expected {wanted}")
         return Strings(given[1], given[2])
     if kind[1] not in DTYPES:
         _onnx.wants(name)
-        _onnx.unsupported(f"input '{name}' has element type {'string' if kind[1] == 8 else kind[1]}")
+        _onnx.unsupported(f"input '{name}' has element type {kind[1]}")
     sizes = kind[2]
     if sizes is None:
         if given is None:

@@ -245,6 +245,35 @@ def slice_(n, x, starts, ends, axes=None, steps=None):
     return x
 
 
+def slice_by_data(x, starts, ends, axes, steps):
+    """Axes and steps are known when it runs: of every dimension the positions that are inside, counted from the start."""
+    axes = torch.where(axes < 0, axes + x.dim(), axes)
+    for d in range(x.dim()):
+        here, length = axes == d, x.shape[d]
+        pick = lambda v, default: torch.where(here.any(), torch.sum(torch.where(here, v, torch.zeros_like(v))), torch.full([], default, dtype=torch.int64))
+        s, e, step = pick(starts, 0), pick(ends, 2**63 - 1), pick(steps, 1)
+        back = step < 0
+        s, e = torch.where(s < 0, s + length, s), torch.where(e < 0, e + length, e)
+        s = torch.where(back, torch.clamp(s, max=length - 1), torch.clamp(s, min=0))
+        i = torch.arange(length)
+        away = torch.where(back, s - i, i - s)
+        inside = torch.logical_and(torch.where(back, i > e, i < e), torch.logical_and(away >= 0, torch.remainder(away, torch.abs(step)) == 0))
+        at = torch.nonzero(inside).reshape([-1])
+        x = torch.index_select(x, d, torch.where(back, torch.flip(at, [0]), at))
+    return x
+
+
+def slice_10(n, x, *where):
+    unknown = False
+    for k, v in enumerate(where[2:]):
+        unknown = unknown or (isinstance(v, torch.Tensor) and not _onnx.known(v) and n.known(3 + k) is None)
+    if not unknown:
+        return slice_(n, x, *[n.scope.model.numbers_of(n, 1 + k, v, "s" if k < 2 else "h") for k, v in enumerate(where)])
+    starts, ends, axes, steps = [tensor(v).to(torch.int64) if v is not None else None for v in list(where) + [None] * (4 - len(where))]
+    axes = torch.arange(starts.shape[0]) if axes is None else axes
+    return slice_by_data(x, starts, ends, axes, torch.ones_like(starts) if steps is None else steps)
+
+
 def slice_1(n, x):
     return slice_(n, x, n.get("starts"), n.get("ends"), n.get("axes"))
 
@@ -514,7 +543,7 @@ TABLE = [
     ("", "Squeeze", 1, squeeze, "Th"), ("", "Unsqueeze", 1, unsqueeze, "Th"), ("", "Transpose", 1, transpose, "T"), ("", "Concat", 1, concat, "Tt"),
     ("", "Split", 1, split, "Ts"), ("", "Expand", 8, expand, "TS"), ("", "Tile", 1, tile_1, "TSH"), ("", "Tile", 6, tile, "TS"),
     ("", "Constant", 1, constant, ""), ("", "ConstantOfShape", 9, constant_of_shape, "S"), ("", "EyeLike", 9, eye_like, "T"),
-    ("", "Range", 11, range_, "TTT"), ("", "OneHot", 9, one_hot, "TST"), ("", "Slice", 1, slice_1, "T"), ("", "Slice", 10, slice_, "TSShh"),
+    ("", "Range", 11, range_, "TTT"), ("", "OneHot", 9, one_hot, "TST"), ("", "Slice", 1, slice_1, "T"), ("", "Slice", 10, slice_10, "TRR"),
     ("", "Gather", 1, gather, "TT"), ("", "GatherElements", 11, gather_elements, "TT"), ("", "GatherND", 11, gather_nd, "TT"),
     ("", "Scatter", 9, scatter_elements, "TTT"), ("", "ScatterElements", 11, scatter_elements, "TTT"), ("", "ScatterND", 11, scatter_nd, "TTT"),
     ("", "Compress", 9, compress, "TT"), ("", "NonZero", 9, nonzero, "T"), ("", "Where", 9, where, "TTT"), ("", "Trilu", 14, trilu, "Th"),

@@ -1,7 +1,7 @@
 # Elementwise operators, comparisons, reductions as ONNX.
 import math
 import _onnx
-from onnx_write_values import BOOL, DOUBLE, FLOAT, INT64, RANK, Sym, Val
+from onnx_write_values import BOOL, DOUBLE, FLOAT, INT64, RANK, UINT8, Sym, Val
 
 
 def code_of(*vs):
@@ -309,6 +309,21 @@ def median(w, outs, x, dim, keepdim=False):
     return kthvalue(w, outs, x, (n + 1) // 2, dim, keepdim)
 
 
+def mode(w, outs, x, dim=-1, keepdim=False):
+    """The smallest of the most frequent elements and the last of its places: every two elements of a row are compared."""
+    if not x.rank():
+        return w.e("Identity", [x]), w.const(0, INT64)
+    dim = dim + x.rank() if dim < 0 else dim
+    along, v = w.ints([dim]), w.cast(x, UINT8) if x.code == BOOL else w.name(x)
+    pairs = w.e("Equal", [w.e("Unsqueeze", [v, w.ints([dim + 1])]), w.e("Unsqueeze", [v, along])])
+    counts = w.e("ReduceSum", [w.e("Cast", [pairs], {"to": INT64}), w.ints([dim + 1])], {"keepdims": 0})
+    often = w.e("Equal", [counts, w.e("ReduceMax", [counts, along])])
+    least = w.e("ReduceMin", [w.e("Where", [often, v, w.e("ReduceMax", [v, along])]), along])
+    at = w.e("ArgMax", [w.e("Cast", [w.e("Equal", [v, least])], {"to": INT64})], {"axis": dim, "keepdims": 1, "select_last_index": 1})
+    least = w.e("Cast", [least], {"to": BOOL}) if x.code == BOOL else least
+    return (least, at) if keepdim else [w.e("Squeeze", [t, along]) for t in (least, at)]
+
+
 def unique(w, outs, x, sorted=True, inverse=False, counts=False):
     got = w.e("Unique", [x], {"sorted": 1}, 4)
     return got[0], w.e("Reshape", [got[2], w.e("Shape", [x])]), got[3]
@@ -391,7 +406,7 @@ for _k, _v in {
     "any.dim": any_all("ReduceMax"), "all.dim": any_all("ReduceMin"), "any.default": any_all("ReduceMax"), "all.default": any_all("ReduceMin"),
     "var.correction": variance, "var_mean.correction": lambda w, outs, x, dim=None, correction=1, keepdim=False: moments(w, outs[0].code, x, dim, correction, keepdim),
     "std.correction": lambda w, outs, x, *rest: w.e("Sqrt", [variance(w, outs, x, *rest)]), "argmax.default": arg("ArgMax"), "argmin.default": arg("ArgMin"),
-    "max.dim": extreme_dim("ReduceMax"), "min.dim": extreme_dim("ReduceMin"), "topk.default": topk, "kthvalue.default": kthvalue, "median.dim": median, "_unique2.default": unique, "unique_dim.default": unique_dim, "sort.default": sort, "sort.stable": sort_stable, "cumsum.default": cumsum,
+    "max.dim": extreme_dim("ReduceMax"), "min.dim": extreme_dim("ReduceMin"), "topk.default": topk, "kthvalue.default": kthvalue, "median.dim": median, "mode.default": mode, "_unique2.default": unique, "unique_dim.default": unique_dim, "sort.default": sort, "sort.stable": sort_stable, "cumsum.default": cumsum,
     "softmax.int": softmax("Softmax"), "_softmax.default": softmax("Softmax"), "log_softmax.int": softmax("LogSoftmax"),
     "_log_softmax.default": softmax("LogSoftmax"), "linalg_vector_norm.default": vector_norm,
 }.items():

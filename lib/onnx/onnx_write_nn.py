@@ -288,13 +288,47 @@ def reordered(w, t, order, hidden):
     return parts[0] if len(parts) == 1 else w.e("Concat", parts, {"axis": 0})
 
 
+def projected(w, x, params, order, h, c, reverse):
+    """One direction of an LSTM with h = w_hr m, m = o tanh(c): the layer runs on m, with w_hh w_hr for its state. h0 enters with the input, as
+    columns that are zero but at the first step. x: T B I; h: 1 B P; c: 1 B H. -> (y: T B P, h, c)"""
+    w_ih, w_hh, hr = params[0], params[1], w.e("Transpose", [params[-1]], {"perm": [1, 0]})
+    hidden, none = w_ih.sizes[0] // 4, w.ints([0])
+    rest = w.e("Sub", [w.e("Shape", [x], {"start": 0, "end": 1}), w.ints([1])])
+    columns = w.e("Pad", [h, w.e("Concat", [rest if reverse else none, none, none, none if reverse else rest, none, none], {"axis": 0})])
+    x = w.e("Concat", [x, columns], {"axis": 2})
+    wide = w.e("Concat", [reordered(w, w_ih, order, hidden), reordered(w, w_hh, order, hidden)], {"axis": 1})
+    state = w.e("MatMul", [reordered(w, w_hh, order, hidden), params[-1]])
+    b = w.e("Concat", [reordered(w, p, order, hidden) for p in params[2:4]], {"axis": 0}) if len(params) > 3 else None
+    ins = [w.e("Unsqueeze", [t, none]) if t is not None else None for t in (wide, state, b)]
+    got = w.e("LSTM", [x] + ins + [None, None, c], {"hidden_size": hidden, "direction": "reverse" if reverse else "forward"}, 3)
+    return w.e("MatMul", [w.e("Squeeze", [got[0], w.ints([1])]), hr]), w.e("MatMul", [got[1], hr]), got[2]
+
+
+def projected_network(w, y, h, c, params, layers, dirs, order):
+    """All layers of an LSTM with projections: (y, h, c)."""
+    hs, cs, per = [], [], len(params) // (layers * dirs)
+    join = lambda v, axis: v[0] if len(v) == 1 else w.e("Concat", v, {"axis": axis})
+    for layer in range(layers):
+        ys = []
+        for d in range(dirs):
+            k = layer * dirs + d
+            own = [w.e("Slice", [t, w.ints([k]), w.ints([k + 1]), w.ints([0])]) for t in (h, c)]
+            got = projected(w, y, params[k * per:(k + 1) * per], order, own[0], own[1], d == 1)
+            ys.append(got[0])
+            hs.append(got[1])
+            cs.append(got[2])
+        y = join(ys, 2)
+    return y, join(hs, 0), join(cs, 0)
+
+
 def recurrent(kind, order):
     def rule(w, outs, x, hx, params, has_biases, layers, dropout, train, bidirectional, batch_first):
         h, c = (hx[0], hx[1]) if kind == "LSTM" else (hx, None)
         dirs, per = 2 if bidirectional else 1, 4 if has_biases else 2
-        if len(params) != layers * dirs * per:
-            _onnx.unsupported("a recurrent network with projections")
         y = w.e("Transpose", [x], {"perm": [1, 0, 2]}) if batch_first else w.name(x)
+        if len(params) != layers * dirs * per:
+            y, hn, cn = projected_network(w, y, h, c, params, layers, dirs, order)
+            return (w.e("Transpose", [y], {"perm": [1, 0, 2]}) if batch_first else y), hn, cn
         hs, cs = [], []
         for layer in range(layers):
             ws, rs, bs = [], [], []

@@ -51,6 +51,16 @@ def slice_(w, outs, x, dim=0, start=None, end=None, step=1):
     return w.e("Slice", [x, w.number(start), w.number(end), w.ints([dim]), w.number(step)])
 
 
+def as_strided(w, outs, x, size, stride, offset=None):
+    """The elements, of all in row-major order, at offset + the sum of index times stride."""
+    at = w.number(0 if offset is None else offset)
+    for d, (n, s) in enumerate(zip(size, stride)):
+        steps = w.e("Mul", [w.e("Range", [w.const(0, INT64), w.scalar(n, INT64), w.const(1, INT64)]), w.number(s)])
+        behind = list(range(1, len(size) - d))
+        at = w.e("Add", [at, w.e("Unsqueeze", [steps, w.ints(behind)]) if behind else steps])
+    return w.e("Gather", [w.e("Reshape", [x, w.ints([-1])]), at if size else w.e("Squeeze", [at, w.ints([0])])], {"axis": 0})
+
+
 def narrow(w, outs, x, dim, start, length):
     s = w.number(start) if not isinstance(start, Val) else w.e("Reshape", [start, w.ints([1])])
     return w.e("Slice", [x, s, w.e("Add", [s, w.number(length)]), w.ints([dim])])
@@ -370,7 +380,7 @@ for _n in ("view.default", "reshape.default", "_unsafe_view.default", "flatten.u
 for _k, _v in {
     "permute.default": permute, "transpose.int": transpose, "t.default": transpose, "swapaxes.default": transpose, "unsqueeze.default": unsqueeze,
     "squeeze.dim": squeeze, "squeeze.dims": squeeze, "squeeze.default": squeeze, "expand.default": expand, "expand_as.default": expand,
-    "select.int": select, "slice.Tensor": slice_, "narrow.default": narrow, "cat.default": cat, "stack.default": stack,
+    "select.int": select, "slice.Tensor": slice_, "as_strided.default": as_strided, "narrow.default": narrow, "cat.default": cat, "stack.default": stack,
     "split_with_sizes.default": split_sizes, "split.Tensor": split, "chunk.default": split, "unbind.int": unbind, "flip.default": flip, "roll.default": roll,
     "repeat.default": repeat, "full.default": full, "zeros.default": constant(0), "ones.default": constant(1), "zeros_like.default": constant(0),
     "ones_like.default": constant(1), "new_zeros.default": constant(0), "new_ones.default": constant(1), "empty.memory_format": constant(0),

@@ -223,3 +223,82 @@ PY
     run tc-export m.pt2 --to onnx --verify
     [ "$status" -eq 2 ]
 }
+
+@test "inputs of strings are JSON, results that are strings are lines" {
+    runtime=$TC_ROOT/tests/oracle/onnx/runtime
+    concat=$runtime/string_concat/model.onnx label=$runtime/label_encoder_of_strings/model.onnx
+    echo '[["a", "b"]]' >x.json
+    given=(--input x0=@x.json --input 'x1=["!", "\u00e4"]')
+    [ "$(tc-run "$concat" "${given[@]}")" = $'a!\nbä' ]
+    [ "$(tc-run "$concat" "${given[@]}" --output 1=-)" = bä ]
+    tc-export "$concat" "${given[@]}" -o fixed.pt2
+    [ "$(tc-run fixed.pt2)" = $'a!\nbä' ]
+    [ "$(tc-run "$label" --input '["two", "?"]' --to text)" = B. ]
+    [ "$(echo '["one"]' | tc-run "$label" --input x0=@- --to text)" = A ]
+    run --separate-stderr tc-run "$concat" --input x0=@x.json
+    [ "$status" -eq 5 ] && [[ "$stderr" == *"input 'x1' is of strings"*"--input x1=VALUE"* ]] || { echo "$stderr"; return 1; }
+    run --separate-stderr tc-run "$concat" --input 'x0=[["a", "b"], ["c"]]' --input 'x1=["!", "?"]'
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"a list of 1, others have 2"* ]] || { echo "$stderr"; return 1; }
+    run --separate-stderr tc-run "$concat" --input 'x0=["a", ["b"]]' --input 'x1=["!", "?"]'
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"strings stand 1 lists deep"* ]] || { echo "$stderr"; return 1; }
+    run --separate-stderr tc-run "$concat" --input x0=@x.json --input 'x1=["!"]'
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"input 'x1' has sizes [1], expected [2]"* ]] || { echo "$stderr"; return 1; }
+}
+
+@test "a slice along axes that are known when it runs" {
+    folder=$TC_ROOT/tests/oracle/onnx/runtime/slice_axes_from_data
+    tc-export "$folder/model.onnx" -o m.pt2
+    x=$(seq -s, 0 23)
+    tc-run m.pt2 --input "x0=4x6xi64=$x" --input x1=2xi64=5,-3 --input x2=2xi64=-100,50 --input x3=2xi64=-1,0 --input x4=2xi64=-2,1 --to text | od -An -tu1 -w3 >got
+    printf ' %3d %3d %3d\n' 11 9 7 17 15 13 23 21 19 >want
+    diff want got
+    tc-run m.pt2 --input "x0=4x6xi64=$x" --input x1=2xi64=1,0 --input x2=2xi64=3,2 --input x3=2xi64=0,1 --input x4=2xi64=1,1 --to text | od -An -tu1 -w2 >got
+    printf ' %3d %3d\n' 6 7 12 13 >want
+    diff want got
+}
+
+@test "strided views, modes and LSTMs with projections go to ONNX" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Strided(nn.Module):
+    def forward(self, x):
+        return torch.as_strided(x, (x.shape[0], 3, 2), (4, 0, 2), 1), torch.as_strided(x, (), (), 2)
+
+
+class Modes(nn.Module):
+    def forward(self, x):
+        i = (x * 2).to(torch.int64)
+        return i.mode(-1), i.mode(0, True), (i > 0).mode(1)
+
+
+class Projected(nn.Module):
+    def __init__(self, layers, both, bias, first):
+        super().__init__()
+        self.rnn = nn.LSTM(3, 5, layers, proj_size=2, bidirectional=both, bias=bias, batch_first=first)
+
+    def forward(self, x, h, c):
+        y, (h, c) = self.rnn(x, (h, c))
+        return y, h, c
+
+
+class One(Projected):
+    def __init__(self):
+        super().__init__(1, False, True, False)
+
+
+class Many(Projected):
+    def __init__(self):
+        super().__init__(2, True, False, True)
+PY
+    tc-export m.py:Strided --input x=Bx4xf32 -o m.pt2
+    tc-export m.pt2 --to onnx --verify -o m.onnx
+    tc-export m.py:Modes --input x=Bx7x5xf32 -o m.pt2
+    tc-export m.pt2 --to onnx --verify -o m.onnx
+    tc-export m.py:One --seed 1 --input x=TxBx3xf32 --input h=1xBx2xf32 --input c=1xBx5xf32 -o m.pt2
+    tc-export m.pt2 --to onnx --verify -o m.onnx
+    tc-export m.py:Many --seed 1 --input x=BxTx3xf32 --input h=4xBx2xf32 --input c=4xBx5xf32 -o m.pt2
+    tc-export m.pt2 --to onnx --verify -o m.onnx
+}

@@ -1,0 +1,1 @@
+2two2one2noneBx0
