@@ -63,6 +63,8 @@ static tc_status find_named(tc_cmd *c, tc_program *p, tc_grad_named *of, int n) 
         if (!tc_is_float(v->meta.dtype) && !tc_is_complex(v->meta.dtype))
             return tc_error(TC_CONTENT, "--grad-of %s: only tensors of floating point have gradients, this is %s", name,
                             tc_dtypes[v->meta.dtype].torch);
+        for (int k = 0; k < i; k++)
+            if (!strcmp(of[k].name, name)) return tc_usage(c, "--grad-of %s is given twice", name);
         of[i] = (tc_grad_named){(tc_value *)v, name};
     }
     return NULL;

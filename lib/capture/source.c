@@ -348,6 +348,7 @@ static tc_program *capture_side(void *ctx, const tc_side_size *sizes, size_t n) 
         tc_untrap(c, &t);
     } else tc_capture_abandon(c);
     c->warn = warn, c->printed.len = printed;
+    if (c->printed.data) c->printed.data[printed] = 0;
     if (!p) return NULL;
     p->instead_of = tc_arena_strdup(&p->arena, j->name);
     p->source_file = tc_arena_strdup(&p->arena, j->r->path);

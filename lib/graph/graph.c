@@ -184,11 +184,19 @@ static int next_user(const tc_program *p, int i) {
     return i;
 }
 
+static bool same_tree(const tc_tree *a, const tc_tree *b) {
+    if (!a || !b) return true; /* not known */
+    if (a->kind != b->kind || a->n != b->n || !a->keys != !b->keys) return false;
+    for (int i = 0; i < a->n; i++)
+        if ((a->keys && strcmp(a->keys[i], b->keys[i])) || !same_tree(a->children[i], b->children[i])) return false;
+    return true;
+}
+
 bool tc_program_same_form(const tc_program *a, const tc_program *b) {
     int i = next_user(a, 0), j = next_user(b, 0);
     for (; i < a->ninputs && j < b->ninputs; i = next_user(a, i + 1), j = next_user(b, j + 1))
         if (!a->inputs[i].value != !b->inputs[j].value || strcmp(a->inputs[i].name, b->inputs[j].name)) return false;
-    if (i < a->ninputs || j < b->ninputs || a->noutputs != b->noutputs) return false;
+    if (i < a->ninputs || j < b->ninputs || a->noutputs != b->noutputs || !same_tree(a->out_tree, b->out_tree)) return false;
     for (int k = 0; k < a->noutputs; k++) {
         const tc_output *x = &a->outputs[k], *y = &b->outputs[k];
         if (x->kind != y->kind || (x->target >= 0) != (y->target >= 0)) return false;

@@ -130,6 +130,7 @@ chain() { # ARCHIVE OUT INPUT...: runs the pieces in order, each on the results 
     grep -q 'out  output grad.blocks.1 = ' text
     ! grep -q 'out  gradient of' text
     fails 2 "no input, value (see --print) or module of this name" tc-export m.py:Net --input x=Bx8xf32 --joint --grad-of blocks.7 -o no.pt2
+    fails 2 "--grad-of x is given twice" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=out.0 --dim N=1..1 --grad-of x --grad-of x -o no.pt2
     fails 3 "does not depend on y" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --joint=out.0 --dim N=1..1 --grad-of y -o no.pt2
     fails 3 "t: only tensors of floating point" tc-export m.py:Loss --input x=Bx8xf32 --input t=Bxi64 --joint=out.0 --grad-of t -o no.pt2
     fails 2 "--grad-of without --joint" tc-export m.py:Cube --input x=Nxf32 --input y=Nxf32 --grad-of x -o no.pt2

@@ -162,3 +162,31 @@ PY
     fails 3 "f.py:11:18: ValueError: the size x.0 (B) was declared free, but the model forces it to be 2" \
         tc-export f.py:Forced --input x=@2x3xf32.npy --input y=@2x3xf32.npy --dim x.0=B --print
 }
+
+@test "a side that returns other keys is none; what the captures of sides print is not said" {
+    cat >k.py <<'PY'
+import torch
+
+
+class Keys(torch.nn.Module):
+    def forward(self, x):
+        if x.size(0) > 4:
+            return {"a": x * 2, "b": x + 100}
+        return {"b": x + 100, "a": x * 2}
+
+
+class Loud(torch.nn.Module):
+    def forward(self, x):
+        if x.size(0) > 4:
+            return x * 2
+        print("few", "rows")
+        return x + 1
+PY
+    tc-export k.py:Keys --input x=Bx3xf32 -o k.pt2
+    [ "$(tc-export k.pt2 --print | grep -c '^program ')" -eq 1 ]
+    fails 3 "expected at least 5" tc-run k.pt2 --input x=1x3xf32=1 --output a=@a.npy --output b=@b.npy
+    run --separate-stderr tc-export k.py:Loud --input x=Bx3xf32 -o l.pt2
+    [ "$status" -eq 0 ]
+    [[ "$output" != *few* ]]
+    takes model-2 l.pt2 1x3xf32=1 1x3xf32=2
+}
