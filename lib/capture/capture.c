@@ -186,7 +186,7 @@ bool tc_capture_side_forced(const tc_capture *k) { return k->side_forced; }
 
 static void reset(tc_capture *k) {
     struct tc_torch *T = k->c->torch;
-    k->c->capturing = k->was_capturing;
+    k->c->capturing = k->was_capturing, k->c->graph_full = false;
     tc_undo_all(k->c);
     for (size_t i = 0; i < k->touched.len; i++) k->touched.data[i].t->v = k->touched.data[i].before;
     for (size_t i = 0; i < k->slots.len; i++) {

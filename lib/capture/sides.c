@@ -6,7 +6,8 @@ enum {
     MOST_VALUES = 192, /* candidates of one symbol */
     PAIR_VALUES = 64,  /* ... when two symbols change at once */
     MOST_SYMBOLS = 4,
-    CAPTURES_A_SIDE = 4 /* captures tried for each program that may be made: most of those that fail are refused by the model */
+    CAPTURES_A_SIDE = 4, /* captures tried for each program that may be made: most of those that fail are refused by the model */
+    MOST_IN_VAIN = 256   /* searches that find nothing: a model of hundreds of conditions that no sizes meet takes no minutes */
 };
 
 typedef struct {
@@ -18,6 +19,8 @@ typedef struct {
     int var[MOST_SYMBOLS], nvar; /* symbols of the condition that may change */
     int64_t number[MOST_NUMBERS];
     int nnumber;
+    tc_sym *tie; /* guards: sizes that may not change by themselves and yet are equal to ones that may */
+    size_t ntie;
     tc_side_size *best;
     int score; /* -1: nothing found yet */
 } search;
@@ -41,7 +44,36 @@ static int judge(const search *s) {
     return score;
 }
 
+static bool is_tied(const search *s, tc_sym e, tc_sym to) {
+    int64_t value;
+    if (tc_sym_opcode(e) != TC_S_VAR || tc_sym_type(e) != TC_SYM_INT || tc_sym_const_int(to, &value)) return false;
+    return (size_t)tc_sym_var_index(e) < s->n && !s->now[tc_sym_var_index(e)].declared;
+}
+
+static void find_ties(search *s) {
+    s->tie = tc_xcalloc(s->p->guards.len + 1, sizeof *s->tie);
+    for (size_t i = 0; i < s->p->guards.len; i++) {
+        const tc_sym c = s->p->guards.data[i].cond;
+        if (tc_sym_opcode(c) != TC_S_EQ) continue;
+        if (is_tied(s, tc_sym_arg(c, 0), tc_sym_arg(c, 1)) || is_tied(s, tc_sym_arg(c, 1), tc_sym_arg(c, 0))) s->tie[s->ntie++] = c;
+    }
+}
+
+/* The batch of a mask goes along with that of what it masks. */
+static void bring_along(search *s) {
+    for (size_t i = 0; i < s->ntie; i++)
+        for (int k = 0; k < 2; k++) {
+            const tc_sym e = tc_sym_arg(s->tie[i], k), to = tc_sym_arg(s->tie[i], 1 - k);
+            int64_t value;
+            if (!is_tied(s, e, to)) continue;
+            tc_status unknown = tc_sym_eval_int(to, s->vars, s->nvars, &value);
+            if (!unknown) s->vars[tc_sym_var_index(e)].i = value;
+            tc_status_free(unknown);
+        }
+}
+
 static bool consider(search *s) {
+    bring_along(s);
     int score = judge(s);
     if (score > s->score) {
         s->score = score;
@@ -144,18 +176,20 @@ bool tc_side_find(const tc_program *p, size_t at, const tc_side_size *now, size_
     if (!read_condition(&s, p->guards.data[at].cond)) return false;
     s.vars = tc_xcalloc(s.nvars + 1, sizeof *s.vars);
     for (size_t i = 0; i < n && i < s.nvars; i++) s.vars[i] = (tc_symvalue){.i = now[i].value, .bound = true};
+    find_ties(&s);
     bool done = false;
     for (int i = 0; i < s.nvar && !done; i++) done = try_one(&s, s.var[i]);
     for (int i = 0; i < s.nvar && s.score < 0; i++)
         for (int j = i + 1; j < s.nvar && s.score < 0; j++) try_two(&s, s.var[i], s.var[j]);
     free(s.vars);
+    free(s.tie);
     return s.score >= 0;
 }
 
 /* ---- the programs ---- */
 typedef struct {
     tc_side_programs *all;
-    size_t n, most, captures; /* captures: that may still be tried */
+    size_t n, most, captures, searches; /* captures that may still be tried, searches that may still be in vain */
     tc_side_capture capture;
     void *ctx;
 } exploration;
@@ -172,8 +206,11 @@ static bool covered(const exploration *x, const tc_side_size *sizes) {
 
 static void explore(exploration *x, const tc_program *p, const tc_side_size *sizes, size_t from) {
     tc_side_size *other = tc_xcalloc(x->n + 1, sizeof *other);
-    for (size_t i = from; i < p->guards.len && x->captures && x->all->len < x->most; i++) {
-        if (!p->guards.data[i].branch || !tc_side_find(p, i, sizes, x->n, other) || covered(x, other)) continue;
+    for (size_t i = from; i < p->guards.len && x->captures && x->searches && x->all->len < x->most; i++) {
+        if (!p->guards.data[i].branch) continue;
+        const bool found = tc_side_find(p, i, sizes, x->n, other);
+        x->searches -= !found;
+        if (!found || covered(x, other)) continue;
         x->captures--;
         tc_program *q = x->capture(x->ctx, other, x->n);
         if (q && tc_program_same_form(x->all->data[0], q)) {
@@ -185,6 +222,6 @@ static void explore(exploration *x, const tc_program *p, const tc_side_size *siz
 }
 
 void tc_sides(tc_side_programs *all, const tc_side_size *sizes, size_t n, size_t most, tc_side_capture capture, void *ctx) {
-    exploration x = {.all = all, .n = n, .most = most, .captures = CAPTURES_A_SIDE * most, .capture = capture, .ctx = ctx};
+    exploration x = {.all = all, .n = n, .most = most, .captures = CAPTURES_A_SIDE * most, .searches = MOST_IN_VAIN, .capture = capture, .ctx = ctx};
     explore(&x, all->data[0], sizes, 0);
 }

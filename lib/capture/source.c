@@ -356,6 +356,18 @@ static tc_program *capture_side(void *ctx, const tc_side_size *sizes, size_t n) 
     return p;
 }
 
+/* Within limits of their own: what the model itself may use does not become less. */
+static void look_for_sides(side_job *j, const one_capture *first, tc_side_programs *all) {
+    C *c = j->c;
+    const uint64_t steps = c->steps;
+    const size_t memory = c->arena.used, limit = c->max_memory;
+    c->steps = 0;
+    if (!tc_add_size(limit, memory, &c->max_memory)) c->max_memory = SIZE_MAX;
+    tc_sides(all, first->seen, first->nseen, (size_t)j->r->sides, capture_side, j);
+    c->steps = steps;
+    if (!tc_add_size(limit, c->arena.used - memory, &c->max_memory)) c->max_memory = SIZE_MAX;
+}
+
 /* The mode's program and, behind it in `all`, those for its other sides. */
 static void mode_and_sides(C *c, V m, module *mod, const tc_capture_request *r, const char *name, bool optional, tc_side_programs *all) {
     one_capture o = {.name = name};
@@ -364,7 +376,7 @@ static void mode_and_sides(C *c, V m, module *mod, const tc_capture_request *r, 
     tc_vec_push(all, p);
     if (!o.nseen) return;
     side_job j = {.c = c, .m = m, .mod = mod, .r = r, .name = name, .follow = o.follow, .nfollow = o.nfollow, .count = 1};
-    tc_sides(all, o.seen, o.nseen, (size_t)r->sides, capture_side, &j);
+    look_for_sides(&j, &o, all);
     if (all->len > 1 || !tc_capture_side_forced(o.k)) return;
     all->len = 0; /* no other side: the branch forces the size after all */
     tc_program_release(p);

@@ -138,6 +138,8 @@ takes() { # PROGRAM ARCHIVE INPUT OUTPUT: a run of the archive gives OUTPUT, by 
     tc-export m.py:Three --input x=BxTxf32 -o m.pt2
     run --separate-stderr tc-export m.pt2 --to onnx -o m.onnx
     [[ "$stderr" == *"without model-2"*"without model-3"* ]]
+    run --separate-stderr tc-export d.pt2 --joint -o j.pt2
+    [[ "$stderr" == *"warning: derivatives are those of one program: that for the guards of train, without train-2"* ]]
 }
 
 @test "an axis that no --dim names follows the named one that it must equal" {
@@ -189,4 +191,48 @@ PY
     [ "$status" -eq 0 ]
     [[ "$output" != *few* ]]
     takes model-2 l.pt2 1x3xf32=1 1x3xf32=2
+}
+
+@test "a mask's batch goes along; what other sides need is not taken from the model's own limits" {
+    cat >l.py <<'PY'
+import torch
+
+
+class Masked(torch.nn.Module):
+    def forward(self, x, pad):
+        y = x + pad
+        if x.size(0) > 4:
+            return y * 2
+        return y
+
+
+class Steps(torch.nn.Module):  # each capture takes a third of the steps
+    def forward(self, x):
+        n = 0
+        for i in range(800000):
+            n += 1
+        return x * 2 if x.size(0) > 4 else x + n
+
+
+class Nodes(torch.nn.Module):  # a side of too many nodes
+    def forward(self, x):
+        if x.size(0) > 40000:
+            for i in range(x.size(0)):
+                x = (x * 2 + i) * 3
+            return x
+        return x + 1
+
+    def train(self, mode=True):
+        for i in range(3):
+            super().train(mode)
+        return self
+PY
+    literal 2x3xf32=1 >x.npy
+    tc-export l.py:Masked --input x=@x.npy --input pad=@x.npy --dim x.0=B -o m.pt2
+    literal 5x3xf32=4 >want.npy
+    tc-run m.pt2 --input x=5x3xf32=1 --input pad=5x3xf32=1 --output @want.npy
+    tc-export l.py:Steps --input x=Bx3xf32 -o s.pt2
+    takes model-2 s.pt2 2x3xf32=1 2x3xf32=800001
+    tc-export l.py:Nodes --input x=Bx3xf32 -o n.pt2
+    takes "" n.pt2 2x3xf32=1 2x3xf32=2
 }
