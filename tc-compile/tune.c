@@ -117,10 +117,12 @@ static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, 
     const size_t nvars = tc_sym_var_count(p->sym);
     tc_symvalue *vars = TC_NEWN(&j->arena, tc_symvalue, nvars + 1);
     subject s = {.program = p, .options = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c), .keep_packed = true}};
-    TC_TRY(tc_cmd_bind(j->c, p, vars, nvars));
-    tc_status st = tc_cmd_make_inputs(p, vars, nvars, NULL, NULL, &s.inputs, &s.n);
-    if (!st) st = try_tile(&s, tuning, &t, 0, 0);
-    const int n = st ? 0 : open_tiles(&t, tuning, tiles);
+    tc_status st = tc_cmd_bind(j->c, p, vars, nvars);
+    if (!st) st = tc_cmd_make_inputs(p, vars, nvars, NULL, NULL, &s.inputs, &s.n);
+    const bool other = p->instead_of && (st || !tc_program_admits(p, vars, nvars)); /* for other sizes than these */
+    if (other) tc_status_free(st), st = NULL;
+    else if (!st) st = try_tile(&s, tuning, &t, 0, 0);
+    const int n = st || other ? 0 : open_tiles(&t, tuning, tiles);
     *out_measured += n;
     for (int i = 0; i <= n && n && !st; i++) st = try_tile(&s, tuning, &t, i ? tiles[i - 1] : 0, seconds / (n + 1));
     if (!st) decide(j, &t, tuning);

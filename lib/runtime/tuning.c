@@ -13,6 +13,7 @@ typedef struct {
 struct tc_tuning {
     char *machine;
     TC_VEC(line) lines;
+    tc_map places; /* of lines, from 1, by what stands before the number */
     tc_costs costs;
     int64_t trial;
 };
@@ -41,18 +42,21 @@ void tc_tuning_destroy(tc_tuning *t) {
         free(t->lines.data[i].key);
     }
     tc_vec_free(&t->lines);
+    tc_map_free(&t->places);
     free(t->machine);
     free(t);
 }
 
 const char *tc_tuning_machine(const tc_tuning *t) { return t->machine; }
 
+static void place_of(tc_buf *b, bool tile, const char *machine, const char *key) { tc_buf_printf(b, "%d\t%s\t%s", tile, machine, key); }
+
 static line *find(const tc_tuning *t, bool tile, const char *machine, const char *key) {
-    for (size_t i = 0; i < t->lines.len; i++) {
-        line *l = &t->lines.data[i];
-        if (l->tile == tile && !strcmp(l->key, key) && !strcmp(l->machine, machine)) return l;
-    }
-    return NULL;
+    tc_buf b = {0};
+    place_of(&b, tile, machine, key);
+    const uintptr_t at = (uintptr_t)tc_map_get(&t->places, tc_buf_str(&b), b.len);
+    tc_buf_free(&b);
+    return at ? &t->lines.data[at - 1] : NULL;
 }
 
 static const tc_cost_row *cost_row(const char *name) {
@@ -62,9 +66,15 @@ static const tc_cost_row *cost_row(const char *name) {
 }
 
 static void set(tc_tuning *t, bool tile, const char *machine, const char *key, int64_t value) {
-    line *l = find(t, tile, machine, key);
-    if (l) l->value = value;
-    else tc_vec_push(&t->lines, ((line){tile, tc_xstrdup(machine), tc_xstrdup(key), value}));
+    tc_buf b = {0};
+    place_of(&b, tile, machine, key);
+    void **place = tc_map_put(&t->places, tc_buf_str(&b), b.len);
+    tc_buf_free(&b);
+    if (!*place) {
+        tc_vec_push(&t->lines, ((line){tile, tc_xstrdup(machine), tc_xstrdup(key), value}));
+        *place = (void *)(uintptr_t)t->lines.len;
+    }
+    t->lines.data[(uintptr_t)*place - 1].value = value;
     const tc_cost_row *row = tile || strcmp(machine, t->machine) ? NULL : cost_row(key);
     if (row) memcpy((char *)&t->costs + row->at, &value, sizeof value);
 }

@@ -50,6 +50,23 @@ PY
     unzip -p tuned.pt2 '*/extra/tc/tuning' | cmp - t.txt
 }
 
+@test "programs for other sizes than those that are tuned are passed over" {
+    cat >s.py <<'PY'
+import torch
+
+
+class Sides(torch.nn.Module):
+    def forward(self, x):
+        y = torch.softmax(x, -1)
+        return y if x.size(0) > 4 else y * 2
+PY
+    tc-export s.py:Sides --input x=Bx64xf32 -o s.pt2
+    tc-compile s.pt2 --dim B=48 --tune 0.2 --tuning s.txt -o t.pt2
+    [ "$(wc -l <s.txt)" -eq 1 ]
+    tc-run s.pt2 --input x=2x64xf32=1 -o a.npy
+    tc-run t.pt2 --input x=2x64xf32=1 --output @a.npy
+}
+
 @test "whatever a tuning file says, results have the same bits" {
     tc-compile net.pt2 --tune 1 --tuning t.txt -o tuned.pt2
     tc-run tuned.pt2 --input x=@x.npy -o got.npy
