@@ -176,6 +176,7 @@ tc_status differentiate(tc_cmd *c, programs *all) {
     if (!forward && !reverse) return NULL;
     programs made = {0};
     tc_program *p = to_differentiate(all);
+    warn_of_sides(c, all, p, "derivatives are those of one program");
     tc_status st = p->functional ? NULL : tc_functionalise(p);
     if (!st) st = forward ? jvp(p, &made) : joint_parts(c, p, &made);
     for (size_t i = 0; i < made.len && !st && !tc_cmd_has(c, TC_OPT_partition); i++) {

@@ -117,9 +117,7 @@ static tc_status put(tc_cmd *c, programs *all) {
     TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), to == TO_ONNX, &o));
     tc_status st = NULL;
     if (to == TO_ONNX) {
-        for (int i = 1; i < n; i++)
-            if (p[i]->instead_of && !strcmp(p[i]->instead_of, p[0]->name))
-                tc_cmd_note(c, "warning: an ONNX model holds one program: that for the guards of %s, without %s", p[0]->name, p[i]->name);
+        warn_of_sides(c, all, p[0], "an ONNX model holds one program");
         st = put_onnx(c, o, p[0], (int)opset); /* the program for inference is the first */
     } else {
         tc_buf b = {0};

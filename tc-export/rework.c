@@ -20,6 +20,14 @@ void replace_programs(programs *all, tc_program *const *with, size_t n) {
     for (size_t i = 0; i < n; i++) tc_vec_push(all, with[i]);
 }
 
+void warn_of_sides(const tc_cmd *c, const programs *all, const tc_program *p, const char *what) {
+    for (size_t i = 0; i < all->len; i++) {
+        const tc_program *q = all->data[i];
+        if (q->instead_of && !strcmp(q->instead_of, p->name))
+            tc_cmd_note(c, "warning: %s: that for the guards of %s, without %s", what, p->name, q->name);
+    }
+}
+
 /* ---- --decompose ---- */
 static bool composite(void *ctx, const tc_node *n) {
     (void)ctx;

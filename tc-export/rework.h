@@ -10,6 +10,9 @@ typedef TC_VEC(tc_program *) programs; /* owned */
 tc_status rework(tc_cmd *c, programs *all);
 tc_status differentiate(tc_cmd *c, programs *all); /* differentiate.c: the first step */
 
+/* A warning for each program that takes the place of p at other sizes and is left out, since `what`. */
+void warn_of_sides(const tc_cmd *c, const programs *all, const tc_program *p, const char *what);
+
 void release_programs(programs *all);
 void replace_programs(programs *all, tc_program *const *with, size_t n); /* releases those that were there and takes these over */
 
