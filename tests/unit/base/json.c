@@ -103,7 +103,6 @@ static void test_refusals(void **state) {
     tc_buf_free(&deep);
 }
 
-/* A value that is passed over unread ends where it does when it is read: brackets, quotes and backslashes in strings at every place of a block. */
 /* Strings end where they should wherever the byte that ends or breaks them stands, as names and as values. */
 static void test_strings_of_all_lengths(void **state) {
     (void)state;
@@ -114,7 +113,7 @@ static void test_strings_of_all_lengths(void **state) {
     for (size_t k = 0; k < sizeof odd / sizeof *odd; k++)
         for (int n = 0; n < 40; n++)
             for (int at = 0; at <= n; at++) {
-                char s[80], text[200];
+                char s[120], text[300];
                 snprintf(s, sizeof s, "%.*s%s%.*s", at, "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", odd[k].put, n - at,
                          "ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFGHIJKLMNOPQRSTUVWXYZ");
                 snprintf(text, sizeof text, "{\"first\": 1, \"%s\": \"%s\"}", s, s);
@@ -144,6 +143,7 @@ static void test_strings_of_all_lengths(void **state) {
     refuses("{\"a\"", "x.json:1:5: the text ends, expected ':'");
 }
 
+/* A value that is passed over unread ends where it does when it is read: brackets, quotes and backslashes in strings at every place of a block. */
 static void test_unread_values_end_where_read_ones_do(void **state) {
     (void)state;
     static const char *const bits[] = {"\"}]\"",
