@@ -175,13 +175,14 @@ static void fill_f64(const tc_kcall *c, double *x, int64_t n, double mean, doubl
     normal_block_f64(x, mean, std);
 }
 
-static tc_status run_normal(tc_kcall *c) {
+/* serial: in pairs whatever the size. */
+static tc_status normal(tc_kcall *c, bool serial) {
     if (tc_is_complex(c->outs[0].dtype)) { /* the variance is shared by the parts */
         tc_kcall parts = *c;
         tc_tensor t = parts_of(&c->outs[0]);
         tc_karg args[3] = {c->args[0], c->args[1], {.kind = TC_K_NUMBER, .num = tc_scalar_float(tc_k_float(c, 2) / sqrt(2.0))}};
         parts.outs = &t, parts.args = args;
-        return run_normal(&parts);
+        return normal(&parts, serial);
     }
     tc_tensor *t = &c->outs[0];
     double mean = tc_k_float(c, 1), std = tc_k_float(c, 2);
@@ -189,7 +190,7 @@ static tc_status run_normal(tc_kcall *c) {
     if (!c->gen) return no_generator("normal");
     if (!(std >= 0)) return tc_error(TC_CONTENT, "normal expects std >= 0.0, but found std %g", std);
     if (philox(c, mean, std, p_normal)) return NULL;
-    if (n < 16) {
+    if (n < 16 || serial) {
         for (int64_t i = 0; i < n; i++) store(t, i, fma(tc_rng_normal(c->gen), std, mean)); /* one rounding, as PyTorch */
         return NULL;
     }
@@ -206,6 +207,8 @@ static tc_status run_normal(tc_kcall *c) {
     }
     return NULL;
 }
+static tc_status run_normal(tc_kcall *c) { return normal(c, false); }
+static tc_status run_normal_serial(tc_kcall *c) { return normal(c, true); }
 static size_t scratch_normal(const tc_kcall *c, int threads) {
     (void)threads;
     const tc_tensor *t = &c->outs[0];
@@ -213,14 +216,6 @@ static size_t scratch_normal(const tc_kcall *c, int threads) {
     return d == TC_F32 || d == TC_F64 ? 0 : (size_t)tc_tensor_numel(t) * (d == t->dtype ? 1 : 2) * sizeof(float);
 }
 const tc_kernel tc_k_normal = {.name = "normal", .run = run_normal, .scratch = scratch_normal};
-
-static tc_status run_normal_serial(tc_kcall *c) {
-    tc_tensor *t = &c->outs[0];
-    if (!c->gen) return no_generator("normal");
-    if (philox(c, 0, 1, p_normal)) return NULL;
-    for (int64_t i = 0, n = tc_tensor_numel(t); i < n; i++) store(t, i, tc_rng_normal(c->gen));
-    return NULL;
-}
 const tc_kernel tc_k_normal_serial = {.name = "normal", .run = run_normal_serial};
 
 /* ---- bernoulli ---- */

@@ -7,7 +7,7 @@
 
 extern const tc_kernel tc_k_uniform;       /* uniform(Tensor self, float from, float to): sizes and type of result 0, self is not read */
 extern const tc_kernel tc_k_normal;        /* normal_functional(Tensor self, float mean, float std) */
-extern const tc_kernel tc_k_normal_serial; /* normal_serial(Tensor self): as PyTorch fills what is not contiguous */
+extern const tc_kernel tc_k_normal_serial; /* normal_serial(Tensor self, float mean, float std): as PyTorch fills what is not contiguous */
 extern const tc_kernel tc_k_bernoulli_p;   /* bernoulli.p(Tensor self, float p) */
 extern const tc_kernel tc_k_bernoulli_t;   /* bernoulli(Tensor p) and bernoulli.Tensor(Tensor self, Tensor p): the last tensor argument holds p */
 extern const tc_kernel tc_k_exponential;   /* exponential(Tensor self, float lambd) */

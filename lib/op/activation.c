@@ -338,9 +338,14 @@ GRAD(leaky_relu_backward, tc_emit_call(e, "aten::leaky_relu_backward", "vvaa", g
 GRAD(hardtanh_backward, tc_emit_call(e, "aten::hardtanh_backward", "vvaa", g, tc_arg_value(n, 1), &n->args[2], &n->args[3]))
 #undef GRAD
 static tc_status grad_prelu(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1), *pos = tc_emit_call(e, "aten::gt.Scalar", "vi", x, (int64_t)0);
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_e3(e, "aten::where.self", pos, gs[0], tc_e_mul(e, gs[0], w)));
-    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_emit_call(e, "aten::where.ScalarSelf", "viv", pos, (int64_t)0, tc_e_mul(e, gs[0], x)));
+    tc_value *r = tc_e3(e, "aten::_prelu_kernel_backward", gs[0], tc_arg_value(n, 0), tc_arg_value(n, 1));
+    for (int i = 0; i < 2; i++) tc_e_give(e, n, i, tc_emit_out(r, i));
+    return tc_e_done(e);
+}
+static tc_status decompose_prelu_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, weight: of self and, not yet summed, weight */
+    tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *pos = tc_emit_call(e, "aten::gt.Scalar", "vi", x, (int64_t)0);
+    tc_emit_result(e, 0, tc_e3(e, "aten::where.self", pos, g, tc_e_mul(e, g, tc_arg_value(n, 2))));
+    tc_emit_result(e, 1, tc_emit_call(e, "aten::where.ScalarSelf", "viv", pos, (int64_t)0, tc_e_mul(e, g, x)));
     return tc_e_done(e);
 }
 
@@ -409,6 +414,11 @@ const tc_op tc_ops_activation[] = {
              "x, or weight x where x <= 0"),
     ROW("_prelu_kernel(Tensor self, Tensor weight)", shape_prelu_kernel, lower_prelu, grad_prelu, "_prelu_kernel(f32[2,3], f32[1,3])",
         "x, or weight x where x <= 0"),
+    {.schema = "aten::_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)",
+     .shape = tc_shape_decomposed,
+     .decompose = decompose_prelu_backward,
+     .samples = "_prelu_kernel_backward(f32[2,3], f32[2,3], f32[1,3])",
+     .doc = "gradients of _prelu_kernel"},
     COMPOSED("glu(Tensor self, int dim=-1)", shape_glu, decompose_glu, NULL, "glu(f32[3,6])", "a sigmoid(b), the halves of x"),
     COMPOSED("glu_backward(Tensor grad_output, Tensor self, int dim)", shape_glu_backward, decompose_glu_backward, NULL,
              "glu_backward(f32[3,3], f32[3,6], -1)", "gradient of glu"),

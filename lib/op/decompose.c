@@ -1,5 +1,6 @@
 /* Decompositions (decompose.h): one forward sweep; what a rule emits stands before its node and is visited next. */
 #include "op/decompose.h"
+#include "op/shape.h"
 
 #include <string.h>
 
@@ -76,6 +77,10 @@ static tc_decompose_fn instead(const tc_node *n) {
     if (by_parts(n)) return n->op->complex;
     for (int i = 0; n->op->many && i < n->nargs; i++)
         if (n->args[i].kind == TC_A_VALUES && n->args[i].n > TC_OP_MANY) return n->op->many;
+    if (n->op->strided) {
+        tc_shape_ctx c = {.program = n->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs, .source = n->source};
+        if (tc_sh_is_contiguous(&c, tc_arg_meta(n, 0)) == 0) return n->op->strided;
+    }
     return NULL;
 }
 

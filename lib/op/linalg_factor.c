@@ -120,43 +120,38 @@ static tc_status shape_lu_factor_ex(tc_shape_ctx *c) {
     TC_TRY(tc_sh_out(c, 1, TC_I32, &p));
     return tc_sh_out(c, 2, TC_I32, &b);
 }
-/* Of L and U by their factors, A being m by n: where m < n the other columns are L^-1 of those of A, where m > n the other rows are A's U^-1. */
+/* Of L and U by their factors, A being m by n and k the lesser: columns from k on are L^-1 of those of A, rows from k on A's U^-1. Where it is
+ * not known which of m and n is less both are there, one of them with no elements. */
 static tc_value *grad_plu(tc_emit *e, tc_value *p, tc_value *l, tc_value *u, tc_value *gl, tc_value *gu) {
     tc_symctx *s = tc_e_sym(e);
     if (!p || !l || !u) return NULL;
     tc_sym m = tc_la_rows(l), k = tc_la_cols(l), n = tc_la_cols(u), zero = tc_sym_int(s, 0);
-    bool wide = m == k && k != n, tall = k == n && m != k;
-    tc_value *l1 = tall ? tc_la_narrow(e, l, -2, zero, k) : l, *u1 = wide ? tc_la_narrow(e, u, -1, zero, k) : u;
-    tc_value *lower = NULL, *upper = NULL;
-    if (gl) {
-        tc_value *g1 = tall ? tc_la_narrow(e, gl, -2, zero, k) : gl;
-        lower = tc_la_mm(e, tc_la_mH(e, l1), g1);
-    }
-    if (gu) {
-        tc_value *g1 = wide ? tc_la_narrow(e, gu, -1, zero, k) : gu;
-        upper = tc_la_mm(e, g1, tc_la_mH(e, u1));
-    }
-    tc_value *rest = NULL;
+    bool wide = k != n, tall = m != k;
+    tc_value *l1 = tall ? tc_la_narrow(e, l, -2, zero, k) : l, *l2 = tall ? tc_la_narrow(e, l, -2, k, m) : NULL;
+    tc_value *u1 = wide ? tc_la_narrow(e, u, -1, zero, k) : u, *u2 = wide ? tc_la_narrow(e, u, -1, k, n) : NULL;
+    tc_value *l1h = tc_la_mH(e, l1), *u1h = tc_la_mH(e, u1), *lower = NULL, *upper = NULL, *right = NULL, *below = NULL;
+    if (gl) lower = tc_la_mm(e, l1h, tall ? tc_la_narrow(e, gl, -2, zero, k) : gl);
+    if (gu) upper = tc_la_mm(e, wide ? tc_la_narrow(e, gu, -1, zero, k) : gu, u1h);
     if (wide && gu) {
-        tc_value *g2 = tc_la_narrow(e, gu, -1, k, n), *u2 = tc_la_narrow(e, u, -1, k, n);
+        tc_value *g2 = tc_la_narrow(e, gu, -1, k, n);
         lower = tc_la_sum2(e, lower, tc_e_neg(e, tc_la_mm(e, g2, tc_la_mH(e, u2))));
-        rest = tc_la_triangular(e, tc_la_mH(e, l1), g2, true, true, true);
+        right = tc_la_triangular(e, l1h, g2, true, true, true);
     }
     if (tall && gl) {
-        tc_value *g2 = tc_la_narrow(e, gl, -2, k, m), *l2 = tc_la_narrow(e, l, -2, k, m);
+        tc_value *g2 = tc_la_narrow(e, gl, -2, k, m);
         upper = tc_la_sum2(e, upper, tc_e_neg(e, tc_la_mm(e, tc_la_mH(e, l2), g2)));
-        rest = tc_la_triangular(e, tc_la_mH(e, u1), g2, false, false, false);
+        below = tc_la_triangular(e, u1h, g2, false, false, false);
     }
-    tc_value *mid = tc_la_sum2(e, lower ? tc_la_tril(e, lower, -1) : NULL, upper ? tc_la_triu(e, upper, 0) : NULL);
-    if (!mid) return NULL;
-    mid = tc_la_triangular(e, tc_la_mH(e, l1), mid, true, true, true);
-    mid = tc_la_triangular(e, tc_la_mH(e, u1), mid, false, false, false);
-    if (!rest && (wide || tall)) {
-        tc_value *x = tc_la_narrow(e, wide ? u : l, wide ? -1 : -2, k, wide ? n : m);
-        rest = x ? tc_e_zeros_like(e, x) : NULL;
-    }
-    if (rest) mid = tc_emit_call(e, "aten::cat", "Vi", (tc_value *[]){mid, rest}, 2, (int64_t)(wide ? -1 : -2));
-    return tc_la_mm(e, p, mid);
+    tc_value *g = tc_la_sum2(e, lower ? tc_la_tril(e, lower, -1) : NULL, upper ? tc_la_triu(e, upper, 0) : NULL);
+    if (!g) return NULL;
+    g = tc_la_triangular(e, l1h, g, true, true, true);
+    g = tc_la_triangular(e, u1h, g, false, false, false);
+    if (wide && !right) right = tc_e_zeros_like(e, u2);
+    if (tall && !below) below = tc_e_zeros_like(e, l2);
+    if (wide && tall) below = tc_emit_call(e, "aten::cat", "Vi", (tc_value *[]){below, tc_e_zeros_like(e, tc_la_mm(e, l2, u2))}, 2, (int64_t)-1);
+    if (wide) g = tc_emit_call(e, "aten::cat", "Vi", (tc_value *[]){g, right}, 2, (int64_t)-1);
+    if (tall) g = tc_emit_call(e, "aten::cat", "Vi", (tc_value *[]){g, below}, 2, (int64_t)-2);
+    return tc_la_mm(e, p, g);
 }
 static tc_status grad_lu_factor_ex(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_symctx *s = tc_e_sym(e);

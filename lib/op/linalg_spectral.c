@@ -76,10 +76,10 @@ static tc_status grad_qr(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     int wide = tc_sym_known(s, tc_sym_op(s, TC_S_LE, rows, cols, NULL));
     if (!strcmp(mode, "complete") && wide != 1)
         return tc_error(TC_CONTENT, "aten.linalg_qr: The QR decomposition is not differentiable when mode='complete' and nrows > ncols");
-    if (wide == 1 && rows != cols) { /* A = [X Y], R = [U V]: V = Q^H Y */
-        tc_sym zero = tc_sym_int(s, 0);
-        tc_value *u = tc_la_narrow(e, r, -1, zero, rows), *y = tc_la_narrow(e, a, -1, rows, cols);
-        tc_value *gu = gr ? tc_la_narrow(e, gr, -1, zero, rows) : NULL, *gv = gr ? tc_la_narrow(e, gr, -1, rows, cols) : NULL;
+    if (wide != 0 && rows != cols) { /* A = [X Y], R = [U V]: V = Q^H Y; Y has no columns where A turns out to be tall */
+        tc_sym zero = tc_sym_int(s, 0), k = tc_la_cols(q);
+        tc_value *u = tc_la_narrow(e, r, -1, zero, k), *y = tc_la_narrow(e, a, -1, k, cols);
+        tc_value *gu = gr ? tc_la_narrow(e, gr, -1, zero, k) : NULL, *gv = gr ? tc_la_narrow(e, gr, -1, k, cols) : NULL;
         if (gv) gq = tc_la_sum2(e, gq, tc_la_mm(e, y, tc_la_mH(e, gv)));
         tc_value *gx = grad_square_qr(e, q, u, gq, gu), *gy = gv ? tc_la_mm(e, q, gv) : tc_e_zeros_like(e, y);
         tc_e_give(e, n, 0, tc_emit_call(e, "aten::cat", "Vi", (tc_value *[]){gx, gy}, 2, (int64_t)-1));

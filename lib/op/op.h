@@ -109,11 +109,12 @@ struct tc_op {
     const char *schema;
     unsigned flags;
     tc_shape_fn shape;
-    tc_lower_fn lower; /* exactly one of lower, kernel, decompose, view_alias executes the operator */
+    tc_lower_fn lower; /* one of lower, kernel, view_alias, else decompose, executes the operator */
     const struct tc_kernel *kernel;
     tc_decompose_fn decompose;
     tc_decompose_fn complex; /* executes it, instead of those, when an argument is complex; NULL: they do that too */
     tc_decompose_fn many;    /* the same when a list has more than TC_OP_MANY tensors, which a loop has no axes for */
+    tc_decompose_fn strided; /* the same when argument 0 is not contiguous and the order of memory decides (random fills) */
     tc_view_alias_fn view_alias;
     tc_view_inverse_fn view_inverse;
     tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */

@@ -1,6 +1,8 @@
 /* Padding: load at index - left where that lies inside, else the value, or the element that the border stands for. */
 #include "op/rearrange.h"
 
+#include <stdio.h>
+
 /* ---- padding: pairs (left, right) from the last dimension on ---- */
 static tc_status padded(tc_shape_ctx *c, tc_dims *d) {
     tc_sym pad[2 * TC_MAX_RANK];
@@ -153,11 +155,25 @@ static tc_value *border_pad_backward(tc_emit *e, const tc_op *op, const tc_meta 
     return g;
 }
 static tc_status grad_border_pad(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, border_pad_backward(e, n->op, tc_arg_meta(n, 0), &n->args[1], gs[0]));
+    char name[64];
+    if (!tc_emit_wants_grad(e, n, 0)) return tc_e_done(e);
+    snprintf(name, sizeof name, "aten::%s_backward", tc_op_schema(n->op)->name);
+    tc_e_give(e, n, 0,
+              wraps(n->op) ? border_pad_backward(e, n->op, tc_arg_meta(n, 0), &n->args[1], gs[0])
+                           : tc_emit_call(e, name, "vva", gs[0], tc_arg_value(n, 0), &n->args[1]));
     return tc_e_done(e);
 }
 static tc_status decompose_border_pad_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, padding */
     tc_emit_result(e, 0, border_pad_backward(e, n->op, tc_arg_meta(n, 1), &n->args[2], tc_arg_value(n, 0)));
+    return tc_e_done(e);
+}
+/* grad_output: its cotangent padded. self: zeros, as in PyTorch. */
+static tc_status grad_border_pad_backward(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    char name[64];
+    const char *s = tc_op_schema(n->op)->name;
+    snprintf(name, sizeof name, "aten::%.*s", (int)(strlen(s) - strlen("_backward")), s);
+    if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, name, "va", gs[0], &n->args[2]));
+    if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_zeros_like(e, tc_arg_value(n, 1)));
     return tc_e_done(e);
 }
 static tc_status shape_like_self(tc_shape_ctx *c) {
@@ -197,7 +213,8 @@ static tc_status decompose_pad(tc_emit *e, const tc_node *n) {
 #define BORDER(name, n, len, what)                                                                                                      \
     ROW(#name "_pad" #n "d(Tensor self, SymInt[" #len "] padding)", shape_border_pad, lower_border_pad, grad_border_pad, NULL, what), { \
         .schema = "aten::" #name "_pad" #n "d_backward(Tensor grad_output, Tensor self, SymInt[" #len "] padding) -> Tensor",           \
-        .shape = shape_like_self, .decompose = decompose_border_pad_backward, .doc = "gradient of " #name "_pad" #n "d"                 \
+        .shape = shape_like_self, .decompose = decompose_border_pad_backward, .grad = grad_border_pad_backward,                         \
+        .doc = "gradient of " #name "_pad" #n "d"                                                                                       \
     }
 const tc_op tc_ops_pad[] = {ROW("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0)", shape_constant_pad, lower_constant_pad,
                                 grad_constant_pad, "constant_pad_nd(f32[2,3], [1,2], 0.5); constant_pad_nd(f32[4,5], [-1,1,2,0])",

@@ -7,6 +7,8 @@
 #include "op/lower.h"
 #include "op/shape.h"
 
+#include <stdio.h>
+
 enum { MAX_SPATIAL = 3 };
 
 static int spatial(const tc_op *op) {
@@ -350,9 +352,18 @@ static tc_value *scatter_flat(tc_emit *e, tc_value *g, tc_value *indices, const 
                                tc_emit_call(e, "aten::reshape", "vS", g, gflat, lead + 1));
     return tc_emit_call(e, "aten::view", "vS", r, x->size, x->rank);
 }
+/* By the backward operator, whose own gradient is there for every argument. */
 static tc_status grad_max_pool(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    if (gs[0] && tc_emit_wants_grad(e, n, 0))
-        tc_e_give(e, n, 0, scatter_flat(e, gs[0], n->outs[1], tc_arg_meta(n, 0), spatial(n->op), "aten::scatter_add"));
+    if (!gs[0] || !tc_emit_wants_grad(e, n, 0)) return tc_e_done(e);
+    char name[64];
+    tc_arg a[8] = {{.kind = TC_A_VALUE, .value = gs[0]}};
+    int kept = n->nargs == 2 ? 1 : n->nargs; /* the adaptive ones keep self alone */
+    int k = 1;
+    snprintf(name, sizeof name, "aten::%s_backward", tc_op_schema(n->op)->name);
+    for (int i = 0; i < kept; i++) a[k++] = n->args[i];
+    a[k++] = (tc_arg){.kind = TC_A_VALUE, .value = n->outs[1]};
+    tc_node *back = tc_e_args(e, name, a, k);
+    tc_e_give(e, n, 0, back ? back->outs[0] : NULL);
     return tc_e_done(e);
 }
 static tc_status decompose_max_pool_backward(tc_emit *e, const tc_node *n) { /* grad_output, self, ..., indices */

@@ -78,20 +78,22 @@ static tc_status shape_native_dropout(tc_shape_ctx *c) {
 }
 
 /* ---- compositions ---- */
-/* What PyTorch fills after empty_like(x) it fills in the order of memory, which follows the strides of x: the draws are made in that order
- * and permuted to their places. */
+/* What PyTorch fills in place, or after empty_like(x), it fills in the order of memory, which follows the strides of x: the draws are made in
+ * that order and permuted to their places. */
 typedef struct {
     int rank;
     int64_t to[TC_MAX_RANK]; /* dimension d of the result is dimension to[d] of what was filled */
+    int64_t of[TC_MAX_RANK]; /* the other way */
     bool plain;
 } layout;
 
 /* < 0: dimension a goes inside of b; > 0: outside; 0: not known (ATen's infer_dense_strides) */
-static int inside(const tc_meta *m, int a, int b) {
-    int64_t sa, sb, na, nb;
-    if (!tc_sym_const_int(m->stride[a], &sa) || !tc_sym_const_int(m->stride[b], &sb) || sa == 0 || sb == 0) return 0;
-    if (sa != sb) return sa < sb ? -1 : 1;
-    return tc_sym_const_int(m->size[a], &na) && tc_sym_const_int(m->size[b], &nb) && na > nb ? 1 : 0;
+static bool less(tc_symctx *s, tc_sym a, tc_sym b) { return tc_sym_known(s, tc_sym_op(s, TC_S_LT, a, b, NULL)) == 1; }
+static int inside(tc_symctx *s, const tc_meta *m, int a, int b) {
+    tc_sym sa = m->stride[a], sb = m->stride[b];
+    if (tc_sym_is_int(sa, 0) || tc_sym_is_int(sb, 0)) return 0;
+    if (less(s, sa, sb)) return -1;
+    return less(s, sb, sa) || (sa == sb && less(s, m->size[b], m->size[a])) ? 1 : 0;
 }
 static tc_value *room_like(tc_emit *e, tc_value *like, tc_dtype dtype, layout *out) {
     const tc_meta *m = &like->meta;
@@ -100,7 +102,7 @@ static tc_value *room_like(tc_emit *e, tc_value *like, tc_dtype dtype, layout *o
     for (int i = 0; i < r; i++) perm[i] = r - 1 - i;
     for (int i = 1; m->stride && i < r; i++)
         for (int at = i, k = i - 1; k >= 0; k--) {
-            int c = inside(m, perm[k], perm[at]), was = perm[k];
+            int c = inside(tc_e_sym(e), m, perm[k], perm[at]), was = perm[k];
             if (c < 0) break;
             if (c > 0) perm[k] = perm[at], perm[at] = was, at = k;
         }
@@ -108,12 +110,27 @@ static tc_value *room_like(tc_emit *e, tc_value *like, tc_dtype dtype, layout *o
     for (int i = 0; i < r; i++) {
         size[i] = m->size[perm[r - 1 - i]];
         out->to[perm[r - 1 - i]] = i;
+        out->of[i] = perm[r - 1 - i];
         out->plain &= perm[r - 1 - i] == i;
     }
     return tc_emit_call(e, "aten::empty.memory_format", "Sd", size, r, (int)dtype);
 }
 static tc_value *in_place(tc_emit *e, tc_value *filled, const layout *l) {
     return l->plain ? filled : tc_emit_call(e, "aten::permute", "vI", filled, l->to, l->rank);
+}
+/* A fill of a tensor that is not contiguous: PyTorch draws its normal numbers in pairs whatever the size. */
+static tc_status fill_strided(tc_emit *e, const tc_node *n) {
+    tc_value *self = tc_arg_value(n, 0), *p = n->nargs > 1 ? tc_arg_value(n, 1) : NULL;
+    bool normal = !strcmp(tc_op_schema(n->op)->name, "normal_functional");
+    tc_arg a[8];
+    layout lay;
+    memcpy(a, n->args, sizeof *a * (size_t)n->nargs);
+    a[0].value = room_like(e, self, self->meta.dtype, &lay);
+    if (p && p->kind == TC_V_TENSOR && !lay.plain) /* bernoulli_(p): p goes along */
+        a[1].value = tc_emit_call(e, "aten::permute", "vI", tc_emit_call(e, "aten::expand", "vS", p, self->meta.size, lay.rank), lay.of, lay.rank);
+    tc_node *made = tc_e_args(e, normal ? "tc::normal_serial" : tc_op_name(n->op), a, normal ? 3 : n->nargs);
+    tc_emit_result(e, 0, in_place(e, made ? made->outs[0] : NULL, &lay));
+    return tc_e_done(e);
 }
 
 /* What result 0 is drawn into, in the order of memory: as `self` where the operator is a _like one that keeps its layout. */
@@ -307,7 +324,7 @@ static tc_status grad_zero(tc_emit *e, const tc_node *n, tc_value *const *gs) {
 #define FILL(SCHEMA, shape_, kernel_, sample, text)                                                                                    \
     {                                                                                                                                  \
         .schema = "aten::" SCHEMA ", *, Generator? generator=None) -> Tensor", .flags = TC_OP_RANDOM | TC_OP_NONDIFF, .shape = shape_, \
-        .kernel = &kernel_, .grad = grad_none, .samples = sample, .doc = text                                                          \
+        .kernel = &kernel_, .strided = fill_strided, .grad = grad_none, .samples = sample, .doc = text                                 \
     }
 #define COMPOSED(SCHEMA, shape_, decompose_, sample, text)                                                                                          \
     {                                                                                                                                               \
@@ -329,12 +346,12 @@ const tc_op tc_ops_random[] = {
          "evenly distributed in [from, to)"),
     FILL("normal_functional(Tensor self, float mean=0., float std=1.", shape_fill_float, tc_k_normal, "normal_functional(f32[37], 1, 2)",
          "normally distributed"),
-    {.schema = "tc::normal_serial(Tensor self) -> Tensor",
+    {.schema = "tc::normal_serial(Tensor self, float mean=0., float std=1.) -> Tensor",
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_fill_float,
      .kernel = &tc_k_normal_serial,
      .grad = grad_none,
-     .samples = "normal_serial(f32[37])",
+     .samples = "normal_serial(f32[37], 1, 2)",
      .doc = "normally distributed, drawn in pairs whatever the size"},
     FILL("bernoulli.p(Tensor self, float p", shape_fill, tc_k_bernoulli_p, "bernoulli(f32[37], 0.3)", "1 with probability p, else 0"),
     FILL("exponential(Tensor self, float lambd=1.", shape_fill_float, tc_k_exponential, "exponential(f32[37], 2)", "-log(1 - u) / lambd"),
@@ -347,6 +364,7 @@ const tc_op tc_ops_random[] = {
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_fill,
      .kernel = &tc_k_random,
+     .strided = fill_strided,
      .grad = grad_none,
      .samples = "random(i64[37])",
      .doc = "integers over the range of the type"},
@@ -361,6 +379,7 @@ const tc_op tc_ops_random[] = {
      .flags = TC_OP_RANDOM | TC_OP_NONDIFF,
      .shape = shape_fill,
      .kernel = &tc_k_bernoulli_t,
+     .strided = fill_strided,
      .grad = grad_none,
      .samples = "bernoulli(f32[37], f32[37]:0..1)",
      .doc = "1 with probability p, else 0"},

@@ -129,37 +129,118 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
 }
 
 /* ---- cells ---- */
-static tc_value *linear(tc_emit *e, tc_value *x, const tc_arg *w, const tc_arg *b) { return tc_emit_call(e, "aten::linear", "vaa", x, w, b); }
+typedef struct {
+    tc_value *y[4];   /* gates after their functions, in the order of the weights */
+    tc_value *scaled; /* GRU: what r scales */
+    tc_value *tanh_c; /* LSTM */
+    tc_value *h, *c;  /* the new states */
+} cell;
 static tc_value *gate(tc_emit *e, tc_value *g, int64_t i, int64_t hidden) {
     return tc_emit_call(e, "aten::slice.Tensor", "viii", g, (int64_t)1, i * hidden, (i + 1) * hidden);
+}
+/* x: B I; h, c: B H; w: w_ih, w_hh, b_ih, b_hh */
+static cell step(tc_emit *e, int mode, int64_t hidden, tc_value *x, tc_value *h, tc_value *c, const tc_arg *const w[4]) {
+    tc_value *a = tc_emit_call(e, "aten::linear", "vaa", x, w[0], w[2]), *b = tc_emit_call(e, "aten::linear", "vaa", h, w[1], w[3]);
+    cell s = {.c = c};
+    if (mode == TC_RNN_GRU) {
+        for (int k = 0; k < 2; k++) s.y[k] = tc_e1(e, "aten::sigmoid", tc_e_add(e, gate(e, a, k, hidden), gate(e, b, k, hidden)));
+        s.scaled = gate(e, b, 2, hidden);
+        s.y[2] = tc_e1(e, "aten::tanh", tc_e_add(e, gate(e, a, 2, hidden), tc_e_mul(e, s.y[0], s.scaled)));
+        s.h = tc_e_add(e, s.y[2], tc_e_mul(e, s.y[1], tc_e_sub(e, h, s.y[2])));
+        return s;
+    }
+    tc_value *g = tc_e_add(e, a, b);
+    if (mode != TC_RNN_LSTM) {
+        s.h = tc_e1(e, mode == TC_RNN_TANH ? "aten::tanh" : "aten::relu", g);
+        return s;
+    }
+    for (int k = 0; k < 4; k++) s.y[k] = tc_e1(e, k == 2 ? "aten::tanh" : "aten::sigmoid", gate(e, g, k, hidden));
+    s.c = tc_e_add(e, tc_e_mul(e, s.y[1], c), tc_e_mul(e, s.y[0], s.y[2]));
+    s.tanh_c = tc_e1(e, "aten::tanh", s.c);
+    s.h = tc_e_mul(e, s.y[3], s.tanh_c);
+    return s;
 }
 /* input, hx (a list of two for lstm), w_ih, w_hh, b_ih, b_hh */
 static tc_status decompose_cell(tc_emit *e, const tc_node *n) {
     int mode = mode_of(n);
-    tc_value *x = tc_arg_value(n, 0), *h = mode == TC_RNN_LSTM ? (n->args[1].n == 2 ? n->args[1].values[0] : NULL) : tc_arg_value(n, 1),
-             *w = tc_arg_value(n, 3);
+    bool lstm = mode == TC_RNN_LSTM;
+    tc_value *x = tc_arg_value(n, 0), *h = lstm ? (n->args[1].n == 2 ? n->args[1].values[0] : NULL) : tc_arg_value(n, 1), *w = tc_arg_value(n, 3);
     int64_t hidden;
     if (!x || !h || !w || w->meta.rank != 2) return tc_error(TC_CONTENT, "%s: expected an input, hidden states and weights", tc_op_name(n->op));
     if (!tc_e_pin(e, n, w->meta.size[1], &hidden))
         return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", tc_op_name(n->op));
-    tc_value *a = linear(e, x, &n->args[2], &n->args[4]), *b = linear(e, h, &n->args[3], &n->args[5]);
-    if (mode == TC_RNN_GRU) {
-        tc_value *r = tc_e1(e, "aten::sigmoid", tc_e_add(e, gate(e, a, 0, hidden), gate(e, b, 0, hidden))),
-                 *z = tc_e1(e, "aten::sigmoid", tc_e_add(e, gate(e, a, 1, hidden), gate(e, b, 1, hidden)));
-        tc_value *m = tc_e1(e, "aten::tanh", tc_e_add(e, gate(e, a, 2, hidden), tc_e_mul(e, r, gate(e, b, 2, hidden))));
-        tc_emit_result(e, 0, tc_e_add(e, m, tc_e_mul(e, z, tc_e_sub(e, h, m))));
-        return tc_e_done(e);
+    cell s = step(e, mode, hidden, x, h, lstm ? n->args[1].values[1] : NULL, (const tc_arg *[]){&n->args[2], &n->args[3], &n->args[4], &n->args[5]});
+    tc_emit_result(e, 0, s.h);
+    if (lstm) tc_emit_result(e, 1, s.c);
+    return tc_e_done(e);
+}
+
+/* ---- the gradients of a layer as a composition, which can be differentiated again; the kernel computes them otherwise ---- */
+static tc_value *row(tc_emit *e, tc_value *x, int64_t t) { return tc_emit_call(e, "aten::select.int", "vii", x, (int64_t)0, t); }
+static tc_value *state(tc_emit *e, tc_value *h) { return h && h->meta.rank == 3 ? row(e, h, 0) : h; } /* 1 B H or B H */
+static tc_value *plus(tc_emit *e, tc_value *a, tc_value *b) { return !a ? b : !b ? a : tc_e_add(e, a, b); }
+static tc_value *joined(tc_emit *e, tc_value *const *v, int n) { return tc_emit_call(e, "aten::cat", "Vi", v, n, (int64_t)1); }
+
+/* Back through one step, which h and c entered: *dh, *dc, of its results, become those of h and c as far as they do not pass the recurrent
+ * weight; *da, *db: of the products with the input and with h. */
+static void step_back(tc_emit *e, int mode, const cell *s, tc_value *h, tc_value *c, tc_value **dh, tc_value **dc, tc_value **da, tc_value **db) {
+    tc_value *const *y = s->y, *g = *dh;
+    if (mode == TC_RNN_LSTM) {
+        tc_value *gc = plus(e, *dc, tc_e2(e, "aten::tanh_backward", tc_e_mul(e, g, y[3]), s->tanh_c)), *d[4];
+        d[0] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, gc, y[2]), y[0]);
+        d[1] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, gc, c), y[1]);
+        d[2] = tc_e2(e, "aten::tanh_backward", tc_e_mul(e, gc, y[0]), y[2]);
+        d[3] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, g, s->tanh_c), y[3]);
+        *da = *db = joined(e, d, 4), *dc = tc_e_mul(e, gc, y[1]), *dh = NULL;
+    } else if (mode == TC_RNN_GRU) {
+        tc_value *d[3];
+        *dh = tc_e_mul(e, g, y[1]);
+        d[2] = tc_e2(e, "aten::tanh_backward", tc_e_sub(e, g, *dh), y[2]);
+        d[0] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, d[2], s->scaled), y[0]);
+        d[1] = tc_e2(e, "aten::sigmoid_backward", tc_e_mul(e, g, tc_e_sub(e, h, y[2])), y[1]);
+        *da = joined(e, d, 3);
+        d[2] = tc_e_mul(e, d[2], y[0]);
+        *db = joined(e, d, 3);
+    } else {
+        *da = *db =
+            mode == TC_RNN_TANH ? tc_e2(e, "aten::tanh_backward", g, s->h) : tc_emit_call(e, "aten::threshold_backward", "vvi", g, s->h, (int64_t)0);
+        *dh = NULL;
     }
-    tc_value *g = tc_e_add(e, a, b);
-    if (mode != TC_RNN_LSTM) {
-        tc_emit_result(e, 0, tc_e1(e, mode == TC_RNN_TANH ? "aten::tanh" : "aten::relu", g));
-        return tc_e_done(e);
+}
+static tc_status decompose_layer_backward(tc_emit *e, const tc_node *n) {
+    enum { GRAD_OUTPUT = 10, GRAD_HY, GRAD_CY, BACK_REVERSE, BACK_MODE, BACK_HIDDEN };
+    int mode = (int)tc_arg_int(n, BACK_MODE);
+    bool lstm = mode == TC_RNN_LSTM, reverse = tc_arg_bool(n, BACK_REVERSE);
+    tc_value *x = tc_arg_value(n, X), *gy = tc_arg_value(n, GRAD_OUTPUT), *sum[CX + 1] = {0};
+    int64_t steps, hidden = tc_arg_int(n, BACK_HIDDEN);
+    if (!tc_e_pin(e, n, x->meta.size[0], &steps))
+        return tc_error(TC_UNSUPPORTED, "%s: its gradient over a symbolic number of steps is not supported", tc_op_name(n->op));
+    cell *s = TC_NEWN(&e->graph->program->arena, cell, (size_t)steps + 1); /* s[k + 1]: after step k */
+    tc_value **dx = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)steps + 1);
+    s[0] = (cell){.h = state(e, tc_arg_value(n, HX)), .c = lstm ? state(e, tc_arg_value(n, CX)) : NULL};
+    for (int64_t k = 0; k < steps; k++)
+        s[k + 1] = step(e, mode, hidden, row(e, x, reverse ? steps - 1 - k : k), s[k].h, s[k].c,
+                        (const tc_arg *[]){&n->args[W_IH], &n->args[W_HH], &n->args[B_IH], &n->args[B_HH]});
+    tc_value *dh = state(e, tc_arg_value(n, GRAD_HY)), *dc = lstm ? state(e, tc_arg_value(n, GRAD_CY)) : NULL, *da, *db;
+    for (int64_t k = steps; k-- > 0;) {
+        int64_t t = reverse ? steps - 1 - k : k;
+        dh = plus(e, dh, gy ? row(e, gy, t) : NULL);
+        if (!dh) dh = tc_e_zeros_like(e, s[k].h);
+        step_back(e, mode, &s[k + 1], s[k].h, s[k].c, &dh, &dc, &da, &db);
+        dx[t] = tc_e2(e, "aten::mm", da, tc_arg_value(n, W_IH));
+        dh = plus(e, dh, tc_e2(e, "aten::mm", db, tc_arg_value(n, W_HH)));
+        sum[W_IH] = plus(e, sum[W_IH], tc_e2(e, "aten::mm", tc_e1(e, "aten::t", da), row(e, x, t)));
+        sum[W_HH] = plus(e, sum[W_HH], tc_e2(e, "aten::mm", tc_e1(e, "aten::t", db), s[k].h));
+        sum[B_IH] = plus(e, sum[B_IH], tc_emit_call(e, "aten::sum.dim_IntList", "vI", da, (int64_t[]){0}, 1));
+        sum[B_HH] = plus(e, sum[B_HH], tc_emit_call(e, "aten::sum.dim_IntList", "vI", db, (int64_t[]){0}, 1));
     }
-    tc_value *i = tc_e1(e, "aten::sigmoid", gate(e, g, 0, hidden)), *f = tc_e1(e, "aten::sigmoid", gate(e, g, 1, hidden));
-    tc_value *u = tc_e1(e, "aten::tanh", gate(e, g, 2, hidden)), *o = tc_e1(e, "aten::sigmoid", gate(e, g, 3, hidden));
-    tc_value *c = tc_e_add(e, tc_e_mul(e, f, n->args[1].values[1]), tc_e_mul(e, i, u));
-    tc_emit_result(e, 0, tc_e_mul(e, o, tc_e1(e, "aten::tanh", c)));
-    tc_emit_result(e, 1, c);
+    if (steps) sum[X] = tc_emit_call(e, "aten::stack", "Vi", dx, (int)steps, (int64_t)0);
+    sum[HX] = dh, sum[CX] = dc;
+    for (int i = 0; i <= CX; i++) {
+        tc_value *like = tc_arg_value(n, i), *g = sum[i];
+        if (g && g->meta.rank < like->meta.rank) g = tc_emit_call(e, "aten::unsqueeze", "vi", g, (int64_t)0);
+        tc_emit_result(e, i, g ? g : tc_e_zeros_like(e, like));
+    }
     return tc_e_done(e);
 }
 
@@ -189,6 +270,7 @@ const tc_op tc_ops_rnn[] = {
                "-> (Tensor, Tensor, Tensor, Tensor, Tensor, Tensor, Tensor)",
      .shape = shape_layer_backward,
      .kernel = &tc_k_rnn_layer_backward,
+     .decompose = decompose_layer_backward,
      .doc = "gradients of mkldnn_rnn_layer"},
     NETWORK("lstm", "Tensor[]", "(Tensor, Tensor, Tensor)",
             "lstm(f32[5,3,4], [f32[1,3,6], f32[1,3,6]], [f32[24,4], f32[24,6], f32[24], f32[24]], True, 1, 0.0, False, False, False);"

@@ -73,6 +73,53 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     tc-run m.pt2 --input x=f32=1 --expect @a.npy
 }
 
+@test "random fills of views draw in the order of memory" {
+    model "torch.zeros(3, 4, 5).permute(2, 0, 1).uniform_(), torch.zeros(9, 6)[1:, ::2].t().random_(90)" f32
+    tc-run m.pt2 --seed 3 --input x=f32=1 --output out.0=@a.npy --output out.1=@b.npy
+    model "torch.rand(3, 4, 5).permute(2, 0, 1), torch.randint(90, (8, 3)).t().float()" f32
+    tc-run m.pt2 --seed 3 --input x=f32=1 --output out.0=@c.npy --output out.1=@d.npy
+    cmp a.npy c.npy && cmp b.npy d.npy
+    model "torch.zeros(4, 5).t().normal_()" f32
+    tc-run m.pt2 --seed 3 --input x=f32=1 --to npy -o a.npy
+    model "torch.cat([torch.zeros(10).normal_(), torch.zeros(10).normal_()]).view(4, 5).t()" f32
+    tc-run m.pt2 --seed 3 --input x=f32=1 --to npy -o b.npy
+    cmp a.npy b.npy
+}
+
+@test "gradients of factorisations whose sizes are free" {
+    for f in "qr(w)[0]" "qr(w)[1]" "lu(w)[1]" "lu(w)[2]" "lu_factor(w)[0]" "svd(w, full_matrices=False)[1]" "pinv(w)"; do
+        for s in 2x3 3x2; do
+            what="torch.autograd.grad((torch.linalg.$f ** 3).sum(), w)[0]"
+            model "$what" ${s}xf32 "w = x.detach().requires_grad_()"
+            tc-run m.pt2 --input x=${s}xf32=1,-2,3,4,5,-6 --to npy -o a.npy
+            model "$what" NxMxf32 "w = x.detach().requires_grad_()"
+            tc-run m.pt2 --input x=${s}xf32=1,-2,3,4,5,-6 --expect @a.npy --rtol 1e-4 --atol 1e-4 || { echo "$f of $s"; return 1; }
+        done
+    done
+}
+
+@test "a gradient that reads its operand through places only can be differentiated, and gives 0" {
+    local x=1x2x8xf32=1,2,4,3,5,6,9,8,7,1,2,3,0,1,5,4
+    for f in "F.max_pool1d(w, 3, 2)" "F.adaptive_max_pool1d(w, 3)" "F.pad(w, (2, 1), 'reflect')" "F.pad(w, (2, 1), 'replicate')" "F.prelu(w, torch.tensor([.5]))"; do
+        holds $x "g.requires_grad and torch.equal(torch.autograd.grad(g.sum(), w)[0], torch.zeros(1, 2, 8))" "w = x.detach().requires_grad_()" \
+            "g = torch.autograd.grad(($f * 2).sum(), w, create_graph=True)[0]"
+    done
+}
+
+@test "second derivatives of recurrent networks are those of their cells" {
+    two="two = lambda y: torch.autograd.grad((torch.autograd.grad((y ** 2).sum(), w, create_graph=True)[0] ** 2).sum(), w)[0]"
+    w="w = torch.arange(24.).double().sin().view(3, 2, 4).requires_grad_()"
+    p="p = [torch.arange(g * k).double().cos().view(g, k) for k in (4, 3)] + [torch.ones(g).double()] * 2"
+    z="z, h = torch.zeros(1, 2, 3).double(), [torch.zeros(2, 3).double()]"
+    for f in gru rnn_tanh rnn_relu; do
+        g=3 && [ $f = gru ] && g=9
+        holds f32=1 "torch.allclose(two(torch.$f(w, z, p, True, 1, 0., True, False, False)[0]), two(torch.stack(h[1:])))" \
+            "g = $g" "$two" "$w" "$p" "$z" "for t in range(3): h.append(torch.${f}_cell(w[t], h[-1], *p))"
+    done
+    holds f32=1 "torch.allclose(two(torch.lstm(w, [z, z], p, True, 1, 0., True, False, False)[0]), two(torch.stack([s[0] for s in c[1:]])))" \
+        "g = 12" "$two" "$w" "$p" "$z" "c = [(h[0], h[0])]" "for t in range(3): c.append(torch.lstm_cell(w[t], c[-1], *p))"
+}
+
 @test "torch.equal compares numbers, whatever their types" {
     holds 2xi64=1,2 "torch.equal(x, x.float())"
 }

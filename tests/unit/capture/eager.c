@@ -40,6 +40,16 @@ static const snippet table[] = {
     /* the generator draws for what is not positive only */
     {"torch.manual_seed(42)\nr = F.rrelu(torch.tensor([-1., 2., -1.]), training=True).tolist()\n",
      "[-0.13711552321910858, 2.0, -0.13810628652572632]"},
+    /* fills of a view go in the order of memory, and normal ones of what is not contiguous in pairs whatever the size */
+    {"torch.manual_seed(1)\na = torch.zeros(5, 7).t().exponential_()\ntorch.manual_seed(1)\nr = torch.equal(a, torch.zeros(5, "
+     "7).exponential_().t())\n",
+     "True"},
+    {"torch.manual_seed(1)\na = torch.zeros(8, 6)[::2].permute(1, 0).normal_(1, 2)\ntorch.manual_seed(1)\n"
+     "r = torch.equal(a, torch.cat([torch.zeros(12).normal_(1, 2), torch.zeros(12).normal_(1, 2)]).view(4, 6).t())\n",
+     "True"},
+    {"p = torch.rand(3, 4)\ntorch.manual_seed(1)\na = torch.zeros(4, 3).t().bernoulli_(p)\ntorch.manual_seed(1)\n"
+     "r = torch.equal(a, torch.bernoulli(p.t().contiguous()).t())\n",
+     "True"},
     /* out= that shares memory with what is read in another order */
     {"x = torch.ones(3)\nr = torch.gather(x, 0, torch.tensor([1]), out=x)\n", "refer to a single memory location"},
     {"x = torch.ones(3)\nr = torch.cat((torch.ones(1), x), out=x)\n", "refer to a single memory location"},
