@@ -353,9 +353,10 @@ static void take_strides(tc_pt2_reader *r, type_text *t, tc_value *v, const char
         return;
     }
     tc_pt2_set_strides(r->program, &v->meta, t->stride);
+    t->placed = t->rank > 0; /* there is no size to copy else, nor an array of them */
+    if (!t->placed) return;
     memcpy(t->placed_size, v->meta.size, bytes);
     t->placed_stride = v->meta.stride;
-    t->placed = t->rank > 0;
 }
 
 /* dtype, rank and constant sizes must be those of tc's rule. */
