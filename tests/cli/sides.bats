@@ -122,7 +122,7 @@ takes() { # PROGRAM ARCHIVE INPUT OUTPUT: a run of the archive gives OUTPUT, by 
 @test "both modes have their sides, over the same weights; they compile, and C is of the side that its sizes take" {
     tc-export m.py:Drop --input x=Bx4xf32 -o d.pt2
     [ "$(tc-export d.pt2 --print | grep '^program ' | tr '\n' ' ')" = "program model program train program model-2 program train-2 " ]
-    [ "$(unzip -l d.pt2 | grep -c 'data/weights/weight_')" -eq 2 ]
+    [ "$(grep -ao 'data/weights/weight_[0-9]*' d.pt2 | sort -u | wc -l)" -eq 2 ] # names stand in the headers of the zip as they are
     tc-compile d.pt2 -o dc.pt2
     for b in 3 9; do
         tc-run d.pt2 --input x=${b}x4xf32=-0.5 -o a.npy
