@@ -31,7 +31,7 @@ static tc_status find_loss(tc_cmd *c, const tc_program *p, const char *name, int
 }
 
 /* ---- --grad-of ---- */
-static const tc_value *made_by(const tc_node *n, const char *name) {
+static tc_value *made_by(const tc_node *n, const char *name) {
     for (int i = 0; i < n->nouts; i++)
         if (n->outs[i]->kind == TC_V_TENSOR && n->outs[i]->name && !strcmp(n->outs[i]->name, name)) return n->outs[i];
     return NULL;
@@ -44,8 +44,8 @@ static bool inside(const tc_node *n, const char *module) {
 }
 
 /* An input, a value as --print names it, or what a module computes last. NULL: there is none. */
-static const tc_value *value_called(const tc_program *p, const char *name) {
-    const tc_value *last = NULL, *v;
+static tc_value *value_called(const tc_program *p, const char *name) {
+    tc_value *last = NULL, *v;
     for (int i = 0; i < p->ninputs; i++)
         if (p->inputs[i].value && p->inputs[i].value->kind == TC_V_TENSOR && !strcmp(p->inputs[i].name, name)) return p->inputs[i].value;
     for (const tc_node *n = p->graph->first; n; n = n->next) {
@@ -58,14 +58,14 @@ static const tc_value *value_called(const tc_program *p, const char *name) {
 static tc_status find_named(tc_cmd *c, tc_program *p, tc_grad_named *of, int n) {
     for (int i = 0; i < n; i++) {
         const char *name = tc_cmd_value(c, TC_OPT_grad_of, i);
-        const tc_value *v = value_called(p, name);
+        tc_value *v = value_called(p, name);
         if (!v) return tc_usage(c, "--grad-of %s: program %s has no input, value (see --print) or module of this name", name, p->name);
         if (!tc_is_float(v->meta.dtype) && !tc_is_complex(v->meta.dtype))
             return tc_error(TC_CONTENT, "--grad-of %s: only tensors of floating point have gradients, this is %s", name,
                             tc_dtypes[v->meta.dtype].torch);
         for (int k = 0; k < i; k++)
             if (!strcmp(of[k].name, name)) return tc_usage(c, "--grad-of %s is given twice", name);
-        of[i] = (tc_grad_named){(tc_value *)v, name};
+        of[i] = (tc_grad_named){v, name};
     }
     return NULL;
 }

@@ -5,8 +5,8 @@
  *     tile    Intel(R) Xeon(R) ..., avx512, 2 threads    addmm f32 768 128x3072 3072x768    1
  *
  * cost lines are the constants of runtime/costs.h (tc-bench --calibrate). tile lines (tc-compile --tune) say how many values a block of an
- * interpreted loop holds, and that a product reads its weights as they lie (1), not packed; 0: as it is chosen without a line. Lines of other machines are kept and have no effect. A later line replaces an earlier one of the same
- * key. Whatever it says, results keep their bits. */
+ * interpreted loop holds, and that a product reads its weights as they lie (1), not packed; 0: as it is chosen without a line. Lines of other
+ * machines are kept and have no effect; of two lines with one key the later one counts. Whatever it says, results keep their bits. */
 #ifndef TC_RUNTIME_TUNING_H
 #define TC_RUNTIME_TUNING_H
 

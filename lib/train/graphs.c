@@ -226,10 +226,12 @@ tc_status tc_train_build_eval(tc_trainer *t) {
 
 /* ---- update ---- */
 
-/* The gradients that a step has, as inputs: a tuple of tensors and None. */
-static V gradient_inputs(capturing *j) {
+/* What an update reads, as inputs: the state and averages that there are, then the step's gradients, which are returned: tensors and None. */
+static V update_inputs(capturing *j) {
     tc_trainer *t = j->t;
     C *c = t->lang;
+    for (size_t i = 0; i < t->state.len; i++) state_input(j, &t->state.data[i]);
+    for (size_t i = 0; i < t->averages.len; i++) state_input(j, &t->averages.data[i]);
     V grads = tc_tuple(c, (size_t)t->nparams, NULL);
     for (int i = 0; i < t->nparams; i++) {
         const tc_tensor *p = tc_trainer_weight(t, t->param_names[i]);
@@ -241,9 +243,7 @@ static V gradient_inputs(capturing *j) {
 static void declare_update(capturing *j, list *results) {
     tc_trainer *t = j->t;
     C *c = t->lang;
-    for (size_t i = 0; i < t->state.len; i++) state_input(j, &t->state.data[i]);
-    for (size_t i = 0; i < t->averages.len; i++) state_input(j, &t->averages.data[i]);
-    V grads = gradient_inputs(j);
+    V grads = update_inputs(j);
     list *where = tc_list(c, 4), *values = tc_list(c, 4);
     for (size_t i = 0; i < t->numbers.len; i++) {
         const opt_number *o = &t->numbers.data[i];
@@ -262,9 +262,7 @@ static void declare_update(capturing *j, list *results) {
 static void declare_first(capturing *j, list *results) {
     tc_trainer *t = j->t;
     C *c = t->lang;
-    for (size_t i = 0; i < t->state.len; i++) state_input(j, &t->state.data[i]);
-    for (size_t i = 0; i < t->averages.len; i++) state_input(j, &t->averages.data[i]);
-    V grads = gradient_inputs(j);
+    V grads = update_inputs(j);
     size_t n;
     V *made = tc_items(tc_call_method(c, t->update, tc_intern(c, "make_state", 10), 1, &grads), &n);
     V *leaves = tc_items(made[1], &n);
