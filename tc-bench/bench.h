@@ -10,7 +10,7 @@ enum { MAX_WAYS = 8 };
 
 typedef struct {
     const char *name;
-    bool compiled, unfused;
+    bool compiled, unfused, fast;
 } way; /* of executing */
 
 typedef struct {

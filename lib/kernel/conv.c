@@ -20,7 +20,7 @@ static args read_args(const tc_kcall *k, int x, int w, int at, const int64_t *ou
     int dims = a.x->rank - 2;
     tc_conv *c = &a.c;
     c->dtype = a.x->dtype == TC_F64 ? TC_F64 : TC_F32;
-    c->n = a.x->size[0], c->groups = tc_k_int(k, at + 5), c->adjoint = a.transposed;
+    c->n = a.x->size[0], c->groups = tc_k_int(k, at + 5), c->adjoint = a.transposed, c->fast = k->fast;
     c->cin = a.x->size[1] / c->groups;
     a.out_channels = a.transposed ? a.w->size[1] * c->groups : a.w->size[0];
     c->cout = a.out_channels / c->groups;
@@ -73,14 +73,16 @@ static const void *widen(const tc_kcall *k, const tc_tensor *t, char **scratch) 
 }
 static size_t widened(const tc_tensor *t) { return t && narrow(t->dtype) ? tc_conv_room((size_t)tc_tensor_numel(t) * 4) : 0; }
 
-/* ---- the two ways of a product ---- */
+/* ---- the ways of a product ---- */
 static size_t product_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
-    return tc_conv_by_lanes(c) ? tc_conv_lanes_scratch(c, isa, threads) : tc_conv_correlate_scratch(c, isa, threads, packed);
+    return tc_conv_by_lanes(c)      ? tc_conv_lanes_scratch(c, isa, threads)
+           : tc_conv_by_winograd(c) ? tc_conv_winograd_scratch(c, isa, threads, packed)
+                                    : tc_conv_correlate_scratch(c, isa, threads, packed);
 }
 static void product(const tc_kcall *k, const tc_conv *c, char *scratch, const void *in, tc_conv_weight w, const void *packed, const void *bias,
                     void *out) {
     if (tc_conv_by_lanes(c)) tc_conv_lanes(c, k->isa, k->pool, scratch, in, w, bias, out);
-    else tc_conv_correlate(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
+    else (tc_conv_by_winograd(c) ? tc_conv_winograd : tc_conv_correlate)(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
 }
 static size_t weight_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
     return tc_conv_by_lanes(c)        ? tc_conv_lanes_grad_scratch(c, isa, threads)
@@ -121,7 +123,7 @@ static tc_status forward(tc_kcall *k) {
     const void *x = widen(k, a.x, &scratch), *w = widen(k, a.w, &scratch), *bias = tc_k_given(k, 2) ? widen(k, tc_k_tensor(k, 2), &scratch) : NULL;
     void *out = tc_tensor_data(&k->outs[0]);
     void *to = narrow(a.x->dtype) ? tc_conv_take(&scratch, (size_t)n * 4) : out;
-    const bool reports = tc_conv_reports(&a.c) && to == out;
+    const bool reports = tc_conv_reports(&a.c) && to == out && (!tc_conv_by_winograd(&a.c) || !k->epilogue || k->epilogue->plain);
     if (reports) a.c.then = k->epilogue;
     product(k, &a.c, scratch, x, weight_of(&a, w, false), k->packed, bias, to);
     if (to != out) k->isa->cast[TC_F32][a.x->dtype](out, to, n);
@@ -133,11 +135,13 @@ static tc_status forward(tc_kcall *k) {
 static size_t forward_pack_bytes(const tc_kcall *k, int *arg) {
     args a = forward_args(k);
     *arg = 1;
-    return !narrow(a.x->dtype) && tc_conv_packs(&a.c) ? tc_conv_packed_bytes(&a.c, k->isa) : 0;
+    if (narrow(a.x->dtype)) return 0;
+    if (tc_conv_by_winograd(&a.c)) return tc_conv_winograd_packed_bytes(&a.c, k->isa);
+    return tc_conv_packs(&a.c) ? tc_conv_packed_bytes(&a.c, k->isa) : 0;
 }
 static void forward_pack(const tc_kcall *k, void *out) {
     args a = read_args(k, 0, 1, 3, k->outs[0].size);
-    tc_conv_pack(&a.c, k->isa, k->pool, weight_of(&a, tc_tensor_data(a.w), false), out);
+    (tc_conv_by_winograd(&a.c) ? tc_conv_winograd_pack : tc_conv_pack)(&a.c, k->isa, k->pool, weight_of(&a, tc_tensor_data(a.w), false), out);
 }
 
 /* ---- backward ---- */

@@ -93,6 +93,32 @@ typedef struct {
     void *out; /* [row][nr] */
 } tc_conv_grad_tile;
 
+/* ---- Winograd's transforms of a tile (conv_winograd.c), channel by channel ---- */
+typedef struct {
+    int64_t channels;
+    float *terms;           /* terms[p * plane + channel], p = row * (m + 2) + column of (m + 2)^2: what input writes, output reads */
+    int64_t plane;          /* elements */
+    const float *const *in; /* input: the (m + 2)^2 positions */
+    float *out;             /* output: position i of m^2 goes to out[to[i]]; a negative one is cropped */
+    const int64_t *to;
+    const float *bias;              /* or NULL */
+    const tc_epilogue_plain *plain; /* or NULL: on all; `more` from out[0] on, bias, scale and shift from the first channel on */
+} tc_winograd_tile;
+typedef struct {
+    const float *taps; /* nine of output channel l from taps[l * pitch] on, l < n <= lanes */
+    int64_t pitch;
+    int n;
+    bool backwards; /* taps in the reverse order */
+    float *out;     /* out[p * plane + l], 0 for l >= n */
+    int64_t plane;
+} tc_winograd_weights;
+typedef struct tc_winograd_ops {
+    int lanes;
+    void (*weights)(int m, const tc_winograd_weights *w);
+    void (*input)(int m, const tc_winograd_tile *t); /* m 2 or 4 */
+    void (*output)(int m, const tc_winograd_tile *t);
+} tc_winograd_ops;
+
 /* Sums that a block of k terms keeps at once, besides the tile's own: levels of the tree and the leaf that meets them. */
 static inline int tc_conv_sums(int64_t k) {
     int n = 0;

@@ -15,6 +15,7 @@ typedef struct {
     int64_t n, groups, cin, cout;
     int64_t in[3], out[3], kernel[3], stride[3], pad[3], dil[3];
     bool adjoint;
+    bool fast;               /* --numerics=fast */
     bool in_last, out_last;  /* forward: `in`, `out` lie channels last */
     const tc_epilogue *then; /* where tc_conv_reports: on finished positions x channels; or NULL */
 } tc_conv;
@@ -82,6 +83,13 @@ void tc_conv_lanes(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char 
 size_t tc_conv_lanes_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
 void tc_conv_lanes_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,
                         tc_conv_weight strides);
+/* The same products of 3x3 with fewer multiplications, rounded otherwise (conv_winograd.c): c->fast, and it costs less. */
+bool tc_conv_by_winograd(const tc_conv *c);
+size_t tc_conv_winograd_packed_bytes(const tc_conv *c, const tc_isa_ops *isa);
+void tc_conv_winograd_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out);
+size_t tc_conv_winograd_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed);
+void tc_conv_winograd(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
+                      const void *bias, void *out);
 /* N C S to N S C, on the pool; the way back with c and s exchanged. */
 void tc_conv_channels_last(const tc_isa_ops *isa, tc_pool *pool, size_t elem, int64_t n, int64_t c, int64_t s, const void *in, void *out);
 

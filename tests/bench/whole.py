@@ -61,7 +61,7 @@ def main():
         path = os.path.join(folder, name + ".pt2")
         model, inputs = make(name, path)
         found = {"eager": measure(lambda: model(*inputs)), "onnxruntime": onnx(tools, path, inputs)}
-        run = [tools + "tc-bench", path, "--threads", str(THREADS), "--compare", "interpreted,compiled", "--min-time", "2", "--json"]
+        run = [tools + "tc-bench", path, "--threads", str(THREADS), "--compare", "interpreted,compiled,fast", "--min-time", "2", "--json"]
         env = dict(os.environ, LD_PRELOAD=os.path.abspath("cputime.so")) if THREADS == 1 and os.path.exists("cputime.so") else None
         for line in subprocess.run(run, capture_output=True, text=True, check=True, env=env).stdout.splitlines():
             row = json.loads(line)

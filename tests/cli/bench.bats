@@ -31,6 +31,13 @@ setup() {
     [[ "$output" == *median*stdin*interpreted* ]]
 }
 
+@test "fast is compared with strict ways by its error, which is no failure" {
+    call='convolution(f32[2,64,32,32], f32[64,64,3,3], None, [1,1], [1,1], [1,1], False, [0,0], 1)'
+    run --separate-stderr tc-bench --op "$call" --compare interpreted,fast --repeat 1 --to csv
+    [ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
+    [[ "$stderr" == *"interpreted and fast differ in output 0"* ]]
+}
+
 @test "what does not fit is named" {
     run --separate-stderr tc-bench --op 'no_such_op(f32[2])'
     [ "$status" -eq 5 ]

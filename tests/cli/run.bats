@@ -196,6 +196,27 @@ PY
     [ "$status" -eq 2 ]
 }
 
+@test "--numerics=fast: other roundings, the same for any instruction set and number of threads" {
+    cat >images.py <<'EOF'
+import torch.nn as nn
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c, self.b = nn.Conv2d(64, 64, 3, padding=1), nn.BatchNorm2d(64)
+    def forward(self, x):
+        return x + self.b(self.c(x)).relu()
+EOF
+    tc-export images.py:M --mode eval --input x=Nx64xHxWxf32 -o m.pt2
+    tc-run m.pt2 --input x=2x64x31x30xf32=0.7 --output @strict.npy
+    tc-run m.pt2 --numerics=fast --input x=2x64x31x30xf32=0.7 --output @fast.npy
+    run tc-ckpt diff strict.npy fast.npy
+    [ "$status" -eq 4 ]
+    tc-run m.pt2 --input x=2x64x31x30xf32=0.7 --expect @fast.npy --rtol 1e-4 --atol 1e-4
+    for isa in portable avx2 avx512; do
+        TC_ISA=$isa tc-run m.pt2 --numerics=fast --threads 3 --input x=2x64x31x30xf32=0.7 --expect @fast.npy
+    done
+}
+
 @test "--trace shows every node with what stands in it, and changes no bits" {
     cat >m.py <<'PY'
 import torch, torch.nn as nn

@@ -199,7 +199,70 @@ static void geometries(void **state) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
 
+static void no_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+    (void)ctx, (void)r0, (void)nr, (void)c0, (void)nc, (void)worker;
+}
+/* The largest difference of strict results from fast ones, by the largest strict one. Fast ones are the same bits for every instruction set,
+ * thread count and layout. */
+static double fast_error(const tc_kernel *k, tc_karg *args, int nargs, const tc_tensor *out, const tc_epilogue *then) {
+    tc_tensor strict = ktensor(TC_F32, out->rank, out->size), first = ktensor(TC_F32, out->rank, out->size);
+    const tc_tensor *planes = args[0].tensor;
+    double most = 0, size = 0;
+    bool any = false;
+    tc_isa_row best;
+    assert_null(tc_isa_choose(NULL, &best));
+    assert_null(krun(k, args, nargs, &strict, 1, best, 1, NULL));
+    for (int r = 0; r < TC_ROW_COUNT; r++)
+        for (int last = 0; last < (k->layouts ? 4 : 1); last++) {
+            if (!tc_isa_supported((tc_isa_row)r)) continue;
+            tc_tensor x = klayout(planes, last & 1), got = klayout(out, last & 2);
+            args[0].tensor = &x;
+            tc_kcall c = {.args = args, .nargs = nargs, .outs = &got, .nouts = 1, .fast = true, .epilogue = last & 2 ? then : NULL};
+            assert_null(krun_call(k, c, (tc_isa_row)r, 1 + 2 * last));
+            args[0].tensor = planes;
+            tc_tensor y = klayout(&got, false);
+            const float *f = y.storage->data, *s = strict.storage->data;
+            for (size_t e = 0; e < y.storage->bytes / 4; e++)
+                most = fmax(most, fabs((double)f[e] - (double)s[e])), size = fmax(size, fabs((double)s[e]));
+            if (any && memcmp(f, first.storage->data, y.storage->bytes))
+                fail_msg("%s, %s, layout %d: other bits", k->name, tc_isa_name((tc_isa_row)r), last);
+            memcpy(first.storage->data, f, y.storage->bytes);
+            any = true;
+            kfree(&x), kfree(&got), kfree(&y);
+        }
+    kfree(&strict), kfree(&first);
+    return most / size;
+}
+static void fast(void **state) {
+    (void)state;
+    static const geometry all[] = {{"tiles of 4", 1, 64, 96, 24, 27, 3, 3, 1, 1, 1, 1, 0, false},
+                                   {"tiles of 2", 1, 128, 160, 14, 13, 3, 3, 1, 1, 1, 1, 0, false},
+                                   {"no padding, several images", 3, 128, 64, 22, 19, 3, 3, 1, 0, 1, 1, 0, false},
+                                   {"wide padding", 2, 64, 64, 15, 14, 3, 3, 1, 3, 1, 1, 0, false},
+                                   {"groups", 2, 128, 192, 20, 21, 3, 3, 1, 1, 1, 2, 0, false},
+                                   {"transposed", 2, 96, 64, 19, 20, 3, 3, 1, 1, 1, 1, 0, true}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        const geometry *g = &all[i];
+        const tc_epilogue_plain plain = {.low = -INFINITY, .high = INFINITY};
+        const tc_epilogue then = {no_region, NULL, &plain};
+        int64_t s[2] = {g->s, g->s}, p[2] = {g->p, g->p}, d[2] = {g->d, g->d}, op[2] = {0, 0}, mask[3] = {1, 0, 0};
+        tc_tensor x = ktensor(TC_F32, 4, (int64_t[]){g->n, g->c, g->h, g->w}), b = ktensor(TC_F32, 1, (int64_t[]){g->o});
+        tc_tensor w = ktensor(TC_F32, 4, g->transposed ? (int64_t[]){g->c, g->o / g->g, 3, 3} : (int64_t[]){g->o, g->c / g->g, 3, 3});
+        tc_tensor y = ktensor(TC_F32, 4, (int64_t[]){g->n, g->o, result(g->h, 3, g), result(g->w, 3, g)});
+        tc_karg f[] = {karg_t(&x),     karg_t(&w),  karg_t(&b), karg_is(s, 2), karg_is(p, 2), karg_is(d, 2), karg_i(g->transposed),
+                       karg_is(op, 2), karg_i(g->g)};
+        double e = fast_error(&tc_k_convolution, f, 9, &y, &then);
+        if (!(e > 0 && e < 2e-5)) fail_msg("%s: off by %g", g->what, e);
+        tc_karg a[] = {karg_t(&y),     karg_t(&x),    karg_t(&w),      karg_is(b.size, 1),
+                       karg_is(s, 2),  karg_is(p, 2), karg_is(d, 2),   karg_i(g->transposed),
+                       karg_is(op, 2), karg_i(g->g),  karg_is(mask, 3)};
+        e = fast_error(&tc_k_convolution_backward, a, 11, &x, NULL);
+        if (!(e > 0 && e < 2e-5)) fail_msg("%s, gradient: off by %g", g->what, e);
+        kfree(&x), kfree(&b), kfree(&w), kfree(&y);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(geometries)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(geometries), cmocka_unit_test(fast)};
     return cmocka_run_group_tests_name("conv", tests, NULL, NULL);
 }

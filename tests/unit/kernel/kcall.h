@@ -69,12 +69,13 @@ static inline tc_status kguard(const tc_kernel *k, const void *scratch, size_t n
     return NULL;
 }
 
-static inline tc_status krun(const tc_kernel *k, const tc_karg *args, int nargs, tc_tensor *outs, int nouts, tc_isa_row row, int threads,
-                             struct tc_generator *gen) {
+/* The call as the caller filled it, with a pool, the row's primitives and scratch. */
+static inline tc_status krun_call(const tc_kernel *k, tc_kcall c, tc_isa_row row, int threads) {
     tc_pool *pool = NULL;
+    tc_tensor *outs = c.outs;
     tc_status s = tc_pool_create(threads, &pool);
     if (s) return s;
-    tc_kcall c = {.args = args, .nargs = nargs, .outs = outs, .nouts = nouts, .pool = pool, .isa = tc_isa_ops_of(row), .gen = gen};
+    c.pool = pool, c.isa = tc_isa_ops_of(row);
     size_t n = k->scratch ? k->scratch(&c, threads) : 0;
     c.scratch = kscratch(n);
     s = k->run(&c);
@@ -97,6 +98,10 @@ static inline tc_status krun(const tc_kernel *k, const tc_karg *args, int nargs,
     free(c.scratch);
     tc_pool_destroy(pool);
     return s;
+}
+static inline tc_status krun(const tc_kernel *k, const tc_karg *args, int nargs, tc_tensor *outs, int nouts, tc_isa_row row, int threads,
+                             struct tc_generator *gen) {
+    return krun_call(k, (tc_kcall){.args = args, .nargs = nargs, .outs = outs, .nouts = nouts, .gen = gen}, row, threads);
 }
 
 #endif
