@@ -124,6 +124,13 @@ $(LAPACK): $(sort $(wildcard lib/kernel/shim/*.[ch])) $(LAPACK_A) $(BLAS_A)
 	@[ -n "$(LAPACK_A)" ] || { echo "liblapack.a is not there: make deps" >&2; exit 1; }
 	$(CC) $(filter-out $(SAN),$(BASEFLAGS)) -shared -Wl,--exclude-libs,ALL -o $@ $(filter %.c,$^) $(LAPACK_A) $(BLAS_A) -lm
 all: $(LAPACK)
+# OpenBLAS of one thread behind the same table, for --numerics=fast; without the package there is none, and the reference serves.
+OPENBLAS_SO ?= $(wildcard $(patsubst %/lapack/,%/openblas-serial/libopenblas.so,$(dir $(LAPACK_A))))
+OPENBLAS := $(if $(OPENBLAS_SO),$(BUILD)/bin/tc-openblas.so)
+$(BUILD)/bin/tc-openblas.so: lib/kernel/shim/lapack.c lib/kernel/shim/tc_lapack.h
+	@mkdir -p $(@D)
+	$(CC) $(filter-out $(SAN),$(BASEFLAGS)) -DTC_OPENBLAS -shared -o $@ $< $(OPENBLAS_SO) -Wl,-rpath,$(dir $(OPENBLAS_SO)) -lm
+all: $(OPENBLAS)
 
 # libpng and libjpeg-turbo, opened by the first image (lib/kernel/image.c).
 IMAGE   := $(BUILD)/bin/tc-image.so
@@ -169,7 +176,7 @@ fuzz:                   ## every fuzz target for its share of FUZZ_TIME=60 secon
 	@tests/fuzz/run build-fuzz "$(BASEFLAGS)" "$(LIBS)"
 
 # Debian packages: what building, checking and the demo need; LINT_PKGS besides for lint and fuzz.
-PKGS := gcc libc6-dev liblapack-dev libblas-dev libyaml-dev libsodium-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev libopenmpi-dev openmpi-bin libcmocka-dev libmpfr-dev bats mandoc
+PKGS := gcc libc6-dev liblapack-dev libblas-dev libopenblas-serial-dev libyaml-dev libsodium-dev zlib1g-dev libpng-dev libjpeg62-turbo-dev libopenmpi-dev openmpi-bin libcmocka-dev libmpfr-dev bats mandoc
 LINT_PKGS := clang-14 clang-format-14 libclang-rt-14-dev
 deps:                   ## installs the missing packages (as root, on Debian; TC_NO_DEPS=1: never)
 	@[ -z "$(DESTDIR)$(DEB_BUILD_OPTIONS)$(TC_NO_DEPS)" ] && command -v dpkg-query >/dev/null || exit 0; \
@@ -198,14 +205,14 @@ PAGES   := $(wildcard man/*.[1-9]) $(BUILD)/gen/tc-ops.7
 install: all $(BUILD)/install/libtc.a $(BUILD)/gen/tc-ops.7 ## programs, library, header, pages and completions under DESTDIR PREFIX
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/pkgconfig $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/share/bash-completion/completions
 	install -m 755 $(TOOLS:%=$(BUILD)/bin/%) $(DESTDIR)$(PREFIX)/bin
-	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(LAPACK) $(IMAGE) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 $(BUILD)/install/libtc.a $(SHIM) $(LAPACK) $(OPENBLAS) $(IMAGE) $(DESTDIR)$(PREFIX)/lib
 	install -m 644 lib/tc.h $(DESTDIR)$(PREFIX)/include
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|; s|@LIBS@|$(LIBS)|' tc.pc.in > $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for t in $(TOOLS); do $(BUILD)/bin/$$t --help=bash > $(DESTDIR)$(PREFIX)/share/bash-completion/completions/$$t; done
 	for p in $(PAGES); do s=$${p##*.}; install -D -m 644 $$p $(DESTDIR)$(PREFIX)/share/man/man$$s/$${p##*/}; done
 uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
-	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(addprefix $(DESTDIR)$(PREFIX)/lib/,tc-mpi.so tc-lapack.so tc-image.so) $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
+	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(addprefix $(DESTDIR)$(PREFIX)/lib/,tc-mpi.so tc-lapack.so tc-openblas.so tc-image.so) $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
 clean:                  ## removes everything that was built
 	rm -rf build build-*

@@ -7,14 +7,13 @@
 #include <stdio.h>
 
 /* ---- the library ---- */
-tc_status tc_lapack_open(const tc_lapack_table **out) {
-    static tc_shim shim = {.file = "tc-lapack.so",
-                           .symbol = "tc_lapack",
-                           .purpose = "linear algebra needs",
-                           .version = TC_LAPACK_VERSION,
-                           .lock = PTHREAD_MUTEX_INITIALIZER};
-    const void *table;
-    TC_TRY(tc_shim_table(&shim, &table));
+#define SHIM(name) \
+    { .file = name, .symbol = "tc_lapack", .purpose = "linear algebra needs", .version = TC_LAPACK_VERSION, .lock = PTHREAD_MUTEX_INITIALIZER }
+tc_status tc_lapack_open(bool fast, const tc_lapack_table **out) {
+    static tc_shim reference = SHIM("tc-lapack.so"), openblas = SHIM("tc-openblas.so");
+    const void *table = NULL;
+    if (fast) tc_status_free(tc_shim_table(&openblas, &table));
+    if (!table) TC_TRY(tc_shim_table(&reference, &table));
     *out = table;
     return NULL;
 }
@@ -22,7 +21,7 @@ tc_status tc_lapack_open(const tc_lapack_table **out) {
 /* ---- plans ---- */
 tc_status tc_la_plan(tc_la *j, const tc_kcall *call, const tc_tensor *like, const tc_tensor *batch_of, int tail) {
     const tc_lapack_table *t;
-    TC_TRY(tc_lapack_open(&t));
+    TC_TRY(tc_lapack_open(call->fast, &t));
     *j = (tc_la){.call = (tc_kcall *)call, .batch = 1, .batch_of = batch_of, .batch_tail = tail};
     j->c = tc_is_complex(like->dtype) ? 2 : 1;
     j->ops = j->c == 2 ? &t->complex : &t->real;

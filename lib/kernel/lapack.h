@@ -48,8 +48,8 @@ struct tc_la {
     int *info;              /* of each matrix */
 };
 
-/* Opens tc-lapack.so once. TC_ENV naming the places tried. */
-tc_status tc_lapack_open(const tc_lapack_table **out);
+/* Opens tc-lapack.so once; fast: tc-openblas.so, where it was built. TC_ENV naming the places tried. */
+tc_status tc_lapack_open(bool fast, const tc_lapack_table **out);
 /* Begins a plan: batch as the dimensions of `batch_of` but its last `tail`; sizes checked; complex as `like` is. */
 tc_status tc_la_plan(tc_la *j, const tc_kcall *call, const tc_tensor *like, const tc_tensor *batch_of, int tail);
 size_t tc_la_take(tc_la *j, int64_t doubles);                                      /* reserves a part; its offset */

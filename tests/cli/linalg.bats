@@ -44,3 +44,15 @@ model() { # the body of forward(self, x)
         tc-run m.pt2 --input x=2x9xf64=0.5,1,-2,0.25,3,0.125,-1,2,0.75,1,1,-0.5,4,0.5,-3,0.25,2,-1 --expect @true.npy
     done
 }
+
+@test "--numerics=fast: OpenBLAS solves and factors, the reference where tc-openblas.so is not there" {
+    a=8x8xf64=$(seq -s, 1 64 | tr 0-9 1829036475)
+    model "(lambda a: (torch.linalg.solve(a, x), torch.linalg.eigvalsh(x + x.mT), torch.linalg.svdvals(a), torch.linalg.qr(a)[1]))(x + 99 * torch.eye(8))" 8x8xf64
+    tc-run m.pt2 --input x="$a" --to safetensors >strict.st
+    for i in 0 1 2 3; do
+        tc-run m.pt2 --numerics=fast --input x="$a" --expect "$i=@strict.st#out.$i" --rtol 1e-9 --atol 1e-6
+    done
+    mkdir alone
+    cp "$(command -v tc-run)" "$(dirname "$(command -v tc-run)")/tc-lapack.so" alone
+    alone/tc-run m.pt2 --numerics=fast --input x="$a" --expect 0=@strict.st#out.0
+}

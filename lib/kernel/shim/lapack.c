@@ -13,8 +13,9 @@ typedef const int *in;
 #define ARGS(...) (__VA_ARGS__)
 
 /* Reports of a wrong argument go nowhere: LAPACK prints and stops, and the sizes are checked before. */
-void xerbla_(S name, in info, size_t n);
+__attribute__((visibility("default"))) void xerbla_(S name, in info, size_t n);
 void xerbla_(S name, in info, size_t n) { (void)name, (void)info, (void)n; }
+#ifndef TC_OPENBLAS /* which brings its own run-time library and depends on the processor anyhow */
 /* The only function of the Fortran run-time library that these routines call: joins two strings, padded with blanks. */
 void _gfortran_concat_string(size_t nto, char *to, size_t na, S a, size_t nb, S b);
 void _gfortran_concat_string(size_t nto, char *to, size_t na, S a, size_t nb, S b) {
@@ -42,6 +43,7 @@ double complex csqrt(double complex z) {
     if (t == 0) return of_parts(0, b);
     return a >= 0 ? of_parts(t, b / (2 * t)) : of_parts(fabs(b) / (2 * t), copysign(t, b));
 }
+#endif
 
 #define BOTH(name, args)  \
     void d##name##_ args; \

@@ -1,6 +1,6 @@
 /* The reference LAPACK behind one table, so that no program carries it: tc-lapack.so is linked from the static liblapack.a and libblas.a
  * by path (another BLAS cannot slip in) and is opened by the first operator that needs it (kernel/lapack.c). Only dgemm is our own, with the
- * reference's bits (gemm.c).
+ * reference's bits (gemm.c). tc-openblas.so is the same table over Debian's serial OpenBLAS, for --numerics=fast.
  *
  * Only double precision: single precision matrices are widened on the way into the column-major copy that LAPACK needs anyhow, and rounded
  * on the way out. Complex matrices are pairs of doubles. Matrices are column-major with a leading dimension of max(1, rows); sizes fit an int.

@@ -252,7 +252,7 @@ static void products_have_the_reference_bits(void **state) {
     static double a[LD * LD], b[LD * LD], c[LD * LD], d[LD * LD];
     static const double alphas[] = {1, -1, 0.37}, betas[] = {0, 1, -1, 1.7};
     const tc_lapack_table *t;
-    assert_null(tc_lapack_open(&t));
+    assert_null(tc_lapack_open(false, &t));
     for (int i = 0; i < LD * LD; i++) a[i] = kunit(), b[i] = kunit();
     b[7] = 0, a[11] = -0.0;
     for (int run = 0; run < 120; run++) {
