@@ -6,12 +6,17 @@
  *         for each NR channels:     tile in registers; merged at once with the sums that the tree has ready
  *
  * A leaf that a row lacks counts as -0, which adding does not change; so one tree serves all rows. */
-enum { NR = 2 * VL, LDA = TC_LEAF + 16, LEAST_RUN = MR / 2 + 1, REGION = 4096, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
+enum { NR = 2 * VL, LDA = TC_LEAF + 16, LEAST_RUN = MR / 2 + 1, REGION = 4096, WAY = 4096, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
 
 typedef struct {
     int64_t at, k, n;
     uint32_t absent; /* rows that lack these terms */
 } segment;
+/* n rows of memory, a step apart; 0: without end. */
+typedef struct {
+    const T *at;
+    int64_t step, n;
+} walk;
 typedef struct {
     const T *a, *b; /* a[row * lda]; b[k][NR] */
     int64_t lda;
@@ -21,7 +26,11 @@ typedef struct {
     const T *level[MOST_LEVELS];
     T *out, *keep; /* [row][ldo], [row][NR]; keep is room */
     int64_t ldo;
-    const T *bias, *ahead; /* ahead: weights that are brought near meanwhile, one row of NR each 4 k; or NULL */
+    walk ahead[3];                 /* rows of NR that are brought near meanwhile, one each 4 k, one walk after another; the last has no end */
+    const T *bias, *scale, *shift; /* of the columns, or NULL; the plain epilogue from scale on */
+    const T *more;                 /* [row][ldo], may be out; or NULL */
+    bool bounded;
+    T low, high;
 } tile;
 
 #if MR == 14
@@ -33,10 +42,10 @@ typedef struct {
 #endif
 #define DECLARE(i) VF x##i = {0}, y##i = {0};
 /* Rows by fours from one pointer each: x86 has no 14 registers for them. */
-#define STEP(i)                                           \
-    if (i < rows) {                                       \
-        VF v = vset1(a[i / 4][i % 4 * lda + k]);          \
-        x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i); \
+#define STEP(i)                                                                                    \
+    if (i < rows) {                                                                                \
+        VF v = vset1(a[i / 4][(i % 4 == 1 ? one : i % 4 == 2 ? two : i % 4 == 3 ? three : 0) + k]); \
+        x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i);                                           \
     }
 #define KEEP(i) \
     if (i < rows && s->absent >> i & 1) vstore(keep + i * NR, x##i), vstore(keep + i * NR + VL, y##i);
@@ -46,33 +55,39 @@ typedef struct {
     if (i < rows && t->none >> i & 1) x##i = y##i = minus_zero;
 #define NEVER(i) \
     if (i < rows && t->never >> i & 1) x##i = y##i = (VF){0};
-#define MERGE(i)                                                 \
-    if (i < rows) {                                              \
-        for (int l = 0; l < t->nlevels; l++) {                   \
-            const T *s = t->level[l] + i * NR;                   \
-            x##i = vload(s) + x##i, y##i = vload(s + VL) + y##i; \
-        }                                                        \
-    }
-#define STORE(i)                                                                      \
-    if (i < rows) {                                                                   \
-        if (t->bias) x##i = x##i + vload(t->bias), y##i = y##i + vload(t->bias + VL); \
-        vstore(t->out + i * t->ldo, x##i), vstore(t->out + i * t->ldo + VL, y##i);    \
-    }
+#define MERGE(i) \
+    if (i < rows) x##i = vload(s + i * NR) + x##i, y##i = vload(s + i * NR + VL) + y##i;
+#define ADD(i) \
+    if (i < rows) x##i = x##i + p, y##i = y##i + q;
+#define SCALE(i) \
+    if (i < rows) x##i = vfma(x##i, p, vload(t->shift)), y##i = vfma(y##i, q, vload(t->shift + VL));
+#define MORE(i) \
+    if (i < rows) x##i = x##i + vload(t->more + i * t->ldo), y##i = y##i + vload(t->more + i * t->ldo + VL);
+#define CLAMP(i) \
+    if (i < rows) x##i = vmin(vmax(x##i, p), q), y##i = vmin(vmax(y##i, p), q);
+#define STORE(i) \
+    if (i < rows) vstore(t->out + i * t->ldo, x##i), vstore(t->out + i * t->ldo + VL, y##i);
 
 INLINE void run_tile(const tile *t, const int rows) {
     const VF minus_zero = vset1((T)-0.0);
     const int64_t lda = t->lda;
+    int64_t one = lda, two = 2 * lda, three = 3 * lda;
     T *keep = t->keep;
-    const T *ahead = t->ahead ? t->ahead : t->b;
-    const int64_t ahead_step = t->ahead ? NR : 0;
+    const walk *next = t->ahead;
+    walk ahead = *next;
     EACH_ROW(DECLARE)
     for (const segment *s = t->seg, *end = s + t->nseg; s < end; s++) {
         const T *a[4], *b = t->b + s->k * NR;
         int64_t n = s->n;
         for (int i = 0; i < (rows + 3) / 4; i++) a[i] = t->a + s->at + 4 * i * lda;
         if (s->absent) { EACH_ROW(KEEP) }
-        for (; n >= 4; n -= 4, b += 4 * NR, ahead += ahead_step) {
-            __builtin_prefetch(ahead, 0, 2), __builtin_prefetch(ahead + VL, 0, 2);
+        for (; n >= 4; n -= 4, b += 4 * NR) {
+            __builtin_prefetch(ahead.at), __builtin_prefetch(ahead.at + VL);
+            ahead.at += ahead.step;
+            if (!--ahead.n) ahead = *++next;
+            /* Hidden: gcc would keep the sum of each distance and k in a register of its own, of which there are too few. */
+            for (int i = 0; i < (rows + 3) / 4; i++) __asm__("" : "+r"(a[i]));
+            __asm__("" : "+r"(one), "+r"(two), "+r"(three), "+r"(b));
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++) {
                 VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
@@ -88,8 +103,24 @@ INLINE void run_tile(const tile *t, const int rows) {
         if (s->absent) { EACH_ROW(TAKE_BACK) }
     }
     if (t->none) { EACH_ROW(NONE) }
-    EACH_ROW(MERGE)
+    for (int l = 0; l < t->nlevels; l++) {
+        const T *s = t->level[l];
+        EACH_ROW(MERGE)
+    }
     if (t->never) { EACH_ROW(NEVER) }
+    if (t->bias) {
+        const VF p = vload(t->bias), q = vload(t->bias + VL);
+        EACH_ROW(ADD)
+    }
+    if (t->scale) {
+        const VF p = vload(t->scale), q = vload(t->scale + VL);
+        EACH_ROW(SCALE)
+    }
+    if (t->more) { EACH_ROW(MORE) }
+    if (t->bounded) {
+        const VF p = vset1(t->low), q = vset1(t->high);
+        EACH_ROW(CLAMP)
+    }
     EACH_ROW(STORE)
 }
 #define TILE_OF(n) \
@@ -175,14 +206,14 @@ static int64_t rows_alike(const tc_conv_block *b, const tc_conv_places *p, int64
     for (const tc_conv_places *q = p; q < b->place + b->nplaces && alike(p, q); q++) n += q->count;
     return n;
 }
-/* How many of these are all *step apart, not a multiple of half a way of the first cache, and may be read
- * where they lie. */
+/* How many of these are all *step apart and may be read where they lie. A tile's rows a way of the first cache apart would push each other
+ * out; half a way apart they do so at times, and are copied where many columns share the copy. */
 static int64_t even_run(const tc_conv_block *b, const tc_conv_places *p, int64_t skip, int64_t *step) {
     const tc_conv_places *const from = p, *end = b->place + b->nplaces;
     const int64_t at = p->base + skip * p->step, s = p->count - skip > 1 ? p->step : p + 1 < end ? p[1].base - at : 0;
     int64_t n = 0;
     *step = s;
-    if (s <= 0 || s * (int64_t)sizeof(T) % 2048 == 0) return 0;
+    if (s <= 0 || s * (int64_t)sizeof(T) % (b->cols > 4 * NR ? WAY / 2 : WAY) == 0) return 0;
     for (; p < end && p->base + skip * p->step == at + n * s && (p->count - skip == 1 || p->step == s) && readable(b, p, skip) && alike(from, p); p++, skip = 0)
         n += p->count - skip;
     return n;
@@ -279,26 +310,14 @@ static int list_terms(const tc_conv_block *b, const tile_place *p, int64_t k0, i
 }
 
 /* ---- results: positions x channels into planes, or as they are ---- */
-/* The plain epilogue on a tile's columns from number c0 on, which lie at x, a row ld apart. */
-INLINE void finish_rows(const tc_conv_block *b, const tile_place *p, T *x, int64_t ld, int64_t c0, const bool scaled, const bool more) {
+/* What the plain epilogue adds to a tile's columns from number c0 on, a row NR apart. */
+static void gather_more(const tc_conv_block *b, const tile_place *p, T *x, int64_t c0) {
     const int64_t cols = b->cols - c0 < NR ? b->cols - c0 : NR;
     int64_t to[MR];
-    if (more) list_results(p, to);
-    for (int64_t h = 0; h < cols; h += VL) {
-        const int n = (int)(cols - h < VL ? cols - h : VL);
-        const column_part e = columns_of(b->plain, c0 + h, n);
-        for (int r = 0; r < p->rows; r++) {
-            T *at = x + r * ld + h;
-            const VF m = more ? vload_some((const T *)b->plain->more + to[r] + c0 + h, n) : (VF){0};
-            vstore(at, finish(&e, vload(at), scaled, more ? &m : NULL));
-        }
-    }
-}
-static void finish_tile(const tc_conv_block *b, const tile_place *p, T *x, int64_t ld, int64_t c0) {
-    if (b->plain->scale && b->plain->more) finish_rows(b, p, x, ld, c0, true, true);
-    else if (b->plain->scale) finish_rows(b, p, x, ld, c0, true, false);
-    else if (b->plain->more) finish_rows(b, p, x, ld, c0, false, true);
-    else finish_rows(b, p, x, ld, c0, false, false);
+    list_results(p, to);
+    for (int r = 0; r < p->rows; r++)
+        for (int64_t h = 0; h < cols; h += VL)
+            vstore(x + r * NR + h, vload_some((const T *)b->plain->more + to[r] + c0 + h, (int)(cols - h < VL ? cols - h : VL)));
 }
 static void store_tile(const tc_conv_block *b, const tile_place *p, T *from, int64_t c0) {
     const int64_t cols = b->cols - c0 < NR ? b->cols - c0 : NR;
@@ -341,26 +360,47 @@ static size_t store_bytes(int64_t rows, int64_t cols, int64_t k) {
 }
 static size_t work_bytes(int64_t rows, int64_t cols, int64_t k) { return store_bytes(rows, cols, k) + (size_t)rows * sizeof(tile_place); }
 
-/* Brings the lines of a tile's results near while it is computed: memory fetches no lines that lie a row apart by itself. */
-static inline void fetch_rows(const T *x, const tile_place *p) {
-    for (int r = 0; r < p->rows; r++, x += p->pace) __builtin_prefetch(x), __builtin_prefetch(x + VL);
+/* Results and residuals are brought near while their tile is computed: memory fetches no lines that lie a row apart by itself. Here
+ * those from row `skip` on, which a tile of few terms does not come to. */
+static inline void fetch_rows(walk w, int64_t skip) {
+    for (int64_t r = skip > 0 ? skip : 0; r < w.n; r++) __builtin_prefetch(w.at + r * w.step), __builtin_prefetch(w.at + r * w.step + VL);
+}
+/* What is done to finished sums by column: bias, scale and shift. The last panel's are copied, as columns may be missing. */
+typedef struct {
+    const T *of[3];
+    T last[3][NR];
+} by_column;
+static void list_columns(const tc_conv_block *b, by_column *c) {
+    const int64_t from = padded(b->cols) - NR, n = b->cols - from;
+    c->of[0] = b->bias, c->of[1] = b->plain ? b->plain->scale : NULL, c->of[2] = b->plain ? b->plain->shift : NULL;
+    for (int i = 0; i < 3; i++)
+        for (int64_t j = 0; c->of[i] && j < NR; j++) c->last[i][j] = j < n ? c->of[i][from + j] : 0;
+}
+static inline const T *columns_from(const by_column *c, int i, int64_t col, bool whole) {
+    return !c->of[i] ? NULL : whole ? c->of[i] + col : c->last[i];
 }
 /* Tiles of the last leaf: all columns into the result, or by way of `spare`. with: levels to merge with. */
-static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const T *const *with, T *spare, const T *last_bias) {
+static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const T *const *with, T *spare, const by_column *ends) {
     piece first = first_piece(p);
     T *const out = (T *)b->out + first.p->to + first.skip * first.p->pace;
+    const T *const more = b->plain ? b->plain->more : NULL;
     const int64_t wide = padded(b->cols);
-    t->never = p->never, t->ahead = NULL;
+    const int64_t steps = t->nseg ? t->seg[0].n / 4 : 0; /* of what the tile fetches while it is computed */
+    t->never = p->never, t->bounded = b->plain;
+    if (b->plain) t->low = (T)b->plain->low, t->high = (T)b->plain->high;
     for (int64_t c = 0; c < b->cols; c += NR) {
         const bool whole = c + NR <= b->cols, here = p->pace && whole;
         t->b = (const T *)b->w + c * b->k;
         for (int m = 0; m < t->nlevels; m++) t->level[m] = with[m] + p->first * wide + c * p->rows;
         t->out = here ? out + c : spare, t->ldo = here ? p->pace : NR;
-        if (b->bias) t->bias = whole ? (const T *)b->bias + c : last_bias;
-        if (here) fetch_rows(t->out, p);
-        if (here && b->plain && b->plain->more) fetch_rows((const T *)b->plain->more + (t->out - (T *)b->out), p);
+        t->bias = columns_from(ends, 0, c, whole), t->scale = columns_from(ends, 1, c, whole), t->shift = columns_from(ends, 2, c, whole);
+        t->more = !more ? NULL : here ? more + (t->out - (T *)b->out) : spare;
+        walk *w = t->ahead;
+        if (here) *w++ = (walk){t->out, t->ldo, p->rows}, fetch_rows(w[-1], steps);
+        if (here && more) *w++ = (walk){t->more, t->ldo, p->rows}, fetch_rows(w[-1], steps - p->rows);
+        *w = (walk){t->b, 0, 0};
+        if (more && !here) gather_more(b, p, spare, c);
         tile_of[p->rows](t);
-        if (b->plain) finish_tile(b, p, t->out, t->ldo, c);
         if (!here) store_tile(b, p, spare, c);
     }
 }
@@ -371,15 +411,14 @@ static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, co
     for (int64_t c = 0; c < b->cols; c += NR) {
         const int64_t where = p->first * wide + c * p->rows;
         t->b = (const T *)b->w + c * b->k, t->out = out + where;
-        t->ahead = quarter < 4 ? t->b + k1 * NR + quarter * (TC_LEAF / 4 * NR) : NULL;
+        t->ahead[0] = quarter < 4 ? (walk){t->b + k1 * NR + quarter * (TC_LEAF / 4 * NR), NR, 0} : (walk){t->b, 0, 0};
         for (int m = 0; m < t->nlevels; m++) t->level[m] = with[m] + where;
         tile_of[p->rows](t);
     }
 }
 
 static void conv_block(const tc_conv_block *b) {
-    T *a = b->work, *spare = a + MR * LDA, *keep = spare + TILE_ROWS * NR, *store = keep + MR * NR, *level[MOST_LEVELS], *free_list[MOST_LEVELS],
-      last_bias[NR];
+    T *a = b->work, *spare = a + MR * LDA, *keep = spare + TILE_ROWS * NR, *store = keep + MR * NR, *level[MOST_LEVELS], *free_list[MOST_LEVELS];
     tile_place *places = (tile_place *)((char *)b->work + store_bytes(b->rows, b->cols, b->k));
     const int64_t wide = padded(b->cols), area = b->rows * wide, leaves = b->k ? (b->k + TC_LEAF - 1) / TC_LEAF : 1, tiles = cut_tiles(b, places);
     int unused = tc_conv_sums(b->k);
@@ -387,9 +426,10 @@ static void conv_block(const tc_conv_block *b) {
     segment seg[TC_LEAF], inside[TC_LEAF]; /* inside: of every tile whose positions lack no tap and are read in place */
     const T *with[MOST_LEVELS];
     tile t; /* its levels are too many to be cleared for each */
-    t.keep = keep, t.never = 0, t.bias = NULL;
+    by_column ends;
+    t.keep = keep, t.never = 0, t.bias = t.scale = t.more = NULL, t.bounded = false;
+    list_columns(b, &ends);
     for (int i = 0; i < unused; i++) free_list[i] = store + i * area;
-    for (int i = 0; i < NR; i++) last_bias[i] = b->bias && wide - NR + i < b->cols ? ((const T *)b->bias)[wide - NR + i] : 0;
     for (int64_t l = 0; l < leaves; l++) {
         const bool last = l == leaves - 1;
         const int64_t k0 = l * TC_LEAF, k1 = last ? b->k : k0 + TC_LEAF;
@@ -415,7 +455,7 @@ static void conv_block(const tc_conv_block *b) {
             if (!common) t.nseg = list_terms(b, p, k0, k1, at, a, seg, &t.none);
             else if (ninside || !b->k) t.nseg = ninside;
             else t.nseg = ninside = list_terms(b, p, k0, k1, at, a, inside, &t.none);
-            if (last) last_tiles(b, p, &t, with, spare, last_bias);
+            if (last) last_tiles(b, p, &t, with, spare, &ends);
             else inner_tiles(b, p, &t, with, out, k1, i);
             const int64_t r = p->first + p->rows;
             if (last && b->then && (r == b->rows || (r - told) * b->cols >= REGION))
