@@ -4,6 +4,7 @@
 #include "base/json.h"
 #include "base/json_write.h"
 #include "train/rundir.h"
+#include "version.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -101,7 +102,7 @@ static void git_revision(tc_buf *out) {
     tc_buf_free(&head);
 }
 
-tc_status tc_train_write_environment(const char *dir, const char *origin, int threads, int ranks) {
+tc_status tc_train_write_environment(const char *dir, const char *origin, bool fast, int threads, int ranks) {
     char cpu[64];
     tc_cpu_model(cpu);
     struct utsname u;
@@ -116,7 +117,9 @@ tc_status tc_train_write_environment(const char *dir, const char *origin, int th
     char *directory = realpath(origin ? origin : ".", NULL);
     const struct {
         const char *key, *value;
-    } texts[] = {{"directory", directory ? directory : "."},
+    } texts[] = {{"version", TC_VERSION},
+                 {"numerics", fast ? "fast" : "strict"},
+                 {"directory", directory ? directory : "."},
                  {"cpu", cpu + strspn(cpu, " ")},
                  {"isa", tc_isa_name(row)},
                  {"system", u.sysname},

@@ -9,7 +9,7 @@ tc_status tc_train_metrics_add(const char *dir, const char *line, size_t n);
 tc_status tc_train_metrics_rewind(const char *dir, int64_t step);
 /* Removes what a run that was killed left half written: .step-3.tmp123 and the like. Only the holder of the lock may. */
 tc_status tc_train_sweep(const char *dir);
-/* environment: versions, processor, threads, ranks, TC_* variables, and the folder where the recipe's relative names start. */
-tc_status tc_train_write_environment(const char *dir, const char *origin, int threads, int ranks);
+/* environment: version, numerics (fast or not), processor, threads, ranks, TC_* variables, and the folder where the recipe's relative names start. */
+tc_status tc_train_write_environment(const char *dir, const char *origin, bool fast, int threads, int ranks);
 
 #endif

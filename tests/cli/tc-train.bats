@@ -47,6 +47,7 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     for f in recipe.yaml model.pt2 metrics.jsonl environment step-4 step-8 step-12; do [ -e run/$f ]; done
     [ "$(grep -c '"loss"' run/metrics.jsonl)" -eq 12 ]
     [ "$(grep -c val_loss run/metrics.jsonl)" -eq 2 ]
+    [[ "$(cat run/environment)" == *'"version": "'*'"numerics": "strict"'*'"cpu": "'*'"threads": '*'"variables": {'* ]]
     tc-ckpt verify run/latest
 }
 
