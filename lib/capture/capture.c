@@ -575,13 +575,27 @@ void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int n
     order_inputs(k);
 }
 
+/* What the guards make of a size: another expression, or the one number that bounds from both sides leave. The size itself: it is free. */
+static tc_sym narrowed(tc_symctx *ctx, tc_sym size) {
+    const tc_sym s = tc_sym_simplify(ctx, size);
+    int64_t lo, hi;
+    if (s != size || tc_sym_type(size) != TC_SYM_INT) return s;
+    tc_sym_range(ctx, size, &lo, &hi);
+    return lo == hi ? tc_sym_int(ctx, lo) : s;
+}
+
+bool tc_capture_pins(const tc_program *p, size_t i) {
+    int64_t value;
+    return tc_sym_const_int(narrowed(p->sym, tc_sym_var_at(p->sym, i)), &value);
+}
+
 /* A size that was declared free and that a guard pins: an error at the guard's line. */
 static void check_forced(tc_capture *k) {
     tc_program *p = k->p;
     C *c = k->c;
     for (size_t i = 0; i < k->dims.len && i < tc_sym_var_count(p->sym); i++) {
         if (!k->dims.data[i]) continue;
-        tc_sym symb = tc_sym_var_at(p->sym, i), s = tc_sym_simplify(p->sym, symb);
+        tc_sym symb = tc_sym_var_at(p->sym, i), s = narrowed(p->sym, symb);
         if (s == symb) continue;
         tc_buf b = {0};
         tc_sym_print(&b, s);
@@ -599,6 +613,7 @@ static void check_forced(tc_capture *k) {
             tc_buf_free(&t);
             if (names) at = p->guards.data[g].source, side = p->guards.data[g].branch;
         }
+        if (constant && !at.file) continue; /* declared so */
         if (side && k->sided && k->declared.data[i] && !c->draft) {
             k->side_forced = true;
             continue;
@@ -640,13 +655,12 @@ tc_program *tc_capture_end(tc_capture *k) {
     C *c = k->c;
     tc_program *p = k->p;
     check_forced(k);
-    if (k->root->functional) {
-        tc_status st = tc_functional_finish(k->root->functional);
-        if (st) tc_raise_status(c, "RuntimeError", st);
-    }
-    tc_status st = tc_functionalise(p);
-    if (!st) tc_capture_refold(c, p);
-    if (!st) st = tc_program_verify(p);
+    if (!k->root->functional) k->root->functional = tc_functional_create(p->graph);
+    tc_status st = tc_functional_finish(k->root->functional);
+    if (st) tc_raise_status_at(c, "RuntimeError", st, tc_functional_failed(k->root->functional));
+    p->functional = true;
+    tc_capture_refold(c, p);
+    st = tc_program_verify(p);
     if (st) tc_raise_status(c, "RuntimeError", st);
     reset(k);
     return p;

@@ -93,7 +93,8 @@ void tc_capture_sizes(tc_capture *k, const tc_side_size *sizes, size_t n);
 /* After the inputs: their symbols as they are, in the context's arena. From here on a declared size that a branch fixes is no error of the
  * capture, but of a model without another side: tc_capture_side_forced tells. */
 size_t tc_capture_sided(tc_capture *k, tc_side_size **out);
-bool tc_capture_side_forced(const tc_capture *k); /* of a capture that has ended, too */
+bool tc_capture_side_forced(const tc_capture *k);    /* of a capture that has ended, too */
+bool tc_capture_pins(const tc_program *p, size_t i); /* the guards leave size i (in order of appearance) one value */
 /* A declared size that the model forces to be the example of an axis that no --dim names: the two may be one size, as the batch of an input
  * and of its mask. Before the inputs: these axes ("pad.0"), or with none of them every one whose example is `same_as`, are symbols, too. */
 void tc_capture_follow(tc_capture *k, const char *const *axes, size_t n, int64_t same_as);

@@ -54,6 +54,9 @@ const tc_capture_code tc_capture_codes[] = {
      "make them smaller; tables are faster made by tensor operations than by lists"},
     /* operators */
     {"TC0161", "UnsupportedError", NULL, "an operator, or a form of it, is not supported", "write it with others; tc-ops(7) lists what is there"},
+    {"TC0162", "IndexError", "aten.", "", ""},
+    {"TC0162", "ValueError", "aten.", "", ""},
+    {"TC0162", "NotImplementedError", "aten.", "", ""},
     {"TC0162", "RuntimeError", NULL, "an operator refused its arguments: shapes or types do not fit, or a value is out of range",
      "compare the shapes that the message names with what the line expects"},
     /* what Python itself raises */

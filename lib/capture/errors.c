@@ -148,12 +148,41 @@ static V status_value(C *c, const char *type_name, const char *fmt, ...) {
     return e;
 }
 
-void tc_raise_status(C *c, const char *type_name, tc_status s) {
+/* What an operator says of itself, "aten.pad.default: IndexError: aten.pad.default: ...", one name once: an operator that failed inside
+ * another's composition says its own name again, and the name of an exception among them is the type to raise.
+ * out_type: unchanged where no exception is named. */
+static const char *operators_words(C *c, const char *message, const char **out_type) {
+    const char *op = NULL;
+    size_t op_len = 0;
+    for (;;) {
+        size_t n = strcspn(message, ": ");
+        if (!n || message[n] != ':' || message[n + 1] != ' ') break;
+        type *t = (type *)tc_dict_gets(c, c->exceptions, tc_intern(c, message, n));
+        bool again = op && op_len == n && !memcmp(op, message, n);
+        if (!t && !again && (op || strncmp(message, "aten.", 5))) break;
+        if (t) *out_type = t->name->s;
+        else op = message, op_len = n;
+        message += n + 2;
+    }
+    return op ? tc_arena_printf(&c->arena, "%.*s: %s", (int)op_len, op, message) : message;
+}
+
+static V status_exception(C *c, const char *type_name, tc_status s) {
     tc_code code = tc_status_code(s);
-    V e = status_value(c, code == TC_UNSUPPORTED ? "UnsupportedError" : type_name, "%s", tc_status_message(s));
+    const char *message = operators_words(c, tc_status_message(s), &type_name);
+    V e = status_value(c, code == TC_UNSUPPORTED ? "UnsupportedError" : type_name, "%s", message);
     ((exc *)e)->code = code;
     tc_status_free(s);
-    tc_raise_value(c, e);
+    return e;
+}
+
+void tc_raise_status(C *c, const char *type_name, tc_status s) { tc_raise_value(c, status_exception(c, type_name, s)); }
+
+void tc_raise_status_at(C *c, const char *type_name, tc_status s, const tc_source *at) {
+    exc *e = (exc *)status_exception(c, type_name, s);
+    for (file *f = at && at->file ? c->files : NULL; f; f = f->next)
+        if (!strcmp(f->name, at->file)) e->file = f, e->line = at->line, e->col = at->col;
+    tc_raise_value(c, (V)e);
 }
 
 void tc_syntax(C *c, file *f, int line, int col, const char *fmt, ...) {

@@ -65,6 +65,7 @@ static const char *canonical(const char *name) {
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (!strcmp(name, same[i][0])) return same[i][1];
     if (!strncmp(name, "torch.nn.modules.", 17)) return "torch.nn";
+    if (!strncmp(name, "torch.distributions.", 20) && name[20] != '_') return "torch.distributions";
     if (!strncmp(name, "torch._higher_order_ops.", 24)) return "torch._higher_order_ops";
     return name;
 }

@@ -428,7 +428,8 @@ _Noreturn void tc_raise_limit(C *c, const char *fmt, ...) TC_PRINTF(2, 3);
 _Noreturn void tc_raise_code(C *c, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
 /* DataDependentError; cure: lines that help, or NULL */
 _Noreturn void tc_raise_data(C *c, const char *cure, const char *fmt, ...) TC_PRINTF(3, 4);
-_Noreturn void tc_raise_status(C *c, const char *type, tc_status s); /* takes s */
+_Noreturn void tc_raise_status(C *c, const char *type, tc_status s); /* takes s; the exception that an operator names is the type */
+_Noreturn void tc_raise_status_at(C *c, const char *type, tc_status s, const tc_source *at); /* the same of a line that ran before */
 _Noreturn void tc_syntax(C *c, file *f, int line, int col, const char *fmt, ...) TC_PRINTF(5, 6);
 _Noreturn void tc_raise_again(C *c, V exc); /* keeps its place */
 V tc_exc_new(C *c, type *t, V args);

@@ -83,8 +83,20 @@ static bool consider(search *s) {
 }
 
 /* ---- candidates ---- */
+static bool read_condition(search *s, tc_sym e, int ties);
+
+/* A size that changes with another: that one's symbols stand for it. ties: that have been followed. */
+static bool read_tied(search *s, int var, int ties) {
+    for (size_t i = 0; i < s->ntie && ties < MOST_SYMBOLS; i++)
+        for (int k = 0; k < 2; k++) {
+            const tc_sym e = tc_sym_arg(s->tie[i], k), to = tc_sym_arg(s->tie[i], 1 - k);
+            if (is_tied(s, e, to) && tc_sym_var_index(e) == var && read_condition(s, to, ties + 1)) return true;
+        }
+    return false;
+}
+
 /* The symbols and the constants of a condition. false: one of its symbols may not change. */
-static bool read_condition(search *s, tc_sym e) {
+static bool read_condition(search *s, tc_sym e, int ties) {
     int64_t v;
     if (tc_sym_const_int(e, &v)) {
         if (s->nnumber < MOST_NUMBERS) s->number[s->nnumber++] = v;
@@ -92,7 +104,8 @@ static bool read_condition(search *s, tc_sym e) {
     }
     if (tc_sym_opcode(e) == TC_S_VAR) {
         const int i = tc_sym_var_index(e);
-        if ((size_t)i >= s->n || !s->now[i].declared) return false;
+        if ((size_t)i >= s->n) return false;
+        if (!s->now[i].declared) return read_tied(s, i, ties);
         for (int k = 0; k < s->nvar; k++)
             if (s->var[k] == i) return true;
         if (s->nvar == MOST_SYMBOLS) return false;
@@ -100,7 +113,7 @@ static bool read_condition(search *s, tc_sym e) {
         return true;
     }
     for (int i = 0; i < tc_sym_arity(e); i++)
-        if (!read_condition(s, tc_sym_arg(e, i))) return false;
+        if (!read_condition(s, tc_sym_arg(e, i), ties)) return false;
     return true;
 }
 
@@ -173,10 +186,13 @@ static bool try_two(search *s, int i, int j) {
 
 bool tc_side_find(const tc_program *p, size_t at, const tc_side_size *now, size_t n, tc_side_size *out) {
     search s = {.p = p, .at = at, .n = n, .nvars = tc_sym_var_count(p->sym), .now = now, .best = out, .score = -1};
-    if (!read_condition(&s, p->guards.data[at].cond)) return false;
+    find_ties(&s);
+    if (!read_condition(&s, p->guards.data[at].cond, 0)) {
+        free(s.tie);
+        return false;
+    }
     s.vars = tc_xcalloc(s.nvars + 1, sizeof *s.vars);
     for (size_t i = 0; i < n && i < s.nvars; i++) s.vars[i] = (tc_symvalue){.i = now[i].value, .bound = true};
-    find_ties(&s);
     bool done = false;
     for (int i = 0; i < s.nvar && !done; i++) done = try_one(&s, s.var[i]);
     for (int i = 0; i < s.nvar && s.score < 0; i++)

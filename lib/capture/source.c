@@ -368,6 +368,22 @@ static void look_for_sides(side_job *j, const one_capture *first, tc_side_progra
     if (!tc_add_size(limit, c->arena.used - memory, &c->max_memory)) c->max_memory = SIZE_MAX;
 }
 
+static void release_all(tc_side_programs *all) {
+    for (size_t i = 0; i < all->len; i++) tc_program_release(all->data[i]);
+    all->len = 0;
+}
+
+/* A loop that counts up to a size has a side for each of its values: as many programs as there may be, each for one value, are no program
+ * for a free size. */
+static bool one_value_each(const tc_side_programs *all, size_t most, const tc_side_size *seen, size_t n) {
+    for (size_t i = 0; i < n && all->len == most; i++) {
+        bool each = seen[i].declared;
+        for (size_t k = 0; k < all->len && each; k++) each = tc_capture_pins(all->data[k], i);
+        if (each) return true;
+    }
+    return false;
+}
+
 /* The mode's program and, behind it in `all`, those for its other sides. */
 static void mode_and_sides(C *c, V m, module *mod, const tc_capture_request *r, const char *name, bool optional, tc_side_programs *all) {
     one_capture o = {.name = name};
@@ -377,11 +393,11 @@ static void mode_and_sides(C *c, V m, module *mod, const tc_capture_request *r, 
     if (!o.nseen) return;
     side_job j = {.c = c, .m = m, .mod = mod, .r = r, .name = name, .follow = o.follow, .nfollow = o.nfollow, .count = 1};
     look_for_sides(&j, &o, all);
-    if (all->len > 1 || !tc_capture_side_forced(o.k)) return;
-    all->len = 0; /* no other side: the branch forces the size after all */
-    tc_program_release(p);
+    if (!tc_capture_side_forced(o.k) || (all->len > 1 && !one_value_each(all, (size_t)r->sides, o.seen, o.nseen))) return;
+    release_all(all); /* no other side, or only more of the kind: the branch forces the size after all */
     o = (one_capture){.name = name, .follow = j.follow, .nfollow = j.nfollow, .strict = true};
-    tc_vec_push(all, guarded_mode(c, m, mod, r, &o, optional));
+    p = guarded_mode(c, m, mod, r, &o, optional);
+    if (p) tc_vec_push(all, p);
 }
 
 static V set_mode(C *c, V m, bool train) {
@@ -434,11 +450,6 @@ static bool same_graph(const tc_program *a, const tc_program *b) {
     tc_buf_free(&x);
     tc_buf_free(&y);
     return same;
-}
-
-static void release_all(tc_side_programs *all) {
-    for (size_t i = 0; i < all->len; i++) tc_program_release(all->data[i]);
-    all->len = 0;
 }
 
 static void run(C *c, void *ctx) {

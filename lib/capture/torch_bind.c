@@ -10,6 +10,11 @@
 static bool refuse(tc_binding *b, const tc_param *p, C *c, V v, const char *expected) {
     b->why.len = 0;
     tc_buf_printf(&b->why, "argument '%s' must be %s, not %s", p->name, expected, tc_type_name(c, v));
+    kind k = tc_kind_of(v);
+    size_t n = 0;
+    V *a = k == K_LIST || k == K_TUPLE ? tc_items(v, &n) : NULL;
+    for (size_t i = 0; i < n && i < 6; i++)
+        tc_buf_printf(&b->why, "%s%s%s", i ? ", " : " of (", tc_type_name(c, a[i]), i + 1 == n ? ")" : i == 5 ? ", ...)" : "");
     return false;
 }
 

@@ -39,6 +39,7 @@ struct tc_functional {
     TC_VEC(int) tied;           /* by input: the next one that holds the same tensor, in a ring */
     tc_map places;              /* what inputs hold -> 1 + the first of them */
     tc_node *last;              /* of what was rewritten */
+    const tc_node *failed;      /* which could not be, or NULL */
     tc_emit e;
 };
 
@@ -581,12 +582,16 @@ tc_status tc_functional_step(tc_functional *f) {
     for (tc_node *n = f->last ? f->last->next : f->g->first, *next; n; n = next) {
         next = n->next;
         const char *name = n->name;
+        f->failed = n;
         TC_TRY(rewrite(f, n), "%s", name ? name : "node");
+        f->failed = NULL;
     }
     f->last = f->g->last;
     f->e.before = NULL;
     return NULL;
 }
+
+const tc_source *tc_functional_failed(const tc_functional *f) { return f->failed ? &f->failed->source : NULL; }
 
 void tc_functional_skip(tc_functional *f) { f->last = f->g->last; }
 

@@ -26,6 +26,7 @@ tc_status tc_functional_current(tc_functional *f, tc_value *v, tc_value **out_va
 tc_status tc_functional_finish(tc_functional *f);                                     /* a last step, outputs, mutations */
 void tc_functional_skip(tc_functional *f);                                            /* the nodes appended since then are functional as they are */
 void tc_functional_destroy(tc_functional *f);
+const tc_source *tc_functional_failed(const tc_functional *f); /* after a step that failed: where the node stands in the model; NULL: none failed */
 
 /* Normalisations in training write their running statistics though their schema does not mark them. rank: of argument 0. true for such a call: `functional` has
  * the arguments whose positions stand in from[0..nfrom), its first results are those of op, and results first and first + 1 are the new

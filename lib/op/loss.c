@@ -308,6 +308,7 @@ static tc_status shape_bce(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_float(c, 0));
     TC_TRY(tc_sh_need_tensor(c, 1));
     const tc_meta *x = tc_sh_meta(c, 0), *t = tc_sh_meta(c, 1);
+    if (t->dtype != x->dtype) return tc_sh_fail(c, "Found dtype %s of target but expected %s", tc_dtypes[t->dtype].torch, tc_dtypes[x->dtype].torch);
     bool ok = x->rank == t->rank;
     for (int k = 0; ok && k < x->rank; k++) ok = tc_sh_same(c, x->size[k], t->size[k]);
     if (!ok)

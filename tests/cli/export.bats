@@ -817,3 +817,42 @@ P
     [ "$status" -eq 3 ]
     [[ "$output" == *"subscript i is repeated for operand 0 but the sizes don't match, 3 != 2"* ]]
 }
+
+@test "an operator's refusal: its own exception, its name once, the line even where the write is undone later" {
+    cat >r.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Index(nn.Module):
+    def forward(self, x):
+        try:
+            return x[:, 7]
+        except IndexError:
+            return x.permute(0, 2)
+
+
+class Loss(nn.Module):
+    def forward(self, x):
+        return F.binary_cross_entropy(x, torch.zeros(2, 3, dtype=torch.long))
+
+
+class Write(nn.Module):
+    def forward(self, x):
+        y = x[:1].expand(4, 3)
+        y.add_(1)
+        return y
+
+
+class Size(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear("3", 4)
+PY
+    fails 3 "r.py:11:22: IndexError: aten.permute.default: Dimension out of range" tc-export r.py:Index --input x=2x3xf32
+    fails 3 "RuntimeError: aten.binary_cross_entropy.default: Found dtype int64 of target but expected float32" tc-export r.py:Loss --input x=2x3xf32
+    fails 3 "r.py:22:11: RuntimeError: add_: unsupported operation: more than one element" tc-export r.py:Write --input x=2x3xf32
+    fails 3 "'size' must be tuple of ints, not tuple of (int, str)" tc-export r.py:Size --input x=2x3xf32
+    run ! grep -q "aten.permute.default: aten.permute" <(tc-export r.py:Index --input x=2x3xf32 2>&1)
+}

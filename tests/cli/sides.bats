@@ -236,3 +236,42 @@ PY
     tc-export l.py:Nodes --input x=Bx3xf32 -o n.pt2
     takes "" n.pt2 2x3xf32=1 2x3xf32=2
 }
+
+@test "a loop that counts up to a size is refused at its line; a branch on a size that follows another has its side" {
+    cat >w.py <<'PY'
+import torch
+
+
+class Loop(torch.nn.Module):
+    def forward(self, x):
+        i, s = 0, torch.zeros(3)
+        while i < x.size(0):
+            s, i = s + x[i], i + 1
+        return s
+
+
+class Halves(torch.nn.Module):  # how often depends on the size, the result for each does not name one
+    def forward(self, x):
+        while x.size(0) % 2 == 0 and x.size(0) > 2:
+            x = x.view(x.size(0) // 2, 2, 3).sum(1)
+        return x
+
+
+class Tied(torch.nn.Module):
+    def forward(self, x, mask):
+        if mask.size(0) == 1:
+            y = mask * 2
+        else:
+            y = mask + 1
+        return torch.cat([x, y], 1)
+PY
+    fails 3 "w.py:7:15: ValueError: the size x.0 (B) was declared free, but the model forces it to be" tc-export w.py:Loop --input x=Bx3xf32 -o l.pt2
+    tc-export w.py:Loop --input x=3x3xf32 -o l.pt2
+    tc-export w.py:Halves --input x=Bx3xf32 -o h.pt2
+    literal 4x3xf32=1 >x.npy
+    tc-export w.py:Tied --input x=@x.npy --input mask=@x.npy --dim x.0=B -o t.pt2
+    literal 1x6xf32=3,3,3,2,2,2 >want.npy
+    tc-run t.pt2 --input x=1x3xf32=3 --input mask=1x3xf32=1 --expect @want.npy
+    literal 2x6xf32=3,3,3,2,2,2,3,3,3,2,2,2 >want.npy
+    tc-run t.pt2 --input x=2x3xf32=3 --input mask=2x3xf32=1 --expect @want.npy
+}

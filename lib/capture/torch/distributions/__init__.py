@@ -1,4 +1,5 @@
 # torch.distributions: those that policies, flows and variational models use, with PyTorch's formulas. Arguments are not validated.
+import copy
 import math
 
 import torch
@@ -11,8 +12,13 @@ def _broadcast(*values):
     return torch.broadcast_tensors(*tensors)
 
 
+def _sum_last(x, n):
+    return x.sum(tuple(range(-n, 0))) if n else x
+
+
 class Distribution:
     has_rsample = False
+    _expanded = {}  # what expand() expands: tensors by name, and how many dimensions of each stand behind the batch's
 
     def __init__(self, batch_shape=(), event_shape=(), validate_args=None):
         self._batch_shape, self._event_shape = tuple(batch_shape), tuple(event_shape)
@@ -42,9 +48,18 @@ class Distribution:
     def perplexity(self):
         return torch.exp(self.entropy())
 
+    def expand(self, batch_shape, _instance=None):
+        batch, new = tuple(batch_shape), copy.copy(self)
+        for name, behind in self._expanded.items():
+            x = getattr(self, name)
+            setattr(new, name, x.expand(batch + tuple(x.shape[x.dim() - behind:])))
+        new._batch_shape = batch
+        return new
+
 
 class Normal(Distribution):
     has_rsample = True
+    _expanded = {"loc": 0, "scale": 0}
 
     def __init__(self, loc, scale, validate_args=None):
         self.loc, self.scale = _broadcast(loc, scale)
@@ -91,6 +106,7 @@ class Normal(Distribution):
 
 class Uniform(Distribution):
     has_rsample = True
+    _expanded = {"low": 0, "high": 0}
 
     def __init__(self, low, high, validate_args=None):
         self.low, self.high = _broadcast(low, high)
@@ -111,11 +127,229 @@ class Uniform(Distribution):
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return torch.log(inside) - torch.log(self.high - self.low)
 
+    def cdf(self, value):
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value):
+        return value * (self.high - self.low) + self.low
+
     def entropy(self):
         return torch.log(self.high - self.low)
 
 
+class Laplace(Distribution):
+    has_rsample = True
+    _expanded = {"loc": 0, "scale": 0}
+
+    def __init__(self, loc, scale, validate_args=None):
+        self.loc, self.scale = _broadcast(loc, scale)
+        super().__init__(self.loc.size())
+
+    @property
+    def mean(self):
+        return self.loc
+
+    @property
+    def mode(self):
+        return self.loc
+
+    @property
+    def stddev(self):
+        return (2 ** 0.5) * self.scale
+
+    @property
+    def variance(self):
+        return 2 * self.scale.pow(2)
+
+    def rsample(self, sample_shape=()):
+        u = torch.empty(self._extended_shape(sample_shape), dtype=self.loc.dtype).uniform_(torch.finfo(self.loc.dtype).eps - 1, 1)
+        return self.loc - self.scale * u.sign() * torch.log1p(-u.abs())
+
+    def log_prob(self, value):
+        return -torch.log(2 * self.scale) - torch.abs(value - self.loc) / self.scale
+
+    def cdf(self, value):
+        return 0.5 - 0.5 * (value - self.loc).sign() * torch.expm1(-(value - self.loc).abs() / self.scale)
+
+    def icdf(self, value):
+        term = value - 0.5
+        return self.loc - self.scale * term.sign() * torch.log1p(-2 * term.abs())
+
+    def entropy(self):
+        return 1 + torch.log(2 * self.scale)
+
+
+class Exponential(Distribution):
+    has_rsample = True
+    _expanded = {"rate": 0}
+
+    def __init__(self, rate, validate_args=None):
+        self.rate, = _broadcast(rate)
+        super().__init__(self.rate.size())
+
+    @property
+    def mean(self):
+        return self.rate.reciprocal()
+
+    @property
+    def mode(self):
+        return torch.zeros_like(self.rate)
+
+    @property
+    def stddev(self):
+        return self.rate.reciprocal()
+
+    @property
+    def variance(self):
+        return self.rate.pow(-2)
+
+    def rsample(self, sample_shape=()):
+        return torch.empty(self._extended_shape(sample_shape), dtype=self.rate.dtype).exponential_() / self.rate
+
+    def log_prob(self, value):
+        return self.rate.log() - self.rate * value
+
+    def cdf(self, value):
+        return 1 - torch.exp(-self.rate * value)
+
+    def icdf(self, value):
+        return -torch.log1p(-value) / self.rate
+
+    def entropy(self):
+        return 1.0 - torch.log(self.rate)
+
+
+class Gamma(Distribution):
+    has_rsample = True
+    _expanded = {"concentration": 0, "rate": 0}
+
+    def __init__(self, concentration, rate, validate_args=None):
+        self.concentration, self.rate = _broadcast(concentration, rate)
+        super().__init__(self.concentration.size())
+
+    @property
+    def mean(self):
+        return self.concentration / self.rate
+
+    @property
+    def mode(self):
+        return ((self.concentration - 1) / self.rate).clamp(min=0)
+
+    @property
+    def variance(self):
+        return self.concentration / self.rate.pow(2)
+
+    def rsample(self, sample_shape=()):
+        shape = self._extended_shape(sample_shape)
+        value = torch._standard_gamma(self.concentration.expand(shape)) / self.rate.expand(shape)
+        value.detach().clamp_(min=torch.finfo(value.dtype).tiny)
+        return value
+
+    def log_prob(self, value):
+        return (torch.xlogy(self.concentration, self.rate) + torch.xlogy(self.concentration - 1, value) - self.rate * value
+                - torch.lgamma(self.concentration))
+
+    def entropy(self):
+        return (self.concentration - torch.log(self.rate) + torch.lgamma(self.concentration)
+                + (1.0 - self.concentration) * torch.digamma(self.concentration))
+
+
+class Poisson(Distribution):
+    _expanded = {"rate": 0}
+
+    def __init__(self, rate, validate_args=None):
+        self.rate, = _broadcast(rate)
+        super().__init__(self.rate.size())
+
+    @property
+    def mean(self):
+        return self.rate
+
+    @property
+    def mode(self):
+        return self.rate.floor()
+
+    @property
+    def variance(self):
+        return self.rate
+
+    def sample(self, sample_shape=()):
+        with torch.no_grad():
+            return torch.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value):
+        rate, value = torch.broadcast_tensors(self.rate, value)
+        return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+
+class Dirichlet(Distribution):
+    _expanded = {"concentration": 1}
+
+    def __init__(self, concentration, validate_args=None):
+        if concentration.dim() < 1:
+            raise ValueError("`concentration` parameter must be at least one-dimensional.")
+        self.concentration = concentration
+        super().__init__(concentration.shape[:-1], concentration.shape[-1:])
+
+    @property
+    def mean(self):
+        return self.concentration / self.concentration.sum(-1, True)
+
+    @property
+    def variance(self):
+        total = self.concentration.sum(-1, True)
+        return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
+
+    def sample(self, sample_shape=()):
+        with torch.no_grad():
+            return torch._sample_dirichlet(self.concentration.expand(self._extended_shape(sample_shape)))
+
+    def rsample(self, sample_shape=()):
+        raise NotImplementedError("Dirichlet.rsample: the gradient of a sample is not in the model language; sample() is")
+
+    def log_prob(self, value):
+        c = self.concentration
+        return torch.xlogy(c - 1.0, value).sum(-1) + torch.lgamma(c.sum(-1)) - torch.lgamma(c).sum(-1)
+
+    def entropy(self):
+        c, k, total = self.concentration, self.concentration.size(-1), self.concentration.sum(-1)
+        return (torch.lgamma(c).sum(-1) - torch.lgamma(total) - (k - total) * torch.digamma(total)
+                - ((c - 1.0) * torch.digamma(c)).sum(-1))
+
+
+class Beta(Distribution):
+    _expanded = {"concentration1": 0, "concentration0": 0}
+
+    def __init__(self, concentration1, concentration0, validate_args=None):
+        self.concentration1, self.concentration0 = _broadcast(concentration1, concentration0)
+        super().__init__(self.concentration1.size())
+
+    @property
+    def _dirichlet(self):
+        return Dirichlet(torch.stack([self.concentration1, self.concentration0], -1))
+
+    @property
+    def mean(self):
+        return self.concentration1 / (self.concentration1 + self.concentration0)
+
+    @property
+    def variance(self):
+        total = self.concentration1 + self.concentration0
+        return self.concentration1 * self.concentration0 / (total.pow(2) * (total + 1))
+
+    def sample(self, sample_shape=()):
+        return self._dirichlet.sample(sample_shape).select(-1, 0)
+
+    def log_prob(self, value):
+        return self._dirichlet.log_prob(torch.stack([value, 1.0 - value], -1))
+
+    def entropy(self):
+        return self._dirichlet.entropy()
+
+
 class Bernoulli(Distribution):
+    _expanded = {"_param": 0}
+
     def __init__(self, probs=None, logits=None, validate_args=None):
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
@@ -156,6 +390,8 @@ class Bernoulli(Distribution):
 
 
 class Categorical(Distribution):
+    _expanded = {"probs": 1, "logits": 1}
+
     def __init__(self, probs=None, logits=None, validate_args=None):
         if (probs is None) == (logits is None):
             raise ValueError("Either `probs` or `logits` must be specified, but not both.")
@@ -197,8 +433,56 @@ class Categorical(Distribution):
         return -(logits * self.probs).sum(-1)
 
 
+class OneHotCategorical(Distribution):
+    def __init__(self, probs=None, logits=None, validate_args=None):
+        self._categorical = Categorical(probs, logits)
+        super().__init__(self._categorical._batch_shape, self._categorical.param_shape[-1:])
+
+    def expand(self, batch_shape, _instance=None):
+        new = super().expand(batch_shape)
+        new._categorical = self._categorical.expand(batch_shape)
+        return new
+
+    @property
+    def probs(self):
+        return self._categorical.probs
+
+    @property
+    def logits(self):
+        return self._categorical.logits
+
+    @property
+    def mean(self):
+        return self._categorical.probs
+
+    @property
+    def mode(self):
+        return F.one_hot(self.probs.argmax(dim=-1), num_classes=self._categorical._num_events).to(self.probs)
+
+    @property
+    def variance(self):
+        return self._categorical.probs * (1 - self._categorical.probs)
+
+    def sample(self, sample_shape=()):
+        return F.one_hot(self._categorical.sample(sample_shape), self._categorical._num_events).to(self.probs)
+
+    def log_prob(self, value):
+        return self._categorical.log_prob(value.max(-1)[1])
+
+    def entropy(self):
+        return self._categorical.entropy()
+
+
+class OneHotCategoricalStraightThrough(OneHotCategorical):
+    has_rsample = True
+
+    def rsample(self, sample_shape=()):
+        return self.sample(sample_shape) + (self.probs - self.probs.detach())
+
+
 class MultivariateNormal(Distribution):
     has_rsample = True
+    _expanded = {"loc": 1, "_unbroadcasted_scale_tril": 2}
 
     def __init__(self, loc, covariance_matrix=None, precision_matrix=None, scale_tril=None, validate_args=None):
         if (covariance_matrix is not None) + (scale_tril is not None) + (precision_matrix is not None) != 1:
@@ -255,8 +539,21 @@ class Independent(Distribution):
     def variance(self):
         return self.base_dist.variance
 
+    @property
+    def mode(self):
+        return self.base_dist.mode
+
+    @property
+    def has_rsample(self):
+        return self.base_dist.has_rsample
+
+    def expand(self, batch_shape, _instance=None):
+        new = super().expand(batch_shape)
+        new.base_dist = self.base_dist.expand(tuple(batch_shape) + self._event_shape[:self.reinterpreted_batch_ndims])
+        return new
+
     def _sum(self, x):
-        return x.sum(tuple(range(-self.reinterpreted_batch_ndims, 0))) if self.reinterpreted_batch_ndims else x
+        return _sum_last(x, self.reinterpreted_batch_ndims)
 
     def sample(self, sample_shape=()):
         return self.base_dist.sample(sample_shape)
@@ -271,14 +568,6 @@ class Independent(Distribution):
         return self._sum(self.base_dist.entropy())
 
 
-def kl_divergence(p, q):
-    if isinstance(p, Normal) and isinstance(q, Normal):
-        ratio = (p.scale / q.scale).pow(2)
-        return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
-    if isinstance(p, Categorical) and isinstance(q, Categorical):
-        t = p.probs * (p.logits - q.logits)
-        t = torch.where((q.probs == 0).expand_as(t), math.inf, t)
-        return torch.where((p.probs == 0).expand_as(t), 0, t).sum(-1)
-    if isinstance(p, Independent) and isinstance(q, Independent) and p.reinterpreted_batch_ndims == q.reinterpreted_batch_ndims:
-        return p._sum(kl_divergence(p.base_dist, q.base_dist))
-    raise NotImplementedError(f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}")
+from torch.distributions._transforms import (AffineTransform, ExpTransform, LogNormal, SigmoidTransform, TanhTransform, Transform,
+                                              TransformedDistribution)
+from torch.distributions._kl import kl_divergence, register_kl
