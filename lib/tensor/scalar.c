@@ -45,64 +45,33 @@ static wide_kind wide_of(tc_dtype d) {
 
 #define EACH(expr) \
     for (int k = 0; k < n; k++) expr
-#define LOAD_AS(type, field)      \
-    {                             \
-        const type *p = src;      \
-        EACH(w->field[k] = p[k]); \
-        return;                   \
+/* One element type of src, each element of a field made of p[k]. */
+#define LOAD(type, field, value)   \
+    {                              \
+        const type *p = src;       \
+        EACH(w->field[k] = value); \
+        return;                    \
     }
 static void load_block(tc_dtype d, const void *src, int n, wide *w) {
     switch (d) {
-    case TC_U8: LOAD_AS(uint8_t, i)
-    case TC_I8: LOAD_AS(int8_t, i)
-    case TC_I16: LOAD_AS(int16_t, i)
-    case TC_I32: LOAD_AS(int32_t, i)
-    case TC_I64: LOAD_AS(int64_t, i)
-    case TC_U16: LOAD_AS(uint16_t, i)
-    case TC_U32: LOAD_AS(uint32_t, i)
-    case TC_U64: LOAD_AS(uint64_t, u)
-    case TC_F32: LOAD_AS(float, f)
-    case TC_F64: LOAD_AS(double, f)
-    case TC_BOOL: {
-        const uint8_t *p = src;
-        EACH(w->i[k] = p[k] != 0);
-        return;
-    }
-    case TC_F16: {
-        const uint16_t *p = src;
-        EACH(w->f[k] = tc_f16_to_f32(p[k]));
-        return;
-    }
-    case TC_BF16: {
-        const uint16_t *p = src;
-        EACH(w->f[k] = tc_bf16_to_f32(p[k]));
-        return;
-    }
-    case TC_F8E4M3: {
-        const uint8_t *p = src;
-        EACH(w->f[k] = tc_f8e4m3_to_f32(p[k]));
-        return;
-    }
-    case TC_F8E5M2: {
-        const uint8_t *p = src;
-        EACH(w->f[k] = tc_f8e5m2_to_f32(p[k]));
-        return;
-    }
-    case TC_F8E4M3FNUZ: {
-        const uint8_t *p = src;
-        EACH(w->f[k] = tc_f8e4m3fnuz_to_f32(p[k]));
-        return;
-    }
-    case TC_F8E5M2FNUZ: {
-        const uint8_t *p = src;
-        EACH(w->f[k] = tc_f8e5m2fnuz_to_f32(p[k]));
-        return;
-    }
-    case TC_F8E8M0: {
-        const uint8_t *p = src;
-        EACH(w->f[k] = tc_f8e8m0_to_f32(p[k]));
-        return;
-    }
+    case TC_U8: LOAD(uint8_t, i, p[k])
+    case TC_I8: LOAD(int8_t, i, p[k])
+    case TC_I16: LOAD(int16_t, i, p[k])
+    case TC_I32: LOAD(int32_t, i, p[k])
+    case TC_I64: LOAD(int64_t, i, p[k])
+    case TC_U16: LOAD(uint16_t, i, p[k])
+    case TC_U32: LOAD(uint32_t, i, p[k])
+    case TC_U64: LOAD(uint64_t, u, p[k])
+    case TC_F32: LOAD(float, f, p[k])
+    case TC_F64: LOAD(double, f, p[k])
+    case TC_BOOL: LOAD(uint8_t, i, p[k] != 0)
+    case TC_F16: LOAD(uint16_t, f, tc_f16_to_f32(p[k]))
+    case TC_BF16: LOAD(uint16_t, f, tc_bf16_to_f32(p[k]))
+    case TC_F8E4M3: LOAD(uint8_t, f, tc_f8e4m3_to_f32(p[k]))
+    case TC_F8E5M2: LOAD(uint8_t, f, tc_f8e5m2_to_f32(p[k]))
+    case TC_F8E4M3FNUZ: LOAD(uint8_t, f, tc_f8e4m3fnuz_to_f32(p[k]))
+    case TC_F8E5M2FNUZ: LOAD(uint8_t, f, tc_f8e5m2fnuz_to_f32(p[k]))
+    case TC_F8E8M0: LOAD(uint8_t, f, tc_f8e8m0_to_f32(p[k]))
     case TC_C32:
     case TC_C64:
     case TC_C128: {
@@ -119,176 +88,56 @@ static void load_block(tc_dtype d, const void *src, int n, wide *w) {
     }
 }
 
-static void store_ints(tc_dtype d, void *dst, int n, const int64_t *v, bool is_unsigned) {
+/* One element type of dst, each element made of v[k]. */
+#define STORE(type, value)  \
+    {                       \
+        type *p = dst;      \
+        EACH(p[k] = value); \
+        return;             \
+    }
+static void store_f32(tc_dtype d, void *dst, int n, const float *v) {
     switch (d) {
-    case TC_U8:
-    case TC_I8: {
-        uint8_t *p = dst;
-        EACH(p[k] = (uint8_t)v[k]);
-        return;
-    }
-    case TC_U16:
-    case TC_I16: {
-        uint16_t *p = dst;
-        EACH(p[k] = (uint16_t)v[k]);
-        return;
-    }
-    case TC_U32:
-    case TC_I32: {
-        uint32_t *p = dst;
-        EACH(p[k] = (uint32_t)v[k]);
-        return;
-    }
-    case TC_U64:
-    case TC_I64: memcpy(dst, v, (size_t)n * 8); return;
-    case TC_BOOL: {
-        uint8_t *p = dst;
-        EACH(p[k] = v[k] != 0);
-        return;
-    }
-    case TC_F64: {
-        double *p = dst;
-        EACH(p[k] = is_unsigned ? (double)(uint64_t)v[k] : (double)v[k]);
-        return;
-    }
-    default: break;
-    }
-    float f;
-#define AS_FLOAT (f = is_unsigned ? (float)(uint64_t)v[k] : (float)v[k])
-    switch (d) {
-    case TC_F32: {
-        float *p = dst;
-        EACH(p[k] = AS_FLOAT);
-        return;
-    }
-    case TC_F16: {
-        uint16_t *p = dst;
-        EACH(p[k] = tc_f32_to_f16(AS_FLOAT));
-        return;
-    }
-    case TC_BF16: {
-        uint16_t *p = dst;
-        EACH(p[k] = tc_f32_to_bf16(AS_FLOAT));
-        return;
-    }
-    case TC_F8E4M3: {
-        uint8_t *p = dst;
-        EACH(p[k] = tc_f32_to_f8e4m3(AS_FLOAT));
-        return;
-    }
-    case TC_F8E5M2: {
-        uint8_t *p = dst;
-        EACH(p[k] = tc_f32_to_f8e5m2(AS_FLOAT));
-        return;
-    }
-    case TC_F8E4M3FNUZ: {
-        uint8_t *p = dst;
-        EACH(p[k] = tc_f32_to_f8e4m3fnuz(AS_FLOAT));
-        return;
-    }
-    case TC_F8E5M2FNUZ: {
-        uint8_t *p = dst;
-        EACH(p[k] = tc_f32_to_f8e5m2fnuz(AS_FLOAT));
-        return;
-    }
-    case TC_F8E8M0: {
-        uint8_t *p = dst;
-        EACH(p[k] = tc_f32_to_f8e8m0(AS_FLOAT));
-        return;
-    }
+    case TC_F32: memcpy(dst, v, (size_t)n * 4); return;
+    case TC_F16: STORE(uint16_t, tc_f32_to_f16(v[k]))
+    case TC_BF16: STORE(uint16_t, tc_f32_to_bf16(v[k]))
+    case TC_F8E4M3: STORE(uint8_t, tc_f32_to_f8e4m3(v[k]))
+    case TC_F8E5M2: STORE(uint8_t, tc_f32_to_f8e5m2(v[k]))
+    case TC_F8E4M3FNUZ: STORE(uint8_t, tc_f32_to_f8e4m3fnuz(v[k]))
+    case TC_F8E5M2FNUZ: STORE(uint8_t, tc_f32_to_f8e5m2fnuz(v[k]))
+    case TC_F8E8M0: STORE(uint8_t, tc_f32_to_f8e8m0(v[k]))
     default: TC_BUG("dtype %d", d);
     }
 }
-
-static void store_floats(tc_dtype d, void *dst, int n, const double *v) {
+static void store_ints(tc_dtype d, void *dst, int n, const int64_t *v, bool is_unsigned) {
+    float f[2 * BLOCK];
     switch (d) {
-    case TC_U8: {
-        uint8_t *p = dst;
-        EACH(p[k] = (uint8_t)to_i64(v[k]));
-        return;
+    case TC_U8:
+    case TC_I8: STORE(uint8_t, (uint8_t)v[k])
+    case TC_U16:
+    case TC_I16: STORE(uint16_t, (uint16_t)v[k])
+    case TC_U32:
+    case TC_I32: STORE(uint32_t, (uint32_t)v[k])
+    case TC_U64:
+    case TC_I64: memcpy(dst, v, (size_t)n * 8); return;
+    case TC_BOOL: STORE(uint8_t, v[k] != 0)
+    case TC_F64: STORE(double, is_unsigned ? (double)(uint64_t)v[k] : (double)v[k])
+    default: EACH(f[k] = is_unsigned ? (float)(uint64_t)v[k] : (float)v[k]); store_f32(d, dst, n, f);
     }
-    case TC_I8: {
-        int8_t *p = dst;
-        EACH(p[k] = (int8_t)to_i32(v[k]));
-        return;
-    }
-    case TC_I16: {
-        int16_t *p = dst;
-        EACH(p[k] = (int16_t)to_i32(v[k]));
-        return;
-    }
-    case TC_I32: {
-        int32_t *p = dst;
-        EACH(p[k] = to_i32(v[k]));
-        return;
-    }
-    case TC_I64: {
-        int64_t *p = dst;
-        EACH(p[k] = to_i64(v[k]));
-        return;
-    }
-    case TC_U16: {
-        uint16_t *p = dst;
-        EACH(p[k] = (uint16_t)to_i32(v[k]));
-        return;
-    }
-    case TC_U32: {
-        uint32_t *p = dst;
-        EACH(p[k] = to_u32(v[k]));
-        return;
-    }
-    case TC_U64: {
-        uint64_t *p = dst;
-        EACH(p[k] = to_u64(v[k]));
-        return;
-    }
-    case TC_BOOL: {
-        uint8_t *p = dst;
-        EACH(p[k] = v[k] != 0);
-        return;
-    }
+}
+static void store_floats(tc_dtype d, void *dst, int n, const double *v) {
+    float f[2 * BLOCK];
+    switch (d) {
+    case TC_U8: STORE(uint8_t, (uint8_t)to_i64(v[k]))
+    case TC_I8: STORE(int8_t, (int8_t)to_i32(v[k]))
+    case TC_I16: STORE(int16_t, (int16_t)to_i32(v[k]))
+    case TC_I32: STORE(int32_t, to_i32(v[k]))
+    case TC_I64: STORE(int64_t, to_i64(v[k]))
+    case TC_U16: STORE(uint16_t, (uint16_t)to_i32(v[k]))
+    case TC_U32: STORE(uint32_t, to_u32(v[k]))
+    case TC_U64: STORE(uint64_t, to_u64(v[k]))
+    case TC_BOOL: STORE(uint8_t, v[k] != 0)
     case TC_F64: memcpy(dst, v, (size_t)n * 8); return;
-    case TC_F32: {
-        float *p = dst;
-        EACH(p[k] = (float)v[k]);
-        return;
-    }
-    case TC_F16: {
-        uint16_t *p = dst;
-        EACH(p[k] = tc_f32_to_f16((float)v[k]));
-        return;
-    }
-    case TC_BF16: {
-        uint16_t *p = dst;
-        EACH(p[k] = tc_f32_to_bf16((float)v[k]));
-        return;
-    }
-    case TC_F8E4M3: {
-        uint8_t *p = dst;
-        EACH(p[k] = tc_f32_to_f8e4m3((float)v[k]));
-        return;
-    }
-    case TC_F8E5M2: {
-        uint8_t *p = dst;
-        EACH(p[k] = tc_f32_to_f8e5m2((float)v[k]));
-        return;
-    }
-    case TC_F8E4M3FNUZ: {
-        uint8_t *p = dst;
-        EACH(p[k] = tc_f32_to_f8e4m3fnuz((float)v[k]));
-        return;
-    }
-    case TC_F8E5M2FNUZ: {
-        uint8_t *p = dst;
-        EACH(p[k] = tc_f32_to_f8e5m2fnuz((float)v[k]));
-        return;
-    }
-    case TC_F8E8M0: {
-        uint8_t *p = dst;
-        EACH(p[k] = tc_f32_to_f8e8m0((float)v[k]));
-        return;
-    }
-    default: TC_BUG("dtype %d", d);
+    default: EACH(f[k] = (float)v[k]); store_f32(d, dst, n, f);
     }
 }
 
