@@ -38,8 +38,8 @@ static bool is_dir(const char *path) {
     return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* Where relative names of a run directory's recipe start: "directory" of its environment. */
-static tc_status origin_of(const char *dir, tc_arena *a, const char **out) {
+/* A text of a run directory's environment; NULL: it has no such key. */
+static tc_status recorded(const char *dir, const char *name, tc_arena *a, const char **out) {
     tc_buf b = {0};
     *out = NULL;
     TC_TRY(tc_file_read(tc_arena_printf(a, "%s/environment", dir), 1 << 20, &b));
@@ -47,7 +47,7 @@ static tc_status origin_of(const char *dir, tc_arena *a, const char **out) {
     tc_jr_init(&j, dir, b.data, b.len);
     tc_jr_object(&j);
     for (tc_str key; tc_jr_member(&j, &key);) {
-        if (tc_str_is(key, "directory")) *out = tc_jr_strdup(&j, a);
+        if (tc_str_is(key, name)) *out = tc_jr_strdup(&j, a);
         else tc_jr_skip(&j);
     }
     tc_status s = tc_jr_finish(&j);
@@ -62,7 +62,7 @@ static tc_status read_recipe(job *j, const char *path, const char *const *overri
     TC_TRY(tc_file_read(file, 16 << 20, &b), "reading the recipe");
     tc_status s = tc_recipe_parse(file, tc_buf_str(&b), b.len, overrides, n, out);
     tc_buf_free(&b);
-    if (!s && run) s = origin_of(path, &j->arena, &(*out)->dir);
+    if (!s && run) s = recorded(path, "directory", &j->arena, &(*out)->dir);
     if (s) return s;
     j->from_run = run ? path : NULL;
     return NULL;
@@ -79,6 +79,7 @@ static tc_status lock_dir(job *j) {
     return tc_error(TC_ENV, "%s: another tc-train writes to it", j->out);
 }
 
+static const char *const numerics_name[] = {"strict", "fast", NULL};
 static tc_status say_changes(job *j) {
     const char *path = tc_arena_printf(&j->arena, "%s/recipe.yaml", j->out);
     if (access(path, F_OK)) return NULL;
@@ -89,6 +90,10 @@ static tc_status say_changes(job *j) {
     tc_buf_free(&b);
     TC_TRY(s);
     tc_recipe_diff(old, j->recipe, &changes);
+    const char *was;
+    tc_status_free(recorded(j->out, "numerics", &j->arena, &was)); /* a run that was killed at once has no environment */
+    if (was && strcmp(was, numerics_name[j->numerics]))
+        tc_buf_printf(&changes, "%snumerics: %s -> %s", changes.len ? "\n" : "", was, numerics_name[j->numerics]);
     if (changes.len) tc_cmd_note(j->c, "changed since the checkpoint:\n%s", changes.data);
     tc_buf_free(&changes);
     tc_recipe_free(old);
@@ -161,12 +166,9 @@ static tc_status tell_checkpoint(job *j) {
 
 static tc_status train(job *j) {
     tc_cmd *c = j->c;
-    int numerics;
-    static const char *const modes[] = {"strict", "fast", NULL};
-    TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, modes, 0, &numerics));
     double limit;
     TC_TRY(tc_cmd_seconds(c, TC_OPT_max_time, &limit));
-    tc_train_options o = {.pool = tc_cmd_pool(c), .dist = j->dist, .fast = numerics == 1, .note = note, .log = log_topic, .ctx = j};
+    tc_train_options o = {.pool = tc_cmd_pool(c), .dist = j->dist, .fast = j->numerics == 1, .note = note, .log = log_topic, .ctx = j};
     TC_TRY(tc_trainer_create(j->recipe, j->train, j->eval, &o, &j->trainer));
     TC_TRY(tell_checkpoint(j));
     if (j->checkpoint) TC_TRY(tc_trainer_resume(j->trainer, j->checkpoint));
@@ -190,6 +192,7 @@ static tc_status train(job *j) {
 
 static tc_status run_job(job *j) {
     tc_cmd *c = j->c;
+    TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, numerics_name, 0, &j->numerics));
     TC_TRY(tc_dist_start(&j->dist));
     if (tc_dist_rank(j->dist)) c->quiet = true;
     TC_TRY(read_recipe(j, c->operands[0], c->operands + 1, c->noperands - 1, &j->recipe));

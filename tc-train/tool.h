@@ -12,6 +12,7 @@ typedef struct {
     tc_dist *dist;
     tc_recipe *recipe;
     const char *out, *from_run; /* run directory; the one that was given as RECIPE */
+    int numerics;               /* 0: strict, 1: fast */
     tc_program *train, *eval;   /* eval NULL: train serves both */
     tc_trainer *trainer;
     char *checkpoint; /* to go on from, or NULL */

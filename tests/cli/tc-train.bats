@@ -246,6 +246,15 @@ PY
     [[ "$stderr" == *"is made by aten.exp.default"*"nan.py:16"* ]]
 }
 
+@test "what has changed since the checkpoint is said when a run goes on" {
+    tc-train -q r.yaml steps=4 -o run
+    run --separate-stderr tc-train r.yaml steps=6 -o run --resume
+    [[ "$stderr" == *"changed since the checkpoint:"*"steps: 4 -> 6"* ]]
+    [[ "$stderr" != *"numerics:"* ]]
+    run --separate-stderr tc-train r.yaml steps=8 -o run --resume --numerics=fast
+    [[ "$stderr" == *"steps: 6 -> 8"*"numerics: strict -> fast"* ]]
+}
+
 @test "a gradient that is not finite is exit 6 before the weights are changed" {
     sed 's/return self.b.*/return self.b((F.relu(self.a(x.float())) * 0).sqrt() * 0)/' model.py >grad.py # 0 * d sqrt(0)
     run -6 --separate-stderr tc-train -q r.yaml model=grad.py:Net checkpoint='{every: 1}' -o run
