@@ -22,7 +22,7 @@ enum { SSE = 0x2, AVX = 0x6, AVX512 = 0xe6, AMX = 0x60000 }; /* bits of XCR0 */
 
 /* clang-format off */
 static const struct { const char *flag; unsigned leaf, reg, bit, xcr0; } bits[] = {
-    {"-mavx", 1, ECX, 28, AVX}, {"-mfma", 1, ECX, 12, AVX}, {"-mf16c", 1, ECX, 29, AVX},
+    {"-mpclmul", 1, ECX, 1, SSE}, {"-mpopcnt", 1, ECX, 23, SSE}, {"-mavx", 1, ECX, 28, AVX}, {"-mfma", 1, ECX, 12, AVX}, {"-mf16c", 1, ECX, 29, AVX},
     {"-mavx2", 7, EBX, 5, AVX}, {"-mbmi2", 7, EBX, 8, SSE}, {"-mbmi", 7, EBX, 3, SSE},
     {"-mavx512f", 7, EBX, 16, AVX512}, {"-mavx512dq", 7, EBX, 17, AVX512}, {"-mavx512cd", 7, EBX, 28, AVX512},
     {"-mavx512bw", 7, EBX, 30, AVX512}, {"-mavx512vl", 7, EBX, 31, AVX512}, {"-mavx512vnni", 7, ECX, 11, AVX512},

@@ -167,7 +167,7 @@ void *tc_vec_grow_(void *data, size_t *cap, size_t need, size_t elem) {
     return tc_xrealloc(data, bytes);
 }
 
-/* ---- map: open addressing, slot = index of the entry + 1 ---- */
+/* ---- map: open addressing ---- */
 
 static uint64_t word_at(const unsigned char *s) {
     uint64_t w;
@@ -198,11 +198,16 @@ uint64_t tc_hash(const void *p, size_t n, uint64_t seed) {
     return h ^ (h >> 32);
 }
 
-static size_t find_slot(const tc_map *m, const char *key, size_t n) {
-    size_t mask = m->nslots - 1, i = tc_hash(key, n, 0) & mask;
+/* A slot is the upper half of its key's hash above the index, so that entries of other keys are not touched. */
+static uint64_t slot_of(uint64_t hash, size_t k) { return (hash & UINT64_C(0xffffffff00000000)) | (k + 1); }
+
+/* The slot of the key, or the empty one where it belongs. */
+static size_t find_slot(const tc_map *m, const char *key, size_t n, uint64_t hash) {
+    size_t mask = m->nslots - 1, i = hash & mask;
     for (;; i = (i + 1) & mask) {
         if (!m->slots[i]) return i;
-        const tc_map_entry *e = &m->entries[m->slots[i] - 1];
+        if ((m->slots[i] ^ hash) >> 32) continue;
+        const tc_map_entry *e = &m->entries[(uint32_t)m->slots[i] - 1];
         if (e->key_len == n && memcmp(e->key, key, n) == 0) return i;
     }
 }
@@ -211,25 +216,38 @@ static void rehash(tc_map *m, size_t nslots) {
     free(m->slots);
     m->slots = tc_xcalloc(nslots, sizeof *m->slots);
     m->nslots = nslots;
-    for (size_t k = 0; k < m->len; k++) m->slots[find_slot(m, m->entries[k].key, m->entries[k].key_len)] = (uint32_t)(k + 1);
+    for (size_t k = 0; k < m->len; k++) {
+        uint64_t hash = tc_hash(m->entries[k].key, m->entries[k].key_len, 0);
+        size_t i = hash & (nslots - 1);
+        while (m->slots[i]) i = (i + 1) & (nslots - 1);
+        m->slots[i] = slot_of(hash, k);
+    }
+}
+
+void tc_map_reserve(tc_map *m, size_t n) {
+    size_t nslots = m->nslots ? m->nslots : 16;
+    while (nslots / 4 * 3 < n && nslots < SIZE_MAX / 4) nslots *= 2;
+    if (nslots > m->nslots) rehash(m, nslots);
+    if (n > m->cap) m->entries = tc_vec_grow_(m->entries, &m->cap, n, sizeof *m->entries);
 }
 
 void **tc_map_put(tc_map *m, const char *key, size_t n) {
-    if ((m->len + 1) * 2 > m->nslots) rehash(m, m->nslots ? m->nslots * 2 : 16);
-    size_t i = find_slot(m, key, n);
+    if ((m->len + 1) * 4 > m->nslots * 3) rehash(m, m->nslots ? m->nslots * 2 : 16); /* at most three quarters are taken */
+    uint64_t hash = tc_hash(key, n, 0);
+    size_t i = find_slot(m, key, n, hash);
     if (!m->slots[i]) {
         if (m->len == UINT32_MAX - 1) TC_BUG("map: too many entries");
         if (m->len == m->cap) m->entries = tc_vec_grow_(m->entries, &m->cap, m->len + 1, sizeof *m->entries);
-        m->entries[m->len] = (tc_map_entry){tc_arena_strndup(&m->keys, key, n), n, NULL};
-        m->slots[i] = (uint32_t)++m->len;
+        m->entries[m->len] = (tc_map_entry){m->borrows ? key : tc_arena_strndup(&m->keys, key, n), n, NULL};
+        m->slots[i] = slot_of(hash, m->len++);
     }
-    return &m->entries[m->slots[i] - 1].value;
+    return &m->entries[(uint32_t)m->slots[i] - 1].value;
 }
 
 void *tc_map_get(const tc_map *m, const char *key, size_t n) {
     if (!m->len) return NULL;
-    uint32_t slot = m->slots[find_slot(m, key, n)];
-    return slot ? m->entries[slot - 1].value : NULL;
+    uint64_t slot = m->slots[find_slot(m, key, n, tc_hash(key, n, 0))];
+    return slot ? m->entries[(uint32_t)slot - 1].value : NULL;
 }
 
 void tc_map_set(tc_map *m, const char *key, void *value) { *tc_map_put(m, key, strlen(key)) = value; }

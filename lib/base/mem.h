@@ -58,7 +58,7 @@ void *tc_vec_grow_(void *data, size_t *cap, size_t need, size_t elem);
 #define tc_vec_push(v, x) (tc_vec_reserve((v), (v)->len + 1), (void)((v)->data[(v)->len++] = (x)))
 #define tc_vec_free(v) (free((v)->data), (v)->data = NULL, (v)->len = (v)->cap = 0)
 
-/* ---- hash map from byte strings to pointers; keys are copied; iteration is in insertion order ---- */
+/* ---- hash map from byte strings to pointers; iteration is in insertion order ---- */
 typedef struct {
     const char *key;
     size_t key_len;
@@ -67,10 +67,12 @@ typedef struct {
 typedef struct {
     tc_map_entry *entries;
     size_t len, cap;
-    uint32_t *slots;
+    uint64_t *slots; /* 0: empty, else half of the hash and 1 + the index of the entry */
     size_t nslots;
+    bool borrows; /* keys are not copied: they live as long as the map */
     tc_arena keys;
-} tc_map;                                                     /* {0} is empty */
+} tc_map;                                                     /* {0} is empty and copies its keys */
+void tc_map_reserve(tc_map *m, size_t n);                     /* room for n entries in all */
 void **tc_map_put(tc_map *m, const char *key, size_t n);      /* the place of the value, NULL inside when new */
 void *tc_map_get(const tc_map *m, const char *key, size_t n); /* NULL when absent */
 void tc_map_set(tc_map *m, const char *key, void *value);     /* key NUL-terminated */

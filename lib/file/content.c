@@ -1,18 +1,17 @@
 /* Content from memory, sinks, and the two formats of NumPy. */
 #include "file/content.h"
 
+#include "base/crc32.h"
 #include "file/npy.h"
 #include "file/pack.h"
 #include "file/zip.h"
-
-#include <zlib.h>
 
 static tc_status to_out(void *self, const void *p, size_t n) { return tc_out_write(self, p, n); }
 tc_sink tc_sink_out(tc_out *o) { return (tc_sink){to_out, o}; }
 
 static tc_status to_crc(void *self, const void *p, size_t n) {
     uint32_t *crc = self;
-    *crc = (uint32_t)crc32_z(*crc, p, n);
+    *crc = tc_crc32(*crc, p, n);
     return NULL;
 }
 tc_sink tc_sink_crc(uint32_t *io_crc) { return (tc_sink){to_crc, io_crc}; }

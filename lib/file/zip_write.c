@@ -2,7 +2,7 @@
  * padding field "FB" as in PyTorch's own, records become ZIP64 where 32 bits do not hold. No dates: equal content gives equal bytes. */
 #include "file/zip.h"
 
-#include <zlib.h>
+#include "base/crc32.h"
 
 enum { ALIGN = 64, UTF8 = 0x0800 };
 
@@ -32,7 +32,7 @@ tc_zip_writer *tc_zip_writer_create(tc_out *o) {
 }
 
 tc_status tc_zip_add(tc_zip_writer *w, const char *name, const void *data, size_t n) {
-    TC_TRY(tc_zip_begin(w, name, n, (uint32_t)crc32_z(crc32_z(0, NULL, 0), data, n)));
+    TC_TRY(tc_zip_begin(w, name, n, tc_crc32(0, data, n)));
     return tc_out_write(w->out, data, n);
 }
 

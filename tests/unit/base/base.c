@@ -1,4 +1,5 @@
 /* Statements about lib/base: statuses, arenas, buffers, maps, text, JSON, YAML, files. */
+#include "base/crc32.h"
 #include "base/file.h"
 #include "base/json_write.h"
 #include "base/rng.h"
@@ -23,6 +24,28 @@ static void status_shows_place_and_caret(void **state) {
     assert_string_equal(tc_status_detail(s), "    x = y + 1\n        ^");
     assert_int_equal(tc_status_code(s), TC_CONTENT);
     tc_status_free(s);
+}
+
+static uint32_t crc_by_bits(const unsigned char *p, size_t n) {
+    uint32_t crc = ~0u;
+    for (size_t i = 0; i < n; i++) {
+        crc ^= p[i];
+        for (int k = 0; k < 8; k++) crc = crc >> 1 ^ (crc & 1 ? 0xedb88320u : 0);
+    }
+    return ~crc;
+}
+
+static void checksums_are_those_of_the_definition(void **state) {
+    (void)state;
+    unsigned char data[6000];
+    for (size_t i = 0; i < sizeof data; i++) data[i] = (unsigned char)(i * i * 2654435761u >> 13);
+    assert_int_equal(tc_crc32(0, "123456789", 9), 0xcbf43926);
+    for (size_t n = 0; n < 4200; n += n < 70 || (n > 1000 && n < 1200) ? 1 : 61)
+        for (size_t from = 0; from < 3; from++) {
+            uint32_t want = crc_by_bits(data + from, n);
+            assert_int_equal(tc_crc32(0, data + from, n), want);
+            assert_int_equal(tc_crc32(tc_crc32(0, data + from, n / 3), data + from + n / 3, n - n / 3), want);
+        }
 }
 
 static void arena_memory_is_zeroed_and_aligned(void **state) {
@@ -54,6 +77,21 @@ static void map_keeps_insertion_order(void **state) {
         assert_ptr_equal(tc_map_find(&m, key), &values[i]);
     }
     assert_null(tc_map_find(&m, "k1000"));
+    tc_map_free(&m);
+}
+
+static void map_borrows_keys_and_keeps_its_room(void **state) {
+    (void)state;
+    static char keys[100][8];
+    tc_map m = {.borrows = true};
+    tc_map_reserve(&m, 100);
+    const void *entries = m.entries, *slots = m.slots;
+    for (int i = 0; i < 100; i++) {
+        snprintf(keys[i], sizeof keys[i], "%d", i);
+        tc_map_set(&m, keys[i], keys[i]);
+    }
+    assert_true(m.entries == entries && m.slots == slots);
+    for (int i = 0; i < 100; i++) assert_true(m.entries[i].key == keys[i] && tc_map_get(&m, keys[i], strlen(keys[i])) == keys[i]);
     tc_map_free(&m);
 }
 
@@ -219,8 +257,10 @@ static void numbers_and_suggestions(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_shows_place_and_caret),
+        cmocka_unit_test(checksums_are_those_of_the_definition),
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
         cmocka_unit_test(map_keeps_insertion_order),
+        cmocka_unit_test(map_borrows_keys_and_keeps_its_room),
         cmocka_unit_test(json_text_is_pythons),
         cmocka_unit_test(yaml_is_typed_by_the_schema),
         cmocka_unit_test(yaml_refuses),

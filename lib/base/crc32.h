@@ -1,0 +1,11 @@
+/* The CRC-32 of ZIP archives and PNG (polynomial 0xEDB88320, reflected), as zlib's crc32_z, by carry-less products where the CPU has them. */
+#ifndef TC_BASE_CRC32_H
+#define TC_BASE_CRC32_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Of n more bytes after those whose checksum is crc (0: none). */
+uint32_t tc_crc32(uint32_t crc, const void *data, size_t n);
+
+#endif
