@@ -1,6 +1,8 @@
 /* The pull reader of JSON: one pass over the text, one byte of look-ahead, a sticky error with its place. */
 #include "base/json.h"
 
+#include "base/json_blocks.h"
+
 #include <locale.h>
 #include <pthread.h>
 #ifdef __SSE2__
@@ -444,54 +446,6 @@ bool tc_jr_skip_same(tc_jread *j, tc_str like) {
 }
 
 /* ---- large parts that are read later ---- */
-#ifdef __SSE2__
-/* Bit i: byte i of the 64 at p is c. */
-static inline uint64_t where(const char *p, char c) {
-    uint64_t m = 0;
-    for (int i = 0; i < 4; i++)
-        m |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i)), _mm_set1_epi8(c)))
-             << (16 * i);
-    return m;
-}
-/* The same for either of two bytes that differ in bit 5 only: [ and {, ] and }. */
-static inline uint64_t where_either(const char *p, char c) {
-    uint64_t m = 0;
-    for (int i = 0; i < 4; i++) {
-        __m128i v = _mm_or_si128(_mm_loadu_si128((const __m128i *)(const void *)(p + 16 * i)), _mm_set1_epi8(0x20));
-        m |= (uint64_t)(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_set1_epi8(c))) << (16 * i);
-    }
-    return m;
-}
-
-/* Passes blocks of 64 bytes from outside a string on, as long as the depth stays above `base` and within the limit: the bytes in strings are
- * masked out by the parity of the quotes that no backslash stands before (the arithmetic of Langdale and Lemire, Parsing Gigabytes of JSON per
- * Second, 2019, 3.1). Ends outside a string. */
-static void skip_blocks(tc_jread *j, int base, int *depth) {
-    const uint64_t even = 0x5555555555555555u;
-    uint64_t escape = 0, inside = 0; /* the first byte of the block is escaped; all ones: it stands in a string */
-    while (j->end - j->p >= 64) {
-        uint64_t slash = where(j->p, '\\') & ~escape, follows = slash << 1 | escape, starts = slash & ~even & ~follows, sum;
-        uint64_t carry = __builtin_add_overflow(starts, slash, &sum), quote = where(j->p, '"') & ~((even ^ sum << 1) & follows), mask = quote;
-        for (int k = 1; k < 64; k *= 2) mask ^= mask << k;
-        mask ^= inside;
-        uint64_t opens = where_either(j->p, '{') & ~mask, closes = where_either(j->p, '}') & ~mask;
-        int now = *depth;
-        for (uint64_t left = opens | closes; left && now > base && now <= TC_JR_DEPTH; left &= left - 1) now += left & -left & opens ? 1 : -1;
-        if (now <= base || now > TC_JR_DEPTH) break;
-        *depth = now;
-        inside = (uint64_t)((int64_t)mask >> 63);
-        escape = carry;
-        j->p += 64;
-    }
-    for (; inside && j->p < j->end; j->p++) { /* to the end of the string */
-        if (!escape && *j->p == '"') inside = 0;
-        escape = !escape && *j->p == '\\';
-    }
-}
-#else
-static void skip_blocks(tc_jread *j, int base, int *depth) { (void)j, (void)base, (void)depth; }
-#endif
-
 void tc_jr_skip_unread(tc_jread *j) {
     int depth = j->depth, c = next_byte(j);
     if (c != '{' && c != '[') {
@@ -500,7 +454,7 @@ void tc_jr_skip_unread(tc_jread *j) {
     }
     j->p++;
     depth++;
-    if (!j->status) skip_blocks(j, j->depth, &depth);
+    if (!j->status) j->p = tc_json_skip_blocks(j->p, j->end, j->depth, TC_JR_DEPTH, &depth);
     while (!j->status && j->p < j->end) {
         c = *j->p;
         if (c == '"') {
