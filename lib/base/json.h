@@ -59,7 +59,11 @@ double tc_jr_double(tc_jread *j);                                     /* a numbe
 bool tc_jr_number(tc_jread *j, int64_t *out_int, double *out_double); /* true: it is an integer */
 tc_str tc_jr_string(tc_jread *j);                                     /* not NUL-terminated; lives until the next string is read; never holds a NUL */
 char *tc_jr_strdup(tc_jread *j, tc_arena *a);                         /* "" after an error */
-tc_str tc_jr_skip(tc_jread *j);                                       /* any value; returns its text, checked */
+/* s, which was read last, for as long as the text and a live: it is copied only where it had escapes. */
+static inline tc_str tc_jr_keep(const tc_jread *j, tc_arena *a, tc_str s) {
+    return s.n && s.s == j->scratch.data ? (tc_str){tc_arena_strndup(a, s.s, s.n), s.n} : s;
+}
+tc_str tc_jr_skip(tc_jread *j); /* any value; returns its text, checked */
 /* The same for an object or list that is read later: only where its strings end and the depth of its brackets are checked. */
 void tc_jr_skip_unread(tc_jread *j);
 /* Passes the object or list here when it is byte for byte `like`, which tc_jr_skip gave; else false, and nothing is read. */

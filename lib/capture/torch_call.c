@@ -166,7 +166,7 @@ static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *obje
         else a[i].value = values[0];
     }
     for (int i = 0; i < nargs && !s->variadic; i++) {
-        tc_status st = tc_op_coerce(p, op, i, &a[i]);
+        tc_status st = tc_op_coerce(p, op, &tc_op_schema(op)->params[i], &a[i]);
         if (st) tc_raise_status(c, "TypeError", st);
     }
     if (!T->eval.call) tc_raise(c, "RuntimeError", "%s: no executor for concrete tensors", tc_op_name(op));

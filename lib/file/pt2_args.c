@@ -2,38 +2,50 @@
 #include "file/pt2_read.h"
 
 /* ---- names ---- */
-tc_str tc_pt2_name(tc_pt2_reader *r) {
+tc_str tc_pt2_read_name(tc_pt2_reader *r) {
     tc_jread *j = &r->j;
     tc_str name = {"", 0};
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
-        if (tc_str_is(key, "name") || tc_str_is(key, "as_name")) {
-            tc_str s = tc_jr_string(j);
-            name = (tc_str){tc_arena_strndup(&r->scratch, s.s, s.n), s.n};
-        } else {
-            tc_jr_skip(j);
-        }
+        if (tc_str_is(key, "name") || tc_str_is(key, "as_name")) name = tc_jr_keep(j, &r->scratch, tc_jr_string(j));
+        else tc_jr_skip(j);
     }
     if (!name.n) tc_jr_fail(j, TC_CONTENT, "a value without a name");
     return name;
 }
 
 const tc_arg *tc_pt2_lookup(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name) {
-    const tc_arg *a = tc_map_get(&s->names, name.s, name.n);
-    if (!a && s->vmap) {
-        a = tc_pt2_lookup(r, s->outer, name);
+    const tc_pt2_name *n = tc_map_get(&s->names, name.s, name.n);
+    const bool made = n && n->made;
+    if (!made && s->vmap) {
+        const tc_arg *a = tc_pt2_lookup(r, s->outer, name);
         return a ? tc_pt2_vmap_import(r, s, name, a) : NULL;
     }
-    const char *doubt = a ? tc_map_get(&s->doubtful, name.s, name.n) : NULL;
-    if (!a) tc_jr_fail(&r->j, TC_CONTENT, "%.*s is used before anything makes it", (int)(name.n < 200 ? name.n : 200), name.s);
-    if (doubt) tc_jr_fail(&r->j, TC_CONTENT, "%s", doubt);
-    return a;
+    if (!made) tc_jr_fail(&r->j, TC_CONTENT, "%.*s is used before anything makes it", (int)(name.n < 200 ? name.n : 200), name.s);
+    else if (n->doubt) tc_jr_fail(&r->j, TC_CONTENT, "%s", n->doubt);
+    return made ? &n->arg : NULL;
 }
 
-void tc_pt2_bind(tc_pt2_reader *r, tc_pt2_scope *s, const char *name, tc_arg a) {
-    void **slot = tc_map_put(&s->names, name, strlen(name));
-    if (*slot) tc_jr_fail(&r->j, TC_CONTENT, "%s is made twice", name);
-    *slot = tc_arena_dup(&r->scratch, &a, sizeof a);
+tc_pt2_name *tc_pt2_named(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name) {
+    tc_pt2_name *n = tc_map_get(&s->names, name.s, name.n);
+    if (n) return n;
+    n = TC_NEW(&r->scratch, tc_pt2_name);
+    n->name = tc_arena_strndup(&r->program->arena, name.s, name.n);
+    *tc_map_put(&s->names, n->name, name.n) = n;
+    *tc_map_put(&s->graph->names, n->name, name.n) = (void *)(uintptr_t)1; /* later names avoid it */
+    return n;
+}
+
+const tc_pt2_name *tc_pt2_declared(tc_pt2_scope *s, tc_pt2_name *n) {
+    if (!s->vmap) return n;
+    while (s->vmap) s = s->outer;
+    return tc_map_find(&s->names, n->name);
+}
+
+void tc_pt2_make(tc_pt2_reader *r, tc_pt2_name *n, tc_arg a) {
+    if (n->made) tc_jr_fail(&r->j, TC_CONTENT, "%s is made twice", n->name);
+    n->made = true;
+    n->arg = a;
 }
 
 /* ---- symbolic numbers ---- */
@@ -162,24 +174,25 @@ bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset) {
     return true;
 }
 
-tc_value *tc_pt2_input_value(tc_pt2_reader *r, tc_pt2_scope *s, const char *name, bool tensor) {
+tc_value *tc_pt2_input_value(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name, bool tensor) {
     tc_jread *j = &r->j;
     tc_jr_mark here = tc_jr_tell(j);
-    const tc_jr_mark *mark = tc_map_find(tensor ? &s->tensors : &s->syms, name);
     if (!tc_jr_ok(j)) return NULL;
+    tc_pt2_name *n = tc_pt2_named(r, s, name);
+    const tc_jr_mark *mark = tensor ? n->tensor : n->sym;
     if (!mark) {
-        tc_jr_fail(j, TC_CONTENT, "input %s has no %s", name, tensor ? "entry in tensor_values" : "expression");
+        tc_jr_fail(j, TC_CONTENT, "input %s has no %s", n->name, tensor ? "entry in tensor_values" : "expression");
         return NULL;
     }
-    tc_value *v = tc_graph_value(s->graph, tensor ? TC_V_TENSOR : TC_V_SYM, name);
-    v->name = tc_arena_strdup(&r->program->arena, name); /* the graph keeps the file's names free */
+    tc_value *v = tc_graph_value(s->graph, tensor ? TC_V_TENSOR : TC_V_SYM, n->name);
+    v->name = n->name; /* the graph keeps the file's names free */
     tc_sym offset;
     tc_jr_seek(j, *mark);
     if (tensor) tc_pt2_meta(r, &v->meta, &offset);
     else v->sym = any_expression(r);
     if (tc_jr_ok(j)) tc_jr_seek(j, here);
     else if (!tensor) v->sym = tc_sym_int(r->program->sym, 1);
-    tc_pt2_bind(r, s, name, (tc_arg){.kind = TC_A_VALUE, .value = v});
+    tc_pt2_make(r, n, (tc_arg){.kind = TC_A_VALUE, .value = v});
     return tc_graph_add_input(s->graph, v);
 }
 
@@ -220,15 +233,17 @@ static tc_value *tensor_named(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name) {
     const tc_arg *a = tc_jr_ok(&r->j) ? tc_pt2_lookup(r, s, name) : NULL;
     if (!a) return NULL;
     if (a->kind == TC_A_VALUE) return a->value;
-    return tc_pt2_as_value(s, *a, name.s);
+    return tc_pt2_as_value(s, *a, tc_arena_strndup(&r->scratch, name.s, name.n));
 }
 
-static tc_arg read_tensor(tc_pt2_reader *r, tc_pt2_scope *s) { return (tc_arg){.kind = TC_A_VALUE, .value = tensor_named(r, s, tc_pt2_name(r))}; }
+static tc_arg read_tensor(tc_pt2_reader *r, tc_pt2_scope *s) {
+    return (tc_arg){.kind = TC_A_VALUE, .value = tensor_named(r, s, tc_pt2_read_name(r))};
+}
 
 static tc_arg read_tensors(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_arg a = {.kind = TC_A_VALUES};
     for (tc_jr_array(&r->j); tc_jr_item(&r->j);) {
-        tc_value *v = tensor_named(r, s, tc_pt2_name(r));
+        tc_value *v = tensor_named(r, s, tc_pt2_read_name(r));
         APPEND(r, a.values, a.n, v);
     }
     return a;
@@ -238,7 +253,7 @@ static tc_value *optional_tensor(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_value *v = NULL;
     tc_jr_object(&r->j);
     for (tc_str key; tc_jr_member(&r->j, &key);) {
-        if (tc_str_is(key, "as_tensor")) v = tensor_named(r, s, tc_pt2_name(r));
+        if (tc_str_is(key, "as_tensor")) v = tensor_named(r, s, tc_pt2_read_name(r));
         else tc_jr_skip(&r->j);
     }
     return v;
@@ -410,7 +425,7 @@ static void graph_argument(tc_pt2_reader *r, tc_pt2_arg *out) {
 
 tc_pt2_arg tc_pt2_argument(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_jread *j = &r->j;
-    tc_pt2_arg out = {.graph_name = "graph", .name = ""};
+    tc_pt2_arg out = {.graph_name = "graph", .name = {"", 0}};
     int members = 0;
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key); members++) {

@@ -9,7 +9,7 @@
 /* ---- scopes ---- */
 /* Where the type of a value stands, and what it says once it was read. Values whose types have the same text share an entry; neighbours tend to. */
 typedef struct {
-    tc_jr_mark mark; /* the maps of a scope point here */
+    tc_jr_mark mark; /* the names of a scope point here */
     bool read, with_strides;
     int code, rank;
     struct {
@@ -37,8 +37,7 @@ static void remember_types(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_map types = {0}; /* by text */
     tc_jr_object(j);
     for (tc_str name; tc_jr_member(j, &name);) {
-        void **slot = tc_map_put(&s->tensors, name.s, name.n);
-        *tc_map_put(&s->graph->names, name.s, name.n) = (void *)(uintptr_t)1; /* later names avoid it */
+        tc_pt2_name *n = tc_pt2_named(r, s, name);
         int k = 0;
         while (k < ALIKE && !tc_jr_skip_same(j, last[k].text)) k++;
         if (k == ALIKE) {
@@ -52,30 +51,29 @@ static void remember_types(tc_pt2_reader *r, tc_pt2_scope *s) {
             }
             last[k].type = *type;
         }
-        *slot = last[k].type;
+        n->tensor = &last[k].type->mark;
     }
     tc_map_free(&types);
 }
 
-static void remember(tc_pt2_reader *r, tc_pt2_scope *s, tc_map *map) {
+static void remember_numbers(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_jr_object(&r->j);
     for (tc_str name; tc_jr_member(&r->j, &name);) {
-        void **slot = tc_map_put(map, name.s, name.n);
         tc_jr_mark mark = tc_jr_tell(&r->j);
-        *slot = tc_arena_dup(&r->scratch, &mark, sizeof mark);
-        *tc_map_put(&s->graph->names, name.s, name.n) = (void *)(uintptr_t)1; /* later names avoid it */
+        tc_pt2_named(r, s, name)->sym = tc_arena_dup(&r->scratch, &mark, sizeof mark);
         tc_jr_skip(&r->j);
     }
 }
 
 void tc_pt2_open_graph(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_jread *j = &r->j;
+    s->names.borrows = true;
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "tensor_values")) {
             remember_types(r, s);
         } else if (tc_str_is(key, "sym_int_values") || tc_str_is(key, "sym_float_values") || tc_str_is(key, "sym_bool_values")) {
-            remember(r, s, &s->syms);
+            remember_numbers(r, s);
         } else if (tc_str_is(key, "is_single_tensor_return")) {
             s->single = tc_jr_bool(j);
         } else {
@@ -90,71 +88,83 @@ void tc_pt2_open_graph(tc_pt2_reader *r, tc_pt2_scope *s) {
     if (!s->inputs.p || !s->outputs.p || !s->nodes.p) tc_jr_fail(j, TC_CONTENT, "a graph without inputs, outputs or nodes");
 }
 
-void tc_pt2_close_scope(tc_pt2_scope *s) {
-    tc_map_free(&s->names);
-    tc_map_free(&s->tensors);
-    tc_map_free(&s->syms);
-    tc_map_free(&s->doubtful);
-}
+void tc_pt2_close_scope(tc_pt2_scope *s) { tc_map_free(&s->names); }
 
 /* ---- one node as it stands in the file ---- */
 typedef struct {
     enum { R_TENSOR, R_TENSORS, R_NUMBER, R_NONE } kind;
-    const char **names;
+    size_t first; /* of its n names */
     int n;
 } result;
 typedef struct {
-    const char *target, *name, *metadata;
+    tc_pt2_target *target; /* NULL: none was read */
+    tc_str name;
+    const char *metadata;
     TC_VEC(tc_pt2_arg) args;
     TC_VEC(result) results;
+    TC_VEC(tc_str) names;
+    TC_VEC(tc_arg) call; /* the arguments in the order of the schema */
     tc_source source;
 } raw_node;
 
+static tc_pt2_target *target_named(tc_pt2_reader *r, tc_str name) {
+    void **known = tc_map_put(&r->targets, name.s, name.n);
+    if (!*known) {
+        tc_pt2_target *t = *known = TC_NEW(&r->scratch, tc_pt2_target);
+        t->name = tc_arena_strndup(&r->scratch, name.s, name.n);
+        t->op = tc_op_find(t->name);
+    }
+    return *known;
+}
+
 static void read_inputs(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     tc_jread *j = &r->j;
-    if (s->vmap && n->target && !strcmp(n->target, "torch._functorch.predispatch._add_batch_dim")) s = s->outer; /* takes what stands around vmap */
+    if (s->vmap && n->target && !strcmp(n->target->name, "torch._functorch.predispatch._add_batch_dim"))
+        s = s->outer; /* takes what stands around vmap */
     for (tc_jr_array(j); tc_jr_item(j);) {
-        const char *name = "";
-        tc_pt2_arg a = {.name = ""};
+        tc_str name = {"", 0};
+        tc_pt2_arg a = {.name = name};
         bool keyword = false, given = false;
         tc_jr_object(j);
         for (tc_str key; tc_jr_member(j, &key);) {
-            if (tc_str_is(key, "name")) name = tc_jr_strdup(j, &r->scratch);
+            if (tc_str_is(key, "name")) name = tc_jr_keep(j, &r->scratch, tc_jr_string(j));
             else if (tc_str_is(key, "arg")) a = tc_pt2_argument(r, s), given = true;
             else if (tc_str_is(key, "kind") && !tc_jr_null(j)) keyword = tc_jr_int(j) == 2;
             else if (!tc_str_is(key, "kind")) tc_jr_skip(j);
         }
-        if (!given) tc_jr_fail(j, TC_CONTENT, "argument %s has no value", name);
+        if (!given) tc_jr_fail(j, TC_CONTENT, "argument %.*s has no value", (int)(name.n < 200 ? name.n : 200), name.s);
         a.name = name;
         a.keyword = keyword;
         tc_vec_push(&n->args, a);
     }
 }
 
-static void add_name(tc_pt2_reader *r, result *out, tc_str name) {
-    if (!(out->n & (out->n - 1))) {
-        const char **bigger = TC_NEWN(&r->scratch, const char *, out->n ? 2 * (size_t)out->n : 1);
-        if (out->n) memcpy(bigger, out->names, (size_t)out->n * sizeof *bigger);
-        out->names = bigger;
-    }
-    out->names[out->n++] = name.s;
+static void read_result_name(tc_pt2_reader *r, raw_node *n, result *out) {
+    tc_str name = tc_pt2_read_name(r);
+    tc_vec_push(&n->names, name);
+    out->n++;
+}
+
+/* The first name of result i, or NULL. */
+static const tc_str *name_of(const raw_node *n, size_t i) {
+    return i < n->results.len && n->results.data[i].n ? &n->names.data[n->results.data[i].first] : NULL;
 }
 
 static void read_results(tc_pt2_reader *r, raw_node *n) {
     tc_jread *j = &r->j;
     for (tc_jr_array(j); tc_jr_item(j);) {
-        result out = {.kind = R_NONE};
+        result out = {.kind = R_NONE, .first = n->names.len};
         tc_jr_object(j);
         for (tc_str key; tc_jr_member(j, &key);) {
             if (tc_str_is(key, "as_tensor")) {
                 out.kind = R_TENSOR;
-                add_name(r, &out, tc_pt2_name(r));
+                read_result_name(r, n, &out);
             } else if (tc_str_is(key, "as_tensors")) {
                 out.kind = R_TENSORS;
-                for (tc_jr_array(j); tc_jr_item(j);) add_name(r, &out, tc_pt2_name(r));
+                for (tc_jr_array(j); tc_jr_item(j);) read_result_name(r, n, &out);
             } else if (tc_str_is(key, "as_sym_int") || tc_str_is(key, "as_sym_float") || tc_str_is(key, "as_sym_bool")) {
                 out.kind = R_NUMBER;
-                add_name(r, &out, tc_pt2_name(r));
+                read_result_name(r, n, &out);
             } else if (tc_str_is(key, "as_none")) {
                 tc_jr_skip(j);
             } else {
@@ -166,24 +176,37 @@ static void read_results(tc_pt2_reader *r, raw_node *n) {
 }
 
 /* The innermost frame of a stack trace: File "model.py", line 3, in forward */
-static void read_stack(tc_arena *a, tc_str text, tc_source *out) {
+static void read_stack(tc_pt2_reader *r, tc_str text, tc_source *out) {
     static const char mark[] = "File \"";
+    if (tc_str_eq(text, r->stack.text.s, r->stack.text.n)) {
+        out->file = r->stack.file, out->line = r->stack.line;
+        return;
+    }
     const char *end = text.s + text.n, *last = NULL;
     for (const char *p = text.s; (p = memmem(p, (size_t)(end - p), mark, sizeof mark - 1)); p += sizeof mark - 1) last = p + sizeof mark - 1;
     const char *quote = last ? memchr(last, '"', (size_t)(end - last)) : NULL;
     if (!quote || end - quote < 9 || memcmp(quote, "\", line ", 8) != 0) return;
     int64_t line = 0;
     for (const char *p = quote + 8; p < end && *p >= '0' && *p <= '9' && line < 100000000; p++) line = line * 10 + (*p - '0');
-    out->file = tc_arena_strndup(a, last, (size_t)(quote - last));
+    const size_t n = (size_t)(quote - last);
+    out->file = r->stack.file && tc_str_is((tc_str){last, n}, r->stack.file) ? r->stack.file : tc_arena_strndup(&r->program->arena, last, n);
     out->line = (int)line;
+    r->stack.text = tc_jr_keep(&r->j, &r->scratch, text);
+    r->stack.file = out->file, r->stack.line = out->line;
 }
 
 /* The FQN of the innermost module: key,fqn,class;key,fqn,class */
-static void read_modules(tc_arena *a, tc_str text, tc_source *out) {
+static void read_modules(tc_pt2_reader *r, tc_str text, tc_source *out) {
+    if (tc_str_eq(text, r->modules.text.s, r->modules.text.n)) {
+        out->module = r->modules.module;
+        return;
+    }
     const char *end = text.s + text.n, *last = memrchr(text.s, ';', text.n);
     last = last ? last + 1 : text.s;
     const char *fqn = memchr(last, ',', (size_t)(end - last)), *stop = fqn ? memchr(fqn + 1, ',', (size_t)(end - fqn - 1)) : NULL;
-    if (stop && stop > fqn + 1) out->module = tc_arena_strndup(a, fqn + 1, (size_t)(stop - fqn - 1));
+    if (stop && stop > fqn + 1) out->module = tc_arena_strndup(&r->program->arena, fqn + 1, (size_t)(stop - fqn - 1));
+    r->modules.text = tc_jr_keep(&r->j, &r->scratch, text);
+    r->modules.module = out->module;
 }
 
 /* What tc adds to a node's metadata: {"recompute": 3} */
@@ -200,8 +223,8 @@ static void read_metadata(tc_pt2_reader *r, raw_node *n) {
     int count = 0;
     tc_jr_object(&r->j);
     for (tc_str key; tc_jr_member(&r->j, &key); count++) {
-        if (tc_str_is(key, "stack_trace")) read_stack(a, tc_jr_string(&r->j), &n->source);
-        else if (tc_str_is(key, "nn_module_stack")) read_modules(a, tc_jr_string(&r->j), &n->source);
+        if (tc_str_is(key, "stack_trace")) read_stack(r, tc_jr_string(&r->j), &n->source);
+        else if (tc_str_is(key, "nn_module_stack")) read_modules(r, tc_jr_string(&r->j), &n->source);
         else if (tc_str_is(key, "custom") && tc_jr_peek(&r->j) == TC_JR_STRING) read_custom(tc_jr_string(&r->j), &n->source);
         else tc_jr_skip(&r->j);
     }
@@ -212,37 +235,21 @@ static void read_node(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     tc_jread *j = &r->j;
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
-        if (tc_str_is(key, "target")) n->target = tc_jr_strdup(j, &r->scratch);
+        if (tc_str_is(key, "target")) n->target = target_named(r, tc_jr_string(j));
         else if (tc_str_is(key, "inputs")) read_inputs(r, s, n);
         else if (tc_str_is(key, "outputs")) read_results(r, n);
         else if (tc_str_is(key, "metadata") && tc_jr_peek(j) == TC_JR_OBJECT) read_metadata(r, n);
-        else if (tc_str_is(key, "name") && tc_jr_peek(j) == TC_JR_STRING) n->name = tc_jr_strdup(j, &r->program->arena);
+        else if (tc_str_is(key, "name") && tc_jr_peek(j) == TC_JR_STRING) n->name = tc_jr_keep(j, &r->scratch, tc_jr_string(j));
         else tc_jr_skip(j);
     }
     if (!n->target) tc_jr_fail(j, TC_CONTENT, "a node without a target");
 }
 
 /* ---- results ---- */
-static void bind_results(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, const tc_arg *values, int nvalues) {
-    if ((size_t)nvalues != n->results.len) {
-        tc_jr_fail(&r->j, TC_CONTENT, "%s gives %d results, the file names %zu", n->target, nvalues, n->results.len);
-        return;
-    }
-    for (int i = 0; i < nvalues; i++) {
-        const result *to = &n->results.data[i];
-        if (to->kind == R_NONE) continue;
-        if (to->kind != R_TENSORS) {
-            tc_pt2_bind(r, s, to->names[0], values[i]);
-            continue;
-        }
-        tc_value *v = values[i].kind == TC_A_VALUE ? values[i].value : NULL;
-        if (!v || v->kind != TC_V_LIST || v->nlist != to->n) {
-            tc_jr_fail(&r->j, TC_CONTENT, "%s gives %d tensors in a list, the file names %d", n->target, v && v->kind == TC_V_LIST ? v->nlist : 0,
-                       to->n);
-            return;
-        }
-        for (int k = 0; k < to->n; k++) tc_pt2_bind(r, s, to->names[k], (tc_arg){.kind = TC_A_VALUE, .value = v->list[k]});
-    }
+static bool results_fit(tc_pt2_reader *r, const raw_node *n, int nvalues) {
+    if ((size_t)nvalues != n->results.len)
+        tc_jr_fail(&r->j, TC_CONTENT, "%s gives %d results, the file names %zu", n->target->name, nvalues, n->results.len);
+    return tc_jr_ok(&r->j);
 }
 
 /* A symbol that tc made for a number from data takes the range that the file has for its own. */
@@ -360,8 +367,9 @@ static void take_strides(tc_pt2_reader *r, type_text *t, tc_value *v, const char
 }
 
 /* dtype, rank and constant sizes must be those of tc's rule. */
-static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, const char *name, type_text *t) {
+static void check_type(tc_pt2_reader *r, const raw_node *n, tc_value *v, tc_pt2_name *to, type_text *t) {
     tc_jread *j = &r->j;
+    const char *name = to->name;
     tc_jr_mark here = tc_jr_tell(j);
     if (!t->read) read_type(r, t);
     bool same = tc_jr_ok(j);
@@ -377,9 +385,9 @@ static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_
             tc_buf own = {0}, theirs = {0};
             tc_value_print_type(&own, v);
             print_sizes(r, &t->mark, &theirs);
-            char *message = tc_arena_printf(&r->scratch, "%s: %s gives %s, the file says %s[%s]", name, n->target, own.data,
+            char *message = tc_arena_printf(&r->scratch, "%s: %s gives %s, the file says %s[%s]", name, n->target->name, own.data,
                                             d == TC_DTYPE_NONE ? "?" : tc_dtypes[d].name, tc_buf_str(&theirs));
-            if (v->out_index) tc_map_set(&s->doubtful, name, message);
+            if (v->out_index) to->doubt = message;
             else tc_jr_fail(j, TC_CONTENT, "%s", message);
             tc_buf_free(&own);
             tc_buf_free(&theirs);
@@ -390,97 +398,133 @@ static void check_type(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_
     if (tc_jr_ok(j)) tc_jr_seek(j, here);
 }
 
-static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, const char *name) {
-    void *mark = tc_map_find(v->kind == TC_V_SYM ? &s->syms : &s->tensors, name);
-    v->name = tc_arena_strdup(&r->program->arena, name);
-    if (!mark || !tc_jr_ok(&r->j)) return;
-    if (v->kind == TC_V_TENSOR) {
-        check_type(r, s, n, v, name, mark);
-    } else if (v->kind == TC_V_SYM) {
+/* v is what the name stands for. */
+static void adopt_value(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, tc_value *v, tc_str name) {
+    tc_pt2_name *to = tc_pt2_named(r, s, name);
+    const tc_pt2_name *declared = tc_pt2_declared(s, to);
+    v->name = to->name;
+    tc_pt2_make(r, to, (tc_arg){.kind = TC_A_VALUE, .value = v});
+    if (!declared || !tc_jr_ok(&r->j)) return;
+    if (v->kind == TC_V_TENSOR && declared->tensor) {
+        check_type(r, n, v, to, (type_text *)(uintptr_t)declared->tensor); /* the mark is its first member */
+    } else if (v->kind == TC_V_SYM && declared->sym) {
         tc_jr_mark here = tc_jr_tell(&r->j);
         int64_t constant;
         tc_str symbol;
-        tc_jr_seek(&r->j, *(const tc_jr_mark *)mark);
+        tc_jr_seek(&r->j, *declared->sym);
         if (!glance(r, &constant, &symbol)) pair_symbols(r, v->sym, symbol);
         if (tc_jr_ok(&r->j)) tc_jr_seek(&r->j, here);
+    }
+}
+
+/* The values of result i, which the file may name, as one tensor, a number or a list. */
+static void adopt_result(tc_pt2_reader *r, tc_pt2_scope *s, const raw_node *n, size_t i, tc_value *v) {
+    const result *to = &n->results.data[i];
+    const tc_str *names = n->names.data + to->first;
+    const bool list = v->kind == TC_V_LIST;
+    if (to->kind == R_NONE) return;
+    if (to->kind == R_TENSORS ? !list || v->nlist != to->n : list) {
+        tc_jr_fail(&r->j, TC_CONTENT, "%s gives %d tensors in a list, the file names %d", n->target->name, list ? v->nlist : 0, to->n);
+    } else if (v->kind == TC_V_NONE) {
+        tc_pt2_make(r, tc_pt2_named(r, s, names[0]), (tc_arg){.kind = TC_A_NONE});
+    } else {
+        for (int k = 0; k < to->n && tc_jr_ok(&r->j); k++) adopt_value(r, s, n, list ? v->list[k] : v, names[k]);
     }
 }
 
 /* ---- calls ---- */
 static void fail_in(tc_pt2_reader *r, const raw_node *n, tc_status st) {
     if (!st) return;
-    tc_jr_fail(&r->j, tc_status_code(st), "node %s: %s", n->name ? n->name : n->target, tc_status_message(st));
+    const tc_str who = n->name.n ? n->name : tc_pt2_str(n->target->name);
+    tc_jr_fail(&r->j, tc_status_code(st), "node %.*s: %s", (int)(who.n < 200 ? who.n : 200), who.s, tc_status_message(st));
     tc_status_free(st);
 }
 
-/* Arguments by name into schema order; gaps take their defaults. */
-static tc_arg *in_order(tc_pt2_reader *r, const raw_node *n, const tc_op *op) {
-    const tc_schema *schema = tc_op_schema(op);
-    tc_arg *full = TC_NEWN(&r->scratch, tc_arg, (size_t)schema->nparams + 1);
-    bool *given = TC_NEWN(&r->scratch, bool, (size_t)schema->nparams + 1);
+/* Arguments by name into the order of the schema, those before them too: with `all` every one, else the rest is left to tc_graph_call. */
+static void in_order(tc_pt2_reader *r, raw_node *n, const tc_schema *schema, bool all) {
+    bool given[64] = {false};
+    int last = all ? schema->nparams : 0;
+    if (schema->nparams > 64) TC_BUG("%s has more than 64 parameters", n->target->name);
+    tc_vec_reserve(&n->call, (size_t)schema->nparams);
     for (size_t i = 0; i < n->args.len && tc_jr_ok(&r->j); i++) {
-        const tc_pt2_arg *a = &n->args.data[i];
+        const tc_str name = n->args.data[i].name;
         int k = 0;
-        while (k < schema->nparams && strcmp(schema->params[k].name, a->name) != 0) k++;
-        if (k == schema->nparams || given[k])
-            tc_jr_fail(&r->j, TC_CONTENT, "%s: %s argument %s", n->target, k == schema->nparams ? "there is no" : "two values for", a->name);
-        else full[k] = a->arg, given[k] = true;
+        while (k < schema->nparams && !tc_str_is(name, schema->params[k].name)) k++;
+        if (k == schema->nparams || given[k]) {
+            tc_jr_fail(&r->j, TC_CONTENT, "%s: %s argument %.*s", n->target->name, k == schema->nparams ? "there is no" : "two values for",
+                       (int)(name.n < 200 ? name.n : 200), name.s);
+            return;
+        }
+        n->call.data[k] = n->args.data[i].arg;
+        given[k] = true;
+        if (k >= last) last = k + 1;
     }
-    for (int k = 0; k < schema->nparams && tc_jr_ok(&r->j); k++)
-        if (!given[k]) fail_in(r, n, tc_op_default(r->program, op, k, &full[k]));
-    return full;
+    for (int k = 0; k < last && tc_jr_ok(&r->j); k++)
+        if (!given[k]) fail_in(r, n, tc_op_default(r->program, n->target->op, k, &n->call.data[k]));
+    n->call.len = (size_t)last;
 }
 
 static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a, tc_dtype autocast);
 
 /* wrap_with_autocast(device, dtype, enabled, cache, graph, ...): the type that its region computes in. */
 static tc_dtype autocast_of(tc_pt2_reader *r, const tc_pt2_scope *s, const raw_node *n) {
-    if (strcmp(n->target, "torch.ops.higher_order.wrap_with_autocast") != 0 || n->args.len < 3) return s->autocast;
+    if (strcmp(n->target->name, "torch.ops.higher_order.wrap_with_autocast") != 0 || n->args.len < 3) return s->autocast;
     const tc_arg *type = &n->args.data[1].arg, *enabled = &n->args.data[2].arg;
     r->any_autocast = true;
     if (enabled->kind == TC_A_SCALAR && !enabled->scalar.i) return TC_DTYPE_NONE;
     return type->kind == TC_A_DTYPE ? type->dtype : TC_BF16;
 }
 
-static void call(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n, const tc_op *op) {
-    tc_arg *args;
-    int nargs = tc_op_schema(op)->nparams;
-    if (tc_op_schema(op)->variadic) {
-        nargs = (int)n->args.len;
-        args = TC_NEWN(&r->scratch, tc_arg, (size_t)nargs + 1);
-        for (int i = 0; i < nargs && tc_jr_ok(&r->j); i++) {
-            args[i] = n->args.data[i].arg;
-            if (n->args.data[i].is_graph)
-                args[i] = (tc_arg){.kind = TC_A_GRAPH, .graph = build_subgraph(r, s, &n->args.data[i], autocast_of(r, s, n))};
-        }
-    } else {
-        args = in_order(r, n, op);
+/* Names for what tc_graph_call left without: of the file, which its results got, else like those of captured programs. */
+static void name_node(tc_pt2_reader *r, tc_graph *g, const raw_node *n, tc_node *node) {
+    tc_value *const *outs = node->outs;
+    if (node->nouts && outs[0]->name && tc_str_is(n->name, outs[0]->name)) node->name = outs[0]->name;
+    else if (n->name.n) node->name = tc_arena_strndup(&r->program->arena, n->name.s, n->name.n);
+    else if (!node->name) node->name = tc_graph_unique(g, tc_op_schema(node->op)->name);
+    for (int i = 0; i < node->nouts; i++) {
+        if (!outs[i]->name) outs[i]->name = tc_graph_unique(g, "getitem");
+        for (int k = 0; outs[i]->kind == TC_V_LIST && k < outs[i]->nlist; k++)
+            if (!outs[i]->list[k]->name) outs[i]->list[k]->name = tc_graph_unique(g, "getitem");
     }
-    if (!tc_jr_ok(&r->j)) return;
+}
+
+static void call_arguments(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
+    const tc_schema *schema = tc_op_schema(n->target->op);
+    n->call.len = 0;
+    if (!schema->variadic) {
+        in_order(r, n, schema, s->autocast != TC_DTYPE_NONE);
+        return;
+    }
+    for (size_t i = 0; i < n->args.len && tc_jr_ok(&r->j); i++) {
+        tc_pt2_arg *a = &n->args.data[i];
+        if (a->is_graph) a->arg = (tc_arg){.kind = TC_A_GRAPH, .graph = build_subgraph(r, s, a, autocast_of(r, s, n))};
+        tc_vec_push(&n->call, a->arg);
+    }
+}
+
+static void call(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
+    const tc_op *op = n->target->op;
     tc_value **outs = NULL;
     int nouts = 0;
+    call_arguments(r, s, n);
+    if (!tc_jr_ok(&r->j)) return;
     if (s->autocast != TC_DTYPE_NONE && !tc_op_schema(op)->variadic) {
         tc_emit e = {.graph = s->graph, .source = n->source};
-        fail_in(r, n, tc_autocast_call(&e, op, args, nargs, s->autocast, &outs, &nouts));
+        fail_in(r, n, tc_autocast_call(&e, op, n->call.data, (int)n->call.len, s->autocast, &outs, &nouts));
     } else {
         tc_node *node = NULL;
-        fail_in(r, n, tc_graph_call(s->graph, op, args, nargs, n->source, NULL, &node));
+        s->graph->names_follow = true;
+        fail_in(r, n, tc_graph_call(s->graph, op, n->call.data, (int)n->call.len, n->source, NULL, &node));
+        s->graph->names_follow = false;
         if (node) outs = node->outs, nouts = node->nouts;
     }
     if (!tc_jr_ok(&r->j)) return;
     tc_node *last = nouts && outs[0]->producer ? outs[0]->producer : s->graph->last;
-    if (n->name && last) last->name = n->name;
-    if (last) last->annotations = n->metadata;
-    tc_arg *values = TC_NEWN(&r->scratch, tc_arg, (size_t)nouts + 1);
-    for (int i = 0; i < nouts; i++) {
-        tc_value *v = outs[i];
-        values[i] = v->kind == TC_V_NONE ? (tc_arg){.kind = TC_A_NONE} : (tc_arg){.kind = TC_A_VALUE, .value = v};
-        const result *to = (size_t)i < n->results.len ? &n->results.data[i] : NULL;
-        if (!to || !to->n) continue;
-        if (v->kind != TC_V_LIST) adopt_value(r, s, n, v, to->names[0]);
-        for (int k = 0; v->kind == TC_V_LIST && k < v->nlist && k < to->n; k++) adopt_value(r, s, n, v->list[k], to->names[k]);
-    }
-    bind_results(r, s, n, values, nouts);
+    for (int i = 0; i < nouts && results_fit(r, n, nouts); i++) adopt_result(r, s, n, (size_t)i, outs[i]);
+    if (!nouts) results_fit(r, n, 0);
+    if (!last || !tc_jr_ok(&r->j)) return;
+    name_node(r, s->graph, n, last);
+    last->annotations = n->metadata;
 }
 
 /* ---- bodies of control flow and regions ---- */
@@ -511,8 +555,7 @@ static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_
             bool tensor = tc_str_is(key, "as_tensor");
             if (!tensor && !tc_str_is(key, "as_sym_int"))
                 tc_jr_fail(j, TC_UNSUPPORTED, "an input of kind %.*s of a subgraph", (int)(key.n < 40 ? key.n : 40), key.s);
-            tc_str name = tc_pt2_name(r);
-            tc_pt2_input_value(r, &s, name.s, tensor);
+            tc_pt2_input_value(r, &s, tc_pt2_read_name(r), tensor);
         }
     }
     if (tc_jr_ok(j)) tc_pt2_nodes(r, &s);
@@ -531,16 +574,17 @@ static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_
 
 /* ---- dispatch ---- */
 static void unknown(tc_pt2_reader *r, const raw_node *n) {
-    bool aten = !strncmp(n->target, "torch.ops.aten.", 15);
-    if (!aten || tc_op_is_known_to_pytorch(n->target))
-        tc_jr_fail(&r->j, TC_UNSUPPORTED, "operator %s is not supported", !strncmp(n->target, "torch.ops.", 10) ? n->target + 10 : n->target);
-    else tc_jr_fail(&r->j, TC_CONTENT, "there is no operator %s", n->target + 10);
+    const char *target = n->target->name;
+    bool aten = !strncmp(target, "torch.ops.aten.", 15);
+    if (!aten || tc_op_is_known_to_pytorch(target))
+        tc_jr_fail(&r->j, TC_UNSUPPORTED, "operator %s is not supported", !strncmp(target, "torch.ops.", 10) ? target + 10 : target);
+    else tc_jr_fail(&r->j, TC_CONTENT, "there is no operator %s", target + 10);
 }
 
 /* aten._assert_tensor_metadata: types are known here, so it is decided here. */
 static bool static_assert_node(tc_pt2_reader *r, const raw_node *n) {
-    if (strcmp(n->target, "torch.ops.aten._assert_tensor_metadata.default") != 0 || !n->args.len) return false;
-    const tc_arg *t = &n->args.data[0].arg;
+    if (strcmp(n->target->name, "torch.ops.aten._assert_tensor_metadata.default") != 0) return false;
+    const tc_arg *t = n->args.len ? &n->args.data[0].arg : &(tc_arg){.kind = TC_A_NONE};
     for (size_t i = 1; i < n->args.len; i++) {
         const tc_arg *d = &n->args.data[i].arg;
         if (d->kind == TC_A_DTYPE && t->kind == TC_A_VALUE && t->value && t->value->meta.dtype != d->dtype)
@@ -553,13 +597,14 @@ static bool static_assert_node(tc_pt2_reader *r, const raw_node *n) {
 /* with_effects(token, operator, ...): the tokens hold calls that have effects in their order, which is that of the nodes here. */
 static void without_token(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     const tc_arg *name = n->args.len >= 2 ? &n->args.data[1].arg : NULL;
-    const tc_op *op = name && name->kind == TC_A_STRING ? tc_op_find(name->string) : NULL;
     if (!name || name->kind != TC_A_STRING || !n->results.len) {
-        tc_jr_fail(&r->j, TC_CONTENT, "%s: a token and an operator expected", n->target);
+        tc_jr_fail(&r->j, TC_CONTENT, "%s: a token and an operator expected", n->target->name);
         return;
     }
-    for (int i = 0; i < n->results.data[0].n; i++) tc_pt2_bind(r, s, n->results.data[0].names[i], (tc_arg){.kind = TC_A_NONE});
-    n->target = name->string;
+    const result *token = &n->results.data[0];
+    for (int i = 0; i < token->n; i++) tc_pt2_make(r, tc_pt2_named(r, s, n->names.data[token->first + (size_t)i]), (tc_arg){.kind = TC_A_NONE});
+    n->target = target_named(r, tc_pt2_str(name->string));
+    const tc_op *op = n->target->op;
     n->args.len -= 2;
     memmove(n->args.data, n->args.data + 2, n->args.len * sizeof *n->args.data);
     n->results.len--;
@@ -567,26 +612,32 @@ static void without_token(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     if (!op) return;
     const tc_schema *schema = tc_op_schema(op);
     for (int i = 0; i < (int)n->args.len && i < schema->nparams; i++)
-        if (!*n->args.data[i].name) n->args.data[i].name = schema->params[i].name;
+        if (!n->args.data[i].name.n) n->args.data[i].name = tc_pt2_str(schema->params[i].name);
     if (!schema->nrets && n->results.len == 1 && n->results.data[0].kind == R_NONE) n->results.len = 0;
 }
 
-static void do_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
+/* A node that is more or less than a call: a step of vmap, arithmetic on sizes, an assertion of types. A call behind a token becomes bare. */
+static bool special_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
+    const tc_str *name = name_of(n, 0);
+    const char *first = name ? tc_arena_strndup(&r->scratch, name->s, name->n) : NULL;
+    if (tc_pt2_vmap_node(r, at, n->target->name, n->args.data, (int)n->args.len, first, n->source)) return true;
+    const bool effects = !strcmp(n->target->name, "torch.ops.higher_order.with_effects");
+    if (effects) without_token(r, *at, n);
     tc_arg number;
     bool no_result;
-    const char *name = n->results.len && n->results.data[0].n ? n->results.data[0].names[0] : NULL;
-    if (tc_pt2_vmap_node(r, at, n->target, n->args.data, (int)n->args.len, name, n->source)) return;
-    tc_pt2_scope *s = *at;
-    if (!strcmp(n->target, "torch.ops.higher_order.with_effects")) without_token(r, s, n);
-    if (!tc_jr_ok(&r->j)) return;
-    if (tc_pt2_symbolic(r, n->target, n->args.data, (int)n->args.len, &number, &no_result)) {
-        if (tc_jr_ok(&r->j)) bind_results(r, s, n, &number, no_result ? 0 : 1);
-        return;
+    if (!tc_jr_ok(&r->j)) return true;
+    if (tc_pt2_symbolic(r, n->target->name, n->args.data, (int)n->args.len, &number, &no_result)) {
+        if (results_fit(r, n, no_result ? 0 : 1) && !no_result && n->results.data[0].n) tc_pt2_make(r, tc_pt2_named(r, *at, *name_of(n, 0)), number);
+        return true;
     }
-    if (static_assert_node(r, n)) return;
-    void **known = tc_map_put(&r->ops, n->target, strlen(n->target));
-    const tc_op *op = *known ? *known : (*known = (void *)(uintptr_t)tc_op_find(n->target));
-    if (op) call(r, s, n, op);
+    if (static_assert_node(r, n)) return true;
+    n->target->plain = n->target->op && !effects;
+    return false;
+}
+
+static void do_node(tc_pt2_reader *r, tc_pt2_scope **at, raw_node *n) {
+    if (!n->target->plain && special_node(r, at, n)) return;
+    if (n->target->op) call(r, *at, n);
     else unknown(r, n);
 }
 
@@ -596,8 +647,8 @@ void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
     tc_jr_seek(j, s->nodes);
     raw_node n = {0};
     for (tc_jr_array(j); tc_jr_item(j);) {
-        n = (raw_node){.args = n.args, .results = n.results}; /* the room of these lists serves all nodes */
-        n.args.len = n.results.len = 0;
+        n = (raw_node){.args = n.args, .results = n.results, .names = n.names, .call = n.call}; /* the room of these lists serves all nodes */
+        n.args.len = n.results.len = n.names.len = n.call.len = 0;
         const char *begin = j->p;
         read_node(r, at, &n);
         if (tc_jr_ok(j)) {
@@ -607,6 +658,8 @@ void tc_pt2_nodes(tc_pt2_reader *r, tc_pt2_scope *s) {
     }
     tc_vec_free(&n.args);
     tc_vec_free(&n.results);
+    tc_vec_free(&n.names);
+    tc_vec_free(&n.call);
     if (at != s && tc_jr_ok(j)) tc_jr_fail(j, TC_CONTENT, "vmap is not closed");
     tc_pt2_vmap_abandon(at);
 }

@@ -27,27 +27,46 @@ struct tc_archive {
 /* The weights of program NAME by FQN -> tc_pt2_weight in `arena`; storage borrowed from the archive, NULL when the bytes are not there. */
 tc_status tc_pt2_read_weights(tc_archive *a, const char *name, tc_arena *arena, tc_map *out);
 
+/* What the file says of one name, and what it is once a node or an input made it. */
+typedef struct {
+    const char *name;               /* in the program's arena */
+    const tc_jr_mark *tensor, *sym; /* where its type or expression stands; NULL: nowhere */
+    bool made;
+    tc_arg arg;
+    const char *doubt; /* a further result whose type differs from the file's: the message, an error once it is read */
+} tc_pt2_name;
+
 typedef struct tc_pt2_vmap tc_pt2_vmap;
 /* The names of one graph. */
 typedef struct tc_pt2_scope {
     tc_graph *graph;
-    tc_map names;         /* -> tc_arg */
-    tc_map tensors, syms; /* name -> tc_jr_mark of its type or expression */
+    tc_map names; /* -> tc_pt2_name */
     tc_jr_mark inputs, outputs, nodes;
     bool single;
-    tc_map doubtful;            /* further results whose types differ from the file's: name -> message, an error once they are read */
     tc_dtype autocast;          /* inside a region of autocast; else TC_DTYPE_NONE */
     struct tc_pt2_scope *outer; /* inside of torch.vmap: the scope around it, whose names are seen here */
     tc_pt2_vmap *vmap;
 } tc_pt2_scope;
 
+/* What a target is, once it was looked up. */
+typedef struct {
+    const char *name;
+    const tc_op *op;
+    bool plain; /* its nodes are calls of op and nothing else */
+} tc_pt2_target;
+
 typedef struct {
     tc_jread j;
     tc_archive *archive;
     tc_program *program;
-    tc_arena scratch;    /* lives as long as the reading */
-    tc_map ranges;       /* symbol -> tc_pt2_range */
-    tc_map ops;          /* target -> const tc_op *, of those that were found */
+    tc_arena scratch; /* lives as long as the reading */
+    tc_map ranges;    /* symbol -> tc_pt2_range */
+    tc_map targets;   /* -> tc_pt2_target */
+    struct {          /* the text that was read last and what was made of it: neighbours tend to share it */
+        tc_str text;
+        const char *file, *module;
+        int line;
+    } stack, modules;
     TC_VEC(tc_sym) from; /* symbols of the archive that come from data ... */
     TC_VEC(tc_sym) to;   /* ... and those that tc's rules made for the same numbers */
     tc_pt2_scope main;
@@ -64,7 +83,7 @@ typedef struct {
     tc_jr_mark graph;
     bool is_graph;
     const char *graph_name;
-    const char *name;
+    tc_str name;
     bool keyword;
 } tc_pt2_arg;
 
@@ -75,11 +94,14 @@ int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out);                             /* 
 void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride);    /* NULL where they are the contiguous ones */
 tc_pt2_arg tc_pt2_argument(tc_pt2_reader *r, tc_pt2_scope *s);               /* Argument */
 const tc_arg *tc_pt2_lookup(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name); /* NULL after reporting */
-void tc_pt2_bind(tc_pt2_reader *r, tc_pt2_scope *s, const char *name, tc_arg a);
-tc_value *tc_pt2_as_value(tc_pt2_scope *s, tc_arg a, const char *hint); /* numbers become values; NULL for what is not one */
-tc_value *tc_pt2_input_value(tc_pt2_reader *r, tc_pt2_scope *s, const char *name, bool tensor);
-/* `name` is the only member of the union or struct that is about to be read: {"name": "x"}. */
-tc_str tc_pt2_name(tc_pt2_reader *r);
+tc_pt2_name *tc_pt2_named(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name);   /* a new one when there is none */
+const tc_pt2_name *tc_pt2_declared(tc_pt2_scope *s, tc_pt2_name *n);         /* the one that has the type: of the outermost scope of vmap */
+void tc_pt2_make(tc_pt2_reader *r, tc_pt2_name *n, tc_arg a);                /* a second time is an error */
+tc_value *tc_pt2_as_value(tc_pt2_scope *s, tc_arg a, const char *hint);      /* numbers become values; NULL for what is not one */
+tc_value *tc_pt2_input_value(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name, bool tensor);
+/* `name` is the only member of the union or struct that is about to be read: {"name": "x"}. Lives as long as the text. */
+tc_str tc_pt2_read_name(tc_pt2_reader *r);
+static inline tc_str tc_pt2_str(const char *s) { return (tc_str){s, strlen(s)}; }
 
 /* pt2_nodes.c */
 void tc_pt2_open_graph(tc_pt2_reader *r, tc_pt2_scope *s); /* at a Graph: remembers where its parts are */

@@ -53,6 +53,11 @@ static const spec_kind output_kinds[] = {{"user_output", TC_OUT_USER, NULL},
                                          {"token", TC_OUT_TOKEN, NULL},
                                          {NULL, 0, NULL}};
 
+static const char *name_of_value(tc_pt2_reader *r) {
+    tc_str name = tc_pt2_read_name(r);
+    return tc_arena_strndup(&r->scratch, name.s, name.n);
+}
+
 /* An Argument, a TensorArgument or a ConstantValue: the name of a value, or a leaf. */
 static void spec_argument(tc_pt2_reader *r, spec *s) {
     tc_jread *j = &r->j;
@@ -64,11 +69,11 @@ static void spec_argument(tc_pt2_reader *r, spec *s) {
         named = tc_str_is(key, "name") || tc_str_is(key, "as_tensor") || tc_str_is(key, "as_sym_int") || tc_str_is(key, "as_sym_float") ||
                 tc_str_is(key, "as_sym_bool");
     bool nested = named && !tc_str_is(key, "name"), token = named && !nested;
-    if (named && nested && tc_jr_ok(j)) s->value = tc_pt2_name(r).s;
+    if (named && nested && tc_jr_ok(j)) s->value = name_of_value(r);
     if (!tc_jr_ok(j)) return;
     tc_jr_seek(j, here);
     if (token) {
-        s->value = tc_pt2_name(r).s;
+        s->value = name_of_value(r);
     } else if (named) {
         tc_jr_skip(j);
     } else {
@@ -149,11 +154,12 @@ static void build_inputs(tc_pt2_reader *r, const specs *in, const tc_map *weight
             x.kind = TC_IN_LEAF;
             x.leaf = s->leaf;
         } else if (x.kind == TC_IN_TOKEN) {
-            tc_pt2_bind(r, &r->main, s->value, (tc_arg){.kind = TC_A_NONE}); /* the order of the nodes is that of their effects */
+            tc_pt2_make(r, tc_pt2_named(r, &r->main, tc_pt2_str(s->value)),
+                        (tc_arg){.kind = TC_A_NONE}); /* the order of the nodes is that of their effects */
             continue;
         } else {
-            bool tensor = tc_map_find(&r->main.tensors, s->value) != NULL;
-            x.value = tc_pt2_input_value(r, &r->main, s->value, tensor || x.kind != TC_IN_USER);
+            const tc_pt2_name *n = tc_map_find(&r->main.names, s->value);
+            x.value = tc_pt2_input_value(r, &r->main, tc_pt2_str(s->value), (n && n->tensor) || x.kind != TC_IN_USER);
         }
         if (!x.name) x.name = s->value;
         if (!tc_jr_ok(&r->j)) break;
@@ -186,7 +192,7 @@ static void build_outputs(tc_pt2_reader *r, const specs *out) {
             o.kind = TC_OUT_LEAF;
             o.leaf = s->leaf;
         } else {
-            const tc_arg *a = tc_pt2_lookup(r, &r->main, (tc_str){s->value, strlen(s->value)});
+            const tc_arg *a = tc_pt2_lookup(r, &r->main, tc_pt2_str(s->value));
             if (a && (a->kind == TC_A_SCALAR || a->kind == TC_A_INT)) { /* a number over the symbols, or a constant */
                 o.kind = TC_OUT_LEAF;
                 o.leaf = *a;

@@ -150,7 +150,7 @@ static void constrain(tc_pt2_reader *r, const tc_pt2_arg *args, int nargs, int64
     int64_t hi = TC_SYM_NO_HI, v;
     for (int i = 1; i < nargs; i++) {
         if (args[i].arg.kind != TC_A_INT || !tc_sym_const_int(args[i].arg.sym, &v)) continue;
-        if (!strcmp(args[i].name, "max")) hi = v;
+        if (tc_str_is(args[i].name, "max")) hi = v;
         else if (v > lo) lo = v;
     }
     tc_sym s = number(r, &args[0]);

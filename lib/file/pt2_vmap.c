@@ -30,7 +30,6 @@ static void free_scope(tc_pt2_scope *s) {
     tc_vec_free(&v->more_inputs);
     tc_vec_free(&v->results);
     tc_map_free(&s->names);
-    tc_map_free(&s->doubtful);
     free(v);
     free(s);
 }
@@ -46,10 +45,9 @@ void tc_pt2_vmap_abandon(tc_pt2_scope *s) {
 static tc_pt2_scope *open_scope(tc_pt2_reader *r, tc_pt2_scope *outer) {
     tc_pt2_scope *s = tc_xcalloc(1, sizeof *s);
     s->outer = outer;
+    s->names.borrows = true;
     s->vmap = tc_xcalloc(1, sizeof *s->vmap);
     s->graph = tc_graph_create(r->program, outer->graph, "vmap_body");
-    s->tensors = outer->tensors; /* one graph in the file: borrowed */
-    s->syms = outer->syms;
     s->autocast = outer->autocast;
     return s;
 }
@@ -65,9 +63,9 @@ const tc_arg *tc_pt2_vmap_import(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name,
         bool whole = tc_sym_type(a->value->sym) == TC_SYM_INT;
         own = (tc_arg){.kind = whole ? TC_A_INT : TC_A_SCALAR, .sym = a->value->sym, .is_sym = !whole};
     }
-    void **slot = tc_map_put(&s->names, name.s, name.n);
-    *slot = tc_arena_dup(&r->scratch, &own, sizeof own);
-    return *slot;
+    tc_pt2_name *n = tc_pt2_named(r, s, name);
+    tc_pt2_make(r, n, own);
+    return &n->arg;
 }
 
 static bool int_of(tc_pt2_reader *r, const tc_pt2_arg *args, int nargs, int i, int64_t *out) {
@@ -105,7 +103,7 @@ static void add_batch(tc_pt2_reader *r, tc_pt2_scope *s, const tc_pt2_arg *args,
     one->meta = tc_meta_make(&r->program->arena, x->meta.dtype, x->meta.rank - 1, x->meta.size + 1, x->meta.stride ? x->meta.stride + 1 : NULL);
     tc_vec_push(&s->vmap->xs, x);
     tc_vec_push(&s->vmap->xs_inputs, one);
-    tc_pt2_bind(r, s, name, (tc_arg){.kind = TC_A_VALUE, .value = one});
+    tc_pt2_make(r, tc_pt2_named(r, s, tc_pt2_str(name)), (tc_arg){.kind = TC_A_VALUE, .value = one});
 }
 
 /* _remove_batch_dim(y, level, size, out_dim) */
@@ -139,7 +137,8 @@ static void close_region(tc_pt2_reader *r, tc_pt2_scope *s, tc_source source) {
     for (size_t i = 0; node && i < v->results.len && tc_jr_ok(&r->j); i++) {
         tc_value *y = node->outs[i];
         move_dim(r, outer->graph, v->results.data[i].source, &y, 0, v->results.data[i].dim);
-        if (tc_jr_ok(&r->j)) tc_pt2_bind(r, outer, v->results.data[i].name, (tc_arg){.kind = TC_A_VALUE, .value = y});
+        tc_arg made = {.kind = TC_A_VALUE, .value = y};
+        if (tc_jr_ok(&r->j)) tc_pt2_make(r, tc_pt2_named(r, outer, tc_pt2_str(v->results.data[i].name)), made);
     }
 }
 

@@ -41,6 +41,7 @@ tc_graph *tc_graph_create(tc_program *p, tc_graph *parent, const char *name) {
     g->program = p;
     g->parent = parent;
     g->name = tc_arena_strdup(&p->arena, name);
+    g->names.borrows = true;
     if (root != g) {
         g->next_sub = root->first_sub;
         root->first_sub = g;
@@ -60,11 +61,12 @@ static size_t put_number(char *to, uintptr_t n) {
 }
 
 const char *tc_graph_unique(tc_graph *g, const char *hint) {
-    void **count = tc_map_put(&g->names, hint, strlen(hint));
-    uintptr_t n = (uintptr_t)*count;
+    tc_arena *a = &g->program->arena;
+    uintptr_t n = (uintptr_t)tc_map_find(&g->names, hint);
     if (!n) {
-        *count = (void *)(uintptr_t)1;
-        return tc_arena_strdup(&g->program->arena, hint);
+        const char *own = tc_arena_strdup(a, hint);
+        tc_map_set(&g->names, own, (void *)(uintptr_t)1);
+        return own;
     }
     char name[256];
     size_t stem = strnlen(hint, 200);
@@ -72,11 +74,11 @@ const char *tc_graph_unique(tc_graph *g, const char *hint) {
     name[stem] = '_';
     for (;; n++) {
         size_t len = stem + 1 + put_number(name + stem + 1, n);
-        void **slot = tc_map_put(&g->names, name, len);
-        if (*slot) continue;
-        *slot = (void *)(uintptr_t)1;
-        *tc_map_put(&g->names, hint, strlen(hint)) = (void *)(n + 1);
-        return tc_arena_strdup(&g->program->arena, name);
+        if (tc_map_get(&g->names, name, len)) continue;
+        const char *own = tc_arena_strndup(a, name, len);
+        *tc_map_put(&g->names, own, len) = (void *)(uintptr_t)1;
+        tc_map_set(&g->names, hint, (void *)(n + 1));
+        return own;
     }
 }
 

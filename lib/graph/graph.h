@@ -53,33 +53,34 @@ struct tc_value {
     tc_sym sym;
     tc_value **list;
     int nlist;
+    int out_index;     /* of producer */
     tc_node *producer; /* NULL for graph inputs */
-    int out_index;
     tc_graph *graph;
     void *aux; /* for the pass that is running; NULL between passes */
 };
 
 /* ---- arguments: one entry for every parameter of the schema, defaults filled in ---- */
-typedef enum {
-    TC_A_NONE,
-    TC_A_VALUE /* tensor or symbolic number */,
-    TC_A_VALUES /* list; entries may be NULL (optional) */,
-    TC_A_INT /* sym */,
-    TC_A_INTS /* syms */,
-    TC_A_SCALAR /* Scalar, float, bool literal */,
-    TC_A_FLOATS,
-    TC_A_BOOLS,
-    TC_A_STRING,
-    TC_A_DTYPE,
-    TC_A_LAYOUT,
-    TC_A_MEMFORMAT,
-    TC_A_DEVICE,
-    TC_A_GRAPH
+typedef enum __attribute__((packed)) { /* a byte: nodes have several arguments, graphs many nodes */
+                                       TC_A_NONE,
+                                       TC_A_VALUE /* tensor or symbolic number */,
+                                       TC_A_VALUES /* list; entries may be NULL (optional) */,
+                                       TC_A_INT /* sym */,
+                                       TC_A_INTS /* syms */,
+                                       TC_A_SCALAR /* Scalar, float, bool literal */,
+                                       TC_A_FLOATS,
+                                       TC_A_BOOLS,
+                                       TC_A_STRING,
+                                       TC_A_DTYPE,
+                                       TC_A_LAYOUT,
+                                       TC_A_MEMFORMAT,
+                                       TC_A_DEVICE,
+                                       TC_A_GRAPH
 } tc_arg_kind;
 
 typedef struct {
     tc_arg_kind kind;
-    int n; /* length of lists */
+    bool is_sym; /* TC_A_SCALAR: the number is `sym` */
+    int n;       /* length of lists */
     union {
         tc_value *value;
         tc_value **values;
@@ -93,15 +94,13 @@ typedef struct {
         int code; /* layout, memory format: PT2 codes */
         tc_graph *graph;
     };
-    bool is_sym; /* TC_A_SCALAR: the number is `sym` */
 } tc_arg;
 
 struct tc_node {
     const struct tc_op *op;
-    tc_arg *args;
-    int nargs; /* schema order; higher-order operators: as called */
+    tc_arg *args; /* schema order; higher-order operators: as called */
     tc_value **outs;
-    int nouts;
+    int nargs, nouts;
     const char *name;
     tc_source source;
     const tc_node *origin;   /* the node of the captured program that this one came from; NULL: itself */
@@ -125,8 +124,9 @@ struct tc_graph {
     bool single_tensor_return; /* subgraphs: the body returned a bare tensor */
     tc_node *first, *last;
     size_t nnodes;
-    uint32_t nvalues; /* ids handed out */
-    tc_map names;
+    uint32_t nvalues;               /* ids handed out */
+    tc_map names;                   /* that are taken, in the program's arena -> the number to try next for others that begin so */
+    bool names_follow;              /* what tc_graph_call appends has no name until the caller gives it one */
     tc_graph *first_sub, *next_sub; /* every subgraph of the program, listed from the main graph */
 };
 

@@ -159,8 +159,7 @@ static bool coerce(tc_program *p, const tc_param *q, tc_arg *a) {
     return false;
 }
 
-tc_status tc_op_coerce(tc_program *program, const tc_op *op, int param, tc_arg *arg) {
-    const tc_param *q = &tc_op_schema(op)->params[param];
+tc_status tc_op_coerce(tc_program *program, const tc_op *op, const tc_param *q, tc_arg *arg) {
     tc_arg a = *arg;
     if (!coerce(program, q, &a))
         return tc_error(TC_CONTENT, "%s: argument %s is %s, expected %s%s", tc_op_name(op), q->name, found(arg), type_names[q->type],
@@ -174,7 +173,7 @@ tc_status tc_op_default(tc_program *program, const tc_op *op, int param, tc_arg 
     *out = q->def;
     if (!q->has_default && !q->optional && q->type != TC_T_OPT_TENSOR)
         return tc_error(TC_CONTENT, "%s: argument %s is missing", tc_op_name(op), q->name);
-    return q->has_default ? tc_op_coerce(program, op, param, out) : NULL;
+    return q->has_default ? tc_op_coerce(program, op, q, out) : NULL;
 }
 
 void tc_op_functional_args(tc_program *p, const tc_op *op, const tc_arg *args, tc_arg *out) {
@@ -265,9 +264,10 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
         nfargs = fs->nparams;
         nf = fs->nrets;
     }
-    tc_value more[16] = {{0}};
+    tc_value more[16];
     tc_value *to = f != op && nf > nouts ? more : outs; /* forms that return nothing: foreach_, list out */
     if (nf > 16 && to == more) TC_BUG("%s has more than 16 results", tc_op_name(f));
+    if (to == more) memset(more, 0, sizeof more);
     tc_shape_ctx c = {.program = p, .op = f, .args = fargs, .nargs = nfargs, .source = src, .outs = to, .nouts = nf};
     tc_status st = tc_op_checked(p, f->shape(&c));
     if (st) return strstr(tc_status_message(st), tc_op_name(f)) ? st : tc_annotate(st, "%s", tc_op_name(op));
@@ -283,25 +283,26 @@ void tc_op_propagate_grad(tc_node *n) {
     for (int i = 0; i < n->nouts; i++) set_requires_grad(n->outs[i], grad);
 }
 
-/* Gives the values that the shape rule described to the graph. */
-static void adopt(tc_graph *g, tc_node *n, const tc_value *types) {
+/* Gives the values that the shape rule described, which stand in the program's arena, to the graph. */
+static void adopt(tc_graph *g, tc_node *n, tc_value *types) {
     tc_arena *a = &g->program->arena;
     const char *base = tc_op_schema(n->op)->name;
-    n->name = tc_graph_unique(g, base);
+    const bool named = !g->names_follow;
+    n->name = named ? tc_graph_unique(g, base) : NULL;
     for (int i = 0; i < n->nouts; i++) {
-        tc_value *v = TC_NEW(a, tc_value);
-        *v = types[i];
+        tc_value *v = &types[i];
         v->id = g->nvalues++;
         v->graph = g;
-        v->name = n->nouts == 1 ? n->name : tc_graph_unique(g, "getitem");
+        v->name = n->nouts == 1 ? n->name : named ? tc_graph_unique(g, "getitem") : NULL;
         if (v->kind == TC_V_LIST) {
+            tc_value **like = v->list;
             v->list = TC_NEWN(a, tc_value *, (size_t)(v->nlist ? v->nlist : 1));
             for (int k = 0; k < v->nlist; k++) {
                 tc_value *e = v->list[k] = TC_NEW(a, tc_value);
-                *e = *types[i].list[k];
+                *e = *like[k];
                 e->id = g->nvalues++;
                 e->graph = g;
-                e->name = tc_graph_unique(g, "getitem");
+                e->name = named ? tc_graph_unique(g, "getitem") : NULL;
             }
         }
         tc_node_set_output(n, i, v);
@@ -317,7 +318,7 @@ tc_status tc_graph_call(tc_graph *g, const tc_op *op, const tc_arg *args, int na
     for (int i = 0; i < n; i++) {
         if (i < nargs) full[i] = args[i];
         else TC_TRY(tc_op_default(p, op, i, &full[i]));
-        if (i < nargs && !s->variadic) TC_TRY(tc_op_coerce(p, op, i, &full[i]));
+        if (i < nargs && !s->variadic) TC_TRY(tc_op_coerce(p, op, &s->params[i], &full[i]));
     }
     int nouts = tc_op_nouts(op, full, n);
     tc_value *types = TC_NEWN(&p->arena, tc_value, (size_t)(nouts ? nouts : 1));

@@ -143,9 +143,9 @@ bool tc_op_resizes(const tc_op *op); /* resize_, resize_as_: the tensor written 
 void tc_op_functional_args(tc_program *p, const tc_op *op, const tc_arg *args, tc_arg *out);
 /* Parameter p's default as an argument of program. TC_CONTENT when it has none and is not optional. */
 tc_status tc_op_default(tc_program *program, const tc_op *op, int param, tc_arg *out);
-/* Brings an argument to the form that nodes hold for this parameter: numbers for Tensor and Scalar become TC_A_SCALAR (or a symbolic
+/* Brings an argument to the form that nodes hold for this parameter of op: numbers for Tensor and Scalar become TC_A_SCALAR (or a symbolic
  * value), an int for int[2] becomes two, [3] for int[2] too, lists without elements take the parameter's kind. TC_CONTENT naming operator, parameter, found, expected. */
-tc_status tc_op_coerce(tc_program *program, const tc_op *op, int param, tc_arg *arg);
+tc_status tc_op_coerce(tc_program *program, const tc_op *op, const tc_param *param, tc_arg *arg);
 
 /* ---- calling an operator: the one way in which capture, gradients, decompositions and readers make nodes ---- */
 /* The shape rule alone: types of the results of a call with coerced, complete arguments (in-place and out forms too). outs: nouts zeroed

@@ -23,11 +23,13 @@ typedef struct {
 
 static struct {
     pthread_once_t once;
+    _Atomic(bool) ready;
     pthread_mutex_t lock; /* of what is made on demand: schemas, derived rows */
     tc_arena arena;
     entry *rows;
     size_t nrows;
-    uint32_t *by_name, *by_op; /* open addressing; 0 is empty, else row + 1 */
+    uint32_t *by_name; /* open addressing; 0 is empty, else row + 1 */
+    entry **by_op;     /* likewise: the rows' entries */
     size_t mask;
     tc_map derived; /* key to entry; NULL value: no such form */
 } reg = {.once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER};
@@ -79,16 +81,19 @@ static void build(void) {
                 if (!strcmp(reg.rows[reg.by_name[h] - 1].key, e->key)) TC_BUG("operator %s has two rows", e->key);
             reg.by_name[h] = (uint32_t)reg.nrows;
             for (h = hash_ptr(op) & reg.mask; reg.by_op[h]; h = (h + 1) & reg.mask) {}
-            reg.by_op[h] = (uint32_t)reg.nrows;
+            reg.by_op[h] = e;
         }
+    atomic_store_explicit(&reg.ready, true, memory_order_release);
 }
 
-static void start(void) { pthread_once(&reg.once, build); }
+static inline void start(void) {
+    if (!atomic_load_explicit(&reg.ready, memory_order_acquire)) pthread_once(&reg.once, build);
+}
 
 static entry *entry_of(const tc_op *op) {
     start();
     for (size_t h = hash_ptr(op) & reg.mask; reg.by_op[h]; h = (h + 1) & reg.mask)
-        if (reg.rows[reg.by_op[h] - 1].op == op) return &reg.rows[reg.by_op[h] - 1];
+        if (reg.by_op[h]->op == op) return reg.by_op[h];
     return (entry *)(uintptr_t)op; /* a derived row is the first member of its entry */
 }
 

@@ -122,8 +122,7 @@ static tc_status check_sym(const scope *s, const char *who, const char *arg, tc_
 
 static tc_status check_graph(verifier *v, const tc_graph *g);
 
-static tc_status check_arg(const scope *s, const tc_node *n, int i) {
-    const tc_schema *sc = tc_op_schema(n->op);
+static tc_status check_arg(const scope *s, const tc_node *n, const tc_schema *sc, int i) {
     const tc_arg *a = &n->args[i];
     const char *who = label(n), *name = i < sc->nparams ? sc->params[i].name : "operand";
     if ((unsigned)a->kind > TC_A_GRAPH) FAIL("%s: argument %s: unknown kind %d", who, name, a->kind);
@@ -173,7 +172,7 @@ static tc_status check_arg(const scope *s, const tc_node *n, int i) {
     }
     if (!sc->variadic) {
         tc_arg copy = *a;
-        TC_TRY(tc_op_coerce((tc_program *)(uintptr_t)s->v->p, n->op, i, &copy), "%s", who);
+        TC_TRY(tc_op_coerce((tc_program *)(uintptr_t)s->v->p, n->op, &sc->params[i], &copy), "%s", who);
         if (copy.kind != a->kind || (a->kind >= TC_A_VALUES && copy.n != a->n)) FAIL("%s: argument %s is not in the form of its schema", who, name);
         if (sc->params[i].mutated && s->v->p->functional) FAIL("%s: writes to %s in a functional program", who, name);
     }
@@ -241,7 +240,7 @@ static tc_status check_node(scope *s, const tc_node *n) {
     const tc_schema *sc = tc_op_schema(n->op);
     if (n->graph != s->g) FAIL("%s: stands in another graph", label(n));
     if (!sc->variadic && n->nargs != sc->nparams) FAIL("%s: %d arguments, %s has %d", label(n), n->nargs, tc_op_name(n->op), sc->nparams);
-    for (int i = 0; i < n->nargs; i++) TC_TRY(check_arg(s, n, i));
+    for (int i = 0; i < n->nargs; i++) TC_TRY(check_arg(s, n, sc, i));
     int nouts = tc_op_nouts(n->op, n->args, n->nargs);
     if (n->nouts != nouts) FAIL("%s: %d results, %s has %d", label(n), n->nouts, tc_op_name(n->op), nouts);
     for (int i = 0; i < n->nouts; i++) TC_TRY(define(s, label(n), n->outs[i], n, i));
@@ -278,7 +277,8 @@ static tc_status check_nodes(scope *s) {
 static tc_status check_signature(const scope *s);
 
 static tc_status check_graph(verifier *v, const tc_graph *g) {
-    scope s = {v, g, tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *s.defined), {0}};
+    scope s = {v, g, tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *s.defined), {.borrows = true}};
+    tc_map_reserve(&s.names, g->nvalues);
     tc_status st = check_nodes(&s);
     if (!st && g == v->p->graph) st = check_signature(&s);
     free(s.defined);
