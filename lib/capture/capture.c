@@ -659,6 +659,8 @@ tc_program *tc_capture_end(tc_capture *k) {
     tc_status st = tc_functional_finish(k->root->functional);
     if (st) tc_raise_status_at(c, "RuntimeError", st, tc_functional_failed(k->root->functional));
     p->functional = true;
+    st = tc_detach_no_grad(p->graph);
+    if (st) tc_raise_status(c, "RuntimeError", st);
     tc_capture_refold(c, p);
     st = tc_program_verify(p);
     if (st) tc_raise_status(c, "RuntimeError", st);

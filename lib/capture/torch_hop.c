@@ -383,6 +383,22 @@ static V h_rebind(C *c, args *A) {
     return v[0];
 }
 
+/* Results of one node take the place of what the nodes that made `marks` read: that node stands before them from now on. */
+static V h_pass_through(C *c, args *A) {
+    V v[2];
+    tc_take(c, A, "pass_through", "marks results", v);
+    size_t n, nresults;
+    V *mark = tc_items(v[0], &n), *result = tc_items(v[1], &nresults);
+    for (size_t i = 0; i < n && i < nresults; i++) {
+        tc_value *m = ((tensor *)mark[i])->v, *r = ((tensor *)result[i])->v;
+        if (!m || !r || !m->producer || !r->producer || m->graph != r->graph)
+            tc_raise(c, "RuntimeError", "backward hooks of a module belong into its capture");
+        if (i == 0) tc_node_move(r->producer, m->producer);
+        m->producer->args[0].value = r;
+    }
+    return c->none;
+}
+
 static tc_value *current(C *c, struct tc_functional *f, tc_value *v) {
     tc_value *now = v;
     tc_status st = tc_functional_current(f, v, &now);
@@ -453,7 +469,8 @@ static V h_grad(C *c, args *A) {
 
 void tc_torch_hop_init(C *c, module *priv);
 void tc_torch_hop_init(C *c, module *priv) {
-    static const native_def fns[] = {{"cond", h_cond}, {"while_loop", h_while}, {"map", h_map}, {"scan", h_scan}, {"autograd_function", h_function},
-                                     {"grad", h_grad}, {"rebind", h_rebind},    {NULL, NULL}};
+    static const native_def fns[] = {{"cond", h_cond},     {"while_loop", h_while},           {"map", h_map},
+                                     {"scan", h_scan},     {"autograd_function", h_function}, {"grad", h_grad},
+                                     {"rebind", h_rebind}, {"pass_through", h_pass_through},  {NULL, NULL}};
     tc_define(c, priv->d, fns);
 }

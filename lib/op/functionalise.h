@@ -28,6 +28,10 @@ void tc_functional_skip(tc_functional *f);                                      
 void tc_functional_destroy(tc_functional *f);
 const tc_source *tc_functional_failed(const tc_functional *f); /* after a step that failed: where the node stands in the model; NULL: none failed */
 
+/* op/detach.c: what is computed in a no_grad region is detached where it is read outside of one: the program means the same without the marks
+ * of its nodes, as an archive has it. The graph is functional. */
+tc_status tc_detach_no_grad(tc_graph *g);
+
 /* Normalisations in training write their running statistics though their schema does not mark them. rank: of argument 0. true for such a call: `functional` has
  * the arguments whose positions stand in from[0..nfrom), its first results are those of op, and results first and first + 1 are the new
  * values of arguments 3 and 4. */

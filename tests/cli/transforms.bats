@@ -118,3 +118,85 @@ class M(Base):
 PY
     holds m.py:M 6 3x2
 }
+
+@test "backward hooks of modules: before, behind, on no input with a history, for all modules; taken away they are gone" {
+    cat >h.py <<'PY'
+import torch
+from torch import nn
+from torch.nn.modules.module import register_module_full_backward_pre_hook
+
+
+class Two(nn.Module):
+    def forward(self, a, k, b):
+        return a * b, a + k
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f, self.l, self.two = nn.Linear(1, 1), nn.Linear(1, 1), Two()
+        for m in (self.f, self.l):
+            nn.init.constant_(m.weight, 2.0)
+            nn.init.zeros_(m.bias)
+        self.l.register_full_backward_hook(lambda m, gi, go: (gi[0] * 3 + go[0],))
+        self.l.register_full_backward_pre_hook(lambda m, go: (go[0] * 0.5,))
+        self.l.register_full_backward_hook(lambda m, gi, go: None)
+        self.l.register_full_backward_hook(lambda m, gi, go: (gi[0] * 0,)).remove()
+        self.two.register_full_backward_hook(lambda m, gi, go: (gi[0] + go[1] * 100, None, gi[2]))
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.l(x)
+        y = self.l(self.f(x))
+        a, b = self.two(y, 1, y.detach())
+        return b + a * 0
+
+
+class Everywhere(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(1, 1)
+        nn.init.ones_(self.f.weight)
+        self.handle = register_module_full_backward_pre_hook(lambda m, go: (go[0] * 10,) if m is self.f else None)
+
+    def forward(self, x):
+        return self.f(x)
+PY
+    tc-export h.py:Net --input x=1x1xf32 --joint -o j.pt2
+    # the tangent 4 reaches two as (0, 4): 4 + 100 * 4; halved before l: 202; behind it 3 * 2 * 202 + 202
+    tc-run j.pt2 --input x=1x1xf32=5 --input tangents.out.0=1x1xf32=4 --output grad.l.bias=@b.npy --output grad.f.bias=@f.npy --output grad.f.weight=@w.npy
+    printf 'from torch import nn\nclass M(nn.Module):\n    def forward(self, x):\n        return x * 1\n' >m.py
+    tc-export m.py:M --input x=Nxf32 -o m.pt2
+    tc-run m.pt2 --input x=@b.npy --expect @<(tc-run m.pt2 --input x=1xf32=202)
+    tc-run m.pt2 --input x=@f.npy --expect @<(tc-run m.pt2 --input x=1xf32=1414)
+    tc-export h.py:Everywhere --input x=1x1xf32 --joint -o e.pt2
+    tc-run e.pt2 --input x=1x1xf32=5 --input tangents.out.0=1x1xf32=4 --output grad.f.bias=@b.npy --output 0=@y.npy
+    tc-run m.pt2 --input x=@b.npy --expect @<(tc-run m.pt2 --input x=1xf32=40)
+}
+
+@test "what stands in a no_grad region has no gradient in an archive either" {
+    cat >n.py <<'PY'
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(3, 3)
+
+    def forward(self, x):
+        with torch.no_grad():
+            a, b, c = self.f(x).chunk(3, 1)
+            t = torch.cat([a + b, c], 1)
+        return self.f(x) * t.sum() + a
+PY
+    tc-export n.py:Net --input x=2x3xf32 -o n.pt2
+    tc-export n.py:Net --input x=2x3xf32 --joint -o source.pt2
+    tc-export n.pt2 --joint -o archive.pt2
+    [ "$(tc-export n.pt2 --print | grep -c aten.detach)" -eq 2 ]
+    for name in source archive; do
+        tc-run $name.pt2 --input x=2x3xf32=1,2,3,4,5,6 --input tangents.out.0=2x3xf32=1,0,2,1,3,1 --to safetensors -o $name.safetensors
+    done
+    cmp source.safetensors archive.safetensors
+}

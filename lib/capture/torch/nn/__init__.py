@@ -1,5 +1,6 @@
 # torch.nn: names are found in the file that defines them, which is parsed when one of its names is first used.
-from torch.nn.module import Module
+from torch.nn.module import (Module, register_module_forward_hook, register_module_forward_pre_hook, register_module_full_backward_hook,
+                             register_module_full_backward_pre_hook)
 from torch._C import Parameter, Buffer
 
 _where = {

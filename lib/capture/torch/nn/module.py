@@ -27,6 +27,36 @@ class RemovableHandle:
         self.remove()
 
 
+# Hooks of every module, which run before a module's own: one list of each kind, and all of them.
+_global_hooks = OrderedDict()
+_global_forward_pre_hooks, _global_forward_hooks = OrderedDict(), OrderedDict()
+_global_backward_pre_hooks, _global_backward_hooks = OrderedDict(), OrderedDict()
+
+
+def _add_global(hooks, hook):
+    handle = RemovableHandle(_global_hooks, hooks)
+    _global_hooks[handle.id] = hooks[handle.id] = hook
+    return handle
+
+
+def register_module_forward_pre_hook(hook):
+    return _add_global(_global_forward_pre_hooks, hook)
+
+
+def register_module_forward_hook(hook, *, with_kwargs=False, always_call=False):
+    if with_kwargs:
+        raise NotImplementedError("register_module_forward_hook(with_kwargs=True)")
+    return _add_global(_global_forward_hooks, hook)
+
+
+def register_module_full_backward_pre_hook(hook):
+    return _add_global(_global_backward_pre_hooks, hook)
+
+
+def register_module_full_backward_hook(hook):
+    return _add_global(_global_backward_hooks, hook)
+
+
 def _indent(text, by):
     lines = text.split("\n")
     if len(lines) == 1:
@@ -49,6 +79,7 @@ class Module:
         put(self, "_parameters", {})
         put(self, "_buffers", {})
         put(self, "_non_persistent_buffers_set", set())
+        put(self, "_backward_pre_hooks", OrderedDict())
         put(self, "_backward_hooks", OrderedDict())
         put(self, "_forward_hooks", OrderedDict())
         put(self, "_forward_hooks_with_kwargs", OrderedDict())
@@ -64,8 +95,12 @@ class Module:
         raise NotImplementedError("Module [" + type(self).__name__ + '] is missing the required "forward" function')
 
     def __call__(self, *args, **kwargs):
-        if not (self._forward_pre_hooks or self._forward_hooks):
+        if not (self._forward_pre_hooks or self._forward_hooks or self._backward_hooks or self._backward_pre_hooks or _global_hooks):
             return self.forward(*args, **kwargs)
+        for hook in list(_global_forward_pre_hooks.values()):
+            result = hook(self, args)
+            if result is not None:
+                args = result if isinstance(result, tuple) else (result,)
         for key, hook in list(self._forward_pre_hooks.items()):
             if key in self._forward_pre_hooks_with_kwargs:
                 result = hook(self, args, kwargs)
@@ -75,7 +110,19 @@ class Module:
                 result = hook(self, args)
                 if result is not None:
                     args = result if isinstance(result, tuple) else (result,)
+        before, behind = [], []
+        if torch._C.capturing() and torch.is_grad_enabled():
+            before = list(_global_backward_pre_hooks.values()) + list(self._backward_pre_hooks.values())
+            behind = list(_global_backward_hooks.values()) + list(self._backward_hooks.values())
+        backward = None
+        if before or behind:
+            backward = __import__("torch.utils.hooks").BackwardHook(self, behind, before)
+            args = backward.on_given(args)
         out = self.forward(*args, **kwargs)
+        for hook in list(_global_forward_hooks.values()):
+            result = hook(self, args, out)
+            if result is not None:
+                out = result
         for key, hook in list(self._forward_hooks.items()):
             if key in self._forward_hooks_with_kwargs:
                 result = hook(self, args, kwargs, out)
@@ -83,7 +130,7 @@ class Module:
                 result = hook(self, args, out)
             if result is not None:
                 out = result
-        return out
+        return backward.on_returned(out) if backward else out
 
     # ---- attributes ----
     def __getattr__(self, name):
@@ -250,10 +297,10 @@ class Module:
         return handle
 
     def register_full_backward_hook(self, hook, prepend=False):
-        raise NotImplementedError("register_full_backward_hook")
+        return self._add_hook("_backward_hooks", None, hook, prepend, False)
 
     def register_full_backward_pre_hook(self, hook, prepend=False):
-        raise NotImplementedError("register_full_backward_pre_hook")
+        return self._add_hook("_backward_pre_hooks", None, hook, prepend, False)
 
     def _register_state_dict_hook(self, hook):
         handle = RemovableHandle(self._state_dict_hooks)

@@ -1,0 +1,69 @@
+/* What stands in no_grad regions, said by operators: an archive keeps nodes and not the regions that they stood in.
+ *
+ *     with torch.no_grad():            %y = linear(%x, %w)         # no_grad
+ *         y = self.l(x)         ->     %d = detach(%y)
+ *     return y * self.w                %m = mul(%d, %p)
+ */
+#include "op/functionalise.h"
+
+#include "op/emit.h"
+
+#include <stdlib.h>
+
+typedef struct {
+    bool *history;    /* by value id: were the region not there, a gradient would flow through the value */
+    tc_value **alone; /* by value id: the value without its history, once that is needed */
+    size_t n;
+    bool any;
+    tc_emit e;
+} detaching;
+
+static void look(void *ctx, tc_value **place) {
+    detaching *d = ctx;
+    if (*place && (*place)->id < d->n) d->any |= d->history[(*place)->id];
+}
+
+static void take_alone(void *ctx, tc_value **place) {
+    detaching *d = ctx;
+    tc_value *v = *place;
+    if (!v || v->id >= d->n || v->kind != TC_V_TENSOR || !v->producer || !v->producer->no_grad || v->producer->straight || !d->history[v->id]) return;
+    if (!d->alone[v->id]) {
+        d->e.before = v->producer->next;
+        d->e.source = v->producer->source;
+        d->alone[v->id] = tc_emit_call(&d->e, "aten::detach", "v", v);
+    }
+    if (d->alone[v->id]) *place = d->alone[v->id];
+}
+
+static void note(detaching *d, const tc_value *v, bool flows) {
+    if (v->id < d->n) d->history[v->id] = flows && v->kind == TC_V_TENSOR && (tc_is_float(v->meta.dtype) || tc_is_complex(v->meta.dtype));
+}
+
+/* Inputs of a subgraph and what the user gives may have a history; parameters and buffers have one if they require a gradient. */
+static void note_inputs(detaching *d, const tc_graph *g) {
+    const tc_program *p = g->program;
+    for (int i = 0; i < g->ninputs; i++) note(d, g->inputs[i], true);
+    for (int i = 0; g == p->graph && i < p->ninputs; i++)
+        if (p->inputs[i].value && p->inputs[i].kind != TC_IN_USER) note(d, p->inputs[i].value, p->inputs[i].value->meta.requires_grad);
+}
+
+tc_status tc_detach_no_grad(tc_graph *g) {
+    detaching d = {.n = g->nvalues, .e = {.graph = g}};
+    d.history = tc_xcalloc(d.n + 1, sizeof *d.history);
+    d.alone = tc_xcalloc(d.n + 1, sizeof(tc_value *));
+    note_inputs(&d, g);
+    for (tc_node *n = g->first, *next; n && !d.e.status; n = next) {
+        next = n->next;
+        if (!n->no_grad && !n->straight) tc_node_each_input(n, take_alone, &d);
+        d.any = false;
+        tc_node_each_input(n, look, &d);
+        const bool flows = n->straight || n->leaf || (d.any && !(n->op->flags & TC_OP_NONDIFF));
+        for (int i = 0; i < n->nouts; i++) {
+            note(&d, n->outs[i], flows);
+            for (int k = 0; n->outs[i]->kind == TC_V_LIST && k < n->outs[i]->nlist; k++) note(&d, n->outs[i]->list[k], flows);
+        }
+    }
+    free(d.history);
+    free(d.alone);
+    return d.e.status;
+}
