@@ -60,6 +60,7 @@ static const char *canonical(const char *name) {
                                           {"torch.autograd.function", "torch.autograd"},
                                           {"torch.nn.modules", "torch.nn"},
                                           {"torch.nn.common_types", "typing"},
+                                          {"numpy.typing", "typing"},
                                           {"torch._tensor", "torch"},
                                           {"torch.cuda.amp", "torch.amp"}};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)

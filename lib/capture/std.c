@@ -269,7 +269,7 @@ static V typing_missing(C *c, module *m, str *name) {
     static const char *const names[] = {
         "Any",         "Optional",       "Union",      "Callable",  "Iterable", "Iterator",      "Generator",   "Sequence",   "MutableSequence",
         "Mapping",     "MutableMapping", "Literal",    "Final",     "ClassVar", "Annotated",     "TypeAlias",   "Generic",    "Protocol",
-        "NamedTuple",  "TypedDict",      "Self",       "NoReturn",  "Never",    "Hashable",      "Sized",       "Collection", "Container",
+        "ArrayLike",   "NDArray",        "NamedTuple",  "TypedDict",      "Self",       "NoReturn",  "Never",    "Hashable",      "Sized",       "Collection", "Container",
         "Concatenate", "Awaitable",      "Text",       "Type",      "Number",   "SupportsFloat", "SupportsInt", "Required",   "NotRequired",
         "Unpack",      "ParamSpecArgs",  "Reversible", "_int",      "_size",    "_device",       "_dtype",      "Device",     "size_1_t",
         "size_2_t",    "size_3_t",       "_size_1_t",  "_size_2_t", "_size_3_t"};

@@ -53,3 +53,22 @@ PY
     timeout 10 tc-export -q many.py:M --input x=2xf32 -o many.pt2
     [ "$(tc-export many.pt2 --print | grep -c 'aten.add.Tensor(%x, 90000)')" -eq 1 ] # train mode met the list as it was
 }
+
+@test "types of numpy and the functions of one process: what files import for annotations and for training on several" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+import torch.distributed as dist
+from numpy.typing import ArrayLike, NDArray
+from torch.distributed import nn as dist_nn
+
+
+class M(torch.nn.Module):
+    def forward(self, x, scale: ArrayLike | None = None, table: NDArray = None) -> torch.Tensor:
+        if dist.is_initialized():
+            x = x + 100
+        return dist_nn.all_gather(dist_nn.all_reduce(x))[0] * 2
+PY
+    tc-export m.py:M --input x=2xf32 -o m.pt2
+    [ "$(tc-run m.pt2 --input x=2xf32=1 --output - | tail -c 8 | od -An -tf4 | xargs)" = "2 2" ]
+}
