@@ -171,6 +171,9 @@ tsan:                   ## the threaded tests (pool) under TSan
 cover:                  ## lines reached by the fast tests, by folder
 	@TC_NO_DEPS=1 $(MAKE) --no-print-directory BUILD=build-cover OPT="-O0 -g" SAN="--coverage" check
 	@tests/cover build-cover
+
+cover-readers: all      ## lines of each reader that the seeds of its fuzz targets reach; under 80 % fails
+	@tests/fuzz/cover $(BUILD) "$(BASEFLAGS)" "$(LIBS)"
 fuzz:                   ## every fuzz target for its share of FUZZ_TIME=60 seconds
 	@$(MAKE) --no-print-directory -s -j$(JOBS) CC=clang-14 BUILD=build-fuzz OPT="-O1 -g" SAN="-fsanitize=address,undefined,fuzzer-no-link" build-fuzz/libtc.a build-fuzz/bin/tc-image.so
 	@tests/fuzz/run build-fuzz "$(BASEFLAGS)" "$(LIBS)"
@@ -219,7 +222,7 @@ clean:                  ## removes everything that was built
 help:                   ## this list
 	@awk -F'##' '/^[a-z-]+:.*##/ {split($$1, a, ":"); printf "  %-12s%s\n", a[1], $$2}' Makefile
 
-.PHONY: all units drivers check demo conformance peer-check bench lint asan tsan cover fuzz deps lint-deps install uninstall clean help
+.PHONY: all units drivers check demo conformance peer-check bench lint asan tsan cover cover-readers fuzz deps lint-deps install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

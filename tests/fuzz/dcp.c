@@ -1,5 +1,5 @@
-/* Folders of checkpoints: any bytes as .metadata of torch.distributed.checkpoint beside a file of items, and as an index of HuggingFace beside two
- * files of tensors. Everything that opens is read through. */
+/* Folders of checkpoints: any bytes as .metadata of torch.distributed.checkpoint beside a file of items, as an index of HuggingFace beside two
+ * files of tensors, and as the one file of tensors of a folder without index. Everything that opens is read through. */
 #include "fuzz.h"
 
 #include "ckpt/ckpt.h"
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char dcp[256], hf[256];
+static char dcp[256], hf[256], bare[256];
 
 static void write_file(const char *dir, const char *name, const void *data, size_t n) {
     char path[128];
@@ -28,7 +28,9 @@ static void make_folders(void) {
     static const float six[6] = {1, 2, 3, 4, 5, 6};
     static const char tensors[] = "\x38\0\0\0\0\0\0\0{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}    ####";
     tc_buf zip = {0};
-    if (!scratch_folder(dcp, sizeof dcp, "tc-fuzz-dcp") || !scratch_folder(hf, sizeof hf, "tc-fuzz-hf")) __builtin_trap();
+    if (!scratch_folder(dcp, sizeof dcp, "tc-fuzz-dcp") || !scratch_folder(hf, sizeof hf, "tc-fuzz-hf") ||
+        !scratch_folder(bare, sizeof bare, "tc-fuzz-bare"))
+        __builtin_trap();
     make_zip(&zip, (member[]){{"archive/data.pkl", pickle, sizeof pickle - 1}, {"archive/data/0", six, sizeof six}}, 2);
     write_file(dcp, "__0_0.distcp", zip.data, zip.len);
     tc_buf_free(&zip);
@@ -61,5 +63,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     open_folder(dcp);
     write_file(hf, "model.safetensors.index.json", data, n);
     open_folder(hf);
+    write_file(bare, "model-00001-of-00001.safetensors", data, n);
+    open_folder(bare);
     return 0;
 }
