@@ -163,8 +163,12 @@ static tc_status default_sink(outputs *o) {
     TC_TRY(form_of(o, path ? path : "-", strings, &f));
     if (!path && f == AS_NPY && isatty(STDOUT_FILENO)) f = AS_PRINT;
     sink *s = find_sink(o, path ? path : "-", f);
-    for (size_t i = 0; i < o->nresults; i++)
+    for (size_t i = 0; i < o->nresults; i++) {
+        const char *name = o->sources.data[i].name;
         if (f == AS_PRINT || strings || type_of(o, i) != TC_DTYPE_NONE || o->nresults == 1) tc_vec_push(&s->sources, i);
+        else if (string_of(o, i))
+            tc_cmd_note(o->cmd, "output %s is text, which goes into no file of tensors: --output %s=@FILE.txt writes it", name, name);
+    }
     return NULL;
 }
 

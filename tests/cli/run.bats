@@ -30,6 +30,22 @@ EOF
     [ "$status" -eq 0 ] || { echo "$output"; return 1; }
 }
 
+@test "text among tensors is left out of the default output with a word, and can be written" {
+    cat >both.py <<'EOF'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        return {"y": x + 1, "kind": "cat"}
+EOF
+    tc-export both.py:M --input x=2xf32 -o both.pt2
+    run --separate-stderr tc-run both.pt2 --input x=2xf32=1 -o y.npy
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"output kind is text"*"--output kind=@FILE.txt"* ]] || { echo "$stderr"; return 1; }
+    run tc-run both.pt2 --input x=2xf32=1 --output kind=@kind.txt
+    [ "$status" -eq 0 ] || { echo "$output"; return 1; }
+    [ "$(cat kind.txt)" = cat ]
+}
+
 @test "a missing input prints the signature and a command that works" {
     fails 2 "no value for input x" tc-run "$mlp"
     line=$(printf '%s\n' "${stderr_lines[@]}" | grep '^  tc-run')
