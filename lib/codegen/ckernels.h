@@ -169,7 +169,7 @@ ROW(f64, double, )
 typedef struct {
     int64_t n, h, group, l, s, d, dv, q[4], k[4], v[4], mask[4];
     int32_t causal, bool_mask;
-    double scale;
+    double scale, fill, empty; /* fill: the score where a bool mask allows none; empty: results of rows without a score above -inf */
 } tc_c_attention;
 #define ROW(S, T, F, I)                                                                                                                   \
     typedef struct {                                                                                                                      \
@@ -211,7 +211,7 @@ typedef struct {
                     T s = 0;                                                                                                              \
                     for (int64_t e = 0; e < c->d; e++) s = __builtin_fma##F(qi[e * c->q[3]], kj[e * c->k[3]], s);                         \
                     s = (T)c->scale == 1 ? s : s * (T)c->scale;                                                                           \
-                    if (mask && c->bool_mask) s = ((const uint8_t *)mask)[at] ? s : -I;                                                   \
+                    if (mask && c->bool_mask) s = ((const uint8_t *)mask)[at] ? s : (T)c->fill;                                           \
                     else if (mask) s += ((const T *)mask)[at];                                                                            \
                     score[j] = c->causal && k0 + j > i ? -I : s;                                                                          \
                 }                                                                                                                         \
@@ -234,7 +234,7 @@ typedef struct {
                 none = 0;                                                                                                                 \
             }                                                                                                                             \
             none = none || p.max == -I;                                                                                                   \
-            for (int64_t e = 0; e < c->dv; e++) out[row * c->dv + e] = none ? 0 : p.acc[e] / p.sum;                                       \
+            for (int64_t e = 0; e < c->dv; e++) out[row * c->dv + e] = none ? (T)c->empty : p.acc[e] / p.sum;                             \
         }                                                                                                                                 \
     }
 ROW(f32, float, f, __builtin_inff())

@@ -10,21 +10,21 @@ typedef struct {
     const char *path; /* NULL: not given */
     FILE *file;
     void *data;
-} filter_port;
+} tc_filter_port;
 
-static filter_port *filter_inputs(void), *filter_outputs(void); /* ended by one without a name */
-static const char *filter_name(void);
-static size_t filter_arena(void);
-static int filter_run(filter_port *in, filter_port *out, void *arena);
+static tc_filter_port *tc_filter_inputs(void), *tc_filter_outputs(void); /* ended by one without a name */
+static const char *tc_filter_name(void);
+static size_t tc_filter_arena(void);
+static int tc_filter_run(tc_filter_port *in, tc_filter_port *out, void *arena);
 
-static void filter_fail(int code, const char *port, const char *text) {
-    fprintf(stderr, "%s: %s%s%s\n", filter_name(), port ? port : "", port ? ": " : "", text);
+static void tc_filter_fail(int code, const char *port, const char *text) {
+    fprintf(stderr, "%s: %s%s%s\n", tc_filter_name(), port ? port : "", port ? ": " : "", text);
     exit(code);
 }
 
 /* The instruction sets that the code was compiled for, asked before any of it runs. */
 #if defined(__x86_64__)
-__attribute__((target("arch=x86-64"))) static void filter_check_cpu(void) {
+__attribute__((target("arch=x86-64"))) static void tc_filter_check_cpu(void) {
     const char *lacks = NULL;
     __builtin_cpu_init();
 #ifdef __AVX2__
@@ -36,24 +36,24 @@ __attribute__((target("arch=x86-64"))) static void filter_check_cpu(void) {
 #ifdef __AVX512F__
     if (!__builtin_cpu_supports("avx512f")) lacks = "AVX-512";
 #endif
-    if (lacks) filter_fail(1, lacks, "this processor has not what the program was compiled for");
+    if (lacks) tc_filter_fail(1, lacks, "this processor has not what the program was compiled for");
 }
 #else
-static void filter_check_cpu(void) {}
+static void tc_filter_check_cpu(void) {}
 #endif
 
-static void *filter_memory(size_t bytes) {
+static void *tc_filter_memory(size_t bytes) {
     void *p = aligned_alloc(64, (bytes + 64) / 64 * 64);
-    if (!p) filter_fail(1, NULL, "out of memory");
+    if (!p) tc_filter_fail(1, NULL, "out of memory");
     return p;
 }
 
 /* The value of a key of the header, without spaces, up to `end`: "'<f4'" or "(2,3,)". */
-static void filter_value(const filter_port *p, const char *header, const char *key, char end, char *out, size_t room) {
+static void tc_filter_value(const tc_filter_port *p, const char *header, const char *key, char end, char *out, size_t room) {
     const char *at = strstr(header, key);
     size_t n = 0;
     if (at) at = strchr(at + strlen(key), ':');
-    if (!at) filter_fail(3, p->name, "a .npy header that cannot be read");
+    if (!at) tc_filter_fail(3, p->name, "a .npy header that cannot be read");
     for (at++; *at; at++) {
         if (*at == ' ') continue;
         if (n + 1 < room) out[n++] = *at;
@@ -64,36 +64,36 @@ static void filter_value(const filter_port *p, const char *header, const char *k
 }
 
 /* 1: a record was read; 0: the stream ended where a record may end. */
-static int filter_read(filter_port *p) {
+static int tc_filter_read(tc_filter_port *p) {
     unsigned char h[12];
     char header[4096], text[256];
     size_t n = fread(h, 1, 10, p->file), len;
     if (n == 0 && feof(p->file)) return 0;
-    if (n < 10 || memcmp(h, "\x93NUMPY", 6)) filter_fail(3, p->name, "is no .npy record");
+    if (n < 10 || memcmp(h, "\x93NUMPY", 6)) tc_filter_fail(3, p->name, "is no .npy record");
     len = h[8] | (size_t)h[9] << 8;
     if (h[6] > 1) {
-        if (fread(h + 10, 1, 2, p->file) < 2) filter_fail(3, p->name, "ends within a .npy header");
+        if (fread(h + 10, 1, 2, p->file) < 2) tc_filter_fail(3, p->name, "ends within a .npy header");
         len |= (size_t)h[10] << 16 | (size_t)h[11] << 24;
     }
-    if (len >= sizeof header) filter_fail(3, p->name, "a .npy header over 4095 bytes");
-    if (fread(header, 1, len, p->file) < len) filter_fail(3, p->name, "ends within a .npy header");
+    if (len >= sizeof header) tc_filter_fail(3, p->name, "a .npy header over 4095 bytes");
+    if (fread(header, 1, len, p->file) < len) tc_filter_fail(3, p->name, "ends within a .npy header");
     header[len] = 0;
-    filter_value(p, header, "'descr'", '\'', text, sizeof text);
+    tc_filter_value(p, header, "'descr'", '\'', text, sizeof text);
     if (strncmp(text + 1, p->descr, strlen(p->descr)) || strcmp(text + 1 + strlen(p->descr), "'")) {
         snprintf(header, sizeof header, "is of type %s, expected %s", text, p->type);
-        filter_fail(3, p->name, header);
+        tc_filter_fail(3, p->name, header);
     }
-    filter_value(p, header, "'shape'", ')', text, sizeof text);
+    tc_filter_value(p, header, "'shape'", ')', text, sizeof text);
     if (strcmp(text, p->shape)) {
         snprintf(header, sizeof header, "has sizes %s, expected %s", text, p->type);
-        filter_fail(3, p->name, header);
+        tc_filter_fail(3, p->name, header);
     }
-    if (!strstr(header, "False")) filter_fail(3, p->name, "is in Fortran order");
-    if (fread(p->data, 1, p->bytes, p->file) < p->bytes) filter_fail(3, p->name, "ends within a record");
+    if (!strstr(header, "False")) tc_filter_fail(3, p->name, "is in Fortran order");
+    if (fread(p->data, 1, p->bytes, p->file) < p->bytes) tc_filter_fail(3, p->name, "ends within a record");
     return 1;
 }
 
-static void filter_write(filter_port *p) {
+static void tc_filter_write(tc_filter_port *p) {
     char h[512];
     size_t n = 10;
     memcpy(h, "\x93NUMPY\1\0", 8);
@@ -108,23 +108,23 @@ static void filter_write(filter_port *p) {
     h[n++] = '\n';
     h[8] = (char)((n - 10) & 0xff), h[9] = (char)((n - 10) >> 8);
     if (fwrite(h, 1, n, p->file) < n || fwrite(p->data, 1, p->bytes, p->file) < p->bytes || fflush(p->file)) {
-        perror(filter_name());
+        perror(tc_filter_name());
         exit(1);
     }
 }
 
-static void filter_usage(FILE *f) {
+static void tc_filter_usage(FILE *f) {
     fprintf(f,
             "usage: %s [INPUT=FILE...] [-o OUTPUT=FILE...]\n\nReads .npy records, writes .npy records; - is stdin or stdout, the default where there "
             "is one.\n",
-            filter_name());
-    for (filter_port *p = filter_inputs(); p->name; p++) fprintf(f, "  input   %s: %s\n", p->name, p->type);
-    for (filter_port *p = filter_outputs(); p->name; p++) fprintf(f, "  output  %s: %s\n", p->name, p->type);
+            tc_filter_name());
+    for (tc_filter_port *p = tc_filter_inputs(); p->name; p++) fprintf(f, "  input   %s: %s\n", p->name, p->type);
+    for (tc_filter_port *p = tc_filter_outputs(); p->name; p++) fprintf(f, "  output  %s: %s\n", p->name, p->type);
 }
 
-static void filter_assign(filter_port *ports, const char *text) {
+static void tc_filter_assign(tc_filter_port *ports, const char *text) {
     const char *eq = strchr(text, '=');
-    for (filter_port *p = ports; p->name && eq; p++)
+    for (tc_filter_port *p = ports; p->name && eq; p++)
         if (strlen(p->name) == (size_t)(eq - text) && !strncmp(p->name, text, (size_t)(eq - text))) {
             p->path = eq + 1;
             return;
@@ -133,50 +133,50 @@ static void filter_assign(filter_port *ports, const char *text) {
         ports[0].path = text;
         return;
     }
-    filter_usage(stderr);
-    filter_fail(2, text, "there is no such input or output");
+    tc_filter_usage(stderr);
+    tc_filter_fail(2, text, "there is no such input or output");
 }
 
-static void filter_open(filter_port *ports, int writes) {
+static void tc_filter_open(tc_filter_port *ports, int writes) {
     int many = ports[0].name && ports[1].name;
-    for (filter_port *p = ports; p->name; p++) {
+    for (tc_filter_port *p = ports; p->name; p++) {
         if (!p->path && many) {
-            filter_usage(stderr);
-            filter_fail(2, p->name, writes ? "say where this output goes" : "no value for this input");
+            tc_filter_usage(stderr);
+            tc_filter_fail(2, p->name, writes ? "say where this output goes" : "no value for this input");
         }
         if (!p->path || !strcmp(p->path, "-")) p->file = writes ? stdout : stdin;
         else if (!(p->file = fopen(p->path, writes ? "wb" : "rb"))) {
             perror(p->path);
             exit(1);
         }
-        p->data = filter_memory(p->bytes);
+        p->data = tc_filter_memory(p->bytes);
     }
 }
 
 int main(int argc, char **argv) {
-    filter_port *in = filter_inputs(), *out = filter_outputs();
-    filter_check_cpu();
+    tc_filter_port *in = tc_filter_inputs(), *out = tc_filter_outputs();
+    tc_filter_check_cpu();
     for (int i = 1; i < argc; i++) {
-        if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) return filter_usage(stdout), 0;
-        if (!strcmp(argv[i], "-o") && i + 1 < argc) filter_assign(out, argv[++i]);
-        else filter_assign(in, argv[i]);
+        if (!strcmp(argv[i], "-h") || !strcmp(argv[i], "--help")) return tc_filter_usage(stdout), 0;
+        if (!strcmp(argv[i], "-o") && i + 1 < argc) tc_filter_assign(out, argv[++i]);
+        else tc_filter_assign(in, argv[i]);
     }
-    filter_open(in, 0);
-    filter_open(out, 1);
-    void *arena = filter_memory(filter_arena());
+    tc_filter_open(in, 0);
+    tc_filter_open(out, 1);
+    void *arena = tc_filter_memory(tc_filter_arena());
     for (long record = 0;; record++) {
         int read = 0, ended = 0;
-        for (filter_port *p = in; p->name; p++) filter_read(p) ? read++ : ended++;
-        if (read && ended) filter_fail(3, NULL, "the inputs have unequal numbers of records");
+        for (tc_filter_port *p = in; p->name; p++) tc_filter_read(p) ? read++ : ended++;
+        if (read && ended) tc_filter_fail(3, NULL, "the inputs have unequal numbers of records");
         if (ended || (!read && record)) {
-            if (!record) filter_fail(3, NULL, "nothing arrived: did the command before fail?");
+            if (!record) tc_filter_fail(3, NULL, "nothing arrived: did the command before fail?");
             return 0;
         }
-        int code = filter_run(in, out, arena);
-        if (code == 1) filter_fail(3, NULL, "an index was out of bounds");
-        if (code == 3) filter_fail(1, NULL, "this processor has not what the program was compiled for");
-        if (code == 4) filter_fail(3, NULL, "a number that was computed is none that the program allows");
-        if (code) filter_fail(1, NULL, "compiled with flags that change results");
-        for (filter_port *p = out; p->name; p++) filter_write(p);
+        int code = tc_filter_run(in, out, arena);
+        if (code == 1) tc_filter_fail(3, NULL, "an index was out of bounds");
+        if (code == 3) tc_filter_fail(1, NULL, "this processor has not what the program was compiled for");
+        if (code == 4) tc_filter_fail(3, NULL, "a number that was computed is none that the program allows");
+        if (code) tc_filter_fail(1, NULL, "compiled with flags that change results");
+        for (tc_filter_port *p = out; p->name; p++) tc_filter_write(p);
     }
 }

@@ -69,6 +69,7 @@ static tc_attention read_args(const tc_kcall *c, int first, int mask, int causal
                       .q = strides_of(q),
                       .k = strides_of(k),
                       .v = strides_of(v),
+                      .fill = -INFINITY,
                       .causal = tc_k_bool(c, causal)};
     a.gemm = a.dtype == TC_F64 ? c->isa->gemm_f64 : c->isa->gemm_f32, a.ops = a.dtype == TC_F64 ? c->isa->attention_f64 : c->isa->attention_f32;
     a.group = r == 4 && k->size[1] ? a.h / k->size[1] : 1;
@@ -107,10 +108,15 @@ static void keep_heads(tc_attention *a) {
     a->kept = (a->l > TC_ATTENTION_QUERIES || (a->group > 1 && a->l > 1)) && bytes <= KEPT_LIMIT ? bytes : 0;
     a->per_worker = room(a->ops->forward_bytes(a)) + a->kept + KEPT_HEADER;
 }
-/* query, key, value, dropout_p, is_causal, attn_mask, scale */
-enum { DROPOUT = 3, CAUSAL, MASK, SCALE };
-static size_t flash_scratch(const tc_kcall *c, int threads) {
+/* query, key, value, dropout_p, is_causal, attn_mask, scale; of tc::attention fill too */
+enum { DROPOUT = 3, CAUSAL, MASK, SCALE, FILL };
+static tc_attention forward_args(const tc_kcall *c) {
     tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
+    if (c->nargs > FILL) a.fill = tc_k_float(c, FILL), a.empty = a.s ? NAN : 0;
+    return a;
+}
+static size_t flash_scratch(const tc_kcall *c, int threads) {
+    tc_attention a = forward_args(c);
     keep_heads(&a);
     size_t s = a.per_worker * (size_t)threads + 64;
     for (int i = 0; i < 3; i++) s += widened(tc_k_tensor(c, i));
@@ -120,7 +126,7 @@ static size_t flash_scratch(const tc_kcall *c, int threads) {
 }
 static tc_status flash(tc_kcall *c) {
     TC_TRY(check(c, DROPOUT));
-    tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
+    tc_attention a = forward_args(c);
     char *scratch = c->scratch;
     tc_dtype d = tc_k_tensor(c, 0)->dtype;
     widen(c->isa, tc_k_tensor(c, 0), &a.q, false, &scratch), widen(c->isa, tc_k_tensor(c, 1), &a.k, false, &scratch),

@@ -12,6 +12,8 @@
 /* aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0.0, bool is_causal=False, *,
  *     Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)   logsumexp: N H L, float32 or float64 */
 extern const tc_kernel tc_k_flash_attention;
+/* tc::attention(..., float? scale=None, float fill) -> Tensor: as a product, a softmax and a product compute it. What a bool mask does not allow has
+ * the score `fill`; rows whose scores are all -inf give NaN. */
 /* aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value, Tensor out,
  *     Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor, Tensor, Tensor) */
 extern const tc_kernel tc_k_flash_attention_backward;

@@ -21,6 +21,7 @@ typedef struct {
     tc_attention_strides q, k, v, mask, grad, fwd;
     bool bool_mask, causal;
     double scale;
+    double fill, empty; /* of scores where a bool mask allows no key; of rows of results that no key takes part in */
     void *out, *lse, *dq, *dk, *dvalue;
     char *scratch;
     size_t per_worker, kept; /* kept: bytes of a head's packed keys and values at the front of a worker's scratch, or 0 */

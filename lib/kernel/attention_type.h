@@ -61,7 +61,7 @@ static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, 
             int64_t at = b * a->mask.n + h * a->mask.h + (q0 + r) * a->mask.l + k0 * a->mask.e;
             if (a->bool_mask) {
                 const uint8_t *m = (const uint8_t *)a->mask.data + at;
-                for (int64_t i = 0; i < keys; i++) row[i] = m[i * a->mask.e] ? row[i] : -INFINITY;
+                for (int64_t i = 0; i < keys; i++) row[i] = m[i * a->mask.e] ? row[i] : (T)a->fill;
             } else {
                 const T *m = (const T *)a->mask.data + at;
                 for (int64_t i = 0; i < keys; i++) row[i] += m[i * a->mask.e];
@@ -74,7 +74,7 @@ static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, 
 
 /* Does the mask allow any of these rows any of these keys? */
 static bool N_(allowed)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys) {
-    if (!a->mask.data) return true;
+    if (!a->mask.data || (a->bool_mask && a->fill != -INFINITY)) return true;
     for (int64_t r = 0; r < (a->mask.l ? rows : 1); r++) {
         int64_t at = b * a->mask.n + h * a->mask.h + (q0 + r) * a->mask.l + k0 * a->mask.e;
         for (int64_t i = 0; i < keys; i++, at += a->mask.e)
@@ -144,7 +144,7 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
     T *out = (T *)a->out + ((b * a->h + h) * a->l + q0) * dv, *lse = a->lse ? (T *)a->lse + (b * a->h + h) * a->l + q0 : NULL;
     for (int64_t r = 0; r < rows; r++) {
         bool none = !total.max || total.max[r] == -INFINITY;
-        for (int64_t i = 0; i < dv; i++) out[r * dv + i] = none ? 0 : total.acc[r * dv + i] / total.sum[r];
+        for (int64_t i = 0; i < dv; i++) out[r * dv + i] = none ? (T)a->empty : total.acc[r * dv + i] / total.sum[r];
         if (lse) lse[r] = none ? -INFINITY : total.max[r] + LOG(total.sum[r]);
     }
 }

@@ -126,7 +126,7 @@ static tc_status decompose_attention_math(tc_emit *e, const tc_node *n) { /* ...
     return NULL;
 }
 /* ---- the kernel: query, key, value, dropout_p, is_causal, attn_mask, scale -> output, logsumexp ---- */
-static tc_status shape_flash(tc_shape_ctx *c) {
+static tc_status check_operands(tc_shape_ctx *c) {
     for (int i = 0; i < 3; i++) TC_TRY(tc_sh_need_float(c, i));
     const tc_meta *q = tc_sh_meta(c, 0), *k = tc_sh_meta(c, 1), *v = tc_sh_meta(c, 2), *m = tc_sh_meta(c, 5);
     double p;
@@ -144,11 +144,21 @@ static tc_status shape_flash(tc_shape_ctx *c) {
             if (b.rank != 4 || !(b.size[i] == d.size[i] || tc_sh_same(c, b.size[i], d.size[i])))
                 return tc_sh_fail(c, "attn_mask does not broadcast to the scores");
     }
+    return NULL;
+}
+static tc_status shape_flash(tc_shape_ctx *c) {
+    TC_TRY(check_operands(c));
+    const tc_meta *q = tc_sh_meta(c, 0), *v = tc_sh_meta(c, 2);
     tc_symctx *s = tc_sh_sym(c);
     tc_sym e = v->size[3], row = tc_sym_mul(s, q->size[1], e); /* PyTorch lays the result out as [B, T, H, E] */
     tc_dims y = {.rank = 4, .size = {q->size[0], q->size[1], q->size[2], e}}, l = {.rank = 3, .size = {q->size[0], q->size[1], q->size[2]}};
     TC_TRY(tc_sh_out_strided(c, 0, q->dtype, &y, (tc_sym[]){tc_sym_mul(s, q->size[2], row), e, row, tc_sym_int(s, 1)}));
     return tc_sh_out(c, 1, tc_dtype_compute(q->dtype), &l);
+}
+static tc_status shape_attention(tc_shape_ctx *c) {
+    TC_TRY(check_operands(c));
+    const tc_meta *q = tc_sh_meta(c, 0);
+    return tc_sh_out(c, 0, q->dtype, &(tc_dims){.rank = 4, .size = {q->size[0], q->size[1], q->size[2], tc_sh_meta(c, 2)->size[3]}});
 }
 static tc_status shape_flash_backward(tc_shape_ctx *c) { /* grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale */
     for (int i = 0; i < 6; i++) TC_TRY(tc_sh_need_float(c, i));
@@ -187,6 +197,13 @@ const tc_op tc_ops_attention[] = {
      .grad = grad_flash,
      .samples = "_scaled_dot_product_flash_attention_for_cpu(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,5])",
      .doc = "attention and the logsumexp of its weights"},
+    {.schema = "tc::attention(" QKV "float dropout_p, bool is_causal, Tensor? attn_mask, float? scale, float fill) -> Tensor",
+     .flags = TC_OP_NONDIFF,
+     .shape = shape_attention,
+     .kernel = &tc_k_flash_attention,
+     .samples = "attention(f32[2,3,4,5], f32[2,3,6,5], f32[2,3,6,7], 0.0, False, None, 0.5, -inf); attention(f32[2,3,4,5], f32[2,3,6,5], "
+                "f32[2,3,6,5], 0.0, False, bool[4,6], None, -1.5)",
+     .doc = "attention written by hand: scores that a bool mask does not allow are fill"},
     {.schema = "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, " QKV
                "Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor grad_query, "
                "Tensor grad_key, Tensor grad_value)",

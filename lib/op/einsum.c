@@ -281,6 +281,45 @@ static void find_gone(const equation *q, const operand *o, int left, int i, int 
     for (int k = 0; k < left; k++)
         for (int id = 0; k != i && k != j && id < LABELS; id++) gone[id] &= !o[k].has[id];
 }
+
+/* ---- the usual products of matrices: one label of rows, one of columns, one that is summed, and others that all three have ---- */
+static int place_of(const int *labels, int n, int id) {
+    for (int i = 0; i < n; i++)
+        if (labels[i] == id) return i;
+    return -1;
+}
+/* v, whose dimensions are `from`, with those of `to`. */
+static tc_value *in_order(tc_emit *e, tc_value *v, const int *from, const int *to, int n) {
+    int64_t order[TC_MAX_RANK];
+    bool same = true;
+    for (int i = 0; i < n; i++) {
+        order[i] = place_of(from, n, to[i]);
+        same = same && order[i] == i;
+    }
+    return same ? v : tc_emit_call(e, "aten::permute", "vI", v, order, n);
+}
+/* As matmul of two permuted operands; NULL: the equation is no such product. */
+static tc_value *matrix_product(tc_emit *e, const tc_node *n, const equation *q) {
+    const subscript *a = &q->in[0], *b = &q->in[1];
+    int to[3][TC_MAX_RANK], batch = 0, summed = -1, row = -1, column = -1, r = q->nout;
+    if (q->n != 2 || a->rank != r || b->rank != r || q->nused != r + 1 || r < 2) return NULL;
+    tc_value *x = n->args[1].values[0], *y = n->args[1].values[1];
+    for (int j = 0; j < r + 1; j++) {
+        const int id = q->used[j], i = place_of(a->label, r, id), k = place_of(b->label, r, id);
+        if (q->occurs[id] != (i >= 0) + (k >= 0) || (i >= 0 && k >= 0 && x->meta.size[i] != y->meta.size[k])) return NULL;
+        if (i >= 0 && k >= 0 && !q->kept[id] && summed < 0) summed = id;
+        else if (i >= 0 && k < 0 && q->kept[id] && row < 0) row = id;
+        else if (i < 0 && k >= 0 && q->kept[id] && column < 0) column = id;
+        else if (i < 0 || k < 0 || !q->kept[id]) return NULL;
+    }
+    if (summed < 0 || row < 0 || column < 0) return NULL;
+    for (int j = 0; j < r; j++)
+        if (q->out[j] != row && q->out[j] != column) to[0][batch] = to[1][batch] = to[2][batch] = q->out[j], batch++;
+    to[0][r - 2] = to[2][r - 2] = row, to[0][r - 1] = to[1][r - 2] = summed, to[1][r - 1] = to[2][r - 1] = column;
+    tc_value *m = tc_e2(e, "aten::matmul", in_order(e, x, a->label, to[0], r), in_order(e, y, b->label, to[1], r));
+    return in_order(e, m, to[2], q->out, r);
+}
+
 static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
     equation q;
     operand o[OPERANDS];
@@ -292,6 +331,11 @@ static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
     if (given >= 0 && given != pairs)
         return tc_error(TC_CONTENT, "%s: einsum(): expected contraction path given in path parameter to have size %d but got %d", tc_op_name(n->op),
                         pairs, given);
+    tc_value *plain = matrix_product(e, n, &q);
+    if (plain || e->status) {
+        tc_emit_result(e, 0, plain);
+        return tc_e_done(e);
+    }
     for (int k = 0; k < q.n; k++) o[k] = spread(e, &q, &q.in[k], n->args[1].values[k]);
     for (int step = 0, left = q.n; left > 1; step++, left--) {
         int i, j;
@@ -327,7 +371,8 @@ const tc_op tc_ops_einsum[] = {
     {.schema = "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
      .shape = tc_shape_decomposed,
      .decompose = decompose_einsum,
-     .samples = "einsum('bij,bjk->bik', [f32[2,3,4], f32[2,4,5]]); einsum('ii->i', [f32[3,3]]); einsum('ij,k,jl->lk', [f32[2,3], f32[4], f32[3,5]]); "
+     .samples = "einsum('bij,bjk->bik', [f32[2,3,4], f32[2,4,5]]); einsum('bhid,bjhd->bhij', [f32[2,3,4,5], f32[2,6,3,5]]); "
+                "einsum('ijk,klj->jli', [f32[2,3,4], f32[4,5,3]]); einsum('ii->i', [f32[3,3]]); einsum('ij,k,jl->lk', [f32[2,3], f32[4], f32[3,5]]); "
                 "einsum('ij,jk,kl->il', [f32[2,3], f32[3,4], f32[4,5]], path=[1, 2, 0, 1])",
      .doc = "sums of products by subscripts"},
     {0}};

@@ -1,6 +1,7 @@
 /* Programs made ready to run: planning of all graphs, state, reports. */
 #include "runtime/frame.h"
 
+#include "op/attention_pattern.h"
 #include "op/norm_eval.h"
 #include "pass/cse.h"
 #include "pass/dce.h"
@@ -148,6 +149,8 @@ static bool is_batch_norm_eval(void *ctx, const tc_node *n) {
 static tc_status open(tc_exec *e, const tc_program *p) {
     e->program = tc_program_clone(p);
     TC_TRY(tc_decompose(e->program));
+    if (tc_attention_is_written(e->program) && TC_STEP(e->o.steps, "the pass attention: products around a softmax are attention"))
+        TC_TRY(tc_attention_patterns(e->program));
     bool norms = false;
     for (const tc_node *n = e->program->graph->first; n && !norms; n = n->next) norms = is_batch_norm_eval(NULL, n);
     if (norms && TC_STEP(e->o.steps, "the pass norm: batch norm by running statistics is scale and shift")) {

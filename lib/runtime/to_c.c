@@ -480,24 +480,26 @@ static tc_status write_filter(writer *w, tc_buf *c) {
     const char *m = w->stem, *end = "        {0}};\n    return ports;\n}\n";
     tc_buf fields = {0};
     tc_status s = NULL;
-    tc_buf_puts(c, "\nstatic filter_port *filter_inputs(void) {\n    static filter_port ports[] = {\n");
+    tc_buf_puts(c, "\nstatic tc_filter_port *tc_filter_inputs(void) {\n    static tc_filter_port ports[] = {\n");
     for (int i = 0, k = 0; i < p->ninputs && !s; i++)
         if (w->field[i]) {
             s = write_port(c, w->field[i], &w->b->t[p->inputs[i].value->id]);
             tc_buf_printf(&fields, "    given.%s = in[%d].data;\n", w->field[i], k++);
         }
-    tc_buf_printf(c, "%sstatic filter_port *filter_outputs(void) {\n    static filter_port ports[] = {\n", end);
+    tc_buf_printf(c, "%sstatic tc_filter_port *tc_filter_outputs(void) {\n    static tc_filter_port ports[] = {\n", end);
     tc_tensor type;
     for (int i = 0, k = 0; i < w->f->g->noutputs + w->nnumber && !s; i++)
         if (result_type(w, i, &type)) {
             s = write_port(c, w->field[p->ninputs + i], &type);
             tc_buf_printf(&fields, "    made.%s = out[%d].data;\n", w->field[p->ninputs + i], k++);
         }
-    tc_buf_printf(c, "%sstatic const char *filter_name(void) { return \"%s\"; }\n", end, m);
-    if (w->state_bytes) tc_buf_printf(c, "static size_t filter_arena(void) { return %s_ARENA_BYTES + %s_STATE_BYTES + 64; }\n", m, m);
-    else tc_buf_printf(c, "static size_t filter_arena(void) { return %s_ARENA_BYTES; }\n", m);
+    tc_buf_printf(c, "%sstatic const char *tc_filter_name(void) { return \"%s\"; }\n", end, m);
+    if (w->state_bytes) tc_buf_printf(c, "static size_t tc_filter_arena(void) { return %s_ARENA_BYTES + %s_STATE_BYTES + 64; }\n", m, m);
+    else tc_buf_printf(c, "static size_t tc_filter_arena(void) { return %s_ARENA_BYTES; }\n", m);
     tc_buf_printf(
-        c, "static int filter_run(filter_port *in, filter_port *out, void *arena) {\n    %s_inputs given = {0};\n    %s_outputs made = {0};\n", m, m);
+        c,
+        "static int tc_filter_run(tc_filter_port *in, tc_filter_port *out, void *arena) {\n    %s_inputs given = {0};\n    %s_outputs made = {0};\n",
+        m, m);
     if (w->state_bytes) /* behind the arena, from record to record */
         tc_buf_printf(c,
                       "    static void *state;\n    if (!state) state = memcpy((char *)arena + (%s_ARENA_BYTES + 63) / 64 * 64, %s_weights, "

@@ -169,7 +169,8 @@ static tc_status write_attention(writer *w, const call *c, const char *kind) {
     (void)kind;
     for (int i = 0; i < 4; i++) TC_TRY(to_c_argument(w, k, i < 3 ? i : 5, &x[i]));
     TC_TRY(to_c_address(w, k->out_id[0], &o.at));
-    if (is_used(w->f->g, c->group->node->outs[1])) return tc_error(TC_UNSUPPORTED, "the logsumexp of attention as C");
+    const bool written = c->group->node->nouts == 1; /* tc::attention */
+    if (!written && is_used(w->f->g, c->group->node->outs[1])) return tc_error(TC_UNSUPPORTED, "the logsumexp of attention as C");
     const to_c_operand result = o;
     size_t used = 0;
     if (!tc_is_float(x[0].t->dtype)) return tc_error(TC_UNSUPPORTED, "attention of %s as C", tc_dtypes[x[0].t->dtype].torch);
@@ -186,10 +187,15 @@ static tc_status write_attention(writer *w, const call *c, const char *kind) {
     if (x[3].t && r == 3) st[3][0] = st[3][1], st[3][1] = 0;
     double scale = tc_k_given(&kc, 6) ? tc_k_float(&kc, 6) : 1 / sqrt((double)d);
     int64_t sizes[7] = {r >= 3 ? q->size[0] : 1, h, r == 4 && key->size[1] ? h / key->size[1] : 1, q->size[r - 2], key->size[r - 2], d, dv};
-    const char *S = tc_dtypes[q->dtype].name, *ty = to_c_type(q->dtype);
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a};\n", to_c_list(w, sizes, 7),
-                  to_c_list(w, st[0], 4), to_c_list(w, st[1], 4), to_c_list(w, st[2], 4), to_c_list(w, st[3], 4), tc_k_bool(&kc, 4),
-                  x[3].t && x[3].t->dtype == TC_BOOL, scale);
+    const double filled = written ? tc_k_float(&kc, 7) : -INFINITY;
+    const char *S = tc_dtypes[q->dtype].name, *ty = to_c_type(q->dtype),
+               *fill = isfinite(filled) ? TC_TEXT(w, "%a", filled)
+                       : filled < 0     ? "-__builtin_inf()"
+                       : filled > 0     ? "__builtin_inf()"
+                                        : "__builtin_nan(\"\")";
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_attention a = {%s, {%s}, {%s}, {%s}, {%s}, %d, %d, %a, %s, %s};\n",
+                  to_c_list(w, sizes, 7), to_c_list(w, st[0], 4), to_c_list(w, st[1], 4), to_c_list(w, st[2], 4), to_c_list(w, st[3], 4),
+                  tc_k_bool(&kc, 4), x[3].t && x[3].t->dtype == TC_BOOL, scale, fill, written && sizes[4] ? "__builtin_nan(\"\")" : "0");
     tc_buf_printf(&w->calls,
                   "        const tc_c_attention_call_%s call = {&a, (const %s *)(%s), (const %s *)(%s), (const %s *)(%s), %s, (%s *)(%s)};\n        "
                   "tc_c_split(&threads, %lld, %lld, tc_c_attention_range_%s, &call);\n    }\n",

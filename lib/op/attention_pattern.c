@@ -1,0 +1,324 @@
+/* Attention written by hand (attention_pattern.h). From the second product upwards each node must be one that attention has:
+ *
+ *     q k^T  ->  times or by a number, plus a mask, filled where a mask says  ->  softmax over keys  ->  times v
+ *
+ * in any order that means softmax(scale q k^T + mask) v, with views that only join or part the dimensions before the last two anywhere between.
+ * What is found is emitted as tc::attention over q, k and v as they were before such views, so that they need not be copied either. */
+#include "op/attention_pattern.h"
+
+#include "op/shape.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MANY = 4, WIDEST = 256, STEPS = 16 };
+
+typedef struct {
+    tc_arg by; /* a number, or a tensor of one element */
+    bool divide;
+} factor;
+typedef struct {
+    tc_value *mask; /* added, or bool */
+    bool filled;    /* bool: scores are replaced by `fill` where the mask is `where` */
+    bool where;
+    double fill;
+} masking;
+typedef struct {
+    const tc_node *scores, *result; /* the two products */
+    const tc_meta *level;           /* the scores where masks meet them, else at the softmax */
+    factor factors[MANY];
+    masking masks[MANY];
+    int nfactors, nmasks;
+} pattern;
+
+static bool is(const tc_node *n, const char *name) { return n && !strcmp(tc_op_schema(n->op)->name, name) && !strncmp(tc_op_name(n->op), "aten", 4); }
+static const tc_node *maker(const tc_value *v) { return v && v->kind == TC_V_TENSOR ? v->producer : NULL; }
+static bool is_product(const tc_node *n) { return n && (is(n, "matmul") || is(n, "bmm")) && n->outs[0]->meta.rank >= 2; }
+
+static bool same_from(const tc_meta *a, const tc_meta *b, int last) { /* the last sizes */
+    if (a->rank < last || b->rank < last) return false;
+    for (int i = 1; i <= last; i++)
+        if (a->size[a->rank - i] != b->size[b->rank - i]) return false;
+    return true;
+}
+static bool same_sizes(const tc_meta *a, const tc_meta *b) { return a->rank == b->rank && same_from(a, b, a->rank); }
+static bool one_element(const tc_meta *m) {
+    for (int i = 0; i < m->rank; i++)
+        if (!tc_sym_is_int(m->size[i], 1)) return false;
+    return true;
+}
+
+/* The same numbers in the same order. */
+static const char *const copies[] = {"clone", "contiguous", "alias", "detach", "expand", "_to_copy", "to", "dropout", NULL};
+static const char *const reshapes[] = {"view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "flatten", "unflatten", NULL};
+static bool one_of(const tc_node *n, const char *const *names) {
+    while (*names && !is(n, *names)) names++;
+    return *names != NULL;
+}
+/* What a node shows again, with other sizes before the last two at most; NULL: it does something else. */
+static tc_value *shown(const tc_node *n) {
+    tc_value *x = n && n->nargs ? tc_arg_value(n, 0) : NULL;
+    if (!x || x->kind != TC_V_TENSOR || x->meta.dtype != n->outs[0]->meta.dtype) return NULL;
+    if (is(n, "dropout") && tc_arg_bool(n, 2) && tc_arg_float(n, 1) != 0) return NULL;
+    if (one_of(n, copies)) return same_sizes(&x->meta, &n->outs[0]->meta) ? x : NULL;
+    return one_of(n, reshapes) && same_from(&x->meta, &n->outs[0]->meta, 2) ? x : NULL;
+}
+
+/* A number known before the run: a literal, or a tensor filled with one. */
+static bool number(const tc_node *n, int i, double *out) {
+    const tc_arg *a = &n->args[i];
+    if (a->kind == TC_A_SCALAR && !a->is_sym) return *out = tc_scalar_to_double(a->scalar), true;
+    const tc_node *made = maker(tc_arg_value(n, i));
+    if (!made || !one_element(&made->outs[0]->meta)) return false;
+    if (is(made, "full")) return number(made, 1, out);
+    if (is(made, "scalar_tensor")) return number(made, 0, out);
+    tc_value *x = shown(made);
+    const tc_node *before = maker(x);
+    return before && is(before, "full") && number(before, 1, out);
+}
+
+static bool only_reader(const tc_value *v) { return (uintptr_t)v->aux == 1; }
+
+static bool add_factor(pattern *p, const tc_node *n, int i, bool divide) {
+    const tc_arg *a = &n->args[i];
+    const tc_meta *m = tc_arg_meta(n, i), *out = &n->outs[0]->meta;
+    bool fits = a->kind == TC_A_SCALAR || (m && one_element(m) && m->rank <= out->rank && m->dtype == out->dtype);
+    if (!fits || p->nfactors == MANY) return false;
+    p->factors[p->nfactors++] = (factor){*a, divide};
+    return true;
+}
+/* A mask is met before the factors that stand above it have been applied. */
+static bool add_mask(pattern *p, const tc_node *n, masking m) {
+    const tc_meta *out = &n->outs[0]->meta, *x = &m.mask->meta;
+    if (p->nfactors || p->nmasks == MANY || x->rank > out->rank || x->dtype != (m.filled ? TC_BOOL : out->dtype)) return false;
+    if (p->nmasks && !same_sizes(p->level, out)) return false;
+    p->level = out;
+    p->masks[p->nmasks++] = m;
+    return true;
+}
+
+/* v: what attention computes from the scores before its softmax? */
+static bool read_scores(pattern *p, const tc_value *v, int steps) {
+    const tc_node *n = maker(v);
+    if (!n || !only_reader(v) || steps == 0) return false;
+    if (is_product(n)) return p->scores = n, true;
+    const tc_value *x = shown(n);
+    if (x) return read_scores(p, x, steps - 1);
+    pattern before = *p;
+    const bool mul = is(n, "mul"), div = is(n, "div") && n->nargs == 2, add = is(n, "add"), where = is(n, "where"), fill = is(n, "masked_fill");
+    for (int i = 0; i < (mul || add ? 2 : mul || div || where || fill); i++, *p = before) {
+        int at = where ? 1 + !(tc_arg_meta(n, 1) && tc_arg_meta(n, 1)->rank) : i; /* the scores' argument */
+        const tc_value *s = tc_arg_value(n, at);
+        tc_value *other = tc_arg_value(n, where ? 0 : 1 - at);
+        double value;
+        if (!s || s->kind != TC_V_TENSOR || !same_sizes(&s->meta, &n->outs[0]->meta)) continue;
+        bool read = false;
+        if (mul || div) read = add_factor(p, n, 1 - at, div);
+        else if (add) read = other && tc_scalar_to_double(n->args[2].scalar) == 1 && add_mask(p, n, (masking){.mask = other});
+        else if (where) read = number(n, 3 - at, &value) && add_mask(p, n, (masking){other, true, at == 2, value});
+        else read = number(n, 2, &value) && add_mask(p, n, (masking){other = tc_arg_value(n, 1), true, true, value});
+        if (read && read_scores(p, s, steps - 1)) return true;
+    }
+    return false;
+}
+
+static bool is_softmax_of_keys(const tc_node *n) {
+    if (!n || (!is(n, "softmax") && !is(n, "_softmax")) || n->nargs < 2) return false;
+    const tc_meta *x = tc_arg_meta(n, 0);
+    int64_t dim = tc_arg_int(n, 1);
+    return x && (dim == -1 || dim == x->rank - 1) && n->outs[0]->meta.dtype == x->dtype;
+}
+
+static bool narrow_enough(tc_sym width) {
+    int64_t n;
+    return tc_sym_const_int(width, &n) && n > 0 && n <= WIDEST;
+}
+
+/* One bool mask with any fill, or masks that are added: what fills by so little that no score shows beside it counts as one of these. */
+static bool masks_fit(const pattern *p) {
+    for (int i = 0; i < p->nmasks && p->nmasks > 1; i++)
+        if (p->masks[i].filled && p->masks[i].fill > -1e30) return false;
+    return true;
+}
+
+static bool read_pattern(const tc_node *n, pattern *p) {
+    *p = (pattern){.result = n};
+    if (!is_product(n) || (n->outs[0]->meta.dtype != TC_F32 && n->outs[0]->meta.dtype != TC_F64)) return false;
+    const tc_value *w = tc_arg_value(n, 0);
+    for (const tc_value *x; (x = shown(maker(w))) && only_reader(w); w = x) {}
+    const tc_node *soft = maker(w);
+    if (!is_softmax_of_keys(soft) || !only_reader(w)) return false;
+    p->level = tc_arg_meta(soft, 0);
+    const tc_meta *v = tc_arg_meta(n, 1);
+    if (!v || v->rank < 2 || !read_scores(p, tc_arg_value(soft, 0), STEPS) || p->level->rank > 4 || !masks_fit(p)) return false;
+    const tc_meta *q = tc_arg_meta(p->scores, 0);
+    return q && q->rank >= 2 && tc_arg_meta(p->scores, 1)->rank >= 2 && narrow_enough(q->size[q->rank - 1]) && narrow_enough(v->size[v->rank - 1]);
+}
+
+/* ---- what is emitted ---- */
+
+/* sizes: those of `lead` before its last two, then those two of x */
+static int sizes_like(const tc_meta *lead, const tc_meta *x, tc_sym *sizes) {
+    for (int i = 0; i < lead->rank - 2; i++) sizes[i] = lead->size[i];
+    for (int i = 0; i < 2; i++) sizes[lead->rank - 2 + i] = x->size[x->rank - 2 + i];
+    return lead->rank;
+}
+static bool has_sizes(const tc_meta *m, const tc_sym *sizes, int rank) { return same_sizes(m, &(tc_meta){.rank = rank, .size = sizes}); }
+
+/* An operand of a product with the level's batch and heads, as it was before views and copies for the product where it had them. */
+static tc_value *operand(tc_emit *e, tc_value *x, const tc_meta *product, const tc_meta *level) {
+    tc_sym want[TC_MAX_RANK], full[TC_MAX_RANK];
+    int rank = sizes_like(level, &x->meta, want), wide = sizes_like(product, &x->meta, full);
+    for (tc_value *v = x; v; v = shown(maker(v)))
+        if (has_sizes(&v->meta, want, rank)) return v;
+    if (!has_sizes(&x->meta, full, wide)) x = tc_emit_call(e, "aten::expand", "vS", x, full, wide);
+    return x && has_sizes(&x->meta, want, rank) ? x : tc_emit_call(e, "aten::reshape", "vS", x, want, rank);
+}
+static tc_value *four(tc_emit *e, tc_value *x) {
+    while (x && x->meta.rank < 4) x = tc_emit_call(e, "aten::unsqueeze", "vi", x, (int64_t)0);
+    return x;
+}
+
+static bool swaps_last(const tc_node *n) {
+    const tc_meta *m = n && n->nargs ? tc_arg_meta(n, 0) : NULL;
+    int64_t d[TC_MAX_RANK];
+    if (!m || m->rank < 2) return false;
+    if (is(n, "transpose")) {
+        int64_t a = tc_arg_int(n, 1), b = tc_arg_int(n, 2), r = m->rank;
+        a += a < 0 ? r : 0, b += b < 0 ? r : 0;
+        return a + b == 2 * r - 3 && (a == r - 1 || b == r - 1);
+    }
+    if (!is(n, "permute") || tc_arg_ints(n, 1, d, TC_MAX_RANK) != m->rank) return false;
+    for (int i = 0; i < m->rank; i++) {
+        int64_t at = d[i] < 0 ? d[i] + m->rank : d[i];
+        if (at != (i < m->rank - 2 ? i : 2 * m->rank - 3 - i)) return false;
+    }
+    return true;
+}
+
+/* q times the tensors among the factors; *out: the numbers among them. */
+static tc_value *scaled(tc_emit *e, const pattern *p, tc_value *q, tc_arg *out) {
+    tc_symctx *s = tc_e_sym(e);
+    tc_sym f = NULL;
+    double d = 1;
+    for (int i = 0; i < p->nfactors; i++) {
+        const factor *x = &p->factors[i];
+        if (x->by.kind == TC_A_VALUE) {
+            q = x->divide ? tc_e_div(e, q, x->by.value) : tc_e_mul(e, q, x->by.value);
+        } else if (x->by.is_sym) {
+            tc_sym by = tc_sym_op(s, TC_S_TOFLOAT, x->by.sym, NULL, NULL);
+            if (x->divide) by = tc_sym_op(s, TC_S_FDIV, tc_sym_float(s, 1), by, NULL);
+            f = f ? tc_sym_mul(s, f, by) : by;
+        } else d = x->divide ? d / tc_scalar_to_double(x->by.scalar) : d * tc_scalar_to_double(x->by.scalar);
+    }
+    *out = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(d)};
+    if (f) *out = (tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = d == 1 ? f : tc_sym_mul(s, f, tc_sym_float(s, d))};
+    return q;
+}
+
+/* A bool mask as numbers to add: fill where it fills, else 0. */
+static tc_value *as_numbers(tc_emit *e, const masking *m, tc_dtype dtype) {
+    tc_value *zero = tc_emit_call(e, "aten::full", "Szd", (const tc_sym *)NULL, 0, tc_scalar_float(0), (int)dtype);
+    tc_value *fill = tc_emit_call(e, "aten::full", "Szd", (const tc_sym *)NULL, 0, tc_scalar_float(m->fill), (int)dtype);
+    return tc_emit_call(e, "aten::where.self", "vvv", m->mask, m->where ? fill : zero, m->where ? zero : fill);
+}
+
+/* The one mask of the kernel; *fill: what a bool one puts in the place of scores that it does not allow. */
+static tc_value *joined_masks(tc_emit *e, const pattern *p, tc_dtype dtype, double *fill) {
+    *fill = -INFINITY;
+    if (p->nmasks == 1 && p->masks[0].filled) {
+        *fill = p->masks[0].fill;
+        return p->masks[0].where ? tc_emit_call(e, "aten::logical_not", "v", p->masks[0].mask) : p->masks[0].mask;
+    }
+    tc_value *sum = NULL;
+    for (int i = p->nmasks - 1; i >= 0; i--) { /* as they meet the scores */
+        tc_value *m = p->masks[i].filled ? as_numbers(e, &p->masks[i], dtype) : p->masks[i].mask;
+        sum = sum ? tc_e_add(e, sum, m) : m;
+    }
+    return sum;
+}
+
+static tc_status as_attention(tc_emit *e, const tc_node *n) {
+    pattern p;
+    if (!read_pattern(n, &p)) TC_BUG("attention was found and is not there");
+    const tc_meta *first = &p.scores->outs[0]->meta, *second = &n->outs[0]->meta;
+    tc_value *q = operand(e, tc_arg_value(p.scores, 0), first, p.level), *k = operand(e, tc_arg_value(p.scores, 1), first, p.level),
+             *v = operand(e, tc_arg_value(n, 1), second, p.level);
+    if (!q || !k || !v) return tc_e_done(e);
+    k = swaps_last(maker(k)) ? tc_arg_value(maker(k), 0) : tc_emit_call(e, "aten::transpose.int", "vii", k, (int64_t)-2, (int64_t)-1);
+    tc_arg scale;
+    double fill;
+    q = scaled(e, &p, q, &scale);
+    tc_value *mask = joined_masks(e, &p, second->dtype, &fill);
+    tc_value *y = tc_emit_call(e, "tc::attention", "vvvfbvaf", four(e, q), four(e, k), four(e, v), 0.0, 0, mask, &scale, fill);
+    if (y && !same_sizes(&y->meta, second)) y = tc_emit_call(e, "aten::reshape", "vS", y, second->size, second->rank);
+    tc_emit_result(e, 0, y);
+    return tc_e_done(e);
+}
+
+/* ---- the pass ---- */
+static void count_reader(void *ctx, tc_value **place) {
+    (void)ctx;
+    (*place)->aux = (void *)((uintptr_t)(*place)->aux + 1);
+}
+static void count_readers(tc_graph *g) {
+    for (tc_node *n = g->first; n; n = n->next) {
+        tc_node_each_input(n, count_reader, NULL);
+        for (int i = 0; i < n->nargs; i++)
+            if (n->args[i].kind == TC_A_GRAPH) count_readers(n->args[i].graph);
+    }
+    for (int i = 0; i < g->noutputs; i++)
+        if (g->outputs[i]) count_reader(NULL, &g->outputs[i]);
+}
+static void forget_readers(tc_graph *g) {
+    for (int i = 0; i < g->ninputs; i++) g->inputs[i]->aux = NULL;
+    for (tc_node *n = g->first; n; n = n->next) {
+        for (int i = 0; i < n->nouts; i++) {
+            n->outs[i]->aux = NULL;
+            for (int k = 0; n->outs[i]->kind == TC_V_LIST && k < n->outs[i]->nlist; k++) n->outs[i]->list[k]->aux = NULL;
+        }
+        for (int i = 0; i < n->nargs; i++)
+            if (n->args[i].kind == TC_A_GRAPH) forget_readers(n->args[i].graph);
+    }
+}
+static bool any_softmax(const tc_graph *g) {
+    for (const tc_node *n = g->first; n; n = n->next) {
+        if (is(n, "softmax") || is(n, "_softmax")) return true;
+        for (int i = 0; i < n->nargs; i++)
+            if (n->args[i].kind == TC_A_GRAPH && any_softmax(n->args[i].graph)) return true;
+    }
+    return false;
+}
+static bool is_attention(void *ctx, const tc_node *n) {
+    pattern p;
+    (void)ctx;
+    return read_pattern(n, &p);
+}
+static tc_decompose_fn attention_rule(const tc_node *n) {
+    (void)n;
+    return as_attention;
+}
+
+static bool any_attention(tc_graph *g) {
+    pattern p;
+    for (tc_node *n = g->first; n; n = n->next) {
+        if (read_pattern(n, &p)) return true;
+        for (int i = 0; i < n->nargs; i++)
+            if (n->args[i].kind == TC_A_GRAPH && any_attention(n->args[i].graph)) return true;
+    }
+    return false;
+}
+bool tc_attention_is_written(tc_program *p) {
+    if (!any_softmax(p->graph)) return false;
+    count_readers(p->graph);
+    bool any = any_attention(p->graph);
+    forget_readers(p->graph);
+    return any;
+}
+
+tc_status tc_attention_patterns(tc_program *p) {
+    count_readers(p->graph);
+    tc_status s = tc_decompose_by(p, is_attention, attention_rule, NULL, NULL);
+    forget_readers(p->graph);
+    return s ? s : tc_decompose(p);
+}

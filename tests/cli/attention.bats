@@ -1,0 +1,182 @@
+#!/usr/bin/env bats
+# Attention that a model writes with products and a softmax runs as one kernel (lib/op/attention_pattern.c), and means what the model says.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    cat >m.py <<'PY'
+import math
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+B, H, T, D = 2, 3, 70, 8
+LEAST = torch.finfo(torch.float32).min
+
+
+def heads(x):
+    return x.view(B, T, H, D).transpose(1, 2)
+
+
+class Masked(nn.Module):
+    """q, k, v from x [B, T, H D]; a mask of keys [T], true where one may be seen."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("tril", torch.ones(128, 128, dtype=torch.bool).tril())
+
+    def forward(self, x, m):
+        q, k, v = heads(x), heads(x.sin()), heads(x.cos())
+        return self.attend(q, k, v, m).transpose(1, 2).reshape(B, T, H * D)
+
+
+class Plain(Masked):
+    def attend(self, q, k, v, m):
+        return F.softmax(q @ k.transpose(-2, -1) / math.sqrt(D), dim=-1) @ v
+
+
+class Before(Masked):
+    def attend(self, q, k, v, m):
+        return torch.matmul((q * D**-0.5 @ k.mT).softmax(-1), v)
+
+
+class Einsum(Masked):
+    def attend(self, q, k, v, m):
+        s = torch.einsum("bhid,bhjd->bhij", q, k) * D**-0.5
+        return torch.einsum("bhij,bhjd->bhid", s.softmax(dim=-1), v)
+
+
+class Bmm(Masked):
+    def attend(self, q, k, v, m):
+        q, k, v = (t.reshape(B * H, T, D) for t in (q, k, v))
+        return torch.bmm(torch.bmm(q, k.transpose(1, 2)).div(math.sqrt(D)).softmax(2), v).view(B, H, T, D)
+
+
+class Tensors(Masked):
+    def attend(self, q, k, v, m):
+        w = torch.matmul(q, k.transpose(-1, -2)) / torch.full([], D**0.5)
+        w = torch.where(self.tril[:T, :T], w, torch.full([], LEAST))
+        return F.dropout(F.softmax(w + (1 - m.float())[None, None, None] * LEAST, -1), 0.1, False) @ v
+
+
+class Filled(Masked):
+    def attend(self, q, k, v, m):
+        return (q @ k.mT / math.sqrt(D)).masked_fill(~m, float("-inf")).softmax(-1) @ v
+
+
+class Low(Masked):
+    """Where no key may be seen the low score makes the mean of all values, not of none."""
+
+    def attend(self, q, k, v, m):
+        return (q @ k.mT / math.sqrt(D)).masked_fill(m == 0, -1e4).softmax(-1) @ v
+
+
+def sdpa(mask):
+    class Sdpa(Masked):
+        def attend(self, q, k, v, m):
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask(self, m))
+
+    return Sdpa
+
+
+class Free(sdpa(lambda s, m: None)):
+    pass
+
+
+class Keys(sdpa(lambda s, m: m.expand(T, T))):
+    pass
+
+
+class Both(sdpa(lambda s, m: m & s.tril[:T, :T])):
+    pass
+
+
+class Mean(Masked):
+    def attend(self, q, k, v, m):
+        return v.mean(2, keepdim=True).expand(B, H, T, D)
+
+
+class Weights(Masked):
+    """The weights are a result too: they must exist."""
+
+    def forward(self, x, m):
+        q, k, v = heads(x), heads(x.sin()), heads(x.cos())
+        w = (q @ k.mT).softmax(-1)
+        return w @ v, w
+
+
+class Scaled(Masked):
+    """Masks that are scaled with the scores, and weights that are changed: no attention."""
+
+    def attend(self, q, k, v, m):
+        a = (q @ k.mT).masked_fill(~m, -3.0) * 0.5
+        b = (q @ k.mT).softmax(-1).relu()
+        return a.softmax(-1) @ v + b @ v + (q @ k.mT).softmax(-2) @ v
+PY
+    cat >x.py <<'PY'
+import torch
+from torch import nn
+
+
+class X(nn.Module):
+    def forward(self, i):
+        return torch.sin(torch.arange(2 * 70 * 24) * 7.7).view(2, 70, 24) * i, torch.arange(70) < 41, torch.arange(70) < 0
+
+
+PY
+    tc-export x.py:X --input i=f32 | tc-run --input i=f32=2 --output 0=@x.npy --output 1=@some.npy --output 2=@none.npy
+}
+model() { tc-export m.py:$1 --input x=2x70x24xf32 --input m=70xbool -o $1.pt2; }
+kernels() { tc-compile -v $1.pt2 -o compiled.pt2 2>&1 | sed -n 's/^ *[0-9]* kernel *//p'; }
+values() { tc-run $1.pt2 --input x=@x.npy --input m=@$2.npy "${@:3}"; }
+
+@test "spellings of attention are one kernel, with the values of scaled_dot_product_attention" {
+    local rows=(Plain:Free Before:Free Einsum:Free Bmm:Free Tensors:Both Filled:Keys Low:Keys)
+    for row in "${rows[@]}"; do
+        model ${row%:*}
+        model ${row#*:}
+        kernels ${row%:*} >list
+        echo "$row: $(cat list)"
+        [ "$(grep -c attention list)" = 1 ]
+        [ "$(wc -l <list)" = 1 ]
+        values ${row#*:} some -o want.npy
+        values ${row%:*} some --expect @want.npy --rtol 1e-5 --atol 1e-6
+    done
+}
+
+@test "written attention has the same bits interpreted, compiled and as C" {
+    for c in Tensors Filled Low; do
+        model $c
+        for m in some none; do
+            values $c $m --executor interpreted -o $m.want
+            tc-compile $c.pt2 -o compiled.pt2
+            values compiled $m -o got.npy
+            cmp got.npy $m.want
+            TC_ISA=portable values $c $m -o got.npy
+            cmp got.npy $m.want
+            tc-compile $c.pt2 --to exe -o filter
+            ./filter x=x.npy m=$m.npy -o got.npy
+            cmp got.npy $m.want
+        done
+    done
+}
+
+@test "rows of written attention that see no key are NaN, or the mean of all values where the fill is finite" {
+    model Filled
+    model Low
+    model Mean
+    values Filled none | tail -c 64 | od -An -v -tx4 | grep -q '[7f]fc00000 [7f]fc00000'
+    values Mean none -o want.npy
+    values Low none --expect @want.npy --rtol 1e-5 --atol 1e-6
+}
+
+@test "what else reads or changes scores and weights keeps them" {
+    model Weights
+    model Scaled
+    for c in Weights Scaled; do
+        kernels $c >list
+        cat list
+        ! grep -q attention list
+    done
+}
