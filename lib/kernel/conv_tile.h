@@ -42,33 +42,34 @@ typedef struct {
 #endif
 #define DECLARE(i) VF x##i = {0}, y##i = {0};
 /* Rows by fours from one pointer each: x86 has no 14 registers for them. */
-#define STEP(i)                                                                                    \
-    if (i < rows) {                                                                                \
+#define STEP(i)                                                                                     \
+    if (i < rows) {                                                                                 \
         VF v = vset1(a[i / 4][(i % 4 == 1 ? one : i % 4 == 2 ? two : i % 4 == 3 ? three : 0) + k]); \
-        x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i);                                           \
+        x##i = vfma(v, p, x##i);                                                                    \
+        if (wide) y##i = vfma(v, q, y##i);                                                          \
+    }
+#define EACH(i, X, Y)    \
+    if (i < rows) {      \
+        X;               \
+        if (wide) Y;     \
     }
 #define KEEP(i) \
-    if (i < rows && s->absent >> i & 1) vstore(keep + i * NR, x##i), vstore(keep + i * NR + VL, y##i);
+    if (s->absent >> i & 1) EACH(i, vstore(keep + i * NR, x##i), vstore(keep + i * NR + VL, y##i))
 #define TAKE_BACK(i) \
-    if (i < rows && s->absent >> i & 1) x##i = vload(keep + i * NR), y##i = vload(keep + i * NR + VL);
+    if (s->absent >> i & 1) EACH(i, x##i = vload(keep + i * NR), y##i = vload(keep + i * NR + VL))
 #define NONE(i) \
-    if (i < rows && t->none >> i & 1) x##i = y##i = minus_zero;
+    if (t->none >> i & 1) EACH(i, x##i = minus_zero, y##i = minus_zero)
 #define NEVER(i) \
-    if (i < rows && t->never >> i & 1) x##i = y##i = (VF){0};
-#define MERGE(i) \
-    if (i < rows) x##i = vload(s + i * NR) + x##i, y##i = vload(s + i * NR + VL) + y##i;
-#define ADD(i) \
-    if (i < rows) x##i = x##i + p, y##i = y##i + q;
-#define SCALE(i) \
-    if (i < rows) x##i = vfma(x##i, p, vload(t->shift)), y##i = vfma(y##i, q, vload(t->shift + VL));
-#define MORE(i) \
-    if (i < rows) x##i = x##i + vload(t->more + i * t->ldo), y##i = y##i + vload(t->more + i * t->ldo + VL);
-#define CLAMP(i) \
-    if (i < rows) x##i = vmin(vmax(x##i, p), q), y##i = vmin(vmax(y##i, p), q);
-#define STORE(i) \
-    if (i < rows) vstore(t->out + i * t->ldo, x##i), vstore(t->out + i * t->ldo + VL, y##i);
+    if (t->never >> i & 1) EACH(i, x##i = (VF){0}, y##i = (VF){0})
+#define MERGE(i) EACH(i, x##i = vload(s + i * NR) + x##i, y##i = vload(s + i * NR + VL) + y##i)
+#define ADD(i) EACH(i, x##i = x##i + p, y##i = y##i + q)
+#define SCALE(i) EACH(i, x##i = vfma(x##i, p, vload(t->shift)), y##i = vfma(y##i, q, vload(t->shift + VL)))
+#define MORE(i) EACH(i, x##i = x##i + vload(t->more + i * t->ldo), y##i = y##i + vload(t->more + i * t->ldo + VL))
+#define CLAMP(i) EACH(i, x##i = vmin(vmax(x##i, p), q), y##i = vmin(vmax(y##i, p), q))
+#define STORE(i) EACH(i, vstore(t->out + i * t->ldo, x##i), vstore(t->out + i * t->ldo + VL, y##i))
 
-INLINE void run_tile(const tile *t, const int rows) {
+/* wide: NR columns; else VL of them, in the places that the first of NR have. */
+INLINE void run_tile(const tile *t, const int rows, const bool wide) {
     const VF minus_zero = vset1((T)-0.0);
     const int64_t lda = t->lda;
     int64_t one = lda, two = 2 * lda, three = 3 * lda;
@@ -90,14 +91,16 @@ INLINE void run_tile(const tile *t, const int rows) {
             __asm__("" : "+r"(one), "+r"(two), "+r"(three), "+r"(b));
 #pragma GCC unroll 4
             for (int k = 0; k < 4; k++) {
-                VF p = vload(b + k * NR), q = vload(b + k * NR + VL);
-                __builtin_prefetch(b + (k + 12) * NR), __builtin_prefetch(b + (k + 12) * NR + VL); /* from the second cache */
+                VF p = vload(b + k * NR), q = wide ? vload(b + k * NR + VL) : p;
+                __builtin_prefetch(b + (k + 12) * NR); /* from the second cache */
+                if (wide) __builtin_prefetch(b + (k + 12) * NR + VL);
                 EACH_ROW(STEP)
             }
             for (int i = 0; i < (rows + 3) / 4; i++) a[i] += 4;
         }
+#pragma GCC unroll 1
         for (int k = 0; k < n; k++, b += NR) {
-            VF p = vload(b), q = vload(b + VL);
+            VF p = vload(b), q = wide ? vload(b + VL) : p;
             EACH_ROW(STEP)
         }
         if (s->absent) { EACH_ROW(TAKE_BACK) }
@@ -109,11 +112,11 @@ INLINE void run_tile(const tile *t, const int rows) {
     }
     if (t->never) { EACH_ROW(NEVER) }
     if (t->bias) {
-        const VF p = vload(t->bias), q = vload(t->bias + VL);
+        const VF p = vload(t->bias), q = wide ? vload(t->bias + VL) : p;
         EACH_ROW(ADD)
     }
     if (t->scale) {
-        const VF p = vload(t->scale), q = vload(t->scale + VL);
+        const VF p = vload(t->scale), q = wide ? vload(t->scale + VL) : p;
         EACH_ROW(SCALE)
     }
     if (t->more) { EACH_ROW(MORE) }
@@ -123,8 +126,9 @@ INLINE void run_tile(const tile *t, const int rows) {
     }
     EACH_ROW(STORE)
 }
-#define TILE_OF(n) \
-    static __attribute__((noinline)) void tile_##n(const tile *t) { run_tile(t, n); }
+#define TILE_OF(n)                                                                      \
+    static __attribute__((noinline)) void tile_##n(const tile *t) { run_tile(t, n, 1); } \
+    static __attribute__((noinline)) void half_##n(const tile *t) { run_tile(t, n, 0); }
 TILE_OF(1)
 TILE_OF(2)
 TILE_OF(3)
@@ -143,13 +147,14 @@ TILE_OF(12)
 TILE_OF(13)
 TILE_OF(14)
 #endif
-static void (*const tile_of[])(const tile *) = {
-    NULL,   tile_1, tile_2, tile_3,  tile_4,
+static void (*const tile_of[][2])(const tile *) = { /* by rows; wide */
+    {NULL},           {half_1, tile_1},   {half_2, tile_2},   {half_3, tile_3},   {half_4, tile_4},
 #if MR > 4
-    tile_5, tile_6,
+    {half_5, tile_5}, {half_6, tile_6},
 #endif
 #if MR > 6
-    tile_7, tile_8, tile_9, tile_10, tile_11, tile_12, tile_13, tile_14,
+    {half_7, tile_7}, {half_8, tile_8},   {half_9, tile_9},   {half_10, tile_10}, {half_11, tile_11},
+    {half_12, tile_12}, {half_13, tile_13}, {half_14, tile_14},
 #endif
 };
 
@@ -385,11 +390,13 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
     T *const out = (T *)b->out + first.p->to + first.skip * first.p->pace;
     const T *const more = b->plain ? b->plain->more : NULL;
     const int64_t wide = padded(b->cols);
-    const int64_t steps = t->nseg ? t->seg[0].n / 4 : 0; /* of what the tile fetches while it is computed */
+    int64_t steps = 0; /* rows that the tile fetches while it is computed */
+    for (int i = 0; i < t->nseg && steps < 2 * p->rows; i++) steps += t->seg[i].n / 4;
     t->never = p->never, t->bounded = b->plain;
     if (b->plain) t->low = (T)b->plain->low, t->high = (T)b->plain->high;
     for (int64_t c = 0; c < b->cols; c += NR) {
-        const bool whole = c + NR <= b->cols, here = p->pace && whole;
+        const int64_t left = b->cols - c;
+        const bool both = left > VL, whole = left >= NR || left == VL, here = p->pace && whole;
         t->b = (const T *)b->w + c * b->k;
         for (int m = 0; m < t->nlevels; m++) t->level[m] = with[m] + p->first * wide + c * p->rows;
         t->out = here ? out + c : spare, t->ldo = here ? p->pace : NR;
@@ -400,7 +407,7 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
         if (here && more) *w++ = (walk){t->more, t->ldo, p->rows}, fetch_rows(w[-1], steps - p->rows);
         *w = (walk){t->b, 0, 0};
         if (more && !here) gather_more(b, p, spare, c);
-        tile_of[p->rows](t);
+        tile_of[p->rows][both](t);
         if (!here) store_tile(b, p, spare, c);
     }
 }
@@ -413,7 +420,7 @@ static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, co
         t->b = (const T *)b->w + c * b->k, t->out = out + where;
         t->ahead[0] = quarter < 4 ? (walk){t->b + k1 * NR + quarter * (TC_LEAF / 4 * NR), NR, 0} : (walk){t->b, 0, 0};
         for (int m = 0; m < t->nlevels; m++) t->level[m] = with[m] + where;
-        tile_of[p->rows](t);
+        tile_of[p->rows][b->cols - c > VL](t);
     }
 }
 

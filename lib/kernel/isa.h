@@ -45,6 +45,7 @@ typedef struct {
     void (*max_rows)(void *out, const void *x, int64_t rows, int64_t n, int64_t stride);
     void (*min_rows)(void *out, const void *x, int64_t rows, int64_t n, int64_t stride);
     void (*max_add)(void *acc, const void *x, int64_t n);
+    void (*max_of)(void *out, const void *const *x, int64_t m, int64_t n); /* out[i] = maximum of x[0][i] .. x[m - 1][i]; m >= 1 */
     void (*min_add)(void *acc, const void *x, int64_t n);
     /* first of ties, first NaN wins; n >= 1. _cols: running best value and its index for columns, row index `at` */
     void (*argmax_rows)(int64_t *out, const void *x, int64_t rows, int64_t n, int64_t stride);

@@ -1,5 +1,6 @@
 /* Maximum of windows, a row of the result at a time. Without indices the rows of a window are merged first, then its columns: a maximum
- * has no order. With indices taps are seen one after another. */
+ * has no order. With indices taps are seen one after another. Small windows of images that lie channels last are one maximum of as many
+ * positions. */
 #include "kernel/pool.h"
 
 #include <string.h>
@@ -48,7 +49,7 @@ static pool read_args(const tc_kcall *k, int dims) {
     return p;
 }
 /* A worker's rows: merged input, result, one tap; indices; one as it lies in memory */
-enum { STRIP = 2048 };
+enum { STRIP = 2048, MOST_TAPS = 16 };
 /* Output rows that are computed together: many short ones where every tap of a row of windows reads as many columns as the row has
  * strides, so that rows that follow each other in memory are one long row. */
 static int64_t together(const pool *p) {
@@ -61,6 +62,8 @@ static size_t worker_bytes(const pool *p) {
     if (widest < STRIP) widest = STRIP;
     return room(widest * p->c, 8) * 4 + room(p->to[2], 8);
 }
+/* Merging rows and columns reads every position some three times. */
+static bool at_once(const pool *p) { return p->c > 1 && p->work == p->dtype && p->kernel[0] * p->kernel[1] * p->kernel[2] <= MOST_TAPS; }
 static size_t scratch_of(const tc_kcall *k, int threads, int dims) {
     pool p = read_args(k, dims);
     return worker_bytes(&p) * (size_t)threads + 64;
@@ -137,6 +140,29 @@ static void strip(const pool *p, const rows *r, int64_t row, int64_t count) {
         p->reduce->max_add(out, r->tap, count * p->to[2]);
     }
 }
+/* A row where every position is taken at once. */
+static void whole_windows(const pool *p, int64_t row) {
+    const int64_t o1 = row % p->to[1], o0 = row / p->to[1] % p->to[0], plane = row / p->to[1] / p->to[0];
+    const size_t each = (size_t)p->c * tc_dtype_size(p->dtype);
+    const void *tap[MOST_TAPS], *line[MOST_TAPS];
+    char *out = p->out + (size_t)(row * p->to[2]) * each;
+    int lines = 0;
+    for (int64_t t0 = 0; t0 < p->kernel[0]; t0++)
+        for (int64_t t1 = 0; t1 < p->kernel[1]; t1++) {
+            const int64_t i0 = o0 * p->stride[0] + t0 * p->dil[0] - p->pad[0], i1 = o1 * p->stride[1] + t1 * p->dil[1] - p->pad[1];
+            if (i0 >= 0 && i0 < p->in[0] && i1 >= 0 && i1 < p->in[1]) line[lines++] = input_row(p, plane, i0, i1, NULL);
+        }
+    for (int64_t o2 = 0; o2 < p->to[2]; o2++, out += each) {
+        int m = 0;
+        for (int l = 0; l < lines; l++)
+            for (int64_t t = 0; t < p->kernel[2]; t++) {
+                const int64_t i2 = o2 * p->stride[2] + t * p->dil[2] - p->pad[2];
+                if (i2 >= 0 && i2 < p->in[2]) tap[m++] = (const char *)line[l] + (size_t)i2 * each;
+            }
+        if (m) p->reduce->max_of(out, tap, m, p->c);
+        else fill_lowest(p, out, p->c);
+    }
+}
 static void one_row(const pool *p, const rows *r, int64_t row) {
     int64_t o1 = row % p->to[1], o0 = row / p->to[1] % p->to[0], plane = row / p->to[1] / p->to[0];
     size_t e = tc_dtype_size(p->work);
@@ -170,7 +196,8 @@ static void some_rows(void *ctx, int64_t begin, int64_t end, int worker) {
     int64_t step = together(p);
     rows r = {mine, mine + each, mine + 2 * each, mine + 3 * each, (int64_t *)(mine + 4 * each)};
     for (int64_t i = begin; i < end; i += step) {
-        if (step == 1) one_row(p, &r, i);
+        if (at_once(p)) whole_windows(p, i);
+        else if (step == 1) one_row(p, &r, i);
         else strip(p, &r, i, end - i < step ? end - i : step);
     }
 }

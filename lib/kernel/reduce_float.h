@@ -199,6 +199,10 @@ static void N_(max_add)(void *acc, const void *in, int64_t n) {
     TC_VECTOR_LOOP
     for (int64_t i = 0; i < n; i++) a[i] = N_(above)(a[i], x[i]);
 }
+static void N_(max_of)(void *out, const void *const *in, int64_t m, int64_t n) {
+    memcpy(out, in[0], (size_t)n * sizeof(T));
+    for (int64_t j = 1; j < m; j++) N_(max_add)(out, in[j], n);
+}
 static void N_(min_add)(void *acc, const void *in, int64_t n) {
     T *a = acc;
     const T *x = in;
@@ -343,10 +347,11 @@ static void N_(logaddexp_scan)(void *out, const void *in, int64_t n, double *car
 }
 
 extern const tc_reduce_ops TC_ROW(N_(tc_reduce));
-const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {
-    N_(sum_rows),       N_(prod_rows),   N_(sum_leaves),      N_(prod_leaves),     N_(sum_cols_add), N_(prod_cols_add),  N_(sum_cols_fold),
-    N_(prod_cols_fold), N_(sum_cols),    N_(prod_cols),       N_(max_rows),        N_(min_rows),     N_(max_add),        N_(min_add),
-    N_(argmax_rows),    N_(argmin_rows), N_(argmax_cols_add), N_(argmin_cols_add), N_(welford_rows), N_(welford_leaves), N_(logaddexp_scan)};
+const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {N_(sum_rows),       N_(prod_rows),     N_(sum_leaves),      N_(prod_leaves),     N_(sum_cols_add),
+                                             N_(prod_cols_add),  N_(sum_cols_fold), N_(prod_cols_fold),  N_(sum_cols),        N_(prod_cols),
+                                             N_(max_rows),       N_(min_rows),      N_(max_add),         N_(max_of),          N_(min_add),
+                                             N_(argmax_rows),    N_(argmin_rows),   N_(argmax_cols_add), N_(argmin_cols_add), N_(welford_rows),
+                                             N_(welford_leaves), N_(logaddexp_scan)};
 
 #undef KEY_MAX
 #undef W

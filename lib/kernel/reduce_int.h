@@ -75,6 +75,10 @@ static void N_(max_add)(void *acc, const void *in, int64_t n) {
     const T *x = in;
     for (int64_t i = 0; i < n; i++) a[i] = x[i] > a[i] ? x[i] : a[i];
 }
+static void N_(max_of)(void *out, const void *const *in, int64_t m, int64_t n) {
+    memcpy(out, in[0], (size_t)n * sizeof(T));
+    for (int64_t j = 1; j < m; j++) N_(max_add)(out, in[j], n);
+}
 static void N_(min_add)(void *acc, const void *in, int64_t n) {
     T *a = acc;
     const T *x = in;
@@ -139,6 +143,7 @@ const tc_reduce_ops TC_ROW(N_(tc_reduce)) = {N_(sum_rows),
                                              N_(max_rows),
                                              N_(min_rows),
                                              N_(max_add),
+                                             N_(max_of),
                                              N_(min_add),
                                              N_(argmax_rows),
                                              N_(argmin_rows),

@@ -27,7 +27,7 @@ static float window(const shape *c, const float *x, int64_t i, int64_t j) {
 }
 /* Two images channels last, against planes. */
 static void channels_last(const shape *c, int64_t oh, int64_t ow, int row, int threads) {
-    const int64_t channels = c->planes > 1 ? c->planes : 19;
+    const int64_t channels = c->planes > 1 ? c->planes : 45;
     tc_tensor x = ktensor(TC_F32, 4, (int64_t[]){2, channels, c->h, c->w}), y = ktensor(TC_F32, 4, (int64_t[]){2, channels, oh, ow});
     ((float *)x.storage->data)[c->w] = NAN;
     tc_karg a[] = {karg_t(&x), karg_is(c->k, 2), karg_is(c->s, 2), karg_is(c->p, 2), karg_is(c->d, 2), karg_i(0)};
