@@ -373,7 +373,7 @@ static void run_pointwise(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool
 
 size_t tc_conv_correlate_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
     if (tc_conv_pointwise(c))
-        return tc_gemm_scratch(isa, c->dtype, c->cout, tc_conv_volume(c->out), c->cin, threads) + 256 +
+        return tc_gemm_scratch(isa, c->dtype, c->cout, tc_conv_volume(c->out), c->cin, false, threads) + 256 +
                (strided(c) ? tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->out)) * elem(c)) : 0);
     plan p = start_plan(c, isa, threads);
     return (packed ? 0 : tc_conv_packed_bytes(c, isa)) + tables_bytes(c) + (copies(&p) ? tc_conv_room(input_bytes(&p)) : 0) +

@@ -25,7 +25,7 @@ size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int 
     const bool s = swapped(c);
     return tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * elem(c)) + 2 * tc_conv_room((size_t)k * 8) +
            tc_conv_room((size_t)taps * sizeof(int)) + tc_conv_room((size_t)(taps * most_segments(c)) * sizeof(tc_gemm_seg)) +
-           tc_gemm_scratch(isa, c->dtype, s ? c->cin : c->cout, s ? c->cout : c->cin, k, threads) + 256;
+           tc_gemm_scratch(isa, c->dtype, s ? c->cin : c->cout, s ? c->cout : c->cin, k, false, threads) + 256;
 }
 
 static void make_job(void *ctx, int64_t i, tc_gemm *j) {

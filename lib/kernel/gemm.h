@@ -3,8 +3,8 @@
  * addressed by offsets and with absent terms.
  *
  *     a   rows of the left operand: a[i * a_rs + (a_k ? a_k[k] : k * a_cs)]
- *     b   b[(b_k ? b_k[k] : k * b_rs) + (b_col ? b_col[j] : j * b_cs)]
- *     c   c[i * c_rs + (c_col ? c_col[j] : j * c_cs)]
+ *     b   b[(b_k ? b_k[k] : k * b_rs) + j * b_cs]
+ *     c   c[i * c_rs + j * c_cs]
  *     seg the k that are present, ascending, not overlapping; NULL: all. A leaf without present k is absent from the tree.
  *
  * One job is computed by any number of threads with the same bits: only rows and columns are split. */
@@ -22,12 +22,11 @@ typedef struct {
     int64_t m, n, k;
     const void *a, *b;
     int64_t a_rs, a_cs, b_rs, b_cs;
-    const int64_t *a_k, *b_k, *b_col;
+    const int64_t *a_k, *b_k;
     const tc_gemm_seg *seg;
     int nseg;
     void *c;
     int64_t c_rs, c_cs;
-    const int64_t *c_col;
     /* c = alpha * product + beta * add: product * alpha is rounded, then fma(beta, add, .); no factor of 1 is applied.
      * add NULL: none. add is read at add[i * add_rs + j * add_cs]. */
     double alpha, beta;
@@ -37,11 +36,10 @@ typedef struct {
     int64_t row0;
     bool swapped;       /* by tc_gemm_run: rows and columns have changed places, the epilogue's have not */
     const void *packed; /* b as tc_gemm_pack wrote it, or NULL */
-    const void *rows;   /* tc_gemm_ops.block: its rows of a as pack_rows wrote them, or NULL; no seg then */
 } tc_gemm;
 
-/* Bytes of scratch that tc_gemm_run needs for jobs of this size, with so many threads. A smaller job may need more. */
-size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads);
+/* Bytes of scratch that tc_gemm_run needs for jobs of this size, with so many threads. A smaller job may need more. packed: b will be. */
+size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, bool packed, int threads);
 /* The right operand as tiles read it, for products that have it in common. Only b, n and k of the job are read. */
 size_t tc_gemm_packed_bytes(const tc_isa_ops *isa, tc_dtype dtype, int64_t n, int64_t k);
 void tc_gemm_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out);
@@ -49,9 +47,9 @@ void tc_gemm_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void
 void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t count, void (*make)(void *ctx, int64_t i, tc_gemm *out_job), void *ctx);
 
 /* ---- per instruction set ---- */
-enum { TC_GEMM_MC = 224, TC_GEMM_NC = 512 };
-/* Rows [r0, r0 + nr), columns [c0, c0 + nc) of a job, nr <= TC_GEMM_MC and nc <= TC_GEMM_NC; work is private to the caller and as
- * large as work_bytes(nr, nc, k). packed: the columns' panels of all k from pack (see there), or NULL: packed leaf by leaf. */
+enum { TC_GEMM_MC = 224, TC_GEMM_NC = 512 }; /* rows and columns of a block, as a rule */
+/* Rows [r0, r0 + nr), columns [c0, c0 + nc) of a job, nr <= TC_GEMM_MC; work is private to the caller and as large as work_bytes(nr, nc, k).
+ * packed: the columns' panels of all k from pack (see there), or NULL: packed as they are due. */
 typedef struct tc_gemm_ops {
     int mr, nr;
     size_t (*work_bytes)(int64_t nr, int64_t nc, int64_t k);
@@ -59,8 +57,5 @@ typedef struct tc_gemm_ops {
     /* panels of nr columns, [panel][k][nr]: present k first, columns padded with zeros; pack_bytes(nc, k) */
     size_t (*pack_bytes)(int64_t nc, int64_t k);
     void (*pack)(const tc_gemm *job, int64_t c0, int64_t nc, void *out);
-    /* rows of a, for several blocks of columns: rows_bytes(nr, k) */
-    size_t (*rows_bytes)(int64_t nr, int64_t k);
-    void (*pack_rows)(const tc_gemm *job, int64_t r0, int64_t nr, void *out);
 } tc_gemm_ops;
 #endif

@@ -3,4 +3,4 @@
 #include "kernel/isa.h"
 #include "kernel/vec_f64.h"
 
-#include "kernel/gemm_tile.h"
+#include "kernel/gemm_block.h"

@@ -185,7 +185,7 @@ static product read_form(const tc_kcall *c, int form) { return form == LINEAR ? 
 static size_t scratch_of(const tc_kcall *c, int threads, int form) {
     product p = read_form(c, form);
     if (!tc_is_float(p.dtype)) return 0;
-    size_t n = tc_gemm_scratch(c->isa, work_type(p.dtype), p.m, p.n, p.k, threads);
+    size_t n = tc_gemm_scratch(c->isa, work_type(p.dtype), p.m, p.n, p.k, c->packed != NULL, threads);
     if (narrow(p.dtype)) n += 4 * (size_t)(p.batch * (p.m * p.k + p.k * p.n + 2 * p.m * p.n)) + 256;
     return n;
 }

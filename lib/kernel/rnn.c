@@ -141,8 +141,8 @@ static size_t forward_per_worker(const layer *l) { return room((size_t)l->h * l-
 static size_t forward_scratch(const tc_kcall *c, int threads) {
     layer l = read_layer(c, 5, 9);
     return room((size_t)(l.t * l.b * l.g) * l.e) + room((size_t)(l.b * l.g) * l.e) + room((size_t)l.g * l.e) + room((size_t)l.h * l.e) +
-           packed_bytes(&l, l.g, l.h) + forward_per_worker(&l) * (size_t)threads + tc_gemm_scratch(c->isa, l.dtype, l.t * l.b, l.g, l.i, threads) +
-           256;
+           packed_bytes(&l, l.g, l.h) + forward_per_worker(&l) * (size_t)threads +
+           tc_gemm_scratch(c->isa, l.dtype, l.t * l.b, l.g, l.i, false, threads) + 256;
 }
 static tc_status forward(tc_kcall *c) {
     layer l = read_layer(c, 5, 9);
@@ -250,9 +250,9 @@ static size_t larger(size_t a, size_t b) { return a > b ? a : b; }
 static size_t backward_scratch(const tc_kcall *c, int threads) {
     layer l = read_layer(c, 5, 14);
     int64_t tb = l.t * l.b;
-    size_t products = tc_gemm_scratch(c->isa, l.dtype, tb, l.i, l.g, threads); /* the largest need of the three */
-    products = larger(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.i, tb, threads));
-    products = larger(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.h, tb, threads));
+    size_t products = tc_gemm_scratch(c->isa, l.dtype, tb, l.i, l.g, false, threads); /* the largest need of the three */
+    products = larger(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.i, tb, false, threads));
+    products = larger(products, tc_gemm_scratch(c->isa, l.dtype, l.g, l.h, tb, false, threads));
     return 2 * room((size_t)(tb * l.g) * l.e) + room((size_t)(tb * l.h) * l.e) + 2 * room((size_t)(l.b * l.h) * l.e) + room((size_t)l.h * l.e) +
            packed_bytes(&l, l.h, l.g) + backward_per_worker(&l) * (size_t)threads + products + 256;
 }

@@ -36,7 +36,7 @@ int main(int argc, char **argv) {
               *c = aligned_alloc(64, (size_t)m * (size_t)n * 4 + 64);
         for (int i = 0; i < m * k; i++) a[i] = (float)(i % 17) * 0.1f;
         for (int i = 0; i < n * k; i++) b[i] = (float)(i % 13) * 0.1f;
-        void *scratch = malloc(tc_gemm_scratch(isa, TC_F32, m, n, k, threads));
+        void *scratch = malloc(tc_gemm_scratch(isa, TC_F32, m, n, k, false, threads));
         tc_gemm job = {.dtype = TC_F32,
                        .m = m,
                        .n = n,

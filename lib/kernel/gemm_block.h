@@ -1,0 +1,276 @@
+/* A block of a matrix product, of one type and instruction set; included by gemm_*.isa.c after vec_*.h.
+ *
+ *     block of the result, nr x nc
+ *       for each unit of k, `depth` leaves:   a: all rows of the unit copied (second cache)
+ *         for each NR columns:                b: depth * 256 x NR, a panel
+ *           for each MR rows:                 sums of the unit's leaves merge here, in the first cache
+ *             for each leaf:                  tile: MR x 2 vectors in registers
+ *
+ * A narrow block has its b in the second cache and copies rows of a when they are due. Level i of the tree holds what 2^i leaves gave: levels
+ * below the unit's one tile, those above a tile for each place of the block. */
+#define CAT__(a, b) a##_##b
+#define CAT_(a, b) CAT__(a, b)
+#define N_(name) CAT_(name, S)
+
+#include "kernel/gemm_tile.h"
+
+#include "kernel/gemm_operand.h"
+
+enum { DEPTH = 8 /* leaves of a unit, at most */ };
+enum { A_MOST = 512 << 10, B_MOST = 256 << 10 }; /* bytes of a unit's operands that stay in the second cache together */
+
+static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
+static inline int64_t leaves_of(int64_t k) { return k > TC_LEAF ? (k + TC_LEAF - 1) / TC_LEAF : 1; }
+static int level_count(int64_t k) {
+    int n = 0;
+    for (int64_t l = leaves_of(k); l > 1; l = (l + 1) / 2) n++;
+    return n;
+}
+/* b of so few columns that two leaves of it, or all, stay in the second cache. */
+static bool narrow(int64_t nc, int64_t k) { return padded(nc) * (k < 2 * TC_LEAF ? k : 2 * TC_LEAF) * (int64_t)sizeof(T) <= B_MOST; }
+/* Leaves of a unit: a power of two, that units are whole branches of the tree. */
+static int depth_of(int64_t nr, int64_t nc, int64_t k) {
+    const int64_t leaf = TC_LEAF * (int64_t)sizeof(T), most = DEPTH < leaves_of(k) ? DEPTH : leaves_of(k);
+    const bool few = narrow(nc, k);
+    int depth = 1;
+    while (depth < most && 2 * depth * leaf * (few ? padded(nc) : nr) <= (few ? B_MOST : A_MOST)) depth *= 2;
+    return depth;
+}
+
+/* What a block works with. A source of b gives element (k, column) of a unit, k counted from its first present one, columns from the chunk's
+ * first. */
+typedef struct {
+    const T *at;
+    int64_t k_step, c_step, ldb; /* ldb: leaf_tile's */
+} source;
+typedef struct {
+    const tc_gemm *j;
+    int64_t r0, nr, c0, nc, leaves;
+    int64_t span, chunk;                     /* rows of a that are copied at once; columns of b that are found at once */
+    int depth, low;                          /* leaves of a unit; the levels below: depth is 1 << low */
+    T *rows, *spare, *local, *panels, *area; /* a: [tile][leaf][row][LDA]; a tile; [level][MR][NR]; b; [level - low][column][row][NR] */
+    const T *packed;
+    enum { PANELS, IN_PLACE, STRIP, TURNED } way; /* how b is read; the last columns of TURNED are panels, too */
+} work;
+
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+/* Also enough for fewer rows and columns, whose units are deeper. */
+static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
+    const int64_t e = sizeof(T), deep = smaller(leaves_of(k), DEPTH);
+    const int64_t rows = larger(larger(nr, MR * deep), smaller(nr * deep, A_MOST / e / TC_LEAF)) * LDA;
+    const int64_t panels = smaller(padded(nc) * TC_LEAF * deep, B_MOST / e), area = nr * padded(nc) * level_count(k);
+    return (size_t)(rows + (1 + 3) * MR * NR + panels + area + 64) * sizeof(T);
+}
+static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, T *at, const T *packed) {
+    work w = {.j = j, .r0 = r0, .nr = nr, .c0 = c0, .nc = nc, .leaves = leaves_of(j->k), .packed = packed, .chunk = nc, .span = MR};
+    const bool plain = !packed && !j->b_k && !j->seg;
+    /* few rows would read panels once or twice, and a small b stays in the first cache: it is read where it lies */
+    const bool small = j->k * j->b_rs * (int64_t)sizeof(T) <= SMALL;
+    if (plain && (nr <= 2 * MR || small) && nc % NR == 0 && j->b_cs == 1) w.way = nr <= THIN ? STRIP : IN_PLACE;
+    else if (plain && nr <= THIN && nc >= NR && j->b_rs == 1 && j->b_cs != 1) w.way = TURNED;
+    const bool by_rows = w.way == PANELS && !packed && j->b_cs == 1; /* memory is read in pieces of a chunk's columns: not in short ones */
+    w.depth = j->seg || by_rows ? 1 : depth_of(nr, nc, j->k);
+    while (1 << w.low < w.depth) w.low++;
+    const int64_t unit = B_MOST / (w.depth * (int64_t)sizeof(T)); /* elements of a leaf's b */
+    if (w.way == STRIP) w.chunk = unit / THIN / NR * NR;
+    if (w.way == PANELS && !packed) w.chunk = unit / TC_LEAF / NR * NR;
+    if (w.way == PANELS && !narrow(nc, j->k)) w.span = nr;
+    w.spare = at, w.local = w.spare + MR * NR, w.rows = w.local + 3 * MR * NR;
+    w.panels = w.rows + larger(w.span, MR) * w.depth * LDA;
+    w.area = w.panels + smaller(padded(nc) * w.depth * TC_LEAF, B_MOST / (int64_t)sizeof(T));
+    return w;
+}
+
+/* ---- a unit: some leaves ---- */
+typedef struct {
+    int64_t k0, n, at; /* its first k; how many are present; how many of the unit are before it */
+    int64_t merged;    /* bit i: level i, which it meets, the lowest first */
+    int into;          /* the level that this gives, -1: the result */
+} leaf;
+typedef struct {
+    int leaves, count;
+    int64_t first, n; /* its first leaf; present k */
+    leaf leaf[DEPTH];
+    piece pieces[TC_LEAF]; /* of b's rows */
+    int64_t c0, nc;        /* the chunk's columns, counted in the block */
+    source b, tail;        /* tail: columns beyond the whole tiles */
+} unit;
+/* Where the tree and the segments are between units. */
+typedef struct {
+    int64_t have; /* bit i: level i holds the merged leaves that bit i of the leaf index says */
+    int64_t past; /* present k so far */
+    int seg;
+} progress;
+
+/* Which levels leaf l meets: those below the first 0 bit of l, or all that are left at the end. */
+static void place_in_tree(progress *p, int64_t l, bool last, leaf *out) {
+    int top = 0;
+    while (!last && l >> top & 1) top++;
+    out->into = last ? -1 : top;
+    out->merged = p->have & (last ? l : ((int64_t)1 << top) - 1);
+    p->have &= ~out->merged;
+    if (out->n || out->merged) p->have |= last ? 0 : (int64_t)1 << top;
+}
+static void begin_unit(const work *w, int64_t first, progress *p, unit *u) {
+    const tc_gemm *j = w->j;
+    u->first = first, u->n = 0;
+    u->leaves = (int)(w->leaves - first < w->depth ? w->leaves - first : w->depth);
+    for (int i = 0; i < u->leaves; i++) {
+        leaf *x = &u->leaf[i];
+        x->k0 = (first + i) * TC_LEAF, x->at = u->n;
+        x->n = leaf_pieces(j, x->k0, &p->seg, u->pieces, &u->count); /* segments: the unit is one leaf */
+        u->n += x->n;
+        place_in_tree(p, first + i, first + i == w->leaves - 1, x);
+    }
+    if (!j->seg) u->pieces[0] = (piece){first * TC_LEAF, u->n};
+}
+/* The chunk [c0, c0 + nc) of the block's columns: where its b is read, panels packed. */
+static void find_b(const work *w, int64_t past, int64_t c0, int64_t nc, unit *u) {
+    const tc_gemm *j = w->j;
+    const T *b = (const T *)j->b + past * j->b_rs + (w->c0 + c0) * j->b_cs; /* where all k are present */
+    const int64_t whole = w->way == TURNED ? nc / NR * NR : 0;
+    u->c0 = c0, u->nc = nc;
+    u->tail = (source){w->panels - whole * u->n, NR, u->n, NR};
+    switch (w->way) {
+    case TURNED: u->b = (source){b, 1, j->b_cs, j->b_cs}; break;
+    case STRIP:
+    case IN_PLACE: u->b = (source){b, j->b_rs, 1, j->b_rs}; return;
+    default: u->b = w->packed ? (source){w->packed + c0 * j->k + past * NR, NR, j->k, NR} : u->tail;
+    }
+    if (!w->packed && nc > whole) pack_pieces(j, u->pieces, u->count, w->c0 + c0 + whole, nc - whole, w->panels, u->n * NR);
+}
+
+/* ---- tiles ---- */
+static void store_tile(const tc_gemm *j, const T *tile, int64_t r0, int rows, int64_t c0, int64_t w) {
+    for (int r = 0; r < rows; r++) {
+        T *c = (T *)j->c + (r0 + r) * j->c_rs;
+        for (int64_t i = 0; i < w; i++) c[(c0 + i) * j->c_cs] = tile[r * NR + i];
+    }
+}
+/* A leaf without present k: what is in the tree moves up as it is; 0 where nothing was present at all. */
+static void absent_tile(leaf_tile *t, bool last, int rows) {
+    T sums[MR * NR] = {0};
+    if (!t->nlevels && !last) return;
+    if (t->nlevels) __builtin_memcpy(sums, t->level[0], (size_t)(rows * NR) * sizeof(T));
+    merge_sums(t, sums, t->nlevels > 0, rows);
+}
+static inline T *level_at(const work *w, int level, int64_t where) {
+    return level < w->low ? w->local + level * MR * NR : w->area + (level - w->low) * w->nr * padded(w->nc) + where;
+}
+/* One leaf of a tile: rows [r, r + rows) of the block, columns from c of the chunk on; a: its rows, t->soon is set. */
+static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int rows, int64_t c, const T *a, leaf_tile *t) {
+    const tc_gemm *j = w->j;
+    const leaf *x = &u->leaf[i];
+    const int64_t column = u->c0 + c, width = u->nc - c < NR ? u->nc - c : NR, where = column * w->nr + r * NR;
+    const bool last = x->into < 0, direct = last && width == NR && j->c_cs == 1;
+    const source *b = w->way == TURNED && width < NR ? &u->tail : &u->b;
+    t->a = a;
+    t->b = b->at + c * b->c_step + x->at * b->k_step, t->ldb = b->ldb, t->k = x->n;
+    t->nlevels = 0;
+    for (int64_t m = x->merged; m; m &= m - 1) t->level[t->nlevels++] = level_at(w, __builtin_ctzll((unsigned long long)m), where);
+    t->out = direct ? (T *)j->c + (w->r0 + r) * j->c_rs + w->c0 + column : last ? w->spare : level_at(w, x->into, where);
+    t->ld = direct ? j->c_rs : NR;
+    if (!x->n) absent_tile(t, last, rows);
+    else if (w->way == STRIP) merge_sums(t, w->panels + (i * u->nc + c) * rows, 0, rows);
+    else if (w->way == TURNED && b == &u->b) run_turned(t, rows);
+    else run_rows(t, rows);
+    if (last && !direct) store_tile(j, w->spare, w->r0 + r, rows, w->c0 + column, width);
+}
+/* All columns of the chunk, for the rows [r0, r1) that are copied. */
+static void chunk_tiles(const work *w, const unit *u, int64_t r0, int64_t r1, leaf_tile *t) {
+    for (int i = 0; w->way == STRIP && i < u->leaves; i++)
+        strip(w->rows + i * (r1 - r0) * LDA, u->b.at + u->leaf[i].at * u->b.k_step, u->b.ldb, u->leaf[i].n, u->nc, w->panels + i * u->nc * (r1 - r0),
+              (int)(r1 - r0));
+    for (int64_t c = 0; c < u->nc; c += NR) {
+        const char *next = (const char *)(u->b.at + (c + NR) * u->b.c_step), *end = next + (w->packed ? u->n * NR * (int64_t)sizeof(T) : 0);
+        for (int64_t r = r0; r < r1;) {
+            const int rows = rows_of(w->nr - r);
+            for (int i = 0; i < u->leaves; i++) {
+                t->soon = next < end ? next : NULL;
+                next += RUN;
+                one_tile(w, u, i, r, rows, c, w->rows + ((r - r0) * u->leaves + i * rows) * LDA, t);
+            }
+            r += rows;
+        }
+    }
+}
+/* A tile of rows, [leaf][row][LDA]; at least that of row r0, until all of `span` are there. Returns the row after them. */
+static int64_t copy_span(const work *w, const unit *u, int64_t r0) {
+    const tc_gemm *j = w->j;
+    const int64_t end = smaller(w->nr, r0 + w->span);
+    T *to = w->rows;
+    int64_t r = r0;
+    while (r < end) {
+        const int rows = rows_of(w->nr - r);
+        for (int i = 0; i < u->leaves; i++, to += rows * LDA)
+            copy_rows(j, j->seg ? u->pieces : &(piece){u->leaf[i].k0, u->leaf[i].n}, j->seg ? u->count : 1, w->r0 + r, rows, to);
+        r += rows;
+        if (w->span == MR) break;
+    }
+    return r;
+}
+
+/* alpha, beta and the addend on n neighbours in memory */
+static void finish_run(T *c, int64_t n, T alpha, const T *add, int64_t add_cs, T beta) {
+    if (alpha != 1)
+        for (int64_t i = 0; i < n; i++) c[i] *= alpha;
+    if (!add) return;
+    if (beta != 1)
+        for (int64_t i = 0; i < n; i++) c[i] = FMA(beta, add[i * add_cs], c[i]);
+    else if (add_cs == 1)
+        for (int64_t i = 0; i < n; i++) c[i] += add[i];
+    else if (add_cs == 0)
+        for (int64_t i = 0; i < n; i++) c[i] += add[0];
+    else
+        for (int64_t i = 0; i < n; i++) c[i] += add[i * add_cs];
+}
+static void finish(const work *w, int worker) {
+    const tc_gemm *j = w->j;
+    const T alpha = (T)j->alpha, beta = (T)j->beta;
+    const T *add = beta != 0 ? j->add : NULL;
+    const int64_t run = j->c_cs == 1 ? w->nc : 1;
+    if (alpha != 1 || add)
+        for (int64_t i = w->c0; i < w->c0 + w->nc; i += run)
+            for (int64_t r = w->r0; r < w->r0 + w->nr; r++)
+                finish_run((T *)j->c + r * j->c_rs + i * j->c_cs, run, alpha, add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
+    if (!j->epilogue) return;
+    if (j->swapped) j->epilogue->fn(j->epilogue->ctx, j->row0 + w->c0, w->nc, w->r0, w->nr, worker);
+    else j->epilogue->fn(j->epilogue->ctx, j->row0 + w->r0, w->nr, w->c0, w->nc, worker);
+}
+
+static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *room, const void *packed, int worker) {
+    work w = start(j, r0, nr, c0, nc, room, packed);
+    progress p = {0};
+    unit u;
+    leaf_tile t;
+    t.far = w.way == TURNED && j->n * j->b_cs > FAR / (int64_t)sizeof(T);
+    for (int64_t l = 0; l < w.leaves; l += w.depth) {
+        begin_unit(&w, l, &p, &u);
+        for (int64_t r = 0, next; r < nr; r = next) {
+            next = copy_span(&w, &u, r);
+            for (int64_t c = 0; c < nc; c += w.chunk) {
+                if (!r || w.chunk < nc) find_b(&w, p.past, c, smaller(w.chunk, nc - c), &u);
+                chunk_tiles(&w, &u, r, next, &t);
+            }
+        }
+        p.past += u.n;
+    }
+    finish(&w, worker);
+}
+
+/* ---- b for several blocks ---- */
+static size_t pack_bytes(int64_t nc, int64_t k) { return (size_t)(padded(nc) * k) * sizeof(T); }
+static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
+    piece pieces[TC_LEAF];
+    int at = 0, count;
+    T *o = out;
+    for (int64_t k0 = 0; k0 < j->k; k0 += TC_LEAF) {
+        int64_t n = leaf_pieces(j, k0, &at, pieces, &count);
+        pack_pieces(j, pieces, count, c0, nc, o, j->k * NR);
+        o += n * NR;
+    }
+}
+
+extern const tc_gemm_ops TC_ROW(N_(tc_gemm));
+const tc_gemm_ops TC_ROW(N_(tc_gemm)) = {MR, NR, work_bytes, block, pack_bytes, pack};
