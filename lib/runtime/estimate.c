@@ -99,7 +99,7 @@ tc_status tc_exec_estimate(tc_exec *e, const tc_symvalue *vars, size_t nvars, tc
     e->plan_only = true;
     tc_status s = estimate_frame(e->main, &m);
     e->plan_only = false;
-    m.pages += memory_pages(m.scratch / 4 / (size_t)tc_pool_threads(e->pool)); /* kernels ask for more than they touch, measured on products */
+    m.pages += memory_pages(m.scratch / 8 * 7); /* kernels ask for a little more than they touch, measured on products */
     if (!s) *out = m;
     return s;
 }
