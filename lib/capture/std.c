@@ -267,12 +267,12 @@ static V make_typing(C *c, str *name, V origin) {
 }
 static V typing_missing(C *c, module *m, str *name) {
     static const char *const names[] = {
-        "Any",         "Optional",       "Union",      "Callable",  "Iterable", "Iterator",      "Generator",   "Sequence",   "MutableSequence",
-        "Mapping",     "MutableMapping", "Literal",    "Final",     "ClassVar", "Annotated",     "TypeAlias",   "Generic",    "Protocol",
-        "ArrayLike",   "NDArray",        "NamedTuple",  "TypedDict",      "Self",       "NoReturn",  "Never",    "Hashable",      "Sized",       "Collection", "Container",
-        "Concatenate", "Awaitable",      "Text",       "Type",      "Number",   "SupportsFloat", "SupportsInt", "Required",   "NotRequired",
-        "Unpack",      "ParamSpecArgs",  "Reversible", "_int",      "_size",    "_device",       "_dtype",      "Device",     "size_1_t",
-        "size_2_t",    "size_3_t",       "_size_1_t",  "_size_2_t", "_size_3_t"};
+        "Any",        "Optional",       "Union",       "Callable",      "Iterable",   "Iterator",  "Generator", "Sequence",      "MutableSequence",
+        "Mapping",    "MutableMapping", "Literal",     "Final",         "ClassVar",   "Annotated", "TypeAlias", "Generic",       "Protocol",
+        "ArrayLike",  "NDArray",        "NamedTuple",  "TypedDict",     "Self",       "NoReturn",  "Never",     "Hashable",      "Sized",
+        "Collection", "Container",      "Concatenate", "Awaitable",     "Text",       "Type",      "Number",    "SupportsFloat", "SupportsInt",
+        "Required",   "NotRequired",    "Unpack",      "ParamSpecArgs", "Reversible", "_int",      "_size",     "_device",       "_dtype",
+        "Device",     "size_1_t",       "size_2_t",    "size_3_t",      "_size_1_t",  "_size_2_t", "_size_3_t"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name->s)) {
             V v = make_typing(c, name, c->none);
