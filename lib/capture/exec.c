@@ -480,6 +480,14 @@ static V class_body(C *c, frame *f, const ast *n, dict *ns, V *out_cell) {
     return (V)ns;
 }
 
+/* Operators on instances of such a class would call its method: a graph that left that out would compute something else. */
+static void refuse_dispatch(C *c, const ast *n, dict *ns) {
+    static const char *const names[] = {"__torch_function__", "__torch_dispatch__"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (tc_dict_gets(c, ns, tc_intern(c, names[i], strlen(names[i]))))
+            tc_raise(c, "NotImplementedError", "class %s defines %s, which is not part of the model language", n->sc->name->s, names[i]);
+}
+
 static void class_statement(C *c, frame *f, const ast *n) {
     V *d = decorators(c, f, n);
     list *bases = tc_list(c, 2);
@@ -509,6 +517,7 @@ static void class_statement(C *c, frame *f, const ast *n) {
     if (n->sc->doc) tc_dict_set(c, ns, (V)c->n___doc__, n->sc->doc);
     class_body(c, f, n, ns, &cellv);
     f->at = n;
+    refuse_dispatch(c, n, ns);
     V cls = NULL;
     for (size_t i = 0; i < bases->n; i++) {
         V b = bases->a[i];

@@ -72,3 +72,23 @@ PY
     tc-export m.py:M --input x=2xf32 -o m.pt2
     [ "$(tc-run m.pt2 --input x=2xf32=1 --output - | tail -c 8 | od -An -tf4 | xargs)" = "2 2" ]
 }
+
+@test "a class that takes over operators is refused by name and line" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+
+
+class Logged(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        return x
+PY
+    fails 3 "m.py:4:1: NotImplementedError: class Logged defines __torch_function__, which is not part of the model language [TC0106]" \
+        tc-export m.py:M --input x=2xf32 -o m.pt2
+}
