@@ -40,7 +40,8 @@ tc_status minify(compile_job *j);                             /* --minify CMD: t
 tc_status emit_variants(compile_job *j, const tc_exec_options *o, void (*note)(void *ctx, const char *group, const char *why), tc_emit_count *count);
 /* Runs CMD by the shell with the program's path as $1; its exit code, 128 + N for a signal. What it prints is seen with -v. */
 tc_status run_check(compile_job *j, const char *cmd, const char *program, int *out_code);
-tc_status work_folder(compile_job *j, char **out_dir); /* a new one in TMPDIR */
-void say_memory(compile_job *j, tc_exec *e);           /* -v: what a run needs at both ends of the ranges, memory.c */
+tc_status work_folder(compile_job *j, char **out_dir);      /* a new one in TMPDIR */
+bool compile_says(const compile_job *j, const char *topic); /* --log TOPIC or -v was given */
+void say_memory(compile_job *j, tc_exec *e);                /* -v: what a run needs at both ends of the ranges, memory.c */
 
 #endif

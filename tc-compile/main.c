@@ -78,13 +78,14 @@ static tc_status choose_targets(compile_job *j) {
     }
 }
 
+bool compile_says(const compile_job *j, const char *topic) { return j->c->verbose || tc_cmd_logs(j->c, topic); }
+
 static void report_exec(compile_job *j, tc_exec *e) {
     tc_buf b = {0};
-    if (!j->c->verbose) return;
-    tc_exec_report(e, &b);
+    if (compile_says(j, "fusion")) tc_exec_report(e, &b);
     fprintf(stderr, "%s", tc_buf_str(&b));
     tc_buf_free(&b);
-    say_memory(j, e);
+    if (compile_says(j, "memory")) say_memory(j, e);
 }
 
 /* Every loop of every program becomes a group of the units; equal ones once. With --dim the code of an archive is for those sizes only. */
@@ -209,7 +210,9 @@ static const tc_opt_id options[] = {
     TC_OPT_out,  TC_OPT_to,     TC_OPT_model,   TC_OPT_mode,     TC_OPT_dim,      TC_OPT_weights, TC_OPT_rename, TC_OPT_store_weights,
     TC_OPT_meta, TC_OPT_freeze, TC_OPT_require, TC_OPT_variants, TC_OPT_tune,     TC_OPT_tuning,  TC_OPT_prefix, TC_OPT_targets,
     TC_OPT_cc,   TC_OPT_dump,   TC_OPT_bisect,  TC_OPT_minify,   TC_OPT_no_cache, TC_OPT_NONE};
+static const char *const topics[] = {"fusion", "memory", "tuning", NULL};
 static const tc_tool tool = {.name = "tc-compile",
+                             .topics = topics,
                              .operands = "[PROGRAM]",
                              .max_operands = 1,
                              .summary = "Compiles a program: fuses it, emits C, runs the C compiler, packages the code.",

@@ -1,4 +1,4 @@
-/* -v: the memory that a run of the compiled program needs, planned and not allocated. */
+/* -v and --log memory: the memory that a run of the compiled program needs, planned and not allocated. */
 #include "tc-compile/compile.h"
 
 /* Sizes at one end of their ranges; what --dim binds is bound. False: an end is open or too large to be meant. */
@@ -28,10 +28,10 @@ static void say(compile_job *j, tc_exec *e, bool upper) {
     for (size_t i = 0; i < n; i++)
         if (tc_sym_type(tc_sym_var_at(p->sym, i)) == TC_SYM_INT)
             tc_buf_printf(&b, "%s%s=%lld", i ? " " : " at ", tc_sym_var_name(tc_sym_var_at(p->sym, i)), (long long)vars[i].i);
-    if (s) tc_cmd_verbose(j->c, "%s%s: %s", p->name, tc_buf_str(&b), tc_status_message(s));
+    if (s) tc_cmd_note(j->c, "%s%s: %s", p->name, tc_buf_str(&b), tc_status_message(s));
     else
-        tc_cmd_verbose(j->c, "%s%s: weights %zu, arena %zu (%zu live at once, %zu without sharing), results %zu, scratch %zu bytes", p->name,
-                       tc_buf_str(&b), m.state, m.arena, m.live, m.naive, m.results, m.scratch);
+        tc_cmd_note(j->c, "%s%s: weights %zu, arena %zu (%zu live at once, %zu without sharing), results %zu, scratch %zu bytes", p->name,
+                    tc_buf_str(&b), m.state, m.arena, m.live, m.naive, m.results, m.scratch);
     tc_status_free(s);
     tc_buf_free(&b);
 }
@@ -39,7 +39,6 @@ static void say(compile_job *j, tc_exec *e, bool upper) {
 void say_memory(compile_job *j, tc_exec *e) {
     const tc_program *p = tc_exec_program(e);
     bool sizes = false;
-    if (!j->c->verbose) return;
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) sizes |= tc_sym_type(tc_sym_var_at(p->sym, i)) == TC_SYM_INT;
     say(j, e, false);
     if (sizes) say(j, e, true);

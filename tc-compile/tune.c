@@ -106,8 +106,9 @@ static void decide(compile_job *j, const trials *t, tc_tuning *tuning) {
         for (int c = 1; c <= MOST_TILES && k->tiles[c - 1]; c++)
             if (k->ns[c] && k->ns[c] < k->ns[best] && k->ns[c] < WORTH * k->ns[0]) best = c;
         tc_tuning_set_tile(tuning, k->key, best ? k->tiles[best - 1] : 0);
-        if (best) tc_cmd_verbose(j->c, "%s: %lld, %.1f us against %.1f", k->key, (long long)k->tiles[best - 1], k->ns[best] / 1e3, k->ns[0] / 1e3);
-        else tc_cmd_verbose(j->c, "%s: as it is chosen, %.1f us", k->key, k->ns[0] / 1e3);
+        if (!compile_says(j, "tuning")) continue;
+        if (best) tc_cmd_note(j->c, "%s: %lld, %.1f us against %.1f", k->key, (long long)k->tiles[best - 1], k->ns[best] / 1e3, k->ns[0] / 1e3);
+        else tc_cmd_note(j->c, "%s: as it is chosen, %.1f us", k->key, k->ns[0] / 1e3);
     }
 }
 

@@ -414,3 +414,29 @@ EOF
         tc-run compiled.pt2 --input x=3x4xf32=2 --stance=fail_on_recompile --expect @want.npy
     done
 }
+
+@test "--log fusion prints the groups and no more, --log memory what a run needs" {
+    cat >fused.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Fused(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(64, 64)
+
+    def forward(self, x, r):
+        return F.gelu(self.l(x)) + r
+PY
+    tc-export fused.py:Fused --input x=32x64xf32 --input r=32x64xf32 -o fused.pt2
+    run --separate-stderr tc-compile fused.pt2 --log fusion -o f.pt2
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"kernel  addmm with the epilogue gelu + add" ]]
+    run --separate-stderr tc-compile fused.pt2 --log memory -o f.pt2
+    [[ "$stderr" == "tc-compile: model: weights 16640, arena 0 "*" results 8192, "* ]]
+    run --separate-stderr tc-compile fused.pt2 --log fusions -o f.pt2
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"expected one of fusion, memory, tuning"* ]]
+}
