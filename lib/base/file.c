@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -209,22 +210,57 @@ static char *resolve(const char *path) {
     return cur;
 }
 
+/* Is it BASE's temporary file: ".BASE.tmpPID.N"? */
+static bool is_temporary_of(const char *name, const char *base) {
+    static const char digits[] = "0123456789";
+    const size_t n = strlen(base);
+    if (name[0] != '.' || strncmp(name + 1, base, n) || strncmp(name + 1 + n, ".tmp", 4)) return false;
+    const char *pid = name + n + 5, *dot = pid + strspn(pid, digits);
+    return dot > pid && *dot == '.' && dot[1] && !dot[1 + strspn(dot + 1, digits)];
+}
+
+/* Removes what writers of the same file left that were killed: each holds a lock on its temporary file while it lives. */
+static void sweep(const char *folder, const char *base) {
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (!is_temporary_of(e->d_name, base)) continue;
+        int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd < 0) continue;
+        if (!flock(fd, LOCK_EX | LOCK_NB)) unlinkat(dirfd(d), e->d_name, 0);
+        close(fd);
+    }
+    if (d) closedir(d);
+}
+
+/* Is the file that was just made this writer's? A sweep may have come before the lock. */
+static bool held(int fd) {
+    struct stat st;
+    if (flock(fd, LOCK_EX | LOCK_NB)) return errno != EWOULDBLOCK; /* a file system without locks */
+    return fstat(fd, &st) || st.st_nlink > 0;
+}
+
 static tc_status open_temporary(tc_out *o, mode_t mode) {
     char *slash = strrchr(o->target, '/');
     const char *base = slash ? slash + 1 : o->target;
-    int dir = slash ? (int)(slash - o->target) + 1 : 0;
-    for (unsigned i = 0; i < 100; i++) {
+    tc_buf folder = {0};
+    tc_buf_append(&folder, slash ? o->target : "./", slash ? (size_t)(slash - o->target) + 1 : 2);
+    sweep(folder.data, base);
+    tc_status st = NULL;
+    for (unsigned i = 0; !o->temporary && !st; i++) {
         tc_buf b = {0};
-        tc_buf_printf(&b, "%.*s.%s.tmp%ld.%u", dir, o->target, base, (long)getpid(), i);
+        tc_buf_printf(&b, "%s.%s.tmp%ld.%u", folder.data, base, (long)getpid(), i);
         o->fd = open(b.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (o->fd >= 0) {
+        if (o->fd >= 0 && held(o->fd)) {
             o->temporary = b.data;
-            return NULL;
+            break;
         }
+        if (o->fd >= 0) close(o->fd);
+        else if (errno != EEXIST) st = env_error(o->name, "create");
         tc_buf_free(&b);
-        if (errno != EEXIST) return env_error(o->name, "create");
+        if (!st && i == 100) st = tc_error(TC_ENV, "%s: cannot create a temporary file beside it", o->name);
     }
-    return tc_error(TC_ENV, "%s: cannot create a temporary file beside it", o->name);
+    tc_buf_free(&folder);
+    return st;
 }
 
 tc_status tc_out_open(const char *path, tc_out **out_file) {
@@ -292,11 +328,13 @@ tc_status tc_fsync_dir(const char *dir) {
 
 static tc_status commit(tc_out *o) {
     if (fsync(o->fd)) return env_error(o->name, "write to disk");
-    if (o->close_fd) {
-        o->close_fd = false;
-        if (close(o->fd)) return env_error(o->name, "close");
-    }
-    if (rename(o->temporary, o->target)) return env_error(o->name, "rename the temporary file to");
+    int lock = o->close_fd ? dup(o->fd) : -1; /* the file is this writer's until it has its name */
+    bool closed = !o->close_fd || !close(o->fd);
+    o->close_fd = false;
+    tc_status st = closed ? NULL : env_error(o->name, "close");
+    if (!st && rename(o->temporary, o->target)) st = env_error(o->name, "rename the temporary file to");
+    if (lock >= 0) close(lock);
+    if (st) return st;
     free(o->temporary);
     o->temporary = NULL;
     char *slash = strrchr(o->target, '/');

@@ -41,7 +41,8 @@ void tc_blob_release(tc_blob *b);             /* NULL is allowed */
 void tc_blob_deleter(void *blob, void *data); /* tc_blob_release in the form that tc_storage_wrap takes (ctx is the blob) */
 
 typedef struct tc_out tc_out;
-/* path "-" or NULL: stdout's descriptor. Symbolic links are followed, so the file that they name is replaced. */
+/* path "-" or NULL: stdout's descriptor. Symbolic links are followed, so the file that they name is replaced. Temporary files that killed writers
+ * of the same file left beside it are removed. */
 tc_status tc_out_open(const char *path, tc_out **out_file);
 tc_status tc_out_write(tc_out *o, const void *p, size_t n); /* buffered */
 tc_status tc_out_flush(tc_out *o);                          /* hands everything to the system, for pipes */

@@ -254,9 +254,39 @@ static void numbers_and_suggestions(void **state) {
     assert_false(tc_word_in(words, "ad") || tc_word_in(words, "more") || tc_word_in(words, "") || tc_word_in(words, "add add_more"));
 }
 
+/* Temporary files of killed writers go when the same file is written again; those of others, and of a writer that lives, stay. */
+static void left_temporary_files_are_swept(void **state) {
+    (void)state;
+    static const char *const names[] = {".a.tmp1.0", ".a.tmp77.3", ".a.tmp", ".a.tmp1", ".a.tmpx.0", ".ab.tmp1.0", ".a.tmp1.0.npy"};
+    char dir[256], path[300], a[300];
+    tc_out *first, *second;
+    assert_true(scratch_folder(dir, sizeof dir, "tc-sweep"));
+    snprintf(a, sizeof a, "%s/a", dir);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        assert_null(tc_file_write(path, "x", 1));
+    }
+    assert_null(tc_out_open(a, &first));
+    assert_null(tc_out_open(a, &second));
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, names[i]);
+        assert_int_equal(access(path, F_OK) == 0, i >= 2);
+    }
+    assert_null(tc_out_write(first, "1", 1));
+    assert_null(tc_out_write(second, "22", 2));
+    assert_null(tc_out_finish(second, NULL));
+    assert_null(tc_out_finish(first, NULL));
+    tc_buf b = {0};
+    assert_null(tc_file_read(a, 10, &b));
+    assert_string_equal(tc_buf_str(&b), "1");
+    tc_buf_free(&b);
+    assert_null(tc_remove_tree(dir));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_shows_place_and_caret),
+        cmocka_unit_test(left_temporary_files_are_swept),
         cmocka_unit_test(checksums_are_those_of_the_definition),
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
         cmocka_unit_test(map_keeps_insertion_order),
