@@ -11,7 +11,7 @@ BASEFLAGS := -std=gnu11 $(OPT) $(WARN) -fPIC -fvisibility=hidden -ffp-contract=o
 
 LIBS    := -Wl,--as-needed -Wl,--gc-sections -lyaml -lsodium -lz -ldl -lm -lpthread
 
-ISAS    := $(shell awk '!/^\#/ && NF {print $$1}' lib/isa.tab)
+ISAS    := $(shell awk -F'\t' '!/^\#/ && NF && NF < 3 {print $$1}' lib/isa.tab)
 isa_flags = $(shell awk -F'\t' '$$1=="$(1)" {print $$2}' lib/isa.tab)
 
 LIB_C   := $(filter-out %.isa.c,$(sort $(wildcard lib/*/*.c)))
@@ -30,7 +30,8 @@ all: $(BUILD)/libtc.a $(CMD_O) $(TOOLS:%=$(BUILD)/bin/%)
 # Rows of isa.tab as a C table, for base/cpu.h.
 $(BUILD)/gen/isa_rows.h: lib/isa.tab
 	@mkdir -p $(@D)
-	@awk -F'\t' 'BEGIN {printf "#define TC_ISA_ROWS(X)"} !/^#/ && NF {printf " X(%s, \"%s\")", $$1, $$2} END {print ""}' $< > $@
+	@awk -F'\t' 'BEGIN {printf "#define TC_ISA_ROWS(X)"} !/^#/ && NF && NF < 3 {printf " X(%s, \"%s\")", $$1, $$2} END {print ""}' $< > $@
+	@awk -F'\t' 'BEGIN {printf "#define TC_ISA_TILES(X)"} !/^#/ && NF == 3 {printf " X(%s, %s, \"%s\")", $$1, $$3, $$2} END {print ""}' $< >> $@
 $(BUILD)/gen/version.h: Makefile
 	@mkdir -p $(@D)
 	@echo '#define TC_VERSION "$(VERSION)"' > $@

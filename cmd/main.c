@@ -106,6 +106,7 @@ int tc_cmd_threads(tc_cmd *c) {
         const char *v = tc_cmd_get(c, TC_OPT_threads);
         if (v && !tc_parse_i64(v, &asked)) asked = 0;
         c->threads = tc_default_threads((int)asked);
+        tc_cmd_verbose(c, "instruction set %s, %d thread%s", tc_isa_chosen_name(), c->threads, c->threads == 1 ? "" : "s");
     }
     return c->threads;
 }
@@ -125,8 +126,6 @@ tc_pool *tc_cmd_pool(tc_cmd *c) {
 static void print_version(const tc_cmd *c) {
     char cpu[64];
     tc_cpu_model(cpu);
-    tc_isa_row row;
-    tc_status s = tc_isa_choose(NULL, &row);
     const char *first = cpu + strspn(cpu, " ");
     printf("%s %s (%s %s; %s%s%s)\n", c->tool->name, TC_VERSION,
 #ifdef __clang__
@@ -134,8 +133,7 @@ static void print_version(const tc_cmd *c) {
 #else
            "gcc", __VERSION__,
 #endif
-           s ? "unknown" : tc_isa_name(row), *first ? " on " : "", first);
-    tc_status_free(s);
+           tc_isa_chosen_name(), *first ? " on " : "", first);
 }
 
 static void print_time(const tc_cmd *c) {

@@ -3,6 +3,11 @@
 #include "base/cpu.h"
 
 #include "base/mem.h"
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 static const struct {
     const char *name, *flags;
@@ -12,39 +17,82 @@ static const struct {
 #undef X
 };
 
+static const struct {
+    const char *name;
+    tc_isa_row row;
+    const char *flags;
+} tiles_of[] = {{NULL, TC_ROW_portable, ""},
+#define X(name, row, flags) {#name, TC_ROW_##row, flags},
+                TC_ISA_TILES(X)
+#undef X
+};
+
 const char *tc_isa_name(tc_isa_row row) { return rows[row].name; }
+const char *tc_isa_tiles_name(tc_isa_row row, tc_isa_tiles tiles) { return tiles ? tiles_of[tiles].name : rows[row].name; }
 
 #if defined(__x86_64__)
-#include <cpuid.h>
-
-enum { EBX = 1, ECX = 2, EDX = 3 };
-enum { SSE = 0x2, AVX = 0x6, AVX512 = 0xe6, AMX = 0x60000 }; /* bits of XCR0 */
+enum { EAX, EBX, ECX, EDX };
+enum { SSE = 0x2, AVX = 0x6, AVX512 = 0xe6, AMX = 0x600e6, AMX_DATA = 18 }; /* bits of XCR0; the number of one */
 
 /* clang-format off */
-static const struct { const char *flag; unsigned leaf, reg, bit, xcr0; } bits[] = {
-    {"-mpclmul", 1, ECX, 1, SSE}, {"-mpopcnt", 1, ECX, 23, SSE}, {"-mavx", 1, ECX, 28, AVX}, {"-mfma", 1, ECX, 12, AVX}, {"-mf16c", 1, ECX, 29, AVX},
-    {"-mavx2", 7, EBX, 5, AVX}, {"-mbmi2", 7, EBX, 8, SSE}, {"-mbmi", 7, EBX, 3, SSE},
-    {"-mavx512f", 7, EBX, 16, AVX512}, {"-mavx512dq", 7, EBX, 17, AVX512}, {"-mavx512cd", 7, EBX, 28, AVX512},
-    {"-mavx512bw", 7, EBX, 30, AVX512}, {"-mavx512vl", 7, EBX, 31, AVX512}, {"-mavx512vnni", 7, ECX, 11, AVX512},
-    {"-mavx512vbmi", 7, ECX, 1, AVX512}, {"-mamx-bf16", 7, EDX, 22, AMX}, {"-mamx-tile", 7, EDX, 24, AMX}, {"-mamx-int8", 7, EDX, 25, AMX},
+static const struct { const char *flag; unsigned leaf, sub, reg, bit, xcr0; } bits[] = {
+    {"-mpclmul", 1, 0, ECX, 1, SSE}, {"-mpopcnt", 1, 0, ECX, 23, SSE},
+    {"-mavx", 1, 0, ECX, 28, AVX}, {"-mfma", 1, 0, ECX, 12, AVX}, {"-mf16c", 1, 0, ECX, 29, AVX},
+    {"-mavx2", 7, 0, EBX, 5, AVX}, {"-mbmi2", 7, 0, EBX, 8, SSE}, {"-mbmi", 7, 0, EBX, 3, SSE},
+    {"-mavx512f", 7, 0, EBX, 16, AVX512}, {"-mavx512dq", 7, 0, EBX, 17, AVX512}, {"-mavx512cd", 7, 0, EBX, 28, AVX512},
+    {"-mavx512bw", 7, 0, EBX, 30, AVX512}, {"-mavx512vl", 7, 0, EBX, 31, AVX512}, {"-mavx512vnni", 7, 0, ECX, 11, AVX512},
+    {"-mavx512vbmi", 7, 0, ECX, 1, AVX512}, {"-mavx512bf16", 7, 1, EAX, 5, AVX512},
+    {"-mamx-bf16", 7, 0, EDX, 22, AMX}, {"-mamx-tile", 7, 0, EDX, 24, AMX}, {"-mamx-int8", 7, 0, EDX, 25, AMX},
 };
 /* clang-format on */
 
-static uint64_t saved_state(void) {
-    unsigned a, b, c, d;
-    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c >> 27 & 1)) return SSE;
+static bool ask_cpuid(unsigned leaf, unsigned sub, unsigned out[4]) {
+    if (!__get_cpuid_count(leaf, sub, &out[0], &out[1], &out[2], &out[3])) return false;
+    if (leaf != 7 || !sub) return true;
+    unsigned last, b, c, d; /* leaf 7 says how many it has */
+    return __get_cpuid_count(7, 0, &last, &b, &c, &d) && sub <= last;
+}
+static uint64_t ask_saved(void) {
+    unsigned a, d;
     __asm__ volatile("xgetbv" : "=a"(a), "=d"(d) : "c"(0));
     return (uint64_t)d << 32 | a;
 }
+/* Linux since 5.16; before it, elsewhere and where a filter of system calls refuses, there is no AMX. For the process and its threads. */
+static bool ask_grant(unsigned state) {
+    enum { REQ_XCOMP_PERM = 0x1023 }; /* of arch_prctl(2), asm/prctl.h */
+    return syscall(SYS_arch_prctl, REQ_XCOMP_PERM, (unsigned long)state) == 0;
+}
+const tc_cpu tc_cpu_here = {ask_cpuid, ask_saved, ask_grant};
 
-static bool has_flag(const char *flag, size_t n) {
+static uint64_t saved_state(const tc_cpu *cpu) {
+    unsigned r[4];
+    return cpu->cpuid(1, 0, r) && (r[ECX] >> 27 & 1) ? cpu->saved() : SSE; /* OSXSAVE */
+}
+/* The tiles that kernels configure: palette 1 has 8, of 16 rows of 64 bytes. */
+static bool has_tiles(const tc_cpu *cpu) {
+    unsigned r[4];
+    return cpu->cpuid(0x1d, 1, r) && r[EBX] >> 16 >= 8 && (r[EBX] & 0xffff) >= 64 && (r[ECX] & 0xffff) >= 16;
+}
+static bool has_flag(const tc_cpu *cpu, uint64_t saved, const char *flag, size_t n) {
     for (size_t i = 0; i < sizeof bits / sizeof *bits; i++) {
         if (strlen(bits[i].flag) != n || memcmp(bits[i].flag, flag, n)) continue;
         unsigned r[4];
-        if (!__get_cpuid_count(bits[i].leaf, 0, &r[0], &r[1], &r[2], &r[3])) return false;
-        return (r[bits[i].reg] >> bits[i].bit & 1) && (saved_state() & bits[i].xcr0) == bits[i].xcr0;
+        if (!cpu->cpuid(bits[i].leaf, bits[i].sub, r) || !(r[bits[i].reg] >> bits[i].bit & 1)) return false;
+        if ((saved & bits[i].xcr0) != bits[i].xcr0) return false;
+        return bits[i].xcr0 != AMX || has_tiles(cpu);
     }
     return strncmp(flag, "-mprefer-", 9) == 0 || strncmp(flag, "-mtune", 6) == 0; /* an instruction set unknown here is not supported */
+}
+bool tc_cpu_runs(const tc_cpu *cpu, const char *flags) {
+    bool tiles = false;
+    const uint64_t saved = saved_state(cpu);
+    for (const char *f = flags; *f;) {
+        size_t n = strcspn(f, " ");
+        if (n && !has_flag(cpu, saved, f, n)) return false;
+        tiles |= n > 5 && !memcmp(f, "-mamx", 5);
+        f += n + strspn(f + n, " ");
+    }
+    return !tiles || cpu->grant(AMX_DATA);
 }
 
 void tc_cpu_model(char out[64]) {
@@ -55,35 +103,53 @@ void tc_cpu_model(char out[64]) {
     if (ok) memcpy(out, r, 48);
 }
 #else
-static bool has_flag(const char *flag, size_t n) { return (void)flag, n == 0; }
+const tc_cpu tc_cpu_here = {0};
+bool tc_cpu_runs(const tc_cpu *cpu, const char *flags) { return (void)cpu, !*flags; }
 void tc_cpu_model(char out[64]) { memset(out, 0, 64); }
 #endif
 
-bool tc_cpu_has(const char *flag) { return has_flag(flag, strlen(flag)); }
+bool tc_cpu_has(const char *flags) { return tc_cpu_runs(&tc_cpu_here, flags); }
 
-bool tc_isa_supported(tc_isa_row row) {
-    for (const char *f = rows[row].flags; *f;) {
-        size_t n = strcspn(f, " ");
-        if (n && !has_flag(f, n)) return false;
-        f += n + strspn(f + n, " ");
-    }
-    return true;
+bool tc_isa_supported(tc_isa_row row) { return tc_cpu_has(rows[row].flags); }
+bool tc_isa_tiles_supported(tc_isa_tiles tiles) {
+    return !tiles || (tc_isa_supported(tiles_of[tiles].row) && tc_cpu_runs(&tc_cpu_here, tiles_of[tiles].flags));
 }
 
-tc_status tc_isa_choose(const char *cap, tc_isa_row *out_row) {
-    int top = TC_ROW_COUNT - 1;
+bool tc_isa_find(const char *name, tc_isa_row *out_row, tc_isa_tiles *out_tiles) {
+    *out_tiles = TC_TILES_NONE;
+    for (int i = 0; i < TC_ROW_COUNT; i++)
+        if (!strcmp(rows[i].name, name)) return *out_row = (tc_isa_row)i, true;
+    for (int i = 1; i < TC_TILES_COUNT; i++)
+        if (!strcmp(tiles_of[i].name, name)) return *out_row = tiles_of[i].row, *out_tiles = (tc_isa_tiles)i, true;
+    return false;
+}
+
+tc_status tc_isa_choose_tiles(const char *cap, tc_isa_row *out_row, tc_isa_tiles *out_tiles) {
+    tc_isa_row row = TC_ROW_COUNT - 1;
+    tc_isa_tiles tiles = TC_TILES_COUNT - 1;
     if (!cap) cap = getenv("TC_ISA");
-    if (cap && *cap) {
-        for (top = 0; top < TC_ROW_COUNT && strcmp(rows[top].name, cap); top++) {}
-        if (top == TC_ROW_COUNT) {
-            tc_buf b = {0};
-            for (int i = 0; i < TC_ROW_COUNT; i++) tc_buf_printf(&b, "%s%s", i ? ", " : "", rows[i].name);
-            tc_status s = tc_error(TC_USAGE, "instruction set '%s', expected one of %s", cap, tc_buf_str(&b));
-            tc_buf_free(&b);
-            return s;
-        }
+    if (cap && *cap && !tc_isa_find(cap, &row, &tiles)) {
+        tc_buf b = {0};
+        for (int i = 0; i < TC_ROW_COUNT; i++) tc_buf_printf(&b, "%s%s", i ? ", " : "", rows[i].name);
+        for (int i = 1; i < TC_TILES_COUNT; i++) tc_buf_printf(&b, ", %s", tiles_of[i].name);
+        tc_status s = tc_error(TC_USAGE, "instruction set '%s', expected one of %s", cap, tc_buf_str(&b));
+        tc_buf_free(&b);
+        return s;
     }
-    while (top > 0 && !tc_isa_supported((tc_isa_row)top)) top--;
-    *out_row = (tc_isa_row)top;
+    while (row > 0 && !tc_isa_supported(row)) row--;
+    while (tiles && (tiles_of[tiles].row != row || !tc_cpu_runs(&tc_cpu_here, tiles_of[tiles].flags))) tiles--;
+    *out_row = row, *out_tiles = tiles;
     return NULL;
+}
+tc_status tc_isa_choose(const char *cap, tc_isa_row *out_row) {
+    tc_isa_tiles tiles;
+    return tc_isa_choose_tiles(cap, out_row, &tiles);
+}
+const char *tc_isa_chosen_name(void) {
+    tc_isa_row row;
+    tc_isa_tiles tiles;
+    tc_status s = tc_isa_choose_tiles(NULL, &row, &tiles);
+    const char *name = s ? "unknown" : tc_isa_tiles_name(row, tiles);
+    tc_status_free(s);
+    return name;
 }

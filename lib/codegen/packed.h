@@ -22,7 +22,7 @@ typedef struct {
     const char *isa;  /* the one that was loaded, or NULL */
     const char *note; /* why the best one was not loaded (static text), or NULL */
 } tc_packed;
-/* Loads the best entry that this processor runs, at most row `cap` of isa.tab. No entry is no error. */
+/* Loads the best entry that this processor runs, at most the row that `cap`, a line of isa.tab or NULL, names. No entry is no error. */
 tc_status tc_packed_load(const tc_archive *a, const char *cap, bool trusted, tc_modules *m, tc_packed *out);
 
 #endif

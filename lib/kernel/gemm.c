@@ -9,7 +9,9 @@ enum { NC_LEAST = 512, NC_MOST = 1024 };    /* columns of a task: so few where r
 enum { PACK_LEAST = 128, PACK_MOST = 512 }; /* columns that are packed at once: rows of b are read in long pieces */
 enum { FEW = 8 };                           /* columns that are better computed as rows */
 
-static const tc_gemm_ops *ops_of(const tc_isa_ops *isa, tc_dtype d) { return d == TC_F64 ? isa->gemm_f64 : isa->gemm_f32; }
+static const tc_gemm_ops *ops_of(const tc_isa_ops *isa, tc_dtype d) {
+    return d == TC_F64 ? isa->gemm_f64 : d == TC_BF16 ? isa->gemm_bf16 : isa->gemm_f32;
+}
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -95,9 +97,9 @@ static const tc_gemm_ops *job_of(const run *r, int64_t i, tc_gemm *out) {
 
 /* The panels of column c of a job, from the caller or of this round. */
 static const char *panels_at(const run *r, const tc_gemm *j, int64_t job, int64_t c) {
-    const size_t column = (size_t)j->k * tc_dtype_size(j->dtype);
-    if (j->packed) return (const char *)j->packed + (size_t)c * column;
-    return r->layout.window ? r->panels + (size_t)(job - r->job0) * r->layout.panels + (size_t)(c - r->c0) * column : NULL;
+    const tc_gemm_ops *o = ops_of(r->isa, j->dtype);
+    if (j->packed) return (const char *)j->packed + o->pack_bytes(c, j->k);
+    return r->layout.window ? r->panels + (size_t)(job - r->job0) * r->layout.panels + o->pack_bytes(c - r->c0, j->k) : NULL;
 }
 static void pack_round(void *ctx, int64_t begin, int64_t end, int worker) {
     const run *r = ctx;

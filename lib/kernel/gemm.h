@@ -18,7 +18,9 @@ typedef struct {
 } tc_gemm_seg; /* k .. k + n - 1 are present */
 
 typedef struct {
-    tc_dtype dtype; /* TC_F32 or TC_F64 */
+    /* TC_F32, TC_F64; TC_BF16 where the row has gemm_bf16: a and b are bfloat16, c and add float32, summed in float32 in the order of
+     * the instruction; no offset tables, no seg */
+    tc_dtype dtype;
     int64_t m, n, k;
     const void *a, *b;
     int64_t a_rs, a_cs, b_rs, b_cs;
@@ -54,7 +56,7 @@ typedef struct tc_gemm_ops {
     int mr, nr;
     size_t (*work_bytes)(int64_t nr, int64_t nc, int64_t k);
     void (*block)(const tc_gemm *job, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker);
-    /* panels of nr columns, [panel][k][nr]: present k first, columns padded with zeros; pack_bytes(nc, k) */
+    /* panels of nr columns, [panel][k][nr]: present k first, columns padded with zeros; pack_bytes(nc, k), in proportion to panels */
     size_t (*pack_bytes)(int64_t nc, int64_t k);
     void (*pack)(const tc_gemm *job, int64_t c0, int64_t nc, void *out);
 } tc_gemm_ops;

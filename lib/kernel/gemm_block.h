@@ -12,6 +12,8 @@
 #define CAT_(a, b) CAT__(a, b)
 #define N_(name) CAT_(name, S)
 
+#include "kernel/gemm_finish.h"
+
 #include "kernel/gemm_tile.h"
 
 #include "kernel/gemm_operand.h"
@@ -211,34 +213,6 @@ static int64_t copy_span(const work *w, const unit *u, int64_t r0) {
     return r;
 }
 
-/* alpha, beta and the addend on n neighbours in memory */
-static void finish_run(T *c, int64_t n, T alpha, const T *add, int64_t add_cs, T beta) {
-    if (alpha != 1)
-        for (int64_t i = 0; i < n; i++) c[i] *= alpha;
-    if (!add) return;
-    if (beta != 1)
-        for (int64_t i = 0; i < n; i++) c[i] = FMA(beta, add[i * add_cs], c[i]);
-    else if (add_cs == 1)
-        for (int64_t i = 0; i < n; i++) c[i] += add[i];
-    else if (add_cs == 0)
-        for (int64_t i = 0; i < n; i++) c[i] += add[0];
-    else
-        for (int64_t i = 0; i < n; i++) c[i] += add[i * add_cs];
-}
-static void finish(const work *w, int worker) {
-    const tc_gemm *j = w->j;
-    const T alpha = (T)j->alpha, beta = (T)j->beta;
-    const T *add = beta != 0 ? j->add : NULL;
-    const int64_t run = j->c_cs == 1 ? w->nc : 1;
-    if (alpha != 1 || add)
-        for (int64_t i = w->c0; i < w->c0 + w->nc; i += run)
-            for (int64_t r = w->r0; r < w->r0 + w->nr; r++)
-                finish_run((T *)j->c + r * j->c_rs + i * j->c_cs, run, alpha, add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
-    if (!j->epilogue) return;
-    if (j->swapped) j->epilogue->fn(j->epilogue->ctx, j->row0 + w->c0, w->nc, w->r0, w->nr, worker);
-    else j->epilogue->fn(j->epilogue->ctx, j->row0 + w->r0, w->nr, w->c0, w->nc, worker);
-}
-
 static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *room, const void *packed, int worker) {
     work w = start(j, r0, nr, c0, nc, room, packed);
     progress p = {0};
@@ -256,7 +230,7 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
         }
         p.past += u.n;
     }
-    finish(&w, worker);
+    finish(j, r0, nr, c0, nc, worker);
 }
 
 /* ---- b for several blocks ---- */

@@ -8,11 +8,12 @@ enum { QUADS = TC_GEMM_I8_QUADS, MC = TC_GEMM_I8_MC, NC = TC_GEMM_I8_NC, NR_MOST
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static int64_t quads_of(const tc_gemm_i8_ops *o, int64_t k) { return up(k, 4 * o->unit) * o->unit; }
 static size_t worker_bytes(void) { return (size_t)MC * (LDA + NR_MOST) * 4; }
 
 size_t tc_gemm_i8_packed_bytes(const tc_isa_ops *isa, int64_t n, int64_t k) {
     int64_t nr = isa->gemm_i8->nr;
-    return (size_t)(up(n, nr) * nr * (1 + up(k, 4))) * 4;
+    return (size_t)(up(n, nr) * nr * (1 + quads_of(isa->gemm_i8, k))) * 4;
 }
 size_t tc_gemm_i8_scratch(const tc_isa_ops *isa, int64_t n, int64_t k, bool packed, int threads) {
     return (packed ? 0 : (tc_gemm_i8_packed_bytes(isa, n, k) + 63) / 64 * 64) + worker_bytes() * (size_t)threads + 64;
@@ -28,7 +29,7 @@ typedef struct {
 static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
     const run *r = ctx;
     (void)worker;
-    for (int64_t p = begin; p < end; p++) r->ops->pack(r->job, p, r->out + p * r->ops->nr * (1 + up(r->job->k, 4)));
+    for (int64_t p = begin; p < end; p++) r->ops->pack(r->job, p, r->out + p * r->ops->nr * (1 + quads_of(r->ops, r->job->k)));
 }
 void tc_gemm_i8_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm_i8 *job, void *out) {
     run r = {.job = job, .ops = isa->gemm_i8, .out = out};
@@ -38,7 +39,7 @@ void tc_gemm_i8_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm_i8 *job
 /* Rows [r0, r0 + nr) of one panel and one piece of k. */
 static void panel(const run *r, int64_t r0, int64_t nr, int64_t c0, int64_t q0, int64_t quads, const int32_t *a, int32_t *part) {
     const tc_gemm_i8 *j = r->job;
-    int64_t w = least(r->ops->nr, j->n - c0), all = up(j->k, 4);
+    int64_t w = least(r->ops->nr, j->n - c0), all = quads_of(r->ops, j->k);
     const int32_t *b = (const int32_t *)j->packed + c0 * (1 + all);
     int32_t *c = j->c + r0 * j->n + c0;
     if (w == r->ops->nr) {
@@ -53,7 +54,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const run *r = ctx;
     const tc_gemm_i8 *j = r->job;
     int32_t *a = (int32_t *)(r->work + worker_bytes() * (size_t)worker), *part = a + MC * LDA;
-    int64_t across = up(j->n, r->cols), quads = up(j->k, 4);
+    int64_t across = up(j->n, r->cols), quads = quads_of(r->ops, j->k);
     for (int64_t t = begin; t < end; t++) {
         int64_t r0 = t / across * r->rows, c0 = t % across * r->cols, nr = least(r->rows, j->m - r0), nc = least(r->cols, j->n - c0);
         for (int64_t q = 0; q < quads || q == 0; q += QUADS) { /* k = 0: the sums that begin are 0 */

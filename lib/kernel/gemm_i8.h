@@ -2,6 +2,7 @@
  * goes by quads of neighbours, which is what instructions for bytes take.
  *
  *     b packed   [panel][1 + quads][nr] int32: of each column first where its sum begins, then four k of it a word, padded with zeros
+ *                (quads here and below: k / 4, rounded up to a multiple of `unit`)
  *     a copied   [row][LDA] int32, padded with anything, `flip` applied to each byte */
 #ifndef TC_KERNEL_GEMM_I8_H
 #define TC_KERNEL_GEMM_I8_H
@@ -22,6 +23,7 @@ enum { TC_GEMM_I8_LDA = TC_GEMM_I8_QUADS + 16 };                           /* wo
 /* ---- per instruction set ---- */
 typedef struct tc_gemm_i8_ops {
     int nr;       /* columns of a panel */
+    int unit;     /* quads that a step takes; divides TC_GEMM_I8_QUADS */
     uint8_t flip; /* 0x80 where the instruction takes bytes of a as unsigned: a + 128; the sums then begin at -128 times those of b */
     void (*pack)(const tc_gemm_i8 *job, int64_t panel, int32_t *out);
     /* rows [r0, r0 + nr), all quads of a block from q0 on */

@@ -1,4 +1,5 @@
-/* Products of int8: tiles of 14 x 32 with AVX-512 (by VNNI where the CPU has it, isa.c chooses), of 4 x 2 vectors elsewhere. */
+/* Products of int8: tiles of 14 x 32 with AVX-512 (by VNNI, or of 32 x 32 by AMX, where the CPU has it, isa.c chooses), of 4 x 2 vectors
+ * elsewhere. */
 #include "kernel/gemm_i8.h"
 #include "kernel/isa.h"
 #include "kernel/isa_row.h"
@@ -36,6 +37,7 @@ static inline VH odd(VI x) { return (VH)x >> 8; }
 static inline VI vdot(VI acc, VI a, VI b) { return acc + madd(even(a), even(b)) + madd(odd(a), odd(b)); }
 #define TARGET
 #define FLIP 0
+#define UNIT 1
 #define NAME pairs
 #include "kernel/gemm_i8_tile.h"
 
@@ -44,6 +46,30 @@ static inline VI vdot(VI acc, VI a, VI b) { return acc + madd(even(a), even(b)) 
 TARGET static inline VI dpbusd(VI acc, VI a, VI b) { return (VI)_mm512_dpbusd_epi32((__m512i)acc, (__m512i)a, (__m512i)b); }
 #define vdot dpbusd
 #define FLIP 0x80
+#define UNIT 1
 #define NAME vnni
+#include "kernel/gemm_i8_tile.h"
+#endif
+
+#if defined TC_ISA_avx512 || defined AMX_IN_C
+#include "kernel/amx.h"
+AMX_MULTIPLY(amx_quads, tdpbssd)
+AMX_TARGET static void amx_tiles(int64_t rows, int64_t quads, const int32_t *a, const int32_t *b, const int32_t *init, int64_t ldi, int32_t *c,
+                                 int64_t ldc) {
+    for (int64_t n; rows > 0; rows -= n, a += n * LDA, init += n * ldi, c += n * ldc) {
+        n = rows < AMX_ROWS ? rows : AMX_ROWS;
+        amx_configure(n);
+        amx_load(n, init, 4 * ldi);
+        amx_quads(n, quads, a, LDA, b);
+        amx_store(n, c, 4 * ldc);
+    }
+    amx_release();
+}
+#define NR AMX_COLUMNS
+#define TARGET AMX_TARGET
+#define FLIP 0
+#define UNIT AMX_WORDS
+#define TILES amx_tiles
+#define NAME amx
 #include "kernel/gemm_i8_tile.h"
 #endif

@@ -1,5 +1,6 @@
-/* The int8 product of one instruction set, included with NR (columns), MR (rows), FLIP, TARGET (an attribute or nothing), NAME (a suffix)
- * and, of the vector type VI of int32: vset1, vdot(acc, a, b): four signed products of bytes a word. */
+/* The int8 product of one instruction set, included with NR (columns), MR (rows), FLIP, UNIT (gemm_i8.h), TARGET (an attribute or nothing),
+ * NAME (a suffix) and, of the vector type VI of int32: vset1, vdot(acc, a, b): four signed products of bytes a word. TILES: tc_gemm_i8_ops's
+ * tiles by other means. */
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
 #define N_(name) CAT_(name, NAME)
@@ -8,7 +9,7 @@ TARGET static void N_(pack)(const tc_gemm_i8 *j, int64_t panel, int32_t *out) {
     int64_t c0 = panel * NR, w = j->n - c0 < NR ? j->n - c0 : NR, whole = j->k / 4;
     const int8_t *b = j->b + c0 * j->b_cs;
     int32_t sum[NR] = {0}, *o = out + NR;
-    for (int64_t q = 0; q < (j->k + 3) / 4; q++, o += NR) {
+    for (int64_t q = 0; q < (j->k + 4 * UNIT - 1) / (4 * UNIT) * UNIT; q++, o += NR) {
         const int8_t *at = b + 4 * q * j->b_rs;
         if (w == NR && q < whole && j->b_cs == 1) {
             const int8_t *x = at, *y = at + j->b_rs, *z = y + j->b_rs, *u = z + j->b_rs;
@@ -41,6 +42,8 @@ TARGET static void N_(copy)(const tc_gemm_i8 *j, int64_t r0, int64_t nr, int64_t
     }
 }
 
+#ifndef TILES
+#define TILES N_(tiles)
 TARGET static inline __attribute__((always_inline)) void N_(tile)(const int rows, int64_t quads, const int32_t *a, const int32_t *b,
                                                                   const int32_t *init, int64_t ldi, int32_t *c, int64_t ldc) {
     enum { VL = NR / 2 };
@@ -73,11 +76,14 @@ TARGET static void N_(tiles)(int64_t rows, int64_t quads, const int32_t *a, cons
     for (; rows >= 4; rows -= 4, a += 4 * LDA, init += 4 * ldi, c += 4 * ldc) N_(tile)(4, quads, a, b, init, ldi, c, ldc);
     for (; rows >= 1; rows -= 1, a += LDA, init += ldi, c += ldc) N_(tile)(1, quads, a, b, init, ldi, c, ldc);
 }
+#endif
 extern const tc_gemm_i8_ops TC_ROW(N_(tc_gemm_i8));
-const tc_gemm_i8_ops TC_ROW(N_(tc_gemm_i8)) = {NR, FLIP, N_(pack), N_(copy), N_(tiles)};
+const tc_gemm_i8_ops TC_ROW(N_(tc_gemm_i8)) = {NR, UNIT, FLIP, N_(pack), N_(copy), TILES};
 #undef CAT__
 #undef CAT_
 #undef N_
 #undef NAME
 #undef FLIP
+#undef UNIT
+#undef TILES
 #undef TARGET

@@ -44,20 +44,26 @@ TC_ISA_ROWS(DECLARE_NORMAL)
 #define ENTRY(row, flags) {FIELDS(row), .gemm_i8 = &tc_gemm_i8_pairs_##row},
 static const tc_isa_ops rows[] = {TC_ISA_ROWS(ENTRY)};
 
-/* Most CPUs of the AVX-512 row multiply bytes in one instruction: that row with another product of int8, of the same integers. */
+/* Rows with products of their own, of the same integers and of bfloat16 to one rounding: isa.tab. */
 #if defined __x86_64__
-extern const tc_gemm_i8_ops tc_gemm_i8_vnni_avx512;
-static const tc_isa_ops avx512_vnni = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_vnni_avx512};
-static const tc_isa_ops *with_bytes(tc_isa_row row) { return row == TC_ROW_avx512 && tc_cpu_has("-mavx512vnni") ? &avx512_vnni : &rows[row]; }
+extern const tc_gemm_i8_ops tc_gemm_i8_vnni_avx512, tc_gemm_i8_amx_avx512;
+extern const tc_gemm_ops tc_gemm_bf16_dot_avx512, tc_gemm_bf16_amx_avx512;
+static const tc_isa_ops tiles_of[TC_TILES_COUNT] = {
+    [TC_TILES_avx512_vnni] = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_vnni_avx512},
+    [TC_TILES_avx512_bf16] = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_vnni_avx512, .gemm_bf16 = &tc_gemm_bf16_dot_avx512},
+    [TC_TILES_amx] = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_amx_avx512, .gemm_bf16 = &tc_gemm_bf16_amx_avx512},
+};
 #else
-static const tc_isa_ops *with_bytes(tc_isa_row row) { return &rows[row]; }
+static const tc_isa_ops tiles_of[TC_TILES_COUNT];
 #endif
 
 const tc_isa_ops *tc_isa_ops_of(tc_isa_row row) { return &rows[row]; }
+const tc_isa_ops *tc_isa_ops_of_tiles(tc_isa_row row, tc_isa_tiles tiles) { return tiles ? &tiles_of[tiles] : &rows[row]; }
 
 tc_status tc_isa_ops_choose(const tc_isa_ops **out_isa) {
     tc_isa_row row;
-    TC_TRY(tc_isa_choose(NULL, &row));
-    *out_isa = with_bytes(row);
+    tc_isa_tiles tiles;
+    TC_TRY(tc_isa_choose_tiles(NULL, &row, &tiles));
+    *out_isa = tc_isa_ops_of_tiles(row, tiles);
     return NULL;
 }

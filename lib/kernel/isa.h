@@ -73,6 +73,7 @@ struct tc_isa_ops {
     const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool */
     const tc_move_ops *move;
     const struct tc_gemm_ops *gemm_f32, *gemm_f64;
+    const struct tc_gemm_ops *gemm_bf16; /* by instructions for bfloat16; NULL: products go through float32 */
     const struct tc_gemm_i8_ops *gemm_i8;
     const tc_gemm_int_fn *gemm_int; /* [log2 of the bytes of an element] */
     const struct tc_attention_ops *attention_f32, *attention_f64;
@@ -85,7 +86,8 @@ typedef struct tc_isa_ops tc_isa_ops;
 
 /* The primitives of a row; base/cpu.h says which rows this machine can run. */
 const tc_isa_ops *tc_isa_ops_of(tc_isa_row row);
-/* Those of tc_isa_choose(NULL): the best supported row, at most the one that TC_ISA in the environment names. */
+const tc_isa_ops *tc_isa_ops_of_tiles(tc_isa_row row, tc_isa_tiles tiles); /* with the products of a line of isa.tab that has this row */
+/* Those of tc_isa_choose_tiles(NULL): the best supported row, at most the one that TC_ISA in the environment names. */
 tc_status tc_isa_ops_choose(const tc_isa_ops **out_isa);
 
 #endif

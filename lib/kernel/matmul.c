@@ -38,7 +38,8 @@ static operand broadcast(const tc_tensor *t) {
 }
 
 static bool narrow(tc_dtype d) { return tc_is_float(d) && d != TC_F32 && d != TC_F64; }
-static tc_dtype work_type(tc_dtype d) { return narrow(d) ? TC_F32 : d; }
+/* What a product reads: floats of 16 bits are converted first where the row has no product of them. */
+static tc_dtype work_type(const tc_isa_ops *isa, tc_dtype d) { return narrow(d) && !(d == TC_BF16 && isa->gemm_bf16) ? TC_F32 : d; }
 
 /* ---- floats ---- */
 typedef struct {
@@ -48,7 +49,7 @@ typedef struct {
 static void make_job(void *ctx, int64_t i, tc_gemm *out) {
     const jobs *js = ctx;
     const product *p = js->p;
-    int64_t e = (int64_t)tc_dtype_size(p->dtype);
+    int64_t e = (int64_t)tc_dtype_size(p->dtype), ec = narrow(p->dtype) ? 4 : e; /* bytes of what is read; of the result and the addend */
     *out = (tc_gemm){.dtype = p->dtype,
                      .m = p->m,
                      .n = p->n,
@@ -59,7 +60,7 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
                      .a_cs = p->a.cs,
                      .b_rs = p->b.rs,
                      .b_cs = p->b.cs,
-                     .c = (char *)js->c + i * p->m * p->n * e,
+                     .c = (char *)js->c + i * p->m * p->n * ec,
                      .c_rs = p->n,
                      .c_cs = 1,
                      .alpha = p->alpha,
@@ -69,7 +70,7 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
                      .packed = p->packed,
                      .add_rs = p->add.rs,
                      .add_cs = p->add.cs};
-    if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * e;
+    if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * ec;
 }
 
 /* Copies an operand of a 16-bit type, rows x cols a batch, into float32 at *at, and advances it. */
@@ -185,8 +186,10 @@ static product read_form(const tc_kcall *c, int form) { return form == LINEAR ? 
 static size_t scratch_of(const tc_kcall *c, int threads, int form) {
     product p = read_form(c, form);
     if (!tc_is_float(p.dtype)) return 0;
-    size_t n = tc_gemm_scratch(c->isa, work_type(p.dtype), p.m, p.n, p.k, c->packed != NULL, threads);
-    if (narrow(p.dtype)) n += 4 * (size_t)(p.batch * (p.m * p.k + p.k * p.n + 2 * p.m * p.n)) + 256;
+    tc_dtype work = work_type(c->isa, p.dtype);
+    size_t n = tc_gemm_scratch(c->isa, work, p.m, p.n, p.k, c->packed != NULL, threads);
+    if (narrow(p.dtype)) n += 8 * (size_t)(p.batch * p.m * p.n) + 256;
+    if (work != p.dtype) n += 4 * (size_t)(p.batch * (p.m * p.k + p.k * p.n));
     return n;
 }
 /* Results of 16-bit floats are rounded region by region, while they are in a cache. */
@@ -217,16 +220,16 @@ static tc_status run_of(tc_kcall *c, int form) {
     }
     jobs js = {&p, out};
     char *scratch = c->scratch;
-    tc_dtype d = p.dtype;
+    const tc_dtype d = p.dtype, work = work_type(c->isa, d);
     narrowing round = {c->isa, d, NULL, out, p.n, c->epilogue};
     tc_epilogue rounds = {narrow_region, &round};
     p.epilogue = c->epilogue, p.packed = c->packed;
     if (narrow(d)) {
-        widen(c->isa, d, &p.a, p.batch, p.m, p.k, &scratch);
-        if (!c->packed) widen(c->isa, d, &p.b, p.batch, p.k, p.n, &scratch);
+        if (work != d) widen(c->isa, d, &p.a, p.batch, p.m, p.k, &scratch);
+        if (work != d && !c->packed) widen(c->isa, d, &p.b, p.batch, p.k, p.n, &scratch);
         widen(c->isa, d, &p.add, p.batch, p.m, p.n, &scratch);
         round.wide = js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
-        p.dtype = TC_F32;
+        p.dtype = work;
         p.epilogue = &rounds;
     }
     tc_gemm_run(c->isa, c->pool, scratch, p.batch, make_job, &js);
@@ -240,7 +243,7 @@ static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
     product p = read_form(c, form);
     *out_arg = arg;
     if (!tc_is_float(p.dtype) || (!narrow(p.dtype) && p.m > PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
-    return tc_gemm_packed_bytes(c->isa, work_type(p.dtype), p.n, p.k);
+    return tc_gemm_packed_bytes(c->isa, work_type(c->isa, p.dtype), p.n, p.k);
 }
 /* 16-bit floats become float32 panels: a leaf of a panel at a time. */
 typedef struct {
@@ -268,7 +271,7 @@ static void pack_wide(void *ctx, int64_t begin, int64_t end, int worker) {
 }
 static void pack_form(const tc_kcall *c, int form, void *out) {
     product p = read_form(c, form);
-    if (narrow(p.dtype)) {
+    if (work_type(c->isa, p.dtype) != p.dtype) {
         widening w = {c->isa, &p, out};
         int64_t panels = (p.n + c->isa->gemm_f32->nr - 1) / c->isa->gemm_f32->nr;
         tc_parallel_for(c->pool, panels, 1 + 32768 / (c->isa->gemm_f32->nr * (p.k + 1)), pack_wide, &w);

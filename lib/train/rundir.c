@@ -107,9 +107,6 @@ tc_status tc_train_write_environment(const char *dir, const char *origin, bool f
     tc_cpu_model(cpu);
     struct utsname u;
     uname(&u);
-    tc_isa_row row = 0;
-    tc_status s = tc_isa_choose(NULL, &row);
-    if (s) return s;
     tc_buf b = {0}, path = {0}, revision = {0};
     git_revision(&revision);
     tc_json w = {.b = &b};
@@ -121,7 +118,7 @@ tc_status tc_train_write_environment(const char *dir, const char *origin, bool f
                  {"numerics", fast ? "fast" : "strict"},
                  {"directory", directory ? directory : "."},
                  {"cpu", cpu + strspn(cpu, " ")},
-                 {"isa", tc_isa_name(row)},
+                 {"isa", tc_isa_chosen_name()},
                  {"system", u.sysname},
                  {"release", u.release},
                  {"machine", u.machine},
@@ -150,7 +147,7 @@ tc_status tc_train_write_environment(const char *dir, const char *origin, bool f
     tc_json_end(&w);
     tc_buf_putc(&b, '\n');
     tc_buf_printf(&path, "%s/environment", dir);
-    s = tc_file_write(path.data, b.data, b.len);
+    tc_status s = tc_file_write(path.data, b.data, b.len);
     tc_buf_free(&b);
     tc_buf_free(&path);
     tc_buf_free(&revision);

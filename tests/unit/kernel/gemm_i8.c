@@ -1,5 +1,5 @@
-/* Products of int8 are the integers of the definition, on every row and, where the CPU has it, by VNNI: whatever the threads, the strides,
- * the sizes, packed before the call or in it. */
+/* Products of int8 are the integers of the definition, on every row and, where the CPU has them, by VNNI and AMX: whatever the threads, the
+ * strides, the sizes, packed before the call or in it. By AMX's instructions in C on every machine. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,8 +8,10 @@
 
 #include <cmocka.h>
 
-#include "kernel/gemm_i8.h"
-#include "kernel/isa.h"
+#include "unit/kernel/amx_in_c.h"
+
+#define TC_ISA in_c
+#include "kernel/gemm_i8.isa.c"
 
 static uint64_t state = 0x9E3779B97F4A7C15u;
 static int8_t byte(void) {
@@ -46,19 +48,23 @@ static void check(int64_t m, int64_t n, int64_t k, bool at, bool bt) {
     tc_gemm_i8 j = {.m = m, .n = n, .k = k, .a = a, .b = b, .a_rs = at ? 1 : k, .a_cs = at ? m : 1, .b_rs = bt ? 1 : n, .b_cs = bt ? k : 1};
     for (int64_t i = 0; i < m * n; i++)
         for (int64_t x = 0; x < k; x++) want[i] += a[i / n * j.a_rs + x * j.a_cs] * b[x * j.b_rs + i % n * j.b_cs];
-    const tc_isa_ops *best;
-    assert_null(tc_isa_ops_choose(&best));
-    for (int r = 0; r <= TC_ROW_COUNT; r++) {
-        if (r < TC_ROW_COUNT && !tc_isa_supported((tc_isa_row)r)) continue;
-        const tc_isa_ops *isa = r < TC_ROW_COUNT ? tc_isa_ops_of((tc_isa_row)r) : best; /* which is not of the table where there is VNNI */
-        for (int t = 0; t < 4; t++) run(isa, &j, want, t & 1 ? 3 : 1, t & 2);
+    tc_isa_row best;
+    assert_null(tc_isa_choose(NULL, &best));
+    tc_isa_ops tiles = *tc_isa_ops_of(best);
+    tiles.name = "AMX in C", tiles.gemm_i8 = &tc_gemm_i8_amx_in_c;
+    for (int t = 0; t < 4; t++) {
+        for (tc_isa_row r = 0; r <= best; r++) run(tc_isa_ops_of(r), &j, want, t & 1 ? 3 : 1, t & 2);
+        for (int i = 1; i < TC_TILES_COUNT; i++)
+            if (tc_isa_tiles_supported((tc_isa_tiles)i)) run(tc_isa_ops_of_tiles(best, (tc_isa_tiles)i), &j, want, t & 1 ? 3 : 1, t & 2);
+        run(&tiles, &j, want, t & 1 ? 3 : 1, t & 2);
     }
     free(a), free(b), free(want);
 }
 
 static void shapes(void **s) {
     (void)s;
-    static const int64_t mnk[][3] = {{1, 1, 1}, {1, 70, 300}, {14, 32, 4}, {15, 33, 1027}, {3, 5, 0}, {131, 290, 65}, {5, 256, 2049}};
+    static const int64_t mnk[][3] = {{1, 1, 1},      {1, 70, 300},   {14, 32, 4},  {15, 33, 1027}, {3, 5, 0},
+                                     {131, 290, 65}, {5, 256, 2049}, {33, 64, 64}, {16, 31, 130}};
     for (size_t i = 0; i < sizeof mnk / sizeof *mnk; i++)
         for (int t = 0; t < 4; t++) check(mnk[i][0], mnk[i][1], mnk[i][2], t & 1, t & 2);
 }

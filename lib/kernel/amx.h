@@ -1,0 +1,88 @@
+/* AMX: eight tiles of 16 rows of 64 bytes. Results, 32 x 32 words, are tiles 0 to 3 in the order of reading; tiles 4 and 5 hold rows of a,
+ * 6 and 7 columns of b, each 16 words of k. Words of k are pairs of bfloat16 or quads of int8.
+ *
+ *     amx_configure(rows);                     the thread has tiles from here
+ *     amx_clear(rows), or amx_load(...);
+ *     what AMX_MULTIPLY defines, amx_store(...); and so on
+ *     amx_release();                           to here: no call of others in between
+ *
+ * An instruction is a statement with a memory clobber: gcc 12's intrinsics let stores before loads of tiles vanish. A test defines AMX_IN_C and
+ * gives the instructions in C (tests/unit/kernel/amx_in_c.h). */
+#ifndef TC_KERNEL_AMX_H
+#define TC_KERNEL_AMX_H
+
+#include <stdint.h>
+
+enum { AMX_ROWS = 32, AMX_COLUMNS = 32, AMX_WORDS = 16 }; /* of results; k / words of one step */
+/* What LDTILECFG reads. */
+typedef struct {
+    uint8_t palette, start_row, zero[14];
+    uint16_t bytes[16]; /* of a row of each tile */
+    uint8_t rows[16];
+} amx_config;
+
+#ifndef AMX_IN_C
+#define AMX_TARGET __attribute__((target("amx-tile,amx-bf16,amx-int8"))) /* of functions that use tiles */
+#define TILE_CONFIG(config) __asm__ volatile("ldtilecfg %0" ::"m"(config) : "memory")
+#define TILE_RELEASE() __asm__ volatile("tilerelease" ::: "memory")
+#define TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t ::: "memory")
+#define TILE_LOAD(t, from, stride) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(from), "r"(stride) : "memory")
+#define TILE_STORE(t, to, stride) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(to), "r"(stride) : "memory")
+#define TILE_DOT(op, c, a, b) __asm__ volatile(#op " %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::: "memory") /* c += a b */
+#endif
+
+/* Tiles for results of `rows` rows, 1 to 32; of more than 16 the other two results and tile 5 have the rest. */
+AMX_TARGET static inline void amx_configure(int64_t rows) {
+    amx_config c = {.palette = 1};
+    uint8_t upper = (uint8_t)(rows < 16 ? rows : 16), lower = (uint8_t)(rows - upper);
+    for (int t = 0; t < 8; t++) {
+        c.rows[t] = t >= 6 ? 16 : t == 2 || t == 3 || t == 5 ? lower : upper;
+        c.bytes[t] = c.rows[t] ? 64 : 0;
+    }
+    TILE_CONFIG(c);
+}
+AMX_TARGET static inline void amx_release(void) { TILE_RELEASE(); }
+
+AMX_TARGET static inline void amx_clear(int64_t rows) {
+    TILE_ZERO(0);
+    TILE_ZERO(1);
+    if (rows <= 16) return;
+    TILE_ZERO(2);
+    TILE_ZERO(3);
+}
+/* Results from and to memory, `stride` bytes from row to row. */
+AMX_TARGET static inline void amx_load(int64_t rows, const void *from, int64_t stride) {
+    const char *p = from, *q = p + 16 * stride;
+    TILE_LOAD(0, p, stride);
+    TILE_LOAD(1, p + 64, stride);
+    if (rows <= 16) return;
+    TILE_LOAD(2, q, stride);
+    TILE_LOAD(3, q + 64, stride);
+}
+AMX_TARGET static inline void amx_store(int64_t rows, void *to, int64_t stride) {
+    char *p = to, *q = p + 16 * stride;
+    TILE_STORE(0, p, stride);
+    TILE_STORE(1, p + 64, stride);
+    if (rows <= 16) return;
+    TILE_STORE(2, q, stride);
+    TILE_STORE(3, q + 64, stride);
+}
+/* void name(rows, words, a, lda, b): adds to the results by instruction op the products of `words` words of k, a multiple of 16:
+ * a[row * lda + word], b[word * 32 + column]. */
+#define AMX_MULTIPLY(name, op)                                                                                               \
+    AMX_TARGET static inline void name(int64_t rows, int64_t words, const void *a_words, int64_t lda, const void *b_words) { \
+        const char *a = a_words, *b = b_words;                                                                               \
+        const int64_t as = 4 * lda, bs = 4 * AMX_COLUMNS;                                                                    \
+        for (int64_t k = 0; k < words; k += AMX_WORDS, a += 64, b += AMX_WORDS * bs) {                                       \
+            TILE_LOAD(4, a, as);                                                                                             \
+            TILE_LOAD(6, b, bs);                                                                                             \
+            TILE_DOT(op, 0, 4, 6);                                                                                           \
+            TILE_LOAD(7, b + 64, bs);                                                                                        \
+            TILE_DOT(op, 1, 4, 7);                                                                                           \
+            if (rows <= 16) continue;                                                                                        \
+            TILE_LOAD(5, a + 16 * as, as);                                                                                   \
+            TILE_DOT(op, 2, 5, 6);                                                                                           \
+            TILE_DOT(op, 3, 5, 7);                                                                                           \
+        }                                                                                                                    \
+    }
+#endif

@@ -1,0 +1,167 @@
+/* Products of bfloat16 by instructions for them: within one rounding of the portable row's, the same bits whatever the threads, packed ahead or
+ * not, an operand transposed, a row alone. On every machine by the instructions in C; where the CPU has them by the instructions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "unit/kernel/amx_in_c.h"
+
+#define TC_ISA in_c
+#include "kernel/gemm_bf16.isa.c"
+
+#include "kernel/matmul.h"
+#include "kernel/scalar.h"
+#include "unit/kernel/kcall.h"
+
+static void fill(tc_tensor *t) {
+    uint16_t *p = t->storage->data;
+    for (size_t i = 0; i < t->storage->bytes / 2; i++) p[i] = tc_x_cast_f32_bf16((float)kunit());
+}
+static tc_tensor transposed(const tc_tensor *t) { /* the same elements, columns as neighbours */
+    tc_tensor r = *t;
+    int n = t->rank;
+    tc_tensor copy = ktensor(t->dtype, n, t->size);
+    r.storage = copy.storage;
+    r.stride[n - 1] = t->size[n - 2], r.stride[n - 2] = 1;
+    int64_t batch = n == 3 ? t->size[0] : 1, rows = t->size[n - 2], cols = t->size[n - 1];
+    for (int64_t b = 0; b < batch; b++)
+        for (int64_t i = 0; i < rows; i++)
+            for (int64_t j = 0; j < cols; j++)
+                ((uint16_t *)r.storage->data)[(b * cols + j) * rows + i] = ((const uint16_t *)t->storage->data)[(b * rows + i) * cols + j];
+    return r;
+}
+
+static void call(const tc_kernel *k, const tc_isa_ops *isa, const tc_karg *args, int nargs, tc_tensor *out, int threads, bool packed) {
+    tc_pool *pool;
+    assert_null(tc_pool_create(threads, &pool));
+    tc_kcall c = {.args = args, .nargs = nargs, .outs = out, .nouts = 1, .pool = pool, .isa = isa};
+    void *ahead = NULL;
+    int arg;
+    size_t bytes = packed && k->pack_bytes ? k->pack_bytes(&c, &arg) : 0;
+    if (bytes) {
+        ahead = kscratch(bytes);
+        k->pack(&c, ahead);
+        assert_null(kguard(k, ahead, bytes));
+        c.packed = ahead;
+    }
+    size_t n = k->scratch(&c, threads);
+    c.scratch = kscratch(n);
+    memset(out->storage->data, 0x7f, out->storage->bytes);
+    assert_null(k->run(&c));
+    assert_null(kguard(k, c.scratch, n));
+    free(c.scratch), free(ahead);
+    tc_pool_destroy(pool);
+}
+
+/* The sum of the magnitudes of what is added, for the bound of a float32 sum in any order. */
+static double magnitude(const tc_tensor *a, const tc_tensor *b, int64_t i, int64_t n) {
+    int64_t m = a->size[a->rank - 2], k = a->size[a->rank - 1], batch = i / (m * n), row = i / n % m, col = i % n;
+    double s = 0;
+    for (int64_t x = 0; x < k; x++)
+        s += fabs((double)tc_x_cast_bf16_f32(((const uint16_t *)a->storage->data)[(batch * m + row) * k + x]) *
+                  (double)tc_x_cast_bf16_f32(((const uint16_t *)b->storage->data)[(batch * k + x) * n + col]));
+    return s;
+}
+static void near(const char *what, const tc_tensor *got, const tc_tensor *want, const tc_tensor *a, const tc_tensor *b) {
+    for (int64_t i = 0; i < (int64_t)got->storage->bytes / 2; i++) {
+        double g = (double)tc_x_cast_bf16_f32(((uint16_t *)got->storage->data)[i]),
+               w = (double)tc_x_cast_bf16_f32(((uint16_t *)want->storage->data)[i]);
+        if (g == w) continue;
+        double sum = 0x1p-23 * sqrt((double)a->size[a->rank - 1]) * magnitude(a, b, i, want->size[want->rank - 1]);
+        if (!(fabs(g - w) <= 0x1p-8 * fmax(fabs(g), fabs(w)) * 1.01 + 4 * sum))
+            fail_msg("%s: element %lld is %a, expected %a", what, (long long)i, g, w);
+    }
+}
+
+static tc_isa_ops rows[4];
+static int nrows;
+static void find_rows(void) {
+    tc_isa_row best;
+    assert_null(tc_isa_choose(NULL, &best));
+    const tc_gemm_ops *in[] = {&tc_gemm_bf16_dot_in_c, &tc_gemm_bf16_amx_in_c};
+    for (int i = 0; i < 2; i++) rows[nrows] = *tc_isa_ops_of(best), rows[nrows++].gemm_bf16 = in[i];
+    for (int t = 1; t < TC_TILES_COUNT; t++)
+        if (tc_isa_tiles_supported((tc_isa_tiles)t) && tc_isa_ops_of_tiles(best, (tc_isa_tiles)t)->gemm_bf16)
+            rows[nrows++] = *tc_isa_ops_of_tiles(best, (tc_isa_tiles)t);
+}
+
+enum { MM, ADDMM, BMM };
+static void check(int form, int64_t batch, int64_t m, int64_t n, int64_t k) {
+    int rank = form == BMM ? 3 : 2;
+    const tc_kernel *kernel = form == MM ? &tc_k_mm : form == ADDMM ? &tc_k_addmm : &tc_k_bmm;
+    const int64_t as[] = {batch, m, k}, bs[] = {batch, k, n}, cs[] = {batch, m, n};
+    tc_tensor a = ktensor(TC_BF16, rank, as + 3 - rank), b = ktensor(TC_BF16, rank, bs + 3 - rank), more = ktensor(TC_BF16, 1, &n);
+    tc_tensor want = ktensor(TC_BF16, rank, cs + 3 - rank), got = ktensor(TC_BF16, rank, cs + 3 - rank),
+              first = ktensor(TC_BF16, rank, cs + 3 - rank);
+    fill(&a), fill(&b), fill(&more);
+    tc_tensor at = transposed(&a), bt = transposed(&b);
+    for (int r = -1; r < nrows; r++)
+        for (int t = 0; t < (r < 0 ? 1 : 8); t++) {
+            char what[128];
+            tc_karg x = karg_t(t & 1 ? &at : &a), y = karg_t(t & 1 ? &bt : &b);
+            tc_karg plain[] = {x, y}, add[] = {karg_t(&more), x, y, karg_f(0.5), karg_f(1)};
+            snprintf(what, sizeof what, "form %d, way %d, %lldx%lldx%lldx%lld, %d", form, r, (long long)batch, (long long)m, (long long)n,
+                     (long long)k, t);
+            call(kernel, r < 0 ? tc_isa_ops_of(TC_ROW_portable) : &rows[r], form == ADDMM ? add : plain, form == ADDMM ? 5 : 2, r < 0 ? &want : &got,
+                 t & 2 ? 3 : 1, t & 4);
+            if (r < 0) continue;
+            near(what, &got, &want, &a, &b);
+            if (!t) memcpy(first.storage->data, got.storage->data, got.storage->bytes);
+            if (memcmp(first.storage->data, got.storage->data, got.storage->bytes)) fail_msg("%s: other bits than the first", what);
+        }
+    kfree(&a), kfree(&b), kfree(&more), kfree(&want), kfree(&got), kfree(&first), kfree(&at), kfree(&bt);
+}
+static void shapes(void **s) {
+    (void)s;
+    static const int64_t mnk[][3] = {{1, 1, 1},     {1, 70, 300},  {32, 32, 256},   {33, 65, 257}, {3, 5, 0},   {17, 40, 31}, {16, 33, 1027},
+                                     {47, 129, 90}, {300, 40, 33}, {230, 140, 130}, {2, 64, 1800}, {70, 3, 40}, {90, 1, 515}, {13, 600, 30}};
+    for (size_t i = 0; i < sizeof mnk / sizeof *mnk; i++) check(MM, 1, mnk[i][0], mnk[i][1], mnk[i][2]);
+    check(ADDMM, 1, 5, 37, 600), check(ADDMM, 1, 40, 64, 64);
+    check(BMM, 3, 20, 33, 70), check(BMM, 2, 1, 16, 300);
+}
+
+static void a_row_alone(void **s) {
+    (void)s;
+    const int64_t as[] = {50, 700}, bs[] = {700, 96}, cs[] = {50, 96}, one[] = {1, 96}, line[] = {1, 700};
+    tc_tensor a = ktensor(TC_BF16, 2, as), b = ktensor(TC_BF16, 2, bs), c = ktensor(TC_BF16, 2, cs), d = ktensor(TC_BF16, 2, one);
+    tc_tensor row = ktensor(TC_BF16, 2, line);
+    fill(&a), fill(&b);
+    for (int r = 0; r < nrows; r++) {
+        call(&tc_k_mm, &rows[r], (tc_karg[]){karg_t(&a), karg_t(&b)}, 2, &c, 1, false);
+        for (int64_t i = 0; i < 50; i += 7) {
+            memcpy(row.storage->data, (uint16_t *)a.storage->data + i * 700, 1400);
+            call(&tc_k_mm, &rows[r], (tc_karg[]){karg_t(&row), karg_t(&b)}, 2, &d, 1, false);
+            assert_memory_equal(d.storage->data, (uint16_t *)c.storage->data + i * 96, 192);
+        }
+    }
+    kfree(&a), kfree(&b), kfree(&c), kfree(&d), kfree(&row);
+}
+
+/* NaN and infinity of one row or column stay there: what is padded with zeros is not multiplied by them. */
+static void not_numbers(void **s) {
+    (void)s;
+    const int64_t as[] = {18, 35}, bs[] = {35, 34}, cs[] = {18, 34};
+    tc_tensor a = ktensor(TC_BF16, 2, as), b = ktensor(TC_BF16, 2, bs), c = ktensor(TC_BF16, 2, cs);
+    fill(&a), fill(&b);
+    for (int64_t k = 0; k < 35; k++) ((uint16_t *)a.storage->data)[17 * 35 + k] = 0x7f80, ((uint16_t *)b.storage->data)[k * 34 + 33] = 0x7fc0;
+    for (int r = 0; r < nrows; r++) {
+        call(&tc_k_mm, &rows[r], (tc_karg[]){karg_t(&a), karg_t(&b)}, 2, &c, 1, false);
+        for (int64_t i = 0; i < 18; i++)
+            for (int64_t j = 0; j < 34; j++) {
+                float x = tc_x_cast_bf16_f32(((uint16_t *)c.storage->data)[i * 34 + j]);
+                if (i < 17 && j < 33) assert_true(isfinite(x));
+                if (j == 33) assert_true(isnan(x));
+                if (i == 17) assert_false(isfinite(x));
+            }
+    }
+    kfree(&a), kfree(&b), kfree(&c);
+}
+
+int main(void) {
+    find_rows();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(a_row_alone), cmocka_unit_test(not_numbers)};
+    return cmocka_run_group_tests_name("gemm_bf16", tests, NULL, NULL);
+}
