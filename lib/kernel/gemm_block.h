@@ -59,7 +59,9 @@ static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* Also enough for fewer rows and columns, whose units are deeper. */
 static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
-    const int64_t e = sizeof(T), deep = smaller(leaves_of(k), DEPTH);
+    const int64_t e = sizeof(T);
+    int64_t deep = 1; /* a unit's leaves, at most */
+    while (deep < DEPTH && deep < leaves_of(k)) deep *= 2;
     const int64_t rows = larger(larger(nr, MR * deep), smaller(nr * deep, A_MOST / e / TC_LEAF)) * LDA;
     const int64_t panels = smaller(padded(nc) * TC_LEAF * deep, B_MOST / e), area = nr * padded(nc) * level_count(k);
     return (size_t)(rows + (1 + 3) * MR * NR + panels + area + 64) * sizeof(T);

@@ -61,7 +61,9 @@ static void check(int64_t m, int64_t n, int64_t k, bool at, bool bt, const tc_ge
             const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)r);
             tc_pool *pool;
             assert_null(tc_pool_create(threads, &pool));
-            void *scratch = malloc(tc_gemm_scratch(isa, TC_F32, m, n, k, false, threads));
+            const size_t room = tc_gemm_scratch(isa, TC_F32, m, n, k, false, threads);
+            char *scratch = malloc(room + 4096), beyond[4096];
+            memset(beyond, 0x5a, sizeof beyond), memcpy(scratch + room, beyond, sizeof beyond);
             memset(c, 0x7f, sizeof *c * (size_t)(m * n));
             one o = {{.dtype = TC_F32,
                       .m = m,
@@ -92,6 +94,7 @@ static void check(int64_t m, int64_t n, int64_t k, bool at, bool bt, const tc_ge
                                  (long long)n, (long long)k, ahead ? " packed" : "", (long long)(i / n), (long long)(i % n), (double)c[i],
                                  (double)want[i]);
             }
+            assert_memory_equal(scratch + room, beyond, sizeof beyond);
             free(packed);
             free(scratch);
             tc_pool_destroy(pool);
@@ -101,9 +104,10 @@ static void check(int64_t m, int64_t n, int64_t k, bool at, bool bt, const tc_ge
 
 static void shapes(void **s) {
     (void)s;
-    static const int64_t mnk[][3] = {{1, 1, 1},     {1, 70, 300},   {14, 32, 256}, {15, 33, 257},    {3, 5, 0},       {37, 65, 1300}, {300, 40, 520},
-                                     {13, 600, 30}, {2, 129, 2049}, {1, 96, 777},  {2, 64, 1030},    {90, 1, 515},    {200, 2, 1033}, {70, 7, 40},
-                                     {40, 64, 61},  {1, 100, 67},   {2, 70, 200},  {460, 300, 1100}, {230, 33, 2500}, {500, 40, 20}};
+    static const int64_t mnk[][3] = {{1, 1, 1},       {1, 70, 300},  {14, 32, 256},  {15, 33, 257}, {3, 5, 0},     {37, 65, 1300},
+                                     {300, 40, 520},  {13, 600, 30}, {2, 129, 2049}, {1, 96, 777},  {2, 64, 1030}, {90, 1, 515},
+                                     {200, 2, 1033},  {70, 7, 40},   {40, 64, 61},   {1, 100, 67},  {2, 70, 200},  {460, 300, 1100},
+                                     {230, 33, 2500}, {500, 40, 20}, {60, 161, 700}, {1, 100, 1500}};
     for (size_t i = 0; i < sizeof mnk / sizeof *mnk; i++)
         for (int t = 0; t < 4; t++) check(mnk[i][0], mnk[i][1], mnk[i][2], t & 1, t & 2, NULL, 0, "shape");
 }
