@@ -55,7 +55,7 @@ typedef struct {
 static int64_t even(int64_t n, int64_t parts, int64_t step) { return up(up(n, parts), step) * step; }
 static plan make_plan(const tc_gemm_ops *o, const layout *l, int64_t jobs, int64_t m, int64_t n, int threads, bool packed) {
     const int64_t want = threads > 1 ? 8 * (int64_t)threads : 1, narrowest = m > 64 ? 4 * o->nr : o->nr;
-    plan p = {.cols = least(l->cols, n), .rows = least(m, even(m, up(m, TC_GEMM_MC), o->mr))};
+    plan p = {.cols = least(l->cols, n), .rows = least(m, even(m, up(m, TC_GEMM_MC / o->mr * o->mr), o->mr))};
     int64_t parts = up(want, jobs * up(m, p.rows));
     if (parts > up(n, p.cols)) p.cols = least(p.cols, most(even(n, parts, o->nr), packed ? NC_LEAST : narrowest));
     parts = up(packed ? want : threads, jobs * up(n, p.cols));

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "kernel/gemm.h"
-#include "kernel/isa.h"
+#include "kcall.h"
 
 static uint64_t state = 0x9E3779B97F4A7C15u;
 static double unit(void) {
@@ -122,7 +122,44 @@ static void absent_terms(void **s) {
     check(4, 4, 700, false, false, none, 1, "none");
 }
 
+/* Blocks of rows are as high as tiles allow: what they keep of many leaves stays in the scratch that was asked for. */
+static void scratch(void **s) {
+    (void)s;
+    static const int64_t mnk[][3] = {{448, 1024, 800}, {452, 130, 1100}, {7, 2000, 600}};
+    for (size_t i = 0; i < sizeof mnk / sizeof *mnk; i++)
+        for (int r = 0; r < TC_ROW_COUNT; r++)
+            for (int f64 = 0; tc_isa_supported((tc_isa_row)r) && f64 < 2; f64++) {
+                const int64_t m = mnk[i][0], n = mnk[i][1], k = mnk[i][2];
+                const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)r);
+                tc_dtype d = f64 ? TC_F64 : TC_F32;
+                tc_tensor a = ktensor(d, 2, (int64_t[]){m, k}), b = ktensor(d, 2, (int64_t[]){k, n}), c = ktensor(d, 2, (int64_t[]){m, n});
+                tc_pool *pool;
+                assert_null(tc_pool_create(1, &pool));
+                const size_t bytes = tc_gemm_scratch(isa, d, m, n, k, false, 1);
+                void *room = kscratch(bytes);
+                one o = {{.dtype = d,
+                          .m = m,
+                          .n = n,
+                          .k = k,
+                          .a = a.storage->data,
+                          .a_rs = k,
+                          .a_cs = 1,
+                          .b = b.storage->data,
+                          .b_rs = n,
+                          .b_cs = 1,
+                          .c = c.storage->data,
+                          .c_rs = n,
+                          .c_cs = 1,
+                          .alpha = 1}};
+                tc_gemm_run(isa, pool, room, 1, make, &o);
+                assert_null(kguard(&(tc_kernel){.name = "gemm"}, room, bytes));
+                free(room);
+                tc_pool_destroy(pool);
+                kfree(&a), kfree(&b), kfree(&c);
+            }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(absent_terms)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(scratch), cmocka_unit_test(absent_terms)};
     return cmocka_run_group_tests_name("gemm", tests, NULL, NULL);
 }
