@@ -64,17 +64,17 @@ static tc_value *shown(const tc_node *n) {
     return one_of(n, reshapes) && same_from(&x->meta, &n->outs[0]->meta, 2) ? x : NULL;
 }
 
-/* A number known before the run: a literal, or a tensor filled with one. */
-static bool number(const tc_node *n, int i, double *out) {
+/* A number known before the run: a literal, or a tensor of this type that is filled with one. */
+static bool number(const tc_node *n, int i, tc_dtype dtype, double *out) {
     const tc_arg *a = &n->args[i];
     if (a->kind == TC_A_SCALAR && !a->is_sym) return *out = tc_scalar_to_double(a->scalar), true;
     const tc_node *made = maker(tc_arg_value(n, i));
-    if (!made || !one_element(&made->outs[0]->meta)) return false;
-    if (is(made, "full")) return number(made, 1, out);
-    if (is(made, "scalar_tensor")) return number(made, 0, out);
+    if (!made || !one_element(&made->outs[0]->meta) || made->outs[0]->meta.dtype != dtype) return false;
+    if (is(made, "full")) return number(made, 1, dtype, out);
+    if (is(made, "scalar_tensor")) return number(made, 0, dtype, out);
     tc_value *x = shown(made);
     const tc_node *before = maker(x);
-    return before && is(before, "full") && number(before, 1, out);
+    return before && is(before, "full") && number(before, 1, dtype, out);
 }
 
 static bool only_reader(const tc_value *v) { return (uintptr_t)v->aux == 1; }
@@ -111,12 +111,13 @@ static bool read_scores(pattern *p, const tc_value *v, int steps) {
         const tc_value *s = tc_arg_value(n, at);
         tc_value *other = tc_arg_value(n, where ? 0 : 1 - at);
         double value;
-        if (!s || s->kind != TC_V_TENSOR || !same_sizes(&s->meta, &n->outs[0]->meta)) continue;
+        const tc_dtype dtype = n->outs[0]->meta.dtype;
+        if (!s || s->kind != TC_V_TENSOR || s->meta.dtype != dtype || !same_sizes(&s->meta, &n->outs[0]->meta)) continue;
         bool read = false;
         if (mul || div) read = add_factor(p, n, 1 - at, div);
         else if (add) read = other && tc_scalar_to_double(n->args[2].scalar) == 1 && add_mask(p, n, (masking){.mask = other});
-        else if (where) read = number(n, 3 - at, &value) && add_mask(p, n, (masking){other, true, at == 2, value});
-        else read = number(n, 2, &value) && add_mask(p, n, (masking){other = tc_arg_value(n, 1), true, true, value});
+        else if (where) read = number(n, 3 - at, dtype, &value) && add_mask(p, n, (masking){other, true, at == 2, value});
+        else read = number(n, 2, dtype, &value) && add_mask(p, n, (masking){other = tc_arg_value(n, 1), true, true, value});
         if (read && read_scores(p, s, steps - 1)) return true;
     }
     return false;
@@ -134,10 +135,17 @@ static bool narrow_enough(tc_sym width) {
     return tc_sym_const_int(width, &n) && n > 0 && n <= WIDEST;
 }
 
-/* One bool mask with any fill, or masks that are added: what fills by so little that no score shows beside it counts as one of these. */
+/* Bool masks only, all with one fill: together they are one. */
+static bool one_fill(const pattern *p) {
+    for (int i = 0; i < p->nmasks; i++)
+        if (!p->masks[i].filled || (i && p->masks[i].fill != p->masks[0].fill)) return false;
+    return p->nmasks > 0;
+}
+
+/* Bool masks with one fill, or masks that are added: what fills by so little that no score shows beside it counts as one of these. */
 static bool masks_fit(const pattern *p) {
-    for (int i = 0; i < p->nmasks && p->nmasks > 1; i++)
-        if (p->masks[i].filled && p->masks[i].fill > -1e30) return false;
+    for (int i = 0; i < p->nmasks && !one_fill(p); i++)
+        if (p->masks[i].filled && !(p->masks[i].fill <= -1e30)) return false;
     return true;
 }
 
@@ -216,26 +224,29 @@ static tc_value *scaled(tc_emit *e, const pattern *p, tc_value *q, tc_arg *out) 
     return q;
 }
 
-/* A bool mask as numbers to add: fill where it fills, else 0. */
-static tc_value *as_numbers(tc_emit *e, const masking *m, tc_dtype dtype) {
-    tc_value *zero = tc_emit_call(e, "aten::full", "Szd", (const tc_sym *)NULL, 0, tc_scalar_float(0), (int)dtype);
-    tc_value *fill = tc_emit_call(e, "aten::full", "Szd", (const tc_sym *)NULL, 0, tc_scalar_float(m->fill), (int)dtype);
-    return tc_emit_call(e, "aten::where.self", "vvv", m->mask, m->where ? fill : zero, m->where ? zero : fill);
+static tc_value *number_of(tc_emit *e, double x, tc_dtype dtype) {
+    return tc_emit_call(e, "aten::full", "Szd", (const tc_sym *)NULL, 0, tc_scalar_float(x), (int)dtype);
 }
 
-/* The one mask of the kernel; *fill: what a bool one puts in the place of scores that it does not allow. */
+/* Where a bool mask allows keys. */
+static tc_value *allowed(tc_emit *e, const masking *m) { return m->where ? tc_emit_call(e, "aten::logical_not", "v", m->mask) : m->mask; }
+
+/* The one mask of the kernel; *fill: what a bool one puts in the place of scores that it does not allow. Masks stand in `masks` from the last to
+ * the first that meets the scores; among numbers to add, what fills replaces what was added before. */
 static tc_value *joined_masks(tc_emit *e, const pattern *p, tc_dtype dtype, double *fill) {
-    *fill = -INFINITY;
-    if (p->nmasks == 1 && p->masks[0].filled) {
-        *fill = p->masks[0].fill;
-        return p->masks[0].where ? tc_emit_call(e, "aten::logical_not", "v", p->masks[0].mask) : p->masks[0].mask;
+    const bool bools = one_fill(p);
+    tc_value *all = NULL;
+    *fill = bools ? p->masks[0].fill : -INFINITY;
+    for (int i = p->nmasks - 1; i >= 0; i--) {
+        const masking *m = &p->masks[i];
+        if (bools) all = all ? tc_emit_call(e, "aten::logical_and", "vv", all, allowed(e, m)) : allowed(e, m);
+        else if (!m->filled) all = all ? tc_e_add(e, all, m->mask) : m->mask;
+        else {
+            tc_value *kept = all ? all : number_of(e, 0, dtype), *filled = number_of(e, m->fill, dtype);
+            all = tc_emit_call(e, "aten::where.self", "vvv", m->mask, m->where ? filled : kept, m->where ? kept : filled);
+        }
     }
-    tc_value *sum = NULL;
-    for (int i = p->nmasks - 1; i >= 0; i--) { /* as they meet the scores */
-        tc_value *m = p->masks[i].filled ? as_numbers(e, &p->masks[i], dtype) : p->masks[i].mask;
-        sum = sum ? tc_e_add(e, sum, m) : m;
-    }
-    return sum;
+    return all;
 }
 
 static tc_status as_attention(tc_emit *e, const tc_node *n) {

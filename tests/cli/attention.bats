@@ -92,6 +92,31 @@ class Both(sdpa(lambda s, m: m & s.tril[:T, :T])):
     pass
 
 
+class Twice(Masked):
+    """Rows in which each key is filled by one mask or both see the mean of all values."""
+
+    def attend(self, q, k, v, m):
+        w = (q @ k.mT / math.sqrt(D)).masked_fill(~self.tril[:T, :T], LEAST)
+        return w.masked_fill(~m, LEAST).softmax(-1) @ v
+
+
+class After(Masked):
+    """What fills replaces what was added before."""
+
+    def attend(self, q, k, v, m):
+        w = q @ k.mT / math.sqrt(D) + torch.where(self.tril[:T, :T], 0.0, -math.inf)
+        return torch.where(m, w, -1e35).softmax(-1) @ v
+
+
+class Types(Masked):
+    """Scores of another type than the result's, and a fill that its own type rounds: as written."""
+
+    def attend(self, q, k, v, m):
+        a = (q.half() @ k.half().mT + torch.zeros(T, T)).softmax(-1) @ v
+        b = ((q * 4).long() @ (k * 4).long().mT / 2.0).softmax(-1) @ v
+        return a + b + torch.where(m, q @ k.mT, torch.full([], 3.7, dtype=torch.int64)).softmax(-1) @ v
+
+
 class Mean(Masked):
     def attend(self, q, k, v, m):
         return v.mean(2, keepdim=True).expand(B, H, T, D)
@@ -132,7 +157,7 @@ kernels() { tc-compile -v $1.pt2 -o compiled.pt2 2>&1 | sed -n 's/^ *[0-9]* kern
 values() { tc-run $1.pt2 --input x=@x.npy --input m=@$2.npy "${@:3}"; }
 
 @test "spellings of attention are one kernel, with the values of scaled_dot_product_attention" {
-    local rows=(Plain:Free Before:Free Einsum:Free Bmm:Free Tensors:Both Filled:Keys Low:Keys)
+    local rows=(Plain:Free Before:Free Einsum:Free Bmm:Free Tensors:Both Filled:Keys Low:Keys Twice:Both After:Both)
     for row in "${rows[@]}"; do
         model ${row%:*}
         model ${row#*:}
@@ -164,17 +189,20 @@ values() { tc-run $1.pt2 --input x=@x.npy --input m=@$2.npy "${@:3}"; }
 
 @test "rows of written attention that see no key are NaN, or the mean of all values where the fill is finite" {
     model Filled
-    model Low
     model Mean
     values Filled none | tail -c 64 | od -An -v -tx4 | grep -q '[7f]fc00000 [7f]fc00000'
     values Mean none -o want.npy
-    values Low none --expect @want.npy --rtol 1e-5 --atol 1e-6
+    for c in Low Twice After; do
+        model $c
+        [ "$(kernels $c | grep -c attention)" = 1 ]
+        values $c none --expect @want.npy --rtol 1e-5 --atol 1e-6
+    done
 }
 
 @test "what else reads or changes scores and weights keeps them" {
-    model Weights
-    model Scaled
-    for c in Weights Scaled; do
+    for c in Weights Scaled Types; do
+        model $c
+        values $c some --to safetensors >ran
         kernels $c >list
         cat list
         ! grep -q attention list
