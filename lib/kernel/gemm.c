@@ -47,8 +47,8 @@ size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t
     return bytes + 64;
 }
 
-/* Columns and rows of a task: enough tasks that no thread is idle for long. Where b is packed, columns become fewer down to NC_LEAST, then
- * rows, then columns; else columns first, since each task packs its own. */
+/* Columns and rows of a task: enough tasks that no thread is idle for long. Where several row blocks share packed columns, columns become
+ * fewer down to NC_LEAST, then rows, then columns; else columns first: each task packs its own, or b is read from memory once. */
 typedef struct {
     int64_t cols, rows, ncols, nrows;
 } plan;
@@ -56,9 +56,10 @@ static int64_t even(int64_t n, int64_t parts, int64_t step) { return up(up(n, pa
 static plan make_plan(const tc_gemm_ops *o, const layout *l, int64_t jobs, int64_t m, int64_t n, int threads, bool packed) {
     const int64_t want = threads > 1 ? 8 * (int64_t)threads : 1, narrowest = m > 64 ? 4 * o->nr : o->nr;
     plan p = {.cols = least(l->cols, n), .rows = least(m, even(m, up(m, TC_GEMM_MC / o->mr * o->mr), o->mr))};
+    const bool shared = packed && m > TC_GEMM_MC;
     int64_t parts = up(want, jobs * up(m, p.rows));
-    if (parts > up(n, p.cols)) p.cols = least(p.cols, most(even(n, parts, o->nr), packed ? NC_LEAST : narrowest));
-    parts = up(packed ? want : threads, jobs * up(n, p.cols));
+    if (parts > up(n, p.cols)) p.cols = least(p.cols, most(even(n, parts, o->nr), shared ? NC_LEAST : narrowest));
+    parts = up(shared ? want : threads, jobs * up(n, p.cols));
     if (parts > up(m, p.rows) && m > 2 * o->mr) p.rows = least(p.rows, even(m, parts, o->mr));
     if (packed && p.rows < 4 * o->mr) {
         p.rows = least(m, 4 * o->mr), parts = up(want, jobs * up(m, p.rows));
