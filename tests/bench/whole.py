@@ -1,6 +1,6 @@
-"""Whole models: tc against PyTorch eager and ONNX Runtime. One thread is measured by processor time (what other work on the machine disturbs
+"""Whole models: tc against PyTorch eager, torch.compile (weights frozen, max-autotune) and ONNX Runtime. One thread is measured by processor time (what other work on the machine disturbs
 least), more by wall time.
-Optional: needs PyTorch, safetensors, onnxruntime; never part of make check.
+Optional: needs PyTorch with a C++ compiler, safetensors, onnxruntime; never part of make check.
 
     cc -O2 -shared -fPIC -o cputime.so tests/bench/cputime.c         makes tc-bench measure processor time
     [THREADS=N] python3 tests/bench/whole.py BUILD DIR [MODEL...]    prints least and median milliseconds of each engine
@@ -52,6 +52,14 @@ def onnx(tools, path, inputs):
     return measure(lambda: s.run(None, feed))
 
 
+def compiled(model, inputs):
+    from torch._inductor import config
+    config.freezing = config.max_autotune = True
+    torch._dynamo.reset()
+    f = torch.compile(model)
+    return measure(lambda: f(*inputs))
+
+
 def main():
     tools, folder = os.path.join(os.path.abspath(sys.argv[1]), "bin/"), sys.argv[2]
     torch.set_num_threads(THREADS)
@@ -60,7 +68,7 @@ def main():
     for name in sys.argv[3:] or TABLE:
         path = os.path.join(folder, name + ".pt2")
         model, inputs = make(name, path)
-        found = {"eager": measure(lambda: model(*inputs)), "onnxruntime": onnx(tools, path, inputs)}
+        found = {"eager": measure(lambda: model(*inputs)), "torch.compile": compiled(model, inputs), "onnxruntime": onnx(tools, path, inputs)}
         run = [tools + "tc-bench", path, "--threads", str(THREADS), "--compare", "interpreted,compiled,fast", "--min-time", "2", "--json"]
         env = dict(os.environ, LD_PRELOAD=os.path.abspath("cputime.so")) if THREADS == 1 and os.path.exists("cputime.so") else None
         for line in subprocess.run(run, capture_output=True, text=True, check=True, env=env).stdout.splitlines():
