@@ -32,7 +32,7 @@ class Adam(Optimizer):
             else:
                 grad = grad.add(p, alpha=group["weight_decay"])
         avg, sq = state["exp_avg"], state["exp_avg_sq"]
-        avg.lerp_(grad, 1 - beta1)
+        avg.lerp_(grad, 1 - (beta1.to(p.dtype) if isinstance(beta1, torch.Tensor) else beta1))
         sq.mul_(beta2).addcmul_(grad, grad.conj(), value=1 - beta2)
         correction1 = 1 - beta1**step
         correction2 = 1 - beta2**step

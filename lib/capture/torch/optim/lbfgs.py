@@ -1,6 +1,6 @@
 # L-BFGS with an optional strong-Wolfe line search: host control flow over whole-parameter vectors, so it needs concrete tensors.
 import torch
-from torch.optim.optimizer import Optimizer
+from torch.optim.optimizer import Optimizer, _nonnegative
 
 
 def _cubic(x1, f1, g1, x2, f2, g2, bounds=None):
@@ -18,7 +18,8 @@ def _cubic(x1, f1, g1, x2, f2, g2, bounds=None):
     return min(max(at, lo), hi)
 
 
-def _strong_wolfe(evaluate, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance=1e-9, max_ls=25):
+def _strong_wolfe(evaluate, x, t, d, f, g, gtd, max_ls, c1=1e-4, c2=0.9, tolerance=1e-9):
+    # max_ls: steps that may follow the first; with none left the better end of what was seen is taken.
     d_norm = d.abs().max()
     g = g.clone()
     f_new, g_new = evaluate(x, t, d)
@@ -84,13 +85,19 @@ def _strong_wolfe(evaluate, x, t, d, f, g, gtd, c1=1e-4, c2=0.9, tolerance=1e-9,
     return best[1], best[2], best[0], evals
 
 
+# A complex parameter is taken as its real and imaginary parts.
+def _real(p):
+    return torch.view_as_real(p) if p.is_complex() else p
+
+
 class LBFGS(Optimizer):
     def __init__(self, params, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7, tolerance_change=1e-9, history_size=100,
-                 line_search_fn=None):
+                 line_search_fn=None, *, maximize=False):
+        _nonnegative("learning rate", lr)
         if max_eval is None:
             max_eval = max_iter * 5 // 4
         super().__init__(params, dict(lr=lr, max_iter=max_iter, max_eval=max_eval, tolerance_grad=tolerance_grad, tolerance_change=tolerance_change,
-                                      history_size=history_size, line_search_fn=line_search_fn))
+                                      history_size=history_size, line_search_fn=line_search_fn, maximize=maximize))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
         if line_search_fn is not None and line_search_fn != "strong_wolfe":
@@ -98,11 +105,16 @@ class LBFGS(Optimizer):
         self._params = self.param_groups[0]["params"]
 
     def _flat_grad(self):
-        return torch.cat([(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
+        grad = torch.cat([_real(torch.zeros_like(p) if p.grad is None else p.grad).reshape(-1) for p in self._params])
+        return grad.neg() if self.param_groups[0]["maximize"] else grad
+
+    # The number that is made small: minus the loss where that is to grow.
+    def _value(self, loss):
+        return -float(loss) if self.param_groups[0]["maximize"] else float(loss)
 
     def _move(self, t, d):
         at = 0
-        for p in self._params:
+        for p in map(_real, self._params):
             n = p.numel()
             p.add_(d[at:at + n].view_as(p), alpha=t)
             at += n
@@ -122,6 +134,8 @@ class LBFGS(Optimizer):
             with torch.enable_grad():
                 return closure()
 
+        if not self._params:
+            return call()
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)
         state.setdefault("n_iter", 0)
@@ -130,7 +144,7 @@ class LBFGS(Optimizer):
         grad = self._flat_grad()
         if grad.abs().max() <= group["tolerance_grad"]:
             return first
-        now = {"loss": float(first), "grad": grad, "evals": 1, "n": 0}
+        now = {"loss": self._value(first), "grad": grad, "evals": 1, "n": 0}
         done = False
         while now["n"] < group["max_iter"] and not done:
             torch._C.scratch_begin()
@@ -191,12 +205,13 @@ class LBFGS(Optimizer):
 
             def evaluate(x, at, direction):
                 self._move(at, direction)
-                value = float(call())
+                value = self._value(call())
                 g = self._flat_grad()
                 self._restore(x)
                 return value, g
 
-            now["loss"], now["grad"], t, used = _strong_wolfe(evaluate, saved, t, d, loss, grad, gtd)
+            now["loss"], now["grad"], t, used = _strong_wolfe(evaluate, saved, t, d, loss, grad, gtd,
+                                                                 group["max_eval"] - now["evals"])
             state["t"] = t
             self._move(t, d)
             converged = bool(now["grad"].abs().max() <= group["tolerance_grad"])
@@ -204,7 +219,7 @@ class LBFGS(Optimizer):
             self._move(t, d)
             converged = False
             if now["n"] != max_iter:
-                now["loss"] = float(call())
+                now["loss"] = self._value(call())
                 now["grad"] = self._flat_grad()
                 converged = bool(now["grad"].abs().max() <= group["tolerance_grad"])
                 used = 1

@@ -79,7 +79,7 @@ class Optimizer:
     def step(self, closure=None):
         loss = self._closure(closure)
         with torch.no_grad():
-            for group in self.param_groups:
+            for group in map(_scalar_rate, self.param_groups):
                 for p in group["params"]:
                     if p.grad is not None:
                         self._update(p, -p.grad if group.get("maximize", False) else p.grad, self.state[p], group)
@@ -125,6 +125,12 @@ class Optimizer:
                 if key != "params":
                     s += f"    {key}: {g[key]}\n"
         return s + ")"
+
+
+# The group with a rate that is a tensor of one element, of any rank, as a 0-d tensor.
+def _scalar_rate(group):
+    lr = group.get("lr")
+    return {**group, "lr": lr.squeeze()} if isinstance(lr, torch.Tensor) and lr.dim() != 0 else group
 
 
 def _nonnegative(name, value):

@@ -141,12 +141,18 @@ class ASGD(Optimizer):
         lr, lambd, t0 = group["lr"], group["lambd"], group["t0"]
         if group["weight_decay"] != 0:
             grad = grad.add(p, alpha=group["weight_decay"])
-        eta, mu, ax = state["eta"].to(torch.float64), state["mu"], state["ax"]
-        p.mul_(1 - lambd * eta)
-        p.addcmul_(grad, eta, value=-1)
-        if step - 1 - t0 <= 1:
-            ax.copy_(p)
+        eta, mu, ax = state["eta"], state["mu"], state["ax"]
+        if group["foreach"]: # one product with the rate, which float32 arithmetic gives
+            p.addcmul_(grad.add(p, alpha=lambd), eta, value=-1)
+            ax.addcmul_(p.sub(ax), mu)
+            eta.copy_(lr / ((1 + lambd * lr * torch.full((), step, dtype=torch.float32)) ** group["alpha"]))
         else:
-            ax.add_(p.sub(ax).mul_(mu))
-        state["eta"].fill_(lr / ((1 + lambd * lr * step) ** group["alpha"]))
+            rate = eta.to(torch.float64)
+            p.mul_(1 - lambd * rate)
+            p.addcmul_(grad, rate, value=-1)
+            if step - 1 - t0 <= 1:
+                ax.copy_(p)
+            else:
+                ax.add_(p.sub(ax).mul_(mu))
+            eta.fill_(lr / ((1 + lambd * lr * step) ** group["alpha"]))
         mu.fill_(1 / max(1, step - t0))
