@@ -79,7 +79,7 @@ tc_status tc_cmd_choice(const tc_cmd *c, tc_opt_id id, const char *const *names,
 tc_status tc_cmd_seconds(const tc_cmd *c, tc_opt_id id, double *out); /* "90", "30m", "2h", "1:30:00"; -1 when not given */
 /* A usage error: exit 2, with a line that points to --help. */
 tc_status tc_usage(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);
-bool tc_cmd_logs(const tc_cmd *c, const char *topic); /* --log TOPIC was given */
+bool tc_cmd_logs(const tc_cmd *c, const char *topic); /* --log TOPIC was given, or TC_LOG names it */
 
 /* ---- streams ---- */
 /* Says that `who` ("the program", "--input x") reads stdin. TC_USAGE naming both when another has claimed it. */

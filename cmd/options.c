@@ -237,11 +237,17 @@ tc_status tc_cmd_seconds(const tc_cmd *c, tc_opt_id id, double *out) {
     return tc_usage(c, "--%s %s: expected a time such as 90, 30m, 2h or 1:30:00", tc_options[id].name, v);
 }
 
+/* Whether topic is in a list with commas between. */
+static bool listed(const char *list, const char *topic) {
+    for (const char *p = list;; p += strcspn(p, ",") + 1) {
+        if (strlen(topic) == strcspn(p, ",") && !strncmp(topic, p, strlen(topic))) return true;
+        if (!p[strcspn(p, ",")]) return false;
+    }
+}
+
 bool tc_cmd_logs(const tc_cmd *c, const char *topic) {
-    for (int i = 0; i < tc_cmd_count(c, TC_OPT_log); i++)
-        for (const char *p = tc_cmd_value(c, TC_OPT_log, i);; p += strcspn(p, ",") + 1) {
-            if (strlen(topic) == strcspn(p, ",") && !strncmp(topic, p, strlen(topic))) return true;
-            if (!p[strcspn(p, ",")]) break;
-        }
-    return false;
+    const char *all = getenv("TC_LOG"); /* for every program of a pipe: each takes the topics that it has */
+    bool on = all && listed(all, topic);
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_log); i++) on |= listed(tc_cmd_value(c, TC_OPT_log, i), topic);
+    return on;
 }

@@ -6,7 +6,9 @@
 
 static void chosen(void *ctx, const char *sizes) {
     const tc_cmd *c = ((const versions *)ctx)->c;
-    if (tc_cmd_logs(c, "guards") || c->verbose) fprintf(stderr, "%s: the variant for %s is used\n", c->tool->name, sizes);
+    if (!tc_cmd_logs(c, "guards") && !c->verbose) return;
+    if (sizes) fprintf(stderr, "%s: the variant for %s is used\n", c->tool->name, sizes);
+    else fprintf(stderr, "%s: no variant fits: the code for all sizes is used\n", c->tool->name);
 }
 
 static void recompile(void *ctx, const tc_recompile *r) {

@@ -208,8 +208,14 @@ static tc_source first_use(const tc_program *p, tc_sym var) {
 static tc_status no_variant(tc_variants *v, const tc_tensor *inputs, met m, bool must) {
     tc_buf guard = {0}, found = {0};
     tc_status s = NULL;
-    if (!tc_exec_uncompiled(v->main) || !v->all.len || (v->told && !must)) return NULL;
+    const bool compiled = !tc_exec_uncompiled(v->main);
+    if (!v->all.len || (v->told && (compiled || !must))) return NULL;
     TC_TRY(tc_exec_check(v->main, inputs, count_user(v->program))); /* sizes that the program does not take at all */
+    if (compiled) {
+        v->told = true;
+        if (v->events.chosen) v->events.chosen(v->events.ctx, NULL);
+        return NULL;
+    }
     for (size_t i = 0; i < v->all.len; i++) tc_buf_printf(&guard, "%s%s", i ? ", or " : "", v->all.data[i].guard);
     if (m.in) tc_buf_printf(&found, "%s.size(%d) = %lld", m.in->name, m.dim, (long long)m.size);
     else if (m.size >= 0) tc_buf_printf(&found, "%s = %lld", tc_sym_var_name(m.var), (long long)m.size);

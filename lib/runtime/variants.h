@@ -23,7 +23,7 @@ typedef struct {
 
 /* What happens on the way; each may be NULL. */
 typedef struct {
-    void (*chosen)(void *ctx, const char *sizes);                /* a variant is planned, "B == 8" */
+    void (*chosen)(void *ctx, const char *sizes);                /* a variant is planned, "B == 8"; once, NULL: none fits, the code for all runs */
     void (*turned)(void *ctx, const tc_program *to);             /* another program runs than in the run before, at first the main one */
     void (*recompile)(void *ctx, const tc_recompile *recompile); /* once a program: from then on such sizes are expected */
     /* Program i = 0, 1 ... for sizes that the main one has no place for, the caller's reference; NULL: there are no more. */

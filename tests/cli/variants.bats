@@ -74,6 +74,8 @@ records() { # SIZE...: records.npy with that many rows each
     tc-compile m.pt2 --variants B=4 -o v.pt2
     run --separate-stderr tc-run v.pt2 --log=recompiles --input x=@records.npy --expect @want.npy
     [ -z "$stderr" ]
+    run --separate-stderr tc-run v.pt2 --log=guards --input x=@records.npy --expect @want.npy
+    [ "$(grep -c "no variant fits: the code for all sizes is used" <<<"$stderr")" -eq 1 ]
 }
 
 @test "--log=guards prints every condition and which variant runs; the one that fixes most is taken" {
