@@ -8,7 +8,7 @@
 static const tc_abi_group *find(void *self, const uint8_t key[TC_ABI_KEY_BYTES]) {
     tc_cmd_code *code = self;
     const tc_abi_group *g = tc_modules_find(code->modules, key);
-    code->missing += !g;
+    *(g ? &code->found : &code->missing) += 1;
     return g;
 }
 
@@ -32,7 +32,7 @@ tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out) {
         return s;
     }
     out->note = packed.note;
-    if (packed.isa) tc_cmd_verbose(c, "compiled code for %s, %zu groups", packed.isa, tc_modules_groups(out->modules));
+    out->isa = packed.isa;
     if (packed.note && !out->must) {
         const char *path = c->noperands && strcmp(c->operands[0], "-") ? c->operands[0] : "IN";
         tc_cmd_note(c, "compiled code is not used: %s; running the graph instead; tc-compile %s -o MINE.pt2 makes your own", packed.note, path);
@@ -47,6 +47,11 @@ tc_status tc_cmd_code_check(tc_cmd *c, const tc_cmd_code *code) {
     tc_status s = code->note ? tc_error(TC_UNSUPPORTED, "compiled code is not used: %s", code->note)
                              : tc_error(TC_UNSUPPORTED, "%zu groups of the program have no compiled code", code->missing);
     return tc_status_add(s, "tc-compile makes it; --stance=default interprets what is missing, with the same bits");
+}
+
+void tc_cmd_code_report(tc_cmd *c, const tc_cmd_code *code) {
+    const size_t all = code->found + code->missing;
+    if (code->isa && all) tc_cmd_verbose(c, "compiled code for %s serves %zu of %zu groups", code->isa, code->found, all);
 }
 
 void tc_cmd_code_close(tc_cmd_code *code) {

@@ -10,7 +10,9 @@ typedef struct {
     tc_modules *modules;
     tc_exec_code code; /* for tc_exec_options while this lives; code.find NULL: interpret everything */
     bool must;         /* fail_on_recompile, --executor=compiled */
-    size_t missing;    /* groups asked for that no module has */
+    const char *isa;   /* what the modules are for; NULL: there are none */
+    size_t found;      /* groups asked for that a module has */
+    size_t missing;    /* ... that none has */
     const char *note;
 } tc_cmd_code;
 
@@ -19,6 +21,8 @@ typedef struct {
 tc_status tc_cmd_code_open(tc_cmd *c, const tc_archive *a, tc_cmd_code *out);
 /* After tc_exec_create: TC_UNSUPPORTED when a stance that wants compiled code everywhere did not find it. */
 tc_status tc_cmd_code_check(tc_cmd *c, const tc_cmd_code *code);
+/* With -v: how many groups of the program run compiled, once all its tc_execs were made. */
+void tc_cmd_code_report(tc_cmd *c, const tc_cmd_code *code);
 /* What was measured on machines: what the archive (NULL: none) carries, and the file of --tuning, whose lines come last; a missing file is
  * an error unless it is to be `made`. NULL where there is neither and it is not to be made. It outlives the tc_execs that are given it. */
 tc_status tc_cmd_tuning(tc_cmd *c, const tc_archive *a, bool made, tc_tuning **out);

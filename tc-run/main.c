@@ -139,6 +139,7 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
         tc_exec_report(tc_variants_main(l.v), &report);
         tc_cmd_verbose(c, "%s", tc_buf_str(&report));
         tc_buf_free(&report);
+        tc_cmd_code_report(c, code);
     }
     shapes_close(l.seen);
     tc_variants_destroy(l.v);

@@ -10,7 +10,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define TARGET __attribute__((target("pclmul,sse4.1")))
+#define TARGET __attribute__((target("pclmul")))
 
 /* x^e mod P, bits reflected and shifted by one, for the two halves of 16 bytes that move by 64 or by 16 bytes. */
 static const uint64_t by64[2] = {0x154442bd4, 0x1c6e41596}, by16[2] = {0x1751997d0, 0x0ccaa009e};
@@ -38,7 +38,7 @@ TARGET static uint32_t fold(uint32_t crc, const unsigned char *p, size_t n) {
     x0 = _mm_xor_si128(_mm_srli_si128(x0, 4), _mm_clmulepi64_si128(_mm_and_si128(x0, low), at(to64), 0x00));
     k = at(barrett);
     __m128i q = _mm_and_si128(_mm_clmulepi64_si128(_mm_and_si128(x0, low), k, 0x10), low);
-    return (uint32_t)_mm_extract_epi32(_mm_xor_si128(x0, _mm_clmulepi64_si128(q, k, 0x00)), 1);
+    return (uint32_t)_mm_cvtsi128_si32(_mm_srli_si128(_mm_xor_si128(x0, _mm_clmulepi64_si128(q, k, 0x00)), 4));
 }
 
 static bool can_fold; /* constant after its one initialisation: asking the CPU takes a microsecond or more in a virtual machine */

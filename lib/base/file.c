@@ -210,57 +210,47 @@ static char *resolve(const char *path) {
     return cur;
 }
 
-/* Is it BASE's temporary file: ".BASE.tmpPID.N"? */
-static bool is_temporary_of(const char *name, const char *base) {
-    static const char digits[] = "0123456789";
-    const size_t n = strlen(base);
-    if (name[0] != '.' || strncmp(name + 1, base, n) || strncmp(name + 1 + n, ".tmp", 4)) return false;
-    const char *pid = name + n + 5, *dot = pid + strspn(pid, digits);
-    return dot > pid && *dot == '.' && dot[1] && !dot[1 + strspn(dot + 1, digits)];
+/* Removes a temporary file whose writer was killed: each holds a lock on its own while it lives. */
+static void remove_left(const char *path) {
+    struct stat mine, there;
+    int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) return;
+    bool left = !flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &mine) && S_ISREG(mine.st_mode);
+    /* a writer that lived until now may have renamed it and begun another */
+    if (left && !lstat(path, &there) && mine.st_ino == there.st_ino && mine.st_dev == there.st_dev) unlink(path);
+    close(fd);
 }
 
-/* Removes what writers of the same file left that were killed: each holds a lock on its temporary file while it lives. */
-static void sweep(const char *folder, const char *base) {
-    DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) {
-        if (!is_temporary_of(e->d_name, base)) continue;
-        int fd = openat(dirfd(d), e->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (fd < 0) continue;
-        if (!flock(fd, LOCK_EX | LOCK_NB)) unlinkat(dirfd(d), e->d_name, 0);
-        close(fd);
-    }
-    if (d) closedir(d);
-}
-
-/* Is the file that was just made this writer's? A sweep may have come before the lock. */
+/* Is the file that was just made this writer's? Another may have taken it for left before the lock. */
 static bool held(int fd) {
     struct stat st;
     if (flock(fd, LOCK_EX | LOCK_NB)) return errno != EWOULDBLOCK; /* a file system without locks */
     return fstat(fd, &st) || st.st_nlink > 0;
 }
 
+/* Temporary files are .NAME.tmp0, .NAME.tmp1, ...: each writer takes the first that is no living writer's. The first few are looked at always, so
+ * that those which killed writers left go, however large the folder is. */
 static tc_status open_temporary(tc_out *o, mode_t mode) {
+    enum { LOOKED_AT = 4, MOST = 10000 };
     char *slash = strrchr(o->target, '/');
     const char *base = slash ? slash + 1 : o->target;
-    tc_buf folder = {0};
-    tc_buf_append(&folder, slash ? o->target : "./", slash ? (size_t)(slash - o->target) + 1 : 2);
-    sweep(folder.data, base);
-    tc_status st = NULL;
-    for (unsigned i = 0; !o->temporary && !st; i++) {
+    int dir = slash ? (int)(slash - o->target) + 1 : 0;
+    for (unsigned i = 0; i < MOST && (!o->temporary || i < LOOKED_AT); i++) {
         tc_buf b = {0};
-        tc_buf_printf(&b, "%s.%s.tmp%ld.%u", folder.data, base, (long)getpid(), i);
-        o->fd = open(b.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        if (o->fd >= 0 && held(o->fd)) {
-            o->temporary = b.data;
-            break;
+        tc_buf_printf(&b, "%.*s.%s.tmp%u", dir, o->target, base, i);
+        remove_left(b.data);
+        if (!o->temporary) {
+            o->fd = open(b.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+            if (o->fd >= 0 && held(o->fd)) {
+                o->temporary = b.data;
+                continue;
+            }
+            if (o->fd >= 0) close(o->fd);
+            else if (errno != EEXIST) return tc_buf_free(&b), env_error(o->name, "create");
         }
-        if (o->fd >= 0) close(o->fd);
-        else if (errno != EEXIST) st = env_error(o->name, "create");
         tc_buf_free(&b);
-        if (!st && i == 100) st = tc_error(TC_ENV, "%s: cannot create a temporary file beside it", o->name);
     }
-    tc_buf_free(&folder);
-    return st;
+    return o->temporary ? NULL : tc_error(TC_ENV, "%s: cannot create a temporary file beside it", o->name);
 }
 
 tc_status tc_out_open(const char *path, tc_out **out_file) {
@@ -333,10 +323,11 @@ static tc_status commit(tc_out *o) {
     o->close_fd = false;
     tc_status st = closed ? NULL : env_error(o->name, "close");
     if (!st && rename(o->temporary, o->target)) st = env_error(o->name, "rename the temporary file to");
-    if (lock >= 0) close(lock);
-    if (st) return st;
+    if (st) unlink(o->temporary);
+    if (lock >= 0) close(lock); /* from here on the temporary name may be another's */
     free(o->temporary);
     o->temporary = NULL;
+    if (st) return st;
     char *slash = strrchr(o->target, '/');
     if (!slash) return tc_fsync_dir(".");
     slash[slash == o->target] = 0;

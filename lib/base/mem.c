@@ -2,6 +2,7 @@
 #include "base/mem.h"
 
 #include <stdio.h>
+#include <sys/auxv.h>
 
 void *tc_xmalloc(size_t n) {
     void *p = malloc(n ? n : 1);
@@ -213,11 +214,13 @@ static size_t find_slot(const tc_map *m, const char *key, size_t n, uint64_t has
 }
 
 static void rehash(tc_map *m, size_t nslots) {
+    const unsigned char *random = m->nslots ? NULL : (const unsigned char *)(uintptr_t)getauxval(AT_RANDOM);
+    if (random) m->seed = word_at(random);
     free(m->slots);
     m->slots = tc_xcalloc(nslots, sizeof *m->slots);
     m->nslots = nslots;
     for (size_t k = 0; k < m->len; k++) {
-        uint64_t hash = tc_hash(m->entries[k].key, m->entries[k].key_len, 0);
+        uint64_t hash = tc_hash(m->entries[k].key, m->entries[k].key_len, m->seed);
         size_t i = hash & (nslots - 1);
         while (m->slots[i]) i = (i + 1) & (nslots - 1);
         m->slots[i] = slot_of(hash, k);
@@ -233,7 +236,7 @@ void tc_map_reserve(tc_map *m, size_t n) {
 
 void **tc_map_put(tc_map *m, const char *key, size_t n) {
     if ((m->len + 1) * 4 > m->nslots * 3) rehash(m, m->nslots ? m->nslots * 2 : 16); /* at most three quarters are taken */
-    uint64_t hash = tc_hash(key, n, 0);
+    uint64_t hash = tc_hash(key, n, m->seed);
     size_t i = find_slot(m, key, n, hash);
     if (!m->slots[i]) {
         if (m->len == UINT32_MAX - 1) TC_BUG("map: too many entries");
@@ -246,7 +249,7 @@ void **tc_map_put(tc_map *m, const char *key, size_t n) {
 
 void *tc_map_get(const tc_map *m, const char *key, size_t n) {
     if (!m->len) return NULL;
-    uint64_t slot = m->slots[find_slot(m, key, n, tc_hash(key, n, 0))];
+    uint64_t slot = m->slots[find_slot(m, key, n, tc_hash(key, n, m->seed))];
     return slot ? m->entries[(uint32_t)slot - 1].value : NULL;
 }
 

@@ -69,7 +69,8 @@ typedef struct {
     size_t len, cap;
     uint64_t *slots; /* 0: empty, else half of the hash and 1 + the index of the entry */
     size_t nslots;
-    bool borrows; /* keys are not copied: they live as long as the map */
+    uint64_t seed; /* of the hash, another one in each process: nobody can choose keys that share a slot */
+    bool borrows;  /* keys are not copied: they live as long as the map */
     tc_arena keys;
 } tc_map;                                                     /* {0} is empty and copies its keys */
 void tc_map_reserve(tc_map *m, size_t n);                     /* room for n entries in all */

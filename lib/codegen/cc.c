@@ -293,8 +293,13 @@ static const char *temporary_folder(void) {
 /* A folder is a build's when it holds this file, which the build keeps locked. */
 #define LOCK "lock"
 
-/* Removes what builds of this user that were killed left behind: folders whose lock nobody holds. Those of builds that failed stay, for
- * their logs. */
+/* Did the build fail less than a day ago? Its log is kept so long. A build writes "failed" under its lock. */
+static bool failed_lately(int dir) {
+    struct stat st;
+    return !fstatat(dir, "failed", &st, AT_SYMLINK_NOFOLLOW) && st.st_mtime > time(NULL) - 24 * 3600;
+}
+
+/* Removes what builds of this user left behind that were killed, or that failed a day ago: folders whose lock nobody holds. */
 static void sweep(tc_arena *a) {
     const char *tmp = temporary_folder();
     DIR *d = opendir(tmp);
@@ -306,7 +311,7 @@ static void sweep(tc_arena *a) {
         if (dir < 0) continue;
         int fd = openat(dir, LOCK, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
         bool ours = fd >= 0 && !fstat(dir, &st) && st.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB);
-        if (ours && faccessat(dir, "failed", F_OK, 0)) tc_status_free(tc_remove_tree(path)); /* a build writes "failed" under its lock */
+        if (ours && !failed_lately(dir)) tc_status_free(tc_remove_tree(path));
         if (fd >= 0) close(fd);
         close(dir);
     }
@@ -344,7 +349,7 @@ static tc_status build_in(build *b, const char *text, size_t len, tc_cc_kind kin
     return s ? s : tc_file_read(product, SIZE_MAX / 2, out);
 }
 
-/* A build that signals ended leaves nothing, one that failed its log. */
+/* A build that signals ended leaves nothing, one that failed its log, for a day. */
 static tc_status leave_folder(const build *b, bool failed) {
     sigset_t pending, told;
     bool stopped = !sigpending(&pending) && !sigandset(&told, &pending, &b->stops) && !sigisemptyset(&told);

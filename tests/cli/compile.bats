@@ -8,7 +8,7 @@ setup() {
     oracle=$TC_ROOT/tests/oracle/pt2
     mlp=$oracle/mlp.pt2
     cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data TMPDIR=$BATS_TEST_TMPDIR
 }
 
 @test "a compiled program gives the bits of the graph, from files and through pipes" {
@@ -49,6 +49,16 @@ setup() {
     run grep -ao 'code/1/[a-z0-9]*[.]so' two.pt2 # names stand in the headers of the zip as they are
     [[ "$output" == *code/1/avx2.so* ]]
     [[ "$output" != *code/1/portable.so* ]]
+}
+
+@test "-v says how many groups run compiled" {
+    tc-compile "$mlp" -o a.pt2
+    run --separate-stderr tc-run -v a.pt2 --input x=3x16xf32=1 -o y.npy
+    [[ "$stderr" =~ "compiled code for "[a-z0-9_]+" serves "([0-9]+)" of "([0-9]+)" groups" ]]
+    [ "${BASH_REMATCH[1]}" -gt 0 ]
+    [ "${BASH_REMATCH[1]}" -eq "${BASH_REMATCH[2]}" ]
+    run --separate-stderr tc-run -v a.pt2 --input x=3x16xf32=1 -o y.npy --stance=force_eager
+    [[ "$stderr" != *"compiled code"* ]]
 }
 
 @test "a program without compiled code fails under fail_on_recompile" {
@@ -132,6 +142,9 @@ setup() {
     TMPDIR=$PWD/tmp CC=false tc-compile -q "$mlp" -o other.pt2 # its log stays
     TMPDIR=$PWD/tmp tc-compile "$mlp" -o out.pt2
     [ "$(ls tmp | wc -l)" -eq 2 ]
+    touch -d '25 hours ago' tmp/*/failed # but not for ever
+    TMPDIR=$PWD/tmp tc-compile --no-cache "$mlp" -o out.pt2
+    [ "$(ls tmp)" = tc-cc-mine ]
 }
 
 @test "usage errors name what does not fit" {
