@@ -23,7 +23,10 @@ void tc_global_guard(C *c, const void *owner, V o) {
         if (!c->fr->sc->file->embedded) tc_side_effect(c, "a list or dict that a module holds is changed");
         return;
     }
-    if (m->embedded) return;
+    if (m->embedded) { /* hooks of all modules, say: the next capture meets them as this one did */
+        tc_undo_container(c, o);
+        return;
+    }
     const char *name = "an object";
     V k, v;
     for (size_t i = 0; tc_dict_next(m->d, &i, &k, &v);)

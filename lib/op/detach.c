@@ -47,22 +47,43 @@ static void note_inputs(detaching *d, const tc_graph *g) {
         if (p->inputs[i].value && p->inputs[i].kind != TC_IN_USER) note(d, p->inputs[i].value, p->inputs[i].value->meta.requires_grad);
 }
 
+static void detach_nodes(detaching *d) {
+    for (tc_node *n = d->e.graph->first, *next; n && !d->e.status; n = next) {
+        next = n->next;
+        if (!n->no_grad && !n->straight) tc_node_each_input(n, take_alone, d);
+        d->any = false;
+        tc_node_each_input(n, look, d);
+        const bool flows = n->straight || n->leaf || (d->any && !(n->op->flags & TC_OP_NONDIFF));
+        for (int i = 0; i < n->nouts; i++) {
+            note(d, n->outs[i], flows);
+            for (int k = 0; n->outs[i]->kind == TC_V_LIST && k < n->outs[i]->nlist; k++) note(d, n->outs[i]->list[k], flows);
+        }
+    }
+}
+
+/* The program's results have the same places in its signature. */
+static void detach_outputs(detaching *d) {
+    tc_graph *g = d->e.graph;
+    tc_program *p = g->program;
+    for (int i = 0; i < g->noutputs && !d->e.status; i++) take_alone(d, &g->outputs[i]);
+    for (int i = 0; g == p->graph && i < p->noutputs && !d->e.status; i++) take_alone(d, &p->outputs[i].value);
+}
+
+static tc_status detach_inner(const tc_graph *g) {
+    for (const tc_node *n = g->first; n; n = n->next)
+        for (int i = 0; i < n->nargs && !n->no_grad; i++)
+            if (n->args[i].kind == TC_A_GRAPH) TC_TRY(tc_detach_no_grad(n->args[i].graph));
+    return NULL;
+}
+
 tc_status tc_detach_no_grad(tc_graph *g) {
+    TC_TRY(detach_inner(g));
     detaching d = {.n = g->nvalues, .e = {.graph = g}};
     d.history = tc_xcalloc(d.n + 1, sizeof *d.history);
     d.alone = tc_xcalloc(d.n + 1, sizeof(tc_value *));
     note_inputs(&d, g);
-    for (tc_node *n = g->first, *next; n && !d.e.status; n = next) {
-        next = n->next;
-        if (!n->no_grad && !n->straight) tc_node_each_input(n, take_alone, &d);
-        d.any = false;
-        tc_node_each_input(n, look, &d);
-        const bool flows = n->straight || n->leaf || (d.any && !(n->op->flags & TC_OP_NONDIFF));
-        for (int i = 0; i < n->nouts; i++) {
-            note(&d, n->outs[i], flows);
-            for (int k = 0; n->outs[i]->kind == TC_V_LIST && k < n->outs[i]->nlist; k++) note(&d, n->outs[i]->list[k], flows);
-        }
-    }
+    detach_nodes(&d);
+    detach_outputs(&d);
     free(d.history);
     free(d.alone);
     return d.e.status;

@@ -174,6 +174,46 @@ PY
     tc-run m.pt2 --input x=@b.npy --expect @<(tc-run m.pt2 --input x=1xf32=40)
 }
 
+@test "backward hooks leave masks masks; hooks of all modules that forward adds end with its capture" {
+    cat >h.py <<'PY'
+import torch
+from torch import nn
+from torch.nn.modules.module import register_module_forward_hook
+
+
+class Masked(nn.Module):
+    def forward(self, x, m):
+        return x.masked_fill(m, 0.0), m
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f, self.k = nn.Linear(1, 1), Masked()
+        nn.init.ones_(self.f.weight)
+        nn.init.zeros_(self.f.bias)
+        self.k.register_full_backward_hook(lambda m, gi, go: (gi[0] * 3, gi[1]))
+
+    def forward(self, x):
+        y, m = self.k(self.f(x), x > 100)
+        return torch.where(m, 0.0, y)
+
+
+class Adds(Net):
+    def forward(self, x):
+        register_module_forward_hook(lambda m, i, o: o * 2 if m is self.f else None)
+        return self.f(x + self.training)
+PY
+    tc-export h.py:Net --input x=1x1xf32 --joint -o j.pt2
+    tc-run j.pt2 --input x=1x1xf32=5 --input tangents.out.0=1x1xf32=4 --output grad.f.bias=@b.npy
+    [ "$(tail -c 4 b.npy | od -An -tf4 | tr -d " ")" = 12 ]
+    tc-export h.py:Adds --input x=1x1xf32 -o a.pt2
+    for want in model:10 train:12; do
+        tc-run a.pt2 --model ${want%:*} --input x=1x1xf32=5 -o y.npy
+        [ "$(tail -c 4 y.npy | od -An -tf4 | tr -d " ")" = ${want#*:} ]
+    done
+}
+
 @test "what stands in a no_grad region has no gradient in an archive either" {
     cat >n.py <<'PY'
 import torch
@@ -197,6 +237,39 @@ PY
     [ "$(tc-export n.pt2 --print | grep -c aten.detach)" -eq 2 ]
     for name in source archive; do
         tc-run $name.pt2 --input x=2x3xf32=1,2,3,4,5,6 --input tangents.out.0=2x3xf32=1,0,2,1,3,1 --to safetensors -o $name.safetensors
+    done
+    cmp source.safetensors archive.safetensors
+}
+
+@test "what is returned from a no_grad region, and what stands in one in a branch, has no gradient in an archive" {
+    cat >n.py <<'PY'
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(3, 3)
+
+    def forward(self, x):
+        def yes(x):
+            with torch.no_grad():
+                a, b = self.f(x), self.f(x) * 2
+            return a * self.f(x), b
+
+        with torch.no_grad():
+            t = self.f(x)
+        a, b = torch.cond(x.sum() > 0, yes, lambda x: (x * 1, x * 2), (x,))
+        return self.f(x) + a * b, t
+PY
+    tc-export n.py:Net --input x=2x3xf32 -o n.pt2
+    tc-export n.py:Net --input x=2x3xf32 --joint -o source.pt2
+    tc-export n.pt2 --joint -o archive.pt2
+    [ "$(tc-export n.pt2 --print | grep -c aten.detach)" -eq 3 ]
+    for name in source archive; do
+        tc-run $name.pt2 --input x=2x3xf32=1,2,3,4,5,6 --input tangents.out.0=2x3xf32=1,0,2,1,3,1 --input tangents.t=2x3xf32=3,1,4,1,5,9 \
+            --to safetensors -o $name.safetensors
     done
     cmp source.safetensors archive.safetensors
 }

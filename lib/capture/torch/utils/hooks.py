@@ -21,7 +21,7 @@ class _Given(Function):
     @staticmethod
     def forward(ctx, hook, shapes, *given):
         ctx.hook, ctx.count = hook, len(given)
-        return tuple(x * 1 for x in given) + tuple(torch.zeros(shape, dtype=dtype) for shape, dtype in shapes)
+        return tuple(x.clone() for x in given) + tuple(torch.zeros(shape, dtype=dtype) for shape, dtype in shapes)
 
     @staticmethod
     def backward(ctx, *gradients):
@@ -32,7 +32,7 @@ class _Returned(Function):
     @staticmethod
     def forward(ctx, hook, *returned):
         ctx.hook = hook
-        return tuple(x * 1 for x in returned[:len(hook.out_places)])
+        return tuple(x.clone() for x in returned[:len(hook.out_places)])
 
     @staticmethod
     def backward(ctx, *gradients):
@@ -49,7 +49,7 @@ class BackwardHook:
         self.in_places, self.in_size = _tensors(args), len(args)
         if any(args[i].requires_grad for i in self.in_places):
             self.given = [args[i] for i in self.in_places]
-            self.passed = [x * 1 for x in self.given]
+            self.passed = [x.clone() for x in self.given]
             args = tuple(self.passed[self.in_places.index(i)] if i in self.in_places else v for i, v in enumerate(args))
         return args
 
