@@ -60,3 +60,17 @@ try:
     kl_divergence(D.Poisson(a), Normal(v, b))
 except NotImplementedError as error:
     print(type(error).__name__)
+
+# transforms that broadcast, that map an event together, that fall, and that keep what they mapped last
+for base, t in ((Normal(torch.tensor(0.5), torch.tensor(2.0)), AffineTransform(a, -b)), (Normal(v, b), [AffineTransform(1.0, -2.0), SigmoidTransform()]),
+                (Normal(v, b), [AffineTransform(a, b, event_dim=1), ExpTransform()]), (D.Uniform(a, a + b), ExpTransform().inv)):
+    y = D.TransformedDistribution(base, t)
+    print(y.batch_shape, y.event_shape, y.expand((2,) + tuple(y.batch_shape)).rsample().shape)
+    z = y.rsample()
+    p(z)
+    p(y.log_prob(z))
+    if not y.event_shape:
+        p(y.cdf(z))
+        p(y.icdf(u))
+y = D.TransformedDistribution(Normal(v + 20, b), TanhTransform(cache_size=1))
+p(y.log_prob(y.rsample()))

@@ -4,37 +4,57 @@ import math
 import torch
 import torch.nn.functional as F
 
-from torch.distributions import Distribution, Normal, _sum_last
+from torch.distributions import Distribution, Independent, Normal, _sum_last
 
 
 class Transform:
     bijective = True
+    event_dim = 0  # dimensions at the end that one call maps together
+    sign = 1  # of the derivative
 
     def __init__(self, cache_size=0):
-        self._cache_size = cache_size
+        self._cache_size, self._cached = cache_size, (None, None)
 
     @property
     def inv(self):
         return _Inverse(self)
 
+    # With a cache the tensor that was mapped last is found again exactly: the inverse of a saturated tanh is infinite.
     def __call__(self, x):
-        return self._call(x)
+        if not self._cache_size:
+            return self._call(x)
+        if x is not self._cached[0]:
+            self._cached = x, self._call(x)
+        return self._cached[1]
+
+    def _back(self, y):
+        if not self._cache_size:
+            return self._inverse(y)
+        if y is not self._cached[1]:
+            self._cached = self._inverse(y), y
+        return self._cached[0]
+
+    def forward_shape(self, shape):
+        return shape
 
 
 class _Inverse(Transform):
     def __init__(self, forward):
         super().__init__()
-        self._forward = forward
+        self._forward, self.event_dim, self.sign = forward, forward.event_dim, forward.sign
 
     @property
     def inv(self):
         return self._forward
 
     def _call(self, x):
-        return self._forward._inverse(x)
+        return self._forward._back(x)
 
     def _inverse(self, y):
-        return self._forward._call(y)
+        return self._forward(y)
+
+    def forward_shape(self, shape):
+        return self._forward.forward_shape(shape)
 
     def log_abs_det_jacobian(self, x, y):
         return -self._forward.log_abs_det_jacobian(y, x)
@@ -81,6 +101,13 @@ class AffineTransform(Transform):
         super().__init__(cache_size)
         self.loc, self.scale, self.event_dim = loc, scale, event_dim
 
+    @property
+    def sign(self):
+        return self.scale.sign() if isinstance(self.scale, torch.Tensor) else (self.scale > 0) - (self.scale < 0)
+
+    def forward_shape(self, shape):
+        return tuple(torch.broadcast_shapes(shape, *(tuple(x.shape) for x in (self.loc, self.scale) if isinstance(x, torch.Tensor))))
+
     def _call(self, x):
         return self.loc + self.scale * x
 
@@ -97,9 +124,19 @@ class AffineTransform(Transform):
 
 class TransformedDistribution(Distribution):
     def __init__(self, base_distribution, transforms, validate_args=None):
-        self.base_dist = base_distribution
         self.transforms = [transforms] if isinstance(transforms, Transform) else list(transforms)
-        super().__init__(base_distribution._batch_shape, base_distribution._event_shape)
+        base, together = base_distribution, max([0] + [t.event_dim for t in self.transforms])
+        given = shape = base._batch_shape + base._event_shape
+        if len(shape) < together:
+            raise ValueError(f"base_distribution needs to have shape with size at least {together}, but got {base_distribution}.")
+        for t in self.transforms:
+            shape = t.forward_shape(shape)
+        if shape != given:
+            base = base.expand(shape[:len(shape) - len(base._event_shape)])
+        if together > len(base._event_shape):
+            base = Independent(base, together - len(base._event_shape))
+        self.base_dist = base
+        super().__init__(base._batch_shape, base._event_shape)
 
     @property
     def has_rsample(self):
@@ -126,17 +163,24 @@ class TransformedDistribution(Distribution):
         log_prob, y, events = 0.0, value, len(self._event_shape)
         for t in reversed(self.transforms):
             x = t.inv(y)
-            log_prob = log_prob - _sum_last(t.log_abs_det_jacobian(x, y), events - getattr(t, "event_dim", 0))
+            log_prob = log_prob - _sum_last(t.log_abs_det_jacobian(x, y), events - t.event_dim)
             y = x
         return log_prob + self.base_dist.log_prob(y)
 
     def cdf(self, value):
         for t in reversed(self.transforms):
             value = t.inv(value)
-        return self.base_dist.cdf(value)
+        return self._rising(self.base_dist.cdf(value))
 
     def icdf(self, value):
-        return self._forward(self.base_dist.icdf(value))
+        return self._forward(self.base_dist.icdf(self._rising(value)))
+
+    # The probability of what lies below, where transforms turn the order round too.
+    def _rising(self, value):
+        sign = 1
+        for t in self.transforms:
+            sign = sign * t.sign
+        return value if isinstance(sign, int) and sign == 1 else sign * (value - 0.5) + 0.5
 
 
 class LogNormal(TransformedDistribution):
