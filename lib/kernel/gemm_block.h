@@ -78,7 +78,7 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     while (1 << w.low < w.depth) w.low++;
     const int64_t unit = B_MOST / (w.depth * (int64_t)sizeof(T)); /* elements of a leaf's b */
     if (w.way == STRIP) w.chunk = unit / THIN / NR * NR;
-    if (w.way == PANELS && !packed) w.chunk = unit / TC_LEAF / NR * NR;
+    if (w.way == PANELS && !packed) w.chunk = unit / larger(1, smaller(j->k, TC_LEAF)) / NR * NR; /* a narrow block has one chunk */
     if (w.way == PANELS && !narrow(nc, j->k)) w.span = nr;
     w.spare = at, w.local = w.spare + MR * NR, w.rows = w.local + 3 * MR * NR;
     w.panels = w.rows + larger(w.span, MR) * w.depth * LDA;
