@@ -36,19 +36,20 @@ static bool fits(const tc_conv *c, int d, int64_t residue, int64_t t, int64_t *s
     *shift = c->adjoint ? v / s : t * c->dil[d] - c->pad[d];
     return !c->adjoint || v % s == 0;
 }
-static axis axis_at(const tc_conv *c, int d, int64_t o) {
-    axis a = {.start = c->adjoint ? (o + c->pad[d]) / c->stride[d] : o * c->stride[d], .same = 1, .inside = true};
+static bool reads(const tc_conv *c, int d, int64_t o, int64_t start, int64_t t) {
     int64_t shift;
-    for (int64_t t = 0; t < c->kernel[d]; t++) {
-        if (!fits(c, d, o % step_of(c, d), t, &shift)) continue;
-        if (a.start + shift < 0 || a.start + shift >= c->in[d]) {
-            a.inside = false;
-            continue;
-        }
-        if (a.first == a.last) a.first = (int32_t)t;
-        a.last = (int32_t)t + 1;
-    }
-    a.inside &= a.first < a.last;
+    return fits(c, d, o % step_of(c, d), t, &shift) && start + shift >= 0 && start + shift < c->in[d];
+}
+/* What taps read rises or falls with their number: those outside are at the ends, and few for most positions. */
+static axis axis_at(const tc_conv *c, int d, int64_t o) {
+    axis a = {.start = c->adjoint ? (o + c->pad[d]) / c->stride[d] : o * c->stride[d], .same = 1};
+    int64_t first = 0, last = c->kernel[d], shift;
+    while (first < last && !fits(c, d, o % step_of(c, d), first, &shift)) first++;
+    while (first < last && !fits(c, d, o % step_of(c, d), last - 1, &shift)) last--;
+    const int64_t all = last - first;
+    while (first < last && !reads(c, d, o, a.start, first)) first++;
+    while (first < last && !reads(c, d, o, a.start, last - 1)) last--;
+    if (first < last) a.first = (int32_t)first, a.last = (int32_t)last, a.inside = last - first == all;
     return a;
 }
 
@@ -110,13 +111,16 @@ static void find_margins(plan *p) {
     const tc_conv *c = p->c;
     int64_t pitch = p->channels;
     for (int d = 3; d-- > 0; pitch *= c->in[d]) {
+        const int64_t step = step_of(c, d);
         int64_t low = 0, high = 0, shift;
-        for (int64_t o = 0; o < c->out[d]; o++)
+        for (int64_t o = 0; o < c->out[d]; o++) {
+            if (o == step && c->out[d] > 2 * step) o = c->out[d] - step; /* of a residue the first and the last reach farthest */
             for (int64_t t = 0; t < c->kernel[d]; t++) {
-                if (!fits(c, d, o % step_of(c, d), t, &shift)) continue;
+                if (!fits(c, d, o % step, t, &shift)) continue;
                 int64_t i = (c->adjoint ? (o + c->pad[d]) / c->stride[d] : o * c->stride[d]) + shift;
                 low = i < low ? i : low, high = i - c->in[d] + 1 > high ? i - c->in[d] + 1 : high;
             }
+        }
         p->margin[0] -= low * pitch, p->margin[1] += high * pitch;
     }
     if (!copies(p) || p->margin[0] + p->margin[1] > p->channels * p->inside) p->margin[0] = p->margin[1] = 0;
