@@ -61,18 +61,26 @@ static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, c
     return NULL;
 }
 
-/* All ways must give the same bits, but for that of --numerics=fast, whose differences are only told. */
+/* The first way of the same numerics, else the first. */
+static int compared_with(const way *ways, int w) {
+    for (int i = 0; i < w; i++)
+        if (ways[i].fast == ways[w].fast) return i;
+    return 0;
+}
+/* All ways must give the same bits, but for that of --numerics=fast, whose differences from the others are only told. */
 static tc_status compare_results(tc_cmd *c, bench_case *b, const way *ways, int nways) {
-    for (int w = 1; w < nways; w++)
+    for (int w = 1; w < nways; w++) {
+        const int to = compared_with(ways, w);
         for (int i = 0; i < b->program->noutputs; i++) {
             tc_diff d;
             if (!b->outputs[0][i].storage) continue;
-            TC_TRY(tc_tensor_compare(&b->outputs[w][i], &b->outputs[0][i], 0, 0, &d), "%s", b->label);
+            TC_TRY(tc_tensor_compare(&b->outputs[w][i], &b->outputs[to][i], 0, 0, &d), "%s", b->label);
             if (!d.count) continue;
-            if (ways[w].fast == ways[0].fast) b->different = true;
-            tc_cmd_note(c, "%s: %s and %s differ in output %d: %lld elements, the first at %lld, by %g at most", b->label, ways[0].name, ways[w].name,
-                        i, (long long)d.count, (long long)d.first, d.max_abs);
+            if (ways[w].fast == ways[to].fast) b->different = true;
+            tc_cmd_note(c, "%s: %s and %s differ in output %d: %lld elements, the first at %lld, by %g at most", b->label, ways[to].name,
+                        ways[w].name, i, (long long)d.count, (long long)d.first, d.max_abs);
         }
+    }
     return NULL;
 }
 

@@ -36,6 +36,9 @@ setup() {
     run --separate-stderr tc-bench --op "$call" --compare interpreted,fast --repeat 1 --to csv
     [ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
     [[ "$stderr" == *"interpreted and fast differ in output 0"* ]]
+    run --separate-stderr tc-bench --op "$call" --compare fast,interpreted,unfused --repeat 1 --to csv
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"fast and interpreted differ"* && "$stderr" != *unfused* ]] # which is compared with the strict way
 }
 
 @test "what does not fit is named" {
