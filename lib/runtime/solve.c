@@ -39,10 +39,12 @@ static tc_sym single_unbound(tc_exec *e, tc_sym s, int *count) {
     return *count == 1 ? found : NULL;
 }
 
-static tc_status bad_range(const tc_input *in, int d, int64_t size, int64_t lo, int64_t hi) {
+/* The size of dimension d is outside of the range [lo, hi] of symbol s. */
+static tc_status bad_range(const tc_input *in, int d, int64_t size, tc_sym s, int64_t lo, int64_t hi) {
+    const char *name = tc_sym_var_name(s);
     if (hi == TC_SYM_NO_HI || hi > INT64_MAX / 2)
-        return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected at least %lld", in->name, d, (long long)size, (long long)lo);
-    return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld..%lld", in->name, d, (long long)size, (long long)lo, (long long)hi);
+        return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected at least %lld (%s)", in->name, d, (long long)size, (long long)lo, name);
+    return tc_error(TC_CONTENT, "%s.size(%d)=%lld, expected %lld..%lld (%s)", in->name, d, (long long)size, (long long)lo, (long long)hi, name);
 }
 
 static tc_status bind_tensor(tc_exec *e, const tc_input *in, const tc_tensor *t) {
@@ -62,7 +64,7 @@ static tc_status bind_tensor(tc_exec *e, const tc_input *in, const tc_tensor *t)
         if (tc_sym_opcode(s) != TC_S_VAR || var_of(e, s)->bound) continue;
         int64_t lo, hi;
         tc_sym_range(e->program->sym, s, &lo, &hi);
-        if (t->size[d] < lo || t->size[d] > hi) return bad_range(in, d, t->size[d], lo, hi);
+        if (t->size[d] < lo || t->size[d] > hi) return bad_range(in, d, t->size[d], s, lo, hi);
         *var_of(e, s) = (tc_symvalue){.i = t->size[d], .bound = true};
     }
     return NULL;
