@@ -15,17 +15,25 @@ class _GradMode:
         _C.grad_enabled(self.old)
 
     def __call__(self, func):
-        mode = self.mode
-
         def inner(*args, **kwargs):
-            old = _C.grad_enabled(mode)
-            try:
+            with self.__class__(self.mode):
                 return func(*args, **kwargs)
-            finally:
-                _C.grad_enabled(old)
 
         inner.__name__ = getattr(func, "__name__", "inner")
         return inner
+
+
+class _InferenceMode(_GradMode):
+    on = [False]
+
+    def __enter__(self):
+        self.before = self.on[0]
+        self.on[0] = not self.mode
+        return super().__enter__()
+
+    def __exit__(self, kind, value, trace):
+        self.on[0] = self.before
+        super().__exit__(kind, value, trace)
 
 
 def no_grad(func=None):
@@ -37,7 +45,7 @@ def enable_grad(func=None):
 
 
 def inference_mode(mode=True):
-    return _GradMode(not mode) if isinstance(mode, bool) else _GradMode(False)(mode)
+    return _InferenceMode(not mode) if isinstance(mode, bool) else _InferenceMode(False)(mode)
 
 
 class set_grad_enabled(_GradMode):
@@ -48,13 +56,17 @@ class set_grad_enabled(_GradMode):
     def __enter__(self):
         return self
 
+    def __call__(self, func):
+        _C.grad_enabled(self.old)
+        return super().__call__(func)
+
 
 def is_grad_enabled():
     return _C.grad_enabled()
 
 
 def is_inference_mode_enabled():
-    return False
+    return _InferenceMode.on[0]
 
 
 class autocast:

@@ -14,6 +14,13 @@ static const snippet table[] = {
      "[1, 5, 2, 'out', 'out', 3, 'caught', 'out', 0, 'out', 1, 'out', 1]"},
     {"from contextlib import contextmanager\n@contextmanager\ndef f():\n    yield 1\n    yield 2\nwith f():\n    r = 1\n", "generator didn't stop"},
     {"from contextlib import contextmanager\n@contextmanager\ndef f(a):\n    if a: yield\nwith f(0):\n    r = 1\n", "generator didn't yield"},
+    /* modes as contexts and decorators, in recursion */
+    {"import torch\nr = [torch.is_inference_mode_enabled()]\nwith torch.inference_mode():\n    r.append(torch.is_inference_mode_enabled())\n"
+     "    with torch.inference_mode(False):\n        r += [torch.is_inference_mode_enabled(), torch.is_grad_enabled()]\n"
+     "@torch.inference_mode()\ndef f(n):\n    return [torch.is_inference_mode_enabled()] + (f(n - 1) if n else [])\nr += f(1)\n"
+     "@torch.set_grad_enabled(False)\ndef g():\n    return torch.is_grad_enabled()\n"
+     "r += [g(), torch.is_inference_mode_enabled(), torch.is_grad_enabled()]\n",
+     "[False, True, False, True, True, True, False, False, True]"},
     {"def gen():\n    yield 1\nr = 'defined, never called'\n", "'defined, never called'"},
     {"def f(a, *, b=2, **k):\n    c = a + b\n    d = lambda: c\n    return {n: v for n, v in locals().items() if n != 'd'}\nr = [f(1, z=3), vars() "
      "is locals()]\n",
