@@ -445,7 +445,13 @@ static V h_grad(C *c, args *A) {
     tc_value **o = tc_mem(c, sizeof *o * (no + 1)), **g = tc_mem(c, sizeof *g * (no + 1)), **w = tc_mem(c, sizeof *w * (ni + 1)),
              **d = tc_mem(c, sizeof *d * (ni + 1));
     for (size_t i = 0; i < no; i++) o[i] = tc_torch_value(c, out[i]), g[i] = i < ng && cot[i] != c->none ? tc_torch_value(c, cot[i]) : NULL;
-    for (size_t i = 0; i < ni; i++) w[i] = tc_torch_value(c, in[i]);
+    for (size_t i = 0; i < ni; i++) {
+        w[i] = tc_torch_value(c, in[i]);
+        tc_dtype element = w[i]->meta.dtype;
+        if (!tc_is_float(element) && !tc_is_complex(element))
+            tc_raise(c, "RuntimeError", "torch.autograd.grad: %s is %s: only tensors of floating point or complex numbers have gradients", w[i]->name,
+                     tc_dtypes[element].torch);
+    }
     if (!r->functional) r->functional = tc_functional_create(r->graph);
     tc_status st = tc_functional_step(r->functional);
     if (st) tc_raise_status(c, "RuntimeError", st);
