@@ -306,14 +306,10 @@ static void remember_buffers(tc_capture *k, V m) {
     }
 }
 
-/* Lists and dicts that a module holds are marked: what forward does to them is not part of the program, but for its buffers. */
-static void mark_held(tc_capture *k, V o) {
-    V key, v;
-    for (size_t i = 0; o->attrs && tc_dict_next(o->attrs, &i, &key, &v);) {
-        if (!strcmp(tc_as_str(key)->s, "_buffers")) continue;
-        if (tc_kind_of(v) == K_LIST && !((list *)v)->module) ((list *)v)->module = k->c;
-        if (tc_kind_of(v) == K_DICT && !((dict *)v)->module) ((dict *)v)->module = k->c;
-    }
+/* What forward does to lists and dicts from before it is not part of the program, but for the buffers of a module. */
+static void release_buffers(tc_capture *k, V o) {
+    V v = o->attrs ? tc_dict_gets(k->c, o->attrs, tc_intern(k->c, "_buffers", 8)) : NULL;
+    if (v && tc_kind_of(v) == K_DICT) ((dict *)v)->module = NULL;
 }
 
 static void name_modules(tc_capture *k, V m, const char *prefix) {
@@ -326,7 +322,7 @@ static void name_modules(tc_capture *k, V m, const char *prefix) {
         const char *name = tc_as_str(pair[0])->s;
         void **at = tc_map_put(&c->torch->modules, (const char *)&pair[1], sizeof pair[1]);
         if (!*at) *at = tc_arena_printf(&k->p->arena, "%s%s%s", prefix ? prefix : "", prefix && *prefix && *name ? "." : "", name);
-        mark_held(k, pair[1]);
+        release_buffers(k, pair[1]);
     }
 }
 
@@ -499,7 +495,8 @@ static tc_tree *flatten(flattening *f, V v, const char *name) {
         V fields = v->type->user ? tc_type_lookup(c, v->type, c->n__fields) : NULL;
         tc_tree *t = branch(k, fields ? TC_TREE_OTHER : kd == K_LIST ? TC_TREE_LIST : TC_TREE_TUPLE, (int)n);
         if (fields) {
-            t->type = "collections.namedtuple";
+            t->type = "collections.namedtuple"; /* and the class, as pytree's serialized_type_name spells it by custom */
+            t->context = tc_arena_printf(&k->p->arena, "%s.%s", tc_as_str(tc_getattr(c, (V)v->type, c->n___module__))->s, v->type->name->s);
             t->keys = TC_NEWN(&k->p->arena, const char *, n ? n : 1);
         }
         for (size_t i = 0; i < n; i++) {

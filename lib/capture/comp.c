@@ -97,7 +97,6 @@ V tc_genexpr(C *c, frame *f, const ast *n) {
     }
     c->fr = &g->fr;
     V out = n->op == 'l' ? (V)tc_list(c, 0) : n->op == 's' ? (V)tc_set(c, false) : (V)tc_dict(c);
-    if (n->op == 'l') ((list *)out)->module = f->fn || c->capturing ? NULL : f->module;
     while (advance(c, g)) {
         V k = tc_eval_expr(c, &g->fr, n->a);
         if (n->op == 'l') tc_list_push(c, (list *)out, k);

@@ -261,13 +261,17 @@ static V s_add(C *c, args *A) {
 static V s_discard(C *c, args *A) {
     V v[2];
     tc_take(c, A, "discard", "self elem", v);
-    tc_dict_del(c, self_set(c, A)->d, v[1]);
+    set *s = self_set(c, A);
+    tc_global_guard(c, s->d->module, (V)s);
+    tc_dict_del(c, s->d, v[1]);
     return c->none;
 }
 static V s_remove(C *c, args *A) {
     V v[2];
     tc_take(c, A, "remove", "self elem", v);
-    if (!tc_dict_del(c, self_set(c, A)->d, v[1])) key_error(c, v[1]);
+    set *s = self_set(c, A);
+    tc_global_guard(c, s->d->module, (V)s);
+    if (!tc_dict_del(c, s->d, v[1])) key_error(c, v[1]);
     return c->none;
 }
 static V s_pop(C *c, args *A) {
@@ -275,11 +279,14 @@ static V s_pop(C *c, args *A) {
     V k, v;
     size_t i = 0;
     if (!tc_dict_next(s->d, &i, &k, &v)) tc_raise(c, "KeyError", "pop from an empty set");
+    tc_global_guard(c, s->d->module, (V)s);
     tc_dict_del(c, s->d, k);
     return k;
 }
 static V s_clear(C *c, args *A) {
-    tc_dict_clear(c, self_set(c, A)->d);
+    set *s = self_set(c, A);
+    tc_global_guard(c, s->d->module, (V)s);
+    tc_dict_clear(c, s->d);
     return c->none;
 }
 static V as_set(C *c, V v) { return tc_kind_of(v) == K_SET || tc_kind_of(v) == K_FROZENSET ? v : tc_call1(c, (V)c->types[K_SET], v); }
@@ -297,7 +304,9 @@ static V becomes(C *c, args *A, int op) {
     set *s = self_set(c, A);
     if (s->frozen) tc_raise(c, "AttributeError", "a frozenset cannot be changed");
     tc_global_guard(c, s->d->module, (V)s);
+    const void *maker = s->d->module;
     s->d = ((set *)fold(c, A, op))->d;
+    s->d->module = maker;
     return c->none;
 }
 static V s_update(C *c, args *A) { return becomes(c, A, '|'); }

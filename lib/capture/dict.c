@@ -1,9 +1,14 @@
 /* Dicts that keep the order of insertion: a dense array of entries and a table of indices into it. Sets are dicts without values. */
 #include "capture/object.h"
 
+const void *tc_maker_here(const C *c) {
+    if (c->capturing) return NULL;
+    return c->fr && !c->fr->fn ? (const void *)c->fr->module : c;
+}
+
 dict *tc_dict(C *c) {
     dict *d = tc_new(c, K_DICT, sizeof *d);
-    if (c->fr && !c->fr->fn && !c->capturing) d->module = c->fr->module;
+    d->module = tc_maker_here(c);
     return d;
 }
 

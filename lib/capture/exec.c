@@ -18,9 +18,9 @@ void tc_side_effect(C *c, const char *what) {
 void tc_global_guard(C *c, const void *owner, V o) {
     const module *m = owner;
     if (!c->capturing || !m) return;
-    if (owner == c) { /* held by a module of the model */
+    if (owner == c) { /* made before forward, and not at the top level of a file: by a constructor, or by a decorator that keeps results */
         tc_undo_container(c, o);
-        if (!c->fr->sc->file->embedded) tc_side_effect(c, "a list or dict that a module holds is changed");
+        if (!c->fr->sc->file->embedded) tc_side_effect(c, "a list, dict or set from before forward is changed");
         return;
     }
     if (m->embedded) { /* hooks of all modules, say: the next capture meets them as this one did */

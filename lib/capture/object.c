@@ -131,7 +131,7 @@ list *tc_list(C *c, size_t cap) {
     if (cap > c->max_memory / sizeof(V)) tc_raise_limit(c, "a list of %zu elements is over the memory limit of %zu MB", cap, c->max_memory >> 20);
     list *l = tc_new(c, K_LIST, sizeof *l);
     if (cap) l->a = tc_mem(c, cap * sizeof(V)), l->cap = cap;
-    if (c->fr && !c->fr->fn && !c->capturing) l->module = c->fr->module;
+    l->module = tc_maker_here(c);
     return l;
 }
 

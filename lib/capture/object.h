@@ -82,7 +82,7 @@ typedef struct {
     V *a;
     size_t n, cap;
     const void *module;
-} list; /* module: whose top level made it (mutation of globals) */
+} list; /* module: of tc_maker_here when it was made */
 typedef struct {
     V key, val;
     uint64_t hash;
@@ -519,8 +519,9 @@ int64_t tc_len(C *c, V o);
 V tc_genexpr(C *c, frame *f, const ast *n);
 V tc_inplace(C *c, int op, V a, V b);
 void tc_side_effect(C *c, const char *what);        /* "FILE:LINE: WHAT while forward is captured; the program does not do that" */
-void tc_global_guard(C *c, const void *owner, V o); /* raises when a global object is changed while forward runs */
-/* Called before an attribute is set or deleted, and before a list or dict that the model holds is changed: undo.c. */
+const void *tc_maker_here(const C *c); /* of a list, dict or set made now: the module whose top level runs, NULL in forward, else c */
+void tc_global_guard(C *c, const void *owner, V o); /* raises when a global object is changed while forward runs; keeps what others held */
+/* Called before an attribute is set or deleted, and before a list, dict or set from before forward is changed: undo.c. */
 void tc_undo_attr(C *c, obj *o, str *name);
 void tc_undo_container(C *c, V o);
 

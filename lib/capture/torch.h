@@ -66,7 +66,7 @@ struct read {
 enum { TC_TORCH_SCRATCH = 8 };
 struct change {
     V owner;
-    str *name; /* of the attribute; NULL: a list or dict, whole */
+    str *name; /* of the attribute; NULL: a list, dict or set, whole */
     V before;  /* NULL: there was none */
 };
 
@@ -96,7 +96,7 @@ struct tc_torch {
     tc_map modules;  /* of the model that is captured: object -> its qualified name, "" for the model itself */
     TC_VEC(struct read) reads;
     TC_VEC(struct change) changes; /* of undo.c */
-    tc_map noted;                  /* of undo.c: the lists and dicts among them, by address */
+    tc_map noted;                  /* of undo.c: the lists, dicts and sets among them, by address */
     type *tensor_type, *parameter_type, *buffer_type;
 };
 

@@ -9,12 +9,15 @@ void tc_undo_attr(C *c, obj *o, str *name) {
     note(c, (struct change){.owner = (V)o, .name = name, .before = o->attrs ? tc_dict_gets(c, o->attrs, name) : NULL});
 }
 
+/* The dict of a dict or set. */
+static dict *table(V o) { return tc_kind_of(o) == K_SET ? ((set *)o)->d : (dict *)o; }
+
 void tc_undo_container(C *c, V o) {
     if (!c->capturing || !c->torch) return;
     void **noted = tc_map_put(&c->torch->noted, (const char *)&o, sizeof o);
     if (*noted) return;
     *noted = o;
-    V copy = tc_kind_of(o) == K_LIST ? (V)tc_list_of(c, ((list *)o)->n, ((list *)o)->a) : (V)tc_dict_copy(c, (dict *)o);
+    V copy = tc_kind_of(o) == K_LIST ? (V)tc_list_of(c, ((list *)o)->n, ((list *)o)->a) : (V)tc_dict_copy(c, table(o));
     note(c, (struct change){.owner = o, .before = copy});
 }
 
@@ -29,7 +32,7 @@ void tc_undo_all(C *c) {
             list *l = (list *)x->owner, *before = (list *)x->before;
             l->a = before->a, l->n = before->n, l->cap = before->cap;
         } else {
-            dict *d = (dict *)x->owner;
+            dict *d = table(x->owner);
             V key, value;
             tc_dict_clear(c, d);
             for (size_t j = 0; tc_dict_next((dict *)x->before, &j, &key, &value);) tc_dict_set(c, d, key, value);

@@ -444,7 +444,7 @@ PY
     [[ "${stderr_lines[2]}" == "tc-export: b.py:36: print writes while forward is captured; the program does not do that" ]]
     [[ "${stderr_lines[3]}" == "seen 3" ]]
     [[ "${stderr_lines[0]}" == "tc-export: b.py:33: the attribute counter of a module is assigned"* ]]
-    [[ "${stderr_lines[1]}" == "tc-export: b.py:35: a list or dict that a module holds is changed"* ]]
+    [[ "${stderr_lines[1]}" == "tc-export: b.py:35: a list, dict or set from before forward is changed"* ]]
 }
 
 @test "a demand on a size without example is kept, not judged by a value that nobody gave" {
@@ -601,6 +601,36 @@ PY
     tc-run most.pt2 --input x=0x3xf32=1 -o y.npy
     run -3 tc-run most.pt2 --input x=2x0xf32=1
     [[ $output == *"x.size(1)=0, expected at least 1"* ]]
+}
+
+@test "a named tuple keeps its class in an archive, and in an archive of it; a gradient of integers is refused by name" {
+    cat >named.py <<'PY'
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+
+class Pair(NamedTuple):
+    y: torch.Tensor
+    z: torch.Tensor
+
+
+class M(nn.Module):
+    def forward(self, x):
+        return Pair(x + 1, x - 1)
+
+
+class Whole(nn.Module):
+    def forward(self, x, n):
+        return torch.autograd.grad((x * n).sum(), n)[0]
+PY
+    mkdir again
+    tc-export named.py:M --input x=2xf32 -o named.pt2
+    tc-export named.pt2 -o again/named.pt2
+    cmp named.pt2 again/named.pt2
+    grep -aq '"treespec_namedtuple_fields": {"model.Pair": {"field_names": \["y", "z"\]}}' named.pt2
+    fails 3 "n is int64: only tensors of floating point" tc-export named.py:Whole --input x=2xf32 --input n=2xi64 -o no.pt2
 }
 
 @test "a pipe carries a program on" {

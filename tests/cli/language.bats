@@ -73,6 +73,79 @@ PY
     [ "$(tc-run m.pt2 --input x=2xf32=1 --output - | tail -c 8 | od -An -tf4 | xargs)" = "2 2" ]
 }
 
+@test "what a decorator keeps of one call serves the others of its capture, and no other capture; locks do nothing" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import threading
+from functools import lru_cache
+
+import torch
+from torch import nn
+
+
+@lru_cache(maxsize=None)
+def mask(n):
+    return torch.tril(torch.ones(n, n))
+
+
+def memo(f):
+    kept, asked = {}, set()
+
+    def inner(n):
+        asked.add(n)
+        assert len(asked) == 1
+        if n not in kept:
+            kept[n] = f(n)
+        return kept[n]
+
+    return inner
+
+
+@memo
+def scale(n):
+    return torch.arange(n) + 1.0
+
+
+class Block(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.5)  # a train program too
+        self.lock = threading.RLock()
+
+    def forward(self, x):
+        with self.lock:
+            return self.drop(x @ mask(x.shape[1])) * scale(x.shape[1])
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.ModuleList([Block() for _ in range(12)])
+
+    def forward(self, x):
+        for b in self.blocks:
+            x = b(x)
+        return x
+
+
+EMPTIED = {1}
+
+
+class Global(nn.Module):
+    def forward(self, x):
+        EMPTIED.discard(1)
+        return x
+PY
+    tc-export m.py:M --input x=2x2xf32 -o m.pt2 2>said
+    grep -q "m.py:17: a list, dict or set from before forward is changed" said
+    for mode in eval train; do
+        tc-export m.pt2 --mode $mode --print >text
+        [ "$(grep -c 'aten.tril' text) $(grep -c 'aten.arange' text)" = "1 1" ]
+    done
+    [ "$(tc-run m.pt2 --input x=2x2xf32=1 --output - | tail -c 16 | od -An -tf4 | xargs)" = "4096 4096 4096 4096" ]
+    fails 3 "m.py:58:" tc-export m.py:Global --input x=2xf32 -o no.pt2
+}
+
 @test "a class that takes over operators is refused by name and line" {
     cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'
