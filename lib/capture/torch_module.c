@@ -216,10 +216,15 @@ static V t_set_default(C *c, args *A) {
     c->torch->default_dtype = d;
     return c->none;
 }
+static tc_dtype promote(C *c, tc_dtype a, tc_dtype b) {
+    tc_dtype d = tc_dtype_promote(a, b);
+    if (d == TC_DTYPE_NONE) tc_raise(c, "RuntimeError", "there is no type that %s and %s promote to", tc_dtypes[a].torch, tc_dtypes[b].torch);
+    return d;
+}
 static V t_promote(C *c, args *A) {
     V v[2];
     tc_take(c, A, "promote_types", "type1 type2", v);
-    return dtype_object(c, tc_dtype_promote(want_dtype(c, v[0]), want_dtype(c, v[1])));
+    return dtype_object(c, promote(c, want_dtype(c, v[0]), want_dtype(c, v[1])));
 }
 
 /* Category promotion: tensors with dimensions, then 0-d ones, then numbers; a lower group counts only by category. */
@@ -235,7 +240,7 @@ static V t_result_type(C *c, args *A) {
             case K_COMPLEX: d = tc_dtype_to_complex(c->torch->default_dtype); break;
             default: d = TC_I64;
             }
-        best[g] = best[g] == TC_DTYPE_NONE ? d : tc_dtype_promote(best[g], d);
+        best[g] = best[g] == TC_DTYPE_NONE ? d : promote(c, best[g], d);
     }
     tc_dtype r = best[0];
     for (int g = 1; g < 3; g++) {

@@ -1,6 +1,7 @@
 /* Calling operators: arguments are brought to the form of the schema, defaults filled in, the shape rule run, the node and its
  * typed results appended. Capture, gradients, decompositions and readers make nodes here and nowhere else. */
 #include "op/op.h"
+#include "op/shape.h"
 
 #include <string.h>
 
@@ -270,6 +271,7 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
     if (to == more) memset(more, 0, sizeof more);
     tc_shape_ctx c = {.program = p, .op = f, .args = fargs, .nargs = nfargs, .source = src, .outs = to, .nouts = nf};
     tc_status st = tc_op_checked(p, f->shape(&c));
+    if (!st && c.clashes) st = tc_sh_fail(&c, "there is no type that %s and %s promote to", tc_dtypes[c.clash[0]].torch, tc_dtypes[c.clash[1]].torch);
     if (st) return strstr(tc_status_message(st), tc_op_name(f)) ? st : tc_annotate(st, "%s", tc_op_name(op));
     if (f != op) TC_TRY(onto_targets(p, op, args, to, nf));
     if (to == more) memcpy(outs, more, sizeof *outs * (size_t)nouts);

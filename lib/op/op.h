@@ -73,6 +73,8 @@ typedef struct {
     tc_source source; /* for guards and messages */
     tc_value *outs;   /* caller's array of nouts zeroed values: the rule fills kind, meta, sym, list */
     int nouts;
+    tc_dtype clash[2]; /* two types of arguments that have none in common; valid when clashes, which fails the call */
+    bool clashes;
 } tc_shape_ctx;
 typedef tc_status (*tc_shape_fn)(tc_shape_ctx *c);
 

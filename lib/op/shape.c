@@ -220,32 +220,35 @@ tc_status tc_sh_need_float(const tc_shape_ctx *c, int i) {
 /* ---- types ---- */
 tc_dtype tc_to_float(tc_dtype d) { return tc_is_integral(d) ? TC_F32 : d; }
 
-static tc_dtype promote(tc_dtype a, tc_dtype b) {
-    if (a == TC_DTYPE_NONE) return b;
-    return b == TC_DTYPE_NONE ? a : tc_dtype_promote(a, b);
+static tc_dtype promote(tc_promotion *p, tc_dtype a, tc_dtype b) {
+    if (a == TC_DTYPE_NONE || b == TC_DTYPE_NONE) return a == TC_DTYPE_NONE ? b : a;
+    tc_dtype d = tc_dtype_promote(a, b);
+    if (d != TC_DTYPE_NONE) return d;
+    p->clashes = true, p->clash[0] = a, p->clash[1] = b;
+    return a;
 }
 
 /* PyTorch's combine_categories (aten/src/ATen/native/TypeProperties.cpp). */
-static tc_dtype combine(tc_dtype higher, tc_dtype lower) {
+static tc_dtype combine(tc_promotion *p, tc_dtype higher, tc_dtype lower) {
     if (higher == TC_DTYPE_NONE) return lower;
     if (tc_is_complex(higher)) return higher;
     if (tc_is_float(higher)) return lower != TC_DTYPE_NONE && tc_is_complex(lower) ? tc_dtype_to_complex(higher) : higher;
     if (lower == TC_DTYPE_NONE) return higher;
-    if (higher == TC_BOOL || tc_is_float(lower) || tc_is_complex(lower)) return tc_dtype_promote(higher, lower);
+    if (higher == TC_BOOL || tc_is_float(lower) || tc_is_complex(lower)) return promote(p, higher, lower);
     return higher;
 }
 
 static void add_meta(tc_promotion *p, const tc_meta *m) {
     if (!m) return;
     tc_dtype *pot = m->rank > 0 ? &p->dim : &p->zero;
-    *pot = promote(*pot, m->dtype);
+    *pot = promote(p, *pot, m->dtype);
 }
 
 void tc_promotion_add(tc_promotion *p, const tc_arg *a) {
     static const tc_dtype of_kind[] = {[TC_KIND_BOOL] = TC_BOOL, [TC_KIND_INT] = TC_I64, [TC_KIND_FLOAT] = TC_F32, [TC_KIND_COMPLEX] = TC_C64};
     tc_kind k;
     if (tc_arg_number(a, &k)) {
-        p->wrapped = promote(p->wrapped, of_kind[k]);
+        p->wrapped = promote(p, p->wrapped, of_kind[k]);
     } else if (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_TENSOR) {
         add_meta(p, &a->value->meta);
     } else if (a->kind == TC_A_VALUES || (a->kind == TC_A_VALUE && a->value && a->value->kind == TC_V_LIST)) {
@@ -256,15 +259,17 @@ void tc_promotion_add(tc_promotion *p, const tc_arg *a) {
     }
 }
 
-tc_dtype tc_promotion_type(const tc_promotion *p) {
-    tc_dtype d = combine(p->dim, combine(p->zero, p->wrapped));
+tc_dtype tc_promotion_type(tc_promotion *p) {
+    tc_dtype d = combine(p, p->dim, combine(p, p->zero, p->wrapped));
     return d == TC_DTYPE_NONE ? TC_F32 : d;
 }
 
-tc_dtype tc_sh_result_type(const tc_shape_ctx *c, int n, const int *args) {
-    tc_promotion p = {TC_DTYPE_NONE, TC_DTYPE_NONE, TC_DTYPE_NONE};
+tc_dtype tc_sh_result_type(tc_shape_ctx *c, int n, const int *args) {
+    tc_promotion p = {.dim = TC_DTYPE_NONE, .zero = TC_DTYPE_NONE, .wrapped = TC_DTYPE_NONE};
     for (int k = 0; k < n; k++) tc_promotion_add(&p, &c->args[args[k]]);
-    return tc_promotion_type(&p);
+    tc_dtype d = tc_promotion_type(&p);
+    if (p.clashes) c->clashes = true, c->clash[0] = p.clash[0], c->clash[1] = p.clash[1];
+    return d;
 }
 
 /* ---- sizes ---- */
@@ -490,7 +495,10 @@ tc_status tc_shape_binary(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, tc
 tc_status tc_shape_binary_float(tc_shape_ctx *c) {
     return tc_sh_out_pointwise(c, 0, tc_to_float(tc_sh_result_type(c, 2, (int[]){0, 1})), 2, (int[]){0, 1});
 }
-tc_status tc_shape_compare(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, TC_BOOL, 2, (int[]){0, 1}); }
+tc_status tc_shape_compare(tc_shape_ctx *c) {
+    tc_sh_result_type(c, 2, (int[]){0, 1}); /* the type to compare in */
+    return tc_sh_out_pointwise(c, 0, TC_BOOL, 2, (int[]){0, 1});
+}
 tc_status tc_shape_ternary(tc_shape_ctx *c) { return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, 3, (int[]){0, 1, 2}), 3, (int[]){0, 1, 2}); }
 tc_status tc_shape_like_arg1(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));

@@ -56,11 +56,13 @@ tc_status tc_sh_need_float(const tc_shape_ctx *c, int i);
 /* ---- types ---- */
 typedef struct {
     tc_dtype dim, zero, wrapped;
-} tc_promotion;                                          /* set all three to TC_DTYPE_NONE */
+    tc_dtype clash[2]; /* types that have none in common; valid when clashes */
+    bool clashes;
+} tc_promotion;                                          /* set the first three to TC_DTYPE_NONE */
 void tc_promotion_add(tc_promotion *p, const tc_arg *a); /* tensors, numbers, lists of tensors */
-tc_dtype tc_promotion_type(const tc_promotion *p);
-tc_dtype tc_sh_result_type(const tc_shape_ctx *c, int n, const int *args);
-tc_dtype tc_to_float(tc_dtype d); /* integers and bool become f32 */
+tc_dtype tc_promotion_type(tc_promotion *p);
+tc_dtype tc_sh_result_type(tc_shape_ctx *c, int n, const int *args); /* a clash of types fails the call after its shape rule */
+tc_dtype tc_to_float(tc_dtype d);                                    /* integers and bool become f32 */
 
 /* ---- sizes ---- */
 tc_dims tc_dims_of(const tc_meta *m);

@@ -886,3 +886,18 @@ PY
     fails 3 "'size' must be tuple of ints, not tuple of (int, str)" tc-export r.py:Size --input x=2x3xf32
     run ! grep -q "aten.permute.default: aten.permute" <(tc-export r.py:Index --input x=2x3xf32 2>&1)
 }
+
+@test "types that have none in common are refused, in calls and in promote_types" {
+    cat >types.py <<'EOF'
+import torch
+class Asked(torch.nn.Module):
+    def forward(self, x):
+        return x * (torch.promote_types(torch.bool, torch.uint16) is None)
+class Compared(torch.nn.Module):
+    def forward(self, x):
+        return torch.eq(x.to(torch.uint16), x.to(torch.int32))
+EOF
+    fails 3 "types.py:4:" tc-export types.py:Asked --input x=2xf32 --print
+    fails 3 "there is no type that bool and uint16 promote to" tc-export types.py:Asked --input x=2xf32 --print
+    fails 3 "uint16" tc-export types.py:Compared --input x=2xf32 --print
+}
