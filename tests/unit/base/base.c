@@ -84,7 +84,7 @@ static void map_keeps_insertion_order(void **state) {
 
 static void map_borrows_keys_and_keeps_its_room(void **state) {
     (void)state;
-    static char keys[100][8];
+    static char keys[100][12];
     tc_map m = {.borrows = true};
     tc_map_reserve(&m, 100);
     const void *entries = m.entries, *slots = m.slots;
