@@ -41,7 +41,7 @@ typedef struct {
  * left out. Values are of the result's type, f32 or f64. Maximum and minimum are those of scalar.h with x as the first operand. */
 typedef struct tc_epilogue_plain {
     const void *scale, *shift; /* by column; both or neither */
-    const void *more;          /* rows x columns in the order of the result's memory */
+    const void *more;          /* rows x columns in the order of the result's memory, which it does not share */
     double low, high;          /* no NaN; infinite where there is no bound */
 } tc_epilogue_plain;
 

@@ -61,10 +61,14 @@ static void detach_nodes(detaching *d) {
     }
 }
 
-/* The program's results have the same places in its signature. */
+/* The program's results have the same places in its signature. What is written to inputs and parameters (an optimiser's step) stays where it is
+ * written: no gradient follows it. */
 static void detach_outputs(detaching *d) {
     tc_graph *g = d->e.graph;
     tc_program *p = g->program;
+    for (int i = 0; g == p->graph && i < p->noutputs; i++)
+        if (p->outputs[i].value && (p->outputs[i].kind == TC_OUT_USER_INPUT || p->outputs[i].kind == TC_OUT_PARAMETER))
+            note(d, p->outputs[i].value, false);
     for (int i = 0; i < g->noutputs && !d->e.status; i++) take_alone(d, &g->outputs[i]);
     for (int i = 0; g == p->graph && i < p->noutputs && !d->e.status; i++) take_alone(d, &p->outputs[i].value);
 }
