@@ -38,6 +38,18 @@ class Base(nn.Module):
 PY
 }
 
+# same_gradients_of_archive DETACHED ARGUMENT...: n.py:Net's gradients are those of its archive, which holds DETACHED aten.detach.
+same_gradients_of_archive() {
+    tc-export n.py:Net --input x=2x3xf32 -o n.pt2
+    tc-export n.py:Net --input x=2x3xf32 --joint -o source.pt2
+    tc-export n.pt2 --joint -o archive.pt2
+    [ "$(tc-export n.pt2 --print | grep -c aten.detach)" -eq "$1" ]
+    for name in source archive; do
+        tc-run $name.pt2 --input x=2x3xf32=1,2,3,4,5,6 --input tangents.out.0=2x3xf32=1,0,2,1,3,1 "${@:2}" --to safetensors -o $name.safetensors
+    done
+    cmp source.safetensors archive.safetensors
+}
+
 @test "scan, associative_scan and map equal the sums they spell, with gradients" {
     { cat head.py; cat <<'PY'; } >m.py
 class M(Base):
@@ -231,14 +243,7 @@ class Net(nn.Module):
             t = torch.cat([a + b, c], 1)
         return self.f(x) * t.sum() + a
 PY
-    tc-export n.py:Net --input x=2x3xf32 -o n.pt2
-    tc-export n.py:Net --input x=2x3xf32 --joint -o source.pt2
-    tc-export n.pt2 --joint -o archive.pt2
-    [ "$(tc-export n.pt2 --print | grep -c aten.detach)" -eq 2 ]
-    for name in source archive; do
-        tc-run $name.pt2 --input x=2x3xf32=1,2,3,4,5,6 --input tangents.out.0=2x3xf32=1,0,2,1,3,1 --to safetensors -o $name.safetensors
-    done
-    cmp source.safetensors archive.safetensors
+    same_gradients_of_archive 2
 }
 
 @test "what is returned from a no_grad region, and what stands in one in a branch, has no gradient in an archive" {
@@ -263,13 +268,5 @@ class Net(nn.Module):
         a, b = torch.cond(x.sum() > 0, yes, lambda x: (x * 1, x * 2), (x,))
         return self.f(x) + a * b, t
 PY
-    tc-export n.py:Net --input x=2x3xf32 -o n.pt2
-    tc-export n.py:Net --input x=2x3xf32 --joint -o source.pt2
-    tc-export n.pt2 --joint -o archive.pt2
-    [ "$(tc-export n.pt2 --print | grep -c aten.detach)" -eq 3 ]
-    for name in source archive; do
-        tc-run $name.pt2 --input x=2x3xf32=1,2,3,4,5,6 --input tangents.out.0=2x3xf32=1,0,2,1,3,1 --input tangents.t=2x3xf32=3,1,4,1,5,9 \
-            --to safetensors -o $name.safetensors
-    done
-    cmp source.safetensors archive.safetensors
+    same_gradients_of_archive 3 --input tangents.t=2x3xf32=3,1,4,1,5,9
 }

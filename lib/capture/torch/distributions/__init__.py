@@ -57,7 +57,7 @@ class Distribution:
         return new
 
 
-class Normal(Distribution):
+class _LocationScale(Distribution):  # symmetric about loc
     has_rsample = True
     _expanded = {"loc": 0, "scale": 0}
 
@@ -73,6 +73,8 @@ class Normal(Distribution):
     def mode(self):
         return self.loc
 
+
+class Normal(_LocationScale):
     @property
     def stddev(self):
         return self.scale
@@ -137,22 +139,7 @@ class Uniform(Distribution):
         return torch.log(self.high - self.low)
 
 
-class Laplace(Distribution):
-    has_rsample = True
-    _expanded = {"loc": 0, "scale": 0}
-
-    def __init__(self, loc, scale, validate_args=None):
-        self.loc, self.scale = _broadcast(loc, scale)
-        super().__init__(self.loc.size())
-
-    @property
-    def mean(self):
-        return self.loc
-
-    @property
-    def mode(self):
-        return self.loc
-
+class Laplace(_LocationScale):
     @property
     def stddev(self):
         return (2 ** 0.5) * self.scale
