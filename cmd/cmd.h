@@ -11,7 +11,7 @@
  *     int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }
  *
  * Parsing, --help, usage errors, completion, the exit code, error printing, signals and closing stdout follow from the table.
- * The options help, version, verbose, quiet, log, time, json and threads belong to every program and are not listed. */
+ * The options help, version, verbose, quiet, log, time, stats, json and threads belong to every program and are not listed. */
 #ifndef TC_CMD_CMD_H
 #define TC_CMD_CMD_H
 
@@ -33,6 +33,7 @@ typedef struct {
     int min_operands, max_operands; /* max -1: any number */
 } tc_subcommand;
 
+enum { TC_PHASES = 16 };
 typedef struct tc_cmd tc_cmd;
 typedef struct {
     const char *name;               /* "tc-run" */
@@ -58,7 +59,12 @@ struct tc_cmd {
     const char *stdin_claim; /* who reads stdin, or NULL */
     tc_pool *pool;
     int threads;
-    double started;
+    double started, phase_ended;
+    struct {
+        const char *what;
+        double seconds;
+    } phases[TC_PHASES];
+    int nphases;
     tc_stepping steps;
     const char **words; /* what operands points into */
 };
@@ -99,6 +105,9 @@ tc_code tc_cmd_report(const tc_cmd *c, tc_status s);
 tc_pool *tc_cmd_pool(tc_cmd *c); /* made when first asked for; NULL means one thread */
 int tc_cmd_threads(tc_cmd *c);
 tc_stepping *tc_cmd_steps(tc_cmd *c); /* as TC_STEPS and TC_STEPS_LOG say, from the first again; NULL when neither is set */
+
+/* For --stats: the time since the last call (the program's start) went into `what`, which lives for ever: "reading inputs". At most TC_PHASES. */
+void tc_cmd_phase(tc_cmd *c, const char *what);
 
 /* ---- progress: one line with rate and ETA, on a terminal only ---- */
 typedef struct {

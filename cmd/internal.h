@@ -18,7 +18,8 @@ tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv);
 tc_status tc_cmd_print_help(const tc_cmd *c, const char *form); /* form NULL: text */
 void tc_cmd_print_usage_line(tc_buf *b, const tc_tool *t);
 
-void tc_cmd_steps_end(tc_cmd *c); /* writes TC_STEPS_LOG */
+void tc_cmd_print_stats(tc_cmd *c); /* --stats */
+void tc_cmd_steps_end(tc_cmd *c);   /* writes TC_STEPS_LOG */
 
 void tc_signals_install(const tc_tool *tool);
 void tc_signals_cleanup_add(const char *path); /* removed when a signal ends the program; path must live until cleanup_remove */

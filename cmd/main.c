@@ -167,6 +167,7 @@ int tc_cmd_main(int argc, char **argv, const tc_tool *tool) {
     else if (!s) s = tool->run(&c);
     tc_code code = tc_cmd_report(&c, s);
     if (fclose(stdout) && code == TC_OK) code = tc_cmd_report(&c, tc_error(TC_ENV, "stdout: cannot write: %s", strerror(errno)));
+    if (tc_cmd_has(&c, TC_OPT_stats)) tc_cmd_print_stats(&c);
     if (tc_cmd_has(&c, TC_OPT_time)) print_time(&c);
     free_cmd(&c);
     return (int)code;

@@ -11,7 +11,8 @@ const tc_option tc_options[TC_OPT_COUNT] = {
 #undef X
 };
 
-static const tc_opt_id common[] = {TC_OPT_help, TC_OPT_version, TC_OPT_verbose, TC_OPT_quiet, TC_OPT_log, TC_OPT_time, TC_OPT_json, TC_OPT_threads};
+static const tc_opt_id common[] = {TC_OPT_help, TC_OPT_version, TC_OPT_verbose, TC_OPT_quiet,  TC_OPT_log,
+                                   TC_OPT_time, TC_OPT_stats,   TC_OPT_json,    TC_OPT_threads};
 
 bool tc_tool_takes(const tc_tool *t, tc_opt_id id) {
     for (size_t i = 0; i < sizeof common / sizeof *common; i++)

@@ -13,7 +13,9 @@ tc_status tc_cmd_read(tc_cmd *c, const char *path, const char *who, tc_blob **ou
     *out_blob = NULL;
     bool from_stdin = strcmp(path, "-") == 0;
     if (from_stdin) TC_TRY(tc_cmd_claim_stdin(c, who));
+    tc_cmd_phase(c, "other");
     TC_TRY(tc_blob_open(path, out_blob), "reading %s", who);
+    tc_cmd_phase(c, "reading");
     if ((*out_blob)->len) return NULL;
     tc_blob_release(*out_blob);
     *out_blob = NULL;
@@ -26,6 +28,7 @@ tc_status tc_cmd_create(tc_cmd *c, const char *path, bool binary, tc_out **out_f
     bool to_stdout = !path || strcmp(path, "-") == 0;
     if (to_stdout && binary && isatty(STDOUT_FILENO))
         return tc_status_add(tc_usage(c, "stdout is a terminal and the output is binary"), "redirect it, or use -o FILE");
+    tc_cmd_phase(c, "other");
     TC_TRY(tc_out_open(path, out_file));
     const char *temporary = tc_out_temporary(*out_file);
     if (temporary) tc_signals_cleanup_add(temporary);
@@ -33,8 +36,9 @@ tc_status tc_cmd_create(tc_cmd *c, const char *path, bool binary, tc_out **out_f
 }
 
 tc_status tc_cmd_finish(tc_cmd *c, tc_out *o, tc_status s) {
-    (void)c;
     const char *temporary = o ? tc_out_temporary(o) : NULL;
     if (temporary) tc_signals_cleanup_remove(temporary);
-    return tc_out_finish(o, s);
+    s = tc_out_finish(o, s);
+    tc_cmd_phase(c, "writing");
+    return s;
 }

@@ -3,6 +3,7 @@
 #define TC_BENCH_BENCH_H
 
 #include "cmd/code.h"
+#include "cmd/profile.h"
 #include "cmd/program.h"
 #include "runtime/compile.h"
 
@@ -45,43 +46,14 @@ tc_status measure(bench_case *b, int nways, const bench_plan *plan);
 tc_status measure_once(bench_case *b, int w, double *out_seconds); /* one run, from a fresh generator */
 void summarise(sample_times *s);
 
-/* What the machine can do with a pool's threads: float32 operations and bytes a second, measured in some 0.2 s. */
-typedef struct {
-    double flops, bytes;
-} machine_limits;
-machine_limits measure_limits(tc_pool *pool);
 tc_status calibrate(tc_cmd *c); /* --calibrate: the constants of runtime/costs.h into --out */
 
-/* One group of one run. operators and source are owned. */
-typedef struct {
-    const char *name;
-    char *operators, *source;
-    double ns, bytes, flops;
-    bool compiled;
-} profile_row;
-typedef TC_VEC(profile_row) profile_rows;
-/* A case in one way: its fastest run of several. */
-typedef struct {
-    char *label;
-    profile_rows rows;
-    double ns; /* of the whole run */
-} profile_part;
-typedef struct {
-    TC_VEC(profile_part) parts;
-    machine_limits limits;
-} profile;
-tc_status profile_case(profile *p, bench_case *b, const way *ways, int w);
-void profile_free(profile *p);
-/* The least time in which the machine could do it, in ns: by memory or by arithmetic. */
-double profile_floor(const profile *p, const profile_row *r);
-void profile_trace(const profile *p, tc_buf *out); /* Chrome trace (chrome://tracing, Perfetto) */
-void profile_table(const profile *p, tc_buf *out);
-void profile_svg(const profile *p, tc_buf *out); /* source lines above groups; width is time, colour the part of the limit */
+tc_status profile_case(tc_profile_parts *p, bench_case *b, const way *ways, int w);
 
 typedef struct {
     tc_cmd *c;
-    tc_tuning *tuning; /* of --tuning or the archive, or NULL */
-    profile *profile;  /* --profile, or NULL */
+    tc_tuning *tuning;         /* of --tuning or the archive, or NULL */
+    tc_profile_parts *profile; /* --profile, or NULL */
     int format;
     const way *ways;
     int nways;

@@ -172,35 +172,10 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
     }
 }
 
-/* Each --profile FILE in the form of its suffix. */
-static tc_status write_profiles(tc_cmd *c, const profile *p) {
-    tc_status s = NULL;
-    for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile) && !s; i++) {
-        const char *path = tc_cmd_value(c, TC_OPT_profile, i), *dot = strrchr(path, '.');
-        tc_buf b = {0};
-        tc_out *o;
-        (dot && !strcmp(dot, ".json") ? profile_trace : dot && !strcmp(dot, ".svg") ? profile_svg : profile_table)(p, &b);
-        s = tc_cmd_create(c, path, false, &o);
-        if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&b), b.len));
-        tc_buf_free(&b);
-    }
-    return s;
-}
-
-/* A profile is written to its argument: never over a program that was meant to be read. */
-static tc_status check_profiles(tc_cmd *c) {
-    for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile); i++) {
-        const char *path = tc_cmd_value(c, TC_OPT_profile, i), *dot = strrchr(path, '.');
-        if (dot && (!strcmp(dot, ".pt2") || !strcmp(dot, ".onnx")))
-            return tc_usage(c, "--profile %s: expected where the profile goes: FILE.json, FILE.svg, a table in FILE.txt, or - (stdout)", path);
-    }
-    return NULL;
-}
-
 static tc_status run(tc_cmd *c) {
     static const char *const formats[] = {"table", "csv", "json", NULL}, *const phases[] = {"run", "guards", NULL};
     way ways[MAX_WAYS];
-    profile p = {0};
+    tc_profile_parts p = {0};
     report r = {.c = c, .ways = ways, .profile = tc_cmd_has(c, TC_OPT_profile) ? &p : NULL};
     bench_plan plan;
     int64_t warmup;
@@ -221,16 +196,16 @@ static tc_status run(tc_cmd *c) {
         return calibrate(c);
     }
     if (plan.guards && tc_cmd_has(c, TC_OPT_profile)) return tc_usage(c, "--profile and --phase guards: expected one of the two");
-    TC_TRY(check_profiles(c));
-    if (r.profile) p.limits = measure_limits(tc_cmd_pool(c));
+    TC_TRY(tc_profile_options(c, &p));
+    if (r.profile) p.limits = tc_limits_measure(tc_cmd_pool(c));
     tc_status s = NULL;
     int nops = tc_cmd_count(c, TC_OPT_op);
     if (nops) TC_TRY(tc_cmd_tuning(c, NULL, false, &r.tuning));
     if (nops && c->noperands) return tc_usage(c, "--op and a program: expected one of the two");
     for (int i = 0; i < nops && !s; i++) s = bench_op(&r, tc_cmd_value(c, TC_OPT_op, i), &plan, &different);
     if (!nops) s = bench_program(&r, &plan, &different);
-    if (!s && r.profile) s = write_profiles(c, &p);
-    profile_free(&p);
+    if (!s && r.profile) s = tc_profile_write(c, &p);
+    tc_profile_parts_free(&p);
     tc_tuning_destroy(r.tuning);
     tc_out *o = NULL;
     if (!s) s = tc_cmd_create(c, path, false, &o);
@@ -242,7 +217,7 @@ static tc_status run(tc_cmd *c) {
 
 static const tc_opt_id options[] = {TC_OPT_op,      TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,      TC_OPT_model, TC_OPT_mode,      TC_OPT_weights,
                                     TC_OPT_rename,  TC_OPT_repeat,  TC_OPT_warmup,   TC_OPT_min_time, TC_OPT_phase, TC_OPT_calibrate, TC_OPT_tuning,
-                                    TC_OPT_profile, TC_OPT_cc,      TC_OPT_to,       TC_OPT_out,      TC_OPT_NONE};
+                                    TC_OPT_profile, TC_OPT_unit,    TC_OPT_cc,       TC_OPT_to,       TC_OPT_out,   TC_OPT_NONE};
 static const tc_tool tool = {.name = "tc-bench",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,

@@ -120,9 +120,11 @@ static tc_status compile_groups(compile_job *j, int t, tc_buf *out) {
     const char *dump = tc_cmd_get(j->c, TC_OPT_dump);
     if (dump && j->ntargets > 1) dump = tc_arena_printf(&j->arena, "%s/%s", dump, j->targets[t]);
     tc_cc_options o = {.cc = tc_cmd_get(j->c, TC_OPT_cc), .isa = j->targets[t], .dump = dump};
+    tc_cmd_phase(j->c, "planning and emitting C");
     bool build = o.dump || tc_cmd_has(j->c, TC_OPT_no_cache);
     tc_unit_finish(j->units[t], &text);
     tc_status s = build ? tc_cc_build(text.data, text.len, TC_CC_SHARED, &o, out) : tc_cc_cached(text.data, text.len, TC_CC_SHARED, &o, out, &hit);
+    tc_cmd_phase(j->c, hit ? "taking code from the cache" : "the C compiler");
     if (!s) tc_cmd_verbose(j->c, "%zu bytes of C, %zu bytes of code%s", text.len, out->len, hit ? ", from the cache" : "");
     tc_buf_free(&text);
     return s;
@@ -189,6 +191,7 @@ static tc_status run(tc_cmd *c) {
     TC_TRY(check_options(c, format));
     TC_TRY(read_require(&j));
     tc_status s = open_programs(&j);
+    tc_cmd_phase(c, "reading the program");
     if (!s) s = freeze_programs(&j);
     static const tc_cc_kind kinds[] = {[TO_SO] = TC_CC_SHARED, [TO_O] = TC_CC_OBJECT, [TO_A] = TC_CC_ARCHIVE, [TO_EXE] = TC_CC_PROGRAM};
     if (tc_cmd_has(c, TC_OPT_bisect) || tc_cmd_has(c, TC_OPT_minify)) {

@@ -150,7 +150,9 @@ tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
                            .dump = tc_cmd_get(j->c, TC_OPT_dump)};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
     if (!s && !store) s = tc_file_write(bytes, tc_buf_str(&weights), weights.len);
+    tc_cmd_phase(j->c, "planning and emitting C");
     if (!s) s = tc_cc_build(c.data, c.len, kind, &build, &code);
+    tc_cmd_phase(j->c, "the C compiler");
     if (!s) s = save_code(j, path, &code, program);
     if (!s && !program) s = save(j, stem, ".h", &h);
     if (!s && store) s = save(j, stem, ".weights", &weights);

@@ -207,6 +207,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         if (tc_cmd_has(c, TC_OPT_draft)) st = draft_start(c, &q, &d);
         if (!st) st = q.r.class_name ? tc_capture_source(&q.r, &r) : list_classes(c, &q);
     }
+    tc_cmd_phase(c, "capturing");
     if (r.printed && !c->quiet) fputs(r.printed, stderr);
     list_failures(c, &r);
     if (!st && tc_cmd_has(c, TC_OPT_draft)) st = draft_report(c, operand, &r);

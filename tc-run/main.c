@@ -5,6 +5,7 @@
 #include "base/resident.h"
 #include "base/rng.h"
 #include "cmd/code.h"
+#include "cmd/profile.h"
 #include "cmd/program.h"
 
 #include <stdio.h>
@@ -59,8 +60,16 @@ typedef struct {
     shapes *seen;
     const inputs *in;
     outputs *out;
+    trace watch;
+    tc_recorder *recorder;
     tc_generator gen;
 } line;
+
+/* For --stats and --profile: what was done since the last call. */
+static void done(line *l, const char *what) {
+    tc_cmd_phase(l->c, what);
+    tc_recorder_mark(l->recorder, what);
+}
 
 /* Code of kernels that the first run brings into memory, as measured: more or less of it, by what the program uses. */
 enum { FIRST_RUN = 448 << 10 };
@@ -86,16 +95,28 @@ static tc_status run_record(line *l, int64_t record) {
     tc_tensor *given = tc_xcalloc((size_t)n + 1, sizeof *given), *results = tc_xcalloc((size_t)p->noutputs + 1, sizeof *results);
     tc_status st = inputs_get(in, given);
     if (!st) st = shapes_add(l->seen, p, given); /* also of a run that fails as its sizes do not fit */
+    done(l, "reading inputs");
     if (!st) st = tc_variants_choose(l->v, given, l->must, &e);
     if (!st && !record) st = say_needs(l->c, e, given, n);
+    done(l, "planning");
     if (!st) st = tc_exec_run(e, given, n, &l->gen, results, p->noutputs);
     if (st && record) st = tc_annotate(st, "record %lld", (long long)record);
+    tc_cmd_phase(l->c, "running");
+    tc_recorder_mark(l->recorder, "between groups");
     if (!st) st = outputs_put(l->out, record, e, results, given);
+    done(l, "writing results");
     for (int i = 0; i < n; i++) tc_tensor_deinit(&given[i]);
     for (int i = 0; i < p->noutputs; i++) tc_tensor_deinit(&results[i]);
     free(given);
     free(results);
     return st;
+}
+
+/* Who is told of the groups of the next record. */
+static void watch_record(line *l) {
+    bool look = l->watch.print || l->watch.check, record = tc_recorder_round(l->recorder);
+    if (look) tc_variants_set_profile(l->v, trace_event, &l->watch);
+    else tc_variants_set_profile(l->v, record ? tc_recorder_event : NULL, l->recorder);
 }
 
 static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, const tc_cmd_code *code, feeds *f, const inputs *in, outputs *out) {
@@ -113,7 +134,7 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
                                .keep_packed = true,
                                .steps = tc_cmd_steps(c),
                                .code = code->code.find ? &code->code : NULL};
-    trace watch = {c, tc_cmd_has(c, TC_OPT_trace) || tc_cmd_has(c, TC_OPT_debug_values), check == 0};
+    l.watch = (trace){c, tc_cmd_has(c, TC_OPT_trace) || tc_cmd_has(c, TC_OPT_debug_values), check == 0};
     if (tc_cmd_has(c, TC_OPT_trace)) {
         options.no_fuse = true;
         options.code = NULL;
@@ -124,12 +145,15 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
     tc_status opened = variants_open(&from, &options, &l.v);
     if (opened) return tc_tuning_destroy(tuning), opened;
     tc_exec_set_tuning(tc_variants_main(l.v), tuning);
-    if (watch.print || watch.check) tc_variants_set_profile(l.v, trace_event, &watch);
     tc_status st = tc_variants_count(l.v) ? NULL : tc_cmd_code_check(c, code);
     if (!st) st = shapes_open(c, &l.seen);
+    if (!st) st = tc_recorder_open(c, c->noperands ? c->operands[0] : "stdin", "records", 0, &l.recorder);
     bool end = false;
+    done(&l, "planning");
     for (int64_t record = 0; !st; record++) {
+        watch_record(&l);
         st = feeds_next(f, record, &end);
+        if (end) tc_recorder_drop(l.recorder);
         if (st || end) break;
         st = run_record(&l, record);
         if (!f->list.len) break; /* literals only: one record */
@@ -141,6 +165,7 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
         tc_buf_free(&report);
         tc_cmd_code_report(c, code);
     }
+    st = tc_recorder_close(l.recorder, st);
     shapes_close(l.seen);
     tc_variants_destroy(l.v);
     tc_tuning_destroy(tuning);
@@ -164,8 +189,11 @@ static tc_status run(tc_cmd *c) {
     const char *path = c->noperands ? c->operands[0] : "-";
     tc_archive *a;
     tc_program *p;
+    if (tc_cmd_has(c, TC_OPT_profile) && (tc_cmd_has(c, TC_OPT_trace) || tc_cmd_has(c, TC_OPT_debug_values) || tc_cmd_has(c, TC_OPT_check)))
+        return tc_usage(c, "--profile beside --trace, --debug-values or --check: these look at every value, which takes the time");
     TC_TRY(tc_cmd_archive(c, path, &a));
     tc_status st = tc_cmd_program(c, a, &p);
+    tc_cmd_phase(c, "reading the program");
     if (!st) {
         tc_cmd_code code = {0};
         bool show = tc_cmd_has(c, TC_OPT_signature);
@@ -178,10 +206,11 @@ static tc_status run(tc_cmd *c) {
     return st;
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_output,         TC_OPT_expect,       TC_OPT_rtol,     TC_OPT_atol,   TC_OPT_to,
-                                    TC_OPT_out,       TC_OPT_cast,           TC_OPT_model,        TC_OPT_weights,  TC_OPT_rename, TC_OPT_seed,
-                                    TC_OPT_signature, TC_OPT_numerics,       TC_OPT_stance,       TC_OPT_executor, TC_OPT_tuning, TC_OPT_trust,
-                                    TC_OPT_trace,     TC_OPT_profile_shapes, TC_OPT_debug_values, TC_OPT_check,    TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_input,      TC_OPT_output,         TC_OPT_expect,       TC_OPT_rtol,     TC_OPT_atol,    TC_OPT_to,
+                                    TC_OPT_out,        TC_OPT_cast,           TC_OPT_model,        TC_OPT_weights,  TC_OPT_rename,  TC_OPT_seed,
+                                    TC_OPT_signature,  TC_OPT_numerics,       TC_OPT_stance,       TC_OPT_executor, TC_OPT_tuning,  TC_OPT_trust,
+                                    TC_OPT_trace,      TC_OPT_profile_shapes, TC_OPT_debug_values, TC_OPT_check,    TC_OPT_profile, TC_OPT_unit,
+                                    TC_OPT_skip_first, TC_OPT_wait,           TC_OPT_NONE};
 static const char *const topics[] = {"guards", "recompiles", NULL};
 static const tc_tool tool = {
     .name = "tc-run",

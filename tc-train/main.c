@@ -156,6 +156,17 @@ static void progress(void *ctx, int64_t step, int64_t total, double loss) {
     tc_progress_update(&j->progress, step, extra);
 }
 
+static void phase(void *ctx, const char *what) {
+    job *j = ctx;
+    tc_cmd_phase(j->c, what);
+    tc_recorder_mark(j->recorder, what);
+}
+
+static void begin(void *ctx) {
+    job *j = ctx;
+    if (j->recorder) tc_trainer_set_profile(j->trainer, tc_recorder_round(j->recorder) ? tc_recorder_event : NULL, j->recorder);
+}
+
 static tc_status tell_checkpoint(job *j) {
     int64_t n = j->checkpoint ? (int64_t)strlen(j->checkpoint) + 1 : 0;
     TC_TRY(tc_dist_broadcast(j->dist, &n, sizeof n, 0));
@@ -168,9 +179,11 @@ static tc_status train(job *j) {
     tc_cmd *c = j->c;
     double limit;
     TC_TRY(tc_cmd_seconds(c, TC_OPT_max_time, &limit));
-    tc_train_options o = {.pool = tc_cmd_pool(c), .dist = j->dist, .fast = j->numerics == 1, .note = note, .log = log_topic, .ctx = j};
+    tc_train_options o = {
+        .pool = tc_cmd_pool(c), .dist = j->dist, .fast = j->numerics == 1, .note = note, .log = log_topic, .phase = phase, .ctx = j};
     TC_TRY(tc_trainer_create(j->recipe, j->train, j->eval, &o, &j->trainer));
     TC_TRY(tell_checkpoint(j));
+    TC_TRY(tc_recorder_open(c, c->operands[0], "steps", tc_dist_rank(j->dist), &j->recorder));
     if (j->checkpoint) TC_TRY(tc_trainer_resume(j->trainer, j->checkpoint));
     else TC_TRY(tc_trainer_resume_from(j->trainer));
     if (j->out && tc_dist_rank(j->dist) == 0) {
@@ -178,9 +191,12 @@ static tc_status train(job *j) {
         if (!j->checkpoint) TC_TRY(job_write_program(j, tc_arena_printf(&j->arena, "%s/model.pt2", j->out)));
     }
     if (j->out) catch_signals();
-    tc_train_run run = {.out = j->out, .stop = j->out ? &stop : NULL, .until = limit >= 0 ? c->started + limit : 0, .progress = progress, .ctx = j};
+    tc_train_run run = {
+        .out = j->out, .stop = j->out ? &stop : NULL, .until = limit >= 0 ? c->started + limit : 0, .begin = begin, .progress = progress, .ctx = j};
     j->progress = tc_progress_start(c, "train", "steps", tc_trainer_total(j->trainer));
+    phase(j, "capturing and planning");
     tc_status s = tc_trainer_run(j->trainer, &run);
+    phase(j, "other");
     tc_progress_end(&j->progress);
     TC_TRY(s);
     if (tc_dist_rank(j->dist)) return NULL;
@@ -202,8 +218,19 @@ static tc_status run_job(job *j) {
         return tc_usage(c, "stdout is a terminal: give the run directory with -o DIR, or redirect the trained program");
     if (!j->out && tc_cmd_has(c, TC_OPT_resume)) return tc_usage(c, "--resume needs -o DIR");
     TC_TRY(prepare_dir(j));
+    tc_cmd_phase(c, "starting");
     TC_TRY(job_read_program(j));
+    tc_cmd_phase(c, "reading the program");
     return train(j);
+}
+
+/* Of a run that was stopped too. */
+static tc_status close_profile(job *j, tc_status s) {
+    if (tc_status_code(s) != TC_STOPPED) return tc_recorder_close(j->recorder, s);
+    tc_status w = tc_recorder_close(j->recorder, NULL);
+    if (w) tc_cmd_note(j->c, "%s", tc_status_message(w));
+    tc_status_free(w);
+    return s;
 }
 
 static tc_status run(tc_cmd *c) {
@@ -211,6 +238,7 @@ static tc_status run(tc_cmd *c) {
     if (!c->noperands) return tc_usage(c, "no recipe given");
     job j = {.c = c};
     tc_status s = run_job(&j);
+    s = close_profile(&j, s);
     /* A rank that fails alone would leave the others waiting; all of them stop together when the failure is everybody's. */
     if (s && j.dist && tc_dist_size(j.dist) > 1 && tc_status_code(s) != TC_STOPPED && tc_status_code(s) != TC_DIVERGED)
         tc_dist_abort(j.dist, (int)tc_cmd_report(c, s));
@@ -225,7 +253,8 @@ static tc_status run(tc_cmd *c) {
     return s ? s : d;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out, TC_OPT_resume, TC_OPT_max_time, TC_OPT_numerics, TC_OPT_plot, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out,     TC_OPT_resume, TC_OPT_max_time,   TC_OPT_numerics, TC_OPT_plot,
+                                    TC_OPT_profile, TC_OPT_unit,   TC_OPT_skip_first, TC_OPT_wait,     TC_OPT_NONE};
 static const char *const topics[] = {"micro", "update", "eval", "memory", NULL};
 static const tc_tool tool = {
     .name = "tc-train",

@@ -2,7 +2,7 @@
 #ifndef TC_TRAIN_TOOL_H
 #define TC_TRAIN_TOOL_H
 
-#include "cmd/cmd.h"
+#include "cmd/profile.h"
 #include "file/pt2.h"
 #include "train/train.h"
 
@@ -17,6 +17,7 @@ typedef struct {
     tc_trainer *trainer;
     char *checkpoint; /* to go on from, or NULL */
     tc_progress progress;
+    tc_recorder *recorder; /* --profile, or NULL */
 } job;
 
 /* program.c: from the recipe's model:, a run directory's model.pt2 or stdin (read by rank 0 and broadcast). Sets train and eval. */

@@ -150,6 +150,7 @@ struct tc_exec {
     void *timed_ctx;
     tc_exec_profile profile;
     void *profile_ctx;
+    uint64_t profiled; /* ns of the groups that it was told of */
     recycler *memory;  /* of results */
     tc_storage *dummy; /* stands for memory while views are computed */
 };

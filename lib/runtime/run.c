@@ -293,11 +293,12 @@ static void written(frame *f, const tc_group *g, values_vec *values, tensors_vec
 static tc_status run_profiled(frame *f, call *c) {
     tc_exec *e = f->e;
     bound *b = f->b;
-    uint64_t start = now_ns();
+    const uint64_t start = now_ns(), before = e->profiled;
     tc_status s = run_call(f, c);
     f->b = b; /* a subgraph of another frame may have run */
     if (s) return s;
-    uint64_t ns = now_ns() - start;
+    const uint64_t whole = now_ns() - start, inner = e->profiled - before;
+    e->profiled = before + whole;
     const tc_node *const *nodes = c->group ? &c->group->node : NULL;
     int n = c->group ? 1 : 0;
     const tc_loop *l = !c->group ? NULL : c->group->loop ? c->group->loop : c->group->epilogue;
@@ -309,7 +310,9 @@ static tc_status run_profiled(frame *f, call *c) {
     s = e->profile(e->profile_ctx, &(tc_exec_event){.name = n ? tc_op_name(nodes[n - 1]->op) : "copy",
                                                     .nodes = nodes,
                                                     .nnodes = n,
-                                                    .ns = ns,
+                                                    .start = start,
+                                                    .ns = inner < whole ? whole - inner : 0,
+                                                    .whole = whole,
                                                     .compiled = c->code != NULL,
                                                     .bytes = cost.bytes,
                                                     .flops = cost.flops,

@@ -95,7 +95,8 @@ typedef struct {
     const char *name;
     const tc_node *const *nodes;
     int nnodes;
-    uint64_t ns;
+    uint64_t start, ns; /* when it began, by a clock that only moves on; what it took without the groups of its subgraphs, which are told of first */
+    uint64_t whole;     /* with them */
     bool compiled;
     double bytes, flops;           /* that it must move and compute, counted from its sizes; a multiply-add is two; 0: not known */
     const tc_value *const *values; /* tensors[i] is values[i] now */

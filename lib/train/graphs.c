@@ -92,6 +92,13 @@ tc_status tc_train_make_exec(tc_trainer *t, const tc_program *p, bool no_fuse, t
     return s;
 }
 
+void tc_trainer_set_profile(tc_trainer *t, tc_exec_profile fn, void *ctx) {
+    tc_exec *const all[] = {t->micro_exec, t->eval_exec, t->update_exec, t->first_exec};
+    t->profile = fn, t->profile_ctx = ctx;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]) tc_exec_set_profile(all[i], fn, ctx);
+}
+
 static tc_status make_exec(tc_trainer *t, tc_program *p, tc_exec **out) {
     tc_exec *e = NULL;
     tc_status s = tc_train_make_exec(t, p, false, &e);
@@ -105,6 +112,7 @@ static tc_status make_exec(tc_trainer *t, tc_program *p, tc_exec **out) {
         tc_buf_free(&b);
     }
     if (s) return tc_annotate(s, "%s", p->name);
+    tc_exec_set_profile(e, t->profile, t->profile_ctx);
     *out = e;
     return NULL;
 }

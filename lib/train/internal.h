@@ -61,6 +61,8 @@ struct tc_trainer {
 
     bool runs_source; /* m runs the forward of the model's file, not the captured program */
     V m, micro, update, eval, opt, scheduler, groups;
+    tc_exec_profile profile; /* of the tc_execs, those that are made later too */
+    void *profile_ctx;
     tc_exec *micro_exec, *eval_exec, *update_exec, *first_exec; /* first: the update that makes the state */
     V first_leaves;                                             /* what first makes: [(parameter, key, value)] */
     const char **metric;
@@ -118,6 +120,7 @@ void tc_train_say_taken(const tc_trainer *t);
  * scheduler going over as they do through a checkpoint. Weights, state and programs stay where they are. */
 tc_status tc_train_renew_language(tc_trainer *t);
 tc_status tc_train_save(tc_trainer *t, const char *dir);
+void tc_train_phase(const tc_trainer *t, const char *what); /* ends here */
 void tc_train_note(tc_trainer *t, const char *fmt, ...) TC_PRINTF(2, 3);
 
 #endif

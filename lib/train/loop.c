@@ -15,6 +15,10 @@ double tc_trainer_norm(const tc_trainer *t) { return t->norm; }
 
 static bool leads(const tc_trainer *t) { return tc_dist_rank(t->o.dist) == 0; }
 
+void tc_train_phase(const tc_trainer *t, const char *what) {
+    if (t->o.phase) t->o.phase(t->o.ctx, what);
+}
+
 typedef struct {
     tc_trainer *t;
     const tc_train_run *run;
@@ -99,9 +103,11 @@ static tc_status save(loop *l) {
     tc_status s = leads(t) ? tc_train_save(t, l->run->out) : NULL;
     const tc_recipe_checkpoint *k = &t->r->checkpoint;
     if (!s && leads(t)) s = tc_ckpt_prune(l->run->out, k->keep_last, k->keep_every, k->keep_best ? t->best_step : -1, t->resumed_from);
+    tc_train_phase(t, "writing checkpoints");
     /* Every rank learns whether the first one managed: none goes on, or ends, before the rename is on disk. */
     int64_t failed = s != NULL;
     tc_status d = tc_dist_max(t->o.dist, &failed);
+    tc_train_phase(t, "waiting for other ranks");
     if (!s && d) s = d;
     else tc_status_free(d);
     if (!s && failed) s = tc_error(TC_ENV, "rank 0 could not write the checkpoint of step %lld", (long long)t->step);
@@ -117,7 +123,9 @@ static tc_status asked(loop *l, tc_stop *out) {
     int64_t want = r->stop ? *r->stop : TC_STOP_NOT;
     double margin = 2 * (l->slowest_step + l->save_time) + 1;
     if (r->until > 0 && tc_now() + margin > r->until) want = TC_STOP_SAVE_AND_END;
+    tc_train_phase(l->t, "other");
     TC_TRY(tc_dist_max(l->t->o.dist, &want));
+    tc_train_phase(l->t, "waiting for other ranks");
     if (want == TC_STOP_SAVE && r->stop) *r->stop = TC_STOP_NOT;
     *out = (tc_stop)want;
     return NULL;
@@ -131,7 +139,9 @@ static bool save_is_due(const loop *l) {
 
 static tc_status save_if_due(loop *l) {
     int64_t due = save_is_due(l);
+    tc_train_phase(l->t, "other");
     TC_TRY(tc_dist_max(l->t->o.dist, &due)); /* clocks of ranks differ */
+    tc_train_phase(l->t, "waiting for other ranks");
     return due ? save(l) : NULL;
 }
 
@@ -140,6 +150,7 @@ static tc_status save_if_due(loop *l) {
 static tc_status one_step(loop *l) {
     tc_trainer *t = l->t;
     double start = tc_now();
+    if (l->run->begin) l->run->begin(l->run->ctx);
     TC_TRY(tc_train_step(t));
     double took = tc_now() - start;
     if (took > l->slowest_step) l->slowest_step = took;
@@ -147,7 +158,9 @@ static tc_status one_step(loop *l) {
     if (l->run->progress) l->run->progress(l->run->ctx, t->step, t->total, t->loss);
     int64_t every = t->r->validate.every;
     bool validates = (every && t->step % every == 0) || t->step == t->total;
+    tc_train_phase(t, "other");
     if (validates) TC_TRY(validate(l));
+    tc_train_phase(t, "validation");
     TC_TRY(save_if_due(l));
     return NULL;
 }

@@ -106,11 +106,15 @@ static tc_status gradients(tc_trainer *t) {
     for (int64_t k = 0; k < t->r->accumulate && !s; k++) {
         tc_tensor own[TC_DATA_MAX_COLUMNS] = {0}, *columns = t->eager ? t->columns + k * n : own;
         if (!again) s = tc_train_next_batch(t, index, columns);
+        tc_train_phase(t, "reading data");
         if (!s) s = add_micro(t, k, columns);
+        tc_train_phase(t, "forward and backward");
         deinit_all(own, n);
     }
     free(index);
-    return s ? s : all_reduce(t);
+    if (!s) s = all_reduce(t);
+    tc_train_phase(t, "waiting for other ranks");
+    return s;
 }
 
 /* ---- the update ---- */
@@ -352,6 +356,7 @@ tc_status tc_train_step(tc_trainer *t) {
     if (t->columns) deinit_all(t->columns, (int)t->r->accumulate * t->train->ncols);
     free(t->columns);
     t->columns = NULL;
+    tc_train_phase(t, "update");
     return s;
 }
 

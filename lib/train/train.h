@@ -17,7 +17,7 @@
 #include "base/pool.h"
 #include "data/data.h"
 #include "dist/dist.h"
-#include "graph/graph.h"
+#include "runtime/runtime.h"
 #include "train/recipe.h"
 
 #include <signal.h>
@@ -30,6 +30,7 @@ typedef struct {
     bool fast;                                                   /* --numerics=fast */
     void (*note)(void *ctx, const char *text);                   /* what people should know; may be NULL */
     void (*log)(void *ctx, const char *topic, const char *text); /* reports of programs; may be NULL */
+    void (*phase)(void *ctx, const char *what);                  /* the time since the last call went into this; may be NULL */
     void *ctx;
 } tc_train_options;
 
@@ -43,6 +44,7 @@ typedef struct {
     const char *out;                                                       /* run directory, or NULL: nothing is kept */
     volatile sig_atomic_t *stop;                                           /* a tc_stop, set by signal handlers; taken back when obeyed; or NULL */
     double until;                                                          /* tc_now() before which it must have saved and ended; 0: no limit */
+    void (*begin)(void *ctx);                                              /* before every step; may be NULL */
     void (*progress)(void *ctx, int64_t step, int64_t total, double loss); /* after every step; may be NULL */
     void *ctx;
 } tc_train_run;
@@ -55,6 +57,9 @@ tc_status tc_trainer_resume(tc_trainer *t, const char *path);
 tc_status tc_trainer_resume_from(tc_trainer *t);
 /* TC_STOPPED after a signal or the time limit, once the checkpoint is on disk; TC_DIVERGED naming step and operator. */
 tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run);
+
+/* Who is told of the groups of all three programs from now on; NULL: nobody. */
+void tc_trainer_set_profile(tc_trainer *t, tc_exec_profile fn, void *ctx);
 
 int64_t tc_trainer_step(const tc_trainer *t); /* steps made */
 int64_t tc_trainer_total(const tc_trainer *t);

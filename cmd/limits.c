@@ -1,5 +1,5 @@
 /* What the machine can do, measured: fused multiply-adds of float32 and a triad over memory, with the threads that the runs have. Some 0.2 s. */
-#include "tc-bench/bench.h"
+#include "cmd/profile.h"
 
 #include <time.h>
 
@@ -62,10 +62,10 @@ static void triad(void *ctx, int64_t begin, int64_t end, int worker) {
     for (int64_t i = begin; i < end; i++) w->a[i] = w->b[i] + 3 * w->c[i];
 }
 
-machine_limits measure_limits(tc_pool *pool) {
+tc_limits tc_limits_measure(tc_pool *pool) {
     enum { N = 1 << 23 }; /* 32 MiB an array: beyond the caches */
     work w = {.lanes = 4};
-    machine_limits m = {0};
+    tc_limits m = {0};
     int threads = tc_pool_threads(pool);
 #if defined(__x86_64__)
     __builtin_cpu_init();

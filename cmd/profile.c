@@ -1,0 +1,321 @@
+/* --profile: recording, and which file gets what (profile.h). */
+#include "cmd/profile.h"
+
+#include "base/json_write.h"
+#include "base/resident.h"
+#include "base/text.h"
+
+static char *operators_of(const tc_exec_event *e) {
+    tc_buf b = {0};
+    for (int i = 0; i < e->nnodes; i++) tc_buf_printf(&b, "%s%s", i ? " + " : "", tc_op_name(e->nodes[i]->op));
+    if (!e->nnodes) tc_buf_puts(&b, e->name);
+    return b.data;
+}
+
+static char *source_of(const tc_exec_event *e) {
+    tc_buf b = {0};
+    const char *file = NULL;
+    int line = -1;
+    for (int i = 0; i < e->nnodes; i++) {
+        const tc_source *at = &e->nodes[i]->source;
+        if (!at->file || (file && !strcmp(at->file, file) && at->line == line)) continue;
+        tc_buf_printf(&b, "%s%s:%d", b.len ? ", " : "", at->file, at->line);
+        file = at->file;
+        line = at->line;
+    }
+    return b.data ? b.data : tc_xstrdup("");
+}
+
+tc_group_times tc_group_times_of(const tc_exec_event *e) {
+    return (tc_group_times){.name = e->name,
+                            .operators = operators_of(e),
+                            .source = source_of(e),
+                            .start = (double)e->start,
+                            .ns = (double)e->ns,
+                            .whole = (double)e->whole,
+                            .bytes = e->bytes,
+                            .flops = e->flops,
+                            .calls = 1,
+                            .compiled = e->compiled};
+}
+
+void tc_group_list_free(tc_group_list *list) {
+    for (size_t i = 0; i < list->len; i++) {
+        free(list->data[i].operators);
+        free(list->data[i].source);
+    }
+    tc_vec_free(list);
+}
+
+void tc_profile_parts_free(tc_profile_parts *p) {
+    for (size_t i = 0; i < p->parts.len; i++) {
+        tc_group_list_free(&p->parts.data[i].rows);
+        free(p->parts.data[i].label);
+    }
+    tc_vec_free(&p->parts);
+}
+
+static bool has_suffix(const char *path, const char *suffix) {
+    const char *dot = strrchr(path, '.');
+    return dot && !strcmp(dot, suffix);
+}
+
+tc_status tc_profile_options(tc_cmd *c, tc_profile_parts *out) {
+    static const char *const units[] = {"ns", "us", "ms", "s", NULL};
+    TC_TRY(tc_cmd_choice(c, TC_OPT_unit, units, 1, &out->unit));
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile); i++) { /* never over a program that was meant to be read */
+        const char *path = tc_cmd_value(c, TC_OPT_profile, i);
+        if (has_suffix(path, ".pt2") || has_suffix(path, ".onnx"))
+            return tc_usage(c, "--profile %s: expected where the profile goes: FILE.json, FILE.svg, a table in FILE.txt, or - (stdout)", path);
+    }
+    return NULL;
+}
+
+static tc_status write_form(tc_cmd *c, const tc_profile_parts *p, const char *path) {
+    tc_buf b = {0};
+    tc_out *o;
+    (has_suffix(path, ".json") ? tc_profile_trace : has_suffix(path, ".svg") ? tc_profile_svg : tc_profile_table)(p, &b);
+    tc_status s = tc_cmd_create(c, path, false, &o);
+    if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&b), b.len));
+    tc_buf_free(&b);
+    return s;
+}
+
+tc_status tc_profile_write(tc_cmd *c, const tc_profile_parts *p) {
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile); i++) TC_TRY(write_form(c, p, tc_cmd_value(c, TC_OPT_profile, i)));
+    return NULL;
+}
+
+/* ---- recording ---- */
+
+/* Which row an event belongs to: its group, known by its nodes. A program that is gone may have had its nodes at the same place: then
+ * operator and line tell them apart. */
+typedef struct {
+    const tc_node *first;
+    const tc_op *op;
+    int64_t nnodes, line, compiled;
+} group_key;
+
+struct tc_recorder {
+    tc_cmd *c;
+    const char *label, *rounds;
+    tc_profile_parts all; /* one part */
+    tc_map row_of;        /* group_key, or the text of a mark -> index + 1 */
+    int rank;
+    int64_t skip, wait, round, recorded;
+    bool on;
+    double begin, mark, inside; /* of the first round; the last mark; of that the time of groups. ns */
+    TC_VEC(char *) paths;       /* where each --profile goes */
+    TC_VEC(tc_out *) traces;    /* of each, NULL where it is no trace: written while it runs */
+};
+
+static double now_ns(void) { return tc_now() * 1e9; }
+
+/* FILE, or FILE.1.json for rank 1 */
+static char *path_of(const char *path, int rank) {
+    tc_buf b = {0};
+    const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+    size_t n = dot && (!slash || dot > slash) ? (size_t)(dot - path) : strlen(path);
+    tc_buf_append(&b, path, n);
+    if (rank) tc_buf_printf(&b, ".%d", rank);
+    tc_buf_puts(&b, path + n);
+    return b.data;
+}
+
+static tc_status start_trace(tc_recorder *r, const char *path) {
+    tc_out *o = NULL;
+    if (has_suffix(path, ".json")) {
+        tc_buf b = {0};
+        TC_TRY(tc_cmd_create(r->c, path, false, &o));
+        tc_buf_puts(&b, "{\"traceEvents\": [\n");
+        tc_profile_trace_name(&b, r->rank + 1, r->label);
+        tc_vec_push(&r->traces, o);
+        tc_status s = tc_out_write(o, b.data, b.len);
+        tc_buf_free(&b);
+        return s;
+    }
+    tc_vec_push(&r->traces, o);
+    return NULL;
+}
+
+tc_status tc_recorder_open(tc_cmd *c, const char *label, const char *rounds, int rank, tc_recorder **out) {
+    *out = NULL;
+    static const tc_opt_id with[] = {TC_OPT_skip_first, TC_OPT_wait, TC_OPT_unit};
+    for (size_t i = 0; i < 3 && !tc_cmd_has(c, TC_OPT_profile); i++)
+        if (tc_cmd_has(c, with[i])) return tc_usage(c, "--skip-first, --wait and --unit are of --profile FILE, which is not given");
+    if (!tc_cmd_has(c, TC_OPT_profile)) return NULL;
+    tc_recorder *r = tc_xcalloc(1, sizeof *r);
+    *r = (tc_recorder){.c = c, .label = label, .rounds = rounds, .rank = rank};
+    tc_profile_part part = {.label = NULL};
+    tc_vec_push(&r->all.parts, part);
+    tc_status s = tc_profile_options(c, &r->all);
+    if (!s) s = tc_cmd_int(c, TC_OPT_skip_first, 0, INT64_MAX, 0, &r->skip);
+    if (!s) s = tc_cmd_int(c, TC_OPT_wait, 0, INT64_MAX - 1, 0, &r->wait);
+    for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile) && !s; i++) {
+        const char *path = tc_cmd_value(c, TC_OPT_profile, i);
+        if (!strcmp(path, "-")) s = tc_usage(c, "--profile -: stdout is for what %s gives; expected a FILE", c->tool->name);
+        tc_vec_push(&r->paths, path_of(path, rank));
+        if (!s) s = start_trace(r, r->paths.data[i]);
+    }
+    if (s) return tc_recorder_close(r, s);
+    *out = r;
+    return NULL;
+}
+
+static tc_group_list *rows_of(tc_recorder *r) { return &r->all.parts.data[0].rows; }
+
+/* The row of a key; *out_new: it was made, empty. */
+static tc_group_times *find_row(tc_recorder *r, const void *key, size_t n, bool *out_new) {
+    void **place = tc_map_put(&r->row_of, key, n);
+    *out_new = !*place;
+    if (!*place) {
+        tc_group_times none = {0};
+        tc_vec_push(rows_of(r), none);
+        *place = (void *)rows_of(r)->len;
+    }
+    return &rows_of(r)->data[(size_t)*place - 1];
+}
+
+static tc_status trace_all(tc_recorder *r, const tc_buf *b) {
+    for (size_t i = 0; i < r->traces.len; i++)
+        if (r->traces.data[i]) TC_TRY(tc_out_write(r->traces.data[i], b->data, b->len));
+    return NULL;
+}
+
+static bool has_trace(const tc_recorder *r) {
+    for (size_t i = 0; i < r->traces.len; i++)
+        if (r->traces.data[i]) return true;
+    return false;
+}
+
+static tc_status trace_slice(tc_recorder *r, const tc_group_times *t) {
+    if (!has_trace(r)) return NULL;
+    tc_buf b = {0};
+    tc_buf_puts(&b, ",\n");
+    tc_profile_trace_slice(&b, NULL, r->rank + 1, (t->start - r->begin) * 1e-3, t);
+    tc_status s = trace_all(r, &b);
+    tc_buf_free(&b);
+    return s;
+}
+
+tc_status tc_recorder_event(void *recorder, const tc_exec_event *e) {
+    tc_recorder *r = recorder;
+    const tc_node *n = e->nnodes ? e->nodes[0] : NULL;
+    group_key key = {n, n ? n->op : NULL, e->nnodes, n ? n->source.line : 0, e->compiled};
+    bool made;
+    tc_group_times *row = find_row(r, &key, sizeof key, &made);
+    if (made) *row = tc_group_times_of(e);
+    else row->ns += (double)e->ns, row->whole += (double)e->whole, row->bytes += e->bytes, row->flops += e->flops, row->calls++;
+    r->inside += (double)e->ns;
+    tc_group_times one = *row; /* the texts stay the row's */
+    one.start = (double)e->start, one.whole = (double)e->whole, one.ns = (double)e->ns, one.bytes = e->bytes, one.flops = e->flops, one.calls = 1;
+    return trace_slice(r, &one);
+}
+
+void tc_recorder_mark(tc_recorder *r, const char *what) {
+    if (!r || !r->on) return;
+    double now = now_ns(), took = now - r->mark - r->inside;
+    bool made;
+    tc_group_times *row = find_row(r, what, strlen(what), &made);
+    if (made) *row = (tc_group_times){.name = what, .operators = tc_xstrdup(""), .source = tc_xstrdup("")};
+    row->ns += took > 0 ? took : 0;
+    row->calls++;
+    /* one slice where no groups are inside; else they tell themselves what they took */
+    if (r->inside == 0) {
+        tc_group_times one = *row;
+        one.start = r->mark, one.whole = now - r->mark, one.calls = 1;
+        tc_status_free(trace_slice(r, &one)); /* a full disk is met again when the file is closed */
+    }
+    r->mark = now;
+    r->inside = 0;
+}
+
+/* A counter of the process's memory. */
+static void trace_memory(tc_recorder *r) {
+    if (!has_trace(r)) return;
+    tc_buf b = {0};
+    tc_buf_puts(&b, ",\n");
+    tc_json j = {.b = &b};
+    tc_json_object(&j);
+    tc_json_key(&j, "name");
+    tc_json_string(&j, "resident memory");
+    tc_json_key(&j, "ph");
+    tc_json_string(&j, "C");
+    tc_json_key(&j, "ts");
+    tc_json_double(&j, (now_ns() - r->begin) * 1e-3);
+    tc_json_key(&j, "pid");
+    tc_json_int(&j, r->rank + 1);
+    tc_json_key(&j, "args");
+    tc_json_object(&j);
+    tc_json_key(&j, "bytes");
+    tc_json_uint(&j, tc_resident_now());
+    tc_json_end(&j);
+    tc_json_end(&j);
+    tc_status_free(trace_all(r, &b));
+    tc_buf_free(&b);
+}
+
+static void end_round(tc_recorder *r) {
+    if (!r->on) return;
+    tc_recorder_mark(r, "between groups");
+    r->all.parts.data[0].ns = 0;
+    for (size_t i = 0; i < rows_of(r)->len; i++) r->all.parts.data[0].ns += rows_of(r)->data[i].ns;
+    trace_memory(r);
+}
+
+bool tc_recorder_round(tc_recorder *r) {
+    if (!r) return false;
+    end_round(r);
+    r->on = r->round >= r->skip && (r->round - r->skip) % (r->wait + 1) == r->wait;
+    r->round++;
+    r->recorded += r->on;
+    r->mark = now_ns();
+    r->inside = 0;
+    if (r->begin == 0) r->begin = r->mark;
+    return r->on;
+}
+
+void tc_recorder_drop(tc_recorder *r) {
+    if (!r) return;
+    r->round--;
+    r->recorded -= r->on;
+    r->on = false;
+}
+
+static bool has_other(const tc_recorder *r) {
+    for (size_t i = 0; i < r->traces.len; i++)
+        if (!r->traces.data[i]) return true;
+    return false;
+}
+
+static tc_status write_all(tc_recorder *r) {
+    tc_buf label = {0};
+    tc_buf_printf(&label, "%s, %lld of %lld %s", r->label, (long long)r->recorded, (long long)r->round, r->rounds);
+    r->all.parts.data[0].label = label.data;
+    if (has_other(r)) {
+        r->all.limits = tc_limits_measure(tc_cmd_pool(r->c));
+        tc_cmd_phase(r->c, "measuring the machine");
+    }
+    for (size_t i = 0; i < r->paths.len; i++)
+        if (!r->traces.data[i]) TC_TRY(write_form(r->c, &r->all, r->paths.data[i]));
+    return NULL;
+}
+
+tc_status tc_recorder_close(tc_recorder *r, tc_status s) {
+    if (!r) return s;
+    end_round(r);
+    if (!s) s = write_all(r);
+    static const char end[] = "\n]}\n";
+    for (size_t i = 0; i < r->traces.len; i++) {
+        tc_out *o = r->traces.data[i];
+        if (!s && o) s = tc_out_write(o, end, sizeof end - 1);
+        if (o) s = tc_cmd_finish(r->c, o, s);
+    }
+    for (size_t i = 0; i < r->paths.len; i++) free(r->paths.data[i]);
+    tc_vec_free(&r->paths);
+    tc_vec_free(&r->traces);
+    tc_map_free(&r->row_of);
+    tc_profile_parts_free(&r->all);
+    free(r);
+    return s;
+}
