@@ -43,7 +43,7 @@ typedef enum {
     N_BREAK,
     N_CONTINUE,
     N_IMPORT, /* list: N_ALIAS */
-    N_FROM,   /* name: module, list: N_ALIAS */
+    N_FROM,   /* name: module, list: N_ALIAS; op: 1 for * */
     N_ALIAS,  /* name, a: N_NAME that is bound */
     N_IF,
     N_WHILE,   /* a, list body, list2 else */

@@ -224,9 +224,33 @@ static void import_names(C *c, frame *f, const ast *n) {
     for (int i = 0; i < n->n; i++) {
         const ast *al = n->list[i];
         f->at = al;
-        module *m = tc_import(c, al->name->s, true);
-        if (!al->op) m = tc_import(c, al->a->name->s, true);
-        tc_store(c, f, al->a, (V)m);
+        const char *bound = al->op ? al->name->s : al->a->name->s; /* import a.b binds a */
+        V m = tc_import_outside(c, bound, f->sc->file, al);
+        if (!m) {
+            tc_import(c, al->name->s, true);
+            m = (V)tc_import(c, bound, true);
+        }
+        tc_store(c, f, al->a, m);
+    }
+}
+
+/* from m import *, of a file of --source: the names of its __all__, else those that do not begin with an underscore. */
+static void import_all(C *c, frame *f, module *m, const char *name) {
+    if (!m || m->embedded) tc_raise(c, "SyntaxError", "'from %s import *' is outside the model language: name what you import", name);
+    V all = tc_dict_gets(c, m->d, tc_intern(c, "__all__", 7));
+    if (!all) {
+        V key, v;
+        for (size_t i = 0; tc_dict_next(m->d, &i, &key, &v);)
+            if (tc_as_str(key)->s[0] != '_') tc_dict_set(c, f->globals, key, v);
+        return;
+    }
+    list *names = tc_to_list(c, all);
+    for (size_t i = 0; i < names->n; i++) {
+        if (tc_kind_of(names->a[i]) != K_STR)
+            tc_raise(c, "TypeError", "Item in %s.__all__ must be str, not %s", m->name->s, tc_type_name(c, names->a[i]));
+        V v = tc_module_attr(c, m, tc_intern_str(c, tc_as_str(names->a[i])));
+        if (!v) tc_raise(c, "AttributeError", "module '%s' has no attribute '%s'", m->name->s, tc_as_str(names->a[i])->s);
+        tc_dict_set(c, f->globals, names->a[i], v);
     }
 }
 
@@ -234,11 +258,13 @@ static void import_from(C *c, frame *f, const ast *n) {
     f->at = n;
     if (!strcmp(n->name->s, "__future__")) return;
     const char *name = tc_import_name(c, f->module, n->name->s);
-    module *m = *name ? tc_import(c, name, true) : NULL; /* NULL: `from . import a, b` in the folder of --source itself */
+    V outside = *name ? tc_import_outside(c, name, f->sc->file, n) : NULL;
+    module *m = *name && !outside ? tc_import(c, name, true) : NULL; /* NULL: `from . import a, b` in the folder of --source itself */
+    if (n->op) import_all(c, f, m, name);
     for (int i = 0; i < n->n; i++) {
         const ast *al = n->list[i];
         f->at = n;
-        V v = m ? tc_module_attr(c, m, al->name) : (V)tc_import(c, al->name->s, true);
+        V v = outside ? tc_getattr(c, outside, al->name) : m ? tc_module_attr(c, m, al->name) : (V)tc_import(c, al->name->s, true);
         if (!v) {
             V full = tc_strf(c, "%s.%s", m->name->s, al->name->s);
             v = (V)tc_import(c, tc_as_str(full)->s, false);

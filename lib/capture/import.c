@@ -98,6 +98,29 @@ V tc_module_attr(C *c, module *m, str *name) {
     return NULL;
 }
 
+/* ---- Python's own modules that the language lacks ---- */
+static bool is_pythons(const char *name) {
+    static const char *const names[] = {
+        "argparse", "array",     "ast",     "asyncio",  "atexit",    "base64",    "calendar", "concurrent", "configparser", "csv",
+        "ctypes",   "datetime",  "decimal", "errno",    "fnmatch",   "fractions", "gc",       "getpass",    "glob",         "gzip",
+        "hashlib",  "heapq",     "html",    "http",     "importlib", "io",        "json",     "locale",     "mmap",         "multiprocessing",
+        "os",       "pathlib",   "pdb",     "pickle",   "pkgutil",   "platform",  "pprint",   "queue",      "secrets",      "select",
+        "shlex",    "shutil",    "signal",  "site",     "socket",    "ssl",       "stat",     "statistics", "struct",       "subprocess",
+        "sys",      "sysconfig", "tarfile", "tempfile", "textwrap",  "time",      "timeit",   "traceback",  "unittest",     "urllib",
+        "uuid",     "weakref",   "xml",     "zipfile",  "zlib"};
+    size_t n = strcspn(name, ".");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strlen(names[i]) == n && !strncmp(names[i], name, n)) return true;
+    return false;
+}
+
+V tc_import_outside(C *c, const char *name, const file *f, const ast *at) {
+    if (!is_pythons(name) || tc_import(c, name, false)) return NULL;
+    V make = tc_module_attr(c, tc_import(c, "_outside", true), tc_intern(c, "Outside", 7));
+    V a[4] = {tc_strz(c, name), tc_strz(c, f->name), tc_int(c, at->line), tc_int(c, at->col)};
+    return tc_call(c, make, &(args){.n = 4, .a = a});
+}
+
 /* ---- files of --source ---- */
 static str *package_part(C *c, const char *name) { /* "a.b" of "a.b.c", "" of "c" */
     const char *dot = strrchr(name, '.');

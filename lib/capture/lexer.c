@@ -260,15 +260,17 @@ token tc_lex(lexer *l) {
             while (q < l->end && name_char((unsigned char)*q)) q++;
             size_t n = (size_t)(q - p);
             if (q < l->end && (*q == '"' || *q == '\'') && n <= 2) {
-                bool raw = false, fs = false, bytes = false, other = false;
+                bool raw = false, fs = false, bytes = false, templ = false, other = false;
                 for (size_t i = 0; i < n; i++) {
                     char ch = (char)(p[i] | 32);
                     if (ch == 'r') raw = true;
                     else if (ch == 'f') fs = true;
                     else if (ch == 'b') bytes = true;
+                    else if (ch == 't') templ = true;
                     else if (ch != 'u') other = true;
                 }
-                if (!other) {
+                if (templ && !other && !fs && !bytes) fail(l, p, "a template string is outside the model language");
+                if (!other && !templ) {
                     l->p = q;
                     token t = string(l, p, raw, fs);
                     t.bytes = bytes;

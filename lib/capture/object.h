@@ -534,6 +534,8 @@ iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
 /* ---- modules ---- */
 module *tc_module(C *c, const char *name);
 module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when absent and not required */
+/* What stands for a module of Python's own library that the language lacks, imported at `at` of f; NULL: it is none, or is there. */
+V tc_import_outside(C *c, const char *name, const file *f, const ast *at);
 /* "..a" as the absolute name that it has in `from`; the package of a model file: "" outside the folders of --source. */
 const char *tc_import_name(C *c, const module *from, const char *name);
 str *tc_package_of(C *c, const char *path);

@@ -128,7 +128,11 @@ static ast *from_statement(parser *p) {
     }
     if (p->t.kind == T_NAME) n->name = dotted(p, n->name);
     if (!tc_p_accept_kw(p, KW_import)) tc_p_expect(p, "import");
-    if (tc_p_op(p, "*")) tc_p_fail(p, &t, "'from %s import *' is outside the model language: name what you import", n->name->s);
+    if (tc_p_accept(p, "*")) {
+        if (p->sc->kind != SC_MODULE) tc_p_fail(p, &t, "import * only allowed at module level");
+        n->op = 1; /* all that the module shows */
+        return n;
+    }
     bool paren = tc_p_accept(p, "(");
     astvec v = {0};
     do {
@@ -166,9 +170,10 @@ static ast *declare(parser *p, bool global) {
 
 static ast *simple(parser *p) {
     token t = p->t;
-    if (t.kind == T_NAME && !strcmp(t.name->s, "match")) {
+    if (t.kind == T_NAME && (!strcmp(t.name->s, "match") || !strcmp(t.name->s, "type"))) {
         const token *a = tc_p_peek(p);
-        if (a->kind == T_NAME || a->kind == T_STRING || a->kind == T_NUMBER) tc_p_fail(p, &t, "'match' is outside the model language");
+        bool statement = a->kind == T_NAME || (*t.name->s == 'm' && (a->kind == T_STRING || a->kind == T_NUMBER));
+        if (statement) tc_p_fail(p, &t, "the statement '%s' is outside the model language", t.name->s);
     }
     if (t.kind != T_KEYWORD) return expression_statement(p);
     ast *n;
@@ -372,6 +377,10 @@ static void docstring(scope *s) {
         s->doc = s->body[0]->a->value;
 }
 
+static void no_type_parameters(parser *p) {
+    if (tc_p_op(p, "[")) tc_p_fail(p, &p->t, "type parameters are outside the model language");
+}
+
 static ast *def_statement(parser *p) {
     token t = p->t;
     tc_p_next(p);
@@ -383,7 +392,7 @@ static ast *def_statement(parser *p) {
     scope *s = tc_scope_new(p->c, SC_FUNC, outer, p->f, name, t.line, t.col);
     s->qualname = qualified(p, name);
     n->sc = s;
-    if (tc_p_op(p, "[")) tc_p_fail(p, &p->t, "type parameters are outside the model language");
+    no_type_parameters(p);
     tc_p_expect(p, "(");
     tc_p_params(p, s, false);
     tc_p_expect(p, ")");
@@ -409,6 +418,7 @@ static ast *class_statement(parser *p) {
     str *name = tc_p_name(p);
     ast *n = tc_p_node(p, N_CLASS, &t);
     n->a = tc_p_bound_name(p, name, &at);
+    no_type_parameters(p);
     if (tc_p_accept(p, "(")) {
         n->b = tc_p_node(p, N_CALL, &at);
         tc_p_call_args(p, n->b);

@@ -1,4 +1,5 @@
 /* math, typing and what the small Python parts of the standard library (std/) rest on. */
+#include "capture/ast.h"
 #include "capture/torch.h"
 
 #include <math.h>
@@ -326,6 +327,20 @@ static V s_params(C *c, args *A) { /* of a function: names of its parameters, an
     return tc_kind_of(f) == K_FUNC ? tc_func_signature(c, (func *)f) : c->none;
 }
 
+static V s_refuse_import(C *c, args *A) { /* "os.listdir", and the place of the import: FILE, LINE, COL */
+    V v[4];
+    tc_take(c, A, "refuse_import", "name file line col", v);
+    const frame *f = tc_user_frame(c);
+    const char *what = tc_as_str(v[0])->s, *name = tc_as_str(v[1])->s;
+    tc_source at = {.file = name, .line = (int)tc_index(c, v[2], "line"), .col = (int)tc_index(c, v[3], "col")};
+    const char *user = f ? tc_arena_printf(&c->arena, "%s:%d", f->sc->file->name, f->at->line) : "the library";
+    tc_raise_status_at(c, "UnsupportedError",
+                       tc_error(TC_UNSUPPORTED,
+                                "'%.*s' is a module outside the model language: importing it is all that a file may do, and %s uses %s",
+                                (int)strcspn(what, "."), what, user, what),
+                       &at);
+}
+
 static V s_import(C *c, args *A) {
     V v[1];
     tc_take(c, A, "__import__", "name", v);
@@ -371,7 +386,8 @@ void tc_std_init(C *c) {
     for (size_t i = 0; i < sizeof gen / sizeof *gen; i++)
         tc_dict_setc(c, m->d, gen[i].name, make_typing(c, tc_intern(c, gen[i].name, strlen(gen[i].name)), (V)c->types[gen[i].k]));
     m = tc_module(c, "_lang");
-    static const native_def lang[] = {{"namedtuple", t_namedtuple}, {"kind", s_kind},         {"warn", s_warn},
-                                      {"signature", s_params},      {"__import__", s_import}, {NULL, NULL}};
+    static const native_def lang[] = {
+        {"namedtuple", t_namedtuple},       {"kind", s_kind}, {"warn", s_warn}, {"signature", s_params}, {"__import__", s_import},
+        {"refuse_import", s_refuse_import}, {NULL, NULL}};
     tc_define(c, m->d, lang);
 }

@@ -32,6 +32,52 @@ load fails
     tc-export in/m.py:M --source in --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 3)'
 }
 
+@test "modules of Python that the language lacks are imported, and refused where they were when they are used" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import argparse, os.path as osp, sys, time
+from pathlib import Path
+import torch
+
+K = 3 if sys.version_info >= (3, 8) and sys.version_info.major == 3 else 2
+
+
+class M(torch.nn.Module):
+    def __init__(self, path: Path = None, timed=False):
+        super().__init__()
+        self.timed = timed
+
+    def forward(self, x):
+        return x * (time.time() if self.timed else K)
+
+    def save(self):
+        torch.save(self.state_dict(), osp.join(sys.argv[1], "m.pt"))
+
+
+if __name__ == "__main__":
+    argparse.ArgumentParser()
+PY
+    tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 3)'
+    fails 5 "m.py:1:39: 'time' is a module outside the model language" tc-export m.py:M --arg timed=True --input x=2xf32 --print
+    [[ "$stderr" == *"m.py:14 uses time.time"* ]]
+}
+
+@test "import * of a file of --source takes __all__, or what has no underscore" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir lib
+    printf 'import torch.nn as nn\nK = 3\n_hidden = 4\n' >lib/common.py
+    printf 'from common import *\n__all__ = ["J"]\nJ, L = K + 1, 5\n' >lib/more.py
+    model() { printf 'from common import *\nfrom more import *\nclass M(nn.Module):\n    def forward(self, x):\n        return x * %s\n' "$1" >m.py; }
+    model '(K * J)'
+    tc-export m.py:M --source lib --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 12)'
+    for name in _hidden L; do
+        model "$name"
+        fails 3 "m.py:5:20: NameError: name '$name' is not defined" tc-export m.py:M --source lib --input x=2xf32 --print
+    done
+    printf '__all__ = ["absent"]\n' >lib/more.py
+    fails 3 "module 'more' has no attribute 'absent'" tc-export m.py:M --source lib --input x=2xf32 --print
+}
+
 @test "a capture that notes many changes of what the model holds takes time in proportion" {
     cd "$BATS_TEST_TMPDIR"
     cat >many.py <<'PY'

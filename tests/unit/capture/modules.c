@@ -103,6 +103,10 @@ static const snippet table[] = {
      "r.append(sorted(remove_spectral_norm(s).state_dict()))\n",
      "[['bias', 'weight_g', 'weight_v'], True, True, ['bias', 'weight'], True, ['bias', 'weight_orig', 'weight_u', 'weight_v'], True, ['bias', "
      "'weight']]"},
+    /* the names of the package are the functions, whichever was asked for first, and with the module of the same name imported */
+    {"import torch\nfrom torch.nn.utils import spectral_norm, weight_norm\nfrom torch.nn.utils.weight_norm import WeightNorm\n"
+     "r = [callable(f) for f in (weight_norm, torch.nn.utils.weight_norm, torch.nn.utils.spectral_norm, WeightNorm)]\n",
+     "[True, True, True, True]"},
     /* packed sequences: each step runs the sequences that are that long */
     {"import torch\nfrom torch.nn.utils.rnn import *\n", "*"},
     {"import torch\nfrom torch.nn.utils.rnn import pad_sequence, pack_padded_sequence, pad_packed_sequence, pack_sequence, unpack_sequence\n"

@@ -116,3 +116,8 @@ def spectral_norm(module, name="weight", n_power_iterations=1, eps=1e-12, dim=No
 
 def remove_spectral_norm(module, name="weight"):
     return _remove(module, SpectralNorm, "spectral_norm", name)
+
+
+# The package shows the functions, as PyTorch's does: not this module, which has the name of one.
+torch.nn.utils.weight_norm, torch.nn.utils.remove_weight_norm = weight_norm, remove_weight_norm
+torch.nn.utils.spectral_norm, torch.nn.utils.remove_spectral_norm = spectral_norm, remove_spectral_norm

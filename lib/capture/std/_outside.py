@@ -1,0 +1,23 @@
+# What stands for a module of Python's own library that the model language lacks, and for its attributes: a file may import it for what it
+# does outside its model (paths, timing, arguments). Whatever is done with it, but for its few constants, is refused where it was imported.
+from _lang import namedtuple, refuse_import
+_version = namedtuple("version_info", "major minor micro releaselevel serial")
+_float = namedtuple("float_info", "max min epsilon")
+_constants = {"sys.maxsize": 2**63 - 1, "sys.version_info": _version(3, 11, 0, "final", 0), "sys.byteorder": "little",
+              "sys.float_info": _float((2.0 - 2.0**-52) * 2.0**1023, 2.0**-1022, 2.0**-52)}
+
+
+class Outside:
+    def __init__(self, name, *place):
+        self._name, self._place = name, place
+
+    def __getattr__(self, name):
+        name = self._name + "." + name
+        return _constants[name] if name in _constants else Outside(name, *self._place)
+
+    def _use(self, *args, **kwargs):
+        refuse_import(self._name, *self._place)
+
+    __call__ = __getitem__ = __setitem__ = __iter__ = __contains__ = __len__ = __bool__ = __int__ = __float__ = __str__ = __enter__ = _use
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = _use
+    __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __neg__ = __or__ = __and__ = _use
