@@ -1,5 +1,6 @@
 /* Placing lifetimes in an arena, one after another, each at the lowest free place: largest first; when that takes more than what lives at
- * once, also longest first and in order of their steps, and the least of the three stays.
+ * once, also longest first and in order of their steps. While that is not within a sixteenth of it, each order is
+ * mended, unless there are very many: what reached the top is placed before all others and the rest again. The least of all tries stays.
  *
  * What is placed is kept by offset, and what lives shortly also by the steps in which it does: a thing that lives shortly is compared with
  * what shares a step with it, so that a chain of 10,000 operators takes linear time. */
@@ -113,12 +114,11 @@ size_t tc_arena_live(const tc_lifetime *items, size_t n) {
     return most;
 }
 
-/* Places the things in the order of `order`, whose elements are sorted by `by`; returns the top. */
-static size_t place_all(tc_lifetime **order, size_t n, size_t steps, order_fn *by) {
+/* Places the things in the order of `order`; returns the top. */
+static size_t place_all(tc_lifetime **order, size_t n, size_t steps) {
     size_t entries = 0, top = 0;
     for (size_t i = 0; i < n; i++)
         if (is_short(order[i])) entries += (size_t)(order[i]->last - order[i]->first) + 1;
-    qsort(order, n, sizeof *order, by);
     entry *pool = tc_xcalloc(entries + 1, sizeof *pool);
     placing p = {.placed = tc_xcalloc(n + 1, sizeof *p.placed),
                  .lasting = tc_xcalloc(n + 1, sizeof *p.lasting),
@@ -133,17 +133,32 @@ static size_t place_all(tc_lifetime **order, size_t n, size_t steps, order_fn *b
     return top;
 }
 
+/* Moves what ends at the top to the front; `rest` has room for n. */
+static void top_first(tc_lifetime **order, size_t n, size_t top, tc_lifetime **rest) {
+    size_t high = 0, low = 0;
+    for (size_t i = 0; i < n; i++)
+        if (order[i]->offset + rounded(order[i]) == top) order[high++] = order[i];
+        else rest[low++] = order[i];
+    memcpy(order + high, rest, low * sizeof *order);
+}
+
 size_t tc_arena_plan(tc_lifetime *items, size_t n) {
     static order_fn *const orders[] = {larger, longer, by_step};
-    size_t least = tc_arena_live(items, n), steps = steps_of(items, n), top = SIZE_MAX;
-    tc_lifetime **order = tc_xcalloc(n + 1, sizeof *order);
+    enum { TRIES = 8, MANY = 1000 };
+    const size_t least = tc_arena_live(items, n), steps = steps_of(items, n), tries = n <= MANY ? TRIES : 1;
+    size_t top = SIZE_MAX;
+    tc_lifetime **order = tc_xcalloc(2 * n + 1, sizeof *order);
     size_t *best = tc_xcalloc(n + 1, sizeof *best);
     for (size_t i = 0; i < n; i++) order[i] = &items[i];
-    for (size_t k = 0; k < sizeof orders / sizeof *orders && top > least; k++) {
-        size_t found = place_all(order, n, steps, orders[k]);
-        if (found >= top) continue;
-        top = found;
-        for (size_t i = 0; i < n; i++) best[i] = items[i].offset;
+    for (size_t k = 0; k < tries * sizeof orders / sizeof *orders && top > least; k++) {
+        if (k % tries == 0) qsort(order, n, sizeof *order, orders[k / tries]);
+        else if (top <= least + least / 16) continue;
+        size_t found = place_all(order, n, steps);
+        if (found < top) {
+            top = found;
+            for (size_t i = 0; i < n; i++) best[i] = items[i].offset;
+        }
+        top_first(order, n, found, order + n);
     }
     for (size_t i = 0; i < n; i++) items[i].offset = best[i];
     free(order), free(best);

@@ -195,7 +195,7 @@ static void test_lifetimes_do_not_overlap(void **state) {
         if (alive > most) most = alive;
     }
     assert_int_equal(tc_arena_live(t, N), most);
-    assert_true(top >= most && top <= most + most / 8); /* close to what must be */
+    assert_true(top >= most && top <= most + most / 16); /* close to what must be */
     assert_int_equal(tc_arena_plan(t, 0), 0);
     /* where the largest first would leave a gap, another order does not */
     tc_lifetime u[] = {{.bytes = 64, .first = 0, .last = 2},
@@ -205,6 +205,24 @@ static void test_lifetimes_do_not_overlap(void **state) {
     assert_int_equal(tc_arena_live(u, 4), 320);
     assert_int_equal(tc_arena_plan(u, 4), 320);
 }
+/* Layers of a transformer: two residuals, queries, keys and values of three times their size, a hidden row of four times, and what goes
+ * between; of the three orders none places them in the six that live at once. */
+static void test_layers_share_what_one_layer_needs(void **state) {
+    (void)state;
+    enum { LAYERS = 6, UNIT = 4096 };
+    static const tc_lifetime layer[] = {
+        {.bytes = UNIT, .first = 0, .last = 5},      {.bytes = UNIT, .first = 5, .last = 8},     {.bytes = 4 * UNIT, .first = 6, .last = 7},
+        {.bytes = UNIT, .first = 0, .last = 1},      {.bytes = 3 * UNIT, .first = 1, .last = 2}, {.bytes = UNIT, .first = 2, .last = 3},
+        {.bytes = UNIT / 64, .first = 2, .last = 2}, {.bytes = UNIT, .first = 3, .last = 4},     {.bytes = UNIT, .first = 4, .last = 5},
+        {.bytes = UNIT, .first = 5, .last = 6},      {.bytes = UNIT, .first = 7, .last = 8}};
+    enum { EACH = sizeof layer / sizeof *layer };
+    tc_lifetime t[LAYERS * EACH];
+    for (int i = 0; i < LAYERS * EACH; i++) {
+        t[i] = layer[i % EACH];
+        t[i].first += i / EACH * 8, t[i].last += i / EACH * 8;
+    }
+    assert_int_equal(tc_arena_plan(t, LAYERS * EACH), 6 * UNIT);
+}
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_a_chain_is_one_loop),
@@ -212,6 +230,7 @@ int main(void) {
                                        cmocka_unit_test(test_unfused_is_a_loop_a_node),
                                        cmocka_unit_test(test_reductions_over_other_axes_stay_apart),
                                        cmocka_unit_test(test_a_view_keeps_order),
+                                       cmocka_unit_test(test_layers_share_what_one_layer_needs),
                                        cmocka_unit_test(test_groups_come_in_an_order_that_runs),
                                        cmocka_unit_test(test_results_that_nobody_reads_are_dropped),
                                        cmocka_unit_test(test_nests_of_softmax),
