@@ -62,7 +62,7 @@ typedef struct {
     uint8_t from_cls, part, shift; /* shift: log2 of the result's size */
     int out, a, b, c;              /* places in the pointer table; -1: none */
     int aux;                       /* access, reduction, constant */
-    bool heavy;                    /* S_FN of an elementary function */
+    int pieces;                    /* of nest.piece elements, in which it runs where memory is fetched ahead */
     uint8_t one;                   /* S_FN_ONE: operand, 0 or 1, that is one element a row of the block (along the slow side), or one at all */
     union {
         tc_block_fn fn;
@@ -96,14 +96,15 @@ typedef struct {
     tc_dtype dtype;
 } constant;
 
-/* Memory that the next block will read or write, fetched while this block computes: `pace` lines before each piece of work of a stage.
- * A piece is a step, or 256 elements of an elementary function. */
-enum { MAX_AHEAD = 8, PIECE = 256, LINE = 64 };
+/* Memory that later work will read or write, fetched while this block computes: `pace` lines before each piece of work of a stage. A piece is
+ * a step, or so many elements of an element-wise one that a block has about as many pieces whatever the number of its steps. Several steps
+ * fetch the next block; one alone fetches what lies LEAD bytes ahead of it, since more would not stay in the first cache. */
+enum { MAX_AHEAD = 8, PIECE = 128, LINE = 64, LEAD = 2048 };
 typedef struct {
     int place;
     bool written;
-    int64_t bytes; /* of a whole block */
-    int *pace;     /* by stage */
+    int64_t bytes, lead; /* of a whole block; from a block's begin to what is fetched first */
+    int *pace;           /* by stage */
 } stream;
 
 typedef struct {
@@ -126,7 +127,7 @@ typedef struct {
     int ncon;
     size_t scratch, tmp, index; /* bytes a worker; offsets of the conversion and index areas */
     stream ahead[MAX_AHEAD];
-    int nahead;
+    int nahead, piece; /* piece: elements */
     int64_t items, grain;
     bool wide;      /* few long rows: each is cut into chunks, stage by stage */
     size_t partial; /* wide: offset of the chunks' results in the first worker's scratch */

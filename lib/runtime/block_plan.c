@@ -311,7 +311,6 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
             s->fn = isa->scalar_one[(d == TC_F64) + 2 * (v->one == 0)][in->op];
             return NULL;
         }
-        s->heavy = in->op >= TC_X_EXP && in->op != TC_X_RSQRT && tc_is_float(d) && d == (tc_dtype)v->dtype;
         s->fn = isa->scalar[d] ? isa->scalar[d][in->op] : NULL;
         return s->fn ? NULL : tc_error(TC_UNSUPPORTED, "%s of %s in a loop", tc_scalar_ops[in->op].name, tc_dtypes[d].name);
     }
@@ -521,9 +520,10 @@ static tc_status lay_out(ctx *c, line *l) {
 
 /* ---- fetching ahead ---- */
 static int pieces(const nest *n, const step *s) {
-    if (s->kind != S_FN || !s->heavy) return 1;
+    bool rows = s->kind == S_FN_ONE && s->from_cls != CLS_0 && n->R > 1;
+    if ((s->kind != S_FN && s->kind != S_FN_ONE && s->kind != S_CAST) || rows) return 1;
     int64_t count = (s->cls & CLS_O ? n->R : 1) * (s->cls & CLS_I ? n->C : 1);
-    return (int)((count + PIECE - 1) / PIECE);
+    return (int)((count + n->piece - 1) / n->piece);
 }
 
 /* Streams: what every block reads or writes in memory from end to end, once there is more of it than stays in a cache near by. */
@@ -532,9 +532,14 @@ static void plan_ahead(const ctx *c) {
     if (c->p->loop->region) return; /* what comes next is not there yet */
     int total = 0, count = 0, *work = tc_xcalloc((size_t)n->nstages + 1, sizeof *work);
     size_t footprint = 0;
+    for (int s = 0; s < n->nstages; s++) count += (int)n->body[s].len;
+    n->piece = n->reduces ? PIECE : PIECE * count;
     for (int s = 0; s < n->nstages; s++) {
-        count += (int)n->body[s].len;
-        for (size_t k = 0; k < n->body[s].len; k++) work[s] += pieces(n, &n->body[s].data[k]);
+        for (size_t k = 0; k < n->body[s].len; k++) {
+            step *at = &n->body[s].data[k];
+            at->pieces = pieces(n, at);
+            work[s] += at->pieces;
+        }
         total += work[s];
     }
     for (int i = 0; i < n->nplaces && n->nahead < MAX_AHEAD; i++) {
@@ -542,6 +547,7 @@ static void plan_ahead(const ctx *c) {
         if (at->kind != P_MEM || at->cls != c->p->full || !n->acc[at->acc].dense) continue;
         stream *st = &n->ahead[n->nahead++];
         *st = (stream){.place = i, .written = c->v[i].what != V_INST || c->v[i].acc != at->acc, .bytes = (n->R * n->C) << at->shift};
+        st->lead = count == 1 ? LEAD : st->bytes;
         st->pace = tc_xcalloc((size_t)n->nstages, sizeof *st->pace);
         for (int s = 0; s < n->nstages; s++) {
             int64_t lines = (st->bytes + LINE - 1) / LINE, share = c->single ? total : work[s];
@@ -550,7 +556,7 @@ static void plan_ahead(const ctx *c) {
         footprint += (size_t)(n->O.total * n->I.total) << at->shift;
     }
     free(work);
-    if (footprint >= (size_t)c->p->costs->far_bytes && count > 1) return; /* for one step the processor does it better */
+    if (footprint >= (size_t)c->p->costs->far_bytes && (count > 1 || n->body[0].data[0].pieces > 1)) return;
     for (int k = 0; k < n->nahead; k++) free(n->ahead[k].pace);
     n->nahead = 0;
 }

@@ -25,16 +25,23 @@ static inline void fetch_ahead(walk *w, int stage) {
     }
 }
 
-static void run_fn(walk *w, const step *s, int stage) {
-    int64_t n = w->count[s->cls];
-    size_t done = 0, shift = s->shift;
-    char *out = w->ptr[s->out];
-    const char *a = w->ptr[s->a], *b = s->b < 0 ? NULL : w->ptr[s->b], *c = s->c < 0 ? NULL : w->ptr[s->c];
-    for (; n > PIECE; n -= PIECE, done += (size_t)PIECE << shift) {
-        s->fn(out + done, a + done, b ? b + done : NULL, c ? c + done : NULL, PIECE);
+/* A step that works element by element, in pieces, with memory fetched between them. */
+static void run_pieces(walk *w, const step *s, int stage) {
+    const int used[4] = {s->out, s->a, s->b, s->c};
+    char *at[4] = {0};
+    size_t by[4] = {0};
+    int64_t left = w->count[s->cls], n = w->n->piece;
+    for (int k = 0; k < 4; k++)
+        if (used[k] >= 0) at[k] = w->ptr[used[k]], by[k] = (size_t)n << w->n->places[used[k]].shift;
+    if (s->kind == S_FN_ONE) by[1 + s->one] = 0;
+    for (; left > n; left -= n) {
+        if (s->kind == S_CAST) s->cast(at[0], at[1], n);
+        else s->fn(at[0], at[1], at[2], at[3], n);
+        for (int k = 0; k < 4; k++) at[k] += by[k];
         fetch_ahead(w, stage);
     }
-    s->fn(out + done, a + done, b ? b + done : NULL, c ? c + done : NULL, n);
+    if (s->kind == S_CAST) s->cast(at[0], at[1], left);
+    else s->fn(at[0], at[1], at[2], at[3], left);
 }
 
 /* One operand is an element for each row of the block, or one element. */
@@ -94,13 +101,13 @@ static void run_body(walk *w, int stage, bool fresh) {
         return;
     }
     for (int k = 0; k < n->nahead && fresh; k++) {
-        w->ahead[k] = (const char *)w->ptr[n->ahead[k].place] + n->ahead[k].bytes;
+        w->ahead[k] = (const char *)w->ptr[n->ahead[k].place] + n->ahead[k].lead;
         w->ahead_end[k] = w->ahead[k] + n->ahead[k].bytes;
     }
     const step *end = list->data + list->len;
     for (const step *s = list->data; s < end; s++) {
         fetch_ahead(w, stage);
-        if (s->kind == S_FN && s->heavy) run_fn(w, s, stage);
+        if (s->pieces > 1) run_pieces(w, s, stage);
         else run_step(w, s);
     }
 }
