@@ -210,47 +210,77 @@ static char *resolve(const char *path) {
     return cur;
 }
 
-/* Removes a temporary file whose writer was killed: each holds a lock on its own while it lives. */
-static void remove_left(const char *path) {
+/* ---- temporary files and folders ----
+ * Each is locked by its writer while it lives, so that one whose writer was killed is known by its free lock. */
+
+/* Removes what a killed writer left at path, when it is of this type (S_IFREG or S_IFDIR). */
+static void remove_left(const char *path, mode_t type) {
     struct stat mine, there;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return;
-    bool left = !flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &mine) && S_ISREG(mine.st_mode);
+    bool left = !flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &mine) && (mine.st_mode & S_IFMT) == type;
     /* a writer that lived until now may have renamed it and begun another */
-    if (left && !lstat(path, &there) && mine.st_ino == there.st_ino && mine.st_dev == there.st_dev) unlink(path);
+    if (left && !lstat(path, &there) && mine.st_ino == there.st_ino && mine.st_dev == there.st_dev) tc_status_free(tc_remove_tree(path));
     close(fd);
 }
 
-/* Is the file that was just made this writer's? Another may have taken it for left before the lock. */
+/* Is what was just made this writer's? Another may have taken it for left before the lock. */
 static bool held(int fd) {
     struct stat st;
     if (flock(fd, LOCK_EX | LOCK_NB)) return errno != EWOULDBLOCK; /* a file system without locks */
     return fstat(fd, &st) || st.st_nlink > 0;
 }
 
-/* Temporary files are .NAME.tmp0, .NAME.tmp1, ...: each writer takes the first that is no living writer's. The first few are looked at always, so
- * that those which killed writers left go, however large the folder is. */
-static tc_status open_temporary(tc_out *o, mode_t mode) {
+/* A new file or folder, open and locked; -1 with errno EEXIST when another has the name. */
+static int make_held(const char *path, mode_t type) {
+    bool folder = type == S_IFDIR;
+    if (folder && mkdir(path, 0777)) return -1;
+    int fd = folder ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0 && held(fd)) return fd;
+    if (fd >= 0) close(fd);
+    if (fd >= 0 || (folder && errno == ENOENT)) errno = EEXIST;
+    return -1;
+}
+
+/* Temporaries of a target are .NAME.tmp0, .NAME.tmp1, ...: each writer takes the first that is no living writer's. The first few are looked at
+ * always, so that those which killed writers left go, however large the folder is. Caller frees out_path and closes out_fd, the lock. */
+static tc_status open_temporary(const char *target, const char *name, mode_t type, char **out_path, int *out_fd) {
     enum { LOOKED_AT = 4, MOST = 10000 };
-    char *slash = strrchr(o->target, '/');
-    const char *base = slash ? slash + 1 : o->target;
-    int dir = slash ? (int)(slash - o->target) + 1 : 0;
-    for (unsigned i = 0; i < MOST && (!o->temporary || i < LOOKED_AT); i++) {
+    const char *slash = strrchr(target, '/');
+    const char *base = slash ? slash + 1 : target;
+    int dir = slash ? (int)(slash - target) + 1 : 0;
+    *out_path = NULL;
+    for (unsigned i = 0; i < MOST && (!*out_path || i < LOOKED_AT); i++) {
         tc_buf b = {0};
-        tc_buf_printf(&b, "%.*s.%s.tmp%u", dir, o->target, base, i);
-        remove_left(b.data);
-        if (!o->temporary) {
-            o->fd = open(b.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-            if (o->fd >= 0 && held(o->fd)) {
-                o->temporary = b.data;
+        tc_buf_printf(&b, "%.*s.%s.tmp%u", dir, target, base, i);
+        remove_left(b.data, type);
+        if (!*out_path) {
+            *out_fd = make_held(b.data, type);
+            if (*out_fd >= 0) {
+                *out_path = b.data;
                 continue;
             }
-            if (o->fd >= 0) close(o->fd);
-            else if (errno != EEXIST) return tc_buf_free(&b), env_error(o->name, "create");
+            if (errno != EEXIST) return tc_buf_free(&b), env_error(name, "create");
         }
         tc_buf_free(&b);
     }
-    return o->temporary ? NULL : tc_error(TC_ENV, "%s: cannot create a temporary file beside it", o->name);
+    return *out_path ? NULL : tc_error(TC_ENV, "%s: cannot create a temporary %s beside it", name, type == S_IFDIR ? "folder" : "file");
+}
+
+/* The temporary gets the target's name, or goes; the rename is made durable. */
+static tc_status rename_to(const char *temporary, const char *target, const char *name) {
+    if (rename(temporary, target)) {
+        tc_status s = env_error(name, "rename the temporary to");
+        tc_status_free(tc_remove_tree(temporary));
+        return s;
+    }
+    const char *slash = strrchr(target, '/');
+    if (!slash) return tc_fsync_dir(".");
+    tc_buf parent = {0};
+    tc_buf_append(&parent, target, (size_t)(slash - target) + (slash == target));
+    tc_status s = tc_fsync_dir(tc_buf_str(&parent));
+    tc_buf_free(&parent);
+    return s;
 }
 
 tc_status tc_out_open(const char *path, tc_out **out_file) {
@@ -272,7 +302,7 @@ tc_status tc_out_open(const char *path, tc_out **out_file) {
             if (o->fd < 0) s = env_error(path, "open");
         } else {
             o->target = resolve(path);
-            s = open_temporary(o, 0666);
+            s = open_temporary(o->target, o->name, S_IFREG, &o->temporary, &o->fd);
             if (!s && exists) fchmod(o->fd, st.st_mode & 07777);
         }
     }
@@ -322,16 +352,12 @@ static tc_status commit(tc_out *o) {
     bool closed = !o->close_fd || !close(o->fd);
     o->close_fd = false;
     tc_status st = closed ? NULL : env_error(o->name, "close");
-    if (!st && rename(o->temporary, o->target)) st = env_error(o->name, "rename the temporary file to");
     if (st) unlink(o->temporary);
+    else st = rename_to(o->temporary, o->target, o->name);
     if (lock >= 0) close(lock); /* from here on the temporary name may be another's */
     free(o->temporary);
     o->temporary = NULL;
-    if (st) return st;
-    char *slash = strrchr(o->target, '/');
-    if (!slash) return tc_fsync_dir(".");
-    slash[slash == o->target] = 0;
-    return tc_fsync_dir(o->target);
+    return st;
 }
 
 void tc_out_executable(tc_out *o) {
@@ -396,3 +422,34 @@ static tc_status remove_at(int parent, const char *name, const char *path, int d
 }
 
 tc_status tc_remove_tree(const char *dir) { return remove_at(AT_FDCWD, dir, dir, 0); }
+
+struct tc_out_dir {
+    char *target, *temporary;
+    int lock; /* the open folder */
+};
+
+tc_status tc_out_dir_open(const char *path, tc_out_dir **out_dir) {
+    *out_dir = NULL;
+    tc_out_dir *d = tc_xmalloc(sizeof *d);
+    *d = (tc_out_dir){.target = tc_xstrdup(path)};
+    for (size_t n = strlen(path); n > 1 && d->target[n - 1] == '/'; n--) d->target[n - 1] = 0;
+    tc_status s = open_temporary(d->target, d->target, S_IFDIR, &d->temporary, &d->lock);
+    if (!s) return *out_dir = d, NULL;
+    free(d->target);
+    free(d);
+    return s;
+}
+
+const char *tc_out_dir_path(const tc_out_dir *d) { return d->temporary; }
+
+tc_status tc_out_dir_finish(tc_out_dir *d, tc_status s) {
+    if (!d) return s;
+    if (!s) s = tc_fsync_dir(d->temporary);
+    if (s) tc_status_free(tc_remove_tree(d->temporary));
+    else s = rename_to(d->temporary, d->target, d->target);
+    close(d->lock);
+    free(d->temporary);
+    free(d->target);
+    free(d);
+    return s;
+}

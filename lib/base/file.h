@@ -55,6 +55,13 @@ tc_status tc_out_finish(tc_out *o, tc_status s);
 /* The whole text or bytes to a path in one call. */
 tc_status tc_file_write(const char *path, const void *p, size_t n);
 
+/* A folder that appears whole or not at all, in place of none or of an empty one. Its files are written into tc_out_dir_path, a temporary folder
+ * beside it; what killed writers of the same folder left there is removed. tc_out_dir_finish is as tc_out_finish. */
+typedef struct tc_out_dir tc_out_dir;
+tc_status tc_out_dir_open(const char *path, tc_out_dir **out_dir);
+const char *tc_out_dir_path(const tc_out_dir *d);
+tc_status tc_out_dir_finish(tc_out_dir *d, tc_status s);
+
 /* A small text or JSON file, at most `limit` bytes, NUL-terminated; caller frees with tc_buf_free. */
 tc_status tc_file_read(const char *path, size_t limit, tc_buf *out);
 tc_status tc_fsync_dir(const char *dir);   /* makes renames inside it durable */

@@ -4,8 +4,6 @@
 #include "file/safetensors.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void tc_ckpt_sharding_info(tc_buf *b, const tc_content *c) {
@@ -44,32 +42,26 @@ static tc_status write_file(const char *path, const tc_content *all, size_t firs
 /* ---- one folder ---- */
 typedef struct {
     tc_arena arena;
-    const char *dir;
-    char *temporary;
+    tc_out_dir *out;
 } folder;
 
 static tc_status begin(folder *f, const char *dir) {
-    size_t n = strlen(dir);
-    while (n > 1 && dir[n - 1] == '/') n--;
-    f->dir = tc_arena_strndup(&f->arena, dir, n);
-    if (rmdir(f->dir) && errno != ENOENT)
-        return tc_error(TC_ENV, "%s: %s", f->dir, errno == ENOTEMPTY || errno == EEXIST ? "exists and is not empty" : strerror(errno));
-    const char *slash = strrchr(f->dir, '/');
-    int head = slash ? (int)(slash - f->dir) + 1 : 0;
-    f->temporary = tc_arena_printf(&f->arena, "%.*s.%s.tmp%ld", head, f->dir, slash ? slash + 1 : f->dir, (long)getpid());
-    if (mkdir(f->temporary, 0777)) return tc_error(TC_ENV, "%s: cannot make the folder: %s", f->temporary, strerror(errno));
-    return NULL;
+    if (rmdir(dir) && errno != ENOENT)
+        return tc_error(TC_ENV, "%s: %s", dir, errno == ENOTEMPTY || errno == EEXIST ? "exists and is not empty" : strerror(errno));
+    return tc_out_dir_open(dir, &f->out);
 }
 
 static tc_status finish(folder *f, tc_status st) {
-    if (!st) st = tc_fsync_dir(f->temporary);
-    if (!st && rename(f->temporary, f->dir)) st = tc_error(TC_ENV, "%s: cannot rename the folder to it: %s", f->dir, strerror(errno));
-    if (st && f->temporary) tc_status_free(tc_remove_tree(f->temporary));
-    const char *slash = strrchr(f->dir, '/');
-    if (!st) st = tc_fsync_dir(slash ? tc_arena_strndup(&f->arena, f->dir, (size_t)(slash - f->dir) + (slash == f->dir)) : ".");
+    st = tc_out_dir_finish(f->out, st);
     tc_arena_free(&f->arena);
     return st;
 }
+
+/* Where a file of the folder is written. */
+static const char *in_folder(folder *f, const char *name) { return tc_arena_printf(&f->arena, "%s/%s", tc_out_dir_path(f->out), name); }
+
+/* The name of part k of n files. */
+static const char *part_name(folder *f, size_t k, size_t n) { return tc_arena_printf(&f->arena, "model-%05zu-of-%05zu.safetensors", k, n); }
 
 /* ---- HuggingFace ---- */
 static tc_status write_index(folder *f, const tc_content *c, const size_t *file_of, size_t files, uint64_t total) {
@@ -79,10 +71,10 @@ static tc_status write_index(folder *f, const tc_content *c, const size_t *file_
         tc_json w = {.b = &b};
         tc_buf_puts(&b, "    ");
         tc_json_string(&w, c->heads[i].name);
-        tc_buf_printf(&b, ": \"model-%05zu-of-%05zu.safetensors\"%s\n", file_of[i] + 1, files, i + 1 < c->n ? "," : "");
+        tc_buf_printf(&b, ": \"%s\"%s\n", part_name(f, file_of[i] + 1, files), i + 1 < c->n ? "," : "");
     }
     tc_buf_puts(&b, "  }\n}\n");
-    tc_status st = tc_file_write(tc_arena_printf(&f->arena, "%s/model.safetensors.index.json", f->temporary), b.data, b.len);
+    tc_status st = tc_file_write(in_folder(f, "model.safetensors.index.json"), b.data, b.len);
     tc_buf_free(&b);
     return st;
 }
@@ -98,11 +90,10 @@ static tc_status write_hf(folder *f, const tc_content *c, uint64_t max_bytes) {
         fill += bytes, total += bytes;
     }
     files++;
-    if (files == 1) return write_file(tc_arena_printf(&f->arena, "%s/model.safetensors", f->temporary), c, 0, c->n, meta, 1);
+    if (files == 1) return write_file(in_folder(f, "model.safetensors"), c, 0, c->n, meta, 1);
     for (size_t i = 0, first = 0; i <= c->n; i++) {
         if (i < c->n && file_of[i] == file_of[first]) continue;
-        TC_TRY(write_file(tc_arena_printf(&f->arena, "%s/model-%05zu-of-%05zu.safetensors", f->temporary, file_of[first] + 1, files), c, first,
-                          i - first, meta, 1));
+        TC_TRY(write_file(in_folder(f, part_name(f, file_of[first] + 1, files)), c, first, i - first, meta, 1));
         first = i;
     }
     return write_index(f, c, file_of, files, total);
@@ -122,7 +113,7 @@ tc_status tc_ckpt_write_dcp(const char *dir, const tc_content *c) {
     if (!st) {
         tc_ckpt_sharding_info(&info, c);
         const tc_metadata meta[] = {{"DCP_SHARDING_INFO", info.data}, {"DCP_VERSION", "1.0"}, {"format", "pt"}};
-        st = write_file(tc_arena_printf(&f.arena, "%s/shard-00001-model-00001-of-00001.safetensors", f.temporary), c, 0, c->n, meta, 3);
+        st = write_file(in_folder(&f, "shard-00001-model-00001-of-00001.safetensors"), c, 0, c->n, meta, 3);
     }
     tc_buf_free(&info);
     return finish(&f, st);

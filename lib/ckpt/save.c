@@ -83,7 +83,7 @@ static tc_status write_files(tc_arena *a, const char *dir, tc_ckpt_content c, in
         s = tc_file_write(tc_arena_printf(a, "%s/checkpoint.json", dir), b.data, b.len);
     }
     tc_buf_free(&b);
-    return s ? s : tc_fsync_dir(dir);
+    return s;
 }
 
 /* The link dir/latest leads to `name` from one moment to the next. */
@@ -110,17 +110,10 @@ static tc_status remove_damaged(const char *path) {
 
 static tc_status save(tc_arena *a, const char *dir, int64_t step, tc_ckpt_content content) {
     const char *name = tc_arena_printf(a, "step-%lld", (long long)step), *path = tc_arena_printf(a, "%s/%s", dir, name);
-    const char *temporary = tc_arena_printf(a, "%s/.%s.tmp%ld", dir, name, (long)getpid());
     if (access(path, F_OK) == 0) TC_TRY(remove_damaged(path));
-    TC_TRY(tc_remove_tree(temporary));
-    if (mkdir(temporary, 0777)) return tc_error(TC_ENV, "%s: cannot make the folder: %s", temporary, strerror(errno));
-    tc_status s = write_files(a, temporary, content, step);
-    if (!s && rename(temporary, path)) s = tc_error(TC_ENV, "%s: cannot rename the checkpoint to it: %s", path, strerror(errno));
-    if (!s) s = tc_fsync_dir(dir);
-    if (s) {
-        tc_status_free(tc_remove_tree(temporary));
-        return s;
-    }
+    tc_out_dir *out;
+    TC_TRY(tc_out_dir_open(path, &out));
+    TC_TRY(tc_out_dir_finish(out, write_files(a, tc_out_dir_path(out), content, step)));
     TC_TRY(tc_ckpt_verify(path), "reading the checkpoint back");
     return swap_latest(a, dir, name);
 }

@@ -111,3 +111,19 @@ setup() {
     mb=$(grep -oE '[0-9.]+ M(i)?B' time | head -1 | sed 's/[. ].*//')
     [ "$mb" -le 200 ]
 }
+
+@test "a folder that a killed writer left half written goes when the same folder is written; a living writer's stays" {
+    mkdir .out.tmp0 .out.tmp1
+    echo x >.out.tmp0/model.safetensors
+    exec 9<.out.tmp1
+    flock 9
+    tc-ckpt convert a.safetensors --to hf -o out
+    exec 9<&-
+    tc-ckpt diff out a.safetensors
+    [ ! -e .out.tmp0 ]
+    [ -d .out.tmp1 ]
+    tc-ckpt convert a.safetensors --to dcp -o out 9<&- && return 1 # out is there
+    rm -r out
+    tc-ckpt convert a.safetensors --to dcp -o out
+    [ ! -e .out.tmp1 ]
+}

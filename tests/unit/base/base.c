@@ -315,10 +315,58 @@ static void left_temporary_files_are_swept(void **state) {
     assert_null(tc_remove_tree(dir));
 }
 
+/* The same for folders: what is written appears whole, beside living writers of the same name, and never in the place of another's tree. */
+static void output_folders_appear_whole_and_are_swept(void **state) {
+    (void)state;
+    char dir[256], path[300], a[300];
+    tc_out_dir *first, *second;
+    assert_true(scratch_folder(dir, sizeof dir, "tc-folder"));
+    snprintf(path, sizeof path, "%s/.a.tmp0", dir); /* a killed writer's */
+    assert_null(tc_make_dirs(path));
+    snprintf(path, sizeof path, "%s/.a.tmp0/old", dir);
+    assert_null(tc_file_write(path, "x", 1));
+    snprintf(path, sizeof path, "%s/.a.tmp1", dir); /* nobody's */
+    assert_null(tc_file_write(path, "x", 1));
+    snprintf(a, sizeof a, "%s/a//", dir);
+    assert_null(tc_out_dir_open(a, &first));
+    assert_null(tc_out_dir_open(a, &second));
+    snprintf(path, sizeof path, "%s/.a.tmp0", dir);
+    assert_string_equal(tc_out_dir_path(first), path);
+    snprintf(path, sizeof path, "%s/.a.tmp2", dir);
+    assert_string_equal(tc_out_dir_path(second), path);
+    snprintf(path, sizeof path, "%s/.a.tmp0/old", dir);
+    assert_int_not_equal(access(path, F_OK), 0);
+    snprintf(path, sizeof path, "%s/.a.tmp0/new", dir);
+    assert_null(tc_file_write(path, "1", 1));
+    assert_null(tc_out_dir_finish(first, NULL));
+    snprintf(path, sizeof path, "%s/a/new", dir);
+    assert_int_equal(access(path, F_OK), 0);
+    snprintf(path, sizeof path, "%s/.a.tmp2/new", dir);
+    assert_null(tc_file_write(path, "2", 1));
+    tc_status s = tc_out_dir_finish(second, NULL); /* the first was quicker: its folder stays */
+    assert_non_null(s);
+    assert_non_null(strstr(tc_status_message(s), "rename"));
+    tc_status_free(s);
+    assert_null(tc_out_dir_open(a, &first));
+    s = tc_out_dir_finish(first, tc_error(TC_ENV, "no room"));
+    assert_string_equal(tc_status_message(s), "no room");
+    tc_status_free(s);
+    for (int i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s/.a.tmp%d", dir, i);
+        assert_int_equal(access(path, F_OK) == 0, i == 1);
+    }
+    snprintf(path, sizeof path, "%s/none/a", dir);
+    s = tc_out_dir_open(path, &first);
+    assert_non_null(s);
+    tc_status_free(s);
+    assert_null(tc_remove_tree(dir));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(status_shows_place_and_caret),
         cmocka_unit_test(left_temporary_files_are_swept),
+        cmocka_unit_test(output_folders_appear_whole_and_are_swept),
         cmocka_unit_test(checksums_are_those_of_the_definition),
         cmocka_unit_test(arena_memory_is_zeroed_and_aligned),
         cmocka_unit_test(map_keeps_insertion_order),
