@@ -156,7 +156,6 @@ static V h_cond(C *c, args *A) {
         V in = mapped(c, v[3], leaf_inner, r[i]);
         tc_torch_enter(c, r[i], r[i]->graph);
         out[i] = call_with(c, v[1 + i], in);
-        r[i]->graph->single_tensor_return = tc_is_tensor(out[i]);
         mapped(c, out[i], leaf_output, r[i]->graph);
         tc_torch_leave(c);
     }

@@ -1,5 +1,5 @@
-/* The writer of models/NAME.json, in parts: types and arguments (pt2_write_args.c), nodes (pt2_write_nodes.c), signature and trees
- * (pt2_write_sig.c). Inside lib/file. */
+/* The writer of models/NAME.json, in parts: types and arguments (pt2_write_args.c), nodes (pt2_write_nodes.c), regions
+ * (pt2_write_regions.c), signature and trees (pt2_write_sig.c). Inside lib/file. */
 #ifndef TC_FILE_PT2_WRITE_H
 #define TC_FILE_PT2_WRITE_H
 
@@ -44,6 +44,10 @@ const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s); /* the name of a value th
 
 /* pt2_write_nodes.c: the whole Graph object, subgraphs inside. */
 void tc_pt2_write_graph(tc_pt2_writer *w, tc_json *j);
+
+/* pt2_write_regions.c: p, or a copy in which writes under no_grad stand in regions. Set on failure too; the caller releases it. */
+tc_status tc_pt2_with_regions(const tc_program *p, tc_program **out);
+bool tc_pt2_written_in_region(const tc_output *o); /* which the signature then does not have */
 
 /* pt2_write_sig.c */
 /* extra/tc/NAME.json: guards, names of inputs and outputs, the source file. */

@@ -296,7 +296,7 @@ static void write_ranges(tc_json *j, const tc_program *p) {
 }
 
 /* ---- the whole ---- */
-tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out) {
+static tc_status write_program(const tc_program *p, tc_buf *out) {
     tc_arena arena = {0};
     tc_pt2_writer w;
     tc_json j = {.b = out};
@@ -337,7 +337,7 @@ tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out) {
     tc_json_end(&j);
     tc_json_key(&j, "verifiers");
     tc_json_array(&j);
-    tc_json_string(&j, "ATEN");
+    tc_json_string(&j, p->functional ? "ATEN" : "TRAINING");
     tc_json_end(&j);
     tc_json_key(&j, "torch_version");
     tc_json_string(&j, "2.15.0");
@@ -348,6 +348,14 @@ tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out) {
     tc_status st = w.status;
     tc_pt2_writer_deinit(&w);
     tc_arena_free(&arena);
+    return st;
+}
+
+tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out) {
+    tc_program *regions;
+    tc_status st = tc_pt2_with_regions(p, &regions);
+    if (!st) st = write_program(regions, out);
+    tc_program_release(regions);
     return st;
 }
 
@@ -363,7 +371,8 @@ void tc_pt2_write_state(const tc_program *p, tc_buf *out) {
     tc_json_end(&j);
     tc_json_key(&j, "outputs");
     tc_json_array(&j);
-    for (int i = 0; i < p->noutputs; i++) tc_json_string(&j, p->outputs[i].name ? p->outputs[i].name : "");
+    for (int i = 0; i < p->noutputs; i++)
+        if (!tc_pt2_written_in_region(&p->outputs[i])) tc_json_string(&j, p->outputs[i].name ? p->outputs[i].name : "");
     tc_json_end(&j);
     tc_json_key(&j, "guards");
     tc_json_array(&j);

@@ -222,10 +222,17 @@ static tc_status part_of_list(tc_functional *f, alias *a) {
     return a->op ? NULL : tc_error(TC_UNSUPPORTED, "operator aten.slice.Tensor is not supported");
 }
 
+/* Does the gradient of v go to old and nowhere else, through writes of this kind and clones? */
+static bool has_history_of(const tc_value *v, const tc_value *old) {
+    while (v != old && v->producer && (v->producer->straight || !strcmp(tc_op_name(v->producer->op), "aten.clone.default")))
+        v = v->producer->args[0].value;
+    return v == old;
+}
+
 /* In a no_grad region, and through detach(), a write changes the value only: gradients go on through what was there (a clamp of the
  * variance, say). */
 static tc_value *with_history(tc_functional *f, tc_value *old, tc_value *v, bool detached) {
-    if (!v || !(detached || f->g->program->no_grad) || !old->meta.requires_grad || v == old) return v;
+    if (!v || !(detached || f->g->program->no_grad) || !old->meta.requires_grad || has_history_of(v, old)) return v;
     v = tc_emit_call(&f->e, "aten::copy", "vv", old, v);
     if (v) v->producer->straight = v->meta.requires_grad = true;
     return v;

@@ -1,0 +1,76 @@
+#!/usr/bin/env bats
+# Archives as PyTorch reads them: forms that torch.export has for what programs do.
+bats_require_minimum_version 1.5.0
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+}
+
+@test "what is written under no_grad stands in a region, which gradients pass and signatures leave to it; reading and writing again changes nothing" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Average(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(4, 4)
+        self.e = nn.Linear(4, 4)
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.e.weight.lerp_(self.a.weight, 0.1)
+        h = self.a(x) * 2
+        with torch.no_grad():
+            h.clamp_(-1, 1)
+        return self.e(x) + h
+PY
+    tc-export -q m.py:Average --input x=3x4xf32 -o a.pt2
+    tc-export --print=json a.pt2 >a.json
+    [ "$(grep -o '"torch.ops.higher_order.wrap_with_set_grad_enabled"' a.json | wc -l)" -eq 3 ]
+    grep -q '"verifiers": \["TRAINING"\]' a.json
+    run grep -q parameter_mutation a.json # a copy to a parameter with gradients on is refused by PyTorch
+    [ "$status" -eq 1 ]
+    tc-export a.pt2 -o b.pt2
+    tc-export b.pt2 -o c.pt2
+    cmp b.pt2 c.pt2
+    tc-export --print a.pt2 | grep -q 'parameter e.weight = '
+    tc-run a.pt2 --input x=3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 -o y.npy
+    tc-run c.pt2 --input x=3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 --expect 0=@y.npy
+    # trained from an archive and from the source: the same bits
+    tc-ckpt convert a.pt2 -o w.safetensors
+    cat >r.yaml <<'YAML'
+data: {csv: d.csv, columns: [p, q, r, s], target: t}
+batch: 3
+steps: 3
+loss: (out - y[:, None]).square().mean()
+optimizer: torch.optim.SGD(m.parameters(), lr=0.1)
+YAML
+    printf 'p,q,r,s,t\n1,2,0.5,-1,0.5\n2.5,0.25,-1,0.75,1\n0,1,2,-3,2.5\n' >d.csv
+    tc-train -q r.yaml model=m.py:Average input=x=3x4xf32 weights=w.safetensors -o source
+    tc-train -q r.yaml -o archive <c.pt2
+    tc-ckpt diff source/latest archive/latest
+}
+
+@test "branches return tuples, as torch.export has them" {
+    cat >m.py <<'PY'
+import torch
+
+
+class Either(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda x: self.a(x), lambda x: x * 2, (x,))
+PY
+    tc-export -q m.py:Either --input x=3x4xf32 -o a.pt2
+    tc-export --print=json a.pt2 >a.json
+    run grep -qE '"is_(hop_)?single_tensor_return": true' a.json
+    [ "$status" -eq 1 ]
+    tc-run a.pt2 --input x=3x4xf32=0,0,0,0,0,0,0,0,0,0,0,-1 -o y.npy
+    run tc-run a.pt2 --input x=@y.npy --trace -o y.npy # -2 and so on: the second branch, which doubles
+    [[ "$output" == *"-4"* ]]
+}
