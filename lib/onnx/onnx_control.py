@@ -87,9 +87,16 @@ def loop(n, count, cond, *carried):
         out = unrolled(n, body, trips, carried, nscan)
         if out is not None:
             return out
-    if count is not None and always is True and plain:
-        return counted(n, body, tensor(count).item(), carried, nscan)
+    if count is not None and always is not None and always is not False and plain:
+        most = trips_of(count)
+        most = most if always is True and start is not None else torch.where(tensor(cond).reshape([]), most, 0)
+        return counted(n, body, most.item(), carried, nscan)
     return searched(n, body, count, trips, cond, carried, nscan)
+
+
+def trips_of(count):
+    """The number of iterations, as a tensor; a negative one means none."""
+    return tensor(count).reshape([]).to(torch.int64).clamp(min=0)
 
 
 def unrolled(n, body, trips, carried, nscan):
@@ -160,10 +167,12 @@ def searched(n, body, count, trips, cond, carried, nscan):
     buffers = []
     for i in range(nscan):
         kind = body["outputs"][1 + len(carried) + i][1]
+        if trips is None and count is not None:
+            trips = trips_of(count).item()
         if trips is None or kind[0] != "tensor" or kind[2] is None or not all([_onnx.number(s) for s in kind[2]]):
             n.unsupported("a loop of unknown length that collects values of unknown sizes")
         buffers.append(torch.zeros([trips] + kind[2], dtype=DTYPES[kind[1]]))
-    limit = None if count is None else tensor(count).reshape([]).to(torch.int64)
+    limit = None if count is None else trips_of(count)
     go = tensor(cond).reshape([]) if cond is not None else torch.full([], True, dtype=torch.bool)
     k = len(state)
 

@@ -211,13 +211,6 @@ def moved(positions):
     return rule
 
 
-def range_(n, a, b, step):
-    for x in (a.items[0], b.items[0], step.items[0]):
-        if sym(x):
-            return None
-    return None
-
-
 def shape_of(n, a):
     start, end = n.get("start", 0), n.get("end", None)
     s = a.shape[start:] if end is None else a.shape[start:end]
@@ -238,5 +231,5 @@ HOST = {
     "ReduceMax": reduce(lambda x, y: torch.sym_max(x, y), None), "ReduceMin": reduce(lambda x, y: torch.sym_min(x, y), None),
     "Gather": moved((0,)), "Concat": moved(None), "Slice": moved((0,)), "Squeeze": moved((0,)), "Unsqueeze": moved((0,)),
     "Reshape": moved((0,)), "Transpose": moved((0,)), "Flatten": moved((0,)), "Identity": lambda n, a: a, "Expand": moved((0,)),
-    "Tile": moved((0,)), "Split": moved((0,)), "GatherElements": moved((0,)), "GatherND": moved((0,)), "Range": range_,
+    "Tile": moved((0,)), "Split": moved((0,)), "GatherElements": moved((0,)), "GatherND": moved((0,)),
 }

@@ -201,6 +201,8 @@ def range_(n, start, limit, step):
 
         count = max(0, math.ceil((b[0] - a[0]) / d[0]))
         return (torch.arange(count, dtype=torch.float64) * d[0] + a[0]).to(dtype)
+    if _onnx.number(a[0]) and _onnx.number(b[0]) and d[0] and (b[0] - a[0]) * d[0] <= 0:
+        return torch.zeros([0], dtype=dtype)  # the limit lies behind the start
     return torch.arange(a[0], b[0], d[0], dtype=dtype)
 
 
