@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "kernel/attention_impl.h"
+#include "kernel/narrow.h"
 
 /* ---- arguments ---- */
-static bool narrow(tc_dtype d) { return d != TC_F32 && d != TC_F64 && tc_is_float(d); }
 static size_t room(size_t n) { return (n + 63) / 64 * 64; }
 static tc_attention_strides strides_of(const tc_tensor *t) {
     int r = t->rank;
@@ -25,25 +25,15 @@ static tc_attention_strides mask_strides(const tc_tensor *t) { /* broadcast from
     return s;
 }
 /* A float32 copy of a 16-bit tensor: contiguous, in order of its dimensions. */
-static size_t widened(const tc_tensor *t) { return t && narrow(t->dtype) ? room((size_t)tc_tensor_numel(t) * 4) : 0; }
-static void widen(const tc_isa_ops *isa, const tc_tensor *t, tc_attention_strides *s, bool mask, char **scratch) {
-    if (!t || !narrow(t->dtype)) return;
-    int r = t->rank;
+static size_t widened(const tc_tensor *t) { return t && tc_is_narrow(t->dtype) ? room((size_t)tc_tensor_numel(t) * 4) : 0; }
+static void widen(const tc_kcall *c, const tc_tensor *t, tc_attention_strides *s, bool mask, char **scratch) {
+    if (!t || !tc_is_narrow(t->dtype)) return;
+    const int r = t->rank;
     int64_t size[4] = {1, 1, 1, 1}, stride[4] = {0, 0, 0, 0};
     for (int i = 0; i < r && i < 4; i++) size[4 - r + i] = t->size[i], stride[4 - r + i] = t->stride[i];
     float *out = (float *)*scratch;
-    const char *in = tc_tensor_data(t);
+    tc_widen(c->isa, c->pool, t->dtype, tc_tensor_data(t), size, stride, out);
     *scratch += widened(t);
-    uint16_t line[256];
-    for (int64_t i = 0, at = 0; i < size[0] * size[1] * size[2]; i++)
-        for (int64_t c = 0; c < size[3]; c += 256) {
-            int64_t n = size[3] - c < 256 ? size[3] - c : 256;
-            int64_t o = i / (size[1] * size[2]) * stride[0] + i / size[2] % size[1] * stride[1] + i % size[2] * stride[2] + c * stride[3];
-            size_t e = tc_dtype_size(t->dtype);
-            isa->move->load[e - 1](line, in + (size_t)o * e, stride[3], n);
-            isa->cast[t->dtype][TC_F32](out + at, line, n);
-            at += n;
-        }
     tc_tensor flat = *t;
     tc_storage storage = {.data = out};
     int64_t step = 1;
@@ -121,7 +111,7 @@ static size_t flash_scratch(const tc_kcall *c, int threads) {
     size_t s = a.per_worker * (size_t)threads + 64;
     for (int i = 0; i < 3; i++) s += widened(tc_k_tensor(c, i));
     if (tc_k_given(c, MASK)) s += widened(tc_k_tensor(c, MASK));
-    if (narrow(tc_k_tensor(c, 0)->dtype)) s += room((size_t)(a.n * a.h * a.l * a.dv) * 4);
+    if (tc_is_narrow(tc_k_tensor(c, 0)->dtype)) s += room((size_t)(a.n * a.h * a.l * a.dv) * 4);
     return s;
 }
 static tc_status flash(tc_kcall *c) {
@@ -129,19 +119,19 @@ static tc_status flash(tc_kcall *c) {
     tc_attention a = forward_args(c);
     char *scratch = c->scratch;
     tc_dtype d = tc_k_tensor(c, 0)->dtype;
-    widen(c->isa, tc_k_tensor(c, 0), &a.q, false, &scratch), widen(c->isa, tc_k_tensor(c, 1), &a.k, false, &scratch),
-        widen(c->isa, tc_k_tensor(c, 2), &a.v, false, &scratch);
-    if (tc_k_given(c, MASK)) widen(c->isa, tc_k_tensor(c, MASK), &a.mask, true, &scratch);
+    widen(c, tc_k_tensor(c, 0), &a.q, false, &scratch), widen(c, tc_k_tensor(c, 1), &a.k, false, &scratch),
+        widen(c, tc_k_tensor(c, 2), &a.v, false, &scratch);
+    if (tc_k_given(c, MASK)) widen(c, tc_k_tensor(c, MASK), &a.mask, true, &scratch);
     int64_t n = a.n * a.h * a.l * a.dv;
     void *out = tc_tensor_data(&c->outs[0]);
     a.out = out;
-    if (narrow(d)) a.out = scratch, scratch += room((size_t)n * 4);
+    if (tc_is_narrow(d)) a.out = scratch, scratch += room((size_t)n * 4);
     if (c->nouts > 1 && c->outs[1].storage) a.lse = tc_tensor_data(&c->outs[1]);
     a.scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
     keep_heads(&a);
     for (int w = 0; w < tc_pool_threads(c->pool); w++) *(int64_t *)(a.scratch + a.per_worker * (size_t)w) = -1;
     tc_parallel_for(c->pool, a.n * a.h * ((a.l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES), 1, forward_tasks, &a);
-    if (narrow(d)) c->isa->cast[TC_F32][d](out, a.out, n);
+    if (tc_is_narrow(d)) tc_narrow_all(c->isa, c->pool, d, a.out, n, out);
     return NULL;
 }
 
@@ -169,18 +159,19 @@ static tc_status backward(tc_kcall *c) {
     char *scratch = c->scratch;
     a.grad = strides_of(tc_k_tensor(c, 0)), a.fwd = strides_of(tc_k_tensor(c, 4)), a.lse = tc_tensor_data(tc_k_tensor(c, 5));
     tc_attention_strides *in[5] = {&a.grad, &a.q, &a.k, &a.v, &a.fwd};
-    for (int i = 0; i < 5; i++) widen(c->isa, tc_k_tensor(c, i), in[i], false, &scratch);
-    if (tc_k_given(c, 8)) widen(c->isa, tc_k_tensor(c, 8), &a.mask, true, &scratch);
+    for (int i = 0; i < 5; i++) widen(c, tc_k_tensor(c, i), in[i], false, &scratch);
+    if (tc_k_given(c, 8)) widen(c, tc_k_tensor(c, 8), &a.mask, true, &scratch);
     void *out[3];
     for (int i = 0; i < 3; i++) {
         out[i] = tc_tensor_data(&c->outs[i]);
-        if (narrow(c->outs[i].dtype)) out[i] = scratch, scratch += room((size_t)tc_tensor_numel(&c->outs[i]) * 4);
+        if (tc_is_narrow(c->outs[i].dtype)) out[i] = scratch, scratch += room((size_t)tc_tensor_numel(&c->outs[i]) * 4);
     }
     a.dq = out[0], a.dk = out[1], a.dvalue = out[2];
     a.scratch = scratch, a.per_worker = backward_per_worker(&a);
     tc_parallel_for(c->pool, a.n * a.h / a.group, 1, backward_tasks, &a);
     for (int i = 0; i < 3; i++)
-        if (narrow(c->outs[i].dtype)) c->isa->cast[TC_F32][c->outs[i].dtype](tc_tensor_data(&c->outs[i]), out[i], tc_tensor_numel(&c->outs[i]));
+        if (tc_is_narrow(c->outs[i].dtype))
+            tc_narrow_all(c->isa, c->pool, c->outs[i].dtype, out[i], tc_tensor_numel(&c->outs[i]), tc_tensor_data(&c->outs[i]));
     return NULL;
 }
 

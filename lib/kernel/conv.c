@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kernel/conv_plan.h"
+#include "kernel/narrow.h"
 
 typedef struct {
     const tc_tensor *x, *w;
@@ -11,8 +12,6 @@ typedef struct {
     bool transposed;
     int64_t out_channels;
 } args;
-
-static bool narrow(tc_dtype d) { return d != TC_F32 && d != TC_F64; }
 
 /* The geometry of the forward product; at: index of the stride argument. x and w are input and weight, out the result's type. */
 static args read_args(const tc_kcall *k, int x, int w, int at, const int64_t *out_size) {
@@ -38,6 +37,7 @@ static bool last(const tc_tensor *t) { return tc_tensor_is_channels_last(t) && !
 /* Planes of one element lie either way: tiles write them as channels. */
 static args forward_args(const tc_kcall *k) {
     args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    if (a.x->dtype == TC_BF16 && k->isa->conv_bf16 && !tc_conv_by_lanes(&a.c)) a.c.dtype = TC_BF16;
     a.c.in_last = last(a.x);
     a.c.out_last = last(&k->outs[0]) || (tc_conv_volume(a.c.out) == 1 && !tc_conv_by_lanes(&a.c));
     if (tc_conv_by_lanes(&a.c)) a.c.in_last = a.c.out_last = a.c.in_last || a.c.out_last; /* one of them may be 1x1 */
@@ -48,11 +48,11 @@ static tc_layouts forward_layouts(const tc_kcall *k) {
     return !tc_conv_by_lanes(&a.c) ? TC_LAYOUT_ANY : tc_conv_depthwise(&a.c) ? TC_LAYOUT_SAME : TC_LAYOUT_PLANES;
 }
 /* Strides of the weight as output channels see them, and as input channels do (the transpose). */
-static tc_conv_weight weight_of(const args *a, const void *data, bool flip) {
+static tc_conv_weight weight_of(const args *a, tc_dtype d, const void *data, bool flip) {
     int64_t taps = tc_conv_volume(a->c.kernel), inner = a->w->size[1] * taps; /* a row of dimension 0 */
     int64_t per_group = a->w->size[0] / a->c.groups * inner;
     bool rows_are_out = !a->transposed; /* dimension 0 of the weight is the convolution's output channel */
-    return (tc_conv_weight){data, per_group, rows_are_out != flip ? inner : taps, rows_are_out != flip ? taps : inner};
+    return (tc_conv_weight){d, data, per_group, rows_are_out != flip ? inner : taps, rows_are_out != flip ? taps : inner};
 }
 /* The product that takes the gradient of the output to that of the input. */
 static tc_conv backward_of(const tc_conv *f) {
@@ -64,14 +64,14 @@ static tc_conv backward_of(const tc_conv *f) {
 /* The convolution whose weight gradient is wanted: of a transposed one, that from output to input. */
 static tc_conv plain_of(const tc_conv *f) { return f->adjoint ? backward_of(f) : *f; }
 
-/* float32 copies of 16-bit tensors */
-static const void *widen(const tc_kcall *k, const tc_tensor *t, char **scratch) {
-    if (!narrow(t->dtype)) return tc_tensor_data(t);
+/* Tensors as a product of type d reads them: float32 copies of narrow ones. */
+static const void *widen(const tc_kcall *k, tc_dtype d, const tc_tensor *t, char **scratch) {
+    if (t->dtype == d) return tc_tensor_data(t);
     float *f = tc_conv_take(scratch, (size_t)tc_tensor_numel(t) * 4);
-    k->isa->cast[t->dtype][TC_F32](f, tc_tensor_data(t), tc_tensor_numel(t));
+    tc_widen_all(k->isa, k->pool, t->dtype, tc_tensor_data(t), tc_tensor_numel(t), f);
     return f;
 }
-static size_t widened(const tc_tensor *t) { return t && narrow(t->dtype) ? tc_conv_room((size_t)tc_tensor_numel(t) * 4) : 0; }
+static size_t widened(tc_dtype d, const tc_tensor *t) { return t && t->dtype != d ? tc_conv_room((size_t)tc_tensor_numel(t) * 4) : 0; }
 
 /* ---- the ways of a product ---- */
 static size_t product_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
@@ -98,9 +98,9 @@ static void weight_product(const tc_kcall *k, const tc_conv *c, char *scratch, c
 /* ---- forward ---- */
 static size_t forward_scratch(const tc_kcall *k, int threads) {
     args a = forward_args(k);
-    size_t s = widened(a.x) + widened(a.w) + widened(tc_k_tensor(k, 2)) + product_scratch(&a.c, k->isa, threads, k->packed);
-    if (narrow(a.x->dtype)) s += tc_conv_room((size_t)(a.c.n * a.out_channels * tc_conv_volume(a.c.out)) * 4);
-    return s + 64;
+    const tc_dtype d = a.c.dtype;
+    size_t s = widened(d, a.x) + widened(d, tc_k_tensor(k, 2)) + widened(d, &k->outs[0]) + product_scratch(&a.c, k->isa, threads, k->packed);
+    return s + (k->packed ? 0 : widened(d, a.w)) + 64;
 }
 /* The epilogue where the product itself reports nothing: on some positions after another. */
 typedef struct {
@@ -118,30 +118,35 @@ static void after_positions(void *ctx, int64_t begin, int64_t end, int worker) {
 
 static tc_status forward(tc_kcall *k) {
     args a = forward_args(k);
+    const tc_dtype d = a.c.dtype;
     char *scratch = k->scratch;
-    int64_t n = a.c.n * a.out_channels * tc_conv_volume(a.c.out);
-    const void *x = widen(k, a.x, &scratch), *w = widen(k, a.w, &scratch), *bias = tc_k_given(k, 2) ? widen(k, tc_k_tensor(k, 2), &scratch) : NULL;
-    void *out = tc_tensor_data(&k->outs[0]);
-    void *to = narrow(a.x->dtype) ? tc_conv_take(&scratch, (size_t)n * 4) : out;
-    const bool reports = tc_conv_reports(&a.c) && to == out && (!tc_conv_by_winograd(&a.c) || !k->epilogue || k->epilogue->plain);
-    if (reports) a.c.then = k->epilogue;
-    product(k, &a.c, scratch, x, weight_of(&a, w, false), k->packed, bias, to);
-    if (to != out) k->isa->cast[TC_F32][a.x->dtype](out, to, n);
-    if (k->epilogue && !reports && n)
-        tc_parallel_for(k->pool, n / a.out_channels, 1 + 16384 / a.out_channels, after_positions, &(after){k->epilogue, a.out_channels});
+    const int64_t n = a.c.n * a.out_channels * tc_conv_volume(a.c.out);
+    const void *x = widen(k, d, a.x, &scratch), *bias = tc_k_given(k, 2) ? widen(k, d, tc_k_tensor(k, 2), &scratch) : NULL,
+               *w = k->packed ? NULL : widen(k, d, a.w, &scratch);
+    void *out = tc_tensor_data(&k->outs[0]), *to = out;
+    const tc_epilogue *then = k->epilogue;
+    tc_narrowing rounding = {k->isa, a.x->dtype, NULL, out, a.out_channels, then};
+    const tc_epilogue rounds = {tc_narrow_region, &rounding, NULL};
+    if (a.x->dtype != d) rounding.wide = to = tc_conv_take(&scratch, (size_t)n * 4), then = &rounds;
+    const bool reports = tc_conv_reports(&a.c) && (!tc_conv_by_winograd(&a.c) || !then || then->plain);
+    if (reports) a.c.then = then;
+    product(k, &a.c, scratch, x, weight_of(&a, d, w, false), k->packed, bias, to);
+    if (reports || !n) return NULL;
+    if (to != out) tc_narrow_all(k->isa, k->pool, a.x->dtype, to, n, out);
+    if (k->epilogue) tc_parallel_for(k->pool, n / a.out_channels, 1 + 16384 / a.out_channels, after_positions, &(after){k->epilogue, a.out_channels});
     return NULL;
 }
 
 static size_t forward_pack_bytes(const tc_kcall *k, int *arg) {
     args a = forward_args(k);
     *arg = 1;
-    if (narrow(a.x->dtype)) return 0;
-    if (tc_conv_by_winograd(&a.c)) return tc_conv_winograd_packed_bytes(&a.c, k->isa);
+    if (tc_conv_by_winograd(&a.c)) return a.w->dtype == a.c.dtype ? tc_conv_winograd_packed_bytes(&a.c, k->isa) : 0;
     return tc_conv_packs(&a.c) ? tc_conv_packed_bytes(&a.c, k->isa) : 0;
 }
 static void forward_pack(const tc_kcall *k, void *out) {
-    args a = read_args(k, 0, 1, 3, k->outs[0].size);
-    (tc_conv_by_winograd(&a.c) ? tc_conv_winograd_pack : tc_conv_pack)(&a.c, k->isa, k->pool, weight_of(&a, tc_tensor_data(a.w), false), out);
+    args a = forward_args(k);
+    (tc_conv_by_winograd(&a.c) ? tc_conv_winograd_pack : tc_conv_pack)(&a.c, k->isa, k->pool, weight_of(&a, a.w->dtype, tc_tensor_data(a.w), false),
+                                                                       out);
 }
 
 /* ---- backward ---- */
@@ -190,9 +195,10 @@ static size_t backward_scratch(const tc_kcall *k, int threads) {
     tc_conv in = backward_of(&a.c), w = plain_of(&a.c);
     size_t s = product_scratch(&in, k->isa, threads, false), u = weight_scratch(&w, k->isa, threads);
     s = s > u ? s : u;
-    if (narrow(a.x->dtype))
-        s += widened(tc_k_tensor(k, 0)) + widened(a.x) + widened(a.w) + tc_conv_room((size_t)tc_tensor_numel(a.x) * 4) +
-             tc_conv_room((size_t)tc_tensor_numel(a.w) * 4) + tc_conv_room((size_t)a.out_channels * 4);
+    if (tc_is_narrow(a.x->dtype))
+        s += widened(a.c.dtype, tc_k_tensor(k, 0)) + widened(a.c.dtype, a.x) + widened(a.c.dtype, a.w) +
+             tc_conv_room((size_t)tc_tensor_numel(a.x) * 4) + tc_conv_room((size_t)tc_tensor_numel(a.w) * 4) +
+             tc_conv_room((size_t)a.out_channels * 4);
     return s + 64;
 }
 static tc_status backward(tc_kcall *k) {
@@ -200,28 +206,28 @@ static tc_status backward(tc_kcall *k) {
     args a = read_args(k, 1, 2, 4, g->size);
     char *scratch = k->scratch;
     tc_dtype d = a.x->dtype;
-    const void *dout = widen(k, g, &scratch), *x = widen(k, a.x, &scratch), *w = widen(k, a.w, &scratch);
+    const void *dout = widen(k, a.c.dtype, g, &scratch), *x = widen(k, a.c.dtype, a.x, &scratch), *w = widen(k, a.c.dtype, a.w, &scratch);
     int64_t sizes[3] = {tc_tensor_numel(a.x), tc_tensor_numel(a.w), a.out_channels};
     void *out[3];
     for (int i = 0; i < 3; i++) {
         bool want = wanted(k, i);
-        out[i] = !want ? NULL : narrow(d) ? tc_conv_take(&scratch, (size_t)sizes[i] * 4) : tc_tensor_data(&k->outs[i]);
+        out[i] = !want ? NULL : tc_is_narrow(d) ? tc_conv_take(&scratch, (size_t)sizes[i] * 4) : tc_tensor_data(&k->outs[i]);
     }
     if (out[0]) {
         tc_conv b = backward_of(&a.c);
-        product(k, &b, scratch, dout, weight_of(&a, w, true), NULL, NULL, out[0]);
+        product(k, &b, scratch, dout, weight_of(&a, a.c.dtype, w, true), NULL, NULL, out[0]);
     }
     if (out[1]) {
         tc_conv p = plain_of(&a.c);
-        tc_conv_weight s = weight_of(&a, NULL, a.transposed);
+        tc_conv_weight s = weight_of(&a, a.c.dtype, NULL, a.transposed);
         weight_product(k, &p, scratch, a.transposed ? dout : x, a.transposed ? x : dout, out[1], s);
     }
     if (out[2]) {
         bias_job j = {k->isa, a.c.dtype, a.c.n, a.out_channels, tc_conv_volume(a.c.out), dout, out[2]};
         tc_parallel_for(k->pool, a.out_channels, 1 + 8192 / (j.n * j.area + 1), bias_channels, &j);
     }
-    for (int i = 0; i < 3 && narrow(d); i++)
-        if (out[i]) k->isa->cast[TC_F32][d](tc_tensor_data(&k->outs[i]), out[i], sizes[i]);
+    for (int i = 0; i < 3 && tc_is_narrow(d); i++)
+        if (out[i]) tc_narrow_all(k->isa, k->pool, d, out[i], sizes[i], tc_tensor_data(&k->outs[i]));
     return NULL;
 }
 

@@ -1,5 +1,5 @@
 /* Convolutions of one to three dimensions as implicit matrix products (NUMERICS 6), in ATen's schema order. f32 and f64; f16 and
- * bf16 by way of float32 with one rounding. Tensors contiguous. */
+ * bf16 by way of float32 with one rounding, bf16 by instructions for it where the row has them (isa.tab). Tensors contiguous. */
 #ifndef TC_KERNEL_CONV_H
 #define TC_KERNEL_CONV_H
 

@@ -17,7 +17,9 @@ enum { BLOCK_TILES = 16, LEAF_TILES = 64, BLOCK_BYTES = 1024, SUM_BYTES = 768 <<
 enum { LEAST_ROWS = 4, SHORT_TAP = 16 };
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
-static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
+static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) {
+    return c->dtype == TC_F64 ? isa->conv_f64 : c->dtype == TC_BF16 ? isa->conv_bf16 : isa->conv_f32;
+}
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -75,6 +77,9 @@ typedef struct {
 
 static int64_t part_count(const tc_conv *c) { return step_of(c, 0) * step_of(c, 1) * step_of(c, 2); }
 static int64_t panels(const tc_conv *c, const tc_conv_ops *o) { return up(c->cout, o->nr); }
+static size_t panel_bytes(const tc_conv *c, const tc_conv_ops *o) {
+    return (size_t)(up(tc_conv_volume(c->kernel) * c->cin, o->k_step) * o->k_step * o->nr) * elem(c);
+}
 
 /* Blocks as large as the caches like, smaller when threads would be idle: channels first, then positions. Of nothing it is a block of one. */
 static void choose_blocks(plan *p, int threads) {
@@ -90,7 +95,7 @@ static void choose_blocks(plan *p, int threads) {
     if (p->rows > most) p->rows = most;
     const int64_t blocks = up(rows, p->rows);
     p->rows = least(up(rows, blocks) + mr, p->rows); /* of about the same height */
-    const int64_t kept = p->rows * sums * (int64_t)elem(c);
+    const int64_t kept = p->rows * sums * (c->dtype == TC_F64 ? 8 : 4);
     if (p->cols * kept > SUM_BYTES) p->cols = SUM_BYTES / kept > 2 * nr ? SUM_BYTES / kept / nr * nr : least(across * nr, 2 * nr);
     if (all * blocks * up(cout, p->cols) < want) p->cols = up(up(cout, up(want, all * blocks)), nr) * nr;
     p->ncols = up(cout, p->cols);
@@ -249,7 +254,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
         const size_t at = (size_t)((g * c->cout + c0) * (c->out_last ? 1 : p->area)) * e;
         tc_epilogue_plain plain;
         tc_conv_block b = {.x = p->x + (size_t)(g * c->cin) * e,
-                           .w = p->w + (size_t)((g * panels(c, p->o) * p->o->nr + c0) * p->k) * e,
+                           .w = p->w + (size_t)(g * panels(c, p->o) + c0 / p->o->nr) * panel_bytes(c, p->o),
                            .place = place,
                            .nplaces = fill_places(p, q, r0, r1 - r0, place),
                            .tap = q->tap,
@@ -278,28 +283,44 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
 /* ---- weights ---- */
 typedef struct {
     const tc_conv *c;
+    const tc_isa_ops *isa;
     const tc_conv_ops *o;
     tc_conv_weight w;
     char *out;
 } packing;
+/* A panel of float32 from weights of a narrow type: of `cols` channels, the first at `from`. */
+static void pack_wide(const packing *j, const char *from, int64_t cols, float *out) {
+    enum { PIECE = 512 };
+    const int64_t taps = tc_conv_volume(j->c->kernel), cin = j->c->cin, run = j->w.cin == taps ? cin * taps : taps, nr = j->o->nr;
+    float line[PIECE];
+    memset(out, 0, panel_bytes(j->c, j->o));
+    for (int64_t i = 0; i < cols; i++)
+        for (int64_t at = 0, n; at < cin * taps; at += n) { /* at: of channel at / taps, tap at % taps */
+            n = least(PIECE, run - at % run);
+            j->isa->cast[j->w.dtype][TC_F32](
+                line, from + (size_t)(i * j->w.cout + at / run * (run / taps) * j->w.cin + at % run) * tc_dtype_size(j->w.dtype), n);
+            for (int64_t k = 0; k < n; k++) out[((at + k) % taps * cin + (at + k) / taps) * nr + i] = line[k];
+        }
+}
 static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
     const packing *j = ctx;
     const tc_conv *c = j->c;
     int64_t taps = tc_conv_volume(c->kernel), n = panels(c, j->o);
     (void)worker;
     for (int64_t i = begin; i < end; i++) {
-        int64_t g = i / n, c0 = i % n * j->o->nr;
-        j->o->pack(j->out + (size_t)(i * taps * c->cin * j->o->nr) * elem(c),
-                   (const char *)j->w.data + (size_t)(g * j->w.group + c0 * j->w.cout) * elem(c), j->w.cout, j->w.cin, c->cin, taps,
-                   least(j->o->nr, c->cout - c0));
+        const int64_t g = i / n, c0 = i % n * j->o->nr, cols = least(j->o->nr, c->cout - c0);
+        const char *from = (const char *)j->w.data + (size_t)(g * j->w.group + c0 * j->w.cout) * tc_dtype_size(j->w.dtype);
+        char *out = j->out + (size_t)i * panel_bytes(c, j->o);
+        if (j->w.dtype != c->dtype) pack_wide(j, from, cols, (float *)out);
+        else j->o->pack(out, from, j->w.cout, j->w.cin, c->cin, taps, cols);
     }
 }
 size_t tc_conv_packed_bytes(const tc_conv *c, const tc_isa_ops *isa) {
     const tc_conv_ops *o = ops_of(c, isa);
-    return tc_conv_room((size_t)(c->groups * panels(c, o) * o->nr * tc_conv_volume(c->kernel) * c->cin) * elem(c));
+    return tc_conv_room((size_t)(c->groups * panels(c, o)) * panel_bytes(c, o));
 }
 void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out) {
-    packing j = {c, ops_of(c, isa), w, out};
+    packing j = {c, isa, ops_of(c, isa), w, out};
     tc_parallel_for(pool, c->groups * panels(c, j.o), 1, pack_panels, &j);
 }
 
@@ -314,7 +335,7 @@ bool tc_conv_reports(const tc_conv *c) {
 
 /* ---- 1x1 ---- */
 bool tc_conv_pointwise(const tc_conv *c) {
-    bool one = tc_conv_volume(c->kernel) == 1 && !c->in_last && !c->out_last;
+    bool one = c->dtype != TC_BF16 && tc_conv_volume(c->kernel) == 1 && !c->in_last && !c->out_last;
     for (int d = 0; d < 3; d++) one = one && !c->pad[d] && (c->stride[d] == 1 || !c->adjoint);
     return one && tc_conv_volume(c->out) >= 16;
 }
@@ -425,8 +446,8 @@ static void relayout_images(void *ctx, int64_t begin, int64_t end, int worker) {
     int64_t strips = (r->s + 63) / 64;
     for (int64_t i = begin; i < end; i++) {
         int64_t n = i / strips, s0 = i % strips * 64, w = r->s - s0 < 64 ? r->s - s0 : 64;
-        r->isa->move->transpose[r->elem == 8 ? 3 : 2](r->out + (size_t)((n * r->s + s0) * r->c) * r->elem, r->c,
-                                                      r->in + (size_t)(n * r->c * r->s + s0) * r->elem, r->s, r->c, w);
+        r->isa->move->transpose[r->elem == 8 ? 3 : r->elem / 2](r->out + (size_t)((n * r->s + s0) * r->c) * r->elem, r->c,
+                                                                r->in + (size_t)(n * r->c * r->s + s0) * r->elem, r->s, r->c, w);
     }
 }
 void tc_conv_channels_last(const tc_isa_ops *isa, tc_pool *pool, size_t size, int64_t n, int64_t c, int64_t s, const void *in, void *out) {

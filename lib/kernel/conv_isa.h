@@ -64,7 +64,7 @@ typedef struct {
     int32_t t[3];
 } tc_conv_tap;
 typedef struct {
-    const void *x, *w; /* w: panels [panel][k][nr] of the columns, as pack made them */
+    const void *x, *w; /* w: panels [panel][k, padded][nr] of the columns, as pack made them */
     const tc_conv_places *place;
     const tc_conv_tap *tap; /* ascending */
     int64_t nplaces, ntaps, rows, cols, cin, k;
@@ -125,11 +125,12 @@ static inline int tc_conv_sums(int64_t k) {
     for (int64_t l = (k + TC_LEAF - 1) / TC_LEAF; l > 1; l = (l + 1) / 2) n++;
     return n ? n + 1 : 0;
 }
+/* Of bfloat16, where the row has instructions for it, only the first five. */
 typedef struct tc_conv_ops {
-    int mr, nr; /* a tile */
+    int mr, nr, k_step; /* a tile; a panel's k are padded with zeros to a multiple of k_step */
     size_t (*work_bytes)(int64_t rows, int64_t cols, int64_t k);
     void (*block)(const tc_conv_block *b);
-    /* One panel of channels: out[(t * cin + ci) * nr + i] = w[i * w_cout + ci * w_cin + t], 0 from `cols` on. */
+    /* One panel of channels: out[(t * cin + ci) * nr + i] = w[i * w_cout + ci * w_cin + t], 0 from `cols` on; bfloat16 in pairs of k. */
     void (*pack)(void *out, const void *w, int64_t w_cout, int64_t w_cin, int64_t cin, int64_t taps, int64_t cols);
     void (*grad_tile)(const tc_conv_grad_tile *t);
     /* out[i][c] = in[c][from + i] for nr planes, i < n */

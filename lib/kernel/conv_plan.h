@@ -11,7 +11,7 @@
  *     i = (o + pad - t * dilation) / stride, where it divides  (adjoint: its transpose)
  * and only where 0 <= i < in. Channels are per group. */
 typedef struct {
-    tc_dtype dtype;
+    tc_dtype dtype; /* of what is read and written: TC_F32, TC_F64; TC_BF16 for tc_conv_correlate where the row has conv_bf16 */
     int64_t n, groups, cin, cout;
     int64_t in[3], out[3], kernel[3], stride[3], pad[3], dil[3];
     bool adjoint;
@@ -53,6 +53,7 @@ static inline size_t tc_conv_room(size_t n) { return (n + 63) / 64 * 64; }
 /* Scratch of tc_conv_correlate, and the product itself. w is [groups * cout][cin][taps] with the strides given (elements; a group's
  * first row is w + g * w_group). bias: groups * cout values or NULL. */
 typedef struct {
+    tc_dtype dtype; /* c's, or for tc_conv_pack one that becomes c's float32 */
     const void *data;
     int64_t group, cout, cin;
 } tc_conv_weight;

@@ -1,11 +1,13 @@
-/* Products of bfloat16 in float32 by the instructions that AVX-512 processors may have for them (kernel/isa.c chooses): tiles of 14 x 32 by
+/* Products and convolutions of bfloat16 in float32 by the instructions that AVX-512 processors may have for them (kernel/isa.c chooses): tiles of 14 x 32 by
  * vdpbf16ps, of 32 x 32 by AMX's tdpbf16ps. Both take subnormal numbers as zeros; the order of a leaf's sum is the instruction's: a pair's
  * products in turn (vdpbf16ps: the higher k first), or of 32 k the even and the odd ones apart (tdpbf16ps). Other rows compute in float32.
  *
  * Checked under an emulator (Bochs), bit for bit against the instructions written in C (tests/unit/kernel/amx_in_c.h); not timed on a processor that
  * has them. */
+#include "kernel/conv_isa.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
+#include "kernel/scalar.h"
 
 #if defined TC_ISA_avx512 || defined AMX_IN_C
 #include "kernel/vec_f32.h"
@@ -38,28 +40,31 @@ static inline void turn(uint32_t *out, const uint16_t *b, int64_t ld) {
 #endif
 }
 
-/* A leaf of the block [r0, r0 + nr) x [c0, c0 + nc). Partial sums, `area` floats each, are tiles one after the other, rows x NR. */
+/* Pairs [from, from + n) of a leaf. */
 typedef struct {
-    const tc_gemm *j;
-    int64_t r0, c0, nc;
+    int64_t from, n;
+} pairs_run;
+
+/* A leaf of a block of nr rows. Partial sums, `area` floats each, are tiles one after the other, rows x NR. */
+typedef struct {
     float *stack;
-    int64_t area, used, at; /* `used` partial sums lie there; those from `at` on end where the leaf begins */
-    bool last;              /* the sum is the result; else it becomes partial sum `at` */
+    int64_t wide, area, used, at; /* columns, padded; `used` partial sums lie there; those from `at` on end where the leaf begins */
+    bool last;                    /* the sum is the result; else it becomes partial sum `at` */
 } leaf;
-/* What a leaf gave for one tile: row r of the block, column c. */
-static void merge(const leaf *l, int64_t r, int64_t rows, int64_t c, float *sums) {
-    const tc_gemm *j = l->j;
-    const int64_t w = least(NR, l->nc - c), where = r * padded(l->nc) + c * rows, ld = l->last ? j->c_rs : NR;
-    float *out = l->last ? (float *)j->c + (l->r0 + r) * j->c_rs + (l->c0 + c) * j->c_cs : l->stack + l->at * l->area + where;
-    for (int64_t i = 0; i < rows; i++, sums += NR, out += ld) {
-        for (int64_t s = l->used - 1; s >= l->at; s--) {
-            const float *p = l->stack + s * l->area + where + i * NR;
-            for (int q = 0; q < NR; q++) sums[q] = p[q] + sums[q];
-        }
-        if (!l->last || (w == NR && j->c_cs == 1)) __builtin_memcpy(out, sums, NR * sizeof *out);
-        else
-            for (int64_t q = 0; q < w; q++) out[q * j->c_cs] = sums[q];
+static inline leaf leaf_number(int64_t i, int64_t leaves, int64_t nr, int64_t nc, float *stack) {
+    leaf l = {
+        .stack = stack, .wide = padded(nc), .area = nr * padded(nc), .used = __builtin_popcountll((unsigned long long)i), .last = i == leaves - 1};
+    if (!l.last) l.at = __builtin_popcountll((unsigned long long)i + 1) - 1;
+    return l;
+}
+/* What a leaf gave for one tile, row r of the block, column c, meets the partial sums. Of the last leaf it stays in `sums`. */
+static inline void merge(const leaf *l, int64_t r, int64_t rows, int64_t c, float *sums) {
+    const int64_t where = r * l->wide + c * rows;
+    for (int64_t s = l->used - 1; s >= l->at; s--) {
+        const float *p = l->stack + s * l->area + where;
+        for (int64_t i = 0; i < rows * NR; i++) sums[i] = p[i] + sums[i];
     }
+    if (!l->last) __builtin_memcpy(l->stack + l->at * l->area + where, sums, (size_t)(rows * NR) * sizeof *sums);
 }
 
 /* ---- vdpbf16ps: VP is 16 words, VS 16 sums ---- */
@@ -73,27 +78,34 @@ typedef __m512 VS;
 #else
 #define TARGET
 #endif
-TARGET static inline __attribute__((always_inline)) void run_dots(const int rows, int64_t pairs, const uint32_t *a, const uint32_t *b, float *sums) {
+TARGET static inline __attribute__((always_inline)) void run_dots(const int rows, const pairs_run *run, int nruns, const uint32_t *a,
+                                                                  const uint32_t *b_words, float *sums) {
     VS x[14], y[14];
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) x[i] = y[i] = (VS){0};
-    for (int64_t p = 0; p < pairs; p++, b += NR) {
-        const VP u = load_pairs(b), v = load_pairs(b + 16);
-        __builtin_prefetch(b + 12 * NR), __builtin_prefetch(b + 12 * NR + 16); /* b comes from the second cache */
+    for (const pairs_run *end = run + nruns; run < end; run++) {
+        const uint32_t *b = b_words + run->from * NR;
+        for (int64_t p = run->from; p < run->from + run->n; p++, b += NR) {
+            const VP u = load_pairs(b), v = load_pairs(b + 16);
+            __builtin_prefetch(b + 12 * NR), __builtin_prefetch(b + 12 * NR + 16); /* b comes from the second cache */
 #pragma GCC unroll 16
-        for (int i = 0; i < rows; i++) {
-            const VP s = set_pairs(a[i * LDA + p]);
-            x[i] = dot_pairs(x[i], s, u), y[i] = dot_pairs(y[i], s, v);
+            for (int i = 0; i < rows; i++) {
+                const VP s = set_pairs(a[i * LDA + p]);
+                x[i] = dot_pairs(x[i], s, u), y[i] = dot_pairs(y[i], s, v);
+            }
         }
     }
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) __builtin_memcpy(sums + i * NR, &x[i], 64), __builtin_memcpy(sums + i * NR + 16, &y[i], 64);
 }
-TARGET static void dots(int64_t rows, int64_t pairs, const uint32_t *a, const uint32_t *b, float *sums) {
-    for (; rows >= 14; rows -= 14, a += 14 * LDA, sums += 14 * NR) run_dots(14, pairs, a, b, sums);
-    for (; rows >= 4; rows -= 4, a += 4 * LDA, sums += 4 * NR) run_dots(4, pairs, a, b, sums);
-    for (; rows >= 1; rows -= 1, a += LDA, sums += NR) run_dots(1, pairs, a, b, sums);
+TARGET static void dots(int64_t rows, const pairs_run *run, int nruns, const uint32_t *a, const uint32_t *b, float *sums) {
+    for (; rows >= 14; rows -= 14, a += 14 * LDA, sums += 14 * NR) run_dots(14, run, nruns, a, b, sums);
+    for (; rows >= 4; rows -= 4, a += 4 * LDA, sums += 4 * NR) run_dots(4, run, nruns, a, b, sums);
+    for (; rows >= 1; rows -= 1, a += LDA, sums += NR) run_dots(1, run, nruns, a, b, sums);
 }
+#define CAT__(a, b) a##_##b
+#define CAT_(a, b) CAT__(a, b)
+#define N_(name) CAT_(name, NAME)
 #define NAME dot
 #define TILE_ROWS 14
 #define UNIT 1
@@ -102,11 +114,20 @@ TARGET static void dots(int64_t rows, int64_t pairs, const uint32_t *a, const ui
 #define tile dots
 #include "kernel/gemm_bf16_tile.h"
 
+#include "kernel/conv_bf16_tile.h"
+#undef NAME
+#undef TARGET
+#undef TILE_ROWS
+#undef UNIT
+#undef begin
+#undef end
+#undef tile
+
 /* ---- tdpbf16ps ---- */
 AMX_MULTIPLY(amx_pairs, tdpbf16ps)
-AMX_TARGET static void amx_tile(int64_t rows, int64_t pairs, const uint32_t *a, const uint32_t *b, float *sums) {
+AMX_TARGET static void amx_tile(int64_t rows, const pairs_run *run, int nruns, const uint32_t *a, const uint32_t *b, float *sums) {
     amx_clear(rows);
-    amx_pairs(rows, pairs, a, LDA, b);
+    for (int i = 0; i < nruns; i++) amx_pairs(rows, run[i].n, a + run[i].from, LDA, b + run[i].from * NR);
     amx_store(rows, sums, 4 * NR);
 }
 #define NAME amx
@@ -117,4 +138,6 @@ AMX_TARGET static void amx_tile(int64_t rows, int64_t pairs, const uint32_t *a, 
 #define end amx_release
 #define tile amx_tile
 #include "kernel/gemm_bf16_tile.h"
+
+#include "kernel/conv_bf16_tile.h"
 #endif

@@ -1,17 +1,13 @@
-/* The product of bfloat16 by one instruction for pairs, included by gemm_bf16.isa.c with NAME (a suffix), TARGET (an attribute), TILE_ROWS (rows of a
- * tile), UNIT (pairs that a step takes) and
+/* The product of bfloat16 by one instruction for pairs, included by gemm_bf16.isa.c with N_ (adds a suffix), TARGET (an attribute), TILE_ROWS (rows of
+ * a tile), UNIT (pairs that a step takes) and
  *   begin(rows), end()                  around tiles of so many rows
- *   tile(rows, pairs, a, b, sums)       sums[i * NR + j] = sum over p of the pairs a[i * LDA + p] and b[p * NR + j], pairs a multiple of UNIT
+ *   tile(rows, runs, nruns, a, b, sums) sums[i * NR + j] = sum over p of the pairs a[i * LDA + p] and b[p * NR + j]; runs are of multiples of UNIT
  *
  *     b packed   [panel][leaf][pair][NR] words: two neighbouring k of a column, the lower one first, padded with zeros to UNIT pairs a leaf
  *     a copied   [row][LDA] words of a leaf, padded likewise
  *
  * A leaf of 256 k is summed by the instruction; what leaves give merges by the tree. The partial sums that wait are a stack: as many as
  * the leaf's index has bits set, of ever fewer leaves; a leaf takes those off it that end where it begins (NUMERICS 5). */
-#define CAT__(a, b) a##_##b
-#define CAT_(a, b) CAT__(a, b)
-#define N_(name) CAT_(name, NAME)
-
 TARGET static inline int64_t N_(pairs_of)(int64_t k) { return (k + 2 * UNIT - 1) / (2 * UNIT) * UNIT; }
 TARGET static size_t N_(pack_bytes)(int64_t nc, int64_t k) { return (size_t)(padded(nc) * N_(pairs_of)(k)) * 4; }
 TARGET static size_t N_(work_bytes)(int64_t nr, int64_t nc, int64_t k) {
@@ -52,17 +48,22 @@ TARGET static void N_(copy_rows)(const tc_gemm *j, int64_t k0, int64_t n, int64_
         for (int64_t k = n; k < 2 * N_(pairs_of)(n); k++) o[k] = 0;
     }
 }
+TARGET static void N_(store)(const tc_gemm *j, int64_t r, int64_t rows, int64_t c, int64_t w, const float *sums) {
+    float *out = (float *)j->c + r * j->c_rs + c * j->c_cs;
+    for (int64_t i = 0; i < rows; i++, sums += NR, out += j->c_rs)
+        if (w == NR && j->c_cs == 1) __builtin_memcpy(out, sums, NR * sizeof *out);
+        else
+            for (int64_t q = 0; q < w; q++) out[q * j->c_cs] = sums[q];
+}
 TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
     uint32_t *rows_at = work, *panels = rows_at + TILE_ROWS * LDA;
     float *sums = (float *)(panels + padded(nc) * PAIRS);
     int64_t leaves = leaves_of(j->k), height = 0;
-    leaf l = {.j = j, .r0 = r0, .c0 = c0, .nc = nc, .stack = sums + TILE_ROWS * NR, .area = nr * padded(nc)};
     for (int64_t i = 0; i < leaves; i++) {
         int64_t k0 = i * TC_LEAF, n = least(TC_LEAF, j->k - k0);
         const uint32_t *b = packed ? (const uint32_t *)packed + k0 / 2 * NR : panels;
         int64_t pairs = N_(pairs_of)(n), panel = packed ? N_(pairs_of)(j->k) : pairs;
-        l.last = i == leaves - 1;
-        l.used = __builtin_popcountll((unsigned long long)i), l.at = l.last ? 0 : __builtin_popcountll((unsigned long long)i + 1) - 1;
+        const leaf l = leaf_number(i, leaves, nr, nc, sums + TILE_ROWS * NR);
         for (int64_t c = 0; !packed && c < nc; c += NR) N_(pack_panel)(j, k0, n, c0 + c, least(NR, nc - c), panels + c * pairs);
         for (int64_t r = 0, rows; r < nr; r += rows) {
             rows = least(TILE_ROWS, nr - r);
@@ -70,8 +71,9 @@ TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c
             if (rows != height) begin(rows);
             height = rows;
             for (int64_t c = 0; c < nc; c += NR) {
-                tile(rows, pairs, rows_at, b + c * panel, sums);
+                tile(rows, &(pairs_run){0, pairs}, 1, rows_at, b + c * panel, sums);
                 merge(&l, r, rows, c, sums);
+                if (l.last) N_(store)(j, r0 + r, rows, c0 + c, least(NR, nc - c), sums);
             }
         }
     }
@@ -83,13 +85,3 @@ TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c
 
 extern const tc_gemm_ops TC_ROW(N_(tc_gemm_bf16));
 const tc_gemm_ops TC_ROW(N_(tc_gemm_bf16)) = {TILE_ROWS, NR, N_(work_bytes), N_(block), N_(pack_bytes), N_(pack)};
-#undef CAT__
-#undef CAT_
-#undef N_
-#undef NAME
-#undef TARGET
-#undef TILE_ROWS
-#undef UNIT
-#undef begin
-#undef end
-#undef tile

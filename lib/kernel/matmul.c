@@ -4,6 +4,7 @@
 #include "kernel/gemm.h"
 #include "kernel/gemm_i8.h"
 #include "kernel/isa.h"
+#include "kernel/narrow.h"
 
 /* One operand as a batch of matrices: element (b, i, j) is data[b * bs + i * rs + j * cs]. */
 typedef struct {
@@ -37,9 +38,8 @@ static operand broadcast(const tc_tensor *t) {
     return o;
 }
 
-static bool narrow(tc_dtype d) { return tc_is_float(d) && d != TC_F32 && d != TC_F64; }
 /* What a product reads: floats of 16 bits are converted first where the row has no product of them. */
-static tc_dtype work_type(const tc_isa_ops *isa, tc_dtype d) { return narrow(d) && !(d == TC_BF16 && isa->gemm_bf16) ? TC_F32 : d; }
+static tc_dtype work_type(const tc_isa_ops *isa, tc_dtype d) { return tc_is_narrow(d) && !(d == TC_BF16 && isa->gemm_bf16) ? TC_F32 : d; }
 
 /* ---- floats ---- */
 typedef struct {
@@ -49,7 +49,7 @@ typedef struct {
 static void make_job(void *ctx, int64_t i, tc_gemm *out) {
     const jobs *js = ctx;
     const product *p = js->p;
-    int64_t e = (int64_t)tc_dtype_size(p->dtype), ec = narrow(p->dtype) ? 4 : e; /* bytes of what is read; of the result and the addend */
+    int64_t e = (int64_t)tc_dtype_size(p->dtype), ec = tc_is_narrow(p->dtype) ? 4 : e; /* bytes of what is read; of the result and the addend */
     *out = (tc_gemm){.dtype = p->dtype,
                      .m = p->m,
                      .n = p->n,
@@ -73,24 +73,17 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
     if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * ec;
 }
 
-/* Copies an operand of a 16-bit type, rows x cols a batch, into float32 at *at, and advances it. */
-static void widen(const tc_isa_ops *isa, tc_dtype d, operand *o, int64_t batch, int64_t rows, int64_t cols, char **at) {
+/* Copies an operand of a narrow type, rows x cols a batch, into float32 at *at, and advances it. Neighbours in memory stay neighbours. */
+static void widen(const tc_isa_ops *isa, tc_pool *pool, tc_dtype d, operand *o, int64_t batch, int64_t rows, int64_t cols, char **at) {
     float *out = (float *)*at;
-    size_t e = tc_dtype_size(d);
-    uint8_t line[512 * 2];
     if (!o->data) return;
     if (!o->bs) batch = 1;
     if (!o->rs) rows = 1;
     if (!o->cs) cols = 1;
-    for (int64_t b = 0; b < batch; b++)
-        for (int64_t r = 0; r < rows; r++)
-            for (int64_t c = 0; c < cols; c += 512) {
-                int64_t n = cols - c < 512 ? cols - c : 512;
-                const char *from = (const char *)o->data + (size_t)(b * o->bs + r * o->rs + c * o->cs) * e;
-                isa->move->load[e - 1](line, from, o->cs, n);
-                isa->cast[d][TC_F32](out + (b * rows + r) * cols + c, line, n);
-            }
-    *o = (operand){out, o->bs ? rows * cols : 0, o->rs ? cols : 0, o->cs ? 1 : 0};
+    const bool turned = o->rs == 1 && o->cs != 1;
+    tc_widen(isa, pool, d, o->data, (const int64_t[]){1, batch, turned ? cols : rows, turned ? rows : cols},
+             (const int64_t[]){0, o->bs, turned ? o->cs : o->rs, turned ? o->rs : o->cs}, out);
+    *o = (operand){out, o->bs ? rows * cols : 0, !o->rs ? 0 : turned ? 1 : cols, !o->cs ? 0 : turned ? rows : 1};
     *at += (size_t)(batch * rows * cols) * 4;
 }
 
@@ -188,28 +181,10 @@ static size_t scratch_of(const tc_kcall *c, int threads, int form) {
     if (!tc_is_float(p.dtype)) return 0;
     tc_dtype work = work_type(c->isa, p.dtype);
     size_t n = tc_gemm_scratch(c->isa, work, p.m, p.n, p.k, c->packed != NULL, threads);
-    if (narrow(p.dtype)) n += 8 * (size_t)(p.batch * p.m * p.n) + 256;
+    if (tc_is_narrow(p.dtype)) n += 8 * (size_t)(p.batch * p.m * p.n) + 256;
     if (work != p.dtype) n += 4 * (size_t)(p.batch * (p.m * p.k + p.k * p.n));
     return n;
 }
-/* Results of 16-bit floats are rounded region by region, while they are in a cache. */
-typedef struct {
-    const tc_isa_ops *isa;
-    tc_dtype dtype;
-    const float *wide;
-    void *out;
-    int64_t n;
-    const tc_epilogue *then; /* or NULL */
-} narrowing;
-static void narrow_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
-    const narrowing *x = ctx;
-    bool whole = nc == x->n;
-    for (int64_t r = r0; r < r0 + nr; r += whole ? nr : 1)
-        x->isa->cast[TC_F32][x->dtype]((char *)x->out + (size_t)(r * x->n + c0) * tc_dtype_size(x->dtype), x->wide + r * x->n + c0,
-                                       whole ? nr * nc : nc);
-    if (x->then) x->then->fn(x->then->ctx, r0, nr, c0, nc, worker);
-}
-
 static tc_status run_of(tc_kcall *c, int form) {
     product p = read_form(c, form);
     void *out = tc_tensor_data(&c->outs[0]);
@@ -221,13 +196,13 @@ static tc_status run_of(tc_kcall *c, int form) {
     jobs js = {&p, out};
     char *scratch = c->scratch;
     const tc_dtype d = p.dtype, work = work_type(c->isa, d);
-    narrowing round = {c->isa, d, NULL, out, p.n, c->epilogue};
-    tc_epilogue rounds = {narrow_region, &round};
+    tc_narrowing round = {c->isa, d, NULL, out, p.n, c->epilogue};
+    tc_epilogue rounds = {tc_narrow_region, &round};
     p.epilogue = c->epilogue, p.packed = c->packed;
-    if (narrow(d)) {
-        if (work != d) widen(c->isa, d, &p.a, p.batch, p.m, p.k, &scratch);
-        if (work != d && !c->packed) widen(c->isa, d, &p.b, p.batch, p.k, p.n, &scratch);
-        widen(c->isa, d, &p.add, p.batch, p.m, p.n, &scratch);
+    if (tc_is_narrow(d)) {
+        if (work != d) widen(c->isa, c->pool, d, &p.a, p.batch, p.m, p.k, &scratch);
+        if (work != d && !c->packed) widen(c->isa, c->pool, d, &p.b, p.batch, p.k, p.n, &scratch);
+        widen(c->isa, c->pool, d, &p.add, p.batch, p.m, p.n, &scratch);
         round.wide = js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
         p.dtype = work;
         p.epilogue = &rounds;
@@ -242,7 +217,7 @@ enum { PACK_ROWS = 400 };   /* packing an element costs what some 20 rows of the
 static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
     product p = read_form(c, form);
     *out_arg = arg;
-    if (!tc_is_float(p.dtype) || (!narrow(p.dtype) && p.m > PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
+    if (!tc_is_float(p.dtype) || (!tc_is_narrow(p.dtype) && p.m > PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
     return tc_gemm_packed_bytes(c->isa, work_type(c->isa, p.dtype), p.n, p.k);
 }
 /* 16-bit floats become float32 panels: a leaf of a panel at a time. */
@@ -262,10 +237,8 @@ static void pack_wide(void *ctx, int64_t begin, int64_t end, int worker) {
             int64_t n = p->n - c0 < o->nr ? p->n - c0 : o->nr, k = p->k - k0 < TC_LEAF ? p->k - k0 : TC_LEAF;
             operand b = {(const char *)p->b.data + (size_t)(k0 * p->b.rs + c0 * p->b.cs) * tc_dtype_size(p->dtype), 0, p->b.rs, p->b.cs};
             char *at = (char *)wide;
-            bool turn = b.rs == 1 && b.cs != 1; /* rows of memory are columns of b */
-            if (turn) b.rs = p->b.cs, b.cs = p->b.rs;
-            widen(w->isa, p->dtype, &b, 1, turn ? n : k, turn ? k : n, &at);
-            tc_gemm j = {.dtype = TC_F32, .n = n, .k = k, .b = b.data, .b_rs = turn ? b.cs : b.rs, .b_cs = turn ? b.rs : b.cs};
+            widen(w->isa, NULL, p->dtype, &b, 1, k, n, &at);
+            tc_gemm j = {.dtype = TC_F32, .n = n, .k = k, .b = b.data, .b_rs = b.rs, .b_cs = b.cs};
             o->pack(&j, 0, n, w->out + c0 * p->k + k0 * o->nr);
         }
 }

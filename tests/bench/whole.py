@@ -3,7 +3,7 @@ least), more by wall time.
 Optional: needs PyTorch with a C++ compiler, safetensors, onnxruntime; never part of make check.
 
     cc -O2 -shared -fPIC -o cputime.so tests/bench/cputime.c         makes tc-bench measure processor time
-    [THREADS=N] python3 tests/bench/whole.py BUILD DIR [MODEL...]    prints least and median milliseconds of each engine
+    [THREADS=N] [DTYPE=bf16|f16] python3 tests/bench/whole.py BUILD DIR [MODEL...]    prints least and median milliseconds of each engine
 
 Programs are written to DIR by torch.export and read by tc-bench; ONNX Runtime gets what tc-export makes of them."""
 import json
@@ -17,6 +17,7 @@ os.environ["OMP_NUM_THREADS"] = str(THREADS)
 import torch
 from models import TABLE
 
+DTYPE = {"": torch.float32, "bf16": torch.bfloat16, "f16": torch.float16}[os.environ.get("DTYPE", "")]
 CLOCK = time.process_time if THREADS == 1 else time.perf_counter
 
 
@@ -34,9 +35,9 @@ def measure(f, seconds=3.0):
 def make(name, path):
     torch.manual_seed(0)
     model, inputs = TABLE[name]
-    model = model().eval()
+    model = model().eval().to(DTYPE)
     torch.manual_seed(1)
-    inputs = inputs()
+    inputs = tuple(x.to(DTYPE) if x.is_floating_point() else x for x in inputs())
     torch.export.save(torch.export.export(model, inputs), path)
     return model, inputs
 
@@ -47,8 +48,11 @@ def onnx(tools, path, inputs):
     import onnxruntime as ort
     options = ort.SessionOptions()
     options.intra_op_num_threads = THREADS
-    s = ort.InferenceSession(path + ".onnx", options, providers=["CPUExecutionProvider"])
-    feed = {i.name: x.numpy() for i, x in zip(s.get_inputs(), inputs)}
+    try:
+        s = ort.InferenceSession(path + ".onnx", options, providers=["CPUExecutionProvider"])
+        feed = {i.name: x.numpy() for i, x in zip(s.get_inputs(), inputs)}
+    except Exception:  # it and numpy have no bfloat16 for most operators
+        return None
     return measure(lambda: s.run(None, feed))
 
 

@@ -7,19 +7,10 @@
 
 #include <cmocka.h>
 
-#include "unit/kernel/amx_in_c.h"
-
-#define TC_ISA in_c
-#include "kernel/gemm_bf16.isa.c"
+#include "unit/kernel/bf16_rows.h"
 
 #include "kernel/matmul.h"
-#include "kernel/scalar.h"
-#include "unit/kernel/kcall.h"
 
-static void fill(tc_tensor *t) {
-    uint16_t *p = t->storage->data;
-    for (size_t i = 0; i < t->storage->bytes / 2; i++) p[i] = tc_x_cast_f32_bf16((float)kunit());
-}
 static tc_tensor transposed(const tc_tensor *t) { /* the same elements, columns as neighbours */
     tc_tensor r = *t;
     int n = t->rank;
@@ -32,28 +23,6 @@ static tc_tensor transposed(const tc_tensor *t) { /* the same elements, columns 
             for (int64_t j = 0; j < cols; j++)
                 ((uint16_t *)r.storage->data)[(b * cols + j) * rows + i] = ((const uint16_t *)t->storage->data)[(b * rows + i) * cols + j];
     return r;
-}
-
-static void call(const tc_kernel *k, const tc_isa_ops *isa, const tc_karg *args, int nargs, tc_tensor *out, int threads, bool packed) {
-    tc_pool *pool;
-    assert_null(tc_pool_create(threads, &pool));
-    tc_kcall c = {.args = args, .nargs = nargs, .outs = out, .nouts = 1, .pool = pool, .isa = isa};
-    void *ahead = NULL;
-    int arg;
-    size_t bytes = packed && k->pack_bytes ? k->pack_bytes(&c, &arg) : 0;
-    if (bytes) {
-        ahead = kscratch(bytes);
-        k->pack(&c, ahead);
-        assert_null(kguard(k, ahead, bytes));
-        c.packed = ahead;
-    }
-    size_t n = k->scratch(&c, threads);
-    c.scratch = kscratch(n);
-    memset(out->storage->data, 0x7f, out->storage->bytes);
-    assert_null(k->run(&c));
-    assert_null(kguard(k, c.scratch, n));
-    free(c.scratch), free(ahead);
-    tc_pool_destroy(pool);
 }
 
 /* The sum of the magnitudes of what is added, for the bound of a float32 sum in any order. */
@@ -76,18 +45,6 @@ static void near(const char *what, const tc_tensor *got, const tc_tensor *want, 
     }
 }
 
-static tc_isa_ops rows[4];
-static int nrows;
-static void find_rows(void) {
-    tc_isa_row best;
-    assert_null(tc_isa_choose(NULL, &best));
-    const tc_gemm_ops *in[] = {&tc_gemm_bf16_dot_in_c, &tc_gemm_bf16_amx_in_c};
-    for (int i = 0; i < 2; i++) rows[nrows] = *tc_isa_ops_of(best), rows[nrows++].gemm_bf16 = in[i];
-    for (int t = 1; t < TC_TILES_COUNT; t++)
-        if (tc_isa_tiles_supported((tc_isa_tiles)t) && tc_isa_ops_of_tiles(best, (tc_isa_tiles)t)->gemm_bf16)
-            rows[nrows++] = *tc_isa_ops_of_tiles(best, (tc_isa_tiles)t);
-}
-
 enum { MM, ADDMM, BMM };
 static void check(int form, int64_t batch, int64_t m, int64_t n, int64_t k) {
     int rank = form == BMM ? 3 : 2;
@@ -98,15 +55,15 @@ static void check(int form, int64_t batch, int64_t m, int64_t n, int64_t k) {
               first = ktensor(TC_BF16, rank, cs + 3 - rank);
     fill(&a), fill(&b), fill(&more);
     tc_tensor at = transposed(&a), bt = transposed(&b);
-    for (int r = -1; r < nrows; r++)
+    for (int r = -1; r < bf16_count; r++)
         for (int t = 0; t < (r < 0 ? 1 : 8); t++) {
             char what[128];
             tc_karg x = karg_t(t & 1 ? &at : &a), y = karg_t(t & 1 ? &bt : &b);
             tc_karg plain[] = {x, y}, add[] = {karg_t(&more), x, y, karg_f(0.5), karg_f(1)};
             snprintf(what, sizeof what, "form %d, way %d, %lldx%lldx%lldx%lld, %d", form, r, (long long)batch, (long long)m, (long long)n,
                      (long long)k, t);
-            call(kernel, r < 0 ? tc_isa_ops_of(TC_ROW_portable) : &rows[r], form == ADDMM ? add : plain, form == ADDMM ? 5 : 2, r < 0 ? &want : &got,
-                 t & 2 ? 3 : 1, t & 4);
+            call(kernel, r < 0 ? tc_isa_ops_of(TC_ROW_portable) : &bf16_rows[r], form == ADDMM ? add : plain, form == ADDMM ? 5 : 2,
+                 r < 0 ? &want : &got, t & 2 ? 3 : 1, t & 4);
             if (r < 0) continue;
             near(what, &got, &want, &a, &b);
             if (!t) memcpy(first.storage->data, got.storage->data, got.storage->bytes);
@@ -129,11 +86,11 @@ static void a_row_alone(void **s) {
     tc_tensor a = ktensor(TC_BF16, 2, as), b = ktensor(TC_BF16, 2, bs), c = ktensor(TC_BF16, 2, cs), d = ktensor(TC_BF16, 2, one);
     tc_tensor row = ktensor(TC_BF16, 2, line);
     fill(&a), fill(&b);
-    for (int r = 0; r < nrows; r++) {
-        call(&tc_k_mm, &rows[r], (tc_karg[]){karg_t(&a), karg_t(&b)}, 2, &c, 1, false);
+    for (int r = 0; r < bf16_count; r++) {
+        call(&tc_k_mm, &bf16_rows[r], (tc_karg[]){karg_t(&a), karg_t(&b)}, 2, &c, 1, false);
         for (int64_t i = 0; i < 50; i += 7) {
             memcpy(row.storage->data, (uint16_t *)a.storage->data + i * 700, 1400);
-            call(&tc_k_mm, &rows[r], (tc_karg[]){karg_t(&row), karg_t(&b)}, 2, &d, 1, false);
+            call(&tc_k_mm, &bf16_rows[r], (tc_karg[]){karg_t(&row), karg_t(&b)}, 2, &d, 1, false);
             assert_memory_equal(d.storage->data, (uint16_t *)c.storage->data + i * 96, 192);
         }
     }
@@ -147,8 +104,8 @@ static void not_numbers(void **s) {
     tc_tensor a = ktensor(TC_BF16, 2, as), b = ktensor(TC_BF16, 2, bs), c = ktensor(TC_BF16, 2, cs);
     fill(&a), fill(&b);
     for (int64_t k = 0; k < 35; k++) ((uint16_t *)a.storage->data)[17 * 35 + k] = 0x7f80, ((uint16_t *)b.storage->data)[k * 34 + 33] = 0x7fc0;
-    for (int r = 0; r < nrows; r++) {
-        call(&tc_k_mm, &rows[r], (tc_karg[]){karg_t(&a), karg_t(&b)}, 2, &c, 1, false);
+    for (int r = 0; r < bf16_count; r++) {
+        call(&tc_k_mm, &bf16_rows[r], (tc_karg[]){karg_t(&a), karg_t(&b)}, 2, &c, 1, false);
         for (int64_t i = 0; i < 18; i++)
             for (int64_t j = 0; j < 34; j++) {
                 float x = tc_x_cast_bf16_f32(((uint16_t *)c.storage->data)[i * 34 + j]);

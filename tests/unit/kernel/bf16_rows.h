@@ -1,0 +1,56 @@
+/* What tests of bfloat16 by instructions for it share: the sources with the instructions in C, the rows that have them, a call. Included after cmocka. */
+#ifndef TESTS_BF16_ROWS_H
+#define TESTS_BF16_ROWS_H
+
+#include "unit/kernel/amx_in_c.h"
+
+#define TC_ISA in_c
+#include "kernel/gemm_bf16.isa.c"
+
+#include "unit/kernel/kcall.h"
+
+static void fill(tc_tensor *t) {
+    uint16_t *p = t->storage->data;
+    for (size_t i = 0; i < t->storage->bytes / 2; i++) p[i] = tc_x_cast_f32_bf16((float)kunit());
+}
+
+/* Of the next calls; NULL: none. */
+static const tc_epilogue *epilogue;
+static inline void call(const tc_kernel *k, const tc_isa_ops *isa, const tc_karg *args, int nargs, tc_tensor *out, int threads, bool packed) {
+    tc_pool *pool;
+    assert_null(tc_pool_create(threads, &pool));
+    tc_kcall c = {.args = args, .nargs = nargs, .outs = out, .nouts = 1, .pool = pool, .isa = isa, .epilogue = epilogue};
+    void *ahead = NULL;
+    int arg;
+    size_t bytes = packed && k->pack_bytes ? k->pack_bytes(&c, &arg) : 0;
+    if (bytes) {
+        ahead = kscratch(bytes);
+        k->pack(&c, ahead);
+        assert_null(kguard(k, ahead, bytes));
+        c.packed = ahead;
+    }
+    size_t n = k->scratch(&c, threads);
+    c.scratch = kscratch(n);
+    memset(out->storage->data, 0x7f, out->storage->bytes);
+    assert_null(k->run(&c));
+    assert_null(kguard(k, c.scratch, n));
+    free(c.scratch), free(ahead);
+    tc_pool_destroy(pool);
+}
+
+/* Rows to check: by the instructions in C, and where the CPU has them by the instructions. */
+static tc_isa_ops bf16_rows[4];
+static int bf16_count;
+static void find_rows(void) {
+    tc_isa_row best;
+    assert_null(tc_isa_choose(NULL, &best));
+    const tc_gemm_ops *product[] = {&tc_gemm_bf16_dot_in_c, &tc_gemm_bf16_amx_in_c};
+    const tc_conv_ops *conv[] = {&tc_conv_bf16_dot_in_c, &tc_conv_bf16_amx_in_c};
+    for (int i = 0; i < 2; i++)
+        bf16_rows[bf16_count] = *tc_isa_ops_of(best), bf16_rows[bf16_count].gemm_bf16 = product[i], bf16_rows[bf16_count++].conv_bf16 = conv[i];
+    for (int t = 1; t < TC_TILES_COUNT; t++)
+        if (tc_isa_tiles_supported((tc_isa_tiles)t) && tc_isa_ops_of_tiles(best, (tc_isa_tiles)t)->gemm_bf16)
+            bf16_rows[bf16_count++] = *tc_isa_ops_of_tiles(best, (tc_isa_tiles)t);
+}
+
+#endif

@@ -1,0 +1,97 @@
+/* Convolutions of bfloat16 by instructions for it: within one rounding of the portable row's, the same bits whatever the threads, packed ahead or
+ * not, channels last or planes, with an epilogue or without. On every machine by the instructions in C; where the CPU has them by those. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "unit/kernel/bf16_rows.h"
+
+#include "kernel/conv.h"
+
+typedef struct {
+    int64_t n, c, h, w, o, kh, kw, s, p, d, g;
+    bool transposed, bias;
+} geometry;
+static int64_t result(int64_t i, int64_t k, const geometry *g) {
+    return g->transposed ? (i - 1) * g->s - 2 * g->p + g->d * (k - 1) + 1 : (i + 2 * g->p - g->d * (k - 1) - 1) / g->s + 1;
+}
+static tc_tensor magnitudes(const tc_tensor *t) {
+    tc_tensor r = ktensor(t->dtype, t->rank, t->size);
+    for (size_t i = 0; i < t->storage->bytes / 2; i++) ((uint16_t *)r.storage->data)[i] = ((const uint16_t *)t->storage->data)[i] & 0x7fff;
+    return r;
+}
+static double at(const tc_tensor *t, size_t i) { return (double)tc_x_cast_bf16_f32(((const uint16_t *)t->storage->data)[i]); }
+/* sums: of the magnitudes of what was added. */
+static void near(const char *what, const tc_tensor *got, const tc_tensor *want, const tc_tensor *sums) {
+    for (size_t i = 0; i < got->storage->bytes / 2; i++) {
+        const double g = at(got, i), w = at(want, i), bound = 0x1p-8 * fmax(fabs(g), fabs(w)) * 1.01 + 0x1p-17 * at(sums, i);
+        if (!(fabs(g - w) <= bound)) fail_msg("%s: element %zu is %a, expected %a", what, i, g, w);
+    }
+}
+
+/* Each finished region is negated; what is not in a region stays. */
+typedef struct {
+    uint16_t *data;
+    int64_t columns;
+} negation;
+static void negate(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+    const negation *x = ctx;
+    (void)worker;
+    for (int64_t r = r0; r < r0 + nr; r++)
+        for (int64_t c = c0; c < c0 + nc; c++) x->data[r * x->columns + c] ^= 0x8000;
+}
+
+static void check(const geometry *g) {
+    int64_t s[2] = {g->s, g->s}, p[2] = {g->p, g->p}, d[2] = {g->d, g->d}, none[2] = {0, 0};
+    const int64_t xs[] = {g->n, g->c, g->h, g->w}, plain[] = {g->o, g->c / g->g, g->kh, g->kw}, turned[] = {g->c, g->o / g->g, g->kh, g->kw},
+                  ys[] = {g->n, g->o, result(g->h, g->kh, g), result(g->w, g->kw, g)};
+    tc_tensor x = ktensor(TC_BF16, 4, xs), w = ktensor(TC_BF16, 4, g->transposed ? turned : plain), b = ktensor(TC_BF16, 1, &g->o),
+              want = ktensor(TC_BF16, 4, ys), sums = ktensor(TC_BF16, 4, ys), first = ktensor(TC_BF16, 4, ys);
+    fill(&x), fill(&w), fill(&b);
+    tc_tensor ax = magnitudes(&x), aw = magnitudes(&w), ab = magnitudes(&b);
+    tc_karg a[] = {karg_t(&ax),      karg_t(&aw), karg_t(g->bias ? &ab : NULL), karg_is(s, 2), karg_is(p, 2), karg_is(d, 2), karg_i(g->transposed),
+                   karg_is(none, 2), karg_i(g->g)};
+    call(&tc_k_convolution, tc_isa_ops_of(TC_ROW_portable), a, 9, &sums, 1, false);
+    a[0].tensor = &x, a[1].tensor = &w, a[2] = karg_t(g->bias ? &b : NULL);
+    call(&tc_k_convolution, tc_isa_ops_of(TC_ROW_portable), a, 9, &want, 1, false);
+    for (int r = 0; r < bf16_count; r++)
+        for (int t = 0; t < 32; t++) {
+            char what[128];
+            snprintf(what, sizeof what, "%dx%dx%dx%d by %dx%dx%d, way %d, %d", (int)g->n, (int)g->c, (int)g->h, (int)g->w, (int)g->o, (int)g->kh,
+                     (int)g->kw, r, t);
+            tc_tensor in = klayout(&x, t & 1), out = klayout(&want, t & 2);
+            a[0].tensor = &in;
+            const bool regions = t & 16 && t & 2 && !tc_tensor_is_contiguous(&out);
+            negation turns = {out.storage->data, g->o};
+            const tc_epilogue then = {negate, &turns, NULL};
+            epilogue = regions ? &then : NULL;
+            call(&tc_k_convolution, &bf16_rows[r], a, 9, &out, t & 4 ? 3 : 1, t & 8);
+            epilogue = NULL;
+            tc_tensor got = klayout(&out, false);
+            for (size_t i = 0; regions && i < got.storage->bytes / 2; i++) ((uint16_t *)got.storage->data)[i] ^= 0x8000;
+            near(what, &got, &want, &sums);
+            if (!t) memcpy(first.storage->data, got.storage->data, got.storage->bytes);
+            if (memcmp(first.storage->data, got.storage->data, got.storage->bytes)) fail_msg("%s: other bits than the first", what);
+            kfree(&in), kfree(&out), kfree(&got);
+        }
+    tc_tensor *all[] = {&x, &w, &b, &want, &sums, &first, &ax, &aw, &ab};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) kfree(all[i]);
+}
+static void geometries(void **state) {
+    (void)state;
+    static const geometry all[] = {{1, 64, 9, 9, 40, 3, 3, 1, 1, 1, 1, false, true},   {2, 3, 17, 15, 33, 7, 7, 2, 3, 1, 1, false, false},
+                                   {1, 96, 7, 7, 70, 1, 1, 1, 0, 1, 1, false, true},   {1, 33, 8, 8, 20, 1, 1, 2, 0, 1, 1, false, false},
+                                   {2, 48, 6, 5, 64, 3, 3, 1, 2, 2, 2, false, true},   {1, 32, 6, 6, 24, 2, 2, 2, 0, 1, 1, true, true},
+                                   {1, 19, 5, 6, 17, 3, 3, 2, 1, 1, 1, true, false},   {1, 64, 4, 4, 32, 3, 1, 3, 1, 2, 1, true, true},
+                                   {1, 160, 3, 3, 50, 3, 3, 1, 1, 1, 1, false, false}, {3, 5, 1, 40, 9, 1, 5, 1, 0, 1, 1, false, true}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
+}
+
+int main(void) {
+    find_rows();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(geometries)};
+    return cmocka_run_group_tests_name("conv_bf16", tests, NULL, NULL);
+}
