@@ -35,6 +35,11 @@ void report_shapes(tc_buf *b, const tc_program *p) {
     tc_buf_printf(b, "%s: sizes\n", p->name);
     for (int i = 0; i < p->ninputs; i++) {
         const tc_input *in = &p->inputs[i];
+        if (in->kind == TC_IN_LEAF) {
+            tc_buf_printf(b, "  %s is fixed to ", in->name);
+            tc_arg_print(b, &in->leaf);
+            place(b, in->read);
+        }
         if (in->kind != TC_IN_USER || !in->value || in->value->kind != TC_V_TENSOR) continue;
         tc_buf_printf(b, "  %s: %s[", in->name, tc_dtypes[in->value->meta.dtype].name);
         for (int d = 0; d < in->value->meta.rank; d++) {

@@ -68,7 +68,7 @@ typedef struct var {
     int slot, from; /* from: slot in the enclosing frame of a free variable */
     bool cell, bound, is_global, is_nonlocal;
     struct var *outer, *next;
-    int line, col;
+    const struct ast *used; /* the first place that reads it in its own scope, or NULL */
 } var;
 
 struct ast {

@@ -122,6 +122,7 @@ tc_keep_point tc_keep_mark(C *c, frame *f) {
     return (tc_keep_point){.region = T->region,
                            .graph = T->graph,
                            .no_grad = T->no_grad,
+                           .inference = T->inference,
                            .capturing = c->capturing,
                            .autocast = (int)T->autocast,
                            .handling = f ? f->handling : NULL,
@@ -145,7 +146,7 @@ static void restore(C *c, frame *f, tc_keep_point at) {
         if (r->functional) tc_functional_destroy(r->functional);
         r->functional = NULL;
     }
-    T->region = at.region, T->graph = at.graph, T->no_grad = at.no_grad, T->autocast = (tc_dtype)at.autocast;
+    T->region = at.region, T->graph = at.graph, T->no_grad = at.no_grad, T->inference = at.inference, T->autocast = (tc_dtype)at.autocast;
     c->capturing = at.capturing;
     if (f) f->handling = at.handling;
 }

@@ -29,7 +29,7 @@ bool tc_keep_unknown(const C *c, V v);
 typedef struct {
     struct region *region;
     struct tc_graph *graph;
-    bool no_grad, capturing;
+    bool no_grad, inference, capturing;
     int autocast;
     V handling;
     size_t unknowns;

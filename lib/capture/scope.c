@@ -122,6 +122,7 @@ static void resolve_scope(C *c, scope *s) {
                 v = global_var(c, n->name);
             }
             n->var = v;
+            if (!v->used) v->used = n;
         }
     }
     for (size_t i = 0; i < s->kids.len; i++) resolve_scope(c, s->kids.data[i]);

@@ -143,7 +143,19 @@ static tc_tree *input_tree(tc_program *p, C *c, V v) {
     return t;
 }
 
-static void literal_input(C *c, tc_program *p, const char *name, V v) {
+/* Where forward first reads its parameter of this name. */
+static tc_source first_read(C *c, tc_program *p, V m, const char *name) {
+    V f = forward_function(c, m);
+    const scope *s = tc_kind_of(f) == K_FUNC ? ((func *)f)->sc : NULL;
+    for (int i = 0; s && i < s->nparams; i++) {
+        const ast *at = s->params[i].var->used;
+        if (at && !strcmp(s->params[i].name->s, name))
+            return (tc_source){.file = tc_arena_strdup(&p->arena, s->file->name), .line = at->line, .col = at->col};
+    }
+    return (tc_source){0};
+}
+
+static void literal_input(C *c, tc_program *p, V m, const char *name, V v) {
     tc_arg a = {.kind = TC_A_NONE};
     int64_t i;
     if (tc_kind_of(v) == K_INT && tc_int_fits(v, &i)) a = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(p->sym, i)};
@@ -151,7 +163,8 @@ static void literal_input(C *c, tc_program *p, const char *name, V v) {
     else if (tc_kind_of(v) == K_FLOAT) a = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(tc_flt(v))};
     else if (tc_kind_of(v) == K_STR) a = (tc_arg){.kind = TC_A_STRING, .string = tc_arena_strdup(&p->arena, tc_as_str(v)->s)};
     else if (v != c->none) return;
-    tc_program_add_input(p, (tc_input){.kind = TC_IN_LEAF, .name = tc_arena_strdup(&p->arena, name), .leaf = a, .alias_of = -1});
+    tc_source read = first_read(c, p, m, root_of(c, name));
+    tc_program_add_input(p, (tc_input){.kind = TC_IN_LEAF, .name = tc_arena_strdup(&p->arena, name), .leaf = a, .read = read, .alias_of = -1});
 }
 
 /* What forward returned by name: `return x` or `return x, h`. */
@@ -220,7 +233,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
         V v;
         if (in[i].kind == TC_INPUT_EXPR) {
             v = tc_lang_eval(c, mod, NULL, tc_arena_printf(&c->arena, "--input %s", in[i].name), in[i].expr);
-            literal_input(c, p, in[i].name, v);
+            literal_input(c, p, m, in[i].name, v);
         } else if (in[i].kind == TC_INPUT_NUMBER) v = tc_capture_number(k, in[i].name, in[i].dtype);
         else v = tc_capture_tensor(k, &in[i]);
         put(c, given, in[i].name, v);

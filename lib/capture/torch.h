@@ -18,12 +18,13 @@ struct tensor {
     tc_tensor t; /* storage NULL: symbolic. Listed in tc_torch.owned, released with the context */
     tc_value *v; /* in graph `v->graph`; NULL: concrete and not lifted */
     bool requires_grad;
-    bool computed;      /* the concrete result of an operator on what requires a gradient: no leaf */
-    bool persistent;    /* Buffer */
-    V grad;             /* .grad, or NULL */
-    V base;             /* the tensor of which this one is a view, or NULL */
-    V known;            /* of a tensor that torch.tensor made of numbers in the graph: a concrete one with the same values */
-    tc_value *known_at; /* ... as long as v is this value: no operator has written to it */
+    bool computed;              /* the concrete result of an operator on what requires a gradient: no leaf */
+    bool persistent;            /* Buffer */
+    const tc_source *inference; /* where it was made in inference mode; NULL: a normal tensor */
+    V grad;                     /* .grad, or NULL */
+    V base;                     /* the tensor of which this one is a view, or NULL */
+    V known;                    /* of a tensor that torch.tensor made of numbers in the graph: a concrete one with the same values */
+    tc_value *known_at;         /* ... as long as v is this value: no operator has written to it */
     tensor *next_owned;
 };
 
@@ -78,6 +79,7 @@ struct tc_torch {
     struct tc_capture *capture;         /* the program being made; NULL: eager */
     tc_value *(*lift)(C *c, tensor *t); /* the value in c->torch->graph that stands for t (concrete, or of an outer graph) */
     bool no_grad;
+    bool inference, any_inference; /* in torch.inference_mode; a tensor was made there */
     tc_dtype default_dtype;
     tc_dtype autocast;   /* TC_DTYPE_NONE: off */
     tc_program *scratch; /* expressions of eager calls; renewed when it has grown */

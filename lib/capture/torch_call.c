@@ -492,12 +492,14 @@ static V call_op(C *c, const tc_op *op, tc_binding *b) {
     tc_unmarked_writes w;
     V r;
     if (b->out) refuse_overlap(c, s, b);
+    tc_inference_check(c, s, b);
     tc_torch_check_type(c, op, b->arg, b->object);
     if (!c->torch->graph && writes_besides(s)) r = run_marked(c, op, b);
     else if (!c->torch->graph && tc_op_unmarked_writes(op, b->arg, b->object[0] && tc_is_tensor(b->object[0]) ? tc_torch_rank(b->object[0]) : 0, &w))
         r = run_unmarked(c, op, b, &w);
     else if (s->inplace) r = c->torch->graph ? record_inplace(c, op, b) : run_inplace(c, op, b);
     else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
+    tc_inference_mark(c, s, b, r);
     if (b->requires_grad >= 0 && tc_is_tensor(r)) ((tensor *)r)->requires_grad = b->requires_grad;
     if (b->out) check_extremes(c, s, b->out, r);
     if (b->out) check_exact(c, s, b->out, r);

@@ -314,6 +314,11 @@ static V c_grad(C *c, args *A) {
     if (A->n) c->torch->no_grad = !tc_truth(c, A->a[0]);
     return tc_bool(c, old);
 }
+static V c_inference(C *c, args *A) {
+    bool old = c->torch->inference;
+    if (A->n) c->torch->inference = tc_truth(c, A->a[0]);
+    return tc_bool(c, old);
+}
 static V c_autocast(C *c, args *A) {
     tc_dtype old = c->torch->autocast;
     if (A->n) c->torch->autocast = want_dtype(c, A->a[0]);
@@ -629,6 +634,7 @@ void tc_torch_init(C *c) {
                                      {NULL, NULL}};
     tc_define(c, m->d, fns);
     static const native_def internal[] = {{"grad_enabled", c_grad},
+                                          {"inference_mode", c_inference},
                                           {"autocast_dtype", c_autocast},
                                           {"capturing", c_capturing},
                                           {"checkpoint_begin", c_checkpoint_begin},

@@ -1,6 +1,7 @@
 /* Tensors as Python objects: operators written as symbols, attributes, the methods that are not operators, truth, length, text. */
 #include "capture/cure.h"
 #include "capture/draft.h"
+#include "capture/torch_bind.h"
 #include "capture/torch_data.h"
 
 #include <stdio.h>
@@ -417,6 +418,7 @@ static V m_is_contiguous(C *c, args *A) {
 }
 static V m_is_floating(C *c, args *A) { return tc_bool(c, tc_is_float(tc_torch_dtype(A->a[0]))); }
 static V m_is_complex(C *c, args *A) { return tc_bool(c, tc_is_complex(tc_torch_dtype(A->a[0]))); }
+static V m_is_inference(C *c, args *A) { return tc_bool(c, ((tensor *)A->a[0])->inference != NULL); }
 static V m_is_signed(C *c, args *A) { return tc_bool(c, tc_dtypes[tc_torch_dtype(A->a[0])].is_signed); }
 static V m_requires_grad(C *c, args *A) {
     V v[2];
@@ -424,6 +426,7 @@ static V m_requires_grad(C *c, args *A) {
     bool on = !v[1] || tc_truth(c, v[1]);
     if (on && !tc_is_float(tc_torch_dtype(v[0])) && !tc_is_complex(tc_torch_dtype(v[0])))
         tc_raise(c, "RuntimeError", "only Tensors of floating point dtype can require gradients");
+    if (on) tc_inference_no_grad(c, (tensor *)v[0]);
     ((tensor *)v[0])->requires_grad = on;
     tc_value *in_graph = ((tensor *)v[0])->v;
     if (in_graph) in_graph->meta.requires_grad = on;
@@ -508,6 +511,7 @@ static const native_def methods[] = {{"size", m_size},
                                      {"is_complex", m_is_complex},
                                      {"is_signed", m_is_signed},
                                      {"requires_grad_", m_requires_grad},
+                                     {"is_inference", m_is_inference},
                                      {"detach", m_detach},
                                      {"detach_", m_detach_},
                                      {"get_device", m_get_device},

@@ -137,6 +137,7 @@ static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
         tc_input in = p->inputs[i];
         in.value = in.value ? map[in.value->id] : NULL;
         in.leaf = arg_of(&c, &p->inputs[i].leaf, map, q->graph);
+        in.read = source_of(&c, in.read);
         if (in.data.storage) in.data = tc_tensor_share(&p->inputs[i].data);
         tc_program_add_input(q, in);
     }

@@ -146,6 +146,7 @@ typedef struct {
     const char *name; /* FQN of parameters, buffers, constants; path ("idx", "past.0") of user inputs */
     bool persistent;  /* buffers */
     tc_arg leaf;      /* TC_IN_LEAF */
+    tc_source read;   /* TC_IN_LEAF: the line of the source that first reads it, where the program was captured */
     tc_tensor data;   /* parameters, buffers, constants; storage NULL when weights are outside */
     int alias_of;     /* index of the input whose storage this one is (tied), or -1 */
 } tc_input;
@@ -275,6 +276,7 @@ typedef enum { TC_PRINT_SHORT, TC_PRINT_FULL } tc_print_level;
 void tc_program_print(tc_buf *b, const tc_program *p, tc_print_level level);
 void tc_program_print_dot(tc_buf *b, const tc_program *p);
 void tc_program_print_guards(tc_buf *b, const tc_program *p); /* each condition that a run must meet, and the line that made it */
-void tc_value_print_type(tc_buf *b, const tc_value *v);       /* "f32[B, T, 64]" */
+void tc_arg_print(tc_buf *b, const tc_arg *a);
+void tc_value_print_type(tc_buf *b, const tc_value *v); /* "f32[B, T, 64]" */
 
 #endif

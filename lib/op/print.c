@@ -93,7 +93,7 @@ static void quoted(tc_buf *b, const char *s) {
     tc_buf_putc(b, '"');
 }
 
-static void arg_of(tc_buf *b, const tc_arg *a) {
+void tc_arg_print(tc_buf *b, const tc_arg *a) {
     static const char *const layouts[] = {"unknown", "sparse_coo", "sparse_csr", "sparse_csc", "sparse_bsr", "sparse_bsc", "mkldnn", "strided"};
     static const char *const formats[] = {"unknown", "contiguous_format", "channels_last", "channels_last_3d", "preserve_format"};
     switch (a->kind) {
@@ -157,7 +157,7 @@ static void call_of(tc_buf *b, const tc_node *n) {
         }
         if (!first) tc_buf_puts(b, ", ");
         if (p && (skipped || p->kw_only)) tc_buf_printf(b, "%s=", p->name);
-        arg_of(b, &n->args[i]);
+        tc_arg_print(b, &n->args[i]);
         first = false;
     }
     tc_buf_putc(b, ')');
@@ -223,7 +223,7 @@ void tc_program_print(tc_buf *b, const tc_program *p, tc_print_level level) {
             if (level == TC_PRINT_FULL) strides_of(b, in->value);
         } else {
             tc_buf_puts(b, " = ");
-            arg_of(b, &in->leaf);
+            tc_arg_print(b, &in->leaf);
         }
         if (in->kind == TC_IN_BUFFER && !in->persistent) tc_buf_puts(b, " not persistent");
         if (in->alias_of > 0 || (in->alias_of == 0 && i > 0 && in->kind != TC_IN_USER && p->inputs[0].kind == in->kind && in->data.storage &&
@@ -260,7 +260,7 @@ void tc_program_print(tc_buf *b, const tc_program *p, tc_print_level level) {
                       : o->name ? o->name
                                 : "");
         if (o->value) tc_buf_printf(b, "%%%s\n", o->value->name);
-        else arg_of(b, &o->leaf), tc_buf_putc(b, '\n');
+        else tc_arg_print(b, &o->leaf), tc_buf_putc(b, '\n');
     }
 }
 

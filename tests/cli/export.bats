@@ -680,6 +680,48 @@ P
     tc-export p.pt2 --print=json | cmp - printed
 }
 
+@test "a number that is an input needs no second capture; one that is fixed is named with the line that reads it" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >n.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x, lr, n):
+        y = torch.ones(n)
+        return (x * lr).sum() + y.sum()
+PY
+    tc-export n.py:M --input x=3xf32 --input lr=f64=0.1 --input n=i64=4 -o n.pt2
+    for lr in 0.5 2; do
+        for n in 2 9; do
+            tc-run n.pt2 --input x=3xf32=1 --input lr=f64=$lr --input n=i64=$n --cast f64 -o n.npy
+            echo "$lr $n $(tail -c 8 n.npy | od -An -td8 | tr -d ' ')" # the bits of a float64
+        done
+    done >got
+    printf '%s\n' "0.5 2 4615063718147915776" "0.5 9 4622100592565682176" "2 2 4620693217682128896" "2 9 4624633867356078080" | diff - got
+    tc-export n.py:M --input x=3xf32 --input lr=:0.1 --input n=:4 --log=shapes -o n.pt2 2>log
+    grep -q '  lr is fixed to 0.1  # n.py:7' log
+    grep -q '  n is fixed to 4  # n.py:6' log
+}
+
+@test "a write to what inference mode made names both lines" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >i.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        with torch.inference_mode():
+            y = x * 2
+        z = y[1:]
+        z.mul_(2)
+        return y
+PY
+    fails 3 "i.py:9:11: RuntimeError: Inplace update to inference tensor outside InferenceMode is not allowed" tc-export i.py:M --input x=3xf32 --print
+    [[ "$stderr" == *"made in inference mode at i.py:7"* ]]
+}
+
 @test "siblings are imported only with --source" {
     mkdir lib
     echo 'width = 4' >lib/sizes.py

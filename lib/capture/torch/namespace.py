@@ -24,15 +24,12 @@ class _GradMode:
 
 
 class _InferenceMode(_GradMode):
-    on = [False]
-
     def __enter__(self):
-        self.before = self.on[0]
-        self.on[0] = not self.mode
+        self.before = _C.inference_mode(not self.mode)
         return super().__enter__()
 
     def __exit__(self, kind, value, trace):
-        self.on[0] = self.before
+        _C.inference_mode(self.before)
         super().__exit__(kind, value, trace)
 
 
@@ -66,7 +63,7 @@ def is_grad_enabled():
 
 
 def is_inference_mode_enabled():
-    return _InferenceMode.on[0]
+    return _C.inference_mode()
 
 
 class autocast:

@@ -50,6 +50,15 @@ static const snippet table[] = {
      "q = torch.eye(3).roll(1, 0)\nl = nn.Linear(3, 3)\nl.weight.data.copy_(q)\nr = [[k for k, ok in enumerate(r) if not ok], len(r), "
      "orthogonal(l).weight.equal(q)]\n",
      "[[], 27, True]"},
+    /* what inference mode makes is written to only in it; what it only looks at stays what it was */
+    {"import torch\nx = torch.ones(2)\nwith torch.inference_mode():\n    y, v, z = x * 2, x[:1], torch.zeros(2).view(2)\n    x.add_(1)\n    "
+     "y.add_(1)\n"
+     "v.add_(1)\nw = y.clone()\nw.add_(1)\n"
+     "r = [t.is_inference() for t in (x, y, v, z, w, y[1:], y + 1, y.split(1)[0])]\n",
+     "[False, True, False, True, False, True, False, True]"},
+    {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny[0] = 1\n", "it was made in inference mode at test.py:3)"},
+    {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ntorch.add(torch.ones(2), 1, out=y)\n", "Inplace update to inference tensor"},
+    {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny.requires_grad_()\n", "Setting requires_grad=True on inference tensor"},
     /* the default generator by its module */
     {"import torch\ntorch.random.manual_seed(3)\na = torch.rand(1)\ntorch.manual_seed(3)\nwith torch.random.fork_rng(devices=[]):\n    "
      "torch.rand(7)\n"

@@ -1,0 +1,55 @@
+/* torch.inference_mode: tensors made in it may be written to only in it, and never require a gradient; views of them are such tensors too.
+ * An operator that may give its argument back (reshape, contiguous) makes none: what it gives is as its argument is. */
+#include "capture/torch_bind.h"
+
+static _Noreturn void refuse(C *c, const tensor *t, const char *what, const char *cure) {
+    const tc_source *made = t->inference;
+    if (made->file) tc_raise(c, "RuntimeError", "%s is not allowed (it was made in inference mode at %s:%d)%s", what, made->file, made->line, cure);
+    tc_raise(c, "RuntimeError", "%s is not allowed%s", what, cure);
+}
+
+static void check(C *c, V v) {
+    if (tc_is_tensor(v) && ((tensor *)v)->inference)
+        refuse(c, (tensor *)v, "Inplace update to inference tensor outside InferenceMode",
+               ". You can make a clone to get a normal tensor before doing inplace update.");
+}
+
+static void each(C *c, V v, void (*one)(C *c, V v)) {
+    size_t n = 1;
+    V *all = v && tc_is_seq(v) ? tc_items(v, &n) : &v;
+    for (size_t i = 0; v && i < n; i++) one(c, all[i]);
+}
+
+void tc_inference_check(C *c, const tc_schema *s, const tc_binding *b) {
+    if (c->torch->inference || !c->torch->any_inference) return;
+    for (int i = 0; i < s->nparams && i < b->n; i++)
+        if (s->params[i].mutated) each(c, b->object[i], check);
+    each(c, b->out, check);
+}
+
+static void mark(C *c, V v) {
+    if (!tc_is_tensor(v) || ((tensor *)v)->inference) return;
+    tc_source at = tc_here(c), *made = tc_arena_alloc(&c->arena, sizeof *made);
+    *made = at;
+    if (at.file) made->file = tc_arena_strdup(&c->arena, at.file);
+    ((tensor *)v)->inference = made;
+    c->torch->any_inference = true;
+}
+
+void tc_inference_mark(C *c, const tc_schema *s, const tc_binding *b, V result) {
+    if (!c->torch->any_inference && !c->torch->inference) return;
+    if (!s->is_view && !s->inplace && !b->out) {
+        if (c->torch->inference) each(c, result, mark);
+        return;
+    }
+    const tensor *of = b->n && b->object[0] && tc_is_tensor(b->object[0]) ? (tensor *)b->object[0] : NULL;
+    if (!of || !of->inference || !s->is_view || !result) return;
+    size_t n = 1;
+    V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
+    for (size_t i = 0; i < n; i++)
+        if (tc_is_tensor(all[i])) ((tensor *)all[i])->inference = of->inference;
+}
+
+void tc_inference_no_grad(C *c, const tensor *t) {
+    if (t->inference && !c->torch->inference) refuse(c, t, "Setting requires_grad=True on inference tensor outside InferenceMode", "");
+}
