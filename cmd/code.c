@@ -54,6 +54,27 @@ void tc_cmd_code_report(tc_cmd *c, const tc_cmd_code *code) {
     if (code->isa && all) tc_cmd_verbose(c, "compiled code for %s serves %zu of %zu groups", code->isa, code->found, all);
 }
 
+tc_status tc_cmd_sdpa(tc_cmd *c, tc_sdpa *out) {
+    const char *list = tc_cmd_get(c, TC_OPT_sdpa);
+    static const struct {
+        const char *list;
+        tc_sdpa how;
+    } lists[] = {
+        {"auto", TC_SDPA_AUTO}, {"math", TC_SDPA_MATH}, {"flash", TC_SDPA_FLASH}, {"flash,math", TC_SDPA_AUTO}, {"math,flash", TC_SDPA_MATH}};
+    *out = TC_SDPA_AUTO;
+    for (size_t i = 0; list && i < sizeof lists / sizeof *lists; i++)
+        if (!strcmp(list, lists[i].list)) return *out = lists[i].how, NULL;
+    return list ? tc_usage(c, "--sdpa %s: expected auto, math, flash, or flash and math in an order: flash,math", list) : NULL;
+}
+
+void tc_cmd_log_sdpa(const tc_cmd *c, const tc_exec *e) {
+    if (!tc_cmd_logs(c, "sdpa")) return;
+    tc_buf b = {0};
+    tc_exec_report_attention(e, &b);
+    fputs(b.len ? b.data : "no attention\n", stderr);
+    tc_buf_free(&b);
+}
+
 void tc_cmd_code_close(tc_cmd_code *code) {
     tc_modules_destroy(code->modules);
     code->modules = NULL;

@@ -26,6 +26,9 @@ void tc_cmd_code_report(tc_cmd *c, const tc_cmd_code *code);
 /* What was measured on machines: what the archive (NULL: none) carries, and the file of --tuning, whose lines come last; a missing file is
  * an error unless it is to be `made`. NULL where there is neither and it is not to be made. It outlives the tc_execs that are given it. */
 tc_status tc_cmd_tuning(tc_cmd *c, const tc_archive *a, bool made, tc_tuning **out);
-void tc_cmd_code_close(tc_cmd_code *code); /* after the tc_exec */
+/* --sdpa: the first of the list, which always fits if it is math; flash with another behind it may give way to that. */
+tc_status tc_cmd_sdpa(tc_cmd *c, tc_sdpa *out);
+void tc_cmd_log_sdpa(const tc_cmd *c, const tc_exec *e); /* --log sdpa */
+void tc_cmd_code_close(tc_cmd_code *code);               /* after the tc_exec */
 
 #endif

@@ -40,6 +40,7 @@ static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, c
                              .pool = tc_cmd_pool(c),
                              .threads = tc_cmd_threads(c),
                              .no_fuse = ways[w].unfused};
+        TC_TRY(tc_cmd_sdpa(c, &o.sdpa));
         b->outputs[w] = tc_xcalloc((size_t)b->program->noutputs + 1, sizeof(tc_tensor));
         if (ways[w].compiled) {
             tc_isa_row row;
@@ -57,6 +58,7 @@ static tc_status make_execs(tc_cmd *c, const tc_tuning *tuning, bench_case *b, c
         }
         TC_TRY(tc_exec_create(b->program, &o, &b->exec[w]), "%s", b->label);
         tc_exec_set_tuning(b->exec[w], tuning);
+        if (!w) tc_cmd_log_sdpa(c, b->exec[w]);
     }
     return NULL;
 }
@@ -215,14 +217,16 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_op,      TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,      TC_OPT_model, TC_OPT_mode,      TC_OPT_weights,
-                                    TC_OPT_rename,  TC_OPT_repeat,  TC_OPT_warmup,   TC_OPT_min_time, TC_OPT_phase, TC_OPT_calibrate, TC_OPT_tuning,
-                                    TC_OPT_profile, TC_OPT_unit,    TC_OPT_cc,       TC_OPT_to,       TC_OPT_out,   TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_op,     TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,      TC_OPT_model, TC_OPT_mode,      TC_OPT_weights,
+                                    TC_OPT_rename, TC_OPT_repeat,  TC_OPT_warmup,   TC_OPT_min_time, TC_OPT_phase, TC_OPT_calibrate, TC_OPT_tuning,
+                                    TC_OPT_sdpa,   TC_OPT_profile, TC_OPT_unit,     TC_OPT_cc,       TC_OPT_to,    TC_OPT_out,       TC_OPT_NONE};
+static const char *const topics[] = {"sdpa", NULL};
 static const tc_tool tool = {.name = "tc-bench",
                              .operands = "[PROGRAM]",
                              .max_operands = 1,
                              .summary = "Times programs and operators: medians and percentiles, one executor against another.",
                              .options = options,
+                             .topics = topics,
                              .run = run};
 
 int main(int argc, char **argv) { return tc_cmd_main(argc, argv, &tool); }

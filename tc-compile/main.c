@@ -86,6 +86,7 @@ static void report_exec(compile_job *j, tc_exec *e) {
     fprintf(stderr, "%s", tc_buf_str(&b));
     tc_buf_free(&b);
     if (compile_says(j, "memory")) say_memory(j, e);
+    tc_cmd_log_sdpa(j->c, e);
 }
 
 /* Every loop of every program becomes a group of the units; equal ones once. With --dim the code of an archive is for those sizes only. */
@@ -213,7 +214,7 @@ static const tc_opt_id options[] = {
     TC_OPT_out,  TC_OPT_to,     TC_OPT_model,   TC_OPT_mode,     TC_OPT_dim,      TC_OPT_weights, TC_OPT_rename, TC_OPT_store_weights,
     TC_OPT_meta, TC_OPT_freeze, TC_OPT_require, TC_OPT_variants, TC_OPT_tune,     TC_OPT_tuning,  TC_OPT_prefix, TC_OPT_targets,
     TC_OPT_cc,   TC_OPT_dump,   TC_OPT_bisect,  TC_OPT_minify,   TC_OPT_no_cache, TC_OPT_NONE};
-static const char *const topics[] = {"fusion", "memory", "tuning", NULL};
+static const char *const topics[] = {"fusion", "memory", "tuning", "sdpa", NULL};
 static const tc_tool tool = {.name = "tc-compile",
                              .topics = topics,
                              .operands = "[PROGRAM]",

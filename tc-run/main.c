@@ -139,12 +139,14 @@ static tc_status run_records(tc_cmd *c, tc_archive *a, const tc_program *p, cons
         options.no_fuse = true;
         options.code = NULL;
     }
+    TC_TRY(tc_cmd_sdpa(c, &options.sdpa));
     versions from = {c, a, p};
     tc_tuning *tuning;
     TC_TRY(tc_cmd_tuning(c, a, false, &tuning));
     tc_status opened = variants_open(&from, &options, &l.v);
     if (opened) return tc_tuning_destroy(tuning), opened;
     tc_exec_set_tuning(tc_variants_main(l.v), tuning);
+    tc_cmd_log_sdpa(c, tc_variants_main(l.v));
     tc_status st = tc_variants_count(l.v) ? NULL : tc_cmd_code_check(c, code);
     if (!st) st = shapes_open(c, &l.seen);
     if (!st) st = tc_recorder_open(c, c->noperands ? c->operands[0] : "stdin", "records", 0, &l.recorder);
@@ -206,12 +208,12 @@ static tc_status run(tc_cmd *c) {
     return st;
 }
 
-static const tc_opt_id options[] = {TC_OPT_input,      TC_OPT_output,         TC_OPT_expect,       TC_OPT_rtol,     TC_OPT_atol,    TC_OPT_to,
-                                    TC_OPT_out,        TC_OPT_cast,           TC_OPT_model,        TC_OPT_weights,  TC_OPT_rename,  TC_OPT_seed,
-                                    TC_OPT_signature,  TC_OPT_numerics,       TC_OPT_stance,       TC_OPT_executor, TC_OPT_tuning,  TC_OPT_trust,
-                                    TC_OPT_trace,      TC_OPT_profile_shapes, TC_OPT_debug_values, TC_OPT_check,    TC_OPT_profile, TC_OPT_unit,
-                                    TC_OPT_skip_first, TC_OPT_wait,           TC_OPT_NONE};
-static const char *const topics[] = {"guards", "recompiles", NULL};
+static const tc_opt_id options[] = {TC_OPT_input,     TC_OPT_output,     TC_OPT_expect,         TC_OPT_rtol,         TC_OPT_atol,     TC_OPT_to,
+                                    TC_OPT_out,       TC_OPT_cast,       TC_OPT_model,          TC_OPT_weights,      TC_OPT_rename,   TC_OPT_seed,
+                                    TC_OPT_signature, TC_OPT_sdpa,       TC_OPT_numerics,       TC_OPT_stance,       TC_OPT_executor, TC_OPT_tuning,
+                                    TC_OPT_trust,     TC_OPT_trace,      TC_OPT_profile_shapes, TC_OPT_debug_values, TC_OPT_check,    TC_OPT_profile,
+                                    TC_OPT_unit,      TC_OPT_skip_first, TC_OPT_wait,           TC_OPT_NONE};
+static const char *const topics[] = {"guards", "recompiles", "sdpa", NULL};
 static const tc_tool tool = {
     .name = "tc-run",
     .operands = "[PROGRAM]",

@@ -4,6 +4,7 @@
  * A boolean mask says where attention is allowed; is_causal allows key j to query i where j <= i (aligned at the top left); a row
  * without any allowed key gives 0. enable_gqa repeats the heads of key and value. */
 #include "kernel/attention.h"
+#include "op/attention_choice.h"
 #include "op/shape.h"
 
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
@@ -85,34 +86,44 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
     *out = tc_e_cast(e, tc_e2(e, "aten::matmul", p, a.v), given);
     return tc_e_done(e);
 }
-/* The kernel takes four dimensions, no dropout and a mask that needs no gradient; the rest is written out. */
-static bool has_kernel(const tc_emit *e, attention a) {
-    bool four = a.q && a.k && a.v && a.q->meta.rank == 4 && a.k->meta.rank == 4 && a.v->meta.rank == 4 && a.dropout == 0;
-    bool alike = four && a.q->meta.dtype == a.k->meta.dtype && a.q->meta.dtype == a.v->meta.dtype && tc_is_float(a.q->meta.dtype) &&
-                 a.q->meta.size[3] == a.k->meta.size[3] && a.q->meta.size[3] == a.v->meta.size[3];
-    bool mask = !a.mask || (!a.causal && (a.mask->meta.dtype == TC_BOOL || a.mask->meta.dtype == a.q->meta.dtype) &&
-                            !(e->wants ? e->wants(e->wants_ctx, a.mask) : a.mask->meta.requires_grad));
-    return alike && mask;
+/* query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa */
+static attention attention_of(const tc_node *n) {
+    return (attention){tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3),
+                       tc_arg_float(n, 4), tc_arg_bool(n, 5),  tc_arg_bool(n, 7),  &n->args[6]};
 }
-static tc_status decompose_attention(tc_emit *e, const tc_node *n) { /* query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa */
+/* Why the kernel does not compute it, NULL: it does. The rest is written out. */
+static const char *misses_kernel(const tc_emit *e, attention a) {
+    if (!a.q || !a.k || !a.v) return "query, key and value must be tensors";
+    if (a.q->meta.rank != 4 || a.k->meta.rank != 4 || a.v->meta.rank != 4) return "query, key and value have other than four dimensions";
+    if (a.dropout != 0) return "dropout";
+    if (a.q->meta.dtype != a.k->meta.dtype || a.q->meta.dtype != a.v->meta.dtype || !tc_is_float(a.q->meta.dtype))
+        return "query, key and value are not of one floating type";
+    if (a.q->meta.size[3] != a.k->meta.size[3] || a.q->meta.size[3] != a.v->meta.size[3]) return "query, key and value have different head sizes";
+    if (!a.mask) return NULL;
+    if (a.causal) return "a mask beside is_causal";
+    if (a.mask->meta.dtype != TC_BOOL && a.mask->meta.dtype != a.q->meta.dtype) return "the mask is neither bool nor of the query's type";
+    if (e && e->wants ? e->wants(e->wants_ctx, a.mask) : a.mask->meta.requires_grad) return "the mask needs a gradient";
+    return NULL;
+}
+const char *tc_attention_misses_kernel(const tc_node *n) { return misses_kernel(NULL, attention_of(n)); }
+tc_status tc_attention_written_out(tc_emit *e, const tc_node *n) {
     tc_value *y = NULL;
-    attention a = {tc_arg_value(n, 0), tc_arg_value(n, 1), tc_arg_value(n, 2), tc_arg_value(n, 3),
-                   tc_arg_float(n, 4), tc_arg_bool(n, 5),  tc_arg_bool(n, 7),  &n->args[6]};
-    if (has_kernel(e, a)) {
-        if (a.gqa) {
-            int64_t h, hk;
-            if (tc_sym_const_int(a.q->meta.size[1], &h) && tc_sym_const_int(a.k->meta.size[1], &hk) && (hk == 0 || h % hk))
-                return refuse(n, "Number of heads in key and value must divide the number of heads in query");
-            if (a.k->meta.size[1] != a.v->meta.size[1]) /* else the kernel reads each head for all of its queries */
-                a.k = repeat_heads(e, a.k, a.q->meta.size[1]), a.v = repeat_heads(e, a.v, a.q->meta.size[1]);
-        }
-        tc_emit_result(
-            e, 0,
-            tc_emit_call(e, "aten::_scaled_dot_product_flash_attention_for_cpu", "vvvfbva", a.q, a.k, a.v, 0.0, (int)a.causal, a.mask, a.scale));
-        return tc_e_done(e);
-    }
-    TC_TRY(attend(e, n, a, &y, NULL));
+    TC_TRY(attend(e, n, attention_of(n), &y, NULL));
     tc_emit_result(e, 0, y);
+    return tc_e_done(e);
+}
+static tc_status decompose_attention(tc_emit *e, const tc_node *n) {
+    attention a = attention_of(n);
+    if (misses_kernel(e, a)) return tc_attention_written_out(e, n);
+    if (a.gqa) {
+        int64_t h, hk;
+        if (tc_sym_const_int(a.q->meta.size[1], &h) && tc_sym_const_int(a.k->meta.size[1], &hk) && (hk == 0 || h % hk))
+            return refuse(n, "Number of heads in key and value must divide the number of heads in query");
+        if (a.k->meta.size[1] != a.v->meta.size[1]) /* else the kernel reads each head for all of its queries */
+            a.k = repeat_heads(e, a.k, a.q->meta.size[1]), a.v = repeat_heads(e, a.v, a.q->meta.size[1]);
+    }
+    tc_emit_result(
+        e, 0, tc_emit_call(e, "aten::_scaled_dot_product_flash_attention_for_cpu", "vvvfbva", a.q, a.k, a.v, 0.0, (int)a.causal, a.mask, a.scale));
     return tc_e_done(e);
 }
 static tc_status decompose_attention_math(tc_emit *e, const tc_node *n) { /* ..., is_causal, dropout_mask, scale, enable_gqa */

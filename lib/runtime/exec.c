@@ -148,8 +148,11 @@ static bool is_batch_norm_eval(void *ctx, const tc_node *n) {
 
 static tc_status open(tc_exec *e, const tc_program *p) {
     e->program = tc_program_clone(p);
+    tc_attention_collect(e->program, &e->attentions);
+    TC_TRY(tc_attention_choose(e->program, e->o.sdpa));
     TC_TRY(tc_decompose(e->program));
-    if (tc_attention_is_written(e->program) && TC_STEP(e->o.steps, "the pass attention: products around a softmax are attention"))
+    if (e->o.sdpa != TC_SDPA_MATH && tc_attention_is_written(e->program) &&
+        TC_STEP(e->o.steps, "the pass attention: products around a softmax are attention"))
         TC_TRY(tc_attention_patterns(e->program));
     bool norms = false;
     for (const tc_node *n = e->program->graph->first; n && !norms; n = n->next) norms = is_batch_norm_eval(NULL, n);
@@ -193,10 +196,13 @@ tc_status tc_exec_create(const tc_program *p, const tc_exec_options *options, tc
     return s;
 }
 
+void tc_exec_report_attention(const tc_exec *e, tc_buf *out) { tc_attention_report(e->program, &e->attentions, e->o.sdpa, out); }
+
 void tc_exec_destroy(tc_exec *e) {
     if (!e) return;
     frame_destroy(e->main);
     packed_free(e);
+    tc_vec_free(&e->attentions);
     for (int i = 0; e->state && i < e->program->ninputs; i++) tc_tensor_deinit(&e->state[i]);
     tc_pool_destroy(e->own_pool);
     recycler_release(e->memory);

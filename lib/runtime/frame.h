@@ -139,14 +139,15 @@ struct tc_exec {
     size_t packed_bytes;
     size_t dynamic_bytes;
     struct tc_generator *gen;
-    bool layouts;            /* images may lie channels last */
-    bool guards_number;      /* a guard is about a number that is no part of the key of a bound: checked in every run */
-    bool random;             /* a node draws random numbers */
-    bool for_c;              /* bound to be written as C: no value lies channels last, loops have no blocks, control flow writes into the arena,
+    bool layouts;                 /* images may lie channels last */
+    bool guards_number;           /* a guard is about a number that is no part of the key of a bound: checked in every run */
+    bool random;                  /* a node draws random numbers */
+    bool for_c;                   /* bound to be written as C: no value lies channels last, loops have no blocks, control flow writes into the arena,
                            integers may be known in the run only */
-    bool plan_only;          /* frame_bind makes the plan and no memory */
-    const tc_tuning *tuning; /* or NULL */
-    tc_exec_timed timed;     /* or NULL */
+    bool plan_only;               /* frame_bind makes the plan and no memory */
+    const tc_tuning *tuning;      /* or NULL */
+    tc_attention_list attentions; /* of the program as it was given */
+    tc_exec_timed timed;          /* or NULL */
     void *timed_ctx;
     tc_exec_profile profile;
     void *profile_ctx;

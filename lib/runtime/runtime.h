@@ -15,6 +15,7 @@
 #include "codegen/tc_abi.h"
 #include "kernel/isa.h"
 #include "loop/loop.h"
+#include "op/attention_choice.h"
 #include "op/op.h"
 
 typedef struct tc_exec tc_exec;
@@ -32,6 +33,7 @@ typedef struct {
     const tc_isa_ops *isa;    /* NULL: tc_isa_ops_choose */
     bool fast;                /* --numerics=fast */
     bool no_fuse;             /* every node a group of its own: same bits, for tests and diagnosis */
+    tc_sdpa sdpa;             /* what computes attention */
     bool loops;               /* operators that have a loop and a kernel run as loops, which can be written as C */
     bool keep_packed;         /* parameters and constants change through tc_exec_set_state only: from the second run on their packed forms are kept */
     tc_stepping *steps;       /* borrowed while the tc_exec is made: how far to optimise; NULL: all the way */
@@ -66,6 +68,8 @@ const tc_program *tc_exec_program(const tc_exec *e); /* the planned (decomposed)
 /* ---- what -v, tc-compile and tc-bench show ---- */
 /* Groups with the nodes in them, why neighbours were not fused, bytes of the last bound run, mutations that copy. */
 void tc_exec_report(const tc_exec *e, tc_buf *out);
+/* A line for each attention: where it stands, what it runs as, and why not as one kernel. */
+void tc_exec_report_attention(const tc_exec *e, tc_buf *out);
 typedef struct {
     size_t state;   /* bytes of parameters, buffers, constants */
     size_t arena;   /* planned intermediates of the last sizes */

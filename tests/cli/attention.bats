@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Attention that a model writes with products and a softmax runs as one kernel (lib/op/attention_pattern.c), and means what the model says.
 bats_require_minimum_version 1.5.0
+load fails
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
@@ -207,4 +208,56 @@ values() { tc-run $1.pt2 --input x=@x.npy --input m=@$2.npy "${@:3}"; }
         cat list
         ! grep -q attention list
     done
+}
+
+attention_choices() {
+    cat >att.py <<'PY'
+import torch, math
+import torch.nn.functional as F
+class A(torch.nn.Module):
+    def forward(self, q, k, v, m):
+        a = F.scaled_dot_product_attention(q, k, v)
+        b = F.scaled_dot_product_attention(q[0], k[0], v[0])
+        d = torch.softmax(q @ k.transpose(-2, -1) / math.sqrt(8), -1) @ v
+        e = F.scaled_dot_product_attention(q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2), m)
+        f = F.scaled_dot_product_attention(q, k, v, dropout_p=1e-9)
+        return a, b, d, e, f
+class Four(torch.nn.Module):
+    def forward(self, q, k, v, m):
+        return F.scaled_dot_product_attention(q, k, v.transpose(0, 1).transpose(0, 1), m)
+PY
+    tc-export att.py:A --input q=2x3x5x8xf32 --input k=2x3x5x8xf32 --input v=2x3x5x8xf32 --input m=3x3xf32 -o att.pt2
+    tc-export att.py:Four --input q=2x3x5x8xf32 --input k=2x3x5x8xf32 --input v=2x3x5x8xf32 --input m=5x5xf32 -o four.pt2
+    given="--input q=2x3x5x8xf32=0.3 --input k=2x3x5x8xf32=0.2 --input v=2x3x5x8xf32=0.7"
+}
+
+@test "--log sdpa: which attention runs as the kernel, and why the others do not" {
+    attention_choices
+    tc-run att.pt2 $given --input m=3x3xf32=0 --to safetensors -o auto.st --log sdpa 2>err
+    cat >want <<'END'
+att.py:5: flash
+att.py:6: flash: products around a softmax are attention
+att.py:8: flash
+att.py:9: math: dropout
+att.py:7: flash: products around a softmax are attention
+END
+    diff want err
+    tc-run att.pt2 $given --input m=3x3xf32=0 --to safetensors -o math.st --sdpa math --log sdpa 2>err
+    [ "$(grep -c ': math: by choice$' err)" -eq 4 ]
+    tc-ckpt diff --rtol 1e-5 auto.st math.st
+    printf '%s\n' "import torch" "class Id(torch.nn.Module):" "    def forward(self, x):" "        return x * 1" >id.py
+    tc-export id.py:Id --input x=Bxf32 | tc-run - --input 2xf32=1 --log sdpa -o y.npy 2>err
+    [ "$(cat err)" = "no attention" ]
+}
+
+@test "--sdpa: an order of preference; what does not fit flash alone is refused by name" {
+    attention_choices
+    fails 5 "att.py:6: the attention kernel does not fit" tc-run att.pt2 $given --input m=3x3xf32=0 --sdpa flash --to safetensors -o no
+    fails 2 "expected auto, math, flash" tc-run four.pt2 $given --input m=5x5xf32=0 --sdpa efficient -o no
+    tc-run four.pt2 $given --input m=5x5xf32=0.5 -o flash.npy --sdpa flash
+    tc-run four.pt2 $given --input m=5x5xf32=0.5 --sdpa flash,math --expect @flash.npy
+    tc-run four.pt2 $given --input m=5x5xf32=0.5 --sdpa math,flash --log sdpa -o math.npy 2>err
+    grep -q 'math: by choice' err
+    tc-run four.pt2 $given --input m=5x5xf32=0.5 --expect @math.npy --rtol 1e-5
+    tc-bench four.pt2 --repeat 1 --log sdpa 2>&1 >/dev/null | grep -q '^att.py:13: flash$'
 }
