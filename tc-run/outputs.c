@@ -232,7 +232,7 @@ static tc_status leaf_tensor(const tc_arg *a, tc_tensor *out) {
     return tc_tensor_scalar(d, a->scalar, out);
 }
 
-static tc_status fetch(const outputs *o, size_t k, const tc_exec *e, const tc_tensor *results, const tc_tensor *given, bool cast, tc_tensor *out) {
+static tc_status fetch(const outputs *o, size_t k, const tc_exec *e, const tc_tensor *results, const tc_tensor *given, tc_tensor *out) {
     const tc_program *p = tc_exec_program(e); /* of the form of o->program */
     int i = o->sources.data[k].output, target = p->outputs[i].target, user = 0;
     tc_tensor t = {0};
@@ -248,7 +248,7 @@ static tc_status fetch(const outputs *o, size_t k, const tc_exec *e, const tc_te
         break;
     default: t = tc_tensor_share(&results[i]);
     }
-    if (cast && o->cast != TC_DTYPE_NONE && tc_is_float(t.dtype) && t.dtype != o->cast) {
+    if (o->cast != TC_DTYPE_NONE && tc_is_float(t.dtype) && t.dtype != o->cast) {
         tc_status st = tc_tensor_cast(&t, o->cast, out);
         tc_tensor_deinit(&t);
         return st;
@@ -304,7 +304,7 @@ static tc_status put_sink(outputs *o, sink *s, const tc_exec *e, const tc_tensor
         const char *text = s->form == AS_TEXT || s->form == AS_PRINT ? string_of(o, k) : NULL;
         if (text) st = put_string(s, o, text, k);
         if (type_of(o, k) == TC_DTYPE_NONE) continue;
-        st = fetch(o, k, e, results, given, true, &t);
+        st = fetch(o, k, e, results, given, &t);
         if (st) break;
         if (s->form == AS_SAFETENSORS) {
             st = tc_tensors_add(&set, o->sources.data[k].name, t);
@@ -376,7 +376,7 @@ tc_status outputs_put(outputs *o, int64_t record, const tc_exec *e, const tc_ten
     for (size_t i = 0; i < o->expected.len; i++) {
         tc_tensor t;
         if (type_of(o, o->expected.data[i].source) == TC_DTYPE_NONE) continue;
-        TC_TRY(fetch(o, o->expected.data[i].source, e, results, given, false, &t));
+        TC_TRY(fetch(o, o->expected.data[i].source, e, results, given, &t));
         tc_status st = compare(o, &o->expected.data[i], record, &t);
         tc_tensor_deinit(&t);
         if (st) return st;

@@ -296,6 +296,95 @@ static void pack_int_mm(const tc_kcall *c, void *out) {
 }
 const tc_kernel tc_k_int_mm = {"int_mm", TC_KF_EPILOGUE, run_int_mm, scratch_int_mm, pack_bytes_int_mm, pack_int_mm, .row_dims = -1};
 
+/* ---- groups: self [M, K] in rows by mat2 [G, K, N]; self [G, M, K] by mat2 [K, N] in columns; self [M, K] by mat2 [K, N] in k, a matrix a group.
+ * Group g goes from offs[g - 1] to offs[g]; what lies behind the last one is 0. ---- */
+static void copy_job(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
+typedef enum { GROUP_ROWS, GROUP_COLUMNS, GROUP_INNER, GROUP_BATCH /* both 3-D, no offs */ } grouping;
+typedef struct {
+    grouping form;
+    product p; /* all groups together; of columns and rows a group's size is at most this */
+    int64_t groups;
+} groups;
+static groups read_groups(const tc_kcall *c) {
+    const tc_tensor *a = tc_k_tensor(c, 0), *b = tc_k_tensor(c, 1);
+    const int ra = a->rank == 3, rb = b->rank == 3;
+    static const grouping forms[2][2] = {{GROUP_INNER, GROUP_ROWS}, {GROUP_COLUMNS, GROUP_BATCH}};
+    groups g = {.form = forms[ra][rb], .groups = ra ? a->size[0] : rb ? b->size[0] : tc_k_tensor(c, 2)->size[0]};
+    g.p = (product){.dtype = a->dtype, .batch = 1, .m = a->size[ra], .k = a->size[ra + 1], .n = b->size[rb + 1], .alpha = 1, .beta = 1};
+    g.p.a = matrix(a, ra, ra + 1), g.p.b = matrix(b, rb, rb + 1);
+    return g;
+}
+/* Offsets as they are cannot reach out of the matrices. */
+static tc_status check_groups(const groups *g, const int32_t *offs, int64_t stride) {
+    const int64_t end = g->form == GROUP_ROWS ? g->p.m : g->form == GROUP_COLUMNS ? g->p.n : g->p.k;
+    for (int64_t i = 0, last = 0; i < g->groups; last = offs[i * stride], i++)
+        if (offs[i * stride] < last || offs[i * stride] > end)
+            return tc_error(TC_CONTENT, "offs[%lld] = %d, expected %lld to %lld", (long long)i, (int)offs[i * stride], (long long)last,
+                            (long long)end);
+    return NULL;
+}
+/* The product of elements [begin, end) of what is grouped, into c, which has n columns in all. */
+static tc_gemm group_job(const groups *g, int64_t i, int64_t begin, int64_t end, char *c) {
+    const product *p = &g->p;
+    const int64_t e = (int64_t)tc_dtype_size(p->dtype), ec = tc_is_narrow(p->dtype) ? 4 : e;
+    const int64_t rows = g->form == GROUP_ROWS ? begin : 0, cols = g->form == GROUP_COLUMNS ? begin : 0, k = g->form == GROUP_INNER ? begin : 0;
+    return (tc_gemm){.dtype = p->dtype,
+                     .m = g->form == GROUP_ROWS ? end - begin : p->m,
+                     .n = g->form == GROUP_COLUMNS ? end - begin : p->n,
+                     .k = g->form == GROUP_INNER ? end - begin : p->k,
+                     .a = (const char *)p->a.data + (i * p->a.bs + rows * p->a.rs + k * p->a.cs) * e,
+                     .b = (const char *)p->b.data + (i * p->b.bs + k * p->b.rs + cols * p->b.cs) * e,
+                     .a_rs = p->a.rs,
+                     .a_cs = p->a.cs,
+                     .b_rs = p->b.rs,
+                     .b_cs = p->b.cs,
+                     .c = c + ((g->form >= GROUP_INNER ? i * p->m * p->n : 0) + rows * p->n + cols) * ec,
+                     .c_rs = p->n,
+                     .c_cs = 1,
+                     .alpha = 1,
+                     .beta = 1};
+}
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static size_t scratch_grouped(const tc_kcall *c, int threads) {
+    const groups g = read_groups(c);
+    const product *p = &g.p;
+    const tc_dtype work = work_type(c->isa, p->dtype);
+    const int64_t m[] = {p->m, least(p->m, TC_GEMM_MC), least(p->m, 8), 1}, n[] = {p->n, least(p->n, 8)}, k[] = {p->k, least(p->k, TC_LEAF)};
+    size_t most = 0; /* smaller jobs may need more: of those where the way of computing changes, too */
+    for (int i = 0; i < 16; i++) {
+        size_t bytes = tc_gemm_scratch(c->isa, work, m[i % 4], n[i / 4 % 2], k[i / 8], false, threads);
+        most = bytes > most ? bytes : most;
+    }
+    if (tc_is_narrow(p->dtype)) most += 4 * (size_t)tc_tensor_numel(&c->outs[0]) + 256;
+    if (work != p->dtype) most += 4 * (size_t)(tc_tensor_numel(tc_k_tensor(c, 0)) + tc_tensor_numel(tc_k_tensor(c, 1)));
+    return most;
+}
+static tc_status run_grouped(tc_kcall *c) {
+    groups g = read_groups(c);
+    product *p = &g.p;
+    const tc_tensor *offs = tc_k_given(c, 2) ? tc_k_tensor(c, 2) : NULL, *a = tc_k_tensor(c, 0), *b = tc_k_tensor(c, 1);
+    const int32_t *at = offs ? tc_tensor_data(offs) : NULL;
+    const int64_t stride = offs ? offs->stride[0] : 0, all = tc_tensor_numel(&c->outs[0]);
+    const tc_dtype d = p->dtype, work = work_type(c->isa, d);
+    char *scratch = c->scratch, *out = tc_tensor_data(&c->outs[0]);
+    if (at) TC_TRY(check_groups(&g, at, stride));
+    if (work != d) {
+        widen(c->isa, c->pool, d, &p->a, a->rank == 3 ? a->size[0] : 1, p->m, p->k, &scratch);
+        widen(c->isa, c->pool, d, &p->b, b->rank == 3 ? b->size[0] : 1, p->k, p->n, &scratch);
+    }
+    if (tc_is_narrow(d)) out = scratch, scratch += 4 * (size_t)all;
+    p->dtype = work;
+    memset(out, 0, (size_t)all * (tc_is_narrow(d) ? 4 : tc_dtype_size(d)));
+    for (int64_t i = 0, begin = 0, end = 0; i < g.groups; begin = end, i++) {
+        if (at) end = at[i * stride];
+        tc_gemm j = group_job(&g, i, begin, end, out);
+        if (j.k) tc_gemm_run(c->isa, c->pool, scratch, 1, copy_job, &j);
+    }
+    if (tc_is_narrow(d)) c->isa->cast[TC_F32][d](tc_tensor_data(&c->outs[0]), out, all);
+    return NULL;
+}
+const tc_kernel tc_k_grouped_mm = {"grouped_mm", 0, run_grouped, scratch_grouped};
+
 #define KERNEL(id, FORM, kflags, ...)                                                                   \
     static tc_status run_##id(tc_kcall *c) { return run_of(c, FORM); }                                  \
     static size_t scratch_##id(const tc_kcall *c, int threads) { return scratch_of(c, threads, FORM); } \

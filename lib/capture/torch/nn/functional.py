@@ -293,3 +293,7 @@ def cosine_similarity(x1, x2, dim=1, eps=1e-8):
 def assert_int_or_pair(arg, arg_name, message):
     if not (isinstance(arg, int) or len(arg) == 2):
         raise AssertionError(message.format(arg_name))
+
+
+def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
+    return torch._grouped_mm(mat_a, mat_b, offs, bias, out_dtype)
