@@ -165,6 +165,7 @@ static void choose_block(const plan *p, nest *n) {
         n->C = out > in && EO > 1 ? TC_LEAF : cheap - cheap % TC_LEAF;
         n->R = out > in ? 16 : 1;
     }
+    if (p->scans && n->R < SCAN_ROWS && EO >= 8 * SCAN_ROWS) n->R = SCAN_ROWS; /* of few rows each is a task */
     n->R = clamp(n->R, 1, EO ? EO : 1);
     n->C = clamp(n->C, 1, EI ? EI : 1);
 }
@@ -334,6 +335,7 @@ static tc_status bind_nest(const binder *b, const tc_nest *tn, bool whole, nest 
         for (size_t i = 0; i < ni; i++) {
             const tc_linst *in = &l->inst.data[i];
             if (!p.live[i]) continue;
+            if (in->kind == TC_L_SCAN) p.scans = true;
             if (in->kind == TC_L_SCAN || (in->kind == TC_L_REDUCE && in->op == TC_R_WELFORD)) p.row_only = true;
             p.work++;
             p.blocks += in->kind != TC_L_LOAD && in->axes & p.inner_on;

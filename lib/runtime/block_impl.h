@@ -4,6 +4,7 @@
 
 #include "runtime/block.h"
 
+enum { SCAN_ROWS = 4 };                               /* rows that a scan goes along side by side: within a row each element waits for the last */
 enum { MAX_AXES = 24 };                               /* outer or inner axes of a nest, after merging */
 enum { CLS_0 = 0, CLS_O = 1, CLS_I = 2, CLS_OI = 3 }; /* what a value varies along: bits */
 

@@ -417,7 +417,7 @@ static void write_through(ctx *c) {
                 continue;
             size_t made = 0;
             while (made < n->body[s].len && n->body[s].data[made].out != st.a) made++;
-            if (made >= n->body[s].len || n->body[s].data[made].kind > S_CAST) continue; /* S_FN, S_FN_ONE, S_CAST */
+            if (made >= n->body[s].len || (n->body[s].data[made].kind > S_CAST && n->body[s].data[made].kind != S_SCAN)) continue;
             if (c->p->in_place && (c->p->tn->nstores > 1 || n->nstages > 1 || made + 2 < n->body[s].len)) continue;
             n->places[st.a] = (place){.kind = P_MEM, .cls = v->cls, .shift = a->shift, .acc = st.aux};
             memmove(&n->body[s].data[k], &n->body[s].data[k + 1], (n->body[s].len - k - 1) * sizeof(step));

@@ -13,10 +13,10 @@ typedef struct {
     const tc_isa_ops *isa;
     const tc_nest *tn;
     const tc_costs *costs;
-    int64_t block;            /* as tc_block_env has it */
-    bool in_place, row_only;  /* row_only: something in it is not done column-wise */
-    int widest, work, blocks; /* bytes of the widest value; instructions, and those of them that make blocks, loads aside */
-    uint8_t *live;            /* by instruction: the nest needs it */
+    int64_t block;                  /* as tc_block_env has it */
+    bool in_place, row_only, scans; /* row_only: something in it is not done column-wise; scans: it has a scan */
+    int widest, work, blocks;       /* bytes of the widest value; instructions, and those of them that make blocks, loads aside */
+    uint8_t *live;                  /* by instruction: the nest needs it */
     raw *raws;
     int nraw;
     int *raw_of, store_raw;                            /* by instruction, -1: none; first of the stores */

@@ -309,29 +309,39 @@ void merge_parts(const walk *w, const step *finish, char *parts, int64_t n, size
 }
 
 /* ---- scans: row mode; carry is one value a row ---- */
-static void scan_f64(double *out, const double *x, int64_t n, double *carry, int op) {
-    double s = *carry;
-    for (int64_t i = 0; i < n; i++) {
-        if (op == TC_R_SUM) s += x[i];
-        else if (op == TC_R_PROD) s *= x[i];
-        else if (op == TC_R_MAX) s = s != s || s > x[i] ? s : x[i];
-        else s = s != s || s < x[i] ? s : x[i];
-        out[i] = s;
+typedef union {
+    double f, c[2];
+    int64_t i;
+} scan_carry;
+
+/* m rows of n elements, SCAN_ROWS or 1. C: the type of what is carried, suffix S, part F of the carry. */
+#define EACH(T, C, next)                                                                  \
+    for (int64_t i = 0; i < n; i++) _Pragma("GCC unroll 4") for (int r = 0; r < m; r++) { \
+            C a = s[r], v = (C)x[r * n + i];                                              \
+            s[r] = next;                                                                  \
+            out[r * n + i] = (T)s[r];                                                     \
+        }
+/* In max and min NaN stays, and of equal values the last is taken. */
+#define SCAN(T, C, F, S)                                                                                             \
+    static inline __attribute__((always_inline)) void T##_rows(T *out, const T *x, int64_t n, int m, C *s, int op) { \
+        if (op == TC_R_SUM) EACH(T, C, tc_x_add_##S(a, v))                                                           \
+        else if (op == TC_R_PROD) EACH(T, C, tc_x_mul_##S(a, v))                                                     \
+        else if (op == TC_R_MAX) EACH(T, C, a != a || a > v ? a : v)                                                 \
+        else EACH(T, C, a != a || a < v ? a : v)                                                                     \
+    }                                                                                                                \
+    static void scan_##T(void *out, const void *x, int64_t n, int m, scan_carry *carry, int op) {                    \
+        C s[SCAN_ROWS];                                                                                              \
+        for (int r = 0; r < m; r++) s[r] = carry[r].F;                                                               \
+        if (m == SCAN_ROWS) T##_rows(out, x, n, SCAN_ROWS, s, op);                                                   \
+        else T##_rows(out, x, n, 1, s, op);                                                                          \
+        for (int r = 0; r < m; r++) carry[r].F = s[r];                                                               \
     }
-    *carry = s;
-}
-static void scan_f32(float *out, const float *x, int64_t n, double *carry, int op) {
-    double s = *carry;
-    for (int64_t i = 0; i < n; i++) {
-        double v = x[i];
-        if (op == TC_R_SUM) s += v;
-        else if (op == TC_R_PROD) s *= v;
-        else if (op == TC_R_MAX) s = s != s || s > v ? s : v;
-        else s = s != s || s < v ? s : v;
-        out[i] = (float)s;
-    }
-    *carry = s;
-}
+SCAN(float, double, f, f64)
+SCAN(double, double, f, f64)
+SCAN(int64_t, int64_t, i, i64)
+#undef SCAN
+#undef EACH
+
 /* Products and logaddexp of c64 and c128, carried in c128. */
 static void scan_complex(tc_dtype t, void *out, const void *x, int64_t n, double carry[2], int op) {
     tc_c128 s = {carry[0], carry[1]};
@@ -359,7 +369,6 @@ static void scan_complex(tc_dtype t, void *out, const void *x, int64_t n, double
 SCAN_INT(int8_t)
 SCAN_INT(int16_t)
 SCAN_INT(int32_t)
-SCAN_INT(int64_t)
 SCAN_INT(uint8_t)
 SCAN_INT(uint16_t)
 SCAN_INT(uint32_t)
@@ -370,7 +379,6 @@ static void scan_int(tc_dtype t, void *out, const void *x, int64_t n, int64_t *c
     case TC_I8: scan_int8_t(out, x, n, carry, op); break;
     case TC_I16: scan_int16_t(out, x, n, carry, op); break;
     case TC_I32: scan_int32_t(out, x, n, carry, op); break;
-    case TC_I64: scan_int64_t(out, x, n, carry, op); break;
     case TC_BOOL:
     case TC_U8: scan_uint8_t(out, x, n, carry, op); break;
     case TC_U16: scan_uint16_t(out, x, n, carry, op); break;
@@ -380,27 +388,31 @@ static void scan_int(tc_dtype t, void *out, const void *x, int64_t n, int64_t *c
     }
 }
 
+static scan_carry first_carry(tc_dtype t, int op) {
+    bool prod = op == TC_R_PROD, max = op == TC_R_MAX || op == TC_R_ANY || op == TC_R_LOGADDEXP;
+    scan_carry c = {0};
+    if (tc_is_float(t)) c.f = op == TC_R_SUM ? -0.0 : prod ? 1 : max ? -__builtin_inf() : __builtin_inf();
+    else if (tc_is_complex(t)) c.c[0] = prod ? 1 : -__builtin_inf();
+    else c.i = op == TC_R_SUM ? 0 : prod ? 1 : max ? INT64_MIN : INT64_MAX;
+    return c;
+}
+
 void run_scan(walk *w, const step *s) {
     const reduction *r = &w->n->red[s->aux];
-    size_t size = tc_dtype_size((tc_dtype)s->dtype);
-    for (int64_t k = 0; k < w->r; k++) {
-        union {
-            double f, c[2];
-            int64_t i;
-        } *carry = (void *)(w->scratch + r->state + (size_t)k * 16);
-        const char *x = (const char *)w->ptr[s->a] + (size_t)(k * w->c) * size;
-        char *out = (char *)w->ptr[s->out] + (size_t)(k * w->c) * size;
-        bool is_float = tc_is_float((tc_dtype)s->dtype);
-        if (!w->i0) {
-            bool prod = r->op == TC_R_PROD, max = r->op == TC_R_MAX || r->op == TC_R_ANY || r->op == TC_R_LOGADDEXP;
-            if (is_float) carry->f = r->op == TC_R_SUM ? -0.0 : prod ? 1 : max ? -__builtin_inf() : __builtin_inf();
-            else if (tc_is_complex((tc_dtype)s->dtype)) carry->c[0] = prod ? 1 : -__builtin_inf(), carry->c[1] = 0;
-            else carry->i = r->op == TC_R_SUM ? 0 : prod ? 1 : max ? INT64_MIN : INT64_MAX;
-        }
-        if (is_float && r->op == TC_R_LOGADDEXP) w->b->isa->reduce[s->dtype]->logaddexp_scan(out, x, w->c, &carry->f);
-        else if (s->dtype == TC_F32) scan_f32((float *)out, (const float *)x, w->c, &carry->f, r->op);
-        else if (s->dtype == TC_F64) scan_f64((double *)out, (const double *)x, w->c, &carry->f, r->op);
-        else if (tc_is_complex((tc_dtype)s->dtype)) scan_complex((tc_dtype)s->dtype, out, x, w->c, carry->c, r->op);
-        else scan_int((tc_dtype)s->dtype, out, x, w->c, &carry->i, r->op);
+    tc_dtype t = (tc_dtype)s->dtype;
+    scan_carry *carry = (void *)(w->scratch + r->state);
+    size_t row = (size_t)w->c * tc_dtype_size(t);
+    bool logs = r->op == TC_R_LOGADDEXP, abreast = (t == TC_F32 || t == TC_F64 || t == TC_I64) && !logs;
+    for (int64_t k = 0; k < w->r && !w->i0; k++) carry[k] = first_carry(t, r->op);
+    for (int64_t k = 0, m; k < w->r; k += m) {
+        const char *x = (const char *)w->ptr[s->a] + (size_t)k * row;
+        char *out = (char *)w->ptr[s->out] + (size_t)k * row;
+        m = abreast && w->r - k >= SCAN_ROWS ? SCAN_ROWS : 1;
+        if (logs && tc_is_float(t)) w->b->isa->reduce[t]->logaddexp_scan(out, x, w->c, &carry[k].f);
+        else if (t == TC_F32) scan_float(out, x, w->c, (int)m, carry + k, r->op);
+        else if (t == TC_F64) scan_double(out, x, w->c, (int)m, carry + k, r->op);
+        else if (t == TC_I64) scan_int64_t(out, x, w->c, (int)m, carry + k, r->op);
+        else if (tc_is_complex(t)) scan_complex(t, out, x, w->c, carry[k].c, r->op);
+        else scan_int(t, out, x, w->c, &carry[k].i, r->op);
     }
 }
