@@ -150,6 +150,15 @@ static void fill_descriptors(void) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY) != fd) _exit(TC_ENV);
 }
 
+/* Closing says only what became of the last block: an earlier one that was lost has left a mark, without its reason. */
+static bool close_stdout(void) {
+    const bool lost = ferror(stdout) != 0;
+    errno = 0;
+    if (fclose(stdout)) return false;
+    if (lost) errno = EIO;
+    return !lost;
+}
+
 static void free_cmd(tc_cmd *c) {
     tc_cmd_steps_end(c);
     tc_pool_destroy(c->pool);
@@ -166,7 +175,7 @@ int tc_cmd_main(int argc, char **argv, const tc_tool *tool) {
     else if (!s && tc_cmd_has(&c, TC_OPT_version)) print_version(&c);
     else if (!s) s = tool->run(&c);
     tc_code code = tc_cmd_report(&c, s);
-    if (fclose(stdout) && code == TC_OK) code = tc_cmd_report(&c, tc_error(TC_ENV, "stdout: cannot write: %s", strerror(errno)));
+    if (!close_stdout() && code == TC_OK) code = tc_cmd_report(&c, tc_error(TC_ENV, "stdout: cannot write: %s", strerror(errno)));
     if (tc_cmd_has(&c, TC_OPT_stats)) tc_cmd_print_stats(&c);
     if (tc_cmd_has(&c, TC_OPT_time)) print_time(&c);
     free_cmd(&c);

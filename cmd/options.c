@@ -125,8 +125,7 @@ static tc_status choose_command(tc_cmd *c) {
     return s;
 }
 
-tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
-    c->operands = c->words = tc_xcalloc((size_t)argc + 1, sizeof *c->words);
+static tc_status parse_words(tc_cmd *c, int argc, char **argv) {
     bool ended = false;
     for (int i = 1; i < argc; i++) {
         const char *w = argv[i];
@@ -134,9 +133,17 @@ tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
         else if (strcmp(w, "--") == 0) ended = true;
         else TC_TRY(w[1] == '-' ? parse_long(c, argc, argv, &i) : parse_letters(c, argc, argv, &i));
     }
+    return NULL;
+}
+
+tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
+    c->operands = c->words = tc_xcalloc((size_t)argc + 1, sizeof *c->words);
+    tc_status wrong = parse_words(c, argc, argv);
     c->verbose = tc_cmd_has(c, TC_OPT_verbose);
     c->quiet = tc_cmd_has(c, TC_OPT_quiet);
     c->json = tc_cmd_has(c, TC_OPT_json);
+    for (int i = 1; wrong && i < argc; i++) c->json |= !strcmp(argv[i], "--json"); /* behind the word that is wrong, too */
+    if (wrong) return wrong;
     if (tc_cmd_has(c, TC_OPT_help) || tc_cmd_has(c, TC_OPT_version)) return NULL;
     int min = c->tool->min_operands, max = c->tool->max_operands;
     const char *form = c->tool->operands;

@@ -2,6 +2,7 @@
 #include "tc-compile/compile.h"
 
 #include "base/file.h"
+#include "cmd/code.h"
 
 static const char *const formats[] = {"pt2", "c", "so", "o", "a", "exe", NULL};
 enum { TO_PT2, TO_C, TO_SO, TO_O, TO_A, TO_EXE };

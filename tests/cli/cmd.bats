@@ -143,3 +143,19 @@ END
     env -u MAKEFLAGS -u MFLAGS make -s -C "$TC_ROOT" uninstall BUILD="$TC_BUILD" PREFIX="$PWD/p"
     [ -z "$(find p -type f)" ]
 }
+
+@test "a long page that a full disk loses in its first blocks is exit 1, of every program" {
+    for t in tc-export tc-train tc-compile tc-run tc-bench tc-ckpt; do
+        run --separate-stderr bash -c "$t --help >/dev/full"
+        [ "$status" -eq 1 ] || { echo "$t: $status"; return 1; }
+        [[ "$stderr" == *"stdout: cannot write"* ]]
+    done
+}
+
+@test "a usage error is JSON wherever --json stands" {
+    for words in "--json --no-such" "--no-such --json" "--json -o"; do
+        run --separate-stderr tc-run $words
+        [ "$status" -eq 2 ]
+        [[ "$stderr" == '{"program": "tc-run", "error": "usage", "code": 2, '* ]] || { echo "$words: $stderr"; return 1; }
+    done
+}
