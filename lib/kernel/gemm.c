@@ -3,6 +3,7 @@
 #include "kernel/gemm.h"
 
 #include "kernel/isa.h"
+#include "kernel/narrow.h"
 
 enum { PANELS_MOST = 16 << 20, PANELS_LEAST = 1 << 20 }; /* bytes of a round's panels */
 enum { NC_LEAST = 512, NC_MOST = 1024 };    /* columns of a task: so few where rows can be fewer instead; so many where k is in several units */
@@ -99,7 +100,10 @@ static const tc_gemm_ops *job_of(const run *r, int64_t i, tc_gemm *out) {
 /* The panels of column c of a job, from the caller or of this round. */
 static const char *panels_at(const run *r, const tc_gemm *j, int64_t job, int64_t c) {
     const tc_gemm_ops *o = ops_of(r->isa, j->dtype);
-    if (j->packed) return (const char *)j->packed + o->pack_bytes(c, j->k);
+    const size_t at = o->pack_bytes(c, j->k);
+    if (j->packed)
+        return (const char *)j->packed +
+               (j->dtype == TC_F32 && tc_is_narrow(j->packed_type) ? at / sizeof(float) * tc_dtype_size(j->packed_type) : at);
     return r->layout.window ? r->panels + (size_t)(job - r->job0) * r->layout.panels + o->pack_bytes(c - r->c0, j->k) : NULL;
 }
 static void pack_round(void *ctx, int64_t begin, int64_t end, int worker) {

@@ -36,8 +36,9 @@ typedef struct {
     int64_t add_rs, add_cs;
     const tc_epilogue *epilogue; /* or NULL; regions are rows row0 + i and columns j */
     int64_t row0;
-    bool swapped;       /* by tc_gemm_run: rows and columns have changed places, the epilogue's have not */
-    const void *packed; /* b as tc_gemm_pack wrote it, or NULL */
+    bool swapped;         /* by tc_gemm_run: rows and columns have changed places, the epilogue's have not */
+    const void *packed;   /* b as tc_gemm_pack wrote it, or NULL */
+    tc_dtype packed_type; /* a narrow type: the panels are of it, and float32 where they are due; any other: of dtype */
 } tc_gemm;
 
 /* Bytes of scratch that tc_gemm_run needs for jobs of this size, with so many threads. A smaller job may need more. packed: b will be. */

@@ -13,6 +13,7 @@
 #define N_(name) CAT_(name, S)
 
 #include "kernel/gemm_finish.h"
+#include "kernel/narrow.h"
 
 #include "kernel/gemm_tile.h"
 
@@ -39,6 +40,8 @@ static int depth_of(int64_t nr, int64_t nc, int64_t k) {
     return depth;
 }
 
+extern const tc_cast_fn TC_ROW(tc_block_cast)[TC_DTYPE_COUNT][TC_DTYPE_COUNT]; /* block_cast.isa.c */
+
 /* What a block works with. A source of b gives element (k, column) of a unit, k counted from its first present one, columns from the chunk's
  * first. */
 typedef struct {
@@ -52,6 +55,8 @@ typedef struct {
     int depth, low;                          /* leaves of a unit; the levels below: depth is 1 << low */
     T *rows, *spare, *local, *panels, *area; /* a: [tile][leaf][row][LDA]; a tile; [level][MR][NR]; b; [level - low][column][row][NR] */
     const T *packed;
+    const char *narrow; /* panels of a narrow type, which `widen` makes float32, or NULL */
+    tc_cast_fn widen;
     enum { PANELS, IN_PLACE, STRIP, TURNED } way; /* how b is read; the last columns of TURNED are panels, too */
 } work;
 
@@ -66,8 +71,10 @@ static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
     const int64_t panels = smaller(padded(nc) * TC_LEAF * deep, B_MOST / e), area = nr * padded(nc) * level_count(k);
     return (size_t)(rows + (1 + 3) * MR * NR + panels + area + 64) * sizeof(T);
 }
-static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, T *at, const T *packed) {
+static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, T *at, const void *packed) {
     work w = {.j = j, .r0 = r0, .nr = nr, .c0 = c0, .nc = nc, .leaves = leaves_of(j->k), .packed = packed, .chunk = nc, .span = MR};
+    if (j->packed && j->dtype == TC_F32 && tc_is_narrow(j->packed_type))
+        w.packed = NULL, w.narrow = packed, w.widen = TC_ROW(tc_block_cast)[j->packed_type][TC_F32];
     const bool plain = !packed && !j->b_k && !j->seg;
     /* few rows would read panels once or twice, and a small b stays in the first cache: it is read where it lies */
     const bool small = j->k * j->b_rs * (int64_t)sizeof(T) <= SMALL;
@@ -78,7 +85,7 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     while (1 << w.low < w.depth) w.low++;
     const int64_t unit = B_MOST / (w.depth * (int64_t)sizeof(T)); /* elements of a leaf's b */
     if (w.way == STRIP) w.chunk = unit / THIN / NR * NR;
-    if (w.way == PANELS && !packed) w.chunk = unit / larger(1, smaller(j->k, TC_LEAF)) / NR * NR; /* a narrow block has one chunk */
+    if (w.way == PANELS && !w.packed) w.chunk = unit / larger(1, smaller(j->k, TC_LEAF)) / NR * NR; /* a narrow block has one chunk */
     if (w.way == PANELS && !narrow(nc, j->k)) w.span = nr;
     w.spare = at, w.local = w.spare + MR * NR, w.rows = w.local + 3 * MR * NR;
     w.panels = w.rows + larger(w.span, MR) * w.depth * LDA;
@@ -142,7 +149,11 @@ static void find_b(const work *w, int64_t past, int64_t c0, int64_t nc, unit *u)
     case IN_PLACE: u->b = (source){b, j->b_rs, 1, j->b_rs}; return;
     default: u->b = w->packed ? (source){w->packed + c0 * j->k + past * NR, NR, j->k, NR} : u->tail;
     }
-    if (!w->packed && nc > whole) pack_pieces(j, u->pieces, u->count, w->c0 + c0 + whole, nc - whole, w->panels, u->n * NR);
+    for (int64_t c = 0; w->narrow && c < nc; c += NR) {
+        const size_t e = tc_dtype_size(j->packed_type);
+        w->widen(w->panels + c * u->n, w->narrow + (size_t)((c0 + c) * j->k + past * NR) * e, u->n * NR);
+    }
+    if (!w->packed && !w->narrow && nc > whole) pack_pieces(j, u->pieces, u->count, w->c0 + c0 + whole, nc - whole, w->panels, u->n * NR);
 }
 
 /* ---- tiles ---- */

@@ -1,6 +1,8 @@
 /* Matrix products as kernels: arguments to strided operands, 16-bit floats through float32, integers by their own (gemm_int, gemm_i8). */
 #include "kernel/matmul.h"
 
+#include <string.h>
+
 #include "kernel/gemm.h"
 #include "kernel/gemm_i8.h"
 #include "kernel/isa.h"
@@ -19,6 +21,7 @@ typedef struct {
     tc_scalar ialpha, ibeta;
     const tc_epilogue *epilogue;
     const void *packed; /* b, of one batch */
+    tc_dtype packed_type;
 } product;
 
 static operand matrix(const tc_tensor *t, int rows, int cols) { /* dimensions of rows and columns, -1: none; 0 of three is the batch */
@@ -68,6 +71,7 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
                      .epilogue = p->epilogue,
                      .row0 = i * p->m,
                      .packed = p->packed,
+                     .packed_type = p->packed_type,
                      .add_rs = p->add.rs,
                      .add_cs = p->add.cs};
     if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * ec;
@@ -198,7 +202,7 @@ static tc_status run_of(tc_kcall *c, int form) {
     const tc_dtype d = p.dtype, work = work_type(c->isa, d);
     tc_narrowing round = {c->isa, d, NULL, out, p.n, c->epilogue};
     tc_epilogue rounds = {tc_narrow_region, &round};
-    p.epilogue = c->epilogue, p.packed = c->packed;
+    p.epilogue = c->epilogue, p.packed = c->packed, p.packed_type = d;
     if (tc_is_narrow(d)) {
         if (work != d) widen(c->isa, c->pool, d, &p.a, p.batch, p.m, p.k, &scratch);
         if (work != d && !c->packed) widen(c->isa, c->pool, d, &p.b, p.batch, p.k, p.n, &scratch);
@@ -212,42 +216,40 @@ static tc_status run_of(tc_kcall *c, int form) {
 }
 
 /* ---- b ahead of time ---- */
-enum { PACK_COLUMNS = 32 }; /* of a panel, at most */
-enum { PACK_ROWS = 400 };   /* packing an element costs what some 20 rows of the product do (measured) */
+enum { PACK_ROWS = 400 }; /* packing an element costs what some 20 rows of the product do (measured) */
 static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
     product p = read_form(c, form);
     *out_arg = arg;
     if (!tc_is_float(p.dtype) || (!tc_is_narrow(p.dtype) && p.m > PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
-    return tc_gemm_packed_bytes(c->isa, work_type(c->isa, p.dtype), p.n, p.k);
+    const tc_dtype work = work_type(c->isa, p.dtype);
+    return tc_gemm_packed_bytes(c->isa, work, p.n, p.k) / tc_dtype_size(work) * tc_dtype_size(p.dtype);
 }
-/* 16-bit floats become float32 panels: a leaf of a panel at a time. */
+/* Panels of float32's shape with elements of a narrow type: half the memory, and half of it to read for a row. */
 typedef struct {
     const tc_isa_ops *isa;
     const product *p;
-    float *out;
-} widening;
-static void pack_wide(void *ctx, int64_t begin, int64_t end, int worker) {
-    const widening *w = ctx;
+    char *out;
+} packing;
+static void pack_narrow(void *ctx, int64_t begin, int64_t end, int worker) {
+    const packing *w = ctx;
     const product *p = w->p;
-    const tc_gemm_ops *o = w->isa->gemm_f32;
-    float wide[PACK_COLUMNS * TC_LEAF];
+    const int64_t nr = w->isa->gemm_f32->nr, e = (int64_t)tc_dtype_size(p->dtype);
     (void)worker;
-    for (int64_t c0 = begin * o->nr; c0 < p->n && c0 < end * o->nr; c0 += o->nr)
-        for (int64_t k0 = 0; k0 < p->k; k0 += TC_LEAF) {
-            int64_t n = p->n - c0 < o->nr ? p->n - c0 : o->nr, k = p->k - k0 < TC_LEAF ? p->k - k0 : TC_LEAF;
-            operand b = {(const char *)p->b.data + (size_t)(k0 * p->b.rs + c0 * p->b.cs) * tc_dtype_size(p->dtype), 0, p->b.rs, p->b.cs};
-            char *at = (char *)wide;
-            widen(w->isa, NULL, p->dtype, &b, 1, k, n, &at);
-            tc_gemm j = {.dtype = TC_F32, .n = n, .k = k, .b = b.data, .b_rs = b.rs, .b_cs = b.cs};
-            o->pack(&j, 0, n, w->out + c0 * p->k + k0 * o->nr);
-        }
+    for (int64_t c0 = begin * nr; c0 < p->n && c0 < end * nr; c0 += nr) {
+        const int64_t n = p->n - c0 < nr ? p->n - c0 : nr;
+        const char *from = (const char *)p->b.data + c0 * p->b.cs * e;
+        char *out = w->out + c0 * p->k * e;
+        if (n < nr) memset(out, 0, (size_t)(nr * p->k * e));
+        if (p->b.rs == 1) w->isa->move->transpose[e - 1](out, nr, from, p->b.cs, n, p->k);
+        else
+            for (int64_t k = 0; k < p->k; k++, out += nr * e) w->isa->move->load[e - 1](out, from + k * p->b.rs * e, p->b.cs, n);
+    }
 }
 static void pack_form(const tc_kcall *c, int form, void *out) {
     product p = read_form(c, form);
     if (work_type(c->isa, p.dtype) != p.dtype) {
-        widening w = {c->isa, &p, out};
-        int64_t panels = (p.n + c->isa->gemm_f32->nr - 1) / c->isa->gemm_f32->nr;
-        tc_parallel_for(c->pool, panels, 1 + 32768 / (c->isa->gemm_f32->nr * (p.k + 1)), pack_wide, &w);
+        const int64_t nr = c->isa->gemm_f32->nr;
+        tc_parallel_for(c->pool, (p.n + nr - 1) / nr, 1 + 32768 / (nr * (p.k + 1)), pack_narrow, &(packing){c->isa, &p, out});
         return;
     }
     tc_gemm j = {.dtype = p.dtype, .n = p.n, .k = p.k, .b = p.b.data, .b_rs = p.b.rs, .b_cs = p.b.cs};
