@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "kernel/attention_impl.h"
-#include "kernel/narrow.h"
 
 /* ---- arguments ---- */
 static size_t room(size_t n) { return (n + 63) / 64 * 64; }
@@ -50,6 +49,7 @@ static tc_attention read_args(const tc_kcall *c, int first, int mask, int causal
     int r = q->rank;
     tc_attention a = {.isa = c->isa,
                       .dtype = q->dtype == TC_F64 ? TC_F64 : TC_F32,
+                      .stored = q->dtype == TC_F64 ? TC_F64 : TC_F32,
                       .n = r >= 3 ? q->size[0] : 1,
                       .h = r == 4 ? q->size[1] : 1,
                       .l = q->size[r - 2],
@@ -86,7 +86,7 @@ static void forward_tasks(void *ctx, int64_t begin, int64_t end, int worker) {
         char *scratch = a->scratch + a->per_worker * (size_t)worker, *packed = a->kept ? scratch + KEPT_HEADER : NULL;
         int64_t *kept = (int64_t *)scratch; /* whose keys and values are packed */
         if (packed && *kept != head / a->group) {
-            a->ops->pack_head(a, head / a->h, head % a->h / a->group, packed);
+            a->ops->pack_head(a, head / a->h, head % a->h / a->group, packed, packed + a->kept);
             *kept = head / a->group;
         }
         a->ops->forward_tile(a, head / a->h, head % a->h, q0, rows, packed, packed ? packed + a->kept : scratch);
@@ -102,6 +102,7 @@ static void keep_heads(tc_attention *a) {
 enum { DROPOUT = 3, CAUSAL, MASK, SCALE, FILL };
 static tc_attention forward_args(const tc_kcall *c) {
     tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
+    if (tc_is_narrow(tc_k_tensor(c, 1)->dtype)) a.stored = tc_k_tensor(c, 1)->dtype;
     if (c->nargs > FILL) a.fill = tc_k_float(c, FILL), a.empty = a.s ? NAN : 0;
     return a;
 }
@@ -109,7 +110,7 @@ static size_t flash_scratch(const tc_kcall *c, int threads) {
     tc_attention a = forward_args(c);
     keep_heads(&a);
     size_t s = a.per_worker * (size_t)threads + 64;
-    for (int i = 0; i < 3; i++) s += widened(tc_k_tensor(c, i));
+    s += widened(tc_k_tensor(c, 0));
     if (tc_k_given(c, MASK)) s += widened(tc_k_tensor(c, MASK));
     if (tc_is_narrow(tc_k_tensor(c, 0)->dtype)) s += room((size_t)(a.n * a.h * a.l * a.dv) * 4);
     return s;
@@ -119,8 +120,7 @@ static tc_status flash(tc_kcall *c) {
     tc_attention a = forward_args(c);
     char *scratch = c->scratch;
     tc_dtype d = tc_k_tensor(c, 0)->dtype;
-    widen(c, tc_k_tensor(c, 0), &a.q, false, &scratch), widen(c, tc_k_tensor(c, 1), &a.k, false, &scratch),
-        widen(c, tc_k_tensor(c, 2), &a.v, false, &scratch);
+    widen(c, tc_k_tensor(c, 0), &a.q, false, &scratch);
     if (tc_k_given(c, MASK)) widen(c, tc_k_tensor(c, MASK), &a.mask, true, &scratch);
     int64_t n = a.n * a.h * a.l * a.dv;
     void *out = tc_tensor_data(&c->outs[0]);

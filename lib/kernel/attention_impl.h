@@ -4,6 +4,7 @@
 
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
+#include "kernel/narrow.h"
 
 enum { TC_ATTENTION_QUERIES = 64, TC_ATTENTION_LEVELS = 48 }; /* rows of a tile */
 
@@ -17,6 +18,7 @@ typedef struct {
     const tc_attention_ops *ops;
     const tc_gemm_ops *gemm;
     tc_dtype dtype;                   /* of the arithmetic */
+    tc_dtype stored;                  /* of k and v in memory: dtype, or a narrow type whose leaves become float32 when they are due */
     int64_t n, h, group, l, s, d, dv; /* group: query heads a key head */
     tc_attention_strides q, k, v, mask, grad, fwd;
     bool bool_mask, causal;
@@ -35,9 +37,9 @@ static inline int tc_attention_leaf_levels(int64_t leaves) {
 static inline int tc_attention_levels(int64_t keys) { return tc_attention_leaf_levels((keys + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF); }
 
 struct tc_attention_ops {
-    /* keys and values of key head hk as products read them; out has head_bytes */
+    /* keys and values of key head hk as products read them; out has head_bytes, room a leaf's float32 */
     size_t (*head_bytes)(const tc_attention *a);
-    void (*pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out);
+    void (*pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out, char *room);
     /* rows queries from q0 on of a head of a batch element, all keys; scratch of forward_bytes is private to the caller.
      * packed: the key head by pack_head, or NULL */
     void (*forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch);

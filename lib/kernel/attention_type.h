@@ -24,37 +24,53 @@ static void N_(merge)(N_(part) a, N_(part) b, int64_t rows, int64_t dv) { /* b b
     }
 }
 
-/* A key head's keys, then its values leaf by leaf, as the right operands of products. */
-static tc_gemm N_(keys_of)(const tc_attention *a, int64_t b, int64_t hk) {
-    return (tc_gemm){.dtype = BITS, .n = a->s, .k = a->d, .b = (const T *)a->k.data + b * a->k.n + hk * a->k.h, .b_rs = a->k.e, .b_cs = a->k.l};
+/* A leaf of a key head's keys (and those behind it), or of its values, as the right operand of a product: where it lies, or in `room` where it must
+ * be widened. */
+static tc_gemm N_(leaf_of)(const tc_attention *a, const tc_attention_strides *x, int64_t b, int64_t hk, int64_t k0, int64_t keys, int64_t width,
+                           bool values, T *room) {
+    const int64_t at = b * x->n + hk * x->h + k0 * x->l;
+    int64_t l = x->l, e = x->e;
+    const T *data = (const T *)x->data + at;
+    if (a->stored != BITS) {
+        const char *from = (const char *)x->data + at * (int64_t)tc_dtype_size(a->stored);
+        tc_widen(a->isa, NULL, a->stored, from, (const int64_t[]){1, 1, keys, width}, (const int64_t[]){0, 0, l, e}, (float *)(void *)room);
+        data = room, l = width, e = 1;
+    }
+    tc_gemm j = {.dtype = BITS,
+                 .n = values         ? width
+                      : data == room ? keys
+                                     : a->s - k0,
+                 .k = values ? keys : width,
+                 .b = data,
+                 .b_rs = values ? l : e,
+                 .b_cs = values ? e : l};
+    return j;
 }
-static tc_gemm N_(values_of)(const tc_attention *a, int64_t b, int64_t hk, int64_t k0) {
-    int64_t keys = a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF;
-    const T *v = (const T *)a->v.data + b * a->v.n + hk * a->v.h;
-    return (tc_gemm){.dtype = BITS, .n = a->dv, .k = keys, .b = v + k0 * a->v.l, .b_rs = a->v.l, .b_cs = a->v.e};
-}
+static inline int64_t N_(keys_from)(const tc_attention *a, int64_t k0) { return a->s - k0 < TC_ATTENTION_LEAF ? a->s - k0 : TC_ATTENTION_LEAF; }
 static const char *N_(packed_values)(const tc_attention *a, const char *packed, int64_t k0) {
     return packed + a->gemm->pack_bytes(a->s, a->d) + a->gemm->pack_bytes(a->dv, k0);
 }
 static size_t N_(head_bytes)(const tc_attention *a) { return a->gemm->pack_bytes(a->s, a->d) + a->gemm->pack_bytes(a->dv, a->s); }
-static void N_(pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out) {
-    tc_gemm j = N_(keys_of)(a, b, hk);
-    a->gemm->pack(&j, 0, j.n, out);
+static void N_(pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *out, char *room) {
     for (int64_t k0 = 0; k0 < a->s; k0 += TC_ATTENTION_LEAF) {
-        j = N_(values_of)(a, b, hk, k0);
+        const int64_t keys = N_(keys_from)(a, k0);
+        tc_gemm j = N_(leaf_of)(a, &a->k, b, hk, k0, keys, a->d, false, (T *)(void *)room);
+        a->gemm->pack(&j, 0, keys, out + a->gemm->pack_bytes(k0, a->d));
+        j = N_(leaf_of)(a, &a->v, b, hk, k0, keys, a->dv, true, (T *)(void *)room);
         a->gemm->pack(&j, 0, j.n, (char *)N_(packed_values)(a, out, k0));
     }
 }
 
 /* Scores of rows [q0, q0 + rows) against keys [k0, k0 + keys): scale * q k + mask, -inf where a key is absent. */
 static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld,
-                       const char *packed, void *work) {
-    tc_gemm j = N_(keys_of)(a, b, h / a->group);
+                       const char *packed, T *room, void *work) {
+    tc_gemm j = packed ? (tc_gemm){.dtype = BITS, .n = keys, .k = a->d} : N_(leaf_of)(a, &a->k, b, h / a->group, k0, keys, a->d, false, room);
     j.m = rows, j.a = (const T *)a->q.data + b * a->q.n + h * a->q.h + q0 * a->q.l, j.a_rs = a->q.l, j.a_cs = a->q.e;
-    j.c = s - k0, j.c_rs = ld, j.c_cs = 1, j.alpha = a->scale, j.beta = 1;
-    int64_t end = a->causal && q0 + rows < k0 + keys ? q0 + rows : k0 + keys; /* no row sees more */
-    for (int64_t c = k0; c < end; c += TC_GEMM_NC)
-        a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work, packed ? packed + sizeof(T) * (size_t)(c * a->d) : NULL, 0);
+    j.c = s, j.c_rs = ld, j.c_cs = 1, j.alpha = a->scale, j.beta = 1;
+    int64_t end = a->causal && q0 + rows < k0 + keys ? q0 + rows - k0 : keys; /* no row sees more */
+    for (int64_t c = 0; c < end; c += TC_GEMM_NC)
+        a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work,
+                       packed ? packed + sizeof(T) * (size_t)((k0 + c) * a->d) : NULL, 0);
     for (int64_t r = 0; r < rows; r++) {
         T *row = s + r * ld;
         if (a->mask.data) {
@@ -85,10 +101,9 @@ static bool N_(allowed)(const tc_attention *a, int64_t b, int64_t h, int64_t q0,
 
 /* What rows [q0, q0 + rows) get from the leaf of keys at k0. */
 static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, N_(part) out, const char *packed,
-                          T *score, void *work) {
-    tc_gemm j = N_(values_of)(a, b, h / a->group, k0);
-    int64_t keys = j.k;
-    N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, work);
+                          T *score, T *room, void *work) {
+    const int64_t keys = N_(keys_from)(a, k0);
+    N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, room, work);
     a->isa->reduce[BITS]->max_rows(out.max, score, rows, keys, TC_ATTENTION_LEAF);
     for (int64_t r = 0; r < rows; r++) {
         T *row = score + r * TC_ATTENTION_LEAF, m = out.max[r] == -INFINITY ? 0 : out.max[r];
@@ -99,6 +114,7 @@ static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q
         for (int64_t i = live; i < keys; i++) row[i] = 0;
     }
     a->isa->reduce[BITS]->sum_rows(out.sum, score, rows, keys, TC_ATTENTION_LEAF);
+    tc_gemm j = packed ? (tc_gemm){.dtype = BITS, .n = a->dv, .k = keys} : N_(leaf_of)(a, &a->v, b, h / a->group, k0, keys, a->dv, true, room);
     j.m = rows, j.a = score, j.a_rs = TC_ATTENTION_LEAF, j.a_cs = 1, j.c = out.acc, j.c_rs = a->dv, j.c_cs = 1, j.alpha = 1, j.beta = 1;
     const char *values = packed ? N_(packed_values)(a, packed, k0) : NULL;
     for (int64_t c = 0, n; c < a->dv; c += n) {
@@ -107,10 +123,12 @@ static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q
     }
 }
 
+/* Elements of a leaf's keys or values that are widened. */
+static int64_t N_(room)(const tc_attention *a) { return a->stored == BITS ? 0 : TC_ATTENTION_LEAF * (a->d > a->dv ? a->d : a->dv); }
 static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch) {
     int64_t leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF, dv = a->dv;
     if (a->causal && q0 + rows < a->s) leaves = (q0 + rows + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
-    T *score = (T *)scratch, *at = score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF;
+    T *score = (T *)scratch, *room = score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF, *at = room + N_(room)(a);
     N_(part) level[TC_ATTENTION_LEVELS + 1], spare[TC_ATTENTION_LEVELS + 2];
     int free_count = tc_attention_levels(a->s) + 2;
     for (int i = 0; i < free_count; i++, at += TC_ATTENTION_QUERIES * (dv + 2))
@@ -129,7 +147,7 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
             continue;
         }
         p = spare[--free_count];
-        N_(leaf_part)(a, b, h, q0, rows, k0, p, packed, score, work);
+        N_(leaf_part)(a, b, h, q0, rows, k0, p, packed, score, room, work);
         int i = 0;
         for (; l >> i & 1; i++)
             if (level[i].max) N_(merge)(level[i], p, rows, dv), spare[free_count++] = level[i];
@@ -151,7 +169,8 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
 static size_t N_(forward_bytes)(const tc_attention *a) {
     size_t u = a->gemm->work_bytes(TC_ATTENTION_QUERIES, TC_ATTENTION_LEAF, a->d),
            w = a->gemm->work_bytes(TC_ATTENTION_QUERIES, a->dv < TC_GEMM_NC ? a->dv : TC_GEMM_NC, TC_ATTENTION_LEAF);
-    return sizeof(T) * (size_t)(TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF + (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) +
+    return sizeof(T) * (size_t)(TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF + N_(room)(a) +
+                                (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) +
            (u > w ? u : w) + 256;
 }
 
@@ -181,7 +200,7 @@ static void N_(backward_head)(const tc_attention *a, int64_t b, int64_t hk, char
                 *o = (const T *)a->fwd.data + b * a->fwd.n + h * a->fwd.h + q0 * a->fwd.l;
         const T *lse = (const T *)a->lse + (b * a->h + h) * a->l + q0;
         for (int64_t r = 0; r < rows; r += TC_GEMM_MC)
-            N_(scores)(a, b, h, q0 + r, rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC, 0, s, p + r * s, s, NULL, work);
+            N_(scores)(a, b, h, q0 + r, rows - r < TC_GEMM_MC ? rows - r : TC_GEMM_MC, 0, s, p + r * s, s, NULL, NULL, work);
         for (int64_t r = 0; r < rows; r++) {
             T *row = p + r * s, m = lse[r] == -INFINITY ? 0 : lse[r], line[256];
             for (int64_t i = 0; i < s; i++) row[i] -= m;
