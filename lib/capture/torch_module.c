@@ -238,7 +238,9 @@ static V t_result_type(C *c, args *A) {
             case K_BOOL: d = TC_BOOL; break;
             case K_FLOAT: d = c->torch->default_dtype; break;
             case K_COMPLEX: d = tc_dtype_to_complex(c->torch->default_dtype); break;
-            default: d = TC_I64;
+            case K_INT:
+            case K_SYM: d = TC_I64; break;
+            default: tc_raise(c, "TypeError", "result_type() takes tensors and numbers, not %s", tc_type_name(c, A->a[i]));
             }
         best[g] = best[g] == TC_DTYPE_NONE ? d : promote(c, best[g], d);
     }
@@ -247,7 +249,7 @@ static V t_result_type(C *c, args *A) {
         if (best[g] == TC_DTYPE_NONE) continue;
         if (r == TC_DTYPE_NONE) r = best[g];
         else if (tc_dtype_kind(best[g]) > tc_dtype_kind(r))
-            r = tc_dtype_kind(best[g]) == TC_KIND_COMPLEX && tc_is_float(r) ? tc_dtype_to_complex(r) : g == 2 || true ? best[g] : r;
+            r = tc_dtype_kind(best[g]) == TC_KIND_COMPLEX && tc_is_float(r) ? tc_dtype_to_complex(r) : best[g];
     }
     return dtype_object(c, r);
 }

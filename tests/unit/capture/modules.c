@@ -59,6 +59,16 @@ static const snippet table[] = {
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny[0] = 1\n", "it was made in inference mode at test.py:3)"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ntorch.add(torch.ones(2), 1, out=y)\n", "Inplace update to inference tensor"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny.requires_grad_()\n", "Setting requires_grad=True on inference tensor"},
+    /* what PyTorch refuses of types: it works in place on 1 - target, and in the target's type */
+    {"import torch\nimport torch.nn.functional as F\nx = torch.ones(2)\nF.binary_cross_entropy_with_logits(x, torch.ones(2).long())\n",
+     "result type float32 can't be cast to the desired output type int64"},
+    {"import torch\nimport torch.nn.functional as F\nF.binary_cross_entropy_with_logits(torch.ones(2), torch.ones(2) > 0)\n",
+     "with a bool tensor is not supported"},
+    {"import torch\nimport torch.nn.functional as F\nr = F.binary_cross_entropy_with_logits(torch.ones(2), torch.ones(2).half()).dtype\n",
+     "torch.float16"},
+    {"import torch\ntorch.result_type('a', 1)\n", "takes tensors and numbers, not str"},
+    {"import torch\nx = torch.ones(2)\nw = torch.ones(2, requires_grad=True)\ntorch.autograd.grad((x * w).sum(), x)\n",
+     "One of the differentiated Tensors does not require grad"},
     /* the default generator by its module */
     {"import torch\ntorch.random.manual_seed(3)\na = torch.rand(1)\ntorch.manual_seed(3)\nwith torch.random.fork_rng(devices=[]):\n    "
      "torch.rand(7)\n"
