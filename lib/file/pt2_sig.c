@@ -253,8 +253,10 @@ static tc_tree *read_tree(tc_jread *j, tc_arena *a, const tc_map *fields) {
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "type") && tc_jr_peek(j) == TC_JR_STRING) {
             t->type = tc_jr_strdup(j, a);
-        } else if (tc_str_is(key, "context") && tc_jr_peek(j) == TC_JR_STRING) {
-            t->context = tc_jr_strdup(j, a);
+        } else if (tc_str_is(key, "context")) {
+            t->context_bare = tc_jr_peek(j) != TC_JR_STRING;
+            tc_str text = t->context_bare ? tc_jr_skip(j) : tc_jr_string(j);
+            t->context = tc_arena_strndup(a, text.s, text.n);
         } else if (tc_str_is(key, "children_spec")) {
             for (tc_jr_array(j); tc_jr_item(j);) {
                 if (t->n == cap) {

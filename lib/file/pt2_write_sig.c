@@ -112,6 +112,8 @@ static void write_tree(tc_json *j, const tc_tree *t) {
     tc_json_key(j, "context");
     if (t->kind == TC_TREE_LEAF) {
         tc_json_null(j);
+    } else if (t->context_bare) {
+        tc_json_raw(j, t->context, strlen(t->context));
     } else if (t->context) {
         tc_json_string(j, t->context);
     } else if (t->keys && (t->kind == TC_TREE_DICT || t->kind == TC_TREE_OTHER)) {

@@ -189,6 +189,7 @@ typedef struct tc_tree {
     tc_tree_kind kind;
     const char *type;    /* TREE_OTHER: PyTorch's type name, for instance "collections.namedtuple" */
     const char *context; /* JSON text as PyTorch writes it, or NULL */
+    bool context_bare;   /* it is a value of the tree's JSON itself (defaultdict, classes that users register), not the text of a string there */
     const char **keys;   /* dict keys, field names; or NULL */
     struct tc_tree **children;
     int n;

@@ -400,6 +400,21 @@ static size_t count_without(job *j) {
     return k;
 }
 
+/* ONNX has one space of names for what the user gives and for weights: where both have one, the weight gets another. */
+static void name_apart(tc_program *p) {
+    tc_map taken = {0};
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].kind == TC_IN_USER && p->inputs[i].value) tc_map_set(&taken, p->inputs[i].name, p);
+    for (int i = 0; taken.len && i < p->ninputs; i++) {
+        tc_input *in = &p->inputs[i];
+        if (in->kind == TC_IN_USER || !in->value) continue;
+        const char *wish = in->name;
+        for (int k = 1; tc_map_find(&taken, in->name); k++) in->name = tc_arena_printf(&p->arena, "%s_%d", wish, k);
+        tc_map_set(&taken, in->name, p);
+    }
+    tc_map_free(&taken);
+}
+
 static void run(C *c, void *ctx) {
     static const native_def fns[] = {{"unsupported", f_unsupported}, {"at", f_at}, {NULL, NULL}};
     job *j = ctx;
@@ -413,6 +428,7 @@ static void run(C *c, void *ctx) {
         if (st) tc_raise_status(c, "RuntimeError", st);
     }
     tc_dce(j->p, false);
+    name_apart(j->p);
     j->result = tc_call2(c, tc_module_attr(c, m, tc_intern(c, "write", 5)), program_object(c, j->p), tc_int(c, j->opset));
     j->where = NULL;
     encode(c, j);

@@ -154,6 +154,14 @@ static tc_status grad_convolution_backward(tc_emit *e, const tc_node *n, tc_valu
 }
 
 /* ---- conv1d .. conv_transpose3d ---- */
+/* Of [T, B, C] with a weight [K, C, O]. */
+static tc_status decompose_conv_tbc(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_emit_call(e, "aten::permute", "vI", tc_arg_value(n, 0), (int64_t[]){1, 2, 0}, 3);
+    tc_value *w = tc_emit_call(e, "aten::permute", "vI", tc_arg_value(n, 1), (int64_t[]){2, 1, 0}, 3);
+    tc_value *y = tc_emit_call(e, "aten::conv1d", "vvvIa", x, w, tc_arg_value(n, 2), (int64_t[]){1}, 1, &n->args[3]);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::permute", "vI", y, (int64_t[]){2, 0, 1}, 3));
+    return tc_e_done(e);
+}
 static tc_arg ints(tc_emit *e, const int64_t *v, int n) {
     tc_sym *s = TC_NEWN(&e->graph->program->arena, tc_sym, (size_t)(n ? n : 1));
     for (int i = 0; i < n; i++) s[i] = tc_sym_int(tc_e_sym(e), v[i]);
@@ -355,6 +363,11 @@ const tc_op tc_ops_conv[] = {{.schema = "aten::convolution(Tensor input, Tensor 
                               .samples = "convolution(f32[2,3,6,5], f32[4,3,3,3], f32[4], [1,2], [1,1], [1,1], False, [0,0], 1); "
                                          "convolution(c64[2,2,6], c64[4,1,3], c64[4], [2], [1], [1], False, [0], 2)",
                               .doc = "convolution of 1 to 3 dimensions, or its transpose"},
+                             {.schema = "aten::conv_tbc(Tensor self, Tensor weight, Tensor bias, int pad=0) -> Tensor",
+                              .shape = tc_shape_decomposed,
+                              .decompose = decompose_conv_tbc,
+                              .samples = "conv_tbc(f32[7,2,3], f32[3,3,4], f32[4], 1)",
+                              .doc = "conv1d with time first, then batch, then channels"},
                              {.schema = "aten::convolution_backward(Tensor grad_output, Tensor input, Tensor weight, SymInt[]? bias_sizes, " PARAMS
                                         ", bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
                               .shape = shape_convolution_backward,

@@ -216,17 +216,48 @@ static tc_status decompose_pad(tc_emit *e, const tc_node *n) {
         .shape = shape_like_self, .decompose = decompose_border_pad_backward, .grad = grad_border_pad_backward,                         \
         .doc = "gradient of " #name "_pad" #n "d"                                                                                       \
     }
-const tc_op tc_ops_pad[] = {ROW("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0)", shape_constant_pad, lower_constant_pad,
-                                grad_constant_pad, "constant_pad_nd(f32[2,3], [1,2], 0.5); constant_pad_nd(f32[4,5], [-1,1,2,0])",
-                                "value around; negative widths cut"),
-                            BORDER(reflection, 1, 2, "mirrored at the border"),
-                            BORDER(reflection, 2, 4, "mirrored at the border"),
-                            BORDER(reflection, 3, 6, "mirrored at the border"),
-                            BORDER(replication, 1, 2, "the border repeated"),
-                            BORDER(replication, 2, 4, "the border repeated"),
-                            BORDER(replication, 3, 6, "the border repeated"),
-                            ROW("_pad_circular(Tensor self, SymInt[] pad)", shape_border_pad, lower_border_pad, grad_border_pad,
-                                "_pad_circular(f32[1,2,5], [2,1])", "the other end repeated"),
-                            COMPOSED("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None)", decompose_pad,
-                                     "pad(f32[1,2,5], [2,1], 'reflect'); pad(f32[2,3], [1,1])", "constant, reflect, replicate or circular"),
-                            {0}};
+/* Each sequence, in the type and trailing sizes of the first, padded to the longest; then stacked. */
+static tc_status decompose_pad_sequence(tc_emit *e, const tc_node *n) {
+    const tc_arg *list = &n->args[0];
+    const char *side = tc_arg_string(n, 3);
+    tc_symctx *s = tc_e_sym(e);
+    bool left = !strcmp(side, "left");
+    if (!left && strcmp(side, "right"))
+        return tc_error(TC_CONTENT, "%s: Expected padding_side to be one of left or right, but got %s.", tc_op_name(n->op), side);
+    if (!list->n) return refuse(n, "received an empty list of sequences");
+    const tc_meta *first = &list->values[0]->meta;
+    tc_value **padded = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)list->n);
+    tc_sym longest = tc_sym_int(s, 0), sizes[TC_MAX_RANK], none = longest, pads[2 * TC_MAX_RANK];
+    for (int k = 0; k < list->n; k++) {
+        if (!list->values[k]->meta.rank) return refuse(n, "a sequence has no dimensions");
+        longest = tc_sym_max(s, longest, list->values[k]->meta.size[0]);
+    }
+    int last = 2 * first->rank - 2; /* the pair of dimension 0 */
+    for (int d = 0; d < first->rank; d++) sizes[d] = first->size[d], pads[2 * d] = pads[2 * d + 1] = none;
+    for (int k = 0; k < list->n; k++) {
+        sizes[0] = list->values[k]->meta.size[0];
+        pads[left ? last : last + 1] = tc_sym_sub(s, longest, sizes[0]);
+        tc_value *x = tc_emit_call(e, "aten::expand", "vS", tc_e_cast(e, list->values[k], first->dtype), sizes, first->rank);
+        padded[k] = tc_emit_call(e, "aten::constant_pad_nd", "vSa", x, pads, last + 2, &n->args[2]);
+    }
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::stack", "Vi", padded, list->n, (int64_t)(tc_arg_bool(n, 1) ? 0 : 1)));
+    return tc_e_done(e);
+}
+
+const tc_op tc_ops_pad[] = {
+    COMPOSED("pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0.0, str padding_side=\"right\")", decompose_pad_sequence,
+             "pad_sequence([f32[3,2], f32[5,2]], True, 1.5); pad_sequence([f32[3], f32[1]], padding_side='left')",
+             "sequences of any lengths, padded to the longest and stacked"),
+    ROW("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0)", shape_constant_pad, lower_constant_pad, grad_constant_pad,
+        "constant_pad_nd(f32[2,3], [1,2], 0.5); constant_pad_nd(f32[4,5], [-1,1,2,0])", "value around; negative widths cut"),
+    BORDER(reflection, 1, 2, "mirrored at the border"),
+    BORDER(reflection, 2, 4, "mirrored at the border"),
+    BORDER(reflection, 3, 6, "mirrored at the border"),
+    BORDER(replication, 1, 2, "the border repeated"),
+    BORDER(replication, 2, 4, "the border repeated"),
+    BORDER(replication, 3, 6, "the border repeated"),
+    ROW("_pad_circular(Tensor self, SymInt[] pad)", shape_border_pad, lower_border_pad, grad_border_pad, "_pad_circular(f32[1,2,5], [2,1])",
+        "the other end repeated"),
+    COMPOSED("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None)", decompose_pad,
+             "pad(f32[1,2,5], [2,1], 'reflect'); pad(f32[2,3], [1,1])", "constant, reflect, replicate or circular"),
+    {0}};

@@ -417,6 +417,13 @@ static tc_status decompose_block_diag(tc_emit *e, const tc_node *n) {
                            : tc_emit_call(e, "aten::empty.memory_format", "I", (int64_t[]){1, 0}, 2));
     return tc_e_done(e);
 }
+static tc_status decompose_flatten_dense_tensors(tc_emit *e, const tc_node *n) {
+    const tc_arg *list = &n->args[0];
+    tc_value **flat = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)list->n + 1);
+    for (int k = 0; k < list->n; k++) flat[k] = tc_emit_call(e, "aten::reshape", "vI", list->values[k], (int64_t[]){-1}, 1);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::cat", "Vi", flat, list->n, (int64_t)0));
+    return tc_e_done(e);
+}
 static tc_status decompose_cartesian_prod(tc_emit *e, const tc_node *n) {
     const tc_arg *list = &n->args[0];
     for (int k = 0; k < list->n; k++)
@@ -534,6 +541,8 @@ const tc_op tc_ops_rearrange[] = {
     COMPOSED("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None)", decompose_diff, "diff(f32[3,5])",
              "differences of neighbours, n times"),
     COMPOSED("block_diag(Tensor[] tensors)", decompose_block_diag, "block_diag([f32[2,3], f32[2]])", "matrices along a diagonal"),
+    COMPOSED("flatten_dense_tensors(Tensor[] tensors)", decompose_flatten_dense_tensors, "flatten_dense_tensors([f32[2,3], f32[2]])",
+             "all elements one after the other"),
     COMPOSED("cartesian_prod(Tensor[] tensors)", decompose_cartesian_prod, "cartesian_prod([f32[2], f32[3]])", "all combinations"),
     COMPOSED("pixel_shuffle(Tensor self, int upscale_factor)", decompose_pixel_shuffle, "pixel_shuffle(f32[1,8,2,3], 2)", "channels to space"),
     COMPOSED("pixel_unshuffle(Tensor self, int downscale_factor)", decompose_pixel_shuffle, "pixel_unshuffle(f32[1,2,4,6], 2)", "space to channels"),

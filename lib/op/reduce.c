@@ -621,6 +621,7 @@ static tc_status complex_norm(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 /* m + log(sum(exp(x - m))), m the largest real part */
+static tc_status decompose_special_logsumexp(tc_emit *e, const tc_node *n) { return tc_e_forward(e, "aten::logsumexp", n); }
 static tc_status complex_logsumexp(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *re = tc_e1(e, "aten::real", x);
     reduced over = of_node(n);
@@ -739,6 +740,7 @@ const tc_op tc_ops_reduce[] = {
              "norm(f32[3,5], 2, [1], False, dtype=torch.float64)", "linalg_vector_norm"),
     PARTS("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", shape_logsumexp, lower_logsumexp, complex_logsumexp, grad_logsumexp,
           "logsumexp(f32[3,5], [1]); logsumexp(c64[3,5], [1])", "log of the sum of exp"),
+    COMPOSED("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False)", decompose_special_logsumexp, NULL, "another name"),
     ROW("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumsum, grad_cumsum,
         "cumsum(f32[3,5], 1); cumsum(f32[9,70], 1); cumsum(i64[9,33], 1); cumsum(i64[7], 0); cumsum(c64[3,5], 1)", "running sums"),
     ROW("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumprod, grad_cumprod,

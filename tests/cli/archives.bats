@@ -74,3 +74,29 @@ PY
     run tc-run a.pt2 --input x=@y.npy --trace -o y.npy # -2 and so on: the second branch, which doubles
     [[ "$output" == *"-4"* ]]
 }
+
+@test "the context of a container is written as it was read, an object or text" {
+    tc-export "$TC_ROOT/tests/oracle/pt2/containers.pt2" -o a.pt2
+    tc-export --print=json a.pt2 >a.json
+    grep -qF '\"context\": {\"default_factory_module\": \"builtins\", \"default_factory_name\": \"list\", \"dict_context\": [\"padded\", \"sum\"]}' a.json
+}
+
+@test "in ONNX a weight that is called as an input gets another name" {
+    cat >m.py <<'PY'
+import torch
+
+
+class Both(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = torch.nn.Parameter(torch.ones(2, 2))
+        self.register_buffer("x_1", torch.zeros(2))
+
+    def forward(self, x):
+        return self.x * x + self.x_1
+PY
+    tc-export -q m.py:Both --input x=2xf32 -o a.pt2
+    tc-export a.pt2 --to onnx -o a.onnx
+    tc-run a.pt2 --input x=2xf32=3,4 -o y.npy
+    tc-run a.onnx --input x=2xf32=3,4 --expect @y.npy
+}
