@@ -46,7 +46,7 @@ typedef struct {
     int unit; /* of tables: TC_OPT_unit */
 } tc_profile_parts;
 tc_status tc_profile_options(tc_cmd *c, tc_profile_parts *out);   /* looks at --profile and --unit */
-tc_status tc_profile_write(tc_cmd *c, const tc_profile_parts *p); /* each --profile FILE that is no trace already written, by its suffix */
+tc_status tc_profile_write(tc_cmd *c, const tc_profile_parts *p); /* to each --profile FILE, in the form of its suffix */
 void tc_profile_parts_free(tc_profile_parts *p);
 
 /* The forms (profile_forms.c). */

@@ -114,14 +114,14 @@ static tc_group_list merge(const tc_group_list *rows, text_of by) {
     return out;
 }
 
-/* rows is sorted. last: the heading of the last column; also: the one before it, or NULL. */
+/* rows is sorted here. last: the heading of the last column, which text fills. */
 static void table(const tc_profile_parts *p, const tc_profile_part *part, tc_group_list *rows, const char *last, text_of text, bool with_source,
                   tc_buf *out) {
     const char *unit = units[p->unit].name;
     const double scale = units[p->unit].of_ns, whole = part->ns > 0 ? part->ns : 1;
     const int digits = units[p->unit].digits;
     double ns = 0, bytes = 0, flops = 0, least = 0;
-    qsort(rows->data, rows->len, sizeof *rows->data, slower);
+    if (rows->len) qsort(rows->data, rows->len, sizeof *rows->data, slower);
     tc_buf_printf(out, "%12s %6s %7s %10s %10s %7s  ", unit, "%", "calls", "KB", "KFLOP", "% limit");
     if (with_source) tc_buf_printf(out, "%-22s ", "source");
     tc_buf_printf(out, "%s\n", last);
