@@ -241,7 +241,7 @@ static void import_all(C *c, frame *f, module *m, const char *name) {
     if (!all) {
         V key, v;
         for (size_t i = 0; tc_dict_next(m->d, &i, &key, &v);)
-            if (tc_as_str(key)->s[0] != '_') tc_dict_set(c, f->globals, key, v);
+            if (tc_kind_of(key) == K_STR && tc_as_str(key)->s[0] != '_') tc_dict_set(c, f->globals, key, v);
         return;
     }
     list *names = tc_to_list(c, all);

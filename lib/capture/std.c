@@ -330,6 +330,7 @@ static V s_params(C *c, args *A) { /* of a function: names of its parameters, an
 static V s_refuse_import(C *c, args *A) { /* "os.listdir", and the place of the import: FILE, LINE, COL */
     V v[4];
     tc_take(c, A, "refuse_import", "name file line col", v);
+    if (tc_kind_of(v[0]) != K_STR || tc_kind_of(v[1]) != K_STR) tc_raise(c, "TypeError", "refuse_import() takes a name and a file");
     const frame *f = tc_user_frame(c);
     const char *what = tc_as_str(v[0])->s, *name = tc_as_str(v[1])->s;
     tc_source at = {.file = name, .line = (int)tc_index(c, v[2], "line"), .col = (int)tc_index(c, v[3], "col")};
