@@ -67,6 +67,8 @@ static inline void merge(const leaf *l, int64_t r, int64_t rows, int64_t c, floa
     if (!l->last) __builtin_memcpy(l->stack + l->at * l->area + where, sums, (size_t)(rows * NR) * sizeof *sums);
 }
 
+#include "kernel/conv_bf16.h"
+
 /* ---- vdpbf16ps: VP is 16 words, VS 16 sums ---- */
 #ifndef AMX_IN_C
 #define TARGET __attribute__((target("avx512bf16")))

@@ -199,6 +199,10 @@ static void chunk_tiles(const work *w, const unit *u, int64_t r0, int64_t r1, le
               (int)(r1 - r0));
     for (int64_t c = 0; c < u->nc; c += NR) {
         const char *next = (const char *)(u->b.at + (c + NR) * u->b.c_step), *end = next + (w->packed ? u->n * NR * (int64_t)sizeof(T) : 0);
+        if (w->narrow && u->c0 + u->nc + c < w->nc) { /* of the next chunk */
+            const int64_t e = (int64_t)tc_dtype_size(w->j->packed_type);
+            next = w->narrow + ((u->c0 + u->nc + c) * w->j->k + u->first * TC_LEAF * NR) * e, end = next + u->n * NR * e;
+        }
         for (int64_t r = r0; r < r1;) {
             const int rows = rows_of(w->nr - r);
             for (int i = 0; i < u->leaves; i++) {
