@@ -334,6 +334,7 @@ static tc_status bind_code(binder *x, const tc_loop *l, const tc_schedule *sched
     } else {
         s = tc_block_bind(sched,
                           &(tc_block_env){.isa = x->e->isa,
+                                          .threads = tc_pool_threads(x->e->pool),
                                           .vars = x->e->vars,
                                           .nvars = x->e->nvars,
                                           .shapes = shapes,

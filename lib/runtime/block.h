@@ -29,6 +29,7 @@ typedef struct {
     const tc_block_shape *shapes; /* for each buffer of schedule->loop that has a value; temporaries are the block's own */
     const tc_costs *costs;        /* NULL: as shipped */
     int64_t block;                /* values of a block, a multiple of TC_LEAF; 0: chosen */
+    int threads;                  /* that will run it; 0: one. Blocks are not so large that there are fewer of them */
     bool in_place;                /* a written buffer may be the memory of one that is read at the same index */
 } tc_block_env;
 

@@ -152,7 +152,8 @@ static void choose_block(const plan *p, nest *n) {
         n->R = clamp(4 * T / (EI ? EI : 1), 1, 256);
     } else if (out > in && !p->row_only) {
         n->col = true;
-        n->R = clamp(EO, 1, 256);
+        int64_t share = (EO / p->threads + 63) & ~(int64_t)63; /* where only sums are kept longer pieces of lines are read at a time */
+        n->R = clamp(EO, 1, p->blocks ? 256 : clamp(share, 256, 1024));
         int64_t c = 16;
         while (c < TC_LEAF && c * n->R < 4 * T) c *= 2;
         n->C = EI <= 2 * c ? EI : c;
@@ -299,6 +300,7 @@ static tc_status bind_nest(const binder *b, const tc_nest *tn, bool whole, nest 
               .isa = b->env->isa,
               .costs = b->env->costs ? b->env->costs : &tc_costs_shipped,
               .block = b->env->block,
+              .threads = b->env->threads ? b->env->threads : 1,
               .tn = tn,
               .in_place = b->env->in_place,
               .outer = tn->outer & ~l->columns};

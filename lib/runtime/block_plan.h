@@ -14,6 +14,7 @@ typedef struct {
     const tc_nest *tn;
     const tc_costs *costs;
     int64_t block;                  /* as tc_block_env has it */
+    int threads;                    /* at least 1 */
     bool in_place, row_only, scans; /* row_only: something in it is not done column-wise; scans: it has a scan */
     int widest, work, blocks;       /* bytes of the widest value; instructions, and those of them that make blocks, loads aside */
     uint8_t *live;                  /* by instruction: the nest needs it */

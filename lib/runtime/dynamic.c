@@ -53,8 +53,14 @@ static tc_status dynamic_loop(frame *f, const tc_loop *l, int index) {
     }
     tc_block *b = NULL;
     if (!s)
-        s = tc_block_bind(
-            sched, &(tc_block_env){.isa = f->e->isa, .vars = f->e->vars, .nvars = f->e->nvars, .shapes = shapes, .costs = tuning_costs(f->e)}, &b);
+        s = tc_block_bind(sched,
+                          &(tc_block_env){.isa = f->e->isa,
+                                          .threads = tc_pool_threads(f->e->pool),
+                                          .vars = f->e->vars,
+                                          .nvars = f->e->nvars,
+                                          .shapes = shapes,
+                                          .costs = tuning_costs(f->e)},
+                          &b);
     if (!s) s = run_loop_block(f->e, b, data, l);
     tc_block_destroy(b);
     free(shapes);
