@@ -6,7 +6,8 @@
  *
  * A tap in the padding counts as zeros; taps that no position of the block can have are left out. */
 
-TARGET static size_t N_(conv_work_bytes)(int64_t rows, int64_t cols, int64_t k) {
+TARGET static size_t N_(conv_work_bytes)(int64_t rows, int64_t cols, int64_t k, int64_t taps) {
+    (void)taps;
     return (size_t)(TILE_ROWS * LDA + TILE_ROWS * NR + rows * padded(cols) * depth_of(k)) * 4 + (size_t)rows * sizeof(conv_position) + 64;
 }
 TARGET static void N_(conv_pack)(void *out, const void *w, int64_t w_cout, int64_t w_cin, int64_t cin, int64_t taps, int64_t cols) {

@@ -85,10 +85,12 @@ static size_t panel_bytes(const tc_conv *c, const tc_conv_ops *o) {
 static void choose_blocks(plan *p, int threads) {
     const tc_conv *c = p->c;
     const int64_t want = threads > 1 ? 4 * threads : 1, cout = c->cout ? c->cout : 1, mr = p->o->mr, nr = p->o->nr, across = up(cout, nr),
-                  all = part_count(c) * c->groups, sums = tc_conv_sums(p->k), most = (sums ? BLOCK_TILES : LEAF_TILES) * mr;
+                  all = part_count(c) * c->groups;
     int64_t rows = c->n * up(c->out[0], step_of(c, 0)) * up(c->out[1], step_of(c, 1)) * up(c->out[2], step_of(c, 2));
     if (!rows) rows = 1;
     p->cols = least(across * nr, BLOCK_BYTES / (int64_t)elem(c));
+    const bool by_tile = c->dtype != TC_BF16 && tc_conv_by_tile(p->k, p->cols, elem(c));
+    const int64_t sums = by_tile ? 0 : tc_conv_sums(p->k), most = (sums ? BLOCK_TILES : LEAF_TILES) * mr;
     p->rows = most;
     if (all * up(rows, p->rows) * up(cout, p->cols) < want) p->rows = up(up(rows, up(want, all * up(cout, p->cols))), mr) * mr;
     if (p->rows < 4 * mr) p->rows = 4 * mr;
@@ -102,9 +104,8 @@ static void choose_blocks(plan *p, int threads) {
     p->cols = up(across, p->ncols) * nr; /* of about the same width */
     p->ncols = up(cout, p->cols);
 }
-static size_t worker_bytes(const plan *p) {
-    return tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)) + tc_conv_room((size_t)(2 * p->rows) * sizeof(tc_conv_places));
-}
+static size_t block_bytes(const plan *p) { return tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k, tc_conv_volume(p->c->kernel))); }
+static size_t worker_bytes(const plan *p) { return block_bytes(p) + tc_conv_room((size_t)(2 * p->rows) * sizeof(tc_conv_places)); }
 static size_t tables_bytes(const tc_conv *c) {
     size_t s = tc_conv_room((size_t)part_count(c) * sizeof(part)) + tc_conv_room((size_t)tc_conv_volume(c->kernel) * sizeof(tc_conv_tap));
     for (int d = 0; d < 3; d++) s += tc_conv_room((size_t)c->out[d] * sizeof(axis));
@@ -244,7 +245,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
     const tc_conv *c = p->c;
     const size_t e = elem(c);
     char *mine = p->scratch + (size_t)worker * p->per_worker;
-    tc_conv_places *place = (tc_conv_places *)(mine + tc_conv_room(p->o->work_bytes(p->rows, p->cols, p->k)));
+    tc_conv_places *place = (tc_conv_places *)(mine + block_bytes(p));
     for (int64_t i = begin; i < end; i++) {
         int64_t block = i % p->nblocks, c0 = i / p->nblocks % p->ncols * p->cols, g = i / p->nblocks / p->ncols;
         const part *q = p->parts;

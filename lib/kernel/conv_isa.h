@@ -76,7 +76,7 @@ typedef struct {
     const tc_epilogue *then;        /* or NULL: on finished rows row0 + r, columns col0 + c */
     int64_t row0, col0;
     int worker;
-    void *work; /* 64-byte aligned, work_bytes(rows, cols, k) */
+    void *work; /* 64-byte aligned, work_bytes(rows, cols, k, the kernel's taps) */
 } tc_conv_block;
 
 /* ---- weight gradient in tiles: rows are input channels, columns output channels, k positions; one tap ---- */
@@ -125,10 +125,13 @@ static inline int tc_conv_sums(int64_t k) {
     for (int64_t l = (k + TC_LEAF - 1) / TC_LEAF; l > 1; l = (l + 1) / 2) n++;
     return n ? n + 1 : 0;
 }
+/* Do all weights of a block of several leaves stay in the second cache, of 1 MiB, with what else it reads and writes? */
+enum { TC_CONV_WEIGHT_BYTES = 160 << 10 };
+static inline bool tc_conv_by_tile(int64_t k, int64_t cols, size_t elem) { return k > TC_LEAF && k * cols <= TC_CONV_WEIGHT_BYTES / (int64_t)elem; }
 /* Of bfloat16, where the row has instructions for it, only the first five. */
 typedef struct tc_conv_ops {
     int mr, nr, k_step; /* a tile; a panel's k are padded with zeros to a multiple of k_step */
-    size_t (*work_bytes)(int64_t rows, int64_t cols, int64_t k);
+    size_t (*work_bytes)(int64_t rows, int64_t cols, int64_t k, int64_t taps);
     void (*block)(const tc_conv_block *b);
     /* One panel of channels: out[(t * cin + ci) * nr + i] = w[i * w_cout + ci * w_cin + t], 0 from `cols` on; bfloat16 in pairs of k. */
     void (*pack)(void *out, const void *w, int64_t w_cout, int64_t w_cin, int64_t cin, int64_t taps, int64_t cols);

@@ -5,7 +5,8 @@
  *                                   from each other in memory, else copied in rows (L1)
  *         for each NR channels:     tile in registers; merged at once with the sums that the tree has ready
  *
- * A leaf that a row lacks counts as -0, which adding does not change; so one tree serves all rows. */
+ * Where all leaves of w stay in the second cache together, a tile of positions takes them one after another, and its sums stay in the
+ * first cache. A leaf that a row lacks counts as -0, which adding does not change; so one tree serves all rows. */
 enum { NR = 2 * VL, LDA = TC_LEAF + 16, LEAST_RUN = MR / 2 + 1, REGION = 4096, WAY = 4096, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
 
 typedef struct {
@@ -26,7 +27,7 @@ typedef struct {
     const T *level[MOST_LEVELS];
     T *out, *keep; /* [row][ldo], [row][NR]; keep is room */
     int64_t ldo;
-    walk ahead[3];                 /* rows of NR that are brought near meanwhile, one each 4 k, one walk after another; the last has no end */
+    walk ahead[4];                 /* rows of NR that are brought near meanwhile, one each 4 k, one walk after another; the last has no end */
     const T *bias, *scale, *shift; /* of the columns, or NULL; the plain epilogue from scale on */
     const T *more;                 /* [row][ldo], may be out; or NULL */
     bool bounded;
@@ -226,13 +227,14 @@ static int64_t even_run(const tc_conv_block *b, const tc_conv_places *p, int64_t
 static void describe(const tc_conv_block *b, tile_place *t) {
     piece c = first_piece(t);
     int64_t end = c.p->to + c.skip * c.p->pace; /* where the next row of an even tile is stored */
-    const tc_conv_places *next = c.p + 1;
+    const bool one = c.n == t->rows;
     t->inside = true;
-    t->pace = b->ld > 1 ? 0 : t->rows == 1 ? NR : c.n > 1 ? c.p->pace : next->to - end;
+    t->pace = b->ld > 1 ? 0 : t->rows == 1 ? NR : c.n > 1 ? c.p->pace : c.p[1].to - end;
     do {
         t->inside &= c.p->inside;
         for (int d = 0; d < 3; d++)
             if (c.p->first[d] >= c.p->last[d]) t->never |= rows_of(&c);
+        if (one) break;
         if (c.p->to + c.skip * c.p->pace != end || (c.n > 1 && c.p->pace != t->pace)) t->pace = 0;
         end += c.n * t->pace;
     } while (next_piece(t, &c));
@@ -244,11 +246,12 @@ static int64_t cut_tiles(const tc_conv_block *b, tile_place *out) {
     int64_t n = 0, skip = 0, left = 0, step = 0;
     for (int64_t first = 0; first < b->rows; n++) {
         if (!left) {
-            const int64_t run = even_run(b, p, skip, &step), all = rows_alike(b, p, skip);
-            left = run >= LEAST_RUN || run == all ? run : all;
+            const int64_t run = even_run(b, p, skip, &step), all = run >= LEAST_RUN ? run : rows_alike(b, p, skip);
+            left = all;
             if (left != run) step = 0;
         }
-        const int64_t tiles = (left + MR - 1) / MR, rows = (left + tiles - 1) / tiles;
+        const uint32_t tiles = ((uint32_t)left + MR - 1) / MR; /* 64 bits take three times as long to divide */
+        const int64_t rows = ((uint32_t)left + tiles - 1) / tiles;
         out[n] = (tile_place){.at = p, .skip = skip, .first = first, .rows = (int)rows, .step = step};
         describe(b, &out[n]);
         left = step ? left - rows : 0;
@@ -360,15 +363,74 @@ static void store_tile(const tc_conv_block *b, const tile_place *p, T *from, int
 
 /* ---- a block ---- */
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
-static size_t store_bytes(int64_t rows, int64_t cols, int64_t k) {
-    return ((size_t)MR * LDA + (size_t)(TILE_ROWS + MR) * NR + (size_t)(rows * padded(cols)) * (size_t)tc_conv_sums(k)) * sizeof(T);
+static inline int64_t leaves_of(int64_t k) { return k ? (k + TC_LEAF - 1) / TC_LEAF : 1; }
+/* Rows whose sums are kept at once. */
+static inline int64_t rows_kept(int64_t rows, int64_t cols, int64_t k) { return tc_conv_by_tile(k, cols, sizeof(T)) && rows > MR ? MR : rows; }
+/* The terms of a leaf: its first tap, and its segments for tiles that lack no tap and are read in place. */
+typedef struct {
+    const segment *seg;
+    int64_t tap;
+    int nseg;
+} leaf;
+/* What a block works on, in this order. */
+typedef struct {
+    T *a, *spare, *keep; /* rows that are copied; a tile on its way to the result; rows of a tile that lack a segment */
+    T *store;            /* sums that wait for others */
+    leaf *leaves;
+    segment *inside;
+    tile_place *places;
+} room;
+static void *take(uintptr_t *at, size_t n) {
+    void *p = (void *)*at;
+    *at += n;
+    return p;
 }
-static size_t work_bytes(int64_t rows, int64_t cols, int64_t k) { return store_bytes(rows, cols, k) + (size_t)rows * sizeof(tile_place); }
+/* Places them from `at` on; returns their bytes. */
+static size_t make_room(void *at, int64_t rows, int64_t cols, int64_t k, int64_t taps, room *r) {
+    const size_t sums = (size_t)(rows_kept(rows, cols, k) * padded(cols)) * (size_t)tc_conv_sums(k), leaves = (size_t)leaves_of(k);
+    uintptr_t end = (uintptr_t)at;
+    r->a = take(&end, MR * LDA * sizeof(T)), r->spare = take(&end, TILE_ROWS * NR * sizeof(T)), r->keep = take(&end, MR * NR * sizeof(T));
+    r->store = take(&end, sums * sizeof(T)), r->leaves = take(&end, leaves * sizeof *r->leaves);
+    r->inside = take(&end, (leaves + (size_t)taps) * sizeof *r->inside), r->places = take(&end, (size_t)rows * sizeof *r->places);
+    return end - (uintptr_t)at;
+}
+static size_t work_bytes(int64_t rows, int64_t cols, int64_t k, int64_t taps) {
+    room r;
+    return make_room(NULL, rows, cols, k, taps, &r);
+}
+static void list_leaves(const tc_conv_block *b, room *r) {
+    const tile_place any = {.inside = true, .rows = 1, .step = 1};
+    segment *seg = r->inside;
+    int64_t tap = 0;
+    uint32_t none;
+    for (int64_t l = 0; l < leaves_of(b->k); l++) {
+        const int64_t k0 = l * TC_LEAF, k1 = b->k - k0 < TC_LEAF ? b->k : k0 + TC_LEAF;
+        while (tap < b->ntaps && (b->tap[tap].tap + 1) * b->cin <= k0) tap++;
+        r->leaves[l] = (leaf){seg, tap, list_terms(b, &any, k0, k1, tap, NULL, seg, &none)};
+        seg += r->leaves[l].nseg;
+    }
+}
 
 /* Results and residuals are brought near while their tile is computed: memory fetches no lines that lie a row apart by itself. Here
  * those from row `skip` on, which a tile of few terms does not come to. */
 static inline void fetch_rows(walk w, int64_t skip) {
     for (int64_t r = skip > 0 ? skip : 0; r < w.n; r++) __builtin_prefetch(w.at + r * w.step), __builtin_prefetch(w.at + r * w.step + VL);
+}
+/* out: where the tile's results lie, if they are stored in place and not near yet; next: what the next tile is the first to read. */
+static void bring_near(const tc_conv_block *b, const tile_place *p, tile *t, const T *out, const T *next) {
+    const T *const more = b->plain ? b->plain->more : NULL;
+    walk *w = t->ahead;
+    int64_t steps = 0; /* rows that the tile fetches */
+    for (int i = 0; i < t->nseg && steps < 2 * p->rows; i++) steps += t->seg[i].n / 4;
+    if (out) *w++ = (walk){out, p->pace, p->rows}, fetch_rows(w[-1], steps);
+    if (out && more) *w++ = (walk){more + (out - (const T *)b->out), p->pace, p->rows}, fetch_rows(w[-1], steps - p->rows);
+    if (next) *w++ = (walk){next, NR, p->rows * t->lda / NR};
+    *w = (walk){t->b, 0, 0};
+}
+/* Where the results of columns from c on lie; NULL: not a distance apart, or columns are missing. */
+static inline T *results_at(const tc_conv_block *b, const tile_place *p, int64_t c) {
+    const bool whole = b->cols - c >= NR || b->cols - c == VL;
+    return p->pace && whole ? (T *)b->out + p->at->to + p->skip * p->at->pace + c : NULL;
 }
 /* What is done to finished sums by column: bias, scale and shift. The last panel's are copied, as columns may be missing. */
 typedef struct {
@@ -384,94 +446,105 @@ static void list_columns(const tc_conv_block *b, by_column *c) {
 static inline const T *columns_from(const by_column *c, int i, int64_t col, bool whole) {
     return !c->of[i] ? NULL : whole ? c->of[i] + col : c->last[i];
 }
-/* Tiles of the last leaf: all columns into the result, or by way of `spare`. with: levels to merge with. */
-static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const T *const *with, T *spare, const by_column *ends) {
-    piece first = first_piece(p);
-    T *const out = (T *)b->out + first.p->to + first.skip * first.p->pace;
+/* The sums that leaf l merges with, and what its own become. */
+typedef struct {
+    const T *with[MOST_LEVELS];
+    T *out;          /* NULL: the result */
+    int64_t l, base; /* number of the row that sums begin with */
+    bool alone;      /* the tile takes all leaves one after another */
+} leaf_step;
+/* Tiles of the last leaf: all columns into the result, or by way of `spare`. */
+static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, T *spare, const by_column *ends) {
     const T *const more = b->plain ? b->plain->more : NULL;
     const int64_t wide = padded(b->cols);
-    int64_t steps = 0; /* rows that the tile fetches while it is computed */
-    for (int i = 0; i < t->nseg && steps < 2 * p->rows; i++) steps += t->seg[i].n / 4;
     t->never = p->never, t->bounded = b->plain;
     if (b->plain) t->low = (T)b->plain->low, t->high = (T)b->plain->high;
     for (int64_t c = 0; c < b->cols; c += NR) {
         const int64_t left = b->cols - c;
-        const bool both = left > VL, whole = left >= NR || left == VL, here = p->pace && whole;
+        const bool both = left > VL, whole = left >= NR || left == VL;
+        T *const here = results_at(b, p, c);
         t->b = (const T *)b->w + c * b->k;
-        for (int m = 0; m < t->nlevels; m++) t->level[m] = with[m] + p->first * wide + c * p->rows;
-        t->out = here ? out + c : spare, t->ldo = here ? p->pace : NR;
+        for (int m = 0; m < t->nlevels; m++) t->level[m] = s->with[m] + (p->first - s->base) * wide + c * p->rows;
+        t->out = here ? here : spare, t->ldo = here ? p->pace : NR;
         t->bias = columns_from(ends, 0, c, whole), t->scale = columns_from(ends, 1, c, whole), t->shift = columns_from(ends, 2, c, whole);
-        t->more = !more ? NULL : here ? more + (t->out - (T *)b->out) : spare;
-        walk *w = t->ahead;
-        if (here) *w++ = (walk){t->out, t->ldo, p->rows}, fetch_rows(w[-1], steps);
-        if (here && more) *w++ = (walk){t->more, t->ldo, p->rows}, fetch_rows(w[-1], steps - p->rows);
-        *w = (walk){t->b, 0, 0};
+        t->more = !more ? NULL : here ? more + (here - (T *)b->out) : spare;
+        bring_near(b, p, t, s->alone && s->l ? NULL : here, NULL);
         if (more && !here) gather_more(b, p, spare, c);
         tile_of[p->rows][both](t);
         if (!here) store_tile(b, p, spare, c);
     }
 }
-/* Tiles of another leaf, which ends at k1, into level `out`. The first four bring a quarter of the next leaf's weights near each. */
-static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const T *const *with, T *out, int64_t k1, int64_t quarter) {
+/* Tiles of another leaf, into sums. Of many tiles the first four bring a quarter of the next leaf's weights near each; one alone
+ * brings its results near with the first leaf, and what lies behind its last terms. */
+static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, int64_t quarter) {
     const int64_t wide = padded(b->cols);
-    t->ldo = NR;
+    const segment *const end = !s->l && p->step && t->nseg ? &t->seg[t->nseg - 1] : NULL;
+    const T *const next = end ? t->a + end->at + (p->rows - 1) * t->lda + end->n : NULL;
+    t->ldo = NR, t->never = 0, t->bounded = false, t->bias = t->scale = t->more = NULL;
     for (int64_t c = 0; c < b->cols; c += NR) {
-        const int64_t where = p->first * wide + c * p->rows;
-        t->b = (const T *)b->w + c * b->k, t->out = out + where;
-        t->ahead[0] = quarter < 4 ? (walk){t->b + k1 * NR + quarter * (TC_LEAF / 4 * NR), NR, 0} : (walk){t->b, 0, 0};
-        for (int m = 0; m < t->nlevels; m++) t->level[m] = with[m] + where;
+        const int64_t where = (p->first - s->base) * wide + c * p->rows;
+        t->b = (const T *)b->w + c * b->k, t->out = s->out + where;
+        if (s->alone) bring_near(b, p, t, s->l ? NULL : results_at(b, p, c), c ? NULL : next);
+        else t->ahead[0] = quarter < 4 ? (walk){t->b + (s->l + 1) * TC_LEAF * NR + quarter * (TC_LEAF / 4 * NR), NR, 0} : (walk){t->b, 0, 0};
+        for (int m = 0; m < t->nlevels; m++) t->level[m] = s->with[m] + where;
         tile_of[p->rows][b->cols - c > VL](t);
     }
 }
 
-static void conv_block(const tc_conv_block *b) {
-    T *a = b->work, *spare = a + MR * LDA, *keep = spare + TILE_ROWS * NR, *store = keep + MR * NR, *level[MOST_LEVELS], *free_list[MOST_LEVELS];
-    tile_place *places = (tile_place *)((char *)b->work + store_bytes(b->rows, b->cols, b->k));
-    const int64_t wide = padded(b->cols), area = b->rows * wide, leaves = b->k ? (b->k + TC_LEAF - 1) / TC_LEAF : 1, tiles = cut_tiles(b, places);
+/* Tiles [from, to), leaf by leaf. told: rows that were reported. */
+static void tiles_by_leaves(const tc_conv_block *b, const room *r, const by_column *ends, int64_t from, int64_t to, int64_t *told) {
+    T *level[MOST_LEVELS], *free_list[MOST_LEVELS];
+    const int64_t leaves = leaves_of(b->k), area = rows_kept(b->rows, b->cols, b->k) * padded(b->cols);
     int unused = tc_conv_sums(b->k);
-    int64_t have = 0, at = 0, told = 0;
-    segment seg[TC_LEAF], inside[TC_LEAF]; /* inside: of every tile whose positions lack no tap and are read in place */
-    const T *with[MOST_LEVELS];
-    tile t; /* its levels are too many to be cleared for each */
-    by_column ends;
-    t.keep = keep, t.never = 0, t.bias = t.scale = t.more = NULL, t.bounded = false;
-    list_columns(b, &ends);
-    for (int i = 0; i < unused; i++) free_list[i] = store + i * area;
+    int64_t have = 0;
+    segment seg[TC_LEAF];
+    leaf_step s; /* its levels and the tile's are too many to be cleared for each */
+    tile t;
+    t.keep = r->keep, s.base = r->places[from].first, s.alone = to - from == 1;
+    for (int i = 0; i < unused; i++) free_list[i] = r->store + i * area;
     for (int64_t l = 0; l < leaves; l++) {
+        const leaf *const terms = &r->leaves[l];
         const bool last = l == leaves - 1;
         const int64_t k0 = l * TC_LEAF, k1 = last ? b->k : k0 + TC_LEAF;
-        int merged[MOST_LEVELS], nm = 0, top = 0, ninside = 0; /* merged: the sums that this leaf meets */
+        int merged[MOST_LEVELS], nm = 0, top = 0; /* merged: the sums that this leaf meets */
         if (!last)
             while (l >> top & 1) top++;
         for (int i = 0; last ? l >> i : i < top; i++)
             if (l >> i & have >> i & 1) merged[nm++] = i;
-        while (at < b->ntaps && (b->tap[at].tap + 1) * b->cin <= k0) at++;
-        if (!last && nm < 2 && (at == b->ntaps || b->tap[at].tap * b->cin >= k1)) { /* no terms: what it meets goes up as it is */
+        if (!last && nm < 2 && (terms->tap == b->ntaps || b->tap[terms->tap].tap * b->cin >= k1)) { /* no terms: what it meets goes up as it is */
             if (!nm) continue;
             level[top] = level[merged[0]], have ^= (int64_t)1 << merged[0] | (int64_t)1 << top;
             continue;
         }
-        T *out = last ? NULL : free_list[--unused];
+        s.l = l, s.out = last ? NULL : free_list[--unused];
         t.nlevels = nm;
-        for (int m = 0; m < nm; m++) with[m] = level[merged[m]];
-        for (int64_t i = 0; i < tiles; i++) {
-            const tile_place *p = &places[i];
+        for (int m = 0; m < nm; m++) s.with[m] = level[merged[m]];
+        for (int64_t i = from; i < to; i++) {
+            const tile_place *p = &r->places[i];
             const bool common = p->inside && p->step;
-            t.a = p->step ? (const T *)b->x + p->at->base + p->skip * p->at->step : a, t.lda = p->step ? p->step : LDA;
-            t.seg = common ? inside : seg, t.none = 0;
-            if (!common) t.nseg = list_terms(b, p, k0, k1, at, a, seg, &t.none);
-            else if (ninside || !b->k) t.nseg = ninside;
-            else t.nseg = ninside = list_terms(b, p, k0, k1, at, a, inside, &t.none);
-            if (last) last_tiles(b, p, &t, with, spare, &ends);
-            else inner_tiles(b, p, &t, with, out, k1, i);
-            const int64_t r = p->first + p->rows;
-            if (last && b->then && (r == b->rows || (r - told) * b->cols >= REGION))
-                b->then->fn(b->then->ctx, b->row0 + told, r - told, b->col0, b->cols, b->worker), told = r;
+            t.a = p->step ? (const T *)b->x + p->at->base + p->skip * p->at->step : r->a, t.lda = p->step ? p->step : LDA;
+            t.seg = common ? terms->seg : seg, t.none = common && !terms->nseg ? (1u << p->rows) - 1 : 0;
+            t.nseg = common ? terms->nseg : list_terms(b, p, k0, k1, terms->tap, r->a, seg, &t.none);
+            if (last) last_tiles(b, p, &t, &s, r->spare, ends);
+            else inner_tiles(b, p, &t, &s, i - from);
+            const int64_t done = p->first + p->rows;
+            if (last && b->then && (done == b->rows || (done - *told) * b->cols >= REGION))
+                b->then->fn(b->then->ctx, b->row0 + *told, done - *told, b->col0, b->cols, b->worker), *told = done;
         }
         if (last) continue;
         for (int m = 0; m < nm; m++) have &= ~((int64_t)1 << merged[m]), free_list[unused++] = level[merged[m]];
-        level[top] = out, have |= (int64_t)1 << top;
+        level[top] = s.out, have |= (int64_t)1 << top;
     }
+}
+static void conv_block(const tc_conv_block *b) {
+    room r;
+    by_column ends;
+    int64_t told = 0;
+    make_room(b->work, b->rows, b->cols, b->k, b->ntaps, &r);
+    list_columns(b, &ends);
+    list_leaves(b, &r);
+    const int64_t tiles = cut_tiles(b, r.places), each = tc_conv_by_tile(b->k, b->cols, sizeof(T)) ? 1 : tiles;
+    for (int64_t i = 0; i < tiles; i += each) tiles_by_leaves(b, &r, &ends, i, i + each, &told);
 }
 
 static void pack_panel(void *out, const void *w, int64_t w_cout, int64_t w_cin, int64_t cin, int64_t taps, int64_t cols) {
