@@ -267,9 +267,7 @@ static tc_symvalue *make_hints(const tc_program *p, tc_arena *a) {
     for (size_t i = 0; i < n; i++) {
         int64_t lo, hi;
         tc_sym s = tc_sym_var_at(p->sym, i);
-        const char *name = tc_sym_var_name(s);
-        bool from_data = (name[0] == 'u' && name[1] >= '0' && name[1] <= '9') || !strncmp(name, "zuf", 3);
-        if (from_data || tc_sym_type(s) != TC_SYM_INT) continue;
+        if (tc_sym_holds_data(s) || tc_sym_type(s) != TC_SYM_INT) continue;
         tc_sym_range(p->sym, s, &lo, &hi);
         int64_t want = 4 + (int64_t)i % 64;
         v[i] = (tc_symvalue){.i = want < lo ? lo : want > hi ? hi : want, .bound = true};

@@ -200,6 +200,35 @@ static V f_number(C *c, args *A) {
     kind k = tc_kind_of(v[0]);
     return tc_bool(c, k == K_INT || k == K_FLOAT || k == K_BOOL);
 }
+/* A condition on sizes, decided as the examples have it. In a branch or a loop's body, which may never run, an assertion there keeps it;
+ * elsewhere it is a guard of the program. */
+static V decide(C *c, V cond, bool (*in_program)(C *c, V cond)) {
+    const tc_graph *g = c->torch->graph;
+    tc_symvalue now;
+    if (tc_kind_of(cond) != K_SYM) return tc_bool(c, tc_truth(c, cond));
+    tc_sym s = tc_to_sym(c, cond);
+    if (!g || g == g->program->graph || tc_sym_type(s) != TC_SYM_BOOL || !tc_torch_eval_hint(c, s, &now)) return tc_bool(c, in_program(c, cond));
+    if (!now.i) s = tc_sym_op(g->program->sym, TC_S_NOT, s, NULL, NULL);
+    tc_buf text = {0};
+    tc_buf_puts(&text, "these sizes break a condition of a branch: ");
+    tc_sym_print(&text, s);
+    V said = tc_strz(c, tc_buf_str(&text));
+    tc_buf_free(&text);
+    tc_torch_calln(c, "aten::_assert_scalar", 2, tc_symv(c, s), said);
+    return tc_bool(c, now.i);
+}
+/* truth(condition): which way a branch on sizes goes. */
+static V f_truth(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "truth", "condition", v);
+    return decide(c, v[0], tc_sym_truth);
+}
+/* require(condition): the same of what must be so: a size without example takes a value with which it is. */
+static V f_require(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "require", "condition", v);
+    return decide(c, v[0], tc_sym_require);
+}
 static V f_at(C *c, args *A) {
     V v[1];
     tc_take(c, A, "at", "text", v);
@@ -264,9 +293,9 @@ static tc_program *capture(C *c, job *j, module *mod, int attempt) {
 }
 
 static void run(C *c, void *ctx) {
-    static const native_def fns[] = {
-        {"eager", f_eager}, {"parameter", f_parameter},     {"input", f_input}, {"known", f_known}, {"at", f_at}, {"number", f_number},
-        {"wants", f_wants}, {"unsupported", f_unsupported}, {"warn", f_warn},   {NULL, NULL}};
+    static const native_def fns[] = {{"eager", f_eager}, {"parameter", f_parameter},     {"input", f_input},     {"known", f_known},
+                                     {"at", f_at},       {"number", f_number},           {"require", f_require}, {"truth", f_truth},
+                                     {"wants", f_wants}, {"unsupported", f_unsupported}, {"warn", f_warn},       {NULL, NULL}};
     job *j = ctx;
     tc_define(c, tc_module(c, "_onnx")->d, fns);
     j->model = model_object(c, j);

@@ -28,7 +28,7 @@ def if_(n, cond):
     model, scope = n.scope.model, n.scope
     known = n.known(0)
     if known is not None:
-        branch = n.get("then_branch") if bool(known[0]) else n.get("else_branch")
+        branch = n.get("then_branch") if _onnx.truth(known[0]) else n.get("else_branch")
         inner, outs = model.run_linked(scope, branch, [], {})
         for o, made in zip(n.outputs, branch["outputs"]):
             scope.links[o] = (inner, made[0])

@@ -66,12 +66,11 @@ def flatten(n, x):
 def squeeze(n, x, axes=None):
     axes = given(n, "axes", axes)
     if axes is None:
-        axes = [i for i in range(x.dim()) if _onnx.number(x.shape[i]) and x.shape[i] == 1]
-    axes = sorted([axis_of(a, x.dim()) for a in axes], reverse=True)
-    for a in axes:
-        if _onnx.number(x.shape[a]) and x.shape[a] != 1:
+        return x.squeeze()
+    for a in sorted([axis_of(a, x.dim()) for a in axes], reverse=True):
+        if not _onnx.require(x.shape[a] == 1):
             n.fail(f"dimension {a} is {x.shape[a]}, expected 1")
-        x = x.squeeze(a)
+        x = x.select(a, 0)
     return x
 
 

@@ -114,7 +114,8 @@ static tc_status shape_assert_scalar(tc_shape_ctx *c) {
     int64_t v;
     if ((tc_sym_const_bool(s, &b) && !b) || (tc_sym_const_int(s, &v) && v == 0))
         return tc_sh_fail(c, "%s", tc_sh_string(c, 1) ? tc_sh_string(c, 1) : "assertion failed");
-    if (tc_sym_type(s) == TC_SYM_BOOL) tc_sym_promise(tc_sh_sym(c), s);
+    /* of numbers that come from data: of sizes, the assertion may stand in a branch, where it says nothing of the others */
+    if (tc_sym_type(s) == TC_SYM_BOOL && tc_sym_holds_data(s)) tc_sym_promise(tc_sh_sym(c), s);
     return NULL;
 }
 static tc_status shape_assert_metadata(tc_shape_ctx *c) {

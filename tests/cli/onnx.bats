@@ -257,6 +257,14 @@ PY
     diff want got
 }
 
+@test "what a branch asks of sizes holds in that branch only" {
+    tc-export "$TC_ROOT/tests/oracle/onnx/runtime/branches_with_sizes_of_their_own/model.onnx" -o m.pt2
+    [ "$(tc-run m.pt2 --input x=1x12xf32=3 --input flag=bool=0 | tail -c 4 | od -An -tf4 | tr -d ' ')" = -3 ]
+    [ "$(tc-run m.pt2 --input x=1x20xf32=3 --input flag=bool=1 | tail -c 4 | od -An -tf4 | tr -d ' ')" = 3 ] # the other branch cannot take 20
+    run --separate-stderr tc-run m.pt2 --input x=1x20xf32=3 --input flag=bool=0
+    [ "$status" -eq 3 ] && [[ "$stderr" == *"these sizes break a condition of a branch: "*"T"* ]] || { echo "$stderr"; return 1; }
+}
+
 @test "strided views, modes and LSTMs with projections go to ONNX" {
     cat >m.py <<'PY'
 import torch
