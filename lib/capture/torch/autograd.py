@@ -47,7 +47,7 @@ def grad(outputs, inputs, grad_outputs=None, retain_graph=None, create_graph=Fal
         grad_outputs = tuple(None for _ in outputs)
     elif isinstance(grad_outputs, torch.Tensor):
         grad_outputs = (grad_outputs,)
-    if not all([x.requires_grad for x in inputs]):
+    if not all([x.requires_grad or not (x.is_floating_point() or x.is_complex()) for x in inputs]):  # integers are refused by name below
         raise RuntimeError("One of the differentiated Tensors does not require grad")
     result = [torch.zeros_like(x) if g is False else g for g, x in zip(_C.grad(outputs, inputs, tuple(grad_outputs), create_graph), inputs)]
     for g, x in zip(result, inputs):
