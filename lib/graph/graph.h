@@ -240,7 +240,7 @@ const char *tc_graph_unique(tc_graph *g, const char *hint);
 tc_input *tc_program_add_input(tc_program *p, tc_input in);                      /* value must be a graph input already, or NULL */
 tc_output *tc_program_add_output(tc_program *p, tc_output out);                  /* a value is also appended to graph->outputs */
 tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi); /* a new symbol for a number that comes from data: u0, u1, ... */
-bool tc_sym_holds_data(tc_sym s); /* holds such a symbol, told by its name as in PyTorch */
+bool tc_sym_holds_data(tc_sym s);                                                /* holds such a symbol, told by its name as in PyTorch */
 void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text);  /* also assumed in the symctx; duplicates merge */
 void tc_program_branch(tc_program *p, tc_sym cond, tc_source source, const char *text); /* the same, of a side that was taken */
 void tc_program_set_example(tc_program *p, tc_sym var, int64_t value);
