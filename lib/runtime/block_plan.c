@@ -556,7 +556,7 @@ static void plan_ahead(const ctx *c) {
         footprint += (size_t)(n->O.total * n->I.total) << at->shift;
     }
     free(work);
-    if (footprint >= (size_t)c->p->costs->far_bytes && (count > 1 || n->body[0].data[0].pieces > 1)) return;
+    if (footprint >= (size_t)c->p->costs->far_bytes && total > 1) return; /* of one piece there is no time between pieces */
     for (int k = 0; k < n->nahead; k++) free(n->ahead[k].pace);
     n->nahead = 0;
 }
