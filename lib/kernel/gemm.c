@@ -48,6 +48,19 @@ size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t
     return bytes + 64;
 }
 
+/* A worker's room: jobs of at most one leaf are not cut into NC_MOST columns. */
+static size_t worker_most(const tc_gemm_ops *o, int64_t m, int64_t n, int64_t k) {
+    const size_t cut = o->work_bytes(least(m, TC_GEMM_MC), least(n, NC_MOST), k), whole = o->work_bytes(least(m, TC_GEMM_MC), n, least(k, TC_LEAF));
+    return whole_lines(cut > whole ? cut : whole);
+}
+size_t tc_gemm_scratch_most(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads) {
+    const tc_gemm_ops *o = ops_of(isa, dtype);
+    size_t panels = m > TC_GEMM_MC ? whole_lines(o->pack_bytes(n, k)) : 0; /* a window of fewer columns has at most PANELS_MOST */
+    if (panels) panels = panels < PANELS_LEAST ? PANELS_LEAST : panels > PANELS_MOST ? PANELS_MOST : panels;
+    const size_t straight = worker_most(o, m, n, k), swapped = worker_most(o, least(n, FEW), m, k);
+    return panels + (straight > swapped ? straight : swapped) * (size_t)threads + 64;
+}
+
 /* Columns and rows of a task: enough tasks that no thread is idle for long. Where several row blocks share packed columns, columns become
  * fewer down to NC_LEAST, then rows, then columns; else columns first: each task packs its own, or b is read from memory once. */
 typedef struct {

@@ -43,6 +43,8 @@ typedef struct {
 
 /* Bytes of scratch that tc_gemm_run needs for jobs of this size, with so many threads. A smaller job may need more. packed: b will be. */
 size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, bool packed, int threads);
+/* The same, enough for every job of at most these sizes whose b is not packed. */
+size_t tc_gemm_scratch_most(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, int threads);
 /* The right operand as tiles read it, for products that have it in common. Only b, n and k of the job are read. */
 size_t tc_gemm_packed_bytes(const tc_isa_ops *isa, tc_dtype dtype, int64_t n, int64_t k);
 void tc_gemm_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out);

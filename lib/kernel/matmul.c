@@ -346,17 +346,11 @@ static tc_gemm group_job(const groups *g, int64_t i, int64_t begin, int64_t end,
                      .alpha = 1,
                      .beta = 1};
 }
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static size_t scratch_grouped(const tc_kcall *c, int threads) {
     const groups g = read_groups(c);
     const product *p = &g.p;
     const tc_dtype work = work_type(c->isa, p->dtype);
-    const int64_t m[] = {p->m, least(p->m, TC_GEMM_MC), least(p->m, 8), 1}, n[] = {p->n, least(p->n, 8)}, k[] = {p->k, least(p->k, TC_LEAF)};
-    size_t most = 0; /* smaller jobs may need more: of those where the way of computing changes, too */
-    for (int i = 0; i < 16; i++) {
-        size_t bytes = tc_gemm_scratch(c->isa, work, m[i % 4], n[i / 4 % 2], k[i / 8], false, threads);
-        most = bytes > most ? bytes : most;
-    }
+    size_t most = tc_gemm_scratch_most(c->isa, work, p->m, p->n, p->k, threads);
     if (tc_is_narrow(p->dtype)) most += 4 * (size_t)tc_tensor_numel(&c->outs[0]) + 256;
     if (work != p->dtype) most += 4 * (size_t)(tc_tensor_numel(tc_k_tensor(c, 0)) + tc_tensor_numel(tc_k_tensor(c, 1)));
     return most;

@@ -14,7 +14,7 @@ extern const tc_kernel tc_k_addmv;      /* aten::addmv(Tensor self, Tensor mat, 
 extern const tc_kernel tc_k_mv;         /* aten::mv(Tensor self, Tensor vec) */
 extern const tc_kernel tc_k_dot;        /* aten::dot(Tensor self, Tensor tensor) */
 extern const tc_kernel tc_k_int_mm;     /* aten::_int_mm(Tensor self, Tensor mat2): int8 by int8 in int32 */
-extern const tc_kernel tc_k_grouped_mm; /* aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs, ...), one of the two 2-D at least */
+extern const tc_kernel tc_k_grouped_mm; /* aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs, ...), without bias and out_dtype */
 extern const tc_kernel tc_k_linear;     /* aten::linear(Tensor input, Tensor weight, Tensor? bias=None): input of any rank >= 1 */
 
 #endif

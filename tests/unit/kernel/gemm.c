@@ -159,7 +159,25 @@ static void scratch(void **s) {
             }
 }
 
+/* What is asked for jobs of at most some sizes is enough for every one of them, those whose panels fill a round better included. */
+static void smaller_jobs(void **s) {
+    (void)s;
+    static const int64_t most[][3] = {{256, 512, 20000}, {225, 4000, 700}, {4000, 9, 300}, {3, 2, 1}, {1000, 1000, 16384}};
+    for (int r = 0; r < TC_ROW_COUNT; r++)
+        for (size_t i = 0; tc_isa_supported((tc_isa_row)r) && i < sizeof most / sizeof *most; i++)
+            for (int t = 0; t < 2000; t++) {
+                const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)r);
+                const tc_dtype d = t % 2 ? TC_F64 : t % 4 && isa->gemm_bf16 ? TC_BF16 : TC_F32;
+                int64_t of[3];
+                for (int k = 0; k < 3; k++) of[k] = t < 400 && k != t % 3 ? most[i][k] : 1 + (int64_t)((unit() + 1) / 2 * (double)(most[i][k] - 1));
+                const size_t need = tc_gemm_scratch(isa, d, of[0], of[1], of[2], false, 3);
+                if (need > tc_gemm_scratch_most(isa, d, most[i][0], most[i][1], most[i][2], 3))
+                    fail_msg("%s: %lldx%lldx%lld needs %zu bytes", isa->name, (long long)of[0], (long long)of[1], (long long)of[2], need);
+            }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(scratch), cmocka_unit_test(absent_terms)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(scratch), cmocka_unit_test(smaller_jobs),
+                                       cmocka_unit_test(absent_terms)};
     return cmocka_run_group_tests_name("gemm", tests, NULL, NULL);
 }
