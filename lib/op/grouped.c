@@ -76,18 +76,18 @@ static tc_sym blocks_of(tc_emit *e, tc_sym n) {
     tc_symctx *s = tc_e_sym(e);
     return tc_sym_floordiv(s, tc_sym_add(s, n, tc_sym_int(s, BLOCK - 1)), tc_sym_int(s, BLOCK));
 }
-typedef enum { SCALE_NONE, SCALE_ONE, SCALE_LINE, SCALE_BLOCK } scaling;
-/* outer: the dimension of x that is no k. */
-static scaling scaling_of(tc_emit *e, const tc_meta *s, const tc_meta *x, int outer) {
+typedef enum { SCALE_ONE, SCALE_LINE, SCALE_BLOCK, SCALE_NONE } scaling;
+/* outer: the dimension of x that is no k. One scale may have several forms: where x has one row, a number is a line, too. */
+static bool scales_as(tc_emit *e, scaling how, const tc_meta *s, const tc_meta *x, int outer) {
     const int k = 1 - outer;
-    if (s->dtype != TC_F32) return SCALE_NONE;
     bool one = true;
     for (int i = 0; i < s->rank; i++) one &= tc_sym_is_int(s->size[i], 1);
-    if (one) return SCALE_ONE;
-    if (s->rank != 2) return SCALE_NONE;
-    if (s->size[outer] == x->size[outer] && tc_sym_is_int(s->size[k], 1)) return SCALE_LINE;
+    if (s->dtype != TC_F32) return false;
+    if (how == SCALE_ONE) return one;
+    if (s->rank != 2) return false;
+    if (how == SCALE_LINE) return s->size[outer] == x->size[outer] && tc_sym_is_int(s->size[k], 1);
     const bool lines = s->size[outer] == x->size[outer] || s->size[outer] == blocks_of(e, x->size[outer]);
-    return lines && s->size[k] == blocks_of(e, x->size[k]) ? SCALE_BLOCK : SCALE_NONE;
+    return lines && s->size[k] == blocks_of(e, x->size[k]);
 }
 static tc_status wrong_scales(tc_emit *e, const tc_node *n, const tc_meta *a, const tc_meta *b) {
     tc_buf t = {0};
@@ -129,9 +129,10 @@ static tc_status decompose_scaled(tc_emit *e, const tc_node *n) {
     if (!is_f8(a->meta.dtype) || !is_f8(b->meta.dtype))
         return tc_error(TC_CONTENT, "%s: Expected both matrices to be float8, got %s and %s", tc_op_name(n->op), tc_dtypes[a->meta.dtype].torch,
                         tc_dtypes[b->meta.dtype].torch);
-    const scaling ka = scaling_of(e, &sa->meta, &a->meta, 0), kb = scaling_of(e, &sb->meta, &b->meta, 1);
-    if (!ka || !kb || ka != kb) return wrong_scales(e, n, &a->meta, &b->meta);
-    tc_value *after_a, *after_b, *x = unscaled(e, a, sa, ka, 0, &after_a), *w = unscaled(e, b, sb, kb, 1, &after_b);
+    scaling how = SCALE_ONE; /* the first that fits both */
+    while (how != SCALE_NONE && !(scales_as(e, how, &sa->meta, &a->meta, 0) && scales_as(e, how, &sb->meta, &b->meta, 1))) how++;
+    if (how == SCALE_NONE) return wrong_scales(e, n, &a->meta, &b->meta);
+    tc_value *after_a, *after_b, *x = unscaled(e, a, sa, how, 0, &after_a), *w = unscaled(e, b, sb, how, 1, &after_b);
     tc_value *y = tc_emit_call(e, "aten::mm", "vv", x, w);
     if (after_a) y = tc_e_mul(e, tc_e_mul(e, y, after_a), after_b);
     if (bias) y = tc_e_add(e, y, tc_e_cast(e, bias, TC_F32));

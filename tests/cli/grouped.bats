@@ -77,7 +77,12 @@ class Scaled(torch.nn.Module):
     def forward(self, zero):
         a = (data(torch.float32, 16, 300) + zero).to(torch.float8_e4m3fn)
         b = (data(torch.float32, 24, 300) + zero).to(torch.float8_e4m3fn).t()
-        shape = {"one": ((), ()), "line": ((16, 1), (1, 24)), "block": ((16, 3), (3, 24)), "square": ((1, 3), (3, 1)), "wrong": ((16, 2), (2, 24))}
+        shape = {"one": ((), ()), "line": ((16, 1), (1, 24)), "block": ((16, 3), (3, 24)), "square": ((1, 3), (3, 1)), "wrong": ((16, 2), (2, 24)),
+                 "row": ((1, 1), (1, 24)), "small": ((16, 1), (1, 1))}
+        if self.form == "row":
+            a = a[:1]
+        if self.form == "small":
+            a, b = a[:, :128], b[:128]
         sa, sb = (torch.rand(s) + 0.5 for s in shape[self.form])
         bias = torch.arange(24.0)
         y = torch._scaled_mm(a, b, sa, sb, bias=bias, out_dtype=self.out)
@@ -129,7 +134,7 @@ both() {
 }
 
 @test "float8 products: one scale, one a row and column, one a block agree with the float32 form" {
-    for form in one line block square; do
+    for form in one line block square row small; do
         both Scaled --arg form="'$form'"
         tc-run m.pt2 --input f32=0 --expect 0=@w.npy --rtol 1e-4 --atol 1e-4 || { echo $form; return 1; }
     done
