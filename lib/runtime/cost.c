@@ -1,4 +1,5 @@
 /* What a call must move and compute, counted from sizes: for profiles. */
+#include "base/text.h"
 #include "runtime/frame.h"
 
 /* Bytes of the different elements: a size that is broadcast counts once. */
@@ -41,25 +42,42 @@ static void loop_cost(const frame *f, const call *c, const tc_loop *l, call_cost
 
 static double last(const tc_tensor *t, int from_right) { return t->rank > from_right ? (double)t->size[t->rank - 1 - from_right] : 1; }
 
+/* Arguments that a kernel and its gradient have in common begin at `at`: 0, or 1 behind the gradient of the result. */
+static double conv_flops(const kernel_call *k, int at, double results) {
+    const tc_kcall kc = {.args = k->args};
+    const tc_tensor *x = tc_k_tensor(&kc, at), *w = tc_k_tensor(&kc, at + 1);
+    return w->size[0] ? 2 * (tc_k_bool(&kc, at + 6) ? (double)tc_tensor_numel(x) : results) * (double)(tc_tensor_numel(w) / w->size[0]) : 0;
+}
+/* of_d products with elements of queries and keys for each pair of the two, of_dv with elements of values */
+static double attention_flops(const kernel_call *k, int at, int causal, int of_d, int of_dv) {
+    const tc_kcall kc = {.args = k->args};
+    const tc_tensor *q = tc_k_tensor(&kc, at), *key = tc_k_tensor(&kc, at + 1), *v = tc_k_tensor(&kc, at + 2);
+    const double pairs = last(q, 0) > 0 ? (double)tc_tensor_numel(q) / last(q, 0) * last(key, 1) : 0;
+    return 2 * pairs * (of_d * last(q, 0) + of_dv * last(v, 0)) * (tc_k_bool(&kc, causal) ? 0.5 : 1);
+}
+static double rnn_flops(const kernel_call *k) {
+    const tc_kcall kc = {.args = k->args};
+    const tc_tensor *x = tc_k_tensor(&kc, 0), *w = tc_k_tensor(&kc, 1), *h = tc_k_tensor(&kc, 2);
+    return 2 * (double)(x->size[0] * x->size[1]) * (double)(tc_tensor_numel(w) + tc_tensor_numel(h));
+}
+
 /* A multiplication and an addition are two; kernels that only move or compare count none. */
 static double kernel_flops(const kernel_call *k, const char *name) {
     const tc_kcall kc = {.args = k->args};
     const double results = (double)tc_tensor_numel(&k->outs[0]);
-    bool first = !strcmp(name, "addmm") || !strcmp(name, "baddbmm") || !strcmp(name, "addmv");
-    if (first || !strcmp(name, "mm") || !strcmp(name, "bmm") || !strcmp(name, "mv") || !strcmp(name, "dot") || !strcmp(name, "linear"))
-        return 2 * results * last(tc_k_tensor(&kc, first), 0);
-    if (!strcmp(name, "convolution")) {
-        const tc_tensor *x = tc_k_tensor(&kc, 0), *w = tc_k_tensor(&kc, 1);
-        return w->size[0] ? 2 * (tc_k_bool(&kc, 6) ? (double)tc_tensor_numel(x) : results) * (double)(tc_tensor_numel(w) / w->size[0]) : 0;
+    const bool first = !strcmp(name, "addmm") || !strcmp(name, "baddbmm") || !strcmp(name, "addmv");
+    if (first || tc_word_in(" mm bmm mv dot linear int_mm ", name)) return 2 * results * last(tc_k_tensor(&kc, first), 0);
+    if (!strcmp(name, "grouped_mm")) { /* of two matrices the sum over all k goes to one result a group */
+        const tc_tensor *a = tc_k_tensor(&kc, 0), *b = tc_k_tensor(&kc, 1);
+        return 2 * (a->rank == 2 && b->rank == 2 ? (double)tc_tensor_numel(a) * last(b, 0) : results * last(a, 0));
     }
-    if (!strcmp(name, "flash_attention")) {
-        const tc_tensor *q = tc_k_tensor(&kc, 0), *key = tc_k_tensor(&kc, 1), *v = tc_k_tensor(&kc, 2);
-        return 2 * (double)tc_tensor_numel(q) * last(key, 1) * (1 + last(v, 0) / last(q, 0)) * (tc_k_bool(&kc, 4) ? 0.5 : 1);
-    }
-    if (!strcmp(name, "rnn_layer")) {
-        const tc_tensor *x = tc_k_tensor(&kc, 0), *w = tc_k_tensor(&kc, 1), *h = tc_k_tensor(&kc, 2);
-        return 2 * (double)(x->size[0] * x->size[1]) * (double)(tc_tensor_numel(w) + tc_tensor_numel(h));
-    }
+    if (!strcmp(name, "convolution")) return conv_flops(k, 0, results);
+    if (!strcmp(name, "convolution_backward")) /* a product each for the input and the weight */
+        return ((k->out_id[0] >= 0) + (k->out_id[1] >= 0)) * conv_flops(k, 1, (double)tc_tensor_numel(tc_k_tensor(&kc, 0)));
+    if (!strcmp(name, "flash_attention")) return attention_flops(k, 0, 4, 1, 1);
+    if (!strcmp(name, "flash_attention_backward")) return attention_flops(k, 1, 7, 3, 2); /* scores again; of queries, keys; of weights, values */
+    if (!strcmp(name, "rnn_layer")) return rnn_flops(k);
+    if (!strcmp(name, "rnn_layer_backward")) return 2 * rnn_flops(k); /* a product each for what comes in and the weights */
     return 0;
 }
 
