@@ -33,7 +33,10 @@ typedef struct {
     int min_operands, max_operands; /* max -1: any number */
 } tc_subcommand;
 
-enum { TC_PHASES = 16 };
+typedef struct {
+    const char *what;
+    double seconds;
+} tc_phase; /* of --stats */
 typedef struct tc_cmd tc_cmd;
 typedef struct {
     const char *name;               /* "tc-run" */
@@ -60,11 +63,7 @@ struct tc_cmd {
     tc_pool *pool;
     int threads;
     double started, phase_ended;
-    struct {
-        const char *what;
-        double seconds;
-    } phases[TC_PHASES];
-    int nphases;
+    TC_VEC(tc_phase) phases;
     tc_stepping steps;
     const char **words; /* what operands points into */
 };
@@ -106,7 +105,7 @@ tc_pool *tc_cmd_pool(tc_cmd *c); /* made when first asked for; NULL means one th
 int tc_cmd_threads(tc_cmd *c);
 tc_stepping *tc_cmd_steps(tc_cmd *c); /* as TC_STEPS and TC_STEPS_LOG say, from the first again; NULL when neither is set */
 
-/* For --stats: the time since the last call (the program's start) went into `what`, which lives for ever: "reading inputs". At most TC_PHASES. */
+/* For --stats: the time since the last call (the program's start) went into `what`, which lives for ever: "reading inputs". */
 void tc_cmd_phase(tc_cmd *c, const char *what);
 
 /* ---- progress: one line with rate and ETA, on a terminal only ---- */

@@ -1,13 +1,7 @@
 /* What the machine can do, measured: fused multiply-adds of float32 and a triad over memory, with the threads that the runs have. Some 0.2 s. */
 #include "cmd/profile.h"
 
-#include <time.h>
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#include "base/text.h"
 
 enum { ROUNDS = 200000, CHAINS = 12 };
 
@@ -74,17 +68,17 @@ tc_limits tc_limits_measure(tc_pool *pool) {
 #endif
     tc_pool_enter(pool);
     for (int k = 0; k < 10; k++) {
-        double start = now();
+        double start = tc_now();
         tc_parallel_for(pool, threads, 1, flops, &w);
-        double rate = 2.0 * ROUNDS * CHAINS * w.lanes * threads / (now() - start);
+        double rate = 2.0 * ROUNDS * CHAINS * w.lanes * threads / (tc_now() - start);
         if (rate > m.flops) m.flops = rate;
     }
     w.a = tc_xcalloc(N, sizeof *w.a), w.b = tc_xcalloc(N, sizeof *w.b), w.c = tc_xcalloc(N, sizeof *w.c);
     for (int64_t i = 0; i < N; i++) w.b[i] = w.c[i] = 1; /* pages of their own */
     for (int k = 0; k < 10; k++) {
-        double start = now();
+        double start = tc_now();
         tc_parallel_for(pool, N, 65536, triad, &w);
-        double rate = 3.0 * N * sizeof(float) / (now() - start);
+        double rate = 3.0 * N * sizeof(float) / (tc_now() - start);
         if (rate > m.bytes) m.bytes = rate;
     }
     tc_pool_leave(pool);

@@ -162,6 +162,7 @@ static bool close_stdout(void) {
 static void free_cmd(tc_cmd *c) {
     tc_cmd_steps_end(c);
     tc_pool_destroy(c->pool);
+    tc_vec_free(&c->phases);
     for (int i = 0; i < TC_OPT_COUNT; i++) tc_vec_free(&c->values[i]);
     free(c->words);
 }

@@ -1,9 +1,9 @@
 /* --profile: recording, and which file gets what (profile.h). */
 #include "cmd/profile.h"
 
-#include "base/json_write.h"
 #include "base/resident.h"
 #include "base/text.h"
+#include "cmd/internal.h"
 
 static char *operators_of(const tc_exec_event *e) {
     tc_buf b = {0};
@@ -62,6 +62,9 @@ static bool has_suffix(const char *path, const char *suffix) {
 
 tc_status tc_profile_options(tc_cmd *c, tc_profile_parts *out) {
     static const char *const units[] = {"ns", "us", "ms", "s", NULL};
+    static const tc_opt_id with[] = {TC_OPT_skip_first, TC_OPT_wait, TC_OPT_unit};
+    for (size_t i = 0; i < 3 && !tc_cmd_has(c, TC_OPT_profile); i++)
+        if (tc_cmd_has(c, with[i])) return tc_usage(c, "--%s is of --profile FILE, which is not given", tc_options[with[i]].name);
     TC_TRY(tc_cmd_choice(c, TC_OPT_unit, units, 1, &out->unit));
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile); i++) { /* never over a program that was meant to be read */
         const char *path = tc_cmd_value(c, TC_OPT_profile, i);
@@ -107,6 +110,8 @@ struct tc_recorder {
     double begin, mark, inside; /* of the first round; the last mark; of that the time of groups. ns */
     TC_VEC(char *) paths;       /* where each --profile goes */
     TC_VEC(tc_out *) traces;    /* of each, NULL where it is no trace: written while it runs */
+    size_t ntraces;             /* that are not NULL */
+    tc_buf line;                /* of all traces, the next */
 };
 
 static double now_ns(void) { return tc_now() * 1e9; }
@@ -124,32 +129,25 @@ static char *path_of(const char *path, int rank) {
 
 static tc_status start_trace(tc_recorder *r, const char *path) {
     tc_out *o = NULL;
-    if (has_suffix(path, ".json")) {
-        tc_buf b = {0};
-        TC_TRY(tc_cmd_create(r->c, path, false, &o));
-        tc_buf_puts(&b, "{\"traceEvents\": [\n");
-        tc_profile_trace_name(&b, r->rank + 1, r->label);
-        tc_vec_push(&r->traces, o);
-        tc_status s = tc_out_write(o, b.data, b.len);
-        tc_buf_free(&b);
-        return s;
-    }
+    if (has_suffix(path, ".json")) TC_TRY(tc_cmd_create(r->c, path, false, &o));
     tc_vec_push(&r->traces, o);
-    return NULL;
+    if (!o) return NULL;
+    r->ntraces++;
+    r->line.len = 0;
+    tc_buf_puts(&r->line, "{\"traceEvents\": [\n");
+    tc_profile_trace_name(&r->line, r->rank + 1, r->label);
+    return tc_out_write(o, r->line.data, r->line.len);
 }
 
 tc_status tc_recorder_open(tc_cmd *c, const char *label, const char *rounds, int rank, tc_recorder **out) {
     *out = NULL;
-    static const tc_opt_id with[] = {TC_OPT_skip_first, TC_OPT_wait, TC_OPT_unit};
-    for (size_t i = 0; i < 3 && !tc_cmd_has(c, TC_OPT_profile); i++)
-        if (tc_cmd_has(c, with[i])) return tc_usage(c, "--skip-first, --wait and --unit are of --profile FILE, which is not given");
+    tc_profile_parts all = {0};
+    TC_TRY(tc_profile_options(c, &all));
     if (!tc_cmd_has(c, TC_OPT_profile)) return NULL;
+    tc_vec_push(&all.parts, (tc_profile_part){.label = NULL});
     tc_recorder *r = tc_xcalloc(1, sizeof *r);
-    *r = (tc_recorder){.c = c, .label = label, .rounds = rounds, .rank = rank};
-    tc_profile_part part = {.label = NULL};
-    tc_vec_push(&r->all.parts, part);
-    tc_status s = tc_profile_options(c, &r->all);
-    if (!s) s = tc_cmd_int(c, TC_OPT_skip_first, 0, INT64_MAX, 0, &r->skip);
+    *r = (tc_recorder){.c = c, .label = label, .rounds = rounds, .rank = rank, .all = all};
+    tc_status s = tc_cmd_int(c, TC_OPT_skip_first, 0, INT64_MAX, 0, &r->skip);
     if (!s) s = tc_cmd_int(c, TC_OPT_wait, 0, INT64_MAX - 1, 0, &r->wait);
     for (int i = 0; i < tc_cmd_count(c, TC_OPT_profile) && !s; i++) {
         const char *path = tc_cmd_value(c, TC_OPT_profile, i);
@@ -176,26 +174,22 @@ static tc_group_times *find_row(tc_recorder *r, const void *key, size_t n, bool 
     return &rows_of(r)->data[(size_t)*place - 1];
 }
 
-static tc_status trace_all(tc_recorder *r, const tc_buf *b) {
+/* The next line of every trace is written to what begin_line gives. */
+static tc_buf *begin_line(tc_recorder *r) {
+    r->line.len = 0;
+    tc_buf_puts(&r->line, ",\n");
+    return &r->line;
+}
+static tc_status end_line(tc_recorder *r) {
     for (size_t i = 0; i < r->traces.len; i++)
-        if (r->traces.data[i]) TC_TRY(tc_out_write(r->traces.data[i], b->data, b->len));
+        if (r->traces.data[i]) TC_TRY(tc_out_write(r->traces.data[i], r->line.data, r->line.len));
     return NULL;
 }
 
-static bool has_trace(const tc_recorder *r) {
-    for (size_t i = 0; i < r->traces.len; i++)
-        if (r->traces.data[i]) return true;
-    return false;
-}
-
 static tc_status trace_slice(tc_recorder *r, const tc_group_times *t) {
-    if (!has_trace(r)) return NULL;
-    tc_buf b = {0};
-    tc_buf_puts(&b, ",\n");
-    tc_profile_trace_slice(&b, NULL, r->rank + 1, (t->start - r->begin) * 1e-3, t);
-    tc_status s = trace_all(r, &b);
-    tc_buf_free(&b);
-    return s;
+    if (!r->ntraces) return NULL;
+    tc_profile_trace_slice(begin_line(r), NULL, r->rank + 1, (t->start - r->begin) * 1e-3, t);
+    return end_line(r);
 }
 
 tc_status tc_recorder_event(void *recorder, const tc_exec_event *e) {
@@ -230,37 +224,12 @@ void tc_recorder_mark(tc_recorder *r, const char *what) {
     r->inside = 0;
 }
 
-/* A counter of the process's memory. */
-static void trace_memory(tc_recorder *r) {
-    if (!has_trace(r)) return;
-    tc_buf b = {0};
-    tc_buf_puts(&b, ",\n");
-    tc_json j = {.b = &b};
-    tc_json_object(&j);
-    tc_json_key(&j, "name");
-    tc_json_string(&j, "resident memory");
-    tc_json_key(&j, "ph");
-    tc_json_string(&j, "C");
-    tc_json_key(&j, "ts");
-    tc_json_double(&j, (now_ns() - r->begin) * 1e-3);
-    tc_json_key(&j, "pid");
-    tc_json_int(&j, r->rank + 1);
-    tc_json_key(&j, "args");
-    tc_json_object(&j);
-    tc_json_key(&j, "bytes");
-    tc_json_uint(&j, tc_resident_now());
-    tc_json_end(&j);
-    tc_json_end(&j);
-    tc_status_free(trace_all(r, &b));
-    tc_buf_free(&b);
-}
-
 static void end_round(tc_recorder *r) {
     if (!r->on) return;
     tc_recorder_mark(r, "between groups");
-    r->all.parts.data[0].ns = 0;
-    for (size_t i = 0; i < rows_of(r)->len; i++) r->all.parts.data[0].ns += rows_of(r)->data[i].ns;
-    trace_memory(r);
+    if (!r->ntraces) return;
+    tc_profile_trace_counter(begin_line(r), r->rank + 1, (now_ns() - r->begin) * 1e-3, "resident memory", tc_resident_now());
+    tc_status_free(end_line(r));
 }
 
 bool tc_recorder_round(tc_recorder *r) {
@@ -282,17 +251,13 @@ void tc_recorder_drop(tc_recorder *r) {
     r->on = false;
 }
 
-static bool has_other(const tc_recorder *r) {
-    for (size_t i = 0; i < r->traces.len; i++)
-        if (!r->traces.data[i]) return true;
-    return false;
-}
-
 static tc_status write_all(tc_recorder *r) {
     tc_buf label = {0};
     tc_buf_printf(&label, "%s, %lld of %lld %s", r->label, (long long)r->recorded, (long long)r->round, r->rounds);
-    r->all.parts.data[0].label = label.data;
-    if (has_other(r)) {
+    tc_profile_part *part = &r->all.parts.data[0];
+    part->label = label.data;
+    for (size_t i = 0; i < part->rows.len; i++) part->ns += part->rows.data[i].ns;
+    if (r->ntraces < r->paths.len) {
         r->all.limits = tc_limits_measure(tc_cmd_pool(r->c));
         tc_cmd_phase(r->c, "measuring the machine");
     }
@@ -314,6 +279,7 @@ tc_status tc_recorder_close(tc_recorder *r, tc_status s) {
     for (size_t i = 0; i < r->paths.len; i++) free(r->paths.data[i]);
     tc_vec_free(&r->paths);
     tc_vec_free(&r->traces);
+    tc_buf_free(&r->line);
     tc_map_free(&r->row_of);
     tc_profile_parts_free(&r->all);
     free(r);

@@ -53,6 +53,7 @@ void tc_profile_parts_free(tc_profile_parts *p);
 void tc_profile_trace(const tc_profile_parts *p, tc_buf *out); /* Chrome trace (chrome://tracing, Perfetto) */
 void tc_profile_trace_name(tc_buf *out, int pid, const char *label);
 void tc_profile_trace_slice(tc_buf *out, const tc_limits *limits, int pid, double at, const tc_group_times *r); /* limits NULL: not known; at: us */
+void tc_profile_trace_counter(tc_buf *out, int pid, double at, const char *name, uint64_t bytes);
 void tc_profile_table(const tc_profile_parts *p, tc_buf *out);
 void tc_profile_svg(const tc_profile_parts *p, tc_buf *out); /* source lines above groups; width is time, colour the part of the limit */
 

@@ -63,6 +63,22 @@ void tc_profile_trace_slice(tc_buf *out, const tc_limits *limits, int pid, doubl
     tc_json_end(&j);
 }
 
+void tc_profile_trace_counter(tc_buf *out, int pid, double at, const char *name, uint64_t bytes) {
+    tc_json j = {.b = out};
+    tc_json_object(&j);
+    key_string(&j, "name", name);
+    key_string(&j, "ph", "C");
+    key_double(&j, "ts", at);
+    tc_json_key(&j, "pid");
+    tc_json_int(&j, pid);
+    tc_json_key(&j, "args");
+    tc_json_object(&j);
+    tc_json_key(&j, "bytes");
+    tc_json_uint(&j, bytes);
+    tc_json_end(&j);
+    tc_json_end(&j);
+}
+
 void tc_profile_trace(const tc_profile_parts *p, tc_buf *out) {
     tc_buf_puts(out, "{\"traceEvents\": [\n");
     for (size_t i = 0; i < p->parts.len; i++) {

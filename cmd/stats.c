@@ -6,12 +6,11 @@
 #include <stdio.h>
 
 void tc_cmd_phase(tc_cmd *c, const char *what) {
-    double now = tc_now(), took = now - (c->nphases ? c->phase_ended : c->started);
-    int i = 0;
-    while (i < c->nphases && strcmp(c->phases[i].what, what)) i++;
-    if (i == TC_PHASES) return; /* of "other" then */
-    if (i == c->nphases) c->phases[c->nphases++].what = what;
-    c->phases[i].seconds += took;
+    const double now = tc_now(), took = now - (c->phases.len ? c->phase_ended : c->started);
+    size_t i = 0;
+    while (i < c->phases.len && strcmp(c->phases.data[i].what, what)) i++;
+    if (i == c->phases.len) tc_vec_push(&c->phases, ((tc_phase){.what = what}));
+    c->phases.data[i].seconds += took;
     c->phase_ended = now;
 }
 
@@ -24,11 +23,11 @@ void tc_cmd_print_stats(tc_cmd *c) {
         tc_json_key(&j, "stats");
         tc_json_object(&j);
     }
-    for (int i = 0; i < c->nphases; i++) {
+    for (size_t i = 0; i < c->phases.len; i++) {
         if (c->json) {
-            tc_json_key(&j, c->phases[i].what);
-            tc_json_double(&j, c->phases[i].seconds);
-        } else tc_buf_printf(&b, "%s: %9.3f s  %s\n", c->tool->name, c->phases[i].seconds, c->phases[i].what);
+            tc_json_key(&j, c->phases.data[i].what);
+            tc_json_double(&j, c->phases.data[i].seconds);
+        } else tc_buf_printf(&b, "%s: %9.3f s  %s\n", c->tool->name, c->phases.data[i].seconds, c->phases.data[i].what);
     }
     if (c->json) {
         tc_json_end(&j);

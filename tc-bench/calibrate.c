@@ -1,13 +1,7 @@
 /* --calibrate: the constants of runtime/costs.h, measured on this machine in some 0.3 s and written as lines of a tuning file. */
 #include "tc-bench/bench.h"
 
-#include <time.h>
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#include "base/text.h"
 
 enum { LEAST = 64 << 10, MOST = 64 << 20 }; /* footprints, in bytes */
 
@@ -16,13 +10,13 @@ static double add_rate(float *x, size_t footprint) {
     const size_t n = footprint / sizeof *x;
     double best = 0;
     for (int k = 0; k < 5; k++) {
-        const double start = now();
+        const double start = tc_now();
         size_t passes = 0;
-        while (now() - start < 2e-3) {
+        while (tc_now() - start < 2e-3) {
             for (size_t i = 0; i < n; i++) x[i] += 1;
             passes++;
         }
-        const double rate = (double)(n * passes) / (now() - start);
+        const double rate = (double)(n * passes) / (tc_now() - start);
         if (rate > best) best = rate;
     }
     return best;
@@ -36,9 +30,9 @@ static double hand_over(tc_pool *pool) {
     const int threads = tc_pool_threads(pool);
     tc_pool_enter(pool);
     for (int k = 0; k < 200; k++) {
-        const double start = now();
+        const double start = tc_now();
         tc_parallel_for(pool, threads, 1, nothing, NULL);
-        const double took = now() - start;
+        const double took = tc_now() - start;
         if (took < best) best = took;
     }
     tc_pool_leave(pool);

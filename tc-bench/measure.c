@@ -2,14 +2,7 @@
 #include "tc-bench/bench.h"
 
 #include "base/rng.h"
-
-#include <time.h>
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
+#include "base/text.h"
 
 static int ascending(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
@@ -30,9 +23,9 @@ void summarise(sample_times *s) {
 /* The conditions of a run, many times over: one check is shorter than reading the clock. */
 static tc_status measure_guards(bench_case *b, int w, double *out_seconds) {
     enum { CHECKS = 256 };
-    double start = now();
+    double start = tc_now();
     for (int i = 0; i < CHECKS; i++) TC_TRY(tc_exec_check(b->exec[w], b->inputs, b->ninputs));
-    *out_seconds = (now() - start) / CHECKS;
+    *out_seconds = (tc_now() - start) / CHECKS;
     return NULL;
 }
 
@@ -40,9 +33,9 @@ tc_status measure_once(bench_case *b, int w, double *out_seconds) {
     if (b->guards) return measure_guards(b, w, out_seconds);
     tc_generator g;
     tc_generator_seed(&g, 0);
-    double start = now();
+    double start = tc_now();
     tc_status s = tc_exec_run(b->exec[w], b->inputs, b->ninputs, &g, b->outputs[w], b->program->noutputs);
-    *out_seconds = now() - start;
+    *out_seconds = tc_now() - start;
     return s;
 }
 
@@ -50,8 +43,8 @@ tc_status measure(bench_case *b, int nways, const bench_plan *plan) {
     double seconds;
     for (int w = 0; w < nways; w++)
         for (int k = 0; k < plan->warmup; k++) TC_TRY(measure_once(b, w, &seconds), "%s", b->label);
-    const double begun = now();
-    for (int64_t k = 0; plan->repeat > 0 ? k < plan->repeat : now() - begun < plan->min_time * nways || k < 3; k++)
+    const double begun = tc_now();
+    for (int64_t k = 0; plan->repeat > 0 ? k < plan->repeat : tc_now() - begun < plan->min_time * nways || k < 3; k++)
         for (int i = 0; i < nways; i++) {
             int w = k % 2 ? nways - 1 - i : i; /* there and back: neither profits from the place in the round */
             TC_TRY(measure_once(b, w, &seconds), "%s", b->label);

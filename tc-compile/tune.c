@@ -4,10 +4,9 @@
 
 #include "base/file.h"
 #include "base/rng.h"
+#include "base/text.h"
 #include "cmd/code.h"
 #include "cmd/inputs.h"
-
-#include <time.h>
 
 enum { MOST_TILES = 15 };
 #define WORTH 0.97 /* a tile replaces the own choice when it takes at most so much of its time */
@@ -30,12 +29,6 @@ typedef struct {
     int n;
     tc_exec_options options;
 } subject;
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static tuned *entry(trials *t, const char *key, const int64_t *tiles) {
     for (size_t i = 0; i < t->calls.len; i++)
@@ -68,7 +61,7 @@ static tc_status run_once(subject *s, tc_exec *e) {
 /* Runs with one tile wherever a call has it among its choices, 0: as it is chosen without. */
 static tc_status try_tile(subject *s, tc_tuning *tuning, trials *t, int64_t tile, double seconds) {
     tc_exec *e;
-    const double end = now() + seconds;
+    const double end = tc_now() + seconds;
     tc_tuning_try(tuning, tile);
     t->tile = tile;
     t->counting = false;
@@ -76,7 +69,7 @@ static tc_status try_tile(subject *s, tc_tuning *tuning, trials *t, int64_t tile
     if (st) return st;
     tc_exec_set_tuning(e, tuning);
     tc_exec_set_timed(e, take_time, t);
-    for (int runs = 0; !st && (runs < 3 || now() < end); runs++) {
+    for (int runs = 0; !st && (runs < 3 || tc_now() < end); runs++) {
         t->counting = runs > 1;
         st = run_once(s, e);
     }
