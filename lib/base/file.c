@@ -218,7 +218,7 @@ static void remove_left(const char *path, mode_t type) {
     struct stat mine, there;
     int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return;
-    bool left = !flock(fd, LOCK_EX | LOCK_NB) && !fstat(fd, &mine) && (mine.st_mode & S_IFMT) == type;
+    bool left = !fstat(fd, &mine) && (mine.st_mode & S_IFMT) == type && !flock(fd, LOCK_EX | LOCK_NB);
     /* a writer that lived until now may have renamed it and begun another */
     if (left && !lstat(path, &there) && mine.st_ino == there.st_ino && mine.st_dev == there.st_dev) tc_status_free(tc_remove_tree(path));
     close(fd);
@@ -237,8 +237,10 @@ static int make_held(const char *path, mode_t type) {
     if (folder && mkdir(path, 0777)) return -1;
     int fd = folder ? open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd >= 0 && held(fd)) return fd;
+    int why = fd >= 0 || (folder && errno == ENOENT) ? EEXIST : errno;
     if (fd >= 0) close(fd);
-    if (fd >= 0 || (folder && errno == ENOENT)) errno = EEXIST;
+    else if (folder) rmdir(path);
+    errno = why;
     return -1;
 }
 

@@ -222,11 +222,13 @@ static tc_status part_of_list(tc_functional *f, alias *a) {
     return a->op ? NULL : tc_error(TC_UNSUPPORTED, "operator aten.slice.Tensor is not supported");
 }
 
-/* Does the gradient of v go to old and nowhere else, through writes of this kind and clones? */
+/* Does the gradient of v go to old and nowhere else, through writes of this kind and clones that are not themselves under no_grad? */
 static bool has_history_of(const tc_value *v, const tc_value *old) {
-    while (v != old && v->producer && (v->producer->straight || !strcmp(tc_op_name(v->producer->op), "aten.clone.default")))
-        v = v->producer->args[0].value;
-    return v == old;
+    for (const tc_node *n; v != old; v = n->args[0].value) {
+        n = v->producer;
+        if (!n || !(n->straight || (!n->no_grad && !strcmp(tc_op_name(n->op), "aten.clone.default")))) return false;
+    }
+    return true;
 }
 
 /* In a no_grad region, and through detach(), a write changes the value only: gradients go on through what was there (a clamp of the

@@ -53,6 +53,27 @@ YAML
     tc-ckpt diff source/latest archive/latest
 }
 
+@test "a value that takes a clone of itself under no_grad keeps its history" {
+    cat >m.py <<'PY'
+import torch
+
+
+class Same(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        h = self.a(x) * 2
+        with torch.no_grad():
+            h.copy_(h.clone())
+        return h * h
+PY
+    tc-export -q m.py:Same --input x=3x4xf32 -o a.pt2
+    tc-export --print=json a.pt2 >a.json
+    [ "$(grep -o '"torch.ops.higher_order.wrap_with_set_grad_enabled"' a.json | wc -l)" -eq 1 ]
+}
+
 @test "branches return tuples, as torch.export has them" {
     cat >m.py <<'PY'
 import torch
