@@ -4,6 +4,7 @@
 #include "base/json_write.h"
 
 #include <math.h>
+#include <stdio.h>
 
 /* The least time in which the machine could do it, in ns: by memory or by arithmetic. */
 static double floor_of(const tc_limits *l, const tc_group_times *r) {
@@ -21,6 +22,17 @@ static void key_string(tc_json *j, const char *key, const char *s) {
 static void key_double(tc_json *j, const char *key, double v) {
     tc_json_key(j, key);
     tc_json_double(j, v);
+}
+/* Microseconds to the nanosecond; the shortest text of a double would take longer than what is measured. */
+static void key_us(tc_json *j, const char *key, double us) {
+    char text[48];
+    const int n = snprintf(text, sizeof text, "%.3f", us);
+    tc_json_key(j, key);
+    tc_json_raw(j, text, (size_t)n);
+}
+static void key_count(tc_json *j, const char *key, double n) {
+    tc_json_key(j, key);
+    tc_json_int(j, (int64_t)n);
 }
 
 void tc_profile_trace_name(tc_buf *out, int pid, const char *label) {
@@ -42,8 +54,8 @@ void tc_profile_trace_slice(tc_buf *out, const tc_limits *limits, int pid, doubl
     tc_json_object(&j);
     key_string(&j, "name", r->name);
     key_string(&j, "ph", "X");
-    key_double(&j, "ts", at);
-    key_double(&j, "dur", r->whole * 1e-3);
+    key_us(&j, "ts", at);
+    key_us(&j, "dur", r->whole * 1e-3);
     tc_json_key(&j, "pid");
     tc_json_int(&j, pid);
     tc_json_key(&j, "tid");
@@ -55,8 +67,8 @@ void tc_profile_trace_slice(tc_buf *out, const tc_limits *limits, int pid, doubl
         key_string(&j, "source", r->source);
         tc_json_key(&j, "compiled");
         tc_json_bool(&j, r->compiled);
-        key_double(&j, "bytes", r->bytes);
-        key_double(&j, "flops", r->flops);
+        key_count(&j, "bytes", r->bytes);
+        key_count(&j, "flops", r->flops);
         if (limits) key_double(&j, "percent of limit", percent(limits, r));
         tc_json_end(&j);
     }
@@ -68,7 +80,7 @@ void tc_profile_trace_counter(tc_buf *out, int pid, double at, const char *name,
     tc_json_object(&j);
     key_string(&j, "name", name);
     key_string(&j, "ph", "C");
-    key_double(&j, "ts", at);
+    key_us(&j, "ts", at);
     tc_json_key(&j, "pid");
     tc_json_int(&j, pid);
     tc_json_key(&j, "args");
