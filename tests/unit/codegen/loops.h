@@ -153,6 +153,13 @@ static void column_sum(maker *m, const int64_t *n) { /* axis 0 is the result's *
     store(m, z, reduce(m, TC_R_PROD, cast(m, op(m, TC_X_TANH, v, -1, -1), TC_F64), 1u << r), c, 0, 0);
     store(m, k, reduce(m, TC_R_ARGMAX, v, 1u << r), c, 0, 0);
 }
+static void columns_of(maker *m, const int64_t *n, tc_dtype d) { /* nothing but sums: longer pieces of rows */
+    int r = axis(m, size_of(m, n[0])), c = axis(m, size_of(m, n[1]));
+    int x = buffer(m, d, 2, ext(m, r), ext(m, c)), y = buffer(m, TC_F32, 1, ext(m, c));
+    store(m, y, reduce(m, TC_R_SUM, load(m, x, r, c, 0), 1u << r), c, 0, 0);
+}
+static void columns(maker *m, const int64_t *n) { columns_of(m, n, TC_F32); }
+static void narrow_columns(maker *m, const int64_t *n) { columns_of(m, n, TC_BF16); }
 static void channel_sums(maker *m, const int64_t *n) { /* [N, C, H] over N and H: leaves go across rows */
     int c = axis(m, size_of(m, n[1])), a = axis(m, size_of(m, n[0])), h = axis(m, size_of(m, n[2]));
     int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, c), ext(m, h)), y = buffer(m, TC_F32, 1, ext(m, c)), w = buffer(m, TC_F64, 1, ext(m, c));
@@ -259,6 +266,9 @@ static const kase cases[] = {
     {"column_sum", column_sum, {1300, 5}},
     {"column_sum", column_sum, {0, 4}},
     {"column_sum", column_sum, {17, 1}},
+    {"columns", columns, {40, 1100}},
+    {"columns", columns, {300, 1100}},
+    {"narrow_columns", narrow_columns, {40, 300}},
     {"channel_sums", channel_sums, {4, 3, 100}},
     {"channel_sums", channel_sums, {9, 2, 49}},
     {"whole", whole, {50, 77}},
@@ -269,6 +279,9 @@ static const kase cases[] = {
     {"shifted", shifted, {10}},
     {"transpose", transpose, {20, 30}},
     {"cumsum", cumsum, {4, 600}},
+    {"cumsum", cumsum, {34, 70}},
+    {"cumsum", cumsum, {33, 1100}},
+    {"cumsum", cumsum, {300, 1}},
     {"halves", halves, {37}},
 };
 enum { NCASES = sizeof cases / sizeof *cases };

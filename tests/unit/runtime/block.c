@@ -44,7 +44,7 @@ static placed place_data(const tc_lbuffer *lb, const nbuffer *b, bool strided) {
     return p;
 }
 
-static void check(tc_loop *l, const char *name, const tc_isa_ops *isa, tc_pool *pool, bool strided) {
+static void check(tc_loop *l, const char *name, const tc_isa_ops *isa, tc_pool *pool, const tc_costs *costs, bool strided) {
     nbuffer want[8], start[8];
     placed got[8];
     tc_block_shape shapes[8];
@@ -64,7 +64,8 @@ static void check(tc_loop *l, const char *name, const tc_isa_ops *isa, tc_pool *
     tc_block *b;
     tc_abi_fault fault = {0};
     assert_null(tc_loop_schedule(l, &sched));
-    tc_status s = tc_block_bind(&sched, &(tc_block_env){.isa = isa, .vars = naive_vars, .nvars = 16, .shapes = shapes}, &b);
+    const tc_block_env env = {.isa = isa, .vars = naive_vars, .nvars = 16, .shapes = shapes, .costs = costs, .threads = tc_pool_threads(pool)};
+    tc_status s = tc_block_bind(&sched, &env, &b);
     if (s) fail_msg("%s: %s", name, tc_status_message(s));
     size_t threads = (size_t)tc_pool_threads(pool), bytes = (threads * tc_block_scratch(b) + tc_block_temps(b) + 127) & ~(size_t)63;
     char *scratch = aligned_alloc(64, bytes);
@@ -96,7 +97,7 @@ static void check(tc_loop *l, const char *name, const tc_isa_ops *isa, tc_pool *
     free_data(l, start);
 }
 
-static void run_cases(const tc_isa_ops *isa, int threads, bool symbolic, bool strided) {
+static void run_cases(const tc_isa_ops *isa, int threads, bool symbolic, bool strided, const tc_costs *costs) {
     tc_pool *pool;
     assert_null(tc_pool_create(threads, &pool));
     for (int k = 0; k < NCASES; k++) {
@@ -104,7 +105,7 @@ static void run_cases(const tc_isa_ops *isa, int threads, bool symbolic, bool st
         m.l = tc_loop_create(m.p);
         cases[k].make(&m, cases[k].n);
         assert_null(tc_loop_verify(m.l));
-        check(m.l, cases[k].name, isa, pool, strided);
+        check(m.l, cases[k].name, isa, pool, costs, strided);
         tc_loop_free(m.l);
         tc_program_release(m.p);
     }
@@ -116,15 +117,25 @@ static void test_every_isa(void **state) {
     tc_isa_row best;
     assert_null(tc_isa_choose(NULL, &best));
     for (tc_isa_row row = 0; row <= best; row++)
-        for (int strided = 0; strided < 2; strided++) run_cases(tc_isa_ops_of(row), 1, false, strided);
+        for (int strided = 0; strided < 2; strided++) run_cases(tc_isa_ops_of(row), 1, false, strided, NULL);
 }
 
 static void test_threads_and_symbols(void **state) {
     (void)state;
     const tc_isa_ops *isa;
     assert_null(tc_isa_ops_choose(&isa));
-    run_cases(isa, 2, true, false);
-    run_cases(isa, 7, false, false);
+    run_cases(isa, 2, true, false, NULL);
+    run_cases(isa, 7, false, false, NULL);
+}
+
+/* Costs decide about speed alone: as if no memory were near and every block worth a task, loops of a few elements fetch ahead. */
+static void test_fetching_ahead_changes_no_bit(void **state) {
+    (void)state;
+    static const tc_costs far = {.near_bytes = 0, .far_bytes = 0, .task_ops = 1};
+    const tc_isa_ops *isa;
+    assert_null(tc_isa_ops_choose(&isa));
+    for (int strided = 0; strided < 2; strided++)
+        for (int threads = 1; threads < 4; threads += 2) run_cases(isa, threads, false, strided, &far);
 }
 
 static void test_bad_index_is_reported(void **state) {
@@ -163,6 +174,6 @@ static void test_bad_index_is_reported(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_isa), cmocka_unit_test(test_threads_and_symbols),
-                                       cmocka_unit_test(test_bad_index_is_reported)};
+                                       cmocka_unit_test(test_fetching_ahead_changes_no_bit), cmocka_unit_test(test_bad_index_is_reported)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
