@@ -601,6 +601,8 @@ static bool matches(C *c, V o, type *t, V cls) {
         return true;
     }
     if (cls == c->none) return t == c->types[K_NONE];
+    if (k == K_OBJECT && tc_special(c, cls, c->n___instancecheck__))
+        return tc_truth(c, tc_call2(c, tc_special(c, cls, c->n___instancecheck__), cls, o ? o : (V)t));
     if (k != K_TYPE) tc_raise(c, "TypeError", "isinstance() arg 2 must be a type or a tuple of types, not %s", tc_type_name(c, cls));
     type *want = (type *)cls;
     if (want->user && o) {

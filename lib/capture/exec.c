@@ -249,6 +249,7 @@ static void import_all(C *c, frame *f, module *m, const char *name) {
         if (tc_kind_of(names->a[i]) != K_STR)
             tc_raise(c, "TypeError", "Item in %s.__all__ must be str, not %s", m->name->s, tc_type_name(c, names->a[i]));
         V v = tc_module_attr(c, m, tc_intern_str(c, tc_as_str(names->a[i])));
+        if (!v) v = (V)tc_import(c, tc_as_str(tc_strf(c, "%s.%s", m->name->s, tc_as_str(names->a[i])->s))->s, false); /* a module of the package */
         if (!v) tc_raise(c, "AttributeError", "module '%s' has no attribute '%s'", m->name->s, tc_as_str(names->a[i])->s);
         tc_dict_set(c, f->globals, names->a[i], v);
     }

@@ -100,14 +100,28 @@ V tc_module_attr(C *c, module *m, str *name) {
 
 /* ---- Python's own modules that the language lacks ---- */
 static bool is_pythons(const char *name) {
-    static const char *const names[] = {
-        "argparse", "array",     "ast",     "asyncio",  "atexit",    "base64",    "calendar", "concurrent", "configparser", "csv",
-        "ctypes",   "datetime",  "decimal", "errno",    "fnmatch",   "fractions", "gc",       "getpass",    "glob",         "gzip",
-        "hashlib",  "heapq",     "html",    "http",     "importlib", "io",        "json",     "locale",     "mmap",         "multiprocessing",
-        "os",       "pathlib",   "pdb",     "pickle",   "pkgutil",   "platform",  "pprint",   "queue",      "secrets",      "select",
-        "shlex",    "shutil",    "signal",  "site",     "socket",    "ssl",       "stat",     "statistics", "struct",       "subprocess",
-        "sys",      "sysconfig", "tarfile", "tempfile", "textwrap",  "time",      "timeit",   "traceback",  "unittest",     "urllib",
-        "uuid",     "weakref",   "xml",     "zipfile",  "zlib"};
+    static const char *const names[] = {"argparse",   "array",       "ast",          "asyncio",    "atexit",       "base64",
+                                        "binascii",   "builtins",    "bz2",          "cProfile",   "calendar",     "cmath",
+                                        "cmd",        "code",        "codecs",       "concurrent", "configparser", "contextvars",
+                                        "copyreg",    "csv",         "ctypes",       "curses",     "datetime",     "decimal",
+                                        "difflib",    "dis",         "email",        "errno",      "faulthandler", "fcntl",
+                                        "filecmp",    "fileinput",   "fnmatch",      "fractions",  "ftplib",       "gc",
+                                        "getopt",     "getpass",     "gettext",      "glob",       "graphlib",     "gzip",
+                                        "hashlib",    "heapq",       "hmac",         "html",       "http",         "imaplib",
+                                        "importlib",  "io",          "ipaddress",    "json",       "keyword",      "linecache",
+                                        "locale",     "lzma",        "marshal",      "mimetypes",  "mmap",         "multiprocessing",
+                                        "optparse",   "os",          "pathlib",      "pdb",        "pickle",       "pickletools",
+                                        "pkgutil",    "platform",    "plistlib",     "posixpath",  "pprint",       "profile",
+                                        "pstats",     "pty",         "pwd",          "py_compile", "queue",        "readline",
+                                        "reprlib",    "resource",    "runpy",        "sched",      "secrets",      "select",
+                                        "selectors",  "shelve",      "shlex",        "shutil",     "signal",       "site",
+                                        "smtplib",    "socket",      "socketserver", "sqlite3",    "ssl",          "stat",
+                                        "statistics", "struct",      "subprocess",   "symtable",   "sys",          "sysconfig",
+                                        "syslog",     "tarfile",     "tempfile",     "termios",    "textwrap",     "time",
+                                        "timeit",     "token",       "tokenize",     "tomllib",    "traceback",    "tracemalloc",
+                                        "tty",        "unicodedata", "unittest",     "urllib",     "uuid",         "venv",
+                                        "wave",       "weakref",     "webbrowser",   "xml",        "xmlrpc",       "zipfile",
+                                        "zipimport",  "zlib",        "zoneinfo"};
     size_t n = strcspn(name, ".");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == n && !strncmp(names[i], name, n)) return true;

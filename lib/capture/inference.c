@@ -1,5 +1,5 @@
 /* torch.inference_mode: tensors made in it may be written to only in it, and never require a gradient; views of them are such tensors too.
- * An operator that may give its argument back (reshape, contiguous) makes none: what it gives is as its argument is. */
+ * What shows the elements of an argument (a view, or the argument itself, as contiguous may give) is as that argument is. */
 #include "capture/torch_bind.h"
 
 static _Noreturn void refuse(C *c, const tensor *t, const char *what, const char *cure) {
@@ -36,18 +36,31 @@ static void mark(C *c, V v) {
     c->torch->any_inference = true;
 }
 
-void tc_inference_mark(C *c, const tc_schema *s, const tc_binding *b, V result) {
-    if (!c->torch->any_inference && !c->torch->inference) return;
-    if (!s->is_view && !s->inplace && !b->out) {
-        if (c->torch->inference) each(c, result, mark);
-        return;
+/* The argument whose elements the result shows, by its storage or by the schema (a change of type makes a copy); NULL: it has its own. */
+static const tensor *looked_at(const tc_schema *s, const tc_binding *b, const tensor *r) {
+    for (int i = 0; i < b->n; i++) {
+        size_t n = 1;
+        const V *all = b->object[i] && tc_is_seq(b->object[i]) ? tc_items(b->object[i], &n) : &b->object[i];
+        for (size_t k = 0; b->object[i] && k < n; k++) {
+            if (!tc_is_tensor(all[k])) continue;
+            const tensor *t = (tensor *)all[k];
+            bool same = t->t.storage && t->t.storage == r->t.storage, view = s->is_view && i == 0 && tc_torch_dtype((V)t) == tc_torch_dtype((V)r);
+            if (t == r || same || view) return t;
+        }
     }
-    const tensor *of = b->n && b->object[0] && tc_is_tensor(b->object[0]) ? (tensor *)b->object[0] : NULL;
-    if (!of || !of->inference || !s->is_view || !result) return;
+    return NULL;
+}
+
+void tc_inference_mark(C *c, const tc_schema *s, const tc_binding *b, V result) {
+    if ((!c->torch->any_inference && !c->torch->inference) || s->inplace || b->out || !result) return;
     size_t n = 1;
     V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
-    for (size_t i = 0; i < n; i++)
-        if (tc_is_tensor(all[i])) ((tensor *)all[i])->inference = of->inference;
+    for (size_t i = 0; i < n; i++) {
+        if (!tc_is_tensor(all[i])) continue;
+        const tensor *of = looked_at(s, b, (tensor *)all[i]);
+        if (of) ((tensor *)all[i])->inference = of->inference;
+        else if (c->torch->inference) mark(c, all[i]);
+    }
 }
 
 void tc_inference_no_grad(C *c, const tensor *t) {

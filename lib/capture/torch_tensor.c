@@ -272,7 +272,11 @@ static V numel(C *c, V t) {
 
 static V detached(C *c, V v) {
     tensor *t = (tensor *)v;
-    if (t->t.storage && !c->torch->graph) return tc_torch_wrap(c, tc_tensor_share(&t->t), false);
+    if (t->t.storage && !c->torch->graph) {
+        V r = tc_torch_wrap(c, tc_tensor_share(&t->t), false);
+        ((tensor *)r)->inference = t->inference;
+        return r;
+    }
     V r = tc_torch_calln(c, "aten::detach", 1, v);
     ((tensor *)r)->requires_grad = false;
     return r;

@@ -317,7 +317,8 @@ static tc_status shape_bce(tc_shape_ctx *c) {
     tc_dims d = tc_dims_of(x);
     return tc_sh_out(c, 0, x->dtype, tc_sh_const(c, 3) == 0 ? &d : &none);
 }
-/* (1 - t) x - log_weight log_sigmoid(x), step by step in the target's type, as PyTorch writes each into 1 - t. */
+/* (1 - t) x - log_weight log_sigmoid(x), step by step in the target's type, as PyTorch writes each into 1 - t; log_weight is multiplied into
+ * log_sigmoid(x), in the type of x. */
 static tc_status decompose_bce_logits(tc_emit *e, const tc_node *n) { /* self, target, weight, pos_weight, reduction */
     tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1), *w = tc_arg_value(n, 2), *pw = tc_arg_value(n, 3), *v;
     const tc_dtype type = t->meta.dtype;
@@ -326,7 +327,7 @@ static tc_status decompose_bce_logits(tc_emit *e, const tc_node *n) { /* self, t
                         tc_dtypes[x->meta.dtype].torch, tc_dtypes[type].torch);
     tc_value *rest = type == TC_BOOL ? tc_emit_call(e, "aten::rsub.Scalar", "vi", t, (int64_t)1) : tc_e_adds(e, tc_e_neg(e, t), 1);
     tc_value *keep = tc_e_cast(e, tc_e_mul(e, rest, x), type), *ls = f1(e, "aten::log_sigmoid", x);
-    if (pw) ls = tc_e_mul(e, tc_e_adds(e, tc_e_mul(e, tc_e_adds(e, pw, -1), t), 1), ls);
+    if (pw) ls = tc_e_cast(e, tc_e_mul(e, tc_e_adds(e, tc_e_mul(e, tc_e_adds(e, pw, -1), t), 1), ls), x->meta.dtype);
     v = tc_e_cast(e, tc_e_sub(e, keep, ls), type);
     if (w) v = tc_e_cast(e, tc_e_mul(e, v, w), type);
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 4)));

@@ -620,8 +620,8 @@ static tc_status complex_norm(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::linalg_vector_norm", "vaaa", tc_e1(e, "aten::abs", x), &n->args[1], &n->args[2], &n->args[3]));
     return tc_e_done(e);
 }
-/* m + log(sum(exp(x - m))), m the largest real part */
 static tc_status decompose_special_logsumexp(tc_emit *e, const tc_node *n) { return tc_e_forward(e, "aten::logsumexp", n); }
+/* m + log(sum(exp(x - m))), m the largest real part */
 static tc_status complex_logsumexp(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *re = tc_e1(e, "aten::real", x);
     reduced over = of_node(n);

@@ -35,9 +35,15 @@ load fails
 @test "modules of Python that the language lacks are imported, and refused where they were when they are used" {
     cd "$BATS_TEST_TMPDIR"
     cat >m.py <<'PY'
-import argparse, os.path as osp, sys, time
+import argparse, copy, json, os.path as osp, sys, time
 from pathlib import Path
 import torch
+
+assert not isinstance("x", Path) and isinstance("x", (Path, str)) and not issubclass(int, Path)
+try:
+    raise ValueError
+except (json.JSONDecodeError, ValueError):
+    pass
 
 K = 3 if sys.version_info >= (3, 8) and sys.version_info.major == 3 else 2
 
@@ -45,7 +51,7 @@ K = 3 if sys.version_info >= (3, 8) and sys.version_info.major == 3 else 2
 class M(torch.nn.Module):
     def __init__(self, path: Path = None, timed=False):
         super().__init__()
-        self.timed = timed
+        self.timed, self.clock = timed, time.time
 
     def forward(self, x):
         return x * (time.time() if self.timed else K)
@@ -56,10 +62,11 @@ class M(torch.nn.Module):
 
 if __name__ == "__main__":
     argparse.ArgumentParser()
+copy.deepcopy(M())
 PY
     tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 3)'
-    fails 5 "m.py:1:39: 'time' is a module outside the model language" tc-export m.py:M --arg timed=True --input x=2xf32 --print
-    [[ "$stderr" == *"m.py:14 uses time.time"* ]]
+    fails 5 "m.py:1:51: 'time' is a module outside the model language" tc-export m.py:M --arg timed=True --input x=2xf32 --print
+    [[ "$stderr" == *"m.py:20 uses time.time"* ]]
 }
 
 @test "import * of a file of --source takes __all__, or what has no underscore" {
@@ -74,6 +81,12 @@ PY
         model "$name"
         fails 3 "m.py:5:20: NameError: name '$name' is not defined" tc-export m.py:M --source lib --input x=2xf32 --print
     done
+    mkdir lib/parts
+    printf '__all__ = ["deep"]\n' >lib/parts/__init__.py
+    printf 'D = 7\n' >lib/parts/deep.py
+    printf 'from common import *\nfrom parts import *\nclass M(nn.Module):\n    def forward(self, x):\n        return x * deep.D\n' >m.py
+    tc-export m.py:M --source lib --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 7)'
+    model J
     printf '__all__ = ["absent"]\n' >lib/more.py
     fails 3 "module 'more' has no attribute 'absent'" tc-export m.py:M --source lib --input x=2xf32 --print
 }

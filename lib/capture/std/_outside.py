@@ -18,6 +18,14 @@ class Outside:
     def _use(self, *args, **kwargs):
         refuse_import(self._name, *self._place)
 
+    def __instancecheck__(self, x):  # nothing that the language makes is of a type of such a module
+        return self._use() if type(x) is Outside else False
+
+    def __copy__(self, memo=None):  # of what holds it: modules, configurations
+        return self
+
+    __deepcopy__ = __copy__
     __call__ = __getitem__ = __setitem__ = __iter__ = __contains__ = __len__ = __bool__ = __int__ = __float__ = __str__ = __enter__ = _use
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = __pow__ = _use
     __lt__ = __le__ = __gt__ = __ge__ = __eq__ = __ne__ = __neg__ = __or__ = __and__ = _use
+    __rfloordiv__ = __rmod__ = __rpow__ = __ror__ = __rand__ = __xor__ = __invert__ = __abs__ = __index__ = __repr__ = __delitem__ = _use

@@ -56,6 +56,11 @@ static const snippet table[] = {
      "v.add_(1)\nw = y.clone()\nw.add_(1)\n"
      "r = [t.is_inference() for t in (x, y, v, z, w, y[1:], y + 1, y.split(1)[0])]\n",
      "[False, True, False, True, False, True, False, True]"},
+    /* ... nor is what shows its elements; what has its own elements is a normal tensor outside of it */
+    {"import torch\nx = torch.ones(2)\nwith torch.inference_mode():\n    z = torch.ones(2)\n    a = [x.float(), x.positive(), x.double()]\n"
+     "b = [z.data, z.detach(), z.double(), z.half().float()]\nb[2].add_(1)\nr = [[t.is_inference() for t in l] for l in (a, b)]\n",
+     "[[False, False, True], [True, True, False, False]]"},
+    {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny.data.add_(1)\n", "Inplace update to inference tensor"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny[0] = 1\n", "it was made in inference mode at test.py:3)"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ntorch.add(torch.ones(2), 1, out=y)\n", "Inplace update to inference tensor"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny.requires_grad_()\n", "Setting requires_grad=True on inference tensor"},
@@ -66,6 +71,11 @@ static const snippet table[] = {
      "with a bool tensor is not supported"},
     {"import torch\nimport torch.nn.functional as F\nr = F.binary_cross_entropy_with_logits(torch.ones(2), torch.ones(2).half()).dtype\n",
      "torch.float16"},
+    /* log_weight is multiplied into log_sigmoid(x), in its type */
+    {"import torch\nimport torch.nn.functional as F\nx, t, p = torch.tensor([0.3, -1.7]), torch.tensor([0.1, 0.7], dtype=torch.float64), "
+     "torch.tensor([1.3, 0.9])\nr = F.binary_cross_entropy_with_logits(x, t, reduction='none', pos_weight=p).equal((1 - t) * x - "
+     "F.logsigmoid(x).mul_((p - 1) * t + 1))\n",
+     "True"},
     {"import torch\ntorch.result_type('a', 1)\n", "takes tensors and numbers, not str"},
     {"import torch\nx = torch.ones(2)\nw = torch.ones(2, requires_grad=True)\ntorch.autograd.grad((x * w).sum(), x)\n",
      "One of the differentiated Tensors does not require grad"},
