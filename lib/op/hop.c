@@ -87,6 +87,18 @@ static tc_status shape_cond(tc_shape_ctx *c) {
     return NULL;
 }
 
+/* What a body takes and what it gives for the next step: kind, dtype and rank. */
+static bool same_type(const tc_value *in, const tc_value *o) {
+    if (!in || !o) return true;
+    return o->kind == in->kind && (o->kind != TC_V_TENSOR || (o->meta.dtype == in->meta.dtype && o->meta.rank == in->meta.rank));
+}
+/* Some size is another in any case. */
+static bool other_sizes(tc_symctx *s, const tc_value *in, const tc_value *o) {
+    for (int d = 0; in && o && o->kind == TC_V_TENSOR && d < o->meta.rank; d++)
+        if (tc_sym_known(s, tc_sym_op(s, TC_S_EQ, in->meta.size[d], o->meta.size[d], NULL)) == 0) return true;
+    return false;
+}
+
 static tc_status shape_while(tc_shape_ctx *c) {
     tc_graph *test, *body;
     TC_TRY(need_graph(c, 0, &test));
@@ -97,10 +109,8 @@ static tc_status shape_while(tc_shape_ctx *c) {
     if (body->noutputs != n)
         return tc_error(TC_CONTENT, "%s: the body returns %d results for %d carried values", tc_op_name(c->op), body->noutputs, n);
     for (int i = 0; i < c->nouts; i++) {
-        const tc_value *o = body->outputs[i], *in = body->inputs[i];
-        if (o && in && (o->kind != in->kind || (o->kind == TC_V_TENSOR && (o->meta.dtype != in->meta.dtype || o->meta.rank != in->meta.rank))))
-            return differ(c, i, in, o);
-        from_output(c, i, o);
+        if (!same_type(body->inputs[i], body->outputs[i])) return differ(c, i, body->inputs[i], body->outputs[i]);
+        from_output(c, i, body->outputs[i]);
     }
     return NULL;
 }
@@ -133,6 +143,8 @@ static tc_status shape_scan(tc_shape_ctx *c) {
     if (g->noutputs < ninit)
         return tc_error(TC_CONTENT, "%s: the graph returns %d results for %d carried values", tc_op_name(c->op), g->noutputs, ninit);
     for (int i = 0; i < c->nouts; i++) {
+        const tc_value *in = i < ninit ? g->inputs[i] : NULL, *o = g->outputs[i];
+        if (!same_type(in, o) || other_sizes(c->program->sym, in, o)) return differ(c, i, in, o);
         if (i < ninit) from_output(c, i, g->outputs[i]);
         else stacked(c, i, g->outputs[i], length);
     }
