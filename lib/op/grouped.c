@@ -89,28 +89,22 @@ static bool scales_as(tc_emit *e, scaling how, const tc_meta *s, const tc_meta *
     const bool lines = s->size[outer] == x->size[outer] || s->size[outer] == blocks_of(e, x->size[outer]);
     return lines && s->size[k] == blocks_of(e, x->size[k]);
 }
+static void put(tc_buf *t, const char *before, tc_sym size) {
+    tc_buf_puts(t, before);
+    tc_sym_print(t, size);
+}
 static tc_status wrong_scales(tc_emit *e, const tc_node *n, const tc_meta *a, const tc_meta *b) {
     tc_buf t = {0};
-    const tc_sym m = a->size[0], k = a->size[1], w = b->size[1];
-    const tc_sym forms[][2] = {{m, w}, {blocks_of(e, k), blocks_of(e, k)}, {blocks_of(e, m), blocks_of(e, w)}};
-    tc_buf_printf(&t, "%s: scales should be float32: one number each; (", tc_op_name(n->op));
-    tc_sym_print(&t, forms[0][0]);
-    tc_buf_puts(&t, ", 1) and (1, ");
-    tc_sym_print(&t, forms[0][1]);
-    tc_buf_puts(&t, "); or a number for each 128 elements of k, (");
-    tc_sym_print(&t, m);
-    tc_buf_puts(&t, " or ");
-    tc_sym_print(&t, forms[2][0]);
-    tc_buf_puts(&t, ", ");
-    tc_sym_print(&t, forms[1][0]);
-    tc_buf_puts(&t, ") and (");
-    tc_sym_print(&t, forms[1][1]);
-    tc_buf_puts(&t, ", ");
-    tc_sym_print(&t, w);
-    tc_buf_puts(&t, " or ");
-    tc_sym_print(&t, forms[2][1]);
-    tc_buf_putc(&t, ')');
-    tc_status s = tc_error(TC_CONTENT, "%s", tc_buf_str(&t));
+    const tc_sym rows = a->size[0], columns = b->size[1], k = blocks_of(e, a->size[1]);
+    put(&t, "(", rows);
+    put(&t, ", 1) and (1, ", columns);
+    put(&t, "); or a number for each 128 elements of k, (", rows);
+    put(&t, " or ", blocks_of(e, rows));
+    put(&t, ", ", k);
+    put(&t, ") and (", k);
+    put(&t, ", ", columns);
+    put(&t, " or ", blocks_of(e, columns));
+    tc_status s = tc_error(TC_CONTENT, "%s: scales should be float32: one number each; %s)", tc_op_name(n->op), tc_buf_str(&t));
     tc_buf_free(&t);
     return s;
 }
