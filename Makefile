@@ -68,7 +68,7 @@ $(BUILD)/obj/%.o: %.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -MMD -MP -c $< -o $@
 # -O3 where loops are few and hot; files of many short loops (conversions, integers) are vectorised and not unrolled: half a megabyte a program.
-COMPACT   := block_cast block_int reduce_int
+COMPACT   := block_cast block_int reduce_int reduce_f64
 VECTORISE := -ftree-vectorize $(if $(findstring clang,$(CC)),,-fvect-cost-model=dynamic)
 define isa_rule
 $(BUILD)/obj/%.$(1).o: %.isa.c lib/isa.tab | $(HEADERS)
