@@ -1,14 +1,11 @@
 /* The program operand. */
-#include "cmd/program.h"
+#include "cmd/outside.h"
 
 #include "ckpt/ckpt.h"
 #include "file/rename.h"
-#include "file/safetensors.h"
 #include "file/torch.h"
 #include "file/weights.h"
 #include "op/functionalise.h"
-
-#include <unistd.h>
 
 /* What torch.save and torch.jit.save write holds weights, and code that is not run. */
 static tc_status refuse_saved(const tc_blob *b) {
@@ -64,53 +61,6 @@ tc_status tc_cmd_weights(tc_cmd *c, tc_program *p) {
     return st;
 }
 
-/* ---- weights outside: FILE.safetensors beside FILE.pt2 ---- */
-static void path_beside(const char *path, tc_buf *out) {
-    size_t n = strlen(path);
-    if (n > 4 && !strcmp(path + n - 4, ".pt2")) n -= 4;
-    tc_buf_printf(out, "%.*s.safetensors", (int)n, path);
-}
-
-static bool stored(const tc_input *in) { return in->alias_of < 0 && (in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent)); }
-
-static tc_status weights_beside(tc_cmd *c, const tc_archive *a, tc_program *p) {
-    bool lacks = false;
-    for (int i = 0; i < p->ninputs; i++) lacks |= stored(&p->inputs[i]) && !p->inputs[i].data.storage;
-    const char *from = tc_archive_path(a);
-    if (!lacks || !from || tc_cmd_get(c, TC_OPT_weights)) return NULL;
-    tc_buf path = {0};
-    tc_tensors w = {0};
-    path_beside(from, &path);
-    tc_status st = NULL;
-    if (access(path.data, F_OK) == 0) {
-        st = tc_ckpt_weights(path.data, &w);
-        if (!st) st = tc_weights_apply(p, &w, (tc_weights_rules){0}, path.data);
-        tc_tensors_deinit(&w);
-    }
-    tc_buf_free(&path);
-    return st;
-}
-
-static tc_status write_beside(tc_cmd *c, const tc_archive_content *content) {
-    const char *to = tc_cmd_get(c, TC_OPT_out);
-    if (!to || !strcmp(to, "-")) return tc_usage(c, "--store-weights=extern needs -o FILE.pt2: the weights go to FILE.safetensors beside it");
-    tc_buf path = {0};
-    tc_tensors all = {0};
-    path_beside(to, &path);
-    tc_status st = NULL;
-    for (int k = 0; k < content->nprograms; k++)
-        for (int i = 0; i < content->programs[k]->ninputs && !st; i++) {
-            const tc_input *in = &content->programs[k]->inputs[i];
-            if (stored(in) && in->data.storage && !tc_tensors_find(&all, in->name)) st = tc_tensors_add(&all, in->name, tc_tensor_share(&in->data));
-        }
-    tc_out *o;
-    if (!st) st = tc_cmd_create(c, path.data, true, &o);
-    if (!st) st = tc_cmd_finish(c, o, tc_safetensors_write(o, &all));
-    tc_tensors_deinit(&all);
-    tc_buf_free(&path);
-    return st;
-}
-
 /* ---- --meta ---- */
 typedef TC_VEC(tc_extra) extras;
 
@@ -144,24 +94,18 @@ static tc_status collect_meta(tc_cmd *c, const tc_archive *from, tc_arena *a, ex
     return NULL;
 }
 
-static tc_status write_archive(tc_cmd *c, tc_archive_content content) {
-    static const char *const stores[] = {"embed", "none", "extern", NULL};
-    int store = 0;
-    tc_out *o;
-    TC_TRY(tc_cmd_choice(c, TC_OPT_store_weights, stores, 0, &store));
-    content.without_weights = store != 0;
-    if (store == 2) TC_TRY(write_beside(c, &content));
-    TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o));
-    return tc_cmd_finish(c, o, tc_archive_write(o, &content));
-}
-
 tc_status tc_cmd_write_archive(tc_cmd *c, const tc_archive *from, tc_archive_content content) {
     tc_arena a = {0};
     extras all = {0};
+    tc_extra source = {0};
+    tc_out *o;
     for (int i = 0; i < content.nextra; i++) tc_vec_push(&all, content.extra[i]);
     tc_status s = collect_meta(c, from, &a, &all);
+    if (!s) s = tc_outside_write(c, from, &content, &source);
+    if (source.path) tc_vec_push(&all, source);
     content.extra = all.data, content.nextra = (int)all.len;
-    if (!s) s = write_archive(c, content);
+    if (!s) s = tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o);
+    if (!s) s = tc_cmd_finish(c, o, tc_archive_write(o, &content));
     tc_vec_free(&all);
     tc_arena_free(&a);
     return s;
@@ -172,7 +116,7 @@ tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_pr
     TC_TRY(tc_archive_program(a, name, &p));
     tc_status st = tc_functionalise(p);
     if (!st) st = tc_program_verify(p);
-    if (!st) st = weights_beside(c, a, p);
+    if (!st) st = tc_outside_read(c, a, p);
     if (!st) st = tc_cmd_weights(c, p);
     if (st) tc_program_release(p);
     else *out_program = p;

@@ -15,9 +15,8 @@ tc_status tc_cmd_program(tc_cmd *c, tc_archive *a, tc_program **out_program);
 tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_program **out_program);
 /* --weights and --rename onto a program made otherwise; nothing happens when they are not given. */
 tc_status tc_cmd_weights(tc_cmd *c, tc_program *p);
-/* Writes programs to --out as --store-weights says: embed, none, or extern: the weights to FILE.safetensors beside FILE.pt2, where
- * tc_cmd_program finds them again. With extern and no --out: TC_USAGE. What --meta gives goes to extra/, and what the user has in extra/ of
- * `from` (NULL: nothing) stays. */
+/* Writes programs to --out as --store-weights says (outside.h); tc_cmd_program finds weights outside again. What --meta gives goes to extra/,
+ * and what the user has in extra/ of `from` (NULL: nothing), which the programs were read from, stays. */
 tc_status tc_cmd_write_archive(tc_cmd *c, const tc_archive *from, tc_archive_content content);
 /* Values of symbols: every --dim SYM=N, by the symbol's index in the program; entries that are not given stay unbound. n: tc_sym_var_count.
  * TC_USAGE: no such symbol, not within its range, or another form of --dim. */

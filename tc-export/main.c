@@ -98,7 +98,8 @@ static tc_status verified_path(const tc_cmd *c, format to, const char **out) {
     return NULL;
 }
 
-static tc_status put(tc_cmd *c, programs *all) {
+/* from: the archive that they were read from, or NULL. */
+static tc_status put(tc_cmd *c, const tc_archive *from, programs *all) {
     for (size_t i = 0; i < all->len; i++) log_topics(c, all->data[i]);
     format to = TO_PT2;
     int form;
@@ -110,7 +111,7 @@ static tc_status put(tc_cmd *c, programs *all) {
     int n = (int)all->len;
     const char *verified;
     TC_TRY(verified_path(c, to, &verified));
-    if (to == TO_PT2) return tc_cmd_write_archive(c, NULL, (tc_archive_content){.programs = (const tc_program *const *)p, .nprograms = n});
+    if (to == TO_PT2) return tc_cmd_write_archive(c, from, (tc_archive_content){.programs = (const tc_program *const *)p, .nprograms = n});
     tc_out *o;
     int64_t opset;
     TC_TRY(tc_cmd_int(c, TC_OPT_opset, TC_ONNX_OPSET_MIN, TC_ONNX_OPSET_MAX, TC_ONNX_OPSET_DEFAULT, &opset));
@@ -229,7 +230,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         if (i && loaded) share_weights(p[i], p[0]);
     }
     tc_profile_phase(q.r.profile, "writing");
-    if (!st) st = put(c, &all);
+    if (!st) st = put(c, NULL, &all);
     print_profile(c, q.r.profile);
     release_programs(&all);
     free(r.printed);
@@ -263,7 +264,7 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
         if (!st) tc_vec_push(&all, p);
     }
     if (!st && !all.len) st = tc_usage(c, "%s has no program '%s'", path, wanted);
-    if (!st) st = put(c, &all);
+    if (!st) st = put(c, a, &all);
     release_programs(&all);
     tc_archive_close(a);
     return st;

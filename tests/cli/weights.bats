@@ -136,3 +136,49 @@ P
     run -3 tc-run outside.pt2 --input x=2x3xf32=1,2,3,4,5,6
     run -2 bash -c 'tc-export c.py:C --input x=2x3xf32 --store-weights=extern >none.pt2'
 }
+
+@test "--store-weights=input leaves weights in the archive that was read, beside which the new one stands" {
+    cat >d.py <<'P'
+import torch.nn as nn
+class D(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 40)
+        self.n = nn.BatchNorm1d(40)
+        self.d = nn.Dropout(0.5)
+    def forward(self, x):
+        return self.d(self.n(self.a(x)))
+P
+    mkdir -p sub other
+    tc-export d.py:D --input x=2x3xf32 -o sub/in.pt2 # eval and train over the same weights
+    tc-compile sub/in.pt2 --store-weights=input --meta k=v -o sub/out.pt2
+    x=x=2x3xf32=1,2,3,4,5,6
+    tc-run sub/in.pt2 --input $x --output @y.npy
+    tc-run sub/out.pt2 --input $x --expect @y.npy
+    (cd sub && tc-run out.pt2 --input $x --expect @../y.npy && tc-compile in.pt2 --mode eval --store-weights=input -o one.pt2)
+    tc-run sub/one.pt2 --input $x --expect @y.npy # the file has weights of two programs
+    tc-export sub/out.pt2 -o joined.pt2           # embedded again; what --meta gave stays
+    tc-run joined.pt2 --input $x --expect @y.npy
+    tc-run --signature joined.pt2 | grep 'k.*v'
+    ! grep -aq data/weights/weight_0 sub/out.pt2
+    tc-compile sub/in.pt2 --freeze --store-weights=input -o sub/frozen.pt2 # what is folded is a constant, which the archive holds
+    tc-run sub/frozen.pt2 --input $x --expect @y.npy --rtol 1e-5 --atol 1e-6
+    mv sub/in.pt2 other/
+    run --separate-stderr tc-run sub/out.pt2 --input $x
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"sub/in.pt2 holds the weights of sub/out.pt2 and is not there"* ]]
+    mv other/in.pt2 sub/
+    refused() {
+        run --separate-stderr tc-compile --store-weights=input "$@"
+        [ "$status" -eq 2 ]
+        echo "$stderr"
+    }
+    refused sub/in.pt2 -o sub/in.pt2 | grep 'as another file of its folder'
+    refused sub/in.pt2 -o other/out.pt2 | grep 'as another file of its folder'
+    refused sub/out.pt2 -o sub/f.pt2 | grep 'is not in sub/out.pt2'
+    refused sub/in.pt2 --rename s/a/b/ -o sub/f.pt2 | grep 'no --weights or --rename'
+    refused -o sub/f.pt2 <sub/in.pt2 | grep 'needs a PROGRAM that is a .pt2 file'
+    refused sub/in.pt2 | grep 'needs -o FILE.pt2'
+    run -2 tc-export d.py:D --input x=2x3xf32 --store-weights=input -o sub/f.pt2
+    [ ! -e sub/f.pt2 ]
+}

@@ -1,0 +1,135 @@
+/* Weights outside the archive (outside.h): in FILE.safetensors beside FILE.pt2 (extern), or where they were already, in the archive that the
+ * program was read from (input). That one is named by its file name alone and stands in the same folder, so that an archive cannot point to
+ * files elsewhere and the two can be moved together. */
+#include "cmd/outside.h"
+
+#include "ckpt/ckpt.h"
+#include "file/safetensors.h"
+#include "file/weights.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char name_entry[] = "tc/weights"; /* of extra/ */
+
+static bool stored(const tc_input *in) { return in->alias_of < 0 && (in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent)); }
+
+static void path_beside(const char *path, tc_buf *out) {
+    size_t n = strlen(path);
+    if (n > 4 && !strcmp(path + n - 4, ".pt2")) n -= 4;
+    tc_buf_printf(out, "%.*s.safetensors", (int)n, path);
+}
+
+static const char *last_part(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* The path of the archive that holds the weights of a; stays empty when a names none. */
+static tc_status named_path(const tc_archive *a, tc_buf *out) {
+    const unsigned char *name;
+    size_t n;
+    bool found;
+    const char *path = tc_archive_path(a);
+    TC_TRY(tc_archive_extra(a, name_entry, &name, &n, &found));
+    if (!found) return NULL;
+    if (!n || memchr(name, '/', n) || memchr(name, 0, n)) return tc_error(TC_CONTENT, "%s: extra/%s is no file name", path, name_entry);
+    tc_buf_printf(out, "%.*s%.*s", (int)(last_part(path) - path), path, (int)n, (const char *)name);
+    return NULL;
+}
+
+/* Takes out what p has no use for: the file may hold weights of other programs too. */
+static tc_status only_those_of(const tc_program *p, const tc_tensors *all, tc_tensors *out) {
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_tensor *t = tc_tensors_find(all, p->inputs[i].name);
+        if (stored(&p->inputs[i]) && t && !tc_tensors_find(out, p->inputs[i].name))
+            TC_TRY(tc_tensors_add(out, p->inputs[i].name, tc_tensor_share(t)));
+    }
+    return NULL;
+}
+
+tc_status tc_outside_read(tc_cmd *c, const tc_archive *a, tc_program *p) {
+    bool lacks = false;
+    for (int i = 0; i < p->ninputs; i++) lacks |= stored(&p->inputs[i]) && !p->inputs[i].data.storage;
+    const char *from = tc_archive_path(a);
+    if (!lacks || !from || tc_cmd_get(c, TC_OPT_weights)) return NULL;
+    tc_buf path = {0};
+    tc_tensors all = {0}, own = {0};
+    tc_status st = named_path(a, &path);
+    const bool named = path.len;
+    if (!named) path_beside(from, &path);
+    if (!st && access(path.data, F_OK) == 0) {
+        st = tc_ckpt_weights(path.data, &all);
+        if (!st && named) st = only_those_of(p, &all, &own);
+        if (!st) st = tc_weights_apply(p, named ? &own : &all, (tc_weights_rules){0}, path.data);
+    } else if (!st && named) st = tc_error(TC_ENV, "%s holds the weights of %s and is not there", path.data, from);
+    tc_tensors_deinit(&all);
+    tc_tensors_deinit(&own);
+    tc_buf_free(&path);
+    return st;
+}
+
+static tc_status write_beside(tc_cmd *c, const tc_archive_content *content, const char *to) {
+    tc_buf path = {0};
+    tc_tensors all = {0};
+    path_beside(to, &path);
+    tc_status st = NULL;
+    for (int k = 0; k < content->nprograms; k++)
+        for (int i = 0; i < content->programs[k]->ninputs && !st; i++) {
+            const tc_input *in = &content->programs[k]->inputs[i];
+            if (stored(in) && in->data.storage && !tc_tensors_find(&all, in->name)) st = tc_tensors_add(&all, in->name, tc_tensor_share(&in->data));
+        }
+    tc_out *o;
+    if (!st) st = tc_cmd_create(c, path.data, true, &o);
+    if (!st) st = tc_cmd_finish(c, o, tc_safetensors_write(o, &all));
+    tc_tensors_deinit(&all);
+    tc_buf_free(&path);
+    return st;
+}
+
+static bool folder_of(const char *path, struct stat *out) {
+    tc_buf b = {0};
+    tc_buf_printf(&b, "%.*s.", (int)(last_part(path) - path), path);
+    const bool ok = stat(b.data, out) == 0;
+    tc_buf_free(&b);
+    return ok;
+}
+
+/* Both paths lead to one folder and to two files, of which the second need not be there. */
+static bool side_by_side(const char *from, const char *to) {
+    struct stat a, b;
+    if (!folder_of(from, &a) || !folder_of(to, &b) || a.st_dev != b.st_dev || a.st_ino != b.st_ino) return false;
+    if (stat(from, &a) || !S_ISREG(a.st_mode)) return false;
+    return stat(to, &b) || a.st_dev != b.st_dev || a.st_ino != b.st_ino;
+}
+
+/* --store-weights=input: the weights are those of the file that was read, bytes and names. */
+static tc_status name_input(tc_cmd *c, const tc_archive *from, const tc_archive_content *content, const char *to, tc_extra *out_name) {
+    const tc_zip *z = from ? tc_archive_zip(from) : NULL;
+    if (!z || !c->noperands || !strcmp(c->operands[0], "-")) return tc_usage(c, "--store-weights=input needs a PROGRAM that is a .pt2 file");
+    const char *path = tc_archive_path(from);
+    if (tc_cmd_has(c, TC_OPT_weights) || tc_cmd_has(c, TC_OPT_rename))
+        return tc_usage(c, "--store-weights=input leaves the weights in %s: no --weights or --rename", path);
+    if (!side_by_side(path, to)) return tc_usage(c, "--store-weights=input needs -o beside %s, as another file of its folder", path);
+    for (int k = 0; k < content->nprograms; k++)
+        for (int i = 0; i < content->programs[k]->ninputs; i++) {
+            const tc_input *in = &content->programs[k]->inputs[i];
+            if (!stored(in) || !in->data.storage || !tc_tensor_numel(&in->data)) continue;
+            const uintptr_t at = (uintptr_t)tc_tensor_data(&in->data) - (uintptr_t)z->blob->data;
+            if (at >= z->blob->len) return tc_usage(c, "--store-weights=input: %s is not in %s as the program has it", in->name, path);
+        }
+    const char *name = last_part(path);
+    *out_name = (tc_extra){name_entry, name, strlen(name)};
+    return NULL;
+}
+
+tc_status tc_outside_write(tc_cmd *c, const tc_archive *from, tc_archive_content *content, tc_extra *out_name) {
+    static const char *const stores[] = {"embed", "none", "extern", "input", NULL};
+    const char *to = tc_cmd_get(c, TC_OPT_out);
+    int store;
+    TC_TRY(tc_cmd_choice(c, TC_OPT_store_weights, stores, 0, &store));
+    content->without_weights = store != 0;
+    if (store > 1 && (!to || !strcmp(to, "-")))
+        return tc_usage(c, "--store-weights=%s needs -o FILE.pt2, beside which the weights stand", stores[store]);
+    return store == 2 ? write_beside(c, content, to) : store == 3 ? name_input(c, from, content, to, out_name) : NULL;
+}
