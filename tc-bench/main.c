@@ -110,6 +110,7 @@ static tc_status bench_call(report *r, const tc_op *op, const char *call, size_t
     tc_status s = sample.program->functional ? NULL : tc_functionalise(sample.program);
     size_t nvars = tc_sym_var_count(sample.program->sym);
     tc_symvalue *vars = tc_xcalloc(nvars + 1, sizeof *vars);
+    if (!s) s = tc_cmd_bind(r->c, sample.program, vars, nvars);
     char *label = tc_xcalloc(len + 1, 1);
     memcpy(label, call, len);
     bench_case b = {.label = label, .program = sample.program, .guards = plan->guards};

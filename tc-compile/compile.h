@@ -13,6 +13,10 @@
 enum { MAX_TARGETS = 8 };
 
 typedef struct {
+    const char *key, *value, *from; /* value NULL: found later; from: "default", FILE:LINE, a variable, an option */
+} config_value;
+
+typedef struct {
     tc_cmd *c;
     tc_archive *archive;
     const char *input; /* its name */
@@ -23,10 +27,13 @@ typedef struct {
     tc_unit *units[MAX_TARGETS];      /* the groups for each */
     int ntargets;
     bool must_freeze, must_code; /* --require */
+    config_value *config;        /* {0} last */
     tc_buf variants, tuning;     /* for the archive: lines SYM=N; a tuning file */
     tc_arena arena;
 } compile_job;
 
+tc_status configure(compile_job *j);                          /* settings of --config and the environment, before any is used: config.c */
+tc_status print_config(compile_job *j);                       /* --print-config */
 tc_status compile_to_c(compile_job *j);                       /* STEM.c and STEM.h, to_c.c */
 tc_status compile_to_native(compile_job *j, tc_cc_kind kind); /* a library or object and STEM.h, or a filter, to_c.c */
 tc_status dump_stages(compile_job *j, int which);             /* --dump: what each stage made of a program, dump.c */

@@ -3,6 +3,8 @@
 
 #include "base/file.h"
 #include "cmd/code.h"
+#include "op/functionalise.h"
+#include "op/sample.h"
 
 static const char *const formats[] = {"pt2", "c", "so", "o", "a", "exe", NULL};
 enum { TO_PT2, TO_C, TO_SO, TO_O, TO_A, TO_EXE };
@@ -30,8 +32,28 @@ static void close_all(compile_job *j) {
     tc_arena_free(&j->arena);
 }
 
+/* --op: each call is a program of its own, named as the operator. */
+static tc_status open_calls(compile_job *j, int ncalls) {
+    j->input = "--op";
+    j->programs = TC_NEWN(&j->arena, tc_program *, (size_t)ncalls);
+    j->execs = TC_NEWN(&j->arena, tc_exec *, (size_t)ncalls);
+    for (int i = 0; i < ncalls; i++) {
+        const char *call = tc_cmd_value(j->c, TC_OPT_op, i);
+        tc_sample s;
+        TC_TRY(tc_sample_parse(NULL, call, strlen(call), &s), "--op");
+        j->programs[j->n++] = s.program;
+        s.program->name = tc_arena_strndup(&s.program->arena, call, strcspn(call, "( "));
+        for (int k = 0; k < i; k++)
+            if (!strcmp(j->programs[k]->name, s.program->name)) return tc_usage(j->c, "--op %s: one call of an operator", s.program->name);
+        TC_TRY(tc_functionalise(s.program), "--op %s", call);
+        TC_TRY(tc_program_verify(s.program), "--op %s", call);
+    }
+    return NULL;
+}
+
 static tc_status open_programs(compile_job *j) {
     tc_cmd *c = j->c;
+    if (tc_cmd_has(c, TC_OPT_op)) return open_calls(j, tc_cmd_count(c, TC_OPT_op));
     const char *mode = tc_cmd_get(c, TC_OPT_mode), *one = tc_cmd_get(c, TC_OPT_model);
     if (!one && mode) one = strcmp(mode, "train") ? "model" : "train";
     j->input = c->noperands ? c->operands[0] : "-";
@@ -173,6 +195,8 @@ tc_status write_pt2_to(compile_job *j, const char *path) {
 /* Options that would have no effect are refused. */
 static tc_status check_options(tc_cmd *c, int format) {
     const bool finds = tc_cmd_has(c, TC_OPT_bisect), shrinks = tc_cmd_has(c, TC_OPT_minify);
+    if (tc_cmd_has(c, TC_OPT_op) && (c->noperands || tc_cmd_has(c, TC_OPT_weights) || tc_cmd_has(c, TC_OPT_mode) || tc_cmd_has(c, TC_OPT_rename)))
+        return tc_usage(c, "--op is a program of its own: no PROGRAM, --weights, --rename or --mode");
     if (finds && shrinks) return tc_usage(c, "--bisect and --minify: expected one of the two");
     if ((finds || shrinks) && format != TO_PT2) return tc_usage(c, "--bisect and --minify work on a program: --to pt2");
     if (finds && tc_cmd_has(c, TC_OPT_out)) return tc_usage(c, "--bisect writes no program: no -o");
@@ -186,35 +210,39 @@ static tc_status check_options(tc_cmd *c, int format) {
     return NULL;
 }
 
-static tc_status run(tc_cmd *c) {
-    compile_job j = {.c = c};
+static tc_status compile(compile_job *j) {
+    static const tc_cc_kind kinds[] = {[TO_SO] = TC_CC_SHARED, [TO_O] = TC_CC_OBJECT, [TO_A] = TC_CC_ARCHIVE, [TO_EXE] = TC_CC_PROGRAM};
+    tc_cmd *c = j->c;
     int format;
     TC_TRY(choose_format(c, &format));
-    TC_TRY(check_options(c, format));
-    TC_TRY(read_require(&j));
-    tc_status s = open_programs(&j);
+    TC_TRY(check_options(c, format)); /* of the command line alone: a setting from elsewhere that has no effect is none */
+    TC_TRY(configure(j));
+    if (tc_cmd_has(c, TC_OPT_print_config)) return print_config(j);
+    TC_TRY(read_require(j));
+    TC_TRY(open_programs(j));
     tc_cmd_phase(c, "reading the program");
-    if (!s) s = freeze_programs(&j);
-    static const tc_cc_kind kinds[] = {[TO_SO] = TC_CC_SHARED, [TO_O] = TC_CC_OBJECT, [TO_A] = TC_CC_ARCHIVE, [TO_EXE] = TC_CC_PROGRAM};
-    if (tc_cmd_has(c, TC_OPT_bisect) || tc_cmd_has(c, TC_OPT_minify)) {
-        if (!s) s = tc_cmd_has(c, TC_OPT_minify) ? minify(&j) : emit(&j, false);
-        if (!s && !tc_cmd_has(c, TC_OPT_minify)) s = bisect(&j);
-        close_all(&j);
-        return s;
-    }
-    if (!s) s = emit(&j, format != TO_PT2);
-    if (!s && format == TO_PT2) s = tune(&j);
-    if (!s && format == TO_PT2) s = write_pt2_to(&j, NULL);
-    else if (!s && format == TO_C) s = compile_to_c(&j);
-    else if (!s) s = compile_to_native(&j, kinds[format]);
+    TC_TRY(freeze_programs(j));
+    if (tc_cmd_has(c, TC_OPT_minify)) return minify(j);
+    TC_TRY(emit(j, format != TO_PT2));
+    if (tc_cmd_has(c, TC_OPT_bisect)) return bisect(j);
+    if (format == TO_C) return compile_to_c(j);
+    if (format != TO_PT2) return compile_to_native(j, kinds[format]);
+    TC_TRY(tune(j));
+    return write_pt2_to(j, NULL);
+}
+
+static tc_status run(tc_cmd *c) {
+    compile_job j = {.c = c};
+    tc_status s = compile(&j);
     close_all(&j);
     return s;
 }
 
-static const tc_opt_id options[] = {
-    TC_OPT_out,  TC_OPT_to,     TC_OPT_model,   TC_OPT_mode,     TC_OPT_dim,      TC_OPT_weights, TC_OPT_rename, TC_OPT_store_weights,
-    TC_OPT_meta, TC_OPT_freeze, TC_OPT_require, TC_OPT_variants, TC_OPT_tune,     TC_OPT_tuning,  TC_OPT_prefix, TC_OPT_targets,
-    TC_OPT_cc,   TC_OPT_dump,   TC_OPT_bisect,  TC_OPT_minify,   TC_OPT_no_cache, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out,      TC_OPT_to,       TC_OPT_model,         TC_OPT_mode,         TC_OPT_dim,
+                                    TC_OPT_weights,  TC_OPT_rename,   TC_OPT_store_weights, TC_OPT_meta,         TC_OPT_freeze,
+                                    TC_OPT_require,  TC_OPT_variants, TC_OPT_tune,          TC_OPT_tuning,       TC_OPT_prefix,
+                                    TC_OPT_targets,  TC_OPT_cc,       TC_OPT_dump,          TC_OPT_bisect,       TC_OPT_minify,
+                                    TC_OPT_no_cache, TC_OPT_op,       TC_OPT_config,        TC_OPT_print_config, TC_OPT_NONE};
 static const char *const topics[] = {"fusion", "memory", "tuning", "sdpa", NULL};
 static const tc_tool tool = {.name = "tc-compile",
                              .topics = topics,

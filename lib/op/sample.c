@@ -61,16 +61,34 @@ static bool number(parser *p, tc_scalar *out) {
     return true;
 }
 
+/* B, T2, N_HEADS: a size that is a symbol of the program. */
+static bool symbol(parser *p, const char *w, size_t n, tc_sym *out) {
+    if (!n || !isupper((unsigned char)*w)) return false;
+    for (size_t i = 1; i < n; i++)
+        if (!isupper((unsigned char)w[i]) && !isdigit((unsigned char)w[i]) && w[i] != '_') return false;
+    *out = tc_sym_var(p->p->sym, tc_arena_strndup(&p->p->arena, w, n), TC_SYM_INT, 0, TC_SYM_NO_HI);
+    return true;
+}
+
+static bool size(parser *p, tc_sym *out) {
+    tc_scalar i;
+    const char *w;
+    size_t n;
+    if (!number(p, &i)) return word(p, &w, &n) && symbol(p, w, n, out);
+    if (i.kind != TC_KIND_INT || i.i < 0) return false;
+    *out = tc_sym_int(p->p->sym, i.i);
+    return true;
+}
+
 static tc_status tensor(parser *p, tc_dtype d, tc_arg *out) {
-    tc_sym size[TC_MAX_RANK];
+    tc_sym sizes[TC_MAX_RANK];
     int rank = 0;
     if (p->out->ntensors == TC_SAMPLE_TENSORS) return bad(p, "too many tensors");
     if (!take(p, '[')) return bad(p, "expected [ and sizes");
     while (!take(p, ']')) {
-        tc_scalar n;
         if (rank && !take(p, ',')) return bad(p, "expected , or ]");
-        if (rank == TC_MAX_RANK || !number(p, &n) || n.kind != TC_KIND_INT || n.i < 0) return bad(p, "expected a size");
-        size[rank++] = tc_sym_int(p->p->sym, n.i);
+        if (rank == TC_MAX_RANK || !size(p, &sizes[rank])) return bad(p, "expected a size");
+        rank++;
     }
     int k = p->out->ntensors++;
     p->out->lo[k] = tc_is_float(d) || tc_is_complex(d) ? -2 : 0;
@@ -82,7 +100,7 @@ static tc_status tensor(parser *p, tc_dtype d, tc_arg *out) {
         p->out->hi[k] = tc_scalar_to_double(hi);
     }
     tc_value *v = tc_graph_value(p->p->graph, TC_V_TENSOR, "x");
-    v->meta = tc_meta_make(&p->p->arena, d, rank, tc_arena_dup(&p->p->arena, size, sizeof *size * (size_t)(rank + 1)), NULL);
+    v->meta = tc_meta_make(&p->p->arena, d, rank, tc_arena_dup(&p->p->arena, sizes, sizeof *sizes * (size_t)(rank + 1)), NULL);
     tc_graph_add_input(p->p->graph, v);
     tc_program_add_input(p->p, (tc_input){.kind = TC_IN_USER, .value = v, .name = v->name, .alias_of = -1});
     *out = (tc_arg){.kind = TC_A_VALUE, .value = v};
@@ -95,16 +113,18 @@ static tc_status value(parser *p, tc_arg *out);
 static tc_status list(parser *p, tc_arg *out) {
     tc_arg item[64];
     int n = 0;
-    bool floats = false, bools = false, values = false;
+    bool floats = false, bools = false, values = false, symbols = false;
     while (!take(p, ']')) {
         if (n && !take(p, ',')) return bad(p, "expected , or ]");
         if (n == 64) return bad(p, "a list that is too long");
         TC_TRY(value(p, &item[n]));
         if (item[n].kind == TC_A_VALUE || item[n].kind == TC_A_NONE) values = true;
+        else if (item[n].kind == TC_A_INT) symbols = true;
         else if (item[n].kind != TC_A_SCALAR) return bad(p, "an unexpected list element");
         else floats |= item[n].scalar.kind == TC_KIND_FLOAT, bools |= item[n].scalar.kind == TC_KIND_BOOL;
         n++;
     }
+    if (symbols && (floats || bools || values)) return bad(p, "a size among other things");
     tc_arena *a = &p->p->arena;
     *out = (tc_arg){.n = n};
     if (values) {
@@ -124,7 +144,7 @@ static tc_status list(parser *p, tc_arg *out) {
         out->floats = f;
     } else {
         tc_sym *s = TC_NEWN(a, tc_sym, (size_t)n + 1);
-        for (int i = 0; i < n; i++) s[i] = tc_sym_int(p->p->sym, item[i].scalar.i);
+        for (int i = 0; i < n; i++) s[i] = item[i].kind == TC_A_INT ? item[i].sym : tc_sym_int(p->p->sym, item[i].scalar.i);
         out->kind = TC_A_INTS;
         out->syms = s;
     }
@@ -162,6 +182,7 @@ static tc_status value(parser *p, tc_arg *out) {
     else if (n > 6 && !memcmp(w, "torch.", 6) && tc_dtype_parse(w, n) != TC_DTYPE_NONE)
         *out = (tc_arg){.kind = TC_A_DTYPE, .dtype = tc_dtype_parse(w, n)};
     else if (tc_dtype_parse(w, n) != TC_DTYPE_NONE) return tensor(p, tc_dtype_parse(w, n), out);
+    else if (symbol(p, w, n, &out->sym)) out->kind = TC_A_INT;
     else return bad(p, "an unknown word before");
     return NULL;
 }
@@ -185,6 +206,11 @@ static tc_status arguments(parser *p, given *args, int *out_n) {
     return p->s == p->end ? NULL : bad(p, "more than a call");
 }
 
+static void name_input(tc_program *p, const tc_value *v, const char *name) {
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].value == v) p->inputs[i].name = name;
+}
+
 /* Puts the arguments in the schema's order and calls. */
 static tc_status call(tc_program *p, const tc_op *op, const given *args, int n, tc_node **out) {
     const tc_schema *s = tc_op_schema(op);
@@ -199,6 +225,7 @@ static tc_status call(tc_program *p, const tc_op *op, const given *args, int n, 
         if (!args[i].name[0] && s->params[at].kw_only) return tc_error(TC_CONTENT, "%s: %s must be named", tc_op_name(op), s->params[at].name);
         full[at] = args[i].arg;
         set[at] = true;
+        if (full[at].kind == TC_A_VALUE) name_input(p, full[at].value, s->params[at].name);
     }
     for (int i = 0; i < s->nparams; i++)
         if (!set[i]) TC_TRY(tc_op_default(p, op, i, &full[i]));

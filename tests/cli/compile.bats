@@ -456,3 +456,21 @@ PY
     [[ "$stderr" == "tc-compile: model: weights 16640, "* ]]
     [ "${#stderr_lines[@]}" -eq 1 ]
 }
+
+@test "--op compiles one operator for all sizes, its results in order; several become one archive" {
+    tc-compile --op 'native_layer_norm(f32[B,C], [C], f32[C], f32[C], 1e-5)' -o ln.pt2
+    ln() { tc-run ln.pt2 --input input=@x.npy --input "weight=$1xf32=2" --input "bias=$1xf32=0.5" "${@:2}"; }
+    for shape in 3x5 2x700 1x1 64x33; do
+        tc-compile --op "randn([${shape/x/,}])" -o r.pt2
+        tc-run r.pt2 --output @x.npy
+        ln "${shape#*x}" --stance force_eager --output 0=@y.npy --output 1=@mean.npy --output 2=@rstd.npy
+        ln "${shape#*x}" --stance fail_on_recompile --expect 0=@y.npy --expect 1=@mean.npy --expect 2=@rstd.npy
+    done
+    tc-compile --op 'exp(f32[N])' --op 'max(i64[A,B], 1)' -o two.pt2
+    tc-run two.pt2 --model max --input 2x3xi64=1,5,5,9,7,8 --output 1=@- --output 0=@/dev/null --cast i64 >at.npy
+    tc-run two.pt2 --model max --input 2x3xi64=1,5,5,9,7,8 --output 0=@/dev/null --expect 1=@at.npy
+    run -3 tc-compile --op 'exp(f32[N], 1)' -o x.pt2
+    run -5 tc-compile --op 'no_such(f32[N])' -o x.pt2
+    run -2 tc-compile --op 'exp(f32[N])' --op 'exp(f64[N])' -o x.pt2
+    run -2 tc-compile --op 'exp(f32[N])' ln.pt2 -o x.pt2
+}

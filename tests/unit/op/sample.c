@@ -37,7 +37,17 @@ static void test_text(void **state) {
     assert_int_equal(s.program->ninputs, 1);
     assert_int_equal(s.program->noutputs, 1);
     tc_program_release(s.program);
-    static const char *const wrong[] = {"add(f32[2], ",
+    const char *free_sizes = "native_layer_norm(f32[B,C], [C], None, f32[C], 1e-5)";
+    assert_null(tc_sample_parse(NULL, free_sizes, strlen(free_sizes), &s));
+    assert_int_equal(tc_sym_var_count(s.program->sym), 2);
+    assert_int_equal(s.program->noutputs, 3);
+    assert_string_equal(s.program->inputs[1].name, "bias");
+    assert_true(s.program->inputs[0].value->meta.size[1] == s.program->inputs[1].value->meta.size[0]);
+    tc_program_release(s.program);
+    static const char *const wrong[] = {"view(f32[B,4], [B,2.0,2])",
+                                        "add(f32[b], 1)",
+                                        "add(f32[B], b)",
+                                        "add(f32[2], ",
                                         "add",
                                         "(1)",
                                         "add(f32[2], 1) x",
