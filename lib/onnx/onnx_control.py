@@ -1,6 +1,7 @@
 # If, Loop, Scan and recurrent networks: subgraphs of the model as torch.cond, while_loop and scan.
 import torch
 from torch import _C
+from onnx_quant import at_once, dynamic_matmul
 from onnx_values import Host, Strings, Weight, constant, numbers, tensor
 import _onnx
 
@@ -334,7 +335,7 @@ def recurrent(kind, default, order, count):
         pk = n.known(7) if peep is not None else None
         if pk is not None and not any([v != 0 for v in pk]):
             peep = None
-        native = lengths is None and peep is None and direction != "reverse" and not n.get("clip", 0.0) and not n.get("input_forget", 0)
+        native = not isinstance(w, Bytes) and lengths is None and peep is None and direction != "reverse" and not n.get("clip", 0.0) and not n.get("input_forget", 0)
         native = native and is_default(n, default, dirs) and (kind != "GRU" or n.get("linear_before_reset", 0))
         if native:
             y, hn, cn = on_torch(kind, order, count, hidden, dirs, x, w, r, b, h, c)
@@ -373,9 +374,26 @@ def reversed_in(x, lengths):
     return torch.gather(x, 0, index.unsqueeze(-1).expand(list(x.shape)))
 
 
+class Bytes:
+    """Weights [D, K, N] of bytes, a scale and a zero point each direction or column. What they multiply is quantised as a whole first."""
+
+    def __init__(self, n, codes, scale, zero):
+        self.n, self.codes, self.scale, self.zero = n, codes, scale, zero
+
+    def __getitem__(self, d):
+        return Bytes(self.n, at_once(lambda t: t[d], self.codes), self.scale[d], None if self.zero is None else self.zero[d])
+
+
+def times(x, w):
+    """x [..., K] times the rows of w [N, K], or the columns of bytes [K, N]."""
+    return dynamic_matmul(w.n, x, w.codes, w.scale, w.zero) if isinstance(w, Bytes) else torch.matmul(x, w.t())
+
+
 def on_scan(n, kind, default, count, hidden, direction, dirs, x, w, r, b, lengths, h, c, peep):
     fs = activations(n, default, dirs)
-    w, r, b = tensor(w), tensor(r), None if b is None else tensor(b)
+    if not isinstance(w, Bytes):
+        w, r = tensor(w), tensor(r)
+    b = None if b is None else tensor(b)
     per = len(fs) // dirs
     ys, hs, cs = [], [], []
     for d in range(dirs):
@@ -383,7 +401,7 @@ def on_scan(n, kind, default, count, hidden, direction, dirs, x, w, r, b, length
         xd = reversed_in(x, lengths) if back else x
         wb = None if b is None else b[d].narrow(0, 0, count * hidden)
         rb = None if b is None else b[d].narrow(0, count * hidden, count * hidden)
-        pre = torch.matmul(xd, w[d].t())
+        pre = times(xd, w[d])
         pre = pre if wb is None else pre + wb
         cell = CELLS[kind](n, fs[per * d:per * d + per], r[d], rb, hidden, None if peep is None else peep[d])
         state = [h[d]] + ([c[d]] if c is not None else [])
@@ -417,7 +435,7 @@ def lstm_cell(n, fs, r, rb, hidden, peep):
     p = None if peep is None else [peep.narrow(0, i * hidden, hidden) for i in range(3)]  # i, o, f
 
     def cell(state, pre):
-        a = pre + torch.matmul(state[0], r.t())
+        a = pre + times(state[0], r)
         a = a if rb is None else a + rb
         i, o, ft, c = [a.narrow(-1, k * hidden, hidden) for k in range(4)]
         old = state[1]
@@ -464,9 +482,10 @@ def rnn_cell(n, fs, r, rb, hidden, peep):
 
 CELLS = {"LSTM": lstm_cell, "GRU": gru_cell, "RNN": rnn_cell}
 
+LSTM = recurrent("LSTM", ["Sigmoid", "Tanh", "Tanh"], [0, 2, 3, 1], 4)
 TABLE = [
     ("", "If", 1, if_, "R"), ("", "Loop", 1, loop, "rrr"), ("", "Scan", 8, scan_op, "r"),
-    ("", "LSTM", 1, recurrent("LSTM", ["Sigmoid", "Tanh", "Tanh"], [0, 2, 3, 1], 4), "TRRrtttt"),
+    ("", "LSTM", 1, LSTM, "TRRrtttt"),
     ("", "GRU", 1, recurrent("GRU", ["Sigmoid", "Tanh"], [1, 0, 2], 3), "TRRrtt"),
     ("", "RNN", 1, recurrent("RNN", ["Tanh"], [0], 1), "TRRrtt"),
 ]

@@ -143,7 +143,7 @@ def resize(n, x, roi=None, scales=None, sizes=None):
         return x
     if not dtype.is_floating_point:
         info = torch.iinfo(dtype)
-        x = torch.clamp(torch.round(x), info.min, info.max)
+        x = torch.clamp(torch.trunc(x), info.min, info.max)
     return x.to(dtype)
 
 

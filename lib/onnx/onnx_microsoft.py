@@ -1,11 +1,16 @@
 # com.microsoft: what ONNX Runtime's optimiser and quantiser write; and operators of old experimental sets.
 import math
+import _onnx
 import torch
 import torch.nn.functional as F
+from onnx_control import LSTM, Bytes
 from onnx_math import gemm
 from onnx_ml import floats
-from onnx_nn import average_pool, convolve, rms_norm, rotary, spatial
-from onnx_quant import RANGE, code_of, dequantize, dynamic_quantize, integers, matmul_integer, plain, quantize
+from onnx_image import grid_sample
+from onnx_nn import average_pool, convolve, max_pool, rms_norm, rotary, spatial
+from onnx_quant import RANGE, code_of, dequantize, dynamic_matmul, integers, matmul_to_float, plain, q_conv, quantize, vector
+from onnx_shape import axis_of, trilu
+from onnx_values import tensor
 
 
 # ---- com.microsoft ----
@@ -29,6 +34,16 @@ def embed_layer_norm(n, ids, segments, words, places, kinds, gamma, beta, mask=N
     return y, sums, e
 
 
+def within(mask, batch, cols):
+    """A mask of 1 dimension as the keys [B, cols] that count: the lengths [B], or the ends and then the starts [2 B]."""
+    if mask is None or mask.dim() != 1:
+        return mask
+    at, ends = torch.arange(cols).unsqueeze(0), mask.unsqueeze(-1)
+    if _onnx.truth(mask.shape[0] == batch):
+        return at < ends
+    return torch.logical_and(at < ends[:batch], at >= ends[batch:])
+
+
 def ms_attention(n, x, w, b=None, mask=None, past=None, bias=None, past_length=None):
     heads = n.get("num_heads")
     sizes = n.get("qkv_hidden_sizes", None) or [w.shape[1] // 3] * 3
@@ -47,12 +62,11 @@ def ms_attention(n, x, w, b=None, mask=None, past=None, bias=None, past_length=N
     scores = torch.matmul(q, k.transpose(2, 3)) * (n.get("scale", 0.0) or 1.0 / math.sqrt(sizes[0] // heads))
     rows, cols = q.shape[2], k.shape[2]
     low = n.get("mask_filter_value", -10000.0)
+    mask = within(mask, x.shape[0], cols)
     if n.get("unidirectional", 0):
         ok = torch.arange(cols).unsqueeze(0) <= torch.arange(rows).unsqueeze(1) + before
         scores = torch.where(ok, scores, torch.full([], low, dtype=scores.dtype))
     if mask is not None:
-        if mask.dim() == 1:
-            n.unsupported("an attention mask of lengths")
         m = mask.unsqueeze(1).unsqueeze(1) if mask.dim() == 2 else mask.unsqueeze(1) if mask.dim() == 3 else mask
         scores = scores + (1.0 - m.to(scores.dtype)) * low
     if bias is not None:
@@ -104,8 +118,6 @@ def multi_head(n, q, k=None, v=None, bias=None, keep=None, extra=None, past_k=No
     heads = n.get("num_heads")
     if k is None or v is None or q.dim() != 3:
         n.unsupported("packed queries, keys and values")
-    if keep is not None and keep.dim() != 2:
-        n.unsupported("an attention mask of lengths")
     if bias is not None:
         wide = q.shape[2]
         q = q + bias[:wide]
@@ -120,15 +132,74 @@ def multi_head(n, q, k=None, v=None, bias=None, keep=None, extra=None, past_k=No
         k, v = torch.cat([past_k, k], 2), torch.cat([past_v, v], 2)
     scores = torch.matmul(q, k.transpose(2, 3)) * (n.get("scale", 0.0) or 1.0 / math.sqrt(q.shape[3]))
     low = torch.full([], n.get("mask_filter_value", -10000.0), dtype=scores.dtype)
+    rows, cols = q.shape[2], k.shape[2]
+    keep = within(keep, q.shape[0], cols)
     if n.get("unidirectional", 0):
-        rows, cols = q.shape[2], k.shape[2]
         scores = torch.where(torch.arange(cols).unsqueeze(0) <= torch.arange(rows).unsqueeze(1) + (cols - rows), scores, low)
     if keep is not None:
-        scores = scores + torch.where(keep.unsqueeze(1).unsqueeze(1) != 0, torch.zeros_like(low), low)
+        keep = keep.unsqueeze(1).unsqueeze(1) if keep.dim() == 2 else keep.unsqueeze(1)
+        scores = scores + torch.where(keep != 0, torch.zeros_like(low), low)
     if extra is not None:
         scores = scores + extra
     y = torch.matmul(torch.softmax(scores, -1), v).transpose(1, 2)
     return torch.flatten(y, 2), k, v
+
+
+def placed(past, new, at, length):
+    """past [B, heads, P, D] of `length` places, the steps of new [B, heads, S, D] at the places at [B, S]."""
+    if past is None:
+        past = new.narrow(2, 0, 0)
+    wide = F.pad(past, [0, 0, 0, length - past.shape[2]])
+    return torch.scatter(wide, 2, at.unsqueeze(1).unsqueeze(-1).expand(list(new.shape)), new)
+
+
+def with_sink(scores, sink):
+    """softmax over the last dimension with one more score a head, which takes its share of the weights: sink [heads]."""
+    last = sink.to(scores.dtype).reshape([1, -1, 1, 1]).expand(list(scores.shape[:3]) + [1])
+    return torch.softmax(torch.cat([scores, last], -1), -1).narrow(3, 0, scores.shape[3])
+
+
+def group_query(n, q, k, v, past_k, past_v, last, total, cos=None, sin=None, at=None, bias=None, sink=None):
+    """Query [B, S, heads * D], or keys and values packed behind it. last [B]: the place of each last step; the cache has room for `total`."""
+    heads, groups = n.get("num_heads"), n.get("kv_num_heads")
+    if any([n.get(kind, "NONE") != "NONE" for kind in ("k_quant_type", "v_quant_type")]) or n.get("kv_cache_bit_width", 0):
+        n.unsupported("a quantised cache")
+    if k is None:
+        size = q.shape[2] // (heads + 2 * groups)
+        q, k, v = torch.split(q, [heads * size, groups * size, groups * size], -1)
+    batch, steps, size = q.shape[0], q.shape[1], q.shape[2] // heads
+    q, k, v = [t.reshape([batch, steps, -1, size]).transpose(1, 2) for t in (q, k, v)]
+    first = torch.clamp(last.to(torch.int64).reshape([-1, 1]) + 1 - steps, min=0)
+    places = first + torch.arange(steps).unsqueeze(0)
+    if n.get("do_rotary", 0):
+        turned = places if at is None else at
+        n.attrs = dict(n.attrs, interleaved=n.get("rotary_interleaved", 0), rotary_embedding_dim=2 * cos.shape[1])
+        q, k = rotary(n, q, cos, sin, turned), rotary(n, k, cos, sin, turned)
+    held = 0 if past_k is None else past_k.shape[2]
+    length = torch.sym_max(held, total[0])
+    k, v = placed(past_k, k, places, length), placed(past_v, v, places, length)
+    each = heads // groups
+    wide_k, wide_v = (k, v) if each == 1 else [torch.repeat_interleave(t, each, 1) for t in (k, v)]
+    scores = torch.matmul(q, wide_k.transpose(2, 3)) * (n.get("scale", 0.0) or 1.0 / math.sqrt(size))
+    cap, window = n.get("softcap", 0.0), n.get("local_window_size", -1)
+    if cap:
+        scores = torch.tanh(scores / cap) * cap
+    if bias is not None:
+        scores = scores + F.pad(bias, [0, length - bias.shape[3]])
+    j, row = torch.arange(length).reshape([1, 1, 1, -1]), places.unsqueeze(1).unsqueeze(-1)
+    ok = j <= row if n.get("causal", 1) else j <= last.to(torch.int64).reshape([-1, 1, 1, 1])
+    if window > 0:
+        ok = torch.logical_and(ok, j > row - window)
+    scores = torch.where(ok, scores, torch.full([], float("-inf"), dtype=scores.dtype))
+    if sink is None and n.get("smooth_softmax", 0) == 1:
+        sink = torch.zeros([heads], dtype=scores.dtype)
+    p = torch.softmax(scores, -1) if sink is None else with_sink(scores, sink)
+    return torch.flatten(torch.matmul(p, wide_v).transpose(1, 2), 2), k, v
+
+
+def cdist(n, a, b):
+    d = torch.cdist(a, b)
+    return d if n.get("metric", "sqeuclidean") == "euclidean" else d * d
 
 
 # ---- fused with an activation ----
@@ -176,6 +247,17 @@ def coded(y, scale, zero, like):
     return integers(torch.clamp(q, low, high), to)
 
 
+def channels_first(n, x, f, last=False):
+    """f of x with its channels second; they are last where the node, or the caller, says so."""
+    if not n.get("channels_last", 0) and not last:
+        return f(x)
+    return f(x.movedim(-1, 1)).movedim(1, -1)
+
+
+def ms_q_conv(n, x, *rest):
+    return channels_first(n, plain(x), lambda t: q_conv(n, t, *rest))
+
+
 def q_unary(f):
     return lambda n, x, sx, zx, sy, zy=None: coded(f(n, real(x, sx, zx)), sy, zy, x)
 
@@ -212,14 +294,9 @@ def q_gemm(n, a, sa, za, b, sb, zb, c=None, sy=None, zy=None):
     return y.to(torch.float32) if sy is None else coded(y, sy, zy, a)
 
 
-def matmul_to_float(n, a, b, sa, sb, za=None, zb=None, bias=None):
-    y = matmul_integer(n, a, b, za, zb).to(torch.float32) * (plain(sa) * plain(sb))
-    return y if bias is None else y + bias
-
-
-def dynamic_matmul(n, a, b, sb, zb=None, bias=None):
-    q, sa, za = dynamic_quantize(n, a)
-    return matmul_to_float(n, q, b, sa, sb, za, zb, bias)
+def dynamic_lstm(n, x, w, r, b, lengths, h0, c0, peep, w_scale, w_zero, r_scale, r_zero=None):
+    w, r = Bytes(n, tensor(w), tensor(w_scale), tensor(w_zero)), Bytes(n, tensor(r), tensor(r_scale), tensor(r_zero))
+    return LSTM(n, x, w, r, b, lengths, h0, c0, peep)
 
 
 def q_attention(n, x, w, bias, sx, sw, mask=None, zx=None, zw=None, past=None):
@@ -250,6 +327,59 @@ def matmul_nbits(n, a, b, scales, zeros=None, order=None, bias=None):
     return F.linear(a, w.to(a.dtype), bias)
 
 
+def blockwise(codes, scales, zeros, axis, size):
+    """Numbers of codes with a scale, and a zero point, for each `size` of them along `axis`."""
+    def spread(t):
+        return torch.repeat_interleave(t, size, axis).narrow(axis, 0, codes.shape[axis])
+
+    w = codes.to(scales.dtype)
+    return (w if zeros is None else w - spread(zeros.to(scales.dtype))) * spread(scales)
+
+
+def gather_blocks(n, data, at, scales, zeros=None):
+    """Rows of a table of few bits with a scale a block. Bytes hold several codes along the last dimension."""
+    bits, size, rows = n.get("bits", 4), n.get("block_size", 128), n.get("gather_axis", 0)
+    packed, codes, zeros = code_of(data) == 2, plain(data), None if zeros is None else plain(zeros)
+    along = axis_of(n.get("quantize_axis", 1), codes.dim())
+    if size == 0 or rows == along:
+        n.unsupported("blocks along the gathered axis" if rows == along else "one block a row")
+
+    def picked(t):
+        return t if t.shape[rows] == 1 else torch.index_select(t, rows, index)
+
+    index = at.reshape([-1]).to(torch.int64)
+    index = torch.where(index < 0, index + codes.shape[rows], index)
+    codes, scales, zeros = picked(codes), picked(plain(scales)), None if zeros is None else picked(zeros)
+    if packed:
+        codes = fields(codes, bits)
+        zeros = torch.full([], 1 << (bits - 1)).expand(list(scales.shape)) if zeros is None else fields(zeros, bits).narrow(along, 0, scales.shape[along])
+    y = blockwise(codes, scales, zeros, along, size)
+    return y.reshape(list(y.shape[:rows]) + list(at.shape) + list(y.shape[rows + 1:]))
+
+
+NF4 = [-1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334, -0.09105003625154495, 0.0,
+       0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224, 0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0]
+FP4 = [0.0, 0.0052083333, 0.66666667, 1.0, 0.33333333, 0.5, 0.16666667, 0.25]
+
+
+def matmul_bnb4(n, a, b, scales):
+    """Weights [N, K] of 4 bits out of a table, the first of two in the high bits, and a scale for each block of all of them."""
+    k, cols, size = n.get("K"), n.get("N"), n.get("block_size")
+    table = vector(NF4 if n.get("quant_type", 1) else FP4 + [-v for v in FP4], torch.float32)
+    w = torch.index_select(table, 0, torch.flip(fields(b, 4).reshape([-1, 2]), [1]).reshape([-1])[:k * cols])
+    w = blockwise(w, plain(scales).to(torch.float32).reshape([-1]), None, 0, size).reshape([cols, k]).to(a.dtype)
+    return F.linear(a, w) if n.get("transB", 1) else n.unsupported("weights that are not transposed")
+
+
+def q_embed_layer_norm(n, ids, segments, words, places, kinds, gamma, beta, mask, sw, sp, sk, sg, sb, zw, zp, zk, zg, zb):
+    real_kinds = None if kinds is None else real(kinds, sk, zk)
+    return embed_layer_norm(n, ids, segments, real(words, sw, zw), real(places, sp, zp), real_kinds, real(gamma, sg, zg), real(beta, sb, zb), mask)[:2]
+
+
+def own_layout(n, *xs):
+    n.unsupported("the layout of one CPU (NCHWc): save the model with ONNX Runtime's optimisations up to level extended, which every CPU reads")
+
+
 # ---- experimental operators of opsets below 9 ----
 def image_scaler(n, x):
     return x * n.get("scale", 1.0) + floats(n.get("bias", [0.0])).reshape([1, -1, 1, 1])
@@ -275,7 +405,7 @@ def parametric_softplus(n, x):
     return F.softplus(x * n.get("beta", 1.0)) * n.get("alpha", 1.0)
 
 
-MS = "com.microsoft"
+MS, NCHWC = "com.microsoft", "com.microsoft.nchwc"
 TABLE = [
     (MS, "SkipLayerNormalization", 1, skip_layer_norm, "TTTtt"), (MS, "EmbedLayerNormalization", 1, embed_layer_norm, "TtTTtTTtt"),
     (MS, "Attention", 1, ms_attention, "TTtttt"), (MS, "FastGelu", 1, fast_gelu, "Tt"), (MS, "BiasGelu", 1, bias_gelu, "TT"),
@@ -284,14 +414,21 @@ TABLE = [
     ("", "ParametricSoftplus", 1, parametric_softplus, "T"),
     (MS, "QuickGelu", 1, quick_gelu, "T"), ("", "SimplifiedLayerNormalization", 1, rms_norm, "TT"), (MS, "SimplifiedLayerNormalization", 1, rms_norm, "TT"),
     (MS, "SkipSimplifiedLayerNormalization", 1, skip_rms_norm, "TTTt"), (MS, "RotaryEmbedding", 1, ms_rotary, "TTTT"),
+    (MS, "TransposeMatMul", 1, fused_matmul, "TT"),
+    (MS, "GroupQueryAttention", 1, group_query, "TttttTStttt"), (MS, "QEmbedLayerNormalization", 1, q_embed_layer_norm, "TtRRrRRtRRrRRRRrRR"),
+    (MS, "GatherBlockQuantized", 1, gather_blocks, "RTRr"), (MS, "MatMulBnb4", 1, matmul_bnb4, "TRR"),
+    (MS, "Inverse", 1, lambda n, x: torch.linalg.inv(x), "T"), (MS, "Trilu", 1, trilu, "Th"), (MS, "GridSample", 1, grid_sample, "TT"), (MS, "CDist", 1, cdist, "TT"),
     (MS, "MultiHeadAttention", 1, multi_head, "Tttttttt"), (MS, "FusedConv", 1, fused_conv, "TTtt"), (MS, "FusedGemm", 1, fused_gemm, "TTt"),
     (MS, "QuantizeLinear", 1, quantize, "TRr"), (MS, "DequantizeLinear", 1, dequantize, "RRr"),
     (MS, "QLinearAdd", 1, q_binary(lambda a, b: a + b), "RRrRRrRr"), (MS, "QLinearMul", 1, q_binary(lambda a, b: a * b), "RRrRRrRr"),
     (MS, "QLinearSigmoid", 1, q_unary(lambda n, x: torch.sigmoid(x)), "RRrRr"),
     (MS, "QLinearLeakyRelu", 1, q_unary(lambda n, x: F.leaky_relu(x, n.get("alpha", 0.01))), "RRrRr"), (MS, "QLinearSoftmax", 1, q_unary(q_softmax), "RRrRr"),
-    (MS, "QLinearAveragePool", 1, q_unary(average_pool), "RRrRr"),
-    (MS, "QLinearGlobalAveragePool", 1, q_unary(lambda n, x: torch.mean(x, spatial(x), True)), "RRrRr"),
+    (MS, "QLinearAveragePool", 1, q_unary(lambda n, x: channels_first(n, x, lambda t: average_pool(n, t))), "RRrRr"),
+    (MS, "QLinearGlobalAveragePool", 1, q_unary(lambda n, x: channels_first(n, x, lambda t: torch.mean(t, spatial(t), True))), "RRrRr"),
+    (MS, "QLinearConv", 1, ms_q_conv, "RRRRRRRRr"),
+    (MS, "NhwcMaxPool", 1, lambda n, x: channels_first(n, x, lambda t: max_pool(n, t), True), "T"),
     (MS, "QLinearConcat", 1, q_concat, "Rrr"), (MS, "QLinearWhere", 1, q_where, "TRRrRRrRr"), (MS, "QGemm", 1, q_gemm, "RRRRRRrrr"),
     (MS, "DynamicQuantizeMatMul", 1, dynamic_matmul, "TRRrt"), (MS, "MatMulIntegerToFloat", 1, matmul_to_float, "RRRRrrt"),
+    (MS, "DynamicQuantizeLSTM", 1, dynamic_lstm, "TRRtttttRrRr"),
     (MS, "QAttention", 1, q_attention, "RRTRRtrrt"), (MS, "MatMulNBits", 1, matmul_nbits, "TRRrrt"),
-]
+] + [(NCHWC, op, 1, own_layout, "r") for op in ("Conv", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "Upsample", "ReorderInput", "ReorderOutput")]

@@ -28,7 +28,7 @@ def same_pads(n, x, kernel, stride, dilation):
 
 def windows(n, x, kernel):
     """Strides, dilations and paddings of a window operator over x [N, C, ...]."""
-    k = len(kernel)
+    k, pads = len(kernel), n.get("pads", None)
     if x.dim() != k + 2:
         n.fail(f"a kernel of {k} dimensions for an input of rank {x.dim()}")
     stride, dilation = n.get("strides", None) or [1] * k, n.get("dilations", None) or [1] * k
@@ -38,7 +38,7 @@ def windows(n, x, kernel):
     elif auto == "VALID":
         begin, end = [0] * k, [0] * k
     else:
-        pads = n.get("pads", None) or [0] * (2 * k)
+        pads = pads or [0] * (2 * k)
         begin, end = pads[:k], pads[k:]
     for v in (stride, dilation, begin, end):
         if len(v) != k:
@@ -62,6 +62,8 @@ def padded(x, begin, end, value=0):
 
 def convolve(n, x, w, b):
     kernel = list(w.shape[2:])
+    if (n.get("kernel_shape", None) or kernel) != kernel:
+        n.fail(f"kernel_shape {n.get('kernel_shape')} for weights of sizes {list(w.shape)}")
     stride, dilation, begin, end = windows(n, x, kernel)
     if not equal(begin, end):
         x = padded(x, begin, end)
@@ -560,7 +562,7 @@ TABLE = [
     ("", "GlobalAveragePool", 1, lambda n, x: torch.mean(x, spatial(x), True), "T"),
     ("", "GlobalMaxPool", 1, lambda n, x: torch.amax(x, spatial(x), True), "T"), ("", "GlobalLpPool", 1, global_lp, "T"),
     ("", "BatchNormalization", 1, batch_norm, "TTTCC"), ("", "InstanceNormalization", 1, instance_norm, "TTT"),
-    ("", "LayerNormalization", 17, layer_norm, "TTt"), ("", "RMSNormalization", 23, rms_norm, "TT"),
+    ("", "LayerNormalization", 1, layer_norm, "TTt"), ("", "RMSNormalization", 23, rms_norm, "TT"),
     ("", "GroupNormalization", 18, group_norm, "TTT"), ("", "LpNormalization", 1, lp_norm, "T"),
     ("", "MeanVarianceNormalization", 9, mean_variance, "T"), ("", "LRN", 1, lrn, "T"),
     ("", "NegativeLogLikelihoodLoss", 12, nll, "TTt"), ("", "SoftmaxCrossEntropyLoss", 12, softmax_cross_entropy, "TTt"),

@@ -252,6 +252,7 @@ def dynamic_quantize(n, x):
     low = torch.clamp(torch.amin(x), max=0.0)
     high = torch.clamp(torch.amax(x), min=0.0)
     scale = (high - low) / 255.0
+    scale = torch.where(scale == 0.0, torch.ones_like(scale), scale)
     zero = torch.clamp(torch.round(-low / scale), 0.0, 255.0)
     y = torch.clamp(torch.round(x / scale) + zero, 0.0, 255.0)
     return y.to(torch.uint8), scale, zero.to(torch.uint8)
@@ -313,17 +314,27 @@ def matmul_integer(n, a, b, az=None, bz=None):
     return integer_product(a, az, b, bz).to(torch.int32)
 
 
+def matmul_to_float(n, a, b, sa, sb, za=None, zb=None, bias=None):
+    y = matmul_integer(n, a, b, za, zb).to(torch.float32) * (plain(sa) * plain(sb))
+    return y if bias is None else y + bias
+
+
+def dynamic_matmul(n, a, b, sb, zb=None, bias=None):
+    q, sa, za = dynamic_quantize(n, a)
+    return matmul_to_float(n, q, b, sa, sb, za, zb, bias)
+
+
 def saturated(acc, scale, zero, to):
-    """round(acc * scale) + zero in the type of the zero point."""
+    """round(acc * scale) + zero in the type of the zero point, in float32 as ONNX Runtime does it."""
     low, high = RANGE[to]
-    y = torch.clamp(torch.round(acc.to(torch.float64) * scale) + zero, low, high)
+    y = torch.clamp(torch.round(acc.to(torch.float32) * scale) + zero, low, high)
     return integers(y, to)
 
 
 def q_matmul(n, a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero):
     acc = integer_product(a, a_zero, b, b_zero)
-    scale = per_row(plain(a_scale).to(torch.float64)) * plain(b_scale).to(torch.float64) / plain(y_scale).to(torch.float64)
-    return saturated(acc, scale, plain(y_zero).to(torch.float64), code_of(y_zero))
+    scale = per_row(plain(a_scale).to(torch.float32)) * plain(b_scale).to(torch.float32) / plain(y_scale).to(torch.float32)
+    return saturated(acc, scale, plain(y_zero).to(torch.float32), code_of(y_zero))
 
 
 def channels(t, rank):
@@ -353,8 +364,8 @@ def q_conv(n, x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, bias=None
     acc = convolve(n, a, b, None)
     if bias is not None:
         acc = acc + plain(bias).to(torch.float64).reshape([-1] + [1] * (a.dim() - 2))
-    scale = plain(x_scale).to(torch.float64).reshape([]) * channels(plain(w_scale).to(torch.float64), a.dim()) / plain(y_scale).to(torch.float64).reshape([])
-    return saturated(acc, scale, plain(y_zero).to(torch.float64).reshape([]), code_of(y_zero))
+    scale = plain(x_scale).to(torch.float32).reshape([]) * channels(plain(w_scale).to(torch.float32), a.dim()) / plain(y_scale).to(torch.float32).reshape([])
+    return saturated(acc, scale, plain(y_zero).to(torch.float32).reshape([]), code_of(y_zero))
 
 
 def brevitas_quant(n, x, scale, zero, bits):

@@ -1,0 +1,1 @@
+ByJ–ai|B[k\Tg‘N\VZLizmTiiy_~Mn>`9kH~ƒh\^i'tgtmqh>fWw‚\>hK]^‚4FpRoƒMqqfO‹[\zaWwu…€?85yoNZs[~fr#iˆukd+S}mjk_#Y>TdqrY=tVƒUgŒxlTNA*d‹o­Zr‡xyFcvda^cv=EqlƒŽV
