@@ -155,6 +155,11 @@ conformance:            ## PyTorch's answers (ORACLE=DIR); last line "N passed, 
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all drivers
 	@tests/conformance $(BUILD) "$(ORACLE)" $(if $(V),-v)
 
+MODELS ?= ../shared/models
+check-bits:             ## the same bits by every executor, compiler, number of threads, instruction set (ORACLE=, MODELS=, CASE=); minutes
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all units
+	@tests/check-bits $(BUILD) "$(ORACLE)/pt2" "$(MODELS)" $(CASE)
+
 peer-check: all         ## on a machine with PyTorch: tc's files load there and give equal outputs
 	@tests/peer-check $(BUILD)
 

@@ -1,6 +1,7 @@
 /* The bits test of compiled code: every sample of the operator table, compiled, gives what it gives interpreted on one thread with the
- * portable primitives: on 1, 2 and 7 threads, for each instruction set of this machine, with gcc and clang. Samples are also chained into
- * fused groups: the result of one goes through sigmoid, a product and softmax. */
+ * portable primitives: on 1, 2 and 64 threads, for each instruction set of this machine, with gcc and clang; and so does interpreting it there,
+ * fused and not, and with what has a loop and a kernel as a loop. Samples are also chained into fused groups: the result of one goes through
+ * sigmoid, a product and softmax. */
 #include "base/cpu.h"
 #include "base/file.h"
 #include "base/rng.h"
@@ -145,6 +146,29 @@ static int teardown(void **state) {
     return 0;
 }
 
+static const int threads[] = {1, 2, 64};
+
+/* One case on 1, 2 and 64 threads against what it should give; how many of them do not. */
+static int compare(const kase *k, tc_exec_options o, const char *by) {
+    int failed = 0;
+    for (size_t t = 0; t < sizeof threads / sizeof *threads; t++) {
+        tc_tensor *got = tc_xcalloc((size_t)k->sample.program->noutputs + 1, sizeof *got);
+        o.threads = threads[t];
+        tc_status s = run(k, &o, got);
+        tc_diff d = {0};
+        for (int r = 0; !s && r < k->sample.program->noutputs && !d.count; r++)
+            if (k->want[r].storage) s = tc_tensor_compare(&got[r], &k->want[r], 0, 0, &d);
+        if (s || d.count) {
+            failed++;
+            print_error("%s: %s %s, %d threads: %s, %lld elements, the first at %lld, by %g\n", k->label, by, o.isa->name, threads[t],
+                        s ? tc_status_message(s) : "differs", (long long)d.count, (long long)d.first, d.max_abs);
+        }
+        tc_status_free(s);
+        drop(k, got);
+    }
+    return failed;
+}
+
 /* Compiles every `step`-th case into one module and runs it. */
 static void check(const char *cc, tc_isa_row row, size_t first, size_t step) {
     const tc_isa_ops *isa = tc_isa_ops_of(row);
@@ -167,25 +191,8 @@ static void check(const char *cc, tc_isa_row row, size_t first, size_t step) {
     s = tc_modules_load(m, code.data, code.len, tc_isa_name(row), "", 0, true, &note);
     if (s || note) fail_msg("%s", s ? tc_status_message(s) : note);
     tc_exec_code find = {tc_modules_find, m};
-    static const int threads[] = {1, 2, 7};
     int failed = 0;
-    for (size_t i = first; i < cases.len; i += step)
-        for (int t = 0; t < 3; t++) {
-            const kase *k = &cases.data[i];
-            tc_exec_options o = {.threads = threads[t], .isa = isa, .code = &find};
-            tc_tensor *got = tc_xcalloc((size_t)k->sample.program->noutputs + 1, sizeof *got);
-            s = run(k, &o, got);
-            tc_diff d = {0};
-            for (int r = 0; !s && r < k->sample.program->noutputs && !d.count; r++)
-                if (k->want[r].storage) s = tc_tensor_compare(&got[r], &k->want[r], 0, 0, &d);
-            if (s || d.count) {
-                failed++;
-                print_error("%s: %s %s, %d threads: %s, %lld elements, the first at %lld, by %g\n", k->label, cc, tc_isa_name(row), threads[t],
-                            s ? tc_status_message(s) : "differs", (long long)d.count, (long long)d.first, d.max_abs);
-            }
-            tc_status_free(s);
-            drop(k, got);
-        }
+    for (size_t i = first; i < cases.len; i += step) failed += compare(&cases.data[i], (tc_exec_options){.isa = isa, .code = &find}, cc);
     print_message("%s %s: %zu cases, %zu loops, %zu groups, %zu interpreted\n", cc, tc_isa_name(row), (cases.len - first + step - 1) / step,
                   count.loops, tc_unit_groups(u), count.left);
     assert_int_equal(failed, 0);
@@ -195,19 +202,42 @@ static void check(const char *cc, tc_isa_row row, size_t first, size_t step) {
     tc_unit_destroy(u);
 }
 
-static void test_bits(void **state) {
-    (void)state;
-    const char *all = getenv("TC_TEST_ALL"); /* everything with everything: minutes */
+static const char *const all = "TC_TEST_ALL"; /* everything with everything: minutes */
+
+static int best_row(void) {
     int best = 0;
-    assert_true(cases.len > 100);
     for (int row = 0; row < TC_ROW_COUNT; row++)
         if (tc_isa_supported((tc_isa_row)row)) best = row;
-    for (int row = 0; row <= best; row++)
-        if (tc_isa_supported((tc_isa_row)row)) check("gcc", (tc_isa_row)row, row == best ? 0 : 1, all ? 1 : row == best ? 3 : 19);
-    if (!system("command -v clang >/dev/null")) check("clang", (tc_isa_row)best, all ? 0 : 2, all ? 1 : 19);
+    return best;
+}
+
+static void test_interpreted(void **state) {
+    (void)state;
+    const size_t step = getenv(all) ? 1 : 5;
+    int failed = 0;
+    for (int row = 0; row <= best_row(); row++)
+        for (size_t i = (size_t)row % step; i < cases.len && tc_isa_supported((tc_isa_row)row); i += step) {
+            const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)row);
+            failed += compare(&cases.data[i], (tc_exec_options){.isa = isa}, "interpreted");
+            failed += compare(&cases.data[i], (tc_exec_options){.isa = isa, .no_fuse = true}, "not fused");
+            failed += compare(&cases.data[i], (tc_exec_options){.isa = isa, .loops = true}, "as loops");
+        }
+    assert_int_equal(failed, 0);
+}
+
+static void test_compiled(void **state) {
+    (void)state;
+    const bool clang = !system("command -v clang >/dev/null");
+    const int best = best_row();
+    assert_true(cases.len > 100);
+    for (int row = 0; row <= best; row++) {
+        if (!tc_isa_supported((tc_isa_row)row)) continue;
+        check("gcc", (tc_isa_row)row, row == best ? 0 : 1, getenv(all) ? 1 : row == best ? 3 : 19);
+        if (clang && (row == best || getenv(all))) check("clang", (tc_isa_row)row, getenv(all) ? 0 : 2, getenv(all) ? 1 : 19);
+    }
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_bits)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_interpreted), cmocka_unit_test(test_compiled)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
