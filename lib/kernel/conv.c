@@ -128,7 +128,7 @@ static tc_status forward(tc_kcall *k) {
     tc_narrowing rounding = {k->isa, a.x->dtype, NULL, out, a.out_channels, then};
     const tc_epilogue rounds = {tc_narrow_region, &rounding, NULL};
     if (a.x->dtype != d) rounding.wide = to = tc_conv_take(&scratch, (size_t)n * 4), then = &rounds;
-    const bool reports = tc_conv_reports(&a.c) && (!tc_conv_by_winograd(&a.c) || !then || then->plain);
+    const bool reports = tc_conv_reports(&a.c) && (!tc_conv_by_winograd(&a.c) || !then || (then->plain && !then->rest));
     if (reports) a.c.then = then;
     product(k, &a.c, scratch, x, weight_of(&a, d, w, false), k->packed, bias, to);
     if (reports || !n) return NULL;

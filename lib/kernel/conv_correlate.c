@@ -275,7 +275,7 @@ static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
                            .col0 = g * c->cout + c0,
                            .worker = worker,
                            .work = mine};
-        if (b.plain) b.then = NULL;
+        if (b.plain) b.then = c->then->rest;
         if (!b.then && b.nplaces > 1) sort_by_taps(place, b.nplaces, c->cin < SHORT_TAP ? 1 : LEAST_ROWS, place + p->rows);
         p->o->block(&b);
     }

@@ -73,7 +73,7 @@ typedef struct {
     int64_t ld;
     const void *bias;               /* of the first column, or NULL */
     const tc_epilogue_plain *plain; /* or NULL: on all; `more` from out[0] on, scale and shift from the first column on */
-    const tc_epilogue *then;        /* or NULL: on finished rows row0 + r, columns col0 + c */
+    const tc_epilogue *then;        /* or NULL: what follows plain, on finished rows row0 + r, columns col0 + c */
     int64_t row0, col0;
     int worker;
     void *work; /* 64-byte aligned, work_bytes(rows, cols, k, the kernel's taps) */

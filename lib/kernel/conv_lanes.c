@@ -227,7 +227,8 @@ static void rows_last(void *ctx, int64_t begin, int64_t end, int worker) {
         job.out = p->out + at;
         job.plain = tc_conv_plain(c, 0, at, &plain);
         p->o->row_last(&job);
-        if (c->then && !job.plain) c->then->fn(c->then->ctx, i * c->out[2], c->out[2], 0, p->channels, worker);
+        const tc_epilogue *then = job.plain ? c->then->rest : c->then;
+        if (then) then->fn(then->ctx, i * c->out[2], c->out[2], 0, p->channels, worker);
     }
 }
 

@@ -31,10 +31,11 @@ typedef struct {
  * result seen as a matrix (tc_kernel.row_dims) have their last values, in the result's type and memory. The regions of a call do not
  * overlap, make up the whole result, and may be reported by any worker; what a region's epilogue writes may be the region itself, so the
  * kernel reads no finished region again. */
-typedef struct {
+typedef struct tc_epilogue {
     void (*fn)(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker);
     void *ctx;
-    const struct tc_epilogue_plain *plain; /* the same in another form, or NULL: a kernel that computes it reports no regions */
+    const struct tc_epilogue_plain *plain; /* its first part in another form, or NULL */
+    const struct tc_epilogue *rest;        /* what a kernel that computes plain calls instead, or NULL: it then reports no regions */
 } tc_epilogue;
 
 /* x becomes min(max(fma(x, scale[c], shift[c]) + more[r, c], low), high) in its place, each rounded to the result's type; what is NULL is

@@ -4,6 +4,7 @@
  * producers are of lower order than G, or when nobody has read from G yet, so that G can move to the end. */
 #include "pass/fuse.h"
 
+#include "kernel/kernel.h"
 #include "loop/nest.h"
 
 enum { MAX_INSTS = 192, MAX_BUFFERS = 32 };
@@ -266,6 +267,34 @@ static const char *join(tc_loop *g, const tc_loop *n) {
     return why;
 }
 
+/* Axes that are summed or scanned over. */
+static uint64_t reduced(const tc_loop *l) {
+    uint64_t over = 0;
+    for (size_t i = 0; i < l->inst.len; i++)
+        if (l->inst.data[i].kind == TC_L_REDUCE || l->inst.data[i].kind == TC_L_SCAN) over |= l->inst.data[i].over;
+    return over;
+}
+/* Sums within the planes of images that a convolution makes with g as its epilogue (pass/epilogue.h): the convolution stores its result in
+ * any case, and g's values take its place as they come, some of them out of its registers. */
+static bool sums_of_planes(const tc_fuser *f, const tc_loop *g, const tc_loop *n) {
+    const uint64_t over = reduced(n);
+    bool follows = false;
+    if (!over || reduced(g)) return false;
+    for (size_t i = 0; i < n->inst.len; i++) {
+        const tc_linst *in = &n->inst.data[i];
+        int channel;
+        if (in->kind == TC_L_LOAD && (in->rank < 3 || !tc_affine_is_axis(&in->index[1], &channel) || over >> channel & 1)) return false;
+    }
+    for (size_t k = 0; k < g->buffers.len && !follows; k++) {
+        const tc_value *v = g->buffers.data[k].written ? NULL : g->buffers.data[k].value;
+        const int p = v ? producer_of(f, v) : -1;
+        const tc_group *by = p >= 0 ? &f->groups.data[p].g : NULL;
+        follows = by && by->kind == TC_GROUP_KERNEL && by->node->op->kernel->flags & TC_KF_EPILOGUE && v == by->node->outs[0] &&
+                  by->node->op->kernel->row_dims == TC_ROWS_POSITIONS;
+    }
+    return follows;
+}
+
 static void add_node(tc_loop *l, const tc_node *n) {
     const tc_node **nodes = TC_NEWN(l->arena, const tc_node *, (size_t)l->nnodes + 1);
     memcpy(nodes, l->nodes, sizeof *nodes * (size_t)l->nnodes);
@@ -323,6 +352,7 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
         }
         if (later && g->read) why = "others stand between";
         if (!why && !tc_steps_left(f->plan->steps)) why = "TC_STEPS is reached";
+        if (!why && sums_of_planes(f, g->g.loop, loop)) why = "what it reads can be a kernel's epilogue";
         if (!why) why = join(g->g.loop, loop);
         if (!why) {
             took(f, n, "joins the loop of", g->g.node);

@@ -378,6 +378,18 @@ static tc_status bind_temps(binder *b, tc_block *out) {
     return NULL;
 }
 
+/* The loop without the part that a kernel may compute itself. */
+static tc_status bind_rest(const binder *b, tc_block *out) {
+    const tc_loop *l = b->s->loop;
+    block_rest *rest = out->rest = tc_xcalloc(1, sizeof *rest);
+    rest->loop = *l, rest->schedule = *b->s;
+    rest->schedule.loop = &rest->loop;
+    rest->loop.inst.data = tc_xcalloc(l->inst.len, sizeof *l->inst.data);
+    memcpy(rest->loop.inst.data, l->inst.data, l->inst.len * sizeof *l->inst.data);
+    rest->loop.inst.data[out->plain.last] = l->inst.data[out->plain.load];
+    return tc_block_bind(&rest->schedule, b->env, &rest->block);
+}
+
 tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc_block **out_block) {
     binder b = {.s = schedule, .env = env};
     const tc_loop *l = schedule->loop;
@@ -403,6 +415,7 @@ tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc
         s = bind_nest(&b, &schedule->nests[0], true, n);
         if (!s && n->scratch > out->scratch) out->scratch = n->scratch;
     }
+    if (!s && out->plain.first) s = bind_rest(&b, out);
     free(b.temp_size);
     free(b.temp_stride);
     if (s) tc_block_destroy(out);
@@ -426,6 +439,11 @@ void tc_block_destroy(tc_block *b) {
         free(n->moving);
         free(n->red);
         free(n->con);
+    }
+    if (b->rest) {
+        tc_block_destroy(b->rest->block);
+        free(b->rest->loop.inst.data);
+        free(b->rest);
     }
     free(b->nests);
     free(b->temp_offset);

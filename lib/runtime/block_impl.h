@@ -140,11 +140,20 @@ enum { WHOLE_COLUMNS = 1024 };
 /* Wide: 2^8 leaves, so that chunks merge by the same tree as leaves. */
 enum { CHUNK = 256 * TC_LEAF, PART_BYTES = 48 };
 
-/* An epilogue's loop in the form of tc_epilogue_plain: buffers, -1: none. result -1: it has another form. */
+/* What an epilogue's loop computes in the form of tc_epilogue_plain: buffers, -1: none. result -1: nothing. */
 typedef struct {
     int result, store, scale, shift, more;
     double low, high;
+    tc_lv load, last; /* the result, and what is made of it */
+    bool first;       /* more follows */
 } block_plain;
+
+/* What follows the plain part of an epilogue: a copy of its loop that reads the result instead. */
+typedef struct {
+    tc_loop loop;
+    tc_schedule schedule;
+    tc_block *block;
+} block_rest;
 
 struct tc_block {
     const tc_isa_ops *isa;
@@ -155,6 +164,7 @@ struct tc_block {
     nest *nests;
     int nnests;
     block_plain plain; /* of a region loop */
+    block_rest *rest;  /* plain.first; or NULL */
 };
 
 /* One worker in one run of a nest. */
@@ -178,7 +188,7 @@ bool side_chain(const side *s, const int64_t *stride, int64_t last); /* flat ind
 
 /* block_plain.c */
 void find_plain(const tc_loop *l, const nest *n, block_plain *out); /* n: of a region loop */
-bool plain_regions(const block_plain *p, void *const *data, tc_epilogue_plain *out);
+bool plain_regions(const block_plain *p, int nbuffers, void *const *data, tc_epilogue_plain *out);
 
 /* block_mem.c */
 int64_t reach_offset(const side *s, const int64_t *stride, int64_t flat);

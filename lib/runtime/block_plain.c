@@ -1,6 +1,8 @@
-/* Epilogues of the form that kernels compute themselves (tc_epilogue_plain): found among a loop's instructions when it is bound.
+/* Epilogues of the form that kernels compute themselves (tc_epilogue_plain), and first parts of that form: found among a loop's instructions
+ * when it is bound.
  *
- *     store min(max(fma(result, scale[c], shift[c]) + more, low), high)      every part but the result may be missing */
+ *     store min(max(fma(result, scale[c], shift[c]) + more, low), high)      every part but the result may be missing
+ *     store f(min(max(fma(result, scale[c], shift[c]) + more, low), high))   the scale is there, f reads the result nowhere else */
 #include <math.h>
 
 #include "runtime/block_impl.h"
@@ -52,28 +54,61 @@ static tc_lv added(const finder *f, tc_lv v, block_plain *out) {
     return out->more < 0 ? v : a[from];
 }
 
+/* Is v of that form? The buffers and bounds that it needs; out->load: where it loads the result. */
+static bool plain_from(const finder *f, tc_lv v, block_plain *out) {
+    *out = (block_plain){.result = -1, .store = out->store, .scale = -1, .shift = -1, .more = -1, .low = -INFINITY, .high = INFINITY, .last = v};
+    v = bounded(f, v, TC_X_MIN, &out->high);
+    v = added(f, bounded(f, v, TC_X_MAX, &out->low), out);
+    if (is_scalar(f, v, TC_X_FMA)) {
+        out->scale = loaded(f, inst(f, v)->a[1], false), out->shift = loaded(f, inst(f, v)->a[2], false);
+        if (out->scale < 0 || out->shift < 0) return false;
+        v = inst(f, v)->a[0];
+    }
+    out->load = v;
+    out->result = loaded(f, v, true);
+    return out->result >= 0;
+}
+/* Does what is stored read the result only by way of out->last? */
+static bool only_there(const finder *f, const block_plain *p) {
+    const tc_loop *l = f->l;
+    uint8_t *live = tc_xcalloc(l->inst.len, 1);
+    bool only = true;
+    live[l->stores.data[0].value] = 1;
+    for (tc_lv v = (tc_lv)l->inst.len; v-- > 0;) {
+        const tc_linst *in = inst(f, v);
+        if (!live[v] || v == p->last) continue;
+        only &= in->kind != TC_L_LOAD || (in->buffer != p->result && !in->gather && in->pred == TC_LV_NONE);
+        for (int k = 0; k < 3; k++)
+            if (in->a[k] != TC_LV_NONE) live[in->a[k]] = 1;
+    }
+    only &= live[p->last];
+    free(live);
+    return only;
+}
+
 void find_plain(const tc_loop *l, const nest *n, block_plain *out) {
-    *out = (block_plain){.result = -1, .scale = -1, .shift = -1, .more = -1, .low = -INFINITY, .high = INFINITY};
+    *out = (block_plain){.result = -1};
     if (l->stores.len != 1 || l->stores.data[0].pred != TC_LV_NONE) return;
+    const tc_lv value = l->stores.data[0].value;
     out->store = l->stores.data[0].buffer;
     const finder f = {l, n, l->buffers.data[out->store].dtype};
-    if ((f.dtype != TC_F32 && f.dtype != TC_F64) || !is_whole(&f, access_of(&f, -1, out->store))) return;
-    tc_lv v = bounded(&f, l->stores.data[0].value, TC_X_MIN, &out->high);
-    v = added(&f, bounded(&f, v, TC_X_MAX, &out->low), out);
-    if (is_scalar(&f, v, TC_X_FMA)) {
-        out->scale = loaded(&f, inst(&f, v)->a[1], false), out->shift = loaded(&f, inst(&f, v)->a[2], false);
-        if (out->scale < 0 || out->shift < 0) return;
-        v = inst(&f, v)->a[0];
-    }
-    out->result = loaded(&f, v, true);
+    if ((f.dtype != TC_F32 && f.dtype != TC_F64) || !is_whole(&f, access_of(&f, -1, out->store)) || plain_from(&f, value, out)) return;
+    for (tc_lv v = value; v-- > 0;)
+        if (plain_from(&f, v, out) && out->scale >= 0 && only_there(&f, out)) {
+            out->first = true;
+            return;
+        }
+    out->result = -1;
 }
 
 /* The result is what lies where the loop stores; of a sum of two loads either may be. */
-bool plain_regions(const block_plain *p, void *const *data, tc_epilogue_plain *out) {
+bool plain_regions(const block_plain *p, int nbuffers, void *const *data, tc_epilogue_plain *out) {
     if (p->result < 0) return false;
     int result = p->result, more = p->more;
     if (more >= 0 && p->scale < 0 && data[more] == data[p->store]) result = p->more, more = p->result;
-    if (data[result] != data[p->store] || (more >= 0 && data[more] == data[p->store])) return false;
+    if (data[result] != data[p->store]) return false;
+    for (int k = 0; k < nbuffers; k++) /* nothing else reads what is written over */
+        if (k != result && k != p->store && data[k] == data[p->store]) return false;
     *out = (tc_epilogue_plain){.low = p->low, .high = p->high};
     if (p->scale >= 0) out->scale = data[p->scale], out->shift = data[p->shift];
     if (more >= 0) out->more = data[more];

@@ -202,25 +202,37 @@ static void geometries(void **state) {
 static void no_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
     (void)ctx, (void)r0, (void)nr, (void)c0, (void)nc, (void)worker;
 }
-/* A plain epilogue is what it says of the results without one: for tiles of all columns, of half of them and of less. */
-static void plain_epilogue(int64_t channels, int64_t kernel, int parts, tc_isa_row row, int threads) {
+/* What follows a plain epilogue: twice its values, channels last. */
+static void doubled(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+    const tc_tensor *t = ctx;
+    float *p = t->storage->data;
+    (void)worker;
+    for (int64_t r = r0; r < r0 + nr; r++)
+        for (int64_t c = c0; c < c0 + nc; c++) p[r * t->size[1] + c] *= 2;
+}
+/* A plain epilogue is what it says of the results without one, and the rest is done once to each: for tiles of all columns, of half of
+ * them and of less, and channel by channel. */
+static void plain_epilogue(int64_t channels, int64_t kernel, bool depthwise, int parts, tc_isa_row row, int threads) {
     int64_t s[2] = {1, 1}, p[2] = {kernel / 2, kernel / 2}, none[2] = {0, 0}, size[4] = {2, channels, 9, 11};
-    tc_tensor planes = ktensor(TC_F32, 4, (int64_t[]){2, 37, 9, 11}), w = ktensor(TC_F32, 4, (int64_t[]){channels, 37, kernel, kernel}),
-              b = ktensor(TC_F32, 1, &channels), scale = ktensor(TC_F32, 1, &channels), shift = ktensor(TC_F32, 1, &channels),
-              shape = ktensor(TC_F32, 4, size), more = ktensor(TC_F32, 4, size), x = klayout(&planes, true), want = klayout(&shape, true),
-              got = klayout(&shape, true);
-    tc_karg f[] = {karg_t(&x), karg_t(&w), karg_t(&b), karg_is(s, 2), karg_is(p, 2), karg_is(s, 2), karg_i(0), karg_is(none, 2), karg_i(1)};
+    const int64_t cin = depthwise ? channels : 37;
+    tc_tensor planes = ktensor(TC_F32, 4, (int64_t[]){2, cin, 9, 11}),
+              w = ktensor(TC_F32, 4, (int64_t[]){channels, depthwise ? 1 : cin, kernel, kernel}), b = ktensor(TC_F32, 1, &channels),
+              scale = ktensor(TC_F32, 1, &channels), shift = ktensor(TC_F32, 1, &channels), shape = ktensor(TC_F32, 4, size),
+              more = ktensor(TC_F32, 4, size), x = klayout(&planes, true), want = klayout(&shape, true), got = klayout(&shape, true);
+    tc_karg f[] = {karg_t(&x),    karg_t(&w),       karg_t(&b),
+                   karg_is(s, 2), karg_is(p, 2),    karg_is(s, 2),
+                   karg_i(0),     karg_is(none, 2), karg_i(depthwise ? channels : 1)};
     assert_null(krun(&tc_k_convolution, f, 9, &want, 1, row, threads, NULL));
     tc_epilogue_plain plain = {.low = -0.25, .high = parts & 4 ? INFINITY : 0.5};
     if (parts & 1) plain.scale = scale.storage->data, plain.shift = shift.storage->data;
     if (parts & 2) plain.more = more.storage->data;
-    const tc_epilogue then = {no_region, NULL, &plain};
+    const tc_epilogue rest = {doubled, &got, NULL, NULL}, then = {no_region, NULL, &plain, parts & 8 ? &rest : NULL};
     tc_kcall c = {.args = f, .nargs = 9, .outs = &got, .nouts = 1, .epilogue = &then};
     assert_null(krun_call(&tc_k_convolution, c, row, threads));
     const float *y = want.storage->data, *z = got.storage->data, *m = more.storage->data, *sc = scale.storage->data, *sh = shift.storage->data;
     for (int64_t i = 0; i < 2 * channels * 99; i++) {
         float v = parts & 1 ? fmaf(y[i], sc[i % channels], sh[i % channels]) : y[i];
-        v = fminf(fmaxf(parts & 2 ? v + m[i] : v, (float)plain.low), (float)plain.high);
+        v = fminf(fmaxf(parts & 2 ? v + m[i] : v, (float)plain.low), (float)plain.high) * (parts & 8 ? 2 : 1);
         if (v != z[i])
             fail_msg("%d channels, parts %d, %s: element %d is %g, expected %g", (int)channels, parts, tc_isa_name(row), (int)i, (double)z[i],
                      (double)v);
@@ -233,7 +245,10 @@ static void epilogues(void **state) {
     static const int64_t channels[] = {5, 16, 21, 32, 48, 55};
     for (int r = 0; r < TC_ROW_COUNT; r++)
         for (size_t i = 0; tc_isa_supported((tc_isa_row)r) && i < sizeof channels / sizeof *channels; i++)
-            for (int parts = 0; parts < 8; parts++) plain_epilogue(channels[i], 1 + 2 * (parts & 1), parts, (tc_isa_row)r, 1 + parts % 3);
+            for (int parts = 0; parts < 16; parts++) {
+                plain_epilogue(channels[i], 1 + 2 * (parts & 1), false, parts, (tc_isa_row)r, 1 + parts % 3);
+                if (channels[i] >= 16) plain_epilogue(channels[i], 3, true, parts, (tc_isa_row)r, 1 + parts % 3); /* fewer report no regions */
+            }
 }
 /* The largest difference of strict results from fast ones, by the largest strict one. Fast ones are the same bits for every instruction set,
  * thread count and layout. */
