@@ -2,8 +2,9 @@
  * columns at a time as have room (a round; small jobs share one). A task is a row block by some columns of one job. */
 #include "kernel/gemm.h"
 
+#include <string.h>
+
 #include "kernel/isa.h"
-#include "kernel/narrow.h"
 
 enum { PANELS_MOST = 16 << 20, PANELS_LEAST = 1 << 20 }; /* bytes of a round's panels */
 enum { NC_LEAST = 512, NC_MOST = 1024 };    /* columns of a task: so few where rows can be fewer instead; so many where k is in several units */
@@ -113,10 +114,8 @@ static const tc_gemm_ops *job_of(const run *r, int64_t i, tc_gemm *out) {
 /* The panels of column c of a job, from the caller or of this round. */
 static const char *panels_at(const run *r, const tc_gemm *j, int64_t job, int64_t c) {
     const tc_gemm_ops *o = ops_of(r->isa, j->dtype);
-    const size_t at = o->pack_bytes(c, j->k);
-    if (j->packed)
-        return (const char *)j->packed +
-               (j->dtype == TC_F32 && tc_is_narrow(j->packed_type) ? at / sizeof(float) * tc_dtype_size(j->packed_type) : at);
+    if (tc_gemm_widens(j)) return (const char *)j->packed + c / o->nr * tc_gemm_panel_bytes(j, o->nr, j->k);
+    if (j->packed) return (const char *)j->packed + o->pack_bytes(c, j->k);
     return r->layout.window ? r->panels + (size_t)(job - r->job0) * r->layout.panels + o->pack_bytes(c - r->c0, j->k) : NULL;
 }
 static void pack_round(void *ctx, int64_t begin, int64_t end, int worker) {
@@ -151,6 +150,31 @@ static void one_job(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(cons
 void tc_gemm_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out) {
     run r = {.isa = isa, .make = one_job, .ctx = (void *)job, .layout.window = job->n, .panels = out, .cols = job->n};
     pack_columns(&r, pool, 1, job->k);
+}
+
+typedef struct {
+    const tc_isa_ops *isa;
+    const tc_gemm *job;
+    char *out;
+} packing;
+static void pack_as(void *ctx, int64_t begin, int64_t end, int worker) {
+    const packing *w = ctx;
+    const tc_gemm *j = w->job;
+    const int64_t nr = w->isa->gemm_f32->nr, e = (int64_t)tc_dtype_size(j->packed_type);
+    (void)worker;
+    for (int64_t c0 = begin * nr; c0 < j->n && c0 < end * nr; c0 += nr) {
+        const int64_t n = least(nr, j->n - c0);
+        const char *from = (const char *)j->b + c0 * j->b_cs * e;
+        char *out = w->out + c0 * j->k * e;
+        if (n < nr) memset(out, 0, (size_t)(nr * j->k * e));
+        if (j->b_rs == 1) w->isa->move->transpose[e - 1](out, nr, from, j->b_cs, n, j->k);
+        else
+            for (int64_t k = 0; k < j->k; k++, out += nr * e) w->isa->move->load[e - 1](out, from + k * j->b_rs * e, j->b_cs, n);
+    }
+}
+void tc_gemm_pack_as(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out) {
+    const int64_t nr = isa->gemm_f32->nr;
+    tc_parallel_for(pool, up(job->n, nr), 1 + 32768 / (nr * (job->k + 1)), pack_as, &(packing){isa, job, out});
 }
 
 void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t count, void (*make)(void *, int64_t, tc_gemm *), void *ctx) {

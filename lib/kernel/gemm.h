@@ -11,7 +11,7 @@
 #ifndef TC_KERNEL_GEMM_H
 #define TC_KERNEL_GEMM_H
 
-#include "kernel/kernel.h"
+#include "kernel/narrow.h"
 
 typedef struct {
     int64_t k, n;
@@ -37,9 +37,22 @@ typedef struct {
     const tc_epilogue *epilogue; /* or NULL; regions are rows row0 + i and columns j */
     int64_t row0;
     bool swapped;         /* by tc_gemm_run: rows and columns have changed places, the epilogue's have not */
-    const void *packed;   /* b as tc_gemm_pack wrote it, or NULL */
-    tc_dtype packed_type; /* a narrow type: the panels are of it, and float32 where they are due; any other: of dtype */
+    const void *packed;   /* b as tc_gemm_pack or, in packed_type, tc_gemm_pack_as wrote it, or NULL */
+    tc_dtype packed_type; /* a narrow type or TC_I8: the panels are of it, and float32 where they are due; any other: of dtype */
+    /* Not 0: packed_type is TC_U8, two columns a byte, low bits first nr / 2, of four bits q that mean fma(q - 8, scale, zero), a scale and a zero for
+     * `group` k of a column, which divides 256 and k. A panel is, for each group, nr scales and nr zeros of scale_type and group x nr / 2 bytes. */
+    int64_t group;
+    tc_dtype scale_type;
 } tc_gemm;
+
+static inline bool tc_gemm_widens(const tc_gemm *j) {
+    return j->packed && j->dtype == TC_F32 && (j->group || j->packed_type == TC_I8 || tc_is_narrow(j->packed_type));
+}
+/* Bytes of k elements of a panel of nr columns; groups are whole. */
+static inline int64_t tc_gemm_panel_bytes(const tc_gemm *j, int nr, int64_t k) {
+    if (!j->group) return k * nr * (int64_t)tc_dtype_size(j->packed_type);
+    return k * nr / 2 + k / j->group * 2 * nr * (int64_t)tc_dtype_size(j->scale_type);
+}
 
 /* Bytes of scratch that tc_gemm_run needs for jobs of this size, with so many threads. A smaller job may need more. packed: b will be. */
 size_t tc_gemm_scratch(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, int64_t n, int64_t k, bool packed, int threads);
@@ -48,6 +61,8 @@ size_t tc_gemm_scratch_most(const tc_isa_ops *isa, tc_dtype dtype, int64_t m, in
 /* The right operand as tiles read it, for products that have it in common. Only b, n and k of the job are read. */
 size_t tc_gemm_packed_bytes(const tc_isa_ops *isa, tc_dtype dtype, int64_t n, int64_t k);
 void tc_gemm_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out);
+/* The panels of float32 with elements of packed_type, which b has; no groups. */
+void tc_gemm_pack_as(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out);
 /* Runs `count` jobs, splitting over jobs, columns and rows. make writes job i; it is called from any thread. */
 void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t count, void (*make)(void *ctx, int64_t i, tc_gemm *out_job), void *ctx);
 

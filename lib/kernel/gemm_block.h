@@ -13,7 +13,6 @@
 #define N_(name) CAT_(name, S)
 
 #include "kernel/gemm_finish.h"
-#include "kernel/narrow.h"
 
 #include "kernel/gemm_tile.h"
 
@@ -41,6 +40,13 @@ static int depth_of(int64_t nr, int64_t nc, int64_t k) {
 }
 
 extern const tc_cast_fn TC_ROW(tc_block_cast)[TC_DTYPE_COUNT][TC_DTYPE_COUNT]; /* block_cast.isa.c */
+#ifdef NARROW_PANELS
+#include "kernel/gemm_narrow.h"
+#else
+static bool has_row(tc_dtype type) { return (void)type, false; }
+static void sum_row(const tc_gemm *j, const T *a, const char *b, int64_t n, T *sums) { (void)j, (void)a, (void)b, (void)n, (void)sums; }
+static void widen_panel(const tc_gemm *j, const char *b, int64_t n, T *out) { (void)j, (void)b, (void)n, (void)out; }
+#endif
 
 /* What a block works with. A source of b gives element (k, column) of a unit, k counted from its first present one, columns from the chunk's
  * first. */
@@ -55,8 +61,8 @@ typedef struct {
     int depth, low;                          /* leaves of a unit; the levels below: depth is 1 << low */
     T *rows, *spare, *local, *panels, *area; /* a: [tile][leaf][row][LDA]; a tile; [level][MR][NR]; b; [level - low][column][row][NR] */
     const T *packed;
-    const char *narrow; /* panels of a narrow type, which `widen` makes float32, or NULL */
-    tc_cast_fn widen;
+    const char *narrow;                           /* panels of packed_type, or NULL */
+    bool row;                                     /* they are read as they are, for one row */
     enum { PANELS, IN_PLACE, STRIP, TURNED } way; /* how b is read; the last columns of TURNED are panels, too */
 } work;
 
@@ -73,8 +79,7 @@ static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
 }
 static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, T *at, const void *packed) {
     work w = {.j = j, .r0 = r0, .nr = nr, .c0 = c0, .nc = nc, .leaves = leaves_of(j->k), .packed = packed, .chunk = nc, .span = MR};
-    if (j->packed && j->dtype == TC_F32 && tc_is_narrow(j->packed_type))
-        w.packed = NULL, w.narrow = packed, w.widen = TC_ROW(tc_block_cast)[j->packed_type][TC_F32];
+    if (tc_gemm_widens(j)) w.packed = NULL, w.narrow = packed, w.row = nr == 1 && has_row(j->packed_type);
     const bool plain = !packed && !j->b_k && !j->seg;
     /* few rows would read panels once or twice, and a small b stays in the first cache: it is read where it lies */
     const bool small = j->k * j->b_rs * (int64_t)sizeof(T) <= SMALL;
@@ -85,7 +90,7 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     while (1 << w.low < w.depth) w.low++;
     const int64_t unit = B_MOST / (w.depth * (int64_t)sizeof(T)); /* elements of a leaf's b */
     if (w.way == STRIP) w.chunk = unit / THIN / NR * NR;
-    if (w.way == PANELS && !w.packed) w.chunk = unit / larger(1, smaller(j->k, TC_LEAF)) / NR * NR; /* a narrow block has one chunk */
+    if (w.way == PANELS && !w.packed && !w.row) w.chunk = unit / larger(1, smaller(j->k, TC_LEAF)) / NR * NR; /* a narrow block has one chunk */
     if (w.way == PANELS && !narrow(nc, j->k)) w.span = nr;
     w.spare = at, w.local = w.spare + MR * NR, w.rows = w.local + 3 * MR * NR;
     w.panels = w.rows + larger(w.span, MR) * w.depth * LDA;
@@ -136,6 +141,9 @@ static void begin_unit(const work *w, int64_t first, progress *p, unit *u) {
     }
     if (!j->seg) u->pieces[0] = (piece){first * TC_LEAF, u->n};
 }
+static inline const char *narrow_at(const work *w, int64_t column, int64_t past) {
+    return w->narrow + column / NR * tc_gemm_panel_bytes(w->j, NR, w->j->k) + tc_gemm_panel_bytes(w->j, NR, past);
+}
 /* The chunk [c0, c0 + nc) of the block's columns: where its b is read, panels packed. */
 static void find_b(const work *w, int64_t past, int64_t c0, int64_t nc, unit *u) {
     const tc_gemm *j = w->j;
@@ -149,10 +157,7 @@ static void find_b(const work *w, int64_t past, int64_t c0, int64_t nc, unit *u)
     case IN_PLACE: u->b = (source){b, j->b_rs, 1, j->b_rs}; return;
     default: u->b = w->packed ? (source){w->packed + c0 * j->k + past * NR, NR, j->k, NR} : u->tail;
     }
-    for (int64_t c = 0; w->narrow && c < nc; c += NR) {
-        const size_t e = tc_dtype_size(j->packed_type);
-        w->widen(w->panels + c * u->n, w->narrow + (size_t)((c0 + c) * j->k + past * NR) * e, u->n * NR);
-    }
+    for (int64_t c = 0; w->narrow && !w->row && c < nc; c += NR) widen_panel(j, narrow_at(w, c0 + c, past), u->n, w->panels + c * u->n);
     if (!w->packed && !w->narrow && nc > whole) pack_pieces(j, u->pieces, u->count, w->c0 + c0 + whole, nc - whole, w->panels, u->n * NR);
 }
 
@@ -187,7 +192,11 @@ static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int 
     t->out = direct ? (T *)j->c + (w->r0 + r) * j->c_rs + w->c0 + column : last ? w->spare : level_at(w, x->into, where);
     t->ld = direct ? j->c_rs : NR;
     if (!x->n) absent_tile(t, last, rows);
-    else if (w->way == STRIP) merge_sums(t, w->panels + (i * u->nc + c) * rows, 0, rows);
+    else if (w->row) {
+        T sums[NR];
+        sum_row(j, a, narrow_at(w, column, u->first * TC_LEAF + x->at), x->n, sums);
+        merge_sums(t, sums, 0, 1);
+    } else if (w->way == STRIP) merge_sums(t, w->panels + (i * u->nc + c) * rows, 0, rows);
     else if (w->way == TURNED && b == &u->b) run_turned(t, rows);
     else run_rows(t, rows);
     if (last && !direct) store_tile(j, w->spare, w->r0 + r, rows, w->c0 + column, width);
@@ -200,8 +209,7 @@ static void chunk_tiles(const work *w, const unit *u, int64_t r0, int64_t r1, le
     for (int64_t c = 0; c < u->nc; c += NR) {
         const char *next = (const char *)(u->b.at + (c + NR) * u->b.c_step), *end = next + (w->packed ? u->n * NR * (int64_t)sizeof(T) : 0);
         if (w->narrow && u->c0 + u->nc + c < w->nc) { /* of the next chunk */
-            const int64_t e = (int64_t)tc_dtype_size(w->j->packed_type);
-            next = w->narrow + ((u->c0 + u->nc + c) * w->j->k + u->first * TC_LEAF * NR) * e, end = next + u->n * NR * e;
+            next = narrow_at(w, u->c0 + u->nc + c, u->first * TC_LEAF), end = next + tc_gemm_panel_bytes(w->j, NR, u->n);
         }
         for (int64_t r = r0; r < r1;) {
             const int rows = rows_of(w->nr - r);

@@ -3,4 +3,5 @@
 #include "kernel/isa.h"
 #include "kernel/vec_f32.h"
 
+#define NARROW_PANELS
 #include "kernel/gemm_block.h"

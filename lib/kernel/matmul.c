@@ -224,36 +224,11 @@ static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
     const tc_dtype work = work_type(c->isa, p.dtype);
     return tc_gemm_packed_bytes(c->isa, work, p.n, p.k) / tc_dtype_size(work) * tc_dtype_size(p.dtype);
 }
-/* Panels of float32's shape with elements of a narrow type: half the memory, and half of it to read for a row. */
-typedef struct {
-    const tc_isa_ops *isa;
-    const product *p;
-    char *out;
-} packing;
-static void pack_narrow(void *ctx, int64_t begin, int64_t end, int worker) {
-    const packing *w = ctx;
-    const product *p = w->p;
-    const int64_t nr = w->isa->gemm_f32->nr, e = (int64_t)tc_dtype_size(p->dtype);
-    (void)worker;
-    for (int64_t c0 = begin * nr; c0 < p->n && c0 < end * nr; c0 += nr) {
-        const int64_t n = p->n - c0 < nr ? p->n - c0 : nr;
-        const char *from = (const char *)p->b.data + c0 * p->b.cs * e;
-        char *out = w->out + c0 * p->k * e;
-        if (n < nr) memset(out, 0, (size_t)(nr * p->k * e));
-        if (p->b.rs == 1) w->isa->move->transpose[e - 1](out, nr, from, p->b.cs, n, p->k);
-        else
-            for (int64_t k = 0; k < p->k; k++, out += nr * e) w->isa->move->load[e - 1](out, from + k * p->b.rs * e, p->b.cs, n);
-    }
-}
 static void pack_form(const tc_kcall *c, int form, void *out) {
     product p = read_form(c, form);
-    if (work_type(c->isa, p.dtype) != p.dtype) {
-        const int64_t nr = c->isa->gemm_f32->nr;
-        tc_parallel_for(c->pool, (p.n + nr - 1) / nr, 1 + 32768 / (nr * (p.k + 1)), pack_narrow, &(packing){c->isa, &p, out});
-        return;
-    }
-    tc_gemm j = {.dtype = p.dtype, .n = p.n, .k = p.k, .b = p.b.data, .b_rs = p.b.rs, .b_cs = p.b.cs};
-    tc_gemm_pack(c->isa, c->pool, &j, out);
+    tc_gemm j = {.dtype = p.dtype, .n = p.n, .k = p.k, .b = p.b.data, .b_rs = p.b.rs, .b_cs = p.b.cs, .packed_type = p.dtype};
+    /* half the memory of float32, and half of it to read for a row */
+    (work_type(c->isa, p.dtype) != p.dtype ? tc_gemm_pack_as : tc_gemm_pack)(c->isa, c->pool, &j, out);
 }
 #define PACKS(id, FORM, arg)                                                                                     \
     static size_t pack_bytes_##id(const tc_kcall *c, int *out_arg) { return pack_bytes(c, FORM, arg, out_arg); } \

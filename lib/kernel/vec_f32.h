@@ -5,8 +5,10 @@
  *   vload_some(p, n)         the first n lanes, the others 0
  *   vmax(x, y), vmin(x, y)    scalar.h's, where y is no NaN
  *   square(out, ld, in, at)   out[k * ld + i] = in[i][at + k] for as many rows and columns as a vector has lanes
+ *   vload_bf16(p), vload_f16(p), vload_i8(p)   elements of these types; vload_q4(&x, &y, p): bytes, low four bits less 8 to x, high to y
  *   columns(out, p, ld)       out[k] = p[i * ld + k] for each lane i and k < QUAD: in pieces of 16 bytes, which loads put in their lanes */
 #include "kernel/isa_row.h"
+#include "kernel/scalar_cast.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,6 +34,14 @@ static inline VF vload_some(const float *p, int n) { return (VF)_mm512_maskz_loa
 static inline VF vmax(VF x, VF y) { return (VF)_mm512_max_ps((__m512)y, (__m512)x); }
 static inline VF vmin(VF x, VF y) { return (VF)_mm512_min_ps((__m512)y, (__m512)x); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+static inline VF vload_bf16(const void *p) { return (VF)_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p)), 16); }
+static inline VF vload_f16(const void *p) { return (VF)_mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)p)); }
+static inline VF vload_i8(const void *p) { return (VF)_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128((const __m128i *)p))); }
+static inline void vload_q4(VF *x, VF *y, const void *p) {
+    const __m512 level = _mm512_setr_ps(-8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7); /* looked up by the low four bits */
+    const __m512i q = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)p));
+    *x = (VF)_mm512_permutexvar_ps(q, level), *y = (VF)_mm512_permutexvar_ps(_mm512_srli_epi32(q, 4), level);
+}
 static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
     __m512 r[16], t[16];
     for (int i = 0; i < 16; i++) r[i] = _mm512_loadu_ps(in[i] + at);
@@ -72,6 +82,14 @@ static inline VF vset1(float x) { return (VF)_mm256_set1_ps(x); }
 static inline VF vmax(VF x, VF y) { return (VF)_mm256_max_ps((__m256)y, (__m256)x); }
 static inline VF vmin(VF x, VF y) { return (VF)_mm256_min_ps((__m256)y, (__m256)x); }
 static inline VF vfma(VF a, VF b, VF c) { return (VF)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
+static inline VF vload_bf16(const void *p) { return (VF)_mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p)), 16); }
+static inline VF vload_f16(const void *p) { return (VF)_mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)p)); }
+static inline VF vload_i8(const void *p) { return (VF)_mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)p))); }
+static inline void vload_q4(VF *x, VF *y, const void *p) {
+    const __m256i q = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)p)), eight = _mm256_set1_epi32(8);
+    *x = (VF)_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_and_si256(q, _mm256_set1_epi32(15)), eight));
+    *y = (VF)_mm256_cvtepi32_ps(_mm256_sub_epi32(_mm256_srli_epi32(q, 4), eight));
+}
 static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
     __m256 r[8], t[8];
     for (int i = 0; i < 8; i++) r[i] = _mm256_loadu_ps(in[i] + at);
@@ -110,6 +128,22 @@ static inline VF vfma(VF a, VF b, VF c) {
     VF r;
     for (int i = 0; i < 4; i++) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
     return r;
+}
+static inline VF vload_bf16(const void *p) {
+    const uint16_t *x = p;
+    return (VF){tc_x_cast_bf16_f32(x[0]), tc_x_cast_bf16_f32(x[1]), tc_x_cast_bf16_f32(x[2]), tc_x_cast_bf16_f32(x[3])};
+}
+static inline VF vload_f16(const void *p) {
+    const uint16_t *x = p;
+    return (VF){tc_x_cast_f16_f32(x[0]), tc_x_cast_f16_f32(x[1]), tc_x_cast_f16_f32(x[2]), tc_x_cast_f16_f32(x[3])};
+}
+static inline VF vload_i8(const void *p) {
+    const int8_t *x = p;
+    return (VF){x[0], x[1], x[2], x[3]};
+}
+static inline void vload_q4(VF *x, VF *y, const void *p) {
+    const uint8_t *b = p;
+    for (int i = 0; i < 4; i++) (*x)[i] = (float)((b[i] & 15) - 8), (*y)[i] = (float)((b[i] >> 4) - 8);
 }
 static inline void square(float *out, int64_t ld, const float *const *in, int64_t at) {
     for (int k = 0; k < 4; k++)
