@@ -40,6 +40,7 @@ tc_status dump_stages(compile_job *j, int which);             /* --dump: what ea
 tc_status write_pt2_to(compile_job *j, const char *path);     /* the programs with their code; NULL: to --out */
 tc_status read_require(compile_job *j);                       /* --require */
 tc_status freeze_programs(compile_job *j);                    /* --freeze, freeze.c */
+tc_status quantize_programs(compile_job *j);                  /* --quantize, quantize.c */
 tc_status tune(compile_job *j);                               /* --tune, --tuning: tune.c */
 tc_status bisect(compile_job *j);                             /* --bisect CMD: which step makes it fail */
 tc_status minify(compile_job *j);                             /* --minify CMD: the smallest program with which it fails, to --out */

@@ -222,6 +222,7 @@ static tc_status compile(compile_job *j) {
     TC_TRY(open_programs(j));
     tc_cmd_phase(c, "reading the program");
     TC_TRY(freeze_programs(j));
+    TC_TRY(quantize_programs(j));
     if (tc_cmd_has(c, TC_OPT_minify)) return minify(j);
     TC_TRY(emit(j, format != TO_PT2));
     if (tc_cmd_has(c, TC_OPT_bisect)) return bisect(j);
@@ -238,12 +239,12 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out,      TC_OPT_to,       TC_OPT_model,         TC_OPT_mode,         TC_OPT_dim,
-                                    TC_OPT_weights,  TC_OPT_rename,   TC_OPT_store_weights, TC_OPT_meta,         TC_OPT_freeze,
-                                    TC_OPT_require,  TC_OPT_variants, TC_OPT_tune,          TC_OPT_tuning,       TC_OPT_prefix,
-                                    TC_OPT_targets,  TC_OPT_cc,       TC_OPT_dump,          TC_OPT_bisect,       TC_OPT_minify,
-                                    TC_OPT_no_cache, TC_OPT_op,       TC_OPT_config,        TC_OPT_print_config, TC_OPT_NONE};
-static const char *const topics[] = {"fusion", "memory", "tuning", "sdpa", NULL};
+static const tc_opt_id options[] = {
+    TC_OPT_out,           TC_OPT_to,     TC_OPT_model,   TC_OPT_mode,         TC_OPT_dim,     TC_OPT_weights,  TC_OPT_rename,
+    TC_OPT_store_weights, TC_OPT_meta,   TC_OPT_freeze,  TC_OPT_quantize,     TC_OPT_require, TC_OPT_variants, TC_OPT_tune,
+    TC_OPT_tuning,        TC_OPT_prefix, TC_OPT_targets, TC_OPT_cc,           TC_OPT_dump,    TC_OPT_bisect,   TC_OPT_minify,
+    TC_OPT_no_cache,      TC_OPT_op,     TC_OPT_config,  TC_OPT_print_config, TC_OPT_NONE};
+static const char *const topics[] = {"fusion", "memory", "quantize", "tuning", "sdpa", NULL};
 static const tc_tool tool = {.name = "tc-compile",
                              .topics = topics,
                              .operands = "[PROGRAM]",

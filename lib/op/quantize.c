@@ -2,7 +2,8 @@
  *
  *     quantized_decomposed::*   the two halves, as torch.ao's graphs hold them
  *     fake_quantize_*           both in one; the gradient passes where nothing was clamped
- *     _weight_int8pack_mm       the product with an int8 matrix */
+ *     _weight_int*pack_mm       products with a weight of 8 or 4 bits; as compositions of these rows, for C and ONNX, they have the same bits */
+#include "kernel/matmul.h"
 #include "op/shape.h"
 
 #include <string.h>
@@ -127,15 +128,114 @@ static tc_status decompose_fake_switched(tc_emit *e, const tc_node *n) { /* self
 }
 
 /* ---- products ---- */
-static tc_status decompose_int8pack_mm(tc_emit *e, const tc_node *n) { /* self [M, K], mat2 int8 [N, K], scales [N] */
-    tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1), *s = tc_arg_value(n, 2);
-    if (x->meta.rank != 2 || w->meta.rank != 2 || !tc_is_float(x->meta.dtype))
-        return refuse(n, "expect A to be a 2-D floating-point tensor and B to be 2-D");
-    if (w->meta.dtype != TC_I8) return refuse(n, "expect B to be int8 tensor.");
-    if (s->meta.rank != 1 || s->meta.dtype != x->meta.dtype) return refuse(n, "expect scales to be 1-D and of the type of A");
-    tc_dtype d = x->meta.dtype, up = tc_dtype_compute(d);
-    tc_value *y = ATEN("mm", "vv", tc_e_cast(e, x, up), ATEN("t", "v", tc_e_cast(e, w, up)));
-    tc_emit_result(e, 0, tc_e_cast(e, tc_e_mul(e, y, tc_e_cast(e, s, up)), d));
+/* self [M, K] and mat2 [N, bytes] of a type, the scales, last, of self's; the sizes of the result. */
+static tc_status check_weight(tc_shape_ctx *c, tc_dtype type, const char *name, tc_dims *out) {
+    for (int i = 0; i < c->nargs; i++)
+        if (i != 2 || c->nargs == 3) TC_TRY(tc_sh_need_tensor(c, i));
+    const tc_meta *a = tc_sh_meta(c, 0), *b = tc_sh_meta(c, 1), *s = tc_sh_meta(c, c->nargs - 1);
+    if (a->dtype != TC_F32 && a->dtype != TC_BF16 && a->dtype != TC_F16) return tc_sh_fail(c, "expect A to be either 32-bit or 16-bit float tensor.");
+    if (a->rank != 2 || b->rank != 2) return tc_sh_fail(c, "expect A and B to be 2D tensors");
+    if (b->dtype != type) return tc_sh_fail(c, "expect B to be %s tensor.", name);
+    if (s->dtype != a->dtype) return tc_sh_fail(c, "expected scalar type %s but found %s", tc_dtypes[a->dtype].torch, tc_dtypes[s->dtype].torch);
+    *out = (tc_dims){2, {a->size[0], b->size[0]}};
+    return NULL;
+}
+static tc_status shape_int8pack_mm(tc_shape_ctx *c) { /* self [M, K], mat2 int8 [N, K], scales [N] */
+    tc_dims d;
+    TC_TRY(check_weight(c, TC_I8, "int8", &d));
+    const tc_meta *a = tc_sh_meta(c, 0), *b = tc_sh_meta(c, 1), *s = tc_sh_meta(c, 2);
+    if (!tc_sh_same(c, a->size[1], b->size[1])) return tc_sh_fail(c, "expect B.size(1) to be A.size(1)");
+    if (s->rank != 1 || !tc_sh_same(c, s->size[0], b->size[0])) return tc_sh_fail(c, "expect scales to be 1d tensor with one a row of B");
+    return tc_sh_out(c, 0, a->dtype, &d);
+}
+static tc_status decompose_int8pack_mm(tc_emit *e, const tc_node *n) {
+    const tc_dtype d = tc_arg_value(n, 0)->meta.dtype;
+    tc_value *y = ATEN("mm", "vv", tc_e_cast(e, tc_arg_value(n, 0), TC_F32), ATEN("t", "v", tc_e_cast(e, tc_arg_value(n, 1), TC_F32)));
+    tc_emit_result(e, 0, tc_e_cast(e, tc_e_mul(e, y, tc_e_cast(e, tc_arg_value(n, 2), TC_F32)), d));
+    return tc_e_done(e);
+}
+
+/* Four bits a weight, as PyTorch packs them where it has AVX-512: blocks of 64 rows, [block][K][32], the byte i of rows i and 32 + i; the last
+ * rows, fewer than 64, [K][rows / 2], the byte i of rows 2 i and 2 i + 1. */
+enum { ROWS = 64 };
+static tc_value *both_halves(tc_emit *e, tc_value *low, tc_value *high) {
+    return ATEN("bitwise_or.Tensor", "vv", low, ATEN("bitwise_left_shift.Tensor_Scalar", "vi", high, (int64_t)4));
+}
+static bool known_sizes(const tc_meta *m, int64_t size[2]) {
+    return tc_sym_const_int(m->size[0], &size[0]) && tc_sym_const_int(m->size[1], &size[1]);
+}
+static tc_status decompose_to_int4pack(tc_emit *e, const tc_node *n) { /* self int32 [N, K], innerKTiles */
+    tc_value *q = tc_arg_value(n, 0), *part[2];
+    int64_t size[2], parts = 0;
+    if (q->meta.dtype != TC_I32) return refuse(n, "expect weight to be kInt.");
+    if (q->meta.rank != 2) return refuse(n, "expect weight to be 2D tensor.");
+    if (!known_sizes(&q->meta, size)) return tc_error(TC_UNSUPPORTED, "%s of a weight whose sizes are not fixed", tc_op_name(n->op));
+    if (size[0] % 16) return refuse(n, "expect N to be dividable by 16");
+    if (size[1] % 2) return refuse(n, "expect K to be dividable by 2");
+    const int64_t whole = size[0] / ROWS * ROWS, last = size[0] - whole, k = size[1];
+    if (whole) {
+        tc_value *b =
+            ATEN("reshape", "vI", ATEN("narrow", "viii", q, (int64_t)0, (int64_t)(0), whole), ((int64_t[]){whole / ROWS, 2, ROWS / 2, k}), 4);
+        b = both_halves(e, ATEN("select.int", "vii", b, (int64_t)1, (int64_t)0), ATEN("select.int", "vii", b, (int64_t)1, (int64_t)1));
+        part[parts++] = ATEN("reshape", "vI", ATEN("transpose.int", "vii", b, (int64_t)1, (int64_t)2), ((int64_t[]){whole, k / 2}), 2);
+    }
+    if (last || !whole) {
+        tc_value *b = ATEN("reshape", "vI", ATEN("narrow", "viii", q, (int64_t)0, (int64_t)(whole), last), ((int64_t[]){last / 2, 2, k}), 3);
+        b = both_halves(e, ATEN("select.int", "vii", b, (int64_t)1, (int64_t)0), ATEN("select.int", "vii", b, (int64_t)1, (int64_t)1));
+        part[parts++] = ATEN("reshape", "vI", ATEN("transpose.int", "vii", b, (int64_t)0, (int64_t)1), ((int64_t[]){last, k / 2}), 2);
+    }
+    tc_emit_result(e, 0, tc_e_cast(e, parts == 1 ? part[0] : ATEN("cat", "Vi", part, 2, (int64_t)0), TC_U8));
+    return tc_e_done(e);
+}
+/* The inverse of both_halves and of the order: int32 [N, K]. */
+static tc_value *from_int4pack(tc_emit *e, tc_value *w, int64_t n, int64_t k) {
+    const int64_t whole = n / ROWS * ROWS, last = n - whole;
+    tc_value *part[2];
+    int parts = 0;
+    w = tc_e_cast(e, w, TC_I32);
+    for (int tail = 0; tail < 2; tail++) {
+        const int64_t rows = tail ? last : whole, block = tail ? last : ROWS;
+        if (!rows) continue;
+        tc_value *b = ATEN("reshape", "vI", ATEN("narrow", "viii", w, (int64_t)0, (int64_t)(tail ? whole : 0), rows),
+                           ((int64_t[]){rows / block, k, block / 2}), 3);
+        b = ATEN("transpose.int", "vii", b, (int64_t)1, (int64_t)2);
+        tc_value *half[2] = {ATEN("bitwise_and.Scalar", "vi", b, (int64_t)15), ATEN("bitwise_right_shift.Tensor_Scalar", "vi", b, (int64_t)4)};
+        part[parts++] = ATEN("reshape", "vI", ATEN("stack", "Vi", half, 2, (int64_t)(tail ? 2 : 1)), ((int64_t[]){rows, k}), 2);
+    }
+    return parts == 1 ? part[0] : ATEN("cat", "Vi", part, 2, (int64_t)0);
+}
+static tc_status shape_int4pack_mm(tc_shape_ctx *c) { /* self [M, K], mat2 uint8 [N, K / 2], qGroupSize, qScaleAndZeros [K / group, N, 2] */
+    tc_dims d;
+    int64_t size[2], n;
+    const int64_t group = tc_sh_const(c, 2);
+    TC_TRY(check_weight(c, TC_U8, "uint8", &d));
+    const tc_meta *a = tc_sh_meta(c, 0), *b = tc_sh_meta(c, 1), *s = tc_sh_meta(c, 3);
+    if (group != 32 && group != 64 && group != 128 && group != 256)
+        return tc_sh_fail(c, "expect qGroupSize to be 32, 64, 128 or 256, got %lld", (long long)group);
+    if (!known_sizes(b, size)) return tc_error(TC_UNSUPPORTED, "%s of a weight whose sizes are not fixed", tc_op_name(c->op));
+    if (size[0] % 16) return tc_sh_fail(c, "Unsupported n block size: %lld", (long long)(size[0] % ROWS));
+    tc_symctx *sym = tc_sh_sym(c);
+    if (!tc_sh_same(c, a->size[1], tc_sym_int(sym, 2 * size[1]))) return tc_sh_fail(c, "expect B to have two columns of A a byte");
+    if (2 * size[1] % group)
+        return tc_sh_fail(c, "expect K to be divisible by qGroupSize, got K:%lld, qGroupSize:%lld", (long long)(2 * size[1]), (long long)group);
+    if (s->rank != 3 || !tc_sh_same(c, s->size[1], b->size[0]) || !tc_sym_const_int(s->size[2], &n) || n != 2)
+        return tc_sh_fail(c, "expect qScaleAndZeros to be 3d tensor with sizes [:, %lld, 2]", (long long)size[0]);
+    if (!tc_sh_same(c, s->size[0], tc_sym_int(sym, 2 * size[1] / group)))
+        return tc_sh_fail(c, "expect qScaleAndZeros to have one scale and zero for %lld columns of A", (long long)group);
+    return tc_sh_out(c, 0, a->dtype, &d);
+}
+static tc_status decompose_int4pack_mm(tc_emit *e, const tc_node *node) {
+    tc_value *x = tc_arg_value(node, 0), *s = tc_e_cast(e, tc_arg_value(node, 3), TC_F32), *each[2];
+    int64_t size[2];
+    if (!known_sizes(&tc_arg_value(node, 1)->meta, size)) return refuse(node, "the sizes of the weight are not fixed");
+    const int64_t n = size[0], k = 2 * size[1], group = tc_arg_int(node, 2), groups = k / group;
+    tc_value *q = tc_e_cast(e, ATEN("sub.Scalar", "vi", from_int4pack(e, tc_arg_value(node, 1), n, k), (int64_t)8), TC_F32);
+    q = ATEN("permute", "vI", ATEN("reshape", "vI", q, ((int64_t[]){n, groups, group}), 3), ((int64_t[]){2, 1, 0}), 3);
+    for (int i = 0; i < 2; i++) each[i] = ATEN("reshape", "vI", ATEN("select.int", "vii", s, (int64_t)2, (int64_t)i), ((int64_t[]){groups * n}), 1);
+    tc_value *w = tc_emit_call(e, "tc::scale_shift", "vvv", ATEN("reshape", "vI", q, ((int64_t[]){group, groups * n}), 2), each[0], each[1]);
+    w = ATEN("transpose.int", "vii", ATEN("reshape", "vI", w, ((int64_t[]){group, groups, n}), 3), (int64_t)0, (int64_t)1);
+    tc_value *y = ATEN("mm", "vv", tc_e_cast(e, x, TC_F32), ATEN("reshape", "vI", w, ((int64_t[]){k, n}), 2));
+    tc_emit_result(e, 0, tc_e_cast(e, y, x->meta.dtype));
     return tc_e_done(e);
 }
 
@@ -247,6 +347,11 @@ static tc_status decompose_convert(tc_emit *e, const tc_node *n) { /* input, dty
 
 #define RULE(SCHEMA, name, sample, text) \
     { .schema = SCHEMA, .flags = TC_OP_NONDIFF, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define PRODUCT(SCHEMA, name, sample, text)                                                                                                        \
+    {                                                                                                                                              \
+        .schema = SCHEMA, .flags = TC_OP_NONDIFF, .shape = shape_##name, .kernel = &tc_k_##name, .decompose = decompose_##name, .samples = sample, \
+        .doc = text                                                                                                                                \
+    }
 #define FAKE(SCHEMA, name, grad_, sample)                                                                                \
     {                                                                                                                    \
         .schema = SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .grad = grad_, .samples = sample, \
@@ -309,6 +414,14 @@ const tc_op tc_ops_quantize[] = {
     FAKE("aten::_fake_quantize_per_tensor_affine_cachemask_tensor_qparams(Tensor self, Tensor scale, Tensor zero_point, Tensor "
          "fake_quant_enabled, " RANGE ")" MASKED,
          fake_switched, grad_fake, NULL),
-    RULE("aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_mm,
-         "_weight_int8pack_mm(f32[3,4], i8[5,4], f32[5])", "self mat2' with a scale a row of mat2"),
+    PRODUCT("aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) -> Tensor", int8pack_mm,
+            "_weight_int8pack_mm(f32[3,4], i8[5,4], f32[5]); _weight_int8pack_mm(bf16[1,600], i8[70,600], bf16[70]); "
+            "_weight_int8pack_mm(f16[2,0], i8[3,0], f16[3])",
+            "self mat2' with a scale a row of mat2"),
+    PRODUCT("aten::_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) -> Tensor", int4pack_mm,
+            "_weight_int4pack_mm_for_cpu(f32[3,64], u8[80,32], 32, f32[2,80,2]); _weight_int4pack_mm_for_cpu(bf16[1,384], u8[64,192], 128, "
+            "bf16[3,64,2])",
+            "self w', w = (q - 8) scale + zero of four bits q, a scale and a zero a group of a row"),
+    RULE("aten::_convert_weight_to_int4pack_for_cpu(Tensor self, int innerKTiles) -> Tensor", to_int4pack,
+         "_convert_weight_to_int4pack_for_cpu(i32[80,6], 1)", "numbers of four bits, two a byte, in the order of the product"),
     {0}};

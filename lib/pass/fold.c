@@ -5,6 +5,7 @@ typedef struct {
     tc_program *p;
     const tc_eval *eval;
     size_t max_bytes;
+    uint32_t from;
     bool *constant;    /* by value id */
     bool *computed;    /* constant, and more than a factory or a view of what is stored */
     tc_tensor *data;   /* by value id, once evaluated */
@@ -76,8 +77,8 @@ typedef struct {
 static void compute_operand(void *ctx, tc_value **place) {
     operands *o = ctx;
     if (!o->st) o->st = evaluate(o->f, *place, o->depth + 1);
-    (*place)->aux = &o->f->data[(*place)->id];
 }
+static void bring(void *ctx, tc_value **place) { (*place)->aux = &((folder *)ctx)->data[(*place)->id]; }
 
 static void forget(void *ctx, tc_value **place) {
     (void)ctx;
@@ -91,6 +92,7 @@ static tc_status evaluate(folder *f, const tc_value *v, int depth) {
     operands o = {f, NULL, depth};
     tc_node_each_input(n, compute_operand, &o);
     if (o.st) return o.st;
+    tc_node_each_input(n, bring, f); /* after all: what one is computed from may be another */
     int nouts = 0, k = 0;
     for (int i = 0; i < n->nouts; i++) nouts += n->outs[i]->kind == TC_V_LIST ? n->outs[i]->nlist : 1;
     tc_tensor *out = tc_xcalloc((size_t)(nouts ? nouts : 1), sizeof *out);
@@ -127,7 +129,7 @@ typedef struct {
 static void fold_operand(void *ctx, tc_value **place) {
     readers *r = ctx;
     tc_value *v = *place;
-    if (!r->st && v->id < r->f->n && v->producer && r->f->computed[v->id]) r->st = fold_value(r->f, v, place);
+    if (!r->st && v->id >= r->f->from && v->id < r->f->n && v->producer && r->f->computed[v->id]) r->st = fold_value(r->f, v, place);
 }
 
 static tc_status fold_reads(folder *f) {
@@ -144,7 +146,8 @@ static tc_status fold_reads(folder *f) {
 
 tc_status tc_fold(tc_program *p, const tc_eval *eval, const tc_fold_options *options) {
     size_t n = p->graph->nvalues ? p->graph->nvalues : 1;
-    folder f = {.p = p, .eval = eval, .max_bytes = options && options->max_bytes ? options->max_bytes : 1 << 20, .n = n};
+    folder f = {
+        .p = p, .eval = eval, .max_bytes = options && options->max_bytes ? options->max_bytes : 1 << 20, .from = options ? options->from : 0, .n = n};
     f.constant = tc_xcalloc(n, sizeof *f.constant);
     f.computed = tc_xcalloc(n, sizeof *f.computed);
     f.data = tc_xcalloc(n, sizeof *f.data);

@@ -6,6 +6,7 @@
 
 typedef struct {
     size_t max_bytes; /* of one folded result; 0: 1 MiB */
+    uint32_t from;    /* values made before this id stay */
     bool parameters;  /* also fold what depends on parameters and buffers alone (inference with fixed weights) */
 } tc_fold_options;
 

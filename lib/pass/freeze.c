@@ -48,12 +48,12 @@ static bool is_constant(const freezer *f, const tc_value *v) { return v->id >= f
 
 /* ---- what is constant, and how often values are read ---- */
 typedef struct {
-    const freezer *f;
+    const bool *constant;
     bool all;
 } reading;
 static void look(void *ctx, tc_value **place) {
     reading *r = ctx;
-    r->all = r->all && (*place)->id < r->f->n && r->f->constant[(*place)->id];
+    r->all = r->all && r->constant[(*place)->id];
 }
 static void count_use(void *ctx, tc_value **place) { ((freezer *)ctx)->uses[(*place)->id]++; }
 
@@ -63,19 +63,23 @@ static bool written(const tc_program *p, int input) {
     return false;
 }
 
-static void survey(freezer *f) {
-    tc_program *p = f->p;
+void tc_constant_values(const tc_program *p, bool *out) {
     for (int i = 0; i < p->ninputs; i++) {
         const tc_input *in = &p->inputs[i];
         bool weight = in->kind == TC_IN_PARAMETER || in->kind == TC_IN_BUFFER || in->kind == TC_IN_CONSTANT;
-        if (weight && in->value && in->data.storage && !written(p, i)) f->constant[in->value->id] = true;
+        if (weight && in->value && in->data.storage && !written(p, i)) out[in->value->id] = true;
     }
     for (tc_node *n = p->graph->first; n; n = n->next) {
-        reading r = {f, !(n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_DATA_SHAPE | TC_OP_HIGHER_ORDER))};
+        reading r = {out, !(n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_DATA_SHAPE | TC_OP_HIGHER_ORDER))};
         tc_node_each_input(n, look, &r);
-        tc_node_each_input(n, count_use, f);
-        for (int i = 0; i < n->nouts && r.all; i++) f->constant[n->outs[i]->id] = n->outs[i]->kind == TC_V_TENSOR;
+        for (int i = 0; i < n->nouts && r.all; i++) out[n->outs[i]->id] = n->outs[i]->kind == TC_V_TENSOR;
     }
+}
+
+static void survey(freezer *f) {
+    const tc_program *p = f->p;
+    tc_constant_values(p, f->constant);
+    for (tc_node *n = p->graph->first; n; n = n->next) tc_node_each_input(n, count_use, f);
     for (int i = 0; i < p->graph->noutputs; i++)
         if (p->graph->outputs[i]) f->uses[p->graph->outputs[i]->id]++;
 }

@@ -9,6 +9,9 @@ typedef struct {
     int left;            /* batch norms by running statistics that stay: what is before them is no product of their own */
 } tc_frozen;
 
+/* By value id: weights that stay as they are, and what is computed from them alone. */
+void tc_constant_values(const tc_program *p, bool *out);
+
 /* Batch norms by running statistics, and additions, subtractions, products and quotients with one constant a channel, go into the weight and
  * bias of the convolution or linear layer that alone they read; what depends on weights only is computed; weights that nothing reads
  * any more leave the signature. Results agree to rounding: the new weights are computed in float64 and rounded once. Weights that the program

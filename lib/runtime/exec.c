@@ -146,10 +146,17 @@ static bool is_batch_norm_eval(void *ctx, const tc_node *n) {
     return tc_batch_norm_eval_rule(n) != NULL;
 }
 
+/* A kernel that is there for its speed alone. */
+static bool has_composition(void *ctx, const tc_node *n) {
+    (void)ctx;
+    return n->op->kernel && n->op->decompose;
+}
+
 static tc_status open(tc_exec *e, const tc_program *p) {
     e->program = tc_program_clone(p);
     tc_attention_collect(e->program, &e->attentions);
     TC_TRY(tc_attention_choose(e->program, e->o.sdpa));
+    if (e->o.loops) TC_TRY(tc_decompose_some(e->program, has_composition, NULL));
     TC_TRY(tc_decompose(e->program));
     if (e->o.sdpa != TC_SDPA_MATH && tc_attention_is_written(e->program) &&
         TC_STEP(e->o.steps, "the pass attention: products around a softmax are attention"))

@@ -1,0 +1,101 @@
+#!/usr/bin/env bats
+# tc-compile --quantize: products with weights of 8 and 4 bits.
+bats_require_minimum_version 1.5.0
+load fails
+
+setup() {
+    cd "$BATS_TEST_TMPDIR"
+    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self, kind=torch.float32):
+        super().__init__()
+        self.t = nn.Embedding(50, 320, dtype=kind)
+        self.a, self.b = nn.Linear(320, 960, dtype=kind), nn.Linear(960, 320, bias=False, dtype=kind)
+        self.small, self.odd = nn.Linear(320, 8, dtype=kind), nn.Linear(320, 77, dtype=kind)
+        self.c = nn.Parameter((torch.randn(320, 96) * 0.1).to(kind))
+
+    def forward(self, i):
+        x = self.t(i)
+        x = x + self.b(torch.relu(self.a(x)))
+        return torch.cat([self.odd(x), self.small(x), x @ self.c, 0.05 * (x @ self.t.weight.t())], -1)
+PY
+    tc-export m.py:Net --input i=BxTxi64 --dim i.0=B:1..64 --dim i.1=T:1..64 -o f32.pt2
+}
+
+# What $1 gives for six words.
+run_all() {
+    tc-run "$1" --input i=1x6xi64=3,1,4,49,0,26 "${@:3}" --output @"$2" --to safetensors
+}
+
+@test "each weight is named, and archive and results are as small and as near as 8 and 4 bits make them" {
+    run_all f32.pt2 want.st
+    for form in w8a16 w4a16 w4a16:32; do
+        tc-compile f32.pt2 --quantize $form -v -o q.pt2 2>log
+        grep -q "a.weight is quantised" log
+        grep -q " c is quantised" log
+        grep -q "small.weight stays as it is: it is smaller than 16 x 32" log
+        grep -q "t.weight stays as it is: aten.embedding.default reads it, too" log
+        run_all q.pt2 got.st
+        run tc-run f32.pt2 --input i=1x6xi64=3,1,4,49,0,26 --expect @got.st#out.0 --rtol 0 --atol "$([ $form = w8a16 ] && echo 0.1 || echo 1.5)"
+        [ "$status" -eq 0 ] || { echo "$form: $output"; return 1; }
+        run tc-run f32.pt2 --input i=1x6xi64=3,1,4,49,0,26 --expect @got.st#out.0
+        [ "$status" -eq 4 ]
+        shrink=$(sed -n 's/.*shrink by \([0-9]*\) bytes.*/\1/p' log)
+        without=$(tc-compile f32.pt2 -q | wc -c) with=$(wc -c <q.pt2)
+        [ $((without - with)) -gt $((shrink * 98 / 100)) ] && [ $((without - with)) -lt $((shrink * 102 / 100)) ]
+    done
+}
+
+@test "the same bits for any number of threads and instruction set" {
+    for kind in float32 bfloat16 float16; do
+        tc-export m.py:Net --arg kind=torch.$kind --input i=BxTxi64 --dim i.0=B:1..64 --dim i.1=T:1..64 -o f.pt2
+        for form in w8a16 w4a16; do
+            tc-compile f.pt2 -q --quantize $form -o q.pt2
+            run_all q.pt2 want.st
+            for isa in portable avx2; do
+                TC_ISA=$isa run_all q.pt2 got.st --threads 3
+                cmp want.st got.st || { echo "$kind $form $isa"; return 1; }
+            done
+        done
+    done
+}
+
+@test "as C a quantised program gives the interpreter's bits" {
+    for form in w8a16 w4a16:32; do
+        tc-compile f32.pt2 -q --quantize $form -o q.pt2
+        tc-run q.pt2 --input i=1x6xi64=3,1,4,49,0,26 -o want.npy
+        tc-compile f32.pt2 -q --quantize $form --dim B=1 --dim T=6 --to exe -o filter
+        printf 'import torch\n\n\nclass I(torch.nn.Module):\n    def forward(self, i):\n        return i * 1\n' >i.py
+        tc-export i.py:I --input i=1x6xi64 | tc-run --input i=1x6xi64=3,1,4,49,0,26 -o i.npy
+        ./filter <i.npy >got.npy
+        cmp want.npy got.npy
+    done
+}
+
+@test "one row has the bits that it has among others, whether weights were packed or not" {
+    for form in w8a16 w4a16; do
+        tc-compile f32.pt2 -q --quantize $form -o q.pt2
+        printf 'import torch\n\n\nclass I(torch.nn.Module):\n    def forward(self, i):\n        return (torch.arange(6) * i %% 50).view(1, 6)\n' >i.py
+        tc-export i.py:I --input i=i64 | tc-run --input i=i64=9 -o i.npy
+        cat i.npy i.npy i.npy >three.npy # the second run packs
+        tc-run q.pt2 --input i=@three.npy -o got.npy
+        tc-run q.pt2 --input i=@i.npy -o once.npy
+        cat once.npy once.npy once.npy | cmp - got.npy
+        tc-run q.pt2 --input i=1x1xi64=9 -o row.npy
+        tail -c +129 row.npy >row
+        tail -c +129 once.npy | tail -c +$((1 + $(wc -c <row))) | head -c "$(wc -c <row)" | cmp - row
+    done
+}
+
+@test "refusals" {
+    fails 2 "expected w8a16 or w4a16" tc-compile f32.pt2 --quantize int8 -o q.pt2
+    fails 2 "a group of 32, 64, 128 or 256" tc-compile f32.pt2 --quantize w4a16:48 -o q.pt2
+    printf 'import torch\n\n\nclass I(torch.nn.Module):\n    def forward(self, i):\n        return i * 1\n' >i.py
+    tc-export i.py:I --input i=1x6xi64 -o i.pt2
+    fails 5 "no product with a weight" tc-compile i.pt2 --quantize w8a16 -o q.pt2
+}
