@@ -426,18 +426,40 @@ static tc_status remove_at(int parent, const char *name, const char *path, int d
 tc_status tc_remove_tree(const char *dir) { return remove_at(AT_FDCWD, dir, dir, 0); }
 
 struct tc_out_dir {
-    char *target, *temporary;
+    char *name;   /* as given, for messages */
+    char *target; /* where it leads */
+    char *temporary;
     int lock; /* the open folder */
 };
 
+/* What stands at `target`, if anything, must be an empty folder; its mode goes to out_mode, 0 where there is none. */
+static tc_status replaceable(const char *target, const char *name, mode_t *out_mode) {
+    struct stat st;
+    *out_mode = 0;
+    DIR *d = opendir(target);
+    if (!d) return errno == ENOENT ? NULL : env_error(name, "open the folder");
+    int entries = 0;
+    while (readdir(d)) entries++;
+    if (!fstat(dirfd(d), &st)) *out_mode = st.st_mode & 07777;
+    closedir(d);
+    return entries > 2 ? tc_error(TC_ENV, "%s: exists and is not empty", name) : NULL;
+}
+
 tc_status tc_out_dir_open(const char *path, tc_out_dir **out_dir) {
+    mode_t mode;
     *out_dir = NULL;
     tc_out_dir *d = tc_xmalloc(sizeof *d);
-    *d = (tc_out_dir){.target = tc_xstrdup(path)};
-    for (size_t n = strlen(path); n > 1 && d->target[n - 1] == '/'; n--) d->target[n - 1] = 0;
-    tc_status s = open_temporary(d->target, d->target, S_IFDIR, &d->temporary, &d->lock);
-    if (!s) return *out_dir = d, NULL;
+    *d = (tc_out_dir){.name = tc_xstrdup(path)};
+    for (size_t n = strlen(path); n > 1 && d->name[n - 1] == '/'; n--) d->name[n - 1] = 0;
+    d->target = resolve(d->name);
+    tc_status s = replaceable(d->target, d->name, &mode);
+    if (!s) s = open_temporary(d->target, d->name, S_IFDIR, &d->temporary, &d->lock);
+    if (!s) {
+        if (mode) fchmod(d->lock, mode);
+        return *out_dir = d, NULL;
+    }
     free(d->target);
+    free(d->name);
     free(d);
     return s;
 }
@@ -448,10 +470,11 @@ tc_status tc_out_dir_finish(tc_out_dir *d, tc_status s) {
     if (!d) return s;
     if (!s) s = tc_fsync_dir(d->temporary);
     if (s) tc_status_free(tc_remove_tree(d->temporary));
-    else s = rename_to(d->temporary, d->target, d->target);
+    else s = rename_to(d->temporary, d->target, d->name);
     close(d->lock);
     free(d->temporary);
     free(d->target);
+    free(d->name);
     free(d);
     return s;
 }

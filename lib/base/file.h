@@ -48,15 +48,16 @@ tc_status tc_out_write(tc_out *o, const void *p, size_t n); /* buffered */
 tc_status tc_out_flush(tc_out *o);                          /* hands everything to the system, for pipes */
 uint64_t tc_out_offset(const tc_out *o);                    /* bytes written so far */
 const char *tc_out_temporary(const tc_out *o);              /* path of the temporary file, or NULL; lives as long as o */
+void tc_out_executable(tc_out *o);                          /* whoever may read the file may run it */
 /* s NULL: flush, fsync, rename, fsync the folder. s failing: the temporary is removed. Frees o in both cases (NULL is allowed).
  * Returns s, or what went wrong here. */
-void tc_out_executable(tc_out *o); /* whoever may read the file may run it */
 tc_status tc_out_finish(tc_out *o, tc_status s);
 /* The whole text or bytes to a path in one call. */
 tc_status tc_file_write(const char *path, const void *p, size_t n);
 
-/* A folder that appears whole or not at all, in place of none or of an empty one. Its files are written into tc_out_dir_path, a temporary folder
- * beside it; what killed writers of the same folder left there is removed. tc_out_dir_finish is as tc_out_finish. */
+/* A folder that appears whole or not at all, in place of none or of an empty one, which stays when this fails; links are followed. Its files
+ * are written into tc_out_dir_path, a temporary folder beside it; what killed writers of the same folder left there is removed.
+ * tc_out_dir_finish is as tc_out_finish. */
 typedef struct tc_out_dir tc_out_dir;
 tc_status tc_out_dir_open(const char *path, tc_out_dir **out_dir);
 const char *tc_out_dir_path(const tc_out_dir *d);

@@ -3,9 +3,6 @@
 #include "ckpt/internal.h"
 #include "file/safetensors.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 void tc_ckpt_sharding_info(tc_buf *b, const tc_content *c) {
     tc_json w = {.b = b};
     tc_json_object(&w);
@@ -44,12 +41,6 @@ typedef struct {
     tc_arena arena;
     tc_out_dir *out;
 } folder;
-
-static tc_status begin(folder *f, const char *dir) {
-    if (rmdir(dir) && errno != ENOENT)
-        return tc_error(TC_ENV, "%s: %s", dir, errno == ENOTEMPTY || errno == EEXIST ? "exists and is not empty" : strerror(errno));
-    return tc_out_dir_open(dir, &f->out);
-}
 
 static tc_status finish(folder *f, tc_status st) {
     st = tc_out_dir_finish(f->out, st);
@@ -101,7 +92,7 @@ static tc_status write_hf(folder *f, const tc_content *c, uint64_t max_bytes) {
 
 tc_status tc_ckpt_write_hf(const char *dir, const tc_content *c, uint64_t max_bytes) {
     folder f = {0};
-    tc_status st = begin(&f, dir);
+    tc_status st = tc_out_dir_open(dir, &f.out);
     if (!st) st = write_hf(&f, c, max_bytes);
     return finish(&f, st);
 }
@@ -109,7 +100,7 @@ tc_status tc_ckpt_write_hf(const char *dir, const tc_content *c, uint64_t max_by
 tc_status tc_ckpt_write_dcp(const char *dir, const tc_content *c) {
     folder f = {0};
     tc_buf info = {0};
-    tc_status st = begin(&f, dir);
+    tc_status st = tc_out_dir_open(dir, &f.out);
     if (!st) {
         tc_ckpt_sharding_info(&info, c);
         const tc_metadata meta[] = {{"DCP_SHARDING_INFO", info.data}, {"DCP_VERSION", "1.0"}, {"format", "pt"}};

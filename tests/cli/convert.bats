@@ -127,3 +127,19 @@ setup() {
     tc-ckpt convert a.safetensors --to dcp -o out
     [ ! -e .out.tmp1 ]
 }
+
+@test "an empty folder takes the output through a link and keeps its mode; it stays when the writing fails" {
+    mkdir -m 750 real empty
+    ln -s real link
+    tc-ckpt convert a.safetensors --to hf -o link/
+    [ -L link ]
+    [ "$(stat -c %a real)" = 750 ]
+    tc-ckpt diff real a.safetensors
+    run --separate-stderr tc-ckpt convert a.safetensors --to hf -o link
+    [ "$status" -eq 1 ]
+    [ "$stderr" = "tc-ckpt: link: exists and is not empty" ]
+    run --separate-stderr bash -c "trap '' XFSZ; ulimit -f 0; exec tc-ckpt convert a.safetensors --to hf -o empty"
+    [ "$status" -eq 1 ]
+    [ -d empty ]
+    [ ! -e .empty.tmp0 ]
+}
