@@ -200,6 +200,15 @@ static V f_number(C *c, args *A) {
     kind k = tc_kind_of(v[0]);
     return tc_bool(c, k == K_INT || k == K_FLOAT || k == K_BOOL);
 }
+/* What must hold where the run passes here: an assertion. */
+static void assert_here(C *c, tc_sym s, const char *what) {
+    tc_buf text = {0};
+    tc_buf_puts(&text, what);
+    tc_sym_print(&text, s);
+    V said = tc_strz(c, tc_buf_str(&text));
+    tc_buf_free(&text);
+    tc_torch_calln(c, "aten::_assert_scalar", 2, tc_symv(c, s), said);
+}
 /* A condition on sizes, decided as the examples have it. In a branch or a loop's body, which may never run, an assertion there keeps it;
  * elsewhere it is a guard of the program. */
 static V decide(C *c, V cond, bool (*in_program)(C *c, V cond)) {
@@ -209,13 +218,15 @@ static V decide(C *c, V cond, bool (*in_program)(C *c, V cond)) {
     tc_sym s = tc_to_sym(c, cond);
     if (!g || g == g->program->graph || tc_sym_type(s) != TC_SYM_BOOL || !tc_torch_eval_hint(c, s, &now)) return tc_bool(c, in_program(c, cond));
     if (!now.i) s = tc_sym_op(g->program->sym, TC_S_NOT, s, NULL, NULL);
-    tc_buf text = {0};
-    tc_buf_puts(&text, "these sizes break a condition of a branch: ");
-    tc_sym_print(&text, s);
-    V said = tc_strz(c, tc_buf_str(&text));
-    tc_buf_free(&text);
-    tc_torch_calln(c, "aten::_assert_scalar", 2, tc_symv(c, s), said);
+    assert_here(c, s, "these sizes break a condition of a branch: ");
     return tc_bool(c, now.i);
+}
+static bool from_data(C *c, V cond) { return tc_kind_of(cond) == K_SYM && tc_sym_from_data(c, cond); }
+/* from_data(condition): only a run can tell, since it is on numbers that come from data. */
+static V f_from_data(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "from_data", "condition", v);
+    return tc_bool(c, from_data(c, v[0]));
 }
 /* truth(condition): which way a branch on sizes goes. */
 static V f_truth(C *c, args *A) {
@@ -223,11 +234,14 @@ static V f_truth(C *c, args *A) {
     tc_take(c, A, "truth", "condition", v);
     return decide(c, v[0], tc_sym_truth);
 }
-/* require(condition): the same of what must be so: a size without example takes a value with which it is. */
+/* require(condition): the same of what must be so: a size without example takes a value with which it is; on numbers from data every run
+ * asserts it. */
 static V f_require(C *c, args *A) {
     V v[1];
     tc_take(c, A, "require", "condition", v);
-    return decide(c, v[0], tc_sym_require);
+    if (!from_data(c, v[0])) return decide(c, v[0], tc_sym_require);
+    assert_here(c, tc_to_sym(c, v[0]), "these data break a condition: ");
+    return tc_bool(c, true);
 }
 static V f_at(C *c, args *A) {
     V v[1];
@@ -295,7 +309,8 @@ static tc_program *capture(C *c, job *j, module *mod, int attempt) {
 static void run(C *c, void *ctx) {
     static const native_def fns[] = {{"eager", f_eager}, {"parameter", f_parameter},     {"input", f_input},     {"known", f_known},
                                      {"at", f_at},       {"number", f_number},           {"require", f_require}, {"truth", f_truth},
-                                     {"wants", f_wants}, {"unsupported", f_unsupported}, {"warn", f_warn},       {NULL, NULL}};
+                                     {"wants", f_wants}, {"unsupported", f_unsupported}, {"warn", f_warn},       {"from_data", f_from_data},
+                                     {NULL, NULL}};
     job *j = ctx;
     tc_define(c, tc_module(c, "_onnx")->d, fns);
     j->model = model_object(c, j);

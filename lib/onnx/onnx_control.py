@@ -28,7 +28,7 @@ def scan(step, carry, xs):
 def if_(n, cond):
     model, scope = n.scope.model, n.scope
     known = n.known(0)
-    if known is not None:
+    if known is not None and not _onnx.from_data(known[0]):
         branch = n.get("then_branch") if _onnx.truth(known[0]) else n.get("else_branch")
         inner, outs = model.run_linked(scope, branch, [], {})
         for o, made in zip(n.outputs, branch["outputs"]):

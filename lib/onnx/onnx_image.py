@@ -207,16 +207,17 @@ def roi_align(n, x, rois, batch):
     w, h = box[:, 2] - x0, box[:, 3] - y0
     if not half:
         w, h = torch.clamp(w, min=1.0), torch.clamp(h, min=1.0)
-    bh, bw = h / ph, w / pw
-    if ratio <= 0:  # as many samples as a bin has pixels: each region its own number
-        known = n.known(1)
-        if known is None:
-            n.unsupported("sampling_ratio 0 with regions that come from data")
-        gh = [max(0, math.ceil(max(known[4 * i + 3] * scale - known[4 * i + 1] * scale, 0.0 if half else 1.0) / ph)) for i in range(len(known) // 4)]
-        gw = [max(0, math.ceil(max(known[4 * i + 2] * scale - known[4 * i] * scale, 0.0 if half else 1.0) / pw)) for i in range(len(known) // 4)]
-        rows = [pooled(x, i, batch, x0, y0, bh, bw, ph, pw, gh[i], gw[i], mode) for i in range(len(gh))]
-        return torch.cat(rows, 0)
-    return pooled(x, None, batch, x0, y0, bh, bw, ph, pw, ratio, ratio, mode)
+    if ratio > 0:
+        return pooled(x, batch, [y0, x0], [h / ph, w / pw], [ph, pw], [ratio, ratio], None, mode)
+    # as many samples as a bin has pixels: each region its own number
+    counts = [torch.clamp(torch.ceil(h / ph), min=0.0), torch.clamp(torch.ceil(w / pw), min=0.0)]
+    return pooled(x, batch, [y0, x0], [h / ph, w / pw], [ph, pw], [most_of(t) for t in counts], counts, mode)
+
+
+def most_of(counts):
+    """The largest of counts [R], 0 where there are none, as a size."""
+    t = torch.amax(F.pad(counts, [0, 1])).to(torch.int64)
+    return int(numbers(t)[0]) if _onnx.known(t) else t.item()
 
 
 def max_roi_pool(n, x, rois):
@@ -240,29 +241,46 @@ def max_roi_pool(n, x, rois):
     return torch.where(y == low, torch.zeros_like(y), y)
 
 
-def pooled(x, only, batch, x0, y0, bh, bw, ph, pw, gh, gw, mode):
-    if only is not None:
-        batch, x0, y0, bh, bw = [t[only:only + 1] for t in (batch, x0, y0, bh, bw)]
+def samples(start, bin, bins, most, counts):
+    """Places [R, bins * most] of samples along one axis and whether they count: the first counts[r] of each bin, evenly in it; None: all."""
+    start, bin = start.reshape([-1, 1, 1]), bin.reshape([-1, 1, 1])
+    k, i = torch.arange(bins, dtype=start.dtype).reshape([1, -1, 1]), torch.arange(most, dtype=start.dtype).reshape([1, 1, -1])
+    each = most if counts is None else torch.clamp(counts, min=1.0).reshape([-1, 1, 1])
+    at = start + k * bin + (i + 0.5) * bin / each
+    ok = None if counts is None else (i < counts.reshape([-1, 1, 1])).expand([start.shape[0], bins, most])
+    return torch.flatten(at, 1), ok if ok is None else torch.flatten(ok, 1)
+
+
+def pooled(x, batch, start, bin, bins, most, counts, mode):
+    """Means or maxima of samples in the bins of regions: of each axis the first place [R], the size of a bin [R], the bins, and the most samples
+    that a bin has; counts: how many those of each region have, None: all as many."""
     c, height, width = x.shape[1], x.shape[2], x.shape[3]
-    r = x0.shape[0]
-    iy = torch.arange(ph * gh, dtype=x.dtype)
-    ix = torch.arange(pw * gw, dtype=x.dtype)
-    ys = y0.unsqueeze(1) + bh.unsqueeze(1) * ((iy + 0.5) / gh).unsqueeze(0)  # [R, ph*gh]
-    xs = x0.unsqueeze(1) + bw.unsqueeze(1) * ((ix + 0.5) / gw).unsqueeze(0)
-    y = ys.unsqueeze(2).expand([r, ph * gh, pw * gw]).reshape([r, -1])
-    z = xs.unsqueeze(1).expand([r, ph * gh, pw * gw]).reshape([r, -1])
+    r, ny, nx = start[0].shape[0], bins[0] * most[0], bins[1] * most[1]
+    (ys, oky), (xs, okx) = [samples(start[k], bin[k], bins[k], most[k], None if counts is None else counts[k]) for k in range(2)]
+
+    def grid(a, b):
+        return a.unsqueeze(2).expand([r, ny, nx]).reshape([r, ny * nx]), b.unsqueeze(1).expand([r, ny, nx]).reshape([r, ny * nx])
+
+    y, z = grid(ys, xs)
     out = torch.logical_or(torch.logical_or(y < -1.0, y > height), torch.logical_or(z < -1.0, z > width))
     at, wt = bilinear(x, y, z, height, width)
     maps = torch.index_select(x.reshape([x.shape[0], c, height * width]), 0, batch.to(torch.int64))
     parts = []
     for p, v in zip(at, wt):
         v = torch.where(out, torch.zeros_like(v), v)
-        g = torch.gather(maps, 2, p.unsqueeze(1).expand([r, c, ph * gh * pw * gw]))
-        parts.append((g * v.unsqueeze(1)).reshape([r, c, ph, gh, pw, gw]))
-    if mode == "avg":
-        return torch.mean(parts[0] + parts[1] + parts[2] + parts[3], [3, 5])
-    best = torch.maximum(torch.maximum(parts[0], parts[1]), torch.maximum(parts[2], parts[3]))
-    return torch.amax(best, [3, 5])
+        g = torch.gather(maps, 2, p.unsqueeze(1).expand([r, c, ny * nx]))
+        parts.append(g * v.unsqueeze(1))
+    average = mode == "avg"
+    y = parts[0] + parts[1] + parts[2] + parts[3] if average else torch.maximum(torch.maximum(parts[0], parts[1]), torch.maximum(parts[2], parts[3]))
+    shape = [r, c, bins[0], most[0], bins[1], most[1]]
+    if counts is None:
+        return torch.mean(y.reshape(shape), [3, 5]) if average else torch.amax(y.reshape(shape), [3, 5])
+    ok = torch.logical_and(*grid(oky, okx)).unsqueeze(1)
+    y = torch.where(ok, y, 0.0 if average else float("-inf")).reshape(shape)
+    n = (counts[0] * counts[1]).reshape([-1, 1, 1, 1])
+    if average:
+        return torch.sum(y, [3, 5]) / torch.clamp(n, min=1.0)
+    return torch.where(n == 0, 0.0, torch.amax(F.pad(y, [0, 1, 0, 0, 0, 1], value=float("-inf")), [3, 5]))
 
 
 def deform_conv(n, x, w, offset, bias=None, mask=None):
