@@ -342,7 +342,7 @@ static tc_status bind_nest(const binder *b, const tc_nest *tn, bool whole, nest 
             p.work++;
             p.blocks += in->kind != TC_L_LOAD && in->axes & p.inner_on;
             int size = (int)tc_dtype_size(in->dtype);
-            if (size > p.widest) p.widest = size;
+            if (size > p.widest && (in->axes & p.inner_on || !p.inner_on)) p.widest = size; /* of a row's own values there are few */
         }
         choose_block(&p, n);
         for (int k = 0; k < n->nacc; k++) n->acc[k].dense = n->acc[k].buffer >= 0 && dense(n, &n->acc[k]);

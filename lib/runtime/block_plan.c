@@ -533,7 +533,11 @@ static void plan_ahead(const ctx *c) {
     if (c->p->loop->region) return; /* what comes next is not there yet */
     int total = 0, count = 0, *work = tc_xcalloc((size_t)n->nstages + 1, sizeof *work);
     size_t footprint = 0;
-    for (int s = 0; s < n->nstages; s++) count += (int)n->body[s].len;
+    bool heavy = false;
+    for (int s = 0; s < n->nstages; s++) {
+        count += (int)n->body[s].len;
+        for (size_t k = 0; k < n->body[s].len; k++) heavy |= n->body[s].data[k].kind == S_FN && n->body[s].data[k].op > TC_X_EXP2;
+    }
     n->piece = n->reduces ? PIECE : PIECE * count;
     for (int s = 0; s < n->nstages; s++) {
         for (size_t k = 0; k < n->body[s].len; k++) {
@@ -557,7 +561,8 @@ static void plan_ahead(const ctx *c) {
         footprint += (size_t)(n->O.total * n->I.total) << at->shift;
     }
     free(work);
-    if (footprint >= (size_t)c->p->costs->far_bytes && total > 1) return; /* of one piece there is no time between pieces */
+    const bool pays = total > 1 && !(count == 1 && heavy); /* between pieces; most elementary functions alone are slower than memory */
+    if (pays && footprint >= (size_t)c->p->costs->far_bytes) return;
     for (int k = 0; k < n->nahead; k++) free(n->ahead[k].pace);
     n->nahead = 0;
 }
