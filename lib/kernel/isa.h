@@ -21,6 +21,11 @@
 /* Element-wise operation of the table on n elements; operands that the arity lacks are ignored. WHERE: a holds bools. */
 typedef void (*tc_block_fn)(void *out, const void *a, const void *b, const void *c, int64_t n);
 typedef void (*tc_cast_fn)(void *out, const void *in, int64_t n);
+/* Two operations of float32 in one pass: out[i] = second(first(a[i], *b), *c). */
+typedef struct {
+    tc_scalar_op first, second;
+    tc_block_fn fn;
+} tc_block_pair;
 
 /* Reductions of one type. `acc` is the type of the sum: f32 for f32, f64 for f64, i64 for every integer and bool (wrapping).
  * Whole-row forms see the reduced positions 0..n-1 in order. Pieces of a row: feed leaves of 256 positions (NUMERICS 4) that
@@ -68,6 +73,7 @@ struct tc_isa_ops {
     const char *name;                            /* row of isa.tab */
     const tc_block_fn *scalar[TC_DTYPE_COUNT];   /* [type of the operands][tc_scalar_op]; NULL where the table has no such type */
     const tc_block_fn (*scalar_one)[TC_X_COUNT]; /* [0: f32, 1: f64; + 2: it is a][op]: one operand, b or a, is a single element. Arithmetic only */
+    const tc_block_pair *scalar_pair;            /* those that there are; fn NULL ends them */
     const tc_cast_fn (*cast)[TC_DTYPE_COUNT];    /* [from][to], PyTorch's conversions. Same type: a copy */
     const tc_cast_fn *round;                     /* f32 -> f32 by way of f16, bf16, f8 (c64 by way of c32): cast there and back */
     const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool */

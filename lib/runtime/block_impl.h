@@ -64,7 +64,7 @@ typedef struct {
     int out, a, b, c;              /* places in the pointer table; -1: none */
     int aux;                       /* access, reduction, constant */
     int pieces;                    /* of nest.piece elements, in which it runs where memory is fetched ahead */
-    uint8_t one;                   /* S_FN_ONE: operand, 0 or 1, that is one element a row of the block (along the slow side), or one at all */
+    uint8_t one, fixed;            /* S_FN_ONE: bit k: operand k is one element a row of the block (along the slow side); of those, one at all */
     union {
         tc_block_fn fn;
         tc_cast_fn cast;

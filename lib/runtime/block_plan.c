@@ -16,6 +16,7 @@ typedef struct {
     uint64_t need;         /* BODY: stages that use it */
     int inst, a[3], store; /* operands are nodes; store: index into tn->stores */
     int one;               /* operand that stays narrow (S_FN_ONE); -1: none */
+    tc_block_fn pair;      /* with the operation before it in one pass: operands 1 and 2 stay narrow */
     int acc, red;
     int pred;
 } node;
@@ -26,6 +27,7 @@ typedef struct {
     node *v;
     int nv, cap;
     int *of;     /* node of an instruction */
+    int *uses;   /* of an instruction's value, by instructions and stores of the nest */
     bool single; /* one block along the inner side */
 } ctx;
 
@@ -114,6 +116,41 @@ static int narrow_operand(const ctx *c, const tc_linst *in, int cls) {
     return -1;
 }
 
+/* Where an operation takes what another one made of a block and a number for nothing else, and there is a primitive for the two: v takes
+ * the operands of both, and nothing needs the first. Of sums and products either operand may be the number. */
+static void join_pair(ctx *c, node *v, const tc_linst *in) {
+    if (v->one < 0 || in->dtype != TC_F32 || (v->one == 0 && in->op != TC_X_ADD && in->op != TC_X_MUL)) return;
+    const node *u = &c->v[v->a[1 - v->one]];
+    if (u->what != V_INST || u->one < 0 || u->pair || u->cls != v->cls || u->level != BODY || c->uses[u->inst] > 1) return;
+    const tc_linst *before = &c->p->loop->inst.data[u->inst];
+    if (before->kind != TC_L_SCALAR || (u->one == 0 && before->op != TC_X_ADD && before->op != TC_X_MUL)) return;
+    for (const tc_block_pair *p = c->p->isa->scalar_pair; p->fn; p++)
+        if (p->first == before->op && p->second == in->op) v->pair = p->fn;
+    if (!v->pair) return;
+    const int narrow = v->a[v->one];
+    v->a[0] = u->a[1 - u->one], v->a[1] = u->a[u->one], v->a[2] = narrow;
+    raise_to(c, v, v->a[0]);
+    raise_to(c, v, v->a[1]);
+}
+
+static void count_uses(ctx *c) {
+    const tc_loop *l = c->p->loop;
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        if (!c->p->live[i]) continue;
+        for (int k = 0; k < 3; k++)
+            if (in->a[k] != TC_LV_NONE) c->uses[in->a[k]]++;
+        if (in->pred != TC_LV_NONE) c->uses[in->pred]++;
+        for (int d = 0; in->gather && d < in->rank; d++)
+            if (in->gather[d] != TC_LV_NONE) c->uses[in->gather[d]]++;
+    }
+    for (int k = 0; k < c->p->tn->nstores; k++) {
+        const tc_lstore *st = &l->stores.data[c->p->tn->stores[k]];
+        c->uses[st->value]++;
+        if (st->pred != TC_LV_NONE) c->uses[st->pred]++;
+    }
+}
+
 static tc_status add_inst(ctx *c, int i) {
     const tc_linst *in = &c->p->loop->inst.data[i];
     node v = {.what = V_INST,
@@ -149,6 +186,7 @@ static tc_status add_inst(ctx *c, int i) {
             v.a[k] = k == v.one ? c->of[in->a[k]] : spread(c, c->of[in->a[k]], operand_cls);
             raise_to(c, &v, v.a[k]);
         }
+    if (in->kind == TC_L_SCALAR) join_pair(c, &v, in);
     if (in->kind == TC_L_LOAD) TC_TRY(add_load(c, &v, in));
     if (in->kind == TC_L_REDUCE || in->kind == TC_L_SCAN) {
         reduction *r = &c->n->red[c->n->nred++];
@@ -307,9 +345,10 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
         s->shift = v->shift;
         if (v->one >= 0) {
             s->kind = S_FN_ONE;
-            s->one = (uint8_t)v->one;
-            s->from_cls = c->v[v->a[v->one]].cls;
-            s->fn = isa->scalar_one[(d == TC_F64) + 2 * (v->one == 0)][in->op];
+            s->one = v->pair ? 6 : (uint8_t)(1 << v->one);
+            for (int k = 0; k < 3; k++)
+                if (s->one >> k & 1 && c->v[v->a[k]].cls == CLS_0) s->fixed |= (uint8_t)(1 << k);
+            s->fn = v->pair ? v->pair : isa->scalar_one[(d == TC_F64) + 2 * (v->one == 0)][in->op];
             return NULL;
         }
         s->fn = isa->scalar[d] ? isa->scalar[d][in->op] : NULL;
@@ -521,7 +560,7 @@ static tc_status lay_out(ctx *c, line *l) {
 
 /* ---- fetching ahead ---- */
 static int pieces(const nest *n, const step *s) {
-    bool rows = s->kind == S_FN_ONE && s->from_cls != CLS_0 && n->R > 1;
+    bool rows = s->kind == S_FN_ONE && s->one != s->fixed && n->R > 1;
     if ((s->kind != S_FN && s->kind != S_FN_ONE && s->kind != S_CAST) || rows) return 1;
     int64_t count = (s->cls & CLS_O ? n->R : 1) * (s->cls & CLS_I ? n->C : 1);
     return (int)((count + n->piece - 1) / n->piece);
@@ -571,6 +610,8 @@ tc_status block_plan(const plan *p, nest *n) {
     ctx c = {.p = p, .n = n, .single = n->C >= n->I.total && !n->regions};
     size_t ni = p->loop->inst.len;
     c.of = tc_xcalloc(ni + 1, sizeof *c.of);
+    c.uses = tc_xcalloc(ni + 1, sizeof *c.uses);
+    count_uses(&c);
     n->red = tc_xcalloc(ni + 1, sizeof *n->red);
     n->con = tc_xcalloc(ni + 1, sizeof *n->con);
     tc_status s = NULL;
@@ -614,6 +655,7 @@ tc_status block_plan(const plan *p, nest *n) {
     }
     free(c.v);
     free(c.of);
+    free(c.uses);
     free(l.first);
     free(l.last);
     return s;

@@ -34,7 +34,8 @@ static void run_pieces(walk *w, const step *s, int stage) {
     int64_t left = w->count[s->cls], n = w->n->piece;
     for (int k = 0; k < 4; k++)
         if (used[k] >= 0) at[k] = w->ptr[used[k]], by[k] = (size_t)n << w->n->places[used[k]].shift;
-    if (s->kind == S_FN_ONE) by[1 + s->one] = 0;
+    for (int k = 0; k < 3 && s->kind == S_FN_ONE; k++)
+        if (s->one >> k & 1) by[1 + k] = 0;
     for (; left > n; left -= n) {
         if (s->kind == S_CAST) s->cast(at[0], at[1], n);
         else s->fn(at[0], at[1], at[2], at[3], n);
@@ -45,19 +46,23 @@ static void run_pieces(walk *w, const step *s, int stage) {
     else s->fn(at[0], at[1], at[2], at[3], left);
 }
 
-/* One operand is an element for each row of the block, or one element. */
+/* Operands of which one, or two, are an element for each row of the block, or one element. */
 static void run_fn_one(const walk *w, const step *s) {
     const nest *n = w->n;
     int64_t all = w->count[s->cls], fast = n->col ? w->r : w->c;
-    size_t size = (size_t)1 << s->shift;
     char *out = w->ptr[s->out];
-    const char *a = w->ptr[s->a], *b = w->ptr[s->b];
-    if (s->from_cls == CLS_0 || all <= fast) {
-        s->fn(out, a, b, NULL, all);
+    const char *at[3] = {w->ptr[s->a], w->ptr[s->b], s->c < 0 ? NULL : w->ptr[s->c]};
+    if (s->one == s->fixed || all <= fast) {
+        s->fn(out, at[0], at[1], at[2], all);
         return;
     }
-    size_t row = (size_t)fast * size, step_a = s->one == 0 ? size : row, step_b = s->one == 1 ? size : row;
-    for (int64_t done = 0; done < all; done += fast, out += row, a += step_a, b += step_b) s->fn(out, a, b, NULL, fast);
+    size_t size = (size_t)1 << s->shift, row = (size_t)fast * size, by[3];
+    for (int k = 0; k < 3; k++) by[k] = s->fixed >> k & 1 ? 0 : s->one >> k & 1 ? size : row;
+    for (int64_t done = 0; done < all; done += fast, out += row) {
+        s->fn(out, at[0], at[1], at[2], fast);
+        at[0] += by[0], at[1] += by[1];
+        if (at[2]) at[2] += by[2];
+    }
 }
 
 static inline void run_step(walk *w, const step *s) {

@@ -160,6 +160,18 @@ static void columns_of(maker *m, const int64_t *n, tc_dtype d) { /* nothing but 
 }
 static void columns(maker *m, const int64_t *n) { columns_of(m, n, TC_F32); }
 static void narrow_columns(maker *m, const int64_t *n) { columns_of(m, n, TC_BF16); }
+static void pairs(maker *m, const int64_t *n) { /* two operations with a number of the row, or one for all: joined, or kept apart where they must */
+    int r = axis(m, size_of(m, n[0])), c = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_F32, 2, ext(m, r), ext(m, c)), of = buffer(m, TC_F32, 1, ext(m, r)), one = buffer(m, TC_F32, 1, num(m, 1));
+    int y[5];
+    for (int k = 0; k < 5; k++) y[k] = buffer(m, TC_F32, 2, ext(m, r), ext(m, c));
+    tc_lv v = load(m, x, r, c, 0), row = load(m, of, r, 0, 0), all = load(m, one, -1, 0, 0), less = op(m, TC_X_SUB, v, all, -1);
+    store(m, y[0], op(m, TC_X_MUL, op(m, TC_X_SUB, v, row, -1), row, -1), r, c, 0);
+    store(m, y[1], op(m, TC_X_ADD, row, op(m, TC_X_MUL, all, v, -1), -1), r, c, 0);
+    store(m, y[2], op(m, TC_X_MUL, op(m, TC_X_SUB, row, v, -1), all, -1), r, c, 0);
+    store(m, y[3], op(m, TC_X_MUL, less, row, -1), r, c, 0);
+    store(m, y[4], op(m, TC_X_DIV, op(m, TC_X_MIN, less, row, -1), all, -1), r, c, 0);
+}
 static void channel_sums(maker *m, const int64_t *n) { /* [N, C, H] over N and H: leaves go across rows */
     int c = axis(m, size_of(m, n[1])), a = axis(m, size_of(m, n[0])), h = axis(m, size_of(m, n[2]));
     int x = buffer(m, TC_F32, 3, ext(m, a), ext(m, c), ext(m, h)), y = buffer(m, TC_F32, 1, ext(m, c)), w = buffer(m, TC_F64, 1, ext(m, c));
@@ -269,6 +281,9 @@ static const kase cases[] = {
     {"columns", columns, {40, 1100}},
     {"columns", columns, {300, 1100}},
     {"narrow_columns", narrow_columns, {40, 300}},
+    {"pairs", pairs, {5, 130}},
+    {"pairs", pairs, {3, 2000}},
+    {"pairs", pairs, {70, 9}},
     {"channel_sums", channel_sums, {4, 3, 100}},
     {"channel_sums", channel_sums, {9, 2, 49}},
     {"whole", whole, {50, 77}},

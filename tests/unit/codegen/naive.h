@@ -71,6 +71,7 @@ static inline nvalue naive_apply(tc_scalar_op op, tc_dtype result, const nvalue 
         F32(TANH, tc_x_tanh_f32(A(0)))
         F32(SIGMOID, tc_x_sigmoid_f32(A(0)))
         F32(RSQRT, tc_x_rsqrt_f32(A(0))) F32(SUB, A(0) - A(1)) F32(DIV, A(0) / A(1)) F32(NEG, -A(0)) F32(MAX, tc_x_max_f32(A(0), A(1)))
+        F32(MIN, tc_x_min_f32(A(0), A(1)))
 #undef A
 #undef F32
             case TC_X_ADD : if (d == TC_F32) r.f32 = x[0].f32 + x[1].f32;

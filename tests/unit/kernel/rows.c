@@ -105,6 +105,29 @@ static void scalar_operations(void **s) {
     }
 }
 
+/* Two operations in one pass are the two one after the other, in place as well. */
+static void pairs(void **s) {
+    (void)s;
+    static float a[N], y[N], z[N], want[N], got[N];
+    const tc_block_fn *base = tc_isa_ops_of(TC_ROW_portable)->scalar[TC_F32];
+    for (int r = 0; r < TC_ROW_COUNT; r++) {
+        if (!tc_isa_supported((tc_isa_row)r)) continue;
+        for (const tc_block_pair *p = tc_isa_ops_of((tc_isa_row)r)->scalar_pair; p->fn; p++)
+            for (int round = 0; round < 64; round++) {
+                int64_t n = lengths[round % (int)(sizeof lengths / sizeof *lengths)], at = 0;
+                fill(TC_F32, a, N), fill(TC_F32, y, N), fill(TC_F32, z, N);
+                for (int i = 1; i < N; i++) y[i] = y[0], z[i] = z[0];
+                base[p->first](want, a, y, NULL, n);
+                base[p->second](want, want, z, NULL, n);
+                p->fn(got, a, y, z, n);
+                p->fn(a, a, y, z, n);
+                if (!same(TC_F32, want, got, n, &at) || !same(TC_F32, want, a, n, &at))
+                    fail_msg("%s %s of %s: element %lld of %lld differs", tc_isa_ops_of((tc_isa_row)r)->name, op_names[p->second], op_names[p->first],
+                             (long long)at, (long long)n);
+            }
+    }
+}
+
 static void conversions(void **s) {
     (void)s;
     static _Alignas(64) char a[BYTES], want[BYTES], got[BYTES];
@@ -276,8 +299,8 @@ static void moves(void **s) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scalar_operations), cmocka_unit_test(conversions),
-                                       cmocka_unit_test(small_floats),      cmocka_unit_test(sums),
-                                       cmocka_unit_test(other_reductions),  cmocka_unit_test(moves)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(scalar_operations), cmocka_unit_test(conversions), cmocka_unit_test(small_floats), cmocka_unit_test(sums),
+        cmocka_unit_test(other_reductions),  cmocka_unit_test(moves),       cmocka_unit_test(pairs)};
     return cmocka_run_group_tests_name("rows", tests, NULL, NULL);
 }
