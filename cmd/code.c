@@ -99,7 +99,7 @@ tc_status tc_cmd_tuning(tc_cmd *c, const tc_archive *a, bool made, tc_tuning **o
     tc_buf_free(&text);
     if (s) tc_tuning_destroy(t);
     else *out = t;
-    if (!s && !made && !tc_tuning_lines(t, false) && tc_tuning_lines(t, true))
-        tc_cmd_verbose(c, "the tuning is of other machines; this one is: %s", tc_tuning_machine(t));
+    if (!s && !tc_tuning_lines(t, false) && tc_tuning_lines(t, true))
+        (path ? tc_cmd_note : tc_cmd_verbose)(c, "the tuning is of other machines and has no effect; this one is: %s", tc_tuning_machine(t));
     return s;
 }

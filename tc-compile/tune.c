@@ -1,5 +1,5 @@
-/* --tune=SECONDS: the program runs with every block size of loops, and with weights packed and not, each for an equal share of the time; the
- * fastest run of each call decides. What was measured before, on this machine at these sizes, is not measured again. --tuning FILE keeps the lines. */
+/* --tune=SECONDS: the program runs with every block size of loops, and with weights packed and not, alternately, each for an equal share of the
+ * time; the fastest run of each call decides. What was measured before, on this machine at these sizes, is not measured again. --tuning FILE keeps the lines. */
 #include "tc-compile/compile.h"
 
 #include "base/file.h"
@@ -8,7 +8,7 @@
 #include "cmd/code.h"
 #include "cmd/inputs.h"
 
-enum { MOST_TILES = 15 };
+enum { MOST_TILES = 15, ROUNDS = 3 };
 #define WORTH 0.97 /* a tile replaces the own choice when it takes at most so much of its time */
 
 typedef struct {
@@ -91,6 +91,18 @@ static int open_tiles(const trials *t, const tc_tuning *tuning, int64_t *out) {
     return n;
 }
 
+/* What was decided for a call, and the least time of each candidate. */
+static void say_trials(compile_job *j, const tuned *k, int best) {
+    tc_buf b = {0};
+    if (best) tc_buf_printf(&b, "%s: %lld;", k->key, (long long)k->tiles[best - 1]);
+    else tc_buf_printf(&b, "%s: as it is chosen;", k->key);
+    tc_buf_printf(&b, " as it is chosen %.1f us", k->ns[0] / 1e3);
+    for (int c = 1; c <= MOST_TILES && k->tiles[c - 1]; c++)
+        if (k->ns[c]) tc_buf_printf(&b, ", %lld %.1f us", (long long)k->tiles[c - 1], k->ns[c] / 1e3);
+    tc_cmd_note(j->c, "%s", tc_buf_str(&b));
+    tc_buf_free(&b);
+}
+
 static void decide(compile_job *j, const trials *t, tc_tuning *tuning) {
     for (size_t i = 0; i < t->calls.len; i++) {
         const tuned *k = &t->calls.data[i];
@@ -99,9 +111,7 @@ static void decide(compile_job *j, const trials *t, tc_tuning *tuning) {
         for (int c = 1; c <= MOST_TILES && k->tiles[c - 1]; c++)
             if (k->ns[c] && k->ns[c] < k->ns[best] && k->ns[c] < WORTH * k->ns[0]) best = c;
         tc_tuning_set_tile(tuning, k->key, best ? k->tiles[best - 1] : 0);
-        if (!compile_says(j, "tuning")) continue;
-        if (best) tc_cmd_note(j->c, "%s: %lld, %.1f us against %.1f", k->key, (long long)k->tiles[best - 1], k->ns[best] / 1e3, k->ns[0] / 1e3);
-        else tc_cmd_note(j->c, "%s: as it is chosen, %.1f us", k->key, k->ns[0] / 1e3);
+        if (compile_says(j, "tuning")) say_trials(j, k, best);
     }
 }
 
@@ -118,7 +128,8 @@ static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, 
     else if (!st) st = try_tile(&s, tuning, &t, 0, 0);
     const int n = st || other ? 0 : open_tiles(&t, tuning, tiles);
     *out_measured += n;
-    for (int i = 0; i <= n && n && !st; i++) st = try_tile(&s, tuning, &t, i ? tiles[i - 1] : 0, seconds / (n + 1));
+    for (int i = 0; i < ROUNDS * (n + 1) && n && !st; i++) /* one after the other, again and again: a machine's speed drifts */
+        st = try_tile(&s, tuning, &t, i % (n + 1) ? tiles[i % (n + 1) - 1] : 0, seconds / (ROUNDS * (n + 1)));
     if (!st) decide(j, &t, tuning);
     for (int i = 0; i < s.n; i++) tc_tensor_deinit(&s.inputs[i]);
     free(s.inputs);

@@ -3,6 +3,7 @@
 
 #include "base/cpu.h"
 #include "runtime/frame.h"
+#include "version.h"
 
 typedef struct {
     bool tile; /* else a cost */
@@ -132,6 +133,7 @@ static int by_text(const void *a, const void *b) {
 }
 
 void tc_tuning_write(const tc_tuning *t, tc_buf *out) {
+    tc_buf_printf(out, "# tc %s, %s\n", TC_VERSION, t->machine);
     line *sorted = tc_xcalloc(t->lines.len + 1, sizeof *sorted);
     for (size_t i = 0; i < t->lines.len; i++) sorted[i] = t->lines.data[i];
     qsort(sorted, t->lines.len, sizeof *sorted, by_text);

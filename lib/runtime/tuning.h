@@ -4,7 +4,7 @@
  *     tile    Intel(R) Xeon(R) ..., avx512, 2 threads    loop gelu 128x3072                 2048
  *     tile    Intel(R) Xeon(R) ..., avx512, 2 threads    addmm f32 768 128x3072 3072x768    1
  *
- * cost lines are the constants of runtime/costs.h (tc-bench --calibrate). tile lines (tc-compile --tune) say how many values a block of an
+ * A line that begins with # is a comment. cost lines are the constants of runtime/costs.h (tc-bench --calibrate). tile lines (tc-compile --tune) say how many values a block of an
  * interpreted loop holds, and that a product reads its weights as they lie (1), not packed; 0: as it is chosen without a line. Lines of other
  * machines are kept and have no effect; of two lines with one key the later one counts. Whatever it says, results keep their bits. */
 #ifndef TC_RUNTIME_TUNING_H
@@ -20,7 +20,7 @@ void tc_tuning_destroy(tc_tuning *t);                     /* NULL is allowed */
 const char *tc_tuning_machine(const tc_tuning *t);
 /* Adds the lines of a file. TC_CONTENT: no such line, with its number. */
 tc_status tc_tuning_read(tc_tuning *t, const char *text, size_t len, const char *name);
-void tc_tuning_write(const tc_tuning *t, tc_buf *out);   /* sorted */
+void tc_tuning_write(const tc_tuning *t, tc_buf *out);   /* sorted, behind a comment of the version and this machine */
 size_t tc_tuning_lines(const tc_tuning *t, bool others); /* of this machine, or of others */
 
 /* Runs of e, which was not run yet, are by it from now on; borrowed; NULL is allowed. */
