@@ -144,6 +144,11 @@ static void copy_in(void *p, const tile *t) {
     }
 }
 
+/* How far ahead a row is fetched before it is written, in bytes: memory fetches no pieces of rows that lie apart by itself. 0: not. */
+static int64_t rows_ahead(const tile *t, int64_t row, int64_t apart) {
+    return t->stride == 1 && row && row <= LEAD && row != apart ? LEAD / row * apart : 0;
+}
+
 static void copy_out(void *p, const tile *t) {
     const copy_ctx *c = p;
     const tc_move_ops *move = c->isa->move;
@@ -158,7 +163,9 @@ static void copy_out(void *p, const tile *t) {
         move->transpose[s](to, t->stride, from, t->n, t->m, t->n);
         return;
     }
-    for (int64_t r = 0; r < t->m; r++, from += t->n << s, to += t->next * ((int64_t)1 << s)) {
+    const int64_t row = t->n << s, apart = t->next * ((int64_t)1 << s), ahead = rows_ahead(t, row, apart);
+    for (int64_t r = 0; r < t->m; r++, from += row, to += apart) {
+        for (int64_t i = 0; ahead && i < row; i += LINE) __builtin_prefetch(to + ahead + i, 1);
         if (c->pred) move->store_if[s](to, t->stride, c->pred + t->done + r * t->n, from, t->n);
         else if (t->stride == 1) memcpy(to, from, (size_t)t->n << s);
         else move->store[s](to, t->stride, from, t->n);

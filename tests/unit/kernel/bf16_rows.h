@@ -9,7 +9,7 @@
 
 #include "unit/kernel/kcall.h"
 
-static void fill(tc_tensor *t) {
+static inline void fill(tc_tensor *t) {
     uint16_t *p = t->storage->data;
     for (size_t i = 0; i < t->storage->bytes / 2; i++) p[i] = tc_x_cast_f32_bf16((float)kunit());
 }
