@@ -39,12 +39,25 @@ static tc_status read_entry(const tc_zip *z, const tc_zip_entry *e, tc_tensors *
     return st;
 }
 
+/* What a reader of .npy said that it cannot take, without the place: "a structured .npy array". */
+static const char *kind_of(tc_arena *a, tc_status st) {
+    const char *text = tc_status_message(st);
+    for (const char *p; (p = strstr(text, ": "));) text = p + 2;
+    return tc_arena_strdup(a, text);
+}
+
 tc_status tc_npz_read(const tc_zip *z, tc_tensors *out) {
     out->format = "npz";
     for (size_t i = 0; i < z->n; i++) {
         tc_tensor t;
         const char *name = tc_arena_strndup(&out->arena, z->entries[i].name, stem(z->entries[i].name));
-        TC_TRY(read_entry(z, &z->entries[i], out, &t), "%s", z->entries[i].name);
+        tc_status st = read_entry(z, &z->entries[i], out, &t);
+        if (tc_status_code(st) == TC_UNSUPPORTED) {
+            tc_tensors_leave_out(out, name, kind_of(&out->arena, st));
+            tc_status_free(st);
+            continue;
+        }
+        TC_TRY(st, "%s", z->entries[i].name);
         TC_TRY(tc_tensors_add(out, name, t), "%s", z->blob->name);
     }
     return NULL;

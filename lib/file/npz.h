@@ -6,7 +6,8 @@
 #include "file/zip.h"
 
 bool tc_npz_is(const tc_zip *z); /* every entry is NAME.npy, and there is one */
-/* Names without ".npy". Stored entries are views of the mapped file; checksums are compared where that is little work. */
+/* Names without ".npy". Stored entries are views of the mapped file; checksums are compared where that is little work. Arrays of types that
+ * tc lacks (strings, records) are left out by name. */
 tc_status tc_npz_read(const tc_zip *z, tc_tensors *out);
 
 #endif
