@@ -4,6 +4,9 @@
 static tc_status read_names(tc_archive *a) {
     const tc_zip *z = a->zip;
     const char *first = z->n ? z->entries[0].name : "", *slash = strchr(first, '/');
+    if (tc_zip_find(z, "serialized_exported_program.json"))
+        return tc_error(TC_UNSUPPORTED, "%s: written by torch.export.save of PyTorch 2.8 or older: load it and save it again with a newer one",
+                        z->blob->name);
     if (!slash) return tc_error(TC_CONTENT, "%s: not a PT2 archive: its entries have no root folder", z->blob->name);
     size_t root = (size_t)(slash - first) + 1;
     a->root = tc_arena_strndup(&a->arena, first, root);
@@ -92,7 +95,7 @@ const char *tc_archive_user_extra(const tc_archive *a, size_t i) {
         const char *name = a->zip->entries[k].name;
         if (strncmp(name, a->root, root) || strncmp(name + root, "extra/", 6)) continue;
         name += root + 6;
-        if (*name && !strchr(name, '/') && i-- == 0) return name;
+        if (*name && name[strlen(name) - 1] != '/' && strncmp(name, "tc/", 3) && i-- == 0) return name;
     }
     return NULL;
 }

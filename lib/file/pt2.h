@@ -34,7 +34,7 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
 tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out);
 /* An entry of extra/ (path without "extra/"), or false. data is inside the blob; its checksum is verified. */
 tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found);
-/* Name of the i-th entry of extra/ that is the user's (torch.export.save's extra_files, --meta): no folder in its name. NULL behind the last. */
+/* Name of the i-th entry of extra/ that is the user's (torch.export.save's extra_files, --meta): not below tc/. NULL behind the last. */
 const char *tc_archive_user_extra(const tc_archive *a, size_t i);
 const tc_zip *tc_archive_zip(const tc_archive *a); /* NULL for tc_archive_of_program */
 const char *tc_archive_root(const tc_archive *a);  /* "mlp/" */

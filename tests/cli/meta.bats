@@ -29,3 +29,10 @@ setup() {
     run tc-compile m.pt2 --meta a=1 --meta a=2 -o c.pt2
     [ "$status" -eq 2 ]
 }
+
+@test "a file in a folder of extra/ is kept by an export of an export" {
+    tc-export m.py:M --input x=3xf32 --meta sub_a.txt=hi -o m.pt2
+    LC_ALL=C sed 's|extra/sub_a|extra/sub/a|g' m.pt2 >in.pt2
+    tc-export in.pt2 -o out.pt2
+    grep -aq extra/sub/a.txt out.pt2
+}
