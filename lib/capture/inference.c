@@ -36,17 +36,37 @@ static void mark(C *c, V v) {
     c->torch->any_inference = true;
 }
 
-/* The argument whose elements the result shows, by its storage or by the schema (a change of type makes a copy); NULL: it has its own. */
-static const tensor *looked_at(const tc_schema *s, const tc_binding *b, const tensor *r) {
+static bool among(const char *name, const char *const *names) {
+    while (*names && strcmp(*names, name)) names++;
+    return *names != NULL;
+}
+
+/* Whether PyTorch's result number k shows argument number k, though the schema calls it no view: operators made of views. */
+static bool made_of_views(const tc_schema *s, const tc_binding *b) {
+    static const char *const names[] = {"atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", NULL};
+    static const char *const dropouts[] = {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", NULL};
+    return among(s->name, names) || (among(s->name, dropouts) && tc_scalar_is(b->arg[2].scalar, 0));
+}
+
+/* Whether r shows the elements of t, argument number i: by their storage, or by the schema where no copy may have been made. A change of type
+ * makes a copy, or a view that PyTorch calls new. */
+static bool shows(const tc_schema *s, int i, const tensor *t, const tensor *r) {
+    static const char *const may_copy[] = {"contiguous", "reshape", "reshape_as", "flatten", "ravel", NULL};
+    static const char *const retype[] = {"view_as_real", "view_as_complex", NULL};
+    if (t == r) return true;
+    if (tc_torch_dtype((V)t) != tc_torch_dtype((V)r) && !among(s->name, retype)) return false;
+    bool known = t->t.storage && r->t.storage;
+    return (known && t->t.storage == r->t.storage) || (s->is_view && i == 0 && !(known && among(s->name, may_copy)));
+}
+
+/* The argument whose elements r, result number at, shows; NULL: it has its own. */
+static const tensor *looked_at(const tc_schema *s, const tc_binding *b, const tensor *r, size_t at) {
+    bool made = made_of_views(s, b);
     for (int i = 0; i < b->n; i++) {
         size_t n = 1;
         const V *all = b->object[i] && tc_is_seq(b->object[i]) ? tc_items(b->object[i], &n) : &b->object[i];
-        for (size_t k = 0; b->object[i] && k < n; k++) {
-            if (!tc_is_tensor(all[k])) continue;
-            const tensor *t = (tensor *)all[k];
-            bool same = t->t.storage && t->t.storage == r->t.storage, view = s->is_view && i == 0 && tc_torch_dtype((V)t) == tc_torch_dtype((V)r);
-            if (t == r || same || view) return t;
-        }
+        for (size_t k = 0; b->object[i] && k < n; k++)
+            if (tc_is_tensor(all[k]) && (shows(s, i, (tensor *)all[k], r) || (made && i == 0 && k == at))) return (tensor *)all[k];
     }
     return NULL;
 }
@@ -57,10 +77,15 @@ void tc_inference_mark(C *c, const tc_schema *s, const tc_binding *b, V result) 
     V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
     for (size_t i = 0; i < n; i++) {
         if (!tc_is_tensor(all[i])) continue;
-        const tensor *of = looked_at(s, b, (tensor *)all[i]);
+        const tensor *of = looked_at(s, b, (tensor *)all[i], i);
         if (of) ((tensor *)all[i])->inference = of->inference;
         else if (c->torch->inference) mark(c, all[i]);
     }
+}
+
+V tc_inference_made(C *c, V v) {
+    if (c->torch->inference) each(c, v, mark);
+    return v;
 }
 
 void tc_inference_no_grad(C *c, const tensor *t) {

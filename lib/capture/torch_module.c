@@ -1,4 +1,5 @@
 /* The module torch: dtypes, devices, generators, the state that contexts switch, and the way from any other name to its operator. */
+#include "capture/torch_bind.h"
 #include "capture/torch_data.h"
 
 #include <float.h>
@@ -181,12 +182,13 @@ static V required(C *c, V t, V requires_grad) {
 static V t_tensor(C *c, args *A) {
     V v[5];
     tc_take(c, A, "tensor", "data * dtype= device= requires_grad= pin_memory=", v);
-    return required(c, tc_torch_from_data(c, v[0], want_dtype(c, v[1])), v[3]);
+    return tc_inference_made(c, required(c, tc_torch_from_data(c, v[0], want_dtype(c, v[1])), v[3]));
 }
 static V t_scalar_tensor(C *c, args *A) { /* as torch.tensor, but numbers take the default float type */
     V v[6];
     tc_take(c, A, "scalar_tensor", "s * dtype= layout= device= pin_memory= requires_grad=", v);
-    return required(c, tc_torch_full0(c, v[0], v[1] && v[1] != c->none ? want_dtype(c, v[1]) : c->torch->default_dtype), v[5]);
+    tc_dtype d = v[1] && v[1] != c->none ? want_dtype(c, v[1]) : c->torch->default_dtype;
+    return tc_inference_made(c, required(c, tc_torch_full0(c, v[0], d), v[5]));
 }
 static V t_as_tensor(C *c, args *A) {
     V v[3];
@@ -194,7 +196,7 @@ static V t_as_tensor(C *c, args *A) {
     tc_dtype d = want_dtype(c, v[1]);
     v[0] = tc_torch_of_array(c, v[0]);
     if (tc_is_tensor(v[0])) return d == TC_DTYPE_NONE ? v[0] : tc_torch_cast(c, v[0], d);
-    return tc_torch_from_data(c, v[0], d);
+    return tc_inference_made(c, tc_torch_from_data(c, v[0], d));
 }
 static V t_is_tensor(C *c, args *A) { return tc_bool(c, A->n == 1 && tc_is_tensor(A->a[0])); }
 static V tensor_method(C *c, args *A, const char *name) {
@@ -410,6 +412,7 @@ static V tensor_like(C *c, V cls, V data) {
             c->torch->owned = o;
         }
         o->v = s->v;
+        o->inference = s->inference;
     } else {
         int64_t zero = 0;
         tc_status st = tc_tensor_empty(c->torch->default_dtype, 1, &zero, &o->t);
