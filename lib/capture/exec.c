@@ -518,6 +518,19 @@ static void refuse_dispatch(C *c, const ast *n, dict *ns) {
             tc_raise(c, "NotImplementedError", "class %s defines %s, which is not part of the model language", n->sc->name->s, names[i]);
 }
 
+/* The bases, with what __mro_entries__ gives in the place of those that are no classes. */
+static list *entries_of(C *c, const list *bases) {
+    list *entries = tc_list(c, bases->n);
+    V all = tc_tuple(c, bases->n, bases->a);
+    for (size_t i = 0; i < bases->n; i++) {
+        V b = bases->a[i], make = tc_kind_of(b) == K_OBJECT ? tc_special(c, b, c->n___mro_entries__) : NULL;
+        size_t n = 1;
+        V *more = make ? tc_items(tc_call2(c, make, b, all), &n) : &b;
+        for (size_t k = 0; k < n; k++) tc_list_push(c, entries, more[k]);
+    }
+    return entries;
+}
+
 static void class_statement(C *c, frame *f, const ast *n) {
     V *d = decorators(c, f, n);
     list *bases = tc_list(c, 2);
@@ -539,6 +552,7 @@ static void class_statement(C *c, frame *f, const ast *n) {
             kw.kv[kw.nk++] = tc_eval_expr(c, f, n->b->list2[i]->a);
         }
     }
+    bases = entries_of(c, bases);
     dict *ns = tc_dict(c);
     ns->module = NULL;
     V cellv = NULL;

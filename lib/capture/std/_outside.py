@@ -21,6 +21,13 @@ class Outside:
     def __instancecheck__(self, x):  # nothing that the language makes is of a type of such a module
         return self._use() if type(x) is Outside else False
 
+    def __mro_entries__(self, bases):  # a class may derive from it; whoever makes an instance is refused
+        class Base:
+            def __new__(cls, *args, **kwargs):
+                self._use()
+
+        return (Base,)
+
     def __copy__(self, memo=None):  # of what holds it: modules, configurations
         return self
 
