@@ -303,6 +303,27 @@ static tc_status grad_bce(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     }
     return tc_e_done(e);
 }
+static void print_sizes(tc_buf *b, const tc_meta *m) {
+    tc_buf_putc(b, '[');
+    for (int k = 0; k < m->rank; k++) {
+        if (k) tc_buf_puts(b, ", ");
+        tc_sym_print(b, m->size[k]);
+    }
+    tc_buf_putc(b, ']');
+}
+/* PyTorch multiplies a weight into the losses in place: it may not have more elements along a dimension, nor more dimensions. */
+static tc_status need_no_wider(const tc_op *op, const tc_meta *w, const tc_meta *of) {
+    bool wider = w->rank > of->rank;
+    for (int k = 1; !wider && k <= w->rank; k++) wider = tc_sym_is_int(of->size[of->rank - k], 1) && !tc_sym_is_int(w->size[w->rank - k], 1);
+    if (!wider) return NULL;
+    tc_buf b = {0};
+    print_sizes(&b, w);
+    tc_buf_puts(&b, ", which does not broadcast to that of the target, ");
+    print_sizes(&b, of);
+    tc_status s = tc_error(TC_CONTENT, "%s: the weight has shape %s", tc_op_name(op), tc_buf_str(&b));
+    tc_buf_free(&b);
+    return s;
+}
 static tc_status shape_bce(tc_shape_ctx *c) {
     tc_dims none = {0};
     TC_TRY(tc_sh_need_float(c, 0));
@@ -314,6 +335,7 @@ static tc_status shape_bce(tc_shape_ctx *c) {
     if (!ok)
         return tc_sh_fail_as(c, "ValueError",
                              "Using a target size that is different to the input size is deprecated. Please ensure they have the same size.");
+    if (tc_sh_meta(c, 2)) TC_TRY(need_no_wider(c->op, tc_sh_meta(c, 2), x));
     tc_dims d = tc_dims_of(x);
     return tc_sh_out(c, 0, x->dtype, tc_sh_const(c, 3) == 0 ? &d : &none);
 }
@@ -325,6 +347,8 @@ static tc_status decompose_bce_logits(tc_emit *e, const tc_node *n) { /* self, t
     if (type != TC_BOOL && tc_dtype_kind(type) < tc_dtype_kind(x->meta.dtype))
         return tc_error(TC_CONTENT, "%s: result type %s can't be cast to the desired output type %s", tc_op_name(n->op),
                         tc_dtypes[x->meta.dtype].torch, tc_dtypes[type].torch);
+    if (w) TC_TRY(need_no_wider(n->op, &w->meta, &t->meta));
+    if (pw) TC_TRY(need_no_wider(n->op, &pw->meta, &t->meta));
     tc_value *rest = type == TC_BOOL ? tc_emit_call(e, "aten::rsub.Scalar", "vi", t, (int64_t)1) : tc_e_adds(e, tc_e_neg(e, t), 1);
     tc_value *keep = tc_e_cast(e, tc_e_mul(e, rest, x), type), *ls = f1(e, "aten::log_sigmoid", x);
     if (pw) ls = tc_e_cast(e, tc_e_mul(e, tc_e_adds(e, tc_e_mul(e, tc_e_adds(e, pw, -1), t), 1), ls), x->meta.dtype);

@@ -60,6 +60,12 @@ static const snippet table[] = {
     {"import torch\nx = torch.ones(2)\nwith torch.inference_mode():\n    z = torch.ones(2)\n    a = [x.float(), x.positive(), x.double()]\n"
      "b = [z.data, z.detach(), z.double(), z.half().float()]\nb[2].add_(1)\nr = [[t.is_inference() for t in l] for l in (a, b)]\n",
      "[[False, False, True], [True, True, False, False]]"},
+    {"import torch\nfrom torch import nn\nx = torch.ones(2, 2)\nd = nn.Dropout().eval()\nwith torch.inference_mode():\n    z = torch.tensor([1.0])\n"
+     "    a = [d(x), d(z), torch.atleast_1d(x), *torch.broadcast_tensors(x, z), *torch.meshgrid(x[0], z, indexing='ij'), x.T.contiguous()]\n"
+     "    b = [nn.Parameter(x), nn.Parameter(z), x.view(torch.int32), torch.view_as_complex(x), torch.scalar_tensor(1), torch.as_tensor([1]),\n"
+     "         torch.as_tensor(x), d.train()(x)]\n"
+     "r = [[t.is_inference() for t in l] for l in (a, b)]\n",
+     "[[False, True, False, False, True, False, True, True], [False, True, True, False, True, True, False, True]]"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny.data.add_(1)\n", "Inplace update to inference tensor"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny[0] = 1\n", "it was made in inference mode at test.py:3)"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ntorch.add(torch.ones(2), 1, out=y)\n", "Inplace update to inference tensor"},
@@ -71,6 +77,14 @@ static const snippet table[] = {
      "with a bool tensor is not supported"},
     {"import torch\nimport torch.nn.functional as F\nr = F.binary_cross_entropy_with_logits(torch.ones(2), torch.ones(2).half()).dtype\n",
      "torch.float16"},
+    {"import torch\nimport torch.nn.functional as F\nx, w = torch.ones(1, 3), torch.ones(2, 3)\nF.binary_cross_entropy(x, x, weight=w)\n",
+     "the weight has shape [2, 3], which does not broadcast to that of the target, [1, 3]"},
+    {"import torch\nimport torch.nn.functional as F\nx, w = torch.ones(3), torch.ones(1, 3)\nF.binary_cross_entropy_with_logits(x, x, "
+     "pos_weight=w)\n",
+     "the weight has shape [1, 3], which does not broadcast to that of the target, [3]"},
+    {"import torch\nimport torch.nn.functional as F\nx, w = torch.ones(2, 3), torch.ones(2, 1)\n"
+     "r = F.binary_cross_entropy_with_logits(x, x, w, reduction='none').shape == (2, 3)\n",
+     "True"},
     /* log_weight is multiplied into log_sigmoid(x), in its type */
     {"import torch\nimport torch.nn.functional as F\nx, t, p = torch.tensor([0.3, -1.7]), torch.tensor([0.1, 0.7], dtype=torch.float64), "
      "torch.tensor([1.3, 0.9])\nr = F.binary_cross_entropy_with_logits(x, t, reduction='none', pos_weight=p).equal((1 - t) * x - "
