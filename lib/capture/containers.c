@@ -349,7 +349,11 @@ static V slice_indices(C *c, args *A) {
 }
 
 /* ---- numbers ---- */
-static V i_bit_length(C *c, args *A) { return tc_int(c, tc_int_bits(tc_kind_of(A->a[0]) == K_BOOL ? tc_int(c, A->a[0] == c->true_) : A->a[0])); }
+static V i_bit_length(C *c, args *A) {
+    V v = A->a[0];
+    if (tc_kind_of(v) == K_SYM) v = tc_sym_force_as(c, v, ""); /* a size is fixed by it */
+    return tc_int(c, tc_int_bits(tc_kind_of(v) == K_BOOL ? tc_int(c, v == c->true_) : v));
+}
 static V i_bit_count(C *c, args *A) {
     str *t = tc_int_text(c, A->a[0], 2);
     int64_t n = 0;
@@ -415,6 +419,7 @@ void tc_containers_init(C *c) {
                                       {NULL, NULL}};
     static const native_def ints[] = {{"bit_length", i_bit_length}, {"bit_count", i_bit_count}, {"is_integer", f_is_integer}, {"conjugate", i_item},
                                       {"__index__", i_number},      {"__int__", i_number},      {"__float__", i_float},       {NULL, NULL}};
+    static const native_def syms[] = {{"bit_length", i_bit_length}, {NULL, NULL}};
     static const native_def floats[] = {{"__float__", i_item}, {"__int__", f_int}, {"is_integer", f_is_integer}, {"conjugate", i_item}, {NULL, NULL}};
     static const native_def ranges[] = {{"index", r_index}, {"count", r_count}, {NULL, NULL}};
     static const native_def slices[] = {{"indices", slice_indices}, {NULL, NULL}};
@@ -427,6 +432,7 @@ void tc_containers_init(C *c) {
     tc_type_methods(c, K_SET, sets);
     tc_type_methods(c, K_FROZENSET, sets);
     tc_type_methods(c, K_INT, ints);
+    tc_type_methods(c, K_SYM, syms);
     tc_type_methods(c, K_FLOAT, floats);
     c->types[K_INT]->instance_attr = c->types[K_FLOAT]->instance_attr = c->types[K_BOOL]->instance_attr = number_attr;
     wrapper *w = tc_new(c, K_CLASSM, sizeof *w);

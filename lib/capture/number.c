@@ -88,8 +88,7 @@ double tc_to_double(C *c, V v) {
     case K_SYM: {
         double f;
         if (tc_sym_const_float(((symobj *)v)->s, &f)) return f;
-        V tc_sym_force(C *, V);
-        return tc_to_double(c, tc_sym_force(c, v));
+        return tc_to_double(c, tc_sym_force_as(c, v, ""));
     }
     default: {
         V f = tc_special(c, v, c->n___float__);

@@ -482,8 +482,7 @@ int64_t tc_index(C *c, V v, const char *what) {
     if (tc_kind_of(v) == K_BOOL) return v == c->true_;
     if (tc_kind_of(v) == K_SYM) {
         if (tc_sym_const_int(((symobj *)v)->s, &i)) return i;
-        V tc_sym_force(C *, V);
-        v = tc_sym_force(c, v);
+        v = tc_sym_force_as(c, v, "");
     }
     if (tc_kind_of(v) == K_TENSOR) v = tc_tensor_number(c, v, what);
     if (tc_kind_of(v) == K_OBJECT && tc_special(c, v, c->n___index__)) v = tc_call1(c, tc_special(c, v, c->n___index__), v);

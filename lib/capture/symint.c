@@ -179,7 +179,7 @@ bool tc_sym_truth(C *c, V v) {
     if (!tc_torch_eval_hint(c, a, &val)) data_dependent(c, a, "a branch", "");
     bool yes = val.i != 0;
     tc_sym cond = yes ? a : tc_sym_op(s, TC_S_NOT, a, NULL, NULL);
-    tc_program_branch(tc_torch_program(c), cond, tc_here(c), text_of(c, cond));
+    tc_program_guard(tc_torch_program(c), (tc_guard){.cond = cond, .source = tc_here(c), .branch = true});
     return yes;
 }
 
@@ -215,14 +215,11 @@ bool tc_sym_require(C *c, V v) {
     if (tc_sym_type(cond) != TC_SYM_BOOL || tc_sym_known(ctx(c), cond) >= 0 || unbacked(c, cond)) return tc_sym_truth(c, v);
     tc_symvalue val;
     if ((!tc_torch_eval_hint(c, cond, &val) || !val.i) && !choose_hint(c, cond, cond)) return tc_sym_truth(c, v);
-    tc_program_guard(tc_torch_program(c), cond, tc_here(c), text_of(c, cond));
+    tc_program_guard(tc_torch_program(c), (tc_guard){.cond = cond, .source = tc_here(c)});
     return true;
 }
 
 /* The number itself is needed (a loop count, an index of a list): it is pinned, with a guard. */
-V tc_sym_force(C *c, V v);
-V tc_sym_force(C *c, V v) { return tc_sym_force_as(c, v, ""); }
-
 V tc_sym_force_as(C *c, V v, const char *part) {
     tc_symctx *s = ctx(c);
     tc_sym a = tc_sym_simplify(s, ((symobj *)v)->s);
@@ -243,6 +240,6 @@ V tc_sym_force_as(C *c, V v, const char *part) {
     if (tc_sym_type(a) == TC_SYM_BOOL) return tc_bool(c, tc_sym_truth(c, v));
     tc_sym k = tc_sym_type(a) == TC_SYM_INT ? tc_sym_int(s, val.i) : tc_sym_float(s, val.f);
     tc_sym cond = tc_sym_op(s, TC_S_EQ, a, k, NULL);
-    tc_program_guard(tc_torch_program(c), cond, tc_here(c), text_of(c, cond));
+    tc_program_guard(tc_torch_program(c), (tc_guard){.cond = cond, .source = tc_here(c)});
     return tc_sym_type(a) == TC_SYM_INT ? tc_int(c, val.i) : tc_float(c, val.f);
 }

@@ -19,7 +19,8 @@ typedef struct {
     const char **value_names;                   /* by value id */
     const tc_symvalue *hints;                   /* of every symbol, by index */
     size_t nhints;
-    tc_status status; /* first failure */
+    const tc_node *at; /* whose arguments are being written; NULL: none */
+    tc_status status;  /* first failure */
 } tc_pt2_writer;
 typedef struct {
     const char *tensor;

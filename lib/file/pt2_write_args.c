@@ -390,6 +390,28 @@ static const char *symbol(tc_pt2_writer *w, tc_sym s) {
     return name ? name : "";
 }
 
+/* The first size in s; NULL: none. */
+static tc_sym size_in(tc_sym s) {
+    if (tc_sym_opcode(s) == TC_S_VAR) return s;
+    for (int i = 0; i < tc_sym_arity(s); i++) {
+        tc_sym found = size_in(tc_sym_arg(s, i));
+        if (found) return found;
+    }
+    return NULL;
+}
+
+static void no_node_for(tc_pt2_writer *w, tc_sym s) {
+    tc_buf text = {0};
+    tc_sym size = size_in(s);
+    if (w->at && w->at->source.file) tc_buf_printf(&text, "%s:%d: ", w->at->source.file, w->at->source.line);
+    tc_buf_puts(&text, "a PT2 archive has no node for the number ");
+    tc_sym_print(&text, s);
+    if (w->at) tc_buf_printf(&text, ", which %s takes", tc_op_name(w->at->op));
+    if (size) tc_buf_printf(&text, "; declare a number for the size %s", tc_sym_var_name(size));
+    tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "%s", tc_buf_str(&text)));
+    tc_buf_free(&text);
+}
+
 const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s) {
     const char *known = tc_map_get(&w->numbers, (const char *)&s, sizeof s);
     const tc_size_place *place = known ? NULL : tc_map_get(&w->sizes, (const char *)&s, sizeof s);
@@ -408,10 +430,7 @@ const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s) {
         for (int k = 0; k < tc_sym_arity(s) && k < 3; k++) args[k] = tc_sym_arg(s, k);
         return function_node(w, functions[i].target, functions[i].hint, s, args, tc_sym_arity(s));
     }
-    tc_buf text = {0};
-    tc_sym_print(&text, s);
-    tc_pt2_fail(w, tc_error(TC_UNSUPPORTED, "a PT2 graph has no node for the number %s", text.data));
-    tc_buf_free(&text);
+    no_node_for(w, s);
     return "";
 }
 

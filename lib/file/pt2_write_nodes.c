@@ -71,7 +71,9 @@ static void write_node(tc_pt2_writer *w, const tc_node *n) {
     tc_json_key(&j, "target");
     write_target(&j, n->op);
     tc_json_key(&j, "inputs");
+    w->at = n;
     write_inputs(w, &j, n);
+    w->at = NULL;
     tc_json_key(&j, "outputs");
     tc_json_array(&j);
     for (int i = 0; i < n->nouts; i++) {

@@ -48,6 +48,11 @@ except (json.JSONDecodeError, ValueError):
 K = 3 if sys.version_info >= (3, 8) and sys.version_info.major == 3 else 2
 
 
+class Encoder(json.JSONEncoder):
+    def default(self, o):
+        return str(o)
+
+
 class M(torch.nn.Module):
     def __init__(self, path: Path = None, timed=False):
         super().__init__()
@@ -66,7 +71,17 @@ copy.deepcopy(M())
 PY
     tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 3)'
     fails 5 "m.py:1:51: 'time' is a module outside the model language" tc-export m.py:M --arg timed=True --input x=2xf32 --print
-    [[ "$stderr" == *"m.py:20 uses time.time"* ]]
+    [[ "$stderr" == *"m.py:25 uses time.time"* ]]
+}
+
+@test "a number of sizes that PT2 archives cannot hold is refused with its line and the size" {
+    cd "$BATS_TEST_TMPDIR"
+    printf 'import math, torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        n = 2 ** math.ceil(math.log2(x.shape[0]))\n        return x.new_zeros(n)\n' >m.py
+    tc-export m.py:M --input x=5xf32 --print | grep -q 'f32\[8\]'
+    fails 5 "m.py:5: a PT2 archive has no node for the number math.log2(float(L)), which aten.new_zeros.default takes; declare a number for the size L" \
+        tc-export m.py:M --input x=Lxf32 -o m.pt2
+    sed -i 's/2 .. math.*/1 << (x.shape[0] - 1).bit_length()/' m.py
+    fails 3 "m.py:4:18: ValueError: the size x.0 (L) was declared free, but the model forces it" tc-export m.py:M --input x=Lxf32 --print
 }
 
 @test "import * of a file of --source takes __all__, or what has no underscore" {
