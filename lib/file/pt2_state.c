@@ -26,15 +26,15 @@ static bool symbols_known(const tc_program *p, tc_str cond) {
 /* early: a guard on numbers that p does not have yet is left for later. */
 static void read_guard(tc_jread *j, tc_program *p, bool early) {
     tc_sym cond = NULL;
-    const char *text = NULL;
+    const char *op = NULL;
     tc_source source = {0};
     tc_jr_object(j);
     for (tc_str key; tc_jr_member(j, &key);) {
         if (tc_str_is(key, "cond")) {
             tc_str s = tc_jr_string(j);
             if (tc_jr_ok(j) && (!early || symbols_known(p, s))) tc_jr_fail_with(j, tc_sym_parse_srepr(p->sym, s.s, s.n, &cond));
-        } else if (tc_str_is(key, "text")) {
-            text = tc_jr_strdup(j, &p->arena);
+        } else if (tc_str_is(key, "op")) {
+            op = tc_jr_strdup(j, &p->arena);
         } else if (tc_str_is(key, "file")) {
             const char *file = tc_jr_strdup(j, &p->arena);
             source.file = *file ? file : NULL;
@@ -46,7 +46,7 @@ static void read_guard(tc_jread *j, tc_program *p, bool early) {
     }
     if (!tc_jr_ok(j) || !cond) return;
     if (tc_sym_type(cond) != TC_SYM_BOOL) tc_jr_fail(j, TC_CONTENT, "a guard that is not a condition");
-    else tc_program_guard(p, cond, source, text && *text ? text : NULL);
+    else tc_program_guard(p, (tc_guard){.cond = cond, .source = source, .op = op && *op ? op : NULL});
 }
 
 static tc_status read_guards(tc_program *p, const char *where, const unsigned char *data, size_t n) {

@@ -383,8 +383,10 @@ void tc_pt2_write_state(const tc_program *p, tc_buf *out) {
         tc_json_object(&j);
         tc_json_key(&j, "cond");
         tc_json_string(&j, text.data);
-        tc_json_key(&j, "text");
-        tc_json_string(&j, g->text ? g->text : "");
+        if (g->op) {
+            tc_json_key(&j, "op");
+            tc_json_string(&j, g->op);
+        }
         tc_json_key(&j, "file");
         tc_json_string(&j, g->source.file ? g->source.file : "");
         tc_json_key(&j, "line");

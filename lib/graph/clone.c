@@ -129,7 +129,7 @@ static tc_program *clone(const tc_program *p, tc_sym var, int64_t value) {
     }
     for (size_t i = 0; i < p->guards.len; i++) {
         const tc_guard *g = &p->guards.data[i];
-        tc_program_guard(q, sym_of(&c, g->cond), source_of(&c, g->source), g->text);
+        tc_program_guard(q, (tc_guard){.cond = sym_of(&c, g->cond), .source = source_of(&c, g->source), .op = g->op});
     }
     tc_value **map = tc_xcalloc(p->graph->nvalues ? p->graph->nvalues : 1, sizeof *map);
     graph_of(&c, p->graph, q->graph, map, NULL);

@@ -207,19 +207,15 @@ bool tc_program_same_form(const tc_program *a, const tc_program *b) {
     return true;
 }
 
-static void add_guard(tc_program *p, tc_guard g) {
+void tc_program_guard(tc_program *p, tc_guard g) {
     bool fixed;
     if (tc_sym_const_bool(g.cond, &fixed) && fixed) return;
     for (size_t i = 0; i < p->guards.len; i++)
         if (p->guards.data[i].cond == g.cond) return;
-    if (g.text) g.text = tc_arena_strdup(&p->arena, g.text);
+    if (g.op) g.op = tc_arena_strdup(&p->arena, g.op);
     tc_vec_push(&p->guards, g);
     tc_sym_assume(p->sym, g.cond);
 }
-
-void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text) { add_guard(p, (tc_guard){cond, source, text, false}); }
-
-void tc_program_branch(tc_program *p, tc_sym cond, tc_source source, const char *text) { add_guard(p, (tc_guard){cond, source, text, true}); }
 
 void tc_program_set_example(tc_program *p, tc_sym var, int64_t value) {
     size_t i = (size_t)tc_sym_var_index(var);
@@ -238,14 +234,14 @@ bool tc_program_example(const tc_program *p, tc_sym s, int64_t *out) {
     return known;
 }
 
-bool tc_program_pin(tc_program *p, tc_sym s, tc_source source, const char *text, int64_t *out) {
+bool tc_program_pin(tc_program *p, tc_sym s, tc_source source, const char *op, int64_t *out) {
     int64_t most;
     s = tc_sym_simplify(p->sym, s);
     if (tc_sym_const_int(s, out)) return true;
     tc_sym_range(p->sym, s, out, &most);
     if (*out == most) return true;
     if (!tc_program_example(p, s, out)) return false;
-    tc_program_guard(p, tc_sym_op(p->sym, TC_S_EQ, s, tc_sym_int(p->sym, *out), NULL), source, text);
+    tc_program_guard(p, (tc_guard){.cond = tc_sym_op(p->sym, TC_S_EQ, s, tc_sym_int(p->sym, *out), NULL), .source = source, .op = op});
     return true;
 }
 

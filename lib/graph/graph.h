@@ -174,9 +174,9 @@ typedef struct {
 typedef struct {
     tc_sym cond;
     tc_source source;
-    const char *text;
-    bool branch; /* while capturing: the model has another side for sizes with which it does not hold; not stored */
-} tc_guard;      /* must hold when run; text names it for people */
+    const char *op; /* the operator that requires it; NULL: the model's line does */
+    bool branch;    /* while capturing: the model has another side for sizes with which it does not hold; not stored */
+} tc_guard;         /* must hold when run */
 
 /* What a run gives to the user: results, gradients, numbers; the rest are writes. */
 static inline bool tc_output_is_result(const tc_output *o) {
@@ -241,12 +241,11 @@ tc_input *tc_program_add_input(tc_program *p, tc_input in);                     
 tc_output *tc_program_add_output(tc_program *p, tc_output out);                  /* a value is also appended to graph->outputs */
 tc_sym tc_program_fresh(tc_program *p, tc_symtype type, int64_t lo, int64_t hi); /* a new symbol for a number that comes from data: u0, u1, ... */
 bool tc_sym_holds_data(tc_sym s);                                                /* holds such a symbol, told by its name as in PyTorch */
-void tc_program_guard(tc_program *p, tc_sym cond, tc_source source, const char *text);  /* also assumed in the symctx; duplicates merge */
-void tc_program_branch(tc_program *p, tc_sym cond, tc_source source, const char *text); /* the same, of a side that was taken */
+void tc_program_guard(tc_program *p, tc_guard g);                                /* also assumed in the symctx; duplicates merge; op is copied */
 void tc_program_set_example(tc_program *p, tc_sym var, int64_t value);
 bool tc_program_example(const tc_program *p, tc_sym s, int64_t *out); /* the value in the example inputs; false: there is none */
-/* s becomes a constant: what it is known to be, else its value in the example, with a guard. False: neither is known. */
-bool tc_program_pin(tc_program *p, tc_sym s, tc_source source, const char *text, int64_t *out);
+/* s becomes a constant: what it is known to be, else its value in the example, with a guard of op (NULL: of the model). False: neither is known. */
+bool tc_program_pin(tc_program *p, tc_sym s, tc_source source, const char *op, int64_t *out);
 
 /* Copies type (kind, meta, sym, list with new element values) of `like`, also of another program, to v. */
 void tc_value_copy_type(tc_value *v, const tc_value *like);

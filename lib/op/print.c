@@ -331,7 +331,7 @@ void tc_program_print_guards(tc_buf *b, const tc_program *p) {
         const tc_guard *g = &p->guards.data[i];
         tc_buf_puts(b, "  ");
         tc_sym_print(b, g->cond);
-        if (g->text && !strncmp(g->text, "required", 8)) tc_buf_printf(b, "  (%s)", g->text);
+        if (g->op) tc_buf_printf(b, "  (required by %s)", g->op);
         if (g->source.file) tc_buf_printf(b, "  # %s:%d", g->source.file, g->source.line);
         tc_buf_putc(b, '\n');
     }

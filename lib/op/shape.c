@@ -163,7 +163,7 @@ bool tc_sh_guard(tc_shape_ctx *c, tc_sym cond) {
     int64_t now;
     int k = tc_sym_known(c->program->sym, cond);
     if (k < 0 && tc_program_example(c->program, cond, &now) && !now) return false; /* the example itself would be refused */
-    if (k < 0) tc_program_guard(c->program, cond, c->source, tc_arena_printf(&c->program->arena, "required by %s", tc_op_name(c->op)));
+    if (k < 0) tc_program_guard(c->program, (tc_guard){.cond = cond, .source = c->source, .op = tc_op_name(c->op)});
     return k != 0;
 }
 
@@ -174,7 +174,7 @@ bool tc_sh_branch(tc_shape_ctx *c, tc_sym cond) {
     if (k >= 0) return k;
     if (!tc_program_example(c->program, cond, &now)) now = 0;
     tc_sym taken = now ? cond : tc_sym_op(s, TC_S_NOT, cond, NULL, NULL);
-    tc_program_branch(c->program, taken, c->source, tc_arena_printf(&c->program->arena, "required by %s", tc_op_name(c->op)));
+    tc_program_guard(c->program, (tc_guard){.cond = taken, .source = c->source, .op = tc_op_name(c->op), .branch = true});
     return now;
 }
 
@@ -193,9 +193,7 @@ bool tc_sh_as_one(tc_shape_ctx *c, tc_sym s) {
     return hi == 1 && tc_sh_same(c, s, tc_sym_int(c->program->sym, 1));
 }
 
-bool tc_sh_pin(tc_shape_ctx *c, tc_sym s, int64_t *out) {
-    return tc_program_pin(c->program, s, c->source, tc_arena_printf(&c->program->arena, "required by %s", tc_op_name(c->op)), out);
-}
+bool tc_sh_pin(tc_shape_ctx *c, tc_sym s, int64_t *out) { return tc_program_pin(c->program, s, c->source, tc_op_name(c->op), out); }
 
 bool tc_sh_repeats(tc_shape_ctx *c, tc_sym s, tc_sym other) {
     int64_t own, want;
@@ -561,7 +559,7 @@ tc_value *tc_e_sum_dims(tc_emit *e, tc_value *a, const int64_t *dims, int n, boo
 
 bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out) {
     tc_program *p = e->graph->program;
-    return tc_program_pin(p, s, n->source, tc_arena_printf(&p->arena, "required by %s", tc_op_name(n->op)), out);
+    return tc_program_pin(p, s, n->source, tc_op_name(n->op), out);
 }
 
 void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g) {

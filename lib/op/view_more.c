@@ -322,7 +322,7 @@ static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
         return tc_error(TC_CONTENT, "%s: split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %d)",
                         tc_op_name(n->op), (long long)v, d);
     }
-    if (tc_sym_known(s, same) < 0) tc_program_guard(e->graph->program, same, n->source, "required by aten.split_with_sizes");
+    if (tc_sym_known(s, same) < 0) tc_program_guard(e->graph->program, (tc_guard){.cond = same, .source = n->source, .op = "aten.split_with_sizes"});
     return pieces(e, n, x, d, at, count);
 }
 static tc_status decompose_chunk(tc_emit *e, const tc_node *n) {
@@ -341,7 +341,7 @@ static tc_status decompose_chunk(tc_emit *e, const tc_node *n) {
     }
     /* a symbolic size: exactly that many chunks, which is a guard */
     tc_sym all = tc_sym_op(s, TC_S_EQ, tc_sym_ceildiv(s, x->meta.size[d], each), k, NULL);
-    if (tc_sym_known(s, all) < 0) tc_program_guard(e->graph->program, all, n->source, "required by aten.chunk");
+    if (tc_sym_known(s, all) < 0) tc_program_guard(e->graph->program, (tc_guard){.cond = all, .source = n->source, .op = "aten.chunk"});
     return even_pieces(e, n, x, d, each, k);
 }
 static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {

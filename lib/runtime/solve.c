@@ -205,9 +205,8 @@ tc_status check_guards(const tc_exec *e) {
         }
         if (v.i) continue;
         tc_buf b = {0};
-        bool required = g->text && !strncmp(g->text, "required by ", 12);
-        if (required || !g->text) tc_sym_print(&b, g->cond);
-        if (g->text) tc_buf_printf(&b, "%s%s", required ? ", " : "", g->text);
+        tc_sym_print(&b, g->cond);
+        if (g->op) tc_buf_printf(&b, ", required by %s", g->op);
         if (g->source.file)
             s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s (%s:%d)", tc_buf_str(&b), g->source.file, g->source.line);
         else s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s", tc_buf_str(&b));

@@ -207,7 +207,7 @@ static void guard_sizes(replay *r, const tc_input *in, V x) {
             str *text = tc_as_str(tc_buf_to_str(c, &b));
             tc_raise(c, "RuntimeError", "input %s: size(%d) is %s", in->name, d, text->s);
         }
-        tc_program_guard(tc_torch_program(c), equal, tc_here(c), in->name);
+        tc_program_guard(tc_torch_program(c), (tc_guard){.cond = equal, .source = tc_here(c)});
     }
 }
 

@@ -42,7 +42,7 @@ static void searches(void **state) {
         size_t n = 0;
         for (; n < 4 && f->guards[n]; n++) {
             ok(tc_sym_parse(p->sym, f->guards[n], strlen(f->guards[n]), &cond[n]));
-            tc_program_branch(p, cond[n], (tc_source){0}, NULL);
+            tc_program_guard(p, (tc_guard){.cond = cond[n], .branch = true});
         }
         assert_int_equal(p->guards.len, n);
         assert_int_equal(tc_side_find(p, f->at, f->size, 2, out), f->found);
