@@ -15,12 +15,38 @@ void tc_generator_seed(tc_generator *g, uint64_t seed) {
     g->next = 0;
 }
 
-static uint32_t twist(uint32_t u, uint32_t v) { return (((u & 0x80000000u) | (v & 0x7fffffffu)) >> 1) ^ (v & 1 ? 0x9908b0dfu : 0); }
+/* Four words at a time: what is read of the state lies 1 and 227 words and more ahead of what is written. */
+typedef uint32_t words __attribute__((vector_size(16)));
+
+static words load(const uint32_t *p) {
+    words w;
+    memcpy(&w, p, sizeof w);
+    return w;
+}
+static void save(uint32_t *p, words w) { memcpy(p, &w, sizeof w); }
+
+static words twist4(words u, words v) { return (((u & 0x80000000u) | (v & 0x7fffffffu)) >> 1) ^ (-(v & 1) & 0x9908b0dfu); }
+static uint32_t twist(uint32_t u, uint32_t v) { return twist4((words){u}, (words){v})[0]; }
+
+static words temper4(words y) {
+    y ^= y >> 11;
+    y ^= (y << 7) & 0x9d2c5680u;
+    y ^= (y << 15) & 0xefc60000u;
+    return y ^ (y >> 18);
+}
+static uint32_t temper(uint32_t y) { return temper4((words){y})[0]; }
+
+/* s[i] of [from, to), from the words `ahead` of them. */
+static void twist_range(uint32_t *s, int from, int to, int ahead) {
+    int i = from;
+    for (; i + 4 <= to; i += 4) save(s + i, load(s + i + ahead) ^ twist4(load(s + i), load(s + i + 1)));
+    for (; i < to; i++) s[i] = s[i + ahead] ^ twist(s[i], s[i + 1]);
+}
 
 static void renew(tc_generator *g) {
     uint32_t *s = g->state;
-    for (int i = 0; i < TC_MT_N - MT_M; i++) s[i] = s[i + MT_M] ^ twist(s[i], s[i + 1]);
-    for (int i = TC_MT_N - MT_M; i < TC_MT_N - 1; i++) s[i] = s[i + MT_M - TC_MT_N] ^ twist(s[i], s[i + 1]);
+    twist_range(s, 0, TC_MT_N - MT_M, MT_M);
+    twist_range(s, TC_MT_N - MT_M, TC_MT_N - 1, MT_M - TC_MT_N);
     s[TC_MT_N - 1] = s[MT_M - 1] ^ twist(s[TC_MT_N - 1], s[0]);
     g->left = TC_MT_N;
     g->next = 0;
@@ -28,11 +54,21 @@ static void renew(tc_generator *g) {
 
 uint32_t tc_rng_u32(tc_generator *g) {
     if (--g->left <= 0) renew(g);
-    uint32_t y = g->state[g->next++];
-    y ^= y >> 11;
-    y ^= (y << 7) & 0x9d2c5680u;
-    y ^= (y << 15) & 0xefc60000u;
-    return y ^ (y >> 18);
+    return temper(g->state[g->next++]);
+}
+
+void tc_rng_fill_u32(tc_generator *g, uint32_t *out, int64_t n) {
+    while (n > 0) {
+        if (g->left <= 1) *out++ = tc_rng_u32(g), n--; /* renews */
+        int take = n < g->left - 1 ? (int)n : g->left - 1, i = 0;
+        const uint32_t *s = g->state + g->next;
+        for (; i + 4 <= take; i += 4) save(out + i, temper4(load(s + i)));
+        for (; i < take; i++) out[i] = temper(s[i]);
+        g->left -= take;
+        g->next += take;
+        out += take;
+        n -= take;
+    }
 }
 
 uint64_t tc_rng_u64(tc_generator *g) {
@@ -40,7 +76,18 @@ uint64_t tc_rng_u64(tc_generator *g) {
     return hi << 32 | tc_rng_u32(g);
 }
 
-float tc_rng_uniform_f32(tc_generator *g) { return (float)(tc_rng_u32(g) & 0xffffffu) * 0x1p-24f; }
+static float unit(uint32_t w) { return (float)(int32_t)(w & 0xffffffu) * 0x1p-24f; }
+float tc_rng_uniform_f32(tc_generator *g) { return unit(tc_rng_u32(g)); }
+
+void tc_rng_fill_uniform_f32(tc_generator *g, float *out, int64_t n) {
+    uint32_t w[512];
+    for (int64_t at = 0; at < n; at += 512) {
+        int64_t count = n - at < 512 ? n - at : 512;
+        tc_rng_fill_u32(g, w, count);
+        for (int64_t i = 0; i < count; i++) out[at + i] = unit(w[i]);
+    }
+}
+
 double tc_rng_uniform_f64(tc_generator *g) { return (double)(tc_rng_u64(g) & ((UINT64_C(1) << 53) - 1)) * 0x1p-53; }
 
 double tc_rng_normal(tc_generator *g) {

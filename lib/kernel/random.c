@@ -129,14 +129,15 @@ static tc_status run_uniform(tc_kcall *c) {
         for (int64_t i = 0; i < n; i++) { x[i] = tc_x_fma_f64(tc_rng_uniform_f64(c->gen), to - from, from); }
         return NULL;
     }
-    float lo = (float)from, hi = (float)to;
+    float lo = (float)from, width = (float)to - lo;
+    if (t->dtype == TC_F32) {
+        float *x = tc_tensor_data(t);
+        tc_rng_fill_uniform_f32(c->gen, x, n);
+        for (int64_t i = 0; i < n; i++) x[i] = tc_x_fma_f32(x[i], width, lo);
+        return NULL;
+    }
     for (int64_t i = 0; i < n; i++) {
-        float v = tc_x_fma_f32(tc_rng_uniform_f32(c->gen), hi - lo, lo);
-        if (t->dtype == TC_F32) {
-            ((float *)tc_tensor_data(t))[i] = v;
-            continue;
-        }
-        store(t, i, v);
+        store(t, i, tc_x_fma_f32(tc_rng_uniform_f32(c->gen), width, lo));
         /* rounding to a narrow type may reach the open end */
         if (tc_scalar_to_double(tc_scalar_load(t->dtype, t->storage->data, t->offset + i)) >= to) store(t, i, from);
     }
@@ -158,11 +159,11 @@ static void normal_block_f64(double *x, double mean, double std) {
 
 /* Sixteen and more: uniforms in place, then blocks of 16; a rest draws the last 16 anew. */
 static void fill_f32(const tc_kcall *c, float *x, int64_t n, float mean, float std) {
-    for (int64_t i = 0; i < n; i++) x[i] = tc_rng_uniform_f32(c->gen);
+    tc_rng_fill_uniform_f32(c->gen, x, n);
     c->isa->normal_f32(x, n / 16, mean, std);
     if (n % 16 == 0) return;
     x += n - 16;
-    for (int i = 0; i < 16; i++) x[i] = tc_rng_uniform_f32(c->gen);
+    tc_rng_fill_uniform_f32(c->gen, x, 16);
     c->isa->normal_f32(x, 1, mean, std);
 }
 

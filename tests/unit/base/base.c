@@ -227,6 +227,23 @@ static void generator_is_pytorchs(void **state) {
     for (int i = 0; i < 2000; i++) assert_int_equal(tc_rng_u32(&g), tc_rng_u32(&h));
 }
 
+static void many_draws_are_the_single_ones(void **state) {
+    (void)state;
+    tc_generator one, many;
+    uint32_t words[2000];
+    float units[2000];
+    tc_generator_seed(&one, 7);
+    tc_generator_seed(&many, 7);
+    static const int64_t counts[] = {0, 1, 622, 1, 1, 623, 624, 625, 3, 1999, 0, 7};
+    for (size_t k = 0; k < sizeof counts / sizeof *counts; k++) {
+        tc_rng_fill_u32(&many, words, counts[k]);
+        for (int64_t i = 0; i < counts[k]; i++) assert_int_equal(words[i], tc_rng_u32(&one));
+        tc_rng_fill_uniform_f32(&many, units, counts[k]);
+        for (int64_t i = 0; i < counts[k]; i++) assert_true(units[i] == tc_rng_uniform_f32(&one));
+    }
+    assert_memory_equal(&one, &many, sizeof one);
+}
+
 static void philox_known_answers(void **state) {
     (void)state;
     /* Random123's kat_vectors, philox4x32 10 */
@@ -377,6 +394,7 @@ int main(void) {
         cmocka_unit_test(yaml_refuses),
         cmocka_unit_test(yaml_nested_text_is_refused_not_followed),
         cmocka_unit_test(generator_is_pytorchs),
+        cmocka_unit_test(many_draws_are_the_single_ones),
         cmocka_unit_test(philox_known_answers),
         cmocka_unit_test(output_appears_whole_or_not_at_all),
         cmocka_unit_test(numbers_and_suggestions),
