@@ -185,8 +185,8 @@ tc_status tc_ckpt_prune(const char *dir, int64_t keep_last, int64_t keep_every, 
         if (n == best || n == except || (keep_every > 0 && n % keep_every == 0)) continue;
         tc_buf from = {0}, to = {0};
         tc_buf_printf(&from, "%s/step-%lld", dir, (long long)n);
-        tc_buf_printf(&to, "%s/.step-%lld.old%ld", dir, (long long)n, (long)getpid());
-        /* Out of sight in one step, so that a reader never sees half of it. */
+        tc_buf_printf(&to, "%s/.step-%lld.tmp%ld", dir, (long long)n, (long)getpid());
+        /* Out of sight in one step, so that a reader never sees half of it; under a name that tc_train_sweep knows, should a kill come between. */
         if (rename(from.data, to.data)) s = tc_error(TC_ENV, "%s: cannot remove: %s", from.data, strerror(errno));
         else s = tc_remove_tree(to.data);
         tc_buf_free(&from);
