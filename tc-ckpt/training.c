@@ -144,6 +144,7 @@ static tc_status write_tree(training *t, tc_out *o, const char *state, bool *out
         groups->kind = TC_SAVED_LIST;
         add_tensors(t, add(root, node(t, TC_SAVED_DICT, "model")), "model.");
         if (has(t, "ema.")) add_tensors(t, add(root, node(t, TC_SAVED_DICT, "ema")), "ema.");
+        if (has(t, "swa.")) add_tensors(t, add(root, node(t, TC_SAVED_DICT, "swa")), "swa.");
         tc_saved_node *optimizer = add(root, node(t, TC_SAVED_DICT, "optimizer"));
         add_state(t, optimizer, numbers);
         add(optimizer, groups);

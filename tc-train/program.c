@@ -66,7 +66,7 @@ static tc_status capture_source(job *j) {
     tc_cmd_source q = {0};
     tc_capture_result result = {0};
     tc_evaluator *v = NULL;
-    tc_status s = tc_cmd_source_open(j->c, path, &q);
+    tc_status s = strchr(r->model, ':') ? tc_cmd_source_open(j->c, path, &q) : NULL;
     if (!s && !q.r.class_name) s = tc_error(TC_USAGE, "%s: model: %s: expected FILE.py:CLASS", r->file, r->model);
     if (!s) s = tc_evaluator_create(&(tc_exec_options){.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c)}, &v);
     if (!s) {

@@ -93,8 +93,9 @@ static tc_status read_rows(tc_dataset *d, const tc_data_spec *s, tc_buf *b, doub
     size_t ncells = r.cells.len;
     for (size_t k = 0; k < ncells && s->target; k++)
         if (strcmp(r.cells.data[k], s->target) == 0) target = (int64_t)k;
+    if (!st && s->target_scale == 0) st = tc_yaml_error(tc_yaml_get(s->node, "target_scale"), "division by zero");
     if (!st && target < 0) st = tc_yaml_error(s->node, "target: no column '%s' in %s", s->target ? s->target : "", s->csv);
-    while (!st && next_record(&p, end, &r, &line)) {
+    while (!st && (!s->limit || (int64_t)y.len < s->limit) && next_record(&p, end, &r, &line)) {
         if (r.cells.len == 1 && !*r.cells.data[0]) continue;
         if (r.cells.len != ncells)
             st = tc_error(TC_CONTENT, "%s:%lld: %zu cells, expected %zu as in the header", s->csv, (long long)line, r.cells.len, ncells);

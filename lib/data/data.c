@@ -139,6 +139,25 @@ static tc_status read_order(tc_dataset *d, const tc_data_spec *s) {
     return NULL;
 }
 
+/* A key that the source does not read would change nothing: refused. */
+static tc_status check_keys(const tc_yaml *node, const char *source) {
+    static const struct {
+        const char *key, *source;
+    } of[] = {{"as", "text"},         {"block", "text"},          {"range", "text"},  {"context", "names"},
+              {"pad", "names"},       {"columns", "csv"},         {"target", "csv"},  {"target_scale", "csv"},
+              {"standardize", "csv"}, {"batches", "safetensors"}, {"size", "images"}, {"channels", "images"}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        const tc_yaml *y = tc_yaml_get(node, of[i].key);
+        if (y && !tc_yaml_is_null(y) && strcmp(of[i].source, source)) return tc_yaml_error(y, "a key of %s, not of %s", of[i].source, source);
+    }
+    const char *const maps[] = {"normalize", "shape"};
+    for (size_t i = 0; i < 2; i++) {
+        const tc_yaml *y = tc_yaml_get(node, maps[i]);
+        if (y && !tc_yaml_is_null(y) && y->kind != TC_YAML_MAP) return tc_yaml_error(y, "expected a map of columns");
+    }
+    return NULL;
+}
+
 tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_dataset **out) {
     *out = NULL;
     tc_data_spec s = {.dir = options->dir, .train = options->train, .target_scale = 1, .channels = 3, .node = node};
@@ -146,14 +165,15 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     s.has_pad = tc_yaml_get(node, "pad") != NULL;
     TC_TRY(tc_data_check_rows(&s));
     const struct {
+        const char *key;
         const void *given;
         tc_status (*read)(tc_dataset *, const tc_data_spec *);
-    } readers[] = {{s.idx, tc_data_read_idx},
-                   {s.text, tc_data_read_text},
-                   {s.names, tc_data_read_names},
-                   {s.csv, tc_data_read_csv},
-                   {s.safetensors, tc_data_read_safetensors},
-                   {s.images, tc_data_read_images}};
+    } readers[] = {{"idx", s.idx, tc_data_read_idx},
+                   {"text", s.text, tc_data_read_text},
+                   {"names", s.names, tc_data_read_names},
+                   {"csv", s.csv, tc_data_read_csv},
+                   {"safetensors", s.safetensors, tc_data_read_safetensors},
+                   {"images", s.images, tc_data_read_images}};
     int which = -1;
     for (int i = 0; i < 6; i++) {
         if (!readers[i].given) continue;
@@ -161,6 +181,7 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
         which = i;
     }
     if (which < 0) return tc_yaml_error(node, "no source of data, expected one of idx, text, names, csv, safetensors, images");
+    TC_TRY(check_keys(node, readers[which].key));
     if (s.limit < 0) return tc_yaml_error(tc_yaml_get(node, "limit"), "found %lld, expected 1 or more", (long long)s.limit);
     tc_dataset *d = tc_xcalloc(1, sizeof *d);
     d->limit = s.limit;
@@ -168,6 +189,9 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     if (!st) st = read_normalize(d, &s);
     if (!st) st = read_shape(d, &s);
     if (!st) st = read_order(d, &s);
+    if (!st && s.limit && d->kind == TC_DATA_WINDOWS && !s.train)
+        st = tc_yaml_error(tc_yaml_get(node, "limit"), "counts windows of validation; a training text is cut by range");
+    if (d->kind != TC_DATA_WINDOWS && s.limit && s.limit < d->count) d->count = s.limit;
     if (!st && d->count < 1) st = tc_yaml_error(node, "the data have no sample");
     if (st) {
         tc_data_close(d);

@@ -149,7 +149,7 @@ static void declare_columns(capturing *j, const tc_dataset *d, int64_t batch, bo
 static void call_step(capturing *j, V callee, const tc_dataset *d, const V *columns, int nmetrics, list *results, const char **names) {
     C *c = j->t->lang;
     args A = {.a = (V *)columns, .n = d->ncols};
-    if (!strcmp(j->t->r->precision, "bfloat16")) c->torch->autocast = TC_BF16; /* as torch.autocast around forward and loss */
+    c->torch->autocast = j->t->r->autocast; /* as torch.autocast around forward and loss */
     V out = tc_call(c, callee, &A);
     c->torch->autocast = TC_DTYPE_NONE;
     size_t n;

@@ -28,7 +28,8 @@ const tc_yaml_field tc_recipe_fields[] = {
     {"clip_grad_norm", TC_Y_DOUBLE, AT(clip_grad_norm), "greatest norm of all gradients together"},
     {"clip_grad_value", TC_Y_DOUBLE, AT(clip_grad_value), "greatest size of each element of a gradient; instead of clip_grad_norm"},
     {"ema_decay", TC_Y_DOUBLE, AT(ema_decay), "keep an exponential average of the weights, and validate with it"},
-    {"precision", TC_Y_STRING, AT(precision), "float32, float64 or bfloat16 (autocast)"},
+    {"swa", TC_Y_NODE, AT(swa_node), "{start: STEP, every: N}: keep the plain average of the weights from there on, and validate with it"},
+    {"precision", TC_Y_STRING, AT(precision), "float32, float64, or autocast to bfloat16 (bf16) or float16 (f16)"},
     {"activation_checkpointing", TC_Y_NODE, AT(activation_checkpointing),
      "classes of the model's file (one, a list, or {modules: LIST}) whose modules are computed again in the backward"},
     {"functions", TC_Y_STRING, AT(functions), "source in the model language that the expressions may call"},
@@ -44,6 +45,11 @@ static const tc_yaml_field validate_fields[] = {
     {"batch", TC_Y_INT, offsetof(tc_recipe_validate, batch), "samples at a time"},
     {0},
 };
+static const tc_yaml_field swa_fields[] = {
+    {"start", TC_Y_INT, offsetof(tc_recipe_swa, start), "the weights after this step are the first ones"},
+    {"every", TC_Y_INT, offsetof(tc_recipe_swa, every), "steps from there to the next ones"},
+    {0},
+};
 static const tc_yaml_field checkpoint_fields[] = {
     {"every", TC_Y_INT, offsetof(tc_recipe_checkpoint, every), "steps between checkpoints"},
     {"minutes", TC_Y_DOUBLE, offsetof(tc_recipe_checkpoint, minutes), "minutes between checkpoints"},
@@ -53,39 +59,77 @@ static const tc_yaml_field checkpoint_fields[] = {
     {0},
 };
 
-static tc_status at_least(const tc_recipe *r, const char *key, int64_t v, int64_t least) {
-    const tc_yaml *y = tc_yaml_get(r->root, key);
+static tc_status at_least(const tc_yaml *map, const char *key, int64_t v, int64_t least) {
+    const tc_yaml *y = tc_yaml_get(map, key);
     if (v >= least || tc_yaml_is_null(y)) return NULL;
     return tc_yaml_error(y, "found %lld, expected %lld or more", (long long)v, (long long)least);
 }
 
-static tc_status check(tc_recipe *r) {
-    TC_TRY(at_least(r, "steps", r->steps, 1));
-    TC_TRY(at_least(r, "epochs", r->epochs, 1));
-    TC_TRY(at_least(r, "batch", r->batch, 1));
-    TC_TRY(at_least(r, "accumulate", r->accumulate, 1));
-    TC_TRY(at_least(r, "log_every", r->log_every, 1));
-    TC_TRY(at_least(r, "seed", r->seed, 0));
-    if (!(r->clip_grad_norm >= 0))
-        return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_norm"), "found %g, expected a norm above 0", r->clip_grad_norm);
-    if (!(r->clip_grad_value >= 0))
-        return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_value"), "found %g, expected a size above 0", r->clip_grad_value);
+static tc_status check_precision(tc_recipe *r) {
+    tc_dtype d = tc_dtype_parse(r->precision, strlen(r->precision));
+    if (d != TC_F32 && d != TC_F64 && d != TC_BF16 && d != TC_F16)
+        return tc_yaml_error(tc_yaml_get(r->root, "precision"), "found '%s', expected float32, float64, bfloat16 or float16", r->precision);
+    r->floats = d == TC_F64 ? TC_F64 : TC_F32;
+    r->autocast = d == TC_BF16 || d == TC_F16 ? d : TC_DTYPE_NONE;
+    return NULL;
+}
+
+static tc_status check_gradients(const tc_recipe *r) {
+    const tc_yaml *norm = tc_yaml_get(r->root, "clip_grad_norm"), *value = tc_yaml_get(r->root, "clip_grad_value");
+    if (!(r->clip_grad_norm >= 0)) return tc_yaml_error(norm, "found %g, expected a norm, or 0 for none", r->clip_grad_norm);
+    if (!(r->clip_grad_value >= 0)) return tc_yaml_error(value, "found %g, expected a size, or 0 for none", r->clip_grad_value);
     if (r->clip_grad_value > 0 && r->clip_grad_norm > 0)
-        return tc_yaml_error(tc_yaml_get(r->root, "clip_grad_value"), "gradients are clipped by clip_grad_norm or by clip_grad_value, not by both");
-    if (!(r->ema_decay >= 0 && r->ema_decay < 1)) return tc_yaml_error(tc_yaml_get(r->root, "ema_decay"), "found %g, expected 0 to 1", r->ema_decay);
-    if (r->validate.every < 0 || r->validate.batch < 0) return tc_yaml_error(r->validate_node, "found a negative number");
-    if (r->checkpoint.every < 0 || r->checkpoint.minutes < 0 || r->checkpoint.keep_last < 0 || r->checkpoint.keep_every < 0)
-        return tc_yaml_error(r->checkpoint_node, "found a negative number");
-    static const struct {
-        const char *name;
-        tc_dtype floats;
-    } precisions[] = {{"float32", TC_F32}, {"float64", TC_F64}, {"bfloat16", TC_F32}};
-    for (int i = 0;; i++) {
-        if (i == 3) return tc_yaml_error(tc_yaml_get(r->root, "precision"), "found '%s', expected float32, float64 or bfloat16", r->precision);
-        if (strcmp(r->precision, precisions[i].name)) continue;
-        r->floats = precisions[i].floats;
-        break;
+        return tc_yaml_error(value, "gradients are clipped by clip_grad_norm or by clip_grad_value, not by both");
+    return NULL;
+}
+
+static tc_status check_averages(const tc_recipe *r) {
+    const tc_yaml *decay = tc_yaml_get(r->root, "ema_decay");
+    if (!(r->ema_decay >= 0 && r->ema_decay < 1)) return tc_yaml_error(decay, "found %g, expected 0 to 1", r->ema_decay);
+    if (tc_yaml_is_null(r->swa_node)) return NULL;
+    if (r->ema_decay > 0) return tc_yaml_error(r->swa_node, "weights are averaged by ema_decay or by swa, not by both");
+    if (!tc_yaml_get(r->swa_node, "start")) return tc_yaml_error(r->swa_node, "expected {start: STEP, every: N}");
+    TC_TRY(at_least(r->swa_node, "start", r->swa.start, 1));
+    return at_least(r->swa_node, "every", r->swa.every, 1);
+}
+
+static tc_status check_metrics(const tc_recipe *r) {
+    if (!r->metrics) return NULL;
+    if (r->metrics->kind != TC_YAML_MAP) return tc_yaml_error(r->metrics, "expected {NAME: expression}");
+    for (int i = 0; i < r->metrics->n; i++) {
+        if (r->metrics->items[i]->kind != TC_YAML_SCALAR) return tc_yaml_error(r->metrics->items[i], "expected an expression");
+        if (!strcmp(r->metrics->keys[i], "loss")) return tc_yaml_error(r->metrics->items[i], "val_loss is the loss of the recipe; call it otherwise");
     }
+    return NULL;
+}
+
+/* `name` as a word of the expression e. */
+static bool uses(const char *e, const char *name) {
+    static const char *const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
+    size_t n = strlen(name);
+    for (const char *p = e; (p = strstr(p, name)); p += n)
+        if ((p == e || !strchr(letters, p[-1])) && !strspn(p + n, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")) return true;
+    return false;
+}
+
+static tc_status check(tc_recipe *r) {
+    TC_TRY(at_least(r->root, "steps", r->steps, 1));
+    TC_TRY(at_least(r->root, "epochs", r->epochs, 1));
+    TC_TRY(at_least(r->root, "batch", r->batch, 1));
+    TC_TRY(at_least(r->root, "accumulate", r->accumulate, 1));
+    TC_TRY(at_least(r->root, "log_every", r->log_every, 1));
+    TC_TRY(at_least(r->root, "seed", r->seed, 0));
+    TC_TRY(check_gradients(r));
+    TC_TRY(check_averages(r));
+    TC_TRY(check_precision(r));
+    TC_TRY(check_metrics(r));
+    TC_TRY(at_least(r->validate_node, "every", r->validate.every, 0));
+    TC_TRY(at_least(r->validate_node, "batch", r->validate.batch, 0));
+    TC_TRY(at_least(r->checkpoint_node, "every", r->checkpoint.every, 0));
+    TC_TRY(at_least(r->checkpoint_node, "keep_last", r->checkpoint.keep_last, 0));
+    TC_TRY(at_least(r->checkpoint_node, "keep_every", r->checkpoint.keep_every, 0));
+    if (!(r->checkpoint.minutes >= 0))
+        return tc_yaml_error(tc_yaml_get(r->checkpoint_node, "minutes"), "found %g, expected 0 or more", r->checkpoint.minutes);
     const struct {
         const char *key;
         const void *value;
@@ -99,9 +143,8 @@ static tc_status check(tc_recipe *r) {
         return tc_yaml_error(again, "activation_checkpointing names classes of model:, which is missing; call torch.utils.checkpoint in the model");
     if (again && again->kind == TC_YAML_MAP && !tc_yaml_get(again, "modules"))
         return tc_yaml_error(again, "expected names of classes, or {modules: names}");
-    if (r->metrics && r->metrics->kind != TC_YAML_MAP) return tc_yaml_error(r->metrics, "expected {NAME: expression}");
-    for (int i = 0; r->metrics && i < r->metrics->n; i++)
-        if (r->metrics->items[i]->kind != TC_YAML_SCALAR) return tc_yaml_error(r->metrics->items[i], "expected an expression");
+    if (r->param_groups && !uses(r->optimizer, "groups"))
+        return tc_yaml_error(tc_yaml_get(r->root, "param_groups"), "optimizer does not use groups: %s", r->optimizer);
     return NULL;
 }
 
@@ -111,12 +154,13 @@ tc_status tc_recipe_parse(const char *file, const char *text, size_t len, const 
     r->file = tc_arena_strdup(&r->arena, file);
     const char *slash = strrchr(file, '/');
     if (slash) r->dir = tc_arena_strndup(&r->arena, file, slash == file ? 1 : (size_t)(slash - file));
-    r->accumulate = r->log_every = r->batch = 1;
+    r->accumulate = r->log_every = r->batch = r->swa.every = 1;
     r->precision = "float32";
     tc_status s = tc_yaml_parse(&r->arena, file, text, len, &r->root);
     for (int i = 0; i < noverrides && !s; i++) s = tc_yaml_override(&r->arena, r->root, overrides[i]);
     if (!s) s = tc_yaml_read(r->root, tc_recipe_fields, r);
     if (!s && r->validate_node) s = tc_yaml_read(r->validate_node, validate_fields, &r->validate);
+    if (!s && r->swa_node) s = tc_yaml_read(r->swa_node, swa_fields, &r->swa);
     if (!s && r->checkpoint_node) s = tc_yaml_read(r->checkpoint_node, checkpoint_fields, &r->checkpoint);
     if (!s) s = check(r);
     if (s) {

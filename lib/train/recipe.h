@@ -10,6 +10,9 @@ typedef struct {
     int64_t every, batch;
 } tc_recipe_validate;
 typedef struct {
+    int64_t start, every; /* start 0: none */
+} tc_recipe_swa;
+typedef struct {
     int64_t every, keep_last, keep_every;
     double minutes;
     bool keep_best;
@@ -33,8 +36,11 @@ typedef struct {
     double clip_grad_norm, clip_grad_value; /* 0: none */
     tc_yaml *activation_checkpointing;      /* names of classes, or {modules: names} */
     double ema_decay;                       /* 0: none */
-    const char *precision;                  /* "float32", "float64" or "bfloat16" */
-    tc_dtype floats;                        /* of weights and batches */
+    tc_yaml *swa_node;
+    tc_recipe_swa swa;
+    const char *precision; /* as written */
+    tc_dtype floats;       /* of weights and batches */
+    tc_dtype autocast;     /* of forward and loss; TC_DTYPE_NONE: they run in `floats` */
     /* what is kept and said */
     tc_yaml *validate_node, *checkpoint_node;
     tc_recipe_validate validate; /* every 0: only at the end */

@@ -134,6 +134,8 @@ static void write_state(C *c, void *ctx) {
     tc_buf_putc(x->b, '\n');
 }
 
+static const char *average_prefix(const tc_trainer *t) { return t->r->swa.start ? "swa." : "ema."; }
+
 static tc_status add(tc_trainer *t, tc_tensors *all, const char *prefix, const char *name, const char *key, const tc_tensor *x) {
     (void)t;
     tc_buf b = {0};
@@ -152,7 +154,8 @@ tc_status tc_train_save(tc_trainer *t, const char *dir) {
     }
     for (size_t i = 0; i < t->state.len && !s; i++)
         s = add(t, &all, "optim.state.", t->state.data[i].param, t->state.data[i].key, &t->state.data[i].data);
-    for (size_t i = 0; i < t->averages.len && !s; i++) s = add(t, &all, "ema.", t->averages.data[i].param, NULL, &t->averages.data[i].data);
+    for (size_t i = 0; i < t->averages.len && !s; i++)
+        s = add(t, &all, average_prefix(t), t->averages.data[i].param, NULL, &t->averages.data[i].data);
     tc_buf b = {0};
     writer x = {t, &b};
     if (!s) s = tc_lang_run(t->lang, write_state, &x);
@@ -237,20 +240,20 @@ static void restore_optimiser(C *c, reader *x) {
     tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
 }
 
-/* Averages begin anew when the checkpoint has none: ema_decay was not in its recipe. */
+/* Averages begin anew when the checkpoint has none: its recipe had neither ema_decay nor swa, or the other one. */
 static void restore_averages(C *c, reader *x) {
     opt_states *all = &x->t->averages;
     size_t found = 0;
     for (size_t i = 0; i < all->len; i++) {
         tc_tensor *to = &all->data[i].data, from;
-        int64_t at = tc_ckpt_find(x->k, tc_arena_printf(&x->t->arena, "ema.%s", all->data[i].param));
+        int64_t at = tc_ckpt_find(x->k, tc_arena_printf(&x->t->arena, "%s%s", average_prefix(x->t), all->data[i].param));
         if (at < 0) continue;
         tc_status s = tc_ckpt_tensor(x->k, (size_t)at, &from);
         if (s) tc_raise_status(c, "ValueError", s);
         bool same = from.dtype == to->dtype && from.rank == to->rank && !memcmp(from.size, to->size, (size_t)to->rank * sizeof *to->size);
         if (same) memcpy(tc_tensor_data(to), tc_tensor_data(&from), tc_tensor_bytes(to));
         tc_tensor_deinit(&from);
-        if (!same) tc_raise(c, "ValueError", "%s: ema.%s has another type or shape than the weight", x->path, all->data[i].param);
+        if (!same) tc_raise(c, "ValueError", "%s: %s%s has another type or shape than the weight", x->path, average_prefix(x->t), all->data[i].param);
         found++;
     }
     if (found == all->len && found) tc_call_method(c, x->t->update, tc_intern(c, "go_on_averaging", 15), 0, NULL);

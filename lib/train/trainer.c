@@ -245,7 +245,7 @@ static void make_model(tc_trainer *t) {
         tc_list_push(c, tensors, tc_tuple_of(c, 4, tc_bool(c, w->buffer), tc_bool(c, w->persistent), tc_strz(c, w->fqn), w->object));
     }
     /* Types that a forward asks its tensors for are others under autocast than when the program was captured: the source itself is called. */
-    t->runs_source = made && !missing && !strcmp(t->r->precision, "bfloat16");
+    t->runs_source = made && !missing && t->r->autocast != TC_DTYPE_NONE;
     if (t->runs_source) {
         checkpoint_classes(t, made);
         t->m = made;
@@ -333,7 +333,9 @@ static void make_objects(C *c, void *ctx) {
     }
     V clip = r->clip_grad_norm > 0 ? tc_float(c, r->clip_grad_norm) : c->none;
     V most = r->clip_grad_value > 0 ? tc_float(c, r->clip_grad_value) : c->none;
-    V settings[5] = {t->m, t->opt, clip, most, r->ema_decay > 0 ? tc_float(c, r->ema_decay) : c->none};
+    V average = r->ema_decay > 0 ? tc_float(c, r->ema_decay) : c->none;
+    if (r->swa.start) average = tc_tuple_of(c, 2, tc_int(c, r->swa.start), tc_int(c, r->swa.every));
+    V settings[5] = {t->m, t->opt, clip, most, average};
     args A = {.a = settings, .n = 5};
     t->update = tc_call(c, class_of(c, "Update"), &A);
     tc_train_set_closure(c, t);

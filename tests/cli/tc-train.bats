@@ -1,4 +1,5 @@
 # tc-train: runs, run directories, resuming to the same bits, signals, limits, divergence, refusals.
+load fails
 setup() {
     bats_require_minimum_version 1.5.0
     cd "$BATS_TEST_TMPDIR"
@@ -111,6 +112,63 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     # the validation of the averages is that of a run which starts from them and does not move
     tc-train -q r.yaml weights=average.safetensors steps=1 "optimizer=torch.optim.SGD(m.parameters(), lr=0.0)" scheduler=null -o still
     [ "$(grep -o '"val_loss": [0-9.]*' still/metrics.jsonl)" = "$(tail -1 whole/metrics.jsonl | grep -o '"val_loss": [0-9.]*')" ]
+}
+
+@test "swa keeps the mean of the weights after its steps, a copy before them, and goes on with it" {
+    settings=(scheduler=null checkpoint='{every: 1}' swa='{start: 3, every: 4}')
+    tc-train -q r.yaml "${settings[@]}" -o run # of steps 3, 7 and 11
+    averages() { tc-ckpt convert "run/step-$1" --select '^swa\.' --rename 's/^swa\.//' -o "$2.safetensors"; }
+    weights() { tc-ckpt consolidate "run/step-$1" -o "$2.safetensors"; }
+    averages 2 early
+    weights 2 there
+    tc-ckpt diff early.safetensors there.safetensors
+    averages 10 before
+    averages 7 two
+    tc-ckpt diff before.safetensors two.safetensors
+    averages 11 mean
+    for step in 3 7 11; do weights $step w$step; done
+    cat >mean.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class Mean(nn.Module):
+    def forward(self, a, b, c):
+        a = a + (b - a) / 2
+        return a + (c - a) / 3
+PY
+    tc-export mean.py:Mean --input a=16x3xf32 --input b=16x3xf32 --input c=16x3xf32 |
+        tc-run --input a=@w3.safetensors#a.weight --input b=@w7.safetensors#a.weight --input c=@w11.safetensors#a.weight \
+            --expect @mean.safetensors#a.weight
+    cp -r run parts
+    rm -r parts/step-[6-9] parts/step-1[0-2] parts/latest
+    tc-train -q r.yaml "${settings[@]}" -o parts --resume
+    cmp run/step-12/shard-00001-model-00001-of-00001.safetensors parts/step-12/shard-00001-model-00001-of-00001.safetensors
+    fails 2 "swa: weights are averaged by ema_decay or by swa, not by both" tc-train r.yaml ema_decay=0.5 swa='{start: 3}'
+    fails 2 "swa.every: found 0, expected 1 or more" tc-train r.yaml swa='{start: 3, every: 0}'
+    fails 2 "swa: expected {start: STEP, every: N}" tc-train r.yaml swa='{every: 3}'
+}
+
+@test "what a recipe says and nothing would read is refused with its key" {
+    fails 2 "data.block: a key of text, not of names" tc-train r.yaml data.block=3
+    fails 2 "data.standardize: a key of csv, not of names" tc-train r.yaml data.standardize=true
+    fails 2 "data.shape: expected a map of columns" tc-train r.yaml data.shape=3
+    fails 2 "param_groups: optimizer does not use groups: torch.optim.AdamW" tc-train r.yaml param_groups='list(m.parameters())'
+    fails 2 "metrics.loss: val_loss is the loss" tc-train r.yaml metrics='{loss: out.mean()}'
+    fails 2 "clip_grad_norm: found -1, expected a norm, or 0 for none" tc-train r.yaml clip_grad_norm=-1
+    fails 2 "checkpoint.keep_last: found -1, expected 0 or more" tc-train r.yaml checkpoint='{keep_last: -1}'
+    fails 2 "model: 5: expected FILE.py:CLASS" tc-train r.yaml model=5
+    fails 3 "optimizer is int, expected one of torch.optim" tc-train r.yaml optimizer=5
+}
+
+@test "limit takes the first samples, of words and of tables" {
+    tc-train -q r.yaml data.train.limit=8 epochs=1 steps=null -o run # a batch of 8 an epoch
+    [ "$(grep -c '"loss"' run/metrics.jsonl)" -eq 1 ]
+    printf 'u,v\n1,2\n3,4\n5,6\n' >t.csv
+    printf 'import torch.nn as nn\n\n\nclass L(nn.Linear):\n    def __init__(self):\n        super().__init__(1, 1)\n' >l.py
+    run -2 --separate-stderr tc-train -q r.yaml model=l.py:L arg=null input=input=Bx1xf32 data='{csv: t.csv, columns: [u], target: v, limit: 2}' batch=3 \
+        loss='F.mse_loss(out[:, 0], y)'
+    [[ "$stderr" == *"a batch of 3 samples of a set of 2"* ]]
 }
 
 @test "threads do not change the bits" {
@@ -277,7 +335,7 @@ PY
     cmp whole/step-400/shard-00001-model-00001-of-00001.safetensors parts/step-400/shard-00001-model-00001-of-00001.safetensors
     cmp whole/step-400/state.json parts/step-400/state.json
     [ "$(grep -c grad_norm parts/metrics.jsonl)" -eq 400 ]
-    [ -z "$(ls -A parts | grep tmp)" ]
+    [ "$(ls -A parts | grep -vc '^step-')" -eq 6 ] # .lock environment latest metrics.jsonl model.pt2 recipe.yaml
 }
 
 @test "a full disk is exit 1; what was saved stays and the run goes on when there is room" {

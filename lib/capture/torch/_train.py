@@ -121,6 +121,8 @@ def _plain(v):
 
 def plain_numbers(opt):
     """lr=torch.tensor(1e-3) and the like, also in betas, become numbers, which a schedule may move and a checkpoint holds."""
+    if not hasattr(opt, "param_groups"):
+        raise TypeError(f"optimizer is {type(opt).__name__}, expected one of torch.optim or an object with param_groups")
     for g in opt.param_groups:
         for key, v in g.items():
             if key != "params" and isinstance(v, (tuple, list)):
@@ -145,14 +147,17 @@ class Update(nn.Module):
     """Clipping, the optimiser's step on given gradients, and the average of the weights. The optimiser's state tensors and the averages
     are buffers, so that a capture returns them changed; the numbers of its groups that vary and the step count are inputs."""
 
-    def __init__(self, m, opt, clip_norm, clip_value, decay):
+    def __init__(self, m, opt, clip_norm, clip_value, average):
+        """average: None, the decay of an exponential average, or (start, every) of a plain one."""
         super().__init__()
         self.m = m
         self.opt = opt
         self.clip_norm = clip_norm
         self.clip_value = clip_value
-        self.decay = decay
+        self.swa = average if isinstance(average, tuple) else None
+        self.decay = None if self.swa else average
         self.averaging = False
+        self.made = 0  # steps before the one that is run
         # An optimiser that calls the loss again: its steps run eagerly, with the micro-batches' program as the closure.
         self.eager = any(isinstance(o, torch.optim.LBFGS) for o in _optimisers(opt))
         self.evaluate = None  # () -> (loss, gradients), set by lib/train
@@ -167,7 +172,7 @@ class Update(nn.Module):
         self.state += [{} for _ in range(len(self.params) - len(self.state))]
         names = {id(p): n for n, p in m.named_parameters()}
         self.names = [names[id(p)] for p in self.params]
-        self.averaged = [] if decay is None else list(m.named_parameters())
+        self.averaged = [] if average is None else list(m.named_parameters())
         for i, (_, p) in enumerate(self.averaged):
             self.register_buffer(f"average_{i}", p.detach().clone())
 
@@ -188,7 +193,10 @@ class Update(nn.Module):
         self.averaging = averaging
 
     def average(self):
-        """torch.optim.swa_utils.AveragedModel with get_ema_multi_avg_fn(decay): the first time a copy. Buffers are not averaged."""
+        """torch.optim.swa_utils.AveragedModel, plain or with get_ema_multi_avg_fn(decay): the first time a copy. Buffers are not averaged."""
+        if self.swa:
+            self.average_plainly(*self.swa)
+            return
         for i, (_, p) in enumerate(self.averaged):
             a = self._buffers[f"average_{i}"]
             if not self.averaging:
@@ -198,6 +206,15 @@ class Update(nn.Module):
             else:
                 a.copy_(a * self.decay + p * (1 - self.decay))
         self.averaging = True
+
+    def average_plainly(self, start, every):
+        """Until the step `start` a copy; then the mean of the weights after it and after every `every`-th one since."""
+        since = torch.full((), self.made + 1.0 - start, dtype=torch.float64)
+        taken = torch.clamp(torch.floor(since / every), min=0)
+        now = since == taken * every
+        for i, (_, p) in enumerate(self.averaged):
+            a = self._buffers[f"average_{i}"]
+            a.copy_(torch.where(since <= 0, p, torch.where(now, a + (p - a) / (taken + 1), a)))
 
     def attach(self):
         """Registers the state tensors that the optimiser has by now; returns [(name, key, tensor)]."""
@@ -238,6 +255,7 @@ class Update(nn.Module):
         self._put_leaves([(by_name[name], key, t) for name, key, t in entries])
         for s in self.state:
             s["step"] = step
+        self.made = step
 
     def groups(self):
         """param_groups as the optimiser's state_dict() has them, the parameters by name."""
@@ -302,6 +320,7 @@ class Update(nn.Module):
         self.opt.step(self.closure)
         with torch.no_grad():
             self.average()
+        self.made += 1
         for p in self.params:
             p.grad = None
         torch._C.scratch_end(norm, self.state, grads)
@@ -335,6 +354,7 @@ class Update(nn.Module):
         """The same operator by operator, where a branch looks at data; what it had to compute on the way is given back."""
         torch._C.scratch_begin()
         norm = self.run(grads)
+        self.made += 1
         torch._C.scratch_end(norm, self.state, grads, [vars(o) for o in _optimisers(self.opt)], vars(self.opt))
         return norm
 
@@ -368,7 +388,9 @@ class Update(nn.Module):
         for state, s in zip(self.state, steps):
             if s is not None:
                 state["step"] = step
+        made, self.made = self.made, step
         norm = self.run(grads)
+        self.made = made
         for w, v in zip(where, kept):
             self.put(w, v)
         for state, s in zip(self.state, steps):
