@@ -90,8 +90,11 @@ static tc_status run_case(report *r, bench_case *b, tc_symvalue *vars, size_t nv
                           bool *different) {
     tc_status s = tc_cmd_make_inputs(b->program, vars, nvars, ranges ? ranges->lo : NULL, ranges ? ranges->hi : NULL, &b->inputs, &b->ninputs);
     count_bytes(b);
+    tc_cmd_phase(r->c, "making inputs");
     if (!s) s = make_execs(r->c, r->tuning, b, r->ways, r->nways);
+    tc_cmd_phase(r->c, "planning and compiling");
     if (!s) s = measure(b, r->nways, plan);
+    tc_cmd_phase(r->c, "running");
     if (!s) s = compare_results(r->c, b, r->ways, r->nways);
     for (int w = 0; !s && r->profile && w < r->nways; w++) s = profile_case(r->profile, b, r->ways, w);
     for (int i = 0; !s && i < b->program->noutputs; i++)
@@ -147,6 +150,7 @@ static tc_status bench_program(report *r, const bench_plan *plan, bool *differen
     bool train = mode && !strcmp(mode, "train") && !tc_cmd_has(r->c, TC_OPT_model);
     if (!s) s = train ? tc_cmd_program_named(r->c, a, "train", &b.program) : tc_cmd_program(r->c, a, &b.program);
     tc_archive_close(a);
+    tc_cmd_phase(r->c, "reading the program");
     if (s) return s;
     size_t nvars = tc_sym_var_count(b.program->sym);
     tc_symvalue *vars = tc_xcalloc(nvars + 1, sizeof *vars);

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # tc-bench: operators and programs, tables for people and machines.
 bats_require_minimum_version 1.5.0
+load softmax_model
 
 setup() {
     mlp=$TC_ROOT/tests/oracle/pt2/mlp.pt2
@@ -56,15 +57,7 @@ setup() {
 }
 
 @test "--profile writes a Chrome trace: a slice a group, with operators and source lines" {
-    cat >m.py <<'PY'
-import torch, torch.nn as nn
-class M(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a = nn.Linear(16, 4)
-    def forward(self, x):
-        return torch.softmax(self.a(x), -1).exp()
-PY
+    softmax_model
     tc-export m.py:M --input x=Bx16xf32 --dim B=1..9 -o m.pt2
     tc-bench m.pt2 --repeat 2 --compare interpreted,unfused --profile p.json >table
     [ "$(head -c 17 p.json)" = '{"traceEvents": [' ]

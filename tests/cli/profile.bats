@@ -2,18 +2,12 @@
 # --profile of tc-run and tc-train, --stats of all: where the time goes.
 bats_require_minimum_version 1.5.0
 load fails
+load softmax_model
 
 setup() {
     cd "$BATS_TEST_TMPDIR"
-    cat >m.py <<'PY'
-import torch
-from torch import nn
-class M(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a = nn.Linear(16, 4)
-    def forward(self, x):
-        return torch.softmax(self.a(x), -1).exp()
+    softmax_model
+    cat >>m.py <<'PY'
 class Loop(nn.Module):
     def forward(self, x):
         def again(i, y):
@@ -41,7 +35,7 @@ rows() { awk -v name="$2:" '$0 == name { on = 1; getline; next } /:$/ { on = 0 }
         rows p.txt "$t" | awk '{ if ($NF == "all") { whole = $1; percent = $2 } else sum += $1 }
             END { exit !(percent == 100 && sum > 0.97 * whole && sum < 1.03 * whole) }'
     done
-    rows p.txt groups | grep -qE ' 7 .* m\.py:8 +aten\.addmm'
+    rows p.txt groups | grep -qE ' 7 .* m\.py:7 +aten\.addmm'
     rows p.txt "by operators" | grep -q '(reading inputs)$'
     rows p.txt "by operators" | grep -q '(writing results)$'
 }
@@ -51,7 +45,7 @@ rows() { awk -v name="$2:" '$0 == name { on = 1; getline; next } /:$/ { on = 0 }
     tc-run m.pt2 --input @seven.npy --profile p.txt --skip-first 2 --wait 1 --unit ms -o y.npy
     cmp plain.npy y.npy
     grep -q '^m.pt2, 2 of 7 records: [0-9.]* ms$' p.txt # the fourth and the sixth
-    rows p.txt groups | grep -qE ' 2 .* m\.py:8 +aten\.addmm'
+    rows p.txt groups | grep -qE ' 2 .* m\.py:7 +aten\.addmm'
     tc-run m.pt2 --input @seven.npy --profile p.txt --skip-first 9 -o y.npy
     grep -q '^m.pt2, 0 of 7 records' p.txt
     fails 2 "ns, us, ms" tc-run m.pt2 --input @one.npy --profile p.txt --unit hours
@@ -69,7 +63,7 @@ rows() { awk -v name="$2:" '$0 == name { on = 1; getline; next } /:$/ { on = 0 }
     [ "$(head -1 t.json)" = '{"traceEvents": [' ]
     [ "$(tail -1 t.json)" = ']}' ]
     grep -q '"name": "größe.pt2"' t.json
-    [ "$(grep -c '"operators": "aten.addmm.default", "source": "m.py:8"' t.json)" -eq 7 ]
+    [ "$(grep -c '"operators": "aten.addmm.default", "source": "m.py:7"' t.json)" -eq 7 ]
     [ "$(grep -c '"name": "resident memory", "ph": "C"' t.json)" -eq 7 ]
     [ "$(ls -A | grep -c 't\.json')" -eq 1 ]
     printf 'none of it' >broken.npy
@@ -87,6 +81,11 @@ rows() { awk -v name="$2:" '$0 == name { on = 1; getline; next } /:$/ { on = 0 }
     [ "$(grep -c "\"name\": \"[a-z_.]*while_loop" t.json)" -eq 1 ]
 }
 
+@test "tc-run --signature runs nothing and refuses what looks at a run" {
+    for o in "--profile p.txt" --trace --debug-values "--check nan" "--profile-shapes s.txt"; do fails 2 "--signature runs nothing: no ${o%% *}" tc-run m.pt2 --signature $o; done
+    [ ! -e p.txt ] && [ ! -e s.txt ]
+}
+
 @test "--stats says where the time went, of every program; waiting for stdin is reading" {
     tc-run m.pt2 --input @seven.npy --stats -o y.npy 2>err
     for what in "reading the program" planning "reading inputs" running "writing results" other; do grep -qE "^tc-run: +[0-9.]+ s  $what\$" err; done
@@ -98,6 +97,8 @@ rows() { awk -v name="$2:" '$0 == name { on = 1; getline; next } /:$/ { on = 0 }
     grep -qE 'the C compiler|from the cache' err
     tc-export m.py:M --input x=Bx16xf32 --stats -o n.pt2 2>err
     grep -q 'capturing$' err
+    tc-bench m.pt2 --stats --repeat 30 --warmup 2 --compare compiled,interpreted 2>err >/dev/null
+    for phase in "reading the program" "planning and compiling" running; do grep -qE "s  $phase\$" err; done
     tc-ckpt ls m.pt2 --stats 2>err >/dev/null
     grep -q ' other$' err
 }
@@ -124,7 +125,7 @@ YAML
     recipe
     tc-train r.yaml -o run --profile p.txt --profile t.json --skip-first 2 --stats 2>err
     grep -q '^r.yaml, 4 of 6 steps: ' p.txt
-    rows p.txt groups | grep -q 'm\.py:8'
+    rows p.txt groups | grep -q 'm\.py:7'
     rows p.txt "by operators" | grep -q '(reading data)$'
     rows p.txt "by operators" | grep -q '(update)$'
     [ "$(grep -c '"name": "resident memory"' t.json)" -eq 4 ]
