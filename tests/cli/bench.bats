@@ -94,3 +94,45 @@ PY
     [ "$status" -eq 2 ]
     [[ "$stderr" == *"expected where the profile goes"* ]]
 }
+
+@test "--profile counts the FLOPs of gradients: attention, grouped and masked convolutions, recurrences, products" {
+    cat >g.py <<'PY'
+import torch, torch.nn as nn, torch.nn.functional as F
+class A(nn.Module):
+    def forward(self, q, k, v):
+        return F.scaled_dot_product_attention(q, k, v).sum()
+class C(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.c = nn.Conv2d(4, 8, 3, padding=1, groups=2)
+    def forward(self, x):
+        return self.c(x).sum()
+class L(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.r = nn.LSTM(3, 5, batch_first=True)
+        self.a = nn.Linear(5, 7, bias=False)
+    def forward(self, x):
+        return self.a(self.r(x)[0][:, -1]).sum()
+PY
+    counts() { # GRADIENTS CLASS INPUT...: gj.pt2 is the program with its gradients; prints OPERATOR FLOPS of what multiplies
+        tc-export "g.py:$2" "${@:3}" -o g.pt2
+        # shellcheck disable=SC2086
+        tc-export g.pt2 --joint $1 -o gj.pt2
+        tc-bench gj.pt2 --repeat 1 --profile p.json >/dev/null
+        sed -n 's/.*"operators": "\([^"]*\)".*"flops": \([0-9]*\).*/\1 \2/p' p.json | grep -E 'atten|convol|rnn|mm' >counts
+    }
+    has() { grep -q "$1\\S* $2\$" counts || { cat counts; false; }; }
+    counts "" A --input q=2x3x10x8xf32 --input k=2x3x12x8xf32 --input v=2x3x12x8xf32
+    has 'cpu.default' $((2 * 2 * 6 * 10 * 12 * 8)) # two products of 10x8 and 8x12 for 6 heads
+    has 'cpu_backward' $((5 * 2 * 6 * 10 * 12 * 8))
+    counts "" C --input x=2x4x6x7xf32
+    has 'convolution.default' $((2 * 2 * 8 * 42 * 18)) # 2x8x6x7 results of 2 channels of 3x3
+    has 'convolution_backward' $((2 * 2 * 2 * 8 * 42 * 18))
+    counts "--grad-of c.weight" C --input x=2x4x6x7xf32
+    has 'convolution_backward' $((2 * 2 * 8 * 42 * 18)) # the input's gradient is not asked for
+    counts "" L --input x=2x4x3xf32
+    has 'rnn_layer.default' $((2 * 8 * 20 * 8)) # 8 steps in all, 4 gates of 5, of 3 + 5 numbers
+    has 'rnn_layer_backward' $((2 * 2 * 8 * 20 * 8))
+    [ "$(grep -c " $((2 * 2 * 5 * 7))\$" counts)" -eq 3 ] # the product, its gradients by both factors
+}
