@@ -80,9 +80,20 @@ static void json_line(tc_buf *b, const char *name, const char *op, const char *p
     tc_buf_putc(b, '\n');
 }
 
-static tc_status not_a_number(const char *name, const tc_node *n, const char *place, const statistics *s) {
-    return tc_error(TC_DIVERGED, "%s%s%s makes the first NaN: %lld of %lld elements of %s", place, *place ? ": " : "", tc_op_name(n->op),
-                    (long long)s->nans, (long long)s->n, name);
+/* n wrote it. In a group of several the NaN may be of any of them, which --trace tells apart. */
+static tc_status not_a_number(const tc_exec_event *event, const char *name, const tc_node *n, const char *place, const statistics *s) {
+    tc_buf others = {0};
+    tc_status st = tc_error(TC_DIVERGED, "%s%s%s makes the first NaN: %lld of %lld elements of %s", place, *place ? ": " : "", tc_op_name(n->op),
+                            (long long)s->nans, (long long)s->n, name);
+    for (int i = 0; i < event->nnodes && i < 12; i++) {
+        const tc_node *o = event->nodes[i];
+        if (o == n) continue;
+        tc_buf_printf(&others, "%s%s", others.len ? ", " : "", tc_op_name(o->op));
+        if (o->source.file) tc_buf_printf(&others, " (%s:%d)", o->source.file, o->source.line);
+    }
+    if (others.len) tc_status_add(st, "in one group with %s: --trace --check nan tells which of them", others.data);
+    tc_buf_free(&others);
+    return st;
 }
 
 tc_status trace_event(void *ctx, const tc_exec_event *event) {
@@ -97,7 +108,7 @@ tc_status trace_event(void *ctx, const tc_exec_event *event) {
         if (at->file) tc_buf_printf(&place, "%s:%d", at->file, at->line);
         const char *name = event->values[i]->name ? event->values[i]->name : "?";
         if (t->print) (t->c->json ? json_line : text_line)(&b, name, tc_op_name(n->op), tc_buf_str(&place), event->tensors[i], &s);
-        if (t->check && s.nans) st = not_a_number(name, n, tc_buf_str(&place), &s);
+        if (t->check && s.nans) st = not_a_number(event, name, n, tc_buf_str(&place), &s);
     }
     fputs(tc_buf_str(&b), stderr);
     tc_buf_free(&b);

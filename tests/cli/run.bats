@@ -198,7 +198,10 @@ PY
     for p in bad bad-c; do
         run --separate-stderr tc-run $p.pt2 --check=nan --input x=2x8xf32=0.5 -o y.npy
         [ "$status" -eq 6 ]
-        [[ "$stderr" == *"blocks.py:1"[45]": "*"makes the first NaN: "*" of 16 elements of "* ]]
+        [[ "$stderr" == *"blocks.py:14: "*"makes the first NaN: "*" of 16 elements of "*"in one group with "*"log.default (blocks.py:13)"*"--trace"* ]]
+        run --separate-stderr tc-run $p.pt2 --check=nan --trace --input x=2x8xf32=0.5 -o y.npy
+        [ "$status" -eq 6 ]
+        [[ "$stderr" == *"blocks.py:13: aten.log.default makes the first NaN: "* ]]
         run -0 --separate-stderr tc-run $p.pt2 --debug-values --input x=2x8xf32=0.5 -o y.npy
         [[ "$stderr" == *" NaN "* ]]
     done
