@@ -81,7 +81,7 @@ PY
     fails 5 "m.py:5: a PT2 archive has no node for the number math.log2(float(L)), which aten.new_zeros.default takes; declare a number for the size L" \
         tc-export m.py:M --input x=Lxf32 -o m.pt2
     sed -i 's/2 .. math.*/1 << (x.shape[0] - 1).bit_length()/' m.py
-    fails 3 "m.py:4:18: ValueError: the size x.0 (L) was declared free, but the model forces it" tc-export m.py:M --input x=Lxf32 --print
+    fails 3 "m.py:4:35: ValueError: the size x.0 (L) was declared free, but the model forces it" tc-export m.py:M --input x=Lxf32 --print
 }
 
 @test "import * of a file of --source takes __all__, or what has no underscore" {
