@@ -109,8 +109,9 @@ static tc_status shape_while(tc_shape_ctx *c) {
     if (body->noutputs != n)
         return tc_error(TC_CONTENT, "%s: the body returns %d results for %d carried values", tc_op_name(c->op), body->noutputs, n);
     for (int i = 0; i < c->nouts; i++) {
-        if (!same_type(body->inputs[i], body->outputs[i])) return differ(c, i, body->inputs[i], body->outputs[i]);
-        from_output(c, i, body->outputs[i]);
+        const tc_value *in = body->inputs[i], *o = body->outputs[i];
+        if (!same_type(in, o) || other_sizes(c->program->sym, in, o)) return differ(c, i, in, o);
+        from_output(c, i, o);
     }
     return NULL;
 }

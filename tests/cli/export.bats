@@ -943,3 +943,17 @@ EOF
     fails 3 "there is no type that bool and uint16 promote to" tc-export types.py:Asked --input x=2xf32 --print
     fails 3 "uint16" tc-export types.py:Compared --input x=2xf32 --print
 }
+
+@test "a while_loop whose body gives a carried tensor another size is refused at its line" {
+    cat >grow.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class Grow(nn.Module):
+    def forward(self, x):
+        return torch.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, torch.cat([x, x])), (torch.tensor(0), x))
+PY
+    run -3 --separate-stderr tc-export grow.py:Grow --input x=2xf32
+    [[ "$stderr" == *"grow.py:7:"*"while_loop.default: result 1 has the types f32[2] and f32[4]"* ]]
+}
