@@ -157,7 +157,7 @@ static void choose_block(const plan *p, nest *n) {
         int64_t c = 16;
         while (c < TC_LEAF && c * n->R < 4 * T) c *= 2;
         n->C = EI <= 2 * c ? EI : c;
-    } else if (EI <= 2 * T) {
+    } else if (EI <= (p->blocks ? 8 : 2) * T) {    /* a row that its stages find in the second cache */
         int64_t most = p->blocks ? 2 * T : 16 * T; /* without values but those in memory: many rows a call */
         n->C = EI;
         n->R = clamp(most / (EI ? EI : 1), out > in ? 16 : 1, EO);
