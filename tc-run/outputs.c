@@ -1,6 +1,7 @@
 /* The outputs of a run: files, stdout, the terminal, and comparisons. */
 #include "tc-run/run.h"
 
+#include "file/content.h"
 #include "file/npy.h"
 #include "file/safetensors.h"
 
@@ -12,7 +13,7 @@ typedef struct {
     const char *name;
 } source;
 
-typedef enum { AS_NPY, AS_SAFETENSORS, AS_TEXT, AS_PRINT } form;
+typedef enum { AS_NPY, AS_NPZ, AS_SAFETENSORS, AS_TEXT, AS_PRINT } form;
 typedef struct {
     char *path;
     form form;
@@ -113,10 +114,12 @@ static bool ends_with(const char *s, const char *tail) {
 
 /* --to, else the suffix, else text for strings and .npy for others. */
 static tc_status form_of(const outputs *o, const char *path, bool strings, form *out) {
-    static const char *const names[] = {"npy", "safetensors", "text", NULL};
-    int to;
+    static const char *const names[] = {"npy", "npz", "safetensors", "text", NULL};
+    static const char *const suffixes[] = {".npy", ".npz", ".safetensors", ".txt"};
+    int to, suffix = -1;
     TC_TRY(tc_cmd_choice(o->cmd, TC_OPT_to, names, -1, &to));
-    int suffix = ends_with(path, ".safetensors") ? AS_SAFETENSORS : ends_with(path, ".npy") ? AS_NPY : ends_with(path, ".txt") ? AS_TEXT : -1;
+    for (int i = 0; i < 4; i++)
+        if (ends_with(path, suffixes[i])) suffix = i;
     if (to >= 0 && suffix >= 0 && to != suffix) return tc_usage(o->cmd, "--to %s, but the name is %s", names[to], path);
     *out = to >= 0 ? (form)to : suffix >= 0 ? (form)suffix : strings ? AS_TEXT : AS_NPY;
     return NULL;
@@ -132,7 +135,7 @@ static tc_status check_sink(const outputs *o, const sink *s) {
         tc_dtype d = type_of(o, k);
         const char *name = o->sources.data[k].name;
         if (d == TC_DTYPE_NONE && s->form != AS_PRINT) return tc_usage(o->cmd, "output %s is no tensor and no number", name);
-        if (s->form == AS_NPY && !tc_dtypes[d].npy)
+        if ((s->form == AS_NPY || s->form == AS_NPZ) && !tc_dtypes[d].npy)
             return tc_usage(o->cmd, "output %s is %s, which .npy lacks: give --to safetensors, or --cast f32", name, tc_dtypes[d].torch);
         if (s->form == AS_TEXT && !tc_is_integral(d))
             return tc_usage(o->cmd, "output %s is %s: text needs integers, one a byte", name, tc_dtypes[d].torch);
@@ -294,10 +297,21 @@ static tc_status put_string(sink *s, const outputs *o, const char *text, size_t 
     return st;
 }
 
-static tc_status put_sink(outputs *o, sink *s, const tc_exec *e, const tc_tensor *results, const tc_tensor *given) {
+static tc_status put_set(const outputs *o, const sink *s, int64_t record, const tc_tensors *set) {
+    if (s->form == AS_SAFETENSORS) return tc_safetensors_write(s->out, set);
+    if (record) return tc_usage(o->cmd, "record %lld: an .npz holds one record; several need --to safetensors", (long long)record);
+    tc_head *heads;
+    tc_content c = tc_content_of(set, &heads);
+    tc_status st = tc_npz_write_content(s->out, &c);
+    free(heads);
+    return st;
+}
+
+static tc_status put_sink(outputs *o, sink *s, int64_t record, const tc_exec *e, const tc_tensor *results, const tc_tensor *given) {
     tc_tensors set = {0};
     tc_status st = NULL;
-    if (!s->out) TC_TRY(tc_cmd_create(o->cmd, strcmp(s->path, "-") ? s->path : NULL, s->form == AS_NPY || s->form == AS_SAFETENSORS, &s->out));
+    bool in_set = s->form == AS_SAFETENSORS || s->form == AS_NPZ;
+    if (!s->out) TC_TRY(tc_cmd_create(o->cmd, strcmp(s->path, "-") ? s->path : NULL, s->form == AS_NPY || in_set, &s->out));
     for (size_t i = 0; i < s->sources.len && !st; i++) {
         size_t k = s->sources.data[i];
         tc_tensor t;
@@ -306,7 +320,7 @@ static tc_status put_sink(outputs *o, sink *s, const tc_exec *e, const tc_tensor
         if (type_of(o, k) == TC_DTYPE_NONE) continue;
         st = fetch(o, k, e, results, given, &t);
         if (st) break;
-        if (s->form == AS_SAFETENSORS) {
+        if (in_set) {
             st = tc_tensors_add(&set, o->sources.data[k].name, t);
             continue;
         }
@@ -315,7 +329,7 @@ static tc_status put_sink(outputs *o, sink *s, const tc_exec *e, const tc_tensor
         else st = put_printed(s, o, &t, k);
         tc_tensor_deinit(&t);
     }
-    if (!st && s->form == AS_SAFETENSORS) st = tc_safetensors_write(s->out, &set);
+    if (!st && in_set) st = put_set(o, s, record, &set);
     tc_tensors_deinit(&set);
     return st ? st : tc_out_flush(s->out);
 }
@@ -372,7 +386,7 @@ static tc_status compare(outputs *o, const expectation *x, int64_t record, const
 }
 
 tc_status outputs_put(outputs *o, int64_t record, const tc_exec *e, const tc_tensor *results, const tc_tensor *given) {
-    for (size_t i = 0; i < o->sinks.len; i++) TC_TRY(put_sink(o, &o->sinks.data[i], e, results, given));
+    for (size_t i = 0; i < o->sinks.len; i++) TC_TRY(put_sink(o, &o->sinks.data[i], record, e, results, given));
     for (size_t i = 0; i < o->expected.len; i++) {
         tc_tensor t;
         if (type_of(o, o->expected.data[i].source) == TC_DTYPE_NONE) continue;

@@ -138,3 +138,15 @@ tc_status tc_source_take_rest(tc_source_bytes *s, size_t align, tc_storage **out
     if (s->blob) return tc_source_take_storage(s, s->blob->len - s->pos, align, "the file", out);
     return gather(s, PTRDIFF_MAX, true, "the input", out);
 }
+
+tc_status tc_source_take_all(tc_source_bytes *s, tc_blob **out) {
+    if (s->blob) {
+        *out = tc_blob_retain(s->blob);
+    } else {
+        TC_TRY(fill(s, SIZE_MAX));
+        *out = tc_blob_adopt(s->ahead.data, s->ahead.len, s->name);
+        s->ahead = (tc_buf){0};
+    }
+    s->pos = (*out)->len;
+    return NULL;
+}

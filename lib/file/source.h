@@ -27,6 +27,8 @@ tc_status tc_source_take(tc_source_bytes *s, size_t n, const char *what, const u
 tc_status tc_source_take_storage(tc_source_bytes *s, size_t n, size_t align, const char *what, tc_storage **out);
 /* Everything that is left. */
 tc_status tc_source_take_rest(tc_source_bytes *s, size_t align, tc_storage **out);
+/* All of it from its beginning, of which nothing has been taken yet, as one block. */
+tc_status tc_source_take_all(tc_source_bytes *s, tc_blob **out);
 /* A failure at the place of the next byte. */
 tc_status tc_source_error(const tc_source_bytes *s, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
 

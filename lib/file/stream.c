@@ -84,6 +84,15 @@ static tc_status read_image(tc_source_bytes *source, tc_tensors *out) {
     return st ? st : tc_tensors_add(out, "", t);
 }
 
+/* A file that is known from its end or by offsets: the only record. */
+static tc_status read_whole(tc_source_bytes *source, tc_tensors *out) {
+    tc_blob *b;
+    TC_TRY(tc_source_take_all(source, &b));
+    tc_status st = tc_tensors_load_blob(b, out);
+    tc_blob_release(b);
+    return st;
+}
+
 tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end) {
     const unsigned char *p;
     size_t n;
@@ -95,16 +104,21 @@ tc_status tc_stream_next(tc_stream *s, tc_tensors *out, bool *out_end) {
         *out_end = true;
         return s->count ? NULL : tc_error(TC_CONTENT, "%s: nothing arrived: did the command before fail?", s->name);
     }
-    switch (tc_format_of(p, n)) {
+    tc_format f = tc_format_of(p, n);
+    if (s->count && (f == TC_FORMAT_ZIP || f == TC_FORMAT_PICKLE)) f = TC_FORMAT_UNKNOWN; /* nothing comes before a file that is one record */
+    switch (f) {
     case TC_FORMAT_NPY:
         st = tc_npy_read(&s->source, &t);
         if (!st) st = tc_tensors_add(out, "", t);
         break;
     case TC_FORMAT_SAFETENSORS: st = tc_safetensors_read(&s->source, out); break;
     case TC_FORMAT_IMAGE: st = read_image(&s->source, out); break;
+    case TC_FORMAT_ZIP:
+    case TC_FORMAT_PICKLE: st = read_whole(&s->source, out); break;
     default:
-        st = tc_source_error(&s->source, TC_CONTENT, "%s, expected .npy, safetensors or an image (NAME:text= and NAME:raw= take bytes)",
-                             s->count ? "what follows the last record is neither" : tc_format_name(tc_format_of(p, n)));
+        st = tc_source_error(&s->source, TC_CONTENT,
+                             "%s, expected .npy, .npz, safetensors, what torch.save wrote or an image (NAME:text= and NAME:raw= take bytes)",
+                             s->count ? "what follows the last record is none" : tc_format_name(f));
     }
     if (st) {
         tc_tensors_deinit(out);

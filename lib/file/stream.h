@@ -1,4 +1,4 @@
-/* Streams of records: .npy arrays or safetensors files one after another, in a file or a pipe; or one image. */
+/* Streams of records: .npy arrays or safetensors files one after another, in a file or a pipe; or one .npz, one file of torch.save, one image. */
 #ifndef TC_FILE_STREAM_H
 #define TC_FILE_STREAM_H
 

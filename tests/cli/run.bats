@@ -108,6 +108,30 @@ EOF
     fails 4 "3x10xf32, expected 2x10xf32" tc-run "$mlp" --input 3x16xf32=0.75 --expect @y.npy
 }
 
+@test ".npz and what torch.save wrote are inputs of one record, from a pipe too; .npz is written" {
+    cat >two.py <<'EOF'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        return {"x": x * 2, "n": x.sum()}
+EOF
+    tc-export two.py:M --input x=Nxf32 -o two.pt2
+    tc-run two.pt2 --input x=3xf32=1,2,3 -o a.npz
+    tc-run two.pt2 --input x=3xf32=1,2,3 --expect @a.npz
+    tc-ckpt convert a.npz -o a.pt
+    for form in npz pt; do
+        tc-run two.pt2 --input x=@a.$form -o $form.safetensors
+        tc-run two.pt2 --input x=@a.$form#x --to safetensors | cmp - $form.safetensors
+        cat a.$form | tc-run two.pt2 --input x=@- --to safetensors | cmp - $form.safetensors
+    done
+    cmp npz.safetensors pt.safetensors
+    tc-run two.pt2 --input x=3xf32=2,4,6 --expect @npz.safetensors
+    tc-run two.pt2 --input x=3xf32=1,2,3 --output x=@x.npy
+    fails 3 "record 1: stdin: at byte 140: what follows the last record is none" sh -c 'cat x.npy a.npz | tc-run two.pt2 --input x=@- --to safetensors'
+    fails 2 "record 1: an .npz holds one record" sh -c 'cat x.npy x.npy | tc-run two.pt2 --input x=@- -o no.npz'
+    [ ! -e no.npz ]
+}
+
 @test "several outputs need a place each, or --to safetensors" {
     args=(--input 0=3xf32=1 --input 1=2x3xf32=1 --input 2=3xf32=1 --input 3=2x3xf32=1 --input 4=4xf32=1)
     fails 2 "outputs for stdout" tc-run "$oracle/pytree.pt2" "${args[@]}"
