@@ -169,6 +169,8 @@ bool tc_pt2_symbolic(tc_pt2_reader *r, const char *target, const tc_pt2_arg *arg
     } else if (!strcmp(aten, "sym_numel.default")) {
         const tc_meta *m = tensor_of(r, args, nargs);
         if (m) *out = as_arg(tc_meta_numel(r->program->sym, m));
+    } else if (!strcmp(aten, "sym_storage_offset.default")) {
+        if (tensor_of(r, args, nargs)) *out = as_arg(tc_sym_int(r->program->sym, 0)); /* every value is its own storage */
     } else if (nargs && (!strcmp(aten, "sym_constrain_range_for_size.default") || !strcmp(aten, "sym_constrain_range.default"))) {
         constrain(r, args, nargs, strstr(aten, "size") ? 0 : TC_SYM_NO_LO);
         *out_no_result = true;

@@ -23,10 +23,7 @@ typedef struct {
 } again;
 
 bool tc_grad_recomputes(const tc_node *n) {
-    if (n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_DATA_SHAPE | TC_OP_HIGHER_ORDER) || tc_op_schema(n->op)->variadic) return false;
-    for (int i = 0; i < n->nouts; i++)
-        if (n->outs[i]->kind == TC_V_SYM) return false;
-    return true;
+    return !(n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_HIGHER_ORDER)) && !tc_op_schema(n->op)->variadic && !tc_node_brings_symbols(n);
 }
 
 static bool repeats(const again *a, const tc_value *v) {

@@ -272,6 +272,47 @@ void tc_node_each_input(const tc_node *n, void (*fn)(void *ctx, tc_value **place
     }
 }
 
+static bool type_has(const tc_value *v, tc_sym var) {
+    if (v->kind == TC_V_SYM) return v->sym && tc_sym_contains(v->sym, var);
+    for (int d = 0; v->kind == TC_V_TENSOR && d < v->meta.rank; d++)
+        if (tc_sym_contains(v->meta.size[d], var)) return true;
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++)
+        if (type_has(v->list[i], var)) return true;
+    return false;
+}
+
+static bool arg_has(const tc_arg *a, tc_sym var) {
+    if (a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym)) return tc_sym_contains(a->sym, var);
+    for (int k = 0; a->kind == TC_A_INTS && k < a->n; k++)
+        if (tc_sym_contains(a->syms[k], var)) return true;
+    if (a->kind == TC_A_VALUE) return a->value && type_has(a->value, var);
+    for (int k = 0; a->kind == TC_A_VALUES && k < a->n; k++)
+        if (a->values[k] && type_has(a->values[k], var)) return true;
+    return false;
+}
+
+bool tc_node_decides(const tc_node *n, tc_sym var) {
+    bool brings = false;
+    for (int i = 0; i < n->nouts && !brings; i++) brings = type_has(n->outs[i], var);
+    for (int i = 0; i < n->nargs && brings; i++) brings = !arg_has(&n->args[i], var);
+    return brings;
+}
+
+static bool brings(const tc_node *n, const tc_value *v) {
+    if (v->kind == TC_V_SYM) return true; /* a number that is a node and no expression */
+    for (int d = 0; v->kind == TC_V_TENSOR && d < v->meta.rank; d++)
+        if (tc_sym_opcode(v->meta.size[d]) == TC_S_VAR && tc_node_decides(n, v->meta.size[d])) return true;
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++)
+        if (brings(n, v->list[i])) return true;
+    return false;
+}
+
+bool tc_node_brings_symbols(const tc_node *n) {
+    for (int i = 0; i < n->nouts; i++)
+        if (brings(n, n->outs[i])) return true;
+    return false;
+}
+
 static void each_place(tc_graph *g, void (*fn)(void *ctx, tc_value **place), void *ctx) {
     tc_program *p = g->program;
     for (tc_node *n = g->first; n; n = n->next) tc_node_each_input(n, fn, ctx);

@@ -255,6 +255,9 @@ tc_sym tc_meta_numel(tc_symctx *c, const tc_meta *m);
 
 /* Calls fn for every value that the node reads (lists and subgraph operands included). */
 void tc_node_each_input(const tc_node *n, void (*fn)(void *ctx, tc_value **place), void *ctx);
+/* Does a result of n bring in the symbol var, which neither an argument of n nor its type has? */
+bool tc_node_decides(const tc_node *n, tc_sym var);
+bool tc_node_brings_symbols(const tc_node *n); /* of any symbol: item, nonzero, indexing by a mask */
 /* Replaces every use of a by b in g (nodes after `from`, or all) and its outputs, and in the signature. Linear in the graph:
  * passes that replace much use tc_rewrite below. */
 void tc_graph_replace(tc_graph *g, tc_value *a, tc_value *b);

@@ -125,3 +125,20 @@ void tc_loop_store(tc_loop *l, tc_lstore st) {
     l->buffers.data[st.buffer].written = true;
     tc_vec_push(&l->stores, st);
 }
+
+static void each_index(const tc_affine *index, int rank, void (*fn)(void *ctx, tc_sym number), void *ctx) {
+    for (int d = 0; index && d < rank; d++) {
+        if (index[d].base) fn(ctx, index[d].base);
+        for (int k = 0; k < index[d].n; k++) fn(ctx, index[d].term[k].coef);
+    }
+}
+
+void tc_loop_each_number(const tc_loop *l, void (*fn)(void *ctx, tc_sym number), void *ctx) {
+    for (int a = 0; a < l->naxes; a++) fn(ctx, l->axes[a].extent);
+    for (size_t i = 0; i < l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        if (in->host) fn(ctx, in->host);
+        each_index(in->index, in->kind == TC_L_INDEX ? 1 : in->rank, fn, ctx);
+    }
+    for (size_t i = 0; i < l->stores.len; i++) each_index(l->stores.data[i].index, l->stores.data[i].rank, fn, ctx);
+}

@@ -136,6 +136,8 @@ uint64_t tc_affine_axes(const tc_affine *a);
 bool tc_affine_equal(const tc_affine *a, const tc_affine *b);
 bool tc_affine_is_axis(const tc_affine *a, int *out_axis); /* exactly one axis, coefficient 1, base 0 */
 bool tc_affine_is_zero(const tc_affine *a);
+/* Every symbolic number that the loop goes over, indexes by or computes with; none is NULL. */
+void tc_loop_each_number(const tc_loop *l, void (*fn)(void *ctx, tc_sym number), void *ctx);
 
 /* The scalar table as data. types and result are the letters and words of scalar.def. */
 typedef struct {

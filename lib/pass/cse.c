@@ -42,14 +42,12 @@ static void put_arg(tc_buf *b, const tc_arg *a) {
 }
 
 static bool joinable(const tc_node *n) {
-    if (n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_DATA_SHAPE | TC_OP_HIGHER_ORDER)) return false;
+    if (n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_HIGHER_ORDER)) return false;
     const tc_schema *s = tc_op_schema(n->op);
     if (s->variadic || !n->nouts) return false;
     for (int i = 0; i < s->nparams; i++)
         if (s->params[i].mutated) return false;
-    for (int i = 0; i < n->nouts; i++)
-        if (n->outs[i]->kind == TC_V_SYM) return false; /* its symbol would lose its origin */
-    return true;
+    return !tc_node_brings_symbols(n); /* they would lose their origin */
 }
 
 static void note(tc_rewrite *r, tc_value *from, tc_value *to) {

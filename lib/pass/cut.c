@@ -132,8 +132,7 @@ static bool *missing_symbols(const cutter *c, int k) {
     for (const tc_node *m = p->graph->first; m; m = m->next, n++) {
         if (c->cut->piece[n] != k) continue;
         mark_node(used, m);
-        for (int i = 0; i < m->nouts; i++)
-            if (m->op->flags & (TC_OP_DATA_SHAPE | TC_OP_HIGHER_ORDER) || m->outs[i]->kind == TC_V_SYM) define(known, m->outs[i], true);
+        for (int i = 0; tc_node_brings_symbols(m) && i < m->nouts; i++) define(known, m->outs[i], true);
     }
     for (int i = 0; i < p->noutputs; i++)
         if (c->result[i] == k) mark_arg(used, &p->outputs[i].leaf);

@@ -34,13 +34,15 @@ static void mark_type(live *l, const tc_value *v) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) mark_type(l, v->list[i]);
 }
 
-/* A result defines a symbol when its type is where the symbol first stands; any symbol named like data (u, zuf) that is live keeps it. */
-static bool defines_live(const live *l, const tc_value *v) {
-    if (v->kind == TC_V_SYM) return v->sym && tc_sym_opcode(v->sym) == TC_S_VAR && l->symbol[tc_sym_var_index(v->sym)];
+static bool is_live_symbol(const live *l, tc_sym s) { return s && tc_sym_opcode(s) == TC_S_VAR && l->symbol[tc_sym_var_index(s)]; }
+
+/* Does n bring in a symbol that something reads, as v or as a size of it? */
+static bool decides_live(const live *l, const tc_node *n, const tc_value *v) {
+    if (v->kind == TC_V_SYM) return is_live_symbol(l, v->sym) && tc_node_decides(n, v->sym);
     for (int i = 0; v->kind == TC_V_TENSOR && i < v->meta.rank; i++)
-        if (tc_sym_opcode(v->meta.size[i]) == TC_S_VAR && l->symbol[tc_sym_var_index(v->meta.size[i])]) return true;
+        if (is_live_symbol(l, v->meta.size[i]) && tc_node_decides(n, v->meta.size[i])) return true;
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++)
-        if (defines_live(l, v->list[i])) return true;
+        if (decides_live(l, n, v->list[i])) return true;
     return false;
 }
 
@@ -72,7 +74,7 @@ static bool is_live(const live *l, const tc_node *n, bool drop_random) {
         if (l->value[v->id] || bounded(n, v)) return true;
         for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++)
             if (l->value[v->list[k]->id]) return true;
-        if ((f & TC_OP_DATA_SHAPE || v->kind == TC_V_SYM || (f & TC_OP_HIGHER_ORDER)) && defines_live(l, v)) return true;
+        if (decides_live(l, n, v)) return true;
     }
     for (int i = 0; i < n->nargs; i++) /* a branch that asserts or draws random numbers */
         if (n->args[i].kind == TC_A_GRAPH)

@@ -133,33 +133,23 @@ static bool others_late(const ctx *c, const pair *p) {
 }
 
 /* ---- numbers that data decides: item, sizes of nonzero ---- */
-static bool has(const ctx *c, tc_sym s, tc_sym var) {
-    return s && tc_sym_substitute(c->plan->program->sym, s, &var, (tc_sym[]){tc_sym_int(c->plan->program->sym, 0)}, 1) != s;
+typedef struct {
+    tc_sym var;
+    bool found;
+} search;
+static void look(void *self, tc_sym number) {
+    search *s = self;
+    s->found = s->found || tc_sym_contains(number, s->var);
 }
-static bool affines_have(const ctx *c, const tc_affine *a, int rank, tc_sym var) {
-    for (int d = 0; a && d < rank; d++) {
-        if (has(c, a[d].base, var)) return true;
-        for (int k = 0; k < a[d].n; k++)
-            if (has(c, a[d].term[k].coef, var)) return true;
-    }
-    return false;
+static bool loop_has(const tc_loop *l, tc_sym var) {
+    search s = {.var = var};
+    if (tc_sym_opcode(var) == TC_S_VAR) tc_loop_each_number(l, look, &s);
+    return s.found;
 }
-static bool loop_has(const ctx *c, const tc_loop *l, tc_sym var) {
-    for (int a = 0; a < l->naxes; a++)
-        if (has(c, l->axes[a].extent, var)) return true;
-    for (size_t i = 0; i < l->inst.len; i++) {
-        const tc_linst *in = &l->inst.data[i];
-        if (has(c, in->host, var) || affines_have(c, in->index, in->kind == TC_L_INDEX ? 1 : in->rank, var)) return true;
-    }
-    for (size_t i = 0; i < l->stores.len; i++)
-        if (affines_have(c, l->stores.data[i].index, l->stores.data[i].rank, var)) return true;
-    return false;
-}
-static bool value_numbers(const ctx *c, const tc_loop *l, const tc_value *v) {
-    bool found = v->kind == TC_V_SYM && v->sym && tc_sym_opcode(v->sym) == TC_S_VAR && loop_has(c, l, v->sym);
-    for (int d = 0; v->kind == TC_V_TENSOR && d < v->meta.rank; d++)
-        found |= tc_sym_opcode(v->meta.size[d]) == TC_S_VAR && loop_has(c, l, v->meta.size[d]);
-    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) found |= value_numbers(c, l, v->list[i]);
+static bool value_numbers(const tc_loop *l, const tc_value *v) {
+    bool found = v->kind == TC_V_SYM && v->sym && loop_has(l, v->sym);
+    for (int d = 0; v->kind == TC_V_TENSOR && d < v->meta.rank; d++) found |= loop_has(l, v->meta.size[d]);
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) found |= value_numbers(l, v->list[i]);
     return found;
 }
 /* Does the loop compute with a number that is known only when a group between the kernel and it has run? */
@@ -168,7 +158,7 @@ static bool numbers_late(const ctx *c, const pair *p) {
         const tc_group *g = &c->plan->groups.data[k];
         if (g->kind != TC_GROUP_CONTROL && !(g->kind == TC_GROUP_KERNEL && g->node->op->kernel->flags & TC_KF_DYNAMIC)) continue;
         for (int i = 0; i < g->node->nouts; i++)
-            if (value_numbers(c, p->l, g->node->outs[i])) return true;
+            if (value_numbers(p->l, g->node->outs[i])) return true;
     }
     return false;
 }

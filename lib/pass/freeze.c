@@ -70,7 +70,7 @@ void tc_constant_values(const tc_program *p, bool *out) {
         if (weight && in->value && in->data.storage && !written(p, i)) out[in->value->id] = true;
     }
     for (tc_node *n = p->graph->first; n; n = n->next) {
-        reading r = {out, !(n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_DATA_SHAPE | TC_OP_HIGHER_ORDER))};
+        reading r = {out, !(n->op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_HIGHER_ORDER)) && !tc_node_brings_symbols(n)};
         tc_node_each_input(n, look, &r);
         for (int i = 0; i < n->nouts && r.all; i++) out[n->outs[i]->id] = n->outs[i]->kind == TC_V_TENSOR;
     }

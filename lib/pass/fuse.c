@@ -1,13 +1,14 @@
 /* Greedy fusion of producers and consumers (pass/fuse.h).
  *
  * Groups carry an order number; everything a group reads comes from groups of lower order. A node may join group G when its other
- * producers are of lower order than G, or when nobody has read from G yet, so that G can move to the end. */
+ * producers, those of the numbers that it computes with among them, are of lower order than G, or when nobody has read from G yet, so that
+ * G can move to the end. */
 #include "pass/fuse.h"
 
 #include "kernel/kernel.h"
 #include "loop/nest.h"
 
-enum { MAX_INSTS = 192, MAX_BUFFERS = 32 };
+enum { MAX_INSTS = 192, MAX_BUFFERS = 32, UNSEEN = -1, GIVEN = -2 };
 
 typedef struct {
     tc_group g;
@@ -23,6 +24,8 @@ struct tc_fuser {
     int *producer; /* group by value id; -1: none */
     bool *outside; /* value id: read by another group, or a result of the graph */
     size_t nvalues;
+    int64_t *known; /* symbol: order of the group that decides it from data; UNSEEN; GIVEN: it stands before any that could */
+    size_t nsymbols;
     int64_t clock;
 };
 
@@ -34,6 +37,9 @@ tc_fuser *tc_fuser_create(tc_plan *plan, bool fuse) {
     f->producer = tc_xcalloc(f->nvalues + 1, sizeof *f->producer);
     f->outside = tc_xcalloc(f->nvalues + 1, sizeof *f->outside);
     for (size_t i = 0; i < f->nvalues; i++) f->producer[i] = -1;
+    f->nsymbols = tc_sym_var_count(plan->program->sym);
+    f->known = tc_xcalloc(f->nsymbols + 1, sizeof *f->known);
+    for (size_t i = 0; i < f->nsymbols; i++) f->known[i] = UNSEEN;
     return f;
 }
 
@@ -43,6 +49,7 @@ void tc_fuser_destroy(tc_fuser *f) {
     tc_vec_free(&f->groups);
     free(f->producer);
     free(f->outside);
+    free(f->known);
     free(f);
 }
 
@@ -50,6 +57,18 @@ static int producer_of(const tc_fuser *f, const tc_value *v) {
     int p = v->graph == f->plan->graph && v->id < f->nvalues ? f->producer[v->id] : -1;
     while (p >= 0 && f->groups.data[p].into >= 0) p = f->producer[v->id] = f->groups.data[p].into;
     return p;
+}
+
+/* ---- numbers that data decides: item, sizes of nonzero ---- */
+static void seen(tc_fuser *f, tc_sym s, int64_t order) {
+    size_t i = s && tc_sym_opcode(s) == TC_S_VAR ? (size_t)tc_sym_var_index(s) : f->nsymbols;
+    if (i < f->nsymbols && f->known[i] == UNSEEN) f->known[i] = order;
+}
+
+static void seen_type(tc_fuser *f, const tc_value *v, int64_t order) {
+    if (v->kind == TC_V_SYM) seen(f, v->sym, order);
+    for (int d = 0; v->kind == TC_V_TENSOR && d < v->meta.rank; d++) seen(f, v->meta.size[d], order);
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) seen_type(f, v->list[i], order);
 }
 
 /* ---- reading and writing of values ---- */
@@ -68,7 +87,9 @@ typedef struct {
 } reader;
 static void read_place(void *ctx, tc_value **place) {
     const reader *r = ctx;
-    if (*place) reads(r->f, r->by, *place);
+    if (!*place) return;
+    seen_type(r->f, *place, GIVEN);
+    reads(r->f, r->by, *place);
 }
 
 static void made(tc_fuser *f, int by, const tc_node *n) {
@@ -84,11 +105,35 @@ static int new_group(tc_fuser *f, tc_group g) {
     return (int)f->groups.len - 1;
 }
 
+static bool from_data(const tc_group *g) {
+    return g->kind == TC_GROUP_CONTROL || (g->kind == TC_GROUP_KERNEL && g->node->op->kernel->flags & TC_KF_DYNAMIC);
+}
+
 tc_status tc_fuser_other(tc_fuser *f, tc_group g) {
     int k = new_group(f, g);
     tc_node_each_input(g.node, read_place, &(reader){f, k});
     made(f, k, g.node);
+    for (int i = 0; i < g.node->nouts; i++) seen_type(f, g.node->outs[i], from_data(&g) ? f->groups.data[k].order : GIVEN);
     return NULL;
+}
+
+typedef struct {
+    tc_fuser *f;
+    int64_t order;
+} waiting;
+static void wait_for(void *ctx, tc_sym s) {
+    waiting *w = ctx;
+    seen(w->f, s, GIVEN);
+    size_t i = tc_sym_opcode(s) == TC_S_VAR ? (size_t)tc_sym_var_index(s) : w->f->nsymbols;
+    if (i < w->f->nsymbols && w->f->known[i] > w->order) w->order = w->f->known[i];
+    for (int k = 0; k < tc_sym_arity(s); k++) wait_for(w, tc_sym_arg(s, k));
+}
+
+/* The order of the group behind which every number of the loop is known; -1: before any. */
+static int64_t numbers_known(tc_fuser *f, const tc_loop *l) {
+    waiting w = {f, -1};
+    tc_loop_each_number(l, wait_for, &w);
+    return w.order;
 }
 
 /* ---- joining ---- */
@@ -332,6 +377,7 @@ static void merge(tc_fuser *f, int from, int to) {
 
 tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
     int tried[16], ntried = 0, to = -1;
+    int64_t known = numbers_known(f, loop);
     while (f->fuse && ntried < 16) {
         int best = -1;
         for (size_t b = 0; b < loop->buffers.len; b++) { /* the latest producer that was not tried */
@@ -345,7 +391,7 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
         tried[ntried++] = best;
         grp *g = &f->groups.data[best];
         const char *why = NULL;
-        bool later = false;
+        bool later = known > g->order;
         for (size_t b = 0; b < loop->buffers.len; b++) {
             int p = loop->buffers.data[b].value ? producer_of(f, loop->buffers.data[b].value) : -1;
             later |= p >= 0 && p != best && f->groups.data[p].order > g->order;

@@ -36,6 +36,37 @@ setup() {
     done
 }
 
+@test "a loop that computes with a number from data stands behind what decides the number, fused or not" {
+    cat >late.py <<'PY'
+import torch
+class Size(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 + torch.nonzero(x).shape[0]
+class Item(torch.nn.Module):
+    def forward(self, x):
+        for _ in range(2):
+            x = x + torch.clamp(x + x[0], 0, (x[0] * 2 - 1).item())
+        return x
+class Mask(torch.nn.Module): # nothing but the sizes of what masks select is read
+    def forward(self, x):
+        a, b = x[x > 1], x[x > 1]
+        return x + a.shape[0] + b.shape[0] * 10
+class Both(torch.nn.Module):
+    def forward(self, x):
+        y = x * 2
+        return y.exp() * 0 + y + y.sum().item() + y[y > 2].shape[0]
+PY
+    declare -A want=([Size]=4,2,6 [Item]=5,4,6 [Both]=9,7,11 [Mask]=12,11,13)
+    for class in Size Item Mask Both; do
+        tc-export late.py:$class --input x=Nxf32 -o late.pt2
+        tc-compile late.pt2 -o code.pt2
+        for p in "late.pt2" "late.pt2 --stance force_eager" "code.pt2 --executor compiled"; do
+            got=$(tc-run $p --input x=3xf32=1,0,2 --output 0=- | tail -c 12 | od -An -v -tf4 | awk '{ print $1 "," $2 "," $3 }')
+            [ "$got" = "${want[$class]}" ] || { echo "$class, $p: $got, expected ${want[$class]}"; return 1; }
+        done
+    done
+}
+
 @test "what nothing reads goes, but for random draws, so that later ones stay the same; large constants are not folded" {
     cat >r.py <<'PY'
 import torch
