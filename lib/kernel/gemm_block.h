@@ -1,13 +1,14 @@
 /* A block of a matrix product, of one type and instruction set; included by gemm_*.isa.c after vec_*.h.
  *
  *     block of the result, nr x nc
- *       for each unit of k, `depth` leaves:   a: all rows of the unit copied (second cache)
+ *       for each unit of k, `depth` leaves:   a: all rows of the unit (second cache)
  *         for each NR columns:                b: depth * 256 x NR, a panel
  *           for each MR rows:                 sums of the unit's leaves merge here, in the first cache
  *             for each leaf:                  tile: MR x 2 vectors in registers
  *
- * A narrow block has its b in the second cache and copies rows of a when they are due. Level i of the tree holds what 2^i leaves gave: levels
- * below the unit's one tile, those above a tile for each place of the block. */
+ * A narrow block has its b in the second cache and takes all columns for a few rows. Rows of a are copied for the first columns; the tile
+ * before asks for them. What a stripe of columns gives is finished while it is near. Level i of the tree holds what 2^i leaves gave: levels below
+ * the unit's one tile, those above a tile for each place of the block. */
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
 #define N_(name) CAT_(name, S)
@@ -20,6 +21,7 @@
 
 enum { DEPTH = 8 /* leaves of a unit, at most */ };
 enum { A_MOST = 512 << 10, B_MOST = 256 << 10 }; /* bytes of a unit's operands that stay in the second cache together */
+enum { STRIPE = 128 << 10 };                     /* bytes of a result that stay there until they are finished */
 
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
 static inline int64_t leaves_of(int64_t k) { return k > TC_LEAF ? (k + TC_LEAF - 1) / TC_LEAF : 1; }
@@ -57,16 +59,16 @@ typedef struct {
 typedef struct {
     const tc_gemm *j;
     int64_t r0, nr, c0, nc, leaves;
-    int64_t span, chunk;                     /* rows of a that are copied at once; columns of b that are found at once */
+    int64_t span, chunk;                     /* rows of a that all columns are computed for; columns of b that are found at once */
     int depth, low;                          /* leaves of a unit; the levels below: depth is 1 << low */
     T *rows, *spare, *local, *panels, *area; /* a: [tile][leaf][row][LDA]; a tile; [level][MR][NR]; b; [level - low][column][row][NR] */
+    bool by_k;                               /* a row's k are neighbours */
     const T *packed;
     const char *narrow;                           /* panels of packed_type, or NULL */
     bool row;                                     /* they are read as they are, for one row */
     enum { PANELS, IN_PLACE, STRIP, TURNED } way; /* how b is read; the last columns of TURNED are panels, too */
 } work;
 
-static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 /* Also enough for fewer rows and columns, whose units are deeper. */
 static size_t work_bytes(int64_t nr, int64_t nc, int64_t k) {
@@ -92,6 +94,8 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     if (w.way == STRIP) w.chunk = unit / THIN / NR * NR;
     if (w.way == PANELS && !w.packed && !w.row) w.chunk = unit / larger(1, smaller(j->k, TC_LEAF)) / NR * NR; /* a narrow block has one chunk */
     if (w.way == PANELS && !narrow(nc, j->k)) w.span = nr;
+    if (w.packed && w.span == nr) w.chunk = larger(STRIPE / nr / (int64_t)sizeof(T) / NR * NR, NR);
+    w.by_k = !j->seg && !j->a_k && j->a_cs == 1;
     w.spare = at, w.local = w.spare + MR * NR, w.rows = w.local + 3 * MR * NR;
     w.panels = w.rows + larger(w.span, MR) * w.depth * LDA;
     w.area = w.panels + smaller(padded(nc) * w.depth * TC_LEAF, B_MOST / (int64_t)sizeof(T));
@@ -178,14 +182,13 @@ static void absent_tile(leaf_tile *t, bool last, int rows) {
 static inline T *level_at(const work *w, int level, int64_t where) {
     return level < w->low ? w->local + level * MR * NR : w->area + (level - w->low) * w->nr * padded(w->nc) + where;
 }
-/* One leaf of a tile: rows [r, r + rows) of the block, columns from c of the chunk on; a: its rows, t->soon is set. */
-static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int rows, int64_t c, const T *a, leaf_tile *t) {
+/* One leaf of a tile: rows [r, r + rows) of the block, columns from c of the chunk on; of t, its rows of a and what it brings near are set. */
+static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int rows, int64_t c, leaf_tile *t) {
     const tc_gemm *j = w->j;
     const leaf *x = &u->leaf[i];
     const int64_t column = u->c0 + c, width = u->nc - c < NR ? u->nc - c : NR, where = column * w->nr + r * NR;
     const bool last = x->into < 0, direct = last && width == NR && j->c_cs == 1;
     const source *b = w->way == TURNED && width < NR ? &u->tail : &u->b;
-    t->a = a;
     t->b = b->at + c * b->c_step + x->at * b->k_step, t->ldb = b->ldb, t->k = x->n;
     t->nlevels = 0;
     for (int64_t m = x->merged; m; m &= m - 1) t->level[t->nlevels++] = level_at(w, __builtin_ctzll((unsigned long long)m), where);
@@ -194,48 +197,55 @@ static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int 
     if (!x->n) absent_tile(t, last, rows);
     else if (w->row) {
         T sums[NR];
-        sum_row(j, a, narrow_at(w, column, u->first * TC_LEAF + x->at), x->n, sums);
+        sum_row(j, t->a, narrow_at(w, column, u->first * TC_LEAF + x->at), x->n, sums);
         merge_sums(t, sums, 0, 1);
     } else if (w->way == STRIP) merge_sums(t, w->panels + (i * u->nc + c) * rows, 0, rows);
     else if (w->way == TURNED && b == &u->b) run_turned(t, rows);
     else run_rows(t, rows);
     if (last && !direct) store_tile(j, w->spare, w->r0 + r, rows, w->c0 + column, width);
 }
-/* All columns of the chunk, for the rows [r0, r1) that are copied. */
-static void chunk_tiles(const work *w, const unit *u, int64_t r0, int64_t r1, leaf_tile *t) {
-    for (int i = 0; w->way == STRIP && i < u->leaves; i++)
-        strip(w->rows + i * (r1 - r0) * LDA, u->b.at + u->leaf[i].at * u->b.k_step, u->b.ldb, u->leaf[i].n, u->nc, w->panels + i * u->nc * (r1 - r0),
-              (int)(r1 - r0));
+/* Rows [r, r + rows) of a for the unit, [leaf][row][LDA]. */
+static void bring_rows(const work *w, const unit *u, int64_t r, int rows, T *to) {
+    const tc_gemm *j = w->j;
+    for (int i = 0; i < u->leaves; i++, to += rows * LDA)
+        copy_rows(j, j->seg ? u->pieces : &(piece){u->leaf[i].k0, u->leaf[i].n}, j->seg ? u->count : 1, w->r0 + r, rows, to);
+}
+/* The rows from r of the block on, n k of them. */
+static inline fetch soon_rows(const work *w, int64_t r, int64_t k0, int64_t n) {
+    const int64_t e = sizeof(T), step = 16 * e, run = (n + 15) / 16; /* float64: every second line */
+    return (fetch){(const char *)((const T *)w->j->a + (w->r0 + r) * w->j->a_rs + k0), step, run, w->j->a_rs * e - run * step};
+}
+/* All columns of the chunk, for the rows [r0, r1). */
+static __attribute__((noinline)) void chunk_tiles(const work *w, const unit *u, int64_t r0, int64_t r1, leaf_tile *t) {
+    const bool first = !u->c0; /* rows of a are due */
+    if (w->way == STRIP) {
+        const int rows = (int)(r1 - r0);
+        if (first) bring_rows(w, u, r0, rows, w->rows);
+        for (int i = 0; i < u->leaves; i++)
+            strip(w->rows + i * rows * LDA, u->b.at + u->leaf[i].at * u->b.k_step, u->b.ldb, u->leaf[i].n, u->nc, w->panels + i * u->nc * rows, rows);
+    }
     for (int64_t c = 0; c < u->nc; c += NR) {
         const char *next = (const char *)(u->b.at + (c + NR) * u->b.c_step), *end = next + (w->packed ? u->n * NR * (int64_t)sizeof(T) : 0);
         if (w->narrow && u->c0 + u->nc + c < w->nc) { /* of the next chunk */
             next = narrow_at(w, u->c0 + u->nc + c, u->first * TC_LEAF), end = next + tc_gemm_panel_bytes(w->j, NR, u->n);
         }
+        if (r0) end = next; /* a narrow block's panels are near since its first rows */
         for (int64_t r = r0; r < r1;) {
             const int rows = rows_of(w->nr - r);
+            const bool due = first && !c && w->way != STRIP;
+            T *a = w->rows + (r - r0) * u->leaves * LDA;
+            if (due) bring_rows(w, u, r, rows, a);
             for (int i = 0; i < u->leaves; i++) {
-                t->soon = next < end ? next : NULL;
-                next += RUN;
-                one_tile(w, u, i, r, rows, c, w->rows + ((r - r0) * u->leaves + i * rows) * LDA, t);
+                const leaf *x = &u->leaf[i];
+                t->a = a + i * rows * LDA;
+                if (due && w->by_k && w->r0 + r + rows < w->j->m) t->soon = soon_rows(w, r + rows, x->k0, x->n);
+                else t->soon = (fetch){next < end ? next : (const char *)t->a, next < end ? 16 : 0, TC_LEAF, 0};
+                next += 16 * x->n;
+                one_tile(w, u, i, r, rows, c, t);
             }
             r += rows;
         }
     }
-}
-/* A tile of rows, [leaf][row][LDA]; at least that of row r0, until all of `span` are there. Returns the row after them. */
-static int64_t copy_span(const work *w, const unit *u, int64_t r0) {
-    const tc_gemm *j = w->j;
-    const int64_t end = smaller(w->nr, r0 + w->span);
-    T *to = w->rows;
-    int64_t r = r0;
-    while (r < end) {
-        const int rows = rows_of(w->nr - r);
-        for (int i = 0; i < u->leaves; i++, to += rows * LDA)
-            copy_rows(j, j->seg ? u->pieces : &(piece){u->leaf[i].k0, u->leaf[i].n}, j->seg ? u->count : 1, w->r0 + r, rows, to);
-        r += rows;
-        if (w->span == MR) break;
-    }
-    return r;
 }
 
 static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *room, const void *packed, int worker) {
@@ -247,15 +257,15 @@ static void block(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     for (int64_t l = 0; l < w.leaves; l += w.depth) {
         begin_unit(&w, l, &p, &u);
         for (int64_t r = 0, next; r < nr; r = next) {
-            next = copy_span(&w, &u, r);
+            next = w.span == MR ? r + rows_of(nr - r) : nr;
             for (int64_t c = 0; c < nc; c += w.chunk) {
                 if (!r || w.chunk < nc) find_b(&w, p.past, c, smaller(w.chunk, nc - c), &u);
                 chunk_tiles(&w, &u, r, next, &t);
+                if (l + w.depth >= w.leaves) finish(j, r0 + r, next - r, c0 + c, u.nc, worker);
             }
         }
         p.past += u.n;
     }
-    finish(j, r0, nr, c0, nc, worker);
 }
 
 /* ---- b for several blocks ---- */

@@ -9,13 +9,18 @@ static inline VF vload(const T *p) {
 }
 static inline void vstore(T *p, VF v) { __builtin_memcpy(p, &v, sizeof v); }
 
-enum { RUN = 4096 /* bytes of b that a tile of MR rows brings near: a line for 4 k */ };
 enum { SMALL = 32768 /* bytes of b that stay in the first cache */, FAR = 8 << 20 /* bytes that do not stay in the last */ };
+/* Lines that are wanted soon, one for each k: `step` bytes apart, after `run` of them `turn` bytes more. */
+typedef struct {
+    const char *at;
+    int64_t step, run, turn;
+} fetch;
+static int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 typedef struct {
     const T *a, *b;         /* a[row][LDA], b[k * ldb] of the leaf's present k; run_turned: its columns are ldb apart, its k neighbours */
     int64_t k, ldb;         /* how many k */
     bool far;               /* b is larger than FAR */
-    const char *soon;       /* RUN bytes that are wanted soon, or NULL */
+    fetch soon;             /* what a tile of MR rows brings near */
     const T *level[LEVELS]; /* tiles to merge with, in this order */
     int nlevels;
     T *out;
@@ -29,52 +34,56 @@ typedef struct {
 #else
 #define EACH_ROW(M) M(0) M(1) M(2) M(3)
 #endif
-/* b comes from the second cache: its lines are asked for some k ahead */
-#define NEAR __builtin_prefetch(b + (k + 12) * ldb), __builtin_prefetch(b + (k + 12) * ldb + VL)
 #define DECLARE(i) VF x##i = {0}, y##i = {0};
 #define STEP(i)                                           \
     if (i < rows) {                                       \
         VF v = vset1(a[i * LDA + k]);                     \
         x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i); \
     }
-#define MERGE(i)                                                                 \
-    if (i < rows) {                                                              \
-        for (int l = 0; l < t->nlevels; l++) {                                   \
-            const T *s = t->level[l] + i * NR;                                   \
-            x##i = vload(s) + x##i, y##i = vload(s + VL) + y##i;                 \
-        }                                                                        \
-        vstore(t->out + i * t->ld, x##i), vstore(t->out + i * t->ld + VL, y##i); \
+/* b comes from the second cache: its lines are asked for some k ahead */
+#define ONE_K(ldb)                                                                               \
+    {                                                                                            \
+        VF p = vload(b + k * (ldb)), q = vload(b + k * (ldb) + VL);                              \
+        __builtin_prefetch(b + (k + 12) * (ldb)), __builtin_prefetch(b + (k + 12) * (ldb) + VL); \
+        EACH_ROW(STEP)                                                                           \
     }
-
-static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, const int rows, const bool fetches, const int64_t ldb) {
+#define MERGE(i) \
+    if (i < rows) x##i = vload(s + i * NR) + x##i, y##i = vload(s + i * NR + VL) + y##i;
+#define STORE(i) \
+    if (i < rows) vstore(out + i * ld, x##i), vstore(out + i * ld + VL, y##i);
+static inline __attribute__((always_inline)) void run_tile(const leaf_tile *t, const int rows) {
     EACH_ROW(DECLARE)
     const T *a = t->a, *b = t->b;
-    const char *soon = t->soon;
-    const int64_t n = t->k;
+    const char *soon = t->soon.at;
+    const int64_t n = t->k, ldb = t->ldb, step = t->soon.step, run = t->soon.run, turn = t->soon.turn;
     int64_t k = 0;
-    for (; fetches && k + 4 <= n; soon += 64) {
-        __builtin_prefetch(soon, 0, 2);
+    for (; rows == MR && k < n; soon += turn) {
+        const int64_t end = smaller(n, k + run);
 #pragma GCC unroll 4
-        for (int i = 0; i < 4; i++, k++) {
-            VF p = vload(b + k * ldb), q = vload(b + k * ldb + VL);
-            NEAR;
-            EACH_ROW(STEP)
+        for (; k < end; k++, soon += step) {
+            ONE_K(ldb)
+            __builtin_prefetch(soon, 0, 2);
         }
     }
-#pragma GCC unroll 4
-    for (; k < n; k++) {
-        VF p = vload(b + k * ldb), q = vload(b + k * ldb + VL);
-        NEAR;
-        EACH_ROW(STEP)
+    for (; rows < MR && k < n; k++) ONE_K(ldb)
+    for (int l = 0; l < t->nlevels; l++) {
+        const T *s = t->level[l];
+        EACH_ROW(MERGE)
     }
-    EACH_ROW(MERGE)
+    const int64_t ld = t->ld;
+    T *out = t->out;
+    EACH_ROW(STORE)
 }
-static __attribute__((noinline)) void tile_full(const leaf_tile *t) { run_tile(t, MR, false, t->ldb); }
-static __attribute__((noinline)) void tile_full_fetching(const leaf_tile *t) { run_tile(t, MR, true, NR); }
-static __attribute__((noinline)) void tile_8(const leaf_tile *t) { run_tile(t, 8 < MR ? 8 : MR, false, t->ldb); }
-static __attribute__((noinline)) void tile_4(const leaf_tile *t) { run_tile(t, 4, false, t->ldb); }
-static __attribute__((noinline)) void tile_2(const leaf_tile *t) { run_tile(t, 2, false, t->ldb); }
-static __attribute__((noinline)) void tile_1(const leaf_tile *t) { run_tile(t, 1, false, t->ldb); }
+#define TILE(i) \
+    static __attribute__((noinline)) void tile_##i(const leaf_tile *t) { run_tile(t, i + 1); }
+EACH_ROW(TILE)
+#define CALL(i) \
+    case i + 1: tile_##i(t); break;
+static inline void run_rows(const leaf_tile *t, int rows) {
+    switch (rows) { EACH_ROW(CALL) }
+}
+/* Rows that the next tile takes of `left`: two tiles share what is more than one and less than two. */
+static inline int rows_of(int64_t left) { return (int)(left <= MR ? left : left >= 2 * MR ? MR : (left + 1) / 2); }
 
 /* Few rows meet each element of b once: it is read where it lies. THIN rows at most, of neighbouring k (turned) or columns (strip). */
 enum { THIN = 2, DEEP = 8, SHORT = 512, AHEAD = 8 * VL };
@@ -146,15 +155,4 @@ static inline __attribute__((always_inline)) void sum_turned(const leaf_tile *t,
 static __attribute__((noinline)) void run_turned(const leaf_tile *t, int rows) {
     if (rows == 1) sum_turned(t, 1);
     else sum_turned(t, 2);
-}
-
-/* Rows that the next tile takes of `left`, and its function. */
-static inline int rows_of(int64_t left) { return left >= MR ? MR : left >= 8 ? 8 : left >= 4 ? 4 : left >= 2 ? 2 : 1; }
-static inline void run_rows(const leaf_tile *t, int rows) {
-    if (rows == MR && t->soon) tile_full_fetching(t);
-    else if (rows == MR) tile_full(t);
-    else if (rows == 8) tile_8(t);
-    else if (rows == 4) tile_4(t);
-    else if (rows == 2) tile_2(t);
-    else tile_1(t);
 }
