@@ -451,7 +451,7 @@ PY
     [[ "$stderr" == "tc-compile: model: weights 16640, arena 0 "*" results 8192, "* ]]
     run --separate-stderr tc-compile fused.pt2 --log fusions -o f.pt2
     [ "$status" -eq 2 ]
-    [[ "$stderr" == *"expected one of fusion, memory, tuning"* ]]
+    [[ "$stderr" == *"expected one of fusion, memory, quantize, tuning"* ]]
     TC_LOG=guards,memory run --separate-stderr tc-compile fused.pt2 -o f.pt2 # of TC_LOG each program takes what it has
     [[ "$stderr" == "tc-compile: model: weights 16640, "* ]]
     [ "${#stderr_lines[@]}" -eq 1 ]
