@@ -196,7 +196,7 @@ static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int 
     t->ld = direct ? j->c_rs : NR;
     if (!x->n) absent_tile(t, last, rows);
     else if (w->row) {
-        T sums[NR];
+        T sums[NR] = {0};
         sum_row(j, t->a, narrow_at(w, column, u->first * TC_LEAF + x->at), x->n, sums);
         merge_sums(t, sums, 0, 1);
     } else if (w->way == STRIP) merge_sums(t, w->panels + (i * u->nc + c) * rows, 0, rows);
