@@ -364,6 +364,11 @@ static void output_folders_appear_whole_and_are_swept(void **state) {
     assert_non_null(s);
     assert_non_null(strstr(tc_status_message(s), "rename"));
     tc_status_free(s);
+    s = tc_out_dir_open(a, &first); /* what holds something is not replaced */
+    assert_non_null(s);
+    assert_non_null(strstr(tc_status_message(s), "not empty"));
+    tc_status_free(s);
+    assert_null(tc_remove_tree(a));
     assert_null(tc_out_dir_open(a, &first));
     s = tc_out_dir_finish(first, tc_error(TC_ENV, "no room"));
     assert_string_equal(tc_status_message(s), "no room");
