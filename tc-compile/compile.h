@@ -14,6 +14,7 @@ enum { MAX_TARGETS = 8 };
 
 typedef struct {
     const char *key, *value, *from; /* value NULL: found later; from: "default", FILE:LINE, a variable, an option */
+    bool outside;                   /* of a file or a variable */
 } config_value;
 
 typedef struct {

@@ -99,9 +99,9 @@ static tc_status decide(compile_job *j, const setting *s, const line_of_file *fi
     *out = (config_value){s->key, s->otherwise, "default"};
     if (in_env && !given) TC_TRY(check(j, s, env, s->variable));
     if (in_file && (file->forced || !(given || in_env)))
-        *out = (config_value){s->key, file->value, tc_arena_printf(&j->arena, file->forced ? "%s, forced" : "%s", file->place)};
+        *out = (config_value){s->key, file->value, tc_arena_printf(&j->arena, file->forced ? "%s, forced" : "%s", file->place), true};
     else if (given) *out = (config_value){s->key, flag, tc_arena_printf(&j->arena, "--%s", s->key)};
-    else if (in_env) *out = (config_value){s->key, env, s->variable};
+    else if (in_env) *out = (config_value){s->key, env, s->variable, true};
     else return NULL;
     if (given && strcmp(out->value, flag))
         tc_cmd_note(j->c, "--%s%s%s gives way to %s, which %s forces", s->key, s->kind == YES ? "" : " ", s->kind == YES ? "" : flag, out->value,
@@ -131,18 +131,19 @@ tc_status configure(compile_job *j) {
     for (int i = 0; i < COUNT; i++) {
         config_value *v = &j->config[i];
         TC_TRY(decide(j, &settings[i], &file[i], v));
-        if (strcmp(v->from, "default") && v->from[0] != '-') TC_TRY(apply(j, &settings[i], v, v->from != settings[i].variable));
+        if (v->outside) TC_TRY(apply(j, &settings[i], v, v->from != settings[i].variable));
     }
     return NULL;
 }
 
 tc_status print_config(compile_job *j) {
+    const char *cap = getenv("TC_ISA");
     tc_isa_row best;
     TC_TRY(tc_isa_choose(NULL, &best));
     for (const config_value *v = j->config; v->key; v++) {
         char number[16];
         const char *value = v->value, *from = v->from;
-        if (!value && !strcmp(v->key, "targets")) value = tc_isa_name(best), from = getenv("TC_ISA") ? "TC_ISA" : from;
+        if (!value && !strcmp(v->key, "targets")) value = tc_isa_name(best), from = cap && *cap ? "TC_ISA" : from;
         if (!strcmp(v->key, "threads")) snprintf(number, sizeof number, "%d", tc_cmd_threads(j->c)), value = number;
         printf("%s = %s%s# %s\n", v->key, value, *value ? " " : "", from);
     }

@@ -27,10 +27,10 @@ static tc_status quantize_one(compile_job *j, tc_program *p, const tc_eval *eval
     o.note = say_weight, o.ctx = j;
     TC_TRY(tc_quantize(p, eval, &o, &done), "--quantize");
     TC_TRY(tc_program_verify(p), "--quantize");
-    if (!done.done) return tc_error(TC_UNSUPPORTED, "--quantize: %s has no product with a weight that can be quantised (-v says why)", p->name);
+    if (!done.products) return tc_error(TC_UNSUPPORTED, "--quantize: %s has no product with a weight that can be quantised (-v says why)", p->name);
     if (!j->c->quiet)
-        tc_cmd_note(j->c, "%s: %d of %d weights in %d bits, weights shrink by %lld bytes to %lld", p->name, done.done, done.done + done.left, o.bits,
-                    (long long)(done.before - done.after), (long long)done.after);
+        tc_cmd_note(j->c, "%s: %d of %d weights in %d bits, weights %s by %lld bytes to %lld", p->name, done.done, done.done + done.left, o.bits,
+                    done.before < done.after ? "grow" : "shrink", llabs((long long)(done.before - done.after)), (long long)done.after);
     return NULL;
 }
 

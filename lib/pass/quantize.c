@@ -14,6 +14,12 @@
 
 enum { LEAST_N = 16, LEAST_K = 32 }; /* smaller weights gain nothing */
 
+/* A weight that is there: of a matrix or its transpose, its levels, and its scales [and zeros]. */
+typedef struct {
+    const tc_value *of;
+    bool rows;
+    tc_value *part[2];
+} small;
 typedef struct {
     tc_program *p;
     const tc_eval *eval;
@@ -22,6 +28,8 @@ typedef struct {
     size_t n;           /* of it */
     const char **why;   /* by input: why the weight stays; "" where it was quantised */
     tc_rewrite rewrite; /* results of products */
+    TC_VEC(small) made;
+    int products;
 } quantiser;
 
 /* ---- what is a product with a weight ---- */
@@ -105,9 +113,18 @@ static void four_bits(tc_emit *e, tc_value *w, int64_t n, int64_t k, int64_t gro
 }
 
 /* ---- the new product ---- */
-/* Before n: [rows, K] of its x, the product, [..., N] again, the bias. */
-static tc_value *write_product(const quantiser *q, tc_emit *e, const tc_node *n, const product *p, int64_t group) {
-    tc_value *x = tensor_arg(n, p->x), *w = tensor_arg(n, p->w), *bias = tensor_arg(n, p->bias), *level[2], *y;
+/* What was made for another product with this weight, or an entry for it. */
+static small *entry_of(quantiser *q, const tc_value *w, bool rows) {
+    for (; w->producer && w->meta.rank == 2 && !strcmp(tc_op_name(w->producer->op), "aten.t.default"); rows = !rows) w = tensor_arg(w->producer, 0);
+    for (size_t i = 0; i < q->made.len; i++)
+        if (q->made.data[i].of == w && q->made.data[i].rows == rows) return &q->made.data[i];
+    tc_vec_push(&q->made, ((small){.of = w, .rows = rows}));
+    return &q->made.data[q->made.len - 1];
+}
+/* Before n: [rows, K] of its x, the product, [..., N] again, the bias. *out_mm: the product's own result. */
+static tc_value *write_product(const quantiser *q, tc_emit *e, const tc_node *n, const product *p, int64_t group, tc_value *const part[2],
+                               tc_value **out_mm) {
+    tc_value *x = tensor_arg(n, p->x), *w = tensor_arg(n, p->w), *bias = tensor_arg(n, p->bias), *level[2] = {part[0], part[1]}, *y;
     const tc_meta *out = &n->outs[0]->meta;
     int64_t size[2];
     fixed_sizes(w, size);
@@ -115,15 +132,15 @@ static tc_value *write_product(const quantiser *q, tc_emit *e, const tc_node *n,
     tc_sym first = tc_sym_int(q->p->sym, 1);
     for (int i = 0; i + 1 < x->meta.rank; i++) first = tc_sym_mul(q->p->sym, first, x->meta.size[i]);
     if (x->meta.rank != 2) x = ATEN("reshape", "vS", x, ((tc_sym[]){first, tc_sym_int(q->p->sym, k)}), 2);
-    tc_value *wide = tc_e_cast(e, p->rows ? w : ATEN("t", "v", w), TC_F32);
-    if (q->o->bits == 8) {
-        eight_bits(e, wide, w->meta.dtype, level);
-        y = ATEN("_weight_int8pack_mm", "vvv", x, level[0], level[1]);
-    } else {
-        four_bits(e, wide, rows, k, group, w->meta.dtype, level);
-        y = ATEN("_weight_int4pack_mm_for_cpu", "vviv", x, level[0], group, level[1]);
-        if (rows % 16) y = ATEN("narrow", "viii", y, (int64_t)1, (int64_t)0, rows);
+    if (!level[0]) {
+        tc_value *wide = tc_e_cast(e, p->rows ? w : ATEN("t", "v", w), TC_F32);
+        if (q->o->bits == 8) eight_bits(e, wide, w->meta.dtype, level);
+        else four_bits(e, wide, rows, k, group, w->meta.dtype, level);
     }
+    if (q->o->bits == 8) y = ATEN("_weight_int8pack_mm", "vvv", x, level[0], level[1]);
+    else y = ATEN("_weight_int4pack_mm_for_cpu", "vviv", x, level[0], group, level[1]);
+    *out_mm = y;
+    if (q->o->bits == 4 && rows % 16) y = ATEN("narrow", "viii", y, (int64_t)1, (int64_t)0, rows);
     if (out->rank != 2) y = ATEN("reshape", "vS", y, out->size, out->rank);
     return bias ? tc_e_add(e, y, bias) : y;
 }
@@ -138,10 +155,15 @@ static tc_status quantise_product(quantiser *q, tc_node *n) {
     if (why) return NULL;
     tc_emit e = {.graph = n->graph, .before = n, .source = n->source, .origin = n->origin ? n->origin : n};
     const uint32_t from = q->p->graph->nvalues;
-    tc_value *y = write_product(q, &e, n, p, group);
+    small *s = entry_of(q, tensor_arg(n, p->w), p->rows);
+    const bool first = !s->part[0];
+    tc_value *mm, *y = write_product(q, &e, n, p, group, s->part, &mm);
     if (e.status) return e.status;
     q->rewrite.to[n->outs[0]->id] = y;
-    return tc_fold(q->p, q->eval, &(tc_fold_options){.max_bytes = SIZE_MAX / 2, .parameters = true, .from = from});
+    q->products++;
+    if (first) TC_TRY(tc_fold(q->p, q->eval, &(tc_fold_options){.max_bytes = SIZE_MAX / 2, .parameters = true, .from = from}));
+    s->part[0] = tc_arg_value(mm->producer, 1), s->part[1] = tc_arg_value(mm->producer, q->o->bits == 8 ? 2 : 3);
+    return NULL;
 }
 
 /* ---- the program ---- */
@@ -204,8 +226,10 @@ tc_status tc_quantize(tc_program *p, const tc_eval *eval, const tc_quantize_opti
     if (!s) report(&q, out);
     tc_drop_weights(p);
     out->after = weight_bytes(p);
+    out->products = q.products;
     free(q.constant);
     free(q.rewrite.to);
     free(q.why);
+    tc_vec_free(&q.made);
     return s;
 }

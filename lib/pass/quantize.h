@@ -13,13 +13,15 @@ typedef struct {
 } tc_quantize_options;
 
 typedef struct {
+    int products;          /* that were replaced */
     int done, left;        /* weights of two and more dimensions */
     int64_t before, after; /* bytes of all weights */
 } tc_quantised;
 
 /* Products (linear, mm, addmm, matmul) of a float32, bfloat16 or float16 input with a constant weight become _weight_int8pack_mm or
  * _weight_int4pack_mm_for_cpu with the weight rounded to the nearest of its levels: 127 on each side of 0, or 16 from the least to the largest
- * of a group. A weight that something else reads too is kept beside. The program must be functional; weights that it writes to stay. */
+ * of a group. A weight is made once for all products. One that something else reads too is kept beside. The program must be functional; weights
+ * that it writes to stay. */
 tc_status tc_quantize(tc_program *p, const tc_eval *eval, const tc_quantize_options *o, tc_quantised *out);
 
 #endif

@@ -303,7 +303,7 @@ static size_t one_region_scratch(const tc_block *b, int workers) {
     return up64(sizeof(job)) + up64((size_t)workers * sizeof(walk)) + up64((size_t)workers * b->scratch);
 }
 size_t tc_block_region_scratch(const tc_block *b, int workers) {
-    return one_region_scratch(b, workers) + (b->rest ? one_region_scratch(b->rest->block, workers) : 0);
+    return one_region_scratch(b, workers) + (b->rest ? tc_block_region_scratch(b->rest->block, workers) : 0);
 }
 
 static tc_status host_numbers(nest *n, const tc_symvalue *vars, size_t nvars) {

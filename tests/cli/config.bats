@@ -35,6 +35,9 @@ is() {
     TC_FREEZE=no is freeze yes --freeze --config c.conf --freeze
     is cflags '-DA=1 -g' c.conf:5 --config c.conf
     is tuning '' default --config c.conf
+    TC_ISA= is targets "$(tc-run --version | sed 's/.*; \([a-z0-9]*\).*/\1/')" default
+    echo "threads = 3" >./-c.conf
+    TC_CONFIG=-c.conf is threads 3 -c.conf:1
     is threads 3 --threads --threads 3
     export TC_CONFIG=c.conf
     is targets portable,avx2 c.conf:3

@@ -92,6 +92,57 @@ run_all() {
     done
 }
 
+@test "a weight of several products is there once, and one that only other things name is no refusal" {
+    cat >s.py <<'PY'
+import torch
+from torch import nn
+
+
+class Shared(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(256, 256)
+        self.w = nn.Parameter(torch.randn(256, 256) * 0.1)
+
+    def forward(self, x):
+        for _ in range(8):
+            x = torch.tanh(self.l(x)) + torch.tanh(x @ self.w.t())
+        return x
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.t = nn.Embedding(96, 64)
+
+    def forward(self, i):
+        return nn.functional.linear(self.t(i), self.t.weight)
+
+
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.v, self.g = nn.Parameter(torch.randn(48, 64)), nn.Parameter(torch.ones(48, 1))
+
+    def forward(self, x):
+        return nn.functional.linear(x, self.v * (self.g / self.v.norm(dim=1, keepdim=True)))
+PY
+    tc-export s.py:Shared --input x=Bx256xf32 -o shared.pt2
+    tc-export s.py:Tied --input i=6xi64 -o tied.pt2
+    tc-export s.py:Normed --input x=5x64xf32 -o normed.pt2
+    for form in w8a16 w4a16; do
+        tc-compile shared.pt2 -q --quantize $form -o q.pt2
+        [ "$(wc -c <q.pt2)" -lt $((2 * 256 * 256 * 2)) ]
+        tc-run shared.pt2 --input x=3x256xf32=0.3 -o want.npy
+        tc-run q.pt2 --input x=3x256xf32=0.3 --expect @want.npy --rtol 0 --atol 2
+        tc-compile tied.pt2 --quantize $form -o q.pt2 2>log
+        grep -q "weights grow by [0-9]* bytes" log
+        tc-export q.pt2 --print | grep -q _weight_int
+        tc-compile normed.pt2 -q --quantize $form -o q.pt2
+        tc-export q.pt2 --print | grep -q _weight_int
+    done
+}
+
 @test "refusals" {
     fails 2 "expected w8a16 or w4a16" tc-compile f32.pt2 --quantize int8 -o q.pt2
     fails 2 "a group of 32, 64, 128 or 256" tc-compile f32.pt2 --quantize w4a16:48 -o q.pt2
