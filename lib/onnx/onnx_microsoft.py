@@ -84,9 +84,12 @@ def bias_gelu(n, x, b):
 
 
 def fused_matmul(n, a, b):
-    a = a.transpose(-1, -2) if n.get("transA", 0) else a
-    b = b.transpose(-1, -2) if n.get("transB", 0) else b
-    y, alpha = torch.matmul(a, b), n.get("alpha", 1.0)
+    def turned(t, which):
+        """transBatch: the rows stand before the batch; one dimension stays."""
+        t = t.movedim(0, -2) if n.get("transBatch" + which, 0) else t
+        return t.transpose(-1, -2) if n.get("trans" + which, 0) and t.dim() > 1 else t
+
+    y, alpha = torch.matmul(turned(a, "A"), turned(b, "B")), n.get("alpha", 1.0)
     return y if alpha == 1.0 else y * alpha
 
 
@@ -345,7 +348,7 @@ def gather_blocks(n, data, at, scales, zeros=None):
         n.unsupported("blocks along the gathered axis" if rows == along else "one block a row")
 
     def picked(t):
-        return t if t.shape[rows] == 1 else torch.index_select(t, rows, index)
+        return torch.index_select(t, rows, index)
 
     index = at.reshape([-1]).to(torch.int64)
     index = torch.where(index < 0, index + codes.shape[rows], index)

@@ -1,7 +1,7 @@
 # Views, indexing, making of tensors as ONNX.
 import _onnx
 from onnx_write_math import Val_of, operand
-from onnx_write_values import BOOL, INT64, Sym, Val
+from onnx_write_values import BOOL, DOUBLE, INT64, Sym, Val
 
 
 def same(w, outs, x, *rest):
@@ -360,7 +360,9 @@ def item(w, outs, x):
     y = w.e("Reshape", [x, w.ints([1])])
     v = outs[0]
     if v.symbol is not None:
-        w.numbers[f"{v.symbol}"] = y if x.code == INT64 else w.e("Cast", [y], {"to": INT64})
+        to = DOUBLE if x.is_float() else INT64
+        w.numbers[f"{v.symbol}"] = y if x.code == to else w.e("Cast", [y], {"to": to})
+        w.real[f"{v.symbol}"] = to == DOUBLE
     return y
 
 

@@ -28,6 +28,7 @@ class Writer:
         self.opset, self.run = opset, run
         self.nodes, self.inits, self.constants = [], {}, {}
         self.values, self.names, self.used, self.places, self.numbers = {}, {}, {}, {}, {}
+        self.real = {}  # by symbol: is it no integer?
         self.count = 0
 
     # ---- names ----
@@ -128,7 +129,7 @@ class Writer:
 
     # ---- symbolic numbers ----
     def number(self, s):
-        """A number as an int64 vector of one element."""
+        """A number as a vector of one element: int64, of reals float64."""
         if not isinstance(s, Sym):
             return self.expression(s)
         key = f"{s.expr}"
@@ -201,7 +202,7 @@ class Writer:
         """A number of any kind as a 0-d tensor of this type."""
         if isinstance(s, Sym):
             v = self.e("Squeeze", [self.number(s), self.ints([0])])
-            whole = s.expr[0] not in ("fadd", "fsub", "fmul", "fdiv", "fmin", "fmax", "fneg", "sqrt", "tofloat")
+            whole = s.expr[0] not in ("fadd", "fsub", "fmul", "fdiv", "fmin", "fmax", "fneg", "sqrt", "tofloat") and not self.real.get(f"{s.expr}", False)
             return v if code == INT64 and whole else self.e("Cast", [v], {"to": code})
         if isinstance(s, Val):
             return self.cast(s, code)

@@ -22,6 +22,7 @@ static void note_use(binder *x, const tc_value *v) {
     if (!is_tensor(v) || v->graph != x->f->g || x->b->root_of[v->id] < 0) return;
     root *r = root_at(x, v);
     if (x->now > r->last) r->last = x->now;
+    if (x->dynamic[v->id] && v->producer && v->producer->op->view_alias) note_use(x, v->producer->args[0].value); /* it lies in that one's memory */
 }
 static void note_place(void *ctx, tc_value **place) { note_use(ctx, *place); }
 

@@ -55,9 +55,14 @@ class Both(torch.nn.Module):
     def forward(self, x):
         y = x * 2
         return y.exp() * 0 + y + y.sum().item() + y[y > 2].shape[0]
+class View(torch.nn.Module): # a view whose size is from data keeps the memory that it lies in
+    def forward(self, x):
+        e = (x.sum() * 2).expand(x[x > 1].shape[0])
+        t = torch.cumsum(torch.cumsum(x, 0) + 5, 0)
+        return torch.cumsum(t * 7, 0) * 0 + (e * 3 + t.sum()).sum()
 PY
-    declare -A want=([Size]=4,2,6 [Item]=5,4,6 [Both]=9,7,11 [Mask]=12,11,13)
-    for class in Size Item Mask Both; do
+    declare -A want=([Size]=4,2,6 [Item]=5,4,6 [Both]=9,7,11 [Mask]=12,11,13 [View]=56,56,56)
+    for class in Size Item Mask Both View; do
         tc-export late.py:$class --input x=Nxf32 -o late.pt2
         tc-compile late.pt2 -o code.pt2
         for p in "late.pt2" "late.pt2 --stance force_eager" "code.pt2 --executor compiled"; do

@@ -310,3 +310,14 @@ PY
     tc-export m.py:Many --seed 1 --input x=BxTx3xf32 --input h=4xBx2xf32 --input c=4xBx5xf32 -o m.pt2
     tc-export m.pt2 --to onnx --verify -o m.onnx
 }
+
+@test "a real number that data decide stays one in ONNX" {
+    cat >real.py <<'PY'
+import torch
+class Net(torch.nn.Module):
+    def forward(self, x):
+        return x + x.max().item()
+PY
+    tc-export real.py:Net --input x=Nxf32 -o real.onnx
+    [ "$(tc-run real.onnx --input x=2xf32=1,2.75 --output 0=- | tail -c 8 | od -An -v -tf4 | xargs)" = "3.75 5.5" ]
+}
