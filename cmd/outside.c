@@ -33,19 +33,38 @@ static tc_status named_path(const tc_archive *a, tc_buf *out) {
     const char *path = tc_archive_path(a);
     TC_TRY(tc_archive_extra(a, name_entry, &name, &n, &found));
     if (!found) return NULL;
-    if (!n || memchr(name, '/', n) || memchr(name, 0, n)) return tc_error(TC_CONTENT, "%s: extra/%s is no file name", path, name_entry);
+    const bool folder = (n == 1 && name[0] == '.') || (n == 2 && name[0] == '.' && name[1] == '.');
+    if (!n || folder || memchr(name, '/', n) || memchr(name, 0, n)) return tc_error(TC_CONTENT, "%s: extra/%s is no file name", path, name_entry);
     tc_buf_printf(out, "%.*s%.*s", (int)(last_part(path) - path), path, (int)n, (const char *)name);
     return NULL;
 }
 
-/* Takes out what p has no use for: the file may hold weights of other programs too. */
-static tc_status only_those_of(const tc_program *p, const tc_tensors *all, tc_tensors *out) {
-    for (int i = 0; i < p->ninputs; i++) {
-        const tc_tensor *t = tc_tensors_find(all, p->inputs[i].name);
-        if (stored(&p->inputs[i]) && t && !tc_tensors_find(out, p->inputs[i].name))
-            TC_TRY(tc_tensors_add(out, p->inputs[i].name, tc_tensor_share(t)));
+/* What a has for the weights of p, and for nothing else: those of the program of its name, which may call another's the same. */
+static tc_status weights_of(tc_archive *a, const tc_program *p, tc_tensors *out) {
+    tc_tensors all = {0};
+    tc_status st = NULL;
+    bool has = false;
+    for (size_t i = 0; i < tc_archive_count(a); i++) has |= !strcmp(tc_archive_name(a, i), p->name);
+    for (size_t i = 0; i < tc_archive_count(a) && !st; i++)
+        if (!has || !strcmp(tc_archive_name(a, i), p->name)) st = tc_archive_weights(a, tc_archive_name(a, i), &all);
+    for (int i = 0; i < p->ninputs && !st; i++) {
+        const tc_tensor *t = tc_tensors_find(&all, p->inputs[i].name);
+        if (stored(&p->inputs[i]) && t && !tc_tensors_find(out, p->inputs[i].name)) st = tc_tensors_add(out, p->inputs[i].name, tc_tensor_share(t));
     }
-    return NULL;
+    tc_tensors_deinit(&all);
+    return st;
+}
+
+static tc_status weights_in(const char *path, const tc_program *p, tc_tensors *out) {
+    tc_blob *b;
+    tc_archive *a;
+    TC_TRY(tc_blob_open(path, &b));
+    tc_status st = tc_archive_open(b, &a);
+    tc_blob_release(b);
+    if (st) return st;
+    st = weights_of(a, p, out);
+    tc_archive_close(a);
+    return st;
 }
 
 tc_status tc_outside_read(tc_cmd *c, const tc_archive *a, tc_program *p) {
@@ -54,19 +73,29 @@ tc_status tc_outside_read(tc_cmd *c, const tc_archive *a, tc_program *p) {
     const char *from = tc_archive_path(a);
     if (!lacks || !from || tc_cmd_get(c, TC_OPT_weights)) return NULL;
     tc_buf path = {0};
-    tc_tensors all = {0}, own = {0};
+    tc_tensors w = {0};
     tc_status st = named_path(a, &path);
     const bool named = path.len;
     if (!named) path_beside(from, &path);
     if (!st && access(path.data, F_OK) == 0) {
-        st = tc_ckpt_weights(path.data, &all);
-        if (!st && named) st = only_those_of(p, &all, &own);
-        if (!st) st = tc_weights_apply(p, named ? &own : &all, (tc_weights_rules){0}, path.data);
+        st = named ? weights_in(path.data, p, &w) : tc_ckpt_weights(path.data, &w);
+        if (!st) st = tc_weights_apply(p, &w, (tc_weights_rules){0}, path.data);
     } else if (!st && named) st = tc_error(TC_ENV, "%s holds the weights of %s and is not there", path.data, from);
-    tc_tensors_deinit(&all);
-    tc_tensors_deinit(&own);
+    tc_tensors_deinit(&w);
     tc_buf_free(&path);
     return st;
+}
+
+/* The file has one tensor of a name, for all programs. */
+static tc_status add_weight(tc_tensors *all, const tc_input *in) {
+    const tc_tensor *other = tc_tensors_find(all, in->name);
+    tc_diff d;
+    if (!other) return tc_tensors_add(all, in->name, tc_tensor_share(&in->data));
+    if (tc_tensor_data(other) == tc_tensor_data(&in->data)) return NULL;
+    tc_status st = tc_tensor_compare(other, &in->data, 0, 0, &d);
+    if (!st && !d.count) return NULL;
+    tc_status_free(st);
+    return tc_error(TC_USAGE, "--store-weights=extern: %s is not the same weight in all programs: choose one with --model", in->name);
 }
 
 static tc_status write_beside(tc_cmd *c, const tc_archive_content *content, const char *to) {
@@ -77,7 +106,7 @@ static tc_status write_beside(tc_cmd *c, const tc_archive_content *content, cons
     for (int k = 0; k < content->nprograms; k++)
         for (int i = 0; i < content->programs[k]->ninputs && !st; i++) {
             const tc_input *in = &content->programs[k]->inputs[i];
-            if (stored(in) && in->data.storage && !tc_tensors_find(&all, in->name)) st = tc_tensors_add(&all, in->name, tc_tensor_share(&in->data));
+            if (stored(in) && in->data.storage) st = add_weight(&all, in);
         }
     tc_out *o;
     if (!st) st = tc_cmd_create(c, path.data, true, &o);
@@ -103,27 +132,36 @@ static bool side_by_side(const char *from, const char *to) {
     return stat(to, &b) || a.st_dev != b.st_dev || a.st_ino != b.st_ino;
 }
 
-/* --store-weights=input: the weights are those of the file that was read, bytes and names. */
-static tc_status name_input(tc_cmd *c, const tc_archive *from, const tc_archive_content *content, const char *to, tc_extra *out_name) {
-    const tc_zip *z = from ? tc_archive_zip(from) : NULL;
-    if (!z || !c->noperands || !strcmp(c->operands[0], "-")) return tc_usage(c, "--store-weights=input needs a PROGRAM that is a .pt2 file");
+/* Whether a reader will find the weights of p in `from`: the bytes that p has, by its names. */
+static tc_status check_input(tc_cmd *c, tc_archive *from, const tc_program *p) {
+    tc_tensors w = {0};
+    tc_status st = weights_of(from, p, &w);
+    for (int i = 0; i < p->ninputs && !st; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (!stored(in) || !in->data.storage || !tc_tensor_numel(&in->data)) continue;
+        const tc_tensor *t = tc_tensors_find(&w, in->name);
+        if (!t || tc_tensor_data(t) != tc_tensor_data(&in->data))
+            st = tc_usage(c, "--store-weights=input: %s is not in %s as the program has it", in->name, tc_archive_path(from));
+    }
+    tc_tensors_deinit(&w);
+    return st;
+}
+
+/* --store-weights=input */
+static tc_status name_input(tc_cmd *c, tc_archive *from, const tc_archive_content *content, const char *to, tc_extra *out_name) {
+    if (!from || !tc_archive_zip(from) || !c->noperands || !strcmp(c->operands[0], "-"))
+        return tc_usage(c, "--store-weights=input needs a PROGRAM that is a .pt2 file");
     const char *path = tc_archive_path(from);
     if (tc_cmd_has(c, TC_OPT_weights) || tc_cmd_has(c, TC_OPT_rename))
         return tc_usage(c, "--store-weights=input leaves the weights in %s: no --weights or --rename", path);
     if (!side_by_side(path, to)) return tc_usage(c, "--store-weights=input needs -o beside %s, as another file of its folder", path);
-    for (int k = 0; k < content->nprograms; k++)
-        for (int i = 0; i < content->programs[k]->ninputs; i++) {
-            const tc_input *in = &content->programs[k]->inputs[i];
-            if (!stored(in) || !in->data.storage || !tc_tensor_numel(&in->data)) continue;
-            const uintptr_t at = (uintptr_t)tc_tensor_data(&in->data) - (uintptr_t)z->blob->data;
-            if (at >= z->blob->len) return tc_usage(c, "--store-weights=input: %s is not in %s as the program has it", in->name, path);
-        }
+    for (int k = 0; k < content->nprograms; k++) TC_TRY(check_input(c, from, content->programs[k]));
     const char *name = last_part(path);
     *out_name = (tc_extra){name_entry, name, strlen(name)};
     return NULL;
 }
 
-tc_status tc_outside_write(tc_cmd *c, const tc_archive *from, tc_archive_content *content, tc_extra *out_name) {
+tc_status tc_outside_write(tc_cmd *c, tc_archive *from, tc_archive_content *content, tc_extra *out_name) {
     static const char *const stores[] = {"embed", "none", "extern", "input", NULL};
     const char *to = tc_cmd_get(c, TC_OPT_out);
     int store;

@@ -6,7 +6,7 @@
 
 /* What --store-weights means for programs about to be written: whether content has weights; extern writes them, to FILE.safetensors beside
  * FILE.pt2; for input *out_name becomes an entry of extra/ that names the file of `from` (whose path it borrows), else it stays as it is. */
-tc_status tc_outside_write(tc_cmd *c, const tc_archive *from, tc_archive_content *content, tc_extra *out_name);
+tc_status tc_outside_write(tc_cmd *c, tc_archive *from, tc_archive_content *content, tc_extra *out_name);
 /* Gives p, which a holds, the weights that stand outside a, if they are found and --weights gives no others. */
 tc_status tc_outside_read(tc_cmd *c, const tc_archive *a, tc_program *p);
 

@@ -94,7 +94,7 @@ static tc_status collect_meta(tc_cmd *c, const tc_archive *from, tc_arena *a, ex
     return NULL;
 }
 
-tc_status tc_cmd_write_archive(tc_cmd *c, const tc_archive *from, tc_archive_content content) {
+tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content content) {
     tc_arena a = {0};
     extras all = {0};
     tc_extra source = {0};

@@ -17,7 +17,7 @@ tc_status tc_cmd_program_named(tc_cmd *c, tc_archive *a, const char *name, tc_pr
 tc_status tc_cmd_weights(tc_cmd *c, tc_program *p);
 /* Writes programs to --out as --store-weights says (outside.h); tc_cmd_program finds weights outside again. What --meta gives goes to extra/,
  * and what the user has in extra/ of `from` (NULL: nothing), which the programs were read from, stays. */
-tc_status tc_cmd_write_archive(tc_cmd *c, const tc_archive *from, tc_archive_content content);
+tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content content);
 /* Values of symbols: every --dim SYM=N, by the symbol's index in the program; entries that are not given stay unbound. n: tc_sym_var_count.
  * TC_USAGE: no such symbol, not within its range, or another form of --dim. */
 tc_status tc_cmd_bind(const tc_cmd *c, const tc_program *p, tc_symvalue *vars, size_t n);

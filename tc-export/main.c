@@ -99,7 +99,7 @@ static tc_status verified_path(const tc_cmd *c, format to, const char **out) {
 }
 
 /* from: the archive that they were read from, or NULL. */
-static tc_status put(tc_cmd *c, const tc_archive *from, programs *all) {
+static tc_status put(tc_cmd *c, tc_archive *from, programs *all) {
     for (size_t i = 0; i < all->len; i++) log_topics(c, all->data[i]);
     format to = TO_PT2;
     int form;

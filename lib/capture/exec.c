@@ -524,8 +524,10 @@ static list *entries_of(C *c, const list *bases) {
     V all = tc_tuple(c, bases->n, bases->a);
     for (size_t i = 0; i < bases->n; i++) {
         V b = bases->a[i], make = tc_kind_of(b) == K_OBJECT ? tc_special(c, b, c->n___mro_entries__) : NULL;
+        if (make) b = tc_call2(c, make, b, all);
+        if (make && tc_kind_of(b) != K_TUPLE) tc_raise(c, "TypeError", "__mro_entries__ must return a tuple");
         size_t n = 1;
-        V *more = make ? tc_items(tc_call2(c, make, b, all), &n) : &b;
+        V *more = make ? tc_items(b, &n) : &b;
         for (size_t k = 0; k < n; k++) tc_list_push(c, entries, more[k]);
     }
     return entries;

@@ -45,7 +45,7 @@ static bool among(const char *name, const char *const *names) {
 static bool made_of_views(const tc_schema *s, const tc_binding *b) {
     static const char *const names[] = {"atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", NULL};
     static const char *const dropouts[] = {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", NULL};
-    return among(s->name, names) || (among(s->name, dropouts) && tc_scalar_is(b->arg[2].scalar, 0));
+    return among(s->name, names) || (among(s->name, dropouts) && (tc_scalar_is(b->arg[1].scalar, 0) || tc_scalar_is(b->arg[2].scalar, 0)));
 }
 
 /* Whether r shows the elements of t, argument number i: by their storage, or by the schema where no copy may have been made. A change of type

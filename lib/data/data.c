@@ -162,7 +162,7 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     *out = NULL;
     tc_data_spec s = {.dir = options->dir, .train = options->train, .target_scale = 1, .channels = 3, .node = node};
     TC_TRY(tc_yaml_read(node, fields, &s));
-    s.has_pad = tc_yaml_get(node, "pad") != NULL;
+    s.has_pad = !tc_yaml_is_null(tc_yaml_get(node, "pad"));
     TC_TRY(tc_data_check_rows(&s));
     const struct {
         const char *key;
@@ -182,7 +182,8 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     }
     if (which < 0) return tc_yaml_error(node, "no source of data, expected one of idx, text, names, csv, safetensors, images");
     TC_TRY(check_keys(node, readers[which].key));
-    if (s.limit < 0) return tc_yaml_error(tc_yaml_get(node, "limit"), "found %lld, expected 1 or more", (long long)s.limit);
+    const tc_yaml *limit = tc_yaml_get(node, "limit");
+    if (s.limit < 1 && !tc_yaml_is_null(limit)) return tc_yaml_error(limit, "found %lld, expected 1 or more", (long long)s.limit);
     tc_dataset *d = tc_xcalloc(1, sizeof *d);
     d->limit = s.limit;
     tc_status st = readers[which].read(d, &s);
@@ -190,7 +191,7 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     if (!st) st = read_shape(d, &s);
     if (!st) st = read_order(d, &s);
     if (!st && s.limit && d->kind == TC_DATA_WINDOWS && !s.train)
-        st = tc_yaml_error(tc_yaml_get(node, "limit"), "counts windows of validation; a training text is cut by range");
+        st = tc_yaml_error(limit, "counts windows of validation; a training text is cut by range");
     if (d->kind != TC_DATA_WINDOWS && s.limit && s.limit < d->count) d->count = s.limit;
     if (!st && d->count < 1) st = tc_yaml_error(node, "the data have no sample");
     if (st) {

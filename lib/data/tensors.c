@@ -24,7 +24,6 @@ static tc_status add_columns(tc_dataset *d, const tc_data_spec *s, const tc_tens
         TC_TRY(tc_tensor_contiguous(x, &d->col[i].data));
         d->ncols = (int)i + 1;
     }
-    if (s->limit && s->limit < d->count) d->count = s->limit;
     return NULL;
 }
 

@@ -136,10 +136,13 @@ static tc_status run_uniform(tc_kcall *c) {
         for (int64_t i = 0; i < n; i++) x[i] = tc_x_fma_f32(x[i], width, lo);
         return NULL;
     }
+    uint64_t cell[2];
+    tc_scalar_store(t->dtype, cell, 0, tc_scalar_float(to));
+    const double end = tc_scalar_to_double(tc_scalar_load(t->dtype, cell, 0));
     for (int64_t i = 0; i < n; i++) {
         store(t, i, tc_x_fma_f32(tc_rng_uniform_f32(c->gen), width, lo));
-        /* rounding to a narrow type may reach the open end */
-        if (tc_scalar_to_double(tc_scalar_load(t->dtype, t->storage->data, t->offset + i)) >= to) store(t, i, from);
+        /* rounding to a narrow type may reach the open end, as that type has it */
+        if (tc_scalar_to_double(tc_scalar_load(t->dtype, t->storage->data, t->offset + i)) >= end) store(t, i, from);
     }
     return NULL;
 }

@@ -88,7 +88,7 @@ static tc_status check_averages(const tc_recipe *r) {
     if (!(r->ema_decay >= 0 && r->ema_decay < 1)) return tc_yaml_error(decay, "found %g, expected 0 to 1", r->ema_decay);
     if (tc_yaml_is_null(r->swa_node)) return NULL;
     if (r->ema_decay > 0) return tc_yaml_error(r->swa_node, "weights are averaged by ema_decay or by swa, not by both");
-    if (!tc_yaml_get(r->swa_node, "start")) return tc_yaml_error(r->swa_node, "expected {start: STEP, every: N}");
+    if (tc_yaml_is_null(tc_yaml_get(r->swa_node, "start"))) return tc_yaml_error(r->swa_node, "expected {start: STEP, every: N}");
     TC_TRY(at_least(r->swa_node, "start", r->swa.start, 1));
     return at_least(r->swa_node, "every", r->swa.every, 1);
 }

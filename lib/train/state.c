@@ -130,6 +130,11 @@ static void write_state(C *c, void *ctx) {
         tc_json_key(&w, "scheduler");
         write_value(c, tc_call_method(c, t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL), &w, 0);
     }
+    V step = tc_int(c, t->step), taken = tc_call_method(c, t->update, tc_intern(c, "taken", 5), 1, &step);
+    if (taken != c->none) {
+        tc_json_key(&w, "averaged");
+        write_value(c, taken, &w, 0);
+    }
     tc_json_end(&w);
     tc_buf_putc(x->b, '\n');
 }
@@ -240,6 +245,12 @@ static void restore_optimiser(C *c, reader *x) {
     tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
 }
 
+static void go_on_averaging(C *c, reader *x) {
+    const tc_yaml *y = tc_yaml_get(x->state, "averaged");
+    V taken = y ? read_value(c, y, NULL) : c->none;
+    tc_call_method(c, x->t->update, tc_intern(c, "go_on_averaging", 15), 1, &taken);
+}
+
 /* Averages begin anew when the checkpoint has none: its recipe had neither ema_decay nor swa, or the other one. */
 static void restore_averages(C *c, reader *x) {
     opt_states *all = &x->t->averages;
@@ -256,7 +267,7 @@ static void restore_averages(C *c, reader *x) {
         if (!same) tc_raise(c, "ValueError", "%s: %s%s has another type or shape than the weight", x->path, average_prefix(x->t), all->data[i].param);
         found++;
     }
-    if (found == all->len && found) tc_call_method(c, x->t->update, tc_intern(c, "go_on_averaging", 15), 0, NULL);
+    if (found == all->len && found) go_on_averaging(c, x);
     else if (all->len) tc_train_note(x->t, "%s: holds no averages of all weights: they begin with the next step", x->path);
 }
 
@@ -330,8 +341,9 @@ static void take_over(C *c, void *ctx) {
     V given[2] = {(V)entries, tc_int(c, t->step)};
     tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
     for (size_t i = 0; i < t->averages.len; i++) tc_list_push(c, averages, tc_torch_wrap(c, tc_tensor_share(&t->averages.data[i].data), false));
-    V taken[2] = {(V)averages, c->true_};
-    tc_call_method(c, t->update, tc_intern(c, "take_averages", 13), 2, taken);
+    V taken = (V)averages;
+    tc_call_method(c, t->update, tc_intern(c, "take_averages", 13), 1, &taken);
+    go_on_averaging(c, x);
 }
 
 tc_status tc_train_renew_language(tc_trainer *t) {
@@ -484,6 +496,7 @@ static void foreign_restore(C *c, void *ctx) {
     V given[2] = {(V)entries, tc_int(c, step)};
     x->restored = entries->n > 0;
     if (x->restored) tc_call_method(c, t->update, tc_intern(c, "restore", 7), 2, given);
+    else tc_call_method(c, t->update, tc_intern(c, "begin_at", 8), 1, &given[1]);
 }
 
 static tc_status resume_from(tc_trainer *t, const char *path) {

@@ -147,12 +147,43 @@ PY
     fails 2 "swa: weights are averaged by ema_decay or by swa, not by both" tc-train r.yaml ema_decay=0.5 swa='{start: 3}'
     fails 2 "swa.every: found 0, expected 1 or more" tc-train r.yaml swa='{start: 3, every: 0}'
     fails 2 "swa: expected {start: STEP, every: N}" tc-train r.yaml swa='{every: 3}'
+    fails 2 "swa: expected {start: STEP, every: N}" tc-train r.yaml swa='{start: null}'
+}
+
+@test "swa of a run that goes on from a checkpoint without it takes the weights from there on, also through a stop" {
+    tc-train -q r.yaml scheduler=null checkpoint='{every: 1}' -o run
+    average() { tc-ckpt convert "$1" --select '^swa\.' --rename 's/^swa\.//' -o "$2.safetensors"; }
+    for step in 6 7 11; do tc-ckpt consolidate run/step-$step -o w$step.safetensors; done
+    rm -r run/step-[7-9] run/step-1[0-2] run/latest
+    tc-train -q r.yaml scheduler=null checkpoint='{every: 1}' swa='{start: 3, every: 4}' -o run --resume # of steps 7 and 11
+    average run/step-7 copy
+    tc-ckpt diff copy.safetensors w7.safetensors
+    average run/step-10 copy
+    tc-ckpt diff copy.safetensors w7.safetensors
+    cat >mean.py <<'PY'
+import torch.nn as nn
+
+
+class Mean(nn.Module):
+    def forward(self, a, b):
+        return a + (b - a) / 2
+PY
+    average run/step-12 mean
+    tc-export mean.py:Mean --input a=16x3xf32 --input b=16x3xf32 |
+        tc-run --input a=@w7.safetensors#a.weight --input b=@w11.safetensors#a.weight --expect @mean.safetensors#a.weight
+    cp -r run parts
+    rm -r parts/step-9 parts/step-1[0-2] parts/latest
+    tc-train -q r.yaml scheduler=null checkpoint='{every: 1}' swa='{start: 3, every: 4}' -o parts --resume
+    cmp run/step-12/shard-00001-model-00001-of-00001.safetensors parts/step-12/shard-00001-model-00001-of-00001.safetensors
+    cmp run/step-12/state.json parts/step-12/state.json
+    grep -q '"averaged": *2' parts/step-12/state.json
 }
 
 @test "what a recipe says and nothing would read is refused with its key" {
     fails 2 "data.block: a key of text, not of names" tc-train r.yaml data.block=3
     fails 2 "data.standardize: a key of csv, not of names" tc-train r.yaml data.standardize=true
     fails 2 "data.shape: expected a map of columns" tc-train r.yaml data.shape=3
+    fails 2 "data.limit: found 0, expected 1 or more" tc-train r.yaml data.limit=0
     fails 2 "param_groups: optimizer does not use groups: torch.optim.AdamW" tc-train r.yaml param_groups='list(m.parameters())'
     fails 2 "metrics.loss: val_loss is the loss" tc-train r.yaml metrics='{loss: out.mean()}'
     fails 2 "clip_grad_norm: found -1, expected a norm, or 0 for none" tc-train r.yaml clip_grad_norm=-1

@@ -182,3 +182,19 @@ P
     run -2 tc-export d.py:D --input x=2x3xf32 --store-weights=input -o sub/f.pt2
     [ ! -e sub/f.pt2 ]
 }
+
+@test "programs of one archive may have different weights of one name: outside each gets its own, or this is refused" {
+    two=$TC_ROOT/tests/cli/two.pt2 # torch.export.pt2_archive.package_pt2 wrote it: two linear layers, a and b
+    cp "$two" in.pt2
+    for m in a b; do tc-run in.pt2 --model $m --input 1x3xf32=1 --output @$m.npy; done
+    run -4 tc-run in.pt2 --model a --input 1x3xf32=1 --expect @b.npy
+    tc-compile -q in.pt2 --store-weights=input -o out.pt2
+    for m in a b; do tc-run out.pt2 --model $m --input 1x3xf32=1 --expect @$m.npy; done
+    tc-compile -q in.pt2 --model b --store-weights=input -o b.pt2
+    tc-run b.pt2 --input 1x3xf32=1 --expect @b.npy
+    run --separate-stderr tc-compile -q in.pt2 --store-weights=extern -o extern.pt2
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"weight is not the same weight in all programs: choose one with --model"* ]]
+    tc-compile -q in.pt2 --model b --store-weights=extern -o extern.pt2
+    tc-run extern.pt2 --input 1x3xf32=1 --expect @b.npy
+}

@@ -158,6 +158,7 @@ class Update(nn.Module):
         self.decay = None if self.swa else average
         self.averaging = False
         self.made = 0  # steps before the one that is run
+        self.shift = 0  # weights that the plain average has beyond those that the recipe's steps so far give it
         # An optimiser that calls the loss again: its steps run eagerly, with the micro-batches' program as the closure.
         self.eager = any(isinstance(o, torch.optim.LBFGS) for o in _optimisers(opt))
         self.evaluate = None  # () -> (loss, gradients), set by lib/train
@@ -180,22 +181,39 @@ class Update(nn.Module):
         """Whether every state tensor exists, so that a step can be captured."""
         return not self.eager and (self.averaging or self.decay is None)
 
-    def go_on_averaging(self):
+    def points(self, step):
+        """How many of the first `step` steps give their weights to the plain average."""
+        start, every = self.swa
+        return max((step - start) // every + 1, 0)
+
+    def taken(self, step):
+        """How many weights the plain average is the mean of after so many steps; None: there is none."""
+        return self.points(step) + self.shift if self.swa else None
+
+    def begin_at(self, step):
+        """After so many steps of a run before; averages begin anew, unless go_on_averaging follows."""
+        self.made = step
+        if self.swa:
+            self.shift = -self.points(step)
+
+    def go_on_averaging(self, taken):
+        """With the averages of a checkpoint, and what `taken` gave for it."""
         self.averaging = True
+        if taken is not None:
+            self.shift = taken - self.points(self.made)
 
     def averages(self):
         """[(name, parameter's name, None, tensor)]"""
         return [(f"average_{i}", n, None, self._buffers[f"average_{i}"]) for i, (n, _) in enumerate(self.averaged)]
 
-    def take_averages(self, tensors, averaging):
+    def take_averages(self, tensors):
         for (name, _, _, _), t in zip(self.averages(), tensors):
             self._buffers[name] = t
-        self.averaging = averaging
 
     def average(self):
         """torch.optim.swa_utils.AveragedModel, plain or with get_ema_multi_avg_fn(decay): the first time a copy. Buffers are not averaged."""
         if self.swa:
-            self.average_plainly(*self.swa)
+            self.average_plainly()
             return
         for i, (_, p) in enumerate(self.averaged):
             a = self._buffers[f"average_{i}"]
@@ -207,14 +225,16 @@ class Update(nn.Module):
                 a.copy_(a * self.decay + p * (1 - self.decay))
         self.averaging = True
 
-    def average_plainly(self, start, every):
-        """Until the step `start` a copy; then the mean of the weights after it and after every `every`-th one since."""
+    def average_plainly(self):
+        """A copy until the step `start`; then the mean of the weights after it and after every `every`-th one since."""
+        start, every = self.swa
         since = torch.full((), self.made + 1.0 - start, dtype=torch.float64)
-        taken = torch.clamp(torch.floor(since / every), min=0)
-        now = since == taken * every
+        turns = torch.ceil(since / every)
+        taken = torch.clamp(turns, min=0) + self.shift
+        now = (since >= 0) & (since == turns * every)
         for i, (_, p) in enumerate(self.averaged):
             a = self._buffers[f"average_{i}"]
-            a.copy_(torch.where(since <= 0, p, torch.where(now, a + (p - a) / (taken + 1), a)))
+            a.copy_(torch.where(taken <= 0, p, torch.where(now, a + (p - a) / (taken + 1), a)))
 
     def attach(self):
         """Registers the state tensors that the optimiser has by now; returns [(name, key, tensor)]."""
@@ -255,7 +275,7 @@ class Update(nn.Module):
         self._put_leaves([(by_name[name], key, t) for name, key, t in entries])
         for s in self.state:
             s["step"] = step
-        self.made = step
+        self.begin_at(step)
 
     def groups(self):
         """param_groups as the optimiser's state_dict() has them, the parameters by name."""

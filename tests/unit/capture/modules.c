@@ -66,6 +66,14 @@ static const snippet table[] = {
      "         torch.as_tensor(x), d.train()(x)]\n"
      "r = [[t.is_inference() for t in l] for l in (a, b)]\n",
      "[[False, True, False, False, True, False, True, True], [False, True, True, False, True, True, False, True]]"},
+    {"import torch\nimport torch.nn.functional as F\nx = torch.ones(2)\nwith torch.inference_mode():\n"
+     "    r = [F.dropout(x, 0.0, True).is_inference(), F.dropout(x, 0.5, True).is_inference()]\n",
+     "[False, True]"},
+    /* 0.7 is 0.69921875 in bfloat16, and no number of [-0.3, 0.7) */
+    {"import torch\ntorch.manual_seed(1)\nx = torch.empty(20000, dtype=torch.bfloat16).uniform_(-0.3, 0.7)\n"
+     "r = [x.max().item(), (x == -0.30078125).sum().item() > 60]\n",
+     "[0.6953125, True]"},
+    {"class Y:\n    def __mro_entries__(self, bases):\n        return 5\nclass R(Y()):\n    pass\n", "__mro_entries__ must return a tuple"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny.data.add_(1)\n", "Inplace update to inference tensor"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ny[0] = 1\n", "it was made in inference mode at test.py:3)"},
     {"import torch\nwith torch.inference_mode():\n    y = torch.ones(2)\ntorch.add(torch.ones(2), 1, out=y)\n", "Inplace update to inference tensor"},
