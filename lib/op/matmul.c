@@ -219,18 +219,31 @@ static tc_arg factor(const tc_node *n, int i, tc_dtype d) {
 static bool is_zero(const tc_arg *a) {
     return a->kind == TC_A_SCALAR && !a->is_sym && a->scalar.kind != TC_KIND_COMPLEX && tc_scalar_to_double(a->scalar) == 0;
 }
-/* alpha product + beta self, self ignored where beta is 0 */
+/* A factor as an element of type d. */
+static tc_arg rounded(tc_arg a, tc_dtype d) {
+    double room[2];
+    if (a.kind != TC_A_SCALAR || a.is_sym || !tc_is_float(d) || a.scalar.kind == TC_KIND_COMPLEX) return a;
+    tc_scalar_store(d, room, 0, a.scalar);
+    a.scalar = tc_scalar_load(d, room, 0);
+    return a;
+}
+/* p + beta self of type d, self ignored where beta is 0 */
+static tc_value *plus_self(tc_emit *e, const tc_node *n, tc_value *p, tc_arg beta, tc_dtype d) {
+    tc_value *self = tc_arg_value(n, 0);
+    if (!p || !self) return NULL;
+    if (is_zero(&beta)) {
+        tc_value *both = tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){p, self}, 2);
+        return both ? tc_e_cast(e, tc_e1(e, "aten::clone", both->list[0]), d) : NULL;
+    }
+    return tc_e_add(e, scaled(e, self, &beta), p);
+}
+/* alpha product + beta self */
 static tc_value *combine(tc_emit *e, const tc_node *n, tc_value *p) {
     tc_value *self = tc_arg_value(n, 0);
     if (!p || !self) return NULL;
     tc_dtype d = tc_dtype_promote(self->meta.dtype, p->meta.dtype);
-    tc_arg beta = factor(n, 3, d), alpha = factor(n, 4, d);
-    p = scaled(e, p, &alpha);
-    if (is_zero(&beta)) {
-        tc_value *both = p ? tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){p, self}, 2) : NULL;
-        return both ? tc_e_cast(e, tc_e1(e, "aten::clone", both->list[0]), d) : NULL;
-    }
-    return tc_e_add(e, scaled(e, self, &beta), p);
+    tc_arg alpha = factor(n, 4, d);
+    return plus_self(e, n, scaled(e, p, &alpha), factor(n, 3, d), d);
 }
 static tc_status decompose_addmv(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 1), *v = tc_arg_value(n, 2);
@@ -275,8 +288,9 @@ static tc_status decompose_addr(tc_emit *e, const tc_node *n) {
                         a->meta.rank != 1 ? a->meta.rank : b->meta.rank);
     tc_dtype d = tc_dtype_promote(x->meta.dtype, tc_dtype_promote(a->meta.dtype, b->meta.dtype));
     for (int i = 3; i < 5; i++) TC_TRY(check_addr(n, i, d));
-    if (d != TC_BOOL) {
-        tc_emit_result(e, 0, combine(e, n, outer(e, a, b)));
+    if (d != TC_BOOL) { /* beta self + (alpha vec1) vec2, all numbers of type d: it shows in 16 bits */
+        tc_arg alpha = rounded(factor(n, 4, d), d), beta = rounded(factor(n, 3, d), d);
+        tc_emit_result(e, 0, plus_self(e, n, outer(e, scaled(e, tc_e_cast(e, a, d), &alpha), b), beta, d));
         return tc_e_done(e);
     }
     tc_value *p = outer(e, a, b);

@@ -32,6 +32,12 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     holds $x "torch.equal(x.sum()[x.sum() > 0], torch.tensor([3.]))"
 }
 
+@test "addr takes beta and alpha as elements of its type, and alpha times vec1 first" {
+    holds 4xf32=-1.5,0.25,1.75,0 "torch.equal(y, torch.tensor([[-3.765625, 3.015625, 3.0, 1.953125]], dtype=torch.bfloat16))" \
+        "c = torch.tensor([-4.75, 4.75, 3.25, 3.25], dtype=torch.bfloat16)" \
+        "y = torch.addr(x.to(torch.bfloat16)[None], torch.tensor([3.0], dtype=torch.bfloat16), c, beta=0.6, alpha=0.2)"
+}
+
 @test "torch.masked reduces what the mask keeps" {
     x=2x3xf32=1,-2,3,4,-5,-6
     holds $x "torch.equal(torch.masked.sum(x, 1, mask=x > 0), torch.tensor([4., 4.]))"
