@@ -35,13 +35,16 @@ def embed_layer_norm(n, ids, segments, words, places, kinds, gamma, beta, mask=N
 
 
 def within(mask, batch, cols):
-    """A mask of 1 dimension as the keys [B, cols] that count: the lengths [B], or the ends and then the starts [2 B]."""
+    """A mask of 1 dimension as the keys [B, cols] that count: the lengths [B], the ends and then the starts [2 B], or
+    the lengths and then offsets of queries and keys [3 B + 2]."""
     if mask is None or mask.dim() != 1:
         return mask
     at, ends = torch.arange(cols).unsqueeze(0), mask.unsqueeze(-1)
     if _onnx.truth(mask.shape[0] == batch):
         return at < ends
-    return torch.logical_and(at < ends[:batch], at >= ends[batch:])
+    if _onnx.truth(mask.shape[0] == 2 * batch):
+        return torch.logical_and(at < ends[:batch], at >= ends[batch:])
+    return at < ends[:batch]
 
 
 def ms_attention(n, x, w, b=None, mask=None, past=None, bias=None, past_length=None):
