@@ -2,10 +2,10 @@
 # Attention that a model writes with products and a softmax runs as one kernel (lib/op/attention_pattern.c), and means what the model says.
 bats_require_minimum_version 1.5.0
 load fails
+load scratch
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    scratch
     cat >m.py <<'PY'
 import math
 import torch

@@ -1,12 +1,12 @@
 #!/usr/bin/env bats
 # tc-bench: operators and programs, tables for people and machines.
 bats_require_minimum_version 1.5.0
+load scratch
 load softmax_model
 
 setup() {
     mlp=$TC_ROOT/tests/oracle/pt2/mlp.pt2
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    scratch
 }
 
 @test "an operator, interpreted and compiled, with the same bits" {

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # tc-compile --bisect and --minify: planted bugs are found, by name and by size; every number of steps gives the same bits.
 bats_require_minimum_version 1.5.0
+load scratch
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data TMPDIR=$BATS_TEST_TMPDIR
+    scratch
     cat >m.py <<'PY'
 import torch, torch.nn as nn
 class M(nn.Module):

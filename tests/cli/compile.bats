@@ -3,12 +3,12 @@
 # with nothing but libc and libm.
 bats_require_minimum_version 1.5.0
 load fails
+load scratch
 
 setup() {
     oracle=$TC_ROOT/tests/oracle/pt2
     mlp=$oracle/mlp.pt2
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data TMPDIR=$BATS_TEST_TMPDIR
+    scratch
 }
 
 @test "a compiled program gives the bits of the graph, from files and through pipes" {

@@ -3,12 +3,12 @@
 # caller's memory; one object holds several instruction sets; the bytes depend on the program alone.
 bats_require_minimum_version 1.5.0
 load fails
+load scratch
 
 setup() {
     oracle=$TC_ROOT/tests/oracle/pt2
     mlp=$oracle/mlp.pt2
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    scratch
 }
 
 same() { # CLASS: the filter that m.py:CLASS becomes gives the bits of tc-run for x, 6 rows of 40 numbers, every result and two records

@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # tc-compile --freeze and --require: what follows a product goes into its weights where it may, and results agree to rounding.
 bats_require_minimum_version 1.5.0
+load scratch
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    scratch
     cat >m.py <<'PY'
 import torch
 import torch.nn as nn

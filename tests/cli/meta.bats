@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # --meta: text that an archive carries, from tc-export through tc-compile to tc-run --signature.
 bats_require_minimum_version 1.5.0
+load scratch
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    scratch
     printf 'from torch import nn\nclass M(nn.Module):\n    def forward(self, x):\n        return x + 1\n' >m.py
     tc-export m.py:M --input x=3xf32 --meta author=me --meta note='a = b, "c"' -o m.pt2
 }

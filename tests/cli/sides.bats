@@ -2,10 +2,10 @@
 # A model that branches on its sizes: a program for each side that the declared sizes reach, one archive, chosen by the sizes of a run.
 bats_require_minimum_version 1.5.0
 load fails
+load scratch
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    scratch
     cat >m.py <<'PY'
 import torch
 import torch.nn as nn

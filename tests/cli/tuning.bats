@@ -3,10 +3,10 @@
 # no bit of a result.
 bats_require_minimum_version 1.5.0
 load fails
+load scratch
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    scratch
     cat >m.py <<'PY'
 import torch
 from torch import nn

@@ -2,10 +2,10 @@
 # Code for some sizes only (tc-compile --dim, --variants): which code runs, what a stance does where none fits, what --log says, and that
 # the bits are always the same.
 bats_require_minimum_version 1.5.0
+load scratch
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    scratch
     cat >m.py <<'PY'
 import torch
 import torch.nn as nn
