@@ -56,13 +56,9 @@ static tc_status weights_of(tc_archive *a, const tc_program *p, tc_tensors *out)
 }
 
 static tc_status weights_in(const char *path, const tc_program *p, tc_tensors *out) {
-    tc_blob *b;
     tc_archive *a;
-    TC_TRY(tc_blob_open(path, &b));
-    tc_status st = tc_archive_open(b, &a);
-    tc_blob_release(b);
-    if (st) return st;
-    st = weights_of(a, p, out);
+    TC_TRY(tc_archive_open_file(path, &a));
+    tc_status st = weights_of(a, p, out);
     tc_archive_close(a);
     return st;
 }

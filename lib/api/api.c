@@ -152,13 +152,9 @@ static void list_ports(tc_model *m) {
 }
 
 static tc_status open_program(const char *path, const char *name, tc_program **out) {
-    tc_blob *b;
     tc_archive *a;
-    TC_TRY(tc_blob_open(path, &b));
-    tc_status st = tc_archive_open(b, &a);
-    tc_blob_release(b);
-    if (st) return st;
-    st = tc_archive_program(a, name, out);
+    TC_TRY(tc_archive_open_file(path, &a));
+    tc_status st = tc_archive_program(a, name, out);
     tc_archive_close(a);
     if (st) return st;
     st = tc_functionalise(*out);

@@ -52,6 +52,14 @@ tc_status tc_archive_open(tc_blob *b, tc_archive **out_archive) {
     return NULL;
 }
 
+tc_status tc_archive_open_file(const char *path, tc_archive **out_archive) {
+    tc_blob *b;
+    TC_TRY(tc_blob_open(path, &b));
+    tc_status st = tc_archive_open(b, out_archive);
+    tc_blob_release(b);
+    return st;
+}
+
 tc_archive *tc_archive_of_program(tc_program *p, const char *file) {
     tc_archive *a = tc_xcalloc(1, sizeof *a);
     a->ready = tc_program_retain(p);

@@ -20,6 +20,8 @@ typedef struct tc_archive tc_archive;
 
 /* Keeps a reference to the blob. TC_CONTENT with the place of what is wrong; TC_UNSUPPORTED for a feature that tc lacks. */
 tc_status tc_archive_open(tc_blob *b, tc_archive **out_archive);
+/* The same of a file. */
+tc_status tc_archive_open_file(const char *path, tc_archive **out_archive);
 /* A program that came from another format, in the place of an archive that holds it alone: no extra files, no ZIP. Keeps a reference. */
 tc_archive *tc_archive_of_program(tc_program *p, const char *file);
 void tc_archive_close(tc_archive *a); /* NULL is allowed */

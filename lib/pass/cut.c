@@ -132,7 +132,8 @@ static bool *missing_symbols(const cutter *c, int k) {
     for (const tc_node *m = p->graph->first; m; m = m->next, n++) {
         if (c->cut->piece[n] != k) continue;
         mark_node(used, m);
-        for (int i = 0; tc_node_brings_symbols(m) && i < m->nouts; i++) define(known, m->outs[i], true);
+        if (tc_node_brings_symbols(m))
+            for (int i = 0; i < m->nouts; i++) define(known, m->outs[i], true);
     }
     for (int i = 0; i < p->noutputs; i++)
         if (c->result[i] == k) mark_arg(used, &p->outputs[i].leaf);

@@ -88,16 +88,11 @@ static bool has_half(const tc_program *p) {
 
 static tc_status load(const char *folder, const char *name, tc_program **p, tc_tensors *in) {
     char path[512];
-    tc_blob *b;
     tc_archive *a;
     snprintf(path, sizeof path, "%s/%s.pt2", folder, name);
-    TC_TRY(tc_blob_open(path, &b));
-    tc_status s = tc_archive_open(b, &a);
-    if (!s) {
-        s = tc_archive_program(a, NULL, p);
-        tc_archive_close(a);
-    }
-    tc_blob_release(b);
+    TC_TRY(tc_archive_open_file(path, &a));
+    tc_status s = tc_archive_program(a, NULL, p);
+    tc_archive_close(a);
     if (s) return s;
     snprintf(path, sizeof path, "%s/%.*s.inputs.safetensors", folder, (int)strcspn(name, "."), name);
     s = tc_functionalise(*p);
