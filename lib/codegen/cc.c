@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
@@ -18,8 +17,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
 
 static const struct {
     const char *name, *flags;
@@ -121,13 +118,6 @@ static int64_t limit(const char *variable, int64_t otherwise) {
     return s && end != s && !*end && v > 0 && v < (1 << 30) ? v : otherwise;
 }
 
-/* Processor time and address space of the compiler and all that it starts. */
-static void restrict_child(pid_t pid, int64_t seconds, int64_t mebibytes) {
-    const struct rlimit cpu = {(rlim_t)seconds, (rlim_t)seconds + 1}, space = {(rlim_t)mebibytes << 20, (rlim_t)mebibytes << 20};
-    prlimit(pid, RLIMIT_CPU, &cpu, NULL);
-    prlimit(pid, RLIMIT_AS, &space, NULL);
-}
-
 /* The compiler and all that it started, which are a process group of their own: at first so that they can remove their files. */
 static void end_group(pid_t pid, struct pollfd *leader) {
     kill(-pid, SIGTERM);
@@ -147,23 +137,46 @@ static bool wait_for(pid_t pid, int64_t seconds, int stop) {
     return n != 0;
 }
 
-/* Starts the command in a process group of its own, with what it prints in the log. */
-static tc_status spawn(words *w, const char *log, pid_t *out) {
-    posix_spawn_file_actions_t fa;
-    posix_spawnattr_t at;
+/* What a command may use, with all that it starts: processor time in seconds, address space in MiB. */
+typedef struct {
+    int64_t seconds, mebibytes;
+} limits;
+
+/* In the child, which shares this program's memory until it is the command: signals as at a program's start, a process group of its own, what
+ * it prints in the log. errno of what failed. */
+static int become(char *const *argv, const char *log, const limits *l) {
+    const struct rlimit cpu = {(rlim_t)l->seconds, (rlim_t)l->seconds + 1}, space = {(rlim_t)l->mebibytes << 20, (rlim_t)l->mebibytes << 20};
+    struct sigaction now, initial = {.sa_handler = SIG_DFL};
+    for (int i = 1; i < NSIG; i++)
+        if (!sigaction(i, NULL, &now) && now.sa_handler != SIG_IGN) sigaction(i, &initial, NULL);
     sigset_t none;
     sigemptyset(&none);
-    posix_spawn_file_actions_init(&fa);
-    posix_spawnattr_init(&at);
-    posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_addopen(&fa, 1, log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-    posix_spawn_file_actions_adddup2(&fa, 1, 2);
-    posix_spawnattr_setsigmask(&at, &none);
-    posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+    setpgid(0, 0);
+    setrlimit(RLIMIT_CPU, &cpu); /* fails where less is allowed already */
+    setrlimit(RLIMIT_AS, &space);
+    int in = open("/dev/null", O_RDONLY), out = open(log, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (in < 0 || out < 0 || dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(out, 2) < 0) return errno;
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    execvp(argv[0], argv);
+    return errno;
+}
+
+/* Starts the command. vfork: limits hold from its first instruction on, and no page of this program is copied. */
+static tc_status spawn(words *w, const char *log, const limits *l, pid_t *out) {
+    volatile int e = 0;
+    sigset_t all, before;
+    sigfillset(&all);
     tc_vec_push(w, NULL);
-    int e = posix_spawnp(out, w->data[0], &fa, &at, (char *const *)w->data, environ);
-    posix_spawn_file_actions_destroy(&fa);
-    posix_spawnattr_destroy(&at);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    pid_t pid = vfork();
+    if (!pid) {
+        e = become((char *const *)w->data, log, l);
+        _exit(127);
+    }
+    if (pid < 0) e = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (pid > 0 && e) waitpid(pid, NULL, 0);
+    *out = pid;
     if (e == ENOENT) return not_found(w->data[0]);
     return e ? tc_error(TC_ENV, "starting %s: %s", w->data[0], strerror(e)) : NULL;
 }
@@ -184,16 +197,15 @@ static tc_status with_log(tc_status s, const char *log) {
 }
 
 static tc_status spawn_and_wait(words *w, const char *log, int stop) {
-    const int64_t seconds = limit("TC_CC_SECONDS", 600), mebibytes = limit("TC_CC_MEMORY", 8192);
+    const limits l = {limit("TC_CC_SECONDS", 600), limit("TC_CC_MEMORY", 8192)};
     pid_t pid;
     int status;
-    TC_TRY(spawn(w, log, &pid));
-    restrict_child(pid, seconds, mebibytes);
-    bool in_time = wait_for(pid, seconds, stop);
+    TC_TRY(spawn(w, log, &l, &pid));
+    bool in_time = wait_for(pid, l.seconds, stop);
     while (waitpid(pid, &status, 0) < 0)
         if (errno != EINTR) return tc_error(TC_ENV, "waiting for %s: %s", w->data[0], strerror(errno));
     if (!in_time || (WIFSIGNALED(status) && WTERMSIG(status) == SIGXCPU))
-        return tc_status_add(tc_error(TC_ENV, "the compiler %s was stopped after %lld seconds; its log: %s", w->data[0], (long long)seconds, log),
+        return tc_status_add(tc_error(TC_ENV, "the compiler %s was stopped after %lld seconds; its log: %s", w->data[0], (long long)l.seconds, log),
                              "TC_CC_SECONDS=N gives it more");
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return NULL;
     return with_log(WIFSIGNALED(status) ? tc_error(TC_ENV, "the compiler %s was killed by signal %d; its log: %s", w->data[0], WTERMSIG(status), log)

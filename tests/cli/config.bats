@@ -1,10 +1,10 @@
 #!/usr/bin/env bats
 # tc-compile --config and --print-config: default, file, environment, option, and what a file forces.
 bats_require_minimum_version 1.5.0
+load scratch
 
 setup() {
-    cd "$BATS_TEST_TMPDIR"
-    export XDG_CACHE_HOME=$BATS_TEST_TMPDIR/cache XDG_DATA_HOME=$BATS_TEST_TMPDIR/data
+    scratch
     unset CC CFLAGS TC_CONFIG TC_NUM_THREADS
     cat >c.conf <<'EOF'
 # of this cluster
@@ -74,10 +74,6 @@ EOF
     tc-export m.py:M --input x=2x3xf32 -o m.pt2
     cat >log-cc <<'EOF'
 #!/bin/sh
-for i in $(seq 500); do # limits arrive a moment after the start
-    [ "$(ulimit -t)" = unlimited ] || break
-    sleep 0.01
-done
 echo "$* limit $(ulimit -t)" >>"$LOG"
 exec cc "$@"
 EOF
