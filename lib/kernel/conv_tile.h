@@ -7,7 +7,7 @@
  *
  * Where all leaves of w stay in the second cache together, a tile of positions takes them one after another, and its sums stay in the
  * first cache. A leaf that a row lacks counts as -0, which adding does not change; so one tree serves all rows. */
-enum { NR = 2 * VL, LDA = TC_LEAF + 16, LEAST_RUN = MR / 2 + 1, REGION = 4096, WAY = 4096, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
+enum { NR = 2 * VL, LDA = TC_LEAF + 16, LEAST_RUN = MR / 2 + 1, REGION = 4096, LINE = 64, WAY = 4096, TILE_ROWS = MR > VL ? 2 * VL : (MR + VL - 1) / VL *VL };
 
 typedef struct {
     int64_t at, k, n;
@@ -42,12 +42,22 @@ typedef struct {
 #define EACH_ROW(M) M(0) M(1) M(2) M(3)
 #endif
 #define DECLARE(i) VF x##i = {0}, y##i = {0};
+/* sum + a * b. Of 16 registers gcc lends those of sums to other values, and a sum that was spilled waits for memory: here it keeps its own. */
+INLINE VF add_term(VF a, VF b, VF sum) {
+#ifdef TC_ISA_avx2
+    if (sizeof(T) == 4) __asm__("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+    else __asm__("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+    return sum;
+#else
+    return vfma(a, b, sum);
+#endif
+}
 /* Rows by fours from one pointer each: x86 has no 14 registers for them. */
 #define STEP(i)                                                                                     \
     if (i < rows) {                                                                                 \
         VF v = vset1(a[i / 4][(i % 4 == 1 ? one : i % 4 == 2 ? two : i % 4 == 3 ? three : 0) + k]); \
-        x##i = vfma(v, p, x##i);                                                                    \
-        if (wide) y##i = vfma(v, q, y##i);                                                          \
+        x##i = add_term(v, p, x##i);                                                                \
+        if (wide) y##i = add_term(v, q, y##i);                                                      \
     }
 #define EACH(i, X, Y)    \
     if (i < rows) {      \
@@ -94,7 +104,7 @@ INLINE void run_tile(const tile *t, const int rows, const bool wide) {
             for (int k = 0; k < 4; k++) {
                 VF p = vload(b + k * NR), q = wide ? vload(b + k * NR + VL) : p;
                 __builtin_prefetch(b + (k + 12) * NR); /* from the second cache */
-                if (wide) __builtin_prefetch(b + (k + 12) * NR + VL);
+                if (wide && NR * sizeof(T) > LINE) __builtin_prefetch(b + (k + 12) * NR + VL);
                 EACH_ROW(STEP)
             }
             for (int i = 0; i < (rows + 3) / 4; i++) a[i] += 4;
