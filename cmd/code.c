@@ -91,10 +91,10 @@ tc_status tc_cmd_tuning(tc_cmd *c, const tc_archive *a, bool made, tc_tuning **o
     tc_tuning *t;
     tc_buf text = {0};
     TC_TRY(tc_tuning_create(tc_pool_threads(tc_cmd_pool(c)), &t));
-    tc_status s = found ? tc_tuning_read(t, (const char *)data, len, tc_packed_tuning) : NULL;
+    tc_status s = found ? tc_tuning_read(t, (const char *)data, len, tc_packed_tuning, false) : NULL;
     if (!s && path && !(made && access(path, F_OK))) {
         s = tc_file_read(path, (size_t)64 << 20, &text);
-        if (!s) s = tc_tuning_read(t, tc_buf_str(&text), text.len, path);
+        if (!s) s = tc_tuning_read(t, tc_buf_str(&text), text.len, path, false);
     }
     tc_buf_free(&text);
     if (s) tc_tuning_destroy(t);

@@ -68,7 +68,7 @@ tc_status calibrate(tc_cmd *c) {
     tc_buf text = {0};
     TC_TRY(tc_cmd_tuning(c, NULL, true, &t)); /* lines of --tuning stay beside the new ones */
     measure_costs(t, tc_cmd_pool(c));
-    tc_tuning_write(t, &text);
+    tc_tuning_write(t, false, &text);
     tc_tuning_destroy(t);
     tc_out *o;
     tc_status s = tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), false, &o);

@@ -1,5 +1,7 @@
-/* --tune=SECONDS: the program runs with every block size of loops, and with weights packed and not, alternately, each for an equal share of the
- * time; the fastest run of each call decides. What was measured before, on this machine at these sizes, is not measured again. --tuning FILE keeps the lines. */
+/* --tune=SECONDS: the program runs with every value of every choice (block sizes of loops, weights packed or not, what kernels can do in several
+ * ways), one choice after another and its values alternately, each for an equal share of the time; the fastest run of each call decides before
+ * the next choice. What was measured before, on this machine at these sizes, is not measured again: lines of the archive, of --tuning FILE or,
+ * without one, of the user's store. */
 #include "tc-compile/compile.h"
 
 #include "base/file.h"
@@ -8,18 +10,23 @@
 #include "cmd/code.h"
 #include "cmd/inputs.h"
 
-enum { MOST_TILES = 15, ROUNDS = 3 };
+#include <unistd.h>
+
+enum { MOST_TILES = TC_TUNING_CHOICES, ROUNDS = 3 };
 #define WORTH 0.97 /* a tile replaces the own choice when it takes at most so much of its time */
 
 typedef struct {
+    const char *knob;
     char *key;
-    const int64_t *tiles;
-    double ns[MOST_TILES + 1]; /* of the own choice, then of each tile; 0: not measured */
-} tuned;                       /* a call of the program that has a choice */
+    int64_t tiles[MOST_TILES + 1]; /* ended by 0 */
+    double ns[MOST_TILES + 1];     /* of the own choice, then of each tile; 0: not measured */
+    bool gone;                     /* what was decided before left no such choice */
+} tuned;                           /* a call of the program that has a choice */
 
 typedef struct {
     TC_VEC(tuned) calls;
-    int64_t tile;  /* of the runs that go on */
+    const char *knob; /* of the runs that go on; NULL: none is tried */
+    int64_t tile;
     bool counting; /* the first runs make packed weights */
 } trials;
 
@@ -30,21 +37,24 @@ typedef struct {
     tc_exec_options options;
 } subject;
 
-static tuned *entry(trials *t, const char *key, const int64_t *tiles) {
+static tuned *entry(trials *t, const char *knob, const char *key, const int64_t *tiles) {
     for (size_t i = 0; i < t->calls.len; i++)
         if (!strcmp(t->calls.data[i].key, key)) return &t->calls.data[i];
-    tc_vec_push(&t->calls, ((tuned){.key = tc_xstrdup(key), .tiles = tiles}));
+    tuned k = {.knob = knob, .key = tc_xstrdup(key)};
+    for (int i = 0; tiles[i] && i < MOST_TILES; i++) k.tiles[i] = tiles[i];
+    tc_vec_push(&t->calls, k);
     return &t->calls.data[t->calls.len - 1];
 }
 
-static void take_time(void *ctx, const char *key, const int64_t *tiles, uint64_t nanoseconds) {
+static void take_time(void *ctx, const char *knob, const char *key, const int64_t *tiles, uint64_t nanoseconds) {
     trials *t = ctx;
-    tuned *k = entry(t, key, tiles);
+    tuned *k = entry(t, knob, key, tiles);
     int at = 0;
-    for (int i = 0; t->tile && k->tiles[i] && i < MOST_TILES; i++)
+    if (!t->knob || strcmp(t->knob, knob) || !t->counting) return;
+    for (int i = 0; t->tile && k->tiles[i]; i++)
         if (k->tiles[i] == t->tile) at = i + 1;
     const double ns = (double)nanoseconds + 1;
-    if (t->counting && (at || !t->tile) && (!k->ns[at] || ns < k->ns[at])) k->ns[at] = ns;
+    if ((at || !t->tile) && (!k->ns[at] || ns < k->ns[at])) k->ns[at] = ns;
 }
 
 static tc_status run_once(subject *s, tc_exec *e) {
@@ -58,12 +68,12 @@ static tc_status run_once(subject *s, tc_exec *e) {
     return st;
 }
 
-/* Runs with one tile wherever a call has it among its choices, 0: as it is chosen without. */
-static tc_status try_tile(subject *s, tc_tuning *tuning, trials *t, int64_t tile, double seconds) {
+/* Runs with one tile wherever a call has it among its choices of the knob, 0: as it is chosen without. */
+static tc_status try_tile(subject *s, tc_tuning *tuning, trials *t, const char *knob, int64_t tile, double seconds) {
     tc_exec *e;
     const double end = tc_now() + seconds;
-    tc_tuning_try(tuning, tile);
-    t->tile = tile;
+    tc_tuning_try(tuning, knob, tile);
+    t->knob = knob, t->tile = tile;
     t->counting = false;
     tc_status st = tc_exec_create(s->program, &s->options, &e);
     if (st) return st;
@@ -74,21 +84,33 @@ static tc_status try_tile(subject *s, tc_tuning *tuning, trials *t, int64_t tile
         st = run_once(s, e);
     }
     tc_exec_destroy(e);
+    tc_tuning_try(tuning, NULL, 0);
     return st;
 }
 
-/* The different tiles of calls that are not known yet. */
-static int open_tiles(const trials *t, const tc_tuning *tuning, int64_t *out) {
-    int n = 0;
+enum { MOST_VALUES = 64 };
+typedef struct {
+    const char *name;
+    int64_t tiles[MOST_VALUES];
+    int n;
+} knob;
+typedef TC_VEC(knob) knobs;
+
+/* What there is to choose, in the order of the calls, with the different tiles of calls that are not known yet. */
+static void open_knobs(const trials *t, tc_tuning *tuning, knobs *out) {
     for (size_t i = 0; i < t->calls.len; i++) {
-        if (tc_tuning_has_tile(tuning, t->calls.data[i].key)) continue;
-        for (const int64_t *tile = t->calls.data[i].tiles; *tile; tile++) {
-            int k = 0;
-            while (k < n && out[k] != *tile) k++;
-            if (k == n && n < MOST_TILES) out[n++] = *tile;
+        const tuned *call = &t->calls.data[i];
+        size_t k = 0;
+        if (call->gone || tc_tuning_has_tile(tuning, call->key)) continue;
+        while (k < out->len && strcmp(out->data[k].name, call->knob)) k++;
+        if (k == out->len) tc_vec_push(out, ((knob){.name = call->knob}));
+        for (const int64_t *tile = call->tiles; *tile; tile++) {
+            knob *b = &out->data[k];
+            int at = 0;
+            while (at < b->n && b->tiles[at] != *tile) at++;
+            if (at == b->n && b->n < MOST_VALUES) b->tiles[b->n++] = *tile;
         }
     }
-    return n;
 }
 
 /* What was decided for a call, and the least time of each candidate. */
@@ -103,11 +125,13 @@ static void say_trials(compile_job *j, const tuned *k, int best) {
     tc_buf_free(&b);
 }
 
-static void decide(compile_job *j, const trials *t, tc_tuning *tuning) {
+static void decide(compile_job *j, trials *t, const char *name, tc_tuning *tuning) {
     for (size_t i = 0; i < t->calls.len; i++) {
-        const tuned *k = &t->calls.data[i];
+        tuned *k = &t->calls.data[i];
         int best = 0;
-        if (tc_tuning_has_tile(tuning, k->key) || !k->ns[0]) continue;
+        if (strcmp(k->knob, name) || tc_tuning_has_tile(tuning, k->key)) continue;
+        k->gone = !k->ns[0];
+        if (k->gone) continue;
         for (int c = 1; c <= MOST_TILES && k->tiles[c - 1]; c++)
             if (k->ns[c] && k->ns[c] < k->ns[best] && k->ns[c] < WORTH * k->ns[0]) best = c;
         tc_tuning_set_tile(tuning, k->key, best ? k->tiles[best - 1] : 0);
@@ -115,22 +139,37 @@ static void decide(compile_job *j, const trials *t, tc_tuning *tuning) {
     }
 }
 
+/* One knob after another until nothing is open: what is decided of one may give a call others. A machine's speed drifts, so the tiles of a knob take
+ * turns, again and again. */
+static tc_status try_knobs(compile_job *j, subject *s, trials *t, tc_tuning *tuning, double seconds, int *out_measured) {
+    tc_status st = NULL;
+    knobs open = {0};
+    double each = 0; /* seconds of a turn: of what is open at the beginning all have the same */
+    for (open_knobs(t, tuning, &open); open.len && !st; open.len = 0, open_knobs(t, tuning, &open)) {
+        const knob b = open.data[0];
+        int turns = 0;
+        for (size_t k = 0; k < open.len; k++) turns += ROUNDS * (open.data[k].n + 1);
+        if (!each) each = seconds / turns;
+        for (int i = 0; i < ROUNDS * (b.n + 1) && !st; i++) st = try_tile(s, tuning, t, b.name, i % (b.n + 1) ? b.tiles[i % (b.n + 1) - 1] : 0, each);
+        if (!st) decide(j, t, b.name, tuning);
+        *out_measured += b.n;
+    }
+    tc_vec_free(&open);
+    return st;
+}
+
 static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, double seconds, int *out_measured) {
     trials t = {0};
-    int64_t tiles[MOST_TILES];
     const size_t nvars = tc_sym_var_count(p->sym);
     tc_symvalue *vars = TC_NEWN(&j->arena, tc_symvalue, nvars + 1);
     subject s = {.program = p, .options = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c), .keep_packed = true}};
     tc_status st = tc_cmd_bind(j->c, p, vars, nvars);
     if (!st) st = tc_cmd_make_inputs(p, vars, nvars, NULL, NULL, &s.inputs, &s.n);
-    const bool other = p->instead_of && (st || !tc_program_admits(p, vars, nvars)); /* for other sizes than these */
-    if (other) tc_status_free(st), st = NULL;
-    else if (!st) st = try_tile(&s, tuning, &t, 0, 0);
-    const int n = st || other ? 0 : open_tiles(&t, tuning, tiles);
-    *out_measured += n;
-    for (int i = 0; i < ROUNDS * (n + 1) && n && !st; i++) /* one after the other, again and again: a machine's speed drifts */
-        st = try_tile(&s, tuning, &t, i % (n + 1) ? tiles[i % (n + 1) - 1] : 0, seconds / (ROUNDS * (n + 1)));
-    if (!st) decide(j, &t, tuning);
+    if (p->instead_of && (st || !tc_program_admits(p, vars, nvars))) tc_status_free(st), st = NULL; /* for other sizes than these */
+    else {
+        if (!st) st = try_tile(&s, tuning, &t, NULL, 0, 0);
+        if (!st) st = try_knobs(j, &s, &t, tuning, seconds, out_measured);
+    }
     for (int i = 0; i < s.n; i++) tc_tensor_deinit(&s.inputs[i]);
     free(s.inputs);
     for (size_t i = 0; i < t.calls.len; i++) free(t.calls.data[i].key);
@@ -138,18 +177,52 @@ static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, 
     return tc_annotate(st, "--tune: %s", p->name);
 }
 
+/* ---- the store: what this user's --tune measured, of all programs ---- */
+static tc_status store_path(tc_buf *out) {
+    TC_TRY(tc_user_dir("XDG_CACHE_HOME", ".cache", "tc", out));
+    tc_buf_printf(out, "/tuning");
+    return NULL;
+}
+/* A store that cannot be read, or is none, is as good as empty. */
+static void read_store(compile_job *j, tc_tuning *tuning) {
+    tc_buf path = {0}, text = {0};
+    tc_status s = store_path(&path);
+    if (!s && !access(tc_buf_str(&path), F_OK)) {
+        s = tc_file_read(tc_buf_str(&path), (size_t)64 << 20, &text);
+        if (!s) s = tc_tuning_read(tuning, tc_buf_str(&text), text.len, tc_buf_str(&path), true);
+    }
+    if (s) tc_cmd_verbose(j->c, "%s", tc_status_message(s));
+    tc_status_free(s);
+    tc_buf_free(&path);
+    tc_buf_free(&text);
+}
+static void write_store(compile_job *j, tc_tuning *tuning) {
+    tc_buf path = {0}, text = {0};
+    read_store(j, tuning); /* what others found meanwhile */
+    tc_tuning_write(tuning, true, &text);
+    tc_status s = store_path(&path);
+    if (!s) s = tc_file_write(tc_buf_str(&path), tc_buf_str(&text), text.len);
+    if (s) tc_cmd_verbose(j->c, "%s", tc_status_message(s));
+    tc_status_free(s);
+    tc_buf_free(&path);
+    tc_buf_free(&text);
+}
+
 tc_status tune(compile_job *j) {
     double seconds;
     const bool measures = tc_cmd_has(j->c, TC_OPT_tune);
     const char *path = tc_cmd_get(j->c, TC_OPT_tuning);
+    const bool store = measures && !path && !tc_cmd_has(j->c, TC_OPT_no_cache);
     tc_tuning *tuning;
     int measured = 0;
     TC_TRY(tc_cmd_seconds(j->c, TC_OPT_tune, &seconds));
     TC_TRY(tc_cmd_tuning(j->c, j->archive, measures, &tuning));
     tc_status s = NULL;
+    if (store) read_store(j, tuning);
     for (int i = 0; measures && i < j->n && !s; i++) s = tune_program(j, j->programs[i], tuning, seconds / j->n, &measured);
     if (!s && measures) tc_cmd_verbose(j->c, "--tune: %d tiles measured on %s", measured, tc_tuning_machine(tuning));
-    if (!s && tuning) tc_tuning_write(tuning, &j->tuning);
+    if (!s && tuning) tc_tuning_write(tuning, false, &j->tuning);
+    if (!s && store && measured) write_store(j, tuning);
     tc_tuning_destroy(tuning);
     tc_out *o;
     if (s || !measures || !path) return s;

@@ -35,13 +35,28 @@ static args read_args(const tc_kcall *k, int x, int w, int at, const int64_t *ou
 /* Channels last and nothing else: what also lies contiguous is read as planes. */
 static bool last(const tc_tensor *t) { return tc_tensor_is_channels_last(t) && !tc_tensor_is_contiguous(t); }
 /* Planes of one element lie either way: tiles write them as channels. */
-static args forward_args(const tc_kcall *k) {
+static args tuned_args(const tc_kcall *k, const int64_t *knob) {
     args a = read_args(k, 0, 1, 3, k->outs[0].size);
+    a.c.form = knob[0], a.c.task_rows = knob[1], a.c.task_cols = knob[2];
     if (a.x->dtype == TC_BF16 && k->isa->conv_bf16 && !tc_conv_by_lanes(&a.c)) a.c.dtype = TC_BF16;
     a.c.in_last = last(a.x);
     a.c.out_last = last(&k->outs[0]) || (tc_conv_volume(a.c.out) == 1 && !tc_conv_by_lanes(&a.c));
     if (tc_conv_by_lanes(&a.c)) a.c.in_last = a.c.out_last = a.c.in_last || a.c.out_last; /* one of them may be 1x1 */
     return a;
+}
+static args forward_args(const tc_kcall *k) { return tuned_args(k, k->knob); }
+/* Of float32 and float64 in strict: elsewhere a form may change bits. */
+static int forward_knobs(const tc_kcall *k, tc_knob *out) {
+    static const int64_t rows[] = {16, 32, 64, 128, 256, 0}, cols[] = {16, 32, 64, 128, 0};
+    static const int64_t own[TC_KNOBS];
+    const args a = tuned_args(k, own);
+    if (k->fast || a.x->dtype != a.c.dtype) return 0;
+    const bool lanes = tc_conv_by_lanes(&a.c), product = !lanes && tc_conv_pointwise(&a.c), fits = !lanes && tc_conv_pointwise_fits(&a.c);
+    const bool tiles = k->knob[0] ? k->knob[0] == TC_CONV_TILES : !lanes && !product;
+    out[0] = (tc_knob){"form", {(lanes && a.c.cin > 1) || product ? TC_CONV_TILES : fits ? TC_CONV_PRODUCT : 0}};
+    out[1] = tc_knob_below("rows", rows, tiles ? a.c.n * tc_conv_volume(a.c.out) : 0);
+    out[2] = tc_knob_below("columns", cols, tiles ? a.c.cout : 0);
+    return 3;
 }
 static tc_layouts forward_layouts(const tc_kcall *k) {
     args a = read_args(k, 0, 1, 3, k->outs[0].size);
@@ -238,5 +253,6 @@ const tc_kernel tc_k_convolution = {.name = "convolution",
                                     .pack_bytes = forward_pack_bytes,
                                     .pack = forward_pack,
                                     .layouts = forward_layouts,
-                                    .row_dims = TC_ROWS_POSITIONS};
+                                    .row_dims = TC_ROWS_POSITIONS,
+                                    .knobs = forward_knobs};
 const tc_kernel tc_k_convolution_backward = {"convolution_backward", TC_KF_CONTIGUOUS, backward, backward_scratch};

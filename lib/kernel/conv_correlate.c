@@ -100,6 +100,8 @@ static void choose_blocks(plan *p, int threads) {
     const int64_t kept = p->rows * sums * (c->dtype == TC_F64 ? 8 : 4);
     if (p->cols * kept > SUM_BYTES) p->cols = SUM_BYTES / kept > 2 * nr ? SUM_BYTES / kept / nr * nr : least(across * nr, 2 * nr);
     if (all * blocks * up(cout, p->cols) < want) p->cols = up(up(cout, up(want, all * blocks)), nr) * nr;
+    if (c->task_rows) p->rows = least(most, up(c->task_rows, mr) * mr);
+    if (c->task_cols) p->cols = least(p->cols, up(c->task_cols, nr) * nr);
     p->ncols = up(cout, p->cols);
     p->cols = up(across, p->ncols) * nr; /* of about the same width */
     p->ncols = up(cout, p->cols);
@@ -335,11 +337,12 @@ bool tc_conv_reports(const tc_conv *c) {
 }
 
 /* ---- 1x1 ---- */
-bool tc_conv_pointwise(const tc_conv *c) {
+bool tc_conv_pointwise_fits(const tc_conv *c) {
     bool one = c->dtype != TC_BF16 && tc_conv_volume(c->kernel) == 1 && !c->in_last && !c->out_last;
     for (int d = 0; d < 3; d++) one = one && !c->pad[d] && (c->stride[d] == 1 || !c->adjoint);
-    return one && tc_conv_volume(c->out) >= 16;
+    return one;
 }
+bool tc_conv_pointwise(const tc_conv *c) { return c->form ? c->form == TC_CONV_PRODUCT : tc_conv_pointwise_fits(c) && tc_conv_volume(c->out) >= 16; }
 static bool strided(const tc_conv *c) { return tc_conv_volume(c->stride) != 1; }
 typedef struct {
     const tc_conv *c;

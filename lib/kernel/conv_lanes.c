@@ -19,7 +19,7 @@ static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-bool tc_conv_by_lanes(const tc_conv *c) { return c->groups > 1 && c->cout < NARROW && c->cin <= 2 * NARROW; }
+bool tc_conv_by_lanes(const tc_conv *c) { return c->form ? c->form == TC_CONV_LANES : c->groups > 1 && c->cout < NARROW && c->cin <= 2 * NARROW; }
 
 bool tc_conv_depthwise(const tc_conv *c) {
     return tc_conv_by_lanes(c) && c->cin == 1 && c->cout == 1 && !c->adjoint && c->groups >= MOST_LANES && tc_conv_volume(c->kernel) <= TC_LEAF;

@@ -15,10 +15,15 @@ typedef struct {
     int64_t n, groups, cin, cout;
     int64_t in[3], out[3], kernel[3], stride[3], pad[3], dil[3];
     bool adjoint;
-    bool fast;               /* --numerics=fast */
-    bool in_last, out_last;  /* forward: `in`, `out` lie channels last */
-    const tc_epilogue *then; /* where tc_conv_reports: on finished positions x channels; or NULL */
+    bool fast;                    /* --numerics=fast */
+    bool in_last, out_last;       /* forward: `in`, `out` lie channels last */
+    int64_t form;                 /* one of tc_conv_form whose conditions hold; 0: as is decided from sizes */
+    int64_t task_rows, task_cols; /* of TC_CONV_TILES: positions and channels that a thread takes at once, about; 0: the same */
+    const tc_epilogue *then;      /* where tc_conv_reports: on finished positions x channels; or NULL */
 } tc_conv;
+
+/* Lanes: narrow groups. Product: 1x1 of planes. Tiles: any. */
+enum tc_conv_form { TC_CONV_TILES = 1, TC_CONV_PRODUCT = 2, TC_CONV_LANES = 3 };
 
 static inline int64_t tc_conv_volume(const int64_t *d) { return d[0] * d[1] * d[2]; }
 /* i(o, t) of dimension d, or -1. */
@@ -63,8 +68,9 @@ void tc_conv_correlate(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, c
 /* Weights as tiles read them, ahead of time or for one call. */
 size_t tc_conv_packed_bytes(const tc_conv *c, const tc_isa_ops *isa);
 void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out);
-bool tc_conv_packs(const tc_conv *c);     /* packing costs 5 % of the product or more */
-bool tc_conv_reports(const tc_conv *c);   /* regions are reported as they are done */
+bool tc_conv_packs(const tc_conv *c);   /* packing costs 5 % of the product or more */
+bool tc_conv_reports(const tc_conv *c); /* regions are reported as they are done */
+bool tc_conv_pointwise_fits(const tc_conv *c);
 bool tc_conv_pointwise(const tc_conv *c); /* 1x1 of planes: a matrix product of them as they are */
 bool tc_conv_depthwise(const tc_conv *c); /* by lanes, where images may lie channels last on both sides */
 /* dw[co, ci, tap] = sum over n, o of dout[n, co, o] * in[n, ci, i(o, tap)]; c is not adjoint. dw strides as of weights. */

@@ -80,7 +80,18 @@ static plan make_plan(const tc_gemm_ops *o, const layout *l, int64_t jobs, int64
         p.rows = least(m, 4 * o->mr), parts = up(want, jobs * up(m, p.rows));
         if (parts > up(n, p.cols)) p.cols = least(p.cols, most(even(n, parts, o->nr), narrowest));
     }
-    p.ncols = up(n, p.cols), p.nrows = up(m, p.rows);
+    return p;
+}
+int tc_gemm_knobs(int64_t m, int64_t n, tc_knob *out) {
+    static const int64_t cols[] = {64, 128, 256, 512, NC_MOST, 0}, rows[] = {24, 48, 96, 192, 0};
+    out[0] = tc_knob_below("columns", cols, n), out[1] = tc_knob_below("rows", rows, m);
+    return 2;
+}
+/* As the job says. No more than the layout has room for. */
+static plan tuned_plan(plan p, const tc_gemm_ops *o, const layout *l, const tc_gemm *j, int64_t n) {
+    if (j->task_cols && !j->swapped) p.cols = least(least(l->cols, n), up(j->task_cols, o->nr) * o->nr);
+    if (j->task_rows && !j->swapped) p.rows = least(least(j->m, TC_GEMM_MC / o->mr * o->mr), up(j->task_rows, o->mr) * o->mr);
+    p.ncols = up(n, p.cols), p.nrows = up(j->m, p.rows);
     return p;
 }
 
@@ -194,7 +205,7 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
         for (r.c0 = 0; r.c0 < j.n; r.c0 += window) {
             const int64_t jobs = least(together, count - r.job0);
             r.cols = least(window, j.n - r.c0);
-            r.plan = make_plan(o, l, jobs, j.m, r.cols, tc_pool_threads(pool), j.packed || l->window);
+            r.plan = tuned_plan(make_plan(o, l, jobs, j.m, r.cols, tc_pool_threads(pool), j.packed || l->window), o, l, &j, r.cols);
             const int64_t all = jobs * r.plan.ncols * r.plan.nrows, grain = flops * (double)jobs < 2e5 ? all : 1;
             if (l->window) pack_columns(&r, pool, jobs, j.k);
             tc_parallel_for(pool, all, grain, tasks, &r);

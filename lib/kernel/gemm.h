@@ -43,6 +43,7 @@ typedef struct {
      * `group` k of a column, which divides 256 and k. A panel is, for each group, nr scales and nr zeros of scale_type and group x nr / 2 bytes. */
     int64_t group;
     tc_dtype scale_type;
+    int64_t task_cols, task_rows; /* columns and rows of the result that a thread takes at once, about; 0: as is decided from sizes */
 } tc_gemm;
 
 static inline bool tc_gemm_widens(const tc_gemm *j) {
@@ -63,6 +64,8 @@ size_t tc_gemm_packed_bytes(const tc_isa_ops *isa, tc_dtype dtype, int64_t n, in
 void tc_gemm_pack(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out);
 /* The panels of float32 with elements of packed_type, which b has; no groups. */
 void tc_gemm_pack_as(const tc_isa_ops *isa, tc_pool *pool, const tc_gemm *job, void *out);
+/* "columns" and "rows": what task_cols and task_rows may be, of a product of these sizes; how many knobs. */
+int tc_gemm_knobs(int64_t m, int64_t n, tc_knob *out);
 /* Runs `count` jobs, splitting over jobs, columns and rows. make writes job i; it is called from any thread. */
 void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t count, void (*make)(void *ctx, int64_t i, tc_gemm *out_job), void *ctx);
 

@@ -46,6 +46,13 @@ typedef struct tc_epilogue_plain {
     double low, high;          /* no NaN; infinite where there is no bound */
 } tc_epilogue_plain;
 
+/* What a kernel may do otherwise than it decides from sizes, with the same bits; tc-compile --tune tries the values. */
+enum { TC_KNOBS = 3, TC_KNOB_VALUES = 6 };
+typedef struct {
+    const char *name;
+    int64_t values[TC_KNOB_VALUES + 1]; /* positive, of those that fit the call; ended by 0 */
+} tc_knob;
+
 typedef struct tc_kcall {
     const tc_karg *args;
     int nargs; /* schema order */
@@ -58,6 +65,7 @@ typedef struct tc_kcall {
     struct tc_generator *gen;
     const tc_epilogue *epilogue; /* or NULL */
     bool fast;                   /* --numerics=fast */
+    int64_t knob[TC_KNOBS];      /* by number of tc_kernel.knobs; 0: as the kernel decides; scratch and pack_bytes see them */
     const void *packed;          /* what pack made, or NULL; not read by scratch, only seen to be there */
 } tc_kcall;
 
@@ -87,7 +95,15 @@ typedef struct tc_kernel {
     tc_layouts (*layouts)(const tc_kcall *call); /* sizes and dtypes only, no strides; results that nothing reads are not counted. NULL: PLANES */
     /* TC_KF_EPILOGUE: dimensions of result 0 that are rows, in row-major order; the others are columns. Negative: all but so many. */
     int row_dims; /* TC_ROWS_POSITIONS: all but dimension 1; regions then come only where result 0 lies channels last */
+    int (*knobs)(const tc_kcall *call, tc_knob *out); /* writes at most TC_KNOBS, returns how many. Sizes, isa and knobs before; NULL: none */
 } tc_kernel;
+
+/* A knob with those of `all` (ended by 0) that are below `end`. */
+static inline tc_knob tc_knob_below(const char *name, const int64_t *all, int64_t end) {
+    tc_knob k = {.name = name};
+    for (int n = 0; all[n] && all[n] < end && n < TC_KNOB_VALUES; n++) k.values[n] = all[n];
+    return k;
+}
 
 static inline const tc_tensor *tc_k_tensor(const tc_kcall *c, int i) { return c->args[i].kind == TC_K_TENSOR ? c->args[i].tensor : NULL; }
 static inline bool tc_k_given(const tc_kcall *c, int i) { return c->args[i].kind != TC_K_NONE; }

@@ -22,6 +22,7 @@ typedef struct {
     const tc_epilogue *epilogue;
     const void *packed; /* b, of one batch */
     tc_dtype packed_type;
+    const int64_t *knob;
 } product;
 
 static operand matrix(const tc_tensor *t, int rows, int cols) { /* dimensions of rows and columns, -1: none; 0 of three is the batch */
@@ -72,6 +73,8 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
                      .row0 = i * p->m,
                      .packed = p->packed,
                      .packed_type = p->packed_type,
+                     .task_cols = p->knob ? p->knob[0] : 0,
+                     .task_rows = p->knob ? p->knob[1] : 0,
                      .add_rs = p->add.rs,
                      .add_cs = p->add.cs};
     if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * ec;
@@ -202,7 +205,7 @@ static tc_status run_of(tc_kcall *c, int form) {
     const tc_dtype d = p.dtype, work = work_type(c->isa, d);
     tc_narrowing round = {c->isa, d, NULL, out, p.n, c->epilogue};
     tc_epilogue rounds = {tc_narrow_region, &round};
-    p.epilogue = c->epilogue, p.packed = c->packed, p.packed_type = d;
+    p.epilogue = c->epilogue, p.packed = c->packed, p.packed_type = d, p.knob = c->knob;
     if (tc_is_narrow(d)) {
         if (work != d) widen(c->isa, c->pool, d, &p.a, p.batch, p.m, p.k, &scratch);
         if (work != d && !c->packed) widen(c->isa, c->pool, d, &p.b, p.batch, p.k, p.n, &scratch);
@@ -213,6 +216,11 @@ static tc_status run_of(tc_kcall *c, int form) {
     }
     tc_gemm_run(c->isa, c->pool, scratch, p.batch, make_job, &js);
     return NULL;
+}
+
+static int knobs_of(const tc_kcall *c, tc_knob *out, int form) {
+    const product p = read_form(c, form);
+    return tc_is_float(p.dtype) ? tc_gemm_knobs(p.m, p.n, out) : 0;
 }
 
 /* ---- b ahead of time ---- */
@@ -359,7 +367,8 @@ const tc_kernel tc_k_grouped_mm = {"grouped_mm", 0, run_grouped, scratch_grouped
 #define KERNEL(id, FORM, kflags, ...)                                                                   \
     static tc_status run_##id(tc_kcall *c) { return run_of(c, FORM); }                                  \
     static size_t scratch_##id(const tc_kcall *c, int threads) { return scratch_of(c, threads, FORM); } \
-    const tc_kernel tc_k_##id = {#id, kflags, run_##id, scratch_##id, __VA_ARGS__};
+    static int knobs_##id(const tc_kcall *c, tc_knob *out) { return knobs_of(c, out, FORM); }           \
+    const tc_kernel tc_k_##id = {#id, kflags, run_##id, scratch_##id, __VA_ARGS__, .knobs = knobs_##id};
 KERNEL(mm, MM, TC_KF_EPILOGUE, pack_bytes_mm, pack_mm, .row_dims = -1)
 KERNEL(bmm, BMM, TC_KF_EPILOGUE, NULL, NULL, .row_dims = -1)
 KERNEL(addmm, ADDMM, TC_KF_EPILOGUE, pack_bytes_addmm, pack_addmm, .row_dims = -1)

@@ -1,5 +1,5 @@
-/* Weight-only quantisation (quantize.h). Nodes that compute the new weight from the old one are written before its product and folded at once,
- * so that no more than one weight is there in float32. */
+/* Weight-only quantisation (quantize.h). Nodes that compute the new weight from the old one are written before its product and folded soon, so
+ * that no more than one large weight, or some small ones, are there in float32. */
 #include "pass/quantize.h"
 
 #include "op/emit.h"
@@ -14,21 +14,27 @@
 
 enum { LEAST_N = 16, LEAST_K = 32 }; /* smaller weights gain nothing */
 
-/* A weight that is there: of a matrix or its transpose, its levels, and its scales [and zeros]. */
+#define WAITING ((int64_t)64 << 20) /* bytes in float32 of weights that are folded together */
+
+/* A weight that is there: of a matrix or its transpose; the first product's result. Its node reads levels, and scales [and zeros]. */
 typedef struct {
     const tc_value *of;
     bool rows;
-    tc_value *part[2];
+    tc_value *mm;
 } small;
 typedef struct {
     tc_program *p;
     const tc_eval *eval;
     const tc_quantize_options *o;
     bool *constant;     /* by value id */
-    size_t n;           /* of it */
+    bool *inside;       /* by value id: a quantised weight is computed from it */
+    int *input;         /* by value id: of the program's inputs, or -1 */
+    size_t n;           /* of them */
     const char **why;   /* by input: why the weight stays; "" where it was quantised */
     tc_rewrite rewrite; /* results of products */
     TC_VEC(small) made;
+    int64_t waiting;   /* bytes in float32 of what is not folded yet */
+    uint32_t unfolded; /* its first value */
     int products;
 } quantiser;
 
@@ -54,11 +60,16 @@ static tc_value *tensor_arg(const tc_node *n, int i) {
 }
 static bool is_constant(const quantiser *q, const tc_value *v) { return v && v->id < q->n && q->constant[v->id]; }
 /* The input that v is, or a view of; -1: none. */
-static int input_of(const tc_program *p, const tc_value *v) {
+static int input_of(const quantiser *q, const tc_value *v) {
     while (v && v->producer && tc_op_schema(v->producer->op)->is_view) v = tensor_arg(v->producer, 0);
-    for (int i = 0; v && i < p->ninputs; i++)
-        if (p->inputs[i].value == v) return p->inputs[i].alias_of >= 0 ? p->inputs[i].alias_of : i;
-    return -1;
+    return v && v->id < q->n ? q->input[v->id] : -1;
+}
+static void list_inputs(quantiser *q) {
+    for (size_t i = 0; i < q->n; i++) q->input[i] = -1;
+    for (int i = q->p->ninputs; i-- > 0;) {
+        const tc_input *in = &q->p->inputs[i];
+        if (in->value) q->input[in->value->id] = in->alias_of >= 0 ? in->alias_of : i;
+    }
 }
 static bool fixed_sizes(const tc_value *w, int64_t size[2]) {
     return w->meta.rank == 2 && tc_sym_const_int(w->meta.size[0], &size[0]) && tc_sym_const_int(w->meta.size[1], &size[1]);
@@ -145,25 +156,50 @@ static tc_value *write_product(const quantiser *q, tc_emit *e, const tc_node *n,
     return bias ? tc_e_add(e, y, bias) : y;
 }
 
+static tc_status fold_waiting(quantiser *q) {
+    if (!q->waiting) return NULL;
+    q->waiting = 0;
+    return tc_fold(q->p, q->eval, &(tc_fold_options){.max_bytes = SIZE_MAX / 2, .parameters = true, .from = q->unfolded});
+}
+
 static tc_status quantise_product(quantiser *q, tc_node *n) {
     const product *p = product_of(n);
     int64_t group = 0;
     if (!p || !is_constant(q, tensor_arg(n, p->w)) || is_constant(q, tensor_arg(n, p->x))) return NULL;
-    const int input = input_of(q->p, tensor_arg(n, p->w));
+    tc_value *w = tensor_arg(n, p->w), *part[2] = {NULL, NULL}, *mm;
+    const int input = input_of(q, w);
     const char *why = refusal(q, n, p, &group);
     if (input >= 0) q->why[input] = why ? why : "";
     if (why) return NULL;
     tc_emit e = {.graph = n->graph, .before = n, .source = n->source, .origin = n->origin ? n->origin : n};
-    const uint32_t from = q->p->graph->nvalues;
-    small *s = entry_of(q, tensor_arg(n, p->w), p->rows);
-    const bool first = !s->part[0];
-    tc_value *mm, *y = write_product(q, &e, n, p, group, s->part, &mm);
+    if (!q->waiting) q->unfolded = q->p->graph->nvalues;
+    small *s = entry_of(q, w, p->rows);
+    if (s->mm) part[0] = tc_arg_value(s->mm->producer, 1), part[1] = tc_arg_value(s->mm->producer, q->o->bits == 8 ? 2 : 3);
+    tc_value *y = write_product(q, &e, n, p, group, part, &mm);
     if (e.status) return e.status;
     q->rewrite.to[n->outs[0]->id] = y;
     q->products++;
-    if (first) TC_TRY(tc_fold(q->p, q->eval, &(tc_fold_options){.max_bytes = SIZE_MAX / 2, .parameters = true, .from = from}));
-    s->part[0] = tc_arg_value(mm->producer, 1), s->part[1] = tc_arg_value(mm->producer, q->o->bits == 8 ? 2 : 3);
-    return NULL;
+    q->inside[w->id] = true;
+    if (s->mm) return NULL;
+    int64_t size[2];
+    fixed_sizes(w, size);
+    s->mm = mm, q->waiting += 1 + size[0] * size[1] * 4;
+    return q->waiting < WAITING ? NULL : fold_waiting(q);
+}
+
+static void note_inside(void *ctx, tc_value **place) {
+    const quantiser *q = ctx;
+    if ((*place)->id < q->n) q->inside[(*place)->id] = true;
+}
+/* Inputs that quantised weights are computed from. What was made here has no part in this. */
+static void follow_inside(quantiser *q) {
+    for (tc_node *n = q->p->graph->last; n; n = n->prev) {
+        bool inside = false;
+        for (int i = 0; i < n->nouts; i++) inside |= n->outs[i]->id < q->n && q->inside[n->outs[i]->id];
+        if (inside) tc_node_each_input(n, note_inside, q);
+    }
+    for (size_t i = 0; i < q->n; i++)
+        if (q->inside[i] && q->input[i] >= 0 && !q->why[q->input[i]]) q->why[q->input[i]] = "";
 }
 
 /* ---- the program ---- */
@@ -181,7 +217,7 @@ typedef struct {
 } readers;
 static void note_reader(void *ctx, tc_value **place) {
     const readers *r = ctx;
-    const int i = input_of(r->q->p, *place);
+    const int i = input_of(r->q, *place);
     if (i < 0 || tc_op_schema(r->node->op)->is_view || (r->q->why[i] && *r->q->why[i])) return;
     tc_buf b = {0};
     tc_buf_printf(&b, "%s reads it%s", tc_op_name(r->node->op), r->q->why[i] ? ", too: it is kept beside the quantised one" : "");
@@ -210,13 +246,17 @@ tc_status tc_quantize(tc_program *p, const tc_eval *eval, const tc_quantize_opti
     quantiser q = {.p = p, .eval = eval, .o = o, .n = p->graph->nvalues};
     tc_status s = NULL;
     *out = (tc_quantised){.before = weight_bytes(p)};
-    q.constant = tc_xcalloc(q.n + 1, sizeof *q.constant);
+    q.constant = tc_xcalloc(q.n + 1, sizeof *q.constant), q.inside = tc_xcalloc(q.n + 1, sizeof *q.inside);
+    q.input = tc_xcalloc(q.n + 1, sizeof *q.input);
+    list_inputs(&q);
     q.rewrite = (tc_rewrite){tc_xcalloc(q.n + 1, sizeof(tc_value *)), q.n};
     size_t most = (size_t)p->ninputs + 1; /* weights that are made here come behind */
     for (const tc_node *n = p->graph->first; n; n = n->next) most += 2;
     q.why = tc_xcalloc(most, sizeof *q.why);
     tc_constant_values(p, q.constant);
     for (tc_node *n = p->graph->first; n && !s; n = n->next) s = quantise_product(&q, n);
+    if (!s) s = fold_waiting(&q);
+    follow_inside(&q);
     tc_graph_apply_rewrite(p->graph, &q.rewrite);
     for (int i = 0; i < p->noutputs; i++) {
         const tc_value *v = p->outputs[i].value;
@@ -228,6 +268,8 @@ tc_status tc_quantize(tc_program *p, const tc_eval *eval, const tc_quantize_opti
     out->after = weight_bytes(p);
     out->products = q.products;
     free(q.constant);
+    free(q.inside);
+    free(q.input);
     free(q.rewrite.to);
     free(q.why);
     tc_vec_free(&q.made);

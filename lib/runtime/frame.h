@@ -186,8 +186,9 @@ tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void *
 void packed_free(tc_exec *e);
 /* tuning.c */
 int64_t tuning_block(const tc_exec *e, const tc_loop *l);                       /* values of a block of this loop; 0: as it is chosen */
+void tuning_kernel(const tc_exec *e, const tc_node *n, kernel_call *k);         /* sets its knobs */
 bool tuning_unpacked(const tc_exec *e, const tc_node *n, const kernel_call *k); /* it reads its weights as they lie */
-const int64_t *tuning_choices(const frame *f, const call *c, tc_buf *key);      /* NULL: the call has none */
+void tuning_tell(const frame *f, const call *c, uint64_t ns);                   /* e->timed, of each choice of a call */
 const tc_costs *tuning_costs(const tc_exec *e);
 /* control.c */
 typedef enum { CONTROL_COND, CONTROL_WHILE, CONTROL_SCAN } control_kind;

@@ -261,13 +261,9 @@ static uint64_t now_ns(void) {
 }
 
 static tc_status run_timed(frame *f, call *c) {
-    tc_buf key = {0};
     const uint64_t start = now_ns();
     tc_status s = run_call(f, c);
-    const uint64_t ns = now_ns() - start;
-    const int64_t *choices = s ? NULL : tuning_choices(f, c, &key);
-    if (choices) f->e->timed(f->e->timed_ctx, tc_buf_str(&key), choices, ns);
-    tc_buf_free(&key);
+    if (!s) tuning_tell(f, c, now_ns() - start);
     return s;
 }
 

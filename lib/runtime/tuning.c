@@ -6,7 +6,8 @@
 #include "version.h"
 
 typedef struct {
-    bool tile; /* else a cost */
+    bool tile;   /* else a cost */
+    bool stored; /* only in the store: nobody asked for it */
     char *machine, *key;
     int64_t value;
 } line;
@@ -16,6 +17,7 @@ struct tc_tuning {
     TC_VEC(line) lines;
     tc_map places; /* of lines, from 1, by what stands before the number */
     tc_costs costs;
+    const char *knob; /* of the trial, or NULL */
     int64_t trial;
 };
 
@@ -32,7 +34,6 @@ tc_status tc_tuning_create(int threads, tc_tuning **out) {
     t->machine = tc_xstrdup(tc_buf_str(&b));
     tc_buf_free(&b);
     t->costs = tc_costs_shipped;
-    t->trial = -1;
     return NULL;
 }
 
@@ -66,27 +67,32 @@ static const tc_cost_row *cost_row(const char *name) {
     return NULL;
 }
 
-static void set(tc_tuning *t, bool tile, const char *machine, const char *key, int64_t value) {
+static void set(tc_tuning *t, bool tile, bool stored, const char *machine, const char *key, int64_t value) {
     tc_buf b = {0};
     place_of(&b, tile, machine, key);
     void **place = tc_map_put(&t->places, tc_buf_str(&b), b.len);
     tc_buf_free(&b);
     if (!*place) {
-        tc_vec_push(&t->lines, ((line){tile, tc_xstrdup(machine), tc_xstrdup(key), value}));
+        tc_vec_push(&t->lines, ((line){tile, stored, tc_xstrdup(machine), tc_xstrdup(key), value}));
         *place = (void *)(uintptr_t)t->lines.len;
     }
-    t->lines.data[(uintptr_t)*place - 1].value = value;
+    line *l = &t->lines.data[(uintptr_t)*place - 1];
+    l->value = value, l->stored = l->stored && stored;
     const tc_cost_row *row = tile || strcmp(machine, t->machine) ? NULL : cost_row(key);
     if (row) memcpy((char *)&t->costs + row->at, &value, sizeof value);
 }
 
-void tc_tuning_set_cost(tc_tuning *t, const char *name, int64_t value) { set(t, false, t->machine, name, value); }
-void tc_tuning_set_tile(tc_tuning *t, const char *key, int64_t tile) { set(t, true, t->machine, key, tile); }
-bool tc_tuning_has_tile(const tc_tuning *t, const char *key) { return find(t, true, t->machine, key) != NULL; }
-void tc_tuning_try(tc_tuning *t, int64_t tile) { t->trial = tile; }
+void tc_tuning_set_cost(tc_tuning *t, const char *name, int64_t value) { set(t, false, false, t->machine, name, value); }
+void tc_tuning_set_tile(tc_tuning *t, const char *key, int64_t tile) { set(t, true, false, t->machine, key, tile); }
+bool tc_tuning_has_tile(tc_tuning *t, const char *key) {
+    line *l = find(t, true, t->machine, key);
+    if (l) l->stored = false;
+    return l != NULL;
+}
+void tc_tuning_try(tc_tuning *t, const char *knob, int64_t tile) { t->knob = knob, t->trial = tile; }
 
 /* One line, cut at its tabs. */
-static tc_status read_line(tc_tuning *t, char *s) {
+static tc_status read_line(tc_tuning *t, char *s, bool store) {
     char *field[4] = {s}, *end;
     int n = 1;
     for (char *c = s; *c; c++) {
@@ -104,11 +110,11 @@ static tc_status read_line(tc_tuning *t, char *s) {
     if (!tile && !row) return tc_error(TC_CONTENT, "no cost is called '%s'", field[2]);
     if (row && (value < row->lo || value > row->hi))
         return tc_error(TC_CONTENT, "%s is %lld, expected %lld..%lld", row->name, value, (long long)row->lo, (long long)row->hi);
-    set(t, tile, field[1], field[2], value);
+    set(t, tile, store, field[1], field[2], value);
     return NULL;
 }
 
-tc_status tc_tuning_read(tc_tuning *t, const char *text, size_t len, const char *name) {
+tc_status tc_tuning_read(tc_tuning *t, const char *text, size_t len, const char *name, bool store) {
     tc_status s = NULL;
     int number = 1;
     for (size_t at = 0, end; !s && at < len; at = end + 1, number++) {
@@ -117,7 +123,7 @@ tc_status tc_tuning_read(tc_tuning *t, const char *text, size_t len, const char 
         tc_buf one = {0};
         tc_buf_append(&one, text + at, end - at);
         char *copy = tc_xstrdup(tc_buf_str(&one));
-        s = read_line(t, copy);
+        s = read_line(t, copy, store);
         free(copy);
         tc_buf_free(&one);
         if (s) s = tc_annotate(s, "%s:%d", name, number);
@@ -132,13 +138,14 @@ static int by_text(const void *a, const void *b) {
     return d ? d : strcmp(x->key, y->key);
 }
 
-void tc_tuning_write(const tc_tuning *t, tc_buf *out) {
+void tc_tuning_write(const tc_tuning *t, bool store, tc_buf *out) {
     tc_buf_printf(out, "# tc %s, %s\n", TC_VERSION, t->machine);
     line *sorted = tc_xcalloc(t->lines.len + 1, sizeof *sorted);
     for (size_t i = 0; i < t->lines.len; i++) sorted[i] = t->lines.data[i];
     qsort(sorted, t->lines.len, sizeof *sorted, by_text);
     for (size_t i = 0; i < t->lines.len; i++)
-        tc_buf_printf(out, "%s\t%s\t%s\t%lld\n", sorted[i].tile ? "tile" : "cost", sorted[i].machine, sorted[i].key, (long long)sorted[i].value);
+        if (store || !sorted[i].stored)
+            tc_buf_printf(out, "%s\t%s\t%s\t%lld\n", sorted[i].tile ? "tile" : "cost", sorted[i].machine, sorted[i].key, (long long)sorted[i].value);
     free(sorted);
 }
 
@@ -151,6 +158,7 @@ size_t tc_tuning_lines(const tc_tuning *t, bool others) {
 /* ---- binding ---- */
 /* Values of a block: whole leaves, so that no sum is cut elsewhere. */
 static const int64_t blocks[] = {2 * TC_LEAF, 4 * TC_LEAF, 6 * TC_LEAF, 8 * TC_LEAF, 12 * TC_LEAF, 0}, unpacked[] = {1, 0};
+static const char block_knob[] = "block", packing_knob[] = "packing";
 
 const tc_costs *tuning_costs(const tc_exec *e) { return e->tuning ? &e->tuning->costs : NULL; }
 void tc_exec_set_tuning(tc_exec *e, const tc_tuning *t) { e->tuning = t; }
@@ -167,8 +175,8 @@ static void loop_key(const tc_exec *e, const tc_loop *l, tc_buf *out) {
     }
 }
 
-static void kernel_key(const tc_node *n, const kernel_call *k, tc_buf *out) {
-    tc_buf_printf(out, "%s %s", n->op->kernel->name, tc_dtypes[k->outs[0].dtype].name);
+static void kernel_key(const tc_node *n, const kernel_call *k, const char *knob, tc_buf *out) {
+    tc_buf_printf(out, "%s%s%s %s", n->op->kernel->name, knob ? "." : "", knob ? knob : "", tc_dtypes[k->outs[0].dtype].name);
     for (int i = 0; i < n->nargs; i++) {
         const tc_tensor *t = k->args[i].kind == TC_K_TENSOR ? k->args[i].tensor : NULL;
         if (!t) continue;
@@ -178,9 +186,10 @@ static void kernel_key(const tc_node *n, const kernel_call *k, tc_buf *out) {
 }
 
 /* What the lines, or a trial, say of a key; only what is among the choices counts. */
-static int64_t chosen(const tc_tuning *t, const char *key, const int64_t *choices) {
-    const line *l = t->trial < 0 ? find(t, true, t->machine, key) : NULL;
-    const int64_t want = t->trial >= 0 ? t->trial : l ? l->value : 0;
+static int64_t chosen(const tc_tuning *t, const char *knob, const char *key, const int64_t *choices) {
+    const bool trial = t->knob && !strcmp(t->knob, knob);
+    const line *l = trial ? NULL : find(t, true, t->machine, key);
+    const int64_t want = trial ? t->trial : l ? l->value : 0;
     while (*choices && *choices != want) choices++;
     return *choices;
 }
@@ -189,22 +198,44 @@ int64_t tuning_block(const tc_exec *e, const tc_loop *l) {
     tc_buf key = {0};
     if (!e->tuning) return 0;
     loop_key(e, l, &key);
-    const int64_t tile = chosen(e->tuning, tc_buf_str(&key), blocks);
+    const int64_t tile = chosen(e->tuning, block_knob, tc_buf_str(&key), blocks);
     tc_buf_free(&key);
     return tile;
+}
+
+static int kernel_knobs(const tc_node *n, const kernel_call *k, tc_knob *out) { return n->op->kernel->knobs ? n->op->kernel->knobs(&k->k, out) : 0; }
+
+void tuning_kernel(const tc_exec *e, const tc_node *n, kernel_call *k) {
+    tc_knob knobs[TC_KNOBS];
+    if (!e->tuning || !k->k.nouts) return;
+    for (int i = 0; i < kernel_knobs(n, k, knobs); i++) { /* which values fit may depend on the knobs before */
+        tc_buf key = {0};
+        kernel_key(n, k, knobs[i].name, &key);
+        k->k.knob[i] = chosen(e->tuning, knobs[i].name, tc_buf_str(&key), knobs[i].values);
+        tc_buf_free(&key);
+    }
 }
 
 bool tuning_unpacked(const tc_exec *e, const tc_node *n, const kernel_call *k) {
     tc_buf key = {0};
     if (!e->tuning) return false;
-    kernel_key(n, k, &key);
-    const int64_t tile = chosen(e->tuning, tc_buf_str(&key), unpacked);
+    kernel_key(n, k, NULL, &key);
+    const int64_t tile = chosen(e->tuning, packing_knob, tc_buf_str(&key), unpacked);
     tc_buf_free(&key);
     return tile != 0;
 }
 
-const int64_t *tuning_choices(const frame *f, const call *c, tc_buf *key) {
-    if (c->kind == CALL_LOOP && c->block) return loop_key(f->e, c->group->loop, key), blocks;
-    if (c->kind == CALL_KERNEL && c->kernel->may_pack) return kernel_key(c->group->node, c->kernel, key), unpacked;
-    return NULL;
+static void tell(const frame *f, const char *knob, const int64_t *choices, tc_buf *key, uint64_t ns) {
+    if (*choices) f->e->timed(f->e->timed_ctx, knob, tc_buf_str(key), choices, ns);
+    tc_buf_free(key);
+}
+void tuning_tell(const frame *f, const call *c, uint64_t ns) {
+    const tc_node *n = c->group ? c->group->node : NULL;
+    tc_knob knobs[TC_KNOBS];
+    tc_buf key = {0};
+    if (c->kind == CALL_LOOP && c->block) loop_key(f->e, c->group->loop, &key), tell(f, block_knob, blocks, &key, ns);
+    if (c->kind != CALL_KERNEL) return;
+    if (c->kernel->may_pack) kernel_key(n, c->kernel, NULL, &key), tell(f, packing_knob, unpacked, &key, ns);
+    const int count = c->kernel->k.nouts ? kernel_knobs(n, c->kernel, knobs) : 0;
+    for (int i = 0; i < count; i++) kernel_key(n, c->kernel, knobs[i].name, &key), tell(f, knobs[i].name, knobs[i].values, &key, ns);
 }

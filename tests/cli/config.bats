@@ -102,6 +102,8 @@ EOF
     refused "b.conf:1: 'freeze': expected KEY = VALUE" --config b.conf
     echo 'cc-memory = much' >b.conf
     refused "b.conf:1: cc-memory 'much': expected a whole number" --config b.conf
+    echo 'threads = 5000' >b.conf
+    refused "b.conf:1: threads '5000': expected a whole number from 1 to 1024" --config b.conf
     TC_FREEZE=1 refused "TC_FREEZE: freeze '1': expected yes or no"
     run -1 tc-compile --print-config --config absent.conf
     printf 'cc = a\0b\n' >b.conf

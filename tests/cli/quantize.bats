@@ -150,3 +150,27 @@ PY
     tc-export i.py:I --input i=1x6xi64 -o i.pt2
     fails 5 "no product with a weight" tc-compile i.pt2 --quantize w8a16 -o q.pt2
 }
+
+@test "what a quantised weight is computed from counts as quantised" {
+    cat >w.py <<'PY'
+import torch
+from torch import nn
+
+
+class Normed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.v, self.g = nn.Parameter(torch.randn(64, 96)), nn.Parameter(torch.randn(64, 1))
+        self.idle = nn.Parameter(torch.randn(3, 4))
+
+    def forward(self, x):
+        w = self.v * (self.g / torch.linalg.vector_norm(self.v, dim=1, keepdim=True))
+        return nn.functional.linear(x, w), x @ w.t()
+PY
+    tc-export w.py:Normed --input x=5x96xf32 -o w.pt2
+    tc-compile w.pt2 --quantize w8a16 -v -o q.pt2 2>log
+    grep -q "v is quantised" log
+    grep -q "g is quantised" log
+    grep -q "idle stays as it is: nothing reads it" log
+    grep -q "2 of 3 weights in 8 bits" log
+}

@@ -40,8 +40,10 @@ PY
     grep -q "m* f32 .*: .*as it is chosen [0-9.]* us, 1 [0-9.]* us" log
     grep -Eq "loop [a-z_]* 350x90: .*, 512 [0-9.]* us, .*, 3072 [0-9.]* us|loop [a-z_]* 5x70x90: .*, 512 [0-9.]* us, .*, 3072 [0-9.]* us" log
     grep -q '^# tc [0-9.]*, .* thread' t.txt
-    grep -q "6 tiles measured" log
+    grep -q "14 tiles measured" log
     [ "$(cut -s -f1 t.txt | sort -u)" = tile ]
+    grep -q $'\tbmm.rows f32 5x70x90 5x90x70\t' t.txt
+    grep -q $'\taddmm.columns f32 700 350x300 300x700\t\|\tlinear.columns f32 5x70x300 700x300 700\t' t.txt
     grep -q $'\tlinear f32 5x70x300 700x300 700\t\|\taddmm f32 700 350x300 300x700\t' t.txt
     grep -q $'\tloop [a-z_]* 350x90\t\|\tloop [a-z_]* 5x70x90\t' t.txt
     LC_ALL=C sort -c t.txt
@@ -60,7 +62,7 @@ PY
     cp t.txt theirs.txt
     tc-compile net.pt2 --tune 0.2 --tuning t.txt -v -o again.pt2 2>log
     grep -q "the tuning is of other machines and has no effect" log
-    grep -q "6 tiles measured" log
+    grep -q "14 tiles measured" log
     [ "$(grep -c 'another machine' t.txt)" -eq "$(wc -l <theirs.txt)" ]
 }
 
@@ -85,7 +87,7 @@ PY
     tc-compile net.pt2 --tune 1 --tuning t.txt -o tuned.pt2
     tc-run tuned.pt2 --input x=@x.npy -o got.npy
     cmp got.npy want.npy
-    for tile in 0 1 512 1024 1536 2048 3072 7; do
+    for tile in 0 1 24 48 64 96 128 192 256 512 1024 1536 2048 3072 7; do
         awk -F'\t' -v t=$tile 'BEGIN {OFS = FS} {$4 = t} 1' t.txt >other.txt
         for threads in 1 2 3; do
             sed "s/, [0-9]* threads*\t/, $threads thread$([ $threads = 1 ] || echo s)\t/" other.txt >mine.txt
@@ -100,6 +102,76 @@ PY
         tc-run net.pt2 --tuning other.txt --input x=@x.npy -o got.npy
         cmp got.npy want.npy
     done
+}
+
+@test "convolutions in every form and any tasks have the same bits" {
+    cat >c.py <<'PY'
+import torch
+from torch import nn
+
+
+class Conv(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 40, 3, stride=2, padding=1), nn.Conv2d(40, 280, 1)
+        self.c, self.d = nn.Conv2d(280, 280, 3, padding=1, groups=280), nn.Conv2d(280, 48, 3, padding=1, groups=8)
+        self.e, self.f = nn.Conv2d(48, 70, 1, stride=2), nn.Conv2d(48, 24, 3, groups=8)
+
+    def forward(self, x):
+        x = torch.relu(self.b(torch.relu(self.a(x))))
+        y = self.d(x + torch.relu(self.c(x)))
+        return self.e(y), self.f(y), x.mean((2, 3))
+PY
+    tc-export c.py:Conv --input x=2x3x30x22xf32 -o c.pt2
+    cat >y.py <<'PY'
+import torch
+
+
+class Y(torch.nn.Module):
+    def forward(self, i):
+        return torch.sin(torch.arange(2 * 3 * 30 * 22.0) * i).view(2, 3, 30, 22)
+PY
+    tc-export y.py:Y --input i=f32 | tc-run --input i=f32=0.7 -o y.npy
+    tc-run c.pt2 --input x=@y.npy -o want.st --to safetensors
+    tc-compile c.pt2 --tune 0.1 --tuning t.txt -q -o tuned.pt2
+    grep -q $'\tconvolution.form f32 2x48x15x11 24x6x3x3 24\t\|\tconvolution.form f32 2x40x15x11 280x40x1x1 280\t' t.txt
+    tc-run tuned.pt2 --input x=@y.npy -o got.st --to safetensors
+    cmp got.st want.st
+    for tile in 1 2 16 32 64 128 256; do
+        for threads in 1 2 3; do
+            awk -F'\t' -v t=$tile 'BEGIN {OFS = FS} {$4 = $3 ~ /form/ && t > 2 ? 1 + t / 16 % 2 : t} 1' t.txt |
+                sed "s/, [0-9]* threads*\t/, $threads thread$([ $threads = 1 ] || echo s)\t/" >mine.txt
+            cat y.npy y.npy >two.npy
+            tc-run c.pt2 --threads $threads --tuning mine.txt --input x=@two.npy -o got.st --to safetensors
+            tc-run c.pt2 --input x=@two.npy -o both.st --to safetensors
+            cmp got.st both.st || { echo "tile $tile, $threads threads"; return 1; }
+        done
+    done
+}
+
+@test "without --tuning what was measured is kept for this user: a second run measures nothing and writes the same archive" {
+    tc-compile net.pt2 --tune 0.2 -v -o a.pt2 2>log
+    grep -q "14 tiles measured" log
+    tc-compile net.pt2 --tune 0.2 -v -o b.pt2 2>log
+    grep -q " 0 tiles measured" log
+    cmp a.pt2 b.pt2
+    cp "$XDG_CACHE_HOME/tc/tuning" kept
+    sed -i '/linear.*700\t\|addmm.*700\t/d' "$XDG_CACHE_HOME/tc/tuning"
+    tc-compile net.pt2 --tune 0.2 -v -o c.pt2 2>log
+    grep -Eq " ([1-9]|1[0-3]) tiles measured" log
+    diff <(cut -f1-3 kept) <(cut -f1-3 "$XDG_CACHE_HOME/tc/tuning")
+    # lines of other programs do not travel with this one
+    tc-export m.py:Net --input x=1x3x300xf32 -o other.pt2
+    tc-compile other.pt2 --tune 0.2 -q -o d.pt2
+    ! grep -aq '5x70x90' d.pt2
+    grep -q '5x70x90' "$XDG_CACHE_HOME/tc/tuning"
+    tc-compile net.pt2 --tune 0.2 --no-cache -v -o e.pt2 2>log
+    grep -q "14 tiles measured" log
+    echo rubbish >"$XDG_CACHE_HOME/tc/tuning"
+    tc-compile net.pt2 --tune 0.2 -v -o f.pt2 2>log
+    grep -q "14 tiles measured" log
+    tc-compile net.pt2 --tune 0.2 -v -o g.pt2 2>log
+    grep -q " 0 tiles measured" log
 }
 
 @test "--calibrate writes the constants of this machine; other lines stay" {
