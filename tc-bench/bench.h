@@ -62,5 +62,6 @@ typedef struct {
 } report;
 enum { AS_TABLE, AS_CSV, AS_JSON };
 void report_case(report *r, const bench_case *b);
+tc_status bench_data(report *r, const char *path, const bench_plan *plan); /* --data: stages of the recipe's training data, into r->out */
 
 #endif

@@ -208,9 +208,14 @@ static tc_status run(tc_cmd *c) {
     tc_status s = NULL;
     int nops = tc_cmd_count(c, TC_OPT_op);
     if (nops) TC_TRY(tc_cmd_tuning(c, NULL, false, &r.tuning));
+    const char *data = tc_cmd_get(c, TC_OPT_data);
+    if (data && (nops || plan.guards || r.profile || tc_cmd_has(c, TC_OPT_compare) || tc_cmd_has(c, TC_OPT_executor)))
+        return tc_usage(c, "--data measures what a recipe reads: no --op, --phase, --profile, --compare or --executor");
+    if (!data && c->noperands > 1) return tc_usage(c, "two programs: %s and %s", c->operands[0], c->operands[1]);
     if (nops && c->noperands) return tc_usage(c, "--op and a program: expected one of the two");
     for (int i = 0; i < nops && !s; i++) s = bench_op(&r, tc_cmd_value(c, TC_OPT_op, i), &plan, &different);
-    if (!nops) s = bench_program(&r, &plan, &different);
+    if (data) s = bench_data(&r, data, &plan);
+    else if (!nops) s = bench_program(&r, &plan, &different);
     if (!s && r.profile) s = tc_profile_write(c, &p);
     tc_profile_parts_free(&p);
     tc_tuning_destroy(r.tuning);
@@ -222,13 +227,14 @@ static tc_status run(tc_cmd *c) {
     return s;
 }
 
-static const tc_opt_id options[] = {TC_OPT_op,     TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,      TC_OPT_model, TC_OPT_mode,      TC_OPT_weights,
-                                    TC_OPT_rename, TC_OPT_repeat,  TC_OPT_warmup,   TC_OPT_min_time, TC_OPT_phase, TC_OPT_calibrate, TC_OPT_tuning,
-                                    TC_OPT_sdpa,   TC_OPT_profile, TC_OPT_unit,     TC_OPT_cc,       TC_OPT_to,    TC_OPT_out,       TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_op,        TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,    TC_OPT_model,    TC_OPT_mode,
+                                    TC_OPT_weights,   TC_OPT_rename,  TC_OPT_repeat,   TC_OPT_warmup, TC_OPT_min_time, TC_OPT_phase,
+                                    TC_OPT_calibrate, TC_OPT_tuning,  TC_OPT_data,     TC_OPT_trust,  TC_OPT_sdpa,     TC_OPT_profile,
+                                    TC_OPT_unit,      TC_OPT_cc,      TC_OPT_to,       TC_OPT_out,    TC_OPT_NONE};
 static const char *const topics[] = {"sdpa", NULL};
 static const tc_tool tool = {.name = "tc-bench",
                              .operands = "[PROGRAM]",
-                             .max_operands = 1,
+                             .max_operands = -1,
                              .summary = "Times programs and operators: medians and percentiles, one executor against another.",
                              .options = options,
                              .topics = topics,

@@ -65,6 +65,8 @@ static tc_status read_recipe(job *j, const char *path, const char *const *overri
     if (!s && run) s = recorded(path, "directory", &j->arena, &(*out)->dir);
     if (s) return s;
     j->from_run = run ? path : NULL;
+    struct stat st;
+    j->commands = tc_cmd_has(j->c, TC_OPT_trust) || (!run && stat(path, &st) == 0 && S_ISREG(st.st_mode)); /* not what a pipe brings */
     return NULL;
 }
 
@@ -179,8 +181,14 @@ static tc_status train(job *j) {
     tc_cmd *c = j->c;
     double limit;
     TC_TRY(tc_cmd_seconds(c, TC_OPT_max_time, &limit));
-    tc_train_options o = {
-        .pool = tc_cmd_pool(c), .dist = j->dist, .fast = j->numerics == 1, .note = note, .log = log_topic, .phase = phase, .ctx = j};
+    tc_train_options o = {.pool = tc_cmd_pool(c),
+                          .dist = j->dist,
+                          .fast = j->numerics == 1,
+                          .commands = j->commands,
+                          .note = note,
+                          .log = log_topic,
+                          .phase = phase,
+                          .ctx = j};
     TC_TRY(tc_trainer_create(j->recipe, j->train, j->eval, &o, &j->trainer));
     TC_TRY(tell_checkpoint(j));
     TC_TRY(tc_recorder_open(c, c->operands[0], "steps", tc_dist_rank(j->dist), &j->recorder));
@@ -253,8 +261,8 @@ static tc_status run(tc_cmd *c) {
     return s ? s : d;
 }
 
-static const tc_opt_id options[] = {TC_OPT_out,     TC_OPT_resume, TC_OPT_max_time,   TC_OPT_numerics, TC_OPT_plot,
-                                    TC_OPT_profile, TC_OPT_unit,   TC_OPT_skip_first, TC_OPT_wait,     TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out,  TC_OPT_resume,     TC_OPT_max_time, TC_OPT_numerics, TC_OPT_plot, TC_OPT_profile,
+                                    TC_OPT_unit, TC_OPT_skip_first, TC_OPT_wait,     TC_OPT_trust,    TC_OPT_NONE};
 static const char *const topics[] = {"micro", "update", "eval", "memory", NULL};
 static const tc_tool tool = {
     .name = "tc-train",

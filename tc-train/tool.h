@@ -12,6 +12,7 @@ typedef struct {
     tc_dist *dist;
     tc_recipe *recipe;
     const char *out, *from_run; /* run directory; the one that was given as RECIPE */
+    bool commands;              /* the recipe may name commands: it was written for this run, or --trust */
     int numerics;               /* 0: strict, 1: fast */
     tc_program *train, *eval;   /* eval NULL: train serves both */
     tc_trainer *trainer;

@@ -23,7 +23,13 @@ static const tc_yaml_field fields[] = {
     {"pad", TC_Y_INT, offsetof(tc_data_spec, pad), "names: whole words; y is this behind the end"},
     {"range", TC_Y_NODE, offsetof(tc_data_spec, range), "text: [from, to] as parts of the whole"},
     {"rows", TC_Y_NODE, offsetof(tc_data_spec, rows), "{every: N, only: K} or {every: N, except: K}"},
-    {"order", TC_Y_STRING, offsetof(tc_data_spec, order), "shuffle, random or sequential"},
+    {"order", TC_Y_STRING, offsetof(tc_data_spec, order), "shuffle, random, sequential or weighted"},
+    {"weights", TC_Y_NODE, offsetof(tc_data_spec, weights), "order: weighted: FILE, a list, {COLUMN: [W, ...]} by class or {COLUMN: balanced}"},
+    {"num_samples", TC_Y_INT, offsetof(tc_data_spec, num_samples), "order: weighted: samples of an epoch; default: as many as there are"},
+    {"replacement", TC_Y_BOOL, offsetof(tc_data_spec, replacement), "order: weighted: false draws no sample twice in an epoch"},
+    {"workers", TC_Y_INT, offsetof(tc_data_spec, workers), "threads that put batches together ahead of the step"},
+    {"prefetch", TC_Y_INT, offsetof(tc_data_spec, prefetch), "batches that each of them is ahead"},
+    {"in_order", TC_Y_BOOL, offsetof(tc_data_spec, in_order), "false: a batch is taken when it is there, before an earlier one that is not"},
     {"limit", TC_Y_INT, offsetof(tc_data_spec, limit), "at most so many samples"},
     {"normalize", TC_Y_NODE, offsetof(tc_data_spec, normalize), "{x: {divide: 255, mean: M, std: S}}"},
     {"shape", TC_Y_NODE, offsetof(tc_data_spec, shape), "{x: [1, 28, 28]}: of one sample"},
@@ -127,15 +133,22 @@ static tc_status read_shape(tc_dataset *d, const tc_data_spec *s) {
     return NULL;
 }
 
-static tc_status read_order(tc_dataset *d, const tc_data_spec *s) {
-    static const char *const names[] = {"shuffle", "random", "sequential"};
-    d->order = s->train || d->kind == TC_DATA_BATCHES ? TC_ORDER_SEQUENTIAL : d->kind == TC_DATA_WINDOWS ? TC_ORDER_RANDOM : TC_ORDER_SHUFFLE;
-    for (int i = 0; s->order && i <= 3; i++) {
-        if (i == 3) return tc_yaml_error(tc_yaml_get(s->node, "order"), "found '%s', expected shuffle, random or sequential", s->order);
-        if (strcmp(s->order, names[i])) continue;
-        d->order = (tc_data_order)i;
-        break;
+static tc_status read_workers(tc_dataset *d, const tc_data_spec *s) {
+    const struct {
+        const char *key;
+        int64_t value, least;
+    } numbers[] = {{"workers", s->workers, 0}, {"prefetch", s->prefetch, 1}};
+    for (int i = 0; i < 2; i++)
+        if (numbers[i].value < numbers[i].least || numbers[i].value > TC_DATA_MAX_WORKERS)
+            return tc_yaml_error(tc_yaml_get(s->node, numbers[i].key), "found %lld, expected %lld to %d", (long long)numbers[i].value,
+                                 (long long)numbers[i].least, TC_DATA_MAX_WORKERS);
+    for (int i = 0; i < 2 && !s->workers; i++) {
+        const tc_yaml *y = tc_yaml_get(s->node, i ? "in_order" : "prefetch");
+        if (!tc_yaml_is_null(y)) return tc_yaml_error(y, "is of the threads of workers:, and there are none");
     }
+    d->workers = (int)s->workers;
+    d->prefetch = (int)s->prefetch;
+    d->any_order = !s->in_order;
     return NULL;
 }
 
@@ -160,7 +173,15 @@ static tc_status check_keys(const tc_yaml *node, const char *source) {
 
 tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_dataset **out) {
     *out = NULL;
-    tc_data_spec s = {.dir = options->dir, .train = options->train, .target_scale = 1, .channels = 3, .node = node};
+    tc_data_spec s = {.dir = options->dir,
+                      .train = options->train,
+                      .commands = options->commands,
+                      .target_scale = 1,
+                      .channels = 3,
+                      .prefetch = 2,
+                      .in_order = true,
+                      .replacement = true,
+                      .node = node};
     TC_TRY(tc_yaml_read(node, fields, &s));
     s.has_pad = !tc_yaml_is_null(tc_yaml_get(node, "pad"));
     TC_TRY(tc_data_check_rows(&s));
@@ -189,11 +210,13 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     tc_status st = readers[which].read(d, &s);
     if (!st) st = read_normalize(d, &s);
     if (!st) st = read_shape(d, &s);
-    if (!st) st = read_order(d, &s);
+    if (!st) st = tc_data_read_order(d, &s);
     if (!st && s.limit && d->kind == TC_DATA_WINDOWS && !s.train)
         st = tc_yaml_error(limit, "counts windows of validation; a training text is cut by range");
     if (d->kind != TC_DATA_WINDOWS && s.limit && s.limit < d->count) d->count = s.limit;
     if (!st && d->count < 1) st = tc_yaml_error(node, "the data have no sample");
+    if (!st) st = tc_data_read_weights(d, &s);
+    if (!st) st = read_workers(d, &s);
     if (st) {
         tc_data_close(d);
         return st;
@@ -206,6 +229,7 @@ void tc_data_close(tc_dataset *d) {
     if (!d) return;
     for (int i = 0; i < TC_DATA_MAX_COLUMNS; i++) tc_tensor_deinit(&d->col[i].data);
     tc_image_set_close(d->images);
+    tc_tensor_deinit(&d->weights);
     tc_arena_free(&d->arena);
     free(d);
 }
@@ -246,14 +270,23 @@ static tc_status gunzip(const tc_blob *b, tc_buf *out) {
     return s;
 }
 
-tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out) {
+tc_status tc_data_blob(const tc_data_spec *s, const char *name, tc_blob **out) {
+    const char *command = tc_data_command(name);
+    if (command && !s->commands)
+        return tc_status_add(tc_error(TC_USAGE, "%s: commands run only from a recipe that the command line names", name), "--trust runs them");
+    if (command) return tc_data_run(command, s->dir, out);
     tc_buf path = {0};
     if (s->dir && name[0] != '/') tc_buf_printf(&path, "%s/", s->dir);
     tc_buf_puts(&path, name);
-    tc_blob *b;
-    tc_status st = tc_blob_open(path.data, &b);
+    tc_status st = tc_blob_open(path.data, out);
     tc_buf_free(&path);
-    TC_TRY(st, "reading data");
+    return st;
+}
+
+tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out) {
+    tc_blob *b;
+    tc_status st = NULL;
+    TC_TRY(tc_data_blob(s, name, &b), "reading data");
     if (b->len >= 2 && b->data[0] == 0x1f && b->data[1] == 0x8b) st = gunzip(b, out);
     else tc_buf_append(out, b->data, b->len);
     tc_blob_release(b);
@@ -264,13 +297,13 @@ tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out) {
 /* ---- batches ---- */
 
 /* The images index[0..n) as bytes [n, C, H, W]. */
-static tc_status read_images(const tc_dataset *d, const int64_t *index, int64_t n, tc_tensor *out) {
+static tc_status read_images(const tc_dataset *d, const int64_t *index, int64_t n, tc_tensor *out, tc_data_times *times) {
     int64_t size[4];
     memcpy(size, d->col[0].data.size, sizeof size);
     size[0] = n;
     TC_TRY(tc_tensor_empty(TC_U8, 4, size, out));
     tc_status s = NULL;
-    for (int64_t k = 0; k < n && !s; k++) s = tc_image_set_get(d->images, index[k], (unsigned char *)tc_tensor_data(out) + k * out->stride[0]);
+    for (int64_t k = 0; k < n && !s; k++) s = tc_image_set_get(d->images, index[k], (unsigned char *)tc_tensor_data(out) + k * out->stride[0], times);
     return s;
 }
 
@@ -309,12 +342,12 @@ static tc_status gather_rows(const tc_column *c, const int64_t *index, int64_t n
 }
 
 /* As rows of a table that holds only this batch. */
-static tc_status gather_images(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out) {
+static tc_status gather_images(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out, tc_data_times *times) {
     tc_column c = d->col[0];
     int64_t *row = tc_xmalloc((size_t)(n + 1) * sizeof *row);
     for (int64_t k = 0; k < n; k++) row[k] = k;
     c.data = (tc_tensor){0};
-    tc_status s = read_images(d, index, n, &c.data);
+    tc_status s = read_images(d, index, n, &c.data, times);
     if (!s) s = gather_rows(&c, row, n, floats, out);
     tc_tensor_deinit(&c.data);
     free(row);
@@ -360,63 +393,16 @@ static tc_status gather_batch(const tc_column *c, int64_t index, tc_dtype floats
     return s;
 }
 
-tc_status tc_data_gather(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out) {
+tc_status tc_data_gather(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out, tc_data_times *times) {
     for (int i = 0; i < d->ncols; i++) out[i] = (tc_tensor){0};
     tc_status s = NULL;
     if (d->kind == TC_DATA_WINDOWS) s = gather_windows(d, index, n, out);
     else if (d->kind == TC_DATA_SEQUENCES) s = gather_sequences(d, index, n, out);
     for (int i = 0; i < d->ncols && !s; i++) {
-        if (d->images && i == 0) s = gather_images(d, index, n, floats, out);
+        if (d->images && i == 0) s = gather_images(d, index, n, floats, out, times);
         else if (d->kind == TC_DATA_TABLE) s = gather_rows(&d->col[i], index, n, floats, &out[i]);
         else if (d->kind == TC_DATA_BATCHES) s = gather_batch(&d->col[i], index[0], floats, &out[i]);
     }
     for (int i = 0; i < d->ncols && s; i++) tc_tensor_deinit(&out[i]);
     return s;
-}
-
-/* ---- order ---- */
-
-tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uint64_t seed) {
-    *s = (tc_sampler){.d = d, .batch = d->kind == TC_DATA_BATCHES ? 1 : batch};
-    if (s->batch < 1) return tc_error(TC_USAGE, "a batch of %lld samples, expected 1 or more", (long long)batch);
-    if (d->order == TC_ORDER_SHUFFLE && batch > d->count)
-        return tc_error(TC_USAGE, "a batch of %lld samples of a set of %lld", (long long)batch, (long long)d->count);
-    tc_generator_seed(&s->gen, seed);
-    /* Random starts have no epochs of their own: one is as many batches as cover the tokens once. */
-    int64_t items = d->kind == TC_DATA_WINDOWS && d->order != TC_ORDER_SHUFFLE ? d->count / d->block : d->count;
-    s->per_epoch = items / s->batch > 0 ? items / s->batch : 1;
-    if (d->order == TC_ORDER_SHUFFLE) s->perm = tc_xcalloc((size_t)d->count, sizeof *s->perm);
-    return NULL;
-}
-
-void tc_sampler_next(tc_sampler *s, int64_t *index) {
-    const tc_dataset *d = s->d;
-    int64_t i = s->given % s->per_epoch;
-    if (d->order == TC_ORDER_SHUFFLE) {
-        if (i == 0) tc_rng_permutation(&s->gen, d->count, s->perm);
-        memcpy(index, s->perm + i * s->batch, (size_t)s->batch * sizeof *index);
-    } else if (d->order == TC_ORDER_RANDOM) {
-        for (int64_t k = 0; k < s->batch; k++) index[k] = (int64_t)tc_rng_below(&s->gen, (uint64_t)d->count);
-    } else {
-        int64_t step = d->kind == TC_DATA_WINDOWS ? d->block : 1;
-        for (int64_t k = 0; k < s->batch; k++) index[k] = (i * s->batch + k) * step % d->count;
-    }
-    s->given++;
-    s->epoch = s->given / s->per_epoch;
-    s->at = s->given % s->per_epoch * s->batch;
-}
-
-void tc_sampler_seek(tc_sampler *s, int64_t batches) {
-    uint64_t seed = s->gen.seed;
-    tc_generator_seed(&s->gen, seed);
-    s->given = 0;
-    int64_t *index = tc_xcalloc((size_t)s->batch, sizeof *index);
-    /* The state after n batches follows from the seed: it is drawn again, which takes well under a second for a million steps. */
-    while (s->given < batches) tc_sampler_next(s, index);
-    free(index);
-}
-
-void tc_sampler_deinit(tc_sampler *s) {
-    free(s->perm);
-    *s = (tc_sampler){0};
 }

@@ -14,15 +14,15 @@
 #ifndef TC_DATA_DATA_H
 #define TC_DATA_DATA_H
 
-#include "base/mem.h"
+#include "base/file.h"
 #include "base/rng.h"
 #include "base/yaml.h"
 #include "tensor/tensor.h"
 
 typedef enum { TC_DATA_TABLE, TC_DATA_WINDOWS, TC_DATA_SEQUENCES, TC_DATA_BATCHES } tc_data_kind;
-typedef enum { TC_ORDER_SHUFFLE, TC_ORDER_RANDOM, TC_ORDER_SEQUENTIAL } tc_data_order;
+typedef enum { TC_ORDER_SHUFFLE, TC_ORDER_RANDOM, TC_ORDER_SEQUENTIAL, TC_ORDER_WEIGHTED } tc_data_order;
 
-enum { TC_DATA_MAX_COLUMNS = 64 };
+enum { TC_DATA_MAX_COLUMNS = 64, TC_DATA_MAX_WORKERS = 256 };
 typedef struct {
     const char *name;
     tc_tensor data; /* leading dimension: samples (TABLE), micro-batches (BATCHES); tokens (WINDOWS, SEQUENCES; column 0) */
@@ -47,11 +47,17 @@ typedef struct tc_dataset {
     int64_t nvocab;       /* characters present, ascending; token t of text is vocab[t]. NULL: bytes */
     tc_image_set *images; /* column 0, whose `data` has a type and no storage; or NULL */
     double *mean, *std;   /* csv: statistics of the numeric columns, for the validation rows */
+    tc_tensor weights;    /* WEIGHTED: of the samples, f64 */
+    int64_t draws;        /* WEIGHTED: samples of an epoch */
+    bool replacement;     /* WEIGHTED: a sample may come several times in an epoch */
+    int workers, prefetch;
+    bool any_order; /* for loader.h */
 } tc_dataset;
 
 typedef struct {
     const char *dir;         /* relative file names start here; NULL: the working directory */
     const tc_dataset *train; /* of a validation set: vocabulary and statistics are taken from it; or NULL */
+    bool commands;           /* "cmd:..." may stand for a file */
 } tc_data_options;
 
 /* node: the map of one set, with the common keys merged in (tc_data_merge). TC_USAGE for a wrong recipe, TC_CONTENT for a wrong file. */
@@ -60,8 +66,13 @@ void tc_data_close(tc_dataset *d); /* NULL is allowed */
 /* The keys of `data` other than train and val, with those of data.`part` over them; NULL when there is no such part (part "train": data itself). */
 tc_yaml *tc_data_merge(tc_arena *a, const tc_yaml *data, const char *part);
 
-/* The samples index[0..n) as contiguous tensors, one a column, owned by the caller. Floats as `floats` (f32 or f64). */
-tc_status tc_data_gather(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out);
+/* Seconds that stages of a gather took; what is left of it is copying and scaling. */
+typedef struct {
+    double read, decode, resample;
+} tc_data_times;
+/* The samples index[0..n) as contiguous tensors, one a column, owned by the caller. Floats as `floats` (f32 or f64). times NULL: not measured.
+ * Several threads may gather from one set. */
+tc_status tc_data_gather(const tc_dataset *d, const int64_t *index, int64_t n, tc_dtype floats, tc_tensor *out, tc_data_times *times);
 int tc_data_find(const tc_dataset *d, const char *column); /* -1 when absent */
 
 /* ---- order ---- */
@@ -75,7 +86,8 @@ typedef struct {
     int64_t given;     /* batches given so far */
 } tc_sampler;
 
-/* An epoch is one randperm of one generator(seed); RANDOM draws `batch` starts with randint; SEQUENTIAL goes through in order. */
+/* An epoch is one randperm of one generator(seed); RANDOM draws `batch` starts with randint; SEQUENTIAL goes through in order; WEIGHTED is
+ * torch.utils.data.WeightedRandomSampler(weights, num_samples, replacement, generator), one multinomial an epoch. */
 tc_status tc_sampler_init(tc_sampler *s, const tc_dataset *d, int64_t batch, uint64_t seed);
 void tc_sampler_next(tc_sampler *s, int64_t *index);  /* batch entries; BATCHES: one entry, the number of the micro-batch */
 void tc_sampler_seek(tc_sampler *s, int64_t batches); /* to where it was after so many batches, from the start */
@@ -85,10 +97,10 @@ void tc_sampler_deinit(tc_sampler *s);
 typedef struct {
     const char *dir;
     const tc_dataset *train;
-    tc_yaml *idx, *normalize, *shape, *columns, *rows, *range, *size;
+    tc_yaml *idx, *normalize, *shape, *columns, *rows, *range, *size, *weights;
     const char *text, *names, *csv, *safetensors, *images, *as, *order, *target;
-    int64_t block, context, pad, limit, channels;
-    bool batches, standardize, has_pad;
+    int64_t block, context, pad, limit, channels, num_samples, workers, prefetch;
+    bool batches, standardize, has_pad, replacement, in_order, commands;
     double target_scale;
     const tc_yaml *node;
 } tc_data_spec;
@@ -98,9 +110,17 @@ tc_status tc_data_read_names(tc_dataset *d, const tc_data_spec *s);
 tc_status tc_data_read_csv(tc_dataset *d, const tc_data_spec *s);
 tc_status tc_data_read_safetensors(tc_dataset *d, const tc_data_spec *s);
 tc_status tc_data_read_images(tc_dataset *d, const tc_data_spec *s);
-tc_status tc_image_set_get(const tc_image_set *s, int64_t i, unsigned char *to); /* image i as [channels, height, width] */
-void tc_image_set_close(tc_image_set *s);                                        /* NULL is allowed */
-/* The whole of a file, through gzip when it is; caller frees with tc_buf_free. */
+tc_status tc_image_set_get(const tc_image_set *s, int64_t i, unsigned char *to, tc_data_times *times); /* as [channels, height, width] */
+void tc_image_set_close(tc_image_set *s);                                                              /* NULL is allowed */
+tc_status tc_data_read_order(tc_dataset *d, const tc_data_spec *s);
+tc_status tc_data_read_weights(tc_dataset *d, const tc_data_spec *s); /* once the samples are known */
+/* COMMAND of "cmd:COMMAND", or NULL: a file's name. */
+const char *tc_data_command(const char *name);
+/* What /bin/sh -c COMMAND writes to its stdout, run in dir (NULL: the working directory) with nothing to read. TC_ENV when it fails. */
+tc_status tc_data_run(const char *command, const char *dir, tc_blob **out);
+/* The bytes of a file, or of a command. */
+tc_status tc_data_blob(const tc_data_spec *s, const char *name, tc_blob **out);
+/* The whole of it, through gzip when it is; caller frees with tc_buf_free. */
 tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out);
 /* Does row i belong to this set? `rows: {every: 10, only: 9}` or `{every: 10, except: 9}`. */
 bool tc_data_takes(const tc_data_spec *s, int64_t i);

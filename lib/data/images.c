@@ -110,8 +110,9 @@ static tc_status read_folder(tc_image_set *set, tc_arena *a, const char *path) {
 static tc_status read_list(tc_image_set *set, tc_arena *a, const tc_data_spec *s, const char *path) {
     tc_buf b = {0};
     TC_TRY(tc_data_load(s, s->images, &b));
-    const char *slash = strrchr(path, '/');
-    int folder = slash ? (int)(slash - path) + 1 : 0;
+    /* Files start at the list's folder; a command has run in the recipe's. */
+    const char *slash = strrchr(path, '/'), *from = tc_data_command(s->images) && s->dir ? tc_arena_printf(a, "%s/", s->dir) : path;
+    int folder = from != path ? (int)strlen(from) : tc_data_command(s->images) ? 0 : slash ? (int)(slash - path) + 1 : 0;
     int64_t line = 0, number;
     bool words = false;
     tc_status st = NULL;
@@ -135,7 +136,7 @@ static tc_status read_list(tc_image_set *set, tc_arena *a, const tc_data_spec *s
             st = tc_error(TC_CONTENT, "%s:%lld: expected FILE LABEL", path, (long long)line);
             break;
         }
-        e.path = *p == '/' ? tc_arena_printf(a, "%.*s", n, p) : tc_arena_printf(a, "%.*s%.*s", folder, path, n, p);
+        e.path = *p == '/' ? tc_arena_printf(a, "%.*s", n, p) : tc_arena_printf(a, "%.*s%.*s", folder, from, n, p);
         words |= !tc_parse_i64(e.label, &number);
         tc_vec_push(&set->files, e);
     }
@@ -193,19 +194,33 @@ static void resample(const tc_tensor *t, const int64_t *size, float *work, unsig
     }
 }
 
-static tc_status decode(const tc_image_set *set, const entry *e, tc_tensor *out) {
+/* Brings the pages of a mapped file in, so that decoding does not wait for the disk. */
+static void touch(const tc_blob *b) {
+    enum { PAGE = 4096 };
+    volatile unsigned char sum = 0;
+    for (size_t i = 0; i < b->len; i += PAGE) sum = (unsigned char)(sum + b->data[i]);
+}
+
+static tc_status decode(const tc_image_set *set, const entry *e, tc_tensor *out, tc_data_times *times) {
     tc_blob *b;
+    double start = times ? tc_now() : 0;
     TC_TRY(tc_blob_open(e->path, &b));
+    if (times) {
+        touch(b);
+        times->read += tc_now() - start;
+        start = tc_now();
+    }
     tc_status st = tc_image_decode(e->path, b->data, b->len, set->mode, out);
+    if (times) times->decode += tc_now() - start;
     tc_blob_release(b);
     return st;
 }
 
-tc_status tc_image_set_get(const tc_image_set *set, int64_t i, unsigned char *to) {
+tc_status tc_image_set_get(const tc_image_set *set, int64_t i, unsigned char *to, tc_data_times *times) {
     const entry *e = &set->files.data[i];
     const int64_t *size = set->size;
     tc_tensor t;
-    TC_TRY(decode(set, e, &t), "image %lld", (long long)i);
+    TC_TRY(decode(set, e, &t, times), "image %lld", (long long)i);
     int64_t h = t.size[0], w = t.size[1], c = size[0];
     tc_status st = NULL;
     if (h == size[1] && w == size[2]) {
@@ -216,9 +231,11 @@ tc_status tc_image_set_get(const tc_image_set *set, int64_t i, unsigned char *to
         st = tc_error(TC_CONTENT, "%s: %lld by %lld pixels are too many to resample to %lld by %lld", e->path, (long long)w, (long long)h,
                       (long long)size[2], (long long)size[1]);
     } else if (set->resample) {
+        double start = times ? tc_now() : 0;
         float *work = tc_xmalloc((size_t)(w + h * size[2] + size[1] * size[2]) * sizeof *work);
         resample(&t, size, work, to);
         free(work);
+        if (times) times->resample += tc_now() - start;
     } else {
         st = tc_status_add(tc_error(TC_CONTENT, "%s: %lld by %lld pixels, expected %lld by %lld as the first image has", e->path, (long long)w,
                                     (long long)h, (long long)size[2], (long long)size[1]),
@@ -246,7 +263,7 @@ static tc_status read_size(tc_image_set *set, const tc_data_spec *s) {
         }
         return NULL;
     }
-    TC_TRY(decode(set, &set->files.data[0], &first));
+    TC_TRY(decode(set, &set->files.data[0], &first, NULL));
     set->size[1] = first.size[0], set->size[2] = first.size[1];
     tc_tensor_deinit(&first);
     return NULL;
@@ -263,10 +280,11 @@ static void select_files(tc_image_set *set, const tc_data_spec *s) {
 tc_status tc_data_read_images(tc_dataset *d, const tc_data_spec *s) {
     tc_image_set *set = d->images = tc_xcalloc(1, sizeof *set);
     tc_arena *a = &d->arena;
-    const char *path = s->dir && s->images[0] != '/' ? tc_arena_printf(a, "%s/%s", s->dir, s->images) : s->images;
+    bool command = tc_data_command(s->images) != NULL;
+    const char *path = s->dir && s->images[0] != '/' && !command ? tc_arena_printf(a, "%s/%s", s->dir, s->images) : s->images;
     struct stat info;
     if (s->shape) return tc_yaml_error(s->shape, "images have sizes of their own: give size: [HEIGHT, WIDTH]");
-    bool folder = !stat(path, &info) && S_ISDIR(info.st_mode);
+    bool folder = !command && !stat(path, &info) && S_ISDIR(info.st_mode);
     TC_TRY(folder ? read_folder(set, a, path) : read_list(set, a, s, path), "reading data");
     select_files(set, s);
     d->kind = TC_DATA_TABLE;

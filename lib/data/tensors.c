@@ -30,12 +30,11 @@ static tc_status add_columns(tc_dataset *d, const tc_data_spec *s, const tc_tens
 tc_status tc_data_read_safetensors(tc_dataset *d, const tc_data_spec *s) {
     if (s->rows) return tc_yaml_error(s->rows, "rows: is not for safetensors");
     d->kind = s->batches ? TC_DATA_BATCHES : TC_DATA_TABLE;
-    tc_buf path = {0};
-    if (s->dir && s->safetensors[0] != '/') tc_buf_printf(&path, "%s/", s->dir);
-    tc_buf_puts(&path, s->safetensors);
+    tc_blob *b;
     tc_tensors t = {0};
-    tc_status st = tc_tensors_load(path.data, &t);
-    tc_buf_free(&path);
+    TC_TRY(tc_data_blob(s, s->safetensors, &b));
+    tc_status st = tc_tensors_load_blob(b, &t);
+    tc_blob_release(b);
     if (!st) st = add_columns(d, s, &t);
     tc_tensors_deinit(&t);
     return st;

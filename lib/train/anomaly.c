@@ -117,10 +117,10 @@ static bool bad_input(tc_trainer *t, const tc_tensor *columns, tc_buf *b) {
     return false;
 }
 
-static tc_status search_micro(tc_trainer *t, int64_t k, tc_exec *e, search *found, int64_t *index, tc_buf *b) {
+static tc_status search_micro(tc_trainer *t, int64_t k, tc_exec *e, search *found, tc_buf *b) {
     const tc_program *p = tc_exec_program(e);
     tc_tensor columns[TC_DATA_MAX_COLUMNS] = {0}, *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
-    tc_status s = tc_train_next_batch(t, index, columns);
+    tc_status s = tc_train_batch_again(t, k, columns);
     if (!s && !bad_input(t, columns, b)) {
         found->main = p->graph;
         found->meant = tc_xcalloc(p->graph->nvalues + 1, sizeof *found->meant);
@@ -138,12 +138,9 @@ static tc_status search_micro(tc_trainer *t, int64_t k, tc_exec *e, search *foun
 tc_status tc_train_diverged(tc_trainer *t, const char *what, double value) {
     tc_buf why = {0};
     tc_exec *e = NULL;
-    int64_t *index = tc_xcalloc((size_t)t->r->batch + 1, sizeof *index);
     tc_status s = tc_train_make_exec(t, tc_exec_program(t->micro_exec), true, &e);
-    tc_sampler_seek(&t->sampler, t->step * t->r->accumulate);
-    for (int64_t k = 0; k < t->r->accumulate && !s && !why.len; k++) s = search_micro(t, k, e, &(search){0}, index, &why);
+    for (int64_t k = 0; k < t->r->accumulate && !s && !why.len; k++) s = search_micro(t, k, e, &(search){0}, &why);
     if (e) tc_exec_destroy(e);
-    free(index);
     tc_status_free(s); /* the divergence is the error */
     s = tc_error(TC_DIVERGED, "step %lld: the %s is %s%s", (long long)t->step, what, isnan(value) ? "NaN" : "infinite", tc_buf_str(&why));
     tc_buf_free(&why);

@@ -3,6 +3,7 @@
  *     trainer.c    making it: data, weights, the language's objects
  *     graphs.c     micro, update and eval as programs and executables
  *     draws.c      random draws of one of several ranks
+ *     batches.c    micro-batches, made ahead
  *     step.c       one optimiser step, validation
  *     anomaly.c    which operator made the first NaN
  *     loop.c       the run: metrics, checkpoints, signals
@@ -11,8 +12,10 @@
 #ifndef TC_TRAIN_INTERNAL_H
 #define TC_TRAIN_INTERNAL_H
 
+#include "base/json_write.h"
 #include "base/rng.h"
 #include "capture/lang.h"
+#include "data/loader.h"
 #include "runtime/runtime.h"
 #include "train/train.h"
 
@@ -57,6 +60,11 @@ struct tc_trainer {
 
     tc_dataset *train, *val;
     tc_sampler sampler;
+    tc_loader *loader;
+    int64_t *numbers_given; /* of the micro-batches of this step */
+    int64_t *taken;         /* of the checkpoint that it goes on from: batches.c */
+    int ntaken;
+    bool abandoned;                    /* a thread of the loader waits for a file that did not come, and holds the data */
     int64_t local_batch, first_sample; /* samples of a micro-batch on this rank, and before them on other ranks */
 
     bool runs_source; /* m runs the forward of the model's file, not the captured program */
@@ -97,9 +105,15 @@ tc_status tc_train_build_first(tc_trainer *t);                                  
 tc_status tc_train_make_exec(tc_trainer *t, const tc_program *p, bool no_fuse, tc_exec **out); /* its state is the trainer's */
 /* draws.c */
 tc_status tc_train_share_draws(tc_trainer *t, tc_program *p); /* of a micro program whose first size is this rank's share of the batch */
+/* batches.c */
+tc_status tc_train_start_data(tc_trainer *t);
+tc_status tc_train_next_batch(tc_trainer *t, int64_t k, tc_tensor *columns);  /* micro-batch k of the step, of this rank */
+tc_status tc_train_batch_again(tc_trainer *t, int64_t k, tc_tensor *columns); /* the one that was given as k; none is given after that */
+bool tc_train_await_data(tc_trainer *t, const volatile sig_atomic_t *stop);   /* until a batch is there; false: told to stop meanwhile */
+void tc_train_write_position(tc_trainer *t, tc_json *w);                      /* what the number of steps does not tell, as a key */
+tc_status tc_train_read_position(tc_trainer *t, const tc_yaml *state);
 /* step.c */
 tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tensor *columns, tc_tensor *out); /* k: which micro-batch */
-tc_status tc_train_next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns);
 tc_status tc_train_plan_update(tc_trainer *t);                                      /* makes the program of the next update */
 tc_status tc_train_step(tc_trainer *t);                                             /* one optimiser step; advances t->step */
 tc_status tc_train_collect_state(tc_trainer *t);                                    /* the optimiser's tensors, once they are there */

@@ -173,8 +173,12 @@ tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
         TC_TRY(tc_train_write_environment(run->out, t->r->dir, t->o.fast, tc_pool_threads(t->o.pool), tc_dist_size(t->o.dist)));
     }
     if (t->step < t->total && t->o.log) TC_TRY(tc_train_say_needed(t));
+    if (t->step < t->total) TC_TRY(tc_train_start_data(t));
     while (t->step < t->total) {
         tc_stop stop;
+        tc_train_phase(t, "other");
+        tc_train_await_data(t, run->stop);
+        tc_train_phase(t, "reading data");
         TC_TRY(asked(&l, &stop));
         if (stop == TC_STOP_SAVE_AND_END && t->step == 0) return tc_error(TC_STOPPED, "stopped before the first step: nothing to save");
         if (stop != TC_STOP_NOT) TC_TRY(save(&l));

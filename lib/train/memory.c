@@ -88,10 +88,13 @@ tc_status tc_train_say_needed(tc_trainer *t) {
         size_t now = tc_resident_now();                   /* with the plans */
         size_t made = t->first_exec ? update.results : 0; /* the state, in the first step */
         p.state += made;
+        size_t ahead = (size_t)t->train->workers * (size_t)t->train->prefetch * micro.inputs;
+        p.data += ahead;
         p.micro = micro.arena + micro.scratch + micro.inputs + (r->accumulate > 1 ? p.grads : 0);
         p.update = update.arena + update.scratch;
         p.eval = eval.arena + eval.scratch + eval.inputs + eval.results;
-        size_t need = now + micro.pages + micro.inputs + (r->accumulate > 1 ? p.grads : 0) + update.pages + eval.pages + eval.inputs + FIRST_RUNS;
+        size_t need =
+            now + ahead + micro.pages + micro.inputs + (r->accumulate > 1 ? p.grads : 0) + update.pages + eval.pages + eval.inputs + FIRST_RUNS;
         tc_buf_printf(&b, "the run needs %zu bytes: ", need);
         print_parts(&b, &p);
         tc_buf_printf(&b, ", the rest for the program itself, plans and what was needed to capture%s",
@@ -117,6 +120,7 @@ static size_t work_bytes(const tc_exec *e) {
 void tc_train_say_taken(const tc_trainer *t) {
     if (!t->o.log) return;
     parts p = fixed_parts(t);
+    if (t->train->workers) p.data += tc_loader_bytes(t->loader);
     p.micro = work_bytes(t->micro_exec), p.update = work_bytes(t->update_exec), p.eval = work_bytes(t->eval_exec);
     tc_buf b = {0};
     tc_buf_printf(&b, "after step %lld: ", (long long)t->step);

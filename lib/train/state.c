@@ -135,6 +135,7 @@ static void write_state(C *c, void *ctx) {
         tc_json_key(&w, "averaged");
         write_value(c, taken, &w, 0);
     }
+    tc_train_write_position(t, &w);
     tc_json_end(&w);
     tc_buf_putc(x->b, '\n');
 }
@@ -317,10 +318,10 @@ tc_status tc_trainer_resume(tc_trainer *t, const char *path) {
         tc_yaml *state; /* JSON is YAML */
         s = tc_yaml_parse(&t->arena, path, tc_ckpt_state(k), strlen(tc_ckpt_state(k)), &state);
         reader x = {.t = t, .k = k, .state = state, .path = path};
+        if (!s) s = tc_train_read_position(t, state);
         if (!s) s = tc_lang_run(t->lang, restore, &x);
     }
     if (!s && t->step > 0) s = tc_train_collect_state(t);
-    if (!s) tc_sampler_seek(&t->sampler, t->step * t->r->accumulate);
     tc_ckpt_close(k);
     return s;
 }
@@ -509,7 +510,6 @@ static tc_status resume_from(tc_trainer *t, const char *path) {
     if (!s && t->step >= t->total)
         s = tc_error(TC_USAGE, "%s: its optimiser made %lld steps, the recipe's are %lld", path, (long long)t->step, (long long)t->total);
     if (!s && x.restored) s = tc_train_collect_state(t);
-    if (!s) tc_sampler_seek(&t->sampler, t->step * t->r->accumulate);
     tc_ckpt_close(k);
     return s;
 }

@@ -7,15 +7,6 @@
 
 static const size_t LANGUAGE_GROWTH = (size_t)64 << 20; /* bytes of the language's objects after which it is made anew */
 
-/* ---- batches ---- */
-
-/* The next micro-batch of this rank as columns. */
-tc_status tc_train_next_batch(tc_trainer *t, int64_t *index, tc_tensor *columns) {
-    tc_sampler_next(&t->sampler, index);
-    if (t->train->kind == TC_DATA_BATCHES) return tc_data_gather(t->train, index, 1, t->r->floats, columns);
-    return tc_data_gather(t->train, index + t->first_sample, t->local_batch, t->r->floats, columns);
-}
-
 static double scalar_of(const tc_tensor *x) { return tc_scalar_to_double(tc_scalar_load(x->dtype, tc_tensor_data(x), 0)); }
 
 static void deinit_all(tc_tensor *x, int n) {
@@ -98,20 +89,18 @@ static tc_status all_reduce(tc_trainer *t) {
 static tc_status gradients(tc_trainer *t) {
     int n = t->train->ncols;
     bool again = t->columns != NULL;
-    int64_t *index = tc_xcalloc((size_t)t->r->batch + 1, sizeof *index);
     if (t->eager && !again) t->columns = tc_xcalloc((size_t)t->r->accumulate * (size_t)n, sizeof *t->columns);
     t->loss = 0;
     for (int i = 0; i < t->nparams; i++) tc_tensor_deinit(&t->grads[i]);
     tc_status s = NULL;
     for (int64_t k = 0; k < t->r->accumulate && !s; k++) {
         tc_tensor own[TC_DATA_MAX_COLUMNS] = {0}, *columns = t->eager ? t->columns + k * n : own;
-        if (!again) s = tc_train_next_batch(t, index, columns);
+        if (!again) s = tc_train_next_batch(t, k, columns);
         tc_train_phase(t, "reading data");
         if (!s) s = add_micro(t, k, columns);
         tc_train_phase(t, "forward and backward");
         deinit_all(own, n);
     }
-    free(index);
     if (!s) s = all_reduce(t);
     tc_train_phase(t, "waiting for other ranks");
     return s;
@@ -378,7 +367,7 @@ tc_status tc_train_validate(tc_trainer *t, double *mean) {
         int64_t now = count - at < per ? count - at : per;
         for (int64_t i = 0; i < now; i++) index[i] = (at + i) * stride;
         tc_tensor columns[TC_DATA_MAX_COLUMNS] = {0};
-        s = tc_data_gather(d, index, now, t->r->floats, columns);
+        s = tc_data_gather(d, index, now, t->r->floats, columns, NULL);
         if (!s) s = tc_exec_run(t->eval_exec, columns, d->ncols, &t->step_gen, out, p->noutputs);
         deinit_all(columns, d->ncols);
         int k = 0;

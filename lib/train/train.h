@@ -28,6 +28,7 @@ typedef struct {
     tc_pool *pool;
     tc_dist *dist;                                               /* NULL: alone */
     bool fast;                                                   /* --numerics=fast */
+    bool commands;                                               /* the recipe may name commands as data */
     void (*note)(void *ctx, const char *text);                   /* what people should know; may be NULL */
     void (*log)(void *ctx, const char *topic, const char *text); /* reports of programs; may be NULL */
     void (*phase)(void *ctx, const char *what);                  /* the time since the last call went into this; may be NULL */

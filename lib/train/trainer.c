@@ -23,7 +23,7 @@ void tc_train_note(tc_trainer *t, const char *fmt, ...) {
 
 static tc_status open_data(tc_trainer *t) {
     tc_recipe *r = t->r;
-    tc_data_options o = {.dir = r->dir};
+    tc_data_options o = {.dir = r->dir, .commands = t->o.commands};
     TC_TRY(tc_data_open(tc_data_merge(&t->arena, r->data, "train"), &o, &t->train));
     tc_yaml *val = tc_data_merge(&t->arena, r->data, "val");
     o.train = t->train;
@@ -463,9 +463,13 @@ void tc_trainer_destroy(tc_trainer *t) {
     tc_vec_free(&t->weights);
     tc_vec_free(&t->numbers);
     tc_map_free(&t->by_fqn);
-    tc_sampler_deinit(&t->sampler);
+    tc_loader_destroy(t->loader);
+    free(t->numbers_given);
     tc_data_close(t->val);
-    tc_data_close(t->train);
+    if (!t->abandoned) {
+        tc_sampler_deinit(&t->sampler);
+        tc_data_close(t->train);
+    }
     tc_program_release(t->train_p);
     if (t->eval_p) tc_program_release(t->eval_p);
     free(t->lrs);

@@ -60,7 +60,7 @@ static void shuffled_epochs_are_randperm(void **state) {
     tc_sampler_next(&s, index);
     assert_memory_equal(index, perm + 4, sizeof index);
     tc_tensor x;
-    assert_null(tc_data_gather(d, (int64_t[]){3}, 1, TC_F32, &x));
+    assert_null(tc_data_gather(d, (int64_t[]){3}, 1, TC_F32, &x, NULL));
     assert_int_equal(x.rank, 4);
     assert_true(((float *)tc_tensor_data(&x))[1] == (13.0f / 255.0f - 0.5f) / 0.25f);
     tc_tensor_deinit(&x);
@@ -78,7 +78,7 @@ static void text_is_characters_present(void **state) {
     assert_memory_equal(d->vocab, vocab, sizeof vocab);
     assert_int_equal(d->count, 9 - 3 - 1); /* randint(0, len - block - 1) */
     tc_tensor xy[2];
-    assert_null(tc_data_gather(d, (int64_t[]){0, 2}, 2, TC_F32, xy));
+    assert_null(tc_data_gather(d, (int64_t[]){0, 2}, 2, TC_F32, xy, NULL));
     static const int64_t x[] = {2, 5, 3, 3, 4, 0}, y[] = {5, 3, 4, 4, 0, 2};
     assert_memory_equal(tc_tensor_data(&xy[0]), x, sizeof x);
     assert_memory_equal(tc_tensor_data(&xy[1]), y, sizeof y);
@@ -101,7 +101,7 @@ static void names_as_windows_and_padded(void **state) {
     tc_data_close(d);
     d = open_set("names: n\npad: -100\n", "train", NULL);
     tc_tensor xy[2];
-    assert_null(tc_data_gather(d, (int64_t[]){1, 0}, 2, TC_F32, xy));
+    assert_null(tc_data_gather(d, (int64_t[]){1, 0}, 2, TC_F32, xy, NULL));
     static const int64_t px[] = {0, 3, 0, 0, 1, 2}, py[] = {3, 0, -100, 1, 2, 0};
     assert_memory_equal(tc_tensor_data(&xy[0]), px, sizeof px);
     assert_memory_equal(tc_tensor_data(&xy[1]), py, sizeof py);
@@ -152,7 +152,7 @@ static void images_are_resampled(void **state) {
         tc_buf_append(&b, cases[i].pixels, (size_t)cases[i].n);
         write_file("a.pgm", b.data, b.len);
         tc_dataset *d = open_set(cases[i].yaml, "train", NULL);
-        assert_null(tc_data_gather(d, (int64_t[]){0}, 1, TC_F32, t));
+        assert_null(tc_data_gather(d, (int64_t[]){0}, 1, TC_F32, t, NULL));
         assert_int_equal(t[0].size[2], cases[i].size[0]);
         assert_int_equal(t[0].size[3], cases[i].size[1]);
         assert_memory_equal(tc_tensor_data(&t[0]), cases[i].want, (size_t)(cases[i].size[0] * cases[i].size[1]));

@@ -1,0 +1,63 @@
+/* Data from a command: "cmd:zstdcat corpus.zst" where a file's name may stand. */
+#include "base/file.h"
+#include "data/data.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+const char *tc_data_command(const char *name) {
+    if (strncmp(name, "cmd:", 4)) return NULL;
+    return name + 4 + strspn(name + 4, " ");
+}
+
+/* The command has the usual signals, whatever this program does with its own. */
+static tc_status start(const char *command, const char *dir, int out, pid_t *pid) {
+    posix_spawn_file_actions_t fa;
+    posix_spawnattr_t at;
+    sigset_t none, usual;
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    posix_spawn_file_actions_init(&fa);
+    posix_spawnattr_init(&at);
+    posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&fa, out, 1);
+    posix_spawnattr_setsigmask(&at, &none);
+    posix_spawnattr_setsigdefault(&at, &usual);
+    posix_spawnattr_setflags(&at, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    const char *argv[] = {"sh", "-c", "cd -- \"$0\" && eval \"$1\"", dir ? dir : ".", command, NULL};
+    int e = posix_spawn(pid, "/bin/sh", &fa, &at, (char *const *)(uintptr_t)argv, environ);
+    posix_spawn_file_actions_destroy(&fa);
+    posix_spawnattr_destroy(&at);
+    return e ? tc_error(TC_ENV, "starting /bin/sh: %s", strerror(e)) : NULL;
+}
+
+tc_status tc_data_run(const char *command, const char *dir, tc_blob **out) {
+    int ends[2], status;
+    pid_t pid;
+    if (pipe2(ends, O_CLOEXEC)) return tc_error(TC_ENV, "cmd:%s: %s", command, strerror(errno));
+    tc_status s = start(command, dir, ends[1], &pid);
+    close(ends[1]);
+    if (!s) {
+        tc_buf name = {0};
+        tc_buf_printf(&name, "cmd:%s", command);
+        s = tc_blob_from_fd(ends[0], name.data, out);
+        tc_buf_free(&name);
+        close(ends[0]); /* a command that writes on ends by SIGPIPE */
+        while (waitpid(pid, &status, 0) < 0 && errno == EINTR) continue;
+    } else {
+        close(ends[0]);
+        return s;
+    }
+    if (s || (WIFEXITED(status) && WEXITSTATUS(status) == 0)) return s;
+    tc_blob_release(*out);
+    *out = NULL;
+    if (WIFSIGNALED(status)) return tc_error(TC_ENV, "cmd:%s: ended by signal %d", command, WTERMSIG(status));
+    return tc_error(TC_ENV, "cmd:%s: exit %d, expected 0", command, WEXITSTATUS(status));
+}

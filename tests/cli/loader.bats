@@ -1,0 +1,162 @@
+# Data ahead of the step: threads that put batches together, their order, weights of samples, commands as data, what is slow.
+load fails
+setup() {
+    bats_require_minimum_version 1.5.0
+    cd "$BATS_TEST_TMPDIR"
+    cat >model.py <<'PY'
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(12, 4)
+
+    def forward(self, x):
+        return self.a(x.flatten(1))
+PY
+    mkdir pictures
+    for i in 0 1 2 3 4 5 6 7 8 9 10 11; do
+        printf 'P6 2 2 255\n%s' "$(printf '%012d' $((i * 8677)))" >pictures/$i.ppm
+        echo "pictures/$i.ppm $((i % 4))"
+    done >list.txt
+    cat >r.yaml <<'YAML'
+model: model.py:Net
+input: x=Bx3x2x2xf32
+seed: 5
+data: {images: list.txt, normalize: {x: {divide: 255}}}
+batch: 2
+steps: 15
+accumulate: 1
+loss: F.cross_entropy(out, y)
+optimizer: torch.optim.AdamW(m.parameters(), lr=0.01)
+YAML
+}
+
+state=state.json weights=shard-00001-model-00001-of-00001.safetensors
+
+@test "any number of threads gives the same batches in the same order, also on going on from the middle" {
+    tc-train -q r.yaml accumulate=2 -o none
+    for n in 1 8; do
+        tc-train -q r.yaml accumulate=2 data.workers=$n checkpoint='{every: 7}' -o of-$n
+        cmp none/step-15/$weights of-$n/step-15/$weights
+        rm -r of-$n/step-1[45] of-$n/latest
+        tc-train -q r.yaml accumulate=2 data.workers=$((9 - n)) data.prefetch=3 -o of-$n --resume
+        cmp none/step-15/$weights of-$n/step-15/$weights
+    done
+}
+
+@test "out of order, a file that is not there yet delays its own batch alone" {
+    rm pictures/0.ppm
+    mkfifo pictures/0.ppm
+    tc-train -q r.yaml data.order=sequential data.size='[2, 2]' data.workers=2 data.in_order=false steps=6 -o run &
+    pid=$!
+    until [ -e run/metrics.jsonl ] && [ "$(wc -l <run/metrics.jsonl)" -ge 5 ]; do sleep 0.05; done # all but the batch of picture 0
+    printf 'P6 2 2 255\nabcdefghijkl' >pictures/0.ppm
+    wait $pid
+    [ "$(grep -c loss run/metrics.jsonl)" -eq 6 ]
+}
+
+@test "a run that was stopped out of order goes on with the batches that it has not seen" {
+    rm pictures/0.ppm
+    mkfifo pictures/0.ppm
+    tc-train -q r.yaml data.order=sequential data.size='[2, 2]' data.workers=2 data.in_order=false steps=6 -o run 2>err &
+    pid=$!
+    until [ -e run/metrics.jsonl ] && [ "$(wc -l <run/metrics.jsonl)" -ge 5 ]; do sleep 0.05; done
+    kill -INT $pid # while it waits for the file
+    rc=0
+    wait $pid || rc=$?
+    [ $rc -eq 75 ]
+    grep -q 'saved at step 5 of 6 and stopped' err
+    grep -q '"batches_taken": *\[1, *2, *3, *4, *5\]' run/latest/$state
+    rm pictures/0.ppm
+    printf 'P6 2 2 255\nabcdefghijkl' >pictures/0.ppm
+    for i in 2 3 4 5 6 7 8 9 10 11; do rm pictures/$i.ppm; done # the one batch that is left does not need them
+    tc-train -q r.yaml data.order=sequential data.size='[2, 2]' data.workers=2 data.in_order=false steps=6 -o run --resume
+    [ "$(readlink run/latest)" = step-6 ]
+}
+
+@test "a file that cannot be read ends the run with its name, whichever thread found it" {
+    printf 'no picture' >pictures/7.ppm
+    for n in 0 3; do fails 3 "pictures/7.ppm" tc-train r.yaml data.workers=$n; done
+}
+
+@test "samples are drawn by weight as WeightedRandomSampler draws them" {
+    # tests/cli has no PyTorch: the loss is the number of the sample, the order that of torch.Generator().manual_seed(7)
+    printf 'u,v\n0,0\n1,1\n2,2\n3,1\n4,0\n5,2\n6,1\n' >t.csv
+    printf 'import torch.nn as nn\n\n\nclass L(nn.Linear):\n    def __init__(self):\n        super().__init__(1, 1)\n' >l.py
+    drawn() {
+        tc-train -q r.yaml seed=7 model=l.py:L input=input=Bx1xf32 batch=1 log_every=1 loss='(out * 0 + x).sum()' \
+            optimizer='torch.optim.SGD(m.parameters(), lr=0)' data="{csv: t.csv, columns: [u], target: v, order: weighted, $1}" steps=$2 -o out >/dev/null
+        sed 's/.*"loss": \([0-9]*\).*/\1/' out/metrics.jsonl | tr '\n' ' '
+        rm -r out
+    }
+    w='weights: [0.1, 2.0, 0.0, 3.5, 1.25, 0.75, 4.0]'
+    [ "$(drawn "$w, num_samples: 9" 18)" = "3 3 6 6 6 6 3 4 6 6 1 1 1 1 1 6 1 6 " ]
+    [ "$(drawn "$w, num_samples: 5, replacement: false" 10)" = "6 1 3 4 5 6 3 4 5 1 " ]
+    printf '0.1\n2.0\n0\n3.5\n1.25\n0.75\n4e0\n' >w.txt
+    [ "$(drawn "weights: w.txt, num_samples: 9" 9)" = "3 3 6 6 6 6 3 4 6 " ]
+    # by class: 0 has two samples, 1 three, 2 two
+    [ "$(drawn "weights: {y: balanced}" 7)" = "$(drawn "weights: {y: [0.5, 0.3333333333333333, 0.5]}" 7)" ]
+    [ "$(drawn "weights: {y: [0, 1, 0]}" 7 | tr -d '136 ')" = "" ]
+}
+
+@test "weights that do not fit are refused with what was found" {
+    of() { tc-train r.yaml "$@"; }
+    fails 2 "data.weights: 2 weights for 12 samples" of data.order=weighted data.weights='[1, 2]'
+    fails 2 "data.order: weighted needs weights:" of data.order=weighted
+    fails 2 "data.weights: a key of order: weighted" of data.weights='[1, 2]'
+    fails 2 "sample 1 has weight -2, expected 0 or more" of data.limit=2 data.order=weighted data.weights='[1, -2]'
+    fails 2 "the weights sum up to 0" of data.limit=2 data.order=weighted data.weights='[0, 0]'
+    fails 2 "sample 2 has class 2, expected 0 to 1" of data.order=weighted data.weights='{y: [1, 2]}'
+    fails 2 "expected {COLUMN: ...} of a column with one class number" of data.order=weighted data.weights='{x: balanced}'
+    fails 2 "12 samples without replacement of 9 with a weight" of data.order=weighted data.weights='{y: [0, 1, 1, 1]}' data.replacement=false
+    fails 2 "a batch of 2 samples of an epoch of 1" of data.order=weighted data.weights='{y: balanced}' data.num_samples=1
+    fails 2 "data.workers: found -1, expected 0 to 256" of data.workers=-1
+    fails 2 "data.prefetch: is of the threads of workers:, and there are none" of data.prefetch=4
+    printf '1\n2\nthree\n' >w.txt
+    fails 3 "w.txt:3: found 'three', expected a weight" of data.limit=3 data.order=weighted data.weights=w.txt
+}
+
+@test "a command gives what a file would hold" {
+    tc-train -q r.yaml -o file
+    mkdir -p sub
+    cp r.yaml model.py sub # the command runs in the recipe's folder
+    mv pictures sub
+    mv list.txt sub/given.txt
+    tc-train -q sub/r.yaml data.images='cmd:cat given.txt' -o command
+    cmp file/latest/$weights command/latest/$weights
+    fails 1 "cmd:false: exit 1, expected 0" tc-train sub/r.yaml data.images='cmd:false'
+    fails 1 "ended by signal 9" tc-train sub/r.yaml data.images='cmd:kill -9 $$'
+    fails 3 "cmd:echo oops:1: expected FILE LABEL" tc-train sub/r.yaml data.images='cmd:echo oops'
+}
+
+@test "a command runs only from a recipe that the command line names, or with --trust" {
+    sed -i 's/list.txt/"cmd:touch ran; cat list.txt"/' r.yaml
+    tc-train -q r.yaml steps=3 -o run
+    rm ran
+    fails 2 "cmd:touch ran; cat list.txt: commands run only from a recipe that the command line names" tc-train run steps=5 --resume
+    cat r.yaml >pipe.yaml
+    refused() { tc-train /dev/stdin model="$PWD/model.py:Net" -o other <<<"$(cat pipe.yaml)"; }
+    fails 2 "commands run only from a recipe that the command line names" refused
+    [ ! -e ran ]
+    tc-train -q run steps=5 --resume --trust
+    [ -e ran ]
+    [ "$(readlink run/latest)" = step-5 ]
+}
+
+@test "tc-bench --data names the stage that limits a recipe's data" {
+    limit() { tc-bench --data r.yaml --repeat 3 --to csv "$@" | sed -n 's/^\([^,]*\),.*,true$/\1/p'; }
+    printf 'P6 600 600 255\n' >pictures/0.ppm
+    head -c 1080000 /dev/zero >>pictures/0.ppm
+    echo 'pictures/0.ppm 1' >one.txt
+    [ "$(limit data.images=one.txt data.size='[2, 2]' batch=1)" = resample ]
+    printf 'u,v\n1,2\n3,4\n' >t.csv
+    [ "$(limit data='{csv: t.csv, columns: [u], target: v}' batch=2)" = copy ]
+    tc-bench --data r.yaml data.images=one.txt batch=1 data.workers=2 --repeat 2 -o rows.json
+    [ "$(grep -c '"limits": true' rows.json)" -eq 1 ]
+    grep -q '"stage": "delivered"' rows.json
+    fails 2 "--data measures what a recipe reads" tc-bench --data r.yaml --op add
+    fails 2 "two programs" tc-bench a.pt2 b.pt2
+}
