@@ -1,6 +1,5 @@
 /* Weights outside the archive (outside.h): in FILE.safetensors beside FILE.pt2 (extern), or where they were already, in the archive that the
- * program was read from (input). That one is named by its file name alone and stands in the same folder, so that an archive cannot point to
- * files elsewhere and the two can be moved together. */
+ * program was read from (input), which is named with a checksum (file/pt2_outside.c). */
 #include "cmd/outside.h"
 
 #include "ckpt/ckpt.h"
@@ -10,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char name_entry[] = "tc/weights"; /* of extra/ */
-
-static bool stored(const tc_input *in) { return in->alias_of < 0 && (in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent)); }
+bool tc_outside_may_be(const tc_input *in) {
+    return in->alias_of < 0 && (in->kind == TC_IN_PARAMETER || (in->kind == TC_IN_BUFFER && in->persistent));
+}
 
 static void path_beside(const char *path, tc_buf *out) {
     size_t n = strlen(path);
@@ -25,20 +24,6 @@ static const char *last_part(const char *path) {
     return slash ? slash + 1 : path;
 }
 
-/* The path of the archive that holds the weights of a; stays empty when a names none. */
-static tc_status named_path(const tc_archive *a, tc_buf *out) {
-    const unsigned char *name;
-    size_t n;
-    bool found;
-    const char *path = tc_archive_path(a);
-    TC_TRY(tc_archive_extra(a, name_entry, &name, &n, &found));
-    if (!found) return NULL;
-    const bool folder = (n == 1 && name[0] == '.') || (n == 2 && name[0] == '.' && name[1] == '.');
-    if (!n || folder || memchr(name, '/', n) || memchr(name, 0, n)) return tc_error(TC_CONTENT, "%s: extra/%s is no file name", path, name_entry);
-    tc_buf_printf(out, "%.*s%.*s", (int)(last_part(path) - path), path, (int)n, (const char *)name);
-    return NULL;
-}
-
 /* What a has for the weights of p, and for nothing else: those of the program of its name, which may call another's the same. */
 static tc_status weights_of(tc_archive *a, const tc_program *p, tc_tensors *out) {
     tc_tensors all = {0};
@@ -49,36 +34,34 @@ static tc_status weights_of(tc_archive *a, const tc_program *p, tc_tensors *out)
         if (!has || !strcmp(tc_archive_name(a, i), p->name)) st = tc_archive_weights(a, tc_archive_name(a, i), &all);
     for (int i = 0; i < p->ninputs && !st; i++) {
         const tc_tensor *t = tc_tensors_find(&all, p->inputs[i].name);
-        if (stored(&p->inputs[i]) && t && !tc_tensors_find(out, p->inputs[i].name)) st = tc_tensors_add(out, p->inputs[i].name, tc_tensor_share(t));
+        if (tc_outside_may_be(&p->inputs[i]) && t && !tc_tensors_find(out, p->inputs[i].name))
+            st = tc_tensors_add(out, p->inputs[i].name, tc_tensor_share(t));
     }
     tc_tensors_deinit(&all);
     return st;
 }
 
-static tc_status weights_in(const char *path, const tc_program *p, tc_tensors *out) {
-    tc_archive *a;
-    TC_TRY(tc_archive_open_file(path, &a));
-    tc_status st = weights_of(a, p, out);
-    tc_archive_close(a);
+static tc_status read_from(const tc_archive *a, const tc_outside *o, const tc_program *p, tc_tensors *out) {
+    tc_archive *from;
+    if (!o->archive) return tc_ckpt_weights(o->path, out);
+    TC_TRY(tc_archive_open_outside(a, o, &from));
+    tc_status st = weights_of(from, p, out);
+    tc_archive_close(from);
     return st;
 }
 
 tc_status tc_outside_read(tc_cmd *c, const tc_archive *a, tc_program *p) {
     bool lacks = false;
-    for (int i = 0; i < p->ninputs; i++) lacks |= stored(&p->inputs[i]) && !p->inputs[i].data.storage;
-    const char *from = tc_archive_path(a);
-    if (!lacks || !from || tc_cmd_get(c, TC_OPT_weights)) return NULL;
-    tc_buf path = {0};
+    for (int i = 0; i < p->ninputs; i++) lacks |= tc_outside_may_be(&p->inputs[i]) && !p->inputs[i].data.storage;
+    if (!lacks || !tc_archive_path(a) || tc_cmd_get(c, TC_OPT_weights)) return NULL;
+    tc_arena arena = {0};
     tc_tensors w = {0};
-    tc_status st = named_path(a, &path);
-    const bool named = path.len;
-    if (!named) path_beside(from, &path);
-    if (!st && access(path.data, F_OK) == 0) {
-        st = named ? weights_in(path.data, p, &w) : tc_ckpt_weights(path.data, &w);
-        if (!st) st = tc_weights_apply(p, &w, (tc_weights_rules){0}, path.data);
-    } else if (!st && named) st = tc_error(TC_ENV, "%s holds the weights of %s and is not there", path.data, from);
+    tc_outside o;
+    tc_status st = tc_archive_outside(a, &arena, &o);
+    if (!st && o.path) st = read_from(a, &o, p, &w);
+    if (!st && o.path) st = tc_weights_apply(p, &w, (tc_weights_rules){0}, o.path);
     tc_tensors_deinit(&w);
-    tc_buf_free(&path);
+    tc_arena_free(&arena);
     return st;
 }
 
@@ -102,7 +85,7 @@ static tc_status write_beside(tc_cmd *c, const tc_archive_content *content, cons
     for (int k = 0; k < content->nprograms; k++)
         for (int i = 0; i < content->programs[k]->ninputs && !st; i++) {
             const tc_input *in = &content->programs[k]->inputs[i];
-            if (stored(in) && in->data.storage) st = add_weight(&all, in);
+            if (tc_outside_may_be(in) && in->data.storage) st = add_weight(&all, in);
         }
     tc_out *o;
     if (!st) st = tc_cmd_create(c, path.data, true, &o);
@@ -134,7 +117,7 @@ static tc_status check_input(tc_cmd *c, tc_archive *from, const tc_program *p) {
     tc_status st = weights_of(from, p, &w);
     for (int i = 0; i < p->ninputs && !st; i++) {
         const tc_input *in = &p->inputs[i];
-        if (!stored(in) || !in->data.storage || !tc_tensor_numel(&in->data)) continue;
+        if (!tc_outside_may_be(in) || !in->data.storage || !tc_tensor_numel(&in->data)) continue;
         const tc_tensor *t = tc_tensors_find(&w, in->name);
         if (!t || tc_tensor_data(t) != tc_tensor_data(&in->data))
             st = tc_usage(c, "--store-weights=input: %s is not in %s as the program has it", in->name, tc_archive_path(from));
@@ -144,7 +127,7 @@ static tc_status check_input(tc_cmd *c, tc_archive *from, const tc_program *p) {
 }
 
 /* --store-weights=input */
-static tc_status name_input(tc_cmd *c, tc_archive *from, const tc_archive_content *content, const char *to, tc_extra *out_name) {
+static tc_status name_input(tc_cmd *c, tc_archive *from, const tc_archive_content *content, const char *to, tc_arena *arena, tc_extra *out_name) {
     if (!from || !tc_archive_zip(from) || !c->noperands || !strcmp(c->operands[0], "-"))
         return tc_usage(c, "--store-weights=input needs a PROGRAM that is a .pt2 file");
     const char *path = tc_archive_path(from);
@@ -152,12 +135,11 @@ static tc_status name_input(tc_cmd *c, tc_archive *from, const tc_archive_conten
         return tc_usage(c, "--store-weights=input leaves the weights in %s: no --weights or --rename", path);
     if (!side_by_side(path, to)) return tc_usage(c, "--store-weights=input needs -o beside %s, as another file of its folder", path);
     for (int k = 0; k < content->nprograms; k++) TC_TRY(check_input(c, from, content->programs[k]));
-    const char *name = last_part(path);
-    *out_name = (tc_extra){name_entry, name, strlen(name)};
+    *out_name = tc_archive_name_outside(from, arena);
     return NULL;
 }
 
-tc_status tc_outside_write(tc_cmd *c, tc_archive *from, tc_archive_content *content, tc_extra *out_name) {
+tc_status tc_outside_write(tc_cmd *c, tc_archive *from, tc_archive_content *content, tc_arena *arena, tc_extra *out_name) {
     static const char *const stores[] = {"embed", "none", "extern", "input", NULL};
     const char *to = tc_cmd_get(c, TC_OPT_out);
     int store;
@@ -165,5 +147,5 @@ tc_status tc_outside_write(tc_cmd *c, tc_archive *from, tc_archive_content *cont
     content->without_weights = store != 0;
     if (store > 1 && (!to || !strcmp(to, "-")))
         return tc_usage(c, "--store-weights=%s needs -o FILE.pt2, beside which the weights stand", stores[store]);
-    return store == 2 ? write_beside(c, content, to) : store == 3 ? name_input(c, from, content, to, out_name) : NULL;
+    return store == 2 ? write_beside(c, content, to) : store == 3 ? name_input(c, from, content, to, arena, out_name) : NULL;
 }

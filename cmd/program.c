@@ -101,7 +101,7 @@ tc_status tc_cmd_write_archive(tc_cmd *c, tc_archive *from, tc_archive_content c
     tc_out *o;
     for (int i = 0; i < content.nextra; i++) tc_vec_push(&all, content.extra[i]);
     tc_status s = collect_meta(c, from, &a, &all);
-    if (!s) s = tc_outside_write(c, from, &content, &source);
+    if (!s) s = tc_outside_write(c, from, &content, &a, &source);
     if (source.path) tc_vec_push(&all, source);
     content.extra = all.data, content.nextra = (int)all.len;
     if (!s) s = tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o);

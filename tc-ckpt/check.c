@@ -2,6 +2,7 @@
 #include "tc-ckpt/view.h"
 
 #include "base/json_write.h"
+#include "cmd/outside.h"
 #include "file/pt2.h"
 
 #include <dirent.h>
@@ -124,37 +125,67 @@ static void whole(const tc_cmd *c, const char *path, size_t n, const char *unit,
     }
 }
 
-static tc_status verify_archive(tc_archive *a, size_t *out_count) {
+static tc_status check_entries(const tc_archive *a) {
     const tc_zip *z = tc_archive_zip(a);
-    tc_status st = NULL;
-    for (size_t i = 0; i < z->n && !st; i++) st = tc_zip_check(z, &z->entries[i]);
+    for (size_t i = 0; i < z->n; i++) TC_TRY(tc_zip_check(z, &z->entries[i]));
+    return NULL;
+}
+
+static int lacking(const tc_program *p) {
+    int n = 0;
+    for (int i = 0; i < p->ninputs; i++) n += tc_outside_may_be(&p->inputs[i]) && !p->inputs[i].data.storage;
+    return n;
+}
+
+/* Weights of p that stand outside of a: the file that has them is checked as a is, and named in *remark. */
+static tc_status verify_outside(tc_cmd *c, tc_archive *a, tc_program *p, tc_buf *remark) {
+    tc_arena arena = {0};
+    tc_outside o;
+    tc_archive *from = NULL;
+    const int before = lacking(p);
+    if (!before) return NULL;
+    tc_status st = tc_archive_outside(a, &arena, &o);
+    if (!st && o.archive) st = tc_archive_open_outside(a, &o, &from);
+    if (!st && from) st = check_entries(from);
+    if (!st) st = tc_outside_read(c, a, p);
+    remark->len = 0;
+    if (!st && o.path) tc_buf_printf(remark, ", %d weights in %s", before - lacking(p), o.path);
+    if (!st && lacking(p)) tc_buf_printf(remark, ", %d weights outside", lacking(p));
+    tc_archive_close(from);
+    tc_arena_free(&arena);
+    return st;
+}
+
+static tc_status verify_archive(tc_cmd *c, tc_archive *a, tc_buf *remark) {
+    tc_status st = check_entries(a);
     for (size_t i = 0; i < tc_archive_count(a) && !st; i++) {
         tc_program *p;
         st = tc_archive_program(a, tc_archive_name(a, i), &p);
         if (!st) {
+            st = verify_outside(c, a, p, remark);
             tc_program_release(p);
         } else if (tc_status_code(st) == TC_UNSUPPORTED) { /* whole, though tc cannot run it */
             tc_status_free(st);
             st = NULL;
         }
     }
-    *out_count = z->n;
     return st;
 }
 
 /* A .pt2 archive: its programs too. *out_is is false for every other file. */
-static tc_status verify_program(const tc_cmd *c, const char *path, bool *out_is) {
+static tc_status verify_program(tc_cmd *c, const char *path, bool *out_is) {
     tc_blob *b;
     tc_archive *a = NULL;
-    size_t n = 0;
+    tc_buf remark = {0};
     *out_is = false;
     TC_TRY(tc_blob_open(path, &b));
     tc_status st = NULL;
     if (tc_format_of(b->data, b->len) == TC_FORMAT_ZIP) {
         st = tc_archive_open(b, &a);
         *out_is = !st && tc_archive_count(a) > 0;
-        if (*out_is) st = verify_archive(a, &n);
-        if (*out_is && !st) whole(c, path, n, "entries", "");
+        if (*out_is) st = verify_archive(c, a, &remark);
+        if (*out_is && !st) whole(c, path, tc_archive_zip(a)->n, "entries", tc_buf_str(&remark));
+        tc_buf_free(&remark);
         if (!*out_is) { /* the reader of tensors says what is wrong with it */
             tc_status_free(st);
             st = NULL;

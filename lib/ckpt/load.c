@@ -159,6 +159,27 @@ tc_status tc_ckpt_take_file(tc_ckpt *c, tc_tensors *t, const char *file) {
     return NULL;
 }
 
+/* The weights that an archive leaves to another file. */
+static tc_status follow(tc_ckpt *c, const tc_tensors *from) {
+    tc_arena *a = &c->arena;
+    tc_tensors t = {.raw = c->raw, .check_all = c->check_all};
+    tc_map lost = {0}; /* programs of an archive may leave out the same one */
+    const char *file = from->outside_path ? tc_arena_strdup(a, from->outside_path) : NULL;
+    tc_status st = file ? tc_tensors_load(file, &t) : NULL;
+    for (size_t i = 0; i < from->outside.len && !st; i++) {
+        const char *name = from->outside.data[i];
+        const tc_tensor *w = tc_tensors_find(&t, name);
+        if (tc_map_find(&c->by_name, name)) continue; /* a program has it, others leave it out */
+        if (w) st = tc_ckpt_add_piece(c, tc_ckpt_entry(c, name), tc_tensor_share(w), NULL, file);
+        else tc_map_set(&lost, name, &lost);
+    }
+    if (!st && file) tc_ckpt_note(c, "weights", tc_arena_printf(a, "stand in %s", file));
+    if (!st && lost.len) tc_ckpt_note(c, "weights", tc_arena_printf(a, "%zu are outside of the archive%s", lost.len, file ? " and not there" : ""));
+    tc_map_free(&lost);
+    tc_tensors_deinit(&t);
+    return st;
+}
+
 static tc_status open_file(tc_ckpt *c, const char *path) {
     tc_tensors t = {.raw = c->raw, .check_all = c->check_all};
     size_t n = strlen(path);
@@ -166,7 +187,9 @@ static tc_status open_file(tc_ckpt *c, const char *path) {
     if (!strcmp(base, ".metadata")) return tc_ckpt_open_dcp(c, slash ? tc_arena_strndup(&c->arena, path, (size_t)(slash - path)) : ".");
     if (n > 11 && !strcmp(path + n - 11, ".index.json")) return tc_ckpt_open_index(c, path);
     TC_TRY(tc_tensors_load(path, &t));
-    tc_status st = tc_ckpt_take_file(c, &t, strcmp(path, "-") ? path : "stdin");
+    path = strcmp(path, "-") ? path : "stdin";
+    tc_status st = tc_ckpt_take_file(c, &t, path);
+    if (!st && t.outside.len) st = follow(c, &t);
     tc_tensors_deinit(&t);
     return st;
 }

@@ -267,7 +267,11 @@ tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out) {
     for (size_t i = 0; !st && i < weights.len; i++) {
         const tc_pt2_weight *w = weights.entries[i].value;
         tc_tensor t;
-        if (!w->storage || tc_tensors_find(out, weights.entries[i].key)) continue;
+        if (tc_tensors_find(out, weights.entries[i].key)) continue;
+        if (!w->storage) {
+            tc_vec_push(&out->outside, tc_arena_strdup(&out->arena, weights.entries[i].key));
+            continue;
+        }
         st = tc_tensor_view(w->storage, w->dtype, w->rank, w->size, w->stride, w->offset, &t);
         if (!st) st = tc_tensors_add(out, weights.entries[i].key, t);
     }

@@ -32,7 +32,8 @@ const char *tc_archive_name(const tc_archive *a, size_t i);
  * operators and views included (pass/functionalise.h is the caller's next step). Values keep their names; results are typed by
  * tc's own rules and compared with what the archive says. */
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program);
-/* The weights and constants of a program as tensors by FQN, without reading its graph; what out has already is left as it is. */
+/* The weights and constants of a program as tensors by FQN, without reading its graph; what out has already is left as it is,
+ * and names whose bytes are not there are added to out->outside. */
 tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out);
 /* An entry of extra/ (path without "extra/"), or false. data is inside the blob; its checksum is verified. */
 tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found);
@@ -56,6 +57,19 @@ typedef struct {
 } tc_archive_content;
 /* Programs must be functional. What torch.export.load accepts. TC_UNSUPPORTED names what PyTorch has no form for. */
 tc_status tc_archive_write(tc_out *o, const tc_archive_content *content);
+
+/* ---- weights outside (pt2_outside.c) ---- */
+typedef struct {
+    const char *path; /* of the file that has them; NULL: none is known */
+    const char *sum;  /* what its weights had as checksum; NULL: not recorded */
+    bool archive;     /* a .pt2 that the archive names; else FILE.safetensors beside FILE.pt2 */
+} tc_outside;
+/* The entry of extra/ that leaves the weights in a, a .pt2 beside which the new archive will stand. Text in the arena. */
+tc_extra tc_archive_name_outside(const tc_archive *a, tc_arena *arena);
+/* Where the weights are that a leaves out; text in the arena. TC_ENV when the .pt2 that it names is not there. */
+tc_status tc_archive_outside(const tc_archive *a, tc_arena *arena, tc_outside *out);
+/* Opens o->path, for o->archive. TC_CONTENT when its weights are not those that it had when a was made; only the ZIP directory is read. */
+tc_status tc_archive_open_outside(const tc_archive *a, const tc_outside *o, tc_archive **out_archive);
 
 /* The program as an archive's models/NAME.json has it: an ExportedProgram of PyTorch's schema, without weights. */
 tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out);

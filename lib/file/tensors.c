@@ -15,6 +15,7 @@ void tc_tensors_deinit(tc_tensors *t) {
     tc_vec_free(&t->metadata);
     tc_vec_free(&t->values);
     tc_vec_free(&t->left_out);
+    tc_vec_free(&t->outside);
     tc_map_free(&t->by_name);
     tc_arena_free(&t->arena);
     *t = (tc_tensors){0};
@@ -110,6 +111,17 @@ const char *tc_format_name(tc_format f) {
 }
 
 /* ---- ZIP archives: three kinds ---- */
+/* Which file has the weights that a leaves out, if it is the one that they were left in. */
+static tc_status find_outside(const tc_archive *a, tc_tensors *out) {
+    tc_outside o;
+    tc_archive *from = NULL;
+    TC_TRY(tc_archive_outside(a, &out->arena, &o));
+    if (o.archive) TC_TRY(tc_archive_open_outside(a, &o, &from));
+    tc_archive_close(from);
+    out->outside_path = o.path;
+    return NULL;
+}
+
 /* The weights of every program of an archive; programs share them, so each name is taken once. */
 static tc_status load_archive(tc_blob *b, tc_tensors *out) {
     tc_archive *a;
@@ -118,6 +130,7 @@ static tc_status load_archive(tc_blob *b, tc_tensors *out) {
     if (!tc_archive_count(a))
         st = tc_error(TC_CONTENT, "%s is a ZIP archive, expected one of torch.save, of torch.export.save or of NumPy (.npz)", b->name);
     for (size_t i = 0; i < tc_archive_count(a) && !st; i++) st = tc_archive_weights(a, tc_archive_name(a, i), out);
+    if (!st && out->outside.len) st = find_outside(a, out);
     tc_archive_close(a);
     out->format = "archive";
     return st;

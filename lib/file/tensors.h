@@ -24,6 +24,8 @@ typedef struct {
     TC_VEC(tc_metadata) metadata; /* free text of the file, in its order */
     TC_VEC(tc_metadata) values;   /* what else a checkpoint holds, as JSON text where JSON has it: "epoch", "3" */
     TC_VEC(tc_metadata) left_out; /* tensors of a kind that tc lacks, and what they are: "q", "a quantised tensor" */
+    TC_VEC(const char *) outside; /* weights of a .pt2 archive that stand in another file, ... */
+    const char *outside_path;     /* ... and which one; NULL: that is not known */
     const char *format;           /* "torch.save", "safetensors", ...; static text */
     tc_map by_name;               /* -> index + 1 */
     tc_arena arena;

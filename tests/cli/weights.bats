@@ -183,6 +183,42 @@ P
     [ ! -e sub/f.pt2 ]
 }
 
+@test "weights that were left in another archive are those that it had: a changed one is refused, tc-ckpt follows" {
+    cat >d.py <<'P'
+import torch.nn as nn
+class D(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 4)
+    def forward(self, x):
+        return self.a(x)
+P
+    mkdir sub
+    tc-export d.py:D --input x=2x3xf32 -o sub/in.pt2
+    tc-compile sub/in.pt2 --store-weights=input -o sub/out.pt2
+    run --separate-stderr tc-ckpt ls sub/out.pt2
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(tc-ckpt ls sub/in.pt2)" ]
+    [[ "$stderr" == *"sub/out.pt2: weights: stand in sub/in.pt2" ]]
+    tc-ckpt ls --json sub/out.pt2 | grep '"a.bias".*"file": "sub/in.pt2"'
+    tc-ckpt diff sub/in.pt2 sub/out.pt2
+    tc-ckpt verify sub/out.pt2 | grep '^sub/out.pt2: ok, [0-9]* entries, 2 weights in sub/in.pt2$'
+    tc-export d.py:D --input x=2x3xf32 --store-weights=none -o none.pt2
+    tc-ckpt ls none.pt2 2>&1 | grep 'none.pt2: weights: 2 are outside of the archive'
+    tc-ckpt verify none.pt2 | grep 'entries, 2 weights outside$'
+    tc-export d.py:D --input x=2x3xf32 --store-weights=extern -o extern.pt2
+    tc-ckpt verify extern.pt2 | grep 'entries, 2 weights in extern.safetensors$'
+    tc-ckpt diff extern.pt2 sub/in.pt2
+    tc-export d.py:D --input x=5x3xf32 -o sub/in.pt2 # another graph over the same weights
+    tc-run sub/out.pt2 --input 2x3xf32=1 >y.npy
+    tc-export d.py:D --input x=2x3xf32 --seed 1 -o sub/in.pt2
+    for c in "tc-run sub/out.pt2 --input 2x3xf32=1" "tc-ckpt ls sub/out.pt2" "tc-ckpt verify sub/out.pt2" "tc-ckpt diff sub/out.pt2 sub/in.pt2"; do
+        run --separate-stderr $c
+        [ "$status" -eq 3 ]
+        [[ "$stderr" == *"sub/in.pt2 has changed since sub/out.pt2 was made of it: its weights have checksum "*", expected "* ]]
+    done
+}
+
 @test "programs of one archive may have different weights of one name: outside each gets its own, or this is refused" {
     two=$TC_ROOT/tests/cli/two.pt2 # torch.export.pt2_archive.package_pt2 wrote it: two linear layers, a and b
     cp "$two" in.pt2
