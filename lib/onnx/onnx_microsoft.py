@@ -47,6 +47,24 @@ def within(mask, batch, cols):
     return at < ends[:batch]
 
 
+def masked(n, scores, mask, before):
+    """scores [B, heads, rows, cols]: keys that the mask leaves out get mask_filter_value added; of a unidirectional node row i sees
+    the keys up to before + i, but for the last row, which sees all, as ONNX Runtime has it."""
+    rows, cols = scores.shape[2], scores.shape[3]
+    mask = within(mask, scores.shape[0], cols)
+    if mask is not None:
+        m = mask.unsqueeze(1).unsqueeze(1) if mask.dim() == 2 else mask.unsqueeze(1) if mask.dim() == 3 else mask
+        low = torch.full([], n.get("mask_filter_value", -10000.0), dtype=scores.dtype)
+        scores = scores + torch.where(m > 0, torch.zeros_like(low), low)
+    if n.get("unidirectional", 0):
+        i = torch.arange(rows).unsqueeze(1)
+        ok = torch.arange(cols).unsqueeze(0) <= i + before
+        if not _onnx.truth(cols == rows + before):
+            ok = torch.logical_or(ok, i == rows - 1)
+        scores = torch.where(ok, scores, torch.full([], float("-inf"), dtype=scores.dtype))
+    return scores
+
+
 def ms_attention(n, x, w, b=None, mask=None, past=None, bias=None, past_length=None):
     heads = n.get("num_heads")
     sizes = n.get("qkv_hidden_sizes", None) or [w.shape[1] // 3] * 3
@@ -63,19 +81,12 @@ def ms_attention(n, x, w, b=None, mask=None, past=None, bias=None, past_length=N
         before = past.shape[3]
         k, v = torch.cat([past[0], k], 2), torch.cat([past[1], v], 2)
     scores = torch.matmul(q, k.transpose(2, 3)) * (n.get("scale", 0.0) or 1.0 / math.sqrt(sizes[0] // heads))
-    rows, cols = q.shape[2], k.shape[2]
-    low = n.get("mask_filter_value", -10000.0)
-    mask = within(mask, x.shape[0], cols)
-    if n.get("unidirectional", 0):
-        ok = torch.arange(cols).unsqueeze(0) <= torch.arange(rows).unsqueeze(1) + before
-        scores = torch.where(ok, scores, torch.full([], low, dtype=scores.dtype))
-    if mask is not None:
-        m = mask.unsqueeze(1).unsqueeze(1) if mask.dim() == 2 else mask.unsqueeze(1) if mask.dim() == 3 else mask
-        scores = scores + (1.0 - m.to(scores.dtype)) * low
+    scores = masked(n, scores, mask, before)
     if bias is not None:
         scores = scores + bias
     y = torch.matmul(torch.softmax(scores, -1), v).transpose(1, 2)
-    return y.reshape([y.shape[0], y.shape[1], sizes[2]]), torch.stack([k, v], 0)
+    present = torch.stack([k, v], 0) if sizes[1] == sizes[2] else None
+    return y.reshape([y.shape[0], y.shape[1], sizes[2]]), present
 
 
 def fast_gelu(n, x, b=None):
@@ -120,10 +131,15 @@ def ms_rotary(n, x, at, cos, sin):
 
 
 def multi_head(n, q, k=None, v=None, bias=None, keep=None, extra=None, past_k=None, past_v=None):
-    """Query [B, S, H]; key and value [B, L, H] or, already parted, [B, heads, L, D]. keep: the keys [B, L] that count."""
+    """Query [B, S, H]; key and value [B, L, H] or, already parted, [B, heads, L, D]; or all in one, [B, S, heads, 3, D], or the key and
+    the value, [B, L, heads, 2, D]. keep: the keys [B, L] that count."""
     heads = n.get("num_heads")
+    if q.dim() == 5:
+        q, k, v = [torch.flatten(t, 2) for t in torch.unbind(q, 3)]
+    elif k is not None and k.dim() == 5:
+        k, v = [torch.flatten(t, 2) for t in torch.unbind(k, 3)]
     if k is None or v is None or q.dim() != 3:
-        n.unsupported("packed queries, keys and values")
+        n.fail("a query alone that is not packed with its keys and values, [batch, steps, heads, 3, size]")
     if bias is not None:
         wide = q.shape[2]
         q = q + bias[:wide]
@@ -137,14 +153,7 @@ def multi_head(n, q, k=None, v=None, bias=None, keep=None, extra=None, past_k=No
     if past_k is not None:
         k, v = torch.cat([past_k, k], 2), torch.cat([past_v, v], 2)
     scores = torch.matmul(q, k.transpose(2, 3)) * (n.get("scale", 0.0) or 1.0 / math.sqrt(q.shape[3]))
-    low = torch.full([], n.get("mask_filter_value", -10000.0), dtype=scores.dtype)
-    rows, cols = q.shape[2], k.shape[2]
-    keep = within(keep, q.shape[0], cols)
-    if n.get("unidirectional", 0):
-        scores = torch.where(torch.arange(cols).unsqueeze(0) <= torch.arange(rows).unsqueeze(1) + (cols - rows), scores, low)
-    if keep is not None:
-        keep = keep.unsqueeze(1).unsqueeze(1) if keep.dim() == 2 else keep.unsqueeze(1)
-        scores = scores + torch.where(keep != 0, torch.zeros_like(low), low)
+    scores = masked(n, scores, keep, 0 if past_k is None else past_k.shape[2])
     if extra is not None:
         scores = scores + extra
     y = torch.matmul(torch.softmax(scores, -1), v).transpose(1, 2)

@@ -249,6 +249,8 @@ def dequantize(n, x, scale, zero=None):
 
 
 def dynamic_quantize(n, x):
+    if any([_onnx.truth(size == 0) for size in x.shape]):
+        return x.to(torch.uint8), torch.ones([]), torch.zeros([], dtype=torch.uint8)
     low = torch.clamp(torch.amin(x), max=0.0)
     high = torch.clamp(torch.amax(x), min=0.0)
     scale = (high - low) / 255.0
