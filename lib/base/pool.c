@@ -4,7 +4,9 @@
  *   idle --(condition variable)--> awake: spins on `state` up to 50 us --(no loop was opened)--> idle
  *
  * The caller is worker 0. A loop is open while there may be chunks left: workers that come in time enter it. The caller closes it and
- * waits for those that are inside, never for one that has not come: its processor may be somebody else's just now. */
+ * waits for those that are inside, never for one that has not come: its processor may be somebody else's just now. It spins for 50 us,
+ * too, and then naps, as workers do that miss a loop during a run: each nap offers the processor to a thread of the pool that was
+ * put aside on another one, which the kernel moves only when it has stood still for half a millisecond. */
 #include "base/pool.h"
 
 #include "base/mem.h"
@@ -17,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 50000, LINE = 64, MAX_THREADS = 1024 };
+enum { SPIN_NS = 50000, NAP_NS = 100000, NAPS = 30, LINE = 64, MAX_THREADS = 1024 };
 
 /* One worker's share of the chunks of the current loop: [next, end). */
 typedef struct {
@@ -32,9 +34,10 @@ struct tc_pool {
     share *shares;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    int entered; /* depth of tc_pool_enter, by the caller only */
+    _Atomic int entered; /* depth of tc_pool_enter, by the caller only */
+    pthread_cond_t left; /* told by the last worker inside while `waiting` */
     _Atomic int sleepers;
-    _Atomic bool quit;
+    _Atomic bool quit, waiting;
     /* The current loop; written by the caller while no worker is inside it. */
     tc_range_fn fn;
     void *ctx;
@@ -80,7 +83,15 @@ static void work(tc_pool *p, int me) {
 /* Is there an open loop that this worker has not been in? */
 static inline bool is_new(uint64_t state, uint64_t seen) { return (state & OPEN) && state / LOOP != seen; }
 
-/* Waits for a new loop: spins while a run may go on, then sleeps. */
+/* Sleeps on a condition, the lock held: the first times, as `naps` counts them, for NAP_NS at most. */
+static void nap(tc_pool *p, pthread_cond_t *on, int naps) {
+    int64_t until = now_ns() + NAP_NS;
+    struct timespec t = {until / 1000000000, until % 1000000000};
+    if (naps < NAPS) pthread_cond_timedwait(on, &p->lock, &t);
+    else pthread_cond_wait(on, &p->lock);
+}
+
+/* Waits for a new loop: spins while a run may go on, naps while it does, then sleeps. */
 static void await_loop(tc_pool *p, uint64_t seen) {
     if (p->spin) {
         int64_t until = now_ns() + SPIN_NS;
@@ -93,7 +104,8 @@ static void await_loop(tc_pool *p, uint64_t seen) {
     }
     pthread_mutex_lock(&p->lock);
     atomic_fetch_add(&p->sleepers, 1);
-    while (!is_new(atomic_load(&p->state), seen) && !atomic_load(&p->quit)) pthread_cond_wait(&p->wake, &p->lock);
+    for (int naps = 0; !is_new(atomic_load(&p->state), seen) && !atomic_load(&p->quit); naps++)
+        nap(p, &p->wake, atomic_load(&p->entered) ? naps : NAPS);
     atomic_fetch_sub(&p->sleepers, 1);
     pthread_mutex_unlock(&p->lock);
 }
@@ -110,7 +122,10 @@ static void *worker_main(void *arg) {
         if (!is_new(s, seen)) continue; /* closed meanwhile */
         seen = s / LOOP;
         work(p, a.worker);
-        atomic_fetch_sub_explicit(&p->state, 1, memory_order_release);
+        if ((atomic_fetch_sub(&p->state, 1) & (OPEN | INSIDE)) != 1 || !atomic_load(&p->waiting)) continue;
+        pthread_mutex_lock(&p->lock);
+        pthread_cond_signal(&p->left);
+        pthread_mutex_unlock(&p->lock);
     }
 }
 
@@ -123,6 +138,7 @@ static void stop_workers(tc_pool *p, int started) {
 }
 
 static void free_pool(tc_pool *p) {
+    pthread_cond_destroy(&p->left);
     pthread_cond_destroy(&p->wake);
     pthread_mutex_destroy(&p->lock);
     free(p->ids);
@@ -145,7 +161,12 @@ tc_status tc_pool_create(int threads, tc_pool **out_pool) {
     p->spin = threads <= sysconf(_SC_NPROCESSORS_ONLN);
     p->ids = tc_xcalloc((size_t)threads, sizeof *p->ids);
     pthread_mutex_init(&p->lock, NULL);
-    pthread_cond_init(&p->wake, NULL);
+    pthread_condattr_t clock;
+    pthread_condattr_init(&clock);
+    pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+    pthread_cond_init(&p->wake, &clock);
+    pthread_cond_init(&p->left, &clock);
+    pthread_condattr_destroy(&clock);
 
     /* Workers take no signals: the main thread's handlers see them all. */
     sigset_t all, old;
@@ -186,6 +207,27 @@ void tc_pool_leave(tc_pool *p) {
     if (p) p->entered--;
 }
 
+static inline bool is_done(tc_pool *p) { return !(atomic_load(&p->state) & INSIDE); }
+
+/* Waits until no worker is inside the loop, which is closed. */
+static void await_workers(tc_pool *p) {
+    if (is_done(p)) return;
+    if (p->spin) {
+        int64_t until = now_ns() + SPIN_NS;
+        do {
+            for (int i = 0; i < 64; i++) {
+                if (is_done(p)) return;
+                relax();
+            }
+        } while (now_ns() < until);
+    }
+    pthread_mutex_lock(&p->lock);
+    atomic_store(&p->waiting, true);
+    for (int naps = 0; !is_done(p); naps++) nap(p, &p->left, naps);
+    atomic_store(&p->waiting, false);
+    pthread_mutex_unlock(&p->lock);
+}
+
 void tc_parallel_for(tc_pool *p, int64_t count, int64_t grain, tc_range_fn fn, void *ctx) {
     if (count <= 0) return;
     if (grain < 1) grain = 1;
@@ -213,10 +255,7 @@ void tc_parallel_for(tc_pool *p, int64_t count, int64_t grain, tc_range_fn fn, v
     }
     work(p, 0);
     atomic_fetch_and(&p->state, ~OPEN);
-    while (atomic_load_explicit(&p->state, memory_order_acquire) & INSIDE) {
-        if (p->spin) relax();
-        else sched_yield();
-    }
+    await_workers(p);
 }
 
 /* ---- how many threads ---- */

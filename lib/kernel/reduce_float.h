@@ -277,7 +277,9 @@ static void N_(argmin_cols_add)(void *best, int64_t *index, const void *in, int6
 
 /* ---- mean and squared deviations, in float64 ---- */
 static inline __attribute__((always_inline)) double N_(fold_wide)(row_f64 *acc) {
+#pragma GCC unroll 3
     for (int h = ROW_F64S / 2; h; h /= 2)
+#pragma GCC unroll 4
         for (int k = 0; k < h; k++) acc[k] += acc[k + h];
     return row_fold_f64(acc[0], 0);
 }
@@ -319,8 +321,9 @@ static inline __attribute__((always_inline)) void N_(welford_some)(tc_welford *o
     }
 }
 static void N_(welford_leaves)(tc_welford *out, const void *in, int64_t n) {
+    enum { A = ROW_F64S < 4 ? 4 : 2 };
     const T *x = in;
-    for (; n >= 4 * TC_LEAF; n -= 4 * TC_LEAF, x += 4 * TC_LEAF, out += 4) N_(welford_some)(out, x, TC_LEAF, 4);
+    for (; n >= A * TC_LEAF; n -= A * TC_LEAF, x += A * TC_LEAF, out += A) N_(welford_some)(out, x, TC_LEAF, A);
     for (; n > 0; n -= TC_LEAF, x += TC_LEAF, out++) N_(welford_some)(out, x, n < TC_LEAF ? (int)n : TC_LEAF, 1);
 }
 static void N_(welford_rows)(tc_welford *out, const void *in, int64_t rows, int64_t n, int64_t stride) {

@@ -46,6 +46,39 @@ static void each_item_once(void **state) {
     }
 }
 
+typedef struct {
+    _Atomic bool inside;
+    _Atomic int items;
+} slow;
+
+/* The caller goes on when the worker is inside its item, which takes 500 ms; nobody computes. */
+static void long_item(void *ctx, int64_t begin, int64_t end, int worker) {
+    slow *w = ctx;
+    if (worker) {
+        atomic_store(&w->inside, true);
+        nanosleep(&(struct timespec){.tv_nsec = 500000000}, NULL);
+    } else
+        while (!atomic_load(&w->inside)) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    atomic_fetch_add(&w->items, (int)(end - begin));
+}
+
+static void who_waits_long_leaves_the_processor(void **state) {
+    (void)state;
+    tc_pool *p;
+    assert_null(tc_pool_create(2, &p));
+    tc_pool_enter(p);
+    for (int round = 0; round < 2; round++) {
+        slow w = {0};
+        clock_t before = clock(); /* of the process */
+        tc_parallel_for(p, 2, 1, long_item, &w);
+        nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL); /* the worker falls asleep, and comes again */
+        assert_int_equal(w.items, 2);
+        assert_in_range(clock() - before, 0, CLOCKS_PER_SEC / 20);
+    }
+    tc_pool_leave(p);
+    tc_pool_destroy(p);
+}
+
 static void threads_asked_for(void **state) {
     (void)state;
     assert_int_equal(tc_default_threads(3), 3);
@@ -59,6 +92,7 @@ static void threads_asked_for(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_item_once), cmocka_unit_test(threads_asked_for)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_item_once), cmocka_unit_test(who_waits_long_leaves_the_processor),
+                                       cmocka_unit_test(threads_asked_for)};
     return cmocka_run_group_tests_name("pool", tests, NULL, NULL);
 }
