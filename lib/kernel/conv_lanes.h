@@ -181,44 +181,49 @@ INLINE VF finish(const column_part *p, VF x, bool scaled, const VF *more) {
 
 /* Eight positions at a time, for them all channels: what they read of a line is then one piece of memory. */
 INLINE void all_channels(const tc_conv_row *r, const tc_conv_run *u, int64_t p0, const int np) {
-    const int64_t c = r->channels, s = u->istep * c, ioff = u->ioff * c, tstep = u->tstep * VL, nt = u->nt, block = (r->taps + 1) * VL;
-    T *out = (T *)r->out + (u->o + p0 * u->step) * c;
-    for (int64_t b = 0; b * VL < c; b++) {
-        const int64_t c0 = (b + 1) * VL <= c ? b * VL : c - VL;
+    const int64_t c = r->channels, s = u->istep * c, ioff = u->ioff * c, tstep = u->tstep * VL, nt = u->nt, pace = u->step * c;
+    const int64_t block = (r->taps + 1) * VL, from = (u->i + p0 * u->istep) * c, to = (u->o + p0 * u->step) * c;
+    const tc_conv_line *const line = r->line, *const last = line + r->nlines;
+    const tc_epilogue_plain *const plain = r->plain;
+    const T *const more = plain && plain->more ? (const T *)plain->more + to : NULL, *first = (const T *)r->w;
+    T *const out = (T *)r->out + to;
+    const bool bias = r->bias, scaled = plain && plain->scale;
+    for (int64_t c0 = 0; c0 < c; c0 += VL, first += block) {
+        if (c0 + VL > c) c0 = c - VL;
         VF acc[WIDE];
         for (int p = 0; p < np; p++) acc[p] = (VF){0};
-        for (const tc_conv_line *l = r->line, *last = l + r->nlines; l < last; l++) {
-            const T *x = (const T *)l->x + (u->i + p0 * u->istep) * c + c0, *x4 = x + 4 * s, *w = (const T *)r->w + b * block + (l->tap + u->t) * VL;
+        for (const tc_conv_line *l = line; l < last; l++) {
+            const T *x = (const T *)l->x + from + c0, *x4 = x + 4 * s, *w = first + (l->tap + u->t) * VL;
             for (int64_t j = 0; j < nt; j++, x += ioff, x4 += ioff, w += tstep) {
                 VF v = vload(w);
                 for (int p = 0; p < np; p++) acc[p] = vfma(v, vload((p < 4 ? x : x4) + p % 4 * s), acc[p]);
             }
         }
-        if (r->bias) {
-            VF v = vload((const T *)r->w + b * block + r->taps * VL);
+        if (bias) {
+            VF v = vload(first + block - VL);
             for (int p = 0; p < np; p++) acc[p] = acc[p] + v;
         }
-        if (r->plain) {
-            const column_part e = columns_of(r->plain, c0, VL);
-            const T *more = r->plain->more ? (const T *)r->plain->more + (out - (T *)r->out) + c0 : NULL;
-            const bool scaled = r->plain->scale;
+        if (plain) {
+            const column_part e = columns_of(plain, c0, VL);
             for (int p = 0; p < np; p++) {
-                const VF m = more ? vload(more + p * u->step * c) : (VF){0};
+                const VF m = more ? vload(more + p * pace + c0) : (VF){0};
                 acc[p] = finish(&e, acc[p], scaled, more ? &m : NULL);
             }
         }
-        for (int p = 0; p < np; p++) vstore(out + p * u->step * c + c0, acc[p]);
+        T *o = out + c0, *o4 = o + 4 * pace;
+        for (int p = 0; p < np; p++) vstore((p < 4 ? o : o4) + p % 4 * pace, acc[p]);
     }
 }
 static void row_last(const tc_conv_row *r) {
-    for (int i = 0; i < r->nruns; i++) {
-        const tc_conv_run *u = &r->run[i];
-        int64_t p = 0;
-        for (; p + 8 <= u->count; p += 8) all_channels(r, u, p, 8);
-        if (p + 4 <= u->count) all_channels(r, u, p, 4), p += 4;
-        if (p + 2 <= u->count) all_channels(r, u, p, 2), p += 2;
-        if (p < u->count) all_channels(r, u, p, 1);
-    }
+    for (const tc_conv_run *u = r->run, *end = u + r->nruns; u < end; u++)
+        for (int64_t n = u->count, p = 0, left, np; (left = n - p) > 0; p += np) { /* some are computed twice rather than one piece more */
+            np = left >= 8 || (left > 4 && n >= 8) ? 8 : left > 2 && n >= 4 ? 4 : left > 1 ? 2 : 1;
+            if (p > n - np) p = n - np;
+            if (np == 8) all_channels(r, u, p, 8);
+            else if (np == 4) all_channels(r, u, p, 4);
+            else if (np == 2) all_channels(r, u, p, 2);
+            else all_channels(r, u, p, 1);
+        }
 }
 
 /* ---- weight gradient ---- */

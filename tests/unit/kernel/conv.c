@@ -178,6 +178,7 @@ static void geometries(void **state) {
                                    {"large taps", 1, 2, 3, 4, 4, 7, 7, 1, 3, 1, 1, 0, false},
                                    {"depthwise stride", 2, 19, 19, 13, 12, 3, 3, 2, 1, 1, 19, 0, false},
                                    {"depthwise dilation", 1, 18, 18, 11, 10, 3, 3, 3, 4, 2, 18, 0, false},
+                                   {"depthwise, last pieces of rows that overlap", 1, 17, 17, 9, 17, 3, 3, 1, 1, 1, 17, 0, false},
                                    {"depthwise multiplier", 2, 5, 15, 6, 9, 3, 2, 1, 1, 1, 5, 0, false},
                                    {"depthwise transposed", 1, 17, 17, 6, 5, 3, 3, 2, 1, 1, 17, 1, true},
                                    {"depthwise long row", 1, 3, 3, 1, 1400, 1, 9, 1, 4, 1, 3, 0, false},
@@ -213,9 +214,9 @@ static void doubled(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, i
 /* A plain epilogue is what it says of the results without one, and the rest is done once to each: for tiles of all columns, of half of
  * them and of less, and channel by channel. */
 static void plain_epilogue(int64_t channels, int64_t kernel, bool depthwise, int parts, tc_isa_row row, int threads) {
-    int64_t s[2] = {1, 1}, p[2] = {kernel / 2, kernel / 2}, none[2] = {0, 0}, size[4] = {2, channels, 9, 11};
+    int64_t s[2] = {1, 1}, p[2] = {kernel / 2, kernel / 2}, none[2] = {0, 0}, size[4] = {2, channels, 9, 13};
     const int64_t cin = depthwise ? channels : 37;
-    tc_tensor planes = ktensor(TC_F32, 4, (int64_t[]){2, cin, 9, 11}),
+    tc_tensor planes = ktensor(TC_F32, 4, (int64_t[]){2, cin, 9, 13}),
               w = ktensor(TC_F32, 4, (int64_t[]){channels, depthwise ? 1 : cin, kernel, kernel}), b = ktensor(TC_F32, 1, &channels),
               scale = ktensor(TC_F32, 1, &channels), shift = ktensor(TC_F32, 1, &channels), shape = ktensor(TC_F32, 4, size),
               more = ktensor(TC_F32, 4, size), x = klayout(&planes, true), want = klayout(&shape, true), got = klayout(&shape, true);
@@ -230,7 +231,7 @@ static void plain_epilogue(int64_t channels, int64_t kernel, bool depthwise, int
     tc_kcall c = {.args = f, .nargs = 9, .outs = &got, .nouts = 1, .epilogue = &then};
     assert_null(krun_call(&tc_k_convolution, c, row, threads));
     const float *y = want.storage->data, *z = got.storage->data, *m = more.storage->data, *sc = scale.storage->data, *sh = shift.storage->data;
-    for (int64_t i = 0; i < 2 * channels * 99; i++) {
+    for (int64_t i = 0; i < 2 * channels * 9 * 13; i++) {
         float v = parts & 1 ? fmaf(y[i], sc[i % channels], sh[i % channels]) : y[i];
         v = fminf(fmaxf(parts & 2 ? v + m[i] : v, (float)plain.low), (float)plain.high) * (parts & 8 ? 2 : 1);
         if (v != z[i])
