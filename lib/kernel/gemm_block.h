@@ -85,13 +85,14 @@ static work start(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t 
     const bool plain = !packed && !j->b_k && !j->seg;
     /* few rows would read panels once or twice, and a small b stays in the first cache: it is read where it lies */
     const bool small = j->k * j->b_rs * (int64_t)sizeof(T) <= SMALL;
-    if (plain && (nr <= 2 * MR || small) && nc % NR == 0 && j->b_cs == 1) w.way = nr <= THIN ? STRIP : IN_PLACE;
+    if (plain && (nr <= 2 * MR || small) && nc % NR == 0 && j->b_cs == 1) w.way = nr <= (small ? THIN : FEW_ROWS) ? STRIP : IN_PLACE;
     else if (plain && nr <= THIN && nc >= NR && j->b_rs == 1 && j->b_cs != 1) w.way = TURNED;
     const bool by_rows = w.way == PANELS && !packed && j->b_cs == 1; /* memory is read in pieces of a chunk's columns: not in short ones */
     w.depth = j->seg || by_rows ? 1 : depth_of(nr, nc, j->k);
     while (1 << w.low < w.depth) w.low++;
     const int64_t unit = B_MOST / (w.depth * (int64_t)sizeof(T)); /* elements of a leaf's b */
-    if (w.way == STRIP) w.chunk = unit / THIN / NR * NR;
+    if (w.way == STRIP) w.chunk = unit / FEW_ROWS / NR * NR;
+    if (FEW_ROWS > THIN && w.way == STRIP) w.span = larger(nr, MR);
     if (w.way == PANELS && !w.packed && !w.row) w.chunk = unit / larger(1, smaller(j->k, TC_LEAF)) / NR * NR; /* a narrow block has one chunk */
     if (w.way == PANELS && !narrow(nc, j->k)) w.span = nr;
     if (w.packed && w.span == nr) w.chunk = larger(STRIPE / nr / (int64_t)sizeof(T) / NR * NR, NR);
@@ -183,7 +184,7 @@ static inline T *level_at(const work *w, int level, int64_t where) {
     return level < w->low ? w->local + level * MR * NR : w->area + (level - w->low) * w->nr * padded(w->nc) + where;
 }
 /* One leaf of a tile: rows [r, r + rows) of the block, columns from c of the chunk on; of t, its rows of a and what it brings near are set. */
-static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int rows, int64_t c, leaf_tile *t) {
+static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int rows, int64_t c, const T *turned, leaf_tile *t) {
     const tc_gemm *j = w->j;
     const leaf *x = &u->leaf[i];
     const int64_t column = u->c0 + c, width = u->nc - c < NR ? u->nc - c : NR, where = column * w->nr + r * NR;
@@ -199,8 +200,12 @@ static inline void one_tile(const work *w, const unit *u, int i, int64_t r, int 
         T sums[NR] = {0};
         sum_row(j, t->a, narrow_at(w, column, u->first * TC_LEAF + x->at), x->n, sums);
         merge_sums(t, sums, 0, 1);
-    } else if (w->way == STRIP) merge_sums(t, w->panels + (i * u->nc + c) * rows, 0, rows);
-    else if (w->way == TURNED && b == &u->b) run_turned(t, rows);
+    } else if (w->way == STRIP) merge_sums(t, w->panels + (FEW_ROWS > THIN ? r * u->leaves * u->nc : 0) + (i * u->nc + c) * rows, 0, rows);
+#if MR == 6
+    else if (w->way == TURNED && b == &u->b) merge_sums(t, turned + i * rows * NR, 0, rows);
+#else
+    else if (w->way == TURNED && b == &u->b) run_turned(t, rows), (void)turned;
+#endif
     else run_rows(t, rows);
     if (last && !direct) store_tile(j, w->spare, w->r0 + r, rows, w->c0 + column, width);
 }
@@ -210,6 +215,22 @@ static void bring_rows(const work *w, const unit *u, int64_t r, int rows, T *to)
     for (int i = 0; i < u->leaves; i++, to += rows * LDA)
         copy_rows(j, j->seg ? u->pieces : &(piece){u->leaf[i].k0, u->leaf[i].n}, j->seg ? u->count : 1, w->r0 + r, rows, to);
 }
+#if MR == 6
+/* Chain i of a tile of TURNED: whole leaves of the first vector of columns, of the second, then the short leaf of both; then of the next tile. */
+static inline chain chain_of(const work *w, const unit *u, int64_t c, int i, int rows, T *out) {
+    const int whole = (int)(u->n / TC_LEAF), at = i % (2 * u->leaves), rest = at - 2 * whole;
+    const int l = rest < 0 ? at % whole : whole, v = (rest < 0 ? at / whole : rest) * VL;
+    const T *b = u->b.at + (c + i / (2 * u->leaves) * NR + v) * u->b.ldb + l * TC_LEAF;
+    return (chain){w->rows + l * rows * LDA, b, u->leaf[l].n, out + l * rows * NR + v};
+}
+/* The sums of a tile of TURNED, [leaf][row][NR]. What comes from memory is asked for two chains ahead. */
+static void turned_sums(const work *w, const unit *u, int64_t c, int rows, bool far, T *out) {
+    for (int i = 0; i < 2 * u->leaves; i += 2) {
+        const chain s[2] = {chain_of(w, u, c, i, rows, out), chain_of(w, u, c, i + 1, rows, out)};
+        run_chains(s, u->b.ldb, far ? chain_of(w, u, c, i + 2, rows, out).b - s[0].b : 0, rows);
+    }
+}
+#endif
 /* The rows from r of the block on, n k of them. */
 static inline fetch soon_rows(const work *w, int64_t r, int64_t k0, int64_t n) {
     const int64_t e = sizeof(T), step = 16 * e, run = (n + 15) / 16; /* float64: every second line */
@@ -217,13 +238,22 @@ static inline fetch soon_rows(const work *w, int64_t r, int64_t k0, int64_t n) {
 }
 /* All columns of the chunk, for the rows [r0, r1). */
 static __attribute__((noinline)) void chunk_tiles(const work *w, const unit *u, int64_t r0, int64_t r1, leaf_tile *t) {
-    const bool first = !u->c0; /* rows of a are due */
+    const bool first = !u->c0;                       /* rows of a are due */
+    T sums[FEW_ROWS > THIN ? DEPTH * THIN * NR : 1]; /* of a tile of TURNED */
+#if MR == 6
+    if (w->way == STRIP) {
+        for (int64_t r = 0; first && r < w->nr; r += rows_of(w->nr - r)) bring_rows(w, u, r, rows_of(w->nr - r), w->rows + r * u->leaves * LDA);
+        for (int i = 0; i < u->leaves; i++)
+            strip(w->rows, u->b.at + u->leaf[i].at * u->b.k_step, u->b.ldb, u->leaf[i].n, u->nc, w->panels, u->leaves, i, w->nr);
+    }
+#else
     if (w->way == STRIP) {
         const int rows = (int)(r1 - r0);
         if (first) bring_rows(w, u, r0, rows, w->rows);
         for (int i = 0; i < u->leaves; i++)
             strip(w->rows + i * rows * LDA, u->b.at + u->leaf[i].at * u->b.k_step, u->b.ldb, u->leaf[i].n, u->nc, w->panels + i * u->nc * rows, rows);
     }
+#endif
     for (int64_t c = 0; c < u->nc; c += NR) {
         const char *next = (const char *)(u->b.at + (c + NR) * u->b.c_step), *end = next + (w->packed ? u->n * NR * (int64_t)sizeof(T) : 0);
         if (w->narrow && u->c0 + u->nc + c < w->nc) { /* of the next chunk */
@@ -235,13 +265,16 @@ static __attribute__((noinline)) void chunk_tiles(const work *w, const unit *u, 
             const bool due = first && !c && w->way != STRIP;
             T *a = w->rows + (r - r0) * u->leaves * LDA;
             if (due) bring_rows(w, u, r, rows, a);
+#if MR == 6
+            if (w->way == TURNED && u->nc - c >= NR) turned_sums(w, u, c, rows, t->far, sums);
+#endif
             for (int i = 0; i < u->leaves; i++) {
                 const leaf *x = &u->leaf[i];
                 t->a = a + i * rows * LDA;
                 if (due && w->by_k && w->r0 + r + rows < w->j->m) t->soon = soon_rows(w, r + rows, x->k0, x->n);
                 else t->soon = (fetch){next < end ? next : (const char *)t->a, next < end ? 16 : 0, TC_LEAF, 0};
                 next += 16 * x->n;
-                one_tile(w, u, i, r, rows, c, t);
+                one_tile(w, u, i, r, rows, c, sums, t);
             }
             r += rows;
         }

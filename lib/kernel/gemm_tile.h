@@ -86,7 +86,8 @@ static inline void run_rows(const leaf_tile *t, int rows) {
 static inline int rows_of(int64_t left) { return (int)(left <= MR ? left : left >= 2 * MR ? MR : (left + 1) / 2); }
 
 /* Few rows meet each element of b once: it is read where it lies. THIN rows at most, of neighbouring k (turned) or columns (strip). */
-enum { THIN = 2, DEEP = 8, SHORT = 512, AHEAD = 8 * VL };
+enum { THIN = 2, FEW_ROWS = MR == 6 ? 2 * MR : THIN /* of a strip */, DEEP = 8, SHORT = 512, AHEAD = 8 * VL };
+#if MR != 6
 /* Sums of a leaf of `rows` rows and all columns of a block, tile after tile, each rows x NR; nc is a multiple of NR. A few rows of b are
  * read side by side, so that memory is read in long pieces. */
 static inline __attribute__((always_inline)) void run_strip(const T *a, const T *b, int64_t ldb, int64_t n, int64_t nc, T *out, const int rows) {
@@ -115,6 +116,7 @@ static __attribute__((noinline)) void strip(const T *a, const T *b, int64_t ldb,
     if (rows == 1) run_strip(a, b, ldb, n, nc, out, 1);
     else run_strip(a, b, ldb, n, nc, out, 2);
 }
+#endif
 /* What was summed elsewhere merges with the partial sums from level `from` on. */
 static void merge_sums(const leaf_tile *t, const T *sums, int from, int rows) {
     for (int i = 0; i < rows; i++)
@@ -125,6 +127,9 @@ static void merge_sums(const leaf_tile *t, const T *sums, int from, int rows) {
         }
 }
 
+#if MR == 6
+#include "kernel/gemm_few.h"
+#else
 /* A tile whose columns are rows of memory, ldb apart: one vector of columns after the other, so that few streams of memory run at once.
  * Rows of SHORT bytes end before the processor fetches ahead: those of the next vector are asked for. What comes from memory is asked
  * for earlier than the processor does. */
@@ -156,3 +161,4 @@ static __attribute__((noinline)) void run_turned(const leaf_tile *t, int rows) {
     if (rows == 1) sum_turned(t, 1);
     else sum_turned(t, 2);
 }
+#endif
