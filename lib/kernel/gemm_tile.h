@@ -40,12 +40,13 @@ typedef struct {
         VF v = vset1(a[i * LDA + k]);                     \
         x##i = vfma(v, p, x##i), y##i = vfma(v, q, y##i); \
     }
-/* b comes from the second cache: its lines are asked for some k ahead */
-#define ONE_K(ldb)                                                                               \
-    {                                                                                            \
-        VF p = vload(b + k * (ldb)), q = vload(b + k * (ldb) + VL);                              \
-        __builtin_prefetch(b + (k + 12) * (ldb)), __builtin_prefetch(b + (k + 12) * (ldb) + VL); \
-        EACH_ROW(STEP)                                                                           \
+/* b comes from the second cache: its lines are asked for some k ahead; a row of a panel is one or two */
+#define ONE_K(ldb)                                                             \
+    {                                                                          \
+        VF p = vload(b + k * (ldb)), q = vload(b + k * (ldb) + VL);            \
+        __builtin_prefetch(b + (k + 12) * (ldb));                              \
+        if (2 * ROW_BYTES > 64) __builtin_prefetch(b + (k + 12) * (ldb) + VL); \
+        EACH_ROW(STEP)                                                         \
     }
 #define MERGE(i) \
     if (i < rows) x##i = vload(s + i * NR) + x##i, y##i = vload(s + i * NR + VL) + y##i;
