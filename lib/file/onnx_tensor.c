@@ -1,6 +1,8 @@
 /* TensorProto in all its forms: raw bytes, typed lists, strings, data in another file of the model's folder, and sparse ones. */
 #include "file/onnx_read.h"
 
+#include "file/source.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -175,7 +177,7 @@ static tc_status place_bytes(tc_blob *b, const unsigned char *p, size_t n, tc_on
         st = tc_storage_wrap((void *)(uintptr_t)p, n, tc_blob_deleter, tc_blob_retain(b));
     } else {
         TC_TRY(tc_storage_alloc(n, &st));
-        if (n) memcpy(st->data, p, n);
+        tc_blob_copy(b, st->data, p, n);
     }
     tc_status s = tc_tensor_view(st, types[t->type].dtype, t->rank, t->size, stride, 0, &t->data);
     tc_storage_release(st);

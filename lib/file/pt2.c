@@ -1,5 +1,6 @@
 /* The archive around programs: its entries, their weights as views of shared storages, the top of models/NAME.json. */
 #include "file/pt2_read.h"
+#include "file/source.h"
 
 static tc_status read_names(tc_archive *a) {
     const tc_zip *z = a->zip;
@@ -123,7 +124,7 @@ static tc_status storage_of(tc_archive *a, const char *folder, tc_str file, tc_d
     if (e->method) return tc_error(TC_UNSUPPORTED, "%s: %s is compressed, expected stored weights", a->zip->blob->name, e->name);
     if ((uintptr_t)e->data % tc_dtype_size(d)) {
         TC_TRY(tc_storage_alloc(e->len, out));
-        memcpy((*out)->data, e->data, e->len);
+        tc_blob_copy(a->zip->blob, (*out)->data, e->data, e->len);
     } else {
         *out = tc_storage_wrap((void *)(uintptr_t)e->data, e->len, tc_blob_deleter, tc_blob_retain(a->zip->blob));
         (*out)->read_only = true;

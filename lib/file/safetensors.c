@@ -143,7 +143,7 @@ static tc_status make_tensor(tc_storage *data, const entry *e, tc_blob *raw, tc_
     if (ready && (e->dtype != TC_BOOL || tc_are_bools(from, (size_t)(e->end - e->begin))))
         return tc_tensor_view(data, e->dtype, e->rank, e->size, stride, e->begin / (int64_t)size, out);
     TC_TRY(tc_tensor_empty(e->dtype, e->rank, e->size, out));
-    if (e->end > e->begin) memcpy(tc_tensor_data(out), from, (size_t)(e->end - e->begin));
+    tc_blob_copy(data->deleter == tc_blob_deleter ? data->ctx : NULL, tc_tensor_data(out), from, (size_t)(e->end - e->begin));
     return e->dtype == TC_BOOL ? tc_storage_bools(&out->storage) : NULL;
 }
 

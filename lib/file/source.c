@@ -4,7 +4,15 @@
 #include <errno.h>
 #include <unistd.h>
 
-enum { CHUNK = 1 << 20 };
+enum { CHUNK = 1 << 20, COPY = 16 << 20 };
+
+void tc_blob_copy(const tc_blob *b, void *to, const void *p, size_t n) {
+    for (size_t at = 0, k; at < n; at += k) {
+        k = n - at < COPY ? n - at : COPY;
+        memcpy((char *)to + at, (const char *)p + at, k);
+        if (b && n > COPY) tc_blob_forget(b, (const char *)p + at, k);
+    }
+}
 
 void tc_source_from_blob(tc_source_bytes *s, tc_blob *b) { *s = (tc_source_bytes){.name = b->name, .blob = tc_blob_retain(b), .fd = -1}; }
 void tc_source_from_fd(tc_source_bytes *s, int fd, const char *name) { *s = (tc_source_bytes){.name = name, .fd = fd}; }
@@ -125,7 +133,7 @@ tc_status tc_source_take_storage(tc_source_bytes *s, size_t n, size_t align, con
     unsigned char *p = s->blob->data + s->pos;
     if ((uintptr_t)p % align && n) {
         TC_TRY(tc_storage_alloc(n, out));
-        memcpy((*out)->data, p, n);
+        tc_blob_copy(s->blob, (*out)->data, p, n);
     } else {
         *out = tc_storage_wrap(p, n, tc_blob_deleter, tc_blob_retain(s->blob));
         (*out)->read_only = true;

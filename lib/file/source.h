@@ -16,6 +16,9 @@ typedef struct {
     bool ended;
 } tc_source_bytes;
 
+/* memcpy of what b (NULL: nothing mapped) holds at p; the file's pages are given back on the way, so that memory holds large data once. */
+void tc_blob_copy(const tc_blob *b, void *to, const void *p, size_t n);
+
 void tc_source_from_blob(tc_source_bytes *s, tc_blob *b);             /* takes a reference */
 void tc_source_from_fd(tc_source_bytes *s, int fd, const char *name); /* fd stays the caller's; name is borrowed */
 void tc_source_close(tc_source_bytes *s);

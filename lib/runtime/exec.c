@@ -1,6 +1,7 @@
 /* Programs made ready to run: planning of all graphs, state, reports. */
 #include "runtime/frame.h"
 
+#include "base/file.h"
 #include "op/attention_pattern.h"
 #include "op/norm_eval.h"
 #include "pass/cse.h"
@@ -130,13 +131,38 @@ static void read_ties(tc_exec *e) {
     }
 }
 
+/* tc_tensor_contiguous of a weight. What a file holds in another order is copied in pieces along its outermost dimension, whose pages are
+ * given back, so that memory holds it once. */
+static tc_status contiguous_state(const tc_isa_ops *isa, const tc_tensor *t, tc_tensor *out) {
+    enum { PIECE = 16 << 20 };
+    const tc_blob *b = t->storage->deleter == tc_blob_deleter ? t->storage->ctx : NULL;
+    const int64_t bytes = tc_tensor_numel(t) * (int64_t)tc_dtype_size(t->dtype);
+    int d = 0;
+    if (!b || bytes <= PIECE || tc_tensor_is_contiguous(t)) return tc_tensor_contiguous(t, out);
+    for (int i = 1; i < t->rank; i++)
+        if (t->stride[i] > t->stride[d]) d = i;
+    TC_TRY(tc_tensor_empty(t->dtype, t->rank, t->size, out));
+    const int64_t most = bytes / PIECE < t->size[d] ? t->size[d] / (bytes / PIECE) : 1;
+    for (int64_t at = 0, n; at < t->size[d]; at += n) {
+        tc_tensor from = *t, to = *out; /* borrowed */
+        n = t->size[d] - at < most ? t->size[d] - at : most;
+        from.size[d] = to.size[d] = n;
+        from.offset += at * from.stride[d], to.offset += at * to.stride[d];
+        copy_tensor(isa, &to, &from);
+        int64_t span = 1;
+        for (int i = 0; i < t->rank; i++) span += (from.size[i] - 1) * from.stride[i];
+        tc_blob_forget(b, tc_tensor_data(&from), (size_t)span * tc_dtype_size(t->dtype));
+    }
+    return NULL;
+}
+
 static tc_status init_state(tc_exec *e) {
     const tc_program *p = e->program;
     for (int i = 0; i < p->ninputs; i++) {
         const tc_input *in = &p->inputs[i];
         if (in->kind != TC_IN_PARAMETER && in->kind != TC_IN_BUFFER && in->kind != TC_IN_CONSTANT) continue;
         if (!in->data.storage || real_input(p, i) != i) continue;
-        TC_TRY(tc_tensor_contiguous(&in->data, &e->state[i]), "%s", in->name);
+        TC_TRY(contiguous_state(e->isa, &in->data, &e->state[i]), "%s", in->name);
     }
     return NULL;
 }
@@ -385,8 +411,7 @@ tc_status tc_exec_set_state(tc_exec *e, int index, const tc_tensor *t) {
     int r = real_input(e->program, index);
     e->version++;
     tc_tensor own;
-    if (tc_tensor_is_contiguous(t)) own = tc_tensor_share(t);
-    else TC_TRY(tc_tensor_clone(t, &own));
+    TC_TRY(contiguous_state(e->isa, t, &own));
     tc_tensor_deinit(&e->state[r]);
     e->state[r] = own;
     e->owned[r] = !own.storage->read_only;

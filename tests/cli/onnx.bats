@@ -321,3 +321,21 @@ PY
     tc-export real.py:Net --input x=Nxf32 -o real.onnx
     [ "$(tc-run real.onnx --input x=2xf32=1,2.75 --output 0=- | tail -c 8 | od -An -v -tf4 | xargs)" = "3.75 5.5" ]
 }
+
+@test "weights that a file does not align are in memory once" {
+    for name in w wx; do # one of them stands at an odd place
+        cat >t.py <<P
+import torch
+import torch.nn as nn
+class T(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.$name = nn.Parameter(torch.zeros(3000, 3000))
+    def forward(self, x):
+        return x @ self.$name
+P
+        tc-export t.py:T --input x=2x3000xf32 -o t.onnx
+        tc-run --time t.onnx --input 2x3000xf32=1 -o y.npy 2>log
+        [ -n "${ASAN_OPTIONS-}" ] || [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' log)" -lt 65 ]
+    done
+}
