@@ -8,9 +8,15 @@
 #include "base/crc32.h"
 #include "file/pt2_read.h"
 
-#include <unistd.h>
+#include <sys/stat.h>
 
-enum { SUM_DIGITS = 8 };
+enum { SUM_DIGITS = 8, LONGEST = 255 };
+
+/* Not a pipe, which would be waited for. */
+static bool is_file(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
 
 static const char *last_part(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -54,18 +60,18 @@ tc_status tc_archive_outside(const tc_archive *a, tc_arena *arena, tc_outside *o
         size_t stem = strlen(path);
         if (stem > 4 && !strcmp(path + stem - 4, ".pt2")) stem -= 4;
         const char *beside = tc_arena_printf(arena, "%.*s.safetensors", (int)stem, path);
-        if (access(beside, F_OK) == 0) out->path = beside;
+        if (is_file(beside)) out->path = beside;
         return NULL;
     }
     const unsigned char *slash = memchr(name, '/', n);
     const size_t len = slash ? (size_t)(slash - name) : n;
     const bool folder = (len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.');
-    if (!len || folder || memchr(name, 0, len) || (slash && !is_sum(slash + 1, n - len - 1)))
+    if (!len || len > LONGEST || folder || memchr(name, 0, len) || (slash && !is_sum(slash + 1, n - len - 1)))
         return tc_error(TC_CONTENT, "%s: extra/tc/weights is no file name and checksum", path);
     out->path = tc_arena_printf(arena, "%.*s%.*s", (int)(last_part(path) - path), path, (int)len, (const char *)name);
     out->archive = true;
     if (slash) out->sum = tc_arena_strndup(arena, (const char *)slash + 1, SUM_DIGITS);
-    if (access(out->path, F_OK)) return tc_error(TC_ENV, "%s holds the weights of %s and is not there", out->path, path);
+    if (!is_file(out->path)) return tc_error(TC_ENV, "%s holds the weights of %s and is not there", out->path, path);
     return NULL;
 }
 

@@ -209,6 +209,12 @@ P
     tc-export d.py:D --input x=2x3xf32 --store-weights=extern -o extern.pt2
     tc-ckpt verify extern.pt2 | grep 'entries, 2 weights in extern.safetensors$'
     tc-ckpt diff extern.pt2 sub/in.pt2
+    mv sub/in.pt2 in.pt2
+    mkfifo sub/in.pt2 # is not waited for
+    run --separate-stderr timeout 5 tc-run sub/out.pt2 --input 2x3xf32=1
+    [ "$status" -eq 1 ]
+    [[ "$stderr" == *"sub/in.pt2 holds the weights of sub/out.pt2 and is not there"* ]]
+    rm sub/in.pt2
     tc-export d.py:D --input x=5x3xf32 -o sub/in.pt2 # another graph over the same weights
     tc-run sub/out.pt2 --input 2x3xf32=1 >y.npy
     tc-export d.py:D --input x=2x3xf32 --seed 1 -o sub/in.pt2
