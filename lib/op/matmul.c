@@ -110,7 +110,9 @@ static tc_status shape_linear(tc_shape_ctx *c) {
         tc_dims r = d;
         TC_TRY(one_type(c, 2, (int[]){0, 2}));
         TC_TRY(tc_sh_broadcast_dims(c, &r, b));
-        if (w->rank == 2 && r.rank != d.rank) return tc_sh_fail(c, "bias does not broadcast to the result");
+        bool same = r.rank == d.rank;
+        for (int k = 0; same && k < d.rank; k++) same = tc_sh_same(c, r.size[k], d.size[k]);
+        if (!same) return tc_sh_fail(c, "bias does not broadcast to the result");
     }
     return tc_sh_out(c, 0, x->dtype, &d);
 }

@@ -47,6 +47,7 @@ static const struct {
     {"int", TC_T_INT, TC_T_INTS, TC_T_INTS},
     {"float", TC_T_FLOAT, TC_T_FLOATS, TC_T_FLOATS},
     {"bool", TC_T_BOOL, TC_T_BOOLS, TC_T_BOOLS},
+    {"SymBool", TC_T_BOOL, TC_T_BOOLS, TC_T_BOOLS},
     {"Scalar", TC_T_SCALAR, TC_T_SCALARS, TC_T_SCALARS},
     {"complex", TC_T_SCALAR, TC_T_SCALARS, TC_T_SCALARS},
     {"str", TC_T_STRING, TC_T_STRING, TC_T_STRING},

@@ -474,3 +474,69 @@ PY
     run -2 tc-compile --op 'exp(f32[N])' --op 'exp(f64[N])' -o x.pt2
     run -2 tc-compile --op 'exp(f32[N])' ln.pt2 -o x.pt2
 }
+
+@test "what is read through a slice alone is computed at the slice's size, with the same bits" {
+    cat >slices.py <<'PY'
+import torch
+from torch import nn
+
+
+class Big(nn.Module):
+    def forward(self, x):
+        a, b = torch.zeros(10**9)[:4], torch.arange(10**9)[3:99:7]
+        c = torch.ones(40000, 40000)[2:4, -3:][1]
+        return a, a + x[0, :4], b, c
+
+
+class Parts(nn.Module):
+    def forward(self, x):
+        y = torch.exp(x * 0.5 + 1)
+        z = torch.softmax(x, -1)
+        both = torch.sin(x)
+        return y[1:, ::3], z[-2:], torch.softmax(x, 0)[:, 2:5], torch.cumsum(x, 1)[0], torch.tanh(x)[-1, 1:], both, both[1], torch.cat([x, x * 2])[3:5]
+PY
+    tc-export slices.py:Big --input x=6x40xf32 -o big.pt2
+    tc-run big.pt2 --input x=6x40xf32=0.25 -o got.st --to safetensors
+    tc-run big.pt2 --input x=6x40xf32=0.25 --output 0=@0.npy --output 1=@1.npy --output 2=@b.npy --output 3=@3.npy
+    tc-compile --op 'arange.start_step(3, 99, 7)' -o ar.pt2
+    tc-run ar.pt2 --expect @b.npy
+    tc-compile big.pt2 -v -o c.pt2 2>log
+    grep -Eq "arena [0-9]{1,4} " log
+    tc-run c.pt2 --input x=6x40xf32=0.25 --stance fail_on_recompile -o c.st --to safetensors
+    cmp c.st got.st
+    for form in x=6x40xf32 "x=BxTxf32 --dim B=3..64 --dim T=6..64"; do
+        # shellcheck disable=SC2086
+        tc-export slices.py:Parts --input $form -o parts.pt2
+        tc-compile --op "randn([6,40])" -o r.pt2
+        tc-run r.pt2 -o x.npy
+        TC_STEPS=0 tc-run parts.pt2 --input x=@x.npy -o want.st --to safetensors
+        tc-compile parts.pt2 -v -o c.pt2 2>log
+        grep -q "mul + add + exp + slice + slice_1" log
+        for threads in 1 2; do
+            tc-run parts.pt2 --input x=@x.npy --threads $threads -o got.st --to safetensors
+            cmp got.st want.st
+            tc-run c.pt2 --input x=@x.npy --threads $threads --stance fail_on_recompile -o got.st --to safetensors
+            cmp got.st want.st
+        done
+    done
+}
+
+@test "operators that a model may name are refused or known, never an internal error" {
+    cat >rare.py <<'PY'
+import torch
+import torch.nn.functional as F
+
+
+class Contiguous(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if torch.ops.aten.sym_is_contiguous(x) else x
+
+
+class Wider(torch.nn.Module):
+    def forward(self, x):
+        return F.linear(x, x, x[:1])
+PY
+    tc-export rare.py:Contiguous --input x=3xf32 | tc-run --input x=3xf32=1.5 -o got.npy
+    tc-compile --op 'mul(f32[3], 2)' | tc-run --input self=3xf32=1.5 --expect @got.npy
+    fails 3 "bias does not broadcast to the result" tc-export rare.py:Wider --input x=3xf32 -o wide.pt2
+}

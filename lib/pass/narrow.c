@@ -1,0 +1,157 @@
+/* Narrowing of loops to the slices that are read of them (pass/narrow.h). */
+#include "pass/narrow.h"
+
+#include "op/emit.h"
+
+typedef struct {
+    tc_plan *plan;
+    int *readers; /* by value id */
+    int *maker;   /* by value id: the loop group whose only result it is, or -1 */
+    size_t n;
+} ctx;
+
+/* A slice or select: elements start, start + step ... of dimension dim. */
+typedef struct {
+    int dim;
+    tc_sym start;
+    int64_t step;
+    bool drops; /* the dimension */
+} part;
+
+static bool mine(const ctx *c, const tc_value *v) { return v && v->graph == c->plan->graph && v->id < c->n; }
+
+/* ---- who reads what ---- */
+static void count(ctx *c, const tc_value *v) {
+    if (!v) return;
+    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) count(c, v->list[i]);
+    if (mine(c, v)) c->readers[v->id]++;
+}
+static void count_place(void *ctx_, tc_value **place) { count(ctx_, *place); }
+static void count_loop(ctx *c, const tc_loop *l) {
+    for (size_t i = 0; l && i < l->buffers.len; i++)
+        if (!l->buffers.data[i].written) count(c, l->buffers.data[i].value);
+}
+static void count_readers(ctx *c) {
+    const tc_plan *p = c->plan;
+    for (size_t i = 0; i < p->groups.len; i++) {
+        const tc_group *g = &p->groups.data[i];
+        if (g->kind != TC_GROUP_LOOP) tc_node_each_input(g->node, count_place, c);
+        for (int k = 0; k < g->nviews; k++) tc_node_each_input(g->views[k], count_place, c);
+        count_loop(c, g->loop);
+        count_loop(c, g->epilogue);
+    }
+    for (int i = 0; i < p->graph->noutputs; i++) count(c, p->graph->outputs[i]);
+}
+/* The value of a loop that stores one, once. */
+static const tc_value *only_result(const tc_loop *l) {
+    const tc_value *v = l->stores.len == 1 ? l->buffers.data[l->stores.data[0].buffer].value : NULL;
+    for (size_t i = 0; v && i < l->buffers.len; i++)
+        if (l->buffers.data[i].value == v && !l->buffers.data[i].written) return NULL;
+    return v;
+}
+
+/* ---- what a view shows ---- */
+static bool read_part(const tc_program *p, const tc_node *n, part *out) {
+    const bool slice = !strcmp(tc_op_name(n->op), "aten.slice.Tensor"), select = !strcmp(tc_op_name(n->op), "aten.select.int");
+    const tc_value *of = slice || select ? tc_arg_value(n, 0) : NULL;
+    int64_t dim, at = 0, size;
+    if (!of || of->kind != TC_V_TENSOR || !tc_sym_const_int(tc_arg_sym(n, 1), &dim)) return false;
+    if (!tc_arg_is_none(n, 2) && !tc_sym_const_int(tc_arg_sym(n, 2), &at)) return false;
+    *out = (part){.dim = (int)(dim < 0 ? dim + of->meta.rank : dim), .step = 1, .drops = select};
+    if (slice && (!tc_sym_const_int(tc_arg_sym(n, 4), &out->step) || out->step < 1)) return false;
+    const tc_sym whole = of->meta.size[out->dim];
+    out->start = tc_sym_int(p->sym, at);
+    if (at >= 0) return true; /* behind the end: no element is shown */
+    if (tc_sym_const_int(whole, &size)) out->start = tc_sym_int(p->sym, at + size > 0 ? at + size : 0);
+    else out->start = tc_sym_max(p->sym, tc_sym_int(p->sym, 0), tc_sym_add(p->sym, whole, tc_sym_int(p->sym, at)));
+    return true;
+}
+
+/* The axis that runs along the dimension, where it can become shorter; -1: it cannot. */
+static int axis_of(const tc_loop *l, int dim) {
+    const tc_lstore *st = &l->stores.data[0];
+    int axis;
+    if (st->pred != TC_LV_NONE || dim >= st->rank || !tc_affine_is_axis(&st->index[dim], &axis)) return -1;
+    for (int d = 0; d < st->rank; d++)
+        if (d != dim && tc_affine_axes(&st->index[d]) >> axis & 1) return -1;
+    for (size_t i = 0; i < l->inst.len; i++)
+        if (l->inst.data[i].over >> axis & 1 || l->inst.data[i].checked) return -1;
+    return axis;
+}
+
+/* ---- the loop of a part ---- */
+static tc_affine moved(const tc_loop *l, tc_affine a, int axis, const part *p) {
+    for (int i = 0; i < a.n; i++) {
+        if (a.term[i].axis != axis) continue;
+        const tc_sym coef = a.term[i].coef;
+        a.base = tc_sym_add(l->sym, a.base, tc_sym_mul(l->sym, coef, p->start));
+        if (!p->drops) a.term[i].coef = tc_sym_mul(l->sym, coef, tc_sym_int(l->sym, p->step));
+        else a.term[i--] = a.term[--a.n];
+    }
+    return a;
+}
+static void restrict_loop(tc_loop *l, int axis, const part *p, tc_value *to) {
+    const uint64_t gone = p->drops ? UINT64_C(1) << axis : 0;
+    for (size_t i = 0; i < l->inst.len; i++) {
+        tc_linst *in = &l->inst.data[i];
+        in->axes &= ~gone;
+        if (!in->rank) continue;
+        tc_affine *index = tc_arena_dup(l->arena, in->index, sizeof *index * (size_t)in->rank);
+        for (int d = 0; d < in->rank; d++) index[d] = moved(l, index[d], axis, p);
+        in->index = index;
+    }
+    tc_lstore *st = &l->stores.data[0];
+    tc_affine *index = TC_NEWN(l->arena, tc_affine, (size_t)st->rank + 1);
+    int rank = 0;
+    for (int d = 0; d < st->rank; d++)
+        if (d != p->dim || !p->drops) index[rank++] = st->index[d];
+    st->index = index, st->rank = rank, st->axes &= ~gone;
+    tc_lbuffer *b = &l->buffers.data[st->buffer];
+    b->value = to, b->rank = to->meta.rank, b->size = to->meta.size;
+    l->axes[axis].extent = p->drops ? tc_sym_int(l->sym, 1) : to->meta.size[p->dim];
+}
+
+static void add_node(tc_loop *l, const tc_node *n) {
+    const tc_node **nodes = TC_NEWN(l->arena, const tc_node *, (size_t)l->nnodes + 1);
+    memcpy(nodes, l->nodes, sizeof *nodes * (size_t)l->nnodes);
+    nodes[l->nnodes++] = n;
+    l->nodes = nodes;
+}
+
+/* Does view group `at` take in the loop that makes what it shows? */
+static bool narrow(ctx *c, size_t at) {
+    tc_group *g = &c->plan->groups.data[at];
+    const tc_value *of = g->nviews ? NULL : tc_arg_value(g->node, 0);
+    tc_value *to = g->node->outs[0];
+    part p;
+    if (!mine(c, of) || !mine(c, to) || c->maker[of->id] < 0 || c->readers[of->id] != 1 || !read_part(c->plan->program, g->node, &p)) return false;
+    tc_group *from = &c->plan->groups.data[c->maker[of->id]];
+    const int axis = axis_of(from->loop, p.dim);
+    if (axis < 0 ||
+        !TC_STEP(c->plan->steps, "the loop of %s computes what %s shows of it", from->node->name ? from->node->name : tc_op_name(from->node->op),
+                 g->node->name ? g->node->name : tc_op_name(g->node->op)))
+        return false;
+    restrict_loop(from->loop, axis, &p, to);
+    add_node(from->loop, g->node);
+    g->kind = TC_GROUP_LOOP, g->loop = from->loop, from->loop = NULL;
+    return true;
+}
+
+void tc_plan_narrow(tc_plan *plan) {
+    ctx c = {.plan = plan, .n = plan->graph->nvalues};
+    c.readers = tc_xcalloc(c.n + 1, sizeof *c.readers), c.maker = tc_xcalloc(c.n + 1, sizeof *c.maker);
+    for (size_t i = 0; i < c.n; i++) c.maker[i] = -1;
+    count_readers(&c);
+    for (size_t i = 0; i < plan->groups.len; i++) {
+        tc_group *g = &plan->groups.data[i];
+        if (g->kind == TC_GROUP_VIEW && !narrow(&c, i)) continue;
+        const tc_value *v = g->kind == TC_GROUP_LOOP && g->loop ? only_result(g->loop) : NULL;
+        if (mine(&c, v)) c.maker[v->id] = (int)i;
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < plan->groups.len; i++)
+        if (plan->groups.data[i].kind != TC_GROUP_LOOP || plan->groups.data[i].loop) plan->groups.data[kept++] = plan->groups.data[i];
+    plan->groups.len = kept;
+    free(c.readers);
+    free(c.maker);
+}

@@ -1,0 +1,414 @@
+/* Random programs: graphs of operators of the table with random arguments, in which pointwise chains broadcast, reductions, slices, cats, pads,
+ * permutes, gathers and products follow each other. What each gives with nothing fused, interpreted on one thread with the portable primitives, it
+ * gives fused, as loops and compiled, for every instruction set of this machine and any number of threads. TC_TEST_PROGRAMS says how many
+ * (default 30), TC_TEST_SEED from which on. */
+#include "base/cpu.h"
+#include "base/file.h"
+#include "base/rng.h"
+#include "codegen/cc.h"
+#include "kernel/narrow.h"
+#include "op/functionalise.h"
+#include "op/sample.h"
+#include "runtime/compile.h"
+#include "runtime/tuning.h"
+#include "scratch.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+enum { MOST_VALUES = 64, MOST_INPUTS = 5, MOST_ELEMENTS = 60000 };
+
+typedef struct {
+    uint64_t seed;
+    tc_generator gen;
+    tc_program *p;
+    tc_value *values[MOST_VALUES];
+    int nvalues, ninputs;
+    int64_t sizes[4]; /* what sizes are made of: they meet often */
+    tc_tensor inputs[MOST_INPUTS], *want;
+} kase;
+static TC_VEC(kase *) cases;
+static TC_VEC(const tc_op *) table;
+
+/* What models are made of; the rest of the table comes as often as all of these. */
+static const char *const usual[] = {"add.Tensor",
+                                    "mul.Tensor",
+                                    "sub.Tensor",
+                                    "div.Tensor",
+                                    "exp",
+                                    "sigmoid",
+                                    "tanh",
+                                    "relu",
+                                    "gelu",
+                                    "where.self",
+                                    "neg",
+                                    "sum.dim_IntList",
+                                    "mean.dim",
+                                    "amax",
+                                    "var.correction",
+                                    "_softmax",
+                                    "_log_softmax",
+                                    "argmax",
+                                    "cumsum",
+                                    "cat",
+                                    "stack",
+                                    "constant_pad_nd",
+                                    "slice.Tensor",
+                                    "select.int",
+                                    "permute",
+                                    "transpose.int",
+                                    "expand",
+                                    "unsqueeze",
+                                    "flip",
+                                    "roll",
+                                    "gather",
+                                    "index_select",
+                                    "mm",
+                                    "bmm",
+                                    "matmul",
+                                    "addmm",
+                                    "linear",
+                                    "native_layer_norm",
+                                    "clamp",
+                                    "maximum",
+                                    "gt.Tensor",
+                                    "slice.Tensor",
+                                    "cat",
+                                    "mul.Scalar",
+                                    "add.Scalar",
+                                    "_to_copy",
+                                    "view",
+                                    "reshape",
+                                    "repeat",
+                                    "scatter_add",
+                                    "rsqrt",
+                                    "abs"};
+
+static int below(kase *k, int n) { return (int)tc_rng_below(&k->gen, (uint64_t)n); }
+
+/* ---- arguments ---- */
+static tc_value *any_value(kase *k) {
+    const int at = below(k, 3) ? k->nvalues - 1 - below(k, k->nvalues < 4 ? k->nvalues : 4) : below(k, k->nvalues);
+    return k->values[at];
+}
+static bool index_named(const char *name) { return !strncmp(name, "ind", 3); }
+static tc_value *tensor_for(kase *k, const tc_param *p) {
+    for (int i = 0; i < 20; i++) {
+        tc_value *v = any_value(k);
+        if (index_named(p->name) == (v->meta.dtype == TC_I64)) return v;
+    }
+    return any_value(k);
+}
+static int64_t int_for(kase *k, const tc_param *p, const tc_meta *first) {
+    const int rank = first ? first->rank : 1;
+    if (!strncmp(p->name, "dim", 3)) return rank ? below(k, 2 * rank) - rank : 0;
+    return below(k, 5) - 1;
+}
+static tc_arg ints_for(kase *k, const tc_param *p, const tc_op *op, const tc_meta *first) {
+    const int rank = first ? first->rank : 1;
+    const bool dims = !strncmp(p->name, "dim", 3), sizes = !strcmp(p->name, "size") || !strcmp(p->name, "shape");
+    int64_t order[TC_MAX_RANK];
+    int n = p->fixed_len ? p->fixed_len : dims || sizes ? 1 + below(k, rank + 1) : 2 * (1 + below(k, 2));
+    if (dims) n = !strcmp(tc_op_name(op), "aten.permute.default") || n > rank ? rank : n;
+    if (n > TC_MAX_RANK) n = TC_MAX_RANK;
+    if (dims) tc_rng_permutation(&k->gen, rank, order);
+    tc_sym *s = TC_NEWN(&k->p->arena, tc_sym, (size_t)n + 1);
+    for (int i = 0; i < n; i++) {
+        int64_t v = dims ? order[i] : sizes ? (below(k, 3) ? k->sizes[below(k, 4)] : -1) : below(k, 3);
+        if (sizes && first && n >= rank && below(k, 4) && i >= n - rank && tc_sym_const_int(first->size[i - (n - rank)], &v) && v == 1)
+            v = k->sizes[below(k, 4)];
+        s[i] = tc_sym_int(k->p->sym, v);
+    }
+    return (tc_arg){.kind = TC_A_INTS, .syms = s, .n = n};
+}
+static tc_scalar number_for(kase *k, bool whole) {
+    static const double numbers[] = {0, 1, 2, 0.5, -1.5, 3, -2, 0.1};
+    const double v = numbers[below(k, 8)];
+    return whole ? tc_scalar_int((int64_t)v) : tc_scalar_float(v);
+}
+static bool argument(kase *k, const tc_op *op, int at, const tc_meta *first, tc_arg *out) {
+    const tc_param *p = &tc_op_schema(op)->params[at];
+    const bool choice = !p->has_default || (p->type != TC_T_DTYPE && !p->kw_only && below(k, 2));
+    if (!choice || (p->optional && !below(k, 3))) {
+        if (p->has_default || p->optional) {
+            *out = (tc_arg){.kind = TC_A_NONE};
+            tc_status s = p->has_default ? tc_op_default(k->p, op, at, out) : NULL;
+            tc_status_free(s);
+            return !s;
+        }
+    }
+    switch (p->type) {
+    case TC_T_TENSOR:
+    case TC_T_OPT_TENSOR: *out = (tc_arg){.kind = TC_A_VALUE, .value = tensor_for(k, p)}; return true;
+    case TC_T_TENSORS: {
+        const int n = 1 + below(k, 3);
+        *out = (tc_arg){.kind = TC_A_VALUES, .values = TC_NEWN(&k->p->arena, tc_value *, (size_t)n), .n = n};
+        for (int i = 0; i < n; i++) out->values[i] = any_value(k);
+        return true;
+    }
+    case TC_T_INT: *out = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(k->p->sym, int_for(k, p, first))}; return true;
+    case TC_T_INTS: *out = ints_for(k, p, op, first); return true;
+    case TC_T_FLOAT: *out = (tc_arg){.kind = TC_A_SCALAR, .scalar = number_for(k, false)}; return true;
+    case TC_T_SCALAR: *out = (tc_arg){.kind = TC_A_SCALAR, .scalar = number_for(k, below(k, 2))}; return true;
+    case TC_T_BOOL: *out = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_bool(below(k, 2))}; return true;
+    case TC_T_DTYPE: *out = (tc_arg){.kind = TC_A_DTYPE, .dtype = below(k, 2) ? TC_F32 : TC_F64}; return true;
+    default: return false;
+    }
+}
+
+/* ---- programs ---- */
+static bool fits(const tc_value *v) {
+    int64_t n = 1, d;
+    if (v->kind != TC_V_TENSOR) return false;
+    for (int i = 0; i < v->meta.rank; i++)
+        if (!tc_sym_const_int(v->meta.size[i], &d) || d < 0 || (n *= d > 0 ? d : 1) > MOST_ELEMENTS) return false;
+    return v->meta.rank <= 5;
+}
+/* One node more, if the operator takes what is made up for it. */
+static bool add_node(kase *k, const tc_op *op) {
+    const tc_schema *s = tc_op_schema(op);
+    tc_arg args[24];
+    const tc_meta *first = NULL;
+    tc_node *n;
+    if (s->nparams > 24) return false;
+    for (int i = 0; i < s->nparams; i++) {
+        if (!argument(k, op, i, first, &args[i])) return false;
+        if (!first && args[i].kind == TC_A_VALUE && args[i].value) first = &args[i].value->meta;
+    }
+    tc_value outs[8] = {{0}};
+    const int nouts = tc_op_nouts(op, args, s->nparams);
+    if (nouts > 8) return false;
+    tc_status st = tc_op_infer(k->p, op, args, s->nparams, (tc_source){0}, outs, nouts);
+    bool good = !st;
+    for (int i = 0; good && i < nouts; i++) good = fits(&outs[i]);
+    if (good) st = tc_graph_call(k->p->graph, op, args, s->nparams, (tc_source){0}, NULL, &n);
+    good = good && !st;
+    tc_status_free(st);
+    for (int i = 0; good && i < n->nouts && k->nvalues < MOST_VALUES; i++) k->values[k->nvalues++] = n->outs[i];
+    return good;
+}
+
+static tc_status add_input(kase *k, int at) {
+    static const tc_dtype types[] = {TC_F32, TC_F32, TC_F32, TC_F32, TC_F64, TC_BF16, TC_BOOL, TC_I32};
+    const tc_dtype d = at == 1 ? TC_I64 : types[at ? below(k, 8) : 0];
+    int rank = at ? below(k, 4) : 2;
+    tc_sym size[4];
+    int64_t n[4];
+    for (int i = 0; i < rank; i++) n[i] = below(k, 5) ? k->sizes[below(k, 4)] : 1, size[i] = tc_sym_int(k->p->sym, n[i]);
+    tc_value *v = tc_graph_value(k->p->graph, TC_V_TENSOR, "x");
+    v->meta = tc_meta_make(&k->p->arena, d, rank, tc_arena_dup(&k->p->arena, size, sizeof *size * (size_t)(rank + 1)), NULL);
+    tc_graph_add_input(k->p->graph, v);
+    tc_program_add_input(k->p, (tc_input){.kind = TC_IN_USER, .value = v, .name = v->name, .alias_of = -1});
+    k->values[k->nvalues++] = v;
+    TC_TRY(tc_tensor_empty(d, rank, n, &k->inputs[at]));
+    tc_sample_fill(&k->inputs[at], d == TC_I64 ? 0 : d == TC_BOOL ? 0 : -3, d == TC_BOOL ? 2 : 3, k->seed * 8 + (uint64_t)at);
+    return NULL;
+}
+
+/* Values that nothing reads, and some that something does. */
+static void add_outputs(kase *k) {
+    bool *is_read = tc_xcalloc(k->p->graph->nvalues + 1, sizeof *is_read);
+    for (const tc_node *n = k->p->graph->first; n; n = n->next)
+        for (int i = 0; i < n->nargs; i++) {
+            if (n->args[i].kind == TC_A_VALUE && n->args[i].value) is_read[n->args[i].value->id] = true;
+            for (int e = 0; n->args[i].kind == TC_A_VALUES && e < n->args[i].n; e++) is_read[n->args[i].values[e]->id] = true;
+        }
+    for (int i = k->ninputs; i < k->nvalues; i++) {
+        tc_value *v = k->values[i];
+        if (is_read[v->id] && below(k, 6)) continue;
+        tc_program_add_output(k->p, (tc_output){.kind = TC_OUT_USER, .value = v, .name = v->name, .target = -1});
+    }
+    free(is_read);
+}
+
+static tc_status run(const kase *k, const tc_exec_options *o, const tc_tuning *tuning, tc_tensor *out) {
+    tc_exec *e;
+    tc_generator g;
+    tc_generator_seed(&g, 3);
+    TC_TRY(tc_exec_create(k->p, o, &e));
+    tc_exec_set_tuning(e, tuning);
+    tc_status s = tc_exec_run(e, k->inputs, k->ninputs, &g, out, k->p->noutputs);
+    tc_exec_destroy(e);
+    return s;
+}
+
+static void drop(const kase *k, tc_tensor *t) {
+    for (int i = 0; t && i < k->p->noutputs; i++) tc_tensor_deinit(&t[i]);
+    free(t);
+}
+static void free_case(kase *k) {
+    drop(k, k->want);
+    for (int i = 0; i < k->ninputs; i++) tc_tensor_deinit(&k->inputs[i]);
+    tc_program_release(k->p);
+    free(k);
+}
+
+/* NULL: what the program computes is refused, an index for instance. */
+static kase *make_case(uint64_t seed) {
+    kase *k = tc_xcalloc(1, sizeof *k);
+    k->seed = seed;
+    tc_generator_seed(&k->gen, seed);
+    k->p = tc_program_create("random");
+    static const int64_t some[] = {1, 2, 3, 5, 7, 16, 17, 33, 64, 130};
+    for (int i = 0; i < 4; i++) k->sizes[i] = some[below(k, 10)];
+    tc_status s = NULL;
+    const int ninputs = 3 + below(k, MOST_INPUTS - 2), nnodes = 4 + below(k, 14);
+    for (; k->ninputs < ninputs && !s; k->ninputs++) s = add_input(k, k->ninputs);
+    for (int made = 0, tries = 0; made < nnodes && tries < 400; tries++) {
+        const tc_op *op = below(k, 3) ? tc_op_find(usual[below(k, (int)(sizeof usual / sizeof *usual))]) : table.data[below(k, (int)table.len)];
+        if (op) made += add_node(k, op);
+    }
+    add_outputs(k);
+    if (!s) s = tc_functionalise(k->p);
+    if (!s) s = tc_program_verify(k->p);
+    tc_exec_options o = {.threads = 1, .isa = tc_isa_ops_of(TC_ROW_portable), .no_fuse = true};
+    k->want = tc_xcalloc((size_t)k->p->noutputs + 1, sizeof *k->want);
+    if (!s) s = run(k, &o, NULL, k->want);
+    if (!s) return k;
+    if (getenv("TC_TEST_VERBOSE")) print_message("seed %llu is left out: %s\n", (unsigned long long)seed, tc_status_message(s));
+    tc_status_free(s);
+    free_case(k);
+    return NULL;
+}
+
+static void list_operators(void) {
+    for (size_t i = 0; i < tc_op_count(); i++) {
+        const tc_op *op = tc_op_at(i);
+        const tc_schema *s = tc_op_schema(op);
+        bool good = !strcmp(s->ns, "aten") && !s->variadic && !s->inplace && !s->has_out && s->nparams > 0 && s->params[0].type == TC_T_TENSOR &&
+                    !(op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_HIGHER_ORDER | TC_OP_DATA_SHAPE | TC_OP_COMPOSITE)) &&
+                    !strstr(s->name, "empty") && !strstr(s->name, "backward"); /* their arguments are of one forward call */
+        for (int k = 0; k < s->nparams; k++) good = good && !s->params[k].mutated;
+        if (good) tc_vec_push(&table, op);
+    }
+}
+
+static int64_t from_environment(const char *name, int64_t otherwise) {
+    const char *v = getenv(name);
+    return v && *v ? strtoll(v, NULL, 10) : otherwise;
+}
+
+static int setup(void **state) {
+    (void)state;
+    static char root[256];
+    if (!scratch_folder(root, sizeof root, "tc-random")) return -1;
+    setenv("XDG_CACHE_HOME", root, 1);
+    setenv("XDG_DATA_HOME", root, 1);
+    list_operators();
+    const uint64_t first = (uint64_t)from_environment("TC_TEST_SEED", 1), n = (uint64_t)from_environment("TC_TEST_PROGRAMS", 30);
+    for (uint64_t i = first; i < first + n; i++) {
+        kase *k = make_case(i);
+        if (k) tc_vec_push(&cases, k);
+    }
+    return 0;
+}
+
+static int teardown(void **state) {
+    (void)state;
+    for (size_t i = 0; i < cases.len; i++) free_case(cases.data[i]);
+    tc_vec_free(&cases);
+    tc_vec_free(&table);
+    tc_status_free(tc_remove_tree(getenv("XDG_CACHE_HOME")));
+    return 0;
+}
+
+/* Of 16-bit floats the bits of products hold for one instruction set. */
+static bool narrow(const kase *k) {
+    for (const tc_node *n = k->p->graph->first; n; n = n->next)
+        for (int i = 0; i < n->nouts; i++)
+            if (n->outs[i]->kind == TC_V_TENSOR && tc_is_narrow(n->outs[i]->meta.dtype)) return true;
+    return false;
+}
+
+static int differs(const kase *k, tc_exec_options o, const tc_tuning *tuning, const char *by) {
+    tc_tensor *got = tc_xcalloc((size_t)k->p->noutputs + 1, sizeof *got);
+    tc_status s = run(k, &o, tuning, got);
+    tc_diff d = {0};
+    int r = 0;
+    while (!s && r < k->p->noutputs) {
+        if (k->want[r].storage) s = tc_tensor_compare(&got[r], &k->want[r], 0, 0, &d);
+        if (s || d.count) break;
+        r++;
+    }
+    const bool bad = s || d.count;
+    if (bad) {
+        tc_buf b = {0};
+        tc_program_print(&b, k->p, TC_PRINT_SHORT);
+        print_error("seed %llu, %s %s, %d threads: result %d: %s, %lld elements, the first at %lld, by %g\n%s\n", (unsigned long long)k->seed, by,
+                    o.isa->name, o.threads, r, s ? tc_status_message(s) : "differs", (long long)d.count, (long long)d.first, d.max_abs,
+                    tc_buf_str(&b));
+        tc_buf_free(&b);
+    }
+    tc_status_free(s);
+    drop(k, got);
+    return bad;
+}
+
+static int best_row(void) {
+    int best = 0;
+    for (int row = 0; row < TC_ROW_COUNT; row++)
+        if (tc_isa_supported((tc_isa_row)row)) best = row;
+    return best;
+}
+
+static void test_interpreted(void **state) {
+    (void)state;
+    tc_tuning *tuning;
+    int failed = 0;
+    assert_true(cases.len > 0);
+    assert_null(tc_tuning_create(2, &tuning));
+    for (size_t i = 0; i < cases.len; i++)
+        for (int row = 0; row <= best_row(); row++) {
+            const kase *k = cases.data[i];
+            if (!tc_isa_supported((tc_isa_row)row) || (row && narrow(k))) continue;
+            const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)row);
+            failed += differs(k, (tc_exec_options){.isa = isa, .threads = 1}, NULL, "fused");
+            failed += differs(k, (tc_exec_options){.isa = isa, .threads = 2, .no_fuse = true}, NULL, "not fused");
+            failed += differs(k, (tc_exec_options){.isa = isa, .threads = 7, .loops = true}, NULL, "as loops");
+            tc_tuning_try(tuning, i % 2 ? "block" : "columns", i % 2 ? 512 : 64);
+            failed += differs(k, (tc_exec_options){.isa = isa, .threads = 2}, tuning, "tuned");
+        }
+    tc_tuning_destroy(tuning);
+    assert_int_equal(failed, 0);
+}
+
+static void test_compiled(void **state) {
+    (void)state;
+    const tc_isa_row row = (tc_isa_row)best_row();
+    const tc_isa_ops *isa = tc_isa_ops_of(row);
+    tc_unit *u = tc_unit_create(&(tc_unit_options){.isa = tc_isa_name(row)});
+    tc_emit_count count = {0};
+    for (size_t i = 0; i < cases.len; i++) {
+        tc_exec *e;
+        assert_null(tc_exec_create(cases.data[i]->p, &(tc_exec_options){.threads = 1, .isa = isa}, &e));
+        assert_null(tc_exec_emit(e, u, NULL, NULL, &count));
+        tc_exec_destroy(e);
+    }
+    tc_buf text = {0}, code = {0};
+    tc_unit_finish(u, &text);
+    tc_status s = tc_cc_build(text.data, text.len, TC_CC_SHARED,
+                              &(tc_cc_options){.cc = "gcc", .isa = tc_isa_name(row), .cflags = "", .dump = getenv("TC_TEST_DUMP")}, &code);
+    if (s) fail_msg("%s\n%s", tc_status_message(s), tc_status_detail(s));
+    tc_modules *m = tc_modules_create();
+    const char *note;
+    s = tc_modules_load(m, code.data, code.len, tc_isa_name(row), "", 0, true, &note);
+    if (s || note) fail_msg("%s", s ? tc_status_message(s) : note);
+    tc_exec_code find = {tc_modules_find, m};
+    int failed = 0;
+    for (size_t i = 0; i < cases.len; i++)
+        for (int threads = 1; threads < 3 && !(narrow(cases.data[i]) && row != TC_ROW_portable); threads++)
+            failed += differs(cases.data[i], (tc_exec_options){.isa = isa, .code = &find, .threads = threads}, NULL, "compiled");
+    print_message("%zu programs, %zu loops, %zu groups, %zu interpreted\n", cases.len, count.loops, tc_unit_groups(u), count.left);
+    assert_int_equal(failed, 0);
+    tc_modules_destroy(m);
+    tc_buf_free(&text);
+    tc_buf_free(&code);
+    tc_unit_destroy(u);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_interpreted), cmocka_unit_test(test_compiled)};
+    return cmocka_run_group_tests(tests, setup, teardown);
+}
