@@ -149,6 +149,10 @@ check: deps             ## the fast tests; last line "N passed, N failed"
 	@tests/run $(BUILD) $(T)
 JOBS   ?= $(shell nproc 2>/dev/null || echo 2)
 
+check-man: deps         ## the examples of every man page, run and compared
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all
+	@tests/run $(BUILD) man/
+
 demo: deps              ## the pipelines of the README on the data in tc-train/examples
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all
 	@cd tc-train/examples && PATH="$(abspath $(BUILD))/bin:$$PATH" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 $(MAKE) --no-print-directory demo
@@ -174,8 +178,9 @@ lint:                   ## layers, lengths, banned names, exports, formatting, m
 
 asan:                   ## the fast tests under ASan and UBSan
 	@TC_NO_DEPS=1 ASAN_OPTIONS=detect_leaks=1 $(MAKE) --no-print-directory BUILD=build-asan OPT="-O1 -g" SAN="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer" check
-tsan:                   ## the threaded tests (pool) under TSan
+tsan:                   ## the threaded tests (pool, loader) under TSan
 	@TC_NO_DEPS=1 $(MAKE) --no-print-directory BUILD=build-tsan OPT="-O1 -g" SAN="-fsanitize=thread" T=pool check
+	@tests/run build-tsan loader
 cover:                  ## lines reached by the fast tests, by folder
 	@TC_NO_DEPS=1 $(MAKE) --no-print-directory BUILD=build-cover OPT="-O0 -g" SAN="--coverage" check
 	@tests/cover build-cover
@@ -230,7 +235,7 @@ clean:                  ## removes everything that was built
 help:                   ## this list
 	@awk -F'##' '/^[a-z-]+:.*##/ {split($$1, a, ":"); printf "  %-12s%s\n", a[1], $$2}' Makefile
 
-.PHONY: all units drivers check demo conformance peer-check bench lint asan tsan cover cover-readers fuzz deps lint-deps install uninstall clean help
+.PHONY: all units drivers check check-man demo conformance peer-check bench lint asan tsan cover cover-readers fuzz deps lint-deps install uninstall clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

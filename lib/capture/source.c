@@ -201,6 +201,26 @@ static void check_dims(C *c, const tc_program *p, const tc_capture_request *r) {
     }
 }
 
+/* Parameters without a default that no input names, before forward is called without them. */
+static void check_given(C *c, V m, const list *params, dict *given) {
+    tc_buf lacks = {0};
+    size_t n;
+    for (size_t i = 0; i < params->n; i++) {
+        const V *sig = tc_items(params->a[i], &n);
+        int64_t how = tc_small(sig[1]);
+        if (how == P_VAR || how == P_KW || sig[2] != c->ellipsis || tc_dict_get(c, given, sig[0])) continue;
+        tc_buf_printf(&lacks, "%s%s", lacks.len ? ", " : "", tc_as_str(sig[0])->s);
+    }
+    if (!lacks.len) return;
+    const char *names = tc_arena_strdup(&c->arena, lacks.data), *first = tc_arena_strndup(&c->arena, names, strcspn(names, ","));
+    tc_buf_free(&lacks);
+    const func *f = (func *)forward_function(c, m); /* it has parameters */
+    const char *what = tc_kind_of(m) == K_FUNC ? f->qualname->s : tc_type_name(c, m);
+    tc_status st = tc_error(TC_USAGE, "%s is called with %s, which no --input declares: --input %s=SIZES and dtype, as BxTxi64 or Bx3x32x32xf32",
+                            what, names, first);
+    tc_raise_status_at(c, "TypeError", st, &(tc_source){.file = f->sc->file->name, .line = f->sc->line, .col = f->sc->col});
+}
+
 /* One capture of forward. */
 typedef struct {
     const char *name;       /* of the program */
@@ -238,6 +258,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
         else v = tc_capture_tensor(k, &in[i]);
         put(c, given, in[i].name, v);
     }
+    check_given(c, m, params, given);
     check_dims(c, p, r);
     if (r->sides > 1 && !c->draft && !c->keep && !o->strict) o->nseen = tc_capture_sided(k, &o->seen);
     /* positional while there is no gap, then by keyword */

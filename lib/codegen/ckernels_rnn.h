@@ -1,8 +1,5 @@
 /* One layer and direction of an LSTM, GRU or plain recurrent network as portable C (--to c): the bits of lib/kernel/rnn.c. Included by
  * ckernels.h, whose product it calls. */
-#ifndef TC_CODEGEN_CKERNELS_RNN_H
-#define TC_CODEGEN_CKERNELS_RNN_H
-
 #include <stdint.h>
 
 /* x: t b i; weights: gates * h rows of i and of h; states: b h; out: t b h; space: t b rows of gates as used, and the cell (LSTM) or the
@@ -60,5 +57,3 @@ typedef struct {
 ROW(f32, float)
 ROW(f64, double)
 #undef ROW
-
-#endif

@@ -21,9 +21,9 @@ struct tc_loader {
     pthread_t *thread;
     int nthreads, nslots;
     slot *slots;
-    int64_t drawn;   /* the number of the next batch that is drawn */
-    int64_t next;    /* in order: of the next that is given */
-    int64_t *taken;  /* any order: given, though one before it is not; ascending */
+    int64_t drawn;  /* the number of the next batch that is drawn */
+    int64_t next;   /* in order: of the next that is given */
+    int64_t *taken; /* any order: given, though one before it is not; ascending */
     int ntaken, room_taken;
     size_t batch_bytes; /* of the largest batch so far */
     bool ended, closing;

@@ -648,7 +648,7 @@ PY
     fails 2 "--dim" tc-export "$TC_ROOT/tests/oracle/pt2/mlp.pt2" --dim B=1..3 -o x.pt2
     fails 2 "does not fit" tc-export m.py:Net --input x=Bx4xf32 --to dot -o x.pt2
     fails 3 "is not defined" tc-export m.py:Nothing --input x=Bx4xf32
-    fails 3 ":5: TypeError: Net.forward() missing 1 required" tc-export m.py:Net -o x.pt2
+    fails 2 ":5: TypeError: Net is called with x, which no --input declares" tc-export m.py:Net -o x.pt2
     fails 1 "none.py" tc-export none.py:Net
 }
 
@@ -956,4 +956,11 @@ class Grow(nn.Module):
 PY
     run -3 --separate-stderr tc-export grow.py:Grow --input x=2xf32
     [[ "$stderr" == *"grow.py:7:"*"while_loop.default: result 1 has the types f32[2] and f32[4]"* ]]
+}
+
+@test "an input that forward needs and no --input declares is named, with the way to declare it" {
+    printf 'import torch.nn as nn\n\n\nclass M(nn.Module):\n    def forward(self, x, y, scale=2, *, mask, bias=None):\n        return (x + y) * scale * mask\n' >needs.py
+    fails 2 "M is called with x, y, mask, which no --input declares: --input x=SIZES and dtype" tc-export needs.py:M
+    fails 2 "M is called with mask, which no --input declares: --input mask=SIZES and dtype" tc-export needs.py:M --input x=Bxf32 --input y=Bxf32
+    tc-export needs.py:M --input x=Bxf32 --input y=Bxf32 --input mask=Bxf32 -o needs.pt2
 }
