@@ -9,23 +9,30 @@
 typedef enum { NEAREST, EXACT, LINEAR, CUBIC } method;
 typedef struct {
     tc_sym in, out;
-    double factor;
-    bool align;
-} axis; /* factor 0: not given */
+    double factor;     /* 0: not given */
+    bool align, plane; /* plane: of two dimensions */
+} axis;
 
 static tc_value *with_number(tc_emit *e, const char *op, tc_value *v, tc_sym s) {
     return tc_emit_call(e, op, "va", v, &(tc_arg){.kind = TC_A_SCALAR, .is_sym = true, .sym = s});
 }
 static tc_sym to_float(tc_symctx *s, tc_sym v) { return tc_sym_op(s, TC_S_TOFLOAT, v, NULL, NULL); }
 
-/* How far one step of the result goes in the input. */
-static tc_sym ratio(tc_symctx *s, const axis *a) {
+static tc_sym same(tc_symctx *s, tc_sym a, tc_sym b) { return tc_sym_op(s, TC_S_EQ, a, b, NULL); }
+/* How far one step of the result goes in the input. PyTorch does not look at the factor where linear interpolation keeps the size, nor where
+ * the nearest element of a plane's row is the same one or every second one. */
+static tc_sym ratio(tc_symctx *s, method m, const axis *a) {
     tc_sym one = tc_sym_int(s, 1);
     if (a->align) {
         if (tc_sym_is_int(a->out, 1)) return tc_sym_float(s, 0);
         return tc_sym_op(s, TC_S_FDIV, to_float(s, tc_sym_sub(s, a->in, one)), to_float(s, tc_sym_sub(s, a->out, one)), NULL);
     }
-    if (a->factor > 0) return tc_sym_float(s, 1 / a->factor);
+    if (a->factor > 0) {
+        tc_sym r = tc_sym_float(s, 1 / a->factor);
+        bool plane = m == NEAREST && a->plane;
+        if (plane) r = tc_sym_op(s, TC_S_WHERE, same(s, a->out, tc_sym_mul(s, tc_sym_int(s, 2), a->in)), tc_sym_float(s, 0.5), r);
+        return plane || m == LINEAR ? tc_sym_op(s, TC_S_WHERE, same(s, a->in, a->out), tc_sym_float(s, 1), r) : r;
+    }
     return tc_sym_op(s, TC_S_FDIV, to_float(s, a->in), to_float(s, a->out), NULL);
 }
 static tc_value *pick(tc_emit *e, tc_value *x, int d, tc_value *i) { return tc_emit_call(e, "aten::index_select", "viv", x, (int64_t)d, i); }
@@ -51,23 +58,27 @@ static tc_value *cubic_far(tc_emit *e, tc_value *t) { /* ((A t - 5 A) t + 8 A) t
 static tc_value *positions(tc_emit *e, const axis *a, method m, tc_dtype up) {
     tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
     tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
-    tc_sym r = ratio(tc_e_sym(e), a);
+    tc_sym r = ratio(tc_e_sym(e), m, a);
     if (a->align) i = with_number(e, "aten::mul.Tensor", i, r);
     else i = tc_e_adds(e, with_number(e, "aten::mul.Tensor", tc_e_adds(e, i, 0.5), r), -0.5);
     return m == LINEAR ? tc_emit_call(e, "aten::clamp_min", "vi", i, (int64_t)0) : i;
 }
-/* The taps of each result, *out_first the index of the first one (it may be out of range), and their weights. Returns how many. */
-static int taps(tc_emit *e, tc_value *pos, method m, tc_value **out_first, tc_value *w[4]) {
-    tc_value *lo = tc_e1(e, "aten::floor", pos), *t = tc_e_sub(e, pos, lo), *u = tc_e_adds(e, tc_e_neg(e, t), 1);
+/* v as a weight that PyTorch keeps in type `kept`. */
+static tc_value *kept_in(tc_emit *e, tc_value *v, tc_dtype kept) { return v ? tc_e_cast(e, tc_e_cast(e, v, kept), v->meta.dtype) : v; }
+/* The taps of each result, *out_first the index of the first one (it may be out of range), and their weights, rounded to `kept`. Returns how many. */
+static int taps(tc_emit *e, tc_value *pos, method m, tc_dtype kept, tc_value **out_first, tc_value *w[4]) {
+    tc_value *lo = tc_e1(e, "aten::floor", pos), *t = tc_e_sub(e, pos, lo);
     if (m == LINEAR) {
-        *out_first = lo, w[0] = u, w[1] = t;
+        *out_first = lo, w[1] = kept_in(e, t, kept), w[0] = kept_in(e, tc_e_adds(e, tc_e_neg(e, w[1]), 1), kept);
         return 2;
     }
+    tc_value *u = tc_e_adds(e, tc_e_neg(e, t), 1);
     *out_first = tc_e_adds(e, lo, -1);
     w[0] = cubic_far(e, tc_e_adds(e, t, 1)), w[1] = cubic_near(e, t), w[2] = cubic_near(e, u), w[3] = cubic_far(e, tc_e_adds(e, u, 1));
+    for (int k = 0; k < 4; k++) w[k] = kept_in(e, w[k], kept);
     return 4;
 }
-static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, const axis *a) {
+static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, tc_dtype kept, const axis *a) {
     if (!x) return NULL;
     tc_dtype up = tc_dtype_compute(x->meta.dtype);
     if (!tc_is_float(up)) up = TC_F32;
@@ -75,10 +86,10 @@ static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, const axis *
         tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->out};
         tc_value *i = tc_emit_call(e, "aten::arange", "ad", &end, (int)up);
         if (m == EXACT) i = tc_e_adds(e, i, 0.5);
-        return pick(e, x, d, clamped(e, tc_e1(e, "aten::floor", with_number(e, "aten::mul.Tensor", i, ratio(tc_e_sym(e), a))), a));
+        return pick(e, x, d, clamped(e, tc_e1(e, "aten::floor", with_number(e, "aten::mul.Tensor", i, ratio(tc_e_sym(e), m, a))), a));
     }
     tc_value *first, *w[4], *sum = NULL;
-    for (int k = 0, n = taps(e, positions(e, a, m, up), m, &first, w); k < n; k++) {
+    for (int k = 0, n = taps(e, positions(e, a, m, up), m, kept, &first, w); k < n; k++) {
         tc_value *tap = weighted(e, x, d, clamped(e, k ? tc_e_adds(e, first, k) : first, a), w[k]);
         sum = sum ? tc_e_add(e, sum, tap) : tap;
     }
@@ -88,7 +99,7 @@ static tc_value *resample(tc_emit *e, tc_value *x, int d, method m, const axis *
 static tc_value *matrix(tc_emit *e, method m, const axis *a) {
     tc_arg end = {.kind = TC_A_SCALAR, .is_sym = true, .sym = a->in};
     tc_value *j = tc_emit_call(e, "aten::arange", "ad", &end, (int)TC_I64), *first, *w[4], *sum = NULL;
-    for (int k = 0, n = taps(e, positions(e, a, m, TC_F64), m, &first, w); k < n; k++) {
+    for (int k = 0, n = taps(e, positions(e, a, m, TC_F64), m, TC_F64, &first, w); k < n; k++) {
         tc_value *at = tc_emit_call(e, "aten::unsqueeze", "vi", clamped(e, tc_e_adds(e, first, k), a), (int64_t)1);
         tc_value *row = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_e2(e, "aten::eq.Tensor", j, at),
                                      tc_emit_call(e, "aten::unsqueeze", "vi", w[k], (int64_t)1), (int64_t)0);
@@ -116,10 +127,11 @@ static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
         return tc_error(TC_CONTENT, "%s: It is expected output_size equals to %d, but got size %d", tc_op_name(n->op), dims, n->args[1].n);
     tc_dtype d = x->meta.dtype;
     bool weighs = m == LINEAR || m == CUBIC, bytes = weighs && dims == 2 && d == TC_U8;
+    tc_dtype kept = !tc_is_float(d) ? TC_F32 : m == LINEAR && dims == 2 ? tc_dtype_compute(d) : d; /* PyTorch's; bilinear ones are wide */
     tc_value *y = weighs ? tc_e_cast(e, x, bytes ? TC_F64 : tc_is_float(d) ? tc_dtype_compute(d) : TC_F32) : x;
     for (int i = 0; i < dims; i++) {
         int k = bytes ? dims - 1 - i : i; /* bytes, which are rounded in between: the width first */
-        axis a = {.in = x->meta.size[2 + k], .align = align};
+        axis a = {.in = x->meta.size[2 + k], .align = align, .plane = dims == 2};
         int64_t v;
         if (vec && !tc_arg_is_none(n, at)) a.factor = n->args[at].floats[k < n->args[at].n ? k : 0];
         else if (!vec && at + k < n->nargs && !tc_arg_is_none(n, at + k)) a.factor = tc_arg_float(n, at + k);
@@ -128,9 +140,8 @@ static tc_status decompose_upsample(tc_emit *e, const tc_node *n) {
         else a.out = tc_sym_op(s, TC_S_FLOOR, tc_sym_op(s, TC_S_FMUL, to_float(s, a.in), tc_sym_float(s, a.factor), NULL), NULL, NULL);
         if ((tc_sym_const_int(a.out, &v) && v <= 0) || tc_sym_is_int(a.in, 0))
             return tc_error(TC_CONTENT, "%s: Input and output sizes should be greater than 0", tc_op_name(n->op));
-        if (bytes && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a.in, a.out, NULL)) == 1)
-            continue; /* bytes stay where the size does, whatever the factor */
-        y = bytes ? tc_upsample_bytes(e, y, matrix(e, m, &a), k == 0) : resample(e, y, 2 + k, m, &a);
+        if ((bytes || m == LINEAR) && tc_sym_known(s, same(s, a.in, a.out)) == 1) continue; /* all stay where the size does, whatever the factor */
+        y = bytes ? tc_upsample_bytes(e, y, matrix(e, m, &a), k == 0) : resample(e, y, 2 + k, m, kept, &a);
     }
     tc_emit_result(e, 0, y ? tc_e_cast(e, y, d) : NULL);
     return tc_e_done(e);
