@@ -308,7 +308,24 @@ static tc_status grad_addr(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 2)) tc_e_give(e, n, 2, mv(e, mT(e, g), tc_e_conj(e, a)));
     return tc_e_done(e);
 }
+/* Products added one after the other, as PyTorch adds them, each sum rounded: what narrow types show. */
+static tc_value *added_in_turn(tc_emit *e, const tc_node *n, int64_t count) {
+    tc_value *r = tc_arg_value(n, 0);
+    tc_arg one = {.kind = TC_A_SCALAR, .scalar = tc_scalar_int(1)};
+    for (int64_t k = 0; k < count; k++)
+        r = tc_emit_call(e, "aten::addmm", "vvvaa", r, tc_emit_call(e, "aten::select.int", "vii", tc_arg_value(n, 1), (int64_t)0, k),
+                         tc_emit_call(e, "aten::select.int", "vii", tc_arg_value(n, 2), (int64_t)0, k), k ? &one : &n->args[3], &n->args[4]);
+    return r;
+}
 static tc_status decompose_addbmm(tc_emit *e, const tc_node *n) {
+    enum { IN_TURN = 64 }; /* a longer list of products is one sum */
+    const tc_meta *batch = tc_arg_meta(n, 1);
+    int64_t count;
+    if (batch->rank == 3 && (batch->dtype == TC_F16 || batch->dtype == TC_BF16) && batch->dtype == tc_arg_meta(n, 0)->dtype &&
+        tc_sym_const_int(batch->size[0], &count) && count > 0 && count <= IN_TURN) {
+        tc_emit_result(e, 0, added_in_turn(e, n, count));
+        return tc_e_done(e);
+    }
     tc_value *p = tc_e2(e, "aten::bmm", tc_arg_value(n, 1), tc_arg_value(n, 2));
     tc_arg dtype = {.kind = TC_A_DTYPE, .dtype = p ? p->meta.dtype : TC_F32};
     tc_emit_result(e, 0, combine(e, n, tc_emit_call(e, "aten::sum.dim_IntList", "vIba", p, (int64_t[]){0}, 1, 0, &dtype)));
@@ -466,13 +483,12 @@ static tc_status decompose_bilinear(tc_emit *e, const tc_node *n) { /* y_o = sum
         return tc_error(TC_CONTENT, "%s: bilinear(): input dimensions do not match: got %d and %d", tc_op_name(n->op), r, x2->meta.rank);
     tc_sym rows = numel_of(s, x1->meta.size, r - 1), in1 = w->meta.size[1], in2 = w->meta.size[2], out = w->meta.size[0], size[TC_MAX_RANK];
     tc_value *a = tc_emit_call(e, "aten::reshape", "vS", x1, (tc_sym[]){rows, in1}, 2),
-             *c = tc_emit_call(e, "aten::reshape", "vS", x2, (tc_sym[]){rows, tc_sym_int(s, 1), in2}, 3);
+             *c = tc_emit_call(e, "aten::reshape", "vS", x2, (tc_sym[]){rows, in2, tc_sym_int(s, 1)}, 3);
     /* [rows, in1] by [in1, out in2] */
     tc_value *m = tc_emit_call(e, "aten::reshape", "vS", tc_emit_call(e, "aten::permute", "vI", w, (int64_t[]){1, 0, 2}, 3),
                                (tc_sym[]){in1, tc_sym_mul(s, out, in2)}, 2);
     tc_value *t = tc_emit_call(e, "aten::view", "vS", tc_e2(e, "aten::mm", a, m), (tc_sym[]){rows, out, in2}, 3);
-    tc_arg type = {.kind = TC_A_DTYPE, .dtype = x1->meta.dtype};
-    tc_value *y = tc_emit_call(e, "aten::sum.dim_IntList", "vIba", tc_e_mul(e, t, c), (int64_t[]){-1}, 1, 0, &type);
+    tc_value *y = tc_e2(e, "aten::bmm", t, c);
     for (int k = 0; k + 1 < r; k++) size[k] = x1->meta.size[k];
     size[r - 1] = out;
     y = tc_emit_call(e, "aten::view", "vS", y, size, r);

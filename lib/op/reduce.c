@@ -247,13 +247,18 @@ static double correction_of(const tc_node *n) {
 }
 static tc_status variance(tc_lower *l, bool root) {
     uint64_t over;
-    tc_lv x = load_reduced(l, of_node(l->node), own(l), &over), w = tc_l_reduce(l, TC_R_WELFORD, x, over);
-    tc_lv n = tc_l_sub(l, tc_l_part(l, w, 2), tc_l_f(l, TC_F64, correction_of(l->node)));
-    tc_lv v = tc_l_div(l, tc_l_part(l, w, 1), tc_l_op2(l, TC_X_MAX, n, tc_l_f(l, TC_F64, 0)));
+    tc_lv x = load_reduced(l, of_node(l->node), own(l), &over), mean, squares, count;
+    if (over) {
+        tc_lv w = tc_l_reduce(l, TC_R_WELFORD, x, over);
+        mean = tc_l_part(l, w, 0), squares = tc_l_part(l, w, 1), count = tc_l_part(l, w, 2);
+    } else /* of a tensor without dimensions: one element */
+        mean = tc_l_cast(l, x, TC_F64), squares = tc_l_sub(l, mean, mean), count = tc_l_f(l, TC_F64, 1);
+    tc_lv n = tc_l_sub(l, count, tc_l_f(l, TC_F64, correction_of(l->node)));
+    tc_lv v = tc_l_div(l, squares, tc_l_op2(l, TC_X_MAX, n, tc_l_f(l, TC_F64, 0)));
     TC_TRY(tc_l_out(l, 0, root ? tc_l_op1(l, TC_X_SQRT, v) : v));
     if (l->node->nouts == 1) return NULL;
-    tc_lv none = tc_l_op2(l, TC_X_EQ, tc_l_part(l, w, 2), tc_l_f(l, TC_F64, 0));
-    return tc_l_out(l, 1, tc_l_where(l, none, tc_l_f(l, TC_F64, __builtin_nan("")), tc_l_part(l, w, 0)));
+    tc_lv none = tc_l_op2(l, TC_X_EQ, count, tc_l_f(l, TC_F64, 0));
+    return tc_l_out(l, 1, tc_l_where(l, none, tc_l_f(l, TC_F64, __builtin_nan("")), mean));
 }
 static tc_status lower_var(tc_lower *l) { return variance(l, false); }
 static tc_status lower_std(tc_lower *l) { return variance(l, true); }

@@ -34,7 +34,10 @@ static tc_status lower_softmax(tc_lower *l) {
 static tc_status lower_log_softmax(tc_lower *l) {
     uint64_t over = axis_of(l, 1);
     tc_lv x = tc_l_in(l, 0), d = tc_l_sub(l, x, tc_l_reduce(l, TC_R_MAX, x, over));
-    return tc_l_out(l, 0, tc_l_sub(l, d, tc_l_op1(l, TC_X_LOG, tc_l_reduce(l, TC_R_SUM, tc_l_op1(l, TC_X_EXP, d), over))));
+    tc_lv sum = tc_l_reduce(l, TC_R_SUM, tc_l_op1(l, TC_X_EXP, d), over);
+    bool last = over && over >> (l->result_axes - 1); /* there PyTorch keeps a row's sum and its logarithm in the type of the result */
+    tc_dtype kept = last ? l->node->outs[0]->meta.dtype : tc_l_type(l, 0);
+    return tc_l_out(l, 0, tc_l_sub(l, d, tc_l_round(l, tc_l_op1(l, TC_X_LOG, tc_l_round(l, sum, kept)), kept)));
 }
 static tc_status lower_softmax_backward(tc_lower *l) {
     tc_lv g = tc_l_in_as(l, 0, grad_type(l)), y = tc_l_in_as(l, 1, grad_type(l));

@@ -206,7 +206,8 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
 
 def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weight=None, reduction="mean", ignore_index=None, label_smoothing=0.0,
                          options=None):
-    # The classes are dimension 0 of the weight and dimension 1 of the logits; options choose how PyTorch splits the work, not what it is.
+    # The classes are dimension 0 of the weight and dimension 1 of the logits; options choose how PyTorch splits the work, not what it is, but
+    # for narrow types, whose pieces are computed wide.
     if input.dim() < 1 or input.dim() > 2:
         raise RuntimeError(f"expected input with dimensionality 1 or 2, got {input.dim()}")
     if linear_weight.dim() < 2:
@@ -223,6 +224,11 @@ def linear_cross_entropy(input, linear_weight, target, *, linear_bias=None, weig
     size = tuple(input.shape[:-1]) + classes
     if ignore_index is not None and tuple(target.shape) == size:
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    narrow = input.dtype
+    if (options is not None and narrow in (torch.float16, torch.bfloat16) and label_smoothing == 0 and len(classes) == 1
+            and (target.dtype == torch.int64 or tuple(target.shape) == size)):
+        wide = [x if x is None or x.dtype != narrow else x.float() for x in (input, linear_weight, target, linear_bias, weight)]
+        return linear_cross_entropy(wide[0], wide[1], wide[2], linear_bias=wide[3], weight=wide[4], reduction=reduction, ignore_index=ignore_index).to(narrow)
     flat = linear_weight.reshape(-1, linear_weight.size(-1))
     logits = _aten.linear(input, flat, None if linear_bias is None else linear_bias.reshape(-1)).reshape(list(size))
     return cross_entropy(logits, target, weight=weight, reduction=reduction, ignore_index=-100 if ignore_index is None else ignore_index,
