@@ -126,18 +126,20 @@ static tc_status lower_softplus_backward(tc_lower *l) { /* grad_output, self, be
     tc_lv r = tc_l_div(l, tc_l_mul(l, g, z), tc_l_add(l, z, num(l, 1)));
     return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_GT, xb, tc_l_in(l, 3)), g, r));
 }
+/* A bound of the shrinking functions, which is of the type of x. */
+static tc_lv bound(tc_lower *l, int arg) { return tc_l_in_rounded(l, arg, l->node->outs[0]->meta.dtype); }
 static tc_status lower_softshrink(tc_lower *l) {
-    tc_lv x = tc_l_in(l, 0), k = tc_l_in(l, 1), neg = f1(l, TC_X_NEG, k);
+    tc_lv x = tc_l_in(l, 0), k = bound(l, 1), neg = f1(l, TC_X_NEG, k);
     tc_lv r = tc_l_where(l, cmp(l, TC_X_LT, x, neg), tc_l_add(l, x, k), tc_l_mul(l, x, num(l, 0)));
     return tc_l_out(l, 0, tc_l_where(l, cmp(l, TC_X_GT, x, k), tc_l_sub(l, x, k), r));
 }
 static tc_lv inside(tc_lower *l, tc_lv x, tc_lv k) { return tc_l_op2(l, TC_X_AND, cmp(l, TC_X_GE, x, f1(l, TC_X_NEG, k)), cmp(l, TC_X_LE, x, k)); }
 static tc_status lower_hardshrink(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0);
-    return tc_l_out(l, 0, tc_l_where(l, inside(l, x, tc_l_in(l, 1)), num(l, 0), x));
+    return tc_l_out(l, 0, tc_l_where(l, inside(l, x, bound(l, 1)), num(l, 0), x));
 }
 static tc_status lower_shrink_backward(tc_lower *l) {
-    tc_lv x = tc_l_in(l, 1), k = tc_l_in(l, 2), out = tc_l_op2(l, TC_X_OR, cmp(l, TC_X_LT, x, f1(l, TC_X_NEG, k)), cmp(l, TC_X_GT, x, k));
+    tc_lv x = tc_l_in(l, 1), k = bound(l, 2), out = tc_l_op2(l, TC_X_OR, cmp(l, TC_X_LT, x, f1(l, TC_X_NEG, k)), cmp(l, TC_X_GT, x, k));
     return tc_l_out(l, 0, tc_l_where(l, out, tc_l_in(l, 0), num(l, 0))); /* NaN gets nothing */
 }
 static tc_status lower_log_sigmoid(tc_lower *l) { /* min(x, 0) - log1p(exp(-|x|)); the buffer of the CPU kernel is exp(-|x|) */

@@ -207,6 +207,12 @@ tc_lv tc_l_round(tc_lower *l, tc_lv v, tc_dtype d) {
     return push(l, in);
 }
 
+tc_lv tc_l_in_rounded(tc_lower *l, int arg, tc_dtype d) {
+    tc_lv v = tc_l_in_as(l, arg, tc_dtype_compute(d));
+    if (v != TC_LV_NONE && !l->status && at(l, v)->kind == TC_L_CONST) return tc_l_const(l, d, through(d, at(l, v)->imm));
+    return v == TC_LV_NONE ? v : tc_l_round(l, v, d);
+}
+
 tc_status tc_l_out_at(tc_lower *l, int result, const tc_affine *index, tc_lv v, tc_lv pred) {
     if (l->status) return l->status;
     tc_value *out = l->node->outs[result];

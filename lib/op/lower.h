@@ -23,6 +23,8 @@ typedef struct tc_lower {
  * type (tc_l_in) or to `dtype` (tc_l_in_as; TC_DTYPE_NONE: its own compute type). Numbers work as tensors do. */
 tc_lv tc_l_in(tc_lower *l, int arg);
 tc_lv tc_l_in_as(tc_lower *l, int arg, tc_dtype dtype);
+/* The argument as a tensor of type d would hold it, in d's compute type: numbers, and tensors of other types, are rounded to d. */
+tc_lv tc_l_in_rounded(tc_lower *l, int arg, tc_dtype d);
 /* The result's compute type (f32 for a bf16 result). */
 tc_dtype tc_l_type(const tc_lower *l, int result);
 /* A tensor (argument, element of a list argument) at an index of the rule's making; rank of the value entries. */

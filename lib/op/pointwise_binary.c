@@ -10,63 +10,77 @@
 #include <stdio.h>
 
 /* ---- lowering ---- */
-/* The type in which the first n arguments meet, as the loop computes in it. */
-static tc_dtype common(const tc_lower *l, int n) {
+/* The type in which the first n arguments meet. */
+static tc_dtype meeting(const tc_lower *l, int n) {
     tc_promotion p = {TC_DTYPE_NONE, TC_DTYPE_NONE, TC_DTYPE_NONE};
     for (int i = 0; i < n; i++) tc_promotion_add(&p, &l->node->args[i]);
-    return tc_dtype_compute(tc_promotion_type(&p));
+    return tc_promotion_type(&p);
+}
+static tc_dtype common(const tc_lower *l, int n) { return tc_dtype_compute(meeting(l, n)); } /* as the loop computes in it */
+/* An operand as PyTorch's kernels take it: of the result's type, numbers too. */
+static tc_lv operand(tc_lower *l, int arg) { return tc_l_in_rounded(l, arg, l->node->outs[0]->meta.dtype); }
+/* Products and quotients take numbers and tensors without dimensions as they are. */
+static tc_lv factor(tc_lower *l, int arg) {
+    const tc_arg *a = &l->node->args[arg];
+    return a->kind == TC_A_VALUE && a->value->kind == TC_V_TENSOR && a->value->meta.rank ? operand(l, arg) : tc_l_in(l, arg);
 }
 static tc_dtype rtype(const tc_lower *l) { return tc_dtype_compute(l->node->outs[0]->meta.dtype); }
 static tc_lv zero_of(tc_lower *l, tc_dtype d) { return tc_l_cast(l, tc_l_const(l, TC_I64, tc_scalar_int(0)), d); }
 static tc_lv truth(tc_lower *l, int arg, tc_dtype d) { return tc_l_op2(l, TC_X_NE, tc_l_in_as(l, arg, d), zero_of(l, d)); }
 
 #define BINARY(name, OP) \
-    static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in(l, 0), tc_l_in(l, 1))); }
-BINARY(mul, MUL)
-BINARY(div, DIV)
+    static tc_status lower_##name(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, operand(l, 0), operand(l, 1))); }
 BINARY(remainder, REMAINDER)
 BINARY(fmod, FMOD)
-BINARY(maximum, MAX) BINARY(minimum, MIN) BINARY(atan2, ATAN2) BINARY(hypot, HYPOT) BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER)
-    BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD) BINARY(floor_divide, DIV_FLOOR)
+BINARY(maximum, MAX)
+BINARY(minimum, MIN)
+BINARY(atan2, ATAN2)
+BINARY(hypot, HYPOT) BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL)
+    BINARY(shr, SHR) BINARY(gcd, GCD)
 #undef BINARY
+        static tc_status lower_mul(tc_lower *l) {
+    return tc_l_out(l, 0, tc_l_mul(l, factor(l, 0), factor(l, 1)));
+}
+static tc_status lower_floor_divide(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_DIV_FLOOR, operand(l, 0), factor(l, 1))); }
+static tc_status lower_div(tc_lower *l) { return tc_l_out(l, 0, tc_l_div(l, factor(l, 0), factor(l, 1))); }
 
-    /* Integers have no NaN to lose. */
-    static tc_status lower_fmax(tc_lower *l) {
+/* Integers have no NaN to lose. */
+static tc_status lower_fmax(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MAX : TC_X_FMAX, tc_l_in(l, 0), tc_l_in(l, 1)));
 }
 static tc_status lower_fmin(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_op2(l, tc_is_integral(rtype(l)) ? TC_X_MIN : TC_X_FMIN, tc_l_in(l, 0), tc_l_in(l, 1)));
 }
 
-#define COMPARE(name, OP)                                                                        \
-    static tc_status lower_##name(tc_lower *l) {                                                 \
-        tc_dtype d = common(l, 2);                                                               \
-        return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in_as(l, 0, d), tc_l_in_as(l, 1, d))); \
+#define COMPARE(name, OP)                                                                                  \
+    static tc_status lower_##name(tc_lower *l) {                                                           \
+        tc_dtype d = meeting(l, 2);                                                                        \
+        return tc_l_out(l, 0, tc_l_op2(l, TC_X_##OP, tc_l_in_rounded(l, 0, d), tc_l_in_rounded(l, 1, d))); \
     }
 COMPARE(eq, EQ)
 COMPARE(ne, NE)
 COMPARE(lt, LT)
 COMPARE(le, LE)
-COMPARE(gt, GT) COMPARE(ge, GE)
+COMPARE(gt, GT)
+COMPARE(ge, GE)
 #undef COMPARE
-
 
 /* a + alpha b, one rounding where alpha is not 1 */
 static tc_lv scaled_sum(tc_lower *l, tc_lv a, tc_lv b, tc_scalar_op plain, int alpha) {
     if (is_number(l->node, alpha, 1)) return tc_l_op2(l, plain, a, b);
-    tc_lv s = tc_l_in(l, alpha);
+    tc_lv s = operand(l, alpha);
     if (tc_is_integral(rtype(l))) return tc_l_op2(l, plain, a, tc_l_mul(l, s, b));
     if (plain == TC_X_SUB) s = tc_l_op1(l, TC_X_NEG, s);
     return tc_l_op3(l, TC_X_FMA, b, s, a);
 }
-static tc_status lower_add(tc_lower *l) { return tc_l_out(l, 0, scaled_sum(l, tc_l_in(l, 0), tc_l_in(l, 1), TC_X_ADD, 2)); }
-static tc_status lower_sub(tc_lower *l) { return tc_l_out(l, 0, scaled_sum(l, tc_l_in(l, 0), tc_l_in(l, 1), TC_X_SUB, 2)); }
-static tc_status lower_rsub(tc_lower *l) { return tc_l_out(l, 0, scaled_sum(l, tc_l_in(l, 1), tc_l_in(l, 0), TC_X_SUB, 2)); }
+static tc_status lower_add(tc_lower *l) { return tc_l_out(l, 0, scaled_sum(l, operand(l, 0), operand(l, 1), TC_X_ADD, 2)); }
+static tc_status lower_sub(tc_lower *l) { return tc_l_out(l, 0, scaled_sum(l, operand(l, 0), operand(l, 1), TC_X_SUB, 2)); }
+static tc_status lower_rsub(tc_lower *l) { return tc_l_out(l, 0, scaled_sum(l, operand(l, 1), operand(l, 0), TC_X_SUB, 2)); }
 
 static tc_status lower_div_mode(tc_lower *l) {
     const char *mode = tc_arg_string(l->node, 2);
     tc_scalar_op op = !mode ? TC_X_DIV : !strcmp(mode, "floor") ? TC_X_DIV_FLOOR : TC_X_DIV_TRUNC;
-    return tc_l_out(l, 0, tc_l_op2(l, op, tc_l_in(l, 0), tc_l_in(l, 1)));
+    return tc_l_out(l, 0, tc_l_op2(l, op, factor(l, 0), factor(l, 1)));
 }
 
 /* x^e of integers for a number e in 0..63, by squaring. */
@@ -78,7 +92,7 @@ static tc_lv int_power(tc_lower *l, tc_lv x, int64_t e, tc_dtype d) {
 }
 static tc_status lower_pow(tc_lower *l) {
     tc_dtype d = rtype(l);
-    tc_lv x = tc_l_in(l, 0);
+    tc_lv x = operand(l, 0);
     if (d == TC_BOOL) return tc_l_out(l, 0, tc_l_op2(l, TC_X_OR, x, tc_l_op1(l, TC_X_NOT, tc_l_in(l, 1))));
     const tc_node *n = l->node;
     if (tc_is_integral(d)) {
@@ -96,7 +110,7 @@ static tc_status lower_pow(tc_lower *l) {
     if (is_number(n, 1, 3)) return tc_l_out(l, 0, tc_l_mul(l, tc_l_mul(l, x, x), x));
     if (is_number(n, 1, -1)) return tc_l_out(l, 0, tc_l_div(l, one, x));
     if (is_number(n, 1, -2)) return tc_l_out(l, 0, tc_l_div(l, one, tc_l_mul(l, x, x)));
-    return tc_l_out(l, 0, tc_l_op2(l, TC_X_POW, x, tc_l_in(l, 1)));
+    return tc_l_out(l, 0, tc_l_op2(l, TC_X_POW, x, operand(l, 1)));
 }
 
 /* |a / gcd b|, 0 where either is 0 */
@@ -121,7 +135,7 @@ static tc_status complex_logaddexp(tc_lower *l) {
 static tc_status lower_logaddexp(tc_lower *l) {
     bool two = tc_op_schema(l->node->op)->name[9] == '2';
     if (tc_is_complex(rtype(l))) return complex_logaddexp(l);
-    tc_lv a = tc_l_in(l, 0), b = tc_l_in(l, 1), m = tc_l_op2(l, TC_X_MAX, a, b);
+    tc_lv a = operand(l, 0), b = operand(l, 1), m = tc_l_op2(l, TC_X_MAX, a, b);
     tc_lv t = tc_l_op1(l, TC_X_NEG, tc_l_op1(l, TC_X_ABS, tc_l_sub(l, a, b)));
     tc_lv r = tc_l_op1(l, TC_X_LOG1P, tc_l_op1(l, two ? TC_X_EXP2 : TC_X_EXP, t));
     if (two) r = tc_l_mul(l, r, tc_l_f(l, rtype(l), 1.44269504088896340736));
@@ -130,8 +144,8 @@ static tc_status lower_logaddexp(tc_lower *l) {
 }
 static tc_status xlog(tc_lower *l, tc_scalar_op log) {
     tc_dtype d = rtype(l);
-    tc_lv x = tc_l_in(l, 0), y = tc_l_in(l, 1), zero = tc_l_f(l, d, 0);
-    tc_lv r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, zero), zero, tc_l_mul(l, x, tc_l_op1(l, log, y)));
+    tc_lv x = operand(l, 0), y = operand(l, 1), zero = tc_l_f(l, d, 0);
+    tc_lv r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, zero), zero, tc_l_mul(l, x, tc_l_round(l, tc_l_op1(l, log, y), l->node->outs[0]->meta.dtype)));
     return tc_l_out(l, 0, tc_l_where(l, tc_l_op1(l, TC_X_ISNAN, y), y, r));
 }
 static tc_status lower_xlogy(tc_lower *l) { return xlog(l, TC_X_LOG); }
@@ -454,7 +468,7 @@ static const struct {
                {"__xor__", "bitwise_xor"},
                {"__lshift__", "bitwise_left_shift"},
                {"__rshift__", "bitwise_right_shift"},
-               {"special_xlogy", "xlogy.Tensor"}};
+               {"special_xlogy", "xlogy"}};
 
 static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
     const tc_schema *s = tc_op_schema(n->op);
@@ -463,7 +477,8 @@ static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
         char name[64];
         const char *overload = s->overload;
         if (!strcmp(overload, "Scalar") && strstr(aliases[i].is, "_shift")) overload = "Tensor_Scalar";
-        if (!strcmp(overload, "other_scalar")) overload = "OtherScalar";
+        if (!strcmp(aliases[i].is, "xlogy")) overload = !*overload ? "Tensor" : *overload == 's' ? "Scalar_Self" : "Scalar_Other";
+        else if (!strcmp(overload, "other_scalar")) overload = "OtherScalar";
         snprintf(name, sizeof name, "aten::%s%s%s", aliases[i].is, *overload ? "." : "", overload);
         return tc_e_forward(e, name, n);
     }
@@ -631,4 +646,6 @@ const tc_op tc_ops_pointwise_binary[] = {
     ALIAS("not_equal.Tensor(Tensor self, Tensor other)"),
     ALIAS("not_equal.Scalar(Tensor self, Scalar other)"),
     ALIAS("special_xlogy(Tensor self, Tensor other)"),
+    ALIAS("special_xlogy.self_scalar(Scalar self, Tensor other)"),
+    ALIAS("special_xlogy.other_scalar(Tensor self, Scalar other)"),
     {0}};

@@ -13,10 +13,12 @@
 UNARY(neg, NEG)
 UNARY(sign, SIGN)
 UNARY(exp, EXP)
-UNARY(exp2, EXP2) UNARY(expm1, EXPM1) UNARY(log, LOG) UNARY(log2, LOG2) UNARY(log10, LOG10) UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT)
-    UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH)
-        UNARY(tanh, TANH) UNARY(asinh, ASINH) UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC)
-            UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA) UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
+UNARY(exp2, EXP2)
+UNARY(expm1, EXPM1)
+UNARY(log, LOG) UNARY(log2, LOG2) UNARY(log10, LOG10) UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS)
+    UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH)
+        UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA)
+            UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
 #undef UNARY
 
                 static tc_status lower_abs(tc_lower *l) {
@@ -134,14 +136,14 @@ static tc_status lower_nan_to_num(tc_lower *l) {
 }
 static tc_status lower_logit(tc_lower *l) {
     const tc_node *n = l->node;
-    tc_dtype d = result_compute(l);
-    tc_lv x = tc_l_in(l, 0), one = tc_l_f(l, d, 1);
+    tc_dtype own = n->outs[0]->meta.dtype; /* each step is rounded to it */
+    tc_lv x = tc_l_in(l, 0), one = tc_l_f(l, result_compute(l), 1);
     if (!tc_arg_is_none(n, 1)) {
-        double eps = tc_arg_float(n, 1);
-        tc_lv lo = tc_l_f(l, d, eps), hi = tc_l_sub(l, one, lo);
+        tc_lv lo = tc_l_in_rounded(l, 1, own), hi = tc_l_round(l, tc_l_sub(l, one, lo), own);
         x = tc_l_where(l, tc_l_op2(l, TC_X_LT, x, lo), lo, tc_l_where(l, tc_l_op2(l, TC_X_GT, x, hi), hi, x));
     }
-    return tc_l_out(l, 0, tc_l_op1(l, TC_X_LOG, tc_l_div(l, x, tc_l_sub(l, one, x))));
+    tc_lv odds = tc_l_round(l, tc_l_div(l, x, tc_l_round(l, tc_l_sub(l, one, x), own)), own);
+    return tc_l_out(l, 0, tc_l_op1(l, TC_X_LOG, odds));
 }
 static tc_status lower_sinc(tc_lower *l) {
     tc_dtype d = result_compute(l);

@@ -38,6 +38,37 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
         "y = torch.addr(x.to(torch.bfloat16)[None], torch.tensor([3.0], dtype=torch.bfloat16), c, beta=0.6, alpha=0.2)"
 }
 
+@test "interpolation that keeps the size keeps the values, whatever the factor" {
+    local x=4xf32=1,3,-7,5
+    holds $x "torch.equal(F.interpolate(x[None, None], scale_factor=1.2, mode='linear')[0, 0], x)"
+    holds $x "torch.equal(F.interpolate(y, scale_factor=(1.2, 2.2), mode='bilinear'), F.interpolate(y, size=(4, 4), mode='bilinear'))" "y = x[:, None].expand(4, 2)[None, None]"
+    holds $x "torch.equal(F.interpolate(y, scale_factor=1.2), y)" "y = x.expand(4, 4)[None, None]"
+    holds $x "torch.equal(F.interpolate(y, scale_factor=2.2), F.interpolate(y, scale_factor=2))" "y = x.expand(4, 4)[None, None]"
+    model "torch.equal(F.interpolate(x[None, None], scale_factor=1.2, mode='linear')[0, 0], x)" 4xf32
+    tc-export m.py:M --input x=Nxf32 -o free.pt2 && tc-run free.pt2 --input x=$x --to npy -o found.npy && cmp found.npy true.npy
+}
+
+@test "narrow types are rounded where PyTorch rounds them" {
+    local x=4xf32=7.25,-6.535,8.7578,-3.984
+    holds 4xf32=1000,3,-7,501 "torch.equal(y, torch.tensor([1000, 643.5, 74.0625, -2, 29.28125, 319.75, 501]).half())" \
+        "y = F.interpolate(x.half()[None, None], scale_factor=1.75, mode='linear').flatten()"
+    holds $x "torch.log_softmax(x.half(), 0)[2].float() == -0.2001953125"
+    holds 2xf32=2.125,1.375 "F.linear_cross_entropy(x.half()[None], w, torch.tensor([1]), options=o).float() == 0.09710693359375" \
+        "w = torch.tensor([[3.141, -.8], [1.57, 3.3], [0.3, 0.7]]).half()" "o = nn.LinearCrossEntropyOptions(batch_chunk_size=2)"
+    holds 4xf32=1.5,0.7,-2.25,3 "torch.equal(torch.fmod(x.bfloat16(), 0.3), torch.tensor([0.296875, 0.09765625, -0.14453125, 0.29296875]).bfloat16())" # a number is of the type of the tensor beside it
+    holds 4xf32=1.5,0.7,-2.25,3 "(x.bfloat16() == 0.7)[1]"
+    holds 4xf32=1.5,0.7,-2.25,3 "torch.equal(torch.special.xlogy(x.bfloat16(), 0.7), torch.tensor([-0.53515625, -0.25, 0.8046875, -1.0703125]).bfloat16())"
+    holds 4xf32=-2.90625,-0.984375,-1.9296875,-0.373046875 "torch.addbmm(y[:1, None], z, z + 0.7, beta=.6, alpha=.2)[0, 0].float() == 0.0458984375" \
+        "y = x.bfloat16()" "z = y[:, None, None]"
+    holds 3xf32=5.4765625,-1.740234375,-1.3505859375 "F.bilinear(y, y, torch.stack([y, y.flip(0), y * y])[None])[0].float() == -0.1295166015625" "y = x.half()"
+}
+
+@test "the variance of a tensor without dimensions" {
+    holds f32=3 "torch.var(x, unbiased=False) == 0"
+    holds f32=3 "torch.std(x).isnan()"
+    holds f32=3 "torch.var_mean(x.half(), unbiased=False)[1] == 3"
+}
+
 @test "torch.masked reduces what the mask keeps" {
     x=2x3xf32=1,-2,3,4,-5,-6
     holds $x "torch.equal(torch.masked.sum(x, 1, mask=x > 0), torch.tensor([4., 4.]))"
