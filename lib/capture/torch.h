@@ -53,6 +53,8 @@ struct region {
     TC_VEC(tc_value *) from;          /* values of the outer graph ... */
     TC_VEC(tc_value *) to;            /* ... and the inputs here that stand for them */
     bool saves;                       /* backward of an autograd.Function: what it lifts becomes a result of the outer graph */
+    const char *pure;                 /* the function whose branch or body it is, where that may not write to what is outside; NULL: it may */
+    bool shared;                      /* a value that is given as an operand several times is one */
     struct tc_functional *functional; /* once a gradient was asked for */
 };
 

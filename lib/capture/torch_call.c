@@ -342,10 +342,25 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
     return self;
 }
 
+/* A branch or body computes and returns: what it writes to is its own. */
+static void check_own(C *c, const tensor *t) {
+    const region *r = c->torch->region;
+    const tc_value *v = t->v;
+    if (!r || !r->pure) return;
+    while (v && v->graph == r->graph && v->producer) { /* a view of something, or something written to before */
+        const tc_schema *s = tc_op_schema(v->producer->op);
+        if (!s->is_view && !s->inplace) return;
+        v = tc_arg_value(v->producer, 0);
+    }
+    tc_raise(c, "RuntimeError", "%s: a branch or body may not write to a tensor from outside of it%s%s; compute the new value and return it", r->pure,
+             v && v->name ? ": " : "", v && v->name ? v->name : "");
+}
+
 /* In a capture the node is recorded as it is (functionalise rewrites it); the object goes on as the node's result. What is written
  * through a view is written to its base, which requires a gradient from then on if that does. */
 static V record_inplace(C *c, const tc_op *op, tc_binding *b) {
     tensor *t = (tensor *)b->object[0];
+    if (tc_is_tensor((V)t)) check_own(c, t);
     V r = record(c, op, b->arg, b->n, b->object);
     if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
     for (tc_value *v = t->v; v && t->v->meta.requires_grad;) {

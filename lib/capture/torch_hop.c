@@ -46,8 +46,11 @@ static tc_graph *subgraph(C *c, const char *hint) {
     return tc_graph_create(g->program, g, tc_graph_unique(g, hint));
 }
 
+/* r->shared: operands are the values themselves, each once, however often it is given. */
 static V inner_tensor(C *c, region *r, V t) {
     tc_value *v = tc_torch_value(c, t); /* in the outer graph: called before entering */
+    for (size_t i = 0; r->shared && i < r->from.len; i++)
+        if (r->from.data[i] == v) return tc_torch_wrap_value(c, r->to.data[i]);
     tc_value *in = inner_input(r->graph, v, NULL);
     tc_avec_push(c, &r->from, v);
     tc_avec_push(c, &r->to, in);
@@ -153,6 +156,8 @@ static V h_cond(C *c, args *A) {
     for (int i = 0; i < 2; i++) {
         r[i] = tc_mem(c, sizeof(region));
         r[i]->graph = subgraph(c, i ? "false_graph" : "true_graph");
+        r[i]->shared = true;
+        r[i]->pure = "torch.cond";
         V in = mapped(c, v[3], leaf_inner, r[i]);
         tc_torch_enter(c, r[i], r[i]->graph);
         out[i] = call_with(c, v[1 + i], in);
@@ -191,6 +196,7 @@ static V h_while(C *c, args *A) {
     for (int i = 0; i < 2; i++) {
         r[i] = tc_mem(c, sizeof(region));
         r[i]->graph = subgraph(c, i ? "body_graph" : "cond_graph");
+        r[i]->pure = "torch.while_loop";
         V in = mapped(c, carried, leaf_inner, r[i]);
         if (i == 0)
             for (size_t k = 0; k < r[0]->from.len; k++) tc_avec_push(c, &start, r[0]->from.data[k]);
@@ -267,6 +273,7 @@ static V h_scan(C *c, args *A) {
     need_graph(c, "torch.scan");
     region *r = tc_mem(c, sizeof *r);
     r->graph = subgraph(c, "combine_graph");
+    r->pure = "scan";
     TC_VEC(tc_value *) start = {0};
     V carry = mapped(c, v[1], leaf_inner, r);
     for (size_t k = 0; k < r->from.len; k++) {
@@ -335,7 +342,9 @@ static V h_function(C *c, args *A) {
         if (tc_is_tensor(a[i])) ((tuple *)in)->a[i] = inner_tensor(c, f, a[i]);
     size_t direct = f->from.len;
     tc_torch_enter(c, f, f->graph);
+    c->torch->no_grad = true; /* no backward of what is called inside */
     V out = run_forward(c, v[0], ctx, in);
+    c->torch->no_grad = false;
     f->graph->single_tensor_return = tc_is_tensor(out);
     mapped(c, out, leaf_output, f->graph);
     int nresults = f->graph->noutputs;

@@ -365,7 +365,7 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
         tc_jr_init(&r.j, tc_arena_printf(&r.scratch, "%s:%s", a->zip->blob->name, path), (const char *)e->data, e->len);
         exported_program(&r, &weights);
         st = tc_jr_finish(&r.j);
-        if (!st) st = tc_pt2_read_state(a, r.program);
+        if (!st) st = tc_pt2_read_state(&r);
         if (st) tc_program_release(r.program);
         else *out_program = r.program;
     }

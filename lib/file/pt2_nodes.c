@@ -464,7 +464,8 @@ static void in_order(tc_pt2_reader *r, raw_node *n, const tc_schema *schema, boo
     n->call.len = (size_t)last;
 }
 
-static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a, tc_dtype autocast);
+/* gaps: a result may be None, as a backward's gradient of what wants none. */
+static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a, tc_dtype autocast, bool gaps);
 
 /* wrap_with_autocast(device, dtype, enabled, cache, graph, ...): the type that its region computes in. */
 static tc_dtype autocast_of(tc_pt2_reader *r, const tc_pt2_scope *s, const raw_node *n) {
@@ -495,9 +496,10 @@ static void call_arguments(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
         in_order(r, n, schema, s->autocast != TC_DTYPE_NONE);
         return;
     }
+    bool gradients = !strcmp(schema->name, "autograd_function");
     for (size_t i = 0; i < n->args.len && tc_jr_ok(&r->j); i++) {
         tc_pt2_arg *a = &n->args.data[i];
-        if (a->is_graph) a->arg = (tc_arg){.kind = TC_A_GRAPH, .graph = build_subgraph(r, s, a, autocast_of(r, s, n))};
+        if (a->is_graph) a->arg = (tc_arg){.kind = TC_A_GRAPH, .graph = build_subgraph(r, s, a, autocast_of(r, s, n), gradients && i == 0)};
         tc_vec_push(&n->call, a->arg);
     }
 }
@@ -541,7 +543,7 @@ static tc_arg *read_outputs(tc_pt2_reader *r, tc_pt2_scope *s, int *out_n) {
     return copy;
 }
 
-static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a, tc_dtype autocast) {
+static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_pt2_arg *a, tc_dtype autocast, bool gaps) {
     tc_jread *j = &r->j;
     tc_jr_mark here = tc_jr_tell(j);
     tc_graph *g = tc_graph_create(r->program, outer->graph, a->graph_name);
@@ -562,8 +564,9 @@ static tc_graph *build_subgraph(tc_pt2_reader *r, tc_pt2_scope *outer, const tc_
     int n = 0;
     tc_arg *outputs = tc_jr_ok(j) ? read_outputs(r, &s, &n) : NULL;
     for (int i = 0; i < n; i++) {
-        tc_value *v = tc_pt2_as_value(&s, outputs[i], "out");
-        if (v) tc_graph_add_output(g, v);
+        bool none = gaps && outputs[i].kind == TC_A_NONE;
+        tc_value *v = none ? NULL : tc_pt2_as_value(&s, outputs[i], "out");
+        if (v || none) tc_graph_add_output(g, v);
         else tc_jr_fail(j, TC_UNSUPPORTED, "subgraph %s returns something that is neither a tensor nor a number", a->graph_name);
     }
     g->single_tensor_return = s.single;

@@ -121,7 +121,7 @@ void tc_pt2_graph_module(tc_pt2_reader *r);
 void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights);
 
 /* pt2_state.c: what stands in extra/tc/NAME.json. Guards on symbols that p has come before the nodes, all else when the graph is built. */
-tc_status tc_pt2_read_guards(tc_archive *a, tc_program *p);
-tc_status tc_pt2_read_state(tc_archive *a, tc_program *p);
+tc_status tc_pt2_read_guards(tc_pt2_reader *r);
+tc_status tc_pt2_read_state(tc_pt2_reader *r);
 
 #endif

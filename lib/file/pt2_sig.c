@@ -444,7 +444,7 @@ void tc_pt2_build(tc_pt2_reader *r, const tc_map *weights) {
         tc_jr_skip(j);
     }
     build_inputs(r, &in, weights);
-    if (tc_jr_ok(j)) tc_jr_fail_with(j, tc_pt2_read_guards(r->archive, r->program));
+    if (tc_jr_ok(j)) tc_jr_fail_with(j, tc_pt2_read_guards(r));
     if (tc_jr_ok(j)) tc_pt2_nodes(r, &r->main);
     if (tc_jr_ok(j) && outputs.p) {
         tc_jr_seek(j, outputs);

@@ -23,8 +23,9 @@ static bool symbols_known(const tc_program *p, tc_str cond) {
     return known;
 }
 
-/* early: a guard on numbers that p does not have yet is left for later. */
-static void read_guard(tc_jread *j, tc_program *p, bool early) {
+/* early: a guard on numbers that p does not have yet is left for later, when their symbols have the names that p gave them. */
+static void read_guard(tc_jread *j, tc_pt2_reader *r, bool early) {
+    tc_program *p = r->program;
     tc_sym cond = NULL;
     const char *op = NULL;
     tc_source source = {0};
@@ -45,23 +46,25 @@ static void read_guard(tc_jread *j, tc_program *p, bool early) {
         }
     }
     if (!tc_jr_ok(j) || !cond) return;
+    if (r->from.len) cond = tc_sym_substitute(p->sym, cond, r->from.data, r->to.data, r->from.len);
     if (tc_sym_type(cond) != TC_SYM_BOOL) tc_jr_fail(j, TC_CONTENT, "a guard that is not a condition");
     else tc_program_guard(p, (tc_guard){.cond = cond, .source = source, .op = op && *op ? op : NULL});
 }
 
-static tc_status read_guards(tc_program *p, const char *where, const unsigned char *data, size_t n) {
+static tc_status read_guards(tc_pt2_reader *r, const char *where, const unsigned char *data, size_t n) {
     tc_jread j;
     tc_jr_init(&j, where, (const char *)data, n);
     tc_jr_object(&j);
     for (tc_str key; tc_jr_member(&j, &key);) {
         if (!tc_str_is(key, "guards")) tc_jr_skip(&j);
         else
-            for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, p, true);
+            for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, r, true);
     }
     return tc_jr_finish(&j);
 }
 
-static tc_status read_state(tc_program *p, const char *where, const unsigned char *data, size_t n) {
+static tc_status read_state(tc_pt2_reader *r, const char *where, const unsigned char *data, size_t n) {
+    tc_program *p = r->program;
     tc_jread j;
     int64_t version = 0;
     size_t nin = (size_t)p->ninputs, nout = (size_t)p->noutputs;
@@ -73,7 +76,7 @@ static tc_status read_state(tc_program *p, const char *where, const unsigned cha
         else if (tc_str_is(key, "inputs")) read_names(&j, &p->arena, in, p->ninputs);
         else if (tc_str_is(key, "outputs")) read_names(&j, &p->arena, out, p->noutputs);
         else if (tc_str_is(key, "guards"))
-            for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, p, false);
+            for (tc_jr_array(&j); tc_jr_item(&j);) read_guard(&j, r, false);
         else if (tc_str_is(key, "instead_of")) p->instead_of = tc_jr_strdup(&j, &p->arena);
         else if (tc_str_is(key, "source")) p->source_file = tc_jr_strdup(&j, &p->arena);
         else tc_jr_skip(&j);
@@ -87,24 +90,28 @@ static tc_status read_state(tc_program *p, const char *where, const unsigned cha
     return NULL;
 }
 
-typedef tc_status reader_of(tc_program *p, const char *where, const unsigned char *data, size_t n);
+typedef tc_status reader_of(tc_pt2_reader *r, const char *where, const unsigned char *data, size_t n);
 /* Runs `read` on extra/tc/NAME.json, if it is there. */
-static tc_status with_state(tc_archive *a, tc_program *p, reader_of *read) {
+static tc_status with_state(tc_pt2_reader *r, reader_of *read) {
+    tc_archive *a = r->archive;
+    tc_program *p = r->program;
     const unsigned char *data;
     size_t n;
     bool found;
     const char *path = tc_arena_printf(&p->arena, "tc/%s.json", p->name);
     TC_TRY(tc_archive_extra(a, path, &data, &n, &found));
-    return found ? read(p, tc_arena_printf(&p->arena, "%s:extra/%s", a->zip->blob->name, path), data, n) : NULL;
+    return found ? read(r, tc_arena_printf(&p->arena, "%s:extra/%s", a->zip->blob->name, path), data, n) : NULL;
 }
 
-tc_status tc_pt2_read_guards(tc_archive *a, tc_program *p) { return with_state(a, p, read_guards); }
+tc_status tc_pt2_read_guards(tc_pt2_reader *r) { return with_state(r, read_guards); }
 
-tc_status tc_pt2_read_state(tc_archive *a, tc_program *p) {
+tc_status tc_pt2_read_state(tc_pt2_reader *r) {
+    tc_archive *a = r->archive;
+    tc_program *p = r->program;
     const unsigned char *data;
     size_t n;
     bool found;
-    TC_TRY(with_state(a, p, read_state));
+    TC_TRY(with_state(r, read_state));
     TC_TRY(tc_archive_extra(a, tc_arena_printf(&p->arena, "tc/%s.py", p->name), &data, &n, &found));
     if (found) p->source_text = tc_arena_strndup(&p->arena, (const char *)data, n);
     return NULL;

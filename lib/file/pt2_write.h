@@ -46,9 +46,13 @@ const char *tc_pt2_number(tc_pt2_writer *w, tc_sym s); /* the name of a value th
 /* pt2_write_nodes.c: the whole Graph object, subgraphs inside. */
 void tc_pt2_write_graph(tc_pt2_writer *w, tc_json *j);
 
-/* pt2_write_regions.c: p, or a copy in which writes under no_grad stand in regions. Set on failure too; the caller releases it. */
+/* pt2_write_regions.c: p, or a copy in which writes under no_grad stand in regions and subgraphs are given their numbers. Set on failure too; the caller releases it. */
 tc_status tc_pt2_with_regions(const tc_program *p, tc_program **out);
 bool tc_pt2_written_in_region(const tc_output *o); /* which the signature then does not have */
+
+/* pt2_write_numbers.c: numbers of the graph around it that a branch or body uses become operands. */
+bool tc_pt2_lacks_numbers(const tc_graph *g);
+tc_status tc_pt2_give_numbers(tc_graph *g);
 
 /* pt2_write_sig.c */
 /* extra/tc/NAME.json: guards, names of inputs and outputs, the source file. */

@@ -127,7 +127,7 @@ static void write_graph_inputs(tc_pt2_writer *w, tc_json *j) {
 }
 
 static void write_output_value(tc_pt2_writer *w, tc_json *j, tc_value *v) {
-    tc_arg a = {.kind = TC_A_VALUE, .value = v};
+    tc_arg a = {.kind = v ? TC_A_VALUE : TC_A_NONE, .value = v}; /* None: a gradient that is not there */
     tc_pt2_write_arg(w, j, &a, false);
 }
 

@@ -96,7 +96,8 @@ static bool any_straight(const tc_program *p) {
 }
 
 tc_status tc_pt2_with_regions(const tc_program *p, tc_program **out) {
-    if (!any_straight(p)) {
+    bool numbers = tc_pt2_lacks_numbers(p->graph);
+    if (!numbers && !any_straight(p)) {
         *out = tc_program_retain((tc_program *)p);
         return NULL;
     }
@@ -105,5 +106,6 @@ tc_status tc_pt2_with_regions(const tc_program *p, tc_program **out) {
     TC_TRY(write_parameters(q));
     TC_TRY(write_straight(q->graph));
     for (tc_graph *g = q->graph->first_sub; g; g = g->next_sub) TC_TRY(write_straight(g));
+    if (numbers) TC_TRY(tc_pt2_give_numbers(q->graph));
     return NULL;
 }

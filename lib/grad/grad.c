@@ -4,6 +4,7 @@
 #include "grad/internal.h"
 #include "op/decompose.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- which values matter ---- */
@@ -370,10 +371,26 @@ tc_status tc_grad_program(tc_program *p, int loss, const tc_grad_named *of, int 
     return differentiate(&g, nof, &p->outputs[loss].value, NULL, 1, out_end);
 }
 
+/* A size that comes from data is, as one of an input, a symbol of its own, which must turn out equal. */
+static tc_sym size_of_input(tc_program *p, tc_sym size, const tc_value *v) {
+    if (!tc_sym_holds_data(size)) return size;
+    char name[32];
+    int i = 0;
+    do snprintf(name, sizeof name, "T%d", i++);
+    while (tc_sym_find(p->sym, name));
+    tc_sym own = tc_sym_var(p->sym, name, TC_SYM_INT, 0, TC_SYM_NO_HI);
+    const char *op = v->producer ? tc_op_name(v->producer->op) : NULL;
+    tc_program_guard(
+        p, (tc_guard){.cond = tc_sym_op(p->sym, TC_S_EQ, own, size, NULL), .op = op, .source = v->producer ? v->producer->source : (tc_source){0}});
+    return own;
+}
+
 /* A further input of the type of v. */
 static tc_value *add_tangent(tc_program *p, const tc_value *v, const char *name) {
     tc_value *t = tc_graph_add_input(p->graph, tc_graph_value(p->graph, TC_V_TENSOR, "tangents"));
-    t->meta = tc_meta_make(&p->arena, v->meta.dtype, v->meta.rank, v->meta.size, NULL);
+    tc_sym size[TC_MAX_RANK];
+    for (int d = 0; d < v->meta.rank; d++) size[d] = size_of_input(p, v->meta.size[d], v);
+    t->meta = tc_meta_make(&p->arena, v->meta.dtype, v->meta.rank, size, NULL);
     tc_program_add_input(p,
                          (tc_input){.kind = TC_IN_USER, .value = t, .name = tc_arena_printf(&p->arena, "%s%s", TC_TANGENTS, name), .alias_of = -1});
     return t;

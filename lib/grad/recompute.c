@@ -85,6 +85,14 @@ static void read_second(void *ctx, tc_value **place) {
     if (*place && (*place)->id < a->nvalues && a->second[(*place)->id]) *place = a->second[(*place)->id];
 }
 
+/* n reads the second computations. Its lists become its own first: a gradient rule may have passed on those of the node that it is of. */
+static void switch_over(again *a, tc_node *n) {
+    for (int i = 0; i < n->nargs; i++)
+        if (n->args[i].kind == TC_A_VALUES && n->args[i].n)
+            n->args[i].values = tc_arena_dup(&a->graph->program->arena, n->args[i].values, (size_t)n->args[i].n * sizeof(tc_value *));
+    tc_node_each_input(n, read_second, a);
+}
+
 /* One call, whose backward begins at `first`. */
 static void one_call(again *a, tc_node *first, tc_node *last) {
     wanted w = {a, tc_xcalloc(a->nvalues, sizeof(bool))};
@@ -97,7 +105,7 @@ static void one_call(again *a, tc_node *first, tc_node *last) {
     for (const tc_node *n = a->graph->first; n; n = n == last ? NULL : n->next)
         if (n->nouts && w.needed[n->outs[0]->id]) copy(a, n);
     for (tc_node *n = first; n; n = n->next)
-        if (n->source.checkpoint == a->call && !n->source.again) tc_node_each_input(n, read_second, a);
+        if (n->source.checkpoint == a->call && !n->source.again) switch_over(a, n);
     free(w.needed);
 }
 
@@ -166,7 +174,7 @@ void tc_grad_recompute(tc_graph *g, tc_node *last, bool (*keep)(void *ctx, const
             if (!a.second[m->outs[0]->id]) copy(&a, m);
             c.open.len--;
         }
-        tc_node_each_input(n, read_second, &a);
+        switch_over(&a, n);
     }
     tc_vec_free(&c.open);
     end(&a);

@@ -73,10 +73,13 @@ static void detach_outputs(detaching *d) {
     for (int i = 0; g == p->graph && i < p->noutputs && !d->e.status; i++) take_alone(d, &p->outputs[i].value);
 }
 
+/* torch.autograd.Function: no gradient goes through its forward, which has no_grad nodes alone. */
+static bool own_backward(const tc_node *n) { return !strcmp(tc_op_name(n->op), "tc.autograd_function.default"); }
+
 static tc_status detach_inner(const tc_graph *g) {
     for (const tc_node *n = g->first; n; n = n->next)
         for (int i = 0; i < n->nargs && !n->no_grad; i++)
-            if (n->args[i].kind == TC_A_GRAPH) TC_TRY(tc_detach_no_grad(n->args[i].graph));
+            if (n->args[i].kind == TC_A_GRAPH && !(i == 1 && own_backward(n))) TC_TRY(tc_detach_no_grad(n->args[i].graph));
     return NULL;
 }
 

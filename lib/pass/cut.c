@@ -2,6 +2,7 @@
 #include "pass/cut.h"
 
 #include "op/op.h"
+#include "pass/symbols.h"
 
 typedef struct {
     const tc_program *p;
@@ -78,51 +79,6 @@ static bool crosses(const cutter *c, const tc_value *v, int k) {
 }
 
 /* ---- symbols ---- */
-static void mark(bool *set, tc_sym s) {
-    if (!s) return;
-    if (tc_sym_opcode(s) == TC_S_VAR) set[tc_sym_var_index(s)] = true;
-    for (int i = 0; i < tc_sym_arity(s); i++) mark(set, tc_sym_arg(s, i));
-}
-
-static void mark_type(bool *set, const tc_value *v) {
-    if (v->kind == TC_V_SYM) mark(set, v->sym);
-    for (int i = 0; v->kind == TC_V_TENSOR && i < v->meta.rank; i++) {
-        mark(set, v->meta.size[i]);
-        if (v->meta.stride) mark(set, v->meta.stride[i]);
-    }
-    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) mark_type(set, v->list[i]);
-}
-
-static void mark_place(void *ctx, tc_value **place) { mark_type(ctx, *place); }
-
-static void mark_arg(bool *set, const tc_arg *a);
-
-static void mark_graph(bool *set, const tc_graph *g);
-
-static void mark_node(bool *set, const tc_node *n) {
-    for (int i = 0; i < n->nargs; i++) mark_arg(set, &n->args[i]);
-    tc_node_each_input(n, mark_place, set);
-    for (int i = 0; i < n->nouts; i++) mark_type(set, n->outs[i]);
-}
-
-static void mark_arg(bool *set, const tc_arg *a) {
-    if (a->kind == TC_A_INT || (a->kind == TC_A_SCALAR && a->is_sym)) mark(set, a->sym);
-    for (int i = 0; a->kind == TC_A_INTS && i < a->n; i++) mark(set, a->syms[i]);
-    if (a->kind == TC_A_GRAPH) mark_graph(set, a->graph);
-}
-
-static void mark_graph(bool *set, const tc_graph *g) {
-    for (const tc_node *n = g->first; n; n = n->next) mark_node(set, n);
-}
-
-/* The symbols that a value defines: a number is its symbol, a size that is a symbol alone can be read off. */
-static void define(bool *set, const tc_value *v, bool all) {
-    if (v->kind == TC_V_SYM && (all || tc_sym_opcode(v->sym) == TC_S_VAR)) mark(set, v->sym);
-    for (int i = 0; v->kind == TC_V_TENSOR && i < v->meta.rank; i++)
-        if (all || tc_sym_opcode(v->meta.size[i]) == TC_S_VAR) mark(set, v->meta.size[i]);
-    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) define(set, v->list[i], all);
-}
-
 /* What piece k uses and can tell from neither its inputs nor its nodes. */
 static bool *missing_symbols(const cutter *c, int k) {
     const tc_program *p = c->p;
@@ -131,17 +87,17 @@ static bool *missing_symbols(const cutter *c, int k) {
     for (size_t i = 0; i < c->nsyms; i++) used[i] = c->wanted[i];
     for (const tc_node *m = p->graph->first; m; m = m->next, n++) {
         if (c->cut->piece[n] != k) continue;
-        mark_node(used, m);
+        tc_mark_node(used, m);
         if (tc_node_brings_symbols(m))
-            for (int i = 0; i < m->nouts; i++) define(known, m->outs[i], true);
+            for (int i = 0; i < m->nouts; i++) tc_mark_defined(known, m->outs[i], true);
     }
     for (int i = 0; i < p->noutputs; i++)
-        if (c->result[i] == k) mark_arg(used, &p->outputs[i].leaf);
+        if (c->result[i] == k) tc_mark_arg(used, &p->outputs[i].leaf);
     for (size_t i = 0; i < c->nvalues; i++) {
         const tc_value *v = c->seen[i];
         if (!v || !(crosses(c, v, k) || (!v->producer && c->made[i] == k))) continue;
-        mark_type(used, v);
-        define(known, v, false);
+        tc_mark_type(used, v);
+        tc_mark_defined(known, v, false);
     }
     for (size_t i = 0; i < c->nsyms; i++) used[i] = used[i] && !known[i];
     free(known);

@@ -270,3 +270,134 @@ class Net(nn.Module):
 PY
     same_gradients_of_archive 3 --input tangents.t=2x3xf32=3,1,4,1,5,9
 }
+
+@test "branches and bodies use numbers and sizes from data around them, and one operand twice; they may not write to what is outside" {
+    { cat head.py; cat <<'PY'; } >m.py
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("n", torch.zeros(2))
+
+    def forward(self, x):
+        k = (x > 0).sum().item()  # all of them
+        r = x.sum().item()
+        few = x[x > 0]
+        both = torch.cond(x.sum() > 0, lambda a, b: a + b * k, lambda a, b: a * b, (x, x))
+        away = torch.cond(x.sum() < 0, lambda a: a * k, lambda a: a - r, (x,))
+        size = torch.cond(x.sum() > 0, lambda a: a * few.shape[0] + torch.arange(k).sum(), lambda a: a + 0, (x,))
+        nested = torch.cond(x.sum() > 0, lambda a: torch.cond(a.sum() > 1e9, lambda b: b + k, lambda b: b - k, (a,)), lambda a: a + 0, (x,))
+        i, y = torch.while_loop(lambda i, y: i < k, lambda i, y: (i + 1, y + i * r), (torch.tensor(0), x))
+        z = torch.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y + few[: k - 1].sum()), (torch.tensor(0), x))[1]
+        s = scan(lambda c, v: (c + v * k, v - r), x[0], x)
+        n = x.numel()
+        return (
+            near(both, x + x * n),
+            near(away, x - x.sum()),
+            near(size, x * n + n * (n - 1) / 2),
+            near(nested, x - n),
+            near(i, n + x[0, 0] * 0),
+            near(y, x + x.sum() * n * (n - 1) / 2),
+            near(z, x + 3 * x.flatten()[: n - 1].sum()),
+            near(s[0], x[0] + x.sum(0) * n),
+            near(s[1], x - x.sum()),
+        )
+
+
+class Writes(M):
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda a: self.n.add_(1) + a, lambda a: a - self.n, (x,))
+
+
+class Operand(M):
+    def forward(self, x):
+        return torch.while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y[:1].mul_(2) + y), (torch.tensor(0), x))[1]
+
+
+class Own(M):
+    def forward(self, x):
+        def branch(a):
+            b = a * 1
+            b[0].add_(1)
+            return b
+
+        y = torch.cond(x.sum() > 0, branch, lambda a: a * 1, (x,))
+        return near(y[0], x[0] + 1), near(y[1:], x[1:])
+PY
+    holds m.py:M 9 TxB
+    tc-compile m.pt2 -o c.pt2
+    tc-run c.pt2 --input x=3x2xf32=0.75 --to safetensors -o c.safetensors
+    tc-run m.pt2 --input x=3x2xf32=0.75 --to safetensors -o out.safetensors
+    cmp c.safetensors out.safetensors
+    tc-export m.pt2 -o again.pt2
+    tc-run again.pt2 --input x=3x2xf32=0.75 --to safetensors -o again.safetensors
+    cmp again.safetensors out.safetensors
+    holds m.py:Own 2 TxB
+    fails 3 "torch.cond: a branch or body may not write to a tensor from outside of it: b_n" tc-export m.py:Writes --input x=3x2xf32 -o w.pt2
+    fails 3 "torch.while_loop: a branch or body may not write to a tensor from outside of it" tc-export m.py:Operand --input x=3x2xf32 -o w.pt2
+}
+
+@test "custom functions: one inside the forward of another needs no backward, and a gradient may be None" {
+    { cat head.py; cat <<'PY'; } >m.py
+class Round(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x.round()
+
+    @staticmethod
+    def backward(ctx, g):
+        raise RuntimeError("called")
+
+
+class Straight(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        assert not torch.is_grad_enabled()
+        ctx.save_for_backward(scale)
+        return Round.apply(x * scale)
+
+    @staticmethod
+    def backward(ctx, g):
+        (scale,) = ctx.saved_tensors
+        return g * scale, None
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.full((2,), 1.5))
+
+    def forward(self, x):
+        return Straight.apply(self.w, x)
+PY
+    tc-export m.py:M --input x=2xf32 -o m.pt2
+    tc-export m.pt2 --joint -o j.pt2
+    tc-run j.pt2 --input x=2xf32=3,5 --input tangents.out.0=2xf32=1,10 --output 0=@y.npy --output grad.w=@g.npy
+    [ "$(cat <(tail -c 8 y.npy) <(tail -c 8 g.npy) | od -An -tf4 | xargs)" = "4 8 3 50" ]
+}
+
+@test "--joint of sizes from data: every partition, and sizes that are sums" {
+    cat >m.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x, b):
+        y = x / torch.bincount(b, minlength=x.shape[0]).clamp(min=1).view(-1, 1)
+        few = y[x > 0].exp()
+        k = int(b.max()) + 1
+        return y.new_zeros(k, 2).index_add(0, b, y) * few.sum(), few
+PY
+    tc-export m.py:M --input x=Nx2xf32 --input b=Nxi64 -o m.pt2
+    input=(--input x=3x2xf32=1,-1,2,-2,3,-3 --input b=3xi64=0,1,1)
+    back=(--input tangents.out.0=2x2xf32=1,2,3,4 --input tangents.few=3xf32=1,2,3)
+    tc-export m.pt2 --joint -o j.pt2
+    tc-run j.pt2 "${input[@]}" "${back[@]}" --output 0=@y.npy --output grad.x=@g.npy --output few=@f.npy
+    tc-run m.pt2 "${input[@]}" --expect 0=@y.npy --expect few=@f.npy
+    fails 3 "cannot be broadcast" tc-run j.pt2 "${input[@]}" --input tangents.out.0=2x2xf32=1 --input tangents.few=4xf32=1 --output grad.x=@no.npy
+    for policy in save-all recompute-all min-cut; do
+        tc-export m.pt2 --joint --partition "$policy" -o p.pt2
+        tc-run p.pt2 --model forward "${input[@]}" --to safetensors -o saved.safetensors
+        tc-run p.pt2 --model backward --input @saved.safetensors "${back[@]}" --output grad.x=@again.npy
+        cmp again.npy g.npy
+    done
+}

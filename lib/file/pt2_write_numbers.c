@@ -1,0 +1,99 @@
+/* Numbers that a branch or body takes from the graph around it: an archive's subgraph sees its operands alone, so they go in as tensors.
+ *
+ *     while_loop(cond, body, [%i, %y], [])                         %n = scalar_tensor(u0)
+ *         body: mul(%y, u0)                              ->        while_loop(cond, body, [%i, %y], [%n])
+ *                                                                      body: u0 = item(%n); mul(%y, u0)
+ */
+#include "file/pt2_write.h"
+#include "op/emit.h"
+#include "pass/symbols.h"
+
+/* What g uses and can tell from neither its inputs nor its nodes. Caller frees. */
+static bool *missing(const tc_graph *g) {
+    size_t n = tc_sym_var_count(g->program->sym);
+    bool *used = tc_xcalloc(n + 1, sizeof *used), *known = tc_xcalloc(n + 1, sizeof *known);
+    tc_mark_graph(used, g);
+    for (int i = 0; i < g->noutputs; i++)
+        if (g->outputs[i]) tc_mark_type(used, g->outputs[i]);
+    for (const tc_node *m = g->first; m; m = m->next) /* outputs may have them */
+        if (tc_node_brings_symbols(m))
+            for (int i = 0; i < m->nouts; i++) tc_mark_defined(known, m->outs[i], true);
+    for (int i = 0; i < g->ninputs; i++) tc_mark_defined(known, g->inputs[i], false);
+    for (size_t i = 0; i < n; i++) used[i] = used[i] && !known[i];
+    free(known);
+    return used;
+}
+
+static tc_value *outer_tensor(tc_emit *e, tc_sym s) {
+    static const tc_dtype types[] = {[TC_SYM_INT] = TC_I64, [TC_SYM_FLOAT] = TC_F64, [TC_SYM_BOOL] = TC_BOOL};
+    const tc_arg number = {.kind = TC_A_SCALAR, .is_sym = true, .sym = s};
+    return tc_emit_call(e, "aten::scalar_tensor", "ad", &number, (int)types[tc_sym_type(s)]);
+}
+
+/* g takes the number s as its last input, like `outer`. */
+static tc_status read_number(tc_graph *g, const tc_value *outer, tc_sym s) {
+    tc_emit e = {.graph = g, .before = g->first};
+    tc_value *in = tc_graph_value(g, TC_V_TENSOR, outer->name);
+    tc_value_copy_type(in, outer);
+    tc_graph_add_input(g, in);
+    tc_value *number = tc_emit_call(&e, "aten::item", "v", in);
+    if (number) number->sym = s;
+    return e.status;
+}
+
+/* All subgraphs of n get what one of them misses, behind the operands that n has. */
+static tc_status give_numbers(tc_node *n) {
+    tc_graph *g = n->graph;
+    tc_program *p = g->program;
+    tc_arg *more = &n->args[n->nargs - 1];
+    tc_emit e = {.graph = g, .before = n, .source = n->source};
+    size_t nsyms = tc_sym_var_count(p->sym);
+    bool *wanted = tc_xcalloc(nsyms + 1, sizeof *wanted);
+    for (int i = 0; i < n->nargs; i++) {
+        bool *m = n->args[i].kind == TC_A_GRAPH ? missing(n->args[i].graph) : NULL;
+        for (size_t k = 0; m && k < nsyms; k++) wanted[k] |= m[k];
+        free(m);
+    }
+    for (size_t k = 0; k < nsyms && !e.status; k++) {
+        tc_sym s = tc_sym_var_at(p->sym, k);
+        tc_value *outer = wanted[k] ? outer_tensor(&e, s) : NULL;
+        if (!outer) continue;
+        tc_value **list = TC_NEWN(&p->arena, tc_value *, (size_t)more->n + 1);
+        for (int i = 0; i < more->n; i++) list[i] = more->values[i];
+        list[more->n] = outer;
+        *more = (tc_arg){.kind = TC_A_VALUES, .n = more->n + 1, .values = list};
+        for (int i = 0; i < n->nargs && !e.status; i++)
+            if (n->args[i].kind == TC_A_GRAPH) e.status = read_number(n->args[i].graph, outer, s);
+    }
+    free(wanted);
+    return e.status;
+}
+
+/* cond, while_loop, scan, associative_scan and map: the last argument is the list of what their graphs read beside the rest. */
+static bool takes_more(const tc_node *n) {
+    if (!(n->op->flags & TC_OP_HIGHER_ORDER) || !n->nargs) return false;
+    const tc_arg *last = &n->args[n->nargs - 1];
+    return last->kind == TC_A_VALUES || (last->kind == TC_A_INTS && last->n == 0);
+}
+
+tc_status tc_pt2_give_numbers(tc_graph *g) {
+    for (tc_node *n = g->first; n; n = n->next) { /* the innermost first: what they get, the bodies around them miss */
+        for (int i = 0; i < n->nargs; i++)
+            if (n->args[i].kind == TC_A_GRAPH) TC_TRY(tc_pt2_give_numbers(n->args[i].graph));
+        if (takes_more(n)) TC_TRY(give_numbers(n));
+    }
+    return NULL;
+}
+
+bool tc_pt2_lacks_numbers(const tc_graph *g) {
+    bool found = false;
+    for (const tc_node *n = g->first; n && !found; n = n->next)
+        for (int i = 0; i < n->nargs && !found; i++) {
+            if (n->args[i].kind != TC_A_GRAPH) continue;
+            bool *m = takes_more(n) ? missing(n->args[i].graph) : NULL;
+            for (size_t k = 0; m && k < tc_sym_var_count(g->program->sym); k++) found |= m[k];
+            free(m);
+            found = found || tc_pt2_lacks_numbers(n->args[i].graph);
+        }
+    return found;
+}
