@@ -329,7 +329,7 @@ static tc_status backward(tc_kcall *c) {
         c->isa->reduce[l.dtype]->sum_cols(tc_tensor_data(&c->outs[3]), l.gx, tb, l.g, l.g);
         c->isa->reduce[l.dtype]->sum_cols(tc_tensor_data(&c->outs[4]), gh, tb, l.g, l.g);
     } else
-        for (int i = 3; i < 5; i++) memset(tc_tensor_data(&c->outs[i]), 0, (size_t)l.g * l.e);
+        for (int i = 3; i < 5; i++) memset(tc_tensor_data(&c->outs[i]), 0, tc_tensor_bytes(&c->outs[i]));
     give(c, 5, l.dh, state);
     if (l.mode == TC_RNN_LSTM) give(c, 6, l.dc, state);
     else memset(tc_tensor_data(&c->outs[6]), 0, state);

@@ -191,7 +191,7 @@ static tc_status shape_elu_backward(tc_shape_ctx *c) {
     if (tc_sh_bool(c, 4) && tc_sym_const_float(tc_sh_int(c, 1), &a) && a < 0)
         return tc_sh_fail(c, "In-place elu backward calculation is triggered with a negative slope which is not supported. "
                              "This is caused by calling in-place forward function with a negative slope, please call out-of-place version instead.");
-    return tc_shape_same(c);
+    return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, 2, (int[]){0, 5}), 2, (int[]){0, 5});
 }
 static tc_status shape_prelu_kernel(tc_shape_ctx *c) { return tc_shape_binary(c); }
 static tc_status shape_glu(tc_shape_ctx *c) {
@@ -210,7 +210,7 @@ static tc_status shape_glu(tc_shape_ctx *c) {
     return tc_sh_out(c, 0, m->dtype, &dims);
 }
 static tc_status shape_glu_backward(tc_shape_ctx *c) {
-    TC_TRY(tc_sh_need_float(c, 1));
+    TC_TRY(tc_sh_of_forward(c, NULL, 1, (int[]){0, 0}));
     tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
     return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
 }

@@ -173,6 +173,7 @@ static tc_status shape_attention(tc_shape_ctx *c) {
 }
 static tc_status shape_flash_backward(tc_shape_ctx *c) { /* grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale */
     for (int i = 0; i < 6; i++) TC_TRY(tc_sh_need_float(c, i));
+    TC_TRY(tc_sh_of_forward(c, NULL, 3, (int[]){0, 0, 4, 0, 5, 1}));
     for (int i = 0; i < 3; i++) {
         tc_dims d = tc_dims_of(tc_sh_meta(c, i + 1));
         TC_TRY(tc_sh_out(c, i, tc_sh_meta(c, i + 1)->dtype, &d));

@@ -143,7 +143,7 @@ static bool coerce(tc_program *p, const tc_param *q, tc_arg *a) {
         return a->is_sym ? tc_sym_type(a->sym) == TC_SYM_BOOL : a->scalar.kind == TC_KIND_BOOL;
     case TC_T_BOOLS:
         if ((a->kind == TC_A_INTS || a->kind == TC_A_FLOATS || a->kind == TC_A_VALUES) && a->n == 0) *a = (tc_arg){.kind = TC_A_BOOLS};
-        return a->kind == TC_A_BOOLS;
+        return a->kind == TC_A_BOOLS && (!q->fixed_len || a->n == q->fixed_len);
     case TC_T_SCALAR: return to_number(a);
     case TC_T_SCALARS: return to_floats(p, a, 0);
     case TC_T_STRING: return a->kind == TC_A_STRING;

@@ -97,7 +97,7 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
     return tc_sh_out(c, 0, x->dtype, &d);
 }
 static tc_status shape_convolution_backward(tc_shape_ctx *c) { /* grad_output, input, weight, bias_sizes, ..., output_mask */
-    for (int i = 0; i < 3; i++) TC_TRY(tc_sh_need_tensor(c, i));
+    TC_TRY(tc_sh_of_forward(c, NULL, 1, (int[]){0, 0}));
     const tc_meta *g = tc_sh_meta(c, 0), *x = tc_sh_meta(c, 1), *w = tc_sh_meta(c, 2);
     const bool *mask = c->args[10].kind == TC_A_BOOLS ? c->args[10].bools : (bool[]){true, true, true};
     tc_dims dx = tc_dims_of(x), dw = tc_dims_of(w), db = {.rank = 1, .size = {g->size[1]}};

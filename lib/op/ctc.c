@@ -46,7 +46,12 @@ static tc_status shape_ctc(tc_shape_ctx *c) {
 static tc_status shape_ctc_backward(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(check_ctc(c, 1, 7));
-    tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
+    TC_TRY(tc_sh_need_tensor(c, 6));
+    const tc_meta *p = tc_sh_meta(c, 1), *alpha = tc_sh_meta(c, 6);
+    tc_dims d = tc_dims_of(p), n = {.rank = 1, .size = {p->size[1]}};
+    tc_dims table = {.rank = 3, .size = {p->size[1], p->size[0], alpha->rank == 3 ? alpha->size[2] : p->size[2]}};
+    for (int i = 0; i < 6; i += 5) TC_TRY(tc_sh_sized(c, i, &n, p->dtype, "the batch of log_probs"));
+    TC_TRY(tc_sh_sized(c, 6, &table, p->dtype, "log_probs by the targets"));
     return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
 }
 static tc_status grad_ctc(tc_emit *e, const tc_node *n, tc_value *const *gs) {

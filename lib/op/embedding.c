@@ -41,7 +41,13 @@ static tc_status shape_dense_backward(tc_shape_ctx *c) { /* grad_output, indices
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(check_index(c, 1));
     const tc_meta *g = tc_sh_meta(c, 0);
+    tc_dims picked = tc_dims_of(tc_sh_meta(c, 1)), rows = tc_dims_of(g);
+    int64_t v;
     if (g->rank < 1) return tc_sh_fail(c, "grad_output needs a dimension");
+    rows.rank--;
+    if (!tc_sh_same(c, tc_dims_numel(c, &picked), tc_dims_numel(c, &rows)))
+        return tc_sh_fail(c, "grad_output must have a row for each of the indices");
+    if (tc_sym_const_int(tc_sh_int(c, 2), &v) && v < 0) return tc_sh_fail(c, "num_weights is %lld, expected 0 or more", (long long)v);
     tc_dims d = {.rank = 2, .size = {tc_sh_int(c, 2), g->size[g->rank - 1]}};
     return tc_sh_out(c, 0, g->dtype, &d);
 }

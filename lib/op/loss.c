@@ -37,9 +37,10 @@ static tc_status shape_nll_forward(tc_shape_ctx *c) {
     return tc_sh_out(c, 1, t, &none);
 }
 static tc_status shape_nll_backward(tc_shape_ctx *c) {
-    tc_dims d;
-    TC_TRY(check_nll(c, 1, 2, 3, &d));
-    d = tc_dims_of(tc_sh_meta(c, 1));
+    const char *forward = strstr(tc_op_schema(c->op)->name, "2d") ? "aten::nll_loss2d_forward" : "aten::nll_loss_forward";
+    TC_TRY(tc_sh_need_tensor(c, 6));
+    TC_TRY(tc_sh_of_forward(c, forward, 2, (int[]){0, 0, 6, 1}));
+    tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
     return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
 }
 static tc_status lower_nll_forward(tc_lower *l) {

@@ -115,6 +115,11 @@ static tc_status grad_layer_norm(tc_emit *e, const tc_node *n, tc_value *const *
         if (mask[k] && (r || (k == 0 && dx))) tc_e_give(e, n, k == 0 ? 0 : k + 1, k == 0 && dx ? dx : tc_emit_out(r, k));
     return tc_e_done(e);
 }
+static tc_status shape_layer_norm_backward(tc_shape_ctx *c) {
+    for (int i = 3; i < 5; i++) TC_TRY(tc_sh_need_tensor(c, i));
+    TC_TRY(tc_sh_of_forward(c, NULL, 3, (int[]){0, 0, 3, 1, 4, 2}));
+    return tc_shape_decomposed(c);
+}
 static tc_status decompose_layer_norm_backward(tc_emit *e, const tc_node *n) { /* grad_out, input, shape, mean, rstd, weight, bias, mask */
     tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *mean = tc_arg_value(n, 3), *rstd = tc_arg_value(n, 4), *w = tc_arg_value(n, 5);
     int norm = n->args[2].n, r = x->meta.rank, k = 0, o = 0;
@@ -316,6 +321,12 @@ static tc_value *per_channel(tc_emit *e, tc_value *v, int rank) {
     for (int k = 0; k < rank; k++) size[k] = k == 1 ? -1 : 1;
     return v ? tc_emit_call(e, "aten::view", "vI", v, size, rank) : NULL;
 }
+static tc_status shape_batch_norm_backward(tc_shape_ctx *c) {
+    const bool train = tc_sh_bool(c, 7); /* otherwise the statistics are those that run */
+    for (int i = 5; train && i < 7; i++) TC_TRY(tc_sh_need_tensor(c, i));
+    TC_TRY(tc_sh_of_forward(c, NULL, train ? 3 : 1, (int[]){0, 0, 5, 1, 6, 2}));
+    return tc_shape_decomposed(c);
+}
 static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
     /* grad_out, input, weight, running_mean, running_var, save_mean, save_invstd, train, eps, mask */
     tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
@@ -415,6 +426,11 @@ static tc_status decompose_group_norm(tc_emit *e, const tc_node *n) { /* input, 
                                numel_of(s, x->meta.size + 2, x->meta.rank - 2), &n->args[1], &n->args[4]);
     tc_emit_result(e, 0, r);
     return tc_e_done(e);
+}
+static tc_status shape_group_norm_backward(tc_shape_ctx *c) {
+    for (int i = 2; i < 4; i++) TC_TRY(tc_sh_need_tensor(c, i));
+    TC_TRY(tc_sh_of_forward(c, NULL, 3, (int[]){0, 0, 2, 1, 3, 2}));
+    return tc_shape_decomposed(c);
 }
 static tc_status decompose_group_norm_backward(tc_emit *e, const tc_node *n) { /* grad_out, input, mean, rstd, weight, N, C, HxW, group, mask */
     tc_value *g = tc_arg_value(n, 0), *x = tc_arg_value(n, 1), *w = tc_arg_value(n, 4);
@@ -549,6 +565,8 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
 #define COMPOSED(SCHEMA, decompose_, sample, text) COMPOSED_AS("aten::" SCHEMA, decompose_, sample, text)
 #define COMPOSED_AS(SCHEMA, decompose_, sample, text) \
     { .schema = SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
+#define BACKWARD(SCHEMA, name, text) \
+    { .schema = "aten::native_" SCHEMA " -> (Tensor, Tensor, Tensor)", .shape = shape_##name, .decompose = decompose_##name, .doc = text }
 const tc_op tc_ops_norm[] = {
     {.schema =
          "aten::native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, Tensor, Tensor)",
@@ -563,9 +581,9 @@ const tc_op tc_ops_norm[] = {
      .decompose = decompose_layer_norm,
      .samples = "layer_norm(f32[3,5], [5], f32[5], f32[5]); layer_norm(f32[2,3,4], [3,4])",
      .doc = "normalised over the last dimensions"},
-    COMPOSED("native_layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? "
-             "bias, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-             decompose_layer_norm_backward, NULL, "gradients of layer norm"),
+    BACKWARD("layer_norm_backward(Tensor grad_out, Tensor input, SymInt[] normalized_shape, Tensor mean, Tensor rstd, Tensor? weight, Tensor? "
+             "bias, bool[3] output_mask)",
+             layer_norm_backward, "gradients of layer norm"),
     {.schema = "aten::rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor",
      .shape = shape_rms_norm,
      .decompose = decompose_rms_norm,
@@ -601,18 +619,18 @@ const tc_op tc_ops_norm[] = {
      .decompose = decompose_batch_norm,
      .samples = "batch_norm(f32[3,2,4], f32[2], f32[2], f32[2], f32[2]:0.5..2, False, 0.1, 1e-5, False)",
      .doc = "normalised a channel"},
-    COMPOSED("native_batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? "
-             "save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-             decompose_batch_norm_backward, NULL, "gradients of batch norm"),
+    BACKWARD("batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? "
+             "save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask)",
+             batch_norm_backward, "gradients of batch norm"),
     COMPOSED("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, "
              "Tensor, Tensor)",
              decompose_native_group_norm, "native_group_norm(f32[2,4,3], f32[4], f32[4], 2, 4, 3, 2, 1e-5)",
              "normalised over a group of channels; mean and 1 / std"),
     COMPOSED("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
              decompose_group_norm, "group_norm(f32[2,4,3], 2, f32[4], f32[4])", "normalised over a group of channels"),
-    COMPOSED("native_group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, "
-             "int group, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-             decompose_group_norm_backward, NULL, "gradients of group norm"),
+    BACKWARD("group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, "
+             "int group, bool[3] output_mask)",
+             group_norm_backward, "gradients of group norm"),
     COMPOSED("instance_norm(" BATCH
              "Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
              decompose_instance_norm, "instance_norm(f32[2,4,3], f32[4], f32[4], None, None, True, 0.1, 1e-5, False)",

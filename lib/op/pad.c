@@ -176,8 +176,8 @@ static tc_status grad_border_pad_backward(tc_emit *e, const tc_node *n, tc_value
     if (tc_emit_wants_grad(e, n, 1)) tc_e_give(e, n, 1, tc_e_zeros_like(e, tc_arg_value(n, 1)));
     return tc_e_done(e);
 }
-static tc_status shape_like_self(tc_shape_ctx *c) {
-    TC_TRY(tc_sh_need_tensor(c, 1));
+static tc_status shape_border_pad_backward(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_of_forward(c, NULL, 1, (int[]){0, 0}));
     tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
     return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
 }
@@ -213,7 +213,7 @@ static tc_status decompose_pad(tc_emit *e, const tc_node *n) {
 #define BORDER(name, n, len, what)                                                                                                      \
     ROW(#name "_pad" #n "d(Tensor self, SymInt[" #len "] padding)", shape_border_pad, lower_border_pad, grad_border_pad, NULL, what), { \
         .schema = "aten::" #name "_pad" #n "d_backward(Tensor grad_output, Tensor self, SymInt[" #len "] padding) -> Tensor",           \
-        .shape = shape_like_self, .decompose = decompose_border_pad_backward, .grad = grad_border_pad_backward,                         \
+        .shape = shape_border_pad_backward, .decompose = decompose_border_pad_backward, .grad = grad_border_pad_backward,               \
         .doc = "gradient of " #name "_pad" #n "d"                                                                                       \
     }
 /* Each sequence, in the type and trailing sizes of the first, padded to the longest; then stacked. */

@@ -128,10 +128,17 @@ static tc_status shape_avg_pool(tc_shape_ctx *c) {
     TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
     return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
 }
-static tc_status shape_avg_backward(tc_shape_ctx *c) {
-    TC_TRY(tc_sh_need_tensor(c, 1));
+static tc_status like_self(tc_shape_ctx *c) {
     tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
     return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
+}
+static tc_status shape_avg_backward(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_of_forward(c, NULL, 1, (int[]){0, 0}));
+    return like_self(c);
+}
+static tc_status shape_max_backward(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_of_forward(c, NULL, 2, (int[]){0, 0, 7, 1}));
+    return like_self(c);
 }
 static tc_affine plain(tc_lower *l, const tc_meta *m, int d) {
     return tc_sym_is_int(m->size[d], 1) ? tc_l_affine(l, NULL, -1, NULL) : tc_l_axis(l, d);
@@ -268,8 +275,22 @@ static void adaptive_bounds(tc_lower *l, tc_lv i, tc_sym a, tc_sym b, tc_lv *sta
     tc_lv up = tc_l_sub(l, tc_l_add(l, tc_l_mul(l, tc_l_add(l, i, one), va), vb), one);
     *end = tc_l_op2(l, TC_X_DIV_FLOOR, up, vb);
 }
-/* the longest such window */
+/* grad_output, self[, indices]: grad_output says how many windows there are */
+static tc_status shape_adaptive_backward(tc_shape_ctx *c) {
+    for (int i = 0; i < c->nargs; i++) TC_TRY(tc_sh_need_tensor(c, i));
+    const tc_meta *g = tc_sh_meta(c, 0), *x = tc_sh_meta(c, 1);
+    int n = spatial(c->op);
+    if (x->rank != n + 1 && x->rank != n + 2) return tc_sh_fail(c, "Expected %dD or %dD tensor, but got %dD", n + 1, n + 2, x->rank);
+    tc_dims d = tc_dims_of(x), all = tc_dims_of(g);
+    for (int k = x->rank - n; k < x->rank && k < g->rank; k++) d.size[k] = g->size[k];
+    TC_TRY(tc_sh_sized(c, 0, &d, TC_DTYPE_NONE, "self but for the windows"));
+    TC_TRY(nonempty(c, g, 1));
+    if (c->nargs > 2) TC_TRY(tc_sh_sized(c, 2, &all, TC_DTYPE_NONE, "grad_output"));
+    return like_self(c);
+}
+/* the longest such window; of no windows, that of one */
 static tc_sym adaptive_span(tc_symctx *s, tc_sym a, tc_sym b) {
+    b = tc_sym_max(s, b, tc_sym_int(s, 1));
     if (tc_sym_is_int(tc_sym_mod(s, a, b), 0)) return tc_sym_floordiv(s, a, b);
     return tc_sym_add(s, tc_sym_ceildiv(s, a, b), tc_sym_int(s, 1));
 }
@@ -519,7 +540,7 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
     {                                                                                                                                               \
         .schema = "aten::max_pool" #n "d_with_indices_backward(Tensor grad_output, Tensor self, int[" #n "] kernel_size, int[" #n                   \
                   "] stride, int[" #n "] padding, int[" #n "] dilation, bool ceil_mode, Tensor indices) -> Tensor",                                 \
-        .shape = shape_avg_backward, .decompose = decompose_max_pool_backward, .grad = grad_max_pool_backward, .doc = "gradient of max_pool" #n "d" \
+        .shape = shape_max_backward, .decompose = decompose_max_pool_backward, .grad = grad_max_pool_backward, .doc = "gradient of max_pool" #n "d" \
     }
 #define AVG(n)                                                                                                                           \
     {.schema = "aten::avg_pool" #n "d(Tensor self, int[" #n "] kernel_size, int[" #n "] stride=[], int[" #n                              \
@@ -534,30 +555,31 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
                   "] padding, bool ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",                                 \
         .shape = shape_avg_backward, .lower = lower_avg_backward, .grad = grad_avg_backward, .doc = "gradient of avg_pool" #n "d"        \
     }
-#define ADAPT(n)                                                                                                                                     \
-    {.schema = "aten::adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor",                                                  \
-     .shape = tc_shape_decomposed,                                                                                                                   \
-     .decompose = decompose_adaptive_avg,                                                                                                            \
-     .doc = "means of that many windows"},                                                                                                           \
-        {.schema = "aten::_adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor",                                             \
-         .shape = shape_adaptive,                                                                                                                    \
-         .lower = lower_adaptive_avg,                                                                                                                \
-         .kernel = &tc_k_adaptive_avg_pool##n##d,                                                                                                    \
-         .grad = grad_adaptive_avg,                                                                                                                  \
-         .doc = "means of that many windows"},                                                                                                       \
-        {.schema = "aten::_adaptive_avg_pool" #n "d_backward(Tensor grad_output, Tensor self) -> Tensor",                                            \
-         .shape = shape_avg_backward,                                                                                                                \
-         .lower = lower_adaptive_avg_backward,                                                                                                       \
-         .grad = grad_adaptive_avg_backward,                                                                                                         \
-         .doc = "gradient of adaptive_avg_pool" #n "d"},                                                                                             \
-        {.schema = "aten::adaptive_max_pool" #n "d(Tensor self, int[" #n "] output_size) -> (Tensor, Tensor)",                                       \
-         .shape = shape_adaptive,                                                                                                                    \
-         .lower = lower_adaptive_max,                                                                                                                \
-         .grad = grad_max_pool,                                                                                                                      \
-         .doc = "the largest of that many windows"},                                                                                                 \
-    {                                                                                                                                                \
-        .schema = "aten::adaptive_max_pool" #n "d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", .shape = shape_avg_backward, \
-        .decompose = decompose_max_pool_backward, .grad = grad_max_pool_backward, .doc = "gradient of adaptive_max_pool" #n "d"                      \
+#define ADAPT(n)                                                                                                        \
+    {.schema = "aten::adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor",                     \
+     .shape = tc_shape_decomposed,                                                                                      \
+     .decompose = decompose_adaptive_avg,                                                                               \
+     .doc = "means of that many windows"},                                                                              \
+        {.schema = "aten::_adaptive_avg_pool" #n "d(Tensor self, SymInt[" #n "] output_size) -> Tensor",                \
+         .shape = shape_adaptive,                                                                                       \
+         .lower = lower_adaptive_avg,                                                                                   \
+         .kernel = &tc_k_adaptive_avg_pool##n##d,                                                                       \
+         .grad = grad_adaptive_avg,                                                                                     \
+         .doc = "means of that many windows"},                                                                          \
+        {.schema = "aten::_adaptive_avg_pool" #n "d_backward(Tensor grad_output, Tensor self) -> Tensor",               \
+         .shape = shape_adaptive_backward,                                                                              \
+         .lower = lower_adaptive_avg_backward,                                                                          \
+         .grad = grad_adaptive_avg_backward,                                                                            \
+         .doc = "gradient of adaptive_avg_pool" #n "d"},                                                                \
+        {.schema = "aten::adaptive_max_pool" #n "d(Tensor self, int[" #n "] output_size) -> (Tensor, Tensor)",          \
+         .shape = shape_adaptive,                                                                                       \
+         .lower = lower_adaptive_max,                                                                                   \
+         .grad = grad_max_pool,                                                                                         \
+         .doc = "the largest of that many windows"},                                                                    \
+    {                                                                                                                   \
+        .schema = "aten::adaptive_max_pool" #n "d_backward(Tensor grad_output, Tensor self, Tensor indices) -> Tensor", \
+        .shape = shape_adaptive_backward, .decompose = decompose_max_pool_backward, .grad = grad_max_pool_backward,     \
+        .doc = "gradient of adaptive_max_pool" #n "d"                                                                   \
     }
 const tc_op tc_ops_pool[] = {
     MAX(1, "0", "1"),
@@ -584,7 +606,7 @@ const tc_op tc_ops_pool[] = {
     {.schema = "aten::adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
      .shape = tc_shape_decomposed,
      .decompose = decompose_adaptive_avg,
-     .samples = "adaptive_avg_pool1d(f32[2,3,9], 4)",
+     .samples = "adaptive_avg_pool1d(f32[2,3,9], 4); adaptive_avg_pool1d(f32[2,3,5], 0)",
      .doc = "means of that many windows"},
     {.schema = "aten::adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
      .shape = tc_shape_decomposed,

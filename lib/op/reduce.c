@@ -529,6 +529,14 @@ static tc_status grad_cumprod(tc_emit *e, const tc_node *n, tc_value *const *gs)
     return tc_e_done(e);
 }
 /* grad, input, dim, output */
+static tc_status shape_cumprod_backward(tc_shape_ctx *c) {
+    int at;
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
+    TC_TRY(tc_sh_dim_arg(c, 2, d.rank, &at));
+    for (int i = 0; i < 4; i += 3) TC_TRY(tc_sh_sized(c, i, &d, TC_DTYPE_NONE, "input"));
+    return tc_shape_decomposed(c);
+}
 static tc_status decompose_cumprod_backward(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 1), *y = tc_arg_value(n, 3), *g = tc_e_conj(e, tc_arg_value(n, 0)); /* the reals' formula gives the conjugate */
     int64_t d = tc_wrap(tc_arg_int(n, 2), x->meta.rank);
@@ -751,7 +759,7 @@ const tc_op tc_ops_reduce[] = {
     ROW("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", shape_scan, lower_cumprod, grad_cumprod,
         "cumprod(f32[3,5], 1); cumprod(f64[9,70], 1); cumprod(c64[3,5], 1); cumprod(c128[3,5], 0)", "running products"),
     {.schema = "aten::cumprod_backward(Tensor grad, Tensor input, int dim, Tensor output) -> Tensor",
-     .shape = tc_shape_decomposed,
+     .shape = shape_cumprod_backward,
      .decompose = decompose_cumprod_backward,
      .grad = grad_cumprod_backward,
      .doc = "gradient of the running products"},

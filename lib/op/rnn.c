@@ -18,7 +18,7 @@ static tc_status shape_layer(tc_shape_ctx *c) {
     tc_symctx *s = tc_sh_sym(c);
     int64_t mode = tc_sh_const(c, MODE), hidden = tc_sh_const(c, HIDDEN);
     if (x->rank != 3) return tc_sh_fail(c, "input must have three dimensions");
-    if (mode < 0 || mode > TC_RNN_GRU || hidden <= 0)
+    if (mode < 0 || mode > TC_RNN_GRU || hidden <= 0 || hidden > INT32_MAX)
         return tc_sh_fail(c, "mode %lld with hidden size %lld is not known", (long long)mode, (long long)hidden);
     if (x->dtype != TC_F32 && x->dtype != TC_F64) return tc_sh_fail(c, "not implemented for '%s'", tc_dtypes[x->dtype].torch);
     const tc_meta *w = tc_sh_meta(c, W_IH), *u = tc_sh_meta(c, W_HH);
@@ -26,8 +26,12 @@ static tc_status shape_layer(tc_shape_ctx *c) {
     if (w->rank != 2 || u->rank != 2 || !tc_sh_same(c, w->size[0], gates) || !tc_sh_same(c, u->size[0], gates) ||
         !tc_sh_same(c, w->size[1], x->size[2]) || !tc_sh_same(c, u->size[1], tc_sym_int(s, hidden)))
         return tc_sh_fail(c, "weights must be gates * hidden by input and gates * hidden by hidden");
-    if (!tc_sh_same(c, h->size[h->rank - 2], x->size[1]) || !tc_sh_same(c, h->size[h->rank - 1], tc_sym_int(s, hidden)))
-        return tc_sh_fail(c, "hidden state must be batch by hidden size");
+    tc_dims states[2] = {{.rank = 2, .size = {x->size[1], tc_sym_int(s, hidden)}},
+                         {.rank = 3, .size = {tc_sym_int(s, 1), x->size[1], tc_sym_int(s, hidden)}}},
+            bias = {.rank = 1, .size = {gates}};
+    for (int i = HX; i <= CX; i++)
+        TC_TRY(tc_sh_sized(c, i, &states[tc_sh_meta(c, i)->rank != 2], TC_DTYPE_NONE, "a hidden state, batch by hidden size"));
+    for (int i = B_IH; i <= B_HH && tc_sh_bool(c, BIASES); i++) TC_TRY(tc_sh_sized(c, i, &bias, TC_DTYPE_NONE, "the gates"));
     for (int i = W_IH; i <= CX; i++)
         if (tc_sh_meta(c, i)->dtype != x->dtype) return tc_sh_fail(c, "input and parameters must have one type");
     tc_dims out = {.rank = 3, .size = {x->size[0], x->size[1], tc_sym_int(s, hidden)}}, hy = tc_dims_of(h), cy = tc_dims_of(cx);
@@ -38,6 +42,12 @@ static tc_status shape_layer(tc_shape_ctx *c) {
     return tc_sh_out(c, 3, x->dtype, &space);
 }
 static tc_status shape_layer_backward(tc_shape_ctx *c) {
+    static const char from[] = {0, 1, 2, 3, 4, 5, 6, 13, 20, 14, 15, 16, 17, 19, 21, 18}; /* the arguments of the layer */
+    tc_arg args[TRAIN + 1];
+    for (int i = 0; i <= TRAIN; i++) args[i] = c->args[(int)from[i]];
+    for (int i = 7; i < 10; i++) TC_TRY(tc_sh_need_tensor(c, i));
+    TC_TRY(tc_sh_need_tensor(c, 22));
+    TC_TRY(tc_sh_results_of(c, "aten::mkldnn_rnn_layer", args, TRAIN + 1, 7, (int[]){7, 0, 8, 1, 9, 2, 10, 0, 11, 1, 12, 2, 22, 3}));
     for (int i = 0; i <= CX; i++) {
         TC_TRY(tc_sh_need_tensor(c, i));
         tc_dims d = tc_dims_of(tc_sh_meta(c, i));

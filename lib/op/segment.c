@@ -185,7 +185,8 @@ static tc_status decompose_segment_backward(tc_emit *e, const tc_node *n) { /* g
     return tc_e_done(e);
 }
 static tc_status shape_segment_backward(tc_shape_ctx *c) {
-    TC_TRY(tc_sh_need_tensor(c, 2));
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    TC_TRY(tc_sh_of_forward(c, "aten::segment_reduce", 2, (int[]){0, 0, 1, 0}));
     tc_dims d = tc_dims_of(tc_sh_meta(c, 2));
     return tc_sh_out(c, 0, tc_sh_meta(c, 2)->dtype, &d);
 }

@@ -532,6 +532,94 @@ tc_status tc_shape_decomposed(tc_shape_ctx *c) {
     return NULL;
 }
 
+/* ---- backward operators ---- */
+tc_status tc_sh_sized(tc_shape_ctx *c, int i, const tc_dims *d, tc_dtype dtype, const char *of) {
+    if (!tc_sh_given(c, i)) return NULL;
+    TC_TRY(tc_sh_need_tensor(c, i));
+    const tc_meta *m = tc_sh_meta(c, i);
+    const char *name = tc_op_schema(c->op)->params[i].name;
+    bool ok = m->rank == d->rank;
+    for (int k = 0; ok && k < d->rank; k++) ok = tc_sh_same(c, m->size[k], d->size[k]);
+    if (!ok) {
+        tc_buf b = {0};
+        for (int k = 0; k < d->rank; k++) {
+            if (k) tc_buf_puts(&b, ", ");
+            tc_sym_print(&b, d->size[k]);
+        }
+        tc_status s = tc_sh_fail(c, "%s must have the sizes of %s, [%s]", name, of, tc_buf_str(&b));
+        tc_buf_free(&b);
+        return s;
+    }
+    if (c->op->kernel && dtype != TC_DTYPE_NONE && m->dtype != dtype)
+        return tc_sh_fail(c, "%s must be of the type of %s, %s", name, of, tc_dtypes[dtype].torch);
+    return NULL;
+}
+
+tc_status tc_sh_results_of(tc_shape_ctx *c, const char *forward, const tc_arg *args, int nargs, int n, const int *pairs) {
+    tc_value outs[8] = {{0}};
+    const tc_op *f = tc_op_find(forward);
+    if (!f || tc_op_schema(f)->nrets > 8) TC_BUG("no operator %s", forward);
+    TC_TRY(tc_op_infer(c->program, f, args, nargs, c->source, outs, tc_op_schema(f)->nrets), "%s", tc_op_name(c->op));
+    for (int k = 0; k < n; k++) {
+        const tc_meta *m = &outs[pairs[2 * k + 1]].meta;
+        tc_dims d = tc_dims_of(m);
+        TC_TRY(tc_sh_sized(c, pairs[2 * k], &d, m->dtype, tc_op_name(f)));
+    }
+    return NULL;
+}
+
+/* The argument that a parameter of the forward operator is, or -1. */
+static int given_as(const tc_schema *s, const char *name) {
+    for (int exact = 1; exact >= 0; exact--)
+        for (int i = 0; i < s->nparams; i++)
+            if (!strncmp(s->params[i].name, name, exact ? strlen(name) + 1 : strlen(s->params[i].name))) return i;
+    return -1;
+}
+/* A tensor of which another argument says the sizes. */
+static tc_status of_sizes(tc_shape_ctx *c, const tc_meta *like, tc_arg *out) {
+    const tc_schema *s = tc_op_schema(c->op);
+    for (int i = 0; i < s->nparams; i++) {
+        if (strcmp(s->params[i].name, "input_sizes")) continue;
+        tc_sym size[TC_MAX_RANK];
+        int64_t v;
+        int n = tc_sh_ints(c, i, size, TC_MAX_RANK);
+        if (n < 0 || n > TC_MAX_RANK) return tc_sh_fail(c, "input_sizes has %d dimensions, at most %d", n, TC_MAX_RANK);
+        for (int k = 0; k < n; k++)
+            if (tc_sym_const_int(size[k], &v) && v < 0) return tc_sh_fail(c, "input_sizes has the size %lld", (long long)v);
+        tc_value *x = TC_NEW(&c->program->arena, tc_value);
+        tc_dims d = {.rank = n};
+        memcpy(d.size, size, sizeof *size * (size_t)n);
+        *x = (tc_value){0};
+        tc_sh_set(c, x, like->dtype, &d, NULL);
+        *out = (tc_arg){.kind = TC_A_VALUE, .value = x};
+    }
+    return NULL;
+}
+
+tc_status tc_sh_of_forward(tc_shape_ctx *c, const char *forward, int n, const int *pairs) {
+    char own[96];
+    const tc_schema *s = tc_op_schema(c->op);
+    tc_arg args[16];
+    if (!forward) {
+        snprintf(own, sizeof own, "%s::%.*s", s->ns, (int)(strlen(s->name) - strlen("_backward")), s->name);
+        forward = own;
+    }
+    const tc_op *f = tc_op_find(forward);
+    if (!f || tc_op_schema(f)->nparams > 16) TC_BUG("no operator %s", forward);
+    const tc_schema *fs = tc_op_schema(f);
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    for (int i = 0; i < fs->nparams; i++) {
+        const tc_param *p = &fs->params[i];
+        int from = given_as(s, p->name);
+        args[i] = from >= 0 ? c->args[from] : (tc_arg){.kind = TC_A_NONE};
+        if (from >= 0) continue;
+        if (p->has_default) TC_TRY(tc_op_default(c->program, f, i, &args[i]));
+        else if (p->type == TC_T_FLOAT) args[i] = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_float(0)};
+        else if (i == 0) TC_TRY(of_sizes(c, tc_sh_meta(c, 0), &args[i]));
+    }
+    return tc_sh_results_of(c, forward, args, fs->nparams, n, pairs);
+}
+
 /* ---- emitting ---- */
 tc_symctx *tc_e_sym(const tc_emit *e) { return e->graph->program->sym; }
 

@@ -105,6 +105,16 @@ tc_status tc_shape_like_arg1(tc_shape_ctx *c); /* backward operators (grad, self
 /* The types that the operator's decomposition has: for composite operators. */
 tc_status tc_shape_decomposed(tc_shape_ctx *c);
 
+/* ---- backward operators: their arguments are those of one forward call ---- */
+/* Argument i, unless it is None, has these sizes, which `of` has (a name for the message). Where the operator is a kernel, it has this
+ * type as well, but for TC_DTYPE_NONE. */
+tc_status tc_sh_sized(tc_shape_ctx *c, int i, const tc_dims *d, tc_dtype dtype, const char *of);
+/* Arguments are sized as results of operator `forward` called with args: n pairs, an argument of this operator and the result's number. */
+tc_status tc_sh_results_of(tc_shape_ctx *c, const char *forward, const tc_arg *args, int nargs, int n, const int *pairs);
+/* The same, with the arguments that are named as the parameters of `forward` (NULL: this operator's name without "_backward") or begin their
+ * names; `self` may be given as its sizes alone. What this operator does not have takes its default, or none. */
+tc_status tc_sh_of_forward(tc_shape_ctx *c, const char *forward, int n, const int *pairs);
+
 /* ---- emitting: formulas with one, two and three tensors ---- */
 static inline tc_value *tc_e1(tc_emit *e, const char *op, tc_value *a) { return tc_emit_call(e, op, "v", a); }
 static inline tc_value *tc_e2(tc_emit *e, const char *op, tc_value *a, tc_value *b) { return tc_emit_call(e, op, "vv", a, b); }

@@ -18,8 +18,10 @@ static tc_status shape_softmax(tc_shape_ctx *c) { /* self, dim, half_to_float */
 static tc_status shape_backward(tc_shape_ctx *c) { /* grad_output, output, dim, input_dtype */
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(tc_sh_need_tensor(c, 1));
-    tc_dims dims;
-    TC_TRY(tc_sh_broadcast(c, 2, (int[]){0, 1}, &dims));
+    int at;
+    tc_dims dims = tc_dims_of(tc_sh_meta(c, 1));
+    TC_TRY(tc_sh_dim_arg(c, 2, dims.rank, &at));
+    TC_TRY(tc_sh_sized(c, 0, &dims, TC_DTYPE_NONE, "output"));
     return tc_sh_out(c, 0, tc_sh_dtype(c, 3, tc_sh_meta(c, 1)->dtype), &dims);
 }
 static uint64_t axis_of(const tc_lower *l, int arg) { return l->result_axes ? (uint64_t)1 << tc_wrap(tc_arg_int(l->node, arg), l->result_axes) : 0; }
