@@ -128,6 +128,8 @@ static tc_scalar number_for(kase *k, bool whole) {
     const double v = numbers[below(k, 8)];
     return whole ? tc_scalar_int((int64_t)v) : tc_scalar_float(v);
 }
+static const bool masks[3][3] = {{true, true, true}, {true, false, true}, {false, true, false}};
+static const char *const words[] = {"none", "tanh", "sum", "mean", "prod"};
 static bool argument(kase *k, const tc_op *op, int at, const tc_meta *first, tc_arg *out) {
     const tc_param *p = &tc_op_schema(op)->params[at];
     const bool choice = !p->has_default || (p->type != TC_T_DTYPE && !p->kw_only && below(k, 2));
@@ -153,6 +155,10 @@ static bool argument(kase *k, const tc_op *op, int at, const tc_meta *first, tc_
     case TC_T_FLOAT: *out = (tc_arg){.kind = TC_A_SCALAR, .scalar = number_for(k, false)}; return true;
     case TC_T_SCALAR: *out = (tc_arg){.kind = TC_A_SCALAR, .scalar = number_for(k, below(k, 2))}; return true;
     case TC_T_BOOL: *out = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_bool(below(k, 2))}; return true;
+    case TC_T_BOOLS:
+        *out = (tc_arg){.kind = TC_A_BOOLS, .bools = masks[below(k, 3)], .n = p->fixed_len};
+        return p->fixed_len > 0 && p->fixed_len <= 3;
+    case TC_T_STRING: *out = (tc_arg){.kind = TC_A_STRING, .string = words[below(k, 5)]}; return true;
     case TC_T_DTYPE: *out = (tc_arg){.kind = TC_A_DTYPE, .dtype = below(k, 2) ? TC_F32 : TC_F64}; return true;
     default: return false;
     }
@@ -279,7 +285,7 @@ static void list_operators(void) {
         const tc_schema *s = tc_op_schema(op);
         bool good = !strcmp(s->ns, "aten") && !s->variadic && !s->inplace && !s->has_out && s->nparams > 0 && s->params[0].type == TC_T_TENSOR &&
                     !(op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_HIGHER_ORDER | TC_OP_DATA_SHAPE | TC_OP_COMPOSITE)) &&
-                    !strstr(s->name, "empty") && !strstr(s->name, "backward"); /* their arguments are of one forward call */
+                    !strstr(s->name, "empty");
         for (int k = 0; k < s->nparams; k++) good = good && !s->params[k].mutated;
         if (good) tc_vec_push(&table, op);
     }
