@@ -527,6 +527,11 @@ static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 
+static tc_status shape_linear_backward(tc_shape_ctx *c) { /* self, grad_output, weight, mask */
+    for (int i = 0; i < 3; i++) TC_TRY(tc_sh_need_tensor(c, i));
+    TC_TRY(tc_sh_results_of(c, "aten::linear", (tc_arg[]){c->args[0], c->args[2], {.kind = TC_A_NONE}}, 3, 1, (int[]){1, 0}));
+    return tc_shape_decomposed(c);
+}
 static tc_status decompose_linear_backward(tc_emit *e, const tc_node *n) { /* self, grad_output, weight, mask */
     tc_value *x = tc_arg_value(n, 0), *g = tc_arg_value(n, 1), *w = tc_arg_value(n, 2);
     const tc_arg *mask = &n->args[3];
@@ -602,7 +607,7 @@ const tc_op tc_ops_matmul[] = {
     COMPOSED("cross(Tensor self, Tensor other, int? dim=None)", cross, "cross(f32[2,3], f32[2,3])", "cross product"),
     COMPOSED("linalg_cross(Tensor self, Tensor other, *, int dim=-1)", cross, "linalg_cross(f32[2,3], f32[2,3])", "cross product"),
     {.schema = "aten::linear_backward(Tensor self, Tensor grad_output, Tensor weight, bool[3] output_mask) -> (Tensor, Tensor, Tensor)",
-     .shape = tc_shape_decomposed,
+     .shape = shape_linear_backward,
      .decompose = decompose_linear_backward,
      .doc = "gradients of linear"},
     {0}};

@@ -375,11 +375,14 @@ static tc_status decompose_batch_norm(tc_emit *e, const tc_node *n) {
 }
 
 /* ---- group norm, instance norm ---- */
+static tc_status check_sampled(const tc_node *n, const tc_value *x) {
+    if (x->meta.rank >= 2) return NULL;
+    return tc_error(TC_CONTENT, "%s: Expected at least 2 dimensions for input tensor but received %d", tc_op_name(n->op), x->meta.rank);
+}
 static tc_status check_groups(const tc_node *n, const tc_value *x, int64_t groups) {
     int64_t c;
     if (groups <= 0) return tc_error(TC_CONTENT, "%s: num groups must be greater than 0, got %lld", tc_op_name(n->op), (long long)groups);
-    if (x->meta.rank < 2)
-        return tc_error(TC_CONTENT, "%s: Expected at least 2 dimensions for input tensor but received %d", tc_op_name(n->op), x->meta.rank);
+    TC_TRY(check_sampled(n, x));
     if (tc_sym_is_int(x->meta.size[1], 0))
         return tc_error(TC_CONTENT, "%s: Expected number of channels to be greater than 0, got 0", tc_op_name(n->op));
     for (int d = 2; d < x->meta.rank; d++)
@@ -480,8 +483,8 @@ decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, 
                                     &n->args[6], &n->args[7]));
         return tc_e_done(e);
     }
-    if (x->meta.rank < 2 || !tc_e_pin(e, n, x->meta.size[1], &channels))
-        return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of channels", tc_op_name(n->op));
+    TC_TRY(check_sampled(n, x));
+    if (!tc_e_pin(e, n, x->meta.size[1], &channels)) return tc_error(TC_UNSUPPORTED, "%s: a symbolic number of channels", tc_op_name(n->op));
     tc_symctx *s = tc_e_sym(e);
     tc_emit_result(e, 0,
                    tc_emit_call(e, "aten::native_group_norm", "aaasssia", &n->args[0], &n->args[1], &n->args[2], x->meta.size[0], x->meta.size[1],
@@ -492,8 +495,10 @@ decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, 
  * input, weight, bias, running_mean, running_var, momentum, eps */
 static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *per[4];
-    tc_sym size[TC_MAX_RANK], batch = x->meta.size[0], apart[2];
+    tc_sym size[TC_MAX_RANK], apart[2];
     const int64_t first = 0;
+    TC_TRY(check_sampled(n, x));
+    const tc_sym batch = x->meta.size[0];
     for (int d = 0; d < x->meta.rank; d++) size[d] = x->meta.size[d];
     apart[0] = batch, apart[1] = size[1];
     size[0] = tc_sym_int(tc_e_sym(e), 1);

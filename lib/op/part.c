@@ -56,6 +56,8 @@ static tc_status shape_diagonal_scatter(tc_shape_ctx *c) {
     tc_symctx *s = tc_sh_sym(c);
     TC_TRY(tc_sh_dim_arg(c, 3, m->rank, &a));
     TC_TRY(tc_sh_dim_arg(c, 4, m->rank, &b));
+    if (a == b)
+        return tc_sh_fail(c, "diagonal dimensions cannot be identical %lld, %lld", (long long)tc_sh_const(c, 3), (long long)tc_sh_const(c, 4));
     int64_t off = tc_sh_const(c, 2);
     tc_dims part = tc_dims_reduced(c, m, (uint64_t)1 << a | (uint64_t)1 << b, false);
     tc_sym ra = off >= 0 ? m->size[a] : tc_sym_add(s, m->size[a], tc_sym_int(s, off)),
