@@ -77,7 +77,8 @@ static void set(tc_tuning *t, bool tile, bool stored, const char *machine, const
         *place = (void *)(uintptr_t)t->lines.len;
     }
     line *l = &t->lines.data[(uintptr_t)*place - 1];
-    l->value = value, l->stored = l->stored && stored;
+    if (stored && !l->stored) return; /* what was said for this program counts */
+    l->value = value, l->stored = stored;
     const tc_cost_row *row = tile || strcmp(machine, t->machine) ? NULL : cost_row(key);
     if (row) memcpy((char *)&t->costs + row->at, &value, sizeof value);
 }
@@ -110,7 +111,7 @@ static tc_status read_line(tc_tuning *t, char *s, bool store) {
     if (!tile && !row) return tc_error(TC_CONTENT, "no cost is called '%s'", field[2]);
     if (row && (value < row->lo || value > row->hi))
         return tc_error(TC_CONTENT, "%s is %lld, expected %lld..%lld", row->name, value, (long long)row->lo, (long long)row->hi);
-    set(t, tile, store, field[1], field[2], value);
+    if (tile || !store) set(t, tile, store, field[1], field[2], value); /* the constants of a store are no program's */
     return NULL;
 }
 
@@ -144,7 +145,7 @@ void tc_tuning_write(const tc_tuning *t, bool store, tc_buf *out) {
     for (size_t i = 0; i < t->lines.len; i++) sorted[i] = t->lines.data[i];
     qsort(sorted, t->lines.len, sizeof *sorted, by_text);
     for (size_t i = 0; i < t->lines.len; i++)
-        if (store || !sorted[i].stored)
+        if (store ? sorted[i].tile : !sorted[i].stored)
             tc_buf_printf(out, "%s\t%s\t%s\t%lld\n", sorted[i].tile ? "tile" : "cost", sorted[i].machine, sorted[i].key, (long long)sorted[i].value);
     free(sorted);
 }

@@ -21,9 +21,9 @@ typedef struct tc_tuning tc_tuning;
 tc_status tc_tuning_create(int threads, tc_tuning **out); /* of this machine with so many threads */
 void tc_tuning_destroy(tc_tuning *t);                     /* NULL is allowed */
 const char *tc_tuning_machine(const tc_tuning *t);
-/* Adds the lines of a file. store: they are of a store of many programs. TC_CONTENT: no such line, with its number. */
+/* Adds the lines of a file; of a store of many programs the tiles, where there is no other line. TC_CONTENT: no such line, with its number. */
 tc_status tc_tuning_read(tc_tuning *t, const char *text, size_t len, const char *name, bool store);
-/* Sorted, behind a comment of the version and this machine. Without store those of the store that nobody asked for are left out. */
+/* Sorted, behind a comment of the version and this machine. For a store tiles alone; else all but those of a store that nobody asked for. */
 void tc_tuning_write(const tc_tuning *t, bool store, tc_buf *out);
 size_t tc_tuning_lines(const tc_tuning *t, bool others); /* of this machine, or of others */
 
