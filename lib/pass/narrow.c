@@ -2,6 +2,7 @@
 #include "pass/narrow.h"
 
 #include "op/emit.h"
+#include "op/shape.h"
 
 typedef struct {
     tc_plan *plan;
@@ -54,16 +55,15 @@ static const tc_value *only_result(const tc_loop *l) {
 static bool read_part(const tc_program *p, const tc_node *n, part *out) {
     const bool slice = !strcmp(tc_op_name(n->op), "aten.slice.Tensor"), select = !strcmp(tc_op_name(n->op), "aten.select.int");
     const tc_value *of = slice || select ? tc_arg_value(n, 0) : NULL;
-    int64_t dim, at = 0, size;
+    const tc_sym from = !of || tc_arg_is_none(n, 2) ? NULL : tc_arg_sym(n, 2);
+    int64_t dim, at = 0;
     if (!of || of->kind != TC_V_TENSOR || !tc_sym_const_int(tc_arg_sym(n, 1), &dim)) return false;
-    if (!tc_arg_is_none(n, 2) && !tc_sym_const_int(tc_arg_sym(n, 2), &at)) return false;
+    if (from && !tc_sym_const_int(from, &at)) return false;
     *out = (part){.dim = (int)(dim < 0 ? dim + of->meta.rank : dim), .step = 1, .drops = select};
     if (slice && (!tc_sym_const_int(tc_arg_sym(n, 4), &out->step) || out->step < 1)) return false;
     const tc_sym whole = of->meta.size[out->dim];
-    out->start = tc_sym_int(p->sym, at);
-    if (at >= 0) return true; /* behind the end: no element is shown */
-    if (tc_sym_const_int(whole, &size)) out->start = tc_sym_int(p->sym, at + size > 0 ? at + size : 0);
-    else out->start = tc_sym_max(p->sym, tc_sym_int(p->sym, 0), tc_sym_add(p->sym, whole, tc_sym_int(p->sym, at)));
+    if (slice) out->start = tc_slice_bound(p->sym, from, whole, false);
+    else out->start = at < 0 ? tc_sym_add(p->sym, whole, from) : from; /* inside: a guard says so */
     return true;
 }
 
