@@ -2,19 +2,18 @@
  * portable primitives: on 1, 2 and 64 threads, for each instruction set of this machine, with gcc and clang; and so does interpreting it there,
  * fused and not, and with what has a loop and a kernel as a loop. Samples are also chained into fused groups: the result of one goes through
  * sigmoid, a product and softmax. */
-#include "base/cpu.h"
 #include "base/file.h"
 #include "base/rng.h"
-#include "codegen/cc.h"
 #include "op/functionalise.h"
 #include "op/sample.h"
-#include "runtime/compile.h"
 #include "scratch.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <cmocka.h>
+
+#include "module.h"
 
 typedef struct {
     char *label;
@@ -181,15 +180,7 @@ static void check(const char *cc, tc_isa_row row, size_t first, size_t step) {
         assert_null(tc_exec_emit(e, u, NULL, NULL, &count));
         tc_exec_destroy(e);
     }
-    tc_buf text = {0}, code = {0};
-    tc_unit_finish(u, &text);
-    tc_status s = tc_cc_build(text.data, text.len, TC_CC_SHARED,
-                              &(tc_cc_options){.cc = cc, .isa = tc_isa_name(row), .cflags = "", .dump = getenv("TC_TEST_DUMP")}, &code);
-    if (s) fail_msg("%s\n%s", tc_status_message(s), tc_status_detail(s));
-    tc_modules *m = tc_modules_create();
-    const char *note;
-    s = tc_modules_load(m, code.data, code.len, tc_isa_name(row), "", 0, true, &note);
-    if (s || note) fail_msg("%s", s ? tc_status_message(s) : note);
+    tc_modules *m = load_unit(u, cc, row);
     tc_exec_code find = {tc_modules_find, m};
     int failed = 0;
     for (size_t i = first; i < cases.len; i += step) failed += compare(&cases.data[i], (tc_exec_options){.isa = isa, .code = &find}, cc);
@@ -197,25 +188,16 @@ static void check(const char *cc, tc_isa_row row, size_t first, size_t step) {
                   count.loops, tc_unit_groups(u), count.left);
     assert_int_equal(failed, 0);
     tc_modules_destroy(m);
-    tc_buf_free(&text);
-    tc_buf_free(&code);
     tc_unit_destroy(u);
 }
 
 static const char *const all = "TC_TEST_ALL"; /* everything with everything: minutes */
 
-static int best_row(void) {
-    int best = 0;
-    for (int row = 0; row < TC_ROW_COUNT; row++)
-        if (tc_isa_supported((tc_isa_row)row)) best = row;
-    return best;
-}
-
 static void test_interpreted(void **state) {
     (void)state;
     const size_t step = getenv(all) ? 1 : 5;
     int failed = 0;
-    for (int row = 0; row <= best_row(); row++)
+    for (int row = 0; row <= (int)best_row(); row++)
         for (size_t i = (size_t)row % step; i < cases.len && tc_isa_supported((tc_isa_row)row); i += step) {
             const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)row);
             failed += compare(&cases.data[i], (tc_exec_options){.isa = isa}, "interpreted");
@@ -228,7 +210,7 @@ static void test_interpreted(void **state) {
 static void test_compiled(void **state) {
     (void)state;
     const bool clang = !system("command -v clang >/dev/null");
-    const int best = best_row();
+    const int best = (int)best_row();
     assert_true(cases.len > 100);
     for (int row = 0; row <= best; row++) {
         if (!tc_isa_supported((tc_isa_row)row)) continue;

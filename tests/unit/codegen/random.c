@@ -2,14 +2,11 @@
  * permutes, gathers and products follow each other. What each gives with nothing fused, interpreted on one thread with the portable primitives, it
  * gives fused, as loops and compiled, for every instruction set of this machine and any number of threads. TC_TEST_PROGRAMS says how many
  * (default 30), TC_TEST_SEED from which on. */
-#include "base/cpu.h"
 #include "base/file.h"
 #include "base/rng.h"
-#include "codegen/cc.h"
 #include "kernel/narrow.h"
 #include "op/functionalise.h"
 #include "op/sample.h"
-#include "runtime/compile.h"
 #include "runtime/tuning.h"
 #include "scratch.h"
 
@@ -17,6 +14,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <cmocka.h>
+
+#include "module.h"
 
 enum { MOST_VALUES = 64, MOST_INPUTS = 5, MOST_ELEMENTS = 60000 };
 
@@ -264,7 +263,7 @@ static kase *make_case(uint64_t seed) {
     for (; k->ninputs < ninputs && !s; k->ninputs++) s = add_input(k, k->ninputs);
     for (int made = 0, tries = 0; made < nnodes && tries < 400; tries++) {
         const tc_op *op = below(k, 3) ? tc_op_find(usual[below(k, (int)(sizeof usual / sizeof *usual))]) : table.data[below(k, (int)table.len)];
-        if (op) made += add_node(k, op);
+        made += add_node(k, op);
     }
     add_outputs(k);
     if (!s) s = tc_functionalise(k->p);
@@ -302,6 +301,8 @@ static int setup(void **state) {
     if (!scratch_folder(root, sizeof root, "tc-random")) return -1;
     setenv("XDG_CACHE_HOME", root, 1);
     setenv("XDG_DATA_HOME", root, 1);
+    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
+        if (!tc_op_find(usual[i])) return print_error("no operator is called %s\n", usual[i]), -1;
     list_operators();
     const uint64_t first = (uint64_t)from_environment("TC_TEST_SEED", 1), n = (uint64_t)from_environment("TC_TEST_PROGRAMS", 30);
     for (uint64_t i = first; i < first + n; i++) {
@@ -352,13 +353,6 @@ static int differs(const kase *k, tc_exec_options o, const tc_tuning *tuning, co
     return bad;
 }
 
-static int best_row(void) {
-    int best = 0;
-    for (int row = 0; row < TC_ROW_COUNT; row++)
-        if (tc_isa_supported((tc_isa_row)row)) best = row;
-    return best;
-}
-
 static void test_interpreted(void **state) {
     (void)state;
     tc_tuning *tuning;
@@ -366,7 +360,7 @@ static void test_interpreted(void **state) {
     assert_true(cases.len > 0);
     assert_null(tc_tuning_create(2, &tuning));
     for (size_t i = 0; i < cases.len; i++)
-        for (int row = 0; row <= best_row(); row++) {
+        for (int row = 0; row <= (int)best_row(); row++) {
             const kase *k = cases.data[i];
             if (!tc_isa_supported((tc_isa_row)row) || (row && narrow(k))) continue;
             const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)row);
@@ -382,7 +376,7 @@ static void test_interpreted(void **state) {
 
 static void test_compiled(void **state) {
     (void)state;
-    const tc_isa_row row = (tc_isa_row)best_row();
+    const tc_isa_row row = best_row();
     const tc_isa_ops *isa = tc_isa_ops_of(row);
     tc_unit *u = tc_unit_create(&(tc_unit_options){.isa = tc_isa_name(row)});
     tc_emit_count count = {0};
@@ -392,15 +386,7 @@ static void test_compiled(void **state) {
         assert_null(tc_exec_emit(e, u, NULL, NULL, &count));
         tc_exec_destroy(e);
     }
-    tc_buf text = {0}, code = {0};
-    tc_unit_finish(u, &text);
-    tc_status s = tc_cc_build(text.data, text.len, TC_CC_SHARED,
-                              &(tc_cc_options){.cc = "gcc", .isa = tc_isa_name(row), .cflags = "", .dump = getenv("TC_TEST_DUMP")}, &code);
-    if (s) fail_msg("%s\n%s", tc_status_message(s), tc_status_detail(s));
-    tc_modules *m = tc_modules_create();
-    const char *note;
-    s = tc_modules_load(m, code.data, code.len, tc_isa_name(row), "", 0, true, &note);
-    if (s || note) fail_msg("%s", s ? tc_status_message(s) : note);
+    tc_modules *m = load_unit(u, "gcc", row);
     tc_exec_code find = {tc_modules_find, m};
     int failed = 0;
     for (size_t i = 0; i < cases.len; i++)
@@ -409,8 +395,6 @@ static void test_compiled(void **state) {
     print_message("%zu programs, %zu loops, %zu groups, %zu interpreted\n", cases.len, count.loops, tc_unit_groups(u), count.left);
     assert_int_equal(failed, 0);
     tc_modules_destroy(m);
-    tc_buf_free(&text);
-    tc_buf_free(&code);
     tc_unit_destroy(u);
 }
 
