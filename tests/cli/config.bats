@@ -84,7 +84,7 @@ EOF
     grep -aq tc/code/1/portable.so c.pt2
     TC_STORE_WEIGHTS=none tc-compile m.pt2 -o none.pt2
     grep -aq data/weights/weight_0 c.pt2
-    ! grep -aq data/weights/weight_0 none.pt2
+    run ! grep -aq data/weights/weight_0 none.pt2
     TC_TUNING=no-such-file tc-compile m.pt2 --to c -o m # has no effect there
 }
 

@@ -98,7 +98,7 @@ class Zeros(nn.Module):
 PY
     tc-export r.py:Unread --mode eval --input x=4xf32 -o unread.pt2
     tc-export unread.pt2 --print >text
-    ! grep -q relu text
+    run ! grep -q relu text
     grep -q dropout text
     tc-export r.py:Read --mode eval --input x=4xf32 -o read.pt2
     tc-run unread.pt2 --input x=4xf32=1 -o a.npy

@@ -68,6 +68,13 @@ problem() { # WORDS: what lint says of the tree, and nothing else
     problem "no package that the tests install has it"
 }
 
+@test "a test whose failure nobody sees" {
+    mkdir build
+    printf '    ! grep -q x out\n    run ! grep -q x out\n' >tests/cli/a.bats
+    problem "no failure of it is seen"
+    grep -q 'tests/cli/a.bats:1:' out
+}
+
 @test "an option that the page does not have, and one that the program does not" {
     mkdir -p build/bin tc-run
     printf '/* A program. */\n' >tc-run/main.c

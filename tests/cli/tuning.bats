@@ -163,7 +163,7 @@ PY
     # lines of other programs do not travel with this one
     tc-export m.py:Net --input x=1x3x300xf32 -o other.pt2
     tc-compile other.pt2 --tune 0.2 -q -o d.pt2
-    ! grep -aq '5x70x90' d.pt2
+    run ! grep -aq '5x70x90' d.pt2
     grep -q '5x70x90' "$XDG_CACHE_HOME/tc/tuning"
     tc-compile net.pt2 --tune 0.2 --no-cache -v -o e.pt2 2>log
     grep -q "14 tiles measured" log
@@ -172,6 +172,21 @@ PY
     grep -q "14 tiles measured" log
     tc-compile net.pt2 --tune 0.2 -v -o g.pt2 2>log
     grep -q " 0 tiles measured" log
+}
+
+@test "the user's store changes no line that an archive has, and holds no constants" {
+    store=$XDG_CACHE_HOME/tc/tuning
+    tc-compile net.pt2 --tune 0.2 -q -o a.pt2
+    sed -i 's/[0-9]*$/7/' "$store"
+    tc-compile a.pt2 --tune 0.2 -v -o b.pt2 2>log
+    grep -q " 0 tiles measured" log
+    cmp a.pt2 b.pt2
+    sed -n '2s/^tile\(.*\t\).*\t.*/cost\1far_bytes\t1048576/p' "$store" >cost.txt
+    rm "$store"
+    tc-compile net.pt2 --tuning cost.txt -q -o c.pt2
+    tc-compile c.pt2 --tune 0.2 -q -o d.pt2
+    grep -aq $'\tfar_bytes\t1048576' d.pt2
+    [ "$(cut -s -f1 "$store" | sort -u)" = tile ]
 }
 
 @test "--calibrate writes the constants of this machine; other lines stay" {

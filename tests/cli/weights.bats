@@ -160,7 +160,7 @@ P
     tc-export sub/out.pt2 -o joined.pt2           # embedded again; what --meta gave stays
     tc-run joined.pt2 --input $x --expect @y.npy
     tc-run --signature joined.pt2 | grep 'k.*v'
-    ! grep -aq data/weights/weight_0 sub/out.pt2
+    run ! grep -aq data/weights/weight_0 sub/out.pt2
     tc-compile sub/in.pt2 --freeze --store-weights=input -o sub/frozen.pt2 # what is folded is a constant, which the archive holds
     tc-run sub/frozen.pt2 --input $x --expect @y.npy --rtol 1e-5 --atol 1e-6
     mv sub/in.pt2 other/
