@@ -179,6 +179,15 @@ static tc_status choose_ways(tc_cmd *c, way *out, int *out_n) {
     }
 }
 
+static tc_status check_data(tc_cmd *c) {
+    static const tc_opt_id of_programs[] = {TC_OPT_op,     TC_OPT_compare, TC_OPT_executor, TC_OPT_dim,  TC_OPT_model,   TC_OPT_mode, TC_OPT_weights,
+                                            TC_OPT_rename, TC_OPT_phase,   TC_OPT_tuning,   TC_OPT_sdpa, TC_OPT_profile, TC_OPT_unit, TC_OPT_cc};
+    for (size_t i = 0; i < sizeof of_programs / sizeof *of_programs; i++)
+        if (tc_cmd_has(c, of_programs[i]))
+            return tc_usage(c, "--data measures what a recipe reads: expected --repeat, --warmup, --min-time, --trust, --to and -o beside it");
+    return NULL;
+}
+
 static tc_status run(tc_cmd *c) {
     static const char *const formats[] = {"table", "csv", "json", NULL}, *const phases[] = {"run", "guards", NULL};
     way ways[MAX_WAYS];
@@ -189,6 +198,7 @@ static tc_status run(tc_cmd *c) {
     int phase;
     bool different = false;
     const char *path = tc_cmd_get(c, TC_OPT_out), *dot = path ? strrchr(path, '.') : NULL;
+    const char *data = tc_cmd_get(c, TC_OPT_data);
     int by_suffix = c->json || (dot && !strcmp(dot, ".json")) ? AS_JSON : dot && !strcmp(dot, ".csv") ? AS_CSV : AS_TABLE;
     TC_TRY(tc_cmd_choice(c, TC_OPT_to, formats, by_suffix, &r.format));
     TC_TRY(choose_ways(c, ways, &r.nways));
@@ -196,10 +206,11 @@ static tc_status run(tc_cmd *c) {
     TC_TRY(tc_cmd_int(c, TC_OPT_warmup, 0, 1000000, 3, &warmup));
     TC_TRY(tc_cmd_double(c, TC_OPT_min_time, 0, 3600, 0.5, &plan.min_time));
     TC_TRY(tc_cmd_choice(c, TC_OPT_phase, phases, 0, &phase));
+    if (data) TC_TRY(check_data(c));
     plan.warmup = (int)warmup;
     plan.guards = phase == 1;
     if (tc_cmd_has(c, TC_OPT_calibrate)) {
-        if (c->noperands || tc_cmd_count(c, TC_OPT_op)) return tc_usage(c, "--calibrate is of the machine: no program, no --op");
+        if (c->noperands || tc_cmd_count(c, TC_OPT_op) || data) return tc_usage(c, "--calibrate is of the machine: no program, no --op, no --data");
         return calibrate(c);
     }
     if (plan.guards && tc_cmd_has(c, TC_OPT_profile)) return tc_usage(c, "--profile and --phase guards: expected one of the two");
@@ -208,9 +219,6 @@ static tc_status run(tc_cmd *c) {
     tc_status s = NULL;
     int nops = tc_cmd_count(c, TC_OPT_op);
     if (nops) TC_TRY(tc_cmd_tuning(c, NULL, false, &r.tuning));
-    const char *data = tc_cmd_get(c, TC_OPT_data);
-    if (data && (nops || plan.guards || r.profile || tc_cmd_has(c, TC_OPT_compare) || tc_cmd_has(c, TC_OPT_executor)))
-        return tc_usage(c, "--data measures what a recipe reads: no --op, --phase, --profile, --compare or --executor");
     if (!data && c->noperands > 1) return tc_usage(c, "two programs: %s and %s", c->operands[0], c->operands[1]);
     if (nops && c->noperands) return tc_usage(c, "--op and a program: expected one of the two");
     for (int i = 0; i < nops && !s; i++) s = bench_op(&r, tc_cmd_value(c, TC_OPT_op, i), &plan, &different);
@@ -233,7 +241,7 @@ static const tc_opt_id options[] = {TC_OPT_op,        TC_OPT_compare, TC_OPT_exe
                                     TC_OPT_unit,      TC_OPT_cc,      TC_OPT_to,       TC_OPT_out,    TC_OPT_NONE};
 static const char *const topics[] = {"sdpa", NULL};
 static const tc_tool tool = {.name = "tc-bench",
-                             .operands = "[PROGRAM]",
+                             .operands = "[PROGRAM | KEY=VALUE...]",
                              .max_operands = -1,
                              .summary = "Times programs and operators: medians and percentiles, one executor against another.",
                              .options = options,
