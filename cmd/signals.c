@@ -80,11 +80,13 @@ static bool name_mapping(uintptr_t addr) {
 
 static void on_bus(int sig, siginfo_t *info, void *context) {
     (void)context;
-    signal(sig, SIG_DFL);
+    static atomic_flag once = ATOMIC_FLAG_INIT;
     if (info->si_code != BUS_ADRERR) {
+        signal(sig, SIG_DFL);
         raise(sig);
         return;
     }
+    while (atomic_flag_test_and_set(&once)) pause(); /* another thread is telling it, and ends the program */
     say(program_name, strlen(program_name));
     say(": ", 2);
     if (!name_mapping((uintptr_t)info->si_addr)) say("a mapped file", 13);

@@ -34,8 +34,8 @@ struct tc_pool {
     share *shares;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    _Atomic int entered; /* depth of tc_pool_enter, by the caller only */
     pthread_cond_t left; /* told by the last worker inside while `waiting` */
+    _Atomic int entered; /* depth of tc_pool_enter, written by the caller only */
     _Atomic int sleepers;
     _Atomic bool quit, waiting;
     /* The current loop; written by the caller while no worker is inside it. */
@@ -168,9 +168,10 @@ tc_status tc_pool_create(int threads, tc_pool **out_pool) {
     pthread_cond_init(&p->left, &clock);
     pthread_condattr_destroy(&clock);
 
-    /* Workers take no signals: the main thread's handlers see them all. */
+    /* Workers take no signals, the main thread's handlers see them all; but a mapped file that was truncated is told to who reads it. */
     sigset_t all, old;
     sigfillset(&all);
+    sigdelset(&all, SIGBUS);
     pthread_sigmask(SIG_SETMASK, &all, &old);
     int started = 0, rc = 0;
     for (int i = 1; i < threads; i++, started++) {

@@ -1,4 +1,4 @@
-/* The thread pool: workers sleep between runs, are woken once a run, and spin at most 50 us between the parallel loops of it.
+/* The thread pool: workers sleep between runs, are woken once a run, and between the parallel loops of it spin at most 50 us, then nap.
  * Each worker starts on the rows it had last, then steals, so that a stolen core costs its share and not a stall.
  * Results never depend on the split: callers cut work at fixed places (NUMERICS.md). */
 #ifndef TC_BASE_POOL_H
