@@ -27,7 +27,8 @@ struct tc_loader {
     int ntaken, room_taken;
     size_t batch_bytes; /* of the largest batch so far */
     bool ended, closing;
-    int users; /* who frees it: the last of the owner and the threads */
+    int users;        /* who frees it: the last of the owner and the threads */
+    tc_dataset *left; /* closed then */
 };
 
 /* ---- drawing and making; with the lock ---- */
@@ -95,6 +96,7 @@ static void free_loader(tc_loader *l) {
     free(l->slots);
     free(l->thread);
     free(l->taken);
+    tc_data_close(l->left);
     free(l);
 }
 
@@ -188,14 +190,15 @@ void tc_loader_position(tc_loader *l, int64_t *out_begin, int64_t **out_taken, i
     pthread_mutex_unlock(&l->lock);
 }
 
-size_t tc_loader_bytes(const tc_loader *l) { return (size_t)l->nslots * l->batch_bytes; }
+size_t tc_loader_bytes(const tc_loader *l) { return l ? (size_t)l->nslots * l->batch_bytes : 0; }
 
 /* ---- beginning and end ---- */
 
 static tc_status start_threads(tc_loader *l) {
     sigset_t all, old;
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old); /* signals are the caller's */
+    sigdelset(&all, SIGBUS);                  /* of a mapped file that was truncated: of who reads it */
+    pthread_sigmask(SIG_SETMASK, &all, &old); /* the others are the caller's */
     tc_status s = NULL;
     for (int i = 0; i < l->o.workers && !s; i++) {
         pthread_mutex_lock(&l->lock);
@@ -233,10 +236,11 @@ tc_status tc_loader_create(const tc_loader_options *o, tc_loader **out) {
     return s;
 }
 
-static void end(tc_loader *l, bool wait) {
+static void end(tc_loader *l, bool wait, tc_dataset *left) {
     if (!l) return;
     pthread_mutex_lock(&l->lock);
     l->closing = true;
+    l->left = left;
     pthread_cond_broadcast(&l->room);
     pthread_mutex_unlock(&l->lock);
     for (int i = 0; i < l->nthreads; i++) {
@@ -247,5 +251,5 @@ static void end(tc_loader *l, bool wait) {
     leave(l);
 }
 
-void tc_loader_destroy(tc_loader *l) { end(l, true); }
-void tc_loader_abandon(tc_loader *l) { end(l, false); }
+void tc_loader_destroy(tc_loader *l) { end(l, true, NULL); }
+void tc_loader_abandon(tc_loader *l, tc_dataset *set) { end(l, false, set); }

@@ -38,10 +38,10 @@ tc_status tc_loader_next(tc_loader *l, tc_tensor *columns, int64_t *out_number);
 bool tc_loader_wait(tc_loader *l, double seconds);
 /* What to go on with after the batches that were taken so far: begin, and numbers of taken batches behind it (free them). */
 void tc_loader_position(tc_loader *l, int64_t *out_begin, int64_t **out_taken, int *out_ntaken);
-size_t tc_loader_bytes(const tc_loader *l); /* memory that batches made ahead may take, once one was made; before: 0 */
+size_t tc_loader_bytes(const tc_loader *l); /* memory that batches made ahead may take, once one was made; before, and of NULL: 0 */
 /* Ends the threads after what they are doing, and waits for them; NULL is allowed. */
 void tc_loader_destroy(tc_loader *l);
-/* The same without waiting, where a file may never come: the threads end by themselves, and the set must stay. */
-void tc_loader_abandon(tc_loader *l);
+/* The same without waiting, for a file may never come: nothing is drawn any more, and the last thread to end closes the set. */
+void tc_loader_abandon(tc_loader *l, tc_dataset *set);
 
 #endif

@@ -2,14 +2,18 @@
 #include "base/json_write.h"
 #include "train/internal.h"
 
-/* The samples of this rank in the next micro-batch; none after the last step. */
-static int64_t draw(void *ctx, int64_t *index) {
-    tc_trainer *t = ctx;
-    if (t->sampler.given / t->r->accumulate >= t->total) return 0;
-    tc_sampler_next(&t->sampler, index);
+/* The samples of this rank in the next micro-batch of a sampler; none after the last step. */
+static int64_t draw_from(const tc_trainer *t, tc_sampler *s, int64_t *index) {
+    if (s->given / t->r->accumulate >= t->total) return 0;
+    tc_sampler_next(s, index);
     if (t->train->kind == TC_DATA_BATCHES) return 1;
     memmove(index, index + t->first_sample, (size_t)t->local_batch * sizeof *index);
     return t->local_batch;
+}
+
+static int64_t draw(void *ctx, int64_t *index) {
+    tc_trainer *t = ctx;
+    return draw_from(t, &t->sampler, index);
 }
 
 tc_status tc_train_start_data(tc_trainer *t) {
@@ -41,36 +45,27 @@ tc_status tc_train_next_batch(tc_trainer *t, int64_t k, tc_tensor *columns) {
 }
 
 tc_status tc_train_batch_again(tc_trainer *t, int64_t k, tc_tensor *columns) {
-    tc_loader_destroy(t->loader); /* the sampler is ours again */
-    t->loader = NULL;
-    int64_t *index = tc_xcalloc((size_t)t->sampler.batch, sizeof *index);
-    tc_sampler_seek(&t->sampler, t->numbers_given[k]);
-    int64_t n = draw(t, index);
+    tc_sampler again; /* the loader's is ahead */
+    TC_TRY(tc_sampler_init(&again, t->train, t->r->batch, (uint64_t)t->r->seed));
+    int64_t *index = tc_xcalloc((size_t)again.batch, sizeof *index);
+    tc_sampler_seek(&again, t->numbers_given[k]);
+    int64_t n = draw_from(t, &again, index);
     tc_status s = tc_data_gather(t->train, index, n, t->r->floats, columns, NULL);
     free(index);
+    tc_sampler_deinit(&again);
     return s;
+}
+
+bool tc_train_data_is_there(tc_trainer *t) {
+    static const double POLL = 0.05;
+    return tc_loader_wait(t->loader, POLL);
 }
 
 /* Where the loader is, in the trainer. */
 static void keep_position(tc_trainer *t) {
-    int64_t begin, *taken;
-    tc_loader_position(t->loader, &begin, &taken, &t->ntaken);
-    t->taken = TC_NEWN(&t->arena, int64_t, (size_t)t->ntaken + 1);
-    memcpy(t->taken, taken, (size_t)t->ntaken * sizeof *taken);
-    free(taken);
-}
-
-bool tc_train_await_data(tc_trainer *t, const volatile sig_atomic_t *stop) {
-    static const double POLL = 0.05;
-    while (t->loader && !tc_loader_wait(t->loader, POLL))
-        if (stop && *stop == TC_STOP_SAVE_AND_END) {
-            keep_position(t);
-            tc_loader_abandon(t->loader);
-            t->loader = NULL;
-            t->abandoned = true;
-            return false;
-        }
-    return true;
+    int64_t begin; /* follows from the step */
+    free(t->taken);
+    tc_loader_position(t->loader, &begin, &t->taken, &t->ntaken);
 }
 
 void tc_train_write_position(tc_trainer *t, tc_json *w) {
@@ -88,12 +83,14 @@ tc_status tc_train_read_position(tc_trainer *t, const tc_yaml *state) {
     t->ntaken = 0;
     if (tc_yaml_is_null(y)) return NULL;
     if (y->kind != TC_YAML_LIST) return tc_yaml_error(y, "expected a list of numbers");
-    t->taken = TC_NEWN(&t->arena, int64_t, (size_t)y->n + 1);
+    if (y->n > count) return tc_yaml_error(y, "%d batches, but the steps took %lld", y->n, (long long)count);
+    free(t->taken);
+    t->taken = tc_xcalloc((size_t)y->n + 1, sizeof *t->taken);
     for (int i = 0; i < y->n; i++) {
         TC_TRY(tc_yaml_int(y->items[i], &t->taken[i]));
         int64_t least = i ? t->taken[i - 1] + 1 : count - y->n + 1;
         if (t->taken[i] < least) return tc_yaml_error(y->items[i], "found %lld, expected %lld or more", (long long)t->taken[i], (long long)least);
     }
-    t->ntaken = y->n <= count ? y->n : 0;
+    t->ntaken = y->n;
     return NULL;
 }

@@ -60,11 +60,10 @@ struct tc_trainer {
 
     tc_dataset *train, *val;
     tc_sampler sampler;
-    tc_loader *loader;
+    tc_loader *loader;      /* from the first step on */
     int64_t *numbers_given; /* of the micro-batches of this step */
     int64_t *taken;         /* of the checkpoint that it goes on from: batches.c */
     int ntaken;
-    bool abandoned;                    /* a thread of the loader waits for a file that did not come, and holds the data */
     int64_t local_batch, first_sample; /* samples of a micro-batch on this rank, and before them on other ranks */
 
     bool runs_source; /* m runs the forward of the model's file, not the captured program */
@@ -108,8 +107,8 @@ tc_status tc_train_share_draws(tc_trainer *t, tc_program *p); /* of a micro prog
 /* batches.c */
 tc_status tc_train_start_data(tc_trainer *t);
 tc_status tc_train_next_batch(tc_trainer *t, int64_t k, tc_tensor *columns);  /* micro-batch k of the step, of this rank */
-tc_status tc_train_batch_again(tc_trainer *t, int64_t k, tc_tensor *columns); /* the one that was given as k; none is given after that */
-bool tc_train_await_data(tc_trainer *t, const volatile sig_atomic_t *stop);   /* until a batch is there; false: told to stop meanwhile */
+tc_status tc_train_batch_again(tc_trainer *t, int64_t k, tc_tensor *columns); /* the one that was given as k */
+bool tc_train_data_is_there(tc_trainer *t);                                   /* a micro-batch; waits for it some 50 ms */
 void tc_train_write_position(tc_trainer *t, tc_json *w);                      /* what the number of steps does not tell, as a key */
 tc_status tc_train_read_position(tc_trainer *t, const tc_yaml *state);
 /* step.c */

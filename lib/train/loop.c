@@ -117,12 +117,18 @@ static tc_status save(loop *l) {
     return s;
 }
 
+/* What this rank was told, or its time tells it. */
+static tc_stop told(const loop *l) {
+    const tc_train_run *r = l->run;
+    double margin = 2 * (l->slowest_step + l->save_time) + 1;
+    if (r->until > 0 && tc_now() + margin > r->until) return TC_STOP_SAVE_AND_END;
+    return r->stop ? (tc_stop)*r->stop : TC_STOP_NOT;
+}
+
 /* What all ranks agree to do now: the most urgent of what any of them was told. */
 static tc_status asked(loop *l, tc_stop *out) {
     const tc_train_run *r = l->run;
-    int64_t want = r->stop ? *r->stop : TC_STOP_NOT;
-    double margin = 2 * (l->slowest_step + l->save_time) + 1;
-    if (r->until > 0 && tc_now() + margin > r->until) want = TC_STOP_SAVE_AND_END;
+    int64_t want = told(l);
     tc_train_phase(l->t, "other");
     TC_TRY(tc_dist_max(l->t->o.dist, &want));
     tc_train_phase(l->t, "waiting for other ranks");
@@ -177,14 +183,14 @@ tc_status tc_trainer_run(tc_trainer *t, const tc_train_run *run) {
     while (t->step < t->total) {
         tc_stop stop;
         tc_train_phase(t, "other");
-        tc_train_await_data(t, run->stop);
+        while (!tc_train_data_is_there(t) && told(&l) == TC_STOP_NOT) continue;
         tc_train_phase(t, "reading data");
         TC_TRY(asked(&l, &stop));
         if (stop == TC_STOP_SAVE_AND_END && t->step == 0) return tc_error(TC_STOPPED, "stopped before the first step: nothing to save");
         if (stop != TC_STOP_NOT) TC_TRY(save(&l));
         if (stop == TC_STOP_SAVE_AND_END)
             return tc_error(TC_STOPPED, "saved at step %lld of %lld and stopped", (long long)t->step, (long long)t->total);
-        TC_TRY(one_step(&l));
+        if (stop == TC_STOP_NOT) TC_TRY(one_step(&l));
     }
     TC_TRY(save(&l));
     tc_train_say_taken(t);

@@ -463,13 +463,12 @@ void tc_trainer_destroy(tc_trainer *t) {
     tc_vec_free(&t->weights);
     tc_vec_free(&t->numbers);
     tc_map_free(&t->by_fqn);
-    tc_loader_destroy(t->loader);
-    free(t->numbers_given);
+    if (t->loader) tc_loader_abandon(t->loader, t->train);
+    else tc_data_close(t->train);
     tc_data_close(t->val);
-    if (!t->abandoned) {
-        tc_sampler_deinit(&t->sampler);
-        tc_data_close(t->train);
-    }
+    tc_sampler_deinit(&t->sampler);
+    free(t->numbers_given);
+    free(t->taken);
     tc_program_release(t->train_p);
     if (t->eval_p) tc_program_release(t->eval_p);
     free(t->lrs);
