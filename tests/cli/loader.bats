@@ -44,26 +44,30 @@ state=state.json weights=shard-00001-model-00001-of-00001.safetensors
         rm -r of-$n/step-1[45] of-$n/latest
         tc-train -q r.yaml accumulate=2 data.workers=$((9 - n)) data.prefetch=3 -o of-$n --resume
         cmp none/step-15/$weights of-$n/step-15/$weights
+        tc-train -q r.yaml accumulate=2 data.workers=$n -o of-$n --resume # nothing is left to do
     done
 }
 
+# The run goes on in the background as $pid.
+after_step() { until [ -e run/metrics.jsonl ] && [ "$(wc -l <run/metrics.jsonl)" -ge "$1" ]; do kill -0 $pid && sleep 0.05 || return 1; done; }
+slow_file() { rm pictures/0.ppm && mkfifo pictures/0.ppm; }
+out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order=false steps=6"
+
 @test "out of order, a file that is not there yet delays its own batch alone" {
-    rm pictures/0.ppm
-    mkfifo pictures/0.ppm
-    tc-train -q r.yaml data.order=sequential data.size='[2, 2]' data.workers=2 data.in_order=false steps=6 -o run &
+    slow_file
+    tc-train -q r.yaml $out_of_order -o run &
     pid=$!
-    until [ -e run/metrics.jsonl ] && [ "$(wc -l <run/metrics.jsonl)" -ge 5 ]; do sleep 0.05; done # all but the batch of picture 0
+    after_step 5 # all but the batch of picture 0
     printf 'P6 2 2 255\nabcdefghijkl' >pictures/0.ppm
     wait $pid
     [ "$(grep -c loss run/metrics.jsonl)" -eq 6 ]
 }
 
 @test "a run that was stopped out of order goes on with the batches that it has not seen" {
-    rm pictures/0.ppm
-    mkfifo pictures/0.ppm
-    tc-train -q r.yaml data.order=sequential data.size='[2, 2]' data.workers=2 data.in_order=false steps=6 -o run 2>err &
+    slow_file
+    tc-train -q r.yaml $out_of_order -o run 2>err &
     pid=$!
-    until [ -e run/metrics.jsonl ] && [ "$(wc -l <run/metrics.jsonl)" -ge 5 ]; do sleep 0.05; done
+    after_step 5
     kill -INT $pid # while it waits for the file
     rc=0
     wait $pid || rc=$?
@@ -73,8 +77,16 @@ state=state.json weights=shard-00001-model-00001-of-00001.safetensors
     rm pictures/0.ppm
     printf 'P6 2 2 255\nabcdefghijkl' >pictures/0.ppm
     for i in 2 3 4 5 6 7 8 9 10 11; do rm pictures/$i.ppm; done # the one batch that is left does not need them
-    tc-train -q r.yaml data.order=sequential data.size='[2, 2]' data.workers=2 data.in_order=false steps=6 -o run --resume
+    tc-train -q r.yaml $out_of_order -o run --resume
     [ "$(readlink run/latest)" = step-6 ]
+}
+
+@test "neither --max-time nor a file that cannot be read waits for one that does not come" {
+    slow_file
+    run -75 timeout 60 tc-train -q r.yaml $out_of_order --max-time 4 -o run
+    [ "$(readlink run/latest)" = step-5 ]
+    printf 'no picture' >pictures/7.ppm
+    fails 3 "pictures/7.ppm" timeout 60 tc-train r.yaml $out_of_order -o other
 }
 
 @test "a file that cannot be read ends the run with its name, whichever thread found it" {
@@ -98,8 +110,12 @@ state=state.json weights=shard-00001-model-00001-of-00001.safetensors
     printf '0.1\n2.0\n0\n3.5\n1.25\n0.75\n4e0\n' >w.txt
     [ "$(drawn "weights: w.txt, num_samples: 9" 9)" = "3 3 6 6 6 6 3 4 6 " ]
     # by class: 0 has two samples, 1 three, 2 two
-    [ "$(drawn "weights: {y: balanced}" 7)" = "$(drawn "weights: {y: [0.5, 0.3333333333333333, 0.5]}" 7)" ]
-    [ "$(drawn "weights: {y: [0, 1, 0]}" 7 | tr -d '136 ')" = "" ]
+    even=$(drawn "weights: {y: balanced}" 7)
+    [ "$(wc -w <<<"$even")" -eq 7 ]
+    [ "$(drawn "weights: {y: [0.5, 0.3333333333333333, 0.5]}" 7)" = "$even" ]
+    ones=$(drawn "weights: {y: [0, 1, 0]}" 7)
+    [ "$(wc -w <<<"$ones")" -eq 7 ]
+    [ "$(tr -d '136 ' <<<"$ones")" = "" ]
 }
 
 @test "weights that do not fit are refused with what was found" {
@@ -127,6 +143,9 @@ state=state.json weights=shard-00001-model-00001-of-00001.safetensors
     mv list.txt sub/given.txt
     tc-train -q sub/r.yaml data.images='cmd:cat given.txt' -o command
     cmp file/latest/$weights command/latest/$weights
+    mkdir -p other/sub # where cd of a shell would go
+    CDPATH=$PWD/other tc-train -q sub/r.yaml data.images='cmd:cat given.txt' -o cdpath
+    cmp file/latest/$weights cdpath/latest/$weights
     fails 1 "cmd:false: exit 1, expected 0" tc-train sub/r.yaml data.images='cmd:false'
     fails 1 "ended by signal 9" tc-train sub/r.yaml data.images='cmd:kill -9 $$'
     fails 3 "cmd:echo oops:1: expected FILE LABEL" tc-train sub/r.yaml data.images='cmd:echo oops'
@@ -152,11 +171,13 @@ state=state.json weights=shard-00001-model-00001-of-00001.safetensors
     head -c 1080000 /dev/zero >>pictures/0.ppm
     echo 'pictures/0.ppm 1' >one.txt
     [ "$(limit data.images=one.txt data.size='[2, 2]' batch=1)" = resample ]
-    printf 'u,v\n1,2\n3,4\n' >t.csv
-    [ "$(limit data='{csv: t.csv, columns: [u], target: v}' batch=2)" = copy ]
+    head -c 500000 pictures/0.ppm >t.txt # one draw, and a megabyte of tokens
+    [ "$(limit data='{text: t.txt, as: bytes, block: 100000}' batch=1)" = copy ]
     tc-bench --data r.yaml data.images=one.txt batch=1 data.workers=2 --repeat 2 -o rows.json
     [ "$(grep -c '"limits": true' rows.json)" -eq 1 ]
     grep -q '"stage": "delivered"' rows.json
     fails 2 "--data measures what a recipe reads" tc-bench --data r.yaml --op add
+    fails 2 "--data measures what a recipe reads" tc-bench --data r.yaml --weights w.npz
+    fails 2 "--calibrate is of the machine" tc-bench --data r.yaml --calibrate
     fails 2 "two programs" tc-bench a.pt2 b.pt2
 }
