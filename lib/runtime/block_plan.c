@@ -231,7 +231,7 @@ static void find_strided(ctx *c) {
     for (int i = 0; i < c->nv; i++) {
         node *v = &c->v[i];
         if (v->what != V_INST || c->p->loop->inst.data[v->inst].kind != TC_L_LOAD || v->cls != CLS_OI || c->p->full != CLS_OI) continue;
-        v->strided = n->acc[v->acc].at.o[0] == 1 && !n->acc[v->acc].dense;
+        v->strided = n->acc[v->acc].at.o[0] == 1 && n->acc[v->acc].at.i[0] && !n->acc[v->acc].dense; /* 0 would mean a block */
         v->strided &= direct_load(c, v); /* what is converted, gathered or absent in part makes a block */
         for (int k = i + 1; k < c->nv && v->strided; k++) {
             const node *u = &c->v[k];

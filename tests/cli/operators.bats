@@ -38,6 +38,17 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
         "y = torch.addr(x.to(torch.bfloat16)[None], torch.tensor([3.0], dtype=torch.bfloat16), c, beta=0.6, alpha=0.2)"
 }
 
+@test "a reduction over what expand repeats reads nothing else" {
+    local x=2x3xf32=1,2,-3,5,0.5,4
+    holds $x "torch.equal(x.expand(40, 2, 3).sum(0), 40 * x)"
+    holds $x "torch.equal(x[:1].expand(33, 3).sum(0), 33 * x[0])"
+    holds $x "torch.equal(x.expand(300, 2, 3).mean(0), x)"
+    holds $x "torch.equal(x[:, None].expand(2, 9, 3).sum(1), 9 * x)"
+    holds $x "torch.equal(x[:, :, None].expand(2, 3, 7).sum(2), 7 * x)"
+    holds $x "torch.equal(x.expand(40, 2, 3).amax(0), x)"
+    holds $x "torch.equal(x.expand(4, 2, 3).prod(0), x ** 4)"
+}
+
 @test "interpolation that keeps the size keeps the values, whatever the factor" {
     local x=4xf32=1,3,-7,5
     holds $x "torch.equal(F.interpolate(x[None, None], scale_factor=1.2, mode='linear')[0, 0], x)"
