@@ -208,8 +208,7 @@ bool tc_capture_chose_sizes(C *c) {
 void tc_capture_abandon(C *c) {
     tc_capture *k = active(c);
     if (!k) return;
-    for (region *r = c->torch->region; r && r != k->root; r = r->outer)
-        if (r->functional) tc_functional_destroy(r->functional);
+    tc_torch_unwind(c, k->root);
     reset(k);
     tc_program_release(k->p);
 }

@@ -303,7 +303,14 @@ static flow handlers(C *c, frame *f, const ast *n, V e) {
     tc_raise_again(c, e);
 }
 
+static region *region_of(const C *c) { return c->torch ? c->torch->region : NULL; }
+/* What handles an error is captured where it stands, not in the branch or body that raised it. */
+static void unwind(C *c, region *to) {
+    if (c->torch) tc_torch_unwind(c, to);
+}
+
 static flow try_except(C *c, frame *f, const ast *n) {
+    region *const at = region_of(c);
     trap t;
     volatile flow r = ON;
     volatile bool caught = false;
@@ -314,6 +321,7 @@ static flow try_except(C *c, frame *f, const ast *n) {
     if (caught) {
         V e = c->exc;
         if (((exc *)e)->limit) tc_raise_again(c, e);
+        unwind(c, at);
         return handlers(c, f, n, e);
     }
     if (r == ON && n->a) return block(c, f, n->a->list, n->a->n);
@@ -322,6 +330,7 @@ static flow try_except(C *c, frame *f, const ast *n) {
 
 static flow try_statement(C *c, frame *f, const ast *n) {
     if (!n->b) return try_except(c, f, n);
+    region *const at = region_of(c);
     trap t;
     volatile flow r = ON;
     V volatile err = NULL;
@@ -331,6 +340,7 @@ static flow try_statement(C *c, frame *f, const ast *n) {
     } else {
         err = c->exc;
         if (((exc *)err)->limit) tc_raise_again(c, err);
+        unwind(c, at);
     }
     V ret = f->ret;
     flow fin = block(c, f, n->b->list, n->b->n);
@@ -390,6 +400,7 @@ static flow with_items(C *c, frame *f, const ast *n, int i) {
     f->at = it->a;
     V generator = tc_special(c, mgr, c->n___with_generator__);
     if (generator) return with_generator(c, f, n, i, tc_method(c, generator, mgr));
+    region *const at = region_of(c);
     V enter = type_method(c, mgr, c->n___enter__), leave = type_method(c, mgr, c->n___exit__);
     V got = tc_call0(c, enter);
     trap t;
@@ -407,6 +418,7 @@ static flow with_items(C *c, frame *f, const ast *n, int i) {
         return r;
     }
     if (((exc *)err)->limit) tc_raise_again(c, err);
+    unwind(c, at);
     V swallowed = tc_call3(c, leave, (V)err->type, err, c->none);
     if (!tc_truth(c, swallowed)) tc_raise_again(c, err);
     return ON;

@@ -3,7 +3,6 @@
 
 #include "capture/codes.h"
 #include "capture/torch.h"
-#include "op/functionalise.h"
 
 #include <stdlib.h>
 
@@ -142,11 +141,8 @@ static bool caught(C *c) {
 
 static void restore(C *c, frame *f, tc_keep_point at) {
     struct tc_torch *T = c->torch;
-    for (region *r = T->region; r && r != at.region; r = r->outer) {
-        if (r->functional) tc_functional_destroy(r->functional);
-        r->functional = NULL;
-    }
-    T->region = at.region, T->graph = at.graph, T->no_grad = at.no_grad, T->inference = at.inference, T->autocast = (tc_dtype)at.autocast;
+    tc_torch_unwind(c, at.region);
+    T->graph = at.graph, T->no_grad = at.no_grad, T->inference = at.inference, T->autocast = (tc_dtype)at.autocast;
     c->capturing = at.capturing;
     if (f) f->handling = at.handling;
 }

@@ -125,6 +125,7 @@ void tc_capture_refold_new(C *c, tc_program *p); /* the same while capturing, wh
 void tc_capture_refold(C *c, tc_program *p);     /* sizes and size arguments in their final form, before the program is verified */
 void tc_torch_enter(C *c, region *r, tc_graph *g);
 void tc_torch_leave(C *c);
+void tc_torch_unwind(C *c, region *to);                /* something was raised: leaves what was entered since `to` */
 tc_value *tc_torch_lift_region(C *c, tc_value *outer); /* a value of an outer graph, in the one being captured */
 /* An operator object: "add", "aten::add" or with an overload, "aten::add.Tensor". self: bound method, or NULL. NULL when there is none. */
 V tc_torch_opfn(C *c, const char *name, V self);

@@ -20,6 +20,15 @@ void tc_torch_leave(C *c) {
     c->torch->graph = r->outer ? r->outer->graph : NULL;
 }
 
+void tc_torch_unwind(C *c, region *to) {
+    for (region *r = c->torch->region; r && r != to; r = r->outer) {
+        if (r->functional) tc_functional_destroy(r->functional);
+        r->functional = NULL;
+    }
+    c->torch->region = to;
+    c->torch->graph = to ? to->graph : NULL;
+}
+
 static tc_value *inner_input(tc_graph *g, const tc_value *like, const char *hint) {
     tc_value *v = tc_graph_value(g, like->kind, hint ? hint : like->name);
     tc_value_copy_type(v, like);
@@ -320,6 +329,20 @@ static V run_forward(C *c, V cls, V ctx, V operands) {
     return tc_call(c, fwd, &(args){.a = b, .n = (int)n + 1});
 }
 
+/* No backward of what is called inside. */
+static V run_forward_alone(C *c, V cls, V ctx, V operands) {
+    V volatile out = NULL;
+    trap t;
+    c->torch->no_grad = true;
+    if (TC_TRAP_PASSING(c, t)) {
+        out = run_forward(c, cls, ctx, operands);
+        tc_untrap(c, &t);
+    }
+    c->torch->no_grad = false;
+    if (!out) tc_raise_again(c, c->exc);
+    return out;
+}
+
 static V h_function(C *c, args *A) {
     V v[3];
     tc_take(c, A, "apply", "cls ctx operands", v);
@@ -342,9 +365,7 @@ static V h_function(C *c, args *A) {
         if (tc_is_tensor(a[i])) ((tuple *)in)->a[i] = inner_tensor(c, f, a[i]);
     size_t direct = f->from.len;
     tc_torch_enter(c, f, f->graph);
-    c->torch->no_grad = true; /* no backward of what is called inside */
-    V out = run_forward(c, v[0], ctx, in);
-    c->torch->no_grad = false;
+    V out = run_forward_alone(c, v[0], ctx, in);
     f->graph->single_tensor_return = tc_is_tensor(out);
     mapped(c, out, leaf_output, f->graph);
     int nresults = f->graph->noutputs;

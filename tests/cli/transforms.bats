@@ -401,3 +401,36 @@ PY
         cmp again.npy g.npy
     done
 }
+
+@test "an error of a branch or custom function that the model catches leaves the capture where the try stands" {
+    { cat head.py; cat <<'PY'; } >m.py
+class Fails(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        raise RuntimeError("not today")
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("n", torch.zeros(2))
+        self.w = nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        try:
+            y = torch.cond(x.sum() > 0, lambda a: self.n.add_(1) + a, lambda a: a - self.n, (x,))
+        except RuntimeError:
+            y = x * 2
+        try:
+            z = Fails.apply(self.w * x)
+        except RuntimeError:
+            z = self.w * x
+        assert z.requires_grad
+        return near(y, x * 2), near(z, x), near(self.n, x[0] * 0)
+PY
+    holds m.py:M 3 3x2
+}
