@@ -8,20 +8,11 @@
 #include "op/emit.h"
 #include "pass/symbols.h"
 
-/* What g uses and can tell from neither its inputs nor its nodes. Caller frees. */
+/* The symbols that g takes from the graph around it. Caller frees. */
 static bool *missing(const tc_graph *g) {
-    size_t n = tc_sym_var_count(g->program->sym);
-    bool *used = tc_xcalloc(n + 1, sizeof *used), *known = tc_xcalloc(n + 1, sizeof *known);
-    tc_mark_graph(used, g);
-    for (int i = 0; i < g->noutputs; i++)
-        if (g->outputs[i]) tc_mark_type(used, g->outputs[i]);
-    for (const tc_node *m = g->first; m; m = m->next) /* outputs may have them */
-        if (tc_node_brings_symbols(m))
-            for (int i = 0; i < m->nouts; i++) tc_mark_defined(known, m->outs[i], true);
-    for (int i = 0; i < g->ninputs; i++) tc_mark_defined(known, g->inputs[i], false);
-    for (size_t i = 0; i < n; i++) used[i] = used[i] && !known[i];
-    free(known);
-    return used;
+    bool *set = tc_xcalloc(tc_sym_var_count(g->program->sym) + 1, sizeof *set);
+    tc_mark_graph(set, g);
+    return set;
 }
 
 static tc_value *outer_tensor(tc_emit *e, tc_sym s) {

@@ -45,8 +45,9 @@ void tc_mark_graph(bool *set, const tc_graph *g) {
         if (tc_node_brings_symbols(m))
             for (int i = 0; i < m->nouts; i++) tc_mark_defined(known, m->outs[i], true);
     }
-    for (int i = 0; i < g->ninputs; i++)
-        if (g->inputs[i]->kind == TC_V_SYM) tc_mark_defined(known, g->inputs[i], false);
+    for (int i = 0; i < g->noutputs; i++)
+        if (g->outputs[i]) tc_mark_type(used, g->outputs[i]);
+    for (int i = 0; i < g->ninputs; i++) tc_mark_defined(known, g->inputs[i], false);
     for (size_t i = 0; i < n; i++) set[i] |= used[i] && !known[i];
     free(used);
     free(known);
