@@ -3,6 +3,7 @@
 
 #include "kernel/kernel.h"
 #include "loop/nest.h"
+#include "pass/fuse.h"
 
 typedef struct {
     tc_plan *plan;
@@ -230,8 +231,6 @@ static void find_readers(ctx *c) {
     }
 }
 
-static const char *name_of(const tc_node *n) { return n->name ? n->name : tc_op_name(n->op); }
-
 /* The first loop behind the kernel that reads its result decides. */
 static void attach(ctx *c, int at) {
     tc_plan *plan = c->plan;
@@ -244,9 +243,9 @@ static void attach(ctx *c, int at) {
     bool up = false;
     const char *why = g->kind == TC_GROUP_LOOP ? fits(c, &p, &columns) : "it is one of another kernel";
     if (!why) why = place(c, &p, &up);
-    if (!why && !TC_STEP(plan->steps, "%s becomes the epilogue of %s", name_of(p.l->nodes[p.l->nnodes - 1]), name_of(kernel)))
+    if (!why && !TC_STEP(plan->steps, "%s becomes the epilogue of %s", tc_fused_name(p.l->nodes[p.l->nnodes - 1]), tc_fused_name(kernel)))
         why = "TC_STEPS is reached";
-    if (why) tc_buf_printf(&plan->log, "%s is no epilogue of %s: %s\n", name_of(p.l->nodes[p.l->nnodes - 1]), name_of(kernel), why);
+    if (why) tc_buf_printf(&plan->log, "%s is no epilogue of %s: %s\n", tc_fused_name(p.l->nodes[p.l->nnodes - 1]), tc_fused_name(kernel), why);
     else join(c, &p, up, columns);
 }
 

@@ -340,14 +340,14 @@ static bool sums_of_planes(const tc_fuser *f, const tc_loop *g, const tc_loop *n
     return follows;
 }
 
-static void add_node(tc_loop *l, const tc_node *n) {
+void tc_fused_node(tc_loop *l, const tc_node *n) {
     const tc_node **nodes = TC_NEWN(l->arena, const tc_node *, (size_t)l->nnodes + 1);
     memcpy(nodes, l->nodes, sizeof *nodes * (size_t)l->nnodes);
     nodes[l->nnodes++] = n;
     l->nodes = nodes;
 }
 
-static const char *name_of(const tc_node *n) { return n->name ? n->name : tc_op_name(n->op); }
+const char *tc_fused_name(const tc_node *n) { return n->name ? n->name : tc_op_name(n->op); }
 
 /* One step more, in words: "exp (m.py:8) joins the loop of softmax (m.py:7)". */
 static void took(tc_fuser *f, const tc_node *n, const char *how, const tc_node *of) {
@@ -355,7 +355,7 @@ static void took(tc_fuser *f, const tc_node *n, const char *how, const tc_node *
     const tc_node *both[2] = {n, of};
     if (!f->plan->steps) return;
     for (int i = 0; i < 2; i++) {
-        tc_buf_puts(&at[i], name_of(both[i]));
+        tc_buf_puts(&at[i], tc_fused_name(both[i]));
         if (both[i]->source.file) tc_buf_printf(&at[i], " (%s:%d)", both[i]->source.file, both[i]->source.line);
     }
     tc_steps_took(f->plan->steps, "%s %s %s", tc_buf_str(&at[0]), how, tc_buf_str(&at[1]));
@@ -368,7 +368,7 @@ static void merge(tc_fuser *f, int from, int to) {
     if (a->read || !a->g.loop || a->g.kind != TC_GROUP_LOOP || a->order > b->order) return;
     if (!tc_steps_left(f->plan->steps) || join(a->g.loop, b->g.loop)) return;
     took(f, a->g.node, "goes into the loop of", b->g.node);
-    for (int k = 0; k < b->g.loop->nnodes; k++) add_node(a->g.loop, b->g.loop->nodes[k]);
+    for (int k = 0; k < b->g.loop->nnodes; k++) tc_fused_node(a->g.loop, b->g.loop->nodes[k]);
     tc_loop_free(b->g.loop);
     b->g.loop = a->g.loop;
     a->g.loop = NULL;
@@ -406,12 +406,11 @@ tc_status tc_fuser_loop(tc_fuser *f, const tc_node *n, tc_loop *loop) {
             to = best;
             break;
         }
-        tc_buf_printf(&f->plan->log, "%s not fused with %s: %s\n", n->name ? n->name : tc_op_name(n->op),
-                      g->g.node->name ? g->g.node->name : tc_op_name(g->g.node->op), why);
+        tc_buf_printf(&f->plan->log, "%s not fused with %s: %s\n", tc_fused_name(n), tc_fused_name(g->g.node), why);
     }
     if (to < 0) to = new_group(f, (tc_group){.kind = TC_GROUP_LOOP, .loop = loop, .node = n});
     else {
-        add_node(f->groups.data[to].g.loop, n);
+        tc_fused_node(f->groups.data[to].g.loop, n);
         f->groups.data[to].g.node = n;
         for (size_t b = 0; b < loop->buffers.len; b++) {
             int p = loop->buffers.data[b].value && !loop->buffers.data[b].written ? producer_of(f, loop->buffers.data[b].value) : -1;
@@ -514,7 +513,7 @@ tc_status tc_fuser_finish(tc_fuser *f) {
                 tc_loop_free(g.loop);
                 continue;
             }
-            TC_TRY(tc_loop_verify(g.loop), "fused loop of %s", g.node->name ? g.node->name : tc_op_name(g.node->op));
+            TC_TRY(tc_loop_verify(g.loop), "fused loop of %s", tc_fused_name(g.node));
         }
         tc_vec_push(&f->plan->groups, g);
     }

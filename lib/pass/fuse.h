@@ -21,4 +21,7 @@ tc_status tc_fuser_other(tc_fuser *f, tc_group g);
 /* Writes the groups to the plan, in an order that runs. */
 tc_status tc_fuser_finish(tc_fuser *f);
 
+void tc_fused_node(tc_loop *l, const tc_node *n); /* l computes n, too */
+const char *tc_fused_name(const tc_node *n);      /* in messages: its own, or that of its operator */
+
 #endif

@@ -3,6 +3,7 @@
 
 #include "op/emit.h"
 #include "op/shape.h"
+#include "pass/fuse.h"
 
 typedef struct {
     tc_plan *plan;
@@ -111,13 +112,6 @@ static void restrict_loop(tc_loop *l, int axis, const part *p, tc_value *to) {
     l->axes[axis].extent = p->drops ? tc_sym_int(l->sym, 1) : to->meta.size[p->dim];
 }
 
-static void add_node(tc_loop *l, const tc_node *n) {
-    const tc_node **nodes = TC_NEWN(l->arena, const tc_node *, (size_t)l->nnodes + 1);
-    memcpy(nodes, l->nodes, sizeof *nodes * (size_t)l->nnodes);
-    nodes[l->nnodes++] = n;
-    l->nodes = nodes;
-}
-
 /* Does view group `at` take in the loop that makes what it shows? */
 static bool narrow(ctx *c, size_t at) {
     tc_group *g = &c->plan->groups.data[at];
@@ -127,12 +121,10 @@ static bool narrow(ctx *c, size_t at) {
     if (!mine(c, of) || !mine(c, to) || c->maker[of->id] < 0 || c->readers[of->id] != 1 || !read_part(c->plan->program, g->node, &p)) return false;
     tc_group *from = &c->plan->groups.data[c->maker[of->id]];
     const int axis = axis_of(from->loop, p.dim);
-    if (axis < 0 ||
-        !TC_STEP(c->plan->steps, "the loop of %s computes what %s shows of it", from->node->name ? from->node->name : tc_op_name(from->node->op),
-                 g->node->name ? g->node->name : tc_op_name(g->node->op)))
+    if (axis < 0 || !TC_STEP(c->plan->steps, "the loop of %s computes what %s shows of it", tc_fused_name(from->node), tc_fused_name(g->node)))
         return false;
     restrict_loop(from->loop, axis, &p, to);
-    add_node(from->loop, g->node);
+    tc_fused_node(from->loop, g->node);
     g->kind = TC_GROUP_LOOP, g->loop = from->loop, from->loop = NULL;
     return true;
 }
