@@ -131,44 +131,59 @@ static tc_status check_entries(const tc_archive *a) {
     return NULL;
 }
 
-static int lacking(const tc_program *p) {
-    int n = 0;
-    for (int i = 0; i < p->ninputs; i++) n += tc_outside_may_be(&p->inputs[i]) && !p->inputs[i].data.storage;
-    return n;
-}
+/* The weights of an archive's programs that stand outside of it. */
+typedef struct {
+    tc_arena arena;
+    const char *path;   /* of the file that has them; NULL: none is known */
+    bool checked;       /* that file */
+    tc_map found, lost; /* by name: programs share them */
+} outside;
 
-/* Weights of p that stand outside of a: the file that has them is checked as a is, and named in *remark. */
-static tc_status verify_outside(tc_cmd *c, tc_archive *a, tc_program *p, tc_buf *remark) {
-    tc_arena arena = {0};
+static bool lacks(const tc_input *in) { return tc_outside_may_be(in) && !in->data.storage; }
+
+/* The file that has what a leaves out is checked as a is. */
+static tc_status check_outside(const tc_archive *a, outside *w) {
     tc_outside o;
     tc_archive *from = NULL;
-    const int before = lacking(p);
-    if (!before) return NULL;
-    tc_status st = tc_archive_outside(a, &arena, &o);
-    if (!st && o.archive) st = tc_archive_open_outside(a, &o, &from);
-    if (!st && from) st = check_entries(from);
-    if (!st) st = tc_outside_read(c, a, p);
-    remark->len = 0;
-    if (!st && o.path) tc_buf_printf(remark, ", %d weights in %s", before - lacking(p), o.path);
-    if (!st && lacking(p)) tc_buf_printf(remark, ", %d weights outside", lacking(p));
+    w->checked = true;
+    TC_TRY(tc_archive_outside(a, &w->arena, &o));
+    if (o.archive) TC_TRY(tc_archive_open_outside(a, &o, &from));
+    w->path = o.path;
+    tc_status st = from ? check_entries(from) : NULL;
     tc_archive_close(from);
-    tc_arena_free(&arena);
+    return st;
+}
+
+static tc_status verify_outside(tc_cmd *c, const tc_archive *a, tc_program *p, outside *w) {
+    bool *lacked = tc_xcalloc((size_t)p->ninputs + 1, sizeof *lacked), any = false;
+    for (int i = 0; i < p->ninputs; i++) any |= lacked[i] = lacks(&p->inputs[i]);
+    tc_status st = any && !w->checked ? check_outside(a, w) : NULL;
+    if (!st && any) st = tc_outside_read(c, a, p);
+    for (int i = 0; i < p->ninputs && !st; i++)
+        if (lacked[i]) tc_map_set(lacks(&p->inputs[i]) ? &w->lost : &w->found, p->inputs[i].name, w);
+    free(lacked);
     return st;
 }
 
 static tc_status verify_archive(tc_cmd *c, tc_archive *a, tc_buf *remark) {
+    outside w = {0};
     tc_status st = check_entries(a);
     for (size_t i = 0; i < tc_archive_count(a) && !st; i++) {
         tc_program *p;
         st = tc_archive_program(a, tc_archive_name(a, i), &p);
         if (!st) {
-            st = verify_outside(c, a, p, remark);
+            st = verify_outside(c, a, p, &w);
             tc_program_release(p);
         } else if (tc_status_code(st) == TC_UNSUPPORTED) { /* whole, though tc cannot run it */
             tc_status_free(st);
             st = NULL;
         }
     }
+    if (w.path) tc_buf_printf(remark, ", %zu weights in %s", w.found.len, w.path);
+    if (w.lost.len) tc_buf_printf(remark, ", %zu weights outside", w.lost.len);
+    tc_map_free(&w.found);
+    tc_map_free(&w.lost);
+    tc_arena_free(&w.arena);
     return st;
 }
 
