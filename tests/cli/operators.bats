@@ -49,6 +49,15 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     holds $x "torch.equal(x.expand(4, 2, 3).prod(0), x ** 4)"
 }
 
+@test "an adaptive pool to nothing gives nothing, and has no gradient" {
+    model "F.adaptive_avg_pool1d(x[None], 0)" 2x3xf32
+    tc-run m.pt2 --input x=2x3xf32=0 --to npy -o found.npy
+    TC_STEPS=0 tc-run m.pt2 --input x=2x3xf32=0 --to npy -o plain.npy
+    cmp found.npy plain.npy
+    grep -aq "'shape': (1, 2, 0)" found.npy
+    fails 3 "Expected grad_output to have non-zero size" tc-export m.py:M --input x=2x3xf32 --joint
+}
+
 @test "interpolation that keeps the size keeps the values, whatever the factor" {
     local x=4xf32=1,3,-7,5
     holds $x "torch.equal(F.interpolate(x[None, None], scale_factor=1.2, mode='linear')[0, 0], x)"
