@@ -86,13 +86,16 @@ rows() { awk -v name="$2:" '$0 == name { on = 1; getline; next } /:$/ { on = 0 }
     [ ! -e p.txt ] && [ ! -e s.txt ]
 }
 
-@test "--stats says where the time went, of every program; waiting for stdin is reading" {
+@test "--stats says where the time went, of every program; waiting for a pipe is reading" {
     tc-run m.pt2 --input @seven.npy --stats -o y.npy 2>err
     for what in "reading the program" planning "reading inputs" running "writing results" other; do grep -qE "^tc-run: +[0-9.]+ s  $what\$" err; done
-    { sleep 0.5; cat seven.npy; } | tc-run m.pt2 --input @- --stats --json -o y.npy 2>err
+    mkfifo pipe # what writes to it begins to wait when it is opened for reading
+    { sleep 0.5; cat seven.npy; } >pipe &
+    tc-run m.pt2 --input @pipe --stats --json -o y.npy 2>err
     grep -q '^{"stats": {' err
     awk -F'"reading inputs": ' '{ split($2, a, ","); exit !(a[1] > 0.45) }' err
-    { sleep 0.5; cat m.pt2; } | tc-compile --stats -o c.pt2 2>err
+    { sleep 0.5; cat m.pt2; } >pipe &
+    tc-compile pipe --stats -o c.pt2 2>err
     awk '/reading/ { sum += $2 } END { exit !(sum > 0.45) }' err
     grep -qE 'the C compiler|from the cache' err
     tc-export m.py:M --input x=Bx16xf32 --stats -o n.pt2 2>err
