@@ -1,3 +1,4 @@
+#!/usr/bin/env bats
 # Data ahead of the step: threads that put batches together, their order, weights of samples, commands as data, what is slow.
 load fails
 setup() {
