@@ -61,16 +61,20 @@ static void detach_nodes(detaching *d) {
     }
 }
 
-/* The program's results have the same places in its signature. What is written to inputs and parameters (an optimiser's step) stays where it is
- * written: no gradient follows it. */
+/* What is written to inputs, parameters and buffers (an optimiser's step) stays where it is written: no gradient follows it. */
+static bool is_written(const tc_output *o) { return o->kind == TC_OUT_USER_INPUT || o->kind == TC_OUT_PARAMETER || o->kind == TC_OUT_BUFFER; }
+
+/* The graph's outputs are those of the signature that have values. */
 static void detach_outputs(detaching *d) {
     tc_graph *g = d->e.graph;
     tc_program *p = g->program;
-    for (int i = 0; g == p->graph && i < p->noutputs; i++)
-        if (p->outputs[i].value && (p->outputs[i].kind == TC_OUT_USER_INPUT || p->outputs[i].kind == TC_OUT_PARAMETER))
-            note(d, p->outputs[i].value, false);
-    for (int i = 0; i < g->noutputs && !d->e.status; i++) take_alone(d, &g->outputs[i]);
-    for (int i = 0; g == p->graph && i < p->noutputs && !d->e.status; i++) take_alone(d, &p->outputs[i].value);
+    if (g != p->graph)
+        for (int i = 0; i < g->noutputs && !d->e.status; i++) take_alone(d, &g->outputs[i]);
+    for (int i = 0, at = 0; g == p->graph && i < p->noutputs && !d->e.status; i++) {
+        if (!p->outputs[i].value) continue;
+        if (!is_written(&p->outputs[i])) take_alone(d, &p->outputs[i].value);
+        g->outputs[at++] = p->outputs[i].value;
+    }
 }
 
 /* torch.autograd.Function: no gradient goes through its forward, which has no_grad nodes alone. */

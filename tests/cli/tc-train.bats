@@ -613,6 +613,7 @@ forecast_of() {
             echo "$optimizer, $hidden: $said of $took"
             [ "$said" -gt $((took * 9 / 10)) ]
             [ "$said" -lt $((took * 11 / 10)) ]
+            [ "$(sed -n 's/.* after step 7: .* update \([0-9]*\), .*/\1/p' log)" -lt 1000000 ] # the state is written in place
         done
     done
     forecast_of r.yaml 'arg={hidden: 400000}' accumulate=2 steps=4 validate=null
