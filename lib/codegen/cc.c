@@ -181,16 +181,19 @@ static tc_status spawn(words *w, const char *log, const limits *l, pid_t *out) {
     return e ? tc_error(TC_ENV, "starting %s: %s", w->data[0], strerror(e)) : NULL;
 }
 
-/* What the compiler says, at most five lines of it. */
-static tc_status with_log(tc_status s, const char *log) {
+/* What the compiler says, at most five lines of it, and the limit that it may have met: gcc, clang, linkers and the loader have these words for it. */
+static tc_status with_log(tc_status s, const char *log, const limits *l, bool killed) {
+    static const char *const hints[] = {"memory", "failed to map", "internal compiler error", NULL};
     tc_buf text = {0};
     tc_status r = tc_file_read(log, 1 << 20, &text);
     const char *line = r ? "" : tc_buf_str(&text);
+    for (int i = 0; hints[i]; i++) killed |= strstr(line, hints[i]) != NULL;
     for (int i = 0; i < 5 && *line; i++) {
         size_t n = strcspn(line, "\n");
         s = tc_status_add(s, "%.*s", (int)(n < 400 ? n : 400), line);
         line += n + (line[n] != 0);
     }
+    if (killed) s = tc_status_add(s, "it may map %lld MiB of memory; TC_CC_MEMORY=N gives it more", (long long)l->mebibytes);
     tc_status_free(r);
     tc_buf_free(&text);
     return s;
@@ -210,7 +213,7 @@ static tc_status spawn_and_wait(words *w, const char *log, int stop) {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return NULL;
     return with_log(WIFSIGNALED(status) ? tc_error(TC_ENV, "the compiler %s was killed by signal %d; its log: %s", w->data[0], WTERMSIG(status), log)
                                         : tc_error(TC_ENV, "the compiler %s failed (exit %d); its log: %s", w->data[0], WEXITSTATUS(status), log),
-                    log);
+                    log, &l, WIFSIGNALED(status));
 }
 
 /* Where one build works: its folder, its words so far, its log; `stop` shows when one of `stops` came (wait_for). */

@@ -28,6 +28,15 @@ tc_loop *tc_loop_create(tc_program *p) {
     return l;
 }
 
+tc_loop *tc_loop_copy(const tc_loop *l) {
+    tc_loop *to = tc_arena_dup(l->arena, l, sizeof *l);
+    memset(&to->inst, 0, sizeof to->inst), memset(&to->stores, 0, sizeof to->stores), memset(&to->buffers, 0, sizeof to->buffers);
+    for (size_t i = 0; i < l->inst.len; i++) tc_vec_push(&to->inst, l->inst.data[i]);
+    for (size_t i = 0; i < l->stores.len; i++) tc_vec_push(&to->stores, l->stores.data[i]);
+    for (size_t i = 0; i < l->buffers.len; i++) tc_vec_push(&to->buffers, l->buffers.data[i]);
+    return to;
+}
+
 void tc_loop_free(tc_loop *l) {
     if (!l) return;
     tc_vec_free(&l->inst);

@@ -125,7 +125,8 @@ typedef struct tc_loop {
 } tc_loop;
 
 tc_loop *tc_loop_create(tc_program *p); /* lives in the program's arena; its vectors until tc_loop_free */
-void tc_loop_free(tc_loop *l);          /* NULL is allowed */
+tc_loop *tc_loop_copy(const tc_loop *l);
+void tc_loop_free(tc_loop *l); /* NULL is allowed */
 /* Adds an instruction, filling `axes`, or returns an equal one that is there. Index arrays must live in the arena. */
 tc_lv tc_loop_push(tc_loop *l, tc_linst in);
 int tc_loop_axis(tc_loop *l, tc_sym extent);                                /* a new axis; -1 when all 64 are used */

@@ -112,20 +112,45 @@ static void restrict_loop(tc_loop *l, int axis, const part *p, tc_value *to) {
     l->axes[axis].extent = p->drops ? tc_sym_int(l->sym, 1) : to->meta.size[p->dim];
 }
 
-/* Does view group `at` take in the loop that makes what it shows? */
+/* What a view group shows of a loop's result; *out_axis: where that loop becomes shorter. */
+static const tc_value *shown(const ctx *c, const tc_group *g, part *out, int *out_axis) {
+    const tc_value *of = g->kind != TC_GROUP_VIEW || g->nviews ? NULL : tc_arg_value(g->node, 0);
+    if (!mine(c, of) || !mine(c, g->node->outs[0]) || c->maker[of->id] < 0 || !read_part(c->plan->program, g->node, out)) return NULL;
+    *out_axis = axis_of(c->plan->groups.data[c->maker[of->id]].loop, out->dim);
+    return *out_axis < 0 ? NULL : of;
+}
+
+/* Is a value read by several slices, from group `at` on, and by nothing else, that together show less than the whole? A sum would be computed for each. */
+static bool only_parts(const ctx *c, size_t at, const tc_value *v) {
+    const tc_loop *l = c->plan->groups.data[c->maker[v->id]].loop;
+    tc_symctx *sym = c->plan->program->sym;
+    tc_sym all = tc_sym_int(sym, 0);
+    int n = 0;
+    part p;
+    for (size_t i = 0; i < l->inst.len; i++)
+        if (l->inst.data[i].over) return false;
+    for (int axis; at < c->plan->groups.len && n < c->readers[v->id]; at++) {
+        const tc_group *g = &c->plan->groups.data[at];
+        if (shown(c, g, &p, &axis) != v) continue;
+        all = tc_sym_add(sym, all, tc_meta_numel(sym, &g->node->outs[0]->meta)), n++;
+    }
+    return n == c->readers[v->id] && tc_sym_known(sym, tc_sym_op(sym, TC_S_LT, all, tc_meta_numel(sym, &v->meta), NULL)) == 1;
+}
+
+/* Does view group `at` take in the loop that makes what it shows, or a copy of it while others show parts of it, too? */
 static bool narrow(ctx *c, size_t at) {
     tc_group *g = &c->plan->groups.data[at];
-    const tc_value *of = g->nviews ? NULL : tc_arg_value(g->node, 0);
-    tc_value *to = g->node->outs[0];
     part p;
-    if (!mine(c, of) || !mine(c, to) || c->maker[of->id] < 0 || c->readers[of->id] != 1 || !read_part(c->plan->program, g->node, &p)) return false;
+    int axis;
+    const tc_value *of = shown(c, g, &p, &axis);
+    if (!of || (c->readers[of->id] != 1 && !only_parts(c, at, of))) return false;
     tc_group *from = &c->plan->groups.data[c->maker[of->id]];
-    const int axis = axis_of(from->loop, p.dim);
-    if (axis < 0 || !TC_STEP(c->plan->steps, "the loop of %s computes what %s shows of it", tc_fused_name(from->node), tc_fused_name(g->node)))
-        return false;
-    restrict_loop(from->loop, axis, &p, to);
-    tc_fused_node(from->loop, g->node);
-    g->kind = TC_GROUP_LOOP, g->loop = from->loop, from->loop = NULL;
+    if (!TC_STEP(c->plan->steps, "the loop of %s computes what %s shows of it", tc_fused_name(from->node), tc_fused_name(g->node))) return false;
+    g->kind = TC_GROUP_LOOP;
+    if (--c->readers[of->id]) g->loop = tc_loop_copy(from->loop);
+    else g->loop = from->loop, from->loop = NULL;
+    restrict_loop(g->loop, axis, &p, g->node->outs[0]);
+    tc_fused_node(g->loop, g->node);
     return true;
 }
 
