@@ -1,7 +1,8 @@
 /* --tune=SECONDS: the program runs with every value of every choice (block sizes of loops, weights packed or not, what kernels can do in several
  * ways), one choice after another and its values alternately, each for an equal share of the time; the fastest run of each call decides before
- * the next choice. What was measured before, on this machine at these sizes, is not measured again: lines of the archive, of --tuning FILE or,
- * without one, of the user's store. */
+ * the next choice. When the time is over, a choice is decided by what was measured if every value had its turn, and what follows stays open. What
+ * was measured before, on this machine at these sizes, is not measured again: lines of the archive, of --tuning FILE or, without one, of the
+ * user's store. */
 #include "tc-compile/compile.h"
 
 #include "base/file.h"
@@ -139,27 +140,42 @@ static void decide(compile_job *j, trials *t, const char *name, tc_tuning *tunin
     }
 }
 
-/* One knob after another until nothing is open: what is decided of one may give a call others. A machine's speed drifts, so the tiles of a knob take
- * turns, again and again. */
-static tc_status try_knobs(compile_job *j, subject *s, trials *t, tc_tuning *tuning, double seconds, int *out_measured) {
+/* Every value of a knob in turn, again and again, since a machine's speed drifts. A turn that would end late, as the last one took, is not begun.
+ * *out_all: every value had a turn. */
+static tc_status take_turns(subject *s, trials *t, tc_tuning *tuning, const knob *b, double each, double end, bool *out_all) {
+    tc_status st = NULL;
+    int i = 0;
+    for (double begin = tc_now(), last = 0; i < ROUNDS * (b->n + 1) && begin + last < end && !st; i++) {
+        st = try_tile(s, tuning, t, b->name, i % (b->n + 1) ? b->tiles[i % (b->n + 1) - 1] : 0, each);
+        last = tc_now() - begin, begin += last;
+    }
+    *out_all = i > b->n;
+    return st;
+}
+
+/* One knob after another until nothing is open, since what is decided of one may give a call others, or the time is over: *out_late. */
+static tc_status try_knobs(compile_job *j, subject *s, trials *t, tc_tuning *tuning, double end, int *out_measured, bool *out_late) {
     tc_status st = NULL;
     knobs open = {0};
-    double each = 0; /* seconds of a turn: of what is open at the beginning all have the same */
-    for (open_knobs(t, tuning, &open); open.len && !st; open.len = 0, open_knobs(t, tuning, &open)) {
+    const double share = 0.75; /* of the time left is for what is open now */
+    for (open_knobs(t, tuning, &open); open.len && !st && !*out_late; open.len = 0, open_knobs(t, tuning, &open)) {
         const knob b = open.data[0];
+        bool all;
         int turns = 0;
         for (size_t k = 0; k < open.len; k++) turns += ROUNDS * (open.data[k].n + 1);
-        if (!each) each = seconds / turns;
-        for (int i = 0; i < ROUNDS * (b.n + 1) && !st; i++) st = try_tile(s, tuning, t, b.name, i % (b.n + 1) ? b.tiles[i % (b.n + 1) - 1] : 0, each);
-        if (!st) decide(j, t, b.name, tuning);
+        st = take_turns(s, t, tuning, &b, share * (end - tc_now()) / turns, end, &all);
+        *out_late = !all;
+        if (st || !all) continue;
+        decide(j, t, b.name, tuning);
         *out_measured += b.n;
     }
     tc_vec_free(&open);
     return st;
 }
 
-static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, double seconds, int *out_measured) {
+static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, double seconds, int *out_measured, bool *out_late) {
     trials t = {0};
+    const double end = tc_now() + seconds;
     const size_t nvars = tc_sym_var_count(p->sym);
     tc_symvalue *vars = TC_NEWN(&j->arena, tc_symvalue, nvars + 1);
     subject s = {.program = p, .options = {.pool = tc_cmd_pool(j->c), .threads = tc_cmd_threads(j->c), .keep_packed = true}};
@@ -168,7 +184,7 @@ static tc_status tune_program(compile_job *j, tc_program *p, tc_tuning *tuning, 
     if (p->instead_of && (st || !tc_program_admits(p, vars, nvars))) tc_status_free(st), st = NULL; /* for other sizes than these */
     else {
         if (!st) st = try_tile(&s, tuning, &t, NULL, 0, 0);
-        if (!st) st = try_knobs(j, &s, &t, tuning, seconds, out_measured);
+        if (!st) st = try_knobs(j, &s, &t, tuning, end, out_measured, out_late);
     }
     for (int i = 0; i < s.n; i++) tc_tensor_deinit(&s.inputs[i]);
     free(s.inputs);
@@ -215,12 +231,14 @@ tc_status tune(compile_job *j) {
     const bool store = measures && !path && !tc_cmd_has(j->c, TC_OPT_no_cache);
     tc_tuning *tuning;
     int measured = 0;
+    bool late = false;
     TC_TRY(tc_cmd_seconds(j->c, TC_OPT_tune, &seconds));
     TC_TRY(tc_cmd_tuning(j->c, j->archive, measures, &tuning));
     tc_status s = NULL;
     if (store) read_store(j, tuning);
-    for (int i = 0; measures && i < j->n && !s; i++) s = tune_program(j, j->programs[i], tuning, seconds / j->n, &measured);
+    for (int i = 0; measures && i < j->n && !s; i++) s = tune_program(j, j->programs[i], tuning, seconds / j->n, &measured, &late);
     if (!s && measures) tc_cmd_verbose(j->c, "--tune: %d tiles measured on %s", measured, tc_tuning_machine(tuning));
+    if (!s && late) tc_cmd_note(j->c, "--tune: %g seconds are too few for every choice: those left stay as they are chosen without", seconds);
     if (!s && tuning) tc_tuning_write(tuning, false, &j->tuning);
     if (!s && store && measured) write_store(j, tuning);
     tc_tuning_destroy(tuning);

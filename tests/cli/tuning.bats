@@ -15,13 +15,13 @@ from torch import nn
 class Net(nn.Module):
     def __init__(self):
         super().__init__()
-        self.a, self.b = nn.Linear(300, 700), nn.Linear(700, 90)
+        self.a, self.b = nn.Linear(30, 700), nn.Linear(700, 90)
 
     def forward(self, x):
         y = torch.softmax(self.b(torch.relu(self.a(x))), -1)
         return y @ y.transpose(-1, -2)
 PY
-    tc-export m.py:Net --input x=5x70x300xf32 -o net.pt2
+    tc-export m.py:Net --input x=5x70x30xf32 -o net.pt2
     cat >x.py <<'PY'
 import torch
 from torch import nn
@@ -29,7 +29,7 @@ from torch import nn
 
 class X(nn.Module):
     def forward(self, i):
-        return torch.sin(torch.arange(5 * 70 * 300.0) * i).view(5, 70, 300)
+        return torch.sin(torch.arange(5 * 70 * 30.0) * i).view(5, 70, 30)
 PY
     tc-export x.py:X --input i=f32 | tc-run --input i=f32=0.7 -o x.npy
     tc-run net.pt2 --input x=@x.npy -o want.npy
@@ -43,8 +43,8 @@ PY
     grep -q "14 tiles measured" log
     [ "$(cut -s -f1 t.txt | sort -u)" = tile ]
     grep -q $'\tbmm.rows f32 5x70x90 5x90x70\t' t.txt
-    grep -q $'\taddmm.columns f32 700 350x300 300x700\t\|\tlinear.columns f32 5x70x300 700x300 700\t' t.txt
-    grep -q $'\tlinear f32 5x70x300 700x300 700\t\|\taddmm f32 700 350x300 300x700\t' t.txt
+    grep -q $'\taddmm.columns f32 700 350x30 30x700\t\|\tlinear.columns f32 5x70x30 700x30 700\t' t.txt
+    grep -q $'\tlinear f32 5x70x30 700x30 700\t\|\taddmm f32 700 350x30 30x700\t' t.txt
     grep -q $'\tloop [a-z_]* 350x90\t\|\tloop [a-z_]* 5x70x90\t' t.txt
     LC_ALL=C sort -c t.txt
     cp t.txt before.txt
@@ -57,10 +57,10 @@ PY
 }
 
 @test "lines of another machine are kept and not used: a note, and everything is measured" {
-    tc-compile net.pt2 --tune 0.2 --tuning t.txt -q -o tuned.pt2
+    tc-compile net.pt2 --tune 2 --tuning t.txt -q -o tuned.pt2
     sed -i '/^#/d; s/\t[^\t]*\t/\tanother machine\t/' t.txt
     cp t.txt theirs.txt
-    tc-compile net.pt2 --tune 0.2 --tuning t.txt -v -o again.pt2 2>log
+    tc-compile net.pt2 --tune 2 --tuning t.txt -v -o again.pt2 2>log
     grep -q "the tuning is of other machines and has no effect" log
     grep -q "14 tiles measured" log
     [ "$(grep -c 'another machine' t.txt)" -eq "$(wc -l <theirs.txt)" ]
@@ -77,7 +77,7 @@ class Sides(torch.nn.Module):
         return y if x.size(0) > 4 else y * 2
 PY
     tc-export s.py:Sides --input x=Bx64xf32 -o s.pt2
-    tc-compile s.pt2 --dim B=48 --tune 0.2 --tuning s.txt -o t.pt2
+    tc-compile s.pt2 --dim B=48 --tune 2 --tuning s.txt -o t.pt2
     [ "$(grep -vc '^#' s.txt)" -eq 1 ]
     tc-run s.pt2 --input x=2x64xf32=1 -o a.npy
     tc-run t.pt2 --input x=2x64xf32=1 --output @a.npy
@@ -133,7 +133,7 @@ class Y(torch.nn.Module):
 PY
     tc-export y.py:Y --input i=f32 | tc-run --input i=f32=0.7 -o y.npy
     tc-run c.pt2 --input x=@y.npy -o want.st --to safetensors
-    tc-compile c.pt2 --tune 0.1 --tuning t.txt -q -o tuned.pt2
+    tc-compile c.pt2 --tune 4 --tuning t.txt -q -o tuned.pt2
     grep -q $'\tconvolution.form f32 2x48x15x11 24x6x3x3 24\t\|\tconvolution.form f32 2x40x15x11 280x40x1x1 280\t' t.txt
     tc-run tuned.pt2 --input x=@y.npy -o got.st --to safetensors
     cmp got.st want.st
@@ -150,41 +150,41 @@ PY
 }
 
 @test "without --tuning what was measured is kept for this user: a second run measures nothing and writes the same archive" {
-    tc-compile net.pt2 --tune 0.2 -v -o a.pt2 2>log
+    tc-compile net.pt2 --tune 2 -v -o a.pt2 2>log
     grep -q "14 tiles measured" log
-    tc-compile net.pt2 --tune 0.2 -v -o b.pt2 2>log
+    tc-compile net.pt2 --tune 2 -v -o b.pt2 2>log
     grep -q " 0 tiles measured" log
     cmp a.pt2 b.pt2
     cp "$XDG_CACHE_HOME/tc/tuning" kept
     sed -i '/linear.*700\t\|addmm.*700\t/d' "$XDG_CACHE_HOME/tc/tuning"
-    tc-compile net.pt2 --tune 0.2 -v -o c.pt2 2>log
+    tc-compile net.pt2 --tune 2 -v -o c.pt2 2>log
     grep -Eq " ([1-9]|1[0-3]) tiles measured" log
     diff <(cut -f1-3 kept) <(cut -f1-3 "$XDG_CACHE_HOME/tc/tuning")
     # lines of other programs do not travel with this one
-    tc-export m.py:Net --input x=1x3x300xf32 -o other.pt2
-    tc-compile other.pt2 --tune 0.2 -q -o d.pt2
+    tc-export m.py:Net --input x=1x3x30xf32 -o other.pt2
+    tc-compile other.pt2 --tune 2 -q -o d.pt2
     run ! grep -aq '5x70x90' d.pt2
     grep -q '5x70x90' "$XDG_CACHE_HOME/tc/tuning"
-    tc-compile net.pt2 --tune 0.2 --no-cache -v -o e.pt2 2>log
+    tc-compile net.pt2 --tune 2 --no-cache -v -o e.pt2 2>log
     grep -q "14 tiles measured" log
     echo rubbish >"$XDG_CACHE_HOME/tc/tuning"
-    tc-compile net.pt2 --tune 0.2 -v -o f.pt2 2>log
+    tc-compile net.pt2 --tune 2 -v -o f.pt2 2>log
     grep -q "14 tiles measured" log
-    tc-compile net.pt2 --tune 0.2 -v -o g.pt2 2>log
+    tc-compile net.pt2 --tune 2 -v -o g.pt2 2>log
     grep -q " 0 tiles measured" log
 }
 
 @test "the user's store changes no line that an archive has, and holds no constants" {
     store=$XDG_CACHE_HOME/tc/tuning
-    tc-compile net.pt2 --tune 0.2 -q -o a.pt2
+    tc-compile net.pt2 --tune 2 -q -o a.pt2
     sed -i 's/[0-9]*$/7/' "$store"
-    tc-compile a.pt2 --tune 0.2 -v -o b.pt2 2>log
+    tc-compile a.pt2 --tune 2 -v -o b.pt2 2>log
     grep -q " 0 tiles measured" log
     cmp a.pt2 b.pt2
     sed -n '2s/^tile\(.*\t\).*\t.*/cost\1far_bytes\t1048576/p' "$store" >cost.txt
     rm "$store"
     tc-compile net.pt2 --tuning cost.txt -q -o c.pt2
-    tc-compile c.pt2 --tune 0.2 -q -o d.pt2
+    tc-compile c.pt2 --tune 2 -q -o d.pt2
     grep -aq $'\tfar_bytes\t1048576' d.pt2
     [ "$(cut -s -f1 "$store" | sort -u)" = tile ]
 }
@@ -212,4 +212,14 @@ PY
     fails 1 "nowhere.txt" tc-run net.pt2 --tuning nowhere.txt --input x=@x.npy -o y.npy
     fails 2 "--to pt2" tc-compile net.pt2 --to c --tune 1 -o net
     fails 2 "of the machine" tc-bench net.pt2 --calibrate
+}
+
+@test "--tune ends when its time is over: what no turn was left for stays open and is measured by a later run" {
+    tc-compile net.pt2 --tune 0.000001 --tuning t.txt -v -o a.pt2 2>log
+    grep -q " 0 tiles measured" log
+    grep -q "1e-06 seconds are too few for every choice: those left stay as they are chosen without" log
+    [ "$(grep -vc '^#' t.txt)" -eq 0 ]
+    tc-run a.pt2 --input x=@x.npy --expect @want.npy
+    tc-compile net.pt2 --tune 2 --tuning t.txt -v -o b.pt2 2>log
+    grep -q "14 tiles measured" log
 }
