@@ -31,7 +31,7 @@ static bool take(parser *p, char c) {
 static bool word(parser *p, const char **out, size_t *n) {
     space(p);
     const char *w = p->s;
-    while (p->s < p->end && (isalnum((unsigned char)*p->s) || *p->s == '_' || (*p->s == '.' && p->s > w && isalpha((unsigned char)w[0])))) p->s++;
+    while (p->s < p->end && (isalnum((unsigned char)*p->s) || *p->s == '_' || (*p->s == '.' && p->s > w && !isdigit((unsigned char)w[0])))) p->s++;
     *out = w;
     *n = (size_t)(p->s - w);
     return *n > 0;

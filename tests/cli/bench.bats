@@ -42,6 +42,16 @@ setup() {
     [[ "$stderr" == *"fast and interpreted differ"* && "$stderr" != *unfused* ]] # which is compared with the strict way
 }
 
+@test "a call may name its overload" {
+    for call in 'add.Tensor(f32[2], f32[2])' '_native_batch_norm_legit.no_stats(f32[2,3], f32[3], f32[3], True, 0.1, 1e-5)'; do
+        run --separate-stderr tc-bench --op "$call" --repeat 1 --to csv
+        [ "$status" -eq 0 ] || { echo "$stderr"; return 1; }
+    done
+    run --separate-stderr tc-bench --op '_softmax.none(f32[2], 0, False)'
+    [ "$status" -eq 5 ]
+    [[ "$stderr" == *_softmax.none* ]]
+}
+
 @test "what does not fit is named" {
     run --separate-stderr tc-bench --op 'no_such_op(f32[2])'
     [ "$status" -eq 5 ]
