@@ -2,11 +2,20 @@
  * ckernels.h, whose product it calls. */
 #include <stdint.h>
 
+/* Of 16-bit types operands are float32 copies; h is rounded to them at each step. */
+enum { TC_C_RNN_BF16 = 1, TC_C_RNN_F16 };
+static inline float tc_c_rnn_round_f32(int32_t type, float x) {
+    return type == TC_C_RNN_BF16 ? tc_x_cast_bf16_f32(tc_x_cast_f32_bf16(x)) : type == TC_C_RNN_F16 ? tc_x_cast_f16_f32(tc_x_cast_f32_f16(x)) : x;
+}
+static inline double tc_c_rnn_round_f64(int32_t type, double x) {
+    (void)type;
+    return x;
+}
 /* x: t b i; weights: gates * h rows of i and of h; states: b h; out: t b h; space: t b rows of gates as used, and the cell (LSTM) or the
  * hidden part of n (GRU). mode: 0 relu, 1 tanh, 2 LSTM (gates i f g o), 3 GRU (gates r z n). scratch: (t b + b + 1) gates * h elements. */
 typedef struct {
     int64_t t, b, i, h;
-    int32_t mode, reverse;
+    int32_t mode, reverse, round; /* round: 0, or to which type */
 } tc_c_rnn;
 #define ROW(S, T)                                                                                                                             \
     static inline void tc_c_rnn_step_##S(const tc_c_rnn *c, const T *gate, const T *gx, const T *h_prev, const T *c_prev, T *out, T *space) { \
@@ -26,6 +35,7 @@ typedef struct {
                 out[k] = m + change;                                                                                                          \
                 space[k] = r, space[n + k] = z, space[2 * n + k] = m, space[3 * n + k] = hn;                                                  \
             }                                                                                                                                 \
+            out[k] = tc_c_rnn_round_##S(c->round, out[k]);                                                                                    \
         }                                                                                                                                     \
     }                                                                                                                                         \
     static inline void tc_c_rnn_##S(const tc_c_rnn *c, const T *x, const T *w_ih, const T *w_hh, const T *b_ih, const T *b_hh, const T *hx,   \

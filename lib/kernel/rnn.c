@@ -3,7 +3,8 @@
  *     gx = input w_ih' + b      all steps at once
  *     step:  g = gx[t] + h w_hh';   LSTM: c = f c + i g, h = o tanh(c);   GRU: h = n + z (h - n), n = tanh(gx_n + r (h w_n' + b_n))
  *
- * Values of a step are done by block primitives on a row, so that bits do not depend on the split. */
+ * Values of a step are done by block primitives on a row, so that bits do not depend on the split.
+ * Of 16-bit types gates and cells are float32 and h is rounded at each step; bfloat16 is multiplied by instructions for it where there are some. */
 #include "kernel/rnn.h"
 
 #include <string.h>
@@ -14,15 +15,17 @@
 typedef struct {
     const tc_isa_ops *isa;
     const tc_gemm_ops *gemm;
-    const tc_block_fn *op; /* scalar operations of the type */
-    tc_dtype dtype;
-    size_t e; /* bytes of an element */
+    const tc_block_fn *op;  /* scalar operations of the type */
+    tc_dtype dtype;         /* of gates and cells */
+    tc_dtype given, factor; /* of arguments and results; of what is multiplied: dtype or given */
+    size_t e, eg, ef;       /* bytes of an element of each */
     int mode;
     bool reverse, biases;
     int64_t t, b, i, h, g, w; /* steps, batch, input, hidden, gates * hidden, workspace of a row */
     const char *x, *w_ih, *w_hh, *b_ih, *b_hh, *hx, *cx;
     char *out, *hy, *cy, *space;
     const char *go, *ghy, *gcy; /* backward */
+    char *state;                /* rows of h in dtype, after the step before; NULL where given is dtype: they are rows of out */
     char *gx, *gh, *hprev, *dh, *dc, *packed, *work;
     size_t per_worker;
 } layer;
@@ -34,18 +37,21 @@ static char *take(char **at, size_t n) {
     return p;
 }
 #define AT(p, index) ((p) + (size_t)(index)*l->e)
+#define GIVEN(p, index) ((p) + (size_t)(index)*l->eg)
 #define OP(name, out, a, b, n) l->op[TC_X_##name](out, a, b, NULL, n)
 
 static layer read_layer(const tc_kcall *c, int states, int mode) { /* states: index of hx; mode: of mode, followed by hidden_size */
     const tc_tensor *x = tc_k_tensor(c, 0);
     layer l = {.isa = c->isa,
-               .dtype = x->dtype,
-               .e = tc_dtype_size(x->dtype),
+               .dtype = x->dtype == TC_F64 ? TC_F64 : TC_F32,
+               .given = x->dtype,
                .mode = (int)tc_k_int(c, mode),
                .t = x->size[0],
                .b = x->size[1],
                .i = x->size[2]};
-    l.gemm = l.dtype == TC_F64 ? c->isa->gemm_f64 : c->isa->gemm_f32, l.op = c->isa->scalar[l.dtype];
+    l.factor = l.given == TC_BF16 && c->isa->gemm_bf16 ? TC_BF16 : l.dtype;
+    l.e = tc_dtype_size(l.dtype), l.eg = tc_dtype_size(l.given), l.ef = tc_dtype_size(l.factor);
+    l.gemm = l.factor == TC_F64 ? c->isa->gemm_f64 : l.factor == TC_BF16 ? c->isa->gemm_bf16 : c->isa->gemm_f32, l.op = c->isa->scalar[l.dtype];
     l.h = tc_k_int(c, mode + 1), l.g = l.h * tc_rnn_gates(l.mode), l.w = tc_rnn_workspace(l.mode, l.h);
     l.biases = tc_k_bool(c, mode + 3);
     l.x = tc_tensor_data(x), l.w_ih = tc_tensor_data(tc_k_tensor(c, 1)), l.w_hh = tc_tensor_data(tc_k_tensor(c, 2));
@@ -58,7 +64,7 @@ static layer read_layer(const tc_kcall *c, int states, int mode) { /* states: in
 /* ---- products ---- */
 static void given(void *ctx, int64_t i, tc_gemm *out) { (void)i, *out = *(const tc_gemm *)ctx; }
 static void product(const layer *l, tc_pool *pool, void *scratch, tc_gemm j) {
-    j.dtype = l->dtype, j.alpha = j.beta = 1, j.c_cs = 1;
+    j.dtype = l->factor, j.alpha = j.beta = 1, j.c_cs = 1;
     tc_gemm_run(l->isa, pool, scratch, 1, given, &j);
 }
 /* out[rows, n] = a[rows, k] times the packed operand, plus add; one worker. */
@@ -69,7 +75,7 @@ static size_t packed_bytes(const layer *l, int64_t n, int64_t k) {
 }
 static void pack(const layer *l, tc_gemm j) {
     char *at = l->packed;
-    j.dtype = l->dtype;
+    j.dtype = l->factor;
     for (int64_t c = 0; c < j.n; c += TC_GEMM_NC) {
         int64_t nc = j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC;
         l->gemm->pack(&j, c, nc, take(&at, l->gemm->pack_bytes(nc, j.k)));
@@ -77,7 +83,7 @@ static void pack(const layer *l, tc_gemm j) {
 }
 static void packed_product(const layer *l, tc_gemm j, void *work) {
     char *at = l->packed;
-    j.dtype = l->dtype, j.alpha = j.beta = 1, j.c_cs = 1;
+    j.dtype = l->factor, j.alpha = j.beta = 1, j.c_cs = 1;
     for (int64_t c = 0; c < j.n; c += TC_GEMM_NC) {
         int64_t nc = j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC;
         void *p = take(&at, l->gemm->pack_bytes(nc, j.k));
@@ -107,6 +113,12 @@ static void gru_row(const layer *l, const char *gx, const char *hh, char *space,
     OP(MUL, tmp, space, hn, n), OP(ADD, nn, AT(gx, 2 * n), tmp, n), OP(TANH, nn, nn, NULL, n);
     OP(SUB, tmp, h_prev, nn, n), OP(MUL, tmp, AT(space, n), tmp, n), OP(ADD, h, nn, tmp, n);
 }
+/* Rows [b0, b1) of h after a step go out, rounded; what is read of them in the next one is what went out. */
+static void give_states(const layer *l, int64_t t, int64_t b0, int64_t b1) {
+    const int64_t count = (b1 - b0) * l->h;
+    char *out = GIVEN(l->out, (t * l->b + b0) * l->h), *state = AT(l->state, b0 * l->h);
+    l->isa->cast[l->dtype][l->given](out, state, count), l->isa->cast[l->given][l->dtype](state, out, count);
+}
 static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
     const layer *l = ctx;
     char *work = l->work + l->per_worker * (size_t)worker, *tmp = work;
@@ -114,35 +126,58 @@ static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
     work += room((size_t)n * l->e);
     for (int64_t s = 0; s < l->t; s++) {
         int64_t t = l->reverse ? l->t - 1 - s : s, before = l->reverse ? t + 1 : t - 1, at = t * l->b + b0;
-        const char *h_prev = s ? AT(l->out, (before * l->b + b0) * n) : AT(l->hx, b0 * n);
-        tc_gemm j = {.m = rows, .n = l->g, .k = n, .a = h_prev, .a_rs = n, .a_cs = 1};
-        char *gates = l->mode == TC_RNN_LSTM ? AT(l->space, at * l->w) : l->mode == TC_RNN_GRU ? AT(l->gh, b0 * l->g) : AT(l->out, at * n);
+        const char *h_prev = l->state ? AT(l->state, b0 * n) : s ? AT(l->out, (before * l->b + b0) * n) : AT(l->hx, b0 * n);
+        const char *factor = l->factor == l->dtype ? h_prev : s ? GIVEN(l->out, (before * l->b + b0) * n) : GIVEN(l->hx, b0 * n);
+        char *h_rows = l->state ? AT(l->state, b0 * n) : AT(l->out, at * n);
+        tc_gemm j = {.m = rows, .n = l->g, .k = n, .a = factor, .a_rs = n, .a_cs = 1};
+        char *gates = l->mode == TC_RNN_LSTM ? AT(l->space, at * l->w) : l->mode == TC_RNN_GRU || l->state ? AT(l->gh, b0 * l->g) : h_rows;
         j.c = gates, j.c_rs = l->mode == TC_RNN_LSTM ? l->w : l->g;
         if (l->mode == TC_RNN_GRU) j.add = l->b_hh, j.add_cs = 1;
         else j.add = AT(l->gx, at * l->g), j.add_rs = l->g, j.add_cs = 1;
         packed_product(l, j, work);
         for (int64_t r = 0; r < rows; r++) {
-            char *h = AT(l->out, (at + r) * n), *space = AT(l->space, (at + r) * l->w);
+            char *h = AT(h_rows, r * n), *space = AT(l->space, (at + r) * l->w), *gate = AT(gates, r * l->g);
             if (l->mode == TC_RNN_LSTM)
                 lstm_row(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), h, tmp);
-            else if (l->mode == TC_RNN_GRU) gru_row(l, AT(l->gx, (at + r) * l->g), AT(gates, r * l->g), space, AT(h_prev, r * n), h, tmp);
-            else if (l->mode == TC_RNN_TANH) OP(TANH, h, h, NULL, n);
-            else OP(MAX, h, h, l->packed - room((size_t)n * l->e), n);
+            else if (l->mode == TC_RNN_GRU) gru_row(l, AT(l->gx, (at + r) * l->g), gate, space, AT(h_prev, r * n), h, tmp);
+            else if (l->mode == TC_RNN_TANH) OP(TANH, h, gate, NULL, n);
+            else OP(MAX, h, gate, l->packed - room((size_t)n * l->e), n);
         }
+        if (l->state) give_states(l, t, b0, b1);
     }
-    int64_t last = l->reverse ? 0 : l->t - 1;
-    for (int64_t r = b0; r < b1; r++) {
-        memcpy(AT(l->hy, r * n), l->t ? AT(l->out, (last * l->b + r) * n) : AT(l->hx, r * n), (size_t)n * l->e);
-        if (l->mode == TC_RNN_LSTM)
-            memcpy(AT(l->cy, r * n), l->t ? AT(l->space, (last * l->b + r) * l->w + 4 * n) : AT(l->cx, r * n), (size_t)n * l->e);
+}
+/* The states after the last step. */
+static void give_last(const layer *l, const char *cx /* as it was given */) {
+    const int64_t last = l->reverse ? 0 : l->t - 1, n = l->h;
+    memcpy(l->hy, l->t ? GIVEN(l->out, last * l->b * n) : l->hx, (size_t)(l->b * n) * l->eg);
+    if (l->mode != TC_RNN_LSTM) memset(l->cy, 0, (size_t)(l->b * n) * l->eg);
+    else if (!l->t) memcpy(l->cy, cx, (size_t)(l->b * n) * l->eg);
+    for (int64_t r = 0; r < l->b && l->mode == TC_RNN_LSTM && l->t; r++) {
+        const char *cell = AT(l->space, (last * l->b + r) * l->w + 4 * n);
+        if (l->state) l->isa->cast[l->dtype][l->given](GIVEN(l->cy, r * n), cell, n);
+        else memcpy(AT(l->cy, r * n), cell, (size_t)n * l->e);
     }
 }
 static size_t forward_per_worker(const layer *l) { return room((size_t)l->h * l->e) + room(l->gemm->work_bytes(TC_GEMM_MC, TC_GEMM_NC, l->h)); }
+/* n elements of an argument in dtype: in scratch if they are of another. */
+static const char *widened(const layer *l, tc_pool *pool, char **at, const char *p, int64_t n) {
+    if (l->given == l->dtype || !p) return p;
+    char *to = take(at, (size_t)n * l->e);
+    tc_widen_all(l->isa, pool, l->given, p, n, (float *)(void *)to);
+    return to;
+}
+static size_t widened_bytes(const layer *l) {
+    const size_t states = 2 * room((size_t)(l->b * l->h) * l->e) + 2 * room((size_t)l->g * l->e);
+    if (l->given == l->dtype) return 0;
+    return l->factor != l->dtype
+               ? states
+               : states + room((size_t)(l->t * l->b * l->i) * l->e) + room((size_t)(l->g * l->i) * l->e) + room((size_t)(l->g * l->h) * l->e);
+}
 static size_t forward_scratch(const tc_kcall *c, int threads) {
     layer l = read_layer(c, 5, 9);
     return room((size_t)(l.t * l.b * l.g) * l.e) + room((size_t)(l.b * l.g) * l.e) + room((size_t)l.g * l.e) + room((size_t)l.h * l.e) +
-           packed_bytes(&l, l.g, l.h) + forward_per_worker(&l) * (size_t)threads +
-           tc_gemm_scratch(c->isa, l.dtype, l.t * l.b, l.g, l.i, false, threads) + 256;
+           packed_bytes(&l, l.g, l.h) + forward_per_worker(&l) * (size_t)threads + widened_bytes(&l) +
+           tc_gemm_scratch(c->isa, l.factor, l.t * l.b, l.g, l.i, false, threads) + 256;
 }
 static tc_status forward(tc_kcall *c) {
     layer l = read_layer(c, 5, 9);
@@ -156,6 +191,16 @@ static tc_status forward(tc_kcall *c) {
     memset(take(&at, (size_t)l.h * l.e), 0, (size_t)l.h * l.e); /* zeros before the panels: what relu compares with */
     l.packed = take(&at, packed_bytes(&l, l.g, l.h));
     l.per_worker = forward_per_worker(&l), l.work = take(&at, l.per_worker * (size_t)threads);
+    const char *cx = l.cx;
+    if (l.given != l.dtype) { /* a state in place of what comes in */
+        l.state = take(&at, (size_t)(l.b * l.h) * l.e);
+        tc_widen_all(l.isa, c->pool, l.given, l.hx, l.b * l.h, (float *)(void *)l.state);
+    }
+    l.cx = widened(&l, c->pool, &at, l.cx, l.b * l.h);
+    l.b_ih = widened(&l, c->pool, &at, l.b_ih, l.g), l.b_hh = widened(&l, c->pool, &at, l.b_hh, l.g);
+    if (l.factor == l.dtype)
+        l.x = widened(&l, c->pool, &at, l.x, l.t * l.b * l.i), l.w_ih = widened(&l, c->pool, &at, l.w_ih, l.g * l.i),
+        l.w_hh = widened(&l, c->pool, &at, l.w_hh, l.g * l.h);
     if (l.biases && l.mode != TC_RNN_GRU) l.op[TC_X_ADD](bias, l.b_ih, l.b_hh, NULL, l.g);
     else if (l.biases) memcpy(bias, l.b_ih, (size_t)l.g * l.e);
     product(&l, c->pool, at,
@@ -174,7 +219,7 @@ static tc_status forward(tc_kcall *c) {
                       .add_cs = 1});
     pack(&l, (tc_gemm){.n = l.g, .k = l.h, .b = l.w_hh, .b_rs = 1, .b_cs = l.h});
     tc_parallel_for(c->pool, l.b, grain(&l, threads), forward_rows, &l);
-    if (l.mode != TC_RNN_LSTM) memset(l.cy, 0, (size_t)(l.b * l.h) * l.e);
+    give_last(&l, cx);
     return NULL;
 }
 

@@ -12,6 +12,10 @@
 /* ---- one layer ---- */
 enum { X, W_IH, W_HH, B_IH, B_HH, HX, CX, REVERSE, BATCH_SIZES, MODE, HIDDEN, LAYERS, BIASES, BIDIRECTIONAL, BATCH_FIRST, TRAIN };
 
+/* Of gates and cells, and of the gradients' arithmetic. */
+static tc_dtype work_type(tc_dtype d) { return d == TC_F64 ? TC_F64 : TC_F32; }
+static bool is_16_bit(tc_dtype d) { return tc_is_float(d) && tc_dtype_size(d) == 2; }
+
 static tc_status shape_layer(tc_shape_ctx *c) {
     for (int i = 0; i <= CX; i++) TC_TRY(tc_sh_need_tensor(c, i));
     const tc_meta *x = tc_sh_meta(c, X), *h = tc_sh_meta(c, HX), *cx = tc_sh_meta(c, CX);
@@ -20,7 +24,7 @@ static tc_status shape_layer(tc_shape_ctx *c) {
     if (x->rank != 3) return tc_sh_fail(c, "input must have three dimensions");
     if (mode < 0 || mode > TC_RNN_GRU || hidden <= 0 || hidden > INT32_MAX)
         return tc_sh_fail(c, "mode %lld with hidden size %lld is not known", (long long)mode, (long long)hidden);
-    if (x->dtype != TC_F32 && x->dtype != TC_F64) return tc_sh_fail(c, "not implemented for '%s'", tc_dtypes[x->dtype].torch);
+    if (x->dtype != work_type(x->dtype) && !is_16_bit(x->dtype)) return tc_sh_fail(c, "not implemented for '%s'", tc_dtypes[x->dtype].torch);
     const tc_meta *w = tc_sh_meta(c, W_IH), *u = tc_sh_meta(c, W_HH);
     tc_sym gates = tc_sym_int(s, hidden * tc_rnn_gates((int)mode));
     if (w->rank != 2 || u->rank != 2 || !tc_sh_same(c, w->size[0], gates) || !tc_sh_same(c, u->size[0], gates) ||
@@ -39,7 +43,7 @@ static tc_status shape_layer(tc_shape_ctx *c) {
     TC_TRY(tc_sh_out(c, 0, x->dtype, &out));
     TC_TRY(tc_sh_out(c, 1, x->dtype, &hy));
     TC_TRY(tc_sh_out(c, 2, x->dtype, &cy));
-    return tc_sh_out(c, 3, x->dtype, &space);
+    return tc_sh_out(c, 3, work_type(x->dtype), &space);
 }
 static tc_status shape_layer_backward(tc_shape_ctx *c) {
     static const char from[] = {0, 1, 2, 3, 4, 5, 6, 13, 20, 14, 15, 16, 17, 19, 21, 18}; /* the arguments of the layer */
@@ -47,6 +51,9 @@ static tc_status shape_layer_backward(tc_shape_ctx *c) {
     for (int i = 0; i <= TRAIN; i++) args[i] = c->args[(int)from[i]];
     for (int i = 7; i < 10; i++) TC_TRY(tc_sh_need_tensor(c, i));
     TC_TRY(tc_sh_need_tensor(c, 22));
+    TC_TRY(tc_sh_need_tensor(c, X));
+    const tc_dtype x = tc_sh_meta(c, X)->dtype;
+    if (x != work_type(x)) return tc_sh_fail(c, "not implemented for '%s'", tc_dtypes[x].torch);
     TC_TRY(tc_sh_results_of(c, "aten::mkldnn_rnn_layer", args, TRAIN + 1, 7, (int[]){7, 0, 8, 1, 9, 2, 10, 0, 11, 1, 12, 2, 22, 3}));
     for (int i = 0; i <= CX; i++) {
         TC_TRY(tc_sh_need_tensor(c, i));
@@ -56,11 +63,14 @@ static tc_status shape_layer_backward(tc_shape_ctx *c) {
     return NULL;
 }
 static tc_status grad_layer(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_value *r = tc_emit_call(e, "aten::mkldnn_rnn_layer_backward", "aaaaaaavvvvvvaaaaaaaaav", &n->args[X], &n->args[W_IH], &n->args[W_HH],
-                               &n->args[B_IH], &n->args[B_HH], &n->args[HX], &n->args[CX], n->outs[0], n->outs[1], n->outs[2], gs[0], gs[1], gs[2],
-                               &n->args[REVERSE], &n->args[MODE], &n->args[HIDDEN], &n->args[LAYERS], &n->args[BIASES], &n->args[TRAIN],
-                               &n->args[BIDIRECTIONAL], &n->args[BATCH_SIZES], &n->args[BATCH_FIRST], n->outs[3]);
-    for (int i = 0; i <= CX; i++) tc_e_give(e, n, i, tc_emit_out(r, i));
+    const tc_dtype d = tc_arg_value(n, X)->meta.dtype, work = work_type(d);
+    tc_value *v[CX + 1], *outs[3], *g[3];
+    for (int i = 0; i <= CX; i++) v[i] = tc_e_cast(e, tc_arg_value(n, i), work);
+    for (int i = 0; i < 3; i++) outs[i] = tc_e_cast(e, n->outs[i], work), g[i] = gs[i] ? tc_e_cast(e, gs[i], work) : NULL;
+    tc_value *r = tc_emit_call(e, "aten::mkldnn_rnn_layer_backward", "vvvvvvvvvvvvvaaaaaaaaav", v[0], v[1], v[2], v[3], v[4], v[5], v[6], outs[0],
+                               outs[1], outs[2], g[0], g[1], g[2], &n->args[REVERSE], &n->args[MODE], &n->args[HIDDEN], &n->args[LAYERS],
+                               &n->args[BIASES], &n->args[TRAIN], &n->args[BIDIRECTIONAL], &n->args[BATCH_SIZES], &n->args[BATCH_FIRST], n->outs[3]);
+    for (int i = 0; i <= CX; i++) tc_e_give(e, n, i, tc_e_cast(e, tc_emit_out(r, i), d));
     return tc_e_done(e);
 }
 
@@ -107,7 +117,7 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
     const tc_meta *recurrent = &params->values[projected ? per : 1]->meta;
     if (recurrent->rank != 2 || !tc_sym_const_int(recurrent->size[1], &hidden))
         return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", name);
-    tc_dtype d = x->meta.dtype, work = d == TC_F64 ? TC_F64 : TC_F32;
+    tc_dtype d = x->meta.dtype, work = is_16_bit(d) ? d : work_type(d);
     if (!tc_is_float(d)) return tc_error(TC_CONTENT, "%s: expected a floating point input", name);
     x = tc_e_cast(e, x, work), hx = tc_e_cast(e, hx, work);
     if (cx) cx = tc_e_cast(e, cx, work);

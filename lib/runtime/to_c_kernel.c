@@ -210,26 +210,34 @@ tc_status to_c_rnn(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
     const tc_kcall kc = {.args = k->args};
     const tc_tensor *x = tc_k_tensor(&kc, 0);
-    const char *S = tc_dtypes[x->dtype].name, *ty = to_c_type(x->dtype);
+    const tc_dtype work = narrow(x->dtype) ? TC_F32 : x->dtype;
+    const char *ty = to_c_type(work);
+    size_t used = 0;
     (void)kind;
-    if (x->dtype != TC_F32 && x->dtype != TC_F64) return tc_error(TC_UNSUPPORTED, "a recurrent layer of %s as C", tc_dtypes[x->dtype].torch);
     int64_t mode = tc_k_int(&kc, 9), gates = mode == 2 ? 4 : mode == 3 ? 3 : 1, sizes[] = {x->size[0], x->size[1], x->size[2], tc_k_int(&kc, 10)};
-    tc_buf_printf(&w->calls, "    {\n        static const tc_c_rnn c = {%s, %lld, %d};\n        tc_c_rnn_%s(&c", to_c_list(w, sizes, 4),
-                  (long long)mode, tc_k_bool(&kc, 7), S);
+    to_c_operand in[7], out[4], wide[4];
     for (int i = 0; i < 7; i++) {
-        to_c_operand a;
-        TC_TRY(to_c_argument(w, k, i, &a));
-        bool given = i < 3 || i == 5 || (i == 6 ? mode == 2 : tc_k_bool(&kc, 12));
-        tc_buf_printf(&w->calls, ", (const %s *)(%s)", ty, given ? a.at : "NULL");
+        const bool given = i < 3 || i == 5 || (i == 6 ? mode == 2 : tc_k_bool(&kc, 12));
+        TC_TRY(to_c_argument(w, k, i, &in[i]));
+        if (!given) in[i] = (to_c_operand){NULL, "NULL"};
+        widen(w, &in[i], &used);
     }
     for (int i = 0; i < 4; i++) {
-        const char *at;
-        TC_TRY(to_c_address(w, k->out_id[i], &at));
-        tc_buf_printf(&w->calls, ", (%s *)(%s)", ty, at);
+        out[i].t = &k->outs[i];
+        TC_TRY(to_c_address(w, k->out_id[i], &out[i].at));
+        wide[i] = wide_result(w, out[i], &used);
     }
-    size_t used = 0;
+    tc_buf_printf(&w->calls, "    {\n        static const tc_c_rnn c = {%s, %lld, %d, %s};\n        tc_c_rnn_%s(&c", to_c_list(w, sizes, 4),
+                  (long long)mode, tc_k_bool(&kc, 7),
+                  !narrow(x->dtype)     ? "0"
+                  : x->dtype == TC_BF16 ? "TC_C_RNN_BF16"
+                                        : "TC_C_RNN_F16",
+                  tc_dtypes[work].name);
+    for (int i = 0; i < 7; i++) tc_buf_printf(&w->calls, ", (const %s *)(%s)", ty, in[i].at);
+    for (int i = 0; i < 4; i++) tc_buf_printf(&w->calls, ", (%s *)(%s)", ty, wide[i].at);
     tc_buf_printf(&w->calls, ", (%s *)(%s));\n    }\n", ty,
-                  to_c_scratch(w, &used, (size_t)((sizes[0] * sizes[1] + sizes[1] + 1) * gates * sizes[3]) * tc_dtype_size(x->dtype)));
+                  to_c_scratch(w, &used, (size_t)((sizes[0] * sizes[1] + sizes[1] + 1) * gates * sizes[3]) * tc_dtype_size(work)));
+    for (int i = 0; i < 3; i++) round_result(w, out[i], wide[i]);
     return NULL;
 }
 

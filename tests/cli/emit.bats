@@ -78,6 +78,24 @@ class NoBias(Net):
         super().__init__(nn.GRU, bias=False)
 
 
+class Half(Lstm):
+    def __init__(self):
+        super().__init__()
+        self.net = self.net.half()
+
+    def forward(self, x):
+        return super().forward(x.half())
+
+
+class HalfGru(Net):
+    def __init__(self):
+        super().__init__(nn.GRU)
+        self.net = self.net.half()
+
+    def forward(self, x):
+        return super().forward(x.half())
+
+
 class Rnn(Net):
     def __init__(self):
         super().__init__(nn.RNN, nonlinearity="relu")
@@ -87,7 +105,7 @@ class Tanh(Net):
     def __init__(self):
         super().__init__(nn.RNN)
 PY
-    for class in Lstm Gru NoBias Rnn Tanh; do same $class; done
+    for class in Lstm Gru NoBias Half HalfGru Rnn Tanh; do same $class; done
 }
 
 @test "control flow as C: while_loop, cond, one within the other" {

@@ -177,6 +177,27 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
         "g = 12" "$two" "$w" "$p" "$z" "c = [(h[0], h[0])]" "for t in range(3): c.append(torch.lstm_cell(w[t], c[-1], *p))"
 }
 
+@test "recurrent networks of 16-bit types round their state at each step" {
+    x="w = torch.arange(48.).sin().view(4, 3, 4)"
+    z="z, h = torch.zeros(1, 3, 5), []"
+    for t in half bfloat16; do
+        for f in gru rnn_tanh rnn_relu; do
+            g=5 && [ $f = gru ] && g=15
+            p="p = [torch.arange(float($g * k)).cos().view($g, k).$t() for k in (4, 5)] + [(torch.arange(float($g)) / 7).$t()] * 2"
+            holds f32=1 "torch.equal(y, torch.cat(h))" "$x" "w = w.$t()" "$p" "$z" "s = z.$t()" \
+                "y = torch.$f(w, s, p, True, 1, 0., False, False, False)[0]" \
+                "for i in range(4): s = torch.$f(w[i:i + 1], s, p, True, 1, 0., False, False, False)[1]; h.append(s)"
+        done
+        p="p = [torch.arange(20. * k).cos().view(20, k).$t() for k in (4, 5)] + [(torch.arange(20.) / 7).$t()] * 2"
+        loss="loss = lambda w, p: torch.lstm(w, [torch.zeros_like(w[:1, :, :1].expand(1, 3, 5))] * 2, p, True, 1, 0., True, False, False)"
+        holds f32=1 "torch.allclose(torch.cat([y, c]).float(), torch.cat([a, b]), atol=0.02)" "$x" "w = w.$t()" "$p" "$loss" \
+            "y, _, c = loss(w, p)" "assert y.dtype == torch.$t and c.dtype == torch.$t" "a, _, b = loss(w.float(), [q.float() for q in p])"
+        holds f32=1 "torch.allclose(g.float(), a, atol=0.05)" "$x" "w = w.$t().requires_grad_()" "v = w.float().detach().requires_grad_()" \
+            "$p" "$loss" "assert w.dtype == torch.$t" "g = torch.autograd.grad(loss(w, p)[0].float().sum(), w)[0]" \
+            "a = torch.autograd.grad(loss(v, [q.float() for q in p])[0].sum(), v)[0]"
+    done
+}
+
 @test "torch.equal compares numbers, whatever their types" {
     holds 2xi64=1,2 "torch.equal(x, x.float())"
 }
