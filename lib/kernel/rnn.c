@@ -18,7 +18,7 @@ typedef struct {
     const tc_block_fn *op;  /* scalar operations of the type */
     tc_dtype dtype;         /* of gates and cells */
     tc_dtype given, factor; /* of arguments and results; of what is multiplied: dtype or given */
-    size_t e, eg, ef;       /* bytes of an element of each */
+    size_t e, eg;           /* bytes of an element of dtype, of given */
     int mode;
     bool reverse, biases;
     int64_t t, b, i, h, g, w; /* steps, batch, input, hidden, gates * hidden, workspace of a row */
@@ -50,7 +50,7 @@ static layer read_layer(const tc_kcall *c, int states, int mode) { /* states: in
                .b = x->size[1],
                .i = x->size[2]};
     l.factor = l.given == TC_BF16 && c->isa->gemm_bf16 ? TC_BF16 : l.dtype;
-    l.e = tc_dtype_size(l.dtype), l.eg = tc_dtype_size(l.given), l.ef = tc_dtype_size(l.factor);
+    l.e = tc_dtype_size(l.dtype), l.eg = tc_dtype_size(l.given);
     l.gemm = l.factor == TC_F64 ? c->isa->gemm_f64 : l.factor == TC_BF16 ? c->isa->gemm_bf16 : c->isa->gemm_f32, l.op = c->isa->scalar[l.dtype];
     l.h = tc_k_int(c, mode + 1), l.g = l.h * tc_rnn_gates(l.mode), l.w = tc_rnn_workspace(l.mode, l.h);
     l.biases = tc_k_bool(c, mode + 3);

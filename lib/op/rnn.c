@@ -117,7 +117,7 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
     const tc_meta *recurrent = &params->values[projected ? per : 1]->meta;
     if (recurrent->rank != 2 || !tc_sym_const_int(recurrent->size[1], &hidden))
         return tc_error(TC_UNSUPPORTED, "%s with a symbolic hidden size is not supported", name);
-    tc_dtype d = x->meta.dtype, work = is_16_bit(d) ? d : work_type(d);
+    tc_dtype d = x->meta.dtype, work = is_16_bit(d) && !projected ? d : work_type(d);
     if (!tc_is_float(d)) return tc_error(TC_CONTENT, "%s: expected a floating point input", name);
     x = tc_e_cast(e, x, work), hx = tc_e_cast(e, hx, work);
     if (cx) cx = tc_e_cast(e, cx, work);
