@@ -1,13 +1,10 @@
 /* --data RECIPE: how long a batch of the recipe's training data takes, stage by stage in one thread, and as its workers deliver it. */
 #include "tc-bench/bench.h"
 
-#include "base/file.h"
 #include "base/json_write.h"
 #include "base/text.h"
+#include "cmd/recipe.h"
 #include "data/loader.h"
-#include "train/recipe.h"
-
-#include <sys/stat.h>
 
 enum { ORDER, READ, DECODE, RESAMPLE, COPY, NSTAGES, ALONE = NSTAGES, DELIVERED, NROWS };
 static const char *const names[] = {"order", "read", "decode", "resample", "copy", "one thread", "delivered"};
@@ -25,15 +22,11 @@ typedef struct {
 } data_bench;
 
 static tc_status open_recipe(data_bench *b, const char *path) {
-    tc_cmd *c = b->r->c;
-    tc_buf text = {0};
-    struct stat st;
-    TC_TRY(tc_file_read(path, 16 << 20, &text), "reading the recipe");
-    tc_status s = tc_recipe_parse(path, tc_buf_str(&text), text.len, c->operands, c->noperands, &b->recipe);
-    tc_buf_free(&text);
-    TC_TRY(s);
-    bool file = stat(path, &st) == 0 && S_ISREG(st.st_mode);
-    tc_data_options o = {.dir = b->recipe->dir, .commands = file || tc_cmd_has(c, TC_OPT_trust)};
+    const tc_cmd *c = b->r->c;
+    const char *run;
+    tc_data_options o = {0};
+    TC_TRY(tc_cmd_recipe(c, path, c->operands, c->noperands, &b->recipe, &o.commands, &run));
+    o.dir = b->recipe->dir;
     TC_TRY(tc_data_open(tc_data_merge(&b->recipe->arena, b->recipe->data, "train"), &o, &b->set), "data");
     return tc_sampler_init(&b->sampler, b->set, b->recipe->batch, (uint64_t)b->recipe->seed);
 }
@@ -85,14 +78,7 @@ static int64_t draw(void *ctx, int64_t *index) {
 static tc_status measure_loader(data_bench *b) {
     const tc_dataset *d = b->set;
     tc_loader *l;
-    tc_loader_options o = {.set = d,
-                           .room = b->sampler.batch,
-                           .floats = b->recipe->floats,
-                           .draw = draw,
-                           .ctx = b,
-                           .workers = d->workers,
-                           .prefetch = d->prefetch,
-                           .any_order = d->any_order};
+    tc_loader_options o = {.set = d, .room = b->sampler.batch, .floats = b->recipe->floats, .draw = draw, .ctx = b};
     TC_TRY(tc_loader_create(&o, &l));
     tc_status s = NULL;
     double begun = tc_now(), before = begun;

@@ -1,9 +1,10 @@
 /* tc-train: trains a program by a recipe; run directories, resuming, signals, ranks. The work is lib/train's. */
-#include "base/json.h"
 #include "base/text.h"
 #include "ckpt/ckpt.h"
 #include "cmd/program.h"
+#include "cmd/recipe.h"
 #include "tc-train/tool.h"
+#include "train/rundir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -31,45 +32,6 @@ static void catch_signals(void) {
     sigaction(SIGUSR2, &(struct sigaction){.sa_handler = on_save, .sa_flags = SA_RESTART}, NULL);
 }
 
-/* ---- the recipe ---- */
-
-static bool is_dir(const char *path) {
-    struct stat st;
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* A text of a run directory's environment; NULL: it has no such key. */
-static tc_status recorded(const char *dir, const char *name, tc_arena *a, const char **out) {
-    tc_buf b = {0};
-    *out = NULL;
-    TC_TRY(tc_file_read(tc_arena_printf(a, "%s/environment", dir), 1 << 20, &b));
-    tc_jread j;
-    tc_jr_init(&j, dir, b.data, b.len);
-    tc_jr_object(&j);
-    for (tc_str key; tc_jr_member(&j, &key);) {
-        if (tc_str_is(key, name)) *out = tc_jr_strdup(&j, a);
-        else tc_jr_skip(&j);
-    }
-    tc_status s = tc_jr_finish(&j);
-    tc_buf_free(&b);
-    return s;
-}
-
-static tc_status read_recipe(job *j, const char *path, const char *const *overrides, int n, tc_recipe **out) {
-    tc_buf b = {0};
-    bool run = is_dir(path);
-    const char *file = run ? tc_arena_printf(&j->arena, "%s/recipe.yaml", path) : path;
-    TC_TRY(tc_file_read(file, 16 << 20, &b), "reading the recipe");
-    tc_status s = tc_recipe_parse(file, tc_buf_str(&b), b.len, overrides, n, out);
-    tc_buf_free(&b);
-    if (!s && run) s = recorded(path, "directory", &j->arena, &(*out)->dir);
-    if (s) return s;
-    j->from_run = run ? path : NULL;
-    struct stat st;
-    j->commands = tc_cmd_has(j->c, TC_OPT_trust) || (!run && stat(path, &st) == 0 && S_ISREG(st.st_mode)); /* not what a pipe brings */
-    return NULL;
-}
-
 /* ---- the run directory ---- */
 
 static tc_status lock_dir(job *j) {
@@ -93,7 +55,7 @@ static tc_status say_changes(job *j) {
     TC_TRY(s);
     tc_recipe_diff(old, j->recipe, &changes);
     const char *was;
-    tc_status_free(recorded(j->out, "numerics", &j->arena, &was)); /* a run that was killed at once has no environment */
+    tc_status_free(tc_train_recorded(j->out, "numerics", &j->arena, &was)); /* a run that was killed at once has no environment */
     if (was && strcmp(was, numerics_name[j->numerics]))
         tc_buf_printf(&changes, "%snumerics: %s -> %s", changes.len ? "\n" : "", was, numerics_name[j->numerics]);
     if (changes.len) tc_cmd_note(j->c, "changed since the checkpoint:\n%s", changes.data);
@@ -219,7 +181,7 @@ static tc_status run_job(job *j) {
     TC_TRY(tc_cmd_choice(c, TC_OPT_numerics, numerics_name, 0, &j->numerics));
     TC_TRY(tc_dist_start(&j->dist));
     if (tc_dist_rank(j->dist)) c->quiet = true;
-    TC_TRY(read_recipe(j, c->operands[0], c->operands + 1, c->noperands - 1, &j->recipe));
+    TC_TRY(tc_cmd_recipe(c, c->operands[0], c->operands + 1, c->noperands - 1, &j->recipe, &j->commands, &j->from_run));
     j->out = tc_cmd_get(c, TC_OPT_out);
     if (!j->out && j->from_run) j->out = j->from_run;
     if (!j->out && isatty(STDOUT_FILENO))

@@ -44,14 +44,14 @@ typedef struct tc_dataset {
     int64_t *offset; /* SEQUENCES: count + 1 places in the tokens; a word is its tokens with a boundary on both sides */
     int64_t limit;   /* validation: at most so many samples; 0: all */
     uint32_t *vocab;
-    int64_t nvocab;       /* characters present, ascending; token t of text is vocab[t]. NULL: bytes */
-    tc_image_set *images; /* column 0, whose `data` has a type and no storage; or NULL */
-    double *mean, *std;   /* csv: statistics of the numeric columns, for the validation rows */
-    tc_tensor weights;    /* WEIGHTED: of the samples, f64 */
-    int64_t draws;        /* WEIGHTED: samples of an epoch */
-    bool replacement;     /* WEIGHTED: a sample may come several times in an epoch */
-    int workers, prefetch;
-    bool any_order; /* for loader.h */
+    int64_t nvocab;        /* characters present, ascending; token t of text is vocab[t]. NULL: bytes */
+    tc_image_set *images;  /* column 0, whose `data` has a type and no storage; or NULL */
+    double *mean, *std;    /* csv: statistics of the numeric columns, for the validation rows */
+    tc_tensor weights;     /* WEIGHTED: of the samples, f64 */
+    int64_t draws;         /* WEIGHTED: samples of an epoch */
+    bool replacement;      /* WEIGHTED: a sample may come several times in an epoch */
+    int workers, prefetch; /* loader.h: threads that make batches, and how many batches each is ahead */
+    bool any_order;        /* batches are taken as they are made */
 } tc_dataset;
 
 typedef struct {

@@ -285,7 +285,7 @@ tc_status tc_data_read_images(tc_dataset *d, const tc_data_spec *s) {
     struct stat info;
     if (s->shape) return tc_yaml_error(s->shape, "images have sizes of their own: give size: [HEIGHT, WIDTH]");
     bool folder = !command && !stat(path, &info) && S_ISDIR(info.st_mode);
-    TC_TRY(folder ? read_folder(set, a, path) : read_list(set, a, s, path), "reading data");
+    TC_TRY(folder ? read_folder(set, a, path) : read_list(set, a, s, path));
     select_files(set, s);
     d->kind = TC_DATA_TABLE;
     d->col[0].name = "x";

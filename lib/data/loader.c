@@ -14,6 +14,8 @@ typedef struct {
     tc_status error;
 } slot;
 
+enum { MOST_TOGETHER = 1024 }; /* slots for batches that are waited for at once */
+
 struct tc_loader {
     tc_loader_options o;
     pthread_mutex_t lock;
@@ -21,6 +23,7 @@ struct tc_loader {
     pthread_t *thread;
     int nthreads, nslots;
     slot *slots;
+    int ahead;      /* slots that may be in use; without workers as many as were asked for */
     int64_t drawn;  /* the number of the next batch that is drawn */
     int64_t next;   /* in order: of the next that is given */
     int64_t *taken; /* any order: given, though one before it is not; ascending */
@@ -67,9 +70,16 @@ static slot *find(tc_loader *l, slot_state state, int64_t number) {
     return best;
 }
 
+static int slots_in(const tc_loader *l, slot_state state) {
+    int n = 0;
+    for (int i = 0; i < l->nslots; i++) n += l->slots[i].state == state;
+    return n;
+}
+
 /* Makes one batch, giving the lock away meanwhile; false when there is none to make now. */
 static bool make_one(tc_loader *l) {
-    slot *s = l->ended ? NULL : find(l, FREE, -1);
+    bool wanted = l->nslots - slots_in(l, FREE) < l->ahead;
+    slot *s = l->ended || !wanted ? NULL : find(l, FREE, -1);
     int64_t n = s ? draw(l, s->index, &s->number) : 0;
     if (!n) return false;
     s->state = BEING_MADE;
@@ -122,13 +132,36 @@ static void *work(void *arg) {
 /* ---- taking ---- */
 
 /* A made batch that may be given now, or NULL. */
-static slot *ready(tc_loader *l) { return find(l, MADE, l->o.any_order ? -1 : l->next); }
+static slot *ready(tc_loader *l) { return find(l, MADE, l->o.set->any_order ? -1 : l->next); }
+
+/* How many batches would be given one after another without waiting; all, when one of them is an error or there are no more. */
+static int64_t given_at_once(tc_loader *l) {
+    const bool any_order = l->o.set->any_order;
+    int64_t n = 0, next = l->next;
+    if (l->ended && !slots_in(l, BEING_MADE)) return INT64_MAX;
+    for (int i = 0; i < l->nslots; i++) {
+        const slot *s = any_order ? &l->slots[i] : find(l, MADE, next);
+        if (!s || s->state != MADE) continue;
+        if (s->error) return INT64_MAX;
+        do next++;
+        while (was_taken(l, next));
+        n++;
+    }
+    return n;
+}
+
+/* Without workers: at least n batches are made from now on. */
+static void ask(tc_loader *l, int64_t n) {
+    if (l->o.set->workers || l->ahead >= n) return;
+    l->ahead = (int)n;
+    pthread_cond_signal(&l->room);
+}
 
 static bool at_end(tc_loader *l) { return l->ended && !find(l, BEING_MADE, -1) && !find(l, MADE, -1); }
 
 /* Any order: keeps what was taken behind the first that was not. */
 static void mark_taken(tc_loader *l, int64_t number) {
-    if (!l->o.any_order) {
+    if (!l->o.set->any_order) {
         l->next++;
         while (was_taken(l, l->next)) l->next++;
         return;
@@ -149,6 +182,7 @@ static void mark_taken(tc_loader *l, int64_t number) {
 tc_status tc_loader_next(tc_loader *l, tc_tensor *columns, int64_t *out_number) {
     pthread_mutex_lock(&l->lock);
     slot *s;
+    ask(l, 1);
     while (!(s = ready(l)) && !at_end(l)) {
         if (l->nthreads) pthread_cond_wait(&l->made, &l->lock);
         else make_one(l);
@@ -160,13 +194,14 @@ tc_status tc_loader_next(tc_loader *l, tc_tensor *columns, int64_t *out_number) 
         s->error = NULL;
         s->state = FREE;
         mark_taken(l, s->number);
+        if (!l->o.set->workers) l->ahead--;
         pthread_cond_signal(&l->room);
     }
     pthread_mutex_unlock(&l->lock);
     return error;
 }
 
-bool tc_loader_wait(tc_loader *l, double seconds) {
+bool tc_loader_wait(tc_loader *l, int64_t n, double seconds) {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     int64_t ns = until.tv_nsec + (int64_t)(seconds * 1e9);
@@ -174,7 +209,9 @@ bool tc_loader_wait(tc_loader *l, double seconds) {
     until.tv_nsec = ns % 1000000000;
     pthread_mutex_lock(&l->lock);
     bool there = !l->nthreads;
-    while (!there && !(there = ready(l) || at_end(l)))
+    if (n > l->nslots) n = l->nslots;
+    if (!there) ask(l, n);
+    while (!there && !(there = given_at_once(l) >= n))
         if (pthread_cond_timedwait(&l->made, &l->lock, &until)) break;
     pthread_mutex_unlock(&l->lock);
     return there;
@@ -194,16 +231,16 @@ size_t tc_loader_bytes(const tc_loader *l) { return l ? (size_t)l->nslots * l->b
 
 /* ---- beginning and end ---- */
 
-static tc_status start_threads(tc_loader *l) {
+static tc_status start_threads(tc_loader *l, int n) {
     sigset_t all, old;
     sigfillset(&all);
     sigdelset(&all, SIGBUS);                  /* of a mapped file that was truncated: of who reads it */
     pthread_sigmask(SIG_SETMASK, &all, &old); /* the others are the caller's */
     tc_status s = NULL;
-    for (int i = 0; i < l->o.workers && !s; i++) {
+    for (int i = 0; i < n && !s; i++) {
         pthread_mutex_lock(&l->lock);
         int e = pthread_create(&l->thread[i], NULL, work, l);
-        if (e) s = tc_error(TC_ENV, "starting thread %d of %d for the data: %s", i + 1, l->o.workers, strerror(e));
+        if (e) s = tc_error(TC_ENV, "starting thread %d of %d for the data: %s", i + 1, n, strerror(e));
         else l->nthreads++, l->users++;
         pthread_mutex_unlock(&l->lock);
     }
@@ -221,16 +258,20 @@ tc_status tc_loader_create(const tc_loader_options *o, tc_loader **out) {
     l->ntaken = l->room_taken = o->ntaken;
     l->taken = tc_xcalloc((size_t)o->ntaken + 1, sizeof *l->taken);
     if (o->ntaken) memcpy(l->taken, o->taken, (size_t)o->ntaken * sizeof *l->taken);
-    l->nslots = o->workers ? o->workers * o->prefetch : 1;
+    const int workers = o->set->workers, threads = workers ? workers : o->set->images != NULL;
+    const int64_t together = o->together > MOST_TOGETHER ? MOST_TOGETHER : o->together > 0 ? o->together : 1;
+    l->nslots = workers * o->set->prefetch;
+    if (l->nslots < together) l->nslots = threads ? (int)together : 1;
+    l->ahead = workers ? l->nslots : 0;
     l->slots = tc_xcalloc((size_t)l->nslots, sizeof *l->slots);
     for (int i = 0; i < l->nslots; i++) l->slots[i].index = tc_xcalloc((size_t)o->room, sizeof(int64_t));
-    l->thread = tc_xcalloc((size_t)o->workers + 1, sizeof *l->thread);
+    l->thread = tc_xcalloc((size_t)threads + 1, sizeof *l->thread);
     l->users = 1;
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->made, &clock);
     pthread_cond_init(&l->room, NULL);
     pthread_condattr_destroy(&clock);
-    tc_status s = start_threads(l);
+    tc_status s = start_threads(l, threads);
     if (s) tc_loader_destroy(l);
     else *out = l;
     return s;

@@ -26,9 +26,7 @@ tc_status tc_train_start_data(tc_trainer *t) {
                            .floats = t->r->floats,
                            .draw = draw,
                            .ctx = t,
-                           .workers = d->workers,
-                           .prefetch = d->prefetch,
-                           .any_order = d->any_order,
+                           .together = t->r->accumulate,
                            .begin = t->step * t->r->accumulate};
     if (t->ntaken) o.begin -= t->ntaken, o.taken = t->taken, o.ntaken = t->ntaken;
     tc_sampler_seek(&t->sampler, o.begin);
@@ -58,7 +56,7 @@ tc_status tc_train_batch_again(tc_trainer *t, int64_t k, tc_tensor *columns) {
 
 bool tc_train_data_is_there(tc_trainer *t) {
     static const double POLL = 0.05;
-    return tc_loader_wait(t->loader, POLL);
+    return tc_loader_wait(t->loader, t->r->accumulate, POLL);
 }
 
 /* Where the loader is, in the trainer. */

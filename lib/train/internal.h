@@ -108,7 +108,7 @@ tc_status tc_train_share_draws(tc_trainer *t, tc_program *p); /* of a micro prog
 tc_status tc_train_start_data(tc_trainer *t);
 tc_status tc_train_next_batch(tc_trainer *t, int64_t k, tc_tensor *columns);  /* micro-batch k of the step, of this rank */
 tc_status tc_train_batch_again(tc_trainer *t, int64_t k, tc_tensor *columns); /* the one that was given as k */
-bool tc_train_data_is_there(tc_trainer *t);                                   /* a micro-batch; waits for it some 50 ms */
+bool tc_train_data_is_there(tc_trainer *t);                                   /* those of a step; waits for them some 50 ms */
 void tc_train_write_position(tc_trainer *t, tc_json *w);                      /* what the number of steps does not tell, as a key */
 tc_status tc_train_read_position(tc_trainer *t, const tc_yaml *state);
 /* step.c */

@@ -153,3 +153,19 @@ tc_status tc_train_write_environment(const char *dir, const char *origin, bool f
     tc_buf_free(&revision);
     return s;
 }
+
+tc_status tc_train_recorded(const char *dir, const char *key, tc_arena *a, const char **out) {
+    tc_buf b = {0};
+    *out = NULL;
+    TC_TRY(tc_file_read(tc_arena_printf(a, "%s/environment", dir), 1 << 20, &b));
+    tc_jread j;
+    tc_jr_init(&j, dir, b.data, b.len);
+    tc_jr_object(&j);
+    for (tc_str k; tc_jr_member(&j, &k);) {
+        if (tc_str_is(k, key)) *out = tc_jr_strdup(&j, a);
+        else tc_jr_skip(&j);
+    }
+    tc_status s = tc_jr_finish(&j);
+    tc_buf_free(&b);
+    return s;
+}

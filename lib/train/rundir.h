@@ -2,7 +2,7 @@
 #ifndef TC_TRAIN_RUNDIR_H
 #define TC_TRAIN_RUNDIR_H
 
-#include "base/status.h"
+#include "base/mem.h"
 
 /* metrics.jsonl: appends a line (with its newline); drops the lines after `step`, and one that a crash cut short. */
 tc_status tc_train_metrics_add(const char *dir, const char *line, size_t n);
@@ -11,5 +11,7 @@ tc_status tc_train_metrics_rewind(const char *dir, int64_t step);
 tc_status tc_train_sweep(const char *dir);
 /* environment: version, numerics (fast or not), processor, threads, ranks, TC_* variables, and the folder where the recipe's relative names start. */
 tc_status tc_train_write_environment(const char *dir, const char *origin, bool fast, int threads, int ranks);
+/* A text of environment, in the arena; NULL: it has no such key. */
+tc_status tc_train_recorded(const char *dir, const char *key, tc_arena *a, const char **out);
 
 #endif

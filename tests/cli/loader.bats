@@ -90,6 +90,28 @@ out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order
     fails 3 "pictures/7.ppm" timeout 60 tc-train r.yaml $out_of_order -o other
 }
 
+@test "a run without workers, and one that accumulates, stops while a file does not come, and goes on with the same bits" {
+    for data in "data.workers=0" "accumulate=3 data.workers=2" "accumulate=3 data.workers=0"; do
+        tc-train -q r.yaml data.order=sequential data.size=[2,2] steps=4 batch=1 $data -o whole
+        mv pictures/7.ppm later.ppm # of step 8, or the second of step 3
+        mkfifo pictures/7.ppm
+        steps=$([[ $data == acc* ]] && echo 2 || echo 7)
+        tc-train -q r.yaml data.order=sequential data.size=[2,2] steps=8 batch=1 $data -o run 2>err &
+        pid=$!
+        after_step $steps
+        kill -TERM $pid
+        rc=0
+        wait $pid || rc=$?
+        [ $rc -eq 75 ]
+        grep -q "saved at step $steps of 8 and stopped" err
+        mv -f later.ppm pictures/7.ppm
+        tc-train -q r.yaml data.order=sequential data.size=[2,2] steps=8 batch=1 $data -o run --resume
+        tc-train -q r.yaml data.order=sequential data.size=[2,2] steps=8 batch=1 $data -o whole --resume
+        cmp whole/step-8/$weights run/step-8/$weights
+        rm -r run whole
+    done
+}
+
 @test "a file that cannot be read ends the run with its name, whichever thread found it" {
     printf 'no picture' >pictures/7.ppm
     for n in 0 3; do fails 3 "pictures/7.ppm" tc-train r.yaml data.workers=$n; done
@@ -150,6 +172,7 @@ out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order
     fails 1 "cmd:false: exit 1, expected 0" tc-train sub/r.yaml data.images='cmd:false'
     fails 1 "ended by signal 9" tc-train sub/r.yaml data.images='cmd:kill -9 $$'
     fails 3 "cmd:echo oops:1: expected FILE LABEL" tc-train sub/r.yaml data.images='cmd:echo oops'
+    fails 1 "tc-train: data: reading data: sub/no.txt: cannot open" tc-train sub/r.yaml data.images=no.txt
 }
 
 @test "a command runs only from a recipe that the command line names, or with --trust" {
@@ -160,6 +183,8 @@ out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order
     cat r.yaml >pipe.yaml
     refused() { tc-train /dev/stdin model="$PWD/model.py:Net" -o other <<<"$(cat pipe.yaml)"; }
     fails 2 "commands run only from a recipe that the command line names" refused
+    [ ! -e ran ]
+    fails 2 "commands run only from a recipe that the command line names" tc-bench --data run
     [ ! -e ran ]
     tc-train -q run steps=5 --resume --trust
     [ -e ran ]

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 enum { BATCHES = 200 };
-static tc_dataset set = {.kind = TC_DATA_TABLE, .ncols = 1, .count = BATCHES, .col = {{.name = "x"}}};
+static tc_dataset set = {.kind = TC_DATA_TABLE, .ncols = 1, .count = BATCHES, .col = {{.name = "x"}}, .prefetch = 2};
 
 static int64_t draw(void *ctx, int64_t *index) {
     int64_t *next = ctx;
@@ -30,10 +30,10 @@ static int64_t take(tc_loader *l) {
 
 static void batches_come_in_order_from_any_number_of_threads(void **state) {
     (void)state;
-    for (int workers = 0; workers <= 8; workers += 4) {
+    for (set.workers = 0; set.workers <= 8; set.workers += 4) {
         int64_t next = 0;
         tc_loader *l;
-        tc_loader_options o = {.set = &set, .room = 1, .floats = TC_F32, .draw = draw, .ctx = &next, .workers = workers, .prefetch = 2};
+        tc_loader_options o = {.set = &set, .room = 1, .floats = TC_F32, .draw = draw, .ctx = &next};
         assert_null(tc_loader_create(&o, &l));
         for (int64_t i = 0; i < BATCHES; i++) assert_int_equal(take(l), i);
         assert_int_equal(take(l), -1);
@@ -51,17 +51,10 @@ static void out_of_order_every_batch_comes_once(void **state) {
     for (int part = 0; part < 4; part++) {
         tc_loader *l;
         next = begin;
-        tc_loader_options o = {.set = &set,
-                               .room = 1,
-                               .floats = TC_F32,
-                               .draw = draw,
-                               .ctx = &next,
-                               .workers = 3,
-                               .prefetch = 3,
-                               .any_order = true,
-                               .begin = begin,
-                               .taken = taken,
-                               .ntaken = ntaken};
+        set.workers = set.prefetch = 3;
+        set.any_order = true;
+        tc_loader_options o = {
+            .set = &set, .room = 1, .floats = TC_F32, .draw = draw, .ctx = &next, .begin = begin, .taken = taken, .ntaken = ntaken};
         assert_null(tc_loader_create(&o, &l));
         int64_t number = 0;
         for (int i = 0; i < 60 && number >= 0; i++)
@@ -71,7 +64,23 @@ static void out_of_order_every_batch_comes_once(void **state) {
         tc_loader_destroy(l);
     }
     free(taken);
+    set.any_order = false;
     for (int i = 0; i < BATCHES; i++) assert_int_equal(seen[i], 1);
+}
+
+/* What is waited for together fits, though the threads would not be so far ahead; at the end fewer batches are enough. */
+static void batches_are_waited_for_together(void **state) {
+    (void)state;
+    int64_t next = BATCHES - 7;
+    tc_loader *l;
+    set.workers = set.prefetch = 1;
+    assert_null(tc_loader_create(
+        &(tc_loader_options){.set = &set, .room = 1, .floats = TC_F32, .draw = draw, .ctx = &next, .together = 5, .begin = BATCHES - 7}, &l));
+    for (int64_t i = BATCHES - 7; i < BATCHES; i++) {
+        assert_true(tc_loader_wait(l, 5, 60));
+        assert_int_equal(take(l), i);
+    }
+    tc_loader_destroy(l);
 }
 
 static void ten_million_samples_are_drawn(void **state) {
@@ -98,7 +107,8 @@ int main(void) {
     assert_null(tc_tensor_empty(TC_I64, 1, &n, &set.col[0].data));
     for (int64_t i = 0; i < n; i++) ((int64_t *)tc_tensor_data(&set.col[0].data))[i] = i;
     const struct CMUnitTest tests[] = {cmocka_unit_test(batches_come_in_order_from_any_number_of_threads),
-                                       cmocka_unit_test(out_of_order_every_batch_comes_once), cmocka_unit_test(ten_million_samples_are_drawn)};
+                                       cmocka_unit_test(out_of_order_every_batch_comes_once), cmocka_unit_test(batches_are_waited_for_together),
+                                       cmocka_unit_test(ten_million_samples_are_drawn)};
     int rc = cmocka_run_group_tests(tests, NULL, NULL);
     tc_tensor_deinit(&set.col[0].data);
     return rc;
