@@ -171,7 +171,7 @@ tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv) {
         if (s) return s;
     }
     int64_t n;
-    return tc_cmd_int(c, TC_OPT_threads, 1, 1024, 0, &n);
+    return tc_cmd_int(c, TC_OPT_threads, 1, TC_MAX_THREADS, 0, &n);
 }
 
 bool tc_cmd_has(const tc_cmd *c, tc_opt_id id) { return c->values[id].len > 0; }

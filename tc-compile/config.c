@@ -32,7 +32,6 @@ static const setting settings[] = {
     {"require", "TC_REQUIRE", TC_OPT_require, TEXT, ""},
     {"no-cache", "TC_NO_CACHE", TC_OPT_no_cache, YES, "no"},
 };
-enum { MOST_THREADS = 1024 }; /* as --threads */
 enum { COUNT = sizeof settings / sizeof *settings };
 typedef struct {
     const char *value, *place; /* place: FILE:LINE; NULL: the file does not say */
@@ -40,7 +39,7 @@ typedef struct {
 } line_of_file;
 
 static tc_status check(const compile_job *j, const setting *s, const char *value, const char *place) {
-    const int64_t most = s->option == TC_OPT_threads ? MOST_THREADS : (1 << 30) - 1;
+    const int64_t most = s->option == TC_OPT_threads ? TC_MAX_THREADS : (1 << 30) - 1;
     int64_t n;
     if (s->kind == NUMBER && !(tc_parse_i64(value, &n) && n > 0 && n <= most))
         return tc_usage(j->c, "%s: %s '%s': expected a whole number from 1 to %lld", place, s->key, value, (long long)most);

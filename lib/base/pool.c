@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { SPIN_NS = 50000, NAP_NS = 100000, NAPS = 30, LINE = 64, MAX_THREADS = 1024 };
+enum { SPIN_NS = 50000, NAP_NS = 100000, NAPS = 30, LINE = 64 };
 
 /* One worker's share of the chunks of the current loop: [next, end). */
 typedef struct {
@@ -148,7 +148,7 @@ static void free_pool(tc_pool *p) {
 
 tc_status tc_pool_create(int threads, tc_pool **out_pool) {
     *out_pool = NULL;
-    if (threads < 1 || threads > MAX_THREADS) return tc_error(TC_USAGE, "%d threads, expected 1 to %d", threads, MAX_THREADS);
+    if (threads < 1 || threads > TC_MAX_THREADS) return tc_error(TC_USAGE, "%d threads, expected 1 to %d", threads, TC_MAX_THREADS);
     void *mem;
     if (posix_memalign(&mem, LINE, sizeof(tc_pool))) return tc_error(TC_ENV, "out of memory for the thread pool");
     tc_pool *p = memset(mem, 0, sizeof *p);
@@ -266,7 +266,7 @@ static int env_int(const char *name) {
     if (!s || !*s) return 0;
     char *end;
     long v = strtol(s, &end, 10);
-    return *end || v < 1 || v > MAX_THREADS ? 0 : (int)v;
+    return (*end && *end != ',') || v < 1 || v > TC_MAX_THREADS ? 0 : (int)v;
 }
 
 /* Whole processors of the cgroup's quota, rounded up; 0: none. */
@@ -287,7 +287,7 @@ static int cgroup_quota(void) {
     }
     if (quota <= 0 || period <= 0) return 0;
     double n = quota / period;
-    return n > MAX_THREADS ? 0 : (int)(n + 0.999);
+    return n > TC_MAX_THREADS ? 0 : (int)(n + 0.999);
 }
 
 static void at_most(int *n, int limit) {
@@ -295,8 +295,8 @@ static void at_most(int *n, int limit) {
 }
 
 int tc_default_threads(int asked) {
-    if (asked > 0) return asked < MAX_THREADS ? asked : MAX_THREADS;
-    int n = MAX_THREADS;
+    if (asked > 0) return asked < TC_MAX_THREADS ? asked : TC_MAX_THREADS;
+    int n = TC_MAX_THREADS;
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0) at_most(&n, CPU_COUNT(&set));
     else at_most(&n, (int)sysconf(_SC_NPROCESSORS_ONLN));
@@ -306,6 +306,7 @@ int tc_default_threads(int asked) {
     if (!ranks) ranks = env_int("SLURM_NTASKS_PER_NODE");
     if (ranks > 1) n /= ranks;
     at_most(&n, env_int("TC_NUM_THREADS"));
+    at_most(&n, env_int("OMP_NUM_THREADS"));
     at_most(&n, env_int("SLURM_CPUS_PER_TASK"));
     return n < 1 ? 1 : n;
 }

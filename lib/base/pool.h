@@ -7,6 +7,7 @@
 #include "base/status.h"
 
 typedef struct tc_pool tc_pool;
+enum { TC_MAX_THREADS = 1024 };
 
 /* threads counts the caller; 1 makes a pool that runs everything in the caller. */
 tc_status tc_pool_create(int threads, tc_pool **out_pool);
@@ -24,8 +25,8 @@ void tc_parallel_for(tc_pool *p, int64_t count, int64_t grain, tc_range_fn fn, v
 void tc_pool_enter(tc_pool *p);
 void tc_pool_leave(tc_pool *p);
 
-/* Threads to use: --threads (0: not given), TC_NUM_THREADS, SLURM_CPUS_PER_TASK, the affinity mask, the cgroup quota: the least,
- * divided by the launcher's ranks on this host. Never below 1. */
+/* Threads to use: --threads (0: not given), TC_NUM_THREADS, OMP_NUM_THREADS (the first of a list), SLURM_CPUS_PER_TASK, the affinity mask,
+ * the cgroup quota: the least, divided by the launcher's ranks on this host. Never below 1. */
 int tc_default_threads(int asked);
 
 #endif

@@ -85,6 +85,9 @@ static void threads_asked_for(void **state) {
     setenv("TC_NUM_THREADS", "1", 1);
     assert_int_equal(tc_default_threads(0), 1);
     unsetenv("TC_NUM_THREADS");
+    setenv("OMP_NUM_THREADS", "1,4", 1); /* of nested regions: the outermost */
+    assert_int_equal(tc_default_threads(0), 1);
+    unsetenv("OMP_NUM_THREADS");
     tc_pool *p;
     tc_status s = tc_pool_create(0, &p);
     assert_int_equal(tc_status_code(s), TC_USAGE);
