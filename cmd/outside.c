@@ -19,11 +19,6 @@ static void path_beside(const char *path, tc_buf *out) {
     tc_buf_printf(out, "%.*s.safetensors", (int)n, path);
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 /* What a has for the weights of p, and for nothing else: those of the program of its name, which may call another's the same. */
 static tc_status weights_of(tc_archive *a, const tc_program *p, tc_tensors *out) {
     tc_tensors all = {0};
@@ -97,7 +92,7 @@ static tc_status write_beside(tc_cmd *c, const tc_archive_content *content, cons
 
 static bool folder_of(const char *path, struct stat *out) {
     tc_buf b = {0};
-    tc_buf_printf(&b, "%.*s.", (int)(last_part(path) - path), path);
+    tc_buf_printf(&b, "%.*s.", (int)(tc_path_last(path) - path), path);
     const bool ok = stat(b.data, out) == 0;
     tc_buf_free(&b);
     return ok;

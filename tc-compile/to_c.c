@@ -75,11 +75,6 @@ static tc_status chosen(compile_job *j, const char *suffix, char **out_stem, int
     tc_status_free(first);
     return NULL;
 }
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 tc_status compile_to_c(compile_job *j) {
     const char *path = tc_cmd_get(j->c, TC_OPT_out), *const stores[] = {"embed", "extern", NULL};
     int which, store;
@@ -91,7 +86,7 @@ tc_status compile_to_c(compile_job *j) {
     TC_TRY(chosen(j, ".c", &stem, &which, &vars, &n));
     tc_buf c = {0}, h = {0}, weights = {0};
     tc_to_c_options o = {
-        .stem = last_part(stem), .prefix = tc_cmd_get(j->c, TC_OPT_prefix), .made_by = "tc-compile " TC_VERSION, .weights_inside = store == 0};
+        .stem = tc_path_last(stem), .prefix = tc_cmd_get(j->c, TC_OPT_prefix), .made_by = "tc-compile " TC_VERSION, .weights_inside = store == 0};
     tc_status s = tc_exec_to_c(j->execs[which], vars, n, &o, &c, &h, &weights);
     if (!s) s = save(j, stem, ".c", &c);
     if (!s) s = save(j, stem, ".h", &h);
@@ -134,7 +129,7 @@ tc_status compile_to_native(compile_job *j, tc_cc_kind kind) {
     TC_TRY(chosen(j, suffix[kind], &stem, &which, &vars, &n));
     TC_TRY(weights_file(j, &bytes));
     tc_buf c = {0}, h = {0}, weights = {0}, code = {0};
-    tc_to_c_options o = {.stem = last_part(stem),
+    tc_to_c_options o = {.stem = tc_path_last(stem),
                          .prefix = tc_cmd_get(j->c, TC_OPT_prefix),
                          .made_by = "tc-compile " TC_VERSION,
                          .joined = true,

@@ -17,6 +17,11 @@ static tc_status env_error(const char *name, const char *what) {
     return tc_error(TC_ENV, "%s: cannot %s: %s", name, what, strerror(e));
 }
 
+const char *tc_path_last(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* ---- inputs ---- */
 
 static tc_blob *new_blob(const char *name) {
@@ -248,9 +253,8 @@ static int make_held(const char *path, mode_t type) {
  * always, so that those which killed writers left go, however large the folder is. Caller frees out_path and closes out_fd, the lock. */
 static tc_status open_temporary(const char *target, const char *name, mode_t type, char **out_path, int *out_fd) {
     enum { LOOKED_AT = 4, MOST = 10000 };
-    const char *slash = strrchr(target, '/');
-    const char *base = slash ? slash + 1 : target;
-    int dir = slash ? (int)(slash - target) + 1 : 0;
+    const char *base = tc_path_last(target);
+    int dir = (int)(base - target);
     *out_path = NULL;
     for (unsigned i = 0; i < MOST && (!*out_path || i < LOOKED_AT); i++) {
         tc_buf b = {0};

@@ -63,6 +63,7 @@ tc_status tc_out_dir_open(const char *path, tc_out_dir **out_dir);
 const char *tc_out_dir_path(const tc_out_dir *d);
 tc_status tc_out_dir_finish(tc_out_dir *d, tc_status s);
 
+const char *tc_path_last(const char *path); /* behind the last slash */
 /* A small text or JSON file, at most `limit` bytes, NUL-terminated; caller frees with tc_buf_free. */
 tc_status tc_file_read(const char *path, size_t limit, tc_buf *out);
 tc_status tc_fsync_dir(const char *dir);   /* makes renames inside it durable */

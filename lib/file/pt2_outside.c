@@ -18,11 +18,6 @@ static bool is_file(const char *path) {
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
-static const char *last_part(const char *path) {
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static uint32_t weights_sum(const tc_archive *a) {
     const size_t root = strlen(a->root);
     uint32_t sum = 0;
@@ -39,7 +34,7 @@ static uint32_t weights_sum(const tc_archive *a) {
 }
 
 tc_extra tc_archive_name_outside(const tc_archive *a, tc_arena *arena) {
-    const char *text = tc_arena_printf(arena, "%s/%0*x", last_part(tc_archive_path(a)), SUM_DIGITS, weights_sum(a));
+    const char *text = tc_arena_printf(arena, "%s/%0*x", tc_path_last(tc_archive_path(a)), SUM_DIGITS, weights_sum(a));
     return (tc_extra){"tc/weights", text, strlen(text)};
 }
 
@@ -68,7 +63,7 @@ tc_status tc_archive_outside(const tc_archive *a, tc_arena *arena, tc_outside *o
     const bool folder = (len == 1 && name[0] == '.') || (len == 2 && name[0] == '.' && name[1] == '.');
     if (!len || len > LONGEST || folder || memchr(name, 0, len) || (slash && !is_sum(slash + 1, n - len - 1)))
         return tc_error(TC_CONTENT, "%s: extra/tc/weights is no file name and checksum", path);
-    out->path = tc_arena_printf(arena, "%.*s%.*s", (int)(last_part(path) - path), path, (int)len, (const char *)name);
+    out->path = tc_arena_printf(arena, "%.*s%.*s", (int)(tc_path_last(path) - path), path, (int)len, (const char *)name);
     out->archive = true;
     if (slash) out->sum = tc_arena_strndup(arena, (const char *)slash + 1, SUM_DIGITS);
     if (!is_file(out->path)) return tc_error(TC_ENV, "%s holds the weights of %s and is not there", out->path, path);
