@@ -286,8 +286,8 @@ static V micro_module(tc_trainer *t, bool metrics, int64_t parts) {
         const char *place = y->file ? tc_arena_printf(&t->arena, "%s:%d: metrics.%s", y->file, y->line, r->metrics->keys[i]) : r->metrics->keys[i];
         tc_list_push(c, more, function_of(t, place, y->text, true));
     }
-    V settings[5] = {t->m, function_of(t, place_of(t, "forward"), r->forward, false), function_of(t, place_of(t, "loss"), r->loss, true), (V)more,
-                     tc_int(c, parts)};
+    V forward = tc_recipe_needs_out(r, metrics) ? function_of(t, place_of(t, "forward"), r->forward, false) : c->none;
+    V settings[5] = {t->m, forward, function_of(t, place_of(t, "loss"), r->loss, true), (V)more, tc_int(c, parts)};
     return tc_call(c, class_of(c, "Micro"), &(args){.a = settings, .n = 5});
 }
 
@@ -306,7 +306,7 @@ static void load_names(tc_trainer *t) {
     for (size_t i = 0; tc_dict_next(file_names->d, &i, &key, &value);)
         if (!tc_dict_get(c, t->names->d, key)) tc_dict_set(c, t->names->d, key, value);
     /* The file itself, as `import model` would name it: model.elbo(out, x). */
-    const char *slash = strrchr(path, '/'), *stem = slash ? slash + 1 : path;
+    const char *stem = tc_path_last(path);
     size_t n = strlen(stem) > 3 && !strcmp(stem + strlen(stem) - 3, ".py") ? strlen(stem) - 3 : strlen(stem);
     V name = (V)tc_intern(c, stem, n);
     if (!tc_dict_get(c, t->names->d, name)) tc_dict_set(c, t->names->d, name, (V)file_names);
@@ -370,7 +370,7 @@ tc_status tc_train_make_language(tc_trainer *t) {
 /* forward: when the recipe leaves it out: m of the first columns, or of the columns called as the program's inputs. */
 static tc_status default_forward(tc_trainer *t) {
     tc_recipe *r = t->r;
-    if (r->forward) return NULL;
+    if (r->forward || !tc_recipe_needs_out(r, true)) return NULL;
     tc_buf b = {0};
     tc_buf_puts(&b, "m(");
     int user = 0;

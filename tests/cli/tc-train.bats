@@ -52,6 +52,35 @@ without_times() { sed 's/, "seconds": [0-9.e-]*//' "$1"; }
     tc-ckpt verify run/latest
 }
 
+@test "a loss that calls the model itself runs it once" {
+    cat >norm.py <<'PY'
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Norm(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(3, 4)
+        self.norm = nn.BatchNorm1d(4)
+
+    def forward(self, x):
+        return self.norm(self.a(x.float()))
+
+
+def loss_of(m, x, y):
+    return F.cross_entropy(m(x), y % 4)
+PY
+    norm="model=norm.py:Norm arg=null steps=4 validate={}"
+    tc-train -q r.yaml $norm -o given
+    tc-train -q r.yaml $norm loss='F.cross_entropy(m(x), y % 4)' -o called
+    tc-train -q r.yaml $norm loss='loss_of(m, x, y)' metrics='{right: (out.argmax(-1) == y).float().mean()}' -o passed
+    tc-train -q r.yaml $norm loss='F.cross_entropy(out, y % 4) + 0 * m(x).sum()' -o twice
+    for run in called passed; do tc-ckpt diff given/latest $run/latest; done
+    [ "$(tc-ckpt show given/latest model.norm.num_batches_tracked)" = "model.norm.num_batches_tracked = tensor(4)" ]
+    [ "$(tc-ckpt show twice/latest model.norm.num_batches_tracked)" = "model.norm.num_batches_tracked = tensor(8)" ]
+}
+
 @test "a run that is resumed has the bits of one that was not" {
     tc-train -q r.yaml -o whole
     tc-train -q r.yaml steps=12 -o parts --max-time 100000

@@ -84,7 +84,8 @@ class Program(nn.Module):
 
 
 class Micro(nn.Module):
-    """One micro-batch: the recipe's forward, loss and metrics of the model and the columns; the loss is divided by `parts` for accumulation."""
+    """One micro-batch: the recipe's forward (None: the loss calls the model), loss and metrics of the model and the columns; the loss is divided
+    by `parts` for accumulation."""
 
     def __init__(self, m, forward, loss, metrics, parts):
         super().__init__()
@@ -95,7 +96,7 @@ class Micro(nn.Module):
         self.parts = parts
 
     def forward(self, *columns):
-        out = self.out_of(self.m, *columns)
+        out = self.out_of(self.m, *columns) if self.out_of is not None else None
         loss = self.loss_of(self.m, *columns, out)
         metrics = [f(self.m, *columns, out) for f in self.metrics]
         if self.parts != 1:
