@@ -460,8 +460,7 @@ static tc_arg leaf_arg(tc_capture *k, V v) {
 
 typedef struct {
     tc_capture *k;
-    const char *const *names;
-    int nnames, n;
+    int n; /* leaves so far */
 } flattening;
 
 static tc_tree *flatten(flattening *f, V v, const char *name) {
@@ -470,7 +469,6 @@ static tc_tree *flatten(flattening *f, V v, const char *name) {
     tc_stack_check(c);
     kind kd = tc_kind_of(v);
     if (kd == K_TENSOR) {
-        if (!name && f->n < f->nnames) name = f->names[f->n];
         char *own = name ? tc_arena_strdup(&k->p->arena, name) : tc_arena_printf(&k->p->arena, "out.%d", f->n);
         f->n++;
         tc_program_add_output(k->p, (tc_output){.kind = TC_OUT_USER, .value = tc_torch_value(c, v), .name = own, .target = -1});
@@ -556,9 +554,20 @@ static void order_inputs(tc_capture *k) {
         if (in[i].value) p->graph->inputs[g++] = in[i].value;
 }
 
+static bool is_plain(V v) { return tc_is_seq(v) && !v->type->user; }
+/* names: of the result, or of the items of a tuple. A leaf has its own, the items of a list or tuple are NAME.i; keys and fields name the rest. */
+static tc_tree *flatten_result(flattening *f, V v, const char *const *names, int nnames) {
+    if (nnames < 2 || !is_plain(v)) return flatten(f, v, nnames == 1 && tc_is_tensor(v) ? names[0] : NULL);
+    size_t n;
+    V *a = tc_items(v, &n);
+    tc_tree *t = branch(f->k, tc_kind_of(v) == K_LIST ? TC_TREE_LIST : TC_TREE_TUPLE, (int)n);
+    for (size_t i = 0; i < n; i++) t->children[i] = flatten(f, a[i], (int)i < nnames && (tc_is_tensor(a[i]) || is_plain(a[i])) ? names[i] : NULL);
+    return t;
+}
+
 void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames) {
-    flattening f = {.k = k, .names = names, .nnames = nnames};
-    k->p->out_tree = flatten(&f, result, NULL);
+    flattening f = {.k = k};
+    k->p->out_tree = flatten_result(&f, result, names, nnames);
     /* a buffer whose name was given another tensor is a buffer that was written */
     for (size_t i = 0; i < k->slots.len; i++) {
         slot *s = &k->slots.data[i];

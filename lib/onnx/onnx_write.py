@@ -3,10 +3,11 @@
 # A rule is rule(w, node, *args) with the arguments of the schema in order: Val for tensors, numbers, Sym for symbolic ones, None, lists. It gives
 # the names of the results; w.e("Add", [a, b]) makes a node.
 import _onnx
-from onnx_write_values import INT64, Sym, Val, Writer
+from onnx_write_values import BF16, BOOL, FLOAT, INT32, INT64, Sym, Val, Writer
 import onnx_write_math
 import onnx_write_nn
 import onnx_write_shape
+from onnx_write_math import Val_of
 
 TABLE = {}
 for _m in (onnx_write_math, onnx_write_shape, onnx_write_nn):
@@ -24,6 +25,32 @@ def rule_of(op, opset):
     return v if not isinstance(v, tuple) else v[1] if v[0] <= opset else None
 
 
+WIDE = {BF16: FLOAT, BOOL: INT32}
+
+
+def narrow_type(op, values, args):
+    """What ONNX Runtime has no kernels of this operator for: bfloat16 that is not only moved, truth values that are reckoned with."""
+    codes = [v.code for v in values + args + [t for a in args if isinstance(a, list) for t in a] if isinstance(v, Val)]
+    if BF16 in codes and op not in onnx_write_shape.MOVES and not op.startswith("higher_order."):
+        return BF16
+    return BOOL if op in onnx_write_math.NUMBERS and values[0].code == BOOL else None
+
+
+def call(w, op, rule, values, args):
+    """The names of a rule's results. Types without kernels are computed in a wider one, each result rounded, as tc and PyTorch do."""
+    code = narrow_type(op, values, args)
+
+    def wide(v):
+        if isinstance(v, list):
+            return [wide(x) for x in v]
+        return Val_of(w, w.cast(v, WIDE[code]), WIDE[code], v.sizes) if isinstance(v, Val) and v.code == code else v
+
+    outs = [Val(v.id, WIDE[code], v.sizes) if v is not None and code is not None and v.code == code else v for v in values]
+    names = rule(w, outs, *([wide(a) for a in args] if code is not None else args))
+    names = list(names) if isinstance(names, (tuple, list)) else [names]
+    return [w.e("Cast", [n], {"to": v.code}) if v is not o and n is not None else n for v, o, n in zip(values, outs, names)]
+
+
 def run(w, graph):
     """The nodes of one graph; the names of its outputs."""
     for op, args, outs in graph["nodes"]:
@@ -32,9 +59,7 @@ def run(w, graph):
         if rule is None:
             _onnx.unsupported(f"{op} has no form in ONNX (opset {w.opset})")
         values = [w.value(o) for o in outs]
-        names = rule(w, values, *[w.arg(a) for a in args])
-        if not isinstance(names, (tuple, list)):
-            names = [names]
+        names = call(w, op, rule, values, [w.arg(a) for a in args])
         for v, name in zip(values, names):
             if v is not None and name is not None:
                 w.bind(v, name)

@@ -1,7 +1,7 @@
 # Elementwise operators, comparisons, reductions as ONNX.
 import math
 import _onnx
-from onnx_write_values import BOOL, DOUBLE, FLOAT, INT64, RANK, UINT8, Sym, Val
+from onnx_write_values import BF16, BOOL, DOUBLE, FLOAT, HALF, INT8, INT32, INT64, RANK, UINT8, Sym, Val
 
 
 def code_of(*vs):
@@ -51,6 +51,119 @@ def rsub(w, outs, a, b, alpha=1):
     if alpha != 1:
         x = w.e("Mul", [x, w.scalar(alpha, code)])
     return w.e("Sub", [operand(w, b, code), x])
+
+
+def rounding(op):
+    return lambda w, outs, x: w.e(op if x.is_float() else "Identity", [x])
+
+
+def check(op, **attrs):
+    """IsNaN, IsInf: of integers too, which are neither."""
+    return lambda w, outs, x: w.e(op, [x if x.is_float() else w.e("Cast", [x], {"to": FLOAT})], attrs)
+
+
+def finite(w, outs, x):
+    return w.e("Not", [w.e("Or", [check("IsNaN")(w, outs, x), check("IsInf")(w, outs, x)])])
+
+
+def signbit(w, outs, x):
+    zero = w.const(0, x.code)
+    return w.e("Less", [w.e("Where", [w.e("Equal", [x, zero]), w.e("Reciprocal", [x]), x]) if x.is_float() else x, zero])
+
+
+def number_of_two(op):
+    """fmax, fmin: the other where one is NaN."""
+
+    def rule(w, outs, a, b):
+        x, y = operand(w, a, outs[0].code), operand(w, b, outs[0].code)
+        if not outs[0].is_float():
+            return w.e(op, [x, y])
+        return w.e("Where", [w.e("IsNaN", [x]), y, w.e("Where", [w.e("IsNaN", [y]), x, w.e(op, [x, y])])])
+
+    return rule
+
+
+def atan2(w, outs, y, x):
+    """atan(y / x), half a turn on where x < 0; 0 where both are."""
+    code = outs[0].code
+    y, x, zero = w.cast(y, code), w.cast(x, code), w.const(0.0, code)
+    turn = w.e("Where", [w.e("Less", [y, zero]), w.const(-math.pi, code), w.const(math.pi, code)])
+    base = w.e("Where", [w.e("Equal", [y, zero]), zero, w.e("Atan", [w.e("Div", [y, x])])])
+    return w.e("Add", [base, w.e("Where", [w.e("Less", [x, zero]), turn, zero])])
+
+
+def shift(left):
+    def rule(w, outs, a, b):
+        """By a product or a quotient that rounds down: ONNX shifts only what has no sign."""
+        code = outs[0].code
+        by = w.e("Pow", [w.const(2, code), operand(w, b, code)])
+        if left:
+            return w.e("Mul", [operand(w, a, code), by])
+        x = operand(w, a, code)
+        return w.e("Div", [w.e("Sub", [x, w.e("Mod", [x, by])]), by])
+
+    return rule
+
+
+def searchsorted(w, outs, edges, x, out_int32=False, right=False, side=None, sorter=None):
+    """How many edges lie before each value: all are compared."""
+    if sorter is not None:
+        _onnx.unsupported("searchsorted with a sorter")
+    code = code_of(edges, x)
+    row = w.cast(edges, code) if edges.rank() == 1 else w.e("Unsqueeze", [w.cast(edges, code), w.ints([-2])])
+    less = w.e("LessOrEqual" if right or side == "right" else "Less", [row, w.e("Unsqueeze", [operand(w, x, code), w.ints([-1])])])
+    return w.e("ReduceSum", [w.e("Cast", [less], {"to": outs[0].code}), w.ints([-1])], {"keepdims": 0})
+
+
+def running(states, step):
+    """A scan along dim: step(w, state names, element, names of constants) gives the new states, which are the results too. states(w, code):
+    their first values and types."""
+
+    def rule(w, outs, x, dim, *rest):
+        code, y = outs[0].code, w.cast(x, outs[0].code)
+        if not x.rank():
+            return [w.e("Identity", [y]), w.const(0, INT64)][:len(outs)]
+        dim, first = dim % x.rank(), states(w, code)
+        shape = [s for d, s in enumerate(x.sizes) if d != dim]
+        own = [[w.fresh("in"), c, len(shape)] for v, c in first + [(None, code)]]
+
+        def run():
+            new = step(w, [o[0] for o in own[:-1]], own[-1][0])
+            return [(n, o[1], o[2]) for n, o in zip(new + new, own[:-1] + own[:-1])]
+
+        init = [w.e("Expand", [v, w.sizes(shape)]) if shape else v for v, c in first]
+        attrs = {"body": w.body_of(own, run), "num_scan_inputs": 1, "scan_input_axes": [dim], "scan_output_axes": [dim] * len(first)}
+        return w.e("Scan", init + [y], attrs, 2 * len(first))[len(first):][:len(outs)]
+
+    return rule
+
+
+def added_logs(w, states, x):
+    big = w.e("Max", [states[0], x])
+    off = [w.e("Exp", [w.e("Sub", [v, big])]) for v in (states[0], x)]
+    finite_ = w.e("Not", [w.e("IsInf", [big])])
+    return [w.e("Where", [finite_, w.e("Add", [big, w.e("Log", [w.e("Add", off)])]), big])]
+
+
+def extreme_so_far(op):
+    def step(w, states, x):
+        """States: the extreme, its place, how many elements came before."""
+        new = w.e(op, [x, states[0]])
+        return [w.e("Where", [new, x, states[0]]), w.e("Where", [new, states[2], states[1]]), w.e("Add", [states[2], w.const(1, INT64)])]
+
+    return step
+
+
+def counted(w, code, sign):
+    return [(w.const(least(code, sign), code), code), (w.const(0, INT64), INT64), (w.const(0, INT64), INT64)]
+
+
+def least(code, sign=-1):
+    """Below (sign 1: above) all numbers of a type."""
+    if code in (FLOAT, DOUBLE, HALF, BF16):
+        return sign * math.inf
+    bits = {UINT8: 8, INT8: 7, INT32: 31, INT64: 63}.get(code, 15)
+    return (0 if code == UINT8 else -(2**bits)) if sign < 0 else 2**bits - 1
 
 
 def compare(op, negated=False):
@@ -270,7 +383,7 @@ def moments(w, code, x, dim, correction, keepdim):
 
 def arg(op):
     def rule(w, outs, x, dim=None, keepdim=False):
-        if dim is None:
+        if dim is None or not x.rank():
             y = w.e(op, [w.e("Reshape", [x, w.ints([-1])])], {"axis": 0, "keepdims": 0})
             return w.reshape(y, outs[0].sizes)
         return w.e(op, [x], {"axis": dim, "keepdims": int(keepdim)})
@@ -280,6 +393,8 @@ def arg(op):
 
 def extreme_dim(op):
     def rule(w, outs, x, dim, keepdim=False):
+        if not x.rank():
+            return w.e("Identity", [x]), w.const(0, INT64)
         attrs = {"axis": dim, "keepdims": 1}
         at = w.e("ArgMax" if op == "ReduceMax" else "ArgMin", [x], attrs)
         v = w.e("GatherElements", [x, at], {"axis": dim})
@@ -335,6 +450,8 @@ def unique_dim(w, outs, x, dim, sorted=True, inverse=False, counts=False):
 
 
 def sort(w, outs, x, dim=-1, descending=False):
+    if not x.rank():
+        return w.e("Identity", [x]), w.const(0, INT64)
     return w.e("TopK", [x, w.number(x.sizes[dim])], {"axis": dim, "largest": int(descending), "sorted": 1}, 2)
 
 
@@ -343,7 +460,8 @@ def sort_stable(w, outs, x, stable=None, dim=-1, descending=False):
 
 
 def cumsum(w, outs, x, dim, dtype=None):
-    return w.e("CumSum", [w.cast(x, outs[0].code), w.const(dim, INT64)])
+    y = w.cast(x, outs[0].code)
+    return w.e("CumSum", [y, w.const(dim, INT64)]) if x.rank() else w.e("Identity", [y])
 
 
 def softmax(op):
@@ -362,7 +480,7 @@ def vector_norm(w, outs, x, ord=2, dim=None, keepdim=False, dtype=None):
 TABLE = {}
 for _k, _op in {"exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan",
                 "sinh": "Sinh", "cosh": "Cosh", "tanh": "Tanh", "asinh": "Asinh", "acosh": "Acosh", "atanh": "Atanh", "erf": "Erf", "sigmoid": "Sigmoid",
-                "reciprocal": "Reciprocal", "relu": "Relu", "abs": "Abs", "neg": "Neg", "sign": "Sign", "floor": "Floor", "ceil": "Ceil", "round": "Round",
+                "reciprocal": "Reciprocal", "abs": "Abs", "neg": "Neg", "sign": "Sign", "sgn": "Sign",
                 "hardswish": "HardSwish", "mish": "Mish", "logical_not": None}.items():
     if _op:
         TABLE[f"aten.{_k}.default"] = unary(_op)
@@ -395,15 +513,26 @@ for _k, _v in {
     "log_sigmoid.default": chain(lambda e, x: e("Neg", e("Softplus", e("Neg", x)))), "log1p.default": chain(lambda e, x: e("Log", e("Add", x, 1))),
     "expm1.default": chain(lambda e, x: e("Sub", e("Exp", x), 1)), "square.default": chain(lambda e, x: e("Mul", x, x)),
     "log2.default": chain(lambda e, x: e("Div", e("Log", x), math.log(2))), "log10.default": chain(lambda e, x: e("Div", e("Log", x), math.log(10))),
-    "erfc.default": chain(lambda e, x: e("Sub", 1, e("Erf", x))), "trunc.default": lambda w, outs, x: truncated(w, x, x.code),
-    "frac.default": lambda w, outs, x: w.e("Sub", [x, truncated(w, x, x.code)]), "isnan.default": keep("IsNaN"), "isinf.default": keep("IsInf"),
+    "erfc.default": chain(lambda e, x: e("Sub", 1, e("Erf", x))), "trunc.default": lambda w, outs, x: truncated(w, x, x.code) if x.is_float() else w.e("Identity", [x]),
+    "frac.default": lambda w, outs, x: w.e("Sub", [x, truncated(w, x, x.code)]), "isnan.default": check("IsNaN"), "isinf.default": check("IsInf"),
+    "isposinf.default": check("IsInf", detect_negative=0), "isneginf.default": check("IsInf", detect_positive=0), "isfinite.default": finite,
+    "signbit.default": signbit, "fmax.default": number_of_two("Max"), "fmin.default": number_of_two("Min"), "atan2.default": atan2,
+    "floor.default": rounding("Floor"), "ceil.default": rounding("Ceil"), "round.default": rounding("Round"),
+    "relu.default": lambda w, outs, x: w.e("Relu", [x]) if x.is_float() else w.e("Max", [x, w.const(0, x.code)]),
+    "exp2.default": lambda w, outs, x: w.e("Pow", [w.const(2.0, outs[0].code), w.cast(x, outs[0].code)]), "searchsorted.Tensor": searchsorted,
+    "bitwise_left_shift.Tensor": shift(True), "bitwise_right_shift.Tensor": shift(False), "bitwise_left_shift.Tensor_Scalar": shift(True),
+    "bitwise_right_shift.Tensor_Scalar": shift(False),
+    "cumprod.default": running(lambda w, code: [(w.const(1, code), code)], lambda w, s, x: [w.e("Mul", [s[0], x])]),
+    "logcumsumexp.default": running(lambda w, code: [(w.const(least(code), code), code)], added_logs),
+    "cummax.default": running(lambda w, code: counted(w, code, -1), extreme_so_far("GreaterOrEqual")),
+    "cummin.default": running(lambda w, code: counted(w, code, 1), extreme_so_far("LessOrEqual")),
     "prelu.default": prelu, "_prelu_kernel.default": prelu, "addcmul.default": addcmul("Mul"), "addcdiv.default": addcmul("Div"), "lerp.Scalar": lerp,
     "lerp.Tensor": lerp, "_to_copy.default": convert(1), "to.dtype": convert(1), "to.dtype_layout": convert(1), "to.device": convert(1),
     "type_as.default": convert(1), "softsign.default": keep("Softsign"),
     "sum.dim_IntList": reduction("ReduceSum"), "sum.default": total("ReduceSum"), "mean.dim": reduction("ReduceMean"), "mean.default": total("ReduceMean"),
     "amax.default": reduction("ReduceMax"), "amin.default": reduction("ReduceMin"), "max.default": total("ReduceMax"), "min.default": total("ReduceMin"),
     "prod.default": total("ReduceProd"), "prod.dim_int": reduction("ReduceProd"), "logsumexp.default": reduction("ReduceLogSumExp"),
-    "any.dim": any_all("ReduceMax"), "all.dim": any_all("ReduceMin"), "any.default": any_all("ReduceMax"), "all.default": any_all("ReduceMin"),
+    "any.dim": any_all("ReduceMax"), "all.dim": any_all("ReduceMin"), "any.dims": any_all("ReduceMax"), "all.dims": any_all("ReduceMin"), "any.default": any_all("ReduceMax"), "all.default": any_all("ReduceMin"),
     "var.correction": variance, "var_mean.correction": lambda w, outs, x, dim=None, correction=1, keepdim=False: moments(w, outs[0].code, x, dim, correction, keepdim),
     "std.correction": lambda w, outs, x, *rest: w.e("Sqrt", [variance(w, outs, x, *rest)]), "argmax.default": arg("ArgMax"), "argmin.default": arg("ArgMin"),
     "max.dim": extreme_dim("ReduceMax"), "min.dim": extreme_dim("ReduceMin"), "topk.default": topk, "kthvalue.default": kthvalue, "median.dim": median, "mode.default": mode, "_unique2.default": unique, "unique_dim.default": unique_dim, "sort.default": sort, "sort.stable": sort_stable, "cumsum.default": cumsum,
@@ -411,3 +540,9 @@ for _k, _v in {
     "_log_softmax.default": softmax("LogSoftmax"), "linalg_vector_norm.default": vector_norm,
 }.items():
     TABLE["aten." + _k] = _v
+# Where truth values among the operands are numbers: a sum is "or", a product "and".
+NUMBERS = ["aten." + _k for _k in (
+    "add.Tensor", "mul.Tensor", "mul.Scalar", "maximum.default", "minimum.default", "where.self", "where.ScalarSelf", "where.ScalarOther",
+    "masked_fill.Scalar", "masked_fill.Tensor", "sort.default", "sort.stable", "topk.default", "prod.default", "prod.dim_int", "amax.default",
+    "amin.default", "max.default", "min.default", "fmax.default", "fmin.default", "cummax.default", "cummin.default", "max.dim", "min.dim", "clamp.default", "clamp.Tensor", "clamp_min.default", "clamp_max.default",
+    "sign.default", "sgn.default", "abs.default", "index_add.default", "scatter_add.default", "scatter_reduce.two", "eye.default", "eye.m")]

@@ -20,13 +20,15 @@ def int_mm(w, outs, a, b):
 
 
 def linear(w, outs, x, weight, bias=None):
-    if x.rank() == 2:
+    if x.rank() == 2 and x.is_float():
         return w.e("Gemm", [x, weight, bias], {"transB": 1})
     y = w.e("MatMul", [x, w.e("Transpose", [weight], {"perm": [1, 0]})])
     return y if bias is None else w.e("Add", [y, bias])
 
 
 def addmm(w, outs, c, a, b, beta=1, alpha=1):
+    if not a.is_float():
+        return baddbmm(w, outs, c, a, b, beta, alpha)
     return w.e("Gemm", [a, b, c], {"alpha": float(alpha), "beta": float(beta)})
 
 
@@ -89,7 +91,8 @@ def max_pool(k, indices=False):
         if not indices:
             return batched(w, x, k + 2, lambda v: w.e("MaxPool", [v], attrs))
         if x.rank() != k + 2:
-            _onnx.unsupported("max_pool with indices without a batch")
+            got = rule(w, outs, Val_of(w, w.e("Unsqueeze", [x, w.ints([0])]), x.code, [1] + x.sizes), kernel, stride, padding, dilation, ceil_mode)
+            return [w.e("Squeeze", [g, w.ints([0])]) for g in got]
         y, at = w.e("MaxPool", [x], attrs, 2)
         inner = w.number(1)
         for s in x.sizes[2:]:
@@ -101,13 +104,14 @@ def max_pool(k, indices=False):
 
 def avg_pool(k):
     def rule(w, outs, x, kernel, stride=None, padding=0, ceil_mode=False, count_include_pad=True, divisor_override=None):
-        if divisor_override is not None:
-            _onnx.unsupported("avg_pool with divisor_override")
         kernel = each(kernel, k)
+        if divisor_override is not None and ceil_mode:
+            _onnx.unsupported("avg_pool with divisor_override and ceil_mode")
         pads = each(padding, k)
         attrs = {"kernel_shape": kernel, "strides": each(stride, k) if stride else kernel, "pads": pads + pads, "ceil_mode": int(ceil_mode),
-                 "count_include_pad": int(count_include_pad)}
-        return batched(w, x, k + 2, lambda v: w.e("AveragePool", [v], attrs))
+                 "count_include_pad": int(count_include_pad or divisor_override is not None)}
+        y = batched(w, x, k + 2, lambda v: w.e("AveragePool", [v], attrs))
+        return y if divisor_override is None else w.e("Mul", [y, w.const(math.prod(kernel) / divisor_override, x.code)])
 
     return rule
 
@@ -140,6 +144,16 @@ def adaptive_avg(k):
             return averaged(w, x, k, size, have)
         kernel = [h // s for s, h in zip(size, have)]
         return batched(w, x, k + 2, lambda v: w.e("AveragePool", [v], {"kernel_shape": kernel, "strides": kernel}))
+
+    return rule
+
+
+def adaptive_max(k):
+    def rule(w, outs, x, size):
+        have = x.sizes[-k:]
+        if any([isinstance(v, Sym) or h % v for v, h in zip(size, have) if not isinstance(h, Sym)] + [isinstance(h, Sym) for h in have]):
+            _onnx.unsupported("adaptive_max_pool into windows of uneven lengths")
+        return max_pool(k, True)(w, outs, x, [h // v for v, h in zip(size, have)])
 
     return rule
 
@@ -234,7 +248,7 @@ def group_norm(w, outs, x, groups, weight=None, bias=None, eps=1e-5, *rest):
 
 def instance_norm(w, outs, x, weight, bias, mean, var, use_input, momentum, eps, *rest):
     if not use_input:
-        _onnx.unsupported("instance_norm with running statistics")
+        return batch_norm(w, outs, x, weight, bias, mean, var, False, momentum, eps)
     return w.e("InstanceNormalization", [x, ones(w, weight, x, 1.0), ones(w, bias, x, 0.0)], {"epsilon": float(eps)})
 
 
@@ -381,20 +395,6 @@ def inner(w, graph, operands):
     return {"nodes": nodes, "inputs": [], "outputs": [[o, t[0], len(t[1])] for o, t in zip(outs, graph["output_types"])], "reads": reads}
 
 
-def body_of(w, inputs, run):
-    """A subgraph with inputs of its own, [(name, type, rank)]; run() makes its nodes and gives [(name, type, rank)]."""
-    outer, w.nodes = w.nodes, []
-    numbers, w.numbers = w.numbers, dict(w.numbers)
-    places = dict(w.places)
-    outs = [[w.e("Identity", [o]), code, rank] for o, code, rank in run()]
-    nodes, w.nodes = w.nodes, outer
-    w.numbers, w.places = numbers, places
-    own = {}
-    for i in inputs:
-        own[i[0]] = True
-    return {"nodes": nodes, "inputs": inputs, "outputs": outs, "reads": [i for n in nodes for i in n[2] if i not in own]}
-
-
 def bound(w, inputs, names):
     """The inputs of a subgraph stand for these names from here on."""
     for i, name in zip(inputs, names):
@@ -411,8 +411,24 @@ def scan(w, outs, graph, init, xs, more=None):
         bound(w, graph["inputs"], [o[0] for o in own] + [w.name(v) for v in more])
         return [(o, t[0], len(t[1])) for o, t in zip(w.run(w, graph), graph["output_types"])]
 
-    body = body_of(w, own, run)
+    body = w.body_of(own, run)
     return w.e("Scan", list(init) + list(xs), {"body": body, "num_scan_inputs": len(xs)}, len(outs))
+
+
+def associative_scan(w, outs, graph, xs, more=None):
+    """One after the other: the first elements are the state that the others are combined with."""
+    from_one = [w.ints([1]), w.ints([2**63 - 1]), w.ints([0])]
+    first = [w.e("Slice", [x, w.ints([0]), w.ints([1]), w.ints([0])]) for x in xs]
+    own = [[w.fresh("in"), x.code, x.rank() - 1] for x in xs + xs]
+
+    def run():
+        bound(w, graph["inputs"], [o[0] for o in own] + [w.name(v) for v in more or []])
+        got = w.run(w, graph)
+        return [(n, o[1], o[2]) for n, o in zip(got + got, own)]
+
+    state = [w.e("Squeeze", [f, w.ints([0])]) for f in first]
+    got = w.e("Scan", state + [w.e("Slice", [x] + from_one) for x in xs], {"body": w.body_of(own, run), "num_scan_inputs": len(xs)}, 2 * len(xs))
+    return [w.e("Concat", [f, g], {"axis": 0}) for f, g in zip(first, got[len(xs):])]
 
 
 def map_impl(w, outs, graph, xs, more=None):
@@ -432,7 +448,7 @@ def while_loop(w, outs, test, graph, carried, more=None):
         go = w.run(w, test)[0]
         return [(go, BOOL, 0)] + [(o, t[0], len(t[1])) for o, t in zip(new, graph["output_types"])]
 
-    body = body_of(w, [[w.fresh("i"), INT64, 0], [w.fresh("go"), BOOL, 0]] + own, run)
+    body = w.body_of([[w.fresh("i"), INT64, 0], [w.fresh("go"), BOOL, 0]] + own, run)
     return w.e("Loop", [None, first] + [w.name(v) for v in carried], {"body": body}, len(outs))
 
 
@@ -449,15 +465,15 @@ TABLE = {
     "aten.conv2d.default": conv, "aten.conv3d.default": conv, "aten.conv1d.padding": conv, "aten.conv2d.padding": conv, "aten.conv3d.padding": conv,
     "aten.conv_transpose1d.default": conv_transpose, "aten.conv_transpose2d.input": conv_transpose, "aten.conv_transpose3d.input": conv_transpose,
     "aten.max_pool1d.default": max_pool(1), "aten.max_pool2d.default": max_pool(2), "aten.max_pool3d.default": max_pool(3),
-    "aten.max_pool2d_with_indices.default": max_pool(2, True), "aten.avg_pool1d.default": avg_pool(1), "aten.avg_pool2d.default": avg_pool(2),
+    "aten.max_pool2d_with_indices.default": max_pool(2, True), "aten.max_pool3d_with_indices.default": max_pool(3, True), "aten.avg_pool1d.default": avg_pool(1), "aten.avg_pool2d.default": avg_pool(2),
     "aten.avg_pool3d.default": avg_pool(3), "aten.adaptive_avg_pool1d.default": adaptive_avg(1), "aten.adaptive_avg_pool2d.default": adaptive_avg(2), "aten._adaptive_avg_pool2d.default": adaptive_avg(2), "aten._adaptive_avg_pool3d.default": adaptive_avg(3),
-    "aten.adaptive_avg_pool3d.default": adaptive_avg(3), "aten.upsample_nearest1d.vec": upsample("nearest", 1), "aten.upsample_nearest2d.vec": upsample("nearest", 2),
+    "aten.adaptive_avg_pool3d.default": adaptive_avg(3), "aten.adaptive_max_pool2d.default": adaptive_max(2), "aten.adaptive_max_pool3d.default": adaptive_max(3), "aten.upsample_nearest1d.vec": upsample("nearest", 1), "aten.upsample_nearest2d.vec": upsample("nearest", 2),
     "aten.upsample_linear1d.vec": upsample("linear", 1), "aten.upsample_bilinear2d.vec": upsample("linear", 2),
     "aten.upsample_trilinear3d.vec": upsample("linear", 3), "aten.upsample_bicubic2d.vec": upsample("cubic", 2), "aten.pixel_shuffle.default": pixel_shuffle,
     "aten.grid_sampler.default": grid_sampler, "aten.batch_norm.default": batch_norm, "aten._native_batch_norm_legit_no_training.default": native_batch_norm, "aten._native_batch_norm_legit.no_stats": batch_statistics,
     "aten.layer_norm.default": layer_norm, "aten.native_layer_norm.default": native_layer_norm, "aten.rms_norm.default": rms_norm,
     "aten.group_norm.default": group_norm, "aten.instance_norm.default": instance_norm, "aten.scaled_dot_product_attention.default": sdpa,
     "aten.lstm.input": recurrent("LSTM", [0, 3, 1, 2]), "aten.gru.input": recurrent("GRU", [1, 0, 2]), "aten.rnn_tanh.input": recurrent("RNN", [0]),
-    "higher_order.cond.default": cond, "higher_order.scan.default": scan, "higher_order.map_impl.default": map_impl,
+    "higher_order.cond.default": cond, "higher_order.scan.default": scan, "higher_order.associative_scan.default": associative_scan, "higher_order.map_impl.default": map_impl,
     "higher_order.while_loop.default": while_loop,
 }

@@ -1,6 +1,6 @@
 # Views, indexing, making of tensors as ONNX.
 import _onnx
-from onnx_write_math import Val_of, operand
+from onnx_write_math import Val_of, least, operand
 from onnx_write_values import BOOL, DOUBLE, INT64, Sym, Val
 
 
@@ -18,7 +18,7 @@ def permute(w, outs, x, dims):
 
 def transpose(w, outs, x, a=0, b=1):
     perm = list(range(x.rank()))
-    if x.rank() == 0:
+    if x.rank() == 0 or x.rank() == 1 and b == 1:  # t of a vector
         return w.e("Identity", [x])
     perm[a], perm[b] = perm[b], perm[a]
     return w.e("Transpose", [x], {"perm": perm})
@@ -31,6 +31,8 @@ def unsqueeze(w, outs, x, dim):
 def squeeze(w, outs, x, dims=None):
     dims = [dims] if isinstance(dims, int) else dims
     r = x.rank()
+    if r == outs[0].rank():
+        return w.e("Identity", [x])
     axes = [d + r if d < 0 else d for d in (list(range(r)) if dims is None else dims)]
     if x.rank() - outs[0].rank() != len(axes):
         axes = [d for d in axes if not isinstance(x.sizes[d], Sym) and x.sizes[d] == 1]
@@ -171,11 +173,19 @@ def pads(w, x, pad, mode="constant", value=0):
     begin, end = [0] * rank, [0] * rank
     for i in range(len(pad) // 2):
         begin[rank - 1 - i], end[rank - 1 - i] = pad[2 * i], pad[2 * i + 1]
-    names = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
-    if mode == "circular" and w.opset < 19:
-        _onnx.unsupported("circular padding below opset 19")
+    names = {"constant": "constant", "reflect": "reflect", "replicate": "edge"}
     code = x.code
     y = w.cast(x, INT64) if code == BOOL else w.name(x)
+    for d in range(rank):
+        a, b = [0 if isinstance(p[d], Sym) else p[d] for p in (begin, end)]
+        if a < 0 or b < 0:  # cut first: ONNX Runtime fills with what is cut away
+            y = w.e("Slice", [y, w.ints([max(-a, 0)]), w.ints([b if b < 0 else 2**63 - 1]), w.ints([d])])
+            begin[d], end[d] = max(a, 0) if a < 0 else begin[d], max(b, 0) if b < 0 else end[d]
+        elif mode == "circular" and (a or b):  # not by Pad: ONNX Runtime has no kernel
+            part = lambda i, j: w.e("Slice", [y, w.ints([i]), w.ints([j]), w.ints([d])])
+            y = w.e("Concat", ([part(-a, 2**63 - 1)] if a else []) + [y] + ([part(0, b)] if b else []), {"axis": d})
+    if mode == "circular":
+        return w.e("Cast", [y], {"to": BOOL}) if code == BOOL else y
     c = w.scalar(0 if value is None else value, INT64 if code == BOOL else code) if mode == "constant" else None
     y = w.e("Pad", [y, w.sizes(begin + end), c], {"mode": names[mode]})
     return w.e("Cast", [y], {"to": BOOL}) if code == BOOL else y
@@ -195,10 +205,14 @@ def embedding(w, outs, weight, indices, *rest):
 
 
 def index_select(w, outs, x, dim, index):
+    if not x.rank():
+        return w.e("Identity", [x])
     return w.e("Gather", [x, index], {"axis": dim})
 
 
 def gather(w, outs, x, dim, index, *rest):
+    if not x.rank():
+        return w.e("Expand", [x, w.e("Shape", [index])])
     return w.e("GatherElements", [x, index], {"axis": dim})
 
 
@@ -284,7 +298,7 @@ def scatter(reduction=None):
 
 def index_add(w, outs, x, dim, index, src, alpha=1):
     """Rows of src are added to those of x that index names: a scatter whose positions are the index, spread over the row."""
-    dim = dim % x.rank()
+    dim = dim % max(x.rank(), 1)
     if alpha != 1:
         src = Val_of(w, w.e("Mul", [src, w.scalar(alpha, x.code)]), src.code, src.sizes)
     at = w.e("Reshape", [index, w.ints([1] * dim + [-1] + [1] * (x.rank() - dim - 1))])
@@ -300,10 +314,53 @@ def copy(w, outs, x, src, *rest):
 
 
 def scatter_reduce(w, outs, x, dim, index, src, reduce, include_self=True):
-    how = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}.get(reduce)
-    if how is None or not include_self:
-        _onnx.unsupported(f"scatter_reduce with {reduce}")
-    return scatter(how)(w, outs, x, dim, index, src)
+    """Without x itself its places start from what changes nothing; a mean is a sum over how many were added."""
+    if not x.rank():
+        _onnx.unsupported("scatter_reduce of a number")
+    code, how = x.code, {"sum": "add", "mean": "add", "prod": "mul", "amax": "max", "amin": "min"}[reduce]
+    if not include_self:
+        x = Val_of(w, scatter()(w, outs, x, dim, index, {"mul": 1, "max": least(code), "min": least(code, 1)}.get(how, 0)), code, x.sizes)
+    y = scatter(how)(w, outs, x, dim, index, src)
+    if reduce != "mean":
+        return y
+    ones = Val_of(w, w.e("Expand", [w.const(int(include_self), code), w.e("Shape", [x])]), code, x.sizes)
+    one = Val_of(w, w.e("Expand", [w.const(1, code), w.e("Shape", [index])]), code, index.sizes)
+    count = w.e("Max", [scatter("add")(w, outs, ones, dim, index, one), w.const(1, code)])
+    return w.e("Div", [y, count]) if outs[0].is_float() else w.e("Div", [w.e("Sub", [y, w.e("Mod", [y, count])]), count])
+
+
+def index_reduce(w, outs, x, dim, index, src, reduce, include_self=True):
+    dim = dim % max(x.rank(), 1)
+    at = w.e("Expand", [w.e("Reshape", [w.cast(index, INT64), w.ints([-1] + [1] * (x.rank() - dim - 1))]), w.e("Shape", [src])])
+    return scatter_reduce(w, outs, x, dim, Val_of(w, at, INT64, src.sizes), src, reduce, include_self)
+
+
+# ---- diagonals ----
+def on_diagonal(w, rank, offset, a, b, length):
+    """(the dimensions with a and b in front, the positions of the diagonal in those two)"""
+    a, b = a % rank, b % rank
+    steps = w.e("Unsqueeze", [w.e("Range", [w.const(0, INT64), w.scalar(length, INT64), w.const(1, INT64)]), w.ints([1])])
+    return [a, b] + [d for d in range(rank) if d not in (a, b)], w.e("Add", [steps, w.ints([max(-offset, 0), max(offset, 0)])])
+
+
+def first_last(w, v, rank, to_last):
+    moved = list(range(1, rank)) + [0] if to_last else [rank - 1] + list(range(rank - 1))
+    return w.e("Transpose", [v], {"perm": moved})
+
+
+def diagonal(w, outs, x, offset=0, dim1=0, dim2=1):
+    perm, at = on_diagonal(w, x.rank(), offset, dim1, dim2, outs[0].sizes[-1])
+    return first_last(w, w.e("GatherND", [w.e("Transpose", [x], {"perm": perm}), at]), x.rank() - 1, True)
+
+
+def diagonal_scatter(w, outs, x, src, offset=0, dim1=0, dim2=1):
+    perm, at = on_diagonal(w, outs[0].rank(), offset, dim1, dim2, src.sizes[-1])
+    y = w.e("ScatterND", [w.e("Transpose", [x], {"perm": perm}), at, first_last(w, w.cast(src, outs[0].code), src.rank(), False)])
+    return w.e("Transpose", [y], {"perm": [perm.index(d) for d in range(len(perm))]})
+
+
+def diagonal_backward(w, outs, grad, sizes, *rest):
+    return diagonal_scatter(w, outs, filled(w, outs, 0), grad, *rest)
 
 
 def select_scatter(w, outs, x, src, dim, index):
@@ -375,7 +432,7 @@ def size_of(w, outs, x, dim=None):
 
 TABLE = {}
 for _n in ("alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "dropout.default", "lift_fresh.default",
-           "detach_.default"):
+           "detach_.default", "positive.default", "resolve_conj.default", "resolve_neg.default", "conj_physical.default", "alias_copy.default"):
     TABLE["aten." + _n] = same
 for _n in ("view.default", "reshape.default", "_unsafe_view.default", "flatten.using_ints", "unflatten.int", "view_as.default", "_reshape_alias.default"):
     TABLE["aten." + _n] = reshaped
@@ -390,7 +447,16 @@ for _k, _v in {
     "scalar_tensor.default": scalar_tensor, "tril.default": tri(0), "triu.default": tri(1), "constant_pad_nd.default": pad_nd, "pad.default": pad_any,
     "embedding.default": embedding, "index_select.default": index_select, "gather.default": gather, "index.Tensor": index, "index_put.default": index_put,
     "scatter.src": scatter(), "scatter.value": scatter(), "scatter_add.default": scatter("add"), "scatter_reduce.two": scatter_reduce,
-    "index_add.default": index_add, "fill.Scalar": fill, "fill.Tensor": fill, "copy.default": copy, "select_scatter.default": select_scatter, "slice_scatter.default": slice_scatter, "masked_select.default": masked_select, "eye.default": eye, "eye.m": eye, "nonzero.default": nonzero, "item.default": item,
+    "index_add.default": index_add, "fill.Scalar": fill, "fill.Tensor": fill, "index_reduce.default": index_reduce, "diagonal.default": diagonal, "diagonal_copy.default": diagonal,
+    "diagonal_scatter.default": diagonal_scatter, "diagonal_backward.default": diagonal_backward, "copy.default": copy, "select_scatter.default": select_scatter, "slice_scatter.default": slice_scatter, "masked_select.default": masked_select, "eye.default": eye, "eye.m": eye, "nonzero.default": nonzero, "item.default": item,
     "_local_scalar_dense.default": item, "sym_size.int": size_of, "_assert_async.msg": lambda w, outs, *r: [], "_assert_scalar.default": lambda w, outs, *r: [],
 }.items():
     TABLE["aten." + _k] = _v
+# Kernels that take any type: bfloat16 stays what it is.
+MOVES = ["aten." + _k for _k in (
+    "alias.default", "detach.default", "clone.default", "contiguous.default", "lift_fresh_copy.default", "dropout.default", "lift_fresh.default",
+    "view.default", "reshape.default", "_unsafe_view.default", "flatten.using_ints", "unflatten.int", "view_as.default", "_reshape_alias.default",
+    "permute.default", "transpose.int", "t.default", "swapaxes.default", "unsqueeze.default", "squeeze.dim", "squeeze.dims", "squeeze.default",
+    "select.int", "slice.Tensor", "narrow.default", "cat.default", "stack.default", "split_with_sizes.default", "split.Tensor", "chunk.default",
+    "unbind.int", "flip.default", "roll.default", "embedding.default", "index_select.default", "gather.default", "index.Tensor",
+    "_to_copy.default", "to.dtype", "to.dtype_layout", "to.device", "type_as.default")]

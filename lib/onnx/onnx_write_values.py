@@ -2,6 +2,7 @@
 import _onnx
 
 FLOAT, UINT8, INT8, INT32, INT64, BOOL, HALF, DOUBLE, BF16 = 1, 2, 3, 6, 7, 9, 10, 11, 16
+FLOATS8 = (17, 18, 19, 20)
 RANK = {BOOL: 0, UINT8: 1, INT8: 1, 4: 1, 5: 1, INT32: 2, 12: 2, INT64: 3, 13: 3, HALF: 4, BF16: 4, FLOAT: 5, DOUBLE: 6}
 
 
@@ -52,13 +53,24 @@ class Writer:
         if v.code is None:  # a number
             return
         for d, s in enumerate(v.sizes):
-            if isinstance(s, Sym) and s.expr[0] == "var" and s.expr[1] not in self.places:
-                self.places[s.expr[1]] = (name, d)
+            if isinstance(s, Sym):
+                self.place(s.expr, name, d)
+
+    def place(self, x, name, d):
+        """Where a symbol can be read: a size, or one that is the symbol plus or times a number."""
+        steps = []
+        while x[0] in ("add", "mul") and len(x) == 3 and isinstance(x[1], tuple) != isinstance(x[2], tuple):
+            op, x, k = (x[0], x[1], x[2]) if isinstance(x[1], tuple) else (x[0], x[2], x[1])
+            steps.append(("Sub" if op == "add" else "Div", k))
+        if x[0] == "var" and (x[1] not in self.places or len(self.places[x[1]][2]) > len(steps)):
+            self.places[x[1]] = (name, d, steps)
 
     def value(self, o):
         if o is None:
             return None
         id, code, sizes, symbol = o
+        if code in FLOATS8 and self.opset < 19:
+            _onnx.unsupported("8-bit floating point below opset 19")
         v = Val(id, code, [Sym(s) if isinstance(s, tuple) else s for s in (sizes or [])])
         v.symbol = symbol
         self.values[id] = v
@@ -111,6 +123,19 @@ class Writer:
         have = v.code if isinstance(v, Val) else have
         return self.name(v) if have == code else self.e("Cast", [v], {"to": code})
 
+    def body_of(self, inputs, run):
+        """A subgraph with inputs of its own, [(name, type, rank)]; run() makes its nodes and gives [(name, type, rank)]."""
+        outer, self.nodes = self.nodes, []
+        numbers, self.numbers = self.numbers, dict(self.numbers)
+        places = dict(self.places)
+        outs = [[self.e("Identity", [o]), code, rank] for o, code, rank in run()]
+        nodes, self.nodes = self.nodes, outer
+        self.numbers, self.places = numbers, places
+        own = {}
+        for i in inputs:
+            own[i[0]] = True
+        return {"nodes": nodes, "inputs": inputs, "outputs": outs, "reads": [i for n in nodes for i in n[2] if i not in own]}
+
     def live(self, outputs):
         """The nodes that the outputs need, in order."""
         need, keep = {}, []
@@ -143,8 +168,11 @@ class Writer:
         op, rest = x[0], [self.number(Sym(a) if isinstance(a, tuple) else a) for a in x[1:]] if x[0] != "var" else []
         if op == "var":
             if x[1] in self.places:
-                value, d = self.places[x[1]]
-                return self.e("Shape", [value], {"start": d, "end": d + 1})
+                value, d, steps = self.places[x[1]]
+                out = self.e("Shape", [value], {"start": d, "end": d + 1})
+                for back, k in steps:
+                    out = self.e(back, [out, self.ints([k])])
+                return out
             _onnx.unsupported(f"the size {x[1]} is not the size of any value")
         simple = {"add": "Add", "mul": "Mul", "min": "Min", "max": "Max", "mod": "Mod"}
         if op in simple:

@@ -83,7 +83,7 @@ static V value_object(C *c, const tc_value *v) {
     return tc_tuple_of(c, 4, id_of(c, v), code_object(c, v->meta.dtype), sizes_object(c, &v->meta), c->none);
 }
 
-static V graph_object(C *c, const tc_graph *g);
+static V graph_object(C *c, const tc_graph *g, bool whole);
 
 static V operand(C *c, const tc_value *v) {
     if (!v) return c->none;
@@ -119,13 +119,14 @@ static V arg_object(C *c, const tc_arg *a) {
         for (int i = 0; i < a->n; i++) tc_list_push(c, (list *)l, tc_bool(c, a->bools[i]));
         return l;
     case TC_A_STRING: return tc_strz(c, a->string);
-    case TC_A_GRAPH: return tc_tuple_of(c, 2, tc_strz(c, "graph"), graph_object(c, a->graph));
+    case TC_A_GRAPH: return tc_tuple_of(c, 2, tc_strz(c, "graph"), graph_object(c, a->graph, false));
     default: return c->none;
     }
 }
 
-/* {"nodes": [(operator, arguments, results)], "inputs": [(id, type, sizes)], "outputs": [id], "output_types": [(type, sizes)]} */
-static V graph_object(C *c, const tc_graph *g) {
+/* whole: the program's own graph.
+ * {"nodes": [(operator, arguments, results)], "inputs": [(id, type, sizes)], "outputs": [id], "output_types": [(type, sizes)]} */
+static V graph_object(C *c, const tc_graph *g, bool whole) {
     tc_stack_check(c);
     dict *d = tc_dict(c);
     V nodes = tc_list_of(c, 0, NULL), inputs = tc_list_of(c, 0, NULL), outputs = tc_list_of(c, 0, NULL), types = tc_list_of(c, 0, NULL);
@@ -146,7 +147,10 @@ static V graph_object(C *c, const tc_graph *g) {
                          tc_tuple_of(c, 3, id_of(c, g->inputs[i]), code_object(c, g->inputs[i]->meta.dtype), sizes_object(c, &g->inputs[i]->meta)));
     for (int i = 0; i < g->noutputs; i++) {
         const tc_value *v = g->outputs[i];
-        if (v && v->kind != TC_V_TENSOR) tc_raise_code(c, TC_UNSUPPORTED, "a result that is a number");
+        if (v && v->kind != TC_V_TENSOR) {
+            if (!whole) tc_raise_code(c, TC_UNSUPPORTED, "a result of a subgraph that is a number");
+            v = NULL; /* number_of(its output) */
+        }
         tc_list_push(c, (list *)outputs, v ? id_of(c, v) : c->none);
         tc_list_push(c, (list *)types, v ? tc_tuple_of(c, 2, code_object(c, v->meta.dtype), sizes_object(c, &v->meta)) : c->none);
     }
@@ -160,14 +164,15 @@ static V graph_object(C *c, const tc_graph *g) {
 /* What the program writes: an ONNX model keeps no state, the new values are outputs behind the results. */
 static bool is_write(const tc_output *o) { return o->kind >= TC_OUT_BUFFER && o->kind <= TC_OUT_USER_INPUT && o->target >= 0; }
 
-/* A result that is an integer of the program's sizes: a tensor of no dimensions. NULL: another kind of result, or a constant. */
+/* A result that is an integer, of the program's sizes or of data: a tensor of no dimensions. NULL: another kind of result, or a constant. */
 static tc_sym number_of(const tc_output *o) {
     int64_t known;
+    if (o->value && o->value->kind == TC_V_SYM) return o->value->sym;
     return o->kind == TC_OUT_LEAF && o->leaf.kind == TC_A_INT && !tc_sym_const_int(o->leaf.sym, &known) ? o->leaf.sym : NULL;
 }
 
 static V program_object(C *c, const tc_program *p) {
-    dict *d = (dict *)graph_object(c, p->graph);
+    dict *d = (dict *)graph_object(c, p->graph, true);
     V user = tc_list_of(c, 0, NULL), state = tc_list_of(c, 0, NULL), names = tc_list_of(c, 0, NULL);
     for (int i = 0; i < p->ninputs; i++) {
         const tc_input *in = &p->inputs[i];
@@ -185,8 +190,10 @@ static V program_object(C *c, const tc_program *p) {
     }
     for (int i = 0; i < p->noutputs; i++) {
         const tc_output *o = &p->outputs[i];
-        if (number_of(o)) {
-            tc_list_push(c, (list *)names, tc_tuple_of(c, 3, tc_strz(c, o->name), c->false_, expression(c, o->leaf.sym)));
+        tc_sym number = number_of(o);
+        if (number) {
+            if (tc_sym_type(number) != TC_SYM_INT) tc_raise_code(c, TC_UNSUPPORTED, "result %s is a number that is no integer", o->name);
+            tc_list_push(c, (list *)names, tc_tuple_of(c, 3, tc_strz(c, o->name), c->false_, expression(c, number)));
             continue;
         }
         if (o->kind == TC_OUT_LEAF || !o->value) continue;

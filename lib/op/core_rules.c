@@ -243,7 +243,7 @@ static tc_status core_linspace(tc_emit *e, const tc_node *n) { /* start, end, st
     tc_value *i = ATEN("arange", "id", steps, (int)TC_I64), *f = tc_e_cast(e, i, t);
     tc_value *up_ = tc_e_adds(e, tc_e_muls(e, f, step), a);
     tc_value *down = tc_e_adds(e, tc_e_muls(e, tc_e_adds(e, tc_e_neg(e, f), (double)(steps - 1)), -step), b);
-    return give(e, n, 0, WHERE(CMP("lt", i, (double)(steps / 2)), up_, down));
+    return give(e, n, 0, WHERE(CMP("lt", i, steps > 1 ? (double)(steps / 2) : 1), up_, down));
 }
 
 /* ---- reductions ---- */

@@ -322,6 +322,61 @@ PY
     [ "$(tc-run real.onnx --input x=2xf32=1,2.75 --output 0=- | tail -c 8 | od -An -v -tf4 | xargs)" = "3.75 5.5" ]
 }
 
+@test "operators without a form of their own are written by formulas, and types without kernels in wider ones" {
+    cat >m.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class Formulas(nn.Module):
+    def forward(self, x, y, i, n):
+        b = x > y
+        tests = [x.isfinite(), torch.isposinf(x / y), torch.signbit(x), torch.fmax(x, y.log()), torch.fmin(x, y), torch.atan2(x, y), torch.exp2(x)]
+        runs = [x.cumprod(1), x.logcumsumexp(0), x.cummax(1), x.cummin(-1), n.cummax(0)]
+        edges = torch.tensor([-1.0, 0.0, 0.5])
+        found = [torch.bucketize(x, edges), torch.searchsorted(edges, x, right=True), torch.bucketize(x[0, 0], edges)]
+        ints = [n << 2, n >> 1, n.isnan(), n.floor(), n.relu(), n @ n.t(), F.linear(n, n)]
+        diagonals = [x.diagonal(), x.diagonal(1), x.diagonal(-1, 1, 0), torch.diagonal_scatter(x, y[0, :3], -1), y[None].diagonal(1, -1, 1)]
+        scattered = [x.scatter_reduce(1, i, y[:, :2], how, include_self=own) for how in ("sum", "prod", "amax", "amin", "mean") for own in (True, False)]
+        rows = [x.index_reduce(0, i[0], y[:2], "amax"), n.scatter_reduce(1, i, n[:, :2], "mean")]
+        bools = [b + b, b * b, torch.maximum(b, ~b), torch.where(b, b, ~b), b.sort(1), b.max(1), b.masked_fill(b, False), b.prod(1), b.cummax(0)]
+        pads = [F.pad(x[None], (1, 2), mode="circular"), F.pad(x[None], (-1, 2), mode="replicate"), F.pad(x, (1, -1))]
+        pools = [F.avg_pool2d(x[None, None], 2, 1, 1, divisor_override=3), F.adaptive_max_pool2d(y[None, None, :, :4], (1, 2), return_indices=True)]
+        half = x.bfloat16()
+        halves = [half @ half.t(), half.softmax(1), (half + 1).relu(), F.layer_norm(half, (5,)), half.t()]
+        number = torch.linspace(-2, 1, 1)
+        return tests, runs, found, ints, diagonals, scattered, rows, bools, pads, pools, [h.float() for h in halves], number
+
+
+class Numbers(nn.Module):
+    """Sizes that are twice an input's, and a result that is a number from data."""
+
+    def forward(self, x):
+        k = (x > 0).sum().item()
+        return x.reshape(-1, 2).sum(1), x.shape[0] // 2 + 1, k
+
+
+class Scans(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.InstanceNorm1d(3, affine=True, track_running_stats=True)
+
+    def forward(self, a, b):
+        from torch._higher_order_ops.associative_scan import associative_scan
+        return associative_scan(lambda l, r: (l[0] * r[0], r[0] * l[1] + r[1]), (a, b), dim=1, combine_mode="pointwise"), self.norm(a)
+PY
+    tc-export m.py:Formulas --input x=4x5xf32 --input y=4x5xf32 --input i=4x2xi64 --input n=4x5xi64 -o m.pt2
+    tc-export m.py:Numbers --input x=Nxf32 --dim N=2..64 -o n.pt2
+    tc-export m.py:Scans --input a=2x3x4xf32 --input b=2x3x4xf32 -o s.pt2
+    for opset in 18 20 23; do
+        tc-export m.pt2 --to onnx --opset $opset --verify -o m.onnx 2>log || { cat log; return 1; }
+        tc-export n.pt2 --to onnx --opset $opset --verify -o n.onnx 2>log || { cat log; return 1; }
+        tc-export s.pt2 --to onnx --opset $opset --verify -o s.onnx 2>log || { cat log; return 1; }
+    done
+    tc-export "$TC_ROOT/tests/oracle/pt2/derived_dim.pt2" --to onnx --verify -o d.onnx
+}
+
 @test "weights that a file does not align are in memory once" {
     for name in w wx; do # one of them stands at an odd place
         cat >t.py <<P
