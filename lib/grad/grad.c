@@ -79,6 +79,8 @@ static tc_status expand_in_place(tc_graph *g, tc_node *n) {
     tc_node *before = n->prev;
     tc_map taken_by = {0}; /* a result that stands twice is taken once */
     tc_status st = tc_emit_decomposition(&e, n);
+    const bool was = g->program->no_grad;
+    g->program->no_grad = n->no_grad; /* what stands for a result passes gradients as n did */
     for (int i = 0; i < n->nouts && i < e.nresults && !st; i++) {
         bool list = n->outs[i]->kind == TC_V_LIST;
         int count = list ? n->outs[i]->nlist : n->outs[i]->kind == TC_V_TENSOR;
@@ -95,6 +97,7 @@ static tc_status expand_in_place(tc_graph *g, tc_node *n) {
             st = taken(&e);
         }
     }
+    g->program->no_grad = was;
     tc_map_free(&taken_by);
     if (!st) tc_node_remove(n);
     return st;

@@ -74,8 +74,14 @@ static bool dims_given(const tc_shape_ctx *c) {
     int64_t v[64];
     return d >= 0 && tc_sh_given(c, d) && tc_sh_const_ints(c, d, v, 64) > 0;
 }
+static tc_status need_order(const tc_shape_ctx *c) {
+    const tc_meta *m = tc_sh_meta(c, 0);
+    if (m && tc_is_complex(m->dtype)) return tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[m->dtype].torch);
+    return NULL;
+}
 static tc_status shape_extreme(tc_shape_ctx *c) { /* amax, max, max.dim, aminmax: all results alike, indices int64 */
     reduced r;
+    TC_TRY(need_order(c));
     TC_TRY(reduced_dims(c, &r));
     TC_TRY(nonempty(c, r.mask, dims_given(c)));
     const tc_meta *m = tc_sh_meta(c, 0);
@@ -85,6 +91,7 @@ static tc_status shape_extreme(tc_shape_ctx *c) { /* amax, max, max.dim, aminmax
 }
 static tc_status shape_arg(tc_shape_ctx *c) {
     reduced r;
+    TC_TRY(need_order(c));
     TC_TRY(reduced_dims(c, &r));
     TC_TRY(nonempty(c, r.mask, dims_given(c)));
     if (!dims_given(c) && r.keepdim) {
@@ -254,11 +261,11 @@ static tc_status variance(tc_lower *l, bool root) {
     } else /* of a tensor without dimensions: one element */
         mean = tc_l_cast(l, x, TC_F64), squares = tc_l_sub(l, mean, mean), count = tc_l_f(l, TC_F64, 1);
     tc_lv n = tc_l_sub(l, count, tc_l_f(l, TC_F64, correction_of(l->node)));
-    tc_lv v = tc_l_div(l, squares, tc_l_op2(l, TC_X_MAX, n, tc_l_f(l, TC_F64, 0)));
+    tc_lv zero = tc_l_f(l, TC_F64, 0), some = tc_l_op2(l, TC_X_GT, count, zero);
+    tc_lv v = tc_l_div(l, squares, tc_l_where(l, some, tc_l_op2(l, TC_X_FMAX, n, zero), zero)); /* of nothing always NaN */
     TC_TRY(tc_l_out(l, 0, root ? tc_l_op1(l, TC_X_SQRT, v) : v));
     if (l->node->nouts == 1) return NULL;
-    tc_lv none = tc_l_op2(l, TC_X_EQ, count, tc_l_f(l, TC_F64, 0));
-    return tc_l_out(l, 1, tc_l_where(l, none, tc_l_f(l, TC_F64, __builtin_nan("")), mean));
+    return tc_l_out(l, 1, tc_l_where(l, some, mean, tc_l_f(l, TC_F64, __builtin_nan(""))));
 }
 static tc_status lower_var(tc_lower *l) { return variance(l, false); }
 static tc_status lower_std(tc_lower *l) { return variance(l, true); }
@@ -488,13 +495,15 @@ static tc_status grad_logsumexp(tc_emit *e, const tc_node *n, tc_value *const *g
     tc_e_give(e, n, 0, tc_e_mul(e, restore(e, n, gs[0]), p));
     return tc_e_done(e);
 }
-static tc_value *reverse_cumsum(tc_emit *e, tc_value *g, int64_t d) {
+/* in the type of the operand: the result may have fewer bits */
+static tc_value *reverse_cumsum(tc_emit *e, tc_value *g, int64_t d, tc_dtype type) {
     if (!g || g->meta.rank == 0) return g;
+    g = tc_e_cast(e, g, type);
     tc_value *f = tc_emit_call(e, "aten::flip", "vI", g, &d, 1);
     return tc_emit_call(e, "aten::flip", "vI", tc_emit_call(e, "aten::cumsum", "vi", f, d), &d, 1);
 }
 static tc_status grad_cumsum(tc_emit *e, const tc_node *n, tc_value *const *gs) {
-    tc_e_give(e, n, 0, reverse_cumsum(e, gs[0], tc_wrap(tc_arg_int(n, 1), gs[0]->meta.rank)));
+    tc_e_give(e, n, 0, reverse_cumsum(e, gs[0], tc_wrap(tc_arg_int(n, 1), gs[0]->meta.rank), tc_arg_meta(n, 0)->dtype));
     return tc_e_done(e);
 }
 static tc_value *backwards(tc_emit *e, tc_value *v, int64_t d) { return tc_emit_call(e, "aten::flip", "vI", v, &d, 1); }
@@ -547,14 +556,14 @@ static tc_status decompose_cumprod_backward(tc_emit *e, const tc_node *n) {
     /* before and at the first zero of a line: sum of g y over what follows, divided by x; at it, y without that factor */
     tc_value *is0 = tc_emit_call(e, "aten::eq.Scalar", "vi", x, (int64_t)0);
     tc_value *safe = tc_emit_call(e, "aten::where.ScalarSelf", "viv", is0, (int64_t)1, x);
-    tc_value *plain = tc_e_div(e, reverse_cumsum(e, tc_e_mul(e, g, y), d), safe);
+    tc_value *plain = tc_e_div(e, reverse_cumsum(e, tc_e_mul(e, g, y), d, x->meta.dtype), safe);
     tc_value *zeros = tc_emit_call(e, "aten::cumsum", "vi", is0, d);
     tc_value *first = tc_e2(e, "aten::logical_and", is0, tc_emit_call(e, "aten::eq.Scalar", "vi", zeros, (int64_t)1));
     tc_value *with1 = tc_emit_call(e, "aten::where.ScalarSelf", "viv", first, (int64_t)1, x);
     tc_value *y1 = tc_emit_call(e, "aten::cumprod", "vi", with1, d);
     tc_value *from = tc_emit_call(e, "aten::ge.Scalar", "vi", zeros, (int64_t)1);
     tc_value *tail = tc_emit_call(e, "aten::where.ScalarOther", "vvi", from, tc_e_mul(e, g, y1), (int64_t)0);
-    tc_value *at_zero = reverse_cumsum(e, tail, d);
+    tc_value *at_zero = reverse_cumsum(e, tail, d, x->meta.dtype);
     tc_value *r = tc_emit_call(e, "aten::where.ScalarOther", "vvi", tc_e1(e, "aten::logical_not", from), plain, (int64_t)0);
     tc_emit_result(e, 0, tc_e_conj(e, tc_e3(e, "aten::where.self", first, at_zero, r)));
     return tc_e_done(e);

@@ -171,6 +171,14 @@ static tc_status whole(tc_emit *e, const tc_node *n, const char *op) {
 }
 static tc_status decompose_median(tc_emit *e, const tc_node *n) { return whole(e, n, "aten::median.dim"); }
 static tc_status decompose_nanmedian(tc_emit *e, const tc_node *n) { return whole(e, n, "aten::nanmedian.dim"); }
+/* All elements that are the median, or the NaN, share the gradient. */
+static tc_status grad_whole(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_value *x = tc_arg_value(n, 0), *y = n->outs[0];
+    tc_value *both = tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isnan", x), tc_e1(e, "aten::isnan", y));
+    tc_value *mask = tc_e2(e, "aten::logical_or", tc_e2(e, "aten::eq.Tensor", x, y), both);
+    tc_e_give(e, n, 0, tc_e_mul(e, tc_e_div(e, gs[0], tc_e1(e, "aten::sum", mask)), mask));
+    return tc_e_done(e);
+}
 static tc_status decompose_searchsorted_scalar(tc_emit *e, const tc_node *n) {
     tc_value *seq = tc_arg_value(n, 0);
     tc_arg dtype = {.kind = TC_A_DTYPE, .dtype = seq->meta.dtype};
@@ -231,6 +239,11 @@ static tc_status grad_none(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     }
 #define COMPOSED(SCHEMA, flags_, shape_, decompose_, sample, text) \
     { .schema = "aten::" SCHEMA, .flags = flags_, .shape = shape_, .decompose = decompose_, .samples = sample, .doc = text }
+#define MEDIAN(name, text)                                                                                                               \
+    {                                                                                                                                    \
+        .schema = "aten::" #name "(Tensor self) -> Tensor", .shape = shape_scalar_of, .decompose = decompose_##name, .grad = grad_whole, \
+        .samples = #name "(f32[3,7])", .doc = text                                                                                       \
+    }
 const tc_op tc_ops_sort[] = {
     PICK("sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False)", shape_sort_stable, tc_k_sort, grad_sort_stable,
          "sort(f32[3,7], stable=True, dim=1)", "ascending or descending along dim, and where each came from"),
@@ -251,8 +264,8 @@ const tc_op tc_ops_sort[] = {
          "the lower median of the numbers along dim"),
     PICK("mode(Tensor self, int dim=-1, bool keepdim=False)", shape_dim1, tc_k_mode, grad_dim1, "mode(i64[3,7], 1)",
          "the most frequent along dim, the smallest of several"),
-    COMPOSED("median(Tensor self) -> Tensor", 0, shape_scalar_of, decompose_median, "median(f32[3,7])", "the lower median of all elements"),
-    COMPOSED("nanmedian(Tensor self) -> Tensor", 0, shape_scalar_of, decompose_nanmedian, "nanmedian(f32[3,7])", "the lower median of all numbers"),
+    MEDIAN(median, "the lower median of all elements"),
+    MEDIAN(nanmedian, "the lower median of all numbers"),
     {.schema = "aten::searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? "
                "sorter=None) -> Tensor",
      .flags = TC_OP_NONDIFF,

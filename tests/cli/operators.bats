@@ -335,3 +335,13 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     fails 3 "tensor has no dimensions" model "torch._fft_c2c(x, [0], 0, True)" c64
     fails 3 "tensor has no dimensions" model "torch._fft_r2c(x, [0], 0, True)" f32
 }
+
+@test "gradients: equal medians share, a sum into fewer bits is not rounded twice, what keeps its values passes all" {
+    local x=5xf32=1,2,2,3,2
+    holds $x "torch.allclose(g, torch.tensor([0., 1, 1, 0, 1]) / 3)" "x = x.detach().requires_grad_()" "g, = torch.autograd.grad(x.median(), x)"
+    holds $x "torch.allclose(g, torch.tensor([0., 1, 1, 0, 1]) / 3)" "x = x.detach().requires_grad_()" "g, = torch.autograd.grad(x.nanmedian(), x)"
+    holds $x "torch.equal(torch.stack([g[0] / 5, (g[0] == g[0].half()).float()]), torch.stack([h[0].float(), g[0] * 0]))" "x = x.detach().requires_grad_()" "h = (x * 0 + 1.001).half().detach()" \
+        "g, = torch.autograd.grad(torch.cumsum(x, 0, dtype=torch.float16), x, h)"
+    holds $x "torch.equal(g, x)" "x = x.detach().requires_grad_()" \
+        "g, = torch.autograd.grad(F.interpolate(x[None, None], size=(5,), mode='linear'), x, x.detach()[None, None])"
+}
