@@ -71,8 +71,9 @@ static bool int_sym(C *c, V v, tc_sym *out) {
 
 static bool ints_arg(C *c, V const *items, size_t n, tc_arg *a) {
     tc_sym *s = TC_NEWN(&tc_torch_program(c)->arena, tc_sym, n ? n : 1);
-    for (size_t i = 0; i < n; i++)
-        if (!int_sym(c, items[i], &s[i])) return false;
+    for (size_t i = 0; i < n; i++) /* PyTorch looks at the first alone: True among the others is 1 */
+        if (i && tc_kind_of(items[i]) == K_BOOL) s[i] = tc_sym_int(tc_torch_program(c)->sym, items[i] == c->true_);
+        else if (!int_sym(c, items[i], &s[i])) return false;
     *a = (tc_arg){.kind = TC_A_INTS, .n = (int)n, .syms = s};
     return true;
 }
@@ -211,7 +212,8 @@ static bool as_memory_format(given *g) { return layout_code(g, true); }
 
 static bool as_device(given *g) { /* device words are mapped to the one device */
     *g->a = (tc_arg){.kind = TC_A_STRING, .string = "cpu"};
-    return tc_kind_of(g->v) == K_DEVICE || tc_kind_of(g->v) == K_STR || tc_is_int(g->v);
+    if (tc_kind_of(g->v) == K_STR) g->v = tc_torch_device_named(g->c, tc_as_str(g->v), NULL);
+    return tc_kind_of(g->v) == K_DEVICE || tc_is_int(g->v);
 }
 
 static bool as_generator(given *g) {

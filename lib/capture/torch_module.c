@@ -36,29 +36,32 @@ static V dtype_object(C *c, tc_dtype d) {
     return (V)o;
 }
 
-static V device_new(C *c, args *A) {
-    V v[3];
-    tc_take(c, A, "device", "cls type index=", v);
-    if (tc_kind_of(v[1]) == K_DEVICE) return v[1];
-    if (tc_kind_of(v[1]) == K_INT) return tc_torch_device(c, "cuda", v[1]);
-    if (tc_kind_of(v[1]) != K_STR) tc_raise(c, "TypeError", "device(): argument 'type' must be str, not %s", tc_type_name(c, v[1]));
-    str *s = tc_as_str(v[1]);
+V tc_torch_device_named(C *c, str *s, V index) {
     const char *colon = memchr(s->s, ':', s->len);
     char name[32];
     size_t n = colon ? (size_t)(colon - s->s) : s->len;
     static const char *const known[] = {"cpu", "cuda", "mps", "xpu", "meta", "hip", "mtia"};
+    if (!s->len) tc_raise(c, "RuntimeError", "Device string must not be empty");
     bool ok = false;
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) ok |= strlen(known[i]) == n && !memcmp(known[i], s->s, n);
     if (!ok || n >= sizeof name)
         tc_raise(c, "RuntimeError", "Expected one of cpu, cuda, mps, xpu, meta device type at start of device string: %s", s->s);
     memcpy(name, s->s, n);
     name[n] = 0;
-    V index = v[2] ? v[2] : c->none;
+    if (!index) index = c->none;
     if (colon) {
         index = tc_int_parse(c, colon + 1, (size_t)(s->s + s->len - colon - 1), 10, false);
         if (!index) tc_raise(c, "RuntimeError", "Invalid device string: '%s'", s->s);
     }
     return tc_torch_device(c, name, index);
+}
+static V device_new(C *c, args *A) {
+    V v[3];
+    tc_take(c, A, "device", "cls type index=", v);
+    if (tc_kind_of(v[1]) == K_DEVICE) return v[1];
+    if (tc_kind_of(v[1]) == K_INT) return tc_torch_device(c, "cuda", v[1]);
+    if (tc_kind_of(v[1]) != K_STR) tc_raise(c, "TypeError", "device(): argument 'type' must be str, not %s", tc_type_name(c, v[1]));
+    return tc_torch_device_named(c, tc_as_str(v[1]), v[2]);
 }
 static V device_attr(C *c, V o, str *name) {
     (void)c;

@@ -365,9 +365,24 @@ static tc_status decompose_kl_div(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
+/* The result has self's type and, before its reduction, self's sizes. */
+static tc_status shape_soft_margin(tc_shape_ctx *c) {
+    tc_dims d;
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    const tc_meta *x = tc_sh_meta(c, 0);
+    TC_TRY(tc_sh_broadcast(c, 2, (int[]){0, 1}, &d));
+    bool fits = d.rank == x->rank;
+    for (int k = 0; fits && k < d.rank; k++) fits = tc_sh_same(c, d.size[k], x->size[k]);
+    if (!fits) return tc_sh_fail(c, "output with the shape of 'self' doesn't match the broadcast shape");
+    const tc_dtype t = tc_sh_result_type(c, 2, (int[]){0, 1});
+    if (tc_dtype_kind(t) > tc_dtype_kind(x->dtype))
+        return tc_sh_fail(c, "result type %s can't be cast to the desired output type %s", tc_dtypes[t].torch, tc_dtypes[x->dtype].torch);
+    return tc_shape_decomposed(c);
+}
 static tc_status decompose_soft_margin(tc_emit *e, const tc_node *n) {
-    tc_value *v = f1(e, "aten::log1p", f1(e, "aten::exp", tc_e_mul(e, tc_e_neg(e, tc_arg_value(n, 1)), tc_arg_value(n, 0))));
-    tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 2)));
+    tc_value *v = f1(e, "aten::log1p", f1(e, "aten::exp", tc_e_neg(e, tc_e_mul(e, tc_arg_value(n, 1), tc_arg_value(n, 0)))));
+    tc_emit_result(e, 0, reduce(e, tc_e_cast(e, v, tc_arg_meta(n, 0)->dtype), tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
 static tc_status decompose_hinge_embedding(tc_emit *e, const tc_node *n) { /* t = 1: x; t = -1: max(0, margin - x) */
@@ -409,6 +424,7 @@ static tc_status decompose_cosine_similarity(tc_emit *e, const tc_node *n) { /* 
     if (!a || !b) return refuse(n, "expected two tensors");
     tc_dtype d = tc_dtype_promote(a->meta.dtype, b->meta.dtype);
     if (!tc_is_float(d)) return refuse(n, "expected common dtype to be floating point");
+    if (!(tc_arg_float(n, 3) >= 0)) return refuse(n, "eps must be non-negative");
     tc_value *both = tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){tc_e_cast(e, a, d), tc_e_cast(e, b, d)}, 2);
     if (!both) return tc_e_done(e);
     int64_t dim = tc_arg_int(n, 2);
@@ -529,8 +545,9 @@ static tc_status decompose_multi_margin(tc_emit *e, const tc_node *n) { /* self,
                   "ignore_index, Tensor total_weight) -> Tensor",                                                                                  \
         .shape = shape_nll_backward, .lower = lower_nll_backward, .grad = grad_nll_backward, .doc = "gradient of nll_loss"                         \
     }
-#define LOSS(SCHEMA, name, sample, text) \
-    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define LOSS(SCHEMA, name, sample, text) CHECKED_LOSS(SCHEMA, tc_shape_decomposed, name, sample, text)
+#define CHECKED_LOSS(SCHEMA, shape_, name, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .decompose = decompose_##name, .samples = sample, .doc = text }
 #define TARGETS "Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean, SymInt ignore_index=-100"
 const tc_op tc_ops_loss[] = {
     NLL(""),
@@ -559,7 +576,8 @@ const tc_op tc_ops_loss[] = {
          "binary_cross_entropy_with_logits(f32[5], f32[5]:0..1)", "binary_cross_entropy of sigmoid(x)"),
     LOSS("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False)", kl_div, "kl_div(f32[3,5], f32[3,5]:0.1..0.9)",
          "t (log t - x)"),
-    LOSS("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean)", soft_margin, "soft_margin_loss(f32[5], f32[5])", "log(1 + exp(-t x))"),
+    CHECKED_LOSS("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean)", shape_soft_margin, soft_margin,
+                 "soft_margin_loss(f32[5], f32[5])", "log(1 + exp(-t x))"),
     LOSS("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean)", hinge_embedding,
          "hinge_embedding_loss(f32[5], i64[5])", "x where t = 1, max(0, margin - x) where t = -1"),
     LOSS("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean)", margin_ranking,

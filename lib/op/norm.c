@@ -17,6 +17,25 @@ static tc_sym numel_of(tc_symctx *s, const tc_sym *size, int n) {
 }
 static int bools(const tc_node *n, int arg, int i) { return n->args[arg].kind != TC_A_BOOLS || n->args[arg].bools[i]; }
 
+/* The type in which statistics are kept: that of the first of these arguments that is given, or the input's. */
+static tc_dtype type_of_params(const tc_shape_ctx *c, int n, const int *args) {
+    for (int i = 0; i < n; i++)
+        if (args[i] >= 0 && tc_sh_meta(c, args[i])) return tc_sh_meta(c, args[i])->dtype;
+    return tc_sh_meta(c, 0)->dtype;
+}
+/* What scales, shifts and follows the input has one type: the input's, or float32 beside an input of 16 bits. */
+static tc_status check_types(tc_shape_ctx *c, int n, const int *args) {
+    const tc_dtype x = tc_sh_meta(c, 0)->dtype, first = type_of_params(c, n, args),
+                   want = first == TC_F32 && (x == TC_F16 || x == TC_BF16) ? TC_F32 : x;
+    for (int i = 0; i < n; i++) {
+        const tc_meta *m = args[i] >= 0 ? tc_sh_meta(c, args[i]) : NULL;
+        if (m && m->dtype != want)
+            return tc_sh_fail(c, "mixed dtype (CPU): expected '%s' of type %s, got %s", tc_op_schema(c->op)->params[args[i]].name,
+                              tc_dtypes[want].torch, tc_dtypes[m->dtype].torch);
+    }
+    return NULL;
+}
+
 /* ---- layer norm ---- */
 static tc_status check_normalized(tc_shape_ctx *c, int shape_arg, int weight, int bias, int *out_n) {
     tc_sym norm[TC_MAX_RANK];
@@ -51,16 +70,19 @@ static tc_status check_normalized(tc_shape_ctx *c, int shape_arg, int weight, in
 static tc_status shape_native_layer_norm(tc_shape_ctx *c) {
     int n;
     TC_TRY(check_normalized(c, 1, 2, 3, &n));
+    TC_TRY(check_types(c, 2, (int[]){2, 3}));
     const tc_meta *x = tc_sh_meta(c, 0);
     tc_dims d = tc_dims_of(x), stat = d;
     for (int k = x->rank - n; k < x->rank; k++) stat.size[k] = tc_sym_int(tc_sh_sym(c), 1);
+    const tc_dtype kept = type_of_params(c, 2, (int[]){2, 3});
     TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
-    TC_TRY(tc_sh_out(c, 1, x->dtype, &stat));
-    return tc_sh_out(c, 2, x->dtype, &stat);
+    TC_TRY(tc_sh_out(c, 1, kept, &stat));
+    return tc_sh_out(c, 2, kept, &stat);
 }
 static tc_status shape_layer_norm(tc_shape_ctx *c) {
     int n;
     TC_TRY(check_normalized(c, 1, 2, 3, &n));
+    TC_TRY(check_types(c, 2, (int[]){2, 3}));
     tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
     return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
 }
@@ -170,11 +192,17 @@ static tc_status decompose_rms_norm(tc_emit *e, const tc_node *n) {
 }
 
 /* ---- batch norm ---- */
+/* PyTorch copies what is empty before it looks at anything else. */
+static bool is_empty(const tc_meta *x) {
+    for (int d = 0; d < x->rank; d++)
+        if (tc_sym_is_int(x->size[d], 0)) return true;
+    return false;
+}
 static tc_status check_channels(tc_shape_ctx *c, int from, int to, bool composite) {
     static const char *const what[] = {"weight", "bias", "running_mean", "running_var"};
     TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0);
-    if (composite && x->rank == 1 && tc_sym_is_int(x->size[0], 0)) return NULL; /* PyTorch copies what is empty before it looks at the channels */
+    if (composite && is_empty(x)) return NULL;
     if (x->rank < 2)
         return tc_sh_fail_as(c, "IndexError", "Dimension out of range (expected to be in range of [%d, %d], but got 1)", -x->rank, x->rank - 1);
     for (int a = from; a <= to; a++) {
@@ -204,18 +232,14 @@ static bool training(const tc_shape_ctx *c) {
 static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
     int rm = param(c->op, "running_mean");
     TC_TRY(check_channels(c, 1, rm > 0 ? 4 : 2, false));
+    const int all[4] = {1, 2, rm, rm < 0 ? rm : rm + 1};
+    TC_TRY(check_types(c, 4, all));
     const tc_meta *x = tc_sh_meta(c, 0);
     tc_dims d = tc_dims_of(x), stat = {.rank = 1, .size = {x->size[1]}}, none = {.rank = 1, .size = {tc_sym_int(tc_sh_sym(c), 0)}};
     bool batch = training(c) || rm < 0;
     if (!batch && (!tc_sh_given(c, rm) || !tc_sh_given(c, rm + 1)))
         return tc_sh_fail(c, "Expected running_mean and running_var to be defined when training=False");
-    tc_dtype st = x->dtype; /* of the first parameter or statistic that is given */
-    const int given[4] = {1, 2, rm, rm + 1};
-    for (int i = 0; i < (rm > 0 ? 4 : 2); i++)
-        if (tc_sh_meta(c, given[i])) {
-            st = tc_sh_meta(c, given[i])->dtype;
-            break;
-        }
+    const tc_dtype st = type_of_params(c, 4, all);
     TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
     TC_TRY(tc_sh_out(c, 1, st, batch ? &stat : &none));
     TC_TRY(tc_sh_out(c, 2, st, batch ? &stat : &none));
@@ -228,6 +252,7 @@ static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
 }
 static tc_status shape_batch_norm(tc_shape_ctx *c) {
     TC_TRY(check_channels(c, 1, 4, true));
+    if (!is_empty(tc_sh_meta(c, 0))) TC_TRY(check_types(c, 4, (int[]){1, 2, 3, 4}));
     if (!tc_sh_bool(c, 5) && (!tc_sh_given(c, 3) != !tc_sh_given(c, 4)))
         return tc_sh_fail(c, "Expected running_mean and running_var to be defined together");
     return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype);
@@ -356,7 +381,7 @@ static tc_status decompose_batch_norm_backward(tc_emit *e, const tc_node *n) {
 static tc_status decompose_batch_norm(tc_emit *e, const tc_node *n) {
     bool train = tc_arg_bool(n, 5), stats = !tc_arg_is_none(n, 3);
     tc_value *r, *x = tc_arg_value(n, 0);
-    if (x->meta.rank == 1) { /* empty */
+    if (is_empty(&x->meta)) {
         r = tc_emit_call(e, "aten::clone", "v", x);
         for (int i = 1; i < 3; i++) {
             tc_value *w = tc_arg_value(n, i), *first = w ? tc_emit_call(e, "aten::select.int", "vii", w, (int64_t)0, (int64_t)0) : NULL;
@@ -398,6 +423,29 @@ static tc_value *grouped(tc_emit *e, tc_value *x, int64_t groups) { /* [N, G, C 
     tc_sym g = tc_sym_int(s, groups), each = tc_sym_mul(s, tc_sym_floordiv(s, x->meta.size[1], g), numel_of(s, x->meta.size + 2, x->meta.rank - 2));
     return tc_emit_call(e, "aten::reshape", "vS", x, (tc_sym[]){x->meta.size[0], g, each}, 3);
 }
+static tc_status check_affine(tc_shape_ctx *c, int weight, tc_sym channels) {
+    TC_TRY(tc_sh_need_float(c, 0));
+    for (int i = weight; i < weight + 2; i++) {
+        const tc_meta *m = tc_sh_meta(c, i);
+        if (m && (m->rank != 1 || !tc_sh_same(c, m->size[0], channels)))
+            return tc_sh_fail(c, "Expected %s to be a vector of size equal to the number of channels in input", i == weight ? "weight" : "bias");
+    }
+    return check_types(c, 2, (int[]){weight, weight + 1});
+}
+static tc_status shape_native_group_norm(tc_shape_ctx *c) {
+    TC_TRY(check_affine(c, 1, tc_sh_int(c, 4)));
+    tc_symctx *s = tc_sh_sym(c);
+    const tc_meta *x = tc_sh_meta(c, 0);
+    tc_sym count = tc_sym_mul(s, tc_sym_mul(s, tc_sh_int(c, 3), tc_sh_int(c, 4)), tc_sh_int(c, 5));
+    if (!tc_sh_same(c, count, numel_of(s, x->size, x->rank))) return tc_sh_fail(c, "Expected the input to have N * C * HxW elements");
+    return tc_shape_decomposed(c);
+}
+static tc_status shape_group_norm(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_meta *x = tc_sh_meta(c, 0);
+    if (x->rank > 1) TC_TRY(check_affine(c, 2, x->size[1]));
+    return tc_shape_decomposed(c);
+}
 static tc_status decompose_native_group_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, N, C, HxW, group, eps */
     tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
     int64_t groups = tc_arg_int(n, 6);
@@ -410,21 +458,15 @@ static tc_status decompose_native_group_norm(tc_emit *e, const tc_node *n) { /* 
     if (w) y = tc_e_mul(e, y, per_channel(e, w, x->meta.rank));
     if (b) y = tc_e_add(e, y, per_channel(e, b, x->meta.rank));
     tc_emit_result(e, 0, tc_e_cast(e, y, d));
-    tc_emit_result(e, 1, tc_e_cast(e, tc_emit_call(e, "aten::squeeze.dim", "vi", mean, (int64_t)2), d));
-    tc_emit_result(e, 2, tc_e_cast(e, tc_emit_call(e, "aten::squeeze.dim", "vi", rstd, (int64_t)2), d));
+    const tc_dtype kept = w ? w->meta.dtype : b ? b->meta.dtype : d;
+    tc_emit_result(e, 1, tc_e_cast(e, tc_emit_call(e, "aten::squeeze.dim", "vi", mean, (int64_t)2), kept));
+    tc_emit_result(e, 2, tc_e_cast(e, tc_emit_call(e, "aten::squeeze.dim", "vi", rstd, (int64_t)2), kept));
     return tc_e_done(e);
 }
 static tc_status decompose_group_norm(tc_emit *e, const tc_node *n) { /* input, num_groups, weight, bias, eps */
     tc_value *x = tc_arg_value(n, 0);
     TC_TRY(check_groups(n, x, tc_arg_int(n, 1)));
-    static const char *const what[] = {"weight", "bias"};
     tc_symctx *s = tc_e_sym(e);
-    for (int i = 2; i < 4; i++) {
-        const tc_meta *m = tc_arg_meta(n, i);
-        if (m && (m->rank != 1 || tc_sym_known(s, tc_sym_op(s, TC_S_EQ, m->size[0], x->meta.size[1], NULL)) == 0))
-            return tc_error(TC_CONTENT, "%s: Expected %s to be a vector of size equal to the number of channels in input", tc_op_name(n->op),
-                            what[i - 2]);
-    }
     tc_value *r = tc_emit_call(e, "aten::native_group_norm", "aaasssaa", &n->args[0], &n->args[2], &n->args[3], x->meta.size[0], x->meta.size[1],
                                numel_of(s, x->meta.size + 2, x->meta.rank - 2), &n->args[1], &n->args[4]);
     tc_emit_result(e, 0, r);
@@ -495,6 +537,7 @@ decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, 
  * input, weight, bias, running_mean, running_var, momentum, eps */
 static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *per[4];
+    const tc_dtype type = tc_arg_meta(n, 1) ? tc_arg_meta(n, 1)->dtype : x->meta.dtype; /* the statistics may have any */
     tc_sym size[TC_MAX_RANK], apart[2];
     const int64_t first = 0;
     TC_TRY(check_sampled(n, x));
@@ -505,15 +548,17 @@ static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n
     size[1] = tc_sym_mul(tc_e_sym(e), batch, size[1]);
     for (int i = 0; i < 4; i++) {
         tc_value *v = tc_arg_value(n, i + 1);
+        if (i > 1) v = tc_e_cast(e, v, type);
         per[i] = v ? tc_emit_call(e, "aten::repeat", "vS", v, &batch, 1) : NULL;
     }
     tc_value *y =
         tc_emit_call(e, "aten::_native_batch_norm_legit_functional", "vvvvvbaa", tc_emit_call(e, "aten::reshape", "vS", x, size, x->meta.rank),
                      per[0], per[1], per[2], per[3], 1, &n->args[5], &n->args[6]);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::view", "vS", y, x->meta.size, x->meta.rank));
-    for (int i = 1; i < 3; i++)
-        tc_emit_result(e, i,
-                       tc_emit_call(e, "aten::mean.dim", "vIb", tc_emit_call(e, "aten::view", "vS", tc_emit_out(y, i + 2), apart, 2), &first, 1, 0));
+    for (int i = 1; i < 3; i++) {
+        tc_value *stat = tc_e_cast(e, tc_emit_call(e, "aten::view", "vS", tc_emit_out(y, i + 2), apart, 2), tc_arg_meta(n, i + 2)->dtype);
+        tc_emit_result(e, i, tc_emit_call(e, "aten::mean.dim", "vIb", stat, &first, 1, 0));
+    }
     return tc_e_done(e);
 }
 /* weight norm: v g / |v| with the norm over all dimensions but dim */
@@ -568,8 +613,9 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
         .doc = "batch norm and the statistics it used"                                                                                      \
     }
 #define COMPOSED(SCHEMA, decompose_, sample, text) COMPOSED_AS("aten::" SCHEMA, decompose_, sample, text)
-#define COMPOSED_AS(SCHEMA, decompose_, sample, text) \
-    { .schema = SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
+#define COMPOSED_AS(SCHEMA, decompose_, sample, text) CHECKED(SCHEMA, tc_shape_decomposed, decompose_, sample, text)
+#define CHECKED(SCHEMA, shape_, decompose_, sample, text) \
+    { .schema = SCHEMA, .shape = shape_, .decompose = decompose_, .samples = sample, .doc = text }
 #define BACKWARD(SCHEMA, name, text) \
     { .schema = "aten::native_" SCHEMA " -> (Tensor, Tensor, Tensor)", .shape = shape_##name, .decompose = decompose_##name, .doc = text }
 const tc_op tc_ops_norm[] = {
@@ -627,12 +673,13 @@ const tc_op tc_ops_norm[] = {
     BACKWARD("batch_norm_backward(Tensor grad_out, Tensor input, Tensor? weight, Tensor? running_mean, Tensor? running_var, Tensor? "
              "save_mean, Tensor? save_invstd, bool train, float eps, bool[3] output_mask)",
              batch_norm_backward, "gradients of batch norm"),
-    COMPOSED("native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, "
-             "Tensor, Tensor)",
-             decompose_native_group_norm, "native_group_norm(f32[2,4,3], f32[4], f32[4], 2, 4, 3, 2, 1e-5)",
-             "normalised over a group of channels; mean and 1 / std"),
-    COMPOSED("group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> Tensor",
-             decompose_group_norm, "group_norm(f32[2,4,3], 2, f32[4], f32[4])", "normalised over a group of channels"),
+    CHECKED("aten::native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float eps) -> (Tensor, "
+            "Tensor, Tensor)",
+            shape_native_group_norm, decompose_native_group_norm, "native_group_norm(f32[2,4,3], f32[4], f32[4], 2, 4, 3, 2, 1e-5)",
+            "normalised over a group of channels; mean and 1 / std"),
+    CHECKED("aten::group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float eps=1e-05, bool cudnn_enabled=True) -> "
+            "Tensor",
+            shape_group_norm, decompose_group_norm, "group_norm(f32[2,4,3], 2, f32[4], f32[4])", "normalised over a group of channels"),
     BACKWARD("group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, "
              "int group, bool[3] output_mask)",
              group_norm_backward, "gradients of group norm"),

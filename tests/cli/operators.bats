@@ -336,6 +336,18 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     fails 3 "tensor has no dimensions" model "torch._fft_r2c(x, [0], 0, True)" f32
 }
 
+@test "what PyTorch takes though it looks odd is taken: bools among sizes, statistics of another type, no elements" {
+    local x=2x3xf32=1,2,3,4,5,6
+    holds $x "torch.equal(x.new_ones(2, True), x.new_ones(2, 1))"
+    holds $x "torch.isnan(torch.var(x[:0], correction=-1))"
+    holds $x "torch.isinf(torch.var(x, correction=float('nan')))"
+    holds $x "torch.equal(F.batch_norm(x[:, :0], torch.ones(1), torch.ones(1), torch.ones(1)), x[:, :0])"
+    holds $x "torch.allclose(s, torch.tensor([2.0, 2.3], dtype=torch.float64))" "s = torch.full((2,), 2.0, dtype=torch.float64)" \
+        "F.instance_norm(x[None], s, torch.ones(2, dtype=torch.float64))"
+    holds $x "torch.native_layer_norm(x.half(), (3,), x[0], None, 1e-5)[1].dtype == torch.float32"
+    holds $x "F.soft_margin_loss(x.half(), x).dtype == torch.float16"
+}
+
 @test "gradients: equal medians share, a sum into fewer bits is not rounded twice, what keeps its values passes all" {
     local x=5xf32=1,2,2,3,2
     holds $x "torch.allclose(g, torch.tensor([0., 1, 1, 0, 1]) / 3)" "x = x.detach().requires_grad_()" "g, = torch.autograd.grad(x.median(), x)"

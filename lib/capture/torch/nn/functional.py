@@ -216,18 +216,7 @@ def instance_norm(input, running_mean=None, running_var=None, weight=None, bias=
             spatial = spatial * s
         if spatial == 1:
             raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.size()}")
-    if not use_input_stats or running_mean is None and running_var is None:
-        return _aten.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
-    # Every sample and channel is a channel of one batch norm; the running statistics are the means of what the samples give.
-    b, c = input.shape[0], input.shape[1]
-    again = lambda t: None if t is None else t.repeat(b)
-    mean, var = again(running_mean), again(running_var)
-    y = _aten.batch_norm(input.reshape([1, b * c] + list(input.shape[2:])), again(weight), again(bias), mean, var, True, momentum, eps, True)
-    if running_mean is not None:
-        running_mean.copy_(mean.view(b, c).mean(0))
-    if running_var is not None:
-        running_var.copy_(var.view(b, c).mean(0))
-    return y.view(input.shape)
+    return _aten.instance_norm(input, weight, bias, running_mean, running_var, use_input_stats, momentum, eps, True)
 
 
 def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
