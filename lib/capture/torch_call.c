@@ -300,6 +300,12 @@ static void forget_result(C *c, V v) {
     if (tc_is_tensor(v)) tc_torch_forget(c, (tensor *)v);
 }
 
+/* made: the tensor comes from an operation */
+static void refuse_leaf(C *c, const tc_op *op, const tensor *t, bool made) {
+    if (t->requires_grad && !made && !c->torch->no_grad && !tc_op_schema(tc_op_functional(op))->is_view)
+        tc_raise(c, "RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.");
+}
+
 static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
     const tc_op *f = tc_op_functional(op);
     const tc_schema *fs = tc_op_schema(f);
@@ -323,8 +329,7 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
         return c->none;
     }
     tensor *t = (tensor *)self;
-    if (t->requires_grad && !t->base && !t->computed && !c->torch->no_grad && !fs->is_view)
-        tc_raise(c, "RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.");
+    refuse_leaf(c, op, t, t->base || t->computed);
     if (tc_op_resizes(op) && t->requires_grad) tc_raise(c, "RuntimeError", "cannot resize variables that require grad");
     if (tc_op_resizes(op) && t->base) tc_raise_code(c, TC_UNSUPPORTED, "%s: resizing a view", tc_op_name(op));
     V r = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
@@ -360,7 +365,10 @@ static void check_own(C *c, const tensor *t) {
  * through a view is written to its base, which requires a gradient from then on if that does. */
 static V record_inplace(C *c, const tc_op *op, tc_binding *b) {
     tensor *t = (tensor *)b->object[0];
-    if (tc_is_tensor((V)t)) check_own(c, t);
+    if (tc_is_tensor((V)t)) {
+        check_own(c, t);
+        refuse_leaf(c, op, t, !t->v || (t->v->producer && !t->v->producer->leaf));
+    }
     V r = record(c, op, b->arg, b->n, b->object);
     if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
     for (tc_value *v = t->v; v && t->v->meta.requires_grad;) {

@@ -384,9 +384,15 @@ static V m_stride(C *c, args *A) {
     V s = stride_tuple(c, v[0]);
     return v[1] && v[1] != c->none ? tc_getitem(c, s, v[1]) : s;
 }
-static V m_dim(C *c, args *A) { return tc_int(c, tc_torch_rank(A->a[0])); }
-static V m_numel(C *c, args *A) { return numel(c, A->a[0]); }
-static V m_item(C *c, args *A) { return item(c, A->a[0]); }
+/* The tensor of a method that takes nothing else. */
+static V alone(C *c, args *A, const char *name) {
+    V self;
+    tc_take(c, A, name, "self", &self);
+    return self;
+}
+static V m_dim(C *c, args *A) { return tc_int(c, tc_torch_rank(alone(c, A, "dim"))); }
+static V m_numel(C *c, args *A) { return numel(c, alone(c, A, "numel")); }
+static V m_item(C *c, args *A) { return item(c, alone(c, A, "item")); }
 /* tolist() of a tensor in the graph: the numbers are read one by one, where it is known how many there are. */
 static V numbers_of(C *c, V t) {
     enum { MOST = 1000 };

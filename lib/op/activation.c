@@ -7,6 +7,8 @@
 #include "op/activation.h"
 #include "op/shape.h"
 
+#include <math.h>
+
 /* ---- small words ---- */
 static tc_dtype rtype(const tc_lower *l) { return tc_l_type(l, 0); }
 static tc_lv num(tc_lower *l, double v) { return tc_l_f(l, rtype(l), v); }
@@ -181,7 +183,7 @@ static tc_status shape_log_sigmoid(tc_shape_ctx *c) {
 static tc_status shape_shrink(tc_shape_ctx *c) {
     double v;
     TC_TRY(shape_float_only(c));
-    if (tc_sym_const_float(tc_sh_int(c, 1), &v) && v < 0 && !strcmp(tc_op_schema(c->op)->name, "softshrink"))
+    if (tc_sym_const_float(tc_sh_int(c, 1), &v) && !(v >= 0 && v < HUGE_VAL) && !strcmp(tc_op_schema(c->op)->name, "softshrink"))
         return tc_sh_fail(c, "lambda must be greater or equal to 0, but found to be %g.", v);
     return NULL;
 }
@@ -285,11 +287,16 @@ static tc_status decompose_glu_backward(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::cat", "Vi", parts, 2, (int64_t)d));
     return tc_e_done(e);
 }
+static tc_status check_slopes(const tc_node *n, double lo, double hi) {
+    if (lo > hi) return tc_error(TC_CONTENT, "%s: Lower bound should be less than or equal to the upper bound", tc_op_name(n->op));
+    if (isfinite(lo) && isfinite(hi)) return NULL;
+    return tc_error(TC_CONTENT, "%s: bounds must be finite, got %g and %g", tc_op_name(n->op), lo, hi);
+}
 /* In training the slope is random; otherwise the mean of its bounds. */
 static tc_status decompose_rrelu(tc_emit *e, const tc_node *n) {
     double lo = tc_arg_float(n, 1), hi = tc_arg_float(n, 2);
     tc_value *x = tc_arg_value(n, 0);
-    if (lo > hi) return tc_error(TC_CONTENT, "aten.rrelu: Lower bound should be less than or equal to the upper bound");
+    TC_TRY(check_slopes(n, lo, hi));
     if (!tc_arg_bool(n, 3)) {
         tc_emit_result(e, 0, tc_emit_call(e, "aten::leaky_relu", "vf", x, (lo + hi) / 2));
         return tc_e_done(e);
@@ -303,7 +310,7 @@ static tc_status decompose_rrelu(tc_emit *e, const tc_node *n) {
 static tc_status decompose_rrelu_noise(tc_emit *e, const tc_node *n) {
     double lo = tc_arg_float(n, 2), hi = tc_arg_float(n, 3);
     tc_value *x = tc_arg_value(n, 0), *old = tc_arg_value(n, 1);
-    if (lo > hi) return tc_error(TC_CONTENT, "aten.rrelu_with_noise: Lower bound should be less than or equal to the upper bound");
+    TC_TRY(check_slopes(n, lo, hi));
     tc_value *noise = tc_arg_bool(n, 4) ? tc_emit_call(e, "tc::rrelu_noise", "vff", x, lo, hi) : NULL;
     tc_value *y = noise ? tc_e_mul(e, x, noise) : tc_emit_call(e, "aten::leaky_relu", "vf", x, (lo + hi) / 2);
     tc_emit_result(e, 0, tc_e_cast(e, y, x ? x->meta.dtype : TC_F32));
@@ -434,7 +441,7 @@ const tc_op tc_ops_activation[] = {
     {.schema =
          "aten::rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? generator=None) -> Tensor",
      .flags = TC_OP_RANDOM,
-     .shape = shape_float_only,
+     .shape = tc_shape_decomposed,
      .decompose = decompose_rrelu,
      .samples = "rrelu(f32[5])",
      .doc = "leaky_relu with a random slope in training"},

@@ -1,6 +1,7 @@
 /* Calling operators: arguments are brought to the form of the schema, defaults filled in, the shape rule run, the node and its
  * typed results appended. Capture, gradients, decompositions and readers make nodes here and nowhere else. */
 #include "op/op.h"
+#include "op/lower.h"
 #include "op/shape.h"
 
 #include <string.h>
@@ -80,7 +81,7 @@ static bool to_ints(tc_program *p, tc_arg *a, int fixed_len) {
         *s = a->sym;
         *a = (tc_arg){.kind = TC_A_INTS, .n = 1, .syms = s};
     }
-    if (a->kind != TC_A_INTS) return false;
+    if (a->kind != TC_A_INTS || (fixed_len > 1 && a->n > fixed_len)) return false;
     if (a->n == 1 && fixed_len > 1) {
         s = TC_NEWN(&p->arena, tc_sym, (size_t)fixed_len);
         for (int i = 0; i < fixed_len; i++) s[i] = a->syms[0];
@@ -162,11 +163,14 @@ static bool coerce(tc_program *p, const tc_param *q, tc_arg *a) {
 
 tc_status tc_op_coerce(tc_program *program, const tc_op *op, const tc_param *q, tc_arg *arg) {
     tc_arg a = *arg;
-    if (!coerce(program, q, &a))
-        return tc_error(TC_CONTENT, "%s: argument %s is %s, expected %s%s", tc_op_name(op), q->name, found(arg), type_names[q->type],
-                        q->optional ? " or None" : "");
-    *arg = a;
-    return NULL;
+    if (coerce(program, q, &a)) {
+        *arg = a;
+        return NULL;
+    }
+    if (q->type == TC_T_INTS && a.kind == TC_A_INTS)
+        return tc_error(TC_CONTENT, "%s: argument %s is a list of %d ints, expected %d", tc_op_name(op), q->name, a.n, q->fixed_len);
+    return tc_error(TC_CONTENT, "%s: argument %s is %s, expected %s%s", tc_op_name(op), q->name, found(arg), type_names[q->type],
+                    q->optional ? " or None" : "");
 }
 
 tc_status tc_op_default(tc_program *program, const tc_op *op, int param, tc_arg *out) {
@@ -251,6 +255,37 @@ static void set_requires_grad(tc_value *v, bool yes) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) set_requires_grad(v->list[i], yes);
 }
 
+static tc_value *complex_operand(const tc_shape_ctx *c) {
+    for (int i = 0; i < c->nargs; i++)
+        if (tc_sh_meta(c, i) && tc_is_complex(tc_sh_meta(c, i)->dtype)) return c->args[i].value;
+    return NULL;
+}
+/* What no shape rule says of complex numbers: an operator whose loop has no meaning for them, and one among the settings of a real result. */
+static tc_status check_complex(const tc_shape_ctx *c) {
+    const tc_schema *s = tc_op_schema(c->op);
+    const tc_value *r = c->nouts ? &c->outs[0] : NULL;
+    const bool real = r && r->kind == TC_V_TENSOR && !tc_is_complex(r->meta.dtype) && r->meta.dtype != TC_BOOL;
+    for (int i = 0; real && i < c->nargs && i < s->nparams; i++) {
+        const tc_arg *a = &c->args[i];
+        if (s->params[i].type == TC_T_SCALAR && a->kind == TC_A_SCALAR && !a->is_sym && a->scalar.kind == TC_KIND_COMPLEX && a->scalar.im != 0)
+            return tc_sh_fail(c, "argument '%s' is complex and cannot be converted to %s without overflow", s->params[i].name,
+                              tc_dtypes[r->meta.dtype].torch);
+    }
+    const tc_value *operand = complex_operand(c);
+    if (!operand || !c->op->lower || c->op->decompose || c->op->complex) return NULL;
+    tc_value *outs[16];
+    if (c->nouts > 16) TC_BUG("%s has more than 16 results", tc_op_name(c->op));
+    for (int i = 0; i < c->nouts; i++) outs[i] = &c->outs[i];
+    const tc_node n = {
+        .graph = c->program->graph, .op = c->op, .args = (tc_arg *)c->args, .nargs = c->nargs, .outs = outs, .nouts = c->nouts, .source = c->source};
+    tc_loop *l = NULL;
+    tc_status st = tc_lower_node(c->program, &n, &l);
+    tc_loop_free(l);
+    if (!st || tc_status_code(st) != TC_UNSUPPORTED) return st;
+    tc_status_free(st);
+    return tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[operand->meta.dtype].torch);
+}
+
 tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_value *outs, int nouts) {
     const tc_op *f = tc_op_functional(op);
     const tc_schema *fs = tc_op_schema(f);
@@ -271,6 +306,7 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
     if (to == more) memset(more, 0, sizeof more);
     tc_shape_ctx c = {.program = p, .op = f, .args = fargs, .nargs = nfargs, .source = src, .outs = to, .nouts = nf};
     tc_status st = tc_op_checked(p, f->shape(&c));
+    if (!st && !c.clashes) st = check_complex(&c);
     if (!st && c.clashes) st = tc_sh_fail(&c, "there is no type that %s and %s promote to", tc_dtypes[c.clash[0]].torch, tc_dtypes[c.clash[1]].torch);
     if (st) return strstr(tc_status_message(st), tc_op_name(f)) ? st : tc_annotate(st, "%s", tc_op_name(op));
     if (f != op) TC_TRY(onto_targets(p, op, args, to, nf));

@@ -77,6 +77,11 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
         tc_sym in = x->size[2 + k], one = tc_sym_int(s, 1), two = tc_sym_int(s, 2),
                span = tc_sym_mul(s, p.dilation[k], tc_sym_sub(s, w->size[2 + k], one)), pad = tc_sym_mul(s, two, p.padding[k]);
         if (p.transposed) {
+            int64_t more, step, apart;
+            if (tc_sym_const_int(p.output_padding[k], &more) && tc_sym_const_int(p.stride[k], &step) && tc_sym_const_int(p.dilation[k], &apart) &&
+                more >= step && more >= apart)
+                return tc_sh_fail(c, "output padding must be smaller than either stride or dilation, but got %lld, %lld and %lld", (long long)more,
+                                  (long long)step, (long long)apart);
             d.size[2 + k] = tc_sym_add(s, tc_sym_sub(s, tc_sym_mul(s, tc_sym_sub(s, in, one), p.stride[k]), pad),
                                        tc_sym_add(s, span, tc_sym_add(s, p.output_padding[k], one)));
         } else {
@@ -260,8 +265,12 @@ static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, con
         for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(a[i]->syms[a[i]->n == 1 ? 0 : d], &to[i][d]);
     for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(w->meta.size[2 + d], &p.k[d]);
     if (!known) return tc_error(TC_UNSUPPORTED, "%s: integers with sizes that are not known", tc_op_name(n->op));
+    for (int d = 0; d < p.dims; d++)
+        if (p.stride[d] < 1 || p.padding[d] < 0 || p.dilation[d] < 1 || (transposed && p.more[d] >= p.stride[d] && p.more[d] >= p.dilation[d]))
+            return tc_error(TC_CONTENT, "%s: stride and dilation must be positive, padding not negative, output padding smaller than one of them",
+                            tc_op_name(n->op));
     tc_sym expected = transposed ? w->meta.size[0] : tc_sym_mul(tc_e_sym(e), w->meta.size[1], tc_sym_int(tc_e_sym(e), p.groups));
-    if (x->meta.dtype != w->meta.dtype || (b && b->meta.dtype != x->meta.dtype) || p.groups < 1 ||
+    if (x->meta.dtype != w->meta.dtype || (b && (b->meta.dtype != x->meta.dtype || b->meta.rank != 1)) || p.groups < 1 ||
         tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, expected, x->meta.size[1], NULL)) == 0 ||
         (tc_sym_const_int(w->meta.size[0], &channels) && channels % p.groups))
         return tc_error(TC_CONTENT, "%s: input, weight, bias and groups do not agree in type and channels", tc_op_name(n->op));

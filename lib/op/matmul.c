@@ -233,6 +233,15 @@ static tc_arg rounded(tc_arg a, tc_dtype d) {
 static tc_value *plus_self(tc_emit *e, const tc_node *n, tc_value *p, tc_arg beta, tc_dtype d) {
     tc_value *self = tc_arg_value(n, 0);
     if (!p || !self) return NULL;
+    int more = p->meta.rank - self->meta.rank;
+    bool fits = more >= 0;
+    for (int k = 0; fits && k < self->meta.rank; k++)
+        fits = tc_sym_is_int(self->meta.size[k], 1) ||
+               tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, self->meta.size[k], p->meta.size[more + k], NULL)) != 0;
+    if (!fits) {
+        if (!e->status) e->status = tc_error(TC_CONTENT, "%s: self does not broadcast to the product", tc_op_name(n->op));
+        return NULL;
+    }
     if (is_zero(&beta)) {
         tc_value *both = tc_emit_call(e, "aten::broadcast_tensors", "V", (tc_value *[]){p, self}, 2);
         return both ? tc_e_cast(e, tc_e1(e, "aten::clone", both->list[0]), d) : NULL;
@@ -250,7 +259,7 @@ static tc_value *combine(tc_emit *e, const tc_node *n, tc_value *p) {
 static tc_status decompose_addmv(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 1), *v = tc_arg_value(n, 2);
     TC_TRY(same_kind(n, a, v));
-    if (a->meta.rank != 2 || v->meta.rank != 1)
+    if (a->meta.rank != 2 || v->meta.rank != 1 || tc_arg_meta(n, 0)->rank > 1)
         return tc_error(TC_CONTENT, "%s: vector + matrix @ vector expected, got %d, %d, %d", tc_op_name(n->op), tc_arg_meta(n, 0)->rank, a->meta.rank,
                         v->meta.rank);
     tc_emit_result(e, 0, combine(e, n, mv(e, a, v)));
@@ -321,6 +330,7 @@ static tc_status decompose_addbmm(tc_emit *e, const tc_node *n) {
     enum { IN_TURN = 64 }; /* a longer list of products is one sum */
     const tc_meta *batch = tc_arg_meta(n, 1);
     int64_t count;
+    TC_TRY(same_kind(n, tc_arg_value(n, 0), tc_arg_value(n, 1)));
     if (batch->rank == 3 && (batch->dtype == TC_F16 || batch->dtype == TC_BF16) && batch->dtype == tc_arg_meta(n, 0)->dtype &&
         tc_sym_const_int(batch->size[0], &count) && count > 0 && count <= IN_TURN) {
         tc_emit_result(e, 0, added_in_turn(e, n, count));
@@ -499,6 +509,7 @@ static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     int r = a->meta.rank > b->meta.rank ? a->meta.rank : b->meta.rank, d = -1;
     int64_t three;
+    TC_TRY(same_kind(n, a, b));
     if (a->meta.rank != b->meta.rank) return refuse(n, "linalg.cross: inputs must have the same number of dimensions.");
     if (!tc_arg_is_none(n, 2)) {
         int64_t v = tc_arg_int(n, 2);

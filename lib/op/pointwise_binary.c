@@ -35,8 +35,9 @@ BINARY(fmod, FMOD)
 BINARY(maximum, MAX)
 BINARY(minimum, MIN)
 BINARY(atan2, ATAN2)
-BINARY(hypot, HYPOT) BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL)
-    BINARY(shr, SHR) BINARY(gcd, GCD)
+BINARY(hypot, HYPOT)
+BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR)
+    BINARY(gcd, GCD)
 #undef BINARY
         static tc_status lower_mul(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_mul(l, factor(l, 0), factor(l, 1)));
@@ -427,14 +428,16 @@ static tc_status decompose_ldexp(tc_emit *e, const tc_node *n) {
 static tc_status decompose_isclose(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1);
     double rtol = tc_arg_float(n, 2), atol = tc_arg_float(n, 3);
+    if (!a || !b) return tc_error(TC_CONTENT, "TypeError: %s: expected two tensors", tc_op_name(n->op));
+    if (a->meta.dtype != b->meta.dtype)
+        return tc_error(TC_CONTENT, "%s: %s did not match %s", tc_op_name(n->op), tc_dtypes[a->meta.dtype].torch, tc_dtypes[b->meta.dtype].torch);
     if (!(rtol >= 0)) return tc_error(TC_CONTENT, "%s: rtol must be greater than or equal to zero, but got %g", tc_op_name(n->op), rtol);
     if (!(atol >= 0)) return tc_error(TC_CONTENT, "%s: atol must be greater than or equal to zero, but got %g", tc_op_name(n->op), atol);
     tc_value *close = tc_e2(e, "aten::eq.Tensor", a, b);
-    if (a && b && tc_arg_bool(n, 4) && !tc_is_integral(a->meta.dtype))
+    if (tc_arg_bool(n, 4) && !tc_is_integral(a->meta.dtype))
         close = tc_e2(e, "aten::logical_or", close, tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isnan", a), tc_e1(e, "aten::isnan", b)));
     if (rtol != 0 || atol != 0) {
-        tc_value *bf = b && tc_is_integral(b->meta.dtype) ? tc_e_cast(e, b, TC_F64) : b,
-                 *af = a && tc_is_integral(a->meta.dtype) ? tc_e_cast(e, a, TC_F64) : a;
+        tc_value *bf = tc_is_integral(b->meta.dtype) ? tc_e_cast(e, b, TC_F64) : b, *af = tc_is_integral(a->meta.dtype) ? tc_e_cast(e, a, TC_F64) : a;
         tc_value *allowed = tc_e_adds(e, tc_e1(e, "aten::abs", tc_e_muls(e, bf, rtol)), atol);
         tc_value *err = tc_e1(e, "aten::abs", tc_e_sub(e, af, bf));
         tc_value *ok = tc_e2(e, "aten::logical_and", tc_e1(e, "aten::isfinite", err), tc_e2(e, "aten::le.Tensor", err, allowed));

@@ -517,6 +517,11 @@ static tc_status decompose_max_unpool(tc_emit *e, const tc_node *n) { /* self, i
                         n->args[2].n);
     const tc_meta *im = tc_arg_meta(n, 1);
     if (im->dtype != TC_I64) return refuse(n, "elements in indices should be type int64");
+    if (!tc_is_float(x->meta.dtype)) return tc_error(TC_CONTENT, "%s: not implemented for '%s'", tc_op_name(n->op), tc_dtypes[x->meta.dtype].torch);
+    bool same = im->rank == x->meta.rank;
+    for (int k = 0; same && k < im->rank; k++)
+        same = tc_sym_known(tc_e_sym(e), tc_sym_op(tc_e_sym(e), TC_S_EQ, im->size[k], x->meta.size[k], NULL)) != 0;
+    if (!same) return refuse(n, "Expected shape of indices to be same as that of the input tensor");
     for (int k = 0; k < x->meta.rank; k++) size[k] = k < lead ? x->meta.size[k] : n->args[2].syms[k - lead];
     to.size = size;
     tc_emit_result(e, 0, scatter_flat(e, x, tc_arg_value(n, 1), &to, dims, "aten::scatter.src"));

@@ -87,6 +87,12 @@ static tc_status cast_then(tc_emit *e, const tc_node *n, const char *op) {
 }
 static tc_status decompose_softmax(tc_emit *e, const tc_node *n) { return cast_then(e, n, "aten::_softmax"); }
 static tc_status decompose_log_softmax(tc_emit *e, const tc_node *n) { return cast_then(e, n, "aten::_log_softmax"); }
+static tc_status shape_safe_softmax(tc_shape_ctx *c) {
+    int d;
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_dim_arg(c, 1, tc_sh_meta(c, 0)->rank, &d));
+    return tc_shape_decomposed(c);
+}
 /* rows of -inf give 0 instead of NaN */
 static tc_status decompose_safe_softmax(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
@@ -150,7 +156,7 @@ const tc_op tc_ops_softmax[] = {
      .decompose = decompose_log_softmax,
      .doc = "log_softmax"},
     {.schema = "aten::_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor",
-     .shape = tc_shape_decomposed,
+     .shape = shape_safe_softmax,
      .decompose = decompose_safe_softmax,
      .grad = grad_safe_softmax,
      .samples = "_safe_softmax(f32[3,5], -1)",

@@ -267,6 +267,8 @@ static tc_status shape_expand(tc_shape_ctx *c) {
     bool plain = lead == 0 && !m->stride;
     for (int k = 0; k < d.rank; k++) {
         bool keep = tc_sym_const_int(d.size[k], &v) && v == -1;
+        if (tc_sym_const_int(d.size[k], &v) && v < -1)
+            return tc_sh_fail(c, "The expanded size of the tensor (%lld) isn't allowed in dimension %d", (long long)v, k);
         if (k < lead) {
             if (keep) return tc_sh_fail(c, "The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension %d", k);
             stride[k] = zero;

@@ -336,6 +336,66 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     fails 3 "tensor has no dimensions" model "torch._fft_r2c(x, [0], 0, True)" f32
 }
 
+@test "arguments that do not go together are refused as PyTorch refuses them" {
+    cat >m.py <<'EOF'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+def refused(words, call):
+    try:
+        call()
+    except Exception as error:
+        if words not in str(error):
+            raise AssertionError(f"{words}: {error}")
+        return
+    raise AssertionError(f"not refused: {words}")
+
+
+class M(nn.Module):
+    def forward(self, x):  # 4x6 of float32
+        c, h, d, i, image = x.cfloat(), x.half(), x.double(), x.long(), x.view(1, 1, 4, 6)
+        w = torch.ones(6)
+        refused("atan2.default: not implemented for complex64", lambda: torch.atan2(c, x))
+        refused("not implemented for complex64", lambda: torch.max(c.sum()))
+        refused("'value' is complex", lambda: torch.addcmul(x, x, x, value=1j))
+        refused("'threshold' is complex", lambda: F.threshold(x, 1j, 0))
+        refused("'weight' of type float32, got float64", lambda: F.layer_norm(x, (6,), w.double()))
+        refused("'bias' of type float32, got float16", lambda: F.layer_norm(x, (6,), w, w.half()))
+        refused("'weight' of type float32, got int64", lambda: F.group_norm(x, 2, w.long()))
+        refused("'running_var' of type float32, got float64", lambda: F.batch_norm(x, w, w.double()))
+        refused("'bias' of type float32, got bfloat16", lambda: F.batch_norm(h, w, w, w, w.bfloat16()))
+        refused("number of channels", lambda: torch.native_group_norm(x, w, w[None], 4, 6, 1, 2, 1e-5))
+        refused("N * C * HxW", lambda: torch.native_group_norm(x, w, w, 3, 6, 1, 2, 1e-5))
+        refused("list of 3 ints, expected 2", lambda: F.unfold(image, 2, (1, 2, 1)))
+        refused("output padding must be smaller", lambda: F.conv_transpose2d(image, image, output_padding=1))
+        refused("output padding smaller", lambda: F.conv_transpose2d(image.long(), image.long(), output_padding=1))
+        refused("padding not negative", lambda: F.conv2d(image.long(), image.long(), padding=-1))
+        refused("indices to be same", lambda: F.max_unpool2d(image, i.view(1, 1, 6, 4), 2))
+        refused("not implemented for 'int64'", lambda: F.max_unpool2d(image.long(), i.view(1, 1, 4, 6), 2))
+        refused("did not match", lambda: torch.allclose(x, d))
+        refused("same dtype", lambda: torch.cross(x[:3], d[:3]))
+        refused("same dtype", lambda: torch.addbmm(i, x[None], x.T[None]))
+        refused("expected, got 2, 2, 1", lambda: torch.addmv(x, x, w))
+        refused("does not broadcast", lambda: torch.addr(torch.ones(2, 4, 6), x[:, 0], w))
+        refused("desired output type", lambda: F.soft_margin_loss(h, c))
+        refused("broadcast shape", lambda: F.soft_margin_loss(w, x))
+        refused("eps must be non-negative", lambda: F.cosine_similarity(x, x, eps=-1.0))
+        refused("bounds must be finite", lambda: F.rrelu(x, 0.0, float("inf"), True))
+        refused("lambda must be", lambda: F.softshrink(x, float("inf")))
+        refused("Dimension out of range", lambda: torch.ops.aten._safe_softmax(x, 1 << 40))
+        refused("device type at start", lambda: torch.zeros(2, device="CPU"))
+        refused("must not be empty", lambda: x.to(""))
+        refused("item() takes", lambda: x.sum().item(1))
+        refused("negative length", lambda: torch.broadcast_shapes((-2, 1), (5,)))
+        refused("isn't allowed", lambda: w[:1].expand(-3, 1))
+        refused("leaf Variable", lambda: F.relu(x.detach().requires_grad_(), inplace=True))
+        return x
+EOF
+    tc-export m.py:M --input x=4x6xf32 --print >m.txt
+}
+
 @test "what PyTorch takes though it looks odd is taken: bools among sizes, statistics of another type, no elements" {
     local x=2x3xf32=1,2,3,4,5,6
     holds $x "torch.equal(x.new_ones(2, True), x.new_ones(2, 1))"

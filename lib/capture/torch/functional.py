@@ -27,8 +27,10 @@ def broadcast_shapes(*shapes):
         rank = max(rank, 1 if isinstance(s, _int) else len(s))
     out = [1] * rank
     for s in shapes:
-        s = (s,) if isinstance(s, _int) else tuple(s)
+        s = torch.Size((s,) if isinstance(s, _int) else s)
         for i in range(-1, -1 - len(s), -1):
+            if s[i] < 0:
+                raise ValueError("Attempting to broadcast a dimension with negative length!")
             if s[i] == 1 or s[i] == out[i]:
                 continue
             if out[i] != 1:
@@ -328,6 +330,8 @@ def to(self, *args, dtype=None, device=None, other=None, non_blocking=False, cop
             copy = args.pop(0)
         if args:
             raise TypeError("to() received an invalid combination of arguments")
+    if device is not None:
+        torch.device(device)
     if other is not None:
         dtype = other.dtype
     if dtype is None:
