@@ -30,7 +30,7 @@ typedef struct {
     const char *line; /* the whole case; case_text and case_names read further members from it */
     tc_arena *arena;
     char *id, *expr, *check, *ret, *error, *ctor, *mode, *call;
-    names args, out, cplx, cot, wrt, mutated, lines, ctor_args, state, state_after, params;
+    names args, out, cplx, cot, wrt, leaves, mutated, lines, ctor_args, state, state_after, params;
     bool is_free[64], seeded, grad;
     uint64_t seed;
     double rtol, atol, grtol, gatol;
@@ -99,6 +99,7 @@ static inline bool read_case(const char *line, tc_arena *a, test_case *t) {
         {"cplx", offsetof(test_case, cplx), LIST},
         {"cot", offsetof(test_case, cot), LIST},
         {"wrt", offsetof(test_case, wrt), LIST},
+        {"requires_grad", offsetof(test_case, leaves), LIST},
         {"mutated", offsetof(test_case, mutated), LIST},
         {"lines", offsetof(test_case, lines), LIST},
         {"ctor_args", offsetof(test_case, ctor_args), LIST},

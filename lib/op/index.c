@@ -498,6 +498,10 @@ static tc_status decompose_index_fill(tc_emit *e, const tc_node *n) { /* self, d
     } else {
         src = tc_emit_call(e, "aten::full", "Sad", size, x->meta.rank, &n->args[3], (int)x->meta.dtype);
     }
+    /* index_fill alone among these counts negative indices from the end */
+    tc_arg whole = {.kind = TC_A_SCALAR, .is_sym = true, .sym = x->meta.rank ? x->meta.size[d] : tc_sym_int(tc_e_sym(e), 1)};
+    tc_value *from_end = tc_emit_call(e, "aten::add.Scalar", "va", i, &whole);
+    i = tc_emit_call(e, "aten::where.self", "vvv", tc_emit_call(e, "aten::lt.Scalar", "vi", i, (int64_t)0), from_end, i);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::index_copy", "vavv", x, &n->args[1], i, src));
     return tc_e_done(e);
 }

@@ -82,6 +82,9 @@ static tc_status decompose_pinv(tc_emit *e, const tc_node *n) { /* self, atol, r
     tc_value *a = tc_arg_value(n, 0), *atol = tc_arg_value(n, 1), *rtol = tc_arg_value(n, 2);
     bool hermitian = tc_arg_bool(n, 3);
     TC_TRY(hermitian ? tc_la_square_arg(n, 0, "linalg.pinv") : tc_la_matrix_arg(n, 0, "linalg.pinv"));
+    const tc_dtype d = a->meta.dtype;
+    if (d != TC_F32 && d != TC_F64 && d != TC_C64 && d != TC_C128)
+        return tc_error(TC_CONTENT, "%s: linalg.pinv: expected float, double, cfloat or cdouble, got %s", tc_op_name(n->op), tc_dtypes[d].torch);
     if (is_empty(a)) {
         tc_emit_result(e, 0, tc_e1(e, "aten::clone", tc_la_mT(e, a)));
         return tc_e_done(e);

@@ -465,6 +465,7 @@ static tc_status decompose_kron(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status decompose_vecdot(tc_emit *e, const tc_node *n) {
+    TC_TRY(same_kind(n, tc_arg_value(n, 0), tc_arg_value(n, 1)));
     tc_value *p = tc_e_mul(e, tc_e_conj(e, tc_arg_value(n, 0)), tc_arg_value(n, 1));
     tc_emit_result(e, 0, tc_emit_call(e, "aten::sum.dim_IntList", "vI", p, (int64_t[]){tc_arg_int(n, 2)}, 1));
     return tc_e_done(e);

@@ -390,6 +390,10 @@ class M(nn.Module):
         refused("item() takes", lambda: x.sum().item(1))
         refused("negative length", lambda: torch.broadcast_shapes((-2, 1), (5,)))
         refused("isn't allowed", lambda: w[:1].expand(-3, 1))
+        refused("one element for each", lambda: torch.lu_unpack(x, i[0].int()))
+        refused("expected float", lambda: torch.linalg.pinv(i))
+        refused("same dtype", lambda: torch.linalg.vecdot(x, d))
+        refused("rank 4", lambda: x.half(memory_format=torch.channels_last))
         refused("leaf Variable", lambda: F.relu(x.detach().requires_grad_(), inplace=True))
         return x
 EOF
@@ -406,6 +410,8 @@ EOF
         "F.instance_norm(x[None], s, torch.ones(2, dtype=torch.float64))"
     holds $x "torch.native_layer_norm(x.half(), (3,), x[0], None, 1e-5)[1].dtype == torch.float32"
     holds $x "F.soft_margin_loss(x.half(), x).dtype == torch.float16"
+    holds $x "torch.equal(torch.index_fill(x, 1, torch.tensor([-1, 0]), 7.0)[0], torch.tensor([7.0, 2.0, 7.0]))"
+    holds $x "torch.equal(torch.index_fill(x[0, 0], 0, torch.tensor([-1]), 7.0), torch.tensor(7.0))"
 }
 
 @test "gradients: equal medians share, a sum into fewer bits is not rounded twice, what keeps its values passes all" {

@@ -21,7 +21,8 @@ static void evaluate(C *c, void *ctx) {
     dict *d = tc_dict(c);
     V made[64];
     for (int i = 0; i < t->args.n && i < 64; i++) {
-        made[i] = tc_value_of_tensor(c, &j->given[i], t->grad && has(&t->wrt, t->args.data[i]) && !t->mutated.n);
+        made[i] =
+            tc_value_of_tensor(c, &j->given[i], (t->grad && has(&t->wrt, t->args.data[i]) && !t->mutated.n) || has(&t->leaves, t->args.data[i]));
         tc_dict_setc(c, d, t->args.data[i], made[i]);
     }
     module *m = tc_lang_load(c, "case.py", "import torch\n", 13);

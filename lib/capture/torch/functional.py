@@ -341,52 +341,52 @@ def to(self, *args, dtype=None, device=None, other=None, non_blocking=False, cop
     return _aten.to.dtype(self, dtype, non_blocking, copy, memory_format)
 
 
-def float(self, memory_format=None):
-    return to(self, torch.float32)
+def float(self, *, memory_format=None):
+    return to(self, torch.float32, memory_format=memory_format)
 
 
-def double(self, memory_format=None):
-    return to(self, torch.float64)
+def double(self, *, memory_format=None):
+    return to(self, torch.float64, memory_format=memory_format)
 
 
-def half(self, memory_format=None):
-    return to(self, torch.float16)
+def half(self, *, memory_format=None):
+    return to(self, torch.float16, memory_format=memory_format)
 
 
-def bfloat16(self, memory_format=None):
-    return to(self, torch.bfloat16)
+def bfloat16(self, *, memory_format=None):
+    return to(self, torch.bfloat16, memory_format=memory_format)
 
 
-def long(self, memory_format=None):
-    return to(self, torch.int64)
+def long(self, *, memory_format=None):
+    return to(self, torch.int64, memory_format=memory_format)
 
 
-def int(self, memory_format=None):
-    return to(self, torch.int32)
+def int(self, *, memory_format=None):
+    return to(self, torch.int32, memory_format=memory_format)
 
 
-def short(self, memory_format=None):
-    return to(self, torch.int16)
+def short(self, *, memory_format=None):
+    return to(self, torch.int16, memory_format=memory_format)
 
 
-def char(self, memory_format=None):
-    return to(self, torch.int8)
+def char(self, *, memory_format=None):
+    return to(self, torch.int8, memory_format=memory_format)
 
 
-def byte(self, memory_format=None):
-    return to(self, torch.uint8)
+def byte(self, *, memory_format=None):
+    return to(self, torch.uint8, memory_format=memory_format)
 
 
-def bool(self, memory_format=None):
-    return to(self, torch.bool)
+def bool(self, *, memory_format=None):
+    return to(self, torch.bool, memory_format=memory_format)
 
 
-def cfloat(self, memory_format=None):
-    return to(self, torch.complex64)
+def cfloat(self, *, memory_format=None):
+    return to(self, torch.complex64, memory_format=memory_format)
 
 
-def cdouble(self, memory_format=None):
-    return to(self, torch.complex128)
+def cdouble(self, *, memory_format=None):
+    return to(self, torch.complex128, memory_format=memory_format)
 
 
 _type_names = {"FloatTensor": torch.float32, "DoubleTensor": torch.float64, "HalfTensor": torch.float16, "BFloat16Tensor": torch.bfloat16,
