@@ -42,10 +42,9 @@ static bool among(const char *name, const char *const *names) {
 }
 
 /* Whether PyTorch's result number k shows argument number k, though the schema calls it no view: operators made of views. */
-static bool made_of_views(const tc_schema *s, const tc_binding *b) {
+static bool made_of_views(const tc_schema *s) {
     static const char *const names[] = {"atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", NULL};
-    static const char *const dropouts[] = {"dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout", NULL};
-    return among(s->name, names) || (among(s->name, dropouts) && (tc_scalar_is(b->arg[1].scalar, 0) || tc_scalar_is(b->arg[2].scalar, 0)));
+    return among(s->name, names);
 }
 
 /* Whether r shows the elements of t, argument number i: by their storage, or by the schema where no copy may have been made. A change of type
@@ -61,7 +60,7 @@ static bool shows(const tc_schema *s, int i, const tensor *t, const tensor *r) {
 
 /* The argument whose elements r, result number at, shows; NULL: it has its own. */
 static const tensor *looked_at(const tc_schema *s, const tc_binding *b, const tensor *r, size_t at) {
-    bool made = made_of_views(s, b);
+    bool made = made_of_views(s);
     for (int i = 0; i < b->n; i++) {
         size_t n = 1;
         const V *all = b->object[i] && tc_is_seq(b->object[i]) ? tc_items(b->object[i], &n) : &b->object[i];

@@ -510,6 +510,12 @@ static V run_unmarked(C *c, const tc_op *op, tc_binding *b, const tc_unmarked_wr
 }
 
 /* ---- choosing ---- */
+/* Dropout that does not train, or drops nothing, gives its argument itself: what is then written to one is written to both. */
+static bool gives_argument(const tc_schema *s, const tc_binding *b) {
+    size_t n = strlen(s->name);
+    if (n < 7 || strcmp(s->name + n - 7, "dropout") || !strncmp(s->name, "native", 6)) return false;
+    return tc_scalar_is(b->arg[1].scalar, 0) || tc_scalar_is(b->arg[2].scalar, 0);
+}
 static V call_op(C *c, const tc_op *op, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);
     tc_unmarked_writes w;
@@ -517,7 +523,8 @@ static V call_op(C *c, const tc_op *op, tc_binding *b) {
     if (b->out) refuse_overlap(c, s, b);
     tc_inference_check(c, s, b);
     tc_torch_check_type(c, op, b->arg, b->object);
-    if (!c->torch->graph && writes_besides(s)) r = run_marked(c, op, b);
+    if (gives_argument(s, b)) r = b->object[0];
+    else if (!c->torch->graph && writes_besides(s)) r = run_marked(c, op, b);
     else if (!c->torch->graph && tc_op_unmarked_writes(op, b->arg, b->object[0] && tc_is_tensor(b->object[0]) ? tc_torch_rank(b->object[0]) : 0, &w))
         r = run_unmarked(c, op, b, &w);
     else if (s->inplace) r = c->torch->graph ? record_inplace(c, op, b) : run_inplace(c, op, b);

@@ -18,27 +18,14 @@ static int param(const tc_op *op, const char *name) {
 static int format_of(const tc_arg *args, int i) { return i >= 0 && args[i].kind == TC_A_MEMFORMAT ? args[i].code : 4; } /* 4: preserve */
 
 /* ---- shapes ---- */
-/* Strides of a channels-last tensor. */
-static void channels_last(tc_symctx *s, const tc_dims *d, tc_sym *stride) {
-    tc_sym step = tc_sym_int(s, 1);
-    stride[1] = step;
-    step = d->size[1];
-    for (int k = d->rank - 1; k >= 2; k--) {
-        stride[k] = step;
-        step = tc_sym_mul(s, step, d->size[k]);
-    }
-    stride[0] = step;
-}
 static tc_status formatted(tc_shape_ctx *c, int format, tc_dtype d) {
     const tc_meta *m = tc_sh_meta(c, 0);
     tc_dims dims = tc_dims_of(m);
     if (format == 1) return tc_sh_out(c, 0, d, &dims);
     if (format == 2 || format == 3) {
-        tc_sym stride[TC_MAX_RANK];
         int rank = format == 2 ? 4 : 5;
         if (m->rank != rank) return tc_sh_fail(c, "required rank %d tensor to use channels_last%s format", rank, rank == 5 ? "_3d" : "");
-        channels_last(tc_sh_sym(c), &dims, stride);
-        return tc_sh_out_strided(c, 0, d, &dims, stride);
+        return tc_sh_out_strided(c, 0, d, &dims, tc_sh_channels_last_strides(c, &dims));
     }
     return tc_sh_out_like(c, 0, m, d);
 }

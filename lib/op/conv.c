@@ -99,7 +99,7 @@ static tc_status shape_convolution(tc_shape_ctx *c) {
         if (tc_sym_const_int(d.size[2 + k], &v) && v < 0)
             return tc_sh_fail(c, "Given input size per channel, calculated output size per channel is too small");
     }
-    return tc_sh_out(c, 0, x->dtype, &d);
+    return tc_sh_out_format(c, 0, x->dtype, &d, tc_sh_is_channels_last(c, w) ? w : x);
 }
 static tc_status shape_convolution_backward(tc_shape_ctx *c) { /* grad_output, input, weight, bias_sizes, ..., output_mask */
     TC_TRY(tc_sh_of_forward(c, NULL, 1, (int[]){0, 0}));

@@ -468,7 +468,9 @@ static tc_status shape_masked_fill(tc_shape_ctx *c) {
         return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[x->dtype].torch);
     if (tc_arg_number(&c->args[2], &k) && k > tc_dtype_kind(x->dtype) && x->dtype != TC_BOOL)
         return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[x->dtype].torch);
-    return tc_sh_out_pointwise(c, 0, x->dtype, 2, (int[]){0, 1});
+    tc_dims d; /* PyTorch fills a contiguous copy */
+    TC_TRY(tc_sh_broadcast(c, 2, (int[]){0, 1}, &d));
+    return tc_sh_out(c, 0, x->dtype, &d);
 }
 static tc_status lower_masked_fill(tc_lower *l) { return tc_l_out(l, 0, tc_l_where(l, tc_l_in_as(l, 1, TC_BOOL), tc_l_in(l, 2), tc_l_in(l, 0))); }
 static tc_status grad_masked_fill(tc_emit *e, const tc_node *n, tc_value *const *gs) {

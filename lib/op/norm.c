@@ -172,7 +172,7 @@ static tc_status shape_rms_norm(tc_shape_ctx *c) {
     TC_TRY(check_normalized(c, 1, 2, -1, &n));
     const tc_meta *x = tc_sh_meta(c, 0);
     tc_dims d = tc_dims_of(x), stat = d;
-    TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
+    TC_TRY(tc_sh_out_format(c, 0, x->dtype, &d, x));
     for (int k = x->rank - n; k < x->rank; k++) stat.size[k] = tc_sym_int(tc_sh_sym(c), 1);
     return c->nouts > 1 ? tc_sh_out(c, 1, tc_dtype_compute(x->dtype), &stat) : NULL;
 }
@@ -240,7 +240,7 @@ static tc_status shape_native_batch_norm(tc_shape_ctx *c) {
     if (!batch && (!tc_sh_given(c, rm) || !tc_sh_given(c, rm + 1)))
         return tc_sh_fail(c, "Expected running_mean and running_var to be defined when training=False");
     const tc_dtype st = type_of_params(c, 4, all);
-    TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
+    TC_TRY(tc_sh_out_format(c, 0, x->dtype, &d, x));
     TC_TRY(tc_sh_out(c, 1, st, batch ? &stat : &none));
     TC_TRY(tc_sh_out(c, 2, st, batch ? &stat : &none));
     for (int i = 3; i < c->nouts; i++) {
@@ -255,7 +255,8 @@ static tc_status shape_batch_norm(tc_shape_ctx *c) {
     if (!is_empty(tc_sh_meta(c, 0))) TC_TRY(check_types(c, 4, (int[]){1, 2, 3, 4}));
     if (!tc_sh_bool(c, 5) && (!tc_sh_given(c, 3) != !tc_sh_given(c, 4)))
         return tc_sh_fail(c, "Expected running_mean and running_var to be defined together");
-    return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype);
+    tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
+    return tc_sh_out_format(c, 0, tc_sh_meta(c, 0)->dtype, &d, tc_sh_meta(c, 0));
 }
 /* a tensor of one element a channel, at the axis of dimension 1 */
 static tc_lv channel(tc_lower *l, int arg, tc_dtype d) {
@@ -438,13 +439,13 @@ static tc_status shape_native_group_norm(tc_shape_ctx *c) {
     const tc_meta *x = tc_sh_meta(c, 0);
     tc_sym count = tc_sym_mul(s, tc_sym_mul(s, tc_sh_int(c, 3), tc_sh_int(c, 4)), tc_sh_int(c, 5));
     if (!tc_sh_same(c, count, numel_of(s, x->size, x->rank))) return tc_sh_fail(c, "Expected the input to have N * C * HxW elements");
-    return tc_shape_decomposed(c);
+    return tc_shape_decomposed_format(c);
 }
 static tc_status shape_group_norm(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0);
     if (x->rank > 1) TC_TRY(check_affine(c, 2, x->size[1]));
-    return tc_shape_decomposed(c);
+    return tc_shape_decomposed_format(c);
 }
 static tc_status decompose_native_group_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, N, C, HxW, group, eps */
     tc_value *x = tc_arg_value(n, 0), *w = tc_arg_value(n, 1), *b = tc_arg_value(n, 2);
@@ -535,6 +536,11 @@ decompose_instance_norm(tc_emit *e, const tc_node *n) { /* input, weight, bias, 
 }
 /* Batch norm of [1, N C, ...] with statistics repeated N times; new statistics are the means over the samples.
  * input, weight, bias, running_mean, running_var, momentum, eps */
+static tc_status shape_instance_norm(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_decomposed(c));
+    c->outs[0].meta.stride = NULL; /* PyTorch computes it of a contiguous copy */
+    return NULL;
+}
 static tc_status decompose_instance_norm_functional(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0), *per[4];
     const tc_dtype type = tc_arg_meta(n, 1) ? tc_arg_meta(n, 1)->dtype : x->meta.dtype; /* the statistics may have any */
@@ -683,10 +689,10 @@ const tc_op tc_ops_norm[] = {
     BACKWARD("group_norm_backward(Tensor grad_out, Tensor input, Tensor mean, Tensor rstd, Tensor? weight, SymInt N, SymInt C, SymInt HxW, "
              "int group, bool[3] output_mask)",
              group_norm_backward, "gradients of group norm"),
-    COMPOSED("instance_norm(" BATCH
-             "Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
-             decompose_instance_norm, "instance_norm(f32[2,4,3], f32[4], f32[4], None, None, True, 0.1, 1e-5, False)",
-             "normalised a sample and channel"),
+    CHECKED("aten::instance_norm(" BATCH
+            "Tensor? running_mean, Tensor? running_var, bool use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+            shape_instance_norm, decompose_instance_norm, "instance_norm(f32[2,4,3], f32[4], f32[4], None, None, True, 0.1, 1e-5, False)",
+            "normalised a sample and channel"),
     COMPOSED("_weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor", decompose_weight_norm, "_weight_norm(f32[3,4], f32[3,1])", "v g / |v|"),
     COMPOSED("_weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor, Tensor)", decompose_weight_norm,
              "_weight_norm_interface(f32[3,4], f32[3,1])", "v g / |v|, |v|"),

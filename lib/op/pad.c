@@ -37,7 +37,7 @@ static tc_status padded(tc_shape_ctx *c, tc_dims *d) {
 static tc_status shape_constant_pad(tc_shape_ctx *c) {
     tc_dims d;
     TC_TRY(padded(c, &d));
-    return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
+    return tc_sh_out_format(c, 0, tc_sh_meta(c, 0)->dtype, &d, tc_sh_meta(c, 0));
 }
 static tc_status lower_constant_pad(tc_lower *l) {
     const tc_node *n = l->node;
@@ -90,7 +90,7 @@ static tc_status shape_border_pad(tc_shape_ctx *c) {
         if (size == 0) return tc_sh_fail(c, "Expected a non-empty input in dimension %d", at_dim);
     }
     TC_TRY(padded(c, &d));
-    return tc_sh_out(c, 0, m->dtype, &d);
+    return wraps(c->op) ? tc_sh_out(c, 0, m->dtype, &d) : tc_sh_out_format(c, 0, m->dtype, &d, m);
 }
 /* What circular padding repeats: the elements that negative padding leaves, from *out_lo on; returns how many. */
 static tc_sym window(tc_symctx *s, tc_sym size, tc_sym before, tc_sym after, tc_sym *out_lo) {

@@ -115,8 +115,8 @@ static tc_status shape_max_pool(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(read_window(c, 1, true, &w));
     TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
-    TC_TRY(tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d));
-    return c->nouts > 1 ? tc_sh_out(c, 1, TC_I64, &d) : NULL;
+    TC_TRY(tc_sh_out_format(c, 0, tc_sh_meta(c, 0)->dtype, &d, tc_sh_meta(c, 0)));
+    return c->nouts > 1 ? tc_sh_out_format(c, 1, TC_I64, &d, tc_sh_meta(c, 0)) : NULL;
 }
 static tc_status shape_avg_pool(tc_shape_ctx *c) {
     window w;
@@ -126,7 +126,7 @@ static tc_status shape_avg_pool(tc_shape_ctx *c) {
     TC_TRY(read_window(c, 1, false, &w));
     if (c->nargs > 6 && tc_sh_given(c, 6) && tc_sh_const(c, 6) == 0) return tc_sh_fail(c, "divisor must be not zero");
     TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
-    return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
+    return tc_sh_out_format(c, 0, tc_sh_meta(c, 0)->dtype, &d, tc_sh_meta(c, 0));
 }
 static tc_status like_self(tc_shape_ctx *c) {
     tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
@@ -265,8 +265,8 @@ static tc_status shape_adaptive(tc_shape_ctx *c) {
             return tc_sh_fail(c, "elements of output_size must be greater than or equal to 0 but received %lld", (long long)v);
         d.size[x->rank - n + k] = o;
     }
-    TC_TRY(tc_sh_out(c, 0, x->dtype, &d));
-    return c->nouts > 1 ? tc_sh_out(c, 1, TC_I64, &d) : NULL;
+    TC_TRY(tc_sh_out_format(c, 0, x->dtype, &d, x));
+    return c->nouts > 1 ? tc_sh_out_format(c, 1, TC_I64, &d, x) : NULL;
 }
 /* [floor(i a / b), ceil((i + 1) a / b)) for i an index value */
 static void adaptive_bounds(tc_lower *l, tc_lv i, tc_sym a, tc_sym b, tc_lv *start, tc_lv *end) {

@@ -34,7 +34,9 @@ static tc_status shape_cat(tc_shape_ctx *c) {
         dims.size[d] = started ? tc_sym_add(tc_sh_sym(c), dims.size[d], m[k]->size[d]) : m[k]->size[d];
         started = true;
     }
-    return tc_sh_out(c, 0, tc_sh_result_type(c, 1, (int[]){0}), &dims);
+    bool last = true; /* channels last where all are */
+    for (int k = 0; k < n && last; k++) last = tc_sh_is_channels_last(c, m[k]);
+    return tc_sh_out_strided(c, 0, tc_sh_result_type(c, 1, (int[]){0}), &dims, last ? tc_sh_channels_last_strides(c, &dims) : NULL);
 }
 static tc_status lower_cat(tc_lower *l) {
     const tc_arg *list = &l->node->args[0];
@@ -144,8 +146,7 @@ static tc_status shape_flip(tc_shape_ctx *c) {
     int64_t d[64];
     TC_TRY(tc_sh_need_tensor(c, 0));
     if (tc_sh_const_ints(c, 1, d, 64) > 0) TC_TRY(tc_sh_dim_mask(c, 1, tc_sh_meta(c, 0)->rank, &mask));
-    tc_dims dims = tc_dims_of(tc_sh_meta(c, 0));
-    return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &dims);
+    return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype);
 }
 static tc_status lower_flip(tc_lower *l) {
     const tc_meta *m = tc_arg_meta(l->node, 0);
@@ -182,7 +183,7 @@ static tc_status shape_roll(tc_shape_ctx *c) {
         TC_TRY(tc_sh_wrap_dim(c, dims[i], m->rank, &w));
     }
     tc_dims d = tc_dims_of(m);
-    return tc_sh_out(c, 0, m->dtype, &d);
+    return tc_sh_out_format(c, 0, m->dtype, &d, m);
 }
 static tc_status decompose_roll(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);

@@ -367,6 +367,36 @@ tc_status tc_sh_out_strided(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dim
 
 tc_status tc_sh_out(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d) { return tc_sh_out_strided(c, i, dtype, d, NULL); }
 
+tc_sym *tc_sh_channels_last_strides(const tc_shape_ctx *c, const tc_dims *d) {
+    tc_symctx *s = c->program->sym;
+    tc_sym *stride = TC_NEWN(&c->program->arena, tc_sym, (size_t)d->rank), step = d->size[1];
+    stride[1] = tc_sym_int(s, 1);
+    for (int k = d->rank - 1; k >= 2; k--) {
+        stride[k] = step;
+        step = tc_sym_mul(s, step, d->size[k]);
+    }
+    stride[0] = step;
+    return stride;
+}
+
+/* c10's is_channels_last_strides: sizes of 1 leave it open, and then the format is the contiguous one. */
+bool tc_sh_is_channels_last(const tc_shape_ctx *c, const tc_meta *m) {
+    if (!m->stride || (m->rank != 4 && m->rank != 5) || tc_sym_is_int(m->stride[1], 0)) return false;
+    tc_symctx *s = c->program->sym;
+    tc_sym least = tc_sym_int(s, 0);
+    for (int i = 0; i < m->rank; i++) {
+        int k = i == 0 ? 1 : i == m->rank - 1 ? 0 : m->rank - i;
+        if (tc_sym_is_int(m->size[k], 0) || tc_sym_known(s, tc_sym_op(s, TC_S_LE, least, m->stride[k], NULL)) != 1) return false;
+        if (k == 0 && least == m->stride[1]) return false;
+        least = tc_sh_is_one(c, m->size[k]) ? m->stride[k] : tc_sym_mul(s, m->stride[k], m->size[k]);
+    }
+    return true;
+}
+
+tc_status tc_sh_out_format(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d, const tc_meta *m) {
+    return tc_sh_out_strided(c, i, dtype, d, d->rank == m->rank && tc_sh_is_channels_last(c, m) ? tc_sh_channels_last_strides(c, d) : NULL);
+}
+
 tc_status tc_sh_out_none(tc_shape_ctx *c, int i) {
     c->outs[i].kind = TC_V_NONE;
     return NULL;
@@ -530,6 +560,11 @@ tc_status tc_shape_decomposed(tc_shape_ctx *c) {
         }
     }
     return NULL;
+}
+tc_status tc_shape_decomposed_format(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_decomposed(c));
+    tc_dims d = tc_dims_of(&c->outs[0].meta);
+    return tc_sh_out_format(c, 0, c->outs[0].meta.dtype, &d, tc_sh_meta(c, 0));
 }
 
 /* ---- backward operators ---- */

@@ -80,6 +80,10 @@ tc_sym tc_dims_numel(const tc_shape_ctx *c, const tc_dims *d);
 tc_status tc_sh_out(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d); /* contiguous */
 tc_status tc_sh_out_strided(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d, const tc_sym *stride);
 tc_status tc_sh_out_like(tc_shape_ctx *c, int i, const tc_meta *m, tc_dtype dtype); /* sizes and, where dense, strides of m */
+/* Contiguous, or channels last where m is: the memory format that PyTorch suggests for what is made of m. */
+tc_status tc_sh_out_format(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d, const tc_meta *m);
+bool tc_sh_is_channels_last(const tc_shape_ctx *c, const tc_meta *m); /* rank 4 or 5, N (D) H W C in memory */
+tc_sym *tc_sh_channels_last_strides(const tc_shape_ctx *c, const tc_dims *d);
 tc_status tc_sh_out_none(tc_shape_ctx *c, int i);
 tc_status tc_sh_out_list(tc_shape_ctx *c, int i, int n, tc_value ***out_elements); /* n tensor values to be filled with tc_sh_set */
 void tc_sh_set(tc_shape_ctx *c, tc_value *v, tc_dtype dtype, const tc_dims *d, const tc_sym *stride);
@@ -104,6 +108,7 @@ tc_status tc_shape_ternary(tc_shape_ctx *c);   /* arguments 0, 1 and 2, promoted
 tc_status tc_shape_like_arg1(tc_shape_ctx *c); /* backward operators (grad, self, ...) and (grad, output, ...): broadcast of both, promoted */
 /* The types that the operator's decomposition has: for composite operators. */
 tc_status tc_shape_decomposed(tc_shape_ctx *c);
+tc_status tc_shape_decomposed_format(tc_shape_ctx *c); /* the same, result 0 in the memory format of argument 0 */
 
 /* ---- backward operators: their arguments are those of one forward call ---- */
 /* Argument i, unless it is None, has these sizes, which `of` has (a name for the message). Where the operator is a kernel, it has this

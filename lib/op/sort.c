@@ -17,9 +17,8 @@ static tc_status need_dim(tc_shape_ctx *c, int arg, int *out) {
 static tc_status shape_sorted(tc_shape_ctx *c, int dim_arg) {
     int dim;
     TC_TRY(need_dim(c, dim_arg, &dim));
-    tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
-    TC_TRY(tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d));
-    return tc_sh_out(c, 1, TC_I64, &d);
+    TC_TRY(tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype));
+    return tc_sh_out_like(c, 1, tc_sh_meta(c, 0), TC_I64);
 }
 static tc_status shape_sort(tc_shape_ctx *c) { return shape_sorted(c, 1); }
 static tc_status shape_sort_stable(tc_shape_ctx *c) { return shape_sorted(c, 2); }

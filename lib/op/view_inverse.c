@@ -100,7 +100,10 @@ static tc_value *expanded(inverse *c) { /* only where nothing was repeated */
 static tc_value *retyped(inverse *c) { return tc_emit_call(c->e, "aten::view.dtype", "vd", c->v, (int)c->base->meta.dtype); }
 static tc_value *to_complex(inverse *c) { return tc_emit_call(c->e, "aten::view_as_complex", "v", c->v); }
 static tc_value *to_real(inverse *c) { return tc_emit_call(c->e, "aten::view_as_real", "v", c->v); }
-static tc_value *real_part(inverse *c) { return tc_emit_call(c->e, "aten::complex", "vv", c->v, tc_emit_call(c->e, "aten::imag", "v", c->base)); }
+static tc_value *real_part(inverse *c) { /* of real numbers: themselves */
+    if (!tc_is_complex(c->base->meta.dtype)) return c->v;
+    return tc_emit_call(c->e, "aten::complex", "vv", c->v, tc_emit_call(c->e, "aten::imag", "v", c->base));
+}
 static tc_value *imag_part(inverse *c) { return tc_emit_call(c->e, "aten::complex", "vv", tc_emit_call(c->e, "aten::real", "v", c->base), c->v); }
 static tc_value *conjugated(inverse *c) { return tc_emit_call(c->e, "aten::conj_physical", "v", c->v); }
 

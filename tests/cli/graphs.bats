@@ -155,3 +155,58 @@ PY
     done
     [ "$(tc-export again.pt2 --print=full | grep -c ' guard ')" -eq 1 ]
 }
+
+@test "results lie in memory as PyTorch's do, which decides the order of random numbers; dropout that drops nothing is its argument" {
+    cat >f.py <<'PY'
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Strides(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.norms = nn.ModuleList([nn.BatchNorm2d(4), nn.GroupNorm(2, 4), nn.InstanceNorm2d(4)])
+        self.convs = nn.ModuleList([nn.Conv2d(4, 6, 3), nn.Conv2d(4, 4, 3, groups=4), nn.ConvTranspose2d(4, 6, 2, stride=2)])
+
+    def shown(self, x):
+        y = [layer(x) for layer in [*self.norms, *self.convs]]
+        y += [F.max_pool2d(x, 2), F.avg_pool2d(x, 2), F.adaptive_avg_pool2d(x, 3), F.adaptive_max_pool2d(x, 3)]
+        y += [F.interpolate(x, scale_factor=2), F.interpolate(x, scale_factor=2, mode="bilinear"), F.rms_norm(x, (x.shape[3],))]
+        y += [F.pad(x, (1, 1, 1, 1), mode) for mode in ("constant", "reflect", "replicate", "circular")]
+        y += [torch.cat([x, x], 1), torch.cat([x, torch.ones(x.shape)], 1), x.flip(1), x.roll(1, 2), x.sort(1)[0], x.masked_fill(x > 0, 0)]
+        return " ".join("x".join(str(s) for s in t.stride()) for t in y)
+
+    def forward(self, x):
+        volume = x[:, :, None].repeat(1, 1, 3, 1, 1).to(memory_format=torch.channels_last_3d)
+        line = x.flatten(2).permute(0, 2, 1).contiguous().transpose(1, 2)
+        return [self.shown(t) for t in (x, x.to(memory_format=torch.channels_last), x.permute(0, 3, 1, 2)[:, :4], x.transpose(2, 3))] + [
+            str(t.stride()) for t in (F.max_pool3d(volume, 2), F.interpolate(volume, scale_factor=2), F.batch_norm(line, None, None, training=True))]
+
+
+class Same(nn.Module):
+    def forward(self, x):
+        done = []
+        for layer in (nn.Dropout(0.5).eval(), nn.Dropout2d(0.5).eval(), nn.AlphaDropout(0.5).eval(), nn.Dropout(0.0), torch.real):
+            a = x * 1
+            b = layer(a)
+            b += 1
+            done.append(a.sum()) # of eight ones and what was added to the result
+        return torch.stack(done)
+PY
+    cat >strides <<'END'
+144x36x6x1 144x36x6x1 144x36x6x1 96x16x4x1 64x16x4x1 864x144x12x1 36x9x3x1 36x9x3x1 36x9x3x1 36x9x3x1 576x144x12x1 576x144x12x1 144x36x6x1 256x64x8x1 256x64x8x1 256x64x8x1 256x64x8x1 288x36x6x1 288x36x6x1 144x36x6x1 144x36x6x1 144x36x6x1 144x36x6x1
+144x1x24x4 144x1x24x4 144x36x6x1 96x1x24x6 64x1x16x4 864x1x72x6 36x1x12x4 36x1x12x4 36x1x12x4 36x1x12x4 576x1x48x4 576x1x48x4 144x1x24x4 256x1x32x4 256x1x32x4 256x1x32x4 256x64x8x1 288x1x48x8 288x36x6x1 144x1x24x4 144x1x24x4 144x1x24x4 144x36x6x1
+96x1x24x4 96x1x24x4 96x24x6x1 48x1x24x6 32x1x16x4 576x1x72x6 24x1x12x4 24x1x12x4 36x1x12x4 36x1x12x4 384x1x48x4 384x1x48x4 96x1x24x4 192x1x32x4 192x1x32x4 192x1x32x4 192x48x8x1 192x1x48x8 192x24x6x1 96x1x24x4 96x1x24x4 96x1x24x4 96x24x6x1
+144x36x6x1 144x36x6x1 144x36x6x1 96x16x4x1 64x16x4x1 864x144x12x1 36x9x3x1 36x9x3x1 36x9x3x1 36x9x3x1 576x144x12x1 576x144x12x1 144x36x6x1 256x64x8x1 256x64x8x1 256x64x8x1 256x64x8x1 288x36x6x1 288x36x6x1 144x36x1x6 144x36x6x1 144x36x1x6 144x36x6x1
+(36, 1, 36, 12, 4)
+(3456, 1, 576, 48, 4)
+(144, 36, 1)
+END
+    for size in 2 B; do
+        tc-export f.py:Strides --mode eval --input x=${size}x4x6x6xf32 -o strides.pt2
+        tc-run strides.pt2 --signature | sed -n "s/^  out[.][0-9]* *'\(.*\)'$/\1/p" | diff -u strides -
+    done
+    tc-export f.py:Same --input x=2x2x2xf32 -o same.pt2
+    [ "$(tc-run same.pt2 --input x=2x2x2xf32=1 --output - | tail -c 20 | od -An -tf4 | xargs)" = "16 16 16 16 16" ]
+}
