@@ -31,16 +31,17 @@ typedef struct {
 #define TILE_DOT(op, c, a, b) __asm__ volatile(#op " %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::: "memory") /* c += a b */
 #endif
 
-/* Tiles for results of `rows` rows, 1 to 32; of more than 16 the other two results and tile 5 have the rest. */
-AMX_TARGET static inline void amx_configure(int64_t rows) {
+/* Tiles for results of `rows` rows, 1 to 32, by steps of `words` words of k; of more than 16 rows the other two results and tile 5 have the rest. */
+AMX_TARGET static inline void amx_configure_for(int64_t rows, int64_t words) {
     amx_config c = {.palette = 1};
     uint8_t upper = (uint8_t)(rows < 16 ? rows : 16), lower = (uint8_t)(rows - upper);
     for (int t = 0; t < 8; t++) {
-        c.rows[t] = t >= 6 ? 16 : t == 2 || t == 3 || t == 5 ? lower : upper;
-        c.bytes[t] = c.rows[t] ? 64 : 0;
+        c.rows[t] = t >= 6 ? (uint8_t)words : t == 2 || t == 3 || t == 5 ? lower : upper;
+        c.bytes[t] = !c.rows[t] ? 0 : t == 4 || t == 5 ? (uint16_t)(4 * words) : 64;
     }
     TILE_CONFIG(c);
 }
+AMX_TARGET static inline void amx_configure(int64_t rows) { amx_configure_for(rows, AMX_WORDS); }
 AMX_TARGET static inline void amx_release(void) { TILE_RELEASE(); }
 
 AMX_TARGET static inline void amx_clear(int64_t rows) {

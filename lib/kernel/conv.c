@@ -50,7 +50,7 @@ static int forward_knobs(const tc_kcall *k, tc_knob *out) {
     static const int64_t rows[] = {16, 32, 64, 128, 256, 0}, cols[] = {16, 32, 64, 128, 0};
     static const int64_t own[TC_KNOBS];
     const args a = tuned_args(k, own);
-    if (k->fast || a.x->dtype != a.c.dtype) return 0;
+    if (k->fast || a.x->dtype != a.c.dtype || a.c.dtype == TC_BF16) return 0;
     const bool lanes = tc_conv_by_lanes(&a.c), product = !lanes && tc_conv_pointwise(&a.c), fits = !lanes && tc_conv_pointwise_fits(&a.c);
     const bool tiles = k->knob[0] ? k->knob[0] == TC_CONV_TILES : !lanes && !product;
     out[0] = (tc_knob){"form", {(lanes && a.c.cin > 1) || product ? TC_CONV_TILES : fits ? TC_CONV_PRODUCT : 0}};
@@ -90,13 +90,15 @@ static size_t widened(tc_dtype d, const tc_tensor *t) { return t && t->dtype != 
 
 /* ---- the ways of a product ---- */
 static size_t product_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
-    return tc_conv_by_lanes(c)      ? tc_conv_lanes_scratch(c, isa, threads)
+    return c->dtype == TC_BF16      ? tc_conv_bf16_scratch(c, isa, threads, packed)
+           : tc_conv_by_lanes(c)    ? tc_conv_lanes_scratch(c, isa, threads)
            : tc_conv_by_winograd(c) ? tc_conv_winograd_scratch(c, isa, threads, packed)
                                     : tc_conv_correlate_scratch(c, isa, threads, packed);
 }
 static void product(const tc_kcall *k, const tc_conv *c, char *scratch, const void *in, tc_conv_weight w, const void *packed, const void *bias,
                     void *out) {
-    if (tc_conv_by_lanes(c)) tc_conv_lanes(c, k->isa, k->pool, scratch, in, w, bias, out);
+    if (c->dtype == TC_BF16) tc_conv_bf16(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
+    else if (tc_conv_by_lanes(c)) tc_conv_lanes(c, k->isa, k->pool, scratch, in, w, bias, out);
     else (tc_conv_by_winograd(c) ? tc_conv_winograd : tc_conv_correlate)(c, k->isa, k->pool, scratch, in, w, packed, bias, out);
 }
 static size_t weight_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads) {
@@ -155,13 +157,15 @@ static tc_status forward(tc_kcall *k) {
 static size_t forward_pack_bytes(const tc_kcall *k, int *arg) {
     args a = forward_args(k);
     *arg = 1;
+    if (a.c.dtype == TC_BF16) return tc_conv_bf16_packed_bytes(&a.c, k->isa);
     if (tc_conv_by_winograd(&a.c)) return a.w->dtype == a.c.dtype ? tc_conv_winograd_packed_bytes(&a.c, k->isa) : 0;
     return tc_conv_packs(&a.c) ? tc_conv_packed_bytes(&a.c, k->isa) : 0;
 }
 static void forward_pack(const tc_kcall *k, void *out) {
     args a = forward_args(k);
-    (tc_conv_by_winograd(&a.c) ? tc_conv_winograd_pack : tc_conv_pack)(&a.c, k->isa, k->pool, weight_of(&a, a.w->dtype, tc_tensor_data(a.w), false),
-                                                                       out);
+    (a.c.dtype == TC_BF16        ? tc_conv_bf16_pack
+     : tc_conv_by_winograd(&a.c) ? tc_conv_winograd_pack
+                                 : tc_conv_pack)(&a.c, k->isa, k->pool, weight_of(&a, a.w->dtype, tc_tensor_data(a.w), false), out);
 }
 
 /* ---- backward ---- */

@@ -17,9 +17,7 @@ enum { BLOCK_TILES = 16, LEAF_TILES = 64, BLOCK_BYTES = 1024, SUM_BYTES = 768 <<
 enum { LEAST_ROWS = 4, SHORT_TAP = 16 };
 
 static size_t elem(const tc_conv *c) { return tc_dtype_size(c->dtype); }
-static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) {
-    return c->dtype == TC_F64 ? isa->conv_f64 : c->dtype == TC_BF16 ? isa->conv_bf16 : isa->conv_f32;
-}
+static const tc_conv_ops *ops_of(const tc_conv *c, const tc_isa_ops *isa) { return c->dtype == TC_F64 ? isa->conv_f64 : isa->conv_f32; }
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -77,9 +75,7 @@ typedef struct {
 
 static int64_t part_count(const tc_conv *c) { return step_of(c, 0) * step_of(c, 1) * step_of(c, 2); }
 static int64_t panels(const tc_conv *c, const tc_conv_ops *o) { return up(c->cout, o->nr); }
-static size_t panel_bytes(const tc_conv *c, const tc_conv_ops *o) {
-    return (size_t)(up(tc_conv_volume(c->kernel) * c->cin, o->k_step) * o->k_step * o->nr) * elem(c);
-}
+static size_t panel_bytes(const tc_conv *c, const tc_conv_ops *o) { return (size_t)(tc_conv_volume(c->kernel) * c->cin * o->nr) * elem(c); }
 
 /* Blocks as large as the caches like, smaller when threads would be idle: channels first, then positions. Of nothing it is a block of one. */
 static void choose_blocks(plan *p, int threads) {
@@ -89,7 +85,7 @@ static void choose_blocks(plan *p, int threads) {
     int64_t rows = c->n * up(c->out[0], step_of(c, 0)) * up(c->out[1], step_of(c, 1)) * up(c->out[2], step_of(c, 2));
     if (!rows) rows = 1;
     p->cols = least(across * nr, BLOCK_BYTES / (int64_t)elem(c));
-    const bool by_tile = c->dtype != TC_BF16 && tc_conv_by_tile(p->k, p->cols, elem(c));
+    const bool by_tile = tc_conv_by_tile(p->k, p->cols, elem(c));
     const int64_t sums = by_tile ? 0 : tc_conv_sums(p->k), most = (sums ? BLOCK_TILES : LEAF_TILES) * mr;
     p->rows = most;
     if (all * up(rows, p->rows) * up(cout, p->cols) < want) p->rows = up(up(rows, up(want, all * up(cout, p->cols))), mr) * mr;
@@ -97,7 +93,7 @@ static void choose_blocks(plan *p, int threads) {
     if (p->rows > most) p->rows = most;
     const int64_t blocks = up(rows, p->rows);
     p->rows = least(up(rows, blocks) + mr, p->rows); /* of about the same height */
-    const int64_t kept = p->rows * sums * (c->dtype == TC_F64 ? 8 : 4);
+    const int64_t kept = p->rows * sums * (int64_t)elem(c);
     if (p->cols * kept > SUM_BYTES) p->cols = SUM_BYTES / kept > 2 * nr ? SUM_BYTES / kept / nr * nr : least(across * nr, 2 * nr);
     if (all * blocks * up(cout, p->cols) < want) p->cols = up(up(cout, up(want, all * blocks)), nr) * nr;
     if (c->task_rows) p->rows = least(most, up(c->task_rows, mr) * mr);
@@ -329,7 +325,9 @@ void tc_conv_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_con
 
 /* A weight is read once to be packed, from memory, and then for each position, from the caches: some 100 of them cost as much as packing
  * (128 x 128 of 3 x 3 over 784 positions 2.08 and 1.79 ms). */
-bool tc_conv_packs(const tc_conv *c) { return !tc_conv_by_lanes(c) && !tc_conv_pointwise(c) && c->n * tc_conv_volume(c->out) <= 4096; }
+bool tc_conv_packs(const tc_conv *c) {
+    return c->dtype == TC_BF16 || (!tc_conv_by_lanes(c) && !tc_conv_pointwise(c) && c->n * tc_conv_volume(c->out) <= 4096);
+}
 
 /* Positions of tiles must follow each other. */
 bool tc_conv_reports(const tc_conv *c) {

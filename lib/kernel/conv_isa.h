@@ -128,12 +128,11 @@ static inline int tc_conv_sums(int64_t k) {
 /* Do all weights of a block of several leaves stay in the second cache, of 1 MiB, with what else it reads and writes? */
 enum { TC_CONV_WEIGHT_BYTES = 160 << 10 };
 static inline bool tc_conv_by_tile(int64_t k, int64_t cols, size_t elem) { return k > TC_LEAF && k * cols <= TC_CONV_WEIGHT_BYTES / (int64_t)elem; }
-/* Of bfloat16, where the row has instructions for it, only the first five. */
 typedef struct tc_conv_ops {
-    int mr, nr, k_step; /* a tile; a panel's k are padded with zeros to a multiple of k_step */
+    int mr, nr; /* a tile */
     size_t (*work_bytes)(int64_t rows, int64_t cols, int64_t k, int64_t taps);
     void (*block)(const tc_conv_block *b);
-    /* One panel of channels: out[(t * cin + ci) * nr + i] = w[i * w_cout + ci * w_cin + t], 0 from `cols` on; bfloat16 in pairs of k. */
+    /* One panel of channels: out[(t * cin + ci) * nr + i] = w[i * w_cout + ci * w_cin + t], 0 from `cols` on. */
     void (*pack)(void *out, const void *w, int64_t w_cout, int64_t w_cin, int64_t cin, int64_t taps, int64_t cols);
     void (*grad_tile)(const tc_conv_grad_tile *t);
     /* out[i][c] = in[c][from + i] for nr planes, i < n */
@@ -152,5 +151,30 @@ typedef struct tc_conv_ops {
     void (*push)(void *level, uint64_t *have, int64_t leaf, void *acc, bool present);
     void (*sum)(void *out, const void *level, uint64_t have);
 } tc_conv_ops;
+
+/* ---- bfloat16 by instructions for pairs (conv_bf16.c): positions that lie at one distance, their terms in steps ----
+ *
+ *     out[p * pace][c * ld] = bias[c] + sum over steps s and terms i of x[p * apart + step[s] + i] * w[c][s][i]
+ *
+ * of the positions p = 0 .. wide - 1 of each `line`; what `next` elements further on is stored is of the next line. Sums are one chain, rounded once. */
+typedef struct {
+    const uint16_t *x;
+    int64_t apart, count, line, wide; /* count: positions, those between lines included */
+    const int64_t *step;
+    int64_t nsteps, depth; /* terms of a step: an even number, at most 32 */
+    const uint32_t *w;     /* [panel][step][depth / 2][cols of a panel] words: two terms, the first one lower */
+    int64_t panel, cols;   /* words of a panel; channels */
+    const uint16_t *bias;  /* or NULL */
+    uint16_t *out;
+    int64_t pace, next, ld;
+    const tc_epilogue *then; /* or NULL: on finished positions, number row0 + i, and all channels, from col0 on */
+    int64_t row0, col0;
+    int worker;
+    float *sums; /* room for a tile */
+} tc_conv_pairs;
+typedef struct tc_conv_pairs_ops {
+    int rows, cols; /* a tile; cols: of a panel */
+    void (*run)(const tc_conv_pairs *j);
+} tc_conv_pairs_ops;
 
 #endif

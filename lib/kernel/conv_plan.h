@@ -11,7 +11,7 @@
  *     i = (o + pad - t * dilation) / stride, where it divides  (adjoint: its transpose)
  * and only where 0 <= i < in. Channels are per group. */
 typedef struct {
-    tc_dtype dtype; /* of what is read and written: TC_F32, TC_F64; TC_BF16 for tc_conv_correlate where the row has conv_bf16 */
+    tc_dtype dtype; /* of what is read and written: TC_F32, TC_F64; TC_BF16 for tc_conv_bf16 */
     int64_t n, groups, cin, cout;
     int64_t in[3], out[3], kernel[3], stride[3], pad[3], dil[3];
     bool adjoint;
@@ -73,6 +73,12 @@ bool tc_conv_reports(const tc_conv *c); /* regions are reported as they are done
 bool tc_conv_pointwise_fits(const tc_conv *c);
 bool tc_conv_pointwise(const tc_conv *c); /* 1x1 of planes: a matrix product of them as they are */
 bool tc_conv_depthwise(const tc_conv *c); /* by lanes, where images may lie channels last on both sides */
+/* The same of bfloat16, where the row has conv_bf16 (conv_bf16.c). */
+size_t tc_conv_bf16_packed_bytes(const tc_conv *c, const tc_isa_ops *isa);
+void tc_conv_bf16_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out);
+size_t tc_conv_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed);
+void tc_conv_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
+                  const void *bias, void *out);
 /* dw[co, ci, tap] = sum over n, o of dout[n, co, o] * in[n, ci, i(o, tap)]; c is not adjoint. dw strides as of weights. */
 size_t tc_conv_weight_grad_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads);
 void tc_conv_weight_grad(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, const void *dout, void *dw,

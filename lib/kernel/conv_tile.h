@@ -672,5 +672,5 @@ static void grad_turn(void *out, const void *const *in, int64_t from, int64_t n)
 }
 
 extern const tc_conv_ops TC_ROW(N_(tc_conv));
-const tc_conv_ops TC_ROW(N_(tc_conv)) = {MR, NR, 1,    work_bytes, conv_block, pack_panel, grad_tile, grad_turn,
+const tc_conv_ops TC_ROW(N_(tc_conv)) = {MR, NR, work_bytes, conv_block, pack_panel, grad_tile, grad_turn,
                                          VL, to_lanes, from_lanes, row, row_last, grad_row, push, sum};

@@ -1,10 +1,9 @@
-/* Products and convolutions of bfloat16 in float32 by the instructions that AVX-512 processors may have for them (kernel/isa.c chooses): tiles of 14 x 32 by
+/* Products of bfloat16 in float32 by the instructions that AVX-512 processors may have for them (kernel/isa.c chooses): tiles of 14 x 32 by
  * vdpbf16ps, of 32 x 32 by AMX's tdpbf16ps. Both take subnormal numbers as zeros; the order of a leaf's sum is the instruction's: a pair's
  * products in turn (vdpbf16ps: the higher k first), or of 32 k the even and the odd ones apart (tdpbf16ps). Other rows compute in float32.
  *
  * Checked under an emulator (Bochs), bit for bit against the instructions written in C (tests/unit/kernel/amx_in_c.h); not timed on a processor that
  * has them. */
-#include "kernel/conv_isa.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 #include "kernel/scalar.h"
@@ -67,8 +66,6 @@ static inline void merge(const leaf *l, int64_t r, int64_t rows, int64_t c, floa
     if (!l->last) __builtin_memcpy(l->stack + l->at * l->area + where, sums, (size_t)(rows * NR) * sizeof *sums);
 }
 
-#include "kernel/conv_bf16.h"
-
 /* ---- vdpbf16ps: VP is 16 words, VS 16 sums ---- */
 #ifndef AMX_IN_C
 #define TARGET __attribute__((target("avx512bf16")))
@@ -115,8 +112,6 @@ TARGET static void dots(int64_t rows, const pairs_run *run, int nruns, const uin
 #define end() (void)0
 #define tile dots
 #include "kernel/gemm_bf16_tile.h"
-
-#include "kernel/conv_bf16_tile.h"
 #undef NAME
 #undef TARGET
 #undef TILE_ROWS
@@ -140,6 +135,4 @@ AMX_TARGET static void amx_tile(int64_t rows, const pairs_run *run, int nruns, c
 #define end amx_release
 #define tile amx_tile
 #include "kernel/gemm_bf16_tile.h"
-
-#include "kernel/conv_bf16_tile.h"
 #endif

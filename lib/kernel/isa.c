@@ -49,7 +49,7 @@ static const tc_isa_ops rows[] = {TC_ISA_ROWS(ENTRY)};
 #if defined __x86_64__
 extern const tc_gemm_i8_ops tc_gemm_i8_vnni_avx512, tc_gemm_i8_amx_avx512;
 extern const tc_gemm_ops tc_gemm_bf16_dot_avx512, tc_gemm_bf16_amx_avx512;
-extern const tc_conv_ops tc_conv_bf16_dot_avx512, tc_conv_bf16_amx_avx512;
+extern const tc_conv_pairs_ops tc_conv_bf16_dot_avx512, tc_conv_bf16_amx_avx512;
 static const tc_isa_ops tiles_of[TC_TILES_COUNT] = {
     [TC_TILES_avx512_vnni] = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_vnni_avx512},
     [TC_TILES_avx512_bf16] = {FIELDS(avx512), .gemm_i8 = &tc_gemm_i8_vnni_avx512, .gemm_bf16 = &tc_gemm_bf16_dot_avx512,

@@ -84,7 +84,7 @@ struct tc_isa_ops {
     const tc_gemm_int_fn *gemm_int; /* [log2 of the bytes of an element] */
     const struct tc_attention_ops *attention_f32, *attention_f64;
     const struct tc_conv_ops *conv_f32, *conv_f64;
-    const struct tc_conv_ops *conv_bf16;                                                      /* where there is gemm_bf16 */
+    const struct tc_conv_pairs_ops *conv_bf16;                                                /* where there is gemm_bf16 */
     const struct tc_winograd_ops *winograd;                                                   /* f32 */
     void (*philox)(uint32_t *out, uint64_t key, uint64_t first, uint64_t hi, int64_t blocks); /* random.isa.c: 4 words for each counter */
     void (*normal_f32)(float *x, int64_t blocks, float mean, float std);                      /* random.isa.c: blocks of 16 uniforms become normals */

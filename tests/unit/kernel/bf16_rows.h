@@ -6,6 +6,12 @@
 
 #define TC_ISA in_c
 #include "kernel/gemm_bf16.isa.c"
+#undef NAME
+#undef TARGET
+#undef begin
+#undef end
+#undef tile
+#include "kernel/conv_bf16.isa.c"
 
 #include "unit/kernel/kcall.h"
 
@@ -45,7 +51,7 @@ static void find_rows(void) {
     tc_isa_row best;
     assert_null(tc_isa_choose(NULL, &best));
     const tc_gemm_ops *product[] = {&tc_gemm_bf16_dot_in_c, &tc_gemm_bf16_amx_in_c};
-    const tc_conv_ops *conv[] = {&tc_conv_bf16_dot_in_c, &tc_conv_bf16_amx_in_c};
+    const tc_conv_pairs_ops *conv[] = {&tc_conv_bf16_dot_in_c, &tc_conv_bf16_amx_in_c};
     for (int i = 0; i < 2; i++)
         bf16_rows[bf16_count] = *tc_isa_ops_of(best), bf16_rows[bf16_count].gemm_bf16 = product[i], bf16_rows[bf16_count++].conv_bf16 = conv[i];
     for (int t = 1; t < TC_TILES_COUNT; t++)

@@ -82,11 +82,21 @@ static void check(const geometry *g) {
 }
 static void geometries(void **state) {
     (void)state;
-    static const geometry all[] = {{1, 64, 9, 9, 40, 3, 3, 1, 1, 1, 1, false, true},   {2, 3, 17, 15, 33, 7, 7, 2, 3, 1, 1, false, false},
-                                   {1, 96, 7, 7, 70, 1, 1, 1, 0, 1, 1, false, true},   {1, 33, 8, 8, 20, 1, 1, 2, 0, 1, 1, false, false},
-                                   {2, 48, 6, 5, 64, 3, 3, 1, 2, 2, 2, false, true},   {1, 32, 6, 6, 24, 2, 2, 2, 0, 1, 1, true, true},
-                                   {1, 19, 5, 6, 17, 3, 3, 2, 1, 1, 1, true, false},   {1, 64, 4, 4, 32, 3, 1, 3, 1, 2, 1, true, true},
-                                   {1, 160, 3, 3, 50, 3, 3, 1, 1, 1, 1, false, false}, {3, 5, 1, 40, 9, 1, 5, 1, 0, 1, 1, false, true}};
+    static const geometry all[] = {{1, 64, 9, 9, 40, 3, 3, 1, 1, 1, 1, false, true},
+                                   {2, 3, 17, 15, 33, 7, 7, 2, 3, 1, 1, false, false},
+                                   {1, 96, 7, 7, 70, 1, 1, 1, 0, 1, 1, false, true},
+                                   {1, 33, 8, 8, 20, 1, 1, 2, 0, 1, 1, false, false},
+                                   {2, 48, 6, 5, 64, 3, 3, 1, 2, 2, 2, false, true},
+                                   {1, 32, 6, 6, 24, 2, 2, 2, 0, 1, 1, true, true},
+                                   {1, 19, 5, 6, 17, 3, 3, 2, 1, 1, 1, true, false},
+                                   {1, 64, 4, 4, 32, 3, 1, 3, 1, 2, 1, true, true},
+                                   {1, 160, 3, 3, 50, 3, 3, 1, 1, 1, 1, false, false},
+                                   {3, 5, 1, 40, 9, 1, 5, 1, 0, 1, 1, false, true},
+                                   /* in place; lines cut into segments; residues without a tap; taps that fit in steps of two */
+                                   {3, 32, 6, 7, 33, 3, 3, 1, 0, 1, 1, false, true},
+                                   {1, 6, 2, 1100, 5, 1, 2, 1, 0, 1, 1, false, true},
+                                   {2, 24, 5, 4, 34, 2, 2, 3, 0, 1, 1, true, true},
+                                   {1, 10, 4, 5, 6, 4, 4, 2, 1, 3, 1, true, false}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
 

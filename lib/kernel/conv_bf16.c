@@ -1,0 +1,385 @@
+/* Convolutions of bfloat16 and their transposes by instructions for pairs (conv_bf16.isa.c), which take the terms of positions where they
+ * lie, at one distance from each other:
+ *
+ *     slab     lines of input that a task reads, channels last, zeros around:  [plane of kernel][line mod stride][line / stride][pixel][channel]
+ *     run      the positions of several lines of output, one after another; those between two lines are computed and dropped
+ *     step     up to 32 neighbours in memory: the channels of a tap, of all taps of a kernel's line where those are neighbours
+ *
+ *     x  . . . . . .       3 x 3 of a slab's lines:  run  0 1 2 3 - - 4 5 6 7    positions 4 pixels apart, 6 to a line, 4 of them results
+ *        . . . . . .                                 step 0: from the position's pixel on, 1: from that one line further on, 2: ...
+ *
+ * An image with nothing to add around it is read in place. The transpose of a strided convolution reads, at positions of one residue modulo the strides,
+ * only the taps that fit: each residue is a part of its own. The terms of a sum are added in the order of the steps, in one chain. */
+#include <string.h>
+
+#include "kernel/conv_isa.h"
+#include "kernel/conv_plan.h"
+
+/* Of a second cache of 1 MiB: a task's slabs, and the weights that it takes at once. Positions of a task where lines are long, and at least. */
+enum { SLAB_BYTES = 512 << 10, WEIGHT_BYTES = 512 << 10, LONG_LINE = 512, FEW = 64 };
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static int64_t up(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/* One dimension of a part: output residue + q * pace, q < count, reads input from + q * move + i * apart for tap number tap + i * next, i < ntaps. */
+typedef struct {
+    int64_t residue, pace, count;
+    int64_t from, move, apart;
+    int64_t tap, next, ntaps;
+} side;
+static side side_of(const tc_conv *c, int d, int64_t residue) {
+    const int64_t s = c->stride[d];
+    if (!c->adjoint) return (side){0, 1, c->out[d], -c->pad[d], s, c->dil[d], 0, 1, c->kernel[d]};
+    side x = {.residue = residue, .pace = s, .count = residue < c->out[d] ? up(c->out[d] - residue, s) : 0, .move = 1, .apart = 1, .next = -1};
+    int64_t at = 0; /* of the tap before */
+    for (int64_t t = 0; t < c->kernel[d]; t++) {
+        const int64_t v = (residue + c->pad[d]) % s - t * c->dil[d];
+        if (v % s) continue;
+        if (x.ntaps++) x.next = x.tap - t, x.apart = at - v / s;
+        x.tap = t, at = v / s; /* what taps read falls with their number: the last one comes first */
+    }
+    x.from = (residue + c->pad[d]) / s + at;
+    return x;
+}
+static int64_t reach(const side *x) { return x->ntaps ? (x->ntaps - 1) * x->apart : 0; }
+
+/* How the terms of a line of the kernel are cut into steps: taps of `together` neighbours, `each` steps of `depth` terms. */
+typedef struct {
+    int64_t cin, together, each, depth; /* cin: with zeros behind */
+} cut;
+static cut cut_terms(int64_t cin, const side *x) {
+    static const int64_t multiples[] = {1, 2, 4, 8, 16, 32};
+    cut best = {0};
+    int64_t fewest = 0;
+    for (size_t i = 0; i < sizeof multiples / sizeof *multiples; i++)
+        for (int all = 0; all < 2; all++) {
+            cut t = {.cin = up(cin, multiples[i]) * multiples[i], .together = all && x->apart == 1 ? x->ntaps : 1};
+            const int64_t n = t.cin * t.together;
+            if (n % 2 || !n) continue;
+            t.each = up(n, 32);
+            while (n % t.each || n / t.each % 2) t.each++;
+            t.depth = n / t.each;
+            const int64_t steps = t.each * (x->ntaps / t.together);
+            if (!fewest || 5 * steps < (t.cin > best.cin ? 4 : 5) * fewest) best = t, fewest = steps; /* zeros are copied */
+        }
+    return best;
+}
+
+typedef struct {
+    side d[3];
+    cut terms;
+    int64_t nsteps, words; /* words of its weights before it, of a group */
+    int64_t *step;
+    bool in_place;
+    int64_t planes, phases, rows; /* of a slab; rows of a phase */
+    int64_t thin, pixels, line;   /* pixels of input to one of the slab; pixels of a row; positions */
+    int64_t apart, slab;          /* elements from position to position; of a slab */
+    int64_t segments, wide;       /* a line of results is cut into so many, of so many positions */
+    int64_t lines;                /* of a task: of one image, or whole images */
+    int64_t blocks, first_block;  /* tasks; number of the first */
+} part;
+typedef struct {
+    tc_conv c;
+    const tc_conv_pairs_ops *o;
+    part *parts;
+    int64_t nparts, panels, words; /* of all parts, of a group */
+    int64_t channels, nblocks, cols, ncols;
+    const uint16_t *x, *bias;
+    const uint32_t *w;
+    uint16_t *out;
+    char *scratch;
+    size_t per_worker;
+} plan;
+
+static int64_t part_count(const tc_conv *c) { return c->adjoint ? tc_conv_volume(c->stride) : 1; }
+static part part_at(const tc_conv *c, int64_t i) {
+    const int64_t *s = c->stride, residue[] = {i / s[2] / s[1], i / s[2] % s[1], i % s[2]};
+    part q = {0};
+    for (int d = 0; d < 3; d++) q.d[d] = side_of(c, d, residue[d]);
+    if (!q.d[0].ntaps || !q.d[1].ntaps || !q.d[2].ntaps || !c->cin) return q;
+    q.terms = cut_terms(c->cin, &q.d[2]);
+    q.nsteps = q.d[0].ntaps * q.d[1].ntaps * (q.d[2].ntaps / q.terms.together) * q.terms.each;
+    return q;
+}
+static int64_t part_words(const plan *p, const part *q) { return p->panels * q->nsteps * q->terms.depth / 2 * p->o->cols; }
+
+/* ---- weights ---- */
+typedef struct {
+    const plan *p;
+    tc_conv_weight w;
+    uint32_t *out;
+} packing;
+static void pack_part(const packing *j, const part *q, const uint16_t *from, int64_t cols, uint16_t *out) {
+    const tc_conv *c = &j->p->c;
+    const cut *t = &q->terms;
+    const int64_t nr = j->p->o->cols, run = t->each * t->depth;
+    for (int64_t i0 = 0; i0 < q->d[0].ntaps; i0++)
+        for (int64_t i1 = 0; i1 < q->d[1].ntaps; i1++)
+            for (int64_t i2 = 0; i2 < q->d[2].ntaps; i2 += t->together)
+                for (int64_t k = 0; k < run; k++, out += k % 2 ? 1 : 2 * nr - 1) {
+                    const int64_t ci = k % t->cin,
+                                  tap = ((q->d[0].tap + i0 * q->d[0].next) * c->kernel[1] + q->d[1].tap + i1 * q->d[1].next) * c->kernel[2] +
+                                        q->d[2].tap + (i2 + k / t->cin) * q->d[2].next;
+                    for (int64_t i = 0; i < nr; i++) out[2 * i] = i < cols && ci < c->cin ? from[i * j->w.cout + ci * j->w.cin + tap] : 0;
+                }
+}
+static void pack_panels(void *ctx, int64_t begin, int64_t end, int worker) {
+    const packing *j = ctx;
+    const plan *p = j->p;
+    (void)worker;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t g = i / p->panels, panel = i % p->panels, c0 = panel * p->o->cols;
+        int64_t words = g * p->words;
+        for (int64_t k = 0; k < part_count(&p->c); k++) {
+            const part q = part_at(&p->c, k);
+            pack_part(j, &q, (const uint16_t *)j->w.data + g * j->w.group + c0 * j->w.cout, least(p->o->cols, p->c.cout - c0),
+                      (uint16_t *)(j->out + words + panel * (part_words(p, &q) / p->panels)));
+            words += part_words(p, &q);
+        }
+    }
+}
+
+/* ---- the plan ---- */
+/* Of 1x1 with nothing around it all positions are one line. */
+static tc_conv flattened(const tc_conv *c) {
+    tc_conv f = *c;
+    const int64_t area = tc_conv_volume(c->out);
+    bool flat = tc_conv_volume(c->kernel) == 1 && tc_conv_volume(c->stride) == 1 && (c->out_last || c->n == 1);
+    for (int d = 0; d < 3; d++) flat &= !c->pad[d] && c->in[d] == c->out[d];
+    if (!flat) return f;
+    f.n = f.in[0] = f.in[1] = f.out[0] = f.out[1] = 1, f.in[2] = f.out[2] = c->n * area;
+    return f;
+}
+static bool inside(const tc_conv *c, const part *q, int d) {
+    const side *x = &q->d[d];
+    return x->from >= 0 && (!x->count || x->from + (x->count - 1) * x->move + reach(x) < c->in[d]);
+}
+/* Are terms read where the image lies? Then lines follow each other evenly, or are long enough for tiles. */
+static bool reads_in_place(const plan *p, part *q) {
+    const tc_conv *c = &p->c;
+    const side *x = q->d;
+    if (q->terms.cin != c->cin || (q->terms.together > 1 && p->channels != c->cin) || !inside(c, q, 0) || !inside(c, q, 1) || !inside(c, q, 2))
+        return false;
+    const int64_t next = x[1].move * c->in[2];
+    q->line = next % x[2].move == 0 && next / x[2].move >= x[2].count ? next / x[2].move : 0;
+    if (x[1].count == 1) q->line = x[2].count;
+    return q->line && 4 * q->line <= 5 * x[2].count;
+}
+static void lay_out(const plan *p, part *q, int64_t want) {
+    const tc_conv *c = &p->c;
+    const side *x = q->d;
+    const int64_t lines = c->n * x[0].count * x[1].count, wide = x[2].count;
+    int64_t pitch = p->channels, per_line;
+    q->in_place = reads_in_place(p, q);
+    q->segments = up(wide, wide > 2 * LONG_LINE ? LONG_LINE : wide);
+    if (lines * q->segments < want) q->segments = least(up(want, lines), up(wide, FEW));
+    q->wide = up(wide, q->segments), q->segments = up(wide, q->wide);
+    if (q->in_place) {
+        q->apart = x[2].move * pitch, per_line = q->wide * pitch * x[2].move;
+        if (q->segments > 1) q->line = q->wide;
+    } else {
+        pitch = q->terms.cin;
+        q->thin = x[2].ntaps == 1 ? x[2].move : 1;
+        const int64_t move = x[2].move / q->thin;
+        q->line = up((q->wide - 1) * move + reach(&x[2]) + 1, move), q->pixels = q->line * move;
+        q->planes = x[0].ntaps, q->phases = least(x[1].move, reach(&x[1]) + 1);
+        q->apart = move * pitch, per_line = q->planes * q->phases * q->pixels * pitch;
+    }
+    q->lines = SLAB_BYTES / 2 / (per_line ? per_line : 1);
+    if (lines / want < q->lines) q->lines = lines / want;
+    if (q->lines > x[1].count) q->lines = q->lines / x[1].count * x[1].count;
+    if (q->lines < 1 || q->segments > 1) q->lines = 1;
+    if (q->lines >= x[1].count) q->blocks = up(lines, q->lines) * q->segments;
+    else q->blocks = c->n * x[0].count * up(x[1].count, q->lines) * q->segments;
+    q->rows = least(q->lines, x[1].count) + reach(&x[1]) / x[1].move;
+    q->slab = q->in_place ? 0 : q->planes * q->phases * q->rows * q->pixels * pitch;
+}
+static size_t sums_bytes(const plan *p) { return tc_conv_room((size_t)(p->o->rows * p->o->cols) * 4); }
+static int64_t slabs_of(const part *q) { return up(q->lines, q->d[1].count); }
+/* Where steps begin, from a position's first term. */
+static void list_steps(const plan *p, const part *q) {
+    const side *x = q->d;
+    const int64_t pixel = q->in_place ? p->channels : q->terms.cin;
+    int64_t *out = q->step;
+    for (int64_t i0 = 0; i0 < x[0].ntaps; i0++)
+        for (int64_t i1 = 0; i1 < x[1].ntaps; i1++)
+            for (int64_t i2 = 0; i2 < x[2].ntaps; i2 += q->terms.together) {
+                const int64_t y = i1 * x[1].apart, row = q->in_place ? (i0 * x[0].apart * p->c.in[1] + y) * p->c.in[2]
+                                                                     : ((i0 * q->phases + y % x[1].move) * q->rows + y / x[1].move) * q->pixels;
+                for (int64_t e = 0; e < q->terms.each; e++) *out++ = (row + i2 * x[2].apart) * pixel + e * q->terms.depth;
+            }
+}
+/* parts: room for those that have results, or NULL. */
+static plan start_plan(const tc_conv *given, const tc_isa_ops *isa, int threads, part *parts) {
+    plan p = {.c = flattened(given), .o = isa->conv_bf16, .parts = parts, .channels = given->groups * given->cin};
+    const int64_t count = part_count(&p.c), want = threads > 1 ? 4 * threads : 1;
+    int64_t most = 0;
+    p.panels = up(p.c.cout, p.o->cols);
+    for (int64_t i = 0; i < count; i++) {
+        part q = part_at(&p.c, i);
+        q.words = p.words, p.words += part_words(&p, &q);
+        if (!p.c.n || !q.d[0].count || !q.d[1].count || !q.d[2].count) continue;
+        if (q.nsteps) lay_out(&p, &q, up(want, p.c.groups * count));
+        else q.in_place = true, q.lines = q.d[1].count, q.segments = 1, q.wide = q.line = q.d[2].count, q.blocks = p.c.n * q.d[0].count;
+        q.first_block = p.nblocks, p.nblocks += q.blocks;
+        if (slabs_of(&q) * q.slab > most) most = slabs_of(&q) * q.slab;
+        if (parts) parts[p.nparts++] = q;
+    }
+    const int64_t all = p.nblocks * p.c.groups;
+    p.cols = (all && all < want ? up(p.panels, up(want, all)) : p.panels) * p.o->cols;
+    p.ncols = p.cols ? up(p.c.cout, p.cols) : 0;
+    p.per_worker = tc_conv_room((size_t)most * 2) + sums_bytes(&p);
+    return p;
+}
+
+/* ---- tasks ---- */
+/* n pixels of a slab's row from input pixel x0 of a line on. in NULL: zeros. */
+static void fill_row(const plan *p, const part *q, const uint16_t *in, int64_t x0, uint16_t *out) {
+    const int64_t cin = p->c.cin, to = q->terms.cin, thin = q->thin;
+    int64_t from = x0 < 0 ? up(-x0, thin) : 0, end = p->c.in[2] > x0 ? up(p->c.in[2] - x0, thin) : 0;
+    end = in ? least(end, q->pixels) : 0;
+    if (from >= end) {
+        memset(out, 0, (size_t)(q->pixels * to) * 2);
+        return;
+    }
+    memset(out, 0, (size_t)(from * to) * 2);
+    memset(out + end * to, 0, (size_t)((q->pixels - end) * to) * 2);
+    out += from * to, in += (x0 + from * thin) * p->channels;
+    if (cin == to && p->channels == cin && thin == 1) {
+        memcpy(out, in, (size_t)((end - from) * cin) * 2);
+        return;
+    }
+    for (; from < end; from++, out += to, in += p->channels * thin) {
+        if (cin >= 16) memcpy(out, in, (size_t)cin * 2);
+        else
+            for (int64_t i = 0; i < cin; i++) out[i] = in[i];
+        for (int64_t i = cin; i < to; i++) out[i] = 0;
+    }
+}
+/* Lines of results of one image, from y0 on; of long lines a segment. */
+typedef struct {
+    int64_t image, z, y, lines, x, wide;
+} piece;
+static void fill_slab(const plan *p, const part *q, const piece *at, int64_t group, uint16_t *out) {
+    const side *x = q->d;
+    const int64_t *in = p->c.in, rows = at->lines + reach(&x[1]) / x[1].move, row = q->pixels * q->terms.cin;
+    for (int64_t i0 = 0; i0 < q->planes; i0++)
+        for (int64_t phase = 0; phase < q->phases; phase++, out += (q->rows - rows) * row)
+            for (int64_t r = 0; r < rows; r++, out += row) {
+                const int64_t z = x[0].from + at->z * x[0].move + i0 * x[0].apart, y = x[1].from + (at->y + r) * x[1].move + phase;
+                const bool there = z >= 0 && z < in[0] && y >= 0 && y < in[1];
+                fill_row(p, q, there ? p->x + (((at->image * in[0] + z) * in[1] + y) * in[2]) * p->channels + group * p->c.cin : NULL,
+                         x[2].from + at->x * x[2].move, out);
+            }
+}
+static const uint16_t *in_place(const plan *p, const part *q, const piece *at, int64_t group) {
+    const side *x = q->d;
+    const int64_t *in = p->c.in, z = x[0].from + at->z * x[0].move, y = x[1].from + at->y * x[1].move;
+    return p->x + (((at->image * in[0] + z) * in[1] + y) * in[2] + x[2].from + at->x * x[2].move) * p->channels + group * p->c.cin;
+}
+static void run_piece(const plan *p, const part *q, const piece *at, const uint16_t *x, int64_t group, int64_t c0, int64_t cols, int worker,
+                      float *sums) {
+    const tc_conv *c = &p->c;
+    const side *d = q->d;
+    const int64_t channels = c->groups * c->cout, pixel = c->out_last ? channels : 1, col = group * c->cout + c0,
+                  panel = part_words(p, q) / p->panels;
+    const int64_t o[] = {d[0].residue + at->z * d[0].pace, d[1].residue + at->y * d[1].pace, d[2].residue + at->x * d[2].pace};
+    const int64_t to = at->image * channels * tc_conv_volume(c->out) + ((o[0] * c->out[1] + o[1]) * c->out[2] + o[2]) * pixel;
+    p->o->run(&(tc_conv_pairs){.x = x,
+                               .apart = q->apart,
+                               .count = (at->lines - 1) * q->line + at->wide,
+                               .line = q->line,
+                               .wide = at->wide,
+                               .step = q->step,
+                               .nsteps = q->nsteps,
+                               .depth = q->terms.depth,
+                               .w = p->w + group * p->words + q->words + c0 / p->o->cols * panel,
+                               .panel = panel,
+                               .cols = cols,
+                               .bias = p->bias ? p->bias + col : NULL,
+                               .out = p->out + to + col * (c->out_last ? 1 : tc_conv_volume(c->out)),
+                               .pace = d[2].pace * pixel,
+                               .next = d[1].pace * c->out[2] * pixel,
+                               .ld = c->out_last ? 1 : tc_conv_volume(c->out),
+                               .then = c->then,
+                               .row0 = ((at->image * c->out[0] + o[0]) * c->out[1] + o[1]) * c->out[2] + o[2],
+                               .col0 = col,
+                               .worker = worker,
+                               .sums = sums});
+}
+static void run_block(const plan *p, const part *q, int64_t block, int64_t group, int64_t c0, int64_t c1, int worker) {
+    const side *d = q->d;
+    float *sums = (float *)(p->scratch + (size_t)worker * p->per_worker);
+    uint16_t *slabs = (uint16_t *)((char *)sums + sums_bytes(p));
+    const int64_t segment = block % q->segments, lines = d[1].count, nr = p->o->cols, panel = part_words(p, q) / p->panels * 4;
+    int64_t first, end, at_once = c1 - c0; /* lines; channels */
+    block /= q->segments;
+    if (q->lines >= lines) first = block * q->lines, end = least(first + q->lines, p->c.n * d[0].count * lines);
+    else {
+        const int64_t cuts = up(lines, q->lines), image = block / cuts, i = block % cuts;
+        first = image * lines + i * lines / cuts, end = image * lines + (i + 1) * lines / cuts;
+    }
+    if (panel) at_once = least(at_once, (WEIGHT_BYTES / panel > 2 ? WEIGHT_BYTES / panel : 2) * nr);
+    for (int64_t c = c0; c < c1; c += at_once)
+        for (int64_t l = first, slab = 0; l < end; slab++) {
+            piece at = {l / lines / d[0].count, l / lines % d[0].count, l % lines, 0, segment * q->wide, 0};
+            at.lines = least(lines - at.y, end - l), at.wide = least(q->wide, d[2].count - at.x);
+            uint16_t *x = slabs + slab * q->slab;
+            if (!q->in_place && c == c0) fill_slab(p, q, &at, group, x);
+            run_piece(p, q, &at, q->in_place ? in_place(p, q, &at, group) : x, group, c, least(at_once, c1 - c), worker, sums);
+            l += at.lines;
+        }
+}
+static void tasks(void *ctx, int64_t begin, int64_t end, int worker) {
+    const plan *p = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t block = i % p->nblocks, c0 = i / p->nblocks % p->ncols * p->cols, g = i / p->nblocks / p->ncols;
+        const part *q = p->parts;
+        while (block >= q->first_block + q->blocks) q++;
+        run_block(p, q, block - q->first_block, g, c0, least(c0 + p->cols, p->c.cout), worker);
+    }
+}
+
+/* ---- calls ---- */
+static size_t tables_bytes(const tc_conv *c) {
+    size_t s = tc_conv_room((size_t)part_count(c) * sizeof(part));
+    for (int64_t i = 0; i < part_count(c); i++) s += tc_conv_room((size_t)part_at(c, i).nsteps * sizeof(int64_t));
+    return s;
+}
+static bool copies(const tc_conv *c) { return tc_conv_volume(c->in) > 1 && !c->in_last; }
+static size_t input_bytes(const tc_conv *c) { return copies(c) ? tc_conv_room((size_t)(c->n * c->groups * c->cin * tc_conv_volume(c->in)) * 2) : 0; }
+size_t tc_conv_bf16_packed_bytes(const tc_conv *c, const tc_isa_ops *isa) {
+    return tc_conv_room((size_t)(c->groups * start_plan(c, isa, 1, NULL).words) * 4);
+}
+void tc_conv_bf16_pack(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, tc_conv_weight w, void *out) {
+    const plan p = start_plan(c, isa, 1, NULL);
+    packing j = {&p, w, out};
+    tc_parallel_for(pool, c->groups * p.panels, 1, pack_panels, &j);
+}
+size_t tc_conv_bf16_scratch(const tc_conv *c, const tc_isa_ops *isa, int threads, bool packed) {
+    return (packed ? 0 : tc_conv_bf16_packed_bytes(c, isa)) + tables_bytes(c) + input_bytes(c) +
+           start_plan(c, isa, threads, NULL).per_worker * (size_t)threads + 64;
+}
+void tc_conv_bf16(const tc_conv *c, const tc_isa_ops *isa, tc_pool *pool, char *scratch, const void *in, tc_conv_weight w, const void *packed,
+                  const void *bias, void *out) {
+    scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
+    plan p = start_plan(c, isa, tc_pool_threads(pool), tc_conv_take(&scratch, (size_t)part_count(c) * sizeof(part)));
+    if (!p.nblocks || !c->cout) return;
+    for (int64_t i = 0; i < p.nparts; i++) {
+        p.parts[i].step = tc_conv_take(&scratch, (size_t)p.parts[i].nsteps * sizeof(int64_t));
+        list_steps(&p, &p.parts[i]);
+    }
+    if (!packed) {
+        char *here = tc_conv_take(&scratch, tc_conv_bf16_packed_bytes(c, isa));
+        tc_conv_bf16_pack(c, isa, pool, w, here);
+        packed = here;
+    }
+    p.w = packed, p.bias = bias, p.out = out, p.x = in;
+    if (copies(c)) {
+        void *x = tc_conv_take(&scratch, input_bytes(c));
+        tc_conv_channels_last(isa, pool, 2, c->n, p.channels, tc_conv_volume(c->in), in, x);
+        p.x = x;
+    }
+    p.scratch = scratch;
+    tc_parallel_for(pool, p.nblocks * p.ncols * c->groups, 1, tasks, &p);
+}
