@@ -346,6 +346,13 @@ static void exported_program(tc_pt2_reader *r, const tc_map *weights) {
     if (tc_jr_ok(j)) tc_jr_seek(j, end);
 }
 
+/* Sizes and numbers from data are called what the file calls them. */
+static void call_as_the_file(tc_pt2_reader *r) {
+    const char **names = TC_NEWN(&r->scratch, const char *, r->from.len + 1);
+    for (size_t i = 0; i < r->from.len; i++) names[i] = tc_sym_var_name(r->from.data[i]);
+    tc_sym_rename(r->program->sym, r->to.data, names, r->from.len);
+}
+
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program) {
     TC_TRY(choose(a, &name));
     if (a->ready) {
@@ -366,6 +373,7 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
         exported_program(&r, &weights);
         st = tc_jr_finish(&r.j);
         if (!st) st = tc_pt2_read_state(&r);
+        if (!st) call_as_the_file(&r);
         if (st) tc_program_release(r.program);
         else *out_program = r.program;
     }

@@ -18,6 +18,7 @@ typedef struct {
     tc_map taken;                               /* names in use */
     const char **value_names;                   /* by value id */
     const tc_symvalue *hints;                   /* of every symbol, by index */
+    bool *used;                                 /* likewise: does it stand in what was written? */
     size_t nhints;
     const tc_node *at; /* whose arguments are being written; NULL: none */
     tc_status status;  /* first failure */
@@ -27,7 +28,7 @@ typedef struct {
     int dim;
 } tc_size_place;
 
-void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g, tc_arena *arena, const tc_symvalue *hints, size_t nhints);
+void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g, tc_arena *arena, const tc_symvalue *hints, bool *used, size_t nhints);
 void tc_pt2_writer_deinit(tc_pt2_writer *w);
 void tc_pt2_fail(tc_pt2_writer *w, tc_status s);
 

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g, tc_arena *arena, const tc_symvalue *hints, size_t nhints) {
-    *w = (tc_pt2_writer){.program = p, .graph = g, .arena = arena, .hints = hints, .nhints = nhints};
+void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g, tc_arena *arena, const tc_symvalue *hints, bool *used, size_t nhints) {
+    *w = (tc_pt2_writer){.program = p, .graph = g, .arena = arena, .hints = hints, .used = used, .nhints = nhints};
     w->value_names = TC_NEWN(arena, const char *, g->nvalues + 1);
 }
 
@@ -65,6 +65,11 @@ static void write_hint(tc_json *j, const tc_pt2_writer *w, tc_sym s) {
     tc_status_free(st);
 }
 
+static void mark_used(const tc_pt2_writer *w, tc_sym s) {
+    if (tc_sym_opcode(s) == TC_S_VAR) w->used[tc_sym_var_index(s)] = true;
+    for (int i = 0; tc_sym_opcode(s) != TC_S_VAR && tc_sym_opcode(s) != TC_S_CONST && i < tc_sym_arity(s); i++) mark_used(w, tc_sym_arg(s, i));
+}
+
 static void write_expression(tc_json *j, const tc_pt2_writer *w, tc_sym s) { /* SymInt, SymFloat, SymBool */
     int64_t i;
     double f;
@@ -81,6 +86,7 @@ static void write_expression(tc_json *j, const tc_pt2_writer *w, tc_sym s) { /* 
         tc_json_bool(j, b);
     } else {
         tc_buf text = {0};
+        mark_used(w, s);
         tc_sym_srepr(&text, s);
         tc_json_key(j, "as_expr");
         tc_json_object(j);
@@ -531,7 +537,7 @@ static void write_subgraph(tc_pt2_writer *w, tc_json *j, const tc_graph *g) {
     tc_buf text = {0};
     tc_json inner = {.b = &text};
     tc_pt2_writer sub;
-    tc_pt2_writer_init(&sub, w->program, g, w->arena, w->hints, w->nhints);
+    tc_pt2_writer_init(&sub, w->program, g, w->arena, w->hints, w->used, w->nhints);
     tc_pt2_write_graph(&sub, &inner);
     if (sub.status) tc_pt2_fail(w, sub.status);
     tc_pt2_writer_deinit(&sub);

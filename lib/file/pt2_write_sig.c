@@ -275,12 +275,13 @@ static tc_symvalue *make_hints(const tc_program *p, tc_arena *a) {
     return v;
 }
 
-static void write_ranges(tc_json *j, const tc_program *p) {
+/* Of the symbols that were written. */
+static void write_ranges(tc_json *j, const tc_program *p, const bool *used) {
     tc_json_object(j);
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
         int64_t lo, hi;
         tc_sym s = tc_sym_var_at(p->sym, i);
-        if (tc_sym_type(s) != TC_SYM_INT) continue;
+        if (tc_sym_type(s) != TC_SYM_INT || !used[i]) continue;
         tc_sym_range(p->sym, s, &lo, &hi);
         tc_json_key(j, tc_sym_var_name(s));
         tc_json_object(j);
@@ -300,7 +301,8 @@ static tc_status write_program(const tc_program *p, tc_buf *out) {
     tc_arena arena = {0};
     tc_pt2_writer w;
     tc_json j = {.b = out};
-    tc_pt2_writer_init(&w, p, p->graph, &arena, make_hints(p, &arena), tc_sym_var_count(p->sym));
+    tc_pt2_writer_init(&w, p, p->graph, &arena, make_hints(p, &arena), TC_NEWN(&arena, bool, tc_sym_var_count(p->sym) + 1),
+                       tc_sym_var_count(p->sym));
     tc_json_object(&j);
     tc_json_key(&j, "graph_module");
     tc_json_object(&j);
@@ -327,7 +329,7 @@ static tc_status write_program(const tc_program *p, tc_buf *out) {
     tc_json_int(&j, 10);
     tc_json_end(&j);
     tc_json_key(&j, "range_constraints");
-    write_ranges(&j, p);
+    write_ranges(&j, p, w.used);
     tc_json_key(&j, "schema_version");
     tc_json_object(&j);
     tc_json_key(&j, "major");

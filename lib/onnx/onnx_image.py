@@ -383,6 +383,8 @@ def nms(n, boxes, scores, most=None, iou=None, threshold=None):
 
 # ---- spectra ----
 def dft(n, x, length, axis):
+    if x.dtype in (torch.float16, torch.bfloat16):  # no complex numbers of such parts
+        return dft(n, x.float(), length, axis).to(x.dtype)
     rank = x.dim()
     axis = axis_of(axis, rank)
     inverse, one = n.get("inverse", 0), n.get("onesided", 0)

@@ -87,6 +87,20 @@ tc_sym tc_sym_var(tc_symctx *c, const char *name, tc_symtype type, int64_t lo, i
 
 tc_sym tc_sym_find(const tc_symctx *c, const char *name) { return tc_map_find(&c->by_name, name); }
 
+static void call_it(tc_symctx *c, node *v, const char *name) {
+    v->name = name;
+    *tc_map_put(&c->by_name, name, strlen(name)) = v;
+}
+void tc_sym_rename(tc_symctx *c, const tc_sym *var, const char *const *name, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        node *v = (node *)(uintptr_t)var[i], *has = tc_map_find(&c->by_name, name[i]);
+        if (!has || has == v) continue;
+        const char *wanted = has->name;
+        call_it(c, has, v->name);
+        call_it(c, v, wanted);
+    }
+}
+
 void tc_sym_set_range(tc_symctx *c, tc_sym var, int64_t lo, int64_t hi) {
     node *v = (node *)(uintptr_t)var;
     if (v->op != TC_S_VAR) TC_BUG("range of something that is no symbol");

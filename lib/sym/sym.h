@@ -75,6 +75,8 @@ void tc_symctx_destroy(tc_symctx *c);
 /* A new symbol, or the one of that name; lo..hi (both included) is intersected with what is known. Sizes have lo >= 0. */
 tc_sym tc_sym_var(tc_symctx *c, const char *name, tc_symtype type, int64_t lo, int64_t hi);
 tc_sym tc_sym_find(const tc_symctx *c, const char *name); /* NULL when absent */
+/* Symbols change their names: var[i] is called name[i] from here on, and a symbol of that name takes over the name it had. Each has one place. */
+void tc_sym_rename(tc_symctx *c, const tc_sym *var, const char *const *name, size_t n);
 void tc_sym_set_range(tc_symctx *c, tc_sym var, int64_t lo, int64_t hi);
 size_t tc_sym_var_count(const tc_symctx *c);
 tc_sym tc_sym_var_at(const tc_symctx *c, size_t i); /* in order of creation; its index is tc_sym_var_index */

@@ -964,3 +964,20 @@ PY
     fails 2 "M is called with mask, which no --input declares: --input mask=SIZES and dtype" tc-export needs.py:M --input x=Bxf32 --input y=Bxf32
     tc-export needs.py:M --input x=Bxf32 --input y=Bxf32 --input mask=Bxf32 -o needs.pt2
 }
+
+@test "an archive names the sizes that stand in it, and an export of it names them alike" {
+    cat >m.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class Sizes(nn.Module):
+    def forward(self, x, n):
+        return torch.repeat_interleave(x, n, dim=0), x[x > 0], x.nonzero(), torch.unique(n)
+PY
+    tc-export m.py:Sizes --input x=4x3xf32 --input n=4xi64 -o m.pt2
+    tc-export m.pt2 -o n.pt2
+    cmp m.pt2 n.pt2
+    unzip -p m.pt2 '*/models/model.json' >json
+    grep -q '"range_constraints": {"u0": {[^}]*}, "u1": {[^}]*}, "u2": {[^}]*}, "u3": {[^}]*}}' json || { grep -o '"range_constraints.*' json; return 1; }
+}

@@ -312,6 +312,18 @@ static void expressions_move_between_contexts(void **state) {
     tc_symctx_destroy(other);
 }
 
+static void symbols_exchange_names(void **state) {
+    (void)state;
+    tc_sym sum = parse("a + 2*b"), v[] = {tc_sym_find(ctx, "a"), tc_sym_find(ctx, "b")};
+    tc_sym_rename(ctx, v, (const char *const[]){"b", "a"}, 2);
+    assert_ptr_equal(tc_sym_find(ctx, "b"), v[0]);
+    assert_string_equal(tc_sym_var_name(v[1]), "a");
+    tc_buf b = {0};
+    tc_sym_print(&b, sum);
+    assert_non_null(strstr(tc_buf_str(&b), "2*a"));
+    tc_buf_free(&b);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
     const struct CMUnitTest tests[] = {
@@ -324,6 +336,7 @@ int main(void) {
         T(simplified_is_equal),
         T(evaluation_reports),
         T(expressions_move_between_contexts),
+        T(symbols_exchange_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
