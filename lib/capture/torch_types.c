@@ -2,6 +2,7 @@
  * was found by calling every operator on its samples in every type, in PyTorch 2.15 and here. */
 #include "base/text.h"
 #include "capture/torch_bind.h"
+#include "op/functionalise.h"
 
 /* The types of the first tensor, and the operators' names; f8 is every type of 8 bits with an exponent. */
 static const struct {
@@ -111,6 +112,7 @@ void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *obje
     V first = objects[0];
     if (!s->nparams || !first || !tc_is_tensor(first)) return;
     tc_dtype d = tc_torch_dtype(first);
+    if (c->torch->autocast != TC_DTYPE_NONE) d = tc_autocast_type(op, d, c->torch->autocast);
     if (d == TC_F32 || d == TC_F64 || c->all_types) return;
     const char *own = tc_is_float(d) && tc_dtype_size(d) == 1 ? "f8" : tc_dtypes[d].name;
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)

@@ -69,6 +69,12 @@ static bool policy_of(const tc_op *op, policy *out) {
     return false;
 }
 
+tc_dtype tc_autocast_type(const tc_op *op, tc_dtype d, tc_dtype to) {
+    policy p;
+    if (!tc_is_float(d) || d == TC_F64 || !policy_of(op, &p)) return d;
+    return p == FULL ? TC_F32 : p == LOWER ? to : d;
+}
+
 static bool takes(const tc_node *n, const tc_value *v) {
     for (int i = 0; i < n->nargs; i++) {
         if (n->args[i].kind == TC_A_VALUE && n->args[i].value == v) return true;

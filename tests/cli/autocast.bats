@@ -28,20 +28,39 @@ class Types(nn.Module):
             lstm = torch.lstm_cell(a, (a, a), torch.ones(16, 4), torch.ones(16, 4))[0]
             mixed = torch.lstm_cell(mm, (a, a), torch.ones(16, 4), torch.ones(16, 4))[1]
             cell = torch.lstm_cell(a, (a, mm), torch.ones(16, 4), torch.ones(16, 4))[1]
+            margin = F.multi_margin_loss(h, torch.tensor([0, 1, 2, 3]))
+            dist = torch.cdist(h, h)
+            pool = F.avg_pool3d(h.view(1, 1, 2, 2, 4), 2)
             with torch.autocast("cpu", enabled=False):
                 off = a @ a
         after = a @ a
         return dict(mm=mm, twice=twice, prod=prod, cat=cat, norm=norm, einsum=einsum, outer=outer, cov=cov, wide=wide, pad=pad, lstm=lstm, off=off,
-                    after=after, mixed=mixed, cell=cell)
+                    after=after, mixed=mixed, cell=cell, margin=margin, dist=dist, pool=pool)
 PY
 }
 
 @test "operators compute in the types of PyTorch's lists" {
     tc-export m.py:Types --input a=4x4xf32 --input h=4x4xbf16 -o m.pt2
     tc-run m.pt2 --signature >signature
-    for want in mm:bf16 twice:bf16 prod:f32 cat:f32 norm:f32 einsum:bf16 outer:f32 cov:bf16 wide:f64 pad:f32 lstm:f32 mixed:f32 cell:bf16 off:f32 after:f32; do
+    for want in mm:bf16 twice:bf16 prod:f32 cat:f32 norm:f32 einsum:bf16 outer:f32 cov:bf16 wide:f64 pad:f32 lstm:f32 mixed:f32 cell:bf16 margin:f32 dist:f32 pool:f32 off:f32 after:f32; do
         grep -qE "\b${want%:*}\b.*\b${want#*:}\b" signature || { cat signature; echo "expected $want"; false; }
     done
+}
+
+@test "a type that autocast does not have turns it off, with a warning, as in PyTorch" {
+    cat >w.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class M(nn.Module):
+    def forward(self, a, h):
+        with torch.autocast("cpu", dtype=torch.float64):
+            return a @ a, h @ h
+PY
+    tc-export w.py:M --input a=4x4xf32 --input h=4x4xbf16 --print=short >graph 2>err
+    [ "$(grep -c _to_copy graph)" -eq 0 ]
+    grep -q 'dtype is torch.float64, expected torch.bfloat16 or torch.float16: disabled' err
 }
 
 @test "a weight is cast once, however often it is used" {

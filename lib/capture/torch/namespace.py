@@ -1,4 +1,6 @@
 # Names of `torch` that are Python classes and small modules in PyTorch: contexts, autograd.Function, what asks about the machine.
+import warnings
+
 import torch
 from torch import _C
 
@@ -70,6 +72,9 @@ class autocast:
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
         self.device_type, self.enabled = device_type, enabled
         self.dtype = dtype if dtype is not None else torch.bfloat16 if device_type == "cpu" else torch.float16
+        if self.enabled and self.dtype not in (torch.bfloat16, torch.float16):
+            warnings.warn(f"torch.autocast: dtype is {self.dtype}, expected torch.bfloat16 or torch.float16: disabled")
+            self.enabled = False
 
     def __enter__(self):
         self.old = _C.autocast_dtype()
