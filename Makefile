@@ -230,12 +230,34 @@ uninstall:
 	rm -f $(TOOLS:%=$(DESTDIR)$(PREFIX)/bin/%) $(TOOLS:%=$(DESTDIR)$(PREFIX)/share/bash-completion/completions/%)
 	rm -f $(DESTDIR)$(PREFIX)/lib/libtc.a $(addprefix $(DESTDIR)$(PREFIX)/lib/,tc-mpi.so tc-lapack.so tc-openblas.so tc-image.so) $(DESTDIR)$(PREFIX)/include/tc.h $(DESTDIR)$(PREFIX)/lib/pkgconfig/tc.pc
 	for p in $(notdir $(PAGES)); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${p##*.}/$$p; done
+# A Debian package of what is installed, stripped; it depends on the packages of the libraries that were linked, and of the C library on the
+# version whose symbols, or packed relocations (2.36), are used. What is opened only where it is there is recommended.
+DEB     := $(BUILD)/tc-tools_$(VERSION)_$(shell dpkg --print-architecture 2>/dev/null).deb
+ROOT    := $(abspath $(BUILD))/deb
+MULTIARCH = $(shell $(CC) -print-multiarch 2>/dev/null)
+OPENED  := $(notdir $(SHIM) $(OPENBLAS))
+owners   = $$(objdump -p $(1) | awk '$$1 == "NEEDED" {print $$2}' | sort -u | while read -r so; do dpkg-query -S "*/$(MULTIARCH)/$$so" 2>/dev/null || dpkg-query -S "*/$(MULTIARCH)/*/$$so"; done | sed 's/[:,].*//' | sort -u | grep -vx libc6)
+deb:                    ## a Debian package, build/tc-tools_VERSION_ARCH.deb
+	@rm -rf $(ROOT)
+	@$(MAKE) --no-print-directory -s install TC_NO_DEPS=1 DESTDIR=$(ROOT) PREFIX=/usr
+	@cd $(ROOT)/usr && strip bin/* lib/*.so && strip -g lib/libtc.a && gzip -9n share/man/*/* && mkdir $(ROOT)/DEBIAN && \
+	libc=$$(objdump -p bin/* lib/*.so | sed -n 's/.* GLIBC_\([0-9.]*\)$$/\1/p; s/.* GLIBC_ABI_DT_RELR$$/2.36/p' | sort -Vu | tail -n 1); \
+	{ printf 'Package: tc-tools\nVersion: %s\nArchitecture: %s\nSection: science\nPriority: optional\n' $(VERSION) $$(dpkg --print-architecture); \
+	  printf 'Maintainer: %s\nInstalled-Size: %s\n' "$(MAINTAINER)" $$(du -sk . | cut -f1); \
+	  printf 'Depends: libc6 (>= %s)%s\n' "$$libc" "$$(printf ', %s' $(call owners,bin/* $(filter-out $(OPENED:%=lib/%),$(addprefix lib/,$(notdir $(LAPACK) $(IMAGE))))))"; \
+	  printf 'Recommends: gcc | clang, libc6-dev%s\n' "$$(printf ', %s' $(call owners,$(OPENED:%=lib/%)))"; \
+	  printf 'Description: PyTorch 2 as Unix filters\n Train, export, compile, run, measure and consolidate neural networks from the shell.\n'; } > $(ROOT)/DEBIAN/control
+	@dpkg-deb --root-owner-group --build -z1 $(ROOT) $(DEB)
+	@cd $(ROOT)/usr && stat -c '%8s %n' bin/* lib/*.* && cd / && stat -c '%8s %n' $(abspath $(DEB))
+MAINTAINER ?= tc <tc@localhost>
+tarball:                ## the sources of the commit, build/tc-VERSION.tar.gz
+	@mkdir -p $(BUILD) && git archive --prefix=tc-$(VERSION)/ -o $(BUILD)/tc-$(VERSION).tar.gz HEAD && stat -c '%8s %n' $(BUILD)/tc-$(VERSION).tar.gz
 clean:                  ## removes everything that was built
 	rm -rf build build-*
 help:                   ## this list
 	@awk -F'##' '/^[a-z-]+:.*##/ {split($$1, a, ":"); printf "  %-12s%s\n", a[1], $$2}' Makefile
 
-.PHONY: all units drivers check check-man demo conformance peer-check bench lint asan tsan cover cover-readers fuzz deps lint-deps install uninstall clean help
+.PHONY: all units drivers check check-man demo conformance peer-check bench lint asan tsan cover cover-readers fuzz deps lint-deps install uninstall deb tarball clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)

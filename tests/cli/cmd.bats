@@ -144,6 +144,23 @@ END
     [ -z "$(find p -type f)" ]
 }
 
+@test "a Debian package holds programs that run from where it is unpacked, and names the packages of their libraries" {
+    command -v dpkg-deb >/dev/null || skip "no dpkg-deb"
+    if nm "$TC_BUILD/bin/tc-run" | grep -qE '__(asan|tsan)_init'; then skip "sanitised objects"; fi
+    env -u MAKEFLAGS -u MFLAGS make -s -C "$TC_ROOT" deb TC_NO_DEPS=1 BUILD="$TC_BUILD" >sizes
+    deb=$(echo "$TC_BUILD"/tc-tools_*.deb)
+    dpkg-deb -x "$deb" at
+    [ "$(at/usr/bin/tc-run -V | head -n 1)" = "$(tc-run -V | head -n 1)" ]
+    at/usr/bin/tc-bench --op 'linalg_inv(f32[2,2])' --repeat 1 >/dev/null # opens what is in usr/lib
+    for name in usr/include/tc.h usr/lib/libtc.a usr/lib/pkgconfig/tc.pc usr/share/man/man7/tc-intro.7.gz; do [ -s at/$name ]; done
+    depends=$(dpkg-deb -f "$deb" Depends)
+    [[ "$depends" =~ ^"libc6 (>= 2."[0-9]+")" ]]
+    for lib in libsodium23 libyaml-0-2 zlib1g libpng16-16; do [[ "$depends, " == *", $lib, "* ]]; done
+    [[ "$(dpkg-deb -f "$deb" Recommends)" == "gcc | clang, libc6-dev"* ]]
+    grep -q ' bin/tc-ckpt$' sizes
+    rm -r "$deb" "$TC_BUILD/deb"
+}
+
 @test "a long page that a full disk loses in its first blocks is exit 1, of every program" {
     for t in tc-export tc-train tc-compile tc-run tc-bench tc-ckpt; do
         run --separate-stderr bash -c "$t --help >/dev/full"
