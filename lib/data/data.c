@@ -27,7 +27,7 @@ static const tc_yaml_field fields[] = {
     {"weights", TC_Y_NODE, offsetof(tc_data_spec, weights), "order: weighted: FILE, a list, {COLUMN: [W, ...]} by class or {COLUMN: balanced}"},
     {"num_samples", TC_Y_INT, offsetof(tc_data_spec, num_samples), "order: weighted: samples of an epoch; default: as many as there are"},
     {"replacement", TC_Y_BOOL, offsetof(tc_data_spec, replacement), "order: weighted: false draws no sample twice in an epoch"},
-    {"workers", TC_Y_INT, offsetof(tc_data_spec, workers), "threads that put batches together ahead of the step"},
+    {"workers", TC_Y_INT, offsetof(tc_data_spec, workers), "threads that put batches together ahead of the step, and of validation"},
     {"prefetch", TC_Y_INT, offsetof(tc_data_spec, prefetch), "batches that each of them is ahead"},
     {"in_order", TC_Y_BOOL, offsetof(tc_data_spec, in_order), "false: a batch is taken when it is there, before an earlier one that is not"},
     {"limit", TC_Y_INT, offsetof(tc_data_spec, limit), "at most so many samples"},

@@ -351,31 +351,48 @@ tc_status tc_train_step(tc_trainer *t) {
 
 /* ---- validation ---- */
 
-tc_status tc_train_validate(tc_trainer *t, double *mean) {
-    const tc_dataset *d = t->val;
-    int64_t per = t->r->validate.batch ? t->r->validate.batch : t->r->batch, stride = d->kind == TC_DATA_WINDOWS ? d->block : 1;
-    int64_t count = (d->count + stride - 1) / stride;
-    if (d->limit && d->limit < count) count = d->limit;
-    if (d->kind == TC_DATA_BATCHES) per = 1;
-    int n = t->nmetrics + 1;
-    for (int i = 0; i < n; i++) mean[i] = 0;
+/* Batches of `per` of the samples 0, stride, 2 stride, ...; there are `count`. */
+typedef struct {
+    int64_t at, count, per, stride;
+} walk;
+
+static int64_t next_samples(void *ctx, int64_t *index) {
+    walk *w = ctx;
+    int64_t n = w->count - w->at < w->per ? w->count - w->at : w->per;
+    for (int64_t i = 0; i < n; i++) index[i] = (w->at + i) * w->stride;
+    w->at += n;
+    return n;
+}
+
+/* Adds share times the loss and the metrics of a batch. */
+static tc_status add_eval(tc_trainer *t, const tc_tensor *columns, double share, double *mean) {
     const tc_program *p = tc_exec_program(t->eval_exec);
     tc_tensor *out = tc_xcalloc((size_t)p->noutputs, sizeof *out);
-    int64_t *index = tc_xcalloc((size_t)per, sizeof *index);
-    tc_status s = NULL;
-    for (int64_t at = 0; at < count && !s; at += per) {
-        int64_t now = count - at < per ? count - at : per;
-        for (int64_t i = 0; i < now; i++) index[i] = (at + i) * stride;
-        tc_tensor columns[TC_DATA_MAX_COLUMNS] = {0};
-        s = tc_data_gather(d, index, now, t->r->floats, columns, NULL);
-        if (!s) s = tc_exec_run(t->eval_exec, columns, d->ncols, &t->step_gen, out, p->noutputs);
-        deinit_all(columns, d->ncols);
-        int k = 0;
-        for (int i = 0; i < p->noutputs && !s; i++)
-            if (p->outputs[i].kind == TC_OUT_USER && k < n) mean[k++] += scalar_of(&out[i]) * (double)now / (double)count;
-        deinit_all(out, p->noutputs);
-    }
-    free(index);
+    tc_status s = tc_exec_run(t->eval_exec, columns, t->val->ncols, &t->step_gen, out, p->noutputs);
+    for (int i = 0, k = 0; i < p->noutputs && !s; i++)
+        if (p->outputs[i].kind == TC_OUT_USER && k <= t->nmetrics) mean[k++] += scalar_of(&out[i]) * share;
+    deinit_all(out, p->noutputs);
     free(out);
+    return s;
+}
+
+tc_status tc_train_validate(tc_trainer *t, double *mean) {
+    const tc_dataset *d = t->val;
+    walk w = {.count = d->count, .per = t->r->validate.batch ? t->r->validate.batch : t->r->batch, .stride = 1};
+    if (d->kind == TC_DATA_WINDOWS) w.stride = d->block, w.count = (d->count + d->block - 1) / d->block;
+    if (d->limit && d->limit < w.count) w.count = d->limit;
+    if (d->kind == TC_DATA_BATCHES) w.per = 1;
+    for (int i = 0; i <= t->nmetrics; i++) mean[i] = 0;
+    tc_loader *l;
+    TC_TRY(tc_loader_create(&(tc_loader_options){.set = d, .room = w.per, .floats = t->r->floats, .draw = next_samples, .ctx = &w}, &l));
+    tc_status s = NULL;
+    for (int64_t at = 0; at < w.count && !s; at += w.per) {
+        int64_t number, n = w.count - at < w.per ? w.count - at : w.per;
+        tc_tensor columns[TC_DATA_MAX_COLUMNS] = {0};
+        s = tc_loader_next(l, columns, &number);
+        if (!s) s = add_eval(t, columns, (double)n / (double)w.count, mean);
+        deinit_all(columns, d->ncols);
+    }
+    tc_loader_destroy(l);
     return s;
 }

@@ -28,6 +28,7 @@ static tc_status open_data(tc_trainer *t) {
     tc_yaml *val = tc_data_merge(&t->arena, r->data, "val");
     o.train = t->train;
     if (val) TC_TRY(tc_data_open(val, &o, &t->val));
+    if (t->val) t->val->any_order = false; /* means are added in order */
     int size = tc_dist_size(t->o.dist);
     if (t->train->kind != TC_DATA_BATCHES && r->batch < size)
         return tc_yaml_error(tc_yaml_get(r->root, "batch") ? tc_yaml_get(r->root, "batch") : r->root, "%lld samples cannot be shared by %d ranks",

@@ -112,6 +112,25 @@ out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order
     done
 }
 
+@test "validation has the threads of workers too, and the same numbers with any number of them" {
+    head -n 7 list.txt >seven.txt
+    checked=(-q --threads 1 r.yaml steps=2 "data.val={images: seven.txt}" "metrics={right: (out.argmax(-1) == y).float().mean()}")
+    tc-train "${checked[@]}" -o of-0
+    tc-train "${checked[@]}" "data.val={images: seven.txt, workers: 3, in_order: false}" -o of-3
+    for n in 0 3; do grep val_loss of-$n/metrics.jsonl >val-$n; done
+    cmp val-0 val-3
+    printf 'pictures/1.ppm 1\npictures/2.ppm 2\n' >train.txt # what validation waits for are pictures of two of its batches
+    slow_file
+    rm pictures/3.ppm && mkfifo pictures/3.ppm
+    tc-train "${checked[@]}" "data.train={images: train.txt}" data.workers=3 data.size=[2,2] -o run &
+    pid=$!
+    after_step 2
+    until [ "$(ls /proc/$pid/task | wc -l)" -eq 3 ]; do kill -0 $pid && sleep 0.05 || return 1; done # this one and two that wait
+    for i in 0 3; do printf 'P6 2 2 255\nabcdefghijkl' >pictures/$i.ppm; done
+    wait $pid
+    grep -q val_loss run/metrics.jsonl
+}
+
 @test "a file that cannot be read ends the run with its name, whichever thread found it" {
     printf 'no picture' >pictures/7.ppm
     for n in 0 3; do fails 3 "pictures/7.ppm" tc-train r.yaml data.workers=$n; done
