@@ -1,6 +1,7 @@
 /* torch.inference_mode: tensors made in it may be written to only in it, and never require a gradient; views of them are such tensors too.
  * What shows the elements of an argument (a view, or the argument itself, as contiguous may give) is as that argument is. */
 #include "capture/torch_bind.h"
+#include "op/functionalise.h"
 
 static _Noreturn void refuse(C *c, const tensor *t, const char *what, const char *cure) {
     const tc_source *made = t->inference;
@@ -41,12 +42,6 @@ static bool among(const char *name, const char *const *names) {
     return *names != NULL;
 }
 
-/* Whether PyTorch's result number k shows argument number k, though the schema calls it no view: operators made of views. */
-static bool made_of_views(const tc_schema *s) {
-    static const char *const names[] = {"atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid", NULL};
-    return among(s->name, names);
-}
-
 /* Whether r shows the elements of t, argument number i: by their storage, or by the schema where no copy may have been made. A change of type
  * makes a copy, or a view that PyTorch calls new. */
 static bool shows(const tc_schema *s, int i, const tensor *t, const tensor *r) {
@@ -59,8 +54,9 @@ static bool shows(const tc_schema *s, int i, const tensor *t, const tensor *r) {
 }
 
 /* The argument whose elements r, result number at, shows; NULL: it has its own. */
-static const tensor *looked_at(const tc_schema *s, const tc_binding *b, const tensor *r, size_t at) {
-    bool made = made_of_views(s);
+static const tensor *looked_at(const tc_op *op, const tc_binding *b, const tensor *r, size_t at) {
+    const tc_schema *s = tc_op_schema(op);
+    bool made = tc_op_made_of_views(op);
     for (int i = 0; i < b->n; i++) {
         size_t n = 1;
         const V *all = b->object[i] && tc_is_seq(b->object[i]) ? tc_items(b->object[i], &n) : &b->object[i];
@@ -70,13 +66,14 @@ static const tensor *looked_at(const tc_schema *s, const tc_binding *b, const te
     return NULL;
 }
 
-void tc_inference_mark(C *c, const tc_schema *s, const tc_binding *b, V result) {
+void tc_inference_mark(C *c, const tc_op *op, const tc_binding *b, V result) {
+    const tc_schema *s = tc_op_schema(op);
     if ((!c->torch->any_inference && !c->torch->inference) || s->inplace || b->out || !result) return;
     size_t n = 1;
     V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
     for (size_t i = 0; i < n; i++) {
         if (!tc_is_tensor(all[i])) continue;
-        const tensor *of = looked_at(s, b, (tensor *)all[i], i);
+        const tensor *of = looked_at(op, b, (tensor *)all[i], i);
         if (of) ((tensor *)all[i])->inference = of->inference;
         else if (c->torch->inference) mark(c, all[i]);
     }

@@ -529,7 +529,7 @@ static V call_op(C *c, const tc_op *op, tc_binding *b) {
         r = run_unmarked(c, op, b, &w);
     else if (s->inplace) r = c->torch->graph ? record_inplace(c, op, b) : run_inplace(c, op, b);
     else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
-    tc_inference_mark(c, s, b, r);
+    tc_inference_mark(c, op, b, r);
     if (b->requires_grad >= 0 && tc_is_tensor(r)) ((tensor *)r)->requires_grad = b->requires_grad;
     if (b->out) check_extremes(c, s, b->out, r);
     if (b->out) check_exact(c, s, b->out, r);

@@ -200,31 +200,49 @@ static void search_all(const uint64_t *keys, int64_t n, const uint64_t *value, i
     else
         for (int64_t i = 0; i < count; i += TOGETHER) search(keys, n, value + i, false, out + i);
 }
-static tc_status sequence_keys(const tc_tensor *seq, const tc_tensor *sorter, int64_t base, int64_t n, uint64_t *out) {
+/* Sequence and values are compared in the type they have together: that of a single value counts where its category is higher. */
+static tc_dtype compared(const tc_tensor *seq, const tc_tensor *v) {
+    return !v->rank && tc_dtype_kind(v->dtype) <= tc_dtype_kind(seq->dtype) ? seq->dtype : tc_dtype_promote(seq->dtype, v->dtype);
+}
+static void keys_as(tc_dtype d, const tc_tensor *t, int64_t at, int64_t n, uint64_t *out) {
+    if (t->dtype == d) {
+        tc_order_plain(t, at, 1, n, out);
+        return;
+    }
+    uint64_t room[VALUES];
+    for (int64_t i = 0; i < n; i += VALUES) {
+        const int64_t count = n - i < VALUES ? n - i : VALUES;
+        tc_storage s = {.data = room};
+        for (int64_t k = 0; k < count; k++) tc_scalar_store(d, room, k, tc_scalar_load(t->dtype, t->storage->data, t->offset + at + i + k));
+        tc_order_plain(&(tc_tensor){.dtype = d, .storage = &s}, 0, 1, count, out + i);
+    }
+}
+static tc_status sequence_keys(tc_dtype d, const tc_tensor *seq, const tc_tensor *sorter, int64_t base, int64_t n, uint64_t *out) {
     if (!sorter) {
-        tc_order_plain(seq, base, 1, n, out);
+        keys_as(d, seq, base, n, out);
         return NULL;
     }
     for (int64_t i = 0; i < n; i++) {
         int64_t at = tc_scalar_load(sorter->dtype, sorter->storage->data, sorter->offset + base + i).i;
         if (at < 0 || at >= n) return tc_error(TC_CONTENT, "searchsorted: sorter index %lld is out of range for %lld", (long long)at, (long long)n);
-        tc_order_plain(seq, base + at, 1, 1, &out[i]);
+        keys_as(d, seq, base + at, 1, &out[i]);
     }
     return NULL;
 }
 static tc_status run_searchsorted(tc_kcall *c) {
     const tc_tensor *seq = tc_k_tensor(c, 0), *v = tc_k_tensor(c, 1), *sorter = c->nargs > 5 ? tc_k_tensor(c, 5) : NULL;
     tc_tensor *out = &c->outs[0];
+    const tc_dtype d = compared(seq, v);
     bool right = tc_k_bool(c, 3);
     if (c->nargs > 4 && tc_k_given(c, 4)) right = right || !strcmp(c->args[4].string, "right");
     int64_t n = seq->size[seq->rank - 1], per = seq->rank == 1 ? tc_tensor_numel(v) : v->size[v->rank - 1], total = tc_tensor_numel(v);
     uint64_t *keys = c->scratch;
     for (int64_t row = 0; row * per < total; row++) {
-        TC_TRY(sequence_keys(seq, sorter, seq->rank == 1 ? 0 : row * n, n, keys));
+        TC_TRY(sequence_keys(d, seq, sorter, seq->rank == 1 ? 0 : row * n, n, keys));
         for (int64_t i = 0; i < per; i += VALUES) {
             uint64_t value[VALUES] = {0};
             int64_t found[VALUES], count = per - i < VALUES ? per - i : VALUES, at = out->offset + row * per + i;
-            tc_order_plain(v, row * per + i, 1, count, value);
+            keys_as(d, v, row * per + i, count, value);
             search_all(keys, n, value, count, right, found);
             if (out->dtype == TC_I64) memcpy((int64_t *)out->storage->data + at, found, (size_t)count * sizeof *found);
             else

@@ -201,6 +201,8 @@ static tc_status part_of_list(tc_functional *f, alias *a) {
     tc_value *const *list = a->element_of->list;
     bool unbind = !strcmp(s->name, "unbind");
     int rank = list[a->element]->meta.rank + unbind;
+    if (!strcmp(s->name, "hsplit")) dim = rank > 1;
+    if (!strcmp(s->name, "dsplit")) dim = 2;
     if (dim < 0) dim += rank;
     args[0] = a->args[0];
     args[1] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(c, dim)};
@@ -311,13 +313,14 @@ static bool aliases(tc_functional *f, const tc_node *n) {
     return s->is_view;
 }
 
-static void note_view(tc_functional *f, const tc_node *n, tc_value *source, tc_value *v, const tc_value *list, int element) {
-    alias *a = TC_NEW(&f->arena, alias), *parent = tensor_of(f, source)->a;
+/* v shows what op(source, args[1..]) does: n's operator, or the one that stands for it. */
+static void note_view(tc_functional *f, const tc_op *op, const tc_arg *args, int nargs, alias *parent, tc_value *v, const tc_value *list, int element) {
+    alias *a = TC_NEW(&f->arena, alias);
     *a = (alias){.base = parent->base,
                  .parent = parent,
-                 .op = n->op,
-                 .args = n->args,
-                 .nargs = n->nargs,
+                 .op = op,
+                 .args = args,
+                 .nargs = nargs,
                  .element_of = list,
                  .element = element,
                  .value = v,
@@ -327,14 +330,39 @@ static void note_view(tc_functional *f, const tc_node *n, tc_value *source, tc_v
     *place(f, v) = t;
 }
 
+bool tc_op_made_of_views(const tc_op *op) {
+    static const char *const names[] = {"atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid"};
+    const tc_schema *s = tc_op_schema(op);
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(s->ns, "aten") && !s->has_out && !strcmp(names[i], s->name)) return true;
+    return false;
+}
+
+/* v, made of views of source: its elements where ones are added, in order where dimensions are, else repeated. */
+static void note_made(tc_functional *f, tc_value *source, tc_value *v, bool repeats) {
+    tc_arg *args = TC_NEWN(&f->arena, tc_arg, 3);
+    args[1] = (tc_arg){.kind = TC_A_INTS, .syms = v->meta.size, .n = v->meta.rank};
+    args[2] = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_bool(false)};
+    const bool ranks = source->meta.rank != v->meta.rank;
+    const tc_op *op = tc_op_find(repeats ? "aten::expand" : ranks ? "aten::view" : "aten::alias");
+    if (op) note_view(f, op, args, repeats ? 3 : ranks ? 2 : 1, tensor_of(f, source)->a, v, NULL, 0);
+}
+
 /* n's own value for arg 0 before reading; called after its arguments were replaced by current values. */
-static void note_views(tc_functional *f, const tc_node *n, tc_value *source) {
-    const tc_schema *s = tc_op_schema(n->op);
-    if (!s->is_view || !source || source->kind != TC_V_TENSOR || !aliases(f, n)) return;
+static void note_views(tc_functional *f, const tc_node *n, const tc_arg *arg) {
+    tc_value *source = arg->kind == TC_A_VALUE ? arg->value : NULL, *v;
+    if (tc_op_made_of_views(n->op)) { /* result k is of tensor k; the grid of meshgrid is not followed */
+        const char *name = tc_op_schema(n->op)->name;
+        if (source && source->kind == TC_V_TENSOR) note_made(f, source, n->outs[0], false);
+        for (int k = 0; arg->kind == TC_A_VALUES && *name != 'm' && k < arg->n; k++) note_made(f, arg->values[k], n->outs[0]->list[k], *name == 'b');
+        return;
+    }
+    if (!source || source->kind != TC_V_TENSOR || !tc_op_schema(n->op)->is_view || !aliases(f, n)) return;
+    alias *parent = tensor_of(f, source)->a;
     for (int i = 0; i < n->nouts; i++) {
-        tc_value *v = n->outs[i];
-        if (v->kind == TC_V_TENSOR) note_view(f, n, source, v, NULL, 0);
-        for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) note_view(f, n, source, v->list[k], v, k);
+        v = n->outs[i];
+        if (v->kind == TC_V_TENSOR) note_view(f, n->op, n->args, n->nargs, parent, v, NULL, 0);
+        for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) note_view(f, n->op, n->args, n->nargs, parent, v->list[k], v, k);
     }
 }
 
@@ -572,7 +600,7 @@ static tc_status rewrite(tc_functional *f, tc_node *n) {
     tc_status st = writes ? write_node(f, n, source) : unmarked_writes(f, n, source, &done);
     p->no_grad = was;
     if (st || writes) return st;
-    if (!done && s->is_view) note_views(f, n, source[0].kind == TC_A_VALUE ? source[0].value : NULL);
+    if (!done && n->nargs) note_views(f, n, &source[0]);
     return NULL;
 }
 

@@ -41,6 +41,9 @@ typedef struct {
 } tc_unmarked_writes;
 bool tc_op_unmarked_writes(const tc_op *op, const tc_arg *args, int rank, tc_unmarked_writes *out);
 
+/* Whether result k shows argument k though the schema calls it no view: PyTorch makes it of views. */
+bool tc_op_made_of_views(const tc_op *op);
+
 /* op/view_inverse.c: base with `written` in the place that the view op(base, args[1..]) takes of it. */
 struct tc_emit;
 tc_status tc_view_inverse(struct tc_emit *e, const tc_op *op, const tc_arg *args, int nargs, tc_value *base, tc_value *written, tc_value **out_base);

@@ -266,6 +266,7 @@ static int rank_of(const tc_op *op) {
     bool late = numbers_as_tensors(s->name);
     for (int i = 0; i < s->nparams; i++)
         if (s->params[i].type == TC_T_SCALAR && !s->params[i].has_default) r += late ? 10 : -10 + i;
+    if (s->nparams == 2 && s->params[1].type == TC_T_INTS) r++; /* x.hsplit(2): a number before numbers without brackets */
     return r;
 }
 

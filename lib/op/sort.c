@@ -178,19 +178,23 @@ static tc_status grad_whole(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, tc_e_mul(e, tc_e_div(e, gs[0], tc_e1(e, "aten::sum", mask)), mask));
     return tc_e_done(e);
 }
+/* Argument at, a tensor, or a number as one of the type that it and the boundaries have together. */
+static tc_value *searched(tc_emit *e, const tc_node *n, int at) {
+    if (tc_arg_value(n, at)) return tc_arg_value(n, at);
+    tc_promotion p = {.dim = TC_DTYPE_NONE, .zero = TC_DTYPE_NONE, .wrapped = TC_DTYPE_NONE};
+    tc_promotion_add(&p, &n->args[0]);
+    tc_promotion_add(&p, &n->args[1]);
+    const tc_arg dtype = {.kind = TC_A_DTYPE, .dtype = tc_promotion_type(&p)};
+    return tc_emit_call(e, "aten::scalar_tensor", "aa", tc_e_arg(n, at), &dtype);
+}
 static tc_status decompose_searchsorted_scalar(tc_emit *e, const tc_node *n) {
-    tc_value *seq = tc_arg_value(n, 0);
-    tc_arg dtype = {.kind = TC_A_DTYPE, .dtype = seq->meta.dtype};
-    tc_value *v = tc_emit_call(e, "aten::scalar_tensor", "aa", tc_e_arg(n, 1), &dtype);
+    tc_value *seq = tc_arg_value(n, 0), *v = searched(e, n, 1);
     tc_emit_result(e, 0,
                    tc_emit_call(e, "aten::searchsorted.Tensor", "vvaaaa", seq, v, tc_e_arg(n, 2), tc_e_arg(n, 3), tc_e_arg(n, 4), tc_e_arg(n, 5)));
     return tc_e_done(e);
 }
-/* Values and boundaries are compared in their common type. */
 static tc_status decompose_bucketize(tc_emit *e, const tc_node *n) {
-    tc_value *edges = tc_arg_value(n, 1), *v = tc_arg_value(n, 0);
-    tc_arg dtype = {.kind = TC_A_DTYPE, .dtype = edges->meta.dtype};
-    if (!v) v = tc_emit_call(e, "aten::scalar_tensor", "aa", tc_e_arg(n, 0), &dtype);
+    tc_value *edges = tc_arg_value(n, 1), *v = searched(e, n, 0);
     tc_emit_result(e, 0, tc_emit_call(e, "aten::searchsorted.Tensor", "vvaa", edges, v, tc_e_arg(n, 2), tc_e_arg(n, 3)));
     return tc_e_done(e);
 }

@@ -85,16 +85,48 @@ static tc_value *moved(inverse *c) {
     return tc_emit_call(c->e, op, "vaa", c->v, &c->args[2], &c->args[1]);
 }
 
-static tc_value *expanded(inverse *c) { /* only where nothing was repeated */
-    for (int i = 0; i < c->v->meta.rank; i++) {
-        int b = i - (c->v->meta.rank - c->base->meta.rank);
-        if (b < 0 ? !tc_sym_is_int(c->v->meta.size[i], 1) : c->v->meta.size[i] != c->base->meta.size[b]) {
+static bool filled(const tc_value *v) { /* one number everywhere */
+    const tc_schema *s = v->producer ? tc_op_schema(v->producer->op) : NULL;
+    return s && !strcmp(s->ns, "aten") && (!strcmp(s->name, "fill") || !strcmp(s->name, "zero"));
+}
+
+static tc_value *expanded(inverse *c) { /* only where nothing was repeated, or one of equal elements serves */
+    tc_value *v = c->v;
+    const bool any = filled(v);
+    const tc_meta *all = &c->v->meta, *m = &c->base->meta;
+    for (int i = 0, lead = all->rank - m->rank; v && i < all->rank; i++) {
+        tc_sym want = i < lead ? tc_sym_int(c->e->graph->program->sym, 1) : m->size[i - lead];
+        int64_t n;
+        if (all->size[i] == want) continue;
+        if (tc_sym_const_int(all->size[i], &n) && n == 0) return c->base;
+        if (!any) {
             tc_emit_fail(c->e, tc_error(TC_CONTENT,
                                         "unsupported operation: more than one element of the written-to tensor refers to a single memory location"));
             return NULL;
         }
+        v = tc_emit_call(c->e, "aten::slice.Tensor", "viii", v, (int64_t)i, (int64_t)0, (int64_t)1);
     }
-    return c->v->meta.rank == c->base->meta.rank ? c->v : reshaped(c);
+    if (!v || all->rank == m->rank) return v;
+    c->v = v;
+    return reshaped(c);
+}
+
+/* Elements step apart, at most step of them: [..., n, ..., size] goes to the places of [..., n * size, ...] */
+static tc_value *unfolded(inverse *c) {
+    const int rank = c->base->meta.rank;
+    int64_t d, size, step;
+    if (!rank) return reshaped(c);
+    if (!tc_sym_const_int(c->args[1].sym, &d) || !tc_sym_const_int(c->args[2].sym, &size) || !tc_sym_const_int(c->args[3].sym, &step) || size > step) {
+        tc_emit_fail(c->e, tc_error(TC_UNSUPPORTED, "writing to the pieces of unfold is not supported where they have elements in common"));
+        return NULL;
+    }
+    if (d < 0) d += rank;
+    tc_value *v = tc_emit_call(c->e, "aten::movedim.int", "vii", c->v, (int64_t)-1, d + 1), *at;
+    v = tc_emit_call(c->e, "aten::flatten.using_ints", "vii", v, d, d + 1);
+    at = tc_emit_call(c->e, "aten::arange", "a", &(tc_arg){.kind = TC_A_INT, .sym = c->base->meta.size[d]});
+    at = tc_emit_call(c->e, "aten::unfold", "viaa", at, (int64_t)0, &c->args[2], &c->args[3]);
+    at = tc_emit_call(c->e, "aten::reshape", "vI", at, (int64_t[]){-1}, 1);
+    return tc_emit_call(c->e, "aten::index_copy", "vivv", c->base, d, at, v);
 }
 
 static tc_value *retyped(inverse *c) { return tc_emit_call(c->e, "aten::view.dtype", "vd", c->v, (int)c->base->meta.dtype); }
@@ -145,6 +177,7 @@ static const struct {
     {"permute", permuted},
     {"movedim", moved},
     {"moveaxis", moved},
+    {"unfold", unfolded},
     {"expand", expanded},
     {"expand_as", expanded},
     {"broadcast_to", expanded},

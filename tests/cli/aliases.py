@@ -383,3 +383,61 @@ class C31(nn.Module):
         c = self.b[1:]
         c.mul_(2)
         return torch.cat([self.b, c])
+
+
+class C32(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        y = x.clone()
+        h = self.drop(y)
+        h += 1
+        y[0] = 9
+        return torch.cat([y, h])
+
+
+class C33(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        a, b = torch.atleast_2d(y, y.view(2, 3))
+        a.mul_(2)
+        b[0, 0] = 7
+        y[5] = 8
+        return torch.cat([y, a[0], b.flatten()])
+
+
+class C34(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        a, b = torch.broadcast_tensors(y, y[:1])
+        y.add_(1)
+        b.fill_(5)
+        return torch.cat([y, a, b])
+
+
+class C35(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        y[1:3, None].expand(2, 4)[...] = 3
+        y.view(2, 3)[:, :1].expand(-1, 3).zero_()
+        return y
+
+
+class C36(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        u = y.unfold(0, 2, 3)
+        u.mul_(10)
+        y.view(2, 3).unfold(1, 1, 2).sub_(1)
+        return torch.cat([y, u.flatten()])
+
+
+class C37(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        for part in y.view(2, 3).hsplit(3):
+            part.mul_(2)
+        y.hsplit(1)[0][0] = 7
+        return y
