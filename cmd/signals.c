@@ -96,6 +96,16 @@ static void on_bus(int sig, siginfo_t *info, void *context) {
     _exit(TC_CONTENT);
 }
 
+_Noreturn void tc_no_memory(size_t n) {
+    static atomic_flag once = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&once)) pause();
+    char text[128];
+    const int len = snprintf(text, sizeof text, "%s: out of memory: %zu bytes more are not to be had\n", program_name ? program_name : "tc", n);
+    say(text, (size_t)len);
+    remove_temporaries();
+    _exit(TC_ENV);
+}
+
 void tc_signals_install(const tc_tool *tool) {
     program_name = tool->name;
     signal(SIGPIPE, tool->keeps_sigpipe ? SIG_IGN : SIG_DFL);

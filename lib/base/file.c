@@ -254,23 +254,23 @@ static int make_held(const char *path, mode_t type) {
 static tc_status open_temporary(const char *target, const char *name, mode_t type, char **out_path, int *out_fd) {
     enum { LOOKED_AT = 4, MOST = 10000 };
     const char *base = tc_path_last(target);
-    int dir = (int)(base - target);
+    const int dir = (int)(base - target);
+    tc_buf b = {0};
     *out_path = NULL;
-    for (unsigned i = 0; i < MOST && (!*out_path || i < LOOKED_AT); i++) {
-        tc_buf b = {0};
-        tc_buf_printf(&b, "%.*s.%s.tmp%u", dir, target, base, i);
+    for (unsigned i = 0; i < LOOKED_AT + MOST; i++) { /* once it is made nothing can fail: nobody else would remove it */
+        b.len = 0;
+        tc_buf_printf(&b, "%.*s.%s.tmp%u", dir, target, base, i < LOOKED_AT ? i : i - LOOKED_AT);
         remove_left(b.data, type);
-        if (!*out_path) {
-            *out_fd = make_held(b.data, type);
-            if (*out_fd >= 0) {
-                *out_path = b.data;
-                continue;
-            }
-            if (errno != EEXIST) return tc_buf_free(&b), env_error(name, "create");
+        if (i < LOOKED_AT) continue;
+        *out_fd = make_held(b.data, type);
+        if (*out_fd >= 0) {
+            *out_path = b.data;
+            return NULL;
         }
-        tc_buf_free(&b);
+        if (errno != EEXIST) return tc_buf_free(&b), env_error(name, "create");
     }
-    return *out_path ? NULL : tc_error(TC_ENV, "%s: cannot create a temporary %s beside it", name, type == S_IFDIR ? "folder" : "file");
+    tc_buf_free(&b);
+    return tc_error(TC_ENV, "%s: cannot create a temporary %s beside it", name, type == S_IFDIR ? "folder" : "file");
 }
 
 /* The temporary gets the target's name, or goes; the rename is made durable. */

@@ -4,21 +4,23 @@
 #include <stdio.h>
 #include <sys/auxv.h>
 
+__attribute__((weak)) _Noreturn void tc_no_memory(size_t n) { TC_BUG("out of memory: %zu bytes", n); }
+
 void *tc_xmalloc(size_t n) {
     void *p = malloc(n ? n : 1);
-    if (!p) TC_BUG("out of memory: %zu bytes", n);
+    if (!p) tc_no_memory(n);
     return p;
 }
 
 void *tc_xcalloc(size_t count, size_t size) {
     void *p = calloc(count ? count : 1, size ? size : 1);
-    if (!p) TC_BUG("out of memory: %zu times %zu bytes", count, size);
+    if (!p) tc_no_memory(count > SIZE_MAX / (size ? size : 1) ? SIZE_MAX : count * size);
     return p;
 }
 
 void *tc_xrealloc(void *p, size_t n) {
     void *q = realloc(p, n ? n : 1);
-    if (!q) TC_BUG("out of memory: %zu bytes", n);
+    if (!q) tc_no_memory(n);
     return q;
 }
 

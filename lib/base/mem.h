@@ -1,5 +1,5 @@
 /* Memory: arenas for what lives as long as a phase, growing buffers and vectors, overflow-safe sizes.
- * Small allocations never return NULL (real exhaustion is TC_BUG); sizes that come from a file are checked by their
+ * Small allocations never return NULL (real exhaustion ends the process); sizes that come from a file are checked by their
  * reader, and tensor storage is allocated with a status (tensor/tensor.h). */
 #ifndef TC_BASE_MEM_H
 #define TC_BASE_MEM_H
@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* n bytes are not there: aborts, unless the program brings a function of this name (cmd/signals.c: exit 1, temporary files removed). */
+_Noreturn void tc_no_memory(size_t n);
 void *tc_xmalloc(size_t n);
 void *tc_xcalloc(size_t count, size_t size);
 void *tc_xrealloc(void *p, size_t n);

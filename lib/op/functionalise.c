@@ -314,7 +314,8 @@ static bool aliases(tc_functional *f, const tc_node *n) {
 }
 
 /* v shows what op(source, args[1..]) does: n's operator, or the one that stands for it. */
-static void note_view(tc_functional *f, const tc_op *op, const tc_arg *args, int nargs, alias *parent, tc_value *v, const tc_value *list, int element) {
+static void note_view(tc_functional *f, const tc_op *op, const tc_arg *args, int nargs, alias *parent, tc_value *v, const tc_value *list,
+                      int element) {
     alias *a = TC_NEW(&f->arena, alias);
     *a = (alias){.base = parent->base,
                  .parent = parent,

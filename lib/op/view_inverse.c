@@ -116,7 +116,8 @@ static tc_value *unfolded(inverse *c) {
     const int rank = c->base->meta.rank;
     int64_t d, size, step;
     if (!rank) return reshaped(c);
-    if (!tc_sym_const_int(c->args[1].sym, &d) || !tc_sym_const_int(c->args[2].sym, &size) || !tc_sym_const_int(c->args[3].sym, &step) || size > step) {
+    if (!tc_sym_const_int(c->args[1].sym, &d) || !tc_sym_const_int(c->args[2].sym, &size) || !tc_sym_const_int(c->args[3].sym, &step) ||
+        size > step) {
         tc_emit_fail(c->e, tc_error(TC_UNSUPPORTED, "writing to the pieces of unfold is not supported where they have elements in common"));
         return NULL;
     }

@@ -82,7 +82,8 @@ static const snippet table[] = {
     {"r = [t.tolist() for t in torch.unravel_index(torch.tensor([5, 7], dtype=torch.uint8), (3, 4))]\n", "[[1, 1], [1, 3]]"},
     {"r = torch.unravel_index(torch.tensor([5.]), (3, 4))\n", "expected 'indices' to be integer dtype"},
     /* values and boundaries of two types are compared in their common one */
-    {"b = torch.tensor([-1., 0., 1.])\nr = [torch.bucketize(torch.tensor(-0.55).double(), b).item(), torch.bucketize(torch.tensor([-0.55, 2.]).double(), "
+    {"b = torch.tensor([-1., 0., 1.])\nr = [torch.bucketize(torch.tensor(-0.55).double(), b).item(), torch.bucketize(torch.tensor([-0.55, "
+     "2.]).double(), "
      "b).tolist(), torch.searchsorted(b, torch.tensor([[1, 0]]), right=True).tolist()]\n",
      "[1, [1, 3], [[3, 2]]]"},
     {"i = torch.tensor([1, 2, 3])\nr = [torch.bucketize(2.5, i).item(), torch.searchsorted(i, 2.5).item(), torch.searchsorted(i.char(), "
@@ -92,7 +93,8 @@ static const snippet table[] = {
     {"x, z = torch.arange(3.), torch.ones(1, 2, 1)\nF.dropout(x, 0.5, training=False).add_(1)\nF.dropout1d(z, 0., training=True).mul_(3)\n"
      "F.alpha_dropout(z, 0.3, training=False).add_(1)\nr = [x.tolist(), z.tolist()]\n",
      "[[1.0, 2.0, 3.0], [[[4.0], [4.0]]]]"},
-    {"x = torch.arange(4.)\nr = [len(x.hsplit(2)), len(x.view(4, 1).vsplit(4)), len(x.view(1, 1, 4).dsplit(2)), [t.tolist() for t in x.hsplit([1])]]\n",
+    {"x = torch.arange(4.)\nr = [len(x.hsplit(2)), len(x.view(4, 1).vsplit(4)), len(x.view(1, 1, 4).dsplit(2)), [t.tolist() for t in "
+     "x.hsplit([1])]]\n",
      "[2, 4, 2, [[0.0], [1.0, 2.0, 3.0]]]"},
     {"r = torch.multinomial(torch.tensor([1., -1.]), 1)\n", "element < 0"},
     {"r = torch.multinomial(torch.zeros(2), 1)\n", "sum of probabilities <= 0"},
