@@ -111,13 +111,13 @@ static tc_value *expanded(inverse *c) { /* only where nothing was repeated, or o
     return reshaped(c);
 }
 
-/* Elements step apart, at most step of them: [..., n, ..., size] goes to the places of [..., n * size, ...] */
+/* Pieces step apart, of at most step elements or all equal: [..., n, ..., size] goes to the places of [..., n * size, ...] */
 static tc_value *unfolded(inverse *c) {
     const int rank = c->base->meta.rank;
     int64_t d, size, step;
     if (!rank) return reshaped(c);
     if (!tc_sym_const_int(c->args[1].sym, &d) || !tc_sym_const_int(c->args[2].sym, &size) || !tc_sym_const_int(c->args[3].sym, &step) ||
-        size > step) {
+        (size > step && !filled(c->v))) {
         tc_emit_fail(c->e, tc_error(TC_UNSUPPORTED, "writing to the pieces of unfold is not supported where they have elements in common"));
         return NULL;
     }
