@@ -100,7 +100,8 @@ static V apply_basic(C *c, V t, indexing *x) {
         }
         case K_BOOL:
             t = tc_torch_calln(c, "aten::unsqueeze", 2, t, at);
-            put_tensor(c, x, dim++, tc_torch_from_data(c, tc_list_of(c, 1, &v), TC_BOOL));
+            V first = tc_int(c, 0); /* of the new dimension True takes the one place, False none */
+            put_tensor(c, x, dim++, tc_torch_from_data(c, tc_list_of(c, v == c->true_, &first), TC_I64));
             break;
         case K_TENSOR:
             if (!takes(c, v)) { /* a 0-d mask: over a new dimension of 1 */

@@ -79,7 +79,7 @@ static tc_status attend(tc_emit *e, const tc_node *n, attention a, tc_value **ou
         mask = tc_e1(e, "aten::tril", tc_emit_call(e, "aten::ones", "Sd", size, 2, (int)TC_BOOL));
     }
     if (mask && mask->meta.dtype == TC_BOOL) p = tc_emit_call(e, "aten::where.ScalarOther", "vvf", mask, p, -__builtin_inf());
-    else if (mask) p = tc_e_add(e, p, mask->meta.dtype == p->meta.dtype ? mask : tc_e_cast(e, mask, p->meta.dtype));
+    else if (mask && p) p = tc_e_add(e, p, mask->meta.dtype == p->meta.dtype ? mask : tc_e_cast(e, mask, p->meta.dtype));
     p = tc_emit_call(e, a.mask ? "aten::_safe_softmax" : "aten::softmax.int", "vi", p, (int64_t)-1);
     if (a.dropout > 0) p = tc_emit_call(e, "aten::dropout", "vfb", p, a.dropout, 1);
     if (out_weights) *out_weights = tc_e_cast(e, p, given);

@@ -284,7 +284,8 @@ tc_status tc_sh_broadcast_dims(tc_shape_ctx *c, tc_dims *into, const tc_meta *m)
     into->rank = rank;
     for (int k = 0; k < m->rank; k++) {
         tc_sym *a = &into->size[rank - m->rank + k], b = m->size[k];
-        if (*a == b || tc_sh_repeats(c, b, *a)) continue;
+        if (*a == b) continue;
+        if (!tc_sym_is_int(*a, 1) && tc_sh_repeats(c, b, *a)) continue; /* beside 1 a size stays what it is, 0 or 1 as well */
         if (tc_sh_repeats(c, *a, b)) {
             *a = b;
             continue;

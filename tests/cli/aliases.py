@@ -432,7 +432,7 @@ class C36(nn.Module):
         u.mul_(10)
         y.view(2, 3).unfold(1, 1, 2).sub_(1)
         z = x.clone()
-        z.unfold(0, 2, 1)[1:].fill_(0)
+        z[2:].unfold(0, 3, 1).fill_(0)
         return torch.cat([y, u.flatten(), z])
 
 

@@ -210,3 +210,13 @@ END
     tc-export f.py:Same --input x=2x2x2xf32 -o same.pt2
     [ "$(tc-run same.pt2 --input x=2x2x2xf32=1 --output - | tail -c 20 | od -An -tf4 | xargs)" = "16 16 16 16 16" ]
 }
+
+@test "a slice of none or one row of a free size meets numbers without a condition on the size" {
+    printf '%s\n' 'from torch import nn' 'class M(nn.Module):' '    def forward(self, x):' '        w = x.clone()' '        w[-1:3].add_(1)' \
+        '        return w - 1 + x[-1:3].sum()' >m.py
+    tc-export m.py:M --input x=Bxf32 -o m.pt2
+    for x in 1:2 1,2:2,4 1,2,3:3,4,6 1,2,3,4:0,1,2,3; do
+        n=$(tr -dc , <<<"${x%:*}" | wc -c)
+        tc-run m.pt2 --input x=$((n + 1))xf32="${x%:*}" --output - | tail -c $((4 * n + 4)) | od -An -tf4 | xargs | tr ' ' , | diff - <(echo "${x#*:}")
+    done
+}

@@ -96,6 +96,9 @@ static const snippet table[] = {
     {"x = torch.arange(4.)\nr = [len(x.hsplit(2)), len(x.view(4, 1).vsplit(4)), len(x.view(1, 1, 4).dsplit(2)), [t.tolist() for t in "
      "x.hsplit([1])]]\n",
      "[2, 4, 2, [[0.0], [1.0, 2.0, 3.0]]]"},
+    {"x = torch.ones(4, 8)\nr = F.scaled_dot_product_attention(x, torch.ones(4, 7), x, torch.zeros(4, 4))\n", "matmul"},
+    {"x = torch.arange(50.).view(2, 5, 5)\nr = [x[..., True, :, [0, -2]][:, 0, :1].tolist(), x[True, 0, 0, 1:3].tolist(), x[False].shape]\n",
+     "[[[0.0], [3.0]], [[1.0, 2.0]], torch.Size([0, 2, 5, 5])]"},
     {"r = torch.multinomial(torch.tensor([1., -1.]), 1)\n", "element < 0"},
     {"r = torch.multinomial(torch.zeros(2), 1)\n", "sum of probabilities <= 0"},
     {"r = F.group_norm(torch.zeros(2, 4, 0), 2)\n", "Expected HxW to be greater than 0"},

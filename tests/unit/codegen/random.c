@@ -158,7 +158,7 @@ static bool argument(kase *k, const tc_op *op, int at, const tc_meta *first, tc_
         *out = (tc_arg){.kind = TC_A_BOOLS, .bools = masks[below(k, 3)], .n = p->fixed_len};
         return p->fixed_len > 0 && p->fixed_len <= 3;
     case TC_T_STRING: *out = (tc_arg){.kind = TC_A_STRING, .string = words[below(k, 5)]}; return true;
-    case TC_T_DTYPE: *out = (tc_arg){.kind = TC_A_DTYPE, .dtype = below(k, 2) ? TC_F32 : TC_F64}; return true;
+    case TC_T_DTYPE: *out = (tc_arg){.kind = TC_A_DTYPE, .dtype = (tc_dtype[]){TC_F32, TC_F64, TC_BF16, TC_F16}[below(k, 4)]}; return true;
     default: return false;
     }
 }
@@ -196,8 +196,8 @@ static bool add_node(kase *k, const tc_op *op) {
 }
 
 static tc_status add_input(kase *k, int at) {
-    static const tc_dtype types[] = {TC_F32, TC_F32, TC_F32, TC_F32, TC_F64, TC_BF16, TC_BOOL, TC_I32};
-    const tc_dtype d = at == 1 ? TC_I64 : types[at ? below(k, 8) : 0];
+    static const tc_dtype types[] = {TC_F32, TC_F32, TC_F32, TC_F32, TC_F64, TC_BF16, TC_F16, TC_BOOL, TC_I32, TC_I16, TC_U8, TC_I8};
+    const tc_dtype d = at == 1 ? TC_I64 : types[at ? below(k, 12) : 0];
     int rank = at ? below(k, 4) : 2;
     tc_sym size[4];
     int64_t n[4];
@@ -208,7 +208,7 @@ static tc_status add_input(kase *k, int at) {
     tc_program_add_input(k->p, (tc_input){.kind = TC_IN_USER, .value = v, .name = v->name, .alias_of = -1});
     k->values[k->nvalues++] = v;
     TC_TRY(tc_tensor_empty(d, rank, n, &k->inputs[at]));
-    tc_sample_fill(&k->inputs[at], d == TC_I64 ? 0 : d == TC_BOOL ? 0 : -3, d == TC_BOOL ? 2 : 3, k->seed * 8 + (uint64_t)at);
+    tc_sample_fill(&k->inputs[at], d == TC_I64 || d == TC_BOOL || d == TC_U8 ? 0 : -3, d == TC_BOOL ? 2 : 3, k->seed * 8 + (uint64_t)at);
     return NULL;
 }
 
@@ -329,13 +329,14 @@ static bool narrow(const kase *k) {
     return false;
 }
 
-static int differs(const kase *k, tc_exec_options o, const tc_tuning *tuning, const char *by) {
+/* Whether what it gives so is not want: what it gives with nothing fused. */
+static int differs(const kase *k, const tc_tensor *want, tc_exec_options o, const tc_tuning *tuning, const char *by) {
     tc_tensor *got = tc_xcalloc((size_t)k->p->noutputs + 1, sizeof *got);
     tc_status s = run(k, &o, tuning, got);
     tc_diff d = {0};
     int r = 0;
     while (!s && r < k->p->noutputs) {
-        if (k->want[r].storage) s = tc_tensor_compare(&got[r], &k->want[r], 0, 0, &d);
+        if (want[r].storage) s = tc_tensor_compare(&got[r], &want[r], 0, 0, &d);
         if (s || d.count) break;
         r++;
     }
@@ -353,23 +354,39 @@ static int differs(const kase *k, tc_exec_options o, const tc_tuning *tuning, co
     return bad;
 }
 
+/* What the case gives with nothing fused by these primitives. */
+static tc_tensor *wanted(const kase *k, const tc_isa_ops *isa) {
+    const tc_exec_options o = {.threads = 1, .isa = isa, .no_fuse = true};
+    tc_tensor *want = tc_xcalloc((size_t)k->p->noutputs + 1, sizeof *want);
+    assert_null(run(k, &o, NULL, want));
+    return want;
+}
+
+static int every_way(const kase *k, const tc_isa_ops *isa, tc_tuning *tuning) {
+    tc_tensor *own = narrow(k) ? wanted(k, isa) : NULL;
+    const tc_tensor *want = own ? own : k->want;
+    int failed = differs(k, want, (tc_exec_options){.isa = isa, .threads = 1}, NULL, "fused");
+    failed += differs(k, want, (tc_exec_options){.isa = isa, .threads = 2, .no_fuse = true}, NULL, "not fused");
+    failed += differs(k, want, (tc_exec_options){.isa = isa, .threads = 7, .loops = true}, NULL, "as loops");
+    failed += differs(k, want, (tc_exec_options){.isa = isa, .threads = 2}, tuning, "tuned");
+    drop(k, own);
+    return failed;
+}
+
 static void test_interpreted(void **state) {
     (void)state;
     tc_tuning *tuning;
     int failed = 0;
     assert_true(cases.len > 0);
     assert_null(tc_tuning_create(2, &tuning));
-    for (size_t i = 0; i < cases.len; i++)
-        for (int row = 0; row <= (int)best_row(); row++) {
-            const kase *k = cases.data[i];
-            if (!tc_isa_supported((tc_isa_row)row) || (row && narrow(k))) continue;
-            const tc_isa_ops *isa = tc_isa_ops_of((tc_isa_row)row);
-            failed += differs(k, (tc_exec_options){.isa = isa, .threads = 1}, NULL, "fused");
-            failed += differs(k, (tc_exec_options){.isa = isa, .threads = 2, .no_fuse = true}, NULL, "not fused");
-            failed += differs(k, (tc_exec_options){.isa = isa, .threads = 7, .loops = true}, NULL, "as loops");
-            tc_tuning_try(tuning, i % 2 ? "block" : "columns", i % 2 ? 512 : 64);
-            failed += differs(k, (tc_exec_options){.isa = isa, .threads = 2}, tuning, "tuned");
-        }
+    for (size_t i = 0; i < cases.len; i++) {
+        const kase *k = cases.data[i];
+        tc_tuning_try(tuning, i % 2 ? "block" : "columns", i % 2 ? 512 : 64);
+        for (int row = 0; row <= (int)best_row(); row++)
+            if (tc_isa_supported((tc_isa_row)row)) failed += every_way(k, tc_isa_ops_of((tc_isa_row)row), tuning);
+        for (int tiles = 1; tiles < TC_TILES_COUNT && narrow(k); tiles++)
+            if (tc_isa_tiles_supported((tc_isa_tiles)tiles)) failed += every_way(k, tc_isa_ops_of_tiles(best_row(), (tc_isa_tiles)tiles), tuning);
+    }
     tc_tuning_destroy(tuning);
     assert_int_equal(failed, 0);
 }
@@ -389,9 +406,13 @@ static void test_compiled(void **state) {
     tc_modules *m = load_unit(u, "gcc", row);
     tc_exec_code find = {tc_modules_find, m};
     int failed = 0;
-    for (size_t i = 0; i < cases.len; i++)
-        for (int threads = 1; threads < 3 && !(narrow(cases.data[i]) && row != TC_ROW_portable); threads++)
-            failed += differs(cases.data[i], (tc_exec_options){.isa = isa, .code = &find, .threads = threads}, NULL, "compiled");
+    for (size_t i = 0; i < cases.len; i++) {
+        const kase *k = cases.data[i];
+        tc_tensor *own = narrow(k) ? wanted(k, isa) : NULL;
+        for (int threads = 1; threads < 3; threads++)
+            failed += differs(k, own ? own : k->want, (tc_exec_options){.isa = isa, .code = &find, .threads = threads}, NULL, "compiled");
+        drop(k, own);
+    }
     print_message("%zu programs, %zu loops, %zu groups, %zu interpreted\n", cases.len, count.loops, tc_unit_groups(u), count.left);
     assert_int_equal(failed, 0);
     tc_modules_destroy(m);
