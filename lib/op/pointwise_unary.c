@@ -121,9 +121,13 @@ static tc_lv to_num(tc_lower *l, tc_lv x, tc_dtype own, tc_dtype d) {
     const tc_node *n = l->node;
     tc_lv nan = tc_l_f(l, d, tc_arg_is_none(n, 1) ? 0 : tc_arg_float(n, 1));
     tc_lv pos = tc_l_f(l, d, tc_arg_is_none(n, 2) ? limit_of(own) : tc_arg_float(n, 2));
-    tc_lv neg = tc_l_f(l, d, tc_arg_is_none(n, 3) ? -limit_of(own) : tc_arg_float(n, 3));
-    tc_lv r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, tc_l_f(l, d, __builtin_inf())), pos, x);
-    r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, tc_l_f(l, d, -__builtin_inf())), neg, r);
+    tc_lv neg = tc_l_f(l, d, tc_arg_is_none(n, 3) ? -limit_of(own) : tc_arg_float(n, 3)), r;
+    if (tc_arg_is_none(n, 2) && tc_arg_is_none(n, 3))
+        r = tc_l_op2(l, TC_X_MIN, tc_l_op2(l, TC_X_MAX, x, neg), pos); /* bounds move infinities alone */
+    else {
+        r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, tc_l_f(l, d, __builtin_inf())), pos, x);
+        r = tc_l_where(l, tc_l_op2(l, TC_X_EQ, x, tc_l_f(l, d, -__builtin_inf())), neg, r);
+    }
     return tc_l_where(l, tc_l_op1(l, TC_X_ISNAN, x), nan, r);
 }
 static tc_status lower_nan_to_num(tc_lower *l) {
@@ -564,7 +568,7 @@ const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Te
                                          .shape = tc_shape_same,
                                          .lower = lower_nan_to_num,
                                          .grad = grad_nan_to_num,
-                                         .samples = "nan_to_num(f32[5]); nan_to_num(c64[3])",
+                                         .samples = "nan_to_num(f32[5]); nan_to_num(c64[3]); nan_to_num(f32[5], 1.0, 2.0)",
                                          .doc = "NaN and infinities replaced by numbers"},
                                         {.schema = "aten::logit(Tensor self, float? eps=None) -> Tensor",
                                          .shape = tc_shape_float_unary,
