@@ -178,6 +178,8 @@ typedef struct {
     int64_t o0, i0, r, c, count[4];
     const char *ahead[MAX_AHEAD], *ahead_end[MAX_AHEAD]; /* of each stream: next line, end */
     tc_abi_fault *fault;
+    const access *split; /* whose indices along the fast side stand in the index area, and from where on, how many; NULL: none */
+    int64_t split_at, split_n;
     const char *shared; /* wide: results of reductions, PART_BYTES each; NULL: finish them here */
     int stage;          /* wide: row steps done so far */
     bool quiet;         /* wide: another worker stores what does not vary along the row */

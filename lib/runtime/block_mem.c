@@ -297,8 +297,11 @@ static void gather_split(walk *w, const access *a, char *to) {
     if (all || a->along[fast_bit >> 1]) {
         view f = v;
         f.slow = &one, f.slow_n = 1;
-        each_tile(&f, 0, iota_tile, &(iota_ctx){w->b->isa, fast}); /* the affine part along the fast side */
-        gathered_part(w, a, fast_bit, true, fast);
+        if (w->split != a || w->split_at != v.fast0 || w->split_n != v.fast_n) { /* else the block before it had the same columns */
+            each_tile(&f, 0, iota_tile, &(iota_ctx){w->b->isa, fast});           /* the affine part along the fast side */
+            gathered_part(w, a, fast_bit, true, fast);
+            w->split = a, w->split_at = v.fast0, w->split_n = v.fast_n;
+        }
         by_col = true;
     }
     for (int64_t k = 0; k < v.slow_n; k++) {
@@ -346,6 +349,7 @@ void run_gather(walk *w, const step *s) {
         if (a->dtype != s->dtype) w->b->isa->cast[a->dtype][s->dtype](w->ptr[s->out], to, n);
         return;
     }
+    w->split = NULL;
     if (!a->ngather && load_runs(w, a, pred, to, n)) {
         if (a->dtype != s->dtype) w->b->isa->cast[a->dtype][s->dtype](w->ptr[s->out], to, n);
         return;

@@ -422,4 +422,27 @@ EOF
         "g, = torch.autograd.grad(torch.cumsum(x, 0, dtype=torch.float16), x, h)"
     holds $x "torch.equal(g, x)" "x = x.detach().requires_grad_()" \
         "g, = torch.autograd.grad(F.interpolate(x[None, None], size=(5,), mode='linear'), x, x.detach()[None, None])"
+
+@test "columns chosen by index have the same bits interpreted, one by one and compiled, in blocks of any columns" {
+    cat >columns.py <<'PY'
+import torch
+
+
+class Columns(torch.nn.Module):
+    def forward(self, x, y):
+        i = (torch.arange(3000) * 37) % x.size(1)
+        j, k = i * i % 11 + i // 2, torch.arange(x.size(0)).flip(0)
+        return x[:, i] * 2 + y[:, j] - x[:, j] + y[k][:, i] + torch.where(x[:, i] > 0, y[:, i], 0.5)
+PY
+    tc-export columns.py:Columns --input x=BxCxf32 --input y=BxCxf32 --dim C=23..9000 -o c.pt2
+    for sizes in 7x3100 300x40; do
+        tc-compile --op "randn([${sizes/x/,}])" | tc-run -o x.npy
+        tc-compile --op "rand([${sizes/x/,}])" | tc-run -o y.npy
+        tc-compile c.pt2 --dim "B=${sizes%x*}" --dim "C=${sizes#*x}" -o so.pt2
+        tc-run so.pt2 --input x=@x.npy --input y=@y.npy --stance fail_on_recompile -o want.npy
+        for steps in 0 99; do
+            TC_STEPS=$steps tc-run c.pt2 --input x=@x.npy --input y=@y.npy -o got.npy
+            cmp got.npy want.npy
+        done
+    done
 }
