@@ -92,39 +92,41 @@ void tc_dense_block(const tc_dense_row *r, int64_t columns, bool src, void (*run
     r->isa->move->transpose[__builtin_ctz((unsigned)e)](r->out, r->out_step, out, dense_side(r->size), columns, r->size);
 }
 
-#define EACH(T, op)                                                  \
-    {                                                                \
-        T *out = r->out;                                             \
-        const T *x = r->x;                                           \
-        for (int64_t s = 0; s < r->n; s++) {                         \
-            T *to = out + r->index[s * r->index_step] * r->out_step; \
-            *to = (T)(op);                                           \
-        }                                                            \
-        break;                                                       \
+#define EACH(T, op)                                         \
+    {                                                       \
+        T *out = r->out;                                    \
+        const T *x = r->x;                                  \
+        for (int64_t s = 0; s < n; s++) {                   \
+            T *to = out + index[s * index_step] * out_step; \
+            *to = (T)(op);                                  \
+        }                                                   \
+        break;                                              \
     }
 void tc_dense_add_int(const tc_dense_row *r) {
+    const int64_t *index = r->index, n = r->n, index_step = r->index_step, out_step = r->out_step, x_step = r->x_step;
     switch (tc_dtype_size(r->dtype)) {
     case 1:
-        if (r->dtype == TC_BOOL) EACH(uint8_t, *to | x[s * r->x_step])
-        else EACH(uint8_t, *to + x[s * r->x_step])
-    case 2: EACH(uint16_t, *to + x[s * r->x_step])
-    case 4: EACH(uint32_t, *to + x[s * r->x_step])
-    default: EACH(uint64_t, *to + x[s * r->x_step])
+        if (r->dtype == TC_BOOL) EACH(uint8_t, *to | x[s * x_step])
+        else EACH(uint8_t, *to + x[s * x_step])
+    case 2: EACH(uint16_t, *to + x[s * x_step])
+    case 4: EACH(uint32_t, *to + x[s * x_step])
+    default: EACH(uint64_t, *to + x[s * x_step])
     }
 }
 typedef struct {
     uint64_t a, b;
 } u128;
 void tc_dense_set(const tc_dense_row *r) {
+    const int64_t *index = r->index, n = r->n, index_step = r->index_step, out_step = r->out_step, x_step = r->x_step;
     switch (tc_dtype_size(r->dtype)) {
-    case 1: EACH(uint8_t, x[s * r->x_step])
-    case 2: EACH(uint16_t, x[s * r->x_step])
-    case 4: EACH(uint32_t, x[s * r->x_step])
-    case 8: EACH(uint64_t, x[s * r->x_step])
+    case 1: EACH(uint8_t, x[s * x_step])
+    case 2: EACH(uint16_t, x[s * x_step])
+    case 4: EACH(uint32_t, x[s * x_step])
+    case 8: EACH(uint64_t, x[s * x_step])
     default: {
         u128 *out = r->out;
         const u128 *x = r->x;
-        for (int64_t s = 0; s < r->n; s++) out[r->index[s * r->index_step] * r->out_step] = x[s * r->x_step];
+        for (int64_t s = 0; s < n; s++) out[index[s * index_step] * out_step] = x[s * x_step];
     }
     }
 }

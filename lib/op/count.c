@@ -44,8 +44,9 @@ static tc_status decompose_bincount(tc_emit *e, const tc_node *n) { /* self, wei
         return refuse(n, "weights should be 1-d and have the same length as input");
     x = tc_e_cast(e, x, TC_I64);
     if (!tc_sym_is_int(x->meta.size[0], 0)) {
-        require(e, ATEN("ge.Scalar", "vi", x, (int64_t)0), "bincount only supports 1-d non-negative integral inputs.");
-        size = count_in(e, ATEN("clamp", "vs", ATEN("add.Scalar", "vi", tc_e1(e, "aten::max", x), (int64_t)1), least));
+        tc_value *low = tc_e1(e, "aten::min", x), *high = tc_e1(e, "aten::max", x); /* in one loop */
+        require(e, ATEN("ge.Scalar", "vi", low, (int64_t)0), "bincount only supports 1-d non-negative integral inputs.");
+        size = count_in(e, ATEN("clamp", "vs", ATEN("add.Scalar", "vi", high, (int64_t)1), least));
     }
     tc_dtype d = !w ? TC_I64 : w->meta.dtype == TC_F32 ? TC_F32 : TC_F64;
     ones = w ? tc_e_cast(e, w, d) : ATEN("ones_like", "v", x);
