@@ -24,10 +24,10 @@ static tc_tensor magnitudes(const tc_tensor *t) {
     return r;
 }
 static double at(const tc_tensor *t, size_t i) { return (double)tc_x_cast_bf16_f32(((const uint16_t *)t->storage->data)[i]); }
-/* sums: of the magnitudes of what was added. */
+/* Next to each other, 2^-7 of the value at most; sums: of the magnitudes of what was added. */
 static void near(const char *what, const tc_tensor *got, const tc_tensor *want, const tc_tensor *sums) {
     for (size_t i = 0; i < got->storage->bytes / 2; i++) {
-        const double g = at(got, i), w = at(want, i), bound = 0x1p-8 * fmax(fabs(g), fabs(w)) * 1.01 + 0x1p-17 * at(sums, i);
+        const double g = at(got, i), w = at(want, i), bound = 0x1p-7 * fmax(fabs(g), fabs(w)) + 0x1p-17 * at(sums, i);
         if (!(fabs(g - w) <= bound)) fail_msg("%s: element %zu is %a, expected %a", what, i, g, w);
     }
 }
