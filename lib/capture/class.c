@@ -178,12 +178,35 @@ static V namedtuple_repr(C *c, args *A) {
     return tc_strf(c, "%s)", tc_as_str(text)->s);
 }
 
+/* T.__new__.__defaults__, as files set it that are older than defaults of named tuples: the defaults of the last fields. */
+static V namedtuple_defaults(C *c, const type *t) {
+    dict *d = (dict *)tc_dict_gets(c, t->d, tc_intern(c, "_field_defaults", 15));
+    list *l = tc_list(c, 0);
+    size_t n;
+    V *fields = tc_items(tc_dict_gets(c, t->d, c->n__fields), &n);
+    for (size_t i = 0; i < n; i++) {
+        V v = tc_dict_get(c, d, fields[i]);
+        if (v) tc_list_push(c, l, v);
+    }
+    return l->n ? tc_tuple(c, l->n, l->a) : c->none;
+}
+static void namedtuple_set_defaults(C *c, type *t, V to) {
+    size_t n, k = 0;
+    V *fields = tc_items(tc_dict_gets(c, t->d, c->n__fields), &n), *v = NULL;
+    if (to != c->none && tc_kind_of(to) != K_TUPLE) tc_raise(c, "TypeError", "__defaults__ must be set to a tuple object");
+    if (to != c->none) v = tc_items(to, &k);
+    dict *d = tc_dict(c);
+    for (size_t i = k < n ? n - k : 0; i < n; i++) tc_dict_set(c, d, fields[i], v[i + k - n]);
+    tc_dict_setc(c, t->d, "_field_defaults", (V)d);
+    tc_type_changed(c);
+}
+
 V tc_namedtuple(C *c, str *name, dict *defaults, V fields, dict *ns) {
     type *t = tc_type_new(c, name->s, K_TUPLE, c->types[K_TUPLE]);
     t->user = true;
     tc_dict_set(c, t->d, (V)c->n__fields, fields);
     tc_dict_setc(c, t->d, "_field_defaults", (V)defaults);
-    tc_dict_set(c, t->d, (V)c->n___new__, tc_native(c, "__new__", namedtuple_new, NULL));
+    tc_dict_set(c, t->d, (V)c->n___new__, tc_native(c, "__new__", namedtuple_new, t));
     tc_dict_setc(c, t->d, "_replace", tc_native(c, "_replace", namedtuple_replace, NULL));
     tc_dict_setc(c, t->d, "_asdict", tc_native(c, "_asdict", namedtuple_asdict, NULL));
     wrapper *mk = tc_new(c, K_CLASSM, sizeof *mk);
@@ -407,6 +430,7 @@ static V lookup(C *c, V o, str *name) {
     }
     case K_NATIVE:
         if (name == c->n___name__ || name == c->n___qualname__) return (V)((native *)o)->name;
+        if (name == c->n___defaults__ && ((native *)o)->fn == namedtuple_new) return namedtuple_defaults(c, ((native *)o)->data);
         return tc_object_getattr(c, o, name);
     case K_METHOD:
         if (name == c->n___self__) return ((method *)o)->self;
@@ -502,8 +526,12 @@ void tc_object_setattr(C *c, V o, str *name, V v) {
         if (name == c->n___qualname__ && tc_kind_of(v) == K_STR) ((func *)o)->qualname = tc_as_str(v);
         if (name == c->n___doc__) ((func *)o)->doc = v;
         break;
-    case K_METHOD:
-    case K_NATIVE: tc_raise(c, "AttributeError", "'%s' object has no attribute '%s'", o->type->name->s, name->s);
+    case K_NATIVE:
+        if (name == c->n___defaults__ && ((native *)o)->fn == namedtuple_new) {
+            namedtuple_set_defaults(c, ((native *)o)->data, v);
+            return;
+        } /* fallthrough */
+    case K_METHOD: tc_raise(c, "AttributeError", "'%s' object has no attribute '%s'", o->type->name->s, name->s);
     default: break;
     }
     V a = tc_type_lookup(c, o->type, name);

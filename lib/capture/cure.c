@@ -173,7 +173,9 @@ const char *tc_cure_branch(C *c, tc_sym cond, int outcome) {
     const ast *n = asked(f);
     tc_buf b = {0}, e = {0}, yes = {0}, no = {0};
     if (cond) origin(c, &b, cond);
-    if (n && tc_unparse(c, &e, n)) {
+    if (cond && f != c->fr && n && n->kind == N_CALL) { /* asked inside of what this line calls: the call is not the condition */
+        tc_buf_puts(&b, "to promise it, paste a torch._check of this condition after the line that reads the number\n");
+    } else if (n && tc_unparse(c, &e, n)) {
         const char *text = tc_buf_str(&e);
         if (!cond) tc_buf_printf(&yes, "(%s).item()", text), tc_buf_printf(&no, "not (%s).item()", text);
         else if (n->kind == N_COMPARE && n->n == 1) tc_buf_puts(&yes, text), compare(c, &no, n, true);

@@ -100,28 +100,25 @@ V tc_module_attr(C *c, module *m, str *name) {
 
 /* ---- Python's own modules that the language lacks ---- */
 static bool is_pythons(const char *name) {
-    static const char *const names[] = {"argparse",   "array",       "ast",          "asyncio",    "atexit",       "base64",
-                                        "binascii",   "builtins",    "bz2",          "cProfile",   "calendar",     "cmath",
-                                        "cmd",        "code",        "codecs",       "concurrent", "configparser", "contextvars",
-                                        "copyreg",    "csv",         "ctypes",       "curses",     "datetime",     "decimal",
-                                        "difflib",    "dis",         "email",        "errno",      "faulthandler", "fcntl",
-                                        "filecmp",    "fileinput",   "fnmatch",      "fractions",  "ftplib",       "gc",
-                                        "getopt",     "getpass",     "gettext",      "glob",       "graphlib",     "gzip",
-                                        "hashlib",    "heapq",       "hmac",         "html",       "http",         "imaplib",
-                                        "importlib",  "io",          "ipaddress",    "json",       "keyword",      "linecache",
-                                        "locale",     "lzma",        "marshal",      "mimetypes",  "mmap",         "multiprocessing",
-                                        "optparse",   "os",          "pathlib",      "pdb",        "pickle",       "pickletools",
-                                        "pkgutil",    "platform",    "plistlib",     "posixpath",  "pprint",       "profile",
-                                        "pstats",     "pty",         "pwd",          "py_compile", "queue",        "readline",
-                                        "reprlib",    "resource",    "runpy",        "sched",      "secrets",      "select",
-                                        "selectors",  "shelve",      "shlex",        "shutil",     "signal",       "site",
-                                        "smtplib",    "socket",      "socketserver", "sqlite3",    "ssl",          "stat",
-                                        "statistics", "struct",      "subprocess",   "symtable",   "sys",          "sysconfig",
-                                        "syslog",     "tarfile",     "tempfile",     "termios",    "textwrap",     "time",
-                                        "timeit",     "token",       "tokenize",     "tomllib",    "traceback",    "tracemalloc",
-                                        "tty",        "unicodedata", "unittest",     "urllib",     "uuid",         "venv",
-                                        "wave",       "weakref",     "webbrowser",   "xml",        "xmlrpc",       "zipfile",
-                                        "zipimport",  "zlib",        "zoneinfo"};
+    static const char *const names[] = {
+        "argparse",     "array",       "ast",          "asyncio",     "atexit",     "base64",       "bdb",         "binascii",     "builtins",
+        "bz2",          "cProfile",    "calendar",     "cmath",       "cmd",        "code",         "codecs",      "codeop",       "colorsys",
+        "compileall",   "concurrent",  "configparser", "contextvars", "copyreg",    "csv",          "ctypes",      "curses",       "datetime",
+        "dbm",          "decimal",     "difflib",      "dis",         "distutils",  "doctest",      "email",       "encodings",    "errno",
+        "faulthandler", "fcntl",       "filecmp",      "fileinput",   "fnmatch",    "fractions",    "ftplib",      "gc",           "getopt",
+        "getpass",      "gettext",     "glob",         "graphlib",    "grp",        "gzip",         "hashlib",     "heapq",        "hmac",
+        "html",         "http",        "imaplib",      "imghdr",      "importlib",  "io",           "ipaddress",   "json",         "keyword",
+        "linecache",    "locale",      "lzma",         "mailbox",     "marshal",    "mimetypes",    "mmap",        "modulefinder", "multiprocessing",
+        "netrc",        "opcode",      "optparse",     "os",          "pathlib",    "pdb",          "pickle",      "pickletools",  "pkgutil",
+        "platform",     "plistlib",    "poplib",       "posix",       "posixpath",  "pprint",       "profile",     "pstats",       "pty",
+        "pwd",          "py_compile",  "pyclbr",       "pydoc",       "pydoc_data", "queue",        "quopri",      "readline",     "reprlib",
+        "resource",     "rlcompleter", "runpy",        "sched",       "secrets",    "select",       "selectors",   "shelve",       "shlex",
+        "shutil",       "signal",      "site",         "smtplib",     "socket",     "socketserver", "sqlite3",     "ssl",          "stat",
+        "statistics",   "stringprep",  "struct",       "subprocess",  "symtable",   "sys",          "sysconfig",   "syslog",       "tabnanny",
+        "tarfile",      "tempfile",    "termios",      "textwrap",    "time",       "timeit",       "tkinter",     "token",        "tokenize",
+        "tomllib",      "trace",       "traceback",    "tracemalloc", "tty",        "turtle",       "unicodedata", "unittest",     "urllib",
+        "uuid",         "venv",        "wave",         "weakref",     "webbrowser", "wsgiref",      "xml",         "xmlrpc",       "zipapp",
+        "zipfile",      "zipimport",   "zlib",         "zoneinfo"};
     size_t n = strcspn(name, ".");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strlen(names[i]) == n && !strncmp(names[i], name, n)) return true;

@@ -239,3 +239,22 @@ PY
     fails 3 "m.py:4:1: NotImplementedError: class Logged defines __torch_function__, which is not part of the model language [TC0106]" \
         tc-export m.py:M --input x=2xf32 -o m.pt2
 }
+
+@test "a condition on data that is asked inside of a call is not promised by checking the call" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attend = torch.nn.MultiheadAttention(4, 2, batch_first=True)
+    def forward(self, x, lengths):
+        n = int(torch.max(lengths).item())
+        mask = torch.arange(n).expand(x.shape[0], n) >= lengths.unsqueeze(1)
+        return self.attend(x, x, x, key_padding_mask=mask, need_weights=False)[0]
+PY
+    fails 3 "to promise it, paste a torch._check of this condition after the line that reads the number" \
+        tc-export m.py:M --input x=2x5x4xf32 --input lengths=2xi64 -o m.pt2
+    sed 's/^        n = .*/&; torch._check(n == 5)/' m.py >checked.py
+    tc-export checked.py:M --input x=2x5x4xf32 --input lengths=2xi64 -o m.pt2
+}
