@@ -234,10 +234,10 @@ static void import_names(C *c, frame *f, const ast *n) {
     }
 }
 
-/* from m import *, of a file of --source: the names of its __all__, else those that do not begin with an underscore. */
+/* from m import *, of a file of --source, math or typing: the names of its __all__, else those that do not begin with an underscore. */
 static void import_all(C *c, frame *f, module *m, const char *name) {
-    if (!m || m->embedded) tc_raise(c, "SyntaxError", "'from %s import *' is outside the model language: name what you import", name);
-    V all = tc_dict_gets(c, m->d, tc_intern(c, "__all__", 7));
+    V all = m ? tc_dict_gets(c, m->d, tc_intern(c, "__all__", 7)) : NULL;
+    if (!m || (m->embedded && !all)) tc_raise(c, "SyntaxError", "'from %s import *' is outside the model language: name what you import", name);
     if (!all) {
         V key, v;
         for (size_t i = 0; tc_dict_next(m->d, &i, &key, &v);)

@@ -364,6 +364,7 @@ void tc_std_init(C *c) {
     tc_dict_setc(c, m->d, "tau", tc_float(c, 2 * M_PI));
     tc_dict_setc(c, m->d, "inf", tc_float(c, INFINITY));
     tc_dict_setc(c, m->d, "nan", tc_float(c, NAN));
+    tc_dict_setc(c, m->d, "__all__", (V)tc_to_list(c, (V)m->d));
     m = tc_module(c, "typing");
     m->missing = typing_missing;
     static const native_def typing[] = {{"cast", t_cast},
@@ -386,6 +387,11 @@ void tc_std_init(C *c) {
                {"FrozenSet", K_FROZENSET}, {"OrderedDict", K_DICT}, {"DefaultDict", K_DICT}, {"Counter", K_DICT}};
     for (size_t i = 0; i < sizeof gen / sizeof *gen; i++)
         tc_dict_setc(c, m->d, gen[i].name, make_typing(c, tc_intern(c, gen[i].name, strlen(gen[i].name)), (V)c->types[gen[i].k]));
+    tc_dict_setc(c, m->d, "__all__", /* what import * takes of it: typing's own names */
+                 tc_call_method(c,
+                                tc_strz(c, "Any Callable ClassVar Dict Final FrozenSet Generic Iterable Iterator List Literal Mapping NamedTuple "
+                                           "Optional Protocol Sequence Set Tuple Type TypeVar Union cast overload"),
+                                tc_intern(c, "split", 5), 0, NULL));
     m = tc_module(c, "_lang");
     static const native_def lang[] = {
         {"namedtuple", t_namedtuple},       {"kind", s_kind}, {"warn", s_warn}, {"signature", s_params}, {"__import__", s_import},

@@ -106,6 +106,21 @@ PY
     fails 3 "module 'more' has no attribute 'absent'" tc-export m.py:M --source lib --input x=2xf32 --print
 }
 
+@test "import * of math and typing; of other modules it is refused" {
+    cd "$BATS_TEST_TMPDIR"
+    for module in math typing torch; do printf 'from %s import *\n' $module; done >m.py
+    cat >>m.py <<'PY'
+import torch
+Pair = Optional[Tuple[int, int]]
+class M(torch.nn.Module):
+    def forward(self, x: Pair):
+        return x * sqrt(4), cast(int, 3)
+PY
+    fails 3 "m.py:3:1: SyntaxError: 'from torch import *' is outside the model language" tc-export m.py:M --input x=2xf32 --print
+    sed -i 3d m.py
+    tc-export m.py:M --input x=2xf32 --print | grep -q 'aten.mul.Tensor(%x, 2.0)'
+}
+
 @test "a capture that notes many changes of what the model holds takes time in proportion" {
     cd "$BATS_TEST_TMPDIR"
     cat >many.py <<'PY'
