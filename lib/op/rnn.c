@@ -138,6 +138,7 @@ static tc_status decompose_network(tc_emit *e, const tc_node *n) {
             hy[k] = projected ? tc_emit_call(e, "aten::linear", "vv", tc_emit_out(y, 1), w_hr) : tc_emit_out(y, 1), cy[k] = tc_emit_out(y, 2);
         }
         x = directions == 1 ? out[0] : tc_emit_call(e, "aten::cat", "Vi", out, 2, (int64_t)2);
+        if (!x) return tc_e_done(e); /* a shape that does not fit */
         if (train && dropout > 0 && l < layers - 1) x = tc_emit_call(e, "aten::dropout", "vfb", x, dropout, 1);
     }
     if (first) x = tc_emit_call(e, "aten::transpose.int", "vii", x, (int64_t)0, (int64_t)1);
