@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
-void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g, tc_arena *arena, const tc_symvalue *hints, bool *used, size_t nhints) {
+void tc_pt2_writer_init(tc_pt2_writer *w, const tc_program *p, const tc_graph *g, tc_arena *arena, const tc_symvalue *hints, bool *used,
+                        size_t nhints) {
     *w = (tc_pt2_writer){.program = p, .graph = g, .arena = arena, .hints = hints, .used = used, .nhints = nhints};
     w->value_names = TC_NEWN(arena, const char *, g->nvalues + 1);
 }

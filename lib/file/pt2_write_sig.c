@@ -301,8 +301,7 @@ static tc_status write_program(const tc_program *p, tc_buf *out) {
     tc_arena arena = {0};
     tc_pt2_writer w;
     tc_json j = {.b = out};
-    tc_pt2_writer_init(&w, p, p->graph, &arena, make_hints(p, &arena), TC_NEWN(&arena, bool, tc_sym_var_count(p->sym) + 1),
-                       tc_sym_var_count(p->sym));
+    tc_pt2_writer_init(&w, p, p->graph, &arena, make_hints(p, &arena), TC_NEWN(&arena, bool, tc_sym_var_count(p->sym) + 1), tc_sym_var_count(p->sym));
     tc_json_object(&j);
     tc_json_key(&j, "graph_module");
     tc_json_object(&j);
