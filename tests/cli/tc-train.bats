@@ -81,6 +81,27 @@ PY
     [ "$(tc-ckpt show twice/latest model.norm.num_batches_tracked)" = "model.norm.num_batches_tracked = tensor(8)" ]
 }
 
+@test "a group that is added to an optimiser has the least rate of ReduceLROnPlateau" {
+    cat >plateau.py <<'PY'
+import torch
+
+
+class Rates(torch.nn.Module):
+    def forward(self, x, least):
+        p = [torch.nn.Parameter(torch.zeros(2)) for _ in range(2)]
+        o = torch.optim.SGD([p[0]], lr=1.0)
+        s = torch.optim.lr_scheduler.ReduceLROnPlateau(o, min_lr=least, patience=0)
+        o.add_param_group({"params": [p[1]], "lr": 2.0})
+        for _ in range(4):
+            s.step(1.0)
+        return x + torch.tensor([g["lr"] for g in o.param_groups])
+PY
+    tc-export plateau.py:Rates --input x=2xf32 --input least=:0.25 -o p.pt2
+    tc-run p.pt2 --input x=2xf32=0 | tail -c 8 >rates
+    printf '\0\0\200\076\0\0\200\076' | cmp - rates # 0.25 twice
+    fails 3 "modify \`min_lrs\` to match" tc-export plateau.py:Rates --input x=2xf32 --input 'least=:[0.25]'
+}
+
 @test "a run that is resumed has the bits of one that was not" {
     tc-train -q r.yaml -o whole
     tc-train -q r.yaml steps=12 -o parts --max-time 100000

@@ -349,6 +349,7 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError("threshold mode " + threshold_mode + " is unknown!")
         self.factor = factor
         self.optimizer = optimizer
+        self.default_min_lr = None if isinstance(min_lr, (list, tuple)) else min_lr
         self.min_lrs = _per_group(min_lr, optimizer, "min_lrs")
         self.patience = patience
         self.cooldown = cooldown
@@ -383,7 +384,13 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            for group, low in zip(self.optimizer.param_groups, self.min_lrs):
+            groups = self.optimizer.param_groups
+            if len(groups) != len(self.min_lrs):  # one was added
+                if self.default_min_lr is None:
+                    raise RuntimeError(f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was"
+                                       f" initialized ({len(self.min_lrs)}): modify `min_lrs` to match")
+                self.min_lrs = [self.default_min_lr] * len(groups)
+            for group, low in zip(groups, self.min_lrs):
                 old = float(group["lr"])
                 new = max(old * self.factor, low)
                 if old - new > self.eps:
