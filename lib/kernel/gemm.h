@@ -18,9 +18,10 @@ typedef struct {
 } tc_gemm_seg; /* k .. k + n - 1 are present */
 
 typedef struct {
-    /* TC_F32, TC_F64; TC_BF16 where the row has gemm_bf16: a and b are bfloat16, c and add float32, summed in float32 in the order of
-     * the instruction; no offset tables, no seg */
+    /* TC_F32, TC_F64; TC_BF16 where the row has gemm_bf16: of a and b, summed in float32 in one chain in the order of the instruction; no offset
+     * tables, no seg */
     tc_dtype dtype;
+    bool rounded; /* of TC_BF16: c and add are bfloat16, c rounded last; else float32 */
     int64_t m, n, k;
     const void *a, *b;
     int64_t a_rs, a_cs, b_rs, b_cs;
@@ -81,4 +82,10 @@ typedef struct tc_gemm_ops {
     size_t (*pack_bytes)(int64_t nc, int64_t k);
     void (*pack)(const tc_gemm *job, int64_t c0, int64_t nc, void *out);
 } tc_gemm_ops;
+/* Tells what follows that a region of a job is finished. */
+static inline void tc_gemm_finished(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+    if (!j->epilogue) return;
+    if (j->swapped) j->epilogue->fn(j->epilogue->ctx, j->row0 + c0, nc, r0, nr, worker);
+    else j->epilogue->fn(j->epilogue->ctx, j->row0 + r0, nr, c0, nc, worker);
+}
 #endif

@@ -1,9 +1,10 @@
 /* Products of bfloat16 in float32 by the instructions that AVX-512 processors may have for them (kernel/isa.c chooses): tiles of 14 x 32 by
- * vdpbf16ps, of 32 x 32 by AMX's tdpbf16ps. Both take subnormal numbers as zeros; the order of a leaf's sum is the instruction's: a pair's
- * products in turn (vdpbf16ps: the higher k first), or of 32 k the even and the odd ones apart (tdpbf16ps). Other rows compute in float32.
+ * vdpbf16ps, of 32 x 32 by AMX's tdpbf16ps. Both take subnormal numbers as zeros; a product's sum is one chain in the instruction's order: pair by
+ * pair, the higher k first (vdpbf16ps), or step by step of 32 k, the even and the odd ones apart (tdpbf16ps). Other rows compute in float32.
  *
- * Checked under an emulator (Bochs), bit for bit against the instructions written in C (tests/unit/kernel/amx_in_c.h); not timed on a processor that
- * has them. */
+ *     b packed   [panel][step][2][pair][16] words: two neighbouring k of a column, the lower one first; a step is 32 k of 32 columns, each half
+ *                of them a tile of 1 KiB; k and columns padded with zeros */
+#include "kernel/conv_isa.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 #include "kernel/scalar.h"
@@ -12,58 +13,94 @@
 #include "kernel/vec_f32.h"
 
 #include "kernel/amx.h"
-#include "kernel/gemm_finish.h"
 
-typedef uint16_t halfword __attribute__((may_alias));       /* of a word */
-enum { NR = AMX_COLUMNS, VL = ROW_BYTES / 4 };              /* columns of a panel; floats of a vector */
-enum { PAIRS = TC_LEAF / 2, LDA = PAIRS + 16 /* words */ }; /* of a leaf; from row to row */
+typedef uint16_t halfword __attribute__((may_alias));      /* of a word */
+enum { NR = AMX_COLUMNS, VL = ROW_BYTES / 4 };             /* columns of a panel; floats of a vector */
+enum { STEP = 2 * AMX_WORDS, STEP_BYTES = STEP * NR * 2 }; /* k; of a panel */
+enum { PIECE = 16 };                                       /* steps of a panel that stay in the first cache while all rows use them */
+enum { A_MOST = 1 << 20, STRIPE = 128 << 10 };             /* bytes of a, and of a result until it is finished, that stay in the second */
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
-static inline int64_t leaves_of(int64_t k) { return (k + TC_LEAF - 1) / TC_LEAF; }
-/* Partial sums that wait at most: bits of the last leaf's index. */
-static inline int64_t depth_of(int64_t k) {
-    int64_t n = 0;
-    for (int64_t l = leaves_of(k) - 1; l > 0; l /= 2) n++;
-    return n;
-}
-/* out[p * NR + c] = pair p of column c, the columns ld apart: as many of each as a vector has lanes. */
+static inline int64_t steps_of(int64_t k) { return (k + STEP - 1) / STEP; }
+/* Bytes from row to row of a copy: not a multiple of 128, rows lie in different sets of the first cache. */
+static inline int64_t apart_of(int64_t k) { return (steps_of(k) | 1) * 2 * STEP; }
+static inline char *aligned(void *p) { return (char *)(((uintptr_t)p + 63) / 64 * 64); }
+
+/* What a tile takes: steps of k. */
+typedef struct {
+    int64_t steps;
+    const char *a;
+    int64_t apart;    /* bytes from row to row of a */
+    const char *b;    /* of a panel */
+    const char *next; /* what is due after it; a step asks for `lines` lines of it */
+    int lines;
+    bool more; /* sums begin with what they hold, else with 0 */
+} tile_run;
+
+/* ---- panels ---- */
+static size_t pack_bytes(int64_t nc, int64_t k) { return (size_t)(padded(nc) / NR * steps_of(k) * STEP_BYTES); }
+/* 16 pairs of 16 columns, ld apart, whose k are neighbours. */
 static inline void turn(uint32_t *out, const uint16_t *b, int64_t ld) {
 #if defined TC_ISA_avx512
     const float *column[VL];
     for (int c = 0; c < VL; c++) column[c] = (const float *)(const void *)(b + c * ld);
-    square((float *)out, NR, column, 0);
+    square((float *)out, 16, column, 0);
 #else
-    for (int c = 0; c < VL; c++)
-        for (int p = 0; p < VL; p++) __builtin_memcpy(out + p * NR + c, b + c * ld + 2 * p, 4);
+    for (int c = 0; c < 16; c++)
+        for (int p = 0; p < 16; p++) __builtin_memcpy(out + p * 16 + c, b + c * ld + 2 * p, 4);
 #endif
 }
-
-/* Pairs [from, from + n) of a leaf. */
-typedef struct {
-    int64_t from, n;
-} pairs_run;
-
-/* A leaf of a block of nr rows. Partial sums, `area` floats each, are tiles one after the other, rows x NR. */
-typedef struct {
-    float *stack;
-    int64_t wide, area, used, at; /* columns, padded; `used` partial sums lie there; those from `at` on end where the leaf begins */
-    bool last;                    /* the sum is the result; else it becomes partial sum `at` */
-} leaf;
-static inline leaf leaf_number(int64_t i, int64_t leaves, int64_t nr, int64_t nc, float *stack) {
-    leaf l = {
-        .stack = stack, .wide = padded(nc), .area = nr * padded(nc), .used = __builtin_popcountll((unsigned long long)i), .last = i == leaves - 1};
-    if (!l.last) l.at = __builtin_popcountll((unsigned long long)i + 1) - 1;
-    return l;
+/* w columns from c0 on of all k. */
+static void pack_panel(const tc_gemm *j, int64_t c0, int64_t w, void *to) {
+    uint32_t *out = to;
+    for (int64_t s = 0; s < steps_of(j->k); s++)
+        for (int h = 0; h < 2; h++, out += 256) {
+            const uint16_t *b = (const uint16_t *)j->b + s * STEP * j->b_rs + (c0 + 16 * h) * j->b_cs;
+            const int64_t n = least(STEP, j->k - s * STEP), cols = w - 16 * h;
+            if (n == STEP && cols >= 16 && j->b_rs == 1) turn(out, b, j->b_cs);
+            else if (n == STEP && cols >= 16 && j->b_cs == 1)
+                for (int p = 0; p < 16; p++)
+                    for (int c = 0; c < 16; c++) out[16 * p + c] = b[2 * p * j->b_rs + c] | (uint32_t)b[(2 * p + 1) * j->b_rs + c] << 16;
+            else
+                for (int i = 0; i < 256; i++) {
+                    const uint16_t *x = b + i / 16 * 2 * j->b_rs + i % 16 * j->b_cs;
+                    const uint32_t low = i % 16 < cols && i / 16 * 2 < n ? x[0] : 0, high = i % 16 < cols && i / 16 * 2 + 1 < n ? x[j->b_rs] : 0;
+                    out[i] = low | high << 16;
+                }
+        }
 }
-/* What a leaf gave for one tile, row r of the block, column c, meets the partial sums. Of the last leaf it stays in `sums`. */
-static inline void merge(const leaf *l, int64_t r, int64_t rows, int64_t c, float *sums) {
-    const int64_t where = r * l->wide + c * rows;
-    for (int64_t s = l->used - 1; s >= l->at; s--) {
-        const float *p = l->stack + s * l->area + where;
-        for (int64_t i = 0; i < rows * NR; i++) sums[i] = p[i] + sums[i];
+static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
+    for (int64_t c = 0; c < nc; c += NR) pack_panel(j, c0 + c, least(NR, nc - c), (char *)out + c / NR * steps_of(j->k) * STEP_BYTES);
+}
+
+typedef uint32_t VU __attribute__((vector_size(ROW_BYTES)));
+typedef uint16_t VH __attribute__((vector_size(ROW_BYTES / 2)));
+static inline float addend(const tc_gemm *j, const char *p) {
+    float x;
+    uint16_t h;
+    if (j->rounded) return __builtin_memcpy(&h, p, 2), tc_x_cast_bf16_f32(h);
+    return __builtin_memcpy(&x, p, 4), x;
+}
+/* 16 sums with alpha and the addend (more; NULL: none), rounded, if they are, as tc_x_cast_f32_bf16 does. */
+static inline void finish_half(const tc_gemm *j, const float *sums, const float *more, char *out) {
+    const float alpha = (float)j->alpha, beta = (float)j->beta;
+    for (int i = 0; i < 16; i += VL) {
+        VF x, y;
+        __builtin_memcpy(&x, sums + i, sizeof x);
+        if (alpha != 1) x *= vset1(alpha);
+        if (more) {
+            __builtin_memcpy(&y, more + i, sizeof y);
+            x = beta != 1 ? vfma(vset1(beta), y, x) : x + y;
+        }
+        if (!j->rounded) {
+            __builtin_memcpy(out + 4 * i, &x, sizeof x);
+            continue;
+        }
+        const VU bits = (VU)x, r = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, nan = (VU)(x != x);
+        const VH h = __builtin_convertvector((nan & 0x7fc0) | (~nan & r), VH);
+        __builtin_memcpy(out + 2 * i, &h, sizeof h);
     }
-    if (!l->last) __builtin_memcpy(l->stack + l->at * l->area + where, sums, (size_t)(rows * NR) * sizeof *sums);
 }
 
 /* ---- vdpbf16ps: VP is 16 words, VS 16 sums ---- */
@@ -77,62 +114,96 @@ typedef __m512 VS;
 #else
 #define TARGET
 #endif
-TARGET static inline __attribute__((always_inline)) void run_dots(const int rows, const pairs_run *run, int nruns, const uint32_t *a,
-                                                                  const uint32_t *b_words, float *sums) {
+TARGET static inline __attribute__((always_inline)) void run_dots(const int rows, const tile_run *run, const char *a, float *sums) {
+    const uint32_t *b = (const uint32_t *)(const void *)run->b;
+    const int64_t apart = run->apart;
     VS x[14], y[14];
 #pragma GCC unroll 16
-    for (int i = 0; i < rows; i++) x[i] = y[i] = (VS){0};
-    for (const pairs_run *end = run + nruns; run < end; run++) {
-        const uint32_t *b = b_words + run->from * NR;
-        for (int64_t p = run->from; p < run->from + run->n; p++, b += NR) {
-            const VP u = load_pairs(b), v = load_pairs(b + 16);
-            __builtin_prefetch(b + 12 * NR), __builtin_prefetch(b + 12 * NR + 16); /* b comes from the second cache */
+    for (int i = 0; i < rows; i++) {
+        x[i] = y[i] = (VS){0};
+        if (run->more) __builtin_memcpy(&x[i], sums + i * NR, 64), __builtin_memcpy(&y[i], sums + i * NR + 16, 64);
+    }
+    for (int64_t s = 0; s < run->steps; s++, b += 256)
+        for (int p = 0; p < 16; p++, a += 4, b += 16) {
+            const VP u = load_pairs(b), v = load_pairs(b + 256);
+            __builtin_prefetch(b + 1024), __builtin_prefetch(b + 1280); /* b comes from the second cache */
 #pragma GCC unroll 16
             for (int i = 0; i < rows; i++) {
-                const VP s = set_pairs(a[i * LDA + p]);
-                x[i] = dot_pairs(x[i], s, u), y[i] = dot_pairs(y[i], s, v);
+                uint32_t pair;
+                __builtin_memcpy(&pair, a + i * apart, 4);
+                const VP w = set_pairs(pair);
+                x[i] = dot_pairs(x[i], w, u), y[i] = dot_pairs(y[i], w, v);
             }
         }
-    }
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) __builtin_memcpy(sums + i * NR, &x[i], 64), __builtin_memcpy(sums + i * NR + 16, &y[i], 64);
 }
-TARGET static void dots(int64_t rows, const pairs_run *run, int nruns, const uint32_t *a, const uint32_t *b, float *sums) {
-    for (; rows >= 14; rows -= 14, a += 14 * LDA, sums += 14 * NR) run_dots(14, run, nruns, a, b, sums);
-    for (; rows >= 4; rows -= 4, a += 4 * LDA, sums += 4 * NR) run_dots(4, run, nruns, a, b, sums);
-    for (; rows >= 1; rows -= 1, a += LDA, sums += NR) run_dots(1, run, nruns, a, b, sums);
+TARGET static void dots(int64_t rows, tile_run run, float *sums) {
+    const char *a = run.a;
+    for (; rows >= 14; rows -= 14, a += 14 * run.apart, sums += 14 * NR) run_dots(14, &run, a, sums);
+    for (; rows >= 4; rows -= 4, a += 4 * run.apart, sums += 4 * NR) run_dots(4, &run, a, sums);
+    for (; rows >= 1; rows -= 1, a += run.apart, sums += NR) run_dots(1, &run, a, sums);
 }
 #define CAT__(a, b) a##_##b
 #define CAT_(a, b) CAT__(a, b)
 #define N_(name) CAT_(name, NAME)
 #define NAME dot
 #define TILE_ROWS 14
-#define UNIT 1
-#define begin(rows) (void)(rows)
+#define unit_of(nr) 1
+#define begin(nr) (void)(nr)
 #define end() (void)0
-#define tile dots
+#define multiply dots
+#define half(sums, i, h) ((sums) + (i)*NR + 16 * (h))
 #include "kernel/gemm_bf16_tile.h"
 #undef NAME
 #undef TARGET
 #undef TILE_ROWS
-#undef UNIT
+#undef unit_of
 #undef begin
 #undef end
-#undef tile
+#undef multiply
+#undef half
 
 /* ---- tdpbf16ps ---- */
-AMX_MULTIPLY(amx_pairs, tdpbf16ps)
-AMX_TARGET static void amx_tile(int64_t rows, const pairs_run *run, int nruns, const uint32_t *a, const uint32_t *b, float *sums) {
-    amx_clear(rows);
-    for (int i = 0; i < nruns; i++) amx_pairs(rows, run[i].n, a + run[i].from, LDA, b + run[i].from * NR);
-    amx_store(rows, sums, 4 * NR);
+/* The tiles of a tile's sums lie one after the other. */
+AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *sums) {
+    const int64_t line = 64, apart = run.apart;
+    const bool both = rows > 16;
+    float *const rest = sums + 512;
+    if (!run.more) amx_clear(rows);
+    else {
+        TILE_LOAD(0, sums, line);
+        TILE_LOAD(1, sums + 256, line);
+        if (both) {
+            TILE_LOAD(2, rest, line);
+            TILE_LOAD(3, rest + 256, line);
+        }
+    }
+    for (const char *end = run.b + run.steps * STEP_BYTES; run.b < end; run.a += 64, run.b += STEP_BYTES) {
+        for (int i = 0; i < run.lines; i++, run.next += 64) __builtin_prefetch(run.next, 0, 2);
+        TILE_LOAD(4, run.a, apart);
+        TILE_LOAD(6, run.b, line);
+        TILE_DOT(tdpbf16ps, 0, 4, 6);
+        TILE_LOAD(7, run.b + 1024, line);
+        TILE_DOT(tdpbf16ps, 1, 4, 7);
+        if (!both) continue;
+        TILE_LOAD(5, run.a + 16 * apart, apart);
+        TILE_DOT(tdpbf16ps, 2, 5, 6);
+        TILE_DOT(tdpbf16ps, 3, 5, 7);
+    }
+    TILE_STORE(0, sums, line);
+    TILE_STORE(1, sums + 256, line);
+    if (!both) return;
+    TILE_STORE(2, rest, line);
+    TILE_STORE(3, rest + 256, line);
 }
 #define NAME amx
 #define TARGET AMX_TARGET
 #define TILE_ROWS AMX_ROWS
-#define UNIT AMX_WORDS
-#define begin amx_configure
+#define unit_of(nr) ((nr) < 16 ? (nr) : 16)
+#define begin(nr) amx_configure((nr) < 16 ? (nr) : AMX_ROWS)
 #define end amx_release
-#define tile amx_tile
+#define multiply amx_multiply
+#define half(sums, i, h) ((sums) + (i) / 16 * 512 + (i) % 16 * 16 + 256 * (h))
 #include "kernel/gemm_bf16_tile.h"
 #endif

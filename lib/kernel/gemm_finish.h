@@ -22,7 +22,5 @@ static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t
         for (int64_t i = c0; i < c0 + nc; i += run)
             for (int64_t r = r0; r < r0 + nr; r++)
                 finish_run((T *)j->c + r * j->c_rs + i * j->c_cs, run, alpha, add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
-    if (!j->epilogue) return;
-    if (j->swapped) j->epilogue->fn(j->epilogue->ctx, j->row0 + c0, nc, r0, nr, worker);
-    else j->epilogue->fn(j->epilogue->ctx, j->row0 + r0, nr, c0, nc, worker);
+    tc_gemm_finished(j, r0, nr, c0, nc, worker);
 }

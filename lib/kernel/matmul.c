@@ -53,8 +53,9 @@ typedef struct {
 static void make_job(void *ctx, int64_t i, tc_gemm *out) {
     const jobs *js = ctx;
     const product *p = js->p;
-    int64_t e = (int64_t)tc_dtype_size(p->dtype), ec = tc_is_narrow(p->dtype) ? 4 : e; /* bytes of what is read; of the result and the addend */
+    const int64_t e = (int64_t)tc_dtype_size(p->dtype);
     *out = (tc_gemm){.dtype = p->dtype,
+                     .rounded = p->dtype == TC_BF16,
                      .m = p->m,
                      .n = p->n,
                      .k = p->k,
@@ -64,7 +65,7 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
                      .a_cs = p->a.cs,
                      .b_rs = p->b.rs,
                      .b_cs = p->b.cs,
-                     .c = (char *)js->c + i * p->m * p->n * ec,
+                     .c = (char *)js->c + i * p->m * p->n * e,
                      .c_rs = p->n,
                      .c_cs = 1,
                      .alpha = p->alpha,
@@ -77,7 +78,7 @@ static void make_job(void *ctx, int64_t i, tc_gemm *out) {
                      .task_rows = p->knob ? p->knob[1] : 0,
                      .add_rs = p->add.rs,
                      .add_cs = p->add.cs};
-    if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * ec;
+    if (p->add.data) out->add = (const char *)p->add.data + i * p->add.bs * e;
 }
 
 /* Copies an operand of a narrow type, rows x cols a batch, into float32 at *at, and advances it. Neighbours in memory stay neighbours. */
@@ -188,8 +189,7 @@ static size_t scratch_of(const tc_kcall *c, int threads, int form) {
     if (!tc_is_float(p.dtype)) return 0;
     tc_dtype work = work_type(c->isa, p.dtype);
     size_t n = tc_gemm_scratch(c->isa, work, p.m, p.n, p.k, c->packed != NULL, threads);
-    if (tc_is_narrow(p.dtype)) n += 8 * (size_t)(p.batch * p.m * p.n) + 256;
-    if (work != p.dtype) n += 4 * (size_t)(p.batch * (p.m * p.k + p.k * p.n));
+    if (work != p.dtype) n += 4 * (size_t)(p.batch * (2 * p.m * p.n + p.m * p.k + p.k * p.n)) + 256;
     return n;
 }
 static tc_status run_of(tc_kcall *c, int form) {
@@ -206,9 +206,9 @@ static tc_status run_of(tc_kcall *c, int form) {
     tc_narrowing round = {c->isa, d, NULL, out, p.n, c->epilogue};
     tc_epilogue rounds = {tc_narrow_region, &round};
     p.epilogue = c->epilogue, p.packed = c->packed, p.packed_type = d, p.knob = c->knob;
-    if (tc_is_narrow(d)) {
-        if (work != d) widen(c->isa, c->pool, d, &p.a, p.batch, p.m, p.k, &scratch);
-        if (work != d && !c->packed) widen(c->isa, c->pool, d, &p.b, p.batch, p.k, p.n, &scratch);
+    if (work != d) {
+        widen(c->isa, c->pool, d, &p.a, p.batch, p.m, p.k, &scratch);
+        if (!c->packed) widen(c->isa, c->pool, d, &p.b, p.batch, p.k, p.n, &scratch);
         widen(c->isa, c->pool, d, &p.add, p.batch, p.m, p.n, &scratch);
         round.wide = js.c = scratch, scratch += 4 * (size_t)(p.batch * p.m * p.n);
         p.dtype = work;
@@ -311,9 +311,10 @@ static tc_status check_groups(const groups *g, const int32_t *offs, int64_t stri
 /* The product of elements [begin, end) of what is grouped, into c, which has n columns in all. */
 static tc_gemm group_job(const groups *g, int64_t i, int64_t begin, int64_t end, char *c) {
     const product *p = &g->p;
-    const int64_t e = (int64_t)tc_dtype_size(p->dtype), ec = tc_is_narrow(p->dtype) ? 4 : e;
+    const int64_t e = (int64_t)tc_dtype_size(p->dtype);
     const int64_t rows = g->form == GROUP_ROWS ? begin : 0, cols = g->form == GROUP_COLUMNS ? begin : 0, k = g->form == GROUP_INNER ? begin : 0;
     return (tc_gemm){.dtype = p->dtype,
+                     .rounded = p->dtype == TC_BF16,
                      .m = g->form == GROUP_ROWS ? end - begin : p->m,
                      .n = g->form == GROUP_COLUMNS ? end - begin : p->n,
                      .k = g->form == GROUP_INNER ? end - begin : p->k,
@@ -323,7 +324,7 @@ static tc_gemm group_job(const groups *g, int64_t i, int64_t begin, int64_t end,
                      .a_cs = p->a.cs,
                      .b_rs = p->b.rs,
                      .b_cs = p->b.cs,
-                     .c = c + ((g->form >= GROUP_INNER ? i * p->m * p->n : 0) + rows * p->n + cols) * ec,
+                     .c = c + ((g->form >= GROUP_INNER ? i * p->m * p->n : 0) + rows * p->n + cols) * e,
                      .c_rs = p->n,
                      .c_cs = 1,
                      .alpha = 1,
@@ -334,8 +335,8 @@ static size_t scratch_grouped(const tc_kcall *c, int threads) {
     const product *p = &g.p;
     const tc_dtype work = work_type(c->isa, p->dtype);
     size_t most = tc_gemm_scratch_most(c->isa, work, p->m, p->n, p->k, threads);
-    if (tc_is_narrow(p->dtype)) most += 4 * (size_t)tc_tensor_numel(&c->outs[0]) + 256;
-    if (work != p->dtype) most += 4 * (size_t)(tc_tensor_numel(tc_k_tensor(c, 0)) + tc_tensor_numel(tc_k_tensor(c, 1)));
+    if (work != p->dtype)
+        most += 4 * (size_t)(tc_tensor_numel(&c->outs[0]) + tc_tensor_numel(tc_k_tensor(c, 0)) + tc_tensor_numel(tc_k_tensor(c, 1))) + 256;
     return most;
 }
 static tc_status run_grouped(tc_kcall *c) {
@@ -350,16 +351,16 @@ static tc_status run_grouped(tc_kcall *c) {
     if (work != d) {
         widen(c->isa, c->pool, d, &p->a, a->rank == 3 ? a->size[0] : 1, p->m, p->k, &scratch);
         widen(c->isa, c->pool, d, &p->b, b->rank == 3 ? b->size[0] : 1, p->k, p->n, &scratch);
+        out = scratch, scratch += 4 * (size_t)all;
     }
-    if (tc_is_narrow(d)) out = scratch, scratch += 4 * (size_t)all;
     p->dtype = work;
-    memset(out, 0, (size_t)all * (tc_is_narrow(d) ? 4 : tc_dtype_size(d)));
+    memset(out, 0, (size_t)all * tc_dtype_size(work));
     for (int64_t i = 0, begin = 0, end = 0; i < g.groups; begin = end, i++) {
         if (at) end = at[i * stride];
         tc_gemm j = group_job(&g, i, begin, end, out);
         if (j.k) tc_gemm_run(c->isa, c->pool, scratch, 1, copy_job, &j);
     }
-    if (tc_is_narrow(d)) c->isa->cast[TC_F32][d](tc_tensor_data(&c->outs[0]), out, all);
+    if (work != d) c->isa->cast[TC_F32][d](tc_tensor_data(&c->outs[0]), out, all);
     return NULL;
 }
 const tc_kernel tc_k_grouped_mm = {"grouped_mm", 0, run_grouped, scratch_grouped};

@@ -45,7 +45,9 @@ static inline void call(const tc_kernel *k, const tc_isa_ops *isa, const tc_karg
 }
 
 /* Rows to check: by the instructions in C, and where the CPU has them by the instructions. */
-static tc_isa_ops bf16_rows[4];
+enum { BF16_IN_C = 2 };
+static tc_isa_ops bf16_rows[2 * BF16_IN_C];
+static int bf16_c_of[2 * BF16_IN_C]; /* the row of the same instruction in C */
 static int bf16_count;
 static void find_rows(void) {
     tc_isa_row best;
@@ -56,7 +58,7 @@ static void find_rows(void) {
         bf16_rows[bf16_count] = *tc_isa_ops_of(best), bf16_rows[bf16_count].gemm_bf16 = product[i], bf16_rows[bf16_count++].conv_bf16 = conv[i];
     for (int t = 1; t < TC_TILES_COUNT; t++)
         if (tc_isa_tiles_supported((tc_isa_tiles)t) && tc_isa_ops_of_tiles(best, (tc_isa_tiles)t)->gemm_bf16)
-            bf16_rows[bf16_count++] = *tc_isa_ops_of_tiles(best, (tc_isa_tiles)t);
+            bf16_c_of[bf16_count] = t == TC_TILES_amx, bf16_rows[bf16_count++] = *tc_isa_ops_of_tiles(best, (tc_isa_tiles)t);
 }
 
 #endif
