@@ -4,7 +4,6 @@
  *
  *     b packed   [panel][step][2][pair][16] words: two neighbouring k of a column, the lower one first; a step is 32 k of 32 columns, each half
  *                of them a tile of 1 KiB; k and columns padded with zeros */
-#include "kernel/conv_isa.h"
 #include "kernel/gemm.h"
 #include "kernel/isa.h"
 #include "kernel/scalar.h"
