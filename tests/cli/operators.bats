@@ -422,6 +422,7 @@ EOF
         "g, = torch.autograd.grad(torch.cumsum(x, 0, dtype=torch.float16), x, h)"
     holds $x "torch.equal(g, x)" "x = x.detach().requires_grad_()" \
         "g, = torch.autograd.grad(F.interpolate(x[None, None], size=(5,), mode='linear'), x, x.detach()[None, None])"
+}
 
 @test "columns chosen by index have the same bits interpreted, one by one and compiled, in blocks of any columns" {
     cat >columns.py <<'PY'
