@@ -42,6 +42,28 @@ static bool among(const char *name, const char *const *names) {
     return *names != NULL;
 }
 
+/* Whether an equation over one operand leaves nothing to sum: every label of it stands in the result. */
+static bool sums_nothing(const char *equation) {
+    const char *arrow = strstr(equation, "->");
+    for (const char *p = equation; *p && p != arrow; p++) {
+        const char *again = strchr(arrow ? arrow + 2 : p + 1, *p);
+        if (*p != ' ' && *p != '.' && !again == (arrow != NULL)) return false;
+    }
+    return !arrow || !memchr(equation, '.', (size_t)(arrow - equation)) || strchr(arrow, '.');
+}
+
+/* The argument that result number k shows, or the k-th tensor of, though the schema calls it no view: operators made of views. -1: none. */
+static int made_of_views(const tc_op *op, const tc_binding *b) {
+    const char *name = tc_op_schema(op)->name;
+    const bool einsum = !strcmp(name, "einsum");
+    if (einsum || !strcmp(name, "cartesian_prod")) {
+        size_t n = 0;
+        if (b->object[einsum] && tc_is_seq(b->object[einsum])) tc_items(b->object[einsum], &n);
+        return n == 1 && (!einsum || sums_nothing(b->arg[0].string)) ? einsum : -1;
+    }
+    return tc_op_made_of_views(op) ? 0 : -1;
+}
+
 /* Whether r shows the elements of t, argument number i: by their storage, or by the schema where no copy may have been made. A change of type
  * makes a copy, or a view that PyTorch calls new. */
 static bool shows(const tc_schema *s, int i, const tensor *t, const tensor *r) {
@@ -56,12 +78,12 @@ static bool shows(const tc_schema *s, int i, const tensor *t, const tensor *r) {
 /* The argument whose elements r, result number at, shows; NULL: it has its own. */
 static const tensor *looked_at(const tc_op *op, const tc_binding *b, const tensor *r, size_t at) {
     const tc_schema *s = tc_op_schema(op);
-    bool made = tc_op_made_of_views(op);
+    const int made = made_of_views(op, b);
     for (int i = 0; i < b->n; i++) {
         size_t n = 1;
         const V *all = b->object[i] && tc_is_seq(b->object[i]) ? tc_items(b->object[i], &n) : &b->object[i];
         for (size_t k = 0; b->object[i] && k < n; k++)
-            if (tc_is_tensor(all[k]) && (shows(s, i, (tensor *)all[k], r) || (made && i == 0 && k == at))) return (tensor *)all[k];
+            if (tc_is_tensor(all[k]) && (shows(s, i, (tensor *)all[k], r) || (i == made && k == at))) return (tensor *)all[k];
     }
     return NULL;
 }

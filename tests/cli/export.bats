@@ -720,6 +720,21 @@ class M(torch.nn.Module):
 PY
     fails 3 "i.py:9:11: RuntimeError: Inplace update to inference tensor outside InferenceMode is not allowed" tc-export i.py:M --input x=3xf32 --print
     [[ "$stderr" == *"made in inference mode at i.py:7"* ]]
+    cat >v.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        with torch.inference_mode():
+            y = x * 2
+            for eq, own in (("ij->ji", False), ("ii->i", False), ("i...->...i", False), ("ij", False), ("ii", True), ("ij->i", True)):
+                assert torch.einsum(eq, x).is_inference() == own, eq
+        assert torch.einsum("ij->ij", y).is_inference() and not torch.einsum("ij->", y).is_inference()
+        assert torch.cartesian_prod(y[0]).is_inference() and not torch.cartesian_prod(y[0], y[1]).is_inference()
+        return x
+PY
+    tc-export v.py:M --input x=3x3xf32 --print
 }
 
 @test "siblings are imported only with --source" {
