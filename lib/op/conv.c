@@ -264,6 +264,9 @@ static tc_status integer_convolve(tc_emit *e, const tc_node *n, tc_value *x, con
     for (int i = 0; i < 4 && known; i++)
         for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(a[i]->syms[a[i]->n == 1 ? 0 : d], &to[i][d]);
     for (int d = 0; d < p.dims && known; d++) known = tc_sym_const_int(w->meta.size[2 + d], &p.k[d]);
+    for (int i = 0; i < 4; i++)
+        if (a[i]->n != 1 && a[i]->n != p.dims)
+            return tc_error(TC_CONTENT, "%s: expected lists of %d values, got %d", tc_op_name(n->op), p.dims, a[i]->n);
     if (!known) return tc_error(TC_UNSUPPORTED, "%s: integers with sizes that are not known", tc_op_name(n->op));
     for (int d = 0; d < p.dims; d++)
         if (p.stride[d] < 1 || p.padding[d] < 0 || p.dilation[d] < 1 || (transposed && p.more[d] >= p.stride[d] && p.more[d] >= p.dilation[d]))

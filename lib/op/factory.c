@@ -117,6 +117,7 @@ static tc_status shape_arange(tc_shape_ctx *c) {
     bool inclusive = !strcmp(tc_op_schema(c->op)->name, "range");
     tc_dtype d = tc_sh_dtype(c, param(c->op, "dtype"), ints && !inclusive ? TC_I64 : TC_F32);
     double fs, fe, fst;
+    if (d == TC_BOOL) return tc_sh_fail_as(c, "NotImplementedError", "not implemented for bool");
     if (tc_sym_const_float(step, &fst)) {
         if (fst == 0) return tc_sh_fail(c, "step must be nonzero");
         if (tc_sym_const_float(start, &fs) && tc_sym_const_float(end, &fe)) {
@@ -158,6 +159,8 @@ static tc_status shape_tri_indices(tc_shape_ctx *c) {
     bool lower = tc_op_schema(c->op)->name[3] == 'l';
     if (row < 0 || col < 0) return tc_sh_fail(c, "%s must be non-negative, got %lld", row < 0 ? "row" : "col", (long long)(row < 0 ? row : col));
     if (row > 1 << 24) return tc_sh_fail(c, "%lld rows", (long long)row);
+    tc_dtype t = tc_sh_dtype(c, 3, TC_I64);
+    if (t != TC_I32 && t != TC_I64) return tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[t].torch);
     for (int64_t i = 0; i < row; i++) {
         int64_t k = lower ? i + off + 1 : col - (i + off);
         n += k < 0 ? 0 : k > col ? col : k;

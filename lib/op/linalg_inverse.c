@@ -48,9 +48,15 @@ static tc_value *above(tc_emit *e, tc_value *s, tc_value *atol, tc_value *rtol) 
 static bool is_empty(const tc_value *a) { return tc_sym_is_int(tc_la_rows(a), 0) || tc_sym_is_int(tc_la_cols(a), 0); }
 
 /* ---- rank ---- */
+static tc_status need_wide(const tc_node *n) {
+    const tc_dtype d = tc_arg_meta(n, 0)->dtype;
+    if (d == TC_F32 || d == TC_F64 || d == TC_C64 || d == TC_C128) return NULL;
+    return tc_error(TC_CONTENT, "%s: expected float, double, cfloat or cdouble, got %s", tc_op_name(n->op), tc_dtypes[d].torch);
+}
 static tc_status rank_of(tc_emit *e, const tc_node *n, tc_value *atol, tc_value *rtol, bool hermitian) {
     tc_value *a = tc_arg_value(n, 0), *s;
     TC_TRY(hermitian ? tc_la_square_arg(n, 0, "linalg.matrix_rank") : tc_la_matrix_arg(n, 0, "linalg.matrix_rank"));
+    TC_TRY(need_wide(n));
     if (is_empty(a)) {
         tc_emit_result(e, 0, tc_emit_call(e, "aten::zeros", "Sd", a->meta.size, a->meta.rank - 2, (int)TC_I64));
         return tc_e_done(e);
@@ -82,9 +88,7 @@ static tc_status decompose_pinv(tc_emit *e, const tc_node *n) { /* self, atol, r
     tc_value *a = tc_arg_value(n, 0), *atol = tc_arg_value(n, 1), *rtol = tc_arg_value(n, 2);
     bool hermitian = tc_arg_bool(n, 3);
     TC_TRY(hermitian ? tc_la_square_arg(n, 0, "linalg.pinv") : tc_la_matrix_arg(n, 0, "linalg.pinv"));
-    const tc_dtype d = a->meta.dtype;
-    if (d != TC_F32 && d != TC_F64 && d != TC_C64 && d != TC_C128)
-        return tc_error(TC_CONTENT, "%s: linalg.pinv: expected float, double, cfloat or cdouble, got %s", tc_op_name(n->op), tc_dtypes[d].torch);
+    TC_TRY(need_wide(n));
     if (is_empty(a)) {
         tc_emit_result(e, 0, tc_e1(e, "aten::clone", tc_la_mT(e, a)));
         return tc_e_done(e);

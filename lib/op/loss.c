@@ -241,6 +241,21 @@ static tc_status decompose_smooth_l1(tc_emit *e, const tc_node *n) { /* d < beta
     tc_emit_result(e, 0, reduce(e, d, tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
+/* The result has self's type and, before its reduction, self's sizes. */
+static tc_status shape_like_self(tc_shape_ctx *c) {
+    tc_dims d;
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    const tc_meta *x = tc_sh_meta(c, 0);
+    TC_TRY(tc_sh_broadcast(c, 2, (int[]){0, 1}, &d));
+    bool fits = d.rank == x->rank;
+    for (int k = 0; fits && k < d.rank; k++) fits = tc_sh_same(c, d.size[k], x->size[k]);
+    if (!fits) return tc_sh_fail(c, "output with the shape of 'self' doesn't match the broadcast shape");
+    const tc_dtype t = tc_sh_result_type(c, 2, (int[]){0, 1});
+    if (tc_dtype_kind(t) > tc_dtype_kind(x->dtype))
+        return tc_sh_fail(c, "result type %s can't be cast to the desired output type %s", tc_dtypes[t].torch, tc_dtypes[x->dtype].torch);
+    return tc_shape_decomposed(c);
+}
 static tc_status decompose_huber(tc_emit *e, const tc_node *n) { /* d <= delta: d^2 / 2, else delta (d - delta / 2) */
     double delta = tc_arg_float(n, 3);
     if (delta <= 0) return refuse(n, "huber_loss does not support non-positive values for delta.");
@@ -249,7 +264,7 @@ static tc_status decompose_huber(tc_emit *e, const tc_node *n) { /* d <= delta: 
     tc_value *x = tc_e_sub(e, tc_e_cast(e, a, wide), tc_e_cast(e, b, wide)), *d = f1(e, "aten::abs", x);
     d = tc_e3(e, "aten::where.self", tc_emit_call(e, "aten::le.Scalar", "vf", d, delta), tc_e_muls(e, tc_e_mul(e, x, x), 0.5),
               tc_e_muls(e, tc_e_adds(e, d, -0.5 * delta), delta));
-    tc_emit_result(e, 0, reduce(e, tc_e_cast(e, d, type), tc_arg_int(n, 2)));
+    tc_emit_result(e, 0, reduce(e, tc_e_cast(e, d, a->meta.dtype), tc_arg_int(n, 2)));
     return tc_e_done(e);
 }
 static tc_status same_size(const tc_node *n, int a, int b) {
@@ -364,21 +379,6 @@ static tc_status decompose_kl_div(tc_emit *e, const tc_node *n) {
                                     : tc_e_sub(e, tc_e2(e, "aten::xlogy.Tensor", t, t), tc_e_mul(e, t, x));
     tc_emit_result(e, 0, reduce(e, v, tc_arg_int(n, 2)));
     return tc_e_done(e);
-}
-/* The result has self's type and, before its reduction, self's sizes. */
-static tc_status shape_soft_margin(tc_shape_ctx *c) {
-    tc_dims d;
-    TC_TRY(tc_sh_need_tensor(c, 0));
-    TC_TRY(tc_sh_need_tensor(c, 1));
-    const tc_meta *x = tc_sh_meta(c, 0);
-    TC_TRY(tc_sh_broadcast(c, 2, (int[]){0, 1}, &d));
-    bool fits = d.rank == x->rank;
-    for (int k = 0; fits && k < d.rank; k++) fits = tc_sh_same(c, d.size[k], x->size[k]);
-    if (!fits) return tc_sh_fail(c, "output with the shape of 'self' doesn't match the broadcast shape");
-    const tc_dtype t = tc_sh_result_type(c, 2, (int[]){0, 1});
-    if (tc_dtype_kind(t) > tc_dtype_kind(x->dtype))
-        return tc_sh_fail(c, "result type %s can't be cast to the desired output type %s", tc_dtypes[t].torch, tc_dtypes[x->dtype].torch);
-    return tc_shape_decomposed(c);
 }
 static tc_status decompose_soft_margin(tc_emit *e, const tc_node *n) {
     tc_value *v = f1(e, "aten::log1p", f1(e, "aten::exp", tc_e_neg(e, tc_e_mul(e, tc_arg_value(n, 1), tc_arg_value(n, 0)))));
@@ -562,8 +562,8 @@ const tc_op tc_ops_loss[] = {
     LOSS("l1_loss(Tensor self, Tensor target, int reduction=Mean)", l1, "l1_loss(f32[3,5], f32[3,5])", "|x - t|"),
     LOSS("smooth_l1_loss(Tensor self, Tensor target, int reduction=Mean, float beta=1.0)", smooth_l1, "smooth_l1_loss(f32[3,5], f32[3,5])",
          "quadratic below beta, linear above"),
-    LOSS("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0)", huber, "huber_loss(f32[3,5], f32[3,5])",
-         "quadratic below delta, linear above"),
+    CHECKED_LOSS("huber_loss(Tensor self, Tensor target, int reduction=Mean, float delta=1.0)", shape_like_self, huber,
+                 "huber_loss(f32[3,5], f32[3,5])", "quadratic below delta, linear above"),
     {.schema = "aten::binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=Mean) -> Tensor",
      .shape = shape_bce,
      .decompose = decompose_bce,
@@ -576,8 +576,8 @@ const tc_op tc_ops_loss[] = {
          "binary_cross_entropy_with_logits(f32[5], f32[5]:0..1)", "binary_cross_entropy of sigmoid(x)"),
     LOSS("kl_div(Tensor self, Tensor target, int reduction=Mean, *, bool log_target=False)", kl_div, "kl_div(f32[3,5], f32[3,5]:0.1..0.9)",
          "t (log t - x)"),
-    CHECKED_LOSS("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean)", shape_soft_margin, soft_margin,
-                 "soft_margin_loss(f32[5], f32[5])", "log(1 + exp(-t x))"),
+    CHECKED_LOSS("soft_margin_loss(Tensor self, Tensor target, int reduction=Mean)", shape_like_self, soft_margin, "soft_margin_loss(f32[5], f32[5])",
+                 "log(1 + exp(-t x))"),
     LOSS("hinge_embedding_loss(Tensor self, Tensor target, float margin=1.0, int reduction=Mean)", hinge_embedding,
          "hinge_embedding_loss(f32[5], i64[5])", "x where t = 1, max(0, margin - x) where t = -1"),
     LOSS("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0.0, int reduction=Mean)", margin_ranking,

@@ -595,7 +595,7 @@ static tc_status decompose_renorm(tc_emit *e, const tc_node *n) { /* self, p, di
     double max = tc_arg_float(n, 3), p = tc_arg_float(n, 1);
     int64_t dims[TC_MAX_RANK];
     int k = 0, r = x->meta.rank;
-    if (p <= 0) return tc_error(TC_CONTENT, "%s: non-positive-norm not supported", tc_op_name(n->op));
+    if (!(p > 0)) return tc_error(TC_CONTENT, "%s: non-positive-norm not supported", tc_op_name(n->op));
     if (max < 0) return tc_error(TC_CONTENT, "%s: expected maxnorm to be >= 0 but got %g", tc_op_name(n->op), max);
     if (r < 2) return tc_error(TC_CONTENT, "%s: input needs at least 2 dimensions, got %d dimensions", tc_op_name(n->op), r);
     int64_t given = tc_arg_int(n, 2);

@@ -187,6 +187,15 @@ static tc_status decompose_unfold_backward(tc_emit *e, const tc_node *n) { /* gr
     tc_emit_result(e, 0, tc_emit_call(e, "aten::index_add", "vivv", zeros, (int64_t)d, pos, g));
     return tc_e_done(e);
 }
+static tc_status shape_as_strided_scatter(tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 1));
+    const tc_meta *src = tc_sh_meta(c, 1);
+    tc_sym size[TC_MAX_RANK];
+    bool fits = tc_sh_ints(c, 2, size, TC_MAX_RANK) == src->rank;
+    for (int k = 0; fits && k < src->rank; k++) fits = tc_sh_same(c, src->size[k], size[k]);
+    if (!fits) return tc_sh_fail(c, "expected src to have a size equal to the slice of self");
+    return tc_shape_same(c);
+}
 static tc_status decompose_as_strided_scatter(tc_emit *e, const tc_node *n) { /* self, src, size, stride, offset */
     tc_emit_result(e, 0, tc_e_strided_put(e, tc_arg_value(n, 0), tc_arg_value(n, 1), &n->args[2]));
     return tc_e_done(e);
@@ -223,7 +232,7 @@ const tc_op tc_ops_part[] = {
      .samples = "unfold_backward(f32[3,2,3], [7,2], 0, 3, 2)",
      .doc = "gradient of unfold"},
     {.schema = "aten::as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor",
-     .shape = tc_shape_same,
+     .shape = shape_as_strided_scatter,
      .decompose = decompose_as_strided_scatter,
      .grad = grad_as_strided_scatter,
      .samples = "as_strided_scatter(f32[3,4], f32[2,2], [2,2], [4,1], 1)",

@@ -36,10 +36,11 @@ BINARY(maximum, MAX)
 BINARY(minimum, MIN)
 BINARY(atan2, ATAN2)
 BINARY(hypot, HYPOT)
-BINARY(copysign, COPYSIGN) BINARY(nextafter, NEXTAFTER) BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR)
-    BINARY(gcd, GCD)
+BINARY(copysign, COPYSIGN)
+BINARY(nextafter, NEXTAFTER)
+BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD)
 #undef BINARY
-        static tc_status lower_mul(tc_lower *l) {
+    static tc_status lower_mul(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_mul(l, factor(l, 0), factor(l, 1)));
 }
 static tc_status lower_floor_divide(tc_lower *l) { return tc_l_out(l, 0, tc_l_op2(l, TC_X_DIV_FLOOR, operand(l, 0), factor(l, 1))); }
@@ -226,6 +227,14 @@ static tc_status shape_floats(tc_shape_ctx *c) {
         return tc_sh_fail(c, "\"%s_cpu\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[c->outs[0].meta.dtype].torch);
     return NULL;
 }
+/* Functions that PyTorch has of real numbers only, though their loops would take complex ones. */
+static tc_status of_reals(tc_shape_ctx *c, tc_status (*rule)(tc_shape_ctx *c)) {
+    TC_TRY(rule(c));
+    const tc_dtype d = c->outs[0].meta.dtype;
+    return tc_is_complex(d) ? tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[d].torch) : NULL;
+}
+static tc_status shape_logaddexp2(tc_shape_ctx *c) { return of_reals(c, shape_floats); }
+static tc_status shape_xlog(tc_shape_ctx *c) { return of_reals(c, tc_shape_binary_float); }
 static tc_status shape_heaviside(tc_shape_ctx *c) {
     TC_TRY(tc_shape_binary(c));
     const tc_meta *a = tc_sh_meta(c, 0), *b = tc_sh_meta(c, 1);
@@ -562,19 +571,19 @@ const tc_op tc_ops_pointwise_binary[] = {
     TRUTH("gcd(Tensor self, Tensor other)", shape_integers, lower_gcd, "gcd(i64[5], i64[5]); gcd(i32[3,5], i32[5])", "greatest common divisor"),
     TRUTH("lcm(Tensor self, Tensor other)", shape_integers, lower_lcm, "lcm(i64[5], i64[5]); lcm(u8[3,5], u8[5])", "least common multiple"),
     ROW("logaddexp(Tensor self, Tensor other)", shape_floats, lower_logaddexp, grad_logaddexp, "logaddexp(f32[5], f32[5])", "log(e^self + e^other)"),
-    ROW("logaddexp2(Tensor self, Tensor other)", shape_floats, lower_logaddexp, grad_logaddexp2, "logaddexp2(f32[5], f32[5])",
+    ROW("logaddexp2(Tensor self, Tensor other)", shape_logaddexp2, lower_logaddexp, grad_logaddexp2, "logaddexp2(f32[5], f32[5])",
         "log2(2^self + 2^other)"),
-    ROW("xlogy.Tensor(Tensor self, Tensor other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(f32[5], f32[5]:0.5..2)",
+    ROW("xlogy.Tensor(Tensor self, Tensor other)", shape_xlog, lower_xlogy, grad_xlogy, "xlogy(f32[5], f32[5]:0.5..2)",
         "self log(other), 0 where self is 0"),
-    ROW("xlogy.Scalar_Self(Scalar self, Tensor other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(2, f32[5]:0.5..2)",
+    ROW("xlogy.Scalar_Self(Scalar self, Tensor other)", shape_xlog, lower_xlogy, grad_xlogy, "xlogy(2, f32[5]:0.5..2)",
         "self log(other), 0 where self is 0"),
-    ROW("xlogy.Scalar_Other(Tensor self, Scalar other)", tc_shape_binary_float, lower_xlogy, grad_xlogy, "xlogy(f32[5], 2)",
+    ROW("xlogy.Scalar_Other(Tensor self, Scalar other)", shape_xlog, lower_xlogy, grad_xlogy, "xlogy(f32[5], 2)",
         "self log(other), 0 where self is 0"),
-    ROW("special_xlog1py(Tensor self, Tensor other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], f32[5]:0.5..2)",
+    ROW("special_xlog1py(Tensor self, Tensor other)", shape_xlog, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], f32[5]:0.5..2)",
         "self log(1 + other), 0 where self is 0"),
-    ROW("special_xlog1py.self_scalar(Scalar self, Tensor other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py,
-        "special_xlog1py(2, f32[5]:0.5..2)", "self log(1 + other)"),
-    ROW("special_xlog1py.other_scalar(Tensor self, Scalar other)", tc_shape_binary_float, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], 2)",
+    ROW("special_xlog1py.self_scalar(Scalar self, Tensor other)", shape_xlog, lower_xlog1py, grad_xlog1py, "special_xlog1py(2, f32[5]:0.5..2)",
+        "self log(1 + other)"),
+    ROW("special_xlog1py.other_scalar(Tensor self, Scalar other)", shape_xlog, lower_xlog1py, grad_xlog1py, "special_xlog1py(f32[5], 2)",
         "self log(1 + other)"),
     ROW("heaviside(Tensor self, Tensor values)", shape_heaviside, lower_heaviside, NULL, "heaviside(f32[5], f32[5])",
         "0, values, 1 for self below, at, above 0"),

@@ -70,6 +70,8 @@ static tc_status check_dropout(tc_shape_ctx *c) {
     if (!(v >= 0 && v <= 1)) return tc_sh_fail(c, "dropout probability has to be between 0 and 1, but got %g", v);
     if (tc_is_integral(x->dtype) && train && v != 0 && !(v == 1 && alone))
         return tc_sh_fail(c, "result type Float can't be cast to the desired output type %s", tc_dtypes[x->dtype].torch);
+    if (!strncmp(tc_op_schema(c->op)->name, "feature", 7) && train && v > 0 && v < 1 && x->rank < 2)
+        return tc_sh_fail(c, "Feature dropout requires at least 2 dimensions in the input");
     return tc_sh_out_like(c, 0, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype);
 }
 static tc_status shape_native_dropout(tc_shape_ctx *c) {

@@ -394,6 +394,16 @@ class M(nn.Module):
         refused("expected float", lambda: torch.linalg.pinv(i))
         refused("same dtype", lambda: torch.linalg.vecdot(x, d))
         refused("rank 4", lambda: x.half(memory_format=torch.channels_last))
+        refused("xlogy.Tensor: not implemented", lambda: torch.xlogy(x, c))
+        refused("not implemented for complex64", lambda: torch.logaddexp2(x, c))
+        refused("desired output type", lambda: F.huber_loss(x, c))
+        refused("non-positive-norm", lambda: torch.renorm(x, float("nan"), 0, 1.0))
+        refused("expected float", lambda: torch.linalg.matrix_rank(h))
+        refused("expected lists of 1 values", lambda: F.conv_transpose1d(i[None], i[None], dilation=(2, 2)))
+        refused("not implemented for bool", lambda: torch.arange(3, dtype=torch.bool))
+        refused("not implemented for uint8", lambda: torch.tril_indices(3, 3, dtype=torch.uint8))
+        refused("at least 2 dimensions", lambda: torch.feature_dropout(w, 0.5, True))
+        refused("equal to the slice", lambda: torch.as_strided_scatter(x, x[None, :2, :2], (2, 2), (6, 1)))
         refused("leaf Variable", lambda: F.relu(x.detach().requires_grad_(), inplace=True))
         return x
 EOF
@@ -409,7 +419,7 @@ EOF
     holds $x "torch.allclose(s, torch.tensor([2.0, 2.3], dtype=torch.float64))" "s = torch.full((2,), 2.0, dtype=torch.float64)" \
         "F.instance_norm(x[None], s, torch.ones(2, dtype=torch.float64))"
     holds $x "torch.native_layer_norm(x.half(), (3,), x[0], None, 1e-5)[1].dtype == torch.float32"
-    holds $x "F.soft_margin_loss(x.half(), x).dtype == torch.float16"
+    holds $x "F.soft_margin_loss(x.half(), x).dtype == torch.float16 and F.huber_loss(x.half(), x).dtype == torch.float16"
     holds $x "torch.equal(torch.index_fill(x, 1, torch.tensor([-1, 0]), 7.0)[0], torch.tensor([7.0, 2.0, 7.0]))"
     holds $x "torch.equal(torch.index_fill(x[0, 0], 0, torch.tensor([-1]), 7.0), torch.tensor(7.0))"
 }
