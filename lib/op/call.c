@@ -286,6 +286,17 @@ static tc_status check_complex(const tc_shape_ctx *c) {
     return tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[operand->meta.dtype].torch);
 }
 
+/* ATen's enumeration at::Reduction. */
+static tc_status check_reduction(tc_shape_ctx *c) {
+    const tc_schema *s = tc_op_schema(c->op);
+    for (int i = 0; i < c->nargs && i < s->nparams; i++) {
+        if (strcmp(s->params[i].name, "reduction") != 0 || s->params[i].type != TC_T_INT) continue;
+        const int64_t r = tc_sh_const(c, i);
+        if (r < 0 || r > 2) return tc_sh_fail(c, "reduction must be 0 (none), 1 (mean) or 2 (sum), got %lld", (long long)r);
+    }
+    return NULL;
+}
+
 tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int nargs, tc_source src, tc_value *outs, int nouts) {
     const tc_op *f = tc_op_functional(op);
     const tc_schema *fs = tc_op_schema(f);
@@ -305,7 +316,8 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
     if (nf > 16 && to == more) TC_BUG("%s has more than 16 results", tc_op_name(f));
     if (to == more) memset(more, 0, sizeof more);
     tc_shape_ctx c = {.program = p, .op = f, .args = fargs, .nargs = nfargs, .source = src, .outs = to, .nouts = nf};
-    tc_status st = tc_op_checked(p, f->shape(&c));
+    tc_status st = check_reduction(&c);
+    if (!st) st = tc_op_checked(p, f->shape(&c));
     if (!st && !c.clashes) st = check_complex(&c);
     if (!st && c.clashes) st = tc_sh_fail(&c, "there is no type that %s and %s promote to", tc_dtypes[c.clash[0]].torch, tc_dtypes[c.clash[1]].torch);
     if (st) return strstr(tc_status_message(st), tc_op_name(f)) ? st : tc_annotate(st, "%s", tc_op_name(op));

@@ -211,10 +211,9 @@ static void name_input(tc_program *p, const tc_value *v, const char *name) {
         if (p->inputs[i].value == v) p->inputs[i].name = name;
 }
 
-/* Puts the arguments in the schema's order and calls. */
-static tc_status call(tc_program *p, const tc_op *op, const given *args, int n, tc_node **out) {
+/* The arguments, 64 at most, in the schema's order. */
+static tc_status in_order(tc_program *p, const tc_op *op, const given *args, int n, tc_arg *full) {
     const tc_schema *s = tc_op_schema(op);
-    tc_arg full[64];
     bool set[64] = {false};
     if (s->nparams > 64) return tc_error(TC_UNSUPPORTED, "%s: too many parameters", tc_op_name(op));
     for (int i = 0; i < n; i++) {
@@ -229,7 +228,24 @@ static tc_status call(tc_program *p, const tc_op *op, const given *args, int n, 
     }
     for (int i = 0; i < s->nparams; i++)
         if (!set[i]) TC_TRY(tc_op_default(p, op, i, &full[i]));
-    return tc_graph_call(p->graph, op, full, s->nparams, (tc_source){0}, NULL, out);
+    return NULL;
+}
+/* Calls the first overload that takes the arguments. The error is that of the first whose parameters they are. */
+static tc_status call(tc_program *p, const tc_op *const *ops, int count, const given *args, int n, tc_node **out) {
+    tc_status why = NULL;
+    bool theirs = false;
+    for (int i = 0; i < count; i++) {
+        tc_arg full[64];
+        tc_status s = in_order(p, ops[i], args, n, full);
+        const bool fit = !s;
+        if (fit) s = tc_graph_call(p->graph, ops[i], full, tc_op_schema(ops[i])->nparams, (tc_source){0}, NULL, out);
+        if (!s || !why || (fit && !theirs)) {
+            tc_status_free(why);
+            why = s, theirs = fit;
+        } else tc_status_free(s);
+        if (!s) break;
+    }
+    return why;
 }
 
 static void outputs(tc_program *p, tc_value *v) {
@@ -249,18 +265,14 @@ tc_status tc_sample_parse(const tc_op *op, const char *text, size_t len, tc_samp
     tc_status s = word(&p, &w, &n) ? NULL : bad(&p, "expected an operator's name");
     if (!s) s = arguments(&p, args, &nargs);
     if (!s && op) {
-        s = call(p.p, op, args, nargs, &node);
+        s = call(p.p, &op, 1, args, nargs, &node);
     } else if (!s) {
         const tc_op *found[32];
         char *name = tc_arena_strndup(&p.p->arena, w, n);
         const tc_op *exact = strchr(name, '.') ? tc_op_find(name) : NULL;
         int count = exact ? 1 : tc_op_overloads(name, found, 32);
         if (exact) found[0] = exact;
-        if (!count) s = tc_error(TC_UNSUPPORTED, "operator %s is not supported", name);
-        for (int i = 0; i < count && !node; i++) {
-            tc_status_free(s);
-            s = call(p.p, found[i], args, nargs, &node);
-        }
+        s = count ? call(p.p, found, count, args, nargs, &node) : tc_error(TC_UNSUPPORTED, "operator %s is not supported", name);
     }
     for (int i = 0; !s && i < node->nouts; i++) outputs(p.p, node->outs[i]);
     if (s) {

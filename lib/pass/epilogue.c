@@ -21,10 +21,15 @@ typedef struct {
 
 static int producer_of(const ctx *c, const tc_value *v) { return v && v->graph == c->plan->graph && v->id < c->nvalues ? c->producer[v->id] : -1; }
 
-static void number(ctx *c) {
-    for (size_t i = 0; i < c->nvalues; i++) c->producer[i] = -1;
-    for (size_t i = 0; i < c->plan->groups.len; i++) {
+/* A place in the order that joining left empty; none remain in the plan. */
+static bool is_gone(const tc_group *g) { return !g->node && !g->loop; }
+static bool is_view(const tc_group *g) { return g->kind == TC_GROUP_VIEW && !is_gone(g); }
+
+/* Of what groups [from, end) produce. */
+static void number(ctx *c, size_t from, size_t end) {
+    for (size_t i = from; i < end; i++) {
         const tc_group *g = &c->plan->groups.data[i];
+        if (is_gone(g)) continue;
         for (size_t k = 0; g->loop && k < g->loop->buffers.len; k++)
             if (g->loop->buffers.data[k].written) c->producer[g->loop->buffers.data[k].value->id] = (int)i;
         for (size_t k = 0; g->epilogue && k < g->epilogue->buffers.len; k++)
@@ -167,7 +172,7 @@ static bool numbers_late(const ctx *c, const pair *p) {
 /* The loop moves up to the kernel, or, where nothing but views stands between, the kernel down to the loop. */
 static const char *place(const ctx *c, const pair *p, bool *out_up) {
     bool apart = false, mutates = false;
-    for (int k = p->at + 1; k < p->loop; k++) apart |= c->plan->groups.data[k].kind != TC_GROUP_VIEW;
+    for (int k = p->at + 1; k < p->loop; k++) apart |= !is_view(&c->plan->groups.data[k]) && !is_gone(&c->plan->groups.data[k]);
     for (size_t i = 0; i < p->l->buffers.len; i++)
         mutates |= p->l->buffers.data[i].written && is_mutation(c->plan->program, p->l->buffers.data[i].value);
     *out_up = apart;
@@ -187,9 +192,9 @@ static void add_view(tc_group *g, tc_arena *a, const tc_node *n) {
 
 /* Order-keeping views of the result that stand before the loop go into the group; the others, where the kernel moves down, behind it. */
 static void join(ctx *c, const pair *p, bool up, uint64_t columns) {
-    size_t n = c->plan->groups.len, at = 0;
-    tc_group *old = c->plan->groups.data, *new = tc_xcalloc(n, sizeof *new), *later = tc_xcalloc(n, sizeof *later), g = old[p->at];
-    int nlater = 0;
+    const int n = p->loop - p->at + 1, stays = up ? 0 : n - 1; /* groups from the kernel to the loop; where of them the joined one stands */
+    int at = 0, nlater = 0;
+    tc_group *old = c->plan->groups.data + p->at, *new = tc_xcalloc((size_t)n, sizeof *new), *later = tc_xcalloc((size_t)n, sizeof *later), g = *old;
     tc_loop *l = p->l;
     l->region = true;
     l->columns = columns;
@@ -198,22 +203,21 @@ static void join(ctx *c, const pair *p, bool up, uint64_t columns) {
     memcpy(nodes + 1, l->nodes, sizeof *nodes * (size_t)l->nnodes);
     l->nodes = nodes, l->nnodes++;
     g.epilogue = l;
-    for (int k = p->at + 1; k < p->loop; k++)
-        if (old[k].kind == TC_GROUP_VIEW && base_of(c, old[k].node->outs[0], true) == p->result) add_view(&g, l->arena, old[k].node);
-    for (int k = 0; k < (int)n; k++) {
-        bool between = k > p->at && k < p->loop && old[k].kind == TC_GROUP_VIEW;
+    for (int k = 1; k < n - 1; k++)
+        if (is_view(&old[k]) && base_of(c, old[k].node->outs[0], true) == p->result) add_view(&g, l->arena, old[k].node);
+    for (int k = 0; k < n; k++) {
+        const bool between = k > 0 && k < n - 1 && is_view(&old[k]);
         if (between && base_of(c, old[k].node->outs[0], true) == p->result) continue;
         if (between && !up && base_of(c, old[k].node->outs[0], false) == p->result) later[nlater++] = old[k];
-        else if (k == (up ? p->at : p->loop)) {
+        else if (k == stays) {
             new[at++] = g;
             for (int i = 0; i < nlater; i++) new[at++] = later[i];
-        } else if (k != p->at && k != p->loop) new[at++] = old[k];
+        } else if (k > 0 && k < n - 1 && !is_gone(&old[k])) new[at++] = old[k];
     }
-    memcpy(old, new, at * sizeof *new);
-    c->plan->groups.len = at;
+    memcpy(old, new, (size_t)n * sizeof *new); /* zeros behind them: gone */
     free(new);
     free(later);
-    number(c);
+    number(c, (size_t)p->at, (size_t)p->loop + 1);
 }
 
 static bool takes_one(const tc_group *g) {
@@ -253,10 +257,15 @@ void tc_plan_epilogues(tc_plan *plan) {
     ctx c = {.plan = plan, .nvalues = plan->graph->nvalues};
     c.producer = tc_xcalloc(c.nvalues + 1, sizeof *c.producer);
     c.reader = tc_xcalloc(c.nvalues + 1, sizeof *c.reader);
-    number(&c);
+    for (size_t i = 0; i < c.nvalues; i++) c.producer[i] = -1;
+    number(&c, 0, plan->groups.len);
     find_readers(&c);
     for (size_t i = plan->groups.len; i-- > 0;) /* of two kernels before one loop the later one */
-        if (takes_one(&plan->groups.data[i])) attach(&c, (int)i);
+        if (!is_gone(&plan->groups.data[i]) && takes_one(&plan->groups.data[i])) attach(&c, (int)i);
+    size_t n = 0;
+    for (size_t i = 0; i < plan->groups.len; i++)
+        if (!is_gone(&plan->groups.data[i])) plan->groups.data[n++] = plan->groups.data[i];
+    plan->groups.len = n;
     free(c.producer);
     free(c.reader);
 }

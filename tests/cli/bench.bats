@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # tc-bench: operators and programs, tables for people and machines.
 bats_require_minimum_version 1.5.0
+load fails
 load scratch
 load softmax_model
 
@@ -56,6 +57,8 @@ setup() {
     run --separate-stderr tc-bench --op 'no_such_op(f32[2])'
     [ "$status" -eq 5 ]
     [[ "$stderr" == *no_such_op* ]]
+    fails 3 "add.Tensor: The size of tensor a (5) must match" tc-bench --op 'add(f32[3,5], f32[3,4])' # not what another overload lacks
+    fails 3 "reduction must be 0 (none), 1 (mean) or 2 (sum), got 3" tc-bench --op 'binary_cross_entropy(f32[3,5], f32[3,5], None, 3)'
     run --separate-stderr tc-bench --op 'add(f32[2], '
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"at character"* ]]
