@@ -61,6 +61,7 @@ static tc_attention read_args(const tc_kcall *c, int first, int mask, int causal
                       .v = strides_of(v),
                       .fill = -INFINITY,
                       .causal = tc_k_bool(c, causal)};
+    a.factor = a.dtype;
     a.gemm = a.dtype == TC_F64 ? c->isa->gemm_f64 : c->isa->gemm_f32, a.ops = a.dtype == TC_F64 ? c->isa->attention_f64 : c->isa->attention_f32;
     a.group = r == 4 && k->size[1] ? a.h / k->size[1] : 1;
     if (m) {
@@ -99,10 +100,12 @@ static void keep_heads(tc_attention *a) {
     a->per_worker = room(a->ops->forward_bytes(a)) + a->kept + KEPT_HEADER;
 }
 /* query, key, value, dropout_p, is_causal, attn_mask, scale; of tc::attention fill too */
+enum { FEW_QUERIES = 2 }; /* do not earn the packing of keys and values as pairs */
 enum { DROPOUT = 3, CAUSAL, MASK, SCALE, FILL };
 static tc_attention forward_args(const tc_kcall *c) {
     tc_attention a = read_args(c, 0, MASK, CAUSAL, SCALE);
     if (tc_is_narrow(tc_k_tensor(c, 1)->dtype)) a.stored = tc_k_tensor(c, 1)->dtype;
+    if (a.stored == TC_BF16 && c->isa->gemm_bf16 && a.l > FEW_QUERIES) a.factor = TC_BF16, a.gemm = c->isa->gemm_bf16;
     if (c->nargs > FILL) a.fill = tc_k_float(c, FILL), a.empty = a.s ? NAN : 0;
     return a;
 }
@@ -110,7 +113,7 @@ static size_t flash_scratch(const tc_kcall *c, int threads) {
     tc_attention a = forward_args(c);
     keep_heads(&a);
     size_t s = a.per_worker * (size_t)threads + 64;
-    s += widened(tc_k_tensor(c, 0));
+    if (a.factor == a.dtype) s += widened(tc_k_tensor(c, 0));
     if (tc_k_given(c, MASK)) s += widened(tc_k_tensor(c, MASK));
     if (tc_is_narrow(tc_k_tensor(c, 0)->dtype)) s += room((size_t)(a.n * a.h * a.l * a.dv) * 4);
     return s;
@@ -120,7 +123,7 @@ static tc_status flash(tc_kcall *c) {
     tc_attention a = forward_args(c);
     char *scratch = c->scratch;
     tc_dtype d = tc_k_tensor(c, 0)->dtype;
-    widen(c, tc_k_tensor(c, 0), &a.q, false, &scratch);
+    if (a.factor == a.dtype) widen(c, tc_k_tensor(c, 0), &a.q, false, &scratch);
     if (tc_k_given(c, MASK)) widen(c, tc_k_tensor(c, MASK), &a.mask, true, &scratch);
     int64_t n = a.n * a.h * a.l * a.dv;
     void *out = tc_tensor_data(&c->outs[0]);

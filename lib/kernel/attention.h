@@ -1,4 +1,6 @@
 /* Scaled dot product attention in leaves of 128 keys (NUMERICS 7), in ATen's schema order. f32 and f64; f16 and bf16 through float32.
+ * Of bf16 where the row has gemm_bf16, forward and for more than two queries: q k' and p v of bf16, summed in float32; p, the exponentials of a leaf,
+ * are rounded for it, their sum is of those before. What is between stays float32.
  * query N.. H L E, key N.. Hk S E, value N.. Hk S Ev, of rank 3 or 4 and any strides; H a multiple of Hk (grouped queries).
  * A mask broadcasts to N H L S: bool (true takes part) or added to the scores. A row takes no part in
  * a leaf that allows it no key; rows without keys give 0. Dropout is not done here. */

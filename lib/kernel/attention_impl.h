@@ -16,9 +16,10 @@ typedef struct tc_attention_ops tc_attention_ops;
 typedef struct {
     const tc_isa_ops *isa;
     const tc_attention_ops *ops;
-    const tc_gemm_ops *gemm;
+    const tc_gemm_ops *gemm;          /* of `factor` */
     tc_dtype dtype;                   /* of the arithmetic */
-    tc_dtype stored;                  /* of k and v in memory: dtype, or a narrow type whose leaves become float32 when they are due */
+    tc_dtype stored;                  /* of k and v in memory: factor, or a narrow type whose leaves become float32 when they are due */
+    tc_dtype factor;                  /* of q, k, v and weights where they are multiplied: dtype, or bfloat16 where the row has gemm_bf16 */
     int64_t n, h, group, l, s, d, dv; /* group: query heads a key head */
     tc_attention_strides q, k, v, mask, grad, fwd;
     bool bool_mask, causal;

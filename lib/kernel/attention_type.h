@@ -30,16 +30,15 @@ static tc_gemm N_(leaf_of)(const tc_attention *a, const tc_attention_strides *x,
                            bool values, T *room) {
     const int64_t at = b * x->n + hk * x->h + k0 * x->l;
     int64_t l = x->l, e = x->e;
-    const T *data = (const T *)x->data + at;
-    if (a->stored != BITS) {
-        const char *from = (const char *)x->data + at * (int64_t)tc_dtype_size(a->stored);
-        tc_widen(a->isa, NULL, a->stored, from, (const int64_t[]){1, 1, keys, width}, (const int64_t[]){0, 0, l, e}, (float *)(void *)room);
-        data = room, l = width, e = 1;
+    const char *data = (const char *)x->data + at * (int64_t)tc_dtype_size(a->stored);
+    if (a->stored != a->factor) {
+        tc_widen(a->isa, NULL, a->stored, data, (const int64_t[]){1, 1, keys, width}, (const int64_t[]){0, 0, l, e}, (float *)(void *)room);
+        data = (const char *)room, l = width, e = 1;
     }
-    tc_gemm j = {.dtype = BITS,
-                 .n = values         ? width
-                      : data == room ? keys
-                                     : a->s - k0,
+    tc_gemm j = {.dtype = a->factor,
+                 .n = values                       ? width
+                      : data == (const char *)room ? keys
+                                                   : a->s - k0,
                  .k = values ? keys : width,
                  .b = data,
                  .b_rs = values ? l : e,
@@ -64,13 +63,14 @@ static void N_(pack_head)(const tc_attention *a, int64_t b, int64_t hk, char *ou
 /* Scores of rows [q0, q0 + rows) against keys [k0, k0 + keys): scale * q k + mask, -inf where a key is absent. */
 static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, int64_t keys, T *s, int64_t ld,
                        const char *packed, T *room, void *work) {
-    tc_gemm j = packed ? (tc_gemm){.dtype = BITS, .n = keys, .k = a->d} : N_(leaf_of)(a, &a->k, b, h / a->group, k0, keys, a->d, false, room);
-    j.m = rows, j.a = (const T *)a->q.data + b * a->q.n + h * a->q.h + q0 * a->q.l, j.a_rs = a->q.l, j.a_cs = a->q.e;
+    tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = keys, .k = a->d} : N_(leaf_of)(a, &a->k, b, h / a->group, k0, keys, a->d, false, room);
+    j.a = (const char *)a->q.data + (b * a->q.n + h * a->q.h + q0 * a->q.l) * (int64_t)tc_dtype_size(a->factor);
+    j.m = rows, j.a_rs = a->q.l, j.a_cs = a->q.e;
     j.c = s, j.c_rs = ld, j.c_cs = 1, j.alpha = a->scale, j.beta = 1;
     int64_t end = a->causal && q0 + rows < k0 + keys ? q0 + rows - k0 : keys; /* no row sees more */
     for (int64_t c = 0; c < end; c += TC_GEMM_NC)
-        a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work,
-                       packed ? packed + sizeof(T) * (size_t)((k0 + c) * a->d) : NULL, 0);
+        a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work, packed ? packed + a->gemm->pack_bytes(k0 + c, a->d) : NULL,
+                       0);
     for (int64_t r = 0; r < rows; r++) {
         T *row = s + r * ld;
         if (a->mask.data) {
@@ -114,21 +114,30 @@ static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q
         for (int64_t i = live; i < keys; i++) row[i] = 0;
     }
     a->isa->reduce[BITS]->sum_rows(out.sum, score, rows, keys, TC_ATTENTION_LEAF);
-    tc_gemm j = packed ? (tc_gemm){.dtype = BITS, .n = a->dv, .k = keys} : N_(leaf_of)(a, &a->v, b, h / a->group, k0, keys, a->dv, true, room);
-    j.m = rows, j.a = score, j.a_rs = TC_ATTENTION_LEAF, j.a_cs = 1, j.c = out.acc, j.c_rs = a->dv, j.c_cs = 1, j.alpha = 1, j.beta = 1;
+    const void *weights = score;
+    if (a->factor != BITS) { /* rounded, behind the scores */
+        const size_t apart = TC_ATTENTION_LEAF * tc_dtype_size(a->factor);
+        char *to = (char *)(score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
+        weights = to;
+        for (int64_t r = 0; r < rows; r++, to += apart) a->isa->cast[BITS][a->factor](to, score + r * TC_ATTENTION_LEAF, keys);
+    }
+    tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = a->dv, .k = keys} : N_(leaf_of)(a, &a->v, b, h / a->group, k0, keys, a->dv, true, room);
+    j.m = rows, j.a = weights, j.a_rs = TC_ATTENTION_LEAF, j.a_cs = 1, j.c = out.acc, j.c_rs = a->dv, j.c_cs = 1, j.alpha = 1, j.beta = 1;
     const char *values = packed ? N_(packed_values)(a, packed, k0) : NULL;
     for (int64_t c = 0, n; c < a->dv; c += n) {
         n = a->dv - c < TC_GEMM_NC ? a->dv - c : TC_GEMM_NC;
-        a->gemm->block(&j, 0, rows, c, n, work, values ? values + sizeof(T) * (size_t)(c * keys) : NULL, 0);
+        a->gemm->block(&j, 0, rows, c, n, work, values ? values + a->gemm->pack_bytes(c, keys) : NULL, 0);
     }
 }
 
 /* Elements of a leaf's keys or values that are widened. */
-static int64_t N_(room)(const tc_attention *a) { return a->stored == BITS ? 0 : TC_ATTENTION_LEAF * (a->d > a->dv ? a->d : a->dv); }
+static int64_t N_(room)(const tc_attention *a) { return a->stored == a->factor ? 0 : TC_ATTENTION_LEAF * (a->d > a->dv ? a->d : a->dv); }
+/* Elements of a leaf's scores, and of the rounded weights behind them. */
+static int64_t N_(score_room)(const tc_attention *a) { return TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF * (a->factor == BITS ? 1 : 2); }
 static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, const char *packed, char *scratch) {
     int64_t leaves = (a->s + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF, dv = a->dv;
     if (a->causal && q0 + rows < a->s) leaves = (q0 + rows + TC_ATTENTION_LEAF - 1) / TC_ATTENTION_LEAF;
-    T *score = (T *)scratch, *room = score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF, *at = room + N_(room)(a);
+    T *score = (T *)scratch, *room = score + N_(score_room)(a), *at = room + N_(room)(a);
     N_(part) level[TC_ATTENTION_LEVELS + 1], spare[TC_ATTENTION_LEVELS + 2];
     int free_count = tc_attention_levels(a->s) + 2;
     for (int i = 0; i < free_count; i++, at += TC_ATTENTION_QUERIES * (dv + 2))
@@ -169,8 +178,7 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
 static size_t N_(forward_bytes)(const tc_attention *a) {
     size_t u = a->gemm->work_bytes(TC_ATTENTION_QUERIES, TC_ATTENTION_LEAF, a->d),
            w = a->gemm->work_bytes(TC_ATTENTION_QUERIES, a->dv < TC_GEMM_NC ? a->dv : TC_GEMM_NC, TC_ATTENTION_LEAF);
-    return sizeof(T) * (size_t)(TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF + N_(room)(a) +
-                                (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) +
+    return sizeof(T) * (size_t)(N_(score_room)(a) + N_(room)(a) + (tc_attention_levels(a->s) + 2) * TC_ATTENTION_QUERIES * (a->dv + 2)) +
            (u > w ? u : w) + 256;
 }
 

@@ -1,5 +1,6 @@
 /* Attention: values and gradients against float64 written out, equal bits for every instruction set and thread count, and for
- * queries taken alone (decode) or together (prefill). */
+ * queries taken alone (decode) or together (prefill). Of bfloat16 equal bits for every thread count and layout of a row, which has instructions
+ * for bfloat16 (in C on every machine) or goes through float32. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +9,9 @@
 
 #include <cmocka.h>
 
+#include "unit/kernel/bf16_rows.h"
+
 #include "kernel/attention.h"
-#include "kcall.h"
 
 typedef struct {
     const char *what;
@@ -115,7 +117,109 @@ static void shapes(void **state) {
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) check(&all[i]);
 }
 
+/* ---- bfloat16 ---- */
+/* The same elements, `order` the dimensions of memory from the outermost. */
+static tc_tensor laid(const tc_tensor *t, const int *order) {
+    tc_tensor r = ktensor(t->dtype, t->rank, t->size);
+    int64_t n = 1;
+    for (int i = t->rank - 1; i >= 0; i--) r.stride[order[i]] = n, n *= t->size[order[i]];
+    for (int64_t i = 0; i < n; i++) {
+        int64_t to = 0, rest = i;
+        for (int d = t->rank - 1; d >= 0; d--) to += rest % t->size[d] * r.stride[d], rest /= t->size[d];
+        ((uint16_t *)r.storage->data)[to] = ((const uint16_t *)t->storage->data)[i];
+    }
+    return r;
+}
+static tc_tensor as_f32(const tc_tensor *t) {
+    tc_tensor r = ktensor(TC_F32, t->rank, t->size);
+    for (size_t i = 0; i < t->storage->bytes / 2; i++) ((float *)r.storage->data)[i] = tc_x_cast_bf16_f32(((const uint16_t *)t->storage->data)[i]);
+    return r;
+}
+/* Is `got` the attention of q, k, v in float32? To one rounding of the result, and of each weight if `pairs`. */
+static void near(const shape *c, const tc_tensor *got, const tc_tensor *q, const tc_tensor *k, const tc_tensor *v, const tc_tensor *mask,
+                 bool pairs) {
+    double *p = malloc((size_t)c->s * 8 + 8);
+    for (int64_t r = 0; r < c->n * c->h * c->l; r++) {
+        const int64_t head = r / c->l, i = r % c->l, kept = head / c->h * c->hk + head % c->h / (c->h / c->hk);
+        double max = -INFINITY, sum = 0;
+        for (int64_t j = 0; j < c->s; j++) {
+            p[j] = score(c, (float *)q->storage->data + head * c->l * c->d, (float *)k->storage->data + kept * c->s * c->d, mask, i, j);
+            max = fmax(max, p[j]);
+        }
+        for (int64_t j = 0; j < c->s; j++) p[j] = max == -INFINITY ? 0 : exp(p[j] - max), sum += p[j];
+        for (int64_t x = 0; x < c->dv; x++) {
+            double w = 0, all = 0, g = (double)tc_x_cast_bf16_f32(((uint16_t *)got->storage->data)[r * c->dv + x]);
+            for (int64_t j = 0; j < c->s && sum; j++) {
+                double t = p[j] / sum * ((float *)v->storage->data)[(kept * c->s + j) * c->dv + x];
+                w += t, all += fabs(t);
+            }
+            if (!(fabs(g - w) <= 0x1.01p-8 * (fabs(w) + (pairs ? all : 0)) + 1e-5))
+                fail_msg("%s: row %lld element %lld is %g, expected %g", c->what, (long long)r, (long long)x, g, w);
+        }
+    }
+    free(p);
+}
+
+/* Blocks that products by pairs were asked for. */
+static int64_t blocks;
+static void counted(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
+    blocks++;
+    tc_gemm_bf16_amx_in_c.block(j, r0, nr, c0, nc, work, packed, worker);
+}
+static void check_bf16(const shape *c) {
+    tc_tensor x[3] = {ktensor(TC_BF16, 4, (int64_t[]){c->n, c->h, c->l, c->d}), ktensor(TC_BF16, 4, (int64_t[]){c->n, c->hk, c->s, c->d}),
+                      ktensor(TC_BF16, 4, (int64_t[]){c->n, c->hk, c->s, c->dv})};
+    const int64_t size[] = {c->n, c->h, c->l, c->dv}, grid[] = {c->l, c->s};
+    tc_tensor wide[3], by_rows[3], by_columns[3], *layout[] = {x, by_rows, by_columns}, mask = ktensor(c->mask == 2 ? TC_BF16 : TC_BOOL, 2, grid);
+    for (int i = 0; i < 3; i++) {
+        fill(&x[i]);
+        wide[i] = as_f32(&x[i]), by_rows[i] = laid(&x[i], (int[]){0, 2, 1, 3}), by_columns[i] = laid(&x[i], (int[]){1, 3, 0, 2});
+    }
+    if (c->mask == 2) fill(&mask);
+    else
+        for (int64_t i = 0; i < c->l * c->s; i++) /* row 1 has no keys */
+            ((uint8_t *)mask.storage->data)[i] = c->mask == 3 ? i % c->s / 150 % c->l == i / c->s : knext() % 3 != 0 && i / c->s != 1;
+    tc_tensor wide_mask = c->mask == 2 ? as_f32(&mask) : mask, first = ktensor(TC_BF16, 4, size), got = ktensor(TC_BF16, 4, size);
+    uint16_t *by_c[BF16_IN_C];
+    const size_t bytes = first.storage->bytes;
+    for (int r = -1; r < bf16_count; r++) {
+        tc_isa_ops isa = r < 0 ? *tc_isa_ops_of(TC_ROW_portable) : bf16_rows[r];
+        for (int t = 0; t < 6; t++) {
+            tc_tensor *y = layout[t / 2];
+            tc_karg none = {.kind = TC_K_NONE},
+                    args[] = {karg_t(&y[0]), karg_t(&y[1]), karg_t(&y[2]), karg_f(0), karg_i(c->causal), c->mask ? karg_t(&mask) : none, none};
+            call(&tc_k_flash_attention, &isa, args, 7, t ? &got : &first, t & 1 ? 5 : 1, false);
+            if (!t) near(c, &first, &wide[0], &wide[1], &wide[2], &wide_mask, r >= 0);
+            else assert_memory_equal(got.storage->data, first.storage->data, bytes);
+        }
+        if (r >= 0 && r < BF16_IN_C) memcpy(by_c[r] = malloc(bytes + 1), first.storage->data, bytes);
+        else if (r >= 0) assert_memory_equal(first.storage->data, by_c[bf16_c_of[r]], bytes);
+    }
+    tc_gemm_ops ops = tc_gemm_bf16_amx_in_c;
+    tc_isa_ops isa = *tc_isa_ops_of(TC_ROW_portable);
+    ops.block = counted, isa.gemm_bf16 = &ops, blocks = 0;
+    tc_karg none = {.kind = TC_K_NONE};
+    call(&tc_k_flash_attention, &isa, (tc_karg[]){karg_t(&x[0]), karg_t(&x[1]), karg_t(&x[2]), karg_f(0), karg_i(0), none, none}, 7, &got, 1, false);
+    const int64_t tiles = (c->l + 63) / 64, leaves = (c->s + 127) / 128, each = 1 + (c->dv + TC_GEMM_NC - 1) / TC_GEMM_NC;
+    assert_int_equal(blocks, c->l > 2 ? each * c->n * c->h * tiles * leaves : 0); /* q k' and p v; few queries do without */
+    for (int r = 0; r < BF16_IN_C; r++) free(by_c[r]);
+    for (int i = 0; i < 3; i++) kfree(&x[i]), kfree(&wide[i]), kfree(&by_rows[i]), kfree(&by_columns[i]);
+    if (c->mask == 2) kfree(&wide_mask);
+    kfree(&mask), kfree(&first), kfree(&got);
+}
+static void bf16_shapes(void **state) {
+    (void)state;
+    static const shape all[] = {{"small", 2, 3, 3, 5, 7, 8, 6, false, 0},           {"causal", 1, 2, 2, 300, 300, 16, 40, true, 0},
+                                {"bool mask", 1, 2, 2, 9, 150, 33, 5, false, 1},    {"float mask", 2, 2, 2, 70, 130, 64, 64, true, 2},
+                                {"grouped", 2, 4, 2, 70, 65, 40, 96, true, 0},      {"grouped, few", 1, 4, 2, 3, 257, 64, 64, false, 1},
+                                {"a query", 1, 2, 2, 1, 300, 64, 64, false, 0},     {"two", 1, 4, 2, 2, 200, 64, 32, true, 0},
+                                {"stretches", 1, 1, 1, 4, 1300, 32, 64, false, 3},  {"no keys", 1, 1, 1, 7, 300, 8, 8, false, 3},
+                                {"wide head", 1, 1, 1, 66, 140, 130, 550, false, 0}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) check_bf16(&all[i]);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes)};
+    find_rows();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(bf16_shapes)};
     return cmocka_run_group_tests_name("attention", tests, NULL, NULL);
 }
