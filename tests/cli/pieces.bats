@@ -213,12 +213,15 @@ steps() { # POLICY: forward and backward of a training step, gradients in grad.s
 }
 
 @test "pieces by module begin and end where the modules do" {
+    tc-export m.py:Net --mode train --input x=Bx8xf32 --split='by=blocks.*' -o pieces.pt2
+    [ "$(tc-export pieces.pt2 --print | grep -c ^program)" -eq 6 ] # behind each block stands a dropout
     tc-export m.py:Net --mode eval --input x=Bx8xf32 --split='by=blocks.*' --log=split -o pieces.pt2 2>log
-    [ "$(tc-export pieces.pt2 --print | grep -c ^program)" -eq 6 ] # between blocks stands a dropout
-    tc-export pieces.pt2 --model model.2 --print >one
+    [ "$(tc-export pieces.pt2 --print | grep -c ^program)" -eq 4 ] # the blocks, the head
+    tc-export pieces.pt2 --model model.2 --print | grep -q 'parameter blocks.2.fc.weight'
+    tc-export pieces.pt2 --model model.1 --print >one
     grep -q 'parameter blocks.1.fc.weight' one
     run ! grep -q 'parameter blocks.[02]' one
-    grep -q 'tanh_1 (aten.tanh.default): piece 2, as part of module blocks.1' log
+    grep -q 'tanh_1 (aten.tanh.default): piece 1, as part of module blocks.1' log
     grep -q "as module 'head' does not match blocks.\*" log
 }
 
