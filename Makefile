@@ -240,7 +240,7 @@ owners   = $$(objdump -p $(1) | awk '$$1 == "NEEDED" {print $$2}' | sort -u | wh
 deb:                    ## a Debian package, build/tc-tools_VERSION_ARCH.deb
 	@rm -rf $(ROOT)
 	@$(MAKE) --no-print-directory -s install TC_NO_DEPS=1 DESTDIR=$(ROOT) PREFIX=/usr
-	@cd $(ROOT)/usr && strip bin/* lib/*.so && strip -g lib/libtc.a && gzip -9n share/man/*/* && mkdir $(ROOT)/DEBIAN && \
+	@cd $(ROOT)/usr && strip bin/* lib/*.so && strip -g lib/libtc.a && gzip -9n share/man/*/* && install -d $(ROOT)/DEBIAN && \
 	libc=$$(objdump -p bin/* lib/*.so | sed -n 's/.* GLIBC_\([0-9.]*\)$$/\1/p; s/.* GLIBC_ABI_DT_RELR$$/2.36/p' | sort -Vu | tail -n 1); \
 	{ printf 'Package: tc-tools\nVersion: %s\nArchitecture: %s\nSection: science\nPriority: optional\n' $(VERSION) $$(dpkg --print-architecture); \
 	  printf 'Maintainer: %s\nInstalled-Size: %s\n' "$(MAINTAINER)" $$(du -sk . | cut -f1); \
@@ -248,7 +248,8 @@ deb:                    ## a Debian package, build/tc-tools_VERSION_ARCH.deb
 	  printf 'Recommends: gcc | clang, libc6-dev%s\n' "$$(printf ', %s' $(call owners,$(OPENED:%=lib/%)))"; \
 	  printf 'Description: PyTorch 2 as Unix filters\n Train, export, compile, run, measure and consolidate neural networks from the shell.\n'; } > $(ROOT)/DEBIAN/control
 	@dpkg-deb --root-owner-group --build -z1 $(ROOT) $(DEB)
-	@cd $(ROOT)/usr && stat -c '%8s %n' bin/* lib/*.* && cd / && stat -c '%8s %n' $(abspath $(DEB))
+	@cd $(ROOT)/usr && stat -c '%8s %n' bin/* lib/*.* $(abspath $(DEB))
+	@rm -r $(ROOT)
 MAINTAINER ?= tc <tc@localhost>
 tarball:                ## the sources of the commit, build/tc-VERSION.tar.gz
 	@mkdir -p $(BUILD) && git archive --prefix=tc-$(VERSION)/ -o $(BUILD)/tc-$(VERSION).tar.gz HEAD && stat -c '%8s %n' $(BUILD)/tc-$(VERSION).tar.gz
@@ -257,7 +258,7 @@ clean:                  ## removes everything that was built
 help:                   ## this list
 	@awk -F'##' '/^[a-z-]+:.*##/ {split($$1, a, ":"); printf "  %-12s%s\n", a[1], $$2}' Makefile
 
-.PHONY: all units drivers check check-man demo conformance peer-check bench lint asan tsan cover cover-readers fuzz deps lint-deps install uninstall deb tarball clean help
+.PHONY: all units drivers check check-man demo conformance check-bits peer-check bench lint asan tsan cover cover-readers fuzz deps lint-deps install uninstall deb tarball clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
 -include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
