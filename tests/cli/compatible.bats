@@ -13,6 +13,8 @@ setup() {
     grep -q 'going on from .*step-3' err
     [ "$(readlink run/latest)" = step-6 ]
     tc-ckpt verify run/latest
+    diff "$old/run/metrics.jsonl" <(head -n 4 run/metrics.jsonl)
+    [ "$(grep -c '"right"' run/metrics.jsonl)" -eq 2 ]
     tc-ckpt diff --rtol 1e-5 --atol 1e-6 run/latest/shard-*.safetensors "$old/step-6.safetensors"
 }
 
