@@ -227,7 +227,10 @@ void tc_loader_position(tc_loader *l, int64_t *out_begin, int64_t **out_taken, i
     pthread_mutex_unlock(&l->lock);
 }
 
-size_t tc_loader_bytes(const tc_loader *l) { return l ? (size_t)l->nslots * l->batch_bytes : 0; }
+size_t tc_loader_bytes(const tc_loader *l) {
+    const int taken = l && !l->o.set->workers; /* without workers the last that is made is the one that is taken */
+    return l ? (size_t)(l->nslots - taken) * l->batch_bytes : 0;
+}
 
 /* ---- beginning and end ---- */
 

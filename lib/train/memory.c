@@ -120,7 +120,7 @@ static size_t work_bytes(const tc_exec *e) {
 void tc_train_say_taken(const tc_trainer *t) {
     if (!t->o.log) return;
     parts p = fixed_parts(t);
-    if (t->train->workers) p.data += tc_loader_bytes(t->loader);
+    p.data += tc_loader_bytes(t->loader);
     p.micro = work_bytes(t->micro_exec), p.update = work_bytes(t->update_exec), p.eval = work_bytes(t->eval_exec);
     tc_buf b = {0};
     tc_buf_printf(&b, "after step %lld: ", (long long)t->step);
