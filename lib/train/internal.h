@@ -111,6 +111,10 @@ tc_status tc_train_batch_again(tc_trainer *t, int64_t k, tc_tensor *columns); /*
 bool tc_train_data_is_there(tc_trainer *t);                                   /* those of a step; waits for them some 50 ms */
 void tc_train_write_position(tc_trainer *t, tc_json *w);                      /* what the number of steps does not tell, as a key */
 tc_status tc_train_read_position(tc_trainer *t, const tc_yaml *state);
+/* uses.c: what an expression of the recipe does */
+bool tc_train_reads(const ast *e, const char *name);
+/* m(...) or a method with data, or m as an argument of what will call it; not m.x alone, nor m.x.mean(), which looks at what a call left there. */
+bool tc_train_calls_model(const ast *e);
 /* step.c */
 tc_status tc_train_run_micro(tc_trainer *t, tc_exec *e, int64_t k, const tc_tensor *columns, tc_tensor *out); /* k: which micro-batch */
 tc_status tc_train_plan_update(tc_trainer *t);                                      /* makes the program of the next update */

@@ -103,34 +103,6 @@ static tc_status check_metrics(const tc_recipe *r) {
     return NULL;
 }
 
-static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_."; /* of names with dots */
-
-/* Behind the next `name` that is a word of the expression e, or NULL. */
-static const char *behind(const char *e, const char *name) {
-    size_t n = strlen(name);
-    for (const char *p = e; (p = strstr(p, name)); p += n)
-        if ((p == e || !strchr(letters, p[-1])) && (p[n] == '.' || !strspn(p + n, letters))) return p + n;
-    return NULL;
-}
-
-static bool uses(const char *e, const char *name) { return behind(e, name) != NULL; }
-
-/* m(...), m.method(...), or m as an argument of what will call it. */
-static bool calls_model(const char *e) {
-    while ((e = behind(e, "m"))) {
-        const char *end = e + strspn(e, letters);
-        end += strspn(end, " ");
-        if (*end == '(' || (*e != '.' && (*end == ',' || *end == ')'))) return true;
-    }
-    return false;
-}
-
-bool tc_recipe_needs_out(const tc_recipe *r, bool metrics) {
-    for (int i = 0; metrics && r->metrics && i < r->metrics->n; i++)
-        if (uses(r->metrics->items[i]->text, "out")) return true;
-    return uses(r->loss, "out") || !calls_model(r->loss);
-}
-
 static tc_status check(tc_recipe *r) {
     TC_TRY(at_least(r->root, "steps", r->steps, 1));
     TC_TRY(at_least(r->root, "epochs", r->epochs, 1));
@@ -162,8 +134,6 @@ static tc_status check(tc_recipe *r) {
         return tc_yaml_error(again, "activation_checkpointing names classes of model:, which is missing; call torch.utils.checkpoint in the model");
     if (again && again->kind == TC_YAML_MAP && !tc_yaml_get(again, "modules"))
         return tc_yaml_error(again, "expected names of classes, or {modules: names}");
-    if (r->param_groups && !uses(r->optimizer, "groups"))
-        return tc_yaml_error(tc_yaml_get(r->root, "param_groups"), "optimizer does not use groups: %s", r->optimizer);
     return NULL;
 }
 

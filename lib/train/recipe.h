@@ -57,8 +57,6 @@ void tc_recipe_print(const tc_recipe *r, tc_buf *b);
 void tc_recipe_diff(const tc_recipe *a, const tc_recipe *b, tc_buf *out);
 /* A string, or a list of strings, as an array; 0 for NULL. */
 tc_status tc_recipe_strings(tc_recipe *r, const tc_yaml *y, const char ***out, int *out_n);
-/* Whether forward: is to run for the loss, and the metrics: not when the loss calls the model itself and nothing looks at `out`. */
-bool tc_recipe_needs_out(const tc_recipe *r, bool metrics);
 /* activation_checkpointing: the class or list of classes, or NULL. */
 const tc_yaml *tc_recipe_checkpointed(const tc_recipe *r);
 /* A file name of the recipe, relative ones from its folder; in the recipe's arena, or the name itself. */

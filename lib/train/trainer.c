@@ -1,4 +1,5 @@
 /* Making a trainer: data, weights, and the objects of the recipe's expressions in the model language. See train.h. */
+#include "capture/ast.h"
 #include "capture/torch.h"
 #include "ckpt/ckpt.h"
 #include "file/weights.h"
@@ -277,18 +278,53 @@ static V function_of(tc_trainer *t, const char *place, const char *text, bool wi
     return tc_lang_eval(t->lang, t->names, NULL, place, source);
 }
 
-/* The functions that Micro calls: forward, loss and, for validation, the metrics. */
+/* forward: when the recipe leaves it out: m of the first columns, or of the columns called as the program's inputs. */
+static tc_status default_forward(tc_trainer *t) {
+    tc_recipe *r = t->r;
+    if (r->forward) return NULL;
+    tc_buf b = {0};
+    tc_buf_puts(&b, "m(");
+    int user = 0;
+    tc_status s = NULL;
+    for (int i = 0; i < t->train_p->ninputs && !s; i++) {
+        const tc_input *in = &t->train_p->inputs[i];
+        if (in->kind != TC_IN_USER) continue;
+        int col = tc_data_find(t->train, in->name);
+        if (col < 0) col = user;
+        if (col >= t->train->ncols)
+            s = tc_status_add(tc_error(TC_USAGE, "%s: the program's input %s has no column in the data", r->file, in->name), "say it with forward:");
+        else tc_buf_printf(&b, "%s%s", user ? ", " : "", t->train->col[col].name);
+        user++;
+    }
+    tc_buf_puts(&b, ")");
+    r->forward = tc_arena_strdup(&r->arena, b.data);
+    tc_buf_free(&b);
+    return s;
+}
+
+static const ast *tree_of(V function) { return ((func *)function)->sc->expr; }
+
+/* The functions that Micro calls: forward, where something looks at its result or the loss does not call the model, loss and, for validation,
+ * the metrics. */
 static V micro_module(tc_trainer *t, bool metrics, int64_t parts) {
     C *c = t->lang;
     const tc_recipe *r = t->r;
     list *more = tc_list(c, 4);
+    bool out = false;
+    V loss = function_of(t, place_of(t, "loss"), r->loss, true), forward = c->none;
     for (int i = 0; metrics && i < t->nmetrics; i++) {
         const tc_yaml *y = r->metrics->items[i];
         const char *place = y->file ? tc_arena_printf(&t->arena, "%s:%d: metrics.%s", y->file, y->line, r->metrics->keys[i]) : r->metrics->keys[i];
-        tc_list_push(c, more, function_of(t, place, y->text, true));
+        V metric = function_of(t, place, y->text, true);
+        out = out || tc_train_reads(tree_of(metric), "out");
+        tc_list_push(c, more, metric);
     }
-    V forward = tc_recipe_needs_out(r, metrics) ? function_of(t, place_of(t, "forward"), r->forward, false) : c->none;
-    V settings[5] = {t->m, forward, function_of(t, place_of(t, "loss"), r->loss, true), (V)more, tc_int(c, parts)};
+    if (out || tc_train_reads(tree_of(loss), "out") || !tc_train_calls_model(tree_of(loss))) {
+        tc_status s = default_forward(t);
+        if (s) tc_raise_status(c, "ValueError", s);
+        forward = function_of(t, place_of(t, "forward"), r->forward, false);
+    }
+    V settings[5] = {t->m, forward, loss, (V)more, tc_int(c, parts)};
     return tc_call(c, class_of(c, "Micro"), &(args){.a = settings, .n = 5});
 }
 
@@ -315,6 +351,14 @@ static void load_names(tc_trainer *t) {
 
 static void put_name(tc_trainer *t, const char *name, V v) { tc_dict_setc(t->lang, t->names->d, name, v); }
 
+static void check_optimizer(tc_trainer *t) {
+    const tc_recipe *r = t->r;
+    const ast *e = tc_parse_expr(t->lang, tc_file_add(t->lang, place_of(t, "optimizer"), r->optimizer, strlen(r->optimizer)))->expr;
+    if (!r->param_groups || tc_train_reads(e, "groups")) return;
+    tc_status s = tc_yaml_error(tc_yaml_get(r->root, "param_groups"), "optimizer does not use groups: %s", r->optimizer);
+    tc_raise_status(t->lang, "ValueError", s);
+}
+
 static void make_objects(C *c, void *ctx) {
     tc_trainer *t = ctx;
     const tc_recipe *r = t->r;
@@ -325,6 +369,7 @@ static void make_objects(C *c, void *ctx) {
     put_name(t, "per_epoch", tc_int(c, t->per_epoch));
     t->groups = expression(t, "param_groups", r->param_groups ? r->param_groups : "list(m.parameters())");
     put_name(t, "groups", t->groups);
+    check_optimizer(t);
     t->opt = expression(t, "optimizer", r->optimizer);
     put_name(t, "opt", t->opt);
     tc_call1(c, class_of(c, "plain_numbers"), t->opt);
@@ -368,30 +413,6 @@ tc_status tc_train_make_language(tc_trainer *t) {
     return NULL;
 }
 
-/* forward: when the recipe leaves it out: m of the first columns, or of the columns called as the program's inputs. */
-static tc_status default_forward(tc_trainer *t) {
-    tc_recipe *r = t->r;
-    if (r->forward || !tc_recipe_needs_out(r, true)) return NULL;
-    tc_buf b = {0};
-    tc_buf_puts(&b, "m(");
-    int user = 0;
-    tc_status s = NULL;
-    for (int i = 0; i < t->train_p->ninputs && !s; i++) {
-        const tc_input *in = &t->train_p->inputs[i];
-        if (in->kind != TC_IN_USER) continue;
-        int col = tc_data_find(t->train, in->name);
-        if (col < 0) col = user;
-        if (col >= t->train->ncols)
-            s = tc_status_add(tc_error(TC_USAGE, "%s: the program's input %s has no column in the data", r->file, in->name), "say it with forward:");
-        else tc_buf_printf(&b, "%s%s", user ? ", " : "", t->train->col[col].name);
-        user++;
-    }
-    tc_buf_puts(&b, ")");
-    r->forward = tc_arena_strdup(&r->arena, b.data);
-    tc_buf_free(&b);
-    return s;
-}
-
 static tc_status check_columns(const tc_trainer *t) {
     for (int i = 0; i < t->train->ncols; i++) {
         const char *n = t->train->col[i].name;
@@ -410,7 +431,6 @@ static tc_status setup(tc_trainer *t) {
     tc_recipe *r = t->r;
     TC_TRY(open_data(t), "data");
     TC_TRY(check_columns(t));
-    TC_TRY(default_forward(t));
     if (r->metrics) {
         t->nmetrics = r->metrics->n;
         t->metric = r->metrics->keys;

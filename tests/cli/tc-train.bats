@@ -76,9 +76,13 @@ PY
     tc-train -q r.yaml $norm loss='F.cross_entropy(m(x), y % 4)' -o called
     tc-train -q r.yaml $norm loss='loss_of(m, x, y)' metrics='{right: (out.argmax(-1) == y).float().mean()}' -o passed
     tc-train -q r.yaml $norm loss='F.cross_entropy(out, y % 4) + 0 * m(x).sum()' -o twice
-    for run in called passed; do tc-ckpt diff given/latest $run/latest; done
+    tc-train -q r.yaml $norm loss='F.cross_entropy((lambda:m(*[x]))(), y % 4, reduction="out mean"[4:])' -o worded
+    for run in called passed worded; do tc-ckpt diff given/latest $run/latest; done
     [ "$(tc-ckpt show given/latest model.norm.num_batches_tracked)" = "model.norm.num_batches_tracked = tensor(4)" ]
     [ "$(tc-ckpt show twice/latest model.norm.num_batches_tracked)" = "model.norm.num_batches_tracked = tensor(8)" ]
+    # a loss that only looks at what the model keeps
+    tc-train -q r.yaml $norm loss='m.a.weight.pow(2).mean() + m.norm.weight.mean(dim=0)' -o kept
+    [ "$(tc-ckpt show kept/latest model.norm.num_batches_tracked)" = "model.norm.num_batches_tracked = tensor(4)" ]
 }
 
 @test "a group that is added to an optimiser has the least rate of ReduceLROnPlateau" {
@@ -235,6 +239,7 @@ PY
     fails 2 "data.shape: expected a map of columns" tc-train r.yaml data.shape=3
     fails 2 "data.limit: found 0, expected 1 or more" tc-train r.yaml data.limit=0
     fails 2 "param_groups: optimizer does not use groups: torch.optim.AdamW" tc-train r.yaml param_groups='list(m.parameters())'
+    fails 2 "optimizer does not use groups" tc-train r.yaml param_groups='list(m.parameters())' optimizer='torch.optim.AdamW(m.parameters(), lr=len("groups") / 60)'
     fails 2 "metrics.loss: val_loss is the loss" tc-train r.yaml metrics='{loss: out.mean()}'
     fails 2 "clip_grad_norm: found -1, expected a norm, or 0 for none" tc-train r.yaml clip_grad_norm=-1
     fails 2 "checkpoint.keep_last: found -1, expected 0 or more" tc-train r.yaml checkpoint='{keep_last: -1}'
