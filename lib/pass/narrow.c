@@ -5,9 +5,15 @@
 #include "op/shape.h"
 #include "pass/fuse.h"
 
+/* Slices and selects that read a value, and the elements that they show together. */
+typedef struct {
+    int count;
+    tc_sym elements;
+} parts;
 typedef struct {
     tc_plan *plan;
     int *readers; /* by value id */
+    parts *parts; /* by value id */
     int *maker;   /* by value id: the loop group whose only result it is, or -1 */
     size_t n;
 } ctx;
@@ -120,21 +126,28 @@ static const tc_value *shown(const ctx *c, const tc_group *g, part *out, int *ou
     return *out_axis < 0 ? NULL : of;
 }
 
-/* Is a value read by several slices, from group `at` on, and by nothing else, that together show less than the whole? A sum would be computed for each. */
-static bool only_parts(const ctx *c, size_t at, const tc_value *v) {
+static void count_parts(ctx *c) {
+    const tc_program *p = c->plan->program;
+    for (size_t i = 0; i < c->plan->groups.len; i++) {
+        const tc_group *g = &c->plan->groups.data[i];
+        const tc_value *of = g->kind != TC_GROUP_VIEW || g->nviews ? NULL : tc_arg_value(g->node, 0);
+        part shows;
+        if (!mine(c, of) || !read_part(p, g->node, &shows)) continue;
+        parts *all = &c->parts[of->id];
+        const tc_sym n = tc_meta_numel(p->sym, &g->node->outs[0]->meta);
+        all->elements = all->count++ ? tc_sym_add(p->sym, all->elements, n) : n;
+    }
+}
+/* Is a value read by slices that together show less than the whole, and by nothing else? A sum would be computed for each. */
+static bool only_parts(const ctx *c, const tc_value *v) {
     const tc_loop *l = c->plan->groups.data[c->maker[v->id]].loop;
+    const parts *all = &c->parts[v->id];
     tc_symctx *sym = c->plan->program->sym;
-    tc_sym all = tc_sym_int(sym, 0);
-    int n = 0;
-    part p;
+    if (all->count != c->readers[v->id] || tc_sym_known(sym, tc_sym_op(sym, TC_S_LT, all->elements, tc_meta_numel(sym, &v->meta), NULL)) != 1)
+        return false;
     for (size_t i = 0; i < l->inst.len; i++)
         if (l->inst.data[i].over) return false;
-    for (int axis; at < c->plan->groups.len && n < c->readers[v->id]; at++) {
-        const tc_group *g = &c->plan->groups.data[at];
-        if (shown(c, g, &p, &axis) != v) continue;
-        all = tc_sym_add(sym, all, tc_meta_numel(sym, &g->node->outs[0]->meta)), n++;
-    }
-    return n == c->readers[v->id] && tc_sym_known(sym, tc_sym_op(sym, TC_S_LT, all, tc_meta_numel(sym, &v->meta), NULL)) == 1;
+    return true;
 }
 
 /* Does view group `at` take in the loop that makes what it shows, or a copy of it while others show parts of it, too? */
@@ -143,10 +156,11 @@ static bool narrow(ctx *c, size_t at) {
     part p;
     int axis;
     const tc_value *of = shown(c, g, &p, &axis);
-    if (!of || (c->readers[of->id] != 1 && !only_parts(c, at, of))) return false;
+    if (!of || (c->readers[of->id] != 1 && !only_parts(c, of))) return false;
     tc_group *from = &c->plan->groups.data[c->maker[of->id]];
     if (!TC_STEP(c->plan->steps, "the loop of %s computes what %s shows of it", tc_fused_name(from->node), tc_fused_name(g->node))) return false;
     g->kind = TC_GROUP_LOOP;
+    c->parts[of->id].count--;
     if (--c->readers[of->id]) g->loop = tc_loop_copy(from->loop);
     else g->loop = from->loop, from->loop = NULL;
     restrict_loop(g->loop, axis, &p, g->node->outs[0]);
@@ -156,9 +170,11 @@ static bool narrow(ctx *c, size_t at) {
 
 void tc_plan_narrow(tc_plan *plan) {
     ctx c = {.plan = plan, .n = plan->graph->nvalues};
-    c.readers = tc_xcalloc(c.n + 1, sizeof *c.readers), c.maker = tc_xcalloc(c.n + 1, sizeof *c.maker);
+    c.readers = tc_xcalloc(c.n + 1, sizeof *c.readers), c.parts = tc_xcalloc(c.n + 1, sizeof *c.parts),
+    c.maker = tc_xcalloc(c.n + 1, sizeof *c.maker);
     for (size_t i = 0; i < c.n; i++) c.maker[i] = -1;
     count_readers(&c);
+    count_parts(&c);
     for (size_t i = 0; i < plan->groups.len; i++) {
         tc_group *g = &plan->groups.data[i];
         if (g->kind == TC_GROUP_VIEW && !narrow(&c, i)) continue;
@@ -170,5 +186,6 @@ void tc_plan_narrow(tc_plan *plan) {
         if (plan->groups.data[i].kind != TC_GROUP_LOOP || plan->groups.data[i].loop) plan->groups.data[kept++] = plan->groups.data[i];
     plan->groups.len = kept;
     free(c.readers);
+    free(c.parts);
     free(c.maker);
 }
