@@ -18,10 +18,13 @@ typedef struct {
     int64_t apart; /* bytes */
 } N_(rows);
 
+/* Rows whose a is in the second cache at once. */
+TARGET static int64_t N_(rows_at_once)(int64_t k) { return (A_MOST / (apart_of(k) * TILE_ROWS) + 1) * TILE_ROWS; }
+/* Grows with each of its arguments. */
 TARGET static size_t N_(work_bytes)(int64_t nr, int64_t nc, int64_t k) {
-    const int64_t tiles = (nr + TILE_ROWS - 1) / TILE_ROWS;
+    const int64_t tiles = (nr + TILE_ROWS - 1) / TILE_ROWS, rows = tiles * TILE_ROWS, apart = apart_of(k);
     (void)nc;
-    return (size_t)(tiles * TILE_ROWS * (NR * 4 + apart_of(k)) + steps_of(k) * STEP_BYTES) + tiles * sizeof(N_(rows)) + 192;
+    return (size_t)(rows * NR * 4 + least(rows * apart, A_MOST + TILE_ROWS * apart) + steps_of(k) * STEP_BYTES) + tiles * sizeof(N_(rows)) + 192;
 }
 
 /* Rows [r, r + n) of a: as they lie where tiles can read that, else copied to `copy`. */
@@ -78,7 +81,7 @@ TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0,
     end();
 }
 TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
-    const int64_t most = (A_MOST / (apart_of(j->k) * TILE_ROWS) + 1) * TILE_ROWS, tiles = (nr + TILE_ROWS - 1) / TILE_ROWS;
+    const int64_t most = N_(rows_at_once)(j->k), tiles = (least(nr, most) + TILE_ROWS - 1) / TILE_ROWS;
     char *at = aligned(work), *panel = at + tiles * TILE_ROWS * NR * 4, *copies = panel + steps_of(j->k) * STEP_BYTES;
     N_(rows) *a = (void *)aligned(copies + tiles * TILE_ROWS * apart_of(j->k));
     for (int64_t r = 0; r < nr; r += most) {

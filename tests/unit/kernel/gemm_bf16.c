@@ -125,8 +125,19 @@ static void not_numbers(void **s) {
     kfree(&a), kfree(&b), kfree(&c);
 }
 
+/* A worker copies as many rows of long k as its cache holds, not all of a block's: 240 of them would be 30 MiB. */
+static void room_of_long_rows(void **s) {
+    (void)s;
+    for (int r = 0; r < bf16_count; r++) {
+        const size_t one = tc_gemm_scratch(&bf16_rows[r], TC_BF16, 1024, 64, 65536, false, 1),
+                     two = tc_gemm_scratch(&bf16_rows[r], TC_BF16, 1024, 64, 65536, false, 2);
+        assert_in_range(two - one, 1, 12 << 20);
+    }
+}
+
 int main(void) {
     find_rows();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(a_row_alone), cmocka_unit_test(not_numbers)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(a_row_alone), cmocka_unit_test(not_numbers),
+                                       cmocka_unit_test(room_of_long_rows)};
     return cmocka_run_group_tests_name("gemm_bf16", tests, NULL, NULL);
 }
