@@ -88,6 +88,7 @@ def atan2(w, outs, y, x):
     code = outs[0].code
     y, x, zero = w.cast(y, code), w.cast(x, code), w.const(0.0, code)
     turn = w.e("Where", [w.e("Less", [y, zero]), w.const(-math.pi, code), w.const(math.pi, code)])
+    x = w.e("Where", [w.e("Equal", [x, zero]), zero, x])  # -0 is to the right of the axis too
     base = w.e("Where", [w.e("Equal", [y, zero]), zero, w.e("Atan", [w.e("Div", [y, x])])])
     return w.e("Add", [base, w.e("Where", [w.e("Less", [x, zero]), turn, zero])])
 

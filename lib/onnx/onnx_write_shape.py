@@ -178,12 +178,14 @@ def pads(w, x, pad, mode="constant", value=0):
     y = w.cast(x, INT64) if code == BOOL else w.name(x)
     for d in range(rank):
         a, b = [0 if isinstance(p[d], Sym) else p[d] for p in (begin, end)]
+        if mode == "circular" and (isinstance(begin[d], Sym) or isinstance(end[d], Sym)):
+            _onnx.unsupported("circular padding by a symbolic size")
         if a < 0 or b < 0:  # cut first: ONNX Runtime fills with what is cut away
             y = w.e("Slice", [y, w.ints([max(-a, 0)]), w.ints([b if b < 0 else 2**63 - 1]), w.ints([d])])
             begin[d], end[d] = max(a, 0) if a < 0 else begin[d], max(b, 0) if b < 0 else end[d]
-        elif mode == "circular" and (a or b):  # not by Pad: ONNX Runtime has no kernel
+        if mode == "circular" and (a > 0 or b > 0):  # not by Pad: ONNX Runtime has no kernel
             part = lambda i, j: w.e("Slice", [y, w.ints([i]), w.ints([j]), w.ints([d])])
-            y = w.e("Concat", ([part(-a, 2**63 - 1)] if a else []) + [y] + ([part(0, b)] if b else []), {"axis": d})
+            y = w.e("Concat", ([part(-a, 2**63 - 1)] if a > 0 else []) + [y] + ([part(0, b)] if b > 0 else []), {"axis": d})
     if mode == "circular":
         return w.e("Cast", [y], {"to": BOOL}) if code == BOOL else y
     c = w.scalar(0 if value is None else value, INT64 if code == BOOL else code) if mode == "constant" else None

@@ -2,6 +2,8 @@
 # ONNX models wherever a program is read, and written back.
 bats_require_minimum_version 1.5.0
 
+load fails
+
 setup() {
     cases=$TC_ROOT/tests/oracle/onnx/node
     cd "$BATS_TEST_TMPDIR"
@@ -340,13 +342,18 @@ class Formulas(nn.Module):
         diagonals = [x.diagonal(), x.diagonal(1), x.diagonal(-1, 1, 0), torch.diagonal_scatter(x, y[0, :3], -1), y[None].diagonal(1, -1, 1)]
         scattered = [x.scatter_reduce(1, i, y[:, :2], how, include_self=own) for how in ("sum", "prod", "amax", "amin", "mean") for own in (True, False)]
         rows = [x.index_reduce(0, i[0], y[:2], "amax"), n.scatter_reduce(1, i, n[:, :2], "mean")]
-        bools = [b + b, b * b, torch.maximum(b, ~b), torch.where(b, b, ~b), b.sort(1), b.max(1), b.masked_fill(b, False), b.prod(1), b.cummax(0)]
-        pads = [F.pad(x[None], (1, 2), mode="circular"), F.pad(x[None], (-1, 2), mode="replicate"), F.pad(x, (1, -1))]
-        pools = [F.avg_pool2d(x[None, None], 2, 1, 1, divisor_override=3), F.adaptive_max_pool2d(y[None, None, :, :4], (1, 2), return_indices=True)]
+        bools = [b + b, b * b, torch.maximum(b, ~b), torch.where(b, b, ~b), b.sort(1), b.max(1), b.masked_fill(b, False), b.prod(1), b.cummax(0),
+                 b.any((0, 1)), b.all((0,)), n.sgn()]
+        one = x[0, 0]
+        numbers = [one.sort(), one.max(0), one.argmax(0), one.cumsum(0), one.index_select(0, i[0, :1] * 0), torch.atan2(x.abs() + 1, y.abs() * -0.0)]
+        pads = [F.pad(x[None], (1, 2), mode="circular"), F.pad(x[None], (-1, 2), mode="replicate"), F.pad(x, (1, -1)),
+                F.pad(x[None], (-1, 2), mode="circular"), F.pad(x[None], (2, -1), mode="circular")]
+        pools = [F.avg_pool2d(x[None, None], 2, 1, 1, divisor_override=3), F.adaptive_max_pool2d(y[None, None, :, :4], (1, 2), return_indices=True),
+                 F.max_pool3d(x[None, None, None], (1, 2, 2), return_indices=True), F.adaptive_max_pool3d(x[None, None, None, :, :4], (1, 2, 2))]
         half = x.bfloat16()
         halves = [half @ half.t(), half.softmax(1), (half + 1).relu(), F.layer_norm(half, (5,)), half.t()]
         number = torch.linspace(-2, 1, 1)
-        return tests, runs, found, ints, diagonals, scattered, rows, bools, pads, pools, [h.float() for h in halves], number
+        return tests, runs, found, ints, diagonals, scattered, rows, bools, numbers, pads, pools, [h.float() for h in halves], number
 
 
 class Numbers(nn.Module):
@@ -375,6 +382,10 @@ PY
         tc-export s.pt2 --to onnx --opset $opset --verify -o s.onnx 2>log || { cat log; return 1; }
     done
     tc-export "$TC_ROOT/tests/oracle/pt2/derived_dim.pt2" --to onnx --verify -o d.onnx
+    printf '%s\n' 'import torch' 'class Wrap(torch.nn.Module):' '    def forward(self, x, y):' \
+        '        return torch.nn.functional.pad(x, (0, y.shape[0]), mode="circular")' >w.py
+    tc-export w.py:Wrap --input x=2x4x9xf32 --input y=Nxf32 --dim N=1..6 -o w.pt2
+    fails 5 "circular padding by a symbolic size" tc-export w.pt2 --to onnx -o w.onnx
 }
 
 @test "weights that a file does not align are in memory once" {
