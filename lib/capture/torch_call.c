@@ -510,11 +510,14 @@ static V run_unmarked(C *c, const tc_op *op, tc_binding *b, const tc_unmarked_wr
 }
 
 /* ---- choosing ---- */
+static bool is_number(const tc_arg *a, double v) { return a->kind == TC_A_SCALAR && !a->is_sym && tc_scalar_is(a->scalar, v); }
 /* Dropout that does not train, or drops nothing, gives its argument itself: what is then written to one is written to both. */
 static bool gives_argument(const tc_schema *s, const tc_binding *b) {
-    size_t n = strlen(s->name);
-    if (n < 7 || strcmp(s->name + n - 7, "dropout") || !strncmp(s->name, "native", 6)) return false;
-    return tc_scalar_is(b->arg[1].scalar, 0) || tc_scalar_is(b->arg[2].scalar, 0);
+    const size_t n = strlen(s->name) - (s->inplace ? 1 : 0); /* dropout, dropout_ */
+    if (n < 7 || strncmp(s->name + n - 7, "dropout", 7) || !strncmp(s->name, "native", 6)) return false;
+    const tc_arg *p = &b->arg[1];
+    const double share = p->kind == TC_A_SCALAR && !p->is_sym ? tc_scalar_to_double(p->scalar) : 0;
+    return share >= 0 && share <= 1 && (is_number(p, 0) || is_number(&b->arg[2], 0));
 }
 static V call_op(C *c, const tc_op *op, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);

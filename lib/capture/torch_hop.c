@@ -332,13 +332,14 @@ static V run_forward(C *c, V cls, V ctx, V operands) {
 /* No backward of what is called inside. */
 static V run_forward_alone(C *c, V cls, V ctx, V operands) {
     V volatile out = NULL;
+    const bool was = c->torch->no_grad;
     trap t;
     c->torch->no_grad = true;
     if (TC_TRAP_PASSING(c, t)) {
         out = run_forward(c, cls, ctx, operands);
         tc_untrap(c, &t);
     }
-    c->torch->no_grad = false;
+    c->torch->no_grad = was;
     if (!out) tc_raise_again(c, c->exc);
     return out;
 }
@@ -356,7 +357,8 @@ static V h_function(C *c, args *A) {
         any |= w;
     }
     V ctx = tc_call1(c, v[1], needs);
-    if (!c->torch->graph || !any || c->torch->no_grad) return run_forward(c, v[0], ctx, v[2]);
+    if (!any || c->torch->no_grad) return run_forward_alone(c, v[0], ctx, v[2]);
+    if (!c->torch->graph) return run_forward(c, v[0], ctx, v[2]);
     tc_program *p = c->torch->graph->program;
     region *f = tc_mem(c, sizeof *f), *b = tc_mem(c, sizeof *b);
     f->graph = subgraph(c, "forward_graph"), b->graph = subgraph(c, "backward_graph");

@@ -255,10 +255,16 @@ static void set_requires_grad(tc_value *v, bool yes) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) set_requires_grad(v->list[i], yes);
 }
 
-static tc_value *complex_operand(const tc_shape_ctx *c) {
-    for (int i = 0; i < c->nargs; i++)
-        if (tc_sh_meta(c, i) && tc_is_complex(tc_sh_meta(c, i)->dtype)) return c->args[i].value;
-    return NULL;
+static bool is_complex_number(const tc_arg *a) {
+    return a->kind == TC_A_SCALAR && !a->is_sym && a->scalar.kind == TC_KIND_COMPLEX && a->scalar.im != 0;
+}
+/* The type of the first complex operand, complex64 of a number. */
+static tc_dtype complex_operand(const tc_shape_ctx *c) {
+    for (int i = 0; i < c->nargs; i++) {
+        if (tc_sh_meta(c, i) && tc_is_complex(tc_sh_meta(c, i)->dtype)) return tc_sh_meta(c, i)->dtype;
+        if (is_complex_number(&c->args[i])) return TC_C64;
+    }
+    return TC_DTYPE_NONE;
 }
 /* What no shape rule says of complex numbers: an operator whose loop has no meaning for them, and one among the settings of a real result. */
 static tc_status check_complex(const tc_shape_ctx *c) {
@@ -267,12 +273,12 @@ static tc_status check_complex(const tc_shape_ctx *c) {
     const bool real = r && r->kind == TC_V_TENSOR && !tc_is_complex(r->meta.dtype) && r->meta.dtype != TC_BOOL;
     for (int i = 0; real && i < c->nargs && i < s->nparams; i++) {
         const tc_arg *a = &c->args[i];
-        if (s->params[i].type == TC_T_SCALAR && a->kind == TC_A_SCALAR && !a->is_sym && a->scalar.kind == TC_KIND_COMPLEX && a->scalar.im != 0)
+        if (s->params[i].type == TC_T_SCALAR && is_complex_number(a))
             return tc_sh_fail(c, "argument '%s' is complex and cannot be converted to %s without overflow", s->params[i].name,
                               tc_dtypes[r->meta.dtype].torch);
     }
-    const tc_value *operand = complex_operand(c);
-    if (!operand || !c->op->lower || c->op->decompose || c->op->complex) return NULL;
+    const tc_dtype operand = complex_operand(c);
+    if (operand == TC_DTYPE_NONE || !c->op->lower || c->op->decompose || c->op->complex) return NULL;
     tc_value *outs[16];
     if (c->nouts > 16) TC_BUG("%s has more than 16 results", tc_op_name(c->op));
     for (int i = 0; i < c->nouts; i++) outs[i] = &c->outs[i];
@@ -283,7 +289,7 @@ static tc_status check_complex(const tc_shape_ctx *c) {
     tc_loop_free(l);
     if (!st || tc_status_code(st) != TC_UNSUPPORTED) return st;
     tc_status_free(st);
-    return tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[operand->meta.dtype].torch);
+    return tc_sh_fail_as(c, "NotImplementedError", "not implemented for %s", tc_dtypes[operand].torch);
 }
 
 /* ATen's enumeration at::Reduction. */

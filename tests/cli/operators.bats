@@ -404,10 +404,14 @@ class M(nn.Module):
         refused("not implemented for uint8", lambda: torch.tril_indices(3, 3, dtype=torch.uint8))
         refused("at least 2 dimensions", lambda: torch.feature_dropout(w, 0.5, True))
         refused("equal to the slice", lambda: torch.as_strided_scatter(x, x[None, :2, :2], (2, 2), (6, 1)))
+        refused("lt.Scalar: not implemented for complex64", lambda: x < 1j)
+        refused("clamp.default: not implemented for complex64", lambda: x.clamp(1j))
+        refused("between 0 and 1", lambda: torch.dropout(x, 2.0, False))
         refused("leaf Variable", lambda: F.relu(x.detach().requires_grad_(), inplace=True))
         return x
 EOF
     tc-export m.py:M --input x=4x6xf32 --print >m.txt
+    fails 5 "the probability has to be known before it runs" model "torch.dropout(x, x.sum().item(), True)" 3xf32
 }
 
 @test "what PyTorch takes though it looks odd is taken: bools among sizes, statistics of another type, no elements" {
@@ -422,6 +426,10 @@ EOF
     holds $x "F.soft_margin_loss(x.half(), x).dtype == torch.float16 and F.huber_loss(x.half(), x).dtype == torch.float16"
     holds $x "torch.equal(torch.index_fill(x, 1, torch.tensor([-1, 0]), 7.0)[0], torch.tensor([7.0, 2.0, 7.0]))"
     holds $x "torch.equal(torch.index_fill(x[0, 0], 0, torch.tensor([-1]), 7.0), torch.tensor(7.0))"
+    holds $x "torch.equal(F.dropout(x.detach().requires_grad_(), 0.5, False, inplace=True), x)"
+    holds $x "torch.equal(Plus.apply(x), x + 2)" "class Plus(torch.autograd.Function):" "    @staticmethod" "    def forward(ctx, x):" \
+        "        return x + torch.ones(3).requires_grad_().add_(1) # no gradient is followed in it" "    @staticmethod" "    def backward(ctx, g):" \
+        "        return g"
 }
 
 @test "gradients: equal medians share, a sum into fewer bits is not rounded twice, what keeps its values passes all" {
