@@ -29,6 +29,17 @@ typedef struct {
 #define TILE_LOAD(t, from, stride) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t ::"r"(from), "r"(stride) : "memory")
 #define TILE_STORE(t, to, stride) __asm__ volatile("tilestored %%tmm" #t ", (%0,%1,1)" ::"r"(to), "r"(stride) : "memory")
 #define TILE_DOT(op, c, a, b) __asm__ volatile(#op " %%tmm" #b ", %%tmm" #a ", %%tmm" #c ::: "memory") /* c += a b */
+
+/* vdpbf16ps, beside tiles or instead of them: VP is 16 words, VS 16 sums. */
+#include <immintrin.h>
+#define PAIRS_TARGET __attribute__((target("avx512bf16"))) /* of functions that use it */
+typedef __m512bh VP;
+typedef __m512 VS;
+#define load_pairs(p) ((VP)_mm512_loadu_ps(p))
+#define set_pairs(x) ((VP)_mm512_set1_epi32((int)(x)))
+#define dot_pairs(acc, a, b) _mm512_dpbf16_ps(acc, a, b)
+#else
+#define PAIRS_TARGET
 #endif
 
 /* Tiles for results of `rows` rows, 1 to 32, by steps of `words` words of k; of more than 16 rows the other two results and tile 5 have the rest. */

@@ -18,18 +18,8 @@ typedef struct {
     uint32_t pair;
 } __attribute__((packed, may_alias)) pair_at;
 
-/* ---- vdpbf16ps: VP is 16 words, VS 16 sums ---- */
-#ifndef AMX_IN_C
-#include <immintrin.h>
-#define TARGET __attribute__((target("avx512bf16")))
-typedef __m512bh VP;
-typedef __m512 VS;
-#define load_pairs(p) ((VP)_mm512_loadu_ps(p))
-#define set_pairs(x) ((VP)_mm512_set1_epi32((int)(x)))
-#define dot_pairs(acc, a, b) _mm512_dpbf16_ps(acc, a, b)
-#else
-#define TARGET
-#endif
+/* ---- vdpbf16ps ---- */
+#define TARGET PAIRS_TARGET
 enum { DOT_ROWS = 14 };
 TARGET static inline __attribute__((always_inline)) void dot_rows(const int rows, const tc_conv_pairs *j, const uint16_t *x, const uint32_t *b,
                                                                   float *sums) {

@@ -102,17 +102,8 @@ static inline void finish_half(const tc_gemm *j, const float *sums, const float 
     }
 }
 
-/* ---- vdpbf16ps: VP is 16 words, VS 16 sums ---- */
-#ifndef AMX_IN_C
-#define TARGET __attribute__((target("avx512bf16")))
-typedef __m512bh VP;
-typedef __m512 VS;
-#define load_pairs(p) ((VP)_mm512_loadu_ps(p))
-#define set_pairs(x) ((VP)_mm512_set1_epi32((int)(x)))
-#define dot_pairs(acc, a, b) _mm512_dpbf16_ps(acc, a, b)
-#else
-#define TARGET
-#endif
+/* ---- vdpbf16ps ---- */
+#define TARGET PAIRS_TARGET
 TARGET static inline __attribute__((always_inline)) void run_dots(const int rows, const tile_run *run, const char *a, float *sums) {
     const uint32_t *b = (const uint32_t *)(const void *)run->b;
     const int64_t apart = run->apart;
