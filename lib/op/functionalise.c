@@ -331,13 +331,20 @@ static void note_view(tc_functional *f, const tc_op *op, const tc_arg *args, int
     *place(f, v) = t;
 }
 
-bool tc_op_made_of_views(const tc_op *op) {
-    static const char *const names[] = {"atleast_1d", "atleast_2d", "atleast_3d", "broadcast_tensors", "meshgrid"};
+/* Compositions whose results are views of their tensors, result k of tensor k, and how a view shows it. */
+typedef enum { NOT_MADE, RESHAPED, REPEATED, NOT_FOLLOWED /* what is written to the result does not reach the tensor */ } making;
+static making how_made(const tc_op *op) {
+    static const struct {
+        const char *name;
+        making how;
+    } made[] = {
+        {"atleast_1d", RESHAPED}, {"atleast_2d", RESHAPED}, {"atleast_3d", RESHAPED}, {"broadcast_tensors", REPEATED}, {"meshgrid", NOT_FOLLOWED}};
     const tc_schema *s = tc_op_schema(op);
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (!strcmp(s->ns, "aten") && !s->has_out && !strcmp(names[i], s->name)) return true;
-    return false;
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
+        if (!strcmp(s->ns, "aten") && !s->has_out && !strcmp(made[i].name, s->name)) return made[i].how;
+    return NOT_MADE;
 }
+bool tc_op_made_of_views(const tc_op *op) { return how_made(op) != NOT_MADE; }
 
 /* v, made of views of source: its elements where ones are added, in order where dimensions are, else repeated. */
 static void note_made(tc_functional *f, tc_value *source, tc_value *v, bool repeats) {
@@ -352,10 +359,11 @@ static void note_made(tc_functional *f, tc_value *source, tc_value *v, bool repe
 /* n's own value for arg 0 before reading; called after its arguments were replaced by current values. */
 static void note_views(tc_functional *f, const tc_node *n, const tc_arg *arg) {
     tc_value *source = arg->kind == TC_A_VALUE ? arg->value : NULL, *v;
-    if (tc_op_made_of_views(n->op)) { /* result k is of tensor k; the grid of meshgrid is not followed */
-        const char *name = tc_op_schema(n->op)->name;
+    const making how = how_made(n->op);
+    if (how != NOT_MADE) {
         if (source && source->kind == TC_V_TENSOR) note_made(f, source, n->outs[0], false);
-        for (int k = 0; arg->kind == TC_A_VALUES && *name != 'm' && k < arg->n; k++) note_made(f, arg->values[k], n->outs[0]->list[k], *name == 'b');
+        for (int k = 0; arg->kind == TC_A_VALUES && how != NOT_FOLLOWED && k < arg->n; k++)
+            note_made(f, arg->values[k], n->outs[0]->list[k], how == REPEATED);
         return;
     }
     if (!source || source->kind != TC_V_TENSOR || !tc_op_schema(n->op)->is_view || !aliases(f, n)) return;
