@@ -24,8 +24,9 @@ typedef struct tc_lang C;
     X(OBJECT, "object")                                                                                                                             \
     X(NONE, "NoneType")                                                                                                                             \
     X(INT, "int")                                                                                                                                   \
-    X(BOOL, "bool") X(FLOAT, "float") X(COMPLEX, "complex") X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set")           \
-        X(FROZENSET, "frozenset") X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function")  \
+    X(BOOL, "bool")                                                                                                                                 \
+    X(FLOAT, "float") X(COMPLEX, "complex") X(STR, "str") X(TUPLE, "tuple") X(LIST, "list") X(DICT, "dict") X(SET, "set") X(FROZENSET, "frozenset") \
+        X(RANGE, "range") X(SLICE, "slice") X(ELLIPSIS, "ellipsis") X(NOTIMPL, "NotImplementedType") X(FUNC, "function")                            \
             X(NATIVE, "builtin_function_or_method") X(METHOD, "method") X(TYPE, "type") X(MODULE, "module") X(PROPERTY, "property")                 \
                 X(STATIC, "staticmethod") X(CLASSM, "classmethod") X(SUPER, "super") X(ITER, "iterator") X(GENEXPR, "generator")                    \
                     X(EXC, "BaseException") X(CELL, "cell") X(ALIAS, "GenericAlias") X(MAPPROXY, "dict_view") X(TENSOR, "Tensor") X(DTYPE, "dtype") \
@@ -290,20 +291,22 @@ typedef struct file {
 } file;
 
 /* ---- names that the evaluator asks for by pointer ---- */
-#define TC_LANG_NAMES(X)                                                                                                                             \
-    X(__init__)                                                                                                                                      \
-    X(__new__)                                                                                                                                       \
-    X(__call__)                                                                                                                                      \
-    X(__class__) X(__dict__) X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__)   \
-        X(__get__) X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__)   \
-            X(__len__) X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__)   \
-                X(__repr__) X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__) \
-                    X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__)   \
-                        X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__)        \
-                            X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__) X(__dataclass_fields__)       \
-                                X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__) X(__with_generator__)     \
-                                    X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value) X(sort) X(key)           \
-                                        X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad) X(requires_grad)
+#define TC_LANG_NAMES(X)                                                                                                                            \
+    X(__init__)                                                                                                                                     \
+    X(__new__)                                                                                                                                      \
+    X(__call__)                                                                                                                                     \
+    X(__class__)                                                                                                                                    \
+    X(__dict__) X(__name__) X(__qualname__) X(__module__) X(__doc__) X(__getattr__) X(__getattribute__) X(__setattr__) X(__delattr__) X(__get__)    \
+        X(__set__) X(__delete__) X(__set_name__) X(__init_subclass__) X(__class_getitem__) X(__getitem__) X(__setitem__) X(__delitem__) X(__len__)  \
+            X(__iter__) X(__next__) X(__contains__) X(__bool__) X(__eq__) X(__ne__) X(__lt__) X(__le__) X(__gt__) X(__ge__) X(__hash__) X(__repr__) \
+                X(__str__) X(__format__) X(__enter__) X(__exit__) X(__neg__) X(__pos__) X(__invert__) X(__abs__) X(__int__) X(__float__)            \
+                    X(__index__) X(__reversed__) X(__missing__) X(__annotations__) X(__post_init__) X(__bases__) X(__mro__) X(__file__) X(__all__)  \
+                        X(__round__) X(__copy__) X(__deepcopy__) X(__torch_function__) X(__wrapped__) X(__defaults__) X(__self__) X(__func__)       \
+                            X(__instancecheck__) X(__mro_entries__) X(__floor__) X(__ceil__) X(__trunc__) X(__divmod__) X(__match_args__)           \
+                                X(__dataclass_fields__) X(__meta_call__) X(__meta_iter__) X(__meta_getitem__) X(__meta_contains__) X(__meta_len__)  \
+                                    X(__with_generator__) X(__array_priority__) X(_tensor) X(__dir__) X(self) X(args) X(_fields) X(name) X(value)   \
+                                        X(sort) X(key) X(reverse) X(_parameters) X(_buffers) X(_modules) X(forward) X(training) X(data) X(grad)     \
+                                            X(requires_grad)
 
 struct tc_torch; /* torch_*.c: state of the tensor side */
 
@@ -470,13 +473,17 @@ double tc_parse_float(C *c, str *s);
 double tc_to_double(C *c, V v); /* int, bool, float, __float__ */
 double tc_round_half_even(double f, int64_t digits);
 
-/* ---- class.c ---- */
+/* ---- attribute.c ---- */
 V tc_getattr(C *c, V o, str *name);    /* raises AttributeError */
 V tc_getattr_or(C *c, V o, str *name); /* NULL when absent */
 void tc_setattr(C *c, V o, str *name, V v);
 void tc_delattr(C *c, V o, str *name);
 void tc_object_setattr(C *c, V o, str *name, V v);
 V tc_object_getattr(C *c, V o, str *name);  /* without __getattr__; NULL when absent */
+V tc_bind(C *c, V attr, V self, type *cls); /* the descriptor protocol's get */
+void tc_attributes_init(C *c);
+
+/* ---- class.c ---- */
 V tc_type_lookup(C *c, type *t, str *name); /* along the mro */
 V tc_special(C *c, V o, str *name);         /* dunder on the type of a user object, unbound; NULL when absent */
 bool tc_isinstance(C *c, V o, V cls);
@@ -486,9 +493,13 @@ type *tc_type_new(C *c, const char *name, kind k, type *base);
 V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw);
 void tc_type_methods(C *c, kind k, const native_def *defs);
 void tc_type_changed(C *c);
-V tc_namedtuple(C *c, str *name, dict *fields_defaults, V fields, dict *ns);
 void tc_classes_init(C *c);
-V tc_bind(C *c, V attr, V self, type *cls); /* the descriptor protocol's get */
+
+/* ---- namedtuple.c ---- */
+V tc_namedtuple(C *c, str *name, dict *fields_defaults, V fields, dict *ns);
+bool tc_is_namedtuple_new(const native *f);           /* f is __new__ of a named tuple, its data the class */
+V tc_namedtuple_defaults(C *c, const type *t);        /* a tuple or None */
+void tc_namedtuple_set_defaults(C *c, type *t, V to); /* raises TypeError */
 
 /* ---- call.c ---- */
 V tc_call(C *c, V f, args *A);
@@ -519,7 +530,7 @@ int64_t tc_len(C *c, V o);
 V tc_genexpr(C *c, frame *f, const ast *n);
 V tc_inplace(C *c, int op, V a, V b);
 void tc_side_effect(C *c, const char *what);        /* "FILE:LINE: WHAT while forward is captured; the program does not do that" */
-const void *tc_maker_here(const C *c); /* of a list, dict or set made now: the module whose top level runs, NULL in forward, else c */
+const void *tc_maker_here(const C *c);              /* of a list, dict or set made now: the module whose top level runs, NULL in forward, else c */
 void tc_global_guard(C *c, const void *owner, V o); /* raises when a global object is changed while forward runs; keeps what others held */
 /* Called before an attribute is set or deleted, and before a list, dict or set from before forward is changed: undo.c. */
 void tc_undo_attr(C *c, obj *o, str *name);

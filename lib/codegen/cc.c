@@ -183,7 +183,7 @@ static tc_status spawn(words *w, const char *log, const limits *l, pid_t *out) {
 
 /* What the compiler says, at most five lines of it, and the limit that it may have met: gcc, clang, linkers and the loader have these words for it. */
 static tc_status with_log(tc_status s, const char *log, const limits *l, bool killed) {
-    static const char *const hints[] = {"memory", "failed to map", "internal compiler error", NULL};
+    static const char *const hints[] = {"out of memory", "memory exhausted", "annot allocate", "failed to map", "internal compiler error", NULL};
     tc_buf text = {0};
     tc_status r = tc_file_read(log, 1 << 20, &text);
     const char *line = r ? "" : tc_buf_str(&text);
