@@ -10,6 +10,8 @@ typedef struct {
     int now;                          /* the call being bound */
     bool *dynamic;                    /* by value id: its sizes depend on data */
     bool *channels_last, *takes_last; /* by value id; by group: argument 0 */
+    size_t slots;                     /* values, and behind them contiguous copies of arguments (contiguous_arg) */
+    int *mutation, *next_mutation;    /* by value id: the first output that stores it in an input, or -1; by output: the value's next one */
 } binder;
 
 static bool is_tensor(const tc_value *v) { return v && v->kind == TC_V_TENSOR; }
@@ -255,14 +257,14 @@ static bool dies_here(const binder *x, int r, const int *last, int index) { retu
 
 /* The input that value v is to be written over, because it is what mutates it, or -1. */
 static int mutated_root(binder *x, const tc_loop *l, const tc_schedule *sched, const tc_value *v, int index, const int *last) {
-    for (int o = 0; o < x->f->g->noutputs; o++)
-        if (x->f->g->outputs[o] == v && x->f->target[o] >= 0 && !x->b->in_place[o]) {
-            int r = x->b->root_of[x->f->g->inputs[x->f->target[o]]->id];
-            if (dies_here(x, r, last, index) && x->b->roots[r].bytes == x->b->roots[v->id].bytes && may_overwrite(x, l, sched, v, r)) {
-                x->b->in_place[o] = true;
-                return r;
-            }
-        }
+    for (int o = x->mutation[v->id]; o >= 0; o = x->next_mutation[o]) {
+        int r = x->b->root_of[x->f->g->inputs[x->f->target[o]]->id];
+        if (x->b->in_place[o] || !dies_here(x, r, last, index) || x->b->roots[r].bytes != x->b->roots[v->id].bytes ||
+            !may_overwrite(x, l, sched, v, r))
+            continue;
+        x->b->in_place[o] = true;
+        return r;
+    }
     return -1;
 }
 
@@ -423,8 +425,8 @@ static void kernel_in_place(binder *x, const tc_node *n, int index, int *last) {
     const tc_value *out = n->outs[0], *self = n->args[0].value;
     int mine = x->b->root_of[self->id], want = -1;
     size_t bytes = x->b->roots[out->id].bytes;
-    for (int o = 0; o < x->f->g->noutputs && want < 0; o++) {
-        if (x->f->g->outputs[o] != out || x->f->target[o] < 0 || x->b->in_place[o]) continue;
+    for (int o = x->mutation[out->id]; o >= 0 && want < 0; o = x->next_mutation[o]) {
+        if (x->b->in_place[o]) continue;
         int r = x->b->root_of[x->f->g->inputs[x->f->target[o]]->id];
         root_uses u = {x, r, 0};
         tc_node_each_input(n, count_place, &u);
@@ -448,10 +450,12 @@ static int uses_of_root(binder *x, const tc_node *n, int id) {
     return u.count;
 }
 
-/* The kernel's result, and what is a view of it, lie where value v does, a root of its own. */
-static void lie_under(binder *x, int result, const tc_value *v) {
-    for (size_t i = 0; i < x->f->g->nvalues; i++)
-        if (x->b->root_of[i] == result) x->b->root_of[i] = (int)v->id;
+/* The result of the group's kernel, and the group's views of it, lie where value v does, a root of its own. */
+static void lie_under(binder *x, const tc_group *g, const tc_value *v) {
+    int result = (int)g->node->outs[0]->id;
+    x->b->root_of[result] = (int)v->id;
+    for (int i = 0; i < g->nviews; i++)
+        if (x->b->root_of[g->views[i]->outs[0]->id] == result) x->b->root_of[g->views[i]->outs[0]->id] = (int)v->id;
     x->b->roots[result].kind = ROOT_NONE;
 }
 
@@ -481,15 +485,14 @@ static tc_status bind_epilogue(binder *x, const tc_group *g, int index, int *las
         TC_TRY(make_root(x, v, ROOT_ARENA));
         int want = mutated_root(x, l, sched, v, index, last);
         if (want >= 0 && uses_of_root(x, g->node, want)) {
-            for (int o = 0; o < x->f->g->noutputs; o++)
-                if (x->f->g->outputs[o] == v) x->b->in_place[o] = false;
+            for (int o = x->mutation[v->id]; o >= 0; o = x->next_mutation[o]) x->b->in_place[o] = false;
         } else if (want >= 0) {
             in_place = true;
             lie_in(x, v, want, last);
-        } else if (x->b->roots[result].kind == ROOT_ARENA && dies_here(x, result, last, index) &&
+        } else if (result == (int)g->node->outs[0]->id && x->b->roots[result].kind == ROOT_ARENA && dies_here(x, result, last, index) &&
                    x->b->roots[result].bytes == x->b->roots[v->id].bytes && may_overwrite(x, l, sched, v, result)) {
             in_place = true;
-            lie_under(x, result, v);
+            lie_under(x, g, v);
         }
     }
     const bool positions = g->node->op->kernel->row_dims == TC_ROWS_POSITIONS;
@@ -648,7 +651,7 @@ static tc_status grow_memory(frame *f, size_t bytes) {
 
 static tc_status bind_memory(binder *x) {
     bound *b = x->b;
-    size_t n = x->f->g->nvalues + 2 * x->f->plan->groups.len * 16 + 16;
+    size_t n = x->slots;
     bound_plan_memory(b, n);
     TC_TRY(grow_memory(x->f, b->arena_bytes ? b->arena_bytes : 1)); /* empty tensors have an address too */
     for (size_t i = 0; i < n; i++) {
@@ -660,16 +663,27 @@ static tc_status bind_memory(binder *x) {
     return NULL;
 }
 
+static void find_mutations(binder *x) {
+    const frame *f = x->f;
+    for (size_t i = 0; i < f->g->nvalues; i++) x->mutation[i] = -1;
+    for (int o = f->g->noutputs - 1; o >= 0; o--) {
+        if (f->target[o] < 0) continue;
+        x->next_mutation[o] = x->mutation[f->g->outputs[o]->id];
+        x->mutation[f->g->outputs[o]->id] = o;
+    }
+}
+
 static tc_status bind_all(binder *x) {
     frame *f = x->f;
     bound *b = x->b;
-    size_t n = f->g->nvalues + 2 * f->plan->groups.len * 16 + 16; /* and copies of arguments */
+    size_t n = x->slots;
     b->t = tc_xcalloc(n, sizeof *b->t);
     b->root_of = tc_xcalloc(n, sizeof *b->root_of);
     b->delta = tc_xcalloc(n, sizeof *b->delta);
     b->roots = tc_xcalloc(n, sizeof *b->roots);
     b->in_place = tc_xcalloc((size_t)f->g->noutputs + 1, sizeof *b->in_place);
     for (size_t i = 0; i < n; i++) b->root_of[i] = -1;
+    find_mutations(x);
     for (int i = 0; i < f->g->ninputs; i++) {
         const tc_value *v = f->g->inputs[i];
         if (!is_tensor(v)) continue;
@@ -715,10 +729,15 @@ tc_status frame_bind(frame *f, bound **out) {
     x.dynamic = tc_xcalloc(f->g->nvalues + 1, sizeof *x.dynamic);
     x.channels_last = tc_xcalloc(f->g->nvalues + 1, sizeof *x.channels_last);
     x.takes_last = tc_xcalloc(f->plan->groups.len + 1, sizeof *x.takes_last);
+    x.slots = f->g->nvalues + 32 * f->plan->groups.len + 16; /* a group has fewer calls than that: one, and one for each tensor argument */
+    x.mutation = tc_xcalloc(f->g->nvalues + 1, sizeof *x.mutation);
+    x.next_mutation = tc_xcalloc((size_t)f->g->noutputs + 1, sizeof *x.next_mutation);
     tc_status s = bind_all(&x);
     free(x.dynamic);
     free(x.channels_last);
     free(x.takes_last);
+    free(x.mutation);
+    free(x.next_mutation);
     if (s) bound_destroy(x.b);
     else *out = x.b;
     return s;
