@@ -26,6 +26,7 @@ static bool writable(C *c, V v, int depth) {
         return true;
     }
     case K_DICT: return depth < MAX_DEPTH;
+    case K_TENSOR: return tc_torch_rank(v) == 0; /* a rate as a tensor: its number */
     default: return false;
     }
 }
@@ -45,6 +46,7 @@ static void write_value(C *c, V v, tc_json *w, int depth) {
         break;
     }
     case K_STR: tc_json_stringn(w, tc_as_str(v)->s, tc_as_str(v)->len); break;
+    case K_TENSOR: write_value(c, tc_call_method(c, v, tc_intern(c, "item", 4), 0, NULL), w, depth); break;
     case K_DICT: {
         V key, value;
         tc_json_object(w);
@@ -66,7 +68,7 @@ static void write_value(C *c, V v, tc_json *w, int depth) {
     }
 }
 
-/* `like`: the value that is replaced, whose kinds decide where JSON has fewer (tuples, floats that are whole, keys that are ints). */
+/* `like`: the value that is replaced, whose kinds decide where JSON has fewer (tuples, floats that are whole, tensors, keys that are ints). */
 static V read_value(C *c, const tc_yaml *y, V like) {
     kind k = like ? tc_kind_of(like) : K_NONE;
     if (y->kind == TC_YAML_LIST) {
@@ -89,6 +91,10 @@ static V read_value(C *c, const tc_yaml *y, V like) {
     int64_t i;
     double f;
     if (tc_yaml_is_null(y)) return c->none;
+    if (k == K_TENSOR && tc_parse_double(y->text, &f)) {
+        V given[2] = {tc_tuple(c, 0, NULL), tc_float(c, f)};
+        return tc_call_method(c, like, tc_intern(c, "new_full", 8), 2, given);
+    }
     if (k == K_FLOAT && tc_parse_double(y->text, &f)) return tc_float(c, f);
     if (y->quoted) return tc_strz(c, y->text);
     if (!strcmp(y->text, "true") || !strcmp(y->text, "false")) return tc_bool(c, *y->text == 't');

@@ -372,7 +372,7 @@ static void make_objects(C *c, void *ctx) {
     check_optimizer(t);
     t->opt = expression(t, "optimizer", r->optimizer);
     put_name(t, "opt", t->opt);
-    tc_call1(c, class_of(c, "plain_numbers"), t->opt);
+    tc_call1(c, class_of(c, "expect_groups"), t->opt);
     if (r->scheduler) {
         t->scheduler = expression(t, "scheduler", r->scheduler);
         put_name(t, "scheduler", t->scheduler);

@@ -604,12 +604,49 @@ PY
 @test "tensors among an optimiser's numbers; a null takes a key away; SparseAdam is refused" {
     tc-train -q r.yaml 'optimizer=torch.optim.Adam(m.parameters(), lr=0.01, betas=(0.8, 0.99))' -o numbers
     tc-train -q r.yaml 'optimizer=torch.optim.Adam(m.parameters(), lr=torch.tensor(0.01, dtype=torch.float64),
-        betas=(torch.tensor(0.8, dtype=torch.float64), torch.tensor(0.99, dtype=torch.float64)))' epochs=null -o tensors
+        betas=(0.8, torch.tensor(0.99, dtype=torch.float64)))' epochs=null -o tensors
     cmp numbers/step-12/shard-00001-model-00001-of-00001.safetensors tensors/step-12/shard-00001-model-00001-of-00001.safetensors
     run -2 --separate-stderr tc-train r.yaml steps=null -o none
     [[ "$stderr" == *"neither steps nor epochs is given"* ]]
     run -5 --separate-stderr tc-train r.yaml 'optimizer=torch.optim.SparseAdam(m.parameters())' -o sparse
     [[ "$stderr" == *"torch.optim.SparseAdam"*"no sparse tensors"* ]]
+}
+
+@test "a rate that is a tensor of float32 is rounded to it at every step of the schedule, also after a resume" {
+    shards() { cat "$1/latest/"shard-*; }
+    go() { tc-train -q r.yaml steps=6 epochs=null checkpoint='{every: 3, keep_last: 9}' "$@"; }
+    by_hand='functions: |
+  def rounded(x):
+      return torch.tensor(x).item()
+
+  def rates(gamma):
+      found = [rounded(0.03)]
+      for _ in range(9):
+          found.append(rounded(found[-1] * rounded(gamma)))
+      return found
+'
+    { cat r.yaml && printf '%s' "$by_hand"; } >hand.yaml
+    tc-train -q hand.yaml steps=6 epochs=null checkpoint='{every: 3}' 'optimizer=torch.optim.SGD(m.parameters(), lr=1.0, momentum=0.5)' \
+        'scheduler="torch.optim.lr_scheduler.LambdaLR(opt, lambda s: rates(0.9)[s])"' -o hand
+    go 'optimizer=torch.optim.SGD(m.parameters(), lr=torch.tensor(0.03), momentum=0.5)' \
+        'scheduler=torch.optim.lr_scheduler.ExponentialLR(opt, 0.9)' -o tensor
+    shards hand >a && shards tensor >b && cmp a b
+    # the rates that it shows, and its checkpoints' numbers
+    cmp <(grep -o '"lr": [^ ]*' hand/metrics.jsonl) <(grep -o '"lr": [^ ]*' tensor/metrics.jsonl)
+    cp -r tensor half && rm -r half/step-6 half/latest && ln -s step-3 half/latest
+    go 'optimizer=torch.optim.SGD(m.parameters(), lr=torch.tensor(0.03), momentum=0.5)' \
+        'scheduler=torch.optim.lr_scheduler.ExponentialLR(opt, 0.9)' --resume -o half
+    tc-ckpt diff tensor/latest half/latest
+    cmp tensor/latest/state.json half/latest/state.json
+    # what follows from such a rate is rounded too: Adam's step size, betas that are tensors, every optimiser's state
+    for o in 'Adam(m.parameters(), lr=torch.tensor(0.01), betas=(torch.tensor(0.8), torch.tensor(0.9)))' 'NAdam(m.parameters(), lr=torch.tensor(0.01))' \
+        'Adafactor(m.parameters(), lr=torch.tensor(0.01))' 'LBFGS(m.parameters(), lr=torch.tensor(0.5), max_iter=2)'; do
+        rm -rf all part
+        go optimizer="torch.optim.$o" -o all
+        go optimizer="torch.optim.$o" steps=3 -o part
+        go optimizer="torch.optim.$o" --resume -o part
+        tc-ckpt diff all/latest part/latest
+    done
 }
 
 @test "errors in expressions name the recipe's line" {

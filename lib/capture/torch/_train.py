@@ -116,20 +116,19 @@ def _optimisers(opt):
     return found
 
 
-def _plain(v):
-    return v.item() if isinstance(v, torch.Tensor) and v.dim() == 0 else v
-
-
-def plain_numbers(opt):
-    """lr=torch.tensor(1e-3) and the like, also in betas, become numbers, which a schedule may move and a checkpoint holds."""
+def expect_groups(opt):
     if not hasattr(opt, "param_groups"):
         raise TypeError(f"optimizer is {type(opt).__name__}, expected one of torch.optim or an object with param_groups")
-    for g in opt.param_groups:
-        for key, v in g.items():
-            if key != "params" and isinstance(v, (tuple, list)):
-                g[key] = tuple(_plain(x) for x in v)
-            else:
-                g[key] = _plain(v)
+
+
+def _put(old, value):
+    """The new value of a number of a group: with a type where it was a tensor (lr=torch.tensor(1e-3)), to which it is rounded as there."""
+    typed = isinstance(old, torch.Tensor) and not isinstance(value, torch.Tensor)
+    return torch.full(old.shape, value, dtype=old.dtype) if typed else value
+
+
+def _is_number(v):
+    return isinstance(v, (int, float)) and not isinstance(v, bool) or isinstance(v, torch.Tensor) and v.numel() == 1
 
 
 def _leaves(state):
@@ -290,8 +289,8 @@ class Update(nn.Module):
             for key in sorted(g):
                 v = g[key]
                 if isinstance(v, (tuple, list)) and key != "params":
-                    out += [(i, key, k, x) for k, x in enumerate(v) if isinstance(x, float)]
-                elif isinstance(v, (int, float)) and not isinstance(v, bool):
+                    out += [(i, key, k, float(x)) for k, x in enumerate(v) if _is_number(x) and not isinstance(x, int)]
+                elif _is_number(v):
                     out.append((i, key, -1, float(v)))
         return out
 
@@ -299,10 +298,10 @@ class Update(nn.Module):
         i, key, k = where
         g = self.opt.param_groups[i]
         if k < 0:
-            g[key] = value
+            g[key] = _put(g[key], value)
         else:
             v = list(g[key])
-            v[k] = value
+            v[k] = _put(v[k], value)
             g[key] = tuple(v)
 
     def put_back(self, where, value):

@@ -31,7 +31,7 @@ class Adafactor(Optimizer):
             eps1 = torch.finfo(p.dtype).eps
         lr = group["lr"]
         mix = step ** group["beta2_decay"]
-        rho = min(lr, 1 / (step**0.5))
+        rho = min(lr.item() if isinstance(lr, torch.Tensor) else lr, 1 / (step**0.5))
         # Norms stay tensors, so that the step holds for any data.
         alpha = (p.norm(2).to(torch.float64) / (p.numel() ** 0.5)).clamp(min=eps2) * rho
         if group["weight_decay"] != 0:

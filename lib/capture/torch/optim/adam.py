@@ -112,9 +112,9 @@ class NAdam(Optimizer):
         avg.lerp_(grad, 1 - beta1)
         sq.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
         denom = sq.div(1 - beta2**step).sqrt().add_(group["eps"])
-        wide = product.to(torch.float64)
-        p.add_(grad / denom * (-lr * (1.0 - mu) / (1.0 - wide)))
-        p.add_(avg / denom * (-lr * mu_next / (1.0 - wide * mu_next)))
+        taken = product.item()
+        p.addcdiv_(grad, denom, value=-lr * (1.0 - mu) / (1.0 - taken))
+        p.addcdiv_(avg, denom, value=-lr * mu_next / (1.0 - taken * mu_next))
 
 
 class RAdam(Optimizer):

@@ -194,7 +194,7 @@ class LBFGS(Optimizer):
         d = state["d"]
         state["prev_flat_grad"] = grad.clone()
         state["prev_loss"] = loss
-        t = min(1.0, 1.0 / float(grad.abs().sum())) * lr if state["n_iter"] == 1 else lr
+        t = min(1.0, 1.0 / grad.abs().sum()) * lr if state["n_iter"] == 1 else lr
         state["t"] = t
         gtd = grad.dot(d)
         if gtd > -group["tolerance_change"]:

@@ -6,17 +6,29 @@ from collections import Counter
 import torch
 
 
+# A rate that is a tensor stays one: each new rate is rounded to its type.
+def _put_rate(group, lr):
+    if isinstance(group["lr"], torch.Tensor):
+        group["lr"].fill_(float(lr))
+    else:
+        group["lr"] = lr
+
+
+def _own(lr):
+    return lr.clone() if isinstance(lr, torch.Tensor) else lr
+
+
 class LRScheduler:
     def __init__(self, optimizer, last_epoch=-1):
         self.optimizer = optimizer
         if last_epoch == -1:
             for group in optimizer.param_groups:
-                group.setdefault("initial_lr", group["lr"])
+                group.setdefault("initial_lr", _own(group["lr"]))
         else:
             for i, group in enumerate(optimizer.param_groups):
                 if "initial_lr" not in group:
                     raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when resuming an optimizer")
-        self.base_lrs = [group["initial_lr"] for group in optimizer.param_groups]
+        self.base_lrs = [_own(group["initial_lr"]) for group in optimizer.param_groups]
         self.last_epoch = last_epoch
         self._initial_step()
 
@@ -38,7 +50,7 @@ class LRScheduler:
         raise NotImplementedError
 
     def _lrs(self):
-        return [group["lr"] for group in self.optimizer.param_groups]
+        return [_own(group["lr"]) for group in self.optimizer.param_groups]
 
     def step(self, epoch=None):
         self._update_lr(epoch)
@@ -51,7 +63,7 @@ class LRScheduler:
             self.last_epoch = epoch
             values = self._get_closed_form_lr() if hasattr(self, "_get_closed_form_lr") else self.get_lr()
         for group, lr in zip(self.optimizer.param_groups, values):
-            group["lr"] = lr
+            _put_rate(group, lr)
         self._last_lr = self._lrs()
 
 
@@ -258,7 +270,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
                 self.T_cur = epoch
         self.last_epoch = math.floor(epoch)
         for group, lr in zip(self.optimizer.param_groups, self.get_lr()):
-            group["lr"] = lr
+            _put_rate(group, lr)
         self._last_lr = self._lrs()
 
 
@@ -275,7 +287,7 @@ class SequentialLR(LRScheduler):
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            _put_rate(group, group["initial_lr"])
         self.recursive_undo()
         first = schedulers[bisect_right(milestones, 0)]
         first._initial_step()
@@ -320,12 +332,12 @@ class ChainedScheduler(LRScheduler):
         _check_parts("ChainedScheduler", schedulers, optimizer)
         self._schedulers = schedulers
         self.optimizer = optimizer
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._last_lr = self._lrs()
 
     def step(self):
         for s in self._schedulers:
             s.step()
-        self._last_lr = [group["lr"] for group in self.optimizer.param_groups]
+        self._last_lr = self._lrs()
 
     def state_dict(self):
         d = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
@@ -394,7 +406,7 @@ class ReduceLROnPlateau(LRScheduler):
                 old = float(group["lr"])
                 new = max(old * self.factor, low)
                 if old - new > self.eps:
-                    group["lr"] = new
+                    _put_rate(group, new)
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
         self._last_lr = self._lrs()
@@ -417,7 +429,7 @@ class CyclicLR(LRScheduler):
         bases = _per_group(base_lr, optimizer, "base_lr")
         if last_epoch == -1:
             for group, lr in zip(optimizer.param_groups, bases):
-                group["lr"] = lr
+                _put_rate(group, lr)
         self.max_lrs = _per_group(max_lr, optimizer, "max_lr")
         up = float(step_size_up)
         down = float(step_size_down) if step_size_down is not None else up
