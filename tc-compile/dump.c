@@ -17,9 +17,9 @@ static tc_status save(compile_job *j, const char *dir, const char *name, const c
     return tc_file_write(tc_arena_printf(&j->arena, "%s/%s.%s", dir, safe, stage), tc_buf_str(text), text->len);
 }
 
-static tc_status loops_text(compile_job *j, const tc_exec *e, tc_buf *b) {
-    for (size_t k = 0; k < tc_exec_loop_count(e); k++) {
-        const tc_loop *l = tc_exec_loop_at(e, k);
+static tc_status loops_text(compile_job *j, const tc_loop_list *loops, tc_buf *b) {
+    for (size_t k = 0; k < loops->len; k++) {
+        const tc_loop *l = loops->data[k];
         tc_group_desc d;
         TC_TRY(tc_group_describe(l, &j->arena, &d));
         const char *name = tc_unit_group_name(j->units[0], &d);
@@ -39,6 +39,7 @@ static tc_status loops_text(compile_job *j, const tc_exec *e, tc_buf *b) {
 tc_status dump_stages(compile_job *j, int which) {
     const char *dir = tc_cmd_get(j->c, TC_OPT_dump), *name = j->programs[which]->name;
     tc_buf b = {0};
+    tc_loop_list loops = {0};
     if (!dir) return NULL;
     TC_TRY(tc_make_dirs(dir));
     tc_program_print(&b, j->programs[which], TC_PRINT_FULL);
@@ -50,8 +51,10 @@ tc_status dump_stages(compile_job *j, int which) {
     if (!s) tc_exec_report(j->execs[which], &b);
     if (!s) s = save(j, dir, name, "groups", &b);
     b.len = 0;
-    if (!s) s = loops_text(j, j->execs[which], &b);
+    tc_exec_loops(j->execs[which], &loops);
+    if (!s) s = loops_text(j, &loops, &b);
     if (!s) s = save(j, dir, name, "loops", &b);
+    tc_vec_free(&loops);
     tc_buf_free(&b);
     return s;
 }

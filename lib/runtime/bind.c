@@ -568,45 +568,44 @@ static tc_status bind_control(binder *x, const tc_group *g, int index) {
 /* ---- the whole frame ---- */
 typedef struct {
     const frame *f;
-    const bound *b;
     int *last;
     int group;
-    const int *base;
 } last_ctx;
 static void last_use(last_ctx *c, const tc_value *v) {
     if (!v) return;
     if (v->kind == TC_V_LIST)
         for (int i = 0; i < v->nlist; i++) last_use(c, v->list[i]);
-    if (v->kind != TC_V_TENSOR || v->graph != c->f->g) return;
-    for (int r = (int)v->id; r >= 0; r = c->base[r]) /* a view may turn out to be a copy, with memory of its own */
-        if (c->last[r] < c->group) c->last[r] = c->group;
+    if (v->kind == TC_V_TENSOR && v->graph == c->f->g && c->last[v->id] < c->group) c->last[v->id] = c->group;
 }
 static void last_place(void *ctx, tc_value **place) { last_use(ctx, *place); }
 
-static void set_base(int *base, const tc_node *view) {
-    if (is_tensor(view->outs[0]) && is_tensor(view->args[0].value)) base[view->outs[0]->id] = (int)view->args[0].value->id;
+/* What reads a value reads what it is a view of; a view may turn out to be a copy, with memory of its own. */
+static void reads_base(int *last, const tc_value *view, const tc_value *base) {
+    if (is_tensor(view) && is_tensor(base) && last[base->id] < last[view->id]) last[base->id] = last[view->id];
 }
 
 /* By value id: the last group that reads it or a view of it; INT32_MAX for results of the graph. In-place results extend the
  * life of the value they replace, so they are entered as they are made. */
 static int *last_groups(const frame *f) {
-    int *last = tc_xcalloc(f->g->nvalues + 1, sizeof *last), *base = tc_xcalloc(f->g->nvalues + 1, sizeof *base);
-    for (size_t i = 0; i < f->g->nvalues; i++) last[i] = base[i] = -1;
-    for (int i = 0; f->tied && i < f->g->ninputs; i++)
-        if (f->tied[i] >= 0) base[f->g->inputs[i]->id] = (int)f->g->inputs[f->tied[i]]->id;
-    last_ctx c = {.f = f, .last = last, .base = base};
+    int *last = tc_xcalloc(f->g->nvalues + 1, sizeof *last);
+    for (size_t i = 0; i < f->g->nvalues; i++) last[i] = -1;
+    last_ctx c = {.f = f, .last = last};
     for (size_t i = 0; i < f->plan->groups.len; i++) {
         const tc_group *g = &f->plan->groups.data[i];
         c.group = (int)i;
         const tc_loop *l = g->kind == TC_GROUP_LOOP ? g->loop : g->epilogue;
         if (g->kind != TC_GROUP_LOOP) tc_node_each_input(g->node, last_place, &c);
-        if (g->kind == TC_GROUP_VIEW) set_base(base, g->node);
-        for (int k = 0; k < g->nviews; k++) set_base(base, g->views[k]);
         for (size_t k = 0; l && k < l->buffers.len; k++) last_use(&c, l->buffers.data[k].value);
     }
     c.group = INT32_MAX;
     for (int i = 0; i < f->g->noutputs; i++) last_use(&c, f->g->outputs[i]);
-    free(base);
+    for (size_t i = f->plan->groups.len; i-- > 0;) { /* views of views come later than what they view */
+        const tc_group *g = &f->plan->groups.data[i];
+        for (int k = g->nviews; k-- > 0;) reads_base(last, g->views[k]->outs[0], g->views[k]->args[0].value);
+        if (g->kind == TC_GROUP_VIEW) reads_base(last, g->node->outs[0], g->node->args[0].value);
+    }
+    for (int i = 0; f->tied && i < f->g->ninputs; i++)
+        if (f->tied[i] >= 0) reads_base(last, f->g->inputs[i], f->g->inputs[f->tied[i]]);
     return last;
 }
 

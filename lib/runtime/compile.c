@@ -8,9 +8,11 @@
 
 tc_status tc_exec_emit(const tc_exec *e, tc_unit *u, void (*note)(void *, const char *, const char *), void *ctx, tc_emit_count *count) {
     tc_arena a = {0};
+    tc_loop_list loops = {0};
     tc_status s = NULL;
-    for (size_t k = 0; !s && k < tc_exec_loop_count(e); k++) {
-        const tc_loop *l = tc_exec_loop_at(e, k);
+    tc_exec_loops(e, &loops);
+    for (size_t k = 0; !s && k < loops.len; k++) {
+        const tc_loop *l = loops.data[k];
         tc_group_desc d;
         s = tc_group_describe(l, &a, &d);
         if (!s) s = tc_unit_add(u, l, &d);
@@ -21,6 +23,7 @@ tc_status tc_exec_emit(const tc_exec *e, tc_unit *u, void (*note)(void *, const 
         s = NULL;
         count->left++;
     }
+    tc_vec_free(&loops);
     tc_arena_free(&a);
     return s;
 }

@@ -453,28 +453,12 @@ void tc_exec_report(const tc_exec *e, tc_buf *out) {
         m.state, m.arena, m.live, m.naive, m.dynamic, m.scratch, m.packed);
 }
 
-static const tc_loop *loop_at(const frame *f, size_t *i) {
-    for (size_t k = 0; k < f->plan->groups.len; k++) {
-        if (f->plan->groups.data[k].kind != TC_GROUP_LOOP) continue;
-        if (!*i) return f->plan->groups.data[k].loop;
-        --*i;
-    }
-    for (size_t k = 0; k < f->children.len; k++) {
-        const tc_loop *l = loop_at(f->children.data[k], i);
-        if (l) return l;
-    }
-    return NULL;
+static void add_loops(const frame *f, tc_loop_list *out) {
+    for (size_t k = 0; k < f->plan->groups.len; k++)
+        if (f->plan->groups.data[k].kind == TC_GROUP_LOOP) tc_vec_push(out, f->plan->groups.data[k].loop);
+    for (size_t k = 0; k < f->children.len; k++) add_loops(f->children.data[k], out);
 }
-
-const tc_loop *tc_exec_loop_at(const tc_exec *e, size_t i) { return loop_at(e->main, &i); }
-
-static size_t count_loops(const frame *f) {
-    size_t n = 0;
-    for (size_t k = 0; k < f->plan->groups.len; k++) n += f->plan->groups.data[k].kind == TC_GROUP_LOOP;
-    for (size_t k = 0; k < f->children.len; k++) n += count_loops(f->children.data[k]);
-    return n;
-}
-size_t tc_exec_loop_count(const tc_exec *e) { return count_loops(e->main); }
+void tc_exec_loops(const tc_exec *e, tc_loop_list *out) { add_loops(e->main, out); }
 
 static size_t uncompiled(const frame *f) {
     size_t n = 0;

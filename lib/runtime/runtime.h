@@ -90,9 +90,9 @@ tc_status tc_exec_estimate(tc_exec *e, const tc_symvalue *vars, size_t nvars, tc
 /* The same of a run with these inputs. */
 tc_status tc_exec_forecast(tc_exec *e, const tc_tensor *inputs, int ninputs, tc_exec_memory *out);
 
-/* The loops that a run executes, for the code generator, in program order (subgraphs included). */
-size_t tc_exec_loop_count(const tc_exec *e);
-const tc_loop *tc_exec_loop_at(const tc_exec *e, size_t i);
+/* Appends the loops that a run executes, for the code generator, in program order (subgraphs included). The caller frees the list. */
+typedef TC_VEC(const tc_loop *) tc_loop_list;
+void tc_exec_loops(const tc_exec *e, tc_loop_list *out);
 
 /* Called after every group of a run with its nodes, its time and the tensors that it wrote, which are valid during the call; NULL turns it off. */
 typedef struct {
