@@ -30,10 +30,11 @@ static tc_status lower_lerp(tc_lower *l) {
     tc_lv coef = tc_l_where(l, small, w, tc_l_sub(l, w, tc_l_f(l, d, 1)));
     return tc_l_out(l, 0, tc_l_op3(l, TC_X_FMA, coef, diff, tc_l_where(l, small, a, b)));
 }
-static tc_status lower_addcmul(tc_lower *l) { /* self + (value t1) t2 */
-    tc_lv p = tc_l_mul(l, tc_l_in(l, 1), tc_l_in(l, 2));
-    if (!is_number(l->node, 3, 1)) p = tc_l_mul(l, tc_l_mul(l, tc_l_in(l, 3), tc_l_in(l, 1)), tc_l_in(l, 2));
-    return tc_l_out(l, 0, tc_l_add(l, tc_l_in(l, 0), p));
+static tc_status lower_addcmul(tc_lower *l) { /* self + (value t1) t2, the second product and the sum rounded once, as PyTorch's are */
+    tc_lv self = tc_l_in(l, 0), t1 = tc_l_in(l, 1), t2 = tc_l_in(l, 2);
+    const tc_dtype d = rtype(l);
+    if (!is_number(l->node, 3, 1)) t1 = tc_l_mul(l, tc_l_in(l, 3), t1);
+    return tc_l_out(l, 0, tc_is_integral(d) || tc_is_complex(d) ? tc_l_add(l, self, tc_l_mul(l, t1, t2)) : tc_l_op3(l, TC_X_FMA, t1, t2, self));
 }
 static tc_status lower_addcdiv(tc_lower *l) {
     tc_lv t = tc_l_in(l, 1);
