@@ -500,7 +500,10 @@ static void declare_used(ew *e, const char *body) {
 /* Size of what instruction v keeps in scratch, in bytes, rounded up to 64. */
 static const char *kept_bytes(ew *e, size_t v) {
     cexpr n = product(e, e->ph->mask[v] & ~e->ph->par);
-    if (e->ph->columns && e->ph->mask[v] >> e->ph->vec & 1) n = cx_mul(e->p, n, cx_int(e->ph->block));
+    if (e->ph->columns && e->ph->mask[v] >> e->ph->vec & 1) {
+        const char *all = cx_text(e->p, e->ph->range[e->ph->vec].extent);
+        n = cx_mul(e->p, n, (cexpr){.s = T(e, "(%s < %d ? %s : %d)", all, e->ph->block, all, e->ph->block)});
+    }
     return T(e, "((%s) * (int64_t)sizeof(%s) + 63) / 64 * 64", cx_text(e->p, n), ew_type(&e->l->inst.data[v]));
 }
 

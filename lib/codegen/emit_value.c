@@ -94,7 +94,7 @@ cexpr ew_address(ew *e, const caccess *x, uint64_t set, bool element) {
 
 uint64_t ew_ranges(const ew *e) { return e->ph->nr == 64 ? ~UINT64_C(0) : (UINT64_C(1) << e->ph->nr) - 1; }
 
-/* Index into what is kept in scratch: row-major over the ranges outside par, then the column. */
+/* Index into what is kept in scratch: row-major over the ranges outside par, then the column of the item's m. */
 const char *ew_kept_index(ew *e, tc_lv v, bool element) {
     const cphase *ph = e->ph;
     cexpr at = cx_int(0);
@@ -104,7 +104,7 @@ const char *ew_kept_index(ew *e, tc_lv v, bool element) {
         bool inner = r == e->t->inner;
         at = cx_add(e->p, cx_mul(e->p, at, ph->range[r].extent), (cexpr){.s = inner ? element ? "k0 + i" : "k0" : T(e, "i%d", r)});
     }
-    if (ph->columns && ph->mask[v] >> ph->vec & 1) at = cx_add(e->p, cx_mul(e->p, at, cx_int(ph->block)), (cexpr){.s = element ? "i" : "0"});
+    if (ph->columns && ph->mask[v] >> ph->vec & 1) at = cx_add(e->p, cx_mul(e->p, at, (cexpr){.s = "m"}), (cexpr){.s = element ? "i" : "0"});
     return cx_text(e->p, at);
 }
 

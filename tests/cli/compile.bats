@@ -581,3 +581,12 @@ PY
         [ "$(tail -c 8 two.npy | od -An -tx4)" = " 00000000 00000000" ]
     done
 }
+
+@test "what columns keep between two readings is as wide as they are" {
+    tc-compile --op '_softmax(f32[A,B], 0, False)' -o c.pt2
+    for shape in 300000x1 5000x3 40x130; do
+        tc-run c.pt2 --stance force_eager --input ${shape}xf32=0.5 -o want.npy
+        tc-run c.pt2 --stance fail_on_recompile --threads 2 --time --input ${shape}xf32=0.5 --expect @want.npy 2>time
+        [ "$(sed -n 's/.* \([0-9]*\)[.][0-9] MiB peak/\1/p' time)" -lt 60 ]
+    done
+}
