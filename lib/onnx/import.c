@@ -13,9 +13,13 @@ typedef struct {
     tc_capture *k;
     tc_program *program;
     const char *where; /* the node that is being built */
+    tc_source place;   /* the same as provenance: the file and the number of the node in it, from 1, nodes of subgraphs and functions behind theirs */
     const char *wants;
     V model;
+    int nodes;
 } job;
+
+static job *job_of(C *c) { return (job *)c->warn_self; }
 
 static void put(C *c, dict *d, const char *key, V v) { tc_dict_setc(c, d, key, v); }
 
@@ -92,12 +96,12 @@ static V attr_object(C *c, const tc_onnx_attr *a) {
     tc_raise(c, "ValueError", "attribute '%s' has no value of its type %d", a->name, a->kind);
 }
 
-/* (operator, domain, name, inputs, outputs, attributes, overload) */
+/* (operator, domain, name, inputs, outputs, attributes, overload, number) */
 static V node_object(C *c, const tc_onnx_node *n) {
-    V attrs = (V)tc_dict(c);
+    V attrs = (V)tc_dict(c), number = tc_int(c, ++job_of(c)->nodes);
     for (size_t i = 0; i < n->attrs.len; i++) put(c, (dict *)attrs, n->attrs.data[i].name, attr_object(c, &n->attrs.data[i]));
-    return tc_tuple_of(c, 7, tc_strz(c, n->op), tc_strz(c, n->domain), tc_strz(c, n->name), str_list(c, n->inputs.data, n->inputs.len),
-                       str_list(c, n->outputs.data, n->outputs.len), attrs, tc_strz(c, n->overload));
+    return tc_tuple_of(c, 8, tc_strz(c, n->op), tc_strz(c, n->domain), tc_strz(c, n->name), str_list(c, n->inputs.data, n->inputs.len),
+                       str_list(c, n->outputs.data, n->outputs.len), attrs, tc_strz(c, n->overload), number);
 }
 
 static V values_object(C *c, const tc_onnx_value *v, size_t n) {
@@ -143,7 +147,7 @@ static V function_object(C *c, const tc_onnx_function *f) {
 static V model_object(C *c, const job *j) {
     const tc_onnx_model *m = j->m;
     dict *d = tc_dict(c), *fixed = tc_dict(c);
-    V functions = tc_list_of(c, 0, NULL);
+    V graph = graph_object(c, &m->graph), functions = tc_list_of(c, 0, NULL);
     for (size_t i = 0; i < m->functions.len; i++) tc_list_push(c, (list *)functions, function_object(c, &m->functions.data[i]));
     for (int i = 0; i < j->o->nfixed; i++) {
         const tc_onnx_fixed *f = &j->o->fixed[i];
@@ -152,7 +156,7 @@ static V model_object(C *c, const job *j) {
         if (f->text) put(c, fixed, f->name, tensor_object(c, f->text));
         else put(c, fixed, f->name, f->absent ? c->none : f->is_sequence ? l : ((list *)l)->a[0]);
     }
-    put(c, d, "graph", graph_object(c, &m->graph));
+    put(c, d, "graph", graph);
     put(c, d, "functions", functions);
     put(c, d, "opsets", opsets_object(c, m->opsets.data, m->opsets.len));
     put(c, d, "ir_version", tc_int(c, m->ir_version));
@@ -161,8 +165,6 @@ static V model_object(C *c, const job *j) {
 }
 
 /* ---- what the rules ask for: module _onnx ---- */
-static job *job_of(C *c) { return (job *)c->warn_self; }
-
 static V f_eager(C *c, args *A) {
     args rest = {.a = A->a + 1, .n = A->n - 1};
     if (A->n < 1 || A->nk) tc_raise(c, "TypeError", "eager(f, ...)");
@@ -243,10 +245,14 @@ static V f_require(C *c, args *A) {
     assert_here(c, tc_to_sym(c, v[0]), "these data break a condition: ");
     return tc_bool(c, true);
 }
+/* at(text, number): the node that is built from here on, for messages and as the place of what is made of it; 0: none. */
 static V f_at(C *c, args *A) {
-    V v[1];
-    tc_take(c, A, "at", "text", v);
-    job_of(c)->where = tc_as_str(v[0])->s;
+    V v[2];
+    tc_take(c, A, "at", "text number", v);
+    job *j = job_of(c);
+    j->where = tc_as_str(v[0])->s;
+    j->place.line = (int)tc_index(c, v[1], "number");
+    c->torch->replayed = j->place.line ? &j->place : NULL;
     return c->none;
 }
 static V f_wants(C *c, args *A) {
@@ -345,7 +351,7 @@ static size_t memory_for(const tc_onnx_model *m) {
 tc_status tc_onnx_import(const tc_onnx_model *m, const tc_onnx_options *o, tc_program **out_program, char **out_wants) {
     C *c;
     tc_generator gen = {0};
-    job j = {.m = m, .o = o};
+    job j = {.m = m, .o = o, .place = {.file = m->file}};
     tc_lang_options limits = {.max_steps = 200000000, .max_memory = memory_for(m), .max_tensor_bytes = (size_t)256 << 20, .all_types = true};
     if (out_wants) *out_wants = NULL;
     tc_generator_seed(&gen, 0);

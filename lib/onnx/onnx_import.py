@@ -359,7 +359,7 @@ class Model:
         return total <= FOLD
 
     def run_node(self, scope, node):
-        _onnx.at(f"node '{node[2]}' ({node[0]})" if node[2] else f"node {node[0]} that makes '{node[4][0] if node[4] else ''}'")
+        _onnx.at(f"node '{node[2]}' ({node[0]})" if node[2] else f"node {node[0]} that makes '{node[4][0] if node[4] else ''}'", node[7])
         values = [scope.find(i) for i in node[3]]
         while values and values[-1] is None:
             values.pop()
@@ -517,7 +517,7 @@ def build(m):
             for i, t in enumerate(given):
                 scope.fixed[f"{name}.{i}"] = t
     outs = model.run_graph(scope, graph)
-    _onnx.at("")
+    _onnx.at("", 0)
     for name in model.relied:
         v = scope.values[name]
         v = v.t if isinstance(v, Coded) else v

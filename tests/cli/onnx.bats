@@ -30,6 +30,22 @@ setup() {
     cmp a.npy d.npy
 }
 
+@test "what is made of a node of ONNX names its file and number, in the archive and in emitted C too" {
+    mkdir models
+    for c in branches_with_sizes_of_their_own dynamic_quantize_lstm; do cp "$TC_ROOT/tests/oracle/onnx/runtime/$c/model.onnx" models/$c.onnx; done
+    cp "$cases/test_layer_normalization_2d_axis0/model.onnx" models/norm.onnx
+    for m in models/*.onnx; do
+        tc-export $m -o m.pt2
+        tc-export m.pt2 --print >printed
+        [ "$(grep -c ' = .*  # models/[a-z_]*[.]onnx:[1-9][0-9]*$' printed)" -gt 0 ]
+        grep '^  *%.* = ' printed | grep -v '  # models/[a-z_]*[.]onnx:[1-9][0-9]*$' && return 1
+        tc-export m.pt2 -o again.pt2
+        tc-export again.pt2 --print | cmp - printed
+    done
+    tc-compile models/norm.onnx --to c -o norm
+    grep -q 'models/norm.onnx:1' norm.c
+}
+
 @test "numbers that the shape depends on are taken from --input and checked when it runs" {
     model=$cases/test_reduce_sum_keepdims_random/model.onnx
     run --separate-stderr tc-export "$model" -o m.pt2
