@@ -37,53 +37,38 @@ static void mark(C *c, V v) {
     c->torch->any_inference = true;
 }
 
-static bool among(const char *name, const char *const *names) {
-    while (*names && strcmp(*names, name)) names++;
-    return *names != NULL;
+/* What v shows, back through the nodes that made it: v itself, then what it was taken of. NULL: elements of its own. */
+static tc_value *shown(C *c, tc_value *v) {
+    const tc_node *n = v->producer;
+    tc_shown *all;
+    int count, at = 0;
+    if (!n) return NULL;
+    tc_status st = tc_shown_by(n, &all, &count);
+    if (st) tc_raise_status(c, "RuntimeError", st);
+    for (int i = 0; i < n->nouts && at < count; i++)
+        for (int k = 0; k < (n->outs[i]->kind == TC_V_LIST ? n->outs[i]->nlist : 1); k++, at++)
+            if ((n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[k] : n->outs[i]) == v) return all[at].of;
+    return NULL;
 }
 
-/* Whether an equation over one operand leaves nothing to sum: every label of it stands in the result. */
-static bool sums_nothing(const char *equation) {
-    const char *arrow = strstr(equation, "->");
-    for (const char *p = equation; *p && p != arrow; p++) {
-        const char *again = strchr(arrow ? arrow + 2 : p + 1, *p);
-        if (*p != ' ' && *p != '.' && !again == (arrow != NULL)) return false;
-    }
-    return !arrow || !memchr(equation, '.', (size_t)(arrow - equation)) || strchr(arrow, '.');
-}
-
-/* The argument that result number k shows, or the k-th tensor of, though the schema calls it no view: operators made of views. -1: none. */
-static int made_of_views(const tc_op *op, const tc_binding *b) {
-    const char *name = tc_op_schema(op)->name;
-    const bool einsum = !strcmp(name, "einsum");
-    if (einsum || !strcmp(name, "cartesian_prod")) {
-        size_t n = 0;
-        if (b->object[einsum] && tc_is_seq(b->object[einsum])) tc_items(b->object[einsum], &n);
-        return n == 1 && (!einsum || sums_nothing(b->arg[0].string)) ? einsum : -1;
-    }
-    return tc_op_made_of_views(op) ? 0 : -1;
-}
-
-/* Whether r shows the elements of t, argument number i: by their storage, or by the schema where no copy may have been made. A change of type
- * makes a copy, or a view that PyTorch calls new. */
-static bool shows(const tc_schema *s, int i, const tensor *t, const tensor *r) {
-    static const char *const may_copy[] = {"contiguous", "reshape", "reshape_as", "flatten", "ravel", NULL};
-    static const char *const retype[] = {"view_as_real", "view_as_complex", NULL};
+/* Does r show the elements of t? Concrete tensors do by their storage, others by the nodes that made them. */
+static bool shows(C *c, const tensor *t, const tensor *r) {
     if (t == r) return true;
-    if (tc_torch_dtype((V)t) != tc_torch_dtype((V)r) && !among(s->name, retype)) return false;
-    bool known = t->t.storage && r->t.storage;
-    return (known && t->t.storage == r->t.storage) || (s->is_view && i == 0 && !(known && among(s->name, may_copy)));
+    if (t->t.storage && r->t.storage) return t->t.storage == r->t.storage;
+    const tc_value *of = t->v ? t->v : c->torch->lift(c, (tensor *)t);
+    for (tc_value *v = r->v; v; v = shown(c, v))
+        if (v == of) return true;
+    return false;
 }
 
-/* The argument whose elements r, result number at, shows; NULL: it has its own. */
-static const tensor *looked_at(const tc_op *op, const tc_binding *b, const tensor *r, size_t at) {
-    const tc_schema *s = tc_op_schema(op);
-    const int made = made_of_views(op, b);
+/* The argument whose elements r shows; NULL: it has its own, or is another type of the same bytes, which is new in that mode. */
+static const tensor *looked_at(C *c, const tc_schema *s, const tc_binding *b, const tensor *r) {
+    if (c->torch->inference && !strcmp(s->name, "view") && !strcmp(s->overload, "dtype")) return NULL;
     for (int i = 0; i < b->n; i++) {
         size_t n = 1;
         const V *all = b->object[i] && tc_is_seq(b->object[i]) ? tc_items(b->object[i], &n) : &b->object[i];
         for (size_t k = 0; b->object[i] && k < n; k++)
-            if (tc_is_tensor(all[k]) && (shows(s, i, (tensor *)all[k], r) || (i == made && k == at))) return (tensor *)all[k];
+            if (tc_is_tensor(all[k]) && shows(c, (tensor *)all[k], r)) return (tensor *)all[k];
     }
     return NULL;
 }
@@ -95,7 +80,7 @@ void tc_inference_mark(C *c, const tc_op *op, const tc_binding *b, V result) {
     V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
     for (size_t i = 0; i < n; i++) {
         if (!tc_is_tensor(all[i])) continue;
-        const tensor *of = looked_at(op, b, (tensor *)all[i], i);
+        const tensor *of = looked_at(c, s, b, (tensor *)all[i]);
         if (of) ((tensor *)all[i])->inference = of->inference;
         else if (c->torch->inference) mark(c, all[i]);
     }

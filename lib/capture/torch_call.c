@@ -511,13 +511,29 @@ static V run_unmarked(C *c, const tc_op *op, tc_binding *b, const tc_unmarked_wr
 
 /* ---- choosing ---- */
 static bool is_number(const tc_arg *a, double v) { return a->kind == TC_A_SCALAR && !a->is_sym && tc_scalar_is(a->scalar, v); }
-/* Dropout that does not train, or drops nothing, gives its argument itself: what is then written to one is written to both. */
-static bool gives_argument(const tc_schema *s, const tc_binding *b) {
+/* Dropout that does not train, or drops nothing. */
+static bool drops_nothing(const tc_schema *s, const tc_binding *b) {
     const size_t n = strlen(s->name) - (s->inplace ? 1 : 0); /* dropout, dropout_ */
     if (n < 7 || strncmp(s->name + n - 7, "dropout", 7) || !strncmp(s->name, "native", 6)) return false;
     const tc_arg *p = &b->arg[1];
     const double share = p->kind == TC_A_SCALAR && !p->is_sym ? tc_scalar_to_double(p->scalar) : 0;
     return share >= 0 && share <= 1 && (is_number(p, 0) || is_number(&b->arg[2], 0));
+}
+/* sum_to_size of a tensor of these sizes already. */
+static bool sums_nothing(const tc_schema *s, const tc_binding *b) {
+    if (strcmp(s->name, "sum_to_size") || !b->arg[1].n || b->arg[1].n != tc_torch_rank(b->object[0])) return false;
+    const tensor *t = (tensor *)b->object[0];
+    for (int d = 0; d < b->arg[1].n; d++)
+        if (t->v ? t->v->meta.size[d] != b->arg[1].syms[d] : !tc_sym_is_int(b->arg[1].syms[d], t->t.size[d])) return false;
+    return true;
+}
+/* Calls whose result is their first argument itself: what is then written to one is written to both. */
+static bool gives_argument(const tc_schema *s, const tc_binding *b) {
+    static const char *const of_real[] = {"conj", "conj_physical", "resolve_conj", "resolve_neg", "positive"};
+    if (!b->object[0] || !tc_is_tensor(b->object[0])) return false;
+    for (size_t i = 0; i < sizeof of_real / sizeof *of_real; i++)
+        if (!strcmp(s->name, of_real[i])) return !tc_is_complex(tc_torch_dtype(b->object[0]));
+    return drops_nothing(s, b) || sums_nothing(s, b);
 }
 static V call_op(C *c, const tc_op *op, tc_binding *b) {
     const tc_schema *s = tc_op_schema(op);

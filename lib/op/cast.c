@@ -139,11 +139,6 @@ static tc_status alias_self(const tc_kcall *k, tc_tensor *out_view, bool *possib
     *possible = true;
     return NULL;
 }
-static tc_status inverse_self(tc_emit *e, const tc_node *n, tc_value *base, tc_value *new_view, tc_value **out_base) {
-    (void)n, (void)base;
-    *out_base = new_view;
-    return tc_e_done(e);
-}
 
 /* ---- compositions ---- */
 static tc_status decompose_to(tc_emit *e, const tc_node *n) {
@@ -219,10 +214,10 @@ static tc_status grad_fill(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         .schema = "aten::_cast_" #name "(Tensor self, bool non_blocking=False) -> Tensor", .shape = tc_shape_decomposed, \
         .decompose = decompose_cast_to, .doc = "another type"                                                            \
     }
-#define ALIAS(SCHEMA, flags_, text)                                                                                      \
-    {                                                                                                                    \
-        .schema = "aten::" SCHEMA, .flags = (flags_) | TC_OP_SAME_ORDER, .shape = shape_alias, .view_alias = alias_self, \
-        .view_inverse = inverse_self, .grad = grad_through, .doc = text                                                  \
+#define ALIAS(SCHEMA, flags_, text)                                                                                                            \
+    {                                                                                                                                          \
+        .schema = "aten::" SCHEMA, .flags = (flags_) | TC_OP_SAME_ORDER, .shape = shape_alias, .view_alias = alias_self, .grad = grad_through, \
+        .doc = text                                                                                                                            \
     }
 #define COPY(SCHEMA, flags_, sample, text)                                                                                                \
     {                                                                                                                                     \

@@ -369,6 +369,7 @@ static tc_status decompose_einsum(tc_emit *e, const tc_node *n) {
 
 const tc_op tc_ops_einsum[] = {
     {.schema = "aten::einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+     .flags = TC_OP_OF_VIEWS,
      .shape = tc_shape_decomposed,
      .decompose = decompose_einsum,
      .samples = "einsum('bij,bjk->bik', [f32[2,3,4], f32[2,4,5]]); einsum('bhid,bjhd->bhij', [f32[2,3,4,5], f32[2,6,3,5]]); "

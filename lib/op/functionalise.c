@@ -17,12 +17,8 @@ typedef struct {
 typedef struct alias {
     storage *base;
     struct alias *parent; /* NULL: the base itself */
-    const tc_op *op;      /* of a view: op(parent, args[1..]) */
-    const tc_arg *args;
-    int nargs;
-    const tc_value *element_of; /* a view that is one of a list (split): the list and which */
-    int element;
-    tc_value *value; /* at `version` */
+    tc_view_step view;    /* of the parent */
+    tc_value *value;      /* at `version` */
     unsigned version;
 } alias;
 
@@ -122,15 +118,12 @@ static tensor *tensor_of(tc_functional *f, tc_value *v) {
 /* ---- reading ---- */
 static tc_status value_of(tc_functional *f, alias *a, tc_value **out);
 
-static tc_status take_view(tc_functional *f, alias *a, tc_value *parent, tc_value **out) {
+static tc_status call_view(tc_functional *f, const tc_view_step *view, tc_value *parent, tc_node **out) {
     tc_arg args[48];
-    tc_node *n;
-    if (a->nargs > 48) TC_BUG("a view with %d arguments", a->nargs);
-    memcpy(args, a->args, sizeof *args * (size_t)a->nargs);
+    if (view->nargs > 48) TC_BUG("a view with %d arguments", view->nargs);
+    memcpy(args, view->args, sizeof *args * (size_t)view->nargs);
     args[0] = (tc_arg){.kind = TC_A_VALUE, .value = parent};
-    TC_TRY(tc_graph_call(f->g, a->op, args, a->nargs, f->e.source, f->e.before, &n));
-    *out = a->element_of ? n->outs[0]->list[a->element] : n->outs[0];
-    return NULL;
+    return tc_graph_call(f->g, view->op, args, view->nargs, f->e.source, f->e.before, out);
 }
 
 static tc_status value_of(tc_functional *f, alias *a, tc_value **out) {
@@ -141,7 +134,9 @@ static tc_status value_of(tc_functional *f, alias *a, tc_value **out) {
     if (!a->value || a->version != a->base->version) {
         tc_value *parent;
         TC_TRY(value_of(f, a->parent, &parent));
-        TC_TRY(take_view(f, a, parent, &a->value));
+        tc_node *n;
+        TC_TRY(call_view(f, &a->view, parent, &n));
+        a->value = a->view.element < 0 ? n->outs[0] : n->outs[0]->list[a->view.element];
         a->version = a->base->version;
     }
     *out = a->value;
@@ -189,39 +184,29 @@ static bool same_shape(tc_functional *f, const tc_meta *a, const tc_meta *b) {
     return true;
 }
 
-/* A part of split, chunk, unbind ... as a slice or select of its own. */
-static tc_status part_of_list(tc_functional *f, alias *a) {
-    const tc_schema *s = tc_op_schema(a->op);
-    tc_symctx *c = f->g->program->sym;
-    int64_t dim = 0;
-    for (int i = 1; i < s->nparams; i++)
-        if (!strcmp(s->params[i].name, "dim") && (a->args[i].kind != TC_A_INT || !tc_sym_const_int(a->args[i].sym, &dim)))
-            return tc_error(TC_UNSUPPORTED, "%s: writing to a part along an unknown dimension is not supported", tc_op_name(a->op));
-    tc_arg *args = TC_NEWN(&f->arena, tc_arg, 5);
-    tc_value *const *list = a->element_of->list;
-    bool unbind = !strcmp(s->name, "unbind");
-    int rank = list[a->element]->meta.rank + unbind;
-    if (!strcmp(s->name, "hsplit")) dim = rank > 1;
-    if (!strcmp(s->name, "dsplit")) dim = 2;
-    if (dim < 0) dim += rank;
-    args[0] = a->args[0];
-    args[1] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(c, dim)};
-    if (unbind) {
-        args[2] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(c, a->element)};
-        a->nargs = 3;
-        a->op = tc_op_find("aten::select.int");
-    } else {
-        tc_sym start = tc_sym_int(c, 0);
-        for (int i = 0; i < a->element; i++) start = tc_sym_add(c, start, list[i]->meta.size[dim]);
-        args[2] = (tc_arg){.kind = TC_A_INT, .sym = start};
-        args[3] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_add(c, start, list[a->element]->meta.size[dim])};
-        args[4] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(c, 1)};
-        a->nargs = 5;
-        a->op = tc_op_find("aten::slice.Tensor");
-    }
-    a->args = args;
-    a->element_of = NULL;
-    return a->op ? NULL : tc_error(TC_UNSUPPORTED, "operator aten.slice.Tensor is not supported");
+static alias *new_alias(tc_functional *f, alias *parent, const tc_view_step *view, tc_value *v) {
+    alias *a = TC_NEW(&f->arena, alias);
+    *a = (alias){.base = parent->base, .parent = parent, .view = *view, .value = v, .version = parent->base->version};
+    return a;
+}
+
+/* A view that consists of others (split, movedim, ...) becomes a chain of those, of which a is the last. */
+static tc_status in_steps(tc_functional *f, alias *a, tc_value *parent) {
+    tc_node *n;
+    const bool follow = f->g->names_follow;
+    f->g->names_follow = true; /* the call goes again, and leaves no name taken */
+    tc_status st = call_view(f, &a->view, parent, &n);
+    f->g->names_follow = follow;
+    TC_TRY(st);
+    const int count = n->outs[0]->kind == TC_V_LIST ? n->outs[0]->nlist : 1;
+    tc_shown *all = TC_NEWN(&f->arena, tc_shown, (size_t)count + 1), *s = &all[a->view.element < 0 ? 0 : a->view.element];
+    st = tc_shown_in_steps(f->g->program, n, all);
+    tc_node_remove(n);
+    TC_TRY(st);
+    if (!s->nsteps || s->of != parent) return tc_error(TC_UNSUPPORTED, "writing through a view made by %s is not supported", tc_op_name(a->view.op));
+    for (int i = 0; i < s->nsteps - 1; i++) a->parent = new_alias(f, a->parent, &s->steps[i], NULL);
+    a->view = s->steps[s->nsteps - 1];
+    return NULL;
 }
 
 /* Does the gradient of v go to old and nowhere else, through writes of this kind and clones that are not themselves under no_grad? */
@@ -244,14 +229,17 @@ static tc_value *with_history(tc_functional *f, tc_value *old, tc_value *v, bool
 
 /* detached: the write came through detach() or .data. */
 static tc_status write_alias(tc_functional *f, alias *a, tc_value *v, bool detached) {
-    detached |= a->parent && !strcmp(tc_op_schema(a->op)->name, "detach");
+    detached |= a->parent && !strcmp(tc_op_schema(a->view.op)->name, "detach");
     if (!a->parent) {
         a->base->current = v = with_history(f, a->base->current, v, detached);
     } else {
         tc_value *parent, *whole;
         TC_TRY(value_of(f, a->parent, &parent));
-        if (a->element_of) TC_TRY(part_of_list(f, a));
-        TC_TRY(tc_view_inverse(&f->e, a->op, a->args, a->nargs, parent, v, &whole));
+        while (!tc_view_invertible(a->view.op)) {
+            TC_TRY(in_steps(f, a, parent));
+            TC_TRY(value_of(f, a->parent, &parent));
+        }
+        TC_TRY(tc_view_inverse(&f->e, a->view.op, a->view.args, a->view.nargs, parent, v, &whole));
         TC_TRY(write_alias(f, a->parent, whole, detached));
     }
     a->base->version++;
@@ -279,100 +267,117 @@ static tc_status write_tensor(tc_functional *f, tc_value *target, tc_value *v, b
 
 /* ---- nodes ---- */
 
-/* Are the strides of m those of a contiguous tensor? Unknown counts as no. */
-static bool contiguous(tc_program *p, const tc_meta *m) {
-    if (!m->stride) return true;
-    tc_sym want = tc_sym_int(p->sym, 1);
-    for (int i = m->rank; i-- > 0;) {
-        if (!tc_sym_is_int(m->size[i], 1) && m->stride[i] != want) return false;
-        want = tc_sym_mul(p->sym, want, m->size[i]);
-    }
-    return true;
-}
-
-/* Operators that return their argument or a copy, as the case may be: does this call alias? */
-static bool aliases(tc_functional *f, const tc_node *n) {
-    const tc_schema *s = tc_op_schema(n->op);
-    const tc_value *in = tc_arg_value(n, 0);
-    tc_program *p = f->g->program;
-    if (!in || in->kind != TC_V_TENSOR) return false;
-    if (!strcmp(s->name, "contiguous")) return contiguous(p, &in->meta);
-    if (!strcmp(s->name, "to") || !strcmp(s->name, "type_as"))
-        return n->outs[0]->meta.dtype == in->meta.dtype && !(n->nargs > 3 && n->args[3].kind == TC_A_SCALAR && tc_arg_bool(n, 3));
-    if (!strcmp(s->name, "reshape") || !strcmp(s->name, "flatten") || !strcmp(s->name, "reshape_as")) {
-        if (contiguous(p, &in->meta)) return true;
-        const tc_op *view = tc_op_find("aten::view");
-        tc_arg args[2] = {{.kind = TC_A_VALUE, .value = (tc_value *)(uintptr_t)in},
-                          {.kind = TC_A_INTS, .n = n->outs[0]->meta.rank, .syms = n->outs[0]->meta.size}};
-        tc_value out = {0};
-        tc_status st = view ? tc_op_infer(p, view, args, 2, n->source, &out, 1) : tc_error(TC_UNSUPPORTED, "view");
-        bool ok = !st;
-        tc_status_free(st);
-        return ok;
-    }
-    return s->is_view;
-}
-
-/* v shows what op(source, args[1..]) does: n's operator, or the one that stands for it. */
-static void note_view(tc_functional *f, const tc_op *op, const tc_arg *args, int nargs, alias *parent, tc_value *v, const tc_value *list,
-                      int element) {
-    alias *a = TC_NEW(&f->arena, alias);
-    *a = (alias){.base = parent->base,
-                 .parent = parent,
-                 .op = op,
-                 .args = args,
-                 .nargs = nargs,
-                 .element_of = list,
-                 .element = element,
-                 .value = v,
-                 .version = parent->base->version};
+static void name_alias(tc_functional *f, const tc_value *v, alias *a) {
     tensor *t = TC_NEW(&f->arena, tensor);
     t->a = a;
     *place(f, v) = t;
 }
 
-/* Compositions whose results are views of their tensors, result k of tensor k, and how a view shows it. */
-typedef enum { NOT_MADE, RESHAPED, REPEATED, NOT_FOLLOWED /* what is written to the result does not reach the tensor */ } making;
-static making how_made(const tc_op *op) {
-    static const struct {
-        const char *name;
-        making how;
-    } made[] = {
-        {"atleast_1d", RESHAPED}, {"atleast_2d", RESHAPED}, {"atleast_3d", RESHAPED}, {"broadcast_tensors", REPEATED}, {"meshgrid", NOT_FOLLOWED}};
-    const tc_schema *s = tc_op_schema(op);
-    for (size_t i = 0; i < sizeof made / sizeof *made; i++)
-        if (!strcmp(s->ns, "aten") && !s->has_out && !strcmp(made[i].name, s->name)) return made[i].how;
-    return NOT_MADE;
-}
-bool tc_op_made_of_views(const tc_op *op) { return how_made(op) != NOT_MADE; }
-
-/* v, made of views of source: its elements where ones are added, in order where dimensions are, else repeated. */
-static void note_made(tc_functional *f, tc_value *source, tc_value *v, bool repeats) {
-    tc_arg *args = TC_NEWN(&f->arena, tc_arg, 3);
-    args[1] = (tc_arg){.kind = TC_A_INTS, .syms = v->meta.size, .n = v->meta.rank};
-    args[2] = (tc_arg){.kind = TC_A_SCALAR, .scalar = tc_scalar_bool(false)};
-    const bool ranks = source->meta.rank != v->meta.rank;
-    const tc_op *op = tc_op_find(repeats ? "aten::expand" : ranks ? "aten::view" : "aten::alias");
-    if (op) note_view(f, op, args, repeats ? 3 : ranks ? 2 : 1, tensor_of(f, source)->a, v, NULL, 0);
+/* n shows what `source` names, its arguments as they were before they were replaced by current values; `now` are these. */
+static tc_value *named_by(const tc_arg *source, const tc_node *n, const tc_value *now) {
+    for (int i = 0; i < n->nargs; i++) {
+        if (n->args[i].kind == TC_A_VALUE && n->args[i].value == now) return source[i].value;
+        for (int k = 0; n->args[i].kind == TC_A_VALUES && k < n->args[i].n; k++)
+            if (n->args[i].values[k] == now) return source[i].values[k];
+    }
+    TC_BUG("%s shows what is no argument of it", tc_op_name(n->op));
 }
 
-/* n's own value for arg 0 before reading; called after its arguments were replaced by current values. */
-static void note_views(tc_functional *f, const tc_node *n, const tc_arg *arg) {
-    tc_value *source = arg->kind == TC_A_VALUE ? arg->value : NULL, *v;
-    const making how = how_made(n->op);
-    if (how != NOT_MADE) {
-        if (source && source->kind == TC_V_TENSOR) note_made(f, source, n->outs[0], false);
-        for (int k = 0; arg->kind == TC_A_VALUES && how != NOT_FOLLOWED && k < arg->n; k++)
-            note_made(f, arg->values[k], n->outs[0]->list[k], how == REPEATED);
-        return;
+/* Called after n's arguments were replaced by current values. */
+static tc_status note_views(tc_functional *f, const tc_node *n, const tc_arg *source) {
+    tc_shown *shown;
+    int count, k = 0;
+    TC_TRY(tc_shown_by(n, &shown, &count));
+    for (int i = 0; i < n->nouts && k < count; i++) {
+        tc_value *out = n->outs[i];
+        for (int j = 0; j < (out->kind == TC_V_LIST ? out->nlist : 1); j++, k++) {
+            const tc_shown *s = &shown[k];
+            if (!s->of) continue;
+            alias *a = tensor_of(f, named_by(source, n, s->of))->a;
+            for (int t = 0; t < s->nsteps; t++) a = new_alias(f, a, &s->steps[t], NULL);
+            a->value = out->kind == TC_V_LIST ? out->list[j] : out;
+            name_alias(f, a->value, a);
+        }
     }
-    if (!source || source->kind != TC_V_TENSOR || !tc_op_schema(n->op)->is_view || !aliases(f, n)) return;
-    alias *parent = tensor_of(f, source)->a;
-    for (int i = 0; i < n->nouts; i++) {
-        v = n->outs[i];
-        if (v->kind == TC_V_TENSOR) note_view(f, n->op, n->args, n->nargs, parent, v, NULL, 0);
-        for (int k = 0; v->kind == TC_V_LIST && k < v->nlist; k++) note_view(f, n->op, n->args, n->nargs, parent, v->list[k], v, k);
+    return NULL;
+}
+
+/* ---- as_strided, which tells of memory and not of the tensor: it is taken of the base ---- */
+
+/* Where the view a begins in its parent, a tensor of type m; in elements. */
+static tc_sym begins(tc_symctx *c, const alias *a, const tc_meta *m, const tc_sym *stride) {
+    const char *name = tc_op_schema(a->view.op)->name;
+    const tc_arg *args = a->view.args;
+    const bool select = !strcmp(name, "select"), slice = !strcmp(name, "slice"), diagonal = !strcmp(name, "diagonal");
+    int64_t d, at;
+    if (!(select || slice || diagonal) || (slice && args[2].kind == TC_A_NONE)) return tc_sym_int(c, 0);
+    if (diagonal) {
+        tc_sym_const_int(args[1].sym, &at);
+        tc_sym_const_int(args[at < 0 ? 2 : 3].sym, &d);
+        return tc_sym_mul(c, tc_sym_int(c, at < 0 ? -at : at), stride[d < 0 ? d + m->rank : d]);
     }
+    tc_sym_const_int(args[1].sym, &d);
+    if (d < 0) d += m->rank;
+    tc_sym from = args[2].sym;
+    if (tc_sym_const_int(from, &at) && at < 0) from = tc_sym_max(c, tc_sym_add(c, from, m->size[d]), tc_sym_int(c, 0));
+    return tc_sym_mul(c, slice ? tc_sym_min(c, from, m->size[d]) : from, stride[d]);
+}
+
+/* Where a begins in memory. */
+static tc_status begins_at(tc_functional *f, alias *a, tc_sym *out) {
+    tc_program *p = f->g->program;
+    *out = tc_sym_int(p->sym, 0);
+    for (tc_value *v, *own; a->parent; a = a->parent) {
+        TC_TRY(value_of(f, a->parent, &v));
+        while (!tc_view_invertible(a->view.op)) {
+            TC_TRY(in_steps(f, a, v));
+            TC_TRY(value_of(f, a->parent, &v));
+        }
+        TC_TRY(value_of(f, a, &own));
+        if (own->meta.dtype != v->meta.dtype) return tc_error(TC_UNSUPPORTED, "as_strided of a view of another type is not supported");
+        if (!strcmp(tc_op_schema(a->view.op)->name, "as_strided")) {
+            *out = tc_sym_add(p->sym, *out, a->view.args[3].sym);
+            return NULL;
+        }
+        const tc_meta *m = &v->meta;
+        const tc_sym *stride = m->stride ? m->stride : tc_contiguous_sym_strides(p->sym, &p->arena, m->rank, m->size);
+        *out = tc_sym_add(p->sym, *out, begins(p->sym, a, m, stride));
+    }
+    return NULL;
+}
+
+/* The base with its dimensions in the order in which they lie in memory. */
+static tc_status in_memory_order(tc_functional *f, alias *base, alias **out) {
+    tc_program *p = f->g->program;
+    const tc_meta *m = &base->base->current->meta;
+    int64_t stride[TC_MAX_RANK], at; /* that of order[i] */
+    tc_sym *order = TC_NEWN(&p->arena, tc_sym, TC_MAX_RANK);
+    tc_arg *args = TC_NEWN(&f->arena, tc_arg, 2);
+    *out = base;
+    if (!m->stride) return NULL;
+    for (int i = 0; i < m->rank; i++) {
+        if (!tc_sym_const_int(m->stride[i], &at)) return tc_error(TC_UNSUPPORTED, "as_strided where strides are symbols is not supported");
+        int k = i;
+        for (; k > 0 && stride[k - 1] < at; k--) order[k] = order[k - 1], stride[k] = stride[k - 1];
+        order[k] = tc_sym_int(p->sym, i), stride[k] = at;
+    }
+    args[1] = (tc_arg){.kind = TC_A_INTS, .syms = order, .n = m->rank};
+    *out = new_alias(f, base, &(tc_view_step){tc_op_find("aten::permute"), args, 2, -1}, NULL);
+    return NULL;
+}
+
+static tc_status note_strided(tc_functional *f, tc_node *n, tc_value *source) {
+    alias *a = tensor_of(f, source)->a, *base = a;
+    while (base->parent) base = base->parent;
+    if (a->parent && n->args[3].kind == TC_A_NONE) {
+        n->args[3].kind = TC_A_INT;
+        TC_TRY(begins_at(f, a, &n->args[3].sym));
+    }
+    TC_TRY(in_memory_order(f, base, &base));
+    TC_TRY(value_of(f, base, &n->args[0].value));
+    if (n->args[3].kind == TC_A_NONE) n->args[3] = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(f->g->program->sym, 0)};
+    name_alias(f, n->outs[0], new_alias(f, base, &(tc_view_step){n->op, n->args, n->nargs, -1}, n->outs[0]));
+    return NULL;
 }
 
 /* out's tensor is target's from now on. */
@@ -412,15 +417,7 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
             if (!s->params[i].mutated) continue;
             if (source[i].kind == TC_A_VALUE && fs->is_view && s->inplace) { /* unsqueeze_: the tensor becomes a view of what it was */
                 tensor *t = tensor_of(f, source[i].value);
-                alias *was = t->a, *a = TC_NEW(&f->arena, alias);
-                *a = (alias){.base = was->base,
-                             .parent = was,
-                             .op = op,
-                             .args = m->args,
-                             .nargs = m->nargs,
-                             .value = m->outs[0],
-                             .version = was->base->version};
-                t->a = a;
+                t->a = new_alias(f, t->a, &(tc_view_step){op, m->args, m->nargs, -1}, m->outs[0]);
             } else if (source[i].kind == TC_A_VALUE && source[i].value) {
                 if (tc_op_resizes(n->op) && tensor_of(f, source[i].value)->a->base->input >= 0)
                     return tc_error(TC_UNSUPPORTED, "%s: resizing an input, parameter or buffer", tc_op_name(n->op));
@@ -609,8 +606,8 @@ static tc_status rewrite(tc_functional *f, tc_node *n) {
     tc_status st = writes ? write_node(f, n, source) : unmarked_writes(f, n, source, &done);
     p->no_grad = was;
     if (st || writes) return st;
-    if (!done && n->nargs) note_views(f, n, &source[0]);
-    return NULL;
+    if (done) return NULL;
+    return strcmp(s->name, "as_strided") ? note_views(f, n, source) : note_strided(f, n, source[0].value);
 }
 
 static tc_status inline_all(tc_functional *f, tc_node *from) {

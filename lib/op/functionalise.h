@@ -41,11 +41,26 @@ typedef struct {
 } tc_unmarked_writes;
 bool tc_op_unmarked_writes(const tc_op *op, const tc_arg *args, int rank, tc_unmarked_writes *out);
 
-/* Whether result k shows argument k though the schema calls it no view: PyTorch makes it of views. */
-bool tc_op_made_of_views(const tc_op *op);
+/* op/shown.c: which results of a call show an argument, and how: by a chain of views. */
+typedef struct {
+    const tc_op *op;
+    const tc_arg *args; /* of them all but the first, which is what the step before shows */
+    int nargs, element; /* of its list of results; -1: the result itself */
+} tc_view_step;
+typedef struct {
+    tc_value *of; /* the argument; NULL: the result has elements of its own */
+    const tc_view_step *steps;
+    int nsteps;
+} tc_shown;
+bool tc_may_show(const tc_op *op);
+/* Of n's results, elements of lists each for itself. *out_n: 0 where none shows any. */
+tc_status tc_shown_by(const tc_node *n, tc_shown **out, int *out_n);
+/* ... by the steps of n's decomposition. out: room for a result each. */
+tc_status tc_shown_in_steps(tc_program *p, const tc_node *n, tc_shown *out);
 
-/* op/view_inverse.c: base with `written` in the place that the view op(base, args[1..]) takes of it. */
+/* op/view_inverse.c, of the views that others consist of: base with `written` in the place that the view op(base, args[1..]) takes of it. */
 struct tc_emit;
+bool tc_view_invertible(const tc_op *op);
 tc_status tc_view_inverse(struct tc_emit *e, const tc_op *op, const tc_arg *args, int nargs, tc_value *base, tc_value *written, tc_value **out_base);
 
 /* op/autocast.c: casts of tensor arguments that autocast to `to` (bf16, f16) makes before a call of op. args are rewritten in place. */

@@ -87,9 +87,6 @@ typedef tc_status (*tc_lower_fn)(struct tc_lower *l);
 typedef tc_status (*tc_decompose_fn)(struct tc_emit *e, const tc_node *node);
 /* grad_outs[i]: gradient of result i or NULL when it has none; sets gradients of arguments with tc_emit_grad(e, arg, value). */
 typedef tc_status (*tc_grad_fn)(struct tc_emit *e, const tc_node *node, tc_value *const *grad_outs);
-/* Views: the same result as a functional node on one base. Given the base's new value (same type as arg 0 of node) nothing is
- * needed, the node is called again; given a new value of the view, emits the base with it written in (for functionalisation). */
-typedef tc_status (*tc_view_inverse_fn)(struct tc_emit *e, const tc_node *node, tc_value *base, tc_value *new_view, tc_value **out_base);
 /* Views: the strided alias of concrete sizes, used by the executor instead of copying: sizes, strides, offset of the result
  * over the storage of arg 0, or *possible = false when it needs a copy. */
 struct tc_kcall;
@@ -102,7 +99,8 @@ enum {
     TC_OP_HIGHER_ORDER = 8,
     TC_OP_DATA_SHAPE = 16, /* result sizes depend on data: new symbols u0.. */
     TC_OP_NONDIFF = 32,    /* results carry no gradient */
-    TC_OP_SAME_ORDER = 64  /* a view whose elements, in row-major order, are its argument's */
+    TC_OP_SAME_ORDER = 64, /* a view whose elements, in row-major order, are its argument's */
+    TC_OP_OF_VIEWS = 128   /* a composition that PyTorch makes of views: where nothing else is in it, a result shows an argument */
 };
 
 enum { TC_OP_MANY = 48 };
@@ -118,7 +116,6 @@ struct tc_op {
     tc_decompose_fn many;    /* the same when a list has more than TC_OP_MANY tensors, which a loop has no axes for */
     tc_decompose_fn strided; /* the same when argument 0 is not contiguous and the order of memory decides (random fills) */
     tc_view_alias_fn view_alias;
-    tc_view_inverse_fn view_inverse;
     tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */
     const void *shard;   /* placement rule; its issue fills it */
     const char *samples; /* calls in the model language's syntax: tests, bench, fuzz and the man page run them */

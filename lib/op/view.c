@@ -5,8 +5,8 @@
  *     permute   dimensions in another order                   slice     start, start + step, ... of a dimension
  *     expand    size 1 repeated (stride 0)
  *
- * Each says what PyTorch's strides would be (visible to the model), how to alias concrete storage without copying, and how the base
- * looks once a new value of the view has been written (for functionalisation). */
+ * Each says what PyTorch's strides would be (visible to the model), and how to alias concrete storage without
+ * copying. How the base looks once a new value of the view has been written: view_inverse.c. */
 #include "kernel/kernel.h"
 #include "op/shape.h"
 #include "op/view.h"
@@ -37,6 +37,13 @@ static int view_strides(tc_symctx *s, const tc_dims *old, const tc_sym *stride, 
     }
     for (; old->rank == 0 && v >= 0; v--) out[v] = one;
     return v < 0 ? 1 : unsure ? -1 : 0;
+}
+
+/* Is a tensor like m, seen in the sizes of now, a view of it whatever the values of the symbols? */
+bool tc_view_fits(tc_program *p, const tc_meta *m, const tc_meta *now) {
+    const tc_dims from = tc_dims_of(m), to = tc_dims_of(now);
+    tc_sym stride[TC_MAX_RANK];
+    return !m->stride || view_strides(p->sym, &from, m->stride, &to, stride) == 1;
 }
 
 /* Fills in a size of -1 and checks the number of elements. */
@@ -143,11 +150,6 @@ static tc_status alias_view(const tc_kcall *k, tc_tensor *out, bool *possible) {
     memcpy(out->stride, stride, sizeof *stride * (size_t)a->n);
     return NULL;
 }
-static tc_status inverse_view(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
-    (void)n;
-    *out = tc_emit_call(e, "aten::_unsafe_view", "vS", view, base->meta.size, base->meta.rank);
-    return tc_e_done(e);
-}
 static tc_status grad_view(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *m = tc_arg_meta(n, 0);
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::reshape", "vS", gs[0], m->size, m->rank));
@@ -231,16 +233,6 @@ static tc_value *unpermute(tc_emit *e, const tc_node *n, tc_value *v) {
 static tc_value *untranspose(tc_emit *e, const tc_node *n, tc_value *v) {
     return tc_emit_call(e, "aten::transpose.int", "vaa", v, &n->args[1], &n->args[2]);
 }
-static tc_status inverse_permute(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
-    (void)base;
-    *out = unpermute(e, n, view);
-    return tc_e_done(e);
-}
-static tc_status inverse_transpose(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
-    (void)base;
-    *out = untranspose(e, n, view);
-    return tc_e_done(e);
-}
 static tc_status grad_permute(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_e_give(e, n, 0, unpermute(e, n, gs[0]));
     return tc_e_done(e);
@@ -316,16 +308,6 @@ static tc_status grad_expand(tc_emit *e, const tc_node *n, tc_value *const *gs) 
     return tc_e_done(e);
 }
 /* Elements of an expanded tensor share memory: what is written last counts, so the last of each repetition is taken. */
-static tc_status inverse_expand(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
-    int lead = view->meta.rank - base->meta.rank;
-    (void)n;
-    for (int k = 0; k < lead; k++) view = tc_emit_call(e, "aten::select.int", "vii", view, (int64_t)0, (int64_t)-1);
-    for (int k = 0; view && k < base->meta.rank; k++)
-        if (tc_sym_is_int(base->meta.size[k], 1) && !tc_sym_is_int(view->meta.size[k], 1))
-            view = tc_emit_call(e, "aten::slice.Tensor", "vii_", view, (int64_t)k, (int64_t)-1);
-    *out = view;
-    return tc_e_done(e);
-}
 
 /* ---- select, slice ---- */
 static tc_status shape_select(tc_shape_ctx *c) {
@@ -369,10 +351,6 @@ static tc_status alias_select(const tc_kcall *k, tc_tensor *out, bool *possible)
     for (int j = d; j < out->rank; j++) out->size[j] = t->size[j + 1], out->stride[j] = t->stride[j + 1];
     *possible = true;
     return NULL;
-}
-static tc_status inverse_select(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
-    *out = tc_emit_call(e, "aten::select_scatter", "vvaa", base, view, &n->args[1], &n->args[2]);
-    return tc_e_done(e);
 }
 static tc_status grad_select(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *m = tc_arg_meta(n, 0);
@@ -435,10 +413,6 @@ static tc_status alias_slice(const tc_kcall *k, tc_tensor *out, bool *possible) 
     out->stride[d] = out->size[d] > 1 ? t->stride[d] * step : t->stride[d];
     *possible = true;
     return NULL;
-}
-static tc_status inverse_slice(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
-    *out = tc_emit_call(e, "aten::slice_scatter", "vvaaaa", base, view, &n->args[1], &n->args[2], &n->args[3], &n->args[4]);
-    return tc_e_done(e);
 }
 static tc_status grad_slice(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *m = tc_arg_meta(n, 0);
@@ -556,7 +530,6 @@ const tc_op tc_ops_view[] = {
      .flags = TC_OP_SAME_ORDER,
      .shape = shape_unsafe_view,
      .view_alias = alias_view,
-     .view_inverse = inverse_view,
      .grad = grad_view,
      .samples = "_unsafe_view(f32[2,6], [3,4])",
      .doc = "the same elements in other sizes"},
@@ -565,16 +538,15 @@ const tc_op tc_ops_view[] = {
      .decompose = decompose_reshape,
      .samples = "reshape(f32[2,6], [3,-1])",
      .doc = "view, or a copy where that is impossible"},
-    VIEW("permute(Tensor(a) self, int[] dims) -> Tensor(a)", permute, grad_permute, inverse_permute, "permute(f32[2,3,4], [2,0,1])",
-         "dimensions in another order"),
-    VIEW("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, grad_transpose, inverse_transpose,
-         "transpose(f32[2,3,4], 0, -1)", "two dimensions exchanged"),
-    VIEW("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", expand, grad_expand, inverse_expand,
-         "expand(f32[3,1], [2,3,4])", "size 1 repeated"),
-    VIEW("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", select, grad_select, inverse_select, "select(f32[3,4], 1, -1)",
+    VIEW("permute(Tensor(a) self, int[] dims) -> Tensor(a)", permute, grad_permute, "permute(f32[2,3,4], [2,0,1])", "dimensions in another order"),
+    VIEW("transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)", transpose, grad_transpose, "transpose(f32[2,3,4], 0, -1)",
+         "two dimensions exchanged"),
+    VIEW("expand(Tensor(a) self, SymInt[] size, *, bool implicit=False) -> Tensor(a)", expand, grad_expand, "expand(f32[3,1], [2,3,4])",
+         "size 1 repeated"),
+    VIEW("select.int(Tensor(a) self, int dim, SymInt index) -> Tensor(a)", select, grad_select, "select(f32[3,4], 1, -1)",
          "one index of a dimension"),
     VIEW("slice.Tensor(Tensor(a) self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor(a)", slice, grad_slice,
-         inverse_slice, "slice(f32[7,4], 0, 1, 6, 2)", "start, start + step, ... below end"),
+         "slice(f32[7,4], 0, 1, 6, 2)", "start, start + step, ... below end"),
     RESIZED("squeeze(Tensor(a) self) -> Tensor(a)", squeeze, "squeeze(f32[1,3,1])", "without dimensions of size 1"),
     RESIZED("squeeze.dim(Tensor(a) self, int dim) -> Tensor(a)", squeeze, "squeeze(f32[1,3,1], 0)", "without that dimension if its size is 1"),
     RESIZED("squeeze.dims(Tensor(a) self, int[] dim) -> Tensor(a)", squeeze, "squeeze(f32[1,3,1], [0,2])",

@@ -35,12 +35,6 @@ static tc_value *slice(inverse *c) {
                         c->nargs > 3 ? &c->args[3] : &none, c->nargs > 4 ? &c->args[4] : &one);
 }
 
-static tc_value *narrow(inverse *c) {
-    tc_symctx *s = c->e->graph->program->sym;
-    tc_sym start = c->args[2].sym;
-    return tc_emit_call(c->e, "aten::slice_scatter", "vvass", c->base, c->v, &c->args[1], start, tc_sym_add(s, start, c->args[3].sym));
-}
-
 static tc_value *diagonal(inverse *c) {
     return tc_emit_call(c->e, "aten::diagonal_scatter", "vvaaa", c->base, c->v, &c->args[1], &c->args[2], &c->args[3]);
 }
@@ -58,18 +52,6 @@ static tc_value *strided(inverse *c) { return tc_e_strided_put(c->e, c->base, c-
 
 static tc_value *transposed(inverse *c) { return tc_emit_call(c->e, "aten::transpose.int", "vaa", c->v, &c->args[1], &c->args[2]); }
 
-static tc_value *turned(inverse *c) { /* t, mT, T of at most two dimensions, H of real ones */
-    int r = c->v->meta.rank;
-    if (r < 2) return c->v;
-    bool last = strcmp(tc_op_schema(c->op)->name, "numpy_T") != 0;
-    if (!last && r > 2) {
-        int64_t back[TC_MAX_RANK];
-        for (int i = 0; i < r; i++) back[i] = r - 1 - i;
-        return tc_emit_call(c->e, "aten::permute", "vI", c->v, back, r);
-    }
-    return tc_emit_call(c->e, "aten::transpose.int", "vii", c->v, (int64_t)(r - 2), (int64_t)(r - 1));
-}
-
 static tc_value *permuted(inverse *c) {
     int64_t back[TC_MAX_RANK] = {0}, d;
     int r = c->args[1].n;
@@ -78,11 +60,6 @@ static tc_value *permuted(inverse *c) {
         back[d < 0 ? d + r : d] = i;
     }
     return tc_emit_call(c->e, "aten::permute", "vI", c->v, back, r);
-}
-
-static tc_value *moved(inverse *c) {
-    const char *op = c->args[1].kind == TC_A_INTS ? "aten::movedim.intlist" : "aten::movedim.int";
-    return tc_emit_call(c->e, op, "vaa", c->v, &c->args[2], &c->args[1]);
 }
 
 static bool filled(const tc_value *v) { /* one number everywhere */
@@ -140,21 +117,15 @@ static tc_value *real_part(inverse *c) { /* of real numbers: themselves */
 static tc_value *imag_part(inverse *c) { return tc_emit_call(c->e, "aten::complex", "vv", tc_emit_call(c->e, "aten::real", "v", c->base), c->v); }
 static tc_value *conjugated(inverse *c) { return tc_emit_call(c->e, "aten::conj_physical", "v", c->v); }
 
-static const struct {
+typedef struct {
     const char *name;
     tc_value *(*fn)(inverse *c);
-} rows[] = {
+} row;
+static const row rows[] = {
     {"view", reshaped},
     {"_unsafe_view", reshaped},
-    {"reshape", reshaped},
-    {"reshape_as", reshaped},
-    {"view_as", reshaped},
-    {"flatten", reshaped},
-    {"unflatten", reshaped},
-    {"_reshape_alias", reshaped},
     {"unsqueeze", reshaped},
     {"squeeze", reshaped},
-    {"ravel", reshaped},
     {"alias", same},
     {"detach", same},
     {"contiguous", same},
@@ -166,36 +137,31 @@ static const struct {
     {"resolve_neg", same},
     {"select", select_},
     {"slice", slice},
-    {"narrow", narrow},
     {"diagonal", diagonal},
     {"as_strided", strided},
     {"transpose", transposed},
-    {"swapaxes", transposed},
-    {"swapdims", transposed},
-    {"t", turned},
-    {"numpy_T", turned},
-    {"mT", turned},
     {"permute", permuted},
-    {"movedim", moved},
-    {"moveaxis", moved},
     {"unfold", unfolded},
     {"expand", expanded},
-    {"expand_as", expanded},
-    {"broadcast_to", expanded},
     {"view_as_real", to_complex},
     {"view_as_complex", to_real},
     {"real", real_part},
     {"imag", imag_part},
+    {"conj", conjugated},
     {"_conj", conjugated},
 };
+
+static const row *row_of(const tc_op *op) {
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (!strcmp(rows[i].name, tc_op_schema(op)->name)) return &rows[i];
+    return NULL;
+}
+bool tc_view_invertible(const tc_op *op) { return row_of(op) != NULL; }
 
 tc_status tc_view_inverse(tc_emit *e, const tc_op *op, const tc_arg *args, int nargs, tc_value *base, tc_value *written, tc_value **out_base) {
     const tc_schema *s = tc_op_schema(op);
     inverse c = {e, op, args, nargs, base, written};
-    size_t i = 0;
-    while (i < sizeof rows / sizeof *rows && strcmp(rows[i].name, s->name)) i++;
-    if (i == sizeof rows / sizeof *rows) return tc_error(TC_UNSUPPORTED, "writing through a view made by %s is not supported", tc_op_name(op));
-    *out_base = !strcmp(s->name, "view") && !strcmp(s->overload, "dtype") ? retyped(&c) : rows[i].fn(&c);
+    *out_base = !strcmp(s->name, "view") && !strcmp(s->overload, "dtype") ? retyped(&c) : row_of(op)->fn(&c);
     tc_status st = e->status;
     e->status = NULL;
     return st;

@@ -333,14 +333,15 @@ static tc_status decompose_chunk(tc_emit *e, const tc_node *n) {
     if (x->meta.rank == 0) return refuse(n, "chunk expects at least a 1-dimensional tensor");
     if (chunks <= 0) return tc_error(TC_CONTENT, "%s: chunk expects `chunks` to be greater than 0, got: %lld", tc_op_name(n->op), (long long)chunks);
     TC_TRY(wrap(n, 2, x->meta.rank, &d));
-    tc_sym k = tc_sym_int(s, chunks), each = tc_sym_ceildiv(s, x->meta.size[d], k);
-    if (tc_sym_const_int(x->meta.size[d], &size)) {
+    tc_sym k = tc_sym_int(s, chunks), each = tc_sym_ceildiv(s, x->meta.size[d], k), have = tc_sym_ceildiv(s, x->meta.size[d], each);
+    const bool fewer = tc_program_example(e->graph->program, have, &size) && size != chunks;
+    if (fewer ? tc_e_pin(e, n, x->meta.size[d], &size) : tc_sym_const_int(x->meta.size[d], &size)) {
         int64_t w = (size + chunks - 1) / chunks;
         if (w == 0) return even_pieces(e, n, x, d, tc_sym_int(s, 0), k);
         return even_pieces(e, n, x, d, tc_sym_int(s, w), tc_sym_int(s, (size + w - 1) / w));
     }
     /* a symbolic size: exactly that many chunks, which is a guard */
-    tc_sym all = tc_sym_op(s, TC_S_EQ, tc_sym_ceildiv(s, x->meta.size[d], each), k, NULL);
+    tc_sym all = tc_sym_op(s, TC_S_EQ, have, k, NULL);
     if (tc_sym_known(s, all) < 0) tc_program_guard(e->graph->program, (tc_guard){.cond = all, .source = n->source, .op = "aten.chunk"});
     return even_pieces(e, n, x, d, each, k);
 }
@@ -465,6 +466,11 @@ static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
 
 #define ROW(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define OF_VIEWS(SCHEMA, name, sample, text)                                                                                                \
+    {                                                                                                                                       \
+        .schema = "aten::" SCHEMA, .flags = TC_OP_OF_VIEWS, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, \
+        .doc = text                                                                                                                         \
+    }
 #define COPY(SCHEMA) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_copy, .doc = "the view, copied" }
 const tc_op tc_ops_view_more[] = {
@@ -505,12 +511,12 @@ const tc_op tc_ops_view_more[] = {
         "dimensions moved"),
     ROW("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)", linalg_diagonal, "linalg_diagonal(f32[2,3,4])",
         "the diagonals of matrices"),
-    ROW("atleast_1d(Tensor self) -> Tensor", atleast, "atleast_1d(f32[])", "at least 1 dimension"),
-    ROW("atleast_2d(Tensor self) -> Tensor", atleast, "atleast_2d(f32[3])", "at least 2 dimensions"),
-    ROW("atleast_3d(Tensor self) -> Tensor", atleast, "atleast_3d(f32[3])", "at least 3 dimensions"),
-    ROW("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 1 dimension"),
-    ROW("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 2 dimensions"),
-    ROW("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 3 dimensions"),
+    OF_VIEWS("atleast_1d(Tensor self) -> Tensor", atleast, "atleast_1d(f32[])", "at least 1 dimension"),
+    OF_VIEWS("atleast_2d(Tensor self) -> Tensor", atleast, "atleast_2d(f32[3])", "at least 2 dimensions"),
+    OF_VIEWS("atleast_3d(Tensor self) -> Tensor", atleast, "atleast_3d(f32[3])", "at least 3 dimensions"),
+    OF_VIEWS("atleast_1d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 1 dimension"),
+    OF_VIEWS("atleast_2d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 2 dimensions"),
+    OF_VIEWS("atleast_3d.Sequence(Tensor[] tensors) -> Tensor[]", atleast, NULL, "at least 3 dimensions"),
     ROW("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)", narrow, "narrow(f32[5,3], 0, 1, 3)",
         "length elements from start"),
     ROW("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor", narrow, "narrow_copy(f32[5,3], 0, 1, 3)",
@@ -542,10 +548,11 @@ const tc_op tc_ops_view_more[] = {
     ROW("vsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hvdsplit, "vsplit(f32[4,2], [1])", "pieces of dimension 0"),
     ROW("dsplit.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", hvdsplit, "dsplit(f32[2,2,4], 2)", "pieces of dimension 2"),
     ROW("dsplit.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", hvdsplit, "dsplit(f32[2,2,4], [1])", "pieces of dimension 2"),
-    ROW("broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors, "broadcast_tensors([f32[3,1], f32[4]])", "all expanded to one size"),
-    ROW("meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid, "meshgrid([f32[3], f32[4]])", "the coordinates of a grid"),
-    ROW("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid, "meshgrid([f32[3], f32[4]], indexing='xy')",
-        "the coordinates of a grid"),
+    OF_VIEWS("broadcast_tensors(Tensor[] tensors) -> Tensor[]", broadcast_tensors, "broadcast_tensors([f32[3,1], f32[4]])",
+             "all expanded to one size"),
+    OF_VIEWS("meshgrid(Tensor[] tensors) -> Tensor[]", meshgrid, "meshgrid([f32[3], f32[4]])", "the coordinates of a grid"),
+    OF_VIEWS("meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]", meshgrid, "meshgrid([f32[3], f32[4]], indexing='xy')",
+             "the coordinates of a grid"),
     COPY("view_copy(Tensor self, SymInt[] size)"),
     COPY("view_copy.dtype(Tensor self, ScalarType dtype)"),
     COPY("permute_copy(Tensor self, int[] dims)"),

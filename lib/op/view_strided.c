@@ -48,10 +48,6 @@ static tc_status alias_diagonal(const tc_kcall *k, tc_tensor *out, bool *possibl
     *possible = true;
     return NULL;
 }
-static tc_status inverse_diagonal(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
-    *out = tc_emit_call(e, "aten::diagonal_scatter", "vvaaa", base, view, &n->args[1], &n->args[2], &n->args[3]);
-    return tc_e_done(e);
-}
 static tc_status grad_diagonal(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     const tc_meta *m = tc_arg_meta(n, 0);
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::diagonal_backward", "vSaaa", gs[0], m->size, m->rank, &n->args[1], &n->args[2], &n->args[3]));
@@ -171,10 +167,6 @@ static tc_status grad_as_strided(tc_emit *e, const tc_node *n, tc_value *const *
     tc_e_give(e, n, 0, tc_emit_call(e, "aten::view", "vS", sum, m->size, m->rank));
     return tc_e_done(e);
 }
-static tc_status inverse_as_strided(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
-    *out = tc_e_strided_put(e, base, view, &n->args[1]);
-    return tc_e_done(e);
-}
 
 /* ---- view as another type of the same width ---- */
 static tc_status shape_view_dtype(tc_shape_ctx *c) {
@@ -214,24 +206,18 @@ static tc_status alias_view_dtype(const tc_kcall *k, tc_tensor *out, bool *possi
     tc_contiguous_strides(out->rank, out->size, out->stride);
     return NULL;
 }
-static tc_status inverse_view_dtype(tc_emit *e, const tc_node *n, tc_value *base, tc_value *view, tc_value **out) {
-    (void)n;
-    *out = tc_emit_call(e, "aten::view.dtype", "vd", view, (int)base->meta.dtype);
-    return tc_e_done(e);
-}
 
-const tc_op tc_ops_view_strided[] = {
-    VIEW("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, grad_diagonal, inverse_diagonal,
-         "diagonal(f32[3,4]); diagonal(f32[2,3,4], -1, 1, 2)", "elements with equal indices of two dimensions"),
-    VIEW("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold, grad_unfold, NULL, "unfold(f32[7,2], 0, 3, 2)",
-         "windows of a dimension, in a new last one"),
-    VIEW("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)", as_strided, grad_as_strided,
-         inverse_as_strided, "as_strided(f32[3,4], [2,2], [4,1], 1)", "any sizes and strides over the elements"),
-    {.schema = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
-     .flags = TC_OP_NONDIFF,
-     .shape = shape_view_dtype,
-     .view_alias = alias_view_dtype,
-     .view_inverse = inverse_view_dtype,
-     .samples = "view(f32[3], torch.int32)",
-     .doc = "the same bytes as another type"},
-    {0}};
+const tc_op tc_ops_view_strided[] = {VIEW("diagonal(Tensor(a) self, int offset=0, int dim1=0, int dim2=1) -> Tensor(a)", diagonal, grad_diagonal,
+                                          "diagonal(f32[3,4]); diagonal(f32[2,3,4], -1, 1, 2)", "elements with equal indices of two dimensions"),
+                                     VIEW("unfold(Tensor(a) self, int dimension, int size, int step) -> Tensor(a)", unfold, grad_unfold,
+                                          "unfold(f32[7,2], 0, 3, 2)", "windows of a dimension, in a new last one"),
+                                     VIEW("as_strided(Tensor(a) self, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> Tensor(a)",
+                                          as_strided, grad_as_strided, "as_strided(f32[3,4], [2,2], [4,1], 1)",
+                                          "any sizes and strides over the elements"),
+                                     {.schema = "aten::view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)",
+                                      .flags = TC_OP_NONDIFF,
+                                      .shape = shape_view_dtype,
+                                      .view_alias = alias_view_dtype,
+                                      .samples = "view(f32[3], torch.int32)",
+                                      .doc = "the same bytes as another type"},
+                                     {0}};

@@ -161,7 +161,7 @@ static tc_status build(tc_evaluator *v, const tc_op *op, const tc_arg *args, int
     o.pool = v->pool;
     o.isa = v->isa;
     n->nin = p->ninputs;
-    n->view = tc_op_schema(op)->is_view || tc_op_made_of_views(op);
+    n->view = tc_may_show(op);
     n->packs = !strcmp(tc_op_schema(op)->name, "contiguous");
     return tc_exec_create(p, &o, &n->e);
 }

@@ -443,3 +443,89 @@ class C37(nn.Module):
             part.mul_(2)
         y.hsplit(1)[0][0] = 7
         return y
+
+
+class C38(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        v = y.view(2, 3)
+        torch.einsum("ij->ji", v)[0] = 9
+        torch.einsum("ii->i", v[:, :2]).mul_(10)
+        torch.einsum("i...->...i", v)[2].sub_(1)
+        torch.einsum("ij->i", v).zero_()
+        late = torch.einsum("ij->ji", v)
+        y.add_(1)
+        return torch.cat([y, late.flatten()])
+
+
+class C39(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        a, b = torch.meshgrid(y, y[:1].clone(), indexing="xy")
+        a.mul_(2)
+        c = torch.cartesian_prod(y)
+        c[1] = 0
+        torch.atleast_3d([y, y[0]])[0][0, 2:4].neg_()
+        y[5] = 60
+        return torch.cat([y, a.flatten(), b.flatten(), c])
+
+
+class C40(nn.Module):
+    def __init__(self):
+        super().__init__()
+        b = torch.arange(6.0)
+        for k, same in enumerate([torch.conj_physical, torch.positive, lambda t: t.sum_to_size(6), torch.cartesian_prod, lambda t: torch.einsum("i", t)]):
+            same(b)[k] = 9
+        self.register_buffer("b", b)
+
+    def forward(self, x):
+        y = x.clone()
+        torch.conj_physical(y)[0] = 7
+        y.sum_to_size(6)[1] = 8
+        y.sum_to_size(1)[0] = 9
+        y.conj().resolve_conj().positive()[2] = 10
+        torch.chain_matmul(y.view(2, 3))[1, 2] = 11
+        return torch.cat([y, self.b])
+
+
+class C41(nn.Module):
+    def forward(self, x):
+        y = x.reshape(1, 3, 2, 1).contiguous()
+        z = y.contiguous(memory_format=torch.channels_last)
+        z.add_(10)
+        y.to(memory_format=torch.contiguous_format)[0, 0] = 7
+        z.to(memory_format=torch.contiguous_format).zero_()
+        z.contiguous(memory_format=torch.channels_last)[0, 1] = 8
+        z.to(torch.float32, copy=True).zero_()
+        v = torch.stack([x, x], -1)[..., 0]
+        v.ravel().zero_()
+        v.view(2, 3).t().reshape(6).zero_()
+        v.reshape(2, 3)[0, 0] = 5
+        return torch.cat([y.flatten(), z.flatten(), v])
+
+
+class C42(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        m = y.view(2, 3)
+        o = [m.t().as_strided((3,), (1,)).clone(), m[:, 1:].as_strided((2,), (2,)).clone(), m[:, 1:].as_strided((2,), (2,), 0).clone()]
+        m.t().as_strided((2,), (1,)).add_(10)
+        m.split(1)[1].as_strided((2,), (2,)).neg_()
+        m.diagonal(1)[1:].as_strided((1,), (1,)).mul_(2)
+        m[-1:, 1].as_strided((1,), (1,)).sub_(1)
+        c = x.view(1, 3, 2, 1).contiguous(memory_format=torch.channels_last)
+        c.as_strided((3,), (1,)).zero_()
+        return torch.cat([y, *o, c.flatten()])
+
+
+class C43(nn.Module):
+    def forward(self, x):
+        y = x.clone()
+        m = y.unflatten(0, (2, 3))
+        m.adjoint()[0].add_(10)
+        m.movedim(0, 1).swapaxes(0, 1).mT[1].mul_(2)
+        y.tensor_split([2, 3])[1][0] = 0
+        torch.linalg.diagonal(m)[1] = 50
+        m.chunk(2, 1)[1].narrow(0, 1, 1).neg_()
+        m.expand_as(m).view_as(y).flatten()[3:4].broadcast_to(1)[0] = 70
+        return y

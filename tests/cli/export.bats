@@ -730,7 +730,10 @@ class M(torch.nn.Module):
             y = x * 2
             for eq, own in (("ij->ji", False), ("ii->i", False), ("i...->...i", False), ("ij", False), ("ii", True), ("ij->i", True)):
                 assert torch.einsum(eq, x).is_inference() == own, eq
+            assert x.view(torch.int32).is_inference() and not x.reshape(9).is_inference() and x.t().reshape(9).is_inference()
         assert torch.einsum("ij->ij", y).is_inference() and not torch.einsum("ij->", y).is_inference()
+        assert torch.meshgrid(y[0], x[0])[0].is_inference() and not torch.meshgrid(y[0], x[0])[1].is_inference()
+        assert y.view(torch.int32).is_inference() and not y.t().reshape(9).is_inference()
         assert torch.cartesian_prod(y[0]).is_inference() and not torch.cartesian_prod(y[0], y[1]).is_inference()
         return x
 PY

@@ -9,7 +9,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-@test "38 ways to write through an alias give PyTorch's values" {
+@test "44 ways to write through an alias give PyTorch's values" {
     while read -r class want; do
         tc-export "$here/aliases.py:$class" --input x=6xf32 -o a.pt2
         tc-run a.pt2 --input x=6xf32=1,2,3,4,5,6 --output 0=@a.npy
@@ -17,6 +17,28 @@ setup() {
         got=$(tail -c $((4 * n)) a.npy | od -An -v -tf4 | tr '\n' ' ' | awk '{ $1 = $1; print }')
         [ "$got" = "$want" ] || { echo "$class: $got, expected $want"; return 1; }
     done <"$here/aliases.txt"
+}
+
+@test "of free sizes reshape is a view only where it is one at every size; what a grid repeats is not written to" {
+    cat >m.py <<'PY'
+import torch
+class Copies(torch.nn.Module):
+    def forward(self, x):
+        y = x.t().contiguous().t()
+        y.flatten().zero_()
+        y.reshape(-1).zero_()
+        y.t().flatten().add_(1)
+        return y.clone()
+class Grid(torch.nn.Module):
+    def forward(self, x):
+        a, b = torch.meshgrid(x[0], x[1], indexing="ij")
+        a.add_(1)
+        return b
+PY
+    tc-export m.py:Copies --input x=AxBxf32 -o c.pt2
+    tc-run c.pt2 --input x=2x3xf32=1,2,3,4,5,6 --output @c.npy
+    [ "$(tail -c 24 c.npy | od -An -v -tf4 | xargs)" = "2 3 4 5 6 7" ]
+    fails 3 "more than one element of the written-to tensor refers to a single memory location" tc-export m.py:Grid --input x=2x3xf32 --print
 }
 
 @test "25 computations on sizes that data decide: none, one and many, interpreted and compiled" {
@@ -219,4 +241,12 @@ END
         n=$(tr -dc , <<<"${x%:*}" | wc -c)
         tc-run m.pt2 --input x=$((n + 1))xf32="${x%:*}" --output - | tail -c $((4 * n + 4)) | od -An -tf4 | xargs | tr ' ' , | diff - <(echo "${x#*:}")
     done
+}
+
+@test "chunk of a size whose example has fewer pieces fixes that size" {
+    printf 'import torch\nclass C(torch.nn.Module):\n    def forward(self, x):\n        return list(x.chunk(4))\n' >c.py
+    printf '\x93NUMPY\x01\x00\x46\x00%-69s\n%20s' "{'descr': '<f4', 'fortran_order': False, 'shape': (5,), }" "" >x.npy
+    tc-export c.py:C --input x=@x.npy -o c.pt2
+    tc-run c.pt2 --input x=@x.npy --to safetensors -o out.safetensors
+    [ "$(tc-ckpt ls out.safetensors | grep -c 'out\.')" = 3 ]
 }

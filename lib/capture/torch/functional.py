@@ -153,7 +153,8 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
 
 
 def chain_matmul(*matrices, out=None):
-    r = _aten.linalg_multi_dot(_seq(matrices))
+    matrices = _seq(matrices)
+    r = matrices[0].clone() if len(matrices) == 1 and matrices[0].dim() == 2 else _aten.linalg_multi_dot(matrices)
     return r if out is None else out.copy_(r)
 
 
