@@ -95,6 +95,13 @@ int tc_order_plain(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, ui
         for (int64_t i = 0; i < n; i++) out[i] = key_of(t->dtype, data, at + i * stride);
     return (int)tc_dtypes[t->dtype].size * 8;
 }
+tc_order_inverse tc_order_inverse_of(tc_dtype d, bool descending) {
+    const int bits = (int)tc_dtypes[d].size * 8;
+    const uint64_t all = bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
+    const bool is_signed = tc_dtypes[d].is_signed;
+    return (tc_order_inverse){
+        .flip = descending ? all : 0, .sign = is_signed ? all ^ all >> 1 : 0, .all = all, .is_float = is_signed && tc_is_float(d)};
+}
 bool tc_order_packs(tc_dtype d, int64_t n) { return tc_dtypes[d].size <= 4 && n <= INT64_C(0xffffffff); }
 int tc_order_pack(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, bool descending, uint64_t *out) {
     int bits = tc_order_plain(t, at, stride, n, out);

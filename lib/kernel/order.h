@@ -26,4 +26,17 @@ int64_t tc_order_room(int64_t k);
 /* Keys alone, ascending. */
 int tc_order_plain(const tc_tensor *t, int64_t at, int64_t stride, int64_t n, uint64_t *out);
 
+/* From keys back to elements, which saves a look at a distant place for each. */
+typedef struct {
+    uint64_t flip, sign, all;
+    bool is_float;
+} tc_order_inverse;
+tc_order_inverse tc_order_inverse_of(tc_dtype d, bool descending);
+/* The bits of the element, in the lowest of *bits. False where the key does not tell them: NaN are one key, and so are zeros. */
+static inline bool tc_order_element(const tc_order_inverse *v, uint64_t key, uint64_t *bits) {
+    key ^= v->flip;
+    *bits = v->is_float && !(key & v->sign) ? ~key : key ^ v->sign;
+    return !v->is_float || (key != v->sign && key != v->all);
+}
+
 #endif

@@ -31,6 +31,7 @@ struct row_job {
     lines l;
     int64_t k;
     bool descending;
+    tc_order_inverse inverse;
     /* What is taken from a row: its first k in order, or one element; which: place of it in the sorted row, by the number of NaN. */
     enum { FIRST, ONE, MODE } take;
     int64_t (*which)(const row_job *j, int64_t nans);
@@ -38,29 +39,52 @@ struct row_job {
     size_t share;
 };
 
-static void copy_element(tc_tensor *out, int64_t to, const tc_tensor *in, int64_t from) {
-    char *o = out->storage->data;
-    const char *x = in->storage->data;
-    to += out->offset, from += in->offset;
-    switch (tc_dtype_size(in->dtype)) {
-    case 1: o[to] = x[from]; break;
-    case 2: ((uint16_t *)(void *)o)[to] = ((const uint16_t *)(const void *)x)[from]; break;
-    case 4: ((uint32_t *)(void *)o)[to] = ((const uint32_t *)(const void *)x)[from]; break;
-    default: ((uint64_t *)(void *)o)[to] = ((const uint64_t *)(const void *)x)[from];
+static inline void put_bits(void *to, int64_t at, int size, uint64_t bits) {
+    switch (size) {
+    case 1: ((uint8_t *)to)[at] = (uint8_t)bits; break;
+    case 2: ((uint16_t *)to)[at] = (uint16_t)bits; break;
+    case 4: ((uint32_t *)to)[at] = (uint32_t)bits; break;
+    default: ((uint64_t *)to)[at] = bits;
     }
 }
-static void put_index(tc_tensor *out, int64_t to, int64_t v) { ((int64_t *)out->storage->data)[out->offset + to] = v; }
+static inline uint64_t bits_at(const void *from, int64_t at, int size) {
+    switch (size) {
+    case 1: return ((const uint8_t *)from)[at];
+    case 2: return ((const uint16_t *)from)[at];
+    case 4: return ((const uint32_t *)from)[at];
+    default: return ((const uint64_t *)from)[at];
+    }
+}
+static char *elements(const tc_tensor *t) { return (char *)t->storage->data + (size_t)t->offset * tc_dtype_size(t->dtype); }
 
 /* One element of each row, and its index: results have one element a row in row order. */
 static void emit_one(const row_job *j, int64_t r, int64_t index) {
-    copy_element(&j->c->outs[0], r, j->in, row_at(&j->l, r) + index * j->l.stride);
-    put_index(&j->c->outs[1], r, index);
+    const int size = (int)tc_dtype_size(j->in->dtype);
+    put_bits(elements(&j->c->outs[0]), r, size, bits_at(elements(j->in), row_at(&j->l, r) + index * j->l.stride, size));
+    ((int64_t *)(void *)elements(&j->c->outs[1]))[r] = index;
 }
-/* Element i of the first k of a row. Result rows have k elements along the same dimension. */
-static void emit_first(const row_job *j, int64_t r, int64_t i, int64_t index) {
-    int64_t to = r / j->l.stride * j->l.stride * j->k + r % j->l.stride + i * j->l.stride;
-    copy_element(&j->c->outs[0], to, j->in, row_at(&j->l, r) + index * j->l.stride);
-    put_index(&j->c->outs[1], to, index);
+/* The first k of a row whose keys and indices are sorted: packed in words, or two words each. Result rows have k elements along the same dimension. */
+static inline void emit_sized(const row_job *j, int64_t r, const uint64_t *a, bool packed, int size) {
+    const int64_t stride = j->l.stride;
+    const char *row = elements(j->in) + row_at(&j->l, r) * size;
+    const tc_order_inverse inverse = j->inverse;
+    char *out = elements(&j->c->outs[0]);
+    int64_t *indices = (int64_t *)(void *)elements(&j->c->outs[1]), to = r / stride * stride * j->k + r % stride;
+    for (int64_t i = 0; i < j->k; i++, to += stride) {
+        uint64_t key = packed ? a[i] >> 32 : a[2 * i], bits;
+        int64_t index = packed ? (int64_t)(uint32_t)a[i] : (int64_t)a[2 * i + 1];
+        if (!tc_order_element(&inverse, key, &bits)) bits = bits_at(row, index * stride, size);
+        put_bits(out, to, size, bits);
+        indices[to] = index;
+    }
+}
+static void emit_first(const row_job *j, int64_t r, const uint64_t *a, bool packed) {
+    switch (tc_dtype_size(j->in->dtype)) {
+    case 1: emit_sized(j, r, a, packed, 1); break;
+    case 2: emit_sized(j, r, a, packed, 2); break;
+    case 4: emit_sized(j, r, a, packed, 4); break;
+    default: emit_sized(j, r, a, false, 8);
+    }
 }
 /* The last of the longest run of equal keys, the first such run. */
 static int64_t mode_at(const uint64_t *keys, int64_t step, int64_t n, int shift) {
@@ -105,7 +129,7 @@ static void packed_row(const row_job *j, int64_t r, uint64_t *a) {
             }
         }
         tc_order_sort_packed(a, room, k, bits);
-        for (int64_t i = 0; i < k; i++) emit_first(j, r, i, (int64_t)(uint32_t)a[i]);
+        emit_first(j, r, a, true);
     }
 }
 static void wide_row(const row_job *j, int64_t r, tc_order *a) {
@@ -113,8 +137,7 @@ static void wide_row(const row_job *j, int64_t r, tc_order *a) {
     tc_order_sort(a, a + j->l.n, j->l.n, bits);
     if (j->take == ONE) emit_one(j, r, a[j->which(j, count_nan(j, &a[0].key, 2, 0, bits))].index);
     else if (j->take == MODE) emit_one(j, r, a[mode_at(&a[0].key, 2, j->l.n, 0)].index);
-    else
-        for (int64_t i = 0; i < j->k; i++) emit_first(j, r, i, a[i].index);
+    else emit_first(j, r, &a[0].key, false);
 }
 
 static size_t row_bytes(const tc_tensor *t, const lines *l) {
@@ -134,7 +157,7 @@ static void row_range(void *ctx, int64_t begin, int64_t end, int worker) {
 static tc_status by_row(tc_kcall *c, int dim_arg, row_job j) {
     const tc_tensor *in = tc_k_tensor(c, 0);
     if (tc_is_complex(in->dtype)) return tc_error(TC_CONTENT, "sorting is not defined for complex numbers");
-    j.c = c, j.in = in, j.scratch = c->scratch;
+    j.c = c, j.in = in, j.scratch = c->scratch, j.inverse = tc_order_inverse_of(in->dtype, j.descending);
     j.l = lines_of(in, in->rank ? wrap(tc_k_int(c, dim_arg), in->rank) : 0);
     j.share = row_bytes(in, &j.l);
     if (j.l.n) tc_parallel_for(c->pool, j.l.rows, 1 + 16384 / j.l.n, row_range, &j);

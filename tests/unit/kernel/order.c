@@ -73,6 +73,36 @@ static void rows_in_order(void **state) {
     check_rows(2, 49, 1, 49, true, false);
 }
 
+/* What is sorted is the elements themselves, bit by bit: NaN keep their codes, zeros their signs, at the indices that are told. */
+static void check_elements(tc_dtype d, bool descending) {
+    enum { N = 1500 };
+    const size_t bytes = tc_dtype_size(d);
+    tc_tensor x = ktensor(d, 1, (int64_t[]){N}), outs[2] = {ktensor(d, 1, (int64_t[]){N}), ktensor(TC_I64, 1, (int64_t[]){N})};
+    unsigned char *from = x.storage->data;
+    const unsigned char *to = outs[0].storage->data;
+    for (size_t i = 0; i < N * bytes; i++)
+        from[i] = d == TC_BOOL ? next32() & 1 : i / bytes % 5 ? next32() & 0xff : i % bytes == bytes - 1 ? next32() & 0x80 : 0;
+    tc_karg a[] = {karg_t(&x), karg_i(1), karg_i(0), karg_i(descending)};
+    assert_null(krun(&tc_k_sort, a, 4, outs, 2, (tc_isa_row)0, 1, NULL));
+    bool seen[N] = {false};
+    for (int i = 0; i < N; i++) {
+        int64_t at = ((const int64_t *)outs[1].storage->data)[i];
+        assert_in_range(at, 0, N - 1);
+        assert_false(seen[at]);
+        seen[at] = true;
+        assert_memory_equal(to + (size_t)i * bytes, from + (size_t)at * bytes, bytes);
+    }
+    kfree(&x), kfree(&outs[0]), kfree(&outs[1]);
+}
+static void elements_of_every_type(void **state) {
+    (void)state;
+    for (tc_dtype d = 0; d < TC_DTYPE_COUNT; d++) {
+        if (tc_is_complex(d)) continue;
+        check_elements(d, false);
+        check_elements(d, true);
+    }
+}
+
 static void places_in_sequence(void **state) {
     (void)state;
     enum { N = 777, M = 1003 };
@@ -146,6 +176,7 @@ static void sums_by_index(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_in_order), cmocka_unit_test(places_in_sequence), cmocka_unit_test(sums_by_index)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(rows_in_order), cmocka_unit_test(elements_of_every_type),
+                                       cmocka_unit_test(places_in_sequence), cmocka_unit_test(sums_by_index)};
     return cmocka_run_group_tests_name("order", tests, NULL, NULL);
 }
