@@ -27,6 +27,8 @@ typedef struct {
     tc_block_fn fn;
 } tc_block_pair;
 
+enum { TC_LOG_ROWS = 16 }; /* that logaddexp_scan takes at once */
+
 /* Reductions of one type. `acc` is the type of the sum: f32 for f32, f64 for f64, i64 for every integer and bool (wrapping).
  * Whole-row forms see the reduced positions 0..n-1 in order. Pieces of a row: feed leaves of 256 positions (NUMERICS 4) that
  * start at multiples of 256 and merge their results with tc_tree (kernel/tree.h). */
@@ -60,7 +62,8 @@ typedef struct {
     /* f32 and f64 only: tc_welford of each row, leaves, as sum_* (kernel/tree.h merges them) */
     void (*welford_rows)(tc_welford *out, const void *x, int64_t rows, int64_t n, int64_t stride);
     void (*welford_leaves)(tc_welford *out, const void *x, int64_t n);
-    void (*logaddexp_scan)(void *out, const void *x, int64_t n, double *carry); /* out[i]: carry after x[i] */
+    /* m rows of n, at most TC_LOG_ROWS: out[r][i]: carry[r] after x[r][i] */
+    void (*logaddexp_scan)(void *out, const void *x, int64_t n, int m, double *carry);
 } tc_reduce_ops;
 
 struct tc_gemm_ops;      /* kernel/gemm.h */

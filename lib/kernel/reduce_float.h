@@ -340,13 +340,18 @@ static void N_(welford_rows)(tc_welford *out, const void *in, int64_t rows, int6
     }
 }
 
-static void N_(logaddexp_scan)(void *out, const void *in, int64_t n, double *carry) {
-    double s = *carry;
+static __attribute__((noinline, flatten)) void N_(logaddexp_step)(double *restrict s, const double *restrict x, int m) {
+    TC_VECTOR_LOOP
+    for (int r = 0; r < m; r++) s[r] = tc_x_logaddexp_f64(s[r], x[r]);
+}
+/* A step waits for the one before it in its row: rows go side by side, a lane each. */
+static void N_(logaddexp_scan)(void *out, const void *in, int64_t n, int m, double *carry) {
+    double x[TC_LOG_ROWS] = {0};
     for (int64_t i = 0; i < n; i++) {
-        s = tc_x_logaddexp_f64(s, (double)((const T *)in)[i]);
-        ((T *)out)[i] = (T)s;
+        for (int r = 0; r < m; r++) x[r] = (double)((const T *)in)[r * n + i];
+        N_(logaddexp_step)(carry, x, m);
+        for (int r = 0; r < m; r++) ((T *)out)[r * n + i] = (T)carry[r];
     }
-    *carry = s;
 }
 
 extern const tc_reduce_ops TC_ROW(N_(tc_reduce));

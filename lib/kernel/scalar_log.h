@@ -234,10 +234,9 @@ static inline double tc_x_ldexp_f64(double a, double b) { return a * tc_x_exp2_f
 
 /* log(e^a + e^b), the step of a running logsumexp: nothing overflows on the way. */
 static inline double tc_x_logaddexp_f64(double a, double b) {
-    double hi = a > b ? a : b, lo = a > b ? b : a;
-    if ((a != a) | (b != b)) return a + b;
-    if ((lo == hi) & !(__builtin_fabs(lo) < __builtin_inf())) return lo;
-    return hi + tc_x_log1p_f64(tc_x_exp_f64(lo - hi));
+    double hi = a > b ? a : b, lo = a > b ? b : a, r = hi + tc_x_log1p_f64(tc_x_exp_f64(lo - hi));
+    r = ((lo == hi) & !(__builtin_fabs(lo) < __builtin_inf())) ? lo : r;
+    return ((a != a) | (b != b)) ? a + b : r;
 }
 
 #endif

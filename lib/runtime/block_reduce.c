@@ -388,6 +388,13 @@ static void scan_int(tc_dtype t, void *out, const void *x, int64_t n, int64_t *c
     }
 }
 
+static void scan_logs(const tc_reduce_ops *ops, void *out, const void *x, int64_t n, int m, scan_carry *carry) {
+    double s[TC_LOG_ROWS];
+    for (int r = 0; r < m; r++) s[r] = carry[r].f;
+    ops->logaddexp_scan(out, x, n, m, s);
+    for (int r = 0; r < m; r++) carry[r].f = s[r];
+}
+
 static scan_carry first_carry(tc_dtype t, int op) {
     bool prod = op == TC_R_PROD, max = op == TC_R_MAX || op == TC_R_ANY || op == TC_R_LOGADDEXP;
     scan_carry c = {0};
@@ -402,13 +409,13 @@ void run_scan(walk *w, const step *s) {
     tc_dtype t = (tc_dtype)s->dtype;
     scan_carry *carry = (void *)(w->scratch + r->state);
     size_t row = (size_t)w->c * tc_dtype_size(t);
-    bool logs = r->op == TC_R_LOGADDEXP, abreast = (t == TC_F32 || t == TC_F64 || t == TC_I64) && !logs;
+    bool logs = r->op == TC_R_LOGADDEXP && tc_is_float(t), abreast = t == TC_F32 || t == TC_F64 || t == TC_I64;
     for (int64_t k = 0; k < w->r && !w->i0; k++) carry[k] = first_carry(t, r->op);
     for (int64_t k = 0, m; k < w->r; k += m) {
         const char *x = (const char *)w->ptr[s->a] + (size_t)k * row;
         char *out = (char *)w->ptr[s->out] + (size_t)k * row;
-        m = abreast && w->r - k >= SCAN_ROWS ? SCAN_ROWS : 1;
-        if (logs && tc_is_float(t)) w->b->isa->reduce[t]->logaddexp_scan(out, x, w->c, &carry[k].f);
+        m = logs ? w->r - k < TC_LOG_ROWS ? w->r - k : TC_LOG_ROWS : abreast && w->r - k >= SCAN_ROWS ? SCAN_ROWS : 1;
+        if (logs) scan_logs(w->b->isa->reduce[t], out, x, w->c, (int)m, carry + k);
         else if (t == TC_F32) scan_float(out, x, w->c, (int)m, carry + k, r->op);
         else if (t == TC_F64) scan_double(out, x, w->c, (int)m, carry + k, r->op);
         else if (t == TC_I64) scan_int64_t(out, x, w->c, (int)m, carry + k, r->op);

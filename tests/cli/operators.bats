@@ -32,6 +32,13 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     holds $x "torch.equal(x.sum()[x.sum() > 0], torch.tensor([3.]))"
 }
 
+@test "a running logsumexp has the same bits for a row alone and among others" {
+    holds 1xf32=1.7 "torch.equal(torch.logcumsumexp(z, 1).nan_to_num(1e9), torch.stack(rows).nan_to_num(1e9))" \
+        "z = (torch.arange(21 * 300).reshape(21, 300) * 37 % 101 - 50) * x" \
+        "z[3, 7], z[4, 5], z[4, 0], z[5, 9], z[6, :] = float('inf'), -float('inf'), -float('inf'), float('nan'), -float('inf')" \
+        "rows = [torch.logcumsumexp(z[i], 0) for i in range(21)]"
+}
+
 @test "addr takes beta and alpha as elements of its type, and alpha times vec1 first" {
     holds 4xf32=-1.5,0.25,1.75,0 "torch.equal(y, torch.tensor([[-3.765625, 3.015625, 3.0, 1.953125]], dtype=torch.bfloat16))" \
         "c = torch.tensor([-4.75, 4.75, 3.25, 3.25], dtype=torch.bfloat16)" \
