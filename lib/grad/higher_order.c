@@ -2,7 +2,8 @@
  *
  *     y = cond(pred, f, g, x...)      dx = cond(pred, f', g', x..., dy...)      f'(x, dy) = f's nodes, then their gradients
  *
- * map: the same body by body, gradients of what all steps share summed. scan: backward in time, with the carries that each step saw. */
+ * map: the same body by body, gradients of what all steps share summed. scan: backward in time, with the carries that each step saw.
+ * while_loop: its steps are counted, and it is the scan of so many steps that has no inputs of its own and no results but the carry. */
 #include "grad/internal.h"
 
 #include <string.h>
@@ -221,10 +222,63 @@ static tc_status grad_scan(sweep *s, tc_node *n, tc_value *const *gs) {
     return NULL;
 }
 
+/* g, a graph of a while_loop, with an int64 after the carried values: the steps done so far, of which the body also gives the next. */
+static tc_graph *counting(sweep *s, const tc_graph *g, int ncarried, bool body) {
+    tc_program *p = g->program;
+    tc_graph *r = tc_graph_create(p, s->graph, tc_graph_unique(s->graph, tc_arena_printf(&p->arena, "%s_count", g->name)));
+    tc_value **map = tc_xcalloc(g->nvalues ? g->nvalues : 1, sizeof *map), *count = tc_graph_value(r, TC_V_TENSOR, "count");
+    count->meta = tc_meta_make(&p->arena, TC_I64, 0, NULL, NULL);
+    for (int i = 0; i < ncarried; i++) map[g->inputs[i]->id] = new_input(r, g->inputs[i], NULL);
+    tc_graph_add_input(r, count);
+    for (int i = ncarried; i < g->ninputs; i++) map[g->inputs[i]->id] = new_input(r, g->inputs[i], NULL);
+    tc_graph_copy_nodes(r, g, map, NULL);
+    for (int i = 0; i < g->noutputs; i++) tc_graph_add_output(r, map[g->outputs[i]->id]);
+    free(map);
+    tc_emit e = {.graph = r, .source = s->e.source, .origin = s->e.origin};
+    if (body) tc_graph_add_output(r, tc_emit_call(&e, "aten::add.Scalar", "vi", count, (int64_t)1));
+    if (e.status) tc_emit_fail(&s->e, e.status);
+    return r;
+}
+
+/* while_loop(cond, body, carried, more) */
+static tc_status grad_while(sweep *s, tc_node *n, tc_value *const *gs) {
+    tc_program *p = s->graph->program;
+    tc_arena *a = &p->arena;
+    const tc_graph *body = n->args[1].graph;
+    const int ncarried = n->args[2].n;
+    const tc_arg none = values_arg(a, NULL, 0), more = n->args[3].kind == TC_A_VALUES ? n->args[3] : none;
+    list carried = {0};
+    tc_node *c;
+    push_all(a, &carried, &n->args[2]);
+    for (int i = 0; i < ncarried; i++)
+        if (carried.v[i]->kind != TC_V_TENSOR) return tc_error(TC_UNSUPPORTED, "gradient of while_loop that carries a number is not supported");
+    push(a, &carried, tc_emit_call(&s->e, "aten::full", "Szd", (const tc_sym *)NULL, 0, tc_scalar_int(0), (int)TC_I64));
+    tc_arg args[4] = {{.kind = TC_A_GRAPH, .graph = counting(s, n->args[0].graph, ncarried, false)},
+                      {.kind = TC_A_GRAPH, .graph = counting(s, body, ncarried, true)},
+                      values_arg(a, carried.v, carried.n),
+                      more};
+    if (s->e.status) return NULL;
+    TC_TRY(call(s, "higher_order::while_loop", args, 4, &c));
+    /* one element a step, which nothing reads */
+    tc_value *steps = tc_emit_call(&s->e, "aten::reshape", "vI", c->outs[ncarried], (int64_t[]){1}, 1);
+    steps = tc_emit_call(&s->e, "aten::repeat_interleave.Tensor", "v", steps);
+    if (!steps) return NULL;
+    tc_graph *step = tc_graph_create(p, s->graph, tc_graph_unique(s->graph, tc_arena_printf(a, "%s_scan", body->name)));
+    tc_value **map = tc_xcalloc(body->nvalues ? body->nvalues : 1, sizeof *map);
+    for (int i = 0; i < ncarried; i++) map[body->inputs[i]->id] = new_input(step, body->inputs[i], NULL);
+    tc_graph_add_input(step, tc_graph_value(step, TC_V_TENSOR, "step"))->meta = tc_meta_make(a, TC_I64, 0, NULL, NULL);
+    for (int i = ncarried; i < body->ninputs; i++) map[body->inputs[i]->id] = new_input(step, body->inputs[i], NULL);
+    tc_graph_copy_nodes(step, body, map, NULL);
+    for (int i = 0; i < ncarried; i++) tc_graph_add_output(step, map[body->outputs[i]->id]);
+    free(map);
+    tc_arg as[4] = {{.kind = TC_A_GRAPH, .graph = step}, n->args[2], values_arg(a, &steps, 1), more};
+    return grad_scan(s, &(tc_node){.op = tc_op_find("higher_order::scan"), .args = as, .nargs = 4, .source = n->source, .graph = n->graph}, gs);
+}
+
 static const struct {
     const char *name;
     tc_status (*fn)(sweep *s, tc_node *n, tc_value *const *gs);
-} rules[] = {{"cond", grad_cond}, {"map_impl", grad_map}, {"scan", grad_scan}};
+} rules[] = {{"cond", grad_cond}, {"map_impl", grad_map}, {"scan", grad_scan}, {"while_loop", grad_while}};
 
 tc_status grad_higher_order(sweep *s, tc_node *n, tc_value *const *gs) {
     const char *name = tc_op_schema(n->op)->name;

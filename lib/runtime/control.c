@@ -97,6 +97,16 @@ static tc_status give_numbers(frame *f, const tc_node *n, int i, const tc_value 
     return NULL;
 }
 
+/* A result of n, which takes *t: an operand that came through unchanged is copied, since its place will be another's. */
+static tc_status give_tensor(frame *f, const tc_node *n, int i, tc_tensor *t) {
+    tc_tensor *to = &f->b->t[n->outs[i]->id];
+    if (n->outs[i]->kind != TC_V_TENSOR) return NULL;
+    if (t->storage && __atomic_load_n(&t->storage->refs, __ATOMIC_ACQUIRE) != 1) return tc_tensor_clone(t, to);
+    *to = *t;
+    *t = (tc_tensor){0};
+    return NULL;
+}
+
 static tc_status run_cond(frame *f, const tc_node *n) {
     bool yes;
     const tc_arg *p = &n->args[0];
@@ -114,9 +124,7 @@ static tc_status run_cond(frame *f, const tc_node *n) {
     if (!s) s = call_graph(to, in, out);
     for (int i = 0; i < n->nouts && !s; i++) {
         s = give_numbers(f, n, i, to->g->outputs[i]);
-        if (n->outs[i]->kind != TC_V_TENSOR) continue;
-        f->b->t[n->outs[i]->id] = out[i];
-        out[i] = (tc_tensor){0};
+        if (!s) s = give_tensor(f, n, i, &out[i]);
     }
     drop(in, to->g->ninputs);
     drop(out, n->nouts);
@@ -164,9 +172,7 @@ static tc_status run_while(frame *f, const tc_node *n) {
     }
     for (int i = 0; i < n->nouts && !s; i++) {
         s = give_numbers(f, n, i, body->g->inputs[i]);
-        if (n->outs[i]->kind != TC_V_TENSOR) continue;
-        f->b->t[n->outs[i]->id] = in[i];
-        in[i] = (tc_tensor){0};
+        if (!s) s = give_tensor(f, n, i, &in[i]);
     }
     drop(in, nin);
     drop(out, carried);

@@ -434,3 +434,114 @@ class M(nn.Module):
 PY
     holds m.py:M 3 3x2
 }
+
+@test "gradients of while_loop, none to many steps, and of loops, scans, maps and branches within each other, are those of the steps written out" {
+    cat >loops.py <<'PY'
+import torch
+from torch._higher_order_ops.map import map
+from torch._higher_order_ops.scan import scan
+
+
+def loop(x, w, n):
+    step = lambda i, v: (i + 1, torch.sin(v) * w + v)
+    return torch.while_loop(lambda i, v: i < n, step, (torch.zeros((), dtype=torch.int64), x))[1]
+
+
+def steps(x, w, n):
+    for _ in range(n):
+        x = torch.sin(x) * w + x
+    return x
+
+
+def twice(f, x):
+    return torch.while_loop(lambda i, v: i < 2, lambda i, v: (i + 1, f(v, i)), (torch.zeros((), dtype=torch.int64), x))[1]
+
+
+def comb(c, t, w):
+    return c * t + w, c + t
+
+
+def scanned(v, w):
+    ys = []
+    for t in (w, w * 0.1):
+        v, y = comb(v, t, w)
+        ys.append(y)
+    return v + torch.stack(ys).mean(0)
+
+
+def scans(v, w):
+    c, y = scan(lambda c, t: comb(c, t, w), v, torch.stack([w, w * 0.1]))
+    return c + y.mean(0)
+
+
+def branch(v, w):
+    return torch.cond(v.sum() > 7, lambda v, w: v * w, lambda v, w: torch.exp(v * 0.1) + w, (v, w))
+
+
+def chosen(v, w):
+    return torch.where(v.sum() > 7, v * w, torch.exp(v * 0.1) + w)
+
+
+def outer(x, w, inner):
+    c = x
+    y = 0
+    for t in (x, w):
+        c = inner(c, w, 2) * 0.5 + t
+        y = y + c * w
+    return c + y
+
+
+def first(f):
+    def g(x, w):
+        y = f(x, w)
+        return torch.autograd.grad((y * y).sum(), [x], create_graph=True)[0]
+    return g
+
+
+def scan_of_loops(x, w):
+    def step(c, t):
+        c = loop(c, w, 2) * 0.5 + t
+        return c, c * w
+    c, y = scan(step, x, torch.stack([x, w]))
+    return c + y.sum(0)
+
+
+PAIRS = [
+    (lambda x, w: loop(x, w, (x.sum() * 0).long()) * w, lambda x, w: x * w),
+    (lambda x, w: loop(x, w, 5), lambda x, w: steps(x, w, 5)),
+    (lambda x, w: twice(lambda v, i: loop(v, w, i + 1), x), lambda x, w: steps(x, w, 3)),
+    (lambda x, w: twice(lambda v, i: branch(v, w), x), lambda x, w: chosen(chosen(x, w), w)),
+    (lambda x, w: twice(lambda v, i: scans(v, w), x), lambda x, w: scanned(scanned(x, w), w)),
+    (lambda x, w: torch.cond(x.sum() > 0, lambda x, w: loop(x, w, 3), lambda x, w: x * w, (x, w)), lambda x, w: steps(x, w, 3)),
+    (scan_of_loops, lambda x, w: outer(x, w, steps)),
+    (lambda x, w: map(lambda t, w: branch(loop(t, w, 2), w), torch.stack([x, w]), w), lambda x, w: torch.stack([chosen(steps(t, w, 2), w) for t in (x, w)])),
+    (first(lambda x, w: loop(x, w, 3)), first(lambda x, w: steps(x, w, 3))),
+]
+
+
+class M(torch.nn.Module):
+    def forward(self, x, w):
+        x = x.clone().requires_grad_()
+        w = w.clone().requires_grad_()
+        far = []
+        for a, b in PAIRS:
+            both = []
+            for f in (a, b):
+                y = f(x, w)
+                both.append([y] + list(torch.autograd.grad((y * y).sum(), [x, w])))
+            far.append(torch.stack([(p - q).abs().max() / q.abs().max() for p, q in zip(*both)]))
+        return torch.stack(far) < 1e-13
+
+
+class Unchanged(torch.nn.Module):
+    def forward(self, x, n):
+        a = torch.while_loop(lambda i, a: i < n, lambda i, a: (i + 1, a * 2), (torch.zeros((), dtype=torch.int64), x * 3))[1]
+        return a, x * 7, x * 8
+PY
+    tc-export loops.py:M --input x=3xf64 --input w=3xf64 -o m.pt2
+    tc-run m.pt2 --input x=3xf64=1,2,3 --input w=3xf64=0.5,1,2 --output @far.npy
+    [ "$(tail -c 27 far.npy | od -An -v -tu1 | tr -s ' \n' '\n' | grep -c 1)" = 27 ]
+    tc-export loops.py:Unchanged --input x=2xf32 --input n=i64 -o u.pt2
+    tc-run u.pt2 --input x=2xf32=1,2 --input n=i64=0 --output 0=@u.npy
+    [ "$(tail -c 8 u.npy | od -An -v -tf4 | xargs)" = "3 6" ]
+}
