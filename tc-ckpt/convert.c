@@ -220,6 +220,7 @@ static tc_status choose(tc_cmd *c, format *out) {
     if (to < 0) to = suffix < 0 ? TO_SAFETENSORS : suffix;
     else if (suffix >= 0 && to != suffix && !(to == TO_DCP && suffix == TO_HF)) return tc_usage(c, "--to %s does not fit -o %s", formats[to], path);
     if ((to == TO_HF || to == TO_DCP) && (!path || !strcmp(path, "-"))) return tc_usage(c, "--to %s writes a folder: give -o DIR", formats[to]);
+    if (to != TO_PT && tc_cmd_has(c, TC_OPT_no_crc)) return tc_usage(c, "--no-crc is of files of torch.save: --to pt");
     *out = (format)to;
     return NULL;
 }
@@ -240,7 +241,7 @@ static tc_status shard_size(tc_cmd *c, uint64_t *out) {
 static tc_status write_out(job *j, format to) {
     static const tc_metadata pt[] = {{"format", "pt"}};
     const char *path = tc_cmd_get(j->c, TC_OPT_out);
-    tc_content content = {j->heads.data, j->heads.len, stream, j, pt, 1};
+    tc_content content = {j->heads.data, j->heads.len, stream, j, pt, 1, tc_cmd_has(j->c, TC_OPT_no_crc)};
     uint64_t max;
     TC_TRY(shard_size(j->c, &max));
     if (to == TO_HF) return tc_ckpt_write_hf(path, &content, max);
@@ -272,8 +273,8 @@ static tc_status convert(tc_cmd *c, bool model_only) {
         int64_t total = 0;
         for (size_t i = 0; i < j.heads.len; i++) total += (int64_t)tc_head_bytes(&j.heads.data[i]);
         if (!st) {
-            j.progress =
-                tc_progress_start(c, "converting", "B", to == TO_PT || to == TO_NPZ ? 2 * total : total); /* a checksum stands in front of its data */
+            bool twice = to == TO_NPZ || (to == TO_PT && !tc_cmd_has(c, TC_OPT_no_crc)); /* a checksum stands in front of its data */
+            j.progress = tc_progress_start(c, "converting", "B", twice ? 2 * total : total);
             st = write_out(&j, to);
             tc_progress_end(&j.progress);
         }

@@ -78,7 +78,7 @@ tc_status tc_npz_write_content(tc_out *o, const tc_content *c) {
         TC_TRY(tc_npy_header(&head, c->heads[i].dtype, c->heads[i].rank, c->heads[i].size), "%s", c->heads[i].name);
         tc_buf_free(&head);
     }
-    tc_zip_writer *w = tc_zip_writer_create(o);
+    tc_zip_writer *w = tc_zip_writer_create(o, true);
     for (size_t i = 0; i < c->n && !st; i++) {
         uint32_t crc = 0;
         tc_buf head = {0}, name = {0};

@@ -27,6 +27,7 @@ typedef struct {
     void *self;
     const tc_metadata *metadata;
     size_t nmetadata;
+    bool unsummed; /* torch.save: no checksums, for which the elements would be read once more */
 } tc_content;
 
 size_t tc_head_bytes(const tc_head *h);

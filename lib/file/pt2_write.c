@@ -209,7 +209,7 @@ static tc_status add_all(tc_zip_writer *z, const tc_archive_content *c, const fo
 
 tc_status tc_archive_write(tc_out *o, const tc_archive_content *content) {
     folder weights = {.folder = "weights", .stem = "weight"}, constants = {.folder = "constants", .stem = "tensor"};
-    tc_zip_writer *z = tc_zip_writer_create(o);
+    tc_zip_writer *z = tc_zip_writer_create(o, true);
     collect(&weights, content, is_weight);
     collect(&constants, content, is_constant);
     tc_status st = tc_zip_writer_finish(z, add_all(z, content, &weights, &constants));

@@ -95,7 +95,7 @@ tc_status tc_saved_read_zip(const tc_zip *z, tc_tensors *out) {
     size_t n = strlen(main->name) - strlen("data.pkl");
     zip_form f = {.zip = z, .root = tc_arena_strndup(&out->arena, main->name, n), .records = "data/"};
     tc_saved t = {.file = z->blob->name, .out = out, .open = open_record, .self = &f};
-    out->format = "torch.save";
+    out->format = z->unsummed ? "torch.save without checksums" : "torch.save";
     tc_status st = read_form(&t, &f, main);
     tc_saved_deinit(&t);
     return st;

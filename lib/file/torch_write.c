@@ -128,7 +128,7 @@ static tc_status put_record(tc_zip_writer *w, tc_out *o, const tc_content *c, si
     char name[64];
     uint32_t crc = 0;
     snprintf(name, sizeof name, "%sdata/%zu", ROOT, i);
-    TC_TRY(c->stream(c->self, i, tc_sink_crc(&crc)));
+    if (!c->unsummed) TC_TRY(c->stream(c->self, i, tc_sink_crc(&crc)));
     TC_TRY(tc_zip_begin(w, name, tc_head_bytes(&c->heads[i]), crc));
     return c->stream(c->self, i, tc_sink_out(o));
 }
@@ -140,7 +140,7 @@ static tc_status put_small(tc_zip_writer *w, const char *name, const char *text)
 }
 
 static tc_status put_archive(tc_out *o, const tc_content *c, const tc_buf *pickle, const bool *used) {
-    tc_zip_writer *w = tc_zip_writer_create(o);
+    tc_zip_writer *w = tc_zip_writer_create(o, !c->unsummed);
     tc_status st = tc_zip_add(w, "archive/data.pkl", pickle->data, pickle->len);
     if (!st) st = put_small(w, ".format_version", "1");
     if (!st) st = put_small(w, ".storage_alignment", "64");

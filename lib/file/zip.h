@@ -25,6 +25,7 @@ typedef struct {
     size_t n;
     tc_map by_name;
     tc_arena arena;
+    bool unsummed; /* written without checksums: that of every entry is 0 */
 } tc_zip;
 
 bool tc_zip_is(const void *data, size_t n); /* begins as a ZIP does */
@@ -32,7 +33,7 @@ bool tc_zip_is(const void *data, size_t n); /* begins as a ZIP does */
 tc_status tc_zip_open(tc_blob *b, tc_zip **out_zip);
 void tc_zip_close(tc_zip *z);                                       /* NULL is allowed */
 const tc_zip_entry *tc_zip_find(const tc_zip *z, const char *name); /* NULL when absent */
-tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e);
+tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e); /* of an unsummed archive that it is stored, no more */
 /* tc_zip_check where it is little work, or asked for: up to 1 MiB in all when `all` is false. *io_checked counts. */
 tc_status tc_zip_check_some(const tc_zip *z, const tc_zip_entry *e, bool all, size_t *io_checked);
 /* The unpacked bytes as a blob of their own (caller releases), its checksum compared. Deflated entries only; TC_CONTENT when they unpack to
@@ -41,7 +42,7 @@ tc_status tc_zip_inflate(const tc_zip *z, const tc_zip_entry *e, tc_blob **out_b
 
 /* ---- writing ---- */
 typedef struct tc_zip_writer tc_zip_writer;
-tc_zip_writer *tc_zip_writer_create(tc_out *o); /* borrows o, which may have bytes already */
+tc_zip_writer *tc_zip_writer_create(tc_out *o, bool sums); /* borrows o, which may have bytes already; sums false: every checksum is 0 */
 /* name: any UTF-8, no NUL. The data begin at a multiple of 64 bytes of the archive. */
 tc_status tc_zip_add(tc_zip_writer *w, const char *name, const void *data, size_t n);
 /* The same for data that come in pieces, whose size and CRC-32 are known before: begin, then exactly n bytes to the tc_out. */

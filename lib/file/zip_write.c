@@ -15,6 +15,7 @@ typedef struct {
 struct tc_zip_writer {
     tc_out *out;
     uint64_t origin;
+    bool sums;
     TC_VEC(written) entries;
     tc_buf line;
 };
@@ -24,15 +25,16 @@ static void put32(tc_buf *b, uint64_t v) { put16(b, (uint32_t)(v & 0xffff)), put
 static void put64(tc_buf *b, uint64_t v) { put32(b, v & UINT32_MAX), put32(b, v >> 32); }
 static uint64_t clip(uint64_t v) { return v < UINT32_MAX ? v : UINT32_MAX; }
 
-tc_zip_writer *tc_zip_writer_create(tc_out *o) {
+tc_zip_writer *tc_zip_writer_create(tc_out *o, bool sums) {
     tc_zip_writer *w = tc_xcalloc(1, sizeof *w);
     w->out = o;
+    w->sums = sums;
     w->origin = tc_out_offset(o);
     return w;
 }
 
 tc_status tc_zip_add(tc_zip_writer *w, const char *name, const void *data, size_t n) {
-    TC_TRY(tc_zip_begin(w, name, n, tc_crc32(0, data, n)));
+    TC_TRY(tc_zip_begin(w, name, n, w->sums ? tc_crc32(0, data, n) : 0));
     return tc_out_write(w->out, data, n);
 }
 

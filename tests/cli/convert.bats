@@ -18,6 +18,21 @@ setup() {
     done
 }
 
+@test "a file of torch.save without checksums is read, and written by --no-crc; where only one is 0 it is damage" {
+    tc-ckpt convert a.safetensors --no-crc -o a.pt
+    perl -0777 -ne 'while (/PK\x01\x02.{12}(.{4})/sg) { die "a checksum" if $1 ne "\0\0\0\0" }' a.pt
+    tc-ckpt diff a.pt a.safetensors
+    [ "$(tc-ckpt verify a.pt)" = "a.pt: ok, 6 tensors (it has no checksums)" ]
+    tc-ckpt convert a.safetensors -o sums.pt
+    perl -0777 -pe 's/(PK\x03\x04.{10}).{4}/$1\0\0\0\0/s; s/(PK\x01\x02.{12}).{4}/$1\0\0\0\0/s' sums.pt >one.pt
+    run --separate-stderr tc-ckpt ls one.pt
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"its checksum is wrong" ]]
+    run --separate-stderr tc-ckpt convert a.safetensors --no-crc -o a.npz
+    [ "$status" -eq 2 ]
+    [[ "$stderr" == *"--no-crc is of files of torch.save: --to pt"* ]]
+}
+
 @test "a pipe is as good as a file" {
     tc-ckpt convert a.safetensors --to pt | tc-ckpt ls >one
     tc-ckpt convert a.safetensors -o a.pt

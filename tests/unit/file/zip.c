@@ -29,7 +29,7 @@ static void test_entries_come_back_aligned(void **state) {
     tc_out *o;
     char name[32], data[300];
     assert_null(tc_out_open(path, &o));
-    tc_zip_writer *w = tc_zip_writer_create(o);
+    tc_zip_writer *w = tc_zip_writer_create(o, true);
     for (int i = 0; i < 300; i++) {
         snprintf(name, sizeof name, "root/entry-%d", i * i);
         memset(data, i, sizeof data);
