@@ -263,7 +263,8 @@ static tc_status from_archive(tc_cmd *c, const char *path) {
         st = tc_cmd_program_named(c, a, name, &p);
         if (!st) tc_vec_push(&all, p);
     }
-    if (!st && !all.len) st = tc_usage(c, "%s has no program '%s'", path, wanted);
+    tc_program *none; /* the archive says what it has instead */
+    if (!st && !all.len) st = tc_cmd_program_named(c, a, wanted, &none);
     if (!st) st = put(c, a, &all);
     release_programs(&all);
     tc_archive_close(a);

@@ -74,4 +74,7 @@ tc_status tc_archive_open_outside(const tc_archive *a, const tc_outside *o, tc_a
 /* The program as an archive's models/NAME.json has it: an ExportedProgram of PyTorch's schema, without weights. */
 tc_status tc_pt2_write_program(const tc_program *p, tc_buf *out);
 
+/* Are these the strides of a contiguous tensor, plain? Those of dimensions of size 1 say nothing. */
+bool tc_pt2_are_plain(const tc_meta *m, const tc_sym *stride, const tc_sym *plain);
+
 #endif

@@ -135,11 +135,15 @@ static bool negative(tc_sym s) {
     return tc_sym_const_int(s, &v) && v < 0;
 }
 
+bool tc_pt2_are_plain(const tc_meta *m, const tc_sym *stride, const tc_sym *plain) {
+    for (int d = 0; d < m->rank; d++)
+        if (stride[d] != plain[d] && !tc_sym_is_int(m->size[d], 1)) return false;
+    return true;
+}
+
 void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride) {
     const tc_sym *plain = tc_contiguous_sym_strides(p->sym, &p->arena, m->rank, m->size);
-    bool contiguous = true;
-    for (int d = 0; d < m->rank; d++) contiguous = contiguous && (stride[d] == plain[d] || tc_sym_is_int(m->size[d], 1));
-    m->stride = contiguous || !m->rank ? NULL : tc_arena_dup(&p->arena, stride, sizeof *stride * (size_t)m->rank);
+    m->stride = tc_pt2_are_plain(m, stride, plain) ? NULL : tc_arena_dup(&p->arena, stride, sizeof *stride * (size_t)m->rank);
 }
 
 bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset) {

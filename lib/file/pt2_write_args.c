@@ -119,7 +119,8 @@ static void write_int_object(tc_json *j, int64_t v) {
 
 void tc_pt2_write_meta(tc_json *j, const tc_pt2_writer *w, const tc_meta *m) {
     const tc_program *p = w->program;
-    const tc_sym *stride = m->stride ? m->stride : tc_contiguous_sym_strides(p->sym, w->arena, m->rank, m->size);
+    const tc_sym *plain = tc_contiguous_sym_strides(p->sym, w->arena, m->rank, m->size);
+    const tc_sym *stride = m->stride && !tc_pt2_are_plain(m, m->stride, plain) ? m->stride : plain;
     tc_json_object(j);
     tc_json_key(j, "dtype");
     tc_json_int(j, tc_dtypes[m->dtype].pt2);

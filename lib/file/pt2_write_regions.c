@@ -88,21 +88,29 @@ static tc_status write_parameters(tc_program *p) {
     return NULL;
 }
 
-static bool any_straight(const tc_program *p) {
+static void look_for_marks(const tc_program *p, bool *straight, bool *no_grad) {
     for (const tc_graph *g = p->graph; g; g = g == p->graph ? g->first_sub : g->next_sub)
-        for (const tc_node *n = g->first; n; n = n->next)
-            if (n->straight) return true;
-    return false;
+        for (const tc_node *n = g->first; n; n = n->next) *straight |= n->straight, *no_grad |= n->no_grad;
+}
+
+/* The archive has neither the marks of no_grad nodes nor needs them (op/detach.c): which results require a gradient is what a reader will find. */
+static void unmark(tc_graph *g) {
+    for (tc_node *n = g->first; n; n = n->next) {
+        n->no_grad = false;
+        tc_op_propagate_grad(n);
+    }
 }
 
 tc_status tc_pt2_with_regions(const tc_program *p, tc_program **out) {
-    bool numbers = tc_pt2_lacks_numbers(p->graph);
-    if (!numbers && !any_straight(p)) {
+    bool numbers = tc_pt2_lacks_numbers(p->graph), straight = false, no_grad = false;
+    look_for_marks(p, &straight, &no_grad);
+    if (!numbers && !straight && !no_grad) {
         *out = tc_program_retain((tc_program *)p);
         return NULL;
     }
     tc_program *q = *out = tc_program_clone(p);
-    q->functional = false;
+    q->functional &= !numbers && !straight;
+    for (tc_graph *g = q->graph; g; g = g == q->graph ? g->first_sub : g->next_sub) unmark(g);
     TC_TRY(write_parameters(q));
     TC_TRY(write_straight(q->graph));
     for (tc_graph *g = q->graph->first_sub; g; g = g->next_sub) TC_TRY(write_straight(g));

@@ -1,5 +1,6 @@
 /* The signature, the trees and the whole ExportedProgram in the PT2 schema; tc's own state beside it. */
 #include "file/pt2_write.h"
+#include "pass/symbols.h"
 
 #include <stdio.h>
 
@@ -260,16 +261,20 @@ static void write_fields(tc_json *j, const tc_tree *t, tc_map *seen) {
 
 /* ---- symbols ---- */
 
-/* An example value of each size, inside its range: PyTorch wants one for each symbol that it does not take from data. */
+/* An example value of each size, inside its range: PyTorch wants one for each symbol that it does not take from data. They differ, and a program
+ * that is read back has the same: by the order of the names. */
 static tc_symvalue *make_hints(const tc_program *p, tc_arena *a) {
     size_t n = tc_sym_var_count(p->sym);
     tc_symvalue *v = TC_NEWN(a, tc_symvalue, n + 1);
+    bool *given = TC_NEWN(a, bool, n + 1); /* by the inputs; others may be gone when it is read back */
+    for (int i = 0; i < p->graph->ninputs; i++) tc_mark_type(given, p->graph->inputs[i]);
     for (size_t i = 0; i < n; i++) {
         int64_t lo, hi;
         tc_sym s = tc_sym_var_at(p->sym, i);
         if (tc_sym_holds_data(s) || tc_sym_type(s) != TC_SYM_INT) continue;
         tc_sym_range(p->sym, s, &lo, &hi);
-        int64_t want = 4 + (int64_t)i % 64;
+        int64_t want = 4;
+        for (size_t k = 0; k < n; k++) want += given[k] && strcmp(tc_sym_var_name(tc_sym_var_at(p->sym, k)), tc_sym_var_name(s)) < 0;
         v[i] = (tc_symvalue){.i = want < lo ? lo : want > hi ? hi : want, .bound = true};
     }
     return v;

@@ -695,6 +695,7 @@ static tc_status functionalise_graph(tc_graph *g) {
 
 tc_status tc_functionalise(tc_program *p) {
     TC_TRY(functionalise_graph(p->graph));
+    TC_TRY(tc_detach_no_grad(p->graph));
     p->functional = true;
     return NULL;
 }

@@ -121,3 +121,33 @@ PY
     tc-run a.pt2 --input x=2xf32=3,4 -o y.npy
     tc-run a.onnx --input x=2xf32=3,4 --expect @y.npy
 }
+
+@test "what a no_grad region of torch.export keeps from gradients is kept when the archive is written again" {
+    p=$TC_ROOT/tests/oracle/pt2/no_grad_region
+    tc-export "$p.pt2" -o a.pt2
+    for f in "$p.pt2" a.pt2; do
+        tc-export "$f" --joint=out.0 -o joint.pt2
+        tc-run joint.pt2 --input @"$p.inputs.safetensors#in0" --output grad.a.bias=@bias.npy --output grad.a.weight=@weight.npy --output grad.w=@w.npy
+        tc-ckpt show bias.npy tensor | grep -q '1.5000, 1.5000' # through the second use alone: 0.5 for each of 3 rows
+        cat bias.npy weight.npy w.npy >"${f##*/}.grads"
+    done
+    cmp no_grad_region.pt2.grads a.pt2.grads
+}
+
+@test "an export of an export is byte-identical, and an archive without programs says so" {
+    for p in "$TC_ROOT"/tests/oracle/pt2/*.pt2; do
+        tc-export "$p" -o a.pt2
+        tc-export a.pt2 -o b.pt2
+        cmp a.pt2 b.pt2
+    done
+    for n in 4 5; do # names of sizes in any order of their first use
+        printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x, y):\n        return y.sum(0), x + 1\n' >m.py
+        tc-export m.py:M --input x=BxTxf32 --input y=Sx${n}xf32 -o a.pt2
+        tc-export a.pt2 -o b.pt2
+        cmp a.pt2 b.pt2
+    done
+    perl -0777 -pe 's{models/model\.json}{models_model_json}g' a.pt2 >none.pt2
+    run --separate-stderr tc-export none.pt2 -o c.pt2
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"none.pt2 holds no program (no models/NAME.json)"* ]]
+}
