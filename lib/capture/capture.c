@@ -214,10 +214,10 @@ void tc_capture_abandon(C *c) {
 }
 
 static tc_value *tensor_input(tc_capture *k, const char *hint, const tc_tensor *t, bool requires_grad) {
-    tc_sym size[TC_MAX_RANK];
-    for (int i = 0; i < t->rank; i++) size[i] = tc_sym_int(k->p->sym, t->size[i]);
+    tc_sym size[TC_MAX_RANK], stride[TC_MAX_RANK];
+    for (int i = 0; i < t->rank; i++) size[i] = tc_sym_int(k->p->sym, t->size[i]), stride[i] = tc_sym_int(k->p->sym, t->stride[i]);
     tc_value *v = tc_graph_value(k->p->graph, TC_V_TENSOR, hint);
-    v->meta = tc_meta_make(&k->p->arena, t->dtype, t->rank, size, NULL);
+    v->meta = tc_meta_make(&k->p->arena, t->dtype, t->rank, size, tc_tensor_is_contiguous(t) ? NULL : stride);
     v->meta.requires_grad = requires_grad;
     return tc_graph_add_input(k->p->graph, v);
 }
@@ -236,13 +236,6 @@ static void stands_for(tc_capture *k, tensor *t, tc_value *v) {
     t->v = v;
 }
 
-static tc_tensor contiguous(tc_capture *k, const tc_tensor *t) {
-    tc_tensor out;
-    tc_status st = tc_tensor_contiguous(t, &out);
-    if (st) tc_raise_status(k->c, "RuntimeError", st);
-    return out;
-}
-
 static void add_state(tc_capture *k, const char *name, V value, tc_input_kind role, bool requires_grad, bool persistent) {
     if (!tc_is_tensor(value)) return;
     tensor *t = (tensor *)value;
@@ -253,7 +246,7 @@ static void add_state(tc_capture *k, const char *name, V value, tc_input_kind ro
             if (k->p->inputs[i].value == t->v) tied = i;
     tc_value *v = tensor_input(k, mangled(k, role == TC_IN_PARAMETER ? "p_" : "b_", name), &t->t, role == TC_IN_PARAMETER && requires_grad);
     tc_input in = {.kind = role, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .persistent = persistent, .alias_of = tied};
-    in.data = tied >= 0 ? tc_tensor_share(&k->p->inputs[tied].data) : contiguous(k, &t->t);
+    in.data = tc_tensor_share(tied >= 0 ? &k->p->inputs[tied].data : &t->t);
     tc_program_add_input(k->p, in);
     if (tied < 0) stands_for(k, t, v);
 }
@@ -379,7 +372,7 @@ static tc_value *lift(C *c, tensor *t) {
     tc_value *v = tensor_input(k, tc_arena_printf(&k->p->arena, "c_%s", name), &t->t, t->requires_grad);
     tc_program_add_input(
         k->p,
-        (tc_input){.kind = TC_IN_CONSTANT, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .alias_of = -1, .data = contiguous(k, &t->t)});
+        (tc_input){.kind = TC_IN_CONSTANT, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .alias_of = -1, .data = tc_tensor_share(&t->t)});
     stands_for(k, t, v);
     return c->torch->graph == k->p->graph ? v : tc_torch_lift_region(c, v);
 }

@@ -146,6 +146,32 @@ static V number_of(C *c, tc_tensor *t) {
     return r;
 }
 
+/* Executors give contiguous results: t takes the order in memory that the shape rule says, as of .to(memory_format=torch.channels_last). */
+static tc_status lay_out(tc_tensor *t, const tc_meta *m) {
+    int order[TC_MAX_RANK];
+    int64_t stride[TC_MAX_RANK];
+    bool lies = true;
+    if (!m->stride || !t->storage || !tc_tensor_is_contiguous(t)) return NULL;
+    for (int d = 0; d < t->rank; d++) {
+        if (!tc_sym_const_int(m->stride[d], &stride[d])) return NULL;
+        lies &= stride[d] == t->stride[d] || t->size[d] == 1;
+        int at = d;
+        for (; at && stride[order[at - 1]] < stride[d]; at--) order[at] = order[at - 1];
+        order[at] = d;
+    }
+    if (lies) return NULL;
+    tc_tensor from = *t, made; /* from: borrowed */
+    for (int i = 0; i < t->rank; i++) from.size[i] = t->size[order[i]], from.stride[i] = t->stride[order[i]];
+    TC_TRY(tc_tensor_contiguous(&from, &made));
+    tc_tensor back = made;
+    for (int i = 0; i < t->rank; i++) back.size[order[i]] = made.size[i], back.stride[order[i]] = made.stride[i];
+    bool same = true; /* else its elements do not lie side by side */
+    for (int d = 0; d < t->rank; d++) same &= back.stride[d] == stride[d] || t->size[d] == 1;
+    tc_tensor_deinit(same ? t : &made);
+    if (same) *t = back;
+    return NULL;
+}
+
 static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
     struct tc_torch *T = c->torch;
     const tc_schema *s = tc_op_schema(op);
@@ -180,6 +206,8 @@ static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *obje
         out = tc_xcalloc((size_t)n, sizeof *out);
     }
     tc_status st = T->eval.call(T->eval.self, op, a, nargs, gen ? gen : T->gen, out, n);
+    for (int i = 0; i < nouts && n == nouts && !st; i++)
+        if (outs[i].kind == TC_V_TENSOR) st = lay_out(&out[i], &outs[i].meta);
     V *made = tc_mem(c, (size_t)(n ? n : 1) * sizeof *made);
     bool number = nouts == 1 &&
                   (s->rets[0].type == TC_T_SCALAR || s->rets[0].type == TC_T_INT || s->rets[0].type == TC_T_FLOAT || s->rets[0].type == TC_T_BOOL);

@@ -151,3 +151,38 @@ PY
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"none.pt2 holds no program (no models/NAME.json)"* ]]
 }
+
+@test "weights keep the order of their elements, and views the one storage that they share, as torch.export writes them" {
+    cat >m.py <<'PY'
+import torch
+
+
+class Views(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        base = torch.arange(3000000.)
+        self.w = torch.nn.Parameter(torch.arange(6.).view(2, 3).t())
+        self.c = torch.nn.Conv2d(2, 3, 2).to(memory_format=torch.channels_last)
+        self.register_buffer('p', base[5:])
+        self.register_buffer('q', base.view(3, -1).t())
+
+    def forward(self, x):
+        return x @ self.w, self.c(x.view(1, 2, 3, 1).expand(1, 2, 3, 4)), self.p.sum() - self.q.sum()
+PY
+    tc-export -q m.py:Views --input x=2x3xf32 -o a.pt2
+    [ "$(stat -c %s a.pt2)" -lt 12100000 ]
+    tc-ckpt ls --json a.pt2 >ls
+    grep -q '"name": "w",.*"stride": \[1, 3\]' ls
+    grep -q '"name": "c.weight",.*"stride": \[8, 1, 4, 2\]' ls
+    grep -q '"name": "q",.*"stride": \[1, 1000000\]' ls
+    [ "$(sed -n 's/.*"name": "p",.*"offset": \([0-9]*\),.*/\1/p' ls)" -eq $(($(sed -n 's/.*"name": "q",.*"offset": \([0-9]*\),.*/\1/p' ls) + 20)) ]
+    tc-run a.pt2 --input x=2x3xf32=1,2,3,4,5,6 --output 0=@y.npy --output 1=@c.npy --output 2=@s.npy
+    [ "$(tc-ckpt show y.npy tensor | tr -d ' \n')" = 'tensor=tensor([[8.,26.],[17.,62.]])' ]
+    tc-compile -q a.pt2 -o b.pt2
+    tc-run b.pt2 --input x=2x3xf32=1,2,3,4,5,6 --expect 0=@y.npy --expect 1=@c.npy --expect 2=@s.npy
+    printf '        return self.w.view(-1)\n' >tail
+    sed '/return x/d' m.py | cat - tail >v.py
+    run --separate-stderr tc-export -q v.py:Views --input x=2x3xf32 -o v.pt2 # as in PyTorch
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"view"* ]]
+}

@@ -445,11 +445,17 @@ class Module:
                 dtype = a
             elif isinstance(a, torch.Tensor):
                 dtype = a.dtype
-        if dtype is None:
+        layout = kwargs.get("memory_format")
+        if dtype is None and layout is None:
             return self
-        if not (dtype.is_floating_point or dtype.is_complex):
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but got desired dtype=" + str(dtype))
-        return self._apply(lambda t: t.to(dtype) if t.is_floating_point() or t.is_complex() else t)
+
+        def convert(t):
+            kind = dtype if dtype is not None and (t.is_floating_point() or t.is_complex()) else t.dtype
+            return t.to(kind, memory_format=layout if t.dim() in (4, 5) else None)
+
+        return self._apply(convert)
 
     def cuda(self, device=None):
         return self
