@@ -20,8 +20,8 @@ static const tc_subcommand subcommands[] = {{"ls", "[PATH...]", "list names, typ
                                             {"diff", "A B", "compare two; exit 4 when they differ", 2, 2},
                                             {"verify", "[PATH...]", "check every checksum and header; exit 3 at damage", 0, -1},
                                             {0}};
-static const tc_opt_id options[] = {TC_OPT_out,  TC_OPT_to,        TC_OPT_all,        TC_OPT_rename, TC_OPT_map,  TC_OPT_select,
-                                    TC_OPT_cast, TC_OPT_transpose, TC_OPT_shard_size, TC_OPT_no_crc, TC_OPT_rtol,   TC_OPT_atol, TC_OPT_NONE};
+static const tc_opt_id options[] = {TC_OPT_out,       TC_OPT_to,         TC_OPT_all,    TC_OPT_rename, TC_OPT_map,  TC_OPT_select, TC_OPT_cast,
+                                    TC_OPT_transpose, TC_OPT_shard_size, TC_OPT_no_crc, TC_OPT_rtol,   TC_OPT_atol, TC_OPT_NONE};
 static const tc_tool tool = {
     .name = "tc-ckpt",
     .summary = "list, show, convert, consolidate, compare and verify checkpoints",

@@ -207,7 +207,8 @@ static tc_status inflate_into(const tc_zip *z, const tc_zip_entry *e, unsigned c
     inflateEnd(&s);
     if (rc != Z_STREAM_END || in != e->len || out != e->size)
         return tc_error_at(TC_CONTENT, at(z->blob, e->offset), "%s does not unpack to its %zu bytes", e->name, e->size);
-    if (!z->unsummed && tc_crc32(0, to, e->size) != e->crc) return tc_error_at(TC_CONTENT, at(z->blob, e->offset), "%s is damaged: its checksum is wrong", e->name);
+    if (!z->unsummed && tc_crc32(0, to, e->size) != e->crc)
+        return tc_error_at(TC_CONTENT, at(z->blob, e->offset), "%s is damaged: its checksum is wrong", e->name);
     return NULL;
 }
 

@@ -33,7 +33,7 @@ bool tc_zip_is(const void *data, size_t n); /* begins as a ZIP does */
 tc_status tc_zip_open(tc_blob *b, tc_zip **out_zip);
 void tc_zip_close(tc_zip *z);                                       /* NULL is allowed */
 const tc_zip_entry *tc_zip_find(const tc_zip *z, const char *name); /* NULL when absent */
-tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e); /* of an unsummed archive that it is stored, no more */
+tc_status tc_zip_check(const tc_zip *z, const tc_zip_entry *e);     /* of an unsummed archive that it is stored, no more */
 /* tc_zip_check where it is little work, or asked for: up to 1 MiB in all when `all` is false. *io_checked counts. */
 tc_status tc_zip_check_some(const tc_zip *z, const tc_zip_entry *e, bool all, size_t *io_checked);
 /* The unpacked bytes as a blob of their own (caller releases), its checksum compared. Deflated entries only; TC_CONTENT when they unpack to
