@@ -21,14 +21,18 @@ static tc_status open_zip(tc_blob *b, tc_archive **out_archive) {
     return saved ? refuse_saved(b) : tc_archive_open(b, out_archive);
 }
 
+tc_status tc_cmd_archive_of(tc_cmd *c, tc_blob *b, tc_archive **out_archive) {
+    tc_format f = tc_format_of(b->data, b->len);
+    return f == TC_FORMAT_ZIP      ? open_zip(b, out_archive)
+           : f == TC_FORMAT_PICKLE ? refuse_saved(b)
+           : f == TC_FORMAT_ONNX   ? tc_cmd_onnx(c, b, out_archive)
+                                   : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2) or an ONNX model", b->name, tc_format_name(f));
+}
+
 tc_status tc_cmd_archive(tc_cmd *c, const char *path, tc_archive **out_archive) {
     tc_blob *b;
     TC_TRY(tc_cmd_read(c, path, "the program", &b));
-    tc_format f = tc_format_of(b->data, b->len);
-    tc_status st = f == TC_FORMAT_ZIP      ? open_zip(b, out_archive)
-                   : f == TC_FORMAT_PICKLE ? refuse_saved(b)
-                   : f == TC_FORMAT_ONNX   ? tc_cmd_onnx(c, b, out_archive)
-                                           : tc_error(TC_CONTENT, "%s is %s, expected a program (.pt2) or an ONNX model", b->name, tc_format_name(f));
+    tc_status st = tc_cmd_archive_of(c, b, out_archive);
     tc_blob_release(b);
     return st;
 }

@@ -7,6 +7,7 @@
 
 /* Opens the archive at path ("-": stdin, claimed for "the program"). TC_CONTENT when it is something else than a program, saying what. */
 tc_status tc_cmd_archive(tc_cmd *c, const char *path, tc_archive **out_archive);
+tc_status tc_cmd_archive_of(tc_cmd *c, tc_blob *b, tc_archive **out_archive); /* the same of what was read */
 /* An ONNX model as an archive of one program. Values of --input that the model needs when it is imported are taken from there. */
 tc_status tc_cmd_onnx(tc_cmd *c, tc_blob *b, tc_archive **out_archive);
 /* The program that --model names (else the only one, else `model`), functional and verified, with the weights of --weights and --rename. */

@@ -5,8 +5,21 @@
 #include "file/literal.h"
 #include "file/tensors.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
+
+/* A word that is not as it must be; said: what gave it, see tc_capture_words. */
+static tc_status TC_PRINTF(4, 5) wrong(const tc_cmd *c, const char *said, const char *spec, const char *fmt, ...) {
+    tc_buf b = {0};
+    va_list ap;
+    va_start(ap, fmt);
+    tc_buf_vprintf(&b, fmt, ap);
+    va_end(ap);
+    tc_status s = *said == '-' ? tc_usage(c, "%s %s: %s", said, spec, tc_buf_str(&b)) : tc_error(TC_USAGE, "%s: %s: %s", said, spec, tc_buf_str(&b));
+    tc_buf_free(&b);
+    return s;
+}
 
 /* ---- --input ---- */
 static bool name_char(char ch) { return (ch >= 'a' && ch <= 'z') || (ch >= 'A' && ch <= 'Z') || (ch >= '0' && ch <= '9') || ch == '_' || ch == '.'; }
@@ -32,11 +45,11 @@ static tc_status declared(tc_cmd *c, tc_cmd_source *q, const char *spec, const c
         if (!x) {
             in->dtype = tc_dtype_parse(p, n);
             if (in->dtype == TC_DTYPE_NONE)
-                return tc_usage(c, "--input %s: '%s' is no dtype; expected sizes and a dtype, as in idx=BxTxi64", spec, p);
+                return wrong(c, q->r.said.input, spec, "'%s' is no dtype; expected sizes and a dtype, as in idx=BxTxi64", p);
             return NULL;
         }
-        if (in->rank == TC_MAX_RANK) return tc_usage(c, "--input %s: more than %d dimensions", spec, TC_MAX_RANK);
-        if (n == 0) return tc_usage(c, "--input %s: a size is missing before 'x'", spec);
+        if (in->rank == TC_MAX_RANK) return wrong(c, q->r.said.input, spec, "more than %d dimensions", TC_MAX_RANK);
+        if (n == 0) return wrong(c, q->r.said.input, spec, "a size is missing before 'x'");
         in->size[in->rank++] = tc_arena_strndup(&q->arena, p, n);
         p = x + 1;
     }
@@ -77,35 +90,35 @@ static tc_status add_input(tc_cmd *c, tc_cmd_source *q, const char *spec) {
 }
 
 /* ---- --dim ---- */
-static tc_status read_range(tc_cmd *c, const char *spec, const char *text, tc_capture_dim *d) {
+static tc_status read_range(tc_cmd *c, const tc_cmd_source *q, const char *spec, const char *text, tc_capture_dim *d) {
     char *end;
     d->lo = strtoll(text, &end, 10);
-    if (end == text || (*end && strncmp(end, "..", 2))) return tc_usage(c, "--dim %s: expected LO..HI", spec);
+    if (end == text || (*end && strncmp(end, "..", 2))) return wrong(c, q->r.said.dim, spec, "expected LO..HI");
     if (!*end) {
         d->hi = d->lo;
         return NULL;
     }
     const char *hi = end + 2;
     d->hi = strtoll(hi, &end, 10);
-    if (end == hi || *end || d->lo < 0 || d->hi < d->lo || d->hi == 0) return tc_usage(c, "--dim %s: expected LO..HI with 0 <= LO <= HI", spec);
+    if (end == hi || *end || d->lo < 0 || d->hi < d->lo || d->hi == 0) return wrong(c, q->r.said.dim, spec, "expected LO..HI with 0 <= LO <= HI");
     return NULL;
 }
 
 static tc_status add_dim(tc_cmd *c, tc_cmd_source *q, const char *spec) {
     const char *eq = strchr(spec, '='), *dot = eq ? memrchr(spec, '.', (size_t)(eq - spec)) : NULL;
-    if (!eq || eq == spec || !eq[1]) return tc_usage(c, "--dim %s: expected PATH.AXIS=SYM[:LO..HI] or SYM=LO..HI", spec);
+    if (!eq || eq == spec || !eq[1]) return wrong(c, q->r.said.dim, spec, "expected PATH.AXIS=SYM[:LO..HI] or SYM=LO..HI");
     tc_capture_dim d = {0};
     if (!dot) {
         d.symbol = tc_arena_strndup(&q->arena, spec, (size_t)(eq - spec));
-        TC_TRY(read_range(c, spec, eq + 1, &d));
+        TC_TRY(read_range(c, q, spec, eq + 1, &d));
     } else {
         char *end;
         d.path = tc_arena_strndup(&q->arena, spec, (size_t)(dot - spec));
         d.axis = (int)strtol(dot + 1, &end, 10);
-        if (end != eq) return tc_usage(c, "--dim %s: '%.*s' is no axis", spec, (int)(eq - dot - 1), dot + 1);
+        if (end != eq) return wrong(c, q->r.said.dim, spec, "'%.*s' is no axis", (int)(eq - dot - 1), dot + 1);
         const char *colon = strchr(eq, ':');
         d.symbol = tc_arena_strndup(&q->arena, eq + 1, colon ? (size_t)(colon - eq - 1) : strlen(eq + 1));
-        if (colon) TC_TRY(read_range(c, spec, colon + 1, &d));
+        if (colon) TC_TRY(read_range(c, q, spec, colon + 1, &d));
     }
     tc_vec_push(&q->dims, d);
     return NULL;
@@ -167,12 +180,15 @@ static tc_status add_args_file(tc_cmd *c, tc_cmd_source *q, const char *path) {
     return st;
 }
 
+static const char *said(const tc_cmd *c, tc_opt_id id, const char *option) { return c->given_at[id] ? c->given_at[id] : option; }
+
 tc_status tc_cmd_source_open(tc_cmd *c, const char *operand, tc_cmd_source *q) {
     const char *colon = strrchr(operand, ':');
     if (colon && strchr(colon, '/')) colon = NULL;
     char *path = colon ? tc_arena_strndup(&q->arena, operand, (size_t)(colon - operand)) : tc_arena_strdup(&q->arena, operand);
     TC_TRY(tc_cmd_read(c, path, "the source", &q->source));
     q->r.path = path;
+    q->r.said = (tc_capture_words){said(c, TC_OPT_arg, "--arg"), said(c, TC_OPT_input, "--input"), said(c, TC_OPT_dim, "--dim")};
     q->r.text = (const char *)q->source->data, q->r.len = q->source->len;
     q->r.class_name = colon && colon[1] ? colon + 1 : NULL;
     q->r.limits.source_dirs = c->values[TC_OPT_source].data, q->r.limits.nsource_dirs = tc_cmd_count(c, TC_OPT_source);

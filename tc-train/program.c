@@ -42,6 +42,7 @@ static tc_status take_archive(job *j, tc_archive *a) {
 
 /* The recipe's words as if they stood on the command line: one value, a list, or a map of NAME: VALUE. */
 static tc_status give(job *j, const tc_yaml *y, tc_opt_id id) {
+    if (y) j->c->given_at[id] = tc_arena_printf(&j->arena, "%s:%d:%d: %s", y->file, y->line, y->col, y->path);
     for (int i = 0; y && i < (y->kind == TC_YAML_SCALAR ? 1 : y->n); i++) {
         const char *v;
         TC_TRY(tc_yaml_string(y->kind == TC_YAML_SCALAR ? y : y->items[i], &v));
@@ -99,7 +100,7 @@ tc_status job_read_program(job *j) {
     } else {
         tc_blob *b = NULL;
         TC_TRY(read_stdin(j, &b));
-        tc_status s = tc_format_of(b->data, b->len) == TC_FORMAT_ONNX ? tc_cmd_onnx(j->c, b, &a) : tc_archive_open(b, &a);
+        tc_status s = tc_cmd_archive_of(j->c, b, &a);
         tc_blob_release(b);
         TC_TRY(s);
     }

@@ -38,7 +38,12 @@ typedef struct {
 } tc_capture_arg; /* constructor argument: an expression that sees the file's names */
 
 typedef struct {
+    const char *arg, *input, *dim;
+} tc_capture_words; /* what messages call them: NULL, the options, or where a recipe has them */
+
+typedef struct {
     const char *path; /* for messages */
+    tc_capture_words said;
     const char *text;
     size_t len;             /* the source; borrowed for the life of the result's programs' names (copied) */
     const char *class_name; /* a class, or a function */

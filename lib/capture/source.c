@@ -1,6 +1,7 @@
 /* tc-export's work as one call: load a source, build its module, capture forward in eval and in train mode. */
 #include "capture/capture.h"
 
+#include "base/text.h"
 #include "capture/keep.h"
 #include "capture/profile.h"
 #include "capture/torch.h"
@@ -16,6 +17,8 @@ typedef struct {
     tc_side_programs model, train; /* each mode's program, and those for its other sides */
 } job;
 
+static const char *said(const char *word, const char *option) { return word ? word : option; }
+
 /* ---- building the module ---- */
 /* resnet18(pretrained=False, **kw): a function that can be called without inputs, or is given --arg, makes the module. One with a
  * parameter that must be given is what is captured. */
@@ -26,16 +29,27 @@ static bool is_factory(const func *f, const tc_capture_request *r) {
     return r->nargs > 0 || !required;
 }
 
+static void no_class(C *c, module *m, const tc_capture_request *r) {
+    const char *names[64], *near;
+    size_t n = 0;
+    V key, value;
+    for (size_t i = 0; n < 64 && tc_dict_next(m->d, &i, &key, &value);)
+        if (tc_kind_of(value) == K_TYPE) names[n++] = tc_as_str(key)->s;
+    near = tc_suggest(r->class_name, names, n);
+    tc_raise(c, "NameError", "%s: name '%s' is not defined%s%s%s", r->path, r->class_name, near ? "; did you mean '" : "", near ? near : "",
+             near ? "'?" : "");
+}
+
 static V construct(C *c, module *m, const tc_capture_request *r) {
     V cls = tc_dict_gets(c, m->d, tc_intern(c, r->class_name, strlen(r->class_name)));
-    if (!cls) tc_raise(c, "NameError", "%s: name '%s' is not defined", r->path, r->class_name);
+    if (!cls) no_class(c, m, r);
     bool function = tc_kind_of(cls) == K_FUNC;
     if (function ? !is_factory((func *)cls, r) : tc_kind_of(cls) != K_TYPE) return cls;
     str **kn = tc_mem(c, sizeof(str *) * (size_t)(r->nargs + 1));
     V *kv = tc_mem(c, sizeof(V) * (size_t)(r->nargs + 1)), *pos = tc_mem(c, sizeof(V) * (size_t)(r->nargs + 1));
     args A = {.a = pos, .kn = kn, .kv = kv};
     for (int i = 0; i < r->nargs; i++) {
-        V v = tc_lang_eval(c, m, NULL, tc_arena_printf(&c->arena, "--arg %s", r->args[i].name ? r->args[i].name : ""), r->args[i].text);
+        V v = tc_lang_eval(c, m, NULL, tc_arena_printf(&c->arena, "%s %s", said(r->said.arg, "--arg"), r->args[i].name ? r->args[i].name : ""), r->args[i].text);
         if (!r->args[i].name || !*r->args[i].name) pos[A.n++] = v;
         else kn[A.nk] = tc_intern(c, r->args[i].name, strlen(r->args[i].name)), kv[A.nk++] = v;
     }
@@ -196,13 +210,14 @@ static void check_dims(C *c, const tc_program *p, const tc_capture_request *r) {
             found |= rank && !strcmp(in->name, d->path) && d->axis < rank && d->axis >= -rank;
         }
         if (found) continue;
-        if (d->path) tc_raise(c, "ValueError", "--dim %s.%d=%s: no input has this axis", d->path, d->axis, d->symbol);
-        tc_raise(c, "ValueError", "--dim %s: no input has a size %s", d->symbol, d->symbol);
+        const char *by = said(r->said.dim, "--dim");
+        if (d->path) tc_raise(c, "ValueError", "%s %s.%d=%s: no input has this axis", by, d->path, d->axis, d->symbol);
+        tc_raise(c, "ValueError", "%s %s: no input has a size %s", by, d->symbol, d->symbol);
     }
 }
 
 /* Parameters without a default that no input names, before forward is called without them. */
-static void check_given(C *c, V m, const list *params, dict *given) {
+static void check_given(C *c, V m, const list *params, dict *given, const tc_capture_request *r) {
     tc_buf lacks = {0};
     size_t n;
     for (size_t i = 0; i < params->n; i++) {
@@ -215,9 +230,10 @@ static void check_given(C *c, V m, const list *params, dict *given) {
     const char *names = tc_arena_strdup(&c->arena, lacks.data), *first = tc_arena_strndup(&c->arena, names, strcspn(names, ","));
     tc_buf_free(&lacks);
     const func *f = (func *)forward_function(c, m); /* it has parameters */
+    const char *by = said(r->said.input, "--input"), *word = *by == '-' ? by : "input:";
     const char *what = tc_kind_of(m) == K_FUNC ? f->qualname->s : tc_type_name(c, m);
-    tc_status st = tc_error(TC_USAGE, "%s is called with %s, which no --input declares: --input %s=SIZES and dtype, as BxTxi64 or Bx3x32x32xf32",
-                            what, names, first);
+    tc_status st = tc_error(TC_USAGE, "%s is called with %s, which no %s declares: %s %s=SIZES and dtype, as BxTxi64 or Bx3x32x32xf32", what,
+                            names, *by == '-' ? by : "input", word, first);
     tc_raise_status_at(c, "TypeError", st, &(tc_source){.file = f->sc->file->name, .line = f->sc->line, .col = f->sc->col});
 }
 
@@ -258,7 +274,7 @@ static tc_program *capture_mode(C *c, V m, module *mod, const tc_capture_request
         else v = tc_capture_tensor(k, &in[i]);
         put(c, given, in[i].name, v);
     }
-    check_given(c, m, params, given);
+    check_given(c, m, params, given, r);
     check_dims(c, p, r);
     if (r->sides > 1 && !c->draft && !c->keep && !o->strict) o->nseen = tc_capture_sided(k, &o->seen);
     /* positional while there is no gap, then by keyword */

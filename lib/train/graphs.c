@@ -199,8 +199,10 @@ tc_status tc_train_build_micro(tc_trainer *t) {
     TC_TRY(capture_program((capturing){.t = t, .name = "micro", .declare = declare_micro}, &p));
     const tc_value *loss = p->outputs[find_loss(p)].value;
     tc_status s = NULL;
+    const tc_yaml *at = tc_yaml_get(t->r->root, "loss");
     if (!tc_is_float(loss->meta.dtype) || loss->meta.rank != 0)
-        s = tc_error(TC_USAGE, "%s: loss: the expression gives a tensor of rank %d, expected one number", t->r->file, loss->meta.rank);
+        s = tc_yaml_error(at, "the expression gives a tensor of %s and rank %d, expected one number of a floating type", tc_dtypes[loss->meta.dtype].name,
+                          loss->meta.rank);
     if (!s) s = tc_decompose_some(p, draws, NULL);
     if (!s) s = tc_grad_program(p, find_loss(p), NULL, 0, NULL);
     if (!s && tc_dist_size(t->o.dist) > 1) s = tc_train_share_draws(t, p);
@@ -209,12 +211,14 @@ tc_status tc_train_build_micro(tc_trainer *t) {
     if (!s) {
         t->loss_at = find_loss(p);
         t->grad_of = TC_NEWN(&t->arena, int, (size_t)t->nparams + 1);
+        int reached = 0;
         for (int k = 0; k < t->nparams; k++) {
             t->grad_of[k] = -1;
             for (int i = 0; i < p->noutputs; i++)
                 if (p->outputs[i].kind == TC_OUT_GRAD_PARAMETER && strcmp(p->inputs[p->outputs[i].target].name, t->param_names[k]) == 0)
-                    t->grad_of[k] = i;
+                    t->grad_of[k] = i, reached++;
         }
+        if (!reached) s = tc_yaml_error(at, "no parameter that is trained is part of it: nothing would be learnt");
     }
     tc_program_release(p);
     return s;

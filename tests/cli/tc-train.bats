@@ -658,6 +658,24 @@ PY
     printf 'functions: |\n  a = 1\n  b = zz\n' | cat r.yaml - >wrong.yaml
     run -3 --separate-stderr tc-train -q wrong.yaml -o none
     [[ ${stderr_lines[0]} == "tc-train: wrong.yaml:$(grep -n functions wrong.yaml | cut -d: -f1): functions:2:5: NameError"* ]]
+    refused() { # EXIT KEY=VALUE WHAT: the recipe with this key has the error at the key's line
+        sed "s|^${2%%=*}:.*|${2%%=*}: ${2#*=}|" r.yaml >wrong.yaml
+        run -"$1" --separate-stderr tc-train -q wrong.yaml -o none
+        [[ ${stderr_lines[0]} == "tc-train: "*"wrong.yaml:$(grep -n "^${2%%=*}:" wrong.yaml | cut -d: -f1):"*"$3"* ]] || { echo "$stderr"; return 1; }
+    }
+    refused 2 "loss=F.cross_entropy(out, y, reduction='none')" "loss: the expression gives a tensor of f32 and rank 1, expected one number"
+    refused 2 "loss=y.sum()" "loss: the expression gives a tensor of i64 and rank 0, expected one number of a floating type"
+    refused 2 "loss=y.float().mean()" "loss: no parameter that is trained is part of it"
+    refused 2 "optimizer=3" "optimizer: found int '3', expected an optimiser"
+    refused 2 "input=x=Bx3" "input: x=Bx3: '3' is no dtype"
+    sed '1a dim: B=5..2' r.yaml >wrong.yaml
+    run -2 --separate-stderr tc-train -q wrong.yaml -o none
+    [[ $stderr == "tc-train: wrong.yaml:2:6: dim: B=5..2: expected LO..HI"* && $stderr != *--help* ]]
+    run -3 --separate-stderr tc-train -q r.yaml model="$(sed -n 's/^model: *\(.*\):.*/\1/p' r.yaml):Nett" -o none
+    [[ $stderr == *"name 'Nett' is not defined; did you mean 'Net'?"* ]]
+    grep -v '^model\|^arg\|^input' r.yaml >wrong.yaml
+    run -3 --separate-stderr bash -c 'echo hello | tc-train -q wrong.yaml -o none'
+    [[ $stderr == *"stdin is a file of unknown format, expected a program (.pt2)"* ]]
     run -2 --separate-stderr tc-train -q r.yaml clip_grad_norm=.nan -o none
     [[ $stderr == *"found nan"* ]]
 }

@@ -116,11 +116,6 @@ def _optimisers(opt):
     return found
 
 
-def expect_groups(opt):
-    if not hasattr(opt, "param_groups"):
-        raise TypeError(f"optimizer is {type(opt).__name__}, expected one of torch.optim or an object with param_groups")
-
-
 def _put(old, value):
     """The new value of a number of a group: with a type where it was a tensor (lr=torch.tensor(1e-3)), to which it is rounded as there."""
     typed = isinstance(old, torch.Tensor) and not isinstance(value, torch.Tensor)
