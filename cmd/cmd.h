@@ -60,7 +60,7 @@ struct tc_cmd {
     /* private to cmd/ */
     TC_VEC(const char *) values[TC_OPT_COUNT];
     const char *given_at[TC_OPT_COUNT]; /* where values stand that come from elsewhere, "mlp.yaml:3:8: input"; NULL: the command line */
-    const char *stdin_claim; /* who reads stdin, or NULL */
+    const char *stdin_claim;            /* who reads stdin, or NULL */
     tc_pool *pool;
     int threads;
     double started, phase_ended;

@@ -2,6 +2,7 @@
 #include "tc-ckpt/training.h"
 
 #include "base/json.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
@@ -49,7 +50,8 @@ static tc_saved_node *read_value(training *t, tc_jread *j, const char *key, bool
         tc_jr_object(j);
         for (tc_str k; tc_jr_member(j, &k);) {
             char *name = tc_arena_strndup(&t->arena, k.s, k.n);
-            add(n, read_value(t, j, name, !strcmp(name, "params")));
+            tc_saved_node *value = add(n, read_value(t, j, name, !strcmp(name, "params")));
+            if (tc_parse_i64(name, &value->number)) value->key = NULL; /* the milestones of MultiStepLR */
         }
         break;
     default: tc_jr_null(j);

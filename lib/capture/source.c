@@ -49,7 +49,8 @@ static V construct(C *c, module *m, const tc_capture_request *r) {
     V *kv = tc_mem(c, sizeof(V) * (size_t)(r->nargs + 1)), *pos = tc_mem(c, sizeof(V) * (size_t)(r->nargs + 1));
     args A = {.a = pos, .kn = kn, .kv = kv};
     for (int i = 0; i < r->nargs; i++) {
-        V v = tc_lang_eval(c, m, NULL, tc_arena_printf(&c->arena, "%s %s", said(r->said.arg, "--arg"), r->args[i].name ? r->args[i].name : ""), r->args[i].text);
+        V v = tc_lang_eval(c, m, NULL, tc_arena_printf(&c->arena, "%s %s", said(r->said.arg, "--arg"), r->args[i].name ? r->args[i].name : ""),
+                           r->args[i].text);
         if (!r->args[i].name || !*r->args[i].name) pos[A.n++] = v;
         else kn[A.nk] = tc_intern(c, r->args[i].name, strlen(r->args[i].name)), kv[A.nk++] = v;
     }
@@ -232,8 +233,8 @@ static void check_given(C *c, V m, const list *params, dict *given, const tc_cap
     const func *f = (func *)forward_function(c, m); /* it has parameters */
     const char *by = said(r->said.input, "--input"), *word = *by == '-' ? by : "input:";
     const char *what = tc_kind_of(m) == K_FUNC ? f->qualname->s : tc_type_name(c, m);
-    tc_status st = tc_error(TC_USAGE, "%s is called with %s, which no %s declares: %s %s=SIZES and dtype, as BxTxi64 or Bx3x32x32xf32", what,
-                            names, *by == '-' ? by : "input", word, first);
+    tc_status st = tc_error(TC_USAGE, "%s is called with %s, which no %s declares: %s %s=SIZES and dtype, as BxTxi64 or Bx3x32x32xf32", what, names,
+                            *by == '-' ? by : "input", word, first);
     tc_raise_status_at(c, "TypeError", st, &(tc_source){.file = f->sc->file->name, .line = f->sc->line, .col = f->sc->col});
 }
 

@@ -201,8 +201,8 @@ tc_status tc_train_build_micro(tc_trainer *t) {
     tc_status s = NULL;
     const tc_yaml *at = tc_yaml_get(t->r->root, "loss");
     if (!tc_is_float(loss->meta.dtype) || loss->meta.rank != 0)
-        s = tc_yaml_error(at, "the expression gives a tensor of %s and rank %d, expected one number of a floating type", tc_dtypes[loss->meta.dtype].name,
-                          loss->meta.rank);
+        s = tc_yaml_error(at, "the expression gives a tensor of %s and rank %d, expected one number of a floating type",
+                          tc_dtypes[loss->meta.dtype].name, loss->meta.rank);
     if (!s) s = tc_decompose_some(p, draws, NULL);
     if (!s) s = tc_grad_program(p, find_loss(p), NULL, 0, NULL);
     if (!s && tc_dist_size(t->o.dist) > 1) s = tc_train_share_draws(t, p);

@@ -26,7 +26,7 @@ static bool writable(C *c, V v, int depth) {
         return true;
     }
     case K_DICT: return depth < MAX_DEPTH;
-    case K_TENSOR: return tc_torch_rank(v) == 0; /* a rate as a tensor: its number */
+    case K_TENSOR: return tc_index(c, tc_call_method(c, v, tc_intern(c, "numel", 5), 0, NULL), "numel") == 1; /* a rate: its number */
     default: return false;
     }
 }
@@ -68,6 +68,13 @@ static void write_value(C *c, V v, tc_json *w, int depth) {
     }
 }
 
+/* A number, as a tensor where `like` is one. */
+static V like_number(C *c, double value, V like) {
+    if (!like || tc_kind_of(like) != K_TENSOR) return tc_float(c, value);
+    V given[2] = {tc_getattr(c, like, tc_intern(c, "shape", 5)), tc_float(c, value)};
+    return tc_call_method(c, like, tc_intern(c, "new_full", 8), 2, given);
+}
+
 /* `like`: the value that is replaced, whose kinds decide where JSON has fewer (tuples, floats that are whole, tensors, keys that are ints). */
 static V read_value(C *c, const tc_yaml *y, V like) {
     kind k = like ? tc_kind_of(like) : K_NONE;
@@ -91,10 +98,7 @@ static V read_value(C *c, const tc_yaml *y, V like) {
     int64_t i;
     double f;
     if (tc_yaml_is_null(y)) return c->none;
-    if (k == K_TENSOR && tc_parse_double(y->text, &f)) {
-        V given[2] = {tc_tuple(c, 0, NULL), tc_float(c, f)};
-        return tc_call_method(c, like, tc_intern(c, "new_full", 8), 2, given);
-    }
+    if (k == K_TENSOR && tc_parse_double(y->text, &f)) return like_number(c, f, like);
     if (k == K_FLOAT && tc_parse_double(y->text, &f)) return tc_float(c, f);
     if (y->quoted) return tc_strz(c, y->text);
     if (!strcmp(y->text, "true") || !strcmp(y->text, "false")) return tc_bool(c, *y->text == 't');
@@ -436,41 +440,70 @@ static void foreign_state(C *c, foreign *x, const char *id, const char *name, li
     }
 }
 
+/* The value called `name` in place of `old`; NULL: the file has none. A rate may be a tensor of one element. */
+static V foreign_leaf(C *c, foreign *x, const char *name, V old) {
+    const tc_yaml *y = foreign_value(x, name);
+    if (y) return read_value(c, y, old);
+    for (size_t i = 0; i < tc_ckpt_count(x->k); i++) {
+        if (strcmp(tc_ckpt_name(x->k, i), name)) continue;
+        tc_tensor t;
+        tc_status s = tc_ckpt_tensor(x->k, i, &t);
+        if (s) tc_raise_status(c, "ValueError", s);
+        const bool number = tc_tensor_numel(&t) == 1;
+        const double value = number ? tc_scalar_to_double(tc_scalar_load(t.dtype, t.storage->data, t.offset)) : 0;
+        tc_tensor_deinit(&t);
+        if (number) return like_number(c, value, old);
+    }
+    return NULL;
+}
+
+/* `old` with what the file has under `name` in the place of its values, those of dicts and lists inside it too. */
+static V foreign_part(C *c, foreign *x, const char *name, V old, bool *any) {
+    V found = foreign_leaf(c, x, name, old), key, value;
+    if (found) *any = true;
+    if (found || (tc_kind_of(old) != K_DICT && tc_kind_of(old) != K_LIST)) return found ? found : old;
+    if (tc_kind_of(old) == K_LIST) {
+        size_t n;
+        V *items = tc_items(old, &n);
+        list *l = tc_list(c, n);
+        for (size_t i = 0; i < n; i++) tc_list_push(c, l, foreign_part(c, x, tc_arena_printf(&x->t->arena, "%s.%zu", name, i), items[i], any));
+        return (V)l;
+    }
+    dict *d = tc_dict(c);
+    for (size_t i = 0; tc_dict_next((dict *)old, &i, &key, &value);)
+        tc_dict_set(c, d, key, foreign_part(c, x, tc_arena_printf(&x->t->arena, "%s.%s", name, tc_to_str(c, key)->s), value, any));
+    return (V)d;
+}
+
 /* The numbers of the groups that the file has: learning rate, betas, ... */
 static void foreign_numbers(C *c, foreign *x) {
     size_t n, parts;
     V *now = tc_items(tc_call_method(c, x->t->update, tc_intern(c, "numbers", 7), 0, NULL), &n);
     for (size_t i = 0; i < n; i++) {
         V *item = tc_items(now[i], &parts); /* group, key, index, value */
-        const tc_yaml *y = foreign_value(
-            x, tc_arena_printf(&x->t->arena, "%sparam_groups.%lld.%s", x->prefix, (long long)tc_index(c, item[0], "group"), tc_as_str(item[1])->s));
-        int64_t at = tc_index(c, item[2], "index");
-        if (y && at >= 0) y = y->kind == TC_YAML_LIST && at < y->n ? y->items[at] : NULL;
-        double f;
-        if (!y || y->kind == TC_YAML_LIST || y->kind == TC_YAML_MAP || !y->text || !tc_parse_double(y->text, &f)) continue;
-        V put[2] = {tc_tuple(c, 3, item), tc_float(c, f)};
+        const int64_t at = tc_index(c, item[2], "index");
+        const char *name =
+            tc_arena_printf(&x->t->arena, "%sparam_groups.%lld.%s", x->prefix, (long long)tc_index(c, item[0], "group"), tc_as_str(item[1])->s);
+        V value = foreign_leaf(c, x, name, item[3]);
+        if (at >= 0 && !value) value = foreign_leaf(c, x, tc_arena_printf(&x->t->arena, "%s.%lld", name, (long long)at), item[3]);
+        else if (at >= 0) {
+            size_t len = 0;
+            V *items = tc_kind_of(value) == K_LIST || tc_kind_of(value) == K_TUPLE ? tc_items(value, &len) : NULL;
+            value = (size_t)at < len ? items[at] : NULL;
+        }
+        if (!value || (tc_kind_of(value) != K_INT && tc_kind_of(value) != K_FLOAT)) continue;
+        V put[2] = {tc_tuple(c, 3, item), tc_float(c, tc_to_double(c, value))};
         tc_call_method(c, x->t->update, tc_intern(c, "put_back", 8), 2, put);
     }
 }
 
 static void foreign_scheduler(C *c, foreign *x) {
-    static const char *const heads[] = {"scheduler.", "lr_scheduler.", "lr_schedulers.0.", "scheduler_state_dict.", "lr_scheduler_state_dict."};
+    static const char *const heads[] = {"scheduler", "lr_scheduler", "lr_schedulers.0", "scheduler_state_dict", "lr_scheduler_state_dict"};
     V old = tc_call_method(c, x->t->scheduler, tc_intern(c, "state_dict", 10), 0, NULL);
-    for (size_t h = 0; h < sizeof heads / sizeof *heads; h++) {
-        dict *d = tc_dict(c);
-        bool any = false;
-        size_t n = strlen(heads[h]);
-        for (size_t i = 0; i < x->nvalues; i++) {
-            if (strncmp(x->values[i].key, heads[h], n) || strchr(x->values[i].key + n, '.')) continue;
-            V key = tc_strz(c, x->values[i].key + n), theirs = tc_dict_get(c, (dict *)old, key);
-            if (!theirs) continue;
-            tc_dict_set(c, d, key, read_value(c, foreign_value(x, x->values[i].key), theirs));
-            any = true;
-        }
-        if (!any) continue;
-        V state = (V)d;
-        tc_call_method(c, x->t->scheduler, tc_intern(c, "load_state_dict", 15), 1, &state);
-        return;
+    bool any = false;
+    for (size_t h = 0; h < sizeof heads / sizeof *heads && !any; h++) {
+        V state = foreign_part(c, x, heads[h], old, &any);
+        if (any) tc_call_method(c, x->t->scheduler, tc_intern(c, "load_state_dict", 15), 1, &state);
     }
 }
 

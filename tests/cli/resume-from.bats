@@ -46,6 +46,37 @@ YAML
     done
 }
 
+@test "schedules made of others, with functions, and with numbers as keys go over and back" {
+    L=torch.optim.lr_scheduler
+    for schedule in "$L.SequentialLR(opt, [$L.ConstantLR(opt, 0.3, 2), $L.ExponentialLR(opt, 0.8)], milestones=[3])" \
+        "$L.ChainedScheduler([$L.MultiStepLR(opt, [2, 6, 6, 97]), $L.LinearLR(opt, 0.5, total_iters=7)])" \
+        "$L.LambdaLR(opt, [lambda s: 0.9 ** s, lambda s: 1 / (1 + s)])" "$L.MultiplicativeLR(opt, lambda s: 0.9)" \
+        "$L.CyclicLR(opt, 1e-3, 1e-2, step_size_up=3, cycle_momentum=False)"; do
+        rm -rf full rest
+        tc-train -q r.yaml scheduler="\"$schedule\"" -o full
+        tc-ckpt convert full/step-4 -o half.pt
+        tc-train -q r.yaml scheduler="\"$schedule\"" resume_from=half.pt -o rest
+        tc-ckpt diff full/latest rest/latest
+        case $schedule in # what PyTorch's load_state_dict takes out, and milestones that are no strings
+        *Lambda* | *Multiplicative*) tc-ckpt show half.pt scheduler.lr_lambdas ;;
+        *Cyclic*) tc-ckpt show half.pt scheduler._scale_fn_custom ;;
+        *Chained*)
+            tc-ckpt show half.pt scheduler._schedulers.0.milestones.6
+            LC_ALL=C run ! grep -aqP 'X\x02\x00\x00\x0097' half.pt ;;
+        esac
+    done
+}
+
+@test "rates that are tensors come out of a checkpoint of PyTorch" {
+    # torch.save of Adam with lr=torch.tensor(0.1) and betas of tensors after 4 steps; the rates are PyTorch's of the steps that follow
+    L=torch.optim.lr_scheduler
+    tc-train -q r.yaml param_groups='list(m.parameters())' resume_from="$BATS_TEST_DIRNAME/tensor-rate.pt" \
+        optimizer='torch.optim.Adam(groups, lr=torch.tensor(0.5), betas=(torch.tensor(0.5), torch.tensor(0.5)))' \
+        scheduler="\"$L.SequentialLR(opt, [$L.ConstantLR(opt, 0.3, 3), $L.MultiStepLR(opt, [2], 0.9)], milestones=[3])\"" -o rest
+    [ "$(grep -o '"lr": [^ ]*' rest/metrics.jsonl | tr '\n' ' ')" = '"lr": [0.10000000149011612], "lr": [0.08999999612569809], "lr": [0.08999999612569809], "lr": [0.08999999612569809], ' ]
+    [[ "$(cat rest/step-8/state.json)" == *'"betas", 0, 0.800000011920929'* ]]
+}
+
 @test "its containers are those of a training script" {
     tc-train -q r.yaml -o full
     tc-ckpt convert full/step-4 -o half.pt

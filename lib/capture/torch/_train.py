@@ -117,7 +117,7 @@ def _optimisers(opt):
 
 
 def _put(old, value):
-    """The new value of a number of a group: with a type where it was a tensor (lr=torch.tensor(1e-3)), to which it is rounded as there."""
+    """The new value of a number of a group: with its type where it was a tensor, lr=torch.tensor(1e-3)."""
     typed = isinstance(old, torch.Tensor) and not isinstance(value, torch.Tensor)
     return torch.full(old.shape, value, dtype=old.dtype) if typed else value
 
@@ -300,9 +300,12 @@ class Update(nn.Module):
             g[key] = tuple(v)
 
     def put_back(self, where, value):
-        """A number from a checkpoint, whole where the setting is (ns_steps, max_iter)."""
-        whole = isinstance(self.get(where), int) and value == int(value)
-        self.put(where, int(value) if whole else value)
+        """A number from a checkpoint, whole where the setting is (ns_steps, max_iter), into the tensor that it is (groups may share one)."""
+        old = self.get(where)
+        if isinstance(old, torch.Tensor):
+            old.fill_(value)
+        else:
+            self.put(where, int(value) if isinstance(old, int) and value == int(value) else value)
 
     def get(self, where):
         i, key, k = where

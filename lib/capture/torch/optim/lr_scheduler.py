@@ -88,20 +88,25 @@ def _per_group(value, optimizer, name):
     return [value] * len(optimizer.param_groups)
 
 
-class LambdaLR(LRScheduler):
+# A schedule that calls functions. They are no part of its state, in which PyTorch has None for each.
+class _Called(LRScheduler):
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
         self.lr_lambdas = _per_group(lr_lambda, optimizer, "lr_lambdas")
         super().__init__(optimizer, last_epoch)
 
+    def state_dict(self):
+        return {**super().state_dict(), "lr_lambdas": [None for _ in self.lr_lambdas]}
+
+    def load_state_dict(self, state_dict):
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
+
+
+class LambdaLR(_Called):
     def get_lr(self):
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs)]
 
 
-class MultiplicativeLR(LRScheduler):
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        self.lr_lambdas = _per_group(lr_lambda, optimizer, "lr_lambdas")
-        super().__init__(optimizer, last_epoch)
-
+class MultiplicativeLR(_Called):
     def get_lr(self):
         if self._is_initial:
             return self._lrs()
@@ -439,7 +444,7 @@ class CyclicLR(LRScheduler):
             raise ValueError("mode is invalid and scale_fn is None")
         self.mode = mode
         self.gamma = gamma
-        self._scale = scale_fn
+        self._scale_fn_custom = scale_fn
         self.scale_mode = scale_mode if scale_fn is not None else ("iterations" if mode == "exp_range" else "cycle")
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
@@ -453,9 +458,15 @@ class CyclicLR(LRScheduler):
         super().__init__(optimizer, last_epoch)
         self.base_lrs = bases
 
+    def state_dict(self):
+        return {**super().state_dict(), "_scale_fn_custom": None}
+
+    def load_state_dict(self, state_dict):
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})
+
     def scale_fn(self, x):
-        if self._scale is not None:
-            return self._scale(x)
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
         if self.mode == "triangular":
             return 1.0
         if self.mode == "triangular2":
