@@ -373,10 +373,8 @@ static void make_objects(C *c, void *ctx) {
     t->opt = expression(t, "optimizer", r->optimizer);
     put_name(t, "opt", t->opt);
     if (!tc_getattr_or(c, t->opt, tc_intern(c, "param_groups", 12)))
-        tc_raise_status(c, "TypeError",
-                        tc_yaml_error(tc_yaml_get(r->root, "optimizer"),
-                                      "found %s '%s', expected an optimiser of torch.optim or an object with param_groups", tc_type_name(c, t->opt),
-                                      r->optimizer));
+        tc_raise(c, "TypeError", "%s: found %s '%s', expected an optimiser of torch.optim or an object with param_groups", place_of(t, "optimizer"),
+                 tc_type_name(c, t->opt), r->optimizer);
     if (r->scheduler) {
         t->scheduler = expression(t, "scheduler", r->scheduler);
         put_name(t, "scheduler", t->scheduler);

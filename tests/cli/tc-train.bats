@@ -244,7 +244,7 @@ PY
     fails 2 "clip_grad_norm: found -1, expected a norm, or 0 for none" tc-train r.yaml clip_grad_norm=-1
     fails 2 "checkpoint.keep_last: found -1, expected 0 or more" tc-train r.yaml checkpoint='{keep_last: -1}'
     fails 2 "model: 5: expected FILE.py:CLASS" tc-train r.yaml model=5
-    fails 3 "optimizer is int, expected one of torch.optim" tc-train r.yaml optimizer=5
+    fails 3 "found int '5', expected an optimiser of torch.optim" tc-train r.yaml optimizer=5
 }
 
 @test "limit takes the first samples, of words and of tables" {
@@ -666,7 +666,7 @@ PY
     refused 2 "loss=F.cross_entropy(out, y, reduction='none')" "loss: the expression gives a tensor of f32 and rank 1, expected one number"
     refused 2 "loss=y.sum()" "loss: the expression gives a tensor of i64 and rank 0, expected one number of a floating type"
     refused 2 "loss=y.float().mean()" "loss: no parameter that is trained is part of it"
-    refused 2 "optimizer=3" "optimizer: found int '3', expected an optimiser"
+    refused 3 "optimizer=3" "optimizer: found int '3', expected an optimiser"
     refused 2 "input=x=Bx3" "input: x=Bx3: '3' is no dtype"
     sed '1a dim: B=5..2' r.yaml >wrong.yaml
     run -2 --separate-stderr tc-train -q wrong.yaml -o none
