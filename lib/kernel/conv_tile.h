@@ -42,11 +42,11 @@ typedef struct {
 #define EACH_ROW(M) M(0) M(1) M(2) M(3)
 #endif
 #define DECLARE(i) VF x##i = {0}, y##i = {0};
-/* sum + a * b. Of 16 registers gcc lends those of sums to other values, and a sum that was spilled waits for memory: here it keeps its own. */
+/* sum + a * b. gcc lends registers of sums to other values, and a sum that was spilled waits for memory: here it keeps its own. */
 INLINE VF add_term(VF a, VF b, VF sum) {
-#ifdef TC_ISA_avx2
-    if (sizeof(T) == 4) __asm__("vfmadd231ps %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
-    else __asm__("vfmadd231pd %2, %1, %0" : "+x"(sum) : "x"(a), "x"(b));
+#if defined TC_ISA_avx2 || defined TC_ISA_avx512
+    if (sizeof(T) == 4) __asm__("vfmadd231ps %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
+    else __asm__("vfmadd231pd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
     return sum;
 #else
     return vfma(a, b, sum);
@@ -426,15 +426,21 @@ static void list_leaves(const tc_conv_block *b, room *r) {
 static inline void fetch_rows(walk w, int64_t skip) {
     for (int64_t r = skip > 0 ? skip : 0; r < w.n; r++) __builtin_prefetch(w.at + r * w.step), __builtin_prefetch(w.at + r * w.step + VL);
 }
-/* out: where the tile's results lie, if they are stored in place and not near yet; next: what the next tile is the first to read. */
-static void bring_near(const tc_conv_block *b, const tile_place *p, tile *t, const T *out, const T *next) {
+/* What the next tile is the first to read: what lies behind the last terms of this one's last row. A share of it, for the first panel. */
+static walk next_terms(const tc_conv_block *b, const tile_place *p, const tile *t) {
+    if (!p->step || !t->nseg) return (walk){0};
+    const segment *const end = &t->seg[t->nseg - 1];
+    return (walk){t->a + end->at + (p->rows - 1) * t->lda + end->n, NR, (uint32_t)(p->rows * t->lda) / (uint32_t)padded(b->cols) + 1};
+}
+/* out: where the tile's results lie, if they are stored in place and not near yet; next: may be nothing. */
+static void bring_near(const tc_conv_block *b, const tile_place *p, tile *t, const T *out, walk next) {
     const T *const more = b->plain ? b->plain->more : NULL;
     walk *w = t->ahead;
     int64_t steps = 0; /* rows that the tile fetches */
     for (int i = 0; i < t->nseg && steps < 2 * p->rows; i++) steps += t->seg[i].n / 4;
     if (out) *w++ = (walk){out, p->pace, p->rows}, fetch_rows(w[-1], steps);
     if (out && more) *w++ = (walk){more + (out - (const T *)b->out), p->pace, p->rows}, fetch_rows(w[-1], steps - p->rows);
-    if (next) *w++ = (walk){next, NR, p->rows * t->lda / NR};
+    if (next.n) *w++ = next;
     *w = (walk){t->b, 0, 0};
 }
 /* Where the results of columns from c on lie; NULL: not a distance apart, or columns are missing. */
@@ -467,9 +473,10 @@ typedef struct {
 static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, T *spare, const by_column *ends) {
     const T *const more = b->plain ? b->plain->more : NULL;
     const int64_t wide = padded(b->cols);
+    walk next = s->l ? (walk){0} : next_terms(b, p, t);
     t->never = p->never, t->bounded = b->plain;
     if (b->plain) t->low = (T)b->plain->low, t->high = (T)b->plain->high;
-    for (int64_t c = 0; c < b->cols; c += NR) {
+    for (int64_t c = 0; c < b->cols; c += NR, next.at += next.n * NR) {
         const int64_t left = b->cols - c;
         const bool both = left > VL, whole = left >= NR || left == VL;
         T *const here = results_at(b, p, c);
@@ -478,7 +485,7 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
         t->out = here ? here : spare, t->ldo = here ? p->pace : NR;
         t->bias = columns_from(ends, 0, c, whole), t->scale = columns_from(ends, 1, c, whole), t->shift = columns_from(ends, 2, c, whole);
         t->more = !more ? NULL : here ? more + (here - (T *)b->out) : spare;
-        bring_near(b, p, t, s->alone && s->l ? NULL : here, NULL);
+        bring_near(b, p, t, s->alone && s->l ? NULL : here, next);
         if (more && !here) gather_more(b, p, spare, c);
         tile_of[p->rows][both](t);
         if (!here) store_tile(b, p, spare, c);
@@ -488,13 +495,12 @@ static void last_tiles(const tc_conv_block *b, const tile_place *p, tile *t, con
  * brings its results near with the first leaf, and what lies behind its last terms. */
 static void inner_tiles(const tc_conv_block *b, const tile_place *p, tile *t, const leaf_step *s, int64_t quarter) {
     const int64_t wide = padded(b->cols);
-    const segment *const end = !s->l && p->step && t->nseg ? &t->seg[t->nseg - 1] : NULL;
-    const T *const next = end ? t->a + end->at + (p->rows - 1) * t->lda + end->n : NULL;
+    walk next = s->l ? (walk){0} : next_terms(b, p, t);
     t->ldo = NR, t->never = 0, t->bounded = false, t->bias = t->scale = t->more = NULL;
-    for (int64_t c = 0; c < b->cols; c += NR) {
+    for (int64_t c = 0; c < b->cols; c += NR, next.at += next.n * NR) {
         const int64_t where = (p->first - s->base) * wide + c * p->rows;
         t->b = (const T *)b->w + c * b->k, t->out = s->out + where;
-        if (s->alone) bring_near(b, p, t, s->l ? NULL : results_at(b, p, c), c ? NULL : next);
+        if (s->alone) bring_near(b, p, t, s->l ? NULL : results_at(b, p, c), next);
         else t->ahead[0] = quarter < 4 ? (walk){t->b + (s->l + 1) * TC_LEAF * NR + quarter * (TC_LEAF / 4 * NR), NR, 0} : (walk){t->b, 0, 0};
         for (int m = 0; m < t->nlevels; m++) t->level[m] = s->with[m] + where;
         tile_of[p->rows][b->cols - c > VL](t);
