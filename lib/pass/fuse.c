@@ -319,25 +319,40 @@ static uint64_t reduced(const tc_loop *l) {
         if (l->inst.data[i].kind == TC_L_REDUCE || l->inst.data[i].kind == TC_L_SCAN) over |= l->inst.data[i].over;
     return over;
 }
-/* Sums within the planes of images that a convolution makes with g as its epilogue (pass/epilogue.h): the convolution stores its result in
- * any case, and g's values take its place as they come, some of them out of its registers. */
+/* The kernel whose result g reads, so that g can be its epilogue (pass/epilogue.h): as it is, or where its rows are no positions of images
+ * through views that keep its order; NULL: none. */
+static const tc_node *kernel_before(const tc_fuser *f, const tc_loop *g) {
+    for (size_t k = 0; k < g->buffers.len; k++) {
+        const tc_value *v = g->buffers.data[k].written ? NULL : g->buffers.data[k].value;
+        const tc_group *by = NULL;
+        bool viewed = false;
+        for (int p; v && (p = producer_of(f, v)) >= 0; v = by->node->args[0].value, viewed = true) {
+            by = &f->groups.data[p].g;
+            if (by->kind != TC_GROUP_VIEW || !(by->node->op->flags & TC_OP_SAME_ORDER)) break;
+        }
+        if (by && by->kind == TC_GROUP_KERNEL && by->node->op->kernel->flags & TC_KF_EPILOGUE && v == by->node->outs[0] &&
+            !(viewed && by->node->op->kernel->row_dims == TC_ROWS_POSITIONS))
+            return by->node;
+    }
+    return NULL;
+}
+/* Sums within the planes of images that a convolution makes with g as its epilogue: the convolution stores its result in any case, and
+ * g's values take its place as they come, some of them out of its registers. */
 static bool sums_of_planes(const tc_fuser *f, const tc_loop *g, const tc_loop *n) {
     const uint64_t over = reduced(n);
-    bool follows = false;
     if (!over || reduced(g)) return false;
     for (size_t i = 0; i < n->inst.len; i++) {
         const tc_linst *in = &n->inst.data[i];
         int channel;
         if (in->kind == TC_L_LOAD && (in->rank < 3 || !tc_affine_is_axis(&in->index[1], &channel) || over >> channel & 1)) return false;
     }
-    for (size_t k = 0; k < g->buffers.len && !follows; k++) {
-        const tc_value *v = g->buffers.data[k].written ? NULL : g->buffers.data[k].value;
-        const int p = v ? producer_of(f, v) : -1;
-        const tc_group *by = p >= 0 ? &f->groups.data[p].g : NULL;
-        follows = by && by->kind == TC_GROUP_KERNEL && by->node->op->kernel->flags & TC_KF_EPILOGUE && v == by->node->outs[0] &&
-                  by->node->op->kernel->row_dims == TC_ROWS_POSITIONS;
-    }
-    return follows;
+    const tc_node *by = kernel_before(f, g);
+    return by && by->op->kernel->row_dims == TC_ROWS_POSITIONS;
+}
+/* Each follows a kernel of its own, whose epilogue it can be; as one they would be that of the later kernel only. */
+static bool follow_two_kernels(const tc_fuser *f, const tc_loop *a, const tc_loop *b) {
+    const tc_node *of[] = {kernel_before(f, a), kernel_before(f, b)};
+    return of[0] && of[1] && of[0] != of[1] && !reduced(a) && !reduced(b);
 }
 
 void tc_fused_node(tc_loop *l, const tc_node *n) {
@@ -366,7 +381,7 @@ static void took(tc_fuser *f, const tc_node *n, const char *how, const tc_node *
 static void merge(tc_fuser *f, int from, int to) {
     grp *a = &f->groups.data[from], *b = &f->groups.data[to];
     if (a->read || !a->g.loop || a->g.kind != TC_GROUP_LOOP || a->order > b->order) return;
-    if (!tc_steps_left(f->plan->steps) || join(a->g.loop, b->g.loop)) return;
+    if (follow_two_kernels(f, a->g.loop, b->g.loop) || !tc_steps_left(f->plan->steps) || join(a->g.loop, b->g.loop)) return;
     took(f, a->g.node, "goes into the loop of", b->g.node);
     for (int k = 0; k < b->g.loop->nnodes; k++) tc_fused_node(a->g.loop, b->g.loop->nodes[k]);
     tc_loop_free(b->g.loop);

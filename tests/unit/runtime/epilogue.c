@@ -38,6 +38,11 @@ static void gated(fixture *f) { /* two products, one loop */
     tc_value *u = tc_emit_call(&f->e, "aten::linear", "vvv", op1(f, "aten::neg", f->x), f->w, f->b);
     output(f->p, op2(f, "aten::mul.Tensor", g, u));
 }
+static void two_of_them(fixture *f) { /* two products, a loop behind each, which a third joins */
+    tc_value *g = op1(f, "aten::silu", linear(f));
+    tc_value *u = tc_emit_call(&f->e, "aten::linear", "vvv", op1(f, "aten::neg", f->x), f->w, f->b);
+    output(f->p, op2(f, "aten::add.Tensor", g, op1(f, "aten::tanh", u)));
+}
 static void batched(fixture *f) { /* bmm [B, T, K] x [B, K, T], its result transposed by who reads it */
     tc_value *t = tc_emit_call(&f->e, "aten::transpose.int", "vii", f->x, (int64_t)1, (int64_t)2);
     tc_value *h = op2(f, "aten::bmm", f->x, t);
@@ -129,8 +134,9 @@ static void test_bits(void **state) {
         const char *name;
         void (*body)(fixture *);
         size_t epilogues;
-    } all[] = {{"gelu", gelu, 1},   {"residual", residual, 1}, {"compare", compare, 1}, {"both", both, 1},        {"two results", two_results, 1},
-               {"gated", gated, 1}, {"batched", batched, 1},   {"chained", chained, 2}, {"moved up", moved_up, 1}};
+    } all[] = {
+        {"gelu", gelu, 1},   {"residual", residual, 1},       {"compare", compare, 1}, {"both", both, 1},       {"two results", two_results, 1},
+        {"gated", gated, 1}, {"two of them", two_of_them, 2}, {"batched", batched, 1}, {"chained", chained, 2}, {"moved up", moved_up, 1}};
     static const tc_dtype types[] = {TC_F32, TC_F64, TC_BF16};
     (void)state;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)
