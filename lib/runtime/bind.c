@@ -634,13 +634,13 @@ static void bind_outputs(binder *x) {
     }
 }
 
-/* The bytes move to a larger place; tensors name the storage, not the address. Nothing lives in it between runs. */
+/* The bytes move to a larger place; tensors name the storage, not the address. What was kept in it is made again. */
 static tc_status grow_memory(frame *f, size_t bytes) {
     if (!f->memory) f->memory = tc_storage_wrap(NULL, 0, NULL, NULL);
     if (bytes <= f->memory->bytes || f->e->plan_only) return NULL;
     size_t unit = memory_page(bytes), n = memory_pages(bytes);
     free(f->memory->data);
-    f->memory->bytes = 0;
+    f->memory->bytes = 0, f->kept = NULL;
     f->memory->data = aligned_alloc(unit, n);
     if (!f->memory->data) return tc_error(TC_ENV, "no memory: %zu bytes for intermediate results", bytes);
     if (unit > 4096) madvise(f->memory->data, n, MADV_HUGEPAGE);
@@ -720,6 +720,7 @@ static tc_status bind_all(binder *x) {
         if (is_tensor(v) && b->root_of[v->id] < 0) TC_TRY(make_root(x, v, ROOT_ARENA), "%s", v->name);
     }
     bind_outputs(x);
+    keep_values(f, b, x->slots, x->now);
     return bind_memory(x);
 }
 

@@ -51,6 +51,7 @@ typedef struct {
     const tc_group *group;
     int group_index;
     tc_block *block; /* LOOP, or the epilogue of a KERNEL, interpreted */
+    bool keeps;      /* LOOP: what it stores stays in the arena from run to run */
     bool apart;      /* the epilogue is a loop of its own: the kernel's result lies such that it has no regions */
     void **data;     /* the same: addresses of buffers */
     int *id;         /* the same: values of buffers; COPY: to, from; ITEM: from */
@@ -96,6 +97,8 @@ struct frame {
     TC_VEC(bound *) cache;
     TC_VEC(frame *) children; /* subgraphs */
     bound *b;                 /* bound in the run that goes on */
+    const bound *kept;        /* whose kept values lie in memory, made of state number kept_version; or NULL */
+    uint64_t kept_version;
 };
 
 /* An argument of a node as its kernel reads it (tc_kernel.pack), shared by all sizes under which the form is the same. */
@@ -184,6 +187,8 @@ tc_status run_dynamic(frame *f, const tc_group *g, int index);
 bool packed_argument(const tc_exec *e, const tc_value *input); /* input of the main graph that stays as it is between runs */
 tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void **out);
 void packed_free(tc_exec *e);
+void keep_values(const frame *f, bound *b, size_t nvalues,
+                 int last); /* decides which calls keep what they store; last: number behind the last call */
 /* tuning.c */
 int64_t tuning_block(const tc_exec *e, const tc_loop *l);                       /* values of a block of this loop; 0: as it is chosen */
 void tuning_kernel(const tc_exec *e, const tc_node *n, kernel_call *k);         /* sets its knobs */

@@ -1,6 +1,9 @@
-/* Weights in the form that kernels read, kept between runs. A program that is run once never pays for them: they are made in the second
- * run. They are made again when the state is set from outside, and never of state that the program itself changes. */
+/* What is made of the state alone and kept between runs: weights in the form that kernels read, and small values that loops compute (scale
+ * and shift of a batch norm, masks). A program that is run once never pays for packed weights: they are made in the second run. All are made
+ * again when the state is set from outside, and never of state that the program itself changes. */
 #include "runtime/frame.h"
+
+enum { KEPT_BYTES = 64 << 10 /* of a value that stays in the arena */ };
 
 bool packed_argument(const tc_exec *e, const tc_value *input) {
     const tc_program *p = e->program;
@@ -37,4 +40,56 @@ tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void *
 void packed_free(tc_exec *e) {
     for (size_t i = 0; i < e->packed.len; i++) free(e->packed.data[i].data);
     tc_vec_free(&e->packed);
+}
+
+/* ---- values of loops ---- */
+typedef struct {
+    const frame *f;
+    bound *b;
+    int *writers; /* by root: groups that store there */
+    bool *kept;   /* by root */
+} keeping;
+static void count_writer(keeping *k, const tc_value *v) {
+    if (v->kind == TC_V_LIST)
+        for (int i = 0; i < v->nlist; i++) count_writer(k, v->list[i]);
+    if (v->kind == TC_V_TENSOR && v->graph == k->f->g && k->b->root_of[v->id] >= 0) k->writers[k->b->root_of[v->id]]++;
+}
+static void count_writers(keeping *k) {
+    for (size_t i = 0; i < k->f->plan->groups.len; i++) {
+        const tc_group *g = &k->f->plan->groups.data[i];
+        const tc_loop *l = g->loop ? g->loop : g->epilogue;
+        for (size_t j = 0; l && j < l->buffers.len; j++)
+            if (l->buffers.data[j].written) count_writer(k, l->buffers.data[j].value);
+        for (int j = 0; g->kind != TC_GROUP_LOOP && g->kind != TC_GROUP_VIEW && j < g->node->nouts; j++) count_writer(k, g->node->outs[j]);
+    }
+}
+/* Its numbers are known when it is bound, it reads state and what is kept, and nothing else stores where it does. */
+static bool may_keep(const keeping *k, const tc_loop *l) {
+    for (size_t i = 0; i < l->inst.len; i++)
+        if (l->inst.data[i].kind == TC_L_HOST || l->inst.data[i].kind == TC_L_RAND) return false;
+    for (size_t i = 0; i < l->buffers.len; i++) {
+        const int r = k->b->root_of[l->buffers.data[i].value->id];
+        const root *at = r >= 0 ? &k->b->roots[r] : NULL;
+        if (!at) return false;
+        if (l->buffers.data[i].written ? at->kind != ROOT_ARENA || at->bytes > KEPT_BYTES || k->writers[r] > 1
+                                       : !k->kept[r] && (at->kind != ROOT_INPUT || !packed_argument(k->f->e, k->f->g->inputs[at->index])))
+            return false;
+    }
+    return true;
+}
+void keep_values(const frame *f, bound *b, size_t nvalues, int last) {
+    if (!f->e->o.keep_packed || f != f->e->main) return;
+    keeping k = {f, b, tc_xcalloc(nvalues, sizeof *k.writers), tc_xcalloc(nvalues, sizeof *k.kept)};
+    count_writers(&k);
+    for (size_t i = 0; i < b->calls.len; i++) {
+        call *c = &b->calls.data[i];
+        const tc_loop *l = c->kind == CALL_LOOP ? c->group->loop : NULL;
+        c->keeps = l && may_keep(&k, l);
+        for (size_t j = 0; c->keeps && j < l->buffers.len; j++) {
+            if (!l->buffers.data[j].written) continue;
+            const int r = b->root_of[l->buffers.data[j].value->id];
+            k.kept[r] = true, b->roots[r].first = 0, b->roots[r].last = last;
+        }
+    }
+    free(k.writers), free(k.kept);
 }

@@ -366,6 +366,7 @@ static tc_status find_bound(frame *f) {
     else
         for (size_t i = 0; i < f->cache.len; i++)
             if (f->cache.data[i] == old) {
+                if (f->kept == old) f->kept = NULL;
                 bound_destroy(old);
                 f->cache.data[i] = b;
             }
@@ -455,12 +456,16 @@ tc_status frame_run(frame *f, const tc_tensor *in, tc_tensor *out) {
         }
     TC_TRY(fill_in(f, in, out));
     tc_status s = NULL;
+    const bool kept = f->kept == b && f->kept_version == f->e->version;
+    f->kept = NULL; /* until all have run */
     for (size_t i = 0; i < b->calls.len && !s; i++) {
         call *c = &b->calls.data[i];
+        if (kept && c->keeps) continue;
         s = f->e->profile ? run_profiled(f, c) : f->e->timed ? run_timed(f, c) : run_call(f, c);
         if (s) s = place_error(s, c);
         f->b = b; /* a subgraph of another frame may have run */
     }
+    if (!s) f->kept = b, f->kept_version = f->e->version;
     if (!s) s = copy_out(f, out);
     if (!s) s = copy_mutations(f, in);
     drop_dynamic(f);

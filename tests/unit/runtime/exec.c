@@ -379,10 +379,52 @@ static void test_packed_weights(void **state) {
     check_packed(TC_F32), check_packed(TC_F64), check_packed(TC_BF16);
 }
 
+/* What loops compute of the state alone is kept while runs have the same sizes and the state stays. */
+static tc_status count_group(void *ctx, const tc_exec_event *event) {
+    (void)event;
+    ++*(int *)ctx;
+    return NULL;
+}
+static void test_kept_values(void **state) {
+    (void)state;
+    static const struct {
+        int64_t rows;
+        bool set; /* the state, before */
+        int groups;
+    } runs[] = {{3, false, 2}, {3, false, 1}, {5, false, 2}, {3, false, 2}, {3, false, 1}, {3, true, 2}, {3, false, 1}};
+    tc_program *p = program();
+    tc_sym B = tc_sym_var(p->sym, "B", TC_SYM_INT, 1, 64), n = tc_sym_int(p->sym, 40);
+    tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 2, B, n), *v = input(p, TC_IN_BUFFER, "v", TC_F32, 1, n);
+    tc_emit e = {.graph = p->graph};
+    output(p, tc_emit_call(&e, "aten::mul.Tensor", "vv", x, tc_emit_call(&e, "aten::exp", "v", v)));
+    ok(e.status);
+    tc_tensor now = filled(TC_F32, 1, (int64_t[]){40}, 1), other = filled(TC_F32, 1, (int64_t[]){40}, 2);
+    p->inputs[1].data = now;
+    tc_exec *plain, *kept;
+    int groups = 0;
+    ok(tc_exec_create(p, NULL, &plain));
+    ok(tc_exec_create(p, &(tc_exec_options){.keep_packed = true}, &kept));
+    tc_exec_set_profile(kept, count_group, &groups);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++) {
+        tc_tensor in = filled(TC_F32, 2, (int64_t[]){runs[i].rows, 40}, (uint32_t)i), want = {0}, got = {0};
+        if (runs[i].set) ok(tc_exec_set_state(plain, 1, &other)), ok(tc_exec_set_state(kept, 1, &other));
+        groups = 0;
+        ok(tc_exec_run(plain, &in, 1, NULL, &want, 1));
+        ok(tc_exec_run(kept, &in, 1, NULL, &got, 1));
+        same(&got, &want, "kept");
+        assert_int_equal(groups, runs[i].groups);
+        drop(&in, 1), drop(&want, 1), drop(&got, 1);
+    }
+    tc_exec_destroy(plain), tc_exec_destroy(kept);
+    drop(&other, 1);
+    tc_program_release(p);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fused_is_unfused),  cmocka_unit_test(test_sizes_are_checked), cmocka_unit_test(test_mutations_in_place),
-        cmocka_unit_test(test_results_and_swaps), cmocka_unit_test(test_memory_is_shared),  cmocka_unit_test(test_long_rows),
-        cmocka_unit_test(test_single_operators),  cmocka_unit_test(test_packed_weights),    cmocka_unit_test(test_cache_in_place)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fused_is_unfused),   cmocka_unit_test(test_sizes_are_checked),
+                                       cmocka_unit_test(test_mutations_in_place), cmocka_unit_test(test_results_and_swaps),
+                                       cmocka_unit_test(test_memory_is_shared),   cmocka_unit_test(test_long_rows),
+                                       cmocka_unit_test(test_single_operators),   cmocka_unit_test(test_packed_weights),
+                                       cmocka_unit_test(test_cache_in_place),     cmocka_unit_test(test_kept_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
