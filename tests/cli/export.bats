@@ -998,3 +998,23 @@ PY
     cmp m.pt2 n.pt2
     grep -aq '"range_constraints": {"u0": {[^}]*}, "u1": {[^}]*}, "u2": {[^}]*}, "u3": {[^}]*}}' m.pt2 || { grep -ao '"range_constraints.*' m.pt2; return 1; }
 }
+
+@test "modules 1600 deep: their names, which grow with the depth, fit what a source may take" {
+    cat >deep.py <<'PY'
+import torch
+import torch.nn as nn
+
+
+class Deep(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.l = nn.Linear(4, 4)
+        self.n = Deep(d - 1) if d > 1 else nn.Identity()
+
+    def forward(self, x):
+        return self.n(torch.relu(self.l(x)))
+PY
+    tc-export deep.py:Deep --arg d=1600 --input x=Bx4xf32 -o deep.pt2
+    tc-run deep.pt2 --signature >signature
+    [ "$(grep -aoc 'n\.n\.l\.weight' deep.pt2)" -ge 1 ]
+}

@@ -334,10 +334,12 @@ class Module:
         found.append((prefix, self))
         for name, m in self._modules.items():
             if m is not None:
-                m._walk(found, memo, prefix + ("." if prefix else "") + name, remove_duplicate)
+                m._walk(found, memo, name if prefix == "" else prefix and f"{prefix}.{name}", remove_duplicate)
 
     def modules(self):
-        return iter([m for _, m in self.named_modules()])
+        found = []
+        self._walk(found, set(), None, True)  # without names, which are long in deep models
+        return iter([m for _, m in found])
 
     def named_children(self):
         memo = set()
@@ -361,7 +363,7 @@ class Module:
                     continue
                 if remove_duplicate:
                     memo.add(id(v))
-                out.append((path + ("." if path else "") + name, v))
+                out.append((f"{path}.{name}" if path else name, v))
         return iter(out)
 
     def named_parameters(self, prefix="", recurse=True, remove_duplicate=True):
@@ -485,7 +487,7 @@ class Module:
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, m in self._modules.items():
             if m is not None:
-                m.state_dict(destination=destination, prefix=prefix + name + ".", keep_vars=keep_vars)
+                m.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():
             result = hook(self, destination, prefix, {})
             if result is not None:
