@@ -61,8 +61,7 @@ static bool shows(C *c, const tensor *t, const tensor *r) {
     return false;
 }
 
-/* The argument whose elements r shows; NULL: it has its own, or is another type of the same bytes, which is new in that mode. */
-static const tensor *looked_at(C *c, const tc_schema *s, const tc_binding *b, const tensor *r) {
+const tensor *tc_inference_looked_at(C *c, const tc_schema *s, const tc_binding *b, const tensor *r) {
     if (c->torch->inference && !strcmp(s->name, "view") && !strcmp(s->overload, "dtype")) return NULL;
     for (int i = 0; i < b->n; i++) {
         size_t n = 1;
@@ -80,7 +79,7 @@ void tc_inference_mark(C *c, const tc_op *op, const tc_binding *b, V result) {
     V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
     for (size_t i = 0; i < n; i++) {
         if (!tc_is_tensor(all[i])) continue;
-        const tensor *of = looked_at(c, s, b, (tensor *)all[i]);
+        const tensor *of = tc_inference_looked_at(c, s, b, (tensor *)all[i]);
         if (of) ((tensor *)all[i])->inference = of->inference;
         else if (c->torch->inference) mark(c, all[i]);
     }

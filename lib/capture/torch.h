@@ -22,7 +22,7 @@ struct tensor {
     bool persistent;            /* Buffer */
     const tc_source *inference; /* where it was made in inference mode; NULL: a normal tensor */
     V grad;                     /* .grad, or NULL */
-    V base;                     /* the tensor of which this one is a view, or NULL */
+    V base;                     /* the leaf that requires a gradient of which this one is a view, or NULL */
     V known;                    /* of a tensor that torch.tensor made of numbers in the graph: a concrete one with the same values */
     tc_value *known_at;         /* ... as long as v is this value: no operator has written to it */
     tensor *next_owned;
@@ -108,6 +108,7 @@ void tc_torch_functional(C *c, module *m); /* names that torch.nn.functional's s
 static inline bool tc_is_tensor(V v) { return tc_kind_of(v) == K_TENSOR; }
 static inline bool tc_is_symbolic(const tensor *t) { return t->v != NULL; }
 
+void tc_torch_require_grad(tensor *t, bool on); /* t is a leaf */
 V tc_torch_wrap(C *c, tc_tensor t, bool requires_grad); /* takes t */
 void tc_torch_forget(C *c, tensor *t);                  /* gives its memory back before the context ends; nobody looks at it any more */
 V tc_torch_wrap_value(C *c, tc_value *v);               /* tensor, tuple of a list, or number */

@@ -328,10 +328,37 @@ static void forget_result(C *c, V v) {
     if (tc_is_tensor(v)) tc_torch_forget(c, (tensor *)v);
 }
 
-/* made: the tensor comes from an operation */
-static void refuse_leaf(C *c, const tc_op *op, const tensor *t, bool made) {
-    if (t->requires_grad && !made && !c->torch->no_grad && !tc_op_schema(tc_op_functional(op))->is_view)
-        tc_raise(c, "RuntimeError", "a leaf Variable that requires grad is being used in an in-place operation.");
+/* Requires a gradient, and no operation made it. */
+static bool is_leaf(const tensor *t) { return t->requires_grad && !(t->v ? t->v->producer && !t->v->producer->leaf : t->computed); }
+
+static void refuse_leaf(C *c, const tc_op *op, const tensor *t) {
+    const bool view = t->base && t->requires_grad && is_leaf((tensor *)t->base);
+    if ((view || is_leaf(t)) && !c->torch->no_grad && !tc_op_schema(tc_op_functional(op))->is_view)
+        tc_raise(c, "RuntimeError", "a %sleaf Variable that requires grad is being used in an in-place operation.", view ? "view of a " : "");
+}
+
+static V leaf_of(V v) { return ((tensor *)v)->base ? ((tensor *)v)->base : is_leaf((tensor *)v) ? v : NULL; }
+
+static bool any_leaf(const tc_binding *b) {
+    for (int i = 0; i < b->n; i++) {
+        size_t n = 1;
+        const V *all = b->object[i] && tc_is_seq(b->object[i]) ? tc_items(b->object[i], &n) : &b->object[i];
+        for (size_t k = 0; b->object[i] && k < n; k++)
+            if (tc_is_tensor(all[k]) && leaf_of(all[k])) return true;
+    }
+    return false;
+}
+
+/* The results of a call that are views of a leaf know it. */
+static void note_leaf(C *c, const tc_op *op, const tc_binding *b, V result) {
+    size_t n = 1;
+    const V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
+    if (!tc_may_show(op) || !any_leaf(b)) return;
+    for (size_t i = 0; i < n; i++) {
+        tensor *r = (tensor *)all[i];
+        const tensor *of = tc_is_tensor(all[i]) && r->requires_grad ? tc_inference_looked_at(c, tc_op_schema(op), b, r) : NULL;
+        if (of && of != r) r->base = leaf_of((V)of);
+    }
 }
 
 static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
@@ -357,7 +384,7 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
         return c->none;
     }
     tensor *t = (tensor *)self;
-    refuse_leaf(c, op, t, t->base || t->computed);
+    refuse_leaf(c, op, t);
     if (tc_op_resizes(op) && t->requires_grad) tc_raise(c, "RuntimeError", "cannot resize variables that require grad");
     if (tc_op_resizes(op) && t->base) tc_raise_code(c, TC_UNSUPPORTED, "%s: resizing a view", tc_op_name(op));
     V r = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
@@ -395,7 +422,7 @@ static V record_inplace(C *c, const tc_op *op, tc_binding *b) {
     tensor *t = (tensor *)b->object[0];
     if (tc_is_tensor((V)t)) {
         check_own(c, t);
-        refuse_leaf(c, op, t, !t->v || (t->v->producer && !t->v->producer->leaf));
+        refuse_leaf(c, op, t);
     }
     V r = record(c, op, b->arg, b->n, b->object);
     if (tc_is_tensor(r)) t->v = ((tensor *)r)->v;
@@ -577,7 +604,8 @@ static V call_op(C *c, const tc_op *op, tc_binding *b) {
     else if (s->inplace) r = c->torch->graph ? record_inplace(c, op, b) : run_inplace(c, op, b);
     else r = tc_torch_apply(c, op, b->arg, b->n, b->object, b->gen);
     tc_inference_mark(c, op, b, r);
-    if (b->requires_grad >= 0 && tc_is_tensor(r)) ((tensor *)r)->requires_grad = b->requires_grad;
+    if (!s->inplace && !b->out) note_leaf(c, op, b, r);
+    if (b->requires_grad >= 0 && tc_is_tensor(r)) tc_torch_require_grad((tensor *)r, b->requires_grad);
     if (b->out) check_extremes(c, s, b->out, r);
     if (b->out) check_exact(c, s, b->out, r);
     return b->out ? into_out(c, b->out, r) : r;

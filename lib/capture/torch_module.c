@@ -179,7 +179,7 @@ static V required(C *c, V t, V requires_grad) {
     if (!requires_grad || !tc_truth(c, requires_grad)) return t;
     if (!tc_is_float(tc_torch_dtype(t)) && !tc_is_complex(tc_torch_dtype(t)))
         tc_raise(c, "RuntimeError", "Only Tensors of floating point and complex dtype can require gradients");
-    ((tensor *)t)->requires_grad = true;
+    tc_torch_require_grad((tensor *)t, true);
     return t;
 }
 static V t_tensor(C *c, args *A) {

@@ -430,6 +430,11 @@ static V m_is_floating(C *c, args *A) { return tc_bool(c, tc_is_float(tc_torch_d
 static V m_is_complex(C *c, args *A) { return tc_bool(c, tc_is_complex(tc_torch_dtype(A->a[0]))); }
 static V m_is_inference(C *c, args *A) { return tc_bool(c, ((tensor *)A->a[0])->inference != NULL); }
 static V m_is_signed(C *c, args *A) { return tc_bool(c, tc_dtypes[tc_torch_dtype(A->a[0])].is_signed); }
+void tc_torch_require_grad(tensor *t, bool on) {
+    t->requires_grad = on;
+    if (t->v) t->v->meta.requires_grad = on;
+    if (t->v && t->v->producer) t->v->producer->leaf = on;
+}
 static V m_requires_grad(C *c, args *A) {
     V v[2];
     tc_take(c, A, "requires_grad_", "self requires_grad=", v);
@@ -437,10 +442,7 @@ static V m_requires_grad(C *c, args *A) {
     if (on && !tc_is_float(tc_torch_dtype(v[0])) && !tc_is_complex(tc_torch_dtype(v[0])))
         tc_raise(c, "RuntimeError", "only Tensors of floating point dtype can require gradients");
     if (on) tc_inference_no_grad(c, (tensor *)v[0]);
-    ((tensor *)v[0])->requires_grad = on;
-    tc_value *in_graph = ((tensor *)v[0])->v;
-    if (in_graph) in_graph->meta.requires_grad = on;
-    if (in_graph && in_graph->producer) in_graph->producer->leaf = on;
+    tc_torch_require_grad((tensor *)v[0], on);
     return v[0];
 }
 static V m_detach(C *c, args *A) { return detached(c, A->a[0]); }

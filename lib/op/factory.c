@@ -213,18 +213,21 @@ static tc_status lower_logspace(tc_lower *l) {
 }
 
 /* ---- compositions ---- */
+static void require_all(tc_emit *e, const char *op, tc_value *x, int64_t bound, const char *text) {
+    tc_emit_call(e, "aten::_assert_async.msg", "vt", tc_e1(e, "aten::all", tc_emit_call(e, op, "vi", x, bound)), text);
+}
 static tc_status decompose_one_hot(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     int64_t classes = tc_arg_int(n, 1);
     if (x->meta.dtype != TC_I64) return tc_error(TC_CONTENT, "aten.one_hot: one_hot is only applicable to index tensor of type LongTensor.");
     if (classes == 0 || classes < -1) return tc_error(TC_CONTENT, "aten.one_hot: num_classes should be positive");
     tc_sym count = tc_sym_int(tc_e_sym(e), classes);
+    require_all(e, "aten::ge.Scalar", x, 0, "Class values must be non-negative.");
+    if (classes > 0) require_all(e, "aten::lt.Scalar", x, classes, "Class values must be smaller than num_classes.");
     if (classes == -1) { /* as many as the largest index says */
         for (int d = 0; d < x->meta.rank; d++)
             if (tc_sym_is_int(x->meta.size[d], 0))
                 return tc_error(TC_CONTENT, "aten.one_hot: Can not infer total number of classes from empty tensor.");
-        tc_value *none = tc_e1(e, "aten::all", tc_emit_call(e, "aten::ge.Scalar", "vi", x, (int64_t)0));
-        tc_emit_call(e, "aten::_assert_async.msg", "vt", none, "Class values must be non-negative.");
         tc_value *most = tc_e1(e, "aten::item", tc_e1(e, "aten::max", x));
         if (!most) return tc_e_done(e);
         if (tc_sym_opcode(most->sym) == TC_S_VAR) tc_sym_set_range(tc_e_sym(e), most->sym, 0, INT64_MAX);

@@ -251,6 +251,8 @@ static tc_status shape_index_select(tc_shape_ctx *c) {
     TC_TRY(tc_sh_dim_arg(c, 1, x->rank, &d));
     if (i->rank > 1) return tc_sh_fail_as(c, "IndexError", "index_select(): Index is supposed to be a vector");
     tc_dims dims = tc_dims_of(x);
+    if (!x->rank && i->rank && !tc_sh_same(c, i->size[0], tc_sym_int(tc_sh_sym(c), 1)))
+        return tc_sh_fail_as(c, "IndexError", "index_select(): Index to scalar can have only 1 value");
     if (x->rank) dims.size[d] = i->rank ? i->size[0] : tc_sym_int(tc_sh_sym(c), 1);
     return tc_sh_out(c, 0, x->dtype, &dims);
 }

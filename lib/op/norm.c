@@ -255,6 +255,8 @@ static tc_status shape_batch_norm(tc_shape_ctx *c) {
     if (!is_empty(tc_sh_meta(c, 0))) TC_TRY(check_types(c, 4, (int[]){1, 2, 3, 4}));
     if (!tc_sh_bool(c, 5) && (!tc_sh_given(c, 3) != !tc_sh_given(c, 4)))
         return tc_sh_fail(c, "Expected running_mean and running_var to be defined together");
+    if (!tc_sh_bool(c, 5) && !tc_sh_given(c, 3) && !is_empty(tc_sh_meta(c, 0)))
+        return tc_sh_fail(c, "running_mean must be defined in evaluation mode");
     tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
     return tc_sh_out_format(c, 0, tc_sh_meta(c, 0)->dtype, &d, tc_sh_meta(c, 0));
 }

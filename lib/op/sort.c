@@ -81,6 +81,7 @@ static tc_status shape_searchsorted(tc_shape_ctx *c) {
 }
 static tc_status shape_bucketize(tc_shape_ctx *c) {
     const tc_meta *v = tc_sh_meta(c, 0), *edges = tc_sh_meta(c, 1);
+    if ((v && tc_is_complex(v->dtype)) || tc_is_complex(edges->dtype)) return tc_sh_fail(c, "no order of complex numbers");
     if (edges->rank != 1) return tc_sh_fail(c, "boundaries tensor must be 1 dimension, but got dim(%d)", edges->rank);
     tc_dims d = v ? tc_dims_of(v) : (tc_dims){.rank = 0};
     return tc_sh_out(c, 0, tc_sh_bool(c, 2) ? TC_I32 : TC_I64, &d);

@@ -412,6 +412,18 @@ class M(nn.Module):
         refused("at least 2 dimensions", lambda: torch.feature_dropout(w, 0.5, True))
         refused("equal to the slice", lambda: torch.as_strided_scatter(x, x[None, :2, :2], (2, 2), (6, 1)))
         refused("lt.Scalar: not implemented for complex64", lambda: x < 1j)
+        refused("running_mean must be defined in evaluation mode", lambda: F.batch_norm(x, None, None))
+        refused("Index to scalar can have only 1 value", lambda: x.sum().index_select(0, torch.tensor([0, 0])))
+        refused("no order of complex numbers", lambda: torch.bucketize(c, w))
+        refused("no order of complex numbers", lambda: torch.bucketize(w, c.flatten()))
+        p = torch.ones(3, 4, requires_grad=True)
+        for write in (lambda: p[0].zero_(), lambda: p.t().mul_(2), lambda: p.view(-1)[0:2].fill_(3), lambda: p.chunk(2)[1].add_(1)):
+            refused("a view of a leaf Variable that requires grad is being used in an in-place operation", write)
+        refused("a leaf Variable that requires grad is being used in an in-place operation", lambda: p.add_(1))
+        p.detach()[0].zero_()
+        (p * 1)[0].zero_()
+        with torch.no_grad():
+            p[0].zero_()
         refused("clamp.default: not implemented for complex64", lambda: x.clamp(1j))
         refused("between 0 and 1", lambda: torch.dropout(x, 2.0, False))
         refused("leaf Variable", lambda: F.relu(x.detach().requires_grad_(), inplace=True))
@@ -471,4 +483,12 @@ PY
             cmp got.npy want.npy
         done
     done
+}
+
+@test "a class that one_hot has no place for ends the run at its line" {
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return torch.nn.functional.one_hot(x, 3)\n' >m.py
+    tc-export m.py:M --input x=Bxi64 -o m.pt2
+    tc-run m.pt2 --input x=2xi64=0,2 >/dev/null
+    fails 3 "m.py:4: _assert_async_1: Class values must be smaller than num_classes." tc-run m.pt2 --input x=2xi64=0,3
+    fails 3 "Class values must be non-negative." tc-run m.pt2 --input x=2xi64=0,-1
 }
