@@ -9,7 +9,7 @@ import torch
 # A rate that is a tensor stays one: each new rate is rounded to its type.
 def _put_rate(group, lr):
     if isinstance(group["lr"], torch.Tensor):
-        group["lr"].fill_(float(lr))
+        group["lr"].fill_(lr.squeeze() if isinstance(lr, torch.Tensor) else lr)
     else:
         group["lr"] = lr
 
