@@ -77,6 +77,10 @@ static tc_decompose_fn instead(const tc_node *n) {
     if (by_parts(n)) return n->op->complex;
     for (int i = 0; n->op->many && i < n->nargs; i++)
         if (n->args[i].kind == TC_A_VALUES && n->args[i].n > TC_OP_MANY) return n->op->many;
+    if (n->op->outer) {
+        const tc_meta *a = tc_arg_meta(n, 0);
+        if (tc_sym_is_int(a->size[a->rank - 1], 1)) return n->op->outer;
+    }
     if (n->op->strided) {
         tc_shape_ctx c = {.program = n->graph->program, .op = n->op, .args = n->args, .nargs = n->nargs, .source = n->source};
         if (tc_sh_is_contiguous(&c, tc_arg_meta(n, 0)) == 0) return n->op->strided;

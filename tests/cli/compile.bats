@@ -590,3 +590,23 @@ PY
         [ "$(sed -n 's/.* \([0-9]*\)[.][0-9] MiB peak/\1/p' time)" -lt 60 ]
     done
 }
+
+@test "a product of one term is a loop that joins what follows, with the bits of the chain from +0" {
+    cat >m.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x, y):
+        p = torch.relu(x @ y) * 2
+        return p, x @ y, torch.bmm(x[None], y[None])
+PY
+    tc-export m.py:M --input x=Nx1xf32 --input y=1xMxf32 -o m.pt2
+    tc-compile m.pt2 -o c.pt2 --log fusion 2>groups
+    [ "$(grep -c kernel groups)" -eq 0 ]
+    given="--input x=3x1xf32=-1,0,2 --input y=1x2xf32=0,-3"
+    for p in m.pt2 c.pt2; do
+        tc-run $p $given --output 0=@p.npy --output 1=@mm.npy --output 2=@bmm.npy
+        for product in mm bmm; do [ "$(tail -c 24 $product.npy | od -An -tx4 -v | tr -d '\n')" = " 00000000 40400000 00000000 00000000 00000000 c0c00000" ]; done
+    done
+}
