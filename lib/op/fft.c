@@ -73,6 +73,7 @@ static tc_status shape_real(tc_shape_ctx *c, bool forward) { /* _fft_r2c, _fft_c
     tc_dims d = tc_dims_of(m);
     TC_TRY(transformed(c, m->rank, &n, &last));
     if (n < 1) return tc_sh_fail(c, "must transform at least one axis");
+    if (!tc_sh_not_zero(c, forward ? m->size[last] : tc_sh_int(c, 3))) return tc_sh_fail(c, "Invalid number of data points (0) specified");
     tc_symctx *s = tc_sh_sym(c);
     if (!forward) d.size[last] = tc_sh_int(c, 3);
     else if (tc_sh_bool(c, 3)) d.size[last] = tc_sym_add(s, tc_sym_floordiv(s, d.size[last], tc_sym_int(s, 2)), tc_sym_int(s, 1));

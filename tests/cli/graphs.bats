@@ -250,3 +250,12 @@ END
     tc-run c.pt2 --input x=@x.npy --to safetensors -o out.safetensors
     [ "$(tc-ckpt ls out.safetensors | grep -c 'out\.')" = 3 ]
 }
+
+@test "a Fourier transform of real numbers whose free size is 0 is refused" {
+    printf '%s\n' "import torch" "class R(torch.nn.Module):" "    def forward(self, x):" "        return torch.fft.rfft(x).abs()" >r.py
+    tc-export r.py:R --input x=3xNxf32 -o r.pt2
+    run --separate-stderr tc-run r.pt2 --input x=3x0xf32=0 -o no.npy
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"x.size(1)=0, expected at least 1"* ]]
+    tc-run r.pt2 --input x=3x1xf32=2 --expect @<(tc-run r.pt2 --input x=3x1xf32=-2)
+}
