@@ -110,6 +110,7 @@ typedef struct {
 /* What one run at a time uses. */
 typedef struct lane {
     tc_exec *exec;
+    tc_tensor *room;  /* of a run: the inputs, then the results */
     uint64_t version; /* of the weights that it has */
     struct lane *next;
 } lane;
@@ -177,9 +178,10 @@ static bool shares_state(const tc_program *p) {
 static tc_status make_lane(tc_model *m, lane **out) {
     lane *l = tc_xcalloc(1, sizeof *l);
     tc_status s = tc_exec_create(m->program, &(tc_exec_options){.threads = m->threads, .keep_packed = true}, &l->exec);
-    if (s) free(l);
-    else *out = l;
-    return s;
+    if (s) return free(l), s;
+    l->room = tc_xcalloc((size_t)m->program->ninputs + (size_t)m->program->noutputs + 1, sizeof *l->room);
+    *out = l;
+    return NULL;
 }
 
 /* The weights that were given since the lane ran last. Under the lock. */
@@ -243,6 +245,7 @@ void tc_model_close(tc_model *m) {
     for (lane *l = m->idle, *next; l; l = next) {
         next = l->next;
         tc_exec_destroy(l->exec);
+        free(l->room);
         free(l);
     }
     for (int i = 0; m->weights && i < m->program->ninputs; i++) tc_tensor_deinit(&m->weights[i].data);
@@ -262,31 +265,32 @@ const char *tc_model_output_name(const tc_model *m, int i) { return i >= 0 && i 
 const char *tc_model_output_type(const tc_model *m, int i) { return i >= 0 && i < m->noutputs ? m->outputs[i].type : NULL; }
 void tc_model_seed(tc_model *m, uint64_t seed) { tc_generator_seed(&m->generator, seed); }
 
-static tc_status run_model(tc_model *m, tc_array *const *inputs, int ninputs, tc_array **outputs, int noutputs, tc_tensor *in, tc_tensor *out) {
-    if (ninputs != m->ninputs || noutputs != m->noutputs)
-        return tc_error(TC_USAGE, "%d inputs and %d outputs, expected %d and %d", ninputs, noutputs, m->ninputs, m->noutputs);
-    for (int i = 0; i < ninputs; i++) {
-        if (!inputs[i]) return tc_error(TC_USAGE, "input %s is NULL", m->inputs[i].name);
-        in[i] = inputs[i]->tensor; /* borrowed */
-    }
-    for (int i = 0; i < noutputs; i++)
+static tc_status run_in(tc_model *m, lane *l, tc_array *const *inputs, tc_array **outputs) {
+    tc_tensor *in = l->room, *out = in + m->program->ninputs;
+    memset(out, 0, (size_t)m->program->noutputs * sizeof *out);
+    for (int i = 0; i < m->ninputs; i++) in[i] = inputs[i]->tensor; /* borrowed */
+    for (int i = 0; i < m->noutputs; i++)
         if (outputs[i]) out[m->outputs[i].index] = outputs[i]->tensor;
-    lane *l = NULL;
-    TC_TRY(take_lane(m, &l));
-    tc_status s = tc_exec_run(l->exec, in, ninputs, &m->generator, out, m->program->noutputs);
-    put_lane(m, l);
-    if (s) return s;
-    for (int i = 0; i < noutputs; i++)
+    TC_TRY(tc_exec_run(l->exec, in, m->ninputs, &m->generator, out, m->program->noutputs));
+    for (int i = 0; i < m->noutputs; i++)
         if (!outputs[i]) outputs[i] = make_array(out[m->outputs[i].index]);
     return NULL;
 }
 
+static tc_status run_model(tc_model *m, tc_array *const *inputs, int ninputs, tc_array **outputs, int noutputs) {
+    lane *l = NULL;
+    if (ninputs != m->ninputs || noutputs != m->noutputs)
+        return tc_error(TC_USAGE, "%d inputs and %d outputs, expected %d and %d", ninputs, noutputs, m->ninputs, m->noutputs);
+    for (int i = 0; i < ninputs; i++)
+        if (!inputs[i]) return tc_error(TC_USAGE, "input %s is NULL", m->inputs[i].name);
+    TC_TRY(take_lane(m, &l));
+    tc_status s = run_in(m, l, inputs, outputs);
+    put_lane(m, l);
+    return s;
+}
+
 tc_failure *tc_model_run(tc_model *m, tc_array *const *inputs, int ninputs, tc_array **outputs, int noutputs) {
-    tc_tensor *in = tc_xcalloc((size_t)m->ninputs + 1, sizeof *in), *out = tc_xcalloc((size_t)m->program->noutputs + 1, sizeof *out);
-    tc_status st = run_model(m, inputs, ninputs, outputs, noutputs, in, out);
-    free(in);
-    free(out);
-    return failure(st);
+    return failure(run_model(m, inputs, ninputs, outputs, noutputs));
 }
 
 /* ---- weights ---- */

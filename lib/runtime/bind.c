@@ -624,6 +624,7 @@ static void bind_outputs(binder *x) {
             r->index = o;
         } else tc_vec_push(&b->end_copies, o);
     }
+    b->clones = tc_xcalloc(b->end_copies.len + 1, sizeof *b->clones);
     for (size_t i = 0; i < f->g->nvalues; i++) {
         int r = b->root_of[i];
         if (r == (int)i && (b->roots[i].kind == ROOT_OUTPUT || b->roots[i].kind == ROOT_INPUT)) tc_vec_push(&b->moved, (int)i);
@@ -758,6 +759,7 @@ void bound_destroy(bound *b) {
     tc_vec_free(&b->calls);
     tc_vec_free(&b->moved);
     tc_vec_free(&b->end_copies);
+    free(b->clones);
     free(b->key);
     free(b->t);
     free(b->root_of);

@@ -214,6 +214,9 @@ static tc_status open(tc_exec *e, const tc_program *p) {
     for (int i = 0; i < n; i++) e->nuser += e->program->inputs[i].kind == TC_IN_USER;
     e->nvars = tc_sym_var_count(e->program->sym);
     e->vars = tc_xcalloc(e->nvars + 1, sizeof *e->vars);
+    const size_t nin = (size_t)e->program->graph->ninputs;
+    e->room = tc_xcalloc(2 * nin + (size_t)e->program->noutputs + 1, sizeof *e->room);
+    e->given = tc_xcalloc(nin + 1, sizeof *e->given);
     e->guards_number = guards_have_floats(e);
     TC_TRY(read_signature(e));
     read_ties(e);
@@ -244,6 +247,8 @@ void tc_exec_destroy(tc_exec *e) {
     free(e->owned);
     free(e->mutated);
     free(e->vars);
+    free(e->room);
+    free(e->given);
     free(e->last.shapes);
     free(e->last.vars);
     free(e->scratch);
@@ -315,7 +320,7 @@ static tc_status number_output(tc_exec *e, tc_sym number, const char *name, tc_t
 /* Results of the program by results of the graph: those that have a value, in order. */
 static tc_status run_main(tc_exec *e, const tc_tensor *in, tc_tensor *outputs) {
     const tc_program *p = e->program;
-    tc_tensor some[16] = {{0}}, *out = p->noutputs <= 16 ? some : tc_xcalloc((size_t)p->noutputs, sizeof *out);
+    tc_tensor *out = e->room + 2 * (size_t)p->graph->ninputs;
     for (int o = 0, k = 0; o < p->noutputs; o++)
         if (p->outputs[o].value) out[k++] = is_mutation(p->outputs[o].kind) ? (tc_tensor){0} : outputs[o];
     tc_status s = frame_run(e->main, in, out);
@@ -331,7 +336,6 @@ static tc_status run_main(tc_exec *e, const tc_tensor *in, tc_tensor *outputs) {
         if (s && !outputs[o].storage) tc_tensor_deinit(t); /* made in this run, and of no use */
         else outputs[o] = *t;
     }
-    if (out != some) free(out);
     return s;
 }
 
@@ -357,24 +361,20 @@ tc_status tc_exec_run(tc_exec *e, const tc_tensor *inputs, int ninputs, struct t
     e->gen = gen;
     e->dynamic_bytes = 0;
     size_t n = (size_t)e->program->graph->ninputs;
-    tc_tensor some[16], *in = n <= 8 ? some : tc_xcalloc(2 * n, sizeof *in);
-    const tc_tensor *few[8], **given = n <= 8 ? few : tc_xcalloc(n, sizeof *given);
-    memset(in, 0, 2 * n * sizeof *in);
-    memset(given, 0, n * sizeof *given);
-    gathered g = {in, in + n, given};
+    memset(e->room, 0, (2 * n + (size_t)noutputs) * sizeof *e->room);
+    memset(e->given, 0, n * sizeof *e->given);
+    gathered g = {e->room, e->room + n, e->given};
     e->runs++;
     tc_status s = gather_inputs(e, inputs, &g);
     if (!s) {
         unsigned mode = float_mode_begin();
         tc_pool_enter(e->pool);
-        s = run_main(e, in, outputs);
+        s = run_main(e, g.in, outputs);
         tc_pool_leave(e->pool);
         float_mode_end(mode);
     }
     if (!s) write_back(e, &g);
     for (size_t i = 0; i < n; i++) tc_tensor_deinit(&g.copies[i]);
-    if (in != some) free(in);
-    if (given != few) free(given);
     return s;
 }
 

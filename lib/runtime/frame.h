@@ -78,6 +78,7 @@ typedef struct bound {
     TC_VEC(call) calls;
     TC_VEC(int) moved;      /* values whose storage changes from run to run: inputs, results, views of them; roots first */
     TC_VEC(int) end_copies; /* outputs that are copied at the end */
+    tc_tensor *clones;      /* by end copy: of inputs that another of them writes, during a run's end */
     size_t arena_bytes, live_bytes, naive_bytes;
     size_t scratch, temps, kernel_scratch;
     bool *in_place; /* by output: a mutation that is done where the old value was */
@@ -117,8 +118,10 @@ typedef struct {
     const int64_t *size;
 } seen_shape;
 typedef struct {
-    seen_shape *shapes; /* by user input, sizes behind them; NULL: none yet, or a number among the inputs */
+    seen_shape *shapes; /* by user input, sizes behind them */
+    size_t bytes;       /* of shapes */
     tc_symvalue *vars;
+    bool known;   /* they are there: not before the first run, nor where a number is among the inputs */
     bool guarded; /* guards hold there */
 } seen_sizes;
 
@@ -133,6 +136,8 @@ struct tc_exec {
     bool *mutated;    /* by program input */
     tc_symvalue *vars;
     size_t nvars;
+    tc_tensor *room;         /* of a run: inputs, copies of them, results, each by the graph's */
+    const tc_tensor **given; /* of a run: by the graph's inputs */
     seen_sizes last;
     int nuser; /* user inputs */
     void *scratch;

@@ -420,7 +420,7 @@ static tc_status copy_out(frame *f, tc_tensor *out) {
 /* Mutations that could not be done in place. What reads an input that another of them writes is cloned first. */
 static tc_status copy_mutations(frame *f, const tc_tensor *in) {
     bound *b = f->b;
-    tc_tensor *clones = tc_xcalloc(b->end_copies.len + 1, sizeof *clones);
+    tc_tensor *clones = b->clones;
     tc_status s = NULL;
     for (size_t i = 0; i < b->end_copies.len && !s; i++) {
         int o = b->end_copies.data[i];
@@ -435,7 +435,6 @@ static tc_status copy_mutations(frame *f, const tc_tensor *in) {
         if (!s) copy_tensor(f->e->isa, &in[f->target[o]], t);
     }
     for (size_t i = 0; i < b->end_copies.len; i++) tc_tensor_deinit(&clones[i]);
-    free(clones);
     return s;
 }
 

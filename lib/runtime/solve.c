@@ -120,10 +120,9 @@ static tc_status bind_number(tc_exec *e, const tc_input *in, const tc_tensor *t)
 
 /* ---- the last sizes ---- */
 static void remember(tc_exec *e, const tc_tensor *inputs, int ninputs) {
-    size_t dims = 0;
-    for (int i = 0; i < ninputs; i++) dims += (size_t)inputs[i].rank;
-    free(e->last.shapes);
-    e->last.shapes = tc_xcalloc(1, sizeof(seen_shape) * ((size_t)ninputs + 1) + sizeof(int64_t) * dims);
+    size_t bytes = sizeof(seen_shape) * ((size_t)ninputs + 1);
+    for (int i = 0; i < ninputs; i++) bytes += sizeof(int64_t) * (size_t)inputs[i].rank;
+    if (bytes > e->last.bytes) e->last.shapes = tc_xrealloc(e->last.shapes, e->last.bytes = bytes);
     int64_t *size = (int64_t *)(void *)(e->last.shapes + ninputs + 1);
     for (int i = 0; i < ninputs; i++, size += inputs[i - 1].rank) {
         e->last.shapes[i] = (seen_shape){inputs[i].dtype, inputs[i].rank, size};
@@ -131,10 +130,11 @@ static void remember(tc_exec *e, const tc_tensor *inputs, int ninputs) {
     }
     if (!e->last.vars) e->last.vars = tc_xcalloc(e->nvars + 1, sizeof *e->last.vars);
     memcpy(e->last.vars, e->vars, e->nvars * sizeof *e->vars);
+    e->last.known = true;
 }
 
 static bool as_before(const tc_exec *e, const tc_tensor *inputs, int ninputs) {
-    if (!e->last.shapes) return false;
+    if (!e->last.known) return false;
     for (int i = 0; i < ninputs; i++) {
         const seen_shape *s = &e->last.shapes[i];
         if (!inputs[i].storage || inputs[i].dtype != s->dtype || inputs[i].rank != s->rank) return false;
@@ -177,8 +177,7 @@ tc_status solve_sizes(tc_exec *e, const tc_tensor *inputs, int ninputs) {
     bool numbers;
     if (ninputs != e->nuser) return tc_error(TC_USAGE, "%d inputs were given, the program takes %d", ninputs, e->nuser);
     if (taken_again(e, inputs, ninputs)) return NULL;
-    free(e->last.shapes);
-    e->last.shapes = NULL;
+    e->last.known = false;
     e->last.guarded = false;
     TC_TRY(solve(e, inputs, &numbers));
     if (!numbers) remember(e, inputs, ninputs);
@@ -189,7 +188,7 @@ tc_status tc_exec_check(tc_exec *e, const tc_tensor *inputs, int ninputs) {
     if (ninputs == e->nuser && e->last.guarded && taken_again(e, inputs, ninputs)) return NULL;
     TC_TRY(solve_sizes(e, inputs, ninputs));
     TC_TRY(check_guards(e));
-    e->last.guarded = e->last.shapes != NULL;
+    e->last.guarded = e->last.known;
     return NULL;
 }
 

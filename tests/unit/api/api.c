@@ -227,8 +227,58 @@ static void test_threads_share_a_model(void **state) {
     munmap(page, 4096);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && defined(__GLIBC__)
+static _Atomic long allocations;
+void *__libc_malloc(size_t n);
+void *__libc_calloc(size_t n, size_t size);
+void *__libc_realloc(void *p, size_t n);
+void *__libc_memalign(size_t align, size_t n);
+void *malloc(size_t n) {
+    allocations++;
+    return __libc_malloc(n);
+}
+void *calloc(size_t n, size_t size) {
+    allocations++;
+    return __libc_calloc(n, size);
+}
+void *realloc(void *p, size_t n) {
+    allocations++;
+    return __libc_realloc(p, n);
+}
+void *aligned_alloc(size_t align, size_t n) {
+    allocations++;
+    return __libc_memalign(align, n);
+}
+
+/* After the first run at its sizes a model takes no memory, where the results have theirs. */
+static void test_runs_allocate_nothing(void **state) {
+    (void)state;
+    const char *root = getenv("TC_ROOT");
+    char path[512];
+    tc_model *m;
+    tc_array *x[2], *y[2] = {NULL, NULL};
+    snprintf(path, sizeof path, "%s/tests/oracle/pt2/mlp.pt2", root ? root : ".");
+    assert_null(tc_model_open(path, NULL, 2, &m));
+    for (int k = 0; k < 2; k++) {
+        assert_null(tc_array_empty("f32", 2, (int64_t[]){3 + 40 * k, 16}, &x[k]));
+        memset(tc_array_data(x[k]), 0, (size_t)(3 + 40 * k) * 64);
+        assert_null(tc_model_run(m, &x[k], 1, &y[k], 1));
+    }
+    long before = allocations;
+    for (int i = 0; i < 10000; i++) assert_null(tc_model_run(m, &x[i % 2], 1, &y[i % 2], 1));
+    assert_int_equal(allocations - before, 0);
+    for (int k = 0; k < 2; k++) tc_array_release(x[k]), tc_array_release(y[k]);
+    tc_model_close(m);
+}
+#else
+static void test_runs_allocate_nothing(void **state) {
+    (void)state;
+    skip(); /* the sanitizer has the allocator */
+}
+#endif
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_blob_is_given_back_once),   cmocka_unit_test(test_dlpack_there_and_back),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_allocate_nothing),cmocka_unit_test(test_blob_is_given_back_once),   cmocka_unit_test(test_dlpack_there_and_back),
                                        cmocka_unit_test(test_foreign_dlpack_is_checked), cmocka_unit_test(test_a_model_runs),
                                        cmocka_unit_test(test_given_buffers_are_copied),  cmocka_unit_test(test_threads_share_a_model)};
     return cmocka_run_group_tests(tests, NULL, NULL);
