@@ -4,14 +4,15 @@
 # the names of the results; w.e("Add", [a, b]) makes a node.
 import _onnx
 from onnx_write_values import BF16, BOOL, FLOAT, INT32, INT64, Sym, Val, Writer
+import onnx_write_complex
 import onnx_write_math
 import onnx_write_nn
 import onnx_write_shape
 from onnx_write_math import Val_of
 
 TABLE = {}
-for _m in (onnx_write_math, onnx_write_shape, onnx_write_nn):
-    for _k, _v in _m.TABLE.items():
+for _m in (onnx_write_complex.ONLY, onnx_write_math.TABLE, onnx_write_shape.TABLE, onnx_write_nn.TABLE):
+    for _k, _v in _m.items():
         TABLE[_k] = _v
 
 
@@ -38,6 +39,8 @@ def narrow_type(op, values, args):
 
 def call(w, op, rule, values, args):
     """The names of a rule's results. Types without kernels are computed in a wider one, each result rounded, as tc and PyTorch do."""
+    if op in onnx_write_complex.ONLY or onnx_write_complex.any_complex(values + args):
+        return onnx_write_complex.call(w, op, rule, onnx_write_shape.MOVES, values, args)
     code = narrow_type(op, values, args)
 
     def wide(v):
@@ -73,7 +76,9 @@ def write(p, opset):
             w.used[name] = True
             w.numbers[f"{id}"] = w.e("Reshape", [name, w.ints([1])])
         else:
-            w.declare(id, code, sizes, name)
+            v = w.declare(id, code, sizes, name)
+            if onnx_write_complex.is_complex(v):
+                w.bind(v, onnx_write_complex.split(w, name))
     outs = run(w, p)
     _onnx.at("")
     final = []
@@ -81,6 +86,8 @@ def write(p, opset):
     for wanted, late, number in p["output_names"]:
         pairs.append((wanted, late, w.scalar(Sym(number), INT64) if number is not None else outs.pop(0)))
     for wanted, late, got in [q for q in pairs if not q[1]] + [q for q in pairs if q[1]]:
+        if isinstance(got, tuple):
+            got = onnx_write_complex.join(w, got)
         if wanted in w.used:
             wanted = w.fresh(wanted)
         w.used[wanted] = True

@@ -473,9 +473,16 @@ def softmax(op):
 
 
 def vector_norm(w, outs, x, ord=2, dim=None, keepdim=False, dtype=None):
-    if ord not in (1, 2):
-        _onnx.unsupported(f"a norm of order {ord}")
-    return reduction("ReduceL1" if ord == 1 else "ReduceL2")(w, outs, x, dim, keepdim)
+    if ord in (1, 2):
+        return reduction("ReduceL1" if ord == 1 else "ReduceL2")(w, outs, x, dim, keepdim)
+    code = outs[0].code
+    a = w.e("Abs", [w.cast(x, code)])
+    over = lambda op, v: reduction(op)(w, outs, Val_of(w, v, code, x.sizes), dim, keepdim)
+    if ord in (float("inf"), float("-inf")):
+        return over("ReduceMax" if ord > 0 else "ReduceMin", a)
+    if ord == 0:
+        return over("ReduceSum", w.e("Sign", [a]))
+    return w.e("Pow", [over("ReduceSum", w.e("Pow", [a, w.const(float(ord), code)])), w.const(1 / ord, code)])
 
 
 TABLE = {}

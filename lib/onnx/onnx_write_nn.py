@@ -158,6 +158,13 @@ def adaptive_max(k):
     return rule
 
 
+def nms(w, outs, boxes, scores, threshold):
+    """torchvision's, as the only class of the only image; all that are left, best first."""
+    most = w.e("Shape", [scores])
+    found = w.e("NonMaxSuppression", [w.e("Unsqueeze", [boxes, w.ints([0])]), w.e("Unsqueeze", [scores, w.ints([0, 1])]), most, w.const([threshold], FLOAT)])
+    return w.e("Gather", [found, w.const(2, INT64)], {"axis": 1})
+
+
 def upsample(mode, k):
     def rule(w, outs, x, size, *rest):
         corners = rest[0] if mode != "nearest" and rest and isinstance(rest[0], bool) else False
@@ -459,7 +466,7 @@ def cond(w, outs, pred, yes, no, operands=None):
 
 
 TABLE = {
-    "image.decode_image.default": (20, decode_image),
+    "image.decode_image.default": (20, decode_image), "torchvision.nms.default": nms,
     "aten.matmul.default": matmul, "aten.mm.default": matmul, "aten._int_mm.default": int_mm, "aten.bmm.default": matmul, "aten.linear.default": linear, "aten.addmm.default": addmm,
     "aten.baddbmm.default": baddbmm, "aten.einsum.default": einsum, "aten.convolution.default": convolution, "aten.conv1d.default": conv,
     "aten.conv2d.default": conv, "aten.conv3d.default": conv, "aten.conv1d.padding": conv, "aten.conv2d.padding": conv, "aten.conv3d.padding": conv,

@@ -43,10 +43,10 @@ class Writer:
         return name
 
     def declare(self, id, code, sizes, name):
-        v = Val(id, code, [Sym(s) if isinstance(s, tuple) else s for s in sizes])
-        self.values[id] = v
+        v = self.value((id, code, sizes, None))
         self.used[name] = True
         self.bind(v, name)
+        return v
 
     def bind(self, v, name):
         self.names[v.id] = name
@@ -54,7 +54,7 @@ class Writer:
             return
         for d, s in enumerate(v.sizes):
             if isinstance(s, Sym):
-                self.place(s.expr, name, d)
+                self.place(s.expr, name[0] if isinstance(name, tuple) else name, d)
 
     def place(self, x, name, d):
         """Where a symbol can be read: a size, or one that is the symbol plus or times a number."""

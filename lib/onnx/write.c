@@ -92,7 +92,7 @@ static V operand(C *c, const tc_value *v) {
 }
 
 static V number(C *c, tc_scalar s) {
-    if (s.kind == TC_KIND_COMPLEX) tc_raise_code(c, TC_UNSUPPORTED, "a complex number");
+    if (s.kind == TC_KIND_COMPLEX) return tc_complex(c, s.re, s.im);
     return s.kind == TC_KIND_FLOAT ? tc_float(c, s.f) : s.kind == TC_KIND_BOOL ? tc_bool(c, s.i != 0) : tc_int(c, s.i);
 }
 
@@ -230,10 +230,13 @@ static void put_message(tc_buf *b, int field, tc_buf *sub) {
 
 static const char *text_of(V v) { return tc_as_str(v)->s; }
 
+/* Complex tensors have their parts along a last dimension of 2 (onnx_write_complex.py). */
+static tc_dtype part_of(tc_dtype d) { return d == TC_C64 ? TC_F32 : d == TC_C128 ? TC_F64 : d; }
+
 /* ValueInfoProto. type NULL: none is given. */
 static void put_value(tc_buf *b, int field, const char *name, int code, const tc_meta *m, int rank) {
     tc_buf info = {0}, kind_of = {0}, dense = {0}, shape = {0};
-    put_int(&dense, 1, code);
+    put_int(&dense, 1, m ? tc_onnx_type_of(part_of(m->dtype)) : code);
     for (int i = 0; i < rank; i++) {
         tc_buf dim = {0}, text = {0};
         int64_t n;
@@ -245,6 +248,11 @@ static void put_value(tc_buf *b, int field, const char *name, int code, const tc
         }
         put_message(&shape, 1, &dim);
         tc_buf_free(&text);
+    }
+    if (m && part_of(m->dtype) != m->dtype) {
+        tc_buf two = {0};
+        put_int(&two, 1, 2);
+        put_message(&shape, 1, &two);
     }
     put_message(&dense, 2, &shape);
     put_message(&kind_of, 1, &dense);
@@ -455,7 +463,8 @@ static void weight_header(tc_buf *b, const tc_input *in, const tc_tensor *t, con
     tc_buf head = {0};
     size_t bytes = tc_tensor_bytes(t);
     for (int i = 0; i < t->rank; i++) put_int(&head, 1, t->size[i]);
-    put_int(&head, 2, tc_onnx_type_of(t->dtype));
+    if (part_of(t->dtype) != t->dtype) put_int(&head, 1, 2);
+    put_int(&head, 2, tc_onnx_type_of(part_of(t->dtype)));
     put_text(&head, 8, in->name);
     if (data) {
         char at[24], length[24];

@@ -421,3 +421,56 @@ P
         [ -n "${ASAN_OPTIONS-}" ] || [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' log)" -lt 65 ]
     done
 }
+
+@test "complex numbers are two tensors in ONNX, Fourier transforms DFT; norms of any order and nms have forms" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+class Complex(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter(torch.randn(5, dtype=torch.complex64))
+        self.m = nn.Parameter(torch.randn(5, 4, dtype=torch.complex64))
+    def forward(self, x, z):
+        f = torch.fft.rfft(x, norm="ortho") * self.w
+        g = torch.fft.fftn(torch.complex(x, x.flip(0)), norm="forward")
+        h = torch.fft.ifft2(g, norm="backward")
+        odd = torch.fft.hfft(f, n=7)
+        back = torch.fft.irfftn(torch.fft.rfftn(x, norm="ortho"), s=x.shape, norm="forward")
+        s = torch.stft(x, 4, 2, window=torch.hann_window(4), return_complex=True)
+        t = torch.istft(s, 4, 2, window=torch.hann_window(4))
+        a = (f @ self.m).abs().sum(1)
+        b = torch.cat([z, z.conj() / 2j, x[:, :3]], 0)[1:].mean(0)
+        c = torch.where(x > 0, g, 1 + 2j).angle()
+        return f, h, odd, back, s, t, a, b, c, (z - 1).exp() + x.sum(), torch.polar(x, x), z.imag, z.to(torch.complex128), (z * 2).sum(-1)
+class Norms(nn.Module):
+    def forward(self, x):
+        n = torch.linalg.vector_norm
+        inf = float("inf")
+        return n(x, 3.5, 1), n(x, inf, 0), n(x, -inf), n(x, 0, 1, keepdim=True), n(x, -1.5, 1), torch.nn.functional.normalize(x, p=3.0)
+class Boxes(nn.Module):
+    def forward(self, x):
+        a = x[:, :2].cumsum(0) * 0.5
+        return torch.ops.torchvision.nms(torch.cat([a, a + 1 + x[:, 2:].abs()], 1), x[:, 0], 0.3)
+class Tanh(nn.Module):
+    def forward(self, z):
+        return z.tanh()
+class Narrow(nn.Module):
+    def forward(self, x):
+        return x.float()
+PY
+    tc-export m.py:Complex --input x=Bx8xf32 --dim B=2..9 --input z=Bx3xc64 -o c.pt2
+    tc-export m.py:Norms --input x=Bx5xf32 -o n.pt2
+    tc-export m.py:Boxes --input x=12x4xf32 -o b.pt2
+    for opset in 18 20 23; do
+        for p in c b n; do tc-export $p.pt2 --to onnx --opset $opset --verify -o m.onnx 2>log || { cat log; return 1; }; done
+        [ "$(grep -c 'largest difference' log)" -eq 6 ]
+    done
+    tc-export c.pt2 --to onnx -o c.onnx
+    tc-run c.onnx --signature >sig
+    grep -q 'z  *f32\[B, 3, 2\]' sig
+    tc-export m.py:Tanh --input z=3x3xc64 -o g.pt2
+    fails 5 "aten.tanh.default of complex numbers has no form in ONNX" tc-export g.pt2 --to onnx -o g.onnx
+    tc-export m.py:Narrow --input x=3xf8e4m3 -o f.pt2
+    fails 5 "8-bit floating point below opset 19" tc-export f.pt2 --to onnx --opset 18 -o f.onnx
+}
