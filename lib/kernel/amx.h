@@ -38,6 +38,9 @@ typedef __m512 VS;
 #define load_pairs(p) ((VP)_mm512_loadu_ps(p))
 #define set_pairs(x) ((VP)_mm512_set1_epi32((int)(x)))
 #define dot_pairs(acc, a, b) _mm512_dpbf16_ps(acc, a, b)
+/* 32 float32 as bfloat16, to nearest even; subnormal numbers would be zeros. */
+#define store_bf16(out, x, y) _mm512_storeu_si512(out, (__m512i)_mm512_cvtne2ps_pbh((__m512)(y), (__m512)(x)))
+#define subnormal(x, y) (_mm512_fpclass_ps_mask((__m512)(x), 0x20) | _mm512_fpclass_ps_mask((__m512)(y), 0x20))
 #else
 #define PAIRS_TARGET
 #endif

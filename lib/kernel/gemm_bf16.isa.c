@@ -16,8 +16,8 @@
 typedef uint16_t halfword __attribute__((may_alias));      /* of a word */
 enum { NR = AMX_COLUMNS, VL = ROW_BYTES / 4 };             /* columns of a panel; floats of a vector */
 enum { STEP = 2 * AMX_WORDS, STEP_BYTES = STEP * NR * 2 }; /* k; of a panel */
-enum { PIECE = 16 };                                       /* steps of a panel that stay in the first cache while all rows use them */
-enum { A_MOST = 1 << 20, STRIPE = 128 << 10 };             /* bytes of a, and of a result until it is finished, that stay in the second */
+enum { PIECE = 16 };                                       /* steps of a panel that stay in the first cache while some tiles use them */
+enum { A_MOST = 1 << 20, B_MOST = 768 << 10 };             /* bytes of copies of a; of panels that stay in the second while all rows use them */
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
@@ -73,32 +73,68 @@ static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
     for (int64_t c = 0; c < nc; c += NR) pack_panel(j, c0 + c, least(NR, nc - c), (char *)out + c / NR * steps_of(j->k) * STEP_BYTES);
 }
 
-typedef uint32_t VU __attribute__((vector_size(ROW_BYTES)));
-typedef uint16_t VH __attribute__((vector_size(ROW_BYTES / 2)));
-static inline float addend(const tc_gemm *j, const char *p) {
-    float x;
-    uint16_t h;
-    if (j->rounded) return __builtin_memcpy(&h, p, 2), tc_x_cast_bf16_f32(h);
-    return __builtin_memcpy(&x, p, 4), x;
+/* NR float32 as bfloat16, as tc_x_cast_f32_bf16 rounds them. */
+PAIRS_TARGET static inline __attribute__((always_inline)) void store_rounded(char *out, const VF *x) {
+#ifndef AMX_IN_C
+    if (!subnormal(x[0], x[1])) {
+        store_bf16(out, x[0], x[1]);
+        return;
+    }
+#endif
+    for (int64_t i = 0; i < NR; i++) ((halfword *)out)[i] = tc_x_cast_f32_bf16(x[i / VL][i % VL]);
 }
-/* 16 sums with alpha and the addend (more; NULL: none), rounded, if they are, as tc_x_cast_f32_bf16 does. */
-static inline void finish_half(const tc_gemm *j, const float *sums, const float *more, char *out) {
+
+/* A tile whose sums are complete: rows [at, rows) of w columns are to be stored. */
+typedef struct {
+    const tc_gemm *j;
+    const float *sums;
+    char *out;       /* row 0 */
+    const char *add; /* row 0; NULL: the rows have more[] in common, or nothing is added */
+    int64_t at, rows, w;
+    bool adds;
+    float more[NR];
+} tile_end;
+/* w addends, cs apart, as float32; NR where they are neighbours. */
+static inline void take_addends(const tc_gemm *j, const char *add, int64_t w, float *more) {
+    if (j->rounded) {
+        const halfword *h = (const halfword *)add;
+        if (w == NR && j->add_cs == 1)
+            for (int q = 0; q < NR; q++) more[q] = tc_x_cast_bf16_f32(h[q]);
+        else
+            for (int64_t q = 0; q < w; q++) more[q] = tc_x_cast_bf16_f32(h[q * j->add_cs]);
+    } else
+        for (int64_t q = 0; q < w; q++) __builtin_memcpy(more + q, add + q * j->add_cs * 4, 4);
+}
+static inline tile_end end_of(const tc_gemm *j, int64_t r, int64_t rows, int64_t c, int64_t w, const float *sums) {
+    const int64_t e = j->rounded ? 2 : 4;
+    tile_end t = {.j = j, .sums = sums, .out = (char *)j->c + (r * j->c_rs + c * j->c_cs) * e, .rows = rows, .w = w};
+    if (j->beta == 0 || !j->add) return t;
+    t.adds = true, t.add = (const char *)j->add + (r * j->add_rs + c * j->add_cs) * e;
+    if (!j->add_rs) take_addends(j, t.add, w, t.more), t.add = NULL;
+    return t;
+}
+/* The next n rows of a tile; of its columns [16 h, 16 h + 16) a row has its sums at sums + row * lane + row / 16 * skip + h * half. */
+PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_end *t, int64_t n, int64_t lane, int64_t skip, int64_t half) {
+    const tc_gemm *j = t->j;
     const float alpha = (float)j->alpha, beta = (float)j->beta;
-    for (int i = 0; i < 16; i += VL) {
-        VF x, y;
-        __builtin_memcpy(&x, sums + i, sizeof x);
-        if (alpha != 1) x *= vset1(alpha);
-        if (more) {
-            __builtin_memcpy(&y, more + i, sizeof y);
-            x = beta != 1 ? vfma(vset1(beta), y, x) : x + y;
+    const int64_t e = j->rounded ? 2 : 4;
+    const bool whole = t->w == NR && j->c_cs == 1;
+    for (; n > 0 && t->at < t->rows; n--, t->at++) {
+        const float *sums = t->sums + t->at * lane + t->at / 16 * skip;
+        char *out = t->out + t->at * j->c_rs * e, line[NR * 4], *to = whole ? out : line;
+        VF x[NR / VL], y;
+        if (t->add) take_addends(j, t->add + t->at * j->add_rs * e, t->w, t->more);
+#pragma GCC unroll 16
+        for (int i = 0; i < NR / VL; i++) {
+            __builtin_memcpy(&x[i], sums + i * VL % 16 + i * VL / 16 * half, sizeof y);
+            if (alpha != 1) x[i] *= vset1(alpha);
+            if (!t->adds) continue;
+            __builtin_memcpy(&y, t->more + i * VL, sizeof y);
+            x[i] = beta != 1 ? vfma(vset1(beta), y, x[i]) : x[i] + y;
         }
-        if (!j->rounded) {
-            __builtin_memcpy(out + 4 * i, &x, sizeof x);
-            continue;
-        }
-        const VU bits = (VU)x, r = (bits + 0x7fff + (bits >> 16 & 1)) >> 16, nan = (VU)(x != x);
-        const VH h = __builtin_convertvector((nan & 0x7fc0) | (~nan & r), VH);
-        __builtin_memcpy(out + 2 * i, &h, sizeof h);
+        if (j->rounded) store_rounded(to, x);
+        else __builtin_memcpy(to, x, sizeof x);
+        for (int64_t q = 0; !whole && q < t->w; q++) __builtin_memcpy(out + q * j->c_cs * e, line + q * e, (size_t)e);
     }
 }
 
@@ -128,8 +164,10 @@ TARGET static inline __attribute__((always_inline)) void run_dots(const int rows
 #pragma GCC unroll 16
     for (int i = 0; i < rows; i++) __builtin_memcpy(sums + i * NR, &x[i], 64), __builtin_memcpy(sums + i * NR + 16, &y[i], 64);
 }
-TARGET static void dots(int64_t rows, tile_run run, float *sums) {
+PAIRS_TARGET static void store_dot(tile_end *t, int64_t n) { store_rows(t, n, NR, 0, 16); }
+TARGET static void dots(int64_t rows, tile_run run, float *sums, tile_end *before) {
     const char *a = run.a;
+    store_dot(before, before->rows);
     for (; rows >= 14; rows -= 14, a += 14 * run.apart, sums += 14 * NR) run_dots(14, &run, a, sums);
     for (; rows >= 4; rows -= 4, a += 4 * run.apart, sums += 4 * NR) run_dots(4, &run, a, sums);
     for (; rows >= 1; rows -= 1, a += run.apart, sums += NR) run_dots(1, &run, a, sums);
@@ -143,7 +181,7 @@ TARGET static void dots(int64_t rows, tile_run run, float *sums) {
 #define begin(nr) (void)(nr)
 #define end() (void)0
 #define multiply dots
-#define half(sums, i, h) ((sums) + (i)*NR + 16 * (h))
+#define store store_dot
 #include "kernel/gemm_bf16_tile.h"
 #undef NAME
 #undef TARGET
@@ -152,12 +190,13 @@ TARGET static void dots(int64_t rows, tile_run run, float *sums) {
 #undef begin
 #undef end
 #undef multiply
-#undef half
+#undef store
 
 /* ---- tdpbf16ps ---- */
-/* The tiles of a tile's sums lie one after the other. */
-AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *sums) {
-    const int64_t line = 64, apart = run.apart;
+/* The tiles of a tile's sums lie one after the other. Rows of the tile before are stored while the units of this one are busy. */
+PAIRS_TARGET static __attribute__((noinline)) void store_amx(tile_end *t, int64_t n) { store_rows(t, n, 16, 256, 256); }
+AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *sums, tile_end *before) {
+    const int64_t line = 64, apart = run.apart, each = (before->rows - before->at + run.steps - 1) / (run.steps ? run.steps : 1);
     const bool both = rows > 16;
     float *const rest = sums + 512;
     if (!run.more) amx_clear(rows);
@@ -176,11 +215,14 @@ AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *su
         TILE_DOT(tdpbf16ps, 0, 4, 6);
         TILE_LOAD(7, run.b + 1024, line);
         TILE_DOT(tdpbf16ps, 1, 4, 7);
-        if (!both) continue;
-        TILE_LOAD(5, run.a + 16 * apart, apart);
-        TILE_DOT(tdpbf16ps, 2, 5, 6);
-        TILE_DOT(tdpbf16ps, 3, 5, 7);
+        if (both) {
+            TILE_LOAD(5, run.a + 16 * apart, apart);
+            TILE_DOT(tdpbf16ps, 2, 5, 6);
+            TILE_DOT(tdpbf16ps, 3, 5, 7);
+        }
+        if (before->at < before->rows) store_amx(before, each);
     }
+    store_amx(before, before->rows);
     TILE_STORE(0, sums, line);
     TILE_STORE(1, sums + 256, line);
     if (!both) return;
@@ -194,6 +236,6 @@ AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *su
 #define begin(nr) amx_configure((nr) < 16 ? (nr) : AMX_ROWS)
 #define end amx_release
 #define multiply amx_multiply
-#define half(sums, i, h) ((sums) + (i) / 16 * 512 + (i) % 16 * 16 + 256 * (h))
+#define store store_amx
 #include "kernel/gemm_bf16_tile.h"
 #endif

@@ -80,9 +80,9 @@ static void check(int form, int64_t batch, int64_t m, int64_t n, int64_t k) {
 }
 static void shapes(void **s) {
     (void)s;
-    static const int64_t mnk[][3] = {{1, 1, 1},     {1, 70, 300},   {32, 32, 256}, {33, 65, 257}, {3, 5, 0},
-                                     {17, 40, 31},  {16, 33, 1027}, {47, 129, 90}, {300, 40, 33}, {230, 140, 130},
-                                     {2, 64, 1800}, {70, 3, 40},    {90, 1, 515},  {13, 600, 30}, {65, 9, 11000}};
+    static const int64_t mnk[][3] = {{1, 1, 1},      {1, 70, 300},  {32, 32, 256},  {33, 65, 257},   {3, 5, 0},     {17, 40, 31},
+                                     {16, 33, 1027}, {47, 129, 90}, {300, 40, 33},  {230, 140, 130}, {2, 64, 1800}, {70, 3, 40},
+                                     {90, 1, 515},   {13, 600, 30}, {65, 9, 11000}, {140, 130, 6000}};
     for (size_t i = 0; i < sizeof mnk / sizeof *mnk; i++) check(MM, 1, mnk[i][0], mnk[i][1], mnk[i][2]);
     check(ADDMM, 1, 5, 37, 600), check(ADDMM, 1, 40, 64, 64);
     check(BMM, 3, 20, 33, 70), check(BMM, 2, 1, 16, 300);
@@ -103,6 +103,21 @@ static void a_row_alone(void **s) {
         }
     }
     kfree(&a), kfree(&b), kfree(&c), kfree(&d), kfree(&row);
+}
+
+/* What rounds results keeps the subnormal numbers that an addend brings. */
+static void subnormal_addends(void **s) {
+    (void)s;
+    const int64_t as[] = {3, 32}, bs[] = {32, 64}, n = 64, cs[] = {3, 64};
+    tc_tensor a = ktensor(TC_BF16, 2, as), b = ktensor(TC_BF16, 2, bs), c = ktensor(TC_BF16, 2, cs), more = ktensor(TC_BF16, 1, &n);
+    memset(a.storage->data, 0, a.storage->bytes);
+    fill(&b), fill(&more);
+    ((uint16_t *)more.storage->data)[5] = 1, ((uint16_t *)more.storage->data)[40] = 0x8033;
+    for (int r = 0; r < bf16_count; r++) {
+        call(&tc_k_addmm, &bf16_rows[r], (tc_karg[]){karg_t(&more), karg_t(&a), karg_t(&b), karg_f(1), karg_f(1)}, 5, &c, 1, false);
+        for (int64_t i = 0; i < 3; i++) assert_memory_equal((uint16_t *)c.storage->data + i * n, more.storage->data, 128);
+    }
+    kfree(&a), kfree(&b), kfree(&c), kfree(&more);
 }
 
 /* NaN and infinity of one row or column stay there: what is padded with zeros is not multiplied by them. */
@@ -137,7 +152,7 @@ static void room_of_long_rows(void **s) {
 
 int main(void) {
     find_rows();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(a_row_alone), cmocka_unit_test(not_numbers),
-                                       cmocka_unit_test(room_of_long_rows)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(shapes), cmocka_unit_test(a_row_alone), cmocka_unit_test(subnormal_addends),
+                                       cmocka_unit_test(not_numbers), cmocka_unit_test(room_of_long_rows)};
     return cmocka_run_group_tests_name("gemm_bf16", tests, NULL, NULL);
 }
