@@ -13,6 +13,8 @@
 
 #include <stdint.h>
 
+#include "kernel/scalar.h"
+
 enum { AMX_ROWS = 32, AMX_COLUMNS = 32, AMX_WORDS = 16 }; /* of results; k / words of one step */
 /* What LDTILECFG reads. */
 typedef struct {
@@ -21,8 +23,10 @@ typedef struct {
     uint8_t rows[16];
 } amx_config;
 
+typedef uint16_t halfword __attribute__((may_alias)); /* of a word */
+
 #ifndef AMX_IN_C
-#define AMX_TARGET __attribute__((target("amx-tile,amx-bf16,amx-int8"))) /* of functions that use tiles */
+#define AMX_TARGET __attribute__((target("avx512bf16,amx-tile,amx-bf16,amx-int8"))) /* of functions that use tiles */
 #define TILE_CONFIG(config) __asm__ volatile("ldtilecfg %0" ::"m"(config) : "memory")
 #define TILE_RELEASE() __asm__ volatile("tilerelease" ::: "memory")
 #define TILE_ZERO(t) __asm__ volatile("tilezero %%tmm" #t ::: "memory")
@@ -38,9 +42,12 @@ typedef __m512 VS;
 #define load_pairs(p) ((VP)_mm512_loadu_ps(p))
 #define set_pairs(x) ((VP)_mm512_set1_epi32((int)(x)))
 #define dot_pairs(acc, a, b) _mm512_dpbf16_ps(acc, a, b)
-/* 32 float32 as bfloat16, to nearest even; subnormal numbers would be zeros. */
-#define store_bf16(out, x, y) _mm512_storeu_si512(out, (__m512i)_mm512_cvtne2ps_pbh((__m512)(y), (__m512)(x)))
-#define subnormal(x, y) (_mm512_fpclass_ps_mask((__m512)(x), 0x20) | _mm512_fpclass_ps_mask((__m512)(y), 0x20))
+/* 32 float32 as bfloat16 to nearest even, subnormal numbers too. */
+PAIRS_TARGET static inline __attribute__((always_inline)) void store_rounded(void *out, VS x, VS y) {
+    const __mmask16 subnormal = _mm512_fpclass_ps_mask(x, 0x20) | _mm512_fpclass_ps_mask(y, 0x20);
+    _mm512_storeu_si512(out, (__m512i)_mm512_cvtne2ps_pbh(y, x)); /* subnormal numbers become zeros */
+    for (int i = 0; __builtin_expect(subnormal, 0) && i < 32; i++) ((halfword *)out)[i] = tc_x_cast_f32_bf16(i < 16 ? x[i] : y[i - 16]);
+}
 #else
 #define PAIRS_TARGET
 #endif

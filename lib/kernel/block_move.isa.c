@@ -76,9 +76,39 @@ SIZES(M)
             }                                                                                                      \
     }
 M(1, uint8_t)
-M(2, uint16_t)
 M(16, u128)
 #undef M
+/* Eight rows of eight halfwords, turned: pairs of rows, then pairs of pairs. */
+static inline void turn_halfwords(uint16_t *out, int64_t out_ld, const uint16_t *x, int64_t in_ld) {
+    typedef uint16_t v __attribute__((vector_size(16)));
+    v a[8], b[8];
+    for (int i = 0; i < 8; i++) __builtin_memcpy(&a[i], x + i * in_ld, 16);
+    for (int step = 0; step < 3; step++) { /* row i meets row i + 4 */
+        for (int i = 0; i < 4; i++) {
+            b[2 * i] = __builtin_shufflevector(a[i], a[i + 4], 0, 8, 1, 9, 2, 10, 3, 11);
+            b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + 4], 4, 12, 5, 13, 6, 14, 7, 15);
+        }
+        for (int i = 0; i < 8; i++) a[i] = b[i];
+    }
+    for (int i = 0; i < 8; i++) __builtin_memcpy(out + i * out_ld, &a[i], 16);
+}
+/* The last squares of a row and of a column overlap those before; lines of the result are filled one after the other. */
+static void transpose2(void *o, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols) {
+    enum { VL = 8, LINE = 32 };
+    uint16_t *out = o;
+    const uint16_t *x = in;
+    if (rows < VL || cols < VL) {
+        for (int64_t c = 0; c < cols; c++)
+            for (int64_t r = 0; r < rows; r++) out[c * out_ld + r] = x[r * in_ld + c];
+        return;
+    }
+    for (int64_t r0 = 0; r0 < rows; r0 += LINE)
+        for (int64_t c0 = 0; c0 < cols; c0 += VL)
+            for (int64_t i = r0; i < r0 + LINE && i < rows; i += VL) {
+                const int64_t r = i + VL <= rows ? i : rows - VL, c = c0 + VL <= cols ? c0 : cols - VL;
+                turn_halfwords(out + c * out_ld + r, out_ld, x + r * in_ld + c, in_ld);
+            }
+}
 typedef void transpose_fn(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols);
 extern transpose_fn TC_ROW(tc_transpose_f32), TC_ROW(tc_transpose_f64); /* transpose_*.isa.c */
 

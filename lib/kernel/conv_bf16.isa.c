@@ -6,6 +6,11 @@
 #include "kernel/scalar.h"
 
 #if defined TC_ISA_avx512 || defined AMX_IN_C
+#ifndef AMX_IN_C /* a test includes it before */
+#include "kernel/vec_f32.h"
+enum { VL = ROW_BYTES / 4 };
+#endif
+
 #include "kernel/amx.h"
 
 #define CAT__(a, b) a##_##b

@@ -4,19 +4,26 @@
  *   tile(rows, j, x, panel, sums)    sums[i * PANEL + c] = the sum of position i from x on and channel c */
 TARGET static void N_(conv_store)(const tc_conv_pairs *j, int64_t position, int64_t rows, int64_t c, const float *sums) {
     const int64_t w = j->cols - c < PANEL ? j->cols - c : PANEL;
+    int64_t line = position / j->line, at = position - line * j->line;
     float bias[PANEL] = {0};
+    uint16_t *out = j->out + line * j->next + c * j->ld, rounded[PANEL];
     for (int64_t q = 0; j->bias && q < w; q++) bias[q] = tc_x_cast_bf16_f32(j->bias[c + q]);
-    for (int64_t i = 0, at; i < rows; i++, sums += PANEL) {
-        const int64_t line = (position + i) / j->line;
-        if ((at = position + i - line * j->line) >= j->wide) continue;
-        uint16_t *out = j->out + line * j->next + at * j->pace + c * j->ld, rounded[PANEL];
-        if (j->bias)
-            for (int q = 0; q < PANEL; q++) rounded[q] = tc_x_cast_f32_bf16(sums[q] + bias[q]);
-        else
-            for (int q = 0; q < PANEL; q++) rounded[q] = tc_x_cast_f32_bf16(sums[q]);
-        if (j->ld == 1 && w == PANEL) __builtin_memcpy(out, rounded, sizeof rounded);
-        else
-            for (int64_t q = 0; q < w; q++) out[q * j->ld] = rounded[q];
+    for (int64_t i = 0; i < rows; i++, at++, sums += PANEL) {
+        if (at == j->line) at = 0, out += j->next;
+        if (at >= j->wide) continue;
+        const bool whole = j->ld == 1 && w == PANEL;
+        uint16_t *to = out + at * j->pace;
+        VS sum[2] = {0};
+#pragma GCC unroll 16
+        for (int q = 0; q < PANEL; q += VL) {
+            VF x, y;
+            __builtin_memcpy(&x, sums + q, sizeof x);
+            __builtin_memcpy(&y, bias + q, sizeof y);
+            if (j->bias) x += y;
+            __builtin_memcpy((char *)&sum[q / 16] + q % 16 * 4, &x, sizeof x);
+        }
+        store_rounded(whole ? to : rounded, sum[0], sum[1]);
+        for (int64_t q = 0; !whole && q < w; q++) to[q * j->ld] = rounded[q];
     }
 }
 /* How many of the first n positions are results. */

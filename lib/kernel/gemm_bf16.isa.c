@@ -13,13 +13,13 @@
 
 #include "kernel/amx.h"
 
-typedef uint16_t halfword __attribute__((may_alias));      /* of a word */
 enum { NR = AMX_COLUMNS, VL = ROW_BYTES / 4 };             /* columns of a panel; floats of a vector */
 enum { STEP = 2 * AMX_WORDS, STEP_BYTES = STEP * NR * 2 }; /* k; of a panel */
 enum { PIECE = 16 };                                       /* steps of a panel that stay in the first cache while some tiles use them */
 enum { A_MOST = 1 << 20, B_MOST = 768 << 10 };             /* bytes of copies of a; of panels that stay in the second while all rows use them */
 
 static inline int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t most(int64_t a, int64_t b) { return a > b ? a : b; }
 static inline int64_t padded(int64_t n) { return (n + NR - 1) / NR * NR; }
 static inline int64_t steps_of(int64_t k) { return (k + STEP - 1) / STEP; }
 /* Bytes from row to row of a copy: not a multiple of 128, rows lie in different sets of the first cache. */
@@ -73,17 +73,6 @@ static void pack(const tc_gemm *j, int64_t c0, int64_t nc, void *out) {
     for (int64_t c = 0; c < nc; c += NR) pack_panel(j, c0 + c, least(NR, nc - c), (char *)out + c / NR * steps_of(j->k) * STEP_BYTES);
 }
 
-/* NR float32 as bfloat16, as tc_x_cast_f32_bf16 rounds them. */
-PAIRS_TARGET static inline __attribute__((always_inline)) void store_rounded(char *out, const VF *x) {
-#ifndef AMX_IN_C
-    if (!subnormal(x[0], x[1])) {
-        store_bf16(out, x[0], x[1]);
-        return;
-    }
-#endif
-    for (int64_t i = 0; i < NR; i++) ((halfword *)out)[i] = tc_x_cast_f32_bf16(x[i / VL][i % VL]);
-}
-
 /* A tile whose sums are complete: rows [at, rows) of w columns are to be stored. */
 typedef struct {
     const tc_gemm *j;
@@ -94,24 +83,25 @@ typedef struct {
     bool adds;
     float more[NR];
 } tile_end;
-/* w addends, cs apart, as float32; NR where they are neighbours. */
+/* w addends of the job as float32. */
 static inline void take_addends(const tc_gemm *j, const char *add, int64_t w, float *more) {
-    if (j->rounded) {
-        const halfword *h = (const halfword *)add;
-        if (w == NR && j->add_cs == 1)
-            for (int q = 0; q < NR; q++) more[q] = tc_x_cast_bf16_f32(h[q]);
-        else
-            for (int64_t q = 0; q < w; q++) more[q] = tc_x_cast_bf16_f32(h[q * j->add_cs]);
-    } else
-        for (int64_t q = 0; q < w; q++) __builtin_memcpy(more + q, add + q * j->add_cs * 4, 4);
+    const int64_t step = j->add_cs * (j->rounded ? 2 : 4);
+    if (j->add_cs == 1 && !j->rounded) __builtin_memcpy(more, add, (size_t)w * 4);
+    else if (j->add_cs == 1 && w == NR)
+        for (int q = 0; q < NR; q++) more[q] = tc_x_cast_bf16_f32(((const halfword *)add)[q]);
+    else
+        for (int64_t q = 0; q < w; q++, add += step) {
+            if (j->rounded) more[q] = tc_x_cast_bf16_f32(*(const halfword *)add);
+            else __builtin_memcpy(more + q, add, 4);
+        }
 }
-static inline tile_end end_of(const tc_gemm *j, int64_t r, int64_t rows, int64_t c, int64_t w, const float *sums) {
+static inline void end_tile(tile_end *t, const tc_gemm *j, int64_t r, int64_t rows, int64_t c, int64_t w, const float *sums) {
     const int64_t e = j->rounded ? 2 : 4;
-    tile_end t = {.j = j, .sums = sums, .out = (char *)j->c + (r * j->c_rs + c * j->c_cs) * e, .rows = rows, .w = w};
-    if (j->beta == 0 || !j->add) return t;
-    t.adds = true, t.add = (const char *)j->add + (r * j->add_rs + c * j->add_cs) * e;
-    if (!j->add_rs) take_addends(j, t.add, w, t.more), t.add = NULL;
-    return t;
+    t->j = j, t->sums = sums, t->out = (char *)j->c + (r * j->c_rs + c * j->c_cs) * e, t->at = 0, t->rows = rows, t->w = w;
+    t->adds = j->beta != 0 && j->add, t->add = NULL;
+    if (!t->adds) return;
+    t->add = (const char *)j->add + (r * j->add_rs + c * j->add_cs) * e;
+    if (!j->add_rs) take_addends(j, t->add, w, t->more), t->add = NULL;
 }
 /* The next n rows of a tile; of its columns [16 h, 16 h + 16) a row has its sums at sums + row * lane + row / 16 * skip + h * half. */
 PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_end *t, int64_t n, int64_t lane, int64_t skip, int64_t half) {
@@ -122,18 +112,21 @@ PAIRS_TARGET static inline __attribute__((always_inline)) void store_rows(tile_e
     for (; n > 0 && t->at < t->rows; n--, t->at++) {
         const float *sums = t->sums + t->at * lane + t->at / 16 * skip;
         char *out = t->out + t->at * j->c_rs * e, line[NR * 4], *to = whole ? out : line;
-        VF x[NR / VL], y;
+        VF x, y;
+        VS sum[2] = {0};
         if (t->add) take_addends(j, t->add + t->at * j->add_rs * e, t->w, t->more);
 #pragma GCC unroll 16
         for (int i = 0; i < NR / VL; i++) {
-            __builtin_memcpy(&x[i], sums + i * VL % 16 + i * VL / 16 * half, sizeof y);
-            if (alpha != 1) x[i] *= vset1(alpha);
-            if (!t->adds) continue;
-            __builtin_memcpy(&y, t->more + i * VL, sizeof y);
-            x[i] = beta != 1 ? vfma(vset1(beta), y, x[i]) : x[i] + y;
+            __builtin_memcpy(&x, sums + i * VL % 16 + i * VL / 16 * half, sizeof x);
+            if (alpha != 1) x *= vset1(alpha);
+            if (t->adds) {
+                __builtin_memcpy(&y, t->more + i * VL, sizeof y);
+                x = beta != 1 ? vfma(vset1(beta), y, x) : x + y;
+            }
+            if (!j->rounded) __builtin_memcpy(to + i * VL * 4, &x, sizeof x);
+            else __builtin_memcpy((char *)&sum[i * VL / 16] + i * VL % 16 * 4, &x, sizeof x);
         }
-        if (j->rounded) store_rounded(to, x);
-        else __builtin_memcpy(to, x, sizeof x);
+        if (j->rounded) store_rounded(to, sum[0], sum[1]);
         for (int64_t q = 0; !whole && q < t->w; q++) __builtin_memcpy(out + q * j->c_cs * e, line + q * e, (size_t)e);
     }
 }
@@ -196,7 +189,7 @@ TARGET static void dots(int64_t rows, tile_run run, float *sums, tile_end *befor
 /* The tiles of a tile's sums lie one after the other. Rows of the tile before are stored while the units of this one are busy. */
 PAIRS_TARGET static __attribute__((noinline)) void store_amx(tile_end *t, int64_t n) { store_rows(t, n, 16, 256, 256); }
 AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *sums, tile_end *before) {
-    const int64_t line = 64, apart = run.apart, each = (before->rows - before->at + run.steps - 1) / (run.steps ? run.steps : 1);
+    const int64_t line = 64, apart = run.apart, each = most((before->rows - before->at + run.steps - 1) / (run.steps ? run.steps : 1), 4);
     const bool both = rows > 16;
     float *const rest = sums + 512;
     if (!run.more) amx_clear(rows);

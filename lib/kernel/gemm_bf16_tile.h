@@ -66,17 +66,17 @@ TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0,
                 const char *at = panels + s * STEP_BYTES, *next = at + piece * (STEP_BYTES + t * lines * 64);
                 const tile_run run = {least(piece, steps - s), a[t].at + s * 2 * STEP, a[t].apart, at, next, lines, s > 0};
                 multiply(rows, run, sums + r * NR, &before);
-                if (s + piece >= steps) before = end_of(j, r0 + r, rows, c0 + c, least(NR, nc - c), sums + r * NR);
+                if (s + piece >= steps) end_tile(&before, j, r0 + r, rows, c0 + c, least(NR, nc - c), sums + r * NR);
             }
     store(&before, before.rows);
 }
 TARGET static void N_(block)(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, void *work, const void *packed, int worker) {
-    const int64_t most = N_(rows_at_once)(j->k), all = least(nr, most), tiles = (all + TILE_ROWS - 1) / TILE_ROWS;
+    const int64_t at_once = N_(rows_at_once)(j->k), all = least(nr, at_once), tiles = (all + TILE_ROWS - 1) / TILE_ROWS;
     const int64_t stripe = N_(stripe)(j->k), some = N_(together)(all, j->k) * TILE_ROWS;
     char *sums = aligned(work), *room = sums + some * NR * 4, *copies = room + (packed ? 0 : pack_bytes(least(nc, stripe), j->k));
     N_(rows) *a = (void *)aligned(copies + tiles * TILE_ROWS * apart_of(j->k));
-    for (int64_t r = 0; r < nr; r += most) {
-        const int64_t rows = least(most, nr - r);
+    for (int64_t r = 0; r < nr; r += at_once) {
+        const int64_t rows = least(at_once, nr - r);
         for (int64_t i = 0; i < rows; i += TILE_ROWS)
             a[i / TILE_ROWS] = N_(take_rows)(j, r0 + r + i, least(TILE_ROWS, rows - i), unit_of(rows), copies + i * apart_of(j->k));
         for (int64_t c = 0; c < nc; c += stripe) {

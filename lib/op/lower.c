@@ -197,10 +197,22 @@ tc_lv tc_l_scan(tc_lower *l, tc_reduce_op op, tc_lv v, int axis) {
     return push(l, in);
 }
 
+/* Is the value one of narrow type d already: read as one, rounded to it, or one of such values or of their negatives, as far as `depth` tells? */
+static bool holds(const tc_lower *l, tc_lv v, tc_dtype d, int depth) {
+    const tc_linst *in = at(l, v);
+    switch (in->kind) {
+    case TC_L_LOAD: return l->loop->buffers.data[in->buffer].dtype == d;
+    case TC_L_ROUND: return in->narrow == d;
+    case TC_L_CONST: return in->dtype == TC_F32 && in->imm.f == through(d, in->imm).f;
+    case TC_L_SCALAR:
+        if (in->dtype != TC_F32 || !depth || !holds(l, in->a[0], d, depth - 1)) return false;
+        return in->op == TC_X_NEG || in->op == TC_X_ABS || ((in->op == TC_X_MAX || in->op == TC_X_MIN) && holds(l, in->a[1], d, depth - 1));
+    default: return false;
+    }
+}
 tc_lv tc_l_round(tc_lower *l, tc_lv v, tc_dtype d) {
     v = tc_l_cast(l, v, d);
-    if (l->status || !is_narrow(d)) return v;
-    if (at(l, v)->kind == TC_L_LOAD && l->loop->buffers.data[at(l, v)->buffer].dtype == d) return v;
+    if (l->status || !is_narrow(d) || holds(l, v, d, 4)) return v;
     tc_linst in = blank(TC_L_ROUND, at(l, v)->dtype);
     in.narrow = d;
     in.a[0] = v;

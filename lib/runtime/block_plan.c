@@ -206,7 +206,9 @@ static void add_store(ctx *c, int k) {
     access *a = &c->n->acc[c->p->store_acc[k]];
     node v = {
         .what = V_STORE, .inst = -1, .store = k, .cls = a->cls, .a = {-1, -1, -1}, .acc = c->p->store_acc[k], .red = -1, .pred = -1, .level = ROW};
-    v.a[0] = spread(c, c->of[st->value], a->cls);
+    const tc_linst *value = &c->p->loop->inst.data[st->value];
+    const bool rounds = value->kind == TC_L_ROUND && value->narrow == a->dtype && c->uses[st->value] == 1; /* so does storing */
+    v.a[0] = spread(c, c->of[rounds ? value->a[0] : st->value], a->cls);
     v.dtype = c->v[v.a[0]].dtype;
     v.shift = c->v[v.a[0]].shift;
     a->pred = v.pred = st->pred == TC_LV_NONE ? -1 : spread(c, c->of[st->pred], a->cls);

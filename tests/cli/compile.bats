@@ -302,6 +302,14 @@ PY
     [ -e kept/cc.log ]
 }
 
+@test "what picks among values of bfloat16, or negates one, rounds nothing" {
+    tc-compile --op 'relu(bf16[3,5])' --dump=relu --to c -o relu-out
+    tc-compile --op 'maximum(bf16[3,5], bf16[3,5])' --dump=most --to c -o most-out
+    tc-compile --op 'exp(bf16[3,5])' --dump=exp --to c -o exp-out
+    ! grep -q round relu/relu.loops most/maximum.loops
+    grep -q 'round bf16' exp/exp.loops
+}
+
 @test "-v tells fusion and memory" {
     run --separate-stderr tc-compile "$mlp" -v -o mlp.pt2
     [ "$status" -eq 0 ]

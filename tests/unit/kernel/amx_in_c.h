@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernel/scalar.h"
+
 #define AMX_IN_C
 #define AMX_TARGET
 #define TILE_CONFIG(config) in_c_config(&(config))
@@ -114,5 +116,11 @@ static inline VS dot_pairs(VS acc, VP a, VP b) {
         acc.sum[i] = in_c_fma(in_c_high(a.word[i] << 16), in_c_high(b.word[i] << 16), acc.sum[i]);
     }
     return acc;
+}
+static inline void store_rounded(void *out, VS x, VS y) {
+    for (int i = 0; i < 32; i++) {
+        const uint16_t h = tc_x_cast_f32_bf16(i < 16 ? x.sum[i] : y.sum[i - 16]);
+        memcpy((char *)out + 2 * i, &h, 2);
+    }
 }
 #endif

@@ -261,21 +261,24 @@ static void other_reductions(void **s) {
     }
 }
 
-/* Wide, narrow and empty matrices of 4 and 8 bytes an element: what is no element of the result stays. */
+/* Wide, narrow and empty matrices of 2, 4 and 8 bytes an element: what is no element of the result stays. */
 static void transposes(const tc_move_ops *m) {
     static const int64_t shapes[][2] = {{63, 37}, {16, 16}, {3, 40}, {40, 3}, {17, 64}, {1, 20}, {20, 1}, {5, 7}, {0, 3}, {3, 0}};
     static uint32_t in[64 * 72], out[64 * 72];
     static uint64_t in8[64 * 72], out8[64 * 72];
+    static uint16_t in2[64 * 72], out2[64 * 72];
     enum { IN = 65, OUT = 70 };
-    for (uint32_t i = 0; i < 64 * 72; i++) in[i] = i, in8[i] = i * UINT64_C(0x100000001);
+    for (uint32_t i = 0; i < 64 * 72; i++) in[i] = i, in8[i] = i * UINT64_C(0x100000001), in2[i] = (uint16_t)i;
     for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
         const int64_t rows = shapes[k][0], cols = shapes[k][1];
-        memset(out, 255, sizeof out), memset(out8, 255, sizeof out8);
+        memset(out, 255, sizeof out), memset(out8, 255, sizeof out8), memset(out2, 255, sizeof out2);
+        m->transpose[1](out2, OUT, in2, IN, rows, cols);
         m->transpose[2](out, OUT, in, IN, rows, cols);
         m->transpose[3](out8, OUT, in8, IN, rows, cols);
         for (int64_t c = 0; c < 64; c++)
             for (int64_t r = 0; r < OUT; r++) {
                 const bool inside = c < cols && r < rows;
+                assert_int_equal(out2[c * OUT + r], inside ? in2[r * IN + c] : UINT16_MAX);
                 assert_int_equal(out[c * OUT + r], inside ? in[r * IN + c] : UINT32_MAX);
                 assert_true(out8[c * OUT + r] == (inside ? in8[r * IN + c] : UINT64_MAX));
             }
