@@ -22,26 +22,29 @@
     extern const tc_gemm_i8_ops tc_gemm_i8_pairs_##row;                                                                                     \
     extern const tc_move_ops tc_block_move_##row;                                                                                           \
     extern const tc_reduce_ops tc_reduce_f32_##row, tc_reduce_f64_##row, tc_reduce_i8_##row, tc_reduce_i16_##row, tc_reduce_i32_##row,      \
-        tc_reduce_i64_##row, tc_reduce_u8_##row, tc_reduce_u16_##row, tc_reduce_u32_##row, tc_reduce_u64_##row, tc_reduce_bool_##row;
+        tc_reduce_i64_##row, tc_reduce_u8_##row, tc_reduce_u16_##row, tc_reduce_u32_##row, tc_reduce_u64_##row, tc_reduce_bool_##row,       \
+        tc_reduce_bf16_##row, tc_reduce_f16_##row;
 #define DECLARE_NORMAL(row, flags)                                                    \
     extern void tc_normal_f32_##row(float *x, int64_t blocks, float mean, float std); \
     extern void tc_philox_words_##row(uint32_t *out, uint64_t key, uint64_t first, uint64_t hi, int64_t blocks);
 TC_ISA_ROWS(DECLARE)
 TC_ISA_ROWS(DECLARE_NORMAL)
 
-#define FIELDS(row)                                                                                                                                 \
-    .name = #row, .normal_f32 = tc_normal_f32_##row, .philox = tc_philox_words_##row,                                                               \
-    .scalar = {[TC_F32] = tc_block_f32_##row,  [TC_F64] = tc_block_f64_##row, [TC_I8] = tc_block_i8_##row,     [TC_I16] = tc_block_i16_##row,       \
-               [TC_I32] = tc_block_i32_##row,  [TC_I64] = tc_block_i64_##row, [TC_U8] = tc_block_u8_##row,     [TC_U16] = tc_block_u16_##row,       \
-               [TC_U32] = tc_block_u32_##row,  [TC_U64] = tc_block_u64_##row, [TC_BOOL] = tc_block_bool_##row, [TC_C64] = tc_block_c64_##row,       \
-               [TC_C128] = tc_block_c128_##row},                                                                                                    \
-    .scalar_one = tc_block_one_##row, .scalar_pair = tc_block_pairs_##row, .cast = tc_block_cast_##row, .round = tc_block_round_##row,              \
-    .move = &tc_block_move_##row, .gemm_f32 = &tc_gemm_f32_##row, .gemm_f64 = &tc_gemm_f64_##row, .gemm_int = tc_gemm_int_##row,                    \
-    .conv_f32 = &tc_conv_f32_##row, .conv_f64 = &tc_conv_f64_##row, .winograd = &tc_winograd_##row, .attention_f32 = &tc_attention_f32_##row,       \
-    .attention_f64 = &tc_attention_f64_##row,                                                                                                       \
-    .reduce = {[TC_F32] = &tc_reduce_f32_##row, [TC_F64] = &tc_reduce_f64_##row, [TC_I8] = &tc_reduce_i8_##row,    [TC_I16] = &tc_reduce_i16_##row, \
-               [TC_I32] = &tc_reduce_i32_##row, [TC_I64] = &tc_reduce_i64_##row, [TC_U8] = &tc_reduce_u8_##row,    [TC_U16] = &tc_reduce_u16_##row, \
-               [TC_U32] = &tc_reduce_u32_##row, [TC_U64] = &tc_reduce_u64_##row, [TC_BOOL] = &tc_reduce_bool_##row}
+#define FIELDS(row)                                                                                                                             \
+    .name = #row, .normal_f32 = tc_normal_f32_##row, .philox = tc_philox_words_##row,                                                           \
+    .scalar = {[TC_F32] = tc_block_f32_##row,  [TC_F64] = tc_block_f64_##row, [TC_I8] = tc_block_i8_##row,     [TC_I16] = tc_block_i16_##row,   \
+               [TC_I32] = tc_block_i32_##row,  [TC_I64] = tc_block_i64_##row, [TC_U8] = tc_block_u8_##row,     [TC_U16] = tc_block_u16_##row,   \
+               [TC_U32] = tc_block_u32_##row,  [TC_U64] = tc_block_u64_##row, [TC_BOOL] = tc_block_bool_##row, [TC_C64] = tc_block_c64_##row,   \
+               [TC_C128] = tc_block_c128_##row},                                                                                                \
+    .scalar_one = tc_block_one_##row, .scalar_pair = tc_block_pairs_##row, .cast = tc_block_cast_##row, .round = tc_block_round_##row,          \
+    .move = &tc_block_move_##row, .gemm_f32 = &tc_gemm_f32_##row, .gemm_f64 = &tc_gemm_f64_##row, .gemm_int = tc_gemm_int_##row,                \
+    .conv_f32 = &tc_conv_f32_##row, .conv_f64 = &tc_conv_f64_##row, .winograd = &tc_winograd_##row, .attention_f32 = &tc_attention_f32_##row,   \
+    .attention_f64 = &tc_attention_f64_##row,                                                                                                   \
+    .reduce = {                                                                                                                                 \
+        [TC_F32] = &tc_reduce_f32_##row, [TC_F64] = &tc_reduce_f64_##row, [TC_I8] = &tc_reduce_i8_##row,     [TC_I16] = &tc_reduce_i16_##row,   \
+        [TC_I32] = &tc_reduce_i32_##row, [TC_I64] = &tc_reduce_i64_##row, [TC_U8] = &tc_reduce_u8_##row,     [TC_U16] = &tc_reduce_u16_##row,   \
+        [TC_U32] = &tc_reduce_u32_##row, [TC_U64] = &tc_reduce_u64_##row, [TC_BOOL] = &tc_reduce_bool_##row, [TC_BF16] = &tc_reduce_bf16_##row, \
+        [TC_F16] = &tc_reduce_f16_##row}
 #define ENTRY(row, flags) {FIELDS(row), .gemm_i8 = &tc_gemm_i8_pairs_##row},
 static const tc_isa_ops rows[] = {TC_ISA_ROWS(ENTRY)};
 

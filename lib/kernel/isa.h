@@ -79,7 +79,7 @@ struct tc_isa_ops {
     const tc_block_pair *scalar_pair;            /* those that there are; fn NULL ends them */
     const tc_cast_fn (*cast)[TC_DTYPE_COUNT];    /* [from][to], PyTorch's conversions. Same type: a copy */
     const tc_cast_fn *round;                     /* f32 -> f32 by way of f16, bf16, f8 (c64 by way of c32): cast there and back */
-    const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool */
+    const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool; of bf16 and f16 max_add and max_of alone */
     const tc_move_ops *move;
     const struct tc_gemm_ops *gemm_f32, *gemm_f64;
     const struct tc_gemm_ops *gemm_bf16; /* by instructions for bfloat16; NULL: products go through float32 */

@@ -25,10 +25,11 @@ static size_t room(int64_t n, size_t size) { return ((size_t)n * size + 63) / 64
 
 static pool read_args(const tc_kcall *k, int dims) {
     const tc_tensor *x = tc_k_tensor(k, 0);
-    pool p = {.isa = k->isa, .dtype = x->dtype, .work = tc_dtype_compute(x->dtype), .planes = 1, .c = 1};
+    const bool indices = k->nouts > 1 && k->outs[1].storage;
+    pool p = {
+        .isa = k->isa, .dtype = x->dtype, .work = !indices && k->isa->reduce[x->dtype] ? x->dtype : tc_dtype_compute(x->dtype), .planes = 1, .c = 1};
     p.reduce = p.isa->reduce[p.work];
-    if (tc_tensor_is_channels_last(x) && tc_tensor_is_channels_last(&k->outs[0]) && x->rank == dims + 2 && x->size[1] > 1 &&
-        !(k->nouts > 1 && k->outs[1].storage))
+    if (tc_tensor_is_channels_last(x) && tc_tensor_is_channels_last(&k->outs[0]) && x->rank == dims + 2 && x->size[1] > 1 && !indices)
         p.c = x->size[1];
     for (int i = 0; i + dims < x->rank; i++) p.planes *= x->size[i];
     if (p.c) p.planes /= p.c;
