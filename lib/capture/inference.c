@@ -1,6 +1,7 @@
 /* torch.inference_mode: tensors made in it may be written to only in it, and never require a gradient; views of them are such tensors too.
  * What shows the elements of an argument (a view, or the argument itself, as contiguous may give) is as that argument is. */
 #include "capture/torch_bind.h"
+#include "grad/grad.h"
 #include "op/functionalise.h"
 
 static _Noreturn void refuse(C *c, const tensor *t, const char *what, const char *cure) {
@@ -72,8 +73,47 @@ const tensor *tc_inference_looked_at(C *c, const tc_schema *s, const tc_binding 
     return NULL;
 }
 
+/* The values of the arguments that are such tensors; *out_made: one of these. */
+static tc_value **made_there(C *c, const tc_binding *b, size_t *out_n, const tensor **out_made) {
+    TC_VEC(tc_value *) found = {0};
+    for (int i = 0; i < b->n; i++) {
+        size_t n = 1;
+        const V *all = b->object[i] && tc_is_seq(b->object[i]) ? tc_items(b->object[i], &n) : &b->object[i];
+        for (size_t k = 0; b->object[i] && k < n; k++) {
+            tensor *t = (tensor *)all[k];
+            if (!tc_is_tensor(all[k]) || !t->inference) continue;
+            tc_avec_push(c, &found, t->v ? t->v : c->torch->lift(c, t));
+            *out_made = t;
+        }
+    }
+    *out_n = found.len;
+    return found.data;
+}
+
+/* Results that require a gradient may not need such a tensor for it. */
+static void check_kept(C *c, const tc_binding *b, V result) {
+    size_t n = 1, nvalues;
+    V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
+    const tensor *r = NULL, *made = NULL;
+    bool kept = false;
+    for (size_t i = 0; i < n && !r; i++)
+        if (tc_is_tensor(all[i]) && ((tensor *)all[i])->v && ((tensor *)all[i])->v->meta.requires_grad) r = (tensor *)all[i];
+    if (!r || !r->v->producer) return;
+    tc_value **values = made_there(c, b, &nvalues, &made);
+    if (!nvalues) return;
+    tc_status st = tc_grad_reads(r->v->producer, values, nvalues, &kept);
+    if (st) tc_raise_status(c, "RuntimeError", st);
+    if (kept)
+        tc_raise(
+            c, "RuntimeError",
+            "Inference tensors cannot be saved for backward (it was made in inference mode at %s:%d). You can make a clone to get a normal tensor "
+            "and use it in autograd, or use torch.no_grad() instead of torch.inference_mode().",
+            made->inference->file ? made->inference->file : "?", made->inference->line);
+}
+
 void tc_inference_mark(C *c, const tc_op *op, const tc_binding *b, V result) {
     const tc_schema *s = tc_op_schema(op);
+    if (c->torch->any_inference && !c->torch->inference && !c->torch->no_grad && c->torch->graph && result) check_kept(c, b, result);
     if ((!c->torch->any_inference && !c->torch->inference) || s->inplace || b->out || !result) return;
     size_t n = 1;
     V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;

@@ -26,7 +26,7 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
 void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *objects);
 
 /* Tensors of torch.inference_mode (inference.c). Before a call: raises where it writes to one outside that mode. After it: which of its
- * results are such tensors. made: v is new, and one of them in that mode. no_grad: raises where t is one that must not require a gradient now. */
+ * results are such tensors, and raises where a backward outside that mode would have to keep one. made: v is new, and one of them in that mode. no_grad: raises where t is one that must not require a gradient now. */
 /* The argument whose elements r, a result, shows; NULL: it has its own, or is another type of the same bytes, which is new in that mode. */
 const tensor *tc_inference_looked_at(C *c, const tc_schema *s, const tc_binding *b, const tensor *r);
 void tc_inference_check(C *c, const tc_schema *s, const tc_binding *b);

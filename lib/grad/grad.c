@@ -173,15 +173,19 @@ static bool result_grads(sweep *s, const tc_node *n, tc_value **gs) {
     return any;
 }
 
-static tc_status by_rule(sweep *s, tc_node *n, tc_value *const *gs) {
-    tc_arena *a = &s->graph->program->arena;
-    tc_emit *e = &s->e;
+tc_status grad_rule(tc_emit *e, const tc_node *n, tc_value *const *gs) {
+    tc_arena *a = &e->graph->program->arena;
     e->ngrads = n->nargs;
     e->grads = TC_NEWN(a, tc_value *, (size_t)(n->nargs ? n->nargs : 1));
     e->grad_lists = TC_NEWN(a, tc_value **, (size_t)(n->nargs ? n->nargs : 1));
     for (int i = 0; i < n->nargs; i++)
         if (n->args[i].kind == TC_A_VALUES) e->grad_lists[i] = TC_NEWN(a, tc_value *, (size_t)(n->args[i].n ? n->args[i].n : 1));
-    TC_TRY(tc_op_checked(s->graph->program, n->op->grad(e, n, gs)));
+    return tc_op_checked(e->graph->program, n->op->grad(e, n, gs));
+}
+
+static tc_status by_rule(sweep *s, tc_node *n, tc_value *const *gs) {
+    tc_emit *e = &s->e;
+    TC_TRY(grad_rule(e, n, gs));
     tc_value **grads = e->grads, ***lists = e->grad_lists;
     for (int i = 0; i < n->nargs && !e->status; i++) {
         const tc_arg *arg = &n->args[i];

@@ -49,6 +49,9 @@ tc_status tc_grad_program_vjp(tc_program *p, const tc_grad_named *of, int nof, t
  * is linear in what comes in there; what only that program read is left for dead-code removal. TC_CONTENT without such an input or result. */
 tc_status tc_grad_program_jvp(tc_program *p);
 
+/* reads.c: would a backward of the call n read one of these values, arguments of it? */
+tc_status tc_grad_reads(const tc_node *n, tc_value *const *values, size_t nvalues, bool *out);
+
 /* recompute.c: in a graph whose forward ends with node `end`, the nodes behind it read only those values of the forward that keep() chooses:
  * others are computed again just before they are read first, the same bits. What draws random numbers or has sizes that data decide is kept
  * without asking. */

@@ -18,6 +18,7 @@ bool grad_needed(const sweep *s, const tc_value *v);
 tc_status grad_spread(sweep *s, tc_node *from, const tc_node *to);
 void grad_accumulate(sweep *s, tc_value *v, tc_value *grad);
 tc_value *grad_result(const sweep *s, const tc_value *v);
+tc_status grad_rule(tc_emit *e, const tc_node *n, tc_value *const *gs); /* calls the rule of n's row; e->grads and e->grad_lists are what it gave */
 tc_status grad_sweep(sweep *s, tc_node *first, tc_node *last);
 
 /* recompute.c: what the backward of a checkpointed call reads of its inside is computed again there. last: of the forward. */

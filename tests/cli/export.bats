@@ -740,6 +740,37 @@ PY
     tc-export v.py:M --input x=3x3xf32 --print
 }
 
+@test "a backward may not have to keep what inference mode made" {
+    cat >k.py <<'PY'
+import torch
+import torch.nn.functional as F
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        x = x.clone().detach().requires_grad_()
+        with torch.inference_mode():
+            y = torch.ones(3)
+            z = torch.tensor([0, 1, 2])
+        v = x.view(1, 3)
+        for takes in (lambda: x + y, lambda: x * y.sum(), lambda: x * y.clone(), lambda: torch.cat([x, y]), lambda: torch.addcmul(x, y, y),
+                      lambda: x.index_add(0, z.clone(), y), lambda: (y * 2) @ x):
+            takes()
+        for keeps in (lambda: x * y, lambda: (x * 2).mul_(y), lambda: y / x, lambda: x @ y.view(3, 1), lambda: torch.einsum("i,j->ij", x, y),
+                      lambda: F.layer_norm(x, (3,), y), lambda: x[z], lambda: F.linear(x, y.expand(3, 3)), lambda: F.cross_entropy(x, z[0])):
+            try:
+                keeps()
+            except RuntimeError as e:
+                assert "Inference tensors cannot be saved for backward (it was made in inference mode at k.py:" in str(e)
+            else:
+                raise AssertionError("kept")
+            with torch.no_grad():
+                keeps()
+        return x * 1
+PY
+    tc-export k.py:M --input x=3xf32 --print
+}
+
 @test "siblings are imported only with --source" {
     mkdir lib
     echo 'width = 4' >lib/sizes.py
