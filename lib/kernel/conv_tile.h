@@ -438,6 +438,7 @@ static void bring_near(const tc_conv_block *b, const tile_place *p, tile *t, con
     walk *w = t->ahead;
     int64_t steps = 0; /* rows that the tile fetches */
     for (int i = 0; i < t->nseg && steps < 2 * p->rows; i++) steps += t->seg[i].n / 4;
+    if (out && !more && steps < p->rows) out += 2 * p->rows * p->pace; /* a tile of few terms would wait for its own: the tile after the next has them */
     if (out) *w++ = (walk){out, p->pace, p->rows}, fetch_rows(w[-1], steps);
     if (out && more) *w++ = (walk){more + (out - (const T *)b->out), p->pace, p->rows}, fetch_rows(w[-1], steps - p->rows);
     if (next.n) *w++ = next;
