@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "cmd/code.h"
 #include "op/functionalise.h"
+#include "op/rewrites.h"
 #include "op/sample.h"
 
 static const char *const formats[] = {"pt2", "c", "so", "o", "a", "exe", NULL};
@@ -105,6 +106,7 @@ bool compile_says(const compile_job *j, const char *topic) { return j->c->verbos
 
 static void report_exec(compile_job *j, tc_exec *e) {
     tc_buf b = {0};
+    if (tc_cmd_logs(j->c, "rewrites")) tc_rewrites_report(tc_exec_program(e), &b);
     if (compile_says(j, "fusion")) tc_exec_report(e, &b);
     fprintf(stderr, "%s", tc_buf_str(&b));
     tc_buf_free(&b);
@@ -244,7 +246,7 @@ static const tc_opt_id options[] = {
     TC_OPT_store_weights, TC_OPT_meta,   TC_OPT_freeze,  TC_OPT_quantize,     TC_OPT_require, TC_OPT_variants, TC_OPT_tune,
     TC_OPT_tuning,        TC_OPT_prefix, TC_OPT_targets, TC_OPT_cc,           TC_OPT_dump,    TC_OPT_bisect,   TC_OPT_minify,
     TC_OPT_no_cache,      TC_OPT_op,     TC_OPT_config,  TC_OPT_print_config, TC_OPT_NONE};
-static const char *const topics[] = {"fusion", "memory", "quantize", "tuning", "sdpa", NULL};
+static const char *const topics[] = {"rewrites", "fusion", "memory", "quantize", "tuning", "sdpa", NULL};
 static const tc_tool tool = {.name = "tc-compile",
                              .topics = topics,
                              .operands = "[PROGRAM]",

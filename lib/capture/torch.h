@@ -108,7 +108,7 @@ void tc_torch_functional(C *c, module *m); /* names that torch.nn.functional's s
 static inline bool tc_is_tensor(V v) { return tc_kind_of(v) == K_TENSOR; }
 static inline bool tc_is_symbolic(const tensor *t) { return t->v != NULL; }
 
-void tc_torch_require_grad(tensor *t, bool on); /* t is a leaf */
+void tc_torch_require_grad(tensor *t, bool on);         /* t is a leaf */
 V tc_torch_wrap(C *c, tc_tensor t, bool requires_grad); /* takes t */
 void tc_torch_forget(C *c, tensor *t);                  /* gives its memory back before the context ends; nobody looks at it any more */
 V tc_torch_wrap_value(C *c, tc_value *v);               /* tensor, tuple of a list, or number */

@@ -50,6 +50,20 @@ SH
     [[ "$output" == "step 1 of "*": the pass cse: "* ]]
 }
 
+@test "--bisect names each step that there is, in log2 of their number and two runs" {
+    tc-compile m.pt2 -o c.pt2
+    TC_STEPS_LOG=steps tc-run c.pt2 --input x=4x16xf32=0.3 --expect @want.npy
+    of=$(wc -l <steps) log=0
+    while [ $((1 << log)) -lt "$of" ]; do log=$((log + 1)); done
+    for step in $(seq 1 "$of"); do
+        tc-compile m.pt2 --bisect "tc-run \"\$1\" --input x=4x16xf32=0.3 -o got.npy && test \"\${TC_STEPS:-99}\" -lt $step" >found 2>/dev/null
+        grep -q "^step $step of $of makes the difference ([0-9]* runs): \|^step $step of $of: " found
+        grep -qF "$(sed -n "${step}p" steps)" found
+        runs=$(sed -n 's/.*(\([0-9]*\) runs).*/\1/p' found)
+        [ -z "$runs" ] || [ "$runs" -le $((log + 2)) ]
+    done
+}
+
 @test "--bisect says when there is nothing to find, and why" {
     run --separate-stderr tc-compile m.pt2 --bisect 'tc-run "$1" --input x=4x16xf32=0.3 --expect @want.npy'
     [ "$status" -eq 0 ]

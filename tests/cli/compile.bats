@@ -469,7 +469,7 @@ PY
     [[ "$stderr" == "tc-compile: model: weights 16640, arena 0 "*" results 8192, "* ]]
     run --separate-stderr tc-compile fused.pt2 --log fusions -o f.pt2
     [ "$status" -eq 2 ]
-    [[ "$stderr" == *"expected one of fusion, memory, quantize, tuning"* ]]
+    [[ "$stderr" == *"expected one of rewrites, fusion, memory, quantize, tuning"* ]]
     TC_LOG=guards,memory run --separate-stderr tc-compile fused.pt2 -o f.pt2 # of TC_LOG each program takes what it has
     [[ "$stderr" == "tc-compile: model: weights 16640, "* ]]
     [ "${#stderr_lines[@]}" -eq 1 ]
@@ -617,4 +617,34 @@ PY
         tc-run $p $given --output 0=@p.npy --output 1=@mm.npy --output 2=@bmm.npy
         for product in mm bmm; do [ "$(tail -c 24 $product.npy | od -An -tx4 -v | tr -d '\n')" = " 00000000 40400000 00000000 00000000 00000000 c0c00000" ]; done
     done
+}
+
+@test "--log rewrites: a line for each pattern with its nodes and how often, in the order of the graph" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a = nn.Linear(8, 8)
+        self.b = nn.Linear(8, 8, bias=False)
+
+    def forward(self, x):
+        q = self.a(x)
+        k = self.b(x)
+        y = torch.softmax(q @ k.transpose(-1, -2) * 0.5, -1) @ x
+        z = torch.softmax(y @ q.transpose(-1, -2) * 0.5, -1) @ x
+        return self.b(z)
+PY
+    tc-export m.py:M --input x=2x3x8xf32 -o m.pt2
+    tc-compile m.pt2 --log rewrites -o c.pt2 2>log
+    tc-compile m.pt2 --log rewrites -o c.pt2 2>again
+    cmp log again
+    grep -qx 'program model: 7 nodes rewritten by 6 patterns' log
+    grep -qx 'aten.linear.default -> aten.view.default + aten.transpose.int + aten.addmm.default + aten.view.default: 1: linear (m.py:12)' log
+    grep -qx 'aten.matmul.default -> aten.expand.default + aten.expand.default: 2: matmul (m.py:14), matmul_2 (m.py:15)' log
+    # both attentions, each once, though they share q and x
+    [ "$(sed -n 's/^aten.matmul.default -> .*tc.attention.default.*: 1: //p' log | paste -sd ' ')" = "matmul_1 (m.py:14) matmul_3 (m.py:15)" ]
 }

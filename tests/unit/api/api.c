@@ -278,8 +278,9 @@ static void test_runs_allocate_nothing(void **state) {
 #endif
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_allocate_nothing),cmocka_unit_test(test_blob_is_given_back_once),   cmocka_unit_test(test_dlpack_there_and_back),
-                                       cmocka_unit_test(test_foreign_dlpack_is_checked), cmocka_unit_test(test_a_model_runs),
-                                       cmocka_unit_test(test_given_buffers_are_copied),  cmocka_unit_test(test_threads_share_a_model)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_allocate_nothing), cmocka_unit_test(test_blob_is_given_back_once),
+                                       cmocka_unit_test(test_dlpack_there_and_back), cmocka_unit_test(test_foreign_dlpack_is_checked),
+                                       cmocka_unit_test(test_a_model_runs),          cmocka_unit_test(test_given_buffers_are_copied),
+                                       cmocka_unit_test(test_threads_share_a_model)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
