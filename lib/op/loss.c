@@ -129,18 +129,41 @@ static tc_value *nll(tc_emit *e, tc_value *x, tc_value *t, const tc_arg *weight,
                                tc_emit_call(e, "aten::reshape", "vS", t, (tc_sym[]){x->meta.size[0], one, rest}, 3), weight, &red, ignore);
     return reduction == 0 ? tc_emit_call(e, "aten::view", "vS", y, t->meta.size, t->meta.rank) : y;
 }
-static tc_status decompose_nll(tc_emit *e, const tc_node *n) {
-    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
-    if (x->meta.rank == 0) return refuse(n, "Expected 1 or more dimensions (got 0)");
-    int want = x->meta.rank == 1 ? 0 : x->meta.rank - 1;
+static void print_sizes(tc_buf *b, const tc_meta *m) {
+    tc_buf_putc(b, '[');
+    for (int k = 0; k < m->rank; k++) {
+        if (k) tc_buf_puts(b, ", ");
+        tc_sym_print(b, m->size[k]);
+    }
+    tc_buf_putc(b, ']');
+}
+static bool differ(tc_symctx *s, tc_sym a, tc_sym b) { return tc_sym_known(s, tc_sym_op(s, TC_S_EQ, a, b, NULL)) == 0; }
+/* A target of classes is [N, ...] for x of [N, C, ...], [] for x of [C]. */
+static tc_status check_classes(tc_emit *e, const tc_node *n, const tc_meta *x, const tc_meta *t) {
     tc_symctx *s = tc_e_sym(e);
-    if (x->meta.rank > 1 && t->meta.rank > 0 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[0], t->meta.size[0], NULL)) == 0) {
+    if (x->rank == 0) return refuse(n, "Expected 1 or more dimensions (got 0)");
+    if (x->rank > 1 && t->rank > 0 && differ(s, x->size[0], t->size[0])) {
         int64_t a = 0, b = 0;
-        tc_sym_const_int(x->meta.size[0], &a), tc_sym_const_int(t->meta.size[0], &b);
+        tc_sym_const_int(x->size[0], &a), tc_sym_const_int(t->size[0], &b);
         return tc_error(TC_CONTENT, "ValueError: %s: Expected input batch_size (%lld) to match target batch_size (%lld).", tc_op_name(n->op),
                         (long long)a, (long long)b);
     }
-    if (t->meta.rank != want) return tc_error(TC_CONTENT, "%s: Expected target of %d dimensions, got %d", tc_op_name(n->op), want, t->meta.rank);
+    bool fits = t->rank == (x->rank == 1 ? 0 : x->rank - 1);
+    for (int k = 1; fits && k < t->rank; k++) fits = !differ(s, x->size[k + 1], t->size[k]);
+    if (fits) return NULL;
+    tc_buf text = {0};
+    tc_sym size[TC_MAX_RANK] = {x->size[0]};
+    const tc_meta want = {.rank = x->rank > 1 ? x->rank - 1 : 0, .size = size};
+    for (int k = 1; k < want.rank; k++) size[k] = x->size[k + 1];
+    tc_buf_puts(&text, "Expected target size "), print_sizes(&text, &want);
+    tc_buf_puts(&text, ", got "), print_sizes(&text, t);
+    tc_status st = refuse(n, tc_buf_str(&text));
+    tc_buf_free(&text);
+    return st;
+}
+static tc_status decompose_nll(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *t = tc_arg_value(n, 1);
+    TC_TRY(check_classes(e, n, &x->meta, &t->meta));
     tc_emit_result(e, 0, nll(e, x, t, &n->args[2], tc_arg_int(n, 3), &n->args[4]));
     return tc_e_done(e);
 }
@@ -179,14 +202,7 @@ static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self
         tc_emit_result(e, 0, v);
         return tc_e_done(e);
     }
-    if (t->meta.rank != x->meta.rank - 1 && !(x->meta.rank == 1 && t->meta.rank == 0))
-        return tc_error(TC_CONTENT, "%s: expected a target of %d dimensions, got %d", tc_op_name(n->op), x->meta.rank - 1, t->meta.rank);
-    if (x->meta.rank > 1 && tc_sym_known(s, tc_sym_op(s, TC_S_EQ, x->meta.size[0], t->meta.size[0], NULL)) == 0) {
-        int64_t a = 0, b = 0;
-        tc_sym_const_int(x->meta.size[0], &a), tc_sym_const_int(t->meta.size[0], &b);
-        return tc_error(TC_CONTENT, "ValueError: %s: Expected input batch_size (%lld) to match target batch_size (%lld).", tc_op_name(n->op),
-                        (long long)a, (long long)b);
-    }
+    TC_TRY(check_classes(e, n, &x->meta, &t->meta));
     tc_value *loss = nll(e, lp, t, &n->args[2], reduction, &n->args[4]);
     if (ls > 0) {
         tc_value *smooth = tc_e_neg(e, tc_e_sum_dims(e, wv ? tc_e_mul(e, lp, wv) : lp, &c, 1, false));
@@ -318,14 +334,6 @@ static tc_status grad_bce(tc_emit *e, const tc_node *n, tc_value *const *gs) {
         tc_e_give(e, n, 1, mean_scaled(e, w ? tc_e_mul(e, r, w) : r, x, reduction));
     }
     return tc_e_done(e);
-}
-static void print_sizes(tc_buf *b, const tc_meta *m) {
-    tc_buf_putc(b, '[');
-    for (int k = 0; k < m->rank; k++) {
-        if (k) tc_buf_puts(b, ", ");
-        tc_sym_print(b, m->size[k]);
-    }
-    tc_buf_putc(b, ']');
 }
 /* PyTorch multiplies a weight into the losses in place: it may not have more elements along a dimension, nor more dimensions. */
 static tc_status need_no_wider(const tc_op *op, const tc_meta *w, const tc_meta *of) {

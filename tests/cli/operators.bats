@@ -364,6 +364,9 @@ class M(nn.Module):
     def forward(self, x):  # 4x6 of float32
         c, h, d, i, image = x.cfloat(), x.half(), x.double(), x.long(), x.view(1, 1, 4, 6)
         w = torch.ones(6)
+        refused("Expected target size [2, 4], got [2, 3]", lambda: F.cross_entropy(x.view(2, 3, 4), torch.zeros(2, 3, dtype=torch.int64)))
+        refused("Expected target size [4], got [4, 6]", lambda: F.nll_loss(x, i))
+        refused("Expected target size [], got [6]", lambda: F.cross_entropy(x[0], i[0]))
         refused("atan2.default: not implemented for complex64", lambda: torch.atan2(c, x))
         refused("not implemented for complex64", lambda: torch.max(c.sum()))
         refused("'value' is complex", lambda: torch.addcmul(x, x, x, value=1j))

@@ -248,6 +248,7 @@ PY
     fails 2 "metrics.loss: val_loss is the loss" tc-train r.yaml metrics='{loss: out.mean()}'
     fails 2 "clip_grad_norm: found -1, expected a norm, or 0 for none" tc-train r.yaml clip_grad_norm=-1
     fails 2 "checkpoint.keep_last: found -1, expected 0 or more" tc-train r.yaml checkpoint='{keep_last: -1}'
+    fails 2 "checkpoint.keep_best: nothing is validated" tc-train r.yaml data.val=null checkpoint='{keep_best: true}'
     fails 2 "model: 5: expected FILE.py:CLASS" tc-train r.yaml model=5
     fails 3 "found int '5', expected an optimiser of torch.optim" tc-train r.yaml optimizer=5
 }
