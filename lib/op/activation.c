@@ -178,6 +178,7 @@ static tc_status shape_gelu(tc_shape_ctx *c) {
 }
 static tc_status shape_log_sigmoid(tc_shape_ctx *c) {
     TC_TRY(shape_float_only(c));
+    c->outs[0].meta.stride = NULL; /* contiguous whatever the input is */
     return c->nouts > 1 ? tc_sh_out_like(c, 1, tc_sh_meta(c, 0), tc_sh_meta(c, 0)->dtype) : NULL;
 }
 static tc_status shape_shrink(tc_shape_ctx *c) {
@@ -209,7 +210,9 @@ static tc_status shape_glu(tc_shape_ctx *c) {
     if (!tc_sh_same(c, tc_sym_mod(s, m->size[d], tc_sym_int(s, 2)), tc_sym_int(s, 0))) return tc_sh_fail(c, "Halving dimension must be even");
     tc_dims dims = tc_dims_of(m);
     dims.size[d] = tc_sym_floordiv(s, m->size[d], tc_sym_int(s, 2));
-    return tc_sh_out(c, 0, m->dtype, &dims);
+    tc_meta half = *m;
+    half.size = dims.size;
+    return tc_sh_out_like(c, 0, &half, m->dtype);
 }
 static tc_status shape_glu_backward(tc_shape_ctx *c) {
     TC_TRY(tc_sh_of_forward(c, NULL, 1, (int[]){0, 0}));
@@ -410,7 +413,7 @@ const tc_op tc_ops_activation[] = {
     ROW("hardshrink(Tensor self, Scalar lambd=0.5)", shape_shrink, lower_hardshrink, grad_hardshrink, "hardshrink(f32[5])", "0 where |x| <= lambd"),
     ROW("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd)", tc_shape_like_arg1, lower_shrink_backward, tc_grad_flat_backward,
         "hardshrink_backward(f32[5], f32[5], 0.5)", "gradient of hardshrink"),
-    COMPOSED("log_sigmoid(Tensor self)", shape_float_only, decompose_log_sigmoid, NULL, "log_sigmoid(f32[5])", "log(sigmoid(x))"),
+    COMPOSED("log_sigmoid(Tensor self)", shape_log_sigmoid, decompose_log_sigmoid, NULL, "log_sigmoid(f32[5])", "log(sigmoid(x))"),
     {.schema = "aten::log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)",
      .shape = shape_log_sigmoid,
      .lower = lower_log_sigmoid,

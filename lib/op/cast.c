@@ -18,24 +18,13 @@ static int param(const tc_op *op, const char *name) {
 static int format_of(const tc_arg *args, int i) { return i >= 0 && args[i].kind == TC_A_MEMFORMAT ? args[i].code : 4; } /* 4: preserve */
 
 /* ---- shapes ---- */
-static tc_status formatted(tc_shape_ctx *c, int format, tc_dtype d) {
-    const tc_meta *m = tc_sh_meta(c, 0);
-    tc_dims dims = tc_dims_of(m);
-    if (format == 1) return tc_sh_out(c, 0, d, &dims);
-    if (format == 2 || format == 3) {
-        int rank = format == 2 ? 4 : 5;
-        if (m->rank != rank) return tc_sh_fail(c, "required rank %d tensor to use channels_last%s format", rank, rank == 5 ? "_3d" : "");
-        return tc_sh_out_strided(c, 0, d, &dims, tc_sh_channels_last_strides(c, &dims));
-    }
-    return tc_sh_out_like(c, 0, m, d);
-}
 static tc_status shape_clone(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
-    return formatted(c, format_of(c->args, param(c->op, "memory_format")), tc_sh_meta(c, 0)->dtype);
+    return tc_sh_out_by_format(c, format_of(c->args, param(c->op, "memory_format")), tc_sh_meta(c, 0)->dtype);
 }
 static tc_status shape_to_copy(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
-    return formatted(c, format_of(c->args, 6), tc_sh_dtype(c, 1, tc_sh_meta(c, 0)->dtype));
+    return tc_sh_out_by_format(c, format_of(c->args, 6), tc_sh_dtype(c, 1, tc_sh_meta(c, 0)->dtype));
 }
 static tc_status shape_alias(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -148,7 +137,7 @@ static tc_status decompose_to(tc_emit *e, const tc_node *n) {
     tc_dtype d = other ? other->meta.dtype : dt >= 0 ? tc_arg_dtype(n, dt, x->meta.dtype) : x->meta.dtype;
     int format = format_of(n->args, mf);
     bool copy = cp >= 0 && tc_arg_bool(n, cp);
-    if (d == x->meta.dtype && !copy && (format == 4 || (format == 1 && !x->meta.stride))) {
+    if (d == x->meta.dtype && !copy && (format == 4 || format == tc_sh_format(e->graph->program, &x->meta))) {
         tc_emit_result(e, 0, tc_e1(e, "aten::alias", x));
         return tc_e_done(e);
     }
@@ -178,7 +167,7 @@ static tc_status decompose_contiguous(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     int format = format_of(n->args, 1);
     if (format == 4) return tc_error(TC_CONTENT, "aten.contiguous: preserve memory format is unsupported by the contiguous operator");
-    if (format == 1 && !x->meta.stride) tc_emit_result(e, 0, tc_e1(e, "aten::alias", x));
+    if (tc_sh_kept_in(e->graph->program, &x->meta, format)) tc_emit_result(e, 0, tc_e1(e, "aten::alias", x));
     else tc_emit_result(e, 0, tc_emit_call(e, "aten::clone", "va", x, &n->args[1]));
     return tc_e_done(e);
 }

@@ -59,7 +59,8 @@ static tc_status shape_view_as_complex(tc_shape_ctx *c) {
     if (!tc_sh_same(c, m->stride[m->rank - 1], tc_sym_int(s, 1))) return tc_sh_fail(c, "Tensor must have a last dimension with stride 1");
     for (int k = 0; k < r.rank; k++) {
         int64_t v;
-        if (tc_sym_const_int(m->stride[k], &v) && v % 2) return tc_sh_fail(c, "Tensor must have a stride divisible by 2 for all but last dimension");
+        if (tc_sym_const_int(m->stride[k], &v) && v % 2 && !tc_sh_is_one(c, m->size[k]))
+            return tc_sh_fail(c, "Tensor must have a stride divisible by 2 for all but last dimension");
         stride[k] = tc_sym_floordiv(s, m->stride[k], tc_sym_int(s, 2));
     }
     return tc_sh_out_strided(c, 0, d, &r, stride);

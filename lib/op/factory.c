@@ -46,14 +46,9 @@ static tc_status shape_new(tc_shape_ctx *c) {
 }
 static tc_status shape_like(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
-    const tc_meta *m = tc_sh_meta(c, 0);
     int f = param(c->op, "memory_format");
-    tc_dtype d = tc_sh_dtype(c, param(c->op, "dtype"), m->dtype);
-    if (f >= 0 && c->args[f].kind == TC_A_MEMFORMAT && c->args[f].code == 1) {
-        tc_dims dims = tc_dims_of(m);
-        return tc_sh_out(c, 0, d, &dims);
-    }
-    return tc_sh_out_like(c, 0, m, d);
+    return tc_sh_out_by_format(c, f >= 0 && c->args[f].kind == TC_A_MEMFORMAT ? c->args[f].code : 4,
+                               tc_sh_dtype(c, param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype));
 }
 static tc_status shape_empty_strided(tc_shape_ctx *c) {
     tc_dims d;

@@ -227,10 +227,10 @@ static tc_status decompose_affine_grid(tc_emit *e, const tc_node *n) { /* theta,
     return tc_e_done(e);
 }
 
-#define SAMPLER(name, sample)                                                                                                              \
-    {                                                                                                                                      \
-        .schema = "aten::" name "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",     \
-        .shape = tc_shape_decomposed, .decompose = decompose_grid_sampler, .samples = sample, .doc = "the image at the points of the grid" \
+#define SAMPLER(name, sample)                                                                                                                   \
+    {                                                                                                                                           \
+        .schema = "aten::" name "(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",          \
+        .shape = tc_shape_decomposed_rows, .decompose = decompose_grid_sampler, .samples = sample, .doc = "the image at the points of the grid" \
     }
 const tc_op tc_ops_grid[] = {
     SAMPLER("grid_sampler", "grid_sampler(f32[2,3,4,5], f32[2,6,7,2], 0, 0, False); grid_sampler(f32[1,2,3,4,5], f32[1,2,3,4,3], 1, 1, True)"),

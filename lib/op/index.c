@@ -52,11 +52,41 @@ static tc_status picked_dims(tc_shape_ctx *c, const tc_meta *x, const tc_arg *li
     }
     return NULL;
 }
+/* As PyTorch's iterator has it over x, repeated along the index dimensions, and the indices, repeated along the others. */
+static const tc_sym *picked_strides(tc_shape_ctx *c, const tc_meta *x, const tc_arg *list, const picked *p) {
+    const tc_dims *r = &p->result;
+    const tc_sym zero = tc_sym_int(tc_sh_sym(c), 0), one = tc_sym_int(tc_sh_sym(c), 1);
+    tc_meta m[TC_MAX_RANK + 1] = {{.rank = r->rank, .size = r->size}};
+    const tc_meta *of[TC_MAX_RANK + 1] = {m};
+    tc_sym stride[TC_MAX_RANK + 1][TC_MAX_RANK], size[TC_MAX_RANK + 1][TC_MAX_RANK];
+    bool plain = !x->stride;
+    int n = 1, at = 0;
+    for (int k = 0; k < r->rank; k++) stride[0][k] = zero;
+    for (int d = 0; d < x->rank; d++) {
+        const tc_value *v = d < list->n ? list->values[d] : NULL;
+        if (at == p->first) at += p->index.rank;
+        if (!v || v->kind == TC_V_NONE) {
+            stride[0][at++] = tc_sh_strides(c, x)[d];
+            continue;
+        }
+        const tc_sym *own = tc_sh_strides(c, &v->meta);
+        const int skip = p->first + p->index.rank - v->meta.rank;
+        for (int k = 0; k < r->rank; k++) {
+            const bool within = k >= skip && k < skip + v->meta.rank;
+            size[n][k] = within ? v->meta.size[k - skip] : one, stride[n][k] = within ? own[k - skip] : zero;
+        }
+        m[n] = (tc_meta){.rank = r->rank, .size = size[n], .stride = stride[n]};
+        of[n] = &m[n], n++;
+        plain &= !v->meta.stride;
+    }
+    m[0].stride = stride[0];
+    return plain ? NULL : tc_sh_iterated(c, r, of, n);
+}
 static tc_status shape_index(tc_shape_ctx *c) {
     picked p;
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(picked_dims(c, tc_sh_meta(c, 0), &c->args[1], &p));
-    return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &p.result);
+    return tc_sh_out_strided(c, 0, tc_sh_meta(c, 0)->dtype, &p.result, picked_strides(c, tc_sh_meta(c, 0), &c->args[1], &p));
 }
 /* A negative index counts from the end. */
 static tc_lv wrapped(tc_lower *l, tc_lv i, tc_sym size) {
@@ -157,8 +187,7 @@ static tc_status shape_index_put(tc_shape_ctx *c) {
         if (s) tc_status_free(s);
         if (!ok) return tc_sh_fail(c, "shape mismatch: value tensor cannot be broadcast to indexing result");
     }
-    d = tc_dims_of(x);
-    return tc_sh_out(c, 0, x->dtype, &d);
+    return tc_shape_same(c);
 }
 static tc_status decompose_index_put(tc_emit *e, const tc_node *n) { /* self, indices, values, accumulate */
     tc_value *v[2 * TC_MAX_RANK] = {0}, *x = tc_arg_value(n, 0), *val = tc_arg_value(n, 2);
@@ -339,10 +368,10 @@ static tc_status shape_put(tc_shape_ctx *c) { /* self, index, source, accumulate
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(index_of(c, 1));
     TC_TRY(check_source(c, 2));
-    tc_dims i = tc_dims_of(tc_sh_meta(c, 1)), s = tc_dims_of(tc_sh_meta(c, 2)), d = tc_dims_of(tc_sh_meta(c, 0));
+    tc_dims i = tc_dims_of(tc_sh_meta(c, 1)), s = tc_dims_of(tc_sh_meta(c, 2));
     if (!tc_sh_same(c, tc_dims_numel(c, &i), tc_dims_numel(c, &s)))
         return tc_sh_fail(c, "put_(): Expected source and index to have the same number of elements");
-    return tc_sh_out(c, 0, tc_sh_meta(c, 0)->dtype, &d);
+    return tc_shape_same(c);
 }
 static tc_status grad_scatter(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     if (tc_emit_wants_grad(e, n, 0)) tc_e_give(e, n, 0, tc_emit_call(e, "aten::scatter.value", "vaai", gs[0], &n->args[1], &n->args[2], (int64_t)0));
@@ -726,13 +755,13 @@ const tc_op tc_ops_index[] = {
            "index_reduce(f32[4,5], 1, i64[3]:0..5, f32[4,3], 'mean'); index_reduce(f64[4,5], 1, i64[3]:0..5, f64[4,3], 'prod')",
            "source reduced into slices at index"),
     {.schema = "aten::index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
-     .shape = tc_shape_decomposed,
+     .shape = tc_shape_decomposed_like,
      .decompose = decompose_index_fill,
      .grad = grad_index_fill,
      .samples = "index_fill(f32[4,5], 1, i64[2]:0..5, 1.5)",
      .doc = "value written to slices at index"},
     {.schema = "aten::index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor",
-     .shape = tc_shape_decomposed,
+     .shape = tc_shape_decomposed_like,
      .decompose = decompose_index_fill,
      .grad = grad_index_fill,
      .samples = "index_fill(f32[4,5], 1, i64[2]:0..5, f32[])",
@@ -746,6 +775,9 @@ const tc_op tc_ops_index[] = {
          "masked_fill(f32[4,5], bool[5], 1.5)", "value where the mask is true"),
     LOOP("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value)", shape_masked_fill, lower_masked_fill, grad_masked_fill,
          "masked_fill(f32[4,5], bool[5], f32[])", "value where the mask is true"),
-    COMPOSED("masked_scatter(Tensor self, Tensor mask, Tensor source)", masked_scatter, "masked_scatter(f32[4,5], bool[4,5], f32[20])",
-             "source in order where the mask is true"),
+    {.schema = "aten::masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor",
+     .shape = tc_shape_decomposed_rows,
+     .decompose = decompose_masked_scatter,
+     .samples = "masked_scatter(f32[4,5], bool[4,5], f32[20])",
+     .doc = "source in order where the mask is true"},
     {0}};

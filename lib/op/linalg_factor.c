@@ -83,7 +83,7 @@ static tc_status shape_solve_triangular(tc_shape_ctx *c) {
     TC_TRY(tc_la_batch(c, 0, 2, 1, 2, &d));
     tc_la_push(&d, b->size[b->rank - 2]);
     tc_la_push(&d, b->size[b->rank - 1]);
-    return tc_sh_out(c, 0, a->dtype, &d);
+    return left ? tc_sh_out(c, 0, a->dtype, &d) : tc_sh_out_columns(c, 0, a->dtype, &d);
 }
 static tc_status grad_solve_triangular(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     bool upper = tc_arg_bool(n, 2), left = tc_arg_bool(n, 3), unit = tc_arg_bool(n, 4);
@@ -116,7 +116,7 @@ static tc_status shape_lu_factor_ex(tc_shape_ctx *c) {
     if (!tc_sh_bool(c, 1)) return tc_sh_fail(c, "linalg.lu_factor: LU without pivoting is not implemented on the CPU");
     tc_dims d = tc_dims_of(m), p = tc_la_dims(m, 2), b = p;
     tc_la_push(&p, least(c, m));
-    TC_TRY(tc_sh_out(c, 0, m->dtype, &d));
+    TC_TRY(tc_sh_out_columns(c, 0, m->dtype, &d));
     TC_TRY(tc_sh_out(c, 1, TC_I32, &p));
     return tc_sh_out(c, 2, TC_I32, &b);
 }
@@ -222,7 +222,7 @@ static tc_status shape_lu_solve(tc_shape_ctx *c) {
     TC_TRY(tc_la_batch(c, 0, 2, 2, 2, &d));
     tc_la_push(&d, b->size[b->rank - 2]);
     tc_la_push(&d, b->size[b->rank - 1]);
-    return tc_sh_out(c, 0, lu->dtype, &d);
+    return left ? tc_sh_out_columns(c, 0, lu->dtype, &d) : tc_sh_out(c, 0, lu->dtype, &d);
 }
 /* From the right, X A = B is A^H X^H = B^H. Left, with R = U^-H gX:    A X = B     gU = -R X^H,       gL = -L^-H R X^H U^H
  * and, with Z = P^T X, W = L^H Z, gW = L^-1 P^T gX:                     A^H X = B   gL = -Z gW^H,      gU = -W (U^-1 gW)^H */
@@ -256,7 +256,7 @@ static tc_status shape_ldl_factor_ex(tc_shape_ctx *c) {
     TC_TRY(tc_la_need_square(c, 0, "torch.linalg.ldl_factor_ex"));
     const tc_meta *m = tc_sh_meta(c, 0);
     tc_dims d = tc_dims_of(m), p = tc_la_dims(m, 1), b = tc_la_dims(m, 2);
-    TC_TRY(tc_sh_out(c, 0, m->dtype, &d));
+    TC_TRY(tc_sh_out_columns(c, 0, m->dtype, &d));
     TC_TRY(tc_sh_out(c, 1, TC_I32, &p));
     return tc_sh_out(c, 2, TC_I32, &b);
 }
@@ -319,8 +319,11 @@ static const tc_kernel check_errors = {.name = "_linalg_check_errors", .flags = 
     { .schema = "aten::" SCHEMA, .shape = shape_##name, .kernel = &kernel_, .grad = grad_, .samples = sample, .doc = text }
 #define COMPOSED(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
-#define RULED(SCHEMA, name, sample, text) \
-    { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .grad = grad_##name, .samples = sample, .doc = text }
+#define RULED(SCHEMA, name, sample, text)                                                                                                       \
+    {                                                                                                                                           \
+        .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed_columns, .decompose = decompose_##name, .grad = grad_##name, .samples = sample, \
+        .doc = text                                                                                                                             \
+    }
 const tc_op tc_ops_linalg_factor[] = {
     KERNEL("linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)", cholesky_ex, tc_k_cholesky_ex,
            grad_cholesky_ex, "linalg_cholesky_ex(f32[2,1,1]:1..2); linalg_cholesky_ex(f64[0,3,3])",

@@ -165,7 +165,10 @@ static tc_status shape_lstsq(tc_shape_ctx *c) {
     tc_la_push(&x, n), tc_la_push(&res, rhs), tc_la_push(&s, k);
     if (!vector) tc_la_push(&x, rhs);
     bool over = tc_sym_known(y, tc_sym_op(y, TC_S_LT, n, m, NULL)) == 1 && strcmp(driver, "gelsy");
-    TC_TRY(tc_sh_out(c, 0, a->dtype, &x));
+    tc_dims room = tc_la_dims(a, 2); /* LAPACK's, where B was: the solution is its first rows */
+    tc_la_push(&room, tc_sym_max(y, m, n)), tc_la_push(&room, rhs);
+    TC_TRY(tc_sh_out_columns(c, 0, a->dtype, &room));
+    TC_TRY(tc_sh_out_strided(c, 0, a->dtype, &x, c->outs[0].meta.stride));
     TC_TRY(tc_sh_out(c, 1, tc_dtype_real(a->dtype), over ? &res : &none));
     TC_TRY(tc_sh_out(c, 2, TC_I64, strcmp(driver, "gels") ? &rank : &none));
     return tc_sh_out(c, 3, tc_dtype_real(a->dtype), by_svd ? &s : &none);

@@ -36,7 +36,7 @@ static tc_status shape_geqrf(tc_shape_ctx *c) {
     const tc_meta *m = tc_sh_meta(c, 0);
     tc_dims d = tc_dims_of(m), tau = tc_la_dims(m, 2);
     tc_la_push(&tau, least(tc_sh_sym(c), m));
-    TC_TRY(tc_sh_out(c, 0, m->dtype, &d));
+    TC_TRY(tc_sh_out_columns(c, 0, m->dtype, &d));
     return tc_sh_out(c, 1, m->dtype, &tau);
 }
 static tc_status shape_qr(tc_shape_ctx *c) {
@@ -50,8 +50,8 @@ static tc_status shape_qr(tc_shape_ctx *c) {
     tc_dims q = tc_la_dims(a, 2), r = q;
     tc_la_push(&q, m), tc_la_push(&q, k);
     tc_la_push(&r, k), tc_la_push(&r, n);
-    TC_TRY(alone ? empty_out(c, 0, a->dtype) : tc_sh_out(c, 0, a->dtype, &q));
-    return tc_sh_out(c, 1, a->dtype, &r);
+    TC_TRY(alone ? empty_out(c, 0, a->dtype) : tc_sh_out_columns(c, 0, a->dtype, &q));
+    return tc_sh_out_columns(c, 1, a->dtype, &r);
 }
 /* Of A = Q R with R square. */
 static tc_value *grad_square_qr(tc_emit *e, tc_value *q, tc_value *r, tc_value *gq, tc_value *gr) {
@@ -166,9 +166,9 @@ static tc_status shape_svd_full(tc_shape_ctx *c) {
     tc_sym m = a->size[a->rank - 2], n = a->size[a->rank - 1], k = least(tc_sh_sym(c), a);
     tc_dims u = tc_la_dims(a, 2), s = u, v = u;
     tc_la_push(&u, m), tc_la_push(&u, full ? m : k), tc_la_push(&s, k), tc_la_push(&v, full ? n : k), tc_la_push(&v, n);
-    TC_TRY(vectors ? tc_sh_out(c, 0, a->dtype, &u) : empty_out(c, 0, a->dtype));
+    TC_TRY(vectors ? tc_sh_out_columns(c, 0, a->dtype, &u) : empty_out(c, 0, a->dtype));
     TC_TRY(tc_sh_out(c, 1, tc_dtype_real(a->dtype), &s));
-    return vectors ? tc_sh_out(c, 2, a->dtype, &v) : empty_out(c, 2, a->dtype);
+    return vectors ? tc_sh_out_columns(c, 2, a->dtype, &v) : empty_out(c, 2, a->dtype);
 }
 static tc_status grad_svd_full(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *a = tc_arg_value(n, 0), *u = n->outs[0], *s = n->outs[1], *vh = n->outs[2], *gu = gs[0], *gvh = gs[2], *mid = NULL;
@@ -241,7 +241,7 @@ static tc_status shape_eigh_full(tc_shape_ctx *c) {
     if (!strchr("LlUu", u[0]) || u[0] == 0 || u[1] != 0) return tc_sh_fail(c, "Expected UPLO argument to be 'L' or 'U', but got %s", u);
     tc_dims l = tc_la_dims(a, 1), v = tc_dims_of(a);
     TC_TRY(tc_sh_out(c, 0, tc_dtype_real(a->dtype), &l));
-    return tc_sh_bool(c, 2) ? tc_sh_out(c, 1, a->dtype, &v) : empty_out(c, 1, a->dtype);
+    return tc_sh_bool(c, 2) ? tc_sh_out_columns(c, 1, a->dtype, &v) : empty_out(c, 1, a->dtype);
 }
 static tc_status grad_eigh_full(tc_emit *e, const tc_node *n, tc_value *const *gs) {
     tc_value *a = tc_arg_value(n, 0), *l = n->outs[0], *v = n->outs[1], *gv = gs[1], *mid = NULL;
@@ -273,7 +273,7 @@ static tc_status shape_eig(tc_shape_ctx *c) {
     const tc_meta *a = tc_sh_meta(c, 0);
     tc_dims l = tc_la_dims(a, 1), v = tc_dims_of(a);
     TC_TRY(tc_sh_out(c, 0, tc_dtype_to_complex(a->dtype), &l));
-    return c->nouts > 1 ? tc_sh_out(c, 1, tc_dtype_to_complex(a->dtype), &v) : NULL;
+    return c->nouts > 1 ? tc_sh_out_columns(c, 1, tc_dtype_to_complex(a->dtype), &v) : NULL;
 }
 static tc_status shape_eigvals(tc_shape_ctx *c) { return shape_eig(c); }
 static tc_status give_eig(tc_emit *e, const tc_node *n, tc_value *l, tc_value *v, tc_value *gl, tc_value *gv) {
@@ -305,6 +305,8 @@ static tc_status decompose_eigvals(tc_emit *e, const tc_node *n) {
     { .schema = "aten::" SCHEMA, .shape = shape_##name, .kernel = &tc_k_##name, .grad = grad_##name, .samples = sample, .doc = text }
 #define COMPOSED(SCHEMA, name, sample, text) \
     { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed, .decompose = decompose_##name, .samples = sample, .doc = text }
+#define COLUMNS(SCHEMA, name, sample, text) \
+    { .schema = "aten::" SCHEMA, .shape = tc_shape_decomposed_columns, .decompose = decompose_##name, .samples = sample, .doc = text }
 const tc_op tc_ops_linalg_spectral[] = {
     {.schema = "aten::geqrf(Tensor self) -> (Tensor a, Tensor tau)",
      .flags = TC_OP_NONDIFF,
@@ -315,11 +317,11 @@ const tc_op tc_ops_linalg_spectral[] = {
     KERNEL("linalg_qr(Tensor A, str mode=\"reduced\") -> (Tensor Q, Tensor R)", qr,
            "linalg_qr(f32[2,5,3]); linalg_qr(f64[3,5]); linalg_qr(f32[3,3], 'complete')", "A = Q R, Q with orthonormal columns, R upper triangular"),
     COMPOSED("qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)", qr, "qr(f32[5,3])", "linalg_qr"),
-    COMPOSED("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", householder, "linalg_householder_product(f32[2,5,3], f32[2,3])",
-             "the first columns of H_1 H_2 ..., H_i = I - tau_i v_i v_i^H"),
-    COMPOSED("orgqr(Tensor self, Tensor input2) -> Tensor", householder, "orgqr(f32[5,3], f32[3])", "linalg_householder_product"),
-    COMPOSED("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", ormqr,
-             "ormqr(f32[5,3], f32[3], f32[5,2])", "Q input3, Q the product of the Householder reflections of self and input2"),
+    COLUMNS("linalg_householder_product(Tensor input, Tensor tau) -> Tensor", householder, "linalg_householder_product(f32[2,5,3], f32[2,3])",
+            "the first columns of H_1 H_2 ..., H_i = I - tau_i v_i v_i^H"),
+    COLUMNS("orgqr(Tensor self, Tensor input2) -> Tensor", householder, "orgqr(f32[5,3], f32[3])", "linalg_householder_product"),
+    COLUMNS("ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor", ormqr,
+            "ormqr(f32[5,3], f32[3], f32[5,2])", "Q input3, Q the product of the Householder reflections of self and input2"),
     {.schema = "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)",
      .shape = shape_svd_full,
      .kernel = &tc_k_svd,

@@ -360,8 +360,7 @@ static tc_status shape_bce(tc_shape_ctx *c) {
         return tc_sh_fail_as(c, "ValueError",
                              "Using a target size that is different to the input size is deprecated. Please ensure they have the same size.");
     if (tc_sh_meta(c, 2)) TC_TRY(need_no_wider(c->op, tc_sh_meta(c, 2), x));
-    tc_dims d = tc_dims_of(x);
-    return tc_sh_out(c, 0, x->dtype, tc_sh_const(c, 3) == 0 ? &d : &none);
+    return tc_sh_const(c, 3) == 0 ? tc_sh_out_pointwise(c, 0, x->dtype, 2, (int[]){0, 1}) : tc_sh_out(c, 0, x->dtype, &none);
 }
 /* (1 - t) x - log_weight log_sigmoid(x), step by step in the target's type, as PyTorch writes each into 1 - t; log_weight is multiplied into
  * log_sigmoid(x), in the type of x. */

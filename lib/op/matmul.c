@@ -611,7 +611,7 @@ const tc_op tc_ops_matmul[] = {
      .samples = "addr(f32[3,4], f32[3], f32[4])",
      .doc = "beta self + alpha outer"},
     {.schema = "aten::addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor",
-     .shape = tc_shape_decomposed,
+     .shape = tc_shape_decomposed_rows,
      .decompose = decompose_addbmm,
      .grad = grad_addbmm,
      .samples = "addbmm(f32[3,5], f32[2,3,4], f32[2,4,5])",

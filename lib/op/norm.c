@@ -700,6 +700,6 @@ const tc_op tc_ops_norm[] = {
              "_weight_norm_interface(f32[3,4], f32[3,1])", "v g / |v|, |v|"),
     COMPOSED("norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor", decompose_norm_except_dim, "norm_except_dim(f32[3,4], 2, 1)",
              "norm over the other dimensions"),
-    COMPOSED("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", decompose_renorm, "renorm(f32[3,4], 2, 0, 1)",
-             "slices with a norm above maxnorm scaled down to it"),
+    CHECKED("aten::renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", tc_shape_decomposed_rows, decompose_renorm,
+            "renorm(f32[3,4], 2, 0, 1)", "slices with a norm above maxnorm scaled down to it"),
     {0}};

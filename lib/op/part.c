@@ -33,7 +33,7 @@ static tc_status shape_select_scatter(tc_shape_ctx *c) {
                              (long long)size, d);
     tc_dims part = tc_dims_reduced(c, m, (uint64_t)1 << d, false);
     TC_TRY(fits(c, &part));
-    return tc_shape_same(c);
+    return tc_shape_same_strides(c);
 }
 static tc_status shape_slice_scatter(tc_shape_ctx *c) {
     int d;
@@ -47,7 +47,7 @@ static tc_status shape_slice_scatter(tc_shape_ctx *c) {
     tc_dims part = tc_dims_of(m);
     part.size[d] = tc_slice_length(s, a, b, tc_sh_int(c, 5));
     TC_TRY(fits(c, &part));
-    return tc_shape_same(c);
+    return tc_shape_same_strides(c);
 }
 static tc_status shape_diagonal_scatter(tc_shape_ctx *c) {
     int a, b;
@@ -64,7 +64,7 @@ static tc_status shape_diagonal_scatter(tc_shape_ctx *c) {
            rb = off >= 0 ? tc_sym_sub(s, m->size[b], tc_sym_int(s, off)) : m->size[b];
     part.size[part.rank++] = tc_sym_max(s, tc_sym_min(s, ra, rb), tc_sym_int(s, 0));
     TC_TRY(fits(c, &part));
-    return tc_shape_same(c);
+    return tc_shape_same_strides(c);
 }
 static tc_lv background(tc_lower *l, int self) { return self >= 0 ? tc_l_in(l, self) : zero(l); }
 
@@ -194,7 +194,7 @@ static tc_status shape_as_strided_scatter(tc_shape_ctx *c) {
     bool fits = tc_sh_ints(c, 2, size, TC_MAX_RANK) == src->rank;
     for (int k = 0; fits && k < src->rank; k++) fits = tc_sh_same(c, src->size[k], size[k]);
     if (!fits) return tc_sh_fail(c, "expected src to have a size equal to the slice of self");
-    return tc_shape_same(c);
+    return tc_shape_same_strides(c);
 }
 static tc_status decompose_as_strided_scatter(tc_emit *e, const tc_node *n) { /* self, src, size, stride, offset */
     tc_emit_result(e, 0, tc_e_strided_put(e, tc_arg_value(n, 0), tc_arg_value(n, 1), &n->args[2]));

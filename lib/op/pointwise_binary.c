@@ -38,7 +38,8 @@ BINARY(atan2, ATAN2)
 BINARY(hypot, HYPOT)
 BINARY(copysign, COPYSIGN)
 BINARY(nextafter, NEXTAFTER)
-BINARY(and, AND) BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD)
+BINARY(and, AND)
+BINARY(or, OR) BINARY(xor, XOR) BINARY(shl, SHL) BINARY(shr, SHR) BINARY(gcd, GCD)
 #undef BINARY
     static tc_status lower_mul(tc_lower *l) {
     return tc_l_out(l, 0, tc_l_mul(l, factor(l, 0), factor(l, 1)));
@@ -193,6 +194,10 @@ static tc_status shape_sub(tc_shape_ctx *c) {
         return tc_sh_fail(c, "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert a mask, use the `~` or "
                              "`logical_not()` operator instead.");
     return NULL;
+}
+static tc_status shape_rsub(tc_shape_ctx *c) {
+    TC_TRY(shape_sub(c));
+    return tc_sh_out_pointwise(c, 0, c->outs[0].meta.dtype, 2, (int[]){1, 0});
 }
 static tc_status shape_div_mode(tc_shape_ctx *c) {
     const char *mode = tc_sh_string(c, 2);
@@ -525,7 +530,7 @@ const tc_op tc_ops_pointwise_binary[] = {
     ROW("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_sub, lower_sub, grad_sub,
         "sub(f32[3,5], f32[5]); sub(f32[3], f32[3], alpha=0.5); sub(c64[3], c64[3])", "self - alpha other"),
     ROW("sub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", shape_sub, lower_sub, grad_sub, "sub(f32[3], 2)", "self - alpha other"),
-    ROW("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_sub, lower_rsub, grad_rsub, "rsub(f32[3,5], f32[5])",
+    ROW("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1)", shape_rsub, lower_rsub, grad_rsub, "rsub(f32[3,5], f32[5])",
         "other - alpha self"),
     ROW("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1)", shape_sub, lower_rsub, grad_rsub, "rsub(f32[3], 2)", "other - alpha self"),
     ROW("mul.Tensor(Tensor self, Tensor other)", tc_shape_binary, lower_mul, grad_mul,

@@ -15,8 +15,9 @@ UNARY(sign, SIGN)
 UNARY(exp, EXP)
 UNARY(exp2, EXP2)
 UNARY(expm1, EXPM1)
-UNARY(log, LOG) UNARY(log2, LOG2) UNARY(log10, LOG10) UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS)
-    UNARY(tan, TAN) UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH)
+UNARY(log, LOG)
+UNARY(log2, LOG2) UNARY(log10, LOG10) UNARY(log1p, LOG1P) UNARY(sqrt, SQRT) UNARY(rsqrt, RSQRT) UNARY(sin, SIN) UNARY(cos, COS) UNARY(tan, TAN)
+    UNARY(asin, ASIN) UNARY(acos, ACOS) UNARY(atan, ATAN) UNARY(sinh, SINH) UNARY(cosh, COSH) UNARY(tanh, TANH) UNARY(asinh, ASINH)
         UNARY(acosh, ACOSH) UNARY(atanh, ATANH) UNARY(sigmoid, SIGMOID) UNARY(erf, ERF) UNARY(erfc, ERFC) UNARY(erfinv, ERFINV) UNARY(lgamma, LGAMMA)
             UNARY(digamma, DIGAMMA) UNARY(bitwise_not, NOT)
 #undef UNARY
@@ -37,7 +38,6 @@ static tc_status lower_round(tc_lower *l) { return rounding(l, TC_X_RINT); }
 static tc_dtype result_compute(const tc_lower *l) { return tc_dtype_compute(l->node->outs[0]->meta.dtype); }
 static tc_dtype own_compute(const tc_lower *l) { return tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype); }
 
-static tc_status lower_identity(tc_lower *l) { return tc_l_out(l, 0, tc_l_in(l, 0)); }
 static tc_status lower_frac(tc_lower *l) {
     tc_lv x = tc_l_in(l, 0);
     return tc_l_out(l, 0, tc_l_sub(l, x, tc_l_op1(l, TC_X_TRUNC, x)));
@@ -415,6 +415,11 @@ static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
     }
 #define ALIAS(name) \
     { .schema = "aten::" #name "(Tensor self) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name" }
+static tc_status decompose_positive(tc_emit *e, const tc_node *n) {
+    if (tc_arg_meta(n, 0)->dtype == TC_BOOL) return tc_error(TC_CONTENT, "%s: not implemented for 'Bool'", tc_op_name(n->op));
+    tc_emit_result(e, 0, tc_e1(e, "aten::alias", tc_arg_value(n, 0)));
+    return tc_e_done(e);
+}
 const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Tensor",
                                          .shape = shape_neg,
                                          .lower = lower_neg,
@@ -440,9 +445,8 @@ const tc_op tc_ops_pointwise_unary[] = {{.schema = "aten::neg(Tensor self) -> Te
                                          .samples = "sgn(f32[3,5]); sgn(c64[3])",
                                          .doc = "-1, 0 or 1; x / |x|"},
                                         {.schema = "aten::positive(Tensor(a) self) -> Tensor(a)",
-                                         .shape = shape_no_bool,
-                                         .lower = lower_identity,
-                                         .grad = grad_identity,
+                                         .shape = tc_shape_decomposed,
+                                         .decompose = decompose_positive,
                                          .samples = "positive(f32[3])",
                                          .doc = "x"},
                                         REAL(exp, "e^x", "exp(f32[3,5]); exp(f64[7]); exp(c64[5])"),

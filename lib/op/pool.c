@@ -109,14 +109,22 @@ static tc_status pooled(tc_shape_ctx *c, const tc_meta *x, const window *w, tc_d
     }
     return NULL;
 }
+/* The results, a value (and its place) a window. What follows the input's memory format is, of windows in three dimensions, max_pool3d alone. */
+static tc_status windows_out(tc_shape_ctx *c, const tc_dims *d, bool by_format) {
+    const tc_meta *x = tc_sh_meta(c, 0);
+    for (int i = 0; i < c->nouts; i++) {
+        tc_dtype type = i ? TC_I64 : x->dtype;
+        TC_TRY(by_format ? tc_sh_out_format(c, i, type, d, x) : tc_sh_out(c, i, type, d));
+    }
+    return NULL;
+}
 static tc_status shape_max_pool(tc_shape_ctx *c) {
     window w;
     tc_dims d;
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(read_window(c, 1, true, &w));
     TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
-    TC_TRY(tc_sh_out_format(c, 0, tc_sh_meta(c, 0)->dtype, &d, tc_sh_meta(c, 0)));
-    return c->nouts > 1 ? tc_sh_out_format(c, 1, TC_I64, &d, tc_sh_meta(c, 0)) : NULL;
+    return windows_out(c, &d, tc_sh_meta(c, 0)->rank == w.n + 2);
 }
 static tc_status shape_avg_pool(tc_shape_ctx *c) {
     window w;
@@ -126,7 +134,7 @@ static tc_status shape_avg_pool(tc_shape_ctx *c) {
     TC_TRY(read_window(c, 1, false, &w));
     if (c->nargs > 6 && tc_sh_given(c, 6) && tc_sh_const(c, 6) == 0) return tc_sh_fail(c, "divisor must be not zero");
     TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
-    return tc_sh_out_format(c, 0, tc_sh_meta(c, 0)->dtype, &d, tc_sh_meta(c, 0));
+    return windows_out(c, &d, w.n < 3);
 }
 static tc_status like_self(tc_shape_ctx *c) {
     tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
@@ -265,8 +273,7 @@ static tc_status shape_adaptive(tc_shape_ctx *c) {
             return tc_sh_fail(c, "elements of output_size must be greater than or equal to 0 but received %lld", (long long)v);
         d.size[x->rank - n + k] = o;
     }
-    TC_TRY(tc_sh_out_format(c, 0, x->dtype, &d, x));
-    return c->nouts > 1 ? tc_sh_out_format(c, 1, TC_I64, &d, x) : NULL;
+    return windows_out(c, &d, n < 3);
 }
 /* [floor(i a / b), ceil((i + 1) a / b)) for i an index value */
 static void adaptive_bounds(tc_lower *l, tc_lv i, tc_sym a, tc_sym b, tc_lv *start, tc_lv *end) {
@@ -619,7 +626,7 @@ const tc_op tc_ops_pool[] = {
      .samples = "adaptive_max_pool1d(f32[2,3,9], 4)",
      .doc = "the largest of that many windows"},
     {.schema = "aten::max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor",
-     .shape = tc_shape_decomposed,
+     .shape = tc_shape_decomposed_format,
      .decompose = decompose_max_unpool,
      .doc = "values at the places that max_pool2d found"},
     {.schema = "aten::max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",

@@ -160,9 +160,9 @@ static tc_status shape_sized(tc_shape_ctx *c) {
 }
 static tc_status shape_like(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
-    const tc_meta *m = tc_sh_meta(c, 0);
-    tc_dims d = tc_dims_of(m);
-    return tc_sh_out(c, 0, tc_sh_dtype(c, param(c->op, "dtype"), m->dtype), &d);
+    int f = param(c->op, "memory_format");
+    return tc_sh_out_by_format(c, f >= 0 && c->args[f].kind == TC_A_MEMFORMAT ? c->args[f].code : 4,
+                               tc_sh_dtype(c, param(c->op, "dtype"), tc_sh_meta(c, 0)->dtype));
 }
 static tc_status decompose_rand(tc_emit *e, const tc_node *n) {
     layout lay;
@@ -185,7 +185,9 @@ static tc_status decompose_randint(tc_emit *e, const tc_node *n) {
 
 /* normal(mean, std) of tensors: draw(0, 1) * std + mean, in this order. */
 static tc_status shape_normal_tensors(tc_shape_ctx *c) {
-    return tc_sh_out_pointwise(c, 0, tc_sh_meta(c, 0) ? tc_sh_meta(c, 0)->dtype : tc_sh_meta(c, 1)->dtype, 2, (int[]){0, 1});
+    tc_dims d;
+    TC_TRY(tc_sh_broadcast(c, 2, (int[]){0, 1}, &d));
+    return tc_sh_out(c, 0, tc_sh_meta(c, 0) ? tc_sh_meta(c, 0)->dtype : tc_sh_meta(c, 1)->dtype, &d);
 }
 static tc_status decompose_normal(tc_emit *e, const tc_node *n) {
     layout lay;

@@ -118,6 +118,24 @@ static tc_status decompose_stack(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_emit_call(e, "aten::cat", "Vi", v, list->n, d));
     return tc_e_done(e);
 }
+/* Tensors that are channels last stay so: they stand side by side along dimension dim, which is cut in two then. */
+static tc_status shape_stack(tc_shape_ctx *c) {
+    const tc_arg *list = &c->args[0];
+    TC_TRY(tc_shape_decomposed(c));
+    const tc_meta *m = &list->values[0]->meta;
+    const int d = tc_wrap(tc_sh_const(c, 1), m->rank + 1);
+    for (int k = 0; k < list->n; k++)
+        if (!tc_sh_is_channels_last(c, &list->values[k]->meta)) return NULL;
+    if (d == m->rank) return NULL;
+    tc_dims beside = tc_dims_of(m);
+    beside.size[d] = tc_sym_mul(tc_sh_sym(c), m->size[d], tc_sym_int(tc_sh_sym(c), list->n));
+    const tc_sym *of = tc_sh_channels_last_strides(c, &beside);
+    tc_sym *stride = TC_NEWN(&c->program->arena, tc_sym, (size_t)m->rank + 1);
+    for (int k = 0; k <= m->rank; k++) stride[k] = of[k - (k > d)];
+    stride[d] = tc_sym_mul(tc_sh_sym(c), of[d], m->size[d]);
+    c->outs[0].meta.stride = stride;
+    return NULL;
+}
 /* hstack, vstack, dstack, column_stack, row_stack */
 static tc_status decompose_xstack(tc_emit *e, const tc_node *n) {
     const tc_arg *list = &n->args[0];
@@ -223,7 +241,7 @@ static tc_status decompose_rot90(tc_emit *e, const tc_node *n) {
     if (a == b)
         return tc_error(TC_CONTENT, "%s: expected rotation dims to be different, but got dim0 = %lld and dim1 = %lld", tc_op_name(n->op),
                         (long long)d[0], (long long)d[1]);
-    tc_value *y = k == 0   ? tc_e1(e, "aten::clone", x)
+    tc_value *y = k == 0   ? tc_emit_call(e, "aten::clone", "va", x, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1})
                   : k == 2 ? tc_emit_call(e, "aten::flip", "vI", x, (int64_t[]){a, b}, 2)
                            : tc_emit_call(e, "aten::transpose.int", "vii", tc_emit_call(e, "aten::flip", "vI", x, k == 1 ? &b : &a, 1), a, b);
     tc_emit_result(e, 0, y);
@@ -513,7 +531,8 @@ const tc_op tc_ops_rearrange[] = {
      .doc = "one after the other along dim"},
     COMPOSED("concat(Tensor[] tensors, int dim=0)", decompose_cat, NULL, "cat"),
     COMPOSED("concatenate(Tensor[] tensors, int dim=0)", decompose_cat, NULL, "cat"),
-    COMPOSED("stack(Tensor[] tensors, int dim=0)", decompose_stack, "stack([f32[2,3], f32[2,3]], 1)", "side by side along a new dimension"),
+    SHAPED("stack(Tensor[] tensors, int dim=0)", shape_stack, decompose_stack, "stack([f32[2,3], f32[2,3]], 1)",
+           "side by side along a new dimension"),
     COMPOSED("hstack(Tensor[] tensors)", decompose_xstack, "hstack([f32[2,3], f32[2,1]])", "cat along dimension 1 (0 of vectors)"),
     COMPOSED("vstack(Tensor[] tensors)", decompose_xstack, "vstack([f32[3], f32[3]])", "cat along dimension 0"),
     COMPOSED("row_stack(Tensor[] tensors)", decompose_xstack, NULL, "vstack"),
@@ -550,9 +569,12 @@ const tc_op tc_ops_rearrange[] = {
      .decompose = decompose_cartesian_prod,
      .samples = "cartesian_prod([f32[2], f32[3]])",
      .doc = "all combinations"},
-    COMPOSED("pixel_shuffle(Tensor self, int upscale_factor)", decompose_pixel_shuffle, "pixel_shuffle(f32[1,8,2,3], 2)", "channels to space"),
-    COMPOSED("pixel_unshuffle(Tensor self, int downscale_factor)", decompose_pixel_shuffle, "pixel_unshuffle(f32[1,2,4,6], 2)", "space to channels"),
-    COMPOSED("channel_shuffle(Tensor self, SymInt groups)", decompose_channel_shuffle, "channel_shuffle(f32[1,6,2,2], 3)",
-             "channels dealt out over groups"),
-    COMPOSED("native_channel_shuffle(Tensor self, SymInt groups)", decompose_channel_shuffle, NULL, "channels dealt out over groups"),
+    SHAPED("pixel_shuffle(Tensor self, int upscale_factor)", tc_shape_decomposed_format, decompose_pixel_shuffle, "pixel_shuffle(f32[1,8,2,3], 2)",
+           "channels to space"),
+    SHAPED("pixel_unshuffle(Tensor self, int downscale_factor)", tc_shape_decomposed_format, decompose_pixel_shuffle,
+           "pixel_unshuffle(f32[1,2,4,6], 2)", "space to channels"),
+    SHAPED("channel_shuffle(Tensor self, SymInt groups)", tc_shape_decomposed_format, decompose_channel_shuffle, "channel_shuffle(f32[1,6,2,2], 3)",
+           "channels dealt out over groups"),
+    SHAPED("native_channel_shuffle(Tensor self, SymInt groups)", tc_shape_decomposed_format, decompose_channel_shuffle, NULL,
+           "channels dealt out over groups"),
     {0}};

@@ -16,7 +16,8 @@ static inline tc_affine at(tc_lower *l, const tc_meta *m, int d, int axis) {
 
 #define ROW(SCHEMA, shape_, lower_, grad_, sample, text) \
     { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_, .grad = grad_, .samples = sample, .doc = text }
-#define COMPOSED(SCHEMA, decompose_, sample, text) \
-    { .schema = "aten::" SCHEMA " -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_, .samples = sample, .doc = text }
+#define SHAPED(SCHEMA, shape_, decompose_, sample, text) \
+    { .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .decompose = decompose_, .samples = sample, .doc = text }
+#define COMPOSED(SCHEMA, decompose_, sample, text) SHAPED(SCHEMA, tc_shape_decomposed, decompose_, sample, text)
 
 #endif

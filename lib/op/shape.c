@@ -398,6 +398,15 @@ tc_status tc_sh_out_format(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims
     return tc_sh_out_strided(c, i, dtype, d, d->rank == m->rank && tc_sh_is_channels_last(c, m) ? tc_sh_channels_last_strides(c, d) : NULL);
 }
 
+tc_status tc_sh_out_columns(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d) {
+    tc_dims t = *d;
+    const int r = d->rank;
+    t.size[r - 1] = d->size[r - 2], t.size[r - 2] = d->size[r - 1];
+    tc_sym *stride = tc_contiguous_sym_strides(c->program->sym, &c->program->arena, r, t.size), rows = stride[r - 2];
+    stride[r - 2] = stride[r - 1], stride[r - 1] = rows;
+    return tc_sh_out_strided(c, i, dtype, d, stride);
+}
+
 tc_status tc_sh_out_none(tc_shape_ctx *c, int i) {
     c->outs[i].kind = TC_V_NONE;
     return NULL;
@@ -440,6 +449,22 @@ int tc_sh_is_contiguous(const tc_shape_ctx *c, const tc_meta *m) {
     return all;
 }
 
+int tc_sh_format(tc_program *p, const tc_meta *m) {
+    const tc_shape_ctx c = {.program = p};
+    return !tc_sh_is_channels_last(&c, m) ? 1 : m->rank == 4 ? 2 : 3;
+}
+
+bool tc_sh_kept_in(tc_program *p, const tc_meta *m, int format) {
+    const tc_shape_ctx c = {.program = p};
+    if (format == 1) return tc_sh_is_contiguous(&c, m) == 1;
+    if (m->rank != (format == 2 ? 4 : 5)) return false;
+    const tc_dims d = tc_dims_of(m);
+    const tc_sym *want = tc_sh_channels_last_strides(&c, &d), *have = tc_sh_strides(&c, m);
+    bool same = true;
+    for (int k = 0; k < m->rank; k++) same &= want[k] == have[k] || tc_sh_is_one(&c, m->size[k]);
+    return same;
+}
+
 /* -1: dimension a is faster (smaller stride) than b, 1: slower, 0: the operands do not tell. TensorIterator's should_swap. */
 static int order(tc_symctx *s, const tc_dims *d, const tc_meta *const *m, int n, int a, int b) {
     for (int k = 0; k < n; k++) {
@@ -460,8 +485,7 @@ static int order(tc_symctx *s, const tc_dims *d, const tc_meta *const *m, int n,
     return 0;
 }
 
-/* The strides that PyTorch's iterator gives a fresh result; NULL: contiguous. */
-static const tc_sym *iterator_strides(tc_shape_ctx *c, const tc_dims *d, const tc_meta *const *m, int n) {
+const tc_sym *tc_sh_iterated(tc_shape_ctx *c, const tc_dims *d, const tc_meta *const *m, int n) {
     bool plain = true;
     for (int k = 0; k < n; k++) plain &= !m[k]->stride;
     if (plain || d->rank < 2) return NULL;
@@ -492,7 +516,19 @@ static const tc_sym *iterator_strides(tc_shape_ctx *c, const tc_dims *d, const t
 
 tc_status tc_sh_out_like(tc_shape_ctx *c, int i, const tc_meta *m, tc_dtype dtype) {
     tc_dims d = tc_dims_of(m);
-    return tc_sh_out_strided(c, i, dtype, &d, iterator_strides(c, &d, &m, 1));
+    return tc_sh_out_strided(c, i, dtype, &d, tc_sh_iterated(c, &d, &m, 1));
+}
+
+tc_status tc_sh_out_by_format(tc_shape_ctx *c, int format, tc_dtype dtype) {
+    const tc_meta *m = tc_sh_meta(c, 0);
+    tc_dims dims = tc_dims_of(m);
+    if (format == 1) return tc_sh_out(c, 0, dtype, &dims);
+    if (format == 2 || format == 3) {
+        int rank = format == 2 ? 4 : 5;
+        if (m->rank != rank) return tc_sh_fail(c, "required rank %d tensor to use channels_last%s format", rank, rank == 5 ? "_3d" : "");
+        return tc_sh_out_strided(c, 0, dtype, &dims, tc_sh_channels_last_strides(c, &dims));
+    }
+    return tc_sh_out_like(c, 0, m, dtype);
 }
 
 tc_status tc_sh_out_pointwise(tc_shape_ctx *c, int i, tc_dtype dtype, int n, const int *args) {
@@ -502,7 +538,7 @@ tc_status tc_sh_out_pointwise(tc_shape_ctx *c, int i, tc_dtype dtype, int n, con
     TC_TRY(tc_sh_broadcast(c, n, args, &d));
     for (int a = 0; a < n && k < 16; a++)
         if (tc_sh_meta(c, args[a])) m[k++] = tc_sh_meta(c, args[a]);
-    return tc_sh_out_strided(c, i, dtype, &d, iterator_strides(c, &d, m, k));
+    return tc_sh_out_strided(c, i, dtype, &d, tc_sh_iterated(c, &d, m, k));
 }
 
 /* ---- rules used by more than one family ---- */
@@ -511,6 +547,14 @@ static tc_status unary(tc_shape_ctx *c, tc_dtype dtype) { return tc_sh_out_like(
 tc_status tc_shape_same(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     return unary(c, tc_sh_meta(c, 0)->dtype);
+}
+tc_status tc_shape_same_strides(tc_shape_ctx *c) {
+    TC_TRY(tc_shape_same(c));
+    const tc_meta *m = tc_sh_meta(c, 0);
+    for (int k = 0; m->stride && k < m->rank; k++)
+        if (tc_sym_is_int(m->stride[k], 0) && !tc_sh_is_one(c, m->size[k])) return NULL;
+    c->outs[0].meta.stride = m->stride;
+    return NULL;
 }
 tc_status tc_shape_float_unary(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
@@ -533,39 +577,6 @@ tc_status tc_shape_like_arg1(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(tc_sh_need_tensor(c, 1));
     return tc_shape_binary(c);
-}
-
-tc_status tc_shape_decomposed(tc_shape_ctx *c) {
-    tc_arena *a = &c->program->arena;
-    tc_graph *g = tc_graph_create(c->program, NULL, "shape");
-    tc_value *results[32] = {0};
-    tc_value **outs = TC_NEWN(a, tc_value *, (size_t)(c->nouts > 0 ? c->nouts : 1));
-    for (int i = 0; i < c->nouts; i++) outs[i] = &c->outs[i];
-    if (c->nouts > 32) return tc_sh_fail(c, "%d results, at most 32", c->nouts);
-    tc_arg *args = c->nargs ? tc_arena_dup(a, c->args, (size_t)c->nargs * sizeof *args) : NULL;
-    tc_node n = {.op = c->op, .args = args, .nargs = c->nargs, .outs = outs, .nouts = c->nouts, .name = "shape", .source = c->source, .graph = g};
-    tc_emit e = {.graph = g, .source = c->source, .results = results, .nresults = c->nouts};
-    tc_status s = tc_op_checked(c->program, c->op->decompose(&e, &n));
-    if (!s) s = e.status;
-    else if (e.status && e.status != s) tc_status_free(e.status);
-    TC_TRY(s, "%s", tc_op_name(c->op));
-    for (int i = 0; i < c->nouts; i++) {
-        if (!results[i]) continue;
-        c->outs[i].kind = results[i]->kind;
-        c->outs[i].meta = results[i]->meta;
-        c->outs[i].sym = results[i]->sym;
-        if (results[i]->kind == TC_V_LIST) {
-            tc_value **el;
-            TC_TRY(tc_sh_out_list(c, i, results[i]->nlist, &el));
-            for (int k = 0; k < results[i]->nlist; k++) el[k]->kind = results[i]->list[k]->kind, el[k]->meta = results[i]->list[k]->meta;
-        }
-    }
-    return NULL;
-}
-tc_status tc_shape_decomposed_format(tc_shape_ctx *c) {
-    TC_TRY(tc_shape_decomposed(c));
-    tc_dims d = tc_dims_of(&c->outs[0].meta);
-    return tc_sh_out_format(c, 0, c->outs[0].meta.dtype, &d, tc_sh_meta(c, 0));
 }
 
 /* ---- backward operators ---- */

@@ -80,16 +80,24 @@ tc_sym tc_dims_numel(const tc_shape_ctx *c, const tc_dims *d);
 tc_status tc_sh_out(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d); /* contiguous */
 tc_status tc_sh_out_strided(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d, const tc_sym *stride);
 tc_status tc_sh_out_like(tc_shape_ctx *c, int i, const tc_meta *m, tc_dtype dtype); /* sizes and, where dense, strides of m */
+/* Matrices that LAPACK leaves: each by columns, one after the other. */
+tc_status tc_sh_out_columns(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d);
 /* Contiguous, or channels last where m is: the memory format that PyTorch suggests for what is made of m. */
 tc_status tc_sh_out_format(tc_shape_ctx *c, int i, tc_dtype dtype, const tc_dims *d, const tc_meta *m);
 bool tc_sh_is_channels_last(const tc_shape_ctx *c, const tc_meta *m); /* rank 4 or 5, N (D) H W C in memory */
 tc_sym *tc_sh_channels_last_strides(const tc_shape_ctx *c, const tc_dims *d);
+tc_status tc_sh_out_by_format(tc_shape_ctx *c, int format, tc_dtype dtype); /* result 0: sizes of argument 0 in a c10 memory format (4: as it is) */
 tc_status tc_sh_out_none(tc_shape_ctx *c, int i);
 tc_status tc_sh_out_list(tc_shape_ctx *c, int i, int n, tc_value ***out_elements); /* n tensor values to be filled with tc_sh_set */
 void tc_sh_set(tc_shape_ctx *c, tc_value *v, tc_dtype dtype, const tc_dims *d, const tc_sym *stride);
 tc_status tc_sh_out_sym(tc_shape_ctx *c, int i, tc_sym s);
 /* Result i of a pointwise operator over the tensor arguments given: broadcast sizes, PyTorch's order of strides. */
 tc_status tc_sh_out_pointwise(tc_shape_ctx *c, int i, tc_dtype dtype, int n, const int *args);
+/* The c10 memory format that PyTorch suggests for what is made of m; whether m has a format, without gaps: what is not known counts as no. */
+int tc_sh_format(tc_program *p, const tc_meta *m);
+bool tc_sh_kept_in(tc_program *p, const tc_meta *m, int format);
+/* The strides that PyTorch's iterator gives a fresh result of these sizes over n operands; NULL: contiguous. */
+const tc_sym *tc_sh_iterated(tc_shape_ctx *c, const tc_dims *d, const tc_meta *const *m, int n);
 const tc_sym *tc_sh_strides(const tc_shape_ctx *c, const tc_meta *m); /* never NULL: contiguous ones are made */
 int tc_sh_is_contiguous(const tc_shape_ctx *c, const tc_meta *m);     /* 1, 0, or -1: not known */
 
@@ -98,8 +106,9 @@ tc_sym tc_slice_bound(tc_symctx *s, tc_sym v, tc_sym size, bool end);
 tc_sym tc_slice_length(tc_symctx *s, tc_sym start, tc_sym end, tc_sym step);
 
 /* ---- rules used by more than one family ---- */
-tc_status tc_shape_same(tc_shape_ctx *c);        /* sizes and type of argument 0 */
-tc_status tc_shape_float_unary(tc_shape_ctx *c); /* integers become f32 */
+tc_status tc_shape_same(tc_shape_ctx *c);         /* sizes and type of argument 0 */
+tc_status tc_shape_same_strides(tc_shape_ctx *c); /* and its strides as they are, unless its elements overlap: ATen's clone_preserve_strides */
+tc_status tc_shape_float_unary(tc_shape_ctx *c);  /* integers become f32 */
 tc_status tc_shape_bool_unary(tc_shape_ctx *c);
 tc_status tc_shape_binary(tc_shape_ctx *c);       /* arguments 0 and 1, promoted */
 tc_status tc_shape_binary_float(tc_shape_ctx *c); /* integers become f32 */
@@ -108,7 +117,10 @@ tc_status tc_shape_ternary(tc_shape_ctx *c);   /* arguments 0, 1 and 2, promoted
 tc_status tc_shape_like_arg1(tc_shape_ctx *c); /* backward operators (grad, self, ...) and (grad, output, ...): broadcast of both, promoted */
 /* The types that the operator's decomposition has: for composite operators. */
 tc_status tc_shape_decomposed(tc_shape_ctx *c);
-tc_status tc_shape_decomposed_format(tc_shape_ctx *c); /* the same, result 0 in the memory format of argument 0 */
+tc_status tc_shape_decomposed_format(tc_shape_ctx *c);  /* the same, result 0 in the memory format of argument 0 */
+tc_status tc_shape_decomposed_columns(tc_shape_ctx *c); /* the same, result 0 as tc_sh_out_columns has it */
+tc_status tc_shape_decomposed_like(tc_shape_ctx *c);    /* the same, result 0 in the order in memory of argument 0 */
+tc_status tc_shape_decomposed_rows(tc_shape_ctx *c);    /* the same, result 0 contiguous */
 
 /* ---- backward operators: their arguments are those of one forward call ---- */
 /* Argument i, unless it is None, has these sizes, which `of` has (a name for the message). Where the operator is a kernel, it has this

@@ -9,19 +9,6 @@
 #include "op/shape.h"
 #include "op/view.h"
 
-/* Do the elements of m lie in memory one after another, with dimension 1 the fastest where channels_last? Unknown counts as no. */
-static bool dense(tc_program *p, const tc_meta *m, bool channels_last) {
-    if (!m->stride && !channels_last) return true;
-    const tc_sym *stride = m->stride ? m->stride : tc_contiguous_sym_strides(p->sym, &p->arena, m->rank, m->size);
-    tc_sym want = tc_sym_int(p->sym, 1);
-    for (int i = 0; i < m->rank; i++) {
-        const int d = !channels_last ? m->rank - 1 - i : i == 0 ? 1 : i == m->rank - 1 ? 0 : m->rank - i;
-        if (!tc_sym_is_int(m->size[d], 1) && stride[d] != want) return false;
-        want = tc_sym_mul(p->sym, want, m->size[d]);
-    }
-    return true;
-}
-
 /* The argument called name, or NULL where the operator has none or it was not given. */
 static const tc_arg *named(const tc_node *n, const char *name) {
     const tc_schema *s = tc_op_schema(n->op);
@@ -33,9 +20,8 @@ static const tc_arg *named(const tc_node *n, const char *name) {
 /* `to` of the same type: PyTorch copies when it is told to, or to another memory format than the tensor suggests. */
 static bool to_keeps(tc_program *p, const tc_node *n, const tc_meta *m) {
     const tc_arg *copy = named(n, "copy"), *format = named(n, "memory_format");
-    const tc_shape_ctx c = {.program = p};
     if (n->outs[0]->meta.dtype != m->dtype || (copy && tc_scalar_to_double(copy->scalar) != 0)) return false;
-    return !format || format->code == 4 || (format->code == 1) != tc_sh_is_channels_last(&c, m);
+    return !format || format->code == 4 || format->code == tc_sh_format(p, m);
 }
 
 /* Does a view, by its schema, show argument 0? Some return a copy, as the case may be. */
@@ -45,11 +31,11 @@ static bool keeps(tc_program *p, const tc_node *n) {
     const tc_value *x = tc_arg_value(n, 0);
     if (!x || x->kind != TC_V_TENSOR) return false;
     const tc_meta *m = &x->meta;
-    if (!strcmp(name, "contiguous")) return dense(p, m, named(n, "memory_format") && named(n, "memory_format")->code != 1);
-    if (!strcmp(name, "ravel")) return dense(p, m, false);
+    if (!strcmp(name, "contiguous")) return tc_sh_kept_in(p, m, named(n, "memory_format") ? named(n, "memory_format")->code : 1);
+    if (!strcmp(name, "ravel")) return tc_sh_kept_in(p, m, 1);
     if (!strcmp(name, "to") || !strcmp(name, "type_as")) return to_keeps(p, n, m);
     for (size_t i = 0; i < sizeof reshapes / sizeof *reshapes; i++)
-        if (!strcmp(name, reshapes[i])) return dense(p, m, false) || tc_view_fits(p, m, &n->outs[0]->meta);
+        if (!strcmp(name, reshapes[i])) return tc_sh_kept_in(p, m, 1) || tc_view_fits(p, m, &n->outs[0]->meta);
     return true;
 }
 

@@ -1,5 +1,5 @@
 /* Views written with the primitive ones of view.c: flatten, t, movedim, split, chunk, unbind, narrow, expand_as, ... and the _copy
- * and unsafe_ forms, whose results share nothing with their argument. */
+ * forms, whose results share nothing with their argument. */
 #include "op/shape.h"
 
 #include <stdio.h>
@@ -81,7 +81,7 @@ static tc_status decompose_flatten(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status decompose_ravel(tc_emit *e, const tc_node *n) {
-    one(e, tc_emit_call(e, "aten::reshape", "vI", tc_arg_value(n, 0), (int64_t[]){-1}, 1));
+    one(e, tc_emit_call(e, "aten::view", "vI", tc_e1(e, "aten::contiguous", tc_arg_value(n, 0)), (int64_t[]){-1}, 1));
     return tc_e_done(e);
 }
 static tc_status decompose_unflatten(tc_emit *e, const tc_node *n) {
@@ -239,6 +239,8 @@ static tc_status decompose_atleast(tc_emit *e, const tc_node *n) {
 }
 
 /* ---- pieces ---- */
+static bool copies(const tc_node *n) { return strstr(tc_op_schema(n->op)->name, "_copy") != NULL; }
+static tc_value *copied(tc_emit *e, tc_value *v) { return tc_emit_call(e, "aten::clone", "va", v, &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}); }
 static tc_status decompose_narrow(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     tc_symctx *s = tc_e_sym(e);
@@ -258,19 +260,15 @@ static tc_status decompose_narrow(tc_emit *e, const tc_node *n) {
     }
     if (tc_sym_const_int(start, &a) && a < 0) start = tc_sym_add(s, start, x->meta.size[d]);
     tc_value *r = tc_emit_call(e, "aten::slice.Tensor", "viss", x, (int64_t)d, start, tc_sym_add(s, start, len));
-    one(e, name_is(n, "narrow_copy") ? tc_e1(e, "aten::clone", r) : r);
+    one(e, copies(n) ? copied(e, r) : r);
     return tc_e_done(e);
-}
-static bool copies(const tc_node *n) {
-    const char *s = tc_op_schema(n->op)->name;
-    return strstr(s, "_copy") || !strncmp(s, "unsafe_", 7);
 }
 /* Slices [at[k], at[k + 1]) of dimension d. */
 static tc_status pieces(tc_emit *e, const tc_node *n, tc_value *x, int d, const tc_sym *at, int count) {
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(count ? count : 1));
     for (int k = 0; k < count; k++) {
         v[k] = tc_emit_call(e, "aten::slice.Tensor", "viss", x, (int64_t)d, at[k], at[k + 1]);
-        if (copies(n)) v[k] = tc_e1(e, "aten::clone", v[k]);
+        if (copies(n)) v[k] = copied(e, v[k]);
     }
     list(e, v, count);
     return tc_e_done(e);
@@ -357,7 +355,7 @@ static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {
     tc_value **v = TC_NEWN(&e->graph->program->arena, tc_value *, (size_t)(m ? m : 1));
     for (int64_t k = 0; k < m; k++) {
         v[k] = tc_emit_call(e, "aten::select.int", "vii", x, (int64_t)d, k);
-        if (copies(n)) v[k] = tc_e1(e, "aten::clone", v[k]);
+        if (copies(n)) v[k] = copied(e, v[k]);
     }
     list(e, v, (int)m);
     return tc_e_done(e);
@@ -460,7 +458,7 @@ static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
     snprintf(name, sizeof name, "aten::%.*s%s%s", (int)(strlen(s->name) - 5), s->name, *s->overload ? "." : "", s->overload);
     bool resizes = !strcmp(s->name, "view_copy") && !*s->overload;
     tc_node *v = tc_e_args(e, resizes ? "aten::reshape" : name, n->args, n->nargs);
-    tc_emit_result(e, 0, v ? tc_emit_call(e, "aten::clone", "va", v->outs[0], &(tc_arg){.kind = TC_A_MEMFORMAT, .code = 1}) : NULL);
+    tc_emit_result(e, 0, v ? copied(e, v->outs[0]) : NULL);
     return tc_e_done(e);
 }
 
@@ -494,7 +492,7 @@ const tc_op tc_ops_view_more[] = {
     ROW("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)", as_other, "expand_as(f32[3,1], f32[3,4])", "expanded to the sizes of other"),
     ROW("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)", broadcast_to, "broadcast_to(f32[3,1], [3,4])", "expanded"),
     ROW("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)", reshape_alias, NULL, "view"),
-    ROW("sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size, "sum_to_size(f32[2,3,4], [3,1])", "the sums over what was broadcast"),
+    OF_VIEWS("sum_to_size(Tensor self, SymInt[] size) -> Tensor", sum_to_size, "sum_to_size(f32[2,3,4], [3,1])", "the sums over what was broadcast"),
     ROW("t(Tensor(a) self) -> Tensor(a)", t, "t(f32[2,3])", "the transpose of a matrix"),
     ROW("numpy_T(Tensor(a) self) -> Tensor(a)", numpy_T, "numpy_T(f32[2,3,4])", "dimensions reversed"),
     ROW("mT(Tensor(a) self) -> Tensor(a)", mT, "mT(f32[2,3,4])", "the transpose of each matrix"),
@@ -530,12 +528,12 @@ const tc_op tc_ops_view_more[] = {
     ROW("split_copy.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "split_copy(f32[7,2], 3)", "pieces, copied"),
     ROW("split_with_sizes_copy(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes, "split_with_sizes_copy(f32[7,2], [3,4])",
         "pieces, copied"),
-    ROW("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "unsafe_split(f32[7,2], 3)", "pieces, copied"),
-    ROW("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes, "unsafe_split_with_sizes(f32[7,2], [3,4])",
-        "pieces, copied"),
+    OF_VIEWS("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split, "unsafe_split(f32[7,2], 3)", "pieces"),
+    OF_VIEWS("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]", split_sizes,
+             "unsafe_split_with_sizes(f32[7,2], [3,4])", "pieces"),
     ROW("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]", chunk, "chunk(f32[7,2], 3)",
         "at most that many pieces of equal size, the last shorter"),
-    ROW("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk, "unsafe_chunk(f32[7,2], 3)", "pieces, copied"),
+    OF_VIEWS("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]", chunk, "unsafe_chunk(f32[7,2], 3)", "pieces"),
     ROW("unbind.int(Tensor(a -> *) self, int dim=0) -> Tensor(a)[]", unbind, "unbind(f32[3,2])", "the slices of a dimension"),
     ROW("unbind_copy.int(Tensor self, int dim=0) -> Tensor[]", unbind, "unbind_copy(f32[3,2])", "the slices of a dimension, copied"),
     ROW("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]", tensor_split, "tensor_split(f32[7,2], 3)",

@@ -529,3 +529,35 @@ class C43(nn.Module):
         m.chunk(2, 1)[1].narrow(0, 1, 1).neg_()
         m.expand_as(m).view_as(y).flatten()[3:4].broadcast_to(1)[0] = 70
         return y
+
+
+class C44(nn.Module):
+    """What gives the tensor itself or a copy of it in another memory format."""
+
+    def forward(self, x):
+        last, rows, seen = torch.channels_last, torch.contiguous_format, []
+        image = x.view(1, 2, 3, 1)
+        for make in (lambda: image.clone(), lambda: image.clone(memory_format=last), lambda: image.clone()[:, :, ::2], lambda: image.clone()[:, :1]):
+            for kept in (lambda t: t.contiguous(memory_format=last), lambda t: t.to(memory_format=last), lambda t: t.to(memory_format=rows),
+                         lambda t: t.float(memory_format=last), lambda t: t.cpu(memory_format=last), lambda t: t.contiguous(), lambda t: t.ravel(),
+                         lambda t: t.flatten(), lambda t: t.double(memory_format=rows), lambda t: t.type_as(x)):
+                a = make()
+                kept(a).add_(1)
+                seen.append(a.flatten().sum())
+        return torch.stack(seen)
+
+
+class C45(nn.Module):
+    """Compositions of views that their schemas call none."""
+
+    def forward(self, x):
+        seen = []
+        for view in (lambda t: torch.einsum("ij->ji", t), lambda t: torch.einsum("...", t), lambda t: torch.cartesian_prod(t.view(6)),
+                     lambda t: torch.meshgrid(t.view(6), indexing="ij")[0], lambda t: torch.atleast_3d(t), lambda t: torch.atleast_3d(t.view(6)),
+                     lambda t: t.unsafe_chunk(2)[1], lambda t: t.unsafe_split(2, 1)[0], lambda t: t.unsafe_split_with_sizes([1, 1])[0],
+                     lambda t: t.sum_to_size(2, 3), lambda t: t.sum_to_size(1, 3), lambda t: t.conj(), lambda t: +t, lambda t: torch.positive(t),
+                     lambda t: torch.broadcast_tensors(t, torch.zeros(()))[0], lambda t: torch.einsum("ij->i", t)):
+            a = x.view(2, 3).clone()
+            view(a).mul_(2)
+            seen.append(a.flatten())
+        return torch.cat(seen)

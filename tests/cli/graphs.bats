@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# What graphs keep of a model: writes through aliases, sizes that data decide, random draws, numbers without digits.
-# aliases.txt and counts.safetensors hold what PyTorch 2.15 gives the models in aliases.py and counts.py.
+# What graphs keep of a model: writes through aliases, the order in memory, sizes that data decide, random draws, numbers without digits.
+# aliases.txt, strides.txt and counts.safetensors hold what PyTorch 2.15 gives the models in aliases.py, strides.py and counts.py.
 bats_require_minimum_version 1.5.0
 load fails
 
@@ -9,7 +9,7 @@ setup() {
     cd "$BATS_TEST_TMPDIR"
 }
 
-@test "44 ways to write through an alias give PyTorch's values" {
+@test "46 ways to write through an alias give PyTorch's values" {
     while read -r class want; do
         tc-export "$here/aliases.py:$class" --input x=6xf32 -o a.pt2
         tc-run a.pt2 --input x=6xf32=1,2,3,4,5,6 --output 0=@a.npy
@@ -39,6 +39,11 @@ PY
     tc-run c.pt2 --input x=2x3xf32=1,2,3,4,5,6 --output @c.npy
     [ "$(tail -c 24 c.npy | od -An -v -tf4 | xargs)" = "2 3 4 5 6 7" ]
     fails 3 "more than one element of the written-to tensor refers to a single memory location" tc-export m.py:Grid --input x=2x3xf32 --print
+}
+
+@test "results lie in memory as PyTorch's do, whatever the order of their tensors" {
+    tc-export "$here/strides.py:M" --input x=1xf32 --mode eval -o s.pt2 2>said
+    grep -v 'print writes' said | diff -u "$here/strides.txt" -
 }
 
 @test "25 computations on sizes that data decide: none, one and many, interpreted and compiled" {

@@ -407,11 +407,11 @@ def type(self, dtype=None, non_blocking=False):
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):
-    return self
+    return cpu(self, memory_format)
 
 
 def cpu(self, memory_format=None):
-    return self
+    return self if memory_format is None else to(self, memory_format=memory_format)
 
 
 def xpu(self, device=None, non_blocking=False):
