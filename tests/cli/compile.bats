@@ -648,3 +648,40 @@ PY
     # both attentions, each once, though they share q and x
     [ "$(sed -n 's/^aten.matmul.default -> .*tc.attention.default.*: 1: //p' log | paste -sd ' ')" = "matmul_1 (m.py:14) matmul_3 (m.py:15)" ]
 }
+
+@test "programs of this tree are no more loops and kernels than these" {
+    examples=$TC_ROOT/tc-train/examples
+    tc-export "$examples/gpt.py:GPT" --arg n_layer=4 --input idx=BxTxi64 -o gpt.pt2
+    tc-export "$examples/mlp.py:MLP" --input x=Bx28x28xf32 -o digits.pt2
+    tc-export "$examples/cnn.py:CNN" --input x=Bx1x28x28xf32 -o cnn.pt2
+    tc-export "$examples/lstm.py:LSTM" --input x=BxTxi64 -o lstm.pt2
+    cat >chain.py <<'PY'
+import torch
+import torch.nn.functional as F
+
+
+class Sum(torch.nn.Module):
+    def forward(self, x, w, b):
+        return F.gelu(x * w + b).sum()
+PY
+    tc-export chain.py:Sum --input x=NxMxf32 --input w=Mxf32 --input b=Mxf32 -o sum.pt2
+    while read -r program loops kernels; do
+        CC=false tc-compile "$program" --model model --log fusion -o c.pt2 2>groups
+        found="$(grep -c '^ *[0-9]* loop ' groups || true) $(grep -c '^ *[0-9]* kernel ' groups || true)"
+        echo "$program: $found, at most $loops $kernels"
+        [ "${found% *}" -le "$loops" ]
+        [ "${found#* }" -le "$kernels" ]
+    done <<END
+gpt.pt2 11 21
+digits.pt2 0 3
+cnn.pt2 10 10
+lstm.pt2 2 3
+sum.pt2 1 0
+$mlp 1 3
+$oracle/autocast_strict.pt2 5 2
+$oracle/containers.pt2 4 0
+$oracle/lstm_projection.pt2 29 20
+$oracle/while_loop.pt2 3 1
+$oracle/quantise_dynamic.pt2 14 0
+END
+}
