@@ -198,8 +198,8 @@ V tc_getattr_or(C *c, V o, str *name) {
 
 /* What PyTorch has at its top level besides operators, and tc lacks: a name that is told apart from one that nobody has. */
 static bool in_torch(const char *name) {
-    static const char *const names[] = {"masked",   "signal",  "sparse", "jit",  "fx",      "distributed", "quantization",
-                                        "profiler", "package", "hub",    "vmap", "compile", "lobpcg"};
+    static const char *const names[] = {"masked",       "signal",   "sparse",  "jit", "fx",      "distributed",
+                                        "quantization", "profiler", "package", "hub", "compile", "lobpcg"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (!strcmp(names[i], name)) return true;
     return false;

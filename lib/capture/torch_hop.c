@@ -243,8 +243,13 @@ static V leaf_slice(C *c, void *ctx, V t) {
     tc_avec_push(c, &s->outer, v);
     return tc_torch_wrap_value(c, in);
 }
-/* Each call of a body draws anew, which is randomness="different" of vmap. */
-static void check_random(C *c, const tc_graph *g, V mode) {
+/* What vmap refuses in its body: sizes that data decide, and random numbers as mode says. Each call of a body draws anew, which is
+ * randomness="different". */
+static void check_batched(C *c, const tc_graph *g, V mode) {
+    for (const tc_node *n = g->first; n; n = n->next)
+        if (n->op->flags & TC_OP_DATA_SHAPE)
+            tc_raise(c, "RuntimeError", "vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over %s",
+                     tc_op_name(n->op));
     if (tc_kind_of(mode) != K_STR || !strcmp(tc_as_str(mode)->s, "different")) return;
     for (const tc_node *n = g->first; n; n = n->next) {
         if (!(n->op->flags & TC_OP_RANDOM)) continue;
@@ -268,7 +273,7 @@ static V h_map(C *c, args *A) {
     V out = call_with(c, v[0], in);
     mapped(c, out, leaf_output, r->graph);
     tc_torch_leave(c);
-    if (v[2]) check_random(c, r->graph, v[2]);
+    if (v[2]) check_batched(c, r->graph, v[2]);
     tc_program *p = c->torch->graph->program;
     tc_arg a[3] = {graph_arg(r->graph), values_arg(p, s.outer.data, s.outer.len), values_arg(p, r->from.data, r->from.len)};
     results res = {emit(c, "higher_order::map_impl", a, 3), 0};

@@ -83,7 +83,7 @@ static tc_status lower_rsub(tc_lower *l) { return tc_l_out(l, 0, scaled_sum(l, o
 static tc_status lower_div_mode(tc_lower *l) {
     const char *mode = tc_arg_string(l->node, 2);
     tc_scalar_op op = !mode ? TC_X_DIV : !strcmp(mode, "floor") ? TC_X_DIV_FLOOR : TC_X_DIV_TRUNC;
-    return tc_l_out(l, 0, tc_l_op2(l, op, factor(l, 0), factor(l, 1)));
+    return tc_l_out(l, 0, tc_l_op2(l, op, mode ? operand(l, 0) : factor(l, 0), factor(l, 1)));
 }
 
 /* x^e of integers for a number e in 0..63, by squaring. */

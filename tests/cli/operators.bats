@@ -495,3 +495,24 @@ PY
     fails 3 "m.py:4: _assert_async_1: Class values must be smaller than num_classes." tc-run m.pt2 --input x=2xi64=0,3
     fails 3 "Class values must be non-negative." tc-run m.pt2 --input x=2xi64=0,-1
 }
+
+@test "a number before a symbol takes the tensor's type, and is rounded to it, though neither has dimensions" {
+    cat >m.py <<'EOF'
+import torch
+
+
+class M(torch.nn.Module):
+    def forward(self, x):
+        t = (x[0] * 0 + 2).to(torch.int8)
+        o = [1 << t, 64 >> t, 1.5 // t, 7 // t, True << t, 7 // t.half(), 1 << t.view(1), 7 // (t > 0).to(torch.uint8)]
+        types = ["int8", "int8", "float32", "int8", "int8", "float16", "int8", "uint8"]
+        assert [str(v.dtype) for v in o] == ["torch." + d for d in types]
+        h = (x[0] * 0 + 0.7).half()
+        o += [0.7 // h, h // 0.7, torch.div(torch.tensor(0.7, dtype=torch.float64), h.view(1), rounding_mode="floor")]
+        assert o[8].dtype == torch.float16
+        return torch.stack([v.float().flatten()[0] for v in o])
+EOF
+    tc-export m.py:M --input x=4xf32 -o m.pt2
+    tc-run m.pt2 --input x=4xf32=1,2,3,4 --output @m.npy
+    [ "$(tail -c 44 m.npy | od -An -v -tf4 | xargs)" = "4 16 0 3 4 3 4 7 1 1 1" ]
+}

@@ -545,3 +545,20 @@ PY
     tc-run u.pt2 --input x=2xf32=1,2 --input n=i64=0 --output 0=@u.npy
     [ "$(tail -c 8 u.npy | od -An -v -tf4 | xargs)" = "3 6" ]
 }
+
+@test "torch.vmap is that of torch.func, and refuses sizes that data decide" {
+    cat >v.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        return torch.vmap(torch.dot, in_dims=(0, 1))(x, x)
+class U(torch.nn.Module):
+    def forward(self, x):
+        return torch.vmap(lambda t: torch.unique(t).sum())(x)
+PY
+    tc-export v.py:M --input x=2x2xf32 -o v.pt2
+    tc-run v.pt2 --input x=2x2xf32=1,2,3,4 --output @v.npy
+    [ "$(tail -c 8 v.npy | od -An -v -tf4 | xargs)" = "7 22" ]
+    fails 3 "v.py:7:22: RuntimeError: vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over aten._unique2" \
+        tc-export v.py:U --input x=2x2xf32 --print
+}

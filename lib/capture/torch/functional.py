@@ -152,6 +152,11 @@ def cdist(x1, x2, p=2.0, compute_mode="use_mm_for_euclid_dist_if_necessary"):
     return _aten.cdist(x1, x2, p, modes[compute_mode])
 
 
+def vmap(func, in_dims=0, out_dims=0, randomness="error", *, chunk_size=None):
+    from torch.func import vmap as mapped
+    return mapped(func, in_dims, out_dims, randomness, chunk_size=chunk_size)
+
+
 def chain_matmul(*matrices, out=None):
     matrices = _seq(matrices)
     r = matrices[0].clone() if len(matrices) == 1 and matrices[0].dim() == 2 else _aten.linalg_multi_dot(matrices)
