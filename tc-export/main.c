@@ -208,6 +208,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         if (tc_cmd_has(c, TC_OPT_draft)) st = draft_start(c, &q, &d);
         if (!st) st = q.r.class_name ? tc_capture_source(&q.r, &r) : list_classes(c, &q);
     }
+    tc_evaluator_destroy(v); /* what it keeps for further results is given back before weights are loaded */
     tc_cmd_phase(c, "capturing");
     if (r.printed && !c->quiet) fputs(r.printed, stderr);
     list_failures(c, &r);
@@ -234,7 +235,6 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     print_profile(c, q.r.profile);
     release_programs(&all);
     free(r.printed);
-    tc_evaluator_destroy(v);
     tc_cmd_source_close(&q);
     return st;
 }

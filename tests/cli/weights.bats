@@ -240,3 +240,25 @@ P
     tc-compile -q in.pt2 --model b --store-weights=extern -o extern.pt2
     tc-run extern.pt2 --input 1x3xf32=1 --expect @b.npy
 }
+
+@test "a source exported with weights of a file holds them in memory once" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.ModuleList([nn.Linear(2000, 2000, bias=False) for _ in range(6)])
+
+    def forward(self, x):
+        for m in self.l:
+            x = m(x)
+        return x
+PY
+    tc-export m.py:M --input x=1x2000xf32 --seed 1 -o w.pt2 # 96 MB
+    tc-export --time m.py:M --input x=1x2000xf32 --weights w.pt2 -o a.pt2 2>log
+    tc-ckpt diff w.pt2 a.pt2
+    [ -n "${ASAN_OPTIONS-}" ] || [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' log)" -lt 150 ]
+}
