@@ -227,7 +227,7 @@ static tc_status verify_any(tc_cmd *c, const char *path) {
         free(real);
         return st;
     }
-    bool sums = !strcmp(f, "DCP") || !strcmp(f, "torch.save") || !strcmp(f, "TorchScript") || !strcmp(f, "npz");
+    bool sums = !strcmp(f, "DCP") || !strcmp(f, "torch.save") || !strcmp(f, "TorchScript") || !strcmp(f, "torch.package") || !strcmp(f, "npz");
     whole(c, v.path, view_count(&v), "tensors", sums ? "" : " (it has no checksums)");
     view_close(&v);
     return NULL;

@@ -8,6 +8,7 @@ typedef struct {
     const tc_zip *zip;
     char *root;          /* "archive/" */
     const char *records; /* "data/", or "constants/" */
+    const char *suffix;  /* behind the key of a record: ".storage" in a package */
 } zip_form;
 
 /* "archive/data.pkl", or "data.pkl" itself. */
@@ -19,16 +20,27 @@ static const tc_zip_entry *find_pickle(const tc_zip *z) {
     return NULL;
 }
 
-bool tc_saved_is_zip(const tc_zip *z) { return find_pickle(z) != NULL; }
+static const char in_package[] = ".data/extern_modules";
 
-static const tc_zip_entry *record(const zip_form *f, tc_saved *t, const char *folder, const char *name) {
-    return tc_zip_find(f->zip, tc_arena_printf(&t->out->arena, "%s%s%s", f->root, folder, name));
+/* ROOT/.data/extern_modules of torch.package; NULL: z is no package. */
+static const tc_zip_entry *find_package(const tc_zip *z) {
+    for (size_t i = 0; i < z->n; i++) {
+        const char *slash = strchr(z->entries[i].name, '/');
+        if (slash && !strcmp(slash + 1, in_package)) return &z->entries[i];
+    }
+    return NULL;
+}
+
+bool tc_saved_is_zip(const tc_zip *z) { return find_pickle(z) || find_package(z); }
+
+static const tc_zip_entry *record(const zip_form *f, tc_saved *t, const char *folder, const char *name, const char *suffix) {
+    return tc_zip_find(f->zip, tc_arena_printf(&t->out->arena, "%s%s%s%s", f->root, folder, name, suffix));
 }
 
 static tc_status open_record(tc_saved *t, const tc_saved_id *id, size_t bytes, tc_storage **out) {
     zip_form *f = t->self;
-    const tc_zip_entry *e = record(f, t, f->records, id->key);
-    if (!e) e = record(f, t, "tensors/", id->key); /* the first TorchScript */
+    const tc_zip_entry *e = record(f, t, f->records, id->key, f->suffix);
+    if (!e) e = record(f, t, "tensors/", id->key, ""); /* the first TorchScript */
     if (!e) return tc_saved_error(t, TC_CONTENT, "record %s%s, which the pickle refers to, is missing", f->records, id->key);
     if (e->size < bytes) return tc_saved_error(t, TC_CONTENT, "record %s has %zu bytes, the storage needs %zu", e->name, e->size, bytes);
     if (e->method != 0) {
@@ -65,11 +77,28 @@ static tc_status read_pickle(tc_saved *t, const tc_zip_entry *e) {
 
 /* The text of a small record, cut at white space. */
 static void small_text(const zip_form *f, tc_saved *t, const char *name, char *out, size_t room) {
-    const tc_zip_entry *e = record(f, t, "", name);
+    const tc_zip_entry *e = record(f, t, "", name, "");
     size_t n = e && e->method == 0 ? (e->len < room - 1 ? e->len : room - 1) : 0;
     if (n) memcpy(out, e->data, n);
     out[n] = 0;
     out[strcspn(out, " \r\n")] = 0;
+}
+
+/* Every pickle of a package: what "model/net.pkl" holds is named model.net.*. The code beside them is not looked at. */
+static tc_status read_package(tc_saved *t, const zip_form *f) {
+    const size_t root = strlen(f->root);
+    for (size_t i = 0; i < f->zip->n; i++) {
+        const char *name = f->zip->entries[i].name;
+        const size_t n = strlen(name);
+        if (n < root + 5 || strcmp(name + n - 4, ".pkl") || strncmp(name, f->root, root) || !strncmp(name + root, ".data/", 6)) continue;
+        char *prefix = tc_arena_strndup(&t->out->arena, name + root, n - root - 4);
+        for (char *p = prefix; *p; p++)
+            if (*p == '/') *p = '.';
+        t->prefix = prefix;
+        TC_TRY(read_pickle(t, &f->zip->entries[i]));
+    }
+    t->out->format = "torch.package";
+    return NULL;
 }
 
 static tc_status read_form(tc_saved *t, zip_form *f, const tc_zip_entry *main) {
@@ -83,8 +112,9 @@ static tc_status read_form(tc_saved *t, zip_form *f, const tc_zip_entry *main) {
     char *end;
     long v = strtol(version, &end, 10);
     if (*version && (*end || v < 1 || v > 10)) return tc_saved_error(t, TC_CONTENT, "archive version %s, expected 1 to 10", version);
+    if (!main) return read_package(t, f);
     TC_TRY(read_pickle(t, main));
-    const tc_zip_entry *constants = record(f, t, "", "constants.pkl");
+    const tc_zip_entry *constants = record(f, t, "", "constants.pkl", "");
     if (!constants) return NULL;
     t->out->format = "TorchScript";
     return NULL;
@@ -92,8 +122,9 @@ static tc_status read_form(tc_saved *t, zip_form *f, const tc_zip_entry *main) {
 
 tc_status tc_saved_read_zip(const tc_zip *z, tc_tensors *out) {
     const tc_zip_entry *main = find_pickle(z);
-    size_t n = strlen(main->name) - strlen("data.pkl");
-    zip_form f = {.zip = z, .root = tc_arena_strndup(&out->arena, main->name, n), .records = "data/"};
+    const char *place = main ? main->name : find_package(z)->name;
+    const size_t n = strlen(place) - strlen(main ? "data.pkl" : in_package);
+    zip_form f = {.zip = z, .root = tc_arena_strndup(&out->arena, place, n), .records = main ? "data/" : ".data/", .suffix = main ? "" : ".storage"};
     tc_saved t = {.file = z->blob->name, .out = out, .open = open_record, .self = &f};
     out->format = z->unsummed ? "torch.save without checksums" : "torch.save";
     tc_status st = read_form(&t, &f, main);

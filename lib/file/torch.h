@@ -1,5 +1,5 @@
 /* What torch.save writes, read as data: the ZIP form, the legacy one (pickles, then storages), the tar of the first PyTorch, TorchScript
- * archives (their tensors). Nothing in them is run: pickle.h.
+ * archives and those of torch.package (their tensors). Nothing in them is run: pickle.h.
  *
  * Containers give names: {"model": {"fc.weight": t}} is "model.fc.weight", lists count, a bare tensor is "tensor"; attributes of objects
  * of unknown classes are walked like dicts, and a pickled nn.Module gives the names of its state_dict. Values that are no tensors
@@ -26,8 +26,9 @@ typedef struct {
     int64_t numel;    /* in elements; bytes when untyped */
 } tc_saved_id;
 struct tc_saved {
-    const char *file; /* for messages */
-    const char *part; /* which pickle: "archive/data.pkl" */
+    const char *file;   /* for messages */
+    const char *part;   /* which pickle: "archive/data.pkl" */
+    const char *prefix; /* of every name; NULL: none */
     tc_tensors *out;
     bool swap;       /* the file has the other byte order */
     bool plain_ids;  /* a storage's id may stand without the opcode that marks it as one */

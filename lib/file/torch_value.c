@@ -422,6 +422,7 @@ static tc_status walk(walker *w, const tc_pk *v, int depth) {
 
 tc_status tc_saved_flatten(tc_saved *t, const tc_pk *root) {
     walker w = {.t = t};
+    if (t->prefix) tc_buf_puts(&w.name, t->prefix);
     tc_status st = walk(&w, root, 0);
     tc_buf_free(&w.name);
     return st;

@@ -43,3 +43,17 @@ setup() {
     [ "$status" -eq 3 ]
     [[ "$stderr" == *"checksum is wrong"* ]]
 }
+
+@test "the tensors of a torch.package are read by the names of its pickles, its code is left alone" {
+    cp "$TC_ROOT/tests/fuzz/seeds/saved/package.pt" p.pt
+    [ "$(tc-ckpt verify p.pt)" = "p.pt: ok, 3 tensors" ]
+    tc-ckpt ls --json p.pt | sed 's/.*"name": "\([^"]*\)".*"shape": \(.*\), "bytes.*/\1 \2/' >names
+    printf 'model.net.bias [2]\nmodel.net.weight [2, 3]\nx.t.w [2, 3]\n' | cmp - names
+    [ "$(tc-ckpt show p.pt x.t.w | tr -d ' \n')" = 'x.t.w=tensor([[0.,1.,2.],[3.,4.,5.]])' ]
+    [ "$(tc-ckpt show p.pt x.t.n)" = 'x.t.n = 3' ]
+    tc-ckpt convert p.pt --select '^model.net' --rename 's/^model.net.//' -o net.pt
+    [ ! -e pwned ]
+    run --separate-stderr tc-run p.pt
+    [ "$status" -eq 3 ]
+    [[ "$stderr" == *"tc-export FILE.py:CLASS --weights p.pt"* ]]
+}
