@@ -80,7 +80,8 @@ static tc_status find_segments(segments *q) {
     pos = pos ? tc_e1(e, "aten::clone", tc_emit_call(e, "aten::expand", "vS", pos, size, q->axis + 1)) : NULL;
     tc_value *id = tc_emit_call(e, "aten::searchsorted.Tensor", "vvbb", tc_e1(e, "aten::clone", ends), pos, 0, 1);
     if (q->offsets) { /* before the first */
-        tc_value *first = tc_emit_call(e, "aten::slice.Tensor", "viii", g, (int64_t)-1, (int64_t)0, (int64_t)1);
+        tc_value *first = tc_emit_call(e, "aten::select.int", "vii", g, (int64_t)-1, (int64_t)0); /* [outer.., 1], whatever the sizes */
+        first = tc_emit_call(e, "aten::unsqueeze", "vi", first, (int64_t)-1);
         tc_arg none = {.kind = TC_A_INT, .sym = q->segments};
         id = tc_emit_call(e, "aten::where.ScalarSelf", "vav", tc_e2(e, "aten::lt.Tensor", pos, first), &none, id);
     }

@@ -516,3 +516,13 @@ EOF
     tc-run m.pt2 --input x=4xf32=1,2,3,4 --output @m.npy
     [ "$(tail -c 44 m.npy | od -An -v -tf4 | xargs)" = "4 16 0 3 4 3 4 7 1 1 1" ]
 }
+
+@test "segment_reduce by offsets of a free number gives what fixed sizes give" {
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x, o):\n        return torch._segment_reduce(x, "sum", axis=0, offsets=o)\n' >m.py
+    for sizes in "5 4" "A B"; do
+        read -r a b <<<"$sizes"
+        tc-export m.py:M --input x="${a}xf32" --input o="${b}xi64" -o m.pt2
+        tc-run m.pt2 --input x=5xf32=1,2,3,4,5 --input o=4xi64=0,1,3,5 --output @m.npy
+        [ "$(tail -c 12 m.npy | od -An -v -tf4 | xargs)" = "1 5 9" ]
+    done
+}
