@@ -31,18 +31,23 @@ static size_t widest_name(const tc_program *p) {
     return w;
 }
 
+/* Is it the size of an input? */
+static bool is_size(const tc_program *p, tc_sym s) {
+    bool used = false;
+    for (int k = 0; k < p->ninputs && !used; k++) {
+        const tc_input *in = &p->inputs[k];
+        if (in->kind != TC_IN_USER || in->value->kind != TC_V_TENSOR) continue;
+        for (int d = 0; d < in->value->meta.rank; d++) used = used || in->value->meta.size[d] == s;
+    }
+    return used;
+}
+
 /* Symbols that the inputs' sizes hold, each once, with their ranges. */
 static void print_ranges(tc_buf *b, const tc_program *p) {
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
         tc_sym s = tc_sym_var_at(p->sym, i);
-        bool used = false;
-        for (int k = 0; k < p->ninputs && !used; k++) {
-            const tc_input *in = &p->inputs[k];
-            if (in->kind != TC_IN_USER || in->value->kind != TC_V_TENSOR) continue;
-            for (int d = 0; d < in->value->meta.rank; d++) used = used || in->value->meta.size[d] == s;
-        }
         int64_t lo, hi;
-        if (!used) continue;
+        if (!is_size(p, s)) continue;
         tc_sym_range(p->sym, s, &lo, &hi);
         tc_buf_printf(b, "  %s: %lld to ", tc_sym_var_name(s), (long long)lo);
         if (hi == TC_SYM_NO_HI) tc_buf_puts(b, "any\n");
@@ -50,8 +55,44 @@ static void print_ranges(tc_buf *b, const tc_program *p) {
     }
 }
 
-/* An input as a literal that fits: sizes at their lower bounds, one at least. */
-static void print_example(tc_buf *b, const tc_program *p, const tc_input *in) {
+/* Sizes at their lower bounds, one at least, plus the digits of `more`, those of the first symbol lowest. */
+static void try_sizes(const tc_program *p, tc_symvalue *sizes, size_t n, int64_t more, int64_t radix) {
+    for (size_t i = 0; i < n; i++) {
+        int64_t lo, hi;
+        tc_sym s = tc_sym_var_at(p->sym, i);
+        if (!is_size(p, s)) continue;
+        tc_sym_range(p->sym, s, &lo, &hi);
+        if (lo < 1 && hi > 0) lo = 1;
+        sizes[i] = (tc_symvalue){.bound = true, .i = hi - lo < more % radix ? hi : lo + more % radix};
+        more /= radix;
+    }
+}
+
+/* Small sizes that meet the guards, as far as some thousand tries tell: one larger than its bound, or several a little. By symbol, the caller's. */
+static tc_symvalue *example_sizes(const tc_program *p, size_t *out_n) {
+    enum { ALONE = 256, TOGETHER = 4096 };
+    const size_t n = *out_n = tc_sym_var_count(p->sym);
+    tc_symvalue *sizes = tc_xcalloc(n + 1, sizeof *sizes);
+    size_t free_sizes = 0;
+    for (size_t i = 0; i < n; i++) free_sizes += is_size(p, tc_sym_var_at(p->sym, i));
+    for (int64_t k = 0; k < ALONE; k++) {
+        int64_t place = 1;
+        for (size_t i = 0; i < free_sizes && i < 7; i++, place *= ALONE) {
+            try_sizes(p, sizes, n, k * place, ALONE);
+            if (tc_program_admits(p, sizes, n)) return sizes;
+        }
+    }
+    static const int64_t radix[] = {1, TOGETHER, 64, 16, 8};
+    for (int64_t more = 0; more < TOGETHER; more++) {
+        try_sizes(p, sizes, n, more, radix[free_sizes < 4 ? free_sizes : 4]);
+        if (tc_program_admits(p, sizes, n)) return sizes;
+    }
+    try_sizes(p, sizes, n, 0, 1);
+    return sizes;
+}
+
+/* An input as a literal that fits. */
+static void print_example(tc_buf *b, const tc_program *p, const tc_input *in, const tc_symvalue *sizes, size_t n) {
     tc_buf_printf(b, " --input %s=", in->name);
     if (in->value->kind == TC_V_SYM) {
         tc_symtype t = tc_sym_type(in->value->sym);
@@ -60,9 +101,11 @@ static void print_example(tc_buf *b, const tc_program *p, const tc_input *in) {
     }
     const tc_meta *m = &in->value->meta;
     for (int d = 0; d < m->rank; d++) {
-        int64_t lo, hi;
-        tc_sym_range(p->sym, m->size[d], &lo, &hi);
-        tc_buf_printf(b, "%lldx", (long long)(lo < 1 && hi > 0 ? 1 : lo));
+        int64_t size, hi;
+        tc_status s = tc_sym_eval_int(m->size[d], sizes, n, &size);
+        if (s) tc_sym_range(p->sym, m->size[d], &size, &hi);
+        tc_status_free(s);
+        tc_buf_printf(b, "%lldx", (long long)size);
     }
     tc_buf_printf(b, "%s=0", tc_dtypes[m->dtype].name);
 }
@@ -98,8 +141,11 @@ void signature_print(tc_buf *b, const tc_program *p, const char *path) {
         if (o->kind == TC_OUT_USER_INPUT || o->kind == TC_OUT_BUFFER) tc_buf_printf(b, "  %-*s  written to\n", width, p->inputs[o->target].name);
     }
     tc_buf_printf(b, "  tc-run %s", path);
+    size_t n;
+    tc_symvalue *sizes = example_sizes(p, &n);
     for (int i = 0; i < p->ninputs; i++)
-        if (p->inputs[i].kind == TC_IN_USER) print_example(b, p, &p->inputs[i]);
+        if (p->inputs[i].kind == TC_IN_USER) print_example(b, p, &p->inputs[i], sizes, n);
+    free(sizes);
     if (results > 1) tc_buf_puts(b, " --to safetensors");
 }
 

@@ -53,6 +53,34 @@ EOF
     [ "$(head -c 6 out.npy | tail -c 5)" = NUMPY ]
 }
 
+@test "the command that a missing input prints has sizes that meet the program's conditions" {
+    cat >m.py <<'PY'
+import torch
+import torch.nn as nn
+import torch.nn.functional as F
+
+
+class View(nn.Module):
+    def forward(self, x):
+        return x.view(4, -1) + 1
+
+
+class Shuffle(nn.Module):
+    def forward(self, x):
+        return F.pixel_shuffle(x, 3)
+
+
+class Joined(nn.Module):
+    def forward(self, x, y):
+        return torch.cat([x, y, y]).view(-1, 5)
+PY
+    for model in 'View --input x=AxBxf32' 'Shuffle --input x=BxCxHxWxf32' 'Joined --input x=Axf32 --input y=Bxf32'; do
+        tc-export m.py:$model -o m.pt2
+        eval "$(tc-run m.pt2 --signature | tail -1)" >out.npy
+        [ "$(head -c 6 out.npy | tail -c 5)" = NUMPY ]
+    done
+}
+
 @test "--signature names inputs, types and ranges" {
     run --separate-stderr tc-run "$mlp" --signature
     [ "$status" -eq 0 ]
