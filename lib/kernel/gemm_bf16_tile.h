@@ -56,15 +56,18 @@ TARGET static N_(rows) N_(take_rows)(const tc_gemm *j, int64_t r, int64_t n, int
 TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0, int64_t nr, int64_t c0, int64_t nc, float *sums,
                                const char *panels) {
     const int64_t steps = steps_of(j->k), pieces = steps ? (steps + PIECE - 1) / PIECE : 1, piece = steps ? (steps + pieces - 1) / pieces : 1;
-    /* the tiles ask for the next piece of the panel together; a single one is as fast as its panel arrives by itself */
-    const int tiles = (int)((nr + TILE_ROWS - 1) / TILE_ROWS), lines = tiles > 1 ? (STEP_BYTES / 64 + tiles - 1) / tiles : 0;
+    /* tiles ask for the next piece of the panel together; a single one is as fast as its panel arrives by itself, and asks for the rows after it */
+    const int64_t tiles = (nr + TILE_ROWS - 1) / TILE_ROWS, panels_all = padded(nc) / NR;
+    const bool after = tiles == 1 && nr == TILE_ROWS && a->apart == steps * 2 * STEP;
+    const int64_t asks = after ? panels_all : tiles, lines = tiles > 1 || after ? (STEP_BYTES / 64 + asks - 1) / asks : 0;
     tile_end before = {.j = j};
     for (int64_t c = 0; c < nc; c += NR, panels += steps * STEP_BYTES)
         for (int64_t s = 0; s == 0 || s < steps; s += piece)
             for (int64_t r = 0, t = 0; r < nr; r += TILE_ROWS, t++) {
                 const int64_t rows = least(TILE_ROWS, nr - r);
                 const char *at = panels + s * STEP_BYTES, *next = at + piece * (STEP_BYTES + t * lines * 64);
-                const tile_run run = {least(piece, steps - s), a[t].at + s * 2 * STEP, a[t].apart, at, next, lines, s > 0};
+                if (after) next = a->at + nr * a->apart + (c / NR * steps + s) * lines * 64;
+                const tile_run run = {least(piece, steps - s), a[t].at + s * 2 * STEP, a[t].apart, at, next, (int)lines, s > 0};
                 multiply(rows, run, sums + r * NR, &before);
                 if (s + piece >= steps) end_tile(&before, j, r0 + r, rows, c0 + c, least(NR, nc - c), sums + r * NR);
             }
