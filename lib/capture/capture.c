@@ -363,16 +363,29 @@ void tc_capture_state(tc_capture *k, V m, const char *prefix) {
     T->region = r, T->graph = r ? r->graph : NULL;
 }
 
+/* The attribute of a module that t is, as PyTorch names such a constant: "blocks.0.mask"; NULL: it is none. */
+static const char *attribute_of(tc_capture *k, const tensor *t) {
+    const tc_map *modules = &k->c->torch->modules;
+    for (size_t i = 0; i < modules->len; i++) {
+        const char *path = modules->entries[i].value;
+        V m, key, v;
+        memcpy(&m, modules->entries[i].key, sizeof m);
+        for (size_t at = 0; m->attrs && tc_dict_next(m->attrs, &at, &key, &v);)
+            if (v == (V)t && tc_kind_of(key) == K_STR) return tc_arena_printf(&k->p->arena, "%s%s%s", path, *path ? "." : "", tc_as_str(key)->s);
+    }
+    return NULL;
+}
+
 /* A concrete tensor that is neither parameter nor buffer: a constant of the program. Values of outer graphs enter branches as operands. */
 static tc_value *lift(C *c, tensor *t) {
     tc_capture *k = active(c);
     if (t->v) return tc_torch_lift_region(c, t->v);
-    char name[32];
-    snprintf(name, sizeof name, "lifted_tensor_%d", k->nconstants++);
-    tc_value *v = tensor_input(k, tc_arena_printf(&k->p->arena, "c_%s", name), &t->t, t->requires_grad);
-    tc_program_add_input(
-        k->p,
-        (tc_input){.kind = TC_IN_CONSTANT, .value = v, .name = tc_arena_strdup(&k->p->arena, name), .alias_of = -1, .data = tc_tensor_share(&t->t)});
+    const char *name = attribute_of(k, t);
+    for (int i = 0; name && i < k->p->ninputs; i++) /* the attribute was another tensor before */
+        if (k->p->inputs[i].kind == TC_IN_CONSTANT && !strcmp(k->p->inputs[i].name, name)) name = NULL;
+    if (!name) name = tc_arena_printf(&k->p->arena, "lifted_tensor_%d", k->nconstants++);
+    tc_value *v = tensor_input(k, mangled(k, "c_", name), &t->t, t->requires_grad);
+    tc_program_add_input(k->p, (tc_input){.kind = TC_IN_CONSTANT, .value = v, .name = name, .alias_of = -1, .data = tc_tensor_share(&t->t)});
     stands_for(k, t, v);
     return c->torch->graph == k->p->graph ? v : tc_torch_lift_region(c, v);
 }
