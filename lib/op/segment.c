@@ -79,7 +79,7 @@ static tc_status find_segments(segments *q) {
     tc_value *pos = tc_emit_call(e, "aten::arange", "ad", &n, (int)TC_I64);
     pos = pos ? tc_e1(e, "aten::clone", tc_emit_call(e, "aten::expand", "vS", pos, size, q->axis + 1)) : NULL;
     tc_value *id = tc_emit_call(e, "aten::searchsorted.Tensor", "vvbb", tc_e1(e, "aten::clone", ends), pos, 0, 1);
-    if (q->offsets) { /* before the first */
+    if (q->offsets) {                                                                             /* before the first */
         tc_value *first = tc_emit_call(e, "aten::select.int", "vii", g, (int64_t)-1, (int64_t)0); /* [outer.., 1], whatever the sizes */
         first = tc_emit_call(e, "aten::unsqueeze", "vi", first, (int64_t)-1);
         tc_arg none = {.kind = TC_A_INT, .sym = q->segments};
