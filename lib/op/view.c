@@ -39,13 +39,6 @@ static int view_strides(tc_symctx *s, const tc_dims *old, const tc_sym *stride, 
     return v < 0 ? 1 : unsure ? -1 : 0;
 }
 
-/* Is a tensor like m, seen in the sizes of now, a view of it whatever the values of the symbols? */
-bool tc_view_fits(tc_program *p, const tc_meta *m, const tc_meta *now) {
-    const tc_dims from = tc_dims_of(m), to = tc_dims_of(now);
-    tc_sym stride[TC_MAX_RANK];
-    return !m->stride || view_strides(p->sym, &from, m->stride, &to, stride) == 1;
-}
-
 /* Fills in a size of -1 and checks the number of elements. */
 static tc_status infer_size(tc_shape_ctx *c, const tc_meta *m, int arg, tc_dims *d) {
     tc_symctx *s = tc_sh_sym(c);
@@ -128,6 +121,30 @@ static bool concrete_strides(const tc_tensor *t, int rank, const int64_t *size, 
     for (; t->rank == 0 && v >= 0; v--) out[v] = 1;
     return v < 0;
 }
+/* Do the elements of m lie at even distances, in row-major order? */
+static bool evenly_spaced(tc_program *p, const tc_meta *m) {
+    tc_sym want = m->rank ? m->stride[m->rank - 1] : NULL;
+    for (int i = m->rank; i-- > 0; want = tc_sym_mul(p->sym, want, m->size[i]))
+        if (m->stride[i] != want) return false;
+    return true;
+}
+
+/* Is a tensor like m, seen in the sizes of now, a view of it? Where symbols do not tell, their values in the example do. */
+bool tc_view_fits(tc_program *p, const tc_meta *m, const tc_meta *now) {
+    const tc_dims from = tc_dims_of(m), to = tc_dims_of(now);
+    tc_sym stride[TC_MAX_RANK];
+    tc_tensor t = {.rank = m->rank};
+    int64_t size[TC_MAX_RANK], out[TC_MAX_RANK];
+    if (!m->stride || evenly_spaced(p, m)) return true;
+    const int fits = view_strides(p->sym, &from, m->stride, &to, stride);
+    if (fits >= 0) return fits;
+    for (int i = 0; i < m->rank; i++)
+        if (!tc_program_example(p, m->size[i], &t.size[i]) || !tc_program_example(p, m->stride[i], &t.stride[i])) return false;
+    for (int i = 0; i < now->rank; i++)
+        if (!tc_program_example(p, now->size[i], &size[i])) return false;
+    return concrete_strides(&t, now->rank, size, out);
+}
+
 static tc_status alias_view(const tc_kcall *k, tc_tensor *out, bool *possible) {
     const tc_tensor *t = tc_k_tensor(k, 0);
     const tc_karg *a = &k->args[1];
