@@ -1,7 +1,8 @@
 /* Random programs: graphs of operators of the table with random arguments, in which pointwise chains broadcast, reductions, slices, cats, pads,
- * permutes, gathers and products follow each other. What each gives with nothing fused, interpreted on one thread with the portable primitives, it
- * gives fused, as loops and compiled, for every instruction set of this machine and any number of threads. TC_TEST_PROGRAMS says how many
- * (default 30), TC_TEST_SEED from which on. */
+ * permutes, gathers, products and writes to values and their views follow each other. What each gives with nothing fused, interpreted on one thread
+ * with the portable primitives, it gives fused, as loops and compiled, for every instruction set of this machine and any number of threads. In
+ * every second program one size is a symbol: it runs at two of its values. TC_TEST_PROGRAMS says how many (default 30), TC_TEST_SEED from
+ * which on. */
 #include "base/file.h"
 #include "base/rng.h"
 #include "kernel/narrow.h"
@@ -17,7 +18,7 @@
 
 #include "module.h"
 
-enum { MOST_VALUES = 64, MOST_INPUTS = 5, MOST_ELEMENTS = 60000 };
+enum { MOST_VALUES = 64, MOST_INPUTS = 5, MOST_ELEMENTS = 60000, MOST_RUNS = 2 };
 
 typedef struct {
     uint64_t seed;
@@ -26,7 +27,11 @@ typedef struct {
     tc_value *values[MOST_VALUES];
     int nvalues, ninputs;
     int64_t sizes[4]; /* what sizes are made of: they meet often */
-    tc_tensor inputs[MOST_INPUTS], *want;
+    tc_sym symbol;    /* the first of them, or NULL */
+    bool writes;      /* operators in place are drawn, too: inputs are copied first */
+    int64_t values_of[MOST_RUNS];
+    int nruns;
+    tc_tensor inputs[MOST_RUNS][MOST_INPUTS], *want[MOST_RUNS];
 } kase;
 static TC_VEC(kase *) cases;
 static TC_VEC(const tc_op *) table;
@@ -83,9 +88,27 @@ static const char *const usual[] = {"add.Tensor",
                                     "repeat",
                                     "scatter_add",
                                     "rsqrt",
+                                    "add_.Tensor",
+                                    "mul_.Tensor",
+                                    "copy_",
+                                    "relu_",
+                                    "neg_",
+                                    "clamp_",
+                                    "fill_.Scalar",
+                                    "sub_.Tensor",
                                     "abs"};
 
 static int below(kase *k, int n) { return (int)tc_rng_below(&k->gen, (uint64_t)n); }
+static tc_sym size_of(kase *k, int which) { return which == 0 && k->symbol ? k->symbol : tc_sym_int(k->p->sym, k->sizes[which]); }
+/* The number that a size is where the symbol has its value of that run; -1: none. */
+static int64_t number_of(const kase *k, tc_sym size, int run) {
+    const tc_symvalue is = {.i = k->values_of[run], .bound = true};
+    int64_t n;
+    tc_status s = tc_sym_eval_int(size, &is, 1, &n);
+    const bool good = !s;
+    tc_status_free(s);
+    return good ? n : -1;
+}
 
 /* ---- arguments ---- */
 static tc_value *any_value(kase *k) {
@@ -115,10 +138,10 @@ static tc_arg ints_for(kase *k, const tc_param *p, const tc_op *op, const tc_met
     if (dims) tc_rng_permutation(&k->gen, rank, order);
     tc_sym *s = TC_NEWN(&k->p->arena, tc_sym, (size_t)n + 1);
     for (int i = 0; i < n; i++) {
-        int64_t v = dims ? order[i] : sizes ? (below(k, 3) ? k->sizes[below(k, 4)] : -1) : below(k, 3);
-        if (sizes && first && n >= rank && below(k, 4) && i >= n - rank && tc_sym_const_int(first->size[i - (n - rank)], &v) && v == 1)
-            v = k->sizes[below(k, 4)];
-        s[i] = tc_sym_int(k->p->sym, v);
+        s[i] = sizes && below(k, 3) ? size_of(k, below(k, 4)) : tc_sym_int(k->p->sym, dims ? order[i] : sizes ? -1 : below(k, 3));
+        if (!sizes || !first || n < rank || i < n - rank || !below(k, 4)) continue;
+        s[i] = first->size[i - (n - rank)];
+        if (tc_sym_is_int(s[i], 1)) s[i] = size_of(k, below(k, 4));
     }
     return (tc_arg){.kind = TC_A_INTS, .syms = s, .n = n};
 }
@@ -164,11 +187,13 @@ static bool argument(kase *k, const tc_op *op, int at, const tc_meta *first, tc_
 }
 
 /* ---- programs ---- */
-static bool fits(const tc_value *v) {
-    int64_t n = 1, d;
+static bool fits(const kase *k, const tc_value *v) {
     if (v->kind != TC_V_TENSOR) return false;
-    for (int i = 0; i < v->meta.rank; i++)
-        if (!tc_sym_const_int(v->meta.size[i], &d) || d < 0 || (n *= d > 0 ? d : 1) > MOST_ELEMENTS) return false;
+    for (int run = 0; run < MOST_RUNS; run++) {
+        int64_t n = 1, d;
+        for (int i = 0; i < v->meta.rank; i++)
+            if ((d = number_of(k, v->meta.size[i], run)) < 0 || (n *= d > 0 ? d : 1) > MOST_ELEMENTS) return false;
+    }
     return v->meta.rank <= 5;
 }
 /* One node more, if the operator takes what is made up for it. */
@@ -187,7 +212,7 @@ static bool add_node(kase *k, const tc_op *op) {
     if (nouts > 8) return false;
     tc_status st = tc_op_infer(k->p, op, args, s->nparams, (tc_source){0}, outs, nouts);
     bool good = !st;
-    for (int i = 0; good && i < nouts; i++) good = fits(&outs[i]);
+    for (int i = 0; good && i < nouts; i++) good = fits(k, &outs[i]);
     if (good) st = tc_graph_call(k->p->graph, op, args, s->nparams, (tc_source){0}, NULL, &n);
     good = good && !st;
     tc_status_free(st);
@@ -195,20 +220,31 @@ static bool add_node(kase *k, const tc_op *op) {
     return good;
 }
 
+static tc_status copy_value(kase *k, tc_value **v) {
+    tc_node *n;
+    const tc_arg arg = {.kind = TC_A_VALUE, .value = *v};
+    TC_TRY(tc_graph_call(k->p->graph, tc_op_find("aten::clone"), &arg, 1, (tc_source){0}, NULL, &n));
+    *v = n->outs[0];
+    return NULL;
+}
+
 static tc_status add_input(kase *k, int at) {
     static const tc_dtype types[] = {TC_F32, TC_F32, TC_F32, TC_F32, TC_F64, TC_BF16, TC_F16, TC_BOOL, TC_I32, TC_I16, TC_U8, TC_I8};
     const tc_dtype d = at == 1 ? TC_I64 : types[at ? below(k, 12) : 0];
     int rank = at ? below(k, 4) : 2;
     tc_sym size[4];
-    int64_t n[4];
-    for (int i = 0; i < rank; i++) n[i] = below(k, 5) ? k->sizes[below(k, 4)] : 1, size[i] = tc_sym_int(k->p->sym, n[i]);
+    for (int i = 0; i < rank; i++) size[i] = below(k, 5) ? size_of(k, below(k, 4)) : tc_sym_int(k->p->sym, 1);
     tc_value *v = tc_graph_value(k->p->graph, TC_V_TENSOR, "x");
     v->meta = tc_meta_make(&k->p->arena, d, rank, tc_arena_dup(&k->p->arena, size, sizeof *size * (size_t)(rank + 1)), NULL);
     tc_graph_add_input(k->p->graph, v);
     tc_program_add_input(k->p, (tc_input){.kind = TC_IN_USER, .value = v, .name = v->name, .alias_of = -1});
     k->values[k->nvalues++] = v;
-    TC_TRY(tc_tensor_empty(d, rank, n, &k->inputs[at]));
-    tc_sample_fill(&k->inputs[at], d == TC_I64 || d == TC_BOOL || d == TC_U8 ? 0 : -3, d == TC_BOOL ? 2 : 3, k->seed * 8 + (uint64_t)at);
+    for (int run = 0; run < MOST_RUNS; run++) {
+        int64_t n[4];
+        for (int i = 0; i < rank; i++) n[i] = number_of(k, size[i], run);
+        TC_TRY(tc_tensor_empty(d, rank, n, &k->inputs[run][at]));
+        tc_sample_fill(&k->inputs[run][at], d == TC_I64 || d == TC_BOOL || d == TC_U8 ? 0 : -3, d == TC_BOOL ? 2 : 3, k->seed * 8 + (uint64_t)at);
+    }
     return NULL;
 }
 
@@ -228,13 +264,13 @@ static void add_outputs(kase *k) {
     free(is_read);
 }
 
-static tc_status run(const kase *k, const tc_exec_options *o, const tc_tuning *tuning, tc_tensor *out) {
+static tc_status run(const kase *k, int at, const tc_exec_options *o, const tc_tuning *tuning, tc_tensor *out) {
     tc_exec *e;
     tc_generator g;
     tc_generator_seed(&g, 3);
     TC_TRY(tc_exec_create(k->p, o, &e));
     tc_exec_set_tuning(e, tuning);
-    tc_status s = tc_exec_run(e, k->inputs, k->ninputs, &g, out, k->p->noutputs);
+    tc_status s = tc_exec_run(e, k->inputs[at], k->ninputs, &g, out, k->p->noutputs);
     tc_exec_destroy(e);
     return s;
 }
@@ -244,8 +280,10 @@ static void drop(const kase *k, tc_tensor *t) {
     free(t);
 }
 static void free_case(kase *k) {
-    drop(k, k->want);
-    for (int i = 0; i < k->ninputs; i++) tc_tensor_deinit(&k->inputs[i]);
+    for (int at = 0; at < MOST_RUNS; at++) {
+        drop(k, k->want[at]);
+        for (int i = 0; i < k->ninputs; i++) tc_tensor_deinit(&k->inputs[at][i]);
+    }
     tc_program_release(k->p);
     free(k);
 }
@@ -258,20 +296,29 @@ static kase *make_case(uint64_t seed) {
     k->p = tc_program_create("random");
     static const int64_t some[] = {1, 2, 3, 5, 7, 16, 17, 33, 64, 130};
     for (int i = 0; i < 4; i++) k->sizes[i] = some[below(k, 10)];
+    k->writes = seed % 3 == 0;
+    if (seed % 2) k->symbol = tc_sym_var(k->p->sym, "B", TC_SYM_INT, 0, 200);
+    for (int i = 0; i < MOST_RUNS; i++) k->values_of[i] = i ? some[below(k, 10)] : k->sizes[0];
     tc_status s = NULL;
     const int ninputs = 3 + below(k, MOST_INPUTS - 2), nnodes = 4 + below(k, 14);
     for (; k->ninputs < ninputs && !s; k->ninputs++) s = add_input(k, k->ninputs);
+    for (int i = 0; i < k->ninputs && !s && k->writes; i++) s = copy_value(k, &k->values[i]);
     for (int made = 0, tries = 0; made < nnodes && tries < 400; tries++) {
         const tc_op *op = below(k, 3) ? tc_op_find(usual[below(k, (int)(sizeof usual / sizeof *usual))]) : table.data[below(k, (int)table.len)];
-        made += add_node(k, op);
+        if (k->writes || !tc_op_schema(op)->inplace) made += add_node(k, op);
     }
     add_outputs(k);
     if (!s) s = tc_functionalise(k->p);
     if (!s) s = tc_program_verify(k->p);
     tc_exec_options o = {.threads = 1, .isa = tc_isa_ops_of(TC_ROW_portable), .no_fuse = true};
-    k->want = tc_xcalloc((size_t)k->p->noutputs + 1, sizeof *k->want);
-    if (!s) s = run(k, &o, NULL, k->want);
-    if (!s) return k;
+    for (; !s && k->nruns < (k->symbol ? MOST_RUNS : 1); k->nruns += !s) {
+        k->want[k->nruns] = tc_xcalloc((size_t)k->p->noutputs + 1, sizeof *k->want[0]);
+        s = run(k, k->nruns, &o, NULL, k->want[k->nruns]);
+    }
+    if (k->nruns) { /* another value of the symbol may be refused: by a guard, or by an index */
+        tc_status_free(s);
+        return k;
+    }
     if (getenv("TC_TEST_VERBOSE")) print_message("seed %llu is left out: %s\n", (unsigned long long)seed, tc_status_message(s));
     tc_status_free(s);
     free_case(k);
@@ -282,10 +329,10 @@ static void list_operators(void) {
     for (size_t i = 0; i < tc_op_count(); i++) {
         const tc_op *op = tc_op_at(i);
         const tc_schema *s = tc_op_schema(op);
-        bool good = !strcmp(s->ns, "aten") && !s->variadic && !s->inplace && !s->has_out && s->nparams > 0 && s->params[0].type == TC_T_TENSOR &&
+        bool good = !strcmp(s->ns, "aten") && !s->variadic && !s->has_out && s->nparams > 0 && s->params[0].type == TC_T_TENSOR &&
                     !(op->flags & (TC_OP_RANDOM | TC_OP_IMPURE | TC_OP_HIGHER_ORDER | TC_OP_DATA_SHAPE | TC_OP_COMPOSITE)) &&
                     !strstr(s->name, "empty");
-        for (int k = 0; k < s->nparams; k++) good = good && !s->params[k].mutated;
+        for (int k = 0; k < s->nparams; k++) good = good && (!s->params[k].mutated || (k == 0 && s->inplace));
         if (good) tc_vec_push(&table, op);
     }
 }
@@ -330,9 +377,9 @@ static bool narrow(const kase *k) {
 }
 
 /* Whether what it gives so is not want: what it gives with nothing fused. */
-static int differs(const kase *k, const tc_tensor *want, tc_exec_options o, const tc_tuning *tuning, const char *by) {
+static int differs(const kase *k, int at, const tc_tensor *want, tc_exec_options o, const tc_tuning *tuning, const char *by) {
     tc_tensor *got = tc_xcalloc((size_t)k->p->noutputs + 1, sizeof *got);
-    tc_status s = run(k, &o, tuning, got);
+    tc_status s = run(k, at, &o, tuning, got);
     tc_diff d = {0};
     int r = 0;
     while (!s && r < k->p->noutputs) {
@@ -344,9 +391,9 @@ static int differs(const kase *k, const tc_tensor *want, tc_exec_options o, cons
     if (bad) {
         tc_buf b = {0};
         tc_program_print(&b, k->p, TC_PRINT_SHORT);
-        print_error("seed %llu, %s %s, %d threads: result %d: %s, %lld elements, the first at %lld, by %g\n%s\n", (unsigned long long)k->seed, by,
-                    o.isa->name, o.threads, r, s ? tc_status_message(s) : "differs", (long long)d.count, (long long)d.first, d.max_abs,
-                    tc_buf_str(&b));
+        print_error("seed %llu, B = %lld, %s %s, %d threads: result %d: %s, %lld elements, the first at %lld, by %g\n%s\n",
+                    (unsigned long long)k->seed, (long long)k->values_of[at], by, o.isa->name, o.threads, r, s ? tc_status_message(s) : "differs",
+                    (long long)d.count, (long long)d.first, d.max_abs, tc_buf_str(&b));
         tc_buf_free(&b);
     }
     tc_status_free(s);
@@ -355,20 +402,20 @@ static int differs(const kase *k, const tc_tensor *want, tc_exec_options o, cons
 }
 
 /* What the case gives with nothing fused by these primitives. */
-static tc_tensor *wanted(const kase *k, const tc_isa_ops *isa) {
+static tc_tensor *wanted(const kase *k, int at, const tc_isa_ops *isa) {
     const tc_exec_options o = {.threads = 1, .isa = isa, .no_fuse = true};
     tc_tensor *want = tc_xcalloc((size_t)k->p->noutputs + 1, sizeof *want);
-    assert_null(run(k, &o, NULL, want));
+    assert_null(run(k, at, &o, NULL, want));
     return want;
 }
 
-static int every_way(const kase *k, const tc_isa_ops *isa, tc_tuning *tuning) {
-    tc_tensor *own = narrow(k) ? wanted(k, isa) : NULL;
-    const tc_tensor *want = own ? own : k->want;
-    int failed = differs(k, want, (tc_exec_options){.isa = isa, .threads = 1}, NULL, "fused");
-    failed += differs(k, want, (tc_exec_options){.isa = isa, .threads = 2, .no_fuse = true}, NULL, "not fused");
-    failed += differs(k, want, (tc_exec_options){.isa = isa, .threads = 7, .loops = true}, NULL, "as loops");
-    failed += differs(k, want, (tc_exec_options){.isa = isa, .threads = 2}, tuning, "tuned");
+static int every_way(const kase *k, int at, const tc_isa_ops *isa, tc_tuning *tuning) {
+    tc_tensor *own = narrow(k) ? wanted(k, at, isa) : NULL;
+    const tc_tensor *want = own ? own : k->want[at];
+    int failed = differs(k, at, want, (tc_exec_options){.isa = isa, .threads = 1}, NULL, "fused");
+    failed += differs(k, at, want, (tc_exec_options){.isa = isa, .threads = 2, .no_fuse = true}, NULL, "not fused");
+    failed += differs(k, at, want, (tc_exec_options){.isa = isa, .threads = 7, .loops = true}, NULL, "as loops");
+    failed += differs(k, at, want, (tc_exec_options){.isa = isa, .threads = 2}, tuning, "tuned");
     drop(k, own);
     return failed;
 }
@@ -382,10 +429,13 @@ static void test_interpreted(void **state) {
     for (size_t i = 0; i < cases.len; i++) {
         const kase *k = cases.data[i];
         tc_tuning_try(tuning, i % 2 ? "block" : "columns", i % 2 ? 512 : 64);
-        for (int row = 0; row <= (int)best_row(); row++)
-            if (tc_isa_supported((tc_isa_row)row)) failed += every_way(k, tc_isa_ops_of((tc_isa_row)row), tuning);
-        for (int tiles = 1; tiles < TC_TILES_COUNT && narrow(k); tiles++)
-            if (tc_isa_tiles_supported((tc_isa_tiles)tiles)) failed += every_way(k, tc_isa_ops_of_tiles(best_row(), (tc_isa_tiles)tiles), tuning);
+        for (int at = 0; at < k->nruns; at++) {
+            for (int row = 0; row <= (int)best_row(); row++)
+                if (tc_isa_supported((tc_isa_row)row)) failed += every_way(k, at, tc_isa_ops_of((tc_isa_row)row), tuning);
+            for (int tiles = 1; tiles < TC_TILES_COUNT && narrow(k); tiles++)
+                if (tc_isa_tiles_supported((tc_isa_tiles)tiles))
+                    failed += every_way(k, at, tc_isa_ops_of_tiles(best_row(), (tc_isa_tiles)tiles), tuning);
+        }
     }
     tc_tuning_destroy(tuning);
     assert_int_equal(failed, 0);
@@ -408,10 +458,12 @@ static void test_compiled(void **state) {
     int failed = 0;
     for (size_t i = 0; i < cases.len; i++) {
         const kase *k = cases.data[i];
-        tc_tensor *own = narrow(k) ? wanted(k, isa) : NULL;
-        for (int threads = 1; threads < 3; threads++)
-            failed += differs(k, own ? own : k->want, (tc_exec_options){.isa = isa, .code = &find, .threads = threads}, NULL, "compiled");
-        drop(k, own);
+        for (int at = 0; at < k->nruns; at++) {
+            tc_tensor *own = narrow(k) ? wanted(k, at, isa) : NULL;
+            for (int threads = 1; threads < 3; threads++)
+                failed += differs(k, at, own ? own : k->want[at], (tc_exec_options){.isa = isa, .code = &find, .threads = threads}, NULL, "compiled");
+            drop(k, own);
+        }
     }
     print_message("%zu programs, %zu loops, %zu groups, %zu interpreted\n", cases.len, count.loops, tc_unit_groups(u), count.left);
     assert_int_equal(failed, 0);
