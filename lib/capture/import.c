@@ -59,6 +59,7 @@ static const char *canonical(const char *name) {
                                           {"typing_extensions", "typing"},
                                           {"torch.autograd.function", "torch.autograd"},
                                           {"torch.nn.modules", "torch.nn"},
+                                          {"torch.nn.modules.utils", "torch.nn.tuples"},
                                           {"torch.nn.common_types", "typing"},
                                           {"numpy.typing", "typing"},
                                           {"torch._tensor", "torch"},

@@ -260,7 +260,7 @@ static tc_status lower_avg_backward(tc_lower *l) {
 static tc_status shape_adaptive(tc_shape_ctx *c) {
     tc_sym out[64];
     int64_t v;
-    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0);
     int n = spatial(c->op), m = tc_sh_ints(c, 1, out, 64);
     if (m != n && m != 1) return tc_sh_fail(c, "output_size must be %d", n);

@@ -49,6 +49,26 @@ PY
     grep -v 'print writes' said | diff -u "$here/strides.txt" -
 }
 
+@test "indices of gather and scatter that reach past their tensors are refused when free sizes are known" {
+    cat >m.py <<'PY'
+import torch
+from torch.nn.modules.utils import _ntuple, _pair
+assert _pair(3) == (3, 3) and _ntuple(3)([1, 2, 3]) == (1, 2, 3)
+class Gather(torch.nn.Module):
+    def forward(self, x, i):
+        return x.gather(1, i)
+class Scatter(torch.nn.Module):
+    def forward(self, x, i):
+        return torch.zeros(4, 4).scatter_add(1, i, x)
+PY
+    for class in Gather Scatter; do
+        tc-export "m.py:$class" --input x=AxBxf32 --input i=CxDxi64 --dim A=1..4 --dim B=1..4 --dim C=1..9 --dim D=1..9 -o m.pt2
+        tc-run m.pt2 --input x=2x4xf32=1,2,3,4,5,6,7,8 --input i=2x2xi64=0,1,1,0 -o fits.npy
+        fails 3 "C" tc-run m.pt2 --input x=2x4xf32=1 --input i=3x2xi64=0
+    done
+    fails 3 "D" tc-run m.pt2 --input x=2x2xf32=1 --input i=2x3xi64=0
+}
+
 @test "25 computations on sizes that data decide: none, one and many, interpreted and compiled" {
     tc-export "$here/counts.py:Counts" --input x=5x3xf32 --input w=6x2xf32 -o counts.pt2
     tc-compile counts.pt2 -o compiled.pt2
