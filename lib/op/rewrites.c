@@ -1,3 +1,4 @@
+/* The listing of rewrites.h: nodes know the one that they came from (tc_node.origin), so that those of one origin are what a rewrite made. */
 #include "op/rewrites.h"
 
 typedef struct {
