@@ -51,6 +51,7 @@ def onnx(tools, path, inputs):
     try:
         s = ort.InferenceSession(path + ".onnx", options, providers=["CPUExecutionProvider"])
         feed = {i.name: x.numpy() for i, x in zip(s.get_inputs(), inputs)}
+        s.run(None, feed)
     except Exception:  # it and numpy have no bfloat16 for most operators
         return None
     return measure(lambda: s.run(None, feed))
