@@ -28,15 +28,16 @@ ROW(bool, uint8_t)
 #pragma pop_macro("bool")
 
 /* ---- f32 and f64 to everything ---- */
+/* What lies between -1 and 1 is 0 before it is converted: gcc writes (float)(int)a as trunc(a), which keeps the sign of -0.25. */
 #define ROW(S, T, F, U, B)                                                                       \
     static inline int32_t tc_x_cast_##S##_i32(T a) {                                             \
         uint8_t in = (a > (T)-2147483649.0) & (a < (T)2147483648.0);                             \
-        int32_t i = (int32_t)(in ? a : 0);                                                       \
+        int32_t i = (int32_t)(in & ((a >= 1) | (a <= -1)) ? a : 0);                              \
         return in ? i : INT32_MIN;                                                               \
     }                                                                                            \
     static inline int64_t tc_x_cast_##S##_i64(T a) {                                             \
         uint8_t in = (a >= (T)-9223372036854775808.0) & (a < (T)9223372036854775808.0);          \
-        int64_t i = (int64_t)(in ? a : 0);                                                       \
+        int64_t i = (int64_t)(in & ((a >= 1) | (a <= -1)) ? a : 0);                              \
         return in ? i : INT64_MIN;                                                               \
     }                                                                                            \
     static inline int8_t tc_x_cast_##S##_i8(T a) { return (int8_t)tc_x_cast_##S##_i32(a); }      \

@@ -32,6 +32,23 @@ setup() {
     done
 }
 
+@test "an integer that was a fraction below zero is a float without sign, compiled too" {
+    cat >m.py <<'EOF'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        y, d = x * 0.5, x.double() * 0.5
+        return torch.stack([1 / y.int(), 1 / y.long(), y.int().rsqrt(), 1 / y.to(torch.int16), 1 / d.int(), (1 / d.long().double()).float()])
+EOF
+    tc-export m.py:M --input x=Bxf32 -o m.pt2
+    tc-run m.pt2 --input x=5xf32=-0.5,-1.5,0,-2,3 -o want.npy
+    for cc in gcc clang; do
+        command -v $cc >/dev/null || continue
+        tc-compile m.pt2 --cc $cc -o $cc.pt2
+        tc-run $cc.pt2 --input x=5xf32=-0.5,-1.5,0,-2,3 --stance=fail_on_recompile --expect @want.npy
+    done
+}
+
 @test "code that this user did not compile is not run" {
     tc-compile "$mlp" -o mlp.pt2
     tc-run "$mlp" --input x=1x16xf32=1 -o want.npy
