@@ -40,7 +40,7 @@ def narrow_type(op, values, args):
 def call(w, op, rule, values, args):
     """The names of a rule's results. Types without kernels are computed in a wider one, each result rounded, as tc and PyTorch do."""
     if op in onnx_write_complex.ONLY or onnx_write_complex.any_complex(values + args):
-        return onnx_write_complex.call(w, op, rule, onnx_write_shape.MOVES, values, args)
+        return onnx_write_complex.call(w, op, rule, values, args)
     code = narrow_type(op, values, args)
 
     def wide(v):

@@ -5,6 +5,7 @@
 import math
 
 import _onnx
+import onnx_write_shape
 from onnx_write_math import Val_of
 from onnx_write_values import DOUBLE, FLOAT, Sym, Val
 
@@ -23,14 +24,17 @@ def zeros(w, sizes, code):
     return w.e("Expand", [w.const(0.0, code), w.sizes(sizes)])
 
 
+def numbers(v):
+    return (v, 0.0) if isinstance(v, Sym) else (complex(v).real, complex(v).imag)
+
+
 def pair(w, v, code):
     """The parts of a number or tensor as tensors of this type."""
     if is_complex(v):
         return tuple([w.cast(n, code, PART[v.code]) for n in w.names[v.id]])
     if isinstance(v, Val):
         return w.cast(v, code), zeros(w, v.sizes, code)
-    z = complex(v)
-    return w.const(z.real, code), w.const(z.imag, code)
+    return tuple([w.scalar(n, code) for n in numbers(v)])
 
 
 def join(w, parts):
@@ -99,20 +103,25 @@ def fft_c2r(w, values, x, dims, norm, last):
 
 # ---- arithmetic ----
 def elementwise(fn):
-    def rule(w, values, a, b, *rest):
-        code = PART[values[0].code]
-        return [fn(w, pair(w, a, code), pair(w, b, code), *rest)]
+    def rule(w, values, *operands):
+        return [fn(w, *[pair(w, v, PART[values[0].code]) for v in operands])]
 
     return rule
 
 
 def plus(op):
-    def rule(w, a, b, alpha=1):
+    def rule(w, values, a, b, alpha=1):
+        code = PART[values[0].code]
+        a, b = pair(w, a, code), pair(w, b, code)
         if alpha != 1:
-            b = product(w, b, tuple([w.const(v, FLOAT) for v in (complex(alpha).real, complex(alpha).imag)]))
-        return w.e(op, [a[0], b[0]]), w.e(op, [a[1], b[1]])
+            b = product(w, b, pair(w, alpha, code))
+        return [(w.e(op, [a[0], b[0]]), w.e(op, [a[1], b[1]]))]
 
-    return elementwise(rule)
+    return rule
+
+
+def rsub(w, values, a, b, alpha=1):
+    return plus("Sub")(w, values, b, a, alpha)
 
 
 def product(w, a, b, op="Mul"):
@@ -124,12 +133,17 @@ def quotient(w, a, b):
     return tuple([w.e("Div", [p, d]) for p in product(w, a, (b[0], w.e("Neg", [b[1]])))])
 
 
+def reciprocal(w, values, x):
+    code = PART[x.code]
+    return [quotient(w, pair(w, 1, code), pair(w, x, code))]
+
+
 def absolute(w, values, x):
     return w.e("ReduceL2", [join(w, w.names[x.id]), w.ints([-1])], {"keepdims": 0})
 
 
 def arctangent(w, y, x, code):
-    """atan2, of zeros by the sign of x alone."""
+    """atan2, of zeros by the sign of x alone, of two infinities NaN."""
     pi, zero = w.const(math.pi, code), w.const(0.0, code)
     flat = w.e("Equal", [x, zero])
     a = w.e("Atan", [w.e("Div", [y, w.e("Where", [flat, w.const(1.0, code), x])])])
@@ -143,8 +157,8 @@ def angle(w, values, x):
         re, im = w.names[x.id]
         return arctangent(w, im, re, PART[x.code])
     code = values[0].code
-    x = w.cast(x, code)
-    return w.e("Where", [w.e("Less", [x, w.const(0.0, code)]), w.const(math.pi, code), w.e("Mul", [x, w.const(0.0, code)])])
+    x, zero = w.cast(x, code), w.const(0.0, code)
+    return w.e("Where", [w.e("Less", [x, zero]), w.const(math.pi, code), w.e("Where", [w.e("Equal", [x, x]), zero, x])])
 
 
 def polar(w, values, r, a):
@@ -171,9 +185,21 @@ def converted(w, values, x, *rest):
     return [pair(w, x, PART[code])]
 
 
-def filled(w, values, sizes, v, *rest):
-    code = PART[values[0].code]
-    return [tuple([w.e("Expand", [p, w.sizes(sizes)]) for p in pair(w, v, code)])]
+def filled(at, value=None):
+    """Every element is the argument of this number, or this value."""
+
+    def rule(w, values, *args):
+        v = args[at] if value is None else value
+        if not is_complex(values[0]):  # like a complex tensor, of another type
+            return onnx_write_shape.filled(w, values, v)
+        return [tuple([w.e("Expand", [p, w.sizes(values[0].sizes)]) for p in pair(w, v, PART[values[0].code])])]
+
+    return rule
+
+
+def padded(w, values, x, pad, mode="constant", value=None):
+    parts = [Val_of(w, n, PART[x.code], x.sizes) for n in w.names[x.id]]
+    return [tuple([onnx_write_shape.pads(w, p, pad, mode, n) for p, n in zip(parts, numbers(0 if value is None else value))])]
 
 
 def where(w, values, cond, a, b):
@@ -190,39 +216,53 @@ ONLY = {
     "real.default": lambda w, values, x: w.names[x.id][0] if is_complex(x) else w.name(x), "imag.default": lambda w, values, x: w.names[x.id][1]}
 ONLY = {"aten." + _k: _v for _k, _v in ONLY.items()}
 BOTH = {
-    "add.Tensor": plus("Add"), "add.Scalar": plus("Add"), "sub.Tensor": plus("Sub"), "sub.Scalar": plus("Sub"), "mul.Tensor": elementwise(product),
-    "mul.Scalar": elementwise(product), "div.Tensor": elementwise(quotient), "div.Scalar": elementwise(quotient), "abs.default": absolute,
-    "exp.default": exponential, "_to_copy.default": converted, "to.dtype": converted, "full.default": filled,
+    "add.Tensor": plus("Add"), "add.Scalar": plus("Add"), "sub.Tensor": plus("Sub"), "sub.Scalar": plus("Sub"), "rsub.Tensor": rsub, "rsub.Scalar": rsub,
+    "mul.Tensor": elementwise(product), "mul.Scalar": elementwise(product), "div.Tensor": elementwise(quotient), "div.Scalar": elementwise(quotient),
+    "reciprocal.default": reciprocal, "abs.default": absolute, "exp.default": exponential, "_to_copy.default": converted, "to.dtype": converted, "pad.default": padded,
+    "constant_pad_nd.default": lambda w, values, x, pad, v=0: padded(w, values, x, pad, "constant", v),
     "masked_fill.Scalar": lambda w, values, x, m, v: where(w, values, m, v, x), "masked_fill.Tensor": lambda w, values, x, m, v: where(w, values, m, v, x)}
 for _k in ("self", "Scalar", "ScalarSelf", "ScalarOther"):
     BOTH["where." + _k] = where
 for _k in ("mm", "bmm", "matmul"):
     BOTH[_k + ".default"] = elementwise(lambda w, a, b: product(w, a, b, "MatMul"))
+for _k, _at in (("full.default", 1), ("full_like.default", 1), ("new_full.default", 2), ("fill.Scalar", 1), ("fill.Tensor", 1)):
+    BOTH[_k] = filled(_at)
+for _k, _v in (("zeros", 0), ("ones", 1)):
+    for _form in (_k, _k + "_like", "new_" + _k):
+        BOTH[_form + ".default"] = filled(0, _v)
 BOTH = {"aten." + _k: _v for _k, _v in BOTH.items()}
 # With each part by itself, beside what only moves elements.
 LINEAR = ["aten." + _k for _k in (
-    "neg.default", "sum.default", "sum.dim_IntList", "mean.default", "mean.dim", "cumsum.default", "expand.default", "constant_pad_nd.default",
-    "repeat.default", "slice_scatter.default", "select_scatter.default", "index_add.default", "index_put.default", "as_strided.default",
-    "unfold.default", "copy.default", "squeeze.default", "zeros_like.default", "fft_fftshift.default", "fft_ifftshift.default")]
+    "neg.default", "sum.default", "sum.dim_IntList", "mean.default", "mean.dim", "cumsum.default", "expand.default", "repeat.default",
+    "slice_scatter.default", "select_scatter.default", "index_add.default", "index_put.default", "as_strided.default",
+    "unfold.default", "copy.default", "squeeze.default", "fft_fftshift.default", "fft_ifftshift.default")]
+# Their integers and booleans say where; those of others are elements too.
+INDEXED = ["aten." + _k for _k in (
+    "embedding.default", "index_select.default", "gather.default", "index.Tensor", "index_add.default", "index_put.default")]
 
 
-def call(w, op, rule, moves, values, args):
+def call(w, op, rule, values, args):
     """The names of the results, a pair where they are complex."""
     if op in ONLY or op in BOTH:
         names = (ONLY[op] if op in ONLY else BOTH[op])(w, values, *args)
         return names if isinstance(names, list) else [names]
-    if op not in moves and op not in LINEAR:
+    if op not in onnx_write_shape.MOVES and op not in LINEAR:
         _onnx.unsupported(f"{op} of complex numbers has no form in ONNX")
 
     def part(v, k):
+        if isinstance(v, complex):
+            _onnx.unsupported(f"{op} with the number {v} has no form in ONNX")
         if isinstance(v, list):
             return [part(x, k) for x in v]
         if is_complex(v):
             return Val_of(w, w.names[v.id][k], PART[v.code], v.sizes)
-        return Val_of(w, zeros(w, v.sizes, v.code), v.code, v.sizes) if k and isinstance(v, Val) and v.is_float() else v
+        if not k or not isinstance(v, Val) or (op in INDEXED and not v.is_float()):
+            return v
+        code = v.code if v.is_float() else FLOAT
+        return Val_of(w, zeros(w, v.sizes, code), code, v.sizes)
 
     two = []
     for k in (0, 1):
         names = rule(w, [Val(v.id, PART.get(v.code, v.code), v.sizes) if v is not None else v for v in values], *[part(a, k) for a in args])
         two.append(list(names) if isinstance(names, (tuple, list)) else [names])
-    return list(zip(two[0], two[1]))
+    return [(a, b) if is_complex(v) else a for v, a, b in zip(values, two[0], two[1])]

@@ -366,7 +366,7 @@ def diagonal_backward(w, outs, grad, sizes, *rest):
 
 
 def select_scatter(w, outs, x, src, dim, index):
-    s = w.e("Unsqueeze", [src, w.ints([dim])])
+    s = w.e("Unsqueeze", [w.cast(src, x.code), w.ints([dim])])
     at = w.number(index)
     if not isinstance(index, Sym) and index < 0:
         at = w.e("Add", [at, w.number(x.sizes[dim])])
@@ -374,7 +374,7 @@ def select_scatter(w, outs, x, src, dim, index):
 
 
 def slice_scatter(w, outs, x, src, dim=0, start=None, end=None, step=1):
-    start = 0 if start is None else start
+    src, start = w.cast(src, x.code), 0 if start is None else start
     length = w.number(x.sizes[dim])
 
     def place(v, default):

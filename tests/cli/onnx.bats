@@ -459,6 +459,34 @@ class Narrow(nn.Module):
     def forward(self, x):
         return x.float()
 PY
+    cat >mixed.py <<'PY'
+import torch
+import torch.nn.functional as F
+class Mixed(torch.nn.Module):
+    """Complex numbers beside others: what is real, a number or an integer has no imaginary part."""
+    def forward(self, z, x):
+        n = z.shape[0]
+        q = z.clone()
+        q[0] = 3
+        q[1, 1] = 2j
+        ends = torch.tensor([float("inf"), -float("inf"), 0.0])
+        return (torch.add(z, x, alpha=2), torch.sub(x, z, alpha=2j), torch.rsub(z, x), 1 / z, z * n, n - z,
+                torch.cat([x > 0, z, x, x.long()]), torch.stack([x, z]), torch.select_scatter(z, torch.arange(3), 0, 1),
+                z.type_as(x), x.type_as(z), x.clone().copy_(z) + 1, z.index_select(0, torch.tensor([1])), q,
+                F.pad(z, (1, 2), value=1.5), F.pad(z[None], (1, 1), mode="reflect"), torch.constant_pad_nd(z, (-1, 1), 2j),
+                torch.full_like(z, 2j), torch.full_like(z, 2, dtype=torch.float32) + x, torch.ones_like(z), z.new_full((n, 1), 1j),
+                torch.zeros(n, 2, dtype=torch.complex64), torch.zeros_like(x, dtype=torch.complex64), (ends + x[0] * 0).angle())
+class Put(torch.nn.Module):
+    def forward(self, x):
+        return torch.select_scatter(x, x[0].long(), 0, 1), torch.slice_scatter(x, x[:1].long(), 0, 0, 1)
+PY
+    for t in c64 c128; do
+        tc-export mixed.py:Mixed --input z=Nx3x$t --input x=Nx3xf32 --dim N=3..9 -o mixed.pt2
+        tc-export mixed.pt2 --to onnx --verify -o mixed.onnx
+    done
+    tc-export mixed.py:Put --input x=3x3xf32 -o put.pt2
+    tc-export put.pt2 --to onnx --verify -o put.onnx
+    [ "$(tc-export put.onnx --print | grep -c 'aten.to.dtype(.*, torch.float32)')" = 2 ] # Concat takes one type
     tc-export m.py:Complex --input x=Bx8xf32 --dim B=2..9 --input z=Bx3xc64 -o c.pt2
     tc-export m.py:Norms --input x=Bx5xf32 -o n.pt2
     tc-export m.py:Boxes --input x=12x4xf32 -o b.pt2
