@@ -2,6 +2,7 @@
 #include "tc-run/run.h"
 
 #include "base/json_write.h"
+#include "pass/symbols.h"
 
 static void print_leaf(tc_buf *b, const tc_arg *a) {
     int64_t i;
@@ -31,23 +32,22 @@ static size_t widest_name(const tc_program *p) {
     return w;
 }
 
-/* Is it the size of an input? */
-static bool is_size(const tc_program *p, tc_sym s) {
-    bool used = false;
-    for (int k = 0; k < p->ninputs && !used; k++) {
-        const tc_input *in = &p->inputs[k];
-        if (in->kind != TC_IN_USER || in->value->kind != TC_V_TENSOR) continue;
-        for (int d = 0; d < in->value->meta.rank; d++) used = used || in->value->meta.size[d] == s;
+/* Which symbols the inputs' sizes hold, by index: the caller's. */
+static bool *symbols_of_sizes(const tc_program *p) {
+    bool *set = tc_xcalloc(tc_sym_var_count(p->sym) + 1, sizeof *set);
+    for (int i = 0; i < p->ninputs; i++) {
+        const tc_input *in = &p->inputs[i];
+        if (in->kind == TC_IN_USER && in->value->kind == TC_V_TENSOR) tc_mark_defined(set, in->value, true);
     }
-    return used;
+    return set;
 }
 
-/* Symbols that the inputs' sizes hold, each once, with their ranges. */
-static void print_ranges(tc_buf *b, const tc_program *p) {
+/* Each once, with its range. */
+static void print_ranges(tc_buf *b, const tc_program *p, const bool *is_size) {
     for (size_t i = 0; i < tc_sym_var_count(p->sym); i++) {
         tc_sym s = tc_sym_var_at(p->sym, i);
         int64_t lo, hi;
-        if (!is_size(p, s)) continue;
+        if (!is_size[i]) continue;
         tc_sym_range(p->sym, s, &lo, &hi);
         tc_buf_printf(b, "  %s: %lld to ", tc_sym_var_name(s), (long long)lo);
         if (hi == TC_SYM_NO_HI) tc_buf_puts(b, "any\n");
@@ -56,12 +56,11 @@ static void print_ranges(tc_buf *b, const tc_program *p) {
 }
 
 /* Sizes at their lower bounds, one at least, plus the digits of `more`, those of the first symbol lowest. */
-static void try_sizes(const tc_program *p, tc_symvalue *sizes, size_t n, int64_t more, int64_t radix) {
+static void try_sizes(const tc_program *p, const bool *is_size, tc_symvalue *sizes, size_t n, int64_t more, int64_t radix) {
     for (size_t i = 0; i < n; i++) {
         int64_t lo, hi;
-        tc_sym s = tc_sym_var_at(p->sym, i);
-        if (!is_size(p, s)) continue;
-        tc_sym_range(p->sym, s, &lo, &hi);
+        if (!is_size[i]) continue;
+        tc_sym_range(p->sym, tc_sym_var_at(p->sym, i), &lo, &hi);
         if (lo < 1 && hi > 0) lo = 1;
         sizes[i] = (tc_symvalue){.bound = true, .i = hi - lo < more % radix ? hi : lo + more % radix};
         more /= radix;
@@ -69,25 +68,25 @@ static void try_sizes(const tc_program *p, tc_symvalue *sizes, size_t n, int64_t
 }
 
 /* Small sizes that meet the guards, as far as some thousand tries tell: one larger than its bound, or several a little. By symbol, the caller's. */
-static tc_symvalue *example_sizes(const tc_program *p, size_t *out_n) {
+static tc_symvalue *example_sizes(const tc_program *p, const bool *is_size, size_t *out_n) {
     enum { ALONE = 256, TOGETHER = 4096 };
     const size_t n = *out_n = tc_sym_var_count(p->sym);
     tc_symvalue *sizes = tc_xcalloc(n + 1, sizeof *sizes);
     size_t free_sizes = 0;
-    for (size_t i = 0; i < n; i++) free_sizes += is_size(p, tc_sym_var_at(p->sym, i));
+    for (size_t i = 0; i < n; i++) free_sizes += is_size[i];
     for (int64_t k = 0; k < ALONE; k++) {
         int64_t place = 1;
         for (size_t i = 0; i < free_sizes && i < 7; i++, place *= ALONE) {
-            try_sizes(p, sizes, n, k * place, ALONE);
+            try_sizes(p, is_size, sizes, n, k * place, ALONE);
             if (tc_program_admits(p, sizes, n)) return sizes;
         }
     }
     static const int64_t radix[] = {1, TOGETHER, 64, 16, 8};
     for (int64_t more = 0; more < TOGETHER; more++) {
-        try_sizes(p, sizes, n, more, radix[free_sizes < 4 ? free_sizes : 4]);
+        try_sizes(p, is_size, sizes, n, more, radix[free_sizes < 4 ? free_sizes : 4]);
         if (tc_program_admits(p, sizes, n)) return sizes;
     }
-    try_sizes(p, sizes, n, 0, 1);
+    try_sizes(p, is_size, sizes, n, 0, 1);
     return sizes;
 }
 
@@ -110,6 +109,16 @@ static void print_example(tc_buf *b, const tc_program *p, const tc_input *in, co
     tc_buf_printf(b, "%s=0", tc_dtypes[m->dtype].name);
 }
 
+/* What to paste. */
+static void print_command(tc_buf *b, const tc_program *p, const char *path, const bool *is_size) {
+    size_t n;
+    tc_symvalue *sizes = example_sizes(p, is_size, &n);
+    tc_buf_printf(b, "  tc-run %s", path);
+    for (int i = 0; i < p->ninputs; i++)
+        if (p->inputs[i].kind == TC_IN_USER) print_example(b, p, &p->inputs[i], sizes, n);
+    free(sizes);
+}
+
 void signature_print(tc_buf *b, const tc_program *p, const char *path) {
     int width = (int)widest_name(p), results = 0;
     tc_buf_puts(b, "inputs:\n");
@@ -125,7 +134,8 @@ void signature_print(tc_buf *b, const tc_program *p, const char *path) {
         }
         tc_buf_putc(b, '\n');
     }
-    print_ranges(b, p);
+    bool *is_size = symbols_of_sizes(p);
+    print_ranges(b, p, is_size);
     tc_buf_puts(b, "outputs:\n");
     for (int i = 0; i < p->noutputs; i++) {
         const tc_output *o = &p->outputs[i];
@@ -140,12 +150,8 @@ void signature_print(tc_buf *b, const tc_program *p, const char *path) {
         const tc_output *o = &p->outputs[i];
         if (o->kind == TC_OUT_USER_INPUT || o->kind == TC_OUT_BUFFER) tc_buf_printf(b, "  %-*s  written to\n", width, p->inputs[o->target].name);
     }
-    tc_buf_printf(b, "  tc-run %s", path);
-    size_t n;
-    tc_symvalue *sizes = example_sizes(p, &n);
-    for (int i = 0; i < p->ninputs; i++)
-        if (p->inputs[i].kind == TC_IN_USER) print_example(b, p, &p->inputs[i], sizes, n);
-    free(sizes);
+    print_command(b, p, path, is_size);
+    free(is_size);
     if (results > 1) tc_buf_puts(b, " --to safetensors");
 }
 

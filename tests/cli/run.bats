@@ -79,6 +79,9 @@ PY
         eval "$(tc-run m.pt2 --signature | tail -1)" >out.npy
         [ "$(head -c 6 out.npy | tail -c 5)" = NUMPY ]
     done
+    tc-run "$TC_ROOT/tests/oracle/pt2/derived_dim.pt2" --signature >derived # no size is the symbol itself
+    grep -qx '  s69: 2 to 50' derived
+    grep -q -- '--input x=4x3xf32=0 --input y=8x3xf32=0' derived
 }
 
 @test "--signature names inputs, types and ranges" {
