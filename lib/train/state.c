@@ -75,6 +75,13 @@ static V like_number(C *c, double value, V like) {
     return tc_call_method(c, like, tc_intern(c, "new_full", 8), 2, given);
 }
 
+/* As of MultiStepLR's milestones: names of a file stand for numbers there. */
+static bool keys_are_numbers(const dict *d) {
+    V key, value;
+    size_t i = 0;
+    return tc_dict_next(d, &i, &key, &value) && tc_kind_of(key) == K_INT;
+}
+
 /* `like`: the value that is replaced, whose kinds decide where JSON has fewer (tuples, floats that are whole, tensors, keys that are ints). */
 static V read_value(C *c, const tc_yaml *y, V like) {
     kind k = like ? tc_kind_of(like) : K_NONE;
@@ -88,10 +95,9 @@ static V read_value(C *c, const tc_yaml *y, V like) {
     if (y->kind == TC_YAML_MAP) {
         dict *d = tc_dict(c), *old = k == K_DICT ? (dict *)like : NULL;
         for (int i = 0; i < y->n; i++) {
-            V key = tc_strz(c, y->keys[i]), name = key, theirs = NULL, other, value;
-            for (size_t at = 0; old && !theirs && tc_dict_next(old, &at, &other, &value);)
-                if (tc_equal(c, (V)tc_to_str(c, other), name)) key = other, theirs = value;
-            tc_dict_set(c, d, key, read_value(c, y->items[i], theirs));
+            int64_t number;
+            V key = old && keys_are_numbers(old) && tc_parse_i64(y->keys[i], &number) ? tc_int(c, number) : tc_strz(c, y->keys[i]);
+            tc_dict_set(c, d, key, read_value(c, y->items[i], old ? tc_dict_get(c, old, key) : NULL));
         }
         return (V)d;
     }
@@ -457,6 +463,20 @@ static V foreign_leaf(C *c, foreign *x, const char *name, V old) {
     return NULL;
 }
 
+/* The numbers that the file has under `name`, with their values; old: it has none. */
+static V foreign_numbered(C *c, foreign *x, const char *name, V old, bool *any) {
+    const size_t n = strlen(name);
+    dict *d = NULL;
+    for (size_t i = 0; i < x->nvalues; i++) {
+        const char *key = x->values[i].key;
+        int64_t number;
+        if (strncmp(key, name, n) || key[n] != '.' || !tc_parse_i64(key + n + 1, &number)) continue;
+        if (!d) d = tc_dict(c), *any = true;
+        tc_dict_set(c, d, tc_int(c, number), read_value(c, foreign_value(x, key), NULL));
+    }
+    return d ? (V)d : old;
+}
+
 /* `old` with what the file has under `name` in the place of its values, those of dicts and lists inside it too. */
 static V foreign_part(C *c, foreign *x, const char *name, V old, bool *any) {
     V found = foreign_leaf(c, x, name, old), key, value;
@@ -469,6 +489,7 @@ static V foreign_part(C *c, foreign *x, const char *name, V old, bool *any) {
         for (size_t i = 0; i < n; i++) tc_list_push(c, l, foreign_part(c, x, tc_arena_printf(&x->t->arena, "%s.%zu", name, i), items[i], any));
         return (V)l;
     }
+    if (keys_are_numbers((dict *)old)) return foreign_numbered(c, x, name, old, any);
     dict *d = tc_dict(c);
     for (size_t i = 0; tc_dict_next((dict *)old, &i, &key, &value);)
         tc_dict_set(c, d, key, foreign_part(c, x, tc_arena_printf(&x->t->arena, "%s.%s", name, tc_to_str(c, key)->s), value, any));

@@ -67,6 +67,17 @@ YAML
     done
 }
 
+@test "milestones are those of the checkpoint, whatever the recipe has now" {
+    M=torch.optim.lr_scheduler.MultiStepLR
+    tc-train -q r.yaml scheduler="$M(opt, [2, 6])" -o full
+    tc-ckpt convert full/step-4 -o half.pt
+    tc-train -q r.yaml scheduler="$M(opt, [2, 5, 7])" resume_from=half.pt -o rest
+    tc-ckpt diff full/latest rest/latest
+    rm -r full/step-8 full/latest && ln -s step-4 full/latest
+    tc-train -q full scheduler="$M(opt, [2, 5, 7])" --resume
+    tc-ckpt diff full/latest rest/latest
+}
+
 @test "rates that are tensors come out of a checkpoint of PyTorch" {
     # torch.save of Adam with lr=torch.tensor(0.1) and betas of tensors after 4 steps; the rates are PyTorch's of the steps that follow
     L=torch.optim.lr_scheduler
