@@ -199,6 +199,7 @@ static tc_status verify_program(tc_cmd *c, const char *path, bool *out_is) {
         st = tc_archive_open(b, &a);
         *out_is = !st && tc_archive_count(a) > 0;
         if (*out_is) st = verify_archive(c, a, &remark);
+        if (*out_is && tc_archive_zip(a)->unsummed) tc_buf_puts(&remark, " (it has no checksums)");
         if (*out_is && !st) whole(c, path, tc_archive_zip(a)->n, "entries", tc_buf_str(&remark));
         tc_buf_free(&remark);
         if (!*out_is) { /* the reader of tensors says what is wrong with it */

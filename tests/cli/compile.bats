@@ -60,6 +60,25 @@ EOF
     tc-run mlp.pt2 --input x=1x16xf32=1 --stance=fail_on_recompile --trust --expect @want.npy
 }
 
+@test "a changed byte of the graph takes the code from its group, one of the code from all" {
+    printf 'import torch\nclass M(torch.nn.Module):\n    def forward(self, x):\n        return torch.relu(x * 2.0 + 1.0)\n' >m.py
+    tc-export m.py:M --input x=Nxf32 | tc-compile -q -o c.pt2
+    # the archive without checksums, which only tell damage
+    perl -0777 -pe 's/(PK\x03\x04.{10}).{4}/$1\0\0\0\0/sg; s/(PK\x01\x02.{12}).{4}/$1\0\0\0\0/sg' c.pt2 >same.pt2
+    [[ "$(tc-ckpt verify same.pt2)" == *"(it has no checksums)" ]]
+    tc-run same.pt2 -v --input x=2xf32=1,2 -o y.npy 2>said
+    grep -q 'serves 1 of 1 groups' said
+    perl -0777 -pe 's/"as_float": 2\.0/"as_float": 3.0/' same.pt2 >graph.pt2
+    tc-run graph.pt2 -v --input x=2xf32=1,2 -o y.npy 2>said
+    grep -q 'serves 0 of 1 groups' said
+    [ "$(tail -c 8 y.npy | od -An -tf4 | xargs)" = "4 7" ]
+    perl -0777 -pe 's/(\x7fELF.{5})\0/$1\x01/s' same.pt2 >code.pt2 # a byte that no loader reads
+    run ! cmp -s same.pt2 code.pt2
+    tc-run code.pt2 --input x=2xf32=1,2 -o y.npy 2>said
+    grep -q 'this user did not compile it' said
+    [ "$(tail -c 8 y.npy | od -An -tf4 | xargs)" = "3 5" ]
+}
+
 @test "native entries of the input are dropped, never passed on" {
     TC_ISA=portable tc-compile "$mlp" -o one.pt2
     TC_ISA=avx2 tc-compile one.pt2 -o two.pt2
