@@ -272,8 +272,12 @@ static tc_status run_in(tc_model *m, lane *l, tc_array *const *inputs, tc_array 
     for (int i = 0; i < m->noutputs; i++)
         if (outputs[i]) out[m->outputs[i].index] = outputs[i]->tensor;
     TC_TRY(tc_exec_run(l->exec, in, m->ninputs, &m->generator, out, m->program->noutputs));
-    for (int i = 0; i < m->noutputs; i++)
-        if (!outputs[i]) outputs[i] = make_array(out[m->outputs[i].index]);
+    for (int i = 0; i < m->noutputs; i++) {
+        tc_tensor *t = &out[m->outputs[i].index];
+        if (!outputs[i]) outputs[i] = make_array(*t);
+        *t = (tc_tensor){0};
+    }
+    for (int i = 0; i < m->program->noutputs; i++) tc_tensor_deinit(&out[i]); /* numbers that are no arrays */
     return NULL;
 }
 

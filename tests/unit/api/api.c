@@ -8,6 +8,7 @@
 #include "tc.h"
 #include "tensor/dlpack.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -270,17 +271,45 @@ static void test_runs_allocate_nothing(void **state) {
     for (int k = 0; k < 2; k++) tc_array_release(x[k]), tc_array_release(y[k]);
     tc_model_close(m);
 }
+static size_t bytes_in_use(void) { return mallinfo2().uordblks; }
 #else
+static size_t bytes_in_use(void) { return 0; } /* it tells what is left behind at the end */
 static void test_runs_allocate_nothing(void **state) {
     (void)state;
     skip(); /* the sanitizer has the allocator */
 }
 #endif
 
+/* Numbers among a program's results are no outputs of the model, and nothing of them stays behind. */
+static void test_numbers_are_no_outputs(void **state) {
+    (void)state;
+    const char *root = getenv("TC_ROOT");
+    char path[512];
+    tc_model *m;
+    tc_array *x[2];
+    size_t before = 0;
+    snprintf(path, sizeof path, "%s/tests/oracle/pt2/derived_dim.pt2", root ? root : ".");
+    assert_null(tc_model_open(path, NULL, 1, &m));
+    assert_int_equal(tc_model_output_count(m), 1);
+    for (int k = 0; k < 2; k++) {
+        assert_null(tc_array_empty("f32", 2, (int64_t[]){k ? 4 : 2, 3}, &x[k]));
+        memset(tc_array_data(x[k]), 0, (size_t)(k ? 4 : 2) * 12);
+    }
+    for (int i = 0; i < 2000; i++) {
+        tc_array *y = NULL;
+        assert_null(tc_model_run(m, x, 2, &y, 1));
+        tc_array_release(y);
+        if (i == 1000) before = bytes_in_use();
+    }
+    assert_in_range(bytes_in_use(), 0, before + 10000);
+    tc_array_release(x[0]), tc_array_release(x[1]);
+    tc_model_close(m);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_runs_allocate_nothing), cmocka_unit_test(test_blob_is_given_back_once),
                                        cmocka_unit_test(test_dlpack_there_and_back), cmocka_unit_test(test_foreign_dlpack_is_checked),
                                        cmocka_unit_test(test_a_model_runs),          cmocka_unit_test(test_given_buffers_are_copied),
-                                       cmocka_unit_test(test_threads_share_a_model)};
+                                       cmocka_unit_test(test_threads_share_a_model), cmocka_unit_test(test_numbers_are_no_outputs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
