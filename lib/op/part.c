@@ -28,7 +28,8 @@ static tc_status shape_select_scatter(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     const tc_meta *m = tc_sh_meta(c, 0);
     TC_TRY(tc_sh_dim_arg(c, 2, m->rank, &d));
-    if (tc_sym_const_int(tc_sh_int(c, 3), &i) && m->rank && tc_sym_const_int(m->size[d], &size) && (i < -size || i >= size))
+    if (m->rank == 0) return tc_sh_fail_as(c, "IndexError", "select() cannot be applied to a 0-dim tensor.");
+    if (tc_sym_const_int(tc_sh_int(c, 3), &i) && tc_sym_const_int(m->size[d], &size) && (i < -size || i >= size))
         return tc_sh_fail_as(c, "IndexError", "select(): index %lld out of range for tensor of size %lld at dimension %d", (long long)i,
                              (long long)size, d);
     tc_dims part = tc_dims_reduced(c, m, (uint64_t)1 << d, false);

@@ -362,12 +362,12 @@ static tc_status decompose_rad2deg(tc_emit *e, const tc_node *n) {
     return tc_e_done(e);
 }
 static tc_status decompose_sigmoid_backward(tc_emit *e, const tc_node *n) { /* g (1 - y) y */
-    tc_value *g = tc_arg_value(n, 0), *y = tc_e_conj(e, tc_arg_value(n, 1));
+    tc_value *g = tc_arg_value(n, 0), *y = tc_e_conj(e, tc_e_cast(e, tc_arg_value(n, 1), n->outs[0]->meta.dtype));
     tc_emit_result(e, 0, mul(e, mul(e, g, plus(e, neg(e, y), 1)), y));
     return tc_e_done(e);
 }
 static tc_status decompose_tanh_backward(tc_emit *e, const tc_node *n) { /* g (1 - y^2) */
-    tc_value *g = tc_arg_value(n, 0), *y = tc_e_conj(e, tc_arg_value(n, 1));
+    tc_value *g = tc_arg_value(n, 0), *y = tc_e_conj(e, tc_e_cast(e, tc_arg_value(n, 1), n->outs[0]->meta.dtype));
     tc_emit_result(e, 0, mul(e, g, plus(e, neg(e, sq(e, y)), 1)));
     return tc_e_done(e);
 }

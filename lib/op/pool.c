@@ -118,10 +118,17 @@ static tc_status windows_out(tc_shape_ctx *c, const tc_dims *d, bool by_format) 
     }
     return NULL;
 }
+/* No kernel pools complex numbers. */
+static tc_status need_real(const tc_shape_ctx *c) {
+    TC_TRY(tc_sh_need_tensor(c, 0));
+    const tc_dtype d = tc_sh_meta(c, 0)->dtype;
+    if (!tc_is_complex(d)) return NULL;
+    return tc_sh_fail(c, "\"%s\" not implemented for '%s'", tc_op_schema(c->op)->name, tc_dtypes[d].torch);
+}
 static tc_status shape_max_pool(tc_shape_ctx *c) {
     window w;
     tc_dims d;
-    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(need_real(c));
     TC_TRY(read_window(c, 1, true, &w));
     TC_TRY(pooled(c, tc_sh_meta(c, 0), &w, &d));
     return windows_out(c, &d, tc_sh_meta(c, 0)->rank == w.n + 2);
@@ -129,7 +136,7 @@ static tc_status shape_max_pool(tc_shape_ctx *c) {
 static tc_status shape_avg_pool(tc_shape_ctx *c) {
     window w;
     tc_dims d;
-    TC_TRY(tc_sh_need_tensor(c, 0));
+    TC_TRY(need_real(c));
     if (tc_sh_meta(c, 0)->dtype != TC_I64) TC_TRY(tc_sh_need_float(c, 0));
     TC_TRY(read_window(c, 1, false, &w));
     if (c->nargs > 6 && tc_sh_given(c, 6) && tc_sh_const(c, 6) == 0) return tc_sh_fail(c, "divisor must be not zero");
@@ -260,6 +267,7 @@ static tc_status lower_avg_backward(tc_lower *l) {
 static tc_status shape_adaptive(tc_shape_ctx *c) {
     tc_sym out[64];
     int64_t v;
+    TC_TRY(need_real(c));
     TC_TRY(tc_sh_need_float(c, 0));
     const tc_meta *x = tc_sh_meta(c, 0);
     int n = spatial(c->op), m = tc_sh_ints(c, 1, out, 64);

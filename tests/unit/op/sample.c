@@ -1,4 +1,5 @@
 /* Every sample of the operator table is a call that its own row takes; what is no call is refused with the place. */
+#include "op/decompose.h"
 #include "op/sample.h"
 
 #include <setjmp.h>
@@ -62,7 +63,40 @@ static void test_text(void **state) {
     }
 }
 
+/* What no loop or kernel computes is refused where the node is made, whoever makes it: in model sources the language refuses some of it before. */
+static void test_refused(void **state) {
+    (void)state;
+    static const char *const calls[][2] = {{"select_scatter(f32[], f32[], 0, 0)", "select() cannot be applied to a 0-dim tensor"},
+                                           {"avg_pool1d(c64[3,4], 2)", "\"avg_pool2d\" not implemented for 'complex64'"},
+                                           {"avg_pool3d(c128[1,4,4,4], 2)", "\"avg_pool3d\" not implemented for 'complex128'"},
+                                           {"max_pool2d(c64[1,4,4], 2)", "\"max_pool2d_with_indices\" not implemented for 'complex64'"},
+                                           {"adaptive_avg_pool2d(c64[1,4,4], 2)", "\"_adaptive_avg_pool2d\" not implemented for 'complex64'"},
+                                           {"adaptive_max_pool2d(c64[1,4,4], 2)", "\"adaptive_max_pool2d\" not implemented for 'complex64'"}};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        tc_sample s;
+        tc_status st = tc_sample_parse(NULL, calls[i][0], strlen(calls[i][0]), &s);
+        if (!st) fail_msg("%s was taken", calls[i][0]);
+        if (!strstr(tc_status_message(st), calls[i][1])) fail_msg("%s: %s", calls[i][0], tc_status_message(st));
+        tc_status_free(st);
+    }
+}
+
+/* Gradients of two types are of the type that both promote to. */
+static void test_mixed_gradients(void **state) {
+    (void)state;
+    static const char *const calls[] = {"sigmoid_backward(f16[4], i8[1,1])", "tanh_backward(f64[], i16[2,3])", "tanh_backward(f16[2], f32[])"};
+    static const tc_dtype types[] = {TC_F16, TC_F64, TC_F16};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        tc_sample s;
+        assert_null(tc_sample_parse(NULL, calls[i], strlen(calls[i]), &s));
+        assert_null(tc_decompose(s.program));
+        assert_int_equal(s.program->graph->outputs[0]->meta.dtype, types[i]);
+        tc_program_release(s.program);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_table)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_text), cmocka_unit_test(test_table), cmocka_unit_test(test_refused),
+                                       cmocka_unit_test(test_mixed_gradients)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
