@@ -20,6 +20,7 @@ typedef struct alias {
     tc_view_step view;    /* of the parent */
     tc_value *value;      /* at `version` */
     unsigned version;
+    struct alias **parts; /* of an element of a list (split, unbind): those of all its elements; else NULL */
 } alias;
 
 typedef struct {
@@ -126,6 +127,41 @@ static tc_status call_view(tc_functional *f, const tc_view_step *view, tc_value 
     return tc_graph_call(f->g, view->op, args, view->nargs, f->e.source, f->e.before, out);
 }
 
+static alias *new_alias(tc_functional *f, alias *parent, const tc_view_step *view, tc_value *v) {
+    alias *a = TC_NEW(&f->arena, alias);
+    *a = (alias){.base = parent->base, .parent = parent, .view = *view, .value = v, .version = parent->base->version};
+    return a;
+}
+
+/* a becomes the last of a chain of these views. */
+static tc_status take_steps(tc_functional *f, alias *a, const tc_shown *s, const tc_value *parent) {
+    if (!s->nsteps || s->of != parent) return tc_error(TC_UNSUPPORTED, "writing through a view made by %s is not supported", tc_op_name(a->view.op));
+    for (int i = 0; i < s->nsteps - 1; i++) a->parent = new_alias(f, a->parent, &s->steps[i], NULL);
+    a->view = s->steps[s->nsteps - 1];
+    if (s->nsteps > 1 || a->view.element < 0) a->parts = NULL;
+    return NULL;
+}
+
+/* A view that consists of others (split, movedim, ...) becomes a chain of those, of which a is the last; all parts of a list at once. */
+static tc_status in_steps(tc_functional *f, alias *a, tc_value *parent) {
+    tc_node *n;
+    const bool follow = f->g->names_follow;
+    f->g->names_follow = true; /* the call goes again, and leaves no name taken */
+    tc_status st = call_view(f, &a->view, parent, &n);
+    f->g->names_follow = follow;
+    TC_TRY(st);
+    const int count = n->outs[0]->kind == TC_V_LIST ? n->outs[0]->nlist : 1;
+    tc_shown *all = TC_NEWN(&f->arena, tc_shown, (size_t)count + 1);
+    st = tc_shown_in_steps(f->g->program, n, all);
+    tc_node_remove(n);
+    TC_TRY(st);
+    alias **parts = a->parts;
+    if (!parts) return take_steps(f, a, &all[a->view.element < 0 ? 0 : a->view.element], parent);
+    for (int i = 0; i < count; i++)
+        if (parts[i]->parts == parts) TC_TRY(take_steps(f, parts[i], &all[i], parent));
+    return NULL;
+}
+
 static tc_status value_of(tc_functional *f, alias *a, tc_value **out) {
     if (!a->parent) {
         *out = a->base->current;
@@ -133,10 +169,14 @@ static tc_status value_of(tc_functional *f, alias *a, tc_value **out) {
     }
     if (!a->value || a->version != a->base->version) {
         tc_value *parent;
-        TC_TRY(value_of(f, a->parent, &parent));
         tc_node *n;
+        TC_TRY(value_of(f, a->parent, &parent));
+        while (a->view.element >= 0) { /* alone, not with all of its list */
+            TC_TRY(in_steps(f, a, parent));
+            TC_TRY(value_of(f, a->parent, &parent));
+        }
         TC_TRY(call_view(f, &a->view, parent, &n));
-        a->value = a->view.element < 0 ? n->outs[0] : n->outs[0]->list[a->view.element];
+        a->value = n->outs[0];
         a->version = a->base->version;
     }
     *out = a->value;
@@ -182,31 +222,6 @@ static bool same_shape(tc_functional *f, const tc_meta *a, const tc_meta *b) {
     for (int i = 0; i < a->rank; i++)
         if (a->size[i] != b->size[i] && tc_sym_known(c, tc_sym_op(c, TC_S_EQ, a->size[i], b->size[i], NULL)) == 0) return false;
     return true;
-}
-
-static alias *new_alias(tc_functional *f, alias *parent, const tc_view_step *view, tc_value *v) {
-    alias *a = TC_NEW(&f->arena, alias);
-    *a = (alias){.base = parent->base, .parent = parent, .view = *view, .value = v, .version = parent->base->version};
-    return a;
-}
-
-/* A view that consists of others (split, movedim, ...) becomes a chain of those, of which a is the last. */
-static tc_status in_steps(tc_functional *f, alias *a, tc_value *parent) {
-    tc_node *n;
-    const bool follow = f->g->names_follow;
-    f->g->names_follow = true; /* the call goes again, and leaves no name taken */
-    tc_status st = call_view(f, &a->view, parent, &n);
-    f->g->names_follow = follow;
-    TC_TRY(st);
-    const int count = n->outs[0]->kind == TC_V_LIST ? n->outs[0]->nlist : 1;
-    tc_shown *all = TC_NEWN(&f->arena, tc_shown, (size_t)count + 1), *s = &all[a->view.element < 0 ? 0 : a->view.element];
-    st = tc_shown_in_steps(f->g->program, n, all);
-    tc_node_remove(n);
-    TC_TRY(st);
-    if (!s->nsteps || s->of != parent) return tc_error(TC_UNSUPPORTED, "writing through a view made by %s is not supported", tc_op_name(a->view.op));
-    for (int i = 0; i < s->nsteps - 1; i++) a->parent = new_alias(f, a->parent, &s->steps[i], NULL);
-    a->view = s->steps[s->nsteps - 1];
-    return NULL;
 }
 
 /* Does the gradient of v go to old and nowhere else, through writes of this kind and clones that are not themselves under no_grad? */
@@ -273,29 +288,26 @@ static void name_alias(tc_functional *f, const tc_value *v, alias *a) {
     *place(f, v) = t;
 }
 
-/* n shows what `source` names, its arguments as they were before they were replaced by current values; `now` are these. */
-static tc_value *named_by(const tc_arg *source, const tc_node *n, const tc_value *now) {
-    for (int i = 0; i < n->nargs; i++) {
-        if (n->args[i].kind == TC_A_VALUE && n->args[i].value == now) return source[i].value;
-        for (int k = 0; n->args[i].kind == TC_A_VALUES && k < n->args[i].n; k++)
-            if (n->args[i].values[k] == now) return source[i].values[k];
-    }
-    TC_BUG("%s shows what is no argument of it", tc_op_name(n->op));
-}
-
-/* Called after n's arguments were replaced by current values. */
+/* Called after n's arguments were replaced by current values. `source` are those that were there: tensors that share a value now (after copy_)
+ * are told apart by them. */
 static tc_status note_views(tc_functional *f, const tc_node *n, const tc_arg *source) {
     tc_shown *shown;
     int count, k = 0;
-    TC_TRY(tc_shown_by(n, &shown, &count));
+    tc_node named = *n;
+    const bool view = tc_op_schema(n->op)->is_view;
+    if (!view) named.args = (tc_arg *)(uintptr_t)source;
+    TC_TRY(tc_shown_by(&named, &shown, &count));
     for (int i = 0; i < n->nouts && k < count; i++) {
         tc_value *out = n->outs[i];
-        for (int j = 0; j < (out->kind == TC_V_LIST ? out->nlist : 1); j++, k++) {
+        const bool list = out->kind == TC_V_LIST;
+        alias **parts = list && view ? TC_NEWN(&f->arena, alias *, (size_t)out->nlist + 1) : NULL;
+        for (int j = 0; j < (list ? out->nlist : 1); j++, k++) {
             const tc_shown *s = &shown[k];
             if (!s->of) continue;
-            alias *a = tensor_of(f, named_by(source, n, s->of))->a;
+            alias *a = tensor_of(f, view ? source[0].value : s->of)->a;
             for (int t = 0; t < s->nsteps; t++) a = new_alias(f, a, &s->steps[t], NULL);
-            a->value = out->kind == TC_V_LIST ? out->list[j] : out;
+            a->value = list ? out->list[j] : out;
+            if (parts) parts[j] = a, a->parts = parts;
             name_alias(f, a->value, a);
         }
     }

@@ -324,7 +324,6 @@ static tc_status grad_expand(tc_emit *e, const tc_node *n, tc_value *const *gs) 
     tc_e_give(e, n, 0, gs[0]);
     return tc_e_done(e);
 }
-/* Elements of an expanded tensor share memory: what is written last counts, so the last of each repetition is taken. */
 
 /* ---- select, slice ---- */
 static tc_status shape_select(tc_shape_ctx *c) {

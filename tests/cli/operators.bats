@@ -209,6 +209,11 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     holds 2xi64=1,2 "torch.equal(x, x.float())"
 }
 
+@test "tensors that share a value after copy_ are told apart by what shows them" {
+    holds 2xf32=1,2 "torch.equal(a, x * 0) & torch.equal(b, x * 0 + 1)" "a, b = x.clone(), x * 0" "a.copy_(b)" "u, v = torch.broadcast_tensors(a, b)" \
+        "v.add_(1)"
+}
+
 @test "resize_ changes the tensor itself, and no view" {
     holds 2x2xf32=1,2,3,4 "torch.equal(y, torch.tensor([1., 2., 3.]))" "y = x.clone()" "y.resize_(3)"
     holds 2x2xf32=1,2,3,4 "y.shape == (3, 2)" "y = x.clone()" "y.resize_(3, 2)"
