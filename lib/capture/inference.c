@@ -39,36 +39,38 @@ static void mark(C *c, V v) {
 }
 
 /* What v shows, back through the nodes that made it: v itself, then what it was taken of. NULL: elements of its own. */
-static tc_value *shown(C *c, tc_value *v) {
+static tc_value *shown(C *c, tc_looked *last, tc_value *v) {
     const tc_node *n = v->producer;
-    tc_shown *all;
-    int count, at = 0;
+    int at = 0;
     if (!n) return NULL;
-    tc_status st = tc_shown_by(n, &all, &count);
-    if (st) tc_raise_status(c, "RuntimeError", st);
-    for (int i = 0; i < n->nouts && at < count; i++)
+    if (last->at != n) {
+        last->at = n;
+        tc_status st = tc_shown_by(n, &last->shown, &last->count);
+        if (st) tc_raise_status(c, "RuntimeError", st);
+    }
+    for (int i = 0; i < n->nouts && at < last->count; i++)
         for (int k = 0; k < (n->outs[i]->kind == TC_V_LIST ? n->outs[i]->nlist : 1); k++, at++)
-            if ((n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[k] : n->outs[i]) == v) return all[at].of;
+            if ((n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[k] : n->outs[i]) == v) return last->shown[at].of;
     return NULL;
 }
 
 /* Does r show the elements of t? Concrete tensors do by their storage, others by the nodes that made them. */
-static bool shows(C *c, const tensor *t, const tensor *r) {
+static bool shows(C *c, tc_looked *last, const tensor *t, const tensor *r) {
     if (t == r) return true;
     if (t->t.storage && r->t.storage) return t->t.storage == r->t.storage;
     const tc_value *of = t->v ? t->v : c->torch->lift(c, (tensor *)t);
-    for (tc_value *v = r->v; v; v = shown(c, v))
+    for (tc_value *v = r->v; v; v = shown(c, last, v))
         if (v == of) return true;
     return false;
 }
 
-const tensor *tc_inference_looked_at(C *c, const tc_schema *s, const tc_binding *b, const tensor *r) {
+const tensor *tc_inference_looked_at(C *c, tc_looked *last, const tc_schema *s, const tc_binding *b, const tensor *r) {
     if (c->torch->inference && !strcmp(s->name, "view") && !strcmp(s->overload, "dtype")) return NULL;
     for (int i = 0; i < b->n; i++) {
         size_t n = 1;
         const V *all = b->object[i] && tc_is_seq(b->object[i]) ? tc_items(b->object[i], &n) : &b->object[i];
         for (size_t k = 0; b->object[i] && k < n; k++)
-            if (tc_is_tensor(all[k]) && shows(c, (tensor *)all[k], r)) return (tensor *)all[k];
+            if (tc_is_tensor(all[k]) && shows(c, last, (tensor *)all[k], r)) return (tensor *)all[k];
     }
     return NULL;
 }
@@ -117,9 +119,10 @@ void tc_inference_mark(C *c, const tc_op *op, const tc_binding *b, V result) {
     if ((!c->torch->any_inference && !c->torch->inference) || s->inplace || b->out || !result) return;
     size_t n = 1;
     V *all = tc_is_seq(result) ? tc_items(result, &n) : &result;
+    tc_looked last = {0};
     for (size_t i = 0; i < n; i++) {
         if (!tc_is_tensor(all[i])) continue;
-        const tensor *of = tc_inference_looked_at(c, s, b, (tensor *)all[i]);
+        const tensor *of = tc_inference_looked_at(c, &last, s, b, (tensor *)all[i]);
         if (of) ((tensor *)all[i])->inference = of->inference;
         else if (c->torch->inference) mark(c, all[i]);
     }

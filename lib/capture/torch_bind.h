@@ -25,10 +25,18 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
 /* Raises where PyTorch has no kernel for the type of the first tensor (torch_types.c). arg, objects: as bound, in op's order. */
 void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *objects);
 
+/* What the results of the call that was looked at last show; {0} at first. */
+typedef struct {
+    const tc_node *at;
+    struct tc_shown *shown;
+    int count;
+} tc_looked;
+/* The argument whose elements r, a result, shows; NULL: it has its own, or is another type of the same bytes, which is new in inference mode. */
+const tensor *tc_inference_looked_at(C *c, tc_looked *last, const tc_schema *s, const tc_binding *b, const tensor *r);
+
 /* Tensors of torch.inference_mode (inference.c). Before a call: raises where it writes to one outside that mode. After it: which of its
- * results are such tensors, and raises where a backward outside that mode would have to keep one. made: v is new, and one of them in that mode. no_grad: raises where t is one that must not require a gradient now. */
-/* The argument whose elements r, a result, shows; NULL: it has its own, or is another type of the same bytes, which is new in that mode. */
-const tensor *tc_inference_looked_at(C *c, const tc_schema *s, const tc_binding *b, const tensor *r);
+ * results are such tensors, and raises where a backward outside that mode would have to keep one. made: v is new, and one of them in that
+ * mode. no_grad: raises where t is one that must not require a gradient now. */
 void tc_inference_check(C *c, const tc_schema *s, const tc_binding *b);
 void tc_inference_mark(C *c, const tc_op *op, const tc_binding *b, V result);
 V tc_inference_made(C *c, V v);

@@ -47,7 +47,7 @@ typedef struct {
     const tc_arg *args; /* of them all but the first, which is what the step before shows */
     int nargs, element; /* of its list of results; -1: the result itself */
 } tc_view_step;
-typedef struct {
+typedef struct tc_shown {
     tc_value *of; /* the argument; NULL: the result has elements of its own */
     const tc_view_step *steps;
     int nsteps;

@@ -104,7 +104,7 @@ tc_status tc_shown_by(const tc_node *n, tc_shown **out, int *out_n) {
     for (int i = 0; i < n->nouts && s->is_view; i++)
         for (int k = 0; k < (n->outs[i]->kind == TC_V_LIST ? n->outs[i]->nlist : 1); k++) {
             tc_view_step *one = TC_NEW(&p->arena, tc_view_step);
-            *one = step_of(n, n->outs[i]->kind == TC_V_LIST ? n->outs[i]->list[k] : n->outs[i]);
+            *one = (tc_view_step){n->op, n->args, n->nargs, n->outs[i]->kind == TC_V_LIST ? k : -1};
             *r++ = (tc_shown){tc_arg_value(n, 0), one, 1};
         }
     return NULL;

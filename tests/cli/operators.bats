@@ -214,6 +214,13 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
         "v.add_(1)"
 }
 
+@test "many views of a leaf take memory in step with their number" {
+    printf 'import torch\nclass M(torch.nn.Module):\n    def __init__(self):\n        super().__init__()\n' >m.py
+    printf '        self.w = torch.nn.Parameter(torch.ones(2000, 2))\n    def forward(self, x):\n        return x + self.w.unbind(0)[7]\n' >>m.py
+    tc-export m.py:M --input x=2xf32 --time -o m.pt2 2>time
+    [ -n "${ASAN_OPTIONS-}" ] || [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' time)" -lt 100 ]
+}
+
 @test "resize_ changes the tensor itself, and no view" {
     holds 2x2xf32=1,2,3,4 "torch.equal(y, torch.tensor([1., 2., 3.]))" "y = x.clone()" "y.resize_(3)"
     holds 2x2xf32=1,2,3,4 "y.shape == (3, 2)" "y = x.clone()" "y.resize_(3, 2)"
