@@ -585,8 +585,9 @@ static bool sums_nothing(const tc_schema *s, const tc_binding *b) {
 }
 /* Calls whose result is their first argument itself: what is then written to one is written to both. */
 static bool gives_argument(const tc_schema *s, const tc_binding *b) {
-    static const char *const of_real[] = {"conj", "conj_physical", "resolve_conj", "resolve_neg", "positive"};
+    static const char *const of_real[] = {"conj", "conj_physical", "resolve_conj", "resolve_neg"};
     if (!b->object[0] || !tc_is_tensor(b->object[0])) return false;
+    if (!strcmp(s->name, "positive")) return tc_torch_dtype(b->object[0]) != TC_BOOL; /* which it refuses */
     for (size_t i = 0; i < sizeof of_real / sizeof *of_real; i++)
         if (!strcmp(s->name, of_real[i])) return !tc_is_complex(tc_torch_dtype(b->object[0]));
     return drops_nothing(s, b) || sums_nothing(s, b);

@@ -416,7 +416,7 @@ static tc_status decompose_alias(tc_emit *e, const tc_node *n) {
 #define ALIAS(name) \
     { .schema = "aten::" #name "(Tensor self) -> Tensor", .shape = tc_shape_decomposed, .decompose = decompose_alias, .doc = "another name" }
 static tc_status decompose_positive(tc_emit *e, const tc_node *n) {
-    if (tc_arg_meta(n, 0)->dtype == TC_BOOL) return tc_error(TC_CONTENT, "%s: not implemented for 'Bool'", tc_op_name(n->op));
+    if (tc_arg_meta(n, 0)->dtype == TC_BOOL) return tc_error(TC_CONTENT, "%s: The `+` operator, on a bool tensor is not supported.", tc_op_name(n->op));
     tc_emit_result(e, 0, tc_e1(e, "aten::alias", tc_arg_value(n, 0)));
     return tc_e_done(e);
 }

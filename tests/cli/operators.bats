@@ -221,6 +221,12 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     [ -n "${ASAN_OPTIONS-}" ] || [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' time)" -lt 100 ]
 }
 
+@test "+x is x itself, and refused of a boolean" {
+    holds 2xf32=1,2 "torch.tensor((+x is x) and (torch.complex(x, x).positive().is_complex()))"
+    fails 3 "The \`+\` operator, on a bool tensor is not supported." model "+(x > 0)" 2xf32
+    fails 3 "The \`+\` operator, on a bool tensor is not supported." model "torch.positive(x > 0)" 2xf32
+}
+
 @test "resize_ changes the tensor itself, and no view" {
     holds 2x2xf32=1,2,3,4 "torch.equal(y, torch.tensor([1., 2., 3.]))" "y = x.clone()" "y.resize_(3)"
     holds 2x2xf32=1,2,3,4 "y.shape == (3, 2)" "y = x.clone()" "y.resize_(3, 2)"
