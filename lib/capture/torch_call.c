@@ -172,11 +172,23 @@ static tc_status lay_out(tc_tensor *t, const tc_meta *m) {
     return NULL;
 }
 
+/* as_strided tells of memory, not of the tensor: it is taken of all that t's storage holds. */
+static V whole_storage(C *c, const tensor *t, tc_arg *offset) {
+    tc_tensor all;
+    const int64_t size = (int64_t)(t->t.storage->bytes / tc_dtypes[t->t.dtype].size), stride = 1;
+    tc_status st = tc_tensor_view(t->t.storage, t->t.dtype, 1, &size, &stride, 0, &all);
+    if (st) tc_raise_status(c, "RuntimeError", st);
+    if (offset->kind == TC_A_NONE) *offset = (tc_arg){.kind = TC_A_INT, .sym = tc_sym_int(tc_torch_program(c)->sym, t->t.offset)};
+    return tc_torch_wrap(c, all, t->requires_grad);
+}
+
 static V run_concrete(C *c, const tc_op *op, tc_arg *a, int nargs, V const *objects, struct tc_generator *gen) {
     struct tc_torch *T = c->torch;
     const tc_schema *s = tc_op_schema(op);
     tc_program *p = tc_torch_program(c);
     bool wants = false;
+    const V strided[4] = {strcmp(s->name, "as_strided") ? NULL : whole_storage(c, (tensor *)objects[0], &a[3])};
+    if (strided[0]) objects = strided;
     for (int i = 0; i < nargs; i++) {
         if (!objects[i]) continue;
         size_t n = 1;
@@ -362,6 +374,18 @@ static void note_leaf(C *c, const tc_op *op, const tc_binding *b, V result) {
     }
 }
 
+/* t takes the sizes of `to` in the memory where it lies, which others may show. false: there is no room, and it is t's alone. */
+static bool resize_within(C *c, const tc_op *op, tc_tensor *t, const tc_tensor *to) {
+    tc_tensor now;
+    tc_status st = tc_tensor_view(t->storage, t->dtype, to->rank, to->size, to->stride, t->offset, &now);
+    tc_status_free(st);
+    if (st && t->storage->refs > 1) tc_raise_code(c, TC_UNSUPPORTED, "%s: a tensor whose memory others show cannot grow", tc_op_name(op));
+    if (st) return false;
+    tc_tensor_deinit(t);
+    *t = now;
+    return true;
+}
+
 static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
     const tc_op *f = tc_op_functional(op);
     const tc_schema *fs = tc_op_schema(f);
@@ -387,9 +411,12 @@ static V run_inplace(C *c, const tc_op *op, tc_binding *b) {
     tensor *t = (tensor *)self;
     refuse_leaf(c, op, t);
     if (tc_op_resizes(op) && t->requires_grad) tc_raise(c, "RuntimeError", "cannot resize variables that require grad");
-    if (tc_op_resizes(op) && t->base) tc_raise_code(c, TC_UNSUPPORTED, "%s: resizing a view", tc_op_name(op));
     V r = f == op ? NULL : tc_torch_apply(c, f, fa, fs->nparams, objects, b->gen);
     if (!r || !tc_is_tensor(r)) tc_raise(c, "RuntimeError", "%s: tc has no functional form of it", tc_op_name(op));
+    if (tc_op_resizes(op) && resize_within(c, op, &t->t, &((tensor *)r)->t)) {
+        forget_result(c, r);
+        return self;
+    }
     if (fs->is_view || tc_op_resizes(op)) {
         tc_tensor_deinit(&t->t);
         t->t = tc_tensor_share(&((tensor *)r)->t);

@@ -358,6 +358,18 @@ static tc_status begins_at(tc_functional *f, alias *a, tc_sym *out) {
     return NULL;
 }
 
+/* Are there elements between those of m that are not its own? stride: of its dimensions, the outermost first. */
+static bool has_gaps(const tc_meta *m, const tc_sym *order, const int64_t *stride) {
+    int64_t within = 1, d = 0, size;
+    for (int k = m->rank; k-- > 0; within *= size) {
+        tc_sym_const_int(order[k], &d);
+        if (!tc_sym_const_int(m->size[d], &size)) return k > 0 || stride[k] != within; /* the outermost alone has a size that is not known */
+        if (size == 0) return false;
+        if (size > 1 && stride[k] != within) return true;
+    }
+    return false;
+}
+
 /* The base with its dimensions in the order in which they lie in memory. */
 static tc_status in_memory_order(tc_functional *f, alias *base, alias **out) {
     tc_program *p = f->g->program;
@@ -373,6 +385,7 @@ static tc_status in_memory_order(tc_functional *f, alias *base, alias **out) {
         for (; k > 0 && stride[k - 1] < at; k--) order[k] = order[k - 1], stride[k] = stride[k - 1];
         order[k] = tc_sym_int(p->sym, i), stride[k] = at;
     }
+    if (has_gaps(m, order, stride)) return tc_error(TC_UNSUPPORTED, "as_strided of a tensor with gaps in memory is not supported");
     args[1] = (tc_arg){.kind = TC_A_INTS, .syms = order, .n = m->rank};
     *out = new_alias(f, base, &(tc_view_step){tc_op_find("aten::permute"), args, 2, -1}, NULL);
     return NULL;

@@ -227,6 +227,49 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
     fails 3 "The \`+\` operator, on a bool tensor is not supported." model "torch.positive(x > 0)" 2xf32
 }
 
+@test "as_strided and resize_ in __init__ are of the memory that the tensor shows" {
+    cat >m.py <<'PY'
+import torch
+
+
+class M(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        a, b, e = torch.arange(32.0), torch.arange(4.0), torch.empty(0)
+        w = a.view(4, 8)[:, 2:6]
+        assert torch.as_strided(w, (2, 2), (8, 1)).tolist() == [[2, 3], [10, 11]]
+        assert torch.as_strided(w, (2, 2), (8, 1), 1).tolist() == [[1, 2], [9, 10]]
+        torch.as_strided(a[2:], (3,), (2,)).add_(100)
+        assert a[:8].tolist() == [0, 1, 102, 3, 104, 5, 106, 7]
+        b[1:2].resize_(2).add_(10)
+        assert b.tolist() == [0, 11, 12, 3]
+        e.resize_(3).fill_(2)
+        self.register_buffer("b", b)
+        self.grow = b[1:2]
+
+    def forward(self, x):
+        return x + self.b
+
+
+class Grows(M):
+    def __init__(self):
+        super().__init__()
+        self.grow.resize_(20)
+
+
+class Gaps(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("b", torch.arange(32.0).view(4, 8)[:, 2:6])
+
+    def forward(self, x):
+        return torch.as_strided(self.b, (2, 2), (8, 1)) + x
+PY
+    tc-export m.py:M --input x=4xf32 -o m.pt2
+    fails 5 "m.py:26:19: aten.resize_.default: a tensor whose memory others show cannot grow" tc-export m.py:Grows --input x=4xf32 -o m.pt2
+    fails 5 "m.py:35:22: as_strided: as_strided of a tensor with gaps in memory is not supported" tc-export m.py:Gaps --input x=2x2xf32 -o m.pt2
+}
+
 @test "resize_ changes the tensor itself, and no view" {
     holds 2x2xf32=1,2,3,4 "torch.equal(y, torch.tensor([1., 2., 3.]))" "y = x.clone()" "y.resize_(3)"
     holds 2x2xf32=1,2,3,4 "y.shape == (3, 2)" "y = x.clone()" "y.resize_(3, 2)"
