@@ -3,7 +3,7 @@
  *     x[0, ..., 1:3, None]   select, slice, unsqueeze: views
  *     x[:, idx, mask]        those first, then one aten.index with a list of optional index tensors
  *
- * A Python int is a select; a 0-d integer tensor is an advanced index, which reads no data. A boolean tensor takes as many dimensions
+ * A Python int is a select, and so is an integer tensor of no dimensions, whose number is read. A boolean tensor takes as many dimensions
  * as it has. */
 #include "capture/torch.h"
 #include "capture/torch_data.h"
@@ -49,6 +49,13 @@ static void read_key(C *c, V key, indexing *x) {
     }
 }
 
+/* An integer tensor of no dimensions: its number, read when the program runs. */
+static bool is_number_tensor(V v) {
+    if (tc_kind_of(v) != K_TENSOR || tc_torch_rank(v)) return false;
+    tc_dtype d = tc_torch_dtype(v);
+    return tc_is_integral(d) && d != TC_BOOL && d != TC_U8;
+}
+
 /* Dimensions that an item takes: none for None, ... and a bool. */
 static int takes(C *c, V v) {
     kind k = tc_kind_of(v);
@@ -72,7 +79,7 @@ static V apply_basic(C *c, V t, indexing *x) {
     for (int i = 0; i < x->n; i++) {
         V v = x->items[i];
         V at = tc_int(c, dim);
-        switch (tc_kind_of(v)) {
+        switch (is_number_tensor(v) ? K_INT : tc_kind_of(v)) {
         case K_NONE:
             t = tc_torch_calln(c, "aten::unsqueeze", 2, t, at);
             dim++;

@@ -115,6 +115,7 @@ struct tc_op {
     tc_decompose_fn complex; /* executes it, instead of those, when an argument is complex; NULL: they do that too */
     tc_decompose_fn many;    /* the same when a list has more than TC_OP_MANY tensors, which a loop has no axes for */
     tc_decompose_fn outer;   /* the same when argument 0 has one column: products of one term each */
+    tc_decompose_fn checked; /* the same when the run decides whether its last argument, an index, is in range (decompose.c) */
     tc_decompose_fn strided; /* the same when argument 0 is not contiguous and the order of memory decides (random fills) */
     tc_view_alias_fn view_alias;
     tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */

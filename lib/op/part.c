@@ -2,6 +2,7 @@
  *
  *     slice_scatter   the source inside the slice, else self */
 #include "op/rearrange.h"
+#include "op/view.h"
 
 /* ---- writing into a part: X_scatter(self, src, ...), X_backward(grad, input_sizes, ...) ---- */
 static tc_status shape_backward(tc_shape_ctx *c) {
@@ -85,6 +86,34 @@ static tc_status lower_select_into(tc_lower *l, int part, int self, int dim_arg)
 }
 static tc_status lower_select_backward(tc_lower *l) { return lower_select_into(l, 0, -1, 2); }
 static tc_status lower_select_scatter(tc_lower *l) { return lower_select_into(l, 1, 0, 2); }
+/* ---- by an index that the run decides ---- */
+/* Indices for index and index_put, which look whether it is in range: of all of n's dimensions up to its own. n: ..., dim, index; rank: of the
+ * whole. Returns how many they are. */
+static int one_index(tc_emit *e, const tc_node *n, int rank, tc_value *at[TC_MAX_RANK]) {
+    const tc_arg index = {.kind = TC_A_SCALAR, .sym = tc_arg_sym(n, n->nargs - 1), .is_sym = true};
+    const int d = tc_wrap(tc_arg_int(n, n->nargs - 2), rank);
+    for (int k = 0; k < d; k++) at[k] = NULL;
+    at[d] = tc_emit_call(e, "aten::scalar_tensor", "ad", &index, (int)TC_I64);
+    return d + 1;
+}
+tc_status tc_checked_select(tc_emit *e, const tc_node *n) {
+    tc_value *x = tc_arg_value(n, 0), *at[TC_MAX_RANK];
+    int count = one_index(e, n, x->meta.rank, at);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::index.Tensor", "vV", x, at, count));
+    return tc_e_done(e);
+}
+static tc_status put_selected(tc_emit *e, tc_value *whole, tc_value *part, const tc_node *n) {
+    tc_value *at[TC_MAX_RANK];
+    int count = one_index(e, n, n->outs[0]->meta.rank, at);
+    tc_emit_result(e, 0, tc_emit_call(e, "aten::index_put", "vVv", whole, at, count, part));
+    return tc_e_done(e);
+}
+static tc_status checked_select_backward(tc_emit *e, const tc_node *n) {
+    const tc_meta *m = &n->outs[0]->meta;
+    return put_selected(e, tc_emit_call(e, "aten::zeros", "Sd", m->size, m->rank, (int)m->dtype), tc_arg_value(n, 0), n);
+}
+static tc_status checked_select_scatter(tc_emit *e, const tc_node *n) { return put_selected(e, tc_arg_value(n, 0), tc_arg_value(n, 1), n); }
+
 static tc_status lower_slice_into(tc_lower *l, int part, int self, int dim_arg) {
     const tc_node *n = l->node;
     const tc_meta *m = tc_arg_meta(n, part);
@@ -214,15 +243,20 @@ static tc_status grad_as_strided_scatter(tc_emit *e, const tc_node *n, tc_value 
     return tc_e_done(e);
 }
 
+#define INDEXED(SCHEMA, shape_, name, sample, text)                                                                                     \
+    {                                                                                                                                   \
+        .schema = "aten::" SCHEMA " -> Tensor", .shape = shape_, .lower = lower_##name, .checked = checked_##name, .grad = grad_##name, \
+        .samples = sample, .doc = text                                                                                                  \
+    }
 const tc_op tc_ops_part[] = {
-    ROW("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index)", shape_backward, lower_select_backward,
-        grad_select_backward, "select_backward(f32[3], [3,4], 1, 2)", "gradient of select"),
+    INDEXED("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index)", shape_backward, select_backward,
+            "select_backward(f32[3], [3,4], 1, 2)", "gradient of select"),
     ROW("slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step)", shape_backward,
         lower_slice_backward, grad_slice_backward, "slice_backward(f32[2,4], [5,4], 0, 1, 4, 2)", "gradient of slice"),
     ROW("diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2)", shape_backward, lower_diagonal_backward,
         grad_diagonal_backward, "diagonal_backward(f32[3], [3,4], 0, 0, 1)", "gradient of diagonal"),
-    ROW("select_scatter(Tensor self, Tensor src, int dim, SymInt index)", shape_select_scatter, lower_select_scatter, grad_select_scatter,
-        "select_scatter(f32[3,4], f32[3], 1, -1)", "self with src at an index"),
+    INDEXED("select_scatter(Tensor self, Tensor src, int dim, SymInt index)", shape_select_scatter, select_scatter,
+            "select_scatter(f32[3,4], f32[3], 1, -1)", "self with src at an index"),
     ROW("slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1)", shape_slice_scatter,
         lower_slice_scatter, grad_slice_scatter, "slice_scatter(f32[5,4], f32[2,4], 0, 1, 5, 2)", "self with src in a slice"),
     ROW("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1)", shape_diagonal_scatter, lower_diagonal_scatter,

@@ -39,6 +39,30 @@ holds() { # VALUES EXPRESSION [LINE...]: of x = VALUES the expression is true
         "rows = [torch.logcumsumexp(z[i], 0) for i in range(21)]"
 }
 
+@test "an index of no dimensions is a number: a dimension fewer, a view that is written through, from the end where it is negative" {
+    local lines=("i, y, j = x.long(), torch.arange(12.).reshape(3, 4), torch.tensor([0, 1])" "a, b, c = y[i, :, None], y[None, i][:, j], torch.stack([y, y])[i, :, j]" \
+        "shapes = [a.shape, b.shape, c.shape] == [(4, 1), (1, 2), (3, 2)]" "y[i].add_(1)" "y[:, i].mul_(2)" "y[i, 1:3] = 7")
+    holds f32=1 "torch.equal(y, torch.tensor([[0., 2, 2, 3], [5, 7, 7, 8], [8, 18, 10, 11]])) if shapes else x" "${lines[@]}"
+    holds f32=-1 "torch.equal(y, torch.tensor([[0., 1, 2, 6], [4, 5, 6, 14], [9, 7, 7, 24]])) if shapes else x" "${lines[@]}"
+    fails 3 "index 3 is out of bounds for dimension 0" tc-run m.pt2 --input x=f32=3
+    holds f32=-1 "torch.equal(torch.func.grad(lambda y: (y[x.long()] * y[:, x.long()].sum()).sum())(torch.eye(2)), torch.tensor([[0., 1], [1, 2]]))"
+    cat >c.py <<'EOF'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x, i):
+        y = x * 2
+        y[i].add_(1)
+        return y, x[:, i]
+EOF
+    tc-export c.py:M --input x=3x4xf32 --input i=i64 -o c.pt2
+    tc-compile c.pt2 -o compiled.pt2
+    tc-compile c.pt2 --to c -o unit # the place of what is read is not known, its size is
+    for i in 2 -3; do
+        tc-run c.pt2 --input x=3x4xf32=1.5 --input i=i64=$i --output y=@y.npy --output out.1=@o.npy
+        tc-run compiled.pt2 --input x=3x4xf32=1.5 --input i=i64=$i --expect y=@y.npy --expect out.1=@o.npy
+    done
+}
+
 @test "addr takes beta and alpha as elements of its type, and alpha times vec1 first" {
     holds 4xf32=-1.5,0.25,1.75,0 "torch.equal(y, torch.tensor([[-3.765625, 3.015625, 3.0, 1.953125]], dtype=torch.bfloat16))" \
         "c = torch.tensor([-4.75, 4.75, 3.25, 3.25], dtype=torch.bfloat16)" \
