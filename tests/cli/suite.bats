@@ -1,0 +1,28 @@
+# The runner of the fast tests: what it counts, and what it says of a test that dies.
+setup() { cd "$BATS_TEST_TMPDIR"; }
+
+unit() { # NAME: a program of the scratch folder whose text comes from stdin
+    mkdir -p build/unit
+    { echo '#!/bin/sh'; cat; } >"build/unit/$1"
+    chmod +x "build/unit/$1"
+}
+
+counts() { # the runner on the scratch folder's programs alone
+    run "$TC_ROOT/tests/run" "$PWD/build" "$PWD/build/unit"
+}
+
+@test "skipped tests are skipped whether their program calls them ok, as TAP has it, or not ok, as cmocka does" {
+    unit one <<<'echo "ok 1 - works"; echo "ok 2 - other # SKIP no such machine"; echo "not ok 3 # SKIP a sanitizer"'
+    counts
+    [ "$status" -eq 0 ]
+    [ "${lines[-1]}" = "1 passed, 0 failed, 2 skipped" ]
+}
+
+@test "a test that fails, a program that dies and one that runs nothing are failures" {
+    unit fails <<<'echo "ok 1 - works"; echo "not ok 2 - breaks"; exit 1'
+    unit dies <<<'echo "ok 1 - works"; kill -SEGV $$'
+    unit empty <<<'exit 0'
+    counts
+    [ "$status" -eq 1 ]
+    [ "${lines[-1]}" = "2 passed, 3 failed" ]
+}
