@@ -65,13 +65,7 @@ $(BUILD)/obj/gen/%.o: $(BUILD)/gen/%.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -w -MMD -MP -c $< -o $@
 # Rules of operators, which run once a node at most, are compiled for size: 150 KB a program, 0.8 % more instructions of an export.
-RULEFLAGS := $(patsubst -O2,-Os,$(BASEFLAGS))
-$(BUILD)/obj/lib/op/%.o: lib/op/%.c | $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(RULEFLAGS) -MMD -MP -c $< -o $@
-$(BUILD)/obj/lib/onnx/%.o: lib/onnx/%.c | $(HEADERS)
-	@mkdir -p $(@D)
-	$(CC) $(RULEFLAGS) -MMD -MP -c $< -o $@
+$(BUILD)/obj/lib/op/%.o $(BUILD)/obj/lib/onnx/%.o: private BASEFLAGS := $(patsubst -O2,-Os,$(BASEFLAGS))
 $(BUILD)/obj/%.o: %.c | $(HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(BASEFLAGS) -MMD -MP -c $< -o $@

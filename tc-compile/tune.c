@@ -21,7 +21,7 @@ typedef struct {
     char *key;
     int64_t tiles[MOST_TILES + 1]; /* ended by 0 */
     double ns[MOST_TILES + 1];     /* of the own choice, then of each tile; 0: not measured */
-    bool gone;                     /* what was decided before left no such choice */
+    bool gone;                     /* what was decided before left no such choice, or what it computes is kept from run to run */
 } tuned;                           /* a call of the program that has a choice */
 
 typedef struct {

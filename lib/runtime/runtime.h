@@ -95,7 +95,8 @@ tc_status tc_exec_forecast(tc_exec *e, const tc_tensor *inputs, int ninputs, tc_
 typedef TC_VEC(const tc_loop *) tc_loop_list;
 void tc_exec_loops(const tc_exec *e, tc_loop_list *out);
 
-/* Called after every group of a run with its nodes, its time and the tensors that it wrote, which are valid during the call; NULL turns it off. */
+/* Called after every group that a run executes (loops whose values are kept from the run before are not) with its nodes, its time and the tensors
+ * that it wrote, which are valid during the call; NULL turns it off. */
 typedef struct {
     const char *name;
     const tc_node *const *nodes;
