@@ -99,9 +99,13 @@ tc_status tc_cmd_read(tc_cmd *c, const char *path, const char *who, tc_blob **ou
 tc_status tc_cmd_create(tc_cmd *c, const char *path, bool binary, tc_out **out_file);
 tc_status tc_cmd_finish(tc_cmd *c, tc_out *o, tc_status s); /* tc_out_finish for a file of tc_cmd_create */
 
-/* ---- talking to people, all on stderr ---- */
-void tc_cmd_note(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);    /* "tc-run: ..."; silent with -q */
-void tc_cmd_verbose(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3); /* only with -v */
+/* ---- talking to people ---- */
+/* Text may end on a terminal: control characters in it came out of a file and are shown as \xNN. JSON has none (base/json_write.h). */
+void tc_cmd_show(FILE *to, const char *text, size_t n);
+tc_status tc_cmd_write_text(tc_cmd *c, const char *path, const tc_buf *text); /* the whole of path, NULL or "-" being stdout */
+void tc_cmd_say(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);       /* "tc-run: ..." */
+void tc_cmd_note(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);      /* "tc-run: ..."; silent with -q */
+void tc_cmd_verbose(const tc_cmd *c, const char *fmt, ...) TC_PRINTF(2, 3);   /* only with -v */
 /* Prints a status as main does: for programs that report several failures and go on. Frees it; returns its code. */
 tc_code tc_cmd_report(const tc_cmd *c, tc_status s);
 

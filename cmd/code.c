@@ -71,7 +71,8 @@ void tc_cmd_log_sdpa(const tc_cmd *c, const tc_exec *e) {
     if (!tc_cmd_logs(c, "sdpa")) return;
     tc_buf b = {0};
     tc_exec_report_attention(e, &b);
-    fputs(b.len ? b.data : "no attention\n", stderr);
+    if (!b.len) tc_buf_puts(&b, "no attention\n");
+    tc_cmd_show(stderr, b.data, b.len);
     tc_buf_free(&b);
 }
 

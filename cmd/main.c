@@ -75,13 +75,27 @@ tc_code tc_cmd_report(const tc_cmd *c, tc_status s) {
     return code;
 }
 
+void tc_cmd_show(FILE *to, const char *text, size_t n) {
+    tc_buf b = {0};
+    tc_put_shown(&b, text, n, "\n\t");
+    fwrite(tc_buf_str(&b), 1, b.len, to);
+    tc_buf_free(&b);
+}
+
 static void say(const tc_cmd *c, const char *fmt, va_list ap) {
     tc_buf b = {0};
     tc_buf_printf(&b, "%s: ", c->tool->name);
     tc_buf_vprintf(&b, fmt, ap);
     tc_buf_putc(&b, '\n');
-    fwrite(b.data, 1, b.len, stderr);
+    tc_cmd_show(stderr, b.data, b.len);
     tc_buf_free(&b);
+}
+
+void tc_cmd_say(const tc_cmd *c, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    say(c, fmt, ap);
+    va_end(ap);
 }
 
 void tc_cmd_note(const tc_cmd *c, const char *fmt, ...) {

@@ -76,10 +76,8 @@ tc_status tc_profile_options(tc_cmd *c, tc_profile_parts *out) {
 
 static tc_status write_form(tc_cmd *c, const tc_profile_parts *p, const char *path) {
     tc_buf b = {0};
-    tc_out *o;
     (has_suffix(path, ".json") ? tc_profile_trace : has_suffix(path, ".svg") ? tc_profile_svg : tc_profile_table)(p, &b);
-    tc_status s = tc_cmd_create(c, path, false, &o);
-    if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&b), b.len));
+    tc_status s = tc_cmd_write_text(c, path, &b);
     tc_buf_free(&b);
     return s;
 }

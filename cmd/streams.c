@@ -1,4 +1,5 @@
 /* stdin and stdout of the programs: one reader of stdin, no binary data to a terminal, outputs by rename. */
+#include "base/text.h"
 #include "cmd/internal.h"
 
 #include <unistd.h>
@@ -33,6 +34,16 @@ tc_status tc_cmd_create(tc_cmd *c, const char *path, bool binary, tc_out **out_f
     const char *temporary = tc_out_temporary(*out_file);
     if (temporary) tc_signals_cleanup_add(temporary);
     return NULL;
+}
+
+tc_status tc_cmd_write_text(tc_cmd *c, const char *path, const tc_buf *text) {
+    tc_out *o;
+    tc_buf b = {0};
+    TC_TRY(tc_cmd_create(c, path, false, &o));
+    tc_put_shown(&b, text->data, text->len, "\n\t");
+    tc_status st = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&b), b.len));
+    tc_buf_free(&b);
+    return st;
 }
 
 tc_status tc_cmd_finish(tc_cmd *c, tc_out *o, tc_status s) {

@@ -227,9 +227,7 @@ static tc_status run(tc_cmd *c) {
     if (!s && r.profile) s = tc_profile_write(c, &p);
     tc_profile_parts_free(&p);
     tc_tuning_destroy(r.tuning);
-    tc_out *o = NULL;
-    if (!s) s = tc_cmd_create(c, path, false, &o);
-    if (!s) s = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&r.out), r.out.len));
+    if (!s) s = tc_cmd_write_text(c, path, &r.out);
     tc_buf_free(&r.out);
     if (!s && different) s = tc_error(TC_DIFFERENT, "the ways of executing give different results");
     return s;

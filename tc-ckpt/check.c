@@ -2,6 +2,7 @@
 #include "tc-ckpt/view.h"
 
 #include "base/json_write.h"
+#include "base/text.h"
 #include "cmd/outside.h"
 #include "file/pt2.h"
 
@@ -18,16 +19,17 @@ typedef struct {
 
 static void difference(comparison *d, const char *name, const char *what) {
     d->differences++;
-    if (!d->c->json) {
-        printf("%s: %s\n", name, what);
-        return;
-    }
     tc_buf b = {0};
-    tc_json j = {.b = &b};
-    tc_json_object(&j);
-    tc_json_key(&j, "name"), tc_json_string(&j, name);
-    tc_json_key(&j, "difference"), tc_json_string(&j, what);
-    tc_json_end(&j);
+    if (d->c->json) {
+        tc_json j = {.b = &b};
+        tc_json_object(&j);
+        tc_json_key(&j, "name"), tc_json_string(&j, name);
+        tc_json_key(&j, "difference"), tc_json_string(&j, what);
+        tc_json_end(&j);
+    } else {
+        tc_put_shown(&b, name, strlen(name), "");
+        tc_buf_printf(&b, ": %s", what);
+    }
     puts(b.data);
     tc_buf_free(&b);
 }

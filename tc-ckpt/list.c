@@ -2,6 +2,7 @@
 #include "tc-ckpt/view.h"
 
 #include "base/json_write.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
@@ -23,10 +24,7 @@ static bool packed(const tc_ckpt_head *h) {
 
 /* Names come from files: what would steer a terminal is shown as \xNN. */
 static void put_name(tc_buf *b, const char *name) {
-    for (const unsigned char *p = (const unsigned char *)name; *p; p++) {
-        if (*p < ' ' || *p == 0x7f) tc_buf_printf(b, "\\x%02x", *p);
-        else tc_buf_putc(b, (char)*p);
-    }
+    tc_put_shown(b, name, strlen(name), "");
     tc_buf_puts(b, "");
 }
 
@@ -122,8 +120,16 @@ static void put_elements(tc_json *j, const tc_tensor *t, int d, int64_t at) {
     tc_json_end(j);
 }
 
+static void print_text(const char *name, const char *value) {
+    tc_buf b = {0};
+    put_name(&b, name);
+    tc_buf_printf(&b, " = %s\n", value);
+    tc_cmd_show(stdout, b.data, b.len);
+    tc_buf_free(&b);
+}
+
 static void print_values(const tc_cmd *c, const char *name, const tc_tensor *t) {
-    tc_buf b = {0}, shown = {0};
+    tc_buf b = {0};
     if (c->json) {
         tc_json j = {.b = &b};
         tc_json_object(&j);
@@ -138,11 +144,9 @@ static void print_values(const tc_cmd *c, const char *name, const tc_tensor *t) 
         puts(b.data);
     } else {
         tc_tensor_print(&b, t);
-        put_name(&shown, name);
-        printf("%s = %s\n", shown.data, b.data);
+        print_text(name, b.data);
     }
     tc_buf_free(&b);
-    tc_buf_free(&shown);
 }
 
 static tc_status show_named(const tc_cmd *c, const view *v, const char *name) {
@@ -158,7 +162,7 @@ static tc_status show_named(const tc_cmd *c, const view *v, const char *name) {
         tc_json_key(&j, "value"), tc_json_raw(&j, values[k].value, strlen(values[k].value));
         tc_json_end(&j);
         if (c->json) puts(b.data);
-        else printf("%s = %s\n", name, values[k].value);
+        else print_text(name, values[k].value);
         tc_buf_free(&b);
         return NULL;
     }
@@ -228,8 +232,12 @@ static void show_summary(const tc_cmd *c, const view *v) {
         if (per[d]) printf("  %s: %zu elements\n", tc_dtypes[d].name, per[d]);
     print_texts(meta, nmeta);
     print_texts(values, nvalues);
+    if (step < 0) return;
     const char *state = tc_ckpt_state(v->ckpt);
-    if (step >= 0) printf("  step %lld\n  state %.*s\n", (long long)step, (int)strcspn(state, "\n"), state);
+    tc_buf shown = {0};
+    tc_put_shown(&shown, state, strcspn(state, "\n"), "");
+    printf("  step %lld\n  state %s\n", (long long)step, tc_buf_str(&shown));
+    tc_buf_free(&shown);
 }
 
 tc_status run_show(tc_cmd *c) {

@@ -99,8 +99,11 @@ static tc_status halve(search *s) {
         if (good) lo = mid;
         else hi = mid;
     }
-    printf("step %zu of %zu makes the difference (%d runs): %s\n", hi, s->steps.len, s->runs, s->steps.data[hi - 1]);
-    return NULL;
+    tc_buf b = {0};
+    tc_buf_printf(&b, "step %zu of %zu makes the difference (%d runs): %s\n", hi, s->steps.len, s->runs, s->steps.data[hi - 1]);
+    tc_status st = tc_cmd_write_text(s->j->c, NULL, &b);
+    tc_buf_free(&b);
+    return st;
 }
 
 tc_status bisect(compile_job *j) {

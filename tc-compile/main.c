@@ -108,7 +108,7 @@ static void report_exec(compile_job *j, tc_exec *e) {
     tc_buf b = {0};
     if (tc_cmd_logs(j->c, "rewrites")) tc_rewrites_report(tc_exec_program(e), &b);
     if (compile_says(j, "fusion")) tc_exec_report(e, &b);
-    fprintf(stderr, "%s", tc_buf_str(&b));
+    tc_cmd_show(stderr, b.data, b.len);
     tc_buf_free(&b);
     if (compile_says(j, "memory")) say_memory(j, e);
     tc_cmd_log_sdpa(j->c, e);

@@ -101,7 +101,7 @@ static void report_saved(const tc_cmd *c, const tc_program *backward) {
     }
     if (tc_cmd_logs(c, "partition")) {
         fputs("partition: saved for the backward\n", stderr);
-        fwrite(tc_buf_str(&b), 1, b.len, stderr);
+        tc_cmd_show(stderr, b.data, b.len);
     }
     b.len = 0;
     tc_sym_print(&b, total);

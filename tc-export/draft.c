@@ -60,15 +60,11 @@ tc_status draft_start(tc_cmd *c, tc_cmd_source *q, draft *d) {
 tc_status draft_report(tc_cmd *c, const char *operand, const tc_capture_result *r) {
     const char *path = tc_cmd_get(c, TC_OPT_draft);
     tc_buf b = {0};
-    tc_out *o;
     tc_buf_printf(&b, "draft of %s: %zu place%s decided by the example inputs\n%s", operand, r->decided, r->decided == 1 ? "" : "s",
                   r->draft ? r->draft : "");
     tc_status st = NULL;
-    if (!path) fwrite(tc_buf_str(&b), 1, b.len, stderr);
-    else {
-        st = tc_cmd_create(c, path, false, &o);
-        if (!st) st = tc_cmd_finish(c, o, tc_out_write(o, tc_buf_str(&b), b.len));
-    }
+    if (!path) tc_cmd_show(stderr, b.data, b.len);
+    else st = tc_cmd_write_text(c, path, &b);
     tc_buf_free(&b);
     return st;
 }

@@ -66,12 +66,12 @@ static void log_topics(const tc_cmd *c, const tc_program *p) {
     tc_buf b = {0};
     if (tc_cmd_logs(c, "guards")) tc_program_print_guards(&b, p);
     if (tc_cmd_logs(c, "shapes")) report_shapes(&b, p);
-    fwrite(tc_buf_str(&b), 1, b.len, stderr);
+    tc_cmd_show(stderr, b.data, b.len);
     tc_buf_free(&b);
 }
 
 /* --store-weights=extern: the weights go to FILE.onnx.data beside FILE.onnx. */
-static tc_status put_onnx(tc_cmd *c, tc_out *o, const tc_program *p, int opset) {
+static tc_status write_onnx(tc_cmd *c, tc_out *o, const tc_program *p, int opset) {
     static const char *const stores[] = {"embed", "extern", NULL};
     const char *to = tc_cmd_get(c, TC_OPT_out), *slash = to ? strrchr(to, '/') : NULL;
     int store = 0;
@@ -84,6 +84,30 @@ static tc_status put_onnx(tc_cmd *c, tc_out *o, const tc_program *p, int opset) 
     tc_status st = tc_cmd_create(c, path.data, true, &data.o);
     if (!st) st = tc_cmd_finish(c, data.o, tc_onnx_write(o, p, opset, TC_VERSION, &data));
     tc_buf_free(&path);
+    return st;
+}
+
+static tc_status put_onnx(tc_cmd *c, const tc_program *p) {
+    tc_out *o;
+    int64_t opset;
+    TC_TRY(tc_cmd_int(c, TC_OPT_opset, TC_ONNX_OPSET_MIN, TC_ONNX_OPSET_MAX, TC_ONNX_OPSET_DEFAULT, &opset));
+    TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), true, &o));
+    return tc_cmd_finish(c, o, write_onnx(c, o, p, (int)opset));
+}
+
+static tc_status put_text(tc_cmd *c, const programs *all, format to, int form) {
+    tc_buf b = {0};
+    tc_status st = NULL;
+    for (size_t i = 0; i < all->len && !st; i++) {
+        const tc_program *p = all->data[i];
+        if (tc_cmd_has(c, TC_OPT_summary)) report_summary(&b, p);
+        else if (to == TO_DOT) tc_program_print_dot(&b, p);
+        else if (form == PRINT_MODULES) report_modules(&b, p);
+        else if (form == PRINT_JSON) st = print_json(&b, p);
+        else tc_program_print(&b, p, form == PRINT_FULL ? TC_PRINT_FULL : TC_PRINT_SHORT);
+    }
+    if (!st) st = tc_cmd_write_text(c, tc_cmd_get(c, TC_OPT_out), &b);
+    tc_buf_free(&b);
     return st;
 }
 
@@ -112,28 +136,10 @@ static tc_status put(tc_cmd *c, tc_archive *from, programs *all) {
     const char *verified;
     TC_TRY(verified_path(c, to, &verified));
     if (to == TO_PT2) return tc_cmd_write_archive(c, from, (tc_archive_content){.programs = (const tc_program *const *)p, .nprograms = n});
-    tc_out *o;
-    int64_t opset;
-    TC_TRY(tc_cmd_int(c, TC_OPT_opset, TC_ONNX_OPSET_MIN, TC_ONNX_OPSET_MAX, TC_ONNX_OPSET_DEFAULT, &opset));
-    TC_TRY(tc_cmd_create(c, tc_cmd_get(c, TC_OPT_out), to == TO_ONNX, &o));
-    tc_status st = NULL;
-    if (to == TO_ONNX) {
-        warn_of_sides(c, all, p[0], "an ONNX model holds one program");
-        st = put_onnx(c, o, p[0], (int)opset); /* the program for inference is the first */
-    } else {
-        tc_buf b = {0};
-        for (int i = 0; i < n && !st; i++) {
-            if (tc_cmd_has(c, TC_OPT_summary)) report_summary(&b, p[i]);
-            else if (to == TO_DOT) tc_program_print_dot(&b, p[i]);
-            else if (form == PRINT_MODULES) report_modules(&b, p[i]);
-            else if (form == PRINT_JSON) st = print_json(&b, p[i]);
-            else tc_program_print(&b, p[i], form == PRINT_FULL ? TC_PRINT_FULL : TC_PRINT_SHORT);
-        }
-        if (!st) st = tc_out_write(o, tc_buf_str(&b), b.len);
-        tc_buf_free(&b);
-    }
-    st = tc_cmd_finish(c, o, st);
-    return st || !verified ? st : verify_onnx(c, p[0], verified);
+    if (to != TO_ONNX) return put_text(c, all, to == TO_DOT, form);
+    warn_of_sides(c, all, p[0], "an ONNX model holds one program");
+    TC_TRY(put_onnx(c, p[0])); /* the program for inference is the first */
+    return verified ? verify_onnx(c, p[0], verified) : NULL;
 }
 
 /* ---- a source ---- */
@@ -186,7 +192,7 @@ static void list_failures(tc_cmd *c, tc_capture_result *r) {
 static void print_profile(const tc_cmd *c, tc_profile *p) {
     tc_buf b = {0};
     if (p) tc_profile_print(p, &b);
-    if (b.len) fprintf(stderr, "%s: where the time went\n%s", c->tool->name, tc_buf_str(&b));
+    if (b.len) tc_cmd_say(c, "where the time went"), tc_cmd_show(stderr, b.data, b.len);
     tc_buf_free(&b);
     tc_profile_destroy(p);
 }
@@ -210,7 +216,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
     }
     tc_evaluator_destroy(v); /* what it keeps for further results is given back before weights are loaded */
     tc_cmd_phase(c, "capturing");
-    if (r.printed && !c->quiet) fputs(r.printed, stderr);
+    if (r.printed && !c->quiet) tc_cmd_show(stderr, r.printed, strlen(r.printed));
     list_failures(c, &r);
     if (!st && tc_cmd_has(c, TC_OPT_draft)) st = draft_report(c, operand, &r);
     free(r.draft);

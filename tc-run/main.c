@@ -46,7 +46,7 @@ static tc_status show_signature(tc_cmd *c, const tc_archive *a, const tc_program
         signature_print(&b, p, path);
         tc_buf_putc(&b, '\n');
     }
-    fputs(b.data, stdout);
+    tc_cmd_show(stdout, b.data, b.len);
     tc_buf_free(&b);
     return s;
 }

@@ -110,7 +110,7 @@ tc_status trace_event(void *ctx, const tc_exec_event *event) {
         if (t->print) (t->c->json ? json_line : text_line)(&b, name, tc_op_name(n->op), tc_buf_str(&place), event->tensors[i], &s);
         if (t->check && s.nans) st = not_a_number(event, name, n, tc_buf_str(&place), &s);
     }
-    fputs(tc_buf_str(&b), stderr);
+    tc_cmd_show(stderr, b.data, b.len);
     tc_buf_free(&b);
     tc_buf_free(&place);
     return st;

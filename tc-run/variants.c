@@ -7,8 +7,8 @@
 static void chosen(void *ctx, const char *sizes) {
     const tc_cmd *c = ((const versions *)ctx)->c;
     if (!tc_cmd_logs(c, "guards") && !c->verbose) return;
-    if (sizes) fprintf(stderr, "%s: the variant for %s is used\n", c->tool->name, sizes);
-    else fprintf(stderr, "%s: no variant fits: the code for all sizes is used\n", c->tool->name);
+    if (sizes) tc_cmd_say(c, "the variant for %s is used", sizes);
+    else tc_cmd_say(c, "no variant fits: the code for all sizes is used");
 }
 
 static void recompile(void *ctx, const tc_recompile *r) {
@@ -17,14 +17,14 @@ static void recompile(void *ctx, const tc_recompile *r) {
     tc_buf at = {0};
     if (r->at.file) tc_buf_printf(&at, " (%s:%d)", r->at.file, r->at.line);
     if (tc_cmd_logs(c, "recompiles") || c->verbose || (stance && !strcmp(stance, "eager_on_recompile")))
-        fprintf(stderr, "%s: no compiled variant fits: it is for %s; %s%s%s\n", c->tool->name, r->guard, r->met, tc_buf_str(&at),
-                stance && !strcmp(stance, "fail_on_recompile") ? "" : "; the graph is interpreted, with the same bits");
+        tc_cmd_say(c, "no compiled variant fits: it is for %s; %s%s%s", r->guard, r->met, tc_buf_str(&at),
+                   stance && !strcmp(stance, "fail_on_recompile") ? "" : "; the graph is interpreted, with the same bits");
     tc_buf_free(&at);
 }
 
 static void turned(void *ctx, const tc_program *to) {
     const tc_cmd *c = ((const versions *)ctx)->c;
-    if (tc_cmd_logs(c, "guards") || c->verbose) fprintf(stderr, "%s: these sizes are those of program %s\n", c->tool->name, to->name);
+    if (tc_cmd_logs(c, "guards") || c->verbose) tc_cmd_say(c, "these sizes are those of program %s", to->name);
 }
 
 /* Types and ranges of the inputs, the program's own guards, and what its variants are for. */
@@ -46,7 +46,7 @@ static void log_guards(const tc_program *p, const tc_variants *v) {
         if (hi != TC_SYM_NO_HI) tc_buf_printf(&b, "  %s <= %lld\n", tc_sym_var_name(s), (long long)hi);
     }
     for (int i = 0; i < tc_variants_count(v); i++) tc_buf_printf(&b, "  variant %d: %s\n", i + 1, tc_variants_guard(v, i));
-    fputs(tc_buf_str(&b), stderr);
+    tc_cmd_show(stderr, b.data, b.len);
     tc_buf_free(&b);
 }
 

@@ -64,7 +64,8 @@ static void quoted(tc_buf *b, const char *text, size_t n) {
         else if (c < 0x20 || c == 0x7f) tc_buf_printf(b, "\\u%04x", c), i++;
         else {
             k = utf8_len(s + i, n - i);
-            if (k) tc_buf_append(b, s + i, k);
+            if (k == 2 && c == 0xc2 && s[i + 1] < 0xa0) tc_buf_printf(b, "\\u%04x", s[i + 1]); /* C1 */
+            else if (k) tc_buf_append(b, s + i, k);
             else tc_buf_puts(b, "\\ufffd");
             i += k ? k : 1;
         }

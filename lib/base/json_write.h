@@ -24,7 +24,7 @@ void tc_json_array(tc_json *w);
 void tc_json_end(tc_json *w); /* closes the innermost object or array */
 void tc_json_key(tc_json *w, const char *key);
 void tc_json_string(tc_json *w, const char *s);
-void tc_json_stringn(tc_json *w, const char *s, size_t n); /* UTF-8; bytes that are not become U+FFFD */
+void tc_json_stringn(tc_json *w, const char *s, size_t n); /* UTF-8; bytes that are not become U+FFFD; control characters are escaped */
 void tc_json_int(tc_json *w, int64_t v);
 void tc_json_uint(tc_json *w, uint64_t v);
 void tc_json_double(tc_json *w, double v); /* shortest text that reads back equal; not finite: null */

@@ -2,6 +2,7 @@
 #include "base/status.h"
 
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <stdio.h>
 
@@ -12,14 +13,8 @@ struct tc_status_s {
     char *file, *text; /* own the strings of place */
 };
 
-/* Messages are one line and safe on a terminal: control bytes that came out of a file become \xNN. */
-static void append_line(tc_buf *b, const char *s) {
-    for (const unsigned char *p = (const unsigned char *)s; *p; p++) {
-        if (*p == '\t') tc_buf_putc(b, ' ');
-        else if (*p < 0x20 || *p == 0x7f) tc_buf_printf(b, "\\x%02x", *p);
-        else tc_buf_putc(b, (char)*p);
-    }
-}
+/* Messages are one line and safe on a terminal. */
+static void append_line(tc_buf *b, const char *s) { tc_put_shown(b, s, strlen(s), "\t"); }
 
 static void append_format(tc_buf *b, const char *fmt, va_list ap) {
     tc_buf raw = {0};

@@ -1,4 +1,4 @@
-/* Suggestions, numbers from text, the clock. See text.h. */
+/* Suggestions, numbers from text, control bytes, the clock. See text.h. */
 #include "base/text.h"
 
 #include <errno.h>
@@ -58,6 +58,24 @@ bool tc_parse_double(const char *s, double *out) {
     if (*end) return false;
     *out = v;
     return true;
+}
+
+/* Bytes of the control character at s, of n: C0, DEL, and C1 as UTF-8 writes it (CSI, U+009B, is c2 9b). */
+static size_t control_len(const unsigned char *s, size_t n) {
+    if (*s < 0x20 || *s == 0x7f) return 1;
+    return n > 1 && s[0] == 0xc2 && s[1] >= 0x80 && s[1] < 0xa0 ? 2 : 0;
+}
+
+void tc_put_shown(tc_buf *b, const char *text, size_t n, const char *kept) {
+    const unsigned char *s = (const unsigned char *)text;
+    for (size_t i = 0, run = 0; i <= n; i++) {
+        size_t k = i < n && !(s[i] && strchr(kept, s[i])) ? control_len(s + i, n - i) : 0;
+        if (!k && i < n) continue;
+        tc_buf_append(b, s + run, i - run);
+        for (size_t c = 0; c < k; c++) tc_buf_printf(b, "\\x%02x", s[i + c]);
+        if (k) i += k - 1;
+        run = i + 1;
+    }
 }
 
 double tc_now(void) {

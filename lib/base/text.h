@@ -11,6 +11,8 @@ bool tc_word_in(const char *words, const char *word);
 /* A whole string as a number; false when it is not one, or out of range. Decimal; double also takes 1e-3, inf, nan; no locale. */
 bool tc_parse_i64(const char *s, int64_t *out);
 bool tc_parse_double(const char *s, double *out);
+/* What came out of a file may not steer a terminal: the n bytes of text with its control characters, but those of kept, shown as \xNN. */
+void tc_put_shown(tc_buf *b, const char *text, size_t n, const char *kept);
 double tc_now(void); /* seconds, monotonic */
 
 #endif
