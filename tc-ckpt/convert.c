@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-typedef enum { TO_SAFETENSORS, TO_PT, TO_NPZ, TO_NPY, TO_HF, TO_DCP, TO_COUNT } format;
+typedef enum { TO_SAFETENSORS, TO_PT, TO_NPZ, TO_NPY, TO_HF, TO_DCP } format;
 static const char *const formats[] = {"safetensors", "pt", "npz", "npy", "hf", "dcp", NULL};
 
 /* One tensor on its way. */

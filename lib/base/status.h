@@ -61,11 +61,6 @@ void tc_status_free(tc_status s);
             return try_s_;                                         \
         }                                                          \
     } while (0)
-/* The same, leaving through a label; `st` is the function's status variable. */
-#define TC_TRY_GOTO(st, label, expr)     \
-    do {                                 \
-        if (((st) = (expr))) goto label; \
-    } while (0)
 
 /* A broken invariant of tc itself, never bad input: prints the location to stderr and aborts. */
 _Noreturn void tc_bug_(const char *file, int line, const char *fmt, ...) TC_PRINTF(3, 4);

@@ -73,7 +73,6 @@ typedef struct var {
 
 struct ast {
     uint8_t kind, op;
-    bool paren; /* in parentheses: (a) = 1, and a tuple that is one argument */
     int line, col;
     ast *a, *b, *c;
     ast **list, **list2;

@@ -155,12 +155,6 @@ tc_status tc_lang_run(C *c, void (*fn)(C *, void *), void *ctx) {
     return j.status;
 }
 
-const char *tc_lang_printed(C *c) {
-    const char *s = c->printed.len ? tc_arena_strndup(&c->arena, c->printed.data, c->printed.len) : "";
-    c->printed.len = 0;
-    return s;
-}
-
 void tc_lang_reset_steps(C *c) { c->steps = 0; }
 
 /* ---- sources ---- */

@@ -22,8 +22,6 @@ void tc_lang_destroy(C *c); /* NULL is allowed */
  * of object.h and may raise. Not reentrant. */
 tc_status tc_lang_run(C *c, void (*fn)(C *c, void *ctx), void *ctx);
 
-/* Text of print() since the last call, or "". */
-const char *tc_lang_printed(C *c);
 void tc_lang_reset_steps(C *c);
 
 /* ---- for C code that runs inside tc_lang_run ---- */

@@ -472,11 +472,6 @@ bool tc_equal(C *c, V a, V b) {
     return tc_truth(c, tc_rich(c, '=', a, b));
 }
 
-int tc_compare(C *c, V a, V b) {
-    if (tc_truth(c, tc_rich(c, '<', a, b))) return -1;
-    return tc_truth(c, tc_rich(c, '<', b, a));
-}
-
 int64_t tc_index(C *c, V v, const char *what) {
     int64_t i;
     if (tc_kind_of(v) == K_BOOL) return v == c->true_;

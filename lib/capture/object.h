@@ -133,7 +133,6 @@ typedef struct {
     native_fn fn;
     void *data;
     V owner;
-    bool is_static;
 } native; /* data: for closures in C */
 typedef struct {
     obj h;
@@ -177,7 +176,6 @@ typedef struct {
 typedef struct {
     obj h;
     V args, cause, context;
-    bool suppress;
     struct file *file;
     int line, col;
     const char *trace, *loops; /* loops: "line 12, iteration 3", or NULL */
@@ -230,14 +228,11 @@ struct type {
     type **mro;
     int nmro;
     dict *d;
-    bool user;                                       /* made by a class statement */
-    bool has_getattr, has_setattr, has_getattribute; /* __getattr__, __setattr__ other than object's on the mro */
+    bool user; /* made by a class statement */
     V doc;
     struct file *file;
     V (*instance_attr)(C *c, V self, str *name); /* native attributes, asked after the type's dict; NULL: none */
     bool (*instance_setattr)(C *c, V self, str *name, V v);
-    V meta_call; /* Enum-like hooks: called instead of making an instance */
-    V meta_iter;
     struct {
         str *name;
         V v;
@@ -336,9 +331,6 @@ struct tc_lang {
     file *files;
     const char *const *source_dirs; /* --source */
     int nsource_dirs;
-    const char *(*read_source)(void *self, C *c, const char *path, size_t *len);
-    void *read_self;
-    V print_sink; /* list that print() appends to, or none */
     tc_buf printed;
     bool all_types; /* see tc_lang_options */
     bool capturing; /* forward runs: globals may not be changed */
@@ -393,7 +385,6 @@ const char *tc_type_name(C *c, V v); /* for messages */
 uint64_t tc_hash_value(C *c, V v);
 bool tc_equal(C *c, V a, V b);     /* ==, as a truth */
 bool tc_same(V a, V b);            /* is */
-int tc_compare(C *c, V a, V b);    /* numbers and strings of one kind: -1 0 1; raises when not ordered */
 V tc_rich(C *c, int op, V a, V b); /* op: '<' 'l'(<=) '>' 'g'(>=) '=' '!' */
 str *tc_repr(C *c, V v);
 str *tc_to_str(C *c, V v);

@@ -13,7 +13,6 @@ typedef struct {
     scope *sc;
     str *cls; /* of the innermost class: __x in it is _cls__x; NULL outside */
     int depth, loops;
-    int last_line;
 } parser;
 
 #define TC_MAX_NEST 1000

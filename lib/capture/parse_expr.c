@@ -12,7 +12,6 @@ static str *private_name(parser *p, str *name) {
 }
 
 void tc_p_next(parser *p) {
-    p->last_line = p->t.line;
     if (p->has_ahead) p->t = p->ahead, p->has_ahead = false;
     else p->t = tc_lex(&p->lx);
     if (p->cls && p->t.kind == T_NAME && p->t.name->len > 2 && !strncmp(p->t.name->s, "__", 2)) p->t.name = private_name(p, p->t.name);
@@ -190,7 +189,6 @@ static ast *parenthesised(parser *p) {
         tc_p_next(p);
         ast *n = tc_p_node(p, N_TUPLE, &at);
         n->list = tc_mem(p->c, sizeof(ast *));
-        n->paren = true;
         return n;
     }
     if (tc_p_kw(p, KW_yield)) {
@@ -207,7 +205,6 @@ static ast *parenthesised(parser *p) {
     if (!tc_p_op(p, ",")) {
         if (first->kind == N_STAR) tc_p_fail(p, &at, "cannot use starred expression here");
         tc_p_expect(p, ")");
-        first->paren = true;
         return first;
     }
     astvec v = {0};
@@ -220,7 +217,6 @@ static ast *parenthesised(parser *p) {
     tc_p_expect(p, ")");
     ast *n = tc_p_node(p, N_TUPLE, &at);
     tc_p_take(p, &v, &n->list, &n->n);
-    n->paren = true;
     return n;
 }
 

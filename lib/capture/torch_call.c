@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_OVERLOADS = 32, MAX_RESULTS = 256 };
+enum { MAX_OVERLOADS = 32 };
 
 /* ---- tensors as objects ---- */
 static tensor *new_tensor(C *c) {

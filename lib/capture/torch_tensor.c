@@ -579,15 +579,6 @@ bool tc_tensor_setattr(C *c, V self, str *name, V v) {
     return false;
 }
 
-/* torch.Tensor.add(x, y): a method taken from the class. */
-V tc_tensor_class_attr(C *c, str *name);
-V tc_tensor_class_attr(C *c, str *name) {
-    char full[128];
-    if (name->len > 100 || !strncmp(name->s, "__", 2)) return NULL;
-    snprintf(full, sizeof full, "aten::%s", name->s);
-    return tc_torch_opfn(c, full, NULL);
-}
-
 void tc_torch_tensor_init(C *c);
 void tc_torch_tensor_init(C *c) {
     type *t = c->types[K_TENSOR];

@@ -81,7 +81,6 @@ typedef struct {
     int64_t batch;
     tc_generator gen;
     int64_t *perm;     /* of the current epoch */
-    int64_t epoch, at; /* samples of it that were given */
     int64_t per_epoch; /* batches in an epoch; a last short one is dropped */
     int64_t given;     /* batches given so far */
 } tc_sampler;

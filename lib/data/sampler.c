@@ -210,8 +210,6 @@ void tc_sampler_next(tc_sampler *s, int64_t *index) {
         for (int64_t k = 0; k < s->batch; k++) index[k] = (i * s->batch + k) * step % d->count;
     }
     s->given++;
-    s->epoch = s->given / s->per_epoch;
-    s->at = s->given % s->per_epoch * s->batch;
 }
 
 void tc_sampler_seek(tc_sampler *s, int64_t batches) {

@@ -297,7 +297,6 @@ static void push_object(machine *m, tc_pk *callable, tc_pk *arguments) {
         is_dict = is_dict || (tc_pk_is_global(callable, dicts[i]) && (arguments->len == 0 || pairs));
     if (is_dict) {
         tc_pk *v = make(m, TC_PK_DICT);
-        v->dict_type = callable;
         for (uint32_t i = 0; pairs && i < pairs->len; i++) add_items(m, v, pairs->items[i]->items, 2);
         push(m, v);
         return;

@@ -42,11 +42,8 @@ struct tc_pk {
             const char *s; /* STRING, BYTES, LONG: not NUL-terminated, often inside the pickle; GLOBAL: "module.name", NUL-terminated */
             size_t n;
         };
-        struct {
-            tc_pk **items;    /* LIST, TUPLE, SET, DICT */
-            tc_pk *dict_type; /* DICT: NULL, or the GLOBAL that made it (collections.OrderedDict) */
-        };
-        tc_pk *args; /* PERSISTENT */
+        tc_pk **items; /* LIST, TUPLE, SET, DICT */
+        tc_pk *args;   /* PERSISTENT */
         struct {
             tc_pk *callable, *arguments; /* OBJECT: what would be called, and a TUPLE (any kind after REDUCE of nonsense is refused) */
             struct tc_pk_more *more;

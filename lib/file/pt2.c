@@ -84,7 +84,6 @@ void tc_archive_close(tc_archive *a) {
 size_t tc_archive_count(const tc_archive *a) { return a->names.len; }
 const char *tc_archive_name(const tc_archive *a, size_t i) { return a->names.data[i]; }
 const tc_zip *tc_archive_zip(const tc_archive *a) { return a->zip; }
-const char *tc_archive_root(const tc_archive *a) { return a->root; }
 const char *tc_archive_path(const tc_archive *a) { return a->zip ? a->zip->blob->name : a->file; }
 
 tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned char **out_data, size_t *out_len, bool *out_found) {

@@ -40,7 +40,6 @@ tc_status tc_archive_extra(const tc_archive *a, const char *path, const unsigned
 /* Name of the i-th entry of extra/ that is the user's (torch.export.save's extra_files, --meta): not below tc/. NULL behind the last. */
 const char *tc_archive_user_extra(const tc_archive *a, size_t i);
 const tc_zip *tc_archive_zip(const tc_archive *a); /* NULL for tc_archive_of_program */
-const char *tc_archive_root(const tc_archive *a);  /* "mlp/" */
 
 /* ---- writing ---- */
 typedef struct {

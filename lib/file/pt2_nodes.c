@@ -124,17 +124,15 @@ static void read_inputs(tc_pt2_reader *r, tc_pt2_scope *s, raw_node *n) {
     for (tc_jr_array(j); tc_jr_item(j);) {
         tc_str name = {"", 0};
         tc_pt2_arg a = {.name = name};
-        bool keyword = false, given = false;
+        bool given = false;
         tc_jr_object(j);
         for (tc_str key; tc_jr_member(j, &key);) {
             if (tc_str_is(key, "name")) name = tc_jr_keep(j, &r->scratch, tc_jr_string(j));
             else if (tc_str_is(key, "arg")) a = tc_pt2_argument(r, s), given = true;
-            else if (tc_str_is(key, "kind") && !tc_jr_null(j)) keyword = tc_jr_int(j) == 2;
-            else if (!tc_str_is(key, "kind")) tc_jr_skip(j);
+            else tc_jr_skip(j);
         }
         if (!given) tc_jr_fail(j, TC_CONTENT, "argument %.*s has no value", (int)(name.n < 200 ? name.n : 200), name.s);
         a.name = name;
-        a.keyword = keyword;
         tc_vec_push(&n->args, a);
     }
 }

@@ -84,7 +84,6 @@ typedef struct {
     bool is_graph;
     const char *graph_name;
     tc_str name;
-    bool keyword;
 } tc_pt2_arg;
 
 /* pt2_args.c. All report through r->j. */

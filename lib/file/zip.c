@@ -16,8 +16,6 @@ static uint64_t u64(const unsigned char *p) { return u32(p) | (uint64_t)u32(p + 
 
 static tc_place at(const tc_blob *b, size_t offset) { return (tc_place){.file = b->name, .offset = (int64_t)offset}; }
 
-bool tc_zip_is(const void *data, size_t n) { return n >= 4 && (u32(data) == LOCAL || u32(data) == END); }
-
 typedef struct {
     uint64_t count, size, offset, end;
 } directory; /* end: where the end record (or its ZIP64 form) begins */

@@ -28,7 +28,6 @@ typedef struct {
     bool unsummed; /* written without checksums: that of every entry is 0 */
 } tc_zip;
 
-bool tc_zip_is(const void *data, size_t n); /* begins as a ZIP does */
 /* Reads the central directory and compares it with every local header: names, sizes, overlaps, bounds. Keeps a reference to the blob. */
 tc_status tc_zip_open(tc_blob *b, tc_zip **out_zip);
 void tc_zip_close(tc_zip *z);                                       /* NULL is allowed */

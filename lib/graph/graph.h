@@ -137,7 +137,6 @@ typedef enum {
     TC_IN_CONSTANT /* tensor */,
     TC_IN_USER,
     TC_IN_LEAF /* constant input: no value, arg holds it */,
-    TC_IN_GENERATOR /* state of the random stream, tc's own */,
     TC_IN_TOKEN
 } tc_input_kind;
 typedef struct {

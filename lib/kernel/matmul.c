@@ -25,11 +25,11 @@ typedef struct {
     const int64_t *knob;
 } product;
 
-static operand matrix(const tc_tensor *t, int rows, int cols) { /* dimensions of rows and columns, -1: none; 0 of three is the batch */
+static operand matrix(const tc_tensor *t, int rows, int cols) { /* dimensions of rows and columns; 0 of three is the batch */
     operand o = {t->storage ? tc_tensor_data(t) : NULL, 0, 0, 0};
     if (t->rank == 3) o.bs = t->size[0] == 1 ? 0 : t->stride[0];
-    if (rows >= 0) o.rs = t->size[rows] == 1 ? 0 : t->stride[rows];
-    if (cols >= 0) o.cs = t->size[cols] == 1 ? 0 : t->stride[cols];
+    o.rs = t->size[rows] == 1 ? 0 : t->stride[rows];
+    o.cs = t->size[cols] == 1 ? 0 : t->stride[cols];
     return o;
 }
 /* `self` of addmm and its like: broadcast to batch x m x n from the right. */
@@ -142,50 +142,25 @@ static void integers(const tc_kcall *c, const product *p, void *out) {
 }
 
 /* ---- arguments ---- */
-enum { MM, BMM, ADDMM, BADDBMM, ADDMV, MV, DOT, LINEAR };
+enum { MM, BMM, ADDMM, BADDBMM };
 static product read_args(const tc_kcall *c, int form) {
-    int first = form == ADDMM || form == BADDBMM || form == ADDMV;
+    int first = form == ADDMM || form == BADDBMM;
     const tc_tensor *a = tc_k_tensor(c, first), *b = tc_k_tensor(c, first + 1);
-    product p = {.dtype = a->dtype, .batch = 1, .m = 1, .n = 1, .alpha = 1, .beta = 1, .ialpha = tc_scalar_int(1), .ibeta = tc_scalar_int(1)};
+    product p = {.dtype = a->dtype, .batch = 1, .alpha = 1, .beta = 1, .ialpha = tc_scalar_int(1), .ibeta = tc_scalar_int(1)};
     if (first) {
         p.beta = tc_k_float(c, 3), p.alpha = tc_k_float(c, 4), p.ibeta = c->args[3].num, p.ialpha = c->args[4].num;
         p.add = broadcast(tc_k_tensor(c, 0));
         if (p.beta == 0) p.add.data = NULL;
     }
-    switch (form) {
-    case BMM:
-    case BADDBMM:
-        p.batch = a->size[0], p.m = a->size[1], p.k = a->size[2], p.n = b->size[2];
-        p.a = matrix(a, 1, 2), p.b = matrix(b, 1, 2);
-        break;
-    case ADDMV:
-    case MV:
-        p.m = a->size[0], p.k = a->size[1];
-        p.a = matrix(a, 0, 1), p.b = matrix(b, 0, -1);
-        if (p.add.data) p.add.rs = p.add.cs, p.add.cs = 0;
-        break;
-    case DOT:
-        p.k = a->size[0];
-        p.a = matrix(a, -1, 0), p.b = matrix(b, 0, -1);
-        break;
-    default: p.m = a->size[0], p.k = a->size[1], p.n = b->size[1]; p.a = matrix(a, 0, 1), p.b = matrix(b, 0, 1);
-    }
+    const int at = form == BMM || form == BADDBMM; /* of the rows */
+    if (at) p.batch = a->size[0];
+    p.m = a->size[at], p.k = a->size[at + 1], p.n = b->size[at + 1];
+    p.a = matrix(a, at, at + 1), p.b = matrix(b, at, at + 1);
     return p;
 }
-/* linear: leading dimensions of the input become rows (TC_KF_CONTIGUOUS makes that possible). */
-static product read_linear(const tc_kcall *c) {
-    const tc_tensor *x = tc_k_tensor(c, 0), *w = tc_k_tensor(c, 1);
-    product p = {.dtype = x->dtype, .batch = 1, .m = 1, .alpha = 1, .beta = 1, .ialpha = tc_scalar_int(1), .ibeta = tc_scalar_int(1)};
-    for (int i = 0; i + 1 < x->rank; i++) p.m *= x->size[i];
-    p.k = x->size[x->rank - 1], p.n = w->rank == 1 ? 1 : w->size[0];
-    p.a = (operand){tc_tensor_data(x), 0, p.k, 1}, p.b = (operand){tc_tensor_data(w), 0, 1, p.k};
-    if (tc_k_given(c, 2)) p.add = broadcast(tc_k_tensor(c, 2));
-    return p;
-}
-static product read_form(const tc_kcall *c, int form) { return form == LINEAR ? read_linear(c) : read_args(c, form); }
 
 static size_t scratch_of(const tc_kcall *c, int threads, int form) {
-    product p = read_form(c, form);
+    product p = read_args(c, form);
     if (!tc_is_float(p.dtype)) return 0;
     tc_dtype work = work_type(c->isa, p.dtype);
     size_t n = tc_gemm_scratch(c->isa, work, p.m, p.n, p.k, c->packed != NULL, threads);
@@ -193,7 +168,7 @@ static size_t scratch_of(const tc_kcall *c, int threads, int form) {
     return n;
 }
 static tc_status run_of(tc_kcall *c, int form) {
-    product p = read_form(c, form);
+    product p = read_args(c, form);
     void *out = tc_tensor_data(&c->outs[0]);
     if (tc_is_complex(p.dtype)) return tc_error(TC_UNSUPPORTED, "matrix product of %s is not supported", tc_dtypes[p.dtype].torch);
     if (!tc_is_float(p.dtype)) {
@@ -219,21 +194,21 @@ static tc_status run_of(tc_kcall *c, int form) {
 }
 
 static int knobs_of(const tc_kcall *c, tc_knob *out, int form) {
-    const product p = read_form(c, form);
+    const product p = read_args(c, form);
     return tc_is_float(p.dtype) ? tc_gemm_knobs(p.m, p.n, out) : 0;
 }
 
 /* ---- b ahead of time ---- */
 enum { PACK_ROWS = 400 }; /* packing an element costs what some 20 rows of the product do (measured) */
 static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
-    product p = read_form(c, form);
+    product p = read_args(c, form);
     *out_arg = arg;
     if (!tc_is_float(p.dtype) || (!tc_is_narrow(p.dtype) && p.m > PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
     const tc_dtype work = work_type(c->isa, p.dtype);
     return tc_gemm_packed_bytes(c->isa, work, p.n, p.k) / tc_dtype_size(work) * tc_dtype_size(p.dtype);
 }
 static void pack_form(const tc_kcall *c, int form, void *out) {
-    product p = read_form(c, form);
+    product p = read_args(c, form);
     tc_gemm j = {.dtype = p.dtype, .n = p.n, .k = p.k, .b = p.b.data, .b_rs = p.b.rs, .b_cs = p.b.cs, .packed_type = p.dtype};
     /* half the memory of float32, and half of it to read for a row */
     (work_type(c->isa, p.dtype) != p.dtype ? tc_gemm_pack_as : tc_gemm_pack)(c->isa, c->pool, &j, out);
@@ -243,7 +218,6 @@ static void pack_form(const tc_kcall *c, int form, void *out) {
     static void pack_##id(const tc_kcall *c, void *out) { pack_form(c, FORM, out); }
 PACKS(mm, MM, 1)
 PACKS(addmm, ADDMM, 2)
-PACKS(linear, LINEAR, 1)
 
 /* ---- int8 in int32 ---- */
 static tc_gemm_i8 int_mm_job(const tc_kcall *c) {
@@ -374,7 +348,3 @@ KERNEL(mm, MM, TC_KF_EPILOGUE, pack_bytes_mm, pack_mm, .row_dims = -1)
 KERNEL(bmm, BMM, TC_KF_EPILOGUE, NULL, NULL, .row_dims = -1)
 KERNEL(addmm, ADDMM, TC_KF_EPILOGUE, pack_bytes_addmm, pack_addmm, .row_dims = -1)
 KERNEL(baddbmm, BADDBMM, TC_KF_EPILOGUE, NULL, NULL, .row_dims = -1)
-KERNEL(addmv, ADDMV, 0, NULL, NULL)
-KERNEL(mv, MV, 0, NULL, NULL)
-KERNEL(dot, DOT, 0, NULL, NULL)
-KERNEL(linear, LINEAR, TC_KF_CONTIGUOUS | TC_KF_EPILOGUE, pack_bytes_linear, pack_linear, .row_dims = -1)

@@ -10,12 +10,8 @@ extern const tc_kernel tc_k_mm;          /* aten::mm(Tensor self, Tensor mat2) *
 extern const tc_kernel tc_k_bmm;         /* aten::bmm(Tensor self, Tensor mat2) */
 extern const tc_kernel tc_k_addmm;       /* aten::addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) */
 extern const tc_kernel tc_k_baddbmm;     /* aten::baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) */
-extern const tc_kernel tc_k_addmv;       /* aten::addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) */
-extern const tc_kernel tc_k_mv;          /* aten::mv(Tensor self, Tensor vec) */
-extern const tc_kernel tc_k_dot;         /* aten::dot(Tensor self, Tensor tensor) */
 extern const tc_kernel tc_k_int_mm;      /* aten::_int_mm(Tensor self, Tensor mat2): int8 by int8 in int32 */
 extern const tc_kernel tc_k_grouped_mm;  /* aten::_grouped_mm(Tensor self, Tensor mat2, Tensor? offs, ...), without bias and out_dtype */
-extern const tc_kernel tc_k_linear;      /* aten::linear(Tensor input, Tensor weight, Tensor? bias=None): input of any rank >= 1 */
 extern const tc_kernel tc_k_int8pack_mm; /* aten::_weight_int8pack_mm(Tensor self, Tensor mat2, Tensor scales) */
 extern const tc_kernel tc_k_int4pack_mm; /* aten::_weight_int4pack_mm_for_cpu(Tensor self, Tensor mat2, int qGroupSize, Tensor qScaleAndZeros) */
 

@@ -220,6 +220,5 @@ static tc_layouts layouts_of(const tc_kcall *k, int dims) {
     static size_t scratch_##n(const tc_kcall *k, int threads) { return scratch_of(k, threads, n); } \
     static tc_layouts layouts_##n(const tc_kcall *k) { return layouts_of(k, n); }                   \
     const tc_kernel tc_k_max_pool##n##d = {"max_pool", TC_KF_CONTIGUOUS | TC_KF_SPARE_RESULTS, run_##n, scratch_##n, NULL, NULL, layouts_##n};
-KERNEL(1)
 KERNEL(2)
 KERNEL(3)

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-enum { TC_LEAF = 256, TC_LANES = 16, TC_ATTENTION_LEAF = 128 };
+enum { TC_LEAF = 256, TC_ATTENTION_LEAF = 128 };
 
 typedef struct {
     int64_t count;

@@ -119,7 +119,6 @@ struct tc_op {
     tc_decompose_fn strided; /* the same when argument 0 is not contiguous and the order of memory decides (random fills) */
     tc_view_alias_fn view_alias;
     tc_grad_fn grad;     /* NULL with a decomposition: differentiate that; NULL otherwise: an error names the operator */
-    const void *shard;   /* placement rule; its issue fills it */
     const char *samples; /* calls in the model language's syntax: tests, bench, fuzz and the man page run them */
     const char *doc;     /* one line: formula */
 };

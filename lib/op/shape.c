@@ -193,8 +193,6 @@ bool tc_sh_as_one(tc_shape_ctx *c, tc_sym s) {
     return hi == 1 && tc_sh_same(c, s, tc_sym_int(c->program->sym, 1));
 }
 
-bool tc_sh_pin(tc_shape_ctx *c, tc_sym s, int64_t *out) { return tc_program_pin(c->program, s, c->source, tc_op_name(c->op), out); }
-
 bool tc_sh_repeats(tc_shape_ctx *c, tc_sym s, tc_sym other) {
     int64_t own, want;
     if (tc_sh_as_one(c, s)) return true;

@@ -49,7 +49,6 @@ bool tc_sh_not_zero(tc_shape_ctx *c, tc_sym s);     /* by a guard; false when it
 /* 1, or at most 1, as the size of x[:1] is: then a guard is recorded that it is 1. */
 bool tc_sh_as_one(tc_shape_ctx *c, tc_sym s);
 bool tc_sh_repeats(tc_shape_ctx *c, tc_sym s, tc_sym other); /* as one, also where the example has 1 here and not in other: a guard */
-bool tc_sh_pin(tc_shape_ctx *c, tc_sym s, int64_t *out);     /* tc_program_pin with the operator's name */
 tc_status tc_sh_need_tensor(const tc_shape_ctx *c, int i);
 tc_status tc_sh_need_float(const tc_shape_ctx *c, int i);
 

@@ -9,7 +9,7 @@ enum { V_INST, V_SPREAD, V_STORE };
 
 typedef struct {
     uint8_t what, cls, level, dtype, shift;
-    bool kept, emitted;
+    bool kept;
     bool split;   /* a gather that keeps apart what varies along the rows and along the columns */
     bool strided; /* a load in column mode that only reductions read: they step through memory themselves */
     int stage;

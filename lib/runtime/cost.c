@@ -65,8 +65,8 @@ static double rnn_flops(const kernel_call *k) {
 static double kernel_flops(const kernel_call *k, const char *name) {
     const tc_kcall kc = {.args = k->args};
     const double results = (double)tc_tensor_numel(&k->outs[0]);
-    const bool first = !strcmp(name, "addmm") || !strcmp(name, "baddbmm") || !strcmp(name, "addmv");
-    if (first || tc_word_in(" mm bmm mv dot linear int_mm int8pack_mm int4pack_mm ", name)) return 2 * results * last(tc_k_tensor(&kc, first), 0);
+    const bool first = !strcmp(name, "addmm") || !strcmp(name, "baddbmm");
+    if (first || tc_word_in(" mm bmm int_mm int8pack_mm int4pack_mm ", name)) return 2 * results * last(tc_k_tensor(&kc, first), 0);
     if (!strcmp(name, "grouped_mm")) { /* of two matrices the sum over all k goes to one result a group */
         const tc_tensor *a = tc_k_tensor(&kc, 0), *b = tc_k_tensor(&kc, 1);
         return 2 * (a->rank == 2 && b->rank == 2 ? (double)tc_tensor_numel(a) * last(b, 0) : results * last(a, 0));

@@ -69,7 +69,6 @@ typedef struct {
 
 typedef struct bound {
     int64_t *key;
-    size_t nkey;
     uint64_t stamp; /* of the last use */
     tc_tensor *t;   /* by value id; storages are borrowed from roots */
     int *root_of;   /* by value id; -1: no tensor */

@@ -357,7 +357,6 @@ static tc_status find_bound(frame *f) {
     if (f == e->main) TC_TRY(check_guards(e));
     bound *b;
     TC_TRY(frame_bind(f, &b));
-    b->nkey = e->nvars;
     b->key = tc_xcalloc(e->nvars + 1, sizeof *b->key);
     for (size_t i = 0; i < e->nvars; i++)
         b->key[i] = e->vars[i].bound && tc_sym_type(tc_sym_var_at(e->program->sym, i)) != TC_SYM_FLOAT ? e->vars[i].i : INT64_MIN;

@@ -57,7 +57,7 @@ static int64_t step(const tc_tensor *t, int from_right) {
 /* The matrix products: which dimensions of the operands are batch, rows and columns. */
 static tc_status write_product(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
-    bool first = !strncmp(kind, "add", 3) || !strcmp(kind, "baddbmm"), linear = !strcmp(kind, "linear");
+    bool first = !strcmp(kind, "addmm") || !strcmp(kind, "baddbmm");
     to_c_operand a, b, add = {NULL, "NULL"}, o = {&k->outs[0], NULL};
     TC_TRY(to_c_argument(w, k, first, &a));
     TC_TRY(to_c_argument(w, k, first + 1, &b));
@@ -66,28 +66,16 @@ static tc_status write_product(writer *w, const call *c, const char *kind) {
     if (first) {
         beta = tc_k_float(&(tc_kcall){.args = k->args}, 3), alpha = tc_k_float(&(tc_kcall){.args = k->args}, 4);
         if (beta != 0) TC_TRY(to_c_argument(w, k, 0, &add));
-    } else if (linear && c->group->node->nargs > 2) TC_TRY(to_c_argument(w, k, 2, &add));
+    }
     if (tc_is_complex(a.t->dtype)) return tc_error(TC_UNSUPPORTED, "a matrix product of %s as C", tc_dtypes[a.t->dtype].torch);
     const to_c_operand result = o;
     size_t used = 0;
     widen(w, &a, &used), widen(w, &b, &used), widen(w, &add, &used);
     o = wide_result(w, result, &used);
-    int64_t batch = 1, m = 1, n = 1, kk, as[3] = {0}, bs[3] = {0}, ds[3] = {0};
-    if (linear) {
-        for (int i = 0; i + 1 < a.t->rank; i++) m *= a.t->size[i];
-        kk = a.t->size[a.t->rank - 1], n = b.t->rank == 1 ? 1 : b.t->size[0];
-        as[1] = kk, as[2] = 1, bs[1] = 1, bs[2] = kk;
-    } else {
-        bool vector = b.t->rank == 1, dot = a.t->rank == 1;
-        kk = a.t->size[a.t->rank - 1];
-        if (!dot) m = a.t->size[a.t->rank - 2];
-        if (!vector) n = b.t->size[b.t->rank - 1];
-        if (a.t->rank == 3) batch = a.t->size[0], as[0] = step(a.t, 2), bs[0] = step(b.t, 2);
-        as[1] = dot ? 0 : step(a.t, 1), as[2] = step(a.t, 0);
-        bs[1] = vector ? step(b.t, 0) : step(b.t, 1), bs[2] = vector ? 0 : step(b.t, 0);
-    }
+    const int rank = a.t->rank;
+    const int64_t batch = rank == 3 ? a.t->size[0] : 1, m = a.t->size[rank - 2], n = b.t->size[rank - 1], kk = a.t->size[rank - 1];
+    int64_t as[3] = {step(a.t, 2), step(a.t, 1), step(a.t, 0)}, bs[3] = {step(b.t, 2), step(b.t, 1), step(b.t, 0)}, ds[3] = {0};
     if (add.t) ds[0] = step(add.t, 2), ds[1] = step(add.t, 1), ds[2] = step(add.t, 0);
-    if (add.t && !strcmp(kind, "addmv")) ds[0] = 0, ds[1] = step(add.t, 0), ds[2] = 0;
     const char *ty = to_c_type(a.t->dtype), *out = to_c_type(o.t->dtype);
     const char *S = o.t->dtype == a.t->dtype ? tc_dtypes[a.t->dtype].name : "i8_i32"; /* int_mm */
     tc_buf_printf(&w->calls, "    {\n        static const tc_c_product p = {%lld, %lld, %lld, %lld, %s, %s, %s, %a, %a};\n", (long long)batch,
@@ -261,10 +249,6 @@ static const struct {
     {"bmm", write_product},
     {"addmm", write_product},
     {"baddbmm", write_product},
-    {"addmv", write_product},
-    {"mv", write_product},
-    {"dot", write_product},
-    {"linear", write_product},
     {"int_mm", write_product},
     {"convolution", write_convolution},
     {"flash_attention", write_attention},

@@ -163,7 +163,6 @@ static const char block_knob[] = "block", packing_knob[] = "packing";
 
 const tc_costs *tuning_costs(const tc_exec *e) { return e->tuning ? &e->tuning->costs : NULL; }
 void tc_exec_set_tuning(tc_exec *e, const tc_tuning *t) { e->tuning = t; }
-const tc_tuning *tc_exec_tuning(const tc_exec *e) { return e->tuning; }
 void tc_exec_set_timed(tc_exec *e, tc_exec_timed fn, void *ctx) { e->timed = fn, e->timed_ctx = ctx; }
 
 static void loop_key(const tc_exec *e, const tc_loop *l, tc_buf *out) {

@@ -29,7 +29,6 @@ size_t tc_tuning_lines(const tc_tuning *t, bool others); /* of this machine, or 
 
 /* Runs of e, which was not run yet, are by it from now on; borrowed; NULL is allowed. */
 void tc_exec_set_tuning(tc_exec *e, const tc_tuning *t);
-const tc_tuning *tc_exec_tuning(const tc_exec *e);
 /* Called after every call of a run for each of its choices: what is chosen ("block", "packing" or a kernel's knob), what a tile line calls it,
  * the values that it may have (ended by 0), the call's time. */
 enum { TC_TUNING_CHOICES = TC_KNOB_VALUES };

@@ -81,7 +81,6 @@ struct tc_trainer {
     tc_tensor *grads;         /* accumulated; storage NULL: no gradient */
     opt_states state, averages;
     TC_VEC(opt_number) numbers;
-    int nvarying;
     bool eager;         /* the optimiser calls the loss again (LBFGS): no update is captured */
     tc_tensor *columns; /* eager: of every micro-batch of the step, for the next call */
     bool by_operators;  /* the first update cannot be captured */

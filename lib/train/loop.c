@@ -11,7 +11,6 @@
 int64_t tc_trainer_step(const tc_trainer *t) { return t->step; }
 int64_t tc_trainer_total(const tc_trainer *t) { return t->total; }
 double tc_trainer_loss(const tc_trainer *t) { return t->loss; }
-double tc_trainer_norm(const tc_trainer *t) { return t->norm; }
 
 static bool leads(const tc_trainer *t) { return tc_dist_rank(t->o.dist) == 0; }
 

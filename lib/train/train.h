@@ -65,7 +65,6 @@ void tc_trainer_set_profile(tc_trainer *t, tc_exec_profile fn, void *ctx);
 int64_t tc_trainer_step(const tc_trainer *t); /* steps made */
 int64_t tc_trainer_total(const tc_trainer *t);
 double tc_trainer_loss(const tc_trainer *t); /* of the last step, over all ranks */
-double tc_trainer_norm(const tc_trainer *t); /* of all gradients together, before clipping */
 /* The weights and buffers by their names, as they are now; owned by the trainer. */
 const tc_tensor *tc_trainer_weight(const tc_trainer *t, const char *fqn);
 /* Puts the trained weights into a program's inputs (of the same model). Shares their storage. */
