@@ -7,6 +7,7 @@
 #include "op/functionalise.h"
 
 #include "op/decompose.h"
+#include "op/shape.h"
 
 typedef struct {
     tc_value *current;
@@ -18,6 +19,7 @@ typedef struct alias {
     storage *base;
     struct alias *parent; /* NULL: the base itself */
     tc_view_step view;    /* of the parent */
+    const tc_meta *meta;  /* as the program has it: a value that stands for it may lie otherwise in memory; NULL: not asked yet (meta_of) */
     tc_value *value;      /* at `version` */
     unsigned version;
     struct alias **parts; /* of an element of a list (split, unbind): those of all its elements; else NULL */
@@ -105,6 +107,7 @@ static tensor *tensor_of(tc_functional *f, tc_value *v) {
     s->current = v;
     s->input = input_of(f, v);
     a->base = s;
+    a->meta = &v->meta;
     t->a = a;
     *place(f, v) = t;
     const tc_input *inputs = f->g->program->inputs;
@@ -125,6 +128,21 @@ static tc_status call_view(tc_functional *f, const tc_view_step *view, tc_value 
     memcpy(args, view->args, sizeof *args * (size_t)view->nargs);
     args[0] = (tc_arg){.kind = TC_A_VALUE, .value = parent};
     return tc_graph_call(f->g, view->op, args, view->nargs, f->e.source, f->e.before, out);
+}
+
+static tc_status meta_of(tc_functional *f, alias *a, const tc_meta **out) {
+    if (!a->meta) {
+        const tc_meta *parent;
+        tc_value of = {.kind = TC_V_TENSOR}, *v = TC_NEW(&f->arena, tc_value);
+        tc_arg *args = tc_arena_dup(&f->arena, a->view.args, sizeof *args * (size_t)a->view.nargs);
+        TC_TRY(meta_of(f, a->parent, &parent));
+        of.meta = *parent;
+        args[0] = (tc_arg){.kind = TC_A_VALUE, .value = &of};
+        TC_TRY(tc_op_infer(f->g->program, a->view.op, args, a->view.nargs, f->e.source, v, 1));
+        a->meta = a->view.element < 0 ? &v->meta : &v->list[a->view.element]->meta;
+    }
+    *out = a->meta;
+    return NULL;
 }
 
 static alias *new_alias(tc_functional *f, alias *parent, const tc_view_step *view, tc_value *v) {
@@ -224,6 +242,14 @@ static bool same_shape(tc_functional *f, const tc_meta *a, const tc_meta *b) {
     return true;
 }
 
+/* v as the new value of a, which is `old` now: views of what others see of a stay possible where they were. */
+static tc_status in_order(tc_functional *f, alias *a, tc_value *old, tc_value **v) {
+    const tc_meta *m;
+    TC_TRY(meta_of(f, a, &m));
+    if (*v && !tc_sh_lies_as(f->g->program, &(*v)->meta, m)) *v = tc_emit_call(&f->e, "aten::copy", "vv", old, *v);
+    return NULL;
+}
+
 /* Does the gradient of v go to old and nowhere else, through writes of this kind and clones that are not themselves under no_grad? */
 static bool has_history_of(const tc_value *v, const tc_value *old) {
     for (const tc_node *n; v != old; v = n->args[0].value) {
@@ -246,9 +272,13 @@ static tc_value *with_history(tc_functional *f, tc_value *old, tc_value *v, bool
 static tc_status write_alias(tc_functional *f, alias *a, tc_value *v, bool detached) {
     detached |= a->parent && !strcmp(tc_op_schema(a->view.op)->name, "detach");
     if (!a->parent) {
-        a->base->current = v = with_history(f, a->base->current, v, detached);
+        v = with_history(f, a->base->current, v, detached);
+        TC_TRY(in_order(f, a, a->base->current, &v));
+        a->base->current = v;
     } else {
-        tc_value *parent, *whole;
+        tc_value *parent, *whole, *old;
+        TC_TRY(value_of(f, a, &old));
+        TC_TRY(in_order(f, a, old, &v));
         TC_TRY(value_of(f, a->parent, &parent));
         while (!tc_view_invertible(a->view.op)) {
             TC_TRY(in_steps(f, a, parent));
@@ -269,9 +299,9 @@ static tc_status write_tensor(tc_functional *f, tc_value *target, tc_value *v, b
     alias *a = tensor_of(f, target)->a;
     tc_value *old;
     TC_TRY(value_of(f, a, &old));
-    v = tc_e_cast(&f->e, v, old->meta.dtype);
-    if (v && !same_shape(f, &v->meta, &old->meta) && !(may_resize && !a->parent))
-        v = tc_emit_call(&f->e, "aten::expand", "vS", v, old->meta.size, old->meta.rank);
+    const bool same = same_shape(f, &v->meta, &old->meta), resized = !same && may_resize && !a->parent;
+    v = same || resized ? tc_e_cast(&f->e, v, old->meta.dtype) : tc_emit_call(&f->e, "aten::copy", "vv", old, v);
+    if (v && resized) a->meta = &v->meta;
     if (!v) {
         tc_status s = f->e.status;
         f->e.status = NULL;
@@ -284,6 +314,7 @@ static tc_status write_tensor(tc_functional *f, tc_value *target, tc_value *v, b
 
 static void name_alias(tc_functional *f, const tc_value *v, alias *a) {
     tensor *t = TC_NEW(&f->arena, tensor);
+    if (!a->meta) a->meta = &v->meta;
     t->a = a;
     *place(f, v) = t;
 }
@@ -295,7 +326,8 @@ static tc_status note_views(tc_functional *f, const tc_node *n, const tc_arg *so
     int count, k = 0;
     tc_node named = *n;
     const bool view = tc_op_schema(n->op)->is_view;
-    if (!view) named.args = (tc_arg *)(uintptr_t)source;
+    named.args = tc_arena_dup(&f->arena, view ? n->args : source, sizeof *source * (size_t)n->nargs);
+    if (view) named.args[0] = source[0];
     TC_TRY(tc_shown_by(&named, &shown, &count));
     for (int i = 0; i < n->nouts && k < count; i++) {
         tc_value *out = n->outs[i];
@@ -339,19 +371,19 @@ static tc_sym begins(tc_symctx *c, const alias *a, const tc_meta *m, const tc_sy
 static tc_status begins_at(tc_functional *f, alias *a, tc_sym *out) {
     tc_program *p = f->g->program;
     *out = tc_sym_int(p->sym, 0);
-    for (tc_value *v, *own; a->parent; a = a->parent) {
-        TC_TRY(value_of(f, a->parent, &v));
+    for (const tc_meta *m, *own; a->parent; a = a->parent) {
         while (!tc_view_invertible(a->view.op)) {
-            TC_TRY(in_steps(f, a, v));
+            tc_value *v;
             TC_TRY(value_of(f, a->parent, &v));
+            TC_TRY(in_steps(f, a, v));
         }
-        TC_TRY(value_of(f, a, &own));
-        if (own->meta.dtype != v->meta.dtype) return tc_error(TC_UNSUPPORTED, "as_strided of a view of another type is not supported");
+        TC_TRY(meta_of(f, a->parent, &m));
+        TC_TRY(meta_of(f, a, &own));
+        if (own->dtype != m->dtype) return tc_error(TC_UNSUPPORTED, "as_strided of a view of another type is not supported");
         if (!strcmp(tc_op_schema(a->view.op)->name, "as_strided")) {
             *out = tc_sym_add(p->sym, *out, a->view.args[3].sym);
             return NULL;
         }
-        const tc_meta *m = &v->meta;
         const tc_sym *stride = m->stride ? m->stride : tc_contiguous_sym_strides(p->sym, &p->arena, m->rank, m->size);
         *out = tc_sym_add(p->sym, *out, begins(p->sym, a, m, stride));
     }
@@ -373,7 +405,7 @@ static bool has_gaps(const tc_meta *m, const tc_sym *order, const int64_t *strid
 /* The base with its dimensions in the order in which they lie in memory. */
 static tc_status in_memory_order(tc_functional *f, alias *base, alias **out) {
     tc_program *p = f->g->program;
-    const tc_meta *m = &base->base->current->meta;
+    const tc_meta *m = base->meta;
     int64_t stride[TC_MAX_RANK], at; /* that of order[i] */
     tc_sym *order = TC_NEWN(&p->arena, tc_sym, TC_MAX_RANK);
     tc_arg *args = TC_NEWN(&f->arena, tc_arg, 2);
@@ -443,6 +475,7 @@ static tc_status write_node(tc_functional *f, tc_node *n, const tc_arg *source) 
             if (source[i].kind == TC_A_VALUE && fs->is_view && s->inplace) { /* unsqueeze_: the tensor becomes a view of what it was */
                 tensor *t = tensor_of(f, source[i].value);
                 t->a = new_alias(f, t->a, &(tc_view_step){op, m->args, m->nargs, -1}, m->outs[0]);
+                t->a->meta = &n->outs[0]->meta;
             } else if (source[i].kind == TC_A_VALUE && source[i].value) {
                 if (tc_op_resizes(n->op) && tensor_of(f, source[i].value)->a->base->input >= 0)
                     return tc_error(TC_UNSUPPORTED, "%s: resizing an input, parameter or buffer", tc_op_name(n->op));

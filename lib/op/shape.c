@@ -512,6 +512,21 @@ const tc_sym *tc_sh_iterated(tc_shape_ctx *c, const tc_dims *d, const tc_meta *c
     return contiguous ? NULL : stride;
 }
 
+bool tc_sh_lies_as(tc_program *p, const tc_meta *v, const tc_meta *m) {
+    if (!v->stride && !m->stride) return true;
+    tc_shape_ctx c = {.program = p};
+    const tc_dims dims = tc_dims_of(m);
+    const tc_sym *ordered = tc_sh_iterated(&c, &dims, &m, 1), *have = tc_sh_strides(&c, v), *whole = tc_sh_strides(&c, m);
+    if (!ordered) ordered = tc_contiguous_sym_strides(p->sym, &p->arena, m->rank, m->size);
+    bool as_it = true, without_gaps = true;
+    for (int d = 0; d < m->rank; d++) {
+        if (tc_sh_is_one(&c, m->size[d])) continue;
+        as_it &= have[d] == whole[d];
+        without_gaps &= have[d] == ordered[d];
+    }
+    return as_it || without_gaps;
+}
+
 tc_status tc_sh_out_like(tc_shape_ctx *c, int i, const tc_meta *m, tc_dtype dtype) {
     tc_dims d = tc_dims_of(m);
     return tc_sh_out_strided(c, i, dtype, &d, tc_sh_iterated(c, &d, &m, 1));

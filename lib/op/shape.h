@@ -95,6 +95,7 @@ tc_status tc_sh_out_pointwise(tc_shape_ctx *c, int i, tc_dtype dtype, int n, con
 /* The c10 memory format that PyTorch suggests for what is made of m; whether m has a format, without gaps: what is not known counts as no. */
 int tc_sh_format(tc_program *p, const tc_meta *m);
 bool tc_sh_kept_in(tc_program *p, const tc_meta *m, int format);
+bool tc_sh_lies_as(tc_program *p, const tc_meta *v, const tc_meta *m); /* v, of the sizes of m, in memory: as m, or in its order without gaps */
 /* The strides that PyTorch's iterator gives a fresh result of these sizes over n operands; NULL: contiguous. */
 const tc_sym *tc_sh_iterated(tc_shape_ctx *c, const tc_dims *d, const tc_meta *const *m, int n);
 const tc_sym *tc_sh_strides(const tc_shape_ctx *c, const tc_meta *m); /* never NULL: contiguous ones are made */

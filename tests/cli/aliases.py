@@ -561,3 +561,82 @@ class C45(nn.Module):
             view(a).mul_(2)
             seen.append(a.flatten())
         return torch.cat(seen)
+
+
+class C46(nn.Module):
+    def forward(self, x):
+        y = x.view(2, 3).clone()
+        y.copy_((x.view(3, 2) + 10).t())
+        v = y.view(-1)
+        v[1] = 50
+        return torch.cat([v, y.flatten()])
+
+
+class C47(nn.Module):
+    def forward(self, x):
+        y = x.view(3, 2).t().clone()
+        y.copy_(x.view(2, 3))
+        return y.as_strided((6,), (1,)) * 1
+
+
+class C48(nn.Module):
+    def forward(self, x):
+        v = x.view(2, 3)[:, :2]
+        v.mul_(2)
+        return v[1].as_strided((2,), (1,)) * 1
+
+
+class C49(nn.Module):
+    def forward(self, x):
+        v = x.view(2, 3)[:, :2]
+        v.mul_(2)
+        w = v.reshape(-1)
+        w.add_(100)
+        return torch.cat([x, v.flatten(), w])
+
+
+class C50(nn.Module):
+    def forward(self, x):
+        v = x.view(2, 3)[:, :2]
+        v.mul_(2)
+        w = v.contiguous()
+        w.add_(100)
+        return torch.cat([x, v.flatten(), w.flatten()])
+
+
+class C51(nn.Module):
+    def forward(self, x):
+        y = x.view(3, 2).t().clone()
+        b = y.reshape(-1)
+        y.copy_(x.view(2, 3))
+        c = y.reshape(-1)
+        c.add_(5)
+        return torch.cat([y.flatten(), b, c])
+
+
+class C52(nn.Module):
+    def forward(self, x):
+        y = torch.zeros(2, 3)
+        y.copy_(x.view(3, 2).t())
+        c = y.reshape(-1)
+        c.add_(5)
+        d = y.reshape(3, 2)
+        d.mul_(2)
+        return torch.cat([y.flatten(), c, d.flatten()])
+
+
+class C53(nn.Module):
+    def forward(self, x):
+        y = x.view(2, 3).clone()
+        y.copy_(x[:3])
+        y.view(-1)[4] = 50
+        return torch.cat([y.flatten(), y.t().flatten()])
+
+
+class C54(nn.Module):
+    def forward(self, x):
+        y = x.view(3, 2).t().clone()
+        y.unsqueeze(0).mul_(2)
+        v = y.t().view(-1)
+        v[1] = 50
+        return torch.cat([y.flatten(), v])

@@ -142,10 +142,9 @@ static void copy_casts_and_broadcasts(void **state) {
     output(tc_emit_call(&e, "aten::sin", "v", x));
     becomes("  in   input x %x: f32[2, 3]\n"
             "  in   input y %y: f64[3]\n"
-            "    %_to_copy: f32[3] = aten._to_copy.default(%y, dtype=torch.float32)\n"
-            "    %expand: f32[2, 3] = aten.expand.default(%_to_copy, [2, 3])\n"
-            "    %sin: f32[2, 3] = aten.sin.default(%expand)\n"
-            "  out  input x = %expand\n"
+            "    %copy: f32[2, 3] = aten.copy.default(%x, %y)\n"
+            "    %sin: f32[2, 3] = aten.sin.default(%copy)\n"
+            "  out  input x = %copy\n"
             "  out  output out = %sin\n");
 }
 
