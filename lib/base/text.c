@@ -1,21 +1,24 @@
 /* Suggestions, numbers from text, control bytes, the clock. See text.h. */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <time.h>
 
+/* Edits from a to b: 2 for a letter that is other, more or missing, 1 for one of the other case. */
 static size_t distance(const char *a, const char *b) {
     enum { MAX = 64 };
     size_t n = strlen(a), m = strlen(b), row[MAX + 1];
     if (n > MAX || m > MAX) return SIZE_MAX;
-    for (size_t j = 0; j <= m; j++) row[j] = j;
+    for (size_t j = 0; j <= m; j++) row[j] = 2 * j;
     for (size_t i = 1; i <= n; i++) {
         size_t diagonal = row[0];
-        row[0] = i;
+        row[0] = 2 * i;
         for (size_t j = 1; j <= m; j++) {
-            size_t up = row[j], best = diagonal + (a[i - 1] != b[j - 1]);
-            if (up + 1 < best) best = up + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            char x = a[i - 1], y = b[j - 1];
+            size_t up = row[j], best = diagonal + (x == y ? 0 : tolower((unsigned char)x) == tolower((unsigned char)y) ? 1 : 2);
+            if (up + 2 < best) best = up + 2;
+            if (row[j - 1] + 2 < best) best = row[j - 1] + 2;
             row[j] = best;
             diagonal = up;
         }
@@ -33,10 +36,10 @@ bool tc_word_in(const char *words, const char *word) {
 
 const char *tc_suggest(const char *word, const char *const *candidates, size_t n) {
     const char *best = NULL;
-    size_t best_d = strlen(word) / 3 + 2;
+    size_t best_d = SIZE_MAX, length = strlen(word);
     for (size_t i = 0; i < n; i++) {
         size_t d = candidates[i] ? distance(word, candidates[i]) : SIZE_MAX;
-        if (d < best_d && d < strlen(candidates[i])) best_d = d, best = candidates[i];
+        if (d < best_d && 3 * d <= length + strlen(candidates[i]) + 3) best_d = d, best = candidates[i]; /* CPython's measure of near */
     }
     return best;
 }

@@ -34,7 +34,9 @@ static tc_status refuse(reader *r, yaml_mark_t m, const char *what) {
 
 static tc_status next(reader *r, yaml_event_t *e) {
     if (yaml_parser_parse(&r->parser, e)) return NULL;
-    yaml_mark_t m = r->parser.problem_mark;
+    /* "seed 1" is noticed on the line behind it: what was begun says where */
+    bool begun = r->parser.error == YAML_SCANNER_ERROR && r->parser.context && strstr(r->parser.context, "simple key");
+    yaml_mark_t m = begun ? r->parser.context_mark : r->parser.problem_mark;
     if (r->parser.error == YAML_READER_ERROR) {
         m = r->parser.mark;
         return refuse(r, m, "the text is not UTF-8, or holds control characters");

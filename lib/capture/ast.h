@@ -168,7 +168,7 @@ typedef struct {
         int line, col;
     } open[201];
     int indent[TC_MAX_INDENT + 1], alt[TC_MAX_INDENT + 1], nindent, pending; /* pending > 0: dedents to give, < 0: an indent */
-    bool bol, nested;                                                        /* nested: inside an f-string, newlines are blanks */
+    bool bol, nested, joined;                                                /* nested: inside an f-string; joined: newlines are blanks */
 } lexer;
 void tc_lex_init(lexer *l, C *c, file *f);
 token tc_lex(lexer *l);

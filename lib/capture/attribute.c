@@ -212,13 +212,14 @@ V tc_getattr(C *c, V o, str *name) {
     if (o->type->kind == K_MODULE) {
         if (!strcmp(((module *)o)->name->s, "torch") && in_torch(name->s)) tc_raise_code(c, TC_UNSUPPORTED, "torch.%s is not supported", name->s);
         if (!strncmp(((module *)o)->name->s, "torch", 5) && ((module *)o)->name->s[5] <= '.' && c->torch)
-            tc_raise(c, "AttributeError", "module '%s' has no attribute '%s'", ((module *)o)->name->s, name->s);
-        tc_raise(c, "AttributeError", "module '%s' has no attribute '%s' in the model language", ((module *)o)->name->s, name->s);
+            tc_raise_missing(c, o, name, "AttributeError", "module '%s' has no attribute '%s'", ((module *)o)->name->s, name->s);
+        tc_raise_missing(c, o, name, "AttributeError", "module '%s' has no attribute '%s' in the model language", ((module *)o)->name->s, name->s);
     }
-    if (o->type->kind == K_TYPE) tc_raise(c, "AttributeError", "type object '%s' has no attribute '%s'", ((type *)o)->name->s, name->s);
+    if (o->type->kind == K_TYPE)
+        tc_raise_missing(c, o, name, "AttributeError", "type object '%s' has no attribute '%s'", ((type *)o)->name->s, name->s);
     if (o->type->kind == K_SUPER) tc_raise(c, "AttributeError", "'super' object has no attribute '%s'", name->s);
 plain:
-    tc_raise(c, "AttributeError", "'%s' object has no attribute '%s'", tc_type_name(c, o), name->s);
+    tc_raise_missing(c, o, name, "AttributeError", "'%s' object has no attribute '%s'", tc_type_name(c, o), name->s);
 }
 
 /* ---- writing ---- */

@@ -122,6 +122,16 @@ void tc_raise(C *c, const char *type_name, const char *fmt, ...) {
     tc_raise_value(c, e);
 }
 
+void tc_raise_missing(C *c, V owner, str *name, const char *type_name, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    exc *e = (exc *)make(c, type_name, fmt, ap);
+    va_end(ap);
+    e->missing = name, e->owner = owner;
+    if (!owner && c->fr) e->scope = c->fr->sc, e->globals = c->fr->globals;
+    tc_raise_value(c, (V)e);
+}
+
 void tc_raise_limit(C *c, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
@@ -260,7 +270,8 @@ void tc_warn(C *c, const char *text) {
 /* The text of line `line` of a file, at most 200 bytes of it around the column. */
 static char *line_text(C *c, const file *f, int line, int *col) {
     const char *p = f->text, *end = f->text + f->len;
-    for (int i = 1; i < line && p < end; i++) {
+    if (line < 1) return NULL;
+    for (int i = 1 - f->before; i < line && p < end; i++) {
         const char *nl = memchr(p, '\n', (size_t)(end - p));
         if (!nl) return NULL;
         p = nl + 1;
@@ -312,6 +323,8 @@ tc_status tc_exc_status(C *c, V v) {
                         msg, id);
     } else s = tc_error(code, "%s%s%s [%s]", name, sep, msg, id);
     s = add_lines(s, e->trace);
+    const char *near = tc_nearest_name(c, e);
+    if (near) s = tc_status_add(s, "did you mean '%s'?", near);
     return add_lines(s, e->cure);
 }
 
@@ -338,7 +351,12 @@ void tc_stack_check(C *c) {
 /* ---- the classes ---- */
 static V exc_init(C *c, args *A) {
     if (A->n < 1) tc_raise(c, "TypeError", "__init__ of an exception needs self");
-    ((exc *)A->a[0])->args = tc_tuple(c, (size_t)A->n - 1, A->a + 1);
+    exc *e = (exc *)A->a[0];
+    e->args = tc_tuple(c, (size_t)A->n - 1, A->a + 1);
+    for (int i = 0; i < A->nk; i++) /* AttributeError(message, name="x", obj=o) */
+        if (!strcmp(A->kn[i]->s, "obj")) e->owner = A->kv[i];
+        else if (!strcmp(A->kn[i]->s, "name") && tc_kind_of(A->kv[i]) == K_STR) e->missing = tc_as_str(A->kv[i]);
+        else tc_raise(c, "TypeError", "%s() got an unexpected keyword argument '%s'", e->h.type->name->s, A->kn[i]->s);
     return c->none;
 }
 
@@ -357,6 +375,8 @@ static V exc_attr(C *c, V self, str *name) {
         V *a = tc_items(e->args, &n);
         return n ? a[0] : NULL;
     }
+    if (!strcmp(name->s, "name")) return (V)e->missing;
+    if (!strcmp(name->s, "obj")) return e->owner;
     if (name == c->n_value) {
         size_t n;
         V *a = tc_items(e->args, &n);

@@ -32,7 +32,7 @@ static V name_value(C *c, frame *f, const ast *n) {
                                        "globals", "input", "breakpoint", "memoryview", "bytearray",    "bytes"};
     for (size_t i = 0; i < sizeof gone / sizeof *gone; i++)
         if (!strcmp(gone[i], n->name->s)) tc_raise(c, "NameError", "'%s' is not part of the model language", n->name->s);
-    tc_raise(c, "NameError", "name '%s' is not defined", n->name->s);
+    tc_raise_missing(c, NULL, n->name, "NameError", "name '%s' is not defined", n->name->s);
 }
 
 /* Appends the elements of a display or the positional arguments, stars expanded. */

@@ -191,8 +191,7 @@ module *tc_lang_load(C *c, const char *name, const char *text, size_t len) {
     return tc_module_run(c, m, tc_file_add(c, name, text, len));
 }
 
-V tc_lang_eval(C *c, module *m, dict *names, const char *label, const char *text) {
-    file *f = tc_file_add(c, label, tc_arena_strdup(&c->arena, text), strlen(text));
+static V eval_file(C *c, module *m, dict *names, file *f) {
     scope *s = tc_parse_expr(c, f);
     dict *g = m ? m->d : tc_dict(c);
     if (names) {
@@ -206,5 +205,18 @@ V tc_lang_eval(C *c, module *m, dict *names, const char *label, const char *text
     V v = tc_eval_expr(c, &fr, s->expr);
     c->fr = fr.prev;
     c->depth--;
+    return v;
+}
+
+V tc_lang_eval(C *c, module *m, dict *names, const char *label, const char *text) {
+    return eval_file(c, m, names, tc_file_add(c, label, tc_arena_strdup(&c->arena, text), strlen(text)));
+}
+
+V tc_lang_function(C *c, module *m, const char *label, const char *params, const char *text) {
+    const char *all = tc_arena_printf(&c->arena, "lambda %s:\n%s", params, text);
+    file *f = tc_file_add(c, label, all, strlen(all));
+    f->before = 1;
+    V v = eval_file(c, m, NULL, f);
+    if (tc_kind_of(v) != K_FUNC) tc_raise(c, "TypeError", "%s: found several values, expected one: %s", label, text);
     return v;
 }

@@ -28,5 +28,7 @@ void tc_lang_reset_steps(C *c);
 module *tc_lang_load(C *c, const char *name, const char *text, size_t len); /* a user's source: its top level runs */
 /* An expression that sees the names of m (may be NULL) and of `names` (may be NULL). label names it in messages: "--arg d". */
 V tc_lang_eval(C *c, module *m, dict *names, const char *label, const char *text);
+/* One as a function of params, "m, x, y"; lines and columns in messages are those of text. */
+V tc_lang_function(C *c, module *m, const char *label, const char *params, const char *text);
 
 #endif

@@ -28,9 +28,9 @@ static int utf8(const unsigned char *p, const unsigned char *end) {
 }
 
 void tc_lex_init(lexer *l, C *c, file *f) {
-    *l = (lexer){.c = c, .f = f, .p = f->text, .end = f->text + f->len, .line_start = f->text, .line = 1, .bol = true};
+    *l = (lexer){.c = c, .f = f, .p = f->text, .end = f->text + f->len, .line_start = f->text, .line = 1 - f->before, .bol = true};
     if (f->len >= 3 && !memcmp(f->text, "\xef\xbb\xbf", 3)) l->p += 3, l->line_start += 3;
-    int line = 1;
+    int line = l->line;
     const char *start = l->p;
     for (const char *p = l->p; p < l->end;) {
         if (*p == 0) l->line = line, l->line_start = start, fail(l, p, "source contains a NUL byte");
@@ -241,7 +241,7 @@ token tc_lex(lexer *l) {
             token t = make(l, T_NEWLINE, p);
             l->p = l->line_start = p + 1;
             l->line++;
-            if (l->depth || l->nested) continue;
+            if (l->depth || l->nested || l->joined) continue;
             l->bol = true;
             return t;
         }

@@ -180,6 +180,10 @@ typedef struct {
     int line, col;
     const char *trace, *loops; /* loops: "line 12, iteration 3", or NULL */
     const char *cure;          /* lines that help, or NULL */
+    str *missing;        /* the name that was not found: an attribute of owner, or, without one, a variable at this place */
+    V owner;
+    scope *scope;
+    dict *globals;
     bool limit;
     bool raised; /* by the model's own raise or assert */
     tc_code code;
@@ -281,6 +285,7 @@ typedef struct file {
     const char *name;
     const char *text;
     size_t len;
+    int before; /* lines that stand before the user's own, which count from 1 */
     bool embedded;
     struct file *next;
 } file;
@@ -418,6 +423,9 @@ void tc_trap_push(C *c, trap *t);
 void tc_untrap(C *c, trap *t);
 _Noreturn void tc_raise_value(C *c, V exc);
 _Noreturn void tc_raise(C *c, const char *type, const char *fmt, ...) TC_PRINTF(3, 4); /* type: "TypeError" */
+/* A name that nothing has: an attribute of owner, or, NULL, a variable here; what ends the evaluation says what is near. */
+_Noreturn void tc_raise_missing(C *c, V owner, str *name, const char *type, const char *fmt, ...) TC_PRINTF(5, 6);
+const char *tc_nearest_name(C *c, const exc *e); /* NULL: none is near, or e is of something else */
 _Noreturn void tc_raise_limit(C *c, const char *fmt, ...) TC_PRINTF(2, 3);
 _Noreturn void tc_raise_code(C *c, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);
 /* DataDependentError; cure: lines that help, or NULL */

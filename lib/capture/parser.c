@@ -547,7 +547,7 @@ static void block(parser *p, ast ***out, int *n) {
 static scope *parse(C *c, file *f, bool expression, scope *volatile root) {
     parser p = {.c = c, .f = f, .sc = root};
     tc_lex_init(&p.lx, c, f);
-    if (expression) p.lx.bol = false;
+    if (expression) p.lx.bol = false, p.lx.joined = true;
     tc_p_next(&p);
     if (expression) {
         root->expr = tc_p_exprs(&p);

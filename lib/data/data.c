@@ -208,6 +208,9 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
     tc_dataset *d = tc_xcalloc(1, sizeof *d);
     d->limit = s.limit;
     tc_status st = readers[which].read(d, &s);
+    const tc_yaml *source = tc_yaml_get(node, readers[which].key);
+    if (st && tc_status_code(st) != TC_USAGE)
+        st = tc_annotate(st, "%s:%d: %s", source->file, source->line, source->path); /* of a file's, not of a key's */
     if (!st) st = read_normalize(d, &s);
     if (!st) st = read_shape(d, &s);
     if (!st) st = tc_data_read_order(d, &s);
@@ -286,7 +289,7 @@ tc_status tc_data_blob(const tc_data_spec *s, const char *name, tc_blob **out) {
 tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out) {
     tc_blob *b;
     tc_status st = NULL;
-    TC_TRY(tc_data_blob(s, name, &b), "reading data");
+    TC_TRY(tc_data_blob(s, name, &b));
     if (b->len >= 2 && b->data[0] == 0x1f && b->data[1] == 0x8b) st = gunzip(b, out);
     else tc_buf_append(out, b->data, b->len);
     tc_blob_release(b);

@@ -182,6 +182,13 @@ static void declare_eval(capturing *j, list *results) {
     call_step(j, t->eval, t->val, columns, t->nmetrics, results, j->names);
 }
 
+/* The expression's value must be one number; floating: and one that has gradients. */
+static tc_status check_number(const tc_value *v, const tc_yaml *at, bool floating) {
+    if (v->meta.rank == 0 && (!floating || tc_is_float(v->meta.dtype))) return NULL;
+    return tc_yaml_error(at, "the expression gives a tensor of %s and rank %d, expected one number%s", tc_dtypes[v->meta.dtype].name, v->meta.rank,
+                         floating ? " of a floating type" : "");
+}
+
 static int find_loss(const tc_program *p) {
     for (int i = 0; i < p->noutputs; i++)
         if (p->outputs[i].kind == TC_OUT_USER || p->outputs[i].kind == TC_OUT_LOSS) return i;
@@ -197,12 +204,8 @@ static bool draws(void *ctx, const tc_node *n) {
 tc_status tc_train_build_micro(tc_trainer *t) {
     tc_program *p;
     TC_TRY(capture_program((capturing){.t = t, .name = "micro", .declare = declare_micro}, &p));
-    const tc_value *loss = p->outputs[find_loss(p)].value;
-    tc_status s = NULL;
     const tc_yaml *at = tc_yaml_get(t->r->root, "loss");
-    if (!tc_is_float(loss->meta.dtype) || loss->meta.rank != 0)
-        s = tc_yaml_error(at, "the expression gives a tensor of %s and rank %d, expected one number of a floating type",
-                          tc_dtypes[loss->meta.dtype].name, loss->meta.rank);
+    tc_status s = check_number(p->outputs[find_loss(p)].value, at, true);
     if (!s) s = tc_decompose_some(p, draws, NULL);
     if (!s) s = tc_grad_program(p, find_loss(p), NULL, 0, NULL);
     if (!s && tc_dist_size(t->o.dist) > 1) s = tc_train_share_draws(t, p);
@@ -227,7 +230,10 @@ tc_status tc_train_build_micro(tc_trainer *t) {
 tc_status tc_train_build_eval(tc_trainer *t) {
     tc_program *p;
     TC_TRY(capture_program((capturing){.t = t, .name = "eval", .declare = declare_eval, .plain = true}, &p));
-    tc_status s = make_exec(t, p, &t->eval_exec);
+    tc_status s = NULL;
+    for (int i = 0, k = -1; i < p->noutputs && !s; i++) /* the loss, then the metrics */
+        if (p->outputs[i].kind == TC_OUT_USER && ++k) s = check_number(p->outputs[i].value, t->r->metrics->items[k - 1], false);
+    if (!s) s = make_exec(t, p, &t->eval_exec);
     for (int i = 0; i < p->ninputs; i++) /* parameters by their averages, where these are kept */
         for (size_t k = 0; k < t->averages.len && !s; k++)
             if (p->inputs[i].kind == TC_IN_PARAMETER && !strcmp(p->inputs[i].name, t->averages.data[k].param))

@@ -68,6 +68,7 @@ struct tc_trainer {
 
     bool runs_source; /* m runs the forward of the model's file, not the captured program */
     V m, micro, update, eval, opt, scheduler, groups;
+    const char *step_place;  /* of scheduler_step, for messages */
     tc_exec_profile profile; /* of the tc_execs, those that are made later too */
     void *profile_ctx;
     tc_exec *micro_exec, *eval_exec, *update_exec, *first_exec; /* first: the update that makes the state */

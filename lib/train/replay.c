@@ -178,8 +178,13 @@ static void check_argument(replay *r, const tc_input *in, V x, const char *which
     const tc_meta *m = &in->value->meta;
     if (in->value->kind != TC_V_TENSOR) return;
     if (!tc_is_tensor(x)) tc_raise(c, "TypeError", "%s expects a tensor for input %s, found %s", which, in->name, tc_type_name(c, x));
-    if (tc_torch_rank(x) != m->rank)
-        tc_raise(c, "RuntimeError", "%s expects %d dimensions for input %s, found %d", which, m->rank, in->name, tc_torch_rank(x));
+    if (tc_torch_rank(x) == m->rank) return;
+    tc_buf want = {0};
+    tc_value_print_type(&want, in->value);
+    const char *sizes = tc_arena_strdup(&c->arena, tc_buf_str(&want));
+    tc_buf_free(&want);
+    tc_raise(c, "RuntimeError", "%s expects %s for input %s, found %d dimensions, %s", which, sizes, in->name, tc_torch_rank(x),
+             tc_repr(c, tc_getattr(c, x, tc_intern(c, "shape", 5)))->s);
 }
 
 /* Sizes that the program fixes or expects equal become guards of what is captured, or are checked now. */

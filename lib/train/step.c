@@ -305,7 +305,7 @@ static void host_part(C *c, void *ctx) {
     if (!t->scheduler) return;
     tc_dict_setc(c, t->names->d, "loss", tc_float(c, t->loss));
     tc_dict_setc(c, t->names->d, "step", tc_int(c, t->step + 1));
-    tc_lang_eval(c, t->names, NULL, "scheduler_step", t->r->scheduler_step ? t->r->scheduler_step : "scheduler.step()");
+    tc_lang_eval(c, t->names, NULL, t->step_place, t->r->scheduler_step ? t->r->scheduler_step : "scheduler.step()");
 }
 
 /* The weights stay as they are when a gradient is not finite. */

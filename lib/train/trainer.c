@@ -270,12 +270,12 @@ static V expression(tc_trainer *t, const char *key, const char *text) { return t
 /* An expression of the recipe as a function of the model, the batch's columns and, but for forward, out. */
 static V function_of(tc_trainer *t, const char *place, const char *text, bool with_out) {
     tc_buf b = {0};
-    tc_buf_puts(&b, "lambda m");
+    tc_buf_puts(&b, "m");
     for (int i = 0; i < t->train->ncols; i++) tc_buf_printf(&b, ", %s", t->train->col[i].name);
-    tc_buf_printf(&b, "%s: (%s)", with_out ? ", out" : "", text);
-    const char *source = tc_arena_strdup(&t->arena, tc_buf_str(&b));
+    if (with_out) tc_buf_puts(&b, ", out");
+    const char *params = tc_arena_strdup(&t->arena, tc_buf_str(&b));
     tc_buf_free(&b);
-    return tc_lang_eval(t->lang, t->names, NULL, place, source);
+    return tc_lang_function(t->lang, t->names, place, params, text);
 }
 
 /* forward: when the recipe leaves it out: m of the first columns, or of the columns called as the program's inputs. */
@@ -376,6 +376,7 @@ static void make_objects(C *c, void *ctx) {
         tc_raise(c, "TypeError", "%s: found %s '%s', expected an optimiser of torch.optim or an object with param_groups", place_of(t, "optimizer"),
                  tc_type_name(c, t->opt), r->optimizer);
     if (r->scheduler) {
+        t->step_place = place_of(t, "scheduler_step");
         t->scheduler = expression(t, "scheduler", r->scheduler);
         put_name(t, "scheduler", t->scheduler);
     }

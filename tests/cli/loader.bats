@@ -191,7 +191,7 @@ out_of_order="data.order=sequential data.size=[2,2] data.workers=2 data.in_order
     fails 1 "cmd:false: exit 1, expected 0" tc-train sub/r.yaml data.images='cmd:false'
     fails 1 "ended by signal 9" tc-train sub/r.yaml data.images='cmd:kill -9 $$'
     fails 3 "cmd:echo oops:1: expected FILE LABEL" tc-train sub/r.yaml data.images='cmd:echo oops'
-    fails 1 "tc-train: data: reading data: sub/no.txt: cannot open" tc-train sub/r.yaml data.images=no.txt
+    fails 1 "tc-train: data: argument data.images:1: data.images: sub/no.txt: cannot open" tc-train sub/r.yaml data.images=no.txt
 }
 
 @test "a command runs only from a recipe that the command line names, or with --trust" {

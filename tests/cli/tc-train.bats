@@ -686,6 +686,43 @@ PY
     [[ $stderr == *"found nan"* ]]
 }
 
+@test "an expression's error shows the recipe's own text, and the name that was meant" {
+    shown() { # the recipe with $1=$2: its error is $3, with line and caret, and ends in $4
+        run -3 --separate-stderr tc-train -q r.yaml "$1=$2" -o none
+        [ "$stderr" = "$(printf '%s\n' "tc-train: $3" "${@:4}")" ] || { echo "$stderr"; return 1; }
+    }
+    shown loss 'F.crossentropy(out, y % 4)' \
+        "micro: argument loss:1: loss:1:3: AttributeError: module 'torch.nn.functional' has no attribute 'crossentropy' [TC0109]" \
+        '    F.crossentropy(out, y % 4)' '      ^' "did you mean 'cross_entropy'?"
+    shown loss 'F.cross_entropy(out, y % 4' "argument loss:1: loss:1:16: SyntaxError: '(' was never closed [TC0101]" \
+        '    F.cross_entropy(out, y % 4' '                   ^'
+    shown loss $'|\n  F.cross_entropy(out,\n    yy % 4)' "micro: argument loss:1: loss:2:3: NameError: name 'yy' is not defined [TC0107]" \
+        '      yy % 4)' '      ^' "did you mean 'y'?"
+    shown loss 'F.cross_entropy(out, y % 4), 3' "TypeError: argument loss:1: loss: found several values, expected one: F.cross_entropy(out, y % 4), 3 [TC0181]"
+    shown optimizer 'torch.optim.Sgd(m.parameters(), lr=1)' \
+        "argument optimizer:1: optimizer:1:13: AttributeError: module 'torch.optim' has no attribute 'Sgd' [TC0109]" \
+        '    torch.optim.Sgd(m.parameters(), lr=1)' '                ^' "did you mean 'SGD'?"
+    shown optimizer 'torch.optim.SGD(m.parametres(), lr=1)' \
+        "argument optimizer:1: optimizer:1:19: AttributeError: 'Net' object has no attribute 'parametres' [TC0109]" \
+        '    torch.optim.SGD(m.parametres(), lr=1)' '                      ^' "did you mean 'parameters'?"
+    shown forward 'm(x).relo()' "micro: argument forward:1: forward:1:6: AttributeError: 'Tensor' object has no attribute 'relo' [TC0109]" \
+        '    m(x).relo()' '         ^' "did you mean 'relu'?"
+    shown optimizer 'torch.optim.SGD(mm.parameters(), lr=1)' "argument optimizer:1: optimizer:1:17: NameError: name 'mm' is not defined [TC0107]" \
+        '    torch.optim.SGD(mm.parameters(), lr=1)' '                    ^' "did you mean 'm'?"
+    shown forward 'm(y)' "micro: argument forward:1: forward:1:1: RuntimeError: train expects i64[B, 3] for input x, found 1 dimensions, torch.Size([8]) [TC0162]" \
+        '    m(y)' '    ^'
+    shown scheduler_step 'scheduler.stp()' "argument scheduler_step:1: scheduler_step:1:11: AttributeError: 'StepLR' object has no attribute 'stp' [TC0109]" \
+        '    scheduler.stp()' '              ^' "did you mean 'step'?"
+    run -2 --separate-stderr tc-train -q r.yaml metrics='{right: out.argmax(-1) == y}' -o none
+    [ "$stderr" = "tc-train: argument metrics:1:9: metrics.right: the expression gives a tensor of bool and rank 1, expected one number" ]
+    sed 's/names.txt/no.txt/' r.yaml >wrong.yaml
+    run -1 --separate-stderr tc-train -q wrong.yaml -o none
+    [ "$stderr" = "tc-train: data: wrong.yaml:6: data.names: no.txt: cannot open: No such file or directory" ]
+    sed 's/^steps: 12/steps 12/' r.yaml >wrong.yaml
+    run -2 --separate-stderr tc-train -q wrong.yaml -o none
+    [[ ${stderr_lines[0]} == "tc-train: wrong.yaml:11:1: not YAML: could not find expected ':'"* && ${stderr_lines[1]} == "    steps 12" ]]
+}
+
 @test "an embedding with max_norm is scaled as it trains, and has its gradient" {
     cat >emb.py <<'PY'
 import torch.nn as nn

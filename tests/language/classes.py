@@ -643,3 +643,13 @@ def deep(n):
 
 
 print(deep(900))
+
+
+def told(kind, **words):
+    try:
+        raise kind("not here", **words)
+    except (AttributeError, NameError, TypeError) as e:
+        return type(e).__name__, str(e), getattr(e, "name", None), getattr(e, "obj", None)
+
+
+print(told(AttributeError, name="x", obj=[1]), told(NameError, name="y"), told(AttributeError))

@@ -171,9 +171,9 @@ static void refusals_name_the_file(void **state) {
         const char *yaml, *message;
         tc_code code;
     } cases[] = {
-        {"idx: {x: bad}\n", "bad: 3 bytes of data, expected 5", TC_CONTENT},
-        {"idx: {x: absent}\n", "reading data: DIR/absent: cannot open: No such file or directory", TC_ENV},
-        {"idx: {x: cut.gz}\n", "DIR/cut.gz: the gzip data end early", TC_CONTENT},
+        {"idx: {x: bad}\n", "r.yaml:1: idx: bad: 3 bytes of data, expected 5", TC_CONTENT},
+        {"idx: {x: absent}\n", "r.yaml:1: idx: DIR/absent: cannot open: No such file or directory", TC_ENV},
+        {"idx: {x: cut.gz}\n", "r.yaml:1: idx: DIR/cut.gz: the gzip data end early", TC_CONTENT},
         {"txt: a\n", "r.yaml:1: unknown key 'txt'; did you mean 'text'?", TC_USAGE},
         {"text: t\nidx: {x: bad}\n", "r.yaml:1:1: two sources of data, expected one of idx, text, names, csv, safetensors, images", TC_USAGE},
         {"text: t\nblock: 3\nas: words\n", "r.yaml:3:5: as: found 'words', expected bytes or chars", TC_USAGE},

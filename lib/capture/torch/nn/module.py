@@ -142,7 +142,7 @@ class Module:
                 return d["_buffers"][name]
             if name in d["_modules"]:
                 return d["_modules"][name]
-        raise AttributeError("'" + type(self).__name__ + "' object has no attribute '" + name + "'")
+        raise AttributeError("'" + type(self).__name__ + "' object has no attribute '" + name + "'", name=name, obj=self)
 
     def __setattr__(self, name, value):
         d = self.__dict__
@@ -203,7 +203,7 @@ class Module:
             object.__delattr__(self, name)
 
     def __dir__(self):
-        keys = list(self.__dict__) + list(self._parameters) + list(self._modules) + list(self._buffers)
+        keys = dir(self.__class__) + list(self.__dict__) + list(self._parameters) + list(self._modules) + list(self._buffers)
         return sorted([k for k in keys if not k[0].isdigit()])
 
     # ---- registration ----

@@ -1,0 +1,74 @@
+/* What a name that nothing has was meant to be: the nearest of those that the object, or the place of the error, has. It is looked for
+ * only when an error ends the evaluation: names that are tried and missed are ordinary control flow. */
+#include "base/text.h"
+#include "capture/ast.h"
+#include "op/op.h"
+
+typedef struct {
+    const char *word, *best;
+} search;
+
+static void look_at(search *s, const char *name) {
+    if (name[0] == '_' && s->word[0] != '_') return;
+    const char *two[] = {s->best, name};
+    s->best = tc_suggest(s->word, two, 2);
+}
+
+/* Modules only where nothing else is near: torch.optim.Sgd is SGD, not the file sgd that has it. */
+static void look_in(search *s, const dict *d) {
+    V key, value;
+    for (int modules = 0; d && modules < 2 && !(modules && s->best); modules++)
+        for (size_t i = 0; tc_dict_next(d, &i, &key, &value);)
+            if (tc_kind_of(key) == K_STR && (tc_kind_of(value) == K_MODULE) == modules) look_at(s, tc_as_str(key)->s);
+}
+
+static void look_in_list(C *c, search *s, V names) {
+    const list *l = tc_to_list(c, names);
+    for (size_t i = 0; i < l->n; i++)
+        if (tc_kind_of(l->a[i]) == K_STR) look_at(s, tc_as_str(l->a[i])->s);
+}
+
+/* What a module of the library finds when it is first asked for: the keys of its _index, and sets of names. */
+static void look_in_tables(C *c, search *s, const dict *d) {
+    V key, value;
+    for (size_t i = 0; tc_dict_next(d, &i, &key, &value);)
+        if (tc_kind_of(value) == K_SET || !strcmp(tc_as_str(key)->s, "_index")) look_in_list(c, s, value);
+}
+
+static void look_in_operators(search *s) {
+    for (size_t i = 0; i < tc_op_count(); i++) look_at(s, tc_op_schema(tc_op_at(i))->name);
+}
+
+static void look_in_attributes(C *c, search *s, V o) {
+    if (tc_kind_of(o) == K_MODULE) {
+        const module *m = (module *)o;
+        if (m->embedded) look_in_tables(c, s, m->d);
+        look_in(s, m->d);
+        if (!strcmp(m->name->s, "torch") || !strcmp(m->name->s, "torch.nn.functional")) look_in_operators(s);
+    } else {
+        V names = tc_type_lookup(c, tc_type_of(c, o), c->n___dir__);
+        if (names) look_in_list(c, s, tc_call1(c, names, o));
+        if (tc_kind_of(o) == K_TENSOR) look_in_operators(s);
+    }
+    if (s->best && !tc_getattr_or(c, o, tc_intern(c, s->best, strlen(s->best)))) s->best = NULL; /* an operator that is no method */
+}
+
+static void look_in_scopes(C *c, search *s, const exc *e) {
+    for (const scope *sc = e->scope; sc; sc = sc->parent)
+        for (const var *v = sc->kind == SC_MODULE ? NULL : sc->vars; v; v = v->next)
+            if (v->kind != VAR_GLOBAL) look_at(s, v->name->s);
+    look_in(s, e->globals);
+    look_in(s, c->builtins);
+}
+
+const char *tc_nearest_name(C *c, const exc *e) {
+    if (!e->missing) return NULL;
+    search s = {.word = e->missing->s};
+    trap t;
+    if (TC_TRAP(c, t)) {
+        if (e->owner) look_in_attributes(c, &s, e->owner);
+        else look_in_scopes(c, &s, e);
+        tc_untrap(c, &t);
+    } else return NULL; /* a __dir__ of the user's that fails */
+    return s.best;
+}
