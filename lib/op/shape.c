@@ -447,6 +447,11 @@ int tc_sh_is_contiguous(const tc_shape_ctx *c, const tc_meta *m) {
     return all;
 }
 
+tc_status tc_sh_need_rows(tc_program *p, const tc_op *op, const tc_meta *m) {
+    if (tc_sh_is_contiguous(&(tc_shape_ctx){.program = p}, m)) return NULL;
+    return tc_error(TC_UNSUPPORTED, "%s of a tensor that does not lie row by row in memory is not supported", tc_op_name(op));
+}
+
 int tc_sh_format(tc_program *p, const tc_meta *m) {
     const tc_shape_ctx c = {.program = p};
     return !tc_sh_is_channels_last(&c, m) ? 1 : m->rank == 4 ? 2 : 3;

@@ -98,6 +98,8 @@ bool tc_sh_kept_in(tc_program *p, const tc_meta *m, int format);
 bool tc_sh_lies_as(tc_program *p, const tc_meta *v, const tc_meta *m); /* v, of the sizes of m, in memory: as m, or in its order without gaps */
 /* The strides that PyTorch's iterator gives a fresh result of these sizes over n operands; NULL: contiguous. */
 const tc_sym *tc_sh_iterated(tc_shape_ctx *c, const tc_dims *d, const tc_meta *const *m, int n);
+/* m lies in row-major order without gaps, as far as it is known. TC_UNSUPPORTED: op tells of memory, and is made for such tensors alone. */
+tc_status tc_sh_need_rows(tc_program *p, const tc_op *op, const tc_meta *m);
 const tc_sym *tc_sh_strides(const tc_shape_ctx *c, const tc_meta *m); /* never NULL: contiguous ones are made */
 int tc_sh_is_contiguous(const tc_shape_ctx *c, const tc_meta *m);     /* 1, 0, or -1: not known */
 

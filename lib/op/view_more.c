@@ -457,6 +457,7 @@ static tc_status decompose_copy(tc_emit *e, const tc_node *n) {
     char name[96];
     snprintf(name, sizeof name, "aten::%.*s%s%s", (int)(strlen(s->name) - 5), s->name, *s->overload ? "." : "", s->overload);
     bool resizes = !strcmp(s->name, "view_copy") && !*s->overload;
+    if (name_is(n, "as_strided_copy")) TC_TRY(tc_sh_need_rows(e->graph->program, n->op, tc_arg_meta(n, 0)));
     tc_node *v = tc_e_args(e, resizes ? "aten::reshape" : name, n->args, n->nargs);
     tc_emit_result(e, 0, v ? copied(e, v->outs[0]) : NULL);
     return tc_e_done(e);

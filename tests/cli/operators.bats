@@ -288,10 +288,22 @@ class Gaps(torch.nn.Module):
 
     def forward(self, x):
         return torch.as_strided(self.b, (2, 2), (8, 1)) + x
+
+
+class Copies(torch.nn.Module):
+    def forward(self, x):
+        return torch.as_strided_copy(x.t(), (4,), (1,))
+
+
+class Puts(torch.nn.Module):
+    def forward(self, x):
+        return torch.as_strided_scatter(x.t(), x[0], (2,), (1,))
 PY
     tc-export m.py:M --input x=4xf32 -o m.pt2
     fails 5 "m.py:26:19: aten.resize_.default: a tensor whose memory others show cannot grow" tc-export m.py:Grows --input x=4xf32 -o m.pt2
     fails 5 "m.py:35:22: as_strided: as_strided of a tensor with gaps in memory is not supported" tc-export m.py:Gaps --input x=2x2xf32 -o m.pt2
+    fails 5 "aten.as_strided_copy.default of a tensor that does not lie row by row in memory" tc-export m.py:Copies --input x=2x2xf32 -o m.pt2
+    fails 5 "aten.as_strided_scatter.default of a tensor that does not lie row by row in memory" tc-export m.py:Puts --input x=2x2xf32 -o m.pt2
 }
 
 @test "resize_ changes the tensor itself, and no view" {
