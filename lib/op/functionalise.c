@@ -234,11 +234,12 @@ static tc_status read_args(tc_functional *f, tc_node *n) {
 }
 
 /* ---- writing ---- */
+/* Are these sizes the same whatever the symbols are? */
 static bool same_shape(tc_functional *f, const tc_meta *a, const tc_meta *b) {
     tc_symctx *c = f->g->program->sym;
     if (a->rank != b->rank) return false;
     for (int i = 0; i < a->rank; i++)
-        if (a->size[i] != b->size[i] && tc_sym_known(c, tc_sym_op(c, TC_S_EQ, a->size[i], b->size[i], NULL)) == 0) return false;
+        if (a->size[i] != b->size[i] && tc_sym_known(c, tc_sym_op(c, TC_S_EQ, a->size[i], b->size[i], NULL)) != 1) return false;
     return true;
 }
 

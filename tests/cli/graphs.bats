@@ -44,6 +44,20 @@ PY
     fails 3 "more than one element of the written-to tensor refers to a single memory location" tc-export m.py:Grid --input x=2x3xf32 --print
 }
 
+@test "a row is copied to every row of a free size" {
+    cat >m.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        x.copy_(x[:1] * 2)
+        x.view(-1)[1] = 7
+        return x + 1
+PY
+    tc-export m.py:M --input x=AxBxf32 -o m.pt2
+    tc-run m.pt2 --input x=2x3xf32=1,2,3,4,5,6 --output 0=@y.npy
+    [ "$(tail -c 24 y.npy | od -An -v -tf4 | xargs)" = "3 8 7 3 5 7" ]
+}
+
 @test "results lie in memory as PyTorch's do, whatever the order of their tensors" {
     tc-export "$here/strides.py:M" --input x=1xf32 --mode eval -o s.pt2 2>said
     grep -v 'print writes' said | diff -u "$here/strides.txt" -
