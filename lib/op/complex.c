@@ -160,6 +160,10 @@ static tc_status decompose_conj(tc_emit *e, const tc_node *n) {
     tc_emit_result(e, 0, tc_e1(e, is_complex(&x->meta) ? "aten::conj_physical" : "aten::alias", x));
     return tc_e_done(e);
 }
+static tc_status decompose_neg_view(tc_emit *e, const tc_node *n) {
+    tc_emit_result(e, 0, tc_e_neg(e, tc_arg_value(n, 0)));
+    return tc_e_done(e);
+}
 static tc_status decompose_isreal(tc_emit *e, const tc_node *n) {
     tc_value *x = tc_arg_value(n, 0);
     if (is_complex(&x->meta)) tc_emit_result(e, 0, tc_emit_call(e, "aten::eq.Scalar", "vi", tc_e1(e, "aten::imag", x), (int64_t)0));
@@ -238,6 +242,11 @@ const tc_op tc_ops_complex[] = {{.schema = "aten::real(Tensor(a) self) -> Tensor
                                  .decompose = decompose_conj,
                                  .samples = "_conj(c64[5])",
                                  .doc = "complex conjugate; the tensor itself when it is real"},
+                                {.schema = "aten::_neg_view(Tensor(a) self) -> Tensor(a)",
+                                 .shape = tc_shape_decomposed,
+                                 .decompose = decompose_neg_view,
+                                 .samples = "_neg_view(f32[5])",
+                                 .doc = "-x, which the imaginary part of a conjugate is"},
                                 {.schema = "aten::_conj_physical(Tensor self) -> Tensor",
                                  .shape = tc_shape_same,
                                  .lower = lower_conj,

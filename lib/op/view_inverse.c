@@ -116,6 +116,7 @@ static tc_value *real_part(inverse *c) { /* of real numbers: themselves */
 }
 static tc_value *imag_part(inverse *c) { return tc_emit_call(c->e, "aten::complex", "vv", tc_emit_call(c->e, "aten::real", "v", c->base), c->v); }
 static tc_value *conjugated(inverse *c) { return tc_emit_call(c->e, "aten::conj_physical", "v", c->v); }
+static tc_value *negated(inverse *c) { return tc_e_neg(c->e, c->v); }
 
 typedef struct {
     const char *name;
@@ -149,6 +150,7 @@ static const row rows[] = {
     {"imag", imag_part},
     {"conj", conjugated},
     {"_conj", conjugated},
+    {"_neg_view", negated},
 };
 
 static const row *row_of(const tc_op *op) {
