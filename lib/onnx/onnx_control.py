@@ -92,7 +92,7 @@ def loop(n, count, cond, *carried):
         most = trips_of(count)
         most = most if always is True and start is not None else torch.where(tensor(cond).reshape([]), most, 0)
         return counted(n, body, most.item(), carried, nscan)
-    return searched(n, body, count, trips, cond, carried, nscan)
+    return searched(n, body, count, cond, carried, nscan)
 
 
 def trips_of(count):
@@ -159,37 +159,21 @@ def counted(n, body, trips, carried, nscan):
     return tuple(list(state) + list(scans))
 
 
-def searched(n, body, count, trips, cond, carried, nscan):
-    """A loop that ends when its values say so. What it collects goes to rows of tensors of the largest length, of which those written are kept."""
-    from onnx_import import DTYPES
-
-    model, scope = n.scope.model, n.scope
-    state = [tensor(v) for v in carried]
-    buffers = []
-    for i in range(nscan):
-        kind = body["outputs"][1 + len(carried) + i][1]
-        if trips is None and count is not None:
-            trips = trips_of(count).item()
-        if trips is None or kind[0] != "tensor" or kind[2] is None or not all([_onnx.number(s) for s in kind[2]]):
-            n.unsupported("a loop of unknown length that collects values of unknown sizes")
-        buffers.append(torch.zeros([trips] + kind[2], dtype=DTYPES[kind[1]]))
+def searched(n, body, count, cond, carried, nscan):
+    """A loop that ends when its values say so. What it collects is as long as it ran: where it does, the first time counts, the second collects."""
+    model, scope, k = n.scope.model, n.scope, len(carried)
     limit = None if count is None else trips_of(count)
     go = tensor(cond).reshape([]) if cond is not None else torch.full([], True, dtype=torch.bool)
-    k = len(state)
 
-    def test(i, more, *rest):
+    def test(i, more, *state):
         return more if limit is None else torch.logical_and(more, i < limit)
 
-    def run(i, more, *rest):
-        outs = model.run_body(scope, body, [i, more] + list(rest[:k]))
-        outs = [tensor(v) for v in outs]
-        rows = [torch.index_put(b, (i.reshape([1]),), v.unsqueeze(0)) for b, v in zip(rest[k:], outs[1 + k:])]
-        return tuple([i + 1, outs[0].reshape([])] + outs[1:1 + k] + rows)
+    def run(i, more, *state):
+        outs = [tensor(v) for v in model.run_body(scope, body, [i, more] + list(state))[:1 + k]]
+        return tuple([i + 1, outs[0].reshape([])] + outs[1:])
 
-    out = torch.while_loop(test, run, tuple([torch.zeros([], dtype=torch.int64), go] + state + buffers))
-    ran = out[0]
-    rows = [b.narrow(0, 0, ran.item()) for b in out[2 + k:]]
-    return tuple(list(out[2:2 + k]) + rows)
+    out = torch.while_loop(test, run, tuple([torch.zeros([], dtype=torch.int64), go] + [tensor(v) for v in carried]))
+    return counted(n, body, out[0].item(), carried, nscan) if nscan else tuple(out[2:])
 
 
 # ---- Scan ----

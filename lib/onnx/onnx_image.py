@@ -160,6 +160,10 @@ def upsample_7(n, x):
     return resize_10(n, x, n.get("scales"))
 
 
+def upsample_1(n, x):
+    return resize_10(n, x, [1.0, 1.0, n.get("height_scale"), n.get("width_scale")])
+
+
 # ---- GridSample, AffineGrid ----
 def grid_sample(n, x, grid):
     mode = {"bilinear": 0, "linear": 0, "nearest": 1, "bicubic": 2, "cubic": 2}[n.get("mode", "linear")]
@@ -493,7 +497,7 @@ def multinomial(n, logits):
 
 
 TABLE = [
-    ("", "Resize", 10, resize_10, "TS"), ("", "Resize", 11, resize, "Thss"), ("", "Upsample", 7, upsample_7, "T"), ("", "Upsample", 9, resize_10, "TS"),
+    ("", "Resize", 10, resize_10, "TS"), ("", "Resize", 11, resize, "Thss"), ("", "Upsample", 1, upsample_1, "T"), ("", "Upsample", 7, upsample_7, "T"), ("", "Upsample", 9, resize_10, "TS"),
     ("", "GridSample", 16, grid_sample, "TT"), ("", "AffineGrid", 20, affine_grid, "TS"), ("", "RoiAlign", 10, roi_align, "TTT"), ("", "MaxRoiPool", 1, max_roi_pool, "TT"),
     ("", "DeformConv", 19, deform_conv, "TTTtt"), ("", "NonMaxSuppression", 10, nms, "TThtt"), ("", "ImageDecoder", 20, image_decoder, "T"),
     ("", "DFT", 17, dft_17, "Ts"), ("", "DFT", 20, dft_20, "Tsh"), ("", "STFT", 17, stft, "TSts"),

@@ -260,7 +260,7 @@ def column(t, x):
 
 def batch_norm(n, x, scale, bias, mean, var):
     eps = n.get("epsilon", 1e-5)
-    training = n.get("training_mode", 0) if n.version >= 14 else (n.wants(1) and n.version < 9)
+    training = n.get("training_mode", 0) if n.version >= 14 else n.wants(1) and not n.get("is_test", 0)
     momentum = n.get("momentum", 0.9)
     if not training:
         if x.dtype == scale.dtype and x.dtype == mean.dtype and x.dim() > 1:
@@ -271,7 +271,8 @@ def batch_norm(n, x, scale, bias, mean, var):
     now = torch.mean(x, dims)
     spread = torch.mean(torch.square(x - column(now, x)), dims)
     y = (x - column(now, x)) / torch.sqrt(column(spread, x) + eps) * column(scale, x) + column(bias, x)
-    return y, mean * momentum + now * (1 - momentum), var * momentum + spread * (1 - momentum)
+    running = (mean * momentum + now * (1 - momentum), var * momentum + spread * (1 - momentum))
+    return (y, *running) if n.version >= 14 else (y, *running, now, spread)
 
 
 def instance_norm(n, x, scale, bias):
