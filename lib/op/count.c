@@ -298,10 +298,7 @@ static tc_status decompose_equal(tc_emit *e, const tc_node *n) {
     tc_symctx *s = tc_e_sym(e);
     bool same = a->meta.rank == b->meta.rank;
     for (int d = 0; same && d < a->meta.rank; d++) {
-        tc_sym eq = tc_sym_op(s, TC_S_EQ, a->meta.size[d], b->meta.size[d], NULL);
-        int known = tc_sym_known(s, eq);
-        same = known != 0;
-        if (known < 0) tc_program_guard(e->graph->program, (tc_guard){.cond = eq, .source = n->source, .op = "aten.equal"});
+        same = tc_e_guard(e, n, tc_sym_op(s, TC_S_EQ, a->meta.size[d], b->meta.size[d], NULL));
     }
     if (same) r = tc_e1(e, "aten::all", tc_e2(e, "aten::eq.Tensor", a, b));
     else r = ATEN("zeros", "Id", NULL, 0, (int)TC_BOOL);

@@ -528,7 +528,7 @@ static tc_status decompose_cross(tc_emit *e, const tc_node *n) {
         tc_sym size = (k ? b : a)->meta.size[d], is3 = tc_sym_op(s, TC_S_EQ, size, tc_sym_int(s, 3), NULL);
         if (tc_sym_const_int(tc_sym_simplify(s, size), &three) && three != 3)
             return tc_error(TC_CONTENT, "%s: linalg.cross: inputs dimension %d must have length 3. Got %lld", tc_op_name(n->op), d, (long long)three);
-        if (tc_sym_known(s, is3) < 0) tc_program_guard(e->graph->program, (tc_guard){.cond = is3, .source = n->source, .op = "aten.cross"});
+        tc_e_guard(e, n, is3);
     }
     tc_value *x[3], *y[3], *out[3];
     for (int k = 0; k < 3; k++)

@@ -715,6 +715,12 @@ bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out) {
     return tc_program_pin(p, s, n->source, tc_op_name(n->op), out);
 }
 
+bool tc_e_guard(tc_emit *e, const tc_node *n, tc_sym cond) {
+    const int known = tc_sym_known(tc_e_sym(e), cond);
+    if (known < 0) tc_program_guard(e->graph->program, (tc_guard){.cond = cond, .source = n->source, .op = tc_op_name(n->op)});
+    return known != 0;
+}
+
 void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g) {
     const tc_meta *m = tc_arg_meta(n, arg);
     if (!g || !m || !tc_emit_wants_grad(e, n, arg)) return;

@@ -152,6 +152,7 @@ tc_value *tc_e_list(tc_emit *e, tc_value *const *v, int n); /* a Tensor[] result
 tc_status tc_e_done(tc_emit *e);                            /* what a rule returns: the first failure, handed over */
 /* gradient of argument i, if it is wanted, summed to its sizes and cast to its type */
 bool tc_e_pin(tc_emit *e, const tc_node *n, tc_sym s, int64_t *out); /* tc_program_pin with the operator's name */
+bool tc_e_guard(tc_emit *e, const tc_node *n, tc_sym cond);          /* cond holds, or a guard is recorded; false when it is known not to */
 void tc_e_give(tc_emit *e, const tc_node *n, int arg, tc_value *g);
 /* Calls `op` with the node's own arguments and gives its results: aliases and overloads that differ only in name. */
 tc_status tc_e_forward(tc_emit *e, const char *op, const tc_node *n);

@@ -258,7 +258,11 @@ static tc_status decompose_narrow(tc_emit *e, const tc_node *n) {
             return tc_error(TC_CONTENT, "%s: start (%lld) + length (%lld) exceeds dimension size (%lld).", tc_op_name(n->op), (long long)a,
                             (long long)b, (long long)size);
     }
-    if (tc_sym_const_int(start, &a) && a < 0) start = tc_sym_add(s, start, x->meta.size[d]);
+    const tc_sym negative = tc_sym_op(s, TC_S_LT, start, tc_sym_int(s, 0), NULL);
+    if (tc_sym_known(s, negative)) start = tc_sym_op(s, TC_S_WHERE, negative, tc_sym_add(s, start, x->meta.size[d]), start);
+    if (!tc_e_guard(e, n, tc_sym_op(s, TC_S_LE, tc_sym_int(s, 0), start, NULL)) ||
+        !tc_e_guard(e, n, tc_sym_op(s, TC_S_LE, tc_sym_add(s, start, len), x->meta.size[d], NULL)))
+        return refuse(n, "start + length exceeds dimension size");
     tc_value *r = tc_emit_call(e, "aten::slice.Tensor", "viss", x, (int64_t)d, start, tc_sym_add(s, start, len));
     one(e, copies(n) ? copied(e, r) : r);
     return tc_e_done(e);
@@ -314,13 +318,12 @@ static tc_status decompose_split_sizes(tc_emit *e, const tc_node *n) {
         at[k + 1] = tc_sym_add(s, at[k], n->args[1].syms[k]);
     }
     tc_sym same = tc_sym_op(s, TC_S_EQ, at[count], x->meta.size[d], NULL);
-    if (tc_sym_known(s, same) == 0) {
+    if (!tc_e_guard(e, n, same)) {
         v = 0;
         tc_sym_const_int(x->meta.size[d], &v);
         return tc_error(TC_CONTENT, "%s: split_with_sizes expects split_sizes to sum exactly to %lld (input tensor's size at dimension %d)",
                         tc_op_name(n->op), (long long)v, d);
     }
-    if (tc_sym_known(s, same) < 0) tc_program_guard(e->graph->program, (tc_guard){.cond = same, .source = n->source, .op = "aten.split_with_sizes"});
     return pieces(e, n, x, d, at, count);
 }
 static tc_status decompose_chunk(tc_emit *e, const tc_node *n) {
@@ -339,8 +342,7 @@ static tc_status decompose_chunk(tc_emit *e, const tc_node *n) {
         return even_pieces(e, n, x, d, tc_sym_int(s, w), tc_sym_int(s, (size + w - 1) / w));
     }
     /* a symbolic size: exactly that many chunks, which is a guard */
-    tc_sym all = tc_sym_op(s, TC_S_EQ, have, k, NULL);
-    if (tc_sym_known(s, all) < 0) tc_program_guard(e->graph->program, (tc_guard){.cond = all, .source = n->source, .op = "aten.chunk"});
+    tc_e_guard(e, n, tc_sym_op(s, TC_S_EQ, have, k, NULL));
     return even_pieces(e, n, x, d, each, k);
 }
 static tc_status decompose_unbind(tc_emit *e, const tc_node *n) {

@@ -22,6 +22,7 @@ static tc_status learn(frame *f, const tc_value *v, const tc_tensor *t) {
             *x = (tc_symvalue){.i = t->size[d], .bound = true};
             tc_sym_range(f->e->program->sym, s, &lo, &hi);
             if (x->i < lo || x->i > hi) return broken_promise(v, d, x->i, lo, hi);
+            TC_TRY(check_guards_about(f->e, s));
         }
         tc_status none = tc_sym_eval_int(s, f->e->vars, f->e->nvars, &lo);
         if (!none && lo != t->size[d]) return broken_promise(v, d, t->size[d], lo, lo);

@@ -210,14 +210,14 @@ static tc_status run_item(frame *f, const tc_node *n) {
     to->bound = true;
     if (tc_sym_type(out->sym) == TC_SYM_FLOAT) {
         to->f = tc_scalar_to_double(v);
-        return NULL;
+        return check_guards_about(f->e, out->sym);
     }
     to->i = tc_scalar_to_int(v);
     int64_t lo, hi;
     tc_sym_range(f->e->program->sym, out->sym, &lo, &hi);
     if (to->i < lo || to->i > hi)
         return tc_error(TC_CONTENT, "%lld is outside of %lld..%lld, what the program can do", (long long)to->i, (long long)lo, (long long)hi);
-    return NULL;
+    return check_guards_about(f->e, out->sym);
 }
 
 static void loop_addresses(const bound *b, call *c) {

@@ -192,26 +192,33 @@ tc_status tc_exec_check(tc_exec *e, const tc_tensor *inputs, int ninputs) {
     return NULL;
 }
 
+static tc_status check_guard(const tc_exec *e, const tc_guard *g) {
+    tc_symvalue v;
+    tc_status s = tc_sym_eval(g->cond, e->vars, e->nvars, &v);
+    if (s) { /* about a number that comes from data: check_guards_about, once it is there */
+        tc_status_free(s);
+        return NULL;
+    }
+    if (v.i) return NULL;
+    tc_buf b = {0};
+    tc_sym_print(&b, g->cond);
+    if (g->op) tc_buf_printf(&b, ", required by %s", g->op);
+    if (g->source.file) s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s (%s:%d)", tc_buf_str(&b), g->source.file, g->source.line);
+    else s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s", tc_buf_str(&b));
+    tc_buf_free(&b);
+    return s;
+}
+
 tc_status check_guards(const tc_exec *e) {
     const tc_program *p = e->program;
-    for (size_t i = 0; i < p->guards.len; i++) {
-        const tc_guard *g = &p->guards.data[i];
-        tc_symvalue v;
-        tc_status s = tc_sym_eval(g->cond, e->vars, e->nvars, &v);
-        if (s) { /* about a number that comes from data: checked by the nodes that use it */
-            tc_status_free(s);
-            continue;
-        }
-        if (v.i) continue;
-        tc_buf b = {0};
-        tc_sym_print(&b, g->cond);
-        if (g->op) tc_buf_printf(&b, ", required by %s", g->op);
-        if (g->source.file)
-            s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s (%s:%d)", tc_buf_str(&b), g->source.file, g->source.line);
-        else s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s", tc_buf_str(&b));
-        tc_buf_free(&b);
-        return s;
-    }
+    for (size_t i = 0; i < p->guards.len; i++) TC_TRY(check_guard(e, &p->guards.data[i]));
+    return NULL;
+}
+
+tc_status check_guards_about(const tc_exec *e, tc_sym var) {
+    const tc_program *p = e->program;
+    for (size_t i = 0; i < p->guards.len; i++)
+        if (tc_sym_contains(p->guards.data[i].cond, var)) TC_TRY(check_guard(e, &p->guards.data[i]));
     return NULL;
 }
 

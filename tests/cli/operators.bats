@@ -623,3 +623,16 @@ EOF
         [ "$(tail -c 12 m.npy | od -An -v -tf4 | xargs)" = "1 5 9" ]
     done
 }
+
+@test "a condition on sizes that come from data is checked once they are there" {
+    model "torch.diag(v).reshape(-1) @ torch.ones(9, 2)" 4xf32 "v = x[x > 0]"
+    tc-run m.pt2 --input x=4xf32=1,0,2,3 --output -
+    fails 3 "u0**2 == 9" tc-run m.pt2 --input x=4xf32=1,0,0,3
+    fails 3 "m.py:7" tc-run m.pt2 --input x=4xf32=1,0,0,3
+}
+
+@test "narrow from a number of data has the length it is given, or ends the run" {
+    model "torch.stack([x.narrow(0, k, 2), torch.ones(2)])" 5xi64 "k = x[0].item()"
+    for k in 0 3 -2 -5; do tc-run m.pt2 --input x=5xi64=$k,1,2,3,4 --to npy -o out.npy; done
+    for k in 4 -1 -6 9; do fails 3 "required by aten.narrow" tc-run m.pt2 --input x=5xi64=$k,1,2,3,4; done
+}
