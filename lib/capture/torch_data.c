@@ -86,7 +86,10 @@ static void fill(C *c, V v, tc_tensor *t, int64_t *at) {
         for (size_t i = 0; i < n; i++) fill(c, items[i], t, at);
         return;
     }
-    tc_scalar_store(t->dtype, t->storage->data, (*at)++, scalar_of(c, v));
+    const tc_scalar s = scalar_of(c, v);
+    if (tc_is_integral(t->dtype) && !tc_scalar_fits(s, t->dtype))
+        tc_raise(c, "RuntimeError", "value cannot be converted to type %s without overflow", tc_dtypes[t->dtype].torch);
+    tc_scalar_store(t->dtype, t->storage->data, (*at)++, s);
 }
 
 /* Numbers and 0-d tensors of the graph: each a 0-d tensor, stacked. */

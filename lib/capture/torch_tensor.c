@@ -257,7 +257,10 @@ static V stride_tuple(C *c, V v) {
     for (int i = n; i-- > 0;) {
         if (t->t.storage) ((tuple *)s)->a[i] = tc_int(c, t->t.stride[i]);
         else if (t->v->meta.stride) ((tuple *)s)->a[i] = tc_symv(c, t->v->meta.stride[i]);
-        else ((tuple *)s)->a[i] = run, run = tc_binary(c, '*', run, tc_torch_size(c, v, i));
+        else {
+            ((tuple *)s)->a[i] = run;
+            if (!tc_sym_is_int(t->v->meta.size[i], 0)) run = tc_binary(c, '*', run, tc_torch_size(c, v, i));
+        }
     }
     return s;
 }
@@ -285,8 +288,8 @@ static V detached(C *c, V v) {
 
 static V swapped(C *c, V t) {
     int n = tc_torch_rank(t);
-    if (n < 2) tc_raise(c, "RuntimeError", "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.", n);
-    return tc_torch_calln(c, "aten::transpose", 3, t, tc_int(c, -2), tc_int(c, -1));
+    if (n == 1) tc_raise(c, "RuntimeError", "tensor.mT is only supported on matrices or batches of matrices. Got %d-D tensor.", n);
+    return tc_torch_calln(c, "aten::transpose", 3, t, tc_int(c, n ? -2 : -1), tc_int(c, -1));
 }
 
 static V layout_named(C *c, const char *name) { return tc_module_attr(c, tc_module(c, "torch"), tc_intern(c, name, strlen(name))); }

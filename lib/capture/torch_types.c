@@ -76,14 +76,15 @@ static const struct {
     {" bool u8 i8 i16 i32 u16 u32 u64 f16 bf16 c32 c64 c128 f8 ", " avg_pool3d "},
 };
 
-/* Whether the computation is in another type: one is given, or a whole number meets a fraction. */
+/* Whether the computation is in another type: one is given, a whole number meets a fraction, or a boolean a number. */
 static bool computes_in_other(const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
     for (int i = 0; i < s->nparams; i++) {
         if (s->params[i].type == TC_T_DTYPE && arg[i].kind == TC_A_DTYPE) return true;
         if (!i || !tc_is_integral(d)) continue;
-        if (objects[i] && tc_is_tensor(objects[i]) && !tc_is_integral(tc_torch_dtype(objects[i]))) return true;
-        if (!objects[i] && s->params[i].type == TC_T_TENSOR && arg[i].kind == TC_A_SCALAR && !arg[i].is_sym && arg[i].scalar.kind == TC_KIND_FLOAT)
-            return true;
+        const bool other = !strcmp(s->params[i].name, "other"), number = other || s->params[i].type == TC_T_TENSOR;
+        const tc_kind above = other ? tc_dtype_kind(d) : TC_KIND_INT;
+        if (objects[i] && tc_is_tensor(objects[i]) && tc_dtype_kind(tc_torch_dtype(objects[i])) > above) return true;
+        if (!objects[i] && number && arg[i].kind == TC_A_SCALAR && !arg[i].is_sym && arg[i].scalar.kind > above) return true;
     }
     return false;
 }

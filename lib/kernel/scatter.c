@@ -94,6 +94,8 @@ static void reduce_int(const job *j, int64_t lo, int64_t hi) {
         }
         if (j->include_self) v = combine_int(j->m, tc_scalar_load(d, j->out->storage->data, at).i, v);
         if (j->m == MEAN) {
+            tc_scalar_store(d, j->out->storage->data, at, tc_scalar_int(v)); /* the sum wraps in its type */
+            v = tc_scalar_load(d, j->out->storage->data, at).i;
             int64_t k = n + (j->include_self ? 1 : 0), q = v / k;
             v = q - (v % k != 0 && (v < 0) != (k < 0));
         }

@@ -58,14 +58,17 @@ static tc_status decompose_trapezoid(tc_emit *e, const tc_node *n) {
         (n->args[1].scalar.kind == TC_KIND_BOOL || n->args[1].scalar.kind == TC_KIND_COMPLEX))
         return refuse(n, "Currently, we only support dx as a real number.");
     if (x) TC_TRY(steps(e, n, y, x, d, &dx));
-    r = tc_e_add(e, slice(e, y, d, 0, -1), slice(e, y, d, 1, INT64_MAX));
-    if (running) {
-        r = tc_emit_call(e, "aten::cumsum", "vi", x ? tc_e_mul(e, dx, r) : r, (int64_t)d);
-        r = x ? tc_emit_call(e, "aten::div.Tensor", "vf", r, 2.0) : tc_e_muls(e, r, tc_arg_float(n, 1) / 2);
-    } else {
-        r = tc_e_sum_dims(e, x ? tc_e_mul(e, r, dx) : r, (int64_t[]){d}, 1, false);
-        r = x ? tc_emit_call(e, "aten::div.Tensor", "vf", r, 2.0) : tc_e_muls(e, r, tc_arg_float(n, 1) / 2);
+    if (!running && !x) {
+        tc_value *ends = tc_e_add(e, tc_emit_call(e, "aten::select.int", "vii", y, (int64_t)d, (int64_t)0),
+                                  tc_emit_call(e, "aten::select.int", "vii", y, (int64_t)d, (int64_t)-1));
+        r = tc_e_sub(e, tc_e_sum_dims(e, y, (int64_t[]){d}, 1, false), tc_e_muls(e, ends, 0.5));
+        tc_emit_result(e, 0, tc_e_muls(e, r, tc_arg_float(n, 1)));
+        return tc_e_done(e);
     }
+    r = tc_e_add(e, slice(e, y, d, 0, -1), slice(e, y, d, 1, INT64_MAX));
+    if (x) r = tc_e_mul(e, dx, r);
+    r = running ? tc_emit_call(e, "aten::cumsum", "vi", r, (int64_t)d) : tc_e_sum_dims(e, r, (int64_t[]){d}, 1, false);
+    r = x ? tc_emit_call(e, "aten::div.Tensor", "vf", r, 2.0) : tc_e_muls(e, r, tc_arg_float(n, 1) / 2);
     tc_emit_result(e, 0, r);
     return tc_e_done(e);
 }
@@ -124,9 +127,9 @@ static tc_value *along(tc_emit *e, tc_value *f, tc_value *x, double h, int d, in
         parts[1] = tc_emit_call(e, "aten::div.Tensor", "vf", parts[1], 2 * h);
         for (int end = 0; end < 2; end++) {
             tc_value **v = end ? last : first, *r;
-            if (order == 1) r = tc_e_sub(e, v[1], v[0]);
+            if (order == 1) r = end ? tc_e_sub(e, v[0], v[1]) : tc_e_sub(e, v[1], v[0]);
             else r = tc_e_sub(e, tc_e_sub(e, tc_e_muls(e, v[1], 2), tc_e_muls(e, v[0], 1.5)), tc_e_muls(e, v[2], 0.5));
-            parts[2 * end] = tc_emit_call(e, "aten::div.Tensor", "vf", r, end ? -h : h);
+            parts[2 * end] = tc_emit_call(e, "aten::div.Tensor", "vf", r, end && order > 1 ? -h : h);
         }
     }
     return tc_emit_call(e, "aten::cat", "Vi", parts, 3, (int64_t)d);

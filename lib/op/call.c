@@ -266,17 +266,25 @@ static tc_dtype complex_operand(const tc_shape_ctx *c) {
     }
     return TC_DTYPE_NONE;
 }
-/* What no shape rule says of complex numbers: an operator whose loop has no meaning for them, and one among the settings of a real result. */
-static tc_status check_complex(const tc_shape_ctx *c) {
+/* What no shape rule says of numbers: one that becomes elements is one that their type holds, and no setting of a real result is complex. */
+static tc_status check_numbers(const tc_shape_ctx *c) {
     const tc_schema *s = tc_op_schema(c->op);
-    const tc_value *r = c->nouts ? &c->outs[0] : NULL;
-    const bool real = r && r->kind == TC_V_TENSOR && !tc_is_complex(r->meta.dtype) && r->meta.dtype != TC_BOOL;
-    for (int i = 0; real && i < c->nargs && i < s->nparams; i++) {
+    if (!c->nouts || c->outs[0].kind != TC_V_TENSOR) return NULL;
+    const tc_dtype d = c->outs[0].meta.dtype;
+    for (int i = 0; i < c->nargs && i < s->nparams; i++) {
+        const tc_param *p = &s->params[i];
         const tc_arg *a = &c->args[i];
-        if (s->params[i].type == TC_T_SCALAR && is_complex_number(a))
-            return tc_sh_fail(c, "argument '%s' is complex and cannot be converted to %s without overflow", s->params[i].name,
-                              tc_dtypes[r->meta.dtype].torch);
+        if (p->type != TC_T_SCALAR || a->kind != TC_A_SCALAR || a->is_sym) continue;
+        const bool element = (!strcmp(p->name, "fill_value") && (tc_is_integral(d) || strncmp(s->name, "new_", 4))) || !strcmp(p->name, "s") ||
+                             (!strcmp(p->name, "value") && !p->kw_only) || (!strcmp(p->name, "alpha") && tc_is_integral(d));
+        if (element ? !tc_scalar_fits(a->scalar, d) : is_complex_number(a) && !tc_is_complex(d) && d != TC_BOOL)
+            return tc_sh_fail(c, "argument '%s'%s cannot be converted to type %s without overflow", p->name,
+                              is_complex_number(a) ? " is complex and" : ": value", tc_dtypes[d].torch);
     }
+    return NULL;
+}
+/* What no shape rule says of complex numbers: an operator whose loop has no meaning for them. */
+static tc_status check_complex(const tc_shape_ctx *c) {
     const tc_dtype operand = complex_operand(c);
     if (operand == TC_DTYPE_NONE || !c->op->lower || c->op->decompose || c->op->complex) return NULL;
     tc_value *outs[16];
@@ -324,6 +332,7 @@ tc_status tc_op_infer(tc_program *p, const tc_op *op, const tc_arg *args, int na
     tc_shape_ctx c = {.program = p, .op = f, .args = fargs, .nargs = nfargs, .source = src, .outs = to, .nouts = nf};
     tc_status st = check_reduction(&c);
     if (!st) st = tc_op_checked(p, f->shape(&c));
+    if (!st && !c.clashes) st = check_numbers(&c);
     if (!st && !c.clashes) st = check_complex(&c);
     if (!st && c.clashes) st = tc_sh_fail(&c, "there is no type that %s and %s promote to", tc_dtypes[c.clash[0]].torch, tc_dtypes[c.clash[1]].torch);
     if (st) return strstr(tc_status_message(st), tc_op_name(f)) ? st : tc_annotate(st, "%s", tc_op_name(op));

@@ -297,9 +297,7 @@ static tc_status decompose_equal(tc_emit *e, const tc_node *n) {
     tc_value *a = tc_arg_value(n, 0), *b = tc_arg_value(n, 1), *r;
     tc_symctx *s = tc_e_sym(e);
     bool same = a->meta.rank == b->meta.rank;
-    for (int d = 0; same && d < a->meta.rank; d++) {
-        same = tc_e_guard(e, n, tc_sym_op(s, TC_S_EQ, a->meta.size[d], b->meta.size[d], NULL));
-    }
+    for (int d = 0; same && d < a->meta.rank; d++) { same = tc_e_guard(e, n, tc_sym_op(s, TC_S_EQ, a->meta.size[d], b->meta.size[d], NULL)); }
     if (same) r = tc_e1(e, "aten::all", tc_e2(e, "aten::eq.Tensor", a, b));
     else r = ATEN("zeros", "Id", NULL, 0, (int)TC_BOOL);
     tc_emit_result(e, 0, tc_e1(e, "aten::item", r));

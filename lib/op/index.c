@@ -492,12 +492,9 @@ static tc_status shape_masked_fill(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     TC_TRY(tc_sh_need_tensor(c, 1));
     const tc_meta *x = tc_sh_meta(c, 0), *m = tc_sh_meta(c, 1), *v = tc_sh_meta(c, 2);
-    tc_kind k;
     if (m->dtype != TC_BOOL) return tc_sh_fail(c, "masked_fill_ only supports boolean masks, but got mask with dtype %s", tc_dtypes[m->dtype].torch);
     if (v && v->rank) return tc_sh_fail(c, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with %d dimension(s).", v->rank);
     if (v && tc_is_complex(v->dtype) && !tc_is_complex(x->dtype))
-        return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[x->dtype].torch);
-    if (tc_arg_number(&c->args[2], &k) && k > tc_dtype_kind(x->dtype) && x->dtype != TC_BOOL)
         return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[x->dtype].torch);
     tc_dims d; /* PyTorch fills a contiguous copy */
     TC_TRY(tc_sh_broadcast(c, 2, (int[]){0, 1}, &d));

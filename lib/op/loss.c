@@ -13,7 +13,7 @@ static tc_value *reduce(tc_emit *e, tc_value *v, int64_t reduction) {
 static tc_status refuse(const tc_node *n, const char *text) { return tc_error(TC_CONTENT, "%s: %s", tc_op_name(n->op), text); }
 static tc_value *where_s(tc_emit *e, tc_value *c, tc_value *a, double b) { return tc_emit_call(e, "aten::where.ScalarOther", "vvf", c, a, b); }
 
-/* ---- nll_loss: self [N, C, ...] or [C], target [N, ...] or [] ---- */
+/* ---- nll_loss: self [N, C, ...] or [C], target [N, ...], or [] or [1] (of which PyTorch gives no gradient) ---- */
 static tc_status check_nll(tc_shape_ctx *c, int self, int target, int weight, tc_dims *per_sample) {
     TC_TRY(tc_sh_need_float(c, self));
     TC_TRY(tc_sh_need_tensor(c, target));
@@ -22,8 +22,8 @@ static tc_status check_nll(tc_shape_ctx *c, int self, int target, int weight, tc
     if (t->dtype != TC_I64 && t->dtype != TC_U8) return tc_sh_fail(c, "expected scalar type Long but found %s", tc_dtypes[t->dtype].torch);
     int cls = x->rank == 1 ? 0 : 1;
     *per_sample = tc_dims_reduced(c, x, (uint64_t)1 << cls, false);
-    bool ok = t->rank == per_sample->rank;
-    for (int k = 0; ok && k < t->rank; k++) ok = tc_sh_same(c, t->size[k], per_sample->size[k]);
+    bool ok = t->rank == per_sample->rank || (x->rank == 1 && t->rank == 1 && tc_sh_same(c, t->size[0], tc_sym_int(tc_sh_sym(c), 1)));
+    for (int k = 0; ok && x->rank > 1 && k < t->rank; k++) ok = tc_sh_same(c, t->size[k], per_sample->size[k]);
     if (!ok) return tc_sh_fail(c, "size mismatch (got input: %dD, target: %dD)", x->rank, t->rank);
     if (w && (w->rank != 1 || !tc_sh_same(c, w->size[0], x->size[cls])))
         return tc_sh_fail(c, "weight tensor should be defined either for all %d classes or no classes", 0);
@@ -39,6 +39,8 @@ static tc_status shape_nll_forward(tc_shape_ctx *c) {
 static tc_status shape_nll_backward(tc_shape_ctx *c) {
     const char *forward = strstr(tc_op_schema(c->op)->name, "2d") ? "aten::nll_loss2d_forward" : "aten::nll_loss_forward";
     TC_TRY(tc_sh_need_tensor(c, 6));
+    const tc_meta *x = tc_sh_meta(c, 1), *t = tc_sh_meta(c, 2);
+    if (x && t && x->rank == 1 && t->rank == 1) return tc_sh_fail(c, "size mismatch (got input: 1D, target: 1D)");
     TC_TRY(tc_sh_of_forward(c, forward, 2, (int[]){0, 0, 6, 1}));
     tc_dims d = tc_dims_of(tc_sh_meta(c, 1));
     return tc_sh_out(c, 0, tc_sh_meta(c, 1)->dtype, &d);
@@ -54,6 +56,8 @@ static tc_status lower_nll_forward(tc_lower *l) {
     uint64_t over = 0;
     for (int k = 0; k < t->meta.rank; k++) {
         int axis = k;
+        at[k] = zero;
+        if (x->meta.rank == 1) break;
         if (reduction != 0) axis = tc_l_new_axis(l, t->meta.size[k]), over |= (uint64_t)1 << axis;
         at[k] = tc_sym_is_int(t->meta.size[k], 1) && reduction == 0 ? zero : tc_l_axis(l, axis);
     }
@@ -69,7 +73,7 @@ static tc_status lower_nll_forward(tc_lower *l) {
     tc_lv loss = tc_l_where(l, valid, tc_l_op1(l, TC_X_NEG, w ? tc_l_mul(l, v, weight) : v), none);
     if (reduction == 0) {
         TC_TRY(tc_l_out(l, 0, loss));
-        return tc_l_out(l, 1, none);
+        return tc_l_out(l, 1, x->meta.rank == 1 ? tc_l_where(l, valid, weight, none) : none);
     }
     tc_lv sum = tc_l_reduce(l, TC_R_SUM, loss, over), total = tc_l_reduce(l, TC_R_SUM, tc_l_where(l, valid, weight, none), over);
     TC_TRY(tc_l_out(l, 0, reduction == 1 ? tc_l_div(l, sum, total) : sum));
@@ -148,7 +152,7 @@ static tc_status check_classes(tc_emit *e, const tc_node *n, const tc_meta *x, c
         return tc_error(TC_CONTENT, "ValueError: %s: Expected input batch_size (%lld) to match target batch_size (%lld).", tc_op_name(n->op),
                         (long long)a, (long long)b);
     }
-    bool fits = t->rank == (x->rank == 1 ? 0 : x->rank - 1);
+    bool fits = x->rank > 1 ? t->rank == x->rank - 1 : t->rank == 0 || (t->rank == 1 && !differ(s, t->size[0], tc_sym_int(s, 1)));
     for (int k = 1; fits && k < t->rank; k++) fits = !differ(s, x->size[k + 1], t->size[k]);
     if (fits) return NULL;
     tc_buf text = {0};
@@ -203,6 +207,7 @@ static tc_status decompose_cross_entropy(tc_emit *e, const tc_node *n) { /* self
         return tc_e_done(e);
     }
     TC_TRY(check_classes(e, n, &x->meta, &t->meta));
+    if (ls > 0 && x->meta.rank == 1 && t->meta.rank == 1) return refuse(n, "output with shape [] doesn't match the broadcast shape [1]");
     tc_value *loss = nll(e, lp, t, &n->args[2], reduction, &n->args[4]);
     if (ls > 0) {
         tc_value *smooth = tc_e_neg(e, tc_e_sum_dims(e, wv ? tc_e_mul(e, lp, wv) : lp, &c, 1, false));

@@ -97,7 +97,8 @@ static tc_status decompose_col2im(tc_emit *e, const tc_node *n) { /* self, outpu
         if (!positive(size[k]) || !positive(count[k])) return refuse(n, "the array of sliding blocks has a size of zero for this output_size");
     }
     tc_sym blocks = tc_sym_mul(s, count[0], count[1]), same = tc_sym_op(s, TC_S_EQ, blocks, x->meta.size[2], NULL);
-    if (!tc_e_guard(e, n, same)) return refuse(n, "expected size of input's dimension 2 to match the calculated number of sliding blocks of output_size");
+    if (!tc_e_guard(e, n, same))
+        return refuse(n, "expected size of input's dimension 2 to match the calculated number of sliding blocks of output_size");
     tc_sym apart[6] = {batch, c, tc_sym_int(s, w.kernel[0]), tc_sym_int(s, w.kernel[1]), count[0], count[1]};
     tc_sym lines[4] = {batch, c, tc_sym_mul(s, apart[2], count[0]), tc_sym_mul(s, apart[3], count[1])};
     x = ATEN("permute", "vI", ATEN("reshape", "vS", x, apart, 6), (int64_t[]){0, 1, 2, 4, 3, 5}, 6);

@@ -12,11 +12,19 @@ static tc_status lower_where(tc_lower *l) {
     tc_lv c = tc_l_op2(l, TC_X_NE, tc_l_in_as(l, 0, TC_DTYPE_NONE), zero_of(l, tc_dtype_compute(tc_arg_meta(l->node, 0)->dtype)));
     return tc_l_out(l, 0, tc_l_where(l, c, tc_l_in(l, 1), tc_l_in(l, 2)));
 }
+/* Whether a bound of integers lies below (-1) or above (1) all of their type. */
+static int beyond(const tc_arg *a, tc_dtype d) {
+    int64_t lo, hi;
+    if (a->kind != TC_A_SCALAR || a->is_sym || a->scalar.kind != TC_KIND_INT || !tc_is_integral(d) || d == TC_BOOL) return 0;
+    tc_dtype_int_range(d, &lo, &hi);
+    return a->scalar.i < lo ? -1 : a->scalar.i > hi;
+}
 /* NaN stays: min(max(x, lo), hi) with the scalar's own order of NaN */
 static tc_status clamp(tc_lower *l, int lo, int hi) {
     tc_lv x = tc_l_in(l, 0);
-    if (lo > 0 && !tc_arg_is_none(l->node, lo)) x = tc_l_op2(l, TC_X_MAX, x, tc_l_in(l, lo));
-    if (hi > 0 && !tc_arg_is_none(l->node, hi)) x = tc_l_op2(l, TC_X_MIN, x, tc_l_in(l, hi));
+    const tc_dtype d = l->node->outs[0]->meta.dtype;
+    if (lo > 0 && !tc_arg_is_none(l->node, lo) && !beyond(&l->node->args[lo], d)) x = tc_l_op2(l, TC_X_MAX, x, tc_l_in(l, lo));
+    if (hi > 0 && !tc_arg_is_none(l->node, hi) && !beyond(&l->node->args[hi], d)) x = tc_l_op2(l, TC_X_MIN, x, tc_l_in(l, hi));
     return tc_l_out(l, 0, x);
 }
 static tc_status lower_clamp(tc_lower *l) { return clamp(l, 1, 2); }
@@ -43,12 +51,20 @@ static tc_status lower_addcdiv(tc_lower *l) {
 }
 
 /* ---- shapes ---- */
+static bool number_fits(const tc_shape_ctx *c, int i, tc_dtype d) {
+    const tc_arg *a = &c->args[i];
+    return a->kind != TC_A_SCALAR || a->is_sym || tc_scalar_fits(a->scalar, d);
+}
 static tc_status shape_where(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));
     tc_dtype cond = tc_sh_meta(c, 0)->dtype;
     if (cond != TC_BOOL && cond != TC_U8)
         return tc_sh_fail(c, "where expected condition to be a boolean tensor, but got a tensor with dtype %s", tc_dtypes[cond].torch);
-    return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, 2, (int[]){1, 2}), 3, (int[]){0, 1, 2});
+    const tc_dtype d = tc_sh_result_type(c, 2, (int[]){1, 2});
+    for (int i = 1; i < 3; i++)
+        if (tc_is_integral(d) && !number_fits(c, i, d))
+            return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[d].torch);
+    return tc_sh_out_pointwise(c, 0, d, 3, (int[]){0, 1, 2});
 }
 /* The result type of clamp counts the bounds that are given. */
 static tc_status shape_clamp(tc_shape_ctx *c) {
@@ -57,7 +73,16 @@ static tc_status shape_clamp(tc_shape_ctx *c) {
         if (tc_sh_given(c, i)) a[n++] = i;
     TC_TRY(tc_sh_need_tensor(c, 0));
     if (n == 1) return tc_sh_fail(c, "At least one of 'min' or 'max' must not be None");
-    return tc_sh_out_pointwise(c, 0, tc_sh_result_type(c, n, a), n, a);
+    const tc_dtype d = tc_sh_result_type(c, n, a);
+    for (int i = 1; i < n; i++) {
+        const char *name = tc_op_schema(c->op)->params[a[i]].name;
+        if (beyond(&c->args[a[i]], d) == (strcmp(name, "min") ? -1 : 1))
+            return tc_sh_fail(c, "Clamp %s value %lld is outside the representable range of %s", name, (long long)c->args[a[i]].scalar.i,
+                              tc_dtypes[d].torch);
+        if (!tc_is_integral(d) && !number_fits(c, a[i], d))
+            return tc_sh_fail(c, "value cannot be converted to type %s without overflow", tc_dtypes[d].torch);
+    }
+    return tc_sh_out_pointwise(c, 0, d, n, a);
 }
 static tc_status shape_lerp(tc_shape_ctx *c) {
     TC_TRY(tc_sh_need_tensor(c, 0));

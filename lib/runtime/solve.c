@@ -203,7 +203,8 @@ static tc_status check_guard(const tc_exec *e, const tc_guard *g) {
     tc_buf b = {0};
     tc_sym_print(&b, g->cond);
     if (g->op) tc_buf_printf(&b, ", required by %s", g->op);
-    if (g->source.file) s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s (%s:%d)", tc_buf_str(&b), g->source.file, g->source.line);
+    if (g->source.file)
+        s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s (%s:%d)", tc_buf_str(&b), g->source.file, g->source.line);
     else s = tc_error(TC_CONTENT, "these sizes break a condition of the program: %s", tc_buf_str(&b));
     tc_buf_free(&b);
     return s;

@@ -213,3 +213,27 @@ void tc_scalar_store(tc_dtype d, void *data, int64_t i, tc_scalar s) {
         tc_convert(d, p, TC_I64, &s.i, 1);
     }
 }
+
+void tc_dtype_int_range(tc_dtype d, int64_t *lo, int64_t *hi) {
+    const int bits = 8 * tc_dtypes[d].size - tc_dtypes[d].is_signed;
+    *hi = bits > 62 ? INT64_MAX : (INT64_C(1) << bits) - 1;
+    *lo = tc_dtypes[d].is_signed ? -*hi - 1 : 0;
+}
+static bool part_fits(double v, tc_dtype d) {
+    char cell[16] = {0};
+    if (!tc_is_integral(d)) {
+        tc_scalar_store(d, cell, 0, tc_scalar_float(v));
+        return !isfinite(v) || isfinite(tc_scalar_to_double(tc_scalar_load(d, cell, 0)));
+    }
+    const int bits = 8 * tc_dtypes[d].size - tc_dtypes[d].is_signed;
+    return v >= (tc_dtypes[d].is_signed ? -ldexp(1, bits) : 0) && v < ldexp(1, bits);
+}
+bool tc_scalar_fits(tc_scalar s, tc_dtype d) {
+    int64_t lo, hi;
+    if (s.kind == TC_KIND_COMPLEX && tc_is_complex(d)) return part_fits(s.re, tc_dtype_real(d)) && part_fits(s.im, tc_dtype_real(d));
+    if (s.kind == TC_KIND_COMPLEX && s.im != 0) return false;
+    if (d == TC_BOOL) return true;
+    if (s.kind >= TC_KIND_FLOAT || !tc_is_integral(d)) return part_fits(tc_scalar_to_double(s), tc_dtype_real(d));
+    tc_dtype_int_range(d, &lo, &hi);
+    return s.i <= hi && (s.i >= lo || (!lo && s.i >= -hi));
+}

@@ -464,6 +464,21 @@ class M(nn.Module):
         refused("Expected target size [2, 4], got [2, 3]", lambda: F.cross_entropy(x.view(2, 3, 4), torch.zeros(2, 3, dtype=torch.int64)))
         refused("Expected target size [4], got [4, 6]", lambda: F.nll_loss(x, i))
         refused("Expected target size [], got [6]", lambda: F.cross_entropy(x[0], i[0]))
+        refused("Expected target size [], got [2]", lambda: F.nll_loss(x[0], i[0, :2]))
+        refused("broadcast shape [1]", lambda: F.cross_entropy(x[0], i[0, :1], label_smoothing=0.1))
+        byte, mask = i.to(torch.uint8), x > 0
+        for fill in (lambda t, v: t.masked_fill(mask, v), lambda t, v: t.clone().fill_(v), lambda t, v: torch.full_like(t, v),
+                     lambda t, v: t.index_fill(0, i[0, :1], v), lambda t, v: t.scatter(0, i[:1], v), lambda t, v: F.pad(t, (1, 1), value=v),
+                     lambda t, v: F.threshold(t, 1, v), lambda t, v: torch.full((2,), v, dtype=t.dtype)):
+            for t, v in (byte, 300), (byte, -256), (byte, -0.5), (i, float("inf")), (h, 1e9), (x, 1e39):
+                refused("without overflow", lambda: fill(t, v))
+        refused("without overflow", lambda: torch.where(mask, byte, 300))
+        refused("without overflow", lambda: torch.tensor([3, -256], dtype=torch.uint8))
+        refused("without overflow", lambda: torch.tensor(float("nan"), dtype=torch.int32))
+        refused("without overflow", lambda: torch.add(byte, byte, alpha=256))
+        refused("without overflow", lambda: h.clamp(max=1e9))
+        refused("max value -1 is outside", lambda: byte.clamp(0, -1))
+        refused("min value 300 is outside", lambda: byte.clamp_min(300))
         refused("atan2.default: not implemented for complex64", lambda: torch.atan2(c, x))
         refused("not implemented for complex64", lambda: torch.max(c.sum()))
         refused("'value' is complex", lambda: torch.addcmul(x, x, x, value=1j))
@@ -545,6 +560,11 @@ EOF
     holds $x "F.soft_margin_loss(x.half(), x).dtype == torch.float16 and F.huber_loss(x.half(), x).dtype == torch.float16"
     holds $x "torch.equal(torch.index_fill(x, 1, torch.tensor([-1, 0]), 7.0)[0], torch.tensor([7.0, 2.0, 7.0]))"
     holds $x "torch.equal(torch.index_fill(x[0, 0], 0, torch.tensor([-1]), 7.0), torch.tensor(7.0))"
+    holds $x "torch.equal(i.masked_fill(i > 4, 1.5).add(i.fill_(-2.5)), torch.tensor([[-1, 0, 1], [2, -1, -1]]))" "i = x.long()"
+    holds $x "torch.equal(b.fill_(-255).clamp(-1, 2**40), torch.ones_like(b))" "b = x.to(torch.uint8)"
+    holds $x "torch.equal(torch.where(x > 1, x.half(), -1e9), torch.where(x > 1, x, -float('inf')).half())"
+    holds $x "(F.cross_entropy(x[0], i) == F.cross_entropy(x[0], i[0])) & (F.nll_loss(x[0], i, reduction='none') == -2)" "i = torch.tensor([1])"
+    holds $x "(x[0, 0].mT == 1) & (x[0, 0].mH == 1)"
     holds $x "torch.equal(F.dropout(x.detach().requires_grad_(), 0.5, False, inplace=True), x)"
     holds $x "torch.equal(Plus.apply(x), x + 2)" "class Plus(torch.autograd.Function):" "    @staticmethod" "    def forward(ctx, x):" \
         "        return x + torch.ones(3).requires_grad_().add_(1) # no gradient is followed in it" "    @staticmethod" "    def backward(ctx, g):" \
@@ -622,6 +642,16 @@ EOF
         tc-run m.pt2 --input x=5xf32=1,2,3,4,5 --input o=4xi64=0,1,3,5 --output @m.npy
         [ "$(tail -c 12 m.npy | od -An -v -tf4 | xargs)" = "1 5 9" ]
     done
+}
+
+@test "whole numbers wrap where PyTorch's do: a mean of scattered bytes, ends of a gradient; a boolean divided by a number is one" {
+    local x=3xi64=0,5,255
+    holds $x "torch.equal(b.scatter_reduce(0, i, b, 'mean', include_self=False)[0], torch.tensor(1, dtype=torch.uint8))" \
+        "b, i = x.to(torch.uint8), torch.zeros(3, dtype=torch.int64)"
+    holds $x "torch.trapezoid(x.to(torch.uint8)) == 132.5"
+    holds $x "torch.equal(torch.gradient((x * 257 - 32768).to(torch.int16))[0][2], torch.tensor(-1286.0))" # 32767 + 31483 wraps
+    holds $x "torch.equal((x > 0) // 2, torch.zeros(3, dtype=torch.int64)) & torch.equal(torch.fmod(x > 0, 2.5), (x > 0).float())"
+    fails 3 "not implemented for 'bool'" model "(x > 0) // (x > 1)" 3xi64
 }
 
 @test "a condition on sizes that come from data is checked once they are there" {
