@@ -3,6 +3,8 @@
 #include "kernel/isa_row.h"
 #include "kernel/move.h"
 
+#include <string.h>
+
 typedef struct {
     uint64_t a, b;
 } u128;
@@ -112,6 +114,21 @@ static void transpose2(void *o, int64_t out_ld, const void *in, int64_t in_ld, i
 typedef void transpose_fn(void *out, int64_t out_ld, const void *in, int64_t in_ld, int64_t rows, int64_t cols);
 extern transpose_fn TC_ROW(tc_transpose_f32), TC_ROW(tc_transpose_f64); /* transpose_*.isa.c */
 
+/* Calls of memcpy take longer than rows of a few vectors do. */
+static void rows(void *o, int64_t out_next, const void *in, int64_t in_next, int64_t bytes, int64_t m) {
+    enum { VECTOR = ROW_BYTES, LONG = 16 * VECTOR };
+    char *to = o;
+    const char *from = in;
+    for (int64_t r = 0; r < m; r++, to += out_next, from += in_next) {
+        if (bytes < VECTOR || bytes > LONG) {
+            memcpy(to, from, (size_t)bytes);
+            continue;
+        }
+        for (int64_t i = 0; i + VECTOR < bytes; i += VECTOR) __builtin_memcpy(to + i, from + i, VECTOR);
+        __builtin_memcpy(to + bytes - VECTOR, from + bytes - VECTOR, VECTOR); /* the last one overlaps the one before */
+    }
+}
+
 static void iota(int64_t *out, int64_t first, int64_t step, int64_t n) {
     TC_VECTOR_LOOP
     for (int64_t i = 0; i < n; i++) out[i] = first + i * step;
@@ -146,6 +163,7 @@ const tc_move_ops TC_ROW(tc_block_move) = {EACH(fill),
                                            EACH(scatter_if),
                                            EACH(store_if),
                                            {transpose1, transpose2, TC_ROW(tc_transpose_f32), TC_ROW(tc_transpose_f64), transpose16},
+                                           rows,
                                            iota,
                                            in_range,
                                            add_scaled};

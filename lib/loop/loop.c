@@ -135,6 +135,80 @@ void tc_loop_store(tc_loop *l, tc_lstore st) {
     tc_vec_push(&l->stores, st);
 }
 
+/* ---- a loop as part of another ---- */
+tc_affine tc_affine_axis(tc_symctx *sym, int axis) {
+    return (tc_affine){.base = tc_sym_int(sym, 0), .n = 1, .term[0] = {.axis = axis, .coef = tc_sym_int(sym, 1)}};
+}
+
+/* a with as[x] for each axis x; false: too many terms. */
+static bool compose(tc_symctx *sym, tc_affine *a, const tc_affine as[64]) {
+    enum { MOST = sizeof a->term / sizeof *a->term };
+    tc_affine out = {.base = a->base};
+    for (int i = 0; i < a->n; i++) {
+        const tc_affine *by = &as[a->term[i].axis];
+        int only;
+        const bool axis = tc_affine_is_axis(by, &only);
+        if (!axis) out.base = tc_sym_add(sym, out.base, tc_sym_mul(sym, a->term[i].coef, by->base));
+        for (int k = 0; k < by->n; k++) {
+            const tc_sym coef = axis ? a->term[i].coef : tc_sym_mul(sym, a->term[i].coef, by->term[k].coef);
+            int at = 0;
+            while (at < out.n && out.term[at].axis != by->term[k].axis) at++;
+            if (at == MOST) return false;
+            if (at < out.n) out.term[at].coef = tc_sym_add(sym, out.term[at].coef, coef);
+            else out.n++, out.term[at].axis = by->term[k].axis, out.term[at].coef = coef;
+        }
+    }
+    *a = out;
+    return true;
+}
+
+static bool compose_all(tc_loop *l, const tc_affine **index, int rank, const tc_affine as[64]) {
+    if (!rank) return true;
+    tc_affine *out = tc_arena_dup(l->arena, *index, sizeof *out * (size_t)rank);
+    *index = out;
+    for (int d = 0; d < rank; d++)
+        if (!compose(l->sym, &out[d], as)) return false;
+    return true;
+}
+
+static uint64_t as_set(uint64_t axes, const tc_affine as[64]) {
+    uint64_t out = 0;
+    for (int a = 0; a < 64; a++)
+        if (axes >> a & 1) out |= tc_affine_axes(&as[a]);
+    return out;
+}
+
+bool tc_loop_append(tc_loop *l, const tc_loop *from, const tc_affine as[64], const tc_lv *given, bool stores, tc_lv *out_at) {
+    for (size_t i = 0; i < from->inst.len; i++) {
+        tc_linst in = from->inst.data[i];
+        if (given[i] != TC_LV_NONE) {
+            out_at[i] = given[i];
+            continue;
+        }
+        if (in.kind == TC_L_LOAD) in.buffer = tc_loop_buffer(l, from->buffers.data[in.buffer].value);
+        for (int k = 0; k < 3; k++)
+            if (in.a[k] != TC_LV_NONE) in.a[k] = out_at[in.a[k]];
+        if (in.pred != TC_LV_NONE) in.pred = out_at[in.pred];
+        if (!compose_all(l, &in.index, in.rank, as)) return false;
+        in.over = as_set(in.over, as);
+        if (in.gather) {
+            tc_lv *g = TC_NEWN(l->arena, tc_lv, (size_t)in.rank);
+            for (int d = 0; d < in.rank; d++) g[d] = in.gather[d] == TC_LV_NONE ? TC_LV_NONE : out_at[in.gather[d]];
+            in.gather = g;
+        }
+        out_at[i] = tc_loop_push(l, in);
+    }
+    for (size_t i = 0; stores && i < from->stores.len; i++) {
+        tc_lstore st = from->stores.data[i];
+        st.buffer = tc_loop_buffer(l, from->buffers.data[st.buffer].value);
+        st.value = out_at[st.value];
+        if (st.pred != TC_LV_NONE) st.pred = out_at[st.pred];
+        if (!compose_all(l, &st.index, st.rank, as)) return false;
+        tc_loop_store(l, st);
+    }
+    return true;
+}
+
 static void each_index(const tc_affine *index, int rank, void (*fn)(void *ctx, tc_sym number), void *ctx) {
     for (int d = 0; index && d < rank; d++) {
         if (index[d].base) fn(ctx, index[d].base);

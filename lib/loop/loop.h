@@ -137,6 +137,11 @@ uint64_t tc_affine_axes(const tc_affine *a);
 bool tc_affine_equal(const tc_affine *a, const tc_affine *b);
 bool tc_affine_is_axis(const tc_affine *a, int *out_axis); /* exactly one axis, coefficient 1, base 0 */
 bool tc_affine_is_zero(const tc_affine *a);
+/* Appends what `from` computes and stores (stores false: nothing is stored), with axis a of it standing for as[a], an expression of the axes of l; those
+ * that are summed or scanned over are one axis each. Instruction i is given[i] where that is a value of l; out_at[i] is what it became. False:
+ * an index would have more terms than there is room for, and l is worth nothing. */
+bool tc_loop_append(tc_loop *l, const tc_loop *from, const tc_affine as[64], const tc_lv *given, bool stores, tc_lv *out_at);
+tc_affine tc_affine_axis(tc_symctx *sym, int axis); /* the axis itself */
 /* Every symbolic number that the loop goes over, indexes by or computes with; none is NULL. */
 void tc_loop_each_number(const tc_loop *l, void (*fn)(void *ctx, tc_sym number), void *ctx);
 

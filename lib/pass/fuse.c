@@ -173,13 +173,6 @@ static uint64_t bound_axes(const tc_loop *l) {
     return m;
 }
 
-static uint64_t map_set(uint64_t axes, const int map[64]) {
-    uint64_t out = 0;
-    for (int a = 0; a < 64; a++)
-        if (axes >> a & 1) out |= UINT64_C(1) << map[a];
-    return out;
-}
-
 /* The axes that no load decides: one of the group with the same extent, reduced ones first, or a new one. */
 static const char *map_rest(tc_loop *g, const tc_loop *n, int map[64]) {
     uint64_t used = 0, used_by_n = 0;
@@ -213,48 +206,18 @@ static const char *map_rest(tc_loop *g, const tc_loop *n, int map[64]) {
     return NULL;
 }
 
-static const tc_affine *map_affine(tc_loop *g, const tc_affine *index, int rank, const int map[64]) {
-    if (!rank) return index;
-    tc_affine *out = tc_arena_dup(g->arena, index, sizeof *out * (size_t)rank);
-    for (int d = 0; d < rank; d++)
-        for (int i = 0; i < out[d].n; i++) out[d].term[i].axis = map[out[d].term[i].axis];
-    return out;
-}
-
 /* Appends the node's instructions; loads of what the group stores become those values. */
 static void append(tc_loop *g, const tc_loop *n, const int map[64]) {
-    tc_lv *to = tc_xcalloc(n->inst.len + 1, sizeof *to);
+    tc_lv *given = tc_xcalloc(2 * n->inst.len + 1, sizeof *given);
+    tc_affine as[64];
+    for (int a = 0; a < n->naxes; a++) as[a] = tc_affine_axis(g->sym, map[a]);
     for (size_t i = 0; i < n->inst.len; i++) {
-        tc_linst in = n->inst.data[i];
-        if (in.kind == TC_L_LOAD) {
-            const tc_lstore *st = store_of(g, n->buffers.data[in.buffer].value);
-            if (st) {
-                to[i] = st->value;
-                continue;
-            }
-            in.buffer = tc_loop_buffer(g, n->buffers.data[in.buffer].value);
-        }
-        for (int k = 0; k < 3; k++)
-            if (in.a[k] != TC_LV_NONE) in.a[k] = to[in.a[k]];
-        if (in.pred != TC_LV_NONE) in.pred = to[in.pred];
-        in.index = map_affine(g, in.index, in.rank, map);
-        in.over = map_set(in.over, map);
-        if (in.gather) {
-            tc_lv *ga = TC_NEWN(g->arena, tc_lv, (size_t)in.rank);
-            for (int d = 0; d < in.rank; d++) ga[d] = in.gather[d] == TC_LV_NONE ? TC_LV_NONE : to[in.gather[d]];
-            in.gather = ga;
-        }
-        to[i] = tc_loop_push(g, in);
+        const tc_linst *in = &n->inst.data[i];
+        const tc_lstore *st = in->kind == TC_L_LOAD ? store_of(g, n->buffers.data[in->buffer].value) : NULL;
+        given[i] = st ? st->value : TC_LV_NONE;
     }
-    for (size_t i = 0; i < n->stores.len; i++) {
-        tc_lstore st = n->stores.data[i];
-        st.buffer = tc_loop_buffer(g, n->buffers.data[st.buffer].value);
-        st.value = to[st.value];
-        if (st.pred != TC_LV_NONE) st.pred = to[st.pred];
-        st.index = map_affine(g, st.index, st.rank, map);
-        tc_loop_store(g, st);
-    }
-    free(to);
+    tc_loop_append(g, n, as, given, true, given + n->inst.len);
+    free(given);
 }
 
 /* Without reductions: something that takes long varies along some axes only and would be computed again along the others. */

@@ -4,6 +4,7 @@
 #include "op/emit.h"
 #include "op/shape.h"
 #include "pass/fuse.h"
+#include "pass/readers.h"
 
 /* Slices and selects that read a value, and the elements that they show together. */
 typedef struct {
@@ -28,28 +29,6 @@ typedef struct {
 
 static bool mine(const ctx *c, const tc_value *v) { return v && v->graph == c->plan->graph && v->id < c->n; }
 
-/* ---- who reads what ---- */
-static void count(ctx *c, const tc_value *v) {
-    if (!v) return;
-    for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) count(c, v->list[i]);
-    if (mine(c, v)) c->readers[v->id]++;
-}
-static void count_place(void *ctx_, tc_value **place) { count(ctx_, *place); }
-static void count_loop(ctx *c, const tc_loop *l) {
-    for (size_t i = 0; l && i < l->buffers.len; i++)
-        if (!l->buffers.data[i].written) count(c, l->buffers.data[i].value);
-}
-static void count_readers(ctx *c) {
-    const tc_plan *p = c->plan;
-    for (size_t i = 0; i < p->groups.len; i++) {
-        const tc_group *g = &p->groups.data[i];
-        if (g->kind != TC_GROUP_LOOP) tc_node_each_input(g->node, count_place, c);
-        for (int k = 0; k < g->nviews; k++) tc_node_each_input(g->views[k], count_place, c);
-        count_loop(c, g->loop);
-        count_loop(c, g->epilogue);
-    }
-    for (int i = 0; i < p->graph->noutputs; i++) count(c, p->graph->outputs[i]);
-}
 /* The value of a loop that stores one, once. */
 static const tc_value *only_result(const tc_loop *l) {
     const tc_value *v = l->stores.len == 1 ? l->buffers.data[l->stores.data[0].buffer].value : NULL;
@@ -170,10 +149,8 @@ static bool narrow(ctx *c, size_t at) {
 
 void tc_plan_narrow(tc_plan *plan) {
     ctx c = {.plan = plan, .n = plan->graph->nvalues};
-    c.readers = tc_xcalloc(c.n + 1, sizeof *c.readers), c.parts = tc_xcalloc(c.n + 1, sizeof *c.parts),
-    c.maker = tc_xcalloc(c.n + 1, sizeof *c.maker);
+    c.readers = tc_plan_readers(plan), c.parts = tc_xcalloc(c.n + 1, sizeof *c.parts), c.maker = tc_xcalloc(c.n + 1, sizeof *c.maker);
     for (size_t i = 0; i < c.n; i++) c.maker[i] = -1;
-    count_readers(&c);
     count_parts(&c);
     for (size_t i = 0; i < plan->groups.len; i++) {
         tc_group *g = &plan->groups.data[i];
@@ -181,10 +158,7 @@ void tc_plan_narrow(tc_plan *plan) {
         const tc_value *v = g->kind == TC_GROUP_LOOP && g->loop ? only_result(g->loop) : NULL;
         if (mine(&c, v)) c.maker[v->id] = (int)i;
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < plan->groups.len; i++)
-        if (plan->groups.data[i].kind != TC_GROUP_LOOP || plan->groups.data[i].loop) plan->groups.data[kept++] = plan->groups.data[i];
-    plan->groups.len = kept;
+    tc_plan_close(plan);
     free(c.readers);
     free(c.parts);
     free(c.maker);

@@ -6,6 +6,7 @@
 #include "pass/epilogue.h"
 #include "pass/fuse.h"
 #include "pass/narrow.h"
+#include "pass/parts.h"
 
 /* Operators that the runtime knows itself: a number out of a tensor, an assertion about numbers, control flow. */
 static bool is_control(const tc_op *op) {
@@ -44,7 +45,7 @@ tc_status tc_plan_create(tc_program *p, tc_graph *g, bool fuse, bool loops, tc_s
     tc_status s = NULL;
     for (const tc_node *n = g->first; n && !s; n = n->next) s = plan_node(plan, f, n);
     if (!s) s = tc_fuser_finish(f);
-    if (!s && fuse) tc_plan_epilogues(plan), tc_plan_narrow(plan);
+    if (!s && fuse) tc_plan_epilogues(plan), tc_plan_narrow(plan), tc_plan_parts(plan);
     tc_fuser_destroy(f);
     if (s) tc_plan_destroy(plan);
     else *out_plan = plan;

@@ -137,9 +137,12 @@ static void copy_in(void *p, const tile *t) {
         move->transpose[s](to, t->n, from, t->stride, t->n, t->m);
         return;
     }
+    if (t->stride == 1) {
+        move->rows(to, t->n << s, from, t->next * ((int64_t)1 << s), t->n << s, t->m);
+        return;
+    }
     for (int64_t r = 0; r < t->m; r++, to += t->n << s, from += t->next * ((int64_t)1 << s)) {
-        if (t->stride == 1) memcpy(to, from, (size_t)t->n << s);
-        else if (t->stride == 0) move->fill[s](to, from, t->n);
+        if (t->stride == 0) move->fill[s](to, from, t->n);
         else move->load[s](to, from, t->stride, t->n);
     }
 }
@@ -164,6 +167,10 @@ static void copy_out(void *p, const tile *t) {
         return;
     }
     const int64_t row = t->n << s, apart = t->next * ((int64_t)1 << s), ahead = rows_ahead(t, row, apart);
+    if (!c->pred && t->stride == 1 && !ahead) {
+        move->rows(to, apart, from, row, row, t->m);
+        return;
+    }
     for (int64_t r = 0; r < t->m; r++, from += row, to += apart) {
         for (int64_t i = 0; ahead && i < row; i += LINE) __builtin_prefetch(to + ahead + i, 1);
         if (c->pred) move->store_if[s](to, t->stride, c->pred + t->done + r * t->n, from, t->n);

@@ -511,6 +511,63 @@ PY
     [ "${#stderr_lines[@]}" -eq 1 ]
 }
 
+@test "rotary embedding is one loop, in halves, by chunks and interleaved, with the bits of its operators apart" {
+    cat >rotary.py <<'PY'
+import torch
+from torch import nn
+
+
+def rotate_half(x):
+    half = x.shape[-1] // 2
+    return torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+
+
+class Halves(nn.Module):
+    def forward(self, x, cos, sin):
+        return x * cos + rotate_half(x) * sin
+
+
+class Chunks(nn.Module):
+    def forward(self, x, cos, sin):
+        cos, sin = cos[:, :3], sin[:, :3]
+        a, b = x.chunk(2, -1)
+        return torch.cat((a * cos - b * sin, b * cos + a * sin), -1)
+
+
+class Interleaved(nn.Module):
+    def forward(self, x, cos, sin):
+        cos, sin = cos[:, :3], sin[:, :3]
+        a, b = x[..., ::2], x[..., 1::2]
+        return torch.stack((a * cos - b * sin, a * sin + b * cos), -1).flatten(-2)
+
+
+class Shown(nn.Module):  # what others read, too, is made once
+    def forward(self, x, cos, sin):
+        r = rotate_half(x)
+        return x * cos + r * sin, r
+PY
+    given="--input cos=5x6xf32=0.25 --input sin=@sin.npy --input x=@x.npy"
+    printf '%s\n' "import torch" "class M(torch.nn.Module):" "    def forward(self):" "        return torch.randn(2, 3, 5, 6), torch.randn(5, 6)" >values.py
+    tc-export values.py:M | tc-run --output 0=@x.npy --output 1=@sin.npy
+    while read -r spelling loops; do
+        tc-export rotary.py:$spelling --input x=BxHxTx6xf32 --input cos=Tx6xf32 --input sin=Tx6xf32 -o r.pt2
+        tc-compile r.pt2 --log fusion -o c.pt2 2>groups
+        [ "$(grep -c '^ *[0-9]* loop ' groups)" -eq "$loops" ]
+        [ "$loops" -eq 2 ] || ! grep 'not fused' groups
+        # shellcheck disable=SC2086
+        TC_STEPS=0 tc-run r.pt2 $given --to safetensors -o want.safetensors
+        for executor in interpreted compiled; do
+            # shellcheck disable=SC2086
+            tc-run c.pt2 $given --executor $executor --to safetensors | cmp - want.safetensors
+        done
+    done <<END
+Halves 1
+Chunks 1
+Interleaved 1
+Shown 2
+END
+}
+
 @test "--op compiles one operator for all sizes, its results in order; several become one archive" {
     tc-compile --op 'native_layer_norm(f32[B,C], [C], f32[C], f32[C], 1e-5)' -o ln.pt2
     ln() { tc-run ln.pt2 --input input=@x.npy --input "weight=$1xf32=2" --input "bias=$1xf32=0.5" "${@:2}"; }
