@@ -183,6 +183,20 @@ static const char *host_text(ew *e, const tc_linst *in) {
     TC_BUG("a host number that the description lacks");
 }
 
+/* The operand of which a product with, a quotient by or a difference from a constant is the negative, -1 and -0: compilers make -x of them, and
+ * of that what tc_x_minus tells. TC_LV_NONE: of none. */
+static tc_lv negated(const tc_linst *all, const tc_linst *in) {
+    if (in->dtype != TC_F32 && in->dtype != TC_F64) return TC_LV_NONE;
+    for (int k = 0; k < 2; k++) {
+        const tc_linst *by = in->a[k] == TC_LV_NONE ? in : &all[in->a[k]];
+        if (by->kind != TC_L_CONST) continue;
+        const double c = tc_scalar_to_double(by->imm);
+        if (c == -1 && (in->op == TC_X_MUL || (in->op == TC_X_DIV && k))) return in->a[1 - k];
+        if (c == 0 && signbit(c) && in->op == TC_X_SUB && !k) return in->a[1];
+    }
+    return TC_LV_NONE;
+}
+
 /* The right-hand side of an instruction. inner: it stands in the loop over a block. */
 const char *ew_value(ew *e, tc_lv v, bool inner) {
     const tc_linst *in = &e->l->inst.data[v];
@@ -200,6 +214,8 @@ const char *ew_value(ew *e, tc_lv v, bool inner) {
         return T(e, "tc_x_cast_%s_%s(tc_x_cast_%s_%s(%s))", ew_suffix(in->narrow), ew_suffix(in->dtype), ew_suffix(in->dtype), ew_suffix(in->narrow),
                  ew_ref(e, in->a[0]));
     case TC_L_SCALAR: {
+        const tc_lv minus = negated(all, in);
+        if (minus != TC_LV_NONE) return T(e, "tc_x_neg_%s(%s)", ew_suffix(in->dtype), ew_ref(e, minus));
         const char *s = T(e, "tc_x_%s%s_%s(%s", op_names[in->op], e->quick && ew_rare(in) ? "_small" : "",
                           ew_suffix(in->op == TC_X_WHERE ? in->dtype : all[in->a[0]].dtype), ew_ref(e, in->a[0]));
         for (int k = 1; k < 3 && in->a[k] != TC_LV_NONE; k++) s = T(e, "%s, %s", s, ew_ref(e, in->a[k]));

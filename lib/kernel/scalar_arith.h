@@ -43,6 +43,10 @@ TC_X_INLINE double tc_from_bits_f64(uint64_t u) {
     return b.f;
 }
 
+/* -x, by its bits: of -(a * b + c) by fma gcc makes -(a * b) - c, which has the other sign where the sum is 0. */
+static inline float tc_x_minus_f32(float x) { return tc_from_bits_f32(tc_bits_f32(x) ^ 0x80000000u); }
+static inline double tc_x_minus_f64(double x) { return tc_from_bits_f64(tc_bits_f64(x) ^ 0x8000000000000000u); }
+
 /* One row a type: suffix, type, unsigned of it, unsigned in which it multiplies, bits. */
 #define TC_X_SIGNED(M)                  \
     M(i8, int8_t, uint8_t, uint32_t, 8) \
@@ -174,7 +178,7 @@ ROW(bool, uint8_t)
     static inline T tc_x_mul_##S(T a, T b) { return a * b; }                                         \
     static inline T tc_x_div_##S(T a, T b) { return a / b; }                                         \
     static inline T tc_x_fma_##S(T a, T b, T c) { return __builtin_fma##F(a, b, c); }                \
-    static inline T tc_x_neg_##S(T a) { return -a; }                                                 \
+    static inline T tc_x_neg_##S(T a) { return tc_x_minus_##S(a); }                                  \
     static inline T tc_x_abs_##S(T a) { return __builtin_fabs##F(a); }                               \
     static inline T tc_x_sign_##S(T a) { return (T)((a > 0) - (a < 0)); }                            \
     static inline T tc_x_min_##S(T a, T b) { return ((a <= b) | (a != a)) ? a : b; }                 \

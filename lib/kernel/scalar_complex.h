@@ -63,16 +63,14 @@ static inline tc_c64 tc_x_cast_c32_c64(tc_c32 a) { return (tc_c64){tc_x_cast_f16
 static inline tc_c32 tc_x_cast_c64_c32(tc_c64 a) { return (tc_c32){tc_x_cast_f32_f16(a.re), tc_x_cast_f32_f16(a.im)}; }
 
 /* ---- arithmetic, comparison, parts ---- */
-/* -x, by its bits: gcc 12 makes fused multiply-adds of products that are added and subtracted in turns (vfmaddsub), contraction off or not. */
-static inline float tc_x_minus_f32(float x) { return tc_from_bits_f32(tc_bits_f32(x) ^ 0x80000000u); }
-static inline double tc_x_minus_f64(double x) { return tc_from_bits_f64(tc_bits_f64(x) ^ 0x8000000000000000u); }
+/* By tc_x_minus, since gcc 12 makes fused multiply-adds of products that are added and subtracted in turns (vfmaddsub), contraction off or not. */
 #define ROW(S, T, R, RS)                                                                                                          \
     static inline T tc_x_add_##S(T a, T b) { return (T){a.re + b.re, a.im + b.im}; }                                              \
     static inline T tc_x_sub_##S(T a, T b) { return (T){a.re - b.re, a.im - b.im}; }                                              \
     static inline T tc_x_mul_##S(T a, T b) { return (T){a.re * b.re + tc_x_minus_##RS(a.im * b.im), a.re * b.im + a.im * b.re}; } \
     static inline T tc_x_fma_##S(T a, T b, T c) { return tc_x_add_##S(tc_x_mul_##S(a, b), c); }                                   \
-    static inline T tc_x_neg_##S(T a) { return (T){-a.re, -a.im}; }                                                               \
-    static inline T tc_x_conj_##S(T a) { return (T){a.re, -a.im}; }                                                               \
+    static inline T tc_x_neg_##S(T a) { return (T){tc_x_minus_##RS(a.re), tc_x_minus_##RS(a.im)}; }                                                               \
+    static inline T tc_x_conj_##S(T a) { return (T){a.re, tc_x_minus_##RS(a.im)}; }                                                               \
     static inline R tc_x_real_##S(T a) { return a.re; }                                                                           \
     static inline R tc_x_imag_##S(T a) { return a.im; }                                                                           \
     static inline R tc_x_abs_##S(T a) { return tc_x_hypot_##RS(a.re, a.im); }                                                     \

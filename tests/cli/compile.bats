@@ -49,6 +49,25 @@ EOF
     done
 }
 
+@test "the negative of a sum that is 0 has its sign, compiled too" {
+    cat >m.py <<'EOF'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        of = [lambda t: -t, lambda t: t * -1, lambda t: t / -1, lambda t: -0.0 - t, lambda t: torch.complex(t, t * 0).neg().real]
+        return [f(torch.add(x.to(d)[i], 2, alpha=0.0)) for d in (torch.float32, torch.float64) for i, f in enumerate(of)]
+EOF
+    tc-export m.py:M --input x=5x3xf32 -o m.pt2
+    printf '%s\n' "import torch" "class X(torch.nn.Module):" "    def forward(self):" "        return torch.tensor([-0.0, 0.0, 1.0]).repeat(5, 1)" >x.py
+    tc-export x.py:X | tc-run -o x.npy
+    TC_STEPS=0 TC_ISA=portable tc-run m.pt2 --input x=@x.npy --to safetensors -o want.safetensors
+    for cc in gcc clang; do
+        command -v $cc >/dev/null || continue
+        tc-compile m.pt2 --cc $cc -o $cc.pt2
+        tc-run $cc.pt2 --input x=@x.npy --stance=fail_on_recompile --to safetensors | cmp - want.safetensors
+    done
+}
+
 @test "code that this user did not compile is not run" {
     tc-compile "$mlp" -o mlp.pt2
     tc-run "$mlp" --input x=1x16xf32=1 -o want.npy
