@@ -51,7 +51,6 @@ typedef struct {
     const char *key; /* NULL ends the table */
     tc_yaml_type type;
     size_t offset; /* of the field in the struct */
-    const char *doc;
 } tc_yaml_field;
 /* Fills the fields whose keys are present (null counts as absent) and leaves the others. */
 tc_status tc_yaml_read(const tc_yaml *map, const tc_yaml_field *fields, void *out_struct);

@@ -9,35 +9,35 @@
 /* ---- the recipe's keys ---- */
 
 static const tc_yaml_field fields[] = {
-    {"idx", TC_Y_NODE, offsetof(tc_data_spec, idx), "{x: FILE, y: FILE}: IDX files, gzip or not"},
-    {"text", TC_Y_STRING, offsetof(tc_data_spec, text), "text file; windows of `block` tokens"},
-    {"names", TC_Y_STRING, offsetof(tc_data_spec, names), "words, one a line"},
-    {"csv", TC_Y_STRING, offsetof(tc_data_spec, csv), "comma-separated table with a header line"},
-    {"safetensors", TC_Y_STRING, offsetof(tc_data_spec, safetensors), "tensors by key"},
-    {"images", TC_Y_STRING, offsetof(tc_data_spec, images), "folder with a folder of images a class, or a list of FILE LABEL"},
-    {"size", TC_Y_NODE, offsetof(tc_data_spec, size), "images: [HEIGHT, WIDTH] that others are resampled to; default: of the first"},
-    {"channels", TC_Y_INT, offsetof(tc_data_spec, channels), "images: 1 grey, 3 colour (the default), 2 or 4 with opacity"},
-    {"as", TC_Y_STRING, offsetof(tc_data_spec, as), "text: bytes, or chars (those present, sorted)"},
-    {"block", TC_Y_INT, offsetof(tc_data_spec, block), "text: tokens of a window"},
-    {"context", TC_Y_INT, offsetof(tc_data_spec, context), "names: characters of a window"},
-    {"pad", TC_Y_INT, offsetof(tc_data_spec, pad), "names: whole words; y is this behind the end"},
-    {"range", TC_Y_NODE, offsetof(tc_data_spec, range), "text: [from, to] as parts of the whole"},
-    {"rows", TC_Y_NODE, offsetof(tc_data_spec, rows), "{every: N, only: K} or {every: N, except: K}"},
-    {"order", TC_Y_STRING, offsetof(tc_data_spec, order), "shuffle, random, sequential or weighted"},
-    {"weights", TC_Y_NODE, offsetof(tc_data_spec, weights), "order: weighted: FILE, a list, {COLUMN: [W, ...]} by class or {COLUMN: balanced}"},
-    {"num_samples", TC_Y_INT, offsetof(tc_data_spec, num_samples), "order: weighted: samples of an epoch; default: as many as there are"},
-    {"replacement", TC_Y_BOOL, offsetof(tc_data_spec, replacement), "order: weighted: false draws no sample twice in an epoch"},
-    {"workers", TC_Y_INT, offsetof(tc_data_spec, workers), "threads that put batches together ahead of the step, and of validation"},
-    {"prefetch", TC_Y_INT, offsetof(tc_data_spec, prefetch), "batches that each of them is ahead"},
-    {"in_order", TC_Y_BOOL, offsetof(tc_data_spec, in_order), "false: a batch is taken when it is there, before an earlier one that is not"},
-    {"limit", TC_Y_INT, offsetof(tc_data_spec, limit), "at most so many samples"},
-    {"normalize", TC_Y_NODE, offsetof(tc_data_spec, normalize), "{x: {divide: 255, mean: M, std: S}}"},
-    {"shape", TC_Y_NODE, offsetof(tc_data_spec, shape), "{x: [1, 28, 28]}: of one sample"},
-    {"columns", TC_Y_NODE, offsetof(tc_data_spec, columns), "csv: the columns of x; {NAME: [CATEGORY, ...]} is one-hot"},
-    {"target", TC_Y_STRING, offsetof(tc_data_spec, target), "csv: the column of y"},
-    {"target_scale", TC_Y_DOUBLE, offsetof(tc_data_spec, target_scale), "csv: y is divided by it"},
-    {"standardize", TC_Y_BOOL, offsetof(tc_data_spec, standardize), "csv: by mean and deviation of the training rows"},
-    {"batches", TC_Y_BOOL, offsetof(tc_data_spec, batches), "safetensors: the leading dimension counts micro-batches"},
+    {"idx", TC_Y_NODE, offsetof(tc_data_spec, idx)},                   /* {x: FILE, y: FILE}: IDX files, gzip or not */
+    {"text", TC_Y_STRING, offsetof(tc_data_spec, text)},               /* text file; windows of `block` tokens */
+    {"names", TC_Y_STRING, offsetof(tc_data_spec, names)},             /* words, one a line */
+    {"csv", TC_Y_STRING, offsetof(tc_data_spec, csv)},                 /* comma-separated table with a header line */
+    {"safetensors", TC_Y_STRING, offsetof(tc_data_spec, safetensors)}, /* tensors by key */
+    {"images", TC_Y_STRING, offsetof(tc_data_spec, images)},           /* folder with a folder of images a class, or a list of FILE LABEL */
+    {"size", TC_Y_NODE, offsetof(tc_data_spec, size)},        /* images: [HEIGHT, WIDTH] that others are resampled to; default: of the first */
+    {"channels", TC_Y_INT, offsetof(tc_data_spec, channels)}, /* images: 1 grey, 3 colour (the default), 2 or 4 with opacity */
+    {"as", TC_Y_STRING, offsetof(tc_data_spec, as)},          /* text: bytes, or chars (those present, sorted) */
+    {"block", TC_Y_INT, offsetof(tc_data_spec, block)},       /* text: tokens of a window */
+    {"context", TC_Y_INT, offsetof(tc_data_spec, context)},   /* names: characters of a window */
+    {"pad", TC_Y_INT, offsetof(tc_data_spec, pad)},           /* names: whole words; y is this behind the end */
+    {"range", TC_Y_NODE, offsetof(tc_data_spec, range)},      /* text: [from, to] as parts of the whole */
+    {"rows", TC_Y_NODE, offsetof(tc_data_spec, rows)},        /* {every: N, only: K} or {every: N, except: K} */
+    {"order", TC_Y_STRING, offsetof(tc_data_spec, order)},    /* shuffle, random, sequential or weighted */
+    {"weights", TC_Y_NODE, offsetof(tc_data_spec, weights)},  /* order: weighted: FILE, a list, {COLUMN: [W, ...]} by class or {COLUMN: balanced} */
+    {"num_samples", TC_Y_INT, offsetof(tc_data_spec, num_samples)},  /* order: weighted: samples of an epoch; default: as many as there are */
+    {"replacement", TC_Y_BOOL, offsetof(tc_data_spec, replacement)}, /* order: weighted: false draws no sample twice in an epoch */
+    {"workers", TC_Y_INT, offsetof(tc_data_spec, workers)},          /* threads that put batches together ahead of the step, and of validation */
+    {"prefetch", TC_Y_INT, offsetof(tc_data_spec, prefetch)},        /* batches that each of them is ahead */
+    {"in_order", TC_Y_BOOL, offsetof(tc_data_spec, in_order)},       /* false: a batch is taken when it is there, before an earlier one that is not */
+    {"limit", TC_Y_INT, offsetof(tc_data_spec, limit)},              /* at most so many samples */
+    {"normalize", TC_Y_NODE, offsetof(tc_data_spec, normalize)},     /* {x: {divide: 255, mean: M, std: S}} */
+    {"shape", TC_Y_NODE, offsetof(tc_data_spec, shape)},             /* {x: [1, 28, 28]}: of one sample */
+    {"columns", TC_Y_NODE, offsetof(tc_data_spec, columns)},         /* csv: the columns of x; {NAME: [CATEGORY, ...]} is one-hot */
+    {"target", TC_Y_STRING, offsetof(tc_data_spec, target)},         /* csv: the column of y */
+    {"target_scale", TC_Y_DOUBLE, offsetof(tc_data_spec, target_scale)}, /* csv: y is divided by it */
+    {"standardize", TC_Y_BOOL, offsetof(tc_data_spec, standardize)},     /* csv: by mean and deviation of the training rows */
+    {"batches", TC_Y_BOOL, offsetof(tc_data_spec, batches)},             /* safetensors: the leading dimension counts micro-batches */
     {0},
 };
 
@@ -65,7 +65,7 @@ tc_yaml *tc_data_merge(tc_arena *a, const tc_yaml *data, const char *part) {
     return m;
 }
 
-tc_status tc_data_check_rows(const tc_data_spec *s) {
+static tc_status check_rows(const tc_data_spec *s) {
     if (!s->rows) return NULL;
     static const char *const keys[] = {"every", "only", "except"};
     int64_t v;
@@ -86,15 +86,15 @@ bool tc_data_takes(const tc_data_spec *s, int64_t i) {
     if (!s->rows) return true;
     int64_t every = 1, k = 0;
     const tc_yaml *only = tc_yaml_get(s->rows, "only"), *except = tc_yaml_get(s->rows, "except");
-    tc_status_free(tc_yaml_int(tc_yaml_get(s->rows, "every"), &every)); /* checked by tc_data_check_rows */
+    tc_status_free(tc_yaml_int(tc_yaml_get(s->rows, "every"), &every)); /* checked by check_rows */
     tc_status_free(tc_yaml_int(only ? only : except, &k));
     return (i % every == k) == (only != NULL);
 }
 
 static tc_status read_normalize(tc_dataset *d, const tc_data_spec *s) {
-    static const tc_yaml_field parts[] = {{"divide", TC_Y_DOUBLE, offsetof(tc_column, divide), ""},
-                                          {"mean", TC_Y_DOUBLE, offsetof(tc_column, mean), ""},
-                                          {"std", TC_Y_DOUBLE, offsetof(tc_column, std), ""},
+    static const tc_yaml_field parts[] = {{"divide", TC_Y_DOUBLE, offsetof(tc_column, divide)},
+                                          {"mean", TC_Y_DOUBLE, offsetof(tc_column, mean)},
+                                          {"std", TC_Y_DOUBLE, offsetof(tc_column, std)},
                                           {0}};
     for (int i = 0; s->normalize && i < s->normalize->n; i++) {
         if (s->normalize->kind != TC_YAML_MAP) return tc_yaml_error(s->normalize, "expected {COLUMN: {divide: 255, mean: M, std: S}}");
@@ -184,7 +184,7 @@ tc_status tc_data_open(const tc_yaml *node, const tc_data_options *options, tc_d
                       .node = node};
     TC_TRY(tc_yaml_read(node, fields, &s));
     s.has_pad = !tc_yaml_is_null(tc_yaml_get(node, "pad"));
-    TC_TRY(tc_data_check_rows(&s));
+    TC_TRY(check_rows(&s));
     const struct {
         const char *key;
         const void *given;

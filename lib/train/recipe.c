@@ -1,61 +1,61 @@
-/* The schema of recipes. See recipe.h. */
+/* The schema of recipes. See recipe.h. tests/lint compares the keys with those of tc-recipe(5). */
 #include "train/recipe.h"
 
 #include <stddef.h>
 
 #define AT(field) offsetof(tc_recipe, field)
-const tc_yaml_field tc_recipe_fields[] = {
-    {"model", TC_Y_STRING, AT(model), "FILE.py:Class; without it the program is read from stdin"},
-    {"arg", TC_Y_NODE, AT(arg), "{NAME: EXPR}, or a list of EXPR: constructor arguments"},
-    {"input", TC_Y_NODE, AT(input), "declared inputs as for tc-export, x=Bx1x28x28xf32; one or a list"},
-    {"dim", TC_Y_NODE, AT(dim), "bounds of sizes as for tc-export, B=1..64; one or a list"},
-    {"source", TC_Y_NODE, AT(source), "folder from which the model file may import"},
-    {"weights", TC_Y_STRING, AT(weights), "start from these weights"},
-    {"resume_from", TC_Y_STRING, AT(resume_from), "go on from this checkpoint of PyTorch: weights, the optimiser's state and step, the scheduler"},
-    {"seed", TC_Y_INT, AT(seed), "of the order of samples and of dropout; with model: also of initialisation"},
-    {"data", TC_Y_NODE, AT(data), "the training data, or train: and val: with what they share beside them"},
-    {"steps", TC_Y_INT, AT(steps), "optimiser steps; with epochs the smaller counts"},
-    {"epochs", TC_Y_INT, AT(epochs), "passes over the training data"},
-    {"batch", TC_Y_INT, AT(batch), "samples of a micro-batch, over all ranks"},
-    {"accumulate", TC_Y_INT, AT(accumulate), "micro-batches a step; the loss is their mean"},
-    {"forward", TC_Y_STRING, AT(forward), "expression for out; default: m of the batch's first columns"},
-    {"loss", TC_Y_STRING, AT(loss), "expression of out and the batch's names"},
-    {"metrics", TC_Y_NODE, AT(metrics), "{NAME: expression}: means over the validation data"},
-    {"param_groups", TC_Y_STRING, AT(param_groups), "expression for groups; default: m.parameters()"},
-    {"optimizer", TC_Y_STRING, AT(optimizer), "expression of m and groups"},
-    {"scheduler", TC_Y_STRING, AT(scheduler), "expression of opt and total (the number of steps)"},
-    {"scheduler_step", TC_Y_STRING, AT(scheduler_step), "what is run after every step; default: scheduler.step(); sees loss and step"},
-    {"clip_grad_norm", TC_Y_DOUBLE, AT(clip_grad_norm), "greatest norm of all gradients together"},
-    {"clip_grad_value", TC_Y_DOUBLE, AT(clip_grad_value), "greatest size of each element of a gradient; instead of clip_grad_norm"},
-    {"ema_decay", TC_Y_DOUBLE, AT(ema_decay), "keep an exponential average of the weights, and validate with it"},
-    {"swa", TC_Y_NODE, AT(swa_node), "{start: STEP, every: N}: keep the plain average of the weights from there on, and validate with it"},
-    {"precision", TC_Y_STRING, AT(precision), "float32, float64, or autocast to bfloat16 (bf16) or float16 (f16)"},
-    {"activation_checkpointing", TC_Y_NODE, AT(activation_checkpointing),
-     "classes of the model's file (one, a list, or {modules: LIST}) whose modules are computed again in the backward"},
-    {"functions", TC_Y_STRING, AT(functions), "source in the model language that the expressions may call"},
-    {"validate", TC_Y_NODE, AT(validate_node), "{every: STEPS, batch: SAMPLES}"},
-    {"checkpoint", TC_Y_NODE, AT(checkpoint_node), "{every: STEPS, minutes: M, keep_last: N, keep_every: N, keep_best: true}"},
-    {"log_every", TC_Y_INT, AT(log_every), "steps between lines of metrics.jsonl"},
+static const tc_yaml_field recipe_fields[] = {
+    {"model", TC_Y_STRING, AT(model)},             /* FILE.py:Class; without it the program is read from stdin */
+    {"arg", TC_Y_NODE, AT(arg)},                   /* {NAME: EXPR}, or a list of EXPR: constructor arguments */
+    {"input", TC_Y_NODE, AT(input)},               /* declared inputs as for tc-export, x=Bx1x28x28xf32; one or a list */
+    {"dim", TC_Y_NODE, AT(dim)},                   /* bounds of sizes as for tc-export, B=1..64; one or a list */
+    {"source", TC_Y_NODE, AT(source)},             /* folder from which the model file may import */
+    {"weights", TC_Y_STRING, AT(weights)},         /* start from these weights */
+    {"resume_from", TC_Y_STRING, AT(resume_from)}, /* go on from this checkpoint of PyTorch: weights, the optimiser's state and step, the scheduler */
+    {"seed", TC_Y_INT, AT(seed)},                  /* of the order of samples and of dropout; with model: also of initialisation */
+    {"data", TC_Y_NODE, AT(data)},                 /* the training data, or train: and val: with what they share beside them */
+    {"steps", TC_Y_INT, AT(steps)},                /* optimiser steps; with epochs the smaller counts */
+    {"epochs", TC_Y_INT, AT(epochs)},              /* passes over the training data */
+    {"batch", TC_Y_INT, AT(batch)},                /* samples of a micro-batch, over all ranks */
+    {"accumulate", TC_Y_INT, AT(accumulate)},      /* micro-batches a step; the loss is their mean */
+    {"forward", TC_Y_STRING, AT(forward)},         /* expression for out; default: m of the batch's first columns */
+    {"loss", TC_Y_STRING, AT(loss)},               /* expression of out and the batch's names */
+    {"metrics", TC_Y_NODE, AT(metrics)},           /* {NAME: expression}: means over the validation data */
+    {"param_groups", TC_Y_STRING, AT(param_groups)},       /* expression for groups; default: m.parameters() */
+    {"optimizer", TC_Y_STRING, AT(optimizer)},             /* expression of m and groups */
+    {"scheduler", TC_Y_STRING, AT(scheduler)},             /* expression of opt and total (the number of steps) */
+    {"scheduler_step", TC_Y_STRING, AT(scheduler_step)},   /* what is run after every step; default: scheduler.step(); sees loss and step */
+    {"clip_grad_norm", TC_Y_DOUBLE, AT(clip_grad_norm)},   /* greatest norm of all gradients together */
+    {"clip_grad_value", TC_Y_DOUBLE, AT(clip_grad_value)}, /* greatest size of each element of a gradient; instead of clip_grad_norm */
+    {"ema_decay", TC_Y_DOUBLE, AT(ema_decay)},             /* keep an exponential average of the weights, and validate with it */
+    {"swa", TC_Y_NODE, AT(swa_node)}, /* {start: STEP, every: N}: keep the plain average of the weights from there on, and validate with it */
+    {"precision", TC_Y_STRING, AT(precision)}, /* float32, float64, or autocast to bfloat16 (bf16) or float16 (f16) */
+    {"activation_checkpointing", TC_Y_NODE,
+     AT(activation_checkpointing)}, /* classes of the model's file (one, a list, or {modules: LIST}) whose modules are computed again in the backward */
+    {"functions", TC_Y_STRING, AT(functions)},      /* source in the model language that the expressions may call */
+    {"validate", TC_Y_NODE, AT(validate_node)},     /* {every: STEPS, batch: SAMPLES} */
+    {"checkpoint", TC_Y_NODE, AT(checkpoint_node)}, /* {every: STEPS, minutes: M, keep_last: N, keep_every: N, keep_best: true} */
+    {"log_every", TC_Y_INT, AT(log_every)},         /* steps between lines of metrics.jsonl */
     {0},
 };
 #undef AT
 
 static const tc_yaml_field validate_fields[] = {
-    {"every", TC_Y_INT, offsetof(tc_recipe_validate, every), "steps between validations; 0: only at the end"},
-    {"batch", TC_Y_INT, offsetof(tc_recipe_validate, batch), "samples at a time"},
+    {"every", TC_Y_INT, offsetof(tc_recipe_validate, every)}, /* steps between validations; 0: only at the end */
+    {"batch", TC_Y_INT, offsetof(tc_recipe_validate, batch)}, /* samples at a time */
     {0},
 };
 static const tc_yaml_field swa_fields[] = {
-    {"start", TC_Y_INT, offsetof(tc_recipe_swa, start), "the weights after this step are the first ones"},
-    {"every", TC_Y_INT, offsetof(tc_recipe_swa, every), "steps from there to the next ones"},
+    {"start", TC_Y_INT, offsetof(tc_recipe_swa, start)}, /* the weights after this step are the first ones */
+    {"every", TC_Y_INT, offsetof(tc_recipe_swa, every)}, /* steps from there to the next ones */
     {0},
 };
 static const tc_yaml_field checkpoint_fields[] = {
-    {"every", TC_Y_INT, offsetof(tc_recipe_checkpoint, every), "steps between checkpoints"},
-    {"minutes", TC_Y_DOUBLE, offsetof(tc_recipe_checkpoint, minutes), "minutes between checkpoints"},
-    {"keep_last", TC_Y_INT, offsetof(tc_recipe_checkpoint, keep_last), "how many of the newest stay; 0: all"},
-    {"keep_every", TC_Y_INT, offsetof(tc_recipe_checkpoint, keep_every), "those of these multiples stay"},
-    {"keep_best", TC_Y_BOOL, offsetof(tc_recipe_checkpoint, keep_best), "the one with the best validation loss stays"},
+    {"every", TC_Y_INT, offsetof(tc_recipe_checkpoint, every)},           /* steps between checkpoints */
+    {"minutes", TC_Y_DOUBLE, offsetof(tc_recipe_checkpoint, minutes)},    /* minutes between checkpoints */
+    {"keep_last", TC_Y_INT, offsetof(tc_recipe_checkpoint, keep_last)},   /* how many of the newest stay; 0: all */
+    {"keep_every", TC_Y_INT, offsetof(tc_recipe_checkpoint, keep_every)}, /* those of these multiples stay */
+    {"keep_best", TC_Y_BOOL, offsetof(tc_recipe_checkpoint, keep_best)},  /* the one with the best validation loss stays */
     {0},
 };
 
@@ -149,7 +149,7 @@ tc_status tc_recipe_parse(const char *file, const char *text, size_t len, const 
     r->precision = "float32";
     tc_status s = tc_yaml_parse(&r->arena, file, text, len, &r->root);
     for (int i = 0; i < noverrides && !s; i++) s = tc_yaml_override(&r->arena, r->root, overrides[i]);
-    if (!s) s = tc_yaml_read(r->root, tc_recipe_fields, r);
+    if (!s) s = tc_yaml_read(r->root, recipe_fields, r);
     if (!s && r->validate_node) s = tc_yaml_read(r->validate_node, validate_fields, &r->validate);
     if (!s && r->swa_node) s = tc_yaml_read(r->swa_node, swa_fields, &r->swa);
     if (!s && r->checkpoint_node) s = tc_yaml_read(r->checkpoint_node, checkpoint_fields, &r->checkpoint);

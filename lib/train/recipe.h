@@ -61,6 +61,5 @@ tc_status tc_recipe_strings(tc_recipe *r, const tc_yaml *y, const char ***out, i
 const tc_yaml *tc_recipe_checkpointed(const tc_recipe *r);
 /* A file name of the recipe, relative ones from its folder; in the recipe's arena, or the name itself. */
 const char *tc_recipe_path(tc_recipe *r, const char *name);
-extern const tc_yaml_field tc_recipe_fields[]; /* with a sentence each: tc-recipe(5) is tested against it */
 
 #endif

@@ -142,10 +142,10 @@ typedef struct {
     bool flag;
     const char *name;
 } recipe;
-static const tc_yaml_field fields[] = {{"steps", TC_Y_INT, offsetof(recipe, steps), ""},
-                                       {"lr", TC_Y_DOUBLE, offsetof(recipe, lr), ""},
-                                       {"flag", TC_Y_BOOL, offsetof(recipe, flag), ""},
-                                       {"name", TC_Y_STRING, offsetof(recipe, name), ""},
+static const tc_yaml_field fields[] = {{"steps", TC_Y_INT, offsetof(recipe, steps)},
+                                       {"lr", TC_Y_DOUBLE, offsetof(recipe, lr)},
+                                       {"flag", TC_Y_BOOL, offsetof(recipe, flag)},
+                                       {"name", TC_Y_STRING, offsetof(recipe, name)},
                                        {0}};
 
 static void yaml_is_typed_by_the_schema(void **state) {
