@@ -16,7 +16,6 @@ extern const tc_option tc_options[TC_OPT_COUNT];
 bool tc_tool_takes(const tc_tool *t, tc_opt_id id);
 tc_status tc_cmd_parse(tc_cmd *c, int argc, char **argv);
 tc_status tc_cmd_print_help(const tc_cmd *c, const char *form); /* form NULL: text */
-void tc_cmd_print_usage_line(tc_buf *b, const tc_tool *t);
 
 void tc_cmd_print_stats(tc_cmd *c); /* --stats */
 void tc_cmd_steps_end(tc_cmd *c);   /* writes TC_STEPS_LOG */

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-void tc_cmd_print_usage_line(tc_buf *b, const tc_tool *t) {
+static void print_usage_line(tc_buf *b, const tc_tool *t) {
     if (!t->commands) {
         tc_buf_printf(b, "usage: %s [OPTION...] %s\n", t->name, t->operands ? t->operands : "");
         return;
@@ -43,7 +43,7 @@ static void option_head(tc_buf *b, const tc_option *o) {
 
 static void print_text(tc_buf *b, const tc_tool *t) {
     enum { COLUMN = 28 };
-    tc_cmd_print_usage_line(b, t);
+    print_usage_line(b, t);
     tc_buf_putc(b, '\n');
     wrap(b, t->summary, 0, 0);
     if (t->commands) {

@@ -24,4 +24,13 @@ __attribute__((unused)) static int scratch_file(char *path, size_t size, const c
     return mkstemp(path);
 }
 
+/* Makes a folder for what compiled programs leave behind, where XDG_CACHE_HOME and XDG_DATA_HOME look; NULL means that it cannot be made. */
+__attribute__((unused)) static const char *scratch_home(const char *name) {
+    static char path[256];
+    if (!scratch_folder(path, sizeof path, name)) return NULL;
+    setenv("XDG_CACHE_HOME", path, 1);
+    setenv("XDG_DATA_HOME", path, 1);
+    return path;
+}
+
 #endif

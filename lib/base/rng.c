@@ -186,7 +186,8 @@ tc_philox4 tc_philox(uint64_t key, uint64_t lo, uint64_t hi) {
     return (tc_philox4){{c0, c1, c2, c3}};
 }
 
-uint64_t tc_philox_key(uint64_t seed, uint64_t step, uint32_t micro, uint32_t call) {
+/* The key of one random operator in one training step: a Philox block of (step, micro, call) under the seed. */
+static uint64_t philox_key(uint64_t seed, uint64_t step, uint32_t micro, uint32_t call) {
     tc_philox4 r = tc_philox(seed, step, (uint64_t)call << 32 | micro);
     return (uint64_t)r.v[1] << 32 | r.v[0];
 }
@@ -201,6 +202,6 @@ void tc_generator_start_step(tc_generator *g, uint64_t seed, uint64_t step, uint
 
 bool tc_generator_philox(tc_generator *g, uint64_t *out_key) {
     if (!g->philox) return false;
-    *out_key = tc_philox_key(g->seed, g->step, g->micro, g->call++);
+    *out_key = philox_key(g->seed, g->step, g->micro, g->call++);
     return true;
 }

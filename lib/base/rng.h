@@ -48,8 +48,6 @@ typedef struct {
     uint32_t v[4];
 } tc_philox4;
 tc_philox4 tc_philox(uint64_t key, uint64_t counter_lo, uint64_t counter_hi);
-/* The key of one random operator in one training step: a Philox block of (step, micro, call) under the seed. */
-uint64_t tc_philox_key(uint64_t seed, uint64_t step, uint32_t micro, uint32_t call);
 /* True in Philox mode; *out_key is this call's key, and the next call will have another. Element i of a result uses word
  * i % 4 of tc_philox(key, i / 4, 0) for 32 bits, words (i % 2) * 2 and + 1 of tc_philox(key, i / 2, 1) for 64 bits. */
 bool tc_generator_philox(tc_generator *g, uint64_t *out_key);

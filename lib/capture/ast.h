@@ -160,7 +160,7 @@ typedef struct {
     C *c;
     file *f;
     const char *p, *end, *line_start;
-    const char *col_line, *col_at; /* tc_lex_col */
+    const char *col_line, *col_at; /* of a column asked last */
     int col;
     int line, depth; /* depth: open brackets */
     struct {
@@ -172,6 +172,5 @@ typedef struct {
 } lexer;
 void tc_lex_init(lexer *l, C *c, file *f);
 token tc_lex(lexer *l);
-int tc_lex_col(lexer *l, const char *p);
 
 #endif

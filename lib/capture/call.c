@@ -151,7 +151,7 @@ static void bind(C *c, func *f, args *A, V *slots) {
     if (lacks) missing(c, f, slots);
 }
 
-V tc_func_call(C *c, func *f, args *A) {
+static V func_call(C *c, func *f, args *A) {
     scope *s = f->sc;
     if (!s->prepared) prepare(c, s);
     tc_step(c);
@@ -230,7 +230,7 @@ static V type_call(C *c, type *t, args *A) {
     if (object_init && !object_new) return a[0];
     if (in) {
         if (tc_kind_of(in) == K_FUNC) {
-            V r = tc_func_call(c, (func *)in, &B);
+            V r = func_call(c, (func *)in, &B);
             if (r != c->none) tc_raise(c, "TypeError", "__init__() should return None, not '%s'", tc_type_name(c, r));
         } else tc_call(c, in, &B);
     }
@@ -240,7 +240,7 @@ static V type_call(C *c, type *t, args *A) {
 V tc_call(C *c, V f, args *A) {
     if (tc_is_small(f)) tc_raise(c, "TypeError", "'int' object is not callable");
     switch (f->type->kind) {
-    case K_FUNC: return tc_func_call(c, (func *)f, A);
+    case K_FUNC: return func_call(c, (func *)f, A);
     case K_NATIVE: {
         c->steps++;
         tc_stack_check(c);

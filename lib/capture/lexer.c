@@ -6,14 +6,14 @@ static bool name_start(unsigned char c) { return (unsigned)((c | 32) - 0x61) < 2
 static bool digit(unsigned char c) { return (unsigned)(c - 0x30) < 10u; }
 static bool name_char(unsigned char c) { return name_start(c) || digit(c); }
 
-int tc_lex_col(lexer *l, const char *p) {
+static int column(lexer *l, const char *p) {
     /* counted on from the last place that was asked for: lines may be long */
     if (l->col_line != l->line_start || p < l->col_at) l->col_line = l->col_at = l->line_start, l->col = 1;
     for (; l->col_at < p; l->col_at++) l->col += ((unsigned char)*l->col_at & 0xc0) != 0x80;
     return l->col;
 }
 
-_Noreturn static void fail(lexer *l, const char *p, const char *msg) { tc_syntax(l->c, l->f, l->line, tc_lex_col(l, p), "%s", msg); }
+_Noreturn static void fail(lexer *l, const char *p, const char *msg) { tc_syntax(l->c, l->f, l->line, column(l, p), "%s", msg); }
 
 /* Length of the UTF-8 sequence at p, 0 when it is not one. */
 static int utf8(const unsigned char *p, const unsigned char *end) {
@@ -41,7 +41,7 @@ void tc_lex_init(lexer *l, C *c, file *f) {
     }
 }
 
-static token make(lexer *l, token_kind k, const char *p) { return (token){.kind = k, .line = l->line, .col = tc_lex_col(l, p), .p = p}; }
+static token make(lexer *l, token_kind k, const char *p) { return (token){.kind = k, .line = l->line, .col = column(l, p), .p = p}; }
 
 /* Blank lines and comments, then the indentation of the next line; sets pending. */
 static void indentation(lexer *l) {

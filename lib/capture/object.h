@@ -508,7 +508,6 @@ V tc_call2(C *c, V f, V a, V b);
 V tc_call3(C *c, V f, V a, V b, V d);
 V tc_call_method(C *c, V o, str *name, int n, V *a); /* o.name(a...) */
 V tc_func_new(C *c, scope *sc, frame *f, V *defaults, V *kwdefaults);
-V tc_func_call(C *c, func *f, args *A);
 V tc_func_signature(C *c, func *f); /* list of (name, kind 0..4 as in ast.h, default or Ellipsis) */
 /* Arguments of a native by a spec: "x y= *, key= reverse=": '=' optional (NULL in out), '*' keyword-only from here. */
 void tc_take(C *c, args *A, const char *fname, const char *spec, V *out);
@@ -580,7 +579,6 @@ bool tc_tensor_truth(C *c, V t, const char *what);
 V tc_tensor_getitem(C *c, V t, V key);
 void tc_tensor_setitem(C *c, V t, V key, V v);
 V tc_tensor_attr(C *c, V t, str *name);
-bool tc_tensor_setattr(C *c, V t, str *name, V v);
 int64_t tc_tensor_len(C *c, V t);
 V tc_tensor_iter(C *c, V t);
 str *tc_tensor_repr(C *c, V t);

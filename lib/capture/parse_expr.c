@@ -120,6 +120,7 @@ ast *tc_p_bound_name(parser *p, str *name, const token *at) {
 }
 
 /* ---- comprehensions ---- */
+static ast *or_expr(parser *p);
 /* After the element was parsed in the outer scope: its uses from `mark` on, and the scopes made since, belong to the new one. */
 static ast *comprehension(parser *p, const token *at, char op, ast *elt, ast *val, size_t mark, size_t kids) {
     C *c = p->c;
@@ -151,15 +152,14 @@ static ast *comprehension(parser *p, const token *at, char op, ast *elt, ast *va
         p->sc = clauses.len == 0 ? outer : s;
         /* a conditional expression would swallow the `if` of the clause */
         tc_p_enter(p);
-        ast *tc_p_or(parser * q);
-        fc->b = tc_p_or(p);
+        fc->b = or_expr(p);
         p->depth--;
         p->sc = s;
         astvec ifs = {0};
         while (tc_p_accept_kw(p, KW_if)) {
             ast *cond = NULL;
             if (p->t.kind == T_NAME && is_op(tc_p_peek(p), ":=")) cond = tc_p_nexpr(p);
-            else cond = tc_p_or(p);
+            else cond = or_expr(p);
             tc_avec_push(p->c, &ifs, cond);
         }
         tc_p_take(p, &ifs, &fc->list, &fc->n);
@@ -522,8 +522,7 @@ static ast *bool_level(parser *p, tc_keyword k, char op, ast *(*down)(parser *))
 }
 
 static ast *and_expr(parser *p) { return bool_level(p, KW_and, 'a', not_expr); }
-ast *tc_p_or(parser *p);
-ast *tc_p_or(parser *p) { return bool_level(p, KW_or, 'o', and_expr); }
+static ast *or_expr(parser *p) { return bool_level(p, KW_or, 'o', and_expr); }
 
 static ast *lambda(parser *p) {
     token t = p->t;
@@ -546,13 +545,13 @@ ast *tc_p_expr(parser *p) {
     ast *n;
     if (tc_p_kw(p, KW_lambda)) n = lambda(p);
     else {
-        n = tc_p_or(p);
+        n = or_expr(p);
         if (tc_p_kw(p, KW_if)) {
             ast *k = tc_p_node(p, N_COND, &p->t);
             k->line = n->line, k->col = n->col;
             tc_p_next(p);
             k->b = n;
-            k->a = tc_p_or(p);
+            k->a = or_expr(p);
             if (!tc_p_accept_kw(p, KW_else)) unexpected(p, "'else'");
             k->c = tc_p_expr(p);
             n = k;

@@ -570,7 +570,7 @@ V tc_tensor_attr(C *c, V self, str *name) {
     return tc_torch_opfn(c, full, self);
 }
 
-bool tc_tensor_setattr(C *c, V self, str *name, V v) {
+static bool set_attr(C *c, V self, str *name, V v) {
     tensor *t = (tensor *)self;
     if (name == c->n_grad) return t->grad = v == c->none ? NULL : v, true;
     if (name == c->n_data) return m_set_data(c, self, v), true;
@@ -586,7 +586,7 @@ void tc_torch_tensor_init(C *c);
 void tc_torch_tensor_init(C *c) {
     type *t = c->types[K_TENSOR];
     t->instance_attr = tc_tensor_attr;
-    t->instance_setattr = tc_tensor_setattr;
+    t->instance_setattr = set_attr;
     for (const native_def *m = methods; m->name; m++)
         if (m->fn) tc_dict_setc(c, t->d, m->name, tc_native(c, m->name, m->fn, NULL));
 }

@@ -41,8 +41,6 @@ tc_status tc_ckpt_add_piece(tc_ckpt *c, tc_entry *e, tc_tensor t, const int64_t 
 /* Parts inside the tensor, covering it, each element once. */
 tc_status tc_ckpt_check_entry(tc_ckpt *c, tc_entry *e);
 void tc_ckpt_note(tc_ckpt *c, const char *name, const char *what);
-/* All of a file's tensors, whole, and its values, under prefix (NULL: none). */
-tc_status tc_ckpt_take_file(tc_ckpt *c, tc_tensors *t, const char *file);
 
 tc_status tc_ckpt_open_dcp(tc_ckpt *c, const char *dir);
 tc_status tc_ckpt_open_hf(tc_ckpt *c, const char *dir);

@@ -136,7 +136,8 @@ tc_status tc_ckpt_verify(const char *path) {
 /* ---- opening ---- */
 static bool exists(tc_ckpt *c, const char *dir, const char *name) { return access(tc_arena_printf(&c->arena, "%s/%s", dir, name), F_OK) == 0; }
 
-tc_status tc_ckpt_take_file(tc_ckpt *c, tc_tensors *t, const char *file) {
+/* All of a file's tensors, whole, and its values. */
+static tc_status take_file(tc_ckpt *c, tc_tensors *t, const char *file) {
     tc_arena *a = &c->arena;
     const char *path = tc_arena_strdup(a, file);
     c->format = t->format;
@@ -188,7 +189,7 @@ static tc_status open_file(tc_ckpt *c, const char *path) {
     if (n > 11 && !strcmp(path + n - 11, ".index.json")) return tc_ckpt_open_index(c, path);
     TC_TRY(tc_tensors_load(path, &t));
     path = strcmp(path, "-") ? path : "stdin";
-    tc_status st = tc_ckpt_take_file(c, &t, path);
+    tc_status st = take_file(c, &t, path);
     if (!st && t.outside.len) st = follow(c, &t);
     tc_tensors_deinit(&t);
     return st;

@@ -123,6 +123,5 @@ tc_status tc_data_blob(const tc_data_spec *s, const char *name, tc_blob **out);
 tc_status tc_data_load(const tc_data_spec *s, const char *name, tc_buf *out);
 /* Does row i belong to this set? `rows: {every: 10, only: 9}` or `{every: 10, except: 9}`. */
 bool tc_data_takes(const tc_data_spec *s, int64_t i);
-tc_status tc_data_check_rows(const tc_data_spec *s);
 
 #endif

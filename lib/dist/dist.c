@@ -26,7 +26,8 @@ static int env_number(const char *name) {
     return s && tc_parse_i64(s, &v) && v >= 0 && v < INT_MAX ? (int)v : -1;
 }
 
-bool tc_dist_launched(void) { return env_number("PMIX_RANK") >= 0 || env_number("PMI_RANK") >= 0 || env_number("OMPI_COMM_WORLD_SIZE") > 0; }
+/* Is this process one of several that a launcher started? */
+static bool launched(void) { return env_number("PMIX_RANK") >= 0 || env_number("PMI_RANK") >= 0 || env_number("OMPI_COMM_WORLD_SIZE") > 0; }
 
 int tc_dist_rank(const tc_dist *d) { return d ? d->rank : 0; }
 int tc_dist_size(const tc_dist *d) { return d ? d->size : 1; }
@@ -64,7 +65,7 @@ static tc_status failure(const tc_dist *d, int rc, const char *what, int peer) {
 
 tc_status tc_dist_start(tc_dist **out) {
     *out = NULL;
-    if (!tc_dist_launched()) return NULL;
+    if (!launched()) return NULL;
     const tc_mpi_api *api;
     TC_TRY(load(&api));
     tc_dist *d = tc_xcalloc(1, sizeof *d);
@@ -171,7 +172,7 @@ tc_status tc_dist_broadcast(tc_dist *d, void *data, size_t n, int root) {
     return NULL;
 }
 
-tc_status tc_dist_barrier(tc_dist *d) {
+static tc_status barrier(tc_dist *d) {
     int64_t zero = 0;
     return tc_dist_max(d, &zero);
 }
@@ -193,7 +194,7 @@ tc_status tc_dist_max(tc_dist *d, int64_t *value) {
 
 tc_status tc_dist_stop(tc_dist *d) {
     if (!d) return NULL;
-    tc_status s = tc_dist_barrier(d);
+    tc_status s = barrier(d);
     int rc = s ? 0 : d->api->finalize();
     if (rc) s = failure(d, rc, "cannot end MPI on", d->rank);
     free(d->scratch);

@@ -12,8 +12,6 @@
 
 typedef struct tc_dist tc_dist;
 
-/* Is this process one of several that a launcher started? (PMIX_RANK, PMI_RANK, OMPI_COMM_WORLD_SIZE) */
-bool tc_dist_launched(void);
 /* Loads tc-mpi.so (beside the program, in ../lib, else by the loader's path) and starts MPI. *out NULL without a launcher or with one rank
  * that no launcher counts. TC_USAGE when Slurm started more tasks than MPI sees. */
 tc_status tc_dist_start(tc_dist **out);
@@ -26,7 +24,6 @@ int tc_dist_size(const tc_dist *d);                 /* 1 for NULL */
 /* In place; TC_F32 or TC_F64. 0 + 1, 2 + 3, then the pairs, ...; a rank that is absent is skipped. The same bits on every rank. */
 tc_status tc_dist_sum(tc_dist *d, tc_dtype dtype, void *data, int64_t n);
 tc_status tc_dist_broadcast(tc_dist *d, void *data, size_t n, int root);
-tc_status tc_dist_barrier(tc_dist *d);
 tc_status tc_dist_max(tc_dist *d, int64_t *value); /* the largest over ranks: agreeing on a signal, on a failure */
 
 #endif

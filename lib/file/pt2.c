@@ -246,7 +246,8 @@ static tc_status read_config(tc_archive *a, const char *folder, const char *suff
     return st;
 }
 
-tc_status tc_pt2_read_weights(tc_archive *a, const char *name, tc_arena *arena, tc_map *out) {
+/* The weights of program NAME by FQN -> tc_pt2_weight in `arena`; storage borrowed from the archive, NULL when the bytes are not there. */
+static tc_status read_weights(tc_archive *a, const char *name, tc_arena *arena, tc_map *out) {
     TC_TRY(read_config(a, "weights", "weights_config.json", name, arena, out));
     return read_config(a, "constants", "constants_config.json", name, arena, out);
 }
@@ -263,7 +264,7 @@ tc_status tc_archive_weights(tc_archive *a, const char *name, tc_tensors *out) {
     if (a->ready) return ready_weights(a->ready, out);
     tc_arena arena = {0};
     tc_map weights = {0};
-    tc_status st = tc_pt2_read_weights(a, name, &arena, &weights);
+    tc_status st = read_weights(a, name, &arena, &weights);
     for (size_t i = 0; !st && i < weights.len; i++) {
         const tc_pt2_weight *w = weights.entries[i].value;
         tc_tensor t;
@@ -361,7 +362,7 @@ tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_p
     tc_pt2_reader r = {.archive = a};
     tc_map weights = {0};
     const tc_zip_entry *e = NULL;
-    tc_status st = tc_pt2_read_weights(a, name, &r.scratch, &weights);
+    tc_status st = read_weights(a, name, &r.scratch, &weights);
     char *path = tc_arena_printf(&r.scratch, "models/%s.json", name);
     if (!st) st = read_small(a, path, &e);
     if (!st) { /* the entry is there: its name came from the directory */

@@ -29,7 +29,7 @@ size_t tc_archive_count(const tc_archive *a);
 const char *tc_archive_path(const tc_archive *a); /* of its file, as messages name it */
 const char *tc_archive_name(const tc_archive *a, size_t i);
 /* NAME NULL: the only program, else "model". TC_USAGE listing the names when there is no such one. The program is as the archive has it: in-place
- * operators and views included (pass/functionalise.h is the caller's next step). Values keep their names; results are typed by
+ * operators and views included (op/functionalise.h is the caller's next step). Values keep their names; results are typed by
  * tc's own rules and compared with what the archive says. */
 tc_status tc_archive_program(tc_archive *a, const char *name, tc_program **out_program);
 /* The weights and constants of a program as tensors by FQN, without reading its graph; what out has already is left as it is,

@@ -88,7 +88,8 @@ static tc_sym any_expression(tc_pt2_reader *r) {
     return tc_jr_ok(j) ? s : NULL;
 }
 
-tc_sym tc_pt2_expression(tc_pt2_reader *r, tc_symtype type) {
+/* SymInt, SymFloat, SymBool */
+static tc_sym expression(tc_pt2_reader *r, tc_symtype type) {
     tc_symctx *c = r->program->sym;
     tc_sym s = any_expression(r);
     if (s && tc_sym_type(s) != type) tc_jr_fail(&r->j, TC_CONTENT, "a symbolic number of the wrong type");
@@ -123,7 +124,7 @@ static tc_arg named_number(tc_pt2_reader *r, tc_pt2_scope *s) {
 int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out) {
     int n = 0;
     for (tc_jr_array(&r->j); tc_jr_item(&r->j); n++) {
-        tc_sym s = tc_pt2_expression(r, TC_SYM_INT);
+        tc_sym s = expression(r, TC_SYM_INT);
         if (n < TC_MAX_RANK) out[n] = s;
         else tc_jr_fail(&r->j, TC_UNSUPPORTED, "a tensor of more than %d dimensions", TC_MAX_RANK);
     }
@@ -146,7 +147,8 @@ void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride) {
     m->stride = tc_pt2_are_plain(m, stride, plain) ? NULL : tc_arena_dup(&p->arena, stride, sizeof *stride * (size_t)m->rank);
 }
 
-bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset) {
+/* TensorMeta */
+static bool tensor_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset) {
     tc_jread *j = &r->j;
     tc_program *p = r->program;
     tc_sym size[TC_MAX_RANK], stride[TC_MAX_RANK], offset = tc_sym_int(p->sym, 0);
@@ -159,7 +161,7 @@ bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset) {
         else if (tc_str_is(key, "sizes")) rank = tc_pt2_sizes(r, size);
         else if (tc_str_is(key, "strides")) strides = tc_pt2_sizes(r, stride);
         else if (tc_str_is(key, "requires_grad")) grad = tc_jr_bool(j);
-        else if (tc_str_is(key, "storage_offset")) offset = tc_pt2_expression(r, TC_SYM_INT);
+        else if (tc_str_is(key, "storage_offset")) offset = expression(r, TC_SYM_INT);
         else if (tc_str_is(key, "layout")) layout = tc_jr_int(j);
         else tc_jr_skip(j);
     }
@@ -192,7 +194,7 @@ tc_value *tc_pt2_input_value(tc_pt2_reader *r, tc_pt2_scope *s, tc_str name, boo
     v->name = n->name; /* the graph keeps the file's names free */
     tc_sym offset;
     tc_jr_seek(j, *mark);
-    if (tensor) tc_pt2_meta(r, &v->meta, &offset);
+    if (tensor) tensor_meta(r, &v->meta, &offset);
     else v->sym = any_expression(r);
     if (tc_jr_ok(j)) tc_jr_seek(j, here);
     else if (!tensor) v->sym = tc_sym_int(r->program->sym, 1);

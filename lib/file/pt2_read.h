@@ -24,8 +24,6 @@ struct tc_archive {
     TC_VEC(const char *) names;
     tc_map storages; /* entry name -> tc_storage, one reference each: programs of an archive share them */
 };
-/* The weights of program NAME by FQN -> tc_pt2_weight in `arena`; storage borrowed from the archive, NULL when the bytes are not there. */
-tc_status tc_pt2_read_weights(tc_archive *a, const char *name, tc_arena *arena, tc_map *out);
 
 /* What the file says of one name, and what it is once a node or an input made it. */
 typedef struct {
@@ -87,8 +85,6 @@ typedef struct {
 } tc_pt2_arg;
 
 /* pt2_args.c. All report through r->j. */
-tc_sym tc_pt2_expression(tc_pt2_reader *r, tc_symtype type);                 /* SymInt, SymFloat, SymBool */
-bool tc_pt2_meta(tc_pt2_reader *r, tc_meta *out, tc_sym *out_offset);        /* TensorMeta */
 int tc_pt2_sizes(tc_pt2_reader *r, tc_sym *out);                             /* a list of SymInt, at most TC_MAX_RANK of them; how many */
 void tc_pt2_set_strides(tc_program *p, tc_meta *m, const tc_sym *stride);    /* NULL where they are the contiguous ones */
 tc_pt2_arg tc_pt2_argument(tc_pt2_reader *r, tc_pt2_scope *s);               /* Argument */

@@ -117,7 +117,7 @@ static void write_int_object(tc_json *j, int64_t v) {
     tc_json_end(j);
 }
 
-void tc_pt2_write_meta(tc_json *j, const tc_pt2_writer *w, const tc_meta *m) {
+static void write_meta(tc_json *j, const tc_pt2_writer *w, const tc_meta *m) {
     const tc_program *p = w->program;
     const tc_sym *plain = tc_contiguous_sym_strides(p->sym, w->arena, m->rank, m->size);
     const tc_sym *stride = m->stride && !tc_pt2_are_plain(m, m->stride, plain) ? m->stride : plain;
@@ -193,7 +193,7 @@ void tc_pt2_declare(tc_pt2_writer *w, const tc_value *v) {
     } else if (v->kind == TC_V_TENSOR) {
         const char *name = tc_pt2_value_name(w, v);
         table_entry(&w->tensors, name, &j);
-        tc_pt2_write_meta(&j, w, &v->meta);
+        write_meta(&j, w, &v->meta);
         for (int d = 0; d < v->meta.rank; d++) {
             void **slot = tc_map_put(&w->sizes, (const char *)&v->meta.size[d], sizeof(tc_sym));
             tc_size_place place = {name, d};

@@ -73,7 +73,8 @@ void tc_tensors_leave_out(tc_tensors *t, const char *name, const char *what) {
     tc_vec_push(&t->left_out, m);
 }
 
-tc_status tc_tensors_check_any(const tc_tensors *t, const char *file) {
+/* TC_UNSUPPORTED naming the first tensor that was left out when there is none besides; else NULL. */
+static tc_status check_any(const tc_tensors *t, const char *file) {
     if (t->items.len || !t->left_out.len) return NULL;
     return tc_error(TC_UNSUPPORTED, "%s: %s is %s, which is not supported", file, t->left_out.data[0].key, t->left_out.data[0].value);
 }
@@ -186,7 +187,7 @@ static tc_status load_content(tc_blob *b, tc_tensors *out) {
 tc_status tc_tensors_load_blob(tc_blob *b, tc_tensors *out) {
     tc_tensors loaded = {.raw = out->raw, .check_all = out->check_all, .checked = out->checked, .leave_wide = out->leave_wide};
     tc_status st = load_content(b, &loaded);
-    if (!st) st = tc_tensors_check_any(&loaded, b->name);
+    if (!st) st = check_any(&loaded, b->name);
     if (st) tc_tensors_deinit(&loaded);
     else *out = loaded;
     return st;

@@ -43,8 +43,6 @@ tc_status tc_tensors_add(tc_tensors *t, const char *name, tc_tensor tensor);
 void tc_tensors_add_metadata(tc_tensors *t, const char *key, const char *value);
 void tc_tensors_add_value(tc_tensors *t, const char *name, const char *json);
 void tc_tensors_leave_out(tc_tensors *t, const char *name, const char *what);
-/* TC_UNSUPPORTED naming the first tensor that was left out when there is none besides; else NULL. */
-tc_status tc_tensors_check_any(const tc_tensors *t, const char *file);
 
 /* Bools of a file: any byte but 0 is true, as in PyTorch. A storage with bytes above 1 is replaced by a copy that has 1 for them. */
 bool tc_are_bools(const void *data, size_t n); /* all of n bytes 0 or 1 */

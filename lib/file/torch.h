@@ -45,8 +45,6 @@ void tc_saved_deinit(tc_saved *t);
 tc_status tc_saved_id_of(tc_saved *t, const tc_pk *persistent, tc_saved_id *out);
 /* A storage's bytes as they are in a blob: a view of the mapping. */
 tc_storage *tc_saved_wrap(tc_blob *b, size_t offset, size_t n);
-/* Is v a tensor (TC_OK with *out_is), and which? *out_what names a kind that is left out. */
-tc_status tc_saved_tensor(tc_saved *t, const tc_pk *v, bool *out_is, tc_tensor *out, const char **out_what);
 /* Every tensor and value below root into t->out. */
 tc_status tc_saved_flatten(tc_saved *t, const tc_pk *root);
 tc_status tc_saved_error(const tc_saved *t, tc_code code, const char *fmt, ...) TC_PRINTF(3, 4);

@@ -249,7 +249,8 @@ static tc_status rebuild(tc_saved *t, const tc_pk *v, const char *function, tc_t
     return st;
 }
 
-tc_status tc_saved_tensor(tc_saved *t, const tc_pk *v, bool *out_is, tc_tensor *out, const char **out_what) {
+/* Is v a tensor (NULL with *out_is), and which? *out_what names a kind that is left out. */
+static tc_status read_tensor(tc_saved *t, const tc_pk *v, bool *out_is, tc_tensor *out, const char **out_what) {
     *out_is = false;
     *out_what = NULL;
     if (v->kind == TC_PK_PERSISTENT && t->persistent) {
@@ -402,7 +403,7 @@ static tc_status walk(walker *w, const tc_pk *v, int depth) {
     if (depth > MAX_DEPTH) return tc_saved_error(w->t, TC_CONTENT, "nests deeper than %d, or holds itself", MAX_DEPTH);
     if (++w->t->visits > MAX_VISITS) return tc_saved_error(w->t, TC_CONTENT, "more than %d values", MAX_VISITS);
     if (w->t->out->arena.used > MAX_TEXT) return tc_saved_error(w->t, TC_CONTENT, "more than %d MiB of names and values", MAX_TEXT >> 20);
-    TC_TRY(tc_saved_tensor(w->t, v, &is, &tensor, &what), "%s", w->name.len ? w->name.data : "tensor");
+    TC_TRY(read_tensor(w->t, v, &is, &tensor, &what), "%s", w->name.len ? w->name.data : "tensor");
     if (is) return put_tensor(w, tensor, what);
     switch (v->kind) {
     case TC_PK_DICT:

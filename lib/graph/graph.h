@@ -6,7 +6,7 @@
  *        |--- outputs[]  user results and mutations
  *        '--- guards, trees, sources
  *
- * Values are in single-assignment form. After functionalisation (pass/functionalise.h) no node writes to an argument or
+ * Values are in single-assignment form. After functionalisation (op/functionalise.h) no node writes to an argument or
  * aliases one; mutation stands in the outputs. Everything is owned by the program's arena; nothing is freed singly. */
 #ifndef TC_GRAPH_GRAPH_H
 #define TC_GRAPH_GRAPH_H

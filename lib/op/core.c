@@ -206,7 +206,7 @@ static const char *const core_names[] = {
 };
 
 static int by_name(const void *key, const void *element) { return strcmp(key, *(const char *const *)element); }
-bool tc_op_is_core(const tc_op *op) {
+static bool is_core(const tc_op *op) {
     char name[128];
     const tc_schema *s = tc_op_schema(op);
     if (strcmp(s->ns, "aten")) return false;
@@ -216,7 +216,7 @@ bool tc_op_is_core(const tc_op *op) {
 
 static bool outside(void *ctx, const tc_node *n) {
     (void)ctx;
-    return !tc_op_is_core(n->op) && tc_core_rule(n);
+    return !is_core(n->op) && tc_core_rule(n);
 }
 
 /* Strides from long to short; false when they are not those of a dense tensor. [B, H, L, D] with symbolic ones is what attention gives. */

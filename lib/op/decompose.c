@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-bool tc_op_executable(const tc_op *op) {
+/* Can the runtime execute the operator as it is (a loop, a kernel, a view, or subgraphs)? */
+static bool executable(const tc_op *op) {
     return op->lower || op->kernel || op->view_alias || ((op->flags & TC_OP_DATA_SHAPE) && !op->decompose) || (op->flags & TC_OP_HIGHER_ORDER) ||
            ((op->flags & TC_OP_IMPURE) && !op->decompose);
 }
@@ -208,7 +209,7 @@ static tc_status sweep(tc_graph *g, const policy *pol) {
 
 static bool not_executable(void *ctx, const tc_node *n) {
     (void)ctx;
-    return !tc_op_executable(n->op) || instead(n);
+    return !executable(n->op) || instead(n);
 }
 
 tc_status tc_decompose(tc_program *p) { return sweep(p->graph, &(policy){not_executable, NULL, true}); }

@@ -4,9 +4,6 @@
 
 #include "op/emit.h"
 
-/* Can the runtime execute the operator as it is (a loop, a kernel, a view, or subgraphs)? */
-bool tc_op_executable(const tc_op *op);
-
 /* Replaces every node that cannot be executed by the decomposition of its operator, until all can, in subgraphs too. Linear.
  * TC_UNSUPPORTED naming an operator that has neither. */
 tc_status tc_decompose(tc_program *p);
@@ -19,7 +16,6 @@ typedef tc_value *(*tc_settle_fn)(tc_emit *e, tc_value *result, const tc_value *
 tc_status tc_decompose_by(tc_program *p, bool (*want)(void *ctx, const tc_node *n), tc_rule_fn rule, tc_settle_fn settle, void *ctx);
 /* core.c: as far as that goes, by core ATen operators; the program is functional. */
 tc_status tc_decompose_core(tc_program *p);
-bool tc_op_is_core(const tc_op *op);
 tc_decompose_fn tc_core_rule(const tc_node *n); /* core_rules.c: by core operators, else the operator's own decomposition; NULL: it stays */
 
 /* Emits the decomposition of n with e (which says where); e->results are set, one for each result of n, of the same dtype and rank. */

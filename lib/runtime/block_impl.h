@@ -183,7 +183,6 @@ void run_gather(walk *w, const step *s);
 void run_store(walk *w, const step *s);
 void run_spread(walk *w, const step *s);
 void run_index(walk *w, const step *s);
-void index_block(walk *w, const reach *at, int cls, int64_t *out);
 
 /* block_reduce.c */
 void reduce_start(walk *w, const reduction *r);

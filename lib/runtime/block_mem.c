@@ -227,7 +227,7 @@ static void iota_tile(void *p, const tile *t) {
     for (int64_t r = 0; r < t->m; r++) c->isa->move->iota(c->out + t->done + r * t->n, t->offset + r * t->next, t->stride, t->n);
 }
 
-void index_block(walk *w, const reach *at, int cls, int64_t *out) {
+static void index_block(walk *w, const reach *at, int cls, int64_t *out) {
     view v = view_of(w, at, cls);
     each_tile(&v, at->base, iota_tile, &(iota_ctx){w->b->isa, out});
 }

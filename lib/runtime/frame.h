@@ -217,10 +217,8 @@ typedef struct {
 } call_cost;
 call_cost cost_of(const frame *f, const call *c); /* of the sizes that f is bound to */
 /* run.c */
-tc_status exec_scratch(tc_exec *e, size_t bytes, void **out);
 tc_status run_loop_block(tc_exec *e, tc_block *b, void *const *data, const tc_loop *l);
 tc_status run_kernel(tc_exec *e, kernel_call *k, const tc_node *n, call *epilogue); /* epilogue: the call, or NULL */
-tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault);
 void copy_tensor(const tc_isa_ops *isa, const tc_tensor *to, const tc_tensor *from);
 
 #endif

@@ -22,7 +22,7 @@ void bound_plan_memory(bound *b, size_t nvalues) {
     free(of);
 }
 
-tc_status exec_scratch(tc_exec *e, size_t bytes, void **out) {
+static tc_status exec_scratch(tc_exec *e, size_t bytes, void **out) {
     if (bytes > e->scratch_bytes) {
         free(e->scratch);
         e->scratch_bytes = 0;
@@ -34,7 +34,7 @@ tc_status exec_scratch(tc_exec *e, size_t bytes, void **out) {
     return NULL;
 }
 
-tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault) {
+static tc_status fault_status(const tc_loop *l, const tc_abi_fault *fault) {
     if (!fault->set) return NULL;
     const char *name = "?";
     if (fault->inst >= 0 && (size_t)fault->inst < l->inst.len && l->inst.data[fault->inst].buffer >= 0) {

@@ -194,7 +194,7 @@ static tc_status write_attention(writer *w, const call *c, const char *kind) {
 }
 
 /* input, w_ih, w_hh, b_ih, b_hh, hx, cx, reverse, batch_sizes, mode, hidden_size, num_layers, has_biases, ... -> output, hy, cy, workspace */
-tc_status to_c_rnn(writer *w, const call *c, const char *kind) {
+static tc_status write_rnn(writer *w, const call *c, const char *kind) {
     const kernel_call *k = c->kernel;
     const tc_kcall kc = {.args = k->args};
     const tc_tensor *x = tc_k_tensor(&kc, 0);
@@ -252,7 +252,7 @@ static const struct {
     {"int_mm", write_product},
     {"convolution", write_convolution},
     {"flash_attention", write_attention},
-    {"rnn_layer", to_c_rnn},
+    {"rnn_layer", write_rnn},
     {"assert_async", write_check},
     {"sort", to_c_rows},
     {"topk", to_c_rows},

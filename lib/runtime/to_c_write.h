@@ -63,6 +63,5 @@ void to_c_variables(writer *w, tc_buf *c);        /* declarations */
 /* Families; TC_UNSUPPORTED when the arguments have no C form. */
 tc_status to_c_rows(writer *w, const call *c, const char *kind);    /* sort, topk, kthvalue, median, mode, searchsorted */
 tc_status to_c_scatter(writer *w, const call *c, const char *kind); /* scatter, index_add, index_put and their kin */
-tc_status to_c_rnn(writer *w, const call *c, const char *kind);
 
 #endif

@@ -89,10 +89,7 @@ static void add_case(const tc_op *op, const char *call, size_t len, bool chained
 
 static int setup(void **state) {
     (void)state;
-    static char root[256];
-    if (!scratch_folder(root, sizeof root, "tc-bits")) return -1;
-    setenv("XDG_CACHE_HOME", root, 1);
-    setenv("XDG_DATA_HOME", root, 1);
+    if (!scratch_home("tc-bits")) return -1;
     for (size_t i = 0; i < tc_op_count(); i++) {
         const tc_op *op = tc_op_at(i);
         const char *call;

@@ -14,14 +14,12 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-static char root[256];
+static const char *root;
 static tc_buf specimen;
 
 static int setup(void **state) {
     (void)state;
-    if (!scratch_folder(root, sizeof root, "tc-cache")) return -1;
-    setenv("XDG_CACHE_HOME", root, 1);
-    setenv("XDG_DATA_HOME", root, 1);
+    if (!(root = scratch_home("tc-cache"))) return -1;
     setenv("TMPDIR", root, 1);
     tc_buf h = {0}, c = {0};
     assert_null(tc_file_read("lib/codegen/tc_abi.h", 1 << 20, &h));

@@ -209,13 +209,9 @@ static void test_compiled(void **state) {
     tc_unit_destroy(u);
 }
 
-static char root[256];
-
 static int setup(void **state) {
     (void)state;
-    if (!scratch_folder(root, sizeof root, "tc-guard")) return -1;
-    setenv("XDG_CACHE_HOME", root, 1);
-    setenv("XDG_DATA_HOME", root, 1);
+    if (!scratch_home("tc-guard")) return -1;
     for (size_t i = 0; i < tc_op_count(); i++) {
         const tc_op *op = tc_op_at(i);
         const char *call;
@@ -232,7 +228,7 @@ static int teardown(void **state) {
         free(cases.data[i].label);
     }
     tc_vec_free(&cases);
-    tc_status_free(tc_remove_tree(root));
+    tc_status_free(tc_remove_tree(getenv("XDG_CACHE_HOME")));
     return 0;
 }
 

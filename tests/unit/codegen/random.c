@@ -366,10 +366,7 @@ static int64_t from_environment(const char *name, int64_t otherwise) {
 
 static int setup(void **state) {
     (void)state;
-    static char root[256];
-    if (!scratch_folder(root, sizeof root, "tc-random")) return -1;
-    setenv("XDG_CACHE_HOME", root, 1);
-    setenv("XDG_DATA_HOME", root, 1);
+    if (!scratch_home("tc-random")) return -1;
     for (size_t i = 0; i < sizeof usual / sizeof *usual; i++)
         if (!tc_op_find(usual[i])) return print_error("no operator is called %s\n", usual[i]), -1;
     list_operators();
