@@ -141,9 +141,10 @@ TC_X_INLINE double tc_x_exp_lite(double x) {
 
 /* ---- float32 ----
  * Polynomials are summed in pairs (Estrin): half of the latency. t = 1.5 * 2^23 + bias + k holds k in its low bits, so that powers
- * of two are made by a shift: 2^k with a bias of 127, 2^floor(k / 2) and the rest of 2^k with 254. */
+ * of two are made by a shift: 2^k with a bias of 127, 2^floor(k / 2) and the rest of 2^k with 254, 2^(k - 64) with 63. */
 #define TC_X_EXP_T1 0x1.8000fep23f
 #define TC_X_EXP_T2 0x1.8001fcp23f
+#define TC_X_EXP_T3 0x1.80007ep23f
 static inline float tc_x_pow2_all_f32(float t) { return tc_from_bits_f32(tc_bits_f32(t) << 23); }
 static inline float tc_x_pow2_half_f32(float t) { return tc_from_bits_f32((tc_bits_f32(t) >> 1) << 23); }
 static inline float tc_x_pow2_rest_f32(float t) { return tc_from_bits_f32((tc_bits_f32(t) - (tc_bits_f32(t) >> 1)) << 23); }
@@ -180,9 +181,15 @@ static inline float tc_x_exp2_f32(float x) {
     float y = tc_fmaf(h, p, h) * tc_x_pow2_rest_f32(t);
     return x != x ? x : y;
 }
+/* 1 / (1 + exp(y)) as c / (c + c exp(y)), c = 2^-64: the power of two is one shift from exp(-43) on, below which the sum is c, to what makes 0
+ * of the quotient, and subnormal results are rounded once. NaN becomes a number. */
+static inline float tc_x_logistic_f32(float y) {
+    float b = tc_x_clamp_f32(y, -43.6f, 133), t = tc_fmaf(b, 0x1.715476p+0f, TC_X_EXP_T3), h = tc_x_pow2_all_f32(t);
+    return 0x1p-64f / tc_fmaf(1 + tc_x_exp_p_f32(tc_x_exp_r_f32(b, t - TC_X_EXP_T3)), h, 0x1p-64f);
+}
 static inline float tc_x_sigmoid_f32(float x) {
-    float z = tc_x_exp_f32(-__builtin_fabsf(x));
-    return (x < 0 ? z : 1) / (1 + z);
+    float y = tc_x_logistic_f32(-x);
+    return x != x ? x : y;
 }
 /* x + x^3 P(x^2) below 0.9 (x^3 with the rounding of x^2 taken out), 1 - 2 / (exp(2 x) + 1) above */
 static inline float tc_x_tanh_f32(float x) {

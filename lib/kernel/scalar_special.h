@@ -115,11 +115,12 @@ static inline float tc_x_gelu_f32(float x) {
     return x * (x < 0 ? h : 1 - h);
 }
 static inline double tc_x_gelu_f64(double x) { return x * 0.5 * (1 + tc_x_erf_f64(x * 0x1.6a09e667f3bcdp-1)); }
-static inline float tc_x_gelu_tanh_f32(float x) { return x * 0.5f * (1 + tc_x_tanh_f32(0x1.988454p-1f * tc_fmaf(0x1.6e4e26p-5f, x * x * x, x))); }
+/* (1 + tanh u) / 2 is 1 / (1 + exp(-2 u)), which keeps its digits below 0 */
+static inline float tc_x_gelu_tanh_f32(float x) { return x * tc_x_logistic_f32(x * tc_fmaf(-0x1.2444f2p-4f, x * x, -0x1.988454p+0f)); }
 static inline double tc_x_gelu_tanh_f64(double x) {
     return x * 0.5 * (1 + tc_x_tanh_f64(0x1.9884533d43651p-1 * tc_fma(0x1.6e4e26d4801f7p-5, x * x * x, x)));
 }
-static inline float tc_x_silu_f32(float x) { return x / (1 + tc_x_exp_f32(-x)); }
+static inline float tc_x_silu_f32(float x) { return x * tc_x_logistic_f32(-x); }
 static inline double tc_x_silu_f64(double x) { return x / (1 + tc_x_exp_f64(-x)); }
 
 /* Mike Giles's approximation, then Halley's iteration on erf, or on erfc where 1 - |y| is exact. */

@@ -236,6 +236,30 @@ static void gelu(void **data) {
     assert_true(tc_x_gelu_f32(-1e30f) == 0 && tc_x_gelu_f32(1e30f) == 1e30f && signbit(tc_x_gelu_f32(-0.0f)) && !signbit(tc_x_gelu_f32(0)));
 }
 
+/* x / (1 + exp(-v)): silu, where v is x, within 3 ulp down to where the quotient is subnormal; gelu by tanh, where v is a cubic of x, within 3 ulp
+ * above 0 and to 17 bits below, down to where 1 + tanh has no digit left. */
+static void logistic(void **data) {
+    (void)data;
+    mpfr_t x, v, y;
+    mpfr_inits2(200, x, v, y, NULL);
+    for (int i = 0; i < 40000; i++) {
+        const int cubic = i % 2;
+        float a = (float)((double)(int64_t)next() * 0x1p-63 * (i % 4 < 2 ? 1 : cubic ? 8 : 86)), got = cubic ? tc_x_gelu_tanh_f32(a) : tc_x_silu_f32(a);
+        mpfr_set_d(x, a, MPFR_RNDN), mpfr_set(v, x, MPFR_RNDN);
+        if (cubic) mpfr_sqr(v, x, MPFR_RNDN), mpfr_mul_d(v, v, 0.044715, MPFR_RNDN), mpfr_add_ui(v, v, 1, MPFR_RNDN), mpfr_mul(v, v, x, MPFR_RNDN);
+        if (cubic) mpfr_mul_d(v, v, 1.5957691216057307117, MPFR_RNDN);
+        ref_sigmoid(y, v, MPFR_RNDN), mpfr_mul(y, y, x, MPFR_RNDN);
+        double e = a > 0 || !cubic ? ulps(y, got, 24, -125, 0x1.ffffffp127) / 3 : fabs(got / mpfr_get_d(y, MPFR_RNDN) - 1) * 0x1p17;
+        if (!(e <= 1)) fail_msg("%s_f32(%a) = %a: %g of the bound", cubic ? "gelu_tanh" : "silu", a, got, e);
+    }
+    mpfr_clears(x, v, y, NULL);
+    float (*const f[])(float) = {tc_x_silu_f32, tc_x_gelu_tanh_f32};
+    for (int i = 0; i < 2; i++) {
+        assert_true(isnan(f[i](NAN)) && isnan(f[i](-INFINITY)) && f[i](INFINITY) == INFINITY && f[i](1e30f) == 1e30f);
+        assert_true(f[i](-1e30f) == 0 && signbit(f[i](-1e30f)) && signbit(f[i](-0.0f)) && !signbit(f[i](0)) && f[i](1e-40f) == 5e-41f);
+    }
+}
+
 int main(int argc, char **argv) {
     if (argc > 1 && !strcmp(argv[1], "table")) {
         int n = argc > 2 ? atoi(argv[2]) : 20000;
@@ -249,11 +273,11 @@ int main(int argc, char **argv) {
         }
         return 0;
     }
-    struct CMUnitTest tests[N + sizeof binaries / sizeof *binaries + 1];
+    struct CMUnitTest tests[N + sizeof binaries / sizeof *binaries + 2];
     int count = 0;
     for (int i = 0; i < N; i++) tests[count++] = (struct CMUnitTest){table[i].name, check, NULL, NULL, (void *)&table[i]};
     for (int i = 0; i < (int)(sizeof binaries / sizeof *binaries); i++)
         tests[count++] = (struct CMUnitTest){binaries[i].name, check2, NULL, NULL, (void *)&binaries[i]};
-    tests[count++] = (struct CMUnitTest)cmocka_unit_test(gelu);
+    tests[count++] = (struct CMUnitTest)cmocka_unit_test(gelu), tests[count++] = (struct CMUnitTest)cmocka_unit_test(logistic);
     return _cmocka_run_group_tests("ulp", tests, (size_t)count, NULL, NULL);
 }
