@@ -83,19 +83,22 @@ typedef enum { TC_LAYOUT_PLANES, TC_LAYOUT_SAME, TC_LAYOUT_ANY } tc_layouts;
 
 enum { TC_ROWS_POSITIONS = 1000 };
 
+enum { TC_PACKED_ARGS = 2 };
+
 typedef struct tc_kernel {
     const char *name;
     unsigned flags;
     tc_status (*run)(tc_kcall *call);
     size_t (*scratch)(const tc_kcall *call, int threads); /* bytes; NULL: none. Sizes only, no data. */
-    /* A form of argument *out_arg that may be made once, when it does not change from run to run: its bytes, 0 where it would not earn
-     * 5 %. Sizes only. pack writes it, 64-byte aligned; later calls get it as `packed`. NULL: never. */
+    /* A form of argument *out_arg (and the pack_more after it) that may be made once, when they do not change from run to run: its bytes, 0 where
+     * it would not earn 5 %. Sizes only. pack writes it, 64-byte aligned; later calls get it as `packed`. NULL: never. */
     size_t (*pack_bytes)(const tc_kcall *call, int *out_arg);
     void (*pack)(const tc_kcall *call, void *out);
     tc_layouts (*layouts)(const tc_kcall *call); /* sizes and dtypes only, no strides; results that nothing reads are not counted. NULL: PLANES */
     /* TC_KF_EPILOGUE: dimensions of result 0 that are rows, in row-major order; the others are columns. Negative: all but so many. */
     int row_dims; /* TC_ROWS_POSITIONS: all but dimension 1; regions then come only where result 0 lies channels last */
     int (*knobs)(const tc_kcall *call, tc_knob *out); /* writes at most TC_KNOBS, returns how many. Sizes, isa and knobs before; NULL: none */
+    int pack_more; /* below TC_PACKED_ARGS */
 } tc_kernel;
 
 /* A knob with those of `all` (ended by 0) that are below `end`. */

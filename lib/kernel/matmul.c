@@ -199,11 +199,10 @@ static int knobs_of(const tc_kcall *c, tc_knob *out, int form) {
 }
 
 /* ---- b ahead of time ---- */
-enum { PACK_ROWS = 400 }; /* packing an element costs what some 20 rows of the product do (measured) */
 static size_t pack_bytes(const tc_kcall *c, int form, int arg, int *out_arg) {
     product p = read_args(c, form);
     *out_arg = arg;
-    if (!tc_is_float(p.dtype) || (!tc_is_narrow(p.dtype) && p.m > PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
+    if (!tc_is_float(p.dtype) || (!tc_is_narrow(p.dtype) && p.m > TC_GEMM_PACK_ROWS) || p.n < 16 || p.k < 16) return 0;
     const tc_dtype work = work_type(c->isa, p.dtype);
     return tc_gemm_packed_bytes(c->isa, work, p.n, p.k) / tc_dtype_size(work) * tc_dtype_size(p.dtype);
 }

@@ -27,6 +27,7 @@ typedef struct {
     const char *go, *ghy, *gcy; /* backward */
     char *state;                /* rows of h in dtype, after the step before; NULL where given is dtype: they are rows of out */
     char *gx, *gh, *hprev, *dh, *dc, *packed, *work;
+    const char *row; /* h zeros (forward), ones (backward) */
     size_t per_worker;
 } layer;
 
@@ -73,8 +74,7 @@ static size_t packed_bytes(const layer *l, int64_t n, int64_t k) {
     for (int64_t c = 0; c < n; c += TC_GEMM_NC) s += room(l->gemm->pack_bytes(n - c < TC_GEMM_NC ? n - c : TC_GEMM_NC, k));
     return s;
 }
-static void pack(const layer *l, tc_gemm j) {
-    char *at = l->packed;
+static void pack(const layer *l, tc_gemm j, char *at) {
     j.dtype = l->factor;
     for (int64_t c = 0; c < j.n; c += TC_GEMM_NC) {
         int64_t nc = j.n - c < TC_GEMM_NC ? j.n - c : TC_GEMM_NC;
@@ -141,7 +141,7 @@ static void forward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
                 lstm_row(l, space, s ? AT(l->space, (before * l->b + b0 + r) * l->w + 4 * n) : AT(l->cx, (b0 + r) * n), h, tmp);
             else if (l->mode == TC_RNN_GRU) gru_row(l, AT(l->gx, (at + r) * l->g), gate, space, AT(h_prev, r * n), h, tmp);
             else if (l->mode == TC_RNN_TANH) OP(TANH, h, gate, NULL, n);
-            else OP(MAX, h, gate, l->packed - room((size_t)n * l->e), n);
+            else OP(MAX, h, gate, l->row, n);
         }
         if (l->state) give_states(l, t, b0, b1);
     }
@@ -179,6 +179,19 @@ static size_t forward_scratch(const tc_kcall *c, int threads) {
            packed_bytes(&l, l.g, l.h) + forward_per_worker(&l) * (size_t)threads + widened_bytes(&l) +
            tc_gemm_scratch(c->isa, l.factor, l.t * l.b, l.g, l.i, false, threads) + 256;
 }
+static tc_gemm by_hidden(const layer *l) { return (tc_gemm){.n = l->g, .k = l->h, .b = l->w_hh, .b_rs = 1, .b_cs = l->h}; }
+/* w_ih and behind it w_hh ahead of time, where they are multiplied in the type that they are given in. */
+static size_t input_bytes(const layer *l) { return room(tc_gemm_packed_bytes(l->isa, l->factor, l->g, l->i)); }
+static size_t weights_bytes(const tc_kcall *c, int *out_arg) {
+    const layer l = read_layer(c, 5, 9);
+    *out_arg = 1;
+    return l.factor == l.given && l.t * l.b <= TC_GEMM_PACK_ROWS ? input_bytes(&l) + packed_bytes(&l, l.g, l.h) : 0;
+}
+static void pack_weights(const tc_kcall *c, void *out) {
+    const layer l = read_layer(c, 5, 9);
+    tc_gemm_pack(l.isa, c->pool, &(tc_gemm){.dtype = l.factor, .n = l.g, .k = l.i, .b = l.w_ih, .b_rs = 1, .b_cs = l.i}, out);
+    pack(&l, by_hidden(&l), (char *)out + input_bytes(&l));
+}
 static tc_status forward(tc_kcall *c) {
     layer l = read_layer(c, 5, 9);
     char *at = c->scratch;
@@ -188,7 +201,7 @@ static tc_status forward(tc_kcall *c) {
     l.space = tc_tensor_data(&c->outs[3]);
     l.gx = take(&at, (size_t)(l.t * l.b * l.g) * l.e), l.gh = take(&at, (size_t)(l.b * l.g) * l.e);
     char *bias = take(&at, (size_t)l.g * l.e);
-    memset(take(&at, (size_t)l.h * l.e), 0, (size_t)l.h * l.e); /* zeros before the panels: what relu compares with */
+    l.row = memset(take(&at, (size_t)l.h * l.e), 0, (size_t)l.h * l.e); /* what relu compares with */
     l.packed = take(&at, packed_bytes(&l, l.g, l.h));
     l.per_worker = forward_per_worker(&l), l.work = take(&at, l.per_worker * (size_t)threads);
     const char *cx = l.cx;
@@ -216,8 +229,11 @@ static tc_status forward(tc_kcall *c) {
                       .c = l.gx,
                       .c_rs = l.g,
                       .add = l.biases ? bias : NULL,
-                      .add_cs = 1});
-    pack(&l, (tc_gemm){.n = l.g, .k = l.h, .b = l.w_hh, .b_rs = 1, .b_cs = l.h});
+                      .add_cs = 1,
+                      .packed = c->packed,
+                      .packed_type = l.factor});
+    if (c->packed) l.packed = (char *)c->packed + input_bytes(&l);
+    else pack(&l, by_hidden(&l), l.packed);
     tc_parallel_for(c->pool, l.b, grain(&l, threads), forward_rows, &l);
     give_last(&l, cx);
     return NULL;
@@ -256,7 +272,7 @@ static void gru_back(const layer *l, const char *space, const char *h_prev, char
 static void backward_rows(void *ctx, int64_t b0, int64_t b1, int worker) {
     const layer *l = ctx;
     char *work = l->work + l->per_worker * (size_t)worker, *tmp = work;
-    const char *one = l->packed - room((size_t)l->h * l->e);
+    const char *one = l->row;
     int64_t rows = b1 - b0, n = l->h;
     work += room((size_t)(2 * n) * l->e);
     for (int64_t s = l->t - 1; s >= 0; s--) {
@@ -318,6 +334,7 @@ static tc_status backward(tc_kcall *c) {
     l.gx = take(&at, (size_t)(tb * l.g) * l.e), l.gh = take(&at, (size_t)(tb * l.g) * l.e), l.hprev = take(&at, (size_t)(tb * n) * l.e);
     l.dh = take(&at, state), l.dc = take(&at, state);
     char *ones = take(&at, (size_t)n * l.e);
+    l.row = ones;
     double one64 = 1;
     float one32 = 1;
     c->isa->move->fill[l.e == 8 ? 3 : 2](ones, l.e == 8 ? (void *)&one64 : (void *)&one32, n);
@@ -331,7 +348,7 @@ static tc_status backward(tc_kcall *c) {
         int64_t before = l.reverse ? t + 1 : t - 1;
         memcpy(l.hprev + state * (size_t)t, before < 0 || before >= l.t ? l.hx : l.out + state * (size_t)before, state);
     }
-    pack(&l, (tc_gemm){.n = n, .k = l.g, .b = l.w_hh, .b_rs = n, .b_cs = 1});
+    pack(&l, (tc_gemm){.n = n, .k = l.g, .b = l.w_hh, .b_rs = n, .b_cs = 1}, l.packed);
     tc_parallel_for(c->pool, l.b, grain(&l, threads), backward_rows, &l);
     char *gh = l.mode == TC_RNN_GRU ? l.gh : l.gx;
     product(&l, c->pool, at,
@@ -381,5 +398,5 @@ static tc_status backward(tc_kcall *c) {
     return NULL;
 }
 
-const tc_kernel tc_k_rnn_layer = {"rnn_layer", TC_KF_CONTIGUOUS, forward, forward_scratch};
+const tc_kernel tc_k_rnn_layer = {"rnn_layer", TC_KF_CONTIGUOUS, forward, forward_scratch, weights_bytes, pack_weights, .pack_more = 1};
 const tc_kernel tc_k_rnn_layer_backward = {"rnn_layer_backward", TC_KF_CONTIGUOUS, backward, backward_scratch};

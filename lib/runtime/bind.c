@@ -394,17 +394,17 @@ static void contiguous_arg(binder *x, tc_karg *a) {
     a->tensor = &x->b->t[copy];
 }
 
-/* Which argument of the call is kept in its packed form, if any. */
+static bool stays(const binder *x, const tc_karg *a) {
+    if (a->kind != TC_K_TENSOR) return false;
+    const int r = x->b->root_of[a->tensor - x->b->t];
+    return r >= 0 && x->b->roots[r].kind == ROOT_INPUT && packed_argument(x->e, x->f->g->inputs[x->b->roots[r].index]);
+}
+/* Which arguments of the call are kept in their packed form, if any. */
 static void choose_packed(binder *x, kernel_call *k, const tc_kernel *kn) {
     if (!kn->pack_bytes || !x->e->o.keep_packed || x->f != x->e->main) return;
     k->pack_bytes = kn->pack_bytes(&k->k, &k->pack_arg);
-    const tc_karg *a = &k->args[k->pack_arg];
-    if (!k->pack_bytes || a->kind != TC_K_TENSOR) {
-        k->pack_bytes = 0;
-        return;
-    }
-    int r = x->b->root_of[a->tensor - x->b->t];
-    if (r < 0 || x->b->roots[r].kind != ROOT_INPUT || !packed_argument(x->e, x->f->g->inputs[x->b->roots[r].index])) k->pack_bytes = 0;
+    for (int i = 0; i <= kn->pack_more && k->pack_bytes; i++)
+        if (!stays(x, &k->args[k->pack_arg + i])) k->pack_bytes = 0;
 }
 
 typedef struct {

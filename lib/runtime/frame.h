@@ -104,7 +104,7 @@ struct frame {
 /* An argument of a node as its kernel reads it (tc_kernel.pack), shared by all sizes under which the form is the same. */
 typedef struct {
     const tc_node *node;
-    const void *from; /* the data that was packed, of state number `version` */
+    const void *from[TC_PACKED_ARGS]; /* the data that was packed, of state number `version` */
     uint64_t version;
     size_t bytes;
     void *data;

@@ -1,6 +1,8 @@
 /* What is made of the state alone and kept between runs: weights in the form that kernels read, and small values that loops compute (scale
  * and shift of a batch norm, masks). A program that is run once never pays for packed weights: they are made in the second run. All are made
  * again when the state is set from outside, and never of state that the program itself changes. */
+#include <string.h>
+
 #include "runtime/frame.h"
 
 enum { KEPT_BYTES = 64 << 10 /* of a value that stays in the arena */ };
@@ -16,9 +18,11 @@ bool packed_argument(const tc_exec *e, const tc_value *input) {
 }
 
 tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void **out) {
-    const void *from = tc_tensor_data(k->args[k->pack_arg].tensor);
+    const int more = n->op->kernel->pack_more;
+    const void *from[TC_PACKED_ARGS] = {NULL};
     packed_form *form = NULL;
     if (e->runs < 2) return NULL;
+    for (int i = 0; i <= more; i++) from[i] = tc_tensor_data(k->args[k->pack_arg + i].tensor);
     for (size_t i = 0; i < e->packed.len && !form; i++)
         if (e->packed.data[i].node == n && e->packed.data[i].bytes == k->pack_bytes) form = &e->packed.data[i];
     if (!form) {
@@ -29,9 +33,9 @@ tc_status packed_data(tc_exec *e, kernel_call *k, const tc_node *n, const void *
         form = &e->packed.data[e->packed.len - 1];
         e->packed_bytes += k->pack_bytes;
     }
-    if (form->version != e->version || form->from != from) {
+    if (form->version != e->version || memcmp(form->from, from, sizeof from)) {
         n->op->kernel->pack(&k->k, form->data);
-        form->version = e->version, form->from = from;
+        form->version = e->version, memcpy(form->from, from, sizeof from);
     }
     *out = form->data;
     return NULL;
