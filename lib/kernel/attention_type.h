@@ -109,8 +109,10 @@ static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q
         T *row = score + r * TC_ATTENTION_LEAF, m = out.max[r] == -INFINITY ? 0 : out.max[r];
         int64_t live = a->causal && q0 + r + 1 - k0 < keys ? q0 + r + 1 - k0 : keys; /* exp(-inf) would go through subnormal numbers, slowly */
         if (live < 0) live = 0;
+        const int64_t lines = (live + 15) / 16 * 16; /* whole vectors: what is left would go number by number */
         for (int64_t i = 0; i < live; i++) row[i] -= m;
-        a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, live);
+        for (int64_t i = live; i < lines; i++) row[i] = 0;
+        a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, lines);
         for (int64_t i = live; i < keys; i++) row[i] = 0;
     }
     a->isa->reduce[BITS]->sum_rows(out.sum, score, rows, keys, TC_ATTENTION_LEAF);
