@@ -72,7 +72,8 @@ void tc_gemm_run(const tc_isa_ops *isa, tc_pool *pool, void *scratch, int64_t co
 
 /* ---- per instruction set ---- */
 enum { TC_GEMM_MC = 224, TC_GEMM_NC = 512 }; /* rows and columns of a block, as a rule */
-enum { TC_GEMM_PACK_ROWS = 800 }; /* up to so many packing weights ahead of time earns 5 %: an element costs what some 40 rows of the product do (measured) */
+/* Up to so many rows packing ahead of time earns 5 %: an element costs what some 40 rows do (measured). */
+enum { TC_GEMM_PACK_ROWS = 800 };
 /* Rows [r0, r0 + nr), columns [c0, c0 + nc) of a job, nr <= TC_GEMM_MC; work is private to the caller and as large as work_bytes(nr, nc, k).
  * packed: the columns' panels of all k from pack (see there), or NULL: packed as they are due. */
 typedef struct tc_gemm_ops {
@@ -84,9 +85,9 @@ typedef struct tc_gemm_ops {
     void (*pack)(const tc_gemm *job, int64_t c0, int64_t nc, void *out);
 } tc_gemm_ops;
 /* Tells what follows that a region of a job is finished. */
-static inline void tc_gemm_finished(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
-    if (!j->epilogue) return;
-    if (j->swapped) j->epilogue->fn(j->epilogue->ctx, j->row0 + c0, nc, r0, nr, worker);
-    else j->epilogue->fn(j->epilogue->ctx, j->row0 + r0, nr, c0, nc, worker);
+static inline void tc_gemm_finished(const tc_gemm *j, const tc_epilogue *then, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+    if (!then) return;
+    if (j->swapped) then->fn(then->ctx, j->row0 + c0, nc, r0, nr, worker);
+    else then->fn(then->ctx, j->row0 + r0, nr, c0, nc, worker);
 }
 #endif

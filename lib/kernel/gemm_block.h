@@ -13,9 +13,9 @@
 #define CAT_(a, b) CAT__(a, b)
 #define N_(name) CAT_(name, S)
 
-#include "kernel/gemm_finish.h"
-
 #include "kernel/gemm_tile.h"
+
+#include "kernel/gemm_finish.h"
 
 #include "kernel/gemm_operand.h"
 

@@ -1,5 +1,5 @@
-/* What follows a block of a product: alpha, beta and the addend, then the caller's epilogue. Included after T, the type of the result, and
- * FMA of it. */
+/* What follows a block of a product: alpha, beta and the addend, then the caller's epilogue, its plain part row by row while a row is near.
+ * Included after T, the type of the result, its vectors, and FMA. */
 /* alpha, beta and the addend on n neighbours in memory */
 static void finish_run(T *c, int64_t n, T alpha, const T *add, int64_t add_cs, T beta) {
     if (alpha != 1)
@@ -14,13 +14,33 @@ static void finish_run(T *c, int64_t n, T alpha, const T *add, int64_t add_cs, T
     else
         for (int64_t i = 0; i < n; i++) c[i] += add[i * add_cs];
 }
+/* The first n of VL elements, or all of them */
+static inline VF some_of(const T *p, int n) { return n < VL ? vload_some(p, n) : vload(p); }
+/* n neighbours from column c0 on: scale and shift by column, what is added, bounds */
+static void finish_plain(T *c, int64_t n, const tc_epilogue_plain *p, int64_t c0, const T *more) {
+    const VF low = vset1((T)p->low), high = vset1((T)p->high);
+    const T *const scale = p->scale ? (const T *)p->scale + c0 : NULL, *const shift = p->scale ? (const T *)p->shift + c0 : NULL;
+    for (int64_t i = 0; i < n; i += VL) {
+        const int some = (int)(n - i < VL ? n - i : VL);
+        VF x = some_of(c + i, some);
+        if (scale) x = vfma(x, some_of(scale + i, some), some_of(shift + i, some));
+        if (more) x = x + some_of(more + i, some);
+        x = vmin(vmax(x, low), high);
+        if (some < VL) vstore_some(c + i, x, some);
+        else vstore(c + i, x);
+    }
+}
 static void finish(const tc_gemm *j, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
     const T alpha = (T)j->alpha, beta = (T)j->beta;
     const T *add = beta != 0 ? j->add : NULL;
     const int64_t run = j->c_cs == 1 ? nc : 1;
-    if (alpha != 1 || add)
+    const tc_epilogue_plain *const plain = j->epilogue && !j->swapped && j->c_cs == 1 ? j->epilogue->plain : NULL;
+    if (alpha != 1 || add || plain)
         for (int64_t i = c0; i < c0 + nc; i += run)
-            for (int64_t r = r0; r < r0 + nr; r++)
-                finish_run((T *)j->c + r * j->c_rs + i * j->c_cs, run, alpha, add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
-    tc_gemm_finished(j, r0, nr, c0, nc, worker);
+            for (int64_t r = r0; r < r0 + nr; r++) {
+                T *const c = (T *)j->c + r * j->c_rs + i * j->c_cs;
+                finish_run(c, run, alpha, add ? add + r * j->add_rs + i * j->add_cs : NULL, j->add_cs, beta);
+                if (plain) finish_plain(c, run, plain, i, plain->more ? (const T *)plain->more + (j->row0 + r) * j->n + i : NULL);
+            }
+    tc_gemm_finished(j, plain ? j->epilogue->rest : j->epilogue, r0, nr, c0, nc, worker);
 }

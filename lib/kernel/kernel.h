@@ -98,7 +98,7 @@ typedef struct tc_kernel {
     /* TC_KF_EPILOGUE: dimensions of result 0 that are rows, in row-major order; the others are columns. Negative: all but so many. */
     int row_dims; /* TC_ROWS_POSITIONS: all but dimension 1; regions then come only where result 0 lies channels last */
     int (*knobs)(const tc_kcall *call, tc_knob *out); /* writes at most TC_KNOBS, returns how many. Sizes, isa and knobs before; NULL: none */
-    int pack_more; /* below TC_PACKED_ARGS */
+    int pack_more;                                    /* below TC_PACKED_ARGS */
 } tc_kernel;
 
 /* A knob with those of `all` (ended by 0) that are below `end`. */

@@ -53,6 +53,14 @@ static void chained(fixture *f) { /* result of one product, activated, into anot
     tc_value *h = op1(f, "aten::relu", linear(f));
     output(f->p, op2(f, "aten::add.Tensor", tc_emit_call(&f->e, "aten::matmul", "vv", h, f->w), f->x));
 }
+static void clamped(fixture *f) { /* a sum and bounds: the product does them itself */
+    output(f->p, op1(f, "aten::relu6", op2(f, "aten::add.Tensor", linear(f), f->r)));
+}
+static void normed(fixture *f) { /* scale and shift by column: the product's, too, what follows is not */
+    tc_value *x = tc_emit_call(&f->e, "aten::flatten.using_ints", "vii", f->x, (int64_t)0, (int64_t)1), *v = op1(f, "aten::exp", f->b);
+    tc_value *h = tc_emit_call(&f->e, "aten::linear", "vvv", x, f->w, f->b);
+    output(f->p, op1(f, "aten::silu", tc_emit_call(&f->e, "aten::batch_norm", "vvvvvbffb", h, f->b, f->b, f->b, v, 0, 0.1, 1e-5, 0)));
+}
 static void moved_up(fixture *f) { /* another product stands between the first and its loop */
     tc_value *h = linear(f), *k = tc_emit_call(&f->e, "aten::linear", "vvv", f->x, f->w, f->b);
     output(f->p, op2(f, "aten::bmm", k, tc_emit_call(&f->e, "aten::transpose.int", "vii", k, (int64_t)1, (int64_t)2)));
@@ -134,9 +142,18 @@ static void test_bits(void **state) {
         const char *name;
         void (*body)(fixture *);
         size_t epilogues;
-    } all[] = {
-        {"gelu", gelu, 1},   {"residual", residual, 1},       {"compare", compare, 1}, {"both", both, 1},       {"two results", two_results, 1},
-        {"gated", gated, 1}, {"two of them", two_of_them, 2}, {"batched", batched, 1}, {"chained", chained, 2}, {"moved up", moved_up, 1}};
+    } all[] = {{"gelu", gelu, 1},
+               {"residual", residual, 1},
+               {"compare", compare, 1},
+               {"both", both, 1},
+               {"two results", two_results, 1},
+               {"gated", gated, 1},
+               {"two of them", two_of_them, 2},
+               {"batched", batched, 1},
+               {"chained", chained, 2},
+               {"moved up", moved_up, 1},
+               {"clamped", clamped, 1},
+               {"normed", normed, 1}};
     static const tc_dtype types[] = {TC_F32, TC_F64, TC_BF16};
     (void)state;
     for (size_t k = 0; k < sizeof all / sizeof *all; k++)

@@ -386,16 +386,19 @@ static void test_packed_layer(void **state) {
     int64_t seq[3] = {T, B, I}, first[3] = {1, B, H}, wide[2] = {G, I}, square[2] = {G, H}, bias[1] = {G};
     for (int fixed = 0; fixed < 2; fixed++) {
         tc_program *p = program();
-        tc_sym b = tc_sym_int(p->sym, B), i = tc_sym_int(p->sym, I), h = tc_sym_int(p->sym, H), g = tc_sym_int(p->sym, G), one = tc_sym_int(p->sym, 1);
+        tc_sym b = tc_sym_int(p->sym, B), i = tc_sym_int(p->sym, I), h = tc_sym_int(p->sym, H), g = tc_sym_int(p->sym, G),
+               one = tc_sym_int(p->sym, 1);
         tc_value *x = input(p, TC_IN_USER, "x", TC_F32, 3, tc_sym_int(p->sym, T), b, i), *w = input(p, TC_IN_PARAMETER, "w", TC_F32, 2, g, i);
         tc_value *u = input(p, fixed ? TC_IN_PARAMETER : TC_IN_USER, "u", TC_F32, 2, g, h), *v = input(p, TC_IN_PARAMETER, "v", TC_F32, 1, g);
         tc_value *s = input(p, TC_IN_PARAMETER, "s", TC_F32, 3, one, b, h);
         tc_emit e = {.graph = p->graph};
-        output(p, tc_emit_call(&e, "aten::mkldnn_rnn_layer", "vvvvvvvbIiiibbbb", x, w, u, v, v, s, s, 0, NULL, 0, (int64_t)2, (int64_t)H, (int64_t)1, 1,
-                               0, 0, 0));
+        output(p, tc_emit_call(&e, "aten::mkldnn_rnn_layer", "vvvvvvvbIiiibbbb", x, w, u, v, v, s, s, 0, NULL, 0, (int64_t)2, (int64_t)H, (int64_t)1,
+                               1, 0, 0, 0));
         ok(e.status);
-        tc_tensor in[2] = {filled(TC_F32, 3, seq, 1), filled(TC_F32, 2, square, 3)}, other[2] = {filled(TC_F32, 2, wide, 6), filled(TC_F32, 2, square, 7)};
-        p->inputs[1].data = filled(TC_F32, 2, wide, 2), p->inputs[3].data = filled(TC_F32, 1, bias, 4), p->inputs[4].data = filled(TC_F32, 3, first, 5);
+        tc_tensor in[2] = {filled(TC_F32, 3, seq, 1), filled(TC_F32, 2, square, 3)},
+                  other[2] = {filled(TC_F32, 2, wide, 6), filled(TC_F32, 2, square, 7)};
+        p->inputs[1].data = filled(TC_F32, 2, wide, 2), p->inputs[3].data = filled(TC_F32, 1, bias, 4),
+        p->inputs[4].data = filled(TC_F32, 3, first, 5);
         if (fixed) p->inputs[2].data = filled(TC_F32, 2, square, 3);
         tc_exec *plain, *kept;
         ok(tc_exec_create(p, NULL, &plain));
@@ -457,11 +460,10 @@ static void test_kept_values(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_fused_is_unfused),   cmocka_unit_test(test_sizes_are_checked),
-                                       cmocka_unit_test(test_mutations_in_place), cmocka_unit_test(test_results_and_swaps),
-                                       cmocka_unit_test(test_memory_is_shared),   cmocka_unit_test(test_long_rows),
-                                       cmocka_unit_test(test_single_operators),   cmocka_unit_test(test_packed_weights),
-                                       cmocka_unit_test(test_packed_layer),
-                                       cmocka_unit_test(test_cache_in_place),     cmocka_unit_test(test_kept_values)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fused_is_unfused),  cmocka_unit_test(test_sizes_are_checked), cmocka_unit_test(test_mutations_in_place),
+        cmocka_unit_test(test_results_and_swaps), cmocka_unit_test(test_memory_is_shared),  cmocka_unit_test(test_long_rows),
+        cmocka_unit_test(test_single_operators),  cmocka_unit_test(test_packed_weights),    cmocka_unit_test(test_packed_layer),
+        cmocka_unit_test(test_cache_in_place),    cmocka_unit_test(test_kept_values)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
