@@ -20,13 +20,18 @@ CODED = (18, 20, 21, 22, 23, 24, 25, 26)
 FOLD = 4096  # elements: more are computed by the program, not at import
 
 
+def is_weight(t):
+    """Floats of one dimension or more; numbers are settings (epsilon, a scale)."""
+    return t[0] != 8 and t[0] not in CODED and t[1].dtype.is_floating_point and t[1].dim() > 0 and t[1].numel() > 0
+
+
 def from_proto(t, name):
-    """A tensor of the file: (type, tensor) or (8, sizes, strings)."""
+    """A tensor of the file: (type, tensor) or (8, sizes, strings); name: of an initialiser."""
     if t[0] == 8:
         return Strings(t[1], t[2])
     if t[0] in CODED:
         return Coded(t[0], t[1])
-    if t[1].dtype.is_floating_point and t[1].numel() > 1:
+    if name and is_weight(t):
         return Weight(t[1], name)
     return t[1]
 
@@ -237,6 +242,8 @@ class Model:
         self.functions = {}
         for f in m["functions"]:
             self.functions[(f["domain"], f["name"], f["overload"])] = f
+        # Some exporters write weights as Constant nodes; beside initialisers these are masks, encodings and the like, which do not learn.
+        self.weights_in_constants = not any([is_weight(t) for name, t in m["graph"]["inits"]])
         self.depth = 0
         self.relied = {}
         self.inputs = {}
@@ -378,13 +385,24 @@ class Model:
             scope.producers[name] = node
 
     # ---- graphs and functions ----
+    def settings(self, scope, graph):
+        """Names that rules take as they stand in the file: among them the scales of quantised tensors, which do not learn."""
+        names = {}
+        for node in graph["nodes"]:
+            row = find(node[1], node[0], self.version(scope, node[1]))
+            for i, name in enumerate(node[3] if row else []):
+                if i < len(row.kinds) and row.kinds[i] == "r":
+                    names[name] = True
+        return names
+
     def run_graph(self, scope, graph):
         self.depth += 1
         if self.depth > 64:
             raise ValueError("graphs and functions nest more than 64 deep")
+        settings = self.settings(scope, graph)
         for name, t in graph["inits"]:
             if name not in scope.values:
-                scope.values[name] = from_proto(t, name)
+                scope.values[name] = from_proto(t, "" if name in settings and t[1].numel() == 1 else name)
         for node in in_order(graph["nodes"]):
             self.run_node(scope, node)
         self.depth -= 1

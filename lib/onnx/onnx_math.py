@@ -18,9 +18,14 @@ def legacy(n, a, b):
     return b
 
 
+def is_number(t, like):
+    """A constant of one element, no weight, that changes no shape."""
+    return isinstance(t, torch.Tensor) and _onnx.known(t) and not t.requires_grad and not _onnx.known(like) and t.numel() == 1 and t.dim() <= like.dim()
+
+
 def scalar(t, like):
     """A constant of one element as a number, where that changes no shape."""
-    if isinstance(t, torch.Tensor) and _onnx.known(t) and not _onnx.known(like) and t.numel() == 1 and t.dim() <= like.dim() and t.dtype == like.dtype:
+    if is_number(t, like) and t.dtype == like.dtype:
         if t.dtype.is_floating_point or t.dtype in (torch.int64, torch.int32):
             return numbers(t)[0]
     return t
@@ -65,7 +70,7 @@ SWAPPED = {add: lambda s, b: b + s, mul: lambda s, b: b * s, sub: lambda s, b: t
 
 def power(n, a, b):
     b = legacy(n, a, b)
-    s = numbers(b)[0] if _onnx.known(b) and b.numel() == 1 and not _onnx.known(a) and b.dim() <= a.dim() else None
+    s = numbers(b)[0] if is_number(b, a) else None
     if s is not None and (a.dtype.is_floating_point or s == int(s)) and (s >= 0 or a.dtype.is_floating_point):
         return torch.pow(a, int(s) if s == int(s) else s).to(a.dtype)
     if a.dtype == b.dtype:

@@ -502,3 +502,23 @@ PY
     tc-export m.py:Narrow --input x=3xf8e4m3 -o f.pt2
     fails 5 "8-bit floating point below opset 19" tc-export f.pt2 --to onnx --opset 18 -o f.onnx
 }
+
+@test "initialisers of floats are trained, also of one element; constants beside them are not" {
+    # y = x * Constant([2, 3]) + w, w an initialiser [1]; then the same with the Constant in its place, where there is no initialiser
+    base64 -d >both.onnx <<'B'
+CAg6jAEKLBIBayIIQ29uc3RhbnQqHQoFdmFsdWUqEQgCEAFCAWtKCAAAAEAAAEBAoAEECg4KAXgKAWsSAWEiA011bAoOCgFhCgF3EgF5IgNBZGQSAWcqDQgBEAFCAXdKBAAAgD9aFAoB
+eBIPCg0IARIJCgMSAUIKAggCYhQKAXkSDwoNCAESCQoDEgFCCgIIAkIECgAQEQ==
+B
+    base64 -d >constants.onnx <<'B'
+CAg6fQosEgFrIghDb25zdGFudCodCgV2YWx1ZSoRCAIQAUIBa0oIAAAAQAAAQECgAQQKDgoBeAoBaxIBYSIDTXVsCg4KAWEKAWsSAXkiA0FkZBIBZ1oUCgF4Eg8KDQgBEgkKAxIBQgoC
+CAJiFAoBeRIPCg0IARIJCgMSAUIKAggCQgQKABAR
+B
+    printf 'a,b,y\n1,2,0\n3,4,0\n' >d.csv
+    printf '%s\n' 'data: {csv: d.csv, columns: [a, b], target: y, order: sequential}' 'batch: 2' 'steps: 1' 'loss: out.mean()' \
+        'optimizer: torch.optim.SGD(m.parameters(), lr=1)' >r.yaml
+    tc-export both.onnx | tc-train -q r.yaml -o both
+    [ "$(tc-ckpt ls both/latest | grep -c ' model\.')" -eq 1 ]
+    [ "$(tc-ckpt show both/latest model.w)" = "model.w = tensor([0.])" ]
+    tc-export constants.onnx | tc-train -q r.yaml -o constants
+    [ "$(tc-ckpt show constants/latest model.k)" = "model.k = tensor([0.5000, 1.0000])" ] # less mean(x) / 2 + 1 / 2
+}
