@@ -145,20 +145,21 @@ static inline double tc_x_erfinv_f64(double y) {
     x = a <= 1 ? x : __builtin_nan("");
     return __builtin_copysign(x, y);
 }
-/* erfinv(y) / y = P(w), w = -log(1 - y^2): to 2^-29, in w below 5 and in sqrt(w) above */
+/* erfinv(y) / y = P(w), w = -log(1 - y^2), at most 15.96 where y is a float32: to 2^-29, by a polynomial below 5 and one above */
 TC_X_INLINE double tc_x_erfinv_ratio(double w) {
-    double v = w - 2.5, g = __builtin_sqrt(w > 5 ? w : 5) - 3;
-    double p = tc_fma(0x1.24288e49a807bp-33, v, 0x1.e084dbfdf34dbp-32), q = tc_fma(-0x1.ea360d2413d14p-16, g, 0x1.504175df8c5e8p-13);
-    p = tc_fma(p, v, -0x1.7ac11729c3f40p-27);
-    p = tc_fma(p, v, 0x1.1abbc86d6fa68p-26), q = tc_fma(q, g, -0x1.2384ded26631cp-12);
-    p = tc_fma(p, v, 0x1.01894bc5e7cbdp-21), q = tc_fma(q, g, -0x1.f64cc58586af5p-14);
-    p = tc_fma(p, v, -0x1.cbd4e30700151p-19), q = tc_fma(q, g, 0x1.82c7e46147ce8p-10);
-    p = tc_fma(p, v, -0x1.4f76093b5e274p-18), q = tc_fma(q, g, -0x1.d38fc8031cd5ap-9);
-    p = tc_fma(p, v, 0x1.c9bb5af802c63p-13), q = tc_fma(q, g, 0x1.74be295b29662p-8);
-    p = tc_fma(p, v, -0x1.486399e870935p-10), q = tc_fma(q, g, -0x1.f4e00717ab494p-8);
-    p = tc_fma(p, v, -0x1.11c3e0b2b1900p-8), q = tc_fma(q, g, 0x1.3581062412b04p-7);
-    p = tc_fma(p, v, 0x1.f91e8972fd62ap-3), q = tc_fma(q, g, 0x1.006dc9ccc07d9p+0);
-    p = tc_fma(p, v, 0x1.805c5cff6d61dp+0), q = tc_fma(q, g, 0x1.6a9efbdbfc80ap+1);
+    double v = w - 2.5, g = w - 10.5;
+    double p = tc_fma(0x1.24288e49a807bp-33, v, 0x1.e084dbfdf34dbp-32), q = tc_fma(-0x1.62bd8f219f5ebp-47, g, -0x1.f73bc0ca93cfep-46);
+    q = tc_fma(q, g, 0x1.a7a42cda4d8a6p-39);
+    p = tc_fma(p, v, -0x1.7ac11729c3f40p-27), q = tc_fma(q, g, -0x1.451cc7748c768p-35);
+    p = tc_fma(p, v, 0x1.1abbc86d6fa68p-26), q = tc_fma(q, g, 0x1.51389d8c109d4p-32);
+    p = tc_fma(p, v, 0x1.01894bc5e7cbdp-21), q = tc_fma(q, g, -0x1.15a286a6842e1p-29);
+    p = tc_fma(p, v, -0x1.cbd4e30700151p-19), q = tc_fma(q, g, 0x1.413bcf311c40cp-32);
+    p = tc_fma(p, v, -0x1.4f76093b5e274p-18), q = tc_fma(q, g, 0x1.4b63f4e0c8949p-22);
+    p = tc_fma(p, v, 0x1.c9bb5af802c63p-13), q = tc_fma(q, g, -0x1.fff0c270ccd29p-18);
+    p = tc_fma(p, v, -0x1.486399e870935p-10), q = tc_fma(q, g, 0x1.461a8264d7024p-13);
+    p = tc_fma(p, v, -0x1.11c3e0b2b1900p-8), q = tc_fma(q, g, -0x1.d2ec116958b48p-9);
+    p = tc_fma(p, v, 0x1.f91e8972fd62ap-3), q = tc_fma(q, g, 0x1.3da46305c7a90p-3);
+    p = tc_fma(p, v, 0x1.805c5cff6d61dp+0), q = tc_fma(q, g, 0x1.897f9386ed82dp+1);
     return tc_x_pick(w < 5, p, q);
 }
 TC_X_INLINE float tc_x_erfinv_f32(float y) { /* 1 - |y| is exact */

@@ -452,12 +452,14 @@ static void dense_columns(columns *k, const int64_t *at, int64_t count, dense_fn
                       .x_step = k->src && v->rank ? v->stride[dim] : 0,
                       .out_step = out->rank ? out->stride[dim] : 0,
                       .index_step = x->rank ? x->stride[dim] : 0};
-    for (int64_t s = 0; s < r.n; s++)
-        for (int64_t c = 0; c < count; c++)
-            if ((uint64_t)r.index[s * r.index_step + c] >= (uint64_t)r.size) {
-                __atomic_store_n(&k->failed, 1, __ATOMIC_RELAXED);
-                return;
-            }
+    const bool line = count == 1 && r.index_step == 1;
+    bool inside = !line || k->c->isa->move->in_range(r.index, 0, r.size, r.n);
+    for (int64_t s = 0; s < r.n && !line; s++)
+        for (int64_t c = 0; c < count; c++) inside &= (uint64_t)r.index[s * r.index_step + c] < (uint64_t)r.size;
+    if (!inside) {
+        __atomic_store_n(&k->failed, 1, __ATOMIC_RELAXED);
+        return;
+    }
     if (count == 1) run(&r, room);
     else tc_dense_block(&r, count, k->src != NULL, run, room + tc_dense_block_bytes(r.n, r.size), room);
 }

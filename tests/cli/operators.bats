@@ -399,6 +399,14 @@ PY
     cmp a.npy b.npy
 }
 
+@test "an index outside is found wherever it stands in a row of scatter_add" {
+    model "torch.zeros(100).scatter_add(0, torch.where(torch.arange(100) == x[0], x[1], 3), torch.ones(100))" 2xi64
+    for at in 0 7 63 64 99; do
+        tc-run m.pt2 --input x=2xi64=$at,99 -o y.npy
+        for bad in -1 100; do fails 3 "IndexError: index $bad is out of bounds for dimension 0 with size 100" tc-run m.pt2 --input x=2xi64=$at,$bad; done
+    done
+}
+
 @test "topk of a number with k = 0 is the number" {
     holds f32=5.5 "torch.topk(x, 0)[0] == 5.5"
 }
