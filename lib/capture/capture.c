@@ -571,9 +571,23 @@ static tc_tree *flatten_result(flattening *f, V v, const char *const *names, int
     return t;
 }
 
+/* Records in a list or tuple have fields of one name: the first result keeps it, the others have their places. */
+static void one_name_each(tc_program *p) {
+    tc_map taken = {0};
+    for (int i = 0, place = 0; i < p->noutputs; i++) {
+        tc_output *o = &p->outputs[i];
+        if (o->kind != TC_OUT_USER && o->kind != TC_OUT_LEAF) continue;
+        if (tc_map_get(&taken, o->name, strlen(o->name))) o->name = tc_arena_printf(&p->arena, "out.%d", place);
+        tc_map_set(&taken, o->name, o);
+        place++;
+    }
+    tc_map_free(&taken);
+}
+
 void tc_capture_outputs(tc_capture *k, V result, const char *const *names, int nnames) {
     flattening f = {.k = k};
     k->p->out_tree = flatten_result(&f, result, names, nnames);
+    one_name_each(k->p);
     /* a buffer whose name was given another tensor is a buffer that was written */
     for (size_t i = 0; i < k->slots.len; i++) {
         slot *s = &k->slots.data[i];

@@ -78,9 +78,9 @@ static tc_status expand_in_place(tc_graph *g, tc_node *n) {
     tc_emit e = {.graph = g, .before = n};
     tc_node *before = n->prev;
     tc_map taken_by = {0}; /* a result that stands twice is taken once */
-    tc_status st = tc_emit_decomposition(&e, n);
     const bool was = g->program->no_grad;
-    g->program->no_grad = n->no_grad; /* what stands for a result passes gradients as n did */
+    g->program->no_grad = n->no_grad; /* what stands for n passes gradients as n did */
+    tc_status st = tc_emit_decomposition(&e, n);
     for (int i = 0; i < n->nouts && i < e.nresults && !st; i++) {
         bool list = n->outs[i]->kind == TC_V_LIST;
         int count = list ? n->outs[i]->nlist : n->outs[i]->kind == TC_V_TENSOR;
@@ -212,13 +212,9 @@ static tc_status one_node(sweep *s, tc_node *n) {
 }
 
 tc_status grad_sweep(sweep *s, tc_node *first, tc_node *last) {
-    tc_program *p = s->graph->program;
     for (tc_node *n = last, *prev; n; n = prev) {
         prev = n == first ? NULL : n->prev;
-        bool was = p->no_grad;
-        p->no_grad = false;
         tc_status st = one_node(s, n);
-        p->no_grad = was;
         if (!st && s->e.status) {
             st = s->e.status;
             s->e.status = NULL;

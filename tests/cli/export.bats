@@ -621,10 +621,18 @@ class M(nn.Module):
         return Pair(x + 1, x - 1)
 
 
+class Layers(nn.Module):
+    def forward(self, x):
+        return x * 3, [Pair(x, x + 1), Pair(x + 2, x + 3)], {"y": x + 4}
+
+
 class Whole(nn.Module):
     def forward(self, x, n):
         return torch.autograd.grad((x * n).sum(), n)[0]
 PY
+    tc-export named.py:Layers --input x=2xf32 -o layers.pt2 # the second record has its places, so that every result can be asked for
+    tc-run layers.pt2 --signature --json | grep output | cut -d'"' -f4 | tr '\n' ' ' | grep -q '^out.0 y z out.3 out.4 out.5 $'
+    tc-run layers.pt2 --input x=2xf32=1 --output out.4=- | cmp - <(tc-run layers.pt2 --input x=2xf32=1 --output 4=-)
     mkdir again
     tc-export named.py:M --input x=2xf32 -o named.pt2
     tc-export named.pt2 -o again/named.pt2

@@ -246,6 +246,37 @@ PY
     same_gradients_of_archive 2
 }
 
+@test "autograd.grad has a history only with create_graph; what it differentiates keeps its own" {
+    cat >once.py <<'PY'
+import torch
+from torch import nn
+
+
+class M(nn.Module):
+    def __init__(self, create):
+        super().__init__()
+        self.create = create
+        self.w = nn.Parameter(torch.full((1,), 3.0))
+        self.l = nn.Linear(1, 1, bias=False)
+        with torch.no_grad():
+            self.l.weight.fill_(5)
+
+    def forward(self, x):
+        z = x * self.w
+        y = self.l(z)
+        g, = torch.autograd.grad((y * y).sum(), z, create_graph=self.create, retain_graph=True)
+        return (z * g + y).sum()
+PY
+    for create in False True; do # x = 2, z = 6, y = 30, g = 2 * 25 z = 300; y alone gives w 5 x = 10
+        tc-export once.py:M --arg create=$create --input x=1xf32 -o once.pt2
+        for model in once.py:M\ --arg\ create=$create\ --input\ x=1xf32 once.pt2; do
+            tc-export $model --joint=out.0 -o joint.pt2
+            tc-run joint.pt2 --input x=1xf32=2 --output grad.w=@g.npy
+            [ "$(tail -c 4 g.npy | od -An -tf4 | tr -d ' ')" = "$([ $create = True ] && echo 1210 || echo 610)" ]
+        done
+    done
+}
+
 @test "what is returned from a no_grad region, and what stands in one in a branch, has no gradient in an archive" {
     cat >n.py <<'PY'
 import torch
