@@ -108,16 +108,23 @@ static V tuple_new(C *c, args *A) {
     return t;
 }
 
+dict *tc_mapping(C *c, V o) {
+    if (tc_kind_of(o) == K_DICT) return (dict *)o;
+    V keys = tc_kind_of(o) == K_OBJECT ? tc_getattr_or(c, o, tc_intern(c, "keys", 4)) : NULL;
+    if (!keys) return NULL;
+    dict *d = tc_dict(c);
+    list *l = tc_to_list(c, tc_call0(c, keys));
+    for (size_t i = 0; i < l->n; i++) tc_dict_set(c, d, l->a[i], tc_getitem(c, o, l->a[i]));
+    return d;
+}
+
 static void dict_fill(C *c, dict *d, args *A, int from) {
     if (A->n > from + 1) tc_raise(c, "TypeError", "dict expected at most 1 argument, got %d", A->n - from);
     if (A->n > from) {
         V s = A->a[from], k, v;
-        V keys = tc_kind_of(s) == K_OBJECT ? tc_getattr_or(c, s, tc_intern(c, "keys", 4)) : NULL;
-        if (tc_kind_of(s) == K_DICT) {
-            for (size_t i = 0; tc_dict_next((dict *)s, &i, &k, &v);) tc_dict_set(c, d, k, v);
-        } else if (keys) {
-            list *l = tc_to_list(c, tc_call0(c, keys));
-            for (size_t i = 0; i < l->n; i++) tc_dict_set(c, d, l->a[i], tc_getitem(c, s, l->a[i]));
+        const dict *from_dict = tc_mapping(c, s);
+        if (from_dict) {
+            for (size_t i = 0; tc_dict_next(from_dict, &i, &k, &v);) tc_dict_set(c, d, k, v);
         } else {
             V it = tc_iter(c, s), e;
             while ((e = tc_next(c, it))) {

@@ -71,9 +71,10 @@ static V dict_display(C *c, frame *f, const ast *n) {
         if (!n->list[i]) {
             V m = tc_eval_expr(c, f, n->list2[i]);
             f->at = n->list2[i];
-            if (tc_kind_of(m) != K_DICT) tc_raise(c, "TypeError", "'%s' object is not a mapping", tc_type_name(c, m));
+            const dict *from = tc_mapping(c, m);
+            if (!from) tc_raise(c, "TypeError", "'%s' object is not a mapping", tc_type_name(c, m));
             V k, v;
-            for (size_t j = 0; tc_dict_next((dict *)m, &j, &k, &v);) tc_dict_set(c, d, k, v);
+            for (size_t j = 0; tc_dict_next(from, &j, &k, &v);) tc_dict_set(c, d, k, v);
             continue;
         }
         V k = tc_eval_expr(c, f, n->list[i]), v = tc_eval_expr(c, f, n->list2[i]);
@@ -132,9 +133,10 @@ static V call_node(C *c, frame *f, const ast *n) {
                     continue;
                 }
                 f->at = n->list2[i];
-                if (tc_kind_of(v) != K_DICT) tc_raise(c, "TypeError", "argument after ** must be a mapping, not %s", tc_type_name(c, v));
+                const dict *from = tc_mapping(c, v);
+                if (!from) tc_raise(c, "TypeError", "argument after ** must be a mapping, not %s", tc_type_name(c, v));
                 V k, x;
-                for (size_t j = 0; tc_dict_next((dict *)v, &j, &k, &x);) {
+                for (size_t j = 0; tc_dict_next(from, &j, &k, &x);) {
                     if (tc_kind_of(k) != K_STR) tc_raise(c, "TypeError", "keywords must be strings");
                     str *name = tc_intern_str(c, tc_as_str(k));
                     for (size_t m = 0; m < names.len; m++)

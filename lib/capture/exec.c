@@ -545,6 +545,16 @@ static list *entries_of(C *c, const list *bases) {
     return entries;
 }
 
+/* metaclass=ABCMeta is one more base, the class that says what the metaclass does (_base); what a file's own metaclass does is not in the language. */
+static void of_metaclass(C *c, list *bases, V meta) {
+    V base = tc_kind_of(meta) == K_TYPE ? tc_dict_gets(c, ((type *)meta)->d, tc_intern(c, "_base", 5)) : NULL;
+    if (meta == (V)c->types[K_TYPE]) return;
+    if (!base) tc_raise(c, "SyntaxError", "a metaclass is outside the model language, but for abc.ABCMeta");
+    for (size_t i = 0; i < bases->n; i++)
+        if (tc_kind_of(bases->a[i]) == K_TYPE && tc_issubtype((type *)bases->a[i], (type *)base)) return;
+    tc_list_push(c, bases, base);
+}
+
 static void class_statement(C *c, frame *f, const ast *n) {
     V *d = decorators(c, f, n);
     list *bases = tc_list(c, 2);
@@ -562,8 +572,14 @@ static void class_statement(C *c, frame *f, const ast *n) {
         kw.kv = tc_mem(c, sizeof(V) * (size_t)(n->b->n2 + 1));
         for (int i = 0; i < n->b->n2; i++) {
             if (!n->b->list2[i]->name) tc_raise(c, "TypeError", "** in the arguments of a class is outside the model language");
+            V v = tc_eval_expr(c, f, n->b->list2[i]->a);
+            if (!strcmp(n->b->list2[i]->name->s, "metaclass")) {
+                f->at = n->b->list2[i];
+                of_metaclass(c, bases, v);
+                continue;
+            }
             kw.kn[kw.nk] = n->b->list2[i]->name;
-            kw.kv[kw.nk++] = tc_eval_expr(c, f, n->b->list2[i]->a);
+            kw.kv[kw.nk++] = v;
         }
     }
     bases = entries_of(c, bases);

@@ -63,6 +63,7 @@ static const char *canonical(const char *name) {
                                           {"torch.nn.common_types", "typing"},
                                           {"numpy.typing", "typing"},
                                           {"torch._tensor", "torch"},
+                                          {"torch.distributed.nn.functional", "torch.distributed.nn"},
                                           {"torch.cuda.amp", "torch.amp"}};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (!strcmp(name, same[i][0])) return same[i][1];

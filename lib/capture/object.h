@@ -538,6 +538,7 @@ void tc_undo_container(C *c, V o);
 V tc_iter(C *c, V o);
 V tc_next(C *c, V it); /* NULL at the end */
 list *tc_to_list(C *c, V o);
+dict *tc_mapping(C *c, V o); /* a dict, or what keys() and [] of another object give; NULL: o is no mapping */
 iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
 
 /* ---- modules ---- */

@@ -422,9 +422,6 @@ static ast *class_statement(parser *p) {
     if (tc_p_accept(p, "(")) {
         n->b = tc_p_node(p, N_CALL, &at);
         tc_p_call_args(p, n->b);
-        for (int i = 0; i < n->b->n2; i++)
-            if (n->b->list2[i]->name && !strcmp(n->b->list2[i]->name->s, "metaclass"))
-                tc_syntax(p->c, p->f, n->b->list2[i]->line, n->b->list2[i]->col, "a metaclass is outside the model language");
     }
     scope *outer = p->sc;
     scope *s = tc_scope_new(p->c, SC_CLASS, outer, p->f, name, t.line, t.col);

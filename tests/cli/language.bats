@@ -150,6 +150,8 @@ import torch
 import torch.distributed as dist
 from numpy.typing import ArrayLike, NDArray
 from torch.distributed import nn as dist_nn
+import torch.distributed.nn as dist_nn_too
+from torch.distributed.nn.functional import all_reduce
 
 
 class M(torch.nn.Module):

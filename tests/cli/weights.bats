@@ -262,3 +262,56 @@ PY
     tc-ckpt diff w.pt2 a.pt2
     [ -n "${ASAN_OPTIONS-}" ] || [ "$(sed -n 's/.* \([0-9]*\)[.0-9]* MiB peak/\1/p' log)" -lt 150 ]
 }
+
+@test "a parametrised weight stays the parameter that others share, is computed once when registered, and keeps its size" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+from torch.nn.utils import parametrize
+from torch.nn.utils.parametrizations import spectral_norm
+
+
+class Half(nn.Module):
+    def forward(self, w):
+        return w / 2
+
+    def right_inverse(self, w):
+        return w * 2
+
+
+class Wide(nn.Module):
+    def forward(self, w):
+        return torch.cat([w, w])
+
+
+class M(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(3, 3, bias=False), nn.Linear(3, 3, bias=False)
+        self.b.weight = self.a.weight
+        parametrize.register_parametrization(self.a, "weight", Half())
+        assert self.b.weight is self.a.parametrizations.weight.original
+        try:
+            parametrize.register_parametrization(nn.Linear(3, 3), "weight", Wide())
+        except ValueError as e:
+            assert "may not change the shape" in str(e)
+        torch.manual_seed(1)  # registering computes the weight once: after the 15 steps of the power method of spectral_norm one more
+        w = torch.randn(4, 5)
+        l = nn.Linear(5, 4)
+        l.weight.data = w
+        torch.manual_seed(2)
+        u, v = [nn.functional.normalize(torch.randn(n), dim=0) for n in (4, 5)]
+        for _ in range(16):
+            u = nn.functional.normalize(w @ v, dim=0)
+            v = nn.functional.normalize(w.T @ u, dim=0)
+        torch.manual_seed(2)
+        spectral_norm(l)
+        assert (l.parametrizations.weight[0]._v - v).abs().max() < 1e-6
+
+    def forward(self, x):
+        return self.a(x) + self.b(x)
+PY
+    tc-export m.py:M --input x=2x3xf32 -o m.pt2
+    tc-export m.pt2 --joint --print >joint
+    [ "$(grep -c "gradient of parameter" joint)" = 1 ]
+}

@@ -9,6 +9,10 @@ class ABC:
         return object.__new__(cls)
 
 
+class ABCMeta:
+    _base = ABC
+
+
 def abstractmethod(f):
     f.__isabstractmethod__ = True
     return f

@@ -1,8 +1,38 @@
 # enum.
 
 
+# CPython stores the number of an auto() as the class body goes on; here its uses wait for it.
 class auto:
-    pass
+    def __init__(self, number=None):
+        self.number = number
+
+    def settle(self, next_number):
+        if self.number is None:
+            self.number = next_number()
+        return self.number
+
+
+class _Later(auto):
+    def __init__(self, op, *of):
+        self.op, self.of = op, of
+
+    def settle(self, next_number):
+        return self.op(*[x.settle(next_number) if isinstance(x, auto) else x for x in self.of])
+
+
+def _waits(op):
+    return lambda self, *other: _Later(op, self, *other)
+
+
+auto.__or__ = auto.__ror__ = _waits(lambda a, b: a | b)
+auto.__and__ = auto.__rand__ = _waits(lambda a, b: a & b)
+auto.__xor__ = auto.__rxor__ = _waits(lambda a, b: a ^ b)
+auto.__add__ = auto.__radd__ = _waits(lambda a, b: a + b)
+auto.__mul__ = auto.__rmul__ = _waits(lambda a, b: a * b)
+auto.__sub__ = _waits(lambda a, b: a - b)
+auto.__rsub__ = _waits(lambda a, b: b - a)
+auto.__lshift__ = _waits(lambda a, b: a << b)
+auto.__invert__ = _waits(lambda a: ~a)
 
 
 def _number(cls, values):
@@ -19,7 +49,7 @@ class Enum:
             if name.startswith("_") or callable(value) or isinstance(value, (property, staticmethod, classmethod)):
                 continue
             if isinstance(value, auto):
-                value = cls._generate_next_value_(name, 1, len(values), values)
+                value = value.settle(lambda: cls._generate_next_value_(name, 1, len(values), values))
             values.append(value)
             same = [m for m in members.values() if m._value_ == value]
             if same:

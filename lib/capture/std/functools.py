@@ -114,5 +114,44 @@ def cmp_to_key(compare):
     return Key
 
 
+def _registry(default):
+    kinds = {object: default}
+
+    def dispatch(cls):
+        for base in cls.mro():
+            if base in kinds:
+                return kinds[base]
+        return default
+
+    def register(cls, func=None):
+        if not isinstance(cls, type):
+            raise TypeError("register() takes a class: annotations are not read in the model language")
+        if func is None:
+            return lambda f: register(cls, f)
+        kinds[cls] = func
+        return func
+
+    return dispatch, register, kinds
+
+
 def singledispatch(func):
-    raise NotImplementedError("functools.singledispatch is not part of the model language")
+    dispatch, register, kinds = _registry(func)
+
+    @wraps(func)
+    def call(*args, **kwargs):
+        return dispatch(type(args[0]))(*args, **kwargs)
+
+    call.dispatch, call.register, call.registry = dispatch, register, kinds
+    return call
+
+
+class singledispatchmethod:
+    def __init__(self, func):
+        self.func = func
+        self.dispatch, self.register, _ = _registry(func)
+
+    def __get__(self, obj, cls=None):
+        def call(*args, **kwargs):
+            return partialmethod(self.dispatch(type(args[0]))).__get__(obj, cls)(*args, **kwargs)
+
+        return call

@@ -1,6 +1,10 @@
 # random: importable, for files that use it outside what is captured; a program has no use for numbers that no seed of torch decides.
-_names = ("random", "randrange", "randint", "choice", "choices", "sample", "shuffle", "uniform", "gauss", "normalvariate", "betavariate", "seed", "getrandbits",
+_names = ("random", "randrange", "randint", "choice", "choices", "sample", "shuffle", "uniform", "gauss", "normalvariate", "betavariate", "getrandbits",
           "getstate", "setstate", "Random", "SystemRandom")
+
+
+def seed(*args, **kwargs):  # of numbers that nobody can draw
+    pass
 
 
 def __getattr__(name):

@@ -12,6 +12,43 @@ class SimpleNamespace:
         return f"namespace({', '.join(f'{k}={v!r}' for k, v in self.__dict__.items())})"
 
 
+class MappingProxyType:
+    def __init__(self, mapping):
+        self.__dict__["_of"] = mapping
+
+    def __getattr__(self, name):
+        if name not in ("keys", "values", "items", "get", "copy"):
+            raise AttributeError(f"'mappingproxy' object has no attribute '{name}'")
+        return getattr(self._of, name)
+
+    def __getitem__(self, key):
+        return self._of[key]
+
+    def __contains__(self, key):
+        return key in self._of
+
+    def __iter__(self):
+        return iter(self._of)
+
+    def __len__(self):
+        return len(self._of)
+
+    def __or__(self, other):
+        return self._of | dict(other)
+
+    def __ror__(self, other):
+        return other | self._of
+
+    def __eq__(self, other):
+        return self._of == (other._of if isinstance(other, MappingProxyType) else other)
+
+    def __repr__(self):
+        return f"mappingproxy({self._of!r})"
+
+    def __str__(self):
+        return str(self._of)
+
+
 NoneType = type(None)
 FunctionType = LambdaType = type(lambda: None)
 MethodType = type(SimpleNamespace().__eq__)

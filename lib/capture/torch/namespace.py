@@ -25,6 +25,13 @@ class _GradMode:
         return inner
 
 
+def is_anomaly_enabled():
+    return False
+
+
+is_anomaly_check_nan_enabled = is_anomaly_enabled
+
+
 class _InferenceMode(_GradMode):
     def __enter__(self):
         self.before = _C.inference_mode(not self.mode)

@@ -10,24 +10,39 @@ class ParametrizationList(ModuleList):
     def __init__(self, modules, original, unsafe=False):
         super().__init__(modules)
         self.unsafe = unsafe
-        new = original
-        for m in reversed(list(self)):
-            if hasattr(type(m), "right_inverse"):
-                with torch.no_grad():
-                    new = m.right_inverse(new)
+        shape, dtype = original.shape, original.dtype
+        with torch.no_grad():
+            new = self._inverse(original)
         object.__setattr__(self, "is_tensor", isinstance(new, torch.Tensor))
+        if not self.is_tensor and not isinstance(new, (list, tuple)):
+            raise ValueError(f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got {type(new).__name__}.")
         if self.is_tensor:
-            if isinstance(original, Parameter):
-                self.original = Parameter(new.detach(), original.requires_grad)
-            else:
-                self.register_buffer("original", new)
+            if new.dtype != dtype:
+                raise ValueError(f"When `right_inverse` outputs one tensor, it may not change the dtype: {dtype} to {new.dtype}")
+            if new is not original:
+                original.data = new  # the parameter stays the one that others share
+            self._register("original", original)
         else:
             object.__setattr__(self, "ntensors", len(new))
             for i, t in enumerate(new):
-                if isinstance(original, Parameter):
-                    self.register_parameter(f"original{i}", Parameter(t.detach(), original.requires_grad))
-                else:
-                    self.register_buffer(f"original{i}", t)
+                self._register(f"original{i}", Parameter(t.detach(), original.requires_grad) if isinstance(original, Parameter) else t)
+        if not unsafe:
+            _same_kind(self(), shape, dtype)
+
+    def _register(self, name, t):
+        if isinstance(t, Parameter):
+            self.register_parameter(name, t)
+        else:
+            self.register_buffer(name, t)
+
+    def _inverse(self, value):
+        for m in reversed(list(self)):
+            if hasattr(m, "right_inverse"):
+                try:
+                    value = m.right_inverse(value)
+                except NotImplementedError:
+                    pass
+        return value
 
     def forward(self):
         if self.is_tensor:
@@ -49,6 +64,14 @@ class ParametrizationList(ModuleList):
                     getattr(self, f"original{i}").copy_(t)
 
 
+def _same_kind(made, shape, dtype):
+    if not isinstance(made, torch.Tensor):
+        raise ValueError(f"A parametrization must return a tensor. Got {type(made).__name__}.")
+    for what, old, new in (("dtype", dtype, made.dtype), ("shape", shape, made.shape)):
+        if old != new:
+            raise ValueError(f"Registering a parametrization may not change the {what} of the tensor, unless `unsafe` flag is enabled: {old} to {new}")
+
+
 def _property(name):
     def get(self):
         return self.parametrizations[name]()
@@ -62,6 +85,9 @@ def _property(name):
 def register_parametrization(module, tensor_name, parametrization, *, unsafe=False):
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
+        if not unsafe:
+            whole = getattr(module, tensor_name)
+            _same_kind(parametrization(whole), whole.shape, whole.dtype)
         module.parametrizations[tensor_name].append(parametrization)
         return module
     if tensor_name not in module._parameters and tensor_name not in module._buffers:

@@ -1,0 +1,119 @@
+# What models take from Python's library: abstract classes, flags, read-only mappings, dispatch on types, ** of what is a mapping.
+import random
+from abc import ABCMeta, abstractmethod
+from enum import Flag, IntEnum, IntFlag, auto
+from functools import singledispatch, singledispatchmethod
+from types import MappingProxyType
+
+random.seed(0)
+
+
+class Pool(Flag):
+    MEAN = auto()
+    MAX = auto()
+    LAST = auto()
+    BOTH = MEAN | MAX
+    ALL = BOTH | LAST
+    REST = ALL & ~MEAN
+
+
+print(Pool.BOTH, Pool.BOTH.value, Pool.ALL.value, Pool.REST.value, [p.name for p in Pool], Pool.MAX in Pool.BOTH, Pool.LAST in Pool.BOTH)
+
+
+class Bits(IntFlag):
+    A = 4
+    B = auto()
+    C = A | B
+
+
+class Level(IntEnum):
+    LOW = auto()
+    HIGH = LOW + 10
+    NEXT = auto()
+
+
+print(int(Bits.B), int(Bits.C), [int(x) for x in Level])
+
+
+class Layer(metaclass=ABCMeta):
+    @abstractmethod
+    def run(self, x): ...
+
+    def twice(self, x):
+        return self.run(self.run(x))
+
+
+class Double(Layer):
+    def run(self, x):
+        return 2 * x
+
+
+class Deeper(Double, metaclass=ABCMeta):
+    pass
+
+
+try:
+    Layer()
+except TypeError as e:
+    print(str(e)[:38])
+print(Double().twice(3), Deeper().run(1), issubclass(Deeper, Layer))
+
+defaults = MappingProxyType({"width": 4, "depth": 2})
+try:
+    defaults["width"] = 5
+except TypeError:
+    print("read only")
+print({**defaults, "depth": 3}, dict(defaults), defaults.get("none", 7), len(defaults), list(defaults.items()), "width" in defaults, defaults)
+
+
+def area(width, depth):
+    return width * depth
+
+
+print(area(**defaults), defaults | {"x": 1})
+
+
+class Config:
+    def __init__(self, **kw):
+        self.kw = kw
+
+    def keys(self):
+        return self.kw.keys()
+
+    def __getitem__(self, key):
+        return self.kw[key]
+
+
+print({**Config(a=1, b=2)}, area(**Config(width=2, depth=5)))
+
+
+@singledispatch
+def size(x):
+    return "other"
+
+
+@size.register(list)
+@size.register(tuple)
+def _(x):
+    return len(x)
+
+
+@size.register(int)
+def of_int(x):
+    return x
+
+
+print(size([1, 2]), size((1,)), size(True), size("s"), of_int(4), size.dispatch(bool) is of_int)
+
+
+class Walk:
+    @singledispatchmethod
+    def go(self, x):
+        return f"{type(self).__name__} {x}"
+
+    @go.register(list)
+    def _(self, x):
+        return [self.go(y) for y in x]
+
+
+print(Walk().go([1, ["a"]]))
