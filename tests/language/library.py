@@ -1,8 +1,8 @@
 # What models take from Python's library: abstract classes, flags, read-only mappings, dispatch on types, ** of what is a mapping.
 import random
 from abc import ABCMeta, abstractmethod
-from enum import Flag, IntEnum, IntFlag, auto
-from functools import singledispatch, singledispatchmethod
+from enum import Enum, Flag, IntEnum, IntFlag, auto
+from functools import partial, singledispatch, singledispatchmethod
 from types import MappingProxyType
 
 random.seed(0)
@@ -24,6 +24,19 @@ class Bits(IntFlag):
     A = 4
     B = auto()
     C = A | B
+
+
+class Kind(Enum):
+    INT = int
+    LIST = list
+    SORT = sorted
+    HALF = partial(max, 2)
+
+    def helper(self):
+        return self.name
+
+
+print([k.name for k in Kind], Kind.LIST.value((1, 2)), Kind(int).helper(), Kind.HALF.value(1))
 
 
 class Level(IntEnum):

@@ -46,7 +46,9 @@ class Enum:
             members.update(base.__dict__.get("_member_map_", {}))
         values = []
         for name, value in list(cls.__dict__.items()):
-            if name.startswith("_") or callable(value) or isinstance(value, (property, staticmethod, classmethod)):
+            if name.startswith("_") or isinstance(value, (type(_number), property, staticmethod, classmethod)):
+                continue
+            if isinstance(value, type) and value.__qualname__ == f"{cls.__qualname__}.{name}":  # a class of its own
                 continue
             if isinstance(value, auto):
                 value = value.settle(lambda: cls._generate_next_value_(name, 1, len(values), values))
