@@ -159,7 +159,9 @@ V tc_class_make(C *c, str *name, V bases, dict *ns, args *kw) {
         }
     }
     tc_type_changed(c);
-    for (int i = 1; i < t->nmro; i++) {
+    bool typed = false; /* class A(TypedDict, total=False): keywords are for who checks types */
+    for (size_t i = 0; i < nb; i++) typed |= tc_kind_of(b[i]) == K_ALIAS && !strcmp(((alias *)b[i])->name->s, "TypedDict");
+    for (int i = 1; i < t->nmro && !typed; i++) {
         V f = tc_dict_gets(c, t->mro[i]->d, c->n___init_subclass__);
         if (!f) continue;
         if (tc_kind_of(f) == K_CLASSM) f = ((wrapper *)f)->f;

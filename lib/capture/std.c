@@ -292,6 +292,51 @@ static V t_typevar(C *c, args *A) {
     (void)A;
     return make_typing(c, tc_intern(c, "TypeVar", 7), c->none);
 }
+/* isinstance(o, cls) of a protocol: o has what the class annotates and defines. Classes that derive from it are classes as any. */
+static V t_has_members(C *c, args *A) {
+    V v[2], k, x;
+    tc_take(c, A, "__instancecheck__", "cls o", v);
+    const type *t = (const type *)v[0];
+    str *check = tc_intern(c, "__instancecheck__", 17);
+    if (!tc_dict_gets(c, t->d, check)) return tc_bool(c, tc_issubtype(tc_type_of(c, v[1]), (type *)v[0]));
+    for (int i = 0; i < t->nmro && t->mro[i]->user; i++) {
+        dict *own = t->mro[i]->d, *named = (dict *)tc_dict_gets(c, own, c->n___annotations__);
+        for (size_t at = 0; named && tc_dict_next(named, &at, &k, &x);)
+            if (!tc_getattr_or(c, v[1], tc_as_str(k))) return c->false_;
+        for (size_t at = 0; tc_dict_next(own, &at, &k, &x);) {
+            bool special = k == (V)check || tc_kind_of(x) == K_STR || k == (V)c->n___annotations__ || x == c->none;
+            if (!special && !tc_getattr_or(c, v[1], tc_as_str(k))) return c->false_;
+        }
+    }
+    return c->true_;
+}
+static V t_checkable(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "runtime_checkable", "cls", v);
+    if (tc_kind_of(v[0]) == K_TYPE) tc_dict_setc(c, ((type *)v[0])->d, "__instancecheck__", tc_native(c, "__instancecheck__", t_has_members, NULL));
+    return v[0];
+}
+static V t_newtype(C *c, args *A) {
+    (void)A;
+    return tc_native(c, "NewType", t_identity, NULL);
+}
+static bool is_optional(const alias *a) { return !strcmp(a->name->s, "Optional"); }
+static V t_get_args(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "get_args", "tp", v);
+    if (tc_kind_of(v[0]) != K_ALIAS) return tc_tuple(c, 0, NULL);
+    const alias *a = (alias *)v[0];
+    V of = tc_kind_of(a->params) == K_TUPLE ? a->params : tc_tuple(c, 1, &a->params);
+    return is_optional(a) ? tc_tuple_of(c, 2, ((tuple *)of)->a[0], (V)c->types[K_NONE]) : of;
+}
+static V t_get_origin(C *c, args *A) {
+    V v[1];
+    tc_take(c, A, "get_origin", "tp", v);
+    if (tc_kind_of(v[0]) != K_ALIAS) return c->none;
+    const alias *a = (alias *)v[0];
+    if (tc_kind_of(a->origin) == K_TYPE) return a->origin;
+    return tc_module_attr(c, tc_module(c, "typing"), is_optional(a) ? tc_intern(c, "Union", 5) : a->name);
+}
 static V t_namedtuple(C *c, args *A) {
     V v[4];
     tc_take(c, A, "namedtuple", "typename field_names * rename= defaults=", v);
@@ -370,11 +415,13 @@ void tc_std_init(C *c) {
     static const native_def typing[] = {{"cast", t_cast},
                                         {"overload", t_identity},
                                         {"final", t_identity},
-                                        {"runtime_checkable", t_identity},
+                                        {"runtime_checkable", t_checkable},
                                         {"no_type_check", t_identity},
                                         {"TypeVar", t_typevar},
                                         {"ParamSpec", t_typevar},
-                                        {"NewType", t_typevar},
+                                        {"NewType", t_newtype},
+                                        {"get_args", t_get_args},
+                                        {"get_origin", t_get_origin},
                                         {"TypeVarTuple", t_typevar},
                                         {"override", t_identity},
                                         {NULL, NULL}};

@@ -4,6 +4,7 @@ from abc import ABCMeta, abstractmethod
 from enum import Enum, Flag, IntEnum, IntFlag, auto
 from functools import partial, singledispatch, singledispatchmethod
 from types import MappingProxyType
+from typing import Literal, NewType, Optional, Protocol, TypedDict, Union, get_args, get_origin, runtime_checkable
 
 random.seed(0)
 
@@ -84,6 +85,38 @@ def area(width, depth):
 
 
 print(area(**defaults), defaults | {"x": 1})
+
+
+class Options(TypedDict, total=False):
+    width: int
+
+
+Mode = Literal["a", "b"]
+Width = NewType("Width", int)
+print(Options(width=3), get_args(Mode), get_origin(Mode) is Literal, get_args(Optional[int])[0], get_origin(Optional[int]) is Union, get_args(dict[str, int]),
+      get_origin(list[int]), get_args(int), get_origin(int), len(get_args(Union[int, str])), Width(4))
+
+
+@runtime_checkable
+class Sized(Protocol):
+    scale: float
+
+    def area(self): ...
+
+
+class Square:
+    def __init__(self):
+        self.scale = 2
+
+    def area(self):
+        return 4
+
+
+class Round(Sized):
+    pass
+
+
+print(isinstance(Square(), Sized), isinstance(3, Sized), isinstance(Square(), Round), isinstance(Round(), Round))
 
 
 class Config:
