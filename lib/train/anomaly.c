@@ -142,7 +142,7 @@ tc_status tc_train_diverged(tc_trainer *t, const char *what, double value) {
     for (int64_t k = 0; k < t->r->accumulate && !s && !why.len; k++) s = search_micro(t, k, e, &(search){0}, &why);
     if (e) tc_exec_destroy(e);
     tc_status_free(s); /* the divergence is the error */
-    s = tc_error(TC_DIVERGED, "step %lld: the %s is %s%s", (long long)t->step, what, isnan(value) ? "NaN" : "infinite", tc_buf_str(&why));
+    s = tc_error(TC_DIVERGED, "step %lld: the %s is %s%s", (long long)t->step + 1, what, isnan(value) ? "NaN" : "infinite", tc_buf_str(&why));
     tc_buf_free(&why);
     return s;
 }

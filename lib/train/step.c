@@ -333,7 +333,7 @@ static tc_status step(tc_trainer *t) {
     } else {
         TC_TRY(captured_update(t));
     }
-    if (!isfinite(t->norm)) return tc_error(TC_DIVERGED, "step %lld: the gradient's norm is infinite though no gradient is", (long long)t->step);
+    if (!isfinite(t->norm)) return tc_error(TC_DIVERGED, "step %lld: the gradient's norm is infinite though no gradient is", (long long)t->step + 1);
     TC_TRY(tc_lang_run(t->lang, host_part, t));
     t->step++;
     if (t->lang->arena.used > t->language_bytes + LANGUAGE_GROWTH) TC_TRY(tc_train_renew_language(t), "step %lld", (long long)t->step);

@@ -390,7 +390,7 @@ class Net(nn.Module):
         return self.b(p) * scale
 PY
     run -6 --separate-stderr tc-train -q r.yaml model=nan.py:Net -o run
-    [[ "$stderr" == *"step 0: the loss is NaN; the first NaN is made by aten.sqrt.default"*"nan.py:16"* ]]
+    [[ "$stderr" == *"step 1: the loss is NaN; the first NaN is made by aten.sqrt.default"*"nan.py:16"* ]]
     sed -i 's/scale = .*/scale = torch.exp(50 * h.abs().sum(-1, keepdim=True) + 80)/' nan.py
     run -6 --separate-stderr tc-train -q r.yaml model=nan.py:Net -o run2
     [[ "$stderr" == *"is made by aten.exp.default"*"nan.py:16"* ]]
@@ -408,7 +408,7 @@ PY
 @test "a gradient that is not finite is exit 6 before the weights are changed" {
     sed 's/return self.b.*/return self.b((F.relu(self.a(x.float())) * 0).sqrt() * 0)/' model.py >grad.py # 0 * d sqrt(0)
     run -6 --separate-stderr tc-train -q r.yaml model=grad.py:Net checkpoint='{every: 1}' -o run
-    [[ "$stderr" == *"step 0: the gradient of a."*" is NaN; the first NaN is made by aten."*"grad.py:13"* ]]
+    [[ "$stderr" == *"step 1: the gradient of a."*" is NaN; the first NaN is made by aten."*"grad.py:13"* ]]
 }
 
 @test "SIGKILL at any time loses nothing: the run that is resumed again and again has the bits of one that was not" {
