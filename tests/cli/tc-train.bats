@@ -618,6 +618,28 @@ PY
     [[ "$stderr" == *"torch.optim.SparseAdam"*"no sparse tensors"* ]]
 }
 
+@test "Adafactor with a rate that is a tensor rounds its steps to the rate's type, as PyTorch does" {
+    cat >lin.py <<'PY'
+import torch.nn as nn
+
+
+class Lin(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.l = nn.Linear(2, 1)
+        nn.init.constant_(self.l.weight, 0.5)
+        nn.init.constant_(self.l.bias, 0.25)
+
+    def forward(self, x):
+        return self.l(x)
+PY
+    printf 'a,b,y\n1,2,3\n-1,0.5,2\n0.25,3,-1\n2,-2,0.5\n' >d.csv
+    printf '%s\n' 'model: lin.py:Lin' 'input: x=Bx2xf64' 'data: {csv: d.csv, columns: [a, b], target: y, order: sequential}' 'batch: 2' 'steps: 8' \
+        'precision: float64' 'loss: (out.squeeze(1) - y).square().mean()' >lin.yaml
+    tc-train -q lin.yaml optimizer='torch.optim.Adafactor(m.parameters(), lr=torch.tensor(0.01), weight_decay=0.1)' -o run
+    [[ "$(tail -1 run/metrics.jsonl)" == *'"loss": 4.0805602579'* ]] # PyTorch: 4.080560257977521; 4.0805602548 without the rounding
+}
+
 @test "a rate that is a tensor of float32 is rounded to it at every step of the schedule, also after a resume" {
     shards() { cat "$1/latest/"shard-*; }
     go() { tc-train -q r.yaml steps=6 epochs=null checkpoint='{every: 3, keep_last: 9}' "$@"; }

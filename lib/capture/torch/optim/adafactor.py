@@ -31,9 +31,9 @@ class Adafactor(Optimizer):
             eps1 = torch.finfo(p.dtype).eps
         lr = group["lr"]
         mix = step ** group["beta2_decay"]
-        rho = min(lr.item() if isinstance(lr, torch.Tensor) else lr, 1 / (step**0.5))
+        limit = 1 / (step**0.5)
         # Norms stay tensors, so that the step holds for any data.
-        alpha = (p.norm(2).to(torch.float64) / (p.numel() ** 0.5)).clamp(min=eps2) * rho
+        size = (p.norm(2).to(torch.float64) / (p.numel() ** 0.5)).clamp(min=eps2)
         if group["weight_decay"] != 0:
             p.mul_(1 - lr * group["weight_decay"])
         if grad.dim() > 1:
@@ -48,4 +48,9 @@ class Adafactor(Optimizer):
         update = var.clamp_(min=eps1 * eps1).rsqrt_()
         update.mul_(grad)
         denom = (update.norm(2).to(torch.float64) / ((update.numel() ** 0.5) * group["d"])).clamp(min=1.0)
-        p.add_(update * (-alpha / denom))
+        if isinstance(lr, torch.Tensor):  # a rate that is a tensor lends its type to what it scales
+            lr = lr.reshape(())
+            scale = torch.where(limit < lr, size * limit / denom, (size.to(lr.dtype) * lr / denom.to(lr.dtype)).to(torch.float64))
+        else:
+            scale = size * min(lr, limit) / denom
+        p.add_(update * -scale)
