@@ -2,6 +2,7 @@
  * was found by calling every operator on its samples in every type, in PyTorch 2.15 and here. */
 #include "base/text.h"
 #include "capture/torch_bind.h"
+#include "op/shape.h"
 #include "op/functionalise.h"
 
 /* The types of the first tensor, and the operators' names; f8 is every type of 8 bits with an exponent. */
@@ -76,17 +77,30 @@ static const struct {
     {" bool u8 i8 i16 i32 u16 u32 u64 f16 bf16 c32 c64 c128 f8 ", " avg_pool3d "},
 };
 
-/* Whether the computation is in another type: one is given, a whole number meets a fraction, or a boolean a number. */
+/* Whether the computation is in another type: one is given, or a whole number meets a fraction. */
 static bool computes_in_other(const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
     for (int i = 0; i < s->nparams; i++) {
         if (s->params[i].type == TC_T_DTYPE && arg[i].kind == TC_A_DTYPE) return true;
         if (!i || !tc_is_integral(d)) continue;
-        const bool other = !strcmp(s->params[i].name, "other"), number = other || s->params[i].type == TC_T_TENSOR;
-        const tc_kind above = other ? tc_dtype_kind(d) : TC_KIND_INT;
-        if (objects[i] && tc_is_tensor(objects[i]) && tc_dtype_kind(tc_torch_dtype(objects[i])) > above) return true;
-        if (!objects[i] && number && arg[i].kind == TC_A_SCALAR && !arg[i].is_sym && arg[i].scalar.kind > above) return true;
+        if (objects[i] && tc_is_tensor(objects[i]) && !tc_is_integral(tc_torch_dtype(objects[i]))) return true;
+        if (!objects[i] && s->params[i].type == TC_T_TENSOR && arg[i].kind == TC_A_SCALAR && !arg[i].is_sym && arg[i].scalar.kind >= TC_KIND_FLOAT)
+            return true;
     }
     return false;
+}
+/* What an operator computes in whose first operand is of type d: of two or three operands their promoted type. */
+static tc_dtype computes_in(const tc_schema *s, const tc_arg *arg, const V *objects, tc_dtype d) {
+    static const char operands[] = " self other exponent tensor1 tensor2 ";
+    tc_promotion p = {.dim = TC_DTYPE_NONE, .zero = TC_DTYPE_NONE, .wrapped = TC_DTYPE_NONE};
+    for (int i = 0; i < s->nparams && tc_word_in(operands, s->params[0].name); i++) {
+        if (!tc_word_in(operands, s->params[i].name)) continue;
+        if (objects[i] && tc_is_tensor(objects[i])) {
+            tc_value v = {.kind = TC_V_TENSOR, .meta = {.dtype = tc_torch_dtype(objects[i]), .rank = tc_torch_rank(objects[i])}};
+            tc_promotion_add(&p, &(tc_arg){.kind = TC_A_VALUE, .value = &v});
+        } else tc_promotion_add(&p, &arg[i]);
+    }
+    tc_dtype t = tc_promotion_type(&p);
+    return p.clashes || (p.dim == TC_DTYPE_NONE && p.zero == TC_DTYPE_NONE) ? d : t;
 }
 /* Whether PyTorch takes another way than the operator's kernel: dropout that does not train, the mean of all positions of complex numbers. */
 static bool goes_elsewhere(const tc_schema *s, const tc_arg *arg, tc_dtype d) {
@@ -112,7 +126,7 @@ void tc_torch_check_type(C *c, const tc_op *op, const tc_arg *arg, const V *obje
     const tc_schema *s = tc_op_schema(op), *f = tc_op_schema(tc_op_functional(op));
     V first = objects[0];
     if (!s->nparams || !first || !tc_is_tensor(first)) return;
-    tc_dtype d = tc_torch_dtype(first);
+    tc_dtype d = computes_in(s, arg, objects, tc_torch_dtype(first));
     if (c->torch->autocast != TC_DTYPE_NONE) d = tc_autocast_type(op, d, c->torch->autocast);
     if (d == TC_F32 || d == TC_F64 || c->all_types) return;
     const char *own = tc_is_float(d) && tc_dtype_size(d) == 1 ? "f8" : tc_dtypes[d].name;

@@ -230,7 +230,8 @@ static tc_dtype combine(tc_promotion *p, tc_dtype higher, tc_dtype lower) {
     if (tc_is_complex(higher)) return higher;
     if (tc_is_float(higher)) return lower != TC_DTYPE_NONE && tc_is_complex(lower) ? tc_dtype_to_complex(higher) : higher;
     if (lower == TC_DTYPE_NONE) return higher;
-    if (higher == TC_BOOL || tc_is_float(lower) || tc_is_complex(lower)) return promote(p, higher, lower);
+    if (tc_is_complex(lower)) return lower;
+    if (higher == TC_BOOL || tc_is_float(lower)) return promote(p, higher, lower);
     return higher;
 }
 

@@ -1031,6 +1031,23 @@ EOF
     fails 3 "uint16" tc-export types.py:Compared --input x=2xf32 --print
 }
 
+@test "whether an operator takes a type is asked of the type that its operands promote to" {
+    cat >types.py <<'EOF'
+import torch
+class Taken(torch.nn.Module):
+    def forward(self, x):
+        u = x.to(torch.uint16)
+        return (x.sum().to(torch.uint16) + x.to(torch.uint8), 2.5 - u, u < 1.5, u * 1j, x.bool() // x.to(torch.uint8),
+                torch.addcmul(x.sum().to(torch.float8_e5m2), x, x), torch.where(x > 0, u, torch.ones([], dtype=torch.complex32)))
+class Refused(torch.nn.Module):
+    def forward(self, x):
+        return x.to(torch.uint8).sum(dtype=torch.uint8) + x.to(torch.uint16)
+EOF
+    tc-export types.py:Taken --input x=2xf32 -o taken.pt2
+    [ "$(tc-run --signature taken.pt2 | sed -n '/^outputs/,/tc-run/s/.* \([a-z0-9]*\)\[2\]$/\1/p' | tr '\n' ' ')" = "u8 f32 bool c64 u8 f32 c32 " ]
+    fails 3 "\"add\" not implemented for 'uint16'" tc-export types.py:Refused --input x=2xf32 --print
+}
+
 @test "a while_loop whose body gives a carried tensor another size is refused at its line" {
     cat >grow.py <<'PY'
 import torch

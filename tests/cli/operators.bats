@@ -525,7 +525,7 @@ class M(nn.Module):
         refused("same dtype", lambda: torch.linalg.vecdot(x, d))
         refused("rank 4", lambda: x.half(memory_format=torch.channels_last))
         refused("xlogy.Tensor: not implemented", lambda: torch.xlogy(x, c))
-        refused("not implemented for complex64", lambda: torch.logaddexp2(x, c))
+        refused("not implemented for 'complex64'", lambda: torch.logaddexp2(x, c))
         refused("desired output type", lambda: F.huber_loss(x, c))
         refused("non-positive-norm", lambda: torch.renorm(x, float("nan"), 0, 1.0))
         refused("expected float", lambda: torch.linalg.matrix_rank(h))
