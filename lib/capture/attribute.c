@@ -133,7 +133,8 @@ static V lookup(C *c, V o, str *name) {
         V v = type_attr(c, (type *)o, name);
         if (v) return v;
         v = tc_type_lookup(c, o->type, name);
-        return v ? tc_bind(c, v, o, o->type) : NULL;
+        if (v) return tc_bind(c, v, o, o->type);
+        return ((type *)o)->unbound_attr ? ((type *)o)->unbound_attr(c, name) : NULL;
     }
     case K_MODULE: return tc_module_attr(c, (module *)o, name);
     case K_SUPER: return super_attr(c, (superobj *)o, name);

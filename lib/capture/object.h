@@ -236,6 +236,7 @@ struct type {
     V doc;
     struct file *file;
     V (*instance_attr)(C *c, V self, str *name); /* native attributes, asked after the type's dict; NULL: none */
+    V (*unbound_attr)(C *c, str *name);          /* those of the type itself: torch.Tensor.add */
     bool (*instance_setattr)(C *c, V self, str *name, V v);
     struct {
         str *name;

@@ -33,7 +33,8 @@ typedef struct {
     const char *name;
     const tc_op *op;
     V self;
-} opfn; /* op NULL: all overloads of `name` ("aten::add") */
+    bool method; /* its first argument is self, bound or not */
+} opfn;          /* op NULL: all overloads of `name` ("aten::add") */
 typedef struct {
     obj h;
     int code;

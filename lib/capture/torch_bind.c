@@ -311,8 +311,9 @@ bool tc_torch_bind(C *c, const tc_op *op, args *A, bool is_method, bool strict_n
     }
     if (s->nparams > TC_MAX_PARAMS) TC_BUG("%s has %d parameters", tc_op_name(op), s->nparams);
     int npos = positional(s), first = is_method ? 1 : 0, taken = A->n;
-    /* x.view(2, 3), torch.zeros(2, 3): one int[] parameter takes all positional numbers */
-    bool spread = npos == first + 1 && s->params[first].type == TC_T_INTS && A->n > first && !tc_is_seq(A->a[first]) && !strict_names;
+    /* x.view(2, 3), torch.zeros(2, 3): one int[] parameter takes all positional numbers; not the dim=None of x.std(1, False) */
+    bool spread = npos == first + 1 && s->params[first].type == TC_T_INTS && !s->params[first].optional && A->n > first && !tc_is_seq(A->a[first]) &&
+                  !strict_names;
     if (spread) {
         if (!ints_arg(c, A->a + first, (size_t)(A->n - first), &b->arg[first])) return refuse(b, &s->params[first], c, A->a[first], "tuple of ints");
         b->given[first] = true;

@@ -757,6 +757,7 @@ V tc_torch_opfn(C *c, const char *name, V self) {
     f->name = tc_intern(c, name, strlen(name))->s;
     f->op = op;
     f->self = self;
+    f->method = self != NULL;
     return (V)f;
 }
 
@@ -770,6 +771,6 @@ V tc_op_call(C *c, V fv, args *A) {
         with.a[0] = f->self;
         if (A->n) memcpy(with.a + 1, A->a, (size_t)A->n * sizeof *with.a);
     }
-    if (f->op) return call_overloads(c, f->name, &f->op, 1, &with, f->self != NULL, true);
-    return tc_torch_call(c, f->name, &with, f->self != NULL);
+    if (f->op) return call_overloads(c, f->name, &f->op, 1, &with, f->method, true);
+    return tc_torch_call(c, f->name, &with, f->method && with.n);
 }

@@ -547,13 +547,28 @@ static const native_def methods[] = {{"size", m_size},
                                      {"__len__", NULL},
                                      {NULL, NULL}};
 
-static V python_method(C *c, V self, str *name) {
+static V python_method(C *c, V self, str *name) { /* self NULL: unbound */
     module *f = tc_import(c, "torch.functional", false);
     if (!f || f->loading) return NULL;
     V named = tc_dict_gets(c, f->d, tc_intern(c, "_methods", 8));
     if (!named || !tc_contains(c, named, (V)name)) return NULL;
     V fn = tc_dict_gets(c, f->d, name);
-    return fn ? tc_method(c, fn, self) : NULL;
+    return fn && self ? tc_method(c, fn, self) : fn;
+}
+
+/* A method that is an operator or written in the model language. */
+static V method_named(C *c, V self, str *name) {
+    char full[128];
+    V v = python_method(c, self, name);
+    if (v || !strncmp(name->s, "__", 2) || name->len > 100) return v;
+    snprintf(full, sizeof full, "aten::%s", name->s);
+    return tc_torch_opfn(c, full, self);
+}
+
+static V tensor_unbound(C *c, str *name) {
+    V v = method_named(c, NULL, name);
+    if (v && tc_kind_of(v) == K_OPFN) ((opfn *)v)->method = true;
+    return v;
 }
 
 V tc_tensor_attr(C *c, V self, str *name) {
@@ -561,13 +576,7 @@ V tc_tensor_attr(C *c, V self, str *name) {
     if (v) return v;
     v = tc_type_lookup(c, self->type, name);
     if (v && !(tc_kind_of(v) == K_NATIVE && tc_dict_gets(c, c->types[K_OBJECT]->d, name) == v)) return tc_bind(c, v, self, self->type);
-    v = python_method(c, self, name);
-    if (v) return v;
-    if (!strncmp(name->s, "__", 2)) return NULL;
-    char full[128];
-    if (name->len > 100) return NULL;
-    snprintf(full, sizeof full, "aten::%s", name->s);
-    return tc_torch_opfn(c, full, self);
+    return method_named(c, self, name);
 }
 
 static bool set_attr(C *c, V self, str *name, V v) {
@@ -586,6 +595,7 @@ void tc_torch_tensor_init(C *c);
 void tc_torch_tensor_init(C *c) {
     type *t = c->types[K_TENSOR];
     t->instance_attr = tc_tensor_attr;
+    t->unbound_attr = tensor_unbound;
     t->instance_setattr = set_attr;
     for (const native_def *m = methods; m->name; m++)
         if (m->fn) tc_dict_setc(c, t->d, m->name, tc_native(c, m->name, m->fn, NULL));

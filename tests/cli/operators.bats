@@ -674,3 +674,12 @@ EOF
     for k in 0 3 -2 -5; do tc-run m.pt2 --input x=5xi64=$k,1,2,3,4 --to npy -o out.npy; done
     for k in 4 -1 -6 9; do fails 3 "required by aten.narrow" tc-run m.pt2 --input x=5xi64=$k,1,2,3,4; done
 }
+
+@test "x.std(1, False) is over one dimension; view takes size=; methods are called by their type, too" {
+    local x=2x3xf32=1,2,3,4,5,9
+    holds $x "torch.equal(x.std(1, False), x.std(1, correction=0)) & torch.equal(x.var(0, False, True), x.var((0,), correction=0, keepdim=True))"
+    fails 3 "invalid combination of arguments" model "x.std(0, 1)" 2x3xf32
+    holds $x "torch.equal(x.view(size=(3, -1)), torch.Tensor.view(x, 3, 2)) & torch.equal(x.view(dtype=torch.int32), x.view(torch.int32))"
+    holds $x "torch.equal(torch.stack(list(map(torch.Tensor.sum, x))), torch.Tensor.float(torch.Tensor.sum(x, dim=1)))"
+    holds $x "torch.tensor(hasattr(torch.Tensor, 'add') and not hasattr(torch.Tensor, 'nothing'))"
+}

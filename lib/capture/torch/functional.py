@@ -7,10 +7,10 @@ _int = int
 
 _aten = torch.ops.aten
 _methods = {"nonzero", "split", "tensor_split", "norm", "unique", "unique_consecutive", "stft", "istft", "unflatten", "to", "float", "double", "half", "bfloat16", "long", "int",
-            "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda", "cpu", "xpu", "type", "view", "lu", "new_tensor", "pin_memory",
+            "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda", "cpu", "xpu", "type", "lu", "new_tensor", "pin_memory",
             "share_memory_", "fill_diagonal_"}
 _only_methods = {"unflatten", "to", "float", "double", "half", "bfloat16", "long", "int", "short", "char", "byte", "bool", "cfloat", "cdouble", "cuda",
-                 "cpu", "xpu", "type", "view", "new_tensor", "pin_memory", "share_memory_", "fill_diagonal_"}
+                 "cpu", "xpu", "type", "new_tensor", "pin_memory", "share_memory_", "fill_diagonal_"}
 
 
 def _seq(operands):
@@ -258,14 +258,6 @@ def unflatten(self, dim, sizes):
     if len(sizes) == 0:
         raise RuntimeError("unflatten: sizes must be non-empty")
     return _aten.unflatten.int(self, dim, list(sizes))
-
-
-def view(self, *size, dtype=None):
-    if dtype is not None:
-        return _aten.view.dtype(self, dtype)
-    if len(size) == 1 and isinstance(size[0], torch.dtype):
-        return _aten.view.dtype(self, size[0])
-    return _aten.view(self, list(size[0]) if len(size) == 1 and isinstance(size[0], (list, tuple)) else list(size))
 
 
 def lu(A, pivot=True, get_infos=False, out=None):
