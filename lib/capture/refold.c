@@ -3,8 +3,9 @@
 #include "capture/torch.h"
 
 static tc_sym refold(C *c, tc_symctx *x, tc_sym s) {
+    s = tc_sym_simplify(x, s); /* what a guard made equal: the length of x[-1:3:3] is 1 where it met others */
     int n = tc_sym_arity(s);
-    if (n == 0) return tc_sym_simplify(x, s);
+    if (n == 0) return s;
     tc_stack_check(c);
     tc_symop op = tc_sym_opcode(s);
     tc_sym r = refold(c, x, tc_sym_arg(s, 0));

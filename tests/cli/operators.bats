@@ -683,3 +683,17 @@ EOF
     holds $x "torch.equal(torch.stack(list(map(torch.Tensor.sum, x))), torch.Tensor.float(torch.Tensor.sum(x, dim=1)))"
     holds $x "torch.tensor(hasattr(torch.Tensor, 'add') and not hasattr(torch.Tensor, 'nothing'))"
 }
+
+@test "a length that a guard makes 1 is repeated" {
+    holds 3xf32=1,2,3 "torch.equal(x[-1:3:3] + y, y + 3)" "y = torch.tensor([1., 2., 3.])"
+    model "x[-1:3:3] + torch.tensor([1., 2., 3.])" Bxf32
+    for b in 1 2 3; do
+        tc-run m.pt2 --input x=${b}xf32=5 --to npy -o out.npy
+        [ $b = 1 ] || cmp out.npy one.npy
+        mv out.npy one.npy
+    done
+    model "x + torch.tensor([6., 7., 8.])" 3xf32
+    tc-run m.pt2 --input x=3xf32=0 --expect @one.npy
+    model "x[-1:3:3] + torch.tensor([1., 2., 3.])" Bxf32
+    fails 3 "required by aten.add" tc-run m.pt2 --input x=4xf32=5
+}
