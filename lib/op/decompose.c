@@ -32,11 +32,26 @@ static void rename_type(const renaming *r, tc_value *v) {
     for (int i = 0; v->kind == TC_V_LIST && i < v->nlist; i++) rename_type(r, v->list[i]);
 }
 
-/* In the nodes from first to before end (NULL: all that follow), the symbol `from` becomes `to`, if both are symbols. */
-static void rename_symbol(tc_program *p, tc_node *first, const tc_node *end, tc_sym from, tc_sym to) {
+/* What a decomposition made: nodes from first to before end (NULL: all that follow), symbols from number nsymbols on. */
+typedef struct {
+    tc_program *p;
+    tc_node *first;
+    const tc_node *end;
+    size_t nsymbols;
+} made;
+
+static bool is_made(const made *m, tc_sym var) {
+    for (size_t i = m->nsymbols; i < tc_sym_var_count(m->p->sym); i++)
+        if (tc_sym_var_at(m->p->sym, i) == var) return true;
+    return false;
+}
+
+/* Both are symbols. */
+static void rename_symbol(const made *m, tc_sym from, tc_sym to) {
+    tc_program *p = m->p;
     renaming r = {p, from, to};
-    if (from == to || tc_sym_opcode(from) != TC_S_VAR || tc_sym_opcode(to) != TC_S_VAR) return;
-    for (tc_node *n = first; n && n != end; n = n->next) {
+    if (from == to || !is_made(m, from)) return;
+    for (tc_node *n = m->first; n && n != m->end; n = n->next) {
         for (int i = 0; i < n->nouts; i++) rename_type(&r, n->outs[i]);
         for (int i = 0; i < n->nargs; i++) {
             tc_arg *a = &n->args[i];
@@ -47,19 +62,19 @@ static void rename_symbol(tc_program *p, tc_node *first, const tc_node *end, tc_
 }
 
 /* What was made anew from the data has the form of what the node had, with other symbols: u1 + 1 for u0 + 1. */
-static void keep_symbols(tc_program *p, tc_node *first, const tc_node *end, tc_sym have, tc_sym want) {
+static void keep_symbols(const made *m, tc_sym have, tc_sym want) {
     if (have == want || tc_sym_opcode(have) != tc_sym_opcode(want) || tc_sym_opcode(have) == TC_S_CONST) return;
     if (tc_sym_opcode(have) == TC_S_VAR) {
-        rename_symbol(p, first, end, have, want);
+        rename_symbol(m, have, want);
         return;
     }
-    for (int i = 0; i < tc_sym_arity(have) && i < tc_sym_arity(want); i++) keep_symbols(p, first, end, tc_sym_arg(have, i), tc_sym_arg(want, i));
+    for (int i = 0; i < tc_sym_arity(have) && i < tc_sym_arity(want); i++) keep_symbols(m, tc_sym_arg(have, i), tc_sym_arg(want, i));
 }
-static void keep_types(tc_program *p, tc_node *first, const tc_node *end, const tc_value *have, const tc_value *want) {
+static void keep_types(const made *m, const tc_value *have, const tc_value *want) {
     if (!have || have->kind != want->kind) return;
-    if (want->kind == TC_V_SYM && want->sym && have->sym) keep_symbols(p, first, end, have->sym, want->sym);
-    for (int d = 0; want->kind == TC_V_TENSOR && d < want->meta.rank; d++) keep_symbols(p, first, end, have->meta.size[d], want->meta.size[d]);
-    for (int k = 0; want->kind == TC_V_LIST && k < want->nlist && k < have->nlist; k++) keep_types(p, first, end, have->list[k], want->list[k]);
+    if (want->kind == TC_V_SYM && want->sym && have->sym) keep_symbols(m, have->sym, want->sym);
+    for (int d = 0; want->kind == TC_V_TENSOR && d < want->meta.rank; d++) keep_symbols(m, have->meta.size[d], want->meta.size[d]);
+    for (int k = 0; want->kind == TC_V_LIST && k < want->nlist && k < have->nlist; k++) keep_types(m, have->list[k], want->list[k]);
 }
 
 /* Executed as a composition because a tensor that it takes is complex. */
@@ -106,6 +121,7 @@ static tc_decompose_fn instead(const tc_node *n) {
 tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
     tc_program *p = n->graph->program;
     tc_node *last = e->before ? e->before->prev : e->graph->last; /* of what stands before the composition */
+    const size_t nsymbols = tc_sym_var_count(p->sym);
     bool was = p->no_grad;
     tc_decompose_fn rule = e->rule ? e->rule : instead(n);
     if (!rule) rule = n->op->decompose;
@@ -137,9 +153,8 @@ tc_status tc_emit_decomposition(tc_emit *e, const tc_node *n) {
         }
     }
     /* numbers and sizes that come from the data keep the symbols of the node that is replaced */
-    const tc_node *end = e->before;
-    tc_node *first = last ? last->next : e->graph->first;
-    for (int i = 0; i < n->nouts && i < e->nresults && !st; i++) keep_types(p, first, end, e->results[i], n->outs[i]);
+    const made m = {p, last ? last->next : e->graph->first, e->before, nsymbols};
+    for (int i = 0; i < n->nouts && i < e->nresults && !st; i++) keep_types(&m, e->results[i], n->outs[i]);
     return st ? tc_annotate(st, "%s", n->name ? n->name : tc_op_name(n->op)) : NULL;
 }
 

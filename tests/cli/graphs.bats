@@ -58,6 +58,20 @@ PY
     [ "$(tail -c 24 y.npy | od -An -v -tf4 | xargs)" = "3 8 7 3 5 7" ]
 }
 
+@test "sizes keep their symbols where an operator is replaced by others whose sizes are told otherwise" {
+    cat >m.py <<'PY'
+import torch
+class M(torch.nn.Module):
+    def forward(self, x):
+        y = x[..., 1:].clone()
+        y[torch.tensor([False, True, False])] = 7
+        return y.reshape(-1) + 0
+PY
+    tc-export m.py:M --input x=AxBxCxf32 -o m.pt2
+    tc-run m.pt2 --input x=3x1x3xf32=1,2,3,4,5,6,7,8,9 --output @y.npy
+    [ "$(tail -c 24 y.npy | od -An -v -tf4 | xargs)" = "2 3 7 7 8 9" ]
+}
+
 @test "results lie in memory as PyTorch's do, whatever the order of their tensors" {
     tc-export "$here/strides.py:M" --input x=1xf32 --mode eval -o s.pt2 2>said
     grep -v 'print writes' said | diff -u "$here/strides.txt" -
