@@ -257,6 +257,7 @@ static tc_status shape_batch_norm(tc_shape_ctx *c) {
         return tc_sh_fail(c, "Expected running_mean and running_var to be defined together");
     if (!tc_sh_bool(c, 5) && !tc_sh_given(c, 3) && !is_empty(tc_sh_meta(c, 0)))
         return tc_sh_fail(c, "running_mean must be defined in evaluation mode");
+    if (is_empty(tc_sh_meta(c, 0))) return tc_shape_decomposed(c); /* weight and bias may be of another type, which the result has */
     tc_dims d = tc_dims_of(tc_sh_meta(c, 0));
     return tc_sh_out_format(c, 0, tc_sh_meta(c, 0)->dtype, &d, tc_sh_meta(c, 0));
 }

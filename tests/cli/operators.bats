@@ -407,6 +407,15 @@ PY
     done
 }
 
+@test "batch_norm of no elements has the type of its products with weight and bias" {
+    local call="torch.batch_norm(torch.ones(0, 1, dtype=torch.DTYPE), x, None, None, None, True, 0.1, 1e-5, False).dtype == torch.RESULT"
+    for types in float32:complex64 float64:complex128; do
+        both=${call/DTYPE/${types%:*}}
+        holds 1xc64=1 "${both/RESULT/${types#*:}}"
+    done
+    holds 1xf64=1 "torch.batch_norm(torch.ones(0, 1), x, x, None, None, True, 0.1, 1e-5, False).dtype == torch.float32"
+}
+
 @test "topk of a number with k = 0 is the number" {
     holds f32=5.5 "torch.topk(x, 0)[0] == 5.5"
 }
