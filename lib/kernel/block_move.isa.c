@@ -150,6 +150,17 @@ static void add_scaled(int64_t *out, const int64_t *x, int64_t base, int64_t sca
     for (int64_t i = 0; i < n; i++) out[i] += (base + x[i]) * scale;
 }
 
+static void lookup(uint16_t *out, const uint16_t *x, const uint16_t *table, int64_t n) {
+    int64_t i = 0;
+#if defined TC_ISA_avx512
+    for (; i + 16 <= n; i += 16) {
+        const __m512i at = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(x + i)));
+        _mm256_storeu_si256((__m256i *)(void *)(out + i), _mm512_cvtepi32_epi16(_mm512_i32gather_epi32(at, table, 2)));
+    }
+#endif
+    for (; i < n; i++) out[i] = table[x[i]];
+}
+
 extern const tc_move_ops TC_ROW(tc_block_move);
 #define EACH(f) \
     { f##1, f##2, f##4, f##8, f##16 }
@@ -166,4 +177,5 @@ const tc_move_ops TC_ROW(tc_block_move) = {EACH(fill),
                                            rows,
                                            iota,
                                            in_range,
-                                           add_scaled};
+                                           add_scaled,
+                                           lookup};

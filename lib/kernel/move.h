@@ -20,6 +20,7 @@ typedef struct {
     void (*iota)(int64_t *out, int64_t first, int64_t step, int64_t n);
     int (*in_range)(const int64_t *x, int64_t base, int64_t size, int64_t n);                   /* 0 <= base + x[i] < size for all i */
     void (*add_scaled)(int64_t *out, const int64_t *x, int64_t base, int64_t scale, int64_t n); /* out[i] += (base + x[i]) * scale */
+    void (*lookup)(uint16_t *out, const uint16_t *x, const uint16_t *table, int64_t n);         /* out[i] = table[x[i]]; reads one past its end */
 } tc_move_ops;
 
 #endif

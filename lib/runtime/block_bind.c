@@ -6,6 +6,8 @@ typedef struct {
     const tc_schedule *s;
     const tc_block_env *env;
     int64_t ext[64];
+    tc_block *made;
+    tc_lv *root; /* find_tables */
     int64_t (*temp_size)[TC_MAX_RANK], (*temp_stride)[TC_MAX_RANK]; /* temporaries, by buffer */
 } binder;
 
@@ -185,6 +187,10 @@ static tc_status collect(const binder *b, plan *p, const tc_nest *tn) {
             if (!stored) continue;
             p->live[i] = 1;
         }
+        if (p->root[i] != TC_LV_NONE) {
+            p->live[table_operand(l, p->root[i])] = 1;
+            continue;
+        }
         for (int k = 0; k < 3; k++)
             if (in->a[k] != TC_LV_NONE) p->live[in->a[k]] = 1;
         if (in->pred != TC_LV_NONE) p->live[in->pred] = 1;
@@ -303,6 +309,8 @@ static tc_status bind_nest(const binder *b, const tc_nest *tn, bool whole, nest 
               .threads = b->env->threads ? b->env->threads : 1,
               .tn = tn,
               .in_place = b->env->in_place,
+              .made = b->made,
+              .root = b->root,
               .outer = tn->outer & ~l->columns};
     p.live = tc_xcalloc(ni + 1, 1);
     p.raw_of = tc_xcalloc(ni + 1, sizeof *p.raw_of);
@@ -398,6 +406,8 @@ tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc
     out->schedule = schedule;
     tc_status s = NULL;
     for (int a = 0; a < l->naxes && !s; a++) s = eval(&b, l->axes[a].extent, &b.ext[a]);
+    b.made = out, b.root = tc_xcalloc(l->inst.len + 1, sizeof *b.root);
+    if (!s) find_tables(l, b.ext, (env->costs ? env->costs : &tc_costs_shipped)->table_uses, b.root);
     if (!s) s = bind_temps(&b, out);
     out->nests = tc_xcalloc((size_t)schedule->n + 2, sizeof *out->nests);
     for (int k = 0; k < schedule->n && !s; k++) {
@@ -416,6 +426,7 @@ tc_status tc_block_bind(const tc_schedule *schedule, const tc_block_env *env, tc
         if (!s && n->scratch > out->scratch) out->scratch = n->scratch;
     }
     if (!s && out->plain.first) s = bind_rest(&b, out);
+    free(b.root);
     free(b.temp_size);
     free(b.temp_stride);
     if (s) tc_block_destroy(out);
@@ -445,6 +456,8 @@ void tc_block_destroy(tc_block *b) {
         free(b->rest->loop.inst.data);
         free(b->rest);
     }
+    for (size_t k = 0; k < b->tables.len; k++) free(b->tables.data[k].entries);
+    tc_vec_free(&b->tables);
     free(b->nests);
     free(b->temp_offset);
     free(b);

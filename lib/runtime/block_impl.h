@@ -40,13 +40,13 @@ typedef struct {
     int pred; /* value or -1 */
 } access;
 
-typedef enum { S_FN, S_FN_ONE, S_CAST, S_CONST, S_HOST, S_LOAD, S_GATHER, S_STORE, S_SPREAD, S_INDEX, S_REDUCE, S_FINISH, S_SCAN, S_PART } step_kind;
+typedef enum { S_FN, S_FN_ONE, S_TABLE, S_CAST, S_CONST, S_HOST, S_LOAD, S_GATHER, S_STORE, S_SPREAD, S_INDEX, S_REDUCE, S_FINISH, S_SCAN, S_PART } step_kind;
 
 typedef struct {
     uint8_t kind, cls, dtype, op;
     uint8_t from_cls, part, shift; /* shift: log2 of the result's size */
     int out, a, b, c;              /* places in the pointer table; -1: none */
-    int aux;                       /* access, reduction, constant */
+    int aux;                       /* access, reduction, constant, table */
     int pieces;                    /* of nest.piece elements, in which it runs where memory is fetched ahead */
     uint8_t one, fixed;            /* S_FN_ONE: bit k: operand k is one element a row of the block (along the slow side); of those, one at all */
     union {
@@ -139,6 +139,12 @@ typedef struct {
     tc_block *block;
 } block_rest;
 
+/* block_table.c: what instruction `to`, a rounding to a 16-bit type, makes of the 16-bit values of `from`. */
+typedef struct {
+    tc_lv from, to;
+    uint16_t *entries; /* by the bits of the value; one more than there are values */
+} block_table;
+
 struct tc_block {
     const tc_isa_ops *isa;
     const tc_schedule *schedule;
@@ -149,6 +155,7 @@ struct tc_block {
     int nnests;
     block_plain plain; /* of a region loop */
     block_rest *rest;  /* plain.first; or NULL */
+    TC_VEC(block_table) tables;
 };
 
 /* One worker in one run of a nest. */
@@ -175,6 +182,14 @@ bool side_chain(const side *s, const int64_t *stride, int64_t last); /* flat ind
 /* block_plain.c */
 void find_plain(const tc_loop *l, const nest *n, block_plain *out); /* n: of a region loop */
 bool plain_regions(const block_plain *p, int nbuffers, void *const *data, tc_epilogue_plain *out);
+
+/* block_table.c */
+/* root[i]: the instruction of whose value instruction i is a function worth a table, used so many times; -1: none. */
+void find_tables(const tc_loop *l, const int64_t *extent, int64_t uses, tc_lv *root);
+int table_of(tc_block *b, const tc_loop *l, tc_lv from, tc_lv to); /* its place in b->tables */
+/* What is made 16 bits wide to look `from` up: itself, or what it rounds. */
+tc_dtype half_type(const tc_loop *l, tc_lv v); /* f16 or bf16 where a value of float32 is always one of these; else TC_DTYPE_NONE */
+static inline tc_lv table_operand(const tc_loop *l, tc_lv from) { return l->inst.data[from].kind == TC_L_ROUND ? l->inst.data[from].a[0] : from; }
 
 /* block_mem.c */
 int64_t reach_offset(const side *s, const int64_t *stride, int64_t flat);

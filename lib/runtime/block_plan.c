@@ -5,7 +5,7 @@
 #include "runtime/block_plan.h"
 
 enum { ONCE, ROW, BODY };
-enum { V_INST, V_SPREAD, V_STORE };
+enum { V_INST, V_SPREAD, V_STORE, V_TABLE, V_CAST };
 
 typedef struct {
     uint8_t what, cls, level, dtype, shift;
@@ -17,7 +17,7 @@ typedef struct {
     int inst, a[3], store; /* operands are nodes; store: index into tn->stores */
     int one;               /* operand that stays narrow (S_FN_ONE); -1: none */
     tc_block_fn pair;      /* with the operation before it in one pass: operands 1 and 2 stay narrow */
-    int acc, red;
+    int acc, red, table;
     int pred;
 } node;
 
@@ -27,6 +27,7 @@ typedef struct {
     node *v;
     int nv, cap;
     int *of;     /* node of an instruction */
+    int *half;   /* its value 16 bits wide, as tables take and give it; -1: not there */
     int *uses;   /* of an instruction's value, by instructions and stores of the nest */
     bool single; /* one block along the inner side */
 } ctx;
@@ -138,6 +139,10 @@ static void count_uses(ctx *c) {
     for (size_t i = 0; i < l->inst.len; i++) {
         const tc_linst *in = &l->inst.data[i];
         if (!c->p->live[i]) continue;
+        if (c->p->root[i] != TC_LV_NONE) {
+            c->uses[table_operand(l, c->p->root[i])]++;
+            continue;
+        }
         for (int k = 0; k < 3; k++)
             if (in->a[k] != TC_LV_NONE) c->uses[in->a[k]]++;
         if (in->pred != TC_LV_NONE) c->uses[in->pred]++;
@@ -151,7 +156,37 @@ static void count_uses(ctx *c) {
     }
 }
 
+/* The value of an instruction that a table is of, 16 bits wide: from memory as it lies, else by rounding. */
+static int add_half(ctx *c, tc_lv from) {
+    if (c->half[from] >= 0) return c->half[from];
+    const tc_loop *l = c->p->loop;
+    const tc_linst *in = &l->inst.data[from];
+    const tc_lv operand = table_operand(l, from);
+    node v = {.what = V_CAST, .inst = -1, .cls = c->v[c->of[operand]].cls, .shift = 1, .a = {-1, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
+    v.dtype = (uint8_t)half_type(l, from);
+    if (in->kind == TC_L_LOAD && !in->gather && in->pred == TC_LV_NONE) v.what = V_INST, v.inst = from, v.acc = c->p->acc_of[from];
+    else v.a[0] = c->of[operand], raise_to(c, &v, v.a[0]);
+    settle_level(c, &v);
+    return c->half[from] = add(c, v);
+}
+/* A rounding that is read from a table: 16 bits wide, and as float32 for those that compute with it. */
+static void add_table(ctx *c, int i) {
+    const tc_linst *in = &c->p->loop->inst.data[i];
+    const int from = add_half(c, c->p->root[i]);
+    node v = {.what = V_TABLE, .inst = i, .dtype = (uint8_t)in->narrow, .shift = 1, .a = {from, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
+    v.cls = c->v[from].cls, v.table = table_of(c->p->made, c->p->loop, c->p->root[i], i);
+    raise_to(c, &v, from);
+    settle_level(c, &v);
+    v.a[0] = c->half[i] = add(c, v);
+    v.what = V_CAST, v.dtype = (uint8_t)in->dtype, v.shift = 2;
+    c->of[i] = add(c, v);
+}
+
 static tc_status add_inst(ctx *c, int i) {
+    if (c->p->root[i] != TC_LV_NONE) {
+        add_table(c, i);
+        return NULL;
+    }
     const tc_linst *in = &c->p->loop->inst.data[i];
     node v = {.what = V_INST,
               .inst = i,
@@ -207,8 +242,10 @@ static void add_store(ctx *c, int k) {
     node v = {
         .what = V_STORE, .inst = -1, .store = k, .cls = a->cls, .a = {-1, -1, -1}, .acc = c->p->store_acc[k], .red = -1, .pred = -1, .level = ROW};
     const tc_linst *value = &c->p->loop->inst.data[st->value];
+    const int half = c->half[st->value];
     const bool rounds = value->kind == TC_L_ROUND && value->narrow == a->dtype && c->uses[st->value] == 1; /* so does storing */
-    v.a[0] = spread(c, c->of[rounds ? value->a[0] : st->value], a->cls);
+    if (half >= 0 && c->v[half].dtype == a->dtype) v.a[0] = spread(c, half, a->cls);
+    else v.a[0] = spread(c, c->of[rounds && c->p->root[st->value] == TC_LV_NONE ? value->a[0] : st->value], a->cls);
     v.dtype = c->v[v.a[0]].dtype;
     v.shift = c->v[v.a[0]].shift;
     a->pred = v.pred = st->pred == TC_LV_NONE ? -1 : spread(c, c->of[st->pred], a->cls);
@@ -245,6 +282,7 @@ static void find_strided(ctx *c) {
 }
 
 static bool worth_keeping(const ctx *c, const node *v) {
+    if (v->what == V_TABLE) return true;
     if (v->what != V_INST) return false;
     int kind = c->p->loop->inst.data[v->inst].kind;
     return kind == TC_L_SCALAR || kind == TC_L_CAST || kind == TC_L_ROUND || kind == TC_L_SCAN;
@@ -312,7 +350,12 @@ static tc_status fill_step(ctx *c, const node *v, int self, step *s) {
         return NULL;
     }
     tc_dtype from = v->a[0] >= 0 ? (tc_dtype)c->v[v->a[0]].dtype : TC_DTYPE_NONE;
-    switch (in->kind) {
+    if (v->what == V_TABLE) {
+        s->kind = S_TABLE;
+        s->aux = v->table;
+        return NULL;
+    }
+    switch (v->what == V_CAST ? TC_L_CAST : in->kind) {
     case TC_L_CONST:
     case TC_L_HOST: {
         s->kind = in->kind == TC_L_CONST ? S_CONST : S_HOST;
@@ -613,6 +656,8 @@ tc_status block_plan(const plan *p, nest *n) {
     size_t ni = p->loop->inst.len;
     c.of = tc_xcalloc(ni + 1, sizeof *c.of);
     c.uses = tc_xcalloc(ni + 1, sizeof *c.uses);
+    c.half = tc_xcalloc(ni + 1, sizeof *c.half);
+    for (size_t i = 0; i < ni; i++) c.half[i] = -1;
     count_uses(&c);
     n->red = tc_xcalloc(ni + 1, sizeof *n->red);
     n->con = tc_xcalloc(ni + 1, sizeof *n->con);
@@ -658,6 +703,7 @@ tc_status block_plan(const plan *p, nest *n) {
     free(c.v);
     free(c.of);
     free(c.uses);
+    free(c.half);
     free(l.first);
     free(l.last);
     return s;

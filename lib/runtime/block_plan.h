@@ -17,6 +17,8 @@ typedef struct {
     int threads;                    /* at least 1 */
     bool in_place, row_only, scans; /* row_only: something in it is not done column-wise; scans: it has a scan */
     int widest, work, blocks;       /* bytes of the widest value; instructions, and those of them that make blocks, loads aside */
+    tc_block *made;                 /* has the tables */
+    const tc_lv *root;              /* find_tables */
     uint8_t *live;                  /* by instruction: the nest needs it */
     raw *raws;
     int nraw;

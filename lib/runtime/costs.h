@@ -10,6 +10,7 @@ typedef struct {
     int64_t near_bytes; /* a row that is needed again is kept in a buffer up to this size, else computed again */
     int64_t far_bytes;  /* loops over more than this much memory fetch it ahead */
     int64_t task_ops;   /* element operations of the smallest task that is worth handing to another thread */
+    int64_t table_uses; /* a dear function of 16-bit numbers is tabulated where a run has so many of them */
 } tc_costs;
 extern const tc_costs tc_costs_shipped;
 
@@ -18,7 +19,7 @@ typedef struct {
     size_t at;      /* in tc_costs */
     int64_t lo, hi; /* what a file may say */
 } tc_cost_row;
-enum { TC_COST_ROWS = 3 };
+enum { TC_COST_ROWS = 4 };
 extern const tc_cost_row tc_cost_rows[TC_COST_ROWS];
 
 #endif

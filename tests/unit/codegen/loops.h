@@ -254,6 +254,26 @@ static void halves(maker *m, const int64_t *n) { /* f16 results, a host number, 
     round.a[0] = op(m, TC_X_MUL, op(m, TC_X_DIV, load(m, x, a, 0, 0), tc_loop_push(m->l, host), -1), load(m, s, -1, 0, 0), -1);
     store(m, y, round.a[0], a, 0, 0);
 }
+static tc_lv rounded(maker *m, tc_dtype d, tc_lv v) {
+    tc_linst round = blank(TC_L_ROUND, TC_F32);
+    round.narrow = d, round.a[0] = v;
+    return tc_loop_push(m->l, round);
+}
+/* Functions of 16-bit numbers: of a load, one within another; of a rounded sum that is stored, too; of two types; and a reduction of one. */
+static void half_functions(maker *m, const int64_t *n) {
+    int a = axis(m, size_of(m, n[0])), b = axis(m, size_of(m, n[1]));
+    int x = buffer(m, TC_BF16, 2, ext(m, a), ext(m, b)), w = buffer(m, TC_BF16, 1, ext(m, b));
+    int y[5];
+    for (int k = 0; k < 4; k++) y[k] = buffer(m, k == 2 ? TC_F16 : TC_BF16, 2, ext(m, a), ext(m, b));
+    y[4] = buffer(m, TC_F32, 1, ext(m, a));
+    tc_lv v = load(m, x, a, b, 0), gate = rounded(m, TC_BF16, op(m, TC_X_SIGMOID, v, -1, -1)), silu = rounded(m, TC_BF16, op(m, TC_X_MUL, v, gate, -1));
+    tc_lv sum = rounded(m, TC_BF16, op(m, TC_X_ADD, v, load(m, w, b, 0, 0), -1)), half = rounded(m, TC_F16, op(m, TC_X_EXP, sum, -1, -1));
+    store(m, y[0], silu, a, b, 0);
+    store(m, y[1], sum, a, b, 0);
+    store(m, y[2], half, a, b, 0);
+    store(m, y[3], rounded(m, TC_BF16, op(m, TC_X_ADD, gate, half, -1)), a, b, 0);
+    store(m, y[4], reduce(m, TC_R_SUM, silu, 1u << b), a, 0, 0);
+}
 
 typedef struct {
     const char *name;
@@ -298,6 +318,8 @@ static const kase cases[] = {
     {"cumsum", cumsum, {33, 1100}},
     {"cumsum", cumsum, {300, 1}},
     {"halves", halves, {37}},
+    {"half_functions", half_functions, {7, 60}},
+    {"half_functions", half_functions, {3, 2100}},
 };
 enum { NCASES = sizeof cases / sizeof *cases };
 

@@ -199,6 +199,11 @@ static nvalue naive_eval(naive *n, tc_lv i) {
         return naive_from(in->dtype, tc_scalar_load(n->l->buffers.data[in->buffer].dtype, b->data, at));
     }
     case TC_L_CAST: return naive_from(in->dtype, naive_scalar(naive_eval(n, in->a[0])));
+    case TC_L_ROUND: {
+        uint16_t half[1];
+        tc_scalar_store(in->narrow, half, 0, naive_scalar(naive_eval(n, in->a[0])));
+        return naive_from(in->dtype, tc_scalar_load(in->narrow, half, 0));
+    }
     case TC_L_SCALAR:
         for (int k = 0; k < 3 && in->a[k] != TC_LV_NONE; k++) x[k] = naive_eval(n, in->a[k]);
         return naive_apply((tc_scalar_op)in->op, in->dtype, x);

@@ -1,0 +1,103 @@
+/* Functions of one 16-bit number: where a loop computes something dear from values of f16 or bf16 and nothing else, and rounds it to such a type,
+ * there are but 65536 results. They are computed once, when the loop is bound, by the same primitives, and looked up: the same bits.
+ *
+ *     %0 = load f32 x[a0, a1]       of bf16
+ *     %1 = sigmoid f32 %0
+ *     %2 = round bf16 %1
+ *     %3 = mul f32 %0, %2
+ *     %4 = round bf16 %3            a table from %0 to %4, and from %0 to %2 where others read that */
+#include "runtime/block_plan.h"
+
+enum { ENTRIES = 1 << 16, SOME = 256 }; /* SOME: values computed at once */
+enum { DEAR = 8 };                      /* cost of what a look-up is faster than */
+enum { CONSTANT = -2 };
+
+tc_dtype half_type(const tc_loop *l, tc_lv v) {
+    const tc_linst *in = &l->inst.data[v];
+    if (in->dtype != TC_F32) return TC_DTYPE_NONE;
+    const tc_dtype d = in->kind == TC_L_LOAD ? l->buffers.data[in->buffer].dtype : in->kind == TC_L_ROUND ? in->narrow : TC_DTYPE_NONE;
+    return d == TC_F16 || d == TC_BF16 ? d : TC_DTYPE_NONE;
+}
+
+/* About how many cheap passes over a block it takes. */
+static int cost_of(const tc_linst *in) {
+    if (in->kind == TC_L_ROUND) return 2;
+    return in->kind != TC_L_SCALAR ? 0 : in->op >= TC_X_EXP ? DEAR : 1;
+}
+
+/* The only instruction whose value decides that of i, given those of the instructions before; CONSTANT: none does; TC_LV_NONE: there are several. */
+static tc_lv root_of(const tc_loop *l, tc_lv i, const tc_lv *of) {
+    const tc_linst *in = &l->inst.data[i];
+    if (in->kind == TC_L_CONST) return CONSTANT;
+    tc_lv root = CONSTANT;
+    if ((in->kind != TC_L_SCALAR && in->kind != TC_L_ROUND) || in->dtype != TC_F32) root = TC_LV_NONE;
+    for (int k = 0; k < 3 && root != TC_LV_NONE; k++) {
+        const tc_lv a = in->a[k];
+        if (a == TC_LV_NONE) continue;
+        if (l->inst.data[a].dtype != TC_F32 || (root >= 0 && of[a] >= 0 && of[a] != root)) root = TC_LV_NONE;
+        else if (of[a] != CONSTANT) root = of[a];
+    }
+    return root == TC_LV_NONE && half_type(l, i) != TC_DTYPE_NONE ? i : root;
+}
+
+void find_tables(const tc_loop *l, const int64_t *extent, int64_t uses, tc_lv *root) {
+    int *cost = tc_xcalloc(l->inst.len + 1, sizeof *cost);
+    for (tc_lv i = 0; i < (tc_lv)l->inst.len; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        root[i] = root_of(l, i, root);
+        for (int k = 0; k < 3 && root[i] != i; k++)
+            if (in->a[k] != TC_LV_NONE) cost[i] += cost[in->a[k]];
+        cost[i] += root[i] == i ? 0 : cost_of(in);
+        if (cost[i] > DEAR) cost[i] = DEAR;
+    }
+    for (tc_lv i = 0; i < (tc_lv)l->inst.len; i++) {
+        double elements = 1;
+        for (int a = 0; a < l->naxes; a++)
+            if (l->inst.data[i].axes >> a & 1) elements *= (double)extent[a];
+        const bool pays = cost[i] >= DEAR && elements >= (double)uses && l->inst.data[i].kind == TC_L_ROUND && half_type(l, i) != TC_DTYPE_NONE;
+        if (!pays || root[i] < 0 || root[i] == i) root[i] = TC_LV_NONE;
+    }
+    free(cost);
+}
+
+/* SOME values of the instructions that `to` needs of `from`, whose own are there: [instruction][SOME]. */
+static void compute(const tc_isa_ops *isa, const tc_loop *l, tc_lv to, const uint8_t *needed, float *at) {
+    for (tc_lv i = 0; i <= to; i++) {
+        const tc_linst *in = &l->inst.data[i];
+        float *out = at + (int64_t)i * SOME;
+        const float *a[3];
+        for (int k = 0; k < 3; k++) a[k] = in->a[k] == TC_LV_NONE ? NULL : at + (int64_t)in->a[k] * SOME;
+        if (!needed[i]) continue;
+        if (in->kind == TC_L_SCALAR) isa->scalar[TC_F32][in->op](out, a[0], a[1], a[2], SOME);
+        else if (in->kind == TC_L_ROUND) isa->round[in->narrow](out, a[0], SOME);
+        else
+            for (int j = 0; j < SOME; j++) tc_scalar_store(TC_F32, out, j, in->imm);
+    }
+}
+static void tabulate(const tc_isa_ops *isa, const tc_loop *l, tc_lv from, tc_lv to, uint16_t *entries) {
+    uint8_t *needed = tc_xcalloc((size_t)to + 1, 1);
+    float *at = tc_xcalloc(((size_t)to + 1) * SOME, sizeof *at);
+    needed[to] = 1;
+    for (tc_lv i = to; i >= 0; i--)
+        for (int k = 0; k < 3 && needed[i] && i != from; k++)
+            if (l->inst.data[i].a[k] != TC_LV_NONE) needed[l->inst.data[i].a[k]] = 1;
+    needed[from] = 0;
+    for (int v = 0; v < ENTRIES; v += SOME) {
+        uint16_t bits[SOME];
+        for (int j = 0; j < SOME; j++) bits[j] = (uint16_t)(v + j);
+        isa->cast[half_type(l, from)][TC_F32](at + (int64_t)from * SOME, bits, SOME);
+        compute(isa, l, to, needed, at);
+        isa->cast[TC_F32][half_type(l, to)](entries + v, at + (int64_t)to * SOME, SOME);
+    }
+    free(needed);
+    free(at);
+}
+
+int table_of(tc_block *b, const tc_loop *l, tc_lv from, tc_lv to) {
+    for (size_t k = 0; k < b->tables.len; k++)
+        if (b->tables.data[k].to == to) return (int)k; /* another nest has it */
+    const block_table t = {from, to, tc_xcalloc(ENTRIES + 1, sizeof *t.entries)};
+    tabulate(b->isa, l, from, to, t.entries);
+    tc_vec_push(&b->tables, t);
+    return (int)b->tables.len - 1;
+}
