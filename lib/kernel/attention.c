@@ -50,6 +50,7 @@ static tc_attention read_args(const tc_kcall *c, int first, int mask, int causal
     tc_attention a = {.isa = c->isa,
                       .dtype = q->dtype == TC_F64 ? TC_F64 : TC_F32,
                       .stored = q->dtype == TC_F64 ? TC_F64 : TC_F32,
+                      .result = q->dtype,
                       .n = r >= 3 ? q->size[0] : 1,
                       .h = r == 4 ? q->size[1] : 1,
                       .l = q->size[r - 2],
@@ -115,26 +116,20 @@ static size_t flash_scratch(const tc_kcall *c, int threads) {
     size_t s = a.per_worker * (size_t)threads + 64;
     if (a.factor == a.dtype) s += widened(tc_k_tensor(c, 0));
     if (tc_k_given(c, MASK)) s += widened(tc_k_tensor(c, MASK));
-    if (tc_is_narrow(tc_k_tensor(c, 0)->dtype)) s += room((size_t)(a.n * a.h * a.l * a.dv) * 4);
     return s;
 }
 static tc_status flash(tc_kcall *c) {
     TC_TRY(check(c, DROPOUT));
     tc_attention a = forward_args(c);
     char *scratch = c->scratch;
-    tc_dtype d = tc_k_tensor(c, 0)->dtype;
     if (a.factor == a.dtype) widen(c, tc_k_tensor(c, 0), &a.q, false, &scratch);
     if (tc_k_given(c, MASK)) widen(c, tc_k_tensor(c, MASK), &a.mask, true, &scratch);
-    int64_t n = a.n * a.h * a.l * a.dv;
-    void *out = tc_tensor_data(&c->outs[0]);
-    a.out = out;
-    if (tc_is_narrow(d)) a.out = scratch, scratch += room((size_t)n * 4);
+    a.out = tc_tensor_data(&c->outs[0]);
     if (c->nouts > 1 && c->outs[1].storage) a.lse = tc_tensor_data(&c->outs[1]);
     a.scratch = (char *)(((uintptr_t)scratch + 63) / 64 * 64);
     keep_heads(&a);
     for (int w = 0; w < tc_pool_threads(c->pool); w++) *(int64_t *)(a.scratch + a.per_worker * (size_t)w) = -1;
     tc_parallel_for(c->pool, a.n * a.h * ((a.l + TC_ATTENTION_QUERIES - 1) / TC_ATTENTION_QUERIES), 1, forward_tasks, &a);
-    if (tc_is_narrow(d)) tc_narrow_all(c->isa, c->pool, d, a.out, n, out);
     return NULL;
 }
 

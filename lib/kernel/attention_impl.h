@@ -6,7 +6,7 @@
 #include "kernel/isa.h"
 #include "kernel/narrow.h"
 
-enum { TC_ATTENTION_QUERIES = 64, TC_ATTENTION_LEVELS = 48 }; /* rows of a tile */
+enum { TC_ATTENTION_QUERIES = 64, TC_ATTENTION_ROWS = 8, TC_ATTENTION_LEVELS = 48 }; /* rows of a tile; that become weights together */
 
 typedef struct {
     const void *data;
@@ -18,6 +18,7 @@ typedef struct {
     const tc_attention_ops *ops;
     const tc_gemm_ops *gemm;          /* of `factor` */
     tc_dtype dtype;                   /* of the arithmetic */
+    tc_dtype result;                  /* of forward's out */
     tc_dtype stored;                  /* of k and v in memory: factor, or a narrow type whose leaves become float32 when they are due */
     tc_dtype factor;                  /* of q, k, v and weights where they are multiplied: dtype, or bfloat16 where the row has gemm_bf16 */
     int64_t n, h, group, l, s, d, dv; /* group: query heads a key head */

@@ -66,13 +66,15 @@ static void N_(scores)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, 
     tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = keys, .k = a->d} : N_(leaf_of)(a, &a->k, b, h / a->group, k0, keys, a->d, false, room);
     j.a = (const char *)a->q.data + (b * a->q.n + h * a->q.h + q0 * a->q.l) * (int64_t)tc_dtype_size(a->factor);
     j.m = rows, j.a_rs = a->q.l, j.a_cs = a->q.e;
-    j.c = s, j.c_rs = ld, j.c_cs = 1, j.alpha = a->scale, j.beta = 1;
+    const bool scales = a->factor != BITS; /* the product of bfloat16 stores sums as they are */
+    j.c = s, j.c_rs = ld, j.c_cs = 1, j.alpha = scales ? 1 : a->scale, j.beta = 1;
     int64_t end = a->causal && q0 + rows < k0 + keys ? q0 + rows - k0 : keys; /* no row sees more */
     for (int64_t c = 0; c < end; c += TC_GEMM_NC)
         a->gemm->block(&j, 0, rows, c, end - c < TC_GEMM_NC ? end - c : TC_GEMM_NC, work, packed ? packed + a->gemm->pack_bytes(k0 + c, a->d) : NULL,
                        0);
     for (int64_t r = 0; r < rows; r++) {
         T *row = s + r * ld;
+        for (int64_t i = 0; scales && i < end; i++) row[i] *= (T)a->scale;
         if (a->mask.data) {
             int64_t at = b * a->mask.n + h * a->mask.h + (q0 + r) * a->mask.l + k0 * a->mask.e;
             if (a->bool_mask) {
@@ -99,30 +101,37 @@ static bool N_(allowed)(const tc_attention *a, int64_t b, int64_t h, int64_t q0,
     return false;
 }
 
+/* The scores of some rows become weights, exp(score - max); the first row is query `first` counted from the first key. rounded: weights of type
+ * factor, or NULL. */
+static void N_(weights)(const tc_attention *a, int64_t first, int64_t keys, int64_t rows, T *score, N_(part) out, char *rounded) {
+    const tc_reduce_ops *reduce = a->isa->reduce[BITS];
+    reduce->max_rows(out.max, score, rows, keys, TC_ATTENTION_LEAF);
+    for (int64_t r = 0; r < rows; r++) {
+        T *row = score + r * TC_ATTENTION_LEAF, m = out.max[r] == -INFINITY ? 0 : out.max[r];
+        int64_t live = a->causal && first + r + 1 < keys ? first + r + 1 : keys; /* exp(-inf) would go through subnormal numbers, slowly */
+        if (live < 0) live = 0;
+        const int64_t lines = (live + 15) / 16 * 16; /* whole vectors: what is left would go number by number */
+        for (int64_t i = live; i < lines; i++) row[i] = m;
+        TC_VECTOR_LOOP
+        for (int64_t i = 0; i < lines; i++) row[i] = EXP(row[i] - m);
+        for (int64_t i = live; i < keys; i++) row[i] = 0;
+    }
+    reduce->sum_rows(out.sum, score, rows, keys, TC_ATTENTION_LEAF);
+    for (int64_t r = 0; rounded && r < rows; r++, score += TC_ATTENTION_LEAF, rounded += TC_ATTENTION_LEAF * tc_dtype_size(a->factor))
+        a->isa->cast[BITS][a->factor](rounded, score, keys);
+}
 /* What rows [q0, q0 + rows) get from the leaf of keys at k0. */
 static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q0, int64_t rows, int64_t k0, N_(part) out, const char *packed,
                           T *score, T *room, void *work) {
     const int64_t keys = N_(keys_from)(a, k0);
     N_(scores)(a, b, h, q0, rows, k0, keys, score, TC_ATTENTION_LEAF, packed, room, work);
-    a->isa->reduce[BITS]->max_rows(out.max, score, rows, keys, TC_ATTENTION_LEAF);
-    for (int64_t r = 0; r < rows; r++) {
-        T *row = score + r * TC_ATTENTION_LEAF, m = out.max[r] == -INFINITY ? 0 : out.max[r];
-        int64_t live = a->causal && q0 + r + 1 - k0 < keys ? q0 + r + 1 - k0 : keys; /* exp(-inf) would go through subnormal numbers, slowly */
-        if (live < 0) live = 0;
-        const int64_t lines = (live + 15) / 16 * 16; /* whole vectors: what is left would go number by number */
-        for (int64_t i = 0; i < live; i++) row[i] -= m;
-        for (int64_t i = live; i < lines; i++) row[i] = 0;
-        a->isa->scalar[BITS][TC_X_EXP](row, row, NULL, NULL, lines);
-        for (int64_t i = live; i < keys; i++) row[i] = 0;
-    }
-    a->isa->reduce[BITS]->sum_rows(out.sum, score, rows, keys, TC_ATTENTION_LEAF);
-    const void *weights = score;
-    if (a->factor != BITS) { /* rounded, behind the scores */
-        const size_t apart = TC_ATTENTION_LEAF * tc_dtype_size(a->factor);
-        char *to = (char *)(score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
-        weights = to;
-        for (int64_t r = 0; r < rows; r++, to += apart) a->isa->cast[BITS][a->factor](to, score + r * TC_ATTENTION_LEAF, keys);
-    }
+    const bool rounds = a->factor != BITS; /* the weights, behind the scores */
+    char *rounded = (char *)(score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
+    const size_t apart = TC_ATTENTION_LEAF * tc_dtype_size(a->factor);
+    for (int64_t r = 0; r < rows; r += TC_ATTENTION_ROWS)
+        N_(weights)(a, q0 + r - k0, keys, rows - r < TC_ATTENTION_ROWS ? rows - r : TC_ATTENTION_ROWS, score + r * TC_ATTENTION_LEAF,
+                    (N_(part)){out.max + r, out.sum + r, NULL}, rounds ? rounded + (size_t)r * apart : NULL);
+    const void *weights = rounds ? rounded : (const char *)score;
     tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = a->dv, .k = keys} : N_(leaf_of)(a, &a->v, b, h / a->group, k0, keys, a->dv, true, room);
     j.m = rows, j.a = weights, j.a_rs = TC_ATTENTION_LEAF, j.a_cs = 1, j.c = out.acc, j.c_rs = a->dv, j.c_cs = 1, j.alpha = 1, j.beta = 1;
     const char *values = packed ? N_(packed_values)(a, packed, k0) : NULL;
@@ -170,10 +179,15 @@ static void N_(forward_tile)(const tc_attention *a, int64_t b, int64_t h, int64_
         if (total.max) N_(merge)(level[i], total, rows, dv);
         else total = level[i];
     }
-    T *out = (T *)a->out + ((b * a->h + h) * a->l + q0) * dv, *lse = a->lse ? (T *)a->lse + (b * a->h + h) * a->l + q0 : NULL;
+    const int64_t wide = (int64_t)tc_dtype_size(a->result);
+    char *out = (char *)a->out + ((b * a->h + h) * a->l + q0) * dv * wide;
+    T *lse = a->lse ? (T *)a->lse + (b * a->h + h) * a->l + q0 : NULL;
     for (int64_t r = 0; r < rows; r++) {
         bool none = !total.max || total.max[r] == -INFINITY;
-        for (int64_t i = 0; i < dv; i++) out[r * dv + i] = none ? (T)a->empty : total.acc[r * dv + i] / total.sum[r];
+        char *to = out + r * dv * wide;
+        T *from = (total.max ? total : spare[0]).acc + r * dv, *row = a->result == BITS ? (T *)(void *)to : from;
+        for (int64_t i = 0; i < dv; i++) row[i] = none ? (T)a->empty : from[i] / total.sum[r];
+        if (a->result != BITS) a->isa->cast[BITS][a->result](to, row, dv);
         if (lse) lse[r] = none ? -INFINITY : total.max[r] + LOG(total.sum[r]);
     }
 }

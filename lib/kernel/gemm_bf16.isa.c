@@ -35,6 +35,8 @@ typedef struct {
     const char *next; /* what is due after it; a step asks for `lines` lines of it */
     int lines;
     bool more; /* sums begin with what they hold, else with 0 */
+    float *to; /* whole tiles are stored here, rows `line` bytes apart; NULL: to the sums */
+    int64_t line;
 } tile_run;
 
 /* ---- panels ---- */
@@ -175,6 +177,7 @@ TARGET static void dots(int64_t rows, tile_run run, float *sums, tile_end *befor
 #define end() (void)0
 #define multiply dots
 #define store store_dot
+#define direct(j, r, c, rows, w) NULL
 #include "kernel/gemm_bf16_tile.h"
 #undef NAME
 #undef TARGET
@@ -184,6 +187,7 @@ TARGET static void dots(int64_t rows, tile_run run, float *sums, tile_end *befor
 #undef end
 #undef multiply
 #undef store
+#undef direct
 
 /* ---- tdpbf16ps ---- */
 /* The tiles of a tile's sums lie one after the other. Rows of the tile before are stored while the units of this one are busy. */
@@ -216,11 +220,20 @@ AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *su
         if (before->at < before->rows) store_amx(before, each);
     }
     store_amx(before, before->rows);
+    if (run.to) {
+        amx_store(rows, run.to, run.line);
+        return;
+    }
     TILE_STORE(0, sums, line);
     TILE_STORE(1, sums + 256, line);
     if (!both) return;
     TILE_STORE(2, rest, line);
     TILE_STORE(3, rest + 256, line);
+}
+/* May the tile of w columns be stored as it is, all rows that tiles are configured for? */
+static inline float *as_it_is(const tc_gemm *j, int64_t r, int64_t c, int64_t rows, int64_t w) {
+    const bool plain = !j->rounded && j->alpha == 1 && (j->beta == 0 || !j->add) && j->c_cs == 1;
+    return plain && w == NR && rows % 16 == 0 ? (float *)j->c + r * j->c_rs + c : NULL;
 }
 #define NAME amx
 #define TARGET AMX_TARGET
@@ -230,5 +243,6 @@ AMX_TARGET static inline void amx_multiply(int64_t rows, tile_run run, float *su
 #define end amx_release
 #define multiply amx_multiply
 #define store store_amx
+#define direct as_it_is
 #include "kernel/gemm_bf16_tile.h"
 #endif

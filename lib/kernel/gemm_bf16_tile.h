@@ -4,6 +4,7 @@
  *   begin(nr), end()                    around tiles of such a block
  *   multiply(rows, run, sums, before)   adds a run's products to the sums of a tile, and stores what is left of the one before
  *   store(tile, n)                      stores the next n rows of a tile
+ *   direct(j, r, c, rows, w)            where multiply may store the sums of a tile at once; NULL: not
  *
  *       for some columns, whose panels stay in the second cache, packed where they are not:
  *         for some tiles of rows:
@@ -67,9 +68,11 @@ TARGET static void N_(columns)(const tc_gemm *j, const N_(rows) * a, int64_t r0,
                 const int64_t rows = least(TILE_ROWS, nr - r);
                 const char *at = panels + s * STEP_BYTES, *next = at + piece * (STEP_BYTES + t * lines * 64);
                 if (after) next = a->at + nr * a->apart + (c / NR * steps + s) * lines * 64;
-                const tile_run run = {least(piece, steps - s), a[t].at + s * 2 * STEP, a[t].apart, at, next, (int)lines, s > 0};
+                const bool last = s + piece >= steps;
+                float *to = last ? direct(j, r0 + r, c0 + c, rows, least(NR, nc - c)) : NULL;
+                const tile_run run = {least(piece, steps - s), a[t].at + s * 2 * STEP, a[t].apart, at, next, (int)lines, s > 0, to, 4 * j->c_rs};
                 multiply(rows, run, sums + r * NR, &before);
-                if (s + piece >= steps) end_tile(&before, j, r0 + r, rows, c0 + c, least(NR, nc - c), sums + r * NR);
+                if (last && !to) end_tile(&before, j, r0 + r, rows, c0 + c, least(NR, nc - c), sums + r * NR);
             }
     store(&before, before.rows);
 }

@@ -40,7 +40,23 @@ typedef struct {
     int pred; /* value or -1 */
 } access;
 
-typedef enum { S_FN, S_FN_ONE, S_TABLE, S_CAST, S_CONST, S_HOST, S_LOAD, S_GATHER, S_STORE, S_SPREAD, S_INDEX, S_REDUCE, S_FINISH, S_SCAN, S_PART } step_kind;
+typedef enum {
+    S_FN,
+    S_FN_ONE,
+    S_TABLE,
+    S_CAST,
+    S_CONST,
+    S_HOST,
+    S_LOAD,
+    S_GATHER,
+    S_STORE,
+    S_SPREAD,
+    S_INDEX,
+    S_REDUCE,
+    S_FINISH,
+    S_SCAN,
+    S_PART
+} step_kind;
 
 typedef struct {
     uint8_t kind, cls, dtype, op;
