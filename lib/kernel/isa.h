@@ -66,6 +66,17 @@ typedef struct {
     void (*logaddexp_scan)(void *out, const void *x, int64_t n, int m, double *carry);
 } tc_reduce_ops;
 
+/* out = min(max(x * scale[c] + shift[c] + more, low), high) of bf16, the sum with shift and the one with more rounded; scale (with shift) or more
+ * NULL: without. Infinite bounds are none. Of rows x columns, cols from row to row. */
+typedef struct {
+    void *out;
+    const void *x, *more;
+    const float *scale, *shift;
+    int64_t cols;
+    float low, high;
+} tc_half_rows;
+typedef void (*tc_half_rows_fn)(const tc_half_rows *job, int64_t r0, int64_t nr, int64_t c0, int64_t nc);
+
 struct tc_gemm_ops;      /* kernel/gemm.h */
 struct tc_gemm_i8_ops;   /* kernel/gemm_i8.h */
 struct tc_attention_ops; /* kernel/attention_impl.h */
@@ -81,6 +92,7 @@ struct tc_isa_ops {
     const tc_cast_fn *round;                     /* f32 -> f32 by way of f16, bf16, f8 (c64 by way of c32): cast there and back */
     const tc_reduce_ops *reduce[TC_DTYPE_COUNT]; /* f32 f64, integers and bool; of bf16 and f16 max_add and max_of alone */
     const tc_move_ops *move;
+    tc_half_rows_fn half_rows;
     const struct tc_gemm_ops *gemm_f32, *gemm_f64;
     const struct tc_gemm_ops *gemm_bf16; /* by instructions for bfloat16; NULL: products go through float32 */
     const struct tc_gemm_i8_ops *gemm_i8;

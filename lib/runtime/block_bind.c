@@ -7,7 +7,7 @@ typedef struct {
     const tc_block_env *env;
     int64_t ext[64];
     tc_block *made;
-    tc_lv *root; /* find_tables */
+    tc_lv *root;                                                    /* find_tables */
     int64_t (*temp_size)[TC_MAX_RANK], (*temp_stride)[TC_MAX_RANK]; /* temporaries, by buffer */
 } binder;
 

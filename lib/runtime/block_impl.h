@@ -146,6 +146,8 @@ typedef struct {
     double low, high;
     tc_lv load, last; /* the result, and what is made of it */
     bool first;       /* more follows */
+    bool half;        /* of bf16: run by tc_half_rows, all of it */
+    int64_t cols;     /* of a row, then */
 } block_plain;
 
 /* What follows the plain part of an epilogue: a copy of its loop that reads the result instead. */
@@ -198,6 +200,7 @@ bool side_chain(const side *s, const int64_t *stride, int64_t last); /* flat ind
 /* block_plain.c */
 void find_plain(const tc_loop *l, const nest *n, block_plain *out); /* n: of a region loop */
 bool plain_regions(const block_plain *p, int nbuffers, void *const *data, tc_epilogue_plain *out);
+tc_half_rows half_regions(const block_plain *p, void *const *data);
 
 /* block_table.c */
 /* root[i]: the instruction of whose value instruction i is a function worth a table, used so many times; -1: none. */

@@ -2,7 +2,9 @@
  * when it is bound.
  *
  *     store min(max(fma(result, scale[c], shift[c]) + more, low), high)      every part but the result may be missing
- *     store f(min(max(fma(result, scale[c], shift[c]) + more, low), high))   the scale is there, f reads the result nowhere else */
+ *     store f(min(max(fma(result, scale[c], shift[c]) + more, low), high))   the scale is there, f reads the result nowhere else
+ *
+ * Of bf16 the first form, each sum rounded, becomes one pass over a region (tc_half_rows); scale and shift are float32. */
 #include <math.h>
 
 #include "runtime/block_impl.h"
@@ -10,12 +12,13 @@
 typedef struct {
     const tc_loop *l;
     const nest *n;
-    tc_dtype dtype;
+    tc_dtype dtype;   /* of the result and what is stored */
+    tc_dtype compute; /* of scale and shift and of instructions */
 } finder;
 
 static const tc_linst *inst(const finder *f, tc_lv v) { return &f->l->inst.data[v]; }
 static bool is_scalar(const finder *f, tc_lv v, tc_scalar_op op) {
-    return inst(f, v)->kind == TC_L_SCALAR && inst(f, v)->op == op && inst(f, v)->dtype == f->dtype;
+    return inst(f, v)->kind == TC_L_SCALAR && inst(f, v)->op == op && inst(f, v)->dtype == f->compute;
 }
 static const access *access_of(const finder *f, int inst, int buffer) {
     for (int k = 0; k < f->n->nacc; k++)
@@ -28,7 +31,7 @@ static bool is_whole(const finder *f, const access *a) {
            side_chain(&f->n->O, a->at.o, f->n->I.total);
 }
 static bool is_column(const finder *f, const access *a) {
-    return a && a->cls == CLS_I && a->dtype == f->dtype && !a->at.base && side_chain(&f->n->I, a->at.i, 1);
+    return a && a->cls == CLS_I && a->dtype == f->compute && !a->at.base && side_chain(&f->n->I, a->at.i, 1);
 }
 /* The buffer that v loads in one of these two ways, or -1. */
 static int loaded(const finder *f, tc_lv v, bool whole) {
@@ -45,11 +48,16 @@ static tc_lv bounded(const finder *f, tc_lv v, tc_scalar_op op, double *out) {
     *out = bound;
     return inst(f, v)->a[0];
 }
+static bool is_rounding(const finder *f, tc_lv v) {
+    return f->compute != f->dtype && inst(f, v)->kind == TC_L_ROUND && inst(f, v)->narrow == f->dtype;
+}
+/* What a rounding to the result's type rounds; v where it is none. */
+static tc_lv unrounded(const finder *f, tc_lv v) { return is_rounding(f, v) ? inst(f, v)->a[0] : v; }
 /* Of x + more: x, which is a product's or a load's. */
 static tc_lv added(const finder *f, tc_lv v, block_plain *out) {
     if (!is_scalar(f, v, TC_X_ADD)) return v;
     const tc_lv *a = inst(f, v)->a;
-    const int from = is_scalar(f, a[1], TC_X_FMA) ? 1 : 0;
+    const int from = is_scalar(f, unrounded(f, a[1]), TC_X_FMA) ? 1 : 0;
     out->more = loaded(f, a[1 - from], true);
     return out->more < 0 ? v : a[from];
 }
@@ -57,8 +65,13 @@ static tc_lv added(const finder *f, tc_lv v, block_plain *out) {
 /* Is v of that form? The buffers and bounds that it needs; out->load: where it loads the result. */
 static bool plain_from(const finder *f, tc_lv v, block_plain *out) {
     *out = (block_plain){.result = -1, .store = out->store, .scale = -1, .shift = -1, .more = -1, .low = -INFINITY, .high = INFINITY, .last = v};
+    const bool halves = f->compute != f->dtype;
     v = bounded(f, v, TC_X_MIN, &out->high);
-    v = added(f, bounded(f, v, TC_X_MAX, &out->low), out);
+    v = bounded(f, v, TC_X_MAX, &out->low);
+    if (halves && !is_rounding(f, v) && inst(f, v)->kind != TC_L_LOAD) return false;
+    v = added(f, unrounded(f, v), out);
+    if (halves && out->more >= 0 && !is_rounding(f, v) && inst(f, v)->kind != TC_L_LOAD) return false;
+    if (out->more >= 0) v = unrounded(f, v);
     if (is_scalar(f, v, TC_X_FMA)) {
         out->scale = loaded(f, inst(f, v)->a[1], false), out->shift = loaded(f, inst(f, v)->a[2], false);
         if (out->scale < 0 || out->shift < 0) return false;
@@ -91,8 +104,18 @@ void find_plain(const tc_loop *l, const nest *n, block_plain *out) {
     if (l->stores.len != 1 || l->stores.data[0].pred != TC_LV_NONE) return;
     const tc_lv value = l->stores.data[0].value;
     out->store = l->stores.data[0].buffer;
-    const finder f = {l, n, l->buffers.data[out->store].dtype};
-    if ((f.dtype != TC_F32 && f.dtype != TC_F64) || !is_whole(&f, access_of(&f, -1, out->store)) || plain_from(&f, value, out)) return;
+    const tc_dtype d = l->buffers.data[out->store].dtype;
+    const bool half = d == TC_BF16;
+    const finder f = {l, n, d, half ? TC_F32 : d};
+    if ((!half && d != TC_F32 && d != TC_F64) || !is_whole(&f, access_of(&f, -1, out->store))) return;
+    if (plain_from(&f, value, out)) {
+        out->half = half, out->cols = n->I.total;
+        return;
+    }
+    if (half) {
+        out->result = -1;
+        return;
+    }
     for (tc_lv v = value; v-- > 0;)
         if (plain_from(&f, v, out) && out->scale >= 0 && only_there(&f, out)) {
             out->first = true;
@@ -103,7 +126,7 @@ void find_plain(const tc_loop *l, const nest *n, block_plain *out) {
 
 /* The result is what lies where the loop stores; of a sum of two loads either may be. */
 bool plain_regions(const block_plain *p, int nbuffers, void *const *data, tc_epilogue_plain *out) {
-    if (p->result < 0) return false;
+    if (p->result < 0 || p->half) return false;
     int result = p->result, more = p->more;
     if (more >= 0 && p->scale < 0 && data[more] == data[p->store]) result = p->more, more = p->result;
     if (data[result] != data[p->store]) return false;
@@ -113,4 +136,10 @@ bool plain_regions(const block_plain *p, int nbuffers, void *const *data, tc_epi
     if (p->scale >= 0) out->scale = data[p->scale], out->shift = data[p->shift];
     if (more >= 0) out->more = data[more];
     return true;
+}
+tc_half_rows half_regions(const block_plain *p, void *const *data) {
+    tc_half_rows out = {.out = data[p->store], .x = data[p->result], .cols = p->cols, .low = (float)p->low, .high = (float)p->high};
+    if (p->scale >= 0) out.scale = data[p->scale], out.shift = data[p->shift];
+    if (p->more >= 0) out.more = data[p->more];
+    return out;
 }

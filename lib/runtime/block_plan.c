@@ -162,7 +162,8 @@ static int add_half(ctx *c, tc_lv from) {
     const tc_loop *l = c->p->loop;
     const tc_linst *in = &l->inst.data[from];
     const tc_lv operand = table_operand(l, from);
-    node v = {.what = V_CAST, .inst = -1, .cls = c->v[c->of[operand]].cls, .shift = 1, .a = {-1, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
+    node v = {
+        .what = V_CAST, .inst = -1, .cls = c->v[c->of[operand]].cls, .shift = 1, .a = {-1, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
     v.dtype = (uint8_t)half_type(l, from);
     if (in->kind == TC_L_LOAD && !in->gather && in->pred == TC_LV_NONE) v.what = V_INST, v.inst = from, v.acc = c->p->acc_of[from];
     else v.a[0] = c->of[operand], raise_to(c, &v, v.a[0]);
@@ -173,7 +174,8 @@ static int add_half(ctx *c, tc_lv from) {
 static void add_table(ctx *c, int i) {
     const tc_linst *in = &c->p->loop->inst.data[i];
     const int from = add_half(c, c->p->root[i]);
-    node v = {.what = V_TABLE, .inst = i, .dtype = (uint8_t)in->narrow, .shift = 1, .a = {from, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
+    node v = {
+        .what = V_TABLE, .inst = i, .dtype = (uint8_t)in->narrow, .shift = 1, .a = {from, -1, -1}, .acc = -1, .red = -1, .pred = -1, .store = -1};
     v.cls = c->v[from].cls, v.table = table_of(c->p->made, c->p->loop, c->p->root[i], i);
     raise_to(c, &v, from);
     settle_level(c, &v);

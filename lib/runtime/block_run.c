@@ -10,6 +10,7 @@ typedef struct {
     walk *walks; /* a worker's is set up for the nest that it names */
     tc_epilogue_plain plain;
     tc_epilogue rest;
+    tc_half_rows half;
 } job;
 
 /* Before a piece of work: lines of the next block. Addresses may lie outside of the tensor: nothing is read by the program. */
@@ -299,6 +300,12 @@ static void run_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc
     }
 }
 
+static void run_half_region(void *ctx, int64_t r0, int64_t nr, int64_t c0, int64_t nc, int worker) {
+    const job *j = ctx;
+    (void)worker;
+    j->b->isa->half_rows(&j->half, r0, nr, c0, nc);
+}
+
 static size_t up64(size_t n) { return (n + 63) & ~(size_t)63; }
 static size_t one_region_scratch(const tc_block *b, int workers) {
     return up64(sizeof(job)) + up64((size_t)workers * sizeof(walk)) + up64((size_t)workers * b->scratch);
@@ -361,6 +368,11 @@ tc_status tc_block_regions(tc_block *b, void *const *data, const tc_symvalue *va
     for (int k = 0; k < b->nnests; k++) TC_TRY(host_numbers(&b->nests[k], vars, nvars));
     for (int i = 0; i < workers; i++) walks[i].n = NULL;
     *j = (job){.b = b, .n = b->nests, .data = data, .scratch = (char *)walks + up64((size_t)workers * sizeof *walks), .fault = fault, .walks = walks};
+    if (b->plain.half) {
+        j->half = half_regions(&b->plain, data);
+        *out = (tc_epilogue){run_half_region, j, NULL, NULL};
+        return NULL;
+    }
     *out = (tc_epilogue){run_region, j, plain_regions(&b->plain, b->nbuffers, data, &j->plain) ? &j->plain : NULL, NULL};
     if (!out->plain || !b->rest) return NULL;
     out->rest = &j->rest;

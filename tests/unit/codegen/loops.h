@@ -266,7 +266,8 @@ static void half_functions(maker *m, const int64_t *n) {
     int y[5];
     for (int k = 0; k < 4; k++) y[k] = buffer(m, k == 2 ? TC_F16 : TC_BF16, 2, ext(m, a), ext(m, b));
     y[4] = buffer(m, TC_F32, 1, ext(m, a));
-    tc_lv v = load(m, x, a, b, 0), gate = rounded(m, TC_BF16, op(m, TC_X_SIGMOID, v, -1, -1)), silu = rounded(m, TC_BF16, op(m, TC_X_MUL, v, gate, -1));
+    tc_lv v = load(m, x, a, b, 0), gate = rounded(m, TC_BF16, op(m, TC_X_SIGMOID, v, -1, -1)),
+          silu = rounded(m, TC_BF16, op(m, TC_X_MUL, v, gate, -1));
     tc_lv sum = rounded(m, TC_BF16, op(m, TC_X_ADD, v, load(m, w, b, 0, 0), -1)), half = rounded(m, TC_F16, op(m, TC_X_EXP, sum, -1, -1));
     store(m, y[0], silu, a, b, 0);
     store(m, y[1], sum, a, b, 0);
