@@ -128,10 +128,11 @@ static void N_(leaf_part)(const tc_attention *a, int64_t b, int64_t h, int64_t q
     const bool rounds = a->factor != BITS; /* the weights, behind the scores */
     char *rounded = (char *)(score + TC_ATTENTION_QUERIES * TC_ATTENTION_LEAF);
     const size_t apart = TC_ATTENTION_LEAF * tc_dtype_size(a->factor);
-    for (int64_t r = 0; r < rows; r += TC_ATTENTION_ROWS)
-        N_(weights)
-        (a, q0 + r - k0, keys, rows - r < TC_ATTENTION_ROWS ? rows - r : TC_ATTENTION_ROWS, score + r * TC_ATTENTION_LEAF,
-         (N_(part)){out.max + r, out.sum + r, NULL}, rounds ? rounded + (size_t)r * apart : NULL);
+    for (int64_t r = 0, n; r < rows; r += n) {
+        n = rows - r < TC_ATTENTION_ROWS ? rows - r : TC_ATTENTION_ROWS;
+        char *to = rounds ? rounded + (size_t)r * apart : NULL;
+        N_(weights)(a, q0 + r - k0, keys, n, score + r * TC_ATTENTION_LEAF, (N_(part)){out.max + r, out.sum + r, NULL}, to);
+    }
     const void *weights = rounds ? rounded : (const char *)score;
     tc_gemm j = packed ? (tc_gemm){.dtype = a->factor, .n = a->dv, .k = keys} : N_(leaf_of)(a, &a->v, b, h / a->group, k0, keys, a->dv, true, room);
     j.m = rows, j.a = weights, j.a_rs = TC_ATTENTION_LEAF, j.a_cs = 1, j.c = out.acc, j.c_rs = a->dv, j.c_cs = 1, j.alpha = 1, j.beta = 1;
