@@ -208,6 +208,7 @@ static tc_status from_source(tc_cmd *c, const char *operand) {
         q.r.run = tc_evaluator_eval(v);
         q.r.warn = warn, q.r.warn_self = c;
         q.r.eval_suffices = true;
+        q.r.weights = tc_cmd_has(c, TC_OPT_weights);
         q.r.sides = MOST_SIDES;
         q.r.keep_going = tc_cmd_has(c, TC_OPT_keep_going);
         if (tc_cmd_has(c, TC_OPT_time)) q.r.profile = tc_profile_create(c->started);

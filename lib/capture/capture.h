@@ -55,6 +55,7 @@ typedef struct {
     int ndims;
     bool eval, train;   /* which modes; neither: both */
     int sides;          /* programs a mode at most, where the model branches on declared sizes (capture/sides.h); 0, 1: the one of the example */
+    bool weights;       /* weights are loaded into what was captured */
     bool eval_suffices; /* of both, train may be left out, with a warning, when the model itself refuses it (an assert, a ValueError) */
     tc_observe observe; /* not NULL: a draft, decided by the examples that every input has */
     void *observe_self;

@@ -458,6 +458,19 @@ static V set_mode(C *c, V m, bool train) {
     return m;
 }
 
+/* The same for a program whose weights another one has too, or a file that is loaded after it: train() must leave their values. */
+static V set_mode_only(C *c, V m, bool train, const tc_capture_request *r) {
+    if (tc_kind_of(m) == K_FUNC || (r->eval != r->train && !r->weights)) return set_mode(c, m, train);
+    V f = tc_module_attr(c, tc_import(c, "torch.nn.module", true), tc_intern(c, "_set_mode", 9));
+    V changed = tc_call2(c, f, m, tc_bool(c, train));
+    if (changed != c->none)
+        tc_raise_code(c, TC_UNSUPPORTED,
+                      "train(%s) of the model changes the values of %s: the programs for eval and train have one set of weights, which is also what "
+                      "--weights loads; --mode eval without --weights keeps the changed values",
+                      train ? "True" : "False", tc_as_str(changed)->s);
+    return m;
+}
+
 /* The same for the list of failures. A refusal of the model's own may be due to the sizes that were chosen: others are tried. */
 static void look_at_mode(C *c, V m, module *mod, const tc_capture_request *r) {
     size_t from = tc_keep_count(c), first = from;
@@ -509,9 +522,9 @@ static void run(C *c, void *ctx) {
     module *mod = tc_lang_load(c, r->path, tc_arena_strndup(&c->arena, r->text, r->len), r->len);
     V m = construct(c, mod, r);
     bool both = r->eval == r->train;
-    if (both || r->eval) mode_and_sides(c, set_mode(c, m, false), mod, r, "model", false, &j->model);
+    if (both || r->eval) mode_and_sides(c, set_mode_only(c, m, false, r), mod, r, "model", false, &j->model);
     if (both || r->train) {
-        mode_and_sides(c, set_mode(c, m, true), mod, r, "train", both && r->eval_suffices, &j->train);
+        mode_and_sides(c, set_mode_only(c, m, true, r), mod, r, "train", both && r->eval_suffices, &j->train);
         bool same = both && j->train.len == j->model.len;
         for (size_t i = 0; i < j->train.len && same; i++) same = same_graph(j->model.data[i], j->train.data[i]);
         if (same) release_all(&j->train);

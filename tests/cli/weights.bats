@@ -315,3 +315,37 @@ PY
     tc-export m.pt2 --joint --print >joint
     [ "$(grep -c "gradient of parameter" joint)" = 1 ]
 }
+
+@test "a train() of the model's own that merges weights is refused where eval and train, or a file, have one set of them" {
+    cat >m.py <<'PY'
+import torch
+from torch import nn
+
+
+class Lora(nn.Module):
+    def __init__(self, merge=True):
+        super().__init__()
+        self.w, self.a = nn.Parameter(torch.ones(2)), nn.Parameter(torch.full((2,), 10.0))
+        self.merge, self.merged = merge, False
+        self.register_buffer("empty", torch.full((2,), float("nan")))
+
+    def train(self, mode=True):
+        if self.merge and mode == self.merged:
+            self.w.data += -self.a if mode else self.a
+            self.merged = not mode
+        return super().train(mode)
+
+    def forward(self, x):
+        return x * self.w if self.merged else x * (self.w + self.a)
+PY
+    one() { tc-run m.pt2 --input x=2xf32=1 | tail -c 4 | od -An -tf4 | tr -d ' '; }
+    tc-export m.py:Lora --mode train --input x=2xf32 -o train.pt2
+    tc-ckpt convert train.pt2 -o w.safetensors
+    run -5 tc-export m.py:Lora --input x=2xf32 -o m.pt2
+    [[ $output == *"train(False) of the model changes the values of w:"* ]]
+    run -5 tc-export m.py:Lora --mode eval --weights w.safetensors --input x=2xf32 -o m.pt2
+    tc-export m.py:Lora --mode eval --input x=2xf32 -o m.pt2
+    [ "$(one)" = 11 ]
+    tc-export m.py:Lora --arg merge=False --weights w.safetensors --input x=2xf32 -o m.pt2
+    [ "$(one)" = 11 ]
+}

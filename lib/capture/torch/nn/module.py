@@ -570,3 +570,17 @@ class Module:
             else:
                 head += "\n  " + "\n  ".join(body) + "\n"
         return head + ")"
+
+
+# Puts a module into a mode; the name of the first weight whose values that changed (weights that a train() of the model's own merges), or None.
+def _set_mode(module, mode):
+    modules = module.modules() if isinstance(module, Module) else []
+    before = []
+    if any([type(m).train is not Module.train or type(m).eval is not Module.eval for m in modules]):
+        before = [(name, t.detach().clone()) for name, t in [*module.named_parameters(), *module.named_buffers()]]
+    if hasattr(module, "train"):
+        module.train(mode)
+    now = dict([*module.named_parameters(), *module.named_buffers()]) if before else {}
+    for name, t in before:
+        if name not in now or now[name].shape != t.shape or not ((now[name] == t) | (t != t)).all():
+            return name
