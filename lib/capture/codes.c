@@ -18,6 +18,7 @@ const tc_capture_code tc_capture_codes[] = {
     {"TC0104", "ModuleNotFoundError", NULL, "the module is neither part of the model language nor a sibling file in the folder of --source",
      "give --source DIR for a sibling; leave out what the model itself does not need"},
     {"TC0104", "UnsupportedError", "a module outside the model language", "", ""},
+    {"TC0104", "UnsupportedError", "a name outside the model language", "", ""},
     {"TC0105", "ImportError", NULL, "the module has no such name in the model language, or the import is of a form that is left out",
      "import the file by its name with --source DIR, and single names that tc-model(7) lists"},
     {"TC0106", "NameError", "not part of the model language", "the source asks for what reaches files, the interpreter or foreign code",

@@ -225,12 +225,8 @@ static void import_names(C *c, frame *f, const ast *n) {
         const ast *al = n->list[i];
         f->at = al;
         const char *bound = al->op ? al->name->s : al->a->name->s; /* import a.b binds a */
-        V m = tc_import_outside(c, bound, f->sc->file, al);
-        if (!m) {
-            tc_import(c, al->name->s, true);
-            m = (V)tc_import(c, bound, true);
-        }
-        tc_store(c, f, al->a, m);
+        V whole = tc_import_any(c, al->name->s, f->sc->file, al);
+        tc_store(c, f, al->a, !strcmp(bound, al->name->s) ? whole : tc_import_any(c, bound, f->sc->file, al));
     }
 }
 
@@ -259,19 +255,12 @@ static void import_from(C *c, frame *f, const ast *n) {
     f->at = n;
     if (!strcmp(n->name->s, "__future__")) return;
     const char *name = tc_import_name(c, f->module, n->name->s);
-    V outside = *name ? tc_import_outside(c, name, f->sc->file, n) : NULL;
-    module *m = *name && !outside ? tc_import(c, name, true) : NULL; /* NULL: `from . import a, b` in the folder of --source itself */
-    if (n->op) import_all(c, f, m, name);
+    V from = *name ? tc_import_any(c, name, f->sc->file, n) : NULL; /* NULL: `from . import a, b` in the folder of --source itself */
+    if (n->op) import_all(c, f, from && tc_kind_of(from) == K_MODULE ? (module *)from : NULL, name);
     for (int i = 0; i < n->n; i++) {
         const ast *al = n->list[i];
         f->at = n;
-        V v = outside ? tc_getattr(c, outside, al->name) : m ? tc_module_attr(c, m, al->name) : (V)tc_import(c, al->name->s, true);
-        if (!v) {
-            V full = tc_strf(c, "%s.%s", m->name->s, al->name->s);
-            v = (V)tc_import(c, tc_as_str(full)->s, false);
-        }
-        if (!v) tc_raise(c, "ImportError", "cannot import name '%s' from '%s'", al->name->s, m->name->s);
-        tc_store(c, f, al->a, v);
+        tc_store(c, f, al->a, from ? tc_import_part(c, from, al->name, f->sc->file, n) : (V)tc_import(c, al->name->s, true));
     }
 }
 
@@ -314,10 +303,13 @@ static flow try_except(C *c, frame *f, const ast *n) {
     trap t;
     volatile flow r = ON;
     volatile bool caught = false;
+    const int trying = c->trying;
+    c->trying = trying + 1;
     if (TC_TRAP(c, t)) {
         r = block(c, f, n->list, n->n);
         tc_untrap(c, &t);
     } else caught = true;
+    c->trying = trying;
     if (caught) {
         V e = c->exc;
         if (((exc *)e)->limit) tc_raise_again(c, e);
@@ -484,17 +476,31 @@ static flow for_loop(C *c, frame *f, const ast *n) {
 }
 
 /* ---- definitions ---- */
+/* What a module that the language lacks decorates is that module's: its use is refused, its definition is not. */
 static V decorate(C *c, frame *f, const ast *n, V *decs, V v) {
     for (int i = n->n2 - 1; i >= 0; i--) {
         f->at = n->list2[i];
-        v = tc_call1(c, decs[i], v);
+        v = tc_is_outside(c, decs[i]) ? decs[i] : tc_call1(c, decs[i], v);
     }
     return v;
 }
 
+/* The module or part of a lacking one that names and attributes say, the latter called or not; NULL: e is something else. */
+static V part_of_module(C *c, frame *f, const ast *e) {
+    V v = e->kind == N_NAME ? tc_eval_expr(c, f, e) : e->kind == N_ATTR || e->kind == N_CALL ? part_of_module(c, f, e->a) : NULL;
+    bool is_module = v && tc_kind_of(v) == K_MODULE;
+    if (!v || (!is_module && !tc_is_outside(c, v)) || (is_module && e->kind == N_CALL)) return NULL;
+    return e->kind != N_ATTR ? v : is_module ? tc_module_attr(c, (module *)v, e->name) : tc_getattr(c, v, e->name);
+}
+
+static V decorator(C *c, frame *f, const ast *e) {
+    V v = part_of_module(c, f, e);
+    return v && tc_is_outside(c, v) ? v : tc_eval_expr(c, f, e);
+}
+
 static V *decorators(C *c, frame *f, const ast *n) {
     V *d = tc_mem(c, sizeof(V) * (size_t)(n->n2 + 1));
-    for (int i = 0; i < n->n2; i++) d[i] = tc_eval_expr(c, f, n->list2[i]);
+    for (int i = 0; i < n->n2; i++) d[i] = decorator(c, f, n->list2[i]);
     return d;
 }
 

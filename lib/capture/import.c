@@ -2,6 +2,7 @@
 #include "capture/ast.h"
 #include "base/embedded.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "capture/torch.h"
 
 #include <stdlib.h>
@@ -57,20 +58,107 @@ static const char *canonical(const char *name) {
                                           {"torch.types", "typing"},
                                           {"collections.abc", "typing"},
                                           {"typing_extensions", "typing"},
-                                          {"torch.autograd.function", "torch.autograd"},
+                                          {"torch.autograd.grad_mode", "torch"},
                                           {"torch.nn.modules", "torch.nn"},
                                           {"torch.nn.modules.utils", "torch.nn.tuples"},
+                                          {"torch.nn.modules.batchnorm", "torch.nn.norm"},
+                                          {"torch.nn.modules.instancenorm", "torch.nn.norm"},
+                                          {"torch.nn.modules.normalization", "torch.nn.norm"},
+                                          {"torch.nn.modules.conv", "torch.nn.conv"},
+                                          {"torch.nn.modules.loss", "torch.nn.loss"},
                                           {"torch.nn.common_types", "typing"},
                                           {"numpy.typing", "typing"},
                                           {"torch._tensor", "torch"},
-                                          {"torch.distributed.nn.functional", "torch.distributed.nn"},
-                                          {"torch.cuda.amp", "torch.amp"}};
+                                          {"torch.distributed.nn.functional", "torch.distributed.nn"}};
+    /* What PyTorch divides into modules and the language does not. */
+    static const char *const whole[][2] = {{"torch.nn.modules.", "torch.nn"}, {"torch._higher_order_ops.", "torch._higher_order_ops"}};
+    static const char *const parts[][2] = {{"torch.autograd", " function variable "},
+                                           {"torch.nn.utils", " clip_grad convert_parameters spectral_norm "},
+                                           {"torch.utils.data", " dataloader dataset distributed sampler "},
+                                           {"torch.optim", " adadelta adagrad adamax adamw asgd nadam radam rmsprop rprop sparse_adam "}};
     for (size_t i = 0; i < sizeof same / sizeof *same; i++)
         if (!strcmp(name, same[i][0])) return same[i][1];
-    if (!strncmp(name, "torch.nn.modules.", 17)) return "torch.nn";
+    for (size_t i = 0; i < sizeof whole / sizeof *whole; i++)
+        if (!strncmp(name, whole[i][0], strlen(whole[i][0]))) return whole[i][1];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        size_t n = strlen(parts[i][0]);
+        if (!strncmp(name, parts[i][0], n) && name[n] == '.' && tc_word_in(parts[i][1], name + n + 1)) return parts[i][0];
+    }
     if (!strncmp(name, "torch.distributions.", 20) && name[20] != '_') return "torch.distributions";
-    if (!strncmp(name, "torch._higher_order_ops.", 24)) return "torch._higher_order_ops";
     return name;
+}
+
+/* ---- modules that the language lacks ---- */
+static bool is_pythons(const char *name) {
+    static const char *const names[] = {
+        "argparse",     "array",       "ast",          "asyncio",     "atexit",     "base64",       "bdb",         "binascii",     "builtins",
+        "bz2",          "cProfile",    "calendar",     "cmath",       "cmd",        "code",         "codecs",      "codeop",       "colorsys",
+        "compileall",   "concurrent",  "configparser", "contextvars", "copyreg",    "csv",          "ctypes",      "curses",       "datetime",
+        "dbm",          "decimal",     "difflib",      "dis",         "distutils",  "doctest",      "email",       "encodings",    "errno",
+        "faulthandler", "fcntl",       "filecmp",      "fileinput",   "fnmatch",    "fractions",    "ftplib",      "gc",           "getopt",
+        "getpass",      "gettext",     "glob",         "graphlib",    "grp",        "gzip",         "hashlib",     "heapq",        "hmac",
+        "html",         "http",        "imaplib",      "imghdr",      "importlib",  "io",           "ipaddress",   "json",         "keyword",
+        "linecache",    "locale",      "lzma",         "mailbox",     "marshal",    "mimetypes",    "mmap",        "modulefinder", "multiprocessing",
+        "netrc",        "opcode",      "optparse",     "os",          "pathlib",    "pdb",          "pickle",      "pickletools",  "pkgutil",
+        "platform",     "plistlib",    "poplib",       "posix",       "posixpath",  "pprint",       "profile",     "pstats",       "pty",
+        "pwd",          "py_compile",  "pyclbr",       "pydoc",       "pydoc_data", "queue",        "quopri",      "readline",     "reprlib",
+        "resource",     "rlcompleter", "runpy",        "sched",       "secrets",    "select",       "selectors",   "shelve",       "shlex",
+        "shutil",       "signal",      "site",         "smtplib",     "socket",     "socketserver", "sqlite3",     "ssl",          "stat",
+        "statistics",   "stringprep",  "struct",       "subprocess",  "symtable",   "sys",          "sysconfig",   "syslog",       "tabnanny",
+        "tarfile",      "tempfile",    "termios",      "textwrap",    "time",       "timeit",       "tkinter",     "token",        "tokenize",
+        "tomllib",      "trace",       "traceback",    "tracemalloc", "tty",        "turtle",       "unicodedata", "unittest",     "urllib",
+        "uuid",         "venv",        "wave",         "weakref",     "webbrowser", "wsgiref",      "xml",         "xmlrpc",       "zipapp",
+        "zipfile",      "zipimport",   "zlib",         "zoneinfo"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(names[i], name)) return true;
+    return false;
+}
+
+/* What PyTorch has and the language lacks because it has no part in a model: modules in PARENT, and names of PARENT itself. */
+static const struct {
+    const char *parent, *modules, *names;
+} pytorchs[] = {
+    {"torch",
+     " _dynamo _export _functorch _inductor _jit_internal _prims _refs _subclasses _utils accelerator ao classes contrib export futures "
+     "library monitor mps mtia multiprocessing nested onnx overrides package profiler quantization quasirandom serialization sparse storage "
+     "testing torch_version utils xpu ",
+     ""},
+    {"torch.amp", "", " GradScaler "},
+    {"torch.autograd", " anomaly_mode forward_ad functional gradcheck graph profiler ", ""},
+    {"torch.cuda.amp", "", " GradScaler "},
+    {"torch.cpu.amp", "", " GradScaler "},
+    {"torch.cuda", " comm graphs memory nccl nvtx profiler random sparse streams tunable ", ""},
+    {"torch.distributed",
+     " _composable _functional_collectives _shard _tensor algorithms autograd checkpoint constants device_mesh distributed_c10d elastic fsdp "
+     "launch launcher optim pipelining remote_device rendezvous rpc run tensor utils ",
+     " Backend DeviceMesh FileStore GroupMember HashStore P2POp PrefixStore ProcessGroup ReduceOp Store TCPStore Work all_gather "
+     "all_gather_coalesced all_gather_into_tensor all_gather_object all_reduce all_reduce_coalesced all_to_all all_to_all_single barrier "
+     "batch_isend_irecv broadcast broadcast_object_list destroy_process_group gather gather_object get_backend get_global_rank get_group_rank "
+     "get_process_group_ranks group init_device_mesh init_process_group irecv isend monitored_barrier new_group new_subgroups recv "
+     "recv_object_list reduce reduce_op reduce_scatter reduce_scatter_tensor scatter scatter_object_list send send_object_list "},
+    {"torch.fx", " experimental graph graph_module interpreter node passes proxy subgraph_rewriter traceback ", ""},
+    {"torch.jit", " annotations frontend mobile quantized ", ""},
+    {"torch.nn", " backends grad intrinsic parallel qat quantizable quantized ", " DataParallel "},
+    {"torch.nn.attention", " bias experimental flex_attention varlen ", ""},
+    {"torch.nn.utils", " fusion memory_format prune stateless ", ""},
+    {"torch.utils",
+     " _device _mode_utils _python_dispatch _triton backcompat benchmark bottleneck bundled_inputs collect_env cpp_extension deterministic dlpack "
+     "flop_counter mobile_optimizer module_tracker serialization tensorboard throughput_benchmark viz weak ",
+     ""},
+    {"torch.utils.data", "",
+     " BatchSampler ChainDataset ConcatDataset DataLoader DistributedSampler RandomSampler SequentialSampler StackDataset Subset "
+     "SubsetRandomSampler TensorDataset WeightedRandomSampler default_collate default_convert get_worker_info random_split "}};
+
+static bool lacks(const module *parent, const char *name, bool is_module) {
+    for (size_t i = 0; i < sizeof pytorchs / sizeof *pytorchs; i++)
+        if (!strcmp(pytorchs[i].parent, parent->name->s)) return tc_word_in(is_module ? pytorchs[i].modules : pytorchs[i].names, name);
+    return false;
+}
+
+static V outside(C *c, const char *what, const char *name, const file *f, const ast *at) {
+    V make = tc_module_attr(c, tc_import(c, "_outside", true), tc_intern(c, "Outside", 7));
+    V a[5] = {tc_strz(c, name), tc_strz(c, what), tc_strz(c, f->name), tc_int(c, at->line), tc_int(c, at->col)};
+    return tc_call(c, make, &(args){.n = 5, .a = a});
 }
 
 V tc_module_attr(C *c, module *m, str *name) {
@@ -97,41 +185,48 @@ V tc_module_attr(C *c, module *m, str *name) {
                 return (V)tc_import(c, full, false);
         }
     }
-    return NULL;
+    const frame *user = m->embedded && lacks(m, name->s, false) ? tc_user_frame(c) : NULL;
+    return user ? outside(c, "a name", tc_arena_printf(&c->arena, "%s.%s", m->name->s, name->s), user->sc->file, user->at) : NULL;
 }
 
-/* ---- Python's own modules that the language lacks ---- */
-static bool is_pythons(const char *name) {
-    static const char *const names[] = {
-        "argparse",     "array",       "ast",          "asyncio",     "atexit",     "base64",       "bdb",         "binascii",     "builtins",
-        "bz2",          "cProfile",    "calendar",     "cmath",       "cmd",        "code",         "codecs",      "codeop",       "colorsys",
-        "compileall",   "concurrent",  "configparser", "contextvars", "copyreg",    "csv",          "ctypes",      "curses",       "datetime",
-        "dbm",          "decimal",     "difflib",      "dis",         "distutils",  "doctest",      "email",       "encodings",    "errno",
-        "faulthandler", "fcntl",       "filecmp",      "fileinput",   "fnmatch",    "fractions",    "ftplib",      "gc",           "getopt",
-        "getpass",      "gettext",     "glob",         "graphlib",    "grp",        "gzip",         "hashlib",     "heapq",        "hmac",
-        "html",         "http",        "imaplib",      "imghdr",      "importlib",  "io",           "ipaddress",   "json",         "keyword",
-        "linecache",    "locale",      "lzma",         "mailbox",     "marshal",    "mimetypes",    "mmap",        "modulefinder", "multiprocessing",
-        "netrc",        "opcode",      "optparse",     "os",          "pathlib",    "pdb",          "pickle",      "pickletools",  "pkgutil",
-        "platform",     "plistlib",    "poplib",       "posix",       "posixpath",  "pprint",       "profile",     "pstats",       "pty",
-        "pwd",          "py_compile",  "pyclbr",       "pydoc",       "pydoc_data", "queue",        "quopri",      "readline",     "reprlib",
-        "resource",     "rlcompleter", "runpy",        "sched",       "secrets",    "select",       "selectors",   "shelve",       "shlex",
-        "shutil",       "signal",      "site",         "smtplib",     "socket",     "socketserver", "sqlite3",     "ssl",          "stat",
-        "statistics",   "stringprep",  "struct",       "subprocess",  "symtable",   "sys",          "sysconfig",   "syslog",       "tabnanny",
-        "tarfile",      "tempfile",    "termios",      "textwrap",    "time",       "timeit",       "tkinter",     "token",        "tokenize",
-        "tomllib",      "trace",       "traceback",    "tracemalloc", "tty",        "turtle",       "unicodedata", "unittest",     "urllib",
-        "uuid",         "venv",        "wave",         "weakref",     "webbrowser", "wsgiref",      "xml",         "xmlrpc",       "zipapp",
-        "zipfile",      "zipimport",   "zlib",         "zoneinfo"};
-    size_t n = strcspn(name, ".");
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strlen(names[i]) == n && !strncmp(names[i], name, n)) return true;
-    return false;
+/* ---- import ---- */
+bool tc_is_outside(C *c, V v) {
+    module *m = (module *)tc_dict_gets(c, c->modules, tc_intern(c, "_outside", 8)); /* NULL: nothing was imported that is lacking */
+    return m && (V)tc_type_of(c, v) == tc_dict_gets(c, m->d, tc_intern(c, "Outside", 7));
 }
 
-V tc_import_outside(C *c, const char *name, const file *f, const ast *at) {
-    if (!is_pythons(name) || tc_import(c, name, false)) return NULL;
-    V make = tc_module_attr(c, tc_import(c, "_outside", true), tc_intern(c, "Outside", 7));
-    V a[4] = {tc_strz(c, name), tc_strz(c, f->name), tc_int(c, at->line), tc_int(c, at->col)};
-    return tc_call(c, make, &(args){.n = 4, .a = a});
+/* Of a module that is there: an object that is part of it, or what stands for a module of PyTorch that is not. */
+static V part_of(C *c, module *parent, const char *name, const char *part, const file *f, const ast *at) {
+    str *n = tc_intern(c, part, strlen(part));
+    if (!lacks(parent, part, true)) return tc_module_attr(c, parent, n);
+    V v = tc_dict_gets(c, parent->d, n);
+    if (v || c->trying) return v;
+    v = outside(c, "a module", name, f, at);
+    tc_dict_setc(c, parent->d, part, v);
+    return v;
+}
+
+V tc_import_any(C *c, const char *name, const file *f, const ast *at) {
+    module *m = tc_import(c, name, false);
+    if (m) return (V)m;
+    const char *dot = strrchr(name, '.');
+    if (dot) {
+        V parent = tc_import_any(c, tc_arena_strndup(&c->arena, name, (size_t)(dot - name)), f, at);
+        if (tc_kind_of(parent) != K_MODULE) return tc_getattr(c, parent, tc_intern(c, dot + 1, strlen(dot + 1)));
+        V v = part_of(c, (module *)parent, name, dot + 1, f, at);
+        if (v) return v;
+    } else if (is_pythons(name)) return outside(c, "a module", name, f, at);
+    return (V)tc_import(c, name, true);
+}
+
+V tc_import_part(C *c, V from, str *part, const file *f, const ast *at) {
+    if (tc_kind_of(from) != K_MODULE) return tc_getattr(c, from, part);
+    module *m = (module *)from;
+    char *full = tc_arena_printf(&c->arena, "%s.%s", m->name->s, part->s);
+    V v = part_of(c, m, full, part->s, f, at);
+    if (!v) v = (V)tc_import(c, full, false);
+    if (!v) tc_raise(c, "ImportError", "cannot import name '%s' from '%s'", part->s, m->name->s);
+    return v;
 }
 
 /* ---- files of --source ---- */

@@ -329,6 +329,7 @@ struct tc_lang {
     size_t vtop, vcap;       /* slots of running frames */
     const char *stack_limit; /* lowest address that C may reach */
     int depth;
+    int trying; /* bodies of try statements that run */
     uint64_t steps;
     /* limits; the messages name them */
     uint64_t max_steps;
@@ -545,8 +546,11 @@ iter *tc_iter_new(C *c, V (*next)(C *, iter *), V src);
 /* ---- modules ---- */
 module *tc_module(C *c, const char *name);
 module *tc_import(C *c, const char *name, bool required); /* loads it; NULL when absent and not required */
-/* What stands for a module of Python's own library that the language lacks, imported at `at` of f; NULL: it is none, or is there. */
-V tc_import_outside(C *c, const char *name, const file *f, const ast *at);
+/* A module, an object that is part of one, or what stands for a module of Python's own library or of PyTorch that the language lacks: a file may
+ * import it for what it does outside its model. Imported at `at` of f; ModuleNotFoundError for others, and where a try may choose another way. */
+V tc_import_any(C *c, const char *name, const file *f, const ast *at);
+V tc_import_part(C *c, V from, str *part, const file *f, const ast *at); /* of `from FROM import PART` */
+bool tc_is_outside(C *c, V v);                                           /* v stands for a module that the language lacks, or for a part of one */
 /* "..a" as the absolute name that it has in `from`; the package of a model file: "" outside the folders of --source. */
 const char *tc_import_name(C *c, const module *from, const char *name);
 str *tc_package_of(C *c, const char *path);

@@ -372,19 +372,19 @@ static V s_params(C *c, args *A) { /* of a function: names of its parameters, an
     return tc_kind_of(f) == K_FUNC ? tc_func_signature(c, (func *)f) : c->none;
 }
 
-static V s_refuse_import(C *c, args *A) { /* "os.listdir", and the place of the import: FILE, LINE, COL */
-    V v[4];
-    tc_take(c, A, "refuse_import", "name file line col", v);
-    if (tc_kind_of(v[0]) != K_STR || tc_kind_of(v[1]) != K_STR) tc_raise(c, "TypeError", "refuse_import() takes a name and a file");
+static V s_refuse_import(C *c, args *A) { /* "os.path.join", of "os.path", which is "a module", imported at FILE, LINE, COL */
+    V v[6];
+    tc_take(c, A, "refuse_import", "name whole what file line col", v);
+    for (int i = 0; i < 4; i++)
+        if (tc_kind_of(v[i]) != K_STR) tc_raise(c, "TypeError", "refuse_import() takes a name and a file");
     const frame *f = tc_user_frame(c);
-    const char *what = tc_as_str(v[0])->s, *name = tc_as_str(v[1])->s;
-    tc_source at = {.file = name, .line = (int)tc_index(c, v[2], "line"), .col = (int)tc_index(c, v[3], "col")};
-    const char *user = f ? tc_arena_printf(&c->arena, "%s:%d", f->sc->file->name, f->at->line) : "the library";
-    tc_raise_status_at(c, "UnsupportedError",
-                       tc_error(TC_UNSUPPORTED,
-                                "'%.*s' is a module outside the model language: importing it is all that a file may do, and %s uses %s",
-                                (int)strcspn(what, "."), what, user, what),
-                       &at);
+    const char *name = tc_as_str(v[0])->s, *whole = tc_as_str(v[1])->s, *what = tc_as_str(v[2])->s;
+    tc_source at = {.file = tc_as_str(v[3])->s, .line = (int)tc_index(c, v[4], "line"), .col = (int)tc_index(c, v[5], "col")};
+    const char *use = f ? tc_arena_printf(&c->arena, "%s:%d uses %s", f->sc->file->name, f->at->line, name)
+                        : tc_arena_printf(&c->arena, "%s is what is asked for", name);
+    tc_raise_status_at(
+        c, "UnsupportedError",
+        tc_error(TC_UNSUPPORTED, "'%s' is %s outside the model language: importing it is all that a file may do, and %s", whole, what, use), &at);
 }
 
 static V s_import(C *c, args *A) {

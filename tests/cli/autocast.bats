@@ -155,3 +155,28 @@ YAML
     run -3 --separate-stderr tc-train -q r.yaml activation_checkpointing=Port -o none
     [[ $stderr == *"no module of class 'Port'"* ]]
 }
+
+@test "autocast of another device than the CPU is disabled with a warning, and leaves the CPU's as it is" {
+    cd "$BATS_TEST_TMPDIR"
+    cat >m.py <<'PY'
+import torch
+from torch.cuda.amp import autocast
+
+class M(torch.nn.Module):
+    @autocast()
+    def none(self, x):
+        return x @ x
+
+    def forward(self, x):
+        with torch.autocast('cpu'):
+            with autocast(False), torch.autocast('cuda', dtype=torch.float16):
+                a = x @ x
+        with torch.cpu.amp.autocast():
+            b = x @ x
+        return a, b, self.none(x)
+PY
+    run --separate-stderr tc-export m.py:M --input x=2x2xf32 --print
+    [ "$status" -eq 0 ]
+    [[ "$stderr" == *"torch.autocast: no device is of type 'cuda': disabled"* ]]
+    [ "$(grep -o '[a-z0-9]*\[2, 2\] = aten.matmul' <<<"$output" | tr '\n' ' ')" = "bf16[2, 2] = aten.matmul bf16[2, 2] = aten.matmul f32[2, 2] = aten.matmul " ]
+}

@@ -1,5 +1,6 @@
-# What stands for a module of Python's own library that the model language lacks, and for its attributes: a file may import it for what it
-# does outside its model (paths, timing, arguments). Whatever is done with it, but for its few constants, is refused where it was imported.
+# What stands for a module of Python's own library or of PyTorch that the model language lacks, and for its attributes: a file may import it for
+# what it does outside its model (paths, timing, arguments, training). Whatever is done with it, but for its few constants, is refused where it
+# was imported.
 from _lang import namedtuple, refuse_import
 _version = namedtuple("version_info", "major minor micro releaselevel serial")
 _float = namedtuple("float_info", "max min epsilon")
@@ -8,15 +9,19 @@ _constants = {"sys.maxsize": 2**63 - 1, "sys.version_info": _version(3, 11, 0, "
 
 
 class Outside:
-    def __init__(self, name, *place):
-        self._name, self._place = name, place
+    def __init__(self, name, what, *place):  # what: "a module" or "a name"
+        self._name, self._whole, self._what, self._place = name, name, what, place
 
     def __getattr__(self, name):
         name = self._name + "." + name
-        return _constants[name] if name in _constants else Outside(name, *self._place)
+        if name in _constants:
+            return _constants[name]
+        part = Outside(name, self._what, *self._place)
+        part._whole = self._whole
+        return part
 
     def _use(self, *args, **kwargs):
-        refuse_import(self._name, *self._place)
+        refuse_import(self._name, self._whole, self._what, *self._place)
 
     def __instancecheck__(self, x):  # nothing that the language makes is of a type of such a module
         return self._use() if type(x) is Outside else False

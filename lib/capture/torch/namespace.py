@@ -75,17 +75,24 @@ def is_inference_mode_enabled():
     return _C.inference_mode()
 
 
+# The CPU's state alone has an effect: every program is for it.
 class autocast:
     def __init__(self, device_type, dtype=None, enabled=True, cache_enabled=None):
-        self.device_type, self.enabled = device_type, enabled
-        self.dtype = dtype if dtype is not None else torch.bfloat16 if device_type == "cpu" else torch.float16
+        if not isinstance(device_type, str):
+            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+        self.device_type, self.enabled = torch.device(device_type).type, enabled
+        self.dtype = dtype if dtype is not None else torch.bfloat16 if self.device_type == "cpu" else torch.float16
+        if self.enabled and self.device_type != "cpu":
+            warnings.warn(f"torch.autocast: no device is of type '{device_type}': disabled")
+            self.enabled = False
         if self.enabled and self.dtype not in (torch.bfloat16, torch.float16):
             warnings.warn(f"torch.autocast: dtype is {self.dtype}, expected torch.bfloat16 or torch.float16: disabled")
             self.enabled = False
 
     def __enter__(self):
         self.old = _C.autocast_dtype()
-        _C.autocast_dtype(self.dtype if self.enabled else None)
+        if self.device_type == "cpu":
+            _C.autocast_dtype(self.dtype if self.enabled else None)
         return self
 
     def __exit__(self, kind, value, trace):
@@ -99,16 +106,24 @@ class autocast:
         return inner
 
 
-def is_autocast_enabled(device_type=None):
-    return _C.autocast_dtype() is not None
+def is_autocast_enabled(device_type="cuda"):
+    return device_type == "cpu" and _C.autocast_dtype() is not None
+
+
+def is_autocast_cpu_enabled():
+    return is_autocast_enabled("cpu")
 
 
 def get_autocast_dtype(device_type):
-    return _C.autocast_dtype() or torch.bfloat16
+    return torch.float16 if device_type != "cpu" else _C.autocast_dtype() or torch.bfloat16
+
+
+def get_autocast_cpu_dtype():
+    return get_autocast_dtype("cpu")
 
 
 def get_autocast_gpu_dtype():
-    return _C.autocast_dtype() or torch.float16
+    return get_autocast_dtype("cuda")
 
 
 def compile(model=None, **kw):

@@ -34,7 +34,26 @@ static const snippet table[] = {
     {"import re, json, struct\nr = re.compile('a')\n", "re.compile() is not part of the model language"},
     {"from torch.hub import load_state_dict_from_url as load\nr = load('x')\n", "load_state_dict_from_url() is not part"},
     {"import torch.utils.model_zoo as z\nfrom torch.utils.data import Dataset, DataLoader\nclass D(Dataset): pass\nr = DataLoader(D())\n",
-     "DataLoader is not part"},
+     "'torch.utils.data.DataLoader' is a name outside the model language"},
+    {"import torch.multiprocessing as mp, torch.utils.tensorboard, torch.backends.cudnn as cudnn\nfrom torch import onnx\n"
+     "from torch.utils.data.dataloader import DataLoader\nfrom torch.nn.parallel import DistributedDataParallel as DDP\n"
+     "from torch.optim.lr_scheduler import _LRScheduler, LRScheduler\nfrom torch.optim.adamw import AdamW\n"
+     "from torch.nn.modules.batchnorm import _BatchNorm\nfrom torch.nn.modules.loss import _Loss\nfrom torch import nn\n"
+     "import torch.distributed as dist\ncudnn.benchmark = True\ndef f(op=dist.ReduceOp.SUM): pass\n"
+     "r = [isinstance(nn.Linear(1, 1), (DDP, nn.DataParallel)), isinstance(nn.BatchNorm2d(1), _BatchNorm), isinstance(nn.MSELoss(), _Loss),\n"
+     "     _LRScheduler is LRScheduler, torch.version.cuda]\n",
+     "[False, True, True, True, None]"},
+    {"import torch\nfrom torch.cuda.amp import autocast\nr = []\nwith torch.autocast('cpu'):\n    with autocast():\n"
+     "        r += [torch.is_autocast_enabled(), torch.is_autocast_enabled('cpu'), torch.get_autocast_dtype('cuda')]\n",
+     "[False, True, torch.float16]"},
+    {"import torch.nm\n", "No module named 'torch.nm'"},
+    {"import torch.library, atexit\nfrom torch.nn.parallel import DataParallel as P\n@torch.library.custom_op('a::b', mutates_args=1 / 0)\n"
+     "def g(): pass\n@atexit.register\ndef h(): pass\nclass C(P): pass\n"
+     "try:\n    import flash\nexcept ImportError:\n    flash = None\n"
+     "try:\n    from torch.nn.attention.flex_attention import flex_attention\nexcept ImportError as e:\n    flex = str(e)\n"
+     "r = [flash, 'No module named' in flex, isinstance(3, P)]\n",
+     "[None, True, False]"},
+    {"import atexit\n@atexit.register\ndef g(): pass\ng()\n", "'atexit' is a module outside the model language"},
     {"import torch\nimport torch.fx\ntorch.fx.wrap('f')\nr = torch.nn.parameter.Parameter is torch.nn.Parameter\n", "True"},
     /* orthogonal weights: columns (or rows) of length 1, right after registration and after a step; a weight that is orthogonal stays */
     {"import torch\nfrom torch import nn\nfrom torch.nn.utils.parametrizations import orthogonal\ntorch.manual_seed(0)\nr = []\n"

@@ -101,6 +101,9 @@ class _Called(LRScheduler):
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
 
 
+_LRScheduler = LRScheduler  # its name until PyTorch 2.0
+
+
 class LambdaLR(_Called):
     def get_lr(self):
         return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs)]
