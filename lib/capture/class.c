@@ -1,5 +1,6 @@
 /* Classes: types, C3 order, the class statement, isinstance, and the members of object and type. Attributes: attribute.c. */
 #include "capture/ast.h"
+#include "capture/torch.h"
 
 /* ---- types ---- */
 void tc_type_changed(C *c) { c->type_version++; }
@@ -207,6 +208,10 @@ static bool matches(C *c, V o, type *t, V cls) {
         if (f) return tc_truth(c, tc_call2(c, tc_kind_of(f) == K_CLASSM || tc_kind_of(f) == K_STATIC ? ((wrapper *)f)->f : f, cls, o));
     }
     if (tc_issubtype(t, want)) return true;
+    if (want->kind == K_TENSOR && t->kind == K_TENSOR && o) { /* torch.FloatTensor and its like: every tensor of their dtype */
+        V d = tc_dict_gets(c, want->d, tc_intern(c, "_dtype", 6));
+        if (d) return tc_torch_dtype(o) == ((dtypeobj *)d)->d;
+    }
     /* a symbolic size is an int (or a float, or a bool) to the model */
     if (t->kind == K_SYM && o) {
         tc_symtype st = tc_sym_type(((symobj *)o)->s);

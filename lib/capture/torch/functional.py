@@ -389,7 +389,8 @@ def cdouble(self, *, memory_format=None):
 
 _type_names = {"FloatTensor": torch.float32, "DoubleTensor": torch.float64, "HalfTensor": torch.float16, "BFloat16Tensor": torch.bfloat16,
                "LongTensor": torch.int64, "IntTensor": torch.int32, "ShortTensor": torch.int16, "CharTensor": torch.int8,
-               "ByteTensor": torch.uint8, "BoolTensor": torch.bool}
+               "ByteTensor": torch.uint8, "BoolTensor": torch.bool, "ComplexFloatTensor": torch.complex64,
+               "ComplexDoubleTensor": torch.complex128}
 
 
 def type(self, dtype=None, non_blocking=False):
@@ -398,9 +399,16 @@ def type(self, dtype=None, non_blocking=False):
             if d == self.dtype:
                 return "torch." + name
         raise RuntimeError("type(): no legacy name for " + str(self.dtype))
-    if isinstance(dtype, str):
-        dtype = _type_names[dtype.split(".")[-1]]
-    return to(self, dtype)
+    if isinstance(dtype, torch.dtype):
+        return to(self, dtype)
+    if dtype is torch.Tensor or dtype == "torch.Tensor":
+        return to(self, torch.get_default_dtype())
+    if hasattr(dtype, "_dtype"):  # torch.FloatTensor and its like
+        return to(self, dtype._dtype)
+    name = dtype.replace("torch.cuda.", "torch.") if isinstance(dtype, str) else ""
+    if name[:6] == "torch." and name[6:] in _type_names:
+        return to(self, _type_names[name[6:]])
+    raise ValueError(f"invalid type: '{dtype}'")
 
 
 def cuda(self, device=None, non_blocking=False, memory_format=None):

@@ -46,6 +46,11 @@ static const snippet table[] = {
     {"import torch\nfrom torch.cuda.amp import autocast\nr = []\nwith torch.autocast('cpu'):\n    with autocast():\n"
      "        r += [torch.is_autocast_enabled(), torch.is_autocast_enabled('cpu'), torch.get_autocast_dtype('cuda')]\n",
      "[False, True, torch.float16]"},
+    {"import torch\nx = torch.ones(2)\nr = [x.type(torch.LongTensor).dtype, x.type('torch.cuda.DoubleTensor').dtype, x.type(torch.float16).type(),\n"
+     "     x.type(torch.Tensor) is x, torch.complex(x, x).type(), isinstance(x, torch.FloatTensor), isinstance(x, (int, torch.LongTensor))]\n",
+     "[torch.int64, torch.float64, 'torch.HalfTensor', True, 'torch.ComplexFloatTensor', True, False]"},
+    {"import torch\ntorch.ones(2).type('FloatTensor')\n", "invalid type: 'FloatTensor'"},
+    {"import torch\ntorch.ones(2).type(3)\n", "invalid type: '3'"},
     {"import torch.nm\n", "No module named 'torch.nm'"},
     {"import torch.library, atexit\nfrom torch.nn.parallel import DataParallel as P\n@torch.library.custom_op('a::b', mutates_args=1 / 0)\n"
      "def g(): pass\n@atexit.register\ndef h(): pass\nclass C(P): pass\n"
