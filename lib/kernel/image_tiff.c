@@ -66,7 +66,7 @@ static bool read_head(tiff *t) {
     bool sizes = t->w > 0 && t->h > 0 && t->w <= TC_IMAGE_SIDE && t->h <= TC_IMAGE_SIDE && t->rows > 0 && t->rows <= TC_IMAGE_SIDE;
     if (!sizes || t->tile_w > TC_IMAGE_SIDE)
         return tc_image_fail(t->s, "sizes %lld by %lld in parts of %lld rows", (long long)t->w, (long long)t->h, (long long)t->rows);
-    bool gray = t->photo <= 1 && t->channels <= 2 && (t->bits == 8 || (t->bits == 1 && t->channels == 1)),
+    bool gray = t->photo <= 1 && t->channels >= 1 && t->channels <= 2 && (t->bits == 8 || (t->bits == 1 && t->channels == 1)),
          rgb = t->photo == 2 && (t->channels == 3 || t->channels == 4) && t->bits == 8;
     bool palette = t->photo == 3 && t->channels == 1 && t->bits == 8;
     if (!(gray || rgb || palette) || (t->planar != 1 && t->channels > 1))

@@ -145,6 +145,16 @@ static tc_status decode_tiff(const int64_t (*tags)[4], int ntags, int64_t parts,
     free(p);
     return s;
 }
+static void a_pixel_has_samples(void **state) {
+    (void)state;
+    enum { AT = 10 + 12 * 9 };
+    const int64_t none[][4] = {{256, 3, 1, 1}, {257, 3, 1, 1}, {258, 3, 1, 8},  {259, 4, 1, 32773}, {262, 3, 1, 1},
+                               {277, 3, 1, 0}, {278, 3, 1, 1}, {273, 4, 1, AT}, {279, 4, 1, AT + 4}};
+    tc_status s = decode_tiff(none, 9, 1, 2);
+    assert_non_null(s);
+    assert_non_null(strstr(tc_status_message(s), "0 samples of 8 bits"));
+    tc_status_free(s);
+}
 /* A small file must not ask for more work than its pixels. */
 static void parts_are_bounded(void **state) {
     (void)state;
@@ -166,9 +176,8 @@ static void parts_are_bounded(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pixels_are_those_of_pillow), cmocka_unit_test(channels_are_those_asked_for),
-        cmocka_unit_test(damage_is_an_error),         cmocka_unit_test(refusals_say_what_is_wrong),
-        cmocka_unit_test(parts_are_bounded),
+        cmocka_unit_test(pixels_are_those_of_pillow), cmocka_unit_test(channels_are_those_asked_for), cmocka_unit_test(damage_is_an_error),
+        cmocka_unit_test(refusals_say_what_is_wrong), cmocka_unit_test(a_pixel_has_samples),          cmocka_unit_test(parts_are_bounded),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
