@@ -22,6 +22,7 @@ typedef struct alias {
     const tc_meta *meta;  /* as the program has it: a value that stands for it may lie otherwise in memory; NULL: not asked yet (meta_of) */
     tc_value *value;      /* at `version` */
     unsigned version;
+    tc_value *own;        /* of detach(): what was written through it last, whose history is not the parent's; NULL: nothing with a gradient */
     struct alias **parts; /* of an element of a list (split, unbind): those of all its elements; else NULL */
 } alias;
 
@@ -180,6 +181,24 @@ static tc_status in_steps(tc_functional *f, alias *a, tc_value *parent) {
     return NULL;
 }
 
+/* Does the gradient of v go to old and nowhere else, through writes of this kind and clones that are not themselves under no_grad? */
+static bool has_history_of(const tc_value *v, const tc_value *old) {
+    for (const tc_node *n; v != old; v = n->args[0].value) {
+        n = v->producer;
+        if (!n || !(n->straight || (!n->no_grad && !strcmp(tc_op_name(n->op), "aten.clone.default")))) return false;
+    }
+    return true;
+}
+
+/* In a no_grad region, and through detach(), a write changes the value only: gradients go on through what was there (a clamp of the
+ * variance, say). */
+static tc_value *with_history(tc_functional *f, tc_value *old, tc_value *v, bool detached) {
+    if (!v || !(detached || f->g->program->no_grad) || !old->meta.requires_grad || has_history_of(v, old)) return v;
+    v = tc_emit_call(&f->e, "aten::copy", "vv", old, v);
+    if (v) v->producer->straight = v->meta.requires_grad = true;
+    return v;
+}
+
 static tc_status value_of(tc_functional *f, alias *a, tc_value **out) {
     if (!a->parent) {
         *out = a->base->current;
@@ -194,7 +213,8 @@ static tc_status value_of(tc_functional *f, alias *a, tc_value **out) {
             TC_TRY(value_of(f, a->parent, &parent));
         }
         TC_TRY(call_view(f, &a->view, parent, &n));
-        a->value = n->outs[0];
+        a->value = a->own = a->own ? with_history(f, a->own, n->outs[0], true) : NULL;
+        if (!a->value) a->value = n->outs[0];
         a->version = a->base->version;
     }
     *out = a->value;
@@ -251,27 +271,11 @@ static tc_status in_order(tc_functional *f, alias *a, tc_value *old, tc_value **
     return NULL;
 }
 
-/* Does the gradient of v go to old and nowhere else, through writes of this kind and clones that are not themselves under no_grad? */
-static bool has_history_of(const tc_value *v, const tc_value *old) {
-    for (const tc_node *n; v != old; v = n->args[0].value) {
-        n = v->producer;
-        if (!n || !(n->straight || (!n->no_grad && !strcmp(tc_op_name(n->op), "aten.clone.default")))) return false;
-    }
-    return true;
-}
-
-/* In a no_grad region, and through detach(), a write changes the value only: gradients go on through what was there (a clamp of the
- * variance, say). */
-static tc_value *with_history(tc_functional *f, tc_value *old, tc_value *v, bool detached) {
-    if (!v || !(detached || f->g->program->no_grad) || !old->meta.requires_grad || has_history_of(v, old)) return v;
-    v = tc_emit_call(&f->e, "aten::copy", "vv", old, v);
-    if (v) v->producer->straight = v->meta.requires_grad = true;
-    return v;
-}
+static bool is_detached(const alias *a) { return a->parent && !strcmp(tc_op_schema(a->view.op)->name, "detach"); }
 
 /* detached: the write came through detach() or .data. */
 static tc_status write_alias(tc_functional *f, alias *a, tc_value *v, bool detached) {
-    detached |= a->parent && !strcmp(tc_op_schema(a->view.op)->name, "detach");
+    detached |= is_detached(a);
     if (!a->parent) {
         v = with_history(f, a->base->current, v, detached);
         TC_TRY(in_order(f, a, a->base->current, &v));
@@ -290,7 +294,9 @@ static tc_status write_alias(tc_functional *f, alias *a, tc_value *v, bool detac
     }
     a->base->version++;
     const tc_node *by = a->base->current->producer;
-    a->value = !a->parent ? a->base->current : by && by->straight ? NULL : v; /* NULL: taken again, since its history is the base's */
+    const bool own = is_detached(a) && v->meta.requires_grad; /* what was written is in the history of a, though not in the base's */
+    if (own) a->own = v;
+    a->value = !a->parent ? a->base->current : by && by->straight && !own ? NULL : v; /* NULL: taken again, since its history is the base's */
     a->version = a->base->version;
     return NULL;
 }

@@ -352,6 +352,11 @@ PY
         "with torch.no_grad():" "    v.clamp_(min=0)"
     holds 2xf32=1,-2 "torch.equal(torch.autograd.grad(v.pow(2).sum() + d.pow(2).sum() + z.sum(), z)[0], torch.tensor([21., 31.]))" "$leaf" "v = z * 1" \
         "v.data.clamp_(min=0)" "d = z * 3" "d.detach()[1:].add_(11)"
+    holds 3xf32=1,2,4 "torch.allclose(torch.autograd.grad((a * a).sum() + 10 * d.sum(), z)[0], torch.tensor([-6., 12., 48.]))" "$leaf" "a = z * 3" \
+        "d = a.detach()" "d.sub_(z.mean())"
+    holds 3xf32=1,2,4 "torch.allclose(torch.autograd.grad((d * z).sum() + (f * f).sum() + g.sum(), z)[0], torch.tensor([-83.05555725, 59.66668701, 2175.22241211]))" \
+        "$leaf" "a = z * 3" "d = a.detach()" "d[1:].sub_(z.mean())" "f = d.view(-1)" "a.mul_(2)" "g = a.data" "g.add_(z)" "d.mul_(z)" \
+        "with torch.no_grad():" "    d.mul_(0.5)"
     holds 2xf32=1,2 "b.requires_grad and torch.equal(torch.autograd.grad(b.pow(2).sum(), z)[0], 2 * x)" "$leaf" "b = torch.zeros(3)" "b[1:] = z"
 }
 
