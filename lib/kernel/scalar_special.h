@@ -120,7 +120,11 @@ static inline float tc_x_gelu_tanh_f32(float x) { return x * tc_x_logistic_f32(x
 static inline double tc_x_gelu_tanh_f64(double x) {
     return x * 0.5 * (1 + tc_x_tanh_f64(0x1.9884533d43651p-1 * tc_fma(0x1.6e4e26d4801f7p-5, x * x * x, x)));
 }
-static inline float tc_x_silu_f32(float x) { return x * tc_x_logistic_f32(-x); }
+/* x / (1 + exp(-x)) with half on both sides, so that the power of two is one shift: what is left is rounded once, 0 from -89 on. */
+static inline float tc_x_silu_f32(float x) {
+    float b = tc_x_clamp_f32(-x, -86, 89.25f), t = tc_fmaf(b, 0x1.715476p+0f, 0x1.8000fcp23f), h = tc_x_pow2_all_f32(t);
+    return 0.5f * x / tc_fmaf(1 + tc_x_exp_p_f32(tc_x_exp_r_f32(b, t - 0x1.8000fcp23f)), h, 0.5f);
+}
 static inline double tc_x_silu_f64(double x) { return x / (1 + tc_x_exp_f64(-x)); }
 
 /* Mike Giles's approximation, then Halley's iteration on erf, or on erfc where 1 - |y| is exact. */
