@@ -1,4 +1,4 @@
-# The runner of the fast tests: what it counts, and what it says of a test that dies.
+# The runners of the fast tests and of the corpora: what they count, and what is said of a test that dies.
 setup() { cd "$BATS_TEST_TMPDIR"; }
 
 unit() { # NAME: a program of the scratch folder whose text comes from stdin
@@ -25,4 +25,18 @@ counts() { # the runner on the scratch folder's programs alone
     counts
     [ "$status" -eq 1 ]
     [ "${lines[-1]}" = "2 passed, 3 failed" ]
+}
+
+@test "a run of the corpora counts its own cases, also where another runs on the same build" {
+    mkdir -p build/drivers build/bin oracle/train
+    cat >build/drivers/conform-train <<SH
+#!/bin/sh
+[ -n "\$INNER" ] || INNER=1 "$TC_ROOT/tests/conformance" "$PWD/build" "$PWD/oracle" >"$PWD/inner"
+echo "pass train one"
+SH
+    chmod +x build/drivers/conform-train
+    run "$TC_ROOT/tests/conformance" "$PWD/build" "$PWD/oracle"
+    [ "${lines[-1]}" = "1 passed, 0 failed, 0 not yet" ]
+    [ "$(tail -n 1 inner)" = "${lines[-1]}" ]
+    grep -q 'pass train one' build/conformance.log
 }
